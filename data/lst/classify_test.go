@@ -1,0 +1,182 @@
+package lst
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Labels and answers of the study's own classifier, for every puzzle that it published.
+func TestClassifyPublished(t *testing.T) {
+	train, validation := published(t)
+	all := append(train, validation...)
+	if len(all) != 9108 {
+		t.Errorf("%d published puzzles, want 9108", len(all))
+	}
+	for i, p := range all {
+		if err := p.Verify(); err != nil {
+			t.Errorf("puzzle %d: %v", i, err)
+		}
+	}
+}
+
+// Puzzles made by hand for one rule each.
+func TestClassifyRules(t *testing.T) {
+	for _, c := range []struct {
+		name, grid string
+		condition  Condition
+		answer     uint8
+		vectors    string
+	}{
+		{"row", "1532 0000 0000 0000", OneVector, 4, "row 1"},
+		{"column", "0001 0005 0004 0002", OneVector, 3, "column 4"},
+		{"row before row and column", "1532 0000 0100 0000", OneVector, 4, "row 1"},
+		{"row and column", "1520 0000 0300 0000", TwoVector, 4, "row 1, column 2"},
+		{"row and column overlap", "1520 0000 0300 0200", TwoVector, 4, "row 1, column 2"},
+		{"empty row, three columns", "5000 0100 0010 0001", ThreeVector, 1, "row 1, column 2, column 3, column 4"},
+		{"row with one symbol, two columns", "5200 0010 0001 0000", ThreeVector, 1, "row 1, column 3, column 4"},
+		{"column with one symbol, two rows", "5000 2000 0010 0001", ThreeVector, 1, "column 1, row 3, row 4"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ds, err := Deduce(mustParse(t, c.grid))
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := ds[0]
+			want := Deduction{Condition: c.condition, Answer: c.answer, Vectors: d.Vectors}.String()
+			if d.String() != want || !strings.Contains(d.String(), ": "+c.vectors+" force ") {
+				t.Errorf("%v, want %v by %s", d, want, c.vectors)
+			}
+		})
+	}
+}
+
+func TestClassifyRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name, grid string
+		want       error
+	}{
+		{"empty", "5000 0000 0000 0000", ErrNoAnswer},
+		{"two left", "5120 0000 0000 0000", ErrNoAnswer},
+		// Two symbols in the row and one blank, whose column has the third: not a rule of the published classifier.
+		{"two symbols and one blank", "5120 0000 0003 0000", ErrMultiStep},
+		{"row and column disagree", "5123 1000 2000 4000", ErrConflict},
+		{"rule and exclusion", "5123 4000 0000 0000", ErrUnsolvable},
+		// Row 1 forces 4, but the two blanks of row 2 both need 4.
+		{"no square, one rule", "5123 0012 0300 0000", ErrUnsolvable},
+		{"no square, no rule", "5000 0123 0004 0000", ErrUnsolvable},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := mustParse(t, c.grid)
+			_, _, err := Classify(g)
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), g.String()) {
+				t.Errorf("%v, want %v with the puzzle", err, c.want)
+			}
+		})
+	}
+	for _, g := range []Grid{{}, {Probe, Probe}, {Probe, 1, 1}, {Probe, 7}} {
+		if _, _, err := Classify(g); err == nil {
+			t.Errorf("Classify(%v) accepted a grid that is no puzzle", g)
+		}
+	}
+}
+
+// What the rules force is the probe's symbol in every completion; what they leave open is told apart rightly.
+func TestClassifyIsSound(t *testing.T) {
+	var classified [1 + ThreeVector]int
+	rapid.Check(t, func(t *rapid.T) {
+		g := anyGrid().Draw(t, "grid")
+		answers := solve(g)
+		slices.Sort(answers)
+		answers = slices.Compact(answers)
+		c, answer, err := Classify(g)
+		switch {
+		case err == nil && !slices.Equal(answers, []uint8{answer}):
+			t.Fatalf("%v: %v answer %d, but the completions have %v", g, c, answer, answers)
+		case errors.Is(err, ErrNoAnswer) != (len(answers) > 1):
+			t.Fatalf("%v: %v, but the completions have %v", g, err, answers)
+		case errors.Is(err, ErrConflict), errors.Is(err, ErrUnsolvable):
+			t.Fatalf("%v: %v, but it was cut from a Latin square", g, err)
+		}
+		if fast := simplest(g.symbols(), g.Probe()); fast != c {
+			t.Fatalf("%v: %v on the generator's path, %v by Classify", g, fast, c)
+		}
+		classified[c]++
+	})
+	for c, n := range classified {
+		if n == 0 {
+			t.Errorf("no puzzle of condition %v was drawn", Condition(c))
+		}
+	}
+}
+
+// symmetry is one of the 1152 symmetries of the grid with a renaming of the symbols.
+type symmetry struct {
+	rows, cols []int
+	transpose  bool
+	names      []uint8
+}
+
+func anySymmetry(t *rapid.T) symmetry {
+	return symmetry{
+		rapid.Permutation([]int{0, 1, 2, 3}).Draw(t, "rows"),
+		rapid.Permutation([]int{0, 1, 2, 3}).Draw(t, "cols"),
+		rapid.Bool().Draw(t, "transpose"),
+		rapid.Permutation([]uint8{1, 2, 3, 4}).Draw(t, "names"),
+	}
+}
+
+func (s symmetry) apply(g Grid) Grid {
+	var h Grid
+	for i, v := range g {
+		r, c := s.rows[i/Side], s.cols[i%Side]
+		if s.transpose {
+			r, c = c, r
+		}
+		if v >= 1 && v <= 4 {
+			v = s.names[v-1]
+		}
+		h[Side*r+c] = v
+	}
+	return h
+}
+
+func TestClassifyIsInvariant(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g, s := anyGrid().Draw(t, "grid"), anySymmetry(t)
+		h := s.apply(g)
+		cg, ag, errG := Classify(g)
+		ch, ah, errH := Classify(h)
+		if errG == nil {
+			ag = s.names[ag-1]
+		}
+		if cg != ch || ag != ah || (errG == nil) != (errH == nil) || errors.Is(errG, ErrMultiStep) != errors.Is(errH, ErrMultiStep) {
+			t.Fatalf("%v is %v %d (%v), its image %v is %v %d (%v)", g, cg, ag, errG, h, ch, ah, errH)
+		}
+	})
+}
+
+func TestVerify(t *testing.T) {
+	g := mustParse(t, "1532 0000 0000 0000")
+	if p, err := NewPuzzle(g); err != nil || p != (Puzzle{g, 4, OneVector}) || p.Verify() != nil {
+		t.Errorf("NewPuzzle: %v, %v", p, err)
+	}
+	if _, err := NewPuzzle(Grid{Probe}); !errors.Is(err, ErrNoAnswer) {
+		t.Errorf("NewPuzzle of an empty grid: %v", err)
+	}
+	for _, c := range []struct {
+		p    Puzzle
+		want string
+	}{
+		{Puzzle{g, 3, OneVector}, "answer 3 claimed, but the rules force 4"},
+		{Puzzle{g, 4, TwoVector}, `condition "Ternary" claimed, but it is "Binary"`},
+		{Puzzle{Grid{Probe}, 4, TwoVector}, ErrNoAnswer.Error()},
+	} {
+		if err := c.p.Verify(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Verify of %v: %v, want %q", c.p, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package lst
+
+import "fmt"
+
+// Condition is the relational complexity of a puzzle: how many vectors (rows and columns) are needed together to force
+// its answer. The zero value is no condition.
+type Condition uint8
+
+// The three conditions, in order of complexity.
+const (
+	OneVector   Condition = 1 + iota // published label Binary: the probe's row or its column is complete
+	TwoVector                        // published label Ternary: the probe's row and column together leave one symbol
+	ThreeVector                      // published label Quaternary: a line of the probe and the lines crossing its blanks
+)
+
+// Conditions lists the conditions in order of complexity.
+func Conditions() [3]Condition { return [3]Condition{OneVector, TwoVector, ThreeVector} }
+
+// String returns "1-vector", "2-vector" or "3-vector".
+func (c Condition) String() string {
+	if !c.known() {
+		return fmt.Sprintf("Condition(%d)", uint8(c))
+	}
+	return fmt.Sprintf("%d-vector", uint8(c))
+}
+
+// Label returns the label of the published files: "Binary", "Ternary" or "Quaternary"; "" for no condition.
+func (c Condition) Label() string {
+	switch c {
+	case OneVector:
+		return "Binary"
+	case TwoVector:
+		return "Ternary"
+	case ThreeVector:
+		return "Quaternary"
+	}
+	return ""
+}
+
+// ParseCondition returns the condition of a published label.
+func ParseCondition(label string) (Condition, error) {
+	for _, c := range Conditions() {
+		if c.Label() == label {
+			return c, nil
+		}
+	}
+	return 0, fmt.Errorf("condition %s: want Binary, Ternary or Quaternary", quote(label))
+}
+
+// MarshalText writes the published label, so that JSON output reads like the files.
+func (c Condition) MarshalText() ([]byte, error) {
+	if !c.known() {
+		return nil, fmt.Errorf("lst: %v has no label", c)
+	}
+	return []byte(c.Label()), nil
+}
+
+// UnmarshalText reads a published label.
+func (c *Condition) UnmarshalText(text []byte) error {
+	v, err := ParseCondition(string(text))
+	if err != nil {
+		return fmt.Errorf("lst: %w", err)
+	}
+	*c = v
+	return nil
+}
+
+func (c Condition) known() bool { return c >= OneVector && c <= ThreeVector }

@@ -1,0 +1,102 @@
+package lst
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+)
+
+// Dataset is what a model trains and is tested on.
+type Dataset struct {
+	Train      []Puzzle // nine tenths of the training pool
+	IID        []Puzzle // the held-out tenth: test puzzles of the same distribution
+	Validation []Puzzle // dissimilar puzzles, which the paper reports as validation accuracy
+}
+
+// Default generates the default set for a seed: 8100 training, 900 test and 108 validation puzzles, a third per
+// condition (see [Generate] and [Split]). It takes about a second.
+func Default(seed uint64) (Dataset, error) {
+	pool, validation, err := Generate(DefaultOptions(), seed)
+	if err != nil {
+		return Dataset{}, err
+	}
+	return newDataset(pool, validation, seed)
+}
+
+// Load reads a training pool from one or more files and validation puzzles from another, in the published layout, and
+// splits the pool with the seed. It takes answers and conditions as the files claim them; [Check] tests them.
+func Load(trainFiles []string, validationFile string, seed uint64) (Dataset, error) {
+	if len(trainFiles) == 0 {
+		return Dataset{}, fmt.Errorf("lst: no training file: name at least one")
+	}
+	var pool []Puzzle
+	for _, path := range trainFiles {
+		ps, err := ReadFile(path)
+		if err != nil {
+			return Dataset{}, err
+		}
+		pool = append(pool, ps...)
+	}
+	validation, err := ReadFile(validationFile)
+	if err != nil {
+		return Dataset{}, err
+	}
+	return newDataset(pool, validation, seed)
+}
+
+func newDataset(pool, validation []Puzzle, seed uint64) (Dataset, error) {
+	train, iid, err := Split(pool, seed)
+	if err != nil {
+		return Dataset{}, err
+	}
+	return Dataset{Train: train, IID: iid, Validation: validation}, nil
+}
+
+// Split holds out a tenth of a pool, rounded up, as IID test puzzles: from each condition its share, rounded by largest
+// remainder. Both parts keep the pool's order. Which puzzles are held out depends on the seed and on the puzzles, not on
+// their order. It fails where a part would be empty.
+//
+// The paper's split has the same sizes; its members come from scikit-learn's generator and are not reproduced.
+func Split(pool []Puzzle, seed uint64) (train, iid []Puzzle, err error) {
+	if len(pool) < 2 {
+		return nil, nil, fmt.Errorf("lst: a pool of %d puzzles cannot be split into training and test puzzles: want at least 2",
+			len(pool))
+	}
+	rng := rand.New(rand.NewPCG(seed, streamSplit))
+	order := make([]int, len(pool))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return comparePuzzles(pool[i], pool[j]) })
+	rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+
+	var counts, left [1 + ThreeVector]int // by condition: puzzles; puzzles still to hold out
+	for _, p := range pool {
+		counts[p.Condition]++
+	}
+	for _, k := range quota((len(pool)+9)/10, counts[:], rng) {
+		left[k]++
+	}
+	held := make([]bool, len(pool))
+	for _, i := range order {
+		if k := pool[i].Condition; left[k] > 0 {
+			left[k]--
+			held[i] = true
+		}
+	}
+	for i, p := range pool {
+		if held[i] {
+			iid = append(iid, p)
+		} else {
+			train = append(train, p)
+		}
+	}
+	return train, iid, nil
+}
+
+// comparePuzzles orders by grid, then by the claimed answer and condition.
+func comparePuzzles(a, b Puzzle) int {
+	return cmp.Or(slices.Compare(a.Cells[:], b.Cells[:]), cmp.Compare(a.Answer, b.Answer),
+		cmp.Compare(a.Condition, b.Condition))
+}

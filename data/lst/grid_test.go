@@ -1,0 +1,275 @@
+package lst
+
+import (
+	"encoding/json"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// anyGrid draws part of a Latin square with a probe: of any number of givens, decided or not. It builds on its own
+// squares, cyclic ones and those of the Klein group with lines and symbols permuted, which are all 576.
+func anyGrid() *rapid.Generator[Grid] {
+	return rapid.Custom(func(t *rapid.T) Grid {
+		rows := rapid.Permutation([]int{0, 1, 2, 3}).Draw(t, "rows")
+		cols := rapid.Permutation([]int{0, 1, 2, 3}).Draw(t, "cols")
+		klein := rapid.Bool().Draw(t, "klein")
+		shown := rapid.Uint16().Draw(t, "shown")
+		probe := rapid.IntRange(0, Cells-1).Draw(t, "probe")
+		names := rapid.Permutation([]uint8{1, 2, 3, 4}).Draw(t, "names")
+		var g Grid
+		for i := range g {
+			r, c := rows[i/Side], cols[i%Side]
+			symbol := (r + c) % Side
+			if klein {
+				symbol = r ^ c
+			}
+			if shown>>i&1 == 1 {
+				g[i] = names[symbol]
+			}
+		}
+		g[probe] = Probe
+		return g
+	})
+}
+
+func mustParse(t testing.TB, s string) Grid {
+	t.Helper()
+	g, err := ParseGrid(strings.ReplaceAll(s, " ", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestParseGridErrors(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"empty", "", `puzzle "" has 0 characters, want 16 digits 0-5`},
+		{"short", "500000000000000", `has 15 characters, want 16`},
+		{"long", strings.Repeat("0", 1000), `0000"... has 1000 characters`},
+		{"not a digit", "50000000000000x0", `has 'x' at digit 15, want 0 (blank), 1-4 (symbol) or 5 (probe)`},
+		{"digit out of range", "5000000000000006", `has '6' at digit 16`},
+		{"no probe", "1000000000000000", `has 0 probes (digit 5), want exactly 1`},
+		{"two probes", "5000000000000005", `has 2 probes (digit 5), want exactly 1`},
+		{"twice in a row", "5000010100000000", `has symbol 1 twice in row 2: at row 2 column 2 and at row 2 column 4`},
+		{"twice in a column", "5030000000300000", `has symbol 3 twice in column 3: at row 1 column 3 and at row 3 column 3`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := ParseGrid(c.in)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("ParseGrid(%q): %v, want an error with %q", c.in, err, c.want)
+			}
+		})
+	}
+}
+
+func TestGridRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := anyGrid().Draw(t, "grid")
+		back, err := ParseGrid(g.String())
+		if err != nil || back != g {
+			t.Fatalf("%v came back as %v, %v", g, back, err)
+		}
+		givens := 0
+		for _, v := range g {
+			if v >= 1 && v <= 4 {
+				givens++
+			}
+		}
+		if g.Givens() != givens {
+			t.Fatalf("%v: Givens %d, want %d", g, g.Givens(), givens)
+		}
+		if h := gridOf(g.symbols(), g.Probe()); h != g {
+			t.Fatalf("%v came back from its bits as %v", g, h)
+		}
+	})
+}
+
+// What a caller builds by hand can hold anything.
+func TestValidateForeignGrid(t *testing.T) {
+	g := Grid{0: Probe, 7: 9}
+	if err := g.Validate(); err == nil || !strings.Contains(err.Error(), "has 9 at row 2 column 4") {
+		t.Errorf("Validate: %v", err)
+	}
+	if g.String() != "5000000?00000000" {
+		t.Errorf("String: %s", g)
+	}
+	if (Grid{}).Probe() != -1 {
+		t.Error("an empty grid has a probe")
+	}
+}
+
+func TestRows(t *testing.T) {
+	got := mustParse(t, "1020 0340 5000 0001").Rows()
+	if want := [Side]string{"1 . 2 .", ". 3 4 .", "? . . .", ". . . 1"}; got != want {
+		t.Errorf("Rows: %q, want %q", got, want)
+	}
+}
+
+func TestEncode(t *testing.T) {
+	p := Puzzle{Cells: mustParse(t, "1230 0000 4500 0000"), Answer: 4, Condition: OneVector}
+	want := Encoded{Tokens: [16]int{1, 2, 3, 0, 0, 0, 0, 0, 4, 5}, Probe: 9, Target: 3}
+	if diff := cmp.Diff(want, p.Encode()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPuzzleJSON(t *testing.T) {
+	p := Puzzle{Cells: mustParse(t, "1235 0000 4000 0000"), Answer: 4, Condition: TwoVector}
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"puzzle":"1235000040000000","answer":4,"condition":"Ternary"}`; string(text) != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+	var back Puzzle
+	if err := json.Unmarshal(text, &back); err != nil || back != p {
+		t.Errorf("came back as %v, %v", back, err)
+	}
+	for _, bad := range []string{`{"puzzle":"1"}`, `{"condition":"binary"}`} {
+		if err := json.Unmarshal([]byte(bad), &back); err == nil {
+			t.Errorf("%s was read", bad)
+		}
+	}
+	if _, err := json.Marshal(Puzzle{}); err == nil {
+		t.Error("a puzzle without a condition was written")
+	}
+}
+
+func TestConditionNames(t *testing.T) {
+	var got []string
+	for _, c := range Conditions() {
+		got = append(got, c.String()+" "+c.Label())
+		if back, err := ParseCondition(c.Label()); err != nil || back != c {
+			t.Errorf("%s came back as %v, %v", c.Label(), back, err)
+		}
+	}
+	if want := []string{"1-vector Binary", "2-vector Ternary", "3-vector Quaternary"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if _, err := ParseCondition("binary"); err == nil || !strings.Contains(err.Error(), `condition "binary": want Binary`) {
+		t.Errorf("ParseCondition: %v", err)
+	}
+	if s := Condition(9).String(); s != "Condition(9)" {
+		t.Error(s)
+	}
+}
+
+// scipy.spatial.distance.jaccard on boolean vectors, by its definition: unequal among those where either is true.
+func TestDissimilarityMatchesDefinition(t *testing.T) {
+	oneHot := func(g Grid) (v [Cells * 5]bool) {
+		for i, c := range g {
+			if c != Blank {
+				v[5*i+int(c)-1] = true
+			}
+		}
+		return v
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := anyGrid().Draw(t, "a"), anyGrid().Draw(t, "b")
+		va, vb := oneHot(a), oneHot(b)
+		unequal, either := 0, 0
+		for k := range va {
+			if va[k] || vb[k] {
+				either++
+				if va[k] != vb[k] {
+					unequal++
+				}
+			}
+		}
+		want := float64(unequal) / float64(either)
+		if got := Dissimilarity(a, b); math.Abs(got-want) > 1e-15 {
+			t.Fatalf("Dissimilarity(%v, %v) = %v, want %v", a, b, got, want)
+		}
+		// The generator's integer form of "strictly above 0.8".
+		g := newGenerator()
+		g.avoid([]Puzzle{{Cells: b}}, true)
+		g.aim(a.Probe())
+		if got := g.clear(a.symbols(), a.Givens()); got != (5*unequal > 4*either) {
+			t.Fatalf("clear(%v against %v) = %v at dissimilarity %d/%d", a, b, got, unequal, either)
+		}
+	})
+}
+
+func TestSquares(t *testing.T) {
+	all := squares()
+	if len(all) != 576 || cap(all) != squareCount { // OEIS A002860(4)
+		t.Fatalf("%d Latin squares, want 576", len(all))
+	}
+	reduced := 0
+	for k, m := range all {
+		if k > 0 && m == all[k-1] {
+			t.Fatalf("square %d repeats", k)
+		}
+		for line := range 2 * Side {
+			if set := lineSet(m, Vector(line)); set != 0xF || bits.OnesCount64(m) != Cells {
+				t.Fatalf("square %d: %v has the set %04b", k, Vector(line), set)
+			}
+		}
+		first := [2][Side]uint8{}
+		for i := range Side {
+			first[0][i] = uint8(bits.TrailingZeros64(m>>(Side*i)&0xF)) + 1
+			first[1][i] = uint8(bits.TrailingZeros64(m>>(Side*Side*i)&0xF)) + 1
+		}
+		if first == [2][Side]uint8{{1, 2, 3, 4}, {1, 2, 3, 4}} {
+			reduced++
+		}
+	}
+	if reduced != 4 { // OEIS A000315(4)
+		t.Errorf("%d reduced Latin squares, want 4", reduced)
+	}
+	distinct := slices.Clone(all)
+	slices.Sort(distinct)
+	if n := len(slices.Compact(distinct)); n != 576 {
+		t.Errorf("%d distinct Latin squares, want 576", n)
+	}
+}
+
+// solve returns the probe's symbol in every completion, by backtracking.
+func solve(g Grid) (answers []uint8) {
+	probe := g.Probe()
+	var fill func(h Grid, i int)
+	fill = func(h Grid, i int) {
+		if i == Cells {
+			answers = append(answers, h[probe])
+			return
+		}
+		if g[i] >= 1 && g[i] <= 4 {
+			fill(h, i+1)
+			return
+		}
+	symbols:
+		for s := uint8(1); s <= 4; s++ {
+			for k := range Side {
+				if h[i/Side*Side+k] == s || h[k*Side+i%Side] == s {
+					continue symbols
+				}
+			}
+			h[i] = s
+			fill(h, i+1)
+			h[i] = Blank
+		}
+	}
+	h := g
+	h[probe] = Blank
+	fill(h, 0)
+	return answers
+}
+
+func TestCompletions(t *testing.T) {
+	if n := (Grid{Probe}).Completions(); n != 576 {
+		t.Errorf("an empty grid has %d completions, want 576", n)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		g := anyGrid().Draw(t, "grid")
+		if got, want := g.Completions(), len(solve(g)); got != want {
+			t.Fatalf("%v: %d completions, want %d", g, got, want)
+		}
+	})
+}

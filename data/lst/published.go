@@ -1,0 +1,20 @@
+package lst
+
+// evenly weighs the 16 cells equally.
+var evenly = [Cells]int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+
+// publishedProbes counts, per condition, the training puzzles of the published pool (3 x 3000, files
+// generated_puzzle_data_*_dist80.csv of github.com/ljhearne/LSTNN_public) that have the probe in each cell, row by row.
+var publishedProbes = [3][Cells]int{
+	{147, 232, 290, 108, 357, 85, 145, 188, 162, 100, 84, 316, 243, 202, 298, 43},
+	{197, 206, 212, 114, 312, 109, 151, 205, 257, 112, 119, 288, 160, 190, 298, 70},
+	{144, 187, 184, 131, 191, 180, 220, 199, 153, 155, 171, 270, 129, 253, 339, 94},
+}
+
+// publishedValidationGivens counts, per condition, the published validation items (puzzle_data_original.csv, 12 items x 3
+// rotations; here per item) by their number of givens 0-11.
+var publishedValidationGivens = [3][12]int{
+	{6: 1, 7: 3, 8: 2, 9: 3, 10: 2, 11: 1},
+	{5: 1, 6: 2, 7: 2, 8: 4, 10: 2, 11: 1},
+	{4: 1, 5: 3, 6: 3, 7: 3, 9: 2},
+}

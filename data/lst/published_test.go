@@ -1,0 +1,73 @@
+package lst
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// publishedPath finds a file of the published puzzles (github.com/ljhearne/LSTNN_public), which are not part of this
+// repository: in $TORCHPE_LST, else in shared/lst beside the repository. Without it the test is skipped.
+func publishedPath(t testing.TB, name string) string {
+	t.Helper()
+	dir := os.Getenv("TORCHPE_LST")
+	if dir == "" {
+		dir = "../../../shared/lst"
+	}
+	path := filepath.Join(dir, name)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("the published puzzles are not here (set TORCHPE_LST to their directory): %v", err)
+	}
+	return path
+}
+
+// Files of the published puzzles.
+const publishedValidation = "puzzle_data_original.csv"
+
+var publishedTraining = []string{
+	"generated_puzzle_data_binary_dist80.csv",
+	"generated_puzzle_data_ternary_dist80.csv",
+	"generated_puzzle_data_quaternary_dist80.csv",
+}
+
+// published returns the published sets.
+func published(t testing.TB) (train, validation []Puzzle) {
+	t.Helper()
+	for _, name := range publishedTraining {
+		train = append(train, readPublished(t, name)...)
+	}
+	return train, readPublished(t, publishedValidation)
+}
+
+func readPublished(t testing.TB, name string) []Puzzle {
+	t.Helper()
+	ps, err := ReadFile(publishedPath(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ps
+}
+
+// The tables that steer the generator are counts of the published files.
+func TestPublishedTables(t *testing.T) {
+	train, validation := published(t)
+	var probes [3][Cells]int
+	for _, p := range train {
+		probes[p.Condition-1][p.Cells.Probe()]++
+	}
+	if probes != publishedProbes {
+		t.Errorf("probe cells of the published training puzzles are\n%v, the table has\n%v", probes, publishedProbes)
+	}
+	var givens [3][12]int
+	for _, p := range validation {
+		givens[p.Condition-1][p.Cells.Givens()]++
+	}
+	for c := range givens {
+		for n := range givens[c] {
+			if givens[c][n] != 3*publishedValidationGivens[c][n] { // 3 rotations of each item
+				t.Errorf("%v: %d published validation puzzles with %d givens, the table has %d items",
+					Conditions()[c], givens[c][n], n, publishedValidationGivens[c][n])
+			}
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package figure
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+const (
+	labelPitch  = leading * smallSize // least distance between the middles of two labels
+	leaderWidth = 10                  // from the end of the x axis to the text
+	leaderGap   = 2                   // between the leader and the text
+)
+
+// endLabel names a line at its right end, outside the axes.
+type endLabel struct {
+	text  string
+	x, y  float64 // where the line ends: a fraction of the x axis, and a value of the y axis from 0 to 1
+	color color.NRGBA
+}
+
+// endLabelsWidth is the room that labels need to the right of the data.
+func endLabelsWidth(labels []endLabel) vg.Length {
+	w := newWriter(sans(smallSize), ink)
+	var widest vg.Length
+	for _, l := range labels {
+		widest = max(widest, w.width(l.text))
+	}
+	return leaderWidth + leaderGap + widest
+}
+
+// drawEndLabels writes labels, given from top to bottom, to the right of the data, each as near to its line's end as the
+// others allow and joined to it by a thin leader.
+func drawEndLabels(c draw.Canvas, labels []endLabel, data draw.Canvas) {
+	want := make([]vg.Length, len(labels))
+	for i, l := range labels {
+		want[i] = data.Y(l.y)
+	}
+	at := spread(want, labelPitch, data.Min.Y, data.Max.Y)
+	for i, l := range labels {
+		edge, right := data.Max.X+1, data.Max.X+leaderWidth
+		if l.x < 1 { // the line ends early; dots, lest its leader be read as data
+			c.StrokeLine2(draw.LineStyle{Color: l.color, Width: hairline, Dashes: []vg.Length{0.5, 2}}, data.X(l.x)+3, want[i], edge, want[i])
+		}
+		c.StrokeLines(draw.LineStyle{Color: l.color, Width: hairline}, []vg.Point{{X: edge, Y: want[i]}, {X: right - 2, Y: at[i]}, {X: right, Y: at[i]}})
+		newWriter(sans(smallSize), readable(l.color)).left(c, right+leaderGap, at[i], l.text)
+	}
+}
+
+// spread returns positions as near to want (in descending order) as it can, by least squares, such that neighbours are at
+// least pitch apart and all lie within lo and hi. With i·pitch added, the positions have only to be in descending order: an
+// isotonic regression, solved by pooling neighbours that are in the wrong order. The caller sees to it that there is room.
+func spread(want []vg.Length, pitch, lo, hi vg.Length) []vg.Length {
+	type pool struct {
+		sum vg.Length
+		n   int
+	}
+	var pools []pool
+	for i, w := range want {
+		pools = append(pools, pool{w + vg.Length(i)*pitch, 1})
+		for k := len(pools) - 1; k > 0 && pools[k].sum*vg.Length(pools[k-1].n) > pools[k-1].sum*vg.Length(pools[k].n); k-- {
+			pools[k-1].sum += pools[k].sum
+			pools[k-1].n += pools[k].n
+			pools = pools[:k]
+		}
+	}
+	out := make([]vg.Length, 0, len(want))
+	floor := lo + vg.Length(len(want)-1)*pitch
+	for _, p := range pools {
+		for range p.n {
+			z := min(max(p.sum/vg.Length(p.n), floor), hi)
+			out = append(out, z-vg.Length(len(out))*pitch)
+		}
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+// Package figure draws torchpe's figures: vector PDF and SVG for papers and web pages, PNG for slides and READMEs.
+//
+// A constructor such as AccuracyCurves takes plain numbers, checks them and returns a *Figure; Figure.Save writes it. All
+// figures share the theme in theme.go (one font, one set of sizes) and the palette in palette.go (a positional encoding
+// keeps its colour from figure to figure). What a figure averages over and leaves out is said in the note below it.
+//
+// It imports gonum/plot and torchpe/report's pdfcanvas, no libtorch and no run files. Drawing the same numbers twice gives
+// the same bytes. Bad input is an error from the constructor, never a panic.
+package figure
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"torchpe/report/internal/atomicfile"
+	"torchpe/report/pdfcanvas"
+)
+
+// Widths of a figure in inches: one column and the whole width of a paper's page.
+const (
+	ColumnWidth = 3.3
+	PageWidth   = 7.0
+)
+
+// pngDPI is the resolution journals ask of line art on screen and in drafts; print uses the PDF.
+const pngDPI = 300
+
+// Figure is a finished drawing of fixed size. Its zero value is not useful: a constructor of this package makes it.
+type Figure struct {
+	width, height vg.Length
+	draw          func(draw.Canvas)
+}
+
+// Save writes the figure to path, whole or not at all. The format (pdf, png or svg) is that of path's extension where
+// format is empty. A device or pipe such as /dev/stdout is opened and written to, and needs the format named.
+func (f *Figure) Save(path, format string) error {
+	if format == "" {
+		format = strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
+		if format == "" {
+			return fmt.Errorf("save figure %s: no extension to tell the format from: end the name in .pdf, .png or .svg", path)
+		}
+	}
+	var buf bytes.Buffer // drawn before the file is touched
+	if err := f.Encode(&buf, format); err != nil {
+		return fmt.Errorf("save figure %s: %w", path, err)
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
+		_, err := w.Write(buf.Bytes())
+		return err
+	})
+}
+
+// Encode draws the figure as "pdf", "png" (300 dpi) or "svg" and writes it to w.
+func (f *Figure) Encode(w io.Writer, format string) error {
+	switch format {
+	case "pdf":
+		c := pdfcanvas.New(f.width, f.height)
+		f.draw(draw.New(c))
+		_, err := c.WriteTo(w)
+		return err
+	case "png":
+		c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(pngDPI))}
+		f.draw(draw.New(c))
+		return writePatched(w, c, stampDPI)
+	case "svg":
+		c := vgsvg.New(f.width, f.height)
+		f.draw(draw.New(c))
+		return writePatched(w, c, portableSVG)
+	}
+	return fmt.Errorf("figure format %q: want pdf, png or svg", format)
+}
+
+// writePatched writes what src writes, after patch.
+func writePatched(w io.Writer, src io.WriterTo, patch func([]byte) []byte) error {
+	var buf bytes.Buffer
+	if _, err := src.WriteTo(&buf); err != nil {
+		return err
+	}
+	_, err := w.Write(patch(buf.Bytes()))
+	return err
+}
+
+// portableSVG names fonts of the same widths for readers who lack Liberation Sans (a browser would fall back to a serif),
+// and rounds line joins as the other formats do. Both belong to vgsvg, which has no setting for them.
+func portableSVG(svg []byte) []byte {
+	svg = bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
+	return bytes.Replace(svg, []byte("<g transform="), []byte(`<g stroke-linejoin="round" transform=`), 1)
+}
+
+// stampDPI adds the resolution to a PNG (chunk pHYs, pixels per metre, right after the header chunk), so that LaTeX and
+// word processors place it at its true size.
+func stampDPI(png []byte) []byte {
+	const header = 8 + 25 // signature, IHDR
+	perMetre := uint32(math.Round(pngDPI / 0.0254))
+	chunk := binary.BigEndian.AppendUint32([]byte("pHYs"), perMetre)
+	chunk = binary.BigEndian.AppendUint32(chunk, perMetre)
+	chunk = append(chunk, 1) // the unit is the metre
+	out := append([]byte{}, png[:header]...)
+	out = binary.BigEndian.AppendUint32(out, uint32(len(chunk)-4))
+	out = append(out, chunk...)
+	out = binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(chunk))
+	return append(out, png[header:]...)
+}

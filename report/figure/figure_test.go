@@ -1,0 +1,183 @@
+package figure
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"gonum.org/v1/plot"
+)
+
+func TestEveryFigureInEveryFormat(t *testing.T) {
+	cases := edgeCases()
+	cases["example"] = exampleCurves(5)
+	for name, curves := range cases {
+		for _, band := range []Band{BandMinMax, BandSD, BandNone} {
+			o := DefaultAccuracyOptions()
+			o.Band, o.Markers = band, true
+			f := mustDraw(t, curves, o)
+			checkSVG(t, name, encode(t, f, "svg"))
+			if pdf := encode(t, f, "pdf"); !bytes.HasPrefix(pdf, []byte("%PDF-")) {
+				t.Errorf("%s: the PDF starts with %q", name, pdf[:8])
+			}
+			if band != BandMinMax {
+				continue // PNG is slow to draw
+			}
+			img, err := png.Decode(bytes.NewReader(encode(t, f, "png")))
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else if size := img.Bounds().Size(); size.X != 990 || size.Y != 690 { // 3.3 x 2.3 in at 300 dpi
+				t.Errorf("%s: the PNG has %v pixels, want 990 x 690", name, size)
+			}
+		}
+	}
+}
+
+// checkSVG reads the SVG as XML and looks for numbers gone wrong.
+func checkSVG(t *testing.T, name string, svg []byte) {
+	t.Helper()
+	d := xml.NewDecoder(bytes.NewReader(svg))
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Errorf("%s: not XML: %v", name, err)
+			return
+		}
+		if e, ok := token.(xml.StartElement); ok {
+			for _, a := range e.Attr {
+				if strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") {
+					t.Errorf("%s: <%s %s=%q>", name, e.Name.Local, a.Name.Local, a.Value)
+				}
+			}
+		}
+	}
+}
+
+func TestSameFigureSameBytes(t *testing.T) {
+	var first sync.Map
+	var all sync.WaitGroup
+	for range 4 { // and at the same time
+		all.Go(func() {
+			for _, format := range []string{"pdf", "png", "svg"} {
+				f, err := AccuracyCurves(exampleCurves(5), DefaultAccuracyOptions())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				var b bytes.Buffer
+				if err := f.Encode(&b, format); err != nil {
+					t.Error(err)
+				}
+				if want, loaded := first.LoadOrStore(format, b.Bytes()); loaded && !bytes.Equal(want.([]byte), b.Bytes()) {
+					t.Errorf("two drawings of the same numbers as %s differ in their bytes", format)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestPNGResolution(t *testing.T) {
+	data := encode(t, mustDraw(t, exampleCurves(1), DefaultAccuracyOptions()), "png")
+	// 300 dpi is 11811 pixels a metre (PNG specification 11.3.5.3); the decoder checks the chunk's CRC
+	want := append([]byte("pHYs"), 0, 0, 0x2e, 0x23, 0, 0, 0x2e, 0x23, 1)
+	if i := bytes.Index(data, want); i < 0 || i > bytes.Index(data, []byte("IDAT")) {
+		t.Errorf("no resolution of 300 dpi before the PNG's data")
+	}
+}
+
+func TestSVGNamesFallbackFonts(t *testing.T) {
+	svg := encode(t, mustDraw(t, exampleCurves(1), DefaultAccuracyOptions()), "svg")
+	texts, portable := bytes.Count(svg, []byte("<text ")), bytes.Count(svg, []byte("font-family:'Liberation Sans',Arial,"))
+	if texts == 0 || texts != portable {
+		t.Errorf("%d of %d texts name Arial for readers without Liberation Sans", portable, texts)
+	}
+}
+
+func TestSave(t *testing.T) {
+	f := mustDraw(t, exampleCurves(2), DefaultAccuracyOptions())
+	dir := t.TempDir()
+	for name, magic := range map[string]string{"a.pdf": "%PDF-", "b.PNG": "\x89PNG", "c.d.svg": "<?xml"} {
+		path := filepath.Join(dir, name)
+		if err := f.Save(path, ""); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(b), magic) {
+			t.Errorf("%s holds %.8q (%v), want %q", name, b, err, magic)
+		}
+	}
+	if err := f.Save(filepath.Join(dir, "plain"), "svg"); err != nil {
+		t.Errorf("with the format named: %v", err)
+	}
+	if err := f.Save("/dev/null", "pdf"); err != nil {
+		t.Errorf("to /dev/null: %v", err)
+	}
+	for path, want := range map[string]string{
+		"noext": ".pdf, .png or .svg", "x.jpeg": `"jpeg"`, "/dev/stdout": "no extension", "no/such/dir/x.pdf": "no/such/dir",
+	} {
+		if err := f.Save(path, ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Save(%q): error %v, want one with %q", path, err, want)
+		}
+	}
+	entries, _ := os.ReadDir(dir)
+	if len(entries) != 4 {
+		t.Errorf("%d files in the directory, want the 4 saved", len(entries))
+	}
+}
+
+func TestIntegerTicks(t *testing.T) {
+	for _, c := range []struct {
+		lo, hi int
+		want   string
+	}{
+		{1, 20, "1 5 10 15 20"},
+		{0, 4000, "0 1000 2000 3000 4000"},
+		{0, 20, "0 5 10 15 20"},
+		{1, 8, "2 4 6 8"},
+		{3, 3, "3"},
+		{3, 4, "3 4"},
+		{0, 5, "0 1 2 3 4 5"},
+		{7, 13, "8 10 12"},
+		{95, 104, "96 98 100 102 104"},
+		{0, maxEpoch, "0 200000000 400000000 600000000 800000000 1000000000"},
+	} {
+		if got := labels(integerTicks(c.lo, c.hi, 6)); got != c.want {
+			t.Errorf("%d to %d: %s, want %s", c.lo, c.hi, got, c.want)
+		}
+	}
+}
+
+func labels(ticks plot.ConstantTicks) string {
+	var all []string
+	for _, tick := range ticks {
+		all = append(all, tick.Label)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestWrap(t *testing.T) {
+	w := newWriter(sans(smallSize), ink)
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"", nil},
+		{"one", []string{"one"}},
+		{"several words in a row", []string{"several words", "in a row"}},
+		{"an unbreakablelongword stays", []string{"an", "unbreakablelongword", "stays"}},
+	} {
+		if got := w.wrap(c.text, 45); strings.Join(got, "|") != strings.Join(c.want, "|") {
+			t.Errorf("%q breaks into %q, want %q", c.text, got, c.want)
+		}
+	}
+}

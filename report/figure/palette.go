@@ -1,0 +1,159 @@
+package figure
+
+import (
+	"fmt"
+	"hash/fnv"
+	"image/color"
+	"math"
+	"regexp"
+	"sort"
+	"strconv"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// The one place for colours. Categories use Okabe and Ito's palette (jfly.uni-koeln.de/color, 2008), which readers with any
+// colour blindness can tell apart, without its yellow, too pale for a line on white, and with Tol's wine (SRON technical
+// note 3.2, 2021) added. Its blues belong to the ramp for learned encodings, which starts at Tol's indigo; its black to the
+// reference.
+var (
+	ink       = rgb(0x262626)
+	axisColor = rgb(0x4d4d4d)
+	noteColor = rgb(0x666666)
+	grey      = rgb(0x757575) // reference lines such as chance
+
+	black      = rgb(0x000000)
+	orange     = rgb(0xe69f00)
+	green      = rgb(0x009e73)
+	vermillion = rgb(0xd55e00)
+	purple     = rgb(0xcc79a7)
+	wine       = rgb(0x882255)
+	categories = []color.NRGBA{vermillion, green, purple, orange, wine}
+	learnRamp  = []color.NRGBA{rgb(0x332288), rgb(0x0072b2), rgb(0x66bceb)} // small σ to large
+	solid      = []vg.Length(nil)
+	dashed     = []vg.Length{4, 1.6}
+	dotted     = []vg.Length{1.2, 1.4}
+	dashDotted = []vg.Length{5, 1.4, 1.2, 1.4}
+)
+
+// lineStyle tells one labelled line from another.
+type lineStyle struct {
+	color  color.NRGBA
+	dashes []vg.Length
+}
+
+// namedStyles fixes the styles of the paper's encodings, so that they look the same in every figure.
+var namedStyles = map[string]lineStyle{
+	"2d-fixed": {black, solid}, // the ground truth's arrangement: the reference in most figures
+	"1d-fixed": {orange, solid},
+	"relative": {green, solid},
+	"rope":     {vermillion, solid},
+	"nope":     {purple, solid},
+	"c-nope":   {purple, dashed},
+	"random":   {wine, solid},
+}
+
+// learnLabel matches the label of a learned encoding with its initial SD: "learn σ=0.2", "learn-0.2".
+var learnLabel = regexp.MustCompile(`^learn(?:\s+σ\s*=\s*|-)([0-9]*\.?[0-9]+)$`)
+
+// styleByName returns the style that the label has in every figure, if it has one.
+func styleByName(label string) (lineStyle, bool) {
+	if s, ok := namedStyles[label]; ok {
+		return s, true
+	}
+	if m := learnLabel.FindStringSubmatch(label); m != nil {
+		if sigma, err := strconv.ParseFloat(m[1], 64); err == nil && sigma > 0 {
+			return lineStyle{learnColor(sigma), solid}, true
+		}
+	}
+	return lineStyle{}, false
+}
+
+// learnColor is dark for a small σ and light for a large one, in equal steps of √σ from the paper's 0.1 to its 2: both ends of
+// its grid stay apart.
+func learnColor(sigma float64) color.NRGBA {
+	t := (math.Sqrt(sigma) - math.Sqrt(0.1)) / (math.Sqrt(2) - math.Sqrt(0.1))
+	t = min(max(t, 0), 1) * float64(len(learnRamp)-1)
+	i := min(int(t), len(learnRamp)-2)
+	return mix(learnRamp[i], learnRamp[i+1], t-float64(i))
+}
+
+// lineStyles gives each label a style. A label without a style of its own gets a colour by a hash of its name, so that it
+// usually keeps it from figure to figure, or the next colour that is free here; when all are taken, dashed lines follow.
+// Styles repeat from the 21st such label on.
+func lineStyles(labels []string) map[string]lineStyle {
+	styles := make(map[string]lineStyle, len(labels))
+	taken := map[string]bool{}
+	key := func(s lineStyle) string { return fmt.Sprint(s) }
+	var rest []string
+	for _, label := range labels {
+		if s, ok := styleByName(label); ok {
+			styles[label], taken[key(s)] = s, true
+		} else {
+			rest = append(rest, label)
+		}
+	}
+	sort.Strings(rest) // so that the order of the lines does not matter
+	for _, label := range rest {
+		slots := slotsFor(label)
+		s := slots[0]
+		for _, slot := range slots {
+			if !taken[key(slot)] {
+				s = slot
+				break
+			}
+		}
+		styles[label], taken[key(s)] = s, true
+	}
+	return styles
+}
+
+// slotsFor lists the styles that a label may have, the preferred one first.
+func slotsFor(label string) []lineStyle {
+	h := fnv.New32a()
+	h.Write([]byte(label))
+	n := len(categories)
+	first := int(h.Sum32() % uint32(n))
+	var slots []lineStyle
+	for _, dashes := range [][]vg.Length{solid, dashed, dotted, dashDotted} {
+		for i := range n {
+			slots = append(slots, lineStyle{categories[(first+i)%n], dashes})
+		}
+	}
+	return slots
+}
+
+func rgb(hex uint32) color.NRGBA {
+	return color.NRGBA{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 0xff}
+}
+
+func mix(a, b color.NRGBA, t float64) color.NRGBA {
+	m := func(x, y uint8) uint8 { return uint8(math.Round(float64(x) + t*(float64(y)-float64(x)))) }
+	return color.NRGBA{R: m(a.R, b.R), G: m(a.G, b.G), B: m(a.B, b.B), A: 0xff}
+}
+
+// pale is c at a low opacity, for bands behind lines.
+func pale(c color.NRGBA) color.NRGBA {
+	c.A = 0x2e
+	return c
+}
+
+// readable darkens c until text in it has the contrast of 4.5 to 1 with white that WCAG 2.1 (1.4.3) asks for.
+func readable(c color.NRGBA) color.NRGBA {
+	for contrastWithWhite(c) < 4.5 {
+		c = mix(c, black, 0.04)
+	}
+	return c
+}
+
+// contrastWithWhite is WCAG 2.1's contrast ratio, 1 to 21.
+func contrastWithWhite(c color.NRGBA) float64 {
+	lin := func(v uint8) float64 {
+		x := float64(v) / 255
+		if x <= 0.03928 {
+			return x / 12.92
+		}
+		return math.Pow((x+0.055)/1.055, 2.4)
+	}
+	return 1.05 / (0.2126*lin(c.R) + 0.7152*lin(c.G) + 0.0722*lin(c.B) + 0.05)
+}

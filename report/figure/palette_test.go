@@ -1,0 +1,135 @@
+package figure
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"testing"
+)
+
+func TestColoursFollowNames(t *testing.T) {
+	alone := lineStyles([]string{"alibi"})["alibi"]
+	crowd := lineStyles([]string{"2d-fixed", "learn σ=0.2", "alibi", "rope", "learn-0.2", "learn σ = 0.2"})
+	for label, want := range map[string]lineStyle{
+		"2d-fixed": {black, solid}, "rope": {vermillion, solid}, "learn-0.2": crowd["learn σ=0.2"], "learn σ = 0.2": crowd["learn σ=0.2"],
+	} {
+		if got := crowd[label]; fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s has style %v, want %v", label, got, want)
+		}
+	}
+	if got := crowd["alibi"]; fmt.Sprint(got) != fmt.Sprint(alone) {
+		t.Errorf("alibi has style %v beside others and %v alone", got, alone)
+	}
+	for _, label := range []string{"learn", "learn σ=", "learn σ=x", "learn σ=0", "learn 0.2", "relearn-0.2"} {
+		if s, ok := styleByName(label); ok {
+			t.Errorf("%q has the style %v of a learned encoding", label, s)
+		}
+	}
+}
+
+func TestStylesAreDistinct(t *testing.T) {
+	var labels []string
+	for i := range 4 * len(categories) {
+		labels = append(labels, fmt.Sprint("scheme ", i))
+	}
+	seen := map[string]string{}
+	for label, s := range lineStyles(labels) {
+		if other, ok := seen[fmt.Sprint(s)]; ok {
+			t.Errorf("%s and %s share the style %v", label, other, s)
+		}
+		seen[fmt.Sprint(s)] = label
+	}
+	if n := len(lineStyles(append(labels, "one too many", "two too many"))); n != len(labels)+2 {
+		t.Errorf("%d styles for %d labels", n, len(labels)+2)
+	}
+}
+
+func TestLearnRamp(t *testing.T) {
+	if got := learnColor(0.01); got != learnRamp[0] {
+		t.Errorf("below the paper's grid: %v, want the ramp's start", got)
+	}
+	if got := learnColor(3); got != learnRamp[len(learnRamp)-1] {
+		t.Errorf("above the paper's grid: %v, want the ramp's end", got)
+	}
+	for i := 2; i <= 20; i++ {
+		a, b := learnColor(float64(i-1)/10), learnColor(float64(i)/10)
+		if contrastWithWhite(a) <= contrastWithWhite(b) {
+			t.Errorf("σ = %.1f is not darker than σ = %.1f", float64(i-1)/10, float64(i)/10)
+		}
+	}
+}
+
+func TestReadable(t *testing.T) {
+	if got := contrastWithWhite(black); math.Abs(got-21) > 1e-9 { // WCAG: the largest contrast there is
+		t.Errorf("contrast of black with white %v, want 21", got)
+	}
+	if got := contrastWithWhite(rgb(0x777777)); math.Abs(got-4.48) > 0.005 { // WebAIM's contrast checker: 4.48:1
+		t.Errorf("contrast of #777777 with white %v, want 4.48", got)
+	}
+	for _, c := range append(append([]color.NRGBA{grey, rgb(0xffffff)}, learnRamp...), categories...) {
+		if got := contrastWithWhite(readable(c)); got < 4.5 {
+			t.Errorf("text in %v darkened to %v has contrast %v", c, readable(c), got)
+		}
+	}
+	if readable(black) != black {
+		t.Error("black is changed")
+	}
+}
+
+// Machado, Oliveira and Fernandes (2009), "A physiologically-based model for simulation of color vision deficiency", severity
+// 1.0, on linear RGB.
+var blindness = map[string][3][3]float64{
+	"none":         {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+	"protanopia":   {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
+	"deuteranopia": {{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}},
+	"tritanopia":   {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}},
+}
+
+// lab is c as seen with the given blindness, in CIE L*a*b* (D65).
+func lab(c color.NRGBA, blind [3][3]float64) [3]float64 {
+	lin := func(v uint8) float64 {
+		if x := float64(v) / 255; x > 0.04045 {
+			return math.Pow((x+0.055)/1.055, 2.4)
+		}
+		return float64(v) / 255 / 12.92
+	}
+	times := func(m [3][3]float64, v [3]float64) (out [3]float64) {
+		for i := range m {
+			for j := range v {
+				out[i] += m[i][j] * v[j]
+			}
+			out[i] = max(out[i], 0)
+		}
+		return out
+	}
+	xyz := times([3][3]float64{{0.4124, 0.3576, 0.1805}, {0.2126, 0.7152, 0.0722}, {0.0193, 0.1192, 0.9505}},
+		times(blind, [3]float64{lin(c.R), lin(c.G), lin(c.B)}))
+	f := func(t float64) float64 {
+		if t > 216./24389 {
+			return math.Cbrt(t)
+		}
+		return (24389./27*t + 16) / 116
+	}
+	x, y, z := f(xyz[0]/0.95047), f(xyz[1]), f(xyz[2]/1.08883)
+	return [3]float64{116*y - 16, 500 * (x - y), 200 * (y - z)}
+}
+
+// Any two colours of the palette differ by 10 or more CIE76 units (2.3 is just noticeable) for every kind of colour blindness.
+func TestColourBlindSafe(t *testing.T) {
+	all := append(append([]color.NRGBA{black, grey}, categories...), learnRamp...)
+	for name, blind := range blindness {
+		nearest, pair := math.Inf(1), ""
+		for i, a := range all {
+			for _, b := range all[:i] {
+				x, y := lab(a, blind), lab(b, blind)
+				if d := math.Hypot(math.Hypot(x[0]-y[0], x[1]-y[1]), x[2]-y[2]); d < nearest {
+					nearest, pair = d, fmt.Sprintf("#%02x%02x%02x and #%02x%02x%02x", a.R, a.G, a.B, b.R, b.G, b.B)
+				}
+			}
+		}
+		t.Logf("%s: %s are nearest, %.1f apart", name, pair, nearest)
+		if nearest < 10 {
+			t.Errorf("with %s %s are only %.1f apart, want 10", name, pair, nearest)
+		}
+	}
+}

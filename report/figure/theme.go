@@ -1,0 +1,183 @@
+package figure
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	stdfont "golang.org/x/image/font"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// The house theme. Sizes are what a reader of the printed page sees: figures are never rescaled.
+const (
+	smallSize vg.Length = 7 // tick labels, line labels, the note
+	labelSize vg.Length = 8 // axis labels
+	titleSize vg.Length = 9
+
+	hairline  vg.Length = 0.5 // axes, ticks
+	lineWidth vg.Length = 1.2 // data
+	margin    vg.Length = 3   // round the whole figure
+
+	leading = 1.2 // from baseline to baseline, in font sizes
+)
+
+// sans is Liberation Sans, which gonum/plot carries inside the binary: no system font is needed.
+func sans(size vg.Length) font.Font {
+	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+}
+
+// capHeight is the height of an upper-case letter of Liberation Sans in ems (its OS/2 table: 1409 of 2048 units).
+const capHeight = 0.688
+
+// newPlot returns an empty plot in the house theme.
+func newPlot() *plot.Plot {
+	p := plot.New()
+	p.BackgroundColor = nil // the figure paints its own, once
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.Color, axis.Width = axisColor, hairline
+		axis.Padding = 4
+		axis.Label.TextStyle.Font, axis.Label.TextStyle.Color = sans(labelSize), ink
+		axis.Label.Padding = 2
+		axis.Tick.Label.Font, axis.Tick.Label.Color = sans(smallSize), ink
+		axis.Tick.Color, axis.Tick.Width = axisColor, hairline
+		axis.Tick.Length = 2.5
+	}
+	return p
+}
+
+// writer sets text of one font and colour by its baseline. gonum's own text styles align by the font's ascent and descent,
+// which leaves digits and capitals off-centre.
+type writer struct {
+	face  font.Face
+	color color.Color
+}
+
+func newWriter(f font.Font, c color.Color) writer {
+	return writer{plot.DefaultTextHandler.Cache().Lookup(f, f.Size), c}
+}
+
+func bold(f font.Font) font.Font {
+	f.Weight = stdfont.WeightBold
+	return f
+}
+
+// left writes s from (x, y) on, with capitals and digits centred on y.
+func (w writer) left(c draw.Canvas, x, y vg.Length, s string) {
+	c.SetColor(w.color)
+	c.FillString(w.face, vg.Point{X: x, Y: y - capHeight/2*w.face.Font.Size}, s)
+}
+
+// width is how wide s comes out.
+func (w writer) width(s string) vg.Length { return w.face.Width(s) }
+
+// wrap breaks s between words into lines no wider than width. A longer word stays whole.
+func (w writer) wrap(s string, width vg.Length) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(s) {
+		if line != "" && w.width(line+" "+word) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// paintBackground makes the figure white: without it a PNG or SVG is unreadable on a dark web page.
+func paintBackground(c draw.Canvas) {
+	c.SetColor(color.White)
+	c.Fill(c.Rectangle.Path())
+}
+
+// inset is c without the margin round the figure.
+func inset(c draw.Canvas) draw.Canvas { return draw.Crop(c, margin, -margin, margin, -margin) }
+
+// noteLines breaks a note to the width of c.
+func noteLines(c draw.Canvas, note string) []string {
+	return newWriter(sans(smallSize), noteColor).wrap(note, c.Max.X-c.Min.X)
+}
+
+// cropNote returns what is left of c above the note.
+func cropNote(c draw.Canvas, note string) draw.Canvas {
+	n := len(noteLines(c, note))
+	if n == 0 {
+		return c
+	}
+	return draw.Crop(c, 0, 0, vg.Length(n)*smallSize*leading+margin, 0)
+}
+
+// drawNote writes the note along the lower edge of c.
+func drawNote(c draw.Canvas, note string) {
+	w := newWriter(sans(smallSize), noteColor)
+	lines := noteLines(c, note)
+	for i, line := range lines {
+		w.left(c, c.Min.X, c.Min.Y+smallSize*leading*(vg.Length(len(lines)-i)-0.5), line)
+	}
+}
+
+// cropTitle returns what is left of c below the title.
+func cropTitle(c draw.Canvas, title string) draw.Canvas {
+	if title == "" {
+		return c
+	}
+	return draw.Crop(c, 0, 0, 0, -titleSize*leading)
+}
+
+// drawTitle writes the title along the upper edge of c, from x on.
+func drawTitle(c draw.Canvas, title string, x vg.Length) {
+	newWriter(bold(sans(titleSize)), ink).left(c, x, c.Max.Y-titleSize*leading/2, title)
+}
+
+// checkText reports text that cannot be set in one line of every format: SVG, being XML, takes no control characters.
+func checkText(s string) error {
+	if !utf8.ValidString(s) {
+		return fmt.Errorf("text %q is not UTF-8: convert it", s)
+	}
+	if i := strings.IndexFunc(s, unicode.IsControl); i >= 0 {
+		return fmt.Errorf("text %q has the control character %q: take it out", s, s[i:i+1])
+	}
+	return nil
+}
+
+// ticksFit reports whether the labels of p's x axis stand clear of each other.
+func ticksFit(p *plot.Plot, data draw.Canvas) bool {
+	right := vg.Length(math.Inf(-1))
+	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+		middle, half := data.X(p.X.Norm(t.Value)), p.X.Tick.Label.Width(t.Label)/2
+		if middle-half < right+smallSize/2 {
+			return false
+		}
+		right = middle + half
+	}
+	return true
+}
+
+// integerTicks returns labelled ticks at whole numbers from lo to hi: at most count multiples of 1, 2 or 5 times a power of
+// ten, and lo itself where it stands clear of the first of them.
+func integerTicks(lo, hi, count int) plot.ConstantTicks {
+	step := 1
+	for i := 0; (hi-lo)/step >= count; i++ {
+		step = []int{1, 2, 5}[i%3] * int(math.Pow10(i/3))
+	}
+	first := int(math.Ceil(float64(lo)/float64(step))) * step
+	var ticks plot.ConstantTicks
+	if 2*(first-lo) > step {
+		ticks = append(ticks, plot.Tick{Value: float64(lo), Label: strconv.Itoa(lo)})
+	}
+	for v := first; v <= hi; v += step {
+		ticks = append(ticks, plot.Tick{Value: float64(v), Label: strconv.Itoa(v)})
+	}
+	return ticks
+}

@@ -1,0 +1,41 @@
+// Package golden compares what report draws and prints with files committed in testdata.
+//
+// It registers the test flag -update. `go test ./report/... -update` hands that flag to every test below report, so each
+// of their packages imports this one. Only tests import it.
+package golden
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata instead of comparing with them")
+
+// Check fails t where got differs from testdata/name, or writes that file under -update. Look at what changed before
+// committing it.
+func Check(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v: `go test ./report/... -update` makes it", err)
+	}
+	if !bytes.Equal(want, got) {
+		t.Errorf("%s differs (- committed, + drawn now); if that is meant, `go test ./report/... -update`:\n%s",
+			path, cmp.Diff(string(want), string(got)))
+	}
+}

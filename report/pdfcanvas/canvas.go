@@ -1,0 +1,274 @@
+// Package pdfcanvas draws gonum/plot figures as PDF with real Unicode text.
+//
+// It exists because gonum's own vgpdf writes σ, −1 and ² as garbage: it embeds cp1252 fonts and passes them raw UTF-8
+// (gonum/plot issue 347). Here every font is embedded as a TrueType subset with a Unicode map, so text in the PDF looks
+// right, can be searched and can be copied.
+//
+// Invariants: the same drawing gives the same bytes (the date is fixed, or SOURCE_DATE_EPOCH); text is as wide as
+// gonum/plot measured it, kerning included; nothing panics, the first error comes back from WriteTo.
+//
+// It imports gonum/plot's vg and font, and fpdf, nothing of torchpe.
+package pdfcanvas
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"codeberg.org/go-pdf/fpdf"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+)
+
+var _ vg.CanvasWriterTo = (*Canvas)(nil)
+
+// Canvas is a one-page PDF document that implements vg.Canvas, vg.CanvasSizer and io.WriterTo.
+//
+// Transforms are kept here rather than in the PDF's own graphics-state stack: each mark that needs one is wrapped in
+// its own q … Q, so that fpdf's idea of the current font and colour never disagrees with the page's.
+type Canvas struct {
+	doc    *fpdf.Fpdf
+	w, h   vg.Length
+	stack  []state // the last one is current
+	sent   sent    // what the page's graphics state holds
+	fonts  map[string]bool
+	images int
+	pdf    []byte // the finished document, once WriteTo has run
+	err    error
+}
+
+// state is what Push saves and Pop restores.
+type state struct {
+	ctm   matrix
+	color color.NRGBA
+	width vg.Length
+	dash  string // the operand of the PDF operator d
+}
+
+// sent mirrors the page's graphics state, so that an operator is written only when it changes something.
+type sent struct {
+	rgb   [3]uint8
+	alpha uint8
+	width vg.Length
+	dash  string
+	font  font.Font
+}
+
+// New returns an empty page of the given width and height.
+func New(w, h vg.Length) *Canvas {
+	c := &Canvas{w: w, h: h, fonts: map[string]bool{}}
+	if !(w > 0 && h > 0) {
+		c.err = fmt.Errorf("pdfcanvas: page of %g x %g pt: both sides must be positive", w.Points(), h.Points())
+		w, h = 1, 1 // a page for fpdf to hold; WriteTo returns the error
+	}
+	date, err := documentDate()
+	if c.err == nil {
+		c.err = err
+	}
+	c.doc = fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt", Size: fpdf.SizeType{Wd: w.Points(), Ht: h.Points()}})
+	c.doc.SetCreator("torchpe", false)
+	c.doc.SetCreationDate(date)
+	c.doc.SetModificationDate(date)
+	c.doc.SetCatalogSort(true) // fpdf otherwise writes fonts and images in map order
+	c.doc.SetMargins(0, 0, 0)
+	c.doc.SetAutoPageBreak(false, 0)
+	c.doc.SetLineJoinStyle("round") // as gonum's PNG canvas does; a miter would overshoot on steep curves
+	c.doc.AddPage()
+	c.sent = sent{alpha: 0xff, width: -1, dash: "[] 0"}
+	c.stack = []state{{ctm: identity}}
+	vg.Initialize(c)
+	return c
+}
+
+// documentDate is the date written into the PDF: SOURCE_DATE_EPOCH (seconds since 1970, see reproducible-builds.org)
+// where it is set, else a fixed day, so that a figure drawn twice has the same bytes.
+func documentDate() (time.Time, error) {
+	fixed := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	epoch := os.Getenv("SOURCE_DATE_EPOCH")
+	if epoch == "" {
+		return fixed, nil
+	}
+	sec, err := strconv.ParseInt(epoch, 10, 64)
+	if err != nil || sec < 0 || sec > 253402300799 {
+		return fixed, fmt.Errorf("pdfcanvas: SOURCE_DATE_EPOCH is %q: want whole seconds since 1970, up to the year 9999, or unset it", epoch)
+	}
+	return time.Unix(sec, 0).UTC(), nil
+}
+
+// Size returns the width and height of the page.
+func (c *Canvas) Size() (w, h vg.Length) { return c.w, c.h }
+
+func (c *Canvas) cur() *state { return &c.stack[len(c.stack)-1] }
+
+// SetLineWidth sets the width of stroked paths; a width that is not positive draws nothing.
+func (c *Canvas) SetLineWidth(w vg.Length) { c.cur().width = w }
+
+// SetLineDash sets the dash pattern of stroked paths; an empty pattern is a solid line.
+func (c *Canvas) SetLineDash(pattern []vg.Length, offset vg.Length) {
+	parts := make([]string, len(pattern))
+	for i, d := range pattern {
+		parts[i] = num(d.Points())
+	}
+	c.cur().dash = "[" + strings.Join(parts, " ") + "] " + num(offset.Points())
+}
+
+// SetColor sets the colour, with its opacity, of strokes, fills and text; nil is black.
+func (c *Canvas) SetColor(clr color.Color) {
+	if clr == nil {
+		clr = color.Black
+	}
+	// Not clr.RGBA(): that is multiplied by alpha, and a pale band would come out dark.
+	c.cur().color = color.NRGBAModel.Convert(clr).(color.NRGBA)
+}
+
+// Rotate turns what is drawn from now on by rad radians, counter-clockwise.
+func (c *Canvas) Rotate(rad float64) { c.cur().ctm = rotation(rad).times(c.cur().ctm) }
+
+// Translate shifts what is drawn from now on.
+func (c *Canvas) Translate(pt vg.Point) {
+	c.cur().ctm = matrix{1, 0, 0, 1, pt.X.Points(), pt.Y.Points()}.times(c.cur().ctm)
+}
+
+// Scale stretches what is drawn from now on, line widths and text included.
+func (c *Canvas) Scale(x, y float64) { c.cur().ctm = matrix{x, 0, 0, y, 0, 0}.times(c.cur().ctm) }
+
+// Push saves the line width, dash pattern, colour and transform.
+func (c *Canvas) Push() { c.stack = append(c.stack, *c.cur()) }
+
+// Pop restores what the matching Push saved.
+func (c *Canvas) Pop() {
+	if len(c.stack) == 1 {
+		c.fail(errors.New("pdfcanvas: Pop without a Push"))
+		return
+	}
+	c.stack = c.stack[:len(c.stack)-1]
+}
+
+func (c *Canvas) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// Stroke draws the outline of p.
+func (c *Canvas) Stroke(p vg.Path) {
+	s := c.cur()
+	if s.width <= 0 || len(p) == 0 {
+		return
+	}
+	c.setColor()
+	if c.sent.width != s.width {
+		c.doc.RawWriteStr(num(s.width.Points()) + " w")
+		c.sent.width = s.width
+	}
+	if c.sent.dash != s.dash {
+		c.doc.RawWriteStr(s.dash + " d")
+		c.sent.dash = s.dash
+	}
+	c.drawPath(p, "S")
+}
+
+// Fill fills p by the non-zero winding rule.
+func (c *Canvas) Fill(p vg.Path) {
+	if len(p) == 0 {
+		return
+	}
+	c.setColor()
+	c.drawPath(p, "f")
+}
+
+func (c *Canvas) drawPath(p vg.Path, op string) {
+	ops, err := pathOperators(p)
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	c.transformed(func() { c.doc.RawWriteStr(ops + op) })
+}
+
+// setColor brings the page's stroke and fill colour and opacity up to date.
+func (c *Canvas) setColor() {
+	clr := c.cur().color
+	if rgb := [3]uint8{clr.R, clr.G, clr.B}; rgb != c.sent.rgb {
+		r, g, b := num(float64(clr.R)/255), num(float64(clr.G)/255), num(float64(clr.B)/255)
+		c.doc.RawWriteStr(fmt.Sprintf("%s %s %s RG %s %s %s rg", r, g, b, r, g, b))
+		c.sent.rgb = rgb
+	}
+	c.setAlpha(clr.A)
+}
+
+func (c *Canvas) setAlpha(a uint8) {
+	if a != c.sent.alpha {
+		c.doc.SetAlpha(float64(a)/255, "Normal")
+		c.sent.alpha = a
+	}
+}
+
+// transformed runs mark under the current transform. A transform that squeezes the plane to a line draws nothing.
+func (c *Canvas) transformed(mark func()) {
+	m := c.cur().ctm
+	switch {
+	case m == identity:
+		mark()
+	case m[0]*m[3]-m[1]*m[2] != 0:
+		c.doc.TransformBegin()
+		c.doc.Transform(fpdf.TransformMatrix{A: m[0], B: m[1], C: m[2], D: m[3], E: m[4], F: m[5]})
+		mark()
+		c.doc.TransformEnd()
+	}
+}
+
+// DrawImage draws img, upright and with its own opacity, into rect.
+func (c *Canvas) DrawImage(rect vg.Rectangle, img image.Image) {
+	size := rect.Size()
+	if img.Bounds().Empty() || size.X <= 0 || size.Y <= 0 {
+		return
+	}
+	flat := image.NewNRGBA(image.Rect(0, 0, img.Bounds().Dx(), img.Bounds().Dy())) // fpdf reads no 16-bit PNG
+	draw.Draw(flat, flat.Bounds(), img, img.Bounds().Min, draw.Src)
+	var buf bytes.Buffer
+	if err := png.Encode(&buf, flat); err != nil {
+		c.fail(fmt.Errorf("pdfcanvas: image of %d x %d pixels: %w", flat.Rect.Dx(), flat.Rect.Dy(), err))
+		return
+	}
+	c.images++
+	name := fmt.Sprintf("image%04d", c.images)
+	opts := fpdf.ImageOptions{ImageType: "png", AllowNegativePosition: true}
+	c.doc.RegisterImageOptionsReader(name, opts, &buf)
+	c.setAlpha(0xff)
+	c.transformed(func() {
+		c.doc.ImageOptions(name, rect.Min.X.Points(), c.fromTop(rect.Max.Y), size.X.Points(), size.Y.Points(), false, opts, 0, "")
+	})
+}
+
+// fromTop converts a height above the page's lower edge, as vg has it, to fpdf's distance from the upper edge.
+func (c *Canvas) fromTop(y vg.Length) float64 { return (c.h - y).Points() }
+
+// WriteTo writes the PDF, or returns the first error that drawing met. It may be called again; drawing after it may not.
+func (c *Canvas) WriteTo(w io.Writer) (int64, error) {
+	if c.err == nil && c.doc.Err() {
+		c.err = fmt.Errorf("pdfcanvas: %w", c.doc.Error())
+	}
+	if c.err != nil {
+		return 0, c.err
+	}
+	if c.pdf == nil {
+		var buf bytes.Buffer
+		if err := c.doc.Output(&buf); err != nil {
+			c.err = fmt.Errorf("pdfcanvas: %w", err)
+			return 0, c.err
+		}
+		c.pdf = buf.Bytes()
+	}
+	n, err := w.Write(c.pdf)
+	return int64(n), err
+}

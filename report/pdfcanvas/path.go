@@ -1,0 +1,134 @@
+package pdfcanvas
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// matrix is a PDF transform [a b c d e f]: x' = a x + c y + e, y' = b x + d y + f.
+type matrix [6]float64
+
+var identity = matrix{1, 0, 0, 1, 0, 0}
+
+func rotation(rad float64) matrix {
+	sin, cos := math.Sincos(rad)
+	return matrix{cos, sin, -sin, cos, 0, 0}
+}
+
+// times returns the transform that applies m first and then n.
+func (m matrix) times(n matrix) matrix {
+	return matrix{
+		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
+		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
+		m[4]*n[0] + m[5]*n[2] + n[4], m[4]*n[1] + m[5]*n[3] + n[5],
+	}
+}
+
+// num writes a number as PDF wants it: no exponent, at most three decimals (a thousandth of a point), no trailing zeros.
+func num(x float64) string {
+	s := strconv.FormatFloat(x, 'f', 3, 64)
+	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	if s == "-0" {
+		return "0"
+	}
+	return s
+}
+
+// pathWriter turns vg path components into PDF path operators.
+type pathWriter struct {
+	b    strings.Builder
+	open bool     // there is a current point
+	at   vg.Point // the current point
+	err  error
+}
+
+// pathOperators returns the operators that build p, each with a blank after it.
+func pathOperators(p vg.Path) (string, error) {
+	var w pathWriter
+	for _, comp := range p {
+		switch comp.Type {
+		case vg.MoveComp:
+			w.op("m", comp.Pos)
+		case vg.LineComp:
+			w.line(comp.Pos)
+		case vg.ArcComp:
+			w.arc(comp)
+		case vg.CurveComp:
+			w.curve(comp)
+		case vg.CloseComp:
+			w.b.WriteString("h ")
+		default:
+			return "", fmt.Errorf("pdfcanvas: path component of unknown type %d", comp.Type)
+		}
+	}
+	return w.b.String(), w.err
+}
+
+// op writes the points and the operator; the last point becomes current.
+func (w *pathWriter) op(operator string, pts ...vg.Point) {
+	for _, pt := range pts {
+		if math.IsNaN(float64(pt.X-pt.X)) || math.IsNaN(float64(pt.Y-pt.Y)) { // Inf - Inf is NaN too
+			w.err = fmt.Errorf("pdfcanvas: path through the point (%g, %g): coordinates must be finite", pt.X, pt.Y)
+		}
+		w.b.WriteString(num(pt.X.Points()) + " " + num(pt.Y.Points()) + " ")
+	}
+	w.b.WriteString(operator + " ")
+	w.open, w.at = true, pts[len(pts)-1]
+}
+
+// line goes to pt, or starts there: PDF allows no line without a current point.
+func (w *pathWriter) line(pt vg.Point) {
+	if !w.open {
+		w.op("m", pt)
+		return
+	}
+	w.op("l", pt)
+}
+
+// curve starts at its own end where there is no current point, for want of a better one.
+func (w *pathWriter) curve(comp vg.PathComp) {
+	if !w.open {
+		w.op("m", comp.Pos)
+	}
+	switch len(comp.Control) {
+	case 1: // quadratic: the equal cubic has its controls two thirds of the way to the quadratic's
+		q := comp.Control[0]
+		w.op("c", toward(w.at, q, 2./3), toward(comp.Pos, q, 2./3), comp.Pos)
+	case 2:
+		w.op("c", comp.Control[0], comp.Control[1], comp.Pos)
+	default:
+		w.err = fmt.Errorf("pdfcanvas: curve with %d control points: want 1 or 2", len(comp.Control))
+	}
+}
+
+func toward(a, b vg.Point, t vg.Length) vg.Point {
+	return vg.Point{X: a.X + t*(b.X-a.X), Y: a.Y + t*(b.Y-a.Y)}
+}
+
+// arc draws a circular arc as cubic curves of at most a quarter turn, which are within 0.03 % of the radius.
+func (w *pathWriter) arc(comp vg.PathComp) {
+	on := func(a float64) vg.Point {
+		sin, cos := math.Sincos(a)
+		return vg.Point{X: comp.Pos.X + comp.Radius*vg.Length(cos), Y: comp.Pos.Y + comp.Radius*vg.Length(sin)}
+	}
+	if start := on(comp.Start); !w.open || start != w.at {
+		w.line(start)
+	}
+	n := int(math.Ceil(math.Abs(comp.Angle) / (math.Pi / 2)))
+	for i := range n {
+		a := comp.Start + comp.Angle*float64(i)/float64(n)
+		b := comp.Start + comp.Angle*float64(i+1)/float64(n)
+		k := comp.Radius * vg.Length(4./3*math.Tan((b-a)/4))
+		p, q := on(a), on(b)
+		sa, ca := math.Sincos(a)
+		sb, cb := math.Sincos(b)
+		w.op("c",
+			vg.Point{X: p.X - k*vg.Length(sa), Y: p.Y + k*vg.Length(ca)},
+			vg.Point{X: q.X + k*vg.Length(sb), Y: q.Y - k*vg.Length(cb)},
+			q)
+	}
+}

@@ -1,0 +1,118 @@
+package pdfcanvas
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
+	plotfont "gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+)
+
+// FillString writes text with its baseline's left end at pt. Of each font only the glyphs in use are embedded. A
+// character that the font lacks shows as the font's box for missing glyphs.
+func (c *Canvas) FillString(f plotfont.Face, pt vg.Point, text string) {
+	if f.Font.Size == 0 || text == "" {
+		return
+	}
+	if err := c.useFont(f); err != nil {
+		c.fail(err)
+		return
+	}
+	runs, err := kernedRuns(f, writable(text))
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	c.setColor()
+	c.transformed(func() {
+		for _, r := range runs {
+			c.doc.Text((pt.X + r.dx).Points(), c.fromTop(pt.Y), r.text)
+		}
+	})
+}
+
+// writable replaces what fpdf cannot encode: it reads beyond the string's end at invalid UTF-8, and mangles characters
+// above U+FFFF. Control characters become blanks.
+func writable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r < ' ':
+			return ' '
+		case r > 0xffff:
+			return '\uFFFD'
+		}
+		return r
+	}, text)
+}
+
+// useFont makes f the page's font and embeds it when it is new. The PDF knows the font by its full name
+// (LiberationSans-Bold), so that weights and styles need no mapping to fpdf's.
+func (c *Canvas) useFont(f plotfont.Face) error {
+	name := f.Name()
+	if !c.fonts[name] {
+		if f.Face == nil {
+			return fmt.Errorf("pdfcanvas: font %q has no outlines: add its collection to gonum/plot's font cache", name)
+		}
+		var ttf bytes.Buffer
+		if _, err := f.Face.WriteSourceTo(nil, &ttf); err != nil {
+			return fmt.Errorf("pdfcanvas: font %q: %w", name, err)
+		}
+		c.doc.AddUTF8FontFromBytes(name, "", ttf.Bytes())
+		c.fonts[name] = true
+	}
+	if c.sent.font != f.Font {
+		c.doc.SetFont(name, "", f.Font.Size.Points())
+		c.sent.font = f.Font
+	}
+	return nil
+}
+
+// run is a part of a string that is set without kerning, dx to the right of the string's start.
+type run struct {
+	dx   vg.Length
+	text string
+}
+
+// kernedRuns splits text where the font kerns, with the arithmetic of gonum/plot's font.Face.Width: without it "Validation"
+// would be set wider than it was measured and its first letters apart.
+func kernedRuns(f plotfont.Face, text string) ([]run, error) {
+	var (
+		buf  sfnt.Buffer
+		ppem = fixed.Int26_6(f.Face.UnitsPerEm())
+		unit = f.Font.Size / vg.Length(ppem)
+		runs []run
+		x    fixed.Int26_6
+		prev sfnt.GlyphIndex
+		from int
+		dx   vg.Length
+	)
+	for i, r := range text {
+		idx, err := f.Face.GlyphIndex(&buf, r)
+		if err != nil {
+			return nil, fmt.Errorf("pdfcanvas: %q in font %q: %w", r, f.Name(), err)
+		}
+		if i > 0 {
+			kern, err := f.Face.Kern(&buf, prev, idx, ppem, font.HintingNone)
+			if err != nil && !errors.Is(err, sfnt.ErrNotFound) {
+				return nil, fmt.Errorf("pdfcanvas: kerning of %q in font %q: %w", text, f.Name(), err)
+			}
+			if err == nil && kern != 0 {
+				runs = append(runs, run{dx, text[from:i]})
+				x += kern
+				from, dx = i, vg.Length(x)*unit
+			}
+		}
+		adv, err := f.Face.GlyphAdvance(&buf, idx, ppem, font.HintingNone)
+		if err != nil {
+			return nil, fmt.Errorf("pdfcanvas: width of %q in font %q: %w", r, f.Name(), err)
+		}
+		x += adv
+		prev = idx
+	}
+	return append(runs, run{dx, text[from:]}), nil
+}

@@ -1,0 +1,130 @@
+package pdfcanvas
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	stdfont "golang.org/x/image/font"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+
+	"torchpe/report/internal/poppler"
+)
+
+func face(variant font.Variant, size vg.Length) font.Face {
+	return plot.DefaultTextHandler.Cache().Lookup(font.Font{Typeface: "Liberation", Variant: variant}, size)
+}
+
+var unloaded = font.Face{Font: font.Font{Typeface: "Comic", Size: 8}}
+
+// lines are strings that figures need and that gonum's vgpdf garbles.
+var lines = []string{
+	"learn σ = 0.2, α ≠ β, Δ, μ, π",
+	"−1 × 10⁻³ ± ½ ≤ ρ² ≥ ∞ … –",
+	"Procrustes “distance”, naïve Schön’s é",
+	"AV To Validation accuracy 11 (parens) \\ back\\slash",
+}
+
+func TestTextIsUnicode(t *testing.T) {
+	c := New(400, 100)
+	for i, s := range lines {
+		c.FillString(face("Sans", 10), vg.Point{X: 5, Y: vg.Length(80 - 20*i)}, s)
+	}
+	pdf := document(t, c)
+	var got []string
+	for line := range strings.Lines(poppler.Run(t, pdf, "pdftotext", "-layout", poppler.File, "-")) {
+		if line = strings.Trim(line, " \f\n"); line != "" {
+			got = append(got, line)
+		}
+	}
+	if diff := cmp.Diff(lines, got); diff != "" {
+		t.Errorf("pdftotext reads other text than was written (- written, + read):\n%s", diff)
+	}
+	if len(pdf) > 40_000 {
+		t.Errorf("%d bytes for four lines of text: the font is not cut down to its used glyphs", len(pdf))
+	}
+}
+
+// fontRow matches pdffonts: name, type, encoding, emb, sub, uni.
+var fontRow = regexp.MustCompile(`(?m)^(\S+)\s+CID TrueType\s+Identity-H\s+yes\s+(?:yes|no)\s+yes\b`)
+
+func TestFontsAreEmbedded(t *testing.T) {
+	c := New(200, 100)
+	regular := font.Font{Typeface: "Liberation", Variant: "Sans", Size: 9}
+	italic, bold, both := regular, regular, regular
+	italic.Style, bold.Weight = stdfont.StyleItalic, stdfont.WeightBold
+	both.Style, both.Weight = stdfont.StyleItalic, stdfont.WeightBold
+	for i, f := range []font.Font{regular, italic, bold, both, regular} {
+		c.FillString(plot.DefaultTextHandler.Cache().Lookup(f, f.Size), vg.Point{X: 5, Y: vg.Length(10 + 15*i)}, "σ = 0.2")
+	}
+	out := poppler.Run(t, document(t, c), "pdffonts", poppler.File)
+	if got := len(fontRow.FindAllString(out, -1)); got != 4 {
+		t.Errorf("%d fonts are embedded CID TrueType with a Unicode map, want 4:\n%s", got, out)
+	}
+	for _, name := range []string{"sans-regular ", "sans-italic ", "sans-bold ", "sans-bolditalic "} {
+		if !strings.Contains(out, name) {
+			t.Errorf("no font %s in\n%s", name, out)
+		}
+	}
+}
+
+var word = regexp.MustCompile(`<word xMin="([0-9.]+)" yMin="([0-9.]+)" xMax="([0-9.]+)" yMax="([0-9.]+)">([^<]*)</word>`)
+
+// What poppler finds on the page is as wide as gonum/plot measures, where letters kern, and stands where it was put.
+func TestTextIsAsWideAsMeasured(t *testing.T) {
+	f := face("Sans", 20)
+	for _, s := range []string{"Validation", "AVATAR", "σ=0.2", "1111", "To"} {
+		c := New(200, 100)
+		c.FillString(f, vg.Point{X: 30, Y: 40}, s)
+		words := word.FindAllStringSubmatch(poppler.Run(t, document(t, c), "pdftotext", "-bbox", poppler.File, "-"), -1)
+		if len(words) != 1 || words[0][5] != s {
+			t.Errorf("%q: poppler finds the words %q", s, words)
+			continue
+		}
+		x0, _ := strconv.ParseFloat(words[0][1], 64)
+		x1, _ := strconv.ParseFloat(words[0][3], 64)
+		if got, want := x1-x0, f.Width(s).Points(); math.Abs(got-want) > 0.1 || math.Abs(x0-30) > 0.01 {
+			t.Errorf("%q starts at %.3f and is %.3f pt wide, want 30 and %.3f", s, x0, got, want)
+		}
+	}
+}
+
+func TestKernedRuns(t *testing.T) {
+	f := face("Sans", 10)
+	for _, s := range []string{"Validation", "AVATAR", "plain", "To be", ""} {
+		runs, err := kernedRuns(f, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var joined string
+		for _, r := range runs {
+			joined += r.text
+		}
+		last := runs[len(runs)-1]
+		if end := last.dx + f.Width(last.text); joined != s || math.Abs((end-f.Width(s)).Points()) > 1e-9 {
+			t.Errorf("%q: runs %v end at %v, want %v", s, runs, end, f.Width(s))
+		}
+	}
+	if runs, _ := kernedRuns(f, "AV"); len(runs) != 2 || runs[1].dx >= f.Width("A") {
+		t.Errorf("AV is set as %v: its second letter is not drawn nearer", runs)
+	}
+}
+
+// fpdf reads past the end of invalid UTF-8 and mangles what is above U+FFFF.
+func TestHostileText(t *testing.T) {
+	c := New(200, 200)
+	for i, s := range []string{"cut \xe2\x88", "\xff\xfe\xf0", "emoji 😀 done", "tab\tand\x00nul", "注意", strings.Repeat("(", 300)} {
+		c.FillString(face("Sans", 8), vg.Point{X: 5, Y: vg.Length(20 + 20*i)}, s)
+	}
+	out := poppler.Run(t, document(t, c), "pdftotext", "-layout", poppler.File, "-")
+	for _, want := range []string{"cut \uFFFD", "emoji \uFFFD done", "tab and nul"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("pdftotext does not read %q in\n%s", want, out)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+// Package ctorch is the only package with import "C": it calls the C ABI of lib/libtorchpe.so (shim/shim.h)
+// and turns its results into Go values. It knows handles, not tensors; scopes, shapes and panics are the
+// business of package torchpe. Every error comes back from the call that made it.
+//
+// It may import the standard library only.
+package ctorch
+
+/*
+#cgo CFLAGS: -I${SRCDIR}/shim
+#cgo LDFLAGS: -L${SRCDIR}/../../../lib -ltorchpe
+#cgo LDFLAGS: -Wl,-rpath,${SRCDIR}/../../../lib -Wl,-rpath,$ORIGIN/../lib -Wl,-rpath,$ORIGIN
+#include <stdlib.h>
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+)
+
+// Handle names a tensor of the shim; 0 names none.
+type Handle uint64
+
+// Data types, as shim.h numbers them.
+const (
+	Float32 = int(C.TP_FLOAT32)
+	Float64 = int(C.TP_FLOAT64)
+	Int64   = int(C.TP_INT64)
+	Bool    = int(C.TP_BOOL)
+)
+
+// CPU is the device number of the processor; cuda:i has number i.
+const CPU = int(C.TP_CPU)
+
+// MaxRank is the largest number of axes of a tensor.
+const MaxRank = int(C.TP_MAX_RANK)
+
+func init() {
+	if have := int(C.tp_abi()); have != int(C.TP_ABI) {
+		panic(fmt.Sprintf("libtorchpe.so has interface %d, this program needs %d: rebuild it with `make shim`", have, int(C.TP_ABI)))
+	}
+}
+
+// failure turns a C error text into a Go error and frees it.
+func failure(text *C.char) error {
+	if text == nil {
+		return nil
+	}
+	defer C.tp_free_text(text)
+	return errors.New(C.GoString(text))
+}
+
+func result(r C.tp_result) (Handle, error) {
+	return Handle(r.tensor), failure(r.error)
+}
+
+// taken copies a C text that the caller owns and frees it.
+func taken(text *C.char) string {
+	if text == nil {
+		return ""
+	}
+	defer C.tp_free_text(text)
+	return C.GoString(text)
+}
+
+func c(h Handle) C.tp_tensor { return C.tp_tensor(h) }
+
+func flag(b bool) C.int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// ints gives a slice's memory as C sees it; int is 64 bits wide on every platform libtorch runs on.
+func ints(v []int) *C.int64_t { return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(v))) }
+
+func handles(v []Handle) *C.tp_tensor { return (*C.tp_tensor)(unsafe.Pointer(unsafe.SliceData(v))) }
+
+func doubles(v []float64) *C.double { return (*C.double)(unsafe.Pointer(unsafe.SliceData(v))) }
+
+// Live counts the tensors that exist.
+func Live() int { return int(C.tp_live()) }
+
+// Release frees tensors in one call. All open ones are freed; closed ones among them are an error.
+func Release(hs []Handle) error {
+	if len(hs) == 0 {
+		return nil
+	}
+	return failure(C.tp_release(handles(hs), C.int64_t(len(hs))))
+}
+
+// FromData copies an array into a new tensor. T must be the Go type of dtype.
+func FromData[T float32 | float64 | int64 | bool](data []T, shape []int, dtype, device int) (Handle, error) {
+	return result(C.tp_from_data(unsafe.Pointer(unsafe.SliceData(data)), ints(shape), C.int(len(shape)), C.int(dtype), C.int(device)))
+}
+
+// Full makes a tensor of one value.
+func Full(shape []int, value float64, dtype, device int) (Handle, error) {
+	return result(C.tp_full(ints(shape), C.int(len(shape)), C.double(value), C.int(dtype), C.int(device)))
+}
+
+// RandN draws from N(0,1) with libtorch's generator seeded by seed.
+func RandN(shape []int, seed uint64, dtype, device int) (Handle, error) {
+	return result(C.tp_randn(ints(shape), C.int(len(shape)), C.uint64_t(seed), C.int(dtype), C.int(device)))
+}
+
+// Info describes a tensor.
+type Info struct {
+	Shape         []int
+	DType, Device int
+	RequiresGrad  bool
+}
+
+// Describe returns shape, dtype, device and whether a gradient is wanted.
+func Describe(h Handle) (Info, error) {
+	r := C.tp_info(c(h))
+	if err := failure(r.error); err != nil {
+		return Info{}, err
+	}
+	shape := make([]int, int(r.rank))
+	for i := range shape {
+		shape[i] = int(r.shape[i])
+	}
+	return Info{shape, int(r.dtype), int(r.device), r.requires_grad != 0}, nil
+}
+
+// Read copies a tensor's values into out, whose length must be the tensor's.
+func Read[T float32 | float64 | int64 | bool](h Handle, out []T) error {
+	var zero T
+	return failure(C.tp_read(c(h), unsafe.Pointer(unsafe.SliceData(out)), C.int64_t(len(out)*int(unsafe.Sizeof(zero)))))
+}
+
+// Copy copies src's values into dst's memory.
+func Copy(dst, src Handle) error { return failure(C.tp_copy_(c(dst), c(src))) }
+
+// Fill sets every value of dst.
+func Fill(dst Handle, value float64) error { return failure(C.tp_fill_(c(dst), C.double(value))) }

@@ -1,0 +1,228 @@
+// attention.cc: logits and values of attention over few tokens, and rotation of queries and keys.
+// libtorch without MKL runs one BLAS call a head and puzzle, which for 16 tokens is mostly overhead.
+#include "fused.h"
+
+using namespace torchpe;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+namespace {
+
+// Above this many multiplications a head, BLAS is faster than the register-blocked loop.
+constexpr int64_t SMALL_PRODUCT = 64 * 64 * 64;
+
+// A [E,B,H,R,C] tensor whose last axis is dense, as the loops read it.
+template <typename T>
+struct Heads {
+  explicit Heads(const at::Tensor& t) : p(t.data_ptr<T>()), s(t.strides()) {
+    B = t.size(1);
+    H = t.size(2);
+  }
+  T* at(int64_t i) const {  // i counts heads over all members and puzzles
+    const int64_t h = i % H, b = (i / H) % B, e = i / (H * B);
+    return p + e * s[0] + b * s[1] + h * s[2];
+  }
+  int64_t row() const { return s[3]; }
+  T* p;
+  at::IntArrayRef s;
+  int64_t B, H;
+};
+
+at::Tensor dense_rows(const at::Tensor& t) { return t.stride(-1) == 1 || t.size(-1) == 1 ? t : t.contiguous(); }
+
+// An empty [E,B,H,N,D] that lies in memory as [E,B,N,H,D], so that merging heads copies nothing.
+at::Tensor empty_tokens_first(int64_t E, int64_t B, int64_t H, int64_t N, int64_t D, const at::TensorOptions& o) {
+  return at::empty({E, B, N, H, D}, o).permute({0, 1, 3, 2, 4});
+}
+
+// C = alpha A B^T for every head: rows of B are turned into columns, padded to whole vectors.
+template <typename T>
+void product_nt(const at::Tensor& a, const at::Tensor& b, double alpha, const at::Tensor& c) {
+  const Heads<T> A(a), B(b), C(c);
+  const int64_t R = a.size(3), K = a.size(4), M = b.size(3), heads = a.size(0) * a.size(1) * a.size(2);
+  const int64_t width = 64 / int64_t(sizeof(T)), padded = (M + width - 1) / width * width;
+  const bool direct = padded == M && C.row() == M;
+  at::parallel_for(0, heads, 16, [&](int64_t begin, int64_t end) {
+    std::vector<T> bt(size_t(K * padded), T(0)), scratch(direct ? 0 : size_t(R * padded));
+    for (int64_t i = begin; i < end; i++) {
+      const T* bp = B.at(i);
+      for (int64_t m = 0; m < M; m++)
+        for (int64_t k = 0; k < K; k++) bt[size_t(k * padded + m)] = bp[m * B.row() + k];
+      T* out = direct ? C.at(i) : scratch.data();
+      kernels<T>().small_product(R, K, padded, A.at(i), A.row(), 1, bt.data(), padded, T(alpha), out, padded);
+      if (!direct)
+        for (int64_t r = 0; r < R; r++) std::memcpy(C.at(i) + r * C.row(), out + r * padded, size_t(M) * sizeof(T));
+    }
+  });
+}
+
+// C = alpha A B, or alpha A^T B where transposed, for every head.
+template <typename T>
+void product_nn(const at::Tensor& a, bool transposed, const at::Tensor& b, double alpha, const at::Tensor& c) {
+  const Heads<T> A(a), B(b), C(c);
+  const int64_t R = transposed ? a.size(4) : a.size(3), K = transposed ? a.size(3) : a.size(4), N = b.size(4);
+  const int64_t heads = a.size(0) * a.size(1) * a.size(2);
+  const int64_t ars = transposed ? 1 : A.row(), acs = transposed ? A.row() : 1;
+  at::parallel_for(0, heads, 16, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++)
+      kernels<T>().small_product(R, K, N, A.at(i), ars, acs, B.at(i), B.row(), T(alpha), C.at(i), C.row());
+  });
+}
+
+void check_heads(const char* what, const at::Tensor& a, const at::Tensor& b, bool same_width) {
+  TORCH_CHECK(a.dim() == 5 && b.dim() == 5 && a.size(0) == b.size(0) && a.size(1) == b.size(1) && a.size(2) == b.size(2) &&
+                  (same_width ? a.size(4) == b.size(4) : a.size(4) == b.size(3)),
+              what, " of ", a.sizes(), " and ", b.sizes(), "; expected [E,B,H,N,", same_width ? "Dh] and [E,B,H,M,Dh]" : "M] and [E,B,H,M,Dh]");
+  check_same(what, a, b);
+}
+
+bool small(const at::Tensor& a, const at::Tensor& b) {
+  return a.size(3) * a.size(4) * (a.size(4) == b.size(4) ? b.size(3) : b.size(4)) <= SMALL_PRODUCT;
+}
+
+struct LogitsFunction : torch::autograd::Function<LogitsFunction> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in, double scale) {
+    auto q = dense_rows(q_in), k = dense_rows(k_in);
+    auto out = at::empty({q.size(0), q.size(1), q.size(2), q.size(3), k.size(3)}, q.options());
+    TORCHPE_DISPATCH(q, [&] { product_nt<T>(q, k, scale, out); });
+    ctx->save_for_backward({q, k});
+    ctx->saved_data["scale"] = scale;
+    return out;
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    auto saved = ctx->get_saved_variables();
+    const auto q = saved[0], k = saved[1], d = grads[0].contiguous();
+    const double scale = ctx->saved_data["scale"].toDouble();
+    at::Tensor dq, dk;
+    TORCHPE_DISPATCH(q, [&] {
+      if (ctx->needs_input_grad(0)) {
+        dq = empty_tokens_first(q.size(0), q.size(1), q.size(2), q.size(3), q.size(4), q.options());
+        product_nn<T>(d, false, k, scale, dq);
+      }
+      if (ctx->needs_input_grad(1)) {
+        dk = empty_tokens_first(k.size(0), k.size(1), k.size(2), k.size(3), k.size(4), k.options());
+        product_nn<T>(d, true, q, scale, dk);
+      }
+    });
+    return {dq, dk, at::Tensor()};
+  }
+};
+
+struct ValuesFunction : torch::autograd::Function<ValuesFunction> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& w_in, const at::Tensor& v_in) {
+    auto w = dense_rows(w_in), v = dense_rows(v_in);
+    auto out = empty_tokens_first(w.size(0), w.size(1), w.size(2), w.size(3), v.size(4), w.options());
+    TORCHPE_DISPATCH(w, [&] { product_nn<T>(w, false, v, 1, out); });
+    ctx->save_for_backward({w, v});
+    return out;
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    auto saved = ctx->get_saved_variables();
+    const auto w = saved[0], v = saved[1], d = dense_rows(grads[0]);
+    at::Tensor dw, dv;
+    TORCHPE_DISPATCH(w, [&] {
+      if (ctx->needs_input_grad(0)) {
+        dw = at::empty(w.sizes(), w.options());
+        product_nt<T>(d, v, 1, dw);
+      }
+      if (ctx->needs_input_grad(1)) {
+        dv = empty_tokens_first(v.size(0), v.size(1), v.size(2), v.size(3), v.size(4), v.options());
+        product_nn<T>(w, true, d, 1, dv);
+      }
+    });
+    return {dw, dv};
+  }
+};
+
+// Angles [...,N,D/2] seen against the leading axes of x [...,N,D]: missing axes are repeated.
+at::Tensor angles_like(const at::Tensor& angles, const at::Tensor& x) {
+  auto s = x.sizes().vec();
+  s.back() /= 2;
+  return angles.expand(s);
+}
+
+template <typename T>
+void rotate_all(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, bool half, double sign, const at::Tensor& out) {
+  const Heads<T> X(x), C(cos), S(sin), O(out);
+  const int64_t N = x.size(3), D = x.size(4);
+  at::parallel_for(0, x.size(0) * x.size(1) * x.size(2), 16, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++)
+      for (int64_t n = 0; n < N; n++)
+        kernels<T>().rotate(D, X.at(i) + n * X.row(), C.at(i) + n * C.row(), S.at(i) + n * S.row(), half, T(sign),
+                            O.at(i) + n * O.row());
+  });
+}
+
+struct RotateFunction : torch::autograd::Function<RotateFunction> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& cos, const at::Tensor& sin, bool half) {
+    auto x = dense_rows(x_in);
+    ctx->save_for_backward({cos, sin});
+    ctx->saved_data["half"] = half;
+    return turned(x, cos, sin, half, 1);
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    auto saved = ctx->get_saved_variables();
+    auto dx = turned(dense_rows(grads[0]), saved[0], saved[1], ctx->saved_data["half"].toBool(), -1);
+    return {dx, at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+  static at::Tensor turned(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, bool half, double sign) {
+    auto out = empty_tokens_first(x.size(0), x.size(1), x.size(2), x.size(3), x.size(4), x.options());
+    TORCHPE_DISPATCH(x, [&] { rotate_all<T>(x, cos, sin, half, sign, out); });
+    return out;
+  }
+};
+
+at::Tensor rotate_composed(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, bool half) {
+  const int64_t h = x.size(-1) / 2;
+  if (half) {
+    auto a = x.narrow(-1, 0, h), b = x.narrow(-1, h, h);
+    return at::cat({a * cos - b * sin, b * cos + a * sin}, -1);
+  }
+  auto s = x.sizes().vec();
+  s.back() = h;
+  s.push_back(2);
+  auto pairs = x.reshape(s);
+  auto a = pairs.select(-1, 0), b = pairs.select(-1, 1);
+  return at::stack({a * cos - b * sin, b * cos + a * sin}, -1).reshape(x.sizes());
+}
+
+}  // namespace
+
+extern "C" {
+
+tp_result tp_attention_logits(tp_tensor hq, tp_tensor hk, double scale, int grad) {
+  return op(grad, [&] {
+    auto q = get(hq), k = get(hk);
+    check_heads("attention logits", q, k, true);
+    if (use_loops(q) && small(q, k)) return LogitsFunction::apply(q, k, scale);
+    return at::matmul(q, k.transpose(-1, -2)) * scale;
+  });
+}
+
+tp_result tp_attention_values(tp_tensor hw, tp_tensor hv, int grad) {
+  return op(grad, [&] {
+    auto w = get(hw), v = get(hv);
+    check_heads("attention values", w, v, false);
+    if (use_loops(w) && small(w, v)) return ValuesFunction::apply(w, v);
+    return at::matmul(w, v);
+  });
+}
+
+tp_result tp_rotate(tp_tensor hx, tp_tensor hcos, tp_tensor hsin, int half, int grad) {
+  return op(grad, [&] {
+    auto x = get(hx), cos = get(hcos), sin = get(hsin);
+    TORCH_CHECK(x.dim() >= 2 && x.size(-1) % 2 == 0 && cos.sizes() == sin.sizes() && cos.dim() >= 1 && cos.size(-1) * 2 == x.size(-1),
+                "rotation of ", x.sizes(), " by cos ", cos.sizes(), " and sin ", sin.sizes(),
+                "; expected an even last axis D and angles [...,N,D/2]");
+    check_same("rotation", x, cos);
+    check_same("rotation", x, sin);
+    cos = angles_like(cos, x);
+    sin = angles_like(sin, x);
+    const bool constant = !(cos.requires_grad() || sin.requires_grad());
+    const bool rows = (cos.stride(-1) == 1 && sin.stride(-1) == 1) || cos.size(-1) == 1;
+    if (use_loops(x) && constant && rows && x.dim() == 5) return RotateFunction::apply(x, cos, sin, half != 0);
+    return rotate_composed(x, cos, sin, half != 0);
+  });
+}
+
+}  // extern "C"

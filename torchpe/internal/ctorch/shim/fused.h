@@ -1,0 +1,85 @@
+// fused.h: what the fused operators share. Each has two forms: hand-written CPU loops with their own
+// backward pass, and a composition of libtorch operators for every other device, which is also what the
+// loops are tested against.
+#pragma once
+#include <ATen/Parallel.h>
+
+#include "handles.h"
+#include "kernels.h"
+
+namespace torchpe {
+
+// The loops serve dense float32 and float64 on the CPU, unless tp_set_fused(0) turned them off.
+bool fused_enabled();
+inline bool use_loops(const at::Tensor& t) {
+  return fused_enabled() && t.device().is_cpu() && (t.scalar_type() == at::kFloat || t.scalar_type() == at::kDouble);
+}
+
+inline void check_same(const char* what, const at::Tensor& a, const at::Tensor& b) {
+  TORCH_CHECK(a.scalar_type() == b.scalar_type() && a.device() == b.device(), what, ": dtype ", a.scalar_type(), " on ",
+              a.device(), " with ", b.scalar_type(), " on ", b.device());
+}
+
+// An operand that may be missing is an empty tensor then: autograd functions of libtorch 1.13 take no undefined ones.
+inline bool given(const at::Tensor& t) { return t.numel() > 0; }
+inline at::Tensor get_or_empty(tp_tensor h, const at::Tensor& like) {
+  return h == 0 ? at::empty({0}, like.options().requires_grad(false)) : get(h);
+}
+
+// DISPATCH runs body with T = float or double, whichever x holds.
+#define TORCHPE_DISPATCH(x, ...)       \
+  do {                                 \
+    if ((x).scalar_type() == at::kFloat) { \
+      using T = float;                 \
+      (__VA_ARGS__)();                 \
+    } else {                           \
+      using T = double;                \
+      (__VA_ARGS__)();                 \
+    }                                  \
+  } while (0)
+
+// Rows are worked on in chunks of fixed size, whose partial sums are added in order: the result does
+// not depend on the number of threads.
+constexpr int64_t ROW_CHUNK = 256;
+
+template <typename F>
+void for_row_chunks(int64_t rows, F&& f) {
+  const int64_t chunks = (rows + ROW_CHUNK - 1) / ROW_CHUNK;
+  at::parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; c++) f(c, c * ROW_CHUNK, std::min(rows, (c + 1) * ROW_CHUNK));
+  });
+}
+
+// Adds `sums` column sums, one after the other in `into`, that f(first row, last row, into) collects.
+template <typename T, typename F>
+void for_row_chunks_summing(int64_t rows, int64_t width, T* into, F&& f) {
+  const int64_t chunks = (rows + ROW_CHUNK - 1) / ROW_CHUNK;
+  if (chunks <= 1 || at::get_num_threads() == 1) {
+    for (int64_t c = 0; c < chunks; c++) {
+      std::vector<T> part(size_t(width), T(0));
+      f(c * ROW_CHUNK, std::min(rows, (c + 1) * ROW_CHUNK), part.data());
+      for (int64_t i = 0; i < width; i++) into[i] += part[size_t(i)];
+    }
+    return;
+  }
+  std::vector<T> parts(size_t(chunks * width), T(0));
+  for_row_chunks(rows, [&](int64_t c, int64_t begin, int64_t end) { f(begin, end, parts.data() + c * width); });
+  for (int64_t c = 0; c < chunks; c++)
+    for (int64_t i = 0; i < width; i++) into[i] += parts[size_t(c * width + i)];
+}
+
+// Where the gradient of parameter w goes: straight into its own gradient buffer where it is a leaf that has
+// one (the flat buffer of a ParamSet), which saves a pass over all parameters; else into a new tensor
+// that is handed to autograd.
+struct GradTarget {
+  at::Tensor into;
+  bool own;  // into is the leaf's buffer: hand nothing to autograd
+  at::Tensor result() const { return own ? at::Tensor() : into; }
+};
+
+inline GradTarget grad_target(const at::Tensor& w) {
+  if (w.is_leaf() && w.grad().defined()) return {w.grad(), true};
+  return {at::zeros(w.sizes(), w.options().requires_grad(false)), false};
+}
+
+}  // namespace torchpe

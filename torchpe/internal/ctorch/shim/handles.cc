@@ -1,0 +1,126 @@
+#include "handles.h"
+
+#include <cstdlib>
+
+namespace torchpe {
+
+Handles& Handles::instance() {
+  static Handles* h = new Handles();  // never destroyed: tensors may outlive static destructors
+  return *h;
+}
+
+tp_tensor Handles::put(at::Tensor t) {
+  TORCH_CHECK(t.defined(), "the result is no tensor");
+  TORCH_CHECK(t.dim() <= TP_MAX_RANK, "a result of rank ", t.dim(), "; at most ", int(TP_MAX_RANK), " axes are supported");
+  std::lock_guard<std::mutex> lock(mutex_);
+  uint32_t i;
+  if (free_.empty()) {
+    i = uint32_t(slots_.size());
+    slots_.emplace_back();
+  } else {
+    i = free_.back();
+    free_.pop_back();
+  }
+  slots_[i].tensor = std::move(t);
+  slots_[i].open = true;
+  live_++;
+  return (uint64_t(slots_[i].generation) << 32) | i;
+}
+
+Handles::Slot* Handles::find(tp_tensor h) {
+  const uint32_t i = uint32_t(h), generation = uint32_t(h >> 32);
+  if (i >= slots_.size() || !slots_[i].open || slots_[i].generation != generation) return nullptr;
+  return &slots_[i];
+}
+
+at::Tensor Handles::get(tp_tensor h) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (Slot* s = find(h)) return s->tensor;
+  }
+  TORCH_CHECK(false, h == 0 ? "the tensor is the zero Tensor" : "the tensor is closed (its scope has ended)");
+}
+
+at::Tensor Handles::get_or_none(tp_tensor h) { return h == 0 ? at::Tensor() : get(h); }
+
+void Handles::release(const tp_tensor* hs, int64_t n) {
+  std::vector<at::Tensor> dead;  // destroyed after the lock is given back
+  dead.reserve(size_t(n));
+  int64_t bad = 0;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (int64_t i = 0; i < n; i++) {
+      Slot* s = find(hs[i]);
+      if (!s) {
+        bad++;
+        continue;
+      }
+      dead.push_back(std::move(s->tensor));
+      s->tensor = at::Tensor();
+      s->open = false;
+      s->generation++;
+      live_--;
+      free_.push_back(uint32_t(hs[i]));
+    }
+  }
+  TORCH_CHECK(bad == 0, bad, " of ", n, " tensors were already closed");
+}
+
+int64_t Handles::live() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return live_;
+}
+
+char* text(const std::string& s) {
+  char* p = static_cast<char*>(std::malloc(s.size() + 1));
+  if (p) std::memcpy(p, s.c_str(), s.size() + 1);
+  return p;
+}
+
+char* current_exception_text() noexcept {
+  try {
+    throw;
+  } catch (const c10::Error& e) {
+    return text(e.what_without_backtrace());
+  } catch (const std::bad_alloc&) {
+    return text("out of memory");
+  } catch (const std::exception& e) {
+    return text(e.what());
+  } catch (...) {
+    return text("an unknown C++ exception");
+  }
+}
+
+at::ScalarType scalar_type(int dtype) {
+  switch (dtype) {
+    case TP_FLOAT32: return at::kFloat;
+    case TP_FLOAT64: return at::kDouble;
+    case TP_INT64: return at::kLong;
+    case TP_BOOL: return at::kBool;
+  }
+  TORCH_CHECK(false, "unknown dtype number ", dtype);
+}
+
+at::Device device(int index) {
+  if (index == TP_CPU) return at::Device(at::kCPU);
+  TORCH_CHECK(index >= 0 && index < 128, "unknown device number ", index);
+  return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index));
+}
+
+}  // namespace torchpe
+
+using namespace torchpe;
+
+extern "C" {
+
+int tp_abi(void) { return TP_ABI; }
+
+int64_t tp_live(void) { return Handles::instance().live(); }
+
+char* tp_release(const tp_tensor* tensors, int64_t n) {
+  return act([&] { Handles::instance().release(tensors, n); });
+}
+
+void tp_free_text(char* t) { std::free(t); }
+
+}  // extern "C"

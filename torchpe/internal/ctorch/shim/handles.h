@@ -1,0 +1,74 @@
+// handles.h: tensors by handle, and exceptions turned into text.
+#pragma once
+#include <torch/torch.h>
+
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "shim.h"
+
+namespace torchpe {
+
+// Handles holds every tensor the Go side knows. A handle is slot | generation << 32; a slot's
+// generation moves on when it is freed, so that an old handle never names a newer tensor.
+class Handles {
+ public:
+  static Handles& instance();
+  tp_tensor put(at::Tensor t);
+  at::Tensor get(tp_tensor h);           // throws on a closed or unknown handle
+  at::Tensor get_or_none(tp_tensor h);   // 0 gives an undefined tensor
+  void release(const tp_tensor* hs, int64_t n);  // all, then throws if one was not open
+  int64_t live();
+
+ private:
+  struct Slot {
+    at::Tensor tensor;
+    uint32_t generation = 1;
+    bool open = false;
+  };
+  Slot* find(tp_tensor h);
+  std::mutex mutex_;
+  std::vector<Slot> slots_;
+  std::vector<uint32_t> free_;
+  int64_t live_ = 0;
+};
+
+inline at::Tensor get(tp_tensor h) { return Handles::instance().get(h); }
+inline at::Tensor get_or_none(tp_tensor h) { return Handles::instance().get_or_none(h); }
+
+char* text(const std::string& s);
+char* current_exception_text() noexcept;
+
+// op runs f in the given grad mode and gives its tensor a handle.
+template <class F>
+tp_result op(int grad, F&& f) noexcept {
+  try {
+    at::AutoGradMode mode(grad != 0);
+    return {Handles::instance().put(f()), nullptr};
+  } catch (...) {
+    return {0, current_exception_text()};
+  }
+}
+
+// act runs f, which returns nothing, and gives its error as text.
+template <class F>
+char* act(F&& f) noexcept {
+  try {
+    f();
+    return nullptr;
+  } catch (...) {
+    return current_exception_text();
+  }
+}
+
+inline at::IntArrayRef dims(const int64_t* d, int n) {
+  TORCH_CHECK(n >= 0 && n <= TP_MAX_RANK, "rank ", n, " is not in 0..", int(TP_MAX_RANK));
+  return at::IntArrayRef(d, size_t(n));
+}
+
+at::ScalarType scalar_type(int dtype);
+at::Device device(int index);
+
+}  // namespace torchpe

@@ -1,0 +1,267 @@
+// kernels.cc: the loops of kernels.h, compiled once for each instruction set: TORCHPE_ISA names the
+// namespace, the compiler's -m flags do the rest. Plain loops that the compiler vectorises; only the small
+// product is blocked by hand.
+#include "kernels.h"
+
+#include "erfc.h"
+
+#include <cmath>
+#include <cstring>
+
+#ifndef TORCHPE_ISA
+#error "TORCHPE_ISA names the instruction set this file is compiled for"
+#endif
+#define TORCHPE_STR2(x) #x
+#define TORCHPE_STR(x) TORCHPE_STR2(x)
+
+namespace torchpe {
+namespace TORCHPE_ISA {
+namespace {
+
+// exp(x) in float: 2^n times a polynomial in the remainder (Cephes expf coefficients), about 1 ulp.
+// Branch-free so that loops over it vectorise; NaN passes through.
+inline float exp_fast(float x) {
+  x = x > 88.0f ? 88.0f : x;
+  x = x < -87.0f ? -87.0f : x;
+  const float shifted = x * 1.44269504088896341f + 12582912.0f;  // 1.5 * 2^23 rounds to an integer
+  const float n = shifted - 12582912.0f;
+  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1.0f;
+  int32_t bits;
+  std::memcpy(&bits, &shifted, 4);
+  bits <<= 23;  // the integer's low bits, moved into the exponent
+  int32_t pi;
+  std::memcpy(&pi, &p, 4);
+  pi += bits;
+  float out;
+  std::memcpy(&out, &pi, 4);
+  return x == x ? out : x;
+}
+
+// Phi(u) and phi(u), the standard normal's distribution and density.
+// float: erfc(z) = exp(-z^2) t P(t), t = 1/(1 + p z) (the form of Abramowitz & Stegun 7.1.26, refitted:
+// scripts/fit_erfc.py), z = |u|/sqrt(2); absolute error of Phi below 1e-7.
+inline void normal(float u, float& cdf, float& pdf) {
+  const float e = exp_fast(-0.5f * u * u);
+  const float z = (u < 0 ? -u : u) * 0.70710678118654752f;
+  const float t = 1.0f / (1.0f + ERFC_P * z);
+  float q = ERFC_8;
+  q = q * t + ERFC_7;
+  q = q * t + ERFC_6;
+  q = q * t + ERFC_5;
+  q = q * t + ERFC_4;
+  q = q * t + ERFC_3;
+  q = q * t + ERFC_2;
+  q = q * t + ERFC_1;
+  const float tail = 0.5f * e * q * t;
+  cdf = u < 0 ? tail : 1.0f - tail;
+  pdf = 0.39894228040143268f * e;
+}
+
+inline void normal(double u, double& cdf, double& pdf) {
+  cdf = 0.5 * std::erfc(-u * 0.70710678118654752440);
+  pdf = 0.39894228040143267794 * std::exp(-0.5 * u * u);
+}
+
+template <typename T>
+void bias_gelu(int64_t rows, int64_t cols, T* __restrict u, const T* __restrict bias, T* __restrict y) {
+  for (int64_t r = 0; r < rows; r++, u += cols, y += cols)
+    for (int64_t c = 0; c < cols; c++) {
+      const T x = u[c] + (bias ? bias[c] : T(0));
+      T cdf, pdf;
+      normal(x, cdf, pdf);
+      y[c] = x * cdf;
+      u[c] = cdf + x * pdf;
+    }
+}
+
+template <typename T>
+void bias_gelu_only(int64_t rows, int64_t cols, T* __restrict u, const T* __restrict bias) {
+  for (int64_t r = 0; r < rows; r++, u += cols)
+    for (int64_t c = 0; c < cols; c++) {
+      const T x = u[c] + (bias ? bias[c] : T(0));
+      T cdf, pdf;
+      normal(x, cdf, pdf);
+      u[c] = x * cdf;
+    }
+}
+
+template <typename T>
+void gelu_backward(int64_t rows, int64_t cols, const T* __restrict slope, const T* __restrict dy, T* __restrict du,
+                   T* __restrict dbias) {
+  for (int64_t r = 0; r < rows; r++, slope += cols, dy += cols, du += cols) {
+    if (dbias)
+      for (int64_t c = 0; c < cols; c++) {
+        const T d = dy[c] * slope[c];
+        du[c] = d;
+        dbias[c] += d;
+      }
+    else
+      for (int64_t c = 0; c < cols; c++) du[c] = dy[c] * slope[c];
+  }
+}
+
+template <typename T>
+void column_sum(int64_t rows, int64_t cols, const T* __restrict x, T* __restrict out) {
+  for (int64_t r = 0; r < rows; r++, x += cols)
+    for (int64_t c = 0; c < cols; c++) out[c] += x[c];
+}
+
+// Sums in LANES independent parts, so that the order of additions is fixed and vectorises.
+constexpr int LANES = 16;
+
+template <typename T, typename F>
+inline T lane_sum(int64_t n, F&& f) {
+  T acc[LANES] = {};
+  int64_t c = 0;
+  for (; c + LANES <= n; c += LANES)
+    for (int l = 0; l < LANES; l++) acc[l] += f(c + l);
+  T s = 0;
+  for (; c < n; c++) s += f(c);
+  for (int w = LANES / 2; w > 0; w /= 2)
+    for (int l = 0; l < w; l++) acc[l] += acc[l + w];
+  return acc[0] + s;
+}
+
+template <typename T>
+void add_layer_norm(int64_t rows, int64_t cols, const T* __restrict x, const T* __restrict y, const T* __restrict gain,
+                    const T* __restrict bias, T eps, T* xhat, T* __restrict rstd, T* __restrict out) {
+  for (int64_t r = 0; r < rows; r++) {
+    T* __restrict h = xhat ? xhat + r * cols : out + r * cols;
+    const T* __restrict xr = x + r * cols;
+    if (y) {
+      const T* __restrict yr = y + r * cols;
+      for (int64_t c = 0; c < cols; c++) h[c] = xr[c] + yr[c];
+    } else {
+      for (int64_t c = 0; c < cols; c++) h[c] = xr[c];
+    }
+    const T mean = lane_sum<T>(cols, [&](int64_t c) { return h[c]; }) / T(cols);
+    const T var = lane_sum<T>(cols, [&](int64_t c) { return (h[c] - mean) * (h[c] - mean); }) / T(cols);
+    const T rs = T(1) / std::sqrt(var + eps);
+    if (rstd) rstd[r] = rs;
+    T* o = out + r * cols;
+    for (int64_t c = 0; c < cols; c++) {
+      const T v = (h[c] - mean) * rs;
+      h[c] = v;
+      o[c] = v * gain[c] + bias[c];
+    }
+  }
+}
+
+template <typename T>
+void layer_norm_backward(int64_t rows, int64_t cols, const T* __restrict xhat, const T* __restrict rstd,
+                         const T* __restrict gain, const T* __restrict dout, T* __restrict ds, T* __restrict dgain,
+                         T* __restrict dbias) {
+  for (int64_t r = 0; r < rows; r++, xhat += cols, dout += cols, ds += cols) {
+    const T a = lane_sum<T>(cols, [&](int64_t c) { return dout[c] * gain[c]; }) / T(cols);
+    const T b = lane_sum<T>(cols, [&](int64_t c) { return dout[c] * gain[c] * xhat[c]; }) / T(cols);
+    const T rs = rstd[r];
+    for (int64_t c = 0; c < cols; c++) {
+      const T d = dout[c], h = xhat[c];
+      ds[c] = (d * gain[c] - a - h * b) * rs;
+      dgain[c] += d * h;
+      dbias[c] += d;
+    }
+  }
+}
+
+// One block of the small product: RB rows by W*LANES columns, held in registers over the sum.
+template <typename T>
+struct Vec {
+  typedef T type __attribute__((vector_size(LANES * sizeof(T) > 64 ? 64 : LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+  static constexpr int width = 64 / sizeof(T);
+};
+
+template <typename T, int RB, int W>
+inline void product_block(int64_t K, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb, T alpha, T* c, int64_t ldc) {
+  typedef typename Vec<T>::type V;
+  V acc[RB][W] = {};
+  for (int64_t k = 0; k < K; k++) {
+    V bv[W];
+    for (int w = 0; w < W; w++) bv[w] = *reinterpret_cast<const V*>(b + k * ldb + w * Vec<T>::width);
+    for (int r = 0; r < RB; r++) {
+      const T ar = a[r * ars + k * acs];
+      for (int w = 0; w < W; w++) acc[r][w] += ar * bv[w];
+    }
+  }
+  for (int r = 0; r < RB; r++)
+    for (int w = 0; w < W; w++) *reinterpret_cast<V*>(c + r * ldc + w * Vec<T>::width) = acc[r][w] * alpha;
+}
+
+template <typename T, int RB>
+inline void product_rows(int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb, T alpha, T* c,
+                         int64_t ldc) {
+  constexpr int w1 = Vec<T>::width;
+  int64_t j = 0;
+  for (; j + 4 * w1 <= C; j += 4 * w1) product_block<T, RB, 4>(K, a, ars, acs, b + j, ldb, alpha, c + j, ldc);
+  for (; j + 2 * w1 <= C; j += 2 * w1) product_block<T, RB, 2>(K, a, ars, acs, b + j, ldb, alpha, c + j, ldc);
+  for (; j + w1 <= C; j += w1) product_block<T, RB, 1>(K, a, ars, acs, b + j, ldb, alpha, c + j, ldc);
+  for (; j < C; j++)
+    for (int r = 0; r < RB; r++) {
+      T s = 0;
+      for (int64_t k = 0; k < K; k++) s += a[r * ars + k * acs] * b[k * ldb + j];
+      c[r * ldc + j] = s * alpha;
+    }
+}
+
+template <typename T>
+void small_product(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb, T alpha, T* c,
+                   int64_t ldc) {
+  int64_t r = 0;
+  for (; r + 4 <= R; r += 4) product_rows<T, 4>(K, C, a + r * ars, ars, acs, b, ldb, alpha, c + r * ldc, ldc);
+  for (; r < R; r++) product_rows<T, 1>(K, C, a + r * ars, ars, acs, b, ldb, alpha, c + r * ldc, ldc);
+}
+
+template <typename T>
+void rotate(int64_t D, const T* __restrict x, const T* __restrict cos, const T* __restrict sin, int half, T sign,
+            T* __restrict out) {
+  const int64_t h = D / 2;
+  if (half) {
+    for (int64_t k = 0; k < h; k++) {
+      const T c = cos[k], s = sign * sin[k];
+      out[k] = x[k] * c - x[k + h] * s;
+      out[k + h] = x[k + h] * c + x[k] * s;
+    }
+    return;
+  }
+  for (int64_t k = 0; k < h; k++) {
+    const T c = cos[k], s = sign * sin[k];
+    out[2 * k] = x[2 * k] * c - x[2 * k + 1] * s;
+    out[2 * k + 1] = x[2 * k + 1] * c + x[2 * k] * s;
+  }
+}
+
+template <typename T>
+void adam(int64_t n, T* __restrict p, const T* __restrict g, T* __restrict m, T* __restrict v, const AdamStep& s) {
+  const T b1 = T(s.beta1), b2 = T(s.beta2), c1 = T(1 - s.beta1), c2 = T(1 - s.beta2), scale = T(s.scale);
+  const T eps = T(s.eps), rate = T(s.lr / s.correction1), root = T(1 / s.correction2_root);
+  const T coupled = s.decoupled ? T(0) : T(s.weight_decay);
+  const T shrink = s.decoupled ? T(1 - s.lr * s.weight_decay) : T(1);
+  for (int64_t i = 0; i < n; i++) {
+    const T w = p[i] * shrink;
+    const T d = g[i] * scale + coupled * w;
+    m[i] = b1 * m[i] + c1 * d;
+    v[i] = b2 * v[i] + c2 * d * d;
+    p[i] = w - rate * m[i] / (std::sqrt(v[i]) * root + eps);
+  }
+}
+
+template <typename T>
+KernelTable<T> make_table() {
+  return {bias_gelu<T>,           bias_gelu_only<T>, gelu_backward<T>, column_sum<T>, add_layer_norm<T>,
+          layer_norm_backward<T>, small_product<T>,  rotate<T>,        adam<T>,       TORCHPE_STR(TORCHPE_ISA)};
+}
+
+}  // namespace
+
+KernelTable<float> float_table() { return make_table<float>(); }
+KernelTable<double> double_table() { return make_table<double>(); }
+
+}  // namespace TORCHPE_ISA
+}  // namespace torchpe

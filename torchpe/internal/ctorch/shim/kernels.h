@@ -1,0 +1,43 @@
+// kernels.h: fused CPU loops. kernels.cc is compiled once an instruction set; table<T>() picks the
+// best one the CPU has. All arrays are dense in their last axis; strides count elements.
+#pragma once
+#include <cstdint>
+
+namespace torchpe {
+
+template <typename T>
+struct KernelTable {
+  // u += bias (bias may be null); y = gelu(u); u = gelu'(u), which is what the backward pass needs
+  void (*bias_gelu)(int64_t rows, int64_t cols, T* u, const T* bias, T* y);
+  // the same without keeping the derivative: u = gelu(u + bias)
+  void (*bias_gelu_only)(int64_t rows, int64_t cols, T* u, const T* bias);
+  // du = dy * slope; dbias += column sums of du
+  void (*gelu_backward)(int64_t rows, int64_t cols, const T* slope, const T* dy, T* du, T* dbias);
+  // out += column sums of x
+  void (*column_sum)(int64_t rows, int64_t cols, const T* x, T* out);
+  // s = x + y (y may be null); xhat = (s - mean)/std; out = xhat * gain + bias. xhat and rstd may be null
+  void (*add_layer_norm)(int64_t rows, int64_t cols, const T* x, const T* y, const T* gain, const T* bias, T eps, T* xhat,
+                         T* rstd, T* out);
+  // ds from dout; dgain, dbias += column sums
+  void (*layer_norm_backward)(int64_t rows, int64_t cols, const T* xhat, const T* rstd, const T* gain, const T* dout, T* ds,
+                              T* dgain, T* dbias);
+  // C[r,c] = alpha * sum_k A[r*ars + k*acs] * B[k*ldb + c], for small sizes; C's rows are ldc apart
+  void (*small_product)(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb, T alpha,
+                        T* c, int64_t ldc);
+  // pairs (x[2k], x[2k+1]), or (x[k], x[k+D/2]), turned by the angles; sign = -1 turns back
+  void (*rotate)(int64_t D, const T* x, const T* cos, const T* sin, int half, T sign, T* out);
+  // one Adam step on n parameters
+  void (*adam)(int64_t n, T* p, const T* g, T* m, T* v, const struct AdamStep& s);
+  const char* name;
+};
+
+struct AdamStep {
+  double lr, weight_decay, scale, beta1, beta2, eps;
+  double correction1, correction2_root;  // 1 - beta1^t, sqrt(1 - beta2^t)
+  bool decoupled;
+};
+
+template <typename T>
+const KernelTable<T>& kernels();
+
+}  // namespace torchpe

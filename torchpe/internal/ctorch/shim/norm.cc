@@ -1,0 +1,129 @@
+// norm.cc: residual sum with layer norm, and dropout whose mask is a function of the step.
+#include "fused.h"
+#include "philox.h"
+
+using namespace torchpe;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+namespace {
+
+void check_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias) {
+  TORCH_CHECK(x.dim() >= 2 && gain.dim() == 2 && gain.sizes() == bias.sizes() && gain.size(0) == x.size(0) &&
+                  gain.size(1) == x.size(-1),
+              "layer norm of ", x.sizes(), " with gain ", gain.sizes(), " and bias ", bias.sizes(), "; expected x [E,...,D], gain and bias [E,D]");
+  check_same("layer norm", x, gain);
+  check_same("layer norm", x, bias);
+  if (given(y)) {
+    TORCH_CHECK(x.sizes() == y.sizes(), "layer norm of the sum of ", x.sizes(), " and ", y.sizes());
+    check_same("layer norm", x, y);
+  }
+}
+
+struct NormFunction : torch::autograd::Function<NormFunction> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& y_in, const at::Tensor& gain,
+                            const at::Tensor& bias, double eps, bool keep) {
+    auto x = x_in.contiguous();
+    auto y = given(y_in) ? y_in.contiguous() : y_in;
+    const int64_t E = x.size(0), D = x.size(-1), rows = x.numel() == 0 ? 0 : x.numel() / (E * D);
+    auto out = at::empty_like(x);
+    auto xhat = keep ? at::empty_like(x) : at::Tensor();
+    auto rstd = keep ? at::empty({E, rows}, x.options()) : at::Tensor();
+    TORCHPE_DISPATCH(x, [&] {
+      for (int64_t e = 0; e < E; e++) {
+        const int64_t o = e * rows * D;
+        const T *g = gain[e].data_ptr<T>(), *b = bias[e].data_ptr<T>();
+        for_row_chunks(rows, [&](int64_t, int64_t r0, int64_t r1) {
+          const int64_t i = o + r0 * D;
+          kernels<T>().add_layer_norm(r1 - r0, D, x.data_ptr<T>() + i, given(y) ? y.data_ptr<T>() + i : nullptr, g, b, T(eps),
+                                      keep ? xhat.data_ptr<T>() + i : nullptr, keep ? rstd.data_ptr<T>() + e * rows + r0 : nullptr,
+                                      out.data_ptr<T>() + i);
+        });
+      }
+    });
+    if (keep) ctx->save_for_backward({xhat, rstd, gain, bias});
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    auto saved = ctx->get_saved_variables();
+    const auto xhat = saved[0], rstd = saved[1], gain = saved[2], bias = saved[3];
+    auto d = grads[0].contiguous();
+    const int64_t E = xhat.size(0), D = xhat.size(-1), rows = rstd.size(1);
+    auto ds = at::empty_like(xhat);
+    auto dgain = grad_target(gain), dbias = grad_target(bias);
+    TORCHPE_DISPATCH(xhat, [&] {
+      for (int64_t e = 0; e < E; e++) {
+        const T* g = gain[e].data_ptr<T>();
+        std::vector<T> sums(size_t(2 * D), T(0));
+        for_row_chunks_summing<T>(rows, 2 * D, sums.data(), [&](int64_t r0, int64_t r1, T* part) {
+          const int64_t i = (e * rows + r0) * D;
+          kernels<T>().layer_norm_backward(r1 - r0, D, xhat.data_ptr<T>() + i, rstd.data_ptr<T>() + e * rows + r0, g,
+                                           d.data_ptr<T>() + i, ds.data_ptr<T>() + i, part, part + D);
+        });
+        T *dg = dgain.into[e].data_ptr<T>(), *db = dbias.into[e].data_ptr<T>();
+        for (int64_t c = 0; c < D; c++) {
+          dg[c] += sums[size_t(c)];
+          db[c] += sums[size_t(D + c)];
+        }
+      }
+    });
+    return {ds, ctx->needs_input_grad(1) ? ds : at::Tensor(), dgain.result(), dbias.result(), at::Tensor(), at::Tensor()};
+  }
+};
+
+at::Tensor norm_composed(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias, double eps) {
+  auto s = given(y) ? x + y : x;
+  std::vector<int64_t> shape(size_t(x.dim()), 1);
+  shape.front() = x.size(0);
+  shape.back() = x.size(-1);
+  auto h = at::layer_norm(s, {x.size(-1)}, {}, {}, eps, false);
+  return h * gain.reshape(shape) + bias.reshape(shape);
+}
+
+// The mask of all members: 1/(1-p) where kept, 0 where dropped. Drawn on the CPU, so that every device has
+// the same bits.
+at::Tensor dropout_mask(const at::Tensor& x, double p, const uint64_t* seeds, uint64_t step, uint64_t call) {
+  const int64_t E = x.size(0), n = x.numel() / std::max<int64_t>(E, 1);
+  auto mask = at::empty(x.sizes(), x.options().device(at::kCPU).requires_grad(false));
+  const uint32_t threshold = uint32_t(std::min(p * 4294967296.0, 4294967295.0));
+  TORCHPE_DISPATCH(mask, [&] {
+    const T keep = T(1 / (1 - p));
+    for (int64_t e = 0; e < E; e++) {
+      T* m = mask.data_ptr<T>() + e * n;
+      at::parallel_for(0, (n + 3) / 4, 1024, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+          uint32_t r[4];
+          philox4x32(uint64_t(i), call, step, seeds[e], r);
+          for (int64_t l = 0; l < 4 && 4 * i + l < n; l++) m[4 * i + l] = r[l] >= threshold ? keep : T(0);
+        }
+      });
+    }
+  });
+  return mask.to(x.device());
+}
+
+}  // namespace
+
+extern "C" {
+
+tp_result tp_add_layer_norm(tp_tensor hx, tp_tensor hy, tp_tensor hgain, tp_tensor hbias, double eps, int grad) {
+  return op(grad, [&] {
+    auto x = get(hx), y = get_or_empty(hy, x), gain = get(hgain), bias = get(hbias);
+    check_norm(x, y, gain, bias);
+    if (use_loops(x) && gain.stride(1) == 1 && bias.stride(1) == 1) return NormFunction::apply(x, y, gain, bias, eps, grad != 0);
+    return norm_composed(x, y, gain, bias, eps);
+  });
+}
+
+tp_result tp_dropout(tp_tensor hx, double p, const uint64_t* seeds, int64_t members, uint64_t step, uint64_t call, int grad) {
+  return op(grad, [&] {
+    auto x = get(hx);
+    TORCH_CHECK(p >= 0 && p < 1, "dropout with probability ", p, "; it must be in [0, 1)");
+    TORCH_CHECK(x.is_floating_point(), "dropout of dtype ", x.scalar_type());
+    TORCH_CHECK(x.dim() >= 1 && x.size(0) == members, "dropout of ", x.sizes(), " with the seeds of ", members, " members");
+    return x * dropout_mask(x, p, seeds, step, call);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,334 @@
+// ops.cc: thin wrappers of libtorch's own operators, in the order of shim.h.
+#include "handles.h"
+
+using namespace torchpe;
+
+namespace {
+
+int64_t element_count(at::IntArrayRef shape) {
+  int64_t n = 1;
+  for (int64_t s : shape) {
+    TORCH_CHECK(s >= 0, "an axis of length ", s, " in the shape ", shape);
+    TORCH_CHECK(s == 0 || n <= INT64_MAX / 16 / std::max<int64_t>(s, 1), "the shape ", shape, " is too large");
+    n *= s;
+  }
+  return n;
+}
+
+int dtype_number(at::ScalarType t) {
+  switch (t) {
+    case at::kFloat: return TP_FLOAT32;
+    case at::kDouble: return TP_FLOAT64;
+    case at::kLong: return TP_INT64;
+    case at::kBool: return TP_BOOL;
+    default: TORCH_CHECK(false, "a tensor of dtype ", t, ", which torchpe does not use");
+  }
+}
+
+// A reduction over the named axes, or over all where none is named.
+std::vector<int64_t> reduced(const at::Tensor& x, const int64_t* d, int n) {
+  std::vector<int64_t> v = dims(d, n).vec();
+  if (v.empty())
+    for (int64_t i = 0; i < x.dim(); i++) v.push_back(i);
+  return v;
+}
+
+std::vector<at::Tensor> list(const tp_tensor* xs, int n) {
+  std::vector<at::Tensor> v;
+  for (int i = 0; i < n; i++) v.push_back(get(xs[i]));
+  return v;
+}
+
+}  // namespace
+
+extern "C" {
+
+tp_result tp_from_data(const void* data, const int64_t* shape, int rank, int dtype, int dev) {
+  return op(0, [&] {
+    auto s = dims(shape, rank);
+    const auto type = scalar_type(dtype);
+    const int64_t n = element_count(s);
+    auto t = at::empty(s, at::TensorOptions().dtype(type));
+    if (n > 0) std::memcpy(t.data_ptr(), data, size_t(n) * t.element_size());
+    return t.to(device(dev));
+  });
+}
+
+tp_result tp_full(const int64_t* shape, int rank, double value, int dtype, int dev) {
+  return op(0, [&] {
+    auto s = dims(shape, rank);
+    element_count(s);
+    return at::full(s, value, at::TensorOptions().dtype(scalar_type(dtype)).device(device(dev)));
+  });
+}
+
+tp_result tp_randn(const int64_t* shape, int rank, uint64_t seed, int dtype, int dev) {
+  return op(0, [&] {
+    auto s = dims(shape, rank);
+    element_count(s);
+    auto t = at::randn(s, at::detail::createCPUGenerator(seed), at::TensorOptions().dtype(at::kDouble));
+    return t.to(device(dev), scalar_type(dtype));
+  });
+}
+
+tp_info_result tp_info(tp_tensor x) {
+  tp_info_result r = {};
+  r.error = act([&] {
+    auto t = get(x);
+    r.rank = int(t.dim());
+    for (int i = 0; i < r.rank; i++) r.shape[i] = t.size(i);
+    r.dtype = dtype_number(t.scalar_type());
+    r.device = t.is_cuda() ? int(t.get_device()) : int(TP_CPU);
+    r.requires_grad = t.requires_grad();
+  });
+  return r;
+}
+
+char* tp_read(tp_tensor x, void* out, int64_t bytes) {
+  return act([&] {
+    at::NoGradGuard off;
+    auto t = get(x).detach().to(at::kCPU).contiguous();
+    const int64_t have = t.numel() * int64_t(t.element_size());
+    TORCH_CHECK(have == bytes, "reading ", bytes, " bytes of a tensor that has ", have);
+    if (bytes > 0) std::memcpy(out, t.data_ptr(), size_t(bytes));
+  });
+}
+
+char* tp_copy_(tp_tensor dst, tp_tensor src) {
+  return act([&] {
+    at::NoGradGuard off;
+    auto d = get(dst), s = get(src);
+    TORCH_CHECK(d.sizes() == s.sizes(), "copying ", s.sizes(), " into ", d.sizes());
+    d.copy_(s);
+  });
+}
+
+char* tp_fill_(tp_tensor dst, double value) {
+  return act([&] {
+    at::NoGradGuard off;
+    get(dst).fill_(value);
+  });
+}
+
+#define UNARY(name, expr)                    \
+  tp_result tp_##name(tp_tensor h, int grad) { \
+    return op(grad, [&] {                    \
+      auto x = get(h);                       \
+      return expr;                           \
+    });                                      \
+  }
+UNARY(neg, -x)
+UNARY(abs, x.abs())
+UNARY(exp, x.exp())
+UNARY(log, x.log())
+UNARY(log1p, x.log1p())
+UNARY(sqrt, x.sqrt())
+UNARY(square, x.square())
+UNARY(reciprocal, x.reciprocal())
+UNARY(sin, x.sin())
+UNARY(cos, x.cos())
+UNARY(tanh, x.tanh())
+UNARY(sigmoid, x.sigmoid())
+UNARY(softplus, at::softplus(x))
+UNARY(relu, x.relu())
+UNARY(gelu, at::gelu(x))
+UNARY(erf, x.erf())
+UNARY(sign, x.sign())
+UNARY(floor, x.floor())
+UNARY(isfinite, at::isfinite(x))
+UNARY(logical_not, x.logical_not())
+UNARY(contiguous, x.contiguous())
+UNARY(detach, x.detach())
+UNARY(clone, x.clone())
+
+#define BINARY(name, expr)                                   \
+  tp_result tp_##name(tp_tensor ha, tp_tensor hb, int grad) { \
+    return op(grad, [&] {                                    \
+      auto a = get(ha), b = get(hb);                         \
+      return expr;                                           \
+    });                                                      \
+  }
+BINARY(add, a + b)
+BINARY(sub, a - b)
+BINARY(mul, a* b)
+BINARY(div, a / b)
+BINARY(pow, a.pow(b))
+BINARY(maximum, at::maximum(a, b))
+BINARY(minimum, at::minimum(a, b))
+BINARY(eq, a.eq(b))
+BINARY(lt, a.lt(b))
+BINARY(le, a.le(b))
+BINARY(logical_and, a.logical_and(b))
+BINARY(logical_or, a.logical_or(b))
+BINARY(matmul, at::matmul(a, b))
+
+tp_result tp_add_scalar(tp_tensor x, double c, int grad) {
+  return op(grad, [&] { return get(x) + c; });
+}
+tp_result tp_mul_scalar(tp_tensor x, double c, int grad) {
+  return op(grad, [&] { return get(x) * c; });
+}
+tp_result tp_pow_scalar(tp_tensor x, double c, int grad) {
+  return op(grad, [&] { return get(x).pow(c); });
+}
+tp_result tp_clamp(tp_tensor x, double low, double high, int grad) {
+  return op(grad, [&] { return get(x).clamp(low, high); });
+}
+tp_result tp_where(tp_tensor condition, tp_tensor a, tp_tensor b, int grad) {
+  return op(grad, [&] { return at::where(get(condition), get(a), get(b)); });
+}
+tp_result tp_masked_fill(tp_tensor x, tp_tensor mask, double value, int grad) {
+  return op(grad, [&] { return get(x).masked_fill(get(mask), value); });
+}
+
+tp_result tp_reshape(tp_tensor x, const int64_t* shape, int rank, int grad) {
+  return op(grad, [&] { return get(x).reshape(dims(shape, rank)); });
+}
+tp_result tp_expand(tp_tensor x, const int64_t* shape, int rank, int grad) {
+  return op(grad, [&] { return get(x).expand(dims(shape, rank)); });
+}
+tp_result tp_permute(tp_tensor x, const int64_t* d, int rank, int grad) {
+  return op(grad, [&] { return get(x).permute(dims(d, rank)); });
+}
+tp_result tp_transpose(tp_tensor x, int64_t a, int64_t b, int grad) {
+  return op(grad, [&] { return get(x).transpose(a, b); });
+}
+tp_result tp_unsqueeze(tp_tensor x, int64_t dim, int grad) {
+  return op(grad, [&] { return get(x).unsqueeze(dim); });
+}
+tp_result tp_squeeze(tp_tensor x, int64_t dim, int grad) {
+  return op(grad, [&] {
+    auto t = get(x);
+    TORCH_CHECK(t.size(dim) == 1, "squeezing axis ", dim, " of ", t.sizes(), ", whose length is not 1");
+    return t.squeeze(dim);
+  });
+}
+tp_result tp_narrow(tp_tensor x, int64_t dim, int64_t start, int64_t length, int grad) {
+  return op(grad, [&] { return get(x).narrow(dim, start, length); });
+}
+tp_result tp_select(tp_tensor x, int64_t dim, int64_t index, int grad) {
+  return op(grad, [&] { return get(x).select(dim, index); });
+}
+tp_result tp_cat(const tp_tensor* xs, int n, int64_t dim, int grad) {
+  return op(grad, [&] { return at::cat(list(xs, n), dim); });
+}
+tp_result tp_stack(const tp_tensor* xs, int n, int64_t dim, int grad) {
+  return op(grad, [&] { return at::stack(list(xs, n), dim); });
+}
+tp_result tp_flip(tp_tensor x, int64_t dim, int grad) {
+  return op(grad, [&] { return get(x).flip(dim); });
+}
+tp_result tp_pad(tp_tensor x, int64_t dim, int64_t before, int64_t after, double value, int grad) {
+  return op(grad, [&] {
+    auto t = get(x);
+    const int64_t d = at::maybe_wrap_dim(dim, t.dim());
+    std::vector<int64_t> pads(size_t(2 * (t.dim() - d)), 0);  // pairs, from the last axis
+    pads[pads.size() - 2] = before;
+    pads[pads.size() - 1] = after;
+    return at::constant_pad_nd(t, pads, value);
+  });
+}
+tp_result tp_tril(tp_tensor x, int64_t diagonal, int grad) {
+  return op(grad, [&] { return get(x).tril(diagonal); });
+}
+tp_result tp_triu(tp_tensor x, int64_t diagonal, int grad) {
+  return op(grad, [&] { return get(x).triu(diagonal); });
+}
+tp_result tp_index_select(tp_tensor x, int64_t dim, tp_tensor index, int grad) {
+  return op(grad, [&] { return get(x).index_select(dim, get(index)); });
+}
+tp_result tp_gather(tp_tensor x, int64_t dim, tp_tensor index, int grad) {
+  return op(grad, [&] { return get(x).gather(dim, get(index)); });
+}
+tp_result tp_one_hot(tp_tensor index, int64_t classes, int dtype, int grad) {
+  return op(grad, [&] {
+    TORCH_CHECK(classes > 0, "one-hot of ", classes, " classes");
+    return at::one_hot(get(index), classes).to(scalar_type(dtype));
+  });
+}
+tp_result tp_to(tp_tensor x, int dtype, int dev, int grad) {
+  return op(grad, [&] { return get(x).to(device(dev), scalar_type(dtype)); });
+}
+
+tp_result tp_sum(tp_tensor x, const int64_t* d, int n, int keep, int grad) {
+  return op(grad, [&] {
+    auto t = get(x);
+    return t.sum(reduced(t, d, n), keep != 0);
+  });
+}
+tp_result tp_mean(tp_tensor x, const int64_t* d, int n, int keep, int grad) {
+  return op(grad, [&] {
+    auto t = get(x);
+    return t.mean(reduced(t, d, n), keep != 0);
+  });
+}
+tp_result tp_amax(tp_tensor x, const int64_t* d, int n, int keep, int grad) {
+  return op(grad, [&] {
+    auto t = get(x);
+    return t.amax(reduced(t, d, n), keep != 0);
+  });
+}
+tp_result tp_logsumexp(tp_tensor x, const int64_t* d, int n, int keep, int grad) {
+  return op(grad, [&] {
+    auto t = get(x);
+    return t.logsumexp(reduced(t, d, n), keep != 0);
+  });
+}
+tp_result tp_argmax(tp_tensor x, int64_t dim, int grad) {
+  return op(grad, [&] { return get(x).argmax(dim); });
+}
+tp_result tp_cumsum(tp_tensor x, int64_t dim, int grad) {
+  return op(grad, [&] { return get(x).cumsum(dim); });
+}
+
+tp_result tp_softmax(tp_tensor x, int64_t dim, int grad) {
+  return op(grad, [&] { return get(x).softmax(dim); });
+}
+tp_result tp_log_softmax(tp_tensor x, int64_t dim, int grad) {
+  return op(grad, [&] { return get(x).log_softmax(dim); });
+}
+tp_result tp_cross_entropy(tp_tensor logits, tp_tensor target, int grad) {
+  return op(grad, [&] {
+    auto z = get(logits), y = get(target);
+    TORCH_CHECK(z.dim() == 3 && y.dim() == 2 && z.size(0) == y.size(0) && z.size(1) == y.size(1),
+                "cross-entropy of logits ", z.sizes(), " with targets ", y.sizes(), "; expected [E,B,C] and [E,B]");
+    auto logp = z.log_softmax(-1).gather(-1, y.unsqueeze(-1)).squeeze(-1);
+    return -logp.mean(1);
+  });
+}
+
+char* tp_backward(tp_tensor loss) {
+  return act([&] {
+    at::AutoGradMode on(true);
+    get(loss).backward();
+  });
+}
+char* tp_set_requires_grad(tp_tensor x, int on) {
+  return act([&] { get(x).requires_grad_(on != 0); });
+}
+tp_result tp_grad(tp_tensor x) {
+  return op(0, [&] {
+    auto t = get(x);
+    TORCH_CHECK(t.grad().defined(), "the tensor has no gradient: it is no leaf, or Backward did not reach it");
+    return t.grad();
+  });
+}
+tp_result tp_leaf(tp_tensor x, int64_t offset, const int64_t* shape, int rank, tp_tensor grad_buffer) {
+  return op(0, [&] {
+    auto flat = get(x);
+    auto grads = get_or_none(grad_buffer);
+    auto s = dims(shape, rank);
+    TORCH_CHECK(flat.dim() == 2 && rank >= 1 && s[0] == flat.size(0), "a leaf of shape ", s, " in a buffer ", flat.sizes());
+    const int64_t per_member = element_count(s.slice(1));
+    auto part = [&](const at::Tensor& t) { return t.narrow(1, offset, per_member).view(s); };
+    auto leaf = part(flat).detach();
+    if (grads.defined()) {
+      TORCH_CHECK(grads.sizes() == flat.sizes(), "a gradient buffer ", grads.sizes(), " for parameters ", flat.sizes());
+      leaf.requires_grad_(true);
+      leaf.mutable_grad() = part(grads).detach();
+    }
+    return leaf;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,192 @@
+/* shim.h: the C ABI of libtorchpe.so, all that the Go side knows of libtorch.
+ *
+ * Tensors are handles: a slot and its generation in one integer, never a pointer. A handle that was
+ * freed, or never given, is an error of the call that names it, not a crash. Every call that can fail
+ * returns its error by value as a malloc'ed text (NULL = none) that the caller frees with
+ * tp_free_text; nothing is kept per thread. No C++ exception leaves a function.
+ *
+ * `grad` (0/1) is the grad mode of the call. E is the ensemble axis: the number of independent members.
+ */
+#ifndef TORCHPE_SHIM_H
+#define TORCHPE_SHIM_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bumped when a signature changes; the Go side refuses a library of another number. */
+#define TP_ABI 1
+
+typedef uint64_t tp_tensor; /* 0 = no tensor */
+typedef struct {
+  tp_tensor tensor;
+  char* error;
+} tp_result;
+
+enum { TP_FLOAT32 = 0, TP_FLOAT64 = 1, TP_INT64 = 2, TP_BOOL = 3 };
+enum { TP_CPU = -1 }; /* devices: -1 = CPU, i >= 0 = cuda:i */
+enum { TP_MAX_RANK = 8 };
+
+typedef struct {
+  int64_t shape[TP_MAX_RANK];
+  int rank, dtype, device, requires_grad;
+  char* error;
+} tp_info_result;
+
+/* ---- handles and memory ---- */
+int tp_abi(void);
+int64_t tp_live(void);
+char* tp_release(const tp_tensor* tensors, int64_t n);
+void tp_free_text(char* text);
+
+/* ---- creation and reading ---- */
+tp_result tp_from_data(const void* data, const int64_t* shape, int rank, int dtype, int device);
+tp_result tp_full(const int64_t* shape, int rank, double value, int dtype, int device);
+tp_result tp_randn(const int64_t* shape, int rank, uint64_t seed, int dtype, int device);
+tp_info_result tp_info(tp_tensor x);
+char* tp_read(tp_tensor x, void* out, int64_t bytes);
+char* tp_copy_(tp_tensor dst, tp_tensor src);
+char* tp_fill_(tp_tensor dst, double value);
+
+/* ---- elementwise, one operand ---- */
+tp_result tp_neg(tp_tensor x, int grad);
+tp_result tp_abs(tp_tensor x, int grad);
+tp_result tp_exp(tp_tensor x, int grad);
+tp_result tp_log(tp_tensor x, int grad);
+tp_result tp_log1p(tp_tensor x, int grad);
+tp_result tp_sqrt(tp_tensor x, int grad);
+tp_result tp_square(tp_tensor x, int grad);
+tp_result tp_reciprocal(tp_tensor x, int grad);
+tp_result tp_sin(tp_tensor x, int grad);
+tp_result tp_cos(tp_tensor x, int grad);
+tp_result tp_tanh(tp_tensor x, int grad);
+tp_result tp_sigmoid(tp_tensor x, int grad);
+tp_result tp_softplus(tp_tensor x, int grad);
+tp_result tp_relu(tp_tensor x, int grad);
+tp_result tp_gelu(tp_tensor x, int grad);
+tp_result tp_erf(tp_tensor x, int grad);
+tp_result tp_sign(tp_tensor x, int grad);
+tp_result tp_floor(tp_tensor x, int grad);
+tp_result tp_isfinite(tp_tensor x, int grad);
+tp_result tp_logical_not(tp_tensor x, int grad);
+
+/* ---- elementwise, two operands (broadcast) ---- */
+tp_result tp_add(tp_tensor a, tp_tensor b, int grad);
+tp_result tp_sub(tp_tensor a, tp_tensor b, int grad);
+tp_result tp_mul(tp_tensor a, tp_tensor b, int grad);
+tp_result tp_div(tp_tensor a, tp_tensor b, int grad);
+tp_result tp_pow(tp_tensor a, tp_tensor b, int grad);
+tp_result tp_maximum(tp_tensor a, tp_tensor b, int grad);
+tp_result tp_minimum(tp_tensor a, tp_tensor b, int grad);
+tp_result tp_eq(tp_tensor a, tp_tensor b, int grad);
+tp_result tp_lt(tp_tensor a, tp_tensor b, int grad);
+tp_result tp_le(tp_tensor a, tp_tensor b, int grad);
+tp_result tp_logical_and(tp_tensor a, tp_tensor b, int grad);
+tp_result tp_logical_or(tp_tensor a, tp_tensor b, int grad);
+tp_result tp_add_scalar(tp_tensor x, double c, int grad);
+tp_result tp_mul_scalar(tp_tensor x, double c, int grad);
+tp_result tp_pow_scalar(tp_tensor x, double c, int grad);
+tp_result tp_clamp(tp_tensor x, double low, double high, int grad);
+tp_result tp_where(tp_tensor condition, tp_tensor a, tp_tensor b, int grad);
+tp_result tp_masked_fill(tp_tensor x, tp_tensor mask, double value, int grad);
+
+/* ---- shapes ---- */
+tp_result tp_reshape(tp_tensor x, const int64_t* shape, int rank, int grad);
+tp_result tp_expand(tp_tensor x, const int64_t* shape, int rank, int grad);
+tp_result tp_permute(tp_tensor x, const int64_t* dims, int rank, int grad);
+tp_result tp_transpose(tp_tensor x, int64_t a, int64_t b, int grad);
+tp_result tp_unsqueeze(tp_tensor x, int64_t dim, int grad);
+tp_result tp_squeeze(tp_tensor x, int64_t dim, int grad);
+tp_result tp_narrow(tp_tensor x, int64_t dim, int64_t start, int64_t length, int grad);
+tp_result tp_select(tp_tensor x, int64_t dim, int64_t index, int grad);
+tp_result tp_cat(const tp_tensor* xs, int n, int64_t dim, int grad);
+tp_result tp_stack(const tp_tensor* xs, int n, int64_t dim, int grad);
+tp_result tp_flip(tp_tensor x, int64_t dim, int grad);
+tp_result tp_pad(tp_tensor x, int64_t dim, int64_t before, int64_t after, double value, int grad);
+tp_result tp_tril(tp_tensor x, int64_t diagonal, int grad);
+tp_result tp_triu(tp_tensor x, int64_t diagonal, int grad);
+tp_result tp_index_select(tp_tensor x, int64_t dim, tp_tensor index, int grad);
+tp_result tp_gather(tp_tensor x, int64_t dim, tp_tensor index, int grad);
+tp_result tp_one_hot(tp_tensor index, int64_t classes, int dtype, int grad);
+tp_result tp_contiguous(tp_tensor x, int grad);
+tp_result tp_detach(tp_tensor x, int grad);
+tp_result tp_clone(tp_tensor x, int grad);
+tp_result tp_to(tp_tensor x, int dtype, int device, int grad);
+
+/* ---- reductions; dims = NULL, n = 0: over all ---- */
+tp_result tp_sum(tp_tensor x, const int64_t* dims, int n, int keep, int grad);
+tp_result tp_mean(tp_tensor x, const int64_t* dims, int n, int keep, int grad);
+tp_result tp_amax(tp_tensor x, const int64_t* dims, int n, int keep, int grad);
+tp_result tp_logsumexp(tp_tensor x, const int64_t* dims, int n, int keep, int grad);
+tp_result tp_argmax(tp_tensor x, int64_t dim, int grad);
+tp_result tp_cumsum(tp_tensor x, int64_t dim, int grad);
+
+/* ---- products ---- */
+tp_result tp_matmul(tp_tensor a, tp_tensor b, int grad);
+/* y = x w^T + b, then GELU where gelu = 1. x [E,...,I], w [E,O,I], b [E,O] or 0 -> [E,...,O] */
+tp_result tp_linear(tp_tensor x, tp_tensor w, tp_tensor b, int gelu, int grad);
+/* q, k, v [E,B,H,N,Dh] of x [E,B,N,D] with w [E,3D,D] (rows q, k, v) and b [E,3D] or 0 */
+char* tp_project_qkv(tp_tensor x, tp_tensor w, tp_tensor b, int64_t heads, int grad, tp_tensor out[3]);
+
+/* ---- attention ---- */
+/* scale q k^T: q [...,N,Dh], k [...,M,Dh] -> [...,N,M] */
+tp_result tp_attention_logits(tp_tensor q, tp_tensor k, double scale, int grad);
+/* w v: w [E,B,H,N,M], v [E,B,H,M,Dh] -> [E,B,H,N,Dh], in memory as [E,B,N,H,Dh] */
+tp_result tp_attention_values(tp_tensor w, tp_tensor v, int grad);
+tp_result tp_softmax(tp_tensor x, int64_t dim, int grad);
+tp_result tp_log_softmax(tp_tensor x, int64_t dim, int grad);
+/* pairs (2k,2k+1), or (k,k+D/2) where half = 1, of x [...,N,D] turned by angles given as cos, sin [...,N,D/2] */
+tp_result tp_rotate(tp_tensor x, tp_tensor cos, tp_tensor sin, int half, int grad);
+
+/* ---- normalisation, noise, losses ---- */
+/* layer norm over the last axis of x + y (y may be 0); gain, bias [E,D] */
+tp_result tp_add_layer_norm(tp_tensor x, tp_tensor y, tp_tensor gain, tp_tensor bias, double eps, int grad);
+/* dropout with probability p; the mask of member e is a pure function of (seeds[e], step, call) */
+tp_result tp_dropout(tp_tensor x, double p, const uint64_t* seeds, int64_t members, uint64_t step, uint64_t call, int grad);
+/* mean cross-entropy of each member: logits [E,B,C], target int64 [E,B] -> [E] */
+tp_result tp_cross_entropy(tp_tensor logits, tp_tensor target, int grad);
+
+/* ---- gradients ---- */
+char* tp_backward(tp_tensor loss);
+char* tp_set_requires_grad(tp_tensor x, int on);
+tp_result tp_grad(tp_tensor x);
+/* a leaf that shares x's memory and whose gradient accumulates into grad's memory */
+tp_result tp_leaf(tp_tensor x, int64_t offset, const int64_t* shape, int rank, tp_tensor grad_buffer);
+
+/* ---- optimizers: one call over all parameters. p, g, m, v: [E,P]; lr, weight_decay, active: [E] on the host ---- */
+typedef struct {
+  const double* lr;
+  const double* weight_decay;
+  const double* scale;    /* multiplies each member's gradient (clipping); NULL = 1 */
+  const uint8_t* active;  /* 0 = leave the member as it is */
+  int64_t members;
+} tp_members;
+char* tp_adam_(tp_tensor p, tp_tensor g, tp_tensor m, tp_tensor v, tp_members members, double beta1, double beta2, double eps,
+               int64_t step, int decoupled);
+char* tp_sgd_(tp_tensor p, tp_tensor g, tp_members members);
+/* Euclidean norm of each member's gradient: [E,P] -> [E] */
+tp_result tp_member_norm(tp_tensor g, int grad);
+
+/* ---- the machine ---- */
+typedef struct {
+  int64_t built_version, running_version; /* major*10000 + minor*100 + patch */
+  int cuda_built, cuda_available, gpus, threads, openblas;
+} tp_system_info;
+tp_system_info tp_system(void);
+char* tp_running_version(void);             /* "2.6.0"; never NULL, free with tp_free_text */
+char* tp_cuda_reason(void);                 /* why there is no CUDA, or "" */
+char* tp_gpu(int index, char** name, int64_t* total_bytes, int64_t* free_bytes);
+char* tp_blas(void);                        /* name and version of the BLAS behind libtorch */
+char* tp_blas_kernel(void);                 /* name of OpenBLAS's CPU kernel, or "" */
+char* tp_blas_wanted(void);                 /* the kernel that this CPU allows, or "" */
+char* tp_blas_repair(void);                 /* puts a slow kernel right; the text says what was done, "" = nothing */
+void tp_set_threads(int n);
+int tp_threads(void);
+const char* tp_kernels(void);               /* instruction set of the fused kernels: avx512, avx2, generic */
+void tp_set_fused(int on);                  /* 0: compose fused operators from libtorch ones instead (to compare) */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,226 @@
+// system.cc: what the machine has, and putting a slow BLAS kernel right.
+#include <dlfcn.h>
+#include <malloc.h>
+#include <torch/version.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+
+#include "fused.h"
+
+#ifdef TORCHPE_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+using namespace torchpe;
+
+namespace {
+
+// Runs when the library is loaded, before any tensor exists. A training step frees and asks for the same
+// megabytes again: kept in one heap they are reused; given back to the kernel each time they are paged in anew.
+__attribute__((constructor)) void keep_memory() {
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+  mallopt(M_TOP_PAD, 16 << 20);
+}
+
+template <typename F>
+F symbol(const char* name) {
+  return reinterpret_cast<F>(dlsym(RTLD_DEFAULT, name));
+}
+
+std::string blas_kernel() {
+  auto f = symbol<const char* (*)()>("openblas_get_corename");
+  return f ? f() : "";
+}
+
+// OpenBLAS's names of x86-64 kernels by what they need; the last one that holds is the fastest.
+constexpr std::array<const char*, 14> slow_kernels = {"Prescott", "Core2",  "Penryn",      "Dunnington", "Nehalem",   "Athlon",     "Opteron",
+                                                      "Barcelona", "Bobcat", "Sandybridge", "Bulldozer",  "Piledriver", "Steamroller", "generic"};
+constexpr std::array<const char*, 3> avx2_kernels = {"Haswell", "Zen", "Excavator"};
+
+int rank_of(const std::string& kernel) {
+  for (auto k : slow_kernels)
+    if (kernel == k) return 0;
+  for (auto k : avx2_kernels)
+    if (kernel == k) return 1;
+  return 2;
+}
+
+std::string wanted_kernel() {
+#if defined(__x86_64__)
+  if (blas_kernel().empty()) return "";
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl"))
+    return "SkylakeX";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
+#endif
+  return "";
+}
+
+std::string repair_kernel() {
+  const std::string have = blas_kernel(), want = wanted_kernel();
+  const char* wish = std::getenv("TORCHPE_BLAS_REPAIR");
+  if ((wish && std::string(wish) == "0") || want.empty() || rank_of(have) >= rank_of(want)) return "";
+  auto quit = symbol<void (*)()>("gotoblas_dynamic_quit"), init = symbol<void (*)()>("gotoblas_dynamic_init");
+  if (!quit || !init) return "";
+  setenv("OPENBLAS_CORETYPE", want.c_str(), 1);
+  quit();
+  init();
+  const std::string now = blas_kernel();
+  return now == have ? "" : "OpenBLAS kernel " + have + " replaced by " + now;
+}
+
+// The version of the libtorch that is loaded, which its build settings name.
+std::string running_version() {
+  const std::string s = at::show_config(), key = "TORCH_VERSION=";
+  const auto at = s.find(key);
+  if (at == std::string::npos) return TORCH_VERSION;
+  const auto from = at + key.size();
+  return s.substr(from, s.find_first_of(",\n ", from) - from);
+}
+
+int64_t version_number(const std::string& v) {
+  int major = 0, minor = 0, patch = 0;
+  std::sscanf(v.c_str(), "%d.%d.%d", &major, &minor, &patch);
+  return int64_t(major) * 10000 + minor * 100 + patch;
+}
+
+std::atomic<int> fused_on{1};
+
+}  // namespace
+
+namespace torchpe {
+
+bool fused_enabled() { return fused_on.load(std::memory_order_relaxed) != 0; }
+
+namespace generic {
+KernelTable<float> float_table();
+KernelTable<double> double_table();
+}
+#ifdef TORCHPE_X86_KERNELS
+namespace avx2 {
+KernelTable<float> float_table();
+KernelTable<double> double_table();
+}
+namespace avx512 {
+KernelTable<float> float_table();
+KernelTable<double> double_table();
+}
+#endif
+
+namespace {
+template <typename T>
+KernelTable<T> pick(KernelTable<T> (*generic)(), KernelTable<T> (*two)(), KernelTable<T> (*five)()) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (five && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl"))
+    return five();
+  if (two && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return two();
+#endif
+  return generic();
+}
+}  // namespace
+
+template <>
+const KernelTable<float>& kernels<float>() {
+#ifdef TORCHPE_X86_KERNELS
+  static const auto table = pick<float>(generic::float_table, avx2::float_table, avx512::float_table);
+#else
+  static const auto table = pick<float>(generic::float_table, nullptr, nullptr);
+#endif
+  return table;
+}
+
+template <>
+const KernelTable<double>& kernels<double>() {
+#ifdef TORCHPE_X86_KERNELS
+  static const auto table = pick<double>(generic::double_table, avx2::double_table, avx512::double_table);
+#else
+  static const auto table = pick<double>(generic::double_table, nullptr, nullptr);
+#endif
+  return table;
+}
+
+}  // namespace torchpe
+
+extern "C" {
+
+tp_system_info tp_system(void) {
+  tp_system_info s = {};
+  try {
+    s.built_version = version_number(TORCH_VERSION);
+    s.running_version = version_number(running_version());
+#ifdef TORCHPE_CUDA
+    s.cuda_built = 1;
+#endif
+    s.cuda_available = torch::cuda::is_available();
+    s.gpus = s.cuda_available ? int(torch::cuda::device_count()) : 0;
+    s.threads = at::get_num_threads();
+    s.openblas = !blas_kernel().empty();
+  } catch (...) {
+  }
+  return s;
+}
+
+char* tp_running_version(void) { return text(running_version()); }
+
+char* tp_cuda_reason(void) {
+  try {
+    if (torch::cuda::is_available()) return text("");
+    if (!at::hasCUDA()) return text("this libtorch is built for the CPU only");
+    return text("libtorch has CUDA but finds no GPU it can use (driver missing, or none visible)");
+  } catch (...) {
+    return current_exception_text();
+  }
+}
+
+char* tp_gpu(int index, char** name, int64_t* total_bytes, int64_t* free_bytes) {
+  return act([&] {
+#ifdef TORCHPE_CUDA
+    cudaDeviceProp prop;
+    TORCH_CHECK(cudaGetDeviceProperties(&prop, index) == cudaSuccess, "no GPU ", index);
+    *name = text(prop.name);
+    *total_bytes = int64_t(prop.totalGlobalMem);
+    size_t free_now = 0, total = 0;
+    int before = 0;
+    cudaGetDevice(&before);
+    cudaSetDevice(index);
+    cudaMemGetInfo(&free_now, &total);
+    cudaSetDevice(before);
+    *free_bytes = int64_t(free_now);
+#else
+    (void)name, (void)total_bytes, (void)free_bytes;
+    TORCH_CHECK(false, "GPU ", index, ": this shim was built without CUDA");
+#endif
+  });
+}
+
+char* tp_blas(void) {
+  if (auto f = symbol<const char* (*)()>("openblas_get_config")) return text(f());
+  return text(at::hasMKL() ? "MKL" : "unknown BLAS");
+}
+
+char* tp_blas_kernel(void) { return text(blas_kernel()); }
+char* tp_blas_wanted(void) { return text(wanted_kernel()); }
+char* tp_blas_repair(void) { return text(repair_kernel()); }
+
+void tp_set_threads(int n) {
+  try {
+    at::set_num_threads(n);
+  } catch (...) {
+  }
+  if (auto f = symbol<void (*)(int)>("openblas_set_num_threads")) f(n);
+}
+
+int tp_threads(void) { return at::get_num_threads(); }
+
+const char* tp_kernels(void) { return kernels<float>().name; }
+
+void tp_set_fused(int on) { fused_on = on; }
+
+}  // extern "C"

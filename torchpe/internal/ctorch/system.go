@@ -1,0 +1,47 @@
+package ctorch
+
+// #include "shim.h"
+import "C"
+
+// System is what the shim says of libtorch and the machine.
+type System struct {
+	BuiltVersion, RunningVersion int // major*10000 + minor*100 + patch
+	Running                      string
+	CUDABuilt, CUDAAvailable     bool
+	CUDAReason                   string // why CUDA is not available; "" where it is
+	GPUs, Threads                int
+	BLAS, BLASKernel, BLASWanted string // kernels: "" where the library has no choice of kernels
+	Kernels                      string // instruction set of the fused loops
+}
+
+// Describe the machine.
+func DescribeSystem() System {
+	s := C.tp_system()
+	return System{
+		BuiltVersion: int(s.built_version), RunningVersion: int(s.running_version), Running: taken(C.tp_running_version()),
+		CUDABuilt: s.cuda_built != 0, CUDAAvailable: s.cuda_available != 0, CUDAReason: taken(C.tp_cuda_reason()),
+		GPUs: int(s.gpus), Threads: int(s.threads),
+		BLAS: taken(C.tp_blas()), BLASKernel: taken(C.tp_blas_kernel()), BLASWanted: taken(C.tp_blas_wanted()),
+		Kernels: C.GoString(C.tp_kernels()),
+	}
+}
+
+// GPU returns name and memory in bytes of cuda:index.
+func GPU(index int) (name string, total, free int64, err error) {
+	var cname *C.char
+	var ctotal, cfree C.int64_t
+	err = failure(C.tp_gpu(C.int(index), &cname, &ctotal, &cfree))
+	return taken(cname), int64(ctotal), int64(cfree), err
+}
+
+// RepairBLAS puts a BLAS kernel that is slower than the CPU allows right and says what it did; "" = nothing.
+func RepairBLAS() string { return taken(C.tp_blas_repair()) }
+
+// SetThreads sets the number of threads of one operator.
+func SetThreads(n int) { C.tp_set_threads(C.int(n)) }
+
+// Threads returns the number of threads of one operator.
+func Threads() int { return int(C.tp_threads()) }
+
+// SetFused turns the fused CPU loops on or off, to compare them with libtorch's operators.
+func SetFused(on bool) { C.tp_set_fused(flag(on)) }

@@ -1,0 +1,119 @@
+package torchpe
+
+import "torchpe/torchpe/internal/ctorch"
+
+// Operators that do in one pass what a transformer does in several.
+
+// optional returns the operands that are defined, for checks, and the handles of all.
+func optional(ts ...Tensor) []Tensor {
+	var defined []Tensor
+	for _, t := range ts {
+		if t.Defined() {
+			defined = append(defined, t)
+		}
+	}
+	return defined
+}
+
+// Linear returns x w^T + b for each member: x [E,...,I], w [E,O,I], b [E,O] or the zero Tensor -> [E,...,O].
+func Linear(x, w, b Tensor) Tensor { return linear("Linear", x, w, b, false) }
+
+// LinearGELU returns GELU(x w^T + b); shapes as in Linear.
+func LinearGELU(x, w, b Tensor) Tensor { return linear("LinearGELU", x, w, b, true) }
+
+func linear(op string, x, w, b Tensor, gelu bool) Tensor {
+	operands := optional(x, w, b)
+	s := innermost(op, operands...)
+	h, err := ctorch.Linear(x.h, w.h, b.h, gelu, !s.noGrad)
+	return s.own(op, h, err, operands...)
+}
+
+// ProjectQKV returns the queries, keys and values [E,B,H,N,Dh] of x [E,B,N,D]: w [E,3D,D] holds their weights one
+// below the other, b [E,3D] (or the zero Tensor) their biases.
+func ProjectQKV(x, w, b Tensor, heads int) (q, k, v Tensor) {
+	const op = "ProjectQKV"
+	operands := optional(x, w, b)
+	s := innermost(op, operands...)
+	hs, err := ctorch.ProjectQKV(x.h, w.h, b.h, heads, !s.noGrad)
+	q = s.own(op, hs[0], err, operands...)
+	return q, s.own(op, hs[1], nil), s.own(op, hs[2], nil)
+}
+
+// AttentionLogits returns scale q k^T: q [E,B,H,N,Dh], k [E,B,H,M,Dh] -> [E,B,H,N,M].
+func AttentionLogits(q, k Tensor, scale float64) Tensor {
+	s := innermost("AttentionLogits", q, k)
+	h, err := ctorch.AttentionLogits(q.h, k.h, scale, !s.noGrad)
+	return s.own("AttentionLogits", h, err, q, k)
+}
+
+// AttentionValues returns w v: w [E,B,H,N,M], v [E,B,H,M,Dh] -> [E,B,H,N,Dh], laid out so that merging heads
+// copies nothing.
+func AttentionValues(w, v Tensor) Tensor {
+	s := innermost("AttentionValues", w, v)
+	h, err := ctorch.AttentionValues(w.h, v.h, !s.noGrad)
+	return s.own("AttentionValues", h, err, w, v)
+}
+
+// RotatePairs turns the pairs (x[2k], x[2k+1]) of the last axis, or (x[k], x[k+D/2]) where half, by the angles
+// whose cosines and sines are given: x [...,N,D], cos and sin [...,N,D/2] (they broadcast).
+func RotatePairs(x, cos, sin Tensor, half bool) Tensor {
+	s := innermost("RotatePairs", x, cos, sin)
+	h, err := ctorch.Rotate(x.h, cos.h, sin.h, half, !s.noGrad)
+	return s.own("RotatePairs", h, err, x, cos, sin)
+}
+
+// AddLayerNorm returns the layer norm of x + y over the last axis: x, y [E,...,D] (y may be the zero Tensor),
+// gain and bias [E,D].
+func AddLayerNorm(x, y, gain, bias Tensor, eps float64) Tensor {
+	const op = "AddLayerNorm"
+	operands := optional(x, y, gain, bias)
+	s := innermost(op, operands...)
+	h, err := ctorch.AddLayerNorm(x.h, y.h, gain.h, bias.h, eps, !s.noGrad)
+	return s.own(op, h, err, operands...)
+}
+
+// Dropout returns t [E,...] with each element zero with probability p and divided by 1-p otherwise. What member e
+// drops depends on its seed, the step and the number of the call alone: see Scope.Seed.
+func (t Tensor) Dropout(p float64) Tensor {
+	const op = "Dropout"
+	s := innermost(op, t)
+	if p == 0 {
+		return t
+	}
+	if s.noise == nil {
+		fail(op, "the scope has no seed: call Scope.Seed first", t)
+	}
+	call := s.noise.call
+	s.noise.call++
+	h, err := ctorch.Dropout(t.h, p, s.noise.seeds, s.noise.step, call, !s.noGrad)
+	return s.own(op, h, err, t)
+}
+
+// CrossEntropy returns each member's mean cross-entropy [E] of logits [E,B,C] for the classes target (int64 [E,B]).
+func CrossEntropy(logits, target Tensor) Tensor {
+	s := innermost("CrossEntropy", logits, target)
+	h, err := ctorch.CrossEntropy(logits.h, target.h, !s.noGrad)
+	return s.own("CrossEntropy", h, err, logits, target)
+}
+
+// Backward adds the gradient of t, which has one element, to that of every parameter it depends on.
+func (t Tensor) Backward() {
+	if err := ctorch.Backward(t.h); err != nil {
+		fail("Backward", err.Error(), t)
+	}
+}
+
+// WantGrad makes t, a tensor with no history, one whose gradient Backward computes; it returns t.
+func (t Tensor) WantGrad() Tensor {
+	if err := ctorch.SetRequiresGrad(t.h, true); err != nil {
+		fail("WantGrad", err.Error(), t)
+	}
+	return t
+}
+
+// Grad returns the gradient that Backward left in t.
+func (t Tensor) Grad() Tensor {
+	s := innermost("Grad", t)
+	h, err := ctorch.Grad(t.h)
+	return s.own("Grad", h, err, t)
+}

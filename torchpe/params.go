@@ -1,0 +1,182 @@
+package torchpe
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"torchpe/torchpe/internal/ctorch"
+)
+
+// Param is a named array [E,...] that outlives scopes: a weight, or a fixed table that was drawn once.
+type Param struct {
+	Name      string
+	Shape     []int // with the leading axis E
+	Trainable bool
+	h         ctorch.Handle
+	offset    int
+	init      Init
+}
+
+// In returns the parameter as a tensor of s, at no call and no copy.
+func (p *Param) In(s *Scope) Tensor { return Tensor{p.h, s} }
+
+// PerMember is the number of elements a member has.
+func (p *Param) PerMember() int { return product(p.Shape[1:]) }
+
+// Init fills the initial values of one member (row-major) from a random stream of its own.
+type Init func(member int, rng *rand.Rand, out []float64)
+
+// ParamSet holds all parameters of a model. Those that are trained lie in one buffer [E,P], with their gradients
+// in another of the same layout, so that the optimizer needs one call; those that are not lie in a third.
+type ParamSet struct {
+	Members int
+	DType   DType
+	Device  Device
+	params  []*Param
+	byName  map[string]*Param
+	sizes   [2]int // elements a member, not trained and trained
+	frozen  ctorch.Handle
+	flat    ctorch.Handle
+	grads   ctorch.Handle
+	built   bool
+}
+
+// NewParamSet returns an empty set for an ensemble of the given number of members.
+func NewParamSet(members int, dtype DType, dev Device) *ParamSet {
+	return &ParamSet{Members: members, DType: dtype, Device: dev, byName: map[string]*Param{}}
+}
+
+// Add declares a parameter; shape is without the axis E. It exists once Build is called.
+func (ps *ParamSet) Add(name string, trainable bool, init Init, shape ...int) *Param {
+	if ps.built {
+		panic(&Error{Op: "ParamSet.Add", Msg: fmt.Sprintf("%q after Build", name)})
+	}
+	if ps.byName[name] != nil {
+		panic(&Error{Op: "ParamSet.Add", Msg: fmt.Sprintf("%q twice", name)})
+	}
+	p := &Param{Name: name, Shape: append([]int{ps.Members}, shape...), Trainable: trainable, init: init}
+	kind := kindOf(trainable)
+	p.offset = ps.sizes[kind]
+	ps.sizes[kind] += p.PerMember()
+	ps.params = append(ps.params, p)
+	ps.byName[name] = p
+	return p
+}
+
+func kindOf(trainable bool) int {
+	if trainable {
+		return 1
+	}
+	return 0
+}
+
+// Build allocates the buffers and fills them. Parameter p of member e is drawn from Stream(seeds[e], p.Name), so
+// that models that differ in one part have equal weights elsewhere.
+func (ps *ParamSet) Build(seeds []uint64) (err error) {
+	if len(seeds) != ps.Members {
+		return fmt.Errorf("%d seeds for %d members", len(seeds), ps.Members)
+	}
+	ps.built = true
+	defer func() {
+		if err != nil {
+			ps.Close()
+		}
+	}()
+	for kind, into := range []*ctorch.Handle{&ps.frozen, &ps.flat} {
+		if *into, err = ctorch.Full([]int{ps.Members, ps.sizes[kind]}, 0, int(ps.DType), int(ps.Device)); err != nil {
+			return fmt.Errorf("allocating %d parameters for %d members: %w", ps.sizes[kind], ps.Members, err)
+		}
+	}
+	if ps.grads, err = ctorch.Full([]int{ps.Members, ps.sizes[1]}, 0, int(ps.DType), int(ps.Device)); err != nil {
+		return fmt.Errorf("allocating %d gradients for %d members: %w", ps.sizes[1], ps.Members, err)
+	}
+	for _, p := range ps.params {
+		if err := ps.place(p, seeds); err != nil {
+			return fmt.Errorf("parameter %s %v: %w", p.Name, p.Shape, err)
+		}
+	}
+	return nil
+}
+
+// place makes p a view of its buffer and draws its initial values.
+func (ps *ParamSet) place(p *Param, seeds []uint64) (err error) {
+	buffer, grads := ps.frozen, ctorch.Handle(0)
+	if p.Trainable {
+		buffer, grads = ps.flat, ps.grads
+	}
+	if p.h, err = ctorch.Leaf(buffer, p.offset, p.Shape, grads); err != nil {
+		return err
+	}
+	n := p.PerMember()
+	values := make([]float64, ps.Members*n)
+	for e, seed := range seeds {
+		p.init(e, Stream(seed, p.Name), values[e*n:(e+1)*n])
+	}
+	p.init = nil
+	return ps.Set(p.Name, values)
+}
+
+// All returns the parameters in the order of their declaration.
+func (ps *ParamSet) All() []*Param { return ps.params }
+
+// Get returns the parameter called name, or nil.
+func (ps *ParamSet) Get(name string) *Param { return ps.byName[name] }
+
+// Count returns the number of trained parameters of one member.
+func (ps *ParamSet) Count() int { return ps.sizes[1] }
+
+// Set replaces a parameter's values [E,...], given in row-major order.
+func (ps *ParamSet) Set(name string, values []float64) error {
+	p := ps.byName[name]
+	if p == nil {
+		return fmt.Errorf("no parameter %q", name)
+	}
+	if len(values) != product(p.Shape) {
+		return fmt.Errorf("parameter %s: %d values for shape %v", name, len(values), p.Shape)
+	}
+	return Catch(func() {
+		s := NewScopeNoGrad()
+		defer s.Close()
+		p.In(s).CopyFrom(Of(s, CPU, values, p.Shape...).To(ps.DType, ps.Device))
+	})
+}
+
+// Values returns a copy of a parameter's values [E,...] in row-major order.
+func (ps *ParamSet) Values(name string) ([]float64, error) {
+	p := ps.byName[name]
+	if p == nil {
+		return nil, fmt.Errorf("no parameter %q", name)
+	}
+	s := NewScopeNoGrad()
+	defer s.Close()
+	return p.In(s).Float64s(), nil
+}
+
+// Flat returns the buffer [E,P] of all trained parameters, which shares their memory.
+func (ps *ParamSet) Flat(s *Scope) Tensor { return Tensor{ps.flat, s} }
+
+// Grads returns the buffer [E,P] of all gradients, which shares their memory.
+func (ps *ParamSet) Grads(s *Scope) Tensor { return Tensor{ps.grads, s} }
+
+// Frozen returns the buffer [E,F] of all parameters that are not trained.
+func (ps *ParamSet) Frozen(s *Scope) Tensor { return Tensor{ps.frozen, s} }
+
+// Close frees the parameters. Closing twice does nothing.
+func (ps *ParamSet) Close() {
+	var hs []ctorch.Handle
+	for _, h := range []*ctorch.Handle{&ps.frozen, &ps.flat, &ps.grads} {
+		if *h != 0 {
+			hs = append(hs, *h)
+			*h = 0
+		}
+	}
+	for _, p := range ps.params {
+		if p.h != 0 {
+			hs = append(hs, p.h)
+			p.h = 0
+		}
+	}
+	if err := ctorch.Release(hs); err != nil {
+		panic(&Error{Op: "ParamSet.Close", Msg: err.Error()})
+	}
+}

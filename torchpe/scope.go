@@ -1,0 +1,125 @@
+package torchpe
+
+import (
+	"fmt"
+
+	"torchpe/torchpe/internal/ctorch"
+)
+
+// Scope owns the tensors made in it, and the grad mode and random draws of the operators that make them. Use one
+// for each training step and a child for each block whose intermediates need not outlive it.
+type Scope struct {
+	parent  *Scope
+	depth   int
+	noGrad  bool
+	closed  bool
+	handles []ctorch.Handle
+	noise   *noise
+}
+
+// noise is the state of the random operators of a step: what they draw depends on it alone.
+type noise struct {
+	seeds []uint64
+	step  uint64
+	call  uint64
+}
+
+// NewScope returns a scope in which gradients are recorded. Close it.
+func NewScope() *Scope { return &Scope{} }
+
+// NewScopeNoGrad returns a scope in which no gradients are recorded. Close it.
+func NewScopeNoGrad() *Scope { return &Scope{noGrad: true} }
+
+// Child returns a scope inside s, with its grad mode and random draws. Close it before s.
+func (s *Scope) Child() *Scope {
+	return &Scope{parent: s, depth: s.depth + 1, noGrad: s.noGrad, noise: s.noise}
+}
+
+// Do runs f in a child scope and returns its result as a tensor of s; what else f made is freed.
+func (s *Scope) Do(f func(c *Scope) Tensor) Tensor {
+	c := s.Child()
+	defer c.Close()
+	return c.give(f(c), s)
+}
+
+// Seed makes the random operators in s and its children draw, for member e, from (seeds[e], step) and the
+// number of draws since: the same again whenever the step is repeated.
+func (s *Scope) Seed(seeds []uint64, step int) {
+	s.noise = &noise{seeds: append([]uint64(nil), seeds...), step: uint64(step)}
+}
+
+// Close frees every tensor of the scope in one call. Closing twice does nothing.
+func (s *Scope) Close() {
+	if s.closed {
+		return
+	}
+	s.closed = true
+	err := ctorch.Release(s.handles)
+	s.handles = nil
+	if err != nil {
+		panic(&Error{Op: "Scope.Close", Msg: err.Error()})
+	}
+}
+
+// give moves t, a tensor of c, to its ancestor s. A tensor of an outer scope stays where it is.
+func (c *Scope) give(t Tensor, s *Scope) Tensor {
+	for i := len(c.handles) - 1; i >= 0; i-- {
+		if c.handles[i] == t.h {
+			c.handles = append(c.handles[:i], c.handles[i+1:]...)
+			s.handles = append(s.handles, t.h)
+			break
+		}
+	}
+	return Tensor{t.h, s}
+}
+
+// within says whether s is c or an ancestor of c.
+func (s *Scope) within(c *Scope) bool {
+	for c != nil && c.depth > s.depth {
+		c = c.parent
+	}
+	return c == s
+}
+
+// innermost returns the scope that a result of op on these operands belongs to.
+func innermost(op string, operands ...Tensor) *Scope {
+	var in *Scope
+	for _, t := range operands {
+		if t.s == nil {
+			fail(op, "an operand is the zero Tensor, which belongs to no scope", operands...)
+		}
+		if in == nil || t.s.depth > in.depth {
+			in = t.s
+		}
+	}
+	for _, t := range operands {
+		if !t.s.within(in) {
+			fail(op, "the operands belong to scopes of which none is inside the other", operands...)
+		}
+	}
+	return in
+}
+
+// own makes the scope the owner of a result, or panics where there is an error instead.
+func (s *Scope) own(op string, h ctorch.Handle, err error, operands ...Tensor) Tensor {
+	if err != nil {
+		fail(op, err.Error(), operands...)
+	}
+	if s.closed {
+		ctorch.Release([]ctorch.Handle{h})
+		fail(op, "the scope is closed")
+	}
+	s.handles = append(s.handles, h)
+	return Tensor{h, s}
+}
+
+// CheckNoLiveTensors returns an error that counts the tensors that still exist; tests end with it.
+func CheckNoLiveTensors() error {
+	if n := Live(); n != 0 {
+		return fmt.Errorf("%d tensors are still alive; a scope or parameter set was not closed", n)
+	}
+	return nil
+}
+
+// Live counts the tensors that exist in the whole program.
+func Live() int { return ctorch.Live() }

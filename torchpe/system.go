@@ -1,0 +1,113 @@
+package torchpe
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"torchpe/torchpe/internal/ctorch"
+)
+
+// blasRepair says what was done to the BLAS kernel when the program started; see shim/system.cc.
+var blasRepair = ctorch.RepairBLAS()
+
+func init() {
+	// One thread until somebody asks for more: two threads of one small product are slower than one on
+	// a machine whose two CPUs share a core, and workers that run side by side each take one.
+	SetThreads(1)
+}
+
+// GPU describes one graphics processor.
+type GPU struct {
+	Index       int    `json:"index"`
+	Name        string `json:"name"`
+	TotalMemory int64  `json:"total_memory"` // bytes
+	FreeMemory  int64  `json:"free_memory"`  // bytes
+}
+
+// System describes the machine as torchpe sees it; its JSON is that of `torchpe doctor --json`.
+type System struct {
+	LibtorchBuilt   string   `json:"libtorch_built"`
+	LibtorchRunning string   `json:"libtorch_running"`
+	CUDA            bool     `json:"cuda"`
+	CUDAReason      string   `json:"cuda_reason,omitempty"` // why there is none
+	GPUs            []GPU    `json:"gpus"`
+	BLAS            string   `json:"blas"`
+	BLASKernel      string   `json:"blas_kernel"`
+	BLASRepair      string   `json:"blas_repair,omitempty"` // what was put right on start
+	FusedKernels    string   `json:"fused_kernels"`         // instruction set of torchpe's own CPU loops
+	Threads         int      `json:"threads"`
+	CPUs            int      `json:"cpus"`
+	CPU             string   `json:"cpu"`
+	Problems        []string `json:"problems"` // each with what to do about it
+}
+
+// DescribeSystem asks libtorch and the operating system what there is.
+func DescribeSystem() System {
+	c := ctorch.DescribeSystem()
+	s := System{
+		LibtorchBuilt: versionText(c.BuiltVersion), LibtorchRunning: c.Running,
+		CUDA: c.CUDAAvailable, CUDAReason: c.CUDAReason, GPUs: []GPU{},
+		BLAS: c.BLAS, BLASKernel: c.BLASKernel, BLASRepair: blasRepair, FusedKernels: c.Kernels,
+		Threads: c.Threads, CPUs: runtime.NumCPU(), CPU: cpuName(), Problems: []string{},
+	}
+	for i := range c.GPUs {
+		name, total, free, err := ctorch.GPU(i)
+		if err != nil {
+			name = err.Error()
+		}
+		s.GPUs = append(s.GPUs, GPU{i, name, total, free})
+	}
+	s.Problems = append(s.Problems, problems(c)...)
+	return s
+}
+
+// problems lists what is wrong, with what to do about it.
+func problems(c ctorch.System) (list []string) {
+	if c.BuiltVersion != c.RunningVersion {
+		list = append(list, fmt.Sprintf("the shim was built against libtorch %s but runs with %s: run `make shim`",
+			versionText(c.BuiltVersion), c.Running))
+	}
+	if c.BLASWanted != "" && slowKernel(c.BLASKernel, c.BLASWanted) {
+		list = append(list, fmt.Sprintf("OpenBLAS uses its %s kernel although this CPU can run %s: set OPENBLAS_CORETYPE=%s",
+			c.BLASKernel, c.BLASWanted, c.BLASWanted))
+	}
+	if c.CUDAAvailable && !c.CUDABuilt {
+		list = append(list, "libtorch finds a GPU but the shim was built without CUDA headers, so GPUs cannot be described: install the CUDA toolkit and run `make shim`")
+	}
+	if _, err := os.Stat("/dev/nvidiactl"); err == nil && !c.CUDAAvailable {
+		list = append(list, "there is an NVIDIA driver but "+c.CUDAReason+": build the shim with LIBTORCH=/path/to/a/CUDA/libtorch or LIBTORCH=python")
+	}
+	return list
+}
+
+// slowKernel says whether OpenBLAS runs a pre-AVX kernel where a newer one is wanted.
+func slowKernel(have, wanted string) bool {
+	return have != wanted && (have == "Prescott" || have == "Core2" || have == "Nehalem" || have == "Sandybridge" ||
+		(have == "Haswell" && wanted == "SkylakeX"))
+}
+
+func versionText(v int) string { return fmt.Sprintf("%d.%d.%d", v/10000, v/100%100, v%100) }
+
+// cpuName returns the processor's name from /proc/cpuinfo, or the architecture.
+func cpuName() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err == nil {
+		for line := range strings.Lines(string(text)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+				return strings.TrimSpace(value)
+			}
+		}
+	}
+	return runtime.GOARCH
+}
+
+// SetThreads sets how many threads one operator uses.
+func SetThreads(n int) { ctorch.SetThreads(n) }
+
+// Threads returns how many threads one operator uses.
+func Threads() int { return ctorch.Threads() }
+
+// SetFused turns torchpe's own CPU loops off, or on again, so that they can be compared with libtorch's operators.
+func SetFused(on bool) { ctorch.SetFused(on) }

@@ -1,0 +1,303 @@
+package runlog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"torchpe/train/runlog/safetensors"
+)
+
+// The keys that a checkpoint has in its metadata besides the caller's.
+const (
+	reservedPrefix  = "torchpe."
+	checkpointKey   = reservedPrefix + "schema"        // SchemaVersion
+	stepKey         = reservedPrefix + "step"          // optimizer steps done
+	checksumKey     = reservedPrefix + "crc32c"        // JSON object: CRC-32C of each tensor's data, 8 hexadecimal digits
+	headChecksumKey = reservedPrefix + "crc32c.header" // CRC-32C of everything else in the header
+)
+
+// Checkpoint is a state of training that was read back, complete and undamaged.
+type Checkpoint struct {
+	*safetensors.File // Metadata has the caller's keys only
+
+	Step    int    // optimizer steps done
+	Name    string // of the file
+	Warning string // why a newer checkpoint was passed over; empty if there is nothing to say
+}
+
+// head is what a Run knows about the file checkpoint.safetensors.
+type head struct {
+	state headState
+	step  int // of the newest checkpoint; noStep when there is none
+}
+
+// headState says whether checkpoint.safetensors may become the previous checkpoint when the next one is saved.
+type headState int
+
+const (
+	headUnknown headState = iota // nobody has looked since Resume
+	headNone                     // there is no such file
+	headGood                     // it is complete: keep it
+	headDamaged                  // it is not: replace it and leave the previous checkpoint where it is
+)
+
+// SaveCheckpoint writes the state of training after step, and keeps the checkpoint before it. Its data is safe on disk,
+// and so are the metrics appended so far, when it returns. It needs space for one more checkpoint; when there is too
+// little it fails with a [SpaceError] and the checkpoints stay as they were. Metadata keys may not begin with "torchpe.".
+func (r *Run) SaveCheckpoint(step int, tensors []safetensors.Tensor, metadata map[string]string) error {
+	sealed, err := seal(step, tensors, metadata)
+	if err != nil {
+		return r.failed("write", checkpointFile, err)
+	}
+	if err := r.findHead(); err != nil {
+		return fmt.Errorf("before writing a checkpoint of step %d: %w", step, err)
+	}
+	if step < r.head.step || step < 0 {
+		return fmt.Errorf("write %s: step %d comes after step %d: to start over, create the run again with --force",
+			r.path(checkpointFile), step, r.head.step)
+	}
+	size, err := safetensors.EncodedSize(tensors, sealed)
+	if err != nil {
+		return r.failed("write", checkpointFile, err)
+	}
+	if err := r.needSpace(size); err != nil {
+		return r.failed("write", checkpointFile, err)
+	}
+	// First the metrics: a checkpoint of a step promises the records up to it.
+	if err := r.metrics.sync(); err != nil {
+		return r.failed("sync", metricsFile, err)
+	}
+	err = r.writeTemp(checkpointFile, size, func(w io.Writer) error { return safetensors.Encode(w, tensors, sealed) })
+	if err != nil {
+		return err
+	}
+	return r.commitCheckpoint(step)
+}
+
+// commitCheckpoint gives the complete temporary file its name. Between the two renames the previous checkpoint is the
+// only one; it is complete, because a damaged one is not renamed to it.
+func (r *Run) commitCheckpoint(step int) error {
+	old := r.head
+	r.head = head{state: headUnknown, step: old.step} // until the renames are known to have happened
+	if old.state == headGood && old.step != step { // the same step again does not push the one before out
+		if err := r.rename(checkpointFile, previousFile); err != nil {
+			return errors.Join(err, r.remove(checkpointFile+tempSuffix))
+		}
+	}
+	if err := r.rename(checkpointFile+tempSuffix, checkpointFile); err != nil {
+		return errors.Join(err, r.remove(checkpointFile+tempSuffix))
+	}
+	r.head = head{state: headGood, step: step}
+	return r.syncDir()
+}
+
+// findHead looks at the checkpoints that are there, unless this Run has written or read them.
+func (r *Run) findHead() error {
+	if r.head.state != headUnknown {
+		return nil
+	}
+	_, err := r.LoadCheckpoint()
+	if errors.Is(err, ErrNoCheckpoint) {
+		return nil
+	}
+	return err
+}
+
+// LoadCheckpoint returns the newest checkpoint that is whole, as [Reader.LoadCheckpoint] does.
+func (r *Run) LoadCheckpoint() (*Checkpoint, error) {
+	c, state, err := r.loadNewest()
+	switch {
+	case err == nil:
+		r.head = head{state: state, step: c.Step}
+	case errors.Is(err, ErrNoCheckpoint):
+		r.head = head{state: headNone, step: noStep}
+	}
+	return c, err
+}
+
+// LoadCheckpoint returns the newest checkpoint that is whole. When the newest file is damaged it returns the one before,
+// with a Warning. It fails with ErrNoCheckpoint when there is none, and with ErrDamaged when there are some but none can
+// be read; it never changes or removes a file.
+func (r *Reader) LoadCheckpoint() (*Checkpoint, error) {
+	c, _, err := r.loadNewest()
+	return c, err
+}
+
+// loadNewest returns the newest good checkpoint, and the state of checkpoint.safetensors.
+func (r *Reader) loadNewest() (*Checkpoint, headState, error) {
+	newest, err := r.readCheckpoint(checkpointFile)
+	previous, previousErr := r.readCheckpoint(previousFile)
+	for _, err := range []error{err, previousErr} {
+		if errors.Is(err, ErrSchema) {
+			return nil, headUnknown, err // a newer program wrote it: not damage to work around
+		}
+	}
+	none, nonePrevious := errors.Is(err, fs.ErrNotExist), errors.Is(previousErr, fs.ErrNotExist)
+	switch {
+	case err == nil && (previousErr != nil || newest.Step >= previous.Step):
+		return newest, headGood, nil
+	case err == nil:
+		return previous, headGood, nil // somebody moved files about; the step decides
+	case none && previousErr == nil:
+		return previous, headNone, nil // a crash between the two renames
+	case previousErr == nil:
+		previous.Warning = fmt.Sprintf("%v; going on from %s of step %d", err, previousFile, previous.Step)
+		return previous, headDamaged, nil
+	case none && nonePrevious:
+		return nil, headNone, fmt.Errorf("%s: %w", r.dir, ErrNoCheckpoint)
+	}
+	return nil, headUnknown, fmt.Errorf("%s: no checkpoint can be read, and none was changed: %w; restore one of them, or start over with --force",
+		r.dir, joinPresent(err, previousErr))
+}
+
+// joinPresent joins the errors of files that are there.
+func joinPresent(errs ...error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, fs.ErrNotExist) })
+	if len(errs) == 2 {
+		return fmt.Errorf("%w; %w", errs[0], errs[1])
+	}
+	return errs[0]
+}
+
+// readCheckpoint reads one checkpoint file and checks every byte of it.
+func (r *Reader) readCheckpoint(name string) (*Checkpoint, error) {
+	f, err := r.readTensors(name)
+	if err != nil {
+		return nil, err
+	}
+	c := &Checkpoint{File: f, Name: name}
+	if err := c.unseal(); err != nil {
+		return nil, fmt.Errorf("read %s: %w", r.path(name), err)
+	}
+	return c, nil
+}
+
+// readTensors reads a safetensors file of the run. A file that breaks the format is ErrDamaged.
+func (r *Reader) readTensors(name string) (*safetensors.File, error) {
+	f, err := r.root.Open(name)
+	if err != nil {
+		return nil, r.failed("read", name, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, r.failed("read", name, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read %s: %w: not a regular file (%s)", r.path(name), ErrDamaged, info.Mode())
+	}
+	file, err := safetensors.Decode(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w: %w", r.path(name), ErrDamaged, err)
+	}
+	return file, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checksum returns the CRC-32C of b as 8 hexadecimal digits. It finds every error of a few bits, at gigabytes a second;
+// it is no protection against somebody who means harm.
+func checksum(b []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(b, castagnoli)) }
+
+// seal returns the metadata of a checkpoint file: the caller's, the step and the checksums.
+func seal(step int, tensors []safetensors.Tensor, metadata map[string]string) (map[string]string, error) {
+	sealed := maps.Clone(metadata)
+	if sealed == nil {
+		sealed = map[string]string{}
+	}
+	for key := range metadata {
+		if strings.HasPrefix(key, reservedPrefix) {
+			return nil, fmt.Errorf("metadata key %q: the prefix %q is reserved", key, reservedPrefix)
+		}
+	}
+	sums := make(map[string]string, len(tensors))
+	for _, t := range tensors {
+		sums[t.Name] = checksum(t.Data)
+	}
+	text, err := json.Marshal(sums)
+	if err != nil {
+		return nil, err
+	}
+	sealed[checkpointKey] = strconv.Itoa(SchemaVersion)
+	sealed[stepKey] = strconv.Itoa(step)
+	sealed[checksumKey] = string(text)
+	sealed[headChecksumKey], err = headChecksum(tensors, sealed)
+	return sealed, err
+}
+
+// headChecksum returns the checksum of what the header says: metadata, names, dtypes and shapes. The offsets follow.
+func headChecksum(tensors []safetensors.Tensor, metadata map[string]string) (string, error) {
+	type tensor struct {
+		DType safetensors.DType
+		Shape []int
+	}
+	content := struct {
+		Metadata map[string]string
+		Tensors  map[string]tensor
+	}{maps.Clone(metadata), make(map[string]tensor, len(tensors))}
+	delete(content.Metadata, headChecksumKey)
+	for _, t := range tensors {
+		content.Tensors[t.Name] = tensor{t.DType, append([]int{}, t.Shape...)} // never null
+	}
+	text, err := json.Marshal(content) // sorts the keys
+	if err != nil {
+		return "", err
+	}
+	return checksum(text), nil
+}
+
+// unseal checks the checksums and takes our keys out of the metadata. The header's checksum comes first and is computed
+// the same way in every schema, so that a flipped bit in the schema is not taken for a newer program.
+func (c *Checkpoint) unseal() error {
+	want, ok := c.Metadata[headChecksumKey]
+	if !ok {
+		return fmt.Errorf("%w: it has no checksum (key %q of its metadata): not a checkpoint of torchpe", ErrDamaged, headChecksumKey)
+	}
+	got, err := headChecksum(c.Tensors, c.Metadata)
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("%w: the header has CRC-32C %s, its metadata says %s", ErrDamaged, got, want)
+	}
+	if version, err := strconv.Atoi(c.Metadata[checkpointKey]); err != nil || version > SchemaVersion {
+		return fmt.Errorf("%s %q: %w: this one reads up to %d", checkpointKey, c.Metadata[checkpointKey], ErrSchema, SchemaVersion)
+	}
+	var sums map[string]string
+	if err := json.Unmarshal([]byte(c.Metadata[checksumKey]), &sums); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, checksumKey, err)
+	}
+	for _, t := range c.Tensors {
+		if got := checksum(t.Data); got != sums[t.Name] {
+			return fmt.Errorf("%w: tensor %q has CRC-32C %s, the header says %q", ErrDamaged, t.Name, got, sums[t.Name])
+		}
+	}
+	if c.Step, err = strconv.Atoi(c.Metadata[stepKey]); err != nil {
+		return fmt.Errorf("%w: %s %q is not a number", ErrDamaged, stepKey, c.Metadata[stepKey])
+	}
+	maps.DeleteFunc(c.Metadata, func(key, _ string) bool { return strings.HasPrefix(key, reservedPrefix) })
+	return nil
+}
+
+// SaveProbes writes probes.safetensors: what was measured inside the model at the end of training.
+func (r *Run) SaveProbes(tensors []safetensors.Tensor, metadata map[string]string) error {
+	size, err := safetensors.EncodedSize(tensors, metadata)
+	if err == nil {
+		err = r.needSpace(size)
+	}
+	if err != nil {
+		return r.failed("write", probesFile, err)
+	}
+	return r.writeFile(probesFile, size, func(w io.Writer) error { return safetensors.Encode(w, tensors, metadata) })
+}
+
+// LoadProbes reads probes.safetensors; the error matches fs.ErrNotExist when the run has none yet.
+func (r *Reader) LoadProbes() (*safetensors.File, error) { return r.readTensors(probesFile) }

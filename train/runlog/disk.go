@@ -1,0 +1,258 @@
+package runlog
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// The names in a run directory.
+const (
+	configFile      = "config.json"
+	environmentFile = "environment.json"
+	metricsFile     = "metrics.jsonl"
+	checkpointFile  = "checkpoint.safetensors"
+	previousFile    = "checkpoint.prev.safetensors"
+	probesFile      = "probes.safetensors"
+	resultFile      = "result.json"
+	lockFile        = "lock"
+
+	// tempSuffix marks a file that is being written. One name a file is enough, because the lock admits one writer.
+	tempSuffix = ".torchpe-tmp"
+)
+
+// runFiles are the files that make a directory a run, in the order in which [Options].Force removes them: a crash on the
+// way leaves a run that can be resumed or forced again.
+var runFiles = []string{resultFile, probesFile, previousFile, checkpointFile, metricsFile, configFile}
+
+// disk is every operation by which a run directory changes what is on disk. Tests put one in between that fails or
+// crashes at the n-th operation.
+type disk interface {
+	Open(name string, flag int) (file, error)
+	Rename(from, to string) error
+	Remove(name string) error
+	SyncDir() error
+	Free() (int64, error) // bytes that may still be written
+}
+
+// file is a file that is open for writing.
+type file interface {
+	io.WriteCloser
+	Truncate(size int64) error
+	Sync() error
+}
+
+// rootDisk is the disk of the operating system. Names are resolved below the directory only: a symbolic link in it that
+// leads out of it is refused.
+type rootDisk struct {
+	root *os.Root
+}
+
+var _ disk = rootDisk{}
+
+// Open opens a file for writing.
+func (d rootDisk) Open(name string, flag int) (file, error) {
+	return d.root.OpenFile(name, flag, 0o666)
+}
+
+// Rename replaces the file to by the file from in one step.
+func (d rootDisk) Rename(from, to string) error { return d.root.Rename(from, to) }
+
+// Remove removes a file.
+func (d rootDisk) Remove(name string) error { return d.root.Remove(name) }
+
+// SyncDir makes renames and removals survive a power loss.
+func (d rootDisk) SyncDir() error {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Free returns the bytes that may still be written.
+func (d rootDisk) Free() (int64, error) { return freeBytes(d.root.Name()) }
+
+// makeDir makes the directory with one mkdir, so that of two processes one makes it, and its parents as needed. A
+// directory that is there already is fine, a file or a symbolic link is not.
+func makeDir(dir string) error {
+	parent := filepath.Dir(dir)
+	if err := os.MkdirAll(parent, 0o777); err != nil {
+		return err
+	}
+	err := os.Mkdir(dir, 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		return checkDir(dir)
+	}
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(parent)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// checkDir reports why a run cannot be written to dir: it is no directory, or a link that may lead anywhere.
+func checkDir(dir string) error {
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("%s is a symbolic link: give the directory that it leads to", dir)
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory (%s)", dir, info.Mode())
+	}
+	return nil
+}
+
+// path returns the path of a file of the run, for messages.
+func (r *Reader) path(name string) string { return filepath.Join(r.dir, name) }
+
+// writeTemp writes a file of size bytes under its temporary name and syncs it. After an error the temporary file is gone,
+// so that a full disk gets its space back.
+func (r *Run) writeTemp(name string, size int64, write func(io.Writer) error) (err error) {
+	temp := name + tempSuffix
+	if err := r.remove(temp); err != nil {
+		return err
+	}
+	// O_EXCL: nobody else may have put something under the name.
+	f, err := r.disk.Open(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return r.failed("write", name, err)
+	}
+	buffer := bufio.NewWriterSize(f, 1<<16)
+	err = write(buffer)
+	if err == nil {
+		err = buffer.Flush()
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		_ = r.remove(temp) // the first error is the one to report; the next start removes the file
+		return r.noSpace(name, size, err)
+	}
+	return nil
+}
+
+// writeFile writes a file atomically: it has the old content or the new one, also after a power loss.
+func (r *Run) writeFile(name string, size int64, write func(io.Writer) error) error {
+	if err := r.writeTemp(name, size, write); err != nil {
+		return err
+	}
+	if err := r.rename(name+tempSuffix, name); err != nil {
+		_ = r.remove(name + tempSuffix)
+		return err
+	}
+	return r.syncDir()
+}
+
+// writeText writes a small file atomically.
+func (r *Run) writeText(name string, text []byte) error {
+	return r.writeFile(name, int64(len(text)), func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// rename renames a file of the run.
+func (r *Run) rename(from, to string) error {
+	if err := r.disk.Rename(from, to); err != nil {
+		return r.failed("rename "+from+" to", to, err)
+	}
+	return nil
+}
+
+// remove removes a file of the run, if there is one.
+func (r *Run) remove(name string) error {
+	if err := r.disk.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r.failed("remove", name, err)
+	}
+	return nil
+}
+
+// syncDir syncs the run directory.
+func (r *Run) syncDir() error {
+	if err := r.disk.SyncDir(); err != nil {
+		return r.failed("sync", ".", err)
+	}
+	return nil
+}
+
+// removeTemps removes what a crash left under the temporary names of our own files, and nothing else.
+func (r *Run) removeTemps() error {
+	for _, name := range append([]string{environmentFile}, runFiles...) {
+		temp := name + tempSuffix
+		if _, err := r.root.Lstat(temp); err != nil {
+			continue
+		}
+		if err := r.remove(temp); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failed says which file of the run could not be changed and why.
+func (r *Reader) failed(verb, name string, err error) error {
+	return fmt.Errorf("%s %s: %w", verb, r.path(name), cause(err))
+}
+
+// cause strips the names that package os adds: they are relative to the run directory.
+func cause(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}
+
+// SpaceError says that a disk is too full. It matches syscall.ENOSPC in errors.Is.
+type SpaceError struct {
+	Dir  string
+	Need int64 // bytes
+	Have int64 // bytes
+	err  error
+}
+
+// Error gives both sizes in megabytes, the first rounded up and the second down.
+func (e *SpaceError) Error() string {
+	const mb = 1_000_000
+	return fmt.Sprintf("no space left: needs %d MB, has %d MB in %s", (e.Need+mb-1)/mb, e.Have/mb, e.Dir)
+}
+
+// Unwrap returns what the system said, or ENOSPC when it was not asked to write.
+func (e *SpaceError) Unwrap() error { return e.err }
+
+// needSpace checks before a large write that the disk has room for it.
+func (r *Run) needSpace(need int64) error {
+	have, err := r.disk.Free()
+	if err != nil || have >= need {
+		return nil // a file system that cannot say is left to fail by itself
+	}
+	return &SpaceError{Dir: r.dir, Need: need, Have: have, err: syscall.ENOSPC}
+}
+
+// noSpace describes a failed write; where the disk is full or a quota is used up, as a [SpaceError].
+func (r *Run) noSpace(name string, need int64, err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		have, _ := r.disk.Free()
+		err = &SpaceError{Dir: r.dir, Need: need, Have: have, err: cause(err)}
+	}
+	return r.failed("write", name, err)
+}

@@ -1,0 +1,28 @@
+// Package runlog keeps one training run on disk: the run directory.
+//
+//	config.json                   the resolved configuration, with a schema version
+//	environment.json              versions, device, threads, commit and command line; again for each time it was resumed
+//	metrics.jsonl                 one JSON record a line, a few lines a log interval
+//	checkpoint.safetensors        the newest state of training
+//	checkpoint.prev.safetensors   the one before
+//	probes.safetensors            what was measured inside the model at the end
+//	result.json                   the final numbers; its presence means that the run is complete
+//	lock                          who writes to the directory now
+//
+// [Create] starts a run, [Resume] goes on with one that was stopped, [Open] reads one.
+//
+// Invariants.
+//   - One process at a time has a [Run] for a directory.
+//   - From the first [Run.SaveCheckpoint] on there is at every instant, also after a crash or a power loss, a complete
+//     checkpoint in the directory, the newest or the one before, and the metrics up to its step.
+//   - A file with a final name is complete: config, environment, checkpoints, probes and result are written under a
+//     temporary name, synced and renamed.
+//   - Which checkpoint is newest is decided by its step, never by a clock.
+//   - Nothing is written outside the directory, also when symbolic links were planted in it.
+//
+// The order of work that makes a resumed run repeat the uninterrupted one: [Run.Append] the records of a step, then
+// [Run.SaveCheckpoint] of that step; after [Resume], [Run.LoadCheckpoint], then [Run.TruncateMetrics] to its step.
+//
+// The package imports the standard library, golang.org/x/sys (free space) and github.com/gofrs/flock. It does not know
+// what a configuration means, nor libtorch. A Run is not safe for concurrent use.
+package runlog

@@ -1,0 +1,182 @@
+package runlog
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// faulty returns a simulation in dir whose n-th operation fails.
+func faulty(t *testing.T, dir string, fault faultDisk) (*simulation, *faultDisk) {
+	t.Helper()
+	d := &fault
+	d.model = newModel(t, dir)
+	wrap := func(inner disk) disk { d.disk = inner; return d }
+	return newSimulation(dir, Options{wrap: wrap}), d
+}
+
+// where describes the fault of a disk.
+func (d *faultDisk) where(n int) string {
+	return fmt.Sprintf("fault at operation %d (%s)", n, d.log[len(d.log)-1])
+}
+
+// TestCrashAtEveryOperation kills the run at its n-th operation for every n, with half of a write done; then it must hold
+// an old or the new checkpoint, and go on to the same files as an uninterrupted run.
+func TestCrashAtEveryOperation(t *testing.T) {
+	want := uninterrupted(t)
+	for n := 1; ; n++ {
+		s, d := faulty(t, filepath.Join(t.TempDir(), "run"), faultDisk{n: n, err: errCrash, crash: true})
+		err := s.run()
+		if err == nil {
+			t.Logf("%d operations", n-1)
+			if n < 80 {
+				t.Error("the simulation is too short to show anything")
+			}
+			return
+		}
+		if !errors.Is(err, errCrash) {
+			t.Fatalf("operation %d: %v", n, err)
+		}
+		s.finish(t, want, d.where(n))
+	}
+}
+
+// TestCrashWhileResuming kills the run at its n-th operation, and then what resumes it at its m-th.
+func TestCrashWhileResuming(t *testing.T) {
+	want := uninterrupted(t)
+	for n := 40; n < 160; n += 7 {
+		for m := 1; m <= 60; m += 3 {
+			dir := filepath.Join(t.TempDir(), "run")
+			first, d := faulty(t, dir, faultDisk{n: n, err: errCrash, crash: true})
+			if err := first.run(); err == nil {
+				return
+			}
+			second, e := faulty(t, dir, faultDisk{n: m, err: errCrash, crash: true})
+			second.saved, second.trying = first.saved, first.trying
+			if err := second.run(); err == nil {
+				break
+			}
+			if second.saved < first.saved {
+				second.saved = first.saved
+			}
+			second.finish(t, want, d.where(n)+", then "+e.where(m))
+		}
+	}
+}
+
+// TestPowerLossAtEveryOperation is the same for a machine that loses its power: of what was not synced, everything,
+// nothing or a part survives, in any combination.
+func TestPowerLossAtEveryOperation(t *testing.T) {
+	want := uninterrupted(t)
+	images := 0
+	for n := 1; ; n++ {
+		s, d := faulty(t, filepath.Join(t.TempDir(), "run"), faultDisk{n: n, err: errCrash, crash: true})
+		if err := s.run(); err == nil {
+			t.Logf("%d operations, %d images", n-1, images)
+			return
+		}
+		d.model.images(t, func(dir, treatment string) {
+			images++
+			lost := *s
+			lost.dir, lost.powerLoss = dir, true
+			lost.finish(t, want, d.where(n)+", unsynced bytes "+treatment)
+		})
+	}
+}
+
+// TestErrorAtEveryOperation makes the n-th operation fail once, as a full disk or a bad sector does: the error comes
+// back, and the run can be resumed.
+func TestErrorAtEveryOperation(t *testing.T) {
+	want := uninterrupted(t)
+	for _, fault := range []error{syscall.ENOSPC, syscall.EIO, syscall.ESTALE} {
+		for n := 1; ; n++ {
+			s, d := faulty(t, filepath.Join(t.TempDir(), "run"), faultDisk{n: n, err: fault})
+			err := s.run()
+			if d.done < n {
+				break
+			}
+			switch {
+			case err == nil && !strings.HasPrefix(d.log[n-1], "remove"):
+				// Removing what is not there, or tidying after another error, may fail quietly; nothing else.
+				t.Errorf("operation %d (%s) failed, and nothing was said", n, d.log[n-1])
+			case err != nil && !errors.Is(err, fault):
+				t.Errorf("operation %d (%s): error %v does not match %v", n, d.log[n-1], err, fault)
+			case err != nil && !strings.Contains(err.Error(), s.dir):
+				t.Errorf("operation %d (%s): error %v does not name the run", n, d.log[n-1], err)
+			}
+			s.finish(t, want, fmt.Sprintf("%v at operation %d (%s)", fault, n, d.log[n-1]))
+		}
+	}
+}
+
+// TestGoingOnAfterAnError makes the n-th operation fail once; the caller repeats the call that failed and goes on with
+// the same Run, as after freeing space.
+func TestGoingOnAfterAnError(t *testing.T) {
+	want := uninterrupted(t)
+	for n := 1; ; n++ {
+		s, d := faulty(t, filepath.Join(t.TempDir(), "run"), faultDisk{n: n, err: syscall.ENOSPC})
+		s.repeat = true
+		err := s.run()
+		if d.done < n {
+			t.Logf("%d operations", n-1)
+			return
+		}
+		if err != nil && !strings.HasPrefix(d.log[len(d.log)-1], "close") && !strings.Contains(d.log[n-1], lockFile) {
+			t.Errorf("operation %d (%s): %v", n, d.log[n-1], err)
+		}
+		s.finish(t, want, fmt.Sprintf("repeated after operation %d (%s)", n, d.log[n-1]))
+	}
+}
+
+// TestFullDisk lets every write fail from the n-th on, as a disk that stays full does: the error is a SpaceError, the
+// last checkpoint stays, and after space was freed the run goes on.
+func TestFullDisk(t *testing.T) {
+	want := uninterrupted(t)
+	for n := 1; ; n++ {
+		s, d := faulty(t, filepath.Join(t.TempDir(), "run"), faultDisk{})
+		full := &fullDisk{room: n * 100}
+		inner := s.opts.wrap
+		s.opts.wrap = func(base disk) disk { full.disk = inner(base); return full }
+		err := s.run()
+		if err == nil {
+			if n < 20 {
+				t.Errorf("a run fits in %d bytes", n*100)
+			}
+			return
+		}
+		var space *SpaceError
+		if !errors.As(err, &space) || !errors.Is(err, syscall.ENOSPC) || space.Dir != s.dir || space.Need == 0 {
+			t.Errorf("room for %d bytes: %v", n*100, err)
+		}
+		s.finish(t, want, fmt.Sprintf("room for %d bytes, %d operations", n*100, d.done))
+	}
+}
+
+// fullDisk has room for a number of bytes written, and no more.
+type fullDisk struct {
+	disk
+	room int
+}
+
+func (d *fullDisk) Open(name string, flag int) (file, error) {
+	f, err := d.disk.Open(name, flag)
+	return &fullFile{f, d}, err
+}
+
+type fullFile struct {
+	file
+	d *fullDisk
+}
+
+func (f *fullFile) Write(b []byte) (int, error) {
+	n := min(len(b), f.d.room)
+	f.d.room -= n
+	written, err := f.file.Write(b[:n])
+	if err == nil && n < len(b) {
+		err = syscall.ENOSPC
+	}
+	return written, err
+}

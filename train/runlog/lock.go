@@ -1,0 +1,143 @@
+package runlog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Holder says who holds the lock of a run directory.
+type Holder struct {
+	PID   int       `json:"pid"`
+	Host  string    `json:"host"`
+	Since time.Time `json:"since"`
+}
+
+// LockedError says that another process writes to a run directory, or did on another host and may still.
+type LockedError struct {
+	Dir    string
+	Holder Holder // zero when it could not be read
+	// Stale is true when no process that this host can see holds the lock: [Options].BreakLock takes it over.
+	Stale bool
+}
+
+// Error names the holder and what to do.
+func (e *LockedError) Error() string {
+	s := fmt.Sprintf("%s: locked by another process", e.Dir)
+	if e.Holder != (Holder{}) {
+		s = fmt.Sprintf("%s: locked by pid %d on host %s since %s", e.Dir, e.Holder.PID, e.Holder.Host, e.Holder.Since.Format(time.RFC3339))
+	}
+	if e.Stale {
+		return s + "; if that process is dead, go on with --break-lock"
+	}
+	return s + "; wait for it or stop it"
+}
+
+// acquire takes the lock of the run directory. The kernel drops it when the process dies, so that what a dead process of
+// this host left in the file is ignored. The kernel cannot speak for other hosts, where the file system may not share
+// locks: there a file that names a holder is believed, unless breakLock is set.
+func (r *Run) acquire(breakLock bool) error {
+	if err := checkLockFile(r.root); err != nil {
+		return r.failed("lock", lockFile, err)
+	}
+	l := flock.New(r.path(lockFile), flock.SetPermissions(0o666))
+	ok, err := l.TryLock()
+	if err != nil {
+		return r.failed("lock", lockFile, err)
+	}
+	if !ok {
+		return &LockedError{Dir: r.dir, Holder: r.waitForHolder()}
+	}
+	if err := r.claim(l, breakLock); err != nil {
+		return errors.Join(err, l.Unlock())
+	}
+	r.lock = l
+	return nil
+}
+
+// checkLockFile refuses a lock that is no ordinary file: opening it could write elsewhere or block.
+func checkLockFile(root *os.Root) error {
+	info, err := root.Lstat(lockFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("not a regular file (%s)", info.Mode())
+	}
+	return err
+}
+
+// claim writes this process into the lock file that it has just locked.
+func (r *Run) claim(l *flock.Flock, breakLock bool) error {
+	locked, err := l.Stat()
+	if err != nil {
+		return r.failed("lock", lockFile, err)
+	}
+	if there, err := r.root.Lstat(lockFile); err != nil || !os.SameFile(locked, there) {
+		return fmt.Errorf("lock %s: the file was replaced meanwhile: try again", r.path(lockFile))
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("lock %s: cannot tell this host's name: %w", r.path(lockFile), err)
+	}
+	if old := r.holder(); old.Host != "" && old.Host != host && !breakLock {
+		return &LockedError{Dir: r.dir, Holder: old, Stale: true}
+	}
+	text, err := json.Marshal(Holder{PID: os.Getpid(), Host: host, Since: time.Now().UTC().Truncate(time.Second)})
+	if err != nil {
+		return r.failed("lock", lockFile, err)
+	}
+	return r.fillLock(append(text, '\n'))
+}
+
+// fillLock replaces the content of the lock file, in place: the lock is on the file, not on its name.
+func (r *Run) fillLock(text []byte) error {
+	f, err := r.disk.Open(lockFile, os.O_WRONLY|os.O_TRUNC)
+	if err != nil {
+		return r.failed("lock", lockFile, err)
+	}
+	_, err = f.Write(text)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return r.noSpace(lockFile, int64(len(text)), err)
+	}
+	return nil
+}
+
+// holder returns what the lock file says, or a zero Holder.
+func (r *Run) holder() Holder {
+	var h Holder
+	text, err := r.root.ReadFile(lockFile)
+	if err != nil || json.Unmarshal(text, &h) != nil {
+		return Holder{}
+	}
+	return h
+}
+
+// waitForHolder reads the lock file of a process that may just be writing it.
+func (r *Run) waitForHolder() Holder {
+	for range 20 {
+		time.Sleep(10 * time.Millisecond)
+		if h := r.holder(); h.PID != 0 {
+			return h
+		}
+	}
+	return Holder{}
+}
+
+// release gives the lock up. The file stays, empty: a lock file that comes and goes can be locked twice.
+func (r *Run) release() error {
+	if r.lock == nil {
+		return nil
+	}
+	err := errors.Join(r.fillLock(nil), r.lock.Unlock())
+	r.lock = nil
+	return err
+}

@@ -1,0 +1,233 @@
+package runlog
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// noStep is the step before the first one, for a run without a checkpoint: TruncateMetrics(-1) drops every record.
+const noStep = -1
+
+// metricsWriter appends to metrics.jsonl.
+type metricsWriter struct {
+	f        file  // nil until the file is known to end with a whole record
+	size     int64 // of the whole records
+	torn     bool  // part of a record may follow them
+	unsynced bool
+	step     int // of the last record
+}
+
+// sync makes the records survive a power loss.
+func (m *metricsWriter) sync() error {
+	if m.f == nil || !m.unsynced {
+		return nil
+	}
+	if err := m.f.Sync(); err != nil {
+		return err
+	}
+	m.unsynced = false
+	return nil
+}
+
+// closeMetrics closes the file, if it is open.
+func (r *Run) closeMetrics() error {
+	f := r.metrics.f
+	if f == nil {
+		return nil
+	}
+	r.metrics.f = nil
+	if err := f.Close(); err != nil {
+		return r.failed("close", metricsFile, err)
+	}
+	return nil
+}
+
+// repair cuts off what an earlier failed write left behind the whole records.
+func (m *metricsWriter) repair() error {
+	if !m.torn {
+		return nil
+	}
+	if err := m.f.Truncate(m.size); err != nil {
+		return err
+	}
+	m.torn = false
+	return nil
+}
+
+// write appends lines in one write: all of them are in the file, or none.
+func (m *metricsWriter) write(lines []byte) error {
+	if err := m.repair(); err != nil {
+		return err
+	}
+	m.torn, m.unsynced = true, true
+	if _, err := m.f.Write(lines); err != nil {
+		_ = m.repair() // tried again before the next write; a reader skips half a line
+		return err
+	}
+	m.torn = false
+	m.size += int64(len(lines))
+	return nil
+}
+
+// openMetrics opens metrics.jsonl, whose last record has the given step, for appending.
+func (r *Run) openMetrics(step, flag int) error {
+	f, err := r.disk.Open(metricsFile, os.O_WRONLY|os.O_APPEND|flag)
+	if err != nil {
+		return r.failed("open", metricsFile, err)
+	}
+	r.metrics = metricsWriter{f: f, step: step}
+	return nil
+}
+
+// Append adds records to metrics.jsonl, all of them or none. Their steps must not decrease, and must be greater than the
+// step of the last checkpoint: a run that resumes there would drop them. After Resume call TruncateMetrics first.
+func (r *Run) Append(records ...Record) error {
+	if r.metrics.f == nil {
+		return fmt.Errorf("append to %s: the end of the file is not known: call TruncateMetrics first", r.path(metricsFile))
+	}
+	var lines []byte
+	step := r.metrics.step
+	for _, rec := range records {
+		switch {
+		case rec.Step < step:
+			return fmt.Errorf("append to %s: step %d comes after step %d", r.path(metricsFile), rec.Step, step)
+		case rec.Step <= r.head.step:
+			return fmt.Errorf("append to %s: step %d is in the checkpoint of step %d: append the records of a step before its checkpoint",
+				r.path(metricsFile), rec.Step, r.head.step)
+		}
+		line, err := json.Marshal(rec)
+		if err != nil {
+			return r.failed("append to", metricsFile, err)
+		}
+		lines = append(append(lines, line...), '\n')
+		step = rec.Step
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	if err := r.metrics.write(lines); err != nil {
+		return r.noSpace(metricsFile, int64(len(lines)), err)
+	}
+	r.metrics.step = step
+	return nil
+}
+
+// TruncateMetrics prepares metrics.jsonl for going on after the given step, that of the checkpoint, or -1 when there is
+// none: it cuts off the records of later steps and half a record that a crash left, and returns how many. The records up
+// to the step keep their bytes. If one of those is damaged it fails with ErrDamaged and changes nothing.
+func (r *Run) TruncateMetrics(step int) (cut int, err error) {
+	scan, err := r.scanMetrics(step)
+	flag := 0
+	if errors.Is(err, fs.ErrNotExist) && step < 0 {
+		flag, err = os.O_CREATE, nil // nothing to lose: a crash came before the first record
+	}
+	if err != nil {
+		return 0, err
+	}
+	if err := errors.Join(r.closeMetrics(), r.openMetrics(scan.step, flag)); err != nil {
+		return 0, err
+	}
+	m := &r.metrics
+	m.size, m.torn, m.unsynced = scan.size, true, true
+	err = m.repair()
+	if err == nil && scan.unended {
+		err = m.write([]byte("\n"))
+	}
+	if err == nil {
+		err = m.sync()
+	}
+	if err == nil && flag != 0 {
+		err = r.disk.SyncDir()
+	}
+	if err != nil {
+		return 0, errors.Join(r.noSpace(metricsFile, 0, err), r.closeMetrics())
+	}
+	return scan.cut, nil
+}
+
+// scan is what TruncateMetrics finds.
+type scan struct {
+	size    int64 // bytes of the records to keep
+	step    int   // of the last of them
+	cut     int   // lines after them
+	unended bool  // the last of them lacks its newline
+}
+
+// scanMetrics finds where the records up to a step end.
+func (r *Reader) scanMetrics(step int) (scan, error) {
+	s := scan{step: noStep}
+	err := r.eachLine(func(number int, line []byte) error {
+		var rec struct {
+			Step *int `json:"step"`
+		}
+		whole := json.Unmarshal(line, &rec) == nil && rec.Step != nil
+		keep := whole && *rec.Step <= step
+		switch {
+		case keep && s.cut > 0:
+			return fmt.Errorf("read %s: %w: line %d has step %d, but a line before it is unreadable or beyond step %d: repair the file by hand",
+				r.path(metricsFile), ErrDamaged, number, *rec.Step, step)
+		case keep:
+			s.size += int64(len(line))
+			s.step = *rec.Step
+			s.unended = !bytes.HasSuffix(line, []byte("\n"))
+		default:
+			s.cut++
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) && step >= 0 {
+		return s, fmt.Errorf("%w: the history up to step %d is lost; make an empty file to go on without it", err, step)
+	}
+	return s, err
+}
+
+// ReadMetrics returns the records of metrics.jsonl as values of the caller's type: [Record], a struct with some of its
+// keys, or a map. Half a record at the end, which a crash or a running training leaves, is passed over.
+func ReadMetrics[T any](r *Reader) ([]T, error) {
+	var records []T
+	err := r.eachLine(func(number int, line []byte) error {
+		var rec T
+		err := json.Unmarshal(line, &rec)
+		switch {
+		case err == nil:
+			records = append(records, rec)
+		case bytes.HasSuffix(line, []byte("\n")):
+			return fmt.Errorf("read %s: line %d: %w: %w", r.path(metricsFile), number, ErrDamaged, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return records, nil
+}
+
+// eachLine calls f with each line of metrics.jsonl, counted from 1, with its newline if it has one.
+func (r *Reader) eachLine(f func(number int, line []byte) error) error {
+	metrics, err := r.root.Open(metricsFile)
+	if err != nil {
+		return r.failed("read", metricsFile, err)
+	}
+	defer metrics.Close()
+	lines := bufio.NewReaderSize(metrics, 1<<16)
+	for number := 1; ; number++ {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			if err := f(number, line); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return r.failed("read", metricsFile, err)
+		}
+	}
+}

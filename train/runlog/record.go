@@ -1,0 +1,265 @@
+package runlog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"strconv"
+)
+
+// Record is one line of metrics.jsonl: what was measured of one member of the ensemble at one step. A measurement that
+// is NaN or infinite is written as null, and null is read as NaN, so NaN is also how to say "not measured".
+type Record struct {
+	Step                  int                `json:"step"`  // optimizer steps done
+	Epoch                 int                `json:"epoch"` // epochs done, or the one under way
+	Member                int                `json:"member"`
+	Sigma                 *float64           `json:"sigma"` // null where the scheme has none
+	Seed                  int64              `json:"seed"`
+	Loss                  float64            `json:"loss"`
+	TrainAccuracy         float64            `json:"train_accuracy"` // 0 to 1, as all accuracies
+	IIDAccuracy           float64            `json:"iid_accuracy"`
+	ValidationAccuracy    float64            `json:"validation_accuracy"`
+	ValidationByCondition map[string]float64 `json:"validation_by_condition"`
+	WallSeconds           float64            `json:"wall_seconds"` // since the start of training, resumptions added up
+	StepMS                float64            `json:"step_ms"`      // milliseconds a step since the last record
+	Extra                 map[string]float64 `json:"extra,omitempty"`
+}
+
+// NewRecord returns a record in which nothing was measured yet: its measurements are NaN.
+func NewRecord(step, epoch, member int) Record {
+	r := Record{Step: step, Epoch: epoch, Member: member}
+	r.blank()
+	return r
+}
+
+// blank sets the measurements to NaN.
+func (r *Record) blank() {
+	nan := math.NaN()
+	r.Loss, r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy, r.WallSeconds, r.StepMS = nan, nan, nan, nan, nan, nan
+}
+
+// plainRecord is a Record without its methods.
+type plainRecord Record
+
+// recordJSON has the fields of a Record with those that may be null in front of the plain ones.
+type recordJSON struct {
+	*plainRecord
+	Sigma                 *number  `json:"sigma"`
+	Loss                  *number  `json:"loss"`
+	TrainAccuracy         *number  `json:"train_accuracy"`
+	IIDAccuracy           *number  `json:"iid_accuracy"`
+	ValidationAccuracy    *number  `json:"validation_accuracy"`
+	ValidationByCondition *numbers `json:"validation_by_condition"`
+	WallSeconds           *number  `json:"wall_seconds"`
+	StepMS                *number  `json:"step_ms"`
+	Extra                 *numbers `json:"extra,omitempty"`
+}
+
+// json returns the view of the record that JSON is written from and read into.
+func (r *Record) json() recordJSON {
+	v := recordJSON{
+		plainRecord:           (*plainRecord)(r),
+		Sigma:                 (*number)(r.Sigma),
+		Loss:                  (*number)(&r.Loss),
+		TrainAccuracy:         (*number)(&r.TrainAccuracy),
+		IIDAccuracy:           (*number)(&r.IIDAccuracy),
+		ValidationAccuracy:    (*number)(&r.ValidationAccuracy),
+		ValidationByCondition: (*numbers)(&r.ValidationByCondition),
+		WallSeconds:           (*number)(&r.WallSeconds),
+		StepMS:                (*number)(&r.StepMS),
+		Extra:                 (*numbers)(&r.Extra),
+	}
+	if len(r.Extra) == 0 {
+		v.Extra = nil
+	}
+	return v
+}
+
+// MarshalJSON writes measurements that are not finite as null.
+func (r Record) MarshalJSON() ([]byte, error) { return json.Marshal(r.json()) }
+
+// UnmarshalJSON reads measurements that are null or absent as NaN.
+func (r *Record) UnmarshalJSON(text []byte) error {
+	*r = Record{}
+	r.blank()
+	v := r.json()
+	v.Extra = (*numbers)(&r.Extra)
+	if err := json.Unmarshal(text, &v); err != nil {
+		return err
+	}
+	r.Sigma = (*float64)(v.Sigma)
+	return nil
+}
+
+// How a member of a run ended.
+const (
+	StatusDone     = "done"
+	StatusDiverged = "diverged" // its loss was not finite
+)
+
+// Result is the content of result.json: the final numbers of a run.
+type Result struct {
+	Members        []MemberResult `json:"members"`
+	WallSeconds    float64        `json:"wall_seconds"`
+	StepsPerSecond float64        `json:"steps_per_second"`
+	PeakRSSMB      float64        `json:"peak_rss_mb"`
+	Fidelity       string         `json:"fidelity"` // text or code
+}
+
+// MemberResult has the final numbers of one member of the ensemble. NaN is null in the file, as in a Record.
+type MemberResult struct {
+	PE                    string             `json:"pe"`
+	Sigma                 *float64           `json:"sigma"` // null where the scheme has none
+	Seed                  int64              `json:"seed"`
+	Epochs                int                `json:"epochs"`
+	Steps                 int                `json:"steps"`
+	TrainAccuracy         float64            `json:"train_accuracy"`
+	IIDAccuracy           float64            `json:"iid_accuracy"`
+	ValidationAccuracy    float64            `json:"validation_accuracy"`
+	ValidationByCondition map[string]float64 `json:"validation_by_condition"`
+	Status                string             `json:"status"`                     // StatusDone or StatusDiverged
+	DivergedAtStep        int                `json:"diverged_at_step,omitempty"` // from 1
+}
+
+// plainMember is a MemberResult without its methods.
+type plainMember MemberResult
+
+// memberJSON has the fields of a MemberResult with those that may be null in front of the plain ones.
+type memberJSON struct {
+	*plainMember
+	Sigma                 *number  `json:"sigma"`
+	TrainAccuracy         *number  `json:"train_accuracy"`
+	IIDAccuracy           *number  `json:"iid_accuracy"`
+	ValidationAccuracy    *number  `json:"validation_accuracy"`
+	ValidationByCondition *numbers `json:"validation_by_condition"`
+}
+
+// json returns the view of the result that JSON is written from and read into.
+func (m *MemberResult) json() memberJSON {
+	return memberJSON{
+		plainMember:           (*plainMember)(m),
+		Sigma:                 (*number)(m.Sigma),
+		TrainAccuracy:         (*number)(&m.TrainAccuracy),
+		IIDAccuracy:           (*number)(&m.IIDAccuracy),
+		ValidationAccuracy:    (*number)(&m.ValidationAccuracy),
+		ValidationByCondition: (*numbers)(&m.ValidationByCondition),
+	}
+}
+
+// MarshalJSON writes accuracies that are not finite as null.
+func (m MemberResult) MarshalJSON() ([]byte, error) { return json.Marshal(m.json()) }
+
+// UnmarshalJSON reads accuracies that are null or absent as NaN.
+func (m *MemberResult) UnmarshalJSON(text []byte) error {
+	nan := math.NaN()
+	*m = MemberResult{TrainAccuracy: nan, IIDAccuracy: nan, ValidationAccuracy: nan}
+	v := m.json()
+	if err := json.Unmarshal(text, &v); err != nil {
+		return err
+	}
+	m.Sigma = (*float64)(v.Sigma)
+	return nil
+}
+
+// plainResult is a Result without its methods.
+type plainResult Result
+
+// resultJSON has the fields of a Result with those that may be null in front of the plain ones.
+type resultJSON struct {
+	*plainResult
+	WallSeconds    *number `json:"wall_seconds"`
+	StepsPerSecond *number `json:"steps_per_second"`
+	PeakRSSMB      *number `json:"peak_rss_mb"`
+}
+
+// json returns the view of the result that JSON is written from and read into.
+func (r *Result) json() resultJSON {
+	return resultJSON{(*plainResult)(r), (*number)(&r.WallSeconds), (*number)(&r.StepsPerSecond), (*number)(&r.PeakRSSMB)}
+}
+
+// MarshalJSON writes numbers that are not finite as null.
+func (r Result) MarshalJSON() ([]byte, error) { return json.Marshal(r.json()) }
+
+// UnmarshalJSON reads numbers that are null or absent as NaN.
+func (r *Result) UnmarshalJSON(text []byte) error {
+	nan := math.NaN()
+	*r = Result{WallSeconds: nan, StepsPerSecond: nan, PeakRSSMB: nan}
+	v := r.json()
+	return json.Unmarshal(text, &v)
+}
+
+// SaveResult writes result.json, which makes the run complete. It is the last thing to write.
+func (r *Run) SaveResult(result Result) error {
+	if len(result.Members) == 0 {
+		return fmt.Errorf("write %s: the result has no members", r.path(resultFile))
+	}
+	for i, m := range result.Members {
+		if m.Status != StatusDone && m.Status != StatusDiverged {
+			return fmt.Errorf("write %s: member %d has status %q, not %q or %q", r.path(resultFile), i, m.Status, StatusDone, StatusDiverged)
+		}
+	}
+	if err := r.metrics.sync(); err != nil {
+		return r.failed("sync", metricsFile, err)
+	}
+	return r.writeJSON(resultFile, result)
+}
+
+// Result returns the final numbers; ErrNoResult when the run is not complete.
+func (r *Reader) Result() (Result, error) {
+	var result Result
+	err := r.readJSON(resultFile, &result)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Result{}, fmt.Errorf("%s: %w", r.dir, ErrNoResult)
+	}
+	return result, err
+}
+
+// number is a float64 that is null in JSON when it is NaN or infinite.
+type number float64
+
+// MarshalJSON writes the shortest text that gives the same number back.
+func (n number) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
+		return []byte("null"), nil
+	}
+	return strconv.AppendFloat(nil, float64(n), 'g', -1, 64), nil
+}
+
+// UnmarshalJSON reads null as NaN.
+func (n *number) UnmarshalJSON(text []byte) error {
+	*n = number(math.NaN())
+	if string(text) == "null" {
+		return nil
+	}
+	return json.Unmarshal(text, (*float64)(n))
+}
+
+// numbers is a map of float64 that may be NaN; a nil map is an empty object.
+type numbers map[string]float64
+
+// MarshalJSON writes numbers that are not finite as null, in the order of the keys.
+func (m numbers) MarshalJSON() ([]byte, error) {
+	object := make(map[string]number, len(m))
+	for key, v := range m {
+		object[key] = number(v)
+	}
+	return json.Marshal(object)
+}
+
+// UnmarshalJSON reads null as NaN.
+func (m *numbers) UnmarshalJSON(text []byte) error {
+	var object map[string]*float64
+	if err := json.Unmarshal(text, &object); err != nil {
+		return err
+	}
+	*m = make(numbers, len(object))
+	for key, v := range object {
+		(*m)[key] = math.NaN()
+		if v != nil {
+			(*m)[key] = *v
+		}
+	}
+	return nil
+}
