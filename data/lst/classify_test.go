@@ -65,9 +65,9 @@ func TestClassifyRefuses(t *testing.T) {
 		{"two symbols and one blank", "5120 0000 0003 0000", ErrMultiStep},
 		{"row and column disagree", "5123 1000 2000 4000", ErrConflict},
 		{"rule and exclusion", "5123 4000 0000 0000", ErrUnsolvable},
-		// Row 1 forces 4, but the two blanks of row 2 both need 4.
-		{"no square, one rule", "5123 0012 0300 0000", ErrUnsolvable},
-		{"no square, no rule", "5000 0123 0004 0000", ErrUnsolvable},
+		// Row 1 forces 4, which then has no place in row 2.
+		{"no square, one rule", "5123 0012 0400 0000", ErrUnsolvable},
+		{"no square, no rule", "5000 0123 4000 0000", ErrUnsolvable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := mustParse(t, c.grid)

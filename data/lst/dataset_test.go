@@ -1,0 +1,170 @@
+package lst
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// perCondition counts puzzles by condition.
+func perCondition(ps []Puzzle) (n [3]int) {
+	for _, p := range ps {
+		n[p.Condition-1]++
+	}
+	return n
+}
+
+// The paper's sizes: paper/FACTS.md 2.1.
+func checkPaperSizes(t *testing.T, d Dataset) {
+	t.Helper()
+	for _, c := range []struct {
+		name string
+		ps   []Puzzle
+		want int // per condition
+	}{{"Train", d.Train, 2700}, {"IID", d.IID, 300}, {"Validation", d.Validation, 36}} {
+		if got := perCondition(c.ps); got != [3]int{c.want, c.want, c.want} {
+			t.Errorf("%s has %v puzzles per condition, want %d each", c.name, got, c.want)
+		}
+	}
+}
+
+// checkPartition tests that train and iid are the pool, each in the pool's order.
+func checkPartition(t *testing.T, pool, train, iid []Puzzle) {
+	t.Helper()
+	i, j := 0, 0
+	for _, p := range pool {
+		switch {
+		case i < len(train) && train[i] == p:
+			i++
+		case j < len(iid) && iid[j] == p:
+			j++
+		default:
+			t.Fatalf("%v is in neither part, or out of order", p)
+		}
+	}
+	if i != len(train) || j != len(iid) {
+		t.Fatalf("%d and %d puzzles are not of the pool", len(train)-i, len(iid)-j)
+	}
+}
+
+func TestDefault(t *testing.T) {
+	d, err := Default(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPaperSizes(t, d)
+	pool, validation, err := Generate(DefaultOptions(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPartition(t, pool, d.Train, d.IID)
+	if !slices.Equal(validation, d.Validation) {
+		t.Error("the validation set is not that of Generate")
+	}
+}
+
+func TestLoadPublished(t *testing.T) {
+	var files []string
+	for _, name := range publishedTraining {
+		files = append(files, publishedPath(t, name))
+	}
+	d, err := Load(files, publishedPath(t, publishedValidation), 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPaperSizes(t, d)
+	slices.Reverse(files)
+	again, err := Load(files, publishedPath(t, publishedValidation), 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ps := range [][]Puzzle{d.IID, again.IID} {
+		slices.SortFunc(ps, comparePuzzles)
+	}
+	if !slices.Equal(d.IID, again.IID) {
+		t.Error("the order of the files decides which puzzles are held out")
+	}
+}
+
+func TestSplit(t *testing.T) {
+	pool, _, err := Generate(Options{Train: 333}, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[int]int{2: 1, 9: 1, 10: 1, 11: 2, 30: 3, 333: 34} { // a tenth, rounded up
+		train, iid, err := Split(pool[:n], 9)
+		if err != nil || len(iid) != want {
+			t.Errorf("of %d puzzles %d were held out, want %d: %v", n, len(iid), want, err)
+		}
+		checkPartition(t, pool[:n], train, iid)
+		all := perCondition(pool[:n])
+		for c, held := range perCondition(iid) {
+			if share := float64(want) * float64(all[c]) / float64(n); float64(held) <= share-1 || float64(held) >= share+1 {
+				t.Errorf("of %d puzzles %d of condition %d were held out, their share is %.2f", n, held, c+1, share)
+			}
+		}
+	}
+}
+
+func TestSplitDependsOnSeedAndContentsOnly(t *testing.T) {
+	pool, _, err := Generate(Options{Train: 300}, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := func(pool []Puzzle, seed uint64) []Puzzle {
+		_, iid, err := Split(pool, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(iid, comparePuzzles)
+		return iid
+	}
+	first := held(pool, 1)
+	shuffled := slices.Clone(pool)
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(pool), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	if !slices.Equal(first, held(shuffled, 1)) {
+		t.Error("the order of the pool decides which puzzles are held out")
+	}
+	if slices.Equal(first, held(pool, 2)) {
+		t.Error("the seed does not decide which puzzles are held out")
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good, single := write("good.csv", head+line+line), write("single.csv", head+line)
+	bad, empty := write("bad.csv", head+"x\n"), write("empty.csv", "")
+	for _, c := range []struct {
+		name       string
+		train      []string
+		validation string
+		want       string
+	}{
+		{"no training file", nil, good, "no training file"},
+		{"absent training file", []string{good, filepath.Join(dir, "absent.csv")}, good, "absent.csv"},
+		{"bad training file", []string{bad}, good, "bad.csv:2: "},
+		{"empty validation file", []string{good}, empty, "empty.csv is empty"},
+		{"one puzzle", []string{single}, good, "a pool of 1 puzzles cannot be split"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, err := Load(c.train, c.validation, 0)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%d puzzles, %v, want the error %q", len(d.Train), err, c.want)
+			}
+		})
+	}
+	d, err := Load([]string{good, single}, single, 0)
+	if err != nil || len(d.Train) != 2 || len(d.IID) != 1 || len(d.Validation) != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+}

@@ -1,0 +1,303 @@
+package lst
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// checkPromises tests what Generate promises about its sets, by its own slow means.
+func checkPromises(t *testing.T, o Options, train, validation []Puzzle) {
+	t.Helper()
+	if len(train) != o.Train || len(validation) != o.Validation {
+		t.Fatalf("%d and %d puzzles, want %d and %d", len(train), len(validation), o.Train, o.Validation)
+	}
+	seen := map[Grid]bool{}
+	for _, p := range append(slices.Clone(train), validation...) {
+		if err := p.Verify(); err != nil {
+			t.Error(err)
+		}
+		if seen[p.Cells] {
+			t.Errorf("%v occurs twice", p.Cells)
+		}
+		seen[p.Cells] = true
+	}
+	for _, p := range train {
+		for _, v := range validation {
+			if d := Dissimilarity(p.Cells, v.Cells); d <= 0.8 {
+				t.Fatalf("training puzzle %v has dissimilarity %v to validation puzzle %v, want above 0.8", p.Cells, d, v.Cells)
+			}
+			if !o.AllowIsomorphic && Isomorphic(p.Cells, v.Cells) {
+				t.Fatalf("training puzzle %v is validation puzzle %v in disguise", p.Cells, v.Cells)
+			}
+		}
+	}
+	checkBalance(t, validation, true)
+	checkBalance(t, train, !o.PublishedImbalance)
+}
+
+// checkBalance tests that conditions, answers within a condition and, where asked, probe cells differ by at most one.
+func checkBalance(t *testing.T, ps []Puzzle, probes bool) {
+	t.Helper()
+	within := func(what string, counts []int) {
+		if slices.Max(counts)-slices.Min(counts) > 1 {
+			t.Errorf("%s are not balanced: %v of %d puzzles", what, counts, len(ps))
+		}
+	}
+	var conditions [3]int
+	for k, c := range Conditions() {
+		r := describe(ps, c)
+		conditions[k] = r.Puzzles
+		within("answers", r.Answers[:])
+		if probes {
+			within("probe cells", r.Probes[:])
+		}
+	}
+	within("conditions", conditions[:])
+}
+
+func TestGenerateKeepsPromises(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		o    Options
+	}{
+		{"small", Options{Train: 100, Validation: 40}},
+		{"more validation than training", Options{Train: 5, Validation: 50}},
+		{"imbalance and isomorphs", Options{Train: 200, Validation: 20, PublishedImbalance: true, AllowIsomorphic: true}},
+		{"validation only", Options{Validation: 10}},
+		{"training only", Options{Train: 10}},
+		{"nothing", Options{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			train, validation, err := Generate(c.o, 11)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkPromises(t, c.o, train, validation)
+		})
+	}
+}
+
+// The default set, by the report that the published set is measured with.
+func TestGenerateDefault(t *testing.T) {
+	o := DefaultOptions()
+	train, validation, err := Generate(o, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Check(train, validation)
+	if r.Puzzles != 9108 || r.Valid != 9108 || r.ConditionAgrees != 9108 || r.AnswerAgrees != 9108 || r.Duplicates != 0 ||
+		r.MinDissimilarity <= 0.8 || r.IsomorphicToValidation != 0 || r.Err() != nil {
+		t.Errorf("report: %+v", r)
+	}
+	checkBalance(t, validation, true)
+	checkBalance(t, train, true)
+	// Means of the published pool: paper/FACTS.md 2.1. Over 20 seeds ours differ by -0.8 to 0.
+	for label, want := range map[string]float64{"Binary": 8.15, "Ternary": 6.34, "Quaternary": 5.98} {
+		got := r.PerCondition[label].Training
+		if math.Abs(got.GivensMean-want) > 1 || got.GivensMin != 3 || got.GivensMax != 11 {
+			t.Errorf("%s: %.2f givens (%d-%d), want about %.2f (3-11)", label, got.GivensMean, got.GivensMin, got.GivensMax, want)
+		}
+	}
+	// The difficulty of the validation puzzles is that of the published items: means of puzzle_data_original.csv.
+	for label, want := range map[string]float64{"Binary": 303. / 36, "Ternary": 282. / 36, "Quaternary": 228. / 36} {
+		if got := r.PerCondition[label].Validation.GivensMean; math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s validation: %v givens, want %v", label, got, want)
+		}
+	}
+}
+
+func TestGeneratePublishedImbalance(t *testing.T) {
+	train, _, err := Generate(Options{Train: 9000, PublishedImbalance: true}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, c := range Conditions() {
+		if got := describe(train, c).Probes; got != publishedProbes[k] {
+			t.Errorf("%v: probe cells %v, want %v", c, got, publishedProbes[k])
+		}
+	}
+}
+
+// Where isomorphic puzzles are allowed some occur, so that the filter has something to do.
+func TestGenerateAllowIsomorphic(t *testing.T) {
+	o := Options{Train: 1500, Validation: 60, AllowIsomorphic: true}
+	for _, allow := range []bool{true, false} {
+		o.AllowIsomorphic = allow
+		train, validation, err := Generate(o, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := Check(train, validation).IsomorphicToValidation; (n > 0) != allow {
+			t.Errorf("AllowIsomorphic %v: %d training puzzles isomorphic to a validation puzzle", allow, n)
+		}
+	}
+}
+
+func TestGenerateIsDeterministic(t *testing.T) {
+	o := Options{Train: 300, Validation: 60}
+	text := func(o Options, seed uint64) string {
+		train, validation, err := Generate(o, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := errors.Join(Write(&b, validation), Write(&b, train)); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	first := text(o, 7)
+	if text(o, 7) != first {
+		t.Error("the same seed gave other puzzles")
+	}
+	if text(o, 8) == first {
+		t.Error("another seed gave the same puzzles")
+	}
+	// The digest was taken when the generator was written. If it changes, so do the results of everyone who gave a seed:
+	// say so in the CHANGELOG.
+	sum := sha256.Sum256([]byte(first))
+	if got, want := hex.EncodeToString(sum[:8]), "DIGEST"; got != want {
+		t.Errorf("puzzles of seed 7 have the digest %s, want %s", got, want)
+	}
+	// The validation set is the same whatever is trained on.
+	if first, _, _ := strings.Cut(first, "\n180,"); !strings.HasPrefix(text(Options{Train: 3, Validation: 60}, 7), first[:60*25]) {
+		t.Error("the validation set depends on the size of the training set")
+	}
+}
+
+func TestGenerateErrors(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Train: -1}, "-1 training puzzles: want 0 to 200000"},
+		{Options{Validation: MaxPuzzles + 1}, "200001 validation puzzles: want 0 to 200000"},
+		// So many validation puzzles leave no grid that is dissimilar to all.
+		{Options{Train: 3, Validation: 900}, "dissimilar to all 900 validation puzzles: ask for fewer"},
+	} {
+		if _, _, err := Generate(c.o, 0); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
+		}
+	}
+}
+
+// The squares to draw from are, for each probe and answer, the quarter of the 576 with that answer there.
+func TestGeneratorTables(t *testing.T) {
+	g := newGenerator()
+	for probe := range Cells {
+		for answer := range Side {
+			list := slices.Clone(g.squares[probe][answer])
+			slices.Sort(list)
+			if len(slices.Compact(list)) != 144 || len(list) != 144 {
+				t.Errorf("probe %d answer %d: %d squares, want 144 different ones", probe, answer+1, len(list))
+			}
+			for _, m := range list {
+				if m>>(Side*probe+answer)&1 != 1 {
+					t.Fatalf("probe %d answer %d: a square has another answer", probe, answer+1)
+				}
+			}
+		}
+	}
+	// Pascal's triangle, row 15.
+	for n, want := range []int{1, 15, 105, 455, 1365, 3003, 5005, 6435, 6435, 5005, 3003, 1365, 455, 105, 15, 1} {
+		if len(g.masks[n]) != want {
+			t.Errorf("%d sets of %d of 15 cells, want %d", len(g.masks[n]), n, want)
+		}
+	}
+}
+
+func TestMasks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		mask := uint16(rapid.IntRange(0, 1<<15-1).Draw(t, "mask"))
+		probe := rapid.IntRange(0, Cells-1).Draw(t, "probe")
+		wide := insertZero(mask, probe)
+		if wide>>probe&1 != 0 || bits.OnesCount16(wide) != bits.OnesCount16(mask) {
+			t.Fatalf("insertZero(%015b, %d) = %016b", mask, probe, wide)
+		}
+		for i := range Cells {
+			want := uint64(0)
+			if wide>>i&1 == 1 {
+				want = 0xF
+			}
+			if got := spread(wide) >> (4 * i) & 0xF; got != want {
+				t.Fatalf("spread(%016b) has %b at cell %d", wide, got, i)
+			}
+		}
+	})
+	// One to one: different sets stay different.
+	for probe := range Cells {
+		seen := map[uint16]bool{}
+		for mask := range 1 << 15 {
+			seen[insertZero(uint16(mask), probe)] = true
+		}
+		if len(seen) != 1<<15 {
+			t.Errorf("probe %d: %d sets, want %d", probe, len(seen), 1<<15)
+		}
+	}
+}
+
+// The early test by the set of cells never drops a puzzle of the condition.
+func TestAllowsIsNecessary(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := anyGrid().Draw(t, "grid")
+		c, _, err := Classify(g)
+		if err != nil {
+			return
+		}
+		var mask uint16
+		for i, v := range g {
+			if v >= 1 && v <= 4 {
+				mask |= 1 << i
+			}
+		}
+		if !(slot{condition: c, probe: g.Probe()}).allows(mask) {
+			t.Fatalf("%v is %v, but its cells are ruled out", g, c)
+		}
+	})
+}
+
+func TestQuota(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		weights := rapid.SliceOfN(rapid.IntRange(0, 400), 1, 20).Draw(t, "weights")
+		weights[0]++
+		n := rapid.IntRange(0, 5000).Draw(t, "n")
+		list := quota(n, weights, rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
+		if len(list) != n || !slices.IsSorted(list) {
+			t.Fatalf("%d entries, want %d in order", len(list), n)
+		}
+		total := 0
+		for _, w := range weights {
+			total += w
+		}
+		counts := make([]int, len(weights))
+		for _, i := range list {
+			counts[i]++
+		}
+		for i, count := range counts {
+			if exact := float64(n) * float64(weights[i]) / float64(total); math.Abs(float64(count)-exact) >= 1 {
+				t.Fatalf("index %d occurs %d times, its share is %v", i, count, exact)
+			}
+		}
+	})
+}
+
+// A published pool of the default size: 9000 + 108 puzzles with every filter.
+func BenchmarkGenerate(b *testing.B) {
+	seed := uint64(0)
+	for b.Loop() {
+		if _, _, err := Generate(DefaultOptions(), seed); err != nil {
+			b.Fatal(err)
+		}
+		seed++
+	}
+}

@@ -1,0 +1,93 @@
+package models
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// TokenInput is how a symbol enters the model.
+type TokenInput string
+
+// The readings of FACTS 2.2: the published code feeds one-hot channels with no channel for a blank into a linear map;
+// the text speaks of embedded symbols.
+const (
+	OneHot    TokenInput = "one-hot"
+	Embedding TokenInput = "embedding"
+)
+
+// ReadOut is the token from which the answer is read.
+type ReadOut string
+
+// The readings: the published code reads the last token whatever the question, the text the probe's.
+const (
+	LastToken  ReadOut = "last"
+	ProbeToken ReadOut = "probe"
+)
+
+// EmbeddingInit is how embedded symbols start.
+type EmbeddingInit string
+
+// The initial embeddings: as the columns of the one-hot reading's linear map, U(+-1/sqrt(symbols-1)), or N(0,1) as in
+// torch.nn.Embedding. The paper names neither; the second learns several times slower at the paper's settings.
+const (
+	LikeLinear   EmbeddingInit = "linear"
+	UnitNormal   EmbeddingInit = "normal"
+	layerNormEps               = 1e-5
+)
+
+// Config describes an ensemble of encoder transformers.
+type Config struct {
+	Positions pe.Positions
+	Symbols   int // number of different symbols, with the blank as symbol 0
+	Classes   int
+
+	Layers, Heads, DModel int
+	FFMultiple            int     // d_ff = FFMultiple * DModel
+	Dropout               float64 // on embeddings and attention weights, in training only
+
+	TokenInput    TokenInput
+	EmbeddingInit EmbeddingInit // of TokenInput Embedding
+	ReadOut       ReadOut
+
+	PE        string     // name of the scheme
+	PEOptions pe.Options // resolved
+	Sigma     []float64  // [E]; used by learned schemes
+
+	Seeds  []uint64 // [E]; their number is that of the members
+	DType  torchpe.DType
+	Device torchpe.Device
+}
+
+// Validate returns an error that lists everything wrong with the configuration.
+func (c Config) Validate() error {
+	var bad []string
+	report := func(wrong bool, format string, args ...any) {
+		if wrong {
+			bad = append(bad, fmt.Sprintf(format, args...))
+		}
+	}
+	report(len(c.Seeds) == 0, "no seeds: an ensemble has at least one member")
+	report(c.Positions.Tokens() == 0, "no tokens")
+	report(c.Symbols < 2, "symbols %d: at least 2", c.Symbols)
+	report(c.Classes < 2, "classes %d: at least 2", c.Classes)
+	report(c.Layers < 1, "layers %d: at least 1", c.Layers)
+	report(c.Heads < 1, "heads %d: at least 1", c.Heads)
+	report(c.DModel < 1, "d_model %d: at least 1", c.DModel)
+	report(c.Heads >= 1 && c.DModel >= 1 && c.DModel%c.Heads != 0, "d_model %d is not divisible by %d heads", c.DModel, c.Heads)
+	report(c.FFMultiple < 1, "d_ff multiple %d: at least 1", c.FFMultiple)
+	report(math.IsNaN(c.Dropout) || c.Dropout < 0 || c.Dropout >= 1, "dropout %g is not in [0, 1)", c.Dropout)
+	report(!slices.Contains([]TokenInput{OneHot, Embedding}, c.TokenInput), "token input %q is not one of one-hot, embedding", c.TokenInput)
+	report(!slices.Contains([]EmbeddingInit{LikeLinear, UnitNormal}, c.EmbeddingInit), "embedding init %q is not one of linear, normal", c.EmbeddingInit)
+	report(!slices.Contains([]ReadOut{LastToken, ProbeToken}, c.ReadOut), "read-out %q is not one of last, probe", c.ReadOut)
+	_, err := pe.Find(c.PE)
+	report(err != nil, "%v", err)
+	if bad != nil {
+		return fmt.Errorf("model: %s", strings.Join(bad, "; "))
+	}
+	return nil
+}

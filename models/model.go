@@ -1,0 +1,253 @@
+// Package models holds the encoder transformer of the paper (FACTS 2.2): an ensemble of E independent members, in which
+// every parameter and activation has a leading axis E and every linear map is one batched product.
+//
+// A block is, with post-layer-norm and GELU after both linear maps of the MLP:
+//
+//	x <- PE hook(x)
+//	x <- LN(x + attention(x))
+//	x <- LN(x + GELU(W2 GELU(W1 x + b1) + b2))
+//
+// The package knows no positional encoding by name. It may import torchpe and models/pe.
+package models
+
+import (
+	"fmt"
+	"math"
+
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// Model is an ensemble with its parameters. Close it.
+type Model struct {
+	Config   Config
+	Params   *torchpe.ParamSet
+	Encoding pe.Encoding
+
+	attention      pe.Attention
+	embedW, embedB *torchpe.Param
+	blocks         []block
+	headW, headB   *torchpe.Param
+}
+
+// block holds the parameters of one layer.
+type block struct {
+	qkvW, qkvB, outW, outB           *torchpe.Param // qkvB, outW and outB are nil where the scheme has none
+	norm1W, norm1B, norm2W, norm2B   *torchpe.Param
+	mlpInW, mlpInB, mlpOutW, mlpOutB *torchpe.Param
+}
+
+// New builds the ensemble. Parameters of member e are drawn from streams of Seeds[e], by name.
+func New(c Config) (*Model, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	scheme, err := pe.Find(c.PE)
+	if err != nil {
+		return nil, err
+	}
+	ps := torchpe.NewParamSet(len(c.Seeds), c.DType, c.Device)
+	m := &Model{Config: c, Params: ps}
+	m.Encoding, err = scheme.Build(pe.Config{
+		Members: len(c.Seeds), Layers: c.Layers, Heads: c.Heads, DModel: c.DModel,
+		Positions: c.Positions, Sigma: c.Sigma, Options: c.PEOptions,
+	}, ps)
+	if err != nil {
+		return nil, err
+	}
+	m.attention = m.Encoding.Attention()
+	m.declare()
+	if err := ps.Build(c.Seeds); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Close frees the parameters.
+func (m *Model) Close() { m.Params.Close() }
+
+// declare adds all parameters but the encoding's, with PyTorch's default initial values.
+func (m *Model) declare() {
+	c, ps := m.Config, m.Params
+	d, ff := c.DModel, c.FFMultiple*c.DModel
+	linear := func(name string, out, in int) (w, b *torchpe.Param) {
+		w = ps.Add(name+".weight", true, torchpe.FanIn(in), out, in)
+		return w, ps.Add(name+".bias", true, torchpe.FanIn(in), out)
+	}
+	norm := func(name string) (w, b *torchpe.Param) {
+		return ps.Add(name+".weight", true, torchpe.Constant(1), d), ps.Add(name+".bias", true, torchpe.Constant(0), d)
+	}
+	channels := c.Symbols - 1
+	if c.TokenInput == OneHot {
+		m.embedW, m.embedB = linear("embed", d, channels)
+	} else {
+		start := torchpe.FanIn(channels)
+		if c.EmbeddingInit == UnitNormal {
+			start = torchpe.Normal(0, 1)
+		}
+		m.embedW = ps.Add("embed.weight", true, start, c.Symbols, d)
+	}
+	m.blocks = make([]block, c.Layers)
+	for i := range m.blocks {
+		b, name := &m.blocks[i], fmt.Sprintf("block%d.", i)
+		m.declareAttention(b, name)
+		b.norm1W, b.norm1B = norm(name + "norm1")
+		b.mlpInW, b.mlpInB = linear(name+"mlp.in", ff, d)
+		b.mlpOutW, b.mlpOutB = linear(name+"mlp.out", d, ff)
+		b.norm2W, b.norm2B = norm(name + "norm2")
+	}
+	m.headW, m.headB = linear("head", c.Classes, d)
+}
+
+// declareAttention adds the projections of one layer: Xavier with zero biases as in torch.nn.MultiheadAttention, or as a
+// plain linear map, as the scheme asks.
+func (m *Model) declareAttention(b *block, name string) {
+	ps, d, a := m.Params, m.Config.DModel, m.attention
+	in, bias := torchpe.Xavier(d, 3*d), torchpe.Constant(0)
+	if a.LinearInit {
+		in, bias = torchpe.FanIn(d), torchpe.FanIn(d)
+	}
+	b.qkvW = ps.Add(name+"attn.in.weight", true, in, 3*d, d)
+	if a.Bias {
+		b.qkvB = ps.Add(name+"attn.in.bias", true, bias, 3*d)
+	}
+	if !a.OutputProjection {
+		return
+	}
+	b.outW = ps.Add(name+"attn.out.weight", true, torchpe.FanIn(d), d, d)
+	if a.Bias {
+		b.outB = ps.Add(name+"attn.out.bias", true, bias, d)
+	}
+}
+
+// Input is one batch.
+type Input struct {
+	Symbols   torchpe.Tensor // int64 [E,B,N]
+	Probe     torchpe.Tensor // int64 [E,B], the probe's token; used by ReadOut ProbeToken
+	Positions pe.Positions
+	Training  bool
+}
+
+// in returns a parameter as a tensor of s; the zero Tensor for none.
+func in(s *torchpe.Scope, p *torchpe.Param) torchpe.Tensor {
+	if p == nil {
+		return torchpe.Tensor{}
+	}
+	return p.In(s)
+}
+
+// Forward returns the logits [E,B,C] of a batch. trace may be nil, or ask for intermediates by name.
+func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Tensor {
+	x := m.embed(s, batch.Symbols)
+	trace.keep("embedding", x)
+	hooks := m.Encoding.Begin(s, batch.Positions)
+	mask := m.mask(s, batch.Positions)
+	for layer := range m.blocks {
+		last := layer == len(m.blocks)-1
+		x = m.block(s, layer, x, hooks, pass{batch: batch, mask: mask, trace: trace, only: last && !trace.wants(hiddenName(layer))})
+		trace.keep(hiddenName(layer), x)
+	}
+	if x.Size(2) != 1 {
+		x = m.readOut(x, batch)
+	}
+	logits := torchpe.Linear(x.Squeeze(2), m.headW.In(s), m.headB.In(s))
+	trace.keep("logits", logits)
+	return logits
+}
+
+// embed turns symbols [E,B,N] into x [E,B,N,D].
+func (m *Model) embed(s *torchpe.Scope, symbols torchpe.Tensor) torchpe.Tensor {
+	c := m.Config
+	channels := symbols.In(s).OneHot(c.Symbols, c.DType) // [E,B,N,S]
+	if c.TokenInput == OneHot {
+		return torchpe.Linear(channels.Narrow(-1, 1, c.Symbols-1), m.embedW.In(s), m.embedB.In(s))
+	}
+	return torchpe.Linear(channels, m.embedW.In(s).Transpose(1, 2).Contiguous(), torchpe.Tensor{})
+}
+
+// pass is what the blocks of one forward pass share.
+type pass struct {
+	batch Input
+	mask  torchpe.Tensor
+	trace *Trace
+	only  bool // only the read-out's token is needed of this block's output
+}
+
+func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, hooks pe.Hooks, p pass) torchpe.Tensor {
+	b := &m.blocks[layer]
+	x = hooks.Embed(layer, x)
+	if t, ok := hooks.(pe.Tables); ok {
+		if table, added := t.Table(layer); added {
+			p.trace.keep(peName(layer), table)
+		}
+	}
+	x = m.dropout(x, p.batch)
+	a := m.attend(s, layer, x, hooks, p)
+	if p.only { // all that follows acts on each token alone
+		x, a = m.readOut(x, p.batch), m.readOut(a, p.batch)
+	}
+	if b.outW != nil {
+		a = torchpe.Linear(a, b.outW.In(s), in(s, b.outB))
+	}
+	x = torchpe.AddLayerNorm(x, a, b.norm1W.In(s), b.norm1B.In(s), layerNormEps)
+	h := torchpe.LinearGELU(x, b.mlpInW.In(s), b.mlpInB.In(s))
+	h = torchpe.LinearGELU(h, b.mlpOutW.In(s), b.mlpOutB.In(s))
+	return torchpe.AddLayerNorm(x, h, b.norm2W.In(s), b.norm2B.In(s), layerNormEps)
+}
+
+// attend returns the merged heads [E,B,N,D] of one layer's attention, before the output projection.
+func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, hooks pe.Hooks, p pass) torchpe.Tensor {
+	b, c := &m.blocks[layer], m.Config
+	q, k, v := torchpe.ProjectQKV(x, b.qkvW.In(s), in(s, b.qkvB), c.Heads)
+	q, k = hooks.QK(layer, q, k)
+	scale := 1 / math.Sqrt(float64(c.DModel/c.Heads))
+	attn := pe.Attn{Layer: layer, Q: q, K: k, V: v, Scale: scale}
+	logits := hooks.Logits(attn, torchpe.AttentionLogits(q, k, scale))
+	if m.attention.Temperature != 1 {
+		logits = logits.MulScalar(1 / m.attention.Temperature)
+	}
+	if p.mask.Defined() {
+		logits = logits.Add(p.mask)
+	}
+	weights := logits.Softmax(-1)
+	p.trace.keep(attentionName(layer), weights)
+	weights = m.dropout(weights, p.batch)
+	out := hooks.Output(attn, weights, torchpe.AttentionValues(weights, v))
+	return out.Permute(0, 1, 3, 2, 4).Reshape(x.Shape()...) // [E,B,N,H,Dh] -> [E,B,N,D]
+}
+
+func (m *Model) dropout(x torchpe.Tensor, batch Input) torchpe.Tensor {
+	if !batch.Training {
+		return x
+	}
+	return x.Dropout(m.Config.Dropout)
+}
+
+// readOut returns the read-out's token of x [E,B,N,D] as [E,B,1,D].
+func (m *Model) readOut(x torchpe.Tensor, batch Input) torchpe.Tensor {
+	shape := x.Shape()
+	if m.Config.ReadOut == LastToken {
+		return x.Narrow(2, shape[2]-1, 1)
+	}
+	index := batch.Probe.In(x.Scope()).Unsqueeze(-1).Unsqueeze(-1).Expand(shape[0], shape[1], 1, shape[3])
+	return x.Gather(2, index)
+}
+
+// mask returns what is added to the logits [E,B,H,N,N] so that tokens see no later position; the zero Tensor for nothing.
+func (m *Model) mask(s *torchpe.Scope, p pe.Positions) torchpe.Tensor {
+	if !m.attention.Causal {
+		return torchpe.Tensor{}
+	}
+	n := p.Tokens()
+	values := make([]float64, 0, n*n)
+	for _, i := range p.Index {
+		for _, j := range p.Index {
+			v := 0.0
+			if j > i {
+				v = math.Inf(-1)
+			}
+			values = append(values, v)
+		}
+	}
+	return torchpe.Of(s, torchpe.CPU, values, n, n).To(m.Config.DType, m.Config.Device)
+}

@@ -1,0 +1,58 @@
+// 2d-fixed: sinusoids of row and column, half the dimensions each (appendix A.1 of the paper; the generalisation of
+// Vaswani et al. 2017 to grids).
+//
+//	P = [ S(first) | S(second) ],  S the 1-D sinusoid of width D/2
+//
+// The text has rows first and counts from 1; the published code has columns first and counts from 0, and keeps a dropout of
+// 0.1 on the sum, also at evaluation.
+
+package pe
+
+import (
+	"fmt"
+
+	"torchpe/torchpe"
+)
+
+var gridOrder = Option{Name: "grid-order", Text: "rows-first", Code: "columns-first", Check: oneOf("rows-first", "columns-first"),
+	Help: "which coordinate the first half of the dimensions of 2d-fixed encodes"}
+
+func init() {
+	Register(Scheme{
+		Name:      "2d-fixed",
+		Summary:   "sinusoids of the token's row and column, half the dimensions each",
+		Reference: "Ito et al. 2025, appendix A.1, arXiv 2406.08272",
+		Options:   []Option{placement, positionsFrom, gridOrder, fixedDropout},
+		New:       newSinusoid2D,
+	})
+}
+
+func newSinusoid2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
+	if c.DModel%4 != 0 {
+		return nil, fmt.Errorf("2d-fixed: d_model %d is not divisible by 4: two coordinates in pairs of sine and cosine", c.DModel)
+	}
+	if c.Positions.Cells == nil {
+		return nil, fmt.Errorf("2d-fixed: the task's tokens lie on no grid; choose another encoding")
+	}
+	from, half := c.Options.Float(positionsFrom.Name), c.DModel/2
+	rowOf := make(map[[2]int]int, len(c.Positions.Cells))
+	for i, cell := range c.Positions.Cells {
+		rowOf[cell] = i
+	}
+	row := func(i int, out []float64) {
+		first, second := c.Positions.Cells[i][0], c.Positions.Cells[i][1]
+		if c.Options.Text(gridOrder.Name) == "columns-first" {
+			first, second = second, first
+		}
+		sinusoid(from+float64(first), out[:half])
+		sinusoid(from+float64(second), out[half:])
+	}
+	rows := func(p Positions) []int {
+		at := make([]int, len(p.Cells))
+		for i, cell := range p.Cells {
+			at[i] = rowOf[cell]
+		}
+		return at
+	}
+	return newFixed(c, ps, row, rows), nil
+}

@@ -1,0 +1,285 @@
+package models
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+	"torchpe/train/runlog/safetensors"
+)
+
+// fixture is one file of testdata, written by scripts/reference_model.py from an independent PyTorch model.
+type fixture struct {
+	*safetensors.File
+	Scheme           string
+	Fidelity         string
+	Layers           int
+	Heads            int
+	DModel           int     `json:"d_model"`
+	Sigma            float64 `json:"sigma"`
+	Symbols, Classes int
+	TokenInput       TokenInput `json:"token_input"`
+	ReadOut          ReadOut    `json:"read_out"`
+	Optimizer        string
+	LR               float64
+	WeightDecay      float64 `json:"weight_decay"`
+	Clip             int     `json:"relative_k"`
+	Values           bool    `json:"relative_values"`
+	RandomMax        int     `json:"random_max"`
+	Trained          []string
+}
+
+func readFixture(t *testing.T, path string) fixture {
+	t.Helper()
+	file, err := safetensors.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := fixture{File: file}
+	if err := json.Unmarshal([]byte(file.Metadata["config"]), &f); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func (f fixture) floats(t *testing.T, name string) []float64 {
+	t.Helper()
+	x, ok := f.Tensor(name)
+	if !ok {
+		t.Fatalf("no %s in the fixture", name)
+	}
+	v, err := x.Float64s()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func (f fixture) shape(name string) []int {
+	x, _ := f.Tensor(name)
+	return x.Shape
+}
+
+// model builds the fixture's model with its weights.
+func (f fixture) model(t *testing.T, dtype torchpe.DType) *Model {
+	t.Helper()
+	scheme, err := pe.Find(f.Scheme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := pe.Options{"fixed-pe-dropout": "0"}
+	if f.Clip > 0 {
+		given["relative-clip"] = fmt.Sprint(f.Clip)
+	}
+	if f.Values {
+		given["relative-values"] = "true"
+	}
+	if f.RandomMax > 0 {
+		given["random-max"] = fmt.Sprint(f.RandomMax)
+	}
+	options, err := scheme.Resolve(f.Fidelity, given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(Config{
+		Positions: pe.Grid(4, 4), Symbols: f.Symbols, Classes: f.Classes,
+		Layers: f.Layers, Heads: f.Heads, DModel: f.DModel, FFMultiple: 4,
+		TokenInput: f.TokenInput, EmbeddingInit: LikeLinear, ReadOut: f.ReadOut,
+		PE: f.Scheme, PEOptions: options, Sigma: []float64{f.Sigma},
+		Seeds: []uint64{1}, DType: dtype, Device: torchpe.CPU,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	used := 0
+	for _, p := range m.Params.All() {
+		if !p.Trainable && f.shape("w/"+p.Name) == nil {
+			continue // a computed table
+		}
+		if err := m.Params.Set(p.Name, f.floats(t, "w/"+p.Name)); err != nil {
+			t.Fatal(err)
+		}
+		used++
+	}
+	for _, name := range f.Names() {
+		if strings.HasPrefix(name, "w/") {
+			used--
+		}
+	}
+	if used != 0 {
+		t.Errorf("%d weights of the reference have no parameter here", -used)
+	}
+	return m
+}
+
+// input returns the fixture's batch and target in s.
+func (f fixture) input(t *testing.T, s *torchpe.Scope, m *Model) (Input, torchpe.Tensor) {
+	t.Helper()
+	whole := func(name string, shape ...int) torchpe.Tensor {
+		x, _ := f.Tensor(name)
+		v, err := safetensors.Values[int64](x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return torchpe.Of(s, torchpe.CPU, v, shape...)
+	}
+	b := f.shape("input/symbols")[0]
+	positions := pe.Grid(4, 4)
+	if f.shape("input/positions") != nil {
+		positions.Drawn = whole("input/positions", 1, b, 16).To(m.Config.DType, torchpe.CPU)
+	}
+	return Input{
+		Symbols: whole("input/symbols", 1, b, 16), Probe: whole("input/probe", 1, b), Positions: positions, Training: true,
+	}, whole("input/target", 1, b)
+}
+
+// TestReference holds the model against PyTorch: logits, loss, intermediates, every gradient, and the weights after three
+// optimizer steps, in both readings of every scheme.
+func TestReference(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.safetensors")
+	if err != nil || len(paths) < 16 {
+		t.Fatalf("%d fixtures in testdata, %v; scripts/reference_model.py writes them", len(paths), err)
+	}
+	seen := map[string]bool{}
+	for _, path := range paths {
+		f := readFixture(t, path)
+		seen[f.Fidelity+" "+f.Scheme] = true
+		for _, c := range []struct {
+			dtype     torchpe.DType
+			tolerance float64
+			fused     bool
+		}{{torchpe.Float64, 1e-10, true}, {torchpe.Float64, 1e-10, false}, {torchpe.Float32, 1e-5, true}} {
+			name := fmt.Sprintf("%s/%v/fused=%v", strings.TrimSuffix(filepath.Base(path), ".safetensors"), c.dtype, c.fused)
+			t.Run(name, func(t *testing.T) {
+				torchpe.SetFused(c.fused)
+				defer torchpe.SetFused(true)
+				checkReference(t, f, c.dtype, c.tolerance)
+			})
+		}
+	}
+	for _, scheme := range pe.Names() {
+		for _, fidelity := range []string{"text", "code"} {
+			if !seen[fidelity+" "+scheme] {
+				t.Errorf("no fixture for %s in the %s reading", scheme, fidelity)
+			}
+		}
+	}
+}
+
+func checkReference(t *testing.T, f fixture, dtype torchpe.DType, tolerance float64) {
+	m := f.model(t, dtype)
+	method := torchpe.Method(f.Optimizer)
+	optimizer, err := torchpe.NewOptimizer(method, m.Params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer optimizer.Close()
+	step := torchpe.StepSettings{LR: []float64{f.LR}, WeightDecay: []float64{f.WeightDecay}, Active: []bool{true}}
+	for i := range 3 {
+		func() {
+			s := torchpe.NewScope()
+			defer s.Close()
+			s.Seed([]uint64{1}, i)
+			var trace *Trace
+			if i == 0 {
+				trace = NewTrace("embedding", "hidden/*", "attention/*", "pe/*", "logits")
+			}
+			if err := optimizer.ZeroGrad(); err != nil {
+				t.Fatal(err)
+			}
+			batch, target := f.input(t, s, m)
+			logits := m.Forward(s, batch, trace)
+			loss := torchpe.CrossEntropy(logits, target)
+			loss.Sum().Backward()
+			if i == 0 {
+				near(t, "loss", loss.Float64s(), f.floats(t, "loss"), tolerance)
+				checkIntermediates(t, f, trace, tolerance)
+				checkGradients(t, f, m, s, tolerance)
+				// The read-out's shortcut in the last block gives the same logits.
+				near(t, "logits without trace", m.Forward(s, batch, nil).Float64s(), f.floats(t, "logits"), tolerance)
+			}
+			if err := optimizer.Step(step); err != nil {
+				t.Fatal(err)
+			}
+		}()
+	}
+	checkSteps(t, f, m, tolerance)
+}
+
+func checkIntermediates(t *testing.T, f fixture, trace *Trace, tolerance float64) {
+	t.Helper()
+	for _, name := range f.Names() {
+		kind, _, _ := strings.Cut(name, "/")
+		if kind != "embedding" && kind != "hidden" && kind != "attention" && kind != "pe" && kind != "logits" {
+			continue
+		}
+		x, ok := trace.Get(name)
+		if !ok {
+			t.Errorf("no intermediate %s", name)
+			continue
+		}
+		near(t, name, x.Float64s(), f.floats(t, name), tolerance)
+	}
+}
+
+func checkGradients(t *testing.T, f fixture, m *Model, s *torchpe.Scope, tolerance float64) {
+	t.Helper()
+	trained := 0
+	for _, p := range m.Params.All() {
+		if p.Trainable {
+			trained++
+			near(t, "grad "+p.Name, p.In(s).Grad().Float64s(), f.floats(t, "grad/"+p.Name), tolerance)
+		}
+	}
+	if trained != len(f.Trained) {
+		t.Errorf("%d trained parameters, the reference has %d", trained, len(f.Trained))
+	}
+}
+
+// checkSteps compares the weights after three steps. Where the true gradient is zero (the biases of keys), Adam makes
+// steps of size lr out of rounding errors: such elements are only held to that bound. In float32 an element's step is as
+// uncertain as its gradient is relative to float32's rounding.
+func checkSteps(t *testing.T, f fixture, m *Model, tolerance float64) {
+	t.Helper()
+	for _, p := range m.Params.All() {
+		if !p.Trainable {
+			continue
+		}
+		got, err := m.Params.Values(p.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, grad := f.floats(t, "step3/"+p.Name), f.floats(t, "grad/"+p.Name)
+		for i := range want {
+			bound := tolerance
+			if f.Optimizer != "sgd" {
+				bound += 3 * f.LR * math.Min(2, tolerance*0.1/math.Max(math.Abs(grad[i]), 1e-300))
+			}
+			if d := math.Abs(got[i] - want[i]); !(d <= bound) {
+				t.Errorf("%s[%d] after 3 steps: %g, PyTorch %g (off by %.1e, gradient %.1e)", p.Name, i, got[i], want[i], d, grad[i])
+				break
+			}
+		}
+	}
+}
+
+// near checks that two arrays agree to the tolerance, absolute below 1 and relative above.
+func near(t *testing.T, what string, got, want []float64, tolerance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: %d values, want %d", what, len(got), len(want))
+		return
+	}
+	for i := range want {
+		if d := math.Abs(got[i] - want[i]); !(d <= tolerance*math.Max(1, math.Abs(want[i]))) {
+			t.Errorf("%s[%d]: %g, want %g (off by %.1e)", what, i, got[i], want[i], d)
+			return
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package runlog
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestConfig checks that the configuration comes back as it was, in its order and with its numbers as they were spelled,
+// and that config.json itself is fit to start another run.
+func TestConfig(t *testing.T) {
+	const config = `{"task":"lst","pe":{"name":"learn","sigma":0.20},"seed":18446744073709551615,"lr":1e-3,"σ":"<&>"}`
+	for _, given := range []string{config, "  " + config + "\n", `{"schema":1,` + config[1:], config[:len(config)-1] + `,"schema":1}`} {
+		dir := filepath.Join(t.TempDir(), "a")
+		r, err := Create(dir, []byte(given), Environment{}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Config(); string(got.JSON) != config || got.Schema != 1 {
+			t.Errorf("given %s\ngot schema %d, %s", given, got.Schema, got.JSON)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, configFile))
+		if err != nil || !strings.HasPrefix(string(text), "{\n  \"schema\": 1,\n  \"task\": \"lst\",\n") {
+			t.Errorf("config.json is %s (%v)", text, err)
+		}
+		again, err := Create(filepath.Join(t.TempDir(), "b"), text, Environment{}, Options{})
+		if err != nil || string(again.Config().JSON) != config {
+			t.Errorf("again: %v", err)
+		}
+		if err := errors.Join(r.Close(), again.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	r, err := Create(filepath.Join(t.TempDir(), "empty"), []byte(" {}"), Environment{}, Options{})
+	if err != nil || string(r.Config().JSON) != "{}" {
+		t.Fatalf("empty configuration: %v", err)
+	}
+	_ = r.Close()
+}
+
+// TestConfigRefuses checks that what is no configuration is refused before a directory is made.
+func TestConfigRefuses(t *testing.T) {
+	for config, want := range map[string]string{
+		``:                        "not a JSON object",
+		`null`:                    "not a JSON object",
+		`[1]`:                     "not a JSON object",
+		`{"a":1`:                  "EOF",
+		`{"a":NaN}`:               "invalid character 'N'",
+		`{"a":1}{"b":2}`:          "after the end",
+		`{"a":1} x`:               "after the end",
+		`{"a":1,"a":2}`:           `duplicate key "a"`,
+		`{"schema":0}`:            "not a positive integer",
+		`{"schema":"1"}`:          "not a positive integer",
+		`{"schema":1.5}`:          "not a positive integer",
+		`{"schema":2}`:            "written by a newer torchpe",
+		`{"a":1,"schema":999999}`: "999999",
+	} {
+		dir := filepath.Join(t.TempDir(), "run")
+		_, err := Create(dir, []byte(config), Environment{}, Options{})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v, want %q", config, err, want)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%s: the directory was made", config)
+		}
+	}
+}
+
+// TestForeignConfig checks runs that another version, or somebody else, wrote.
+func TestForeignConfig(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, configFile)
+	open := func(config string) error {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(config), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(dir)
+		if err == nil {
+			return r.Close()
+		}
+		return err
+	}
+	if err := open(`{"task":"lst","schema":1}`); err != nil {
+		t.Errorf("schema 1: %v", err)
+	}
+	if err := open(`{"schema":2}`); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), path) {
+		t.Errorf("schema 2: %v", err)
+	}
+	if err := open(`{"task":"lst"}`); err == nil || !strings.Contains(err.Error(), "--config") {
+		t.Errorf("no schema: %v", err)
+	}
+	if err := open(`{"sche`); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("half a file: %v", err)
+	}
+	if _, err := Resume(dir, Environment{}, Options{}); err == nil {
+		t.Error("half a file was resumed")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range map[string]func() error{
+		"Open":          func() error { _, err := Open(dir); return err },
+		"Resume":        func() error { _, err := Resume(dir, Environment{}, Options{}); return err },
+		"Open missing":  func() error { _, err := Open(filepath.Join(dir, "missing")); return err },
+		"Resume missed": func() error { _, err := Resume(filepath.Join(dir, "missing"), Environment{}, Options{}); return err },
+	} {
+		if err := f(); !errors.Is(err, ErrNoRun) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("left %v (%v)", entries, err)
+	}
+}
+
+// TestValidateName lists names that are fine and names that are not, with a word of the reason.
+func TestValidateName(t *testing.T) {
+	for _, name := range []string{"a", "lst-learn_sigma=0.2_seed3", ".hidden", "a.b", "Größe", "σ0.2", "脑", "com10", "console", strings.Repeat("x", 128), "a b"} {
+		if err := ValidateName(name); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"":                       "empty",
+		".":                      "there already",
+		"..":                     "there already",
+		"../x":                   "separator",
+		"/abs":                   "separator",
+		"a/b":                    "separator",
+		`a\b`:                    "separator",
+		"-rf":                    "like an option",
+		strings.Repeat("x", 129): "129 bytes",
+		strings.Repeat("é", 150): "300 bytes",
+		"a\nb":                   "invisible",
+		"a\x00":                  "invisible",
+		"a\x7f":                  "invisible",
+		"a\u200bb":               "invisible",
+		"a\u202eb":               "invisible",
+		"e\u0301":                "combining",
+		"\xff":                   "UTF-8",
+		"con":                    "Windows",
+		"CON":                    "Windows",
+		"nul.txt":                "Windows",
+		"Com1":                   "Windows",
+		"lpt9.x.y":               "Windows",
+		"a ":                     "space",
+		" a":                     "space",
+		"a.":                     "dot",
+		"...":                    "dot",
+	} {
+		err := ValidateName(name)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", name, err, want)
+			continue
+		}
+		for _, c := range err.Error() {
+			if c < ' ' || c > '~' {
+				t.Errorf("%q: the message has the character %U", name, c)
+			}
+		}
+	}
+	if _, err := Create(filepath.Join(t.TempDir(), "-rf"), []byte("{}"), Environment{}, Options{}); err == nil {
+		t.Error("Create took a bad name")
+	}
+}

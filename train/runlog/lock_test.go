@@ -1,0 +1,240 @@
+package runlog
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain lets tests start the test binary again as another process that does one of these things.
+func TestMain(m *testing.M) {
+	roles := map[string]func(dir string) error{
+		"create":   func(dir string) error { return raceFor(dir, createEmpty) },
+		"resume":   func(dir string) error { return raceFor(dir, resumeIt) },
+		"simulate": childSimulation,
+		"limited":  childWithFileLimit,
+		"write":    childWrites,
+	}
+	if role, ok := roles[os.Getenv("RUNLOG_TEST_ROLE")]; ok {
+		if err := role(os.Getenv("RUNLOG_TEST_DIR")); err != nil {
+			fmt.Println("failed:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// child returns the command that starts this binary in a role.
+func child(role, dir string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "RUNLOG_TEST_ROLE="+role, "RUNLOG_TEST_DIR="+dir)
+	return cmd
+}
+
+func createEmpty(dir string) (*Run, error) {
+	return Create(dir, []byte("{}"), Environment{}, Options{})
+}
+func resumeIt(dir string) (*Run, error) { return Resume(dir, Environment{}, Options{}) }
+
+// raceFor waits for a line on standard input, tries to get the run, says how that went, and keeps the run until standard
+// input ends.
+func raceFor(dir string, get func(string) (*Run, error)) error {
+	in := bufio.NewReader(os.Stdin)
+	fmt.Println("ready")
+	if _, err := in.ReadString('\n'); err != nil {
+		return err
+	}
+	r, err := get(dir)
+	if err != nil {
+		fmt.Println("lost:", err)
+		return nil
+	}
+	fmt.Println("won")
+	if _, err := io.Copy(io.Discard, in); err != nil {
+		return err
+	}
+	return r.Close()
+}
+
+// racer is a process that waits to race.
+type racer struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// startRacer starts a process and waits until it is ready.
+func startRacer(t *testing.T, role, dir string) *racer {
+	t.Helper()
+	r := &racer{cmd: child(role, dir)}
+	in, err := r.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := r.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.in, r.out = in, bufio.NewReader(out)
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.line(t); got != "ready" {
+		t.Fatalf("the other process said %q", got)
+	}
+	return r
+}
+
+// line returns the next line that the process prints.
+func (r *racer) line(t *testing.T) string {
+	t.Helper()
+	s, err := r.out.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(s, "\n")
+}
+
+// race lets processes compete for a directory and checks that one gets it and that the others name it.
+func race(t *testing.T, role, dir string, processes int) {
+	t.Helper()
+	racers := make([]*racer, processes)
+	for i := range racers {
+		racers[i] = startRacer(t, role, dir)
+	}
+	for _, r := range racers {
+		if _, err := io.WriteString(r.in, "go\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	winner, lines := 0, make([]string, processes)
+	for i, r := range racers {
+		if lines[i] = r.line(t); lines[i] == "won" {
+			if winner != 0 {
+				t.Error("two processes have the run")
+			}
+			winner = r.cmd.Process.Pid
+		}
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("locked by pid %d on host %s since 20", winner, host)
+	for _, line := range lines {
+		if line != "won" && !strings.Contains(line, want) {
+			t.Errorf("a loser said %q, want %q", line, want)
+		}
+	}
+	if winner == 0 {
+		t.Errorf("nobody has the run: %q", lines)
+	}
+	for _, r := range racers {
+		if err := errors.Join(r.in.Close(), r.cmd.Wait()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestRaceToCreate lets two processes create the same run at the same moment, many times.
+func TestRaceToCreate(t *testing.T) {
+	for i := range 30 {
+		race(t, "create", filepath.Join(t.TempDir(), fmt.Sprint("run", i)), 2+i%2)
+	}
+}
+
+// TestRaceToResume does the same with a run that was stopped.
+func TestRaceToResume(t *testing.T) {
+	s := twoCheckpoints(t)
+	for i := range 30 {
+		race(t, "resume", s.dir, 2+i%2)
+	}
+}
+
+// TestLockedByThisProcess checks that a second Run is refused in the process that has the first, also with Force and
+// BreakLock, and that the files of the first are untouched.
+func TestLockedByThisProcess(t *testing.T) {
+	s := twoCheckpoints(t)
+	r, err := Resume(s.dir, Environment{}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t, s.dir)
+	opts := Options{Force: true, BreakLock: true}
+	_, err = Create(s.dir, []byte("{}"), Environment{}, opts)
+	var locked *LockedError
+	if !errors.As(err, &locked) || locked.Stale || locked.Holder.PID != os.Getpid() {
+		t.Errorf("Create: %v", err)
+	}
+	if _, err := Resume(s.dir, Environment{}, opts); !errors.As(err, &locked) {
+		t.Errorf("Resume: %v", err)
+	}
+	if after := snapshot(t, s.dir); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Error("files changed")
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text := snapshot(t, s.dir)[lockFile]; text != "" {
+		t.Errorf("after Close the lock says %q", text)
+	}
+	if r, err = Resume(s.dir, Environment{}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Close()
+}
+
+// TestStaleLock checks what a dead process left: on this host it is ignored, on another it needs BreakLock.
+func TestStaleLock(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := twoCheckpoints(t)
+	leave := func(text string) {
+		if err := os.WriteFile(filepath.Join(s.dir, lockFile), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range []string{"", "garbage", fmt.Sprintf(`{"pid":1,"host":%q,"since":"2031-02-03T04:05:06Z"}`, host)} {
+		leave(text)
+		r, err := Resume(s.dir, Environment{}, Options{})
+		if err != nil {
+			t.Fatalf("lock %q: %v", text, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const foreign = `{"pid":77,"host":"node-that-died","since":"2031-02-03T04:05:06Z"}`
+	leave(foreign)
+	_, err = Resume(s.dir, Environment{}, Options{})
+	var locked *LockedError
+	if !errors.As(err, &locked) || !locked.Stale {
+		t.Fatalf("foreign lock: %v", err)
+	}
+	for _, want := range []string{s.dir, "locked by pid 77 on host node-that-died since 2031-02-03T04:05:06Z", "--break-lock"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("message %q lacks %q", err, want)
+		}
+	}
+	if text := snapshot(t, s.dir)[lockFile]; text != foreign {
+		t.Errorf("the lock became %q", text)
+	}
+	r, err := Resume(s.dir, Environment{}, Options{BreakLock: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := r.holder(); h.PID != os.Getpid() || h.Host != host || time.Since(h.Since) > time.Hour {
+		t.Errorf("holder %+v", h)
+	}
+	_ = r.Close()
+}

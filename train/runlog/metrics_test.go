@@ -1,0 +1,258 @@
+package runlog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// resumed returns a run whose metrics.jsonl has this text.
+func resumed(t testing.TB, text string) *Run {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	r, err := Create(dir, []byte("{}"), Environment{}, Options{wrap: lazy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, metricsFile), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = Resume(dir, Environment{}, Options{wrap: lazy}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+// line returns a line of metrics.jsonl.
+func line(step int) string { return fmt.Sprintf("{\"step\":%d,\"x\":1}\n", step) }
+
+// text returns the lines of these steps.
+func text(steps ...int) string {
+	var b strings.Builder
+	for _, step := range steps {
+		b.WriteString(line(step))
+	}
+	return b.String()
+}
+
+// TestTruncateMetrics checks what is left of a file after a crash.
+func TestTruncateMetrics(t *testing.T) {
+	tests := []struct {
+		name string
+		file string
+		step int
+		want string
+		cut  int
+	}{
+		{"empty", "", 5, "", 0},
+		{"nothing to cut", text(1, 2, 3), 3, text(1, 2, 3), 0},
+		{"checkpoint behind the metrics", text(1, 2, 3, 4, 5), 3, text(1, 2, 3), 2},
+		{"two members a step", text(1, 1, 2, 2, 3, 3), 2, text(1, 1, 2, 2), 2},
+		{"no checkpoint", text(0, 1, 2), -1, "", 3},
+		{"half a line", text(1, 2) + `{"step":3,"lo`, 2, text(1, 2), 1},
+		{"half a number", text(1, 2) + `{"step":`, 2, text(1, 2), 1},
+		{"half a line of a kept step", text(1, 2) + `{"step":2,"lo`, 2, text(1, 2), 1},
+		{"newline missing", text(1) + `{"step":2}`, 2, text(1) + "{\"step\":2}\n", 0},
+		{"newline missing beyond", text(1) + `{"step":2}`, 1, text(1), 1},
+		{"zeros at the end", text(1, 2) + "\x00\x00\x00\x00", 2, text(1, 2), 1},
+		{"zeros and a newline", text(1, 2) + "\x00\x00\n\x00", 2, text(1, 2), 2},
+		{"empty line", text(1, 2) + "\n", 2, text(1, 2), 1},
+		{"no step", text(1) + "{\"x\":1}\n", 2, text(1), 1},
+		{"step of another type", text(1) + "{\"step\":\"2\"}\n", 2, text(1), 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := resumed(t, test.file)
+			if err := r.Append(NewRecord(100, 0, 0)); err == nil || !strings.Contains(err.Error(), "TruncateMetrics") {
+				t.Errorf("Append before TruncateMetrics: %v", err)
+			}
+			cut, err := r.TruncateMetrics(test.step)
+			if err != nil || cut != test.cut {
+				t.Fatalf("cut %d, %v; want %d", cut, err, test.cut)
+			}
+			got, err := os.ReadFile(r.path(metricsFile))
+			if err != nil || string(got) != test.want {
+				t.Fatalf("left %q, want %q", got, test.want)
+			}
+			if err := r.Append(NewRecord(test.step+1, 0, 0)); err != nil {
+				t.Fatal(err)
+			}
+			records, err := ReadMetrics[map[string]any](r.Reader)
+			if err != nil || len(records) != strings.Count(test.want, "\n")+1 {
+				t.Errorf("%d records, %v", len(records), err)
+			}
+			if again, err := r.TruncateMetrics(test.step); err != nil || again != 1 {
+				t.Errorf("truncating again cut %d, %v; want the appended record", again, err)
+			}
+		})
+	}
+}
+
+// TestTruncateMetricsRefuses checks that history which ought to be there is not thrown away with damage before it.
+func TestTruncateMetricsRefuses(t *testing.T) {
+	for name, file := range map[string]string{
+		"damage in the middle": text(1) + "{\"ste#\n" + text(3),
+		"steps out of order":   text(1, 9, 2),
+		"empty line":           text(1) + "\n" + text(2),
+	} {
+		r := resumed(t, file)
+		_, err := r.TruncateMetrics(3)
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "line 3") || !strings.Contains(err.Error(), r.path(metricsFile)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, err := os.ReadFile(r.path(metricsFile)); err != nil || string(got) != file {
+			t.Errorf("%s: the file became %q", name, got)
+		}
+	}
+	r := resumed(t, "")
+	if err := os.Remove(r.path(metricsFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.TruncateMetrics(3); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "up to step 3 is lost") {
+		t.Errorf("file missing: %v", err)
+	}
+	if _, err := r.TruncateMetrics(-1); err != nil {
+		t.Errorf("file missing at the start: %v", err)
+	}
+}
+
+// TestAppendRefuses checks that records which a resumed run would lose or repeat are refused whole.
+func TestAppendRefuses(t *testing.T) {
+	s := twoCheckpoints(t)
+	r, from, err := s.begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	before := snapshot(t, s.dir)[metricsFile]
+	if err := r.Append(NewRecord(from, 0, 0)); err == nil || !strings.Contains(err.Error(), "checkpoint of step 4") {
+		t.Errorf("a step of the checkpoint: %v", err)
+	}
+	if err := r.Append(NewRecord(6, 0, 0), NewRecord(5, 0, 0)); err == nil || !strings.Contains(err.Error(), "step 5 comes after step 6") {
+		t.Errorf("steps out of order: %v", err)
+	}
+	if err := r.Append(); err != nil {
+		t.Errorf("nothing: %v", err)
+	}
+	if after := snapshot(t, s.dir)[metricsFile]; after != before {
+		t.Errorf("the file became %q", after)
+	}
+}
+
+// TestReadMetrics reads into the caller's types, with keys that only later records have, while half a line is being
+// written.
+func TestReadMetrics(t *testing.T) {
+	r := resumed(t, "{\"step\":1,\"loss\":0.5}\n{\"step\":2,\"loss\":null,\"later\":7}\n{\"step\":3,\"lo")
+	records, err := ReadMetrics[Record](r.Reader)
+	if err != nil || len(records) != 2 || records[0].Loss != 0.5 || records[1].Loss == records[1].Loss {
+		t.Errorf("records %+v, %v", records, err)
+	}
+	type own struct{ Step, Later int }
+	if got, err := ReadMetrics[own](r.Reader); err != nil || !slices.Equal(got, []own{{1, 0}, {2, 7}}) {
+		t.Errorf("own type %+v, %v", got, err)
+	}
+	if got, err := ReadMetrics[map[string]float64](r.Reader); err != nil || len(got) != 2 || got[1]["later"] != 7 {
+		t.Errorf("maps %+v, %v", got, err)
+	}
+	broken := resumed(t, text(1)+"{\"step\":\n"+text(2))
+	_, err = ReadMetrics[Record](broken.Reader)
+	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("damage: %v", err)
+	}
+}
+
+// TestReadWhileWriting reads a run that another Run is appending to: every reading is a prefix of whole records.
+func TestReadWhileWriting(t *testing.T) {
+	r := resumed(t, "")
+	if _, err := r.TruncateMetrics(noStep); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() {
+		for step := range 500 {
+			if err := r.Append(NewRecord(step, 0, 0), NewRecord(step, 0, 1)); err != nil {
+				done <- err
+				return
+			}
+		}
+		close(done)
+	}()
+	reader, err := Open(r.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for running := true; running; {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			running = false
+		default:
+		}
+		records, err := ReadMetrics[Record](reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, rec := range records {
+			if rec.Step != i/2 || rec.Member != i%2 {
+				t.Fatalf("record %d is step %d, member %d", i, rec.Step, rec.Member)
+			}
+		}
+	}
+}
+
+// FuzzTruncateMetrics checks any file: it is refused and left as it was, or what is left is the beginning of it, holds
+// only records up to the step, loses none of them, and can be appended to.
+func FuzzTruncateMetrics(f *testing.F) {
+	for _, seed := range []string{"", text(1, 2, 3), text(1) + `{"step":2}`, text(1, 9, 2), text(2) + "\x00\n", "{\"STEP\":1}\n", "null\n", "\n\n"} {
+		f.Add(seed, 2)
+	}
+	f.Fuzz(func(t *testing.T, file string, step int) {
+		step = max(min(step, 1<<30), noStep)
+		r := resumed(t, file)
+		defer r.Close()
+		_, err := r.TruncateMetrics(step)
+		left, readErr := os.ReadFile(r.path(metricsFile))
+		if readErr != nil {
+			t.Fatal(readErr)
+		}
+		if err != nil {
+			if string(left) != file {
+				t.Fatalf("refused (%v), but changed %q to %q", err, file, left)
+			}
+			return
+		}
+		if !strings.HasPrefix(file+"\n", string(left)) {
+			t.Fatalf("%q is not the beginning of %q", left, file)
+		}
+		if kept := stepsUpTo(t, string(left), step); kept != strings.Count(string(left), "\n") || kept != stepsUpTo(t, file, step) {
+			t.Fatalf("kept %q of %q: %d records up to step %d", left, file, kept, step)
+		}
+		if err := r.Append(NewRecord(step+1, 0, 0)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// stepsUpTo counts the lines that are records up to a step, with a generic reading of JSON.
+func stepsUpTo(t *testing.T, file string, step int) int {
+	t.Helper()
+	n := 0
+	for _, l := range strings.Split(file, "\n") {
+		if s, ok := stepOf(l); ok && s <= step {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,219 @@
+package runlog
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// stepOf returns the step of a line of metrics.jsonl; like encoding/json it takes the key in any case.
+func stepOf(line string) (int, bool) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(line), &object) != nil {
+		return 0, false
+	}
+	var rec struct{ Step *int }
+	if json.Unmarshal([]byte(line), &rec) != nil || rec.Step == nil {
+		return 0, false
+	}
+	return *rec.Step, true
+}
+
+// The keys of result.json and of a record in the order of the specification (the design's section 7, and what the report
+// was promised), not taken from the code.
+const (
+	wantResult = `{"members":[{"pe":"rope","seed":7,"epochs":3,"steps":90,"status":"diverged","diverged_at_step":80,` +
+		`"sigma":null,"train_accuracy":null,"iid_accuracy":0.5,"validation_accuracy":null,"validation_by_condition":{"a":null,"b":1}},` +
+		`{"pe":"learn","seed":-1,"epochs":0,"steps":0,"status":"done","sigma":0.1,` +
+		`"train_accuracy":0,"iid_accuracy":0,"validation_accuracy":0,"validation_by_condition":{}}],` +
+		`"fidelity":"code","wall_seconds":1.5,"steps_per_second":null,"peak_rss_mb":100}`
+	wantRecord = `{"step":5,"epoch":1,"member":2,"seed":9,"sigma":0.3,"loss":null,"train_accuracy":0.25,"iid_accuracy":null,` +
+		`"validation_accuracy":null,"validation_by_condition":{"c":null},"wall_seconds":1e-7,"step_ms":null,"extra":{"lr":0.001}}`
+)
+
+// sampleResult is the value of wantResult.
+func sampleResult() Result {
+	sigma := 0.1
+	return Result{
+		Members: []MemberResult{
+			{PE: "rope", Seed: 7, Epochs: 3, Steps: 90, TrainAccuracy: math.NaN(), IIDAccuracy: 0.5, ValidationAccuracy: math.Inf(1),
+				ValidationByCondition: map[string]float64{"a": math.Inf(-1), "b": 1}, Status: StatusDiverged, DivergedAtStep: 80},
+			{PE: "learn", Sigma: &sigma, Seed: -1, Status: StatusDone},
+		},
+		WallSeconds: 1.5, StepsPerSecond: math.Inf(1), PeakRSSMB: 100, Fidelity: "code",
+	}
+}
+
+// sampleRecord is the value of wantRecord.
+func sampleRecord() Record {
+	sigma := 0.3
+	r := NewRecord(5, 1, 2)
+	r.Seed, r.Sigma, r.Loss, r.TrainAccuracy, r.WallSeconds = 9, &sigma, math.Inf(1), 0.25, 1e-7
+	r.ValidationByCondition = map[string]float64{"c": math.NaN()}
+	r.Extra = map[string]float64{"lr": 0.001}
+	return r
+}
+
+// sameJSON reports whether two texts are the same JSON value.
+func sameJSON(t *testing.T, a, b string) bool {
+	t.Helper()
+	var x, y any
+	if err := errors.Join(json.Unmarshal([]byte(a), &x), json.Unmarshal([]byte(b), &y)); err != nil {
+		t.Fatal(err)
+	}
+	return reflect.DeepEqual(x, y)
+}
+
+// TestJSONKeys compares the written JSON with the specification, and reads it back.
+func TestJSONKeys(t *testing.T) {
+	text, err := json.Marshal(sampleResult())
+	if err != nil || !sameJSON(t, string(text), wantResult) {
+		t.Errorf("result: got\n%s\nwant\n%s\n(%v)", text, wantResult, err)
+	}
+	var result Result
+	if err := json.Unmarshal([]byte(wantResult), &result); err != nil {
+		t.Fatal(err)
+	}
+	m := result.Members
+	if len(m) != 2 || m[0].PE != "rope" || m[0].Sigma != nil || !math.IsNaN(m[0].TrainAccuracy) || m[0].IIDAccuracy != 0.5 ||
+		!math.IsNaN(m[0].ValidationByCondition["a"]) || m[0].ValidationByCondition["b"] != 1 || m[0].DivergedAtStep != 80 ||
+		*m[1].Sigma != 0.1 || m[1].Seed != -1 || m[1].TrainAccuracy != 0 || result.WallSeconds != 1.5 ||
+		!math.IsNaN(result.StepsPerSecond) || result.PeakRSSMB != 100 || result.Fidelity != "code" {
+		t.Errorf("result read back: %+v", result)
+	}
+	text, err = json.Marshal(sampleRecord())
+	if err != nil || !sameJSON(t, string(text), wantRecord) {
+		t.Errorf("record: got\n%s\nwant\n%s\n(%v)", text, wantRecord, err)
+	}
+	var rec Record
+	if err := json.Unmarshal([]byte(wantRecord), &rec); err != nil {
+		t.Fatal(err)
+	}
+	if rec.Step != 5 || rec.Epoch != 1 || rec.Member != 2 || rec.Seed != 9 || *rec.Sigma != 0.3 || !math.IsNaN(rec.Loss) ||
+		rec.TrainAccuracy != 0.25 || rec.WallSeconds != 1e-7 || !math.IsNaN(rec.StepMS) || rec.Extra["lr"] != 0.001 ||
+		!math.IsNaN(rec.ValidationByCondition["c"]) {
+		t.Errorf("record read back: %+v", rec)
+	}
+}
+
+// TestAbsentIsNotZero checks that a measurement which is not in the file does not become a 0, in values that were used
+// before.
+func TestAbsentIsNotZero(t *testing.T) {
+	rec, result := sampleRecord(), sampleResult()
+	if err := errors.Join(json.Unmarshal([]byte(`{"step":1}`), &rec), json.Unmarshal([]byte(`{"members":[{}]}`), &result)); err != nil {
+		t.Fatal(err)
+	}
+	m := result.Members[0]
+	for i, v := range []float64{rec.Loss, rec.TrainAccuracy, rec.IIDAccuracy, rec.ValidationAccuracy, rec.WallSeconds, rec.StepMS,
+		m.TrainAccuracy, m.IIDAccuracy, m.ValidationAccuracy, result.WallSeconds, result.StepsPerSecond, result.PeakRSSMB} {
+		if !math.IsNaN(v) {
+			t.Errorf("number %d is %v", i, v)
+		}
+	}
+	if rec.Sigma != nil || rec.Extra != nil || m.Sigma != nil {
+		t.Error("an absent value was kept from before")
+	}
+}
+
+// TestPythonReadsJSON checks with Python's strict reading that no file has a NaN, and that the keys are the promised ones.
+func TestPythonReadsJSON(t *testing.T) {
+	r := resumed(t, "")
+	if _, err := r.TruncateMetrics(noStep); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(r.Append(sampleRecord()), r.SaveResult(sampleResult())); err != nil {
+		t.Fatal(err)
+	}
+	const script = `
+import json, sys
+def refuse(x): raise ValueError(x)
+r = json.load(open(sys.argv[1] + "/result.json"), parse_constant=refuse)
+print(*sorted(r)); print(*sorted(r["members"][1]))
+print(*sorted(json.loads(open(sys.argv[1] + "/metrics.jsonl").read(), parse_constant=refuse)))
+`
+	out, err := exec.Command("/usr/bin/python3", "-c", script, r.Dir()).CombinedOutput()
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("needs /usr/bin/python3:", err)
+	}
+	want := "fidelity members peak_rss_mb steps_per_second wall_seconds\n" +
+		"epochs iid_accuracy pe seed sigma status steps train_accuracy validation_accuracy validation_by_condition\n" +
+		"epoch extra iid_accuracy loss member seed sigma step step_ms train_accuracy validation_accuracy validation_by_condition wall_seconds\n"
+	if err != nil || string(out) != want {
+		t.Errorf("python printed\n%s(%v); want\n%s", out, err, want)
+	}
+}
+
+// TestResult checks that a result makes a run complete, and that a wrong one is refused.
+func TestResult(t *testing.T) {
+	r := resumed(t, "")
+	if _, err := r.Result(); !errors.Is(err, ErrNoResult) || r.Complete() {
+		t.Errorf("before: %v", err)
+	}
+	if err := r.SaveResult(Result{}); err == nil || r.Complete() {
+		t.Errorf("without members: %v", err)
+	}
+	if err := r.SaveResult(Result{Members: []MemberResult{{Status: "fine"}}}); err == nil || !strings.Contains(err.Error(), `"fine"`) {
+		t.Errorf("unknown status: %v", err)
+	}
+	if err := errors.Join(r.SaveResult(sampleResult()), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Resume(r.Dir(), Environment{}, Options{}); !errors.Is(err, ErrComplete) {
+		t.Errorf("Resume: %v", err)
+	}
+	if _, err := Create(r.Dir(), []byte("{}"), Environment{}, Options{}); !errors.Is(err, ErrExists) {
+		t.Errorf("Create: %v", err)
+	}
+	reader, err := Open(r.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if got, err := reader.Result(); err != nil || len(got.Members) != 2 || !reader.Complete() {
+		t.Errorf("after: %+v, %v", got, err)
+	}
+}
+
+// TestEnvironment checks that the place of each resumption is kept beside that of the start.
+func TestEnvironment(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	env := HostEnvironment([]string{"torchpe", "train"})
+	if !strings.HasPrefix(env.Go, "go1.") || env.OS == "" || env.Arch == "" || env.StartTime.IsZero() || len(env.CommandLine) != 2 {
+		t.Errorf("%+v", env)
+	}
+	env.Threads = 2
+	r, err := Create(dir, []byte("{}"), env, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if r, err = Resume(dir, Environment{Threads: 3 + i}, Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer r.Close()
+	envs, err := r.Environments()
+	if err != nil || len(envs) != 3 || !reflect.DeepEqual(envs[0], env) || envs[1].Threads != 3 || envs[2].Threads != 4 {
+		t.Errorf("%+v, %v", envs, err)
+	}
+	var object map[string]any
+	if err := r.readJSON(environmentFile, &object); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"arch", "blas", "blas_kernel", "command_line", "cpu", "device", "git_commit", "git_modified", "go", "gpu", "host",
+		"libtorch_built", "libtorch_running", "os", "resumed", "start_time", "threads", "torchpe"}
+	if got := slices.Sorted(maps.Keys(object)); !slices.Equal(got, want) {
+		t.Errorf("keys %v", got)
+	}
+}

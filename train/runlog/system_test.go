@@ -1,0 +1,327 @@
+package runlog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"torchpe/train/runlog/safetensors"
+)
+
+// childSimulation takes a simulation with larger checkpoints to its end.
+func childSimulation(dir string) error {
+	s := newSimulation(dir, Options{})
+	s.steps, s.size = 60, 20_000
+	return s.run()
+}
+
+// TestKill kills a process that writes a run, with SIGKILL at random moments, until it gets to the end between two kills;
+// the files must be those of a process that was left alone.
+func TestKill(t *testing.T) {
+	whole, killed := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "killed")
+	start := time.Now()
+	if err := child("simulate", whole).Run(); err != nil {
+		t.Fatal(err)
+	}
+	alone := time.Since(start)
+	rng := rand.New(rand.NewPCG(1, 2))
+	kills := 0
+	for {
+		cmd := child("simulate", killed)
+		var out strings.Builder
+		cmd.Stdout = &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// Longer as time goes on, so that the test ends.
+		time.Sleep(time.Duration(rng.Float64() * float64(alone) * (0.3 + float64(kills)/60)))
+		_ = cmd.Process.Kill()
+		err := cmd.Wait()
+		if err == nil {
+			break
+		}
+		if out.Len() > 0 {
+			t.Fatalf("after %d kills: %s", kills, out.String())
+		}
+		kills++
+	}
+	want := content(t, whole)
+	for name, text := range content(t, killed) {
+		if text != want[name] {
+			t.Errorf("after %d kills %s differs", kills, name)
+		}
+	}
+	t.Logf("%d kills; %v when left alone", kills, alone)
+	if kills < 5 {
+		t.Errorf("only %d kills", kills)
+	}
+}
+
+// twoMB returns a tensor of 2 MB.
+func twoMB() []safetensors.Tensor {
+	w, err := safetensors.New("w", []int{1 << 18}, make([]float64, 1<<18))
+	if err != nil {
+		panic(err)
+	}
+	return []safetensors.Tensor{w}
+}
+
+// childWithFileLimit writes a checkpoint that is larger than the files that this process may write.
+func childWithFileLimit(dir string) error {
+	r, err := createEmpty(dir)
+	if err != nil {
+		return err
+	}
+	small, err := safetensors.New("w", []int{1}, []float64{1})
+	if err == nil {
+		err = r.SaveCheckpoint(1, []safetensors.Tensor{small}, nil)
+	}
+	if err != nil {
+		return err
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1 << 20, Max: 1 << 20}); err != nil {
+		return err
+	}
+	fmt.Println("got:", r.SaveCheckpoint(2, twoMB(), nil))
+	return r.Close()
+}
+
+// TestFileSizeLimit checks ulimit -f: an error that names the file, no death by SIGXFSZ, and the checkpoint before stays.
+func TestFileSizeLimit(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	out, err := child("limited", dir).Output()
+	if err != nil || !strings.Contains(string(out), filepath.Join(dir, checkpointFile)+": file too large") {
+		t.Errorf("%s (%v)", out, err)
+	}
+	if c, err := load(t, dir); err != nil || c.Step != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestSmallDisk fills a real file system of 5 MB: before a write that cannot fit, and in the middle of one that could
+// have.
+func TestSmallDisk(t *testing.T) {
+	mount := t.TempDir()
+	if err := syscall.Mount("tmpfs", mount, "tmpfs", 0, "size=5m"); err != nil {
+		t.Skip("cannot mount a small file system (needs root):", err)
+	}
+	defer func() {
+		if err := syscall.Unmount(mount, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	dir := filepath.Join(mount, "run")
+	boast := func(d disk) disk { return &fixedFree{d, math.MaxInt64} }
+	for name, opts := range map[string]Options{"asked first": {Force: true}, "tried": {Force: true, wrap: boast}} {
+		r, err := Create(dir, []byte("{}"), Environment{}, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for step := 1; step <= 2; step++ {
+			if err := r.SaveCheckpoint(step, twoMB(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err = r.SaveCheckpoint(3, twoMB(), nil)
+		var space *SpaceError
+		if !errors.As(err, &space) || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "no space left: needs 3 MB, has ") {
+			t.Errorf("%s: %v", name, err)
+		}
+		c, loadErr := r.LoadCheckpoint()
+		if loadErr != nil || c.Step != 2 || c.Warning != "" {
+			t.Errorf("%s: then loaded %+v, %v", name, c, loadErr)
+		}
+		if temps, _ := filepath.Glob(filepath.Join(dir, "*"+tempSuffix)); len(temps) > 0 {
+			t.Errorf("%s: left %v", name, temps)
+		}
+		if err := os.Remove(filepath.Join(dir, previousFile)); err != nil { // free some space
+			t.Fatal(err)
+		}
+		if err := r.SaveCheckpoint(3, twoMB(), nil); err != nil {
+			t.Errorf("%s: after space was freed: %v", name, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// childWrites tries to create a run, and to resume one.
+func childWrites(dir string) error {
+	_, err := createEmpty(filepath.Join(dir, "new", "run"))
+	_, err2 := resumeIt(filepath.Join(dir, "old"))
+	fmt.Println(err)
+	fmt.Println(err2)
+	return nil
+}
+
+// TestReadOnly checks, as a user without privileges, a directory in which nothing may be written.
+func TestReadOnly(t *testing.T) {
+	dir := t.TempDir()
+	r, err := createEmpty(filepath.Join(dir, "old"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(r.Close(), os.Chmod(dir, 0o555), os.Chmod(filepath.Join(dir, "old"), 0o555)); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(dir, 0o755)
+	cmd := child("write", dir)
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		cmd.Path = publicCopy(t, os.Args[0])
+		if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := cmd.CombinedOutput()
+	lines := strings.Split(string(out), "\n")
+	if err != nil || len(lines) < 2 {
+		t.Fatalf("%s (%v)", out, err)
+	}
+	for i, path := range []string{filepath.Join(dir, "new"), filepath.Join(dir, "old", lockFile)} {
+		if !strings.Contains(lines[i], path) || !strings.Contains(lines[i], "permission denied") {
+			t.Errorf("got %q, want %q and the reason", lines[i], path)
+		}
+	}
+}
+
+// publicCopy returns a copy of a program that any user may start.
+func publicCopy(t *testing.T, program string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "runlog")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	in, err := os.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := os.OpenFile(filepath.Join(dir, "program"), os.O_WRONLY|os.O_CREATE, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(out, in)
+	if err := errors.Join(err, out.Close(), os.Chmod(dir, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return out.Name()
+}
+
+// TestBadPaths checks paths that cannot become a run directory.
+func TestBadPaths(t *testing.T) {
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	link := filepath.Join(dir, "link")
+	real := filepath.Join(dir, "real")
+	if err := errors.Join(os.WriteFile(plain, nil, 0o666), os.Mkdir(real, 0o777), os.Symlink(real, link)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		plain:                        "not a directory",
+		filepath.Join(plain, "run"):  "not a directory",
+		link:                         "symbolic link",
+		filepath.Join(dir, "a\x00b"): "invisible",
+		"":                           "there already",
+		"/":                          "separator",
+	} {
+		_, err := createEmpty(path)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("Create(%q): %v, want %q", path, err, want)
+		}
+	}
+	r, err := createEmpty(filepath.Join(dir, "deep", "er", "run"))
+	if err != nil {
+		t.Fatalf("missing parents: %v", err)
+	}
+	_ = r.Close()
+	if r, err = createEmpty(real); err != nil {
+		t.Fatalf("an empty directory: %v", err)
+	}
+	_ = r.Close()
+	if _, err := resumeIt(link); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+		t.Errorf("Resume of a link: %v", err)
+	}
+	reader, err := Open(link)
+	if err != nil {
+		t.Fatalf("Open of a link: %v", err)
+	}
+	_ = reader.Close()
+}
+
+// TestPlantedLinks puts a symbolic link in the place of each file in turn: nothing outside the directory may change.
+func TestPlantedLinks(t *testing.T) {
+	for _, name := range append([]string{environmentFile, lockFile, checkpointFile + tempSuffix, metricsFile + tempSuffix}, runFiles...) {
+		base := t.TempDir()
+		outside := filepath.Join(base, "outside")
+		dir := filepath.Join(base, "run")
+		if err := errors.Join(os.WriteFile(outside, []byte("precious"), 0o666), os.Mkdir(dir, 0o777), os.Symlink("../outside", filepath.Join(dir, name))); err != nil {
+			t.Fatal(err)
+		}
+		s := newSimulation(dir, Options{wrap: lazy, Force: true})
+		err := s.run()
+		if b, readErr := os.ReadFile(outside); readErr != nil || string(b) != "precious" {
+			t.Errorf("%s: the file outside became %q (%v); run: %v", name, b, readErr, err)
+		}
+		if name == lockFile && (err == nil || !strings.Contains(err.Error(), "not a regular file")) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestForceAndForeignFiles checks that Force removes a run and leaves what is not ours, as every start does.
+func TestForceAndForeignFiles(t *testing.T) {
+	s := twoCheckpoints(t)
+	foreign := []string{"slurm-12.out", "notes" + tempSuffix, "checkpoint.safetensors.tmp", "checkpoint.best.safetensors"}
+	for _, name := range append(foreign, checkpointFile+tempSuffix, resultFile+tempSuffix) {
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte("x"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := createEmpty(s.dir); !errors.Is(err, ErrExists) || !strings.Contains(err.Error(), "--force") {
+		t.Errorf("without Force: %v", err)
+	}
+	r, err := Create(s.dir, []byte(`{"new":true}`), Environment{}, Options{Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	want := map[string]bool{configFile: true, environmentFile: true, metricsFile: true, lockFile: true}
+	for _, name := range foreign {
+		want[name] = true
+	}
+	for name := range snapshot(t, s.dir) {
+		if !want[name] {
+			t.Errorf("%s is left", name)
+		}
+		delete(want, name)
+	}
+	if len(want) > 0 {
+		t.Errorf("missing: %v", want)
+	}
+	if _, err := r.LoadCheckpoint(); !errors.Is(err, ErrNoCheckpoint) {
+		t.Errorf("LoadCheckpoint: %v", err)
+	}
+	// A directory that holds only a checkpoint is somebody's too.
+	alone := t.TempDir()
+	if err := os.WriteFile(filepath.Join(alone, checkpointFile), []byte("x"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := createEmpty(alone); !errors.Is(err, ErrExists) {
+		t.Errorf("a checkpoint alone: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(alone, configFile)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("config.json: %v", err)
+	}
+}
