@@ -180,3 +180,6 @@ func (ps *ParamSet) Close() {
 		panic(&Error{Op: "ParamSet.Close", Msg: err.Error()})
 	}
 }
+
+// Offset is the parameter's first column in the buffer [E,P] it lies in.
+func (p *Param) Offset() int { return p.offset }

@@ -35,6 +35,13 @@ func (s *Scope) Child() *Scope {
 	return &Scope{parent: s, depth: s.depth + 1, noGrad: s.noGrad, noise: s.noise}
 }
 
+// ChildNoGrad returns a child in which no gradients are recorded.
+func (s *Scope) ChildNoGrad() *Scope {
+	c := s.Child()
+	c.noGrad = true
+	return c
+}
+
 // Do runs f in a child scope and returns its result as a tensor of s; what else f made is freed.
 func (s *Scope) Do(f func(c *Scope) Tensor) Tensor {
 	c := s.Child()

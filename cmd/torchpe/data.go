@@ -25,6 +25,7 @@ func newDataCommand() *cobra.Command {
 		Use:   "data",
 		Short: "Generate, check and show data sets",
 		Args:  noArguments,
+		RunE:  showHelp,
 	}
 	cmd.AddCommand(newLSTCommand())
 	return cmd
@@ -44,18 +45,27 @@ must be looked at together: 1, 2 or 3 (in files: Binary, Ternary, Quaternary).
 Files are CSV with the columns ID, LST_num, condition, puzzles, solutions; a puzzle is
 16 digits row by row: 0 blank, 1-4 symbol, 5 probe. ID and LST_num are not read.`,
 		Args: noArguments,
+		RunE: showHelp,
 	}
 	cmd.AddCommand(newLSTGenerateCommand(), newLSTCheckCommand(), newLSTShowCommand())
 	return cmd
 }
 
-// noArguments is cobra.NoArgs as a usage error.
+// noArguments is cobra.NoArgs as a usage error that suggests the subcommand that may be meant.
 func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("%s: unknown argument %q: see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	cmd.SuggestionsMinimumDistance = 2 // edits
+	hint := ""
+	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
+		hint = fmt.Sprintf(", did you mean %q?", names[0])
+	}
+	return usagef("%s: unknown argument %q%s: see %s --help", cmd.CommandPath(), args[0], hint, cmd.CommandPath())
 }
+
+// showHelp is what a command does that only holds others. Without it cobra ignores mistyped names.
+func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // The two files that generate writes.
 const (
@@ -82,9 +92,10 @@ A third of each set is of each condition; answers and probe cells are balanced; 
 puzzles are distinct. Every training puzzle has a Jaccard dissimilarity above 0.8 to
 every validation puzzle, and none is a validation puzzle in disguise (rows or columns
 permuted, transposed, symbols renamed). The same flags give the same bytes. The default
-size takes about a second.`,
+size takes about a second. With many more validation puzzles hardly a grid is dissimilar
+to all of them, and the command says so and fails.`,
 		Example: `  torchpe data lst generate --out puzzles
-  torchpe data lst generate --out puzzles --seed 7 --train 30000 --validation 300
+  torchpe data lst generate --out puzzles --seed 7 --train 30000
   torchpe data lst generate --out as-published --published-imbalance --allow-isomorphic`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLSTGenerate(cmd.OutOrStdout(), f) },

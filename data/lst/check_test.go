@@ -49,16 +49,15 @@ func TestCheckFindsDefects(t *testing.T) {
 		valid, condition, answer, duplicates, iso, unique int
 		fatal                                             bool
 		problem                                           string
-		dissimilarity                                     float64
 	}{
-		{"good", good, 3, 3, 3, 0, 1, 0, false, "", 1},
-		{"duplicate", validation[0], 3, 3, 3, 1, 1, 0, false, "", 0},
+		{"good", good, 3, 3, 3, 0, 1, 0, false, ""},
+		{"duplicate", validation[0], 3, 3, 3, 1, 1, 0, false, ""},
 		{"wrong condition", Puzzle{good.Cells, 1, TwoVector}, 3, 2, 3, 0, 1, 0, false,
-			`training puzzle 0: puzzle 0000000000004352: condition "Ternary" claimed`, 1},
+			`training puzzle 0: puzzle 0000000000004352: condition "Ternary" claimed, but it is "Binary"`},
 		{"wrong answer", Puzzle{good.Cells, 2, OneVector}, 3, 3, 2, 0, 1, 0, true,
-			"training puzzle 0: puzzle 0000000000004352: answer 2 claimed, but the rules force 1", 1},
-		{"several steps", Puzzle{g("5120 0000 0003 0000"), 3, TwoVector}, 2, 2, 2, 0, 0, 0, true, "only in several steps", 1 - 0./6},
-		{"unique completion", Puzzle{g("1234 2143 3412 4325"), 1, OneVector}, 3, 3, 3, 0, 0, 1, false, "", 0},
+			"training puzzle 0: puzzle 0000000000004352: answer 2 claimed, but the rules force 1"},
+		{"several steps", Puzzle{g("5120 0000 0003 0000"), 3, TwoVector}, 2, 2, 2, 0, 0, 0, true, "only in several steps"},
+		{"unique completion", Puzzle{g("1234 2143 3412 4325"), 1, OneVector}, 3, 3, 3, 0, 0, 1, false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := Check([]Puzzle{c.p}, validation)

@@ -43,7 +43,6 @@ const (
 	streamValidation = 1 + iota
 	streamTraining
 	streamSplit
-	streamShow
 )
 
 // Generate makes a validation set and a training set for it: a pure function of its arguments.

@@ -8,7 +8,7 @@ var otherLines = [6][Side]int{{0, 1, 2, 3}, {0, 1, 3, 2}, {0, 2, 1, 3}, {0, 2, 3
 // are isomorphic if and only if their canonical grids are equal; the canonical grid is isomorphic to g.
 //
 // It is the lexicographically smallest grid with the probe in the first cell whose symbols are numbered in order of
-// appearance. Fixing the probe leaves 3! x 3! x 2 = 72 symmetries to try, about a microsecond. A grid without exactly
+// appearance. Fixing the probe leaves 3! x 3! x 2 = 72 symmetries to try, some microseconds. A grid without exactly
 // one probe is returned as it is.
 func (g Grid) Canonical() Grid {
 	probe := g.Probe()

@@ -87,7 +87,7 @@ func (r *Run) SaveCheckpoint(step int, tensors []safetensors.Tensor, metadata ma
 func (r *Run) commitCheckpoint(step int) error {
 	old := r.head
 	r.head = head{state: headUnknown, step: old.step} // until the renames are known to have happened
-	if old.state == headGood && old.step != step { // the same step again does not push the one before out
+	if old.state == headGood && old.step != step {    // the same step again does not push the one before out
 		if err := r.rename(checkpointFile, previousFile); err != nil {
 			return errors.Join(err, r.remove(checkpointFile+tempSuffix))
 		}

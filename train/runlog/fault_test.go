@@ -131,6 +131,35 @@ func TestGoingOnAfterAnError(t *testing.T) {
 	}
 }
 
+// TestCrashWhileForcing kills Create at its n-th operation while it removes a complete run: what is left is that run, a
+// part of it that can be resumed, or a directory for a new one; never a run that is complete and is not.
+func TestCrashWhileForcing(t *testing.T) {
+	want := uninterrupted(t)
+	for n := 1; ; n++ {
+		dir := filepath.Join(t.TempDir(), "run")
+		if err := newSimulation(dir, Options{wrap: lazy}).run(); err != nil {
+			t.Fatal(err)
+		}
+		s, d := faulty(t, dir, faultDisk{n: n, err: errCrash, crash: true})
+		s.opts.Force = true
+		r, err := Create(dir, []byte(`{"task":"lst"}`), Environment{}, s.opts)
+		if err == nil {
+			t.Logf("%d operations", n-1)
+			_ = r.Close()
+			return
+		}
+		if err := newSimulation(dir, Options{wrap: lazy}).run(); err != nil {
+			t.Errorf("%s: %v", d.where(n), err)
+		}
+		files := snapshot(t, dir)
+		for _, name := range []string{configFile, metricsFile, checkpointFile, resultFile} {
+			if files[name] != want[name] {
+				t.Errorf("%s: %s differs", d.where(n), name)
+			}
+		}
+	}
+}
+
 // TestFullDisk lets every write fail from the n-th on, as a disk that stays full does: the error is a SpaceError, the
 // last checkpoint stays, and after space was freed the run goes on.
 func TestFullDisk(t *testing.T) {

@@ -13,15 +13,14 @@ import (
 	"time"
 )
 
-// TestMain lets tests start the test binary again as another process that does one of these things.
+// roles are what this test binary does when a test starts it again as another process.
+var roles = map[string]func(dir string) error{
+	"create": func(dir string) error { return raceFor(dir, createEmpty) },
+	"resume": func(dir string) error { return raceFor(dir, resumeIt) },
+}
+
+// TestMain runs the tests, or a role.
 func TestMain(m *testing.M) {
-	roles := map[string]func(dir string) error{
-		"create":   func(dir string) error { return raceFor(dir, createEmpty) },
-		"resume":   func(dir string) error { return raceFor(dir, resumeIt) },
-		"simulate": childSimulation,
-		"limited":  childWithFileLimit,
-		"write":    childWrites,
-	}
 	if role, ok := roles[os.Getenv("RUNLOG_TEST_ROLE")]; ok {
 		if err := role(os.Getenv("RUNLOG_TEST_DIR")); err != nil {
 			fmt.Println("failed:", err)

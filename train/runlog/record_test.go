@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"math"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -179,6 +180,23 @@ func TestResult(t *testing.T) {
 	defer reader.Close()
 	if got, err := reader.Result(); err != nil || len(got.Members) != 2 || !reader.Complete() {
 		t.Errorf("after: %+v, %v", got, err)
+	}
+}
+
+// TestCompletedMeanwhile lets another process complete the run between Resume's first look and its lock.
+func TestCompletedMeanwhile(t *testing.T) {
+	s := twoCheckpoints(t)
+	meanwhile := func(d disk) disk {
+		if err := os.WriteFile(filepath.Join(s.dir, resultFile), []byte("{}"), 0o666); err != nil {
+			t.Error(err)
+		}
+		return d
+	}
+	if _, err := Resume(s.dir, Environment{}, Options{wrap: meanwhile}); !errors.Is(err, ErrComplete) {
+		t.Errorf("got %v", err)
+	}
+	if text := snapshot(t, s.dir)[lockFile]; text != "" {
+		t.Errorf("the lock was kept by %s", text)
 	}
 }
 

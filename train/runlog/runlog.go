@@ -164,6 +164,7 @@ func (r *Run) start(config []byte, env Environment, force bool) error {
 	if err := r.removeTemps(); err != nil {
 		return err
 	}
+	// This syncs the directory, so that no removed checkpoint comes back under the new configuration.
 	if err := r.writeEnvironments([]Environment{env}); err != nil {
 		return err
 	}

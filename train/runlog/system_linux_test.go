@@ -17,10 +17,16 @@ import (
 	"torchpe/train/runlog/safetensors"
 )
 
+func init() {
+	roles["simulate"] = childSimulation
+	roles["limited"] = childWithFileLimit
+	roles["write"] = childWrites
+}
+
 // childSimulation takes a simulation with larger checkpoints to its end.
 func childSimulation(dir string) error {
 	s := newSimulation(dir, Options{})
-	s.steps, s.size = 60, 20_000
+	s.steps, s.size = 200, 20_000
 	return s.run()
 }
 
@@ -42,8 +48,8 @@ func TestKill(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// Longer as time goes on, so that the test ends.
-		time.Sleep(time.Duration(rng.Float64() * float64(alone) * (0.3 + float64(kills)/60)))
+		// Longer as time goes on, so that the test ends on a busy machine too.
+		time.Sleep(time.Duration(rng.Float64() * (1 + float64(kills)/20) * float64(15*time.Millisecond)))
 		_ = cmd.Process.Kill()
 		err := cmd.Wait()
 		if err == nil {
@@ -296,7 +302,6 @@ func TestForceAndForeignFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
 	want := map[string]bool{configFile: true, environmentFile: true, metricsFile: true, lockFile: true}
 	for _, name := range foreign {
 		want[name] = true
@@ -312,6 +317,20 @@ func TestForceAndForeignFiles(t *testing.T) {
 	}
 	if _, err := r.LoadCheckpoint(); !errors.Is(err, ErrNoCheckpoint) {
 		t.Errorf("LoadCheckpoint: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, checkpointFile+tempSuffix), []byte("x"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = resumeIt(s.dir); err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	files := snapshot(t, s.dir)
+	if _, left := files[checkpointFile+tempSuffix]; left || files[foreign[1]] != "x" {
+		t.Errorf("after Resume: %v", files)
 	}
 	// A directory that holds only a checkpoint is somebody's too.
 	alone := t.TempDir()

@@ -1,0 +1,68 @@
+package train
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+
+	"torchpe/data/lst"
+)
+
+// examples are the puzzles of one split as flat arrays.
+type examples struct {
+	name      string
+	n         int
+	symbols   []int64 // [n,Cells]
+	probe     []int64 // [n] index of the probe's cell
+	target    []int64 // [n] answer, from 0
+	condition []lst.Condition
+}
+
+func newExamples(name string, puzzles []lst.Puzzle) examples {
+	x := examples{name: name, n: len(puzzles)}
+	for _, p := range puzzles {
+		e := p.Encode()
+		for _, t := range e.Tokens {
+			x.symbols = append(x.symbols, int64(t))
+		}
+		x.probe = append(x.probe, int64(e.Probe))
+		x.target = append(x.target, int64(e.Target))
+		x.condition = append(x.condition, p.Condition)
+	}
+	return x
+}
+
+// splits are the three parts of a data set.
+type splits struct {
+	train, iid, validation examples
+	fingerprint            string // SHA-256 over all of it
+}
+
+// load reads or generates the data set of a configuration.
+func load(c Config) (splits, error) {
+	var set lst.Dataset
+	var err error
+	if len(c.LSTTrain) > 0 {
+		set, err = lst.Load(c.LSTTrain, c.LSTValidation, c.DataSeed)
+	} else {
+		set, err = lst.Default(c.DataSeed)
+	}
+	if err != nil {
+		return splits{}, fmt.Errorf("data: %w", err)
+	}
+	if len(set.Train) == 0 || len(set.Validation) == 0 {
+		return splits{}, fmt.Errorf("data: %d training and %d validation puzzles; at least one of each is needed", len(set.Train), len(set.Validation))
+	}
+	s := splits{
+		train: newExamples("train", set.Train), iid: newExamples("iid", set.IID), validation: newExamples("validation", set.Validation),
+	}
+	h := sha256.New()
+	for _, x := range []examples{s.train, s.iid, s.validation} {
+		binary.Write(h, binary.LittleEndian, int64(x.n))
+		binary.Write(h, binary.LittleEndian, x.symbols)
+		binary.Write(h, binary.LittleEndian, x.target)
+	}
+	s.fingerprint = hex.EncodeToString(h.Sum(nil))
+	return s, nil
+}

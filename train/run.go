@@ -1,0 +1,324 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"time"
+
+	"torchpe/torchpe"
+	"torchpe/train/runlog"
+)
+
+// Options say how Run treats the run directory and whom it tells.
+type Options struct {
+	Resume    bool // go on with the run in the directory; start one where there is none
+	Force     bool // replace the run in the directory
+	BreakLock bool // take over the lock of a dead process on another host
+	Command   []string
+	Observer  Observer // may be nil
+}
+
+// Observer is told how a run goes.
+type Observer interface {
+	Started(done, total int)   // steps made before, and in all
+	Stepped(done int)          // after each step
+	Logged(rs []runlog.Record) // one record a member
+	Noticed(message string)    // something that a person should read
+}
+
+// Interrupted says that the context ended before the run did; its state is saved.
+type Interrupted struct {
+	Dir         string
+	Step, Total int
+}
+
+func (e *Interrupted) Error() string {
+	return fmt.Sprintf("interrupted after step %d of %d; the state is saved, --resume --out %s goes on", e.Step, e.Total, e.Dir)
+}
+
+// Run trains a configuration in the run directory dir and returns the final numbers. A finished run is returned as it is
+// when it is resumed. When ctx ends, Run finishes the step, saves and returns *Interrupted.
+func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, error) {
+	if err := c.Resolve(); err != nil {
+		return runlog.Result{}, err
+	}
+	data, err := load(c)
+	if err != nil {
+		return runlog.Result{}, err
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	ens, err := newEnsemble(c, data)
+	if err != nil {
+		return runlog.Result{}, err
+	}
+	defer ens.close()
+	if c.Threads == 0 {
+		if c.Threads, err = ens.calibrate(); err != nil {
+			return runlog.Result{}, err
+		}
+	}
+	torchpe.SetThreads(c.Threads)
+	ens.config = c
+	run, err := open(c, dir, o)
+	if err != nil {
+		return runlog.Result{}, err
+	}
+	defer run.Close()
+	t := &trainer{ensemble: ens, run: run, data: data, observer: o.Observer}
+	if t.observer == nil {
+		t.observer = silent{}
+	}
+	result, err := t.train(ctx)
+	if err != nil {
+		var stopped *Interrupted
+		if !errors.As(err, &stopped) {
+			err = fmt.Errorf("%s: %w", dir, err)
+		}
+	}
+	return result, err
+}
+
+// open creates the run directory, or locks the one that is there.
+func open(c Config, dir string, o Options) (*runlog.Run, error) {
+	text, err := c.JSON()
+	if err != nil {
+		return nil, err
+	}
+	env := environment(c, o.Command)
+	opts := runlog.Options{Force: o.Force, BreakLock: o.BreakLock}
+	if o.Resume {
+		run, err := runlog.Resume(dir, env, opts)
+		if !errors.Is(err, runlog.ErrNoRun) {
+			return run, err
+		}
+	}
+	run, err := runlog.Create(dir, text, env, opts)
+	if errors.Is(err, runlog.ErrExists) {
+		err = fmt.Errorf("%w: --resume goes on with it, --force replaces it", err)
+	}
+	return run, err
+}
+
+func environment(c Config, command []string) runlog.Environment {
+	env, sys := runlog.HostEnvironment(command), torchpe.DescribeSystem()
+	env.LibtorchBuilt, env.LibtorchRunning = sys.LibtorchBuilt, sys.LibtorchRunning
+	env.BLAS, env.BLASKernel, env.Threads = sys.BLAS, sys.BLASKernel, c.Threads
+	if device, err := torchpe.ParseDevice(c.Device); err == nil {
+		env.Device = device.String()
+		if device != torchpe.CPU && int(device) < len(sys.GPUs) {
+			env.GPU = sys.GPUs[device].Name
+		}
+	}
+	return env
+}
+
+// trainer is one Run at work.
+type trainer struct {
+	*ensemble
+	run      *runlog.Run
+	data     splits
+	observer Observer
+	state    state
+	saved    time.Time // when that was
+	logged   time.Time // when the last record was written
+	loggedAt int       // its step
+	last     []runlog.Record
+}
+
+// train is the training loop.
+func (t *trainer) train(ctx context.Context) (runlog.Result, error) {
+	if err := t.begin(); err != nil {
+		return runlog.Result{}, err
+	}
+	total := t.stepsPerEpoch() * t.config.Epochs
+	if t.config.LimitSteps > 0 {
+		total = min(total, t.config.LimitSteps)
+	}
+	firstStep := t.state.step
+	t.observer.Started(firstStep, total)
+	before, start := t.state.seconds, time.Now()
+	t.logged, t.loggedAt, t.saved = start, firstStep, start
+	clock := func() { t.state.seconds = before + time.Since(start).Seconds() }
+
+	for t.state.step < total && t.anyActive() {
+		loss, err := t.step(t.state.step, &t.state.sums)
+		if err != nil {
+			return runlog.Result{}, fmt.Errorf("step %d: %w", t.state.step+1, err)
+		}
+		if err := t.stopDiverged(loss); err != nil {
+			return runlog.Result{}, err
+		}
+		if err := t.update(t.state.step, total); err != nil {
+			return runlog.Result{}, fmt.Errorf("step %d: %w", t.state.step+1, err)
+		}
+		t.state.step++
+		clock()
+		t.observer.Stepped(t.state.step)
+
+		if t.state.step == total || t.state.step%(t.stepsPerEpoch()*t.config.LogEvery) == 0 {
+			if err := t.record(); err != nil {
+				return runlog.Result{}, err
+			}
+		}
+		stop := ctx.Err() != nil && t.state.step < total
+		if stop || t.state.step == total || time.Since(t.saved) >= time.Duration(t.config.CheckpointEvery) {
+			if err := t.checkpoint(); err != nil {
+				return runlog.Result{}, err
+			}
+		}
+		if stop {
+			return runlog.Result{}, &Interrupted{Dir: t.run.Dir(), Step: t.state.step, Total: total}
+		}
+	}
+	return t.finish(float64(t.state.step-firstStep) / math.Max(time.Since(start).Seconds(), 1e-9))
+}
+
+// begin loads the newest checkpoint, or makes the first one: a run has a finite state to fall back to from its start.
+func (t *trainer) begin() error {
+	c, err := t.run.LoadCheckpoint()
+	if errors.Is(err, runlog.ErrNoCheckpoint) {
+		t.state = state{sums: newRunning(t.members()), diverged: make([]int, t.members())}
+		if _, err := t.run.TruncateMetrics(-1); err != nil {
+			return err
+		}
+		return t.checkpoint()
+	}
+	if err != nil {
+		return err
+	}
+	if c.Warning != "" {
+		t.observer.Noticed(c.Warning)
+	}
+	if t.state, err = t.load(c, t.data.fingerprint); err != nil {
+		return err
+	}
+	if err := t.remember(); err != nil {
+		return err
+	}
+	_, err = t.run.TruncateMetrics(t.state.step)
+	return err
+}
+
+func (t *trainer) checkpoint() error {
+	if err := t.save(t.run, t.state, t.data.fingerprint); err != nil {
+		return err
+	}
+	t.saved = time.Now()
+	return t.remember()
+}
+
+func (t *trainer) anyActive() bool {
+	for _, on := range t.settings.Active {
+		if on {
+			return true
+		}
+	}
+	return false
+}
+
+// stopDiverged ends the members whose loss in this step is not finite and puts them back to their last checkpoint.
+func (t *trainer) stopDiverged(loss []float64) error {
+	for _, m := range t.notFinite(loss) {
+		t.settings.Active[m] = false
+		t.state.diverged[m] = t.state.step + 1
+		t.observer.Noticed(fmt.Sprintf("member %d (seed %d) diverged: its loss at step %d is %g; its last checkpoint is kept",
+			m, t.seeds[m], t.state.step+1, loss[m]))
+		if err := t.restore(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record measures all members and appends a record of each.
+func (t *trainer) record() error {
+	iid, validation, err := t.heldOut()
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	stepMS := 1000 * now.Sub(t.logged).Seconds() / float64(max(1, t.state.step-t.loggedAt))
+	epoch := (t.state.step + t.stepsPerEpoch() - 1) / t.stepsPerEpoch()
+	records := make([]runlog.Record, t.members())
+	for m := range records {
+		r := runlog.NewRecord(t.state.step, epoch, m)
+		r.Seed, r.Sigma = int64(t.seeds[m]), t.config.Members[m].Sigma
+		r.WallSeconds, r.StepMS = t.state.seconds, stepMS
+		if t.settings.Active[m] {
+			r.Loss, r.TrainAccuracy = t.state.sums.loss[m]/t.state.sums.seen, t.state.sums.correct[m]/t.state.sums.seen
+			if iid.overall != nil {
+				r.IIDAccuracy = iid.overall[m]
+			}
+			r.ValidationAccuracy = validation.overall[m]
+			r.ValidationByCondition = map[string]float64{}
+			for c, a := range validation.byCondition[m] {
+				r.ValidationByCondition[c.Label()] = a
+			}
+		}
+		records[m] = r
+	}
+	if err := t.run.Append(records...); err != nil {
+		return err
+	}
+	t.last, t.loggedAt = records, t.state.step
+	t.state.sums = newRunning(t.members())
+	t.observer.Logged(records)
+	t.logged = time.Now()
+	return nil
+}
+
+// heldOut measures the two splits that are not trained on.
+func (t *trainer) heldOut() (iid, validation accuracy, err error) {
+	if t.held["iid"].n > 0 {
+		if iid, err = t.evaluate(t.held["iid"], t.state.step); err != nil {
+			return
+		}
+	}
+	validation, err = t.evaluate(t.held["validation"], t.state.step)
+	return
+}
+
+// finish writes the probes and the result.
+func (t *trainer) finish(stepsPerSecond float64) (runlog.Result, error) {
+	if err := t.saveProbes(); err != nil {
+		return runlog.Result{}, err
+	}
+	if t.last == nil { // resumed after its last record, or every member diverged
+		records, err := runlog.ReadMetrics[runlog.Record](t.run.Reader)
+		if err != nil {
+			return runlog.Result{}, err
+		}
+		t.last = records[max(0, len(records)-t.members()):]
+	}
+	result := runlog.Result{
+		WallSeconds: t.state.seconds, StepsPerSecond: stepsPerSecond, PeakRSSMB: PeakRSSMB(), Fidelity: t.config.Fidelity,
+	}
+	for m, member := range t.config.Members {
+		r := runlog.MemberResult{
+			PE: t.config.PE, Sigma: member.Sigma, Seed: int64(member.Seed), Steps: t.state.step,
+			Epochs: t.state.step / t.stepsPerEpoch(), Status: runlog.StatusDone,
+			TrainAccuracy: math.NaN(), IIDAccuracy: math.NaN(), ValidationAccuracy: math.NaN(),
+		}
+		if at := t.state.diverged[m]; at > 0 {
+			r.Status, r.DivergedAtStep, r.Steps, r.Epochs = runlog.StatusDiverged, at, at-1, (at-1)/t.stepsPerEpoch()
+		} else if m < len(t.last) {
+			last := t.last[m]
+			r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = last.TrainAccuracy, last.IIDAccuracy, last.ValidationAccuracy
+			r.ValidationByCondition = last.ValidationByCondition
+		}
+		result.Members = append(result.Members, r)
+	}
+	return result, t.run.SaveResult(result)
+}
+
+// silent is the Observer of nobody.
+type silent struct{}
+
+func (silent) Started(int, int)       {}
+func (silent) Stepped(int)            {}
+func (silent) Logged([]runlog.Record) {}
+func (silent) Noticed(string)         {}

@@ -1,0 +1,55 @@
+package train
+
+import (
+	"runtime"
+	"syscall"
+	"time"
+
+	"torchpe/torchpe"
+)
+
+// worthThread is how much faster a step must get for twice the threads to be taken: two CPUs that share a core gain
+// nothing, and another process may want them.
+const worthThread = 1.25
+
+// calibrate finds the number of threads for this model's step: it doubles them as long as the step gets faster. The
+// result is stored with the run, so that repeating it computes the same.
+func (e *ensemble) calibrate() (int, error) {
+	if e.device != torchpe.CPU {
+		return 1, nil
+	}
+	best := 1
+	fastest, err := e.timeStep(best)
+	for n := 2; err == nil && n <= min(runtime.NumCPU(), 16); n *= 2 {
+		var took time.Duration
+		if took, err = e.timeStep(n); err != nil || float64(took)*worthThread > float64(fastest) {
+			break
+		}
+		best, fastest = n, took
+	}
+	return best, err
+}
+
+// timeStep returns the shortest of three forward and backward passes; no parameter changes.
+func (e *ensemble) timeStep(threads int) (time.Duration, error) {
+	torchpe.SetThreads(threads)
+	shortest := time.Duration(1<<63 - 1)
+	for range 3 {
+		sums := newRunning(e.members())
+		start := time.Now()
+		if _, err := e.step(0, &sums); err != nil {
+			return 0, err
+		}
+		shortest = min(shortest, time.Since(start))
+	}
+	return shortest, nil
+}
+
+// PeakRSSMB returns the most memory this process held at any time, in megabytes.
+func PeakRSSMB() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return float64(u.Maxrss) / 1024 // Linux counts in KiB
+}
