@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"time"
 
 	"torchpe/torchpe/internal/ctorch"
 )
@@ -40,7 +41,9 @@ type System struct {
 	Threads         int      `json:"threads"`
 	CPUs            int      `json:"cpus"`
 	CPU             string   `json:"cpu"`
-	Problems        []string `json:"problems"` // each with what to do about it
+	TotalMemory     int64    `json:"total_memory"` // bytes
+	FreeMemory      int64    `json:"free_memory"`  // bytes that programs can still have
+	Problems        []string `json:"problems"`     // each with what to do about it
 }
 
 // DescribeSystem asks libtorch and the operating system what there is.
@@ -52,6 +55,7 @@ func DescribeSystem() System {
 		BLAS: c.BLAS, BLASKernel: c.BLASKernel, BLASRepair: blasRepair, FusedKernels: c.Kernels,
 		Threads: c.Threads, CPUs: runtime.NumCPU(), CPU: cpuName(), Problems: []string{},
 	}
+	s.TotalMemory, s.FreeMemory = memory()
 	for i := range c.GPUs {
 		name, total, free, err := ctorch.GPU(i)
 		if err != nil {
@@ -103,6 +107,23 @@ func cpuName() string {
 	return runtime.GOARCH
 }
 
+// memory returns the machine's memory in bytes from /proc/meminfo; zeros where there is none.
+func memory() (total, free int64) {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, 0
+	}
+	for line := range strings.Lines(string(text)) {
+		var kib int64
+		if n, _ := fmt.Sscanf(line, "MemTotal: %d", &kib); n == 1 {
+			total = kib << 10
+		} else if n, _ := fmt.Sscanf(line, "MemAvailable: %d", &kib); n == 1 {
+			free = kib << 10
+		}
+	}
+	return total, free
+}
+
 // SetThreads sets how many threads one operator uses.
 func SetThreads(n int) { ctorch.SetThreads(n) }
 
@@ -111,3 +132,19 @@ func Threads() int { return ctorch.Threads() }
 
 // SetFused turns torchpe's own CPU loops off, or on again, so that they can be compared with libtorch's operators.
 func SetFused(on bool) { ctorch.SetFused(on) }
+
+// ProfileParts names the parts that Profile tells apart.
+var ProfileParts = []string{"products", "bias and GELU", "attention", "layer norm", "optimizer"}
+
+// StartProfile begins measuring where the time of the fused CPU operators goes.
+func StartProfile() { ctorch.Profile(true) }
+
+// StopProfile ends it and returns the time of each of ProfileParts.
+func StopProfile() []time.Duration {
+	times := make([]time.Duration, len(ProfileParts))
+	for i := range times {
+		times[i] = time.Duration(ctorch.ProfileNS(i))
+	}
+	ctorch.Profile(false)
+	return times
+}

@@ -98,7 +98,7 @@ func Preset(name, fidelity string) (Config, error) {
 		Layers: 4, Heads: 1, DModel: 160, FFMultiple: 4,
 		TokenInput: string(models.OneHot), EmbeddingInit: string(models.LikeLinear), ReadOut: string(models.LastToken),
 		Optimizer: string(torchpe.Adam), Schedule: Constant, Batch: 128, Epochs: 4000,
-		DataSeed: 1, CheckpointEvery: Duration(time.Minute), DType: torchpe.Float32.String(), Device: "auto",
+		DataSeed: 0, CheckpointEvery: Duration(time.Minute), DType: torchpe.Float32.String(), Device: "auto",
 	}
 	lr := 1e-4
 	switch name {

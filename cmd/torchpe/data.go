@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/tw"
 	"github.com/spf13/cobra"
 
 	"torchpe/data/lst"
@@ -50,22 +47,6 @@ Files are CSV with the columns ID, LST_num, condition, puzzles, solutions; a puz
 	cmd.AddCommand(newLSTGenerateCommand(), newLSTCheckCommand(), newLSTShowCommand())
 	return cmd
 }
-
-// noArguments is cobra.NoArgs as a usage error that suggests the subcommand that may be meant.
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	cmd.SuggestionsMinimumDistance = 2 // edits
-	hint := ""
-	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
-		hint = fmt.Sprintf(", did you mean %q?", names[0])
-	}
-	return usagef("%s: unknown argument %q%s: see %s --help", cmd.CommandPath(), args[0], hint, cmd.CommandPath())
-}
-
-// showHelp is what a command does that only holds others. Without it cobra ignores mistyped names.
-func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // The two files that generate writes.
 const (
@@ -311,23 +292,6 @@ func lstRange(counts []int) string {
 		return strconv.Itoa(low)
 	}
 	return fmt.Sprintf("%d-%d", low, high)
-}
-
-// printTable prints rows under a header that is left as it is written.
-func printTable(w io.Writer, head []string, rows [][]string) error {
-	t := tablewriter.NewTable(w, tablewriter.WithHeaderAutoFormat(tw.Off), tablewriter.WithHeaderAlignment(tw.AlignLeft))
-	t.Header(head)
-	if err := t.Bulk(rows); err != nil {
-		return err
-	}
-	return t.Render()
-}
-
-// printJSON prints v indented.
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 // lstShowFlags are the flags of "torchpe data lst show".

@@ -11,7 +11,8 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2
 	exitInterrupted = 130 // SIGINT: state saved
-	exitTerminated  = 143 // SIGTERM: state saved
+	exitTerminated  = 143 // SIGTERM or SIGHUP: state saved
+	exitRequeue     = 75  // SIGUSR1, which a scheduler sends before its time limit: state saved
 )
 
 // usageError marks a mistake in the command line or a configuration: exit code 2, nothing written.

@@ -111,6 +111,9 @@ func (p *parser) metadata() (map[string]string, error) {
 		if _, ok := m[key]; ok {
 			return fmt.Errorf("duplicate key %q", clip(key))
 		}
+		if len(m) == MaxMetadata {
+			return p.errorf("more than %d keys", MaxMetadata)
+		}
 		value, err := p.string()
 		m[key] = value
 		return err

@@ -15,6 +15,10 @@ import (
 // MaxHeader is the largest header in bytes that the format allows; it holds for reading and for writing.
 const MaxHeader = 100_000_000
 
+// MaxMetadata is the largest number of metadata keys. The format has no such limit; without one a hostile header would
+// cost ten times its size in memory.
+const MaxMetadata = 100_000
+
 // prefix is the size of the header length at the start of a file.
 const prefix = 8
 

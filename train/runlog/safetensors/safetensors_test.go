@@ -182,6 +182,33 @@ func TestEncodeReportsEveryFailedWrite(t *testing.T) {
 	}
 }
 
+// TestManyMetadataKeys checks the limit at writing and at reading.
+func TestManyMetadataKeys(t *testing.T) {
+	metadata := map[string]string{}
+	var text strings.Builder
+	for i := range MaxMetadata + 1 {
+		if i == MaxMetadata {
+			if err := Encode(&bytes.Buffer{}, nil, metadata); err != nil {
+				t.Errorf("%d keys: %v", i, err)
+			}
+			if _, err := decodeBytes(fileOf(`{"__metadata__":{`+text.String()+`}}`, 0)); err != nil {
+				t.Errorf("%d keys: %v", i, err)
+			}
+		}
+		metadata[fmt.Sprint(i)] = ""
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		fmt.Fprintf(&text, `"%d":""`, i)
+	}
+	if err := Encode(&bytes.Buffer{}, nil, metadata); err == nil || !strings.Contains(err.Error(), "100001 keys") {
+		t.Errorf("one key too many: %v", err)
+	}
+	if _, err := decodeBytes(fileOf(`{"__metadata__":{`+text.String()+`}}`, 0)); err == nil || !strings.Contains(err.Error(), "more than 100000 keys") {
+		t.Errorf("one key too many: %v", err)
+	}
+}
+
 // TestEmptyFile checks a file without tensors, and one without metadata.
 func TestEmptyFile(t *testing.T) {
 	var b bytes.Buffer

@@ -115,6 +115,9 @@ func plan(tensors []Tensor, metadata map[string]string) ([]byte, []Tensor, error
 // appendHeader appends the JSON header.
 func appendHeader(b []byte, tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	b = append(b, '{')
+	if len(metadata) > MaxMetadata {
+		return nil, fmt.Errorf("metadata has %d keys: at most %d are allowed", len(metadata), MaxMetadata)
+	}
 	if len(metadata) > 0 {
 		for key, value := range metadata {
 			if !utf8.ValidString(key) || !utf8.ValidString(value) {

@@ -1,6 +1,7 @@
 // attention.cc: logits and values of attention over few tokens, and rotation of queries and keys.
 // libtorch without MKL runs one BLAS call a head and puzzle, which for 16 tokens is mostly overhead.
 #include "fused.h"
+#include "profile.h"
 
 using namespace torchpe;
 using torch::autograd::AutogradContext;
@@ -38,6 +39,7 @@ at::Tensor empty_tokens_first(int64_t E, int64_t B, int64_t H, int64_t N, int64_
 // C = alpha A B^T for every head: rows of B are turned into columns, padded to whole vectors.
 template <typename T>
 void product_nt(const at::Tensor& a, const at::Tensor& b, double alpha, const at::Tensor& c) {
+  Timer timer(PROFILE_ATTENTION);
   const Heads<T> A(a), B(b), C(c);
   const int64_t R = a.size(3), K = a.size(4), M = b.size(3), heads = a.size(0) * a.size(1) * a.size(2);
   const int64_t width = 64 / int64_t(sizeof(T)), padded = (M + width - 1) / width * width;
@@ -59,6 +61,7 @@ void product_nt(const at::Tensor& a, const at::Tensor& b, double alpha, const at
 // C = alpha A B, or alpha A^T B where transposed, for every head.
 template <typename T>
 void product_nn(const at::Tensor& a, bool transposed, const at::Tensor& b, double alpha, const at::Tensor& c) {
+  Timer timer(PROFILE_ATTENTION);
   const Heads<T> A(a), B(b), C(c);
   const int64_t R = transposed ? a.size(4) : a.size(3), K = transposed ? a.size(3) : a.size(4), N = b.size(4);
   const int64_t heads = a.size(0) * a.size(1) * a.size(2);
@@ -143,6 +146,7 @@ at::Tensor angles_like(const at::Tensor& angles, const at::Tensor& x) {
 
 template <typename T>
 void rotate_all(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, bool half, double sign, const at::Tensor& out) {
+  Timer timer(PROFILE_ATTENTION);
   const Heads<T> X(x), C(cos), S(sin), O(out);
   const int64_t N = x.size(3), D = x.size(4);
   at::parallel_for(0, x.size(0) * x.size(1) * x.size(2), 16, [&](int64_t begin, int64_t end) {

@@ -1,5 +1,6 @@
 // linear.cc: the linear map with optional GELU, and the projection to queries, keys and values.
 #include "fused.h"
+#include "profile.h"
 
 using namespace torchpe;
 using torch::autograd::AutogradContext;
@@ -34,16 +35,22 @@ std::vector<int64_t> with_last(const at::Tensor& x, int64_t last) {
 // Adds the bias [O] to every row of y [rows,O].
 template <typename T>
 void add_bias(T* y, const T* b, int64_t rows, int64_t O) {
+  Timer timer(PROFILE_BIAS_GELU);
   for_row_chunks(rows, [&](int64_t, int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; r++)
       for (int64_t o = 0; o < O; o++) y[r * O + o] += b[o];
   });
 }
 
-// One member of the backward pass: du [rows,O] to dx, dw, db.
-void backward_member(const at::Tensor& du, const at::Tensor& x, const at::Tensor& w, at::Tensor* dx, at::Tensor* dw) {
-  if (dx) at::mm_out(*dx, du, w);
-  if (dw) dw->addmm_(du.t(), x);
+// out = a b, and out += a b.
+void product(at::Tensor out, const at::Tensor& a, const at::Tensor& b) {
+  Timer timer(PROFILE_PRODUCT);
+  at::mm_out(out, a, b);
+}
+
+void product_added(at::Tensor out, const at::Tensor& a, const at::Tensor& b) {
+  Timer timer(PROFILE_PRODUCT);
+  out.addmm_(a, b);
 }
 
 struct LinearFunction : torch::autograd::Function<LinearFunction> {
@@ -56,7 +63,7 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     auto x3 = x.view({n.E, n.rows, n.I}), u3 = u.view({n.E, n.rows, n.O}), y3 = y.view({n.E, n.rows, n.O});
     for (int64_t e = 0; e < n.E; e++) {
       auto ue = u3[e];
-      at::mm_out(ue, x3[e], w[e].t());
+      product(ue, x3[e], w[e].t());
       TORCHPE_DISPATCH(x, [&] {
         auto& k = kernels<T>();
         T* up = ue.data_ptr<T>();
@@ -67,6 +74,7 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
           if (bp) add_bias(up, bp, n.rows, n.O);
           return;
         }
+        Timer timer(PROFILE_BIAS_GELU);
         for_row_chunks(n.rows, [&](int64_t, int64_t begin, int64_t end) {
           if (keep)
             k.bias_gelu(end - begin, n.O, up + begin * n.O, bp, yp + begin * n.O);
@@ -98,6 +106,7 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     for (int64_t e = 0; e < n.E; e++) {
       auto dye = dy.view({n.E, n.rows, n.O})[e], due = du.view({n.E, n.rows, n.O})[e];
       TORCHPE_DISPATCH(x, [&] {
+        Timer timer(PROFILE_BIAS_GELU);
         auto& k = kernels<T>();
         const T* dp = dye.data_ptr<T>();
         T* up = due.data_ptr<T>();
@@ -116,10 +125,8 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
             k.column_sum(r1 - r0, n.O, dp + r0 * n.O, sums);
         });
       });
-      at::Tensor dxe, dwe;
-      if (need_x) dxe = dx.view({n.E, n.rows, n.I})[e];
-      if (need_w) dwe = dw.into[e];
-      backward_member(due, x.view({n.E, n.rows, n.I})[e], w[e], need_x ? &dxe : nullptr, need_w ? &dwe : nullptr);
+      if (need_x) product(dx.view({n.E, n.rows, n.I})[e], due, w[e]);
+      if (need_w) product_added(dw.into[e], due.t(), x.view({n.E, n.rows, n.I})[e]);
     }
     return {dx, need_w ? dw.result() : at::Tensor(), need_b ? db.result() : at::Tensor(), at::Tensor(), at::Tensor()};
   }
@@ -157,7 +164,7 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
       auto y3 = y.view({n.E, n.rows, n.I});
       for (int64_t e = 0; e < n.E; e++) {
         auto ye = y3[e];
-        at::mm_out(ye, x3[e], w[e].narrow(0, part * n.I, n.I).t());
+        product(ye, x3[e], w[e].narrow(0, part * n.I, n.I).t());
         if (given(b)) TORCHPE_DISPATCH(x, [&] { add_bias(ye.data_ptr<T>(), b[e].data_ptr<T>() + part * n.I, n.rows, n.I); });
       }
       out.push_back(as_heads(y, heads));
@@ -186,13 +193,14 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
         if (need_x) {
           auto dxe = dx.view({n.E, n.rows, n.I})[e];
           if (first)
-            at::mm_out(dxe, dye, we);
+            product(dxe, dye, we);
           else
-            dxe.addmm_(dye, we);
+            product_added(dxe, dye, we);
         }
-        if (need_w) dw.into[e].narrow(0, part * n.I, n.I).addmm_(dye.t(), x3[e]);
+        if (need_w) product_added(dw.into[e].narrow(0, part * n.I, n.I), dye.t(), x3[e]);
         if (need_b)
           TORCHPE_DISPATCH(x, [&] {
+            Timer timer(PROFILE_BIAS_GELU);
             const T* dp = dye.data_ptr<T>();
             for_row_chunks_summing<T>(n.rows, n.I, db.into[e].data_ptr<T>() + part * n.I, [&](int64_t r0, int64_t r1, T* sums) {
               kernels<T>().column_sum(r1 - r0, n.I, dp + r0 * n.I, sums);

@@ -1,6 +1,7 @@
 // norm.cc: residual sum with layer norm, and dropout whose mask is a function of the step.
 #include "fused.h"
 #include "philox.h"
+#include "profile.h"
 
 using namespace torchpe;
 using torch::autograd::AutogradContext;
@@ -29,6 +30,7 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
     auto out = at::empty_like(x);
     auto xhat = keep ? at::empty_like(x) : at::Tensor();
     auto rstd = keep ? at::empty({E, rows}, x.options()) : at::Tensor();
+    Timer timer(PROFILE_NORM);
     TORCHPE_DISPATCH(x, [&] {
       for (int64_t e = 0; e < E; e++) {
         const int64_t o = e * rows * D;
@@ -52,6 +54,7 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
     const int64_t E = xhat.size(0), D = xhat.size(-1), rows = rstd.size(1);
     auto ds = at::empty_like(xhat);
     auto dgain = grad_target(gain), dbias = grad_target(bias);
+    Timer timer(PROFILE_NORM);
     TORCHPE_DISPATCH(xhat, [&] {
       for (int64_t e = 0; e < E; e++) {
         const T* g = gain[e].data_ptr<T>();

@@ -1,5 +1,6 @@
 // optim.cc: optimizer steps over the flat parameter buffer [E,P], one call for all parameters.
 #include "fused.h"
+#include "profile.h"
 
 using namespace torchpe;
 
@@ -16,6 +17,7 @@ void check_members(const char* what, const at::Tensor& p, const tp_members& m) {
 }
 
 void adam_member(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v, const AdamStep& s) {
+  Timer timer(PROFILE_OPTIMIZER);
   if (use_loops(p)) {
     TORCHPE_DISPATCH(p, [&] {
       at::parallel_for(0, p.numel(), 1 << 15, [&](int64_t a, int64_t b) {

@@ -185,6 +185,10 @@ void tp_set_threads(int n);
 int tp_threads(void);
 const char* tp_kernels(void);               /* instruction set of the fused kernels: avx512, avx2, generic */
 void tp_set_fused(int on);                  /* 0: compose fused operators from libtorch ones instead (to compare) */
+/* Time spent since tp_profile(1) in the fused operators, by part: 0 products, 1 bias and GELU, 2 attention, 3 layer norm,
+ * 4 optimizer; -1 for another part. */
+void tp_profile(int on);
+int64_t tp_profile_ns(int part);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "fused.h"
+#include "profile.h"
 
 #ifdef TORCHPE_CUDA
 #include <cuda_runtime_api.h>
@@ -222,5 +223,12 @@ int tp_threads(void) { return at::get_num_threads(); }
 const char* tp_kernels(void) { return kernels<float>().name; }
 
 void tp_set_fused(int on) { fused_on = on; }
+
+void tp_profile(int on) {
+  Profile::instance().on = on != 0;
+  for (auto& ns : Profile::instance().ns) ns = 0;
+}
+
+int64_t tp_profile_ns(int part) { return part >= 0 && part < PROFILE_PARTS ? Profile::instance().ns[part].load() : -1; }
 
 }  // extern "C"

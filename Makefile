@@ -1,0 +1,43 @@
+# `make` lists the targets. Each does its own set-up.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+LST ?=
+GO_PACKAGES := ./...
+
+.PHONY: help setup shim build demo test test-race test-libtorch2 lint bench fixtures clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## install what is missing (as root), or print the command
+	@scripts/setup.sh
+
+shim: setup ## build lib/libtorchpe.so against the libtorch found (LIBTORCH=/path or LIBTORCH=python)
+	@scripts/build_shim.sh
+
+build: shim ## build bin/torchpe
+	@go build -o bin/torchpe ./cmd/torchpe && echo "built bin/torchpe"
+
+demo: build ## train six encodings in minutes; table and demo/accuracy.pdf (LST=dir: published puzzles)
+	@bin/torchpe demo --out demo $(if $(LST),--lst $(LST))
+
+test: shim ## run all tests
+	@go test $(GO_PACKAGES)
+
+test-race: shim ## run the tests under the race detector
+	@go test -race -short $(GO_PACKAGES)
+
+test-libtorch2: shim ## check with libtorch 2.6, in a Debian 13 folder (root; 1.7 GB)
+	@scripts/test_libtorch2.sh
+
+lint: ## gofmt, go vet and golangci-lint
+	@scripts/lint.sh
+
+bench: build ## time a training step, beside PyTorch where python3 has it
+	@scripts/bench.sh
+
+fixtures: ## write models/testdata anew from PyTorch
+	@scripts/setup.sh python3-torch python3-numpy && /usr/bin/python3 scripts/reference_model.py
+
+clean: ## remove what was built and the demo
+	@rm -rf bin build lib demo third_party/libtorch

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"torchpe/train"
+)
+
+func newBenchCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "bench", Short: "Measure speed and memory", Args: noArguments, RunE: showHelp}
+	cmd.AddCommand(newBenchStepCommand())
+	return cmd
+}
+
+// benchFlags are the flags of "torchpe bench step" that say how to measure.
+type benchFlags struct {
+	config        configFlags
+	steps, warmup int
+	profile, json bool
+}
+
+func newBenchStepCommand() *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use:   "step",
+		Short: "Time a training step",
+		Long: `Time a training step of any configuration that "torchpe train" takes, on the generated puzzles.
+
+Runs warm-up steps, then prints the median and the shortest of the measured ones, and the peak memory of the process.
+scripts/peer_torch.py measures the same model in PyTorch.`,
+		Example: `  torchpe bench step --preset lst
+  torchpe bench step --preset quick --members 4 --profile
+  torchpe bench step --preset lst --pe rope --json`,
+		Args: noArguments,
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.IntVar(&f.steps, "steps", 30, "steps to measure")
+	fl.IntVar(&f.warmup, "warmup", 5, "steps before that")
+	fl.BoolVar(&f.profile, "profile", false, "also print where the time goes")
+	fl.BoolVar(&f.json, "json", false, "print as JSON")
+	f.config.add(fl)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runBenchStep(cmd.OutOrStdout(), f) }
+	return cmd
+}
+
+func runBenchStep(w io.Writer, f benchFlags) error {
+	if f.steps < 1 || f.warmup < 0 {
+		return usagef("--steps %d, --warmup %d: at least 1 and 0", f.steps, f.warmup)
+	}
+	c, _, err := f.config.resolve()
+	if err != nil {
+		return usageError{err}
+	}
+	b, err := train.BenchStep(c, f.warmup, f.steps, f.profile)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(w, struct {
+			Preset string `json:"preset"`
+			PE     string `json:"pe"`
+			train.Bench
+		}{f.config.preset, c.PE, b})
+	}
+	fmt.Fprintf(w, "%s %s: %d members, batch %d, %s, %d threads: %.1f ms a step (shortest %.1f), %.0f MB at most\n",
+		f.config.preset, c.PE, b.Members, b.Batch, b.Device, b.Threads, b.Median, b.Min, b.PeakRSS)
+	for _, p := range b.Phases {
+		fmt.Fprintf(w, "  %-16s %7.2f ms\n", p.Name, p.MS)
+	}
+	return nil
+}

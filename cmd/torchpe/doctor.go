@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"torchpe/torchpe"
+)
+
+func newDoctorCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what this machine can do, and why not",
+		Long: `Say which libtorch, GPU and BLAS torchpe runs with, and what to do about each thing that is wrong. Exit code 0 also
+when there are problems; they are listed.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s := torchpe.DescribeSystem()
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), s)
+			}
+			return printSystem(cmd.OutOrStdout(), s)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func printSystem(w io.Writer, s torchpe.System) error {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("libtorch", "%s (the shim was built against %s)", s.LibtorchRunning, s.LibtorchBuilt)
+	if s.CUDA {
+		line("CUDA", "yes, %d GPUs", len(s.GPUs))
+	} else {
+		line("CUDA", "no: %s", s.CUDAReason)
+	}
+	for _, g := range s.GPUs {
+		line("", "cuda:%d %s, %.1f of %.1f GiB free", g.Index, g.Name, float64(g.FreeMemory)/(1<<30), float64(g.TotalMemory)/(1<<30))
+	}
+	line("CPU", "%s, %d CPUs", s.CPU, s.CPUs)
+	line("memory", "%.1f GiB free of %.1f", float64(s.FreeMemory)/(1<<30), float64(s.TotalMemory)/(1<<30))
+	line("BLAS", "%s", s.BLAS)
+	if s.BLASKernel != "" {
+		line("", "kernel %s", s.BLASKernel)
+	}
+	if s.BLASRepair != "" {
+		line("", "put right on start: %s", s.BLASRepair)
+	}
+	line("kernels", "torchpe's own loops use %s", s.FusedKernels)
+	line("threads", "%d by default; `train` measures how many help, --threads overrides", s.Threads)
+	if len(s.Problems) == 0 {
+		line("problems", "none")
+	}
+	for _, p := range s.Problems {
+		line("problem", "%s", p)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

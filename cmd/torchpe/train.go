@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"torchpe/train"
+	"torchpe/train/runlog"
+)
+
+// trainFlags are the flags of "torchpe train" that say how to run, not what.
+type trainFlags struct {
+	config                                 configFlags
+	out                                    string
+	resume, force, breakLock, json, dryRun bool
+	quiet                                  bool
+}
+
+func newTrainCommand() *cobra.Command {
+	var f trainFlags
+	cmd := &cobra.Command{
+		Use:   "train",
+		Short: "Train one configuration, or several seeds of it at once",
+		Long: `Train one configuration and write a run directory.
+
+Defaults come from --preset (lst is the paper's Latin-square experiment; quick shows its effect in a minute) and from
+--fidelity: where the paper's text and its published code differ, "code" or "text" chooses, and each difference is also a
+flag of its own. What was resolved is stored in OUT/config.json; --config takes such a file.
+
+--members K trains K seeds as one ensemble. --sigma, --lr and --weight-decay take one value, or one a member.
+
+Ctrl-C finishes the step and saves; --resume goes on to the same result, bit for bit, as if nothing had happened.`,
+		Example: `  torchpe train --pe learn --sigma 0.2 --preset quick
+  torchpe train --pe learn-1.0 --members 3 --preset quick --out runs/three
+  torchpe train --pe relative --fidelity text --seed 2235 --out runs/relative
+  torchpe train --pe learn --sigma 0.2 --seeds paper --device cuda:0 --out runs/table1-learn-0.2
+  torchpe train --resume --out runs/table1-learn-0.2`,
+		Args: noArguments,
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	f.config.add(fl)
+	fl.StringVarP(&f.out, "out", "o", "", "run directory (default runs/<task>_<pe>_<fidelity>_seed<N>)")
+	fl.BoolVar(&f.resume, "resume", false, "go on with the run in --out; start it where there is none")
+	fl.BoolVar(&f.force, "force", false, "replace the run in --out")
+	fl.BoolVar(&f.breakLock, "break-lock", false, "take over the lock that a dead process on another host left")
+	fl.BoolVar(&f.json, "json", false, "print the result as JSON")
+	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "print the resolved configuration and stop")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return runTrain(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
+	}
+	return cmd
+}
+
+func runTrain(out, progress io.Writer, f trainFlags) error {
+	if f.resume && f.force {
+		return usagef("--resume goes on with a run and --force replaces it: give one of them")
+	}
+	c, notes, err := f.resolve()
+	if err != nil {
+		return usageError{err}
+	}
+	if f.dryRun {
+		text, err := c.JSON()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(out, "%s\n", text)
+		return err
+	}
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join("runs", defaultName(c))
+	}
+	if err := runlog.ValidateName(filepath.Base(dir)); err != nil {
+		return usagef("--out %s: %w", dir, err)
+	}
+	ctx, stopped := untilSignal(progress)
+	watch := newProgress(progress, c, f.quiet)
+	for _, n := range notes {
+		watch.Noticed(n)
+	}
+	result, err := train.Run(ctx, c, dir, train.Options{
+		Resume: f.resume, Force: f.force, BreakLock: f.breakLock, Command: os.Args, Observer: watch,
+	})
+	watch.Close()
+	if errors.Is(err, runlog.ErrComplete) {
+		return printFinished(out, dir, f.json)
+	}
+	var interrupted *train.Interrupted
+	if errors.As(err, &interrupted) {
+		return interruptedError{code: stopped(), msg: err.Error()}
+	}
+	if err != nil {
+		return err
+	}
+	return printResult(out, dir, result, f.json)
+}
+
+// resolve returns the configuration that the flags ask for: of the run in --out where that is resumed.
+func (f trainFlags) resolve() (train.Config, []string, error) {
+	if f.resume && f.out != "" {
+		path := filepath.Join(f.out, "config.json")
+		if _, err := os.Stat(path); err == nil {
+			return f.config.resumed(path)
+		}
+	}
+	return f.config.resolve()
+}
+
+// defaultName is the name of a run's directory below runs/.
+func defaultName(c train.Config) string {
+	pe := c.PE
+	if s := c.Members[0].Sigma; s != nil {
+		pe = fmt.Sprintf("%s-%g", pe, *s)
+	}
+	name := fmt.Sprintf("%s_%s_%s_seed%d", c.Task, pe, c.Fidelity, c.Members[0].Seed)
+	if n := len(c.Members); n > 1 {
+		name += fmt.Sprintf("_members%d", n)
+	}
+	return name
+}
+
+// untilSignal returns a context that ends with the first SIGINT, SIGTERM, SIGHUP or SIGUSR1, and a function that gives the
+// exit code for it. The second signal ends the process at once.
+func untilSignal(w io.Writer) (context.Context, func() int) {
+	ctx, cancel := context.WithCancel(context.Background())
+	code := make(chan int, 1)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1)
+	go func() {
+		c := signalCode(<-signals)
+		code <- c
+		fmt.Fprintln(w, "torchpe: finishing the step and saving; once more stops at once")
+		cancel()
+		os.Exit(signalCode(<-signals))
+	}()
+	return ctx, func() int { return <-code }
+}
+
+func signalCode(s os.Signal) int {
+	switch s {
+	case syscall.SIGTERM, syscall.SIGHUP:
+		return exitTerminated
+	case syscall.SIGUSR1:
+		return exitRequeue
+	}
+	return exitInterrupted
+}
+
+// printFinished prints the result of a run that was complete already.
+func printFinished(out io.Writer, dir string, asJSON bool) error {
+	r, err := runlog.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	result, err := r.Result()
+	if err != nil {
+		return err
+	}
+	return printResult(out, dir, result, asJSON)
+}
+
+// printResult prints the final numbers; it fails where every member diverged.
+func printResult(out io.Writer, dir string, r runlog.Result, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = printJSON(out, r)
+	} else {
+		err = printMembers(out, r)
+		if err == nil {
+			_, err = fmt.Fprintf(out, "%s: %.1f s, %.1f steps/s, %.0f MB\n", dir, r.WallSeconds, r.StepsPerSecond, r.PeakRSSMB)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	var diverged []string
+	for _, m := range r.Members {
+		if m.Status == runlog.StatusDiverged {
+			diverged = append(diverged, fmt.Sprintf("seed %d at step %d", m.Seed, m.DivergedAtStep))
+		}
+	}
+	if len(diverged) == len(r.Members) {
+		return fmt.Errorf("%s: every member diverged (%s): lower --lr or set --clip-norm", dir, strings.Join(diverged, ", "))
+	}
+	return nil
+}
+
+// printMembers prints a table with a row a member.
+func printMembers(out io.Writer, r runlog.Result) error {
+	head := []string{"PE", "sigma", "seed", "epochs", "train", "IID test", "validation", "1-vector", "2-vector", "3-vector", "status"}
+	var rows [][]string
+	for _, m := range r.Members {
+		sigma := "–"
+		if m.Sigma != nil {
+			sigma = fmt.Sprint(*m.Sigma)
+		}
+		row := []string{m.PE, sigma, fmt.Sprint(m.Seed), fmt.Sprint(m.Epochs)}
+		by := m.ValidationByCondition
+		for _, a := range []float64{m.TrainAccuracy, m.IIDAccuracy, m.ValidationAccuracy, orNaN(by, "Binary"), orNaN(by, "Ternary"), orNaN(by, "Quaternary")} {
+			row = append(row, share(a))
+		}
+		rows = append(rows, append(row, m.Status))
+	}
+	return printTable(out, head, rows)
+}

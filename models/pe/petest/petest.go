@@ -1,0 +1,174 @@
+// Package petest is the conformance suite of positional encodings: what every scheme promises, checked on the scheme
+// alone and inside a small model. A scheme's test calls Run with what the registry does not say; the package's TestMain
+// calls Main, which fails where a registered scheme was not run.
+//
+// A check returns an error instead of failing a test, so that petest's own tests can hold broken schemes against it.
+// Inputs are drawn for each member from its seed alone, so that a member can be compared with the same model alone.
+//
+// The package is for tests. It may import torchpe, models/pe, models and the standard library.
+package petest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// Case is a scheme, with what the suite cannot read off the registry.
+type Case struct {
+	Scheme string
+	// Variants are run beside the two readings. Each option of the scheme must be the only one that some variant changes.
+	Variants []Variant
+	// Noiseless holds options that turn off what is drawn anew for each element, for checks that move tokens about.
+	Noiseless pe.Options
+	// Shift says what a shift of all positions does.
+	Shift Shift
+	// Drawn names the parameters that are not trained but drawn from the seed; all others that are not trained are computed.
+	Drawn []string
+	// Refuse lists configurations that the scheme cannot serve, beside those that none can.
+	Refuse []Refusal
+}
+
+// Variant is a reading, and options that differ from it.
+type Variant struct {
+	Name     string
+	Fidelity string // "code" or "text"
+	Given    pe.Options
+}
+
+// Shift says what a shift of all positions by the same amount does to the output.
+type Shift int
+
+// The kinds. A relative scheme is Unmoved; so is one that knows no positions, or only their order.
+const (
+	Moved Shift = iota
+	Unmoved
+)
+
+// Refusal is a configuration that Build must answer with an error.
+type Refusal struct {
+	Name   string
+	Spec   Spec     // its Scheme is set by the suite
+	Expect []string // what the error's text must contain
+}
+
+// check is a promise of every scheme.
+type check struct {
+	name string
+	run  func(trial) error
+}
+
+// checks are run on every variant at every size, schemeChecks once a scheme.
+var (
+	checks = []check{
+		{"hooks", checkHooks},
+		{"sites", checkSites},
+		{"tables", checkTables},
+		{"permutation", checkPermutation},
+		{"shift", checkShift},
+		{"gradients", checkGradients},
+		{"seeds", checkSeeds},
+		{"members", checkMembers},
+		{"tokens", checkTooManyTokens},
+		{"memory", checkMemory},
+		{"devices", checkDevices},
+	}
+	schemeChecks = []check{
+		{"options", checkOptions},
+		{"differ", checkDiffer},
+		{"refusals", checkRefusals},
+	}
+)
+
+// trial is a variant at one size: what a check works on.
+type trial struct {
+	Case
+	variant        Variant
+	heads, members int
+}
+
+// readings are the variants that every scheme has.
+func readings() []Variant {
+	return []Variant{{Name: "code", Fidelity: "code"}, {Name: "text", Fidelity: "text"}}
+}
+
+// ran holds the schemes that Run was called for.
+var ran = map[string]bool{}
+
+// Run holds a scheme against the suite: both readings and all variants, with one head and two, one member and three.
+func Run(t *testing.T, c Case) {
+	t.Helper()
+	ran[c.Scheme] = true
+	for _, check := range schemeChecks {
+		t.Run(check.name, func(t *testing.T) { report(t, check, trial{Case: c, variant: readings()[0], heads: 1, members: 1}) })
+	}
+	for _, v := range append(readings(), c.Variants...) {
+		for _, heads := range []int{1, 2} {
+			for _, members := range []int{1, 3} {
+				for _, check := range checks {
+					t.Run(fmt.Sprintf("%s/H%d/E%d/%s", v.Name, heads, members, check.name), func(t *testing.T) {
+						report(t, check, trial{Case: c, variant: v, heads: heads, members: members})
+					})
+				}
+			}
+		}
+	}
+}
+
+func report(t *testing.T, c check, tr trial) {
+	t.Helper()
+	if err := perform(c, tr); err != nil {
+		t.Error(err)
+	}
+}
+
+// perform runs a check; what an operator panics with is its error.
+func perform(c check, tr trial) (err error) {
+	if caught := torchpe.Catch(func() { err = c.run(tr) }); caught != nil {
+		return caught
+	}
+	return err
+}
+
+// Main runs a package's tests. The exit status is 1 also where tensors are left alive or, if all tests were run, where a
+// registered scheme was not held against the suite.
+func Main(m *testing.M) int {
+	if code := m.Run(); code != 0 {
+		return code
+	}
+	var problems []string
+	if err := torchpe.CheckNoLiveTensors(); err != nil {
+		problems = append(problems, err.Error())
+	}
+	if !filtered() {
+		for _, name := range missing(pe.Names(), ran) {
+			problems = append(problems, fmt.Sprintf("scheme %s is registered but no test calls petest.Run for it", name))
+		}
+	}
+	if problems == nil {
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, "FAIL:", strings.Join(problems, "\nFAIL: "))
+	return 1
+}
+
+// missing lists the names that were not run.
+func missing(names []string, ran map[string]bool) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return ran[name] })
+}
+
+// filtered says whether the command line left out tests.
+func filtered() bool {
+	for _, name := range []string{"test.run", "test.skip", "test.list"} {
+		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {
+			return true
+		}
+	}
+	return false
+}

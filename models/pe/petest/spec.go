@@ -1,0 +1,207 @@
+package petest
+
+import (
+	"testing"
+
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// Spec says which instance of a scheme to build, in a small model around it; fields left at zero take the suite's values.
+type Spec struct {
+	Scheme    string
+	Fidelity  string // "code" where empty
+	Given     pe.Options
+	Positions pe.Positions // 2 rows of 4 tokens
+	Layers    int          // 2
+	Heads     int          // 1
+	DModel    int          // 8
+	Seeds     []uint64     // one member
+	Sigma     []float64    // a value of its own for each member
+	DType     torchpe.DType
+	Device    torchpe.Device
+	// Change, where given, is applied to the configuration last.
+	Change func(*models.Config)
+}
+
+// The suite's seeds and sigmas, of up to three members.
+var (
+	suiteSeeds = []uint64{11, 22, 33}
+	suiteSigma = []float64{0.5, 1.1, 0.2}
+)
+
+// or returns v, or fallback where v is zero.
+func or(v, fallback int) int {
+	if v == 0 {
+		return fallback
+	}
+	return v
+}
+
+// Config returns the model's configuration; an option's bad value is an error.
+func (sp Spec) Config() (models.Config, error) {
+	scheme, err := pe.Find(sp.Scheme)
+	if err != nil {
+		return models.Config{}, err
+	}
+	if sp.Fidelity == "" {
+		sp.Fidelity = "code"
+	}
+	options, err := scheme.Resolve(sp.Fidelity, sp.Given)
+	if err != nil {
+		return models.Config{}, err
+	}
+	if sp.Seeds == nil {
+		sp.Seeds = suiteSeeds[:1]
+	}
+	if sp.Sigma == nil {
+		sp.Sigma = suiteSigma[:len(sp.Seeds)]
+	}
+	if sp.Positions.Index == nil {
+		sp.Positions = pe.Grid(2, 4)
+	}
+	if sp.DType == 0 {
+		sp.DType = torchpe.Float64
+	}
+	c := models.Config{
+		Positions: sp.Positions, Symbols: 5, Classes: 3,
+		Layers: or(sp.Layers, 2), Heads: or(sp.Heads, 1), DModel: or(sp.DModel, 8), FFMultiple: 2,
+		TokenInput: models.OneHot, EmbeddingInit: models.LikeLinear, ReadOut: models.ProbeToken,
+		PE: sp.Scheme, PEOptions: options, Sigma: sp.Sigma, Seeds: sp.Seeds, DType: sp.DType, Device: sp.Device,
+	}
+	if sp.Change != nil {
+		sp.Change(&c)
+	}
+	return c, nil
+}
+
+// New builds the model. Close it.
+func (sp Spec) New() (*models.Model, error) {
+	c, err := sp.Config()
+	if err != nil {
+		return nil, err
+	}
+	return models.New(c)
+}
+
+// Model builds the model for a test, which closes it.
+func (sp Spec) Model(t testing.TB) *models.Model {
+	t.Helper()
+	m, err := sp.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	return m
+}
+
+// spec is the trial's instance.
+func (tr trial) spec() Spec {
+	return Spec{
+		Scheme: tr.Scheme, Fidelity: tr.variant.Fidelity, Given: tr.variant.Given, Heads: tr.heads,
+		Seeds: suiteSeeds[:tr.members], Sigma: suiteSigma[:tr.members],
+	}
+}
+
+// quiet is the trial's instance without what is drawn anew for each element.
+func (tr trial) quiet() Spec {
+	sp := tr.spec()
+	sp.Given = pe.Options{}
+	for _, options := range []pe.Options{tr.variant.Given, tr.Noiseless} {
+		for name, value := range options {
+			sp.Given[name] = value
+		}
+	}
+	return sp
+}
+
+// At returns the positions of the tokens of p at the given places only, in that order.
+func At(p pe.Positions, places ...int) pe.Positions { return p.Permuted(places) }
+
+// window returns n tokens of p from the given place on.
+func window(p pe.Positions, from, n int) pe.Positions {
+	places := make([]int, n)
+	for i := range places {
+		places[i] = from + i
+	}
+	return At(p, places...)
+}
+
+// batch is an input of a model, on the host.
+type batch struct {
+	members, size, tokens int
+	symbols, probe        []int64 // [E,B,N] and [E,B]
+	positions             pe.Positions
+	drawn                 []float64 // [E,B,places], where the encoding wants positions drawn
+	training              bool
+}
+
+// newBatch draws two samples for each member, from its seed.
+func newBatch(m *models.Model, p pe.Positions) batch {
+	b := batch{members: len(m.Config.Seeds), size: 2, tokens: p.Tokens(), positions: p}
+	for _, seed := range m.Config.Seeds {
+		rng := torchpe.Stream(seed, "batch")
+		for range b.size {
+			for range b.tokens {
+				b.symbols = append(b.symbols, rng.Int64N(int64(m.Config.Symbols)))
+			}
+			b.probe = append(b.probe, rng.Int64N(int64(b.tokens)))
+		}
+		if sampler, ok := m.Encoding.(pe.Sampler); ok {
+			places := m.Config.Positions.Tokens()
+			drawn := make([]float64, b.size*places)
+			pe.DrawPositions(torchpe.Stream(seed, "drawn"), places, sampler.MaxPosition(), drawn)
+			b.drawn = append(b.drawn, drawn...)
+		}
+	}
+	return b
+}
+
+// permuted returns the batch with its tokens in another order, at their positions.
+func (b batch) permuted(order []int) batch {
+	q := b
+	q.positions = b.positions.Permuted(order)
+	q.symbols, q.probe = make([]int64, len(b.symbols)), make([]int64, len(b.probe))
+	for sample := range b.probe {
+		for i, from := range order {
+			q.symbols[sample*b.tokens+i] = b.symbols[sample*b.tokens+from]
+			if int64(from) == b.probe[sample] {
+				q.probe[sample] = int64(i)
+			}
+		}
+	}
+	return q
+}
+
+// input puts the batch on the model's device.
+func (b batch) input(s *torchpe.Scope, m *models.Model) models.Input {
+	c := m.Config
+	in := models.Input{
+		Symbols:   torchpe.Of(s, c.Device, b.symbols, b.members, b.size, b.tokens),
+		Probe:     torchpe.Of(s, c.Device, b.probe, b.members, b.size),
+		Positions: b.positions, Training: b.training,
+	}
+	if b.drawn != nil {
+		in.Positions.Drawn = torchpe.Of(s, torchpe.CPU, b.drawn, b.members, b.size, len(b.drawn)/(b.members*b.size)).To(c.DType, c.Device)
+	}
+	return in
+}
+
+// noiseStep is the step that random operators of the suite draw for.
+const noiseStep = 3
+
+// forward runs the model and returns all intermediates by name.
+func (b batch) forward(m *models.Model) map[string]Array {
+	s := torchpe.NewScopeNoGrad()
+	defer s.Close()
+	s.Seed(m.Config.Seeds, noiseStep)
+	trace := models.NewTrace("embedding", "pe/*", "attention/*", "hidden/*", "logits")
+	m.Forward(s, b.input(s, m), trace)
+	found := map[string]Array{}
+	for _, name := range trace.Names() {
+		x, _ := trace.Get(name)
+		found[name] = ArrayOf(x)
+	}
+	return found
+}

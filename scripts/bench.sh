@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Times a training step of torchpe beside the same model in PyTorch (scripts/peer_torch.py), turn about, on one CPU thread:
+# as installed, and with OPENBLAS_CORETYPE set for PyTorch to the kernel that torchpe uses. Prints both and the ratios.
+#   scripts/bench.sh [rounds] [steps]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+rounds=${1:-3} steps=${2:-30}
+python=${PYTHON:-/usr/bin/python3}
+"$python" -c 'import torch' 2>/dev/null || { echo "bench: $python has no PyTorch; torchpe alone:"; for p in lst quick; do bin/torchpe bench step --preset $p --threads 1; done; exit 0; }
+kernel=$(bin/torchpe doctor --json | "$python" -c 'import json,sys; print(json.load(sys.stdin)["blas_kernel"])')
+results=$(mktemp)
+for round in $(seq "$rounds"); do
+  for preset in lst quick; do
+    bin/torchpe bench step --preset $preset --threads 1 --steps "$steps" --json | "$python" -c "import json,sys; r=json.load(sys.stdin); print('$preset torchpe', r['step_ms_median'], r['peak_rss_mb'])" >>"$results"
+    for kind in installed set slow; do
+      case $kind in
+        installed) unset OPENBLAS_CORETYPE ;;
+        set) export OPENBLAS_CORETYPE=$kernel ;;
+        slow) export OPENBLAS_CORETYPE=Prescott ;; # what Debian 12's OpenBLAS falls back to on CPUs that it does not know
+      esac
+      "$python" scripts/peer_torch.py --preset $preset --steps "$steps" --warmup 5 --threads 1 --json | "$python" -c "import json,sys; r=json.load(sys.stdin); print('$preset pytorch-$kind', r['step_ms_median'], r['peak_rss_mb'])" >>"$results"
+    done
+    unset OPENBLAS_CORETYPE
+  done
+done
+"$python" - "$results" <<'PY'
+import statistics, sys
+rows = [line.split() for line in open(sys.argv[1])]
+for preset in ("lst", "quick"):
+    ours = None
+    for who in ("torchpe", "pytorch-installed", "pytorch-set", "pytorch-slow"):
+        ms = statistics.median(float(r[2]) for r in rows if r[:2] == [preset, who])
+        rss = max(float(r[3]) for r in rows if r[:2] == [preset, who])
+        ours = ours or ms
+        print(f"{preset:6} {who:18} {ms:8.1f} ms a step  {rss:6.0f} MB   {ms / ours:5.2f}x")
+PY
+rm -f "$results"

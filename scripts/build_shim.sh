@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Builds lib/libtorchpe.so, the only part of torchpe that is compiled against libtorch. Needs CMake and g++, no Go.
+# Which libtorch, first hit wins:
+#   LIBTORCH=/path     a libtorch or PyTorch folder (the one that holds share/cmake/Torch)
+#   LIBTORCH=python    the PyTorch that python3 imports (PYTHON names another interpreter)
+#   otherwise          the system's (Debian: libtorch-dev)
+# A binary built with one libtorch runs with another after this script alone.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+prefix=""
+case "${LIBTORCH:-}" in
+  "") echo "shim: the system's libtorch" ;;
+  python)
+    prefix=$("${PYTHON:-python3}" -c 'import torch; print(torch.utils.cmake_prefix_path)') ||
+      { echo "shim: LIBTORCH=python, but ${PYTHON:-python3} cannot import torch" >&2; exit 1; }
+    echo "shim: the PyTorch of ${PYTHON:-python3}: $prefix" ;;
+  *)
+    [ -d "$LIBTORCH" ] || { echo "shim: LIBTORCH=$LIBTORCH is no folder" >&2; exit 1; }
+    prefix=$LIBTORCH
+    echo "shim: LIBTORCH=$LIBTORCH" ;;
+esac
+
+out="$PWD/lib"
+build="build/shim$(echo -n "$prefix" | cksum | cut -d' ' -f1)"
+mkdir -p "$build" "$out"
+log="$build/build.log"
+run() { "$@" >>"$log" 2>&1 || { tail -n 30 "$log" >&2; echo "shim: failed: $* (whole log: $log)" >&2; exit 1; }; }
+: >"$log"
+run cmake -S torchpe/internal/ctorch/shim -B "$build" -DTORCHPE_LIB_DIR="$out" ${prefix:+-DCMAKE_PREFIX_PATH="$prefix"} -DCMAKE_BUILD_TYPE=Release ${TORCHPE_CMAKE_FLAGS:-}
+run cmake --build "$build" --target torchpe -j "$(nproc)"
+# Another libtorch's build may have written the library since: its own objects decide, so link again where they are older.
+if [ ! "$build/.built" -nt "$out/libtorchpe.so" ] && [ "$(cat "$out/.libtorch" 2>/dev/null)" != "$build" ]; then
+  rm -f "$out/libtorchpe.so"
+  run cmake --build "$build" --target torchpe -j "$(nproc)"
+fi
+echo "$build" >"$out/.libtorch"
+touch "$build/.built"
+grep -h "torchpe: libtorch" "$log" | sed 's/^-- torchpe: /shim: built against /'
+
+# A linker that drops what nothing names would drop libtorch_cuda, and every GPU with it.
+for library in libtorch.so libtorch_cpu.so libc10.so; do
+  readelf -d "$out/libtorchpe.so" | grep -q "NEEDED.*\[$library" ||
+    { echo "shim: $out/libtorchpe.so does not name $library: --no-as-needed had no effect" >&2; exit 1; }
+done
+root=$(sed -n 's/^-- torchpe: libtorch .* at //p' "$log" | tail -n 1)
+ln -sfn "$root" third_party/libtorch
