@@ -40,4 +40,4 @@ fixtures: ## write models/testdata anew from PyTorch
 	@scripts/setup.sh python3-torch python3-numpy && /usr/bin/python3 scripts/reference_model.py
 
 clean: ## remove what was built and the demo
-	@rm -rf bin build lib demo third_party/libtorch
+	@rm -rf bin .build lib demo third_party/libtorch

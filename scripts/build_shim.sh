@@ -22,20 +22,15 @@ case "${LIBTORCH:-}" in
 esac
 
 out="$PWD/lib"
-build="build/shim$(echo -n "$prefix" | cksum | cut -d' ' -f1)"
+build=".build/shim$(echo -n "$prefix" | cksum | cut -d' ' -f1)"
 mkdir -p "$build" "$out"
 log="$build/build.log"
 run() { "$@" >>"$log" 2>&1 || { tail -n 30 "$log" >&2; echo "shim: failed: $* (whole log: $log)" >&2; exit 1; }; }
 : >"$log"
-run cmake -S torchpe/internal/ctorch/shim -B "$build" -DTORCHPE_LIB_DIR="$out" ${prefix:+-DCMAKE_PREFIX_PATH="$prefix"} -DCMAKE_BUILD_TYPE=Release ${TORCHPE_CMAKE_FLAGS:-}
+run cmake -S torchpe/internal/ctorch/shim -B "$build" -DTORCHPE_LIB_DIR="$PWD/$build" ${prefix:+-DCMAKE_PREFIX_PATH="$prefix"} -DCMAKE_BUILD_TYPE=Release ${TORCHPE_CMAKE_FLAGS:-}
 run cmake --build "$build" --target torchpe -j "$(nproc)"
-# Another libtorch's build may have written the library since: its own objects decide, so link again where they are older.
-if [ ! "$build/.built" -nt "$out/libtorchpe.so" ] && [ "$(cat "$out/.libtorch" 2>/dev/null)" != "$build" ]; then
-  rm -f "$out/libtorchpe.so"
-  run cmake --build "$build" --target torchpe -j "$(nproc)"
-fi
-echo "$build" >"$out/.libtorch"
-touch "$build/.built"
+# Each libtorch has a build folder of its own; the last one asked for is in lib/.
+cmp -s "$build/libtorchpe.so" "$out/libtorchpe.so" || cp -f "$build/libtorchpe.so" "$out/libtorchpe.so"
 grep -h "torchpe: libtorch" "$log" | sed 's/^-- torchpe: /shim: built against /'
 
 # A linker that drops what nothing names would drop libtorch_cuda, and every GPU with it.

@@ -1,22 +1,20 @@
 #!/usr/bin/env bash
 # Checks torchpe with libtorch 2.6: puts Debian 13 into a folder with debootstrap, builds the shim there, and runs there the
-# test binaries that were built here. Needs root. The folder is kept for the next time (build/trixie, 1.7 GB).
+# test binaries that were built here. Needs root. The folder is kept for the next time (.build/trixie, 1.7 GB).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "$(id -u)" = 0 ] || { echo "test-libtorch2: debootstrap and chroot need root" >&2; exit 1; }
 scripts/setup.sh debootstrap
-root="$PWD/${TORCHPE_TRIXIE:-build/trixie}"
+root="$PWD/${TORCHPE_TRIXIE:-.build/trixie}"
 
 if [ ! -e "$root/.ready" ]; then
   echo "test-libtorch2: Debian 13 into $root"
   rm -rf "$root"
   mkdir -p "$(dirname "$root")"
-  # The mirror that this machine's own Debian uses.
-  mirror=$(grep -rhoE 'https?://[^ ]+/debian/?' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null | grep -v security | head -n 1 || true)
-  debootstrap --variant=minbase trixie "$root" ${mirror:+"$mirror"} >"$root.log" 2>&1 || { tail -n 20 "$root.log" >&2; exit 1; }
+  debootstrap --variant=minbase trixie "$root" ${TORCHPE_DEBIAN_MIRROR:-} >"$root.log" 2>&1 || { tail -n 20 "$root.log" >&2; exit 1; }
   cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
   cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/" 2>/dev/null || true
-  chroot "$root" sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends libtorch-dev g++ cmake libopenblas0-pthread' >>"$root.log" 2>&1 ||
+  chroot "$root" sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends libtorch-dev g++ cmake make libopenblas0-pthread' >>"$root.log" 2>&1 ||
     { tail -n 20 "$root.log" >&2; exit 1; }
   touch "$root/.ready"
 fi

@@ -14,7 +14,8 @@ type Positions struct {
 	Index []int
 	// Cells [N] is the token's place on a grid, {row, column}; nil where there is no grid.
 	Cells [][2]int
-	// Drawn [E,B,N] holds positions drawn for this batch (see Sampler), in the model's dtype; the zero Tensor where none are.
+	// Drawn [E,B,N] holds the positions drawn for this batch (see Sampler), sorted: that of the token whose Index is i at i. Its
+	// dtype is the model's; it is the zero Tensor where none are drawn.
 	Drawn torchpe.Tensor
 }
 
@@ -56,6 +57,9 @@ func (p Positions) Permuted(order []int) Positions {
 }
 
 func (p Positions) validate() error {
+	if len(p.Index) == 0 {
+		return fmt.Errorf("no tokens: an encoding is built for at least one position")
+	}
 	seen := make([]bool, len(p.Index))
 	for i, at := range p.Index {
 		if at < 0 || at >= len(seen) || seen[at] {
@@ -79,8 +83,18 @@ func inOrder(index []int) bool {
 	return true
 }
 
-// rowsAt returns the rows of table [E,...,R,D] (axis dim) that index names; the table itself where that is all in order.
+// checkPlaces panics with an *Error where a token's place is beyond the places that an encoding was built for.
+func checkPlaces(index []int, places int) {
+	for i, at := range index {
+		if at < 0 || at >= places {
+			panic(&torchpe.Error{Op: "positions", Msg: fmt.Sprintf("token %d is at position %d; the encoding was built for 0..%d", i, at, places-1)})
+		}
+	}
+}
+
+// rowsAt returns the rows of table [E,...,R,...] (axis dim) that index names; the table itself where that is all in order.
 func rowsAt(s *torchpe.Scope, table torchpe.Tensor, dim int, index []int) torchpe.Tensor {
+	checkPlaces(index, table.Size(dim))
 	if inOrder(index) && table.Size(dim) == len(index) {
 		return table
 	}

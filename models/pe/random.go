@@ -60,9 +60,12 @@ func (r *randomised) Begin(s *torchpe.Scope, p Positions) Hooks {
 	for i := range frequencies {
 		frequencies[i] = math.Pow(10000, -2*float64(i)/float64(r.width))
 	}
-	drawn := p.Drawn
+	if !p.Drawn.Defined() {
+		panic(&torchpe.Error{Op: "random", Msg: "no positions were drawn for this batch (Positions.Drawn)"})
+	}
+	drawn := rowsAt(s, p.Drawn.In(s), 2, p.Index)
 	f := torchpe.Of(s, torchpe.CPU, frequencies, len(frequencies)).To(drawn.DType(), drawn.Device())
-	angles := drawn.In(s).Unsqueeze(-1).Mul(f) // [E,B,N,D/2]
+	angles := drawn.Unsqueeze(-1).Mul(f) // [E,B,N,D/2]
 	shape := append(drawn.Shape(), r.width)
 	return &randomisedHooks{table: torchpe.Stack(-1, angles.Sin(), angles.Cos()).Reshape(shape...), each: r.each}
 }

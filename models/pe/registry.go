@@ -97,6 +97,9 @@ func Find(name string) (Scheme, error) {
 // Resolve returns the value of every option of the scheme: the given one, or the default of the reading ("text" or
 // "code"). Options of other schemes among the given ones are ignored; a bad value is an error.
 func (s Scheme) Resolve(fidelity string, given Options) (Options, error) {
+	if fidelity != "text" && fidelity != "code" {
+		return nil, fmt.Errorf("reading %q is unknown; it is code or text", fidelity)
+	}
 	resolved := Options{}
 	var bad []string
 	for _, o := range s.Options {
@@ -127,10 +130,31 @@ func (s Scheme) Build(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		return nil, fmt.Errorf("%s: members %d, layers %d, heads %d, d_model %d: all must be positive and d_model divisible by heads",
 			s.Name, c.Members, c.Layers, c.Heads, c.DModel)
 	}
-	if s.Learned && len(c.Sigma) != c.Members {
-		return nil, fmt.Errorf("%s: %d values of sigma for %d members", s.Name, len(c.Sigma), c.Members)
+	if err := s.checkSigma(c); err != nil {
+		return nil, err
+	}
+	for _, o := range s.Options {
+		if err := o.Check(c.Options[o.Name]); err != nil {
+			return nil, fmt.Errorf("%s: --%s: %w (Scheme.Resolve fills in what is not given)", s.Name, o.Name, err)
+		}
 	}
 	return s.New(c, ps)
+}
+
+// checkSigma checks that each member of a learned scheme has a standard deviation.
+func (s Scheme) checkSigma(c Config) error {
+	if !s.Learned {
+		return nil
+	}
+	if len(c.Sigma) != c.Members {
+		return fmt.Errorf("%s: %d values of sigma for %d members", s.Name, len(c.Sigma), c.Members)
+	}
+	for e, sigma := range c.Sigma {
+		if !(sigma >= 0) || math.IsInf(sigma, 1) {
+			return fmt.Errorf("%s: sigma %g of member %d: a standard deviation is finite and not negative", s.Name, sigma, e)
+		}
+	}
+	return nil
 }
 
 // oneOf checks that a value is among those listed.

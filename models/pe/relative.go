@@ -77,19 +77,23 @@ func (r *relative) Attention() Attention {
 }
 
 // row returns the table's row for the offset of a key at position j seen from a query at position i.
-func (r *relative) row(i, j, tokens int) int {
+func (r *relative) row(i, j int) int {
 	if r.skew {
-		return min(tokens-1-(i-j), tokens-1) // keys after the query are masked
+		last := r.keys.Shape[2] - 1  // offset 0, however many tokens there are in this batch
+		return min(last-(i-j), last) // keys after the query are masked
 	}
 	return max(-r.clip, min(r.clip, j-i)) + r.clip
 }
 
 func (r *relative) Begin(s *torchpe.Scope, p Positions) Hooks {
 	n := p.Tokens()
+	if r.skew {
+		checkPlaces(p.Index, r.keys.Shape[2])
+	}
 	index := make([]int, 0, n*n)
 	for _, i := range p.Index {
 		for _, j := range p.Index {
-			index = append(index, r.row(i, j, n))
+			index = append(index, r.row(i, j))
 		}
 	}
 	keys := r.keys.In(s)

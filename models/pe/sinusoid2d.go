@@ -50,7 +50,11 @@ func newSinusoid2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	rows := func(p Positions) []int {
 		at := make([]int, len(p.Cells))
 		for i, cell := range p.Cells {
-			at[i] = rowOf[cell]
+			row, ok := rowOf[cell]
+			if !ok {
+				panic(&torchpe.Error{Op: "2d-fixed", Msg: fmt.Sprintf("token %d is in cell %v, which the encoding was not built for", i, cell)})
+			}
+			at[i] = row
 		}
 		return at
 	}

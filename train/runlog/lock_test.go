@@ -34,7 +34,8 @@ func TestMain(m *testing.M) {
 // child returns the command that starts this binary in a role.
 func child(role, dir string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "RUNLOG_TEST_ROLE="+role, "RUNLOG_TEST_DIR="+dir)
+	// GORACE: the race detector would keep each process for a second after its end.
+	cmd.Env = append(os.Environ(), "RUNLOG_TEST_ROLE="+role, "RUNLOG_TEST_DIR="+dir, "GORACE=atexit_sleep_ms=0")
 	return cmd
 }
 
@@ -78,18 +79,25 @@ func startRacer(t *testing.T, role, dir string) *racer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := r.cmd.StdoutPipe()
+	r.in, r.out = in, startAndWait(t, r.cmd)
+	return r
+}
+
+// startAndWait starts a process and waits until it says that it is ready. It returns what the process prints after that.
+func startAndWait(t *testing.T, cmd *exec.Cmd) *bufio.Reader {
+	t.Helper()
+	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.in, r.out = in, bufio.NewReader(out)
-	if err := r.cmd.Start(); err != nil {
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.line(t); got != "ready" {
-		t.Fatalf("the other process said %q", got)
+	out := bufio.NewReader(pipe)
+	if got, err := out.ReadString('\n'); err != nil || got != "ready\n" {
+		t.Fatalf("the other process said %q (%v)", got, err)
 	}
-	return r
+	return out
 }
 
 // line returns the next line that the process prints.

@@ -27,6 +27,7 @@ func init() {
 func childSimulation(dir string) error {
 	s := newSimulation(dir, Options{})
 	s.steps, s.size = 200, 20_000
+	fmt.Println("ready")
 	return s.run()
 }
 
@@ -43,20 +44,16 @@ func TestKill(t *testing.T) {
 	kills := 0
 	for {
 		cmd := child("simulate", killed)
-		var out strings.Builder
-		cmd.Stdout = &out
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		out := startAndWait(t, cmd)
 		// Longer as time goes on, so that the test ends on a busy machine too.
-		time.Sleep(time.Duration(rng.Float64() * (1 + float64(kills)/20) * float64(15*time.Millisecond)))
+		time.Sleep(time.Duration(rng.Float64() * (1 + float64(kills)/10) * float64(15*time.Millisecond)))
 		_ = cmd.Process.Kill()
-		err := cmd.Wait()
-		if err == nil {
-			break
+		said, err := io.ReadAll(out)
+		if err != nil || len(said) > 0 {
+			t.Fatalf("after %d kills: %s (%v)", kills, said, err)
 		}
-		if out.Len() > 0 {
-			t.Fatalf("after %d kills: %s", kills, out.String())
+		if cmd.Wait() == nil {
+			break
 		}
 		kills++
 	}

@@ -11,6 +11,7 @@ package petest
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -37,9 +38,30 @@ type Case struct {
 
 // Variant is a reading, and options that differ from it.
 type Variant struct {
-	Name     string
 	Fidelity string // "code" or "text"
 	Given    pe.Options
+}
+
+// Code returns the code's reading with options given as pairs of name and value.
+func Code(options ...string) Variant { return Variant{"code", pairs(options)} }
+
+// Text returns the text's reading with options given as pairs of name and value.
+func Text(options ...string) Variant { return Variant{"text", pairs(options)} }
+
+func pairs(list []string) pe.Options {
+	options := pe.Options{}
+	for pair := range slices.Chunk(list, 2) {
+		options[pair[0]] = pair[1]
+	}
+	return options
+}
+
+func (v Variant) String() string {
+	name := v.Fidelity
+	for _, option := range slices.Sorted(maps.Keys(v.Given)) {
+		name += "," + option + "=" + v.Given[option]
+	}
+	return name
 }
 
 // Shift says what a shift of all positions by the same amount does to the output.
@@ -58,6 +80,9 @@ type Refusal struct {
 	Expect []string // what the error's text must contain
 }
 
+// Refuse returns a Refusal.
+func Refuse(name string, sp Spec, expect ...string) Refusal { return Refusal{name, sp, expect} }
+
 // check is a promise of every scheme.
 type check struct {
 	name string
@@ -75,7 +100,7 @@ var (
 		{"gradients", checkGradients},
 		{"seeds", checkSeeds},
 		{"members", checkMembers},
-		{"tokens", checkTooManyTokens},
+		{"tokens", checkTokens},
 		{"memory", checkMemory},
 		{"devices", checkDevices},
 	}
@@ -93,11 +118,6 @@ type trial struct {
 	heads, members int
 }
 
-// readings are the variants that every scheme has.
-func readings() []Variant {
-	return []Variant{{Name: "code", Fidelity: "code"}, {Name: "text", Fidelity: "text"}}
-}
-
 // ran holds the schemes that Run was called for.
 var ran = map[string]bool{}
 
@@ -106,13 +126,13 @@ func Run(t *testing.T, c Case) {
 	t.Helper()
 	ran[c.Scheme] = true
 	for _, check := range schemeChecks {
-		t.Run(check.name, func(t *testing.T) { report(t, check, trial{Case: c, variant: readings()[0], heads: 1, members: 1}) })
+		t.Run(check.name, func(t *testing.T) { report(t, check, trial{Case: c, variant: Code(), heads: 1, members: 1}) })
 	}
-	for _, v := range append(readings(), c.Variants...) {
+	for _, v := range append([]Variant{Code(), Text()}, c.Variants...) {
 		for _, heads := range []int{1, 2} {
 			for _, members := range []int{1, 3} {
 				for _, check := range checks {
-					t.Run(fmt.Sprintf("%s/H%d/E%d/%s", v.Name, heads, members, check.name), func(t *testing.T) {
+					t.Run(fmt.Sprintf("%v/H%d/E%d/%s", v, heads, members, check.name), func(t *testing.T) {
 						report(t, check, trial{Case: c, variant: v, heads: heads, members: members})
 					})
 				}

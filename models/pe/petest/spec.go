@@ -19,9 +19,7 @@ type Spec struct {
 	DModel    int          // 8
 	Seeds     []uint64     // one member
 	Sigma     []float64    // a value of its own for each member
-	DType     torchpe.DType
-	Device    torchpe.Device
-	// Change, where given, is applied to the configuration last.
+	// Change, where given, is applied to the configuration last; it starts out as float64 on the CPU.
 	Change func(*models.Config)
 }
 
@@ -61,14 +59,11 @@ func (sp Spec) Config() (models.Config, error) {
 	if sp.Positions.Index == nil {
 		sp.Positions = pe.Grid(2, 4)
 	}
-	if sp.DType == 0 {
-		sp.DType = torchpe.Float64
-	}
 	c := models.Config{
 		Positions: sp.Positions, Symbols: 5, Classes: 3,
 		Layers: or(sp.Layers, 2), Heads: or(sp.Heads, 1), DModel: or(sp.DModel, 8), FFMultiple: 2,
 		TokenInput: models.OneHot, EmbeddingInit: models.LikeLinear, ReadOut: models.ProbeToken,
-		PE: sp.Scheme, PEOptions: options, Sigma: sp.Sigma, Seeds: sp.Seeds, DType: sp.DType, Device: sp.Device,
+		PE: sp.Scheme, PEOptions: options, Sigma: sp.Sigma, Seeds: sp.Seeds, DType: torchpe.Float64, Device: torchpe.CPU,
 	}
 	if sp.Change != nil {
 		sp.Change(&c)
@@ -102,6 +97,12 @@ func (tr trial) spec() Spec {
 		Scheme: tr.Scheme, Fidelity: tr.variant.Fidelity, Given: tr.variant.Given, Heads: tr.heads,
 		Seeds: suiteSeeds[:tr.members], Sigma: suiteSigma[:tr.members],
 	}
+}
+
+// typed is the instance with elements of a type, on a device.
+func (sp Spec) typed(dtype torchpe.DType, device torchpe.Device) Spec {
+	sp.Change = func(c *models.Config) { c.DType, c.Device = dtype, device }
+	return sp
 }
 
 // quiet is the trial's instance without what is drawn anew for each element.

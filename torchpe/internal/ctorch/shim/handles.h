@@ -1,6 +1,7 @@
 // handles.h: tensors by handle, and exceptions turned into text.
 #pragma once
 #include <torch/torch.h>
+#include <torch/version.h>
 
 #include <cstring>
 #include <mutex>

@@ -3,7 +3,23 @@
 
 using namespace torchpe;
 
+#if TORCH_VERSION_MAJOR >= 2
+namespace warning_scope = c10::WarningUtils;
+#else
+namespace warning_scope = c10::Warning;
+#endif
+
 namespace {
+
+// Quiet drops libtorch's warnings. The one that training meets says that gradients of an ensemble lie in strides, as they
+// are meant to.
+struct Quiet : c10::WarningHandler {
+#if TORCH_VERSION_MAJOR >= 2
+  void process(const c10::Warning&) override {}
+#else
+  void process(const c10::SourceLocation&, const std::string&, const bool) override {}
+#endif
+};
 
 int64_t element_count(at::IntArrayRef shape) {
   int64_t n = 1;
@@ -221,7 +237,7 @@ tp_result tp_flip(tp_tensor x, int64_t dim, int grad) {
 tp_result tp_pad(tp_tensor x, int64_t dim, int64_t before, int64_t after, double value, int grad) {
   return op(grad, [&] {
     auto t = get(x);
-    const int64_t d = at::maybe_wrap_dim(dim, t.dim());
+    const int64_t d = at::maybe_wrap_dim(dim, t.dim(), /*wrap_scalar=*/false);
     std::vector<int64_t> pads(size_t(2 * (t.dim() - d)), 0);  // pairs, from the last axis
     pads[pads.size() - 2] = before;
     pads[pads.size() - 1] = after;
@@ -299,6 +315,8 @@ tp_result tp_cross_entropy(tp_tensor logits, tp_tensor target, int grad) {
 
 char* tp_backward(tp_tensor loss) {
   return act([&] {
+    static Quiet quiet;
+    warning_scope::WarningHandlerGuard guard(&quiet);
     at::AutoGradMode on(true);
     get(loss).backward();
   });

@@ -1,0 +1,107 @@
+package pe_test
+
+import (
+	"math"
+	"testing"
+
+	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
+)
+
+func TestLearn(t *testing.T) {
+	petest.Run(t, petest.Case{
+		Scheme:   "learn",
+		Variants: []petest.Variant{petest.Code("pe-placement", "input"), petest.Text("pe-placement", "block")},
+	})
+}
+
+// TestLearnVectors: all cases are expressible; a table with more rows than tokens is one built for more positions.
+func TestLearnVectors(t *testing.T) {
+	petest.RunVectors(t, "learned_absolute", func(t *testing.T, c *petest.VectorCase) {
+		table, x := c.Param(t, "table"), c.Input(t, "x")
+		m := petest.Spec{Scheme: "learn", Layers: 1, DModel: table.Shape[1], Positions: pe.Line(table.Shape[0])}.Model(t)
+		if want := c.Int("n_params", 0); m.Params.Get("pe.table").PerMember() != want {
+			t.Errorf("%d parameters, the reference has %d", m.Params.Get("pe.table").PerMember(), want)
+		}
+		if err := m.Params.Set("pe.table", table.Values); err != nil {
+			t.Fatal(err)
+		}
+		out := petest.Embedded(m, 0, x.Reshaped(append([]int{1}, x.Shape...)...), pe.Line(x.Shape[1]))
+		c.Check(t, "y", out.Reshaped(x.Shape...))
+	})
+}
+
+// TestLearnSigmaIsStandardDeviation: sigma is the SD of the initial values (FACTS 2.3: the code settles it), for each member
+// its own, so that at the paper's size the norm of a table is sigma sqrt(16*160) = 50.6 sigma.
+func TestLearnSigmaIsStandardDeviation(t *testing.T) {
+	sigma := []float64{0.1, 1, 2}
+	m := petest.Spec{
+		Scheme: "learn", Layers: 4, DModel: 160, Positions: pe.Grid(4, 4), Seeds: []uint64{1, 2, 3}, Sigma: sigma,
+	}.Model(t)
+	values, err := m.Params.Values("pe.table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(values) / 3
+	for e, s := range sigma {
+		var sum, squares float64
+		for _, v := range values[e*n : (e+1)*n] {
+			sum += v
+			squares += v * v
+		}
+		mean, sd := sum/float64(n), math.Sqrt(squares/float64(n))
+		// Five standard errors: sigma/sqrt(n) of the mean, sigma/sqrt(2n) of the SD.
+		if math.Abs(mean) > 5*s/math.Sqrt(float64(n)) {
+			t.Errorf("member %d: mean %g of %d values with sigma %g", e, mean, n, s)
+		}
+		if math.Abs(sd-s) > 5*s/math.Sqrt(2*float64(n)) {
+			t.Errorf("member %d: standard deviation %g of %d values, want sigma %g", e, sd, n, s)
+		}
+		for layer := range 4 {
+			table := petest.Array{Shape: []int{4, n / 4}, Values: values[e*n : (e+1)*n]}.Row(layer)
+			if norm := norm(table); math.Abs(norm/s-50.6) > 5*50.6/math.Sqrt(2*16*160) {
+				t.Errorf("member %d, block %d: the norm of the table is %g, about 50.6 sigma = %g expected", e, layer, norm, 50.6*s)
+			}
+		}
+	}
+}
+
+// TestLearnPlacement: in the code's reading each block adds a table of its own, in the text's the first block adds the one.
+func TestLearnPlacement(t *testing.T) {
+	p := pe.Grid(2, 4)
+	block := petest.Spec{Scheme: "learn", Layers: 3}.Model(t)
+	for layer := range 3 {
+		added := petest.Added(block, layer, p)
+		if norm(added.Values) == 0 {
+			t.Errorf("block %d adds nothing", layer)
+		}
+		if layer > 0 && norm(difference(added.Values, petest.Added(block, 0, p).Values)) < 1e-3 {
+			t.Errorf("block %d adds the table of block 0", layer)
+		}
+	}
+	input := petest.Spec{Scheme: "learn", Fidelity: "text", Layers: 3}.Model(t)
+	if got := input.Params.Get("pe.table").PerMember(); got != 8*8 {
+		t.Errorf("%d parameters in the text's reading, want one table of 8 x 8", got)
+	}
+	for layer := range 3 {
+		if adds := norm(petest.Added(input, layer, p).Values) > 0; adds != (layer == 0) {
+			t.Errorf("block %d adds a table: %v", layer, adds)
+		}
+	}
+}
+
+func norm(x []float64) float64 {
+	var squares float64
+	for _, v := range x {
+		squares += v * v
+	}
+	return math.Sqrt(squares)
+}
+
+func difference(a, b []float64) []float64 {
+	d := make([]float64, len(a))
+	for i := range a {
+		d[i] = a[i] - b[i]
+	}
+	return d
+}

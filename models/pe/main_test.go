@@ -1,0 +1,10 @@
+package pe_test
+
+import (
+	"os"
+	"testing"
+
+	"torchpe/models/pe/petest"
+)
+
+func TestMain(m *testing.M) { os.Exit(petest.Main(m)) }

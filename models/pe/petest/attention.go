@@ -1,0 +1,133 @@
+package petest
+
+import (
+	"math"
+	"testing"
+
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// Projections are the linear maps of one attention layer as PyTorch stores them, [out,in]; Out and the biases may be the
+// zero Array, for none.
+type Projections struct {
+	QKV  Array // [3D,D], one below the other
+	QKVB Array // [3D]
+	Out  Array // [D,D]
+	OutB Array // [D]
+}
+
+// StackRows puts arrays one below the other.
+func StackRows(parts ...Array) Array {
+	all := Array{Shape: append([]int{0}, parts[0].Shape[1:]...)}
+	for _, p := range parts {
+		all.Shape[0] += p.Shape[0]
+		all.Values = append(all.Values, p.Values...)
+	}
+	return all
+}
+
+// Attended is what one layer's attention made of one sequence.
+type Attended struct {
+	Logits, Weights Array // [H,N,N]; masked logits are as the hook left them
+	Output          Array // [N,D]
+}
+
+// Attend calls the hooks on queries, keys, logits and output around plain attention over x [N,D]. It is what a model's
+// layer does, written for this test, so that a scheme can be held against code that has no more than this. Where causal,
+// token i sees no j after it.
+func Attend(m *models.Model, x Array, w Projections, p pe.Positions, causal bool) (a Attended) {
+	Closed(func(s *torchpe.Scope) {
+		hooks := Begin(s, m, p)
+		member := func(a Array) torchpe.Tensor { // with the axis E
+			if a.Values == nil {
+				return torchpe.Tensor{}
+			}
+			return a.Reshaped(append([]int{1}, a.Shape...)...).Tensor(s)
+		}
+		n, d, heads := x.Shape[0], x.Shape[1], m.Config.Heads
+		q, k, v := torchpe.ProjectQKV(x.Reshaped(1, 1, n, d).Tensor(s), member(w.QKV), member(w.QKVB), heads)
+		q, k = hooks.QK(0, q, k)
+		attn := pe.Attn{Q: q, K: k, V: v, Scale: 1 / math.Sqrt(float64(d/heads))}
+		logits := hooks.Logits(attn, torchpe.AttentionLogits(q, k, attn.Scale))
+		a.Logits = ArrayOf(logits).Reshaped(heads, n, n)
+		if causal {
+			above := torchpe.Full(s, 1, torchpe.Float64, torchpe.CPU, n, n).Triu(1)
+			logits = logits.Sub(above.MulScalar(1e300)) // softmax of it is exactly zero
+		}
+		weights := logits.Softmax(-1)
+		a.Weights = ArrayOf(weights).Reshaped(heads, n, n)
+		out := hooks.Output(attn, weights, torchpe.AttentionValues(weights, v)).Permute(0, 1, 3, 2, 4).Reshape(1, 1, n, d)
+		if w.Out.Values != nil {
+			out = torchpe.Linear(out, member(w.Out), member(w.OutB))
+		}
+		a.Output = ArrayOf(out).Reshaped(n, d)
+	})
+	return a
+}
+
+// AttendInModel holds one whole layer of a model against weights [H,N,N] and output [N,D] of other code's attention over x
+// [N,D]: the model's symbols are embedded as the rows of x, and its MLP is set to zero, so that it must return
+// LN(LN(x + output)), which is computed here from the other code's output.
+func AttendInModel(t *testing.T, sp Spec, x Array, w Projections, weights, output Array) {
+	t.Helper()
+	n, d := x.Shape[0], x.Shape[1]
+	sp.Layers, sp.DModel = 1, d
+	if sp.Positions.Index == nil {
+		sp.Positions = pe.Line(n)
+	}
+	sp.Change = func(c *models.Config) { c.Symbols, c.TokenInput = n, models.Embedding }
+	m := sp.Model(t)
+	set := func(name string, values []float64) {
+		if p := m.Params.Get(name); p == nil && values != nil {
+			t.Fatalf("the model has no %s, which the other code has", name)
+		} else if p != nil {
+			if values == nil {
+				values = make([]float64, p.PerMember())
+			}
+			if err := m.Params.Set(name, values); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	set("embed.weight", x.Values)
+	set("block0.attn.in.weight", w.QKV.Values)
+	set("block0.attn.in.bias", w.QKVB.Values)
+	set("block0.attn.out.weight", w.Out.Values)
+	set("block0.attn.out.bias", w.OutB.Values)
+	for _, name := range []string{"block0.mlp.in.weight", "block0.mlp.in.bias", "block0.mlp.out.weight", "block0.mlp.out.bias"} {
+		set(name, nil)
+	}
+	b := batch{members: 1, size: 1, tokens: n, probe: []int64{0}, positions: window(sp.Positions, 0, n)}
+	for i := range n {
+		b.symbols = append(b.symbols, int64(i))
+	}
+	run := b.forward(m)
+	Near(t, "weights in the model", run["attention/0"].Reshaped(weights.Shape...), weights, 1e-12)
+	want := Array{Shape: []int{1, 1, n, d}}
+	for i := range n {
+		sum := make([]float64, d)
+		for j := range sum {
+			sum[j] = x.Row(i)[j] + output.Row(i)[j]
+		}
+		want.Values = append(want.Values, layerNorm(layerNorm(sum))...)
+	}
+	Near(t, "output in the model", run["hidden/0"], want, 1e-11)
+}
+
+// layerNorm is (x - mean)/sqrt(variance + 1e-5), as in torch.nn.LayerNorm.
+func layerNorm(x []float64) []float64 {
+	var mean, variance float64
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	for _, v := range x {
+		variance += (v - mean) * (v - mean) / float64(len(x))
+	}
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = (v - mean) / math.Sqrt(variance+1e-5)
+	}
+	return out
+}

@@ -1,0 +1,239 @@
+package petest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// checkPermutation: tokens in another order, at their positions, give the same in that order: attention, hidden states
+// and the probe's answer. The same without their positions does so only where the scheme knows none.
+func checkPermutation(tr trial) error {
+	m, err := tr.quiet().New()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	order := []int{5, 0, 3, 7, 1, 6, 2, 4}
+	b := newBatch(m, m.Config.Positions)
+	want := b.forward(m)
+	for name, x := range want {
+		switch kind, _, _ := strings.Cut(name, "/"); {
+		case kind == "attention":
+			want[name] = x.along(3, order).along(4, order)
+		case kind == "pe":
+			want[name] = x.along(len(x.Shape)-2, order)
+		case kind == "hidden" || kind == "embedding":
+			want[name] = x.along(2, order)
+		}
+	}
+	moved := b.permuted(order)
+	if err := near(moved.forward(m), want, exactly); err != nil {
+		return fmt.Errorf("permuted tokens and positions: %w", err)
+	}
+	moved.positions = b.positions
+	blind := m.Encoding.Sites() == 0 && !m.Encoding.Attention().Causal
+	switch err := near(moved.forward(m), want, tolerance{1e-9, 1e-9}); {
+	case blind && err != nil:
+		return fmt.Errorf("a scheme that acts nowhere feels the order of tokens: %w", err)
+	case !blind && err == nil:
+		return fmt.Errorf("permuted tokens without their positions give the same: the scheme ignores positions")
+	}
+	return nil
+}
+
+// checkShift: the same tokens three places further on give the same if and only if the case says so.
+func checkShift(tr trial) error {
+	m, err := tr.quiet().New()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	run := func(from int) map[string]Array {
+		found := newBatch(m, window(m.Config.Positions, from, 5)).forward(m)
+		for name := range found {
+			if strings.HasPrefix(name, "pe/") { // an absolute scheme's table, which moves of course
+				delete(found, name)
+			}
+		}
+		return found
+	}
+	switch err := near(run(3), run(0), tolerance{1e-11, 1e-11}); {
+	case tr.Shift == Unmoved && err != nil:
+		return fmt.Errorf("positions shifted by 3: %w", err)
+	case tr.Shift == Moved && err == nil:
+		return fmt.Errorf("positions shifted by 3 give the same, which the case does not say")
+	}
+	return nil
+}
+
+// parameters returns all parameters by name.
+func parameters(m *models.Model) (map[string]Array, error) {
+	found := map[string]Array{}
+	for _, p := range m.Params.All() {
+		values, err := m.Params.Values(p.Name)
+		if err != nil {
+			return nil, err
+		}
+		found[p.Name] = Array{Shape: p.Shape, Values: values}
+	}
+	return found, nil
+}
+
+// build returns the parameters and intermediates of a model that lives no longer.
+func build(sp Spec) (params, run map[string]Array, err error) {
+	m, err := sp.New()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer m.Close()
+	if params, err = parameters(m); err != nil {
+		return nil, nil, err
+	}
+	return params, newBatch(m, m.Config.Positions).forward(m), nil
+}
+
+// checkSeeds: the same seed gives the same bits; another seed draws other values, and computes the same.
+func checkSeeds(tr trial) error {
+	sp := tr.spec()
+	params, run, err := build(sp)
+	if err != nil {
+		return err
+	}
+	again, rerun, err := build(sp)
+	if err != nil {
+		return err
+	}
+	for _, pair := range []struct{ a, b map[string]Array }{{params, again}, {run, rerun}} {
+		for name, x := range pair.a {
+			if !same(x, pair.b[name]) {
+				return fmt.Errorf("%s differs between two models of one seed", name)
+			}
+		}
+	}
+	sp.Seeds = []uint64{44, 55, 66}[:tr.members]
+	m, err := sp.New()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	other, err := parameters(m)
+	if err != nil {
+		return err
+	}
+	for _, p := range m.Params.All() {
+		if !strings.HasPrefix(p.Name, "pe.") {
+			continue
+		}
+		drawn := p.Trainable || slices.Contains(tr.Drawn, p.Name)
+		for e := range tr.members {
+			equal := slices.Equal(params[p.Name].Row(e), other[p.Name].Row(e))
+			if equal && drawn {
+				return fmt.Errorf("%s of member %d is the same for another seed", p.Name, e)
+			} else if !equal && !drawn {
+				return fmt.Errorf("%s of member %d depends on the seed, but is neither trained nor in Case.Drawn", p.Name, e)
+			}
+		}
+	}
+	return nil
+}
+
+// checkMembers: a member of the ensemble, with its own seed and sigma, is the same model alone.
+func checkMembers(tr trial) error {
+	sp := tr.spec()
+	params, run, err := build(sp)
+	if err != nil {
+		return err
+	}
+	for e := range tr.members {
+		alone := sp
+		alone.Seeds, alone.Sigma = sp.Seeds[e:e+1], sp.Sigma[e:e+1]
+		ownParams, own, err := build(alone)
+		if err != nil {
+			return err
+		}
+		for _, pair := range []struct{ all, own map[string]Array }{{params, ownParams}, {run, own}} {
+			if err := near(memberOf(pair.all, e), pair.own, exactly); err != nil {
+				return fmt.Errorf("member %d and the same model alone: %w", e, err)
+			}
+		}
+	}
+	return nil
+}
+
+// memberOf returns the arrays of one member, with the axis E kept.
+func memberOf(all map[string]Array, e int) map[string]Array {
+	own := map[string]Array{}
+	for name, x := range all {
+		own[name] = Array{Shape: append([]int{1}, x.Shape[1:]...), Values: x.Row(e)}
+	}
+	return own
+}
+
+// checkTokens: a forward pass with fewer tokens than the scheme was built for works. One with more gives what a scheme
+// built for them gives, or is an *Error.
+func checkTokens(tr trial) error {
+	m, err := tr.spec().New()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	for _, p := range []pe.Positions{pe.Grid(1, 3), pe.Grid(1, 1)} {
+		var run map[string]Array
+		if err := torchpe.Catch(func() { run = newBatch(m, p).forward(m) }); err != nil {
+			return fmt.Errorf("%d tokens of %d: %w", p.Tokens(), m.Config.Positions.Tokens(), err)
+		}
+		if !finite(run["logits"].Values) {
+			return fmt.Errorf("%d tokens of %d: logits that are not finite", p.Tokens(), m.Config.Positions.Tokens())
+		}
+	}
+	more := pe.Grid(3, 4)
+	var got map[string]Array
+	if torchpe.Catch(func() { got = newBatch(m, more).forward(m) }) != nil {
+		return nil
+	}
+	wider := tr.spec()
+	wider.Positions = more
+	_, want, err := build(wider)
+	if err != nil {
+		return err
+	}
+	if err := near(got, want, exactly); err != nil {
+		return fmt.Errorf("12 tokens, built for 8, are no error and differ from what a scheme built for 12 gives: %w", err)
+	}
+	return nil
+}
+
+// checkMemory: nothing is left of a model once it and its scopes are closed.
+func checkMemory(tr trial) error {
+	before := torchpe.Live()
+	if _, _, err := build(tr.spec()); err != nil {
+		return err
+	}
+	if after := torchpe.Live(); after != before {
+		return fmt.Errorf("%d tensors are left of a model that was closed", after-before)
+	}
+	return nil
+}
+
+// checkDevices: a GPU, where there is one, gives what the CPU gives.
+func checkDevices(tr trial) error {
+	_, want, err := build(tr.spec())
+	if err != nil {
+		return err
+	}
+	for _, device := range devices()[1:] {
+		_, got, err := build(tr.spec().typed(torchpe.Float64, device))
+		if err != nil {
+			return err
+		}
+		if err := near(got, want, tolerance{1e-9, 1e-9}); err != nil {
+			return fmt.Errorf("%v: %w", device, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package petest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+
+	"torchpe/models"
+	"torchpe/torchpe"
+)
+
+// checkGradients: every trained parameter gets a finite gradient; that of the encoding's own agrees with finite
+// differences and is not zero for any member. The other parameters' are compared too, once a variant.
+func checkGradients(tr trial) error {
+	m, err := tr.spec().New()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	b := newBatch(m, m.Config.Positions)
+	gradients := backward(m, b)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, p := range m.Params.All() {
+		if !p.Trainable {
+			continue
+		}
+		g, own := gradients[p.Name], strings.HasPrefix(p.Name, "pe.")
+		if !finite(g.Values) {
+			return fmt.Errorf("the gradient of %s is not finite", p.Name)
+		}
+		for e := range tr.members {
+			if own && largest(g.Row(e)) < 1e-12 {
+				return fmt.Errorf("the gradient of %s is zero for member %d", p.Name, e)
+			}
+		}
+		if !own && (tr.heads == 1 || tr.members == 1) {
+			continue
+		}
+		for _, i := range entries(g.Values, rng) {
+			if err := checkEntry(m, b, entry{p.Name, i, g.Values[i]}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// largest is the largest magnitude.
+func largest(values []float64) (most float64) {
+	for _, v := range values {
+		most = max(most, math.Abs(v))
+	}
+	return most
+}
+
+// entries picks the entry of the largest gradient, and another one at random.
+func entries(gradient []float64, rng *rand.Rand) []int {
+	top := 0
+	for i, g := range gradient {
+		if math.Abs(g) > math.Abs(gradient[top]) {
+			top = i
+		}
+	}
+	return []int{top, rng.IntN(len(gradient))}
+}
+
+// loss is a random linear function of the last hidden states and the logits: no gradient vanishes by symmetry.
+func loss(s *torchpe.Scope, m *models.Model, b batch) torchpe.Tensor {
+	s.Seed(m.Config.Seeds, noiseStep)
+	last := fmt.Sprintf("hidden/%d", m.Config.Layers-1)
+	trace := models.NewTrace(last)
+	logits := m.Forward(s, b.input(s, m), trace)
+	hidden, _ := trace.Get(last)
+	weighed := func(x torchpe.Tensor, seed uint64) torchpe.Tensor {
+		return x.Mul(torchpe.RandN(s, seed, x.DType(), x.Device(), x.Shape()...)).Sum()
+	}
+	return weighed(hidden, 1).Add(weighed(logits, 2))
+}
+
+// backward returns the gradients of the loss by parameter.
+func backward(m *models.Model, b batch) map[string]Array {
+	s := torchpe.NewScope()
+	defer s.Close()
+	m.Params.Grads(s).Fill(0)
+	loss(s, m, b).Backward()
+	found := map[string]Array{}
+	for _, p := range m.Params.All() {
+		if p.Trainable {
+			found[p.Name] = ArrayOf(p.In(s).Grad())
+		}
+	}
+	return found
+}
+
+// entry is one element of a parameter, with the gradient to check.
+type entry struct {
+	parameter string
+	index     int
+	gradient  float64
+}
+
+// checkEntry compares with the five-point difference (f(-2h) - 8 f(-h) + 8 f(h) - f(2h)) / 12h: its error goes with h^4,
+// which the steep softmax of a low temperature needs.
+func checkEntry(m *models.Model, b batch, e entry) error {
+	values, err := m.Params.Values(e.parameter)
+	if err != nil {
+		return err
+	}
+	const h = 2e-5
+	start, difference := values[e.index], 0.0
+	at := func(step float64) error {
+		values[e.index] = start + step
+		return m.Params.Set(e.parameter, values)
+	}
+	for step, weight := range map[float64]float64{-2 * h: 1, -h: -8, h: 8, 2 * h: -1} {
+		if err := at(step); err != nil {
+			return err
+		}
+		s := torchpe.NewScopeNoGrad()
+		difference += weight * loss(s, m, b).Item() / (12 * h)
+		s.Close()
+	}
+	if err := at(0); err != nil {
+		return err
+	}
+	// Rounding of the loss, about 1e-15 times its size of 10, is divided by h.
+	if d := math.Abs(difference - e.gradient); !(d <= 1e-7*max(1, math.Abs(e.gradient))) {
+		return fmt.Errorf("the gradient of %s[%d] is %g, finite differences give %g (off by %.1e)", e.parameter, e.index, e.gradient, difference, d)
+	}
+	return nil
+}

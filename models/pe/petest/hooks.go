@@ -1,0 +1,197 @@
+package petest
+
+import (
+	"fmt"
+
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// Begin opens a forward pass of the model's encoding, with positions drawn where it wants them.
+func Begin(s *torchpe.Scope, m *models.Model, p pe.Positions) pe.Hooks {
+	s.Seed(m.Config.Seeds, noiseStep)
+	return m.Encoding.Begin(s, newBatch(m, p).input(s, m).Positions)
+}
+
+// call is one hook's call, with its tensors before and after.
+type call struct {
+	name    string
+	layer   int
+	site    pe.Site
+	in, out []torchpe.Tensor
+	before  []Array
+}
+
+// changed says whether an output differs from its input.
+func (c call) changed() bool {
+	for i := range c.in {
+		if !same(ArrayOf(c.out[i]), c.before[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// callHooks calls all hooks of all layers with random tensors.
+func callHooks(s *torchpe.Scope, m *models.Model, p pe.Positions) (pe.Hooks, []call) {
+	hooks := Begin(s, m, p)
+	c := m.Config
+	members, size, n, seed := len(c.Seeds), 2, p.Tokens(), uint64(0)
+	random := func(shape ...int) torchpe.Tensor {
+		seed++
+		return torchpe.RandN(s, seed, c.DType, c.Device, shape...)
+	}
+	heads := func() torchpe.Tensor { return random(members, size, c.Heads, n, c.DModel/c.Heads) }
+	var calls []call
+	for layer := range c.Layers {
+		add := func(name string, site pe.Site, f func(in []torchpe.Tensor) []torchpe.Tensor, in ...torchpe.Tensor) {
+			made := call{name: name, layer: layer, site: site, in: in}
+			for _, t := range in {
+				made.before = append(made.before, ArrayOf(t))
+			}
+			made.out = f(in)
+			calls = append(calls, made)
+		}
+		add("Embed", pe.AtEmbed, func(in []torchpe.Tensor) []torchpe.Tensor {
+			return []torchpe.Tensor{hooks.Embed(layer, in[0])}
+		}, random(members, size, n, c.DModel))
+		q, k, v := heads(), heads(), heads()
+		add("QK", pe.AtQK, func(in []torchpe.Tensor) []torchpe.Tensor {
+			q, k := hooks.QK(layer, in[0], in[1])
+			return []torchpe.Tensor{q, k}
+		}, q, k)
+		attn := pe.Attn{Layer: layer, Q: q, K: k, V: v, Scale: 0.5}
+		logits := torchpe.AttentionLogits(q, k, attn.Scale)
+		add("Logits", pe.AtLogits, func(in []torchpe.Tensor) []torchpe.Tensor {
+			return []torchpe.Tensor{hooks.Logits(attn, in[0])}
+		}, logits)
+		weights := logits.Softmax(-1)
+		add("Output", pe.AtOutput, func(in []torchpe.Tensor) []torchpe.Tensor {
+			return []torchpe.Tensor{hooks.Output(attn, weights, in[0])}
+		}, torchpe.AttentionValues(weights, v))
+	}
+	return hooks, calls
+}
+
+// everyType runs f on the trial's model in float32 and float64, on the CPU and on a GPU where there is one.
+func (tr trial) everyType(f func(m *models.Model) error) error {
+	for _, device := range devices() {
+		for _, dtype := range []torchpe.DType{torchpe.Float32, torchpe.Float64} {
+			m, err := tr.spec().typed(dtype, device).New()
+			if err != nil {
+				return err
+			}
+			err = f(m)
+			m.Close()
+			if err != nil {
+				return fmt.Errorf("%v on %v: %w", dtype, device, err)
+			}
+		}
+	}
+	return nil
+}
+
+// devices lists the CPU and the first GPU, if any.
+func devices() []torchpe.Device {
+	if len(torchpe.DescribeSystem().GPUs) > 0 {
+		return []torchpe.Device{torchpe.CPU, torchpe.CUDA(0)}
+	}
+	return []torchpe.Device{torchpe.CPU}
+}
+
+// checkHooks: every hook keeps shape, dtype and device, gives finite values, and leaves its input as it was.
+func checkHooks(tr trial) error {
+	return tr.everyType(func(m *models.Model) error {
+		s := torchpe.NewScopeNoGrad()
+		defer s.Close()
+		_, calls := callHooks(s, m, m.Config.Positions)
+		for _, c := range calls {
+			for i, in := range c.in {
+				out := c.out[i]
+				switch {
+				case fmt.Sprint(out.Shape()) != fmt.Sprint(in.Shape()):
+					return fmt.Errorf("%s of layer %d turns the shape %v into %v", c.name, c.layer, in.Shape(), out.Shape())
+				case out.DType() != in.DType() || out.Device() != in.Device():
+					return fmt.Errorf("%s of layer %d turns %v on %v into %v on %v", c.name, c.layer, in.DType(), in.Device(), out.DType(), out.Device())
+				case !finite(out.Float64s()):
+					return fmt.Errorf("%s of layer %d: values that are not finite", c.name, c.layer)
+				case !same(ArrayOf(in), c.before[i]):
+					return fmt.Errorf("%s of layer %d writes into its input", c.name, c.layer)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// checkSites: a hook changes its input in some layer if and only if its site is declared, and always in the first.
+func checkSites(tr trial) error {
+	m, err := tr.spec().New()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	s := torchpe.NewScopeNoGrad()
+	defer s.Close()
+	_, calls := callHooks(s, m, m.Config.Positions)
+	for _, c := range calls {
+		declared := m.Encoding.Sites()&c.site != 0
+		if changed := c.changed(); changed && !declared {
+			return fmt.Errorf("%s of layer %d changes its input, although the site is not declared", c.name, c.layer)
+		} else if !changed && declared && c.layer == 0 {
+			return fmt.Errorf("%s of layer 0 changes nothing, although the site is declared", c.name)
+		}
+	}
+	return nil
+}
+
+// checkTables: what Table returns, for schemes that have one, is what Embed adds; where there is none Embed adds nothing.
+func checkTables(tr trial) error {
+	m, err := tr.quiet().New()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	s := torchpe.NewScopeNoGrad()
+	defer s.Close()
+	hooks, calls := callHooks(s, m, m.Config.Positions)
+	tables, ok := hooks.(pe.Tables)
+	if !ok {
+		return nil
+	}
+	for _, c := range calls {
+		if c.site != pe.AtEmbed {
+			continue
+		}
+		table, added := tables.Table(c.layer)
+		if !added {
+			if c.changed() {
+				return fmt.Errorf("layer %d has no table, but Embed changes its input", c.layer)
+			}
+			continue
+		}
+		if len(table.Shape()) == 3 {
+			table = table.Unsqueeze(1) // [E,N,D] over the batch
+		}
+		if err := compare(ArrayOf(c.out[0]), ArrayOf(c.in[0].Add(table)), tolerance{}); err != nil {
+			return fmt.Errorf("layer %d: Embed does not add the table: %w", c.layer, err)
+		}
+	}
+	return nil
+}
+
+// Embedded returns what a layer's Embed hook makes of x [E,B,N,D].
+func Embedded(m *models.Model, layer int, x Array, p pe.Positions) (out Array) {
+	Closed(func(s *torchpe.Scope) {
+		out = ArrayOf(Begin(s, m, p).Embed(layer, x.Tensor(s).To(m.Config.DType, m.Config.Device)))
+	})
+	return out
+}
+
+// Added returns what a layer's Embed hook adds to the tokens of the one member, [N,D].
+func Added(m *models.Model, layer int, p pe.Positions) Array {
+	n, d := p.Tokens(), m.Config.DModel
+	zero := Array{Shape: []int{1, 1, n, d}, Values: make([]float64, n*d)}
+	return Embedded(m, layer, zero, p).Reshaped(n, d)
+}

@@ -1,0 +1,180 @@
+package petest
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"strings"
+
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// checkOptions: every option has an effect that a variant shows by changing it alone.
+func checkOptions(tr trial) error {
+	scheme, err := pe.Find(tr.Scheme)
+	if err != nil {
+		return err
+	}
+	alone := map[string]bool{}
+	for _, v := range tr.Variants {
+		base, err := scheme.Resolve(v.Fidelity, nil)
+		if err != nil {
+			return err
+		}
+		changed, err := scheme.Resolve(v.Fidelity, v.Given)
+		if err != nil {
+			return fmt.Errorf("variant %v: %w", v, err)
+		}
+		var differ []string
+		for name := range base {
+			if base[name] != changed[name] {
+				differ = append(differ, name)
+			}
+		}
+		if len(differ) == 0 {
+			return fmt.Errorf("variant %v changes no option of its reading", v)
+		}
+		if len(differ) == 1 {
+			alone[differ[0]] = true
+		}
+	}
+	for _, o := range scheme.Options {
+		if !alone[o.Name] {
+			return fmt.Errorf("no variant changes --%s alone", o.Name)
+		}
+	}
+	return nil
+}
+
+// fingerprint is everything by which two instances can be told apart: what they ask of attention, their parameters, what
+// their hooks make of fixed inputs, and what the model computes.
+func fingerprint(sp Spec) (map[string]Array, error) {
+	m, err := sp.New()
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	print, err := parameters(m)
+	if err != nil {
+		return nil, err
+	}
+	for name, x := range newBatch(m, m.Config.Positions).forward(m) {
+		print["run "+name] = x
+	}
+	s := torchpe.NewScopeNoGrad()
+	defer s.Close()
+	_, calls := callHooks(s, m, m.Config.Positions)
+	for _, c := range calls {
+		for i, out := range c.out {
+			print[fmt.Sprintf("%s/%d/%d", c.name, c.layer, i)] = ArrayOf(out)
+		}
+	}
+	return print, nil
+}
+
+// checkDiffer: a variant differs from its reading, and it is seen in more than the seventh digit.
+func checkDiffer(tr trial) error {
+	for _, v := range tr.Variants {
+		tr.variant = Variant{v.Fidelity, nil}
+		plain, err := fingerprint(tr.spec())
+		if err != nil {
+			return err
+		}
+		tr.variant = v
+		changed, err := fingerprint(tr.spec())
+		if err != nil {
+			return err
+		}
+		if near(changed, plain, tolerance{1e-7, 1e-7}) == nil {
+			return fmt.Errorf("%v gives the same as its plain reading", v)
+		}
+	}
+	return nil
+}
+
+// refusals are the configurations that no scheme can serve.
+func refusals(s pe.Scheme) []Refusal {
+	change := func(name string, f func(*models.Config), expect ...string) Refusal {
+		return Refuse(name, Spec{Change: f}, expect...)
+	}
+	at := func(name string, index []int, expect ...string) Refusal {
+		return Refuse(name, Spec{Positions: pe.Positions{Index: index}}, expect...)
+	}
+	list := []Refusal{
+		change("no members", func(c *models.Config) { c.Seeds, c.Sigma = nil, nil }, "at least one member"),
+		change("no layers", func(c *models.Config) { c.Layers = 0 }, "layers 0"),
+		change("no heads", func(c *models.Config) { c.Heads = 0 }, "heads 0"),
+		change("no width", func(c *models.Config) { c.DModel = 0 }, "d_model 0"),
+		change("heads that do not divide the width", func(c *models.Config) { c.Heads = 3 }, "d_model 8", "3 heads"),
+		change("no tokens", func(c *models.Config) { c.Positions = pe.Positions{} }, "no tokens"),
+		at("a position twice", []int{0, 2, 2}, "position 2", "permutation"),
+		at("a position out of range", []int{0, 1, 3}, "position 3", "0..2"),
+		at("a negative position", []int{0, -1}, "position -1"),
+		Refuse("too few grid cells", Spec{Positions: pe.Positions{Index: []int{0, 1}, Cells: [][2]int{{0, 0}}}}, "1 grid cells", "2 tokens"),
+	}
+	if s.Learned {
+		list = append(list,
+			Refuse("too few sigmas", Spec{Seeds: []uint64{1, 2}, Sigma: []float64{1}}, "1 values of sigma", "2 members"),
+			Refuse("a negative sigma", Spec{Sigma: []float64{-1}}, "sigma -1"),
+			Refuse("an infinite sigma", Spec{Sigma: []float64{math.Inf(1)}}, "sigma +Inf"),
+			Refuse("sigma NaN", Spec{Sigma: []float64{math.NaN()}}, "sigma NaN"),
+		)
+	}
+	for _, o := range s.Options {
+		unresolved := func(c *models.Config) {
+			c.PEOptions = maps.Clone(c.PEOptions)
+			delete(c.PEOptions, o.Name)
+		}
+		list = append(list, change("no "+o.Name, unresolved, o.Name),
+			Refuse("a bad "+o.Name, Spec{Given: pe.Options{o.Name: "bogus"}}, "--"+o.Name, "bogus"))
+	}
+	return list
+}
+
+// checkRefusals: what a scheme cannot serve is an error that says so, with the model's parts as well as with Build alone.
+func checkRefusals(tr trial) error {
+	scheme, err := pe.Find(tr.Scheme)
+	if err != nil {
+		return err
+	}
+	for _, r := range append(refusals(scheme), tr.Refuse...) {
+		r.Spec.Scheme = tr.Scheme
+		before := torchpe.Live()
+		m, err := r.Spec.New()
+		if err == nil {
+			m.Close()
+			return fmt.Errorf("%s is not refused", r.Name)
+		}
+		for _, text := range r.Expect {
+			if !strings.Contains(err.Error(), text) {
+				return fmt.Errorf("%s: the error %q does not say %q", r.Name, err, text)
+			}
+		}
+		if torchpe.Live() != before {
+			return fmt.Errorf("%s: the refused model leaves tensors behind", r.Name)
+		}
+		if err := refuseAlone(scheme, r.Spec); err != nil {
+			return fmt.Errorf("%s: %w", r.Name, err)
+		}
+	}
+	return nil
+}
+
+// refuseAlone holds Build to the same without the model's own checks before it.
+func refuseAlone(scheme pe.Scheme, sp Spec) error {
+	c, err := sp.Config()
+	if err != nil {
+		return nil // a bad option, which Resolve has refused
+	}
+	ps := torchpe.NewParamSet(len(c.Seeds), c.DType, c.Device)
+	_, err = scheme.Build(pe.Config{
+		Members: len(c.Seeds), Layers: c.Layers, Heads: c.Heads, DModel: c.DModel,
+		Positions: c.Positions, Sigma: c.Sigma, Options: c.PEOptions,
+	}, ps)
+	if err == nil {
+		return fmt.Errorf("the model refuses it, but not Build")
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package pe_test
+
+import (
+	"math"
+	"testing"
+
+	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
+)
+
+func TestSinusoid1D(t *testing.T) {
+	petest.Run(t, petest.Case{
+		Scheme: "1d-fixed",
+		Variants: []petest.Variant{
+			petest.Code("pe-placement", "input"), petest.Code("positions-from", "1"), petest.Text("fixed-pe-dropout", "0.3"),
+		},
+		Noiseless: pe.Options{"fixed-pe-dropout": "0"},
+		Refuse:    []petest.Refusal{petest.Refuse("an odd width", petest.Spec{DModel: 7}, "1d-fixed", "d_model 7", "odd")},
+	})
+}
+
+// TestSinusoid1DVectors: cases of another base are not expressible, for the scheme has none but 10000.
+func TestSinusoid1DVectors(t *testing.T) {
+	petest.RunVectors(t, "sinusoidal_1d", func(t *testing.T, c *petest.VectorCase) {
+		c.SkipUnless(t, "base", 10000.0, "the base is fixed")
+		n, d, start := c.Int("n", 0), c.Int("d", 0), c.Int("start", 0)
+		given := pe.Options{"fixed-pe-dropout": "0"}
+		if start > 0 { // the tokens from place start-1 on, where the first place is 1
+			given["positions-from"] = "1"
+			start--
+		}
+		m := petest.Spec{Scheme: "1d-fixed", DModel: d, Positions: pe.Line(start + n), Given: given}.Model(t)
+		p := petest.At(pe.Line(start+n), places(start, n)...)
+		if c.Has("table") {
+			c.Check(t, "table", petest.Added(m, 0, p))
+			return
+		}
+		x := c.Input(t, "x")
+		out := petest.Embedded(m, 0, x.Reshaped(append([]int{1}, x.Shape...)...), p)
+		c.Check(t, "y", out.Reshaped(x.Shape...))
+	})
+}
+
+// places lists n places from the given one on.
+func places(from, n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = from + i
+	}
+	return list
+}
+
+// TestSinusoid1DProducts: P_i P_j = sum_k cos((i-j) theta_k), so that a row's norm is sqrt(D/2) and products know the
+// distance only (Vaswani et al. 2017, section 3.5).
+func TestSinusoid1DProducts(t *testing.T) {
+	const n, d = 12, 16
+	for _, fidelity := range []string{"code", "text"} {
+		m := petest.Spec{Scheme: "1d-fixed", Fidelity: fidelity, DModel: d, Positions: pe.Line(n), Given: pe.Options{"fixed-pe-dropout": "0"}}.Model(t)
+		table := petest.Added(m, 0, pe.Line(n))
+		for i := range n {
+			for j := range n {
+				want := 0.0
+				for k := range d / 2 {
+					want += math.Cos(float64(i-j) * math.Pow(10000, -2*float64(k)/d))
+				}
+				got := 0.0
+				for k := range d {
+					got += table.Row(i)[k] * table.Row(j)[k]
+				}
+				if math.Abs(got-want) > 1e-12 {
+					t.Errorf("%s: rows %d and %d have the product %g, want %g", fidelity, i, j, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestFixedDropout: the code's reading drops a tenth of token plus PE also at evaluation, and scales the rest by 1/0.9
+// (FACTS 2.3); the text's reading drops nothing.
+func TestFixedDropout(t *testing.T) {
+	for _, scheme := range []string{"1d-fixed", "2d-fixed"} {
+		sp := petest.Spec{Scheme: scheme, DModel: 160, Positions: pe.Grid(4, 4)}
+		x := petest.Array{Shape: []int{1, 4, 16, 160}}
+		for i := range 4 * 16 * 160 {
+			x.Values = append(x.Values, 3+math.Sin(float64(i))) // the sum is never zero: P >= -1
+		}
+		sp.Given = pe.Options{"fixed-pe-dropout": "0"}
+		sum := petest.Embedded(sp.Model(t), 1, x, pe.Grid(4, 4))
+		sp.Given = nil
+		m := sp.Model(t)
+		zeros := 0
+		for i, v := range petest.Embedded(m, 1, x, pe.Grid(4, 4)).Values {
+			if v == 0 {
+				zeros++
+			} else if math.Abs(v-sum.Values[i]/0.9) > 1e-12 {
+				t.Fatalf("%s: element %d is %g, want %g/0.9", scheme, i, v, sum.Values[i])
+			}
+		}
+		n := float64(len(x.Values))
+		if five := 5 * math.Sqrt(n*0.1*0.9); math.Abs(float64(zeros)-0.1*n) > five {
+			t.Errorf("%s: %d of %g elements dropped, want a tenth (within %.0f)", scheme, zeros, n, five)
+		}
+		sp.Fidelity = "text"
+		for _, v := range petest.Embedded(sp.Model(t), 0, x, pe.Grid(4, 4)).Values {
+			if v == 0 {
+				t.Fatalf("%s drops elements in the text's reading", scheme)
+			}
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package pe_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
+	"torchpe/torchpe"
+)
+
+func TestSinusoid2D(t *testing.T) {
+	petest.Run(t, petest.Case{
+		Scheme: "2d-fixed",
+		Variants: []petest.Variant{
+			petest.Code("pe-placement", "input"), petest.Code("positions-from", "1"), petest.Text("fixed-pe-dropout", "0.3"),
+			petest.Code("grid-order", "rows-first"),
+		},
+		Noiseless: pe.Options{"fixed-pe-dropout": "0"},
+		Refuse: []petest.Refusal{
+			petest.Refuse("a width that is not divisible by 4", petest.Spec{DModel: 6}, "2d-fixed", "d_model 6", "4"),
+			petest.Refuse("tokens on no grid", petest.Spec{Positions: pe.Line(8)}, "2d-fixed", "grid"),
+		},
+	})
+}
+
+// TestSinusoid2DVectors: the case "exponent d" is not expressible. It is the text's formula taken by the letter, with the
+// full d_model in the exponent; no code is known to do so.
+func TestSinusoid2DVectors(t *testing.T) {
+	petest.RunVectors(t, "sinusoidal_2d", func(t *testing.T, c *petest.VectorCase) {
+		c.SkipUnless(t, "exponent", "d/2", "the exponent divides by d/2, the width of one coordinate's half")
+		rows, columns, start := c.Int("H", 0), c.Int("W", 0), c.Int("start", 0)
+		grid := pe.Grid(rows, columns)
+		given := pe.Options{"fixed-pe-dropout": "0", "grid-order": "columns-first"}
+		if start > 0 {
+			given["positions-from"] = "1"
+		}
+		for i := range grid.Cells { // cells are any pairs of numbers
+			grid.Cells[i][0] += max(0, start-1)
+			grid.Cells[i][1] += max(0, start-1)
+		}
+		m := petest.Spec{Scheme: "2d-fixed", DModel: c.Int("d", 0), Positions: grid, Given: given}.Model(t)
+		c.Check(t, "table", petest.Added(m, 0, grid))
+	})
+}
+
+// fixedTable returns the table of a fixed scheme at the paper's size: 4 x 4 tokens, D = 160.
+func fixedTable(t *testing.T, scheme, from, order string) petest.Array {
+	t.Helper()
+	grid := pe.Grid(4, 4)
+	given := pe.Options{"fixed-pe-dropout": "0", "positions-from": from, "grid-order": order}
+	return petest.Added(petest.Spec{Scheme: scheme, DModel: 160, Positions: grid, Given: given}.Model(t), 0, grid)
+}
+
+// TestPaperBaselines: the cosine of the 1d and the 2d table, and the norm of the 2d table. The paper's figures A9/A10 print
+// 0.72, which tells the conventions apart; the numbers are those of FACTS 2.3, by numpy.
+func TestPaperBaselines(t *testing.T) {
+	for _, c := range []struct {
+		from, order string
+		cosine      float64
+	}{
+		{"0", "columns-first", 0.7246}, {"0", "rows-first", 0.710}, {"1", "columns-first", 0.678}, {"1", "rows-first", 0.663},
+	} {
+		one, two := fixedTable(t, "1d-fixed", c.from, c.order), fixedTable(t, "2d-fixed", c.from, c.order)
+		product := 0.0
+		for i, v := range one.Values {
+			product += v * two.Values[i]
+		}
+		digits := 5e-4
+		if c.cosine == 0.7246 {
+			digits = 5e-5
+		}
+		if cosine := product / norm(one.Values) / norm(two.Values); math.Abs(cosine-c.cosine) > digits {
+			t.Errorf("positions from %s, %s: the cosine of the 1d and 2d tables is %.5f, want %g", c.from, c.order, cosine, c.cosine)
+		}
+		// sin^2 + cos^2 = 1 for each of 16 x 80 pairs: sqrt(1280) = 35.78.
+		for _, table := range []petest.Array{one, two} {
+			if got := norm(table.Values); math.Abs(got-math.Sqrt(1280)) > 1e-10 {
+				t.Errorf("positions from %s, %s: the norm of a table is %g, want sqrt(1280)", c.from, c.order, got)
+			}
+		}
+	}
+}
+
+// TestSinusoid2DHalves: with columns first, the first half of the dimensions is the same down a column and the second
+// along a row; with rows first the other way round. The halves are the 1d scheme's of half the width.
+func TestSinusoid2DHalves(t *testing.T) {
+	one := petest.Added(petest.Spec{Scheme: "1d-fixed", DModel: 80, Positions: pe.Line(4), Given: pe.Options{"fixed-pe-dropout": "0"}}.Model(t), 0, pe.Line(4))
+	for order, axes := range map[string][2]int{"columns-first": {1, 0}, "rows-first": {0, 1}} {
+		table := fixedTable(t, "2d-fixed", "0", order)
+		for token, cell := range pe.Grid(4, 4).Cells {
+			row := petest.Array{Shape: []int{2, 80}, Values: table.Row(token)}
+			for half, axis := range axes {
+				if d := norm(difference(row.Row(half), one.Row(cell[axis]))); d > 1e-12 {
+					t.Errorf("%s: half %d of cell %v is %.1e from S(%d)", order, half, cell, d, cell[axis])
+				}
+			}
+		}
+	}
+}
+
+// TestSinusoid2DUnknownCell: a token in a cell that the scheme was not built for is an error, not some other cell's row.
+func TestSinusoid2DUnknownCell(t *testing.T) {
+	m := petest.Spec{Scheme: "2d-fixed", Positions: pe.Grid(2, 4)}.Model(t)
+	for _, p := range []pe.Positions{pe.Grid(4, 2), pe.Line(8)} {
+		err := torchpe.Catch(func() { petest.Added(m, 0, p) })
+		if err == nil || !strings.Contains(err.Error(), "2d-fixed") {
+			t.Errorf("cells %v in a scheme of 2 x 4: the error is %v", p.Cells, err)
+		}
+	}
+}

@@ -1,0 +1,331 @@
+package ctorch
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// call runs the operation and frees what it made. An error must come with no tensor and have a text.
+func (o operation) call(t *testing.T, a arguments) error {
+	t.Helper()
+	made, err := o.run(a)
+	made = slices.DeleteFunc(made, func(h Handle) bool { return h == 0 })
+	if err != nil && (len(made) != 0 || strings.TrimSpace(err.Error()) == "") {
+		t.Errorf("%s: the error %q came with %d tensors", o.c, err, len(made))
+	}
+	if e := Release(made); e != nil {
+		t.Errorf("%s: its result cannot be freed: %v", o.c, e)
+	}
+	return err
+}
+
+// good returns arguments that the operation accepts; free them.
+func (o operation) good() arguments {
+	a := arguments{list: o.list, f: 0.5, on: true, grad: true}
+	for _, s := range o.tensors {
+		a.t = append(a.t, s.tensor())
+	}
+	for _, i := range o.ints {
+		a.i = append(a.i, i.good)
+	}
+	return a
+}
+
+// free frees the operands that are open.
+func (a arguments) free() {
+	slices.Sort(a.t)
+	for _, h := range slices.Compact(a.t) {
+		Release([]Handle{h})
+	}
+}
+
+// with returns a copy with another operand, or another integer, at place k.
+func (a arguments) with(k int, h Handle) arguments {
+	a.t = slices.Clone(a.t)
+	a.t[k] = h
+	return a
+}
+
+func (a arguments) withInt(k, v int) arguments {
+	a.i = slices.Clone(a.i)
+	a.i[k] = v
+	return a
+}
+
+// TestEveryFunctionHasACase reads shim.h, so that a function that is new there and tested nowhere fails here.
+func TestEveryFunctionHasACase(t *testing.T) {
+	header, err := os.ReadFile("shim/shim.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^[a-z][a-z0-9_* ]*\b(tp_\w+)\(`).FindAllStringSubmatch(string(header), -1) {
+		declared[m[1]] = true
+	}
+	if len(declared) < 80 {
+		t.Fatalf("only %d functions found in shim.h", len(declared))
+	}
+	for _, o := range operations {
+		if !declared[o.c] {
+			t.Errorf("%s is tested but not in shim.h", o.c)
+		}
+		delete(declared, o.c)
+	}
+	for name := range systemCases {
+		if !declared[name] {
+			t.Errorf("%s is tested but not in shim.h", name)
+		}
+		delete(declared, name)
+	}
+	for name := range declared {
+		t.Errorf("%s of shim.h has no case in operations_test.go or system_test.go", name)
+	}
+}
+
+// TestGoodInput checks the table itself: what the tests below spoil was accepted before.
+func TestGoodInput(t *testing.T) {
+	for _, o := range operations {
+		for _, grad := range []bool{true, false} {
+			a := o.good()
+			a.grad = grad
+			if err := o.call(t, a); err != nil {
+				t.Errorf("%s: %v", o.c, err)
+			}
+			for k, s := range o.tensors {
+				if s.optional {
+					if err := o.call(t, a.with(k, 0)); err != nil {
+						t.Errorf("%s without operand %d: %v", o.c, k, err)
+					}
+				}
+			}
+			a.free()
+		}
+	}
+}
+
+// TestBadHandles gives every operand of every function handles that name no open tensor.
+func TestBadHandles(t *testing.T) {
+	closed := must(Full(nil, 0, Float32, CPU))
+	check(Release([]Handle{closed}))
+	bad := map[string]Handle{
+		"closed": closed, "zero": 0, "slot without generation": 1, "generation without slot": 1 << 32, "all ones": math.MaxUint64,
+		"older generation": closed - 1<<32, "newer generation": closed + 1<<52, "slot that was never made": 1<<32 | 1<<31,
+	}
+	for _, o := range operations {
+		a := o.good()
+		for k, s := range o.tensors {
+			for what, h := range bad {
+				if h == 0 && s.optional {
+					continue
+				}
+				err := o.call(t, a.with(k, h))
+				if err == nil {
+					t.Errorf("%s takes a handle of kind %q as operand %d", o.c, what, k)
+				} else if h != 0 && !strings.Contains(err.Error(), "closed") || h == 0 && !strings.Contains(err.Error(), "zero") {
+					t.Errorf("%s with a handle of kind %q as operand %d says %q", o.c, what, k, err)
+				}
+			}
+		}
+		a.free()
+	}
+}
+
+// TestBadIntegers gives every axis, length, offset, dtype and device absurd values.
+func TestBadIntegers(t *testing.T) {
+	for _, o := range operations {
+		a := o.good()
+		for k, i := range o.ints {
+			for _, v := range i.refused {
+				if err := o.call(t, a.withInt(k, v)); err == nil {
+					t.Errorf("%s takes %d as integer %d", o.c, v, k)
+				}
+			}
+			for _, v := range []int{math.MinInt, math.MinInt + 1, math.MinInt32, -1, 0, 2, math.MaxInt32, math.MaxInt - 1} {
+				if v == math.MaxInt32 && o.c == "tp_one_hot" || v == math.MaxInt32 && o.c == "tp_pad" {
+					continue // is a lot of memory, not an error
+				}
+				o.call(t, a.withInt(k, v))
+			}
+		}
+		a.free()
+	}
+}
+
+// absurdLists are no shape of any tensor, and no list of its axes.
+var absurdLists = [][]int{
+	{math.MaxInt, math.MaxInt}, {1 << 62, 1 << 62}, {1 << 32, 1 << 32}, {1 << 31, 1 << 31, 4}, {1 << 59, 3}, {-3, -5}, {math.MinInt}, {-2, 3}, {2, -7},
+	{1, 1, 1, 1, 1, 1, 1, 1, 1}, {2, 3, 1, 1, 1, 1, 1, 1, 1}, slices.Repeat([]int{1}, 65), slices.Repeat([]int{0}, 1000),
+}
+
+// TestBadLists gives every shape and list of axes absurd values.
+func TestBadLists(t *testing.T) {
+	for _, o := range operations {
+		if o.list == nil {
+			continue
+		}
+		a := o.good()
+		for _, list := range absurdLists {
+			a.list = list
+			if err := o.call(t, a); err == nil {
+				t.Errorf("%s takes the list %v", o.c, list)
+			}
+		}
+		for _, list := range [][]int{nil, {}, {0}, {-1}, {-1, -1}, {0, 0}, {math.MaxInt}, {math.MaxInt, 1}, {0, math.MaxInt}, {0, math.MaxInt, math.MaxInt}, {2, 2}} {
+			a.list = list // means something to some of them
+			o.call(t, a)
+		}
+		a.free()
+	}
+}
+
+// oddities returns tensors that few operators expect.
+func oddities() []Handle {
+	hs := []Handle{
+		must(Full(nil, 1, Float32, CPU)), must(Full([]int{0}, 0, Float32, CPU)), must(Full([]int{0, 3}, 0, Float64, CPU)),
+		must(Full([]int{2, 0, 4}, 0, Float32, CPU)), must(Full([]int{1, 1, 2, 1, 3, 1, 1, 1}, 1, Float32, CPU)),
+		must(Full([]int{2, 3}, 2, Float64, CPU)), must(Full([]int{2, 3, 4}, 2, Float32, CPU)), must(Full([]int{2, 3}, 1, Bool, CPU)),
+		must(FromData([]int64{-1, math.MaxInt64, math.MinInt64}, []int{3}, Int64, CPU)), must(Full([]int{2, 3}, 0, Int64, CPU)),
+		must(FromData([]float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))}, []int{1, 3}, Float32, CPU)),
+		must(RandN([]int{2, 3, 2, 3, 4}, 1, Float32, CPU)), must(Full(nil, 0, Int64, CPU)), wanted(), leafWithGradient(),
+	}
+	turned := must(Transpose(hs[6], 0, 2, true))
+	repeated := must(Expand(hs[0], []int{2, 3}, true))
+	history := must(Exp(hs[13], true))
+	return append(hs, turned, repeated, history)
+}
+
+// TestOddOperands puts tensors of other shapes, dtypes, layouts and histories in the place of operands: of one at a
+// time, and, for what takes two, of both in every combination. Whatever comes, it is a result or an error.
+func TestOddOperands(t *testing.T) {
+	for _, o := range operations {
+		odd := oddities()
+		a := o.good()
+		for k := range o.tensors {
+			for _, x := range odd {
+				o.call(t, a.with(k, x))
+				for j := k + 1; j < len(o.tensors); j++ {
+					for _, y := range odd {
+						o.call(t, a.with(k, x).with(j, y))
+					}
+				}
+			}
+		}
+		a.free()
+		check(Release(odd))
+	}
+}
+
+// TestRandomCalls makes sequences of calls with arguments drawn at random from good, odd and bad ones, on results of
+// earlier calls: only errors and results come back, and every tensor can be freed after.
+func TestRandomCalls(t *testing.T) {
+	sequences := 12
+	if testing.Short() {
+		sequences = 2
+	}
+	before := Live()
+	for seed := range sequences {
+		calls, failed := randomSequence(t, rand.New(rand.NewPCG(uint64(seed), 32)), 1500)
+		if failed == 0 || failed == calls {
+			t.Errorf("sequence %d: %d of %d calls failed; the mixture tests nothing", seed, failed, calls)
+		}
+		if n := Live() - before; n != 0 {
+			t.Fatalf("sequence %d: %d tensors are left", seed, n)
+		}
+	}
+	SetFused(true)
+}
+
+// randomSequence makes n calls and returns how many there were and how many failed.
+func randomSequence(t *testing.T, rng *rand.Rand, n int) (calls, failed int) {
+	var pool []Handle
+	defer func() {
+		for _, h := range pool {
+			Release([]Handle{h})
+		}
+	}()
+	for range n {
+		if len(pool) < 10 {
+			pool = append(pool, oddities()...)
+		}
+		if len(pool) > 60 {
+			k := rng.IntN(len(pool))
+			Release(pool[k : k+1]) // it stays in the pool at times, as a closed one
+			if rng.IntN(4) > 0 {
+				pool = slices.Delete(pool, k, k+1)
+			}
+		}
+		SetFused(rng.IntN(4) > 0)
+		o := operations[rng.IntN(len(operations))]
+		a := o.random(rng, pool)
+		made, err := o.run(a)
+		calls++
+		if err != nil {
+			failed++
+		}
+		for k, h := range a.t { // those made for this call; a closed one is refused
+			if !slices.Contains(pool, h) && h != 0 {
+				Release(a.t[k : k+1])
+			}
+		}
+		for _, h := range made {
+			if h != 0 && moderate(h) {
+				pool = append(pool, h)
+			} else if h != 0 {
+				Release([]Handle{h})
+			}
+		}
+	}
+	return calls, failed
+}
+
+// random draws arguments: half of them good ones, the others anything.
+func (o operation) random(rng *rand.Rand, pool []Handle) arguments {
+	a := o.good()
+	a.f = []float64{0.5, 0, -1, 3, 1e300, math.NaN(), math.Inf(1)}[rng.IntN(7)]
+	a.on, a.grad = rng.IntN(2) == 0, rng.IntN(2) == 0
+	for k := range a.t {
+		if rng.IntN(2) == 0 {
+			Release(a.t[k : k+1])
+			a.t[k] = pool[rng.IntN(len(pool))]
+		}
+	}
+	for k, i := range o.ints {
+		switch rng.IntN(4) {
+		case 0:
+			a.i[k] = rng.IntN(9) - 4
+		case 1:
+			if len(i.refused) > 0 {
+				a.i[k] = i.refused[rng.IntN(len(i.refused))]
+			}
+		}
+	}
+	if o.list != nil && rng.IntN(2) == 0 {
+		a.list = make([]int, rng.IntN(6))
+		for k := range a.list {
+			a.list[k] = rng.IntN(6) - 1
+		}
+		if rng.IntN(8) == 0 {
+			a.list = absurdLists[rng.IntN(len(absurdLists))]
+		}
+	}
+	return a
+}
+
+// moderate says whether further calls can work on a tensor without much memory or time. A list like {MaxInt} makes
+// a tensor of that many elements out of one, by repeating it.
+func moderate(h Handle) bool {
+	info, err := Describe(h)
+	if err != nil {
+		return false
+	}
+	n := 1.0
+	for _, d := range info.Shape {
+		n *= float64(d)
+	}
+	return n <= 1e4
+}

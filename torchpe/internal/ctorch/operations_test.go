@@ -1,0 +1,256 @@
+package ctorch
+
+import "math"
+
+// operation is a C function with arguments that it accepts. The tests then put bad ones in their place, one
+// kind of argument at a time, and all at random.
+type operation struct {
+	c       string // its name in shim.h
+	tensors []sample
+	ints    []integer
+	list    []int // a shape or a list of axes; nil where it takes none
+	run     func(a arguments) ([]Handle, error)
+}
+
+// sample says how a tensor that the operation accepts is made. The shape is nil for an operand that may be
+// missing and is not given.
+type sample struct {
+	shape    []int
+	dtype    int
+	optional bool
+	make     func() Handle // instead of shape and dtype
+}
+
+// integer is an integer argument: a value that is accepted and those that must be refused.
+type integer struct {
+	good    int
+	refused []int
+}
+
+// arguments of one call.
+type arguments struct {
+	t    []Handle
+	i    []int
+	list []int
+	f    float64
+	on   bool // every flag
+	grad bool
+}
+
+var (
+	axis      = integer{0, []int{math.MinInt, -10, 10, math.MaxInt}}
+	size      = integer{1, []int{math.MinInt, -1, 1 << 59, math.MaxInt}}
+	anyNumber = integer{1, nil} // every value means something
+	dtypes    = integer{Float32, []int{-1, 4, math.MaxInt32, math.MinInt32}}
+	devices   = integer{CPU, []int{-2, DescribeSystem().GPUs, 127, 128, math.MaxInt32, math.MinInt32}}
+)
+
+func real(shape ...int) sample    { return sample{shape: shape, dtype: Float32} }
+func double(shape ...int) sample  { return sample{shape: shape, dtype: Float64} }
+func indices(shape ...int) sample { return sample{shape: shape, dtype: Int64} }
+func truth(shape ...int) sample   { return sample{shape: shape, dtype: Bool} }
+
+func one(h Handle, err error) ([]Handle, error) { return []Handle{h}, err }
+func none(err error) ([]Handle, error)          { return nil, err }
+
+func unary(c string, f Unary) operation {
+	return operation{c: c, tensors: []sample{real(2, 3)}, run: func(a arguments) ([]Handle, error) { return one(f(a.t[0], a.grad)) }}
+}
+
+func binary(c string, f Binary, x, y sample) operation {
+	return operation{c: c, tensors: []sample{x, y}, run: func(a arguments) ([]Handle, error) { return one(f(a.t[0], a.t[1], a.grad)) }}
+}
+
+func scalar(c string, f func(x Handle, v float64, grad bool) (Handle, error)) operation {
+	return operation{c: c, tensors: []sample{real(2, 3)}, run: func(a arguments) ([]Handle, error) { return one(f(a.t[0], a.f, a.grad)) }}
+}
+
+func alongAxis(c string, f func(x Handle, dim int, grad bool) (Handle, error), x sample) operation {
+	return operation{c: c, tensors: []sample{x}, ints: []integer{axis}, run: func(a arguments) ([]Handle, error) {
+		return one(f(a.t[0], a.i[0], a.grad))
+	}}
+}
+
+func shaped(c string, f func(x Handle, list []int, grad bool) (Handle, error), list ...int) operation {
+	return operation{c: c, tensors: []sample{real(2, 3)}, list: list, run: func(a arguments) ([]Handle, error) {
+		return one(f(a.t[0], a.list, a.grad))
+	}}
+}
+
+func reduction(c string, f Reduction) operation {
+	return operation{c: c, tensors: []sample{real(2, 3)}, list: []int{0, -1}, run: func(a arguments) ([]Handle, error) {
+		return one(f(a.t[0], a.list, a.on, a.grad))
+	}}
+}
+
+// settings of two members.
+func settings() Members {
+	return Members{LR: []float64{0.1, 0.2}, WeightDecay: []float64{0, 0.1}, Active: []bool{true, true}}
+}
+
+// leafWithGradient makes a parameter that Backward has reached.
+func leafWithGradient() Handle {
+	x := must(Full([]int{2}, 1, Float64, CPU))
+	check(SetRequiresGrad(x, true))
+	sum := must(Sum(x, nil, false, true))
+	check(Backward(sum))
+	check(Release([]Handle{sum}))
+	return x
+}
+
+// wanted makes a scalar that wants a gradient, and so is a loss.
+func wanted() Handle {
+	x := must(Full(nil, 1, Float64, CPU))
+	check(SetRequiresGrad(x, true))
+	return x
+}
+
+func must(h Handle, err error) Handle {
+	check(err)
+	return h
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// make makes the sample's tensor: numbers from N(0,1), index 0, true.
+func (s sample) tensor() Handle {
+	switch {
+	case s.make != nil:
+		return s.make()
+	case s.shape == nil && s.optional:
+		return 0
+	case s.dtype == Int64:
+		return must(Full(s.shape, 0, Int64, CPU))
+	case s.dtype == Bool:
+		return must(Full(s.shape, 1, Bool, CPU))
+	}
+	return must(RandN(s.shape, 1, s.dtype, CPU))
+}
+
+func missing() sample { return sample{optional: true} }
+
+func (s sample) orNone() sample { s.optional = true; return s }
+
+// operations lists every C function of shim.h that takes or makes tensors.
+var operations = []operation{
+	{c: "tp_from_data", ints: []integer{dtypes, devices}, list: []int{2, 3}, run: func(a arguments) ([]Handle, error) {
+		return one(FromData(make([]float32, 6), a.list, a.i[0], a.i[1]))
+	}},
+	{c: "tp_full", ints: []integer{dtypes, devices}, list: []int{2, 3}, run: func(a arguments) ([]Handle, error) {
+		return one(Full(a.list, a.f, a.i[0], a.i[1]))
+	}},
+	{c: "tp_randn", ints: []integer{dtypes, devices}, list: []int{2, 3}, run: func(a arguments) ([]Handle, error) {
+		return one(RandN(a.list, 7, a.i[0], a.i[1]))
+	}},
+	{c: "tp_info", tensors: []sample{real(2, 3)}, run: func(a arguments) ([]Handle, error) { _, err := Describe(a.t[0]); return nil, err }},
+	{c: "tp_read", tensors: []sample{real(2, 3)}, run: func(a arguments) ([]Handle, error) { return none(Read(a.t[0], make([]float32, 6))) }},
+	{c: "tp_copy_", tensors: []sample{real(2, 3), double(2, 3)}, run: func(a arguments) ([]Handle, error) { return none(Copy(a.t[0], a.t[1])) }},
+	{c: "tp_fill_", tensors: []sample{real(2, 3)}, run: func(a arguments) ([]Handle, error) { return none(Fill(a.t[0], a.f)) }},
+
+	unary("tp_neg", Neg), unary("tp_abs", Abs), unary("tp_exp", Exp), unary("tp_log", Log), unary("tp_log1p", Log1p),
+	unary("tp_sqrt", Sqrt), unary("tp_square", Square), unary("tp_reciprocal", Reciprocal), unary("tp_sin", Sin),
+	unary("tp_cos", Cos), unary("tp_tanh", Tanh), unary("tp_sigmoid", Sigmoid), unary("tp_softplus", Softplus),
+	unary("tp_relu", ReLU), unary("tp_gelu", GELU), unary("tp_erf", Erf), unary("tp_sign", Sign), unary("tp_floor", Floor),
+	unary("tp_isfinite", IsFinite), unary("tp_logical_not", Not), unary("tp_contiguous", Contiguous),
+	unary("tp_detach", Detach), unary("tp_clone", Clone),
+
+	binary("tp_add", Add, real(2, 3), real(3)), binary("tp_sub", Sub, real(2, 3), real(1, 3)),
+	binary("tp_mul", Mul, real(2, 3), double(3)), binary("tp_div", Div, real(2, 3), real(2, 1)),
+	binary("tp_pow", Pow, real(2, 3), real()), binary("tp_maximum", Maximum, real(2, 3), real(3)),
+	binary("tp_minimum", Minimum, real(2, 3), real(3)), binary("tp_eq", Eq, real(2, 3), real(3)),
+	binary("tp_lt", Lt, real(2, 3), real(3)), binary("tp_le", Le, real(2, 3), real(3)),
+	binary("tp_logical_and", And, truth(2, 3), truth(3)), binary("tp_logical_or", Or, truth(2, 3), truth(3)),
+	binary("tp_matmul", MatMul, real(2, 3), real(3, 4)),
+	scalar("tp_add_scalar", AddScalar), scalar("tp_mul_scalar", MulScalar), scalar("tp_pow_scalar", PowScalar),
+	{c: "tp_clamp", tensors: []sample{real(2, 3)}, run: func(a arguments) ([]Handle, error) {
+		return one(Clamp(a.t[0], -a.f, a.f, a.grad))
+	}},
+	{c: "tp_where", tensors: []sample{truth(2, 3), real(3), real(2, 1)}, run: func(a arguments) ([]Handle, error) {
+		return one(Where(a.t[0], a.t[1], a.t[2], a.grad))
+	}},
+	{c: "tp_masked_fill", tensors: []sample{real(2, 3), truth(3)}, run: func(a arguments) ([]Handle, error) {
+		return one(MaskedFill(a.t[0], a.t[1], a.f, a.grad))
+	}},
+
+	shaped("tp_reshape", Reshape, 3, 2), shaped("tp_expand", Expand, 4, 2, 3), shaped("tp_permute", Permute, 1, 0),
+	{c: "tp_transpose", tensors: []sample{real(2, 3)}, ints: []integer{axis, axis}, run: func(a arguments) ([]Handle, error) {
+		return one(Transpose(a.t[0], a.i[0], a.i[1], a.grad))
+	}},
+	alongAxis("tp_unsqueeze", Unsqueeze, real(2, 3)), alongAxis("tp_squeeze", Squeeze, real(1, 3)),
+	{c: "tp_narrow", tensors: []sample{real(2, 3)}, ints: []integer{axis, {1, []int{3, -3, math.MaxInt, math.MinInt}}, size},
+		run: func(a arguments) ([]Handle, error) { return one(Narrow(a.t[0], a.i[0], a.i[1], a.i[2], a.grad)) }},
+	{c: "tp_select", tensors: []sample{real(2, 3)}, ints: []integer{axis, {1, []int{2, -3, math.MaxInt, math.MinInt}}},
+		run: func(a arguments) ([]Handle, error) { return one(Select(a.t[0], a.i[0], a.i[1], a.grad)) }},
+	{c: "tp_cat", tensors: []sample{real(2, 3), real(1, 3)}, ints: []integer{axis}, run: func(a arguments) ([]Handle, error) {
+		return one(Cat(a.t, a.i[0], a.grad))
+	}},
+	{c: "tp_stack", tensors: []sample{real(2, 3), real(2, 3)}, ints: []integer{axis}, run: func(a arguments) ([]Handle, error) {
+		return one(Stack(a.t, a.i[0], a.grad))
+	}},
+	alongAxis("tp_flip", Flip, real(2, 3)),
+	{c: "tp_pad", tensors: []sample{real(2, 3)}, ints: []integer{axis, {1, []int{-5, 1 << 59, math.MaxInt, math.MinInt}}, {1, []int{-5, 1 << 59, math.MaxInt, math.MinInt}}},
+		run: func(a arguments) ([]Handle, error) { return one(Pad(a.t[0], a.i[0], a.i[1], a.i[2], a.f, a.grad)) }},
+	{c: "tp_tril", tensors: []sample{real(2, 3)}, ints: []integer{anyNumber}, run: func(a arguments) ([]Handle, error) {
+		return one(Tril(a.t[0], a.i[0], a.grad))
+	}},
+	{c: "tp_triu", tensors: []sample{real(2, 3)}, ints: []integer{anyNumber}, run: func(a arguments) ([]Handle, error) {
+		return one(Triu(a.t[0], a.i[0], a.grad))
+	}},
+	{c: "tp_index_select", tensors: []sample{real(2, 3), indices(4)}, ints: []integer{axis}, run: func(a arguments) ([]Handle, error) {
+		return one(IndexSelect(a.t[0], a.i[0], a.t[1], a.grad))
+	}},
+	{c: "tp_gather", tensors: []sample{real(2, 3), indices(2, 2)}, ints: []integer{axis}, run: func(a arguments) ([]Handle, error) {
+		return one(Gather(a.t[0], a.i[0], a.t[1], a.grad))
+	}},
+	{c: "tp_one_hot", tensors: []sample{indices(2, 3)}, ints: []integer{size, dtypes}, run: func(a arguments) ([]Handle, error) {
+		return one(OneHot(a.t[0], a.i[0], a.i[1], a.grad))
+	}},
+	{c: "tp_to", tensors: []sample{real(2, 3)}, ints: []integer{dtypes, devices}, run: func(a arguments) ([]Handle, error) {
+		return one(To(a.t[0], a.i[0], a.i[1], a.grad))
+	}},
+
+	reduction("tp_sum", Sum), reduction("tp_mean", Mean), reduction("tp_amax", Amax), reduction("tp_logsumexp", LogSumExp),
+	alongAxis("tp_argmax", Argmax, real(2, 3)), alongAxis("tp_cumsum", Cumsum, real(2, 3)),
+	alongAxis("tp_softmax", Softmax, real(2, 3)), alongAxis("tp_log_softmax", LogSoftmax, real(2, 3)),
+
+	{c: "tp_linear", tensors: []sample{real(2, 5, 3), real(2, 4, 3), real(2, 4).orNone()}, run: func(a arguments) ([]Handle, error) {
+		return one(Linear(a.t[0], a.t[1], a.t[2], a.on, a.grad))
+	}},
+	{c: "tp_project_qkv", tensors: []sample{real(2, 1, 3, 4), real(2, 12, 4), real(2, 12).orNone()},
+		ints: []integer{{2, []int{0, -1, 3, 1 << 40, math.MaxInt, math.MinInt}}}, run: func(a arguments) ([]Handle, error) {
+			qkv, err := ProjectQKV(a.t[0], a.t[1], a.t[2], a.i[0], a.grad)
+			return qkv[:], err
+		}},
+	binary("tp_attention_logits", func(q, k Handle, grad bool) (Handle, error) { return AttentionLogits(q, k, 0.5, grad) },
+		real(2, 1, 2, 3, 4), real(2, 1, 2, 5, 4)),
+	binary("tp_attention_values", AttentionValues, real(2, 1, 2, 3, 5), real(2, 1, 2, 5, 4)),
+	{c: "tp_rotate", tensors: []sample{real(2, 1, 2, 3, 4), real(3, 2), real(3, 2)}, run: func(a arguments) ([]Handle, error) {
+		return one(Rotate(a.t[0], a.t[1], a.t[2], a.on, a.grad))
+	}},
+	{c: "tp_add_layer_norm", tensors: []sample{real(2, 3, 4), real(2, 3, 4).orNone(), real(2, 4), real(2, 4)}, run: func(a arguments) ([]Handle, error) {
+		return one(AddLayerNorm(a.t[0], a.t[1], a.t[2], a.t[3], 1e-5, a.grad))
+	}},
+	{c: "tp_dropout", tensors: []sample{real(2, 3, 4)}, run: func(a arguments) ([]Handle, error) {
+		return one(Dropout(a.t[0], a.f, []uint64{1, 2}, 3, 4, a.grad))
+	}},
+	binary("tp_cross_entropy", CrossEntropy, real(2, 3, 4), indices(2, 3)),
+
+	{c: "tp_backward", tensors: []sample{{make: wanted}}, run: func(a arguments) ([]Handle, error) { return none(Backward(a.t[0])) }},
+	{c: "tp_set_requires_grad", tensors: []sample{real(2, 3)}, run: func(a arguments) ([]Handle, error) {
+		return none(SetRequiresGrad(a.t[0], a.on))
+	}},
+	{c: "tp_grad", tensors: []sample{{make: leafWithGradient}}, run: func(a arguments) ([]Handle, error) { return one(Grad(a.t[0])) }},
+	{c: "tp_leaf", tensors: []sample{real(2, 20), real(2, 20).orNone()}, ints: []integer{{3, []int{-1, 15, 20, 21, math.MaxInt, math.MinInt}}},
+		list: []int{2, 3, 2}, run: func(a arguments) ([]Handle, error) { return one(Leaf(a.t[0], a.i[0], a.list, a.t[1])) }},
+
+	{c: "tp_adam_", tensors: []sample{real(2, 5), real(2, 5), real(2, 5), real(2, 5)}, ints: []integer{{1, []int{0, -1, math.MinInt}}},
+		run: func(a arguments) ([]Handle, error) {
+			return none(Adam(a.t[0], a.t[1], a.t[2], a.t[3], settings(), 0.9, 0.999, 1e-8, a.i[0], a.on))
+		}},
+	binary("tp_sgd_", func(p, g Handle, _ bool) (Handle, error) { return 0, SGD(p, g, settings()) }, real(2, 5), real(2, 5)),
+	unary("tp_member_norm", MemberNorm),
+}

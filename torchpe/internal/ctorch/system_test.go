@@ -1,0 +1,158 @@
+package ctorch
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// systemCases holds a test for every C function of shim.h that is about the machine, not about tensors.
+var systemCases = map[string]func(t *testing.T){
+	"tp_abi": func(t *testing.T) {}, // init has compared it
+	"tp_live": func(t *testing.T) {
+		before := Live()
+		h := must(Full(nil, 0, Float32, CPU))
+		if n := Live(); n != before+1 {
+			t.Errorf("%d tensors after making one, %d before", n, before)
+		}
+		check(Release([]Handle{h}))
+		if n := Live(); n != before {
+			t.Errorf("%d tensors after freeing one, %d before it was made", n, before)
+		}
+	},
+	"tp_free_text":       func(t *testing.T) {}, // failure and taken call it for every error and text here
+	"tp_release":         testRelease,
+	"tp_system":          func(t *testing.T) { testVersions(t, DescribeSystem()) },
+	"tp_running_version": func(t *testing.T) { testVersions(t, DescribeSystem()) },
+	"tp_cuda_reason": func(t *testing.T) {
+		if s := DescribeSystem(); s.CUDAAvailable != (s.CUDAReason == "") {
+			t.Errorf("CUDA available: %v, and why not: %q", s.CUDAAvailable, s.CUDAReason)
+		}
+	},
+	"tp_gpu": func(t *testing.T) {
+		for _, i := range []int{-1, DescribeSystem().GPUs, 1 << 20} {
+			if name, _, _, err := GPU(i); err == nil || name != "" {
+				t.Errorf("GPU %d is %q, error %v", i, name, err)
+			}
+		}
+	},
+	"tp_blas": func(t *testing.T) {
+		if DescribeSystem().BLAS == "" {
+			t.Error("no name of the BLAS")
+		}
+	},
+	"tp_blas_kernel": testKernels,
+	"tp_blas_wanted": testKernels,
+	"tp_blas_repair": func(t *testing.T) {
+		if done := RepairBLAS(); done != "" && RepairBLAS() != "" {
+			t.Errorf("a second repair did something too: %s", done)
+		}
+	},
+	"tp_set_threads": testThreads,
+	"tp_threads":     testThreads,
+	"tp_kernels": func(t *testing.T) {
+		if k := DescribeSystem().Kernels; k != "avx512" && k != "avx2" && k != "generic" {
+			t.Errorf("fused kernels for %q", k)
+		}
+	},
+	"tp_set_fused":  func(t *testing.T) { SetFused(false); SetFused(true) }, // torchpe's tests compare the two
+	"tp_profile":    testProfile,
+	"tp_profile_ns": testProfile,
+}
+
+func TestSystem(t *testing.T) {
+	for name, f := range systemCases {
+		t.Run(name, f)
+	}
+}
+
+func testVersions(t *testing.T, s System) {
+	if s.BuiltVersion < 11300 || s.RunningVersion < 11300 || !strings.Contains(s.Running, ".") {
+		t.Errorf("built with %d, running %d = %q; 1.13 is the oldest", s.BuiltVersion, s.RunningVersion, s.Running)
+	}
+}
+
+func testKernels(t *testing.T) {
+	if s := DescribeSystem(); s.BLASKernel == "" && s.BLASWanted != "" {
+		t.Errorf("kernel %q is wanted of a BLAS that has no choice", s.BLASWanted)
+	}
+}
+
+// testRelease frees open, closed, unknown and repeated handles: the open ones are freed, the others counted.
+func testRelease(t *testing.T) {
+	before := Live()
+	a, b := must(Full(nil, 0, Float32, CPU)), must(Full(nil, 0, Float32, CPU))
+	err := Release([]Handle{a, 0, 1 << 40, a, b})
+	if err == nil || !strings.Contains(err.Error(), "3 of 5") {
+		t.Errorf("freeing two open handles and three others: %v", err)
+	}
+	if n := Live(); n != before {
+		t.Errorf("%d tensors, %d before", n, before)
+	}
+	if err := Release([]Handle{b}); err == nil {
+		t.Error("freeing twice is no error")
+	}
+	if err := Release(nil); err != nil {
+		t.Errorf("freeing nothing: %v", err)
+	}
+	c := must(Full(nil, 0, Float32, CPU))
+	defer Release([]Handle{c})
+	if _, err := Describe(b); c == b || err == nil {
+		t.Errorf("handle %x of a freed tensor names a newer one, %x", b, c)
+	}
+}
+
+// testThreads sets absurd and good numbers of threads. A number holds for every thread of the program, also for
+// those that libtorch knows already.
+func testThreads(t *testing.T) {
+	defer SetThreads(Threads())
+	for _, n := range []int{0, -1, -1 << 31, 1 << 30} {
+		SetThreads(n)
+		if have := Threads(); have < 1 || have > 1024 {
+			t.Errorf("%d threads after asking for %d", have, n)
+		}
+		x := must(Full([]int{1 << 18}, 1, Float32, CPU)) // large enough to be shared out
+		y := must(Exp(x, false))
+		check(Release([]Handle{x, y}))
+	}
+	ask, have := make(chan int), make(chan int)
+	var end sync.WaitGroup
+	end.Go(func() {
+		runtime.LockOSThread()
+		for n := range ask {
+			x := must(Full([]int{n}, 1, Float32, CPU))
+			check(Release([]Handle{x}))
+			have <- Threads()
+		}
+	})
+	for _, n := range []int{2, 1, 3} {
+		SetThreads(n)
+		ask <- n
+		if other := <-have; other != n || Threads() != n {
+			t.Errorf("after SetThreads(%d) another thread has %d, this one %d", n, other, Threads())
+		}
+	}
+	close(ask)
+	end.Wait()
+}
+
+// testProfile measures a product and asks for parts that there are not.
+func testProfile(t *testing.T) {
+	Profile(true)
+	x, w := must(Full([]int{1, 64, 64}, 1, Float32, CPU)), must(Full([]int{1, 64, 64}, 1, Float32, CPU))
+	y := must(Linear(x, w, 0, false, false))
+	check(Release([]Handle{x, w, y}))
+	if ns := ProfileNS(0); ns <= 0 {
+		t.Errorf("%d ns for products", ns)
+	}
+	for _, part := range []int{-1, 5, 1 << 30, -1 << 31} {
+		if ns := ProfileNS(part); ns != -1 {
+			t.Errorf("part %d took %d ns; there is no such part", part, ns)
+		}
+	}
+	Profile(false)
+	if ns := ProfileNS(0); ns != 0 {
+		t.Errorf("%d ns after the end", ns)
+	}
+}

@@ -1,0 +1,112 @@
+package train
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestConfigRoundTrip(t *testing.T) {
+	c, err := Preset("lst", "text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Resolve(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := c.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := ParseConfig(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(back, c) {
+		t.Errorf("read back %+v, wrote %+v", back, c)
+	}
+	again := back
+	if err := again.Resolve(); err != nil || !reflect.DeepEqual(again, c) {
+		t.Errorf("resolving twice: %v, %+v", err, again)
+	}
+}
+
+// The readings differ in what DESIGN's table of differences lists, and in nothing else.
+func TestReadings(t *testing.T) {
+	for pe, want := range map[string]map[string][2]string{ // option: code, text
+		"learn":    {"pe-placement": {"block", "input"}},
+		"1d-fixed": {"pe-placement": {"block", "input"}, "positions-from": {"0", "1"}, "fixed-pe-dropout": {"0.1", "0"}},
+		"2d-fixed": {"pe-placement": {"block", "input"}, "positions-from": {"0", "1"}, "fixed-pe-dropout": {"0.1", "0"}, "grid-order": {"columns-first", "rows-first"}},
+		"relative": {"relative": {"skew", "shaw"}, "attention-init": {"linear", "xavier"}},
+		"random":   {"pe-placement": {"block", "input"}, "random": {"frozen", "ruoss"}},
+		"rope":     {"positions-from": {"0", "1"}, "attention-bias": {"false", "true"}, "attention-init": {"linear", "xavier"}},
+		"c-nope":   {"c-nope-temperature": {"0.01", "1"}, "attention-bias": {"false", "true"}, "attention-init": {"linear", "xavier"}},
+		"nope":     {},
+	} {
+		var read [2]Config
+		for i, fidelity := range []string{"code", "text"} {
+			c, err := Preset("lst", fidelity)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.PE = pe
+			if err := c.Resolve(); err != nil {
+				t.Fatal(err)
+			}
+			read[i] = c
+		}
+		if a, b := read[0], read[1]; a.TokenInput != "one-hot" || b.TokenInput != "embedding" || a.ReadOut != "last" || b.ReadOut != "probe" {
+			t.Errorf("%s: token input %s/%s, read-out %s/%s", pe, a.TokenInput, b.TokenInput, a.ReadOut, b.ReadOut)
+		}
+		differ := map[string][2]string{}
+		for option, v := range read[0].PEOptions {
+			if w := read[1].PEOptions[option]; w != v {
+				differ[option] = [2]string{v, w}
+			}
+		}
+		if !reflect.DeepEqual(differ, want) {
+			t.Errorf("%s: options differ in %v, want %v", pe, differ, want)
+		}
+	}
+}
+
+// Every mistake is reported, and all at once.
+func TestMistakesAreListed(t *testing.T) {
+	sigma := math.NaN()
+	c, _ := Preset("lst", "code")
+	c.PE, c.DModel, c.Heads, c.Batch, c.Epochs, c.Dropout = "lern", 10, 3, 0, -5, 1
+	c.Optimizer, c.Schedule, c.DType, c.ReadOut, c.LogEvery, c.LSTTrain = "adm", "cosin", "float16", "first", -1, []string{"x"}
+	c.Members = []Member{{Sigma: &sigma, LR: math.Inf(1), WeightDecay: -1}}
+	err := c.Resolve()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		`did you mean "learn"`, "d-model", "--batch", "--epochs", "--dropout", `did you mean "adam"`, `did you mean "cosine"`, "float16", "--read-out",
+		"--log-every", "--lst-validation", "--sigma", "--lr", "--weight-decay",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %s in\n%v", want, err)
+		}
+	}
+}
+
+func TestUnknownFieldsAreNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"epoch": 3}`: `did you mean "epochs"`, `{"epochs": "3"}`: "epochs", `{} {}`: "after the object", ``: "EOF", `{"epochs": 1e99}`: "epochs",
+	} {
+		if _, err := ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", text, err, want)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(path, []byte(`{"schema": 1, "epochz": 2}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadConfig(path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "epochz") {
+		t.Errorf("error %v, want one that names the file and the field", err)
+	}
+}
