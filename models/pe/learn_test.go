@@ -19,12 +19,12 @@ func TestLearn(t *testing.T) {
 func TestLearnVectors(t *testing.T) {
 	petest.RunVectors(t, "learned_absolute", func(t *testing.T, c *petest.VectorCase) {
 		table, x := c.Param(t, "table"), c.Input(t, "x")
-		m := petest.Spec{Scheme: "learn", Layers: 1, DModel: table.Shape[1], Positions: pe.Line(table.Shape[0])}.Model(t)
+		m := petest.Spec{
+			Scheme: "learn", Layers: 1, DModel: table.Shape[1], Positions: pe.Line(table.Shape[0]),
+			Set: map[string][]float64{"pe.table": table.Values},
+		}.Model(t)
 		if want := c.Int("n_params", 0); m.Params.Get("pe.table").PerMember() != want {
 			t.Errorf("%d parameters, the reference has %d", m.Params.Get("pe.table").PerMember(), want)
-		}
-		if err := m.Params.Set("pe.table", table.Values); err != nil {
-			t.Fatal(err)
 		}
 		out := petest.Embedded(m, 0, x.Reshaped(append([]int{1}, x.Shape...)...), pe.Line(x.Shape[1]))
 		c.Check(t, "y", out.Reshaped(x.Shape...))

@@ -39,4 +39,6 @@ func TestNoPEVectors(t *testing.T) {
 	})
 }
 
-func causalCase(c *petest.VectorCase) bool { return c.Config["causal"] == true || c.Has("c_attn.weight") }
+func causalCase(c *petest.VectorCase) bool {
+	return c.Config["causal"] == true || c.Has("c_attn.weight")
+}

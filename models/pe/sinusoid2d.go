@@ -48,6 +48,9 @@ func newSinusoid2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		sinusoid(from+float64(second), out[half:])
 	}
 	rows := func(p Positions) []int {
+		if len(p.Cells) != p.Tokens() {
+			panic(&torchpe.Error{Op: "2d-fixed", Msg: fmt.Sprintf("%d grid cells for %d tokens", len(p.Cells), p.Tokens())})
+		}
 		at := make([]int, len(p.Cells))
 		for i, cell := range p.Cells {
 			row, ok := rowOf[cell]

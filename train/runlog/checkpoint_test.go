@@ -18,7 +18,7 @@ import (
 // twoCheckpoints returns a run with the checkpoints of steps 2 and 4, not complete, and its simulation.
 func twoCheckpoints(t *testing.T) *simulation {
 	t.Helper()
-	s := newSimulation(filepath.Join(t.TempDir(), "run"), Options{wrap: lazy})
+	s := newSimulation(filepath.Join(fastDir(t), "run"), Options{wrap: lazy})
 	r, _, err := s.begin()
 	if err != nil {
 		t.Fatal(err)

@@ -217,7 +217,7 @@ func (m *model) images(t *testing.T, f func(dir, description string)) {
 			}
 		}
 		for treatment, content := range afterPowerLoss {
-			dir := filepath.Join(t.TempDir(), "image")
+			dir := filepath.Join(fastDir(t), "image")
 			if err := os.Mkdir(dir, 0o777); err != nil {
 				t.Fatal(err)
 			}

@@ -28,7 +28,7 @@ func (d *faultDisk) where(n int) string {
 func TestCrashAtEveryOperation(t *testing.T) {
 	want := uninterrupted(t)
 	for n := 1; ; n++ {
-		s, d := faulty(t, filepath.Join(t.TempDir(), "run"), faultDisk{n: n, err: errCrash, crash: true})
+		s, d := faulty(t, filepath.Join(fastDir(t), "run"), faultDisk{n: n, err: errCrash, crash: true})
 		err := s.run()
 		if err == nil {
 			t.Logf("%d operations", n-1)
@@ -49,7 +49,7 @@ func TestCrashWhileResuming(t *testing.T) {
 	want := uninterrupted(t)
 	for n := 40; n < 160; n += 7 {
 		for m := 1; m <= 60; m += 3 {
-			dir := filepath.Join(t.TempDir(), "run")
+			dir := filepath.Join(fastDir(t), "run")
 			first, d := faulty(t, dir, faultDisk{n: n, err: errCrash, crash: true})
 			if err := first.run(); err == nil {
 				return
@@ -73,7 +73,7 @@ func TestPowerLossAtEveryOperation(t *testing.T) {
 	want := uninterrupted(t)
 	images := 0
 	for n := 1; ; n++ {
-		s, d := faulty(t, filepath.Join(t.TempDir(), "run"), faultDisk{n: n, err: errCrash, crash: true})
+		s, d := faulty(t, filepath.Join(fastDir(t), "run"), faultDisk{n: n, err: errCrash, crash: true})
 		if err := s.run(); err == nil {
 			t.Logf("%d operations, %d images", n-1, images)
 			return
@@ -93,7 +93,7 @@ func TestErrorAtEveryOperation(t *testing.T) {
 	want := uninterrupted(t)
 	for _, fault := range []error{syscall.ENOSPC, syscall.EIO, syscall.ESTALE} {
 		for n := 1; ; n++ {
-			s, d := faulty(t, filepath.Join(t.TempDir(), "run"), faultDisk{n: n, err: fault})
+			s, d := faulty(t, filepath.Join(fastDir(t), "run"), faultDisk{n: n, err: fault})
 			err := s.run()
 			if d.done < n {
 				break
@@ -117,7 +117,7 @@ func TestErrorAtEveryOperation(t *testing.T) {
 func TestGoingOnAfterAnError(t *testing.T) {
 	want := uninterrupted(t)
 	for n := 1; ; n++ {
-		s, d := faulty(t, filepath.Join(t.TempDir(), "run"), faultDisk{n: n, err: syscall.ENOSPC})
+		s, d := faulty(t, filepath.Join(fastDir(t), "run"), faultDisk{n: n, err: syscall.ENOSPC})
 		s.repeat = true
 		err := s.run()
 		if d.done < n {
@@ -136,7 +136,7 @@ func TestGoingOnAfterAnError(t *testing.T) {
 func TestCrashWhileForcing(t *testing.T) {
 	want := uninterrupted(t)
 	for n := 1; ; n++ {
-		dir := filepath.Join(t.TempDir(), "run")
+		dir := filepath.Join(fastDir(t), "run")
 		if err := newSimulation(dir, Options{wrap: lazy}).run(); err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func TestCrashWhileForcing(t *testing.T) {
 func TestFullDisk(t *testing.T) {
 	want := uninterrupted(t)
 	for n := 1; ; n++ {
-		s, d := faulty(t, filepath.Join(t.TempDir(), "run"), faultDisk{})
+		s, d := faulty(t, filepath.Join(fastDir(t), "run"), faultDisk{})
 		full := &fullDisk{room: n * 100}
 		inner := s.opts.wrap
 		s.opts.wrap = func(base disk) disk { full.disk = inner(base); return full }

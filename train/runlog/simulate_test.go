@@ -180,10 +180,21 @@ func content(t *testing.T, dir string) map[string]string {
 	return files
 }
 
+// fastDir returns a directory in memory where there is one: for tests that make thousands of files and need no disk.
+func fastDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "runlog")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
 // uninterrupted returns the final files of a simulation that nothing stops.
 func uninterrupted(t *testing.T) map[string]string {
 	t.Helper()
-	s := newSimulation(filepath.Join(t.TempDir(), "whole"), Options{wrap: lazy})
+	s := newSimulation(filepath.Join(fastDir(t), "whole"), Options{wrap: lazy})
 	if err := s.run(); err != nil {
 		t.Fatal(err)
 	}

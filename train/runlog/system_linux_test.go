@@ -118,7 +118,7 @@ func TestSmallDisk(t *testing.T) {
 		t.Skip("cannot mount a small file system (needs root):", err)
 	}
 	defer func() {
-		if err := syscall.Unmount(mount, 0); err != nil {
+		if err := syscall.Unmount(mount, syscall.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
 	}()

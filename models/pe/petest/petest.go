@@ -159,9 +159,7 @@ func perform(c check, tr trial) (err error) {
 // Main runs a package's tests. The exit status is 1 also where tensors are left alive or, if all tests were run, where a
 // registered scheme was not held against the suite.
 func Main(m *testing.M) int {
-	if code := m.Run(); code != 0 {
-		return code
-	}
+	code := m.Run()
 	var problems []string
 	if err := torchpe.CheckNoLiveTensors(); err != nil {
 		problems = append(problems, err.Error())
@@ -172,7 +170,7 @@ func Main(m *testing.M) int {
 		}
 	}
 	if problems == nil {
-		return 0
+		return code
 	}
 	fmt.Fprintln(os.Stderr, "FAIL:", strings.Join(problems, "\nFAIL: "))
 	return 1

@@ -21,6 +21,8 @@ type Spec struct {
 	Sigma     []float64    // a value of its own for each member
 	// Change, where given, is applied to the configuration last; it starts out as float64 on the CPU.
 	Change func(*models.Config)
+	// Set holds values of parameters that replace the initial ones, for Model.
+	Set map[string][]float64
 }
 
 // The suite's seeds and sigmas, of up to three members.
@@ -88,6 +90,11 @@ func (sp Spec) Model(t testing.TB) *models.Model {
 		t.Fatal(err)
 	}
 	t.Cleanup(m.Close)
+	for name, values := range sp.Set {
+		if err := m.Params.Set(name, values); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return m
 }
 

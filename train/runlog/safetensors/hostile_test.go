@@ -95,10 +95,9 @@ func TestHostileFiles(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			start := time.Now()
 			_, err := decodeBytes(test.file)
-			took := time.Since(start)
 			runtime.ReadMemStats(&after)
+			took := fastest(3, func() { _, _ = decodeBytes(test.file) })
 			if err == nil {
 				t.Fatal("was accepted")
 			}
@@ -180,19 +179,30 @@ func millionEntries(n int) []byte {
 	return fileOf(b.String(), n)
 }
 
-// TestMillionEntries checks that a million tensors are read in seconds and in a few times the header's size, and that the
-// last of them being wrong is found.
+// fastest returns the shortest of a few times that f takes, so that a busy machine does not matter.
+func fastest(times int, f func()) time.Duration {
+	best := time.Duration(1<<63 - 1)
+	for range times {
+		start := time.Now()
+		f()
+		best = min(best, time.Since(start))
+	}
+	return best
+}
+
+// TestMillionEntries checks that a million tensors are read in a few times the header's size and in a time that grows
+// with their number, not with its square, and that the last of them being wrong is found.
 func TestMillionEntries(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a 62 MB file")
 	}
 	const n = 1_000_000
-	file := millionEntries(n)
+	file, tenth := millionEntries(n), millionEntries(n/10)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start := time.Now()
 	f, err := decodeBytes(file)
-	took := time.Since(start)
+	long := time.Since(start)
 	runtime.ReadMemStats(&after)
 	if err != nil {
 		t.Fatal(err)
@@ -201,13 +211,12 @@ func TestMillionEntries(t *testing.T) {
 		t.Errorf("read %d tensors, the last is %q", len(f.Tensors), f.Tensors[len(f.Tensors)-1].Name)
 	}
 	spent := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(file))
-	t.Logf("%d entries, %d MB: %v, %.1f times the file allocated in all", n, len(file)>>20, took, spent)
-	if took > 20*time.Second || spent > 8 {
-		t.Errorf("took %v and allocated %.1f times the file", took, spent)
+	short := fastest(2, func() { _, _ = decodeBytes(tenth) })
+	t.Logf("%d entries, %d MB: %v, %v for a tenth of them, %.1f times the file allocated in all", n, len(file)>>20, long, short, spent)
+	if long > 40*short || spent > 8 {
+		t.Errorf("took %v and %v for a tenth, and allocated %.1f times the file", long, short, spent)
 	}
-	start = time.Now()
 	if _, err := decodeBytes(append(file, 0)); err == nil {
 		t.Error("a trailing byte was accepted")
 	}
-	t.Logf("refused with a trailing byte after %v", time.Since(start))
 }

@@ -50,18 +50,10 @@ void for_row_chunks(int64_t rows, F&& f) {
   });
 }
 
-// Adds `sums` column sums, one after the other in `into`, that f(first row, last row, into) collects.
+// Adds to `into` the `width` column sums that f(first row, last row, sums) collects of each chunk.
 template <typename T, typename F>
 void for_row_chunks_summing(int64_t rows, int64_t width, T* into, F&& f) {
   const int64_t chunks = (rows + ROW_CHUNK - 1) / ROW_CHUNK;
-  if (chunks <= 1 || at::get_num_threads() == 1) {
-    for (int64_t c = 0; c < chunks; c++) {
-      std::vector<T> part(size_t(width), T(0));
-      f(c * ROW_CHUNK, std::min(rows, (c + 1) * ROW_CHUNK), part.data());
-      for (int64_t i = 0; i < width; i++) into[i] += part[size_t(i)];
-    }
-    return;
-  }
   std::vector<T> parts(size_t(chunks * width), T(0));
   for_row_chunks(rows, [&](int64_t c, int64_t begin, int64_t end) { f(begin, end, parts.data() + c * width); });
   for (int64_t c = 0; c < chunks; c++)

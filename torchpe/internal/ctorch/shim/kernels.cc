@@ -93,6 +93,12 @@ void bias_gelu_only(int64_t rows, int64_t cols, T* __restrict u, const T* __rest
 }
 
 template <typename T>
+void add_bias(int64_t rows, int64_t cols, T* __restrict u, const T* __restrict bias) {
+  for (int64_t r = 0; r < rows; r++, u += cols)
+    for (int64_t c = 0; c < cols; c++) u[c] += bias[c];
+}
+
+template <typename T>
 void gelu_backward(int64_t rows, int64_t cols, const T* __restrict slope, const T* __restrict dy, T* __restrict du,
                    T* __restrict dbias) {
   for (int64_t r = 0; r < rows; r++, slope += cols, dy += cols, du += cols) {
@@ -171,39 +177,72 @@ void layer_norm_backward(int64_t rows, int64_t cols, const T* __restrict xhat, c
   }
 }
 
-// One block of the small product: RB rows by W*LANES columns, held in registers over the sum.
+// A vector register of T and the block of C, ROWS by COLUMNS vectors, that the registers of the instruction set hold.
+#if defined(__AVX512F__)
+constexpr int VECTOR_BYTES = 64, ROWS = 6, COLUMNS = 4;
+#elif defined(__AVX2__)
+constexpr int VECTOR_BYTES = 32, ROWS = 6, COLUMNS = 2;
+#else
+constexpr int VECTOR_BYTES = 16, ROWS = 4, COLUMNS = 2;
+#endif
+
 template <typename T>
 struct Vec {
-  typedef T type __attribute__((vector_size(LANES * sizeof(T) > 64 ? 64 : LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
-  static constexpr int width = 64 / sizeof(T);
+  typedef T type __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));
+  static constexpr int width = VECTOR_BYTES / int(sizeof(T));
 };
 
+// One block of a product: RB rows by W vectors of C, held in registers over the sum. Only `valid` columns are stored.
 template <typename T, int RB, int W>
-inline void product_block(int64_t K, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb, T alpha, T* c, int64_t ldc) {
+inline __attribute__((always_inline)) void product_block(int64_t K, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb,
+                                                         T alpha, T* c, int64_t ldc, bool add, int64_t valid) {
   typedef typename Vec<T>::type V;
+  constexpr int width = Vec<T>::width;
   V acc[RB][W] = {};
   for (int64_t k = 0; k < K; k++) {
     V bv[W];
-    for (int w = 0; w < W; w++) bv[w] = *reinterpret_cast<const V*>(b + k * ldb + w * Vec<T>::width);
+    for (int w = 0; w < W; w++) bv[w] = *reinterpret_cast<const V*>(b + k * ldb + w * width);
     for (int r = 0; r < RB; r++) {
       const T ar = a[r * ars + k * acs];
       for (int w = 0; w < W; w++) acc[r][w] += ar * bv[w];
     }
   }
-  for (int r = 0; r < RB; r++)
-    for (int w = 0; w < W; w++) *reinterpret_cast<V*>(c + r * ldc + w * Vec<T>::width) = acc[r][w] * alpha;
+  if (valid >= W * width) {
+    for (int r = 0; r < RB; r++)
+      for (int w = 0; w < W; w++) {
+        V* out = reinterpret_cast<V*>(c + r * ldc + w * width);
+        *out = add ? *out + acc[r][w] * alpha : acc[r][w] * alpha;
+      }
+    return;
+  }
+  T edge[W * width];
+  for (int r = 0; r < RB; r++) {
+    for (int w = 0; w < W; w++) *reinterpret_cast<V*>(edge + w * width) = acc[r][w] * alpha;
+    for (int64_t j = 0; j < valid; j++) c[r * ldc + j] = add ? c[r * ldc + j] + edge[j] : edge[j];
+  }
 }
 
-template <typename T, int RB>
-inline void product_rows(int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb, T alpha, T* c,
-                         int64_t ldc) {
-  constexpr int w1 = Vec<T>::width;
+// All rows of one column strip of W vectors.
+template <typename T, int W>
+inline void product_strip(int64_t R, int64_t K, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb, T alpha, T* c,
+                          int64_t ldc, bool add, int64_t valid) {
+  int64_t r = 0;
+  for (; r + ROWS <= R; r += ROWS)
+    product_block<T, ROWS, W>(K, a + r * ars, ars, acs, b, ldb, alpha, c + r * ldc, ldc, add, valid);
+  for (; r + 2 <= R; r += 2) product_block<T, 2, W>(K, a + r * ars, ars, acs, b, ldb, alpha, c + r * ldc, ldc, add, valid);
+  for (; r < R; r++) product_block<T, 1, W>(K, a + r * ars, ars, acs, b, ldb, alpha, c + r * ldc, ldc, add, valid);
+}
+
+template <typename T>
+void small_product(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb, T alpha, T* c,
+                   int64_t ldc) {
+  constexpr int64_t width = Vec<T>::width;
   int64_t j = 0;
-  for (; j + 4 * w1 <= C; j += 4 * w1) product_block<T, RB, 4>(K, a, ars, acs, b + j, ldb, alpha, c + j, ldc);
-  for (; j + 2 * w1 <= C; j += 2 * w1) product_block<T, RB, 2>(K, a, ars, acs, b + j, ldb, alpha, c + j, ldc);
-  for (; j + w1 <= C; j += w1) product_block<T, RB, 1>(K, a, ars, acs, b + j, ldb, alpha, c + j, ldc);
+  for (; j + COLUMNS * width <= C; j += COLUMNS * width)
+    product_strip<T, COLUMNS>(R, K, a, ars, acs, b + j, ldb, alpha, c + j, ldc, false, COLUMNS * width);
+  for (; j + width <= C; j += width) product_strip<T, 1>(R, K, a, ars, acs, b + j, ldb, alpha, c + j, ldc, false, width);
   for (; j < C; j++)
-    for (int r = 0; r < RB; r++) {
+    for (int64_t r = 0; r < R; r++) {
       T s = 0;
       for (int64_t k = 0; k < K; k++) s += a[r * ars + k * acs] * b[k * ldb + j];
       c[r * ldc + j] = s * alpha;
@@ -211,11 +250,45 @@ inline void product_rows(int64_t K, int64_t C, const T* a, int64_t ars, int64_t 
 }
 
 template <typename T>
-void small_product(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb, T alpha, T* c,
-                   int64_t ldc) {
-  int64_t r = 0;
-  for (; r + 4 <= R; r += 4) product_rows<T, 4>(K, C, a + r * ars, ars, acs, b, ldb, alpha, c + r * ldc, ldc);
-  for (; r < R; r++) product_rows<T, 1>(K, C, a + r * ars, ars, acs, b, ldb, alpha, c + r * ldc, ldc);
+constexpr int64_t PANEL = COLUMNS * Vec<T>::width;
+
+template <typename T>
+void pack(int64_t K, int64_t C, const T* __restrict b, int64_t brs, int64_t bcs, T* __restrict packed) {
+  constexpr int64_t P = PANEL<T>;
+  for (int64_t j = 0; j < C; j += P, packed += K * P) {
+    const int64_t n = C - j < P ? C - j : P;
+    if (n < P) std::memset(packed, 0, size_t(K * P) * sizeof(T));
+    if (bcs == 1) {
+      for (int64_t k = 0; k < K; k++) std::memcpy(packed + k * P, b + k * brs + j, size_t(n) * sizeof(T));
+      continue;
+    }
+    constexpr int64_t STEP = 16;  // columns turned together, so that each line of the panel is written while in cache
+    for (int64_t k0 = 0; k0 < K; k0 += STEP)
+      for (int64_t c = 0; c < n; c++)
+        for (int64_t k = k0; k < K && k < k0 + STEP; k++) packed[k * P + c] = b[k * brs + (j + c) * bcs];
+  }
+}
+
+// Depth of the sum that is worked on at a time: a panel of it stays in the first-level cache.
+constexpr int64_t DEPTH = 128;
+
+template <typename T>
+void product(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* packed, T* c, int64_t ldc, bool add) {
+  constexpr int64_t P = PANEL<T>;
+  for (int64_t k = 0; k < K || k == 0; k += DEPTH) {
+    const int64_t depth = K - k < DEPTH ? K - k : DEPTH;
+    for (int64_t j = 0; j < C; j += P) {
+      const int64_t valid = C - j < P ? C - j : P;
+      const T* b = packed + j * K + k * P;
+      // A last panel that is half empty takes half the registers.
+      if (valid <= P / COLUMNS)
+        product_strip<T, 1>(R, depth, a + k * acs, ars, acs, b, P, T(1), c + j, ldc, add || k > 0, valid);
+      else if (valid <= P / 2)
+        product_strip<T, COLUMNS / 2>(R, depth, a + k * acs, ars, acs, b, P, T(1), c + j, ldc, add || k > 0, valid);
+      else
+        product_strip<T, COLUMNS>(R, depth, a + k * acs, ars, acs, b, P, T(1), c + j, ldc, add || k > 0, valid);
+    }
+  }
 }
 
 template <typename T>
@@ -254,8 +327,9 @@ void adam(int64_t n, T* __restrict p, const T* __restrict g, T* __restrict m, T*
 
 template <typename T>
 KernelTable<T> make_table() {
-  return {bias_gelu<T>,           bias_gelu_only<T>, gelu_backward<T>, column_sum<T>, add_layer_norm<T>,
-          layer_norm_backward<T>, small_product<T>,  rotate<T>,        adam<T>,       TORCHPE_STR(TORCHPE_ISA)};
+  return {bias_gelu<T>,     bias_gelu_only<T>,      add_bias<T>,      gelu_backward<T>, column_sum<T>,
+          add_layer_norm<T>, layer_norm_backward<T>, small_product<T>, product<T>,       pack<T>,
+          PANEL<T>,          rotate<T>,              adam<T>,          TORCHPE_STR(TORCHPE_ISA)};
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ struct KernelTable {
   void (*bias_gelu)(int64_t rows, int64_t cols, T* u, const T* bias, T* y);
   // the same without keeping the derivative: u = gelu(u + bias)
   void (*bias_gelu_only)(int64_t rows, int64_t cols, T* u, const T* bias);
+  // u += bias
+  void (*add_bias)(int64_t rows, int64_t cols, T* u, const T* bias);
   // du = dy * slope; dbias += column sums of du
   void (*gelu_backward)(int64_t rows, int64_t cols, const T* slope, const T* dy, T* du, T* dbias);
   // out += column sums of x
@@ -24,6 +26,12 @@ struct KernelTable {
   // C[r,c] = alpha * sum_k A[r*ars + k*acs] * B[k*ldb + c], for small sizes; C's rows are ldc apart
   void (*small_product)(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb, T alpha,
                         T* c, int64_t ldc);
+  // C[r,c] = sum_k A[r*ars + k*acs] * B[k,c], or C += where add, with B packed: see pack
+  void (*product)(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* packed, T* c, int64_t ldc,
+                  bool add);
+  // B[k,c] = b[k*brs + c*bcs] into panels of `panel` columns, zeros behind the last: packed_size(K, C) elements
+  void (*pack)(int64_t K, int64_t C, const T* b, int64_t brs, int64_t bcs, T* packed);
+  int64_t panel;
   // pairs (x[2k], x[2k+1]), or (x[k], x[k+D/2]), turned by the angles; sign = -1 turns back
   void (*rotate)(int64_t D, const T* x, const T* cos, const T* sin, int half, T sign, T* out);
   // one Adam step on n parameters
@@ -39,5 +47,11 @@ struct AdamStep {
 
 template <typename T>
 const KernelTable<T>& kernels();
+
+template <typename T>
+int64_t packed_size(int64_t K, int64_t C) {
+  const int64_t panel = kernels<T>().panel;
+  return (C + panel - 1) / panel * panel * K;
+}
 
 }  // namespace torchpe

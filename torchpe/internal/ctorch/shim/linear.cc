@@ -1,4 +1,7 @@
 // linear.cc: the linear map with optional GELU, and the projection to queries, keys and values.
+//
+// On the CPU the products are our own loops rather than BLAS: rows are worked on in chunks that stay in cache while bias,
+// GELU and their derivatives are applied, which BLAS would need further passes over memory for.
 #include "fused.h"
 #include "profile.h"
 
@@ -32,59 +35,106 @@ std::vector<int64_t> with_last(const at::Tensor& x, int64_t last) {
   return s;
 }
 
-// Adds the bias [O] to every row of y [rows,O].
+// What is done to a chunk of the product while it is in cache.
+enum class Then { nothing, gelu, gelu_keeping_slope };
+
+// u [rows,O] = x [rows,I] w^T [I,O], w's rows dense, then bias (may be null) and what `then` says; with
+// gelu_keeping_slope y gets the result and u its slope.
 template <typename T>
-void add_bias(T* y, const T* b, int64_t rows, int64_t O) {
-  Timer timer(PROFILE_BIAS_GELU);
-  for_row_chunks(rows, [&](int64_t, int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; r++)
-      for (int64_t o = 0; o < O; o++) y[r * O + o] += b[o];
+void forward_member(int64_t rows, int64_t I, int64_t O, const T* x, const T* w, const T* bias, Then then, T* u, T* y) {
+  const auto& k = kernels<T>();
+  std::vector<T> packed(static_cast<size_t>(packed_size<T>(I, O)));
+  {
+    Timer timer(PROFILE_PRODUCT);
+    k.pack(I, O, w, 1, I, packed.data());
+  }
+  for_row_chunks(rows, [&](int64_t, int64_t r0, int64_t r1) {
+    T* uc = u + r0 * O;
+    {
+      Timer timer(PROFILE_PRODUCT);
+      k.product(r1 - r0, I, O, x + r0 * I, I, 1, packed.data(), uc, O, false);
+    }
+    Timer timer(PROFILE_BIAS_GELU);
+    if (then == Then::gelu_keeping_slope)
+      k.bias_gelu(r1 - r0, O, uc, bias, y + r0 * O);
+    else if (then == Then::gelu)
+      k.bias_gelu_only(r1 - r0, O, uc, bias);
+    else if (bias)
+      k.add_bias(r1 - r0, O, uc, bias);
   });
 }
 
-// out = a b, and out += a b.
-void product(at::Tensor out, const at::Tensor& a, const at::Tensor& b) {
-  Timer timer(PROFILE_PRODUCT);
-  at::mm_out(out, a, b);
-}
+// The backward pass of one linear map. Null pointers stand for what is not wanted; dw and dbias are added to, and so is dx
+// where add_x.
+template <typename T>
+struct Backward {
+  int64_t rows, I, O;
+  const T *dy, *slope, *x, *w;  // [rows,O], [rows,O] or null, [rows,I], [O,I]
+  T *du;                        // [rows,O] room for dy * slope; dy itself where there is no slope
+  T *dx, *dw, *dbias;           // [rows,I], [O,I], [O]
+  bool add_x;
 
-void product_added(at::Tensor out, const at::Tensor& a, const at::Tensor& b) {
-  Timer timer(PROFILE_PRODUCT);
-  out.addmm_(a, b);
+  void run() const {
+    const auto& k = kernels<T>();
+    std::vector<T> packed;
+    if (dx) {
+      Timer timer(PROFILE_PRODUCT);
+      packed.resize(static_cast<size_t>(packed_size<T>(O, I)));
+      k.pack(O, I, w, I, 1, packed.data());
+    }
+    for_row_chunks_summing<T>(rows, dbias ? O : 0, dbias, [&](int64_t r0, int64_t r1, T* sums) {
+      {
+        Timer timer(PROFILE_BIAS_GELU);
+        if (slope)
+          k.gelu_backward(r1 - r0, O, slope + r0 * O, dy + r0 * O, du + r0 * O, dbias ? sums : nullptr);
+        else if (dbias)
+          k.column_sum(r1 - r0, O, dy + r0 * O, sums);
+      }
+      Timer timer(PROFILE_PRODUCT);
+      if (dx) k.product(r1 - r0, O, I, du + r0 * O, O, 1, packed.data(), dx + r0 * I, I, add_x);
+      if (dw && at::get_num_threads() == 1) add_weight(r0, r1, 0, O);
+    });
+    if (dw && at::get_num_threads() > 1) {
+      Timer timer(PROFILE_PRODUCT);
+      at::parallel_for(0, O, 48, [&](int64_t begin, int64_t end) {
+        for (int64_t r = 0; r < rows; r += ROW_CHUNK) add_weight(r, std::min(rows, r + ROW_CHUNK), begin, end);
+      });
+    }
+  }
+
+  // dw[o0..o1] += du^T x over the rows r0..r1.
+  void add_weight(int64_t r0, int64_t r1, int64_t o0, int64_t o1) const {
+    const auto& k = kernels<T>();
+    thread_local std::vector<T> packed;
+    packed.resize(static_cast<size_t>(packed_size<T>(r1 - r0, I)));
+    k.pack(r1 - r0, I, x + r0 * I, I, 1, packed.data());
+    k.product(o1 - o0, r1 - r0, I, du + r0 * O + o0, 1, O, packed.data(), dw + o0 * I, I, true);
+  }
+};
+
+// Parameters [E,...] may lie in strides from member to member; a member's part must be dense.
+at::Tensor dense_members(const at::Tensor& w) { return w.size(0) > 0 && !w[0].is_contiguous() ? w.contiguous() : w; }
+
+template <typename T>
+T* member(const at::Tensor& t, int64_t e) {
+  return t.data_ptr<T>() + e * t.stride(0);
 }
 
 struct LinearFunction : torch::autograd::Function<LinearFunction> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w, const at::Tensor& b, bool gelu,
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in, const at::Tensor& b_in, bool gelu,
                             bool keep) {
-    const auto n = check_linear(x_in, w, b);
-    auto x = x_in.contiguous();
+    const auto n = check_linear(x_in, w_in, b_in);
+    auto x = x_in.contiguous(), w = dense_members(w_in), b = given(b_in) ? dense_members(b_in) : b_in;
     auto u = at::empty(with_last(x, n.O), x.options());
-    auto y = gelu && keep ? at::empty_like(u) : u;
-    auto x3 = x.view({n.E, n.rows, n.I}), u3 = u.view({n.E, n.rows, n.O}), y3 = y.view({n.E, n.rows, n.O});
-    for (int64_t e = 0; e < n.E; e++) {
-      auto ue = u3[e];
-      product(ue, x3[e], w[e].t());
-      TORCHPE_DISPATCH(x, [&] {
-        auto& k = kernels<T>();
-        T* up = ue.data_ptr<T>();
-        T* yp = y3[e].data_ptr<T>();
-        const auto be = given(b) ? b[e].contiguous() : at::Tensor();
-        const T* bp = given(b) ? be.data_ptr<T>() : nullptr;
-        if (!gelu) {
-          if (bp) add_bias(up, bp, n.rows, n.O);
-          return;
-        }
-        Timer timer(PROFILE_BIAS_GELU);
-        for_row_chunks(n.rows, [&](int64_t, int64_t begin, int64_t end) {
-          if (keep)
-            k.bias_gelu(end - begin, n.O, up + begin * n.O, bp, yp + begin * n.O);
-          else
-            k.bias_gelu_only(end - begin, n.O, up + begin * n.O, bp);
-        });
-      });
-    }
+    const Then then = !gelu ? Then::nothing : keep ? Then::gelu_keeping_slope : Then::gelu;
+    auto y = then == Then::gelu_keeping_slope ? at::empty_like(u) : u;
+    TORCHPE_DISPATCH(x, [&] {
+      for (int64_t e = 0; e < n.E; e++)
+        forward_member<T>(n.rows, n.I, n.O, x.data_ptr<T>() + e * n.rows * n.I, member<T>(w, e), given(b) ? member<T>(b, e) : nullptr, then,
+                          u.data_ptr<T>() + e * n.rows * n.O, y.data_ptr<T>() + e * n.rows * n.O);
+    });
     if (keep) {
-      ctx->save_for_backward(gelu ? variable_list{x, w, b, u} : variable_list{x, w, b});
+      ctx->save_for_backward(gelu ? variable_list{x, w_in, b_in, u} : variable_list{x, w_in, b_in});
       ctx->saved_data["gelu"] = gelu;
     }
     return y;
@@ -92,42 +142,26 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     auto saved = ctx->get_saved_variables();
-    const auto x = saved[0], w = saved[1], b = saved[2];
+    const auto x = saved[0], w_in = saved[1], b = saved[2];
     const bool gelu = ctx->saved_data["gelu"].toBool();
-    const auto n = check_linear(x, w, b);
+    const auto n = check_linear(x, w_in, b);
+    const auto w = dense_members(w_in);
     auto dy = grads[0].contiguous();
     auto du = gelu ? at::empty_like(dy) : dy;
-    const bool need_x = ctx->needs_input_grad(0), need_w = w.requires_grad();
+    const bool need_x = ctx->needs_input_grad(0), need_w = w_in.requires_grad(), need_b = given(b) && b.requires_grad();
     at::Tensor dx = need_x ? at::empty_like(x) : at::Tensor();
     GradTarget dw, db;
-    if (need_w) dw = grad_target(w);
-    const bool need_b = given(b) && b.requires_grad();
+    if (need_w) dw = grad_target(w_in);
     if (need_b) db = grad_target(b);
-    for (int64_t e = 0; e < n.E; e++) {
-      auto dye = dy.view({n.E, n.rows, n.O})[e], due = du.view({n.E, n.rows, n.O})[e];
-      TORCHPE_DISPATCH(x, [&] {
-        Timer timer(PROFILE_BIAS_GELU);
-        auto& k = kernels<T>();
-        const T* dp = dye.data_ptr<T>();
-        T* up = due.data_ptr<T>();
-        const T* slope = gelu ? saved[3].data_ptr<T>() + e * n.rows * n.O : nullptr;
-        if (!need_b) {
-          if (gelu)
-            for_row_chunks(n.rows, [&](int64_t, int64_t r0, int64_t r1) {
-              k.gelu_backward(r1 - r0, n.O, slope + r0 * n.O, dp + r0 * n.O, up + r0 * n.O, nullptr);
-            });
-          return;
-        }
-        for_row_chunks_summing<T>(n.rows, n.O, db.into[e].data_ptr<T>(), [&](int64_t r0, int64_t r1, T* sums) {
-          if (gelu)
-            k.gelu_backward(r1 - r0, n.O, slope + r0 * n.O, dp + r0 * n.O, up + r0 * n.O, sums);
-          else
-            k.column_sum(r1 - r0, n.O, dp + r0 * n.O, sums);
-        });
-      });
-      if (need_x) product(dx.view({n.E, n.rows, n.I})[e], due, w[e]);
-      if (need_w) product_added(dw.into[e], due.t(), x.view({n.E, n.rows, n.I})[e]);
-    }
+    TORCHPE_DISPATCH(x, [&] {
+      for (int64_t e = 0; e < n.E; e++) {
+        const int64_t wide = e * n.rows * n.O, narrow = e * n.rows * n.I;
+        Backward<T>{n.rows, n.I, n.O, dy.data_ptr<T>() + wide, gelu ? saved[3].data_ptr<T>() + wide : nullptr, x.data_ptr<T>() + narrow,
+                    member<T>(w, e), du.data_ptr<T>() + wide, need_x ? dx.data_ptr<T>() + narrow : nullptr,
+                    need_w ? member<T>(dw.into, e) : nullptr, need_b ? member<T>(db.into, e) : nullptr, false}
+            .run();
+      }
+    });
     return {dx, need_w ? dw.result() : at::Tensor(), need_b ? db.result() : at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
@@ -153,61 +187,51 @@ at::Tensor from_heads(const at::Tensor& x) {
 }
 
 struct QKVFunction : torch::autograd::Function<QKVFunction> {
-  static variable_list forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w, const at::Tensor& b,
+  static variable_list forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in, const at::Tensor& b_in,
                                int64_t heads) {
-    const auto n = check_linear(x_in, w, b);
-    auto x = x_in.contiguous();
-    auto x3 = x.view({n.E, n.rows, n.I});
+    const auto n = check_linear(x_in, w_in, b_in);
+    auto x = x_in.contiguous(), w = dense_members(w_in), b = given(b_in) ? dense_members(b_in) : b_in;
     variable_list out;
-    for (int part = 0; part < 3; part++) {
+    for (int64_t part = 0; part < 3; part++) {
       auto y = at::empty_like(x);
-      auto y3 = y.view({n.E, n.rows, n.I});
-      for (int64_t e = 0; e < n.E; e++) {
-        auto ye = y3[e];
-        product(ye, x3[e], w[e].narrow(0, part * n.I, n.I).t());
-        if (given(b)) TORCHPE_DISPATCH(x, [&] { add_bias(ye.data_ptr<T>(), b[e].data_ptr<T>() + part * n.I, n.rows, n.I); });
-      }
+      TORCHPE_DISPATCH(x, [&] {
+        for (int64_t e = 0; e < n.E; e++) {
+          T* u = y.data_ptr<T>() + e * n.rows * n.I;
+          forward_member<T>(n.rows, n.I, n.I, x.data_ptr<T>() + e * n.rows * n.I, member<T>(w, e) + part * n.I * n.I,
+                            given(b) ? member<T>(b, e) + part * n.I : nullptr, Then::nothing, u, u);
+        }
+      });
       out.push_back(as_heads(y, heads));
     }
-    ctx->save_for_backward({x, w, b});
+    ctx->save_for_backward({x, w_in, b_in});
     return out;
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     auto saved = ctx->get_saved_variables();
-    const auto x = saved[0], w = saved[1], b = saved[2];
-    const auto n = check_linear(x, w, b);
-    const bool need_x = ctx->needs_input_grad(0), need_w = w.requires_grad(), need_b = given(b) && b.requires_grad();
-    at::Tensor dx = need_x ? at::zeros_like(x) : at::Tensor();
+    const auto x = saved[0], w_in = saved[1], b = saved[2];
+    const auto n = check_linear(x, w_in, b);
+    const auto w = dense_members(w_in);
+    const bool need_x = ctx->needs_input_grad(0), need_w = w_in.requires_grad(), need_b = given(b) && b.requires_grad();
+    at::Tensor dx;
     GradTarget dw, db;
-    if (need_w) dw = grad_target(w);
+    if (need_w) dw = grad_target(w_in);
     if (need_b) db = grad_target(b);
-    auto x3 = x.view({n.E, n.rows, n.I});
-    bool first = true;
-    for (int part = 0; part < 3; part++) {
-      if (!grads[size_t(part)].defined()) continue;
-      auto dy = from_heads(grads[size_t(part)]).view({n.E, n.rows, n.I});
-      for (int64_t e = 0; e < n.E; e++) {
-        auto we = w[e].narrow(0, part * n.I, n.I);
-        auto dye = dy[e];
-        if (need_x) {
-          auto dxe = dx.view({n.E, n.rows, n.I})[e];
-          if (first)
-            product(dxe, dye, we);
-          else
-            product_added(dxe, dye, we);
+    for (size_t part = 0; part < 3; part++) {
+      if (!grads[part].defined()) continue;
+      const bool first = !dx.defined();
+      if (need_x && first) dx = at::empty_like(x);
+      const auto dy = from_heads(grads[part]);
+      const int64_t row = int64_t(part) * n.I;
+      TORCHPE_DISPATCH(x, [&] {
+        for (int64_t e = 0; e < n.E; e++) {
+          const int64_t at = e * n.rows * n.I;
+          Backward<T>{n.rows, n.I, n.I, dy.data_ptr<T>() + at, nullptr, x.data_ptr<T>() + at, member<T>(w, e) + row * n.I,
+                      dy.data_ptr<T>() + at, need_x ? dx.data_ptr<T>() + at : nullptr,
+                      need_w ? member<T>(dw.into, e) + row * n.I : nullptr, need_b ? member<T>(db.into, e) + row : nullptr, !first}
+              .run();
         }
-        if (need_w) product_added(dw.into[e].narrow(0, part * n.I, n.I), dye.t(), x3[e]);
-        if (need_b)
-          TORCHPE_DISPATCH(x, [&] {
-            Timer timer(PROFILE_BIAS_GELU);
-            const T* dp = dye.data_ptr<T>();
-            for_row_chunks_summing<T>(n.rows, n.I, db.into[e].data_ptr<T>() + part * n.I, [&](int64_t r0, int64_t r1, T* sums) {
-              kernels<T>().column_sum(r1 - r0, n.I, dp + r0 * n.I, sums);
-            });
-          });
-      }
-      first = false;
+      });
     }
     return {dx, need_w ? dw.result() : at::Tensor(), need_b ? db.result() : at::Tensor(), at::Tensor()};
   }

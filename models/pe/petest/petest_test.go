@@ -1,0 +1,324 @@
+package petest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := torchpe.CheckNoLiveTensors(); err != nil && code == 0 {
+		fmt.Println(err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// fake is a scheme that adds a trained table to tokens, as well or as badly as its parts do.
+type fake struct {
+	pe.None
+	sites pe.Site
+	table *torchpe.Param // [E,N,D]
+	embed func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor
+	hooks func(s *torchpe.Scope, h fakeHooks) pe.Hooks
+}
+
+func (f *fake) Sites() pe.Site { return f.sites }
+
+func (f *fake) Begin(s *torchpe.Scope, p pe.Positions) pe.Hooks {
+	h := fakeHooks{fake: f, p: p}
+	if f.hooks != nil {
+		return f.hooks(s, h)
+	}
+	return h
+}
+
+type fakeHooks struct {
+	pe.Identity
+	fake *fake
+	p    pe.Positions
+}
+
+func (h fakeHooks) Embed(_ int, x torchpe.Tensor) torchpe.Tensor { return h.fake.embed(h.fake, x, h.p) }
+
+// rows returns the table's rows for the tokens, [E,1,N,D].
+func (f *fake) rows(s *torchpe.Scope, places []int) torchpe.Tensor {
+	index := make([]int64, len(places))
+	for i, at := range places {
+		index[i] = int64(at)
+	}
+	return f.table.In(s).IndexSelect(1, torchpe.Of(s, torchpe.CPU, index, len(index))).Unsqueeze(1)
+}
+
+// add is the sound way to add the table.
+func add(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+	return x.Add(f.rows(x.Scope(), p.Index))
+}
+
+// noTable says that it adds nothing.
+type noTable struct{ fakeHooks }
+
+func (noTable) Table(int) (torchpe.Tensor, bool) { return torchpe.Tensor{}, false }
+
+// doubleTable says that it adds twice what it adds.
+type doubleTable struct {
+	fakeHooks
+	s *torchpe.Scope
+}
+
+func (h doubleTable) Table(int) (torchpe.Tensor, bool) {
+	return h.fake.rows(h.s, h.p.Index).MulScalar(2).Squeeze(1), true
+}
+
+// unsteady counts the parameters that were drawn in the whole program.
+var unsteady float64
+
+// left is what the leaking scheme leaves behind, for the test to close.
+var left []*torchpe.Scope
+
+// table returns a builder of fakes with a trained N(0, sigma^2) table.
+func table(change func(f *fake)) func(pe.Config, *torchpe.ParamSet) (pe.Encoding, error) {
+	return tableOf(torchpe.Normal(0, 1), true, change)
+}
+
+func tableOf(init torchpe.Init, trainable bool, change func(f *fake)) func(pe.Config, *torchpe.ParamSet) (pe.Encoding, error) {
+	return func(c pe.Config, ps *torchpe.ParamSet) (pe.Encoding, error) {
+		f := &fake{sites: pe.AtEmbed, embed: add, table: ps.Add("pe.table", trainable, init, c.Positions.Tokens(), c.DModel)}
+		if change != nil {
+			change(f)
+		}
+		return f, nil
+	}
+}
+
+func embed(f func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor) func(*fake) {
+	return func(fk *fake) { fk.embed = f }
+}
+
+// option is one that the fakes ignore, unless they look.
+var option = pe.Option{Name: "fake", Text: "a", Code: "a", Help: "for tests", Check: func(v string) error {
+	if v != "a" && v != "b" {
+		return fmt.Errorf("%q is neither a nor b", v)
+	}
+	return nil
+}}
+
+// broken are schemes with the check that must catch each, and what it says. The first is sound.
+var broken = []struct {
+	name, check, says string
+	build             func(pe.Config, *torchpe.ParamSet) (pe.Encoding, error)
+	change            func(*Case)
+}{
+	{"sound", "", "", table(nil), nil},
+	{"narrow", "hooks", "turns the shape", table(embed(func(_ *fake, x torchpe.Tensor, _ pe.Positions) torchpe.Tensor { return x.Narrow(-1, 0, 4) })), nil},
+	{"widening", "hooks", "float32", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+		return add(f, x, p).To(torchpe.Float64, torchpe.CPU)
+	})), nil},
+	{"not a number", "hooks", "not finite", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor { return x.MulScalar(math.NaN()) })), nil},
+	{"writer", "hooks", "writes into its input", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+		out := add(f, x, p)
+		x.Fill(0)
+		return out
+	})), nil},
+	{"undeclared", "sites", "not declared", table(func(f *fake) { f.sites = pe.AtQK }), nil},
+	{"idle", "sites", "changes nothing", table(func(f *fake) { f.sites |= pe.AtLogits }), nil},
+	{"hidden table", "tables", "Embed changes its input", table(func(f *fake) {
+		f.hooks = func(_ *torchpe.Scope, h fakeHooks) pe.Hooks { return noTable{h} }
+	}), nil},
+	{"mistaken table", "tables", "does not add the table", table(func(f *fake) {
+		f.hooks = func(s *torchpe.Scope, h fakeHooks) pe.Hooks { return doubleTable{h, s} }
+	}), nil},
+	{"in array order", "permutation", "permuted tokens and positions", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+		return add(f, x, pe.Line(p.Tokens()))
+	})), nil},
+	{"one row for all", "permutation", "ignores positions", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+		return x.Add(f.rows(x.Scope(), make([]int, p.Tokens())))
+	})), nil},
+	{"not relative", "shift", "shifted by 3", table(nil), func(c *Case) { c.Shift = Unmoved }},
+	{"not absolute", "shift", "which the case does not say", table(embed(func(_ *fake, x torchpe.Tensor, _ pe.Positions) torchpe.Tensor { return x })), nil},
+	{"unused", "gradients", "is zero for member", table(embed(func(_ *fake, x torchpe.Tensor, _ pe.Positions) torchpe.Tensor { return x })), nil},
+	{"half detached", "gradients", "finite differences", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+		return add(f, add(f, x, p), p).Sub(f.rows(x.Scope(), p.Index).MulScalar(0.5).Detach())
+	})), nil},
+	{"exploding", "gradients", "not finite", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+		zero := f.rows(x.Scope(), p.Index).MulScalar(0)
+		return add(f, x, p).Add(zero.Square().Sqrt())
+	})), nil},
+	{"unsteady", "seeds", "between two models of one seed", tableOf(func(_ int, _ *rand.Rand, out []float64) {
+		for i := range out {
+			unsteady++
+			out[i] = unsteady
+		}
+	}, true, nil), nil},
+	{"always alike", "seeds", "same for another seed", tableOf(torchpe.Constant(1), true, nil), nil},
+	{"drawn but not said", "seeds", "Case.Drawn", tableOf(torchpe.Normal(0, 1), false, nil), nil},
+	{"said but not drawn", "seeds", "same for another seed", tableOf(torchpe.Constant(1), false, nil), func(c *Case) { c.Drawn = []string{"pe.table"} }},
+	{"mixed members", "members", "the same model alone", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+		return x.Add(f.rows(x.Scope(), p.Index).SumKeep(0))
+	})), nil},
+	{"wrapping", "tokens", "built for 8, are no error", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+		places := slices.Clone(p.Index)
+		for i := range places {
+			places[i] %= f.table.Shape[1]
+		}
+		return x.Add(f.rows(x.Scope(), places))
+	})), nil},
+	{"whole or nothing", "tokens", "3 tokens of 8", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+		return x.Add(f.table.In(x.Scope()).Unsqueeze(1))
+	})), nil},
+	{"leaking", "memory", "1 tensors are left", func(c pe.Config, ps *torchpe.ParamSet) (pe.Encoding, error) {
+		s := torchpe.NewScope()
+		left = append(left, s)
+		torchpe.Zeros(s, torchpe.Float32, torchpe.CPU, 1)
+		return table(nil)(c, ps)
+	}, nil},
+	{"option not varied", "options", "no variant changes --fake alone", table(nil), func(c *Case) { c.Variants = nil }},
+	{"variant of nothing", "options", "changes no option", table(nil), func(c *Case) { c.Variants = append(c.Variants, Code("fake", "a")) }},
+	{"option without effect", "differ", "the same as its plain reading", table(nil), nil},
+	{"not refused", "refusals", "is not refused", table(nil), func(c *Case) { c.Refuse = []Refusal{Refuse("7", Spec{DModel: 7}, "7")} }},
+	{"refused in other words", "refusals", `does not say "seven"`, func(c pe.Config, ps *torchpe.ParamSet) (pe.Encoding, error) {
+		if c.DModel == 7 {
+			return nil, fmt.Errorf("no")
+		}
+		return table(nil)(c, ps)
+	}, func(c *Case) { c.Refuse = []Refusal{Refuse("7", Spec{DModel: 7}, "seven")} }},
+}
+
+func init() {
+	for _, b := range broken {
+		pe.Register(pe.Scheme{Name: b.name, Options: []pe.Option{option}, New: b.build})
+	}
+}
+
+// TestBrokenSchemes: each fault is caught by the check that is there for it, and a sound scheme by none.
+func TestBrokenSchemes(t *testing.T) {
+	caught := map[string]bool{}
+	for _, b := range broken {
+		c := Case{Scheme: b.name, Variants: []Variant{Code("fake", "b")}}
+		if b.change != nil {
+			b.change(&c)
+		}
+		t.Run(b.name, func(t *testing.T) {
+			for _, check := range append(slices.Clone(checks), schemeChecks...) {
+				sound := b.check == "" && check.name != "differ" // its option has no effect
+				if !sound && check.name != b.check {
+					continue
+				}
+				err := perform(check, trial{Case: c, variant: Code(), heads: 2, members: 3})
+				if sound && err != nil {
+					t.Errorf("%s finds fault with a sound scheme: %v", check.name, err)
+				}
+				if !sound && (err == nil || !strings.Contains(err.Error(), b.says)) {
+					t.Errorf("%s says %v, want an error with %q", check.name, err, b.says)
+				}
+				caught[b.check] = true
+			}
+		})
+	}
+	for _, s := range left {
+		s.Close()
+	}
+	for _, check := range append(slices.Clone(checks), schemeChecks...) {
+		if !caught[check.name] && check.name != "devices" { // which needs a GPU
+			t.Errorf("no scheme here is broken for the check of %s", check.name)
+		}
+	}
+}
+
+// TestMissing: schemes that were not run are named.
+func TestMissing(t *testing.T) {
+	names := []string{"a", "b", "c"}
+	if got := missing(names, map[string]bool{"b": true}); !slices.Equal(got, []string{"a", "c"}) || len(names) != 3 {
+		t.Errorf("missing %v of %v", got, names)
+	}
+}
+
+func TestArrayFromJSON(t *testing.T) {
+	var a Array
+	if err := json.Unmarshal([]byte(`[[1, null, 3], [4, 5, 6.5]]`), &a); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(a.Shape, []int{2, 3}) || !math.IsNaN(a.Values[1]) || a.Values[5] != 6.5 {
+		t.Errorf("read %+v", a)
+	}
+	for _, text := range []string{`[[1], [2, 3]]`, `[1, [2]]`, `["x"]`, `[[1], 2]`} {
+		if err := json.Unmarshal([]byte(text), &a); err == nil {
+			t.Errorf("%s is read as %+v", text, a)
+		}
+	}
+}
+
+func TestArrayAlong(t *testing.T) {
+	a := Array{Shape: []int{2, 3, 2}, Values: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}
+	got := a.along(1, []int{2, 0})
+	if want := []float64{4, 5, 0, 1, 10, 11, 6, 7}; !slices.Equal(got.Values, want) || !slices.Equal(got.Shape, []int{2, 2, 2}) {
+		t.Errorf("along axis 1: %+v, want %v", got, want)
+	}
+	if got := a.along(0, []int{1, 0}); !slices.Equal(got.Values, []float64{6, 7, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5}) {
+		t.Errorf("along axis 0: %+v", got)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	one := Array{Shape: []int{2}, Values: []float64{1, 100}}
+	for _, c := range []struct {
+		got, want Array
+		equal     bool
+	}{
+		{one, one, true},
+		{Array{[]int{2}, []float64{1.05, 104}}, one, true}, // within 0.1 and 4 %
+		{Array{[]int{2}, []float64{1.2, 100}}, one, false},
+		{Array{[]int{2}, []float64{1, 105}}, one, false},
+		{Array{[]int{2}, []float64{1, math.NaN()}}, one, false},
+		{one, Array{[]int{2}, []float64{1, math.NaN()}}, true}, // masked
+		{Array{[]int{1, 2}, []float64{1, 100}}, one, false},
+	} {
+		if err := compare(c.got, c.want, tolerance{0.1, 0.04}); (err == nil) != c.equal {
+			t.Errorf("%v against %v: %v", c.got, c.want, err)
+		}
+	}
+}
+
+// TestVectorsAreFound: the folder that the environment names comes first; a file without cases is an error.
+func TestVectorsAreFound(t *testing.T) {
+	t.Setenv("TORCHPE_PE_VECTORS", "")
+	folder, err := vectorFolder()
+	if err != nil || !strings.HasSuffix(folder, "shared/pe") {
+		t.Errorf("folder %q, %v", folder, err)
+	}
+	own := t.TempDir()
+	t.Setenv("TORCHPE_PE_VECTORS", own)
+	if folder, err := vectorFolder(); folder != own || err != nil {
+		t.Errorf("folder %q, %v; want %q", folder, err, own)
+	}
+	path := own + "/x.json"
+	for _, text := range []string{`{"tolerance": {"atol": 1e-12}, "cases": []}`, `{"cases": [{"name": "a"}]}`, `{`} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readVectors(path); err == nil {
+			t.Errorf("%s is read without an error", text)
+		}
+	}
+}
+
+// TestSpecDefaults: a Spec builds the float64 model on the CPU unless it says otherwise.
+func TestSpecDefaults(t *testing.T) {
+	c, err := Spec{Scheme: "sound"}.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.DType != torchpe.Float64 || c.Device != torchpe.CPU || len(c.Seeds) != 1 || c.ReadOut != models.ProbeToken {
+		t.Errorf("configuration %+v", c)
+	}
+}

@@ -1,0 +1,92 @@
+package pe_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"torchpe/models/pe"
+)
+
+func TestLineAndGrid(t *testing.T) {
+	line := pe.Line(5)
+	if line.Tokens() != 5 || !slices.Equal(line.Index, []int{0, 1, 2, 3, 4}) || line.Cells != nil {
+		t.Errorf("Line(5) = %+v", line)
+	}
+	grid := pe.Grid(2, 3)
+	if grid.Tokens() != 6 || !slices.Equal(grid.Index, []int{0, 1, 2, 3, 4, 5}) {
+		t.Errorf("Grid(2, 3).Index = %v", grid.Index)
+	}
+	if want := [][2]int{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}}; !slices.Equal(grid.Cells, want) {
+		t.Errorf("Grid(2, 3).Cells = %v, want %v", grid.Cells, want)
+	}
+}
+
+// TestPermuted: token i of the result is token order[i], wherever it was; the order may name some tokens only.
+func TestPermuted(t *testing.T) {
+	grid := pe.Grid(2, 2)
+	once := grid.Permuted([]int{2, 0, 3, 1})
+	if !slices.Equal(once.Index, []int{2, 0, 3, 1}) || !slices.Equal(once.Cells, [][2]int{{1, 0}, {0, 0}, {1, 1}, {0, 1}}) {
+		t.Errorf("permuted once: %+v", once)
+	}
+	twice := once.Permuted([]int{1, 3, 0, 2}) // the inverse
+	if !slices.Equal(twice.Index, grid.Index) || !slices.Equal(twice.Cells, grid.Cells) {
+		t.Errorf("permuted there and back: %+v", twice)
+	}
+	if some := once.Permuted([]int{3}); !slices.Equal(some.Index, []int{1}) || !slices.Equal(some.Cells, [][2]int{{0, 1}}) {
+		t.Errorf("one token: %+v", some)
+	}
+	if line := pe.Line(2).Permuted([]int{1, 0}); line.Cells != nil {
+		t.Errorf("a line has cells %v after permuting", line.Cells)
+	}
+}
+
+// TestDrawPositions: any draw is sorted and distinct, and lies in 0..max-1.
+func TestDrawPositions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 20).Draw(t, "n")
+		limit := rapid.IntRange(n, 60).Draw(t, "max")
+		samples := rapid.IntRange(1, 4).Draw(t, "samples")
+		seed := rapid.Uint64().Draw(t, "seed")
+		out := make([]float64, samples*n)
+		pe.DrawPositions(rand.New(rand.NewPCG(seed, 0)), n, limit, out)
+		for sample := range samples {
+			drawn := out[sample*n : (sample+1)*n]
+			for i, v := range drawn {
+				if v != math.Trunc(v) || v < 0 || v >= float64(limit) || (i > 0 && v <= drawn[i-1]) {
+					t.Fatalf("drawn %v of 0..%d", drawn, limit-1)
+				}
+			}
+		}
+		again := make([]float64, samples*n)
+		pe.DrawPositions(rand.New(rand.NewPCG(seed, 0)), n, limit, again)
+		if !slices.Equal(out, again) {
+			t.Fatalf("one seed draws %v and %v", out, again)
+		}
+	})
+}
+
+// TestDrawPositionsIsUniform: all subsets are equally likely, by Pearson's chi-square.
+func TestDrawPositionsIsUniform(t *testing.T) {
+	for _, c := range []struct{ n, max, subsets int }{{3, 6, 20}, {1, 7, 7}, {4, 5, 5}, {2, 7, 21}} {
+		const draws = 20000
+		out := make([]float64, c.n*draws)
+		pe.DrawPositions(rand.New(rand.NewPCG(1, 2)), c.n, c.max, out)
+		count := map[string]float64{}
+		for subset := range slices.Chunk(out, c.n) {
+			count[fmt.Sprint(subset)]++
+		}
+		expected, chi2 := draws/float64(c.subsets), float64(c.subsets-len(count))*draws/float64(c.subsets)
+		for _, seen := range count {
+			chi2 += (seen - expected) * (seen - expected) / expected
+		}
+		// Mean f and variance 2f for f = subsets-1 degrees of freedom: six standard deviations above.
+		if f := float64(c.subsets - 1); chi2 > f+6*math.Sqrt(2*f) {
+			t.Errorf("%d of %d positions: chi-square %.1f with %g degrees of freedom", c.n, c.max, chi2, f)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package pe_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
+	"torchpe/torchpe"
+)
+
+func TestRandom(t *testing.T) {
+	petest.Run(t, petest.Case{
+		Scheme: "random",
+		Drawn:  []string{"pe.table"},
+		Variants: []petest.Variant{
+			petest.Code("pe-placement", "input"), petest.Text("pe-placement", "block"), petest.Code("random", "ruoss"),
+			petest.Text("random-max", "20"), petest.Text("random-max", "8"),
+		},
+		Refuse: []petest.Refusal{
+			petest.Refuse("fewer positions than tokens", petest.Spec{Fidelity: "text", Given: pe.Options{"random-max": "7"}}, "--random-max 7", "8 tokens"),
+			petest.Refuse("an odd width", petest.Spec{Fidelity: "text", DModel: 7}, "random", "d_model 7", "odd"),
+		},
+	})
+}
+
+// embedAt returns what the first block adds to tokens at the drawn positions, [N,D].
+func embedAt(m *models.Model, drawn []float64) (added petest.Array) {
+	n, d := len(drawn), m.Config.DModel
+	petest.Closed(func(s *torchpe.Scope) {
+		p := pe.Line(n)
+		p.Drawn = torchpe.Of(s, torchpe.CPU, drawn, 1, 1, n)
+		hooks := m.Encoding.Begin(s, p)
+		added = petest.ArrayOf(hooks.Embed(0, torchpe.Zeros(s, torchpe.Float64, torchpe.CPU, 1, 1, n, d))).Reshaped(n, d)
+	})
+	return added
+}
+
+// TestRandomisedVectors: all cases are expressible. That of DeepMind's sinusoids has all sines before all cosines where ours
+// alternate as in the paper's other schemes: its columns are compared in our order. The other two are randomised positions in
+// another scheme, which are that scheme at some of its places: learn and rope.
+func TestRandomisedVectors(t *testing.T) {
+	petest.RunVectors(t, "randomized_pe", func(t *testing.T, c *petest.VectorCase) {
+		limit, n, d := c.Int("L", 0), c.Int("n", 0), c.Int("d", 0)
+		switch {
+		case c.Config["base"] == "sinusoidal_1d_concat":
+			m := petest.Spec{
+				Scheme: "random", Fidelity: "text", DModel: d, Positions: pe.Line(n), Given: pe.Options{"random-max": fmt.Sprint(limit)},
+			}.Model(t)
+			ours := embedAt(m, sortedDraw(t, c, "draw_unsorted", n))
+			theirs := petest.Array{Shape: ours.Shape}
+			for i := range n {
+				for k := range d {
+					theirs.Values = append(theirs.Values, ours.Row(i)[k%(d/2)*2+k/(d/2)])
+				}
+			}
+			c.Check(t, "table", theirs)
+		case c.Has("permutation") && c.Has("table"):
+			m := petest.Spec{
+				Scheme: "learn", Layers: 1, DModel: d, Positions: pe.Line(limit),
+				Set: map[string][]float64{"pe.table": c.Param(t, "table").Values},
+			}.Model(t)
+			at := petest.At(pe.Line(limit), whole(sortedDraw(t, c, "permutation", n))...)
+			c.Check(t, "table", petest.Added(m, 0, at))
+		case c.Has("x") && c.Has("y") && c.Has("draw_unsorted"):
+			heads := c.Int("heads", 1)
+			m := petest.Spec{Scheme: "rope", DModel: heads * d, Heads: heads, Positions: pe.Line(limit)}.Model(t)
+			at := petest.At(pe.Line(limit), whole(sortedDraw(t, c, "draw_unsorted", n))...)
+			x := c.Input(t, "x") // [B,N,H,Dh]
+			turned, _ := rotated(m, x, x, at)
+			c.Check(t, "y", turned)
+		default:
+			t.Skipf("not expressible: %v is a base that no scheme has", c.Config)
+		}
+	})
+}
+
+// sortedDraw returns the first n of the case's draw, in ascending order.
+func sortedDraw(t *testing.T, c *petest.VectorCase, name string, n int) []float64 {
+	t.Helper()
+	draw := slices.Clone(c.Input(t, name).Values[:n])
+	slices.Sort(draw)
+	return draw
+}
+
+func whole(values []float64) []int {
+	list := make([]int, len(values))
+	for i, v := range values {
+		list[i] = int(v)
+	}
+	return list
+}
+
+// TestRandomisedIsSinusoidOfTheDraw: at the positions 0..N-1 the randomised scheme is 1d-fixed; at others it is the row of a
+// 1d-fixed that is long enough.
+func TestRandomisedIsSinusoidOfTheDraw(t *testing.T) {
+	random := petest.Spec{Scheme: "random", Fidelity: "text", Given: pe.Options{"random-max": "50"}}.Model(t)
+	fixed := petest.Spec{Scheme: "1d-fixed", Positions: pe.Line(50), Given: pe.Options{"fixed-pe-dropout": "0"}}.Model(t)
+	for _, drawn := range [][]float64{{0, 1, 2, 3, 4, 5, 6, 7}, {3, 4, 10, 11, 30, 31, 48, 49}} {
+		want := petest.Added(fixed, 0, petest.At(pe.Line(50), whole(drawn)...))
+		petest.Near(t, fmt.Sprint(drawn), embedAt(random, drawn), want, 1e-12)
+	}
+}
+
+// TestRandomisedFollowsPlaces: the i-th smallest draw belongs to the token at place i, wherever it is in the array.
+func TestRandomisedFollowsPlaces(t *testing.T) {
+	m := petest.Spec{Scheme: "random", Fidelity: "text"}.Model(t)
+	order := []int{5, 0, 3, 7, 1, 6, 2, 4}
+	drawn := []float64{2, 3, 5, 7, 11, 13, 17, 19}
+	plain := embedAt(m, drawn)
+	petest.Closed(func(s *torchpe.Scope) {
+		p := petest.At(pe.Line(8), order...)
+		p.Drawn = torchpe.Of(s, torchpe.CPU, drawn, 1, 1, 8)
+		out := m.Encoding.Begin(s, p).Embed(0, torchpe.Zeros(s, torchpe.Float64, torchpe.CPU, 1, 1, 8, 8))
+		got := petest.ArrayOf(out).Reshaped(8, 8)
+		for i, place := range order {
+			if !slices.Equal(got.Row(i), plain.Row(place)) {
+				t.Errorf("the token at place %d has the encoding of another", place)
+			}
+		}
+	})
+}
+
+// TestRandomisedNeedsADraw: a batch without drawn positions is an error that says so.
+func TestRandomisedNeedsADraw(t *testing.T) {
+	m := petest.Spec{Scheme: "random", Fidelity: "text"}.Model(t)
+	petest.Closed(func(s *torchpe.Scope) {
+		err := torchpe.Catch(func() { m.Encoding.Begin(s, pe.Line(8)) })
+		if err == nil || !strings.Contains(err.Error(), "drawn") {
+			t.Errorf("without drawn positions the error is %v", err)
+		}
+	})
+}
+
+// TestFrozenTable: the published code's table is N(0,1), one for each block, and not trained.
+func TestFrozenTable(t *testing.T) {
+	m := petest.Spec{Scheme: "random", Layers: 4, DModel: 160, Positions: pe.Grid(4, 4)}.Model(t)
+	if _, ok := m.Encoding.(pe.Sampler); ok {
+		t.Error("the frozen table wants positions drawn")
+	}
+	if p := m.Params.Get("pe.table"); p.Trainable {
+		t.Error("the frozen table is trained")
+	}
+	values, err := m.Params.Values("pe.table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Four standard errors of the share of N(0,1) within one and two standard deviations, and of its SD.
+	n := float64(len(values))
+	for within, share := range map[float64]float64{1: 0.682689, 2: 0.954500} {
+		count := 0.0
+		for _, v := range values {
+			if math.Abs(v) < within {
+				count++
+			}
+		}
+		if math.Abs(count/n-share) > 4*math.Sqrt(share*(1-share)/n) {
+			t.Errorf("%g of the values lie within %g, want %g", count/n, within, share)
+		}
+	}
+	if sd := norm(values) / math.Sqrt(n); math.Abs(sd-1) > 4/math.Sqrt(2*n) {
+		t.Errorf("standard deviation %g of %g values, want 1", sd, n)
+	}
+	for layer := 1; layer < 4; layer++ {
+		tables := petest.Array{Shape: []int{4, 16 * 160}, Values: values}
+		if slices.Equal(tables.Row(layer), tables.Row(0)) {
+			t.Errorf("blocks 0 and %d share a table", layer)
+		}
+	}
+}

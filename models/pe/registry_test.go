@@ -1,0 +1,148 @@
+package pe_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/models/pe"
+)
+
+// TestSchemes: the eight schemes of the paper's Table 1 are there, sorted, and say what a reader needs.
+func TestSchemes(t *testing.T) {
+	names := pe.Names()
+	if !slices.IsSorted(names) {
+		t.Errorf("names are not sorted: %v", names)
+	}
+	for _, name := range []string{"1d-fixed", "2d-fixed", "c-nope", "learn", "nope", "random", "relative", "rope"} {
+		if !slices.Contains(names, name) {
+			t.Errorf("no scheme %s", name)
+		}
+	}
+	for i, s := range pe.Schemes() {
+		if s.Name != names[i] {
+			t.Errorf("scheme %d is %s in Schemes, %s in Names", i, s.Name, names[i])
+		}
+		if s.Summary == "" || strings.Contains(s.Summary, "\n") || s.Reference == "" {
+			t.Errorf("%s: summary %q, reference %q", s.Name, s.Summary, s.Reference)
+		}
+		if found, err := pe.Find(s.Name); err != nil || found.Name != s.Name {
+			t.Errorf("Find(%s) = %s, %v", s.Name, found.Name, err)
+		}
+	}
+}
+
+// TestOptions: an option that several schemes share means the same in all, for it is one flag; its defaults are valid.
+func TestOptions(t *testing.T) {
+	seen := map[string]pe.Option{}
+	for _, s := range pe.Schemes() {
+		for _, o := range s.Options {
+			if o.Help == "" || o.Check == nil || strings.HasPrefix(o.Name, "-") {
+				t.Fatalf("%s: option %q has help %q", s.Name, o.Name, o.Help)
+			}
+			for _, value := range []string{o.Text, o.Code} {
+				if err := o.Check(value); err != nil {
+					t.Errorf("%s: default %s of --%s: %v", s.Name, value, o.Name, err)
+				}
+			}
+			for _, value := range []string{"", "bogus", "NaN", "-1"} {
+				if o.Check(value) == nil {
+					t.Errorf("%s: --%s accepts %q", s.Name, o.Name, value)
+				}
+			}
+			if other, ok := seen[o.Name]; ok && (other.Help != o.Help || other.Text != o.Text || other.Code != o.Code) {
+				t.Errorf("--%s differs between schemes: %+v and %+v", o.Name, o, other)
+			}
+			seen[o.Name] = o
+		}
+	}
+}
+
+// TestReadings: the defaults of both readings are those of DESIGN section 6, for all schemes that have the option.
+func TestReadings(t *testing.T) {
+	want := map[string][2]string{ // text, code
+		"pe-placement":       {"input", "block"},
+		"fixed-pe-dropout":   {"0", "0.1"},
+		"relative":           {"shaw", "skew"},
+		"c-nope-temperature": {"1", "0.01"},
+		"positions-from":     {"1", "0"},
+		"grid-order":         {"rows-first", "columns-first"},
+		"random":             {"ruoss", "frozen"},
+	}
+	found := map[string]bool{}
+	for _, s := range pe.Schemes() {
+		for i, fidelity := range []string{"text", "code"} {
+			options, err := s.Resolve(fidelity, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(options) != len(s.Options) {
+				t.Errorf("%s: %d options resolved of %d", s.Name, len(options), len(s.Options))
+			}
+			for name, values := range want {
+				if got, ok := options[name]; ok {
+					found[name] = true
+					if got != values[i] {
+						t.Errorf("%s: --%s is %s in the %s reading, want %s", s.Name, name, got, fidelity, values[i])
+					}
+				}
+			}
+		}
+	}
+	for name := range want {
+		if !found[name] {
+			t.Errorf("no scheme has --%s", name)
+		}
+	}
+}
+
+// TestResolve: what is given wins, options of other schemes are ignored, and all bad values are reported at once.
+func TestResolve(t *testing.T) {
+	s, err := pe.Find("2d-fixed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := pe.Options{"positions-from": "1", "rope-base": "bogus"}
+	options, err := s.Resolve("code", given)
+	want := pe.Options{"pe-placement": "block", "positions-from": "1", "grid-order": "columns-first", "fixed-pe-dropout": "0.1"}
+	if err != nil || !maps.Equal(options, want) {
+		t.Errorf("resolved to %v, %v; want %v", options, err, want)
+	}
+	if len(given) != 2 {
+		t.Errorf("Resolve changed what was given: %v", given)
+	}
+	_, err = s.Resolve("code", pe.Options{"positions-from": "2", "grid-order": "diagonal", "fixed-pe-dropout": "1"})
+	for _, text := range []string{"--positions-from", `"2"`, "0, 1", "--grid-order", `"diagonal"`, "rows-first", "--fixed-pe-dropout", "[0, 1)"} {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("the error %v does not say %s", err, text)
+		}
+	}
+	if _, err := s.Resolve("paper", nil); err == nil || !strings.Contains(err.Error(), `"paper"`) {
+		t.Errorf("the reading \"paper\" gives the error %v", err)
+	}
+}
+
+func TestOptionsByType(t *testing.T) {
+	o := pe.Options{"a": "0.25", "b": "17", "c": "true", "d": "false"}
+	if o.Text("a") != "0.25" || o.Float("a") != 0.25 || o.Int("b") != 17 || !o.Bool("c") || o.Bool("d") {
+		t.Errorf("%v: %q %g %d %v %v", o, o.Text("a"), o.Float("a"), o.Int("b"), o.Bool("c"), o.Bool("d"))
+	}
+}
+
+func TestFindUnknown(t *testing.T) {
+	_, err := pe.Find("leran")
+	if err == nil || !strings.Contains(err.Error(), `"leran"`) || !strings.Contains(err.Error(), strings.Join(pe.Names(), ", ")) {
+		t.Errorf("an unknown scheme gives the error %v", err)
+	}
+}
+
+// TestRegisterTwice: two schemes of one name are a mistake of the program.
+func TestRegisterTwice(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a second scheme called nope was registered")
+		}
+	}()
+	pe.Register(pe.Scheme{Name: "nope"})
+}

@@ -1,0 +1,134 @@
+package pe_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
+	"torchpe/torchpe"
+)
+
+func TestRoPE(t *testing.T) {
+	petest.Run(t, petest.Case{
+		Scheme: "rope", Shift: petest.Unmoved,
+		Variants: []petest.Variant{
+			petest.Code("positions-from", "1"), petest.Code("rope-base", "100"),
+			petest.Code("attention-bias", "true"), petest.Code("attention-init", "xavier"),
+		},
+		Refuse: []petest.Refusal{
+			petest.Refuse("an odd head width", petest.Spec{DModel: 6, Heads: 2}, "rope", "head width 3 = 6/2", "odd"),
+			petest.Refuse("a base below 1", petest.Spec{Given: pe.Options{"rope-base": "0.5"}}, "--rope-base", "0.5"),
+		},
+	})
+}
+
+// rotated calls the QK hook on q and k [B,N,H,Dh], for tokens at positions p.
+func rotated(m *models.Model, q, k petest.Array, p pe.Positions) (qOut, kOut petest.Array) {
+	petest.Closed(func(s *torchpe.Scope) {
+		in := func(x petest.Array) torchpe.Tensor { return x.Tensor(s).Unsqueeze(0).Permute(0, 1, 3, 2, 4) } // [1,B,H,N,Dh]
+		out := func(x torchpe.Tensor) petest.Array {
+			return petest.ArrayOf(x.Permute(0, 1, 3, 2, 4)).Reshaped(q.Shape...)
+		}
+		qt, kt := petest.Begin(s, m, p).QK(0, in(q), in(k))
+		qOut, kOut = out(qt), out(kt)
+	})
+	return qOut, kOut
+}
+
+// logitsOf returns q k^T/sqrt(Dh) [H,N,N] of q and k [1,N,H,Dh].
+func logitsOf(q, k petest.Array) petest.Array {
+	n, heads, dh := q.Shape[1], q.Shape[2], q.Shape[3]
+	logits := petest.Array{Shape: []int{heads, n, n}}
+	for h := range heads {
+		for i := range n {
+			for j := range n {
+				sum := 0.0
+				for c := range dh {
+					sum += q.Values[(i*heads+h)*dh+c] * k.Values[(j*heads+h)*dh+c]
+				}
+				logits.Values = append(logits.Values, sum/math.Sqrt(float64(dh)))
+			}
+		}
+	}
+	return logits
+}
+
+// TestRoPEVectors: all cases are expressible; one that starts at another position is tokens from there on.
+func TestRoPEVectors(t *testing.T) {
+	petest.RunVectors(t, "rope_interleaved", func(t *testing.T, c *petest.VectorCase) {
+		n, heads, dh, start := c.Int("n", 0), c.Int("heads", 1), c.Int("d_head", 0), c.Int("start", 0)
+		given := pe.Options{"rope-base": fmt.Sprint(c.Int("base", 10000))}
+		m := petest.Spec{Scheme: "rope", DModel: heads * dh, Heads: heads, Positions: pe.Line(start + n), Given: given}.Model(t)
+		q, k := c.Input(t, "q"), c.Input(t, "k")
+		shape := append([]int{1}, q.Shape...)
+		qr, kr := rotated(m, q.Reshaped(shape...), k.Reshaped(shape...), petest.At(pe.Line(start+n), places(start, n)...))
+		c.Check(t, "q_rot", qr.Reshaped(q.Shape...))
+		c.Check(t, "k_rot", kr.Reshaped(k.Shape...))
+		c.Check(t, "logits", logitsOf(qr, kr))
+	})
+}
+
+// wave is an array [1,N,H,Dh] of numbers without pattern.
+func wave(n, heads, dh int, phase float64) petest.Array {
+	a := petest.Array{Shape: []int{1, n, heads, dh}}
+	for i := range n * heads * dh {
+		a.Values = append(a.Values, math.Sin(float64(i*i)+phase))
+	}
+	return a
+}
+
+// TestRoPERotates: each pair of numbers keeps its length and is turned by p base^(-2k/Dh); the first token, at position 0,
+// stays as it is (Su et al. 2021, equation 15).
+func TestRoPERotates(t *testing.T) {
+	const n, heads, dh = 8, 2, 6
+	m := petest.Spec{Scheme: "rope", DModel: heads * dh, Heads: heads, Given: pe.Options{"rope-base": "100"}}.Model(t)
+	q, k := wave(n, heads, dh, 0), wave(n, heads, dh, 1)
+	qr, kr := rotated(m, q, k, pe.Line(n))
+	for _, pair := range [][2]petest.Array{{q, qr}, {k, kr}} {
+		for i := 0; i < len(q.Values); i += 2 {
+			token, k := i/(heads*dh), i%dh/2
+			angle := float64(token) * math.Pow(100, -2*float64(k)/dh)
+			before := complex(pair[0].Values[i], pair[0].Values[i+1])
+			after := complex(pair[1].Values[i], pair[1].Values[i+1])
+			if want := before * complex(math.Cos(angle), math.Sin(angle)); absolute(after-want) > 1e-14 {
+				t.Errorf("token %d, pair %d: %g, want %g", token, k, after, want)
+			}
+			if math.Abs(absolute(after)-absolute(before)) > 1e-14 {
+				t.Errorf("token %d, pair %d: length %g, was %g", token, k, absolute(after), absolute(before))
+			}
+		}
+	}
+}
+
+func absolute(z complex128) float64 { return math.Hypot(real(z), imag(z)) }
+
+// TestRoPEIsRelative: with one vector for all queries and one for all keys, the logit knows i-j only, and is that of the two
+// vectors with one of them turned by i-j; and the number of the first position makes no difference to it.
+func TestRoPEIsRelative(t *testing.T) {
+	const n, dh = 8, 8
+	logits := map[string]petest.Array{}
+	for _, from := range []string{"0", "1"} {
+		m := petest.Spec{Scheme: "rope", DModel: dh, Given: pe.Options{"positions-from": from}}.Model(t)
+		q, k := wave(n, 1, dh, 0), wave(n, 1, dh, 1)
+		for i := range q.Values {
+			q.Values[i], k.Values[i] = q.Values[i%dh], k.Values[i%dh]
+		}
+		qr, kr := rotated(m, q, k, pe.Line(n))
+		logits[from] = logitsOf(qr, kr)
+	}
+	at := func(i, j int) float64 { return logits["0"].Values[i*n+j] }
+	for i := 1; i < n; i++ {
+		for j := 1; j < n; j++ {
+			if math.Abs(at(i, j)-at(i-1, j-1)) > 1e-12 {
+				t.Errorf("logit of (%d,%d) is %g, that of (%d,%d) %g", i, j, at(i, j), i-1, j-1, at(i-1, j-1))
+			}
+		}
+	}
+	if math.Abs(at(0, 0)-at(3, 0)) < 1e-3 {
+		t.Error("the logit does not know i-j")
+	}
+	petest.Near(t, "positions from 1", logits["1"], logits["0"], 1e-12)
+}
