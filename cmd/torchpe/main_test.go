@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"torchpe/data/lst"
+	"torchpe/torchpe"
+)
+
+// asProgram in the environment makes the test binary the program itself.
+const asProgram = "TORCHPE_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	code := m.Run()
+	if err := torchpe.CheckNoLiveTensors(); err != nil && code == 0 {
+		fmt.Println(err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// program returns a command that runs torchpe in dir.
+func program(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), asProgram+"=1")
+	return cmd
+}
+
+// torchpeIn runs torchpe in dir and returns what it printed and its exit code.
+func torchpeIn(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd := program(dir, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// smallSet writes a few hundred puzzles to dir and returns the flags that name them and a model that trains in a second.
+func smallSet(t *testing.T, dir string) []string {
+	t.Helper()
+	train, validation, err := lst.Generate(lst.Options{Train: 300, Validation: 12}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := []lst.File{{Path: filepath.Join(dir, "train.csv"), Puzzles: train}, {Path: filepath.Join(dir, "validation.csv"), Puzzles: validation}}
+	if err := lst.WriteFiles(files...); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--preset", "quick", "--d-model", "16", "--layers", "1", "--batch", "32", "--threads", "1",
+		"--lst-train", files[0].Path, "--lst-validation", files[1].Path}
+}
+
+// keys checks that a JSON object has all of the keys.
+func keys(t *testing.T, text string, names ...string) map[string]any {
+	t.Helper()
+	var object map[string]any
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	for _, name := range names {
+		if _, ok := object[name]; !ok {
+			t.Errorf("no key %q in %s", name, text)
+		}
+	}
+	return object
+}
+
+func TestTrainWritesARun(t *testing.T) {
+	dir := t.TempDir()
+	args := append([]string{"train"}, append(smallSet(t, dir), "--pe", "learn-1.0", "--members", "2", "--seed", "7", "--epochs", "2", "--json", "--out", "run")...)
+	stdout, stderr, code := torchpeIn(t, dir, args...)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	onDisk, err := os.ReadFile(filepath.Join(dir, "run", "result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{stdout, string(onDisk)} {
+		result := keys(t, text, "members", "wall_seconds", "steps_per_second", "peak_rss_mb")
+		members := result["members"].([]any)
+		if len(members) != 2 {
+			t.Fatalf("%d members in %s", len(members), text)
+		}
+		for i, m := range members {
+			part, _ := json.Marshal(m)
+			member := keys(t, string(part), "pe", "sigma", "seed", "epochs", "steps", "train_accuracy", "iid_accuracy", "validation_accuracy", "validation_by_condition")
+			if member["pe"] != "learn" || member["sigma"] != 1.0 || member["seed"] != float64(7+i) || member["epochs"] != 2.0 || member["steps"] != 18.0 {
+				t.Errorf("member %d: %s", i, part)
+			}
+		}
+	}
+	for _, name := range []string{"config.json", "environment.json", "metrics.jsonl", "checkpoint.safetensors", "probes.safetensors"} {
+		if _, err := os.Stat(filepath.Join(dir, "run", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	// The stored configuration repeats the run, and a finished run is not done again.
+	stdout, stderr, code = torchpeIn(t, dir, "train", "--config", "run/config.json", "--json", "--out", "again")
+	if again := keys(t, stdout, "members"); code != 0 || fmt.Sprint(again["members"]) != fmt.Sprint(keys(t, string(onDisk))["members"]) {
+		t.Errorf("exit code %d, repeated run: %s%s, first: %s", code, stdout, stderr, onDisk)
+	}
+	if _, stderr, code = torchpeIn(t, dir, args...); code != exitFailed || !strings.Contains(stderr, "--resume") {
+		t.Errorf("training into a run that is there: exit code %d, %s", code, stderr)
+	}
+	if stdout, stderr, code = torchpeIn(t, dir, "train", "--resume", "--out", "run", "--json"); code != 0 || !strings.Contains(stdout, "members") {
+		t.Errorf("resuming a complete run: exit code %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// All mistakes are listed at once with exit code 2, and nothing is written.
+func TestMistakesExitWithTwo(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"train", "--pe", "lern", "--d-model", "-3", "--lr", "nan", "--epochs", "0", "--batch", "0"}, []string{`"learn"`, "--d-model", "--lr", "--epochs", "--batch"}},
+		{[]string{"train", "--epoch", "3"}, []string{"--epochs"}},
+		{[]string{"train", "--heads", "three"}, []string{"--heads"}},
+		{[]string{"train", "--d-model", "10", "--heads", "3"}, []string{"divisible"}},
+		{[]string{"train", "--pe", "rope", "--rope-base", "-1", "--fixed-pe-dropout", "7"}, []string{"--rope-base"}},
+		{[]string{"train", "--preset", "quik"}, []string{`"quick"`}},
+		{[]string{"train", "--fidelity", "paper"}, []string{"code or text"}},
+		{[]string{"train", "--out", "-rf"}, []string{"-rf"}},
+		{[]string{"train", "--pe", "learn-0.2", "--sigma", "0.3"}, []string{"--sigma"}},
+		{[]string{"train", "--members", "3", "--sigma", "0.1,0.2"}, []string{"2 values for 3 members"}},
+		{[]string{"train", "--resume", "--force"}, []string{"one of them"}},
+		{[]string{"train", "--lst-train", "x.csv"}, []string{"--lst-validation"}},
+		{[]string{"train", "--threads", "0"}, []string{"--threads"}},
+		{[]string{"train", "--log-every", "0"}, []string{"--log-every"}},
+		{[]string{"train", "--seeds", "1,two"}, []string{`"two"`}},
+		{[]string{"train", "extra"}, []string{"extra"}},
+		{[]string{"trian"}, []string{"train"}},
+		{[]string{"bench", "step", "--steps", "0"}, []string{"--steps"}},
+		{[]string{"demo", "--lst", "nowhere"}, []string{"nowhere"}},
+	} {
+		dir := t.TempDir()
+		_, stderr, code := torchpeIn(t, dir, c.args...)
+		if code != exitUsage {
+			t.Errorf("%q: exit code %d, want 2: %s", c.args, code, stderr)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(stderr, want) {
+				t.Errorf("%q: no %q in %s", c.args, want, stderr)
+			}
+		}
+		if left, _ := os.ReadDir(dir); len(left) != 0 {
+			t.Errorf("%q wrote %v", c.args, left)
+		}
+	}
+}
+
+// What cannot be known from the flags alone fails with exit code 1, before anything is written.
+func TestFailuresExitWithOne(t *testing.T) {
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "bad.csv")
+	if err := os.WriteFile(bad, []byte("ID,LST_num,condition,puzzles,solutions\n0,,Binary,11,1\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"train", "--device", "cuda:7", "--out", "run"},
+		{"train", "--lst-train", bad, "--lst-validation", bad, "--out", "run"},
+		{"train", "--lst-train", "missing.csv", "--lst-validation", "missing.csv", "--out", "run"},
+	} {
+		_, stderr, code := torchpeIn(t, dir, args...)
+		if code != exitFailed || stderr == "" {
+			t.Errorf("%q: exit code %d: %s", args, code, stderr)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "run")); err == nil {
+			t.Errorf("%q wrote a run directory", args)
+		}
+	}
+}
+
+// SIGINT and SIGTERM save and say so in the exit code; --resume then finishes, and refuses another configuration.
+func TestSignalsSave(t *testing.T) {
+	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: exitInterrupted, syscall.SIGTERM: exitTerminated, syscall.SIGUSR1: exitRequeue} {
+		dir := t.TempDir()
+		args := append([]string{"train", "--epochs", "100000", "--out", "run"}, smallSet(t, dir)...)
+		cmd := program(dir, args...)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		metrics := filepath.Join(dir, "run", "checkpoint.safetensors")
+		for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
+			if _, err := os.Stat(metrics); err == nil {
+				break
+			}
+		}
+		time.Sleep(200 * time.Millisecond)
+		cmd.Process.Signal(signal)
+		cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != want || !strings.Contains(stderr.String(), "--resume") {
+			t.Errorf("%v: exit code %d, want %d: %s", signal, code, want, stderr.String())
+		}
+		if signal != syscall.SIGINT {
+			continue
+		}
+		_, errs, code := torchpeIn(t, dir, "train", "--resume", "--out", "run", "--lr", "0.5")
+		if code != exitUsage || !strings.Contains(errs, "members") {
+			t.Errorf("resuming with another learning rate: exit code %d, %s", code, errs)
+		}
+	}
+}
+
+func TestDoctorJSON(t *testing.T) {
+	stdout, stderr, code := torchpeIn(t, t.TempDir(), "doctor", "--json")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	keys(t, stdout, "libtorch_built", "libtorch_running", "cuda", "gpus", "blas", "blas_kernel", "threads", "problems")
+	if stdout, _, code = torchpeIn(t, t.TempDir(), "doctor"); code != 0 || !strings.Contains(stdout, "libtorch") {
+		t.Errorf("exit code %d: %s", code, stdout)
+	}
+}
+
+func TestBenchStepJSON(t *testing.T) {
+	dir := t.TempDir()
+	args := append([]string{"bench", "step"}, append(smallSet(t, dir), "--steps", "3", "--warmup", "1", "--members", "2", "--json")...)
+	stdout, stderr, code := torchpeIn(t, dir, args...)
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	b := keys(t, stdout, "preset", "device", "threads", "members", "batch", "step_ms_median", "step_ms_min", "peak_rss_mb")
+	if b["preset"] != "quick" || b["members"] != 2.0 || b["batch"] != 32.0 || b["step_ms_min"].(float64) <= 0 || b["peak_rss_mb"].(float64) < 10 {
+		t.Errorf("%s", stdout)
+	}
+	if stdout, stderr, code = torchpeIn(t, dir, append(args[:len(args)-1], "--profile")...); code != 0 || !strings.Contains(stdout, "products") {
+		t.Errorf("--profile: exit code %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// The demo draws its figure and prints a row an encoding, from worker processes.
+func TestDemo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the demo trains six models on the default puzzles")
+	}
+	dir := t.TempDir()
+	stdout, stderr, code := torchpeIn(t, dir, "demo", "--epochs", "1", "--out", "shown")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	for _, want := range []string{"learn σ=0.2", "learn σ=1.0", "learn σ=2.0", "2d-fixed", "1d-fixed", "nope", "accuracy.pdf"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in %s", want, stdout)
+		}
+	}
+	for name, magic := range map[string]string{"accuracy.pdf": "%PDF", "accuracy.png": "\x89PNG"} {
+		text, err := os.ReadFile(filepath.Join(dir, "shown", name))
+		if err != nil || !strings.HasPrefix(string(text), magic) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
