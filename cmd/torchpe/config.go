@@ -44,7 +44,7 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.c.PE, "pe", d.PE, "positional encoding: "+strings.Join(pe.Names(), ", ")+"; learn-S means learn with sigma S")
 	fl.Float64SliceVar(&f.sigma, "sigma", []float64{0.2}, "standard deviation of the initial learned PE, one or one a member")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the first member; the next ones count up")
-	fl.StringSliceVar(&f.seeds, "seeds", nil, "seeds of all members, or `paper` for the 15 of the published runs")
+	fl.StringSliceVar(&f.seeds, "seeds", nil, "seeds of all members, or the word paper for the 15 of the published runs")
 	fl.IntVar(&f.members, "members", 1, "seeds trained together as one ensemble")
 
 	fl.IntVar(&f.c.Layers, "layers", d.Layers, "blocks")
@@ -244,7 +244,7 @@ func (f *configFlags) memberSeeds(given map[string]bool, values int) ([]uint64, 
 		for i, text := range f.seeds {
 			v, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
 			if err != nil {
-				return nil, fmt.Errorf("--seeds: %q is no seed; a seed is a whole number from 0 to 2^64-1, or `paper` alone", text)
+				return nil, fmt.Errorf("--seeds: %q is no seed; a seed is a whole number from 0 to 2^64-1, or the word paper alone", text)
 			}
 			seeds[i] = v
 		}

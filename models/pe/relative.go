@@ -18,7 +18,7 @@ import (
 
 var (
 	relativeKind = Option{Name: "relative", Text: "shaw", Code: "skew", Check: oneOf("shaw", "skew"),
-		Help: "reading of `relative`: bidirectional and clipped, or skewed and causal without output projection"}
+		Help: "reading of relative: bidirectional and clipped, or skewed and causal without output projection"}
 	relativeClip = Option{Name: "relative-clip", Text: "16", Code: "16", Check: whole(1),
 		Help: "largest offset that --relative shaw tells apart"}
 	relativeValues = Option{Name: "relative-values", Text: "false", Code: "false", Check: oneOf("true", "false"),

@@ -66,7 +66,8 @@ func readVectors(path string) (Vectors, error) {
 }
 
 // RunVectors runs f on each case of a scheme's file. A case that f cannot express it skips, with the reason; all of them
-// skipped is a failure. Without the file the test is skipped.
+// skipped is a failure. Without the file the test is skipped. (go test does not notice that files outside the module
+// change: run with -count=1 then.)
 func RunVectors(t *testing.T, scheme string, f func(t *testing.T, c *VectorCase)) {
 	t.Helper()
 	folder, err := vectorFolder()

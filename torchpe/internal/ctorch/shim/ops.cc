@@ -251,7 +251,12 @@ tp_result tp_triu(tp_tensor x, int64_t diagonal, int grad) {
   return op(grad, [&] { return get(x).triu(diagonal); });
 }
 tp_result tp_index_select(tp_tensor x, int64_t dim, tp_tensor index, int grad) {
-  return op(grad, [&] { return get(x).index_select(dim, get(index)); });
+  return op(grad, [&] {
+    auto t = get(x), i = get(index);
+    // libtorch 1.13 writes beside the result of a scalar.
+    TORCH_CHECK(t.dim() >= 1 && i.dim() == 1, "index select of ", t.sizes(), " by ", i.sizes(), "; expected at least one axis, and index [n]");
+    return t.index_select(dim, i);
+  });
 }
 tp_result tp_gather(tp_tensor x, int64_t dim, tp_tensor index, int grad) {
   return op(grad, [&] { return get(x).gather(dim, get(index)); });
