@@ -371,7 +371,10 @@ func TestDropoutOnlyInTraining(t *testing.T) {
 	}
 	petest.Closed(func(s *torchpe.Scope) {
 		x := draw(m, "trace")
-		in := models.Input{Symbols: torchpe.Of(s, torchpe.CPU, x.symbols, 1, x.size, x.tokens), Probe: torchpe.Of(s, torchpe.CPU, x.probe, 1, x.size), Positions: m.Config.Positions}
+		in := models.Input{
+			Symbols: torchpe.Of(s, torchpe.CPU, x.symbols, 1, x.size, x.tokens), Probe: torchpe.Of(s, torchpe.CPU, x.probe, 1, x.size),
+			Positions: m.Config.Positions,
+		}
 		if err := torchpe.Catch(func() { m.Forward(s, in, nil) }); err != nil {
 			t.Errorf("evaluation in a scope without a seed: %v", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"torchpe/data/lst"
 )
@@ -48,8 +49,11 @@ func load(c Config) (splits, error) {
 	} else {
 		set, err = lst.Default(c.DataSeed)
 	}
+	if err == nil && len(c.LSTTrain) > 0 {
+		err = lst.Check(slices.Concat(set.Train, set.IID), set.Validation).Err()
+	}
 	if err != nil {
-		return splits{}, fmt.Errorf("data: %w", err)
+		return splits{}, fmt.Errorf("data: %w; `torchpe data lst check` says more", err)
 	}
 	if len(set.Train) == 0 || len(set.Validation) == 0 {
 		return splits{}, fmt.Errorf("data: %d training and %d validation puzzles; at least one of each is needed", len(set.Train), len(set.Validation))

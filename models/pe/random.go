@@ -16,7 +16,7 @@ import (
 var (
 	randomKind = Option{Name: "random", Text: "ruoss", Code: "frozen", Check: oneOf("ruoss", "frozen"),
 		Help: "what random means: sorted random positions in a sinusoid, or a frozen N(0,1) table"}
-	randomMax = Option{Name: "random-max", Text: "2048", Code: "2048", Check: whole(1),
+	randomMax = Option{Name: "random-max", Text: "2048", Code: "2048", Check: whole(1, 1<<24), // larger ones are not exact in float32
 		Help: "number of positions that --random ruoss draws from"}
 )
 

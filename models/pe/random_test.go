@@ -23,6 +23,7 @@ func TestRandom(t *testing.T) {
 		},
 		Refuse: []petest.Refusal{
 			petest.Refuse("fewer positions than tokens", petest.Spec{Fidelity: "text", Given: pe.Options{"random-max": "7"}}, "--random-max 7", "8 tokens"),
+			petest.Refuse("more positions than float32 can tell apart", petest.Spec{Given: pe.Options{"random-max": "16777217"}}, "--random-max", "16777217"),
 			petest.Refuse("an odd width", petest.Spec{Fidelity: "text", DModel: 7}, "random", "d_model 7", "odd"),
 		},
 	})

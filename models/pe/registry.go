@@ -178,11 +178,11 @@ func number(low, high float64) func(string) error {
 	}
 }
 
-// whole checks that a value is a whole number of at least low.
-func whole(low int) func(string) error {
+// whole checks that a value is a whole number from low to high.
+func whole(low, high int) func(string) error {
 	return func(v string) error {
-		if x, err := strconv.Atoi(v); err != nil || x < low {
-			return fmt.Errorf("%q is not a whole number of at least %d", v, low)
+		if x, err := strconv.Atoi(v); err != nil || x < low || x > high {
+			return fmt.Errorf("%q is not a whole number from %d to %d", v, low, high)
 		}
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 var (
 	relativeKind = Option{Name: "relative", Text: "shaw", Code: "skew", Check: oneOf("shaw", "skew"),
 		Help: "reading of relative: bidirectional and clipped, or skewed and causal without output projection"}
-	relativeClip = Option{Name: "relative-clip", Text: "16", Code: "16", Check: whole(1),
+	relativeClip = Option{Name: "relative-clip", Text: "16", Code: "16", Check: whole(1, 1<<20),
 		Help: "largest offset that --relative shaw tells apart"}
 	relativeValues = Option{Name: "relative-values", Text: "false", Code: "false", Check: oneOf("true", "false"),
 		Help: "with --relative shaw: offsets also act on the values"}

@@ -20,6 +20,7 @@ func TestRelative(t *testing.T) {
 		Refuse: []petest.Refusal{
 			petest.Refuse("values in the skewed reading", petest.Spec{Given: pe.Options{"relative-values": "true"}}, "--relative-values", "--relative shaw"),
 			petest.Refuse("no clip", petest.Spec{Fidelity: "text", Given: pe.Options{"relative-clip": "0"}}, "--relative-clip", `"0"`),
+			petest.Refuse("a clip that overflows", petest.Spec{Fidelity: "text", Given: pe.Options{"relative-clip": "9223372036854775807"}}, "--relative-clip"),
 		},
 	})
 }

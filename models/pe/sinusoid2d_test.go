@@ -86,7 +86,8 @@ func TestPaperBaselines(t *testing.T) {
 // TestSinusoid2DHalves: with columns first, the first half of the dimensions is the same down a column and the second
 // along a row; with rows first the other way round. The halves are the 1d scheme's of half the width.
 func TestSinusoid2DHalves(t *testing.T) {
-	one := petest.Added(petest.Spec{Scheme: "1d-fixed", DModel: 80, Positions: pe.Line(4), Given: pe.Options{"fixed-pe-dropout": "0"}}.Model(t), 0, pe.Line(4))
+	line := petest.Spec{Scheme: "1d-fixed", DModel: 80, Positions: pe.Line(4), Given: pe.Options{"fixed-pe-dropout": "0"}}.Model(t)
+	one := petest.Added(line, 0, pe.Line(4))
 	for order, axes := range map[string][2]int{"columns-first": {1, 0}, "rows-first": {0, 1}} {
 		table := fixedTable(t, "2d-fixed", "0", order)
 		for token, cell := range pe.Grid(4, 4).Cells {

@@ -41,11 +41,13 @@ inline at::Tensor get_or_none(tp_tensor h) { return Handles::instance().get_or_n
 
 char* text(const std::string& s);
 char* current_exception_text() noexcept;
+void use_threads();  // gives the calling thread the number of threads that tp_set_threads asked for
 
 // op runs f in the given grad mode and gives its tensor a handle.
 template <class F>
 tp_result op(int grad, F&& f) noexcept {
   try {
+    use_threads();
     at::AutoGradMode mode(grad != 0);
     return {Handles::instance().put(f()), nullptr};
   } catch (...) {
@@ -57,6 +59,7 @@ tp_result op(int grad, F&& f) noexcept {
 template <class F>
 char* act(F&& f) noexcept {
   try {
+    use_threads();
     f();
     return nullptr;
   } catch (...) {

@@ -181,7 +181,7 @@ char* tp_blas(void);                        /* name and version of the BLAS behi
 char* tp_blas_kernel(void);                 /* name of OpenBLAS's CPU kernel, or "" */
 char* tp_blas_wanted(void);                 /* the kernel that this CPU allows, or "" */
 char* tp_blas_repair(void);                 /* puts a slow kernel right; the text says what was done, "" = nothing */
-void tp_set_threads(int n);
+void tp_set_threads(int n);                 /* of one operator, on every thread; limited to what makes sense here */
 int tp_threads(void);
 const char* tp_kernels(void);               /* instruction set of the fused kernels: avx512, avx2, generic */
 void tp_set_fused(int on);                  /* 0: compose fused operators from libtorch ones instead (to compare) */

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <thread>
 
 #include "fused.h"
 #include "profile.h"
@@ -91,12 +92,23 @@ int64_t version_number(const std::string& v) {
 }
 
 std::atomic<int> fused_on{1};
+std::atomic<int> threads_wanted{0};  // 0: nobody has asked
 
 }  // namespace
 
 namespace torchpe {
 
 bool fused_enabled() { return fused_on.load(std::memory_order_relaxed) != 0; }
+
+// libtorch sets the number of threads for the calling thread and for those it has not seen yet. Go moves its
+// goroutines from thread to thread, so each call makes the number its own thread's.
+void use_threads() {
+  thread_local int have = 0;
+  const int wanted = threads_wanted.load(std::memory_order_relaxed);
+  if (wanted == have) return;
+  at::set_num_threads(wanted);
+  have = wanted;
+}
 
 namespace generic {
 KernelTable<float> float_table();
@@ -161,7 +173,7 @@ tp_system_info tp_system(void) {
 #endif
     s.cuda_available = torch::cuda::is_available();
     s.gpus = s.cuda_available ? int(torch::cuda::device_count()) : 0;
-    s.threads = at::get_num_threads();
+    s.threads = tp_threads();
     s.openblas = !blas_kernel().empty();
   } catch (...) {
   }
@@ -211,14 +223,21 @@ char* tp_blas_wanted(void) { return text(wanted_kernel()); }
 char* tp_blas_repair(void) { return text(repair_kernel()); }
 
 void tp_set_threads(int n) {
-  try {
-    at::set_num_threads(n);
-  } catch (...) {
-  }
+  // OpenMP ends the process where it cannot start the threads it was told to.
+  const int most = std::max(64, 4 * int(std::thread::hardware_concurrency()));
+  n = std::min(std::max(n, 1), most);
+  threads_wanted = n;
   if (auto f = symbol<void (*)(int)>("openblas_set_num_threads")) f(n);
 }
 
-int tp_threads(void) { return at::get_num_threads(); }
+int tp_threads(void) {
+  try {
+    use_threads();
+    return at::get_num_threads();
+  } catch (...) {
+    return 1;
+  }
+}
 
 const char* tp_kernels(void) { return kernels<float>().name; }
 
