@@ -27,6 +27,11 @@ echo "test-libtorch2: the shim against $(chroot "$root" dpkg-query -W -f '${Vers
 chroot "$root" sh -c 'cmake -S /torchpe/src -B /torchpe/build -DTORCHPE_LIB_DIR=/torchpe/lib && cmake --build /torchpe/build -j $(nproc)' >"$work/build.log" 2>&1 ||
   { tail -n 30 "$work/build.log" >&2; exit 1; }
 
+# Some tests read /proc.
+if mount -t proc proc "$root/proc" 2>/dev/null; then
+  trap 'umount "$root/proc"' EXIT
+fi
+
 # The program itself, as built here against this machine's libtorch.
 go build -o "$work/bin/torchpe" ./cmd/torchpe
 inside() { chroot "$root" env LD_LIBRARY_PATH=/torchpe/lib HOME=/tmp "$@"; }

@@ -4,15 +4,19 @@ import "torchpe/torchpe/internal/ctorch"
 
 // Operators that do in one pass what a transformer does in several.
 
-// optional returns the operands that are defined, for checks, and the handles of all.
-func optional(ts ...Tensor) []Tensor {
-	var defined []Tensor
+// optional returns the operands that are not the zero Tensor. A parameter of a set that is closed, or not built yet, has
+// no tensor either, but is an error: it was not meant to be left out.
+func optional(op string, ts ...Tensor) []Tensor {
+	var given []Tensor
 	for _, t := range ts {
-		if t.Defined() {
-			defined = append(defined, t)
+		switch {
+		case t.Defined():
+			given = append(given, t)
+		case t.s != nil:
+			fail(op, "an operand is a parameter of a set that is closed or not built", given...)
 		}
 	}
-	return defined
+	return given
 }
 
 // Linear returns x w^T + b for each member: x [E,...,I], w [E,O,I], b [E,O] or the zero Tensor -> [E,...,O].
@@ -22,7 +26,7 @@ func Linear(x, w, b Tensor) Tensor { return linear("Linear", x, w, b, false) }
 func LinearGELU(x, w, b Tensor) Tensor { return linear("LinearGELU", x, w, b, true) }
 
 func linear(op string, x, w, b Tensor, gelu bool) Tensor {
-	operands := optional(x, w, b)
+	operands := optional(op, x, w, b)
 	s := innermost(op, operands...)
 	h, err := ctorch.Linear(x.h, w.h, b.h, gelu, !s.noGrad)
 	return s.own(op, h, err, operands...)
@@ -32,7 +36,7 @@ func linear(op string, x, w, b Tensor, gelu bool) Tensor {
 // below the other, b [E,3D] (or the zero Tensor) their biases.
 func ProjectQKV(x, w, b Tensor, heads int) (q, k, v Tensor) {
 	const op = "ProjectQKV"
-	operands := optional(x, w, b)
+	operands := optional(op, x, w, b)
 	s := innermost(op, operands...)
 	hs, err := ctorch.ProjectQKV(x.h, w.h, b.h, heads, !s.noGrad)
 	q = s.own(op, hs[0], err, operands...)
@@ -66,7 +70,7 @@ func RotatePairs(x, cos, sin Tensor, half bool) Tensor {
 // gain and bias [E,D].
 func AddLayerNorm(x, y, gain, bias Tensor, eps float64) Tensor {
 	const op = "AddLayerNorm"
-	operands := optional(x, y, gain, bias)
+	operands := optional(op, x, y, gain, bias)
 	s := innermost(op, operands...)
 	h, err := ctorch.AddLayerNorm(x.h, y.h, gain.h, bias.h, eps, !s.noGrad)
 	return s.own(op, h, err, operands...)

@@ -94,11 +94,16 @@ func (o *Optimizer) Step(set StepSettings) error {
 			members.Scale[e] = math.Min(1, set.ClipNorm/(n+1e-6)) // the 1e-6 of PyTorch's clip_grad_norm_
 		}
 	}
-	o.step++
+	var err error
 	if o.method == SGD {
-		return ctorch.SGD(o.ps.flat, o.ps.grads, members)
+		err = ctorch.SGD(o.ps.flat, o.ps.grads, members)
+	} else {
+		err = ctorch.Adam(o.ps.flat, o.ps.grads, o.m, o.v, members, beta1, beta2, eps, o.step+1, o.method == AdamW)
 	}
-	return ctorch.Adam(o.ps.flat, o.ps.grads, o.m, o.v, members, beta1, beta2, eps, o.step, o.method == AdamW)
+	if err == nil {
+		o.step++
+	}
+	return err
 }
 
 // GradNorms returns the Euclidean norm of each member's gradient.

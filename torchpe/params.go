@@ -1,6 +1,7 @@
 package torchpe
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -76,6 +77,9 @@ func (ps *ParamSet) Build(seeds []uint64) (err error) {
 	if len(seeds) != ps.Members {
 		return fmt.Errorf("%d seeds for %d members", len(seeds), ps.Members)
 	}
+	if ps.built {
+		return errors.New("the parameters are built already")
+	}
 	ps.built = true
 	defer func() {
 		if err != nil {
@@ -142,14 +146,15 @@ func (ps *ParamSet) Set(name string, values []float64) error {
 }
 
 // Values returns a copy of a parameter's values [E,...] in row-major order.
-func (ps *ParamSet) Values(name string) ([]float64, error) {
+func (ps *ParamSet) Values(name string) (values []float64, err error) {
 	p := ps.byName[name]
 	if p == nil {
 		return nil, fmt.Errorf("no parameter %q", name)
 	}
 	s := NewScopeNoGrad()
 	defer s.Close()
-	return p.In(s).Float64s(), nil
+	err = Catch(func() { values = p.In(s).Float64s() })
+	return values, err
 }
 
 // Flat returns the buffer [E,P] of all trained parameters, which shares their memory.

@@ -70,6 +70,9 @@ func (s *Scope) Close() {
 
 // give moves t, a tensor of c, to its ancestor s. A tensor of an outer scope stays where it is.
 func (c *Scope) give(t Tensor, s *Scope) Tensor {
+	if !t.Defined() {
+		return Tensor{}
+	}
 	for i := len(c.handles) - 1; i >= 0; i-- {
 		if c.handles[i] == t.h {
 			c.handles = append(c.handles[:i], c.handles[i+1:]...)
@@ -90,6 +93,9 @@ func (s *Scope) within(c *Scope) bool {
 
 // innermost returns the scope that a result of op on these operands belongs to.
 func innermost(op string, operands ...Tensor) *Scope {
+	if len(operands) == 0 {
+		fail(op, "every operand is the zero Tensor")
+	}
 	var in *Scope
 	for _, t := range operands {
 		if t.s == nil {
@@ -103,6 +109,9 @@ func innermost(op string, operands ...Tensor) *Scope {
 		if !t.s.within(in) {
 			fail(op, "the operands belong to scopes of which none is inside the other", operands...)
 		}
+	}
+	if in.closed {
+		fail(op, "the scope is closed", operands...)
 	}
 	return in
 }

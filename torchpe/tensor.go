@@ -76,7 +76,7 @@ func ParseDevice(name string) (Device, error) {
 		if _, text, ok := strings.Cut(name, ":"); ok {
 			i, err := strconv.Atoi(text)
 			if err != nil || i < 0 {
-				return 0, fmt.Errorf("device %q: %q is no GPU number; write cuda:0, cuda:1, ...", name, text)
+				return 0, fmt.Errorf("device %q: %q is no GPU number; write cuda:0 or cuda:1", name, text)
 			}
 			index = i
 		}

@@ -262,9 +262,10 @@ func validFields(err error, c Config) string {
 	if !strings.Contains(err.Error(), "unknown field") {
 		return ""
 	}
-	text, _ := json.Marshal(c)
 	var fields map[string]any
-	json.Unmarshal(text, &fields)
+	if text, err := json.Marshal(c); err != nil || json.Unmarshal(text, &fields) != nil {
+		return ""
+	}
 	names := make([]string, 0, len(fields))
 	for name := range fields {
 		names = append(names, name)

@@ -258,7 +258,7 @@ func spread(mask uint16) uint64 {
 
 // share returns how many of n puzzles go to the k-th condition.
 func share(n, k int) int {
-	c := len(Conditions())
+	const c = int(ThreeVector)
 	if k < n%c {
 		return n/c + 1
 	}

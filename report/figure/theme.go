@@ -98,7 +98,7 @@ func (w writer) wrap(s string, width vg.Length) []string {
 // paintBackground makes the figure white: without it a PNG or SVG is unreadable on a dark web page.
 func paintBackground(c draw.Canvas) {
 	c.SetColor(color.White)
-	c.Fill(c.Rectangle.Path())
+	c.Fill(c.Path())
 }
 
 // inset is c without the margin round the figure.

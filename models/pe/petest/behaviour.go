@@ -22,12 +22,12 @@ func checkPermutation(tr trial) error {
 	b := newBatch(m, m.Config.Positions)
 	want := b.forward(m)
 	for name, x := range want {
-		switch kind, _, _ := strings.Cut(name, "/"); {
-		case kind == "attention":
+		switch kind, _, _ := strings.Cut(name, "/"); kind {
+		case "attention":
 			want[name] = x.along(3, order).along(4, order)
-		case kind == "pe":
+		case "pe":
 			want[name] = x.along(len(x.Shape)-2, order)
-		case kind == "hidden" || kind == "embedding":
+		case "hidden", "embedding":
 			want[name] = x.along(2, order)
 		}
 	}

@@ -92,9 +92,30 @@ func Release(hs []Handle) error {
 	return failure(C.tp_release(handles(hs), C.int64_t(len(hs))))
 }
 
-// FromData copies an array into a new tensor. T must be the Go type of dtype.
+// FromData copies an array into a new tensor. T must be the Go type of dtype, and the shape hold as many values.
 func FromData[T float32 | float64 | int64 | bool](data []T, shape []int, dtype, device int) (Handle, error) {
+	n := 1
+	for _, d := range shape {
+		n *= d // where it overflows, C refuses the shape
+	}
+	var zero T
+	if size := elementSize(dtype); n != len(data) || size != 0 && size != unsafe.Sizeof(zero) {
+		return 0, fmt.Errorf("%d values of %T for shape %v and dtype number %d", len(data), zero, shape, dtype)
+	}
 	return result(C.tp_from_data(unsafe.Pointer(unsafe.SliceData(data)), ints(shape), C.int(len(shape)), C.int(dtype), C.int(device)))
+}
+
+// elementSize is the size in bytes of a data type, 0 of an unknown one.
+func elementSize(dtype int) uintptr {
+	switch dtype {
+	case Float32:
+		return 4
+	case Float64, Int64:
+		return 8
+	case Bool:
+		return 1
+	}
+	return 0
 }
 
 // Full makes a tensor of one value.

@@ -6,7 +6,10 @@ package ctorch
 */
 import "C"
 
-import "unsafe"
+import (
+	"fmt"
+	"unsafe"
+)
 
 // The fused operators, the gradients and the optimizers; shim.h says what they do.
 
@@ -69,8 +72,12 @@ type Members struct {
 }
 
 // in copies the settings into C memory for one call; free gives it back.
-func (m Members) in() (cm C.tp_members, free func()) {
+func (m Members) in() (cm C.tp_members, free func(), err error) {
 	n := len(m.LR)
+	if n == 0 || len(m.WeightDecay) != n || len(m.Active) != n || m.Scale != nil && len(m.Scale) != n {
+		return cm, nil, fmt.Errorf("settings of %d learning rates, %d weight decays, %d scales and %d members that are active or not; one of each member is needed",
+			n, len(m.WeightDecay), len(m.Scale), len(m.Active))
+	}
 	words := 3 * n
 	block := C.malloc(C.size_t(8*words + n + 8))
 	values := unsafe.Slice((*float64)(block), words)
@@ -91,19 +98,25 @@ func (m Members) in() (cm C.tp_members, free func()) {
 	}
 	cm.active = (*C.uint8_t)(unsafe.Pointer(&active[0]))
 	cm.members = C.int64_t(n)
-	return cm, func() { C.free(block) }
+	return cm, func() { C.free(block) }, nil
 }
 
 // Adam makes one step of Adam, or AdamW where decoupled.
 func Adam(p, g, m, v Handle, members Members, beta1, beta2, eps float64, step int, decoupled bool) error {
-	cm, free := members.in()
+	cm, free, err := members.in()
+	if err != nil {
+		return err
+	}
 	defer free()
 	return failure(C.tp_adam_(c(p), c(g), c(m), c(v), cm, C.double(beta1), C.double(beta2), C.double(eps), C.int64_t(step), flag(decoupled)))
 }
 
 // SGD makes one step of gradient descent without momentum.
 func SGD(p, g Handle, members Members) error {
-	cm, free := members.in()
+	cm, free, err := members.in()
+	if err != nil {
+		return err
+	}
 	defer free()
 	return failure(C.tp_sgd_(c(p), c(g), cm))
 }

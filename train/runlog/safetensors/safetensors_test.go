@@ -25,7 +25,7 @@ func must(t Tensor, err error) Tensor {
 func sample() []Tensor {
 	return []Tensor{
 		must(New("b/f32", []int{2, 3}, []float32{1, -2.5, 1 << 127, 1e-45, float32(math.Inf(1)), 0})),
-		must(New("a/f64", []int{3}, []float64{math.Pi, -0.0, math.MaxFloat64})),
+		must(New("a/f64", []int{3}, []float64{math.Pi, math.Copysign(0, -1), math.MaxFloat64})),
 		must(New("i64", []int{2, 1}, []int64{math.MinInt64, math.MaxInt64})),
 		must(New("i32", []int{2}, []int32{math.MinInt32, 7})),
 		must(New("i16", []int{3}, []int16{-32768, 0, 5})),

@@ -60,6 +60,9 @@ void for_row_chunks_summing(int64_t rows, int64_t width, T* into, F&& f) {
     for (int64_t i = 0; i < width; i++) into[i] += parts[size_t(c * width + i)];
 }
 
+// Whether each member's part of t [E,...] is dense, as the loops read and write it; members may lie apart.
+inline bool members_dense(const at::Tensor& t) { return t.size(0) == 0 || t[0].is_contiguous(); }
+
 // Where the gradient of parameter w goes: straight into its own gradient buffer where it is a leaf that has
 // one (the flat buffer of a ParamSet), which saves a pass over all parameters; else into a new tensor
 // that is handed to autograd.
@@ -70,7 +73,7 @@ struct GradTarget {
 };
 
 inline GradTarget grad_target(const at::Tensor& w) {
-  if (w.is_leaf() && w.grad().defined()) return {w.grad(), true};
+  if (w.is_leaf() && w.grad().defined() && members_dense(w.grad())) return {w.grad(), true};
   return {at::zeros(w.sizes(), w.options().requires_grad(false)), false};
 }
 

@@ -25,8 +25,7 @@ Sizes check_linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b
                 " and weight ", w.sizes(), "; expected bias [E,O]");
     check_same("linear map's bias", x, b);
   }
-  const int64_t E = x.size(0), I = x.size(-1);
-  return {E, E * I == 0 ? 0 : x.numel() / (E * I), I, w.size(1)};
+  return {x.size(0), c10::multiply_integers(x.sizes().slice(1, x.dim() - 2)), x.size(-1), w.size(1)};
 }
 
 std::vector<int64_t> with_last(const at::Tensor& x, int64_t last) {
@@ -76,6 +75,7 @@ struct Backward {
 
   void run() const {
     const auto& k = kernels<T>();
+    const bool alone = at::get_num_threads() == 1;  // asked once: the threads of a loop may see another number
     std::vector<T> packed;
     if (dx) {
       Timer timer(PROFILE_PRODUCT);
@@ -92,9 +92,9 @@ struct Backward {
       }
       Timer timer(PROFILE_PRODUCT);
       if (dx) k.product(r1 - r0, O, I, du + r0 * O, O, 1, packed.data(), dx + r0 * I, I, add_x);
-      if (dw && at::get_num_threads() == 1) add_weight(r0, r1, 0, O);
+      if (dw && alone) add_weight(r0, r1, 0, O);
     });
-    if (dw && at::get_num_threads() > 1) {
+    if (dw && !alone) {
       Timer timer(PROFILE_PRODUCT);
       at::parallel_for(0, O, 48, [&](int64_t begin, int64_t end) {
         for (int64_t r = 0; r < rows; r += ROW_CHUNK) add_weight(r, std::min(rows, r + ROW_CHUNK), begin, end);
@@ -112,8 +112,7 @@ struct Backward {
   }
 };
 
-// Parameters [E,...] may lie in strides from member to member; a member's part must be dense.
-at::Tensor dense_members(const at::Tensor& w) { return w.size(0) > 0 && !w[0].is_contiguous() ? w.contiguous() : w; }
+at::Tensor dense_members(const at::Tensor& w) { return members_dense(w) ? w : w.contiguous(); }
 
 template <typename T>
 T* member(const at::Tensor& t, int64_t e) {

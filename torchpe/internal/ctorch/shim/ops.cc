@@ -332,7 +332,7 @@ char* tp_set_requires_grad(tp_tensor x, int on) {
 tp_result tp_grad(tp_tensor x) {
   return op(0, [&] {
     auto t = get(x);
-    TORCH_CHECK(t.grad().defined(), "the tensor has no gradient: it is no leaf, or Backward did not reach it");
+    TORCH_CHECK(t.is_leaf() && t.grad().defined(), "the tensor has no gradient: it is no leaf, or Backward did not reach it");
     return t.grad();
   });
 }
@@ -346,7 +346,8 @@ tp_result tp_leaf(tp_tensor x, int64_t offset, const int64_t* shape, int rank, t
     auto part = [&](const at::Tensor& t) { return t.narrow(1, offset, per_member).view(s); };
     auto leaf = part(flat).detach();
     if (grads.defined()) {
-      TORCH_CHECK(grads.sizes() == flat.sizes(), "a gradient buffer ", grads.sizes(), " for parameters ", flat.sizes());
+      TORCH_CHECK(grads.sizes() == flat.sizes() && grads.options().type_equal(flat.options()), "a gradient buffer ", grads.sizes(),
+                  " of ", grads.toString(), " for parameters ", flat.sizes(), " of ", flat.toString());
       leaf.requires_grad_(true);
       leaf.mutable_grad() = part(grads).detach();
     }

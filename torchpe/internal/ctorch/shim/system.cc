@@ -126,14 +126,17 @@ KernelTable<double> double_table();
 #endif
 
 namespace {
+// The best set that the CPU has, or a smaller one that TORCHPE_KERNELS names, to test it.
 template <typename T>
 KernelTable<T> pick(KernelTable<T> (*generic)(), KernelTable<T> (*two)(), KernelTable<T> (*five)()) {
 #if defined(__x86_64__)
+  const char* wish = std::getenv("TORCHPE_KERNELS");
+  const std::string most = wish ? wish : "avx512";
   __builtin_cpu_init();
-  if (five && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+  if (five && most == "avx512" && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512vl"))
     return five();
-  if (two && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return two();
+  if (two && most != "generic" && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return two();
 #endif
   return generic();
 }

@@ -1,0 +1,168 @@
+package torchpe
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"torchpe/torchpe/internal/ctorch"
+)
+
+// philox is Philox4x32-10, written from the paper (Salmon et al. 2011, section 3.3): ten rounds of two products and
+// exchanges, the key raised by two Weyl constants after each.
+func philox(counter [4]uint32, key [2]uint32) [4]uint32 {
+	for range 10 {
+		a, b := uint64(counter[0])*0xD2511F53, uint64(counter[2])*0xCD9E8D57
+		counter = [4]uint32{uint32(b>>32) ^ counter[1] ^ key[0], uint32(b), uint32(a>>32) ^ counter[3] ^ key[1], uint32(a)}
+		key[0] += 0x9E3779B9
+		key[1] += 0xBB67AE85
+	}
+	return counter
+}
+
+// TestPhilox checks the twin in Go with the known answers of Random123 (tests/kat_vectors, philox4x32 10). The masks below
+// hold the C++ one against it.
+func TestPhilox(t *testing.T) {
+	const all = math.MaxUint32
+	for _, c := range []struct {
+		counter [4]uint32
+		key     [2]uint32
+		want    [4]uint32
+	}{
+		{want: [4]uint32{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+		{[4]uint32{all, all, all, all}, [2]uint32{all, all}, [4]uint32{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+		{[4]uint32{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, [2]uint32{0xa4093822, 0x299f31d0},
+			[4]uint32{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+	} {
+		if have := philox(c.counter, c.key); have != c.want {
+			t.Errorf("philox of %x with key %x is %x, want %x", c.counter, c.key, have, c.want)
+		}
+	}
+}
+
+// mask draws the dropout mask of n ones for each seed.
+func mask(t *testing.T, dtype DType, n int, p float64, seeds []uint64, step, call uint64) []float64 {
+	t.Helper()
+	s := NewScopeNoGrad()
+	defer s.Close()
+	h, err := ctorch.Dropout(Full(s, 1, dtype, CPU, len(seeds), n).h, p, seeds, step, call, false)
+	return s.own("Dropout", h, err).Float64s()
+}
+
+// TestDropoutMask compares masks with the twin: element i of a member is word i%4 of block i/4, dropped below p 2^32.
+func TestDropoutMask(t *testing.T) {
+	const n = 39
+	for _, seed := range []uint64{0, 1, 12345, 1 << 32, math.MaxUint64} {
+		for _, step := range []uint64{0, 1, 70000, 1<<40 + 3} {
+			for _, call := range []uint64{0, 1, 40, math.MaxUint32} {
+				for _, p := range []float64{0.1, 0.5, 0.93} {
+					var want []float64
+					for _, member := range []uint64{seed, seed + 1} {
+						for i := range n {
+							words := philox([4]uint32{uint32(i / 4), uint32(call), uint32(step), uint32(step >> 32)}, [2]uint32{uint32(member), uint32(member >> 32)})
+							want = append(want, 0)
+							if float64(words[i%4]) >= math.Floor(p*(1<<32)) {
+								want[len(want)-1] = 1 / (1 - p)
+							}
+						}
+					}
+					near(t, fmt.Sprintf("mask of seed %d, step %d, call %d, p %g", seed, step, call, p),
+						mask(t, Float64, n, p, []uint64{seed, seed + 1}, step, call), want, 1e-15)
+				}
+			}
+		}
+	}
+	// The first word of counter 0 with key 0 is 0x6627e8d5 (see TestPhilox): kept up to that threshold, dropped above.
+	const first = 0x6627e8d5
+	if kept, dropped := mask(t, Float64, 1, first/float64(1<<32), []uint64{0}, 0, 0), mask(t, Float64, 1, (first+1)/float64(1<<32), []uint64{0}, 0, 0); kept[0] == 0 || dropped[0] != 0 {
+		t.Errorf("the first number is not %x: at that threshold the mask is %v, above it %v", first, kept, dropped)
+	}
+}
+
+// TestDropoutMembers checks that a member gets the mask it has alone, whatever the others, the dtype and the number of
+// threads, and that a step can be repeated.
+func TestDropoutMembers(t *testing.T) {
+	const n = 5003
+	seeds := []uint64{3, 99, 7}
+	all := mask(t, Float64, n, 0.3, seeds, 11, 2)
+	for e, seed := range seeds {
+		identical(t, fmt.Sprint("member ", e), mask(t, Float64, n, 0.3, []uint64{seed}, 11, 2), all[e*n:(e+1)*n])
+	}
+	near(t, "float32", mask(t, Float32, n, 0.3, seeds, 11, 2), all, 1e-7)
+	withThreads(2, func() { identical(t, "two threads", mask(t, Float64, n, 0.3, seeds, 11, 2), all) })
+}
+
+// TestDropoutStatistics checks share, mean and variance of a mask, and that masks of other members, steps and calls, and
+// neighbours in a mask, do not go together. Of n independent draws a mean strays by 1/sqrt(n) standard deviations; five of
+// them are allowed, and the seeds are fixed.
+func TestDropoutStatistics(t *testing.T) {
+	const n, p = 400_000, 0.2
+	allowed := 5 / math.Sqrt(n)
+	a := mask(t, Float64, n, p, []uint64{1}, 5, 6)
+	mean, variance := moments(a)
+	sd := math.Sqrt(p / (1 - p)) // of a variable that is 1/(1-p) with probability 1-p, else 0
+	if math.Abs(mean-1) > allowed*sd || math.Abs(variance-sd*sd) > 5*allowed*sd*sd {
+		t.Errorf("mean %g, variance %g; want 1 and %g", mean, variance, sd*sd)
+	}
+	for name, b := range map[string][]float64{
+		"next member": mask(t, Float64, n, p, []uint64{2}, 5, 6), "next step": mask(t, Float64, n, p, []uint64{1}, 6, 6),
+		"next call": mask(t, Float64, n, p, []uint64{1}, 5, 7), "call and step exchanged": mask(t, Float64, n, p, []uint64{1}, 6, 5),
+		"seed and step exchanged": mask(t, Float64, n, p, []uint64{5}, 1, 6), "other half of the seed": mask(t, Float64, n, p, []uint64{1 << 32}, 5, 6),
+		"next element": append(a[1:len(a):len(a)], a[0]), "next block": append(a[4:len(a):len(a)], a[:4]...),
+	} {
+		together := 0.0
+		for i := range a {
+			together += (a[i] - 1) * (b[i] - 1) / n
+		}
+		if r := together / (sd * sd); math.Abs(r) > allowed {
+			t.Errorf("%s: correlation %g, allowed %g", name, r, allowed)
+		}
+	}
+}
+
+func moments(v []float64) (mean, variance float64) {
+	for _, x := range v {
+		mean += x / float64(len(v))
+	}
+	for _, x := range v {
+		variance += (x - mean) * (x - mean) / float64(len(v))
+	}
+	return mean, variance
+}
+
+// TestDropoutInScopes checks how scopes hand out draws: each call the next, children in turn with their parent, the same
+// again after Seed with the same step.
+func TestDropoutInScopes(t *testing.T) {
+	s := NewScope()
+	defer s.Close()
+	x := Full(s, 1, Float64, CPU, 2, 50)
+	failing(t, "Dropout", func() { x.Dropout(0.5) })
+	same := x.Dropout(0)
+	near(t, "without a seed, probability 0", same.Float64s(), x.Float64s(), 0)
+
+	seeds := []uint64{8, 9}
+	draw := func() (drawn [][]float64) {
+		s.Seed(seeds, 4)
+		drawn = append(drawn, x.Dropout(0.5).Float64s())
+		s.Do(func(c *Scope) Tensor {
+			y := x.In(c).Dropout(0.5)
+			drawn = append(drawn, y.Float64s())
+			return y
+		})
+		return append(drawn, x.Dropout(0.5).Float64s())
+	}
+	first, again := draw(), draw()
+	for call := range first {
+		identical(t, fmt.Sprint("draw ", call, " again"), again[call], first[call])
+		identical(t, fmt.Sprint("draw ", call), first[call], mask(t, Float64, 50, 0.5, seeds, 4, uint64(call)))
+	}
+	seeds[0] = 1000 // the scope has a copy
+	identical(t, "after the caller's seeds changed", x.Dropout(0.5).Float64s(), mask(t, Float64, 50, 0.5, []uint64{8, 9}, 4, 3))
+
+	for _, p := range []float64{1, -0.1, 1.5, math.NaN(), math.Inf(1)} {
+		failing(t, "Dropout", func() { x.Dropout(p) })
+	}
+	failing(t, "Dropout", func() { Full(s, 1, Float64, CPU, 3, 4).Dropout(0.5) }) // three members, two seeds
+	failing(t, "Dropout", func() { Full(s, 1, Int64, CPU, 2, 4).Dropout(0.5) })
+	failing(t, "Dropout", func() { Full(s, 1, Float64, CPU).Dropout(0.5) })
+}

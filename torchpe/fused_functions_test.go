@@ -1,0 +1,94 @@
+package torchpe
+
+import "math/rand/v2"
+
+// normEps is larger than a model's 1e-5: a row of one element has variance 0, and 1/sqrt(eps) magnifies its rounding.
+const normEps = 1e-3
+
+// sizes of the operands of the fused operators.
+type sizes struct{ E, B, H, N, M, Dh, O int }
+
+// fusedFunctions returns the fused operators as functions of their operands, all of which have the leading axis E.
+// Those that need an even Dh are left out where it is odd.
+func fusedFunctions(z sizes) []function {
+	D := z.H * z.Dh
+	x, w, b := []int{z.E, z.B, z.N, D}, []int{z.E, z.O, D}, []int{z.E, z.O}
+	wqkv, bqkv := []int{z.E, 3 * D, D}, []int{z.E, 3 * D}
+	q, k := []int{z.E, z.B, z.H, z.N, z.Dh}, []int{z.E, z.B, z.H, z.M, z.Dh}
+	weights, gain := []int{z.E, z.B, z.H, z.N, z.M}, []int{z.E, D}
+	seeds := make([]uint64, z.E)
+	for e := range seeds {
+		seeds[e] = uint64(100 + e)
+	}
+	list := []function{
+		two("Linear without bias", inputs(20, x, w), func(x, w Tensor) Tensor { return Linear(x, w, Tensor{}) }),
+		two("LinearGELU without bias", inputs(21, x, w), func(x, w Tensor) Tensor { return LinearGELU(x, w, Tensor{}) }),
+		{"Linear", inputs(22, x, w, b), func(x []Tensor) Tensor { return Linear(x[0], x[1], x[2]) }},
+		{"LinearGELU", inputs(23, x, w, b), func(x []Tensor) Tensor { return LinearGELU(x[0], x[1], x[2]) }},
+		{"Linear of one row", inputs(24, []int{z.E, D}, w, b), func(x []Tensor) Tensor { return Linear(x[0], x[1], x[2]) }},
+		{"ProjectQKV", inputs(25, x, wqkv, bqkv), func(x []Tensor) Tensor {
+			q, k, v := ProjectQKV(x[0], x[1], x[2], z.H)
+			return Stack(1, q, k, v)
+		}},
+		{"ProjectQKV without bias", inputs(26, x, wqkv), func(x []Tensor) Tensor {
+			q, k, v := ProjectQKV(x[0], x[1], Tensor{}, z.H)
+			return Stack(1, q, k, v)
+		}},
+		{"ProjectQKV, keys only", inputs(27, x, wqkv, bqkv), func(x []Tensor) Tensor {
+			_, k, _ := ProjectQKV(x[0], x[1], x[2], z.H)
+			return k
+		}},
+		two("AttentionLogits", inputs(28, q, k), func(q, k Tensor) Tensor { return AttentionLogits(q, k, 0.37) }),
+		two("AttentionValues", inputs(29, weights, k), AttentionValues),
+		two("AttentionValues, heads merged", inputs(30, weights, k), func(w, v Tensor) Tensor {
+			return AttentionValues(w, v).Permute(0, 1, 3, 2, 4).Reshape(z.E, z.B, z.N, D)
+		}),
+		{"attention", inputs(31, q, k, k), func(x []Tensor) Tensor {
+			return AttentionValues(AttentionLogits(x[0], x[1], 0.5).Softmax(-1), x[2])
+		}},
+		{"AddLayerNorm", inputs(32, x, x, gain, gain), func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[1], x[2], x[3], normEps) }},
+		{"AddLayerNorm of one", inputs(33, x, gain, gain), func(x []Tensor) Tensor { return AddLayerNorm(x[0], Tensor{}, x[1], x[2], normEps) }},
+		{"AddLayerNorm of one twice", inputs(34, x, gain, gain), func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[0], x[1], x[2], normEps) }},
+		one("Dropout", inputs(35, x), func(x Tensor) Tensor {
+			x.Scope().Seed(seeds, 7)
+			return x.Dropout(0.4)
+		}),
+		one("CrossEntropy", inputs(36, []int{z.E, z.B, z.O}), func(x Tensor) Tensor {
+			return CrossEntropy(x, classes(x.Scope(), z))
+		}),
+	}
+	if z.Dh%2 == 0 {
+		list = append(list, rotations(z, q)...)
+	}
+	return list
+}
+
+// classes are the targets [E,B] of a cross-entropy over O classes.
+func classes(s *Scope, z sizes) Tensor {
+	v := make([]int64, z.E*z.B)
+	for i := range v {
+		v[i] = int64(i * 3 % z.O)
+	}
+	return Of(s, CPU, v, z.E, z.B)
+}
+
+// rotations are RotatePairs in both layouts, by constant angles that broadcast in different ways and by angles that
+// have gradients themselves. Cosine and sine are free numbers here: the operator is linear in them.
+func rotations(z sizes, q []int) (list []function) {
+	for _, half := range []bool{false, true} {
+		name := map[bool]string{false: "RotatePairs", true: "RotatePairs of halves"}[half]
+		for _, shape := range [][]int{{z.N, z.Dh / 2}, {z.E, 1, 1, z.N, z.Dh / 2}, {z.E, z.B, z.H, z.N, z.Dh / 2}, {1, z.Dh / 2}, {z.Dh / 2}} {
+			angles := normals(rand.New(rand.NewPCG(37, 0)), 2*product(shape))
+			n := product(shape)
+			list = append(list, one(name, inputs(38, q), func(x Tensor) Tensor {
+				s := x.Scope()
+				return RotatePairs(x, Of(s, CPU, angles[:n], shape...).To(x.DType(), CPU), Of(s, CPU, angles[n:], shape...).To(x.DType(), CPU), half)
+			}))
+		}
+		own := []int{z.E, 1, 1, z.N, z.Dh / 2}
+		list = append(list, function{name + " by learned angles", inputs(39, q, own, own), func(x []Tensor) Tensor {
+			return RotatePairs(x[0], x[1], x[2], half)
+		}})
+	}
+	return list
+}

@@ -1,0 +1,256 @@
+package torchpe
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// The fused CPU loops against their twins composed of libtorch's operators: same result, same gradients. Both sum in
+// different orders, so float64 agrees to some ulps of the largest value. In float32 a sum of n products of size 1 is off
+// by about 6e-8 sqrt(n); the largest n here is 960.
+var twinTolerance = map[DType]float64{Float64: 1e-12, Float32: 1e-5}
+
+// twinSizes are the sizes at which vectors, blocks and chunks of the loops end or do not end.
+func twinSizes() (list []sizes) {
+	lengths, widths := []int{1, 3, 15, 16, 17, 33}, []int{1, 5, 16, 40, 160}
+	for i, n := range lengths {
+		for j, dh := range widths {
+			if testing.Short() && (i+j)%3 != 0 {
+				continue
+			}
+			heads := 1 + (i+j)%3
+			if dh == 160 {
+				heads = 1
+			}
+			list = append(list, sizes{E: 1 + (i+j)%2*2, B: 2, H: heads, N: n, M: lengths[(i+j)%len(lengths)], Dh: dh, O: 7 + 24*(i%2)})
+		}
+	}
+	return append(list,
+		sizes{E: 1, B: 43, H: 2, N: 17, M: 17, Dh: 5, O: 33},   // 731 rows: two chunks and a rest; 86 heads
+		sizes{E: 3, B: 16, H: 1, N: 16, M: 16, Dh: 16, O: 64},  // one chunk exactly
+		sizes{E: 1, B: 1, H: 1, N: 70, M: 70, Dh: 70, O: 3},    // too large for the small product
+		sizes{E: 2, B: 1, H: 1, N: 300, M: 1, Dh: 160, O: 257}) // deeper than one pass of the product over its panel
+}
+
+// smallProduct is SMALL_PRODUCT of attention.cc: larger products of attention are BLAS's.
+const smallProduct = 64 * 64 * 64
+
+func TestFusedTwins(t *testing.T) {
+	for _, z := range twinSizes() {
+		for _, c := range fusedFunctions(z) {
+			for _, dtype := range []DType{Float64, Float32} {
+				name := fmt.Sprintf("%s, %s, %+v", c.name, dtype, z)
+				var want []float64
+				var gradients [][]float64
+				composed(func() { want, gradients = c.run(dense, dtype, nil, 1) })
+				have, haveGradients := c.run(dense, dtype, nil, 1)
+				near(t, name, have, want, twinTolerance[dtype])
+				for i := range gradients {
+					near(t, fmt.Sprint(name, ", gradient ", i), haveGradients[i], gradients[i], twinTolerance[dtype])
+				}
+				if t.Failed() {
+					return // one size says enough
+				}
+			}
+		}
+	}
+}
+
+// TestThreads checks that the loops compute the same bits with one thread and with two. It goes through everything with
+// one and then with two, because libtorch takes milliseconds to change over.
+func TestThreads(t *testing.T) {
+	one, two := map[string]uint64{}, map[string]uint64{}
+	withThreads(1, func() { runHashes(one) })
+	withThreads(2, func() { runHashes(two) })
+	for name, bits := range one {
+		if two[name] != bits {
+			t.Errorf("%s: two threads compute other bits than one", name)
+		}
+	}
+	if len(one) < 100 {
+		t.Errorf("only %d operators compared", len(one))
+	}
+}
+
+// runHashes runs the fused operators and puts a hash of results and gradients into the map.
+func runHashes(into map[string]uint64) {
+	for _, z := range twinSizes() {
+		for k, c := range fusedFunctions(z) {
+			if z.N*z.M*z.Dh > smallProduct && strings.Contains(strings.ToLower(c.name), "attention") {
+				continue // BLAS shares a product out in its own way
+			}
+			for _, dtype := range []DType{Float64, Float32} {
+				result, gradients := c.run(dense, dtype, nil, 1)
+				hash := uint64(14695981039346656037)
+				for _, v := range append(gradients, result) {
+					for _, x := range v {
+						hash = (hash ^ math.Float64bits(x)) * 1099511628211 // FNV-1a, a number at a time
+					}
+				}
+				into[fmt.Sprintf("%d %s, %s, %+v", k, c.name, dtype, z)] = hash
+			}
+		}
+	}
+}
+
+// TestFusedWithoutGradient checks that a scope without gradients, in which the loops keep nothing, computes the same bits.
+func TestFusedWithoutGradient(t *testing.T) {
+	for _, c := range fusedFunctions(sizes{E: 2, B: 3, H: 2, N: 17, M: 15, Dh: 10, O: 33}) {
+		for _, dtype := range []DType{Float64, Float32} {
+			want, _ := c.run(dense, dtype, nil, 1)
+			s := NewScopeNoGrad()
+			x := make([]Tensor, len(c.inputs))
+			for i, p := range c.inputs {
+				x[i] = dense.tensor(s, p, dtype)
+			}
+			y := c.f(x)
+			if strings.Contains(c.name, "learned") { // angles with a gradient have no loop
+				near(t, fmt.Sprint(c.name, ", ", dtype), y.Float64s(), want, twinTolerance[dtype])
+			} else {
+				identical(t, fmt.Sprint(c.name, ", ", dtype), y.Float64s(), want)
+			}
+			if y.RequiresGrad() {
+				t.Errorf("%s wants a gradient in a scope without", c.name)
+			}
+			s.Close()
+		}
+	}
+}
+
+// TestMembersAlone checks the ensemble axis: member e of a fused operator is the operator on that member alone.
+func TestMembersAlone(t *testing.T) {
+	z := sizes{E: 3, B: 2, H: 2, N: 17, M: 15, Dh: 10, O: 33}
+	alone := z
+	alone.E = 1
+	all, single := fusedFunctions(z), fusedFunctions(alone)
+	for k, c := range all {
+		switch c.name {
+		case "Dropout", "CrossEntropy", "RotatePairs", "RotatePairs of halves":
+			continue // depend on more than their operands, which this test does not divide among the members
+		}
+		want, _ := c.run(dense, Float64, nil, 1)
+		n := len(want) / z.E
+		for e := range z.E {
+			one := single[k]
+			for i, p := range c.inputs {
+				m := len(p.values) / z.E
+				copy(one.inputs[i].values, p.values[e*m:(e+1)*m])
+			}
+			have, _ := one.run(dense, Float64, nil, 1)
+			identical(t, fmt.Sprintf("%s, member %d", c.name, e), have, want[e*n:(e+1)*n])
+		}
+	}
+}
+
+// TestLinearClosedForm checks a linear map against sums in Go, and the empty sum, which is the bias.
+func TestLinearClosedForm(t *testing.T) {
+	const E, rows, I, O = 2, 3, 4, 5
+	p := inputs(50, []int{E, rows, I}, []int{E, O, I}, []int{E, O})
+	var want []float64
+	for e := range E {
+		for r := range rows {
+			for o := range O {
+				sum := p[2].values[e*O+o]
+				for i := range I {
+					sum += p[0].values[(e*rows+r)*I+i] * p[1].values[(e*O+o)*I+i]
+				}
+				want = append(want, sum)
+			}
+		}
+	}
+	s := NewScope()
+	defer s.Close()
+	for _, fused := range []bool{true, false} {
+		SetFused(fused)
+		x, w, b := dense.tensor(s, p[0], Float64), dense.tensor(s, p[1], Float64), dense.tensor(s, p[2], Float64)
+		near(t, "linear map", Linear(x, w, b).Float64s(), want, 1e-15)
+		near(t, "of no inputs", Linear(Zeros(s, Float64, CPU, E, rows, 0), Zeros(s, Float64, CPU, E, O, 0), b).Float64s(),
+			b.Unsqueeze(1).Expand(E, rows, O).Float64s(), 0)
+		near(t, "of no rows", Linear(Zeros(s, Float64, CPU, E, 0, I), w, b).Float64s(), nil, 0)
+	}
+	SetFused(true)
+}
+
+// TestAddLayerNormClosedForm checks mean 0 and variance 1 before gain and bias: (x - mean)/sqrt(var + eps) in Go.
+func TestAddLayerNormClosedForm(t *testing.T) {
+	const E, rows, D, eps = 2, 3, 19, 1e-3
+	p := inputs(51, []int{E, rows, D}, []int{E, rows, D}, []int{E, D}, []int{E, D})
+	var want []float64
+	for r := range E * rows {
+		sum, mean, variance := make([]float64, D), 0.0, 0.0
+		for d := range D {
+			sum[d] = p[0].values[r*D+d] + p[1].values[r*D+d]
+			mean += sum[d] / D
+		}
+		for _, v := range sum {
+			variance += (v - mean) * (v - mean) / D
+		}
+		for d, v := range sum {
+			e := r / rows
+			want = append(want, (v-mean)/math.Sqrt(variance+eps)*p[2].values[e*D+d]+p[3].values[e*D+d])
+		}
+	}
+	s := NewScope()
+	defer s.Close()
+	for _, fused := range []bool{true, false} {
+		SetFused(fused)
+		x := make([]Tensor, len(p))
+		for i := range p {
+			x[i] = turned.tensor(s, p[i], Float64)
+		}
+		near(t, "layer norm", AddLayerNorm(x[0], x[1], x[2], x[3], eps).Float64s(), want, 1e-14)
+	}
+	SetFused(true)
+}
+
+// TestRotatePairsClosedForm checks that a pair (x, y) turns into (x cos - y sin, y cos + x sin), that lengths stay, and
+// that turning by -a undoes turning by a.
+func TestRotatePairsClosedForm(t *testing.T) {
+	s := NewScope()
+	defer s.Close()
+	const N, D = 5, 6
+	p := inputs(52, []int{1, 1, 1, N, D})[0]
+	x := dense.tensor(s, p, Float64)
+	angle := Of(s, CPU, inputs(53, []int{N * D / 2})[0].values, N, D/2)
+	a := angle.Float64s()
+	for _, half := range []bool{false, true} {
+		want := make([]float64, N*D)
+		for n := range N {
+			for k := range D / 2 {
+				i, j := n*D+2*k, n*D+2*k+1
+				if half {
+					i, j = n*D+k, n*D+k+D/2
+				}
+				sin, cos := math.Sincos(a[n*D/2+k])
+				want[i], want[j] = p.values[i]*cos-p.values[j]*sin, p.values[j]*cos+p.values[i]*sin
+			}
+		}
+		y := RotatePairs(x, angle.Cos(), angle.Sin(), half)
+		near(t, fmt.Sprint("turned pairs, half ", half), y.Float64s(), want, 1e-15)
+		near(t, "lengths", []float64{y.Square().Sum().Item()}, []float64{x.Square().Sum().Item()}, 1e-14)
+		near(t, "turned back", RotatePairs(y, angle.Cos(), angle.Sin().Neg(), half).Float64s(), p.values, 1e-15)
+	}
+}
+
+// TestCrossEntropy checks log C for equal logits, and -log softmax of the target's logit in Go.
+func TestCrossEntropy(t *testing.T) {
+	s := NewScope()
+	defer s.Close()
+	target := Of(s, CPU, []int64{0, 2, 1, 1}, 2, 2)
+	near(t, "equal logits", CrossEntropy(Zeros(s, Float64, CPU, 2, 2, 3), target).Float64s(), []float64{math.Log(3), math.Log(3)}, 1e-15)
+	z := inputs(54, []int{2, 2, 3})[0]
+	want := make([]float64, 2)
+	for i, y := range Values[int64](target) {
+		row, sum := z.values[3*i:3*i+3], 0.0
+		for _, v := range row {
+			sum += math.Exp(v)
+		}
+		want[i/2] += (math.Log(sum) - row[y]) / 2
+	}
+	near(t, "cross-entropy", CrossEntropy(dense.tensor(s, z, Float64), target).Float64s(), want, 1e-15)
+	for _, wrong := range []int64{-1, 3, math.MinInt64} {
+		failing(t, "CrossEntropy", func() { CrossEntropy(dense.tensor(s, z, Float64), Of(s, CPU, []int64{0, 1, 2, wrong}, 2, 2)) })
+	}
+}

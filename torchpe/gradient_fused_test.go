@@ -1,0 +1,149 @@
+package torchpe
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// smallSizes are for differences: most axes have lengths of their own, so that exchanged ones show. A layer norm needs
+// more than two elements: of two, it keeps nothing but a sign.
+func smallSizes(E, H int) sizes { return sizes{E: E, B: 2, H: H, N: 3, M: 6, Dh: max(2, 4/H), O: 5} }
+
+// TestFusedGradients checks the fused operators, as loops and composed, against differences.
+func TestFusedGradients(t *testing.T) {
+	for _, z := range []sizes{smallSizes(1, 2), smallSizes(3, 1), smallSizes(2, 4)} {
+		for _, c := range fusedFunctions(z) {
+			t.Run(fmt.Sprintf("%s/E%d/H%d", c.name, z.E, z.H), func(t *testing.T) {
+				checkGradients(t, c)
+				composed(func() { checkGradients(t, c) })
+			})
+		}
+	}
+}
+
+// TestSomeGradients checks that a gradient does not depend on which others are wanted.
+func TestSomeGradients(t *testing.T) {
+	for _, c := range fusedFunctions(smallSizes(3, 2)) {
+		_, all := c.run(dense, Float64, nil, 1)
+		for subset := 1; subset < 1<<len(c.inputs)-1; subset++ {
+			want := make([]bool, len(c.inputs))
+			for i := range want {
+				want[i] = subset>>i&1 == 1
+			}
+			_, some := c.run(dense, Float64, want, 1)
+			for i, g := range some {
+				if want[i] {
+					near(t, fmt.Sprintf("%s, gradient %d of %v", c.name, i, want), g, all[i], 1e-13)
+				}
+			}
+		}
+	}
+}
+
+// TestGradientsAdd checks that a second pass back adds its gradient to the first, whatever the layout of the leaf
+// and so of its gradient.
+func TestGradientsAdd(t *testing.T) {
+	for _, c := range fusedFunctions(smallSizes(3, 2)) {
+		for _, l := range []layout{dense, turned, spaced} {
+			_, once := c.run(l, Float64, nil, 1)
+			_, twice := c.run(l, Float64, nil, 2)
+			for i := range once {
+				near(t, fmt.Sprintf("%s, %s, gradient %d after two passes", c.name, l, i), twice[i], scaled(2, once[i]), 1e-13)
+			}
+		}
+	}
+}
+
+func scaled(c float64, v []float64) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = c * x
+	}
+	return out
+}
+
+// filler is a parameter between those of a function, which must stay as it is.
+func filler(ps *ParamSet, name string) { ps.Add(name, true, Constant(5), 3) }
+
+// parametersOf makes a set whose parameters are the inputs of c, with fillers before, between and after.
+func parametersOf(t *testing.T, c function, members int, dtype DType) (ps *ParamSet, params []*Param) {
+	t.Helper()
+	ps = NewParamSet(members, dtype, CPU)
+	filler(ps, "before")
+	for i, p := range c.inputs {
+		values := p.values
+		n := len(values) / members
+		init := func(e int, _ *rand.Rand, out []float64) { copy(out, values[e*n:(e+1)*n]) }
+		params = append(params, ps.Add(fmt.Sprint("input ", i), true, init, p.shape[1:]...))
+		filler(ps, fmt.Sprint("after ", i))
+	}
+	if err := ps.Build(make([]uint64, members)); err != nil {
+		t.Fatal(err)
+	}
+	return ps, params
+}
+
+// TestParameterGradients checks the gradients that gather in the flat buffer of a ParamSet, where a parameter of three
+// members lies in strides: against those of plain leaves, which TestFusedGradients holds against differences. Two passes
+// give twice the gradient, and what belongs to other parameters stays zero.
+func TestParameterGradients(t *testing.T) {
+	for _, E := range []int{1, 3} {
+		for _, c := range fusedFunctions(smallSizes(E, 2)) {
+			_, want := c.run(dense, Float64, nil, 1)
+			for _, fused := range []bool{true, false} {
+				SetFused(fused)
+				checkParameterGradients(t, c, E, want)
+			}
+			SetFused(true)
+		}
+	}
+}
+
+func checkParameterGradients(t *testing.T, c function, E int, want [][]float64) {
+	t.Helper()
+	ps, params := parametersOf(t, c, E, Float64)
+	defer ps.Close()
+	for pass := 1; pass <= 2; pass++ {
+		s := NewScope()
+		x := make([]Tensor, len(params))
+		for i, p := range params {
+			x[i] = p.In(s)
+		}
+		weighted(c.f(x)).Backward()
+		for i, p := range params {
+			name := fmt.Sprintf("%s with %d members, parameter %d after %d passes", c.name, E, i, pass)
+			near(t, name, p.In(s).Grad().Float64s(), scaled(float64(pass), want[i]), 1e-13)
+			columns := ps.Grads(s).Narrow(1, p.Offset(), p.PerMember())
+			near(t, name+", in the buffer", columns.Float64s(), scaled(float64(pass), want[i]), 1e-13)
+			columns.Fill(0) // what is left then belongs to no parameter of c
+		}
+		if rest := ps.Grads(s).Abs().Sum().Item(); rest != 0 {
+			t.Errorf("%s with %d members: %g of gradient outside its parameters", c.name, E, rest)
+		}
+		for i, p := range params { // back for the next pass
+			p.In(s).Grad().CopyFrom(Of(s, CPU, scaled(float64(pass), want[i]), p.Shape...))
+		}
+		s.Close()
+	}
+}
+
+// TestFrozenParameter checks that a parameter that is not trained gets no gradient and lies in a buffer of its own.
+func TestFrozenParameter(t *testing.T) {
+	ps := NewParamSet(2, Float64, CPU)
+	w := ps.Add("w", true, Constant(0.5), 3, 4)
+	b := ps.Add("b", false, Constant(0.25), 3)
+	if err := ps.Build([]uint64{1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	defer ps.Close()
+	s := NewScope()
+	defer s.Close()
+	Linear(Full(s, 1, Float64, CPU, 2, 5, 4), w.In(s), b.In(s)).Sum().Backward()
+	near(t, "gradient of w: five rows of ones", w.In(s).Grad().Float64s(), Full(s, 5, Float64, CPU, 2, 3, 4).Float64s(), 0)
+	failing(t, "Grad", func() { b.In(s).Grad() })
+	if b.In(s).RequiresGrad() || ps.Count() != 12 {
+		t.Errorf("b wants a gradient: %v; %d trained parameters, want 12", b.In(s).RequiresGrad(), ps.Count())
+	}
+	near(t, "frozen buffer", ps.Frozen(s).Float64s(), []float64{0.25, 0.25, 0.25, 0.25, 0.25, 0.25}, 0)
+}

@@ -1,0 +1,174 @@
+package torchpe
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// Gradients against central differences in float64: with step h the difference is off by about h^2 f”'/6 and by
+// 1e-16 |f|/h, both near 1e-11 at h = 1e-5. That leaves a wide margin below the tolerance, which still catches any
+// wrong factor, sign or index.
+const (
+	differenceStep    = 1e-5
+	gradientTolerance = 1e-7
+)
+
+// point is an input of a function under test.
+type point struct {
+	shape  []int
+	values []float64
+}
+
+// function is a function under test, of leaves with a gradient; its result is any tensor.
+type function struct {
+	name   string
+	inputs []point
+	f      func(x []Tensor) Tensor
+}
+
+// layout is how an input lies in memory.
+type layout int
+
+const (
+	dense  layout = iota
+	turned        // the axes in reverse order
+	spaced        // every second place, with NaN between
+)
+
+func (l layout) String() string { return [...]string{"dense", "turned", "spaced"}[l] }
+
+// tensor makes p's tensor, a leaf without history.
+func (l layout) tensor(s *Scope, p point, dtype DType) Tensor {
+	switch n := len(p.shape); {
+	case l == turned && n > 1:
+		var reverse []int
+		for i := range n {
+			reverse = append(reverse, n-1-i)
+		}
+		return Of(s, CPU, p.values, p.shape...).To(dtype, CPU).Permute(reverse...).Contiguous().Permute(reverse...)
+	case l == spaced:
+		gaps := make([]float64, 0, 2*len(p.values))
+		for _, v := range p.values {
+			gaps = append(gaps, v, math.NaN())
+		}
+		return Of(s, CPU, gaps, append(slices.Clone(p.shape), 2)...).To(dtype, CPU).Select(-1, 0)
+	}
+	return Of(s, CPU, p.values, p.shape...).To(dtype, CPU)
+}
+
+// weight is the weight of element i of the result in the loss. No two are equal, so that exchanged elements show.
+func weight(i int) float64 { return math.Cos(1.7*float64(i) + 0.3) }
+
+// weighted is the loss: the weighted sum of y's elements.
+func weighted(y Tensor) Tensor {
+	w := make([]float64, product(y.Shape()))
+	for i := range w {
+		w[i] = weight(i)
+	}
+	return y.Mul(Of(y.Scope(), CPU, w, y.Shape()...).To(y.DType(), CPU)).Sum()
+}
+
+// loss computes the loss of c without gradients; the sum is made here.
+func (c function) loss(l layout) (sum float64) {
+	s := NewScopeNoGrad()
+	defer s.Close()
+	x := make([]Tensor, len(c.inputs))
+	for i, p := range c.inputs {
+		x[i] = l.tensor(s, p, Float64)
+	}
+	for i, v := range c.f(x).Float64s() {
+		sum += weight(i) * v
+	}
+	return sum
+}
+
+// run returns the result of c and the gradients of the inputs that are wanted (all where want is nil), after as many
+// passes forward and back.
+func (c function) run(l layout, dtype DType, want []bool, passes int) (result []float64, gradients [][]float64) {
+	s := NewScope()
+	defer s.Close()
+	x := make([]Tensor, len(c.inputs))
+	for i, p := range c.inputs {
+		x[i] = l.tensor(s, p, dtype)
+		if want == nil || want[i] {
+			x[i].WantGrad()
+		}
+	}
+	for range passes {
+		y := c.f(x)
+		result = y.Float64s()
+		weighted(y).Backward()
+	}
+	for i := range x {
+		if want == nil || want[i] {
+			gradients = append(gradients, x[i].Grad().Float64s())
+		} else {
+			gradients = append(gradients, nil)
+		}
+	}
+	return result, gradients
+}
+
+// differences returns the gradients of all inputs by central differences.
+func (c function) differences(l layout) (gradients [][]float64) {
+	for _, p := range c.inputs {
+		g := make([]float64, len(p.values))
+		for j, v := range p.values {
+			p.values[j] = v + differenceStep
+			above := c.loss(l)
+			p.values[j] = v - differenceStep
+			below := c.loss(l)
+			p.values[j] = v
+			g[j] = (above - below) / (2 * differenceStep)
+		}
+		gradients = append(gradients, g)
+	}
+	return gradients
+}
+
+// checkGradients compares the gradients of c in all layouts with differences.
+func checkGradients(t *testing.T, c function) {
+	t.Helper()
+	want := c.differences(dense)
+	for _, l := range []layout{dense, turned, spaced} {
+		_, have := c.run(l, Float64, nil, 1)
+		for i := range want {
+			near(t, c.name+", "+l.String()+", gradient of input "+string(rune('0'+i)), have[i], want[i], gradientTolerance)
+		}
+	}
+}
+
+// inputs draws the values of inputs of the given shapes from N(0,1).
+func inputs(seed uint64, shapes ...[]int) []point {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	var ps []point
+	for _, shape := range shapes {
+		ps = append(ps, point{shape, normals(rng, product(shape))})
+	}
+	return ps
+}
+
+// between maps values into (low, high).
+func between(low, high float64, ps []point) []point {
+	for _, p := range ps {
+		for i, v := range p.values {
+			p.values[i] = low + (high-low)*(0.5+math.Atan(v)/math.Pi)
+		}
+	}
+	return ps
+}
+
+// apart makes all values differ from each other, and from zero, by 0.1 at least: away from the kinks of operators
+// that choose.
+func apart(ps []point) []point {
+	n := 0
+	for _, p := range ps {
+		for i := range p.values {
+			n++
+			p.values[i] = 0.1 * float64(n*7%31+1) * float64(1-n%2*2)
+		}
+	}
+	return ps
+}

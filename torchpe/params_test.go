@@ -1,0 +1,167 @@
+package torchpe
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestParamSetLayout checks where parameters lie: trained ones one after the other in the columns of the flat buffer, the
+// others in theirs, and that writing to one writes to the other.
+func TestParamSetLayout(t *testing.T) {
+	ps := NewParamSet(2, Float64, CPU)
+	a := ps.Add("a", true, Constant(1), 2, 3)
+	f := ps.Add("f", false, Constant(2), 4)
+	b := ps.Add("b", true, Constant(3))
+	if err := ps.Build([]uint64{5, 6}); err != nil {
+		t.Fatal(err)
+	}
+	defer ps.Close()
+	s := NewScope()
+	defer s.Close()
+	if ps.Count() != 7 || a.Offset() != 0 || b.Offset() != 6 || f.Offset() != 0 || a.PerMember() != 6 || b.PerMember() != 1 {
+		t.Errorf("%d trained, offsets %d, %d, %d", ps.Count(), a.Offset(), b.Offset(), f.Offset())
+	}
+	if !slices.Equal(a.In(s).Shape(), []int{2, 2, 3}) || !slices.Equal(b.In(s).Shape(), []int{2}) || ps.Get("a") != a || ps.Get("c") != nil || len(ps.All()) != 3 {
+		t.Errorf("shapes %v and %v", a.In(s).Shape(), b.In(s).Shape())
+	}
+	near(t, "flat buffer", ps.Flat(s).Float64s(), []float64{1, 1, 1, 1, 1, 1, 3, 1, 1, 1, 1, 1, 1, 3}, 0)
+	near(t, "frozen buffer", ps.Frozen(s).Float64s(), slices.Repeat([]float64{2}, 8), 0)
+	if err := ps.Set("b", []float64{10, 20}); err != nil {
+		t.Fatal(err)
+	}
+	ps.Flat(s).Narrow(1, 0, 1).Fill(-1)
+	near(t, "after writing", ps.Flat(s).Float64s(), []float64{-1, 1, 1, 1, 1, 1, 10, -1, 1, 1, 1, 1, 1, 20}, 0)
+	values, err := ps.Values("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "a", values, []float64{-1, 1, 1, 1, 1, 1, -1, 1, 1, 1, 1, 1}, 0)
+}
+
+// TestParamSetDraws checks that a parameter's first values depend on the member's seed and the parameter's name alone.
+func TestParamSetDraws(t *testing.T) {
+	build := func(seeds []uint64, names ...string) *ParamSet {
+		ps := NewParamSet(len(seeds), Float64, CPU)
+		for _, name := range names {
+			ps.Add(name, name != "frozen", Normal(0, 1), 3, 2)
+		}
+		if err := ps.Build(seeds); err != nil {
+			t.Fatal(err)
+		}
+		return ps
+	}
+	values := func(ps *ParamSet, name string) []float64 {
+		v, err := ps.Values(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	ensemble, alone := build([]uint64{1, 2}, "w", "frozen", "v"), build([]uint64{2}, "x", "v", "frozen")
+	defer ensemble.Close()
+	defer alone.Close()
+	for _, name := range []string{"v", "frozen"} {
+		identical(t, name+" of the second member", values(ensemble, name)[6:], values(alone, name))
+	}
+	w := values(ensemble, "w")
+	if slices.Equal(w[:6], w[6:]) || slices.Equal(w, values(ensemble, "v")) {
+		t.Error("two members, or two parameters, have the same values")
+	}
+	want := make([]float64, 6)
+	Normal(0, 1)(0, Stream(2, "v"), want)
+	identical(t, "v from its stream", values(alone, "v"), want)
+}
+
+// TestInits checks the spread of what the initialisers draw: PyTorch's bounds for linear maps.
+func TestInits(t *testing.T) {
+	const n = 100_000
+	for _, c := range []struct {
+		name              string
+		init              Init
+		low, high, spread float64
+	}{
+		{"Uniform(0.5)", Uniform(0.5), -0.5, 0.5, 0.25 / 3}, {"FanIn(16)", FanIn(16), -0.25, 0.25, 0.0625 / 3},
+		{"Xavier(20,34)", Xavier(20, 34), -1. / 3, 1. / 3, 1. / 27}, {"Normal(2,3)", Normal(2, 3), -20, 24, 9}, {"Constant(7)", Constant(7), 7, 7, 0},
+	} {
+		v := make([]float64, n)
+		c.init(0, rand.New(rand.NewPCG(70, 0)), v)
+		mean, variance := moments(v)
+		if slices.Min(v) < c.low || slices.Max(v) > c.high || variance < 0.97*c.spread-1e-12 || variance > 1.03*c.spread+1e-12 || math.Abs(mean-(c.low+c.high)/2) > 0.01*(c.high-c.low)+1e-9 {
+			t.Errorf("%s: from %g to %g, mean %g, variance %g; want variance %g", c.name, slices.Min(v), slices.Max(v), mean, variance, c.spread)
+		}
+	}
+}
+
+// TestBadParamSet declares and builds sets that cannot be: errors that name the trouble, and nothing is left.
+func TestBadParamSet(t *testing.T) {
+	before := Live()
+	for name, shape := range map[string][]int{"negative": {-1, 3}, "too large": {1 << 40, 1 << 10}, "overflow": {1 << 32, 1 << 32}, "rank 9": {1, 1, 1, 1, 1, 1, 1, 1}} {
+		for _, trainable := range []bool{true, false} {
+			ps := NewParamSet(2, Float32, CPU)
+			ps.Add("good", true, Constant(1), 3)
+			ps.Add("bad", trainable, Constant(1), shape...)
+			if err := ps.Build([]uint64{1, 2}); err == nil {
+				t.Errorf("%s is no error", name)
+			}
+			ps.Close()
+		}
+	}
+	if sys := DescribeSystem(); len(sys.GPUs) == 0 {
+		ps := NewParamSet(1, Float32, CUDA(0))
+		ps.Add("a", true, Constant(1), 3)
+		if err := ps.Build([]uint64{1}); err == nil || !strings.Contains(err.Error(), "cuda:0") {
+			t.Errorf("building on a GPU that is not there: %v", err)
+		}
+	}
+	ps := NewParamSet(2, Float64, CPU)
+	ps.Add("a", true, Constant(1), 3)
+	failing(t, "ParamSet.Add", func() { ps.Add("a", true, Constant(1), 3) })
+	if err := ps.Build([]uint64{1}); err == nil {
+		t.Error("one seed for two members is no error")
+	}
+	if _, err := ps.Values("a"); err == nil {
+		t.Error("values before Build are no error")
+	}
+	if err := ps.Build([]uint64{1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	n := Live()
+	if err := ps.Build([]uint64{1, 2}); err == nil || Live() != n {
+		t.Errorf("building twice: %v, %d tensors more", err, Live()-n)
+	}
+	failing(t, "ParamSet.Add", func() { ps.Add("b", true, Constant(1), 3) })
+	_, unknown := ps.Values("b")
+	for name, err := range map[string]error{"unknown": unknown, "set unknown": ps.Set("b", nil), "too few": ps.Set("a", make([]float64, 5)), "too many": ps.Set("a", make([]float64, 7))} {
+		if err == nil {
+			t.Errorf("%s is no error", name)
+		}
+	}
+	ps.Close()
+	ps.Close()
+	if _, err := ps.Values("a"); err == nil {
+		t.Error("values after Close are no error")
+	}
+	if err := ps.Set("a", make([]float64, 6)); err == nil {
+		t.Error("setting after Close is no error")
+	}
+	live(t, "after all", before, 0)
+}
+
+// TestStream checks that streams of other seeds and names differ and that the same is the same.
+func TestStream(t *testing.T) {
+	seen := map[uint64]string{}
+	for seed := range uint64(5) {
+		for _, name := range []string{"", "a", "b", "ab", "ba"} {
+			what := fmt.Sprint(seed, name)
+			v := Stream(seed, name).Uint64()
+			if other, ok := seen[v]; ok || v != Stream(seed, name).Uint64() {
+				t.Errorf("streams %s and %s are one, or one is two", what, other)
+			}
+			seen[v] = what
+		}
+	}
+}
