@@ -16,7 +16,7 @@ shim: setup ## build lib/libtorchpe.so against the libtorch found (LIBTORCH=/pat
 	@scripts/build_shim.sh
 
 build: shim ## build bin/torchpe
-	@go build -o bin/torchpe ./cmd/torchpe && echo "built bin/torchpe"
+	@go build -buildvcs=auto -o bin/torchpe ./cmd/torchpe && echo "built bin/torchpe"
 
 demo: build ## train six encodings in minutes; table and demo/accuracy.pdf (LST=dir: published puzzles)
 	@bin/torchpe demo --out demo $(if $(LST),--lst $(LST))

@@ -40,7 +40,7 @@ inline at::Tensor get_or_empty(tp_tensor h, const at::Tensor& like) {
 
 // Rows are worked on in chunks of fixed size, whose partial sums are added in order: the result does
 // not depend on the number of threads.
-constexpr int64_t ROW_CHUNK = 256;
+constexpr int64_t ROW_CHUNK = 96;
 
 template <typename F>
 void for_row_chunks(int64_t rows, F&& f) {
