@@ -52,9 +52,7 @@ const (
 // [Dissimilarity] above 0.8 to every validation puzzle and, unless o says otherwise, is isomorphic to none.
 //
 // A puzzle is drawn as: a Latin square, uniformly among the 576 (those with the wanted answer at the probe); a number of
-// givens; that many cells, uniformly; kept if the condition is the wanted one. The givens of validation puzzles are
-// numbered as in the published ones, those of training puzzles uniformly from 3 to 11 before filtering, which comes near
-// the published pool's distribution. Default sizes take 0.4 to 1.2 s of one core, depending on the seed.
+// givens, distributed as in the published sets as far as such puzzles exist; that many cells, uniformly; kept if the condition is the wanted one.
 //
 // It fails where a puzzle cannot be found, as with many more than 108 validation puzzles: hardly a grid is that far from
 // all of them.
@@ -118,7 +116,7 @@ func (g *generator) validation(o Options, rng *rand.Rand) ([]Puzzle, error) {
 		givens := quota(n, publishedValidationGivens[c-1][:], rng)
 		rng.Shuffle(n, func(i, j int) { givens[i], givens[j] = givens[j], givens[i] })
 		for i, probe := range quota(n, evenly[:], rng) {
-			p, err := g.draw(slot{c, probe, uint8(1 + i%Side), givens[i], givens[i]}, rng)
+			p, err := g.draw(slot{c, probe, uint8(1 + i%Side), givens[i]}, rng)
 			if err != nil {
 				return nil, fmt.Errorf("lst: validation puzzle %d of %d: %w", len(ps)+1, o.Validation, err)
 			}
@@ -136,8 +134,11 @@ func (g *generator) training(o Options, rng *rand.Rand) ([]Puzzle, error) {
 		if o.PublishedImbalance {
 			weights = publishedProbes[c-1][:]
 		}
-		for i, probe := range quota(share(o.Train, k), weights, rng) {
-			p, err := g.draw(slot{c, probe, uint8(1 + i%Side), minGivens, maxGivens}, rng)
+		n := share(o.Train, k)
+		givens := quota(n, publishedTrainingGivens[c-1][:], rng)
+		rng.Shuffle(n, func(i, j int) { givens[i], givens[j] = givens[j], givens[i] })
+		for i, probe := range quota(n, weights, rng) {
+			p, err := g.draw(slot{c, probe, uint8(1 + i%Side), givens[i]}, rng)
 			if err != nil {
 				return nil, fmt.Errorf("lst: training puzzle %d of %d: %w", len(ps)+1, o.Train, err)
 			}
@@ -148,18 +149,12 @@ func (g *generator) training(o Options, rng *rand.Rand) ([]Puzzle, error) {
 	return ps, nil
 }
 
-// Fewest and most givens of a training puzzle: those of the published pool.
-const (
-	minGivens = 3
-	maxGivens = 11
-)
-
 // slot is the place in a set that a new puzzle must fill.
 type slot struct {
 	condition Condition
 	probe     int
 	answer    uint8
-	low, high int // givens, drawn uniformly
+	givens    int
 }
 
 // allows tells by the set of given cells alone whether a puzzle can be of the condition: for 1-vector exactly, else as a
@@ -178,6 +173,14 @@ func (s slot) allows(mask uint16) bool {
 	}
 }
 
+// A slot whose number of givens is not found within exactDraws takes another: with few givens, hardly a puzzle is dissimilar
+// to all validation puzzles. The published pool has 3 to 11.
+const (
+	exactDraws   = 20_000
+	fewestGivens = 3
+	mostGivens   = 11
+)
+
 // maxDraws bounds the search for one puzzle, to half a second or so. The default sets need about 1,500 a puzzle.
 const maxDraws = 10_000_000
 
@@ -185,8 +188,11 @@ const maxDraws = 10_000_000
 func (g *generator) draw(s slot, rng *rand.Rand) (Puzzle, error) {
 	squares := g.squares[s.probe][s.answer-1]
 	g.aim(s.probe)
-	for range maxDraws {
-		givens := s.low + rng.IntN(s.high-s.low+1)
+	for i := range maxDraws {
+		givens := s.givens
+		if i >= exactDraws {
+			givens = fewestGivens + rng.IntN(mostGivens-fewestGivens+1)
+		}
 		masks := g.masks[givens]
 		mask := insertZero(masks[rng.IntN(len(masks))], s.probe)
 		if !s.allows(mask) {
