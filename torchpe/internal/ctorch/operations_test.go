@@ -131,8 +131,6 @@ func (s sample) tensor() Handle {
 	return must(RandN(s.shape, 1, s.dtype, CPU))
 }
 
-func missing() sample { return sample{optional: true} }
-
 func (s sample) orNone() sample { s.optional = true; return s }
 
 // operations lists every C function of shim.h that takes or makes tensors.
