@@ -34,7 +34,11 @@ fi
 
 # The program itself, as built here against this machine's libtorch.
 go build -o "$work/bin/torchpe" ./cmd/torchpe
-inside() { chroot "$root" env LD_LIBRARY_PATH=/torchpe/lib HOME=/tmp "$@"; }
+# The reference vectors of the encodings go in too; where there are none, their tests skip.
+vectors="${TORCHPE_PE_VECTORS:-../shared/pe}"
+rm -rf "$work/pe"
+[ ! -d "$vectors" ] || cp -r "$vectors" "$work/pe"
+inside() { chroot "$root" env LD_LIBRARY_PATH=/torchpe/lib HOME=/tmp TORCHPE_PE_VECTORS=/torchpe/pe "$@"; }
 inside /torchpe/bin/torchpe doctor
 for package in torchpe torchpe/internal/ctorch models models/pe train; do
   echo "test-libtorch2: $package"
