@@ -1,2 +1,0 @@
-# Empty dependencies file for torchpe.
-# This may be replaced when dependencies are built.

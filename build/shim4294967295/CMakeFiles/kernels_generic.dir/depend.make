@@ -1,2 +1,0 @@
-# Empty dependencies file for kernels_generic.
-# This may be replaced when dependencies are built.
