@@ -43,20 +43,23 @@ func ParseDType(name string) (DType, error) {
 	return 0, fmt.Errorf("dtype %q is unknown; it is float32 or float64", name)
 }
 
-// Device is where a tensor lives: CPU, or CUDA(i).
+// Device is where a tensor lives: CPU, which is the zero value, or CUDA(i).
 type Device int
 
 // CPU is the processor.
 const CPU = Device(ctorch.CPU)
 
 // CUDA returns the i-th NVIDIA GPU.
-func CUDA(i int) Device { return Device(i) }
+func CUDA(i int) Device { return Device(1 + i) }
+
+// GPU returns i of CUDA(i), and false for the processor.
+func (d Device) GPU() (i int, ok bool) { return int(d) - 1, d > CPU }
 
 func (d Device) String() string {
-	if d == CPU {
-		return "cpu"
+	if i, ok := d.GPU(); ok {
+		return fmt.Sprintf("cuda:%d", i)
 	}
-	return fmt.Sprintf("cuda:%d", int(d))
+	return "cpu"
 }
 
 // ParseDevice returns the device called name: cpu, cuda, cuda:i, or auto, which is cuda:0 where there is one

@@ -109,8 +109,8 @@ func environment(c Config, command []string) runlog.Environment {
 	env.BLAS, env.BLASKernel, env.Threads = sys.BLAS, sys.BLASKernel, c.Threads
 	if device, err := torchpe.ParseDevice(c.Device); err == nil {
 		env.Device = device.String()
-		if device != torchpe.CPU && int(device) < len(sys.GPUs) {
-			env.GPU = sys.GPUs[device].Name
+		if i, ok := device.GPU(); ok && i < len(sys.GPUs) {
+			env.GPU = sys.GPUs[i].Name
 		}
 	}
 	return env

@@ -31,7 +31,7 @@ const (
 	Bool    = int(C.TP_BOOL)
 )
 
-// CPU is the device number of the processor; cuda:i has number i.
+// CPU is the device number of the processor; cuda:i has number 1 + i.
 const CPU = int(C.TP_CPU)
 
 // MaxRank is the largest number of axes of a tensor.

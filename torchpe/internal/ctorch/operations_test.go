@@ -42,7 +42,7 @@ var (
 	size      = integer{1, []int{math.MinInt, -1, 1 << 59, math.MaxInt}}
 	anyNumber = integer{1, nil} // every value means something
 	dtypes    = integer{Float32, []int{-1, 4, math.MaxInt32, math.MinInt32}}
-	devices   = integer{CPU, []int{-2, DescribeSystem().GPUs, 127, 128, math.MaxInt32, math.MinInt32}}
+	devices   = integer{CPU, []int{-1, 1 + DescribeSystem().GPUs, 128, 129, math.MaxInt32, math.MinInt32}}
 )
 
 func real(shape ...int) sample    { return sample{shape: shape, dtype: Float32} }

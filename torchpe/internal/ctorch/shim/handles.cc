@@ -112,9 +112,10 @@ at::ScalarType scalar_type(int dtype) {
   TORCH_CHECK(false, "unknown dtype number ", dtype);
 }
 
-at::Device device(int index) {
-  if (index == TP_CPU) return at::Device(at::kCPU);
-  TORCH_CHECK(index >= 0 && index < 128, "unknown device number ", index);
+at::Device device(int number) {
+  if (number == TP_CPU) return at::Device(at::kCPU);
+  const int index = number - 1;
+  TORCH_CHECK(index >= 0 && index < 128, "unknown device number ", number);
   const int gpus = int(torch::cuda::device_count());
   TORCH_CHECK(index < gpus, "there is no device cuda:", index, "; libtorch finds ", gpus, " GPUs");
   return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index));

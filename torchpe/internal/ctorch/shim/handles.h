@@ -73,6 +73,6 @@ inline at::IntArrayRef dims(const int64_t* d, int n) {
 }
 
 at::ScalarType scalar_type(int dtype);
-at::Device device(int index);
+at::Device device(int number);
 
 }  // namespace torchpe

@@ -94,7 +94,7 @@ tp_info_result tp_info(tp_tensor x) {
     r.rank = int(t.dim());
     for (int i = 0; i < r.rank; i++) r.shape[i] = t.size(i);
     r.dtype = dtype_number(t.scalar_type());
-    r.device = t.is_cuda() ? int(t.get_device()) : int(TP_CPU);
+    r.device = t.is_cuda() ? 1 + int(t.get_device()) : int(TP_CPU);
     r.requires_grad = t.requires_grad();
   });
   return r;

@@ -25,7 +25,7 @@ typedef struct {
 } tp_result;
 
 enum { TP_FLOAT32 = 0, TP_FLOAT64 = 1, TP_INT64 = 2, TP_BOOL = 3 };
-enum { TP_CPU = -1 }; /* devices: -1 = CPU, i >= 0 = cuda:i */
+enum { TP_CPU = 0 }; /* devices: 0 = CPU, 1 + i = cuda:i */
 enum { TP_MAX_RANK = 8 };
 
 typedef struct {
