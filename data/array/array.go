@@ -1,0 +1,71 @@
+// Package array holds rectangular arrays of numbers as they come from a file. Each file format has a package below this
+// one; all of them are pure Go, hold what they read against the length of the file before they make room for it, and never
+// panic on a file that is damaged or hostile. It may import the standard library only.
+package array
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Array is an array in row-major order (the last axis varies fastest), whatever the order in its file.
+type Array struct {
+	Name  string // what its file calls it: a path in HDF5, a variable in MATLAB; empty where the file holds one array
+	Shape []int  // empty for a single number
+	Data  []float64
+}
+
+// Count returns the number of elements of a shape. It fails for a negative length and where bytes bytes an element would
+// not fit an int.
+func Count(shape []int, bytes int) (int, error) {
+	n := 1
+	for _, d := range shape {
+		if d < 0 {
+			return 0, fmt.Errorf("shape %v has a negative length", shape)
+		}
+		if d != 0 && n > math.MaxInt/max(1, bytes)/d {
+			return 0, fmt.Errorf("shape %v is larger than any file", shape)
+		}
+		n *= d
+	}
+	return n, nil
+}
+
+// Check returns an error where the shape and the number of elements disagree.
+func (a Array) Check() error {
+	n, err := Count(a.Shape, 8)
+	if err != nil {
+		return err
+	}
+	if n != len(a.Data) {
+		return fmt.Errorf("%d numbers in an array of shape %v", len(a.Data), a.Shape)
+	}
+	return nil
+}
+
+// Squeeze returns a without its axes of length one, down to two axes: [1,360,1195] becomes [360,1195].
+func (a Array) Squeeze() Array {
+	shape := slices.Clone(a.Shape)
+	for i := 0; i < len(shape) && len(shape) > 2; {
+		if shape[i] == 1 {
+			shape = slices.Delete(shape, i, i+1)
+		} else {
+			i++
+		}
+	}
+	a.Shape = shape
+	return a
+}
+
+// Transpose returns a matrix with its axes swapped. a must have two axes.
+func (a Array) Transpose() Array {
+	rows, columns := a.Shape[0], a.Shape[1]
+	t := Array{Name: a.Name, Shape: []int{columns, rows}, Data: make([]float64, len(a.Data))}
+	for i := range rows {
+		for j, v := range a.Data[i*columns : (i+1)*columns] {
+			t.Data[j*rows+i] = v
+		}
+	}
+	return t
+}
