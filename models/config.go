@@ -10,23 +10,36 @@ import (
 	"torchpe/torchpe"
 )
 
-// TokenInput is how a symbol enters the model.
+// TokenInput is how a token's content enters the model.
 type TokenInput string
 
 // The readings of FACTS 2.2: the published code feeds one-hot channels with no channel for a blank into a linear map;
-// the text speaks of embedded symbols.
+// the text speaks of embedded symbols. Scalar is masked prediction (FACTS 2.5, 2.6): a number a token goes through a linear
+// map, and a masked token carries its mask vector instead.
 const (
 	OneHot    TokenInput = "one-hot"
 	Embedding TokenInput = "embedding"
+	Scalar    TokenInput = "scalar"
+)
+
+// MaskToken is what a masked token of TokenInput Scalar carries before its PE.
+type MaskToken string
+
+// A mask token is one learned vector, drawn like the linear map's weights, or zeros.
+const (
+	LearnedMask MaskToken = "learned"
+	ZeroMask    MaskToken = "zero"
 )
 
 // ReadOut is the token from which the answer is read.
 type ReadOut string
 
-// The readings: the published code reads the last token whatever the question, the text the probe's.
+// The readings: the published code reads the last token whatever the question, the text the probe's. Masked prediction
+// reads all tokens that Input.Read names.
 const (
 	LastToken  ReadOut = "last"
 	ProbeToken ReadOut = "probe"
+	ReadTokens ReadOut = "tokens"
 )
 
 // EmbeddingInit is how embedded symbols start.
@@ -43,8 +56,8 @@ const (
 // Config describes an ensemble of encoder transformers.
 type Config struct {
 	Positions pe.Positions
-	Symbols   int // number of different symbols, with the blank as symbol 0
-	Classes   int
+	Symbols   int // number of different symbols, with the blank as symbol 0; unused by TokenInput Scalar
+	Classes   int // outputs of the read-out; 1 with ReadTokens
 
 	Layers, Heads, DModel int
 	FFMultiple            int     // d_ff = FFMultiple * DModel
@@ -52,6 +65,7 @@ type Config struct {
 
 	TokenInput    TokenInput
 	EmbeddingInit EmbeddingInit // of TokenInput Embedding
+	MaskToken     MaskToken     // of TokenInput Scalar
 	ReadOut       ReadOut
 
 	PE        string     // name of the scheme
@@ -73,17 +87,23 @@ func (c Config) Validate() error {
 	}
 	report(len(c.Seeds) == 0, "no seeds: an ensemble has at least one member")
 	report(c.Positions.Tokens() == 0, "no tokens")
-	report(c.Symbols < 2, "symbols %d: at least 2", c.Symbols)
-	report(c.Classes < 2, "classes %d: at least 2", c.Classes)
+	if c.TokenInput == Scalar {
+		report(c.Classes != 1, "classes %d: numbers are predicted one a token", c.Classes)
+		report(c.ReadOut != ReadTokens, "read-out %q: numbers are predicted at tokens", c.ReadOut)
+		report(c.MaskToken != LearnedMask && c.MaskToken != ZeroMask, "mask token %q is not one of learned, zero", c.MaskToken)
+	} else {
+		report(c.Symbols < 2, "symbols %d: at least 2", c.Symbols)
+		report(c.Classes < 2, "classes %d: at least 2", c.Classes)
+		report(!slices.Contains([]EmbeddingInit{LikeLinear, UnitNormal}, c.EmbeddingInit), "embedding init %q is not one of linear, normal", c.EmbeddingInit)
+		report(!slices.Contains([]ReadOut{LastToken, ProbeToken}, c.ReadOut), "read-out %q is not one of last, probe", c.ReadOut)
+	}
 	report(c.Layers < 1, "layers %d: at least 1", c.Layers)
 	report(c.Heads < 1, "heads %d: at least 1", c.Heads)
 	report(c.DModel < 1, "d_model %d: at least 1", c.DModel)
 	report(c.Heads >= 1 && c.DModel >= 1 && c.DModel%c.Heads != 0, "d_model %d is not divisible by %d heads", c.DModel, c.Heads)
 	report(c.FFMultiple < 1, "d_ff multiple %d: at least 1", c.FFMultiple)
 	report(math.IsNaN(c.Dropout) || c.Dropout < 0 || c.Dropout >= 1, "dropout %g is not in [0, 1)", c.Dropout)
-	report(!slices.Contains([]TokenInput{OneHot, Embedding}, c.TokenInput), "token input %q is not one of one-hot, embedding", c.TokenInput)
-	report(!slices.Contains([]EmbeddingInit{LikeLinear, UnitNormal}, c.EmbeddingInit), "embedding init %q is not one of linear, normal", c.EmbeddingInit)
-	report(!slices.Contains([]ReadOut{LastToken, ProbeToken}, c.ReadOut), "read-out %q is not one of last, probe", c.ReadOut)
+	report(!slices.Contains([]TokenInput{OneHot, Embedding, Scalar}, c.TokenInput), "token input %q is not one of one-hot, embedding, scalar", c.TokenInput)
 	_, err := pe.Find(c.PE)
 	report(err != nil, "%v", err)
 	if bad != nil {

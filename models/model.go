@@ -26,6 +26,7 @@ type Model struct {
 
 	attention      pe.Attention
 	embedW, embedB *torchpe.Param
+	maskToken      *torchpe.Param // nil but for TokenInput Scalar with LearnedMask
 	blocks         []block
 	headW, headB   *torchpe.Param
 }
@@ -78,9 +79,15 @@ func (m *Model) declare() {
 		return ps.Add(name+".weight", true, torchpe.Constant(1), d), ps.Add(name+".bias", true, torchpe.Constant(0), d)
 	}
 	channels := c.Symbols - 1
-	if c.TokenInput == OneHot {
+	switch c.TokenInput {
+	case OneHot:
 		m.embedW, m.embedB = linear("embed", d, channels)
-	} else {
+	case Scalar:
+		m.embedW, m.embedB = linear("embed", d, 1)
+		if c.MaskToken == LearnedMask {
+			m.maskToken = ps.Add("embed.mask", true, torchpe.FanIn(1), d)
+		}
+	case Embedding:
 		start := torchpe.FanIn(channels)
 		if c.EmbeddingInit == UnitNormal {
 			start = torchpe.Normal(0, 1)
@@ -122,8 +129,13 @@ func (m *Model) declareAttention(b *block, name string) {
 
 // Input is one batch.
 type Input struct {
-	Symbols   torchpe.Tensor // int64 [E,B,N]
-	Probe     torchpe.Tensor // int64 [E,B], the probe's token; used by ReadOut ProbeToken
+	Symbols torchpe.Tensor // int64 [E,B,N]
+	Probe   torchpe.Tensor // int64 [E,B], the probe's token; used by ReadOut ProbeToken
+
+	Values torchpe.Tensor // [E,B,N], for TokenInput Scalar in place of Symbols
+	Masked torchpe.Tensor // [E,B,N], 1 where the token's value is hidden and 0 elsewhere
+	Read   torchpe.Tensor // int64 [E,B,M], the tokens to predict; the zero Tensor for all
+
 	Positions pe.Positions
 	Training  bool
 }
@@ -136,33 +148,55 @@ func in(s *torchpe.Scope, p *torchpe.Param) torchpe.Tensor {
 	return p.In(s)
 }
 
-// Forward returns the logits [E,B,C] of a batch. trace may be nil, or ask for intermediates by name.
+// Forward returns the logits [E,B,C] of a batch, or with ReadTokens the predicted values [E,B,M]. trace may be nil, or ask
+// for intermediates by name.
 func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Tensor {
-	x := m.embed(s, batch.Symbols)
+	x := m.embed(s, batch)
 	trace.keep("embedding", x)
 	hooks := m.Encoding.Begin(s, batch.Positions)
 	mask := m.mask(s, batch.Positions)
+	last := len(m.blocks) - 1
+	whole := trace.wants(hiddenName(last)) // all tokens of the last block are asked for
 	for layer := range m.blocks {
-		last := layer == len(m.blocks)-1
-		x = m.block(s, layer, x, hooks, pass{batch: batch, mask: mask, trace: trace, only: last && !trace.wants(hiddenName(layer))})
+		x = m.block(s, layer, x, hooks, pass{batch: batch, mask: mask, trace: trace, only: layer == last && !whole})
 		trace.keep(hiddenName(layer), x)
 	}
-	if x.Size(2) != 1 {
+	if whole {
 		x = m.readOut(x, batch)
 	}
-	logits := torchpe.Linear(x.Squeeze(2), m.headW.In(s), m.headB.In(s))
+	logits := torchpe.Linear(x, m.headW.In(s), m.headB.In(s))
+	if m.Config.ReadOut == ReadTokens {
+		logits = logits.Squeeze(3)
+	} else {
+		logits = logits.Squeeze(2)
+	}
 	trace.keep("logits", logits)
 	return logits
 }
 
-// embed turns symbols [E,B,N] into x [E,B,N,D].
-func (m *Model) embed(s *torchpe.Scope, symbols torchpe.Tensor) torchpe.Tensor {
+// embed returns the tokens of a batch as x [E,B,N,D].
+func (m *Model) embed(s *torchpe.Scope, batch Input) torchpe.Tensor {
 	c := m.Config
-	channels := symbols.In(s).OneHot(c.Symbols, c.DType) // [E,B,N,S]
+	if c.TokenInput == Scalar {
+		return m.embedValues(s, batch.Values.In(s), batch.Masked.In(s))
+	}
+	channels := batch.Symbols.In(s).OneHot(c.Symbols, c.DType) // [E,B,N,S]
 	if c.TokenInput == OneHot {
 		return torchpe.Linear(channels.Narrow(-1, 1, c.Symbols-1), m.embedW.In(s), m.embedB.In(s))
 	}
 	return torchpe.Linear(channels, m.embedW.In(s).Transpose(1, 2).Contiguous(), torchpe.Tensor{})
+}
+
+// embedValues returns value * w + b for tokens that are seen and the mask token for those that are masked, as one product:
+// the columns of [w, b, mask token] weighted by (value, 1, 0) or (0, 0, 1).
+func (m *Model) embedValues(s *torchpe.Scope, values, masked torchpe.Tensor) torchpe.Tensor {
+	seen := masked.MulScalar(-1).AddScalar(1)
+	channels := []torchpe.Tensor{values.Mul(seen), seen}
+	columns := []torchpe.Tensor{m.embedW.In(s), m.embedB.In(s).Unsqueeze(-1)}
+	if m.maskToken != nil {
+		channels, columns = append(channels, masked), append(columns, m.maskToken.In(s).Unsqueeze(-1))
+	}
+	return torchpe.Linear(torchpe.Stack(-1, channels...), torchpe.Cat(-1, columns...), torchpe.Tensor{})
 }
 
 // pass is what the blocks of one forward pass share.
@@ -170,7 +204,7 @@ type pass struct {
 	batch Input
 	mask  torchpe.Tensor
 	trace *Trace
-	only  bool // only the read-out's token is needed of this block's output
+	only  bool // only the tokens that are read are needed of this block's output
 }
 
 func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, hooks pe.Hooks, p pass) torchpe.Tensor {
@@ -223,14 +257,22 @@ func (m *Model) dropout(x torchpe.Tensor, batch Input) torchpe.Tensor {
 	return x.Dropout(m.Config.Dropout)
 }
 
-// readOut returns the read-out's token of x [E,B,N,D] as [E,B,1,D].
+// readOut returns the tokens of x [E,B,N,D] that are read, as [E,B,M,D]; M is 1 but for ReadTokens.
 func (m *Model) readOut(x torchpe.Tensor, batch Input) torchpe.Tensor {
 	shape := x.Shape()
-	if m.Config.ReadOut == LastToken {
+	var index torchpe.Tensor // [E,B,M]
+	switch m.Config.ReadOut {
+	case LastToken:
 		return x.Narrow(2, shape[2]-1, 1)
+	case ProbeToken:
+		index = batch.Probe.In(x.Scope()).Unsqueeze(-1)
+	case ReadTokens:
+		if !batch.Read.Defined() {
+			return x
+		}
+		index = batch.Read.In(x.Scope())
 	}
-	index := batch.Probe.In(x.Scope()).Unsqueeze(-1).Unsqueeze(-1).Expand(shape[0], shape[1], 1, shape[3])
-	return x.Gather(2, index)
+	return x.Gather(2, index.Unsqueeze(-1).Expand(shape[0], shape[1], index.Size(2), shape[3]))
 }
 
 // mask returns what is added to the logits [E,B,H,N,N] so that tokens see no later position; the zero Tensor for nothing.

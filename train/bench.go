@@ -31,13 +31,13 @@ func BenchStep(c Config, warmup, steps int, profile bool) (Bench, error) {
 	if err := c.Resolve(); err != nil {
 		return Bench{}, err
 	}
-	data, err := load(c)
+	task, err := newTask(c)
 	if err != nil {
 		return Bench{}, err
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	e, err := newEnsemble(c, data)
+	e, err := newEnsemble(c, task)
 	if err != nil {
 		return Bench{}, err
 	}
@@ -48,8 +48,7 @@ func BenchStep(c Config, warmup, steps int, profile bool) (Bench, error) {
 		}
 	}
 	torchpe.SetThreads(c.Threads)
-	full := e.train.n / c.Batch // steps of an epoch whose batch is full
-	times, phases, err := e.timeSteps(warmup, steps, max(1, full), profile)
+	times, phases, err := e.timeSteps(warmup, steps, max(1, task.stepsPerEpoch()-1), profile) // the last of an epoch may be smaller
 	if err != nil {
 		return Bench{}, err
 	}

@@ -58,7 +58,7 @@ func (e *ensemble) restore(member int) error {
 }
 
 // save writes a checkpoint: for each trained parameter its values and the optimizer's state, the frozen tables, and state.
-func (e *ensemble) save(run *runlog.Run, st state, fingerprint string) error {
+func (e *ensemble) save(run *runlog.Run, st state) error {
 	tensors, err := e.parameterTensors()
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (e *ensemble) save(run *runlog.Run, st state, fingerprint string) error {
 		return err
 	}
 	return run.SaveCheckpoint(st.step, tensors, map[string]string{
-		"data_sha256": fingerprint, "seconds": strconv.FormatFloat(st.seconds, 'g', -1, 64), "optimizer": e.config.Optimizer,
+		"data_sha256": e.task.fingerprint(), "seconds": strconv.FormatFloat(st.seconds, 'g', -1, 64), "optimizer": e.config.Optimizer,
 	})
 }
 
@@ -126,10 +126,10 @@ func hostTensor(name string, shape []int, t torchpe.Tensor) safetensors.Tensor {
 }
 
 // load puts a checkpoint's parameters and state back.
-func (e *ensemble) load(c *runlog.Checkpoint, fingerprint string) (state, error) {
+func (e *ensemble) load(c *runlog.Checkpoint) (state, error) {
 	st := state{step: c.Step}
-	if have := c.Metadata["data_sha256"]; have != fingerprint {
-		return st, fmt.Errorf("%s was trained on other puzzles (their SHA-256 begins %.12s, that of these %.12s): give the same --lst-train and --lst-validation files", c.Name, have, fingerprint)
+	if have, now := c.Metadata["data_sha256"], e.task.fingerprint(); have != now {
+		return st, fmt.Errorf("%s was trained on other data (their SHA-256 begins %.12s, that of these %.12s): give the same data files", c.Name, have, now)
 	}
 	var err error
 	if st.seconds, err = strconv.ParseFloat(c.Metadata["seconds"], 64); err != nil {

@@ -45,13 +45,13 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	if err := c.Resolve(); err != nil {
 		return runlog.Result{}, err
 	}
-	data, err := load(c)
+	task, err := newTask(c)
 	if err != nil {
 		return runlog.Result{}, err
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	ens, err := newEnsemble(c, data)
+	ens, err := newEnsemble(c, task)
 	if err != nil {
 		return runlog.Result{}, err
 	}
@@ -68,7 +68,7 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 		return runlog.Result{}, err
 	}
 	defer run.Close()
-	t := &trainer{ensemble: ens, run: run, data: data, observer: o.Observer}
+	t := &trainer{ensemble: ens, run: run, observer: o.Observer}
 	if t.observer == nil {
 		t.observer = silent{}
 	}
@@ -120,7 +120,6 @@ func environment(c Config, command []string) runlog.Environment {
 type trainer struct {
 	*ensemble
 	run      *runlog.Run
-	data     splits
 	observer Observer
 	state    state
 	saved    time.Time // when that was
@@ -134,7 +133,7 @@ func (t *trainer) train(ctx context.Context) (runlog.Result, error) {
 	if err := t.begin(); err != nil {
 		return runlog.Result{}, err
 	}
-	total := t.stepsPerEpoch() * t.config.Epochs
+	total := t.task.stepsPerEpoch() * t.config.Epochs
 	if t.config.LimitSteps > 0 {
 		total = min(total, t.config.LimitSteps)
 	}
@@ -159,7 +158,7 @@ func (t *trainer) train(ctx context.Context) (runlog.Result, error) {
 		clock()
 		t.observer.Stepped(t.state.step)
 
-		if t.state.step == total || t.state.step%(t.stepsPerEpoch()*t.config.LogEvery) == 0 {
+		if t.state.step == total || t.state.step%(t.task.stepsPerEpoch()*t.config.LogEvery) == 0 {
 			if err := t.record(); err != nil {
 				return runlog.Result{}, err
 			}
@@ -193,7 +192,7 @@ func (t *trainer) begin() error {
 	if c.Warning != "" {
 		t.observer.Noticed(c.Warning)
 	}
-	if t.state, err = t.load(c, t.data.fingerprint); err != nil {
+	if t.state, err = t.load(c); err != nil {
 		return err
 	}
 	if err := t.remember(); err != nil {
@@ -204,7 +203,7 @@ func (t *trainer) begin() error {
 }
 
 func (t *trainer) checkpoint() error {
-	if err := t.save(t.run, t.state, t.data.fingerprint); err != nil {
+	if err := t.save(t.run, t.state); err != nil {
 		return err
 	}
 	t.saved = time.Now()
@@ -236,28 +235,22 @@ func (t *trainer) stopDiverged(loss []float64) error {
 
 // record measures all members and appends a record of each.
 func (t *trainer) record() error {
-	iid, validation, err := t.heldOut()
+	fill, err := t.task.record(t.ensemble, t.state.step)
 	if err != nil {
 		return err
 	}
 	now := time.Now()
 	stepMS := 1000 * now.Sub(t.logged).Seconds() / float64(max(1, t.state.step-t.loggedAt))
-	epoch := (t.state.step + t.stepsPerEpoch() - 1) / t.stepsPerEpoch()
+	perEpoch := t.task.stepsPerEpoch()
+	epoch := (t.state.step + perEpoch - 1) / perEpoch
 	records := make([]runlog.Record, t.members())
 	for m := range records {
 		r := runlog.NewRecord(t.state.step, epoch, m)
 		r.Seed, r.Sigma = int64(t.seeds[m]), t.config.Members[m].Sigma
 		r.WallSeconds, r.StepMS = t.state.seconds, stepMS
 		if t.settings.Active[m] {
-			r.Loss, r.TrainAccuracy = t.state.sums.loss[m]/t.state.sums.seen, t.state.sums.correct[m]/t.state.sums.seen
-			if iid.overall != nil {
-				r.IIDAccuracy = iid.overall[m]
-			}
-			r.ValidationAccuracy = validation.overall[m]
-			r.ValidationByCondition = map[string]float64{}
-			for c, a := range validation.byCondition[m] {
-				r.ValidationByCondition[c.Label()] = a
-			}
+			r.Loss = t.state.sums.loss[m] / t.state.sums.seen
+			fill(m, &r, t.state.sums)
 		}
 		records[m] = r
 	}
@@ -271,20 +264,13 @@ func (t *trainer) record() error {
 	return nil
 }
 
-// heldOut measures the two splits that are not trained on.
-func (t *trainer) heldOut() (iid, validation accuracy, err error) {
-	if t.held["iid"].n > 0 {
-		if iid, err = t.evaluate(t.held["iid"], t.state.step); err != nil {
-			return
-		}
-	}
-	validation, err = t.evaluate(t.held["validation"], t.state.step)
-	return
-}
-
 // finish writes the probes and the result.
 func (t *trainer) finish(stepsPerSecond float64) (runlog.Result, error) {
-	if err := t.saveProbes(); err != nil {
+	tensors, about, err := t.task.probes(t.ensemble, t.state.step)
+	if err == nil {
+		err = t.run.SaveProbes(tensors, about)
+	}
+	if err != nil {
 		return runlog.Result{}, err
 	}
 	if t.last == nil { // resumed after its last record, or every member diverged
@@ -297,19 +283,20 @@ func (t *trainer) finish(stepsPerSecond float64) (runlog.Result, error) {
 	result := runlog.Result{
 		WallSeconds: t.state.seconds, StepsPerSecond: stepsPerSecond, PeakRSSMB: PeakRSSMB(), Fidelity: t.config.Fidelity,
 	}
+	t.task.finish(&result)
+	perEpoch := t.task.stepsPerEpoch()
 	for m, member := range t.config.Members {
 		r := runlog.MemberResult{
 			PE: t.config.PE, Sigma: member.Sigma, Seed: int64(member.Seed), Steps: t.state.step,
-			Epochs: t.state.step / t.stepsPerEpoch(), Status: runlog.StatusDone,
-			TrainAccuracy: math.NaN(), IIDAccuracy: math.NaN(), ValidationAccuracy: math.NaN(),
+			Epochs: t.state.step / perEpoch, Status: runlog.StatusDone,
 		}
+		var last *runlog.Record
 		if at := t.state.diverged[m]; at > 0 {
-			r.Status, r.DivergedAtStep, r.Steps, r.Epochs = runlog.StatusDiverged, at, at-1, (at-1)/t.stepsPerEpoch()
+			r.Status, r.DivergedAtStep, r.Steps, r.Epochs = runlog.StatusDiverged, at, at-1, (at-1)/perEpoch
 		} else if m < len(t.last) {
-			last := t.last[m]
-			r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = last.TrainAccuracy, last.IIDAccuracy, last.ValidationAccuracy
-			r.ValidationByCondition = last.ValidationByCondition
+			last = &t.last[m]
 		}
+		t.task.result(last, &r)
 		result.Members = append(result.Members, r)
 	}
 	return result, t.run.SaveResult(result)

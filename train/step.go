@@ -1,7 +1,6 @@
 package train
 
 import (
-	"fmt"
 	"math"
 
 	"torchpe/torchpe"
@@ -21,32 +20,27 @@ func newRunning(members int) running {
 // step computes the gradients of training step number `step` (from 0) and adds what it saw to sums. It returns each
 // member's loss; update then makes the step.
 func (e *ensemble) step(step int, sums *running) (loss []float64, err error) {
-	epoch, at := step/e.stepsPerEpoch(), step%e.stepsPerEpoch()*e.config.Batch
 	err = torchpe.Catch(func() {
-		order := e.order(epoch)
-		s := order.Scope().Child()
+		s := e.resident.Child()
 		defer s.Close()
 		s.Seed(e.seeds, step)
-
-		n := min(e.config.Batch, e.train.n-at)
-		b := e.gather(s, e.train, order.In(s).Narrow(1, at, n))
-		e.draw(s, &b, fmt.Sprintf("positions %d", step))
-		b.Training = true
-
-		logits := e.model.Forward(s, b.Input, nil)
-		each := torchpe.CrossEntropy(logits, b.target)
+		saw := e.task.loss(e, s, step)
 		if err = e.optimizer.ZeroGrad(); err != nil {
 			return
 		}
-		each.Sum().Backward() // members share nothing, so the sum's gradient is each member's own
+		saw.each.Sum().Backward() // members share nothing, so the sum's gradient is each member's own
 
-		loss = each.Float64s()
-		correct := logits.Argmax(-1).Eq(b.target).To(torchpe.Float64, e.device).Sum(1).Float64s()
+		loss = saw.each.Float64s()
+		n := float64(saw.examples)
 		for m := range loss {
-			sums.loss[m] += loss[m] * float64(n)
-			sums.correct[m] += correct[m]
+			sums.loss[m] += loss[m] * n
 		}
-		sums.seen += float64(n)
+		if saw.correct.Defined() {
+			for m, c := range saw.correct.Float64s() {
+				sums.correct[m] += c
+			}
+		}
+		sums.seen += n
 	})
 	return loss, err
 }

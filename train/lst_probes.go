@@ -9,28 +9,28 @@ import (
 	"torchpe/train/runlog/safetensors"
 )
 
-// saveProbes writes what the trained model does inside: the PE tables pe/<layer> [E,N,D], the attention maps
-// attention/<layer> [E,n,H,N,N] on the n validation puzzles, and the predicted classes prediction/<split> [E,n].
-func (t *trainer) saveProbes() error {
-	tensors := map[string]*probe{}
+// probes returns the PE tables pe/<layer> [E,N,D], the attention maps attention/<layer> [E,n,H,N,N] on the n validation
+// puzzles, and the predicted classes prediction/<split> [E,n].
+func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error) {
+	kept := map[string]*probe{}
 	r := t.held["validation"]
-	err := t.forward(r, t.state.step, []string{"pe/*", "attention/*"}, func(from, n int, _ torchpe.Tensor, trace *models.Trace) {
+	err := t.forward(e, r, step, []string{"pe/*", "attention/*"}, func(from, n int, _ torchpe.Tensor, trace *models.Trace) {
 		for _, name := range trace.Names() {
 			x, _ := trace.Get(name)
-			if tensors[name] == nil {
-				tensors[name] = newProbe(name, x.Shape(), t.members(), r.n)
+			if kept[name] == nil {
+				kept[name] = newProbe(name, x.Shape(), e.members(), r.n)
 			}
-			tensors[name].put(from, n, torchpe.Values[float32](x))
+			kept[name].put(from, n, torchpe.Values[float32](x))
 		}
 	})
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	var out []safetensors.Tensor
-	for name, p := range tensors {
+	for name, p := range kept {
 		x, err := safetensors.New(name, p.shape, p.values)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		out = append(out, x)
 	}
@@ -38,17 +38,17 @@ func (t *trainer) saveProbes() error {
 		if t.held[split].n == 0 {
 			continue
 		}
-		a, err := t.evaluate(t.held[split], t.state.step)
+		a, err := t.evaluate(e, t.held[split], step)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		x, err := safetensors.New("prediction/"+split, []int{t.members(), t.held[split].n}, a.predicted)
+		x, err := safetensors.New("prediction/"+split, []int{e.members(), t.held[split].n}, a.predicted)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		out = append(out, x)
 	}
-	return t.run.SaveProbes(out, map[string]string{"step": fmt.Sprint(t.state.step), "puzzles": "validation"})
+	return out, map[string]string{"step": fmt.Sprint(step), "puzzles": "validation"}, nil
 }
 
 // probe collects an intermediate over the pieces of a split.

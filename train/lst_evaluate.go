@@ -19,9 +19,9 @@ type accuracy struct {
 }
 
 // evaluate measures a split without changing anything. Random draws depend on the step and the split alone.
-func (e *ensemble) evaluate(r resident, step int) (accuracy, error) {
+func (t *lstTask) evaluate(e *ensemble, r resident, step int) (accuracy, error) {
 	a := accuracy{predicted: make([]int64, e.members()*r.n)}
-	err := e.forward(r, step, nil, func(from, n int, logits torchpe.Tensor, _ *models.Trace) {
+	err := t.forward(e, r, step, nil, func(from, n int, logits torchpe.Tensor, _ *models.Trace) {
 		classes := torchpe.Values[int64](logits.Argmax(-1))
 		for m := range e.members() {
 			copy(a.predicted[m*r.n+from:], classes[m*n:(m+1)*n])
@@ -51,7 +51,7 @@ func (e *ensemble) evaluate(r resident, step int) (accuracy, error) {
 
 // forward runs all examples of a split through the model, in pieces, with all members on the same examples. use gets the
 // logits [E,n,C] of examples from...from+n; what it needs later it must copy.
-func (e *ensemble) forward(r resident, step int, trace []string, use func(from, n int, logits torchpe.Tensor, t *models.Trace)) error {
+func (t *lstTask) forward(e *ensemble, r resident, step int, names []string, use func(from, n int, logits torchpe.Tensor, trace *models.Trace)) error {
 	return torchpe.Catch(func() {
 		for from := 0; from < r.n; from += evaluationBatch {
 			n := min(evaluationBatch, r.n-from)
@@ -65,13 +65,13 @@ func (e *ensemble) forward(r resident, step int, trace []string, use func(from, 
 						index = append(index, int64(from+i))
 					}
 				}
-				b := e.gather(s, r, torchpe.Of(s, e.device, index, e.members(), n))
-				e.draw(s, &b, fmt.Sprintf("positions %s %d %d", r.name, step, from))
-				var t *models.Trace
-				if trace != nil {
-					t = models.NewTrace(trace...)
+				b := t.gather(e, s, r, torchpe.Of(s, e.device, index, e.members(), n))
+				e.draw(s, &b.Input, n, fmt.Sprintf("positions %s %d %d", r.name, step, from))
+				var trace *models.Trace
+				if names != nil {
+					trace = models.NewTrace(names...)
 				}
-				use(from, n, e.model.Forward(s, b.Input, t), t)
+				use(from, n, e.model.Forward(s, b.Input, trace), trace)
 			}()
 		}
 	})

@@ -1,0 +1,145 @@
+package train
+
+import (
+	"fmt"
+	"math"
+
+	"torchpe/data"
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+	"torchpe/train/runlog"
+)
+
+// lstTask answers Latin-square puzzles: cross-entropy of the answer at the read-out's token.
+type lstTask struct {
+	config Config
+	splits splits
+	train  resident
+	held   map[string]resident // by split name
+	order  torchpe.Tensor      // int64 [E,n] on the device: the order of an epoch; undefined before the first
+	epoch  int                 // that epoch
+}
+
+// resident is a split on the device.
+type resident struct {
+	examples
+	onDevice struct{ symbols, probe, target torchpe.Tensor } // [n,N], [n], [n]
+}
+
+func (t *lstTask) fingerprint() string { return t.splits.fingerprint }
+
+func (t *lstTask) shape(c *models.Config) {
+	c.Positions, c.Symbols, c.Classes = pe.Grid(4, 4), 6, 4
+	c.TokenInput, c.EmbeddingInit = models.TokenInput(t.config.TokenInput), models.EmbeddingInit(t.config.EmbeddingInit)
+	c.ReadOut = models.ReadOut(t.config.ReadOut)
+}
+
+func (t *lstTask) move(e *ensemble) {
+	t.held = map[string]resident{}
+	put := func(x examples) resident {
+		r := resident{examples: x}
+		if x.n > 0 {
+			r.onDevice.symbols = torchpe.Of(e.resident, e.device, x.symbols, x.n, len(x.symbols)/x.n)
+			r.onDevice.probe = torchpe.Of(e.resident, e.device, x.probe, x.n)
+			r.onDevice.target = torchpe.Of(e.resident, e.device, x.target, x.n)
+		}
+		return r
+	}
+	t.train = put(t.splits.train)
+	for _, x := range []examples{t.splits.iid, t.splits.validation} {
+		t.held[x.name] = put(x)
+	}
+}
+
+// stepsPerEpoch counts the batches of an epoch; the last may be smaller.
+func (t *lstTask) stepsPerEpoch() int {
+	return (t.splits.train.n + t.config.Batch - 1) / t.config.Batch
+}
+
+// orderOf returns the order [E,n] of an epoch in s. It stays on the device until another epoch is asked for.
+func (t *lstTask) orderOf(e *ensemble, s *torchpe.Scope, epoch int) torchpe.Tensor {
+	if t.order.Defined() && t.epoch == epoch {
+		return t.order.In(s)
+	}
+	index := make([]int64, 0, e.members()*t.train.n)
+	for _, seed := range e.seeds {
+		for _, i := range data.Order(seed, epoch, t.train.n) {
+			index = append(index, int64(i))
+		}
+	}
+	if t.order.Defined() {
+		t.order.CopyFrom(torchpe.Of(s, e.device, index, e.members(), t.train.n))
+	} else {
+		t.order = torchpe.Of(e.resident, e.device, index, e.members(), t.train.n)
+	}
+	t.epoch = epoch
+	return t.order.In(s)
+}
+
+func (t *lstTask) loss(e *ensemble, s *torchpe.Scope, step int) stepLoss {
+	epoch, at := step/t.stepsPerEpoch(), step%t.stepsPerEpoch()*t.config.Batch
+	n := min(t.config.Batch, t.train.n-at)
+	b := t.gather(e, s, t.train, t.orderOf(e, s, epoch).Narrow(1, at, n))
+	e.draw(s, &b.Input, n, fmt.Sprintf("positions %d", step))
+	b.Training = true
+	logits := e.model.Forward(s, b.Input, nil)
+	return stepLoss{
+		each: torchpe.CrossEntropy(logits, b.target), examples: n,
+		correct: logits.Argmax(-1).Eq(b.target).To(torchpe.Float64, e.device).Sum(1),
+	}
+}
+
+// lstBatch is the input and the targets [E,B] of one step.
+type lstBatch struct {
+	models.Input
+	target torchpe.Tensor
+}
+
+// gather returns the examples that index (int64 [E,B]) names as a batch in s.
+func (t *lstTask) gather(e *ensemble, s *torchpe.Scope, from resident, index torchpe.Tensor) lstBatch {
+	shape := index.Shape()
+	flat := index.In(s).Reshape(-1)
+	pick := func(t torchpe.Tensor, shape ...int) torchpe.Tensor {
+		return t.In(s).IndexSelect(0, flat).Reshape(shape...)
+	}
+	b := lstBatch{target: pick(from.onDevice.target, shape...)}
+	b.Symbols = pick(from.onDevice.symbols, shape[0], shape[1], from.onDevice.symbols.Size(1))
+	b.Probe = pick(from.onDevice.probe, shape...)
+	b.Positions = e.model.Config.Positions
+	return b
+}
+
+func (t *lstTask) record(e *ensemble, step int) (func(int, *runlog.Record, running), error) {
+	var iid, validation accuracy
+	var err error
+	if t.held["iid"].n > 0 {
+		if iid, err = t.evaluate(e, t.held["iid"], step); err != nil {
+			return nil, err
+		}
+	}
+	if validation, err = t.evaluate(e, t.held["validation"], step); err != nil {
+		return nil, err
+	}
+	return func(m int, r *runlog.Record, sums running) {
+		r.TrainAccuracy = sums.correct[m] / sums.seen
+		if iid.overall != nil {
+			r.IIDAccuracy = iid.overall[m]
+		}
+		r.ValidationAccuracy = validation.overall[m]
+		r.ValidationByCondition = map[string]float64{}
+		for c, a := range validation.byCondition[m] {
+			r.ValidationByCondition[c.Label()] = a
+		}
+	}, nil
+}
+
+func (t *lstTask) result(last *runlog.Record, r *runlog.MemberResult) {
+	r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = math.NaN(), math.NaN(), math.NaN()
+	if last != nil {
+		r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = last.TrainAccuracy, last.IIDAccuracy, last.ValidationAccuracy
+		r.ValidationByCondition = last.ValidationByCondition
+	}
+}
+
+func (t *lstTask) finish(*runlog.Result) {}
