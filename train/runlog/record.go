@@ -25,6 +25,20 @@ type Record struct {
 	WallSeconds           float64            `json:"wall_seconds"` // since the start of training, resumptions added up
 	StepMS                float64            `json:"step_ms"`      // milliseconds a step since the last record
 	Extra                 map[string]float64 `json:"extra,omitempty"`
+	*MaskedMeasures                          // nil but for masked prediction, which has no accuracies
+}
+
+// MaskedMeasures is what is measured of masked prediction, in place of accuracies. Errors are mean squares over masked
+// tokens, in units of the data; what is not finite is null or absent.
+type MaskedMeasures struct {
+	TrainMSE      *float64           `json:"train_mse"`        // in training, since the last record
+	TestMSEByMask map[string]float64 `json:"test_mse_by_mask"` // by the share of tokens masked, with two decimals
+	// Network scores of the learned PE against the known modules, and those of each block's table; null where there is no
+	// table or no modules. With a table in every block the score is their mean.
+	Modularity        *float64  `json:"modularity"`
+	Clustering        *float64  `json:"clustering"`
+	ModularityByBlock []float64 `json:"modularity_by_block,omitempty"`
+	ClusteringByBlock []float64 `json:"clustering_by_block,omitempty"`
 }
 
 // NewRecord returns a record in which nothing was measured yet: its measurements are NaN.
@@ -48,10 +62,10 @@ type recordJSON struct {
 	*plainRecord
 	Sigma                 *number  `json:"sigma"`
 	Loss                  *number  `json:"loss"`
-	TrainAccuracy         *number  `json:"train_accuracy"`
-	IIDAccuracy           *number  `json:"iid_accuracy"`
-	ValidationAccuracy    *number  `json:"validation_accuracy"`
-	ValidationByCondition *numbers `json:"validation_by_condition"`
+	TrainAccuracy         *number  `json:"train_accuracy,omitempty"`
+	IIDAccuracy           *number  `json:"iid_accuracy,omitempty"`
+	ValidationAccuracy    *number  `json:"validation_accuracy,omitempty"`
+	ValidationByCondition *numbers `json:"validation_by_condition,omitempty"`
 	WallSeconds           *number  `json:"wall_seconds"`
 	StepMS                *number  `json:"step_ms"`
 	Extra                 *numbers `json:"extra,omitempty"`
@@ -77,8 +91,14 @@ func (r *Record) json() recordJSON {
 	return v
 }
 
-// MarshalJSON writes measurements that are not finite as null.
-func (r Record) MarshalJSON() ([]byte, error) { return json.Marshal(r.json()) }
+// MarshalJSON writes measurements that are not finite as null, and no accuracies where there are MaskedMeasures.
+func (r Record) MarshalJSON() ([]byte, error) {
+	v := r.json()
+	if r.MaskedMeasures != nil {
+		v.TrainAccuracy, v.IIDAccuracy, v.ValidationAccuracy, v.ValidationByCondition = nil, nil, nil, nil
+	}
+	return json.Marshal(v)
+}
 
 // UnmarshalJSON reads measurements that are null or absent as NaN.
 func (r *Record) UnmarshalJSON(text []byte) error {
@@ -106,6 +126,9 @@ type Result struct {
 	StepsPerSecond float64        `json:"steps_per_second"`
 	PeakRSSMB      float64        `json:"peak_rss_mb"`
 	Fidelity       string         `json:"fidelity"` // text or code
+	// Baselines are the test errors of masked prediction without a model: zero, mean (regression on the mean of the visible
+	// tokens) and gaussian (conditional Gaussian), each by the share of tokens masked.
+	Baselines map[string]map[string]float64 `json:"baselines,omitempty"`
 }
 
 // MemberResult has the final numbers of one member of the ensemble. NaN is null in the file, as in a Record.
@@ -121,6 +144,7 @@ type MemberResult struct {
 	ValidationByCondition map[string]float64 `json:"validation_by_condition"`
 	Status                string             `json:"status"`                     // StatusDone or StatusDiverged
 	DivergedAtStep        int                `json:"diverged_at_step,omitempty"` // from 1
+	*MaskedMeasures                          // nil but for masked prediction, which has no accuracies
 }
 
 // plainMember is a MemberResult without its methods.
@@ -130,10 +154,10 @@ type plainMember MemberResult
 type memberJSON struct {
 	*plainMember
 	Sigma                 *number  `json:"sigma"`
-	TrainAccuracy         *number  `json:"train_accuracy"`
-	IIDAccuracy           *number  `json:"iid_accuracy"`
-	ValidationAccuracy    *number  `json:"validation_accuracy"`
-	ValidationByCondition *numbers `json:"validation_by_condition"`
+	TrainAccuracy         *number  `json:"train_accuracy,omitempty"`
+	IIDAccuracy           *number  `json:"iid_accuracy,omitempty"`
+	ValidationAccuracy    *number  `json:"validation_accuracy,omitempty"`
+	ValidationByCondition *numbers `json:"validation_by_condition,omitempty"`
 }
 
 // json returns the view of the result that JSON is written from and read into.
@@ -148,8 +172,14 @@ func (m *MemberResult) json() memberJSON {
 	}
 }
 
-// MarshalJSON writes accuracies that are not finite as null.
-func (m MemberResult) MarshalJSON() ([]byte, error) { return json.Marshal(m.json()) }
+// MarshalJSON writes accuracies that are not finite as null, and none where there are MaskedMeasures.
+func (m MemberResult) MarshalJSON() ([]byte, error) {
+	v := m.json()
+	if m.MaskedMeasures != nil {
+		v.TrainAccuracy, v.IIDAccuracy, v.ValidationAccuracy, v.ValidationByCondition = nil, nil, nil, nil
+	}
+	return json.Marshal(v)
+}
 
 // UnmarshalJSON reads accuracies that are null or absent as NaN.
 func (m *MemberResult) UnmarshalJSON(text []byte) error {

@@ -235,3 +235,37 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("keys %v", got)
 	}
 }
+
+// Of masked prediction a result has the keys that other programs rely on, and no accuracies.
+func TestMaskedResult(t *testing.T) {
+	mse, q := 0.5, -0.25
+	want := Result{
+		Members: []MemberResult{{
+			PE: "learn", Seed: 3, Steps: 10, Status: StatusDone,
+			TrainAccuracy: math.NaN(), IIDAccuracy: math.NaN(), ValidationAccuracy: math.NaN(),
+			MaskedMeasures: &MaskedMeasures{
+				TrainMSE: &mse, TestMSEByMask: map[string]float64{"0.15": 1, "0.90": 2}, Modularity: &q, ModularityByBlock: []float64{-0.25},
+			},
+		}},
+		WallSeconds: 1, StepsPerSecond: 2, PeakRSSMB: 3, Fidelity: "code",
+		Baselines: map[string]map[string]float64{"zero": {"0.15": 1}},
+	}
+	const text = `{"members":[{"pe":"learn","seed":3,"epochs":0,"steps":10,"status":"done","train_mse":0.5,` +
+		`"test_mse_by_mask":{"0.15":1,"0.90":2},"modularity":-0.25,"clustering":null,"modularity_by_block":[-0.25],"sigma":null}],` +
+		`"fidelity":"code","baselines":{"zero":{"0.15":1}},"wall_seconds":1,"steps_per_second":2,"peak_rss_mb":3}`
+	got, err := json.Marshal(want)
+	if err != nil || string(got) != text {
+		t.Errorf("wrote %s, %v\nwant %s", got, err, text)
+	}
+	var back Result
+	if err := json.Unmarshal(got, &back); err != nil {
+		t.Fatal(err)
+	}
+	again, err := json.Marshal(back)
+	if err != nil || string(again) != text {
+		t.Errorf("read back and written again: %s, %v", again, err)
+	}
+	if m := back.Members[0]; m.MaskedMeasures == nil || *m.Modularity != q || m.Clustering != nil || !math.IsNaN(m.ValidationAccuracy) {
+		t.Errorf("read back %+v", m)
+	}
+}
