@@ -24,6 +24,8 @@ type fixture struct {
 	Sigma            float64 `json:"sigma"`
 	Symbols, Classes int
 	TokenInput       TokenInput `json:"token_input"`
+	MaskToken        MaskToken  `json:"mask_token"`
+	MaskCount        int        `json:"mask_count"` // masked tokens of each sample; 0 where it varies
 	ReadOut          ReadOut    `json:"read_out"`
 	Optimizer        string
 	LR               float64
@@ -89,7 +91,7 @@ func (f fixture) model(t *testing.T, dtype torchpe.DType) *Model {
 	m, err := New(Config{
 		Positions: pe.Grid(4, 4), Symbols: f.Symbols, Classes: f.Classes,
 		Layers: f.Layers, Heads: f.Heads, DModel: f.DModel, FFMultiple: 4,
-		TokenInput: f.TokenInput, EmbeddingInit: LikeLinear, ReadOut: f.ReadOut,
+		TokenInput: f.TokenInput, EmbeddingInit: LikeLinear, ReadOut: f.ReadOut, MaskToken: f.MaskToken,
 		PE: f.Scheme, PEOptions: options, Sigma: []float64{f.Sigma},
 		Seeds: []uint64{1}, DType: dtype, Device: torchpe.CPU,
 	})
@@ -118,8 +120,40 @@ func (f fixture) model(t *testing.T, dtype torchpe.DType) *Model {
 	return m
 }
 
-// input returns the fixture's batch and target in s.
-func (f fixture) input(t *testing.T, s *torchpe.Scope, m *Model) (Input, torchpe.Tensor) {
+// masked returns the fixture's batch of masked prediction in s, with the loss of what the model predicts.
+func (f fixture) masked(t *testing.T, s *torchpe.Scope, m *Model) (Input, func(predicted torchpe.Tensor) torchpe.Tensor) {
+	t.Helper()
+	x, _ := f.Tensor("input/masked")
+	masked, err := safetensors.Values[int64](x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := f.shape("input/values")[0]
+	values := torchpe.Of(s, torchpe.CPU, f.floats(t, "input/values"), 1, b, 16).To(m.Config.DType, torchpe.CPU)
+	hidden := torchpe.Of(s, torchpe.CPU, masked, 1, b, 16).To(m.Config.DType, torchpe.CPU)
+	in := Input{Values: values, Masked: hidden, Positions: pe.Grid(4, 4), Training: true}
+	target, weight := values, hidden
+	if f.MaskCount > 0 { // only the masked tokens are predicted
+		var read []int64
+		for i, v := range masked {
+			if v == 1 {
+				read = append(read, int64(i%16))
+			}
+		}
+		in.Read = torchpe.Of(s, torchpe.CPU, read, 1, b, f.MaskCount)
+		target, weight = values.Gather(2, in.Read), hidden.Gather(2, in.Read)
+	}
+	return in, func(predicted torchpe.Tensor) torchpe.Tensor {
+		return predicted.Sub(target).Square().Mul(weight).Sum(1, 2).Div(weight.Sum(1, 2))
+	}
+}
+
+// input returns the fixture's batch in s, with the loss of what the model answers.
+func (f fixture) input(t *testing.T, s *torchpe.Scope, m *Model) (Input, func(logits torchpe.Tensor) torchpe.Tensor) {
+	t.Helper()
+	if f.TokenInput == Scalar {
+		return f.masked(t, s, m)
+	}
 	t.Helper()
 	whole := func(name string, shape ...int) torchpe.Tensor {
 		x, _ := f.Tensor(name)
@@ -134,9 +168,10 @@ func (f fixture) input(t *testing.T, s *torchpe.Scope, m *Model) (Input, torchpe
 	if f.shape("input/positions") != nil {
 		positions.Drawn = whole("input/positions", 1, b, 16).To(m.Config.DType, torchpe.CPU)
 	}
+	target := whole("input/target", 1, b)
 	return Input{
 		Symbols: whole("input/symbols", 1, b, 16), Probe: whole("input/probe", 1, b), Positions: positions, Training: true,
-	}, whole("input/target", 1, b)
+	}, func(logits torchpe.Tensor) torchpe.Tensor { return torchpe.CrossEntropy(logits, target) }
 }
 
 // TestReference holds the model against PyTorch: logits, loss, intermediates, every gradient, and the weights after three
@@ -193,9 +228,8 @@ func checkReference(t *testing.T, f fixture, dtype torchpe.DType, tolerance floa
 			if err := optimizer.ZeroGrad(); err != nil {
 				t.Fatal(err)
 			}
-			batch, target := f.input(t, s, m)
-			logits := m.Forward(s, batch, trace)
-			loss := torchpe.CrossEntropy(logits, target)
+			batch, lossOf := f.input(t, s, m)
+			loss := lossOf(m.Forward(s, batch, trace))
 			loss.Sum().Backward()
 			if i == 0 {
 				near(t, "loss", loss.Float64s(), f.floats(t, "loss"), tolerance)

@@ -19,13 +19,15 @@ A file holds
     input/target            [B] int64, the answer, 0-3
     input/probe             [B] int64, index of the probe's token
     input/positions         [B, N] int64, only random in the text's reading: the sorted positions drawn for each sample
+    input/values            [B, N] numbers, and
+    input/masked            [B, N] int64, 1 where the number is hidden: in place of the three of puzzles in masked prediction (variants masked*)
     w/<name>                every weight, the frozen `random` table included
     embedding               [B, N, D] token embedding before any positional encoding
     pe/<layer>              the table added at the input of that layer, if one is: [N, D], or [B, N, D] with drawn positions
     attention/<layer>       [B, H, N, N] softmax weights, row = query
     hidden/<layer>          [B, N, D] output of that block
-    logits                  [B, C]
-    loss                    [1] mean cross-entropy
+    logits                  [B, C]; in masked prediction the predictions [B, N], or [B, M] of the masked tokens where each sample has M of them
+    loss                    [1] mean cross-entropy; in masked prediction the mean squared error over masked tokens
     grad/<name>             gradient of the loss by every trained weight (config "trained" names them)
     step3/<name>            trained weights after 3 optimizer steps on this batch, the first with the gradient above
 Weights that a reading does not have are absent. Linear weights are [out, in], as PyTorch keeps them. D is 4 with one head and 8 elsewhere, to keep
@@ -71,6 +73,9 @@ VARIANTS = {
     ("text", "relative", "heads2"): dict(heads=2, relative_k=3, relative_values=True),
     ("code", "learn", "wd"): dict(optimizer="adamw", weight_decay=0.1),
     ("code", "learn", "sgd"): dict(optimizer="sgd"),
+    ("code", "learn", "masked"): dict(token_input="scalar", read_out="tokens", classes=1, mask_token="learned", mask_count=8),
+    ("text", "learn", "masked"): dict(token_input="scalar", read_out="tokens", classes=1, mask_token="zero", mask_count=8),
+    ("text", "rope", "masked"): dict(token_input="scalar", read_out="tokens", classes=1, mask_token="learned", mask_count=0),  # 0: it varies
 }
 
 
@@ -118,6 +123,10 @@ def make_weights(cfg, rng):
 
     if cfg["token_input"] == "one-hot":
         linear("embed", d, 5)
+    elif cfg["token_input"] == "scalar":
+        linear("embed", d, 1)
+        if cfg["mask_token"] == "learned":
+            w["embed.mask"] = uniform(1, d)
     else:
         w["embed.weight"] = rng.randn(cfg["symbols"], d)
     for i in range(layers):
@@ -150,6 +159,9 @@ def make_weights(cfg, rng):
 def make_inputs(cfg, rng):
     """symbols [B, N], target [B], probe [B] and, for drawn positions, positions [B, N]; int64."""
     b = cfg["batch"]
+    if cfg["token_input"] == "scalar":
+        masked = np.stack([rng.permutation(N) < (cfg["mask_count"] or 3 + 2 * i) for i in range(b)])
+        return dict(values=torch.from_numpy(rng.randn(b, N)), masked=torch.from_numpy(masked.astype(np.int64)))
     symbols = rng.choice(5, size=(b, N), p=[0.4, 0.15, 0.15, 0.15, 0.15])
     probe = np.concatenate([[5, N - 1, 0], rng.permutation(N)])[:b]  # inside, last and first token come first
     symbols[np.arange(b), probe] = PROBE
@@ -246,12 +258,15 @@ def attention(cfg, w, layer, x):
 
 def forward(cfg, w, inputs):
     """Everything that a fixture records of one forward pass, by name."""
-    symbols, d, eps = inputs["symbols"], cfg["d_model"], cfg["norm_eps"]
-    if cfg["token_input"] == "one-hot":  # symbols 1..5 are channels 0..4 and a blank is all zeros
-        one_hot = F.one_hot(symbols, 6)[..., 1:].double()
+    d, eps = cfg["d_model"], cfg["norm_eps"]
+    if cfg["token_input"] == "scalar":
+        x = inputs["values"].unsqueeze(-1) * w["embed.weight"][:, 0] + w["embed.bias"]
+        x = torch.where(inputs["masked"].bool().unsqueeze(-1), w.get("embed.mask", torch.zeros(d).double()), x)
+    elif cfg["token_input"] == "one-hot":  # symbols 1..5 are channels 0..4 and a blank is all zeros
+        one_hot = F.one_hot(inputs["symbols"], 6)[..., 1:].double()
         x = F.linear(one_hot, w["embed.weight"], w["embed.bias"])
     else:
-        x = w["embed.weight"][symbols]
+        x = w["embed.weight"][inputs["symbols"]]
     record = {"embedding": x}
     for i in range(cfg["layers"]):
         b = "block%d." % i
@@ -265,6 +280,11 @@ def forward(cfg, w, inputs):
         m = F.gelu(F.linear(m, w[b + "mlp.out.weight"], w[b + "mlp.out.bias"]))  # a GELU after the second map, too
         x = F.layer_norm(m + x, (d,), w[b + "norm2.weight"], w[b + "norm2.bias"], eps)
         record["hidden/%d" % i] = x
+    if cfg["read_out"] == "tokens":
+        masked, predicted = inputs["masked"].bool(), F.linear(x, w["head.weight"], w["head.bias"])[..., 0]
+        record["logits"] = predicted[masked].reshape(len(masked), -1) if cfg["mask_count"] else predicted
+        record["loss"] = F.mse_loss(predicted[masked], inputs["values"][masked]).reshape(1)
+        return record
     token = inputs["probe"] if cfg["read_out"] == "probe" else torch.full_like(inputs["probe"], N - 1)
     x = x[torch.arange(len(token)), token]
     record["logits"] = F.linear(x, w["head.weight"], w["head.bias"])
