@@ -1,0 +1,149 @@
+package clean
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Matrix is a named table of numbers, row-major.
+type Matrix struct {
+	Name          string // what errors call it: its file
+	Rows, Columns int
+	Data          []float64
+}
+
+// empty says whether a matrix was not given.
+func (m Matrix) empty() bool { return m.Rows == 0 && m.Columns == 0 && len(m.Data) == 0 }
+
+// Row returns a row, [Columns]. It shares the matrix's memory.
+func (m Matrix) Row(i int) []float64 { return m.Data[i*m.Columns : (i+1)*m.Columns] }
+
+// called says which input is meant: what it is, and its name where it has one.
+func (m Matrix) called(what string) string {
+	if m.Name == "" {
+		return what
+	}
+	return what + " (" + m.Name + ")"
+}
+
+// check returns an error where the size is not that of the data or a value is not finite. row and column are what the
+// rows and columns hold.
+func (m Matrix) check(what, row, column string) error {
+	if m.Rows < 1 || m.Columns < 1 || len(m.Data)/m.Columns != m.Rows || len(m.Data)%m.Columns != 0 {
+		return fmt.Errorf("clean: %s has %d values for %d rows of %d columns", m.called(what), len(m.Data), m.Rows, m.Columns)
+	}
+	for i, v := range m.Data {
+		if v-v != 0 { // true for NaN and infinities alone
+			return fmt.Errorf("clean: %s has %v at %s %d, %s %d (from 0): give a finite number", m.called(what), v,
+				row, i/m.Columns, column, i%m.Columns)
+		}
+	}
+	return nil
+}
+
+// Run is one run of one subject. Series and the signals must have the same frames, none dropped.
+type Run struct {
+	Series      Matrix // [parcels, frames]
+	Motion      Matrix // [frames, 12]: 6 parameters, then their derivatives, as HCP's Movement_Regressors.txt; or [frames, 6]
+	WhiteMatter Matrix // [frames, 5], aCompCor components
+	Ventricles  Matrix // [frames, 5], aCompCor components
+
+	// Derivatives of the components, [frames, 5], or left empty to be taken here as backward differences.
+	WhiteMatterDerivative, VentriclesDerivative Matrix
+}
+
+// Sizes of the published design.
+const (
+	MotionParameters = 6
+	Components       = 5  // of each mask
+	DesignColumns    = 64 // 32 signals and their squares
+)
+
+// signals lists the inputs of the design in its order.
+func (r Run) signals() []signal {
+	return []signal{
+		{"motion", "motion", r.Motion, []int{MotionParameters, 2 * MotionParameters}, false},
+		{"white-matter components", "wm", r.WhiteMatter, []int{Components}, false},
+		{"white-matter derivatives", "wm", r.WhiteMatterDerivative, []int{Components}, true},
+		{"ventricle components", "ventricles", r.Ventricles, []int{Components}, false},
+		{"ventricle derivatives", "ventricles", r.VentriclesDerivative, []int{Components}, true},
+	}
+}
+
+// signal is one input of the design.
+type signal struct {
+	what, column string // in errors; at the head of its columns' names
+	Matrix
+	widths     []int // that it may have
+	derivative bool  // of the input before it, and may be left out
+}
+
+// checkSignals returns everything that is wrong with the signals, and where nothing is, numbers of frames that differ.
+func (r Run) checkSignals() error {
+	var errs []error
+	for _, s := range r.signals() {
+		if s.empty() {
+			if !s.derivative {
+				errs = append(errs, fmt.Errorf("clean: no %s", s.what))
+			}
+			continue
+		}
+		if err := s.check(s.what, "frame", "column"); err != nil {
+			errs = append(errs, err)
+		} else if err := s.checkWidth(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if errs == nil {
+		errs = append(errs, r.checkFrames())
+	}
+	return errors.Join(errs...)
+}
+
+// checkWidth returns an error where a signal has another number of columns than it may.
+func (s signal) checkWidth() error {
+	for _, w := range s.widths {
+		if s.Columns == w {
+			return nil
+		}
+	}
+	want := fmt.Sprint(s.widths[0])
+	if len(s.widths) > 1 {
+		want += fmt.Sprintf(" or %d", s.widths[1])
+	}
+	hint := ""
+	for _, w := range s.widths {
+		if s.Rows == w {
+			hint = "; it looks transposed"
+		}
+	}
+	return fmt.Errorf("clean: %s have %d rows and %d columns: want %s columns, a row a frame%s",
+		s.called(s.what), s.Rows, s.Columns, want, hint)
+}
+
+// checkFrames returns an error that says which input has how many frames, unless all agree.
+func (r Run) checkFrames() error {
+	said, frames, differ := "", r.Motion.Rows, false
+	if !r.Series.empty() {
+		frames = r.Series.Columns
+		said = fmt.Sprintf("%s %d", r.Series.called("series"), frames)
+	}
+	for _, s := range r.signals() {
+		if s.empty() {
+			continue
+		}
+		if said != "" {
+			said += ", "
+		}
+		said += fmt.Sprintf("%s %d", s.called(s.what), s.Rows)
+		differ = differ || s.Rows != frames
+	}
+	if !differ {
+		return nil
+	}
+	hint := ""
+	if r.Series.Rows == r.Motion.Rows {
+		hint = "; the series looks transposed: want a row a parcel"
+	}
+	return fmt.Errorf("clean: the inputs have different numbers of frames: %s: give all frames of one run in each%s", said, hint)
+}

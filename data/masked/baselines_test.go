@@ -1,0 +1,253 @@
+package masked
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// fixture is what testdata/make.py writes.
+type fixture struct {
+	Tokens      int
+	Train, Test []float32
+	Cases       []struct {
+		Ridge                float64
+		Masks                []int
+		Masked               int
+		Zero, Mean, Gaussian float64
+	}
+}
+
+func near(a, b, tolerance float64) bool { return math.Abs(a-b) <= tolerance*math.Max(1, math.Abs(b)) }
+
+// TestBaselinesEqualNumpy compares with a solve per sample and mask in numpy, in which each mask size takes one of the two
+// ways through the Gaussian.
+func TestBaselinesEqualNumpy(t *testing.T) {
+	raw, err := os.ReadFile("testdata/baselines.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f fixture
+	if err := json.Unmarshal(raw, &f); err != nil || len(f.Cases) != 10 {
+		t.Fatalf("%d cases, %v", len(f.Cases), err)
+	}
+	// Both sets in one table, so that lists of frames are tested too.
+	both := Table{Tokens: f.Tokens, X: append(f.Train, f.Test...)}
+	both.Frames = len(both.X) / f.Tokens
+	var train, test []int
+	for i := range both.Frames {
+		if i < len(f.Train)/f.Tokens {
+			train = append(train, i)
+		} else {
+			test = append(test, i)
+		}
+	}
+	for _, c := range f.Cases {
+		b, err := Fit(both, train, c.Ridge)
+		if err != nil {
+			t.Fatal(err)
+		}
+		masks := make([]bool, len(c.Masks))
+		for i, m := range c.Masks {
+			masks[i] = m == 1
+		}
+		got, err := b.MSE(both, test, masks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Masked != c.Masked || got.Samples != len(test) || !near(got.Zero, c.Zero, 1e-12) ||
+			!near(got.Mean, c.Mean, 1e-10) || !near(got.Gaussian, c.Gaussian, 1e-9) {
+			t.Errorf("ridge %v, %d masked: %+v, want zero %v, mean %v, gaussian %v", c.Ridge, c.Masked, got, c.Zero, c.Mean, c.Gaussian)
+		}
+	}
+}
+
+// randomTable returns frames of tokens that share two signals.
+func randomTable(seed uint64, frames, tokens int) Table {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	t := Table{Frames: frames, Tokens: tokens, X: make([]float32, frames*tokens)}
+	for i := range frames {
+		a, b := rng.NormFloat64(), rng.NormFloat64()
+		for j := range tokens {
+			t.X[i*tokens+j] = float32(a*math.Cos(float64(j)) + b*math.Sin(float64(2*j)) + rng.NormFloat64() + float64(j%5))
+		}
+	}
+	return t
+}
+
+// TestCovarianceEqualsGonum compares the sum by blocks with gonum/stat, with more frames than a block and more tokens than
+// a panel.
+func TestCovarianceEqualsGonum(t *testing.T) {
+	table := randomTable(3, 2100, 70)
+	b, err := Fit(table, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide := mat.NewDense(table.Frames, table.Tokens, nil)
+	for i, v := range table.X {
+		wide.RawMatrix().Data[i] = float64(v)
+	}
+	var want mat.SymDense
+	stat.CovarianceMatrix(&want, wide, nil)
+	for i := range table.Tokens {
+		for j := range table.Tokens {
+			if got := b.covariance[i*table.Tokens+j]; !near(got, want.At(i, j), 1e-12) {
+				t.Fatalf("covariance of %d and %d: %v, want %v", i, j, got, want.At(i, j))
+			}
+		}
+	}
+}
+
+// TestTwoTokensByHand: four frames (0,0), (2,1), (2,3), (4,4) have means 2, 2, variances 8/3, 10/3 and covariance 8/3.
+func TestTwoTokensByHand(t *testing.T) {
+	train := Table{Frames: 4, Tokens: 2, X: []float32{0, 0, 2, 1, 2, 3, 4, 4}}
+	b, err := Fit(train, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	test := Table{Frames: 1, Tokens: 2, X: []float32{5, 3}}
+	// Token 1 from token 0: 2 + (8/3)/(8/3) (5-2) = 5, error 4. Token 0 from token 1: 2 + 0.8 (3-2) = 2.8, error 4.84.
+	for _, c := range []struct {
+		mask []bool
+		want Errors
+	}{
+		{[]bool{false, true}, Errors{Zero: 9, Mean: 4, Gaussian: 4, Samples: 1, Masked: 1}},
+		{[]bool{true, false}, Errors{Zero: 25, Mean: 4.84, Gaussian: 4.84, Samples: 1, Masked: 1}},
+		{[]bool{true, true}, Errors{Zero: 17, Mean: 5, Gaussian: 5, Samples: 1, Masked: 2}}, // by the means: (9+1)/2
+	} {
+		got, err := b.MSE(test, nil, c.mask)
+		if err != nil || !near(got.Zero, c.want.Zero, 1e-14) || !near(got.Mean, c.want.Mean, 1e-14) ||
+			!near(got.Gaussian, c.want.Gaussian, 1e-14) || got.Samples != 1 || got.Masked != c.want.Masked {
+			t.Errorf("mask %v: %+v (%v), want %+v", c.mask, got, err, c.want)
+		}
+	}
+}
+
+// TestConstantVisibleMean: where the visible mean does not vary in training, the mean regression predicts the token's mean.
+func TestConstantVisibleMean(t *testing.T) {
+	train := Table{Frames: 4, Tokens: 3, X: []float32{1, -1, 2, -1, 1, 4, 1, -1, 6, -1, 1, 8}}
+	b, err := Fit(train, nil, 1e-3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.MSE(Table{Frames: 1, Tokens: 3, X: []float32{3, 9, 7}}, nil, []bool{false, false, true})
+	if err != nil || !near(got.Mean, 4, 1e-12) {
+		t.Errorf("%+v (%v), want an error of (7-5)^2", got, err)
+	}
+}
+
+// TestWorkersDoNotMatter: the same bits from any number of goroutines.
+func TestWorkersDoNotMatter(t *testing.T) {
+	table := randomTable(5, 300, 40)
+	b, err := Fit(table, nil, DefaultRidge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, level := range []float64{0.15, 0.5, 0.9} {
+		masks := draw(Masking{level, false}, 1, StreamTest, 0, table.Frames, table.Tokens)
+		want, err := b.mse(table, nil, masks, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, workers := range []int{2, 3, 16, 1000} {
+			if got, err := b.mse(table, nil, masks, workers); got != want || err != nil {
+				t.Errorf("%d workers: %+v (%v), want %+v", workers, got, err, want)
+			}
+		}
+		if got, _ := b.MSE(table, nil, masks); got != want || got.Masked != countMasked(masks) {
+			t.Errorf("%+v, want %+v with %d masked", got, want, countMasked(masks))
+		}
+	}
+}
+
+func TestBaselinesRefuse(t *testing.T) {
+	table := randomTable(7, 30, 6)
+	b, err := Fit(table, nil, DefaultRidge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	masks := draw(Masking{0.5, true}, 1, StreamTest, 0, 30, 6)
+	bad := randomTable(7, 30, 6)
+	bad.X[9*6+2] = float32(math.NaN())
+	if _, err := Fit(bad, []int{0, 1, 2, 3, 4, 5, 6, 7, 8}, 1); err != nil {
+		t.Errorf("a NaN in a frame that is not used: %v", err)
+	}
+	collinear := randomTable(7, 30, 6)
+	for i := range 30 {
+		collinear.X[i*6+5] = collinear.X[i*6+4]
+	}
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"short table":    {fitError(Table{Frames: 4, Tokens: 6, X: table.X[:23]}, nil, 1), "23 values"},
+		"one frame":      {fitError(table, []int{3}, 1), "1 training frame"},
+		"no frame":       {fitError(table, []int{}, 1), "0 training frame"},
+		"outside":        {fitError(table, []int{0, 30}, 1), "frame 30"},
+		"negative frame": {fitError(table, []int{0, -1}, 1), "frame -1"},
+		"ridge":          {fitError(table, nil, -1), "ridge of -1"},
+		"NaN ridge":      {fitError(table, nil, math.NaN()), "ridge of NaN"},
+		"endless ridge":  {fitError(table, nil, math.Inf(1)), "ridge of +Inf"},
+		"collinear":      {fitError(collinear, nil, 0), "has no inverse"},
+		"few frames":     {fitError(table, []int{0, 1, 2}, 0), "6 tokens over 3 frames"},
+		"NaN in train":   {fitError(bad, nil, 1), "frame 9, token 2"},
+		"NaN in test":    {mseError(b, bad, nil, masks), "frame 9, token 2"},
+		"tokens":         {mseError(b, randomTable(1, 30, 5), nil, masks), "5 tokens"},
+		"masks":          {mseError(b, table, nil, masks[:179]), "179 mask values for 30 frames of 6 tokens"},
+		"masks of all":   {mseError(b, table, []int{1, 2}, masks), "180 mask values for 2 frames"},
+		"none masked":    {mseError(b, table, []int{1}, make([]bool, 6)), "no value of 1 samples is masked"},
+	} {
+		if test.err == nil || !strings.Contains(test.err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, test.err, test.want)
+		}
+	}
+}
+
+func fitError(t Table, frames []int, ridge float64) error {
+	_, err := Fit(t, frames, ridge)
+	return err
+}
+
+func mseError(b *Baselines, t Table, frames []int, masks []bool) error {
+	_, err := b.MSE(t, frames, masks)
+	return err
+}
+
+func BenchmarkFit(b *testing.B) {
+	table := randomTable(1, 9560, 360)
+	for b.Loop() {
+		if _, err := Fit(table, nil, DefaultRidge); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkMSE times a thousand samples of 360 tokens.
+func BenchmarkMSE(b *testing.B) {
+	table := randomTable(1, 1000, 360)
+	fit, err := Fit(table, nil, DefaultRidge)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, level := range []string{"0.15", "0.50", "0.75", "0.90"} {
+		var m Masking
+		m.Exact = true
+		if err := json.Unmarshal([]byte(level), &m.Level); err != nil {
+			b.Fatal(err)
+		}
+		masks := draw(m, 1, StreamTest, 0, 1000, 360)
+		b.Run(level, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := fit.MSE(table, nil, masks); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

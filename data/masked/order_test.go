@@ -1,0 +1,77 @@
+package masked
+
+import (
+	"slices"
+	"testing"
+
+	"torchpe/data"
+)
+
+func sampler(t *testing.T, seed uint64, batch, n int) *Sampler {
+	t.Helper()
+	s, err := NewSampler(seed, batch, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestEpochsArePermutations checks that the samples, end to end, are the epochs' orders, with batches that divide an epoch,
+// that do not, and that are larger than one.
+func TestEpochsArePermutations(t *testing.T) {
+	for _, shape := range [][2]int{{10, 50}, {7, 50}, {128, 50}, {50, 50}, {1, 3}, {5, 1}} {
+		batch, n := shape[0], shape[1]
+		s := sampler(t, 4, batch, n)
+		var all []int
+		for step := 0; len(all) < 6*n; step++ {
+			if got, want := s.Epoch(step), len(all)/n; got != want {
+				t.Fatalf("step %d of batch %d of %d: epoch %d, want %d", step, batch, n, got, want)
+			}
+			frames := s.Frames(step)
+			if len(frames) != batch {
+				t.Fatalf("a batch of %d, want %d", len(frames), batch)
+			}
+			all = append(all, frames...)
+		}
+		for epoch := range 6 {
+			got := all[epoch*n : (epoch+1)*n]
+			if !slices.Equal(got, data.Order(4, epoch, n)) {
+				t.Fatalf("batch %d of %d, epoch %d: not its order", batch, n, epoch)
+			}
+			sorted := slices.Sorted(slices.Values(got))
+			for i, v := range sorted {
+				if i != v {
+					t.Fatalf("batch %d of %d, epoch %d: no permutation: %v", batch, n, epoch, got)
+				}
+			}
+		}
+	}
+}
+
+// TestFramesDependOnTheStepAlone asks for steps in another order and of a fresh sampler, as a resumed run does.
+func TestFramesDependOnTheStepAlone(t *testing.T) {
+	s := sampler(t, 8, 16, 37)
+	var want [][]int
+	for step := range 20 {
+		want = append(want, s.Frames(step))
+	}
+	for _, step := range []int{19, 3, 3, 0, 12, 7, 8} {
+		if got := s.Frames(step); !slices.Equal(got, want[step]) {
+			t.Errorf("step %d again: %v, want %v", step, got, want[step])
+		}
+		if got := sampler(t, 8, 16, 37).Frames(step); !slices.Equal(got, want[step]) {
+			t.Errorf("step %d of a new sampler: %v, want %v", step, got, want[step])
+		}
+	}
+	if slices.Equal(sampler(t, 9, 16, 37).Frames(0), want[0]) {
+		t.Error("another seed gave the same batch")
+	}
+}
+
+func TestSamplerRefuses(t *testing.T) {
+	for _, shape := range [][2]int{{0, 5}, {5, 0}, {-1, 5}, {5, -1}} {
+		if _, err := NewSampler(1, shape[0], shape[1]); err == nil {
+			t.Errorf("batches of %d out of %d: no error", shape[0], shape[1])
+		}
+	}
+}
