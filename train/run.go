@@ -133,7 +133,11 @@ func (t *trainer) train(ctx context.Context) (runlog.Result, error) {
 	if err := t.begin(); err != nil {
 		return runlog.Result{}, err
 	}
-	total := t.task.stepsPerEpoch() * t.config.Epochs
+	perEpoch := t.task.stepsPerEpoch()
+	total, logEvery := t.config.Steps, t.config.LogEvery
+	if t.config.Masked == nil { // counted in epochs
+		total, logEvery = perEpoch*t.config.Epochs, perEpoch*t.config.LogEvery
+	}
 	if t.config.LimitSteps > 0 {
 		total = min(total, t.config.LimitSteps)
 	}
@@ -158,7 +162,7 @@ func (t *trainer) train(ctx context.Context) (runlog.Result, error) {
 		clock()
 		t.observer.Stepped(t.state.step)
 
-		if t.state.step == total || t.state.step%(t.task.stepsPerEpoch()*t.config.LogEvery) == 0 {
+		if t.state.step == total || t.state.step%logEvery == 0 {
 			if err := t.record(); err != nil {
 				return runlog.Result{}, err
 			}

@@ -40,6 +40,9 @@ type stepLoss struct {
 
 // newTask reads or generates the data of a configuration.
 func newTask(c Config) (task, error) {
+	if c.Masked != nil {
+		return newMaskedTask(c)
+	}
 	s, err := load(c)
 	if err != nil {
 		return nil, err

@@ -42,6 +42,7 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
 	fl.IntVar(&f.warmup, "warmup", 5, "steps before that")
 	fl.BoolVar(&f.profile, "profile", false, "also print where the time goes")
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
+	f.config.bench = true
 	f.config.add(fl)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runBenchStep(cmd.OutOrStdout(), f) }
 	return cmd

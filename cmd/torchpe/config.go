@@ -30,6 +30,8 @@ type configFlags struct {
 	checkpointEvery  time.Duration
 	c                train.Config // values of flags that are fields
 	options          map[string]*string
+	masked           maskedFlags
+	bench            bool // --steps is not of the configuration but says how many steps to measure
 }
 
 // add declares the flags. Flags of the schemes come from the registry.
@@ -39,7 +41,7 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.preset, "preset", "lst", "defaults: "+strings.Join(train.Presets(), ", "))
 	fl.StringVar(&f.fidelity, "fidelity", "code", "reading of the paper: code (what produced its numbers) or text")
 	fl.StringVar(&f.file, "config", "", "take a run's config.json instead of a preset")
-	fl.StringVar(&f.c.Task, "task", d.Task, "task: lst (Latin squares)")
+	fl.StringVar(&f.c.Task, "task", d.Task, "task: lst (Latin squares), nmar (simulated network); its preset gives the defaults")
 
 	fl.StringVar(&f.c.PE, "pe", d.PE, "positional encoding: "+strings.Join(pe.Names(), ", ")+"; learn-S means learn with sigma S")
 	fl.Float64SliceVar(&f.sigma, "sigma", []float64{0.2}, "standard deviation of the initial learned PE, one or one a member")
@@ -63,14 +65,18 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	fl.IntVar(&f.c.WarmupSteps, "warmup-steps", d.WarmupSteps, "steps in which the learning rate rises to its value")
 	fl.Float64Var(&f.c.ClipNorm, "clip-norm", d.ClipNorm, "scale each member's gradient down to this norm; 0 = off")
 	fl.IntVar(&f.c.Batch, "batch", d.Batch, "examples a step")
-	fl.IntVar(&f.c.Epochs, "epochs", d.Epochs, "passes over the training set (quick: 20)")
-	fl.IntVar(&f.c.LimitSteps, "limit-steps", d.LimitSteps, "stop after so many steps; 0 = after all epochs")
+	fl.IntVar(&f.c.Epochs, "epochs", d.Epochs, "passes over the training set (quick: 20) [lst]")
+	if !f.bench {
+		fl.IntVar(&f.c.Steps, "steps", 50_000, "training steps [masked prediction]")
+	}
+	fl.IntVar(&f.c.LimitSteps, "limit-steps", d.LimitSteps, "stop after so many steps; 0 = not before the end")
 
 	fl.StringArrayVar(&f.c.LSTTrain, "lst-train", nil, "file of training puzzles; may be given several times (default: generated)")
 	fl.StringVar(&f.c.LSTValidation, "lst-validation", "", "file of validation puzzles (default: generated)")
-	fl.Uint64Var(&f.c.DataSeed, "data-seed", d.DataSeed, "seed of the generated puzzles, or of the split of files")
+	fl.Uint64Var(&f.c.DataSeed, "data-seed", d.DataSeed, "seed of generated data, of the split of files, and of test masks")
+	f.masked.add(fl)
 
-	fl.IntVar(&f.c.LogEvery, "log-every", 0, "epochs between records (default: 1 up to 50 epochs, then a twentieth)")
+	fl.IntVar(&f.c.LogEvery, "log-every", 0, "epochs between records, or steps of masked prediction (default: a twentieth; 1 up to 50 epochs)")
 	fl.DurationVar(&f.checkpointEvery, "checkpoint-every", time.Duration(d.CheckpointEvery), "time between checkpoints")
 	fl.StringVar(&f.c.DType, "dtype", d.DType, "precision: float32 or float64")
 	fl.StringVar(&f.c.Device, "device", d.Device, "device: auto, cpu, cuda or cuda:i")
@@ -106,7 +112,11 @@ func (f *configFlags) resolve() (c train.Config, notes []string, err error) {
 	if f.file != "" {
 		c, err = train.ReadConfig(f.file)
 	} else {
-		c, err = train.Preset(f.preset, f.fidelity)
+		preset := f.preset
+		if given := f.given(); given["task"] && !given["preset"] {
+			preset = f.c.Task
+		}
+		c, err = train.Preset(preset, f.fidelity)
 	}
 	if err != nil {
 		return c, nil, err
@@ -124,6 +134,7 @@ func (f *configFlags) apply(c train.Config) (train.Config, []string, error) {
 		return c, nil, fmt.Errorf("--config %s is of the %s reading: leave out --fidelity, or give --preset instead of --config", f.file, c.Fidelity)
 	}
 	f.setFields(&c, given)
+	unused := f.masked.set(&c, given)
 	name, sigma := splitPE(c.PE)
 	c.PE = name
 	if sigma != nil && !given["sigma"] {
@@ -149,7 +160,7 @@ func (f *configFlags) apply(c train.Config) (train.Config, []string, error) {
 	if err := join(err, memberErr, c.Resolve()); err != nil {
 		return c, nil, err
 	}
-	return c, f.ignored(c, given), nil
+	return c, append(unused, f.ignored(c, given)...), nil
 }
 
 // setFields copies the values of given flags that are fields of Config.
@@ -162,6 +173,7 @@ func (f *configFlags) setFields(c *train.Config, given map[string]bool) {
 		"optimizer": func() { c.Optimizer = f.c.Optimizer }, "schedule": func() { c.Schedule = f.c.Schedule },
 		"warmup-steps": func() { c.WarmupSteps = f.c.WarmupSteps }, "clip-norm": func() { c.ClipNorm = f.c.ClipNorm },
 		"batch": func() { c.Batch = f.c.Batch }, "epochs": func() { c.Epochs = f.c.Epochs; c.LogEvery = 0 }, "limit-steps": func() { c.LimitSteps = f.c.LimitSteps },
+		"steps":     func() { c.Steps = f.c.Steps; c.LogEvery = 0 },
 		"lst-train": func() { c.LSTTrain = f.c.LSTTrain }, "lst-validation": func() { c.LSTValidation = f.c.LSTValidation },
 		"data-seed": func() { c.DataSeed = f.c.DataSeed }, "dtype": func() { c.DType = f.c.DType }, "device": func() { c.Device = f.c.Device },
 		"checkpoint-every": func() { c.CheckpointEvery = train.Duration(f.checkpointEvery) },
@@ -281,8 +293,13 @@ func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []st
 	if given["sigma"] && !scheme.Learned {
 		notes = append(notes, fmt.Sprintf("--sigma has no effect on %s", c.PE))
 	}
-	if given["embedding-init"] && c.TokenInput != string(models.Embedding) {
+	if given["embedding-init"] && c.TokenInput == string(models.OneHot) {
 		notes = append(notes, "--embedding-init has no effect on one-hot symbols")
+	}
+	for _, flag := range []string{"token-input", "embedding-init", "read-out", "lst-train", "lst-validation"} {
+		if given[flag] && c.Masked != nil {
+			notes = append(notes, fmt.Sprintf("--%s has no effect on task %s", flag, c.Task))
+		}
 	}
 	slices.Sort(notes)
 	return notes
@@ -355,7 +372,7 @@ func (f *configFlags) given() map[string]bool {
 	how := []string{"out", "resume", "force", "break-lock", "json", "quiet", "dry-run", "config"}
 	set := map[string]bool{}
 	f.flags.Visit(func(flag *pflag.Flag) {
-		if !slices.Contains(how, flag.Name) {
+		if !slices.Contains(how, flag.Name) && !(f.bench && flag.Name == "steps") {
 			set[flag.Name] = true
 		}
 	})

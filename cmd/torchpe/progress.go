@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,25 +78,65 @@ func (p *progress) Stepped(done int) {
 
 // Logged shows the mean over the members.
 func (p *progress) Logged(rs []runlog.Record) {
-	mean := func(f func(runlog.Record) float64) float64 {
-		sum, n := 0.0, 0
-		for _, r := range rs {
-			if v := f(r); !math.IsNaN(v) {
-				sum, n = sum+v, n+1
-			}
-		}
-		return sum / float64(n)
-	}
+	mean := func(f func(runlog.Record) float64) float64 { return meanOf(rs, f) }
 	r := rs[0]
-	p.summary = fmt.Sprintf("train %.3f validation %.3f",
-		mean(func(r runlog.Record) float64 { return r.TrainAccuracy }), mean(func(r runlog.Record) float64 { return r.ValidationAccuracy }))
+	p.summary = fmt.Sprintf("train %.3f validation %.3f IID %.3f", mean(func(r runlog.Record) float64 { return r.TrainAccuracy }),
+		mean(func(r runlog.Record) float64 { return r.ValidationAccuracy }), mean(func(r runlog.Record) float64 { return r.IIDAccuracy }))
+	if p.c.Masked != nil {
+		p.summary = maskedSummary(rs)
+	}
 	if p.quiet || p.bars != nil {
 		return
 	}
 	left := time.Duration(float64(time.Since(p.started)) * float64(p.total-r.Step) / math.Max(1, float64(r.Step-p.first)))
-	fmt.Fprintf(p.w, "%s epoch %d/%d step %d loss %.4f %s IID %.3f (%.1f ms a step, %s left)\n", p.label(), r.Epoch, p.c.Epochs, r.Step,
-		mean(func(r runlog.Record) float64 { return r.Loss }), p.summary,
-		mean(func(r runlog.Record) float64 { return r.IIDAccuracy }), r.StepMS, left.Round(time.Second))
+	at := fmt.Sprintf("epoch %d/%d step %d", r.Epoch, p.c.Epochs, r.Step)
+	if p.c.Masked != nil {
+		at = fmt.Sprintf("step %d/%d", r.Step, p.total)
+	}
+	fmt.Fprintf(p.w, "%s %s loss %.4f %s (%.1f ms a step, %s left)\n", p.label(), at,
+		mean(func(r runlog.Record) float64 { return r.Loss }), p.summary, r.StepMS, left.Round(time.Second))
+}
+
+// meanOf returns the mean of a measurement over those members that have it.
+func meanOf(rs []runlog.Record, f func(runlog.Record) float64) float64 {
+	sum, n := 0.0, 0
+	for _, r := range rs {
+		if v := f(r); !math.IsNaN(v) {
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / float64(n)
+}
+
+// maskedSummary shows the test errors and the modularity of masked prediction.
+func maskedSummary(rs []runlog.Record) string {
+	levels, scored := map[string]bool{}, false
+	for _, r := range rs {
+		if r.MaskedMeasures != nil { // nil for a member that diverged
+			scored = scored || r.Modularity != nil
+			for level := range r.TestMSEByMask {
+				levels[level] = true
+			}
+		}
+	}
+	text := "test MSE"
+	for _, level := range slices.Sorted(maps.Keys(levels)) {
+		text += fmt.Sprintf(" %.4f (%s masked)", meanOf(rs, func(r runlog.Record) float64 {
+			if r.MaskedMeasures == nil {
+				return math.NaN()
+			}
+			return orNaN(r.TestMSEByMask, level)
+		}), level)
+	}
+	if !scored {
+		return text
+	}
+	return text + fmt.Sprintf(" modularity %.3f", meanOf(rs, func(r runlog.Record) float64 {
+		if r.MaskedMeasures == nil || r.Modularity == nil {
+			return math.NaN()
+		}
+		return *r.Modularity
+	}))
 }
 
 // Noticed prints a message.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -200,14 +202,13 @@ func printResult(out io.Writer, dir string, r runlog.Result, asJSON bool) error 
 
 // printMembers prints a table with a row a member.
 func printMembers(out io.Writer, r runlog.Result) error {
+	if r.Baselines != nil {
+		return printMasked(out, r)
+	}
 	head := []string{"PE", "sigma", "seed", "epochs", "train", "IID test", "validation", "1-vector", "2-vector", "3-vector", "status"}
 	var rows [][]string
 	for _, m := range r.Members {
-		sigma := "–"
-		if m.Sigma != nil {
-			sigma = fmt.Sprint(*m.Sigma)
-		}
-		row := []string{m.PE, sigma, fmt.Sprint(m.Seed), fmt.Sprint(m.Epochs)}
+		row := []string{m.PE, sigmaText(m.Sigma), fmt.Sprint(m.Seed), fmt.Sprint(m.Epochs)}
 		by := m.ValidationByCondition
 		for _, a := range []float64{m.TrainAccuracy, m.IIDAccuracy, m.ValidationAccuracy, orNaN(by, "Binary"), orNaN(by, "Ternary"), orNaN(by, "Quaternary")} {
 			row = append(row, share(a))
@@ -215,4 +216,43 @@ func printMembers(out io.Writer, r runlog.Result) error {
 		rows = append(rows, append(row, m.Status))
 	}
 	return printTable(out, head, rows)
+}
+
+func sigmaText(sigma *float64) string { return numberText("%g", sigma) }
+
+// numberText is a dash where there is no number.
+func numberText(format string, v *float64) string {
+	if v == nil {
+		return "–"
+	}
+	return fmt.Sprintf(format, *v)
+}
+
+// printMasked prints the errors and network scores of masked prediction, a row a member and a row a baseline.
+func printMasked(out io.Writer, r runlog.Result) error {
+	levels := slices.Sorted(maps.Keys(r.Baselines["zero"]))
+	head := []string{"PE", "sigma", "seed", "steps", "train MSE"}
+	for _, level := range levels {
+		head = append(head, "test MSE, "+level+" masked")
+	}
+	var rows [][]string
+	errors := func(row []string, by map[string]float64) []string {
+		for _, level := range levels {
+			text := "–"
+			if v, ok := by[level]; ok {
+				text = fmt.Sprintf("%.4f", v)
+			}
+			row = append(row, text)
+		}
+		return row
+	}
+	for _, m := range r.Members {
+		row := errors([]string{m.PE, sigmaText(m.Sigma), fmt.Sprint(m.Seed), fmt.Sprint(m.Steps), numberText("%.4f", m.TrainMSE)}, m.TestMSEByMask)
+		rows = append(rows, append(row, numberText("%.3f", m.Modularity), numberText("%.3f", m.Clustering), m.Status))
+	}
+	for _, name := range []string{"gaussian", "mean", "zero"} {
+		row := errors([]string{"baseline: " + name, "", "", "", ""}, r.Baselines[name])
+		rows = append(rows, append(row, "", "", ""))
+	}
+	return printTable(out, append(head, "modularity", "clustering", "status"), rows)
 }

@@ -1,0 +1,189 @@
+package train
+
+import (
+	"fmt"
+	"math"
+
+	"torchpe/data/masked"
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+	"torchpe/train/runlog"
+)
+
+// maskedTask predicts the values of masked tokens from those that are seen: mean squared error over masked tokens.
+type maskedTask struct {
+	config  MaskedConfig
+	batch   int
+	table   masked.Table
+	split   masked.Split
+	digest  string
+	train   masked.Masking
+	tests   []testSet // by mask level
+	onTest  torchpe.Tensor
+	onTrain torchpe.Tensor // [frames,N], the training frames on the device
+	order   []*masked.Sampler
+}
+
+// testSet is the held-out frames under the fixed masks of one level.
+type testSet struct {
+	level     float64
+	masks     []bool // [n,N]
+	baselines masked.Errors
+}
+
+// key names a mask level in files: 0.5 is "0.50".
+func (t testSet) key() string { return fmt.Sprintf("%.2f", t.level) }
+
+func (t *maskedTask) fingerprint() string { return t.digest }
+
+func (t *maskedTask) shape(c *models.Config) {
+	c.Positions, c.Classes = pe.Line(t.table.Tokens), 1
+	c.TokenInput, c.ReadOut, c.MaskToken = models.Scalar, models.ReadTokens, models.MaskToken(t.config.Token)
+}
+
+func (t *maskedTask) stepsPerEpoch() int { return (len(t.split.Train) + t.batch - 1) / t.batch }
+
+// move puts the training frames and the test frames on the device.
+func (t *maskedTask) move(e *ensemble) {
+	put := func(frames []int) torchpe.Tensor {
+		rows := make([]float32, 0, len(frames)*t.table.Tokens)
+		for _, f := range frames {
+			rows = append(rows, t.table.Row(f)...)
+		}
+		return torchpe.Of(e.resident, e.device, rows, len(frames), t.table.Tokens).To(e.model.Config.DType, e.device)
+	}
+	t.onTrain, t.onTest = put(t.split.Train), put(t.split.Test)
+	for _, seed := range e.seeds {
+		s, err := masked.NewSampler(seed, t.batch, len(t.split.Train))
+		if err != nil {
+			panic(&torchpe.Error{Op: "sampler", Msg: err.Error()})
+		}
+		t.order = append(t.order, s)
+	}
+}
+
+func (t *maskedTask) loss(e *ensemble, s *torchpe.Scope, step int) stepLoss {
+	n := t.table.Tokens
+	masks := make([]bool, len(e.seeds)*t.batch*n)
+	frames := make([]int64, 0, len(e.seeds)*t.batch)
+	for m, seed := range e.seeds {
+		t.train.Draw(seed, masked.StreamTrain, step, t.batch, n, masks[m*t.batch*n:(m+1)*t.batch*n])
+		for _, f := range t.order[m].Frames(step) {
+			frames = append(frames, int64(f))
+		}
+	}
+	b := t.gather(e, s, t.onTrain, frames, masks)
+	e.draw(s, &b.Input, t.batch, fmt.Sprintf("positions %d", step))
+	b.Training = true
+	return stepLoss{each: b.meanSquare(e.model.Forward(s, b.Input, nil)), examples: t.batch}
+}
+
+// maskedBatch is the input of a pass and the true values of the tokens that it predicts.
+type maskedBatch struct {
+	models.Input
+	target torchpe.Tensor // [E,B,M]
+	weight torchpe.Tensor // [E,B,M], 1 where the token is masked; the zero Tensor where all of them are
+}
+
+// gather returns the frames [E*B] of a resident table under masks [E*B,N]. Where all samples have the same number of masked
+// tokens M, only those are predicted.
+func (t *maskedTask) gather(e *ensemble, s *torchpe.Scope, from torchpe.Tensor, frames []int64, masks []bool) maskedBatch {
+	members, n := e.members(), t.table.Tokens
+	samples := len(frames) / members
+	values := from.In(s).IndexSelect(0, torchpe.Of(s, e.device, frames, len(frames))).Reshape(members, samples, n)
+	hidden := torchpe.Of(s, e.device, masks, members, samples, n).To(e.model.Config.DType, e.device)
+	b := maskedBatch{Input: models.Input{Values: values, Masked: hidden, Positions: e.model.Config.Positions}, target: values, weight: hidden}
+	if index, m := maskedTokens(masks, n); m > 0 {
+		b.Read = torchpe.Of(s, e.device, index, members, samples, m)
+		b.target, b.weight = values.Gather(2, b.Read), torchpe.Tensor{}
+	}
+	return b
+}
+
+// maskedTokens lists the masked tokens of each sample, ascending; m is their number, or 0 where it differs between samples.
+func maskedTokens(masks []bool, tokens int) (index []int64, m int) {
+	for from := 0; from < len(masks); from += tokens {
+		before := len(index)
+		for i, hidden := range masks[from : from+tokens] {
+			if hidden {
+				index = append(index, int64(i))
+			}
+		}
+		if from == 0 {
+			m = len(index)
+		} else if len(index)-before != m {
+			return nil, 0
+		}
+	}
+	return index, m
+}
+
+// squares returns the sum of squared errors [E] over masked tokens and the number of those of each member [E]; the number is
+// the zero Tensor where every predicted token is masked.
+func (b maskedBatch) squares(predicted torchpe.Tensor) (sum, count torchpe.Tensor) {
+	each := predicted.Sub(b.target).Square()
+	if !b.weight.Defined() {
+		return each.Sum(1, 2), torchpe.Tensor{}
+	}
+	return each.Mul(b.weight).Sum(1, 2), b.weight.Sum(1, 2)
+}
+
+// meanSquare returns the mean squared error [E] over the masked tokens of all samples.
+func (b maskedBatch) meanSquare(predicted torchpe.Tensor) torchpe.Tensor {
+	sum, count := b.squares(predicted)
+	if count.Defined() {
+		return sum.Div(count)
+	}
+	return sum.MulScalar(1 / float64(b.target.Size(1)*b.target.Size(2)))
+}
+
+func (t *maskedTask) record(e *ensemble, step int) (func(int, *runlog.Record, running), error) {
+	var byLevel [][]float64 // [levels][E]
+	for _, set := range t.tests {
+		mse, err := t.testMSE(e, set, step)
+		if err != nil {
+			return nil, err
+		}
+		byLevel = append(byLevel, mse)
+	}
+	scores, err := t.networkScores(e, step)
+	if err != nil {
+		return nil, err
+	}
+	return func(m int, r *runlog.Record, _ running) {
+		r.MaskedMeasures = &runlog.MaskedMeasures{TrainMSE: finite(r.Loss), TestMSEByMask: map[string]float64{}}
+		for i, set := range t.tests {
+			if v := byLevel[i][m]; finite(v) != nil {
+				r.TestMSEByMask[set.key()] = v
+			}
+		}
+		scores.fill(m, r.MaskedMeasures)
+	}, nil
+}
+
+// finite returns a pointer to v, or nil where it is NaN or infinite.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+func (t *maskedTask) result(last *runlog.Record, r *runlog.MemberResult) {
+	r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = math.NaN(), math.NaN(), math.NaN()
+	r.MaskedMeasures = &runlog.MaskedMeasures{TestMSEByMask: map[string]float64{}}
+	if last != nil && last.MaskedMeasures != nil {
+		r.MaskedMeasures = last.MaskedMeasures
+	}
+}
+
+// finish adds the baselines, which all members share.
+func (t *maskedTask) finish(r *runlog.Result) {
+	r.Baselines = map[string]map[string]float64{"zero": {}, "mean": {}, "gaussian": {}}
+	for _, set := range t.tests {
+		r.Baselines["zero"][set.key()] = set.baselines.Zero
+		r.Baselines["mean"][set.key()] = set.baselines.Mean
+		r.Baselines["gaussian"][set.key()] = set.baselines.Gaussian
+	}
+}

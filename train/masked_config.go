@@ -1,0 +1,89 @@
+package train
+
+import (
+	"math"
+	"slices"
+
+	"torchpe/data/masked"
+	"torchpe/data/nmar"
+	"torchpe/models"
+	"torchpe/report/metrics"
+)
+
+// MaskedConfig is what masked prediction needs to know besides the model.
+type MaskedConfig struct {
+	Level      float64   `json:"mask_level"`  // share of tokens masked in training
+	Draw       string    `json:"mask_draw"`   // exact or bernoulli
+	Token      string    `json:"mask_token"`  // learned or zero
+	TestLevels []float64 `json:"test_levels"` // shares of tokens masked in tests
+	TestShare  float64   `json:"test_share"`  // of time points, or of subjects, held out
+	TestFrames int       `json:"test_frames"` // of the held-out ones, evenly spaced, are measured; 0 = all
+	ZScore     bool      `json:"zscore"`      // each token of each run to mean 0 and SD 1
+	Distance   string    `json:"pe_distance"` // between learned PEs, for the network scores
+	NMAR       *NMAR     `json:"nmar,omitempty"`
+}
+
+// NMAR is the simulation of task nmar; the rest of its settings are the paper's (see package nmar).
+type NMAR struct {
+	Nodes   int     `json:"nodes"`
+	Modules int     `json:"modules"`
+	Frames  int     `json:"frames"`
+	Scale   float64 `json:"scale"` // factor on the autoregressive weights; 0 = what keeps the process stable
+}
+
+// The ways to draw masks.
+const (
+	ExactMask     = "exact"
+	BernoulliMask = "bernoulli"
+)
+
+// defaultMasked returns the settings of masked prediction that the paper names, and ours where it names none.
+func defaultMasked(task string) *MaskedConfig {
+	c := &MaskedConfig{
+		Level: 0.5, Draw: ExactMask, Token: string(models.LearnedMask), TestLevels: []float64{0.15, 0.5, 0.75, 0.9},
+		TestShare: masked.DefaultHeldOut, TestFrames: 512, ZScore: true, Distance: metrics.Euclidean.String(),
+	}
+	if task == "nmar" {
+		o := nmar.DefaultOptions()
+		c.NMAR = &NMAR{Nodes: o.Nodes, Modules: o.Modules, Frames: o.Frames, Scale: o.Scale}
+	}
+	return c
+}
+
+// options returns the simulation's.
+func (n NMAR) options() nmar.Options {
+	o := nmar.DefaultOptions()
+	o.Nodes, o.Modules, o.Frames, o.Scale = n.Nodes, n.Modules, n.Frames, n.Scale
+	return o
+}
+
+func (c *MaskedConfig) validate(bad *problems) {
+	share := func(flag string, v float64) {
+		if !(v > 0 && v < 1) {
+			bad.add("--%s: %g is not a share above 0 and below 1", flag, v)
+		}
+	}
+	share("mask-level", c.Level)
+	bad.oneOf("mask-draw", c.Draw, ExactMask, BernoulliMask)
+	bad.oneOf("mask-token", c.Token, string(models.LearnedMask), string(models.ZeroMask))
+	if len(c.TestLevels) == 0 {
+		bad.add("--test-levels: at least one level is measured")
+	}
+	for i, v := range c.TestLevels {
+		share("test-levels", v)
+		// Levels are keys with two decimals in the run's files.
+		if math.Abs(v*100-math.Round(v*100)) > 1e-9 || slices.Contains(c.TestLevels[:i], v) {
+			bad.add("--test-levels: %g is given twice, or has more than two decimals", v)
+		}
+	}
+	share("test-share", c.TestShare)
+	bad.atLeast("test-frames", c.TestFrames, 0)
+	if _, err := metrics.ParseDistance(c.Distance); err != nil {
+		bad.add("--pe-distance: %v", err)
+	}
+	if c.NMAR != nil {
+		if err := c.NMAR.options().Validate(); err != nil {
+			bad.add("%v", err)
+		}
+	}
+}

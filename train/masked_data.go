@@ -1,0 +1,118 @@
+package train
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+
+	"torchpe/data/masked"
+	"torchpe/data/nmar"
+)
+
+// newMaskedTask makes the data of a masked-prediction task, splits them, and measures the baselines.
+func newMaskedTask(c Config) (*maskedTask, error) {
+	t := &maskedTask{config: *c.Masked, batch: c.Batch, train: masked.Masking{Level: c.Masked.Level, Exact: c.Masked.Draw == ExactMask}}
+	sim, err := nmar.Simulate(t.config.NMAR.options(), c.DataSeed)
+	if err != nil {
+		return nil, fmt.Errorf("data: %w", err)
+	}
+	t.table = masked.Table{Frames: t.config.NMAR.Frames, Tokens: t.config.NMAR.Nodes, X: sim.X, Names: sim.Names, Modules: sim.Labels}
+	if t.config.ZScore {
+		if err := standardise(t.table); err != nil {
+			return nil, fmt.Errorf("data: %w", err)
+		}
+	}
+	if err := t.table.Check(); err != nil {
+		return nil, fmt.Errorf("data: %w", err)
+	}
+	if t.split, err = masked.SplitTime(t.table.Frames, masked.TimeSplit{Share: t.config.TestShare}); err != nil {
+		return nil, fmt.Errorf("data: --test-share: %w", err)
+	}
+	t.split.Test = spaced(t.split.Test, t.config.TestFrames)
+	if err := t.checkMasks(); err != nil {
+		return nil, err
+	}
+	return t, t.prepareTests(c.DataSeed)
+}
+
+// checkMasks returns an error where a level cannot be drawn for the number of tokens.
+func (t *maskedTask) checkMasks() error {
+	if err := t.train.Check(t.table.Tokens); err != nil {
+		return fmt.Errorf("--mask-level: %w", err)
+	}
+	for _, level := range t.config.TestLevels {
+		if err := (masked.Masking{Level: level, Exact: t.train.Exact}).Check(t.table.Tokens); err != nil {
+			return fmt.Errorf("--test-levels: %w", err)
+		}
+	}
+	return nil
+}
+
+// prepareTests draws the test masks and measures the baselines under them.
+func (t *maskedTask) prepareTests(seed uint64) error {
+	baselines, err := masked.Fit(t.table, t.split.Train, masked.DefaultRidge)
+	if err != nil {
+		return fmt.Errorf("data: %w", err)
+	}
+	for _, level := range t.config.TestLevels {
+		set := testSet{level: level, masks: make([]bool, len(t.split.Test)*t.table.Tokens)}
+		masking := masked.Masking{Level: level, Exact: t.train.Exact}
+		masking.Draw(seed, masked.StreamTest, 0, len(t.split.Test), t.table.Tokens, set.masks)
+		if set.baselines, err = baselines.MSE(t.table, t.split.Test, set.masks); err != nil {
+			return fmt.Errorf("baselines: %w", err)
+		}
+		t.tests = append(t.tests, set)
+	}
+	h := sha256.New()
+	for _, part := range []any{t.table.X, toInt64(t.split.Train), toInt64(t.split.Test), toInt64(t.table.Modules)} {
+		binary.Write(h, binary.LittleEndian, part)
+	}
+	t.digest = hex.EncodeToString(h.Sum(nil))
+	return nil
+}
+
+func toInt64(values []int) []int64 {
+	wide := make([]int64, len(values))
+	for i, v := range values {
+		wide[i] = int64(v)
+	}
+	return wide
+}
+
+// spaced returns n of the frames, evenly spaced; all of them for n = 0.
+func spaced(frames []int, n int) []int {
+	if n == 0 || n >= len(frames) {
+		return frames
+	}
+	some := make([]int, n)
+	for i := range some {
+		some[i] = frames[i*len(frames)/n]
+	}
+	return some
+}
+
+// standardise brings each token of a series to mean 0 and SD 1 (divided by the number of frames).
+func standardise(t masked.Table) error {
+	for token := range t.Tokens {
+		sum, squares := 0.0, 0.0
+		for f := range t.Frames {
+			sum += float64(t.X[f*t.Tokens+token])
+		}
+		mean := sum / float64(t.Frames)
+		for f := range t.Frames {
+			d := float64(t.X[f*t.Tokens+token]) - mean
+			squares += d * d
+		}
+		sd := math.Sqrt(squares / float64(t.Frames))
+		if !(sd > 0) {
+			return fmt.Errorf("token %d has SD %g over %d frames: leave it out, or turn --zscore off", token, sd, t.Frames)
+		}
+		for f := range t.Frames {
+			x := &t.X[f*t.Tokens+token]
+			*x = float32((float64(*x) - mean) / sd)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// tinyMasked is a small run of masked prediction on the network simulation.
+func tinyMasked(t *testing.T, scheme string) Config {
+	t.Helper()
+	c, err := Preset("nmar", "code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.PE, c.Layers, c.DModel, c.Batch, c.Steps, c.LogEvery, c.Threads, c.Device = scheme, 2, 16, 32, 40, 15, 1, "cpu"
+	c.Masked.NMAR.Frames, c.Masked.TestFrames = 1000, 50
+	c.Dropout = 0.1
+	sigmas := []float64{0.2, 1}
+	c.Members = []Member{{Seed: 5, Sigma: &sigmas[0], LR: 1e-3}, {Seed: 9, Sigma: &sigmas[1], LR: 3e-4, WeightDecay: 0.1}}
+	return c
+}
+
+// Members of masked prediction draw their own samples and masks, and are the same alone.
+func TestMaskedEnsembleEqualsItsMembers(t *testing.T) {
+	for _, draw := range []string{ExactMask, BernoulliMask} {
+		c := tinyMasked(t, "learn")
+		c.DType, c.Masked.Draw = "float64", draw
+		together := filepath.Join(t.TempDir(), "together")
+		if _, err := Run(context.Background(), c, together, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		all := c.Members
+		for e, m := range all {
+			c.Members = []Member{m}
+			alone := filepath.Join(t.TempDir(), "alone")
+			if _, err := Run(context.Background(), c, alone, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			compareMember(t, together, alone, e, len(all))
+		}
+	}
+}
+
+// Every scheme that needs no grid trains, stops in the middle of an interval and goes on to the same bits.
+func TestMaskedRunsResume(t *testing.T) {
+	for _, name := range pe.Names() {
+		c := tinyMasked(t, name)
+		if name == "2d-fixed" {
+			if _, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{}); err == nil || !strings.Contains(err.Error(), "grid") {
+				t.Errorf("2d-fixed without a grid: %v", err)
+			}
+			continue
+		}
+		whole := filepath.Join(t.TempDir(), "run")
+		if _, err := Run(context.Background(), c, whole, Options{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		dir := filepath.Join(t.TempDir(), "run")
+		for range 100 {
+			ctx, cancel := context.WithCancel(context.Background())
+			_, err := Run(ctx, c, dir, Options{Resume: true, Observer: &stopper{cancel: cancel, after: 11}})
+			cancel()
+			var stopped *Interrupted
+			if err == nil {
+				break
+			}
+			if !errors.As(err, &stopped) {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		sameFinal(t, readFinal(t, dir), readFinal(t, whole))
+	}
+}
+
+// A model that answers 0 whatever it sees has the error of the baseline that does, over each level's own masks.
+func TestMaskedErrorOfAZeroModel(t *testing.T) {
+	for _, draw := range []string{ExactMask, BernoulliMask} {
+		c := tinyMasked(t, "nope")
+		c.Masked.Draw, c.DType = draw, "float64"
+		if err := c.Resolve(); err != nil {
+			t.Fatal(err)
+		}
+		task, err := newMaskedTask(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := newEnsemble(c, task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.close()
+		for _, name := range []string{"head.weight", "head.bias"} {
+			zeros := make([]float64, 2*map[string]int{"head.weight": c.DModel, "head.bias": 1}[name])
+			if err := e.model.Params.Set(name, zeros); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, set := range task.tests {
+			got, err := task.testMSE(e, set, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for m, v := range got {
+				if math.Abs(v-set.baselines.Zero) > 1e-12 {
+					t.Errorf("%s, level %s, member %d: %g, the baseline has %g", draw, set.key(), m, v, set.baselines.Zero)
+				}
+			}
+		}
+		// The training loss of that model is the mean square of the masked values of the step's own frames.
+		err = torchpe.Catch(func() {
+			inner := e.resident.Child()
+			defer inner.Close()
+			inner.Seed(e.seeds, 3)
+			for m, v := range task.loss(e, inner, 3).each.Float64s() {
+				masks := make([]bool, c.Batch*15)
+				task.train.Draw(e.seeds[m], "train", 3, c.Batch, 15, masks)
+				sum, n := 0.0, 0.0
+				for i, place := range task.order[m].Frames(3) {
+					for j, x := range task.table.Row(task.split.Train[place]) {
+						if masks[i*15+j] {
+							sum, n = sum+float64(x)*float64(x), n+1
+						}
+					}
+				}
+				if math.Abs(v-sum/n) > 1e-12 {
+					t.Errorf("%s, member %d: training loss %g, want %g", draw, m, v, sum/n)
+				}
+			}
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// All that is wrong with the settings of masked prediction is said at once.
+func TestMaskedConfigErrors(t *testing.T) {
+	c := tinyMasked(t, "learn")
+	c.Steps = 0
+	c.Masked.Level, c.Masked.Draw, c.Masked.Token, c.Masked.Distance = 1, "exct", "none", "l2"
+	c.Masked.TestLevels, c.Masked.TestShare, c.Masked.NMAR.Nodes = []float64{0.5, 0.5, 0.123}, 0, 1
+	err := c.Resolve()
+	for _, want := range []string{"--steps", "--mask-level: 1", `--mask-draw: "exct"`, `did you mean "exact"?`, "--mask-token", "--pe-distance", "--test-levels: 0.5 is",
+		"--test-levels: 0.123", "--test-share: 0", "nodes 1"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+	c, _ = Preset("quick", "code")
+	c.Task = "nmar"
+	if err := c.Resolve(); err == nil || !strings.Contains(err.Error(), "--preset nmar") {
+		t.Errorf("a preset of another task: %v", err)
+	}
+}
