@@ -32,19 +32,7 @@ func TestMaskedEnsembleEqualsItsMembers(t *testing.T) {
 	for _, draw := range []string{ExactMask, BernoulliMask} {
 		c := tinyMasked(t, "learn")
 		c.DType, c.Masked.Draw = "float64", draw
-		together := filepath.Join(t.TempDir(), "together")
-		if _, err := Run(context.Background(), c, together, Options{}); err != nil {
-			t.Fatal(err)
-		}
-		all := c.Members
-		for e, m := range all {
-			c.Members = []Member{m}
-			alone := filepath.Join(t.TempDir(), "alone")
-			if _, err := Run(context.Background(), c, alone, Options{}); err != nil {
-				t.Fatal(err)
-			}
-			compareMember(t, together, alone, e, len(all))
-		}
+		equalsItsMembers(t, c)
 	}
 }
 

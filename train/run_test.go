@@ -19,6 +19,12 @@ func TestEnsembleEqualsItsMembers(t *testing.T) {
 	c.LimitSteps = 200
 	s := []float64{0.2, 1, 0.5}
 	c.Members = []Member{{Seed: 1, Sigma: &s[0], LR: 1e-3}, {Seed: 2, Sigma: &s[1], LR: 1e-4, WeightDecay: 0.1}, {Seed: 3, Sigma: &s[2], LR: 3e-4}}
+	equalsItsMembers(t, c)
+}
+
+// equalsItsMembers trains a configuration, then each of its members alone, and compares the weights.
+func equalsItsMembers(t *testing.T, c Config) {
+	t.Helper()
 	together := filepath.Join(t.TempDir(), "together")
 	if _, err := Run(context.Background(), c, together, Options{}); err != nil {
 		t.Fatal(err)

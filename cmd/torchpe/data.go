@@ -24,7 +24,7 @@ func newDataCommand() *cobra.Command {
 		Args:  noArguments,
 		RunE:  showHelp,
 	}
-	cmd.AddCommand(newLSTCommand())
+	cmd.AddCommand(newLSTCommand(), newNMARCommand())
 	return cmd
 }
 

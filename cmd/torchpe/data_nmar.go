@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"torchpe/data/nmar"
+)
+
+func newNMARCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "nmar",
+		Short: "Simulated network of nodes in modules",
+		Long: `Nonlinear multivariate autoregressive network (NMAR) of the paper's appendix A.4:
+each node depends on its own past, strongly on nodes of its module, weakly on others.
+
+As printed in the paper the process diverges. By default the autoregressive weights are
+divided by the number of lags, which bounds their sum and with it the process; --scale
+takes any other factor.`,
+		Args: noArguments,
+		RunE: showHelp,
+	}
+	cmd.AddCommand(newNMARShowCommand(), newNMARGenerateCommand())
+	return cmd
+}
+
+// nmarFlags are the flags of "torchpe data nmar".
+type nmarFlags struct {
+	options     nmar.Options
+	seed        uint64
+	out         string
+	force, json bool
+}
+
+func (f *nmarFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	o := nmar.DefaultOptions()
+	f.options = o
+	fl.IntVar(&f.options.Nodes, "nodes", o.Nodes, "nodes")
+	fl.IntVar(&f.options.Modules, "modules", o.Modules, "modules, of sizes that differ by at most one")
+	fl.IntVar(&f.options.Frames, "frames", o.Frames, "time points")
+	fl.IntVar(&f.options.Lags, "lags", o.Lags, "time points of its own past that a node depends on")
+	fl.Float64Var(&f.options.Noise, "noise", o.Noise, "standard deviation of the noise")
+	fl.Float64Var(&f.options.Scale, "scale", o.Scale, "factor on the autoregressive weights; 0 = one over the lags")
+	fl.BoolVar(&f.options.AsPrinted, "as-printed", false, "the process as the paper prints it: refused, with the reason")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed, 0 to 2^64-1 (training takes its --data-seed)")
+	fl.BoolVar(&f.json, "json", false, "print as JSON")
+}
+
+// simulate returns the simulation that the flags ask for.
+func (f *nmarFlags) simulate() (*nmar.Simulation, error) {
+	if err := f.options.Validate(); err != nil {
+		return nil, usageError{err}
+	}
+	return nmar.Simulate(f.options, f.seed)
+}
+
+func newNMARShowCommand() *cobra.Command {
+	var f nmarFlags
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Describe a simulated network: stability, correlation within and between modules",
+		Example: `  torchpe data nmar show
+  torchpe data nmar show --nodes 60 --modules 6 --seed 3 --json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := f.simulate()
+			if err != nil {
+				return err
+			}
+			return printNMAR(cmd.OutOrStdout(), s, f)
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func printNMAR(w io.Writer, s *nmar.Simulation, f nmarFlags) error {
+	sum := s.Summarise()
+	if f.json {
+		return printJSON(w, struct {
+			Nodes   int     `json:"nodes"`
+			Modules int     `json:"modules"`
+			Frames  int     `json:"frames"`
+			Lags    int     `json:"lags"`
+			Scale   float64 `json:"scale"`
+			Seed    uint64  `json:"seed"`
+			nmar.Summary
+		}{s.Options.Nodes, s.Options.Modules, s.Options.Frames, s.Options.Lags, s.Options.Scale, f.seed, sum})
+	}
+	number := func(v float64) string { return fmt.Sprintf("%.3f", v) }
+	span := func(r [2]float64) string { return number(r[0]) + " to " + number(r[1]) }
+	return printTable(w, []string{"network", "value"}, [][]string{
+		{"nodes", fmt.Sprint(s.Options.Nodes)}, {"modules", fmt.Sprint(s.Options.Modules)}, {"time points", fmt.Sprint(s.Options.Frames)},
+		{"scale of the autoregressive weights", number(s.Options.Scale)}, {"spectral radius, linearised", number(sum.SpectralRadius)},
+		{"mean of a node", span(sum.Mean)}, {"SD of a node", span(sum.SD)},
+		{"correlation within modules", number(sum.Within)}, {"correlation between modules", number(sum.Between)},
+	})
+}
+
+// The two files that generate writes.
+const (
+	nmarSeriesFile  = "series.csv"
+	nmarModulesFile = "modules.csv"
+)
+
+func newNMARGenerateCommand() *cobra.Command {
+	var f nmarFlags
+	cmd := &cobra.Command{
+		Use:   "generate --out DIR",
+		Short: "Write the series and the modules of a simulated network",
+		Long: `Write DIR/series.csv, a row a time point and a column a node under their names, and
+DIR/modules.csv with the module of each node. The same flags give the same bytes.`,
+		Example: `  torchpe data nmar generate --out network
+  torchpe data nmar generate --out large --nodes 360 --modules 12 --frames 5000`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runNMARGenerate(cmd.OutOrStdout(), f) },
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.out, "out", "", "directory to write to, made if missing (required)")
+	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite existing files")
+	return cmd
+}
+
+func runNMARGenerate(w io.Writer, f nmarFlags) error {
+	if f.out == "" {
+		return usagef("--out is missing: name the directory to write %s and %s to", nmarSeriesFile, nmarModulesFile)
+	}
+	s, err := f.simulate()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(f.out, 0o777); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	var series, modules bytes.Buffer
+	for i, name := range s.Names {
+		if i > 0 {
+			series.WriteByte(',')
+		}
+		series.WriteString(name)
+	}
+	for i, v := range s.X {
+		separator := byte(',')
+		if i%s.Options.Nodes == 0 {
+			separator = '\n'
+		}
+		series.WriteByte(separator)
+		series.Write(strconv.AppendFloat(series.AvailableBuffer(), float64(v), 'g', -1, 32))
+	}
+	series.WriteByte('\n')
+	modules.WriteString("node,module\n")
+	for i, name := range s.Names {
+		fmt.Fprintf(&modules, "%s,%d\n", name, s.Labels[i])
+	}
+	for name, body := range map[string][]byte{nmarSeriesFile: series.Bytes(), nmarModulesFile: modules.Bytes()} {
+		path := filepath.Join(f.out, name)
+		if _, err := os.Lstat(path); !f.force && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s exists: use --force to overwrite it, or another --out", path)
+		}
+		if err := os.WriteFile(path, body, 0o666); err != nil {
+			return err
+		}
+	}
+	return printNMAR(w, s, f)
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// The files that generate writes hold the series that show describes: its correlations follow from them.
+func TestNMARFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "network")
+	args := []string{"data", "nmar", "generate", "--frames", "3000", "--nodes", "6", "--modules", "2", "--seed", "4", "--json", "--out", dir}
+	out, _, code := torchpeIn(t, ".", args...)
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	var described struct {
+		Within  float64 `json:"correlation_within"`
+		Between float64 `json:"correlation_between"`
+		Frames  int
+	}
+	if err := json.Unmarshal([]byte(out), &described); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) [][]string {
+		f, err := os.Open(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		rows, err := csv.NewReader(f).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	series, modules := read("series.csv"), read("modules.csv")
+	if len(series) != 3001 || described.Frames != 3000 || len(modules) != 7 || series[0][5] != "node06" || modules[4][0] != "node04" || modules[4][1] != "1" {
+		t.Fatalf("%d rows, header %v, modules %v", len(series), series[0], modules)
+	}
+	columns := make([][]float64, 6)
+	for _, row := range series[1:] {
+		for i, text := range row {
+			v, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			columns[i] = append(columns[i], v)
+		}
+	}
+	within, between := 0.0, 0.0
+	for i := range columns {
+		for j := range i {
+			r := stat.Correlation(columns[i], columns[j], nil)
+			if modules[i+1][1] == modules[j+1][1] {
+				within += r / 6
+			} else {
+				between += r / 9
+			}
+		}
+	}
+	if math.Abs(within-described.Within) > 1e-6 || math.Abs(between-described.Between) > 1e-6 {
+		t.Errorf("correlations %g and %g in the file, %+v described", within, between, described)
+	}
+	if _, stderr, code := torchpeIn(t, ".", args...); code != 1 || !strings.Contains(stderr, "--force") {
+		t.Errorf("written twice: exit %d, %s", code, stderr)
+	}
+	if _, stderr, code := torchpeIn(t, ".", "data", "nmar", "show", "--as-printed"); code != 1 || !strings.Contains(stderr, "spectral radius 1.") {
+		t.Errorf("as printed: exit %d, %s", code, stderr)
+	}
+	if _, stderr, code := torchpeIn(t, ".", "data", "nmar", "show", "--nodes", "0", "--noise", "-1"); code != 2 || !strings.Contains(stderr, "noise -1") {
+		t.Errorf("bad options: exit %d, %s", code, stderr)
+	}
+}
+
+// A run of task nmar gives the keys that other programs rely on; settings of another task are named, not swallowed.
+func TestTrainNMAR(t *testing.T) {
+	dir := t.TempDir()
+	small := []string{"train", "--task", "nmar", "--nmar-frames", "600", "--test-frames", "40", "--steps", "12", "--batch", "16", "--d-model", "16",
+		"--layers", "2", "--threads", "1", "--device", "cpu"}
+	out, stderr, code := torchpeIn(t, dir, append(small, "--members", "2", "--json", "--out", "run", "--read-out", "last")...)
+	if code != 0 || !strings.Contains(stderr, "--read-out has no effect on task nmar") {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	var result struct {
+		Members []struct {
+			PE            string
+			Seed, Steps   int
+			Sigma         float64
+			TrainMSE      float64            `json:"train_mse"`
+			TestMSE       map[string]float64 `json:"test_mse_by_mask"`
+			Modularity    *float64
+			Clustering    *float64
+			ByBlock       []float64 `json:"modularity_by_block"`
+			TrainAccuracy *float64  `json:"train_accuracy"`
+		}
+		Baselines map[string]map[string]float64
+	}
+	if err := json.Unmarshal([]byte(out), &result); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	if len(result.Members) != 2 || len(result.Baselines) != 3 {
+		t.Fatalf("%s", out)
+	}
+	m := result.Members[1]
+	if m.PE != "learn" || m.Seed != 2 || m.Steps != 12 || m.Sigma != 0.2 || !(m.TrainMSE > 0) || m.Modularity == nil || m.Clustering == nil ||
+		len(m.ByBlock) != 2 || m.TrainAccuracy != nil {
+		t.Errorf("member 1 of %s", out)
+	}
+	for _, level := range []string{"0.15", "0.50", "0.75", "0.90"} {
+		if !(m.TestMSE[level] > 0) || !(result.Baselines["gaussian"][level] > 0) || !(result.Baselines["zero"][level] > 0) || !(result.Baselines["mean"][level] > 0) {
+			t.Errorf("level %s of %s", level, out)
+		}
+	}
+	if out, stderr, code := torchpeIn(t, dir, "train", "--resume", "--out", "run", "--quiet"); code != 0 || !strings.Contains(out, "baseline: gaussian") {
+		t.Errorf("a finished run: exit %d, %s%s", code, out, stderr)
+	}
+	if _, stderr, code := torchpeIn(t, dir, append(small, "--mask-level", "0", "--out", "bad")...); code != 2 || !strings.Contains(stderr, "--mask-level") {
+		t.Errorf("mask level 0: exit %d, %s", code, stderr)
+	}
+}
