@@ -36,8 +36,9 @@ lint: ## gofmt, go vet and golangci-lint
 bench: build ## time a training step, beside PyTorch where python3 has it
 	@scripts/bench.sh
 
-fixtures: ## write models/testdata anew from PyTorch
-	@scripts/setup.sh python3-torch python3-numpy && /usr/bin/python3 scripts/reference_model.py
+fixtures: ## write all testdata anew from PyTorch, numpy, scipy and nibabel
+	@scripts/setup.sh python3-torch python3-numpy python3-scipy python3-nibabel && /usr/bin/python3 scripts/reference_model.py
+	@set -e; for make in $$(git ls-files '*/testdata/make.py'); do echo $$make; /usr/bin/python3 $$make; done
 
 clean: ## remove what was built and the demo
 	@rm -rf bin .build lib demo third_party/libtorch
