@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Times a training step of torchpe beside the same model in PyTorch (scripts/peer_torch.py), turn about, on one CPU thread:
 # as installed, and with OPENBLAS_CORETYPE set for PyTorch to the kernel that torchpe uses. Prints both and the ratios.
-#   scripts/bench.sh [rounds] [steps]
+#   [PRESETS="lst quick nmar"] scripts/bench.sh [rounds] [steps]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-rounds=${1:-3} steps=${2:-30}
+rounds=${1:-3} steps=${2:-30} presets=${PRESETS:-lst quick nmar}
 python=${PYTHON:-/usr/bin/python3}
-"$python" -c 'import torch' 2>/dev/null || { echo "bench: $python has no PyTorch; torchpe alone:"; for p in lst quick; do bin/torchpe bench step --preset $p --threads 1; done; exit 0; }
+"$python" -c 'import torch' 2>/dev/null || { echo "bench: $python has no PyTorch; torchpe alone:"; for p in $presets; do bin/torchpe bench step --preset $p --threads 1; done; exit 0; }
 kernel=$(bin/torchpe doctor --json | "$python" -c 'import json,sys; print(json.load(sys.stdin)["blas_kernel"])')
 results=$(mktemp)
 for round in $(seq "$rounds"); do
-  for preset in lst quick; do
+  for preset in $presets; do
     bin/torchpe bench step --preset $preset --threads 1 --steps "$steps" --json | "$python" -c "import json,sys; r=json.load(sys.stdin); print('$preset torchpe', r['step_ms_median'], r['peak_rss_mb'])" >>"$results"
     for kind in installed set slow; do
       case $kind in
@@ -23,10 +23,10 @@ for round in $(seq "$rounds"); do
     unset OPENBLAS_CORETYPE
   done
 done
-"$python" - "$results" <<'PY'
+"$python" - "$results" "$presets" <<'PY'
 import statistics, sys
 rows = [line.split() for line in open(sys.argv[1])]
-for preset in ("lst", "quick"):
+for preset in sys.argv[2].split():
     ours = None
     for who in ("torchpe", "pytorch-installed", "pytorch-set", "pytorch-slow"):
         ms = statistics.median(float(r[2]) for r in rows if r[:2] == [preset, who])

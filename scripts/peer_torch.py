@@ -35,16 +35,18 @@ import sys
 import time
 
 PRESETS = {
-    "lst": dict(d_model=160, layers=4, heads=1, batch=128),
-    "quick": dict(d_model=64, layers=4, heads=1, batch=128),
+    "lst": dict(d_model=160, layers=4, heads=1, batch=128, tokens=16),
+    "quick": dict(d_model=64, layers=4, heads=1, batch=128, tokens=16),
+    "nmar": dict(d_model=64, layers=4, heads=1, batch=128, tokens=15),
 }
-TOKENS, CLASSES, PROBE = 16, 4, 5
+MASKED = ("nmar",)  # masked prediction: numbers in, half of them masked, their mean squared error
+CLASSES, PROBE = 4, 5
 CHUNK = 20  # GPU steps between two readings of the clock
 
 
 def parse_flags():
     p = argparse.ArgumentParser(description="PyTorch peer of the Go program: step time, or accuracy with --train.")
-    p.add_argument("--preset", choices=sorted(PRESETS), default="lst", help="lst: d_model 160 as in the paper; quick: 64")
+    p.add_argument("--preset", choices=sorted(PRESETS), default="lst", help="lst: d_model 160 as in the paper; quick: 64; nmar: masked prediction on 15 nodes")
     p.add_argument("--steps", type=int, default=30, help="measured steps (default 30)")
     p.add_argument("--warmup", type=int, default=5, help="steps before the clock starts (default 5)")
     p.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
@@ -64,6 +66,8 @@ def parse_flags():
     args = p.parse_args()
     if args.train is not None and not args.lst:
         p.error("--train needs --lst DIR, the folder of the published CSV files")
+    if args.train is not None and args.preset in MASKED:
+        p.error("--train is of puzzles: --preset lst or quick")
     args.token_input = args.token_input or {"code": "one-hot", "text": "embedding"}[args.fidelity]
     if args.steps < 1 or args.warmup < 0 or args.threads < 1:
         p.error("--steps and --threads must be at least 1, --warmup at least 0")
@@ -71,6 +75,7 @@ def parse_flags():
 
 
 args = parse_flags()
+TOKENS = PRESETS[args.preset]["tokens"]
 # An OpenBLAS with threads of its own does not hear torch.set_num_threads: tell it before it is loaded.
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = str(args.threads)
@@ -115,6 +120,25 @@ class Encoder(nn.Module):
         return self.head(x)
 
 
+class MaskedEncoder(nn.Module):
+    """Numbers [B, N] and which of them are masked [B, N] to predictions [B, N]."""
+
+    def __init__(self, d_model, layers, heads, sigma, fidelity):
+        super().__init__()
+        self.embed = nn.Linear(1, d_model)
+        self.mask = nn.Parameter(torch.rand(d_model) * 2 - 1)
+        self.blocks = nn.Sequential(*[Block(d_model, heads, sigma, fidelity == "code" or i == 0) for i in range(layers)])
+        self.head = nn.Linear(d_model, 1)
+
+    def forward(self, x, masked):
+        x = torch.where(masked.unsqueeze(-1), self.mask, self.embed(x.unsqueeze(-1)))
+        return self.head(self.blocks(x)).squeeze(-1)
+
+
+def masked_loss(predicted, masked, target):
+    return nn.functional.mse_loss(predicted[masked], target[masked])
+
+
 def model_inputs(symbols, device):
     """(what the model takes, the probe's index) from symbols [B, 16] in 0..5."""
     probe = (symbols == PROBE).long().argmax(dim=1).to(device)
@@ -126,8 +150,11 @@ def model_inputs(symbols, device):
 def build(device):
     preset = PRESETS[args.preset]
     torch.manual_seed(args.seed)
-    model = Encoder(preset["d_model"], preset["layers"], preset["heads"], args.sigma, args.fidelity, args.token_input)
-    if args.token_input == "embedding":
+    if args.preset in MASKED:
+        model = MaskedEncoder(preset["d_model"], preset["layers"], preset["heads"], args.sigma, args.fidelity)
+    else:
+        model = Encoder(preset["d_model"], preset["layers"], preset["heads"], args.sigma, args.fidelity, args.token_input)
+    if args.preset not in MASKED and args.token_input == "embedding":
         model.embed.weight.data.mul_(args.embedding_sd)
     model.to(device)
     options = {} if args.adam == "default" else {args.adam: True}
@@ -138,7 +165,7 @@ def build(device):
 def train_step(model, optimizer, loss_function, x, probe, target):
     optimizer.zero_grad(set_to_none=True)
     logits = model(x, probe)
-    loss = loss_function(logits, target)
+    loss = masked_loss(logits, probe, target) if args.preset in MASKED else loss_function(logits, target)
     loss.backward()
     optimizer.step()
     return logits
@@ -147,10 +174,15 @@ def train_step(model, optimizer, loss_function, x, probe, target):
 # --------------------------------------------------------------------------------------------------------------------------- the time
 
 def random_batches(count, batch, device):
-    """Puzzle-like batches: 16 symbols, about half of them blank, one probe; targets at random."""
+    """Puzzle-like batches: 16 symbols, about half of them blank, one probe, targets at random. Or numbers with half of them masked."""
     g = torch.Generator().manual_seed(args.seed)
     batches = []
     for _ in range(count):
+        if args.preset in MASKED:
+            x = torch.randn(batch, TOKENS, generator=g).to(device)
+            masked = (torch.rand(batch, TOKENS, generator=g).argsort(1) < round(TOKENS / 2)).to(device)
+            batches.append((x, masked, x))
+            continue
         symbols = torch.randint(1, 5, (batch, TOKENS), generator=g) * (torch.rand(batch, TOKENS, generator=g) < 0.5)
         symbols[torch.arange(batch), torch.randint(TOKENS, (batch,), generator=g)] = PROBE
         target = torch.randint(CLASSES, (batch,), generator=g).to(device)

@@ -370,9 +370,12 @@ func unchanged(stored, now train.Config, path string) error {
 // given is the set of configuration flags that the command line names.
 func (f *configFlags) given() map[string]bool {
 	how := []string{"out", "resume", "force", "break-lock", "json", "quiet", "dry-run", "config"}
+	if f.bench {
+		how = append(how, "steps")
+	}
 	set := map[string]bool{}
 	f.flags.Visit(func(flag *pflag.Flag) {
-		if !slices.Contains(how, flag.Name) && !(f.bench && flag.Name == "steps") {
+		if !slices.Contains(how, flag.Name) {
 			set[flag.Name] = true
 		}
 	})
