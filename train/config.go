@@ -90,6 +90,9 @@ const (
 // PaperSeeds are the 15 seeds of the published runs.
 var PaperSeeds = []uint64{2235, 6312, 6068, 9742, 8880, 2197, 669, 6256, 3309, 2541, 8643, 7785, 195, 6914, 29}
 
+// Tasks lists the tasks. Each is also the name of a preset.
+func Tasks() []string { return []string{"lst", "nmar"} }
+
 // Presets lists the names that Preset knows.
 func Presets() []string { return []string{"lst", "quick", "nmar"} }
 
@@ -202,7 +205,7 @@ const (
 )
 
 func (c *Config) validate(bad *problems) {
-	bad.oneOf("task", c.Task, "lst", "nmar")
+	bad.oneOf("task", c.Task, Tasks()...)
 	if (c.Task == "lst") != (c.Masked == nil) {
 		bad.add("--task: %s has the settings of another task; start from --preset %s", c.Task, c.Task)
 	}

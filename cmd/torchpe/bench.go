@@ -27,12 +27,13 @@ func newBenchStepCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "step",
 		Short: "Time a training step",
-		Long: `Time a training step of any configuration that "torchpe train" takes, on the generated puzzles.
+		Long: `Time a training step of any configuration that "torchpe train" takes, on generated data.
 
 Runs warm-up steps, then prints the median and the shortest of the measured ones, and the peak memory of the process.
 scripts/peer_torch.py measures the same model in PyTorch.`,
 		Example: `  torchpe bench step --preset lst
   torchpe bench step --preset quick --members 4 --profile
+  torchpe bench step --preset nmar
   torchpe bench step --preset lst --pe rope --json`,
 		Args: noArguments,
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"torchpe/internal/nearest"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -114,7 +115,9 @@ func (f *configFlags) resolve() (c train.Config, notes []string, err error) {
 	} else {
 		preset := f.preset
 		if given := f.given(); given["task"] && !given["preset"] {
-			preset = f.c.Task
+			if preset = f.c.Task; !slices.Contains(train.Tasks(), preset) {
+				return c, nil, fmt.Errorf("--task: %q is not one of %s%s", preset, strings.Join(train.Tasks(), ", "), nearest.Hint(preset, train.Tasks()))
+			}
 		}
 		c, err = train.Preset(preset, f.fidelity)
 	}

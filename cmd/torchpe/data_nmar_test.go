@@ -122,6 +122,9 @@ func TestTrainNMAR(t *testing.T) {
 	if out, stderr, code := torchpeIn(t, dir, "train", "--resume", "--out", "run", "--quiet"); code != 0 || !strings.Contains(out, "baseline: gaussian") {
 		t.Errorf("a finished run: exit %d, %s%s", code, out, stderr)
 	}
+	if _, stderr, code := torchpeIn(t, dir, "train", "--task", "nmr"); code != 2 || !strings.Contains(stderr, `--task: "nmr"`) || !strings.Contains(stderr, `"nmar"?`) {
+		t.Errorf("an unknown task: exit %d, %s", code, stderr)
+	}
 	if _, stderr, code := torchpeIn(t, dir, append(small, "--mask-level", "0", "--out", "bad")...); code != 2 || !strings.Contains(stderr, "--mask-level") {
 		t.Errorf("mask level 0: exit %d, %s", code, stderr)
 	}

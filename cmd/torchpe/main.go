@@ -66,7 +66,11 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
 		hint = fmt.Sprintf(", did you mean %q?", names[0])
 	}
-	return usagef("%s: unknown argument %q%s: see %s --help", cmd.CommandPath(), args[0], hint, cmd.CommandPath())
+	where := cmd.CommandPath() + ": "
+	if where == "torchpe: " { // as every message begins
+		where = ""
+	}
+	return usagef("%sunknown argument %q%s: see %s --help", where, args[0], hint, cmd.CommandPath())
 }
 
 // showHelp is what a command does that only holds others. Without it cobra ignores mistyped names.
