@@ -1,0 +1,112 @@
+package npy
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"torchpe/data/array"
+)
+
+// member0 is an array without methods, for comparison.
+type member0 struct {
+	name  string
+	shape []int
+	data  []float64
+}
+
+// equal says whether two archives hold the same arrays.
+func equal(a, b []member0) bool {
+	return slices.EqualFunc(a, b, func(a, b member0) bool {
+		return a.name == b.name && slices.Equal(a.shape, b.shape) && slices.EqualFunc(a.data, b.data, same)
+	})
+}
+
+// seed adds the fixtures with a suffix to the corpus.
+func seed(f *testing.F, pattern string) {
+	paths, err := filepath.Glob(filepath.Join("testdata", pattern))
+	if err != nil || len(paths) == 0 {
+		f.Fatal("no fixtures:", err)
+	}
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+}
+
+// FuzzRead checks any bytes: no panic, and what is accepted has as many numbers as its shape says, no more than the file
+// has bytes, and comes back the same after Write.
+func FuzzRead(f *testing.F) {
+	seed(f, "*.npy")
+	for _, test := range hostile {
+		if len(test.file) < 4096 {
+			f.Add(test.file)
+		}
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		a, err := ReadFrom(bytes.NewReader(file), int64(len(file)), "a.npy")
+		if err != nil {
+			return
+		}
+		if err := a.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if len(a.Data) > len(file) {
+			t.Fatalf("%d numbers from %d bytes", len(a.Data), len(file))
+		}
+		var b bytes.Buffer
+		if err := Write(&b, a, Float64); err != nil {
+			t.Fatal(err)
+		}
+		back, err := ReadFrom(bytes.NewReader(b.Bytes()), int64(b.Len()), "b.npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(a.Shape, back.Shape) || !slices.EqualFunc(a.Data, back.Data, same) {
+			t.Fatalf("changed from %v to %v", a, back)
+		}
+	})
+}
+
+// FuzzArchive checks any bytes: no panic, and what is accepted is no more than deflate can make of them and comes back the
+// same after WriteArchive.
+func FuzzArchive(f *testing.F) {
+	seed(f, "*.npz")
+	for _, test := range hostileArchives(f) {
+		f.Add(test.file)
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		as, err := readAll(file)
+		if err != nil {
+			return
+		}
+		total := 0
+		var again []array.Array
+		for _, a := range as {
+			total += len(a.data)
+			again = append(again, array.Array{Name: a.name, Shape: a.shape, Data: a.data})
+		}
+		if total > deflateMost*len(file) {
+			t.Fatalf("%d numbers from %d bytes", total, len(file))
+		}
+		var b bytes.Buffer
+		if err := WriteArchive(&b, again, Float64); err != nil {
+			if slices.ContainsFunc(as, func(a member0) bool { return a.name == "" || len(a.name) > 60000 }) {
+				return // what no writer of ours would call an array
+			}
+			t.Fatal(err)
+		}
+		back, err := readAll(b.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !equal(as, back) {
+			t.Fatalf("changed from %v to %v", as, back)
+		}
+	})
+}

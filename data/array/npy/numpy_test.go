@@ -1,0 +1,286 @@
+package npy
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"torchpe/data/array"
+)
+
+// jsonNumber is a number of expected.json, where NaN and the infinities are strings.
+type jsonNumber float64
+
+func (n *jsonNumber) UnmarshalJSON(b []byte) error {
+	v, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
+	*n = jsonNumber(v)
+	return err
+}
+
+// expectation is what numpy.load gives for a file or a member, see testdata/make.py.
+type expectation struct {
+	Name    string
+	Shape   []int
+	DType   string
+	Values  []jsonNumber
+	Members []expectation
+}
+
+func expectations(t testing.TB) map[string]expectation {
+	t.Helper()
+	b, err := os.ReadFile("testdata/expected.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]expectation
+	if err := json.Unmarshal(b, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// same says whether two numbers have the same bits or are both NaN.
+func same(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
+}
+
+// compare holds an array against numpy's.
+func compare(t *testing.T, a array.Array, want expectation) {
+	t.Helper()
+	if err := a.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if a.Name != want.Name || !slices.Equal(a.Shape, want.Shape) || len(a.Data) != len(want.Values) {
+		t.Fatalf("got %q of shape %v, numpy has %q of %v", a.Name, a.Shape, want.Name, want.Shape)
+	}
+	for i, v := range want.Values {
+		if !same(a.Data[i], float64(v)) {
+			t.Errorf("%q: element %d is %v, numpy has %v", a.Name, i, a.Data[i], float64(v))
+		}
+	}
+}
+
+// TestNumpyFiles reads every file that numpy wrote: each dtype in both byte orders and both orders of axes, with the ends
+// of its range, and each version of the format; archives stored, deflated and with the records of a large one.
+func TestNumpyFiles(t *testing.T) {
+	files := 0
+	for name, want := range expectations(t) {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join("testdata", name)
+			entries, err := List(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want.Members == nil {
+				want.Members = []expectation{want}
+				a, err := Read(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				compare(t, a, want)
+			} else if name != "mixed.npz" {
+				as, err := ReadArchive(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(as) != len(want.Members) {
+					t.Fatalf("%d arrays, numpy has %d", len(as), len(want.Members))
+				}
+				for i, a := range as {
+					compare(t, a, want.Members[i])
+				}
+			}
+			if len(entries) != len(want.Members) {
+				t.Fatalf("listed %v", entries)
+			}
+			for i, m := range want.Members {
+				if e := entries[i]; e.Name != m.Name || !slices.Equal(e.Shape, m.Shape) || e.DType != m.DType {
+					t.Errorf("listed %v, numpy has %q %v %s", e, m.Name, m.Shape, m.DType)
+				}
+			}
+		})
+		files++
+	}
+	if files < 50 {
+		t.Errorf("%d files, testdata/make.py makes more", files)
+	}
+}
+
+// TestMembers reads one member of an archive with others that cannot be read.
+func TestMembers(t *testing.T) {
+	for _, m := range expectations(t)["mixed.npz"].Members {
+		a, err := ReadMember("testdata/mixed.npz", m.Name)
+		if m.Values != nil {
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare(t, a, m)
+		} else if err == nil || !strings.Contains(err.Error(), `array "`+m.Name+`": dtype `) {
+			t.Errorf("%s: %v", m.Name, err)
+		}
+	}
+	_, err := ReadArchive("testdata/mixed.npz")
+	wantError(t, err, `npy: testdata/mixed.npz: array "labels": dtype "<U4" holds text: store numbers here, and text in a file of its own `+
+		`(ReadMember reads the others)`)
+	_, err = ReadMember("testdata/mixed.npz", "bold")
+	wantError(t, err, `npy: testdata/mixed.npz: holds no array "bold"; it holds "sim_bold", "fc", "labels", "subject/run-1", "rows"`)
+}
+
+// TestZeros reads 100000 zeros, deflated by numpy to less than a hundredth: room grows as they come.
+func TestZeros(t *testing.T) {
+	a, err := ReadMember("testdata/zeros.npz", "z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(a.Shape, []int{200, 500}) || len(a.Data) != 100_000 || slices.Max(a.Data) != 0 || slices.Min(a.Data) != 0 {
+		t.Errorf("shape %v, %d numbers", a.Shape, len(a.Data))
+	}
+}
+
+// TestHalf holds all 65536 numbers of 16 bits against the definition of IEEE 754-2008, 3.4.
+func TestHalf(t *testing.T) {
+	for bits := range 1 << 16 {
+		sign, e, f := 1-2*float64(bits>>15), bits>>10&31, float64(bits&1023)
+		want := sign * math.Pow(2, float64(e-15)) * (1 + f/1024)
+		switch {
+		case e == 0:
+			want = sign * math.Pow(2, -14) * (f / 1024)
+		case e == 31 && f == 0:
+			want = math.Inf(int(sign))
+		case e == 31:
+			want = math.NaN()
+		}
+		if got := half(uint16(bits)); !same(got, want) {
+			t.Errorf("%#x is %v, want %v", bits, got, want)
+		}
+	}
+}
+
+// TestWriteAsNumpy writes arrays to the very bytes that numpy.save gives.
+func TestWriteAsNumpy(t *testing.T) {
+	for name, dtype := range map[string]DType{"v1.npy": Float64, "scalar.npy": Float64, "vector.npy": Float64, "empty.npy": Float64,
+		"f8-le-C.npy": Float64, "f4-le-C.npy": Float32, "vector-f4.npy": Float32} {
+		path := filepath.Join("testdata", name)
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := Write(&b, a, dtype); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(b.Bytes(), want) {
+			t.Errorf("%s: wrote\n%q, numpy\n%q", name, b.Bytes(), want)
+		}
+	}
+}
+
+// TestPythonReads writes an archive and an array that numpy reads.
+func TestPythonReads(t *testing.T) {
+	const python = "/usr/bin/python3"
+	if err := exec.Command(python, "-c", "import numpy").Run(); err != nil {
+		t.Skip("needs Debian's python3-numpy (apt-get install python3-numpy):", err)
+	}
+	dir := t.TempDir()
+	as := []array.Array{
+		{Name: "z/run 1", Shape: []int{2, 3}, Data: []float64{1, 2.5, math.NaN(), math.Inf(-1), 1e300, -0.1}},
+		{Name: "é", Shape: []int{}, Data: []float64{7}},
+		{Name: "a", Shape: []int{0, 4}, Data: []float64{}},
+	}
+	var archive, again, cube bytes.Buffer
+	if err := WriteArchive(&archive, as, Float64); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteArchive(&again, as, Float64); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(archive.Bytes(), again.Bytes()) {
+		t.Error("the same arrays gave other bytes")
+	}
+	if err := Write(&cube, array.Array{Shape: []int{1, 2, 2}, Data: []float64{0.1, 1, 2, 3}}, Float32); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{"a.npz": archive.Bytes(), "a.npy": cube.Bytes()} {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const script = `
+import numpy as np, sys
+z = np.load("a.npz")
+a = np.load("a.npy")
+assert z.zip.testzip() is None
+print(z.files, [z[f].shape for f in z.files], z["z/run 1"].tolist(), float(z["é"]), z["a"].dtype.str)
+print(a.dtype.str, a.shape, a.ravel().tolist(), open("a.npy", "rb").read().index(a.tobytes()) % 64)
+`
+	cmd := exec.Command(python, "-c", script)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("python: %v\n%s", err, out)
+	}
+	// float32(0.1) is 13421773 / 2^27.
+	const want = `['z/run 1', 'é', 'a'] [(2, 3), (), (0, 4)] [[1.0, 2.5, nan], [-inf, 1e+300, -0.1]] 7.0 <f8
+<f4 (1, 2, 2) [0.10000000149011612, 1.0, 2.0, 3.0] 0
+`
+	if string(out) != want {
+		t.Errorf("numpy reads\n%s, want\n%s", out, want)
+	}
+	back, err := ReadArchive(filepath.Join(dir, "a.npz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range back {
+		if a.Name != as[i].Name || !slices.Equal(a.Shape, as[i].Shape) || !slices.EqualFunc(a.Data, as[i].Data, same) {
+			t.Errorf("read back %v, want %v", a, as[i])
+		}
+	}
+}
+
+// TestWriteFaults checks what is not written.
+func TestWriteFaults(t *testing.T) {
+	one := func(name string, v float64) array.Array {
+		return array.Array{Name: name, Shape: []int{1}, Data: []float64{v}}
+	}
+	for _, test := range []struct {
+		as   []array.Array
+		t    DType
+		want string
+	}{
+		{[]array.Array{one("a", 1e39)}, Float32, `npy: writing array "a" of shape [1]: element 0 is 1e+39, too large for a float32: write it as Float64`},
+		{[]array.Array{one("a", 1)}, "<f2", `npy: writing array "a" of shape [1]: dtype "<f2", want "<f4" or "<f8"`},
+		{[]array.Array{one("a", 1), one("a", 2)}, Float64, `npy: writing an archive: the name "a" is empty or stands twice`},
+		{[]array.Array{one("", 1)}, Float64, `npy: writing an archive: the name "" is empty or stands twice`},
+		{nil, Float64, "npy: writing an archive: no arrays"},
+		{[]array.Array{{Name: "a", Shape: []int{2}, Data: []float64{1}}}, Float64, `npy: writing array "a" of shape [2]: 1 numbers in an array of shape [2]`},
+		{[]array.Array{{Name: "a", Shape: slices.Repeat([]int{1}, 65), Data: []float64{1}}}, Float64,
+			`npy: writing array "a" of shape [` + strings.Repeat("1 ", 64) + `1]: 65 axes, and numpy takes at most 64`},
+	} {
+		wantError(t, WriteArchive(new(bytes.Buffer), test.as, test.t), test.want)
+	}
+	wantError(t, Write(new(bytes.Buffer), one("", -1e39), Float32),
+		"npy: writing an array of shape [1]: element 0 is -1e+39, too large for a float32: write it as Float64")
+	// Infinity is a float32, and what rounds to the largest float32 is written.
+	if err := Write(new(bytes.Buffer), array.Array{Shape: []int{2}, Data: []float64{math.Inf(1), 3.4028235e38}}, Float32); err != nil {
+		t.Error(err)
+	}
+}
+
+// wantError checks the whole text of an error.
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
