@@ -1,0 +1,56 @@
+package array
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+func TestCount(t *testing.T) {
+	for _, c := range []struct {
+		shape []int
+		want  int
+	}{{nil, 1}, {[]int{3, 0, 5}, 0}, {[]int{2, 3, 4}, 24}, {[]int{0, math.MaxInt}, 0}} {
+		if got, err := Count(c.shape, 8); err != nil || got != c.want {
+			t.Errorf("Count(%v) = %d, %v; want %d", c.shape, got, err, c.want)
+		}
+	}
+	for _, shape := range [][]int{{-1}, {2, -3}, {math.MaxInt}, {1 << 31, 1 << 31}, {math.MaxInt / 8, 2}} {
+		if got, err := Count(shape, 8); err == nil {
+			t.Errorf("Count(%v) = %d without an error", shape, got)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	if err := (Array{Shape: []int{2, 3}, Data: make([]float64, 6)}).Check(); err != nil {
+		t.Error(err)
+	}
+	for _, a := range []Array{{Shape: []int{2, 3}, Data: make([]float64, 5)}, {Shape: []int{-1}}, {Data: nil}} {
+		if a.Check() == nil {
+			t.Errorf("%v with %d numbers is taken", a.Shape, len(a.Data))
+		}
+	}
+}
+
+func TestSqueeze(t *testing.T) {
+	for _, c := range [][2][]int{
+		{{1, 360, 1195}, {360, 1195}}, {{1, 1, 4}, {1, 4}}, {{5, 1, 1, 2}, {5, 2}}, {{1}, {1}}, {{1, 1}, {1, 1}}, {{2, 3, 4}, {2, 3, 4}}, {nil, nil},
+	} {
+		before := slices.Clone(c[0])
+		if got := (Array{Shape: c[0]}).Squeeze().Shape; !slices.Equal(got, c[1]) || !slices.Equal(c[0], before) {
+			t.Errorf("Squeeze of %v is %v, want %v", before, got, c[1])
+		}
+	}
+}
+
+func TestTranspose(t *testing.T) {
+	a := Array{Name: "x", Shape: []int{2, 3}, Data: []float64{1, 2, 3, 4, 5, 6}}
+	b := a.Transpose()
+	if b.Name != "x" || !slices.Equal(b.Shape, []int{3, 2}) || !slices.Equal(b.Data, []float64{1, 4, 2, 5, 3, 6}) {
+		t.Errorf("transposed %+v", b)
+	}
+	if c := b.Transpose(); !slices.Equal(c.Shape, a.Shape) || !slices.Equal(c.Data, a.Data) {
+		t.Errorf("transposed twice %+v", c)
+	}
+}
