@@ -21,6 +21,7 @@ var allowed = map[string][]string{
 	"torchpe/data/array":                 nil,
 	"torchpe/data/array/cifti":           {"torchpe/data/array"},
 	"torchpe/data/array/npy":             {"torchpe/data/array"},
+	"torchpe/data/array/text":            {"torchpe/data/array"},
 	"torchpe/data/masked":                {"torchpe/data", "gonum.org/v1/gonum"},
 	"torchpe/data/nmar":                  {"gonum.org/v1/gonum"},
 	"torchpe/data/hcp/clean":             {"gonum.org/v1/gonum"},

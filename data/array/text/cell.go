@@ -1,0 +1,169 @@
+package text
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// cells goes through the cells of a line.
+type cells struct {
+	line      []byte
+	at        int // where the next cell begins
+	delimiter Delimiter
+	ended     bool // there is no next cell
+	// The current cell.
+	text   []byte // without blanks and quotes around it
+	start  int    // where it begins
+	quoted bool
+	fault  string // what is wrong with its quotes
+}
+
+// cells returns the cells of a line. The line nil is one that is not there and has none.
+func (p *parser) cells(line []byte) cells {
+	return cells{line: line, delimiter: p.delimiter, ended: line == nil}
+}
+
+// blank says whether a byte can stand around a cell.
+func (c *cells) blank(b byte) bool {
+	return b == ' ' || b == '\t' && c.delimiter != Tab
+}
+
+// next goes to the next cell and says whether there is one.
+func (c *cells) next() bool {
+	line, i := c.line, c.at
+	for i < len(line) && c.blank(line[i]) {
+		i++
+	}
+	if c.ended || i == len(line) && c.delimiter == Blanks {
+		return false
+	}
+	c.start, c.quoted = i, false
+	if i < len(line) && line[i] == '"' {
+		i = c.unquote()
+	} else {
+		if c.delimiter == Blanks {
+			for i < len(line) && line[i] != ' ' && line[i] != '\t' {
+				i++
+			}
+		} else {
+			for i < len(line) && line[i] != byte(c.delimiter) {
+				i++
+			}
+		}
+		end := i
+		for end > c.start && c.blank(line[end-1]) {
+			end--
+		}
+		c.text = line[c.start:end]
+	}
+	c.ended = i >= len(line)
+	c.at = i + 1
+	return true
+}
+
+// unquote takes the cell in quotes that begins at start, and returns where it and the blanks after it end.
+func (c *cells) unquote() int {
+	line, i := c.line, c.start+1
+	c.quoted = true
+	for doubled := false; ; i++ {
+		n := bytes.IndexByte(line[i:], '"')
+		if n < 0 {
+			c.text, c.fault = line[c.start:], "has no second quote in its line"
+			return len(line)
+		}
+		if i += n; i+1 < len(line) && line[i+1] == '"' {
+			doubled = true
+			i++
+			continue
+		}
+		c.text = line[c.start+1 : i]
+		if doubled {
+			c.text = bytes.ReplaceAll(c.text, []byte(`""`), []byte(`"`))
+		}
+		break
+	}
+	for i++; i < len(line) && c.blank(line[i]) && (c.delimiter != Blanks); i++ {
+	}
+	if i < len(line) && line[i] != byte(c.delimiter) && !(c.delimiter == Blanks && line[i] == '\t') {
+		c.text, c.fault = line[c.start:], "goes on after its second quote"
+	}
+	return i
+}
+
+// kind is what a cell looks like.
+type kind int
+
+const (
+	missing kind = iota
+	numeric
+	quotedNumber // or nothing, in quotes
+	textual
+)
+
+// kind classifies the current cell.
+func (c *cells) kind() kind {
+	v, err := number(c.text)
+	switch {
+	case err != nil && !errors.Is(err, strconv.ErrRange):
+		return textual
+	case c.quoted:
+		return quotedNumber
+	case math.IsNaN(v):
+		return missing
+	}
+	return numeric
+}
+
+// decimal marks the bytes that a decimal number consists of. strconv alone would take hexadecimal numbers too.
+var decimal = func() (is [256]bool) {
+	for _, b := range []byte("0123456789+-.eE") {
+		is[b] = true
+	}
+	return is
+}()
+
+// number returns the number that a cell is, NaN for one that is missing. Its error is strconv's.
+func number(cell []byte) (float64, error) {
+	for _, b := range cell {
+		if !decimal[b] {
+			return special(cell)
+		}
+	}
+	if len(cell) == 0 {
+		return math.NaN(), nil
+	}
+	return strconv.ParseFloat(string(cell), 64) // the string is on the stack
+}
+
+// special returns what numbers are not written in digits.
+func special(cell []byte) (float64, error) {
+	if len(cell) <= len("+infinity") {
+		switch strings.ToLower(string(cell)) {
+		case "nan", "+nan", "-nan", "n/a":
+			return math.NaN(), nil
+		case "na":
+			if cell[0] == 'N' && cell[1] == 'A' {
+				return math.NaN(), nil
+			}
+		case "inf", "+inf", "infinity", "+infinity":
+			return math.Inf(1), nil
+		case "-inf", "-infinity":
+			return math.Inf(-1), nil
+		}
+	}
+	return 0, strconv.ErrSyntax
+}
+
+// whole says whether a cell is a whole number in nothing but digits, and which.
+func whole(cell []byte) (int, bool) {
+	for _, b := range cell {
+		if b < '0' || b > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.Atoi(string(cell))
+	return n, err == nil
+}

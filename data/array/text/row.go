@@ -1,0 +1,97 @@
+package text
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+)
+
+// maxRepeated bounds the numbers that the repeats of a .1D file add to it, 8 MB.
+const maxRepeated = 1 << 20
+
+// names returns the names of the columns in the header line.
+func (p *parser) names(line []byte) ([]string, error) {
+	names := make([]string, 0, p.columns)
+	c := p.cells(line)
+	for n := 0; c.next(); n++ {
+		if c.fault != "" {
+			return nil, p.fail(c.start, "cell %d, %s, %s", n+1, quote(c.text), c.fault)
+		}
+		if n > 0 || !p.rowNames || p.short {
+			names = append(names, string(c.text))
+		}
+	}
+	return names, nil
+}
+
+// row appends the numbers of a line to the data and returns the row's name. The first row, or the header, says how many
+// columns there are.
+func (p *parser) row(line []byte) (name string, err error) {
+	c := p.cells(line)
+	before, n := len(p.data), 0
+	if p.rowNames {
+		c.next()
+		if c.fault != "" {
+			return "", p.fail(c.start, "cell 1, %s, %s", quote(c.text), c.fault)
+		}
+		name = string(c.text)
+		n = 1
+	}
+	for c.next() {
+		n++
+		if p.counted > 0 && len(p.data)-before == p.columns {
+			return "", p.fail(c.start, "cell %d, %s, is one more than in line %d", n, quote(c.text), p.counted)
+		}
+		if v, err := number(c.text); err == nil && c.fault == "" {
+			p.data = append(p.data, v)
+		} else if err := p.odd(&c, n, err, before); err != nil {
+			return "", err
+		}
+	}
+	got := len(p.data) - before
+	switch {
+	case got == 0:
+		return "", p.fail(0, "%s has a name but no numbers", quote(line))
+	case p.counted == 0:
+		p.columns, p.counted = got, p.line
+	case got < p.columns:
+		return "", p.fail(len(line), "the line ends after %d of the %d numbers that line %d has: %s", got, p.columns, p.counted, quote(line))
+	}
+	return name, nil
+}
+
+// odd takes a cell that is no number: a repeat in AFNI's files, else an error.
+func (p *parser) odd(c *cells, n int, err error, before int) error {
+	if c.fault != "" {
+		return p.fail(c.start, "cell %d, %s, %s", n, quote(c.text), c.fault)
+	}
+	count, value, isRepeat := bytes.Cut(c.text, []byte("@"))
+	if p.afni && isRepeat && !c.quoted {
+		times, ok := whole(count)
+		v, err := number(value)
+		switch {
+		case !ok || times == 0 || err != nil || len(value) == 0:
+			return p.fail(c.start, "cell %d is %s, want a repeat such as 10@1.5", n, quote(c.text))
+		case times > maxRepeated-p.repeated:
+			return p.fail(c.start, "cell %d is %s: repeats may add up to at most %d numbers in a file", n, quote(c.text), maxRepeated)
+		case p.counted > 0 && len(p.data)-before+times > p.columns:
+			return p.fail(c.start, "cell %d, %s, gives more numbers than the %d in line %d", n, quote(c.text), p.columns, p.counted)
+		}
+		p.repeated += times
+		for range times {
+			p.data = append(p.data, v)
+		}
+		return nil
+	}
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return p.fail(c.start, "cell %d is %s, too large for a float64", n, quote(c.text))
+	case isRepeat:
+		return p.fail(c.start, "cell %d is %s, not a number: repeats are read in files called .1D", n, quote(c.text))
+	case bytes.IndexByte(c.text, ',') >= 0 && p.delimiter != Comma:
+		return p.fail(c.start, "cell %d is %s, not a number: write decimals with a point", n, quote(c.text))
+	case bytes.IndexByte(c.text, ';') >= 0 && p.delimiter == Comma:
+		return p.fail(c.start, "cell %d is %s, not a number: with semicolons between cells, write decimals with a point", n, quote(c.text))
+	}
+	return p.fail(c.start, "cell %d is %s, not a number", n, quote(c.text))
+}

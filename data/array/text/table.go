@@ -1,0 +1,212 @@
+package text
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"torchpe/data/array"
+)
+
+// Table is a matrix of numbers with the names of its rows and columns. Its shape is [rows, columns]; names are not counted
+// in it.
+type Table struct {
+	Columns []string // nil where the file has none
+	Rows    []string // nil where the file has none
+	array.Array
+}
+
+// Delimiter is what stands between two cells. The zero Delimiter asks Parse to find it: a tab in files called .tsv or .tab;
+// otherwise what the first line has outside quotes: a comma, else a semicolon, else tabs where that line holds names (which
+// can have spaces in them), else blanks. A .csv file of one column has commas.
+type Delimiter byte
+
+// The delimiters. A cell between two Commas, Tabs or Semicolons can be empty; one between Blanks, which are runs of spaces
+// and tabs, cannot.
+const (
+	Comma     Delimiter = ','
+	Tab       Delimiter = '\t'
+	Semicolon Delimiter = ';'
+	Blanks    Delimiter = ' '
+)
+
+// Choice says whether a file has something.
+type Choice int
+
+// The choices.
+const (
+	Auto Choice = iota // see for yourself
+	Yes
+	No
+)
+
+// Options say what Parse should not find out for itself. The zero Options leave everything to it.
+type Options struct {
+	Delimiter Delimiter
+	// Header is Yes where the first line holds the names of columns. Auto takes the first line as names where the cells
+	// after the first are no numbers, or quoted numbers above bare ones; where a CSV or TSV file counts its columns
+	// 0, 1, 2... or 1, 2, 3... in whole numbers above a line with fractions, as pandas does for columns without names; and
+	// never in .1D. Some names and some numbers are an error: the first row could be damaged.
+	Header Choice
+	// RowNames is Yes where the first cell of each line is the name of its row. Auto takes it so where that of the first
+	// rows is no number, where the header's first cell is empty, and where the header has a cell less than the rows.
+	RowNames Choice
+}
+
+// Read reads the table in the file at path, which must be a regular file, with the zero Options.
+func Read(path string) (Table, error) {
+	// Looked at before it is opened: opening a named pipe would wait for a writer.
+	info, err := os.Stat(path)
+	if err != nil {
+		return Table{}, fmt.Errorf("text: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return Table{}, fmt.Errorf("text: %s: not a regular file (%s)", path, info.Mode())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Table{}, fmt.Errorf("text: %w", err)
+	}
+	return parse(data, path, Options{})
+}
+
+// Parse reads a table from r to its end. The name stands for the file in errors, and its extension says what it does for a
+// file's. Errors begin name:line:column.
+func Parse(r io.Reader, name string, o Options) (Table, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return Table{}, fmt.Errorf("text: %s: %w", name, err)
+	}
+	return parse(data, name, o)
+}
+
+// parser goes through a file line by line.
+type parser struct {
+	name      string
+	afni      bool // the file is AFNI's
+	delimiter Delimiter
+	rest      []byte // what follows the current line
+	line      int    // number of the current line, from 1
+	layout
+	data     []float64
+	repeated int // numbers that came from repeats such as 10@1.5
+}
+
+// parse reads a table from bytes, in which it may change line ends.
+func parse(data []byte, name string, o Options) (Table, error) {
+	p := &parser{name: name, afni: strings.EqualFold(filepath.Ext(name), ".1D")}
+	var err error
+	if p.rest, err = p.plain(data); err != nil {
+		return Table{}, err
+	}
+	if err := p.choose(o); err != nil {
+		return Table{}, err
+	}
+	var t Table
+	if p.header {
+		line, _ := p.next()
+		if t.Columns, err = p.names(line); err != nil {
+			return Table{}, err
+		}
+		p.columns, p.counted = len(t.Columns), p.line
+	}
+	rows := 0
+	for {
+		line, ok := p.next()
+		if !ok {
+			break
+		}
+		rowName, err := p.row(line)
+		if err != nil {
+			return Table{}, err
+		}
+		if p.rowNames {
+			t.Rows = append(t.Rows, rowName)
+		}
+		if rows++; rows == 1 {
+			p.makeRoom()
+		}
+	}
+	if rows == 0 {
+		return Table{}, fmt.Errorf("text: %s: a line of names but no rows of numbers", name)
+	}
+	t.Array = array.Array{Shape: []int{rows, p.columns}, Data: p.data}
+	return t, nil
+}
+
+// plain takes off a byte order mark, makes all line ends LF and refuses what is not text.
+func (p *parser) plain(data []byte) ([]byte, error) {
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		return nil, fmt.Errorf("text: %s: UTF-16, want UTF-8: save it as such, or as plain CSV", p.name)
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	for at := 0; ; at++ { // a CR without LF ends a line too
+		i := bytes.IndexByte(data[at:], '\r')
+		if i < 0 {
+			break
+		}
+		if at += i; at+1 == len(data) || data[at+1] != '\n' {
+			data[at] = '\n'
+		}
+	}
+	if i := bytes.IndexByte(data, 0); i >= 0 {
+		p.line = bytes.Count(data[:i], []byte("\n")) + 1
+		return nil, p.fail(i-(bytes.LastIndexByte(data[:i], '\n')+1), "a NUL byte: not a text file")
+	}
+	return data, nil
+}
+
+// next returns the next line that is neither blank nor a comment, without its end.
+func (p *parser) next() (line []byte, ok bool) {
+	for len(p.rest) > 0 {
+		var found bool
+		if line, p.rest, found = bytes.Cut(p.rest, []byte("\n")); found {
+			line = bytes.TrimSuffix(line, []byte("\r"))
+		}
+		p.line++
+		blank := " \t"
+		start := bytes.TrimLeft(line, blank)
+		if p.delimiter == Tab && len(start) == 0 {
+			start = bytes.TrimLeft(line, " ") // tabs stand between cells, even if all are empty
+		}
+		if len(start) > 0 && start[0] != '#' && start[0] != '%' && !(p.afni && bytes.HasPrefix(start, []byte("//"))) {
+			return line, true
+		}
+	}
+	return nil, false
+}
+
+// makeRoom makes room for the numbers after the first row, of which there are at most one for each two bytes unless cells
+// are empty.
+func (p *parser) makeRoom() {
+	most := len(p.rest)/2 + 1
+	if rows := bytes.Count(p.rest, []byte("\n")) + 1; p.columns > 0 && rows <= math.MaxInt/p.columns {
+		most = min(most, rows*p.columns)
+	}
+	p.data = slices.Grow(p.data, most)
+}
+
+// fail returns an error at a place in the current line, counted in bytes from 0.
+func (p *parser) fail(at int, format string, args ...any) error {
+	return fmt.Errorf("text: %s:%d:%d: %s", p.name, p.line, at+1, fmt.Sprintf(format, args...))
+}
+
+// quote shows the beginning of text from a file in a message.
+func quote[T string | []byte](s T) string {
+	const most = 40 // characters
+	text := string(s[:min(len(s), most*utf8.UTFMax+1)])
+	runes := 0
+	for i := range text {
+		if runes == most {
+			return fmt.Sprintf("%q...", text[:i])
+		}
+		runes++
+	}
+	return fmt.Sprintf("%q", text)
+}

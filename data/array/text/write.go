@@ -1,0 +1,101 @@
+package text
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Write writes t, which must be a matrix with a row and a column, so that Parse with the same delimiter reads it back: names
+// in quotes where they could be taken for something else, numbers in the fewest digits that give back all bits, and NaN.
+// Files called .1D hold no names.
+func Write(w io.Writer, t Table, d Delimiter) error {
+	if err := t.writable(d); err != nil {
+		return fmt.Errorf("text: writing a table: %w", err)
+	}
+	b := bufio.NewWriterSize(w, 1<<16)
+	columns := t.Shape[1]
+	if len(t.Columns) > 0 {
+		if len(t.Rows) > 0 {
+			b.WriteString(`""`)
+			b.WriteByte(byte(d))
+		}
+		for j, name := range t.Columns {
+			if j > 0 {
+				b.WriteByte(byte(d))
+			}
+			b.WriteString(quoted(name))
+		}
+		b.WriteByte('\n')
+	}
+	var digits []byte
+	for i := range t.Shape[0] {
+		if len(t.Rows) > 0 {
+			b.WriteString(quoted(t.Rows[i]))
+			b.WriteByte(byte(d))
+		}
+		for j, v := range t.Data[i*columns : (i+1)*columns] {
+			if j > 0 {
+				b.WriteByte(byte(d))
+			}
+			digits = strconv.AppendFloat(digits[:0], v, 'g', -1, 64)
+			// The first line must not look like the numbers of columns.
+			if i == 0 && len(t.Columns) == 0 && v == math.Trunc(v) && math.Abs(v) < 1e6 {
+				digits = append(digits, ".0"...)
+			}
+			b.Write(digits)
+		}
+		b.WriteByte('\n')
+	}
+	if err := b.Flush(); err != nil { // also returns an earlier error
+		return fmt.Errorf("text: writing a table: %w", err)
+	}
+	return nil
+}
+
+// writable reports what Parse could not read back.
+func (t Table) writable(d Delimiter) error {
+	if d != Comma && d != Tab && d != Semicolon && d != Blanks {
+		return fmt.Errorf("delimiter %q, want a comma, a tab, a semicolon or Blanks", rune(d))
+	}
+	if err := t.Check(); err != nil {
+		return err
+	}
+	if len(t.Shape) != 2 || len(t.Data) == 0 {
+		return fmt.Errorf("shape %v, want a row and a column or more", t.Shape)
+	}
+	if n := len(t.Columns); n > 0 && n != t.Shape[1] {
+		return fmt.Errorf("%d names for %d columns", n, t.Shape[1])
+	}
+	if n := len(t.Rows); n > 0 && n != t.Shape[0] {
+		return fmt.Errorf("%d names for %d rows", n, t.Shape[0])
+	}
+	if len(t.Columns) > 0 && len(t.Rows) == 0 && t.Columns[0] == "" {
+		return errors.New("the first column has an empty name, which means a column of row names")
+	}
+	for _, names := range [][]string{t.Columns, t.Rows} {
+		for _, name := range names {
+			if strings.ContainsAny(name, "\r\n\x00") {
+				return fmt.Errorf("the name %s has a line end or a NUL in it", quote(name))
+			}
+		}
+	}
+	return nil
+}
+
+// quoted returns a name as it is where it is one word of ASCII that is no number, else in quotes.
+func quoted(name string) string {
+	bare := true
+	for _, b := range []byte(name) {
+		bare = bare && (b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b == '.' || b == '-')
+	}
+	c := cells{text: []byte(name)}
+	if bare && c.kind() == textual {
+		return name
+	}
+	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+}
