@@ -87,7 +87,7 @@ func (c *cells) unquote() int {
 	}
 	for i++; i < len(line) && c.blank(line[i]) && (c.delimiter != Blanks); i++ {
 	}
-	if i < len(line) && line[i] != byte(c.delimiter) && !(c.delimiter == Blanks && line[i] == '\t') {
+	if i < len(line) && line[i] != byte(c.delimiter) && (c.delimiter != Blanks || line[i] != '\t') {
 		c.text, c.fault = line[c.start:], "goes on after its second quote"
 	}
 	return i

@@ -175,7 +175,7 @@ func (p *parser) next() (line []byte, ok bool) {
 		if p.delimiter == Tab && len(start) == 0 {
 			start = bytes.TrimLeft(line, " ") // tabs stand between cells, even if all are empty
 		}
-		if len(start) > 0 && start[0] != '#' && start[0] != '%' && !(p.afni && bytes.HasPrefix(start, []byte("//"))) {
+		if len(start) > 0 && start[0] != '#' && start[0] != '%' && (!p.afni || !bytes.HasPrefix(start, []byte("//"))) {
 			return line, true
 		}
 	}
