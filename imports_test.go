@@ -20,6 +20,8 @@ var allowed = map[string][]string{
 	"torchpe/data/lst":                   {"torchpe/data"},
 	"torchpe/data/array":                 nil,
 	"torchpe/data/array/cifti":           {"torchpe/data/array"},
+	"torchpe/data/array/hdf5":            {"torchpe/data/array", "torchpe/internal/nearest"},
+	"torchpe/data/array/mat":             {"torchpe/data/array"},
 	"torchpe/data/array/npy":             {"torchpe/data/array"},
 	"torchpe/data/array/text":            {"torchpe/data/array"},
 	"torchpe/data/masked":                {"torchpe/data", "gonum.org/v1/gonum"},

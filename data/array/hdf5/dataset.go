@@ -1,0 +1,258 @@
+package hdf5
+
+import (
+	"fmt"
+	"math"
+
+	"torchpe/data/array"
+)
+
+// dataset is what a dataset's header says.
+type dataset struct {
+	f       *file
+	shape   []int
+	most    []int // the shape up to which it may grow; 0 for without end
+	t       *datatype
+	count   int // elements
+	filters []filter
+	fill    []byte // of one element that was never written; empty for zero
+	layout  []byte
+	stored  uint64 // bytes of the chunks that were read
+}
+
+// entry describes a dataset by its messages; ok is false for an object of another kind, such as a named datatype.
+func (f *file) entry(path string, messages []message) (Entry, bool) {
+	e := Entry{Name: path, Attributes: map[string]string{}}
+	space, ok, err := f.find(messages, msgDataspace)
+	if _, has, _ := f.find(messages, msgLayout); !ok || !has || err != nil {
+		return e, err != nil
+	}
+	if e.Shape, _, err = f.cursor(space, "dataspace").dataspace(); err != nil {
+		e.DType = "damaged"
+		return e, true
+	}
+	e.DType = "damaged"
+	if data, ok, err := f.find(messages, msgDatatype); ok && err == nil {
+		if t, err := f.cursor(data, "datatype").datatype(0); err == nil {
+			e.DType = t.dtype
+		}
+	}
+	for _, m := range messages {
+		if m.kind == msgAttribute {
+			if name, text, ok := f.textAttribute(m.data); ok {
+				e.Attributes[name] = text
+			}
+		}
+	}
+	return e, true
+}
+
+// textAttribute takes an attribute message that holds one text of fixed length.
+func (f *file) textAttribute(data []byte) (name, text string, ok bool) {
+	c := f.cursor(data, "attribute")
+	version, flags := c.u8(), c.u8()
+	nameBytes, typeBytes, spaceBytes := c.u16(), c.u16(), c.u16()
+	padded := func(n int) int { return n }
+	switch version {
+	case 1:
+		padded = func(n int) int { return (n + 7) / 8 * 8 }
+	case 3:
+		c.skip(1)
+	case 2:
+	default:
+		return "", "", false
+	}
+	if version > 1 && flags != 0 {
+		return "", "", false // a shared datatype or dataspace
+	}
+	part := func(n int) *cursor { return f.cursor(c.take(padded(n)), "attribute") }
+	name = part(nameBytes).text()
+	t, err := part(typeBytes).datatype(0)
+	if err != nil || t.class != classText {
+		return "", "", false
+	}
+	shape, _, err := part(spaceBytes).dataspace()
+	if n, e := array.Count(shape, 1); err != nil || e != nil || n != 1 || t.bytes > c.left() {
+		return "", "", false
+	}
+	b := c.take(t.bytes)
+	for len(b) > 0 && (b[len(b)-1] == 0 || b[len(b)-1] == ' ') {
+		b = b[:len(b)-1]
+	}
+	return name, string(b), c.err == nil
+}
+
+// dataset finds the dataset at a path.
+func (f *file) dataset(path string) (*dataset, error) {
+	messages, err := f.lookup(path)
+	if err != nil {
+		return nil, err
+	}
+	if isGroup(messages) {
+		links, err := f.links(messages)
+		if err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("it is a group: name one of its datasets: %w", f.missing(path, "", links))
+	}
+	d := &dataset{f: f}
+	part := func(kind int, what string, required bool) []byte {
+		if err != nil {
+			return nil
+		}
+		data, ok, e := f.find(messages, kind)
+		if err = e; e == nil && !ok && required {
+			err = fmt.Errorf("it has no %s, so it is no dataset", what)
+		}
+		return data
+	}
+	space, kind := part(msgDataspace, "dataspace", true), part(msgDatatype, "datatype", true)
+	d.layout = part(msgLayout, "layout", true)
+	pipeline, fill, external := part(msgFilters, "filters", false), part(msgFill, "fill value", false), part(msgExternal, "external files", false)
+	if err != nil {
+		return nil, err
+	}
+	if external != nil {
+		return nil, fmt.Errorf("its numbers lie in other files (external storage), which cannot be read: rewrite it with h5repack")
+	}
+	if d.shape, d.most, err = f.cursor(space, "dataspace").dataspace(); err != nil {
+		return nil, err
+	}
+	if d.t, err = f.cursor(kind, "datatype").datatype(0); err != nil {
+		return nil, err
+	}
+	if d.count, err = array.Count(d.shape, max(8, d.t.bytes)); err != nil {
+		return nil, err
+	}
+	if pipeline != nil {
+		if d.filters, err = f.cursor(pipeline, "filters").filters(); err != nil {
+			return nil, err
+		}
+	}
+	d.fill, err = f.fillValue(fill)
+	return d, err
+}
+
+// fillValue takes a fill value message.
+func (f *file) fillValue(data []byte) ([]byte, error) {
+	if data == nil {
+		return nil, nil
+	}
+	c := f.cursor(data, "fill value")
+	version := c.u8()
+	var defined bool
+	switch version {
+	case 1, 2:
+		c.skip(2)
+		defined = c.u8() != 0
+		if version == 1 && !defined {
+			return nil, c.err
+		}
+	case 3:
+		defined = c.u8()&0x20 != 0
+	default:
+		return nil, fmt.Errorf("its fill value has version %d; versions 1 to 3 can be read", version)
+	}
+	if !defined {
+		return nil, c.err
+	}
+	size := c.u32()
+	if size > uint32(len(data)) {
+		return nil, fmt.Errorf("its fill value claims %d bytes: could the file be damaged?", size)
+	}
+	return c.take(int(size)), c.err
+}
+
+// named puts a dataset's name before an error.
+func named(name string, err error) error { return fmt.Errorf("dataset %q: %w", name, err) }
+
+func (f *file) readReal(name string) (array.Array, error) {
+	d, err := f.dataset(name)
+	if err != nil {
+		return array.Array{}, named(name, err)
+	}
+	if d.t.re != nil {
+		return array.Array{}, named(name, fmt.Errorf("it holds complex numbers (%s); real ones are expected", d.t.dtype))
+	}
+	if !d.t.real() {
+		return array.Array{}, named(name, fmt.Errorf("it holds %s; integers of 8 to 64 bits and floats of 16, 32 and 64 bits can be read", d.t.dtype))
+	}
+	a := array.Array{Name: name, Shape: d.shape}
+	if err := d.readAll([]part{{d.t, 0, &a.Data}}); err != nil {
+		return array.Array{}, named(name, err)
+	}
+	return a, nil
+}
+
+func (f *file) readComplex(name string) (re, im array.Array, err error) {
+	d, err := f.dataset(name)
+	if err != nil {
+		return re, im, named(name, err)
+	}
+	re, im = array.Array{Name: name, Shape: d.shape}, array.Array{Name: name, Shape: d.shape}
+	switch {
+	case d.t.re != nil:
+		err = d.readAll([]part{{d.t.re, d.t.reAt, &re.Data}, {d.t.im, d.t.imAt, &im.Data}})
+	case d.t.real():
+		err = d.readAll([]part{{d.t, 0, &re.Data}})
+		im.Data = make([]float64, len(re.Data))
+	default:
+		err = fmt.Errorf("it holds %s, not complex numbers", d.t.dtype)
+	}
+	if err != nil {
+		return array.Array{}, array.Array{}, named(name, err)
+	}
+	return re, im, nil
+}
+
+// part says which number of each element goes where.
+type part struct {
+	t    *datatype
+	at   int
+	into *[]float64
+}
+
+// readAll reads all elements.
+func (d *dataset) readAll(parts []part) error {
+	if len(d.fill) != 0 && len(d.fill) != d.t.bytes {
+		return fmt.Errorf("its fill value has %d bytes, its elements %d: could the file be damaged?", len(d.fill), d.t.bytes)
+	}
+	if d.count == 0 {
+		for _, p := range parts {
+			*p.into = []float64{}
+		}
+		return nil
+	}
+	return d.load(parts)
+}
+
+// store puts the elements in b, whose first is the i-th of the dataset, into the parts.
+func (d *dataset) store(parts []part, i int, b []byte) error {
+	for _, p := range parts {
+		if p.t.class == classFloat && p.t.bytes == 8 && !p.t.big && d.t.bytes == 8 {
+			for j := range len(b) / 8 {
+				(*p.into)[i+j] = math.Float64frombits(le64(b[8*j:]))
+			}
+			continue
+		}
+		for j := range len(b) / d.t.bytes {
+			at := j*d.t.bytes + p.at
+			v, err := p.t.get(b[at : at+p.t.bytes])
+			if err != nil {
+				return fmt.Errorf("the element at index %v %w", d.index(i+j), err)
+			}
+			(*p.into)[i+j] = v
+		}
+	}
+	return nil
+}
+
+// index returns the place of the i-th element.
+func (d *dataset) index(i int) []int {
+	index := make([]int, len(d.shape))
+	for k := len(index) - 1; k >= 0; k-- {
+		index[k] = i % d.shape[k]
+		i /= d.shape[k]
+	}
+	return index
+}

@@ -1,0 +1,264 @@
+package hdf5
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// datatype is the type of a dataset's elements.
+type datatype struct {
+	class    int
+	bytes    int
+	big      bool
+	signed   bool
+	exact    bool   // its bits are those of a number that Go knows
+	dtype    string // as numpy spells it, or what it is
+	re, im   *datatype
+	reAt     int // where the parts of a complex number begin
+	imAt     int
+	textZero bool // a text ends at its first zero
+}
+
+// The classes of datatypes.
+const (
+	classInteger = iota
+	classFloat
+	classTime
+	classText
+	classBits
+	classOpaque
+	classCompound
+	classReference
+	classEnum
+	classVariable
+	classArray
+)
+
+var classNames = []string{"integer", "float", "time", "text", "bit field", "opaque", "compound", "reference", "enumeration", "variable length", "array"}
+
+// maxNested is how deep datatypes may lie in one another.
+const maxNested = 8
+
+// datatype takes a datatype message, whole.
+func (c *cursor) datatype(depth int) (*datatype, error) {
+	head := c.u8()
+	flags := uint32(c.uint(3))
+	t := &datatype{class: int(head & 15)}
+	version := head >> 4
+	size := c.u32()
+	if c.err != nil {
+		return nil, c.err
+	}
+	if version < 1 || version > 4 || size == 0 || size > math.MaxInt32 || depth > maxNested {
+		return nil, fmt.Errorf("a datatype of version %d with %d bytes, %d deep: could the file be damaged?", version, size, depth)
+	}
+	t.bytes = int(size)
+	t.dtype = "unknown"
+	if t.class < len(classNames) {
+		t.dtype = classNames[t.class]
+	}
+	switch t.class {
+	case classInteger:
+		t.big, t.signed = flags&1 != 0, flags&8 != 0
+		shift, precision := c.u16(), c.u16()
+		t.exact = shift == 0 && precision == 8*t.bytes && (t.bytes == 1 || t.bytes == 2 || t.bytes == 4 || t.bytes == 8)
+		kind := "u"
+		if t.signed {
+			kind = "i"
+		}
+		t.spell(kind)
+	case classFloat:
+		t.big = flags&1 != 0
+		layout := string(c.take(12))
+		t.exact = flags&0x40 == 0 && layout == ieee[t.bytes]
+		t.spell("f")
+	case classText:
+		t.textZero = flags&15 == 0
+		t.dtype = fmt.Sprintf("S%d", t.bytes)
+	case classEnum:
+		base, err := c.datatype(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		if base.class == classInteger && base.bytes == t.bytes {
+			t.class, t.big, t.signed, t.exact, t.dtype = classInteger, base.big, base.signed, base.exact, base.dtype
+		}
+	case classCompound:
+		return t, t.compound(c, int(flags&0xffff), version, depth)
+	}
+	return t, c.err
+}
+
+// ieee are the bits of the floats of 16, 32 and 64 bits: offset, precision, exponent's place and size, mantissa's place and
+// size, bias.
+var ieee = map[int]string{
+	2: "\x00\x00\x10\x00\x0a\x05\x00\x0a\x0f\x00\x00\x00",
+	4: "\x00\x00\x20\x00\x17\x08\x00\x17\x7f\x00\x00\x00",
+	8: "\x00\x00\x40\x00\x34\x0b\x00\x34\xff\x03\x00\x00",
+}
+
+// spell sets dtype as numpy does.
+func (t *datatype) spell(kind string) {
+	order := "<"
+	switch {
+	case t.bytes == 1:
+		order = "|"
+	case t.big:
+		order = ">"
+	}
+	t.dtype = fmt.Sprintf("%s%s%d", order, kind, t.bytes)
+	if !t.exact {
+		t.dtype += " with unusual bits"
+	}
+}
+
+// compound takes the members of a compound; two floats that are named r and i, or real and imag, make complex numbers.
+func (t *datatype) compound(c *cursor, members int, version byte, depth int) error {
+	var names []string
+	var types []*datatype
+	var places []int
+	for range members {
+		start := c.at
+		names = append(names, c.text())
+		if version < 3 {
+			c.skip((8 - (c.at-start)%8) % 8)
+			places = append(places, int(c.u32()))
+		} else {
+			places = append(places, int(c.uint(encoded(uint64(t.bytes)))))
+		}
+		if version == 1 {
+			c.skip(28)
+		}
+		if c.err != nil {
+			return c.err
+		}
+		m, err := c.datatype(depth + 1)
+		if err != nil {
+			return err
+		}
+		types = append(types, m)
+	}
+	if members != 2 || types[0].class != classFloat || types[1].class != classFloat || !types[0].exact || !types[1].exact {
+		return nil
+	}
+	if names[0] == "r" && names[1] == "i" || names[0] == "real" && names[1] == "imag" {
+		for i, m := range types {
+			if places[i] < 0 || places[i] > t.bytes-m.bytes {
+				return fmt.Errorf("member %q of a compound of %d bytes begins at %d: could the file be damaged?", names[i], t.bytes, places[i])
+			}
+		}
+		t.re, t.im, t.reAt, t.imAt = types[0], types[1], places[0], places[1]
+		t.dtype = fmt.Sprintf("complex of %s", t.re.dtype)
+	}
+	return nil
+}
+
+// real says whether the elements are real numbers that can be read.
+func (t *datatype) real() bool {
+	return t.exact && (t.class == classInteger || t.class == classFloat)
+}
+
+// get returns the number in b.
+func (t *datatype) get(b []byte) (float64, error) {
+	order := binary.ByteOrder(binary.LittleEndian)
+	if t.big {
+		order = binary.BigEndian
+	}
+	if t.class == classFloat {
+		switch t.bytes {
+		case 2:
+			return half(order.Uint16(b)), nil
+		case 4:
+			return float64(math.Float32frombits(order.Uint32(b))), nil
+		}
+		return math.Float64frombits(order.Uint64(b)), nil
+	}
+	var u uint64
+	switch t.bytes {
+	case 1:
+		u = uint64(b[0])
+	case 2:
+		u = uint64(order.Uint16(b))
+	case 4:
+		u = uint64(order.Uint32(b))
+	case 8:
+		u = order.Uint64(b)
+	}
+	if !t.signed {
+		return exactly(float64(u), u>>11 != 0 && (float64(u) >= 1<<64 || uint64(float64(u)) != u), u)
+	}
+	shift := 64 - 8*t.bytes
+	i := int64(u<<shift) >> shift
+	v := float64(i)
+	return exactly(v, v >= 1<<63 || int64(v) != i, i)
+}
+
+func exactly[I int64 | uint64](v float64, rounded bool, i I) (float64, error) {
+	if rounded {
+		return 0, fmt.Errorf("is %d, which a float64 would round", i)
+	}
+	return v, nil
+}
+
+// half returns the value of a float of 16 bits.
+func half(b uint16) float64 {
+	sign := 1.0
+	if b&0x8000 != 0 {
+		sign = -1
+	}
+	exponent, mantissa := int(b>>10&31), float64(b&0x3ff)
+	switch exponent {
+	case 0:
+		return sign * math.Ldexp(mantissa, -24)
+	case 31:
+		if mantissa != 0 {
+			return math.NaN()
+		}
+		return math.Inf(int(sign))
+	}
+	return sign * math.Ldexp(1024+mantissa, exponent-25)
+}
+
+// dataspace takes a dataspace message: the shape, and the shape up to which it may grow (0 for without end).
+func (c *cursor) dataspace() (shape, most []int, err error) {
+	version, rank, flags := c.u8(), int(c.u8()), c.u8()
+	kind := byte(1)
+	switch version {
+	case 1:
+		c.skip(5)
+	case 2:
+		kind = c.u8()
+	default:
+		if c.err == nil {
+			return nil, nil, fmt.Errorf("its dataspace has version %d; versions 1 and 2 can be read", version)
+		}
+	}
+	if rank > 32 {
+		return nil, nil, fmt.Errorf("its dataspace has %d axes; HDF5 has at most 32", rank)
+	}
+	if kind == 2 {
+		return []int{0}, []int{0}, c.err // null: no elements
+	}
+	take := func(endless bool) []int {
+		axes := make([]int, rank)
+		for i := range axes {
+			n := c.length()
+			if endless && allOnes(n, c.f.lengthBytes) == undefined {
+				continue
+			}
+			if n > math.MaxInt64/2 {
+				c.err = fmt.Errorf("an axis of %d elements: could the file be damaged?", n)
+				return axes
+			}
+			axes[i] = int(n)
+		}
+		return axes
+	}
+	shape = take(false)
+	most = shape
+	if flags&1 != 0 {
+		most = take(true)
+	}
+	return shape, most, c.err
+}

@@ -1,0 +1,253 @@
+package hdf5
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"torchpe/data/array"
+)
+
+// Entry describes a dataset that has not been read.
+type Entry struct {
+	Name       string            // its path in the file, from "/"
+	Shape      []int             // empty for a single number
+	DType      string            // as numpy spells it ("<f8"), or what it is where it holds no numbers
+	Attributes map[string]string // its attributes that are short texts, such as MATLAB_class
+}
+
+// List returns the datasets of the HDF5 file at path, those that cannot be read among them, without reading their numbers.
+// They come in the order of their paths; of the links, only hard ones are followed.
+func List(path string) ([]Entry, error) {
+	var entries []Entry
+	err := with(path, func(f *file) error {
+		var err error
+		entries, err = f.list()
+		return err
+	})
+	return entries, err
+}
+
+// Read reads the dataset of real numbers at the path name in the HDF5 file at path. The array is named like the dataset.
+func Read(path, name string) (array.Array, error) {
+	var a array.Array
+	err := with(path, func(f *file) error {
+		var err error
+		a, err = f.readReal(name)
+		return err
+	})
+	return a, err
+}
+
+// ReadComplex reads a dataset of complex numbers, which h5py and MATLAB store as compounds of two floats (r and i, real and
+// imag), and returns their real and imaginary parts. A dataset of real numbers has imaginary parts of zero.
+func ReadComplex(path, name string) (re, im array.Array, err error) {
+	err = with(path, func(f *file) error {
+		var err error
+		re, im, err = f.readComplex(name)
+		return err
+	})
+	return re, im, err
+}
+
+// with opens the file at path, which must be a regular file, and calls use.
+func with(path string, use func(*file) error) error {
+	// Looked at before it is opened: opening a named pipe would wait for a writer.
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("hdf5: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("hdf5: %s: not a regular file (%s)", path, info.Mode())
+	}
+	r, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("hdf5: %w", err)
+	}
+	defer r.Close()
+	f, err := open(r, info.Size())
+	if err == nil {
+		err = use(f)
+	}
+	if err != nil {
+		return fmt.Errorf("hdf5: %s: %w", path, err)
+	}
+	return nil
+}
+
+// file is an HDF5 file that is open. Addresses in it count from base, where its superblock begins.
+type file struct {
+	r           io.ReaderAt
+	size        int64 // of the whole file, in bytes
+	base        int64
+	offsetBytes int // of an address
+	lengthBytes int // of a length
+	root        uint64
+	lax         bool // checksums of metadata are not verified, for tests
+}
+
+const signature = "\x89HDF\r\n\x1a\n"
+
+// open finds the superblock, which lies at the beginning of the file or behind a user block of 512, 1024, 2048... bytes.
+func open(r io.ReaderAt, size int64) (*file, error) {
+	f := &file{r: r, size: size}
+	for f.base = 0; f.base+int64(len(signature)) <= size; f.base = max(512, 2*f.base) {
+		b, err := f.bytes(0, uint64(len(signature)), "signature")
+		if err != nil {
+			return nil, err
+		}
+		if string(b) == signature {
+			return f, f.readSuperblock()
+		}
+	}
+	return nil, fmt.Errorf("not an HDF5 file: there is no HDF5 signature in its %d bytes", size)
+}
+
+func (f *file) readSuperblock() error {
+	b, err := f.bytes(0, uint64(min(128, f.size-f.base)), "superblock")
+	if err != nil {
+		return err
+	}
+	c := f.cursor(b, "superblock")
+	c.skip(len(signature))
+	version := c.u8()
+	switch version {
+	case 0, 1:
+		c.skip(4)
+		f.offsetBytes, f.lengthBytes = int(c.u8()), int(c.u8())
+		c.skip(9)
+		if version == 1 {
+			c.skip(4)
+		}
+	case 2, 3:
+		f.offsetBytes, f.lengthBytes = int(c.u8()), int(c.u8())
+		c.skip(1)
+	default:
+		if c.err == nil {
+			return fmt.Errorf("its superblock has version %d; versions 0 to 3 can be read: rewrite it with h5repack", version)
+		}
+	}
+	if c.err != nil {
+		return c.err
+	}
+	for _, n := range []int{f.offsetBytes, f.lengthBytes} {
+		if n != 2 && n != 4 && n != 8 {
+			return fmt.Errorf("its superblock says that addresses have %d and lengths %d bytes; expected 2, 4 or 8", f.offsetBytes, f.lengthBytes)
+		}
+	}
+	c.offset() // of its base, which is wrong where a user block was put before the file
+	c.offset()
+	end := c.offset()
+	if version < 2 {
+		c.offset()
+		c.offset()
+	}
+	f.root = c.offset()
+	if version >= 2 {
+		c.checksum()
+	}
+	if c.err == nil && end != undefined && (end > uint64(f.size) || int64(end) > f.size-min(f.base, int64(end))) && int64(end) != f.size {
+		return fmt.Errorf("expected %d bytes behind its superblock, got %d: could the file be damaged?", end, f.size-f.base)
+	}
+	return c.err
+}
+
+// undefined is the address of what is not there.
+const undefined = ^uint64(0)
+
+// bytes returns the n bytes at an address.
+func (f *file) bytes(address, n uint64, what string) ([]byte, error) {
+	room := uint64(f.size - f.base)
+	if address > room || n > room-address {
+		return nil, fmt.Errorf("%s: expected %d bytes at address %d, but the file ends at %d: could it be damaged?", what, n, address, room)
+	}
+	b := make([]byte, n)
+	if got, err := f.r.ReadAt(b, f.base+int64(address)); err != nil && (err != io.EOF || got < len(b)) {
+		return nil, fmt.Errorf("%s: read %d of %d bytes at address %d: %w", what, got, n, address, err)
+	}
+	return b, nil
+}
+
+// cursor takes the fields of b one after the other. After the first that does not fit, err says so and all are zero.
+type cursor struct {
+	f    *file
+	b    []byte
+	at   int
+	what string
+	err  error
+}
+
+func (f *file) cursor(b []byte, what string) *cursor { return &cursor{f: f, b: b, what: what} }
+
+// cursorAt reads n bytes at an address, which must begin with sign.
+func (f *file) cursorAt(address, n uint64, sign, what string) (*cursor, error) {
+	b, err := f.bytes(address, n, what)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) < len(sign) || string(b[:len(sign)]) != sign {
+		return nil, fmt.Errorf("%s: there is no %s at address %d: could the file be damaged?", what, sign, address)
+	}
+	c := f.cursor(b, what)
+	c.skip(len(sign))
+	return c, nil
+}
+
+func (c *cursor) take(n int) []byte {
+	if c.err == nil && (n < 0 || n > len(c.b)-c.at) {
+		c.err = fmt.Errorf("%s: ends after %d bytes, in the middle of a field: could the file be damaged?", c.what, len(c.b))
+	}
+	if c.err != nil {
+		return make([]byte, min(max(n, 0), 8))
+	}
+	c.at += n
+	return c.b[c.at-n : c.at : c.at]
+}
+
+func (c *cursor) skip(n int)  { c.take(n) }
+func (c *cursor) left() int   { return len(c.b) - c.at }
+func (c *cursor) u8() byte    { return c.take(1)[0] }
+func (c *cursor) u16() int    { return int(binary.LittleEndian.Uint16(c.take(2))) }
+func (c *cursor) u32() uint32 { return binary.LittleEndian.Uint32(c.take(4)) }
+
+// uint takes a number of n bytes, at most 8.
+func (c *cursor) uint(n int) uint64 {
+	var v uint64
+	for i, b := range c.take(n) {
+		v |= uint64(b) << (8 * i)
+	}
+	return v
+}
+
+// offset takes an address; one whose bits are all set is undefined.
+func (c *cursor) offset() uint64 { return allOnes(c.uint(c.f.offsetBytes), c.f.offsetBytes) }
+func (c *cursor) length() uint64 { return c.uint(c.f.lengthBytes) }
+
+func allOnes(v uint64, bytes int) uint64 {
+	if bytes < 8 && v == 1<<(8*bytes)-1 {
+		return undefined
+	}
+	return v
+}
+
+// text takes bytes up to a zero, and the zero.
+func (c *cursor) text() string {
+	end := slices.Index(c.b[c.at:], 0)
+	if end < 0 {
+		c.take(c.left() + 1)
+		return ""
+	}
+	return strings.TrimSuffix(string(c.take(end+1)), "\x00")
+}
+
+// checksum takes the checksum of all bytes before it.
+func (c *cursor) checksum() {
+	end := c.at
+	want := c.u32()
+	if c.err == nil && !c.f.lax && lookup3(c.b[:end]) != want {
+		c.err = fmt.Errorf("%s: its checksum is wrong: the file is damaged", c.what)
+	}
+}

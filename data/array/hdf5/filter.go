@@ -1,0 +1,157 @@
+package hdf5
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// The filters that can be undone.
+const (
+	filterDeflate  = 1
+	filterShuffle  = 2
+	filterFletcher = 3
+)
+
+var filterNames = map[int]string{4: "szip", 5: "nbit", 6: "scaleoffset", 307: "bzip2", 32000: "LZF", 32001: "Blosc", 32004: "LZ4", 32015: "Zstandard"}
+
+// filter is one step of a pipeline.
+type filter struct {
+	id    int
+	bytes int // of an element, for shuffle
+}
+
+// filters takes a filter pipeline message.
+func (c *cursor) filters() ([]filter, error) {
+	version, n := c.u8(), int(c.u8())
+	switch version {
+	case 1:
+		c.skip(6)
+	case 2:
+	default:
+		return nil, fmt.Errorf("its filters have version %d; versions 1 and 2 can be read", version)
+	}
+	var filters []filter
+	for range n {
+		f := filter{id: c.u16()}
+		length := 0
+		if version == 1 || f.id >= 256 {
+			length = c.u16()
+		}
+		c.skip(2)
+		values := c.u16()
+		if version == 1 {
+			length = (length + 7) / 8 * 8
+		}
+		c.skip(length)
+		for i := range values {
+			if v := c.u32(); i == 0 {
+				f.bytes = int(v)
+			}
+			if c.err != nil {
+				return nil, c.err
+			}
+		}
+		if version == 1 && values%2 == 1 {
+			c.skip(4)
+		}
+		filters = append(filters, f)
+	}
+	return filters, c.err
+}
+
+// readable returns an error where a filter cannot be undone.
+func readable(filters []filter) error {
+	for _, f := range filters {
+		switch f.id {
+		case filterDeflate, filterShuffle, filterFletcher:
+		default:
+			name := filterNames[f.id]
+			if name == "" {
+				name = "a filter"
+			}
+			return fmt.Errorf("it is compressed with %s (filter %d), which cannot be read: rewrite it with h5repack -f GZIP=4 OLD NEW", name, f.id)
+		}
+	}
+	return nil
+}
+
+// undo returns the size bytes of a chunk that went through the filters; those whose bit is set in mask were left out.
+func undo(filters []filter, mask uint32, b []byte, size int) ([]byte, error) {
+	for i := len(filters) - 1; i >= 0; i-- {
+		if mask>>i&1 != 0 {
+			continue
+		}
+		switch f := filters[i]; f.id {
+		case filterFletcher:
+			if len(b) < 4 {
+				return nil, fmt.Errorf("has %d bytes, fewer than its checksum: could the file be damaged?", len(b))
+			}
+			want := binary.LittleEndian.Uint32(b[len(b)-4:])
+			b = b[:len(b)-4]
+			if !sameFletcher(fletcher32(b), want) {
+				return nil, fmt.Errorf("its checksum is wrong: the file is damaged")
+			}
+		case filterDeflate:
+			// Behind the chunk's bytes only a checksum can have come out.
+			out, err := inflate(b, size+4)
+			if err != nil {
+				return nil, err
+			}
+			b = out
+		case filterShuffle:
+			b = unshuffle(b, f.bytes)
+		}
+	}
+	if len(b) != size {
+		return nil, fmt.Errorf("expected %d bytes, got %d: could the file be damaged?", size, len(b))
+	}
+	return b, nil
+}
+
+// inflate returns what b holds, at most limit bytes; room grows with what comes out.
+func inflate(b []byte, limit int) ([]byte, error) {
+	z, err := zlib.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, fmt.Errorf("its deflated bytes: %w: could the file be damaged?", err)
+	}
+	const ratio = 1032 // the most that deflate gains
+	var out bytes.Buffer
+	out.Grow(min(limit, 1<<16, ratio*len(b)))
+	n, err := io.Copy(&out, io.LimitReader(z, int64(limit)+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("its deflated bytes: %w after %d bytes: could the file be damaged?", err, n)
+	case n > int64(limit):
+		return nil, fmt.Errorf("more than %d bytes come out: could the file be damaged?", limit)
+	}
+	return out.Bytes(), nil
+}
+
+// unshuffle puts the bytes of elements, which lie first bytes first, together again. Bytes behind the last whole element
+// were left as they are.
+func unshuffle(b []byte, element int) []byte {
+	if element <= 1 || len(b) < element {
+		return b
+	}
+	n := len(b) / element
+	out := make([]byte, len(b))
+	for k := range element {
+		for i, v := range b[k*n : (k+1)*n] {
+			out[i*element+k] = v
+		}
+	}
+	copy(out[n*element:], b[n*element:])
+	return out
+}
+
+// sameFletcher compares checksums. Writers differ in the order of the bytes of each half (an old version of the library
+// swapped them), and in whether a sum that is a multiple of 65535 is 0 or 65535.
+func sameFletcher(got, want uint32) bool {
+	same := func(a, b uint32) bool { return a%65535 == b%65535 }
+	swap := func(v uint32) uint32 { return v>>8&0xff | v<<8&0xff00 }
+	hi, lo := want>>16, want&0xffff
+	return same(got>>16, hi) && same(got&0xffff, lo) || same(got>>16, swap(hi)) && same(got&0xffff, swap(lo))
+}

@@ -1,0 +1,225 @@
+package hdf5
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// noted is what h5py says of a dataset.
+type noted struct {
+	Shape  []int
+	DType  string
+	Values []any
+}
+
+func expected(t *testing.T) map[string]map[string]noted {
+	t.Helper()
+	b, err := os.ReadFile("testdata/expected.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files map[string]map[string]noted
+	d := json.NewDecoder(strings.NewReader(string(b)))
+	d.UseNumber()
+	if err := d.Decode(&files); err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func number(t *testing.T, v any) float64 {
+	t.Helper()
+	switch v := v.(type) {
+	case bool:
+		if v {
+			return 1
+		}
+		return 0
+	case json.Number:
+		f, err := v.Float64()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	case string:
+		f, err := strconv.ParseFloat(v, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	t.Fatalf("expected.json holds a %T", v)
+	return 0
+}
+
+func same(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b }
+
+// Every dataset that h5py reads as numbers is read with the same shape and the same bits.
+func TestAgreesWithH5py(t *testing.T) {
+	for file, datasets := range expected(t) {
+		for name, want := range datasets {
+			if want.Values == nil {
+				continue
+			}
+			path := filepath.Join("testdata", file)
+			if strings.Contains(want.DType, "c") {
+				re, im, err := ReadComplex(path, name)
+				if err != nil {
+					t.Errorf("%s %s: %v", file, name, err)
+					continue
+				}
+				for i := range re.Data {
+					if !same(re.Data[i], number(t, want.Values[2*i])) || !same(im.Data[i], number(t, want.Values[2*i+1])) {
+						t.Errorf("%s %s[%d] = %v + %vi, h5py reads %v", file, name, i, re.Data[i], im.Data[i], want.Values[2*i:2*i+2])
+					}
+				}
+				if len(re.Data) != len(want.Values)/2 || re.Check() != nil || im.Check() != nil {
+					t.Errorf("%s %s has %d numbers of shape %v, want %d", file, name, len(re.Data), re.Shape, len(want.Values)/2)
+				}
+				continue
+			}
+			a, err := Read(path, name)
+			if strings.HasSuffix(name, "types/large") {
+				if err == nil || !strings.Contains(err.Error(), "9007199254740993") {
+					t.Errorf("%s %s: error %v, want one that names 2^53+1", file, name, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s %s: %v", file, name, err)
+				continue
+			}
+			if !slices.Equal(a.Shape, want.Shape) || len(a.Data) != len(want.Values) || a.Name != name {
+				t.Errorf("%s %s has shape %v and %d numbers, h5py reads %v and %d", file, name, a.Shape, len(a.Data), want.Shape, len(want.Values))
+				continue
+			}
+			for i, v := range a.Data {
+				if w := number(t, want.Values[i]); !same(v, w) {
+					t.Errorf("%s %s[%d] = %v, h5py reads %v", file, name, i, v, w)
+					break
+				}
+			}
+		}
+	}
+}
+
+// List finds each dataset once for each path that h5py finds, with its shape and dtype.
+func TestListAgreesWithH5py(t *testing.T) {
+	for file, datasets := range expected(t) {
+		entries, err := List(filepath.Join("testdata", file))
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		found := map[string]Entry{}
+		for _, e := range entries {
+			found[e.Name] = e
+		}
+		for name, want := range datasets {
+			e, ok := found[name]
+			if !ok {
+				t.Errorf("%s: List leaves out %s", file, name)
+				continue
+			}
+			if want.Values != nil && !slices.Equal(e.Shape, want.Shape) {
+				t.Errorf("%s %s: List says shape %v, h5py %v", file, name, e.Shape, want.Shape)
+			}
+			dtype := want.DType
+			switch {
+			case strings.Contains(dtype, "c") || strings.Contains(dtype, "V") || strings.Contains(dtype, "O"):
+				continue
+			case dtype == "|b1":
+				dtype = "|i1"
+			case dtype[1] == 'S':
+				dtype = dtype[1:]
+			}
+			if e.DType != dtype {
+				t.Errorf("%s %s: List says %s, h5py %s", file, name, e.DType, dtype)
+			}
+		}
+		// h5py's visititems names an object once; List names each of its paths.
+		if len(entries) < len(datasets) {
+			t.Errorf("%s: List finds %d datasets, h5py %d", file, len(entries), len(datasets))
+		}
+	}
+}
+
+func TestLinks(t *testing.T) {
+	for _, file := range []string{"links-old.h5", "links-new.h5", "links-tracked.h5"} {
+		path := filepath.Join("testdata", file)
+		for _, name := range []string{"soft", "/soft", "rfMRI_REST1_RL/beside", "rfMRI_REST1_RL/up/hard", "hard", "//rfMRI_REST1_RL//./nuisanceReg_resid/"} {
+			a, err := Read(path, name)
+			if err != nil || !slices.Equal(a.Data, []float64{-3, -2.5, -2, -1.5, -1, -.5}) {
+				t.Errorf("%s: %s holds %v, %v", file, name, a.Data, err)
+			}
+		}
+		entries, err := List(path)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		many := 60
+		if file == "links-tracked.h5" {
+			many = 20
+		}
+		n := 0
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name, "/many/r0") {
+				n++
+			}
+		}
+		if n != many {
+			t.Errorf("%s: List finds %d of the %d links of one group", file, n, many)
+		}
+		for name, want := range map[string]string{
+			"loop": "soft links", "dangling": `no "nowhere"`, "external": `no "external"`, "rfMRI_REST1_RL": "nuisanceReg_resid",
+			"soft/x": "no group", "rfMRI_REST1_R/nuisanceReg_resid": `did you mean "rfMRI_REST1_RL"`,
+		} {
+			if _, err := Read(path, name); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: reading %s gives %v, want an error with %q", file, name, err, want)
+			}
+		}
+	}
+}
+
+func TestTextAttributes(t *testing.T) {
+	for _, file := range []string{"types-old.h5", "types-new.h5"} {
+		entries, err := List(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == "/types/attributes" })
+		if i < 0 || entries[i].Attributes["MATLAB_class"] != "double" || len(entries[i].Attributes) != 1 {
+			t.Errorf("%s: /types/attributes has %v, want the text MATLAB_class", file, entries[i])
+		}
+	}
+}
+
+func TestUnreadableFeaturesAreNamed(t *testing.T) {
+	for _, file := range []string{"unreadable-old.h5", "unreadable-new.h5"} {
+		for name, want := range map[string]string{
+			"lzf": "LZF", "never-written": "never written", "scaleoffset": "scaleoffset", "virtual": "virtual", "external": "external",
+		} {
+			_, err := Read(filepath.Join("testdata", file), name)
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s %s: error %v, want one with %q that names both", file, name, err, want)
+			}
+		}
+	}
+	for name, want := range map[string]string{"types/text": "S7", "types/texts": "variable length", "types/record": "compound", "types/complex": "complex"} {
+		if _, err := Read("testdata/types-old.h5", name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, want)
+		}
+	}
+	if _, _, err := ReadComplex("testdata/types-old.h5", "types/text"); err == nil || !strings.Contains(err.Error(), "not complex") {
+		t.Errorf("a text as complex numbers: error %v", err)
+	}
+	if _, im, err := ReadComplex("testdata/types-old.h5", "types/f8"); err != nil || slices.Max(im.Data) != 0 || len(im.Data) != 6 {
+		t.Errorf("real numbers as complex ones: imaginary %v, %v", im.Data, err)
+	}
+}

@@ -1,0 +1,148 @@
+package hdf5
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// denseLinks returns the members of a group with many of them, whose links lie in a fractal heap and are found by a B-tree
+// of version 2 over the hashes of their names; none where the group keeps its links in its header.
+func (f *file) denseLinks(info []byte) ([]link, error) {
+	c := f.cursor(info, "link info")
+	c.skip(1)
+	if c.u8()&1 != 0 {
+		c.skip(8)
+	}
+	heapAddress, tree := c.offset(), c.offset()
+	if c.err != nil || heapAddress == undefined {
+		return nil, c.err
+	}
+	heap, err := f.fractalHeap(heapAddress)
+	if err != nil {
+		return nil, err
+	}
+	var links []link
+	err = f.treeV2(tree, func(record []byte) error {
+		if len(record) < 4 {
+			return fmt.Errorf("a record of a group's B-tree has %d bytes: could the file be damaged?", len(record))
+		}
+		data, err := heap.object(record[4:])
+		if err != nil {
+			return err
+		}
+		more, err := f.linkMessage(data)
+		links = append(links, more...)
+		return err
+	})
+	return links, err
+}
+
+// fractalHeap is a heap of small objects in blocks whose sizes double from row to row.
+type fractalHeap struct {
+	f           *file
+	width       int    // blocks in a row
+	start       uint64 // bytes of a block in the first row
+	largest     uint64 // bytes of the largest direct block; rows of larger ones hold indirect blocks
+	offsetBytes int    // of a place in the heap
+	lengthBytes int    // of an object's length
+	root        uint64
+	rows        int // of the root, which is a direct block where it has none
+}
+
+func (f *file) fractalHeap(address uint64) (*fractalHeap, error) {
+	const what = "fractal heap"
+	c, err := f.cursorAt(address, uint64(22+12*f.lengthBytes+3*f.offsetBytes+4), "FRHP", what)
+	if err != nil {
+		return nil, err
+	}
+	c.skip(3) // version, length of an object's ID
+	filters := c.u16()
+	c.skip(1)
+	managed := uint64(c.u32())
+	c.skip(f.lengthBytes + f.offsetBytes + f.lengthBytes + f.offsetBytes + 8*f.lengthBytes)
+	h := &fractalHeap{f: f, width: c.u16()}
+	h.start, h.largest = c.length(), c.length()
+	heapBits := c.u16()
+	c.skip(2)
+	h.root, h.rows = c.offset(), c.u16()
+	if filters != 0 && c.err == nil {
+		return nil, fmt.Errorf("a group's links are compressed (a fractal heap with filters), which cannot be read: rewrite the file with h5repack")
+	}
+	if c.checksum(); c.err != nil {
+		return nil, c.err
+	}
+	if bits.OnesCount64(h.start) != 1 || bits.OnesCount64(h.largest) != 1 || h.largest < h.start || h.width == 0 || heapBits == 0 ||
+		heapBits > 64 || managed == 0 {
+		return nil, fmt.Errorf("%s at address %d with blocks of %d to %d bytes, %d in a row, for %d bits: could the file be damaged?",
+			what, address, h.start, h.largest, h.width, heapBits)
+	}
+	h.offsetBytes = (heapBits + 7) / 8
+	h.lengthBytes = min((bits.Len64(h.largest)-1+7)/8, encoded(managed))
+	return h, nil
+}
+
+// object returns the object with an ID.
+func (h *fractalHeap) object(id []byte) ([]byte, error) {
+	c := h.f.cursor(id, "ID of an object in a fractal heap")
+	if kind := c.u8() >> 4 & 3; kind != 0 && c.err == nil {
+		return nil, fmt.Errorf("a link is too long for its group's heap (kind %d), which cannot be read: rewrite the file with h5repack", kind)
+	}
+	offset, length := c.uint(h.offsetBytes), c.uint(h.lengthBytes)
+	if c.err != nil {
+		return nil, c.err
+	}
+	address, size, begin, err := h.block(h.root, h.rows, 0, offset, 0)
+	if err != nil {
+		return nil, err
+	}
+	if offset-begin > size || length > size-(offset-begin) {
+		return nil, fmt.Errorf("an object of %d bytes at %d of a fractal heap does not fit its block: could the file be damaged?", length, offset)
+	}
+	return h.f.bytes(address+offset-begin, length, "link")
+}
+
+// block returns the direct block that holds a place of the heap: its address, bytes and first place. It looks below the
+// block at an address, which is indirect where it has rows and whose first place is begin.
+func (h *fractalHeap) block(address uint64, rows int, begin, place uint64, depth int) (at, size, first uint64, err error) {
+	lost := fmt.Errorf("place %d is not in its fractal heap: could the file be damaged?", place)
+	if rows == 0 {
+		return address, h.start, begin, nil
+	}
+	if depth > 64 || rows > 64 {
+		return 0, 0, 0, lost
+	}
+	c, err := h.f.cursorAt(address, uint64(5+h.f.offsetBytes+h.offsetBytes), "FHIB", "block of a fractal heap")
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	entry := address + uint64(len(c.b))
+	size = h.start
+	for row := range rows {
+		if row > 1 {
+			size *= 2
+		}
+		if size == 0 {
+			return 0, 0, 0, lost
+		}
+		over, whole := bits.Mul64(size, uint64(h.width))
+		if in := place - begin; over == 0 && in >= whole {
+			begin += whole
+			entry += uint64(h.width * h.f.offsetBytes)
+			continue
+		}
+		k := (place - begin) / size
+		b, err := h.f.bytes(entry+k*uint64(h.f.offsetBytes), uint64(h.f.offsetBytes), "block of a fractal heap")
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		child := h.f.cursor(b, "").offset()
+		begin += k * size
+		if size <= h.largest {
+			return child, size, begin, nil
+		}
+		// A block of this size holds rows until its own size is full: 2 rows of start, then doubling.
+		below := bits.Len64(size) - bits.Len64(h.start*uint64(h.width)) + 1
+		return h.block(child, max(below, 0), begin, place, depth+1)
+	}
+	return 0, 0, 0, lost
+}

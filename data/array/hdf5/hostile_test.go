@@ -1,0 +1,206 @@
+package hdf5
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"torchpe/data/array"
+)
+
+// everything reads all datasets of a file that lies in memory, with no checksum of metadata verified where lax.
+func everything(b []byte, lax bool) (map[string]array.Array, error) {
+	f, err := open(bytes.NewReader(b), int64(len(b)))
+	if f != nil {
+		f.lax = lax
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries, err := f.list()
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]array.Array{}
+	for _, e := range entries {
+		a, err := f.readReal(e.Name)
+		if err != nil {
+			a, _, err = f.readComplex(e.Name)
+		}
+		if err == nil {
+			all[e.Name] = a
+		}
+	}
+	return all, nil
+}
+
+func fixture(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Damage anywhere gives an error or numbers, never a panic, and no more room than the file is good for.
+func TestEveryByteDamaged(t *testing.T) {
+	for _, name := range []string{"userblock.h5", "userblock-new.h5", "links-tracked.h5"} {
+		good := fixture(t, name)
+		for i := range good {
+			for _, v := range []byte{0, 0xff, good[i] ^ 0x80} {
+				if v == good[i] {
+					continue
+				}
+				b := bytes.Clone(good)
+				b[i] = v
+				all, _ := everything(b, true)
+				for at, a := range all {
+					if err := a.Check(); err != nil {
+						t.Fatalf("%s with %#x at byte %d: %s: %v", name, v, i, at, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A file that was cut gives an error, or what it still holds is right.
+func TestTruncated(t *testing.T) {
+	good := fixture(t, "userblock-new.h5")
+	want, err := everything(good, false)
+	if err != nil || len(want) != 1 {
+		t.Fatal(want, err)
+	}
+	for n := range good {
+		all, err := everything(good[:n], false)
+		if err == nil && len(all) > 0 {
+			t.Fatalf("cut to %d of %d bytes: no error", n, len(good))
+		}
+	}
+}
+
+// A wrong checksum is an error where the file has one.
+func TestChecksums(t *testing.T) {
+	good := fixture(t, "userblock-new.h5")
+	for _, sign := range []string{"OHDR", "FAHD", "FADB"} {
+		b := bytes.Clone(good)
+		at := bytes.Index(b, []byte(sign))
+		if at < 0 {
+			t.Fatalf("no %s in the fixture", sign)
+		}
+		b[at+12] ^= 1
+		if _, err := readX(b); err == nil || !strings.Contains(err.Error(), "checksum") && !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("a damaged %s: error %v", sign, err)
+		}
+	}
+	b := fixture(t, "layouts-old.h5")
+	f, err := open(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := f.dataset("checked")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := f.cursor(d.layout, "layout")
+	c.skip(3)
+	var first uint64
+	if err := d.chunksV1(c.offset(), 2, func(k chunk) error { first = max(first, k.address); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	b[first] ^= 1
+	if _, err := f.readReal("checked"); err == nil || !strings.Contains(err.Error(), "checksum") {
+		t.Errorf("a damaged chunk with fletcher32: error %v", err)
+	}
+}
+
+func readX(b []byte) (array.Array, error) {
+	f, err := open(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return array.Array{}, err
+	}
+	return f.readReal("x")
+}
+
+func TestNotHDF5(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{"empty": "", "text": strings.Repeat("1 2 3\n", 1000), "cut": signature[:5]} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := List(path); err == nil || !strings.Contains(err.Error(), "not an HDF5 file") || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	if _, err := List(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a directory: error %v", err)
+	}
+	b := fixture(t, "userblock.h5")
+	b[1024+8] = 9
+	if _, err := everything(b, false); err == nil || !strings.Contains(err.Error(), "version 9") {
+		t.Errorf("superblock 9: error %v", err)
+	}
+}
+
+// A shape that claims a terabyte costs no room.
+func TestClaimsCostNothing(t *testing.T) {
+	for _, name := range []string{"layouts-old.h5", "layouts-new.h5"} {
+		good := fixture(t, name)
+		shape := append(le(5), le(7)...)
+		huge := append(le(1<<20), le(1<<20)...)
+		b := bytes.ReplaceAll(good, shape, huge)
+		if bytes.Equal(b, good) {
+			t.Fatal("no shape to change")
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		f, err := open(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.lax = true
+		for _, dataset := range []string{"contiguous", "compact", "chunked", "deflated"} {
+			if _, err := f.readReal(dataset); err == nil || !strings.Contains(err.Error(), "could the file be damaged") {
+				t.Errorf("%s %s: error %v", name, dataset, err)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {
+			t.Errorf("%s: %d bytes of room for files of %d", name, used, len(b))
+		}
+	}
+}
+
+func le(v uint64) []byte {
+	b := make([]byte, 8)
+	for i := range b {
+		b[i] = byte(v >> (8 * i))
+	}
+	return b
+}
+
+// Known answers: Bob Jenkins' own for lookup3 with the initial value 0.
+func TestLookup3(t *testing.T) {
+	for text, want := range map[string]uint32{"": 0xdeadbeef, "Four score and seven years ago": 0x17770551} {
+		if got := lookup3([]byte(text)); got != want {
+			t.Errorf("lookup3(%q) = %#x, want %#x", text, got, want)
+		}
+	}
+}
+
+func TestHalf(t *testing.T) {
+	for b, want := range map[uint16]float64{0x3c00: 1, 0xc000: -2, 0x7bff: 65504, 0x0001: math.Ldexp(1, -24), 0x0400: math.Ldexp(1, -14), 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1)} {
+		if got := half(b); got != want {
+			t.Errorf("half(%#x) = %v, want %v", b, got, want)
+		}
+	}
+	if !math.IsNaN(half(0x7e00)) {
+		t.Error("half(0x7e00) is a number")
+	}
+}

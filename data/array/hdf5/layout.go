@@ -1,0 +1,238 @@
+package hdf5
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+
+// load reads the elements wherever the layout says that they lie.
+func (d *dataset) load(parts []part) error {
+	c := d.f.cursor(d.layout, "layout")
+	version, class := c.u8(), c.u8()
+	if c.err == nil && version != 3 && version != 4 {
+		return fmt.Errorf("its layout has version %d; versions 3 and 4 can be read: rewrite it with h5repack", version)
+	}
+	switch class {
+	case 0:
+		b := c.take(c.u16())
+		if c.err != nil {
+			return c.err
+		}
+		if err := d.fits(uint64(len(b)), 1); err != nil {
+			return err
+		}
+		d.room(parts)
+		return d.store(parts, 0, b[:d.count*d.t.bytes])
+	case 1:
+		address, size := c.offset(), c.length()
+		if c.err != nil {
+			return c.err
+		}
+		return d.contiguous(parts, address, size)
+	case 2:
+		return d.chunked(parts, c, version)
+	case 3:
+		return fmt.Errorf("it is put together from other datasets (virtual), which cannot be read: rewrite it with h5repack")
+	}
+	return fmt.Errorf("its layout is of kind %d, which cannot be read", class)
+}
+
+// fits returns an error where the elements need more than bytes times gain.
+func (d *dataset) fits(bytes, gain uint64) error {
+	need := uint64(d.count) * uint64(d.t.bytes)
+	if need/gain > bytes {
+		return fmt.Errorf("expected %d bytes for shape %v of %s, got %d: could the file be damaged?", need, d.shape, d.t.dtype, bytes)
+	}
+	return nil
+}
+
+// room makes room for all elements.
+func (d *dataset) room(parts []part) {
+	for _, p := range parts {
+		*p.into = make([]float64, d.count)
+	}
+}
+
+func (d *dataset) contiguous(parts []part, address, size uint64) error {
+	if address == undefined {
+		return fmt.Errorf("its %d numbers were never written", d.count)
+	}
+	if err := d.fits(size, 1); err != nil {
+		return err
+	}
+	if err := d.fits(uint64(d.f.size), 1); err != nil {
+		return err
+	}
+	d.room(parts)
+	const elements = 1 << 15 // read at once
+	for i := 0; i < d.count; i += elements {
+		n := min(elements, d.count-i)
+		b, err := d.f.bytes(address+uint64(i*d.t.bytes), uint64(n*d.t.bytes), "numbers")
+		if err == nil {
+			err = d.store(parts, i, b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gain is the most that deflate gains, and so the most room for a dataset's numbers that a byte of the file is good for.
+const gain = 1032
+
+// chunk is where one chunk lies.
+type chunk struct {
+	address uint64
+	bytes   uint64 // in the file
+	mask    uint32 // the filters that were left out
+	place   []int  // of its first element
+}
+
+// chunked reads a dataset that lies in chunks.
+func (d *dataset) chunked(parts []part, c *cursor, version byte) error {
+	if err := readable(d.filters); err != nil {
+		return err
+	}
+	if err := d.fits(uint64(d.f.size)+1024, gain); err != nil {
+		return err
+	}
+	var flags byte
+	if version == 4 {
+		flags = c.u8()
+	}
+	rank := int(c.u8()) - 1 // the last axis is an element's bytes
+	var address uint64
+	width := 4
+	if version == 4 {
+		width = int(c.u8())
+	} else {
+		address = c.offset()
+	}
+	if c.err == nil && (rank != len(d.shape) || width < 1 || width > 8) {
+		return fmt.Errorf("its chunks have %d axes, its shape %v %d: could the file be damaged?", rank, d.shape, len(d.shape))
+	}
+	sides := make([]int, rank)
+	size := uint64(d.t.bytes)
+	for i := range sides {
+		n := c.uint(width)
+		if c.err == nil && (n == 0 || n > 1<<32 || size > 1<<32/n) {
+			return fmt.Errorf("its chunks claim more than 4 GiB: could the file be damaged?")
+		}
+		sides[i] = int(n)
+		size *= n
+	}
+	if n := c.uint(width); c.err == nil && n != uint64(d.t.bytes) {
+		return fmt.Errorf("elements of its chunks have %d bytes, its datatype %d: could the file be damaged?", n, d.t.bytes)
+	}
+	if c.err != nil {
+		return c.err
+	}
+	if size > gain*uint64(d.f.size) {
+		return fmt.Errorf("its chunks claim %d bytes each, the file has %d: could it be damaged?", size, d.f.size)
+	}
+	if flags&1 != 0 && len(d.filters) > 0 {
+		return fmt.Errorf("the chunks at its edges are not filtered as the others are, which cannot be read: rewrite it with h5repack")
+	}
+	d.room(parts)
+	if err := d.fillAll(parts); err != nil {
+		return err
+	}
+	visit := func(k chunk) error { return d.storeChunk(parts, sides, int(size), k) }
+	if version == 3 {
+		return d.chunksV1(address, rank, visit)
+	}
+	x := chunkIndex{d: d, sides: sides, size: size, flags: flags, visit: visit}
+	return x.read(c)
+}
+
+// fillAll sets all elements to the fill value.
+func (d *dataset) fillAll(parts []part) error {
+	if len(d.fill) == 0 {
+		return nil
+	}
+	for _, p := range parts {
+		v, err := p.t.get(d.fill[p.at : p.at+p.t.bytes])
+		if err != nil {
+			return fmt.Errorf("its fill value %w", err)
+		}
+		for i := range *p.into {
+			(*p.into)[i] = v
+		}
+	}
+	return nil
+}
+
+// chunksV1 visits the chunks of a B-tree of version 1.
+func (d *dataset) chunksV1(address uint64, rank int, visit func(chunk) error) error {
+	if address == undefined {
+		return nil // no chunk was written
+	}
+	return d.f.treeV1(address, 1, 8+8*(rank+1), func(key []byte, child uint64) error {
+		c := d.f.cursor(key, "B-tree")
+		k := chunk{address: child, bytes: uint64(c.u32()), mask: c.u32(), place: make([]int, rank)}
+		for i := range k.place {
+			n := c.uint(8)
+			if n > 1<<62 {
+				return fmt.Errorf("a chunk begins at index %d of axis %d: could the file be damaged?", n, i)
+			}
+			k.place[i] = int(n)
+		}
+		return visit(k)
+	})
+}
+
+// storeChunk reads a chunk of size bytes and puts the part of it that lies in the dataset into the parts.
+func (d *dataset) storeChunk(parts []part, sides []int, size int, k chunk) error {
+	for i, n := range d.shape {
+		if k.place[i] >= n {
+			return nil // left over from when the dataset was larger
+		}
+		if k.place[i]%sides[i] != 0 {
+			return fmt.Errorf("a chunk begins at %v, between chunks of %v: could the file be damaged?", k.place, sides)
+		}
+	}
+	// Chunks may not lie in one another, so that together they are no longer than the file.
+	if d.stored += min(k.bytes, uint64(d.f.size)+1); d.stored > uint64(d.f.size) {
+		return fmt.Errorf("its chunks claim more bytes than the file has (%d): could it be damaged?", d.f.size)
+	}
+	raw, err := d.f.bytes(k.address, k.bytes, "chunk")
+	if err != nil {
+		return err
+	}
+	b, err := undo(d.filters, k.mask, raw, size)
+	if err != nil {
+		return fmt.Errorf("the chunk at %v: %w", k.place, err)
+	}
+	if len(sides) == 0 {
+		return d.store(parts, 0, b)
+	}
+	last := len(sides) - 1
+	row := min(sides[last], d.shape[last]-k.place[last])
+	in := make([]int, len(sides)) // the row in the chunk
+	for {
+		from, to, inside := 0, 0, true
+		for i := range sides {
+			from = from*sides[i] + in[i]
+			to = to*d.shape[i] + k.place[i] + in[i]
+			inside = inside && k.place[i]+in[i] < d.shape[i]
+		}
+		if inside {
+			if err := d.store(parts, to, b[from*d.t.bytes:(from+row)*d.t.bytes]); err != nil {
+				return err
+			}
+		}
+		i := last - 1
+		for ; i >= 0; i-- {
+			if in[i]++; in[i] < min(sides[i], d.shape[i]-k.place[i]) {
+				break
+			}
+			in[i] = 0
+		}
+		if i < 0 {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,136 @@
+"""Writes the HDF5 files that the tests read, and expected.json with what h5py (3.7) reads of them: each dataset's shape, dtype and
+numbers, row-major; those of complex numbers real and imaginary in turn. Run: /usr/bin/python3 make.py"""
+import json
+import os
+
+import h5py
+import numpy as np
+
+expected = {}
+here = os.path.dirname(os.path.abspath(__file__))
+
+
+def ramp(shape, dtype="f8"):
+    dtype = np.dtype(dtype)
+    i = np.arange(int(np.prod(shape)))
+    return ((i / 2 - 3) if dtype.kind == "f" else i).astype(dtype).reshape(shape)
+
+
+def types(f):
+    for dtype in ["f8", "f4", "f2", ">f8", ">f4", ">f2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i2", ">i4", ">i8", ">u8"]:
+        f.create_dataset("types/" + dtype.replace(">", "big-"), data=ramp((2, 3), dtype))
+    f.create_dataset("types/bool", data=np.array([True, False, True]))
+    f.create_dataset("types/negative", data=np.array([-1, -128, 127], "i1"))
+    f.create_dataset("types/special", data=np.array([np.nan, np.inf, -np.inf, -0.0, 5e-324], "f8"))
+    f.create_dataset("types/special2", data=np.array([np.nan, np.inf, -np.inf, -0.0, 6e-8, 65504], "f2"))
+    f.create_dataset("types/large", data=np.array([2**53, 2**53 + 1], "i8"))
+    f.create_dataset("types/complex", data=np.array([[1 + 2j, -3 - 4j, 0.5j]], "c16"))
+    f.create_dataset("types/complex8", data=np.array([1 + 2j, -3 - 4j], "c8"))
+    f.create_dataset("types/text", data=np.bytes_(b"resting"))
+    f.create_dataset("types/texts", data=["a", "b"], dtype=h5py.string_dtype())
+    f.create_dataset("types/record", data=np.zeros(2, [("a", "f8"), ("b", "i4"), ("c", "f4")]))
+    f["named"] = np.dtype("f4")
+    f.create_dataset("types/named", (2, 3), dtype=f["named"])[...] = ramp((2, 3), "f4")
+    d = f.create_dataset("types/attributes", data=ramp((2, 3)))
+    d.attrs.create("MATLAB_class", np.bytes_("double"))
+    d.attrs["number"] = 3.0
+
+
+def layouts(f):
+    f.create_dataset("contiguous", data=ramp((5, 7)))
+    f.create_dataset("scalar", data=2.5)
+    f.create_dataset("empty", (0, 3), "f8")
+    f.create_dataset("null", data=h5py.Empty("f8"))
+    dcpl = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    dcpl.set_layout(h5py.h5d.COMPACT)
+    h5py.h5d.create(f.id, b"compact", h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((5, 7)), dcpl)
+    f["compact"][...] = ramp((5, 7))
+    f.create_dataset("chunked", data=ramp((5, 7)), chunks=(2, 3))
+    f.create_dataset("chunked1", data=ramp((40,), "i4"), chunks=(7,))
+    f.create_dataset("chunked3", data=ramp((4, 5, 6), "i2"), chunks=(3, 2, 4), compression="gzip")
+    f.create_dataset("one-chunk", data=ramp((5, 7)), chunks=(5, 7))
+    f.create_dataset("one-chunk-deflated", data=ramp((5, 7)), chunks=(5, 7), compression="gzip")
+    f.create_dataset("deflated", data=ramp((5, 7)), chunks=(2, 3), compression="gzip", compression_opts=9)
+    f.create_dataset("shuffled", data=ramp((5, 7)), chunks=(2, 3), compression="gzip", shuffle=True, fletcher32=True)
+    f.create_dataset("checked", data=ramp((5, 7), "f4"), chunks=(3, 3), fletcher32=True)
+    f.create_dataset("zeros", data=np.zeros((16, 16)), chunks=(16, 16), fletcher32=True)
+    f.create_dataset("growing", data=ramp((20, 3)), chunks=(2, 3), maxshape=(None, 3))
+    f.create_dataset("growing2", data=ramp((4, 9), "i4"), chunks=(2, 2), maxshape=(8, None), compression="gzip")
+    f.create_dataset("growing-both", data=ramp((9, 9), "i4"), chunks=(2, 2), maxshape=(None, None))
+    f.create_dataset("growing-both-deflated", data=ramp((9, 9), "i4"), chunks=(2, 2), maxshape=(None, None), compression="gzip")
+    f.create_dataset("limited", data=ramp((9, 9), "i4"), chunks=(2, 2), maxshape=(11, 30))
+    d = f.create_dataset("sparse", (6, 6), "f8", chunks=(2, 2), fillvalue=7.5)
+    d[2:4, 2:4] = ramp((2, 2))
+    f.create_dataset("never-chunked", (4, 4), "i4", chunks=(2, 2), fillvalue=-9)
+    d = f.create_dataset("shrunk", data=ramp((8, 8), "i4"), chunks=(3, 3), maxshape=(None, 8))
+    d.resize((4, 8))
+    d = f.create_dataset("large", (64, 40), "i4", chunks=(1, 1), maxshape=(64, None))
+    d[60:, 38:] = ramp((4, 2), "i4")
+    dcpl = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    dcpl.set_chunk((2, 3))
+    dcpl.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    h5py.h5d.create(f.id, b"implicit", h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((5, 7)), dcpl)
+    f["implicit"][...] = ramp((5, 7))
+
+
+def links(f, many):
+    f.create_dataset("rfMRI_REST1_RL/nuisanceReg_resid", data=ramp((2, 3)))
+    f["soft"] = h5py.SoftLink("/rfMRI_REST1_RL/nuisanceReg_resid")
+    f["rfMRI_REST1_RL/beside"] = h5py.SoftLink("nuisanceReg_resid")
+    f["loop"] = h5py.SoftLink("/loop")
+    f["dangling"] = h5py.SoftLink("/nowhere")
+    f["external"] = h5py.ExternalLink("other.h5", "/x")
+    f["rfMRI_REST1_RL/up"] = f["/"]
+    f["hard"] = f["rfMRI_REST1_RL/nuisanceReg_resid"]
+    g = f.create_group("many")
+    g["first"] = np.float32(1)
+    for i in range(many):
+        g[f"r{i:03d}_" + "x" * (i % 7)] = g["first"]
+
+
+def unreadable(f):
+    f.create_dataset("lzf", data=ramp((5, 7)), chunks=(5, 7), compression="lzf")
+    f.create_dataset("never-written", (4, 4), "f8")
+    f.create_dataset("scaleoffset", data=ramp((5, 7), "i4"), chunks=(5, 7), scaleoffset=4)
+    layout = h5py.VirtualLayout((2, 3), "f8")
+    layout[...] = h5py.VirtualSource("other.h5", "x", (2, 3))
+    f.create_virtual_dataset("virtual", layout)
+    dcpl = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    dcpl.set_external(b"other.raw", 0, 48)
+    h5py.h5d.create(f.id, b"external", h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((6,)), dcpl)
+
+
+def write(name, fill, **options):
+    path = os.path.join(here, name)
+    if os.path.exists(path):
+        os.remove(path)
+    with h5py.File(path, "w", **options) as f:
+        fill(f)
+    if name.startswith("unreadable"):
+        return
+    with h5py.File(path) as f:
+        f.visititems(lambda at, d: note(name, "/" + at, d))
+
+
+def note(name, at, d):
+    if isinstance(d, h5py.Dataset):
+        entry = {"shape": list(d.shape or [0] * (d.shape is None)), "dtype": d.dtype.str}
+        if d.dtype.kind in "biufc" and d.shape is not None:
+            values = np.asarray(d[()])
+            values = (np.stack([values.real, values.imag], -1) if d.dtype.kind == "c" else values).ravel()
+            entry["values"] = [v if isinstance(v, (int, bool)) or np.isfinite(v) else str(v) for v in values.tolist()]
+        expected.setdefault(name, {})[at] = entry
+
+
+for name, libver in [("old", "earliest"), ("new", "latest")]:
+    write(f"types-{name}.h5", types, libver=libver, track_order=False)
+    write(f"layouts-{name}.h5", layouts, libver=libver)
+    write(f"unreadable-{name}.h5", unreadable, libver=libver)
+write("links-old.h5", lambda f: links(f, 60), libver="earliest")
+write("links-new.h5", lambda f: links(f, 60), libver="latest")
+write("links-tracked.h5", lambda f: links(f, 20), libver="latest", track_order=True)
+write("userblock.h5", lambda f: f.create_dataset("x", data=ramp((5, 7)), chunks=(2, 3), compression="gzip"), userblock_size=1024)
+write("userblock-new.h5", lambda f: f.create_dataset("x", data=ramp((5, 7)), chunks=(2, 3), compression="gzip"), userblock_size=512, libver="latest")
+with open(os.path.join(here, "expected.json"), "w") as out:
+    json.dump(expected, out, separators=(",", ":"), sort_keys=True)
+    out.write("\n")

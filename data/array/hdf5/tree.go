@@ -1,0 +1,165 @@
+package hdf5
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// treeV1 calls leaf with the key before each child of the lowest level of a B-tree of version 1, in order. kind is 0 for a
+// group's tree and 1 for a dataset's; keyBytes is the length of a key.
+func (f *file) treeV1(address uint64, kind byte, keyBytes int, leaf func(key []byte, child uint64) error) error {
+	return f.nodeV1(address, kind, keyBytes, -1, map[uint64]bool{}, leaf)
+}
+
+func (f *file) nodeV1(address uint64, kind byte, keyBytes, level int, seen map[uint64]bool, leaf func([]byte, uint64) error) error {
+	const what = "B-tree"
+	if seen[address] {
+		return fmt.Errorf("a B-tree leads back to its node at address %d: could the file be damaged?", address)
+	}
+	seen[address] = true
+	head := 8 + 2*f.offsetBytes
+	c, err := f.cursorAt(address, uint64(head), "TREE", what)
+	if err != nil {
+		return err
+	}
+	k, l, n := c.u8(), int(c.u8()), c.u16()
+	if k != kind || level >= 0 && l != level {
+		return fmt.Errorf("the node at address %d of a B-tree is of kind %d and level %d; expected kind %d and level %d: could the file be damaged?",
+			address, k, l, kind, level)
+	}
+	b, err := f.bytes(address+uint64(head), uint64(n*(keyBytes+f.offsetBytes)), what)
+	if err != nil {
+		return err
+	}
+	c = f.cursor(b, what)
+	for range n {
+		key, child := c.take(keyBytes), c.offset()
+		if l == 0 {
+			err = leaf(key, child)
+		} else {
+			err = f.nodeV1(child, kind, keyBytes, l-1, seen, leaf)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return c.err
+}
+
+// treeV2 is a B-tree of version 2.
+type treeV2 struct {
+	f           *file
+	kind        byte
+	nodeBytes   int
+	recordBytes int
+	records     uint64 // visited so far
+	levels      []levelV2
+	countBytes  int // of the number of records of a node
+	record      func([]byte) error
+}
+
+// levelV2 is what nodes of one level hold; level 0 are leaves.
+type levelV2 struct {
+	records    int    // at most in one node
+	cumulative uint64 // at most in a node and all below it
+	bytes      int    // of a cumulative number; 0 for leaves
+}
+
+// encoded is the number of bytes that hold numbers up to limit.
+func encoded(limit uint64) int { return (max(bits.Len64(limit), 1)-1)/8 + 1 }
+
+// treeV2 calls record with each record of the B-tree of version 2 whose header lies at an address, in order.
+func (f *file) treeV2(address uint64, record func([]byte) error) error {
+	const what = "B-tree of version 2"
+	c, err := f.cursorAt(address, uint64(22+f.offsetBytes+f.lengthBytes), "BTHD", what)
+	if err != nil {
+		return err
+	}
+	c.skip(1)
+	t := &treeV2{f: f, kind: c.u8(), record: record}
+	t.nodeBytes, t.recordBytes = int(c.u32()), c.u16()
+	depth := c.u16()
+	c.skip(2)
+	root, records := c.offset(), c.u16()
+	total := c.length()
+	if c.checksum(); c.err != nil {
+		return c.err
+	}
+	if total == 0 || root == undefined {
+		return nil
+	}
+	const overhead = 10 // signature, version, kind, checksum
+	if int64(t.nodeBytes) > f.size || t.recordBytes == 0 || t.nodeBytes < overhead+t.recordBytes || depth > 32 {
+		return fmt.Errorf("%s at address %d with nodes of %d bytes, records of %d and depth %d: could the file be damaged?", what, address, t.nodeBytes, t.recordBytes, depth)
+	}
+	leaf := levelV2{records: (t.nodeBytes - overhead) / t.recordBytes}
+	leaf.cumulative = uint64(leaf.records)
+	t.countBytes = encoded(leaf.cumulative)
+	t.levels = append(t.levels, leaf)
+	for i := range depth {
+		below := t.levels[i]
+		pointer := f.offsetBytes + t.countBytes + below.bytes
+		l := levelV2{records: (t.nodeBytes - overhead - pointer) / (t.recordBytes + pointer)}
+		if l.records < 1 || below.cumulative > 1<<56 {
+			return fmt.Errorf("%s at address %d is too deep for its nodes of %d bytes: could the file be damaged?", what, address, t.nodeBytes)
+		}
+		l.cumulative = uint64(l.records+1)*below.cumulative + uint64(l.records)
+		l.bytes = encoded(l.cumulative)
+		t.levels = append(t.levels, l)
+	}
+	return t.node(root, records, depth, map[uint64]bool{})
+}
+
+func (t *treeV2) node(address uint64, records, level int, seen map[uint64]bool) error {
+	const what = "node of a B-tree of version 2"
+	if seen[address] {
+		return fmt.Errorf("a B-tree leads back to its node at address %d: could the file be damaged?", address)
+	}
+	seen[address] = true
+	sign := "BTLF"
+	if level > 0 {
+		sign = "BTIN"
+	}
+	l := t.levels[level]
+	if records > l.records {
+		return fmt.Errorf("%s at address %d claims %d records; at most %d fit: could the file be damaged?", what, address, records, l.records)
+	}
+	pointer := 0
+	if level > 0 {
+		pointer = t.f.offsetBytes + t.countBytes + t.levels[level-1].bytes
+	}
+	used := 6 + records*t.recordBytes
+	if level > 0 {
+		used += (records + 1) * pointer
+	}
+	c, err := t.f.cursorAt(address, uint64(used+4), sign, what)
+	if err != nil {
+		return err
+	}
+	c.skip(1)
+	if kind := c.u8(); kind != t.kind {
+		return fmt.Errorf("%s at address %d is of kind %d, its tree of kind %d: could the file be damaged?", what, address, kind, t.kind)
+	}
+	c.at = used
+	if c.checksum(); c.err != nil {
+		return c.err
+	}
+	c.at = 6
+	all := c.take(records * t.recordBytes)
+	for i := 0; i <= records; i++ {
+		if level > 0 {
+			child, n := c.offset(), int(c.uint(t.countBytes))
+			c.skip(t.levels[level-1].bytes)
+			if err := t.node(child, n, level-1, seen); err != nil {
+				return err
+			}
+		}
+		if i == records {
+			break
+		}
+		if err := t.record(all[i*t.recordBytes : (i+1)*t.recordBytes]); err != nil {
+			return err
+		}
+	}
+	return c.err
+}
