@@ -69,3 +69,32 @@ func (a Array) Transpose() Array {
 	}
 	return t
 }
+
+// FromColumnMajor returns the numbers of an array of this shape in row-major order, given in that of Fortran and MATLAB, in
+// which the first axis varies fastest. It may return its argument.
+func FromColumnMajor(data []float64, shape []int) []float64 {
+	if len(shape) < 2 || len(data) == 0 {
+		return data
+	}
+	steps := make([]int, len(shape)) // how far apart neighbours along an axis lie in the result
+	for axis, step := len(shape)-1, 1; axis >= 0; axis-- {
+		steps[axis] = step
+		step *= shape[axis]
+	}
+	out := make([]float64, len(data))
+	index := make([]int, len(shape))
+	at := 0
+	for _, v := range data {
+		out[at] = v
+		for axis := range index {
+			index[axis]++
+			at += steps[axis]
+			if index[axis] < shape[axis] {
+				break
+			}
+			at -= steps[axis] * shape[axis]
+			index[axis] = 0
+		}
+	}
+	return out
+}

@@ -54,3 +54,22 @@ func TestTranspose(t *testing.T) {
 		t.Errorf("transposed twice %+v", c)
 	}
 }
+
+func TestFromColumnMajor(t *testing.T) {
+	// numpy: np.arange(24).reshape(2, 3, 4, order="F").ravel()
+	data := make([]float64, 24)
+	for i := range data {
+		data[i] = float64(i)
+	}
+	got := FromColumnMajor(data, []int{2, 3, 4})
+	want := []float64{0, 6, 12, 18, 2, 8, 14, 20, 4, 10, 16, 22, 1, 7, 13, 19, 3, 9, 15, 21, 5, 11, 17, 23}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := FromColumnMajor([]float64{1, 2, 3}, []int{3}); !slices.Equal(got, []float64{1, 2, 3}) {
+		t.Errorf("a vector became %v", got)
+	}
+	if got := FromColumnMajor(nil, []int{3, 0}); len(got) != 0 {
+		t.Errorf("nothing became %v", got)
+	}
+}

@@ -17,7 +17,6 @@ type dataset struct {
 	filters []filter
 	fill    []byte // of one element that was never written; empty for zero
 	layout  []byte
-	stored  uint64 // bytes of the chunks that were read
 }
 
 // entry describes a dataset by its messages; ok is false for an object of another kind, such as a named datatype.

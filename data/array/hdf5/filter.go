@@ -117,9 +117,8 @@ func inflate(b []byte, limit int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its deflated bytes: %w: could the file be damaged?", err)
 	}
-	const ratio = 1032 // the most that deflate gains
 	var out bytes.Buffer
-	out.Grow(min(limit, 1<<16, ratio*len(b)))
+	out.Grow(min(limit, 1<<16, deflateGain*len(b)))
 	n, err := io.Copy(&out, io.LimitReader(z, int64(limit)+1))
 	switch {
 	case err != nil:

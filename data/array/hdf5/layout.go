@@ -3,6 +3,7 @@ package hdf5
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
@@ -20,7 +21,7 @@ func (d *dataset) load(parts []part) error {
 		if c.err != nil {
 			return c.err
 		}
-		if err := d.fits(uint64(len(b)), 1); err != nil {
+		if err := d.fits(uint64(len(b))); err != nil {
 			return err
 		}
 		d.room(parts)
@@ -39,10 +40,9 @@ func (d *dataset) load(parts []part) error {
 	return fmt.Errorf("its layout is of kind %d, which cannot be read", class)
 }
 
-// fits returns an error where the elements need more than bytes times gain.
-func (d *dataset) fits(bytes, gain uint64) error {
-	need := uint64(d.count) * uint64(d.t.bytes)
-	if need/gain > bytes {
+// fits returns an error where the elements need more bytes than there are.
+func (d *dataset) fits(bytes uint64) error {
+	if need := uint64(d.count) * uint64(d.t.bytes); need > bytes {
 		return fmt.Errorf("expected %d bytes for shape %v of %s, got %d: could the file be damaged?", need, d.shape, d.t.dtype, bytes)
 	}
 	return nil
@@ -59,10 +59,10 @@ func (d *dataset) contiguous(parts []part, address, size uint64) error {
 	if address == undefined {
 		return fmt.Errorf("its %d numbers were never written", d.count)
 	}
-	if err := d.fits(size, 1); err != nil {
+	if err := d.fits(size); err != nil {
 		return err
 	}
-	if err := d.fits(uint64(d.f.size), 1); err != nil {
+	if err := d.fits(uint64(d.f.size)); err != nil {
 		return err
 	}
 	d.room(parts)
@@ -80,8 +80,20 @@ func (d *dataset) contiguous(parts []part, address, size uint64) error {
 	return nil
 }
 
-// gain is the most that deflate gains, and so the most room for a dataset's numbers that a byte of the file is good for.
-const gain = 1032
+const (
+	// deflateGain is the most bytes that come out of a deflated one.
+	deflateGain = 1032
+	// unwritten is how many bytes of a dataset may be in chunks that were never written, which take no room in the file.
+	unwritten = 16 << 20
+)
+
+// gain is the most bytes that come out of one of the file's chunks.
+func (d *dataset) gain() uint64 {
+	if slices.ContainsFunc(d.filters, func(f filter) bool { return f.id == filterDeflate }) {
+		return deflateGain
+	}
+	return 1
+}
 
 // chunk is where one chunk lies.
 type chunk struct {
@@ -96,7 +108,7 @@ func (d *dataset) chunked(parts []part, c *cursor, version byte) error {
 	if err := readable(d.filters); err != nil {
 		return err
 	}
-	if err := d.fits(uint64(d.f.size)+1024, gain); err != nil {
+	if err := d.fits(uint64(d.f.size)*d.gain() + unwritten); err != nil {
 		return err
 	}
 	var flags byte
@@ -130,22 +142,48 @@ func (d *dataset) chunked(parts []part, c *cursor, version byte) error {
 	if c.err != nil {
 		return c.err
 	}
-	if size > gain*uint64(d.f.size) {
+	if size > d.gain()*uint64(d.f.size) {
 		return fmt.Errorf("its chunks claim %d bytes each, the file has %d: could it be damaged?", size, d.f.size)
 	}
 	if flags&1 != 0 && len(d.filters) > 0 {
 		return fmt.Errorf("the chunks at its edges are not filtered as the others are, which cannot be read: rewrite it with h5repack")
 	}
+	var chunks []chunk
+	stored := uint64(0)
+	note := func(k chunk) error {
+		if k.bytes == 0 {
+			return fmt.Errorf("its chunk at %v has no bytes: could the file be damaged?", k.place)
+		}
+		// Chunks may not lie in one another, so that together they are no longer than the file.
+		if stored += min(k.bytes, uint64(d.f.size)+1); stored > uint64(d.f.size) {
+			return fmt.Errorf("its chunks claim more bytes than the file has (%d): could it be damaged?", d.f.size)
+		}
+		chunks = append(chunks, k)
+		return nil
+	}
+	var err error
+	if version == 3 {
+		err = d.chunksV1(address, rank, note)
+	} else {
+		x := chunkIndex{d: d, sides: sides, size: size, flags: flags, visit: note}
+		err = x.read(c)
+	}
+	if err == nil {
+		err = d.fits(stored*d.gain() + unwritten)
+	}
+	if err != nil {
+		return err
+	}
 	d.room(parts)
 	if err := d.fillAll(parts); err != nil {
 		return err
 	}
-	visit := func(k chunk) error { return d.storeChunk(parts, sides, int(size), k) }
-	if version == 3 {
-		return d.chunksV1(address, rank, visit)
+	for _, k := range chunks {
+		if err := d.storeChunk(parts, sides, int(size), k); err != nil {
+			return err
+		}
 	}
-	x := chunkIndex{d: d, sides: sides, size: size, flags: flags, visit: visit}
-	return x.read(c)
+	return nil
 }
 
 // fillAll sets all elements to the fill value.
@@ -193,10 +231,6 @@ func (d *dataset) storeChunk(parts []part, sides []int, size int, k chunk) error
 		if k.place[i]%sides[i] != 0 {
 			return fmt.Errorf("a chunk begins at %v, between chunks of %v: could the file be damaged?", k.place, sides)
 		}
-	}
-	// Chunks may not lie in one another, so that together they are no longer than the file.
-	if d.stored += min(k.bytes, uint64(d.f.size)+1); d.stored > uint64(d.f.size) {
-		return fmt.Errorf("its chunks claim more bytes than the file has (%d): could it be damaged?", d.f.size)
 	}
 	raw, err := d.f.bytes(k.address, k.bytes, "chunk")
 	if err != nil {

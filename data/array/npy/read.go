@@ -94,7 +94,7 @@ func (h *header) read(r io.Reader, sure bool) (array.Array, error) {
 		}
 	}
 	if h.fortran {
-		data = rowMajor(data, h.shape)
+		data = array.FromColumnMajor(data, h.shape)
 	}
 	return array.Array{Shape: h.shape, Data: data}, nil
 }
@@ -123,32 +123,4 @@ func (h *header) index(i int) []int {
 		i /= h.shape[axis]
 	}
 	return index
-}
-
-// rowMajor returns numbers whose first axis varies fastest in an order in which the last does.
-func rowMajor(data []float64, shape []int) []float64 {
-	if len(shape) < 2 || len(data) == 0 {
-		return data
-	}
-	steps := make([]int, len(shape)) // how far apart neighbours along an axis lie in the result
-	for axis, step := len(shape)-1, 1; axis >= 0; axis-- {
-		steps[axis] = step
-		step *= shape[axis]
-	}
-	out := make([]float64, len(data))
-	index := make([]int, len(shape))
-	at := 0
-	for _, v := range data {
-		out[at] = v
-		for axis := range index {
-			index[axis]++
-			at += steps[axis]
-			if index[axis] < shape[axis] {
-				break
-			}
-			at -= steps[axis] * shape[axis]
-			index[axis] = 0
-		}
-	}
-	return out
 }

@@ -1,0 +1,146 @@
+package mat
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// maxNames is how many bytes of field names are read of a struct: MATLAB gives each 32 or 64.
+const maxNames = 1 << 20
+
+// names reads the names of a struct's fields.
+func (s *stream) names() ([]string, error) {
+	b, err := s.all("field name length", 4, miInt32, miUint32)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) != 4 {
+		return nil, fmt.Errorf("%d bytes of field name length, want 4: could the file be damaged?", len(b))
+	}
+	width := int(int32(s.order.Uint32(b)))
+	if b, err = s.all("field names", maxNames, miInt8, miUTF8); err != nil {
+		return nil, err
+	}
+	if len(b) > 0 && (width < 1 || len(b)%width != 0) {
+		return nil, fmt.Errorf("%d bytes of field names, each of %d: could the file be damaged?", len(b), width)
+	}
+	var names []string
+	for ; len(b) > 0; b = b[width:] {
+		name, _, _ := bytes.Cut(b[:width], []byte{0})
+		names = append(names, string(name))
+	}
+	return names, nil
+}
+
+// field goes into the field of a struct that path, such as a or a.b, begins with. It returns the field's header and the rest
+// of the path; with an error the path, until it is in the field. h is the struct's.
+func (s *stream) field(h *header, path string) (*header, string, error) {
+	switch {
+	case h.class != classStruct && h.real():
+		return nil, path, fmt.Errorf("is no struct and has no field %s: it is %s of shape %v", clip(path), h.className(), h.shape)
+	case h.class != classStruct:
+		return nil, path, h.unreadable()
+	}
+	names, err := s.names()
+	if err != nil {
+		return nil, path, err
+	}
+	if !h.single() {
+		return nil, path, h.many()
+	}
+	at, rest, err := choose(names, path)
+	if err != nil {
+		return nil, path, err
+	}
+	for i := range at {
+		e, err := s.next(inField(names[i]), miMatrix)
+		if err == nil {
+			err = s.skip(min(s.left, (e.size+7)&^7))
+		}
+		if err != nil {
+			return nil, path, err
+		}
+	}
+	e, err := s.next(inField(names[at]), miMatrix)
+	if err != nil {
+		return nil, path, err
+	}
+	s.enter(e.size)
+	h, err = s.header()
+	return h, rest, err
+}
+
+// inField names what a field holds for a message.
+func inField(name string) string {
+	return "contents of the field " + clip(name)
+}
+
+// choose returns the place of the field with the longest name that path begins with, and the rest of path.
+func choose(names []string, path string) (int, string, error) {
+	best, rest, twice := -1, "", false
+	for i, name := range names {
+		after, ok := within(path, name)
+		if !ok || best >= 0 && len(name) < len(names[best]) {
+			continue
+		}
+		twice = best >= 0 && len(name) == len(names[best])
+		best, rest = i, after
+	}
+	switch {
+	case best < 0:
+		return 0, "", fmt.Errorf("the struct has no field %s; %s", clip(path), has(names))
+	case twice:
+		return 0, "", fmt.Errorf("two fields are called %s: could the file be damaged?", clip(names[best]))
+	}
+	return best, rest, nil
+}
+
+// within says whether path is name or, after a dot, something in it, and returns that.
+func within(path, name string) (string, bool) {
+	rest, ok := strings.CutPrefix(path, name)
+	if !ok || rest == "" {
+		return rest, ok
+	}
+	rest, ok = strings.CutPrefix(rest, ".")
+	return rest, ok && rest != ""
+}
+
+// has lists fields for a message.
+func has(names []string) string {
+	if len(names) == 0 {
+		return "it has none"
+	}
+	var quoted []string
+	for _, name := range names {
+		quoted = append(quoted, clip(name))
+	}
+	return "it has " + shorten(quoted)
+}
+
+// single says whether a struct is 1x1.
+func (h *header) single() bool {
+	for _, n := range h.shape {
+		if n != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *header) many() error {
+	return fmt.Errorf("is an array of structs of shape %v, and fields are read of a single struct: "+
+		"store the field of one as a variable (x = s(1).a)", h.shape)
+}
+
+// structError says that a struct holds fields and not numbers.
+func (s *stream) structError(h *header) error {
+	names, err := s.names()
+	if err != nil {
+		return err
+	}
+	if !h.single() {
+		return h.many()
+	}
+	return fmt.Errorf("is a struct, whose fields are read one at a time, by a name such as s.a; %s", has(names))
+}

@@ -1,0 +1,229 @@
+package mat
+
+import (
+	"bufio"
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// ErrHDF5 says that a file is HDF5, as MATLAB's version 7.3 is: a reader of HDF5 reads it.
+var ErrHDF5 = errors.New("an HDF5 file (MATLAB v7.3, from save -v7.3): read it as HDF5, or save it again in MATLAB with save -v7")
+
+// signature begins the HDF5 data of a file (HDF5 File Format Specification, II.A), in one of MATLAB at byte 512.
+const (
+	signature   = "\x89HDF\r\n\x1a\n"
+	signatureAt = 512
+)
+
+const (
+	headerBytes = 128 // 116 of text, 8 for the place of MATLAB's own data, 2 of version, 2 of byte order
+	// deflateMost is how many bytes a byte of deflate data can expand to at most (zlib.net/zlib_tech.html).
+	deflateMost = 1032
+)
+
+// file is what a .mat file holds.
+type file struct {
+	r         io.ReaderAt
+	size      int64
+	order     binary.ByteOrder
+	variables []variable // in the file's order, each with a name of its own
+	unnamed   []variable // what MATLAB keeps for itself: the workspaces of functions and the contents of objects
+
+	buffer  *bufio.Reader // of the variable that is being read
+	inflate io.ReadCloser // what unpacks it; nil before the first compressed one
+}
+
+// variable is a variable of a file and where it lies.
+type variable struct {
+	header
+	at, bytes int64 // of its element in the file, after the tag
+	packed    bool
+}
+
+// newFile reads the header of a file of size bytes and those of its variables.
+func newFile(r io.ReaderAt, size int64) (*file, error) {
+	order, err := byteOrder(r, size)
+	if err != nil {
+		return nil, err
+	}
+	f := &file{r: r, size: size, order: order, buffer: bufio.NewReader(nil)}
+	seen := map[string]bool{}
+	for at := int64(headerBytes); at < size; {
+		v, err := f.next(at)
+		if err != nil {
+			return nil, fmt.Errorf("the variable at byte %d (number %d of the file): %w", at, len(f.variables)+len(f.unnamed)+1, err)
+		}
+		at = v.at + v.bytes
+		if !v.packed { // compressed data have no padding
+			at = min(size, at+(-v.bytes&7))
+		}
+		if v.name == "" {
+			f.unnamed = append(f.unnamed, v)
+			continue
+		}
+		if seen[v.name] {
+			return nil, fmt.Errorf("two variables are called %s", clip(v.name))
+		}
+		seen[v.name] = true
+		f.variables = append(f.variables, v)
+	}
+	return f, nil
+}
+
+// byteOrder returns the order of a file of version 5.
+func byteOrder(r io.ReaderAt, size int64) (binary.ByteOrder, error) {
+	b := make([]byte, min(headerBytes, max(0, size)))
+	if n, err := r.ReadAt(b, 0); n < len(b) {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	var order binary.ByteOrder
+	if len(b) == headerBytes {
+		switch string(b[126:]) { // the number 0x4D49, "MI", in the order of the machine that wrote the file
+		case "IM":
+			order = binary.LittleEndian
+		case "MI":
+			order = binary.BigEndian
+		}
+	}
+	if order != nil && order.Uint16(b[124:]) == 0x0100 {
+		return order, nil
+	}
+	if bytes.HasPrefix(b, []byte(signature)) {
+		return nil, ErrHDF5
+	}
+	start := make([]byte, len(signature))
+	if n, _ := r.ReadAt(start, signatureAt); string(start[:n]) == signature && size >= int64(signatureAt+n) {
+		return nil, ErrHDF5
+	}
+	switch {
+	case strings.HasPrefix(string(b), "MATLAB 7.3 MAT-file") || order != nil && order.Uint16(b[124:]) == 0x0200:
+		return nil, fmt.Errorf("begins as MATLAB v7.3, which is HDF5, but has no HDF5 data at byte %d: could it be damaged?", signatureAt)
+	case order != nil:
+		return nil, fmt.Errorf("format version %#04x, want 0x0100 (MATLAB 5 to 7): could the file be damaged?", order.Uint16(b[124:]))
+	case isVersion4(b):
+		return nil, errors.New("a file of MATLAB's version 4, want version 5: load it in MATLAB and save it again with save -v7")
+	case strings.HasPrefix(string(b), "# Created by Octave"), strings.HasPrefix(string(b), "Octave-1-"):
+		return nil, errors.New("a file in Octave's own format: load it in Octave and save it again with save -v7")
+	case len(b) < headerBytes:
+		return nil, fmt.Errorf("the file has %d bytes, too few for a .mat file, whose header has %d", len(b), headerBytes)
+	}
+	return nil, fmt.Errorf("has %q where a .mat file has its byte order, IM or MI: not a .mat file of MATLAB 5 to 7 "+
+		"(one from save -ascii is text: read it as such)", b[126:])
+}
+
+// isVersion4 says whether b begins like a file of version 4: with a number whose decimal digits MOPT mean the machine (0 to
+// 4), 0, the type of numbers (0 to 5) and of matrix (0 to 2). Four bytes of a version 5 header cannot: they are text.
+func isVersion4(b []byte) bool {
+	if len(b) < 20 { // the header of its first matrix
+		return false
+	}
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		mopt := order.Uint32(b)
+		if mopt/1000 <= 4 && mopt/100%10 == 0 && mopt/10%10 <= 5 && mopt%10 <= 2 {
+			return true
+		}
+	}
+	return false
+}
+
+// next reads the header of the variable at a byte of the file and checks its size.
+func (f *file) next(at int64) (variable, error) {
+	if f.size-at < 8 {
+		return variable{}, fmt.Errorf("expected a tag of 8 bytes, the file has %d: could it be damaged?", f.size-at)
+	}
+	var tag [8]byte
+	if n, err := f.r.ReadAt(tag[:], at); n < len(tag) {
+		return variable{}, err
+	}
+	v := variable{at: at + 8, bytes: int64(f.order.Uint32(tag[4:]))}
+	switch k := kind(f.order.Uint32(tag[:])); k {
+	case miMatrix:
+	case miCompressed:
+		v.packed = true
+	default:
+		return variable{}, fmt.Errorf("is of type %s, want %s or %s: could the file be damaged?", k, miMatrix, miCompressed)
+	}
+	if left := f.size - v.at; v.bytes > left {
+		return variable{}, fmt.Errorf("expected %d bytes, the file has %d: could it be damaged?", v.bytes, left)
+	}
+	s, err := f.open(&v)
+	if err != nil {
+		return variable{}, err
+	}
+	h, err := s.header()
+	if err != nil {
+		return variable{}, err
+	}
+	if h.real() && !h.void {
+		if _, err := s.data(h); err != nil {
+			return variable{}, fmt.Errorf("%s: %w", clip(h.name), err)
+		}
+	}
+	v.header = *h
+	return v, nil
+}
+
+// open returns the bytes of a variable without its tags. It ends what was opened before.
+func (f *file) open(v *variable) (*stream, error) {
+	f.buffer.Reset(io.NewSectionReader(f.r, v.at, v.bytes))
+	s := &stream{r: f.buffer, order: f.order, left: v.bytes, packed: v.packed}
+	if !v.packed {
+		return s, nil
+	}
+	var err error
+	if f.inflate == nil {
+		f.inflate, err = zlib.NewReader(f.buffer)
+	} else {
+		err = f.inflate.(zlib.Resetter).Reset(f.buffer, nil)
+	}
+	if err != nil {
+		f.inflate = nil
+		return nil, s.ended(err, "the compressed data's header", 2, 0)
+	}
+	s.r, s.left = f.inflate, 8
+	tag, err := s.bytes(8, "tag")
+	if err != nil {
+		return nil, err
+	}
+	k, size := kind(f.order.Uint32(tag)), int64(f.order.Uint32(tag[4:]))
+	if k != miMatrix {
+		return nil, fmt.Errorf("its compressed data are of type %s, want %s: could the file be damaged?", k, miMatrix)
+	}
+	if size/deflateMost > v.bytes {
+		return nil, fmt.Errorf("claims to unpack %d bytes from %d, more than deflate can: could the file be damaged?", size, v.bytes)
+	}
+	s.left = size
+	return s, nil
+}
+
+// names lists the variables for a message.
+func (f *file) names() string {
+	var names []string
+	for _, v := range f.variables {
+		names = append(names, fmt.Sprintf("%s (%s)", clip(v.name), v.className()))
+	}
+	return shorten(names)
+}
+
+// shorten joins names for a message.
+func shorten(names []string) string {
+	const most = 20
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// clip shortens text from a file for a message.
+func clip(s string) string {
+	const most = 60
+	if len(s) > most {
+		return fmt.Sprintf("%.*q...", most, s)
+	}
+	return fmt.Sprintf("%q", s)
+}

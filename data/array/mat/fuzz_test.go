@@ -1,0 +1,114 @@
+package mat
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"torchpe/data/array"
+)
+
+// seeds returns the fixtures and the broken files.
+func seeds(f *testing.F) [][]byte {
+	f.Helper()
+	paths, err := filepath.Glob(filepath.Join("testdata", "*.mat"))
+	if err != nil || len(paths) == 0 {
+		f.Fatal("no fixtures:", err)
+	}
+	var all [][]byte
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		all = append(all, b)
+	}
+	for _, files := range [][]broken{brokenFiles(), brokenStructs(), brokenPacked(f)} {
+		for _, file := range files {
+			if len(file.file) < 4096 {
+				all = append(all, file.file)
+			}
+		}
+	}
+	return all
+}
+
+// check holds an array that was accepted against the bytes that it came from.
+func check(t *testing.T, a array.Array, file []byte) {
+	t.Helper()
+	if err := a.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Shape) < 2 {
+		t.Fatalf("shape %v", a.Shape)
+	}
+	if len(a.Data) > deflateMost*len(file) {
+		t.Fatalf("%d numbers from %d bytes", len(a.Data), len(file))
+	}
+}
+
+// FuzzRead checks any bytes and any name: no panic, and what is accepted has as many numbers as its shape says and no more
+// than deflate can make of the file, and is the same alone as among the others.
+func FuzzRead(f *testing.F) {
+	for _, b := range seeds(f) {
+		f.Add(b, "s.run.mask")
+		f.Add(b, "s.a")
+	}
+	f.Fuzz(func(t *testing.T, b []byte, name string) {
+		file, err := newFile(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			return
+		}
+		if a, err := file.read(name); err == nil {
+			check(t, a, b)
+			if a.Name != name {
+				t.Fatalf("%q is called %q", name, a.Name)
+			}
+		}
+		as, err := file.readAll()
+		if err != nil {
+			return
+		}
+		for _, a := range as {
+			check(t, a, b)
+			alone, err := file.read(a.Name)
+			if err != nil || !equal([]array.Array{a}, []array.Array{alone}) {
+				t.Fatalf("%v alone is %v, %v", a, alone, err)
+			}
+		}
+	})
+}
+
+// FuzzPacked checks the bytes of any one variable: compressed it reads the same as plain, or neither is accepted.
+func FuzzPacked(f *testing.F) {
+	for _, b := range seeds(f) {
+		if len(b) > headerBytes && kind(b[headerBytes]) == miMatrix {
+			f.Add(b[headerBytes:], "s.a", true)
+			f.Add(b[headerBytes:], "x", false)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte, name string, bigEndian bool) {
+		m := little
+		if bigEndian {
+			m = big
+		}
+		if len(b) < 8 || kind(m.Uint32(b)) != miMatrix || int64(m.Uint32(b[4:])) != int64(len(b)-8) {
+			return // more than a variable, or less
+		}
+		plain, packed := m.file(b), m.file(m.packed(t, b))
+		as, err := readBytes(plain)
+		as2, err2 := readBytes(packed)
+		if (err == nil) != (err2 == nil) || !equal(as, as2) {
+			t.Fatalf("plain %v, %v, compressed %v, %v", as, err, as2, err2)
+		}
+		a, err := readOne(plain, name)
+		a2, err2 := readOne(packed, name)
+		if (err == nil) != (err2 == nil) || !equal([]array.Array{a}, []array.Array{a2}) {
+			t.Fatalf("plain %v, %v, compressed %v, %v", a, err, a2, err2)
+		}
+		if err == nil {
+			check(t, a, plain)
+		}
+	})
+}

@@ -1,0 +1,166 @@
+package mat
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"torchpe/data/array"
+)
+
+// class is the class of a matrix ("MAT-File Format", table 1-3; 16 and 17 are not in it and are read as scipy does).
+type class byte
+
+const (
+	classCell     class = 1
+	classStruct   class = 2
+	classObject   class = 3
+	classChar     class = 4
+	classSparse   class = 5
+	classDouble   class = 6
+	classSingle   class = 7
+	classInt8     class = 8
+	classUint8    class = 9
+	classInt16    class = 10
+	classUint16   class = 11
+	classInt32    class = 12
+	classUint32   class = 13
+	classInt64    class = 14
+	classUint64   class = 15
+	classFunction class = 16
+	classOpaque   class = 17
+)
+
+var classNames = map[class]string{
+	classCell: "cell", classStruct: "struct", classObject: "object", classChar: "char", classSparse: "double",
+	classDouble: "double", classSingle: "single", classInt8: "int8", classUint8: "uint8", classInt16: "int16",
+	classUint16: "uint16", classInt32: "int32", classUint32: "uint32", classInt64: "int64", classUint64: "uint64",
+	classFunction: "function_handle", classOpaque: "object",
+}
+
+const (
+	maxRank = 64   // axes; as many as numpy has at most
+	maxName = 4096 // bytes of a name; MATLAB's have 63 at most
+)
+
+// header is what stands before the data of a matrix.
+type header struct {
+	class            class
+	complex, logical bool
+	shape            []int // nil for objects of new kinds
+	name             string
+	object           string // an object's class
+	void             bool   // a matrix without a header, which is []
+}
+
+// header reads the header of a matrix.
+func (s *stream) header() (*header, error) {
+	if s.left == 0 { // MATLAB writes so for fields and cells that nothing was put into
+		return &header{class: classDouble, shape: []int{0, 0}, void: true}, nil
+	}
+	b, err := s.all("array flags", 8, miUint32)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) != 8 {
+		return nil, fmt.Errorf("%d bytes of array flags, want 8: could the file be damaged?", len(b))
+	}
+	flags := s.order.Uint32(b)
+	h := &header{class: class(flags), complex: flags&0x800 != 0, logical: flags&0x200 != 0}
+	if _, ok := classNames[h.class]; !ok {
+		return nil, fmt.Errorf("class %d, want 1 to 17: could the file be damaged?", h.class)
+	}
+	if h.class != classOpaque {
+		if h.shape, err = s.shape(); err != nil {
+			return nil, err
+		}
+	}
+	if h.name, err = s.text("name"); err != nil {
+		return nil, err
+	}
+	if h.class == classOpaque {
+		if _, err = s.text("kind of object"); err != nil { // MCOS, java or handle
+			return nil, err
+		}
+	}
+	if h.class == classOpaque || h.class == classObject {
+		h.object, err = s.text("object's class")
+	}
+	return h, err
+}
+
+// shape reads the lengths of a matrix's axes. Some writers say miUINT32 for the same four bytes.
+func (s *stream) shape() ([]int, error) {
+	b, err := s.all("dimensions", 4*maxRank, miInt32, miUint32)
+	if err != nil {
+		return nil, err
+	}
+	if len(b)%4 != 0 || len(b) < 8 {
+		return nil, fmt.Errorf("%d bytes of dimensions, want 4 for each axis and two axes at least: could the file be damaged?", len(b))
+	}
+	var shape []int
+	for ; len(b) > 0; b = b[4:] {
+		shape = append(shape, int(int32(s.order.Uint32(b))))
+	}
+	if _, err := array.Count(shape, 1); err != nil {
+		return nil, fmt.Errorf("%w: could the file be damaged?", err)
+	}
+	return shape, nil
+}
+
+// text reads a name.
+func (s *stream) text(what string) (string, error) {
+	b, err := s.all(what, maxName, miInt8, miUTF8)
+	if err != nil {
+		return "", err
+	}
+	text := string(b)
+	if strings.IndexByte(text, 0) >= 0 {
+		return "", fmt.Errorf("its %s %s holds a NUL: could the file be damaged?", what, clip(text))
+	}
+	return text, nil
+}
+
+// real says whether the matrix is one of real numbers, which can be read.
+func (h *header) real() bool {
+	return h.class >= classDouble && h.class <= classUint64 && !h.complex
+}
+
+// className returns what [Entry] calls Class.
+func (h *header) className() string {
+	name := classNames[h.class]
+	switch {
+	case h.object != "":
+		return h.object
+	case h.class < classSparse || h.class > classUint64:
+		return name
+	case h.logical:
+		name = "logical"
+	}
+	if h.complex {
+		name = "complex " + name
+	}
+	if h.class == classSparse {
+		name = "sparse " + name
+	}
+	return name
+}
+
+// unreadable says why a variable cannot be read and what to store in its place.
+func (h *header) unreadable() error {
+	switch h.class {
+	case classCell:
+		return errors.New("is a cell array, whose cells are not read: store the numbers of a cell as a variable (x = c{1})")
+	case classObject, classOpaque:
+		return fmt.Errorf("is an object of the class %s, which only MATLAB reads: store its numbers as a variable "+
+			"(of a table: x = table2array(t))", clip(h.object))
+	case classChar:
+		return errors.New("holds text (char): store numbers here, and text in a file of its own")
+	case classFunction:
+		return errors.New("is a function (function_handle): store its results as a variable")
+	case classSparse:
+		return fmt.Errorf("is a %s matrix: store all of its numbers (x = full(x))", h.className())
+	}
+	return fmt.Errorf("holds complex numbers (%s): store the real parts (real(x)), and the imaginary ones as a variable of "+
+		"their own (imag(x))", h.className())
+}
