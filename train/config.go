@@ -20,7 +20,7 @@ import (
 
 // Config is everything needed to repeat a run; config.json holds it resolved.
 type Config struct {
-	Task     string `json:"task"`     // lst or nmar
+	Task     string `json:"task"`     // lst, nmar, fmri or masked
 	Fidelity string `json:"fidelity"` // code or text: the reading of the paper that defaults come from
 
 	PE        string            `json:"pe"`
@@ -91,14 +91,14 @@ const (
 var PaperSeeds = []uint64{2235, 6312, 6068, 9742, 8880, 2197, 669, 6256, 3309, 2541, 8643, 7785, 195, 6914, 29}
 
 // Tasks lists the tasks. Each is also the name of a preset.
-func Tasks() []string { return []string{"lst", "nmar"} }
+func Tasks() []string { return []string{"lst", "nmar", "fmri", "masked"} }
 
 // Presets lists the names that Preset knows.
-func Presets() []string { return []string{"lst", "quick", "nmar"} }
+func Presets() []string { return []string{"lst", "quick", "nmar", "fmri", "masked"} }
 
 // Preset returns the configuration called name, in a reading of the paper: lst is the paper's Latin squares (4,000 epochs,
 // d_model 160), quick a small one that shows their effect in a minute (20 epochs, d_model 64), nmar the paper's network
-// simulation.
+// simulation, fmri its human fMRI (a surrogate where no data is named), masked the same on any table.
 func Preset(name, fidelity string) (Config, error) {
 	c := Config{
 		Task: "lst", Fidelity: fidelity, PE: "learn",
@@ -112,7 +112,7 @@ func Preset(name, fidelity string) (Config, error) {
 	case "lst":
 	case "quick":
 		c.DModel, c.Epochs, lr = 64, 20, 3e-4
-	case "nmar":
+	case "nmar", "fmri", "masked":
 		c.Task, c.DModel, c.Epochs, c.Steps, c.Masked = name, 64, 0, 50_000, defaultMasked(name)
 	default:
 		return c, fmt.Errorf("preset %q is unknown; there are %s%s", name, strings.Join(Presets(), ", "), nearest.Hint(name, Presets()))
@@ -211,7 +211,7 @@ func (c *Config) validate(bad *problems) {
 	}
 	bad.oneOf("fidelity", c.Fidelity, "code", "text")
 	if c.Masked != nil {
-		c.Masked.validate(bad)
+		c.Masked.validate(c.Task, bad)
 		bad.finite("steps", float64(c.Steps), 1, maxEpochs)
 	} else {
 		bad.oneOf("token-input", c.TokenInput, string(models.OneHot), string(models.Embedding))

@@ -29,6 +29,8 @@ type resident struct {
 
 func (t *lstTask) fingerprint() string { return t.splits.fingerprint }
 
+func (t *lstTask) notes() []string { return nil }
+
 func (t *lstTask) shape(c *models.Config) {
 	c.Positions, c.Symbols, c.Classes = pe.Grid(4, 4), 6, 4
 	c.TokenInput, c.EmbeddingInit = models.TokenInput(t.config.TokenInput), models.EmbeddingInit(t.config.EmbeddingInit)

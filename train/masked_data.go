@@ -6,31 +6,25 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
 
 	"torchpe/data/masked"
-	"torchpe/data/nmar"
 )
 
-// newMaskedTask makes the data of a masked-prediction task, splits them, and measures the baselines.
+// newMaskedTask makes or reads the data of a masked-prediction task, splits them, and measures the baselines.
 func newMaskedTask(c Config) (*maskedTask, error) {
 	t := &maskedTask{config: *c.Masked, batch: c.Batch, train: masked.Masking{Level: c.Masked.Level, Exact: c.Masked.Draw == ExactMask}}
-	sim, err := nmar.Simulate(t.config.NMAR.options(), c.DataSeed)
+	s, err := t.config.read(c.Task, c.DataSeed)
 	if err != nil {
-		return nil, fmt.Errorf("data: %w", err)
+		return nil, err
 	}
-	t.table = masked.Table{Frames: t.config.NMAR.Frames, Tokens: t.config.NMAR.Nodes, X: sim.X, Names: sim.Names, Modules: sim.Labels}
-	if t.config.ZScore {
-		if err := standardise(t.table); err != nil {
-			return nil, fmt.Errorf("data: %w", err)
-		}
+	t.table = s.table
+	if t.split, err = s.split(&t.config, c.DataSeed); err != nil {
+		return nil, err
 	}
-	if err := t.table.Check(); err != nil {
-		return nil, fmt.Errorf("data: %w", err)
-	}
-	if t.split, err = masked.SplitTime(t.table.Frames, masked.TimeSplit{Share: t.config.TestShare}); err != nil {
-		return nil, fmt.Errorf("data: --test-share: %w", err)
-	}
-	t.split.Test = spaced(t.split.Test, t.config.TestFrames)
+	measured := spaced(t.split.Test, t.config.TestFrames)
+	t.data = s.summary(t.split, len(measured))
+	t.split.Test = measured
 	if err := t.checkMasks(); err != nil {
 		return nil, err
 	}
@@ -66,8 +60,11 @@ func (t *maskedTask) prepareTests(seed uint64) error {
 		t.tests = append(t.tests, set)
 	}
 	h := sha256.New()
-	for _, part := range []any{t.table.X, toInt64(t.split.Train), toInt64(t.split.Test), toInt64(t.table.Modules)} {
-		binary.Write(h, binary.LittleEndian, part)
+	for piece := range slices.Chunk(t.table.X, 1<<16) { // encoding all at once would need as much room again
+		binary.Write(h, binary.LittleEndian, piece)
+	}
+	for _, part := range [][]int{t.split.Train, t.split.Test, t.table.Modules} {
+		binary.Write(h, binary.LittleEndian, toInt64(part))
 	}
 	t.digest = hex.EncodeToString(h.Sum(nil))
 	return nil

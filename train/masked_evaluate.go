@@ -51,10 +51,10 @@ func (t *maskedTask) forward(e *ensemble, set testSet, step, frames int, names [
 				s.Seed(e.seeds, step)
 				index := make([]int64, samples)
 				for i := range index {
-					index[i] = int64(from + i)
+					index[i] = int64(t.split.Test[from+i])
 				}
 				masks := set.masks[from*n : (from+samples)*n]
-				b := t.gather(e, s, t.onTest, slices.Repeat(index, e.members()), slices.Repeat(masks, e.members()))
+				b := t.gather(e, s, slices.Repeat(index, e.members()), slices.Repeat(masks, e.members()))
 				e.draw(s, &b.Input, samples, fmt.Sprintf("positions %s %d %d", set.key(), step, from))
 				var trace *models.Trace
 				if names != nil {

@@ -80,6 +80,7 @@ func TestMaskedErrorOfAZeroModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		table := task.table // its values are let go of once they are on the device
 		e, err := newEnsemble(c, task)
 		if err != nil {
 			t.Fatal(err)
@@ -112,7 +113,7 @@ func TestMaskedErrorOfAZeroModel(t *testing.T) {
 				task.train.Draw(e.seeds[m], "train", 3, c.Batch, 15, masks)
 				sum, n := 0.0, 0.0
 				for i, place := range task.order[m].Frames(3) {
-					for j, x := range task.table.Row(task.split.Train[place]) {
+					for j, x := range table.Row(task.split.Train[place]) {
 						if masks[i*15+j] {
 							sum, n = sum+float64(x)*float64(x), n+1
 						}

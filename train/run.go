@@ -51,6 +51,12 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if o.Observer == nil {
+		o.Observer = silent{}
+	}
+	for _, note := range task.notes() {
+		o.Observer.Noticed(note)
+	}
 	ens, err := newEnsemble(c, task)
 	if err != nil {
 		return runlog.Result{}, err
@@ -69,9 +75,6 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	}
 	defer run.Close()
 	t := &trainer{ensemble: ens, run: run, observer: o.Observer}
-	if t.observer == nil {
-		t.observer = silent{}
-	}
 	result, err := t.train(ctx)
 	if err != nil {
 		var stopped *Interrupted

@@ -12,6 +12,8 @@ import (
 type task interface {
 	// fingerprint is the SHA-256 over the data.
 	fingerprint() string
+	// notes are sentences about the data that a user should read before training.
+	notes() []string
 	// shape completes the model's configuration with what the data decide.
 	shape(c *models.Config)
 	// move puts the data on the device.

@@ -42,7 +42,7 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.preset, "preset", "lst", "defaults: "+strings.Join(train.Presets(), ", "))
 	fl.StringVar(&f.fidelity, "fidelity", "code", "reading of the paper: code (what produced its numbers) or text")
 	fl.StringVar(&f.file, "config", "", "take a run's config.json instead of a preset")
-	fl.StringVar(&f.c.Task, "task", d.Task, "task: lst (Latin squares), nmar (simulated network); its preset gives the defaults")
+	fl.StringVar(&f.c.Task, "task", d.Task, "task: lst (Latin squares), nmar (simulated network), fmri (human fMRI), masked (any table); its preset gives the defaults")
 
 	fl.StringVar(&f.c.PE, "pe", d.PE, "positional encoding: "+strings.Join(pe.Names(), ", ")+"; learn-S means learn with sigma S")
 	fl.Float64SliceVar(&f.sigma, "sigma", []float64{0.2}, "standard deviation of the initial learned PE, one or one a member")
@@ -137,7 +137,10 @@ func (f *configFlags) apply(c train.Config) (train.Config, []string, error) {
 		return c, nil, fmt.Errorf("--config %s is of the %s reading: leave out --fidelity, or give --preset instead of --config", f.file, c.Fidelity)
 	}
 	f.setFields(&c, given)
-	unused := f.masked.set(&c, given)
+	unused, err := f.masked.set(&c, given)
+	if err != nil {
+		return c, nil, err
+	}
 	name, sigma := splitPE(c.PE)
 	c.PE = name
 	if sigma != nil && !given["sigma"] {

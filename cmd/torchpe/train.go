@@ -45,8 +45,10 @@ Ctrl-C finishes the step and saves; --resume goes on to the same result, bit for
   torchpe train --pe learn-1.0 --members 3 --preset quick --out runs/three
   torchpe train --pe relative --fidelity text --seed 2235 --out runs/relative
   torchpe train --pe learn --sigma 0.2 --seeds paper --device cuda:0 --out runs/table1-learn-0.2
-  torchpe train --resume --out runs/table1-learn-0.2`,
-		Args: noArguments,
+  torchpe train --resume --out runs/table1-learn-0.2
+  torchpe train --task fmri --surrogate subjects=12,frames=1195
+  torchpe train --task fmri --data rest/ --modules CortexSubcortex_LabelKey.txt
+  torchpe train --task masked --modules sectors.csv --data prices.csv`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -58,7 +60,14 @@ Ctrl-C finishes the step and saves; --resume goes on to the same result, bit for
 	fl.BoolVar(&f.json, "json", false, "print the result as JSON")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the resolved configuration and stop")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 && !fl.Changed("data") {
+			return noArguments(cmd, args)
+		}
+		return nil
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		f.config.masked.data = append(f.config.masked.data, args...) // what a shell makes of --data *.csv
 		return runTrain(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
 	}
 	return cmd

@@ -129,6 +129,23 @@ type Result struct {
 	// Baselines are the test errors of masked prediction without a model: zero, mean (regression on the mean of the visible
 	// tokens) and gaussian (conditional Gaussian), each by the share of tokens masked.
 	Baselines map[string]map[string]float64 `json:"baselines,omitempty"`
+	Data      *DataSummary                  `json:"data,omitempty"` // of masked prediction
+}
+
+// DataSummary says what masked prediction was trained and tested on.
+type DataSummary struct {
+	Frames         int      `json:"frames"`
+	Tokens         int      `json:"tokens"`
+	Runs           int      `json:"runs"`
+	Subjects       int      `json:"subjects"`
+	TrainFrames    int      `json:"train_frames"`
+	TestFrames     int      `json:"test_frames"`     // held out
+	MeasuredFrames int      `json:"measured_frames"` // of those
+	Split          string   `json:"split"`
+	TestSubjects   []string `json:"test_subjects,omitempty"`
+	Modules        int      `json:"modules,omitempty"`
+	ModulesFrom    string   `json:"modules_from,omitempty"` // how they were matched to the tokens
+	Notes          []string `json:"notes,omitempty"`
 }
 
 // MemberResult has the final numbers of one member of the ensemble. NaN is null in the file, as in a Record.

@@ -1,0 +1,211 @@
+// Package hcp makes a surrogate of resting-state fMRI of the human cortex, for use where no data is at hand: 360 parcels in the
+// twelve networks of the Cole-Anticevic partition, whose truth is known. The real data of the Human Connectome Project is read
+// by package series and cleaned by package clean below this one.
+//
+// The package imports the partition package, and the standard library otherwise. Invariant: the same options and seed
+// give the same bits on every machine of one word size.
+package hcp
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"torchpe/data/partition"
+)
+
+// Options are what the surrogate leaves open. Start from DefaultOptions.
+type Options struct {
+	Subjects int
+	Frames   int // of each subject, one run
+
+	// Parts of a parcel's variance, on average; what is missing to 1 is noise of the parcel's own.
+	Network float64 // its network's signal
+	Global  float64 // the signal that all parcels share
+	Local   float64 // the signal that it shares with the parcel at the same place of the other hemisphere
+
+	Mixing  float64 // SD of the weight of each other network's signal in a network, shared by all subjects
+	Subject float64 // SD of what each subject's weights differ from the group's by
+	Memory  float64 // correlation of a latent signal with itself one frame later
+}
+
+// DefaultOptions returns a surrogate of twelve subjects that is about as hard as twelve real ones: with eight to fit and four to
+// test, masked prediction by a conditional Gaussian has mean squared errors of .61, .61, .62 and .66 at 15, 50, 75 and 90 %
+// masked (real: .62, .63, .66, .72) and by the mean of the visible parcels .86 (real: .86). Its networks are set apart more
+// sharply: the modularity of its correlations is .23 (real: .11).
+func DefaultOptions() Options {
+	return Options{Subjects: 12, Frames: 1195, Network: 0.33, Global: 0.11, Local: 0.2, Mixing: 0.6, Subject: 0.15, Memory: 0.9}
+}
+
+// Validate lists everything that is out of range.
+func (o Options) Validate() error {
+	switch {
+	case o.Subjects < 2 || o.Subjects > 100_000:
+		return fmt.Errorf("surrogate: %d subjects; 2 to 100000 can be made, so that some can be held out", o.Subjects)
+	case o.Frames < 2 || o.Frames > 1_000_000:
+		return fmt.Errorf("surrogate: %d frames of each subject; 2 to 1000000 can be made", o.Frames)
+	case !(o.Network >= 0 && o.Global >= 0 && o.Local >= 0 && o.Network+o.Global+o.Local < 1):
+		return fmt.Errorf("surrogate: parts of variance %g, %g and %g; each is at least 0 and their sum below 1", o.Network, o.Global, o.Local)
+	case !(o.Mixing >= 0 && o.Mixing <= 1 && o.Subject >= 0 && o.Subject <= 1):
+		return fmt.Errorf("surrogate: SDs of weights %g and %g; 0 to 1 are known", o.Mixing, o.Subject)
+	case !(o.Memory >= 0 && o.Memory < 1):
+		return fmt.Errorf("surrogate: a memory of %g; at least 0 and below 1", o.Memory)
+	}
+	return nil
+}
+
+// Parcels is the number of parcels of the cortex.
+const Parcels = 360
+
+// Surrogate is a made-up data set.
+type Surrogate struct {
+	Options  Options
+	Names    []string  // [360], left hemisphere first, such as L_DMN_3
+	Labels   []int     // [360], places in Networks
+	Networks []string  // [12]
+	X        []float32 // [Subjects*Frames, 360], each subject's and parcel's series with mean 0 and SD 1
+	Subjects []string  // [Subjects]
+}
+
+// streamSurrogate keeps the draws apart from others of the same seed.
+const streamSurrogate = 0x686370 // "hcp"
+
+// Make draws a surrogate.
+func Make(o Options, seed uint64) (*Surrogate, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Surrogate{Options: o, X: make([]float32, o.Subjects*o.Frames*Parcels)}
+	for k, n := range partition.CABNP {
+		s.Networks = append(s.Networks, n.Name)
+		for i := range n.Left {
+			s.Names, s.Labels = append(s.Names, fmt.Sprintf("L_%s_%d", n.Abbreviation, i+1)), append(s.Labels, k)
+		}
+	}
+	for k, n := range partition.CABNP {
+		for i := range n.Right {
+			s.Names, s.Labels = append(s.Names, fmt.Sprintf("R_%s_%d", n.Abbreviation, i+1)), append(s.Labels, k)
+		}
+	}
+	group := newGroup(s, rand.New(rand.NewPCG(seed, streamSurrogate)))
+	for subject := range o.Subjects {
+		s.Subjects = append(s.Subjects, fmt.Sprintf("surrogate%03d", subject+1))
+		rng := rand.New(rand.NewPCG(seed, streamSurrogate+1+uint64(subject)))
+		group.draw(s, rng, s.X[subject*o.Frames*Parcels:(subject+1)*o.Frames*Parcels])
+	}
+	return s, nil
+}
+
+// group is what all subjects share.
+type group struct {
+	mixing  [12][12]float64 // weight of each network's signal (column) in a network (row)
+	network []float64       // [360], weight of its network's mixed signal
+	global  []float64       // [360]
+	local   []float64       // [360]
+	pair    []int           // [360], the signal shared with the other hemisphere; -1 for none
+	pairs   int
+}
+
+func newGroup(s *Surrogate, rng *rand.Rand) *group {
+	o := s.Options
+	g := &group{}
+	for i := range g.mixing {
+		norm := 1.0
+		for j := range g.mixing[i] {
+			if g.mixing[i][j] = 1; i != j {
+				g.mixing[i][j] = o.Mixing * rng.NormFloat64()
+				norm += g.mixing[i][j] * g.mixing[i][j]
+			}
+		}
+		for j := range g.mixing[i] {
+			g.mixing[i][j] /= math.Sqrt(norm)
+		}
+	}
+	of := map[string]int{} // pairs by name without the hemisphere
+	for i, name := range s.Names {
+		// Strengths vary between parcels, so that positions within a network differ.
+		strength := 0.5 + rng.Float64()
+		g.network = append(g.network, math.Sqrt(o.Network*strength))
+		g.global = append(g.global, math.Sqrt(o.Global*(0.5+rng.Float64())))
+		g.local = append(g.local, math.Sqrt(o.Local*(0.5+rng.Float64())))
+		if i < Parcels/2 {
+			of[name[1:]] = g.pairs
+			g.pair = append(g.pair, g.pairs)
+			g.pairs++
+		} else if p, ok := of[name[1:]]; ok {
+			g.pair = append(g.pair, p)
+		} else {
+			g.pair = append(g.pair, g.pairs)
+			g.pairs++
+		}
+	}
+	return g
+}
+
+// draw fills one subject's series, [frames, 360].
+func (g *group) draw(s *Surrogate, rng *rand.Rand, into []float32) {
+	o := s.Options
+	networks := len(s.Networks)
+	latent := make([][]float64, networks+1+g.pairs) // networks, global, local
+	for i := range latent {
+		latent[i] = smooth(rng, o.Frames, o.Memory)
+	}
+	differ := func(w float64) float64 { return w * (1 + o.Subject*rng.NormFloat64()) }
+	var mixing [12][12]float64
+	for i := range mixing {
+		for j := range mixing[i] {
+			mixing[i][j] = g.mixing[i][j] + o.Subject*rng.NormFloat64()/math.Sqrt(float64(networks))
+		}
+	}
+	mixed := make([][]float64, networks)
+	for i := range mixed {
+		mixed[i] = make([]float64, o.Frames)
+		for j, w := range mixing[i] {
+			for f := range mixed[i] {
+				mixed[i][f] += w * latent[j][f]
+			}
+		}
+	}
+	x := make([]float64, o.Frames)
+	for p := range Parcels {
+		wn, wg, wl := differ(g.network[p]), differ(g.global[p]), differ(g.local[p])
+		noise := math.Sqrt(math.Max(0.05, 1-wn*wn-wg*wg-wl*wl))
+		// A parcel's own noise forgets twice as fast as what parcels share.
+		own := smooth(rng, o.Frames, o.Memory*o.Memory)
+		global, local := latent[networks], latent[networks+1+g.pair[p]]
+		for f := range x {
+			x[f] = wn*mixed[s.Labels[p]][f] + wg*global[f] + wl*local[f] + noise*own[f]
+		}
+		standardise(x)
+		for f, v := range x {
+			into[f*Parcels+p] = float32(v)
+		}
+	}
+}
+
+// smooth draws a stationary autoregressive series of order 1 with variance 1.
+func smooth(rng *rand.Rand, frames int, memory float64) []float64 {
+	x := make([]float64, frames)
+	x[0] = rng.NormFloat64()
+	fresh := math.Sqrt(1 - memory*memory)
+	for f := 1; f < frames; f++ {
+		x[f] = memory*x[f-1] + fresh*rng.NormFloat64()
+	}
+	return x
+}
+
+// standardise brings a series to mean 0 and SD 1, divided by the number of frames.
+func standardise(x []float64) {
+	mean, squares := 0.0, 0.0
+	for _, v := range x {
+		mean += v
+	}
+	mean /= float64(len(x))
+	for _, v := range x {
+		squares += (v - mean) * (v - mean)
+	}
+	sd := math.Sqrt(squares / float64(len(x)))
+	for f := range x {
+		x[f] = (x[f] - mean) / sd
+	}
+}

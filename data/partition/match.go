@@ -1,0 +1,148 @@
+package partition
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"torchpe/data/array/cifti"
+)
+
+// Tokens are the tokens of a table, as its files describe them.
+type Tokens struct {
+	Count   int
+	Names   []string // or nil
+	File    string   // that says so
+	Parcels string   // a CIFTI file whose parcels they are (a ptseries.nii, or the dlabel.nii they were averaged in), or empty
+}
+
+// Matched is a partition of the tokens of a table.
+type Matched struct {
+	Labels  []int // [tokens], places in Modules
+	Modules []string
+	How     string // in words: by name, by vertices, by order
+}
+
+// Match finds the module of each token.
+func (p *Partition) Match(t Tokens) (*Matched, error) {
+	if p.surface != nil {
+		return p.bySurface(t)
+	}
+	if p.Names != nil && t.Names != nil {
+		return p.byName(t)
+	}
+	return p.byOrder(t)
+}
+
+// key is what of a name counts: letters in any case, without the _ROI at the end of Glasser's names.
+func key(name string) string {
+	return strings.TrimSuffix(strings.ToLower(strings.TrimSpace(name)), "_roi")
+}
+
+func (p *Partition) byName(t Tokens) (*Matched, error) {
+	var best struct {
+		found   int
+		missing []string
+	}
+	for _, names := range p.Names {
+		place := make(map[string]int, len(names))
+		for i, name := range names {
+			if name == "" {
+				continue
+			}
+			if j, twice := place[key(name)]; twice {
+				return nil, fmt.Errorf("%s: its tokens %d and %d are both named %q", p.File, j, i, name)
+			}
+			place[key(name)] = i
+		}
+		labels := make([]int, 0, t.Count)
+		var missing []string
+		for _, name := range t.Names {
+			if i, ok := place[key(name)]; ok {
+				labels = append(labels, p.Labels[i])
+			} else {
+				missing = append(missing, name)
+			}
+		}
+		if len(missing) == 0 {
+			return p.matched(labels, fmt.Sprintf("by name: %s has the names of %s", p.File, t.File)), nil
+		}
+		if best.missing == nil || len(labels) > best.found {
+			best.found, best.missing = len(labels), missing
+		}
+	}
+	shown := best.missing[:min(5, len(best.missing))]
+	return nil, fmt.Errorf("%s names %d of its %d tokens otherwise than %s, such as %q, which names %q: give the partition of the parcels that the data has",
+		t.File, len(best.missing), t.Count, p.File, shown, p.Names[0][:min(3, len(p.Names[0]))])
+}
+
+func (p *Partition) byOrder(t Tokens) (*Matched, error) {
+	labels := p.Labels
+	var own []string
+	if p.Names != nil {
+		own = p.Names[0]
+	}
+	how := "by order"
+	if len(labels) != t.Count && t.Count == 360 && len(labels) == 718 && Hemispheres(own[:360]) == LeftFirst {
+		labels, own = labels[:360], own[:360] // CAB-NP with the subcortex, whose first 360 are the cortex
+		how = "by order, with the first 360 of its 718 parcels, which are the cortex"
+	}
+	if len(labels) != t.Count {
+		return nil, fmt.Errorf("%s has %d tokens, %s labels %d: give the partition of the parcels that the data has", t.File, t.Count, p.File, len(labels))
+	}
+	order := p.Order
+	if own != nil {
+		order = Hemispheres(own)
+	}
+	if data := Hemispheres(t.Names); order != "" && order != Unknown && data != Unknown && data != order {
+		return nil, fmt.Errorf("%s lists hemispheres %s by its names, %s lists them %s and has no names to match: "+
+			"give a partition with names, such as CAB-NP's LabelKey", t.File, data, p.File, order)
+	}
+	switch {
+	case t.Names == nil && order != "" && order != Unknown:
+		how += fmt.Sprintf(": %s has no names, and is taken to list hemispheres %s as %s does", t.File, order, p.File)
+	case t.Names == nil:
+		how += fmt.Sprintf(": %s has no names", t.File)
+	default:
+		how += fmt.Sprintf(": %s has no names", p.File)
+	}
+	return p.matched(labels, how), nil
+}
+
+func (p *Partition) bySurface(t Tokens) (*Matched, error) {
+	if t.Parcels == "" {
+		return nil, fmt.Errorf("%s labels vertices, but %s does not say which vertices its %d tokens have: give the data as ptseries.nii, or the partition as text (CAB-NP's LabelKey)",
+			p.File, t.File, t.Count)
+	}
+	parcels, err := cifti.Read(t.Parcels)
+	if err != nil {
+		return nil, err
+	}
+	names, labels, err := cifti.ParcelLabels(parcels, p.surface, "")
+	if err != nil {
+		return nil, err
+	}
+	if len(labels) != t.Count || t.Names != nil && !slices.Equal(names, t.Names) {
+		return nil, fmt.Errorf("%s has %d parcels, not the %d tokens of %s", t.Parcels, len(labels), t.Count, t.File)
+	}
+	q := Partition{File: p.File}
+	q.number(labels)
+	return q.matched(q.Labels, fmt.Sprintf("by the vertices of each parcel of %s in %s", t.Parcels, p.File)), nil
+}
+
+// matched leaves out modules that no token has.
+func (p *Partition) matched(labels []int, how string) *Matched {
+	m := &Matched{How: how}
+	place := make([]int, len(p.Modules))
+	for i, name := range p.Modules {
+		place[i] = -1
+		if slices.Contains(labels, i) {
+			place[i] = len(m.Modules)
+			m.Modules = append(m.Modules, name)
+		}
+	}
+	for _, l := range labels {
+		m.Labels = append(m.Labels, place[l])
+	}
+	return m
+}

@@ -1,0 +1,291 @@
+// Package partition reads which module (network, sector, pathway) each token belongs to, and matches it to the tokens of a
+// table: by name where both have names, by the vertices of parcels where the partition is a CIFTI label file, else by order.
+//
+// Invariants. Every token gets a label, or there is an error. Tokens are matched by order only where nothing speaks against it:
+// the numbers agree, and names that say left and right agree with the order of hemispheres that a partition is known to have.
+//
+// The package imports the readers of package array's subfolders, and the standard library otherwise.
+package partition
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"torchpe/data/array"
+	"torchpe/data/array/cifti"
+	"torchpe/data/array/mat"
+	"torchpe/data/array/npy"
+)
+
+// Partition is a list of labelled tokens, or a map of labels on the surface of the brain.
+type Partition struct {
+	File    string
+	Labels  []int      // [tokens], places in Modules; nil for a map of the surface
+	Modules []string   // names of the modules
+	Names   [][]string // [kinds of names][tokens]; none where tokens go by their order
+	Order   Order      // of hemispheres, where it is known without names
+
+	surface *cifti.Image
+}
+
+// maxBytes is the longest text that is read as a partition.
+const maxBytes = 64 << 20
+
+// Read reads a partition: CAB-NP's LabelKey, text of one label a line (a number or a word) or of a name and a label a line, a
+// dlabel.nii with one module a label, or a vector of numbers in a .npy or .mat file.
+func Read(path string) (*Partition, error) {
+	switch base := strings.ToLower(filepath.Base(path)); {
+	case strings.HasSuffix(base, ".nii"), strings.HasSuffix(base, ".nii.gz"):
+		return readSurface(path)
+	case strings.HasSuffix(base, ".npy"):
+		a, err := npy.Read(path)
+		if err != nil {
+			return nil, err
+		}
+		return fromVector(path, []array.Array{a})
+	case strings.HasSuffix(base, ".mat"):
+		all, err := mat.Read(path)
+		if err != nil {
+			return nil, err
+		}
+		return fromVector(path, all)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxBytes {
+		return nil, fmt.Errorf("%s: not a regular file of at most %d bytes", path, maxBytes)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, string(b))
+}
+
+// Parse reads the text of a partition. Errors call it name.
+func Parse(name, text string) (*Partition, error) {
+	text = strings.TrimPrefix(text, "\ufeff")
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	var rows [][]string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			rows = append(rows, cells(line))
+		}
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("%s: it holds no labels", name)
+	}
+	if i := slices.Index(rows[0], "NETWORK"); i >= 0 {
+		return labelKey(name, rows, i)
+	}
+	return plain(name, rows)
+}
+
+// cells splits a line at tabs, else commas, else blanks.
+func cells(line string) []string {
+	var parts []string
+	switch {
+	case strings.Contains(line, "\t"):
+		parts = strings.Split(line, "\t")
+	case strings.Contains(line, ","):
+		parts = strings.Split(line, ",")
+	default:
+		return strings.Fields(line)
+	}
+	for i, p := range parts {
+		parts[i] = strings.Trim(strings.TrimSpace(p), `"`)
+	}
+	return parts
+}
+
+// labelKey reads the rows of CAB-NP's LabelKey, whose column network holds the networks' names.
+func labelKey(name string, rows [][]string, network int) (*Partition, error) {
+	header, rows := rows[0], rows[1:]
+	p := &Partition{File: name}
+	var nameColumns []int
+	for _, column := range []string{"GLASSERLABELNAME", "LABEL"} {
+		if i := slices.Index(header, column); i >= 0 {
+			nameColumns = append(nameColumns, i)
+			p.Names = append(p.Names, nil)
+		}
+	}
+	if len(nameColumns) == 0 {
+		return nil, fmt.Errorf("%s: it has a column NETWORK, but none of GLASSERLABELNAME and LABEL", name)
+	}
+	var labels []string
+	for i, row := range rows {
+		if len(row) <= network {
+			return nil, fmt.Errorf("%s: row %d has %d cells, the header %d", name, i+1, len(row), len(header))
+		}
+		labels = append(labels, row[network])
+		for k, column := range nameColumns {
+			cell := ""
+			if column < len(row) && row[column] != "NA" { // the subcortex has no Glasser names
+				cell = row[column]
+			}
+			p.Names[k] = append(p.Names[k], cell)
+		}
+	}
+	if len(labels) == 0 {
+		return nil, fmt.Errorf("%s: it has a header and no rows", name)
+	}
+	p.number(labels)
+	return p, nil
+}
+
+// plain reads rows of one label, or of a name and a label.
+func plain(name string, rows [][]string) (*Partition, error) {
+	width := len(rows[0])
+	if width > 2 {
+		return nil, fmt.Errorf("%s: its first line has %d cells; a line holds a label, or a name and a label (CAB-NP's LabelKey has a header with NETWORK)", name, width)
+	}
+	if isHeader(rows, width) {
+		rows = rows[1:]
+	}
+	p := &Partition{File: name}
+	var names, labels []string
+	for i, row := range rows {
+		if len(row) != width {
+			return nil, fmt.Errorf("%s: line %d has %d cells, the first %d", name, i+1, len(row), width)
+		}
+		if row[width-1] == "" {
+			return nil, fmt.Errorf("%s: line %d has no label", name, i+1)
+		}
+		labels = append(labels, row[width-1])
+		if width == 2 {
+			names = append(names, row[0])
+		}
+	}
+	if width == 2 {
+		p.Names = [][]string{names}
+	}
+	p.number(labels)
+	p.recognise()
+	return p, nil
+}
+
+// isHeader says whether the first row names columns: its label is a word above numbers, or its name is a word for names.
+func isHeader(rows [][]string, width int) bool {
+	if len(rows) < 2 {
+		return false
+	}
+	number := func(s string) bool { _, err := strconv.Atoi(s); return err == nil }
+	if !number(rows[0][width-1]) && !slices.ContainsFunc(rows[1:], func(r []string) bool { return !number(r[len(r)-1]) }) {
+		return true
+	}
+	return width == 2 && slices.Contains([]string{"name", "token", "region", "parcel", "node", "sensor", "gene"}, strings.ToLower(rows[0][0]))
+}
+
+// number turns words into places of a list of modules: numbers in their order, words in the order in which they come.
+func (p *Partition) number(labels []string) {
+	p.Modules = nil
+	for _, l := range labels {
+		if !slices.Contains(p.Modules, l) {
+			p.Modules = append(p.Modules, l)
+		}
+	}
+	values := make(map[string]int, len(p.Modules))
+	for _, m := range p.Modules {
+		v, err := strconv.Atoi(m)
+		if err != nil {
+			values = nil
+			break
+		}
+		values[m] = v
+	}
+	if values != nil {
+		slices.SortFunc(p.Modules, func(a, b string) int { return values[a] - values[b] })
+	}
+	place := make(map[string]int, len(p.Modules))
+	for i, m := range p.Modules {
+		place[m] = i
+	}
+	p.Labels = make([]int, len(labels))
+	for i, l := range labels {
+		p.Labels[i] = place[l]
+	}
+}
+
+// CABNP are the networks of the cortex in the Cole-Anticevic partition (Ji et al. 2019, NeuroImage 185:35-57) with the number
+// of their parcels in the left and the right hemisphere, by key.
+var CABNP = []struct {
+	Name, Abbreviation string
+	Left, Right        int
+}{
+	{"Visual1", "VIS1", 3, 3}, {"Visual2", "VIS2", 27, 27}, {"Somatomotor", "SMN", 19, 20}, {"Cingulo-Opercular", "CON", 27, 29},
+	{"Dorsal-Attention", "DAN", 12, 11}, {"Language", "LAN", 14, 9}, {"Frontoparietal", "FPN", 22, 28}, {"Auditory", "AUD", 8, 7},
+	{"Default", "DMN", 40, 37}, {"Posterior-Multimodal", "PMM", 3, 4}, {"Ventral-Multimodal", "VMM", 2, 2}, {"Orbito-Affective", "ORA", 3, 3},
+}
+
+// recognise knows CAB-NP's list of numbers by the sizes of its networks in each half: it has no names, but its networks do, and
+// its left hemisphere comes first.
+func (p *Partition) recognise() {
+	if len(p.Labels) != 360 || len(p.Modules) != len(CABNP) || p.Names != nil {
+		return
+	}
+	var left, right [12]int
+	for i, l := range p.Labels {
+		if i < 180 {
+			left[l]++
+		} else {
+			right[l]++
+		}
+	}
+	for k, n := range CABNP {
+		if p.Modules[k] != strconv.Itoa(k+1) || left[k] != n.Left || right[k] != n.Right {
+			return
+		}
+	}
+	for k, n := range CABNP {
+		p.Modules[k] = n.Name
+	}
+	p.Order = LeftFirst
+}
+
+// fromVector takes the one vector of whole numbers among arrays.
+func fromVector(path string, all []array.Array) (*Partition, error) {
+	var found []array.Array
+	for _, a := range all {
+		long := 0
+		for _, n := range a.Shape {
+			if n != 1 {
+				long++
+			}
+		}
+		if long == 1 {
+			found = append(found, a)
+		}
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%s: it holds %d vectors; a partition is one vector of whole numbers", path, len(found))
+	}
+	labels := make([]string, len(found[0].Data))
+	for i, v := range found[0].Data {
+		if v != float64(int(v)) {
+			return nil, fmt.Errorf("%s: element %d is %v; labels are whole numbers", path, i, v)
+		}
+		labels[i] = strconv.Itoa(int(v))
+	}
+	p := &Partition{File: path}
+	p.number(labels)
+	p.recognise()
+	return p, nil
+}
+
+// readSurface reads a dlabel.nii.
+func readSurface(path string) (*Partition, error) {
+	image, err := cifti.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if image.Kind != cifti.Dlabel {
+		return nil, fmt.Errorf("%s: a CIFTI file of kind %s; a partition is a dlabel.nii", path, image.Kind)
+	}
+	return &Partition{File: path, surface: image}, nil
+}

@@ -1,0 +1,154 @@
+package partition
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestPlain(t *testing.T) {
+	for text, want := range map[string]string{
+		"2\r\n1\n2\n10\n":                            "[1 0 1 2] [1 2 10] []",
+		"vis\nmot\nvis\n":                            "[0 1 0] [vis mot] []",
+		"module\n3\n1\n":                             "[1 0] [1 3] []",
+		"node,module\na,1\nb,2\nc,1\n":               "[0 1 0] [1 2] [[a b c]]",
+		"# made by hand\nname\tsector\na\tx\nb\ty\n": "[0 1] [x y] [[a b]]",
+		"a x\nb y\n":                                 "[0 1] [x y] [[a b]]",
+		"\ufeffregion,net\na,DMN\nb,V":               "[0 1] [DMN V] [[a b]]",
+	} {
+		p, err := Parse("m", text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+		} else if got := fmt.Sprint(p.Labels, p.Modules, p.Names); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"": "no labels", "1\n2,3\n": "2 cells", "a,b,c\n": "3 cells", "a,1\nb,\n": "no label", "# only\n": "no labels",
+		"NETWORK\tKEY\nx\t1\n": "GLASSERLABELNAME", "NETWORK\tLABEL\n": "no rows",
+	} {
+		if _, err := Parse("m.txt", text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "m.txt") {
+			t.Errorf("%q: error %v, want one with %q", text, err, want)
+		}
+	}
+}
+
+func TestHemispheres(t *testing.T) {
+	for _, c := range []struct {
+		names []string
+		want  Order
+	}{
+		{[]string{"L_V1_ROI", "L_MST_ROI", "R_V1_ROI"}, LeftFirst},
+		{[]string{"R_V1", "R_MST", "L_V1"}, RightFirst},
+		{[]string{"7Networks_LH_Vis_1", "7Networks_RH_Vis_1"}, LeftFirst},
+		{[]string{"Visual1-04_L-Ctx", "Visual2-28_L-Ctx", "Visual1-04_R-Ctx", "Brainstem"}, LeftFirst},
+		{[]string{"lh.bankssts", "rh.bankssts", "lh.cuneus", "rh.cuneus"}, Mixed},
+		{[]string{"ctx-rh-insula"}, RightOnly},
+		{[]string{"Left Amygdala", "Left Caudate"}, LeftOnly},
+		{[]string{"AAPL", "MSFT", "RHT"}, Unknown},
+		{[]string{"L_a", "x", "y", "z"}, Unknown},
+		{nil, Unknown},
+	} {
+		if got := Hemispheres(c.names); got != c.want {
+			t.Errorf("%v: %s, want %s", c.names, got, c.want)
+		}
+	}
+}
+
+func TestMatch(t *testing.T) {
+	byName := &Partition{File: "key.txt", Labels: []int{0, 1, 2, 1}, Modules: []string{"a", "b", "c"},
+		Names: [][]string{{"L_V1_ROI", "L_MT_ROI", "R_V1_ROI", "R_MT_ROI"}, {"A1_L", "A2_L", "A1_R", "A2_R"}}}
+	m, err := byName.Match(Tokens{Count: 3, Names: []string{"r_mt", "L_V1", "L_MT_ROI"}, File: "x"})
+	if err != nil || !slices.Equal(m.Labels, []int{1, 0, 1}) || !slices.Equal(m.Modules, []string{"a", "b"}) || !strings.Contains(m.How, "by name") {
+		t.Errorf("by name: %+v, %v", m, err)
+	}
+	if m, err := byName.Match(Tokens{Count: 2, Names: []string{"A1_R", "A1_L"}, File: "x"}); err != nil || !slices.Equal(m.Labels, []int{1, 0}) {
+		t.Errorf("by the other names: %+v, %v", m, err)
+	}
+	if _, err := byName.Match(Tokens{Count: 2, Names: []string{"L_V1", "L_V9"}, File: "x.nii"}); err == nil || !strings.Contains(err.Error(), "L_V9") ||
+		!strings.Contains(err.Error(), "x.nii") || !strings.Contains(err.Error(), "key.txt") {
+		t.Errorf("a name that is missing: %v", err)
+	}
+	if m, err := byName.Match(Tokens{Count: 4, File: "x.npy"}); err != nil || !strings.Contains(m.How, "left-first") {
+		t.Errorf("by order: %+v, %v", m, err)
+	}
+	if _, err := byName.Match(Tokens{Count: 5, File: "x.npy"}); err == nil || !strings.Contains(err.Error(), "5 tokens") || !strings.Contains(err.Error(), "labels 4") {
+		t.Errorf("another number: %v", err)
+	}
+	// A list without names whose order is known to be left first must not be laid over names that are right first.
+	list := &Partition{File: "cab.txt", Labels: []int{0, 1, 0, 1}, Modules: []string{"a", "b"}, Order: LeftFirst}
+	if _, err := list.Match(Tokens{Count: 4, Names: []string{"R_a", "R_b", "L_a", "L_b"}, File: "x.nii"}); err == nil ||
+		!strings.Contains(err.Error(), "right-first") || !strings.Contains(err.Error(), "LabelKey") {
+		t.Errorf("hemispheres the other way round: %v", err)
+	}
+	if m, err := list.Match(Tokens{Count: 4, Names: []string{"L_a", "L_b", "R_a", "R_b"}, File: "x.nii"}); err != nil || !slices.Equal(m.Labels, []int{0, 1, 0, 1}) {
+		t.Errorf("hemispheres the same way round: %+v, %v", m, err)
+	}
+	twice := &Partition{File: "t", Labels: []int{0, 1}, Modules: []string{"a", "b"}, Names: [][]string{{"x", "X"}}}
+	if _, err := twice.Match(Tokens{Count: 1, Names: []string{"x"}}); err == nil || !strings.Contains(err.Error(), "both named") {
+		t.Errorf("two tokens of one name: %v", err)
+	}
+}
+
+// cabnp returns a file of the Cole-Anticevic partition beside the module, or skips the test.
+func cabnp(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join("..", "..", "..", "shared", "fmri", "cabnp", name)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("no %s", path)
+	}
+	return path
+}
+
+// Both files of the real partition give the same networks, of the sizes that its paper prints.
+func TestCABNP(t *testing.T) {
+	list, err := Read(cabnp(t, "cortex_parcel_network_assignments.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := Read(cabnp(t, "CortexSubcortex_ColeAnticevic_NetPartition_wSubcorGSR_parcels_LR_LabelKey.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list.Order != LeftFirst || list.Modules[8] != "Default" || len(key.Labels) != 718 {
+		t.Errorf("list of order %q with modules %v; key of %d", list.Order, list.Modules, len(key.Labels))
+	}
+	tokens := Tokens{Count: 360, File: "x.npy"}
+	a, err := list.Match(tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := key.Match(tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := map[string]int{}
+	for i := range a.Labels {
+		if a.Modules[a.Labels[i]] != b.Modules[b.Labels[i]] {
+			t.Fatalf("parcel %d is in %s and in %s", i, a.Modules[a.Labels[i]], b.Modules[b.Labels[i]])
+		}
+		sizes[b.Modules[b.Labels[i]]]++
+	}
+	for _, n := range CABNP {
+		if sizes[n.Name] != n.Left+n.Right {
+			t.Errorf("%s has %d parcels, want %d", n.Name, sizes[n.Name], n.Left+n.Right)
+		}
+	}
+	// Right first by name, as the official Glasser files have it: each parcel keeps its network.
+	right := append(slices.Clone(key.Names[0][180:360]), key.Names[0][:180]...)
+	c, err := key.Match(Tokens{Count: 360, Names: right, File: "x.nii"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 360 {
+		if c.Modules[c.Labels[i]] != b.Modules[b.Labels[(i+180)%360]] {
+			t.Fatalf("%s is in %s, want %s", right[i], c.Modules[c.Labels[i]], b.Modules[b.Labels[(i+180)%360]])
+		}
+	}
+	if _, err := list.Match(Tokens{Count: 360, Names: right, File: "x.nii"}); err == nil {
+		t.Error("the list without names is laid over parcels that are right first")
+	}
+}

@@ -1,0 +1,209 @@
+package series
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The series in testdata: its value at frame f of token p, and its tokens' names.
+func value(f, p int) float32 { return float32(10*p) + float32(f) + float32(f*f)/8 }
+
+const (
+	frames = 7
+	tokens = 6
+)
+
+var names = []string{"L_V1_ROI", "L_MST_ROI", "L_V6_ROI", "R_V1_ROI", "R_MST_ROI", "R_V6_ROI"}
+
+func fixture(name string) string { return filepath.Join("testdata", name) }
+
+// The same series comes out of every format, by every way to tell its axes.
+func TestEveryFormat(t *testing.T) {
+	for _, c := range []struct {
+		file   string
+		format Format
+		o      Options
+		named  bool
+	}{
+		{"sub-01.ptseries.nii", PTSeries, Options{}, true},
+		{"dense.dtseries.nii", DTSeries, Options{Parcels: fixture("parcels.dlabel.nii")}, true},
+		{"one.h5", HDF5, Options{Tokens: []int{360, tokens}}, false},
+		{"one.h5", HDF5, Options{Axes: []Axis{TokenAxis, FrameAxis}}, false},
+		{"one.h5", HDF5, Options{Tokens: []int{tokens}, Datasets: []string{"/restdata"}}, false},
+		{"v73.mat", MAT73, Options{Tokens: []int{tokens}}, false},
+		{"v73.mat", MAT73, Options{Axes: []Axis{TokenAxis, FrameAxis}, Datasets: []string{"tc"}}, false},
+		{"v5.mat", MAT5, Options{Tokens: []int{tokens}}, false},
+		{"frames.npy", NPY, Options{Axes: []Axis{FrameAxis, TokenAxis}}, false},
+		{"fortran.npy", NPY, Options{Tokens: []int{tokens}}, false},
+		{"two.npz", NPZ, Options{Tokens: []int{tokens}, Datasets: []string{"a"}}, false},
+		{"named.csv", Text, Options{}, true},
+		{"named.tsv", Text, Options{}, true},
+		{"rows.csv", Text, Options{}, true},
+		{"plain.csv", Text, Options{Tokens: []int{tokens}}, false},
+		{"blanks.txt", Text, Options{Tokens: []int{tokens}}, false},
+		{"afni.1D", Text, Options{Axes: []Axis{FrameAxis, TokenAxis}}, false},
+		{"plain.csv", Text, Options{Names: names, NamesFrom: "names.txt"}, true},
+	} {
+		s, err := Load([]string{fixture(c.file)}, c.o)
+		if err != nil {
+			t.Errorf("%s: %v", c.file, err)
+			continue
+		}
+		if s.Frames != frames || s.Tokens != tokens || len(s.X) != frames*tokens || len(s.Runs) != 1 {
+			t.Errorf("%s: %d frames of %d tokens, %d values, %d runs", c.file, s.Frames, s.Tokens, len(s.X), len(s.Runs))
+			continue
+		}
+		for i, v := range s.X {
+			if v != value(i/tokens, i%tokens) {
+				t.Errorf("%s: frame %d, token %d is %v, want %v", c.file, i/tokens, i%tokens, v, value(i/tokens, i%tokens))
+				break
+			}
+		}
+		if c.named != slices.Equal(s.Names, names) {
+			t.Errorf("%s: names %v", c.file, s.Names)
+		}
+		info, err := Inspect(fixture(c.file), c.o)
+		if err != nil || info.Format != c.format || info.Tokens != tokens || info.Frames != frames || info.Runs != 1 || info.Subjects != 1 || len(info.SHA256) != 64 {
+			t.Errorf("%s: %+v, %v", c.file, info, err)
+		}
+	}
+}
+
+// The first row is that of the array as the format's library shows it.
+func TestFirstRow(t *testing.T) {
+	of := func(step, base int) []float64 {
+		var row []float64
+		for i := range 5 {
+			row = append(row, float64(value(i*(1-base)*step, i*base*step)))
+		}
+		return row
+	}
+	for file, want := range map[string][]float64{
+		"one.h5": of(1, 0), "v5.mat": of(1, 0), "v73.mat": of(1, 0), "frames.npy": of(1, 1), "sub-01.ptseries.nii": of(1, 1), "fortran.npy": of(1, 0),
+	} {
+		info, err := Inspect(fixture(file), Options{Tokens: []int{tokens}})
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+		} else if !slices.Equal(info.FirstRow, want) {
+			t.Errorf("%s: first row %v, want %v", file, info.FirstRow, want)
+		}
+	}
+}
+
+func TestSeveralRunsAndSubjects(t *testing.T) {
+	// Two datasets of one file are two runs of its subject, in the order in which they are named.
+	s, err := Load([]string{fixture("100206.h5"), fixture("sub-01.ptseries.nii")}, Options{Tokens: []int{tokens}, Datasets: []string{"REST1_RL/resid", "*/resid"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	subjects, of := s.Subjects()
+	if !slices.Equal(subjects, []string{"100206", "01"}) || s.Frames != 14 || !slices.Equal(of, []int{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1}) {
+		t.Errorf("subjects %v of frames %v", subjects, of)
+	}
+	if s.Runs[0].Name != "/REST1_RL/resid" || s.Runs[0].Frames != 3 || s.Runs[1].First != 3 || s.Runs[1].Frames != 4 || s.Runs[2].First != 7 {
+		t.Errorf("runs %+v", s.Runs)
+	}
+	if s.X[0] != value(4, 0) || s.X[3*tokens+1] != value(0, 1) {
+		t.Errorf("first values %v", s.X[:tokens])
+	}
+	// The slices of a stack are subjects, or runs.
+	for axis, want := range map[Axis]int{SubjectAxis: 2, RunAxis: 1} {
+		s, err := Load([]string{fixture("stack.npy")}, Options{Axes: []Axis{axis, TokenAxis, FrameAxis}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		subjects, _ := s.Subjects()
+		if len(s.Runs) != 2 || len(subjects) != want || s.X[0] != 0 || s.X[frames*tokens+tokens+2] != 100+value(1, 2) {
+			t.Errorf("%s: %d runs of %v", axis, len(s.Runs), subjects)
+		}
+	}
+}
+
+// Tokens in another order are matched by name, and the set says so.
+func TestTokensMatchedByName(t *testing.T) {
+	s, err := Load([]string{fixture("sub-01.ptseries.nii"), fixture("sub-02.ptseries.nii")}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(s.X[:frames*tokens], s.X[frames*tokens:]) || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "by their names") {
+		t.Errorf("notes %v", s.Notes)
+	}
+	s, err = Load([]string{fixture("sub-02.ptseries.nii")}, Options{})
+	if err != nil || s.X[0] != value(0, 3) || s.Names[0] != "R_V1_ROI" {
+		t.Errorf("alone: %v %v %v", s.X[0], s.Names, err)
+	}
+}
+
+func TestZScore(t *testing.T) {
+	s, err := Load([]string{fixture("100206.h5"), fixture("one.h5")}, Options{Tokens: []int{tokens}, Datasets: []string{"*/resid", "restdata"}, ZScore: true})
+	if err == nil || !strings.Contains(err.Error(), `no matrix of numbers named "restdata"`) {
+		t.Fatalf("a dataset that one file lacks: %v", err)
+	}
+	s, err = Load([]string{fixture("100206.h5")}, Options{Tokens: []int{tokens}, Datasets: []string{"*/resid"}, ZScore: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// numpy: x = np.arange(4) + np.arange(4) ** 2 / 8; (x - x.mean()) / x.std()
+	want := []float32{-1.2561836, -0.5267867, 0.36469847, 1.4182717}
+	for p := range tokens {
+		for f, w := range want {
+			if d := s.X[f*tokens+p] - w; d > 2e-6 || d < -2e-6 {
+				t.Errorf("frame %d of token %d is %v, want %v: z-scores are of each run by itself", f, p, s.X[f*tokens+p], w)
+			}
+		}
+	}
+}
+
+func TestErrorsSayWhatAndWhere(t *testing.T) {
+	six := []int{tokens}
+	for _, c := range []struct {
+		files []string
+		o     Options
+		want  []string
+	}{
+		{[]string{"one.h5"}, Options{}, []string{"one.h5", "[6 7]", "--axes"}},
+		{[]string{"one.h5"}, Options{Tokens: []int{360, 718}}, []string{"[6 7]", "no axis of 360 or 718 tokens"}},
+		{[]string{"one.h5"}, Options{Tokens: []int{6, 7}}, []string{"both axes", "6 or 7"}},
+		{[]string{"stack.npy"}, Options{Tokens: six}, []string{"[2 6 7]", "subjects,tokens,frames"}},
+		{[]string{"stack.npy"}, Options{Axes: []Axis{TokenAxis, FrameAxis}}, []string{"2 axes", "[2 6 7]"}},
+		{[]string{"named.csv"}, Options{Axes: []Axis{TokenAxis, FrameAxis}}, []string{"tokens,frames", "names say frames,tokens"}},
+		{[]string{"100206.h5"}, Options{Tokens: six}, []string{"3 matrices", "--dataset", "/REST1_LR/resid [6 4]"}},
+		{[]string{"two.npz"}, Options{Tokens: six, Datasets: []string{"c"}}, []string{`"c"`, "a [7 6], b [3 6]"}},
+		{[]string{"dense.dtseries.nii"}, Options{}, []string{"dlabel.nii", "--parcellation"}},
+		{[]string{"networks.dlabel.nii"}, Options{}, []string{"kind dlabel"}},
+		{[]string{"one.h5", "two.npz"}, Options{Tokens: six, Datasets: []string{"x"}}, []string{"one.h5", `"x"`}},
+		{[]string{"sub-01.ptseries.nii"}, Options{Names: []string{"a", "b", "c", "d", "e", "f"}, NamesFrom: "names.txt"}, []string{"L_V1_ROI", "names.txt"}},
+		{[]string{"sub-01.ptseries.nii"}, Options{Names: names[:5], NamesFrom: "names.txt"}, []string{"6 tokens", "names.txt has 5"}},
+		{[]string{"missing.csv"}, Options{}, []string{"missing.csv"}},
+		{[]string{"."}, Options{}, []string{"not a regular file"}},
+	} {
+		var files []string
+		for _, f := range c.files {
+			files = append(files, fixture(f))
+		}
+		_, err := Load(files, c.o)
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v %+v: error %v, want one with %q", c.files, c.o, err, want)
+			}
+		}
+	}
+	if _, err := Load(nil, Options{}); err == nil {
+		t.Error("no files are taken")
+	}
+}
+
+func TestParseAxes(t *testing.T) {
+	for text, want := range map[string]string{
+		"tokens,frames": "[tokens frames]", "frames, tokens": "[frames tokens]", "subjects,parcels,time": "[subjects tokens frames]", "runs,frames,tokens": "[runs frames tokens]",
+		"tokens": "", "frames,frames": "", "frames,tokens,voxels": "", "": "", "subjects,runs,frames,tokens": "",
+	} {
+		axes, err := ParseAxes(text)
+		if (err == nil) != (want != "") || err == nil && fmt.Sprint(axes) != want {
+			t.Errorf("%q: %v, %v", text, axes, err)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package train
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"torchpe/data/hcp"
+	"torchpe/data/masked"
+	"torchpe/data/nmar"
+	"torchpe/data/series"
+	"torchpe/train/runlog"
+)
+
+// source is the table of a masked-prediction task with where its parts come from.
+type source struct {
+	table    masked.Table
+	subjects []string // by group; nil where the table has no groups
+	runs     []series.Run
+	held     []int // subjects that a table holds out; nil where none says
+	modules  string
+	notes    []string
+}
+
+// read makes or reads the data of a configuration.
+func (c *MaskedConfig) read(task string, seed uint64) (source, error) {
+	var s source
+	var err error
+	switch {
+	case c.NMAR != nil:
+		s, err = c.simulate(seed)
+	case c.Surrogate != nil:
+		s, err = c.surrogate(seed)
+	default:
+		s, err = c.files(task)
+	}
+	if err != nil {
+		return s, err
+	}
+	return s, s.table.Check()
+}
+
+func (c *MaskedConfig) simulate(seed uint64) (source, error) {
+	sim, err := nmar.Simulate(c.NMAR.options(), seed)
+	if err != nil {
+		return source{}, err
+	}
+	s := source{
+		table: masked.Table{Frames: c.NMAR.Frames, Tokens: c.NMAR.Nodes, X: sim.X, Names: sim.Names, Modules: sim.Labels},
+		runs:  []series.Run{{Frames: c.NMAR.Frames}}, modules: "of the simulation",
+	}
+	if c.ZScore {
+		err = standardise(s.table)
+	}
+	return s, err
+}
+
+func (c *MaskedConfig) surrogate(seed uint64) (source, error) {
+	o := hcp.DefaultOptions()
+	o.Subjects, o.Frames = c.Surrogate.Subjects, c.Surrogate.Frames
+	made, err := hcp.Make(o, seed)
+	if err != nil {
+		return source{}, err
+	}
+	s := source{subjects: made.Subjects, modules: "of the surrogate, in the sizes of the Cole-Anticevic networks"}
+	s.table = masked.Table{
+		Frames: o.Subjects * o.Frames, Tokens: hcp.Parcels, X: made.X, Names: made.Names, Modules: made.Labels, ModuleNames: made.Networks,
+	}
+	for i, name := range made.Subjects {
+		s.runs = append(s.runs, series.Run{Subject: name, First: i * o.Frames, Frames: o.Frames})
+		s.table.Groups = append(s.table.Groups, slices.Repeat([]int{i}, o.Frames)...)
+	}
+	s.notes = []string{"No data was given: this is a surrogate, not human fMRI."}
+	return s, nil
+}
+
+func (c *MaskedConfig) files(task string) (source, error) {
+	var known []int
+	if task == "fmri" {
+		known = series.CorticalParcels
+	}
+	d, err := c.Files.Read(known, c.ZScore)
+	if err != nil {
+		return source{}, err
+	}
+	s := source{subjects: d.Subjects, runs: d.Runs, held: d.Test, notes: d.Notes}
+	s.table = masked.Table{Frames: d.Frames, Tokens: d.Tokens, X: d.X, Names: d.Names, Groups: d.OfFrame}
+	if d.Modules != nil {
+		s.table.Modules, s.table.ModuleNames, s.modules = d.Modules.Labels, d.Modules.Modules, d.Modules.How
+	}
+	return s, nil
+}
+
+// split holds out data as the configuration asks.
+func (s source) split(c *MaskedConfig, seed uint64) (masked.Split, error) {
+	how := c.Split
+	if how == AutoSplit {
+		how = TimeSplit
+		if len(s.subjects) > 1 {
+			how = SubjectSplit
+		}
+	}
+	if s.held != nil && how != SubjectSplit {
+		return masked.Split{}, fmt.Errorf("--split: %s, but the table of --subjects holds out whole subjects", how)
+	}
+	switch how {
+	case SubjectSplit:
+		if s.held != nil {
+			split, err := masked.HoldOutGroups(s.table.Groups, s.held)
+			split.How = fmt.Sprintf("%d of %d subjects held out by the table", len(s.held), len(s.subjects))
+			return split, err
+		}
+		if len(s.subjects) < 2 {
+			return masked.Split{}, fmt.Errorf("--split subjects: the data has %d subject(s): hold out time points with --split time", max(1, len(s.subjects)))
+		}
+		split, err := masked.SplitGroups(s.table.Groups, c.TestShare, seed)
+		split.How = fmt.Sprintf("%d of %d subjects held out by data seed %d", len(split.TestGroups), len(s.subjects), seed)
+		return split, err
+	case RandomSplit:
+		return masked.SplitTime(s.table.Frames, masked.TimeSplit{Share: c.TestShare, Random: true, Seed: seed})
+	}
+	var all masked.Split
+	for _, r := range s.runs {
+		one, err := masked.SplitTime(r.Frames, masked.TimeSplit{Share: c.TestShare})
+		if err != nil {
+			return all, fmt.Errorf("run %s %s: %w", r.File, r.Name, err)
+		}
+		for _, f := range one.Train {
+			all.Train = append(all.Train, r.First+f)
+		}
+		for _, f := range one.Test {
+			all.Test = append(all.Test, r.First+f)
+		}
+		all.How = one.How
+	}
+	if len(s.runs) > 1 {
+		all.How = fmt.Sprintf("the last time points of each of %d runs held out, %d of %d", len(s.runs), len(all.Test), s.table.Frames)
+	}
+	return all, nil
+}
+
+// summary describes the data for the run's result.
+func (s source) summary(split masked.Split, measured int) *runlog.DataSummary {
+	d := &runlog.DataSummary{
+		Frames: s.table.Frames, Tokens: s.table.Tokens, Subjects: max(1, len(s.subjects)), Runs: max(1, len(s.runs)),
+		TrainFrames: len(split.Train), TestFrames: len(split.Test), MeasuredFrames: measured, Split: split.How,
+		Modules: len(s.table.ModuleNames), ModulesFrom: s.modules, Notes: s.notes,
+	}
+	if d.Modules == 0 && s.table.Modules != nil {
+		d.Modules = slices.Max(s.table.Modules) + 1
+	}
+	for _, g := range split.TestGroups {
+		d.TestSubjects = append(d.TestSubjects, s.subjects[g])
+	}
+	return d
+}
+
+// describe says in sentences what was read.
+func describe(d *runlog.DataSummary) []string {
+	text := fmt.Sprintf("data: %d frames of %d tokens, %d run(s) of %d subject(s); %s", d.Frames, d.Tokens, d.Runs, d.Subjects, d.Split)
+	if len(d.TestSubjects) > 0 {
+		text += " (" + strings.Join(d.TestSubjects, ", ") + ")"
+	}
+	all := []string{text}
+	if d.Modules > 0 {
+		all = append(all, fmt.Sprintf("modules: %d, %s", d.Modules, d.ModulesFrom))
+	}
+	return append(all, d.Notes...)
+}
