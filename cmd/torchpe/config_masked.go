@@ -98,8 +98,7 @@ func (f *maskedFlags) setSource(m *train.MaskedConfig, task string, given map[st
 	case given["data"] && given["surrogate"]:
 		return fmt.Errorf("--data and --surrogate both say what the data is: give one of them")
 	case given["surrogate"]:
-		d, _ := train.Preset("fmri", "code")
-		s, err := parseSurrogate(f.surrogate, *d.Masked.Surrogate)
+		s, err := parseSurrogate(f.surrogate, defaultSurrogate())
 		m.Surrogate, m.Files = &s, nil
 		return err
 	case m.Files != nil || given["data"]:

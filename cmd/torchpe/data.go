@@ -24,7 +24,7 @@ func newDataCommand() *cobra.Command {
 		Args:  noArguments,
 		RunE:  showHelp,
 	}
-	cmd.AddCommand(newLSTCommand(), newNMARCommand())
+	cmd.AddCommand(newLSTCommand(), newNMARCommand(), newHCPCommand())
 	return cmd
 }
 

@@ -34,6 +34,12 @@ func (f *sourceFlags) setters(into *series.Source) map[string]func() {
 	}
 }
 
+// defaultSurrogate is the size of the surrogate where no other is asked for.
+func defaultSurrogate() train.Surrogate {
+	c, _ := train.Preset("fmri", "code")
+	return *c.Masked.Surrogate
+}
+
 // parseSurrogate reads text such as "subjects=12,frames=1195"; what it leaves out stays as it is.
 func parseSurrogate(text string, s train.Surrogate) (train.Surrogate, error) {
 	for part := range strings.SplitSeq(text, ",") {

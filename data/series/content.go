@@ -48,6 +48,8 @@ type matrix struct {
 	shape []int // as the format's reference library shows it: nibabel, h5py, scipy or MATLAB, numpy
 	axes  []Axis
 	names []string // of the tokens, or nil
+	sides []string // hemisphere of each token in CIFTI, as a name that says it
+	dense bool     // tokens are vertices and voxels, which are too many to train on
 	load  func() (array.Array, error)
 }
 
@@ -224,30 +226,56 @@ func (c *content) openCIFTI(o Options) error {
 	case cifti.Ptseries:
 		c.format = PTSeries
 		parcels := image.Axes[1].Parcels
-		names := make([]string, len(parcels))
+		names, sides := make([]string, len(parcels)), make([]string, len(parcels))
 		for i, p := range parcels {
 			names[i] = p.Name
-		}
-		c.matrices = []matrix{{shape: shape, axes: []Axis{FrameAxis, TokenAxis}, names: names, load: func() (array.Array, error) {
-			image, err := cifti.Read(c.file)
-			if err != nil {
-				return array.Array{}, err
+			for k, v := range p.Vertices {
+				if s := sideOf(v.Structure); k == 0 || s == sides[i] {
+					sides[i] = s
+				} else {
+					sides[i] = "" // it lies in both
+				}
 			}
-			return image.Data.Transpose(), nil
-		}}}
+		}
+		c.matrices = []matrix{{shape: shape, axes: []Axis{FrameAxis, TokenAxis}, names: names, sides: sides, load: c.loadCIFTI}}
 		return nil
 	case cifti.Dtseries:
 		c.format = DTSeries
-		return c.openDense(o)
+		if o.Parcels != "" {
+			return c.openDense(o)
+		}
+		m := matrix{shape: shape, axes: []Axis{FrameAxis, TokenAxis}, dense: true, load: c.loadCIFTI}
+		for _, model := range image.Axes[1].Models {
+			m.sides = append(m.sides, slices.Repeat([]string{sideOf(model.Structure)}, model.Count)...)
+		}
+		c.matrices = []matrix{m}
+		return nil
 	}
 	return fmt.Errorf("%s: a CIFTI file of kind %s; a series is a ptseries.nii, or a dtseries.nii with a parcellation", c.file, image.Kind)
 }
 
+// sideOf returns a name that package partition takes for that of a hemisphere.
+func sideOf(structure string) string {
+	switch {
+	case strings.HasSuffix(structure, "_LEFT"):
+		return "L"
+	case strings.HasSuffix(structure, "_RIGHT"):
+		return "R"
+	}
+	return ""
+}
+
+// loadCIFTI reads the numbers as nibabel shows them.
+func (c *content) loadCIFTI() (array.Array, error) {
+	image, err := cifti.Read(c.file)
+	if err != nil {
+		return array.Array{}, err
+	}
+	return image.Data.Transpose(), nil
+}
+
 // openDense averages a dense series within the parcels of the options.
 func (c *content) openDense(o Options) error {
-	if o.Parcels == "" {
-		return fmt.Errorf("%s: a dense series (dtseries.nii) needs parcels to be averaged in: name a dlabel.nii with --parcellation", c.file)
-	}
 	series, err := cifti.Read(c.file)
 	if err != nil {
 		return err

@@ -7,25 +7,27 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"torchpe/data/partition"
 )
 
 // Info describes a file.
 type Info struct {
-	File            string    `json:"file"`
-	Format          Format    `json:"format"`
-	Subjects        int       `json:"subjects"`
-	Runs            int       `json:"runs"`
-	Tokens          int       `json:"tokens"`
-	Frames          int       `json:"frames"` // of all runs together
-	Subject         string    `json:"subject"`
-	Names           []string  `json:"names"`            // of the tokens; empty where the file has none
-	HemisphereOrder string    `json:"hemisphere_order"` // of package hemisphere, by the names
-	SHA256          string    `json:"sha256"`
-	FirstRow        []float64 `json:"first_row"` // the first five numbers of the first row, as nibabel, h5py, scipy or numpy show the array
-	Datasets        []string  `json:"datasets,omitempty"`
+	File            string          `json:"file"`
+	Format          Format          `json:"format"`
+	Subjects        int             `json:"subjects"`
+	Runs            int             `json:"runs"`
+	Tokens          int             `json:"tokens"`
+	Frames          int             `json:"frames"` // of all runs together
+	Subject         string          `json:"subject"`
+	Names           []string        `json:"names"`            // of the tokens; empty where the file has none
+	HemisphereOrder partition.Order `json:"hemisphere_order"` // by the names, or in CIFTI by the structures
+	SHA256          string          `json:"sha256"`
+	FirstRow        []float64       `json:"first_row"` // the first five numbers of the first row, as nibabel, h5py, scipy or numpy show the array
+	Datasets        []string        `json:"datasets,omitempty"`
 }
 
-// Inspect describes a file without keeping its numbers. HemisphereOrder is left empty.
+// Inspect describes a file without keeping its numbers.
 func Inspect(file string, o Options) (*Info, error) {
 	c, err := open(file, o)
 	if err != nil {
@@ -57,6 +59,9 @@ func Inspect(file string, o Options) (*Info, error) {
 		i.Runs += y.slices
 		if m.names != nil {
 			i.Names = m.names
+		}
+		if i.HemisphereOrder = partition.Hemispheres(m.names); i.HemisphereOrder == partition.Unknown {
+			i.HemisphereOrder = partition.Hemispheres(m.sides)
 		}
 		if m.name != "" {
 			i.Datasets = append(i.Datasets, m.name)

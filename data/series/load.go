@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"torchpe/data/array"
 )
 
 var subjectParts = []*regexp.Regexp{
@@ -63,6 +65,26 @@ func Load(files []string, o Options) (*Set, error) {
 	return l.set, nil
 }
 
+// ReadRun reads the one run of a file as it is, [frames, tokens], with the names of its tokens where it has any.
+func ReadRun(file string, o Options) (array.Array, []string, error) {
+	l := loader{o: o, set: &Set{Names: o.Names, NamesFrom: o.NamesFrom, Tokens: len(o.Names)}, seen: map[string]bool{}}
+	plans, err := l.plan(file)
+	if err != nil {
+		return array.Array{}, nil, err
+	}
+	if len(plans) != 1 || plans[0].layout.slices != 1 {
+		return array.Array{}, nil, fmt.Errorf("%s: it has several runs: name one with --dataset", file)
+	}
+	a, err := plans[0].m.load()
+	if err != nil {
+		return array.Array{}, nil, err
+	}
+	if plans[0].layout.tokenStep != 1 {
+		a = a.Transpose()
+	}
+	return a, plans[0].m.names, nil
+}
+
 // loader collects a set.
 type loader struct {
 	o    Options
@@ -90,6 +112,9 @@ func (l *loader) plan(file string) ([]plan, error) {
 	}
 	var plans []plan
 	for _, m := range chosen {
+		if m.dense {
+			return nil, fmt.Errorf("%s: a dense series (dtseries.nii) needs parcels to be averaged in: name a dlabel.nii with --parcellation", file)
+		}
 		axes, err := c.axesOf(m, l.o)
 		if err != nil {
 			return nil, err

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/data/array/npy"
+	"torchpe/data/array/text"
+)
+
+// seriesFixture is a file that nibabel, h5py or numpy wrote: frame f of token p is 10 p + f + f f / 8.
+func seriesFixture(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("..", "..", "data", "series", "testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestHCPInfo(t *testing.T) {
+	out, errs, code := torchpeIn(t, ".", "data", "hcp", "info", "--json", "--tokens", "6", seriesFixture(t, "sub-01.ptseries.nii"), seriesFixture(t, "one.h5"))
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	var infos []struct {
+		File, Format, SHA256   string
+		Subjects, Runs, Tokens int
+		Frames                 int
+		Names                  []string
+		HemisphereOrder        string    `json:"hemisphere_order"`
+		FirstRow               []float64 `json:"first_row"`
+	}
+	if err := json.Unmarshal([]byte(out), &infos); err != nil || len(infos) != 2 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	p, h := infos[0], infos[1]
+	if p.Format != "cifti-ptseries" || p.Tokens != 6 || p.Frames != 7 || p.HemisphereOrder != "left-first" || p.Names[3] != "R_V1_ROI" ||
+		!slices.Equal(p.FirstRow, []float64{0, 10, 20, 30, 40}) || p.Subjects != 1 || p.Runs != 1 {
+		t.Errorf("%+v", p)
+	}
+	if h.Format != "hdf5" || h.HemisphereOrder != "unknown" || h.Names == nil || !slices.Equal(h.FirstRow, []float64{0, 1.125, 2.5, 4.125, 6}) {
+		t.Errorf("%+v", h)
+	}
+	sum, err := exec.Command("sha256sum", h.File).Output()
+	if err == nil && !strings.HasPrefix(string(sum), h.SHA256) {
+		t.Errorf("SHA-256 %s, sha256sum says %s", h.SHA256, sum)
+	}
+	out, _, code = torchpeIn(t, ".", "data", "hcp", "info", seriesFixture(t, "sub-01.ptseries.nii"))
+	if code != 0 || !strings.Contains(out, "left-first") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	_, errs, code = torchpeIn(t, ".", "data", "hcp", "info", seriesFixture(t, "one.h5"))
+	if code == 0 || !strings.Contains(errs, "no axis of 360 or 718 tokens") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// What convert writes, check and training read: the same numbers, names, networks and subjects.
+func TestHCPConvert(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "npy")
+	modules := seriesFixture(t, "networks.dlabel.nii")
+	out, errs, code := torchpeIn(t, ".", "data", "hcp", "convert", seriesFixture(t, "sub-01.ptseries.nii"), seriesFixture(t, "sub-02.ptseries.nii"), "--modules", modules, "--out", dir)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	if !strings.Contains(out, "2 runs, 14 frames of 6 tokens") {
+		t.Errorf("%s", out)
+	}
+	for _, name := range []string{"sub-01_run-1.npy", "sub-02_run-1.npy"} { // the second has its right hemisphere first
+		a, err := npy.Read(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range a.Data {
+			f, p := float64(i/6), float64(i%6)
+			if v != 10*p+f+f*f/8 {
+				t.Fatalf("%s[%d] = %v", name, i, v)
+			}
+		}
+	}
+	table := filepath.Join(t.TempDir(), "subjects.csv")
+	if err := os.WriteFile(table, []byte("subject,set\n01,train\n02,test\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"data", "hcp", "check", "--json", "--pattern", "*.npy", "--names", filepath.Join(dir, "names.txt"), "--modules", filepath.Join(dir, "modules.csv"), "--subjects", table, dir}
+	out, errs, code = torchpeIn(t, ".", args...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	var c hcpCheck
+	if err := json.Unmarshal([]byte(out), &c); err != nil {
+		t.Fatal(err)
+	}
+	// All tokens are the same curve but for their mean: every correlation is 1, and labels that alternate have
+	// Q = 2 (6/30 - 1/4) over three tokens each.
+	if c.Subjects != 2 || c.Runs != 2 || c.Tokens != 6 || c.HemisphereOrder != "left-first" || c.Networks["Visual"] != 3 || c.Networks["Motor"] != 3 ||
+		c.Modularity == nil || math.Abs(*c.Modularity+0.1) > 1e-6 {
+		t.Errorf("%s", out)
+	}
+	// It overwrites nothing unasked.
+	_, errs, code = torchpeIn(t, ".", "data", "hcp", "convert", seriesFixture(t, "sub-01.ptseries.nii"), "--out", dir)
+	if code == 0 || !strings.Contains(errs, "--force") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+func TestHCPCheckNamesBothFiles(t *testing.T) {
+	modules := filepath.Join(t.TempDir(), "modules.csv")
+	if err := os.WriteFile(modules, []byte("name,module\nL_V1,1\nL_MST,1\nL_V6,1\nR_V1,2\nR_MST,2\nR_V7,2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := torchpeIn(t, ".", "data", "hcp", "check", seriesFixture(t, "sub-01.ptseries.nii"), "--modules", modules)
+	if code == 0 || !strings.Contains(errs, "sub-01.ptseries.nii") || !strings.Contains(errs, modules) || !strings.Contains(errs, "R_V6_ROI") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// The command gives numpy's residuals, from text files and from the HDF5 layout of the published pipeline.
+func TestHCPClean(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("..", "..", "data", "hcp", "clean", "testdata", "runs.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f struct {
+		Parcels, Frames                int
+		Series, Motion, WM, Ventricles []float64
+		Residuals                      map[string][]float64
+	}
+	if err := json.Unmarshal(raw, &f); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name string, data []float64, columns int, separator string) string {
+		var b strings.Builder
+		for i, v := range data {
+			end := separator
+			if i%columns == columns-1 {
+				end = "\n"
+			}
+			fmt.Fprintf(&b, "%v%s", v, end)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	series := write("series.csv", f.Series, f.Frames, ",")
+	args := []string{"data", "hcp", "clean", "--data", series, "--axes", "tokens,frames", "--motion", write("motion.txt", f.Motion, 12, "  "),
+		"--wm", write("wm.txt", f.WM, 5, " "), "--ventricles", write("csf.1D", f.Ventricles, 5, " "), "--out"}
+	same := func(got []float64) {
+		t.Helper()
+		want := f.Residuals["published"]
+		if want == nil {
+			t.Fatalf("the fixture has %d cases, none published", len(f.Residuals))
+		}
+		frames := f.Frames - 5
+		if len(got) != len(want) {
+			t.Fatalf("%d numbers, want %d", len(got), len(want))
+		}
+		for i, v := range got { // frames x parcels against parcels x frames
+			if w := want[i%f.Parcels*frames+i/f.Parcels]; math.Abs(v-w) > 1e-6*(1+math.Abs(w)) {
+				t.Fatalf("number %d is %v, numpy has %v", i, v, w)
+			}
+		}
+	}
+	out, errs, code := torchpeIn(t, dir, append(args, "clean.npy")...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	if !strings.Contains(out, "105 frames of 3 parcels; 64 signals, rank 65") {
+		t.Errorf("%s", out)
+	}
+	a, err := npy.Read(filepath.Join(dir, "clean.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(a.Data)
+	if _, errs, code = torchpeIn(t, dir, append(args, "clean.csv")...); code != 0 {
+		t.Fatal(errs)
+	}
+	table, err := text.Read(filepath.Join(dir, "clean.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(table.Data)
+	const python = "/usr/bin/python3"
+	if exec.Command(python, "-c", "import h5py").Run() == nil {
+		script := `
+import h5py, json, numpy as np, sys
+f = json.load(open(sys.argv[1]))
+T = f["frames"]
+motion, wm, csf = [np.array(f[k]).reshape(T, -1) for k in ("motion", "wm", "ventricles")]
+back = lambda x: np.diff(x, axis=0, prepend=x[:1])
+with h5py.File("nuisance.h5", "w") as h:
+    g = h.create_group("rfMRI_REST1_RL")
+    g["motionParams"], g["motionParams_deriv"] = motion[:, :6], motion[:, 6:]
+    g["aCompCor_WM"], g["aCompCor_ventricles"] = wm + 0j, csf + 0j
+    g["aCompCor_WM_deriv"], g["aCompCor_ventricles_deriv"] = back(wm), back(csf)
+`
+		fixture, _ := filepath.Abs(filepath.Join("..", "..", "data", "hcp", "clean", "testdata", "runs.json"))
+		cmd := exec.Command(python, "-c", script, fixture)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v %s", err, out)
+		}
+		if _, errs, code = torchpeIn(t, dir, "data", "hcp", "clean", "--data", series, "--axes", "tokens,frames", "--nuisance", "nuisance.h5", "--run", "rfMRI_REST1_RL", "--out", "again.npy"); code != 0 {
+			t.Fatal(errs)
+		}
+		if a, err = npy.Read(filepath.Join(dir, "again.npy")); err != nil {
+			t.Fatal(err)
+		}
+		same(a.Data)
+	}
+	for flag, want := range map[string]string{"--run": "go together", "--force": "--motion, --wm and --ventricles"} {
+		missing := []string{"data", "hcp", "clean", "--data", series, "--out", "x.npy", flag}
+		if flag == "--run" {
+			missing = append(missing, "r")
+		}
+		if _, errs, code := torchpeIn(t, dir, missing...); code != 2 || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit %d: %s", flag, code, errs)
+		}
+	}
+}
