@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
 # Times a training step of torchpe beside the same model in PyTorch (scripts/peer_torch.py), turn about, on one CPU thread:
 # as installed, and with OPENBLAS_CORETYPE set for PyTorch to the kernel that torchpe uses. Prints both and the ratios.
-#   [PRESETS="lst quick nmar"] scripts/bench.sh [rounds] [steps]
+# fmri is at batch 32 on both sides.
+#   [PRESETS="lst quick nmar fmri"] scripts/bench.sh [rounds] [steps]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-rounds=${1:-3} steps=${2:-30} presets=${PRESETS:-lst quick nmar}
+rounds=${1:-3} steps=${2:-30} presets=${PRESETS:-lst quick nmar fmri}
 python=${PYTHON:-/usr/bin/python3}
-"$python" -c 'import torch' 2>/dev/null || { echo "bench: $python has no PyTorch; torchpe alone:"; for p in $presets; do bin/torchpe bench step --preset $p --threads 1; done; exit 0; }
+ours() { # ours PRESET: torchpe's flags for it
+  [ "$1" = fmri ] && echo "--preset fmri --batch 32 --surrogate subjects=2,frames=400" || echo "--preset $1"
+}
+"$python" -c 'import torch' 2>/dev/null || { echo "bench: $python has no PyTorch; torchpe alone:"; for p in $presets; do bin/torchpe bench step $(ours $p) --threads 1; done; exit 0; }
 kernel=$(bin/torchpe doctor --json | "$python" -c 'import json,sys; print(json.load(sys.stdin)["blas_kernel"])')
 results=$(mktemp)
 for round in $(seq "$rounds"); do
   for preset in $presets; do
-    bin/torchpe bench step --preset $preset --threads 1 --steps "$steps" --json | "$python" -c "import json,sys; r=json.load(sys.stdin); print('$preset torchpe', r['step_ms_median'], r['peak_rss_mb'])" >>"$results"
+    bin/torchpe bench step $(ours $preset) --threads 1 --steps "$steps" --json | "$python" -c "import json,sys; r=json.load(sys.stdin); print('$preset torchpe', r['step_ms_median'], r['peak_rss_mb'])" >>"$results"
     for kind in installed set slow; do
       case $kind in
         installed) unset OPENBLAS_CORETYPE ;;

@@ -38,15 +38,16 @@ PRESETS = {
     "lst": dict(d_model=160, layers=4, heads=1, batch=128, tokens=16),
     "quick": dict(d_model=64, layers=4, heads=1, batch=128, tokens=16),
     "nmar": dict(d_model=64, layers=4, heads=1, batch=128, tokens=15),
+    "fmri": dict(d_model=64, layers=4, heads=1, batch=32, tokens=360),
 }
-MASKED = ("nmar",)  # masked prediction: numbers in, half of them masked, their mean squared error
+MASKED = ("nmar", "fmri")  # masked prediction: numbers in, half of them masked, their mean squared error
 CLASSES, PROBE = 4, 5
 CHUNK = 20  # GPU steps between two readings of the clock
 
 
 def parse_flags():
     p = argparse.ArgumentParser(description="PyTorch peer of the Go program: step time, or accuracy with --train.")
-    p.add_argument("--preset", choices=sorted(PRESETS), default="lst", help="lst: d_model 160 as in the paper; quick: 64; nmar: masked prediction on 15 nodes")
+    p.add_argument("--preset", choices=sorted(PRESETS), default="lst", help="lst: d_model 160 as in the paper; quick: 64; nmar: masked prediction on 15 nodes; fmri: on 360 parcels, batch 32")
     p.add_argument("--steps", type=int, default=30, help="measured steps (default 30)")
     p.add_argument("--warmup", type=int, default=5, help="steps before the clock starts (default 5)")
     p.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"torchpe/data/nmar"
+	"torchpe/report/figure"
 )
 
 func newNMARCommand() *cobra.Command {
@@ -37,6 +38,7 @@ type nmarFlags struct {
 	options     nmar.Options
 	seed        uint64
 	out         string
+	figure      string
 	force, json bool
 }
 
@@ -53,7 +55,26 @@ func (f *nmarFlags) add(cmd *cobra.Command) {
 	fl.Float64Var(&f.options.Scale, "scale", o.Scale, "factor on the autoregressive weights; 0 = one over the lags")
 	fl.BoolVar(&f.options.AsPrinted, "as-printed", false, "the process as the paper prints it: refused, with the reason")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed, 0 to 2^64-1 (training takes its --data-seed)")
+	fl.StringVar(&f.figure, "figure", "", "also draw the network and the first 200 time points to this .pdf, .svg or .png file")
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
+}
+
+// draw draws the simulation where --figure asks for it.
+func (f *nmarFlags) draw(s *nmar.Simulation) error {
+	if f.figure == "" {
+		return nil
+	}
+	const frames = 200
+	n, o := len(s.Names), s.Options
+	fig, err := figure.NetworkSeries(figure.Network{
+		Matrix: s.Weights, MatrixLabel: "weight", Row: "node (to)", Column: "node (from)", Labels: s.Labels, Names: s.Names,
+		Series: s.X[:n*min(frames, o.Frames)], FrameLabel: "time point",
+		Note: fmt.Sprintf("%d nodes in %d modules, seed %d: weights between nodes, and the series of up to 24 of them about their means, on one scale, in the colours of their modules.", o.Nodes, o.Modules, f.seed),
+	})
+	if err != nil {
+		return err
+	}
+	return fig.Save(f.figure, "")
 }
 
 // simulate returns the simulation that the flags ask for.
@@ -70,11 +91,15 @@ func newNMARShowCommand() *cobra.Command {
 		Use:   "show",
 		Short: "Describe a simulated network: stability, correlation within and between modules",
 		Example: `  torchpe data nmar show
+  torchpe data nmar show --figure network.pdf
   torchpe data nmar show --nodes 60 --modules 6 --seed 3 --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := f.simulate()
 			if err != nil {
+				return err
+			}
+			if err := f.draw(s); err != nil {
 				return err
 			}
 			return printNMAR(cmd.OutOrStdout(), s, f)
@@ -170,6 +195,9 @@ func runNMARGenerate(w io.Writer, f nmarFlags) error {
 		if err := os.WriteFile(path, body, 0o666); err != nil {
 			return err
 		}
+	}
+	if err := f.draw(s); err != nil {
+		return err
 	}
 	return printNMAR(w, s, f)
 }

@@ -129,3 +129,16 @@ func TestTrainNMAR(t *testing.T) {
 		t.Errorf("mask level 0: exit %d, %s", code, stderr)
 	}
 }
+
+func TestNMARFigure(t *testing.T) {
+	dir := t.TempDir()
+	if _, errs, code := torchpeIn(t, dir, "data", "nmar", "show", "--figure", "network.pdf", "--frames", "300"); code != 0 {
+		t.Fatal(errs)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "network.pdf")); err != nil || !strings.HasPrefix(string(b), "%PDF-") {
+		t.Errorf("%v", err)
+	}
+	if _, errs, code := torchpeIn(t, dir, "data", "nmar", "show", "--figure", "network.doc"); code == 0 || !strings.Contains(errs, "pdf, png or svg") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
