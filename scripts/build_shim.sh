@@ -30,7 +30,8 @@ run() { "$@" >>"$log" 2>&1 || { tail -n 30 "$log" >&2; echo "shim: failed: $* (w
 run cmake -S torchpe/internal/ctorch/shim -B "$build" -DTORCHPE_LIB_DIR="$PWD/$build" ${prefix:+-DCMAKE_PREFIX_PATH="$prefix"} -DCMAKE_BUILD_TYPE=Release ${TORCHPE_CMAKE_FLAGS:-}
 run cmake --build "$build" --target torchpe -j "$(nproc)"
 # Each libtorch has a build folder of its own; the last one asked for is in lib/.
-cmp -s "$build/libtorchpe.so" "$out/libtorchpe.so" || cp -f "$build/libtorchpe.so" "$out/libtorchpe.so"
+# Moved into place: a program that runs keeps the library it has, instead of crashing in one that changes below it.
+cmp -s "$build/libtorchpe.so" "$out/libtorchpe.so" || { cp "$build/libtorchpe.so" "$out/.libtorchpe.so.new" && mv -f "$out/.libtorchpe.so.new" "$out/libtorchpe.so"; }
 grep -h "torchpe: libtorch" "$log" | sed 's/^-- torchpe: /shim: built against /'
 
 # A linker that drops what nothing names would drop libtorch_cuda, and every GPU with it.

@@ -158,8 +158,13 @@ func (s source) summary(split masked.Split, measured int) *runlog.DataSummary {
 // describe says in sentences what was read.
 func describe(d *runlog.DataSummary) []string {
 	text := fmt.Sprintf("data: %d frames of %d tokens, %d run(s) of %d subject(s); %s", d.Frames, d.Tokens, d.Runs, d.Subjects, d.Split)
-	if len(d.TestSubjects) > 0 {
-		text += " (" + strings.Join(d.TestSubjects, ", ") + ")"
+	if n := len(d.TestSubjects); n > 0 {
+		const most = 8
+		named := strings.Join(d.TestSubjects[:min(n, most)], ", ")
+		if n > most {
+			named += ", ..."
+		}
+		text += " (" + named + ")"
 	}
 	all := []string{text}
 	if d.Modules > 0 {

@@ -1,0 +1,37 @@
+package partition
+
+import (
+	"testing"
+)
+
+// FuzzParse checks any text: no panic, and a label for every token, of a module that there is.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"1\n2\n", "a,1\nb,2\n", "INDEX\tLABEL\tNETWORK\n1\tx\ty\n", "name\tmodule\na\tx\n", "\ufeff1\r\n2\r1\n", "# x\n\"a\",\"b\"\n", "1 2\n3 4\n",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := Parse("x", text)
+		if err != nil {
+			return
+		}
+		if len(p.Labels) == 0 {
+			t.Fatal("no tokens and no error")
+		}
+		for _, names := range p.Names {
+			if len(names) != len(p.Labels) {
+				t.Fatalf("%d names of %d tokens", len(names), len(p.Labels))
+			}
+		}
+		m, err := p.Match(Tokens{Count: len(p.Labels), File: "y"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range m.Labels {
+			if l < 0 || l >= len(m.Modules) {
+				t.Fatalf("label %d of %d modules", l, len(m.Modules))
+			}
+		}
+	})
+}
