@@ -4,7 +4,7 @@ SHELL := /bin/bash
 LST ?=
 GO_PACKAGES := ./...
 
-.PHONY: help setup shim build demo test test-race test-libtorch2 lint bench fixtures clean
+.PHONY: help setup shim build demo test test-race test-libtorch2 lint fuzz bench fixtures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,11 +33,14 @@ test-libtorch2: shim ## check with libtorch 2.6, in a Debian 13 folder (root; 1.
 lint: ## gofmt, go vet and golangci-lint
 	@scripts/lint.sh
 
+fuzz: ## fuzz every reader of foreign files, a minute each
+	@scripts/fuzz.sh 60
+
 bench: build ## time a training step, beside PyTorch where python3 has it
 	@scripts/bench.sh
 
-fixtures: ## write all testdata anew from PyTorch, numpy, scipy and nibabel
-	@scripts/setup.sh python3-torch python3-numpy python3-scipy python3-nibabel && /usr/bin/python3 scripts/reference_model.py
+fixtures: ## write all testdata anew from PyTorch, numpy, scipy, h5py and nibabel
+	@scripts/setup.sh python3-torch python3-numpy python3-scipy python3-h5py python3-nibabel && /usr/bin/python3 scripts/reference_model.py
 	@set -e; for make in $$(git ls-files '*/testdata/make.py'); do echo $$make; /usr/bin/python3 $$make; done
 
 clean: ## remove what was built and the demo
