@@ -138,11 +138,11 @@ func TestTokensMatchedByName(t *testing.T) {
 }
 
 func TestZScore(t *testing.T) {
-	s, err := Load([]string{fixture("100206.h5"), fixture("one.h5")}, Options{Tokens: []int{tokens}, Datasets: []string{"*/resid", "restdata"}, ZScore: true})
+	_, err := Load([]string{fixture("100206.h5"), fixture("one.h5")}, Options{Tokens: []int{tokens}, Datasets: []string{"*/resid", "restdata"}, ZScore: true})
 	if err == nil || !strings.Contains(err.Error(), `no matrix of numbers named "restdata"`) {
 		t.Fatalf("a dataset that one file lacks: %v", err)
 	}
-	s, err = Load([]string{fixture("100206.h5")}, Options{Tokens: []int{tokens}, Datasets: []string{"*/resid"}, ZScore: true})
+	s, err := Load([]string{fixture("100206.h5")}, Options{Tokens: []int{tokens}, Datasets: []string{"*/resid"}, ZScore: true})
 	if err != nil {
 		t.Fatal(err)
 	}

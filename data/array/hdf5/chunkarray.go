@@ -228,7 +228,7 @@ func (a *extensible) element(i int) ([]byte, error) {
 	blocks, elements := 1<<(u/2), a.least<<((u+1)/2)
 	i -= a.least * (1<<u - 1)
 	block := i / elements
-	address := undefined
+	var address uint64
 	p := &paged{f: a.f, elementBytes: a.elementBytes, elements: elements}
 	if u < a.inIndexBlocks() {
 		before := 0 // data blocks of the levels below

@@ -52,7 +52,6 @@ type treeV2 struct {
 	kind        byte
 	nodeBytes   int
 	recordBytes int
-	records     uint64 // visited so far
 	levels      []levelV2
 	countBytes  int // of the number of records of a node
 	record      func([]byte) error
