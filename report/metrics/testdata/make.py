@@ -42,3 +42,5 @@ for n, d, modules in ((7, 3, [0, 0, 1, 1, 1, 2, 2]), (12, 8, [3] * 4 + [1] * 5 +
     cases.append(case)
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "scores.json"), "w") as f:
     json.dump(cases, f)
+
+import tables  # noqa: E402,F401  writes tables.json
