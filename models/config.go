@@ -25,7 +25,7 @@ const (
 // MaskToken is what a masked token of TokenInput Scalar carries before its PE.
 type MaskToken string
 
-// A mask token is one learned vector, drawn like the linear map's weights, or zeros.
+// A mask token is one learned vector, which starts as N(0, MaskSD^2), or zeros.
 const (
 	LearnedMask MaskToken = "learned"
 	ZeroMask    MaskToken = "zero"
@@ -66,6 +66,7 @@ type Config struct {
 	TokenInput    TokenInput
 	EmbeddingInit EmbeddingInit // of TokenInput Embedding
 	MaskToken     MaskToken     // of TokenInput Scalar
+	MaskSD        float64       // SD of the initial LearnedMask
 	ReadOut       ReadOut
 
 	PE        string     // name of the scheme
@@ -91,6 +92,7 @@ func (c Config) Validate() error {
 		report(c.Classes != 1, "classes %d: numbers are predicted one a token", c.Classes)
 		report(c.ReadOut != ReadTokens, "read-out %q: numbers are predicted at tokens", c.ReadOut)
 		report(c.MaskToken != LearnedMask && c.MaskToken != ZeroMask, "mask token %q is not one of learned, zero", c.MaskToken)
+		report(!(c.MaskSD >= 0) || math.IsInf(c.MaskSD, 0), "SD %g of the initial mask token is not a finite number of at least 0", c.MaskSD)
 	} else {
 		report(c.Symbols < 2, "symbols %d: at least 2", c.Symbols)
 		report(c.Classes < 2, "classes %d: at least 2", c.Classes)

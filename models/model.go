@@ -85,7 +85,7 @@ func (m *Model) declare() {
 	case Scalar:
 		m.embedW, m.embedB = linear("embed", d, 1)
 		if c.MaskToken == LearnedMask {
-			m.maskToken = ps.Add("embed.mask", true, torchpe.FanIn(1), d)
+			m.maskToken = ps.Add("embed.mask", true, torchpe.Normal(0, c.MaskSD), d)
 		}
 	case Embedding:
 		start := torchpe.FanIn(channels)
@@ -218,7 +218,7 @@ func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, hooks pe.Ho
 	x = m.dropout(x, p.batch)
 	a := m.attend(s, layer, x, hooks, p)
 	if p.only { // all that follows acts on each token alone
-		x, a = m.readOut(x, p.batch), m.readOut(a, p.batch)
+		x = m.readOut(x, p.batch)
 	}
 	if b.outW != nil {
 		a = torchpe.Linear(a, b.outW.In(s), in(s, b.outB))
@@ -229,12 +229,20 @@ func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, hooks pe.Ho
 	return torchpe.AddLayerNorm(x, h, b.norm2W.In(s), b.norm2B.In(s), layerNormEps)
 }
 
-// attend returns the merged heads [E,B,N,D] of one layer's attention, before the output projection.
+// attend returns the merged heads [E,B,N,D] of one layer's attention, before the output projection; with p.only those of the
+// tokens that are read.
 func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, hooks pe.Hooks, p pass) torchpe.Tensor {
 	b, c := &m.blocks[layer], m.Config
 	q, k, v := torchpe.ProjectQKV(x, b.qkvW.In(s), in(s, b.qkvB), c.Heads)
 	q, k = hooks.QK(layer, q, k)
 	scale := 1 / math.Sqrt(float64(c.DModel/c.Heads))
+	if m.unseen(layer, p) {
+		if p.only && !p.mask.Defined() { // the others ask in vain
+			q = splitHeads(m.readOut(mergeHeads(q), p.batch), c.Heads)
+			return mergeHeads(torchpe.Attention(q, k, v, torchpe.Tensor{}, scale/m.attention.Temperature))
+		}
+		return m.onlyRead(mergeHeads(torchpe.Attention(q, k, v, p.mask, scale/m.attention.Temperature)), p)
+	}
 	attn := pe.Attn{Layer: layer, Q: q, K: k, V: v, Scale: scale}
 	logits := hooks.Logits(attn, torchpe.AttentionLogits(q, k, scale))
 	if m.attention.Temperature != 1 {
@@ -247,7 +255,35 @@ func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, hooks pe.H
 	p.trace.keep(attentionName(layer), weights)
 	weights = m.dropout(weights, p.batch)
 	out := hooks.Output(attn, weights, torchpe.AttentionValues(weights, v))
-	return out.Permute(0, 1, 3, 2, 4).Reshape(x.Shape()...) // [E,B,N,H,Dh] -> [E,B,N,D]
+	return m.onlyRead(mergeHeads(out), p)
+}
+
+// unseen says whether nobody sees the logits and weights of a layer's attention: neither the encoding nor dropout nor the
+// trace. They are not computed as tensors then.
+func (m *Model) unseen(layer int, p pass) bool {
+	acts := m.Encoding.Sites()&(pe.AtLogits|pe.AtOutput) != 0
+	drops := p.batch.Training && m.Config.Dropout > 0
+	return !acts && !drops && !p.trace.wants(attentionName(layer))
+}
+
+// onlyRead returns the tokens of x [E,B,N,D] that the rest of the block needs.
+func (m *Model) onlyRead(x torchpe.Tensor, p pass) torchpe.Tensor {
+	if !p.only {
+		return x
+	}
+	return m.readOut(x, p.batch)
+}
+
+// mergeHeads returns x [E,B,H,N,Dh] as [E,B,N,D].
+func mergeHeads(x torchpe.Tensor) torchpe.Tensor {
+	n := x.Shape()
+	return x.Permute(0, 1, 3, 2, 4).Reshape(n[0], n[1], n[3], n[2]*n[4])
+}
+
+// splitHeads returns x [E,B,N,D] as [E,B,H,N,Dh].
+func splitHeads(x torchpe.Tensor, heads int) torchpe.Tensor {
+	n := x.Shape()
+	return x.Reshape(n[0], n[1], n[2], heads, n[3]/heads).Permute(0, 1, 3, 2, 4)
 }
 
 func (m *Model) dropout(x torchpe.Tensor, batch Input) torchpe.Tensor {

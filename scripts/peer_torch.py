@@ -127,7 +127,7 @@ class MaskedEncoder(nn.Module):
     def __init__(self, d_model, layers, heads, sigma, fidelity):
         super().__init__()
         self.embed = nn.Linear(1, d_model)
-        self.mask = nn.Parameter(torch.rand(d_model) * 2 - 1)
+        self.mask = nn.Parameter(0.02 * torch.randn(d_model))
         self.blocks = nn.Sequential(*[Block(d_model, heads, sigma, fidelity == "code" or i == 0) for i in range(layers)])
         self.head = nn.Linear(d_model, 1)
 

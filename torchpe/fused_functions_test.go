@@ -1,6 +1,9 @@
 package torchpe
 
-import "math/rand/v2"
+import (
+	"math"
+	"math/rand/v2"
+)
 
 // normEps is larger than a model's 1e-5: a row of one element has variance 0, and 1/sqrt(eps) magnifies its rounding.
 const normEps = 1e-3
@@ -45,6 +48,16 @@ func fusedFunctions(z sizes) []function {
 		}),
 		{"attention", inputs(31, q, k, k), func(x []Tensor) Tensor {
 			return AttentionValues(AttentionLogits(x[0], x[1], 0.5).Softmax(-1), x[2])
+		}},
+		{"Attention", inputs(40, q, k, k), func(x []Tensor) Tensor { return Attention(x[0], x[1], x[2], Tensor{}, 0.5) }},
+		{"Attention with bias, heads merged", inputs(41, q, k, k), func(x []Tensor) Tensor {
+			s, hidden := x[0].Scope(), normals(rand.New(rand.NewPCG(42, 0)), z.N*z.M)
+			for i := range hidden {
+				if i%z.M > i/z.M { // no row is hidden as a whole
+					hidden[i] = math.Inf(-1)
+				}
+			}
+			return Attention(x[0], x[1], x[2], Of(s, CPU, hidden, z.N, z.M).To(x[0].DType(), CPU), 0.5).Permute(0, 1, 3, 2, 4).Reshape(z.E, z.B, z.N, D)
 		}},
 		{"AddLayerNorm", inputs(32, x, x, gain, gain), func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[1], x[2], x[3], normEps) }},
 		{"AddLayerNorm of one", inputs(33, x, gain, gain), func(x []Tensor) Tensor { return AddLayerNorm(x[0], Tensor{}, x[1], x[2], normEps) }},

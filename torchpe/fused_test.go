@@ -34,7 +34,8 @@ func twinSizes() (list []sizes) {
 		sizes{E: 2, B: 1, H: 1, N: 300, M: 1, Dh: 160, O: 257}) // deeper than one pass of the product over its panel
 }
 
-// smallProduct is SMALL_PRODUCT of attention.cc: larger products of attention are BLAS's.
+// smallProduct is SMALL_PRODUCT of heads.h: larger products of attention are BLAS's, and larger attention as a whole has
+// loops of its own.
 const smallProduct = 64 * 64 * 64
 
 func TestFusedTwins(t *testing.T) {
@@ -78,20 +79,29 @@ func TestThreads(t *testing.T) {
 func runHashes(into map[string]uint64) {
 	for _, z := range twinSizes() {
 		for k, c := range fusedFunctions(z) {
-			if z.N*z.M*z.Dh > smallProduct && strings.Contains(strings.ToLower(c.name), "attention") {
+			composed := strings.HasPrefix(c.name, "AttentionLogits") || strings.HasPrefix(c.name, "AttentionValues") || c.name == "attention"
+			if composed && z.N*z.M*z.Dh > smallProduct {
 				continue // BLAS shares a product out in its own way
 			}
-			for _, dtype := range []DType{Float64, Float32} {
-				result, gradients := c.run(dense, dtype, nil, 1)
-				hash := uint64(14695981039346656037)
-				for _, v := range append(gradients, result) {
-					for _, x := range v {
-						hash = (hash ^ math.Float64bits(x)) * 1099511628211 // FNV-1a, a number at a time
-					}
-				}
-				into[fmt.Sprintf("%d %s, %s, %+v", k, c.name, dtype, z)] = hash
+			runHash(into, c, fmt.Sprintf("%d, %+v", k, z))
+		}
+	}
+	for _, z := range attentionSizes() {
+		runHash(into, attention(z, point{}, 0.3), fmt.Sprintf("%+v", z))
+		runHash(into, attention(z, attentionBiases(z)[1], 0.3), fmt.Sprintf("%+v", z))
+	}
+}
+
+func runHash(into map[string]uint64, c function, name string) {
+	for _, dtype := range []DType{Float64, Float32} {
+		result, gradients := c.run(dense, dtype, nil, 1)
+		hash := uint64(14695981039346656037)
+		for _, v := range append(gradients, result) {
+			for _, x := range v {
+				hash = (hash ^ math.Float64bits(x)) * 1099511628211 // FNV-1a, a number at a time
 			}
 		}
+		into[fmt.Sprintf("%s, %s, %s", c.name, dtype, name)] = hash
 	}
 }
 

@@ -58,6 +58,18 @@ func AttentionValues(w, v Tensor) Tensor {
 	return s.own("AttentionValues", h, err, w, v)
 }
 
+// Attention returns softmax(scale q k^T + bias) v: q [E,B,H,N,Dh], k [E,B,H,M,Dh], v [E,B,H,M,Dv] -> [E,B,H,N,Dv], laid out so
+// that merging heads copies nothing. bias is the zero Tensor for none, or broadcasts to [E,B,H,N,M]: -inf hides a key, and
+// a row whose keys are all hidden is NaN, as in Softmax. It is AttentionLogits, Softmax and AttentionValues in one; for many
+// tokens on the CPU neither logits nor weights are ever written to memory as a whole, which a bias that wants a gradient forgoes.
+func Attention(q, k, v, bias Tensor, scale float64) Tensor {
+	const op = "Attention"
+	operands := optional(op, q, k, v, bias)
+	s := innermost(op, operands...)
+	h, err := ctorch.Attention(q.h, k.h, v.h, bias.h, scale, !s.noGrad)
+	return s.own(op, h, err, operands...)
+}
+
 // RotatePairs turns the pairs (x[2k], x[2k+1]) of the last axis, or (x[k], x[k+D/2]) where half, by the angles
 // whose cosines and sines are given: x [...,N,D], cos and sin [...,N,D/2] (they broadcast).
 func RotatePairs(x, cos, sin Tensor, half bool) Tensor {

@@ -40,6 +40,7 @@ func (t *maskedTask) fingerprint() string { return t.digest }
 func (t *maskedTask) shape(c *models.Config) {
 	c.Positions, c.Classes = pe.Line(t.table.Tokens), 1
 	c.TokenInput, c.ReadOut, c.MaskToken = models.Scalar, models.ReadTokens, models.MaskToken(t.config.Token)
+	c.MaskSD = t.config.TokenSD
 }
 
 func (t *maskedTask) stepsPerEpoch() int { return (len(t.split.Train) + t.batch - 1) / t.batch }

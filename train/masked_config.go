@@ -17,6 +17,7 @@ type MaskedConfig struct {
 	Level      float64   `json:"mask_level"`  // share of tokens masked in training
 	Draw       string    `json:"mask_draw"`   // exact or bernoulli
 	Token      string    `json:"mask_token"`  // learned or zero
+	TokenSD    float64   `json:"mask_sd"`     // standard deviation of the initial learned mask token
 	TestLevels []float64 `json:"test_levels"` // shares of tokens masked in tests
 	Split      string    `json:"split"`       // auto, time, random or subjects: what is held out
 	TestShare  float64   `json:"test_share"`  // of time points, or of subjects, held out
@@ -60,7 +61,7 @@ const (
 // defaultMasked returns the settings of masked prediction that the paper names, and ours where it names none.
 func defaultMasked(task string) *MaskedConfig {
 	c := &MaskedConfig{
-		Level: 0.5, Draw: ExactMask, Token: string(models.LearnedMask), TestLevels: []float64{0.15, 0.5, 0.75, 0.9},
+		Level: 0.5, Draw: ExactMask, Token: string(models.LearnedMask), TokenSD: 0.02, TestLevels: []float64{0.15, 0.5, 0.75, 0.9},
 		Split: AutoSplit, TestShare: masked.DefaultHeldOut, TestFrames: 512, ZScore: true, Distance: metrics.Euclidean.String(),
 	}
 	switch task {
@@ -92,6 +93,7 @@ func (c *MaskedConfig) validate(task string, bad *problems) {
 	share("mask-level", c.Level)
 	bad.oneOf("mask-draw", c.Draw, ExactMask, BernoulliMask)
 	bad.oneOf("mask-token", c.Token, string(models.LearnedMask), string(models.ZeroMask))
+	bad.finite("mask-sd", c.TokenSD, 0, 1e6)
 	if len(c.TestLevels) == 0 {
 		bad.add("--test-levels: at least one level is measured")
 	}

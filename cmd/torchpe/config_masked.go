@@ -24,6 +24,7 @@ func (f *maskedFlags) add(fl *pflag.FlagSet) {
 	fl.Float64Var(&f.c.Level, "mask-level", m.Level, "share of tokens masked in training [masked prediction]")
 	fl.StringVar(&f.c.Draw, "mask-draw", m.Draw, "masks with an exact count or each token by itself: exact, bernoulli [masked prediction]")
 	fl.StringVar(&f.c.Token, "mask-token", m.Token, "what a masked token carries: learned, zero [masked prediction]")
+	fl.Float64Var(&f.c.TokenSD, "mask-sd", m.TokenSD, "standard deviation of the initial learned mask token [masked prediction]")
 	fl.Float64SliceVar(&f.c.TestLevels, "test-levels", m.TestLevels, "shares of tokens masked in tests [masked prediction]")
 	fl.StringVar(&f.c.Split, "split", m.Split, "what is held out: subjects, time (the end of each run), random (time points), auto (subjects where there are several, else time) [masked prediction]")
 	fl.Float64Var(&f.c.TestShare, "test-share", m.TestShare, "share of subjects or time points that is held out [masked prediction]")
@@ -59,7 +60,7 @@ func (f *maskedFlags) set(c *train.Config, given map[string]bool) (unused []stri
 		n, m.NMAR = &copied, &copied
 	}
 	setters := map[string]func(){
-		"mask-level": func() { m.Level = f.c.Level }, "mask-draw": func() { m.Draw = f.c.Draw }, "mask-token": func() { m.Token = f.c.Token },
+		"mask-level": func() { m.Level = f.c.Level }, "mask-draw": func() { m.Draw = f.c.Draw }, "mask-token": func() { m.Token = f.c.Token }, "mask-sd": func() { m.TokenSD = f.c.TokenSD },
 		"test-levels": func() { m.TestLevels = f.c.TestLevels }, "split": func() { m.Split = f.c.Split }, "test-share": func() { m.TestShare = f.c.TestShare },
 		"test-frames": func() { m.TestFrames = f.c.TestFrames }, "zscore": func() { m.ZScore = f.c.ZScore },
 		"pe-distance": func() { m.Distance = f.c.Distance },

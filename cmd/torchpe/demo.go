@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -138,13 +139,18 @@ func (f demoFlags) trainAll(ctx context.Context, progress io.Writer, args []stri
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			cmd := exec.CommandContext(ctx, self, append(args, "--pe", pe, "--out", filepath.Join(f.out, pe), "--json")...)
+			cmd := exec.CommandContext(ctx, self, f.workerArguments(args, pe)...)
 			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // which saves
 			cmd.WaitDelay = time.Minute
 			return runWorker(cmd, pe, lines)
 		})
 	}
 	return g.Wait()
+}
+
+// workerArguments returns what the worker of an encoding is told: a copy, as the workers start at the same time.
+func (f demoFlags) workerArguments(args []string, pe string) []string {
+	return slices.Concat(args, []string{"--pe", pe, "--out", filepath.Join(f.out, pe), "--json"})
 }
 
 // runWorker runs a worker and copies its progress; its last line is the reason where it fails.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -244,6 +245,18 @@ func TestBenchStepJSON(t *testing.T) {
 	}
 	if stdout, stderr, code = torchpeIn(t, dir, append(args[:len(args)-1], "--profile")...); code != 0 || !strings.Contains(stdout, "products") {
 		t.Errorf("--profile: exit code %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// Workers start at the same time: the arguments of one must not be written over by those of the next, whatever room the
+// shared ones have to grow.
+func TestDemoWorkersHaveTheirOwnArguments(t *testing.T) {
+	f := demoFlags{out: "shown"}
+	shared := append(make([]string, 0, 16), "train", "--resume")
+	first := f.workerArguments(shared, "learn-0.2")
+	f.workerArguments(shared, "nope")
+	if want := []string{"train", "--resume", "--pe", "learn-0.2", "--out", filepath.Join("shown", "learn-0.2"), "--json"}; !slices.Equal(first, want) {
+		t.Errorf("%q, want %q", first, want)
 	}
 }
 

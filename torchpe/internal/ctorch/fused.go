@@ -30,6 +30,10 @@ func AttentionValues(w, v Handle, grad bool) (Handle, error) {
 	return result(C.tp_attention_values(c(w), c(v), flag(grad)))
 }
 
+func Attention(q, k, v, bias Handle, scale float64, grad bool) (Handle, error) {
+	return result(C.tp_attention(c(q), c(k), c(v), c(bias), C.double(scale), flag(grad)))
+}
+
 func Rotate(x, cos, sin Handle, half, grad bool) (Handle, error) {
 	return result(C.tp_rotate(c(x), c(cos), c(sin), flag(half), flag(grad)))
 }

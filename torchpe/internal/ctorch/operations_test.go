@@ -226,6 +226,10 @@ var operations = []operation{
 	binary("tp_attention_logits", func(q, k Handle, grad bool) (Handle, error) { return AttentionLogits(q, k, 0.5, grad) },
 		real(2, 1, 2, 3, 4), real(2, 1, 2, 5, 4)),
 	binary("tp_attention_values", AttentionValues, real(2, 1, 2, 3, 5), real(2, 1, 2, 5, 4)),
+	{c: "tp_attention", tensors: []sample{real(2, 1, 2, 67, 8), real(2, 1, 2, 500, 8), real(2, 1, 2, 500, 5), real(2, 1, 1, 1, 500).orNone()},
+		run: func(a arguments) ([]Handle, error) {
+			return one(Attention(a.t[0], a.t[1], a.t[2], a.t[3], a.f, a.grad))
+		}},
 	{c: "tp_rotate", tensors: []sample{real(2, 1, 2, 3, 4), real(3, 2), real(3, 2)}, run: func(a arguments) ([]Handle, error) {
 		return one(Rotate(a.t[0], a.t[1], a.t[2], a.on, a.grad))
 	}},

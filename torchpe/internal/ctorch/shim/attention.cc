@@ -1,6 +1,6 @@
 // attention.cc: logits and values of attention over few tokens, and rotation of queries and keys.
 // libtorch without MKL runs one BLAS call a head and puzzle, which for 16 tokens is mostly overhead.
-#include "fused.h"
+#include "heads.h"
 #include "profile.h"
 
 using namespace torchpe;
@@ -8,33 +8,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 namespace {
-
-// Above this many multiplications a head, BLAS is faster than the register-blocked loop.
-constexpr int64_t SMALL_PRODUCT = 64 * 64 * 64;
-
-// A [E,B,H,R,C] tensor whose last axis is dense, as the loops read it.
-template <typename T>
-struct Heads {
-  explicit Heads(const at::Tensor& t) : p(t.data_ptr<T>()), s(t.strides()) {
-    B = t.size(1);
-    H = t.size(2);
-  }
-  T* at(int64_t i) const {  // i counts heads over all members and puzzles
-    const int64_t h = i % H, b = (i / H) % B, e = i / (H * B);
-    return p + e * s[0] + b * s[1] + h * s[2];
-  }
-  int64_t row() const { return s[3]; }
-  T* p;
-  at::IntArrayRef s;
-  int64_t B, H;
-};
-
-at::Tensor dense_rows(const at::Tensor& t) { return t.stride(-1) == 1 || t.size(-1) == 1 ? t : t.contiguous(); }
-
-// An empty [E,B,H,N,D] that lies in memory as [E,B,N,H,D], so that merging heads copies nothing.
-at::Tensor empty_tokens_first(int64_t E, int64_t B, int64_t H, int64_t N, int64_t D, const at::TensorOptions& o) {
-  return at::empty({E, B, N, H, D}, o).permute({0, 1, 3, 2, 4});
-}
 
 // C = alpha A B^T for every head: rows of B are turned into columns, padded to whole vectors.
 template <typename T>
@@ -70,13 +43,6 @@ void product_nn(const at::Tensor& a, bool transposed, const at::Tensor& b, doubl
     for (int64_t i = begin; i < end; i++)
       kernels<T>().small_product(R, K, N, A.at(i), ars, acs, B.at(i), B.row(), T(alpha), C.at(i), C.row());
   });
-}
-
-void check_heads(const char* what, const at::Tensor& a, const at::Tensor& b, bool same_width) {
-  TORCH_CHECK(a.dim() == 5 && b.dim() == 5 && a.size(0) == b.size(0) && a.size(1) == b.size(1) && a.size(2) == b.size(2) &&
-                  (same_width ? a.size(4) == b.size(4) : a.size(4) == b.size(3)),
-              what, " of ", a.sizes(), " and ", b.sizes(), "; expected [E,B,H,N,", same_width ? "Dh] and [E,B,H,M,Dh]" : "M] and [E,B,H,M,Dh]");
-  check_same(what, a, b);
 }
 
 bool small(const at::Tensor& a, const at::Tensor& b) {
@@ -192,24 +158,30 @@ at::Tensor rotate_composed(const at::Tensor& x, const at::Tensor& cos, const at:
 
 }  // namespace
 
+namespace torchpe {
+
+at::Tensor attention_logits(const at::Tensor& q, const at::Tensor& k, double scale) {
+  check_heads("attention logits", q, k, true);
+  if (use_loops(q) && small(q, k)) return LogitsFunction::apply(q, k, scale);
+  return at::matmul(q, k.transpose(-1, -2)) * scale;
+}
+
+at::Tensor attention_values(const at::Tensor& w, const at::Tensor& v) {
+  check_heads("attention values", w, v, false);
+  if (use_loops(w) && small(w, v)) return ValuesFunction::apply(w, v);
+  return at::matmul(w, v);
+}
+
+}  // namespace torchpe
+
 extern "C" {
 
 tp_result tp_attention_logits(tp_tensor hq, tp_tensor hk, double scale, int grad) {
-  return op(grad, [&] {
-    auto q = get(hq), k = get(hk);
-    check_heads("attention logits", q, k, true);
-    if (use_loops(q) && small(q, k)) return LogitsFunction::apply(q, k, scale);
-    return at::matmul(q, k.transpose(-1, -2)) * scale;
-  });
+  return op(grad, [&] { return attention_logits(get(hq), get(hk), scale); });
 }
 
 tp_result tp_attention_values(tp_tensor hw, tp_tensor hv, int grad) {
-  return op(grad, [&] {
-    auto w = get(hw), v = get(hv);
-    check_heads("attention values", w, v, false);
-    if (use_loops(w) && small(w, v)) return ValuesFunction::apply(w, v);
-    return at::matmul(w, v);
-  });
+  return op(grad, [&] { return attention_values(get(hw), get(hv)); });
 }
 
 tp_result tp_rotate(tp_tensor hx, tp_tensor hcos, tp_tensor hsin, int half, int grad) {

@@ -7,6 +7,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #ifndef TORCHPE_ISA
 #error "TORCHPE_ISA names the instruction set this file is compiled for"
@@ -192,23 +194,52 @@ struct Vec {
   static constexpr int width = VECTOR_BYTES / int(sizeof(T));
 };
 
+template <typename T>
+using V = typename Vec<T>::type;
+
+// A vector of integers of T's size.
+template <typename T>
+struct Ints {
+  typedef typename std::conditional<sizeof(T) == 4, int32_t, int64_t>::type element;
+  typedef element type __attribute__((vector_size(VECTOR_BYTES)));
+};
+
+template <typename T>
+inline V<T> load(const T* p) {
+  return *reinterpret_cast<const V<T>*>(p);
+}
+
+template <typename T>
+inline void store(T* p, V<T> v) {
+  *reinterpret_cast<V<T>*>(p) = v;
+}
+
 // One block of a product: RB rows by W vectors of C, held in registers over the sum. Only `valid` columns are stored.
 template <typename T, int RB, int W>
 inline __attribute__((always_inline)) void product_block(int64_t K, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb,
                                                          T alpha, T* c, int64_t ldc, bool add, int64_t valid) {
   typedef typename Vec<T>::type V;
   constexpr int width = Vec<T>::width;
-  V acc[RB][W] = {};
+  V acc[RB][W];  // in registers only where all loops over it are unrolled early
+#pragma GCC unroll 8
+  for (int r = 0; r < RB; r++)
+#pragma GCC unroll 8
+    for (int w = 0; w < W; w++) acc[r][w] = V{};
   for (int64_t k = 0; k < K; k++) {
     V bv[W];
+#pragma GCC unroll 8
     for (int w = 0; w < W; w++) bv[w] = *reinterpret_cast<const V*>(b + k * ldb + w * width);
+#pragma GCC unroll 8
     for (int r = 0; r < RB; r++) {
       const T ar = a[r * ars + k * acs];
+#pragma GCC unroll 8
       for (int w = 0; w < W; w++) acc[r][w] += ar * bv[w];
     }
   }
   if (valid >= W * width) {
+#pragma GCC unroll 8
     for (int r = 0; r < RB; r++)
+#pragma GCC unroll 8
       for (int w = 0; w < W; w++) {
         V* out = reinterpret_cast<V*>(c + r * ldc + w * width);
         *out = add ? *out + acc[r][w] * alpha : acc[r][w] * alpha;
@@ -216,7 +247,9 @@ inline __attribute__((always_inline)) void product_block(int64_t K, const T* a, 
     return;
   }
   T edge[W * width];
+#pragma GCC unroll 8
   for (int r = 0; r < RB; r++) {
+#pragma GCC unroll 8
     for (int w = 0; w < W; w++) *reinterpret_cast<V*>(edge + w * width) = acc[r][w] * alpha;
     for (int64_t j = 0; j < valid; j++) c[r * ldc + j] = add ? c[r * ldc + j] + edge[j] : edge[j];
   }
@@ -252,9 +285,31 @@ void small_product(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int
 template <typename T>
 constexpr int64_t PANEL = COLUMNS * Vec<T>::width;
 
+// t[k * P + c] = b[c * bcs + k] for k < width and c < n <= width, and 0 for the other c < width: rows are shuffled together, each
+// with the one half the rows away, which as often as rows can be halved turns rows into columns.
+template <typename T>
+inline void turn(int64_t n, const T* b, int64_t bcs, T* t, int64_t P) {
+  constexpr int width = Vec<T>::width;
+  typename Ints<T>::type low, high;
+  for (int i = 0; i < width; i++) {
+    low[i] = i / 2 + i % 2 * width;
+    high[i] = low[i] + width / 2;
+  }
+  V<T> rows[width], other[width];
+  for (int c = 0; c < width; c++) rows[c] = c < n ? load(b + c * bcs) : V<T>{};
+  for (int step = 1; step < width; step *= 2) {
+    for (int i = 0; i < width / 2; i++) {
+      other[2 * i] = __builtin_shuffle(rows[i], rows[i + width / 2], low);
+      other[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + width / 2], high);
+    }
+    for (int i = 0; i < width; i++) rows[i] = other[i];
+  }
+  for (int k = 0; k < width; k++) store(t + k * P, rows[k]);
+}
+
 template <typename T>
 void pack(int64_t K, int64_t C, const T* __restrict b, int64_t brs, int64_t bcs, T* __restrict packed) {
-  constexpr int64_t P = PANEL<T>;
+  constexpr int64_t P = PANEL<T>, width = Vec<T>::width;
   for (int64_t j = 0; j < C; j += P, packed += K * P) {
     const int64_t n = C - j < P ? C - j : P;
     if (n < P) std::memset(packed, 0, size_t(K * P) * sizeof(T));
@@ -262,10 +317,11 @@ void pack(int64_t K, int64_t C, const T* __restrict b, int64_t brs, int64_t bcs,
       for (int64_t k = 0; k < K; k++) std::memcpy(packed + k * P, b + k * brs + j, size_t(n) * sizeof(T));
       continue;
     }
-    constexpr int64_t STEP = 16;  // columns turned together, so that each line of the panel is written while in cache
-    for (int64_t k0 = 0; k0 < K; k0 += STEP)
-      for (int64_t c = 0; c < n; c++)
-        for (int64_t k = k0; k < K && k < k0 + STEP; k++) packed[k * P + c] = b[k * brs + (j + c) * bcs];
+    int64_t done = 0;  // rows that are turned whole vectors at a time
+    for (; brs == 1 && done + width <= K; done += width)
+      for (int64_t c = 0; c < n; c += width) turn(n - c < width ? n - c : width, b + (j + c) * bcs + done, bcs, packed + done * P + c, P);
+    for (int64_t k = done; k < K; k++)
+      for (int64_t c = 0; c < n; c++) packed[k * P + c] = b[k * brs + (j + c) * bcs];
   }
 }
 
@@ -280,15 +336,123 @@ void product(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t a
     for (int64_t j = 0; j < C; j += P) {
       const int64_t valid = C - j < P ? C - j : P;
       const T* b = packed + j * K + k * P;
-      // A last panel that is half empty takes half the registers.
+      // A last panel that is not full takes no more registers than it needs.
       if (valid <= P / COLUMNS)
         product_strip<T, 1>(R, depth, a + k * acs, ars, acs, b, P, T(1), c + j, ldc, add || k > 0, valid);
       else if (valid <= P / 2)
         product_strip<T, COLUMNS / 2>(R, depth, a + k * acs, ars, acs, b, P, T(1), c + j, ldc, add || k > 0, valid);
+      else if (COLUMNS == 4 && valid <= P / 4 * 3)
+        product_strip<T, COLUMNS - 1>(R, depth, a + k * acs, ars, acs, b, P, T(1), c + j, ldc, add || k > 0, valid);
       else
         product_strip<T, COLUMNS>(R, depth, a + k * acs, ars, acs, b, P, T(1), c + j, ldc, add || k > 0, valid);
     }
   }
+}
+
+// exp(r) - 1 - r over r^2 for |r| <= log(2)/2: Cephes expf's coefficients, about 1 ulp of exp; Taylor's in double, whose next
+// term is below 1e-17.
+inline V<float> exp_rest(V<float> r) {
+  V<float> p = 1.9875691500e-4f * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  return p * r + 5.0000001201e-1f;
+}
+
+inline V<double> exp_rest(V<double> r) {
+  V<double> p = r * (1 / 6227020800.) + 1 / 479001600.;  // 1/13!, 1/12!
+  p = p * r + 1 / 39916800.;
+  p = p * r + 1 / 3628800.;
+  p = p * r + 1 / 362880.;
+  p = p * r + 1 / 40320.;
+  p = p * r + 1 / 5040.;
+  p = p * r + 1 / 720.;
+  p = p * r + 1 / 120.;
+  p = p * r + 1 / 24.;
+  p = p * r + 1 / 6.;
+  return p * r + 0.5;
+}
+
+// exp(x) for x <= 0 (or a rounding above): p = exp of the remainder times 2^n. n is at least the exponent that stands for
+// zero, so that the result is 0 where it would be no normal number, and for -inf; NaN passes through p.
+template <typename T>
+inline V<T> exp_below(V<T> x) {
+  constexpr bool single = sizeof(T) == 4;
+  constexpr int mantissa = single ? 23 : 52, zero = single ? 127 : 1023;  // bits of it, and the exponent's offset
+  constexpr T log2 = T(0.693147180559945309417);
+  constexpr T log2_high = single ? T(0.693359375) : T(6.93147180369123816490e-01), log2_low = single ? T(-2.12194440e-4) : T(1.90821492927058770002e-10);
+  constexpr T low = -zero * log2, magic = single ? T(12582912.0) : T(6755399441055744.0);  // 1.5 * 2^mantissa rounds to an integer
+  typedef typename Ints<T>::type I;
+  const V<T> y = x < low ? V<T>{} + low : x;
+  const V<T> shifted = y * (1 / log2) + magic;
+  const V<T> n = shifted - magic;
+  const V<T> r = (y - n * log2_high) - n * log2_low;
+  const V<T> p = exp_rest(r) * r * r + r + T(1);
+  return p * reinterpret_cast<V<T>>((reinterpret_cast<I>(shifted) + zero) << mantissa);
+}
+
+// A row's logits scale * s + bias in the place of s, and -inf from its end to that of the last vector.
+template <typename T>
+inline void to_logits(int64_t cols, T* __restrict s, T scale, const T* __restrict bias) {
+  if (bias)
+    for (int64_t c = 0; c < cols; c++) s[c] = s[c] * scale + bias[c];
+  else
+    for (int64_t c = 0; c < cols; c++) s[c] *= scale;
+  for (int64_t c = cols; c % Vec<T>::width != 0; c++) s[c] = -std::numeric_limits<T>::infinity();
+}
+
+// f of all elements, two halves at a time.
+template <typename T, typename F>
+inline T across(V<T> v, F&& f) {
+  T x[Vec<T>::width];
+  store(x, v);
+  for (int half = Vec<T>::width / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; i++) x[i] = f(x[i], x[i + half]);
+  return x[0];
+}
+
+template <typename T>
+void softmax(int64_t rows, int64_t cols, T* s, int64_t lds, T scale, const T* bias, int64_t ldb, T* most, T* over) {
+  constexpr int64_t width = Vec<T>::width;
+  for (int64_t r = 0; r < rows; r++, s += lds, bias += bias ? ldb : 0) {
+    to_logits(cols, s, scale, bias);
+    const auto larger = [](auto a, auto b) { return a > b ? a : b; };
+    V<T> largest = V<T>{} - std::numeric_limits<T>::infinity(), sum = {};
+    for (int64_t c = 0; c < cols; c += width) largest = larger(load(s + c), largest);
+    const T m = across<T>(largest, larger);
+    for (int64_t c = 0; c < cols; c += width) {
+      const V<T> e = exp_below<T>(load(s + c) - m);
+      store(s + c, e);
+      sum += e;
+    }
+    most[r] = m;
+    over[r] = T(1) / across<T>(sum, [](T a, T b) { return a + b; });
+  }
+}
+
+template <typename T>
+void softmax_backward(int64_t rows, int64_t cols, T* __restrict s, T* __restrict dw, int64_t lds, T scale, const T* bias, int64_t ldb,
+                      const T* most, const T* over, const T* dots) {
+  for (int64_t r = 0; r < rows; r++, s += lds, dw += lds, bias += bias ? ldb : 0) {
+    to_logits(cols, s, scale, bias);
+    for (int64_t c = 0; c < cols; c += Vec<T>::width) {
+      const V<T> w = exp_below<T>(load(s + c) - most[r]) * over[r];
+      store(s + c, w);
+      store(dw + c, w * (load(dw + c) - dots[r]) * scale);
+    }
+  }
+}
+
+template <typename T>
+void scale_rows(int64_t rows, int64_t cols, T* __restrict x, int64_t ldx, const T* __restrict by) {
+  for (int64_t r = 0; r < rows; r++, x += ldx)
+    for (int64_t c = 0; c < cols; c++) x[c] *= by[r];
+}
+
+template <typename T>
+void row_dots(int64_t rows, int64_t cols, const T* a, int64_t lda, const T* b, int64_t ldb, T* out) {
+  for (int64_t r = 0; r < rows; r++, a += lda, b += ldb)
+    out[r] = lane_sum<T>(cols, [&](int64_t c) { return a[c] * b[c]; });
 }
 
 template <typename T>
@@ -329,7 +493,8 @@ template <typename T>
 KernelTable<T> make_table() {
   return {bias_gelu<T>,     bias_gelu_only<T>,      add_bias<T>,      gelu_backward<T>, column_sum<T>,
           add_layer_norm<T>, layer_norm_backward<T>, small_product<T>, product<T>,       pack<T>,
-          PANEL<T>,          rotate<T>,              adam<T>,          TORCHPE_STR(TORCHPE_ISA)};
+          PANEL<T>,          rotate<T>,              softmax<T>,       softmax_backward<T>, scale_rows<T>,
+          row_dots<T>,       adam<T>,                TORCHPE_STR(TORCHPE_ISA)};
 }
 
 }  // namespace

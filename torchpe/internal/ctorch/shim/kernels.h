@@ -34,6 +34,16 @@ struct KernelTable {
   int64_t panel;
   // pairs (x[2k], x[2k+1]), or (x[k], x[k+D/2]), turned by the angles; sign = -1 turns back
   void (*rotate)(int64_t D, const T* x, const T* cos, const T* sin, int half, T sign, T* out);
+  // e = exp(l - most) with the logits l = scale * s + bias (bias may be null) in the place of s, and of each row its largest
+  // logit and 1 / the sum of e. Rows of s are `lds` apart and have room for whole vectors, those of bias `ldb`
+  void (*softmax)(int64_t rows, int64_t cols, T* s, int64_t lds, T scale, const T* bias, int64_t ldb, T* most, T* over);
+  // w = e * over, made of s anew, in the place of s, and scale * w * (dw - dots) in the place of dw, laid out like s
+  void (*softmax_backward)(int64_t rows, int64_t cols, T* s, T* dw, int64_t lds, T scale, const T* bias, int64_t ldb, const T* most,
+                           const T* over, const T* dots);
+  // x[r,c] *= by[r]
+  void (*scale_rows)(int64_t rows, int64_t cols, T* x, int64_t ldx, const T* by);
+  // out[r] = sum_c a[r,c] * b[r,c]
+  void (*row_dots)(int64_t rows, int64_t cols, const T* a, int64_t lda, const T* b, int64_t ldb, T* out);
   // one Adam step on n parameters
   void (*adam)(int64_t n, T* p, const T* g, T* m, T* v, const struct AdamStep& s);
   const char* name;

@@ -15,8 +15,8 @@
 extern "C" {
 #endif
 
-/* Bumped when a signature changes; the Go side refuses a library of another number. */
-#define TP_ABI 1
+/* Bumped when a function is added or changes; the Go side refuses a library of another number. */
+#define TP_ABI 2
 
 typedef uint64_t tp_tensor; /* 0 = no tensor */
 typedef struct {
@@ -134,6 +134,10 @@ char* tp_project_qkv(tp_tensor x, tp_tensor w, tp_tensor b, int64_t heads, int g
 tp_result tp_attention_logits(tp_tensor q, tp_tensor k, double scale, int grad);
 /* w v: w [E,B,H,N,M], v [E,B,H,M,Dh] -> [E,B,H,N,Dh], in memory as [E,B,N,H,Dh] */
 tp_result tp_attention_values(tp_tensor w, tp_tensor v, int grad);
+/* softmax(scale q k^T + bias) v: q [E,B,H,N,Dh], k [E,B,H,M,Dh], v [E,B,H,M,Dv], bias (0 = none) broadcast to [E,B,H,N,M]
+ * -> [E,B,H,N,Dv], in memory as [E,B,N,H,Dv]. For many tokens on the CPU, logits and weights never lie in memory as a whole,
+ * unless bias wants a gradient. */
+tp_result tp_attention(tp_tensor q, tp_tensor k, tp_tensor v, tp_tensor bias, double scale, int grad);
 tp_result tp_softmax(tp_tensor x, int64_t dim, int grad);
 tp_result tp_log_softmax(tp_tensor x, int64_t dim, int grad);
 /* pairs (2k,2k+1), or (k,k+D/2) where half = 1, of x [...,N,D] turned by angles given as cos, sin [...,N,D/2] */

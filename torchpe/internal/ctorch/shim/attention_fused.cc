@@ -1,0 +1,220 @@
+// attention_fused.cc: softmax(scale q k^T + bias) v for many tokens.
+//
+// Composed, each head's logits and weights [N,M] are written and read several times, which costs more than the products. Here
+// blocks of rows go from queries to output while they are in cache: the forward pass keeps of each row its largest logit and
+// the sum of its exponentials, from which the backward pass makes the weights anew. One thread does all of a head, so that
+// results do not depend on the number of threads.
+#include <ATen/ExpandUtils.h>
+
+#include "heads.h"
+#include "profile.h"
+
+using namespace torchpe;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+namespace {
+
+// Rows worked on together, a multiple of the 4 or 6 that a product holds in registers: two blocks of 360 logits each, with
+// packed keys and values, fit a second-level cache of 512 KiB.
+constexpr int64_t BLOCK = 48;
+
+constexpr int64_t up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+
+// Room for a thread's blocks and packed operands, handed out in whole cache lines.
+template <typename T>
+class Room {
+ public:
+  static constexpr int64_t LINE = 64 / int64_t(sizeof(T));
+  explicit Room(int64_t n) : memory_(size_t(n + LINE)) {
+    next_ = memory_.data();
+    next_ += (64 - reinterpret_cast<uintptr_t>(next_) % 64) % 64 / sizeof(T);
+  }
+  T* take(int64_t n) {
+    T* p = next_;
+    next_ += up(n, LINE);
+    return p;
+  }
+
+ private:
+  std::vector<T> memory_;
+  T* next_;
+};
+
+// The sizes of one attention: E*B*H heads of N queries and M keys of width D to values of width Dv.
+struct Sizes {
+  Sizes(const at::Tensor& q, const at::Tensor& v) : heads(q.size(0) * q.size(1) * q.size(2)), N(q.size(3)), M(v.size(3)), D(q.size(4)), Dv(v.size(4)) {}
+  int64_t heads, N, M, D, Dv;
+};
+
+// A block [BLOCK,M] of logits: columns to compute, a whole number of vectors, and the distance of its rows, an odd number of
+// cache lines, so that a column does not fall into few sets of the cache.
+template <typename T>
+struct Block {
+  explicit Block(int64_t M)
+      : columns(std::min(up(M, Room<T>::LINE), up(M, kernels<T>().panel))), row(up(columns, Room<T>::LINE)) {
+    if (row / Room<T>::LINE % 2 == 0) row += Room<T>::LINE;
+  }
+  int64_t size() const { return BLOCK * row; }
+  int64_t columns, row;
+};
+
+// The bias of the logits, [E,B,H,N,M] with dense rows, or none.
+template <typename T>
+struct Bias {
+  explicit Bias(const at::Tensor& t) : given(torchpe::given(t)) {
+    if (given) heads.emplace(t);
+  }
+  const T* at(int64_t i, int64_t row) const { return given ? heads->at(i) + row * heads->row() : nullptr; }
+  int64_t row() const { return given ? heads->row() : 0; }
+  bool given;
+  c10::optional<Heads<T>> heads;
+};
+
+// out, and of each row of each head the largest logit and 1 / the sum of exponentials: stats [heads,2,N].
+template <typename T>
+void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& b, double scale, const at::Tensor& out,
+            const at::Tensor& stats) {
+  Timer timer(PROFILE_ATTENTION);
+  const auto& f = kernels<T>();
+  const Heads<T> Q(q), K(k), V(v), O(out);
+  const Bias<T> bias(b);
+  const Sizes n(q, v);
+  const Block<T> block(n.M);
+  T* const kept = stats.data_ptr<T>();
+  at::parallel_for(0, n.heads, 1, [&](int64_t begin, int64_t end) {
+    const int64_t keys = packed_size<T>(n.D, n.M), values = packed_size<T>(n.M, n.Dv);
+    Room<T> room(block.size() + keys + values + 3 * Room<T>::LINE);
+    T *const s = room.take(block.size()), *const kt = room.take(keys), *const vp = room.take(values);
+    for (int64_t i = begin; i < end; i++) {
+      f.pack(n.D, n.M, K.at(i), 1, K.row(), kt);
+      f.pack(n.M, n.Dv, V.at(i), V.row(), 1, vp);
+      for (int64_t r = 0; r < n.N; r += BLOCK) {
+        const int64_t rows = std::min(BLOCK, n.N - r);
+        T *const most = kept + 2 * i * n.N + r, *const over = most + n.N, *const o = O.at(i) + r * O.row();
+        f.product(rows, n.D, block.columns, Q.at(i) + r * Q.row(), Q.row(), 1, kt, s, block.row, false);
+        f.softmax(rows, n.M, s, block.row, T(scale), bias.at(i, r), bias.row(), most, over);
+        f.product(rows, n.M, n.Dv, s, block.row, 1, vp, o, O.row(), false);
+        f.scale_rows(rows, n.Dv, o, O.row(), over);
+      }
+    }
+  });
+}
+
+// What the backward pass reads and writes. A gradient that is not wanted is an undefined tensor.
+struct Gradients {
+  at::Tensor q, k, v, bias, out, stats, d;
+  double scale;
+  at::Tensor dq, dk, dv;
+
+  template <typename T>
+  void compute() const;
+};
+
+// With w the weights and d the gradient of out: dv = w^T d, dw = d v^T, ds = w (dw - rowsum(d out)), dq = scale ds k and
+// dk = scale ds^T q.
+template <typename T>
+void Gradients::compute() const {
+  Timer timer(PROFILE_ATTENTION);
+  const auto& f = kernels<T>();
+  const Heads<T> Q(q), K(k), V(v), O(out), Do(d), Dq(dq.defined() ? dq : q), Dk(dk.defined() ? dk : k), Dvalues(dv.defined() ? dv : v);
+  const Bias<T> b(bias);
+  const Sizes n(q, v);
+  const Block<T> block(n.M);
+  const T* const kept = stats.data_ptr<T>();
+  at::parallel_for(0, n.heads, 1, [&](int64_t begin, int64_t end) {
+    const int64_t keys = packed_size<T>(n.D, n.M), values = packed_size<T>(n.Dv, n.M), rows_of_keys = packed_size<T>(n.M, n.D);
+    const int64_t queries = packed_size<T>(BLOCK, n.D), outs = packed_size<T>(BLOCK, n.Dv);
+    Room<T> room(2 * block.size() + keys + values + rows_of_keys + queries + outs + BLOCK + 8 * Room<T>::LINE);
+    T *const s = room.take(block.size()), *const ds = room.take(block.size()), *const dots = room.take(BLOCK);
+    T *const kt = room.take(keys), *const vt = room.take(values), *const kp = room.take(rows_of_keys);
+    T *const qp = room.take(queries), *const dp = room.take(outs);
+    for (int64_t i = begin; i < end; i++) {
+      f.pack(n.D, n.M, K.at(i), 1, K.row(), kt);
+      f.pack(n.Dv, n.M, V.at(i), 1, V.row(), vt);
+      if (dq.defined()) f.pack(n.M, n.D, K.at(i), K.row(), 1, kp);
+      for (int64_t r = 0; r < n.N; r += BLOCK) {
+        const int64_t rows = std::min(BLOCK, n.N - r);
+        const T *const most = kept + 2 * i * n.N + r, *const over = most + n.N;
+        const T *const qr = Q.at(i) + r * Q.row(), *const dr = Do.at(i) + r * Do.row();
+        f.product(rows, n.D, block.columns, qr, Q.row(), 1, kt, s, block.row, false);
+        f.product(rows, n.Dv, block.columns, dr, Do.row(), 1, vt, ds, block.row, false);
+        f.row_dots(rows, n.Dv, dr, Do.row(), O.at(i) + r * O.row(), O.row(), dots);
+        f.softmax_backward(rows, n.M, s, ds, block.row, T(scale), b.at(i, r), b.row(), most, over, dots);
+        if (dq.defined()) f.product(rows, n.M, n.D, ds, block.row, 1, kp, Dq.at(i) + r * Dq.row(), Dq.row(), false);
+        if (dk.defined()) {
+          f.pack(rows, n.D, qr, Q.row(), 1, qp);
+          f.product(n.M, rows, n.D, ds, 1, block.row, qp, Dk.at(i), Dk.row(), r > 0);
+        }
+        if (dv.defined()) {
+          f.pack(rows, n.Dv, dr, Do.row(), 1, dp);
+          f.product(n.M, rows, n.Dv, s, 1, block.row, dp, Dvalues.at(i), Dvalues.row(), r > 0);
+        }
+      }
+    }
+  });
+}
+
+at::Tensor empty_tokens_first_like(const at::Tensor& t) {
+  return empty_tokens_first(t.size(0), t.size(1), t.size(2), t.size(3), t.size(4), t.options());
+}
+
+struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in, const at::Tensor& v_in, const at::Tensor& bias,
+                            double scale) {
+    auto q = dense_rows(q_in), k = dense_rows(k_in), v = dense_rows(v_in);
+    auto out = empty_tokens_first(q.size(0), q.size(1), q.size(2), q.size(3), v.size(4), q.options());
+    auto stats = at::empty({q.size(0) * q.size(1) * q.size(2), 2, q.size(3)}, q.options());
+    TORCHPE_DISPATCH(q, [&] { attend<T>(q, k, v, bias, scale, out, stats); });
+    ctx->save_for_backward({q, k, v, bias, out, stats});
+    ctx->saved_data["scale"] = scale;
+    return out;
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const auto saved = ctx->get_saved_variables();
+    Gradients g{saved[0], saved[1], saved[2], saved[3], saved[4], saved[5], dense_rows(grads[0]), ctx->saved_data["scale"].toDouble(), {}, {}, {}};
+    if (ctx->needs_input_grad(0)) g.dq = empty_tokens_first_like(g.q);
+    if (ctx->needs_input_grad(1)) g.dk = empty_tokens_first_like(g.k);
+    if (ctx->needs_input_grad(2)) g.dv = empty_tokens_first_like(g.v);
+    TORCHPE_DISPATCH(g.q, [&] { g.compute<T>(); });
+    return {g.dq, g.dk, g.dv, at::Tensor(), at::Tensor()};
+  }
+};
+
+// bias as [E,B,H,N,M] with dense rows; what it broadcasts over the leading axes is not copied.
+at::Tensor bias_rows(const at::Tensor& bias, at::IntArrayRef shape) {
+  auto s = bias.sizes().vec();
+  s.insert(s.begin(), size_t(std::max<int64_t>(0, 2 - bias.dim())), 1);
+  s[s.size() - 2] = shape[3];
+  s[s.size() - 1] = shape[4];
+  return dense_rows(bias.expand(s)).expand(shape);
+}
+
+}  // namespace
+
+extern "C" {
+
+tp_result tp_attention(tp_tensor hq, tp_tensor hk, tp_tensor hv, tp_tensor hbias, double scale, int grad) {
+  return op(grad, [&] {
+    auto q = get(hq), k = get(hk), v = get(hv), bias = get_or_empty(hbias, q);
+    check_heads("attention", q, k, true);
+    TORCH_CHECK(v.dim() == 5 && v.sizes().slice(0, 4) == k.sizes().slice(0, 4), "attention with keys ", k.sizes(), " and values ", v.sizes(),
+                "; expected [E,B,H,M,Dh] and [E,B,H,M,Dv]");
+    check_same("attention", q, v);
+    const std::vector<int64_t> shape = {q.size(0), q.size(1), q.size(2), q.size(3), k.size(3)};
+    if (hbias != 0) {
+      TORCH_CHECK(at::is_expandable_to(bias.sizes(), shape), "attention with bias ", bias.sizes(), "; expected one that broadcasts to [E,B,H,N,M] = ",
+                  at::IntArrayRef(shape));
+      check_same("attention's bias", q, bias);
+    }
+    const bool many = q.numel() > 0 && v.numel() > 0 && q.size(3) * q.size(4) * k.size(3) > SMALL_PRODUCT;
+    if (use_loops(q) && many && !(grad && bias.requires_grad())) {
+      if (hbias != 0) bias = bias_rows(bias.detach(), shape);
+      return AttentionFunction::apply(q, k, v, bias, scale);
+    }
+    auto logits = attention_logits(q, k, scale);
+    return attention_values(at::softmax(hbias != 0 ? logits + bias : logits, -1), v);
+  });
+}
+
+}  // extern "C"

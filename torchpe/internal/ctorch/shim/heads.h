@@ -1,0 +1,46 @@
+// heads.h: what the operators of attention share.
+#pragma once
+#include "fused.h"
+
+namespace torchpe {
+
+// Above this many multiplications a head, a product of its own for each head is BLAS's, and attention as a whole the loops' of
+// attention_fused.cc.
+constexpr int64_t SMALL_PRODUCT = 64 * 64 * 64;
+
+// A [E,B,H,R,C] tensor whose last axis is dense, as the loops read it.
+template <typename T>
+struct Heads {
+  explicit Heads(const at::Tensor& t) : p(t.data_ptr<T>()), s(t.strides()) {
+    B = t.size(1);
+    H = t.size(2);
+  }
+  T* at(int64_t i) const {  // i counts heads over all members and puzzles
+    const int64_t h = i % H, b = (i / H) % B, e = i / (H * B);
+    return p + e * s[0] + b * s[1] + h * s[2];
+  }
+  int64_t row() const { return s[3]; }
+  T* p;
+  at::IntArrayRef s;
+  int64_t B, H;
+};
+
+inline at::Tensor dense_rows(const at::Tensor& t) { return t.stride(-1) == 1 || t.size(-1) == 1 ? t : t.contiguous(); }
+
+// An empty [E,B,H,N,D] that lies in memory as [E,B,N,H,D], so that merging heads copies nothing.
+inline at::Tensor empty_tokens_first(int64_t E, int64_t B, int64_t H, int64_t N, int64_t D, const at::TensorOptions& o) {
+  return at::empty({E, B, N, H, D}, o).permute({0, 1, 3, 2, 4});
+}
+
+inline void check_heads(const char* what, const at::Tensor& a, const at::Tensor& b, bool same_width) {
+  TORCH_CHECK(a.dim() == 5 && b.dim() == 5 && a.size(0) == b.size(0) && a.size(1) == b.size(1) && a.size(2) == b.size(2) &&
+                  (same_width ? a.size(4) == b.size(4) : a.size(4) == b.size(3)),
+              what, " of ", a.sizes(), " and ", b.sizes(), "; expected [E,B,H,N,", same_width ? "Dh] and [E,B,H,M,Dh]" : "M] and [E,B,H,M,Dh]");
+  check_same(what, a, b);
+}
+
+// The operators AttentionLogits and AttentionValues, for others to be composed of.
+at::Tensor attention_logits(const at::Tensor& q, const at::Tensor& k, double scale);
+at::Tensor attention_values(const at::Tensor& w, const at::Tensor& v);
+
+}  // namespace torchpe
