@@ -40,6 +40,7 @@ var allowed = map[string][]string{
 	"torchpe/report/figure":              {"torchpe/report/internal/atomicfile", "torchpe/report/pdfcanvas", "gonum.org/v1/plot", "codeberg.org/go-fonts/liberation", "golang.org/x/image"},
 	"torchpe/report/metrics":             {"torchpe/internal/nearest", "gonum.org/v1/gonum"},
 	"torchpe/report/stats":               {"gonum.org/v1/gonum"},
+	"torchpe/report/runs":                {"torchpe/train/runlog", "torchpe/train/runlog/safetensors"},
 	"torchpe/report":                     {"github.com/olekukonko/tablewriter"},
 	"torchpe/cmd/torchpe":                {"torchpe", "github.com", "golang.org"},
 }

@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"torchpe/models"
 	"torchpe/report/metrics"
@@ -133,7 +134,7 @@ func (t *maskedTask) peTables(e *ensemble, step int) (tables [][]float64, shape 
 }
 
 // probes returns the PE tables pe/<layer> [E,N,D] and the attention maps attention/<layer> [E,H,N,N], which are means over
-// test frames under the masks of the first test level.
+// test frames under the masks of the first test level; where modules are known, their labels modules [N].
 func (t *maskedTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error) {
 	frames := min(probeFrames, len(t.split.Test))
 	sums, shapes := map[string][]float32{}, map[string][]int{}
@@ -165,7 +166,20 @@ func (t *maskedTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[st
 		}
 		out = append(out, x)
 	}
-	return out, map[string]string{
+	about := map[string]string{
 		"step": fmt.Sprint(step), "attention": fmt.Sprintf("mean over %d test frames at mask level %s", frames, t.tests[0].key()),
-	}, nil
+	}
+	if t.table.Modules != nil {
+		labels := make([]int64, t.table.Tokens)
+		for i, m := range t.table.Modules {
+			labels[i] = int64(m)
+		}
+		modules, err := safetensors.New("modules", []int{t.table.Tokens}, labels)
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, modules)
+		about["module_names"] = strings.Join(t.table.ModuleNames, "\n")
+	}
+	return out, about, nil
 }

@@ -1,0 +1,118 @@
+package runs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"torchpe/train/runlog"
+)
+
+// Run is a finished run.
+type Run struct {
+	Dir    string
+	Name   string // its directory, relative to where it was looked for, with slashes
+	Config Config
+	Result runlog.Result
+}
+
+// Skipped is a run directory that cannot be used, and why.
+type Skipped struct {
+	Dir    string
+	Reason string
+}
+
+// Find returns the finished runs in root and the folders below it, in the order of their names; root may be a run itself.
+// Runs that are not finished, or cannot be read, are returned as skipped. Symbolic links are not followed, but for root.
+func Find(root string) (found []*Run, skipped []Skipped, err error) {
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return nil, nil, err
+	}
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			skipped = append(skipped, Skipped{path, err.Error()})
+			if entry != nil && entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !entry.IsDir() || !looksLikeRun(path) {
+			return nil
+		}
+		run, err := Open(path)
+		if err != nil {
+			skipped = append(skipped, Skipped{path, err.Error()})
+			return fs.SkipDir
+		}
+		if name, err := filepath.Rel(root, path); err == nil && name != "." {
+			run.Name = filepath.ToSlash(name)
+		}
+		found = append(found, run)
+		return fs.SkipDir
+	})
+	return found, skipped, err
+}
+
+// looksLikeRun says whether a directory has a config.json with a schema version.
+func looksLikeRun(dir string) bool {
+	text, err := os.ReadFile(filepath.Join(dir, "config.json"))
+	if err != nil {
+		return false
+	}
+	var head struct {
+		Schema json.RawMessage `json:"schema"`
+	}
+	return json.Unmarshal(text, &head) == nil && head.Schema != nil
+}
+
+// Open reads the finished run in dir. The error matches runlog.ErrNoResult where it is not finished.
+func Open(dir string) (*Run, error) {
+	r, err := runlog.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	run := &Run{Dir: dir, Name: filepath.Base(filepath.Clean(dir))}
+	if err := json.Unmarshal(r.Config().JSON, &run.Config); err != nil {
+		return nil, fmt.Errorf("%s: config.json: %w", dir, err)
+	}
+	run.Config.JSON = slices.Clone(r.Config().JSON)
+	if run.Result, err = r.Result(); err != nil {
+		return nil, err
+	}
+	if len(run.Result.Members) != len(run.Config.Members) {
+		return nil, fmt.Errorf("%s: result.json has %d members and config.json %d", dir, len(run.Result.Members), len(run.Config.Members))
+	}
+	return run, nil
+}
+
+// Records returns the records of training, of all members.
+func (r *Run) Records() ([]runlog.Record, error) {
+	reader, err := runlog.Open(r.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	return runlog.ReadMetrics[runlog.Record](reader)
+}
+
+// Probes reads what the models do inside. The error matches fs.ErrNotExist where nothing was kept.
+func (r *Run) Probes() (*Probes, error) {
+	reader, err := runlog.Open(r.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	file, err := reader.LoadProbes()
+	if err != nil {
+		return nil, err
+	}
+	return &Probes{file: file, members: len(r.Config.Members), dir: r.Dir}, nil
+}
+
+// ErrNoTable says that an encoding has no table of learned or fixed positions.
+var ErrNoTable = errors.New("has no table of positions")

@@ -1,0 +1,123 @@
+package runs
+
+import (
+	"fmt"
+	"strings"
+
+	"torchpe/train/runlog/safetensors"
+)
+
+// Probes are what the models of a run do inside at the end of training.
+type Probes struct {
+	file    *safetensors.File
+	members int
+	dir     string
+}
+
+// Table is an encoding's table of positions.
+type Table struct {
+	Tokens, Dim int
+	Values      []float64 // [Tokens,Dim]
+}
+
+// Attention are a model's attention maps.
+type Attention struct {
+	Examples, Heads, Tokens int
+	Layers                  [][]float64 // [layers][Examples*Heads*Tokens*Tokens]
+}
+
+// Blocks lists the blocks, from 0, at whose input a table is added. It is empty for an encoding without one.
+func (p *Probes) Blocks() []int {
+	var blocks []int
+	for block := 0; ; block++ {
+		x, ok := p.file.Tensor(fmt.Sprintf("pe/%d", block))
+		if !ok {
+			return blocks
+		}
+		if len(x.Shape) != 3 { // drawn for each batch: no place of its own
+			return blocks
+		}
+		blocks = append(blocks, block)
+	}
+}
+
+// Table returns the table that a member adds at the input of a block. The error matches ErrNoTable where there is none.
+func (p *Probes) Table(member, block int) (Table, error) {
+	x, ok := p.file.Tensor(fmt.Sprintf("pe/%d", block))
+	if !ok || len(x.Shape) != 3 {
+		return Table{}, fmt.Errorf("%s: block %d: the encoding %w", p.dir, block, ErrNoTable)
+	}
+	values, err := p.part(x, member)
+	return Table{Tokens: x.Shape[1], Dim: x.Shape[2], Values: values}, err
+}
+
+// Attention returns a member's attention maps on the validation puzzles; of masked prediction there is one example, the mean
+// over test frames.
+func (p *Probes) Attention(member int) (Attention, error) {
+	var a Attention
+	for layer := 0; ; layer++ {
+		x, ok := p.file.Tensor(fmt.Sprintf("attention/%d", layer))
+		if !ok {
+			break
+		}
+		shape := x.Shape
+		if len(shape) == 4 { // [E,H,N,N]
+			shape = []int{shape[0], 1, shape[1], shape[2], shape[3]}
+		}
+		if len(shape) != 5 || shape[3] != shape[4] {
+			return a, fmt.Errorf("%s: probes.safetensors: attention/%d has shape %v", p.dir, layer, x.Shape)
+		}
+		if layer > 0 && (a.Examples != shape[1] || a.Heads != shape[2] || a.Tokens != shape[3]) {
+			return a, fmt.Errorf("%s: probes.safetensors: attention/%d has shape %v, unlike those before it", p.dir, layer, x.Shape)
+		}
+		a.Examples, a.Heads, a.Tokens = shape[1], shape[2], shape[3]
+		values, err := p.part(x, member)
+		if err != nil {
+			return a, err
+		}
+		a.Layers = append(a.Layers, values)
+	}
+	if a.Layers == nil {
+		return a, fmt.Errorf("%s: probes.safetensors has no attention maps", p.dir)
+	}
+	return a, nil
+}
+
+// Values returns a member's part of a probe [E,...] with the shape of the part; ok is false where there is no such probe.
+func (p *Probes) Values(name string, member int) (values []float64, shape []int, ok bool, err error) {
+	x, ok := p.file.Tensor(name)
+	if !ok {
+		return nil, nil, false, nil
+	}
+	values, err = p.part(x, member)
+	return values, x.Shape[1:], true, err
+}
+
+// Shared returns a probe that all members share.
+func (p *Probes) Shared(name string) (values []float64, ok bool, err error) {
+	x, ok := p.file.Tensor(name)
+	if !ok {
+		return nil, false, nil
+	}
+	values, err = x.Float64s()
+	return values, true, err
+}
+
+// Text returns a line of text that was kept with the probes, such as the names of modules; empty where there is none.
+func (p *Probes) Text(key string) []string {
+	text := p.file.Metadata[key]
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+// part returns a member's part of a tensor [E,...]: only that part is turned into numbers.
+func (p *Probes) part(x safetensors.Tensor, member int) ([]float64, error) {
+	if len(x.Shape) < 1 || x.Shape[0] != p.members || member < 0 || member >= p.members {
+		return nil, fmt.Errorf("%s: probes.safetensors: %s has shape %v, and the run %d members", p.dir, x.Name, x.Shape, p.members)
+	}
+	size := len(x.Data) / p.members
+	own := safetensors.Tensor{Name: x.Name, DType: x.DType, Shape: x.Shape[1:], Data: x.Data[member*size : (member+1)*size]}
+	return own.Float64s()
+}
