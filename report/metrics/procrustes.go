@@ -31,6 +31,10 @@ func Procrustes(a, b []float64, n, d int) (ProcrustesDistances, error) {
 			return out, fmt.Errorf("metrics: token %d has a number that is not finite", i/d)
 		}
 	}
+	if d > 2*n {
+		a, b = inSharedSpan(a, b, n, d)
+		d = 2 * n
+	}
 	na, nb := norm2(a), norm2(b)
 	if na == 0 || nb == 0 {
 		return out, errors.New("metrics: a table of zeros has no shape to compare")
@@ -53,6 +57,23 @@ func Procrustes(a, b []float64, n, d int) (ProcrustesDistances, error) {
 	s, err := nuclear(ca, cb, n, d)
 	out.Disparity = max(0, 1-s*s)
 	return out, err
+}
+
+// inSharedSpan returns tables [n,2n] of the same shape and place to each other as a and b [n,d], d > 2n: all their rows lie in
+// 2n dimensions, and a small product has its singular values in a hundredth of the time.
+func inSharedSpan(a, b []float64, n, d int) (inA, inB []float64) {
+	var columns, r mat.Dense
+	columns.Stack(mat.NewDense(n, d, a), mat.NewDense(n, d, b))
+	var qr mat.QR
+	qr.Factorize(columns.T())
+	qr.RTo(&r) // [d,2n], zeros below row 2n: column i has the coordinates of row i of the two
+	both := make([]float64, 2*n*2*n)
+	for row := range 2 * n {
+		for k := range 2 * n {
+			both[row*2*n+k] = r.At(k, row)
+		}
+	}
+	return both[:n*2*n], both[n*2*n:]
 }
 
 // aligned returns min ||a R - b||.
