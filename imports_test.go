@@ -36,11 +36,13 @@ var allowed = map[string][]string{
 	"torchpe/report/internal/atomicfile": nil,
 	"torchpe/report/internal/golden":     {"github.com/google/go-cmp"},
 	"torchpe/report/internal/poppler":    nil,
+	"torchpe/report/internal/synthetic":  {"torchpe/report/runs", "torchpe/train/runlog", "torchpe/train/runlog/safetensors"},
 	"torchpe/report/pdfcanvas":           {"gonum.org/v1/plot", "codeberg.org/go-pdf/fpdf", "codeberg.org/go-fonts/liberation", "golang.org/x/image"},
 	"torchpe/report/figure":              {"torchpe/report/internal/atomicfile", "torchpe/report/pdfcanvas", "gonum.org/v1/plot", "codeberg.org/go-fonts/liberation", "golang.org/x/image"},
 	"torchpe/report/metrics":             {"torchpe/internal/nearest", "gonum.org/v1/gonum"},
 	"torchpe/report/stats":               {"gonum.org/v1/gonum"},
 	"torchpe/report/runs":                {"torchpe/train/runlog", "torchpe/train/runlog/safetensors"},
+	"torchpe/report/paper":               {"torchpe/report/runs", "torchpe/report/metrics", "torchpe/report/stats", "torchpe/report/figure", "torchpe/report/table", "torchpe/report/page", "torchpe/report/internal/atomicfile", "torchpe/data/lst", "torchpe/data/nmar", "torchpe/train/runlog"},
 	"torchpe/report":                     {"github.com/olekukonko/tablewriter"},
 	"torchpe/cmd/torchpe":                {"torchpe", "github.com", "golang.org"},
 }

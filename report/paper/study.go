@@ -1,0 +1,292 @@
+package paper
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"torchpe/report/runs"
+)
+
+// Variant is what sets one of the paper's experiments on puzzles apart from another, besides the encoding.
+type Variant struct {
+	Optimizer string  // adam, sgd
+	Decay     float64 // weight decay
+	Heads     int
+	Placement string // of an absolute PE: block or input
+	ReadOut   string // last or probe
+}
+
+// Study is what a report is made from: the models of one base each on puzzles, the network simulation, and fMRI.
+type Study struct {
+	Fidelity string // of the models on puzzles: code or text
+	LST      []Model
+	NMAR     []Model
+	FMRI     []Model
+	Runs     int
+	Notes    []string // what was left out, and why
+}
+
+// Read sorts the finished runs found in dir into the paper's experiments. Where there are runs of several sizes of model or
+// data, those with the most models are taken, and Notes names the others. fidelity, code or text, chooses between readings; empty takes
+// that with the most models.
+func Read(dir, fidelity string) (*Study, error) {
+	found, skipped, err := runs.Find(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Study{Runs: len(found)}
+	models, diverged := runs.Models(found)
+	if diverged > 0 {
+		s.note("%s diverged and count nowhere", plural(diverged, "model"))
+	}
+	for _, skip := range skipped {
+		s.note("left out: %s", skip.Reason)
+	}
+	byTask := map[string][]runs.Model{}
+	for _, m := range models {
+		byTask[m.Run.Config.Task] = append(byTask[m.Run.Config.Task], m)
+	}
+	lst, err := s.oneBase("puzzles", byTask["lst"], fidelity)
+	if err != nil {
+		return nil, err
+	}
+	if len(lst) > 0 {
+		s.Fidelity = lst[0].Run.Config.Fidelity
+	}
+	nmar, err := s.oneBase("the network simulation", byTask["nmar"], "")
+	if err != nil {
+		return nil, err
+	}
+	fmri, err := s.oneBase("fMRI", byTask["fmri"], "")
+	if err != nil {
+		return nil, err
+	}
+	if n := len(byTask["masked"]); n > 0 {
+		s.note("%s on tables of one's own are not the paper's: see torchpe report compare", plural(n, "model"))
+	}
+	s.LST, s.NMAR, s.FMRI = s.once(lst), s.once(nmar), s.once(fmri)
+	return s, s.measure()
+}
+
+func (s *Study) note(format string, args ...any) {
+	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
+}
+
+// plural counts things whose plural ends in s.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// oneBase returns the models of the base, and of the fidelity, that has the most, or of the given fidelity.
+func (s *Study) oneBase(what string, models []runs.Model, fidelity string) ([]runs.Model, error) {
+	type key struct{ base, fidelity string }
+	groups := map[key][]runs.Model{}
+	bases := map[*runs.Run]string{}
+	for _, m := range models {
+		if _, known := bases[m.Run]; !known {
+			base, err := m.Run.Config.Base()
+			if err != nil {
+				return nil, fmt.Errorf("%s: config.json: %w", m.Run.Dir, err)
+			}
+			bases[m.Run] = base
+		}
+		k := key{bases[m.Run], m.Run.Config.Fidelity}
+		groups[k] = append(groups[k], m)
+	}
+	order := slices.SortedFunc(maps.Keys(groups), func(a, b key) int {
+		return cmp.Or(-cmp.Compare(boolInt(a.fidelity == fidelity), boolInt(b.fidelity == fidelity)),
+			-cmp.Compare(len(groups[a]), len(groups[b])), cmp.Compare(a.fidelity, b.fidelity), cmp.Compare(a.base, b.base))
+	})
+	if len(order) == 0 || fidelity != "" && order[0].fidelity != fidelity {
+		return nil, nil
+	}
+	for _, k := range order[1:] {
+		s.note("%s on %s, such as %s, are of another reading, size or data set and not shown: give their folder alone, or --fidelity %s",
+			plural(len(groups[k]), "model"), what, groups[k][0].Run.Name, k.fidelity)
+	}
+	return groups[order[0]], nil
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// once returns the models with those trained longest where a model was trained twice, in the order of encoding, sigma, options
+// and seed.
+func (s *Study) once(models []runs.Model) []Model {
+	type key struct {
+		label, options string
+		variant        Variant
+		lr, level      float64
+		seed           uint64
+	}
+	keyOf := func(m runs.Model) key {
+		k := key{m.Label(), fmt.Sprint(m.Run.Config.PEOptions), variantOf(m), m.Member.LR, 0, m.Member.Seed}
+		if masked := m.Run.Config.Masked; masked != nil {
+			k.level = masked.Level
+		}
+		return k
+	}
+	kept := map[key]runs.Model{}
+	twice := 0
+	for _, m := range models {
+		if other, there := kept[keyOf(m)]; there {
+			twice++
+			if other.Result.Steps >= m.Result.Steps {
+				continue
+			}
+		}
+		kept[keyOf(m)] = m
+	}
+	if twice > 0 {
+		s.note("%s of the same settings and seed as another count once, as trained longest", plural(twice, "model"))
+	}
+	var out []Model
+	for _, m := range models {
+		if k := kept[keyOf(m)]; k.Run == m.Run && k.Index == m.Index {
+			out = append(out, Model{Model: m, Variant: variantOf(m)})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Model) int {
+		return cmp.Or(cmp.Compare(a.Run.Config.PE, b.Run.Config.PE), cmp.Compare(a.Sigma(), b.Sigma()),
+			cmp.Compare(fmt.Sprint(a.Run.Config.PEOptions), fmt.Sprint(b.Run.Config.PEOptions)), cmp.Compare(a.Member.Seed, b.Member.Seed))
+	})
+	return out
+}
+
+func variantOf(m runs.Model) Variant {
+	c := m.Run.Config
+	return Variant{Optimizer: c.Optimizer, Decay: m.Member.WeightDecay, Heads: c.Heads, Placement: c.Placement(), ReadOut: c.ReadOut}
+}
+
+// Main is the paper's own variant: Adam without weight decay, one head, and where the PE is added and the answer read as in the
+// reading at hand.
+func (s *Study) Main() Variant {
+	v := Variant{Optimizer: "adam", Heads: 1, Placement: "block", ReadOut: "last"}
+	if s.Fidelity == "text" {
+		v.Placement, v.ReadOut = "input", "probe"
+	}
+	return v
+}
+
+// Puzzles returns the models on puzzles of a variant. An encoding that has no placement belongs to each.
+func (s *Study) Puzzles(v Variant) []Model {
+	var out []Model
+	for _, m := range s.LST {
+		own := m.Variant
+		if own.Placement == "" {
+			own.Placement = v.Placement
+		}
+		if own == v {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Group are the models of one encoding, which differ in their seeds.
+type Group struct {
+	Label  string
+	Sigma  float64 // -1 where the encoding has none
+	Models []Model
+}
+
+// groups returns models by encoding and sigma, in the order of the models: the learned ones by sigma. Options in which the
+// models of an encoding differ join the label.
+func groups(models []Model) []Group {
+	options := map[string]map[string]map[string]bool{} // by label and option, its values
+	for _, m := range models {
+		label := m.Label()
+		if options[label] == nil {
+			options[label] = map[string]map[string]bool{}
+		}
+		for k, v := range m.Run.Config.PEOptions {
+			if options[label][k] == nil {
+				options[label][k] = map[string]bool{}
+			}
+			options[label][k][v] = true
+		}
+	}
+	var out []Group
+	at := map[string]int{}
+	for _, m := range models {
+		label := m.Label()
+		var differ []string
+		for _, k := range slices.Sorted(maps.Keys(m.Run.Config.PEOptions)) {
+			if len(options[m.Label()][k]) > 1 {
+				differ = append(differ, k+" "+m.Run.Config.PEOptions[k])
+			}
+		}
+		if differ != nil {
+			label += " (" + strings.Join(differ, ", ") + ")"
+		}
+		i, there := at[label]
+		if !there {
+			i = len(out)
+			at[label] = i
+			out = append(out, Group{Label: label, Sigma: m.Sigma()})
+		}
+		out[i].Models = append(out[i].Models, m)
+	}
+	return out
+}
+
+// learned returns the groups of the paper's learned encoding, by sigma.
+func learned(all []Group) []Group {
+	return slices.DeleteFunc(slices.Clone(all), func(g Group) bool { return g.Sigma < 0 || g.Models[0].Run.Config.PE != "learn" })
+}
+
+// commonOrder is the paper's order of its common encodings, after their accuracy.
+var commonOrder = []string{"2d-fixed", "learn-0.2", "relative", "random", "rope", "1d-fixed", "nope", "c-nope"}
+
+// common returns the groups of the paper's common encodings and learn-0.2, in its order, then other encodings than learned ones.
+func common(all []Group) []Group {
+	place := func(g Group) int {
+		for i, label := range commonOrder {
+			if g.Label == label || strings.HasPrefix(g.Label, label+" (") {
+				return i
+			}
+		}
+		return len(commonOrder)
+	}
+	out := slices.DeleteFunc(slices.Clone(all), func(g Group) bool { return g.Sigma >= 0 && place(g) == len(commonOrder) })
+	slices.SortStableFunc(out, func(a, b Group) int { return cmp.Compare(place(a), place(b)) })
+	return out
+}
+
+// values returns a measure of each model of a group.
+func (g Group) values(of func(Model) float64) []float64 {
+	out := make([]float64, len(g.Models))
+	for i, m := range g.Models {
+		out[i] = of(m)
+	}
+	return out
+}
+
+// epochs says how long models were trained, such as "20 epochs" or "10 to 20 epochs".
+func epochs(models []Model) string {
+	if len(models) == 0 {
+		return ""
+	}
+	low, high, unit := 1<<62, 0, "epoch"
+	for _, m := range models {
+		n := m.Result.Epochs
+		if m.Run.Config.Masked != nil {
+			n, unit = m.Result.Steps, "step"
+		}
+		low, high = min(low, n), max(high, n)
+	}
+	if low == high {
+		return plural(low, unit)
+	}
+	return fmt.Sprintf("%d to %s", low, plural(high, unit))
+}
