@@ -283,15 +283,27 @@ func (c *Config) validateNoise(bad *problems) {
 		}
 		return
 	}
-	for i, a := range c.Noise {
-		bad.finite("noise", a, 0, 1e6)
-		if slices.Contains(c.Noise[:i], a) {
-			bad.add("--noise: %g is given twice", a)
-		}
-	}
+	bad.amplitudes("noise", c.Noise)
 	if len(c.Noise) > 0 {
 		bad.finite("noise-repeats", float64(c.NoiseRepeats), 1, maxNoiseRepeats)
 	}
+}
+
+// amplitudes checks the standard deviations of noise.
+func (p *problems) amplitudes(flag string, values []float64) {
+	for i, a := range values {
+		p.finite(flag, a, 0, 1e6)
+		if slices.Contains(values[:i], a) {
+			p.add("--%s: %g is given twice", flag, a)
+		}
+	}
+}
+
+// CheckNoise returns what is wrong with amplitudes of noise that a flag gave.
+func CheckNoise(flag string, amplitudes []float64) error {
+	var bad problems
+	bad.amplitudes(flag, amplitudes)
+	return bad.err()
 }
 
 // JSON returns the configuration as config.json holds it.
