@@ -66,6 +66,9 @@ func Noise(dir string, o NoiseOptions) (NoiseReport, error) {
 	if err != nil {
 		return NoiseReport{}, fmt.Errorf("%s: %w", dir, err)
 	}
+	if _, err := torchpe.ParseDevice(c.Device); err != nil {
+		return NoiseReport{}, fmt.Errorf("%s: %w; --device cpu measures it anywhere", dir, err)
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	torchpe.SetThreads(max(1, c.Threads))

@@ -282,6 +282,9 @@ func TestNoiseErrors(t *testing.T) {
 	if _, err := Noise(moved, NoiseOptions{Amplitudes: []float64{-1}}); err == nil || !strings.Contains(err.Error(), "-1") {
 		t.Errorf("a negative amplitude: %v", err)
 	}
+	if _, err := Noise(moved, NoiseOptions{Device: "cuda:999"}); err == nil || !strings.Contains(err.Error(), "--device cpu") {
+		t.Errorf("a device that is not there: %v", err)
+	}
 	if err := os.Rename(c.LSTTrain[0], c.LSTTrain[0]+".old"); err != nil {
 		t.Fatal(err)
 	}
@@ -290,12 +293,17 @@ func TestNoiseErrors(t *testing.T) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}
-	if err := os.Rename(c.LSTValidation, c.LSTTrain[0]); err != nil {
+	same := tiny(t, "learn")
+	puzzles, err := os.ReadFile(same.LSTTrain[0])
+	if err != nil {
 		t.Fatal(err)
 	}
-	c.LSTValidation = c.LSTTrain[0]
-	if _, err := Noise(moved, NoiseOptions{}); err == nil {
-		t.Error("other data were taken for the run's")
+	rows := strings.SplitAfter(string(puzzles), "\n")
+	if err := os.WriteFile(c.LSTTrain[0], []byte(strings.Join(rows[:len(rows)-20], "")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Noise(moved, NoiseOptions{}); err == nil || !strings.Contains(err.Error(), "other data") {
+		t.Errorf("other puzzles in the run's file: %v", err)
 	}
 }
 
