@@ -136,6 +136,8 @@ type Input struct {
 	Masked torchpe.Tensor // [E,B,N], 1 where the token's value is hidden and 0 elsewhere
 	Read   torchpe.Tensor // int64 [E,B,M], the tokens to predict; the zero Tensor for all
 
+	Noise torchpe.Tensor // [E,B,N,D], added to the token embedding before any PE; the zero Tensor for none
+
 	Positions pe.Positions
 	Training  bool
 }
@@ -152,6 +154,9 @@ func in(s *torchpe.Scope, p *torchpe.Param) torchpe.Tensor {
 // for intermediates by name.
 func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Tensor {
 	x := m.embed(s, batch)
+	if batch.Noise.Defined() {
+		x = x.Add(batch.Noise.In(s))
+	}
 	trace.keep("embedding", x)
 	hooks := m.Encoding.Begin(s, batch.Positions)
 	mask := m.mask(s, batch.Positions)

@@ -10,7 +10,7 @@ import (
 
 // Trace asks a forward pass for intermediates by name and holds them afterwards. The names are
 //
-//	embedding      [E,B,N,D]    tokens before any PE
+//	embedding      [E,B,N,D]    tokens before any PE, with Input.Noise
 //	pe/<layer>     [E,N,D]      the table added at the layer's input ([E,B,N,D] where it is drawn a batch)
 //	attention/<layer> [E,B,H,N,N]
 //	hidden/<layer> [E,B,N,D]    the layer's output

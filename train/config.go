@@ -51,6 +51,11 @@ type Config struct {
 
 	Masked *MaskedConfig `json:"masked,omitempty"` // of masked prediction
 
+	// At the end of task lst: validation accuracy with N(0, a^2) added to each token embedding, for these a, each so many times.
+	// No amplitudes: it is not measured. No repeats: 10.
+	Noise        []float64 `json:"noise,omitempty"`
+	NoiseRepeats int       `json:"noise_repeats,omitempty"`
+
 	LogEvery        int      `json:"log_every"`        // epochs; steps of masked prediction
 	CheckpointEvery Duration `json:"checkpoint_every"` // wall time
 
@@ -105,7 +110,7 @@ func Preset(name, fidelity string) (Config, error) {
 		Layers: 4, Heads: 1, DModel: 160, FFMultiple: 4,
 		TokenInput: string(models.OneHot), EmbeddingInit: string(models.LikeLinear), ReadOut: string(models.LastToken),
 		Optimizer: string(torchpe.Adam), Schedule: Constant, Batch: 128, Epochs: 4000,
-		DataSeed: 0, CheckpointEvery: Duration(time.Minute), DType: torchpe.Float32.String(), Device: "auto",
+		DataSeed: 0, Noise: []float64{0.1, 0.2, 0.5, 1, 2, 5}, NoiseRepeats: defaultNoiseRepeats, CheckpointEvery: Duration(time.Minute), DType: torchpe.Float32.String(), Device: "auto",
 	}
 	lr := 1e-4
 	switch name {
@@ -114,6 +119,7 @@ func Preset(name, fidelity string) (Config, error) {
 		c.DModel, c.Epochs, lr = 64, 20, 3e-4
 	case "nmar", "fmri", "masked":
 		c.Task, c.DModel, c.Epochs, c.Steps, c.Masked = name, 64, 0, 50_000, defaultMasked(name)
+		c.Noise, c.NoiseRepeats = nil, 0
 	default:
 		return c, fmt.Errorf("preset %q is unknown; there are %s%s", name, strings.Join(Presets(), ", "), nearest.Hint(name, Presets()))
 	}
@@ -158,6 +164,10 @@ func (c *Config) Resolve() error {
 	}
 	if c.Masked != nil {
 		c.TokenInput, c.EmbeddingInit, c.ReadOut = "", "", ""
+	} else if len(c.Noise) == 0 {
+		c.Noise, c.NoiseRepeats = nil, 0
+	} else if c.NoiseRepeats == 0 {
+		c.NoiseRepeats = defaultNoiseRepeats
 	}
 	c.validate(&bad)
 	return bad.err()
@@ -202,7 +212,11 @@ const (
 	maxWidth  = 1 << 16
 	maxLayers = 1 << 10
 	maxEpochs = 100_000_000
+
+	maxNoiseRepeats = 100_000
 )
+
+const defaultNoiseRepeats = 10
 
 func (c *Config) validate(bad *problems) {
 	bad.oneOf("task", c.Task, Tasks()...)
@@ -232,6 +246,7 @@ func (c *Config) validate(bad *problems) {
 	if !(c.Dropout >= 0 && c.Dropout < 1) {
 		bad.add("--dropout: %g is not in [0, 1)", c.Dropout)
 	}
+	c.validateNoise(bad)
 	bad.atLeast("warmup-steps", c.WarmupSteps, 0)
 	bad.finite("clip-norm", c.ClipNorm, 0, math.MaxFloat64)
 	bad.finite("batch", float64(c.Batch), 1, 1<<24)
@@ -258,6 +273,37 @@ func (c *Config) validate(bad *problems) {
 			bad.add("--weight-decay: %g (member %d) is not in [0, 1e6]", m.WeightDecay, i)
 		}
 	}
+}
+
+// validateNoise checks what is measured with noise. Amplitudes are keys in the run's files.
+func (c *Config) validateNoise(bad *problems) {
+	if c.Masked != nil {
+		if len(c.Noise) > 0 || c.NoiseRepeats != 0 {
+			bad.add("--noise, --noise-repeats: task %s has no puzzles to answer with noise; task lst has", c.Task)
+		}
+		return
+	}
+	bad.amplitudes("noise", c.Noise)
+	if len(c.Noise) > 0 {
+		bad.finite("noise-repeats", float64(c.NoiseRepeats), 1, maxNoiseRepeats)
+	}
+}
+
+// amplitudes checks the standard deviations of noise.
+func (p *problems) amplitudes(flag string, values []float64) {
+	for i, a := range values {
+		p.finite(flag, a, 0, 1e6)
+		if slices.Contains(values[:i], a) {
+			p.add("--%s: %g is given twice", flag, a)
+		}
+	}
+}
+
+// CheckNoise returns what is wrong with amplitudes of noise that a flag gave.
+func CheckNoise(flag string, amplitudes []float64) error {
+	var bad problems
+	bad.amplitudes(flag, amplitudes)
+	return bad.err()
 }
 
 // JSON returns the configuration as config.json holds it.

@@ -19,6 +19,7 @@ type lstTask struct {
 	held   map[string]resident // by split name
 	order  torchpe.Tensor      // int64 [E,n] on the device: the order of an epoch; undefined before the first
 	epoch  int                 // that epoch
+	noisy  robustness          // measured with the probes; zero before
 }
 
 // resident is a split on the device.
@@ -112,7 +113,7 @@ func (t *lstTask) gather(e *ensemble, s *torchpe.Scope, from resident, index tor
 	return b
 }
 
-func (t *lstTask) record(e *ensemble, step int) (func(int, *runlog.Record, running), error) {
+func (t *lstTask) record(e *ensemble, step int, _ peTables) (func(int, *runlog.Record, running), error) {
 	var iid, validation accuracy
 	var err error
 	if t.held["iid"].n > 0 {
@@ -141,6 +142,7 @@ func (t *lstTask) result(last *runlog.Record, r *runlog.MemberResult) {
 	if last != nil {
 		r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = last.TrainAccuracy, last.IIDAccuracy, last.ValidationAccuracy
 		r.ValidationByCondition = last.ValidationByCondition
+		r.NoiseAccuracy = t.noisy.byAmplitude(last.Member)
 	}
 }
 

@@ -58,15 +58,7 @@ func (t *lstTask) forward(e *ensemble, r resident, step int, names []string, use
 			s := e.resident.ChildNoGrad()
 			func() {
 				defer s.Close()
-				s.Seed(e.seeds, step)
-				index := make([]int64, 0, e.members()*n)
-				for range e.members() {
-					for i := range n {
-						index = append(index, int64(from+i))
-					}
-				}
-				b := t.gather(e, s, r, torchpe.Of(s, e.device, index, e.members(), n))
-				e.draw(s, &b.Input, n, fmt.Sprintf("positions %s %d %d", r.name, step, from))
+				b := t.piece(e, s, r, piece{step, from, n})
 				var trace *models.Trace
 				if names != nil {
 					trace = models.NewTrace(names...)
@@ -75,4 +67,21 @@ func (t *lstTask) forward(e *ensemble, r resident, step int, names []string, use
 			}()
 		}
 	})
+}
+
+// piece says which examples of a split are evaluated, and after which step.
+type piece struct{ step, from, n int }
+
+// piece returns examples of a split for all members alike, and makes the random draws in s those of the step and the piece.
+func (t *lstTask) piece(e *ensemble, s *torchpe.Scope, r resident, p piece) lstBatch {
+	s.Seed(e.seeds, p.step)
+	index := make([]int64, 0, e.members()*p.n)
+	for range e.members() {
+		for i := range p.n {
+			index = append(index, int64(p.from+i))
+		}
+	}
+	b := t.gather(e, s, r, torchpe.Of(s, e.device, index, e.members(), p.n))
+	e.draw(s, &b.Input, p.n, fmt.Sprintf("positions %s %d %d", r.name, p.step, p.from))
+	return b
 }

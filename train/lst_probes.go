@@ -10,7 +10,7 @@ import (
 )
 
 // probes returns the PE tables pe/<layer> [E,N,D], the attention maps attention/<layer> [E,n,H,N,N] on the n validation
-// puzzles, and the predicted classes prediction/<split> [E,n].
+// puzzles, the predicted classes prediction/<split> [E,n], and validation accuracies with noise (see robustness.tensors).
 func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error) {
 	kept := map[string]*probe{}
 	r := t.held["validation"]
@@ -47,6 +47,16 @@ func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[strin
 			return nil, nil, err
 		}
 		out = append(out, x)
+	}
+	if len(t.config.Noise) > 0 {
+		if t.noisy, err = t.robustness(e, step, t.config.Noise, t.config.NoiseRepeats); err != nil {
+			return nil, nil, err
+		}
+		tensors, err := t.noisy.tensors()
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, tensors...)
 	}
 	return out, map[string]string{"step": fmt.Sprint(step), "puzzles": "validation"}, nil
 }

@@ -133,7 +133,7 @@ func (b maskedBatch) meanSquare(predicted torchpe.Tensor) torchpe.Tensor {
 	return sum.MulScalar(1 / float64(b.target.Size(1)*b.target.Size(2)))
 }
 
-func (t *maskedTask) record(e *ensemble, step int) (func(int, *runlog.Record, running), error) {
+func (t *maskedTask) record(e *ensemble, step int, tables peTables) (func(int, *runlog.Record, running), error) {
 	var byLevel [][]float64 // [levels][E]
 	for _, set := range t.tests {
 		mse, err := t.testMSE(e, set, step)
@@ -142,7 +142,7 @@ func (t *maskedTask) record(e *ensemble, step int) (func(int, *runlog.Record, ru
 		}
 		byLevel = append(byLevel, mse)
 	}
-	scores, err := t.networkScores(e, step)
+	scores, err := t.networkScores(tables)
 	if err != nil {
 		return nil, err
 	}

@@ -72,24 +72,19 @@ type networkScores struct {
 	modularity, clustering [][]float64 // [blocks][E]; empty where there is nothing to score
 }
 
-// networkScores scores the learned PE tables against the known modules.
-func (t *maskedTask) networkScores(e *ensemble, step int) (s networkScores, err error) {
+// networkScores scores the PE tables against the known modules.
+func (t *maskedTask) networkScores(p peTables) (s networkScores, err error) {
 	if t.table.Modules == nil {
 		return s, nil
-	}
-	tables, shape, err := t.peTables(e, step)
-	if err != nil {
-		return s, err
 	}
 	kind, err := metrics.ParseDistance(t.config.Distance)
 	if err != nil {
 		return s, err
 	}
-	for _, table := range tables {
+	for _, block := range p.blocks {
 		var q, c []float64
-		each := shape[1] * shape[2]
-		for m := range e.members() {
-			score, err := metrics.ScorePE(table[m*each:(m+1)*each], shape[1], shape[2], kind, t.table.Modules)
+		for _, table := range block {
+			score, err := metrics.ScorePE(table, p.tokens, p.width, kind, t.table.Modules)
 			if err != nil {
 				return s, err
 			}
@@ -118,19 +113,6 @@ func (s networkScores) fill(member int, into *runlog.MaskedMeasures) {
 	}
 	into.ModularityByBlock, into.Modularity = mean(s.modularity)
 	into.ClusteringByBlock, into.Clustering = mean(s.clustering)
-}
-
-// peTables returns the tables [E,N,D] that the encoding adds, in the order of the blocks.
-func (t *maskedTask) peTables(e *ensemble, step int) (tables [][]float64, shape []int, err error) {
-	err = t.forward(e, t.tests[0], step, 1, []string{"pe/*"}, func(_ maskedBatch, _ torchpe.Tensor, trace *models.Trace) {
-		for layer := range e.config.Layers {
-			x, ok := trace.Get(fmt.Sprintf("pe/%d", layer))
-			if ok && len(x.Shape()) == 3 { // a table that is drawn for each batch has no place of its own
-				tables, shape = append(tables, x.Float64s()), x.Shape()
-			}
-		}
-	})
-	return tables, shape, err
 }
 
 // probes returns the PE tables pe/<layer> [E,N,D] and the attention maps attention/<layer> [E,H,N,N], which are means over

@@ -242,7 +242,11 @@ func (t *trainer) stopDiverged(loss []float64) error {
 
 // record measures all members and appends a record of each.
 func (t *trainer) record() error {
-	fill, err := t.task.record(t.ensemble, t.state.step)
+	tables, err := t.peTables()
+	if err != nil {
+		return err
+	}
+	fill, err := t.task.record(t.ensemble, t.state.step, tables)
 	if err != nil {
 		return err
 	}
@@ -257,6 +261,7 @@ func (t *trainer) record() error {
 		r.WallSeconds, r.StepMS = t.state.seconds, stepMS
 		if t.settings.Active[m] {
 			r.Loss = t.state.sums.loss[m] / t.state.sums.seen
+			r.PENorm, r.PEEffectiveRank = tables.course(m)
 			fill(m, &r, t.state.sums)
 		}
 		records[m] = r

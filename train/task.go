@@ -22,9 +22,9 @@ type task interface {
 	stepsPerEpoch() int
 	// loss runs the examples of training step number step (from 0) forward.
 	loss(e *ensemble, s *torchpe.Scope, step int) stepLoss
-	// record measures the held-out examples; fill then writes member m's part of a record, from these and the sums since the
-	// last one.
-	record(e *ensemble, step int) (fill func(m int, r *runlog.Record, sums running), err error)
+	// record measures the held-out examples, and what tables says; fill then writes member m's part of a record, from these and
+	// the sums since the last one.
+	record(e *ensemble, step int, tables peTables) (fill func(m int, r *runlog.Record, sums running), err error)
 	// result writes a member's final numbers, from its last record, or NaN where diverged.
 	result(last *runlog.Record, r *runlog.MemberResult)
 	// finish adds what the whole ensemble shares to the result.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,7 @@ type configFlags struct {
 	members          int
 	sigma, lr, decay []float64
 	threads          string
+	noise            []string
 	checkpointEvery  time.Duration
 	c                train.Config // values of flags that are fields
 	options          map[string]*string
@@ -77,6 +79,8 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	fl.Uint64Var(&f.c.DataSeed, "data-seed", d.DataSeed, "seed of generated data, of the split of files, and of test masks")
 	f.masked.add(fl)
 
+	fl.StringSliceVar(&f.noise, "noise", noiseText(d.Noise), "measure validation accuracy at the end with N(0, a²) added to each token embedding, for each a; or the word none [lst]")
+	fl.IntVar(&f.c.NoiseRepeats, "noise-repeats", d.NoiseRepeats, "draws of that noise [lst]")
 	fl.IntVar(&f.c.LogEvery, "log-every", 0, "epochs between records, or steps of masked prediction (default: a twentieth; 1 up to 50 epochs)")
 	fl.DurationVar(&f.checkpointEvery, "checkpoint-every", time.Duration(d.CheckpointEvery), "time between checkpoints")
 	fl.StringVar(&f.c.DType, "dtype", d.DType, "precision: float32 or float64")
@@ -152,6 +156,7 @@ func (f *configFlags) apply(c train.Config) (train.Config, []string, error) {
 	if given["threads"] {
 		c.Threads = threads
 	}
+	noiseErr := f.setNoise(&c, given)
 	memberErr := f.setMembers(&c, given)
 	options := pe.Options{}
 	for k, v := range c.PEOptions {
@@ -163,7 +168,7 @@ func (f *configFlags) apply(c train.Config) (train.Config, []string, error) {
 		}
 	}
 	c.PEOptions = options
-	if err := join(err, memberErr, c.Resolve()); err != nil {
+	if err := join(err, noiseErr, memberErr, c.Resolve()); err != nil {
 		return c, nil, err
 	}
 	return c, append(unused, f.ignored(c, given)...), nil
@@ -307,6 +312,9 @@ func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []st
 			notes = append(notes, fmt.Sprintf("--%s has no effect on task %s", flag, c.Task))
 		}
 	}
+	if given["noise-repeats"] && len(c.Noise) == 0 {
+		notes = append(notes, "--noise-repeats has no effect without --noise")
+	}
 	slices.Sort(notes)
 	return notes
 }
@@ -335,6 +343,9 @@ func (f *configFlags) resumed(path string) (train.Config, []string, error) {
 		if !given["threads"] {
 			fresh.Threads = stored.Threads
 		}
+		if !given["noise"] && !given["noise-repeats"] { // runs before there was noise have none
+			fresh.Noise, fresh.NoiseRepeats = stored.Noise, stored.NoiseRepeats
+		}
 		return fresh, notes, unchanged(stored, fresh, path)
 	}
 	f.file = path
@@ -361,9 +372,11 @@ func unchanged(stored, now train.Config, path string) error {
 		}
 	}
 	var differ []string
-	for key := range a {
+	keys := maps.Clone(a)
+	maps.Copy(keys, b) // either may lack some
+	for key := range keys {
 		if !bytes.Equal(a[key], b[key]) && !slices.Contains(mayChange, key) {
-			differ = append(differ, fmt.Sprintf("%s was %s and would be %s", key, a[key], b[key]))
+			differ = append(differ, fmt.Sprintf("%s was %s and would be %s", key, orNone(a[key]), orNone(b[key])))
 		}
 	}
 	slices.Sort(differ)
@@ -371,6 +384,14 @@ func unchanged(stored, now train.Config, path string) error {
 		return fmt.Errorf("the run to resume has another configuration (%s):\n  %s\nleave these flags out, or start a new run with another --out", path, strings.Join(differ, "\n  "))
 	}
 	return nil
+}
+
+// orNone names what a configuration lacks.
+func orNone(value json.RawMessage) string {
+	if value == nil {
+		return "none"
+	}
+	return string(value)
 }
 
 // given is the set of configuration flags that the command line names.

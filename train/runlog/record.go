@@ -22,10 +22,15 @@ type Record struct {
 	IIDAccuracy           float64            `json:"iid_accuracy"`
 	ValidationAccuracy    float64            `json:"validation_accuracy"`
 	ValidationByCondition map[string]float64 `json:"validation_by_condition"`
-	WallSeconds           float64            `json:"wall_seconds"` // since the start of training, resumptions added up
-	StepMS                float64            `json:"step_ms"`      // milliseconds a step since the last record
-	Extra                 map[string]float64 `json:"extra,omitempty"`
-	*MaskedMeasures                          // nil but for masked prediction, which has no accuracies
+	// Frobenius norm and effective rank (see metrics.EffectiveRank) of the table [N,D] that the PE adds, means over the blocks that
+	// have one; absent where the scheme has no table, and the rank of a table of zeros.
+	PENorm          *float64 `json:"pe_norm,omitempty"`
+	PEEffectiveRank *float64 `json:"pe_effective_rank,omitempty"`
+
+	WallSeconds     float64            `json:"wall_seconds"` // since the start of training, resumptions added up
+	StepMS          float64            `json:"step_ms"`      // milliseconds a step since the last record
+	Extra           map[string]float64 `json:"extra,omitempty"`
+	*MaskedMeasures                    // nil but for masked prediction, which has no accuracies
 }
 
 // MaskedMeasures is what is measured of masked prediction, in place of accuracies. Errors are mean squares over masked
@@ -159,9 +164,12 @@ type MemberResult struct {
 	IIDAccuracy           float64            `json:"iid_accuracy"`
 	ValidationAccuracy    float64            `json:"validation_accuracy"`
 	ValidationByCondition map[string]float64 `json:"validation_by_condition"`
-	Status                string             `json:"status"`                     // StatusDone or StatusDiverged
-	DivergedAtStep        int                `json:"diverged_at_step,omitempty"` // from 1
-	*MaskedMeasures                          // nil but for masked prediction, which has no accuracies
+	// Validation accuracy with Gaussian noise on the token embeddings, by its standard deviation; a mean over repeats. Absent
+	// where it was not measured.
+	NoiseAccuracy   map[string]float64 `json:"noise_accuracy,omitempty"`
+	Status          string             `json:"status"`                     // StatusDone or StatusDiverged
+	DivergedAtStep  int                `json:"diverged_at_step,omitempty"` // from 1
+	*MaskedMeasures                    // nil but for masked prediction, which has no accuracies
 }
 
 // plainMember is a MemberResult without its methods.

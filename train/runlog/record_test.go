@@ -269,3 +269,30 @@ func TestMaskedResult(t *testing.T) {
 		t.Errorf("read back %+v", m)
 	}
 }
+
+// What not every run measures is absent where it was not, and read back where it was.
+func TestOptionalMeasures(t *testing.T) {
+	norm, rank := 10.5, 3.25
+	rec := sampleRecord()
+	rec.PENorm, rec.PEEffectiveRank = &norm, &rank
+	text, err := json.Marshal(rec)
+	want := strings.TrimSuffix(wantRecord, "}") + `,"pe_norm":10.5,"pe_effective_rank":3.25}`
+	if err != nil || !sameJSON(t, string(text), want) {
+		t.Errorf("%v, %s", err, text)
+	}
+	var back Record
+	if err := json.Unmarshal(text, &back); err != nil || *back.PENorm != norm || *back.PEEffectiveRank != rank {
+		t.Errorf("%v, %+v", err, back)
+	}
+	if err := json.Unmarshal([]byte(wantRecord), &back); err != nil || back.PENorm != nil || back.PEEffectiveRank != nil {
+		t.Errorf("%v, %+v", err, back)
+	}
+	m := MemberResult{Status: StatusDone, NoiseAccuracy: map[string]float64{"0.1": 0.5, "2": 0.25}}
+	if text, err = json.Marshal(m); err != nil || !strings.Contains(string(text), `"noise_accuracy":{"0.1":0.5,"2":0.25}`) {
+		t.Errorf("%v, %s", err, text)
+	}
+	var member MemberResult
+	if err := json.Unmarshal(text, &member); err != nil || !maps.Equal(member.NoiseAccuracy, m.NoiseAccuracy) {
+		t.Errorf("%v, %+v", err, member)
+	}
+}

@@ -1,0 +1,159 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"runtime"
+
+	"torchpe/torchpe"
+	"torchpe/train/runlog"
+)
+
+// NoiseOptions say what Noise measures; fields left at zero are as in the run, or as by default where the run measured none.
+type NoiseOptions struct {
+	Amplitudes []float64 // standard deviations of the noise
+	Repeats    int
+	Device     string
+}
+
+// NoiseReport is how well the members of a run answer validation puzzles with noise.
+type NoiseReport struct {
+	Step       int           `json:"step"` // of the checkpoint
+	Puzzles    int           `json:"puzzles"`
+	Amplitudes []float64     `json:"amplitudes"` // [A]
+	Repeats    int           `json:"repeats"`
+	Members    []NoiseMember `json:"members"`
+	Warning    string        `json:"warning,omitempty"` // about a damaged checkpoint
+}
+
+// NoiseMember is one member of a NoiseReport.
+type NoiseMember struct {
+	PE                 string       `json:"pe"`
+	Sigma              *float64     `json:"sigma"` // null where the scheme has none
+	Seed               uint64       `json:"seed"`
+	DivergedAtStep     int          `json:"diverged_at_step,omitempty"` // the weights kept from before are measured
+	ValidationAccuracy float64      `json:"validation_accuracy"`        // without noise
+	Noise              []NoiseLevel `json:"noise"`                      // [A]
+}
+
+// NoiseLevel is a member's accuracy at one amplitude.
+type NoiseLevel struct {
+	Amplitude float64   `json:"amplitude"`
+	Mean      float64   `json:"mean"`
+	SD        *float64  `json:"sd"`       // over repeats, with R-1; null for one repeat
+	Accuracy  []float64 `json:"accuracy"` // [R]
+}
+
+// Noise measures a run of task lst, finished or not, from its newest checkpoint, with what a run measures at its end. It writes
+// nothing.
+func Noise(dir string, o NoiseOptions) (NoiseReport, error) {
+	c, checkpoint, err := readRun(dir)
+	if err != nil {
+		return NoiseReport{}, err
+	}
+	if c.Masked != nil {
+		return NoiseReport{}, fmt.Errorf("%s: task %s has no puzzles to answer with noise; task lst has", dir, c.Task)
+	}
+	if err := o.over(&c); err != nil {
+		return NoiseReport{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	splits, err := load(c)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: the run was trained on this file; put it back, or run this where the paths in config.json lead to it", err)
+	}
+	if err != nil {
+		return NoiseReport{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	if _, err := torchpe.ParseDevice(c.Device); err != nil {
+		return NoiseReport{}, fmt.Errorf("%s: %w; --device cpu measures it anywhere", dir, err)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	torchpe.SetThreads(max(1, c.Threads))
+	task := &lstTask{config: c, splits: splits}
+	e, err := newEnsemble(c, task)
+	if err != nil {
+		return NoiseReport{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	defer e.close()
+	state, err := e.load(checkpoint)
+	if err != nil {
+		return NoiseReport{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	report, err := task.noiseReport(e, state)
+	report.Warning = checkpoint.Warning
+	return report, err
+}
+
+// readRun returns the configuration of a run, resolved, and its newest checkpoint.
+func readRun(dir string) (Config, *runlog.Checkpoint, error) {
+	r, err := runlog.Open(dir)
+	if err != nil {
+		return Config{}, nil, err
+	}
+	defer r.Close()
+	c, err := ParseConfig(r.Config().JSON)
+	if err == nil {
+		err = c.Resolve()
+	}
+	if err != nil {
+		return c, nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	checkpoint, err := r.LoadCheckpoint()
+	return c, checkpoint, err
+}
+
+// over puts the options over a run's configuration and checks them.
+func (o NoiseOptions) over(c *Config) error {
+	if len(o.Amplitudes) > 0 {
+		c.Noise = o.Amplitudes
+	} else if len(c.Noise) == 0 {
+		d, err := Preset("lst", c.Fidelity)
+		if err != nil {
+			return err
+		}
+		c.Noise = d.Noise
+	}
+	if o.Repeats != 0 {
+		c.NoiseRepeats = o.Repeats
+	}
+	if o.Device != "" {
+		c.Device = o.Device
+	}
+	return c.Resolve()
+}
+
+// noiseReport measures the ensemble as it is.
+func (t *lstTask) noiseReport(e *ensemble, st state) (NoiseReport, error) {
+	report := NoiseReport{Step: st.step, Puzzles: t.held["validation"].n, Amplitudes: t.config.Noise, Repeats: t.config.NoiseRepeats}
+	clean, err := t.evaluate(e, t.held["validation"], st.step)
+	if err != nil {
+		return report, err
+	}
+	noisy, err := t.robustness(e, st.step, t.config.Noise, t.config.NoiseRepeats)
+	if err != nil {
+		return report, err
+	}
+	for m, member := range t.config.Members {
+		r := NoiseMember{
+			PE: t.config.PE, Sigma: member.Sigma, Seed: member.Seed, DivergedAtStep: st.diverged[m], ValidationAccuracy: clean.overall[m],
+		}
+		for a, amplitude := range noisy.amplitudes {
+			each, mean := noisy.at(m, a)
+			r.Noise = append(r.Noise, NoiseLevel{Amplitude: amplitude, Mean: mean, SD: deviation(each, mean), Accuracy: each})
+		}
+		report.Members = append(report.Members, r)
+	}
+	return report, nil
+}
+
+// deviation returns the standard deviation of a sample with that mean, nil for less than two numbers.
+func deviation(x []float64, mean float64) *float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += (v - mean) * (v - mean)
+	}
+	return finite(math.Sqrt(sum / float64(len(x)-1)))
+}

@@ -1,0 +1,106 @@
+package train
+
+import (
+	"math"
+	"path/filepath"
+	"testing"
+
+	"torchpe/report/metrics"
+	"torchpe/train/runlog"
+	"torchpe/train/runlog/safetensors"
+)
+
+// firstRecords returns the first record of each member after few steps that change next to nothing.
+func firstRecords(t *testing.T, c Config) (dir string, records []runlog.Record) {
+	t.Helper()
+	for m := range c.Members {
+		c.Members[m].LR = 1e-12
+	}
+	c.LimitSteps, c.Noise = 2, nil
+	dir, _ = runTiny(t, c)
+	r, err := runlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if records, err = runlog.ReadMetrics[runlog.Record](r); err != nil || len(records) != len(c.Members) {
+		t.Fatalf("%v, %d records", err, len(records))
+	}
+	return dir, records
+}
+
+// A learned PE starts as N(0, sigma^2): its norm is sigma sqrt(N D), with a relative standard error of 1/sqrt(2 N D), over
+// sqrt(L) for the mean of L blocks. Its rank is that of the tables in the probes.
+func TestCourseOfALearnedPE(t *testing.T) {
+	lst, masked := tiny(t, "learn"), tinyMasked(t, "learn")
+	for _, c := range []struct {
+		config Config
+		tokens float64
+		blocks float64
+		place  string
+	}{{lst, 16, 2, "block"}, {lst, 16, 1, "input"}, {masked, 15, 2, "block"}} {
+		c.config.PEOptions = map[string]string{"pe-placement": c.place}
+		dir, records := firstRecords(t, c.config)
+		f, err := safetensors.Read(filepath.Join(dir, "probes.safetensors"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for m, r := range records {
+			size := c.tokens * float64(c.config.DModel)
+			want := *c.config.Members[m].Sigma * math.Sqrt(size)
+			if r.PENorm == nil || math.Abs(*r.PENorm/want-1) > 4/math.Sqrt(2*size*c.blocks) {
+				t.Errorf("%s, member %d: norm %v, want about %g", c.config.Task, m, r.PENorm, want)
+				continue
+			}
+			rank := 0.0
+			for layer := range int(c.blocks) {
+				x, _ := f.Tensor([]string{"pe/0", "pe/1"}[layer])
+				values, err := x.Float64s()
+				if err != nil {
+					t.Fatal(err)
+				}
+				own, err := metrics.EffectiveRank(values[m*int(size):(m+1)*int(size)], int(c.tokens), c.config.DModel)
+				if err != nil {
+					t.Fatal(err)
+				}
+				rank += own / c.blocks
+			}
+			if r.PEEffectiveRank == nil || math.Abs(*r.PEEffectiveRank-rank) > 1e-9 {
+				t.Errorf("%s, member %d: rank %v, of the probes %g", c.config.Task, m, r.PEEffectiveRank, rank)
+			}
+		}
+	}
+}
+
+// Fixed tables have a course that stays: the sinusoids' norm is sqrt(N D / 2), as sin^2 + cos^2 = 1. Schemes without a table
+// have none, nor has one that is drawn for each batch; zeros have no rank.
+func TestCourseOfOtherPEs(t *testing.T) {
+	for _, pe := range []string{"1d-fixed", "2d-fixed"} {
+		_, records := firstRecords(t, tiny(t, pe))
+		for m, r := range records {
+			if want := math.Sqrt(16 * 16 / 2); r.PENorm == nil || math.Abs(*r.PENorm-want) > 1e-4 || r.PEEffectiveRank == nil {
+				t.Errorf("%s, member %d: norm %v, want %g", pe, m, r.PENorm, want)
+			}
+		}
+	}
+	for pe, options := range map[string]map[string]string{"relative": nil, "rope": nil, "nope": nil, "c-nope": nil, "random": {"random": "ruoss"}} {
+		c := tiny(t, pe)
+		c.PEOptions = options
+		_, records := firstRecords(t, c)
+		for m, r := range records {
+			if r.PENorm != nil || r.PEEffectiveRank != nil {
+				t.Errorf("%s, member %d: norm %v, rank %v", pe, m, r.PENorm, r.PEEffectiveRank)
+			}
+		}
+	}
+	for name, table := range map[string][]float64{"zeros": make([]float64, 6), "not finite": {1, math.NaN(), 0, 0, 0, math.Inf(1)}} {
+		p := peTables{blocks: [][][]float64{{table}, {{1, 0, 0, 0, 1, 0}}}, tokens: 2, width: 3}
+		if norm, rank := p.course(0); rank != nil || (norm != nil) != (name == "zeros") {
+			t.Errorf("%s: norm %v, rank %v", name, norm, rank)
+		}
+	}
+	p := peTables{blocks: [][][]float64{{{3, 0, 0, 0, 3, 0}}, {{4, 0, 0, 0, 0, 0}}}, tokens: 2, width: 3}
+	if norm, rank := p.course(0); math.Abs(*norm-(math.Sqrt(18)+4)/2) > 1e-12 || math.Abs(*rank-1.5) > 1e-12 {
+		t.Errorf("norm %g, rank %g; want (sqrt 18 + 4)/2 and (2 + 1)/2", *norm, *rank)
+	}
+}
