@@ -34,13 +34,16 @@ var allowed = map[string][]string{
 	"torchpe/train/runlog":               {"torchpe/train/runlog/safetensors", "golang.org/x/sys", "github.com/gofrs/flock"},
 	"torchpe/train":                      {"torchpe/internal/nearest", "torchpe/torchpe", "torchpe/models", "torchpe/models/pe", "torchpe/data", "torchpe/data/lst", "torchpe/data/masked", "torchpe/data/nmar", "torchpe/data/hcp", "torchpe/data/series", "torchpe/train/runlog", "torchpe/train/runlog/safetensors", "torchpe/report/metrics"},
 	"torchpe/report/internal/atomicfile": nil,
+	"torchpe/report/internal/chromium":   nil,
 	"torchpe/report/internal/golden":     {"github.com/google/go-cmp"},
 	"torchpe/report/internal/poppler":    nil,
+	"torchpe/report/page":                {"torchpe/report/internal/atomicfile"},
 	"torchpe/report/pdfcanvas":           {"gonum.org/v1/plot", "codeberg.org/go-pdf/fpdf", "codeberg.org/go-fonts/liberation", "golang.org/x/image"},
 	"torchpe/report/figure":              {"torchpe/report/internal/atomicfile", "torchpe/report/pdfcanvas", "gonum.org/v1/plot", "codeberg.org/go-fonts/liberation", "golang.org/x/image"},
 	"torchpe/report/metrics":             {"torchpe/internal/nearest", "gonum.org/v1/gonum"},
 	"torchpe/report/stats":               {"gonum.org/v1/gonum"},
-	"torchpe/report":                     {"github.com/olekukonko/tablewriter"},
+	"torchpe/report":                     {"torchpe/report/table"},
+	"torchpe/report/table":               {"torchpe/report/internal/atomicfile", "github.com/olekukonko/tablewriter"},
 	"torchpe/cmd/torchpe":                {"torchpe", "github.com", "golang.org"},
 }
 
