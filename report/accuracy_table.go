@@ -1,16 +1,10 @@
 package report
 
 import (
-	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
-	"math"
-	"strconv"
 
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/tw"
+	"torchpe/report/table"
 )
 
 // AccuracyRow is the final accuracy of one positional encoding on the Latin square task, as means over its members. All
@@ -28,8 +22,8 @@ type AccuracyRow struct {
 
 // accuracyColumn is one number of a row, with its heading for readers and its name for machines.
 type accuracyColumn struct {
-	heading, csv string
-	value        func(AccuracyRow) float64
+	heading, name string
+	value         func(AccuracyRow) float64
 }
 
 var accuracyColumns = []accuracyColumn{
@@ -68,76 +62,21 @@ func checkAccuracyRows(rows []AccuracyRow) error {
 	return nil
 }
 
-// AccuracyTable writes the rows, in their order, as a table for a terminal: three decimals, and – for what is missing.
-func AccuracyTable(w io.Writer, rows []AccuracyRow) error {
+// AccuracyTable is the rows, in their order, as a table, whose title and note are left to the caller.
+func AccuracyTable(rows []AccuracyRow) (table.Table, error) {
 	if err := checkAccuracyRows(rows); err != nil {
-		return err
+		return table.Table{}, err
 	}
-	header := []string{"PE", "n"}
-	align := tw.Alignment{tw.AlignLeft, tw.AlignRight}
+	t := table.Table{Columns: []table.Column{{Heading: "PE", Name: "pe"}, {Heading: "n", Name: "members"}}}
 	for _, c := range accuracyColumns {
-		header = append(header, c.heading)
-		align = append(align, tw.AlignRight)
+		t.Columns = append(t.Columns, table.Column{Heading: c.heading, Name: c.name, Decimals: 3})
 	}
-	var text bytes.Buffer // tablewriter drops errors of the writer it is given
-	table := tablewriter.NewTable(&text,
-		tablewriter.WithHeaderAutoFormat(tw.Off), // or σ becomes Σ and "IID test" is shouted
-		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
-		tablewriter.WithRowAutoWrap(tw.WrapNone),
-		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
-		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}),
-	)
-	table.Header(header)
 	for _, r := range rows {
-		cells := []string{r.PE, strconv.Itoa(r.Members)}
+		row := table.Row{table.Text(r.PE), table.Count(r.Members)}
 		for _, c := range accuracyColumns {
-			cells = append(cells, threeDecimals(c.value(r)))
+			row = append(row, table.Number(c.value(r)))
 		}
-		if err := table.Append(cells); err != nil {
-			return fmt.Errorf("accuracy table, row %q: %w", r.PE, err)
-		}
+		t.Rows = append(t.Rows, row)
 	}
-	if err := table.Render(); err != nil {
-		return fmt.Errorf("accuracy table: %w", err)
-	}
-	if _, err := w.Write(text.Bytes()); err != nil {
-		return fmt.Errorf("accuracy table: %w", err)
-	}
-	return nil
-}
-
-func threeDecimals(v float64) string {
-	if math.IsNaN(v) {
-		return "–"
-	}
-	return strconv.FormatFloat(v, 'f', 3, 64)
-}
-
-// AccuracyCSV writes the rows as CSV (RFC 4180) with every digit, and an empty cell for what is missing.
-func AccuracyCSV(w io.Writer, rows []AccuracyRow) error {
-	if err := checkAccuracyRows(rows); err != nil {
-		return err
-	}
-	out := csv.NewWriter(w)
-	header := []string{"pe", "members"}
-	for _, c := range accuracyColumns {
-		header = append(header, c.csv)
-	}
-	out.Write(header) // a failed write comes back from out.Error
-	for _, r := range rows {
-		cells := []string{r.PE, strconv.Itoa(r.Members)}
-		for _, c := range accuracyColumns {
-			cell := ""
-			if v := c.value(r); !math.IsNaN(v) {
-				cell = strconv.FormatFloat(v, 'f', -1, 64)
-			}
-			cells = append(cells, cell)
-		}
-		out.Write(cells)
-	}
-	out.Flush()
-	if err := out.Error(); err != nil {
-		return fmt.Errorf("accuracy table as CSV: %w", err)
-	}
-	return nil
+	return t, nil
 }

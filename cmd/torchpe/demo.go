@@ -81,7 +81,11 @@ func runDemo(out, progress io.Writer, f demoFlags) error {
 	if err := drawDemo(f.out, curves); err != nil {
 		return err
 	}
-	if err := report.AccuracyTable(out, rows); err != nil {
+	table, err := report.AccuracyTable(rows)
+	if err != nil {
+		return err
+	}
+	if err := table.Terminal(out); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "Accuracy, chance 0.25, after %d epochs; %s.\nFigure: %s and .png (%.0f s in all)\n", f.epochs, f.puzzles(),

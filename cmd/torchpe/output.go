@@ -6,8 +6,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/tw"
+	"torchpe/report/table"
 )
 
 // share prints an accuracy with three decimals, or a dash where there is none.
@@ -26,14 +25,20 @@ func orNaN(m map[string]float64, key string) float64 {
 	return math.NaN()
 }
 
-// printTable prints rows under a header that is left as it is written.
+// printTable prints rows of texts under their headings.
 func printTable(w io.Writer, head []string, rows [][]string) error {
-	t := tablewriter.NewTable(w, tablewriter.WithHeaderAutoFormat(tw.Off), tablewriter.WithHeaderAlignment(tw.AlignLeft))
-	t.Header(head)
-	if err := t.Bulk(rows); err != nil {
-		return err
+	var t table.Table
+	for _, h := range head {
+		t.Columns = append(t.Columns, table.Column{Heading: h, Align: table.AlignLeft})
 	}
-	return t.Render()
+	for _, r := range rows {
+		var cells table.Row
+		for _, s := range r {
+			cells = append(cells, table.Text(s))
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t.Terminal(w)
 }
 
 // printJSON prints v indented.

@@ -1,0 +1,97 @@
+package page
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"net/url"
+	"path"
+	"strings"
+	"unicode"
+)
+
+func (f Figure) view() (item, error) {
+	if strings.TrimSpace(f.Title) == "" {
+		return item{}, errors.New("a figure has no title")
+	}
+	img, err := inline(f.SVG)
+	if err != nil {
+		return item{}, fmt.Errorf("figure %q: %w", f.Title, err)
+	}
+	links, err := viewLinks(f.Links)
+	if err != nil {
+		return item{}, fmt.Errorf("figure %q: %w", f.Title, err)
+	}
+	alt := f.Alt
+	if alt == "" {
+		alt = f.Title
+	}
+	return item{Kind: "figure", Title: f.Title, Alt: alt, Image: img, Paragraphs: paragraphs(f.Caption), Links: links}, nil
+}
+
+func (t TableItem) view() (item, error) {
+	if strings.TrimSpace(t.Title) == "" {
+		return item{}, errors.New("a table has no title")
+	}
+	caption, err := checkTable(t.HTML)
+	if err != nil {
+		return item{}, fmt.Errorf("table %q: %w", t.Title, err)
+	}
+	links, err := viewLinks(t.Links)
+	if err != nil {
+		return item{}, fmt.Errorf("table %q: %w", t.Title, err)
+	}
+	same := strings.Join(strings.Fields(caption), " ") == strings.Join(strings.Fields(t.Title), " ")
+	return item{Kind: "table", Title: t.Title, Table: template.HTML(t.HTML), Captioned: same, Links: links}, nil
+}
+
+func (t Text) view() (item, error) {
+	if len(t.Paragraphs) == 0 {
+		return item{}, errors.New("a text has no paragraphs")
+	}
+	return item{Kind: "text", Title: t.Title, Paragraphs: t.Paragraphs}, nil
+}
+
+func (l List) view() (item, error) {
+	if len(l.Entries) == 0 {
+		return item{}, errors.New("a list has no entries")
+	}
+	return item{Kind: "list", Title: l.Title, Paragraphs: l.Entries}, nil
+}
+
+func (m Missing) view() (item, error) {
+	if strings.TrimSpace(m.What) == "" || strings.TrimSpace(m.Command) == "" {
+		return item{}, fmt.Errorf("missing %q, command %q: give both", m.What, m.Command)
+	}
+	return item{Kind: "missing", Title: m.What, Command: m.Command}, nil
+}
+
+func viewLinks(links []Link) (out []link, err error) {
+	for _, l := range links {
+		if strings.TrimSpace(l.Label) == "" {
+			return nil, fmt.Errorf("the link to %q has no label", l.Href)
+		}
+		href, err := escapeHref(l.Href)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, link{l.Label, href})
+	}
+	return out, nil
+}
+
+// escapeHref returns the URL of a file whose path from the page is href.
+func escapeHref(href string) (string, error) {
+	first, _, _ := strings.Cut(href, "/")
+	switch {
+	case href == "" || path.Clean(href) == ".":
+		return "", errors.New("a link leads nowhere")
+	case path.IsAbs(href), strings.Contains(href, `\`):
+		return "", fmt.Errorf("link %q: want a relative path with slashes, so that the folder can be moved", href)
+	case strings.Contains(first, ":"):
+		return "", fmt.Errorf("link %q has a scheme or drive: want a relative path", href)
+	case strings.ContainsFunc(href, unicode.IsControl):
+		return "", fmt.Errorf("link %q has a control character", href)
+	}
+	return (&url.URL{Path: href}).EscapedPath(), nil
+}

@@ -1,0 +1,213 @@
+// Package page writes a report as one HTML page that needs nothing outside itself: it opens from a disk or an archive, without a
+// network, a server or a script that must run.
+//
+// A Page has sections, a section has items: figures, tables, texts, lists, and what is missing, with the command that makes
+// it. Figures are drawn inside the page; links lead to files beside it and are relative. Any text is legal in any place. The
+// same page always gives the same bytes; a page with a fault (two sections of one ID, a link that leaves the disk) is an error and
+// writes nothing.
+//
+// It imports the standard library and report's atomicfile.
+package page
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"regexp"
+	"strings"
+
+	"torchpe/report/internal/atomicfile"
+)
+
+// Page is a report.
+type Page struct {
+	Title    string
+	Subtitle string // may be empty
+	Sections []Section
+}
+
+// Section is a part of a page. Its ID, which is lower-case letters, digits and -, is where links to it lead (#id); item n of it is
+// #id-n.
+type Section struct {
+	ID, Title string
+	Intro     string // paragraphs, with an empty line between them; may be empty
+	Items     []Item
+}
+
+// Item is a Figure, TableItem, Text, List or Missing.
+type Item interface {
+	view() (item, error)
+}
+
+var (
+	_ Item = Figure{}
+	_ Item = TableItem{}
+	_ Item = Text{}
+	_ Item = List{}
+	_ Item = Missing{}
+)
+
+// Figure is a drawing with the files that hold it.
+type Figure struct {
+	Title   string
+	Caption string // below the figure; may be empty
+	Alt     string // what the figure shows, for who cannot see it; the title where it is empty
+	SVG     []byte
+	Links   []Link
+}
+
+// TableItem is a table as torchpe/report/table writes it in HTML. Its title heads it and stands in the navigation; a caption of the
+// same words is not shown a second time.
+type TableItem struct {
+	Title, HTML string
+	Links       []Link
+}
+
+// Text is prose. One without a title does not stand in the navigation.
+type Text struct {
+	Title      string
+	Paragraphs []string
+}
+
+// List is a list with bullets. One without a title does not stand in the navigation.
+type List struct {
+	Title   string
+	Entries []string
+}
+
+// Missing is something that the report should have and has not: what it is, and the command that makes it.
+type Missing struct {
+	What, Command string
+}
+
+// Link leads to a file beside the page. Href is its path from the page, with slashes and as it is on the disk: the page
+// escapes it.
+type Link struct {
+	Label, Href string
+}
+
+// Write checks p and writes it to w.
+func (p Page) Write(w io.Writer) error {
+	v, err := p.view()
+	if err != nil {
+		return fmt.Errorf("page %q: %w", p.Title, err)
+	}
+	var b bytes.Buffer
+	if err := layout.Execute(&b, v); err != nil {
+		return fmt.Errorf("page %q: %w", p.Title, err)
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("page %q: %w", p.Title, err)
+	}
+	return nil
+}
+
+// Save writes p to path, whole or not at all.
+func (p Page) Save(path string) error {
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		return err
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
+		_, err := w.Write(b.Bytes())
+		return err
+	})
+}
+
+// document, section, item and link are what the template sees.
+type document struct {
+	Title, Subtitle string
+	CSS             template.CSS
+	JS              template.JS
+	Sections        []section
+}
+
+type section struct {
+	ID, Title string
+	Intro     []string
+	Items     []item
+}
+
+type item struct {
+	Kind, ID, Title string
+	Paragraphs      []string // of a text, the entries of a list, the caption of a figure
+	Image           image
+	Alt             string
+	Table           template.HTML
+	Captioned       bool // the table's caption says what the title says
+	Command         string
+	Links           []link
+}
+
+type link struct{ Label, Href string }
+
+var (
+	//go:embed page.html
+	layoutSource string
+	//go:embed page.css
+	styleSheet string
+	//go:embed page.js
+	script string
+
+	layout = template.Must(template.New("page").Parse(layoutSource))
+)
+
+var sectionID = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
+func (p Page) view() (document, error) {
+	d := document{Title: p.Title, Subtitle: p.Subtitle, CSS: template.CSS(styleSheet), JS: template.JS(script)}
+	if strings.TrimSpace(p.Title) == "" {
+		return d, errors.New("no title")
+	}
+	used := map[string]bool{}
+	take := func(id string) error {
+		if used[id] {
+			return fmt.Errorf("two parts have the ID %q", id)
+		}
+		used[id] = true
+		return nil
+	}
+	for i, s := range p.Sections {
+		v := section{ID: s.ID, Title: s.Title, Intro: paragraphs(s.Intro)}
+		if !sectionID.MatchString(s.ID) {
+			return d, fmt.Errorf("section %d (%s): ID %q: want lower-case letters, digits and -, such as latin-square", i+1, s.Title, s.ID)
+		}
+		if strings.TrimSpace(s.Title) == "" {
+			return d, fmt.Errorf("section %q has no title", s.ID)
+		}
+		if err := take(s.ID); err != nil {
+			return d, err
+		}
+		for j, it := range s.Items {
+			if it == nil {
+				return d, fmt.Errorf("section %q, item %d is nil", s.ID, j+1)
+			}
+			iv, err := it.view()
+			if err != nil {
+				return d, fmt.Errorf("section %q, item %d: %w", s.ID, j+1, err)
+			}
+			iv.ID = fmt.Sprintf("%s-%d", s.ID, j+1)
+			if err := take(iv.ID); err != nil {
+				return d, err
+			}
+			v.Items = append(v.Items, iv)
+		}
+		d.Sections = append(d.Sections, v)
+	}
+	return d, nil
+}
+
+// paragraphs takes prose apart at its empty lines.
+func paragraphs(s string) (out []string) {
+	for _, p := range emptyLines.Split(s, -1) {
+		if p = strings.TrimSpace(p); p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+var emptyLines = regexp.MustCompile(`\r?\n[ \t]*\r?\n`)

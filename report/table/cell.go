@@ -1,0 +1,119 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Cell is what stands in one place of a table. The zero Cell is a missing value.
+type Cell struct {
+	kind      kind
+	text      string
+	value, sd float64
+	count     int
+}
+
+type kind uint8
+
+const (
+	missing kind = iota
+	text
+	number
+	count
+	meanSD
+	pValue
+)
+
+// dash stands for what is missing.
+const dash = "–"
+
+// Text is a cell of text.
+func Text(s string) Cell { return Cell{kind: text, text: s} }
+
+// Number is a cell with a number; NaN is one that is missing.
+func Number(v float64) Cell { return Cell{kind: number, value: v} }
+
+// Count is a cell with an integer.
+func Count(n int) Cell { return Cell{kind: count, count: n} }
+
+// MeanSD is a cell with a mean and its standard deviation, either of which is NaN where it is missing. In CSV and JSON its
+// column becomes two, name and name_sd.
+func MeanSD(mean, sd float64) Cell { return Cell{kind: meanSD, value: mean, sd: sd} }
+
+// P is a cell with a p-value from 0 to 1, or NaN where it is missing. People read it with three decimals and without the
+// zero that all have, "< .001" where it is less (APA style, 7th edition, section 6.36).
+func P(p float64) Cell { return Cell{kind: pValue, value: p} }
+
+func (c Cell) check() error {
+	switch {
+	case c.kind == pValue && (c.value < 0 || c.value > 1):
+		return fmt.Errorf("p-value %g is outside 0 to 1", c.value)
+	case c.kind == meanSD && c.sd < 0:
+		return fmt.Errorf("standard deviation %g is negative", c.sd)
+	case c.kind > pValue:
+		return errors.New("unknown kind of cell")
+	}
+	return nil
+}
+
+// shown is the cell for people.
+func (c Cell) shown(decimals int) string {
+	switch c.kind {
+	case text:
+		return c.text
+	case number:
+		return rounded(c.value, decimals)
+	case count:
+		return strings.Replace(strconv.Itoa(c.count), "-", "−", 1)
+	case meanSD:
+		if math.IsNaN(c.value) && math.IsNaN(c.sd) {
+			return dash
+		}
+		return rounded(c.value, decimals) + " ± " + rounded(c.sd, decimals)
+	case pValue:
+		if c.value < 0.001 {
+			return "< .001"
+		}
+		return strings.TrimPrefix(rounded(c.value, 3), "0")
+	}
+	return dash
+}
+
+// hugeNumber is where a number is shown with an exponent.
+const hugeNumber = 1e15
+
+// rounded is v with decimals digits after the point and a true minus.
+func rounded(v float64, decimals int) string {
+	switch {
+	case math.IsNaN(v):
+		return dash
+	case math.IsInf(v, 1):
+		return "∞"
+	case math.IsInf(v, -1):
+		return "−∞"
+	}
+	format := byte('f')
+	if math.Abs(v) >= hugeNumber {
+		format = 'e'
+	}
+	s := strconv.FormatFloat(v, format, decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		s = strings.TrimPrefix(s, "-") // -0.0004 rounds to 0.000, not to -0.000
+	}
+	return strings.ReplaceAll(s, "-", "−")
+}
+
+// exact is v with the digits that read back as v, or empty for NaN.
+func exact(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	format := byte('f')
+	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) { // as encoding/json writes numbers
+		format = 'e'
+	}
+	return strconv.FormatFloat(v, format, -1, 64)
+}

@@ -1,0 +1,47 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"io"
+)
+
+// HTML writes t as a <table> element: the title is its caption, the note its foot; columns of numbers have class "n", centred
+// ones "c". It is also well-formed XML.
+func (t Table) HTML(w io.Writer) error {
+	return t.write(w, "HTML", t.forPeople(), t.html)
+}
+
+func (t Table) html(b *bytes.Buffer) error {
+	class := func(j int) string {
+		return map[Align]string{AlignRight: ` class="n"`, AlignCenter: ` class="c"`}[t.align(j)]
+	}
+	b.WriteString("<table>\n")
+	if title := oneLine(t.Title); title != "" {
+		fmt.Fprintf(b, "<caption>%s</caption>\n", html.EscapeString(title))
+	}
+	header, rows := t.shown(html.EscapeString)
+	b.WriteString("<thead>\n<tr>")
+	for j, h := range header {
+		fmt.Fprintf(b, `<th scope="col"%s>%s</th>`, class(j), h)
+	}
+	b.WriteString("</tr>\n</thead>\n<tbody>\n")
+	for i, row := range rows {
+		b.WriteString("<tr>")
+		for j, cell := range row {
+			if j == 0 && t.Rows[i][j].kind == text { // the row's name
+				fmt.Fprintf(b, `<th scope="row"%s>%s</th>`, class(j), cell)
+				continue
+			}
+			fmt.Fprintf(b, `<td%s>%s</td>`, class(j), cell)
+		}
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("</tbody>\n")
+	if note := oneLine(t.Note); note != "" {
+		fmt.Fprintf(b, "<tfoot>\n<tr><td colspan=\"%d\">%s</td></tr>\n</tfoot>\n", len(t.Columns), html.EscapeString(note))
+	}
+	b.WriteString("</table>\n")
+	return nil
+}

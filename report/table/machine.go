@@ -1,0 +1,163 @@
+package table
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// machineNames are the names of column j for machines: two where it holds a mean and its SD.
+func (t Table) machineNames(j int) []string {
+	name := t.Columns[j].Name
+	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r[j].kind == meanSD }) {
+		return []string{name, name + "_sd"}
+	}
+	return []string{name}
+}
+
+// CSV writes t as CSV (RFC 4180, with line feeds), UTF-8, with the columns' names as its header. Numbers have every digit;
+// what is missing is empty, infinity is +Inf or -Inf. The title and the note are left out.
+func (t Table) CSV(w io.Writer) error {
+	return t.write(w, "CSV", t.forMachines(), t.csv)
+}
+
+func (t Table) csv(b *bytes.Buffer) error {
+	out := csv.NewWriter(b)
+	var header []string
+	for j := range t.Columns {
+		header = append(header, t.machineNames(j)...)
+	}
+	out.Write(header)
+	for _, row := range t.Rows {
+		var cells []string
+		for j, c := range row {
+			cells = append(cells, c.csv())
+			if len(t.machineNames(j)) == 2 {
+				cells = append(cells, c.csvSD())
+			}
+		}
+		if len(cells) == 1 && cells[0] == "" { // an empty line, which readers skip
+			out.Flush()
+			b.WriteString("\"\"\n")
+			continue
+		}
+		out.Write(cells)
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func (c Cell) csv() string {
+	switch c.kind {
+	case text:
+		return c.text
+	case count:
+		return strconv.Itoa(c.count)
+	case missing:
+		return ""
+	}
+	return exact(c.value)
+}
+
+func (c Cell) csvSD() string {
+	if c.kind != meanSD {
+		return ""
+	}
+	return exact(c.sd)
+}
+
+// JSON writes t as an object with title, note, columns (name, heading, unit) and rows, each an object keyed by the columns'
+// names. Numbers have every digit; what is missing is null, and infinity, for which JSON has no number, "+Inf" or "-Inf".
+func (t Table) JSON(w io.Writer) error {
+	return t.write(w, "JSON", t.forMachines(), t.json)
+}
+
+func (t Table) json(b *bytes.Buffer) error {
+	type column struct {
+		Name    string `json:"name"`
+		Heading string `json:"heading"`
+		Unit    string `json:"unit,omitempty"`
+	}
+	b.WriteString("{\n  \"title\": ")
+	b.Write(jsonString(t.Title))
+	b.WriteString(",\n  \"note\": ")
+	b.Write(jsonString(t.Note))
+	b.WriteString(",\n  \"columns\": [")
+	for j, c := range t.Columns {
+		line, err := json.Marshal(column{c.Name, c.Heading, c.Unit})
+		if err != nil {
+			return err
+		}
+		if j > 0 {
+			b.WriteString(",")
+		}
+		b.WriteString("\n    ")
+		b.Write(line)
+	}
+	b.WriteString("\n  ],\n  \"rows\": [")
+	for i, row := range t.Rows {
+		if i > 0 {
+			b.WriteString(",")
+		}
+		b.WriteString("\n    {")
+		for j, c := range row {
+			if j > 0 {
+				b.WriteString(", ")
+			}
+			t.jsonCell(b, j, c)
+		}
+		b.WriteString("}")
+	}
+	b.WriteString("\n  ]\n}\n")
+	return nil
+}
+
+// jsonCell writes the cell of column j with its name, and its SD where the column has them.
+func (t Table) jsonCell(b *bytes.Buffer, j int, c Cell) {
+	value := jsonNumber(c.value)
+	switch c.kind {
+	case text:
+		value = jsonString(c.text)
+	case count:
+		value = strconv.AppendInt(nil, int64(c.count), 10)
+	case missing:
+		value = []byte("null")
+	}
+	names := t.machineNames(j)
+	b.Write(jsonString(names[0]))
+	b.WriteString(": ")
+	b.Write(value)
+	if len(names) == 1 {
+		return
+	}
+	sd := c.sd
+	if c.kind != meanSD {
+		sd = math.NaN()
+	}
+	b.WriteString(", ")
+	b.Write(jsonString(names[1]))
+	b.WriteString(": ")
+	b.Write(jsonNumber(sd))
+}
+
+func jsonNumber(v float64) []byte {
+	switch {
+	case math.IsNaN(v):
+		return []byte("null")
+	case math.IsInf(v, 0):
+		return jsonString(exact(v))
+	}
+	return []byte(exact(v))
+}
+
+func jsonString(s string) []byte {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string has no way to fail
+	}
+	return b
+}

@@ -1,0 +1,75 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+)
+
+// Markdown writes t in GitHub's dialect, its columns aligned in the source too. The title stands above in bold, the note
+// below it.
+func (t Table) Markdown(w io.Writer) error {
+	return t.write(w, "Markdown", t.forPeople(), t.markdown)
+}
+
+func (t Table) markdown(b *bytes.Buffer) error {
+	if title := oneLine(t.Title); title != "" {
+		fmt.Fprintf(b, "**%s**\n\n", escapeMarkdown(title))
+	}
+	header, rows := t.shown(escapeMarkdown)
+	width := make([]int, len(header))
+	for _, row := range append([][]string{header}, rows...) {
+		for j, cell := range row {
+			width[j] = max(width[j], twwidth.Width(cell), 4)
+		}
+	}
+	line := func(cells []string) {
+		for j, cell := range cells {
+			left, right := 0, width[j]-twwidth.Width(cell)
+			switch t.align(j) {
+			case AlignRight:
+				left, right = right, 0
+			case AlignCenter:
+				left, right = right/2, right-right/2
+			}
+			fmt.Fprintf(b, "| %s%s%s ", strings.Repeat(" ", left), cell, strings.Repeat(" ", right))
+		}
+		b.WriteString("|\n")
+	}
+	line(header)
+	for j, n := range width {
+		rule := strings.Repeat("-", n-1)
+		switch t.align(j) {
+		case AlignRight:
+			rule += ":"
+		case AlignCenter:
+			rule = ":" + rule[1:] + ":"
+		default:
+			rule = ":" + rule
+		}
+		fmt.Fprintf(b, "| %s ", rule)
+	}
+	b.WriteString("|\n")
+	for _, row := range rows {
+		line(row)
+	}
+	if note := oneLine(t.Note); note != "" {
+		fmt.Fprintf(b, "\n*Note.* %s\n", escapeMarkdown(note))
+	}
+	return nil
+}
+
+// escapeMarkdown puts a backslash before what Markdown, its tables and GitHub's formulas give a meaning within a line
+// (CommonMark 0.31, section 2.4).
+func escapeMarkdown(s string) string { return markdownSpecials.Replace(s) }
+
+var markdownSpecials = func() *strings.Replacer {
+	var pairs []string
+	for _, r := range "\\`*_[]<>&|~$" {
+		pairs = append(pairs, string(r), `\`+string(r))
+	}
+	return strings.NewReplacer(pairs...)
+}()

@@ -1,0 +1,41 @@
+package table
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"torchpe/report/internal/atomicfile"
+)
+
+// Formats are the extensions of the files that Save writes, in its order.
+var formats = []struct {
+	extension string
+	write     func(Table, io.Writer) error
+}{
+	{"csv", Table.CSV}, {"tex", Table.LaTeX}, {"md", Table.Markdown}, {"html", Table.HTML}, {"json", Table.JSON},
+}
+
+// Save writes t to dir, which exists, as name.csv, name.tex, name.md, name.html and name.json, each whole or not at all. Nothing is
+// written where the table has a fault.
+func (t Table) Save(dir, name string) error {
+	if name == "" || name == "." || name == ".." || filepath.Base(name) != name {
+		return t.errorf("files", fmt.Errorf("name %q: want a file's name without directory and extension", name))
+	}
+	bodies := make([]bytes.Buffer, len(formats))
+	for i, f := range formats {
+		if err := f.write(t, &bodies[i]); err != nil {
+			return err
+		}
+	}
+	var failed []error
+	for i, f := range formats {
+		failed = append(failed, atomicfile.Write(filepath.Join(dir, name+"."+f.extension), func(w io.Writer) error {
+			_, err := w.Write(bodies[i].Bytes())
+			return err
+		}))
+	}
+	return errors.Join(failed...)
+}

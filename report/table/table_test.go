@@ -1,0 +1,190 @@
+package table
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"torchpe/report/internal/golden"
+)
+
+// plainTable has every kind of cell and of alignment, and what is missing of each.
+func plainTable() Table {
+	nan := math.NaN()
+	return Table{
+		Title: "Validation accuracy of learned encodings, σ from 0.1 to 2",
+		Note:  "Mean ± SD over seeds; p from a permutation test against 2d-fixed; Δ in points.",
+		Columns: []Column{
+			{Heading: "PE", Name: "pe"},
+			{Heading: "n", Name: "members"},
+			{Heading: "σ", Name: "sigma", Decimals: 1},
+			{Heading: "validation", Name: "validation", Decimals: 3},
+			{Heading: "Δ", Name: "delta", Unit: "%", Decimals: 1},
+			{Heading: "p", Name: "p"},
+			{Heading: "status", Name: "status", Align: AlignCenter},
+		},
+		Rows: []Row{
+			{Text("2d-fixed"), Count(15), Number(nan), MeanSD(0.977, 0.0123), Number(0), P(1), Text("ok")},
+			{Text("learn"), Count(15), Number(0.2), MeanSD(0.956, 0.1), Number(-2.1), P(0.0432), Text("ok")},
+			{Text("learn"), Count(15), Number(2), MeanSD(0.377, nan), Number(-60), P(0.00002), Text("few seeds")},
+			{Text("nope"), Count(-1), Number(math.Inf(1)), MeanSD(nan, nan), Number(-0.04), P(nan), Text("")},
+			{Text("rope"), {}, {}, {}, Number(math.Inf(-1)), {}, {}},
+		},
+	}
+}
+
+// hostileTable has texts that are something else to each format.
+func hostileTable() Table {
+	return Table{
+		Title: `50% of <b>"A & B"</b> | $x_1^2$ \input{/etc/passwd} #1 ~`,
+		Note:  "- a note\r\nof two lines, \x1b[31mred\x1b[0m, \xff, \u202eturned\u202c",
+		Columns: []Column{
+			{Heading: "[name] | \\", Name: "name"},
+			{Heading: "位置 {x}", Name: "position", Decimals: 2},
+			{Heading: "<script>alert(1)</script>", Name: "script"},
+		},
+		Rows: []Row{
+			{Text(`a|b\|c`), Number(1), Text("two\nlines")},
+			{Text(`=1+1, "quoted"`), Number(-1.005), Text("</td></table><script>")},
+			{Text("[0.5ex] \\\\ \\hline"), Number(1e300), Text("*a* _b_ `c` ~~d~~ [e](f) $g$ &amp; --- ''")},
+			{Text("*"), Number(5e-324), Text("学習された é ß Ł ğ 🙂 x\u0301")},
+			{Text("日本語の表"), Number(math.MaxFloat64), Text("² ³ ⁻¹ × − – — ≥ ≤ ± σ ρ Σ Δ ∞ “q” ‘q’ ?` !` ``")},
+		},
+	}
+}
+
+func TestGoldens(t *testing.T) {
+	for name, table := range map[string]Table{"plain": plainTable(), "hostile": hostileTable()} {
+		for _, f := range formats {
+			var b bytes.Buffer
+			if err := f.write(table, &b); err != nil {
+				t.Fatal(err)
+			}
+			golden.Check(t, name+"."+f.extension, b.Bytes())
+		}
+		var b bytes.Buffer
+		if err := table.Terminal(&b); err != nil {
+			t.Fatal(err)
+		}
+		golden.Check(t, name+".txt", b.Bytes())
+	}
+}
+
+func TestRounded(t *testing.T) {
+	for _, c := range []struct {
+		v        float64
+		decimals int
+		want     string
+	}{
+		{0.9995, 3, "1.000"}, // 0.9995 is a little more in binary
+		{-0.0004, 3, "0.000"},
+		{-0.0006, 3, "−0.001"},
+		{math.Copysign(0, -1), 0, "0"},
+		{12.5, 0, "12"}, // to even
+		{1e15, 1, "1.0e+15"},
+		{-2e-300, 2, "0.00"},
+		{math.Inf(-1), 2, "−∞"},
+		{math.NaN(), 2, "–"},
+	} {
+		if got := rounded(c.v, c.decimals); got != c.want {
+			t.Errorf("rounded(%g, %d) = %q, want %q", c.v, c.decimals, got, c.want)
+		}
+	}
+}
+
+// The examples are APA's: p = .043, p < .001.
+func TestPValues(t *testing.T) {
+	for p, want := range map[float64]string{0.0432: ".043", 0.001: ".001", 0.00099: "< .001", 0: "< .001", 1: "1.000", 0.9999: "1.000"} {
+		if got := P(p).shown(9); got != want {
+			t.Errorf("P(%g) shows %q, want %q", p, got, want)
+		}
+	}
+}
+
+func TestFaults(t *testing.T) {
+	one := []Column{{Heading: "a", Name: "a"}}
+	for want, table := range map[string]Table{
+		"no columns":                {},
+		"row 1 has 2 cells for 1":   {Columns: one, Rows: []Row{{Count(1), Count(2)}}},
+		"-1 decimals":               {Columns: []Column{{Name: "a", Decimals: -1}}},
+		"unknown alignment 9":       {Columns: []Column{{Name: "a", Align: 9}}},
+		"p-value 1.5":               {Columns: one, Rows: []Row{{P(1.5)}}},
+		"standard deviation -1":     {Columns: one, Rows: []Row{{MeanSD(0, -1)}}},
+		`name "IID test"`:           {Columns: []Column{{Name: "IID test"}}},
+		`two columns are named "a"`: {Columns: []Column{{Name: "a"}, {Name: "a"}}},
+		`named "a_sd"`:              {Columns: []Column{{Name: "a"}, {Name: "a_sd"}}, Rows: []Row{{MeanSD(1, 1), Count(1)}}},
+	} {
+		table.Title = "T"
+		var b bytes.Buffer
+		if err := table.CSV(&b); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `"T"`) {
+			t.Errorf("CSV: error %v, want one with %q", err, want)
+		}
+		if b.Len() != 0 {
+			t.Errorf("%s: wrote %q before the error", want, b.String())
+		}
+	}
+}
+
+// A table for people alone needs no names.
+func TestNamesAreForMachines(t *testing.T) {
+	table := Table{Columns: []Column{{Heading: "a file"}}, Rows: []Row{{Text("x")}}}
+	for _, write := range []func(io.Writer) error{table.Terminal, table.LaTeX, table.Markdown, table.HTML} {
+		if err := write(io.Discard); err != nil {
+			t.Error(err)
+		}
+	}
+	if table.JSON(io.Discard) == nil || table.CSV(io.Discard) == nil {
+		t.Error("a table without names was written for machines")
+	}
+}
+
+var errFull = errors.New("no space left on device")
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
+
+func TestFullDisk(t *testing.T) {
+	table := plainTable()
+	for _, write := range []func(io.Writer) error{table.Terminal, table.CSV, table.JSON, table.LaTeX, table.Markdown, table.HTML} {
+		if err := write(fullDisk{}); !errors.Is(err, errFull) {
+			t.Errorf("error %v, want %v", err, errFull)
+		}
+	}
+}
+
+func TestSave(t *testing.T) {
+	dir := t.TempDir()
+	if err := plainTable().Save(dir, "accuracy.v2"); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+		saved, _ := os.ReadFile(filepath.Join(dir, e.Name()))
+		want, _ := os.ReadFile(filepath.Join("testdata", "plain"+filepath.Ext(e.Name())))
+		if !bytes.Equal(saved, want) {
+			t.Errorf("%s differs from what its writer writes", e.Name())
+		}
+	}
+	if want := "accuracy.v2.csv accuracy.v2.html accuracy.v2.json accuracy.v2.md accuracy.v2.tex"; strings.Join(got, " ") != want {
+		t.Errorf("wrote %q, want %q", got, want)
+	}
+	for _, name := range []string{"", "..", "a/b", "/a"} {
+		if err := plainTable().Save(dir, name); err == nil || !strings.Contains(err.Error(), "want a file's name") {
+			t.Errorf("name %q: error %v", name, err)
+		}
+	}
+	if err := plainTable().Save(filepath.Join(dir, "none"), "a"); err == nil || !strings.Contains(err.Error(), "make it first") {
+		t.Errorf("missing directory: error %v", err)
+	}
+}
