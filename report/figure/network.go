@@ -77,12 +77,6 @@ func (n Network) check() error {
 	return nil
 }
 
-// moduleColor is the colour of a module's bar and series.
-func moduleColor(module int) color.NRGBA {
-	all := append([]color.NRGBA{learnRamp[1]}, categories...)
-	return all[module%len(all)]
-}
-
 // The ends of the diverging colours: blue and red that differ for every kind of colour vision (ColorBrewer's RdBu).
 var (
 	divergingLow  = rgb(0x2166ac)
@@ -164,21 +158,6 @@ func (n Network) drawMatrix(c draw.Canvas) {
 		scale.left(c, barX+width+3, min(max(at, y+smallSize/2), y+side-smallSize/2), text)
 	}
 	label.up(c, barX+width+3+scale.width(ends[2])+labelSize*0.8, y+side/2-label.width(n.MatrixLabel)/2, n.MatrixLabel)
-}
-
-// fill paints a rectangle.
-func fill(c draw.Canvas, col color.Color, x0, y0, x1, y1 vg.Length) {
-	c.FillPolygon(col, []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
-}
-
-// up writes s from bottom to top, with capitals and digits centred on x.
-func (w writer) up(c draw.Canvas, x, y vg.Length, s string) {
-	c.Push()
-	defer c.Pop()
-	c.Translate(vg.Point{X: x, Y: y})
-	c.Rotate(math.Pi / 2)
-	c.SetColor(w.color)
-	c.FillString(w.face, vg.Point{Y: -capHeight / 2 * w.face.Font.Size}, s)
 }
 
 // drawSeries draws the series of up to maxSeries nodes one above the other, each about its mean, all on one scale.
