@@ -3,8 +3,6 @@ package figure
 import (
 	"errors"
 	"fmt"
-	"sort"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -54,8 +52,7 @@ func (o AccuracyOptions) Validate() error {
 // accuracyCurves is what AccuracyCurves draws.
 type accuracyCurves struct {
 	AccuracyOptions
-	lines  []summary // from the best final accuracy to the worst
-	styles map[string]lineStyle
+	art lineArt
 }
 
 // AccuracyCurves draws accuracy against epoch, one line per curve (paper, Figure 2B). A line is the mean over the curve's
@@ -68,8 +65,7 @@ func AccuracyCurves(curves []Curve, o AccuracyOptions) (*Figure, error) {
 	if len(curves) == 0 {
 		return nil, errors.New("accuracy figure: no curves: give at least one")
 	}
-	a := accuracyCurves{AccuracyOptions: o}
-	var names []string
+	var lines []summary
 	seen := map[string]bool{}
 	for _, c := range curves {
 		if err := c.check(); err != nil {
@@ -79,17 +75,13 @@ func AccuracyCurves(curves []Curve, o AccuracyOptions) (*Figure, error) {
 			return nil, fmt.Errorf("accuracy figure: two curves are labelled %q: join their members or rename one", c.Label)
 		}
 		seen[c.Label] = true
-		names = append(names, c.Label)
-		a.lines = append(a.lines, summarize(c, o.Band))
+		lines = append(lines, c.summary(o.Band))
 	}
-	a.styles = lineStyles(names)
-	sort.SliceStable(a.lines, func(i, j int) bool {
-		x, y := a.lines[i], a.lines[j]
-		if fx, fy := x.last().mean, y.last().mean; fx != fy {
-			return fx > fy
-		}
-		return x.label < y.label
-	})
+	a := accuracyCurves{o, newLineArt(lines, o.Band, nil)}
+	a.art.markers = o.Markers
+	if o.Chance > 0 {
+		a.art.references = []Reference{{Label: "chance", Y: o.Chance}}
+	}
 	if err := a.checkRoom(); err != nil {
 		return nil, fmt.Errorf("accuracy figure: %w", err)
 	}
@@ -129,7 +121,7 @@ func (a accuracyCurves) draw(c draw.Canvas) {
 	l := a.layout(c)
 	inner := inset(c)
 	drawTitle(inner, a.Title, l.data.Min.X)
-	drawNote(inner, a.note())
+	drawNote(inner, a.art.note())
 	l.plot.Draw(l.panel)
 	drawEndLabels(c, l.labels, l.data)
 }
@@ -137,12 +129,13 @@ func (a accuracyCurves) draw(c draw.Canvas) {
 // layout needs no canvas to draw on: it only measures.
 func (a accuracyCurves) layout(c draw.Canvas) accuracyLayout {
 	var l accuracyLayout
-	l.labels = a.endLabels()
-	l.panel = cropNote(cropTitle(inset(c), a.Title), a.note())
+	x, y := a.axes()
+	l.labels = a.art.endLabels(x, y)
+	l.panel = cropNote(cropTitle(inset(c), a.Title), a.art.note())
 	l.panel = draw.Crop(l.panel, 0, -endLabelsWidth(l.labels), 0, -smallSize/2)
-	first, last := a.epochs()
+	first, last := a.art.span()
 	for ticks := 6; ; ticks-- {
-		l.plot = a.plot(integerTicks(first, last, ticks))
+		l.plot = a.plot(integerTicks(int(first), int(last), ticks))
 		l.data = l.plot.DataCanvas(l.panel)
 		if ticks == 2 || ticksFit(l.plot, l.data) {
 			return l
@@ -150,144 +143,26 @@ func (a accuracyCurves) layout(c draw.Canvas) accuracyLayout {
 	}
 }
 
+func (a accuracyCurves) axes() (x, y axis) {
+	first, last := a.art.span()
+	x = axis{label: "Epoch", lo: first, hi: last}
+	if first == last {
+		x.lo, x.hi = first-0.5, last+0.5
+	}
+	return x, axis{label: a.YLabel, lo: 0, hi: 1}
+}
+
 func (a accuracyCurves) plot(xTicks plot.Ticker) *plot.Plot {
 	p := newPlot()
-	first, last := a.epochs()
-	p.X.Label.Text = "Epoch"
-	p.X.Tick.Marker = xTicks
-	p.X.Min, p.X.Max = float64(first), float64(last)
-	if first == last {
-		p.X.Min, p.X.Max = p.X.Min-0.5, p.X.Max+0.5
-	}
-	p.Y.Label.Text = a.YLabel
-	p.Y.Min, p.Y.Max = 0, 1
-	p.Y.Tick.Marker = accuracyTicks
-	p.Add(a) // Min and Max stay: a is no DataRanger
+	x, y := a.axes()
+	x.set(&p.X, 2)
+	y.set(&p.Y, 6)
+	p.X.Tick.Marker, p.Y.Tick.Marker = xTicks, accuracyTicks
+	p.Add(a.art) // Min and Max stay: it is no DataRanger
 	return p
 }
 
 var accuracyTicks = plot.ConstantTicks{
 	{Value: 0, Label: "0.0"}, {Value: 0.2, Label: "0.2"}, {Value: 0.4, Label: "0.4"},
 	{Value: 0.6, Label: "0.6"}, {Value: 0.8, Label: "0.8"}, {Value: 1, Label: "1.0"},
-}
-
-func (a accuracyCurves) epochs() (first, last int) {
-	first, last = a.lines[0].points[0].epoch, a.lines[0].points[0].epoch
-	for _, l := range a.lines {
-		first = min(first, l.points[0].epoch)
-		last = max(last, l.points[len(l.points)-1].epoch)
-	}
-	return first, last
-}
-
-// Plot implements plot.Plotter: bands under lines, the best line on top.
-func (a accuracyCurves) Plot(c draw.Canvas, p *plot.Plot) {
-	trX, trY := p.Transforms(&c)
-	at := func(m meanPoint, y float64) vg.Point { return vg.Point{X: trX(float64(m.epoch)), Y: trY(y)} }
-	if a.Chance > 0 {
-		c.StrokeLine2(draw.LineStyle{Color: grey, Width: 0.8, Dashes: []vg.Length{3, 2}}, c.Min.X, trY(a.Chance), c.Max.X, trY(a.Chance))
-	}
-	for i := len(a.lines) - 1; i >= 0; i-- {
-		if a.lines[i].members > 1 && a.Band != BandNone {
-			a.drawBand(c, a.lines[i], at)
-		}
-	}
-	for i := len(a.lines) - 1; i >= 0; i-- {
-		a.drawLine(c, a.lines[i], at)
-	}
-}
-
-func (a accuracyCurves) drawBand(c draw.Canvas, s summary, at func(meanPoint, float64) vg.Point) {
-	for _, points := range s.stretches() {
-		var outline []vg.Point
-		for _, m := range points {
-			outline = append(outline, at(m, m.hi))
-		}
-		for i := len(points) - 1; i >= 0; i-- {
-			outline = append(outline, at(points[i], points[i].lo))
-		}
-		c.FillPolygon(pale(a.styles[s.label].color), outline)
-	}
-}
-
-func (a accuracyCurves) drawLine(c draw.Canvas, s summary, at func(meanPoint, float64) vg.Point) {
-	style := a.styles[s.label]
-	dot := draw.GlyphStyle{Color: style.color, Radius: 1.5, Shape: draw.CircleGlyph{}}
-	every := (len(s.points) + 24) / 25
-	for _, points := range s.stretches() {
-		var line []vg.Point
-		for i, m := range points {
-			pt := at(m, m.mean)
-			line = append(line, pt)
-			if len(points) == 1 || a.Markers && i%every == 0 { // a point on its own has no line to show it
-				c.DrawGlyph(dot, pt)
-			}
-		}
-		c.StrokeLines(draw.LineStyle{Color: style.color, Width: lineWidth, Dashes: style.dashes}, line)
-	}
-}
-
-// endLabels returns the labels from top to bottom. The chance level is labelled like a line.
-func (a accuracyCurves) endLabels() []endLabel {
-	var labels []endLabel
-	for _, s := range a.lines {
-		text := s.label
-		if lo, hi := a.memberRange(); lo != hi {
-			text = fmt.Sprintf("%s (n=%d)", s.label, s.members)
-		}
-		end := s.last()
-		labels = append(labels, endLabel{text: text, x: a.fractionOfX(end.epoch), y: end.mean, color: a.styles[s.label].color})
-	}
-	if a.Chance > 0 {
-		below := sort.Search(len(labels), func(i int) bool { return labels[i].y < a.Chance })
-		chance := endLabel{text: "chance", x: 1, y: a.Chance, color: grey}
-		labels = append(labels[:below], append([]endLabel{chance}, labels[below:]...)...)
-	}
-	return labels
-}
-
-// fractionOfX is where on the x axis an epoch lies, 0 to 1.
-func (a accuracyCurves) fractionOfX(epoch int) float64 {
-	first, last := a.epochs()
-	if first == last {
-		return 0.5
-	}
-	return float64(epoch-first) / float64(last-first)
-}
-
-func (a accuracyCurves) memberRange() (lo, hi int) {
-	lo, hi = a.lines[0].members, a.lines[0].members
-	for _, s := range a.lines {
-		lo, hi = min(lo, s.members), max(hi, s.members)
-	}
-	return lo, hi
-}
-
-// note says what a line is, what the band is and what is missing.
-func (a accuracyCurves) note() string {
-	var missing, total int
-	for _, s := range a.lines {
-		missing, total = missing+s.missing, total+s.total
-	}
-	var parts []string
-	switch lo, hi := a.memberRange(); {
-	case hi == 1:
-		parts = append(parts, "One member per line (n = 1)")
-	case lo == hi:
-		parts = append(parts, fmt.Sprintf("Mean of n = %d members", hi))
-	default:
-		parts = append(parts, fmt.Sprintf("Mean of n = %d to %d members", lo, hi))
-	}
-	if _, hi := a.memberRange(); hi > 1 {
-		switch a.Band {
-		case BandMinMax:
-			parts = append(parts, "band: minimum to maximum")
-		case BandSD:
-			parts = append(parts, "band: ±1 SD")
-		}
-	}
-	if missing > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d values missing", missing, total))
-	}
-	return strings.Join(parts, "; ") + "."
 }

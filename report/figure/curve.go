@@ -70,32 +70,45 @@ type summary struct {
 	label          string
 	members        int
 	missing, total int         // values that are NaN, of all
-	points         []meanPoint // one per epoch; NaN throughout where no member has a value
+	points         []meanPoint // one per x; NaN throughout where no member has a value
 }
 
-// meanPoint is the mean over the members at one epoch, with the ends of the band.
+// meanPoint is the mean over the members at one x (an epoch, say), with the ends of the band.
 type meanPoint struct {
-	epoch        int
-	mean, lo, hi float64
+	x, mean, lo, hi float64
 }
 
-func summarize(c Curve, band Band) summary {
-	s := summary{label: c.Label, members: len(c.Values), total: len(c.Values) * len(c.Epochs)}
-	for i, epoch := range c.Epochs {
-		var present []float64
-		for _, values := range c.Values {
-			if !math.IsNaN(values[i]) {
-				present = append(present, values[i])
-			}
-		}
-		s.missing += len(c.Values) - len(present)
-		s.points = append(s.points, reduce(epoch, present, band))
+// summary reduces c; its band ends where accuracy does.
+func (c Curve) summary(band Band) summary {
+	var x []float64
+	for _, epoch := range c.Epochs {
+		x = append(x, float64(epoch))
+	}
+	s := summarize(LineSeries{Label: c.Label, X: x, Values: c.Values}, band)
+	for i := range s.points {
+		s.points[i].lo, s.points[i].hi = max(s.points[i].lo, 0), min(s.points[i].hi, 1)
 	}
 	return s
 }
 
-// reduce returns the mean and band of one epoch's values; the band of a single value is that value.
-func reduce(epoch int, values []float64, band Band) meanPoint {
+// summarize reduces a series over its members.
+func summarize(l LineSeries, band Band) summary {
+	s := summary{label: l.Label, members: len(l.Values), total: len(l.Values) * len(l.X)}
+	for i, x := range l.X {
+		var present []float64
+		for _, values := range l.Values {
+			if !math.IsNaN(values[i]) {
+				present = append(present, values[i])
+			}
+		}
+		s.missing += len(l.Values) - len(present)
+		s.points = append(s.points, reduce(x, present, band))
+	}
+	return s
+}
+
+// reduce returns the mean and band of the values at one x; the band of a single value is that value.
+func reduce(x float64, values []float64, band Band) meanPoint {
 	n := float64(len(values))
 	var sum float64
 	lo, hi := math.Inf(1), math.Inf(-1)
@@ -105,7 +118,7 @@ func reduce(epoch int, values []float64, band Band) meanPoint {
 	}
 	if len(values) == 0 {
 		nan := math.NaN()
-		return meanPoint{epoch, nan, nan, nan}
+		return meanPoint{x, nan, nan, nan}
 	}
 	mean := sum / n
 	if band != BandMinMax {
@@ -117,9 +130,9 @@ func reduce(epoch int, values []float64, band Band) meanPoint {
 			squares += (v - mean) * (v - mean)
 		}
 		sd := math.Sqrt(squares / (n - 1))
-		lo, hi = max(mean-sd, 0), min(mean+sd, 1) // the axis ends there
+		lo, hi = mean-sd, mean+sd
 	}
-	return meanPoint{epoch, mean, lo, hi}
+	return meanPoint{x, mean, lo, hi}
 }
 
 // last is the last point that has a value.

@@ -3,10 +3,7 @@ package figure
 import (
 	"errors"
 	"fmt"
-	"image"
-	"image/color"
 	"math"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -34,6 +31,9 @@ const maxSeries = 24
 // symmetric about 0.
 func NetworkSeries(n Network) (*Figure, error) {
 	if err := n.check(); err != nil {
+		return nil, fmt.Errorf("network figure: %w", err)
+	}
+	if err := n.matrix().draw(draw.NewCanvas(newMeasure(), 0.47*PageWidth*vg.Inch, 3*vg.Inch)); err != nil {
 		return nil, fmt.Errorf("network figure: %w", err)
 	}
 	return &Figure{width: PageWidth * vg.Inch, height: 3 * vg.Inch, draw: n.draw}, nil
@@ -64,6 +64,9 @@ func (n Network) check() error {
 		}
 		seen[l] = true
 	}
+	if err := (grouping{of: n.Labels}).check(); err != nil {
+		return err
+	}
 	for _, v := range n.Matrix {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return errors.New("the matrix has a number that is not finite")
@@ -77,108 +80,21 @@ func (n Network) check() error {
 	return nil
 }
 
-// moduleColor is the colour of a module's bar and series.
-func moduleColor(module int) color.NRGBA {
-	all := append([]color.NRGBA{learnRamp[1]}, categories...)
-	return all[module%len(all)]
-}
-
-// The ends of the diverging colours: blue and red that differ for every kind of colour vision (ColorBrewer's RdBu).
-var (
-	divergingLow  = rgb(0x2166ac)
-	divergingHigh = rgb(0xb2182b)
-)
-
-// diverging is the colour of a value from -1 to 1.
-func diverging(v float64) color.NRGBA {
-	white := rgb(0xf7f7f7)
-	if v < 0 {
-		return mix(white, divergingLow, min(-v, 1))
-	}
-	return mix(white, divergingHigh, min(v, 1))
-}
-
 func (n Network) draw(c draw.Canvas) {
 	paintBackground(c)
 	inner := inset(c)
 	drawNote(inner, n.Note)
 	panel := cropNote(inner, n.Note)
 	middle := panel.Min.X + 0.47*panel.Size().X
-	n.drawMatrix(draw.Crop(panel, 0, middle-panel.Max.X, 0, 0))
+	_ = n.matrix().draw(draw.Crop(panel, 0, middle-panel.Max.X, 0, 0)) // the constructor has drawn it already
 	n.drawSeries(draw.Crop(panel, middle-panel.Min.X+14, 0, 0, 0))
 }
 
-// extreme is the largest absolute value of the matrix, at which its colours end; 1 for a matrix of zeros.
-func (n Network) extreme() float64 {
-	most := 0.0
-	for _, v := range n.Matrix {
-		most = max(most, math.Abs(v))
-	}
-	if most == 0 {
-		return 1
-	}
-	return most
-}
-
-// drawMatrix draws the heat map with the bars of its modules and the scale of its colours.
-func (n Network) drawMatrix(c draw.Canvas) {
-	nodes, most := len(n.Labels), n.extreme()
-	scale := newWriter(sans(smallSize), ink)
-	const bar, gap = 4, 3
-	ends := []string{fmt.Sprintf("%.2g", most), "0", strings.Replace(fmt.Sprintf("%.2g", -most), "-", "−", 1)}
-	right := vg.Length(26) + labelSize*leading // colours, their numbers, what they are
-	side := min(c.Size().X-right-bar-gap-labelSize*leading, c.Size().Y-bar-gap-labelSize*leading)
-	x := c.Min.X + labelSize*leading + bar + gap
-	y := c.Max.Y - side
-	// Cells are drawn larger than a screen's pixels, so that viewers that smooth images leave them alone.
-	zoom := max(1, 600/nodes)
-	pixels := image.NewNRGBA(image.Rect(0, 0, nodes*zoom, nodes*zoom))
-	for i := range nodes * zoom {
-		for j := range nodes * zoom {
-			pixels.SetNRGBA(j, i, diverging(n.Matrix[i/zoom*nodes+j/zoom]/most))
-		}
-	}
-	c.DrawImage(vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + side, Y: y + side}}, pixels)
-	for first := 0; first < nodes; {
-		last := first
-		for last < nodes && n.Labels[last] == n.Labels[first] {
-			last++
-		}
-		from, to := side*vg.Length(first)/vg.Length(nodes), side*vg.Length(last)/vg.Length(nodes)
-		fill(c, moduleColor(n.Labels[first]), x-gap-bar, y+side-to, x-gap, y+side-from)
-		fill(c, moduleColor(n.Labels[first]), x+from, y-gap-bar, x+to, y-gap)
-		first = last
-	}
-	label := newWriter(sans(labelSize), ink)
-	label.left(c, x+side/2-label.width(n.Column)/2, y-gap-bar-labelSize*leading/2-1, n.Column)
-	label.up(c, c.Min.X+labelSize/2, y+side/2-label.width(n.Row)/2, n.Row)
-
-	const width, steps = 6, 64
-	barX := x + side + 8
-	for k := range steps {
-		from, to := side*vg.Length(k)/steps, side*vg.Length(k+1)/steps
-		fill(c, diverging(2*(float64(k)+0.5)/steps-1), barX, y+from, barX+width, y+to+0.1)
-	}
-	for k, text := range ends {
-		at := y + side*vg.Length(2-k)/2
-		scale.left(c, barX+width+3, min(max(at, y+smallSize/2), y+side-smallSize/2), text)
-	}
-	label.up(c, barX+width+3+scale.width(ends[2])+labelSize*0.8, y+side/2-label.width(n.MatrixLabel)/2, n.MatrixLabel)
-}
-
-// fill paints a rectangle.
-func fill(c draw.Canvas, col color.Color, x0, y0, x1, y1 vg.Length) {
-	c.FillPolygon(col, []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
-}
-
-// up writes s from bottom to top, with capitals and digits centred on x.
-func (w writer) up(c draw.Canvas, x, y vg.Length, s string) {
-	c.Push()
-	defer c.Pop()
-	c.Translate(vg.Point{X: x, Y: y})
-	c.Rotate(math.Pi / 2)
-	c.SetColor(w.color)
-	c.FillString(w.face, vg.Point{Y: -capHeight / 2 * w.face.Font.Size}, s)
+// matrix is the left panel.
+func (n Network) matrix() Matrix {
+	nodes := len(n.Labels)
+	return Matrix{Rows: nodes, Columns: nodes, Values: n.Matrix, Scale: Diverging, BarLabel: n.MatrixLabel, XLabel: n.Column, YLabel: n.Row,
+		Groups: n.Labels}
 }
 
 // drawSeries draws the series of up to maxSeries nodes one above the other, each about its mean, all on one scale.
@@ -200,6 +116,7 @@ func (n Network) drawSeries(c draw.Canvas) {
 	p.Y.Min, p.Y.Max = -float64(shown)+0.3, 0.7
 	p.Y.Width = 0
 	p.Y.Tick.Length = 0
+	colors := grouping{of: n.Labels}.colors()
 	var ticks plot.ConstantTicks
 	for k := range shown {
 		node := k * nodes / shown
@@ -212,7 +129,7 @@ func (n Network) drawSeries(c draw.Canvas) {
 			}
 		}
 		if line, err := plotter.NewLine(points); err == nil { // it fails for what check refuses
-			line.LineStyle = draw.LineStyle{Color: moduleColor(n.Labels[node]), Width: 0.6}
+			line.LineStyle = draw.LineStyle{Color: colors[n.Labels[node]], Width: 0.6}
 			p.Add(line)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"sort"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -108,6 +109,21 @@ func lineStyles(labels []string) map[string]lineStyle {
 	return styles
 }
 
+// stylesOf is lineStyles where some labels have the styles of others: colorOf maps a label to the one it borrows from.
+func stylesOf(labels []string, colorOf map[string]string) map[string]lineStyle {
+	owners := make([]string, len(labels))
+	for i, label := range labels {
+		if owners[i] = colorOf[label]; owners[i] == "" {
+			owners[i] = label
+		}
+	}
+	styles, owned := make(map[string]lineStyle, len(labels)), lineStyles(owners)
+	for i, label := range labels {
+		styles[label] = owned[owners[i]]
+	}
+	return styles
+}
+
 // slotsFor lists the styles that a label may have, the preferred one first.
 func slotsFor(label string) []lineStyle {
 	h := fnv.New32a()
@@ -156,4 +172,62 @@ func contrastWithWhite(c color.NRGBA) float64 {
 		return math.Pow((x+0.055)/1.055, 2.4)
 	}
 	return 1.05 / (0.2126*lin(c.R) + 0.7152*lin(c.G) + 0.0722*lin(c.B) + 0.05)
+}
+
+// networkColors are the colours in which the Cole-Anticevic network partition (CAB-NP) v1.1 is published.
+var networkColors = map[string]color.NRGBA{
+	"visual1":             rgb(0x0000ff),
+	"visual2":             rgb(0x6400ff),
+	"somatomotor":         rgb(0x00ffff),
+	"cinguloopercular":    rgb(0x990099),
+	"language":            rgb(0x009a9a),
+	"default":             rgb(0xff0000),
+	"frontoparietal":      rgb(0xffff00),
+	"auditory":            rgb(0xf93dfb),
+	"posteriormultimodal": rgb(0xb15928),
+	"dorsalattention":     rgb(0x00ff00),
+	"ventralmultimodal":   rgb(0xff9c00),
+	"orbitoaffective":     rgb(0x417c00),
+}
+
+// NetworkColor is the colour in which the CAB-NP partition of the human cortex (Ji et al. 2019, NeuroImage 185:35) shows one of its
+// twelve networks. Case, hyphens, underscores and blanks in the name do not matter.
+func NetworkColor(name string) (color.NRGBA, bool) {
+	key := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
+	c, ok := networkColors[key]
+	return c, ok
+}
+
+// groupColors gives each of n groups its colour: the given one, that of the brain network it is named after where all are, or one
+// of the palette. From the seventh group on those of the palette come back in lighter and darker tints.
+func groupColors(n int, names []string, given []color.Color) []color.NRGBA {
+	out := make([]color.NRGBA, n)
+	networks := len(names) >= n
+	for i := range out {
+		if networks {
+			out[i], networks = NetworkColor(names[i])
+		}
+	}
+	for i := range out {
+		switch {
+		case i < len(given) && given[i] != nil:
+			out[i] = color.NRGBAModel.Convert(given[i]).(color.NRGBA)
+		case !networks:
+			out[i] = moduleColor(i)
+		}
+	}
+	return out
+}
+
+// moduleColor is the colour of the i-th group of a set without colours of its own.
+func moduleColor(i int) color.NRGBA {
+	all := append([]color.NRGBA{learnRamp[1]}, categories...)
+	c := all[i%len(all)]
+	switch i / len(all) % 3 {
+	case 1:
+		return mix(c, rgb(0xffffff), 0.5)
+	case 2:
+		return mix(c, black, 0.45)
+	}
+	return c
 }

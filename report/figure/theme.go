@@ -29,6 +29,9 @@ const (
 	leading = 1.2 // from baseline to baseline, in font sizes
 )
 
+// referenceStyle is the line of a Reference.
+var referenceStyle = draw.LineStyle{Color: grey, Width: 0.8, Dashes: []vg.Length{3, 2}}
+
 // sans is Liberation Sans, which gonum/plot carries inside the binary: no system font is needed.
 func sans(size vg.Length) font.Font {
 	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
@@ -73,6 +76,19 @@ func bold(f font.Font) font.Font {
 func (w writer) left(c draw.Canvas, x, y vg.Length, s string) {
 	c.SetColor(w.color)
 	c.FillString(w.face, vg.Point{X: x, Y: y - capHeight/2*w.face.Font.Size}, s)
+}
+
+// centred writes s with its middle at (x, y).
+func (w writer) centred(c draw.Canvas, x, y vg.Length, s string) { w.left(c, x-w.width(s)/2, y, s) }
+
+// up writes s from bottom to top, with capitals and digits centred on x.
+func (w writer) up(c draw.Canvas, x, y vg.Length, s string) {
+	c.Push()
+	defer c.Pop()
+	c.Translate(vg.Point{X: x, Y: y})
+	c.Rotate(math.Pi / 2)
+	c.SetColor(w.color)
+	c.FillString(w.face, vg.Point{Y: -capHeight / 2 * w.face.Font.Size}, s)
 }
 
 // width is how wide s comes out.

@@ -1,0 +1,236 @@
+package figure
+
+import (
+	"errors"
+	"fmt"
+	"image/color"
+	"math"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Bars compares means by bars with error bars and every value on them.
+type Bars struct {
+	Title, XLabel, YLabel string
+	Groups                []BarGroup // from left to right
+	YMin, YMax            float64    // the y axis; from 0 or the lowest number where both are 0
+	References            []Reference
+}
+
+// BarGroup is the bars of one place on the x axis.
+type BarGroup struct {
+	Label   string // below the bars; it decides the colour, of which the bars have shades
+	ColorOf string // the label whose colour it has instead
+	Bars    []Bar
+}
+
+// Bar is one bar.
+type Bar struct {
+	Label  string    // what the legend says, the same in every group: "training", "test"; may be empty where a group has one bar
+	Values []float64 // one a member; NaN is left out and counted in the note
+}
+
+// mostBars is how many shades of a colour can be told apart.
+const mostBars = 5
+
+func (b Bars) heading() string { return b.Title }
+
+func (b Bars) check() error {
+	if err := checkTexts(b.XLabel, b.YLabel); err != nil {
+		return err
+	}
+	if len(b.Groups) == 0 {
+		return errors.New("no groups: give at least one")
+	}
+	if err := checkFixed("Y", b.YMin, b.YMax, false); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, g := range b.Groups {
+		if seen[g.Label] {
+			return fmt.Errorf("two groups are labelled %q: join them or rename one", g.Label)
+		}
+		seen[g.Label] = true
+		if err := b.checkGroup(g); err != nil {
+			return err
+		}
+	}
+	if err := checkReferences(b.References); err != nil {
+		return err
+	}
+	y := b.axis()
+	for _, v := range b.all() {
+		if !y.holds(v) {
+			return fmt.Errorf("%g (a value, a mean ± SD or a reference) lies outside the y axis, %g to %g: widen it", v, y.lo, y.hi)
+		}
+	}
+	return nil
+}
+
+func (b Bars) checkGroup(g BarGroup) error {
+	if g.Label == "" {
+		return errors.New("a group has no label: name it")
+	}
+	if err := checkTexts(g.Label, g.ColorOf); err != nil {
+		return err
+	}
+	if len(g.Bars) == 0 || len(g.Bars) > mostBars {
+		return fmt.Errorf("group %q has %d bars: want 1 to %d", g.Label, len(g.Bars), mostBars)
+	}
+	if first := b.Groups[0]; len(g.Bars) != len(first.Bars) {
+		return fmt.Errorf("group %q has %d bars and group %q has %d: give each the same", g.Label, len(g.Bars), first.Label, len(first.Bars))
+	}
+	for i, bar := range g.Bars {
+		if want := b.Groups[0].Bars[i].Label; bar.Label != want || bar.Label == "" && len(g.Bars) > 1 {
+			return fmt.Errorf("bar %d of group %q is labelled %q: want the first group's label, %q, which must not be empty", i, g.Label, bar.Label, want)
+		}
+		if err := checkText(bar.Label); err != nil {
+			return err
+		}
+		present, err := checkValues(fmt.Sprintf("group %q, bar %q", g.Label, bar.Label), bar.Values)
+		if err != nil {
+			return err
+		}
+		if present == 0 {
+			return fmt.Errorf("group %q, bar %q has no values: leave the group out", g.Label, bar.Label)
+		}
+	}
+	return nil
+}
+
+// all returns whatever the y axis has to hold, but its zero.
+func (b Bars) all() []float64 {
+	var values []float64
+	for _, g := range b.Groups {
+		for _, bar := range g.Bars {
+			present := finite(bar.Values)
+			mean, sd := meanSD(present)
+			values = append(append(values, present...), mean+sd)
+			if mean < 0 {
+				values = append(values, mean-sd)
+			}
+		}
+	}
+	for _, r := range b.References {
+		values = append(values, r.Y)
+	}
+	return values
+}
+
+// axis starts at 0 unless values lie below.
+func (b Bars) axis() axis {
+	y := rangeOf(b.YLabel, append(b.all(), 0), 0, false)
+	pad := 0.04 * (y.hi - y.lo)
+	if y.hi > 0 {
+		y.hi += pad
+	}
+	if y.lo < 0 {
+		y.lo -= pad
+	}
+	return y.fixed(b.YMin, b.YMax)
+}
+
+// counts returns the smallest and the largest n of the bars.
+func (b Bars) counts() (lo, hi, missing, total int) {
+	lo = math.MaxInt
+	for _, g := range b.Groups {
+		for _, bar := range g.Bars {
+			n := len(finite(bar.Values))
+			lo, hi = min(lo, n), max(hi, n)
+			missing, total = missing+len(bar.Values)-n, total+len(bar.Values)
+		}
+	}
+	return lo, hi, missing, total
+}
+
+func (b Bars) note() string {
+	lo, hi, missing, total := b.counts()
+	parts := []string{"Bar: mean; error bar: ±1 SD; dots: members"}
+	switch {
+	case hi == 1:
+		parts = []string{"One member per bar (n = 1)"}
+	case lo == hi:
+		parts = append(parts, fmt.Sprintf("n = %d each", lo))
+	default:
+		parts = append(parts, fmt.Sprintf("n = %d to %d", lo, hi))
+	}
+	return strings.Join(append(parts, missingNote(missing, total)...), "; ") + "."
+}
+
+func (b Bars) draw(c draw.Canvas) error {
+	var labels []string
+	var categories []category
+	colorOf := map[string]string{}
+	for _, g := range b.Groups {
+		labels = append(labels, g.Label)
+		colorOf[g.Label] = g.ColorOf
+		place := category{text: g.Label}
+		lo, hi, _, _ := b.counts()
+		if lo != hi && len(g.Bars) == 1 {
+			place.n = len(finite(g.Bars[0].Values))
+		}
+		categories = append(categories, place)
+	}
+	styles := stylesOf(labels, colorOf)
+	if first := b.Groups[0].Bars; len(first) > 1 {
+		var l legend
+		for k, bar := range first {
+			l = append(l, legendEntry{text: bar.Label, color: shade(rgb(0x555555), k, len(first))})
+		}
+		height := l.height(c.Size().X)
+		if height > 0.4*c.Size().Y {
+			return errors.New("the legend leaves too little of the panel: make it larger or shorten the labels of the bars")
+		}
+		l.drawRows(c, c.Min.X+26, c.Max.Y, c.Size().X-26)
+		c.Max.Y -= height + 2
+	}
+	return drawCategories(c, categoryPlot{b.XLabel, b.axis(), categories, b.References, func(c draw.Canvas, p *plot.Plot) {
+		for i, g := range b.Groups {
+			for k := range g.Bars {
+				drawBar(c, p, barPlace{i, k, len(g.Bars)}, finite(g.Bars[k].Values), styles[g.Label])
+			}
+		}
+		_, trY := p.Transforms(&c)
+		if p.Y.Min < 0 && p.Y.Max > 0 {
+			c.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, c.Min.X, trY(0), c.Max.X, trY(0))
+		}
+	}})
+}
+
+// shade is the k-th of n shades of a colour, the last of which is the colour itself.
+func shade(c color.NRGBA, k, n int) color.NRGBA {
+	if n == 1 {
+		return c
+	}
+	return mix(c, rgb(0xffffff), 0.68*float64(n-1-k)/float64(n-1))
+}
+
+// barPlace is the k-th of n bars of the i-th group.
+type barPlace struct{ i, k, n int }
+
+func drawBar(c draw.Canvas, p *plot.Plot, at barPlace, values []float64, style lineStyle) {
+	trX, trY := p.Transforms(&c)
+	width := 0.76 / float64(at.n)
+	middle := float64(at.i) - 0.38 + width*(float64(at.k)+0.5)
+	mean, sd := meanSD(values)
+	base := min(max(0, p.Y.Min), p.Y.Max)
+	x0, x1 := trX(middle-0.46*width), trX(middle+0.46*width)
+	if x1-x0 > 26 { // few bars need not be broad
+		x0, x1 = trX(middle)-13, trX(middle)+13
+	}
+	fill(c, shade(style.color, at.k, at.n), x0, trY(base), x1, trY(mean))
+	edge := mix(style.color, black, 0.35)
+	if len(values) == 1 {
+		return
+	}
+	drawDots(c, trX, trY, dots{x: middle, values: values, spread: 0.55 * width, color: mix(style.color, black, 0.55)})
+	line := draw.LineStyle{Color: mix(edge, black, 0.5), Width: 0.7}
+	tip := min((x1-x0)/4, 2.5)
+	lo, hi := max(mean-sd, p.Y.Min), min(mean+sd, p.Y.Max)
+	c.StrokeLines(line, []vg.Point{{X: trX(middle), Y: trY(lo)}, {X: trX(middle), Y: trY(hi)}},
+		[]vg.Point{{X: trX(middle) - tip, Y: trY(lo)}, {X: trX(middle) + tip, Y: trY(lo)}},
+		[]vg.Point{{X: trX(middle) - tip, Y: trY(hi)}, {X: trX(middle) + tip, Y: trY(hi)}})
+}

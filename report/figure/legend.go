@@ -1,0 +1,131 @@
+package figure
+
+import (
+	"fmt"
+	"image/color"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// legendEntry names a colour.
+type legendEntry struct {
+	text   string
+	color  color.NRGBA
+	line   bool // a stroke rather than a square
+	dashes []vg.Length
+}
+
+// legend is a list of them, set in rows or in one column.
+type legend []legendEntry
+
+const (
+	swatch       = 6 // side of a square
+	swatchGap    = 3 // to its text
+	entryGap     = 9 // between entries in a row
+	legendLead   = leading * smallSize
+	strokeSwatch = 12
+)
+
+func (e legendEntry) mark() vg.Length {
+	if e.line {
+		return strokeSwatch
+	}
+	return swatch
+}
+
+func (e legendEntry) width() vg.Length {
+	return e.mark() + swatchGap + newWriter(sans(smallSize), ink).width(e.text)
+}
+
+func (e legendEntry) draw(c draw.Canvas, x, y vg.Length) {
+	if e.line {
+		c.StrokeLine2(draw.LineStyle{Color: e.color, Width: lineWidth, Dashes: e.dashes}, x, y, x+strokeSwatch, y)
+	} else {
+		fill(c, e.color, x, y-swatch/2, x+swatch, y+swatch/2)
+		outline(c, mix(e.color, black, 0.25), x, y-swatch/2, x+swatch, y+swatch/2)
+	}
+	newWriter(sans(smallSize), ink).left(c, x+e.mark()+swatchGap, y, e.text)
+}
+
+// rows breaks the legend into rows no wider than width.
+func (l legend) rows(width vg.Length) []legend {
+	var rows []legend
+	var used vg.Length
+	for _, e := range l {
+		if len(rows) == 0 || used+e.width() > width {
+			rows, used = append(rows, nil), 0
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], e)
+		used += e.width() + entryGap
+	}
+	return rows
+}
+
+// height is that of the legend in rows.
+func (l legend) height(width vg.Length) vg.Length { return vg.Length(len(l.rows(width))) * legendLead }
+
+// drawRows sets the legend in rows from the upper left corner (x, top) on.
+func (l legend) drawRows(c draw.Canvas, x, top, width vg.Length) {
+	for i, row := range l.rows(width) {
+		at := x
+		for _, e := range row {
+			e.draw(c, at, top-legendLead*(vg.Length(i)+0.5))
+			at += e.width() + entryGap
+		}
+	}
+}
+
+// column is the size of the legend as one column.
+func (l legend) column() (width, height vg.Length) {
+	for _, e := range l {
+		width = max(width, e.width())
+	}
+	return width, vg.Length(len(l)) * legendLead
+}
+
+// drawColumn sets the legend in one column from the upper left corner (x, top) on.
+func (l legend) drawColumn(c draw.Canvas, x, top vg.Length) {
+	for i, e := range l {
+		e.draw(c, x, top-legendLead*(vg.Length(i)+0.5))
+	}
+}
+
+// beside splits c into the space for a drawing whose width may be at most aspect times its height, and the legend beside it or,
+// where the drawing comes out larger so, in rows below it. It returns the space and what draws the legend.
+func (l legend) beside(c draw.Canvas, aspect vg.Length) (draw.Canvas, func(draw.Canvas), error) {
+	if len(l) == 0 {
+		return c, func(draw.Canvas) {}, nil
+	}
+	const gap = 8
+	size := c.Size()
+	width, height := l.column()
+	right := min((size.X-width-gap)/aspect, size.Y)
+	if height > size.Y {
+		right = 0
+	}
+	rows := l.height(size.X)
+	below := min(size.X/aspect, size.Y-rows-gap)
+	if max(right, below) < 0.4*size.Y {
+		return c, nil, fmt.Errorf("the legend of %d names leaves too little of the panel: make it larger, shorten the names or name fewer groups", len(l))
+	}
+	if right >= below {
+		space := draw.Crop(c, 0, -min(width+gap, size.X), 0, 0)
+		drawn := min(space.Size().X, space.Size().Y*aspect)
+		x := space.Min.X + drawn + gap
+		return space, func(to draw.Canvas) { l.drawColumn(to, x, c.Max.Y) }, nil
+	}
+	space := draw.Crop(c, 0, 0, rows+gap, 0)
+	return space, func(to draw.Canvas) { l.drawRows(to, c.Min.X, c.Min.Y+rows, size.X) }, nil
+}
+
+// fill paints a rectangle.
+func fill(c draw.Canvas, col color.Color, x0, y0, x1, y1 vg.Length) {
+	c.FillPolygon(col, []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
+}
+
+// outline strokes a rectangle with a hairline.
+func outline(c draw.Canvas, col color.Color, x0, y0, x1, y1 vg.Length) {
+	c.StrokeLines(draw.LineStyle{Color: col, Width: hairline},
+		[]vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}, {X: x0, Y: y0}})
+}

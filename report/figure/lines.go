@@ -1,0 +1,202 @@
+package figure
+
+import (
+	"errors"
+	"fmt"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Lines shows means over members against x, with bands: curves over training, or a measure against a hyper-parameter.
+type Lines struct {
+	Title, XLabel, YLabel string
+	Series                []LineSeries
+	Band                  Band // empty counts as BandNone
+	Markers               bool // a dot at the points, thinned out to 25 a line
+	LogX, LogY            bool
+	YMin, YMax            float64 // the y axis, which cuts lines off; from the numbers where both are 0
+	References            []Reference
+}
+
+// LineSeries is one line.
+type LineSeries struct {
+	Label   string      // unique; it decides the colour
+	ColorOf string      // the label whose colour it has instead, such as "learn σ=0.2" where Label is "0.2"
+	X       []float64   // strictly rising; positive on a logarithmic axis
+	Values  [][]float64 // [member][x]; NaN where a member has no value
+}
+
+func (l Lines) heading() string { return l.Title }
+
+func (l Lines) check() error {
+	if err := checkTexts(l.XLabel, l.YLabel); err != nil {
+		return err
+	}
+	if len(l.Series) == 0 {
+		return errors.New("no lines: give at least one")
+	}
+	switch l.Band {
+	case BandMinMax, BandSD, BandNone, "":
+	default:
+		return fmt.Errorf("band %q: want %q, %q or %q", l.Band, BandMinMax, BandSD, BandNone)
+	}
+	if err := checkFixed("Y", l.YMin, l.YMax, l.LogY); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, s := range l.Series {
+		if seen[s.Label] {
+			return fmt.Errorf("two lines are labelled %q: join their members or rename one", s.Label)
+		}
+		seen[s.Label] = true
+		if err := s.check(l.LogX, l.LogY); err != nil {
+			return err
+		}
+	}
+	if err := checkReferences(l.References); err != nil {
+		return err
+	}
+	_, y := l.axes(l.art())
+	for _, r := range l.References {
+		if l.LogY && r.Y <= 0 || !y.holds(r.Y) {
+			return fmt.Errorf("reference %q at %g lies outside the y axis, %g to %g: widen it or leave the reference out", r.Label, r.Y, y.lo, y.hi)
+		}
+	}
+	return nil
+}
+
+func (s LineSeries) check(logX, logY bool) error {
+	if s.Label == "" {
+		return errors.New("a line has no label: name it")
+	}
+	if err := checkTexts(s.Label, s.ColorOf); err != nil {
+		return err
+	}
+	if len(s.X) == 0 || len(s.Values) == 0 {
+		return fmt.Errorf("line %q has %d points and %d members: it needs at least one of each", s.Label, len(s.X), len(s.Values))
+	}
+	for i, x := range s.X {
+		if err := checkNumber(fmt.Sprintf("line %q: x of point %d", s.Label, i), x); err != nil {
+			return err
+		}
+		if i > 0 && x <= s.X[i-1] {
+			return fmt.Errorf("line %q: x = %g follows x = %g: x must rise", s.Label, x, s.X[i-1])
+		}
+		if logX && x < 1/largest {
+			return fmt.Errorf("line %q: x = %g on a logarithmic axis: x must be positive", s.Label, x)
+		}
+	}
+	total := 0
+	for m, values := range s.Values {
+		name := fmt.Sprintf("line %q, member %d", s.Label, m)
+		if len(values) != len(s.X) {
+			return fmt.Errorf("%s: %d values for %d points: give one per point, NaN where there is none", name, len(values), len(s.X))
+		}
+		present, err := checkValues(name, values)
+		if err != nil {
+			return err
+		}
+		total += present
+		for i, v := range values {
+			if logY && v < 1/largest {
+				return fmt.Errorf("%s, value %d is %g on a logarithmic axis: values must be positive", name, i, v)
+			}
+		}
+	}
+	if total == 0 {
+		return fmt.Errorf("line %q: all its values are NaN: leave it out", s.Label)
+	}
+	return nil
+}
+
+func (l Lines) art() lineArt {
+	band := l.Band
+	if band == "" {
+		band = BandNone
+	}
+	var lines []summary
+	colorOf := map[string]string{}
+	for _, s := range l.Series {
+		lines = append(lines, summarize(s, band))
+		colorOf[s.Label] = s.ColorOf
+	}
+	a := newLineArt(lines, band, colorOf)
+	a.references, a.markers = l.References, l.Markers
+	return a
+}
+
+func (l Lines) axes(a lineArt) (x, y axis) {
+	first, last := a.span()
+	x = rangeOf(l.XLabel, []float64{first, last}, 0, l.LogX)
+	var values []float64
+	for _, s := range a.lines {
+		for _, p := range finitePoints(s.points) {
+			values = append(values, p.mean, p.hi)
+			if !l.LogY || p.lo > p.mean/1000 {
+				values = append(values, p.lo) // an SD may reach below 0, where a logarithmic axis has no place
+			}
+		}
+	}
+	for _, r := range l.References {
+		if !l.LogY || r.Y > 0 {
+			values = append(values, r.Y)
+		}
+	}
+	return x, rangeOf(l.YLabel, values, 0.04, l.LogY).fixed(l.YMin, l.YMax)
+}
+
+func finitePoints(points []meanPoint) []meanPoint {
+	var out []meanPoint
+	for _, s := range (summary{points: points}).stretches() {
+		out = append(out, s...)
+	}
+	return out
+}
+
+func (l Lines) note() string {
+	a := l.art()
+	note := a.note()
+	if _, y := l.axes(a); l.YMin < l.YMax {
+		for _, s := range a.lines {
+			for _, p := range finitePoints(s.points) {
+				if !y.holds(p.mean) {
+					return note + " The y axis cuts lines off."
+				}
+			}
+		}
+	}
+	return note
+}
+
+func (l Lines) draw(c draw.Canvas) error {
+	a := l.art()
+	x, y := l.axes(a)
+	labels := a.endLabels(x, y)
+	area := draw.Crop(c, 0, 0, 0, -smallSize/2)
+	width := endLabelsWidth(labels)
+	direct := width <= 0.42*c.Size().X && labelPitch*vg.Length(len(labels)) <= 0.72*c.Size().Y
+	if direct {
+		area.Max.X -= width
+	} else {
+		names := a.legend()
+		height := names.height(c.Size().X)
+		if height > 0.4*c.Size().Y {
+			return fmt.Errorf("the labels of %d lines do not fit: make the panel larger, shorten them or draw fewer lines", len(names))
+		}
+		names.drawRows(c, c.Min.X, c.Max.Y, c.Size().X)
+		area.Max.Y -= height + 3
+	}
+	p := newPlot()
+	y.set(&p.Y, yTicks(area.Size().Y-30))
+	p.Add(a)
+	data := fitX(p, area, x)
+	if size := data.Size(); size.X < 30 || size.Y < 20 {
+		return errors.New("too little room is left between the axes: make the panel larger")
+	}
+	p.Draw(area)
+	if direct {
+		drawEndLabels(c, labels, data)
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package figure
+
+import (
+	"errors"
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Map shows where tokens lie in the plane, such as learned positions brought to two dimensions. Both axes have one scale.
+type Map struct {
+	Title, XLabel, YLabel string
+	XY                    [][2]float64 // of each token
+	Groups                []int        // group of each token, from 0; none where empty
+	GroupNames            []string     // for the legend, which stands outside; none where empty
+	GroupColors           []color.Color
+	Labels                []string // of each token, such as the number of its cell; none where empty. In the dots, or beside them where dots overlap
+	Edges                 [][2]int // pairs of tokens joined by thin lines, such as GridEdges
+	Radius                float64  // of the dots in points; 0 chooses
+}
+
+// GridEdges returns the pairs of neighbours in a grid of cells counted row by row from 0.
+func GridEdges(rows, columns int) [][2]int {
+	var edges [][2]int
+	for i := range max(rows, 0) {
+		for j := range max(columns, 0) {
+			if j+1 < columns {
+				edges = append(edges, [2]int{i*columns + j, i*columns + j + 1})
+			}
+			if i+1 < rows {
+				edges = append(edges, [2]int{i*columns + j, (i+1)*columns + j})
+			}
+		}
+	}
+	return edges
+}
+
+func (m Map) heading() string { return m.Title }
+
+func (m Map) check() error {
+	if err := checkTexts(append([]string{m.XLabel, m.YLabel}, m.Labels...)...); err != nil {
+		return err
+	}
+	n := len(m.XY)
+	switch {
+	case n == 0:
+		return errors.New("no tokens: give at least one")
+	case len(m.Groups) != 0 && len(m.Groups) != n:
+		return fmt.Errorf("groups for %d of %d tokens: give one each or none", len(m.Groups), n)
+	case len(m.Labels) != 0 && len(m.Labels) != n:
+		return fmt.Errorf("%d labels for %d tokens: give one each or none", len(m.Labels), n)
+	case m.Radius != 0 && !(m.Radius >= 0.2 && m.Radius <= 20):
+		return fmt.Errorf("dots with a radius of %g pt: want 0.2 to 20, or 0", m.Radius)
+	}
+	for i, xy := range m.XY {
+		for _, v := range xy {
+			if err := checkNumber(fmt.Sprintf("a coordinate of token %d", i), v); err != nil {
+				return err
+			}
+		}
+	}
+	for _, e := range m.Edges {
+		if e[0] < 0 || e[0] >= n || e[1] < 0 || e[1] >= n {
+			return fmt.Errorf("an edge joins tokens %d and %d of %d: they count from 0", e[0], e[1], n)
+		}
+	}
+	return m.grouping().check()
+}
+
+// grouping puts all tokens into one group where none is given.
+func (m Map) grouping() grouping {
+	if len(m.Groups) == 0 {
+		return grouping{make([]int, len(m.XY)), nil, m.GroupColors}
+	}
+	return grouping{m.Groups, m.GroupNames, m.GroupColors}
+}
+
+func (m Map) note() string { return "" }
+
+// labelledRadius has room for two digits.
+const labelledRadius = 5.4
+
+func (m Map) draw(c draw.Canvas) error {
+	space, drawLegend, err := m.grouping().legend().beside(c, 1.15)
+	if err != nil {
+		return err
+	}
+	area := draw.Crop(space, hairline, -hairline, hairline, -hairline)
+	label := newWriter(sans(labelSize), ink)
+	if m.YLabel != "" {
+		area.Min.X += labelSize*leading + 1
+	}
+	if m.XLabel != "" {
+		area.Min.Y += labelSize*leading + 2
+	}
+	if size := area.Size(); size.X < 30 || size.Y < 30 {
+		return errors.New("too little room is left for the dots: make the panel larger")
+	}
+	if len(m.grouping().names) > 0 { // the legend stands close
+		area.Max.X = min(area.Max.X, area.Min.X+1.15*area.Size().Y)
+	}
+	outline(c, rgb(0xb0b0b0), area.Min.X, area.Min.Y, area.Max.X, area.Max.Y)
+	label.centred(c, (area.Min.X+area.Max.X)/2, area.Min.Y-labelSize*leading/2-1, m.XLabel)
+	label.up(c, area.Min.X-labelSize*leading/2, (area.Min.Y+area.Max.Y-label.width(m.YLabel))/2, m.YLabel)
+	m.drawDots(area)
+	drawLegend(c)
+	return nil
+}
+
+// places returns where on c the tokens lie.
+func (m Map) places(c draw.Canvas) []vg.Point {
+	lo, hi := m.XY[0], m.XY[0]
+	for _, xy := range m.XY {
+		for k, v := range xy {
+			lo[k], hi[k] = min(lo[k], v), max(hi[k], v)
+		}
+	}
+	const pad = labelledRadius + 4
+	size := c.Size()
+	scale := math.Min(float64(size.X-2*pad)/math.Max(hi[0]-lo[0], 1/largest), float64(size.Y-2*pad)/math.Max(hi[1]-lo[1], 1/largest))
+	if lo == hi {
+		scale = 0
+	}
+	var out []vg.Point
+	for _, xy := range m.XY {
+		out = append(out, vg.Point{
+			X: (c.Min.X+c.Max.X)/2 + vg.Length(scale*(xy[0]-lo[0]/2-hi[0]/2)),
+			Y: (c.Min.Y+c.Max.Y)/2 + vg.Length(scale*(xy[1]-lo[1]/2-hi[1]/2)),
+		})
+	}
+	return out
+}
+
+func (m Map) drawDots(c draw.Canvas) {
+	at := m.places(c)
+	for _, e := range m.Edges {
+		c.StrokeLine2(draw.LineStyle{Color: rgb(0x9a9a9a), Width: 0.7}, at[e[0]].X, at[e[0]].Y, at[e[1]].X, at[e[1]].Y)
+	}
+	inDots := m.labelsFitDots(at)
+	radius := vg.Length(m.Radius)
+	switch {
+	case radius > 0:
+	case inDots:
+		radius = labelledRadius
+	default:
+		radius = vg.Length(min(max(60/math.Sqrt(float64(len(at)))/5, 1.3), 3))
+	}
+	colors, of := m.grouping().colors(), m.grouping().of
+	var spots []spot
+	for i, pt := range at {
+		col := colors[of[i]]
+		if inDots {
+			c.DrawGlyph(draw.GlyphStyle{Color: col, Radius: radius, Shape: draw.CircleGlyph{}}, pt)
+			newWriter(sans(smallSize), inkOn(col)).centred(c, pt.X, pt.Y, m.Labels[i])
+			continue
+		}
+		c.DrawGlyph(draw.GlyphStyle{Color: mix(col, black, 0.3), Radius: radius, Shape: draw.CircleGlyph{}}, pt)
+		c.DrawGlyph(draw.GlyphStyle{Color: col, Radius: radius - 0.3, Shape: draw.CircleGlyph{}}, pt)
+		s := spot{at: pt, radius: radius, color: ink}
+		if len(m.Labels) > 0 {
+			s.text = m.Labels[i]
+		}
+		spots = append(spots, s)
+	}
+	labelSpots(c, spots)
+}
+
+// labelsFitDots reports whether there are labels, all short enough to stand in their dots, and dots that stand apart.
+func (m Map) labelsFitDots(at []vg.Point) bool {
+	if len(m.Labels) == 0 || len(at) > 1000 || m.Radius > 0 && m.Radius < labelledRadius {
+		return false
+	}
+	w := newWriter(sans(smallSize), ink)
+	for i, p := range at {
+		if w.width(m.Labels[i]) > 1.7*labelledRadius {
+			return false
+		}
+		for _, q := range at[:i] {
+			if math.Hypot(float64(p.X-q.X), float64(p.Y-q.Y)) < 2*labelledRadius {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// inkOn is white or black, whichever reads better on c.
+func inkOn(c color.NRGBA) color.NRGBA {
+	if contrastWithWhite(c) >= 4 {
+		return rgb(0xffffff)
+	}
+	return black
+}

@@ -1,0 +1,364 @@
+package figure
+
+import (
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Scale says how a matrix's numbers become colours.
+type Scale string
+
+// The scales. Cells without a value (NaN) are grey in both.
+const (
+	Sequential Scale = "sequential" // viridis: dark for low, light for high
+	Diverging  Scale = "diverging"  // blue below 0, white at 0, red above
+)
+
+// Matrix shows numbers in rows and columns as a heat map.
+type Matrix struct {
+	Title, XLabel, YLabel   string
+	Rows, Columns           int
+	Values                  []float64 // [Rows,Columns], row-major; the first row is at the top
+	Scale                   Scale     // empty counts as Sequential
+	Min, Max                float64   // ends of the colours; from the numbers where both are 0. A diverging scale must have -Min = Max
+	BarLabel                string    // what the numbers are, along the colour bar
+	HideBar                 bool      // no colour bar, where another panel's serves
+	RowLabels, ColumnLabels []string  // none, or one each; thinned out where they are too dense
+	Groups                  []int     // group of each row, and column where there are as many, as bars along the sides; from 0; none where empty
+	GroupNames              []string  // for the legend; none where empty
+	GroupColors             []color.Color
+}
+
+// The ends of the diverging colours: blue and red that differ for every kind of colour vision (ColorBrewer's RdBu).
+var (
+	divergingLow  = rgb(0x2166ac)
+	divergingHigh = rgb(0xb2182b)
+	missingCell   = rgb(0xbdbdbd)
+
+	// viridis is matplotlib's colour map of that name at equal steps: even in lightness, and fit for every kind of colour vision.
+	viridis = []color.NRGBA{rgb(0x440154), rgb(0x472d7b), rgb(0x3b528b), rgb(0x2c728e), rgb(0x21918c), rgb(0x28ae80), rgb(0x5ec962),
+		rgb(0xaddc30), rgb(0xfde725)}
+)
+
+// diverging is the colour of a value from -1 to 1.
+func diverging(v float64) color.NRGBA {
+	white := rgb(0xf7f7f7)
+	if v < 0 {
+		return mix(white, divergingLow, min(-v, 1))
+	}
+	return mix(white, divergingHigh, min(v, 1))
+}
+
+// sequential is the colour of a value from 0 to 1.
+func sequential(v float64) color.NRGBA {
+	at := min(max(v, 0), 1) * float64(len(viridis)-1)
+	i := min(int(at), len(viridis)-2)
+	return mix(viridis[i], viridis[i+1], at-float64(i))
+}
+
+func (m Matrix) heading() string { return m.Title }
+
+// mostCells keeps images within what a reader's program can show.
+const mostCells = 20_000_000
+
+func (m Matrix) check() error {
+	if err := checkTexts(append(append([]string{m.XLabel, m.YLabel, m.BarLabel}, m.RowLabels...), m.ColumnLabels...)...); err != nil {
+		return err
+	}
+	switch {
+	case m.Rows < 1 || m.Columns < 1 || m.Rows > mostCells || m.Columns > mostCells:
+		return fmt.Errorf("a matrix of %d x %d: want at least one row and one column and at most %d cells", m.Rows, m.Columns, mostCells)
+	case len(m.Values) != m.Rows*m.Columns:
+		return fmt.Errorf("%d values for a matrix of %d x %d: want %d", len(m.Values), m.Rows, m.Columns, m.Rows*m.Columns)
+	case m.Rows*m.Columns > mostCells:
+		return fmt.Errorf("a matrix of %d x %d: at most %d cells can be drawn: average it first", m.Rows, m.Columns, mostCells)
+	case len(m.RowLabels) != 0 && len(m.RowLabels) != m.Rows:
+		return fmt.Errorf("%d labels for %d rows: give one each or none", len(m.RowLabels), m.Rows)
+	case len(m.ColumnLabels) != 0 && len(m.ColumnLabels) != m.Columns:
+		return fmt.Errorf("%d labels for %d columns: give one each or none", len(m.ColumnLabels), m.Columns)
+	case m.Scale != Sequential && m.Scale != Diverging && m.Scale != "":
+		return fmt.Errorf("scale %q: want %q or %q", m.Scale, Sequential, Diverging)
+	case len(m.Groups) != 0 && len(m.Groups) != m.Rows:
+		return fmt.Errorf("groups for %d of %d rows: give one each or none", len(m.Groups), m.Rows)
+	}
+	if _, err := checkValues("the matrix", m.Values); err != nil {
+		return err
+	}
+	if err := checkFixed("", m.Min, m.Max, false); err != nil {
+		return err
+	}
+	if m.Scale == Diverging && m.Min+m.Max != 0 {
+		return fmt.Errorf("diverging colours from %g to %g: white is 0, so give ends of the same size, or neither", m.Min, m.Max)
+	}
+	return grouping{m.Groups, m.GroupNames, m.GroupColors}.check()
+}
+
+// limits are the numbers at the ends of the colours.
+func (m Matrix) limits() (lo, hi float64) {
+	if m.Min < m.Max {
+		return m.Min, m.Max
+	}
+	values := finite(m.Values)
+	if m.Scale == Diverging {
+		for _, v := range values {
+			hi = max(hi, math.Abs(v))
+		}
+		if hi == 0 {
+			hi = 1
+		}
+		return -hi, hi
+	}
+	if len(values) == 0 {
+		return 0, 1
+	}
+	a := rangeOf("", values, 0, false)
+	return a.lo, a.hi
+}
+
+func (m Matrix) color(v, lo, hi float64) color.NRGBA {
+	switch {
+	case math.IsNaN(v):
+		return missingCell
+	case m.Scale == Diverging:
+		return diverging(v / hi)
+	}
+	return sequential((v - lo) / (hi - lo))
+}
+
+func (m Matrix) note() string {
+	if missing := len(m.Values) - len(finite(m.Values)); missing > 0 {
+		return fmt.Sprintf("Grey: no value (%d of %d cells).", missing, len(m.Values))
+	}
+	return ""
+}
+
+// frame is how much room lies between a matrix's cells and the edges of its panel.
+type frame struct {
+	left, right, bottom vg.Length
+	labels, columns     vg.Length // room of the row labels and of the column labels
+	turned              bool      // the column labels
+}
+
+const (
+	groupBar = 4 // breadth of a bar of groups
+	groupGap = 3 // to the cells
+	barGap   = 7 // from the cells to the colour bar
+	barWidth = 6
+)
+
+func (m Matrix) frame(side vg.Length) frame {
+	var f frame
+	small := newWriter(sans(smallSize), ink)
+	for _, s := range m.RowLabels {
+		f.labels = max(f.labels, small.width(s)+3)
+	}
+	f.left = f.labels
+	if m.YLabel != "" {
+		f.left += labelSize * leading
+	}
+	for _, s := range m.ColumnLabels {
+		f.columns = max(f.columns, small.width(s))
+	}
+	// Short labels are thinned out before they are turned.
+	f.turned = f.columns > 14 && f.columns+3 > side/vg.Length(m.Columns)
+	switch {
+	case len(m.ColumnLabels) > 0 && f.turned:
+		f.columns += 3
+	case len(m.ColumnLabels) > 0:
+		f.columns = smallSize*leading + 1
+	}
+	f.bottom = f.columns
+	if m.XLabel != "" {
+		f.bottom += labelSize*leading + 1
+	}
+	if len(m.Groups) > 0 {
+		f.left += groupBar + groupGap
+		if m.Rows == m.Columns {
+			f.bottom += groupBar + groupGap
+		}
+	}
+	if !m.HideBar {
+		f.right = barGap + barWidth + 3 + m.tickWidth(side)
+		if m.BarLabel != "" {
+			f.right += labelSize * leading
+		}
+	}
+	return f
+}
+
+func (m Matrix) barAxis() axis {
+	lo, hi := m.limits()
+	return axis{lo: lo, hi: hi}
+}
+
+func (m Matrix) tickWidth(height vg.Length) (width vg.Length) {
+	w := newWriter(sans(smallSize), ink)
+	for _, t := range m.barTicks(height) {
+		width = max(width, w.width(t.Label))
+	}
+	return width
+}
+
+// barTicks are those of the colour bar. A diverging bar has 0 and its ends.
+func (m Matrix) barTicks(height vg.Length) []tick {
+	a := m.barAxis()
+	if m.Scale == Diverging {
+		text := minus(fmt.Sprintf("%.2g", a.hi))
+		if a.hi >= 100 || a.hi < 0.001 {
+			text = number(a.hi, a.hi/10)
+		}
+		return []tick{{a.lo, "−" + text}, {0, "0"}, {a.hi, text}}
+	}
+	var ticks []tick
+	for _, t := range a.ticks(min(max(int(height/16), 2), 5)) {
+		ticks = append(ticks, tick{t.Value, t.Label})
+	}
+	return ticks
+}
+
+// tick is a labelled number.
+type tick struct {
+	Value float64
+	Label string
+}
+
+func (m Matrix) draw(c draw.Canvas) error {
+	g := grouping{m.Groups, m.GroupNames, m.GroupColors}
+	ratio := vg.Length(m.Columns) / vg.Length(m.Rows)
+	square := ratio >= 1./3 && ratio <= 3
+	names := legend(nil)
+	if len(m.GroupNames) > 0 {
+		names = g.legend()
+	}
+	f := m.frame(min(c.Size().X, c.Size().Y))
+	aspect := c.Size().X / c.Size().Y
+	if square {
+		inner := max(c.Size().Y-f.bottom, 1)
+		aspect = (inner*ratio + f.left + f.right) / c.Size().Y
+	}
+	space, drawLegend, err := names.beside(c, aspect)
+	if err != nil {
+		return err
+	}
+	area := draw.Crop(space, f.left, -f.right, f.bottom, -2)
+	if size := area.Size(); size.X < 15 || size.Y < 15 {
+		return errors.New("the labels and the colour bar leave too little of the panel: make it larger or shorten them")
+	}
+	if square {
+		width := min(area.Size().X, area.Size().Y*ratio)
+		area.Max.X, area.Min.Y = area.Min.X+width, area.Max.Y-width/ratio
+	}
+	f = m.frame(area.Size().X)
+	c.DrawImage(area.Rectangle, m.image())
+	m.drawGroups(area, g)
+	m.drawLabels(area, f)
+	if !m.HideBar {
+		m.drawBar(area)
+	}
+	drawLegend(c)
+	return nil
+}
+
+// image holds the cells. They are larger than a screen's pixels, so that viewers that smooth images leave them alone.
+func (m Matrix) image() image.Image {
+	lo, hi := m.limits()
+	zx, zy := max(1, 600/m.Columns), max(1, 600/m.Rows)
+	if m.Columns*zx*m.Rows*zy > mostCells { // a column of very many rows
+		zx, zy = 1, 1
+	}
+	pixels := image.NewNRGBA(image.Rect(0, 0, m.Columns*zx, m.Rows*zy))
+	for i := range m.Rows {
+		for j := range m.Columns {
+			cell := m.color(m.Values[i*m.Columns+j], lo, hi)
+			for x := j * zx; x < (j+1)*zx; x++ {
+				pixels.SetNRGBA(x, i*zy, cell)
+			}
+		}
+		first := pixels.Pix[i*zy*pixels.Stride : (i*zy+1)*pixels.Stride]
+		for y := i*zy + 1; y < (i+1)*zy; y++ {
+			copy(pixels.Pix[y*pixels.Stride:], first)
+		}
+	}
+	return pixels
+}
+
+// drawGroups draws the bars of groups to the left of the cells and below them.
+func (m Matrix) drawGroups(area draw.Canvas, g grouping) {
+	colors := g.colors()
+	size := area.Size()
+	for _, run := range g.runs() {
+		from, to := vg.Length(run.first)/vg.Length(len(g.of)), vg.Length(run.last)/vg.Length(len(g.of))
+		col := colors[run.group]
+		fill(area, col, area.Min.X-groupGap-groupBar, area.Max.Y-size.Y*to, area.Min.X-groupGap, area.Max.Y-size.Y*from)
+		if m.Rows == m.Columns {
+			fill(area, col, area.Min.X+size.X*from, area.Min.Y-groupGap-groupBar, area.Min.X+size.X*to, area.Min.Y-groupGap)
+		}
+	}
+}
+
+// drawLabels writes the labels of rows, columns and both axes.
+func (m Matrix) drawLabels(area draw.Canvas, f frame) {
+	small, label := newWriter(sans(smallSize), ink), newWriter(sans(labelSize), ink)
+	left, below := area.Min.X-2, area.Min.Y-2
+	if len(m.Groups) > 0 {
+		left -= groupBar + groupGap
+		if m.Rows == m.Columns {
+			below -= groupBar + groupGap
+		}
+	}
+	size := area.Size()
+	every := thin(m.Rows, size.Y, 1.1*smallSize)
+	for i := 0; i < len(m.RowLabels); i += every {
+		y := area.Max.Y - size.Y*(vg.Length(i)+0.5)/vg.Length(m.Rows)
+		small.left(area, left-small.width(m.RowLabels[i]), y, m.RowLabels[i])
+	}
+	need := vg.Length(1.1 * smallSize)
+	if !f.turned {
+		need = 0
+		for _, s := range m.ColumnLabels {
+			need = max(need, small.width(s)+3)
+		}
+	}
+	every = thin(m.Columns, size.X, need)
+	for j := 0; j < len(m.ColumnLabels); j += every {
+		x := area.Min.X + size.X*(vg.Length(j)+0.5)/vg.Length(m.Columns)
+		if f.turned {
+			small.up(area, x, below-small.width(m.ColumnLabels[j]), m.ColumnLabels[j])
+		} else {
+			small.centred(area, x, below-smallSize/2-0.5, m.ColumnLabels[j])
+		}
+	}
+	label.centred(area, area.Min.X+size.X/2, below-f.columns-labelSize*leading/2, m.XLabel)
+	label.up(area, left-f.labels-labelSize*leading/2+1, area.Min.Y+size.Y/2-label.width(m.YLabel)/2, m.YLabel)
+}
+
+// thin returns of how many labels, side by side over a length, one has room.
+func thin(n int, length, need vg.Length) int {
+	return max(1, int(math.Ceil(float64(need*vg.Length(n)/length)-1e-9)))
+}
+
+// drawBar draws the colour bar to the right of the cells.
+func (m Matrix) drawBar(area draw.Canvas) {
+	const steps = 128
+	a := m.barAxis()
+	x, height := area.Max.X+barGap, area.Size().Y
+	for k := range steps {
+		from, to := height*vg.Length(k)/steps, height*vg.Length(k+1)/steps
+		col := m.color(a.lo+(a.hi-a.lo)*(float64(k)+0.5)/steps, a.lo, a.hi)
+		fill(area, col, x, area.Min.Y+from, x+barWidth, min(area.Min.Y+to+0.1, area.Max.Y))
+	}
+	small := newWriter(sans(smallSize), ink)
+	for _, t := range m.barTicks(height) {
+		y := area.Min.Y + height*vg.Length(a.norm(t.Value))
+		area.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, x+barWidth, y, x+barWidth+1.5, y)
+		small.left(area, x+barWidth+3, min(max(y, area.Min.Y+smallSize/2-1), area.Max.Y-smallSize/2+1), t.Label)
+	}
+	label := newWriter(sans(labelSize), ink)
+	label.up(area, x+barWidth+3+m.tickWidth(height)+labelSize*0.8, area.Min.Y+height/2-label.width(m.BarLabel)/2, m.BarLabel)
+}

@@ -1,0 +1,248 @@
+package figure
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Page is a figure of one or more panels.
+type Page struct {
+	Width float64 // inches: ColumnWidth or PageWidth, or anything from 1 to 20
+	Title string  // above the panels; none where empty
+	Note  string  // below them, broken into lines; none where empty
+	Rows  []Row   // from top to bottom
+}
+
+// Row is a line of panels.
+type Row struct {
+	Height float64 // inches, of the panels with their titles and notes: 0.3 to 20
+	Cells  []Cell  // from left to right
+}
+
+// Cell is the place of a panel in its row.
+type Cell struct {
+	Panel  Panel
+	Weight float64 // its share of the row's width; 0 counts as 1
+}
+
+const (
+	rowGap    vg.Length = 9
+	columnGap vg.Length = 14
+	headLead  vg.Length = titleSize*leading + 3 // height of the line with a panel's letter and title
+)
+
+// Compose puts panels on a page. Where there are several, each has its letter (A, B, C ...) at its upper left. A panel's own
+// note - n, what a band is, what is missing - stands below it in small print. The page is as high as its rows, title and note need.
+//
+// Bad numbers and text that does not fit are errors, which name the panel and say what to do. Labels of ticks are thinned out
+// or turned instead.
+func Compose(p Page) (*Figure, error) {
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("figure: %w", err)
+	}
+	width := vg.Length(p.Width) * vg.Inch
+	height := p.height(width)
+	c := draw.NewCanvas(newMeasure(), width, height)
+	if err := p.paint(c); err != nil {
+		return nil, fmt.Errorf("figure: %w", err)
+	}
+	return &Figure{width: width, height: height, draw: func(c draw.Canvas) {
+		_ = p.paint(c) // the same as on the measure, where it did not fail
+	}}, nil
+}
+
+func (p Page) check() error {
+	if !(p.Width >= 1 && p.Width <= 20) {
+		return fmt.Errorf("page %g in wide: want 1 to 20 in", p.Width)
+	}
+	if len(p.Rows) == 0 {
+		return errors.New("the page has no rows: give it at least one")
+	}
+	if err := checkTexts(p.Title, p.Note); err != nil {
+		return err
+	}
+	k := 0
+	for i, r := range p.Rows {
+		if !(r.Height >= 0.3 && r.Height <= 20) {
+			return fmt.Errorf("row %d is %g in high: want 0.3 to 20 in", i+1, r.Height)
+		}
+		if len(r.Cells) == 0 {
+			return fmt.Errorf("row %d has no cells: give it at least one or leave it out", i+1)
+		}
+		for _, cell := range r.Cells {
+			name := letter(k)
+			k++
+			if v := reflect.ValueOf(cell.Panel); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+				return fmt.Errorf("panel %s is nil: leave its cell out", name)
+			}
+			if !(cell.Weight == 0 || cell.Weight >= 0.01 && cell.Weight <= 1000) {
+				return fmt.Errorf("panel %s has weight %g: want 0.01 to 1000, or 0 for 1", name, cell.Weight)
+			}
+			if err := checkText(cell.Panel.heading()); err != nil {
+				return fmt.Errorf("panel %s: %w", name, err)
+			}
+			if err := cell.Panel.check(); err != nil {
+				return fmt.Errorf("panel %s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// letter is the letter of the k-th panel: A to Z, AA, AB ...
+func letter(k int) string {
+	if k < 26 {
+		return string(rune('A' + k))
+	}
+	return letter(k/26-1) + string(rune('A'+k%26))
+}
+
+func (p Page) panels() (n int) {
+	for _, r := range p.Rows {
+		n += len(r.Cells)
+	}
+	return n
+}
+
+// height is that of the page.
+func (p Page) height(width vg.Length) vg.Length {
+	h := 2*margin + rowGap*vg.Length(len(p.Rows)-1)
+	if p.Title != "" {
+		h += titleSize*leading + margin
+	}
+	if p.Note != "" {
+		lines := newWriter(sans(smallSize), noteColor).wrap(p.Note, width-2*margin)
+		h += vg.Length(len(lines))*smallSize*leading + 2*margin
+	}
+	for _, r := range p.Rows {
+		h += vg.Length(r.Height) * vg.Inch
+	}
+	return h
+}
+
+// paint draws the page, and measures it where c draws on a measure.
+func (p Page) paint(c draw.Canvas) error {
+	paintBackground(c)
+	inner := inset(c)
+	m, _ := c.Canvas.(*measure)
+	if p.Title != "" {
+		drawTitle(inner, p.Title, inner.Min.X)
+		inner = draw.Crop(inner, 0, 0, 0, -titleSize*leading-margin)
+	}
+	drawNote(inner, p.Note)
+	if m != nil {
+		if err := m.check(0, c.Rectangle); err != nil {
+			return fmt.Errorf("title or note of the page: %w", err)
+		}
+	}
+	k, top := 0, inner.Max.Y
+	for _, r := range p.Rows {
+		bottom := top - vg.Length(r.Height)*vg.Inch
+		row := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+			Min: vg.Point{X: inner.Min.X, Y: bottom}, Max: vg.Point{X: inner.Max.X, Y: top}}}
+		if err := p.paintRow(row, r, k); err != nil {
+			return err
+		}
+		k += len(r.Cells)
+		top = bottom - rowGap
+	}
+	return nil
+}
+
+// paintRow draws the cells of a row, whose first panel is the k-th of the page. Heads and notes take the same room in all of
+// them, so that axes line up.
+func (p Page) paintRow(c draw.Canvas, r Row, k int) error {
+	cells := r.split(c)
+	var foot vg.Length
+	head := p.panels() > 1
+	for i, cell := range r.Cells {
+		foot = max(foot, vg.Length(len(noteLines(cells[i], cell.Panel.note())))*smallSize*leading)
+		head = head || cell.Panel.heading() != ""
+	}
+	if foot > 0 {
+		foot += margin
+	}
+	m, _ := c.Canvas.(*measure)
+	for i, cell := range r.Cells {
+		whole := cells[i]
+		from := 0
+		if m != nil {
+			from = len(m.texts)
+		}
+		body := draw.Crop(whole, 0, 0, foot, 0)
+		if head {
+			drawHead(whole, p.letter(k+i), cell.Panel.heading())
+			body.Max.Y -= headLead
+		}
+		err := checkSpace(body)
+		if err == nil {
+			err = cell.Panel.draw(body)
+		}
+		if note := cell.Panel.note(); note != "" {
+			top := vg.Length(len(noteLines(whole, note))) * smallSize * leading
+			drawNote(draw.Crop(whole, 0, 0, foot-margin-top, 0), note)
+		}
+		if err == nil && m != nil {
+			err = m.check(from, whole.Rectangle)
+		}
+		if err != nil {
+			return fmt.Errorf("panel %s: %w", letter(k+i), err)
+		}
+	}
+	return nil
+}
+
+// checkSpace reports a panel that is too small for anything.
+func checkSpace(c draw.Canvas) error {
+	if size := c.Size(); size.X < 20 || size.Y < 8 || math.IsNaN(float64(size.X)) {
+		return fmt.Errorf("only %.1f x %.1f in are left for the panel: widen the page or make the row higher", float64(size.X/vg.Inch), float64(size.Y/vg.Inch))
+	}
+	return nil
+}
+
+// letter is that of the k-th panel; a panel alone has none.
+func (p Page) letter(k int) string {
+	if p.panels() == 1 {
+		return ""
+	}
+	return letter(k)
+}
+
+// drawHead writes a panel's letter and title along its upper edge.
+func drawHead(c draw.Canvas, letter, title string) {
+	y := c.Max.Y - titleSize*leading/2
+	w := newWriter(bold(sans(titleSize)), black)
+	w.left(c, c.Min.X, y, letter)
+	x := c.Min.X
+	if letter != "" {
+		x += w.width(letter) + 6
+	}
+	newWriter(bold(sans(labelSize)), ink).left(c, x, y, title)
+}
+
+// split divides a row's width by the weights.
+func (r Row) split(c draw.Canvas) []draw.Canvas {
+	weights, sum := make([]float64, len(r.Cells)), 0.0
+	for i, cell := range r.Cells {
+		if weights[i] = cell.Weight; weights[i] == 0 {
+			weights[i] = 1
+		}
+		sum += weights[i]
+	}
+	free := c.Size().X - columnGap*vg.Length(len(r.Cells)-1)
+	var cells []draw.Canvas
+	x := c.Min.X
+	for _, weight := range weights {
+		width := free * vg.Length(weight/sum)
+		cell := c
+		cell.Min.X, cell.Max.X = x, x+width
+		cells = append(cells, cell)
+		x += width + columnGap
+	}
+	return cells
+}

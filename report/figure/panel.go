@@ -1,0 +1,148 @@
+package figure
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Panel is one of this package's drawings, to be put on a page by Compose: Lines, Boxes, Bars, Scatter, Matrix, Map, Puzzle,
+// Strip or Schematic.
+type Panel interface {
+	check() error             // what is wrong with the numbers and texts, whatever the size
+	heading() string          // its title
+	note() string             // what its marks show and what is left out
+	draw(c draw.Canvas) error // an error where something does not fit in c
+}
+
+// Reference is a level that data are held against, drawn as a dashed grey line: chance, a baseline.
+type Reference struct {
+	Label string
+	Y     float64 // in the units of the y axis
+}
+
+// largest is the largest number that is drawn: beyond it the arithmetic of ticks would overflow.
+const largest = 1e100
+
+// checkTexts reports the first text that cannot be set.
+func checkTexts(texts ...string) error {
+	for _, s := range texts {
+		if err := checkText(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkNumber reports a number that cannot be drawn. NaN is one.
+func checkNumber(what string, v float64) error {
+	if !(math.Abs(v) <= largest) {
+		return fmt.Errorf("%s is %g: want a finite number of at most %g in size", what, v, largest)
+	}
+	return nil
+}
+
+// checkValues reports the first value that cannot be drawn, and whether all are NaN. NaN is a missing value.
+func checkValues(what string, values []float64) (present int, err error) {
+	for i, v := range values {
+		if math.IsNaN(v) {
+			continue
+		}
+		if err := checkNumber(fmt.Sprintf("%s, value %d", what, i), v); err != nil {
+			return 0, err
+		}
+		present++
+	}
+	return present, nil
+}
+
+// checkReferences reports the first reference that cannot be drawn.
+func checkReferences(references []Reference) error {
+	for _, r := range references {
+		if r.Label == "" {
+			return fmt.Errorf("a reference line at %g has no label: name it", r.Y)
+		}
+		if err := checkText(r.Label); err != nil {
+			return err
+		}
+		if err := checkNumber(fmt.Sprintf("reference %q", r.Label), r.Y); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finite returns the values that are not NaN.
+func finite(values []float64) []float64 {
+	var out []float64
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// meanSD returns the mean and the standard deviation of the sample (n-1; 0 for one value).
+func meanSD(values []float64) (mean, sd float64) {
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	if len(values) < 2 {
+		return mean, 0
+	}
+	for _, v := range values {
+		sd += (v - mean) * (v - mean) / float64(len(values)-1)
+	}
+	return mean, math.Sqrt(sd)
+}
+
+// missingNote says how many of all values are NaN; it is empty where none is.
+func missingNote(missing, total int) []string {
+	if missing == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %d values missing", missing, total)}
+}
+
+// jitter spreads the i-th of many points over -0.5 to 0.5: multiples of the golden ratio, which never cluster.
+func jitter(i int) float64 {
+	_, f := math.Modf(float64(i)*math.Phi + 0.5)
+	return f - 0.5
+}
+
+// plotterFunc is a plot.Plotter without a range of its own: the axes are set by hand.
+type plotterFunc func(c draw.Canvas, p *plot.Plot)
+
+// Plot implements plot.Plotter.
+func (f plotterFunc) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
+
+// referenceLabels returns the labels at the right ends of the references, for a panel that has no other labels there.
+func referenceLabels(references []Reference, y axis) []endLabel {
+	var labels []endLabel
+	for _, r := range references {
+		labels = insertReference(labels, r, y)
+	}
+	return labels
+}
+
+// insertReference puts the label of r among labels, which go from top to bottom.
+func insertReference(labels []endLabel, r Reference, y axis) []endLabel {
+	at := y.norm(r.Y)
+	below := 0
+	for below < len(labels) && labels[below].y >= at {
+		below++
+	}
+	label := endLabel{text: r.Label, x: 1, y: at, color: grey}
+	return append(labels[:below:below], append([]endLabel{label}, labels[below:]...)...)
+}
+
+// drawReferences draws the dashed lines.
+func drawReferences(c draw.Canvas, p *plot.Plot, references []Reference) {
+	_, trY := p.Transforms(&c)
+	for _, r := range references {
+		c.StrokeLine2(referenceStyle, c.Min.X, trY(r.Y), c.Max.X, trY(r.Y))
+	}
+}

@@ -1,0 +1,105 @@
+package figure
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Puzzle shows a puzzle of the Latin square task: 4 x 4 cells with symbols, blanks and the probe.
+type Puzzle struct {
+	Title  string
+	Cells  [16]int // row by row from the upper left: 0 blank, 1 to 4 symbols, Probe the cell in question
+	Answer int     // symbol of the probe, shown below the grid; 0 shows none
+}
+
+// Probe is the number of the cell in question, shown as a question mark.
+const Probe = 5
+
+func (p Puzzle) heading() string { return p.Title }
+
+func (p Puzzle) check() error {
+	for i, cell := range p.Cells {
+		if cell < 0 || cell > Probe {
+			return fmt.Errorf("cell %d of the puzzle holds %d: want 0 (blank), 1 to 4 (symbols) or %d (probe)", i, cell, Probe)
+		}
+	}
+	if p.Answer < 0 || p.Answer > 4 {
+		return fmt.Errorf("the puzzle's answer is %d: want 1 to 4, or 0 for none", p.Answer)
+	}
+	return nil
+}
+
+func (p Puzzle) note() string { return "" }
+
+func (p Puzzle) draw(c draw.Canvas) error {
+	foot := vg.Length(0)
+	if p.Answer != 0 {
+		foot = 14
+	}
+	side := min(c.Size().X, c.Size().Y-foot) - 1
+	if side < 40 {
+		return fmt.Errorf("%.1f in are too little for a puzzle: make the panel larger", float64(side/vg.Inch))
+	}
+	side = min(side, 1.6*vg.Inch)
+	x, y := c.Min.X+0.5, c.Max.Y-0.5-side
+	cell := side / 4
+	for i, v := range p.Cells {
+		cx, cy := x+cell*(vg.Length(i%4)+0.5), y+side-cell*(vg.Length(i/4)+0.5)
+		if v == Probe {
+			fill(c, rgb(0xfdf0d0), cx-cell/2, cy-cell/2, cx+cell/2, cy+cell/2)
+			w := newWriter(bold(sans(max(0.62*cell, smallSize))), ink)
+			w.centred(c, cx, cy, "?")
+			continue
+		}
+		drawSymbol(c, v, vg.Point{X: cx, Y: cy}, 0.3*cell)
+	}
+	line := draw.LineStyle{Color: axisColor, Width: hairline}
+	for k := 1; k < 4; k++ {
+		at := cell * vg.Length(k)
+		c.StrokeLine2(line, x+at, y, x+at, y+side)
+		c.StrokeLine2(line, x, y+at, x+side, y+at)
+	}
+	line.Width = 1
+	c.StrokeLines(line, []vg.Point{{X: x, Y: y}, {X: x + side, Y: y}, {X: x + side, Y: y + side}, {X: x, Y: y + side}, {X: x, Y: y}, {X: x + side, Y: y}})
+	if p.Answer != 0 {
+		w := newWriter(sans(smallSize), ink)
+		const text = "answer:"
+		radius := min(0.3*cell, 5)
+		left := x + (side-w.width(text)-4-2*radius)/2
+		w.left(c, left, y-foot/2-1, text)
+		drawSymbol(c, p.Answer, vg.Point{X: left + w.width(text) + 4 + radius, Y: y - foot/2 - 1}, radius)
+	}
+	return nil
+}
+
+// drawSymbol draws one of the four symbols, which differ in shape and colour, within a circle of the given radius.
+func drawSymbol(c draw.Canvas, symbol int, at vg.Point, r vg.Length) {
+	polygon := func(n int, radius vg.Length, start float64) []vg.Point {
+		var points []vg.Point
+		for k := range n {
+			sin, cos := math.Sincos(start + 2*math.Pi*float64(k)/float64(n))
+			points = append(points, vg.Point{X: at.X + radius*vg.Length(cos), Y: at.Y + radius*vg.Length(sin)})
+		}
+		return points
+	}
+	switch symbol {
+	case 1:
+		c.DrawGlyph(draw.GlyphStyle{Color: learnRamp[1], Radius: 0.92 * r, Shape: draw.CircleGlyph{}}, at)
+	case 2:
+		c.FillPolygon(vermillion, polygon(4, 1.15*r, math.Pi/4))
+	case 3:
+		at.Y -= 0.15 * r
+		c.FillPolygon(green, polygon(3, 1.2*r, math.Pi/2))
+	case 4: // a plus
+		const arm = 0.34
+		var points []vg.Point
+		for _, p := range [][2]vg.Length{{arm, 1}, {arm, arm}, {1, arm}, {1, -arm}, {arm, -arm}, {arm, -1}, {-arm, -1}, {-arm, -arm},
+			{-1, -arm}, {-1, arm}, {-arm, arm}, {-arm, 1}} {
+			points = append(points, vg.Point{X: at.X + p[0]*r, Y: at.Y + p[1]*r})
+		}
+		c.FillPolygon(purple, points)
+	}
+}

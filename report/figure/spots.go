@@ -1,0 +1,80 @@
+package figure
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// spot is a point that wants its label beside it.
+type spot struct {
+	at     vg.Point
+	radius vg.Length
+	text   string
+	color  color.NRGBA // of the text
+}
+
+// labelSpots writes the labels, in the order of the spots, each at the first of eight places round its spot that is clear of all
+// spots, of the labels before it and of the edge of c. A label without such a place is left out: the spot's colour has to do.
+// It returns how many were.
+func labelSpots(c draw.Canvas, spots []spot) (left int) {
+	w := newWriter(sans(smallSize), ink)
+	var taken []vg.Rectangle
+	for _, s := range spots {
+		taken = append(taken, square(s.at, s.radius+0.3))
+	}
+	const mostTried = 2000 // beyond, labels are a blur, and the search is quadratic
+	for i, s := range spots {
+		if s.text == "" {
+			continue
+		}
+		box, ok := vg.Rectangle{}, false
+		if i < mostTried {
+			box, ok = place(c, s, w.width(s.text), taken)
+		}
+		if !ok {
+			left++
+			continue
+		}
+		taken = append(taken, box)
+		newWriter(sans(smallSize), s.color).left(c, box.Min.X, (box.Min.Y+box.Max.Y)/2, s.text)
+	}
+	return left
+}
+
+func square(at vg.Point, half vg.Length) vg.Rectangle {
+	return vg.Rectangle{Min: vg.Point{X: at.X - half, Y: at.Y - half}, Max: vg.Point{X: at.X + half, Y: at.Y + half}}
+}
+
+// place finds room for a label of the given width.
+func place(c draw.Canvas, s spot, width vg.Length, taken []vg.Rectangle) (vg.Rectangle, bool) {
+	const half = 0.5 * smallSize
+	out := s.radius + 2
+	slant := 0.8 * out
+	for _, p := range []vg.Point{ // the middle of the text
+		{X: out + width/2}, {X: -out - width/2}, {Y: out + half}, {Y: -out - half},
+		{X: slant + width/2, Y: slant + half/2}, {X: slant + width/2, Y: -slant - half/2},
+		{X: -slant - width/2, Y: slant + half/2}, {X: -slant - width/2, Y: -slant - half/2},
+	} {
+		x, y := s.at.X+p.X, s.at.Y+p.Y
+		box := vg.Rectangle{Min: vg.Point{X: x - width/2, Y: y - half}, Max: vg.Point{X: x + width/2, Y: y + half}}
+		if box.Min.X < c.Min.X || box.Max.X > c.Max.X || box.Min.Y < c.Min.Y || box.Max.Y > c.Max.Y {
+			continue
+		}
+		if isClear(box, taken) {
+			return box, true
+		}
+	}
+	return vg.Rectangle{}, false
+}
+
+// isClear reports whether box overlaps none of the others.
+func isClear(box vg.Rectangle, others []vg.Rectangle) bool {
+	for _, o := range others {
+		if box.Min.X < o.Max.X && o.Min.X < box.Max.X && box.Min.Y < o.Max.Y && o.Min.Y < box.Max.Y {
+			return false
+		}
+	}
+	return true
+}
