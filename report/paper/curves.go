@@ -1,0 +1,99 @@
+package paper
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"torchpe/report/figure"
+	"torchpe/report/runs"
+	"torchpe/report/table"
+	"torchpe/train/runlog"
+)
+
+// courses returns a measure of each group's models over training, a line a group, and the table of all of it.
+func courses(all []Group, x func(runlog.Record) int, xName string, of map[string]func(runlog.Record) float64) (map[string][]figure.LineSeries, table.Table, error) {
+	names := slices.Sorted(maps.Keys(of))
+	lines := map[string][]figure.LineSeries{}
+	t := table.Table{Columns: []table.Column{{Heading: "PE", Name: "pe"}, {Heading: "seed", Name: "seed"}, {Heading: xName, Name: xName}}}
+	for _, name := range names {
+		t.Columns = append(t.Columns, table.Column{Heading: name, Name: name, Decimals: 4})
+	}
+	for _, g := range all {
+		read, at, err := recordsOf(g, x)
+		if err != nil {
+			return nil, t, err
+		}
+		for _, name := range names {
+			line := figure.LineSeries{Label: g.Label, X: at}
+			any := false
+			for _, own := range read {
+				values := make([]float64, len(at))
+				for i, step := range at {
+					values[i] = math.NaN()
+					if r, ok := own[int(step)]; ok {
+						values[i] = of[name](r)
+					}
+					any = any || !math.IsNaN(values[i])
+				}
+				line.Values = append(line.Values, values)
+			}
+			if any {
+				lines[name] = append(lines[name], line)
+			}
+		}
+		for i, own := range read {
+			for _, step := range slices.Sorted(maps.Keys(own)) {
+				row := table.Row{table.Text(g.Label), table.Count(int(g.Models[i].Member.Seed)), table.Count(step)}
+				for _, name := range names {
+					row = append(row, table.Number(of[name](own[step])))
+				}
+				t.Rows = append(t.Rows, row)
+			}
+		}
+	}
+	return lines, t, nil
+}
+
+// recordsOf returns the records of each model of a group by x, and all x.
+func recordsOf(g Group, x func(runlog.Record) int) (read []map[int]runlog.Record, at []float64, err error) {
+	read = make([]map[int]runlog.Record, len(g.Models))
+	steps := map[int]bool{}
+	kept := map[*runs.Run][]runlog.Record{}
+	for i, m := range g.Models {
+		if kept[m.Run] == nil {
+			if kept[m.Run], err = m.Run.Records(); err != nil {
+				return nil, nil, err
+			}
+		}
+		read[i] = map[int]runlog.Record{}
+		for _, r := range m.Model.Records(kept[m.Run]) {
+			read[i][x(r)] = r
+			steps[x(r)] = true
+		}
+	}
+	for _, step := range slices.Sorted(maps.Keys(steps)) {
+		at = append(at, float64(step))
+	}
+	return read, at, nil
+}
+
+func byEpoch(r runlog.Record) int { return r.Epoch }
+func byStep(r runlog.Record) int  { return r.Step }
+
+// exemplars returns, of groups by sigma, those nearest to a small, a middle and a large one of the paper's.
+func exemplars(all []Group) []Group {
+	var out []Group
+	for _, want := range []float64{0.2, 1, 2} {
+		best := -1
+		for i, g := range all {
+			if best < 0 || math.Abs(g.Sigma-want) < math.Abs(all[best].Sigma-want) {
+				best = i
+			}
+		}
+		if best >= 0 && !slices.ContainsFunc(out, func(g Group) bool { return g.Sigma == all[best].Sigma }) {
+			out = append(out, all[best])
+		}
+	}
+	return out
+}

@@ -1,0 +1,95 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+
+	"torchpe/data/lst"
+	"torchpe/report/figure"
+	"torchpe/report/metrics"
+	"torchpe/report/table"
+)
+
+// fig1 shows the task, and what is near what in it and in the fixed encodings.
+func (s *Study) fig1(d *draft) error {
+	set, err := lst.Default(0)
+	if err != nil {
+		return err
+	}
+	var examples []figure.Panel
+	for i, c := range lst.Conditions() {
+		for _, p := range set.Validation {
+			if p.Condition == c {
+				shown := figure.Puzzle{Title: fmt.Sprintf("%d-vector", i+1), Answer: int(p.Answer)}
+				for k, cell := range p.Cells {
+					shown.Cells[k] = int(cell)
+				}
+				examples = append(examples, shown)
+				break
+			}
+		}
+	}
+	d.row(2, examples...)
+	truth := trueDistances()
+	distances := []figure.Panel{matrix("Ground truth", "Distance", truth)}
+	t := table.Table{Title: "Distances between cells", Columns: []table.Column{
+		{Heading: "of", Name: "of"}, {Heading: "cell", Name: "cell"}, {Heading: "cell", Name: "other"}, {Heading: "distance", Name: "distance", Decimals: 3},
+	}}
+	addMatrix(&t, "ground truth", truth)
+	for _, label := range []string{"1d-fixed", "2d-fixed"} {
+		g := only(s.mainGroups(), label)
+		if g == nil {
+			d.missing(s.trainLST(label), "the table of %s, of which a run holds a copy", label)
+			continue
+		}
+		p, err := g[0].Models[0].Run.Probes()
+		if err != nil {
+			return err
+		}
+		x, err := p.Table(g[0].Models[0].Index, 0)
+		if err != nil {
+			return err
+		}
+		between, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Euclidean)
+		if err != nil {
+			return err
+		}
+		distances = append(distances, matrix(label, "Euclidean distance", between))
+		addMatrix(&t, label, between)
+	}
+	d.row(2.1, distances...)
+	d.Caption = "A–C: puzzles of the three kinds, by how many rows and columns must be brought together; each symbol stands once in a row and column. " +
+		"Then distances between the 16 cells, in the order in which a model sees them: on the grid, and in the fixed encodings."
+	d.table("", t)
+	return nil
+}
+
+// trueDistances are the distances between cells on the grid, in its steps.
+func trueDistances() []float64 {
+	out := make([]float64, lst.Cells*lst.Cells)
+	for i := range lst.Cells {
+		for j := range lst.Cells {
+			out[i*lst.Cells+j] = math.Hypot(float64(i/lst.Side-j/lst.Side), float64(i%lst.Side-j%lst.Side))
+		}
+	}
+	return out
+}
+
+// matrix draws a square matrix of something between cells.
+func matrix(title, label string, values []float64) figure.Panel {
+	n := 1
+	for n*n < len(values) {
+		n++
+	}
+	return figure.Matrix{Title: title, Values: values, Rows: n, Columns: n, Scale: figure.Sequential, BarLabel: label, XLabel: "Cell", YLabel: "Cell"}
+}
+
+func addMatrix(t *table.Table, of string, values []float64) {
+	n := 1
+	for n*n < len(values) {
+		n++
+	}
+	for i, v := range values {
+		t.Rows = append(t.Rows, table.Row{table.Text(of), table.Count(i / n), table.Count(i % n), table.Number(v)})
+	}
+}

@@ -1,0 +1,131 @@
+package paper
+
+import (
+	"fmt"
+
+	"torchpe/report/figure"
+	"torchpe/report/table"
+)
+
+// Item is one table or figure of a report, with the numbers that it shows.
+type Item struct {
+	ID      string // of its files: fig2, table_a3
+	Section string
+	Title   string // with both numberings of the paper where they differ
+	Caption string
+	Figure  *figure.Figure // nil for a table
+	Tables  []NamedTable   // the table itself, or a figure's numbers
+	Missing []Missing
+}
+
+// NamedTable is a table with the name of its files.
+type NamedTable struct {
+	Name string
+	table.Table
+}
+
+// Missing is something that the runs at hand cannot feed, and the command that makes such runs.
+type Missing struct{ What, Command string }
+
+// The sections of a report.
+const (
+	puzzles   = "Latin-square puzzles"
+	variants  = "Variants on puzzles"
+	masked    = "Masked prediction"
+	beyond    = "Beyond the paper"
+	summaries = "Summary"
+)
+
+// maker makes an item of what a study has.
+type maker struct {
+	id, section, title string
+	make               func(*Study, *draft) error
+}
+
+// makers lists all items in their order.
+func makers() []maker {
+	return []maker{
+		{"summary", summaries, "What the paper says, and what these runs say", (*Study).summary},
+		{"fig1", puzzles, "Figure 1: the task and its true positions", (*Study).fig1},
+		{"fig2", puzzles, "Figure 2: learning and generalisation by initial σ", (*Study).fig2},
+		{"fig3", puzzles, "Figure 3: attention and encodings near the ground truth", (*Study).fig3},
+		{"table1", puzzles, "Table 1: accuracy of common encodings", (*Study).table1},
+		{"table_a2", puzzles, "Table A2: accuracy by σ", (*Study).tableA2},
+		{"table_a3", puzzles, "Table A3: attention near the ground truth by σ", (*Study).tableA3},
+		{"fig_a10", puzzles, "Figure A10 (A9 in the first version): common encodings", (*Study).figA10},
+		{"fig_a9", puzzles, "Figure A9 (A8 in the first version): attention by Jensen-Shannon divergence", (*Study).figA9},
+		{"fig_a11", puzzles, "Figure A11 (A10 in the first version): robustness to noise", (*Study).figA11},
+		{"fig_a7", variants, "Figure A7 (A6 in the first version): optimizer", (*Study).figA7},
+		{"table_a4", variants, "Table A4: Adam and SGD", (*Study).tableA4},
+		{"fig_a8", variants, "Figure A8 (A7 in the first version): weight decay", (*Study).figA8},
+		{"table_a5", variants, "Table A5: weight decay, by σ", (*Study).tableA5},
+		{"table_a6", variants, "Table A6: weight decay, common encodings", (*Study).tableA6},
+		{"fig_a15", variants, "Figure A15 (A14 in the first version): several heads", (*Study).figA15},
+		{"fig4", masked, "Figure 4 (A15 in the first version): simulated network", (*Study).fig4},
+		{"fig5", masked, "Figure 5 (4 in the first version): human fMRI", (*Study).fig5},
+		{"fig6", masked, "Figure 6 (5 in the first version): networks in learned encodings", (*Study).fig6},
+		{"fig_a12", masked, "Figure A12 (A11 in the first version): training masks of 15 %", func(s *Study, d *draft) error { return s.maskLevel(d, 0.15) }},
+		{"fig_a13", masked, "Figure A13 (A12 in the first version): training masks of 75 %", func(s *Study, d *draft) error { return s.maskLevel(d, 0.75) }},
+		{"fig_a14", masked, "Figure A14 (A13 in the first version): training masks of 90 %", func(s *Study, d *draft) error { return s.maskLevel(d, 0.9) }},
+		{"corners", beyond, "Which undocumented choice carries the effect", (*Study).corners},
+		{"iid_ood", beyond, "Held-out puzzles of the same kind, and of another", (*Study).iidOOD},
+		{"conditions", beyond, "Accuracy by what a puzzle asks for", (*Study).conditions},
+		{"maps", beyond, "Maps of the learned positions", (*Study).maps},
+		{"course", beyond, "The course of learned encodings over training", (*Study).course},
+		{"toeplitz", beyond, "Toeplitzness and effective rank", (*Study).toeplitz},
+	}
+}
+
+// draft is an item being made.
+type draft struct {
+	Item
+	page figure.Page
+}
+
+// row adds a line of panels; nil panels are left out, and a line of none is no line.
+func (d *draft) row(height float64, panels ...figure.Panel) {
+	var cells []figure.Cell
+	for _, p := range panels {
+		if p != nil {
+			cells = append(cells, figure.Cell{Panel: p})
+		}
+	}
+	if cells != nil {
+		d.page.Rows = append(d.page.Rows, figure.Row{Height: height, Cells: cells})
+	}
+}
+
+// missing notes what cannot be shown and how to make it.
+func (d *draft) missing(command, format string, args ...any) {
+	m := Missing{fmt.Sprintf(format, args...), command}
+	for _, other := range d.Missing {
+		if other == m {
+			return
+		}
+	}
+	d.Missing = append(d.Missing, m)
+}
+
+// table adds a table under the item's own name, or that with a suffix.
+func (d *draft) table(suffix string, t table.Table) {
+	d.Tables = append(d.Tables, NamedTable{d.ID + suffix, t})
+}
+
+// Items makes everything that the study can feed.
+func (s *Study) Items() ([]Item, error) {
+	var out []Item
+	for _, m := range makers() {
+		d := &draft{Item: Item{ID: m.id, Section: m.section, Title: m.title}, page: figure.Page{Width: figure.PageWidth}}
+		if err := m.make(s, d); err != nil {
+			return nil, fmt.Errorf("%s: %w", m.id, err)
+		}
+		if len(d.page.Rows) > 0 {
+			var err error
+			if d.Figure, err = figure.Compose(d.page); err != nil {
+				return nil, fmt.Errorf("%s: %w", m.id, err)
+			}
+		}
+		out = append(out, d.Item)
+	}
+	return out, nil
+}

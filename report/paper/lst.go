@@ -1,0 +1,296 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"torchpe/report/figure"
+	"torchpe/report/stats"
+	"torchpe/report/table"
+	"torchpe/train/runlog"
+)
+
+const (
+	rowHeight = 2.2 // inches, of an ordinary row of panels
+	chance    = 0.25
+)
+
+// chanceLine is the accuracy of guessing among four symbols.
+var chanceLine = []figure.Reference{{Label: "chance", Y: chance}}
+
+// measures of accuracy for the tables of figures.
+var accuracyColumns = []measureColumn{
+	{"validation accuracy", "validation", validation}, {"training accuracy", "train", training}, {"IID test accuracy", "iid", iid},
+}
+
+// mainGroups are the groups of the paper's own variant.
+func (s *Study) mainGroups() []Group { return groups(s.Puzzles(s.Main())) }
+
+// sigmaLabel is a tick of an axis of sigma: ".2", "1".
+func sigmaLabel(g Group) string { return strconv.FormatFloat(g.Sigma, 'f', -1, 64) }
+
+// boxes draws a measure of groups; where bySigma, the ticks are sigmas. It is nil where no group has the measure.
+func boxes(title, yLabel string, all []Group, bySigma bool, of func(Model) float64, references ...figure.Reference) figure.Panel {
+	b := figure.Boxes{Title: title, YLabel: yLabel, References: references}
+	for _, g := range all {
+		values := g.values(of)
+		if len(finite(values)) == 0 {
+			continue
+		}
+		label := g.Label
+		if bySigma {
+			label = sigmaLabel(g)
+			b.XLabel = "Initial σ"
+		}
+		b.Groups = append(b.Groups, figure.Group{Label: label, ColorOf: g.Label, Values: values})
+	}
+	if b.Groups == nil {
+		return nil
+	}
+	return b
+}
+
+// lines draws curves of accuracy; nil for none.
+func accuracyLines(title, yLabel string, series []figure.LineSeries) figure.Panel {
+	if len(series) == 0 {
+		return nil
+	}
+	return figure.Lines{Title: title, XLabel: "Epoch", YLabel: yLabel, Series: series, Band: figure.BandSD, YMin: 0, YMax: 1, References: chanceLine}
+}
+
+// scatter draws the means of groups of two measures, with their rank correlation over the groups. It is nil for fewer than two
+// groups that have both.
+func scatter(title, xLabel, yLabel, of string, all []Group, x, y func(Model) float64) (panel figure.Panel, rho string) {
+	f := figure.Scatter{Title: title, XLabel: xLabel, YLabel: yLabel}
+	var xs, ys []float64
+	for _, g := range all {
+		a, b := finite(g.values(x)), finite(g.values(y))
+		if len(a) == 0 || len(b) == 0 {
+			continue
+		}
+		p := figure.ScatterPoint{Label: g.Label, X: stats.Mean(a), Y: stats.Mean(b)}
+		if len(a) > 1 && len(b) > 1 {
+			p.XErr, p.YErr = stats.SD(a), stats.SD(b)
+		}
+		f.Points = append(f.Points, p)
+		xs, ys = append(xs, p.X), append(ys, p.Y)
+	}
+	if len(xs) < 2 {
+		return nil, ""
+	}
+	f.Annotation, _ = correlation(xs, ys, of)
+	return f, f.Annotation
+}
+
+// trainAndValidation are the two curves of the figures on training.
+func trainAndValidation() map[string]func(runlog.Record) float64 {
+	return map[string]func(runlog.Record) float64{
+		"train":      func(r runlog.Record) float64 { return r.TrainAccuracy },
+		"validation": func(r runlog.Record) float64 { return r.ValidationAccuracy },
+	}
+}
+
+// model is a drawing of what is trained.
+func model() figure.Panel {
+	return figure.Schematic{Title: "Model", Boxes: []figure.SchematicBox{
+		{Text: "16 cells"}, {Text: "embedding"}, {Text: "+ PE, N(0, σ²)", Emphasis: true}, {Text: "4 blocks: attention, MLP"}, {Text: "symbol"},
+	}}
+}
+
+func (s *Study) fig2(d *draft) error {
+	all := learned(s.mainGroups())
+	if len(all) == 0 {
+		d.missing(s.trainLST("learn", "--sigma 0.2"), "models with learned encodings of several σ")
+		return nil
+	}
+	lines, t, err := courses(exemplars(all), byEpoch, "epoch", trainAndValidation())
+	if err != nil {
+		return err
+	}
+	d.row(0.8, model())
+	d.row(rowHeight, accuracyLines("Training", "Training accuracy", lines["train"]), accuracyLines("Generalisation", "Validation accuracy", lines["validation"]))
+	d.row(rowHeight, boxes("Generalisation by initial σ", "Validation accuracy", all, true, validation, chanceLine...))
+	models := s.Puzzles(s.Main())
+	d.Caption = fmt.Sprintf("Accuracy in training and on the validation puzzles, which are unlike those of training, after %s, by the SD σ of the initial PE.", epochs(models))
+	d.table("", perModel("Accuracy by σ", modelsOf(all), accuracyColumns...))
+	d.table("_curves", t)
+	if len(all) < 20 {
+		d.missing(s.trainLST("learn", "--sigma 0.1"), "%d of the paper's 20 σ from 0.1 to 2 have no runs", 20-min(20, inGrid(all)))
+	}
+	return nil
+}
+
+// inGrid counts the groups whose sigma is of the paper's grid.
+func inGrid(all []Group) int {
+	n := 0
+	for _, g := range all {
+		tenths := 10 * g.Sigma
+		if tenths > 0.5 && tenths < 20.5 && math.Abs(tenths-math.Round(tenths)) < 1e-9 {
+			n++
+		}
+	}
+	return n
+}
+
+// modelsOf are all models of groups.
+func modelsOf(all []Group) []Model {
+	var out []Model
+	for _, g := range all {
+		out = append(out, g.Models...)
+	}
+	return out
+}
+
+// similarityColumns are what a model shares with the reference.
+var similarityColumns = []measureColumn{
+	{"attention cosine", "cosine", Model.cosine}, {"attention JSD (bits)", "jsd", Model.jsd},
+	{"Procrustes distance", "procrustes", Model.distance}, {"Procrustes disparity", "disparity", Model.disparity},
+	{"validation accuracy", "validation", validation},
+}
+
+// pooling says how attention was compared.
+const pooling = "Cosine of each layer's map of each validation puzzle with that of the 2d-fixed model of the same seed (else of the first), then the mean."
+
+func (s *Study) fig3(d *draft) error {
+	all := learned(s.mainGroups())
+	if !s.compared(d, all) {
+		return nil
+	}
+	maps, err := s.attentionMaps(d, append(exemplars(all), only(s.mainGroups(), reference)...))
+	if err != nil {
+		return err
+	}
+	d.row(1.9, maps...)
+	byCosine, rhoCosine := scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "Validation accuracy", "σ", all, Model.cosine, validation)
+	d.row(rowHeight, boxes("Attention near the ground truth", "Cosine with 2d-fixed", all, true, Model.cosine), byCosine)
+	byDistance, rhoDistance := scatter("Encodings and generalisation", "Procrustes distance to 2d-fixed", "Validation accuracy", "σ", all, Model.distance, validation)
+	d.row(rowHeight, boxes("Encodings near the ground truth", "Procrustes distance", all, true, Model.distance), byDistance)
+	byDisparity, rhoDisparity := scatter("Whatever the norms", "Procrustes disparity", "Validation accuracy", "σ", all, Model.disparity, validation)
+	d.row(rowHeight, boxes("Encodings near it, whatever their norms", "Procrustes disparity", all, true, Model.disparity), byDisparity)
+	d.Caption = pooling + " The Procrustes distance min ||E R − G|| over orthogonal R grows with σ whatever was learned, as large encodings are far from everything; " +
+		"the disparity, of centred and scaled encodings, does not. Means over blocks. The paper prints ρ = .96 for the cosine, and −.98 for the distance; here: " +
+		orNone(rhoCosine) + "; " + orNone(rhoDistance) + "; disparity: " + orNone(rhoDisparity) + "."
+	d.table("", perModel("Likeness to the ground truth's model", modelsOf(all), similarityColumns...))
+	return nil
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return text
+}
+
+// compared says whether groups can be compared with the reference, and notes what is missing.
+func (s *Study) compared(d *draft, all []Group) bool {
+	if len(all) == 0 {
+		d.missing(s.trainLST("learn", "--sigma 0.2"), "models with learned encodings of several σ")
+		return false
+	}
+	for _, m := range modelsOf(all) {
+		if m.Attention != nil {
+			return true
+		}
+	}
+	d.missing(s.trainLST(reference), "models with the encoding %s, which the others are compared with", reference)
+	return false
+}
+
+// only returns the group of that label, if it is there.
+func only(all []Group, label string) []Group {
+	for _, g := range all {
+		if g.Label == label {
+			return []Group{g}
+		}
+	}
+	return nil
+}
+
+// attentionMaps draws the mean attention of the first model of each group.
+func (s *Study) attentionMaps(d *draft, all []Group) ([]figure.Panel, error) {
+	var panels []figure.Panel
+	t := table.Table{Title: "Mean attention", Columns: []table.Column{
+		{Heading: "PE", Name: "pe"}, {Heading: "query", Name: "query"}, {Heading: "key", Name: "key"}, {Heading: "weight", Name: "weight", Decimals: 4},
+	}}
+	for _, g := range all {
+		p, err := g.Models[0].Run.Probes()
+		if err != nil {
+			return nil, err
+		}
+		a, err := p.Attention(g.Models[0].Index)
+		if err != nil {
+			return nil, err
+		}
+		n := a.Tokens
+		mean := make([]float64, n*n)
+		for _, layer := range a.Layers {
+			for i, v := range layer {
+				mean[i%(n*n)] += v / float64(len(a.Layers)*a.Examples*a.Heads)
+			}
+		}
+		panels = append(panels, figure.Matrix{
+			Title: g.Label, Values: mean, Rows: n, Columns: n, Scale: figure.Sequential, BarLabel: "Attention", XLabel: "Key", YLabel: "Query",
+		})
+		for i, v := range mean {
+			t.Rows = append(t.Rows, table.Row{table.Text(g.Label), table.Count(i / n), table.Count(i % n), table.Number(v)})
+		}
+	}
+	d.table("_attention", t)
+	return panels, nil
+}
+
+func (s *Study) figA9(d *draft) error {
+	all := learned(s.mainGroups())
+	if !s.compared(d, all) {
+		return nil
+	}
+	byJSD, rho := scatter("Attention and generalisation", "Attention JSD from 2d-fixed (bits)", "Validation accuracy", "σ", all, Model.jsd, validation)
+	d.row(rowHeight, boxes("Attention away from the ground truth", "JSD from 2d-fixed (bits)", all, true, Model.jsd), byJSD)
+	d.Caption = "Jensen-Shannon divergence, base 2, of each row of each map from that of the 2d-fixed model of the same seed, then the mean. " + orNone(rho) + "."
+	d.table("", perModel("Likeness to the ground truth's model", modelsOf(all), similarityColumns...))
+	return nil
+}
+
+func (s *Study) figA10(d *draft) error {
+	all := common(s.mainGroups())
+	if len(all) == 0 || len(all) == 1 && all[0].Sigma >= 0 {
+		d.missing(s.trainLST("2d-fixed"), "models with common encodings")
+		return nil
+	}
+	s.missingCommon(d, all)
+	d.row(rowHeight, boxes("Generalisation", "Validation accuracy", all, false, validation, chanceLine...),
+		boxes("Attention near the ground truth", "Cosine with 2d-fixed", withoutReference(all), false, Model.cosine))
+	maps, err := s.attentionMaps(d, all)
+	if err != nil {
+		return err
+	}
+	for from := 0; from < len(maps); from += 4 {
+		d.row(1.7, maps[from:min(from+4, len(maps))]...)
+	}
+	byCosine, rho := scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "Validation accuracy", "encodings", withoutReference(all), Model.cosine, validation)
+	d.row(rowHeight, byCosine)
+	d.Caption = pooling + " " + orNone(rho) + "."
+	d.table("", perModel("Common encodings", modelsOf(all), similarityColumns...))
+	return nil
+}
+
+// withoutReference leaves out the encoding that the others are compared with.
+func withoutReference(all []Group) []Group {
+	var out []Group
+	for _, g := range all {
+		if g.Label != reference {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// missingCommon notes which of the paper's encodings have no runs.
+func (s *Study) missingCommon(d *draft, all []Group, flags ...string) {
+	for _, label := range commonOrder {
+		if only(all, label) == nil {
+			d.missing(s.trainLST(label, flags...), "models with %s", label)
+		}
+	}
+}

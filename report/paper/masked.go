@@ -1,0 +1,373 @@
+package paper
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strings"
+
+	"torchpe/data/nmar"
+	"torchpe/report/figure"
+	"torchpe/report/metrics"
+	"torchpe/report/runs"
+	"torchpe/report/stats"
+	"torchpe/report/table"
+	"torchpe/train/runlog"
+)
+
+// orNaN is the number that p points to.
+func orNaN(p *float64) float64 {
+	if p == nil {
+		return math.NaN()
+	}
+	return *p
+}
+
+func modularity(m Model) float64 { return orNaN(m.Result.Modularity) }
+func clustering(m Model) float64 { return orNaN(m.Result.Clustering) }
+func trainMSE(m Model) float64   { return orNaN(m.Result.TrainMSE) }
+
+// testMSE is the error with a share of tokens masked.
+func testMSE(level string) func(Model) float64 {
+	return func(m Model) float64 {
+		if v, ok := m.Result.TestMSEByMask[level]; ok {
+			return v
+		}
+		return math.NaN()
+	}
+}
+
+// paperTestLevel is the share of tokens that the paper masks in tests.
+const paperTestLevel = "0.90"
+
+// maskedColumns are the measures of masked prediction.
+var maskedColumns = []measureColumn{
+	{"training MSE", "train_mse", trainMSE}, {"test MSE, 15 % masked", "test_mse_15", testMSE("0.15")}, {"50 %", "test_mse_50", testMSE("0.50")},
+	{"75 %", "test_mse_75", testMSE("0.75")}, {"90 %", "test_mse_90", testMSE("0.90")}, {"modularity Q", "modularity", modularity}, {"clustering C", "clustering", clustering},
+}
+
+// trainedAt returns the models trained with a share of tokens masked.
+func trainedAt(models []Model, level float64) []Model {
+	return slices.DeleteFunc(slices.Clone(models), func(m Model) bool { return math.Abs(m.Run.Config.Masked.Level-level) > 1e-9 })
+}
+
+// byMean orders groups by the mean of a measure, those without it last.
+func byMean(all []Group, of func(Model) float64, rising bool) []Group {
+	value := func(g Group) float64 {
+		v := stats.Mean(finite(g.values(of)))
+		if math.IsNaN(v) {
+			return math.Inf(1)
+		}
+		if !rising {
+			return -v
+		}
+		return v
+	}
+	out := slices.Clone(all)
+	slices.SortStableFunc(out, func(a, b Group) int { return cmp.Compare(value(a), value(b)) })
+	return out
+}
+
+// maskedPEs are the encodings of the paper's experiments on masked prediction.
+var maskedPEs = []string{"1d-fixed", "relative", "rope", "random", "learn-0.1", "learn-0.2", "learn-1.0", "learn-2.0"}
+
+// missingMasked notes which of them have no runs.
+func missingMasked(d *draft, task string, level float64, all []Group) {
+	for _, pe := range maskedPEs {
+		if only(all, pe) == nil {
+			d.missing(trainMasked(task, pe, level), "models with %s", pe)
+		}
+	}
+}
+
+func (s *Study) fig4(d *draft) error {
+	models := trainedAt(s.NMAR, 0.5)
+	all := groups(models)
+	missingMasked(d, "nmar", 0.5, all)
+	if len(all) == 0 {
+		return nil
+	}
+	network, series, err := simulation(models[0].Run)
+	if err != nil {
+		return err
+	}
+	d.row(2.1, network, series)
+	d.row(0.8, maskingSchematic("15 nodes at one time point"))
+	best := byMean(all, modularity, false)
+	d.row(rowHeight, boxes("Modules in the encodings", "Modularity Q", best, false, modularity), boxes("Modules in the encodings", "Clustering C", best, false, clustering))
+	mseGroups := byMean(all, testMSE("0.50"), false)
+	d.row(rowHeight, mseBars(mseGroups, "0.50"))
+	cosines, err := cosineMatrices(d, best)
+	if err != nil {
+		return err
+	}
+	for from := 0; from < len(cosines); from += 4 {
+		d.row(1.8, cosines[from:min(from+4, len(cosines))]...)
+	}
+	d.Caption = fmt.Sprintf("A simulated network of %d nodes in %d modules, trained to predict masked nodes from the others at the same time (%s; test MSE with half of the nodes masked). "+
+		"Matrices: cosine similarity of the encodings of two nodes, nodes ordered by module.", models[0].Run.Config.Masked.NMAR.Nodes, models[0].Run.Config.Masked.NMAR.Modules, epochs(models))
+	var mse [][]float64
+	for _, g := range all {
+		mse = append(mse, finite(g.values(testMSE("0.50"))))
+	}
+	if test, err := stats.ANOVA(mse...); err == nil {
+		d.Caption += fmt.Sprintf(" Test MSE by encoding: F(%g, %g) = %.2f, %s (the paper prints F = .24, p = .97).", test.DF, test.DF2, test.Statistic, pText(test.P))
+	}
+	d.table("", perModel("Simulated network", models, maskedColumns...))
+	return nil
+}
+
+// simulation draws the network that a run was trained on, and the series of some nodes.
+func simulation(r *runs.Run) (network, series figure.Panel, err error) {
+	c := r.Config.Masked.NMAR
+	if c == nil {
+		return nil, nil, fmt.Errorf("%s: config.json: a run of task nmar without its simulation", r.Dir)
+	}
+	o := nmar.DefaultOptions()
+	o.Nodes, o.Modules, o.Frames, o.Scale = c.Nodes, c.Modules, min(c.Frames, 200), c.Scale
+	sim, err := nmar.Simulate(o, r.Config.DataSeed)
+	if err != nil {
+		return nil, nil, err
+	}
+	network = figure.Matrix{Title: "True network", Values: sim.Weights, Rows: o.Nodes, Columns: o.Nodes, Scale: figure.Sequential,
+		BarLabel: "Weight", XLabel: "From node", YLabel: "To node", Groups: sim.Labels}
+	l := figure.Lines{Title: "Series of three nodes", XLabel: "Time point", YLabel: "Activity"}
+	for _, node := range []int{0, o.Nodes / 2, o.Nodes - 1} {
+		line := figure.LineSeries{Label: fmt.Sprintf("node %d", node+1), Values: [][]float64{nil}}
+		for t := range min(100, o.Frames) {
+			line.X = append(line.X, float64(t))
+			line.Values[0] = append(line.Values[0], float64(sim.X[t*o.Nodes+node]))
+		}
+		l.Series = append(l.Series, line)
+	}
+	return network, l, nil
+}
+
+// maskingSchematic is a drawing of masked prediction.
+func maskingSchematic(tokens string) figure.Panel {
+	return figure.Schematic{Title: "Masked prediction", Boxes: []figure.SchematicBox{
+		{Text: tokens}, {Text: "mask a share of them", Emphasis: true}, {Text: "+ PE"}, {Text: "4 blocks: attention, MLP"}, {Text: "values of the masked"},
+	}}
+}
+
+// mseBars draws errors in training and test, with those of the baselines.
+func mseBars(all []Group, level string) figure.Panel {
+	b := figure.Bars{Title: "Errors after training", YLabel: "MSE"}
+	for _, g := range all {
+		b.Groups = append(b.Groups, figure.BarGroup{Label: g.Label, Bars: []figure.Bar{
+			{Label: "training", Values: g.values(trainMSE)}, {Label: fmt.Sprintf("test, %s masked", percent(level)), Values: g.values(testMSE(level))},
+		}})
+	}
+	for _, name := range []string{"gaussian", "mean"} {
+		if v, ok := all[0].Models[0].Run.Result.Baselines[name][level]; ok {
+			label := map[string]string{"gaussian": "conditional Gaussian", "mean": "mean of the visible"}[name]
+			b.References = append(b.References, figure.Reference{Label: label, Y: v})
+		}
+	}
+	return b
+}
+
+// percent writes "0.90" as "90 %".
+func percent(level string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(level, "0."), "0") + " %"
+}
+
+// cosineMatrices draws the cosine similarity of the encodings of all tokens, of the first model of each group that has a table.
+func cosineMatrices(d *draft, all []Group) ([]figure.Panel, error) {
+	var panels []figure.Panel
+	for _, g := range all {
+		m := g.Models[0]
+		p, err := m.Run.Probes()
+		if err != nil {
+			return nil, err
+		}
+		if len(p.Blocks()) == 0 {
+			continue
+		}
+		x, err := p.Table(m.Index, 0)
+		if err != nil {
+			return nil, err
+		}
+		distances, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Cosine)
+		if err != nil {
+			return nil, err
+		}
+		labels, names, err := modulesOf(p)
+		if err != nil {
+			return nil, err
+		}
+		order := orderBy(labels, x.Tokens)
+		panel := figure.Matrix{Title: g.Label, Rows: x.Tokens, Columns: x.Tokens, Scale: figure.Diverging, Min: -1, Max: 1, BarLabel: "Cosine"}
+		for _, i := range order {
+			for _, j := range order {
+				panel.Values = append(panel.Values, 1-distances[i*x.Tokens+j])
+			}
+			if labels != nil {
+				panel.Groups = append(panel.Groups, labels[i])
+			}
+		}
+		panel.GroupColors = networkColors(names)
+		panels = append(panels, panel)
+		d.table("_cosine_"+strings.NewReplacer(".", "", "-", "_").Replace(g.Label), squareTable(panel.Values, x.Tokens, order))
+	}
+	return panels, nil
+}
+
+// squareTable is a matrix over tokens as a table.
+func squareTable(values []float64, n int, order []int) table.Table {
+	t := table.Table{Columns: []table.Column{{Heading: "token", Name: "token"}}}
+	for _, i := range order {
+		t.Columns = append(t.Columns, table.Column{Heading: fmt.Sprint(i), Name: fmt.Sprintf("token_%d", i), Decimals: 4})
+	}
+	for r, i := range order {
+		row := table.Row{table.Count(i)}
+		for c := range order {
+			row = append(row, table.Number(values[r*n+c]))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// modulesOf returns the modules of a run's tokens, if it knows them, and their names, if they have some.
+func modulesOf(p *runs.Probes) (labels []int, names []string, err error) {
+	values, ok, err := p.Shared("modules")
+	if !ok || err != nil {
+		return nil, nil, err
+	}
+	for _, v := range values {
+		labels = append(labels, int(v))
+	}
+	return labels, p.Text("module_names"), nil
+}
+
+// orderBy returns tokens by module, else as they are.
+func orderBy(labels []int, n int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	if labels != nil {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(labels[a], labels[b]) })
+	}
+	return order
+}
+
+// networkColors are the colours of the brain's networks, where all names are of those; nil otherwise.
+func networkColors(names []string) []color.Color {
+	var out []color.Color
+	for _, name := range names {
+		c, ok := figure.NetworkColor(name)
+		if !ok {
+			return nil
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// maskedCurves are the errors over training.
+func maskedCurves(level string) map[string]func(runlog.Record) float64 {
+	return map[string]func(runlog.Record) float64{
+		"train_mse": func(r runlog.Record) float64 {
+			if r.MaskedMeasures == nil {
+				return math.NaN()
+			}
+			return orNaN(r.TrainMSE)
+		},
+		"test_mse": func(r runlog.Record) float64 {
+			if r.MaskedMeasures == nil {
+				return math.NaN()
+			}
+			if v, ok := r.TestMSEByMask[level]; ok {
+				return v
+			}
+			return math.NaN()
+		},
+	}
+}
+
+func stepLines(title, yLabel string, series []figure.LineSeries) figure.Panel {
+	if len(series) == 0 {
+		return nil
+	}
+	return figure.Lines{Title: title, XLabel: "Step", YLabel: yLabel, Series: series, Band: figure.BandSD}
+}
+
+func (s *Study) fig5(d *draft) error { return s.fmri(d, 0.5, true, false) }
+func (s *Study) fig6(d *draft) error { return s.fmri(d, 0.5, false, true) }
+
+// maskLevel makes the figures of other shares of masked tokens in training.
+func (s *Study) maskLevel(d *draft, level float64) error { return s.fmri(d, level, true, true) }
+
+// fmri draws errors, and what networks the encodings have.
+func (s *Study) fmri(d *draft, level float64, errors, networks bool) error {
+	models := trainedAt(s.FMRI, level)
+	all := groups(models)
+	missingMasked(d, "fmri", level, all)
+	if len(all) == 0 {
+		return nil
+	}
+	source := "the files named in the runs"
+	if surrogate(models[0].Run) {
+		source = "the surrogate, made-up series of known networks"
+	}
+	d.Caption = fmt.Sprintf("Masked prediction of brain activity from %s; %.0f %% of the regions masked in training, %s.", source, 100*level, epochs(models))
+	if level == 0.5 {
+		if err := s.networkStrip(d, models[0].Run, errors); err != nil {
+			return err
+		}
+	}
+	if errors {
+		lines, t, err := courses(all, byStep, "step", maskedCurves(paperTestLevel))
+		if err != nil {
+			return err
+		}
+		d.row(rowHeight, stepLines("Training", "MSE in training", lines["train_mse"]), stepLines("Generalisation", "Test MSE, 90 % masked", lines["test_mse"]))
+		d.row(rowHeight, mseBars(byMean(all, testMSE(paperTestLevel), false), paperTestLevel))
+		d.table("_curves", t)
+	}
+	if networks {
+		if level == 0.5 {
+			matrices, err := cosineMatrices(d, all)
+			if err != nil {
+				return err
+			}
+			for from := 0; from < len(matrices); from += 4 {
+				d.row(1.8, matrices[from:min(from+4, len(matrices))]...)
+			}
+		}
+		scored := byMean(all, modularity, false)
+		q, c := boxes("Networks in the encodings", "Modularity Q", scored, false, modularity), boxes("Networks in the encodings", "Clustering C", scored, false, clustering)
+		if q == nil {
+			d.missing("torchpe train --task fmri --data DIR --modules CAB-NP_LABELKEY.txt", "network scores: the runs know no networks")
+		}
+		d.row(rowHeight, q, c)
+	}
+	d.table("", perModel("fMRI", models, maskedColumns...))
+	return nil
+}
+
+// surrogate says whether a run's data was made up.
+func surrogate(r *runs.Run) bool {
+	return !strings.Contains(string(r.Config.JSON), `"files":{`)
+}
+
+// networkStrip shows the networks of the regions in the order of the tokens, or what is trained.
+func (s *Study) networkStrip(d *draft, r *runs.Run, schematic bool) error {
+	p, err := r.Probes()
+	if err != nil {
+		return err
+	}
+	labels, names, err := modulesOf(p)
+	if err != nil || labels == nil {
+		return err
+	}
+	d.row(1.1, figure.Strip{Title: "Networks of the regions, in the order of the tokens", Groups: labels, GroupNames: names, GroupColors: networkColors(names)})
+	if schematic {
+		d.row(0.8, maskingSchematic("regions at one time point"))
+	}
+	return nil
+}

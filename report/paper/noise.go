@@ -1,0 +1,118 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"torchpe/report/figure"
+	"torchpe/report/table"
+)
+
+// meanUnderNoise is the mean accuracy over the amplitudes of noise.
+func meanUnderNoise(m Model) float64 {
+	sum := 0.0
+	for _, p := range m.Noise {
+		sum += p.Accuracy
+	}
+	return sum / float64(len(m.Noise))
+}
+
+// amplitudes lists those that models were tested with.
+func amplitudes(models []Model) []float64 {
+	var all []float64
+	for _, m := range models {
+		for _, p := range m.Noise {
+			if !slices.Contains(all, p.Amplitude) {
+				all = append(all, p.Amplitude)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// under returns a measure: the accuracy under noise of an amplitude.
+func under(amplitude float64) func(Model) float64 {
+	return func(m Model) float64 {
+		for _, p := range m.Noise {
+			if p.Amplitude == amplitude {
+				return p.Accuracy
+			}
+		}
+		return math.NaN()
+	}
+}
+
+// figA11 shows how accuracy falls with noise on the token embeddings.
+func (s *Study) figA11(d *draft) error {
+	all := s.mainGroups()
+	levels := amplitudes(modelsOf(all))
+	if len(levels) == 0 {
+		d.missing(s.trainLST("learn", "--sigma 0.2"), "accuracy under noise, which runs measure at their end")
+		return nil
+	}
+	byS, others := learned(all), common(all)
+	d.row(0.8, figure.Schematic{Title: "Noise", Boxes: []figure.SchematicBox{
+		{Text: "16 cells"}, {Text: "embedding"}, {Text: "+ N(0, amplitude²)", Emphasis: true}, {Text: "+ PE"}, {Text: "trained model"}, {Text: "symbol"},
+	}})
+	heat := figure.Matrix{
+		Title: "Learned encodings", Rows: len(levels), Columns: len(byS), Scale: figure.Sequential, Min: 0, Max: 1, BarLabel: "Validation accuracy",
+		XLabel: "Initial σ", YLabel: "Noise amplitude",
+	}
+	for _, g := range byS {
+		heat.ColumnLabels = append(heat.ColumnLabels, sigmaLabel(g))
+	}
+	for _, a := range levels {
+		heat.RowLabels = append(heat.RowLabels, fmt.Sprint(a))
+		for _, g := range byS {
+			heat.Values = append(heat.Values, mean(finite(g.values(under(a)))))
+		}
+	}
+	var panel figure.Panel
+	if len(byS) > 0 {
+		panel = heat
+	}
+	d.row(rowHeight, panel, noiseLines(others, levels))
+	d.row(rowHeight, boxes("Mean over noise, by initial σ", "Validation accuracy", byS, true, meanUnderNoise, chanceLine...),
+		boxes("Mean over noise", "Validation accuracy", others, false, meanUnderNoise, chanceLine...))
+	d.Caption = "Validation accuracy where Gaussian noise of a standard deviation (amplitude) is added to each token embedding of a trained model; the paper names neither " +
+		"amplitudes nor distribution nor repeats, see docs/paper.md."
+	t := table.Table{Title: "Accuracy under noise", Columns: []table.Column{
+		{Heading: "PE", Name: "pe"}, {Heading: "seed", Name: "seed"}, {Heading: "amplitude", Name: "amplitude", Decimals: 2}, {Heading: "accuracy", Name: "accuracy", Decimals: 3},
+	}}
+	for _, g := range all {
+		for _, m := range g.Models {
+			for _, p := range m.Noise {
+				t.Rows = append(t.Rows, table.Row{table.Text(g.Label), table.Count(int(m.Member.Seed)), table.Number(p.Amplitude), table.Number(p.Accuracy)})
+			}
+		}
+	}
+	d.table("", t)
+	return nil
+}
+
+func noiseLines(all []Group, levels []float64) figure.Panel {
+	l := figure.Lines{Title: "Common encodings", XLabel: "Noise amplitude", YLabel: "Validation accuracy", Band: figure.BandSD, YMin: 0, YMax: 1, References: chanceLine}
+	l.LogX = levels[0] > 0
+	for _, g := range all {
+		line := figure.LineSeries{Label: g.Label, X: levels}
+		for _, m := range g.Models {
+			if len(m.Noise) == 0 {
+				continue
+			}
+			var values []float64
+			for _, a := range levels {
+				values = append(values, under(a)(m))
+			}
+			line.Values = append(line.Values, values)
+		}
+		if line.Values != nil {
+			l.Series = append(l.Series, line)
+		}
+	}
+	if l.Series == nil {
+		return nil
+	}
+	return l
+}

@@ -1,0 +1,158 @@
+package paper
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"torchpe/report/internal/atomicfile"
+	"torchpe/report/page"
+)
+
+// Written says what a report has.
+type Written struct {
+	Index   string // the page
+	Figures int
+	Tables  int
+	Missing []MissingItem
+	Notes   []string
+}
+
+// MissingItem is something that an item of the report lacks.
+type MissingItem struct {
+	Item    string `json:"item"`
+	What    string `json:"what"`
+	Command string `json:"command"`
+}
+
+// figureFormats are the formats of each figure; the page shows the SVG.
+var figureFormats = []string{"pdf", "svg", "png"}
+
+// tableFormats are those that table.Table's Save writes.
+var tableFormats = []string{"csv", "tex", "md", "html", "json"}
+
+// Write makes the report of a study in dir: each figure as PDF, SVG and PNG with its numbers as CSV, each table as CSV, LaTeX,
+// Markdown, HTML and JSON, index.html with all of it, and report.json, which says what there is and what is missing.
+func (s *Study) Write(dir string) (Written, error) {
+	items, err := s.Items()
+	if err != nil {
+		return Written{}, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return Written{}, err
+	}
+	w := Written{Index: filepath.Join(dir, "index.html"), Notes: s.Notes}
+	index := page.Page{Title: "Learning positional encodings", Subtitle: fmt.Sprintf("Made from %s. The paper: Ito et al., Learning positional encodings in transformers depends on initialization, arXiv 2406.08272.", plural(s.Runs, "run"))}
+	var listed []listedItem
+	for _, item := range items {
+		entry, err := w.save(dir, item, section(&index, item.Section))
+		if err != nil {
+			return w, fmt.Errorf("%s: %w", item.ID, err)
+		}
+		listed = append(listed, entry)
+	}
+	s.addNotes(&index)
+	if err := index.Save(w.Index); err != nil {
+		return w, err
+	}
+	return w, saveJSON(filepath.Join(dir, "report.json"), reportJSON{Items: listed, Missing: w.Missing, Notes: s.Notes})
+}
+
+// reportJSON is the content of report.json.
+type reportJSON struct {
+	Items   []listedItem  `json:"items"`
+	Missing []MissingItem `json:"missing"`
+	Notes   []string      `json:"notes"`
+}
+
+type listedItem struct {
+	ID      string   `json:"id"`
+	Title   string   `json:"title"`
+	Caption string   `json:"caption"`
+	Files   []string `json:"files"`
+}
+
+// section returns the section of that title, the last one of the page or a new one.
+func section(p *page.Page, title string) *page.Section {
+	if n := len(p.Sections); n > 0 && p.Sections[n-1].Title == title {
+		return &p.Sections[n-1]
+	}
+	id := strings.ToLower(strings.ReplaceAll(title, " ", "-"))
+	p.Sections = append(p.Sections, page.Section{ID: id, Title: title})
+	return &p.Sections[len(p.Sections)-1]
+}
+
+// save writes an item's files and adds it to its section.
+func (w *Written) save(dir string, item Item, to *page.Section) (listedItem, error) {
+	entry := listedItem{ID: item.ID, Title: item.Title, Caption: item.Caption}
+	var links []page.Link
+	add := func(name string) {
+		entry.Files = append(entry.Files, name)
+		links = append(links, page.Link{Label: strings.TrimPrefix(name, item.ID), Href: name})
+	}
+	if item.Figure != nil {
+		w.Figures++
+		var svg strings.Builder
+		for _, format := range figureFormats {
+			name := item.ID + "." + format
+			if err := item.Figure.Save(filepath.Join(dir, name), format); err != nil {
+				return entry, err
+			}
+			add(name)
+		}
+		if err := item.Figure.Encode(&svg, "svg"); err != nil {
+			return entry, err
+		}
+		for _, t := range item.Tables {
+			name := t.Name + ".csv"
+			if err := atomicfile.Write(filepath.Join(dir, name), t.CSV); err != nil {
+				return entry, err
+			}
+			add(name)
+		}
+		to.Items = append(to.Items, page.Figure{Title: item.Title, Caption: item.Caption, SVG: []byte(svg.String()), Links: links})
+	} else {
+		for _, t := range item.Tables {
+			w.Tables++
+			t.Note = strings.TrimSpace(item.Caption + " " + t.Note)
+			if err := t.Save(dir, t.Name); err != nil {
+				return entry, err
+			}
+			for _, format := range tableFormats {
+				add(t.Name + "." + format)
+			}
+			var html strings.Builder
+			if err := t.HTML(&html); err != nil {
+				return entry, err
+			}
+			to.Items = append(to.Items, page.TableItem{Title: item.Title, HTML: html.String(), Links: links})
+		}
+	}
+	if item.Figure == nil && item.Tables == nil {
+		to.Items = append(to.Items, page.Text{Title: item.Title, Paragraphs: []string{"No runs to make it from."}})
+	}
+	for _, m := range item.Missing {
+		w.Missing = append(w.Missing, MissingItem{Item: item.ID, What: m.What, Command: m.Command})
+		to.Items = append(to.Items, page.Missing{What: m.What, Command: m.Command})
+	}
+	return entry, nil
+}
+
+// addNotes adds what was left out.
+func (s *Study) addNotes(p *page.Page) {
+	if len(s.Notes) > 0 {
+		to := section(p, "Left out")
+		to.Items = append(to.Items, page.List{Entries: s.Notes})
+	}
+}
+
+func saveJSON(path string, v any) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(v)
+	})
+}
