@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"net/url"
 	"path"
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -63,8 +64,14 @@ func (m Missing) view() (item, error) {
 	if strings.TrimSpace(m.What) == "" || strings.TrimSpace(m.Command) == "" {
 		return item{}, fmt.Errorf("missing %q, command %q: give both", m.What, m.Command)
 	}
-	return item{Kind: "missing", Title: m.What, Command: m.Command}, nil
+	it := item{Kind: "missing", Title: m.What}
+	for _, w := range words.FindAllStringSubmatch(strings.TrimSpace(m.Command), -1) {
+		it.Command = append(it.Command, word{w[1], w[2]})
+	}
+	return it, nil
 }
+
+var words = regexp.MustCompile(`(\s*)(\S+)`)
 
 func viewLinks(links []Link) (out []link, err error) {
 	for _, l := range links {

@@ -117,7 +117,7 @@ func (p Page) Save(path string) error {
 	})
 }
 
-// document, section, item and link are what the template sees.
+// document, section, item, link and word are what the template sees.
 type document struct {
 	Title, Subtitle string
 	CSS             template.CSS
@@ -138,11 +138,14 @@ type item struct {
 	Alt             string
 	Table           template.HTML
 	Captioned       bool // the table's caption says what the title says
-	Command         string
+	Command         []word
 	Links           []link
 }
 
 type link struct{ Label, Href string }
+
+// word is a word of a command and the space before it.
+type word struct{ Space, Word string }
 
 var (
 	//go:embed page.html

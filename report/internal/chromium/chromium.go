@@ -184,12 +184,12 @@ func (p *Page) image(method string, params map[string]any) []byte {
 	return data
 }
 
-// Save writes a screenshot or PDF to the directory that TORCHPE_SCREENSHOTS names, for people to look at, and does nothing where
-// it is not set.
-func Save(t *testing.T, name string, data []byte) {
+// Save writes what take returns, a screenshot or PDF, to the directory that TORCHPE_SCREENSHOTS names, for people to look at. It
+// does nothing where that is not set.
+func Save(t *testing.T, name string, take func() []byte) {
 	t.Helper()
 	if dir := os.Getenv("TORCHPE_SCREENSHOTS"); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), take(), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}

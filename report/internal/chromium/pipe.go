@@ -65,20 +65,20 @@ func start(t *testing.T, program string, event func(method string, params json.R
 	theirOut.Close()
 	go func() {
 		p.read(ourIn, event)
-		cmd.Wait()
+		_ = cmd.Wait() // it is killed in the end
 		close(p.done)
 	}()
 	t.Cleanup(func() {
-		go p.call("", "Browser.close", nil, nil)
+		go func() { _ = p.call("", "Browser.close", nil, nil) }() // which may end it before it replies
 		select {
 		case <-p.done:
 		case <-time.After(10 * time.Second):
 		}
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what is left of its process group
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what is left of its process group
 		<-p.done
 		ourOut.Close()
 		ourIn.Close()
-		os.RemoveAll(profile)
+		_ = os.RemoveAll(profile)
 	})
 	return p
 }
