@@ -145,31 +145,55 @@ func niceTicks(lo, hi float64, count int) plot.ConstantTicks {
 	}
 }
 
-// logTicks returns ticks at powers of ten, at 1, 2 and 5 times them where those are few.
+// logTicks returns ticks at powers of ten, at 1, 2 and 5 times them where those are few, and unlabelled ones between.
 func logTicks(lo, hi float64, count int) plot.ConstantTicks {
 	first, last := int(math.Floor(math.Log10(lo))), int(math.Ceil(math.Log10(hi)))
 	every := max(1, (last-first+count-1)/count)
-	var powers, finer plot.ConstantTicks
+	powers := lo < 1e-3*(1-1e-9) || hi > 1e4*(1+1e-9)
+	label := func(e int, m float64) string {
+		switch v := m * math.Pow(10, float64(e)); {
+		case !powers:
+			return number(v, v)
+		case m == 1:
+			return "10" + superscript(e)
+		default:
+			return fmt.Sprintf("%g×10%s", m, superscript(e))
+		}
+	}
+	var coarse, finer plot.ConstantTicks
+	labelled := 0 // of coarse
+	fine := 0
 	for e := first; e <= last; e++ {
-		for _, m := range []float64{1, 2, 5} {
+		for m := 1.; m < 10; m++ {
 			v := m * math.Pow(10, float64(e))
 			if v < lo*(1-1e-9) || v > hi*(1+1e-9) {
 				continue
 			}
-			tick := plot.Tick{Value: min(max(v, lo), hi), Label: number(v, v)}
-			if finer = append(finer, tick); m == 1 && (e-first)%every == 0 {
-				powers = append(powers, tick)
+			c, f := plot.Tick{Value: min(max(v, lo), hi)}, plot.Tick{Value: min(max(v, lo), hi)}
+			if m == 1 && (e-first)%every == 0 {
+				c.Label = label(e, m)
+				labelled++
+			}
+			if m == 1 || m == 2 || m == 5 {
+				f.Label = label(e, m)
+				fine++
+			}
+			if finer = append(finer, f); c.Label != "" || last-first <= 6 || m == 1 {
+				coarse = append(coarse, c)
 			}
 		}
 	}
 	switch {
-	case len(powers) < 2 && len(finer) >= 2 && len(finer) <= max(count, 3):
+	case labelled < 2 && fine >= 2 && fine <= max(count, 3):
 		return finer
-	case len(powers) >= 2:
-		return powers
+	case labelled >= 2:
+		return coarse
 	}
-	return plot.ConstantTicks{{Value: lo, Label: number(lo, lo)}, {Value: hi, Label: number(hi, hi)}}
+	return plot.ConstantTicks{{Value: lo, Label: rounded3(lo)}, {Value: hi, Label: rounded3(hi)}}
 }
+
+// rounded3 writes a positive number with three digits.
+func rounded3(v float64) string { return number(v, math.Pow(10, math.Floor(math.Log10(v))-2)) }
 
 // number writes v with the decimals that steps of the given size need: 0.25, −1, 2×10⁶.
 func number(v, step float64) string {
@@ -205,86 +229,4 @@ func minus(s string) string { return strings.ReplaceAll(s, "-", "−") }
 func superscript(n int) string {
 	return strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷",
 		"8", "⁸", "9", "⁹").Replace(strconv.Itoa(n))
-}
-
-// category is the label of a place on an axis of categories.
-type category struct {
-	text string
-	n    int // stated where it is not 0
-}
-
-// fitCategories labels the x axis with categories at 0, 1, 2 ...: upright where they fit, else turned by 45 or 90 degrees, and
-// thinned out where even that is too dense. It returns where the data go.
-func fitCategories(p *plot.Plot, c draw.Canvas, all []category) (draw.Canvas, error) {
-	p.X.Min, p.X.Max = -0.6, float64(len(all))-0.4
-	p.X.Tick.Length, p.X.Width = 0, hairline
-	p.X.Padding = 0
-	w := newWriter(sans(smallSize), ink)
-	for _, degrees := range []float64{0, 45, 90} {
-		ticks := categoryTicks(all, degrees != 0)
-		p.X.Tick.Label.Rotation = degrees * math.Pi / 180
-		if degrees != 0 {
-			p.X.Tick.Label.XAlign = draw.XRight
-		}
-		if degrees == 45 {
-			p.X.Tick.Label.YAlign = -0.75
-		}
-		if degrees == 90 {
-			p.X.Tick.Label.YAlign = draw.YCenter
-		}
-		p.X.Tick.Marker = ticks
-		data := p.DataCanvas(c)
-		pitch := data.Size().X / vg.Length(float64(len(all))+0.2)
-		fits := false
-		switch degrees {
-		case 0:
-			fits = labelsClear(ticks, pitch, w)
-		case 45:
-			fits = pitch >= 1.5*smallSize && len(all) <= 40
-		case 90:
-			every := max(1, int(math.Ceil(float64(1.1*smallSize/max(pitch, 1e-6)))))
-			var thin plot.ConstantTicks
-			for i := 0; i < len(ticks); i += every {
-				thin = append(thin, ticks[i])
-			}
-			p.X.Tick.Marker = thin
-			data, fits = p.DataCanvas(c), true
-		}
-		if size := data.Size(); fits && size.Y >= 0.4*c.Size().Y && size.X >= 0.4*c.Size().X {
-			return data, nil
-		}
-	}
-	return c, fmt.Errorf("the labels of the %d groups leave too little of the panel: shorten them or make the panel larger", len(all))
-}
-
-func categoryTicks(all []category, oneLine bool) plot.ConstantTicks {
-	var ticks plot.ConstantTicks
-	for i, g := range all {
-		text := g.text
-		switch {
-		case g.n > 0 && oneLine:
-			text = fmt.Sprintf("%s (n=%d)", text, g.n)
-		case g.n > 0:
-			text = fmt.Sprintf("%s\nn=%d", text, g.n)
-		}
-		ticks = append(ticks, plot.Tick{Value: float64(i), Label: text})
-	}
-	return ticks
-}
-
-// labelsClear reports whether upright labels a pitch apart stand clear of each other.
-func labelsClear(ticks plot.ConstantTicks, pitch vg.Length, w writer) bool {
-	right := vg.Length(math.Inf(-1))
-	for i, t := range ticks {
-		var wide vg.Length
-		for line := range strings.SplitSeq(t.Label, "\n") {
-			wide = max(wide, w.width(line))
-		}
-		middle := pitch * vg.Length(i)
-		if middle-wide/2 < right+smallSize/3 {
-			return false
-		}
-		right = middle + wide/2
-	}
-	return true
 }

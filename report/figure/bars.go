@@ -187,7 +187,8 @@ func (b Bars) draw(c draw.Canvas) error {
 		l.drawRows(c, c.Min.X+26, c.Max.Y, c.Size().X-26)
 		c.Max.Y -= height + 2
 	}
-	return drawCategories(c, categoryPlot{b.XLabel, b.axis(), categories, b.References, func(c draw.Canvas, p *plot.Plot) {
+	o := categoryPlot{xLabel: b.XLabel, y: b.axis(), categories: categories, references: b.References, referencesOver: true}
+	o.marks = func(c draw.Canvas, p *plot.Plot) {
 		for i, g := range b.Groups {
 			for k := range g.Bars {
 				drawBar(c, p, barPlace{i, k, len(g.Bars)}, finite(g.Bars[k].Values), styles[g.Label])
@@ -197,7 +198,8 @@ func (b Bars) draw(c draw.Canvas) error {
 		if p.Y.Min < 0 && p.Y.Max > 0 {
 			c.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, c.Min.X, trY(0), c.Max.X, trY(0))
 		}
-	}})
+	}
+	return o.draw(c)
 }
 
 // shade is the k-th of n shades of a colour, the last of which is the colour itself.
@@ -222,15 +224,19 @@ func drawBar(c draw.Canvas, p *plot.Plot, at barPlace, values []float64, style l
 		x0, x1 = trX(middle)-13, trX(middle)+13
 	}
 	fill(c, shade(style.color, at.k, at.n), x0, trY(base), x1, trY(mean))
-	edge := mix(style.color, black, 0.35)
+	if style.dashes != nil { // as its line would be, lest it be taken for the other label of this colour
+		c.StrokeLines(draw.LineStyle{Color: mix(style.color, black, 0.45), Width: 0.8, Dashes: finely(style.dashes)},
+			[]vg.Point{{X: x0, Y: trY(base)}, {X: x0, Y: trY(mean)}, {X: x1, Y: trY(mean)}, {X: x1, Y: trY(base)}})
+	}
 	if len(values) == 1 {
 		return
 	}
-	drawDots(c, trX, trY, dots{x: middle, values: values, spread: 0.55 * width, color: mix(style.color, black, 0.55)})
-	line := draw.LineStyle{Color: mix(edge, black, 0.5), Width: 0.7}
-	tip := min((x1-x0)/4, 2.5)
-	lo, hi := max(mean-sd, p.Y.Min), min(mean+sd, p.Y.Max)
-	c.StrokeLines(line, []vg.Point{{X: trX(middle), Y: trY(lo)}, {X: trX(middle), Y: trY(hi)}},
-		[]vg.Point{{X: trX(middle) - tip, Y: trY(lo)}, {X: trX(middle) + tip, Y: trY(lo)}},
-		[]vg.Point{{X: trX(middle) - tip, Y: trY(hi)}, {X: trX(middle) + tip, Y: trY(hi)}})
+	drawDots(c, trX, trY, dots{x: middle, values: values, spread: 0.55 * width, color: mix(style.color, black, 0.5), halo: true})
+	lo, hi := trY(max(mean-sd, p.Y.Min)), trY(min(mean+sd, p.Y.Max))
+	x, tip := trX(middle), min((x1-x0)/4, 2.5)
+	for _, line := range []draw.LineStyle{{Color: rgb(0xffffff), Width: 1.7}, {Color: ink, Width: 0.8}} {
+		more := line.Width / 2
+		c.StrokeLines(line, []vg.Point{{X: x, Y: lo}, {X: x, Y: hi}}, []vg.Point{{X: x - tip - more, Y: lo}, {X: x + tip + more, Y: lo}},
+			[]vg.Point{{X: x - tip - more, Y: hi}, {X: x + tip + more, Y: hi}})
+	}
 }

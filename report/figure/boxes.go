@@ -158,47 +158,11 @@ func (b Boxes) draw(c draw.Canvas) error {
 		categories = append(categories, place)
 	}
 	styles := stylesOf(labels, colorOf)
-	return drawCategories(c, categoryPlot{b.XLabel, b.axis(), categories, b.References, func(c draw.Canvas, p *plot.Plot) {
+	return categoryPlot{xLabel: b.XLabel, y: b.axis(), categories: categories, references: b.References, marks: func(c draw.Canvas, p *plot.Plot) {
 		for i, g := range groups {
 			drawBox(c, p, i, g.Values, styles[g.Label])
 		}
-	}})
-}
-
-// categoryPlot is a plot over an axis of categories, with the references' labels at its right.
-type categoryPlot struct {
-	xLabel     string
-	y          axis
-	categories []category
-	references []Reference
-	marks      plotterFunc
-}
-
-func drawCategories(c draw.Canvas, o categoryPlot) error {
-	right := referenceLabels(o.references, o.y)
-	area := draw.Crop(c, 0, 0, 0, -smallSize/2)
-	if len(right) > 0 {
-		area.Max.X -= endLabelsWidth(right)
-	}
-	if area.Size().X < 60 || area.Size().Y < 40 {
-		return errors.New("too little room is left between the axes: make the panel larger or shorten the labels of the references")
-	}
-	p := newPlot()
-	p.X.Label.Text = o.xLabel
-	o.y.set(&p.Y, yTicks(area.Size().Y-30))
-	p.Add(plotterFunc(func(c draw.Canvas, p *plot.Plot) { drawReferences(c, p, o.references) }), o.marks)
-	data, err := fitCategories(p, area, o.categories)
-	if err != nil {
-		return err
-	}
-	if need := labelPitch * vg.Length(len(right)); need > data.Size().Y {
-		return fmt.Errorf("the labels of %d references do not fit one above the other: make the panel higher or leave some out", len(right))
-	}
-	p.Draw(area)
-	if len(right) > 0 {
-		drawEndLabels(c, right, data)
-	}
-	return nil
+	}}.draw(c)
 }
 
 // drawBox draws one group at x = i: its box, unless the values are too few, and the values.
@@ -217,6 +181,7 @@ func drawBox(c draw.Canvas, p *plot.Plot, i int, values []float64, style lineSty
 		c.StrokeLine2(line, x-half/2, trY(lo), x+half/2, trY(lo))
 		c.StrokeLine2(line, x-half/2, trY(hi), x+half/2, trY(hi))
 		fill(c, mix(style.color, rgb(0xffffff), 0.72), x-half, trY(q[0]), x+half, trY(q[2]))
+		line.Dashes = finely(style.dashes)
 		c.StrokeLines(line, []vg.Point{{X: x - half, Y: trY(q[0])}, {X: x + half, Y: trY(q[0])}, {X: x + half, Y: trY(q[2])},
 			{X: x - half, Y: trY(q[2])}, {X: x - half, Y: trY(q[0])}})
 	}
@@ -224,11 +189,21 @@ func drawBox(c draw.Canvas, p *plot.Plot, i int, values []float64, style lineSty
 	c.StrokeLine2(draw.LineStyle{Color: edge, Width: 1.5}, x-half, trY(q[1]), x+half, trY(q[1]))
 }
 
+// finely shortens dashes for the outlines of small shapes.
+func finely(dashes []vg.Length) []vg.Length {
+	var out []vg.Length
+	for _, d := range dashes {
+		out = append(out, d/2)
+	}
+	return out
+}
+
 // dots are values shown one by one about an x, spread over a width of x.
 type dots struct {
 	x, spread float64
 	values    []float64
 	color     color.NRGBA
+	halo      bool // a thin white ring, for dots on strong colours
 }
 
 // drawDots draws them small and a little transparent, so that crowds show.
@@ -244,7 +219,11 @@ func drawDots(c draw.Canvas, trX, trY func(float64) vg.Length, d dots) {
 		if len(d.values) > 1 {
 			x += d.spread * jitter(i)
 		}
-		c.DrawGlyph(glyph, vg.Point{X: trX(x), Y: trY(v)})
+		at := vg.Point{X: trX(x), Y: trY(v)}
+		if d.halo {
+			c.DrawGlyph(draw.GlyphStyle{Color: color.NRGBA{0xff, 0xff, 0xff, 0xc8}, Radius: radius + 0.35, Shape: draw.CircleGlyph{}}, at)
+		}
+		c.DrawGlyph(glyph, at)
 	}
 }
 

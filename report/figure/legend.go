@@ -59,19 +59,41 @@ func (l legend) rows(width vg.Length) []legend {
 		rows[len(rows)-1] = append(rows[len(rows)-1], e)
 		used += e.width() + entryGap
 	}
+	columns := l.columns(width)
+	if gridded := (len(l) + columns - 1) / columns; len(rows) < 2 || gridded > len(rows)+1 {
+		return rows
+	}
+	rows = nil
+	for i := 0; i < len(l); i += columns {
+		rows = append(rows, l[i:min(i+columns, len(l))])
+	}
 	return rows
+}
+
+// columns is how many entries fit side by side where each has the room of the widest.
+func (l legend) columns(width vg.Length) int {
+	wide, _ := l.column()
+	return max(1, int((width+entryGap)/(wide+entryGap)))
 }
 
 // height is that of the legend in rows.
 func (l legend) height(width vg.Length) vg.Length { return vg.Length(len(l.rows(width))) * legendLead }
 
-// drawRows sets the legend in rows from the upper left corner (x, top) on.
+// drawRows sets the legend in rows from the upper left corner (x, top) on, in columns where it has several rows and they fit.
 func (l legend) drawRows(c draw.Canvas, x, top, width vg.Length) {
-	for i, row := range l.rows(width) {
+	rows := l.rows(width)
+	wide, _ := l.column()
+	columns := l.columns(width)
+	grid := len(rows) > 1 && len(rows) == (len(l)+columns-1)/columns && len(rows[0]) == columns
+	for i, row := range rows {
 		at := x
 		for _, e := range row {
 			e.draw(c, at, top-legendLead*(vg.Length(i)+0.5))
-			at += e.width() + entryGap
+			if grid {
+				at += wide + entryGap
+			} else {
+				at += e.width() + entryGap
+			}
 		}
 	}
 }

@@ -84,40 +84,58 @@ func (m Map) note() string { return "" }
 const labelledRadius = 5.4
 
 func (m Map) draw(c draw.Canvas) error {
-	space, drawLegend, err := m.grouping().legend().beside(c, 1.15)
+	left, below := vg.Length(hairline), vg.Length(hairline)
+	if m.YLabel != "" {
+		left += labelSize*leading + 1
+	}
+	if m.XLabel != "" {
+		below += labelSize*leading + 2
+	}
+	aspect := m.aspect()
+	inner := max(c.Size().Y-below, 1)
+	space, drawLegend, err := m.grouping().legend().beside(c, (inner*aspect+left)/c.Size().Y)
 	if err != nil {
 		return err
 	}
-	area := draw.Crop(space, hairline, -hairline, hairline, -hairline)
-	label := newWriter(sans(labelSize), ink)
-	if m.YLabel != "" {
-		area.Min.X += labelSize*leading + 1
-	}
-	if m.XLabel != "" {
-		area.Min.Y += labelSize*leading + 2
-	}
-	if size := area.Size(); size.X < 30 || size.Y < 30 {
+	area := draw.Crop(space, left, -hairline, below, -hairline)
+	size := area.Size()
+	if size.X < 30 || size.Y < 30 {
 		return errors.New("too little room is left for the dots: make the panel larger")
 	}
-	if len(m.grouping().names) > 0 { // the legend stands close
-		area.Max.X = min(area.Max.X, area.Min.X+1.15*area.Size().Y)
-	}
+	area.Max.X = area.Min.X + min(size.X, aspect*size.Y)
+	area.Min.Y = area.Max.Y - min(size.Y, area.Size().X/aspect)
 	outline(c, rgb(0xb0b0b0), area.Min.X, area.Min.Y, area.Max.X, area.Max.Y)
+	label := newWriter(sans(labelSize), ink)
 	label.centred(c, (area.Min.X+area.Max.X)/2, area.Min.Y-labelSize*leading/2-1, m.XLabel)
-	label.up(c, area.Min.X-labelSize*leading/2, (area.Min.Y+area.Max.Y-label.width(m.YLabel))/2, m.YLabel)
+	label.up(c, area.Min.X-labelSize*leading/2-1, (area.Min.Y+area.Max.Y-label.width(m.YLabel))/2, m.YLabel)
 	m.drawDots(area)
 	drawLegend(c)
 	return nil
 }
 
-// places returns where on c the tokens lie.
-func (m Map) places(c draw.Canvas) []vg.Point {
-	lo, hi := m.XY[0], m.XY[0]
+// extent is the range of the coordinates.
+func (m Map) extent() (lo, hi [2]float64) {
+	lo, hi = m.XY[0], m.XY[0]
 	for _, xy := range m.XY {
 		for k, v := range xy {
 			lo[k], hi[k] = min(lo[k], v), max(hi[k], v)
 		}
 	}
+	return lo, hi
+}
+
+// aspect is the width of the frame in its heights: that of the tokens, within bounds.
+func (m Map) aspect() vg.Length {
+	lo, hi := m.extent()
+	if wide, high := hi[0]-lo[0], hi[1]-lo[1]; wide > 0 && high > 0 {
+		return vg.Length(min(max(wide/high, 0.7), 1.5))
+	}
+	return 1
+}
+
+// places returns where on c the tokens lie.
+func (m Map) places(c draw.Canvas) []vg.Point {
+	lo, hi := m.extent()
 	const pad = labelledRadius + 4
 	size := c.Size()
 	scale := math.Min(float64(size.X-2*pad)/math.Max(hi[0]-lo[0], 1/largest), float64(size.Y-2*pad)/math.Max(hi[1]-lo[1], 1/largest))
@@ -165,7 +183,7 @@ func (m Map) drawDots(c draw.Canvas) {
 		}
 		spots = append(spots, s)
 	}
-	labelSpots(c, spots)
+	labelSpots(c, spots, nil)
 }
 
 // labelsFitDots reports whether there are labels, all short enough to stand in their dots, and dots that stand apart.

@@ -216,7 +216,7 @@ func (m Matrix) barTicks(height vg.Length) []tick {
 		return []tick{{a.lo, "−" + text}, {0, "0"}, {a.hi, text}}
 	}
 	var ticks []tick
-	for _, t := range a.ticks(min(max(int(height/16), 2), 5)) {
+	for _, t := range a.ticks(min(max(int(height/12), 2), 5)) {
 		ticks = append(ticks, tick{t.Value, t.Label})
 	}
 	return ticks

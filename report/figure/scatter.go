@@ -147,6 +147,7 @@ func (s Scatter) marks(c draw.Canvas, p *plot.Plot) {
 	colors := s.colors()
 	const radius = 2.2
 	var spots []spot
+	var bars []vg.Rectangle
 	clampX := func(v float64) vg.Length { return min(max(trX(v), c.Min.X), c.Max.X) }
 	clampY := func(v float64) vg.Length { return min(max(trY(v), c.Min.Y), c.Max.Y) }
 	for i, pt := range s.Points {
@@ -158,6 +159,9 @@ func (s Scatter) marks(c draw.Canvas, p *plot.Plot) {
 			c.StrokeLine2(line, trX(pt.X), clampY(pt.Y-pt.YErr), trX(pt.X), clampY(pt.Y+pt.YErr))
 		}
 		at := vg.Point{X: trX(pt.X), Y: trY(pt.Y)}
+		bars = append(bars,
+			vg.Rectangle{Min: vg.Point{X: clampX(pt.X - pt.XErr), Y: at.Y - 0.5}, Max: vg.Point{X: clampX(pt.X + pt.XErr), Y: at.Y + 0.5}},
+			vg.Rectangle{Min: vg.Point{X: at.X - 0.5, Y: clampY(pt.Y - pt.YErr)}, Max: vg.Point{X: at.X + 0.5, Y: clampY(pt.Y + pt.YErr)}})
 		text := pt.Label
 		if s.HideLabels {
 			text = ""
@@ -168,5 +172,5 @@ func (s Scatter) marks(c draw.Canvas, p *plot.Plot) {
 		c.DrawGlyph(draw.GlyphStyle{Color: color.White, Radius: radius + 0.5, Shape: draw.CircleGlyph{}}, at.at)
 		c.DrawGlyph(draw.GlyphStyle{Color: colors[i], Radius: radius, Shape: draw.CircleGlyph{}}, at.at)
 	}
-	labelSpots(c, spots)
+	labelSpots(c, spots, bars)
 }

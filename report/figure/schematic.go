@@ -3,6 +3,8 @@ package figure
 import (
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -18,7 +20,7 @@ type Schematic struct {
 
 // SchematicBox is one step.
 type SchematicBox struct {
-	Text     string // broken into lines between words
+	Text     string // broken into lines between words, and at \n
 	Emphasis bool   // in colour: what the figure is about
 }
 
@@ -40,10 +42,10 @@ func (s Schematic) check() error {
 		return fmt.Errorf("%d arrows between %d boxes: want %d texts, or none", len(s.Arrows), len(s.Boxes), len(s.Boxes)-1)
 	}
 	for i, b := range s.Boxes {
-		if b.Text == "" {
+		if strings.TrimSpace(b.Text) == "" {
 			return fmt.Errorf("box %d has no text: say what it does", i)
 		}
-		if err := checkText(b.Text); err != nil {
+		if err := checkText(strings.ReplaceAll(b.Text, "\n", " ")); err != nil {
 			return err
 		}
 	}
@@ -80,9 +82,9 @@ func (s Schematic) drawAcross(c draw.Canvas) error {
 	widths := make([]vg.Length, n)
 	var natural, least vg.Length
 	for i, b := range s.Boxes {
-		widths[i] = text.width(b.Text) + 2*boxPad
+		widths[i] = widest(text, wrapLines(text, b.Text, vg.Length(math.Inf(1)))) + 2*boxPad
 		natural += widths[i]
-		least += widest(text, text.wrap(b.Text, 0)) + 2*boxPad
+		least += widest(text, wrapLines(text, b.Text, 0)) + 2*boxPad
 	}
 	if least > free {
 		return fmt.Errorf("%d boxes are %.1f in too wide for their panel: shorten their texts or the arrows', or set Vertical", n, float64((least-free)/vg.Inch))
@@ -90,13 +92,13 @@ func (s Schematic) drawAcross(c draw.Canvas) error {
 	if natural > free { // squeeze each between its natural width and its longest word, by the same share
 		share := (free - least) / (natural - least)
 		for i, b := range s.Boxes {
-			word := widest(text, text.wrap(b.Text, 0)) + 2*boxPad
+			word := widest(text, wrapLines(text, b.Text, 0)) + 2*boxPad
 			widths[i] = word + share*(widths[i]-word)
 		}
 	}
 	lines, high := make([][]string, n), 0
 	for i, b := range s.Boxes {
-		lines[i] = text.wrap(b.Text, widths[i]-2*boxPad+0.01)
+		lines[i] = wrapLines(text, b.Text, widths[i]-2*boxPad+0.01)
 		widths[i] = widest(text, lines[i]) + 2*boxPad
 		high = max(high, len(lines[i]))
 	}
@@ -142,7 +144,7 @@ func (s Schematic) drawDown(c draw.Canvas) error {
 	lines := make([][]string, n)
 	var wide, used vg.Length
 	for i, b := range s.Boxes {
-		lines[i] = text.wrap(b.Text, min(c.Size().X-2-2*boxPad, 130))
+		lines[i] = wrapLines(text, b.Text, min(c.Size().X-2-2*boxPad, 130))
 		wide = max(wide, widest(text, lines[i])+2*boxPad, 2*(beside+6))
 		used += vg.Length(len(lines[i]))*boxLead + 2*boxPad
 	}
@@ -168,6 +170,15 @@ func (s Schematic) drawDown(c draw.Canvas) error {
 		}
 	}
 	return nil
+}
+
+// wrapLines is writer.wrap for text with line breaks of its own.
+func wrapLines(w writer, s string, width vg.Length) []string {
+	var lines []string
+	for part := range strings.SplitSeq(s, "\n") {
+		lines = append(lines, w.wrap(part, width)...)
+	}
+	return lines
 }
 
 func widest(w writer, lines []string) (width vg.Length) {

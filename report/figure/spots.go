@@ -15,12 +15,10 @@ type spot struct {
 	color  color.NRGBA // of the text
 }
 
-// labelSpots writes the labels, in the order of the spots, each at the first of eight places round its spot that is clear of all
-// spots, of the labels before it and of the edge of c. A label without such a place is left out: the spot's colour has to do.
-// It returns how many were.
-func labelSpots(c draw.Canvas, spots []spot) (left int) {
+// labelSpots writes the labels, in the order of the spots, each at the first of twelve places round its spot that is clear of all
+// spots, of what is taken, of the labels before it and of the edge of c. A label without such a place is left out: the spot's colour has to do.
+func labelSpots(c draw.Canvas, spots []spot, taken []vg.Rectangle) {
 	w := newWriter(sans(smallSize), ink)
-	var taken []vg.Rectangle
 	for _, s := range spots {
 		taken = append(taken, square(s.at, s.radius+0.3))
 	}
@@ -34,13 +32,11 @@ func labelSpots(c draw.Canvas, spots []spot) (left int) {
 			box, ok = place(c, s, w.width(s.text), taken)
 		}
 		if !ok {
-			left++
 			continue
 		}
 		taken = append(taken, box)
 		newWriter(sans(smallSize), s.color).left(c, box.Min.X, (box.Min.Y+box.Max.Y)/2, s.text)
 	}
-	return left
 }
 
 func square(at vg.Point, half vg.Length) vg.Rectangle {
@@ -51,11 +47,12 @@ func square(at vg.Point, half vg.Length) vg.Rectangle {
 func place(c draw.Canvas, s spot, width vg.Length, taken []vg.Rectangle) (vg.Rectangle, bool) {
 	const half = 0.5 * smallSize
 	out := s.radius + 2
-	slant := 0.8 * out
+	slant := 0.6 * out
 	for _, p := range []vg.Point{ // the middle of the text
 		{X: out + width/2}, {X: -out - width/2}, {Y: out + half}, {Y: -out - half},
 		{X: slant + width/2, Y: slant + half/2}, {X: slant + width/2, Y: -slant - half/2},
 		{X: -slant - width/2, Y: slant + half/2}, {X: -slant - width/2, Y: -slant - half/2},
+		{X: 1 + width/2, Y: out + half}, {X: -1 - width/2, Y: out + half}, {X: 1 + width/2, Y: -out - half}, {X: -1 - width/2, Y: -out - half},
 	} {
 		x, y := s.at.X+p.X, s.at.Y+p.Y
 		box := vg.Rectangle{Min: vg.Point{X: x - width/2, Y: y - half}, Max: vg.Point{X: x + width/2, Y: y + half}}

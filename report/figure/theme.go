@@ -91,6 +91,16 @@ func (w writer) up(c draw.Canvas, x, y vg.Length, s string) {
 	c.FillString(w.face, vg.Point{Y: -capHeight / 2 * w.face.Font.Size}, s)
 }
 
+// slanted writes s upwards at 45 degrees, so that the upper right corner of its last letter lies at (x, y).
+func (w writer) slanted(c draw.Canvas, x, y vg.Length, s string) {
+	c.Push()
+	defer c.Pop()
+	c.Translate(vg.Point{X: x, Y: y})
+	c.Rotate(math.Pi / 4)
+	c.SetColor(w.color)
+	c.FillString(w.face, vg.Point{X: -w.width(s), Y: -capHeight * w.face.Font.Size}, s)
+}
+
 // width is how wide s comes out.
 func (w writer) width(s string) vg.Length { return w.face.Width(s) }
 
@@ -171,6 +181,9 @@ func checkText(s string) error {
 func ticksFit(p *plot.Plot, data draw.Canvas) bool {
 	right := vg.Length(math.Inf(-1))
 	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+		if t.IsMinor() {
+			continue
+		}
 		middle, half := data.X(p.X.Norm(t.Value)), p.X.Tick.Label.Width(t.Label)/2
 		if middle-half < right+smallSize/2 {
 			return false

@@ -1,0 +1,161 @@
+package figure
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// category is the label of a place on an axis of categories.
+type category struct {
+	text string
+	n    int // stated where it is not 0
+}
+
+// categoryPlot is a plot over an axis of categories at 0, 1, 2 ..., with the references' labels at its right.
+type categoryPlot struct {
+	xLabel         string
+	y              axis
+	categories     []category
+	references     []Reference
+	referencesOver bool // the marks, rather than under them
+	marks          plotterFunc
+}
+
+func (o categoryPlot) draw(c draw.Canvas) error {
+	right := referenceLabels(o.references, o.y)
+	area := draw.Crop(c, 0, 0, 0, -smallSize/2)
+	if len(right) > 0 {
+		area.Max.X -= endLabelsWidth(right)
+	}
+	if area.Size().X < 60 || area.Size().Y < 40 {
+		return errors.New("too little room is left between the axes: make the panel larger or shorten the labels of the references")
+	}
+	p := newPlot()
+	p.X.Min, p.X.Max = -0.6, float64(len(o.categories))-0.4
+	p.X.Tick.Marker, p.X.Tick.Length, p.X.Padding = plot.ConstantTicks{}, 0, 0 // the labels are set below
+	o.y.set(&p.Y, yTicks(area.Size().Y-30))
+	references := plotterFunc(func(c draw.Canvas, p *plot.Plot) { drawReferences(c, p, o.references) })
+	if o.referencesOver {
+		p.Add(o.marks, references)
+	} else {
+		p.Add(references, o.marks)
+	}
+	l := fitCategories(o.categories, p.DataCanvas(area).Size().X)
+	title := vg.Length(0)
+	if o.xLabel != "" {
+		title = labelSize*leading + 1
+	}
+	whole := area
+	area.Min.Y += l.height + title
+	if area.Size().Y < 0.35*c.Size().Y {
+		return fmt.Errorf("the labels of the %d groups leave too little of the panel: shorten them or make the panel larger", len(o.categories))
+	}
+	o.y.set(&p.Y, yTicks(area.Size().Y-10))
+	data := p.DataCanvas(area)
+	if need := labelPitch * vg.Length(len(right)); need > data.Size().Y {
+		return fmt.Errorf("the labels of %d references do not fit one above the other: make the panel higher or leave some out", len(right))
+	}
+	p.Draw(area)
+	l.draw(data, o.categories)
+	newWriter(sans(labelSize), ink).centred(c, (data.Min.X+data.Max.X)/2, whole.Min.Y+labelSize*leading/2-0.5, o.xLabel)
+	if len(right) > 0 {
+		drawEndLabels(c, right, data)
+	}
+	return nil
+}
+
+// categoryLabels says how the labels of categories are set.
+type categoryLabels struct {
+	degrees int // 0, 45 or 90
+	every   int // how many places share a label
+	height  vg.Length
+}
+
+// fitCategories sets labels upright where they fit in the width, else turned by 45 or 90 degrees, and thins them out where even that is
+// too dense. Numbers are thinned out before they are turned.
+func fitCategories(all []category, width vg.Length) categoryLabels {
+	w := newWriter(sans(smallSize), ink)
+	var wide, long vg.Length // set in up to two lines, and in one
+	numbers, lines := true, 1
+	for _, g := range all {
+		for _, line := range g.lines() {
+			wide = max(wide, w.width(line))
+		}
+		lines = max(lines, len(g.lines()))
+		long = max(long, w.width(g.line()))
+		if _, err := strconv.ParseFloat(g.text, 64); err != nil {
+			numbers = false
+		}
+	}
+	pitch := width / vg.Length(float64(len(all))+0.2)
+	upright := categoryLabels{0, 1, vg.Length(lines)*smallSize*leading + 3}
+	switch {
+	case isUpright(all, pitch, w):
+		return upright
+	case numbers:
+		upright.every = thin(len(all), width, wide+5)
+		return upright
+	case pitch >= 1.5*smallSize && long < 90:
+		return categoryLabels{45, 1, (long+smallSize)*math.Sqrt2/2 + 3}
+	}
+	return categoryLabels{90, thin(len(all), width, 1.15*smallSize), long + 5}
+}
+
+// isUpright reports whether upright labels a pitch apart stand clear of each other.
+func isUpright(all []category, pitch vg.Length, w writer) bool {
+	right := vg.Length(math.Inf(-1))
+	for i, g := range all {
+		var wide vg.Length
+		for _, line := range g.lines() {
+			wide = max(wide, w.width(line))
+		}
+		middle := pitch * vg.Length(i)
+		if middle-wide/2 < right+smallSize/3 {
+			return false
+		}
+		right = middle + wide/2
+	}
+	return true
+}
+
+// draw writes the labels below the data.
+func (l categoryLabels) draw(data draw.Canvas, all []category) {
+	w := newWriter(sans(smallSize), ink)
+	pitch := data.Size().X / vg.Length(float64(len(all))+0.2)
+	top := data.Min.Y - 3
+	for i := 0; i < len(all); i += l.every {
+		x := data.Min.X + pitch*(vg.Length(i)+0.6)
+		switch l.degrees {
+		case 0:
+			for k, line := range all[i].lines() {
+				w.centred(data, x, top-smallSize*leading*(vg.Length(k)+0.5), line)
+			}
+		case 90:
+			s := all[i].line()
+			w.up(data, x, top-w.width(s), s)
+		default:
+			w.slanted(data, x+1, top, all[i].line())
+		}
+	}
+}
+
+// lines is the label above its n.
+func (g category) lines() []string {
+	if g.n > 0 {
+		return []string{g.text, fmt.Sprintf("n=%d", g.n)}
+	}
+	return []string{g.text}
+}
+
+func (g category) line() string {
+	if g.n > 0 {
+		return fmt.Sprintf("%s (n=%d)", g.text, g.n)
+	}
+	return g.text
+}
