@@ -110,7 +110,7 @@ func Preset(name, fidelity string) (Config, error) {
 		Layers: 4, Heads: 1, DModel: 160, FFMultiple: 4,
 		TokenInput: string(models.OneHot), EmbeddingInit: string(models.LikeLinear), ReadOut: string(models.LastToken),
 		Optimizer: string(torchpe.Adam), Schedule: Constant, Batch: 128, Epochs: 4000,
-		DataSeed: 0, Noise: []float64{0.1, 0.2, 0.5, 1, 2, 5}, NoiseRepeats: defaultNoiseRepeats, CheckpointEvery: Duration(time.Minute), DType: torchpe.Float32.String(), Device: "auto",
+		DataSeed: 0, Noise: []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1}, NoiseRepeats: defaultNoiseRepeats, CheckpointEvery: Duration(time.Minute), DType: torchpe.Float32.String(), Device: "auto",
 	}
 	lr := 1e-4
 	switch name {

@@ -314,7 +314,7 @@ func TestNoiseDefaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []float64{0.1, 0.2, 0.5, 1, 2, 5}
+		want := []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1}
 		if c.Task != "lst" {
 			want = nil
 		}

@@ -81,7 +81,7 @@ func (s *Study) iidOOD(d *draft) error {
 		if len(from) == 0 {
 			return nil
 		}
-		b := figure.Bars{Title: title, XLabel: xLabel, YLabel: "Accuracy", YMin: 0, YMax: 1, References: chanceLine}
+		b := figure.Bars{Title: title, XLabel: xLabel, YLabel: "Accuracy", References: chanceLine}
 		for _, g := range from {
 			b.Groups = append(b.Groups, figure.BarGroup{Label: label(g), ColorOf: g.Label, Bars: []figure.Bar{
 				{Label: "held out, same kind (IID)", Values: g.values(iid)}, {Label: "validation, unlike training (OOD)", Values: g.values(validation)},
@@ -89,8 +89,8 @@ func (s *Study) iidOOD(d *draft) error {
 		}
 		return b
 	}
-	d.row(rowHeight, pair("By initial σ", "Initial σ", byS, sigmaLabel))
-	d.row(rowHeight, pair("Common encodings", "", others, func(g Group) string { return g.Label }))
+	d.row(plotHeight, pair("By initial σ", "Initial σ", byS, sigmaLabel))
+	d.row(plotHeight, pair("Common encodings", "", others, func(g Group) string { return g.Label }))
 	d.Caption = "The paper reports training and validation accuracy. A third set in its files, held out from the training puzzles, tells memorising from not generalising to other puzzles: published values are " +
 		".986 for learn-0.2 and .847 for learn-2.0, whose validation accuracies are .956 and .377."
 	d.table("", perModel("IID and OOD accuracy", modelsOf(all), accuracyColumns...))
@@ -121,7 +121,7 @@ func (s *Study) conditions(d *draft) error {
 		title  string
 		groups []Group
 	}{{"Learned encodings", exemplars(learned(all))}, {"Common encodings", common(all)}} {
-		b := figure.Bars{Title: part.title, YLabel: "Validation accuracy", YMin: 0, YMax: 1, References: chanceLine}
+		b := figure.Bars{Title: part.title, YLabel: "Validation accuracy", References: chanceLine}
 		for _, g := range part.groups {
 			bars := figure.BarGroup{Label: g.Label}
 			for _, c := range conditionColumns {
@@ -134,7 +134,7 @@ func (s *Study) conditions(d *draft) error {
 			}
 		}
 		if b.Groups != nil {
-			d.row(rowHeight, b)
+			d.row(plotHeight, b)
 		}
 	}
 	d.Caption = "Validation accuracy by how many rows and columns must be brought together. People (n = 40) reach .967, .870 and .663; the published models learn-0.2 .983, .935 and .948."
@@ -170,9 +170,7 @@ func (s *Study) maps(d *draft) error {
 		d.missing(s.trainLST("learn", "--sigma 0.2"), "models with learned encodings")
 		return nil
 	}
-	for from := 0; from < len(panels); from += 3 {
-		d.row(2.3, panels[from:min(from+3, len(panels))]...)
-	}
+	d.grid(planeHeight, 3, panels)
 	d.Caption = "The first two principal axes of a learned encoding (first block, first seed), with the share of variance that they explain. Cells of the puzzles are joined to their neighbours on the grid and coloured by row; " +
 		"nodes and regions by their module."
 	d.table("", t)
@@ -266,7 +264,7 @@ func (s *Study) course(d *draft) error {
 				Title: title, XLabel: strings.ToUpper(part.xName[:1]) + part.xName[1:], YLabel: headings[name], Series: lines[name], Band: figure.BandSD,
 			})
 		}
-		d.row(rowHeight, panels...)
+		d.row(plotHeight, panels...)
 		d.table("_"+part.name, t)
 	}
 	if len(d.page.Rows) == 0 {
@@ -286,7 +284,7 @@ func (s *Study) toeplitz(d *draft) error {
 		all := groups(part.models)
 		r2 := func(m Model) float64 { return mean(m.Toeplitz) }
 		rank := func(m Model) float64 { return mean(m.EffectiveRank) }
-		d.row(rowHeight, boxes("Toeplitzness, "+part.name, "R² of E Eᵀ", all, false, r2), boxes("Effective rank, "+part.name, "Dimensions", all, false, rank))
+		d.row(plotHeight, boxes("Toeplitzness, "+part.name, "R² of E Eᵀ", all, false, r2), boxes("Effective rank, "+part.name, "Dimensions", all, false, rank))
 		for _, m := range part.models {
 			if len(m.Toeplitz) > 0 {
 				shown = append(shown, m)

@@ -82,6 +82,13 @@ type draft struct {
 	page figure.Page
 }
 
+// Heights in inches of rows of square panels.
+const (
+	mapHeight   = 1.5 // four in a row
+	plotHeight  = 2.2 // of an ordinary row
+	planeHeight = 2.3 // three maps in a row
+)
+
 // row adds a line of panels; nil panels are left out, and a line of none is no line.
 func (d *draft) row(height float64, panels ...figure.Panel) {
 	var cells []figure.Cell
@@ -92,6 +99,14 @@ func (d *draft) row(height float64, panels ...figure.Panel) {
 	}
 	if cells != nil {
 		d.page.Rows = append(d.page.Rows, figure.Row{Height: height, Cells: cells})
+	}
+}
+
+// grid adds panels in rows of the same length, or nearly, of at most most.
+func (d *draft) grid(height float64, most int, panels []figure.Panel) {
+	rows := (len(panels) + most - 1) / most
+	for i := range rows {
+		d.row(height, panels[i*len(panels)/rows:(i+1)*len(panels)/rows]...)
 	}
 }
 

@@ -2,7 +2,6 @@ package paper
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 
 	"torchpe/report/figure"
@@ -11,10 +10,7 @@ import (
 	"torchpe/train/runlog"
 )
 
-const (
-	rowHeight = 2.2 // inches, of an ordinary row of panels
-	chance    = 0.25
-)
+const chance = 0.25
 
 // chanceLine is the accuracy of guessing among four symbols.
 var chanceLine = []figure.Reference{{Label: "chance", Y: chance}}
@@ -72,6 +68,7 @@ func scatter(title, xLabel, yLabel, of string, all []Group, x, y func(Model) flo
 		p := figure.ScatterPoint{Label: g.Label, X: stats.Mean(a), Y: stats.Mean(b)}
 		if len(a) > 1 && len(b) > 1 {
 			p.XErr, p.YErr = stats.SD(a), stats.SD(b)
+			f.ErrorNote = "±1 SD over seeds"
 		}
 		f.Points = append(f.Points, p)
 		xs, ys = append(xs, p.X), append(ys, p.Y)
@@ -109,28 +106,16 @@ func (s *Study) fig2(d *draft) error {
 		return err
 	}
 	d.row(0.8, model())
-	d.row(rowHeight, accuracyLines("Training", "Training accuracy", lines["train"]), accuracyLines("Generalisation", "Validation accuracy", lines["validation"]))
-	d.row(rowHeight, boxes("Generalisation by initial σ", "Validation accuracy", all, true, validation, chanceLine...))
+	d.row(plotHeight, accuracyLines("Training", "Training accuracy", lines["train"]), accuracyLines("Generalisation", "Validation accuracy", lines["validation"]))
+	d.row(plotHeight, boxes("Generalisation by initial σ", "Validation accuracy", all, true, validation, chanceLine...))
 	models := s.Puzzles(s.Main())
 	d.Caption = fmt.Sprintf("Accuracy in training and on the validation puzzles, which are unlike those of training, after %s, by the SD σ of the initial PE.", epochs(models))
 	d.table("", perModel("Accuracy by σ", modelsOf(all), accuracyColumns...))
 	d.table("_curves", t)
-	if len(all) < 20 {
-		d.missing(s.trainLST("learn", "--sigma 0.1"), "%d of the paper's 20 σ from 0.1 to 2 have no runs", 20-min(20, inGrid(all)))
+	if len(onGrid(all)) < 20 {
+		d.missing(s.trainLST("learn", "--sigma 0.1"), "%d of the paper's 20 σ from 0.1 to 2 have no runs", 20-min(20, len(onGrid(all))))
 	}
 	return nil
-}
-
-// inGrid counts the groups whose sigma is of the paper's grid.
-func inGrid(all []Group) int {
-	n := 0
-	for _, g := range all {
-		tenths := 10 * g.Sigma
-		if tenths > 0.5 && tenths < 20.5 && math.Abs(tenths-math.Round(tenths)) < 1e-9 {
-			n++
-		}
-	}
-	return n
 }
 
 // modelsOf are all models of groups.
@@ -161,13 +146,13 @@ func (s *Study) fig3(d *draft) error {
 	if err != nil {
 		return err
 	}
-	d.row(1.9, maps...)
-	byCosine, rhoCosine := scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "Validation accuracy", "σ", all, Model.cosine, validation)
-	d.row(rowHeight, boxes("Attention near the ground truth", "Cosine with 2d-fixed", all, true, Model.cosine), byCosine)
-	byDistance, rhoDistance := scatter("Encodings and generalisation", "Procrustes distance to 2d-fixed", "Validation accuracy", "σ", all, Model.distance, validation)
-	d.row(rowHeight, boxes("Encodings near the ground truth", "Procrustes distance", all, true, Model.distance), byDistance)
-	byDisparity, rhoDisparity := scatter("Whatever the norms", "Procrustes disparity", "Validation accuracy", "σ", all, Model.disparity, validation)
-	d.row(rowHeight, boxes("Encodings near it, whatever their norms", "Procrustes disparity", all, true, Model.disparity), byDisparity)
+	d.grid(mapHeight, 4, maps)
+	byCosine, rhoCosine := scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "Validation accuracy", "levels of σ", onGrid(all), Model.cosine, validation)
+	d.row(plotHeight, boxes("Attention near the ground truth", "Cosine with 2d-fixed", all, true, Model.cosine), byCosine)
+	byDistance, rhoDistance := scatter("Encodings and generalisation", "Procrustes distance to 2d-fixed", "Validation accuracy", "levels of σ", onGrid(all), Model.distance, validation)
+	d.row(plotHeight, boxes("Encodings near the ground truth", "Procrustes distance", all, true, Model.distance), byDistance)
+	byDisparity, rhoDisparity := scatter("Whatever the norms", "Procrustes disparity", "Validation accuracy", "levels of σ", onGrid(all), Model.disparity, validation)
+	d.row(plotHeight, boxes("Encodings near it, whatever their norms", "Procrustes disparity", all, true, Model.disparity), byDisparity)
 	d.Caption = pooling + " The Procrustes distance min ||E R − G|| over orthogonal R grows with σ whatever was learned, as large encodings are far from everything; " +
 		"the disparity, of centred and scaled encodings, does not. Means over blocks. The paper prints ρ = .96 for the cosine, and −.98 for the distance; here: " +
 		orNone(rhoCosine) + "; " + orNone(rhoDistance) + "; disparity: " + orNone(rhoDisparity) + "."
@@ -245,8 +230,8 @@ func (s *Study) figA9(d *draft) error {
 	if !s.compared(d, all) {
 		return nil
 	}
-	byJSD, rho := scatter("Attention and generalisation", "Attention JSD from 2d-fixed (bits)", "Validation accuracy", "σ", all, Model.jsd, validation)
-	d.row(rowHeight, boxes("Attention away from the ground truth", "JSD from 2d-fixed (bits)", all, true, Model.jsd), byJSD)
+	byJSD, rho := scatter("Attention and generalisation", "Attention JSD from 2d-fixed (bits)", "Validation accuracy", "levels of σ", onGrid(all), Model.jsd, validation)
+	d.row(plotHeight, boxes("Attention away from the ground truth", "JSD from 2d-fixed (bits)", all, true, Model.jsd), byJSD)
 	d.Caption = "Jensen-Shannon divergence, base 2, of each row of each map from that of the 2d-fixed model of the same seed, then the mean. " + orNone(rho) + "."
 	d.table("", perModel("Likeness to the ground truth's model", modelsOf(all), similarityColumns...))
 	return nil
@@ -259,17 +244,15 @@ func (s *Study) figA10(d *draft) error {
 		return nil
 	}
 	s.missingCommon(d, all)
-	d.row(rowHeight, boxes("Generalisation", "Validation accuracy", all, false, validation, chanceLine...),
+	d.row(plotHeight, boxes("Generalisation", "Validation accuracy", all, false, validation, chanceLine...),
 		boxes("Attention near the ground truth", "Cosine with 2d-fixed", withoutReference(all), false, Model.cosine))
 	maps, err := s.attentionMaps(d, all)
 	if err != nil {
 		return err
 	}
-	for from := 0; from < len(maps); from += 4 {
-		d.row(1.7, maps[from:min(from+4, len(maps))]...)
-	}
+	d.grid(mapHeight, 4, maps)
 	byCosine, rho := scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "Validation accuracy", "encodings", withoutReference(all), Model.cosine, validation)
-	d.row(rowHeight, byCosine)
+	d.row(plotHeight, byCosine)
 	d.Caption = pooling + " " + orNone(rho) + "."
 	d.table("", perModel("Common encodings", modelsOf(all), similarityColumns...))
 	return nil

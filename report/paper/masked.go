@@ -96,16 +96,14 @@ func (s *Study) fig4(d *draft) error {
 	d.row(2.1, network, series)
 	d.row(0.8, maskingSchematic("15 nodes at one time point"))
 	best := byMean(all, modularity, false)
-	d.row(rowHeight, boxes("Modules in the encodings", "Modularity Q", best, false, modularity), boxes("Modules in the encodings", "Clustering C", best, false, clustering))
+	d.row(plotHeight, boxes("Modules in the encodings", "Modularity Q", best, false, modularity), boxes("Modules in the encodings", "Clustering C", best, false, clustering))
 	mseGroups := byMean(all, testMSE("0.50"), false)
-	d.row(rowHeight, mseBars(mseGroups, "0.50"))
+	d.row(plotHeight, mseBars(mseGroups, "0.50"))
 	cosines, err := cosineMatrices(d, best)
 	if err != nil {
 		return err
 	}
-	for from := 0; from < len(cosines); from += 4 {
-		d.row(1.8, cosines[from:min(from+4, len(cosines))]...)
-	}
+	d.grid(mapHeight, 4, cosines)
 	d.Caption = fmt.Sprintf("A simulated network of %d nodes in %d modules, trained to predict masked nodes from the others at the same time (%s; test MSE with half of the nodes masked). "+
 		"Matrices: cosine similarity of the encodings of two nodes, nodes ordered by module.", models[0].Run.Config.Masked.NMAR.Nodes, models[0].Run.Config.Masked.NMAR.Modules, epochs(models))
 	var mse [][]float64
@@ -325,8 +323,8 @@ func (s *Study) fmri(d *draft, level float64, errors, networks bool) error {
 		if err != nil {
 			return err
 		}
-		d.row(rowHeight, stepLines("Training", "MSE in training", lines["train_mse"]), stepLines("Generalisation", "Test MSE, 90 % masked", lines["test_mse"]))
-		d.row(rowHeight, mseBars(byMean(all, testMSE(paperTestLevel), false), paperTestLevel))
+		d.row(plotHeight, stepLines("Training", "MSE in training", lines["train_mse"]), stepLines("Generalisation", "Test MSE, 90 % masked", lines["test_mse"]))
+		d.row(plotHeight, mseBars(byMean(all, testMSE(paperTestLevel), false), paperTestLevel))
 		d.table("_curves", t)
 	}
 	if networks {
@@ -335,16 +333,14 @@ func (s *Study) fmri(d *draft, level float64, errors, networks bool) error {
 			if err != nil {
 				return err
 			}
-			for from := 0; from < len(matrices); from += 4 {
-				d.row(1.8, matrices[from:min(from+4, len(matrices))]...)
-			}
+			d.grid(mapHeight, 4, matrices)
 		}
 		scored := byMean(all, modularity, false)
 		q, c := boxes("Networks in the encodings", "Modularity Q", scored, false, modularity), boxes("Networks in the encodings", "Clustering C", scored, false, clustering)
 		if q == nil {
 			d.missing("torchpe train --task fmri --data DIR --modules CAB-NP_LABELKEY.txt", "network scores: the runs know no networks")
 		}
-		d.row(rowHeight, q, c)
+		d.row(plotHeight, q, c)
 	}
 	d.table("", perModel("fMRI", models, maskedColumns...))
 	return nil

@@ -64,7 +64,7 @@ func (s *Study) figA11(d *draft) error {
 		heat.ColumnLabels = append(heat.ColumnLabels, sigmaLabel(g))
 	}
 	for _, a := range levels {
-		heat.RowLabels = append(heat.RowLabels, fmt.Sprint(a))
+		heat.RowLabels = append(heat.RowLabels, fmt.Sprintf("%.3g", a))
 		for _, g := range byS {
 			heat.Values = append(heat.Values, mean(finite(g.values(under(a)))))
 		}
@@ -73,8 +73,8 @@ func (s *Study) figA11(d *draft) error {
 	if len(byS) > 0 {
 		panel = heat
 	}
-	d.row(rowHeight, panel, noiseLines(others, levels))
-	d.row(rowHeight, boxes("Mean over noise, by initial σ", "Validation accuracy", byS, true, meanUnderNoise, chanceLine...),
+	d.row(plotHeight, panel, noiseLines(others, levels))
+	d.row(plotHeight, boxes("Mean over noise, by initial σ", "Validation accuracy", byS, true, meanUnderNoise, chanceLine...),
 		boxes("Mean over noise", "Validation accuracy", others, false, meanUnderNoise, chanceLine...))
 	d.Caption = "Validation accuracy where Gaussian noise of a standard deviation (amplitude) is added to each token embedding of a trained model; the paper names neither " +
 		"amplitudes nor distribution nor repeats, see docs/paper.md."

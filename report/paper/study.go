@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -243,6 +244,15 @@ func groups(models []Model) []Group {
 // learned returns the groups of the paper's learned encoding, by sigma.
 func learned(all []Group) []Group {
 	return slices.DeleteFunc(slices.Clone(all), func(g Group) bool { return g.Sigma < 0 || g.Models[0].Run.Config.PE != "learn" })
+}
+
+// onGrid are the groups of the paper's main grid of sigma, 0.1 to 2 in tenths, over which it correlates; those of its study of
+// optimizers are smaller.
+func onGrid(all []Group) []Group {
+	return slices.DeleteFunc(slices.Clone(all), func(g Group) bool {
+		tenths := 10 * g.Sigma
+		return tenths < 0.5 || tenths > 20.5 || math.Abs(tenths-math.Round(tenths)) > 1e-9
+	})
 }
 
 // commonOrder is the paper's order of its common encodings, after their accuracy.

@@ -126,8 +126,8 @@ func (s *Study) figA7(d *draft) error {
 	if err != nil {
 		return err
 	}
-	d.row(rowHeight, accuracyLines("SGD", "Validation accuracy", sgdLines["validation"]), accuracyLines("Adam", "Validation accuracy", adamLines["validation"]))
-	bars := figure.Bars{Title: "After training", YLabel: "Validation accuracy", XLabel: "Initial σ", YMin: 0, YMax: 1, References: chanceLine}
+	d.row(plotHeight, accuracyLines("SGD", "Validation accuracy", sgdLines["validation"]), accuracyLines("Adam", "Validation accuracy", adamLines["validation"]))
+	bars := figure.Bars{Title: "After training", YLabel: "Validation accuracy", XLabel: "Initial σ", References: chanceLine}
 	for _, sigma := range optimizerSigmas {
 		b := figure.BarGroup{Label: fmt.Sprint(sigma), ColorOf: fmt.Sprintf("learn-%g", sigma)}
 		for _, from := range []struct {
@@ -144,7 +144,7 @@ func (s *Study) figA7(d *draft) error {
 			bars.Groups = append(bars.Groups, b)
 		}
 	}
-	d.row(rowHeight, bars)
+	d.row(plotHeight, bars)
 	d.Caption = fmt.Sprintf("Encodings that start very small, trained by SGD and by Adam (%s).", epochs(append(modelsOf(sgd), modelsOf(adam)...)))
 	d.table("_sgd_curves", t)
 	d.table("_adam_curves", t2)
@@ -186,9 +186,9 @@ func (s *Study) figA8(d *draft) error {
 	if err != nil {
 		return err
 	}
-	d.row(rowHeight, accuracyLines("Training", "Training accuracy", lines["train"]), accuracyLines("Generalisation", "Validation accuracy", lines["validation"]))
-	d.row(rowHeight, boxes("Generalisation by initial σ", "Validation accuracy", byS, true, validation, chanceLine...))
-	d.row(rowHeight, boxes("Common encodings", "Validation accuracy", others, false, validation, chanceLine...))
+	d.row(plotHeight, accuracyLines("Training", "Training accuracy", lines["train"]), accuracyLines("Generalisation", "Validation accuracy", lines["validation"]))
+	d.row(plotHeight, boxes("Generalisation by initial σ", "Validation accuracy", byS, true, validation, chanceLine...))
+	d.row(plotHeight, boxes("Common encodings", "Validation accuracy", others, false, validation, chanceLine...))
 	d.Caption = fmt.Sprintf("As figures 2 and A10, with a weight decay of %g (%s).", paperDecay, epochs(modelsOf(all)))
 	d.table("", perModel("Accuracy with weight decay", modelsOf(all), accuracyColumns...))
 	d.table("_curves", t)
@@ -221,9 +221,9 @@ func (s *Study) figA15(d *draft) error {
 		if err != nil {
 			return err
 		}
-		d.row(rowHeight, boxes(fmt.Sprintf("%d heads, common encodings", heads), "Validation accuracy", common(all), false, validation, chanceLine...),
+		d.row(plotHeight, boxes(fmt.Sprintf("%d heads, common encodings", heads), "Validation accuracy", common(all), false, validation, chanceLine...),
 			boxes("", "Training accuracy", common(all), false, training, chanceLine...))
-		d.row(rowHeight, boxes(fmt.Sprintf("%d heads, by initial σ", heads), "Validation accuracy", learned(all), true, validation, chanceLine...),
+		d.row(plotHeight, boxes(fmt.Sprintf("%d heads, by initial σ", heads), "Validation accuracy", learned(all), true, validation, chanceLine...),
 			accuracyLines("Generalisation", "Validation accuracy", lines["validation"]))
 		d.table(fmt.Sprintf("_%dheads_curves", heads), t)
 		shown = append(shown, modelsOf(all)...)

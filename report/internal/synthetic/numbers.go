@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 
 	"torchpe/train/runlog"
 	"torchpe/train/runlog/safetensors"
@@ -13,6 +14,12 @@ import (
 type maker struct {
 	*Run
 	rng *rand.Rand
+}
+
+// networks are those of the brain (CAB-NP).
+var networks = []string{
+	"Visual1", "Visual2", "Somatomotor", "Cingulo-Opercular", "Dorsal-attention", "Language", "Frontoparietal", "Auditory", "Default",
+	"Posterior-Multimodal", "Ventral-Multimodal", "Orbito-Affective",
 }
 
 // common are mean validation accuracies of the encodings without sigma, as the paper's Table 1 has them.
@@ -107,6 +114,9 @@ func (m maker) probes() ([]safetensors.Tensor, map[string]string, error) {
 		out = append(out, x)
 	}
 	members, about := len(m.Seeds), map[string]string{"step": fmt.Sprint(100 * records)}
+	if m.Task == "fmri" {
+		about["module_names"] = strings.Join(networks, "\n")
+	}
 	for layer := range layers {
 		if added(m.PE) && (layer == 0 || m.Placement == "block") {
 			add(fmt.Sprintf("pe/%d", layer), []int{members, n, dim}, m.tables(members, n, modules))
@@ -128,7 +138,7 @@ func (m maker) probes() ([]safetensors.Tensor, map[string]string, error) {
 		}
 		return append(out, x), about, failed
 	}
-	amplitudes := []float32{.1, .5, 1, 2}
+	amplitudes := []float32{.0625, .25, .5, 1}
 	accuracy := make([]float32, members*len(amplitudes)*3)
 	for i := range accuracy {
 		accuracy[i] = float32(m.around(.9/(1+float64(amplitudes[i/3%len(amplitudes)])), .02, 0, 1))
