@@ -125,11 +125,9 @@ func (s *Study) conditions(d *draft) error {
 		for _, g := range part.groups {
 			bars := figure.BarGroup{Label: g.Label}
 			for _, c := range conditionColumns {
-				if values := g.values(c.of); len(finite(values)) > 0 {
-					bars.Bars = append(bars.Bars, figure.Bar{Label: c.heading, Values: values})
-				}
+				bars.Bars = append(bars.Bars, figure.Bar{Label: c.heading, Values: g.values(c.of)})
 			}
-			if bars.Bars != nil {
+			if len(finite(g.values(conditionColumns[0].of))) > 0 {
 				b.Groups = append(b.Groups, bars)
 			}
 		}

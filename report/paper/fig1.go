@@ -10,24 +10,26 @@ import (
 	"torchpe/report/table"
 )
 
+// examplePuzzles are puzzles of the default set, of each kind in turn.
+var examplePuzzles = []string{"4213134000510134", "0200542000341042", "5200042100100000"}
+
 // fig1 shows the task, and what is near what in it and in the fixed encodings.
 func (s *Study) fig1(d *draft) error {
-	set, err := lst.Default(0)
-	if err != nil {
-		return err
-	}
 	var examples []figure.Panel
-	for i, c := range lst.Conditions() {
-		for _, p := range set.Validation {
-			if p.Condition == c {
-				shown := figure.Puzzle{Title: fmt.Sprintf("%d-vector", i+1), Answer: int(p.Answer)}
-				for k, cell := range p.Cells {
-					shown.Cells[k] = int(cell)
-				}
-				examples = append(examples, shown)
-				break
-			}
+	for i, digits := range examplePuzzles {
+		g, err := lst.ParseGrid(digits)
+		if err != nil {
+			return err
 		}
+		p, err := lst.NewPuzzle(g)
+		if err != nil {
+			return err
+		}
+		shown := figure.Puzzle{Title: fmt.Sprintf("%d-vector", i+1), Answer: int(p.Answer)}
+		for k, cell := range p.Cells {
+			shown.Cells[k] = int(cell)
+		}
+		examples = append(examples, shown)
 	}
 	d.row(2, examples...)
 	truth := trueDistances()

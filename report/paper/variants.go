@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"torchpe/report/figure"
 	"torchpe/report/stats"
 )
 
@@ -127,24 +126,7 @@ func (s *Study) figA7(d *draft) error {
 		return err
 	}
 	d.row(plotHeight, accuracyLines("SGD", "Validation accuracy", sgdLines["validation"]), accuracyLines("Adam", "Validation accuracy", adamLines["validation"]))
-	bars := figure.Bars{Title: "After training", YLabel: "Validation accuracy", XLabel: "Initial σ", References: chanceLine}
-	for _, sigma := range optimizerSigmas {
-		b := figure.BarGroup{Label: fmt.Sprint(sigma), ColorOf: fmt.Sprintf("learn-%g", sigma)}
-		for _, from := range []struct {
-			name string
-			all  []Group
-		}{{"Adam", adam}, {"SGD", sgd}} {
-			for _, g := range from.all {
-				if g.Sigma == sigma {
-					b.Bars = append(b.Bars, figure.Bar{Label: from.name, Values: g.values(validation)})
-				}
-			}
-		}
-		if b.Bars != nil {
-			bars.Groups = append(bars.Groups, b)
-		}
-	}
-	d.row(plotHeight, bars)
+	d.row(plotHeight, boxes("SGD, after training", "Validation accuracy", sgd, true, validation, chanceLine...), boxes("Adam, after training", "Validation accuracy", adam, true, validation, chanceLine...))
 	d.Caption = fmt.Sprintf("Encodings that start very small, trained by SGD and by Adam (%s).", epochs(append(modelsOf(sgd), modelsOf(adam)...)))
 	d.table("_sgd_curves", t)
 	d.table("_adam_curves", t2)

@@ -42,7 +42,8 @@ type Canvas struct {
 	sent   sent    // what the page's graphics state holds
 	fonts  map[string]bool
 	images int
-	pdf    []byte // the finished document, once WriteTo has run
+	widths map[int]bool // of the images, in pixels
+	pdf    []byte       // the finished document, once WriteTo has run
 	err    error
 }
 
@@ -65,7 +66,7 @@ type sent struct {
 
 // New returns an empty page of the given width and height.
 func New(w, h vg.Length) *Canvas {
-	c := &Canvas{w: w, h: h, fonts: map[string]bool{}}
+	c := &Canvas{w: w, h: h, fonts: map[string]bool{}, widths: map[int]bool{}}
 	if !(w > 0 && h > 0) {
 		c.err = fmt.Errorf("pdfcanvas: page of %g x %g pt: both sides must be positive", w.Points(), h.Points())
 		w, h = 1, 1 // a page for fpdf to hold; WriteTo returns the error
@@ -233,8 +234,16 @@ func (c *Canvas) DrawImage(rect vg.Rectangle, img image.Image) {
 	if img.Bounds().Empty() || size.X <= 0 || size.Y <= 0 {
 		return
 	}
-	flat := image.NewNRGBA(image.Rect(0, 0, img.Bounds().Dx(), img.Bounds().Dy())) // fpdf reads no 16-bit PNG
-	draw.Draw(flat, flat.Bounds(), img, img.Bounds().Min, draw.Src)
+	// fpdf writes images of one width in map order: each gets a width of its own, by columns that are clipped off.
+	width := img.Bounds().Dx()
+	padded := width
+	for c.widths[padded] {
+		padded++
+	}
+	c.widths[padded] = true
+	flat := image.NewNRGBA(image.Rect(0, 0, padded, img.Bounds().Dy())) // fpdf reads no 16-bit PNG
+	draw.Draw(flat, flat.Bounds(), image.White, image.Point{}, draw.Src)
+	draw.Draw(flat, image.Rect(0, 0, width, flat.Rect.Dy()), img, img.Bounds().Min, draw.Src)
 	var buf bytes.Buffer
 	if err := png.Encode(&buf, flat); err != nil {
 		c.fail(fmt.Errorf("pdfcanvas: image of %d x %d pixels: %w", flat.Rect.Dx(), flat.Rect.Dy(), err))
@@ -246,7 +255,12 @@ func (c *Canvas) DrawImage(rect vg.Rectangle, img image.Image) {
 	c.doc.RegisterImageOptionsReader(name, opts, &buf)
 	c.setAlpha(0xff)
 	c.transformed(func() {
-		c.doc.ImageOptions(name, rect.Min.X.Points(), c.fromTop(rect.Max.Y), size.X.Points(), size.Y.Points(), false, opts, 0, "")
+		x, y, w, h := rect.Min.X.Points(), c.fromTop(rect.Max.Y), size.X.Points(), size.Y.Points()
+		if padded > width {
+			c.doc.ClipRect(x, y, w, h, false)
+			defer c.doc.ClipEnd()
+		}
+		c.doc.ImageOptions(name, x, y, w*float64(padded)/float64(width), h, false, opts, 0, "")
 	})
 }
 

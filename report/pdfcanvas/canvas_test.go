@@ -181,6 +181,37 @@ func TestImageOffOrigin(t *testing.T) {
 	}
 }
 
+// Images of one size come in the order in which they were drawn, each where it belongs and nothing beyond it.
+func TestImagesOfOneSize(t *testing.T) {
+	draw := func() []byte {
+		c := New(100, 10)
+		for i := range 8 {
+			tile := image.NewNRGBA(image.Rect(0, 0, 4, 4))
+			for k := range tile.Pix {
+				tile.Pix[k] = uint8(20*i) | uint8(k%4/3*0xff)
+			}
+			c.DrawImage(vg.Rectangle{Min: vg.Point{X: vg.Length(12 * i)}, Max: vg.Point{X: vg.Length(12*i + 10), Y: 10}}, tile)
+		}
+		return document(t, c)
+	}
+	first := draw()
+	for range 10 {
+		if !bytes.Equal(first, draw()) {
+			t.Fatal("the same images give another document")
+		}
+	}
+	page, err := png.Decode(strings.NewReader(poppler.Run(t, first, "pdftoppm", "-r", "72", "-png", poppler.File)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 8 {
+		inside, beside := color.GrayModel.Convert(page.At(12*i+5, 5)), color.GrayModel.Convert(page.At(12*i+11, 5))
+		if inside != (color.Gray{uint8(20 * i)}) || beside != (color.Gray{255}) {
+			t.Errorf("image %d is %v, and beside it lies %v", i, inside, beside)
+		}
+	}
+}
+
 // A stroke under a transform is stretched with it, as in PDF and SVG: a pen of 1 pt, scaled by 6 and 2, is 6 wide and 2 high.
 func TestPenIsTransformed(t *testing.T) {
 	c := New(100, 100)
