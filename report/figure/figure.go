@@ -92,10 +92,11 @@ func writePatched(w io.Writer, src io.WriterTo, patch func([]byte) []byte) error
 }
 
 // portableSVG names fonts of the same widths for readers who lack Liberation Sans (a browser would fall back to a serif),
-// and rounds line joins as the other formats do. Both belong to vgsvg, which has no setting for them.
+// rounds line joins as the other formats do, and calls images what they are. All that belongs to vgsvg, which has no setting for it.
 func portableSVG(svg []byte) []byte {
 	svg = bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
+	svg = bytes.ReplaceAll(svg, []byte("data:image/jpg;base64,iVBOR"), []byte("data:image/png;base64,iVBOR")) // a PNG's first bytes
 	return bytes.Replace(svg, []byte("<g transform="), []byte(`<g stroke-linejoin="round" transform=`), 1)
 }
 

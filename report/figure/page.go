@@ -199,7 +199,7 @@ func (p Page) paintRow(c draw.Canvas, r Row, k int) error {
 
 // checkSpace reports a panel that is too small for anything.
 func checkSpace(c draw.Canvas) error {
-	if size := c.Size(); size.X < 20 || size.Y < 8 || math.IsNaN(float64(size.X)) {
+	if size := c.Size(); size.X < 20 || size.Y < 12 || math.IsNaN(float64(size.X)) {
 		return fmt.Errorf("only %.1f x %.1f in are left for the panel: widen the page or make the row higher", float64(size.X/vg.Inch), float64(size.Y/vg.Inch))
 	}
 	return nil

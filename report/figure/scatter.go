@@ -172,5 +172,5 @@ func (s Scatter) marks(c draw.Canvas, p *plot.Plot) {
 		c.DrawGlyph(draw.GlyphStyle{Color: color.White, Radius: radius + 0.5, Shape: draw.CircleGlyph{}}, at.at)
 		c.DrawGlyph(draw.GlyphStyle{Color: colors[i], Radius: radius, Shape: draw.CircleGlyph{}}, at.at)
 	}
-	labelSpots(c, spots, bars)
+	labelSpots(c, spots, bars, nil)
 }

@@ -17,7 +17,8 @@ type spot struct {
 
 // labelSpots writes the labels, in the order of the spots, each at the first of twelve places round its spot that is clear of all
 // spots, of what is taken, of the labels before it and of the edge of c. A label without such a place is left out: the spot's colour has to do.
-func labelSpots(c draw.Canvas, spots []spot, taken []vg.Rectangle) {
+// Where it can, it also keeps clear of what is to be avoided.
+func labelSpots(c draw.Canvas, spots []spot, taken, avoid []vg.Rectangle) {
 	w := newWriter(sans(smallSize), ink)
 	for _, s := range spots {
 		taken = append(taken, square(s.at, s.radius+0.3))
@@ -29,7 +30,9 @@ func labelSpots(c draw.Canvas, spots []spot, taken []vg.Rectangle) {
 		}
 		box, ok := vg.Rectangle{}, false
 		if i < mostTried {
-			box, ok = place(c, s, w.width(s.text), taken)
+			if box, ok = place(c, s, w.width(s.text), append(taken[:len(taken):len(taken)], avoid...)); !ok {
+				box, ok = place(c, s, w.width(s.text), taken)
+			}
 		}
 		if !ok {
 			continue
