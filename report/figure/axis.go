@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -106,15 +107,34 @@ func (a axis) set(to *plot.Axis, count int) {
 // yTicks is how many ticks a y axis of the given height has at most.
 func yTicks(height vg.Length) int { return min(max(int(height/12.5), 2), 6) }
 
-// fitX labels the x axis as densely as c has room and returns where the data go.
-func fitX(p *plot.Plot, c draw.Canvas, x axis) draw.Canvas {
+// drawAxes draws p in c with an x axis labelled as densely as there is room, and returns where the data went.
+func drawAxes(p *plot.Plot, c draw.Canvas, x axis) (draw.Canvas, error) {
+	area, title := c, x.label
+	x.label = "" // set below: gonum would make room for it beside the data too
+	if title != "" {
+		area.Min.Y += labelSize*leading + 1
+	}
 	for count := 7; ; count-- {
 		x.set(&p.X, count)
-		data := p.DataCanvas(c)
-		if count == 2 || ticksFit(p, data) {
-			return data
+		data := p.DataCanvas(area)
+		if count > 2 && !ticksFit(p, data) {
+			continue
 		}
+		if size := data.Size(); size.X < 30 || size.Y < 20 {
+			return data, errors.New("too little room is left between the axes: make the panel larger")
+		}
+		p.Draw(area)
+		drawXLabel(c, data, title)
+		return data, nil
 	}
+}
+
+// drawXLabel writes the label of an x axis at the lower edge of c, below the middle of the data where that leaves it within c.
+func drawXLabel(c, data draw.Canvas, text string) {
+	w := newWriter(sans(labelSize), ink)
+	width := w.width(text)
+	x := max(min((data.Min.X+data.Max.X-width)/2, c.Max.X-width), c.Min.X)
+	w.left(c, x, c.Min.Y+labelSize*leading/2-0.5, text)
 }
 
 // logScale is plot.LogScale without its panic at numbers that are not positive: those lie at the lower end.
@@ -196,12 +216,15 @@ func logTicks(lo, hi float64, count int) plot.ConstantTicks {
 // number writes v with the digits that steps of the given size need, as 0.25, −1 or, where scientific is set, 2×10^6. What follows ^
 // is to be raised.
 func number(v, step float64, scientific bool) string {
-	if math.Abs(v) < step*1e-6 {
-		return "0"
-	}
 	last := magnitude(step)
+	if v = math.Round(v/step) * step; v == 0 {
+		v = 0 // and no negative zero
+	}
 	if !scientific {
 		return minus(strconv.FormatFloat(v, 'f', max(0, -last), 64))
+	}
+	if v == 0 {
+		return "0"
 	}
 	exponent := magnitude(v)
 	mantissa := strconv.FormatFloat(v/math.Pow(10, float64(exponent)), 'f', max(0, exponent-last), 64)
@@ -223,6 +246,8 @@ func digits(v float64, n int) string {
 		return "0"
 	}
 	step := math.Pow(10, float64(magnitude(v)-n+1))
+	v = math.Round(v/step) * step // which may have one digit more
+	step = math.Pow(10, float64(magnitude(v)-n+1))
 	return number(v, step, isScientific(v, step))
 }
 

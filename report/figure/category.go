@@ -46,7 +46,8 @@ func (o categoryPlot) draw(c draw.Canvas) error {
 	} else {
 		p.Add(references, o.marks)
 	}
-	l := fitCategories(o.categories, p.DataCanvas(area).Size().X)
+	first := p.DataCanvas(area)
+	l := fitCategories(o.categories, first.Size().X, first.Min.X-c.Min.X)
 	title := vg.Length(0)
 	if o.xLabel != "" {
 		title = labelSize*leading + 1
@@ -63,7 +64,7 @@ func (o categoryPlot) draw(c draw.Canvas) error {
 	}
 	p.Draw(area)
 	l.draw(data, o.categories)
-	newWriter(sans(labelSize), ink).centred(c, (data.Min.X+data.Max.X)/2, whole.Min.Y+labelSize*leading/2-0.5, o.xLabel)
+	drawXLabel(whole, data, o.xLabel)
 	if len(right) > 0 {
 		drawEndLabels(c, right, data)
 	}
@@ -78,8 +79,8 @@ type categoryLabels struct {
 }
 
 // fitCategories sets labels upright where they fit in the width, else turned by 45 or 90 degrees, and thins them out where even that is
-// too dense. Numbers are thinned out before they are turned.
-func fitCategories(all []category, width vg.Length) categoryLabels {
+// too dense. Numbers are thinned out before they are turned. To the left of the width there is some more room.
+func fitCategories(all []category, width, left vg.Length) categoryLabels {
 	w := newWriter(sans(smallSize), ink)
 	var wide, long vg.Length // set in up to two lines, and in one
 	numbers, lines := true, 1
@@ -101,10 +102,20 @@ func fitCategories(all []category, width vg.Length) categoryLabels {
 	case numbers:
 		upright.every = thin(len(all), width, wide+5)
 		return upright
-	case pitch >= 1.5*smallSize && long < 90:
+	case pitch >= 1.5*smallSize && long < 90 && slantedFit(all, pitch, left, w):
 		return categoryLabels{45, 1, (long+smallSize)*math.Sqrt2/2 + 3}
 	}
 	return categoryLabels{90, thin(len(all), width, 1.15*smallSize), long + 5}
+}
+
+// slantedFit reports whether labels at 45 degrees stay within the room to the left.
+func slantedFit(all []category, pitch, left vg.Length, w writer) bool {
+	for i, g := range all {
+		if left+pitch*(vg.Length(i)+0.6)-(w.width(g.line())+smallSize)*math.Sqrt2/2 < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // isUpright reports whether upright labels a pitch apart stand clear of each other.

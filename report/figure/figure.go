@@ -1,7 +1,8 @@
 // Package figure draws torchpe's figures: vector PDF and SVG for papers and web pages, PNG for slides and READMEs.
 //
-// A constructor such as AccuracyCurves takes plain numbers, checks them and returns a *Figure; Figure.Save writes it. All
-// figures share the theme in theme.go (one font, one set of sizes) and the palette in palette.go (a positional encoding
+// Compose puts panels on a page: Lines, Boxes, Bars, Scatter, Matrix, Map, Puzzle, Strip and Schematic, structs of plain numbers
+// and texts. It and the constructors of single figures such as AccuracyCurves check what they are given and return a *Figure;
+// Figure.Save writes it. All figures share the theme in theme.go (one font, one set of sizes) and the palette in palette.go (a positional encoding
 // keeps its colour from figure to figure). What a figure averages over and leaves out is said in the note below it.
 //
 // It imports gonum/plot and torchpe/report's pdfcanvas, no libtorch and no run files. Drawing the same numbers twice gives

@@ -106,11 +106,10 @@ func (s Scatter) draw(c draw.Canvas) error {
 	p := newPlot()
 	y.set(&p.Y, yTicks(area.Size().Y-30))
 	p.Add(plotterFunc(s.marks))
-	data := fitX(p, area, x)
-	if size := data.Size(); size.X < 30 || size.Y < 20 {
-		return errors.New("too little room is left between the axes: make the panel larger")
+	data, err := drawAxes(p, area, x)
+	if err != nil {
+		return err
 	}
-	p.Draw(area)
 	for i, line := range lines {
 		small.left(c, data.Min.X, c.Max.Y-smallSize*leading*(vg.Length(i)+0.5), line)
 	}
