@@ -33,6 +33,7 @@ type Cell struct {
 const (
 	rowGap    vg.Length = 9
 	columnGap vg.Length = 14
+	noteGap   vg.Length = 5                     // above a panel's note
 	headLead  vg.Length = titleSize*leading + 3 // height of the line with a panel's letter and title
 )
 
@@ -165,7 +166,7 @@ func (p Page) paintRow(c draw.Canvas, r Row, k int) error {
 		head = head || cell.Panel.heading() != ""
 	}
 	if foot > 0 {
-		foot += margin
+		foot += noteGap
 	}
 	m, _ := c.Canvas.(*measure)
 	for i, cell := range r.Cells {
@@ -185,7 +186,7 @@ func (p Page) paintRow(c draw.Canvas, r Row, k int) error {
 		}
 		if note := cell.Panel.note(); note != "" {
 			top := vg.Length(len(noteLines(whole, note))) * smallSize * leading
-			drawNote(draw.Crop(whole, 0, 0, foot-margin-top, 0), note)
+			drawNote(draw.Crop(whole, 0, 0, foot-noteGap-top, 0), note)
 		}
 		if err == nil && m != nil {
 			err = m.check(from, whole.Rectangle)

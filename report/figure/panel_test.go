@@ -164,6 +164,42 @@ func TestPanelNotes(t *testing.T) {
 	}
 }
 
+// The labels of groups stand upright where they fit, then in several lines, then turned, then thinned out.
+func TestCategoryLabels(t *testing.T) {
+	labelled := func(texts ...string) (all []category) {
+		for _, s := range texts {
+			all = append(all, category{text: s})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		all     []category
+		width   vg.Length
+		degrees int
+		every   int
+		lines   int
+	}{
+		{labelled("rope", "nope"), 100, 0, 1, 1},
+		{labelled("absolute sinusoidal", "relative bias"), 100, 0, 1, 2},
+		{labelled("absolute-sinusoidal", "relative-bias", "rope"), 100, 45, 1, 1},
+		{labelled(numbered(20)...), 100, 90, 2, 1},
+		{labelled("0.1", "0.2", "0.3", "0.4", "0.5", "0.6"), 60, 0, 2, 1},
+		{labelled(numbered(1000)...), 100, 90, 81, 1},
+	} {
+		l := fitCategories(c.all, c.width, 30)
+		if l.degrees != c.degrees || l.every != c.every || len(l.lines[0]) != c.lines {
+			t.Errorf("%d labels like %q in %g pt: %d degrees, one of %d, in %d lines, want %d, %d, %d", len(c.all), c.all[0].text, c.width,
+				l.degrees, l.every, len(l.lines[0]), c.degrees, c.every, c.lines)
+		}
+		m := newMeasure()
+		canvas := draw.NewCanvas(m, c.width, 20)
+		l.draw(canvas)
+		if err := m.check(0, vg.Rectangle{Min: vg.Point{X: -30, Y: -l.height}, Max: vg.Point{X: c.width, Y: 0}}); err != nil {
+			t.Errorf("%d labels like %q: %v", len(c.all), c.all[0].text, err)
+		}
+	}
+}
+
 func TestSortedBoxes(t *testing.T) {
 	b := Boxes{Sorted: true, Groups: []Group{{Label: "low", Values: []float64{1, nan}}, {Label: "high", Values: []float64{2, 4}}, {Label: "tie", Values: []float64{3}}}}
 	var got []string
