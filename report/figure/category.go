@@ -120,7 +120,7 @@ func linesHeight(labels [][]string) vg.Length {
 // slantedFit reports whether labels at 45 degrees stay within the room to the left.
 func slantedFit(all []category, pitch, left vg.Length, w writer) bool {
 	for i, g := range all {
-		if left+pitch*(vg.Length(i)+0.6)-w.width(g.line())*math.Sqrt2/2 < 0 {
+		if left+pitch*(vg.Length(i)+0.6)-w.width(g.line())*math.Sqrt2/2 < -2 {
 			return false
 		}
 	}

@@ -41,7 +41,7 @@ const (
 // note - n, what a band is, what is missing - stands below it in small print. The page is as high as its rows, title and note need.
 //
 // Bad numbers and text that does not fit are errors, which name the panel and say what to do. Labels of ticks are thinned out
-// or turned instead.
+// or turned instead. The figure draws from the numbers it was given: leave them as they are until it is saved.
 func Compose(p Page) (*Figure, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("figure: %w", err)
