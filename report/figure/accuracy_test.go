@@ -108,30 +108,36 @@ func TestNothingOverlapsOrLeavesThePage(t *testing.T) {
 	for name, curves := range cases {
 		o := DefaultAccuracyOptions()
 		pdf := encode(t, mustDraw(t, curves, o), "pdf")
-		type box struct {
-			at   [4]float64
-			text string
+		checkWords(t, name, pdf, o.Width*72, o.Height*72)
+	}
+}
+
+// checkWords has another program read the PDF: its words lie on the page of width x height pt and clear of each other.
+func checkWords(t *testing.T, name string, pdf []byte, width, height float64) {
+	t.Helper()
+	type box struct {
+		at   [4]float64
+		text string
+	}
+	var boxes []box
+	for _, m := range word.FindAllStringSubmatch(poppler.Run(t, pdf, "pdftotext", "-bbox", poppler.File, "-"), -1) {
+		b := box{text: m[5]}
+		for i := range b.at {
+			b.at[i], _ = strconv.ParseFloat(m[1+i], 64)
 		}
-		var boxes []box
-		for _, m := range word.FindAllStringSubmatch(poppler.Run(t, pdf, "pdftotext", "-bbox", poppler.File, "-"), -1) {
-			b := box{text: m[5]}
-			for i := range b.at {
-				b.at[i], _ = strconv.ParseFloat(m[1+i], 64)
-			}
-			boxes = append(boxes, b)
+		boxes = append(boxes, b)
+	}
+	if len(boxes) < 8 {
+		t.Errorf("%s: only the words %v", name, boxes)
+	}
+	for i, b := range boxes {
+		if b.at[0] < 0 || b.at[1] < 0 || b.at[2] > width || b.at[3] > height {
+			t.Errorf("%s: %q is at %v, off the page of %g x %g pt", name, b.text, b.at, width, height)
 		}
-		if len(boxes) < 8 {
-			t.Errorf("%s: only the words %v", name, boxes)
-		}
-		for i, b := range boxes {
-			if b.at[0] < 0 || b.at[1] < 0 || b.at[2] > o.Width*72 || b.at[3] > o.Height*72 {
-				t.Errorf("%s: %q is at %v, off the page of %g x %g pt", name, b.text, b.at, o.Width*72, o.Height*72)
-			}
-			for _, c := range boxes[:i] {
-				// poppler's boxes are as high as the font's ascent and descent, half a point more than the line pitch
-				if b.at[0] < c.at[2] && c.at[0] < b.at[2] && b.at[1] < c.at[3]-1 && c.at[1] < b.at[3]-1 {
-					t.Errorf("%s: %q at %v overlaps %q at %v", name, b.text, b.at, c.text, c.at)
-				}
+		for _, c := range boxes[:i] {
+			// poppler's boxes are as high as the font's ascent and descent, half a point more than the line pitch
+			if b.at[0] < c.at[2] && c.at[0] < b.at[2] && b.at[1] < c.at[3]-1 && c.at[1] < b.at[3]-1 {
+				t.Errorf("%s: %q at %v overlaps %q at %v", name, b.text, b.at, c.text, c.at)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -104,17 +105,36 @@ func (a axis) set(to *plot.Axis, count int) {
 }
 
 // yTicks is how many ticks a y axis of the given height has at most.
-func yTicks(height vg.Length) int { return min(max(int(height/14), 2), 6) }
+func yTicks(height vg.Length) int { return min(max(int(height/12.5), 2), 6) }
 
-// fitX labels the x axis as densely as c has room and returns where the data go.
-func fitX(p *plot.Plot, c draw.Canvas, x axis) draw.Canvas {
+// drawAxes draws p in c with an x axis labelled as densely as there is room, and returns where the data went.
+func drawAxes(p *plot.Plot, c draw.Canvas, x axis) (draw.Canvas, error) {
+	area, title := c, x.label
+	x.label = "" // set below: gonum would make room for it beside the data too
+	if title != "" {
+		area.Min.Y += labelSize*leading + 1
+	}
 	for count := 7; ; count-- {
 		x.set(&p.X, count)
-		data := p.DataCanvas(c)
-		if count == 2 || ticksFit(p, data) {
-			return data
+		data := p.DataCanvas(area)
+		if count > 2 && !ticksFit(p, data) {
+			continue
 		}
+		if size := data.Size(); size.X < 30 || size.Y < 20 {
+			return data, errors.New("too little room is left between the axes: make the panel larger")
+		}
+		p.Draw(area)
+		drawXLabel(c, data, title)
+		return data, nil
 	}
+}
+
+// drawXLabel writes the label of an x axis at the lower edge of c, below the middle of the data where that leaves it within c.
+func drawXLabel(c, data draw.Canvas, text string) {
+	w := newWriter(sans(labelSize), ink)
+	width := w.width(text)
+	x := max(min((data.Min.X+data.Max.X-width)/2, c.Max.X-width), c.Min.X)
+	w.left(c, x, c.Min.Y+labelSize*leading/2-0.5, text)
 }
 
 // logScale is plot.LogScale without its panic at numbers that are not positive: those lie at the lower end.
@@ -138,8 +158,9 @@ func niceTicks(lo, hi float64, count int) plot.ConstantTicks {
 			continue
 		}
 		var ticks plot.ConstantTicks
+		scientific := isScientific(max(math.Abs(lo), math.Abs(hi)), next)
 		for k := first; k <= last; k++ {
-			ticks = append(ticks, plot.Tick{Value: min(max(k*next, lo), hi), Label: number(k*next, next)})
+			ticks = append(ticks, plot.Tick{Value: min(max(k*next, lo), hi), Label: number(k*next, next, scientific)})
 		}
 		return ticks
 	}
@@ -153,11 +174,11 @@ func logTicks(lo, hi float64, count int) plot.ConstantTicks {
 	label := func(e int, m float64) string {
 		switch v := m * math.Pow(10, float64(e)); {
 		case !powers:
-			return number(v, v)
+			return number(v, v, false)
 		case m == 1:
-			return "10" + superscript(e)
+			return "10^" + minus(strconv.Itoa(e))
 		default:
-			return fmt.Sprintf("%g×10%s", m, superscript(e))
+			return fmt.Sprintf("%g×10^%s", m, minus(strconv.Itoa(e)))
 		}
 	}
 	var coarse, finer plot.ConstantTicks
@@ -184,49 +205,51 @@ func logTicks(lo, hi float64, count int) plot.ConstantTicks {
 		}
 	}
 	switch {
-	case labelled < 2 && fine >= 2 && fine <= max(count, 3):
+	case labelled <= 2 && fine >= 2 && fine <= max(count, 3):
 		return finer
 	case labelled >= 2:
 		return coarse
 	}
-	return plot.ConstantTicks{{Value: lo, Label: rounded3(lo)}, {Value: hi, Label: rounded3(hi)}}
+	return plot.ConstantTicks{{Value: lo, Label: digits(lo, 3)}, {Value: hi, Label: digits(hi, 3)}}
 }
 
-// rounded3 writes a positive number with three digits.
-func rounded3(v float64) string { return number(v, math.Pow(10, math.Floor(math.Log10(v))-2)) }
-
-// number writes v with the decimals that steps of the given size need: 0.25, −1, 2×10⁶.
-func number(v, step float64) string {
-	step = math.Abs(step)
-	if math.Abs(v) < step*1e-6 {
+// number writes v with the digits that steps of the given size need, as 0.25, −1 or, where scientific is set, 2×10^6. What follows ^
+// is to be raised.
+func number(v, step float64, scientific bool) string {
+	last := magnitude(step)
+	if v = math.Round(v/step) * step; v == 0 {
 		v = 0 // and no negative zero
 	}
-	decimals := 0
-	if step > 0 {
-		decimals = max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+	if !scientific {
+		return minus(strconv.FormatFloat(v, 'f', max(0, -last), 64))
 	}
-	if size := math.Abs(v); v != 0 && (size >= 1e6 || size < 1e-4) || decimals > 6 {
-		exponent := 0
-		if v != 0 {
-			exponent = int(math.Floor(math.Log10(size) + 1e-9))
-		}
-		digits := min(max(exponent+decimals, 0), 4)
-		if step >= 1 {
-			digits = min(max(exponent-int(math.Floor(math.Log10(step)+1e-9)), 0), 4)
-		}
-		mantissa := strconv.FormatFloat(v/math.Pow(10, float64(exponent)), 'f', digits, 64)
-		return minus(mantissa) + "×10" + superscript(exponent)
+	if v == 0 {
+		return "0"
 	}
-	if step > 0 && math.Abs(step*math.Pow(10, float64(decimals))-math.Round(step*math.Pow(10, float64(decimals)))) > 1e-6 {
-		decimals++ // a step such as 0.25
+	exponent := magnitude(v)
+	mantissa := strconv.FormatFloat(v/math.Pow(10, float64(exponent)), 'f', max(0, exponent-last), 64)
+	return minus(mantissa + "×10^" + strconv.Itoa(exponent))
+}
+
+// magnitude is the power of ten of v's first digit.
+func magnitude(v float64) int { return int(math.Floor(math.Log10(math.Abs(v)) + 1e-9)) }
+
+// isScientific reports whether numbers of up to the given size in such steps read better with powers of ten.
+func isScientific(size, step float64) bool {
+	size = math.Abs(size)
+	return (size >= 1e6 || size < 1e-3) && size/step <= 1e4 || size >= 1e15 || step < 1e-9
+}
+
+// digits writes v with n digits.
+func digits(v float64, n int) string {
+	if v == 0 {
+		return "0"
 	}
-	return minus(strconv.FormatFloat(v, 'f', decimals, 64))
+	step := math.Pow(10, float64(magnitude(v)-n+1))
+	v = math.Round(v/step) * step // which may have one digit more
+	step = math.Pow(10, float64(magnitude(v)-n+1))
+	return number(v, step, isScientific(v, step))
 }
 
 // minus replaces hyphens of numbers by minus signs.
 func minus(s string) string { return strings.ReplaceAll(s, "-", "−") }
-
-func superscript(n int) string {
-	return strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷",
-		"8", "⁸", "9", "⁹").Replace(strconv.Itoa(n))
-}

@@ -231,12 +231,13 @@ func drawBar(c draw.Canvas, p *plot.Plot, at barPlace, values []float64, style l
 	if len(values) == 1 {
 		return
 	}
-	drawDots(c, trX, trY, dots{x: middle, values: values, spread: 0.55 * width, color: mix(style.color, black, 0.5), halo: true})
 	lo, hi := trY(max(mean-sd, p.Y.Min)), trY(min(mean+sd, p.Y.Max))
-	x, tip := trX(middle), min((x1-x0)/4, 2.5)
-	for _, line := range []draw.LineStyle{{Color: rgb(0xffffff), Width: 1.7}, {Color: ink, Width: 0.8}} {
-		more := line.Width / 2
+	x, tip := trX(middle), min((x1-x0)/5, 2.5)
+	for _, line := range []draw.LineStyle{{Color: rgb(0xffffff), Width: 1.4}, {Color: ink, Width: 0.8}} { // the white for bars as dark
+		more := (line.Width - 0.8) / 2
 		c.StrokeLines(line, []vg.Point{{X: x, Y: lo}, {X: x, Y: hi}}, []vg.Point{{X: x - tip - more, Y: lo}, {X: x + tip + more, Y: lo}},
 			[]vg.Point{{X: x - tip - more, Y: hi}, {X: x + tip + more, Y: hi}})
 	}
+	drawDots(c, trX, trY, dots{x: middle, values: values, spread: 0.7 * width, color: mix(style.color, black, 0.5),
+		halo: contrastWithWhite(shade(style.color, at.k, at.n)) > 6})
 }

@@ -46,7 +46,8 @@ func (o categoryPlot) draw(c draw.Canvas) error {
 	} else {
 		p.Add(references, o.marks)
 	}
-	l := fitCategories(o.categories, p.DataCanvas(area).Size().X)
+	first := p.DataCanvas(area)
+	l := fitCategories(o.categories, first.Size().X, first.Min.X-c.Min.X)
 	title := vg.Length(0)
 	if o.xLabel != "" {
 		title = labelSize*leading + 1
@@ -62,8 +63,8 @@ func (o categoryPlot) draw(c draw.Canvas) error {
 		return fmt.Errorf("the labels of %d references do not fit one above the other: make the panel higher or leave some out", len(right))
 	}
 	p.Draw(area)
-	l.draw(data, o.categories)
-	newWriter(sans(labelSize), ink).centred(c, (data.Min.X+data.Max.X)/2, whole.Min.Y+labelSize*leading/2-0.5, o.xLabel)
+	l.draw(data)
+	drawXLabel(whole, data, o.xLabel)
 	if len(right) > 0 {
 		drawEndLabels(c, right, data)
 	}
@@ -75,82 +76,98 @@ type categoryLabels struct {
 	degrees int // 0, 45 or 90
 	every   int // how many places share a label
 	height  vg.Length
+	lines   [][]string // of each label
 }
 
-// fitCategories sets labels upright where they fit in the width, else turned by 45 or 90 degrees, and thins them out where even that is
-// too dense. Numbers are thinned out before they are turned.
-func fitCategories(all []category, width vg.Length) categoryLabels {
+// fitCategories sets labels upright where they fit in the width, in one line or broken between words, else turned by 45 or 90 degrees, and
+// thins them out where even that is too dense. Numbers are thinned out before they are turned. To the left of the width there is some more
+// room.
+func fitCategories(all []category, width, left vg.Length) categoryLabels {
 	w := newWriter(sans(smallSize), ink)
-	var wide, long vg.Length // set in up to two lines, and in one
-	numbers, lines := true, 1
+	pitch := width / vg.Length(float64(len(all))+0.2)
+	var wide, long vg.Length // the longest label without its n, and with it
+	numbers := true
+	var one, broken, single [][]string
 	for _, g := range all {
-		for _, line := range g.lines() {
-			wide = max(wide, w.width(line))
-		}
-		lines = max(lines, len(g.lines()))
-		long = max(long, w.width(g.line()))
+		one, broken, single = append(one, g.lines(w, vg.Length(math.Inf(1)))), append(broken, g.lines(w, 0.95*pitch)), append(single, []string{g.line()})
+		wide, long = max(wide, w.width(g.text)), max(long, w.width(g.line()))
 		if _, err := strconv.ParseFloat(g.text, 64); err != nil {
 			numbers = false
 		}
 	}
-	pitch := width / vg.Length(float64(len(all))+0.2)
-	upright := categoryLabels{0, 1, vg.Length(lines)*smallSize*leading + 3}
 	switch {
-	case isUpright(all, pitch, w):
-		return upright
+	case isUpright(one, pitch, w):
+		return categoryLabels{0, 1, linesHeight(one), one}
 	case numbers:
-		upright.every = thin(len(all), width, wide+5)
-		return upright
-	case pitch >= 1.5*smallSize && long < 90:
-		return categoryLabels{45, 1, (long+smallSize)*math.Sqrt2/2 + 3}
+		return categoryLabels{0, thin(len(all), width, wide+5), linesHeight(one), one}
+	case isUpright(broken, pitch, w) && linesHeight(broken) <= 4*smallSize*leading:
+		return categoryLabels{0, 1, linesHeight(broken), broken}
+	case pitch >= 1.5*smallSize && long < 90 && slantedFit(all, pitch, left, w):
+		return categoryLabels{45, 1, (long+smallSize)*math.Sqrt2/2 + 3, single}
 	}
-	return categoryLabels{90, thin(len(all), width, 1.15*smallSize), long + 5}
+	return categoryLabels{90, thin(len(all), width, 1.15*smallSize), long + 5, single}
+}
+
+// linesHeight is the room that upright labels need.
+func linesHeight(labels [][]string) vg.Length {
+	most := 0
+	for _, lines := range labels {
+		most = max(most, len(lines))
+	}
+	return vg.Length(most)*smallSize*leading + 3
+}
+
+// slantedFit reports whether labels at 45 degrees stay within the room to the left.
+func slantedFit(all []category, pitch, left vg.Length, w writer) bool {
+	for i, g := range all {
+		if left+pitch*(vg.Length(i)+0.6)-w.width(g.line())*math.Sqrt2/2 < -2 {
+			return false
+		}
+	}
+	return true
 }
 
 // isUpright reports whether upright labels a pitch apart stand clear of each other.
-func isUpright(all []category, pitch vg.Length, w writer) bool {
+func isUpright(labels [][]string, pitch vg.Length, w writer) bool {
 	right := vg.Length(math.Inf(-1))
-	for i, g := range all {
-		var wide vg.Length
-		for _, line := range g.lines() {
-			wide = max(wide, w.width(line))
-		}
-		middle := pitch * vg.Length(i)
-		if middle-wide/2 < right+smallSize/3 {
+	for i, lines := range labels {
+		middle, half := pitch*vg.Length(i), widest(w, lines)/2
+		if middle-half < right+smallSize/3 {
 			return false
 		}
-		right = middle + wide/2
+		right = middle + half
 	}
 	return true
 }
 
 // draw writes the labels below the data.
-func (l categoryLabels) draw(data draw.Canvas, all []category) {
+func (l categoryLabels) draw(data draw.Canvas) {
 	w := newWriter(sans(smallSize), ink)
-	pitch := data.Size().X / vg.Length(float64(len(all))+0.2)
+	pitch := data.Size().X / vg.Length(float64(len(l.lines))+0.2)
 	top := data.Min.Y - 3
-	for i := 0; i < len(all); i += l.every {
+	for i := 0; i < len(l.lines); i += l.every {
 		x := data.Min.X + pitch*(vg.Length(i)+0.6)
 		switch l.degrees {
 		case 0:
-			for k, line := range all[i].lines() {
+			for k, line := range l.lines[i] {
 				w.centred(data, x, top-smallSize*leading*(vg.Length(k)+0.5), line)
 			}
 		case 90:
-			s := all[i].line()
+			s := l.lines[i][0]
 			w.up(data, x, top-w.width(s), s)
 		default:
-			w.slanted(data, x+1, top, all[i].line())
+			w.slanted(data, x+1, top, l.lines[i][0])
 		}
 	}
 }
 
-// lines is the label above its n.
-func (g category) lines() []string {
+// lines is the label, broken to a width, above its n.
+func (g category) lines(w writer, width vg.Length) []string {
+	lines := w.wrap(g.text, width)
 	if g.n > 0 {
-		return []string{g.text, fmt.Sprintf("n=%d", g.n)}
+		lines = append(lines, fmt.Sprintf("n=%d", g.n))
 	}
-	return []string{g.text}
+	return lines
 }
 
 func (g category) line() string {

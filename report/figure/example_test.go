@@ -20,3 +20,21 @@ func ExampleAccuracyCurves() {
 	fmt.Println(f.Save("/dev/null", "pdf"))
 	// Output: <nil>
 }
+
+// Two panels side by side, in the width of a page.
+func ExampleCompose() {
+	boxes := figure.Boxes{XLabel: "Initial SD σ", YLabel: "Accuracy", References: []figure.Reference{{Label: "chance", Y: 0.25}}}
+	for _, sigma := range []string{"0.2", "2.0"} {
+		boxes.Groups = append(boxes.Groups, figure.Group{Label: sigma, ColorOf: "learn σ=" + sigma, Values: []float64{0.9, 0.8, 0.85, 0.87, 0.93}})
+	}
+	puzzle := figure.Puzzle{Title: "Puzzle", Cells: [16]int{1, 2, 0, 4, 5: 3, 8: 2, 10: figure.Probe, 15: 1}, Answer: 4}
+	f, err := figure.Compose(figure.Page{Width: figure.PageWidth, Rows: []figure.Row{
+		{Height: 2, Cells: []figure.Cell{{Panel: puzzle}, {Panel: boxes, Weight: 2}}},
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(f.Save("/dev/null", "pdf"))
+	// Output: <nil>
+}

@@ -1,7 +1,8 @@
 // Package figure draws torchpe's figures: vector PDF and SVG for papers and web pages, PNG for slides and READMEs.
 //
-// A constructor such as AccuracyCurves takes plain numbers, checks them and returns a *Figure; Figure.Save writes it. All
-// figures share the theme in theme.go (one font, one set of sizes) and the palette in palette.go (a positional encoding
+// Compose puts panels on a page: Lines, Boxes, Bars, Scatter, Matrix, Map, Puzzle, Strip and Schematic, structs of plain numbers
+// and texts. It and the constructors of single figures such as AccuracyCurves check what they are given and return a *Figure;
+// Figure.Save writes it. All figures share the theme in theme.go (one font, one set of sizes) and the palette in palette.go (a positional encoding
 // keeps its colour from figure to figure). What a figure averages over and leaves out is said in the note below it.
 //
 // It imports gonum/plot and torchpe/report's pdfcanvas, no libtorch and no run files. Drawing the same numbers twice gives
@@ -92,10 +93,11 @@ func writePatched(w io.Writer, src io.WriterTo, patch func([]byte) []byte) error
 }
 
 // portableSVG names fonts of the same widths for readers who lack Liberation Sans (a browser would fall back to a serif),
-// and rounds line joins as the other formats do. Both belong to vgsvg, which has no setting for them.
+// rounds line joins as the other formats do, and calls images what they are. All that belongs to vgsvg, which has no setting for it.
 func portableSVG(svg []byte) []byte {
 	svg = bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
+	svg = bytes.ReplaceAll(svg, []byte("data:image/jpg;base64,iVBOR"), []byte("data:image/png;base64,iVBOR")) // a PNG's first bytes
 	return bytes.Replace(svg, []byte("<g transform="), []byte(`<g stroke-linejoin="round" transform=`), 1)
 }
 

@@ -55,6 +55,9 @@ func checkSVG(t *testing.T, name string, svg []byte) {
 		}
 		if e, ok := token.(xml.StartElement); ok {
 			for _, a := range e.Attr {
+				if strings.HasPrefix(a.Value, "data:image/png;base64,") {
+					continue
+				}
 				if strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") {
 					t.Errorf("%s: <%s %s=%q>", name, e.Name.Local, a.Name.Local, a.Value)
 				}

@@ -190,11 +190,10 @@ func (l Lines) draw(c draw.Canvas) error {
 	p := newPlot()
 	y.set(&p.Y, yTicks(area.Size().Y-30))
 	p.Add(a)
-	data := fitX(p, area, x)
-	if size := data.Size(); size.X < 30 || size.Y < 20 {
-		return errors.New("too little room is left between the axes: make the panel larger")
+	data, err := drawAxes(p, area, x)
+	if err != nil {
+		return err
 	}
-	p.Draw(area)
 	if direct {
 		drawEndLabels(c, labels, data)
 	}

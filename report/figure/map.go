@@ -183,7 +183,24 @@ func (m Map) drawDots(c draw.Canvas) {
 		}
 		spots = append(spots, s)
 	}
-	labelSpots(c, spots, nil)
+	labelSpots(c, spots, nil, m.alongEdges(at))
+}
+
+// alongEdges covers the edges with small squares, which labels avoid. There are none where edges are very many.
+func (m Map) alongEdges(at []vg.Point) []vg.Rectangle {
+	var all []vg.Rectangle
+	if len(m.Edges) > 500 || len(m.Labels) == 0 {
+		return nil
+	}
+	for _, e := range m.Edges {
+		from, to := at[e[0]], at[e[1]]
+		n := int(math.Hypot(float64(to.X-from.X), float64(to.Y-from.Y))/2) + 1
+		for k := range n + 1 {
+			t := vg.Length(k) / vg.Length(n)
+			all = append(all, square(vg.Point{X: from.X + t*(to.X-from.X), Y: from.Y + t*(to.Y-from.Y)}, 0.7))
+		}
+	}
+	return all
 }
 
 // labelsFitDots reports whether there are labels, all short enough to stand in their dots, and dots that stand apart.

@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"strconv"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -200,7 +201,7 @@ func (m Matrix) barAxis() axis {
 func (m Matrix) tickWidth(height vg.Length) (width vg.Length) {
 	w := newWriter(sans(smallSize), ink)
 	for _, t := range m.barTicks(height) {
-		width = max(width, w.width(t.Label))
+		width = max(width, w.powerWidth(t.Label))
 	}
 	return width
 }
@@ -209,9 +210,9 @@ func (m Matrix) tickWidth(height vg.Length) (width vg.Length) {
 func (m Matrix) barTicks(height vg.Length) []tick {
 	a := m.barAxis()
 	if m.Scale == Diverging {
-		text := minus(fmt.Sprintf("%.2g", a.hi))
+		text := strconv.FormatFloat(a.hi, 'g', 2, 64)
 		if a.hi >= 100 || a.hi < 0.001 {
-			text = number(a.hi, a.hi/10)
+			text = digits(a.hi, 2)
 		}
 		return []tick{{a.lo, "−" + text}, {0, "0"}, {a.hi, text}}
 	}
@@ -230,15 +231,13 @@ type tick struct {
 
 func (m Matrix) draw(c draw.Canvas) error {
 	g := grouping{m.Groups, m.GroupNames, m.GroupColors}
-	ratio := vg.Length(m.Columns) / vg.Length(m.Rows)
-	square := ratio >= 1./3 && ratio <= 3
 	names := legend(nil)
 	if len(m.GroupNames) > 0 {
 		names = g.legend()
 	}
 	f := m.frame(min(c.Size().X, c.Size().Y))
 	aspect := c.Size().X / c.Size().Y
-	if square {
+	if ratio, square := m.square(); square {
 		inner := max(c.Size().Y-f.bottom, 1)
 		aspect = (inner*ratio + f.left + f.right) / c.Size().Y
 	}
@@ -246,15 +245,14 @@ func (m Matrix) draw(c draw.Canvas) error {
 	if err != nil {
 		return err
 	}
-	area := draw.Crop(space, f.left, -f.right, f.bottom, -2)
+	area := m.cells(space, f)
+	if again := m.frame(area.Size().X); again != f { // whether column labels are turned depends on the room they leave
+		f = again
+		area = m.cells(space, f)
+	}
 	if size := area.Size(); size.X < 15 || size.Y < 15 {
 		return errors.New("the labels and the colour bar leave too little of the panel: make it larger or shorten them")
 	}
-	if square {
-		width := min(area.Size().X, area.Size().Y*ratio)
-		area.Max.X, area.Min.Y = area.Min.X+width, area.Max.Y-width/ratio
-	}
-	f = m.frame(area.Size().X)
 	c.DrawImage(area.Rectangle, m.image())
 	m.drawGroups(area, g)
 	m.drawLabels(area, f)
@@ -263,6 +261,22 @@ func (m Matrix) draw(c draw.Canvas) error {
 	}
 	drawLegend(c)
 	return nil
+}
+
+// square reports whether the cells are squares, and the width of all of them in their heights: long matrices fill their panel instead.
+func (m Matrix) square() (ratio vg.Length, ok bool) {
+	ratio = vg.Length(m.Columns) / vg.Length(m.Rows)
+	return ratio, ratio >= 1./3 && ratio <= 3
+}
+
+// cells returns the part of c for the cells.
+func (m Matrix) cells(c draw.Canvas, f frame) draw.Canvas {
+	area := draw.Crop(c, f.left, -f.right, f.bottom, -2)
+	if ratio, square := m.square(); square {
+		width := min(area.Size().X, area.Size().Y*ratio)
+		area.Max.X, area.Min.Y = area.Min.X+width, area.Max.Y-width/ratio
+	}
+	return area
 }
 
 // image holds the cells. They are larger than a screen's pixels, so that viewers that smooth images leave them alone.
@@ -357,7 +371,7 @@ func (m Matrix) drawBar(area draw.Canvas) {
 	for _, t := range m.barTicks(height) {
 		y := area.Min.Y + height*vg.Length(a.norm(t.Value))
 		area.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, x+barWidth, y, x+barWidth+1.5, y)
-		small.left(area, x+barWidth+3, min(max(y, area.Min.Y+smallSize/2-1), area.Max.Y-smallSize/2+1), t.Label)
+		small.power(area, x+barWidth+3, min(max(y, area.Min.Y+smallSize/2-1), area.Max.Y-smallSize/2+1), t.Label)
 	}
 	label := newWriter(sans(labelSize), ink)
 	label.up(area, x+barWidth+3+m.tickWidth(height)+labelSize*0.8, area.Min.Y+height/2-label.width(m.BarLabel)/2, m.BarLabel)

@@ -33,6 +33,7 @@ type Cell struct {
 const (
 	rowGap    vg.Length = 9
 	columnGap vg.Length = 14
+	noteGap   vg.Length = 5                     // above a panel's note
 	headLead  vg.Length = titleSize*leading + 3 // height of the line with a panel's letter and title
 )
 
@@ -40,7 +41,7 @@ const (
 // note - n, what a band is, what is missing - stands below it in small print. The page is as high as its rows, title and note need.
 //
 // Bad numbers and text that does not fit are errors, which name the panel and say what to do. Labels of ticks are thinned out
-// or turned instead.
+// or turned instead. The figure draws from the numbers it was given: leave them as they are until it is saved.
 func Compose(p Page) (*Figure, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("figure: %w", err)
@@ -165,7 +166,7 @@ func (p Page) paintRow(c draw.Canvas, r Row, k int) error {
 		head = head || cell.Panel.heading() != ""
 	}
 	if foot > 0 {
-		foot += margin
+		foot += noteGap
 	}
 	m, _ := c.Canvas.(*measure)
 	for i, cell := range r.Cells {
@@ -185,7 +186,7 @@ func (p Page) paintRow(c draw.Canvas, r Row, k int) error {
 		}
 		if note := cell.Panel.note(); note != "" {
 			top := vg.Length(len(noteLines(whole, note))) * smallSize * leading
-			drawNote(draw.Crop(whole, 0, 0, foot-margin-top, 0), note)
+			drawNote(draw.Crop(whole, 0, 0, foot-noteGap-top, 0), note)
 		}
 		if err == nil && m != nil {
 			err = m.check(from, whole.Rectangle)
@@ -199,7 +200,7 @@ func (p Page) paintRow(c draw.Canvas, r Row, k int) error {
 
 // checkSpace reports a panel that is too small for anything.
 func checkSpace(c draw.Canvas) error {
-	if size := c.Size(); size.X < 20 || size.Y < 8 || math.IsNaN(float64(size.X)) {
+	if size := c.Size(); size.X < 20 || size.Y < 12 || math.IsNaN(float64(size.X)) {
 		return fmt.Errorf("only %.1f x %.1f in are left for the panel: widen the page or make the row higher", float64(size.X/vg.Inch), float64(size.Y/vg.Inch))
 	}
 	return nil

@@ -179,7 +179,7 @@ func examplePages() map[string]Page {
 			{Height: 2.3, Cells: []Cell{{Panel: schemeBars(), Weight: 1.3}, {Panel: logLines()}}},
 		}},
 		"attention": {Width: PageWidth, Rows: []Row{
-			{Height: 1.5, Cells: []Cell{{Panel: attention("2d-fixed", 2)}, {Panel: attention("learn σ=0.2", 0)}, {Panel: attention("learn σ=2.0", 1)}, {Panel: attention("nope", 3)}}},
+			{Height: 1.35, Cells: []Cell{{Panel: attention("2d-fixed", 2)}, {Panel: attention("learn σ=0.2", 0)}, {Panel: attention("learn σ=2.0", 1)}, {Panel: attention("nope", 3)}}},
 			{Height: 2.2, Cells: []Cell{{Panel: learnedMap("learn σ=0.2", 0.12)}, {Panel: learnedMap("learn σ=2.0", 0.9)}}},
 		}},
 		"brain": {Width: PageWidth, Rows: []Row{

@@ -106,11 +106,10 @@ func (s Scatter) draw(c draw.Canvas) error {
 	p := newPlot()
 	y.set(&p.Y, yTicks(area.Size().Y-30))
 	p.Add(plotterFunc(s.marks))
-	data := fitX(p, area, x)
-	if size := data.Size(); size.X < 30 || size.Y < 20 {
-		return errors.New("too little room is left between the axes: make the panel larger")
+	data, err := drawAxes(p, area, x)
+	if err != nil {
+		return err
 	}
-	p.Draw(area)
 	for i, line := range lines {
 		small.left(c, data.Min.X, c.Max.Y-smallSize*leading*(vg.Length(i)+0.5), line)
 	}
@@ -172,5 +171,5 @@ func (s Scatter) marks(c draw.Canvas, p *plot.Plot) {
 		c.DrawGlyph(draw.GlyphStyle{Color: color.White, Radius: radius + 0.5, Shape: draw.CircleGlyph{}}, at.at)
 		c.DrawGlyph(draw.GlyphStyle{Color: colors[i], Radius: radius, Shape: draw.CircleGlyph{}}, at.at)
 	}
-	labelSpots(c, spots, bars)
+	labelSpots(c, spots, bars, nil)
 }

@@ -69,9 +69,29 @@ func (s Schematic) draw(c draw.Canvas) error {
 	return s.drawAcross(c)
 }
 
-// drawAcross gives every box the width of its longest word or more, as the panel allows, and all the same height.
+// fitBoxes breaks the texts at the longest line with which the boxes come out no wider than free together, or at every word.
+func (s Schematic) fitBoxes(free vg.Length) (lines [][]string, widths []vg.Length, used vg.Length) {
+	text := newWriter(sans(labelSize), ink)
+	longest := vg.Length(0)
+	for _, b := range s.Boxes {
+		longest = max(longest, widest(text, wrapLines(text, b.Text, vg.Length(math.Inf(1)))))
+	}
+	for most := longest + 0.01; ; most -= max(1, longest/100) {
+		lines, widths, used = nil, nil, 0
+		for _, b := range s.Boxes {
+			broken := wrapLines(text, b.Text, most)
+			width := widest(text, broken) + 2*boxPad
+			lines, widths, used = append(lines, broken), append(widths, width), used+width
+		}
+		if used <= free || most <= 0 {
+			return lines, widths, used
+		}
+	}
+}
+
+// drawAcross gives all boxes the same height.
 func (s Schematic) drawAcross(c draw.Canvas) error {
-	text, small := newWriter(sans(labelSize), ink), newWriter(sans(smallSize), noteColor)
+	small := newWriter(sans(smallSize), noteColor)
 	n := len(s.Boxes)
 	arrows := make([]vg.Length, n-1)
 	free := c.Size().X - 2
@@ -79,39 +99,20 @@ func (s Schematic) drawAcross(c draw.Canvas) error {
 		arrows[i] = max(leastArrow, widest(small, small.wrap(s.arrow(i), 50))+8)
 		free -= arrows[i]
 	}
-	widths := make([]vg.Length, n)
-	var natural, least vg.Length
-	for i, b := range s.Boxes {
-		widths[i] = widest(text, wrapLines(text, b.Text, vg.Length(math.Inf(1)))) + 2*boxPad
-		natural += widths[i]
-		least += widest(text, wrapLines(text, b.Text, 0)) + 2*boxPad
+	lines, widths, used := s.fitBoxes(free)
+	if used > free {
+		return fmt.Errorf("%d boxes are %.1f in too wide for their panel: shorten their texts or the arrows', or set Vertical", n, float64((used-free)/vg.Inch))
 	}
-	if least > free {
-		return fmt.Errorf("%d boxes are %.1f in too wide for their panel: shorten their texts or the arrows', or set Vertical", n, float64((least-free)/vg.Inch))
-	}
-	if natural > free { // squeeze each between its natural width and its longest word, by the same share
-		share := (free - least) / (natural - least)
-		for i, b := range s.Boxes {
-			word := widest(text, wrapLines(text, b.Text, 0)) + 2*boxPad
-			widths[i] = word + share*(widths[i]-word)
-		}
-	}
-	lines, high := make([][]string, n), 0
-	for i, b := range s.Boxes {
-		lines[i] = wrapLines(text, b.Text, widths[i]-2*boxPad+0.01)
-		widths[i] = widest(text, lines[i]) + 2*boxPad
+	high := 0
+	for i := range lines {
 		high = max(high, len(lines[i]))
 	}
 	height := vg.Length(high)*boxLead + 2*boxPad
 	if height > c.Size().Y {
 		return fmt.Errorf("the boxes need %.1f in and have %.1f in of height: shorten their texts or make the panel larger", float64(height/vg.Inch), float64(c.Size().Y/vg.Inch))
 	}
-	var used vg.Length
-	for i := range widths {
-		used += widths[i]
-	}
 	if n > 1 { // the arrows take what is left, up to a point
-		more := min((free-used)/vg.Length(n-1), 12)
+		more := min((free-used)/vg.Length(n-1), 14)
 		for i := range arrows {
 			arrows[i] += more
 		}

@@ -52,6 +52,7 @@ func newPlot() *plot.Plot {
 		axis.Tick.Label.Font, axis.Tick.Label.Color = sans(smallSize), ink
 		axis.Tick.Color, axis.Tick.Width = axisColor, hairline
 		axis.Tick.Length = 2.5
+		axis.Tick.Label.Handler = newPowers()
 	}
 	return p
 }

@@ -1,0 +1,283 @@
+package figure
+
+import (
+	"image/color"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+func TestNiceTicks(t *testing.T) {
+	for _, c := range []struct {
+		lo, hi float64
+		count  int
+		want   string
+	}{
+		{0, 1, 6, "0.0 0.2 0.4 0.6 0.8 1.0"},
+		{0, 1, 3, "0.0 0.5 1.0"},
+		{-1, 1, 5, "−1.0 −0.5 0.0 0.5 1.0"},
+		{0.11, 0.97, 5, "0.2 0.4 0.6 0.8"},
+		{-20, 3, 4, "−20 −10 0"},
+		{0, 2e6, 5, "0 5×10^5 1.0×10^6 1.5×10^6 2.0×10^6"},
+		{0, 4e-6, 5, "0 1×10^−6 2×10^−6 3×10^−6 4×10^−6"},
+		{1e6, 1e6 + 4, 5, "1000000 1000001 1000002 1000003 1000004"},
+	} {
+		if got := labels(niceTicks(c.lo, c.hi, c.count)); got != c.want {
+			t.Errorf("%g to %g: %s, want %s", c.lo, c.hi, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		lo, hi float64
+		want   string
+	}{
+		{0.001, 1, "0.001 0.01 0.1 1"},
+		{1e-5, 0.1, "10^−5 10^−4 10^−3 10^−2 10^−1"},
+		{2, 30, "2 5 10 20"},
+		{0.1, 2, "0.1 0.2 0.5 1 2"},
+		{1e-9, 1e9, "10^−9 10^−5 10^−1 10^3 10^7"},
+	} {
+		var got []string
+		for _, tick := range logTicks(c.lo, c.hi, 5) {
+			if tick.Label != "" {
+				got = append(got, tick.Label)
+			}
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("logarithmic, %g to %g: %s, want %s", c.lo, c.hi, s, c.want)
+		}
+	}
+}
+
+func TestDigits(t *testing.T) {
+	for v, want := range map[float64]string{0.123: "0.12", 99.9: "100", 9.9999e-6: "1.0×10^−5", 12345678: "1.2×10^7", 0: "0", -0.5: "−0.50"} {
+		if got := digits(v, 2); got != want {
+			t.Errorf("%g with two digits: %s, want %s", v, got, want)
+		}
+	}
+}
+
+// Ticks are within their axis, few enough, distinct, and labelled with their numbers.
+func TestTicksAreTrue(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(31, 32))
+	for range 3000 {
+		size := math.Pow(10, float64(rnd.IntN(40)-20))
+		values := []float64{size * rnd.NormFloat64(), size * rnd.NormFloat64()}
+		log := rnd.IntN(3) == 0
+		if log {
+			values[0], values[1] = math.Abs(values[0]), math.Abs(values[1])*math.Pow(10, float64(rnd.IntN(8)))
+		}
+		a := rangeOf("", values, 0.04, log)
+		count := 2 + rnd.IntN(6)
+		ticks := a.ticks(count)
+		seen := map[string]bool{}
+		for _, tick := range ticks {
+			if !a.holds(tick.Value) {
+				t.Fatalf("%g lies outside %g to %g", tick.Value, a.lo, a.hi)
+			}
+			if tick.Label == "" {
+				continue
+			}
+			if seen[tick.Label] {
+				t.Fatalf("%g to %g: two ticks %q", a.lo, a.hi, tick.Label)
+			}
+			seen[tick.Label] = true
+			s := strings.ReplaceAll(tick.Label, "−", "-")
+			if base, exponent, ok := strings.Cut(s, "10^"); ok {
+				if s = strings.TrimSuffix(base, "×") + "e" + exponent; base == "" {
+					s = "1e" + exponent
+				}
+			}
+			near := 0.01 * (a.hi - a.lo)
+			if log {
+				near = 0.01 * tick.Value
+			}
+			if v, err := strconv.ParseFloat(s, 64); err != nil || math.Abs(v-tick.Value) > near {
+				t.Fatalf("%g to %g: the tick at %g is labelled %q (%v)", a.lo, a.hi, tick.Value, tick.Label, err)
+			}
+		}
+		if len(seen) == 0 || len(seen) > max(count, 3) {
+			t.Fatalf("%g to %g (log %v): %d labels, want 1 to %d", a.lo, a.hi, log, len(seen), count)
+		}
+	}
+}
+
+func TestQuartiles(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   [3]float64
+		lo, hi float64
+	}{
+		// numpy.percentile(values, [25, 50, 75]); whiskers as matplotlib.cbook.boxplot_stats has them
+		{[]float64{7, 1, 3, 5, 9}, [3]float64{3, 5, 7}, 1, 9},
+		{[]float64{1, 2, 3, 4}, [3]float64{1.75, 2.5, 3.25}, 1, 4},
+		{[]float64{1, 2, 3, 4, 50}, [3]float64{2, 3, 4}, 1, 4},
+		{[]float64{2, 2, 2, 2, 2}, [3]float64{2, 2, 2}, 2, 2},
+		{[]float64{6}, [3]float64{6, 6, 6}, 6, 6},
+	} {
+		got := quartiles(c.values)
+		if lo, hi := whiskers(c.values, got); got != c.want || lo != c.lo || hi != c.hi {
+			t.Errorf("%v: quartiles %v and whiskers %g to %g, want %v and %g to %g", c.values, got, lo, hi, c.want, c.lo, c.hi)
+		}
+	}
+}
+
+func TestPanelNotes(t *testing.T) {
+	group := func(label string, n int) Group { return Group{Label: label, Values: make([]float64, n)} }
+	gap := group("gap", 6)
+	gap.Values[2] = nan
+	bars := func(n ...int) Bars {
+		var b Bars
+		for i, k := range n {
+			b.Groups = append(b.Groups, BarGroup{Label: strconv.Itoa(i), Bars: []Bar{{Values: make([]float64, k)}}})
+		}
+		return b
+	}
+	for _, c := range []struct {
+		p    Panel
+		want string
+	}{
+		{Boxes{Groups: []Group{group("a", 5), group("b", 5)}}, "Box: quartiles and median; whiskers: up to 1.5 IQR; dots: members; n = 5 each."},
+		{Boxes{Groups: []Group{group("a", 7), gap}}, "Box: quartiles and median; whiskers: up to 1.5 IQR; dots: members; 1 of 13 values missing."},
+		{Boxes{Groups: []Group{group("a", 7), group("b", 4)}}, "Box: quartiles and median; whiskers: up to 1.5 IQR; dots: members; n < 5: median alone."},
+		{Boxes{Groups: []Group{group("a", 3)}}, "Line: median; dots: members; n = 3."},
+		{bars(3, 3), "Bar: mean; error bar: ±1 SD; dots: members; n = 3 each."},
+		{bars(3, 4), "Bar: mean; error bar: ±1 SD; dots: members; n = 3 to 4."},
+		{bars(1, 1), "One member per bar (n = 1)."},
+		{Matrix{Rows: 1, Columns: 2, Values: []float64{1, nan}}, "Grey: no value (1 of 2 cells)."},
+		{Matrix{Rows: 1, Columns: 1, Values: []float64{1}}, ""},
+		{Lines{YMin: 0, YMax: 1, Series: []LineSeries{{Label: "a", X: []float64{1}, Values: [][]float64{{2}}}}}, "One member per line (n = 1). The y axis cuts lines off."},
+	} {
+		if got := c.p.note(); got != c.want {
+			t.Errorf("%T: note %q, want %q", c.p, got, c.want)
+		}
+	}
+	svg := string(encode(t, mustCompose(t, alone(Boxes{Groups: []Group{group("a", 7), group("b", 4)}}, 3, 2)), "svg"))
+	for _, want := range []string{">n=7<", ">n=4<"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the figure lacks %s", want)
+		}
+	}
+}
+
+// The labels of groups stand upright where they fit, then in several lines, then turned, then thinned out.
+func TestCategoryLabels(t *testing.T) {
+	labelled := func(texts ...string) (all []category) {
+		for _, s := range texts {
+			all = append(all, category{text: s})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		all     []category
+		width   vg.Length
+		degrees int
+		every   int
+		lines   int
+	}{
+		{labelled("rope", "nope"), 100, 0, 1, 1},
+		{labelled("absolute sinusoidal", "relative bias"), 100, 0, 1, 2},
+		{labelled("absolute-sinusoidal", "relative-bias", "rope"), 100, 45, 1, 1},
+		{labelled(numbered(20)...), 100, 90, 2, 1},
+		{labelled("0.1", "0.2", "0.3", "0.4", "0.5", "0.6"), 60, 0, 2, 1},
+		{labelled(numbered(1000)...), 100, 90, 81, 1},
+	} {
+		l := fitCategories(c.all, c.width, 30)
+		if l.degrees != c.degrees || l.every != c.every || len(l.lines[0]) != c.lines {
+			t.Errorf("%d labels like %q in %g pt: %d degrees, one of %d, in %d lines, want %d, %d, %d", len(c.all), c.all[0].text, c.width,
+				l.degrees, l.every, len(l.lines[0]), c.degrees, c.every, c.lines)
+		}
+		m := newMeasure()
+		canvas := draw.NewCanvas(m, c.width, 20)
+		l.draw(canvas)
+		if err := m.check(0, vg.Rectangle{Min: vg.Point{X: -30, Y: -l.height}, Max: vg.Point{X: c.width, Y: 0}}); err != nil {
+			t.Errorf("%d labels like %q: %v", len(c.all), c.all[0].text, err)
+		}
+	}
+}
+
+func TestSortedBoxes(t *testing.T) {
+	b := Boxes{Sorted: true, Groups: []Group{{Label: "low", Values: []float64{1, nan}}, {Label: "high", Values: []float64{2, 4}}, {Label: "tie", Values: []float64{3}}}}
+	var got []string
+	for _, g := range b.groups() {
+		got = append(got, g.Label)
+	}
+	if s := strings.Join(got, " "); s != "high tie low" || b.Groups[0].Label != "low" {
+		t.Errorf("order %s, want high tie low, with the caller's groups as they were", s)
+	}
+}
+
+// One unit is as long along x as along y, and the tokens fill the frame.
+func TestMapKeepsShape(t *testing.T) {
+	m := Map{XY: [][2]float64{{0, 0}, {3, 0}, {0, 4}, {-1e3, 2}}}
+	c := draw.NewCanvas(newMeasure(), 200, 100)
+	at := m.places(c)
+	scale := math.Hypot(float64(at[0].X-at[1].X), float64(at[0].Y-at[1].Y)) / 3
+	if d := math.Hypot(float64(at[1].X-at[2].X), float64(at[1].Y-at[2].Y)); math.Abs(d/scale-5) > 1e-9 {
+		t.Errorf("the sides 3, 4, 5 of a triangle come out as 3 and %g", d/scale)
+	}
+	if at[2].Y <= at[0].Y {
+		t.Error("y does not point upwards")
+	}
+	for _, p := range at {
+		if p.X < 0 || p.X > 200 || p.Y < 0 || p.Y > 100 {
+			t.Errorf("%v is outside the frame", p)
+		}
+	}
+}
+
+func TestGridEdges(t *testing.T) {
+	edges := GridEdges(2, 3)
+	if len(edges) != 7 || edges[0] != [2]int{0, 1} || edges[1] != [2]int{0, 3} {
+		t.Errorf("edges %v of a grid of 2 x 3, want 7 from 0-1, 0-3 on", edges)
+	}
+	if n := len(GridEdges(-1, 3)) + len(GridEdges(1, 1)); n != 0 {
+		t.Errorf("%d edges in no grid", n)
+	}
+}
+
+func TestNetworkColor(t *testing.T) {
+	for name, want := range map[string]color.NRGBA{ // CortexLcortex_subcortex_parcel_network labels file of CAB-NP v1.1
+		"Visual1": {0, 0, 255, 255}, "VISUAL-2": {100, 0, 255, 255}, "cingulo_opercular": {153, 0, 153, 255}, "Orbito Affective": {65, 124, 0, 255},
+		"Ventral-Multimodal": {255, 156, 0, 255}, "frontoparietal": {255, 255, 0, 255},
+	} {
+		if got, ok := NetworkColor(name); !ok || got != want {
+			t.Errorf("%s has colour %v (%v), want %v", name, got, ok, want)
+		}
+	}
+	if _, ok := NetworkColor("Limbic"); ok {
+		t.Error("Limbic, of another partition, has a colour")
+	}
+	given := groupColors(3, []string{"Visual1", "Default", "Auditory"}, []color.Color{nil, color.Gray{7}})
+	if given[0] != networkColors["visual1"] || given[1] != (color.NRGBA{7, 7, 7, 255}) || given[2] != networkColors["auditory"] {
+		t.Errorf("colours %v: want those given before those of the networks", given)
+	}
+	seen := map[color.NRGBA]bool{}
+	for _, c := range groupColors(12, nil, nil) {
+		if seen[c] {
+			t.Errorf("two of twelve groups have the colour %v", c)
+		}
+		seen[c] = true
+	}
+}
+
+// Labels that are placed overlap neither each other nor any spot.
+func TestSpotLabelsAreClear(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(41, 42))
+	for range 30 {
+		m := newMeasure()
+		c := draw.NewCanvas(m, 150, 100)
+		var spots []spot
+		for range 40 {
+			spots = append(spots, spot{at: vg.Point{X: vg.Length(150 * rnd.Float64()), Y: vg.Length(100 * rnd.Float64())}, radius: 2, text: "1.5", color: ink})
+		}
+		labelSpots(c, spots, nil, nil)
+		if err := m.check(0, c.Rectangle); err != nil || len(m.texts) < 5 {
+			t.Fatalf("%d labels: %v", len(m.texts), err)
+		}
+	}
+}
