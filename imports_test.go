@@ -41,6 +41,7 @@ var allowed = map[string][]string{
 	"torchpe/report/metrics":             {"torchpe/internal/nearest", "gonum.org/v1/gonum"},
 	"torchpe/report/stats":               {"gonum.org/v1/gonum"},
 	"torchpe/report/runs":                {"torchpe/train/runlog", "torchpe/train/runlog/safetensors"},
+	"torchpe/report/analysis":            {"torchpe/internal/nearest", "torchpe/report/metrics", "torchpe/report/runs", "torchpe/data/array", "torchpe/data/array/hdf5", "torchpe/data/array/mat", "torchpe/data/array/npy", "torchpe/data/array/text", "torchpe/data/partition", "torchpe/train/runlog", "torchpe/train/runlog/safetensors", "gonum.org/v1/gonum"},
 	"torchpe/report":                     {"github.com/olekukonko/tablewriter"},
 	"torchpe/cmd/torchpe":                {"torchpe", "github.com", "golang.org"},
 }
