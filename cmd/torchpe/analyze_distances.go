@@ -82,7 +82,7 @@ func runAnalyzeDistances(out, notes io.Writer, args []string, f tableFlags, o ou
 		}
 		rows = append(rows, cells)
 	}
-	return printTable(out, row([]string{string(kind.String())}, anyOf(d.Tokens)...), rows)
+	return printTable(out, row([]string{kind.String()}, anyOf(d.Tokens)...), rows)
 }
 
 // anyOf returns the elements as values of any type.

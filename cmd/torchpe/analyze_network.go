@@ -113,7 +113,14 @@ func (f *analyzeNetworkFlags) print(out io.Writer, scores []analysis.Network) er
 			rows = append(rows, row(subject(s.Subject), "mean", s.Modularity, s.Clustering, "–"))
 		}
 	}
-	if err := printTable(out, row(subjectHead, "block", "modularity Q", "clustering C", "p"), rows); err != nil {
+	head := row(subjectHead, "block", "modularity Q", "clustering C", "p")
+	if f.permutations == 0 {
+		head = head[:len(head)-1]
+		for i := range rows {
+			rows[i] = rows[i][:len(head)]
+		}
+	}
+	if err := printTable(out, head, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "%d modules of %d tokens, %s\n", scores[0].Modules, scores[0].Tokens, scores[0].ModulesFrom)

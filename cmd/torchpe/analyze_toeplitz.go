@@ -12,6 +12,7 @@ import (
 func newAnalyzeToeplitzCommand() *cobra.Command {
 	var f tableFlags
 	var p analysis.ProjectionFiles
+	var shuffles analysis.Shuffles
 	cmd := &cobra.Command{
 		Use:   "toeplitz RUN... | --table FILE[:tensor]",
 		Short: "Whether an encoding depends on the differences of positions alone",
@@ -28,12 +29,17 @@ the mean of each diagonal. It is taken of
   R^2 attention  E Wq Wk^T E^T of each head, the positional part of attention scores: with the
                  weights of a run's checkpoint, or those of --query and --key
 
+Shuffled is the mean of the same over random orders of the tokens, and p the share of orders that
+reach R^2. It is not 0: each row meets itself on the diagonal, which alone makes a random table
+of n tokens and d dimensions about d/(d+n) Toeplitz. An R^2 says something above that.
+
 --words adds the mean of word embeddings to each row of E in the scores, which are then those
 of the paper's appendix C but for a constant. Only --positions that a model was trained on
 say something: most BERTs saw few texts beyond 0:128.
 
-JSON: {models: [{source, member, seed, pe, positions, dim, r2, r2_centred, attention, blocks:
-[{block, r2, r2_centred, attention: [of each head]}]}]}; those of a model are means.`,
+JSON: {models: [{source, member, seed, pe, positions, dim, r2, r2_shuffled, r2_centred, attention,
+attention_shuffled, blocks: [{block, r2, r2_shuffled, p, r2_centred, attention: [of each head],
+attention_shuffled}]}]}; those of a model are means over its blocks.`,
 		Example: `  torchpe analyze toeplitz runs/nmar_1d-fixed_code_seed1
   torchpe analyze toeplitz --table model.safetensors:embeddings.position_embeddings.weight --positions 0:128
   torchpe analyze toeplitz --table m.safetensors:embeddings.position_embeddings.weight --heads 12 \
@@ -41,7 +47,7 @@ JSON: {models: [{source, member, seed, pe, positions, dim, r2, r2_centred, atten
       --key m.safetensors:encoder.layer.0.attention.self.key.weight \
       --words m.safetensors:embeddings.word_embeddings.weight`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runAnalyzeToeplitz(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f, p)
+			return runAnalyzeToeplitz(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f, p, shuffles)
 		},
 	}
 	f.add(cmd, analysis.All, analysis.All)
@@ -51,15 +57,23 @@ JSON: {models: [{source, member, seed, pe, positions, dim, r2, r2_centred, atten
 	fl.IntVar(&p.Heads, "heads", 1, "heads that the outputs of --query and --key are split into")
 	fl.BoolVar(&p.InOut, "in-out", false, "the weights are [inputs,outputs], as in E W (TensorFlow)")
 	fl.StringVar(&p.Words, "words", "", "FILE[:tensor], word embeddings [words,dimensions], whose mean is added to each row in the scores")
+	fl.IntVar(&shuffles.Count, "shuffles", 100, "random orders of the tokens to hold R^2 against; 0 = none")
+	fl.Uint64Var(&shuffles.Seed, "seed", 0, "seed of the random orders")
 	return cmd
 }
 
-func runAnalyzeToeplitz(out, notes io.Writer, args []string, f tableFlags, p analysis.ProjectionFiles) error {
+func runAnalyzeToeplitz(out, notes io.Writer, args []string, f tableFlags, p analysis.ProjectionFiles, shuffles analysis.Shuffles) error {
+	if shuffles.Count < 0 {
+		return usagef("--shuffles %d: want 0 or more", shuffles.Count)
+	}
+	if p.Heads < 1 {
+		return usagef("--heads %d: want at least 1", p.Heads)
+	}
 	models, err := f.models(args, notes)
 	if err != nil {
 		return err
 	}
-	results, said, err := analysis.Toeplitzness(models, p)
+	results, said, err := analysis.Toeplitzness(models, p, shuffles)
 	if err != nil {
 		return usageError{err}
 	}
@@ -81,11 +95,11 @@ func runAnalyzeToeplitz(out, notes io.Writer, args []string, f tableFlags, p ana
 			if heads == nil {
 				heads = []string{"–"}
 			}
-			rows = append(rows, row(subject(r.Subject), b.Block, b.R2, b.R2Centred, strings.Join(heads, " ")))
+			rows = append(rows, row(subject(r.Subject), b.Block, b.R2, b.R2Shuffled, b.P, b.R2Centred, strings.Join(heads, " "), b.AttentionShuffled))
 		}
 		if len(r.Blocks) > 1 {
-			rows = append(rows, row(subject(r.Subject), "mean", r.R2, r.R2Centred, r.Attention))
+			rows = append(rows, row(subject(r.Subject), "mean", r.R2, r.R2Shuffled, "–", r.R2Centred, r.Attention, r.AttentionShuffled))
 		}
 	}
-	return printTable(out, row(subjectHead, "block", "R²", "R² centred", "R² attention, by head"), rows)
+	return printTable(out, row(subjectHead, "block", "R²", "shuffled", "p", "R² centred", "R² attention, by head", "shuffled"), rows)
 }

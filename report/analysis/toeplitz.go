@@ -3,6 +3,7 @@ package analysis
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -13,21 +14,62 @@ import (
 
 // BlockToeplitz is how translation invariant a block's table is.
 type BlockToeplitz struct {
-	Block     int      `json:"block"`
-	R2        Number   `json:"r2"`         // of E E^T
-	R2Centred Number   `json:"r2_centred"` // of E E^T with the mean row taken off E
-	Attention []Number `json:"attention"`  // of E Wq Wk^T E^T, each head; null where no projections are known
+	Block             int      `json:"block"`
+	R2                Number   `json:"r2"`                 // of E E^T
+	R2Shuffled        Number   `json:"r2_shuffled"`        // mean over random orders of the tokens; null where none were drawn
+	P                 Number   `json:"p"`                  // the share of orders that reach R2, (1 + reached) / (1 + orders)
+	R2Centred         Number   `json:"r2_centred"`         // of E E^T with the mean row taken off E
+	Attention         []Number `json:"attention"`          // of E Wq Wk^T E^T, each head; null where no projections are known
+	AttentionShuffled Number   `json:"attention_shuffled"` // mean over random orders and heads
 }
 
 // Toeplitz is how translation invariant a model's tables are (Wennberg and Henter 2021, section 3 and appendix B).
 type Toeplitz struct {
 	Subject
-	Positions [2]int          `json:"positions"` // first, and the one after the last
-	Dim       int             `json:"dim"`
-	R2        Number          `json:"r2"`         // mean over blocks
-	R2Centred Number          `json:"r2_centred"` // mean over blocks
-	Attention Number          `json:"attention"`  // mean over blocks and heads
-	Blocks    []BlockToeplitz `json:"blocks"`
+	Positions         [2]int          `json:"positions"` // first, and the one after the last
+	Dim               int             `json:"dim"`
+	R2                Number          `json:"r2"` // mean over blocks, as those below
+	R2Shuffled        Number          `json:"r2_shuffled"`
+	R2Centred         Number          `json:"r2_centred"`
+	Attention         Number          `json:"attention"` // also over heads
+	AttentionShuffled Number          `json:"attention_shuffled"`
+	Blocks            []BlockToeplitz `json:"blocks"`
+}
+
+// Shuffles say how many random orders of the tokens R^2 is held against: the diagonal alone, where a row meets itself, makes a
+// random table of d dimensions and n tokens look d/(d+n) Toeplitz.
+type Shuffles struct {
+	Count int
+	Seed  uint64
+}
+
+// streamShuffle keeps the draws apart from others of the same seed.
+const streamShuffle = 0x73687566 // "shuf"
+
+// of returns the mean R^2 of a matrix [n,n] under random orders of its tokens, and the share that reaches r2.
+func (s Shuffles) of(m []float64, n int, r2 float64) (mean, p Number, err error) {
+	if s.Count == 0 {
+		return None, None, nil
+	}
+	rng := rand.New(rand.NewPCG(s.Seed, streamShuffle))
+	reached, sum, shuffled := 0, 0.0, make([]float64, n*n)
+	for range s.Count {
+		order := rng.Perm(n)
+		for i, from := range order {
+			for j, other := range order {
+				shuffled[i*n+j] = m[from*n+other]
+			}
+		}
+		v, err := metrics.ToeplitzR2(shuffled, n)
+		if err != nil {
+			return None, None, err
+		}
+		sum += v
+		if v >= r2-1e-12 { // a sum in another order may differ in its last bits
+			reached++
+		}
+	}
+	return Number(sum / float64(s.Count)), Number(float64(1+reached) / float64(1+s.Count)), nil
 }
 
 // Projections are the query and key weights that positional scores are made with: Query and Key [k,d], as PyTorch stores them.
@@ -134,7 +176,7 @@ func (p *Projections) Scores(t Table) [][]float64 {
 
 // Toeplitzness measures the tables of models, and the positional part of attention scores with the projections of files, or of a
 // run's own checkpoint: those of the block at whose input the table is added.
-func Toeplitzness(models []*Model, files ProjectionFiles) (out []Toeplitz, notes []string, err error) {
+func Toeplitzness(models []*Model, files ProjectionFiles, shuffles Shuffles) (out []Toeplitz, notes []string, err error) {
 	projections := make([][]*Projections, len(models))
 	weights := map[*runs.Run]*runs.Weights{}
 	for i, m := range models {
@@ -160,7 +202,7 @@ func Toeplitzness(models []*Model, files ProjectionFiles) (out []Toeplitz, notes
 		projections[i] = found
 	}
 	for i, m := range models {
-		one, err := m.toeplitz(projections[i])
+		one, err := m.toeplitz(projections[i], shuffles)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -169,44 +211,67 @@ func Toeplitzness(models []*Model, files ProjectionFiles) (out []Toeplitz, notes
 	return out, unique(notes), nil
 }
 
-func (m *Model) toeplitz(projections []*Projections) (Toeplitz, error) {
-	one := Toeplitz{Subject: m.Subject, Positions: [2]int{m.from, m.from + m.Tables[0].Tokens}, Dim: m.Tables[0].Dim, Attention: None}
+func (m *Model) toeplitz(projections []*Projections, shuffles Shuffles) (Toeplitz, error) {
+	one := Toeplitz{Subject: m.Subject, Positions: [2]int{m.from, m.from + m.Tables[0].Tokens}, Dim: m.Tables[0].Dim}
 	var heads []Number
 	for i, t := range m.Tables {
-		b := BlockToeplitz{Block: t.Block}
-		plain, err := gramR2(t.Values, t)
+		var p *Projections
+		if i < len(projections) {
+			p = projections[i]
+		}
+		b, err := t.toeplitz(p, shuffles)
 		if err != nil {
 			return one, fmt.Errorf("%s: table %d: %w", m.Source, t.Block, err)
 		}
-		b.R2, b.R2Centred = plain, None
-		if centred, err := gramR2(centre(t), t); err == nil { // rows that are all the same have nothing left
-			b.R2Centred = centred
-		}
-		if i < len(projections) {
-			for h, scores := range projections[i].Scores(t) {
-				r2, err := metrics.ToeplitzR2(scores, t.Tokens)
-				if err != nil {
-					return one, fmt.Errorf("%s: table %d, head %d: %w", m.Source, t.Block, h, err)
-				}
-				b.Attention = append(b.Attention, Number(r2))
-			}
-			heads = append(heads, b.Attention...)
-		}
+		heads = append(heads, b.Attention...)
 		one.Blocks = append(one.Blocks, b)
 	}
 	one.R2 = meanOf(one.Blocks, func(b BlockToeplitz) Number { return b.R2 })
+	one.R2Shuffled = meanOf(one.Blocks, func(b BlockToeplitz) Number { return b.R2Shuffled })
 	one.R2Centred = meanOf(one.Blocks, func(b BlockToeplitz) Number { return b.R2Centred })
 	one.Attention = meanOf(heads, func(n Number) Number { return n })
+	one.AttentionShuffled = meanOf(one.Blocks, func(b BlockToeplitz) Number { return b.AttentionShuffled })
 	return one, nil
 }
 
-func gramR2(values []float64, t Table) (Number, error) {
-	gram, err := metrics.Gram(values, t.Tokens, t.Dim)
+// toeplitz measures a table; p may be nil.
+func (t Table) toeplitz(p *Projections, shuffles Shuffles) (BlockToeplitz, error) {
+	b := BlockToeplitz{Block: t.Block, R2Centred: None, AttentionShuffled: None}
+	gram, err := metrics.Gram(t.Values, t.Tokens, t.Dim)
 	if err != nil {
-		return None, err
+		return b, err
 	}
 	r2, err := metrics.ToeplitzR2(gram, t.Tokens)
-	return Number(r2), err
+	if err != nil {
+		return b, err
+	}
+	b.R2 = Number(r2)
+	if b.R2Shuffled, b.P, err = shuffles.of(gram, t.Tokens, r2); err != nil {
+		return b, err
+	}
+	if gram, err = metrics.Gram(centre(t), t.Tokens, t.Dim); err != nil {
+		return b, err
+	}
+	if r2, err := metrics.ToeplitzR2(gram, t.Tokens); err == nil { // of rows that are all the same nothing is left
+		b.R2Centred = Number(r2)
+	}
+	if p == nil {
+		return b, nil
+	}
+	var shuffled []Number
+	for h, scores := range p.Scores(t) {
+		r2, err := metrics.ToeplitzR2(scores, t.Tokens)
+		if err != nil {
+			return b, fmt.Errorf("head %d: %w", h, err)
+		}
+		mean, _, err := shuffles.of(scores, t.Tokens, r2)
+		if err != nil {
+			return b, err
+		}
+		b.Attention, shuffled = append(b.Attention, Number(r2)), append(shuffled, mean)
+	}
+	b.AttentionShuffled = meanOf(shuffled, func(n Number) Number { return n })
+	return b, nil
 }
 
 // centre returns a table with its mean row taken off.
