@@ -293,6 +293,7 @@ func TestAnalyzeRefuses(t *testing.T) {
 	for name, body := range map[string]string{
 		"nan.csv": "1.5,2\nnan,3\n4,5\n", "zeros.csv": "0,0\n0,0\n0,0\n", "labels.txt": "1\n1\n1\n", "three.txt": "1\n2\n2\n", "empty.csv": "", "cut.npy": "\x93NUMPY\x01\x00v\x00{'descr'",
 		"words.csv": "pe,acc\nlearn,0.5\nrope,x\n", "odd.dat": "1", "good.csv": "1,2\n2,1\n3,5\n", "ragged.csv": "a,b\n1,2\n3\n",
+		"long.csv":        strings.Repeat("1.5,2\n", 10001),
 		"cut.safetensors": "\x10\x00\x00\x00\x00\x00\x00\x00{}",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o666); err != nil {
@@ -317,6 +318,7 @@ func TestAnalyzeRefuses(t *testing.T) {
 		{"rank --table cut.safetensors", []string{"cut.safetensors"}},
 		{"rank --table nan.csv", []string{"nan.csv", "row 1, column 0"}},
 		{"rank --table zeros.csv", []string{"zeros.csv", "zeros"}},
+		{"rank --table long.csv", []string{"long.csv", "at most 10000"}},
 		{"rank --table good.csv --block 1", []string{"block 1", "1 tables"}},
 		{"rank --table good.csv --block -2", []string{"--block -2"}},
 		{"rank --table good.csv --positions 2:1", []string{`"2:1"`, "FROM:TO"}},

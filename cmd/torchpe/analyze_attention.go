@@ -87,5 +87,5 @@ func runAnalyzeAttention(out, notes io.Writer, args []string, f analyzeAttention
 		}
 		rows = append(rows, row(subject(r.Subject), *r.Reference.Seed, pooling, r.Cosine, r.JSD))
 	}
-	return printTable(out, row(subjectHead, "reference's seed", "layer", "cosine", "JSD (bits)"), rows)
+	return printModels(out, row(subjectHead, "reference's seed", "layer", "cosine", "JSD (bits)"), rows)
 }

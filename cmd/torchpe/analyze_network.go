@@ -120,7 +120,7 @@ func (f *analyzeNetworkFlags) print(out io.Writer, scores []analysis.Network) er
 			rows[i] = rows[i][:len(head)]
 		}
 	}
-	if err := printTable(out, head, rows); err != nil {
+	if err := printModels(out, head, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "%d modules of %d tokens, %s\n", scores[0].Modules, scores[0].Tokens, scores[0].ModulesFrom)

@@ -73,5 +73,5 @@ func runAnalyzeProcrustes(out, notes io.Writer, args []string, f tableFlags, ref
 			rows = append(rows, row(subject(r.Subject), "mean", r.Raw, r.NormMatched, r.Disparity))
 		}
 	}
-	return printTable(out, row(subjectHead, "block", "raw", "norm-matched", "disparity"), rows)
+	return printModels(out, row(subjectHead, "block", "raw", "norm-matched", "disparity"), rows)
 }

@@ -56,5 +56,5 @@ func runAnalyzeRank(out, notes io.Writer, args []string, f tableFlags) error {
 			rows = append(rows, row(subject(r.Subject), "mean", r.Frobenius, r.MeanRowNorm, r.EffectiveRank))
 		}
 	}
-	return printTable(out, row(subjectHead, "block", "Frobenius", "row norm", "effective rank"), rows)
+	return printModels(out, row(subjectHead, "block", "Frobenius", "row norm", "effective rank"), rows)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -105,6 +106,20 @@ func subject(s analysis.Subject) []string {
 		pe = "–"
 	}
 	return []string{s.Source, pe, member, seed}
+}
+
+// printModels prints rows that begin with subject's cells, without those columns that say nothing of any row.
+func printModels(w io.Writer, head []string, rows [][]string) error {
+	for column := len(subjectHead) - 1; column > 0; column-- {
+		if slices.ContainsFunc(rows, func(r []string) bool { return r[column] != "–" }) {
+			continue
+		}
+		head = slices.Delete(slices.Clone(head), column, column+1)
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], column, column+1)
+		}
+	}
+	return printTable(w, head, rows)
 }
 
 // subjectHead are the names of subject's columns.

@@ -101,5 +101,5 @@ func runAnalyzeToeplitz(out, notes io.Writer, args []string, f tableFlags, p ana
 			rows = append(rows, row(subject(r.Subject), "mean", r.R2, r.R2Shuffled, "–", r.R2Centred, r.Attention, r.AttentionShuffled))
 		}
 	}
-	return printTable(out, row(subjectHead, "block", "R²", "shuffled", "p", "R² centred", "R² attention, by head", "shuffled"), rows)
+	return printModels(out, row(subjectHead, "block", "R²", "shuffled", "p", "R² centred", "R² attention, by head", "shuffled"), rows)
 }

@@ -125,7 +125,7 @@ func arrayColumn(file, selector string) (Column, error) {
 
 // textColumn reads a column of a text table.
 func textColumn(file, selector string) ([]float64, error) {
-	head, rows, err := textRows(file)
+	head, rows, err := textRows(file, selector)
 	if err != nil {
 		return nil, err
 	}
@@ -160,8 +160,8 @@ func textColumn(file, selector string) ([]float64, error) {
 	return out, nil
 }
 
-// textRows reads the cells of a text table; head is nil where the first row has a number in it.
-func textRows(file string) (head []string, rows [][]string, err error) {
+// textRows reads the cells of a text table; head is nil where the first row is one of numbers.
+func textRows(file, selector string) (head []string, rows [][]string, err error) {
 	info, err := os.Stat(file)
 	if err != nil {
 		return nil, nil, err
@@ -201,7 +201,7 @@ func textRows(file string) (head []string, rows [][]string, err error) {
 			}
 		}
 	}
-	if len(rows) > 0 && !slices.ContainsFunc(rows[0], number) {
+	if isHead(rows, selector) {
 		for _, name := range rows[0] {
 			head = append(head, strings.TrimSpace(name))
 		}
@@ -216,6 +216,27 @@ func textRows(file string) (head []string, rows [][]string, err error) {
 		}
 	}
 	return head, rows, nil
+}
+
+// isHead says whether the first row holds names: it has no number, or a word above a number, or the name that is asked for.
+func isHead(rows [][]string, selector string) bool {
+	if len(rows) == 0 {
+		return false
+	}
+	if !slices.ContainsFunc(rows[0], number) {
+		return true
+	}
+	if _, err := strconv.Atoi(selector); err != nil && slices.Contains(rows[0], selector) {
+		return true // such as 0.1, which counts no columns
+	}
+	if len(rows) > 1 && len(rows[1]) == len(rows[0]) {
+		for i, cell := range rows[0] {
+			if !number(cell) && number(rows[1][i]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func number(s string) bool {

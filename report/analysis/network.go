@@ -69,6 +69,9 @@ func Weights(reference, modules string, o NetworkOptions) (Network, string, erro
 		if k := len(shape); k < 2 || shape[k-1] != shape[k-2] || shape[k-1] < 2 {
 			return fmt.Errorf("shape %v: want square weights [n,n], or a stack of them", shape)
 		}
+		if n := shape[len(shape)-1]; n > maxTokens {
+			return fmt.Errorf("shape %v: want at most %d nodes", shape, maxTokens)
+		}
 		return nil
 	})
 	if err != nil {

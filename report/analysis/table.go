@@ -40,6 +40,9 @@ type Model struct {
 // Run says whether the model is a member of a run.
 func (m *Model) Run() bool { return m.probes != nil }
 
+// maxTokens is the largest table that is measured: its matrix of distances has 800 MB.
+const maxTokens = 10_000
+
 // All chooses all members, or all blocks.
 const All = -1
 
@@ -224,6 +227,9 @@ func (m *Model) take(s Selection) error {
 		}
 		if to > t.Tokens || to-s.From < 2 {
 			return fmt.Errorf("%s: positions %d:%d of %d: want two or more that are there", m.Source, s.From, to, t.Tokens)
+		}
+		if to-s.From > maxTokens {
+			return fmt.Errorf("%s: %d tokens: at most %d are measured at once: choose with --positions", m.Source, to-s.From, maxTokens)
 		}
 		if i == 0 {
 			m.from, m.tokens = s.From, t.Tokens
