@@ -348,6 +348,7 @@ func TestAnalyzeRefuses(t *testing.T) {
 		{"toeplitz --table good.csv --query " + tensors + ":attention.query.weight --key good.csv", []string{"[6 8]", "2 inputs"}},
 		{"toeplitz --table good.csv --query good.csv --key good.csv --heads 2", []string{"2 heads for 3 outputs"}},
 		{"toeplitz --table good.csv --query good.csv --key good.csv --heads 0", []string{"--heads 0"}},
+		{"toeplitz --table good.csv --heads 2", []string{"--query"}},
 		{"map --table good.csv --method tsne", []string{"pca and mds"}},
 		{"map --table good.csv --dims 3", []string{"want 1 to 2"}},
 		{"map --table zeros.csv", []string{"zeros.csv", "same"}},

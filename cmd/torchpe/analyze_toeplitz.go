@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -69,6 +71,9 @@ func runAnalyzeToeplitz(out, notes io.Writer, args []string, f tableFlags, p ana
 	if p.Heads < 1 {
 		return usagef("--heads %d: want at least 1", p.Heads)
 	}
+	if (p.Heads > 1 || p.InOut) && !p.Given() {
+		return usagef("--heads and --in-out say how to read --query and --key: give these, too")
+	}
 	models, err := f.models(args, notes)
 	if err != nil {
 		return err
@@ -88,18 +93,27 @@ func runAnalyzeToeplitz(out, notes io.Writer, args []string, f tableFlags, p ana
 	var rows [][]string
 	for _, r := range results {
 		for _, b := range r.Blocks {
-			var heads []string
-			for _, h := range b.Attention {
-				heads = append(heads, h.String())
-			}
-			if heads == nil {
-				heads = []string{"–"}
-			}
-			rows = append(rows, row(subject(r.Subject), b.Block, b.R2, b.R2Shuffled, b.P, b.R2Centred, strings.Join(heads, " "), b.AttentionShuffled))
+			rows = append(rows, row(subject(r.Subject), b.Block, b.R2, b.R2Shuffled, b.P, b.R2Centred, byHead(b.Attention), b.AttentionShuffled))
 		}
 		if len(r.Blocks) > 1 {
 			rows = append(rows, row(subject(r.Subject), "mean", r.R2, r.R2Shuffled, "–", r.R2Centred, r.Attention, r.AttentionShuffled))
 		}
 	}
 	return printModels(out, row(subjectHead, "block", "R²", "shuffled", "p", "R² centred", "R² attention, by head", "shuffled"), rows)
+}
+
+// byHead shows a number a head; of many heads their range.
+func byHead(heads []analysis.Number) string {
+	const most = 4
+	if len(heads) == 0 {
+		return analysis.None.String()
+	}
+	if len(heads) > most {
+		return fmt.Sprintf("%s to %s", slices.Min(heads), slices.Max(heads))
+	}
+	var parts []string
+	for _, h := range heads {
+		parts = append(parts, h.String())
+	}
+	return strings.Join(parts, " ")
 }
