@@ -5,8 +5,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/train/runlog/safetensors"
 )
 
 // trainFor trains a model in dir and fails the test where it cannot.
@@ -60,6 +63,7 @@ func TestAnalyzeMaskedRun(t *testing.T) {
 			}
 		}
 	}
+	projectionsAsFiles(t, dir)
 	// The tensors of the probes as a user's own arrays give the same scores.
 	want := models[0].(map[string]any)["blocks"].([]any)[0]
 	labels := strings.Repeat("1\n", 5) + strings.Repeat("2\n", 5) + strings.Repeat("3\n", 5)
@@ -176,4 +180,40 @@ func TestAnalyzeDamagedRun(t *testing.T) {
 	if code != 0 || !strings.Contains(stderr, "no checkpoint") || !strings.Contains(out, "–") {
 		t.Errorf("without a checkpoint: exit %d: %s%s", code, out, stderr)
 	}
+}
+
+// projectionsAsFiles checks the positional scores of member 1 in block 1 against those of its projections as a user's own files:
+// the checkpoint's in-projection [E,3D,D] holds queries, keys and values, one after the other (torch.nn.MultiheadAttention).
+func projectionsAsFiles(t *testing.T, dir string) {
+	t.Helper()
+	const member, d = 1, 16
+	f, err := safetensors.Read(filepath.Join(dir, "run", "checkpoint.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, ok := f.Tensor("w/block1.attn.in.weight")
+	if !ok || !slices.Equal(x.Shape, []int{2, 3 * d, d}) {
+		t.Fatalf("%v of shape %v", ok, x.Shape)
+	}
+	values, err := x.Float64s()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tensors []safetensors.Tensor
+	for i, name := range []string{"query", "key"} {
+		from := (member*3 + i) * d * d
+		one, err := safetensors.New(name, []int{d, d}, values[from:from+d*d])
+		if err != nil {
+			t.Fatal(err)
+		}
+		tensors = append(tensors, one)
+	}
+	if err := safetensors.Write(filepath.Join(dir, "projections.safetensors"), tensors, nil); err != nil {
+		t.Fatal(err)
+	}
+	block := func(args ...string) any {
+		return model(t, analyzeIn(t, dir, append([]string{"toeplitz", "--shuffles", "0"}, args...)...))["blocks"].([]any)[0].(map[string]any)["attention"]
+	}
+	near(t, "positional scores", block("--table", "run/probes.safetensors:pe/1", "--block", "1", "--heads", "2",
+		"--query", "projections.safetensors:query", "--key", "projections.safetensors:key"), block("run", "--member", "1", "--block", "1"))
 }
