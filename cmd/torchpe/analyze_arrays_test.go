@@ -1,0 +1,389 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"torchpe/data/array/npy"
+	"torchpe/data/array/text"
+)
+
+// analyzed is where report/analysis/testdata/make.py keeps arrays and what numpy and scipy make of them.
+var analyzed = func() string {
+	dir, err := filepath.Abs("../../report/analysis/testdata")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
+
+// here runs the command line in this process, in dir, which saves the start of a program.
+func here(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	t.Chdir(dir)
+	var out, errs bytes.Buffer
+	root := newRootCommand()
+	root.SetArgs(args)
+	root.SetOut(&out)
+	root.SetErr(&errs)
+	err := root.Execute()
+	if err != nil {
+		errs.WriteString("torchpe: " + err.Error())
+	}
+	return out.String(), errs.String(), exitCode(err)
+}
+
+// expected reads a section of expected.json.
+func expected(t *testing.T, section string) map[string]any {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join(analyzed, "expected.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]map[string]any
+	if err := json.Unmarshal(body, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all[section]
+}
+
+// analyze runs "torchpe analyze ... --json" beside the arrays and returns the object that it prints.
+func analyze(t *testing.T, args ...string) map[string]any {
+	t.Helper()
+	return analyzeIn(t, analyzed, args...)
+}
+
+func analyzeIn(t *testing.T, dir string, args ...string) map[string]any {
+	t.Helper()
+	out, stderr, code := here(t, dir, append(append([]string{"analyze"}, args...), "--json")...)
+	if code != 0 {
+		t.Fatalf("%q: exit %d: %s", args, code, stderr)
+	}
+	return keys(t, out)
+}
+
+// model returns the one model of a result.
+func model(t *testing.T, result map[string]any) map[string]any {
+	t.Helper()
+	models := result["models"].([]any)
+	if len(models) != 1 {
+		t.Fatalf("%d models: %v", len(models), models)
+	}
+	return models[0].(map[string]any)
+}
+
+// near compares all that want holds, numbers to 1e-9.
+func near(t *testing.T, what string, got, want any) {
+	t.Helper()
+	switch w := want.(type) {
+	case float64:
+		if g, ok := got.(float64); !ok || math.Abs(g-w) > 1e-9*max(1, math.Abs(w)) {
+			t.Errorf("%s: %v, want %v", what, got, w)
+		}
+	case []any:
+		g, ok := got.([]any)
+		if !ok || len(g) != len(w) {
+			t.Errorf("%s: %v, want %v", what, got, w)
+			return
+		}
+		for i := range w {
+			near(t, fmt.Sprintf("%s[%d]", what, i), g[i], w[i])
+		}
+	case map[string]any:
+		for key := range w {
+			near(t, what+"."+key, got.(map[string]any)[key], w[key])
+		}
+	}
+}
+
+func TestAnalyzeNetworkOfArrays(t *testing.T) {
+	want := expected(t, "network")
+	for name, args := range map[string][]string{
+		"euclidean": {"--table", "table.npy", "--modules", "labels.txt"},
+		"cosine":    {"--table", "named.csv", "--modules", "modules.csv", "--distance", "cosine"}, // by names, in another order
+		"weights":   {"--weights", "weights.csv", "--modules", "modules.csv"},
+	} {
+		near(t, name, model(t, analyze(t, append([]string{"network"}, args...)...)), want[name])
+	}
+	// The rows of the 3 x 3 grid as a file and by name; the test of labels repeats, and is that of its seed.
+	dir := t.TempDir()
+	rows := filepath.Join(dir, "rows.txt")
+	if err := os.WriteFile(rows, []byte("0\n0\n0\n1\n1\n1\n2\n2\n2\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	score := func(modules, seed string) any {
+		return model(t, analyze(t, "network", "--table", "table.npy", "--modules", modules, "--permutations", "199", "--seed", seed))["blocks"]
+	}
+	byName := score("rows", "1")
+	near(t, "rows", score(rows, "1"), byName)
+	p := byName.([]any)[0].(map[string]any)["p"].(float64)
+	if p < 0.005 || p > 1 || math.Abs(p*200-math.Round(p*200)) > 1e-9 {
+		t.Errorf("p = %v of 199 permutations", p)
+	}
+	// Two tight groups: of 6!/(3! 3! 2) = 10 ways to part six tokens one is theirs, so that p is near 1/10.
+	groups := filepath.Join(dir, "groups.csv")
+	if err := os.WriteFile(groups, []byte("0,0.1\n0.1,0\n0,0\n5,5.1\n5.1,5\n5,5\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	labels := filepath.Join(dir, "labels.txt")
+	if err := os.WriteFile(labels, []byte("1\n1\n1\n2\n2\n2\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	b := model(t, analyze(t, "network", "--table", groups, "--modules", labels, "--permutations", "5000"))["blocks"].([]any)[0].(map[string]any)
+	if p := b["p"].(float64); math.Abs(p-0.1) > 0.02 || b["modularity"].(float64) < 0.3 {
+		t.Errorf("two groups: %v", b)
+	}
+}
+
+func TestAnalyzeProcrustesOfArrays(t *testing.T) {
+	want := expected(t, "procrustes")
+	for _, reference := range []string{"arrays.npz:reference", "1d-fixed", "2d-fixed"} {
+		name := strings.TrimPrefix(reference, "arrays.npz:")
+		near(t, name, model(t, analyze(t, "procrustes", "--table", "table.mat", "--reference", reference)), want[name])
+	}
+	// A stack has a place for each table; the second is the reference itself.
+	blocks := model(t, analyze(t, "procrustes", "--table", "model.safetensors:stack", "--reference", "arrays.npz:reference"))["blocks"].([]any)
+	near(t, "stack[0]", blocks[0], want["reference"])
+	near(t, "stack[1]", blocks[1], map[string]any{"block": 1.0, "raw": 0.0, "norm_matched": 0.0, "disparity": 0.0})
+}
+
+func TestAnalyzeDistancesOfArrays(t *testing.T) {
+	want := expected(t, "distances")
+	dir := t.TempDir()
+	for _, kind := range []string{"euclidean", "cosine"} {
+		near(t, kind, analyze(t, "distances", "--table", "named.csv", "--distance", kind)["distances"], want[kind])
+		for _, extension := range []string{".csv", ".npy"} {
+			out := filepath.Join(dir, kind+extension)
+			args := []string{"analyze", "distances", "--table", "named.csv", "--distance", kind, "--out", out}
+			if _, stderr, code := here(t, analyzed, args...); code != 0 {
+				t.Fatal(stderr)
+			}
+			var values []float64
+			if extension == ".npy" {
+				a, err := npy.Read(out)
+				if err != nil {
+					t.Fatal(err)
+				}
+				values = a.Data
+			} else {
+				a, err := text.Read(out)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if values = a.Data; len(a.Rows) != 9 || a.Rows[8] != "t8" || a.Columns[0] != "t0" {
+					t.Errorf("names %q and %q", a.Rows, a.Columns)
+				}
+			}
+			for i, row := range want[kind].([]any) {
+				for j, v := range row.([]any) {
+					if math.Abs(values[9*i+j]-v.(float64)) > 1e-12 {
+						t.Errorf("%s: element %d, %d is %g, want %g", out, i, j, values[9*i+j], v)
+					}
+				}
+			}
+			if _, stderr, code := here(t, analyzed, args...); code != 2 || !strings.Contains(stderr, "--force") {
+				t.Errorf("written twice: exit %d, %s", code, stderr)
+			}
+		}
+	}
+}
+
+func TestAnalyzeToeplitzOfArrays(t *testing.T) {
+	want := expected(t, "toeplitz")
+	table := []string{"toeplitz", "--table", "model.safetensors:embeddings.position_embeddings.weight"}
+	heads := []string{"--query", "model.safetensors:attention.query.weight", "--key", "model.safetensors:attention.key.weight", "--heads", "2"}
+	got := model(t, analyze(t, append(table, heads...)...))
+	b := got["blocks"].([]any)[0].(map[string]any)
+	near(t, "R2", b, map[string]any{"r2": want["r2"], "r2_centred": want["r2_centred"], "attention": want["attention"]})
+	b = model(t, analyze(t, append(append(table, heads...), "--words", "model.safetensors:embeddings.word_embeddings.weight")...))["blocks"].([]any)[0].(map[string]any)
+	near(t, "with words", b["attention"], want["with_words"])
+	near(t, "first five", model(t, analyze(t, append(table, "--positions", ":5")...))["r2"], want["first_five"])
+
+	// Closed forms: sinusoids have P_i P_j = sum_k cos((i-j) theta_k), so R^2 = 1; of a random table of 48 tokens and 16 dimensions the
+	// diagonal alone explains about d/(d+n) = 0.25, and no more.
+	dir := t.TempDir()
+	var sinusoids, random strings.Builder
+	state := uint64(1)
+	for i := range 48 {
+		for k := range 16 {
+			angle := float64(i) / math.Pow(10000, float64(k/2*2)/16)
+			value := math.Sin(angle)
+			if k%2 == 1 {
+				value = math.Cos(angle)
+			}
+			state = state*6364136223846793005 + 1442695040888963407 // Knuth's MMIX
+			separator := ","
+			if k == 15 {
+				separator = "\n"
+			}
+			fmt.Fprintf(&sinusoids, "%.17g%s", value, separator)
+			fmt.Fprintf(&random, "%.17g%s", float64(state>>11)/(1<<53)-0.5, separator)
+		}
+	}
+	for name, body := range map[string]string{"sinusoids.csv": sinusoids.String(), "random.csv": random.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got = model(t, analyzeIn(t, dir, "toeplitz", "--table", "sinusoids.csv"))
+	near(t, "sinusoids", got["r2"], 1.0)
+	if shuffled := got["r2_shuffled"].(float64); shuffled > 0.6 {
+		t.Errorf("sinusoids in random orders: R2 %g", shuffled)
+	}
+	got = model(t, analyzeIn(t, dir, "toeplitz", "--table", "random.csv"))
+	r2, shuffled := got["r2"].(float64), got["r2_shuffled"].(float64)
+	if math.Abs(r2-0.25) > 0.08 || math.Abs(r2-shuffled) > 0.03 {
+		t.Errorf("a random table: R2 %g, shuffled %g", r2, shuffled)
+	}
+}
+
+func TestAnalyzeMapAndRankOfArrays(t *testing.T) {
+	want := expected(t, "map")
+	got := analyze(t, "map", "--table", "arrays.npz:table")
+	near(t, "pca", got["coordinates"], want["pca"])
+	near(t, "explained", got["explained"], want["explained"])
+	got = analyze(t, "map", "--table", "arrays.npz:table", "--method", "mds")
+	near(t, "stress", got["stress"], want["stress"])
+	near(t, "mds", got["coordinates"], want["pca"]) // of Euclidean distances
+	out := filepath.Join(t.TempDir(), "map.csv")
+	if _, stderr, code := here(t, analyzed, "analyze", "map", "--table", "named.csv", "--modules", "modules.csv", "--out", out); code != 0 {
+		t.Fatal(stderr)
+	}
+	if body, _ := os.ReadFile(out); !strings.HasPrefix(string(body), "token,module,x1,x2\nt0,a,") {
+		t.Errorf("%s", body)
+	}
+	near(t, "rank", model(t, analyze(t, "rank", "--table", "table.npy")), expected(t, "rank"))
+	if out, _, code := here(t, analyzed, "analyze", "rank", "--table", "table.npy", "--table", "named.csv"); code != 0 || strings.Count(out, "\n") != 6 || !strings.Contains(out, "effective rank") {
+		t.Errorf("two tables: exit %d, %s", code, out)
+	}
+}
+
+func TestAnalyzeStats(t *testing.T) {
+	want := expected(t, "stats")
+	ab := []string{"--x", "groups.csv:a", "--y", "groups.csv:2"}
+	near(t, "pearson", analyze(t, append([]string{"stats", "correlate"}, ab...)...), want["pearson"])
+	near(t, "spearman", analyze(t, append([]string{"stats", "correlate", "--method", "spearman"}, ab...)...), want["spearman"])
+	near(t, "paired", analyze(t, append([]string{"stats", "t", "--paired"}, ab...)...), want["paired"])
+	near(t, "welch", analyze(t, "stats", "t", "--welch", "--x", "groups.csv:a", "--y", "group.npy"), want["welch"])
+	near(t, "anova", analyze(t, "stats", "anova", "groups.csv:a", "groups.csv:b", "group.npy"), want["anova"])
+	near(t, "holm", analyze(t, "stats", "holm", "0.01", "0.04,0.03", "0.005")["holm"], want["holm"])
+	// The paper prints .96 (figure 3C) for its tables A2, validation accuracy, and A3, cosine; scipy gives .9627 for what is printed there.
+	accuracy := "0.925,0.956,0.946,0.929,0.946,0.929,0.926,0.916,0.896,0.894,0.835,0.756,0.702,0.654,0.616,0.582,0.480,0.378,0.406,0.377"
+	cosine := "0.836,0.838,0.808,0.779,0.748,0.722,0.715,0.710,0.694,0.685,0.697,0.692,0.685,0.672,0.657,0.647,0.642,0.624,0.606,0.577"
+	if rho := analyze(t, "stats", "correlate", "--method", "spearman", "--x", accuracy, "--y", cosine)["statistic"].(float64); math.Abs(rho-0.9627) > 5e-5 {
+		t.Errorf("Spearman of tables A2 and A3 is %g", rho)
+	}
+	// Of normal numbers the interval of a mean is near mean +- 1.96 SD/sqrt(n).
+	var numbers []string
+	for i := range 200 {
+		numbers = append(numbers, fmt.Sprintf("%.6f", math.Sqrt2*math.Erfinv(2*(float64(i)+0.5)/200-1)))
+	}
+	b := analyze(t, "stats", "bootstrap", "--x", strings.Join(numbers, ","))
+	if half := 1.96 / math.Sqrt(200); math.Abs(b["low"].(float64)+half) > 0.01 || math.Abs(b["high"].(float64)-half) > 0.01 || b["n"] != 200.0 {
+		t.Errorf("bootstrap: %v", b)
+	}
+	if out, _, code := torchpeIn(t, analyzed, append([]string{"analyze", "stats", "t", "--paired"}, ab...)...); code != 0 || !strings.Contains(out, "paired t") {
+		t.Errorf("exit %d, %s", code, out)
+	}
+}
+
+// What is wrong with the input is said, with what was wanted and what is there, with exit code 2.
+func TestAnalyzeRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for name, body := range map[string]string{
+		"nan.csv": "1.5,2\nnan,3\n4,5\n", "zeros.csv": "0,0\n0,0\n0,0\n", "labels.txt": "1\n1\n1\n", "three.txt": "1\n2\n2\n", "empty.csv": "", "cut.npy": "\x93NUMPY\x01\x00v\x00{'descr'",
+		"words.csv": "pe,acc\nlearn,0.5\nrope,x\n", "odd.dat": "1", "good.csv": "1,2\n2,1\n3,5\n", "ragged.csv": "a,b\n1,2\n3\n",
+		"long.csv":        strings.Repeat("1.5,2\n", 10001),
+		"cut.safetensors": "\x10\x00\x00\x00\x00\x00\x00\x00{}",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tensors := filepath.Join(analyzed, "model.safetensors")
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{"rank", []string{"nothing to measure", "--table"}},
+		{"rank --table missing.npy", []string{"missing.npy", "no such file"}},
+		{"rank --table " + dir, []string{"not a file"}},
+		{"rank --table " + tensors + ":embeddings.position_embedding.weight", []string{"did you mean", "embeddings.position_embeddings.weight", "[9 8]"}},
+		{"rank --table " + tensors, []string{"several tensors", "attention.key.weight [6 8]"}},
+		{"rank --table " + tensors + ":attention.key.bias", []string{"shape [6]", "want a table"}},
+		{"rank --table good.csv:x", []string{"good.csv", "leave out :x"}},
+		{"rank --table odd.dat", []string{"odd.dat", ".safetensors"}},
+		{"rank --table empty.csv", []string{"empty.csv"}},
+		{"rank --table cut.npy", []string{"cut.npy"}},
+		{"rank --table cut.safetensors", []string{"cut.safetensors"}},
+		{"rank --table nan.csv", []string{"nan.csv", "row 1, column 0"}},
+		{"rank --table zeros.csv", []string{"zeros.csv", "zeros"}},
+		{"rank --table long.csv", []string{"long.csv", "at most 10000"}},
+		{"rank --table good.csv --block 1", []string{"block 1", "1 tables"}},
+		{"rank --table good.csv --block -2", []string{"--block -2"}},
+		{"rank --table good.csv --positions 2:1", []string{`"2:1"`, "FROM:TO"}},
+		{"rank --table good.csv --positions 0:9", []string{"0:9 of 3"}},
+		{"rank nowhere", []string{"nowhere"}},
+		{"rank .", []string{"no run is there"}},
+		{"rank --tables x", []string{"--table"}},
+		{"network --table good.csv", []string{"good.csv", "--modules"}},
+		{"network --table good.csv --modules labels.txt", []string{"module 1", "two modules"}},
+		{"network --table good.csv --modules rows", []string{"3 tokens fill no square grid"}},
+		{"network --table good.csv --modules three.txt --distance cosin", []string{`"cosine"`}},
+		{"network --table good.csv --modules three.txt --permutations -1", []string{"--permutations -1"}},
+		{"network --table " + filepath.Join(analyzed, "table.npy") + " --modules three.txt", []string{"9 tokens", "labels 3"}},
+		{"network --weights good.csv --modules three.txt", []string{"[3 2]", "[n,n]"}},
+		{"network --weights good.csv --table good.csv --modules three.txt", []string{"--weights"}},
+		{"procrustes --table good.csv", []string{"3 tokens fill no square grid"}},
+		{"procrustes --table good.csv --reference nowhere", []string{"reference", "nowhere"}},
+		{"procrustes --table good.csv --reference " + filepath.Join(analyzed, "table.npy"), []string{"[3,2]", "[9,8]"}},
+		{"procrustes --table zeros.csv --reference good.csv", []string{"zeros"}},
+		{"attention", []string{"no run"}},
+		{"attention x", []string{"--reference"}},
+		{"attention x --reference y --pooling layer", []string{`"layers"`}},
+		{"distances --table good.csv --table good.csv", []string{"takes one"}},
+		{"distances --table good.csv --out x.txt", []string{"x.txt", ".csv or .npy"}},
+		{"toeplitz --table zeros.csv", []string{"zeros.csv", "same"}},
+		{"toeplitz --table good.csv --query good.csv", []string{"--key"}},
+		{"toeplitz --table good.csv --query " + tensors + ":attention.query.weight --key good.csv", []string{"[6 8]", "2 inputs"}},
+		{"toeplitz --table good.csv --query good.csv --key good.csv --heads 2", []string{"2 heads for 3 outputs"}},
+		{"toeplitz --table good.csv --query good.csv --key good.csv --heads 0", []string{"--heads 0"}},
+		{"toeplitz --table good.csv --heads 2", []string{"--query"}},
+		{"map --table good.csv --method tsne", []string{"pca and mds"}},
+		{"map --table good.csv --dims 3", []string{"want 1 to 2"}},
+		{"map --table zeros.csv", []string{"zeros.csv", "same"}},
+		{"stats correlate --x good.csv:9 --y 1,2,3", []string{"--x", `"9"`, "0 to 1"}},
+		{"stats correlate --x words.csv:acc --y 1,2", []string{"row 2", `"x"`}},
+		{"stats correlate --x words.csv:ac --y 1,2", []string{`"acc"`, "pe, acc"}},
+		{"stats correlate --x 1,2,3 --y 1,2", []string{"3 and 2"}},
+		{"stats correlate --x 1,1,1 --y 1,2,3", []string{"constant"}},
+		{"stats correlate --x 1,nan,1 --y 1,2,3", []string{"NaN"}},
+		{"stats correlate --x 1,2,3", []string{"--y"}},
+		{"stats correlate --x 1,2,3 --y 1,2,4 --method spearmen", []string{`"spearman"`}},
+		{"stats correlate --x ragged.csv:a --y 1,2", []string{"ragged.csv"}},
+		{"stats t --x 1,2 --y 3,4", []string{"--paired", "--welch"}},
+		{"stats anova 1,2", []string{"1 groups"}},
+		{"stats holm 1.5", []string{"1.5"}},
+		{"stats holm", []string{"no p-values"}},
+		{"stats bootstrap --x 1,2,3 --level 2", []string{"level 2"}},
+		{"stats bootstrap --x 1,2,3 --statistic mode", []string{"median"}},
+		{"stats corelate", []string{`"correlate"`}},
+		{"ranks", []string{`"rank"`}},
+	} {
+		_, stderr, code := here(t, dir, append([]string{"analyze"}, strings.Fields(c.args)...)...)
+		if code != exitUsage || strings.Contains(stderr, "panic") {
+			t.Errorf("%s: exit %d, want 2: %s", c.args, code, stderr)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(stderr, want) {
+				t.Errorf("%s: no %q in %s", c.args, want, stderr)
+			}
+		}
+	}
+}

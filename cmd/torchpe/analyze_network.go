@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"torchpe/report/analysis"
+)
+
+// analyzeNetworkFlags are the flags of "torchpe analyze network".
+type analyzeNetworkFlags struct {
+	tableFlags
+	weights, modules, distance string
+	permutations               int
+	seed                       uint64
+}
+
+func newAnalyzeNetworkCommand() *cobra.Command {
+	var f analyzeNetworkFlags
+	cmd := &cobra.Command{
+		Use:   "network RUN... | --table FILE[:tensor] | --weights FILE[:tensor]",
+		Short: "Modularity and clustering of a learned encoding, by the modules of its tokens",
+		Long: `Distances between tokens are scaled to 0...1 and taken from 1, which gives weights w
+without self-connections. Against the modules of the tokens (paper A.3):
+
+  Q = 1/l sum_ij [w_ij - k_i k_j / l] d(m_i, m_j),   l = sum_ij w_ij,  k_i = sum_j w_ij
+  C = mean over modules of (w_in - w_out) / w_in
+
+p is the share of random deals of the labels that reach Q, (1 + reached) / (1 + N).
+
+Runs of masked prediction keep their modules; --modules gives them otherwise: a file (a label
+a line, a name and a label a line, CAB-NP's LabelKey, .npy, .mat), or rows or columns of the
+square grid that the tokens fill, such as the 4 x 4 of Latin-square puzzles.
+
+JSON: {distance, permutations, permutation_seed, models: [{source, member, seed, pe, tokens,
+modules, modules_from, modularity, clustering, blocks: [{block, modularity, clustering, p}]}]};
+modularity and clustering of a model are means over its blocks.`,
+		Example: `  torchpe analyze network runs/nmar_learn-0.1_code_seed1 --permutations 999
+  torchpe analyze network runs/lst_learn-0.2_code_seed1 --modules rows
+  torchpe analyze network --table table.npy --modules modules.csv --distance cosine
+  torchpe analyze network --weights weights.csv --modules modules.csv --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runAnalyzeNetwork(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f)
+		},
+	}
+	f.add(cmd, analysis.All, analysis.All)
+	fl := cmd.Flags()
+	fl.StringVar(&f.weights, "weights", "", "score the weights [n,n] of FILE[:tensor] as they are, instead of tables")
+	fl.StringVar(&f.modules, "modules", "", "FILE, rows or columns (default: those that the run keeps)")
+	fl.StringVar(&f.distance, "distance", "euclidean", distanceHelp())
+	fl.IntVar(&f.permutations, "permutations", 0, "random deals of the labels for p; 0 = no test")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed of the random deals")
+	return cmd
+}
+
+func runAnalyzeNetwork(out, notes io.Writer, args []string, f analyzeNetworkFlags) error {
+	distance, err := parseDistance(f.distance)
+	if err != nil {
+		return err
+	}
+	if f.permutations < 0 {
+		return usagef("--permutations %d: want 0 or more", f.permutations)
+	}
+	o := analysis.NetworkOptions{Distance: distance, Permutations: f.permutations, Seed: f.seed}
+	var scores []analysis.Network
+	if f.weights != "" {
+		if len(args)+len(f.tables) > 0 || f.positions != "" {
+			return usagef("--weights is scored as it is: give it without runs, --table and --positions")
+		}
+		one, said, err := analysis.Weights(f.weights, f.modules, o)
+		if err != nil {
+			return usageError{err}
+		}
+		if said != "" {
+			if err := note(notes, []string{said}); err != nil {
+				return err
+			}
+		}
+		scores = append(scores, one)
+	} else {
+		models, err := f.models(args, notes)
+		if err != nil {
+			return err
+		}
+		if scores, err = analysis.Networks(models, f.modules, o); err != nil {
+			return usageError{err}
+		}
+	}
+	return f.print(out, scores)
+}
+
+func (f *analyzeNetworkFlags) print(out io.Writer, scores []analysis.Network) error {
+	distance := f.distance
+	if f.weights != "" {
+		distance = ""
+	}
+	if f.json {
+		return printJSON(out, struct {
+			Distance     string             `json:"distance,omitempty"`
+			Permutations int                `json:"permutations"`
+			Seed         uint64             `json:"permutation_seed"`
+			Models       []analysis.Network `json:"models"`
+		}{distance, f.permutations, f.seed, scores})
+	}
+	var rows [][]string
+	for _, s := range scores {
+		for _, b := range s.Blocks {
+			rows = append(rows, row(subject(s.Subject), b.Block, b.Modularity, b.Clustering, b.P))
+		}
+		if len(s.Blocks) > 1 {
+			rows = append(rows, row(subject(s.Subject), "mean", s.Modularity, s.Clustering, "–"))
+		}
+	}
+	head := row(subjectHead, "block", "modularity Q", "clustering C", "p")
+	if f.permutations == 0 {
+		head = head[:len(head)-1]
+		for i := range rows {
+			rows[i] = rows[i][:len(head)]
+		}
+	}
+	if err := printModels(out, head, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "%d modules of %d tokens, %s\n", scores[0].Modules, scores[0].Tokens, scores[0].ModulesFrom)
+	return err
+}

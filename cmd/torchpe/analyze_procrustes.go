@@ -1,0 +1,77 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"torchpe/report/analysis"
+)
+
+func newAnalyzeProcrustesCommand() *cobra.Command {
+	var f tableFlags
+	var reference string
+	cmd := &cobra.Command{
+		Use:   "procrustes RUN... | --table FILE[:tensor]",
+		Short: "How far encodings are from a reference that may be turned and mirrored",
+		Long: `Distances of a table A from a reference B [tokens,dimensions]:
+
+  raw           min over orthogonal R of |A R - B|, Frobenius norm (paper figure 3D). It grows
+                with the norm of A whatever its shape
+  norm-matched  the same after A was scaled to the norm of B
+  disparity     that of scipy.spatial.procrustes, 0 to 1: both centred and scaled to norm 1,
+                A turned, mirrored and scaled to fit, sum of squared differences
+
+--reference 2d-fixed (default) and 1d-fixed are the sinusoidal tables of the same shape; from
+which position they count, and which half of 2d-fixed encodes the row, makes no difference to
+any of the three. The reference may also be a run (its member of the same seed, else its
+first) or FILE[:tensor], with one table for all blocks or one for each.
+
+JSON: {reference, models: [{source, member, seed, pe, reference: {source, member, seed, pe},
+tokens, dim, raw, norm_matched, disparity, blocks: [{block, raw, norm_matched, disparity}]}]};
+those of a model are means over its blocks.`,
+		Example: `  torchpe analyze procrustes runs/lst_learn-0.2_code_seed1 runs/lst_learn-2_code_seed1
+  torchpe analyze procrustes runs/lst_learn-0.2_code_seed1 --reference runs/lst_2d-fixed_code_seed1
+  torchpe analyze procrustes --table mine.npy --reference theirs.safetensors:pos_embed --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runAnalyzeProcrustes(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f, reference)
+		},
+	}
+	f.add(cmd, analysis.All, analysis.All)
+	cmd.Flags().StringVar(&reference, "reference", analysis.Fixed2D, "2d-fixed, 1d-fixed, a run or FILE[:tensor]")
+	return cmd
+}
+
+func runAnalyzeProcrustes(out, notes io.Writer, args []string, f tableFlags, reference string) error {
+	models, err := f.models(args, notes)
+	if err != nil {
+		return err
+	}
+	s, err := f.selection(args)
+	if err != nil {
+		return usageError{err}
+	}
+	results, said, err := analysis.Procrustes(models, reference, s)
+	if err != nil {
+		return usageError{err}
+	}
+	if err := note(notes, said); err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(out, struct {
+			Reference string                      `json:"reference"`
+			Models    []analysis.ProcrustesResult `json:"models"`
+		}{reference, results})
+	}
+	var rows [][]string
+	for _, r := range results {
+		for _, b := range r.Blocks {
+			rows = append(rows, row(subject(r.Subject), b.Block, b.Raw, b.NormMatched, b.Disparity))
+		}
+		if len(r.Blocks) > 1 {
+			rows = append(rows, row(subject(r.Subject), "mean", r.Raw, r.NormMatched, r.Disparity))
+		}
+	}
+	return printModels(out, row(subjectHead, "block", "raw", "norm-matched", "disparity"), rows)
+}

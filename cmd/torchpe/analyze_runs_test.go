@@ -1,0 +1,219 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/train/runlog/safetensors"
+)
+
+// trainFor trains a model in dir and fails the test where it cannot.
+func trainFor(t *testing.T, dir, out string, args ...string) {
+	t.Helper()
+	if _, stderr, code := torchpeIn(t, dir, append([]string{"train", "--quiet", "--device", "cpu", "--threads", "1", "--out", out}, args...)...); code != 0 {
+		t.Fatalf("%s: exit %d: %s", out, code, stderr)
+	}
+}
+
+// The scores of a run of masked prediction are those that the run itself recorded.
+func TestAnalyzeMaskedRun(t *testing.T) {
+	dir := t.TempDir()
+	trainFor(t, dir, "run", "--task", "nmar", "--nmar-frames", "600", "--test-frames", "40", "--steps", "8", "--batch", "16", "--d-model", "16",
+		"--layers", "2", "--heads", "2", "--sigma", "0.1,2")
+	body, err := os.ReadFile(filepath.Join(dir, "run", "result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result struct {
+		Members []struct {
+			Modularity, Clustering float64
+			ByBlock                []float64 `json:"modularity_by_block"`
+		}
+	}
+	if err := json.Unmarshal(body, &result); err != nil {
+		t.Fatal(err)
+	}
+	models := analyzeIn(t, dir, "network", "run")["models"].([]any)
+	if len(models) != 2 {
+		t.Fatalf("%v", models)
+	}
+	for i, m := range models {
+		got, want := m.(map[string]any), result.Members[i]
+		near(t, "modularity", got["modularity"], want.Modularity)
+		near(t, "clustering", got["clustering"], want.Clustering)
+		near(t, "block 1", got["blocks"].([]any)[1].(map[string]any)["modularity"], want.ByBlock[1])
+		if got["member"] != float64(i) || got["seed"] != 1.0 || got["pe"] != []string{"learn-0.1", "learn-2.0"}[i] {
+			t.Errorf("member %d: %v", i, got)
+		}
+	}
+	if m := analyzeIn(t, dir, "map", "run", "--member", "1"); len(m["modules"].([]any)) != 15 || m["pe"] != "learn-2.0" {
+		t.Errorf("map: %v", m)
+	}
+	// Each member has its own weights: both heads of both blocks.
+	for i, m := range analyzeIn(t, dir, "toeplitz", "run", "--shuffles", "5")["models"].([]any) {
+		for _, b := range m.(map[string]any)["blocks"].([]any) {
+			heads := b.(map[string]any)["attention"].([]any)
+			if len(heads) != 2 || heads[0] == heads[1] {
+				t.Errorf("member %d: %v", i, b)
+			}
+		}
+	}
+	projectionsAsFiles(t, dir)
+	// The tensors of the probes as a user's own arrays give the same scores.
+	want := models[0].(map[string]any)["blocks"].([]any)[0]
+	labels := strings.Repeat("1\n", 5) + strings.Repeat("2\n", 5) + strings.Repeat("3\n", 5)
+	if err := os.WriteFile(filepath.Join(dir, "modules.txt"), []byte(labels), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	stack := model(t, analyzeIn(t, dir, "network", "--table", "run/probes.safetensors:pe/0", "--modules", "modules.txt", "--block", "0"))
+	near(t, "probes as a file", stack["blocks"].([]any)[0], want)
+}
+
+func TestAnalyzeLSTRuns(t *testing.T) {
+	dir := t.TempDir()
+	small := append(smallSet(t, dir), "--epochs", "1", "--layers", "2")
+	trainFor(t, dir, "runs/learned", append(small, "--pe", "learn-0.5", "--members", "2", "--seed", "4")...)
+	trainFor(t, dir, "runs/fixed", append(small, "--pe", "2d-fixed", "--seed", "5")...)
+	trainFor(t, dir, "nope", append(small, "--pe", "nope", "--seed", "5")...)
+
+	// The run's table is the closed form, whatever the order of its halves.
+	fixed := model(t, analyzeIn(t, dir, "procrustes", "runs/fixed"))
+	if raw := fixed["raw"].(float64); raw > 1e-5 || len(fixed["blocks"].([]any)) != 2 {
+		t.Errorf("2d-fixed against itself: %v", fixed)
+	}
+	byForm := analyzeIn(t, dir, "procrustes", "runs/learned")["models"].([]any)
+	byRun := analyzeIn(t, dir, "procrustes", "runs/learned", "--reference", "runs/fixed")["models"].([]any)
+	for i := range byForm {
+		f, r := byForm[i].(map[string]any), byRun[i].(map[string]any)
+		for _, key := range []string{"raw", "norm_matched", "disparity"} {
+			if math.Abs(f[key].(float64)-r[key].(float64)) > 1e-5 {
+				t.Errorf("member %d: %s is %v by the closed form and %v by the run", i, key, f[key], r[key])
+			}
+		}
+	}
+	// A member is held against that of its seed; where there is none, against the first, with a note.
+	out, stderr, code := here(t, dir, "analyze", "attention", "runs/learned", "--reference", "runs/fixed", "--json")
+	if code != 0 || !strings.Contains(stderr, "no member of seed 4") || strings.Contains(stderr, "seed 5:") {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	models := keys(t, out)["models"].([]any)
+	for i, m := range models {
+		a := m.(map[string]any)
+		cosine := a["cosine"].(float64)
+		if a["same_seed"] != (i == 1) || a["examples"] != 12.0 || len(a["layers"].([]any)) != 2 || !(cosine > 0 && cosine < 1) {
+			t.Errorf("member %d: %v", i, a)
+		}
+	}
+	for _, pooling := range []string{"each", "layers", "puzzles", "all"} {
+		same := model(t, analyzeIn(t, dir, "attention", "runs/fixed", "--reference", "runs/fixed", "--pooling", pooling))
+		near(t, pooling, same, map[string]any{"cosine": 1.0, "jsd": 0.0, "same_seed": true})
+	}
+	if n := len(analyzeIn(t, dir, "rank", "runs")["models"].([]any)); n != 3 {
+		t.Errorf("a folder of two runs: %d models", n)
+	}
+	b := analyzeIn(t, dir, "network", "runs/fixed", "--modules", "columns", "--block", "1", "--permutations", "99")
+	if m := model(t, b); m["modules"] != 4.0 || len(m["blocks"].([]any)) != 1 {
+		t.Errorf("columns: %v", m)
+	}
+	for args, want := range map[string]string{
+		"rank nope":                                 "has no table of positions",
+		"network runs/fixed":                        "--modules rows or columns",
+		"rank runs/learned --member 2":              "member 2: the run has 2",
+		"distances runs/learned --block 2":          "block 2",
+		"distances runs":                            "--member",
+		"distances runs/learned --member -1":        "--member",
+		"attention runs/fixed --reference nope/no":  "reference",
+		"procrustes runs/fixed --reference nope":    "has no table of positions",
+		"map runs/fixed --modules absent.txt":       "absent.txt",
+		"procrustes runs/fixed --reference absents": "absents",
+	} {
+		if _, stderr, code := here(t, dir, append([]string{"analyze"}, strings.Fields(args)...)...); code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit %d, no %q in %s", args, code, want, stderr)
+		}
+	}
+	if out, stderr, code := here(t, dir, "analyze", "rank", "runs/fixed", "nope"); code != 0 || !strings.Contains(stderr, "nope") || !strings.Contains(out, "2d-fixed") {
+		t.Errorf("exit %d: %s%s", code, out, stderr)
+	}
+}
+
+// A run that is not finished, or whose files are damaged, is named with its reason.
+func TestAnalyzeDamagedRun(t *testing.T) {
+	dir := t.TempDir()
+	trainFor(t, dir, "run", append(smallSet(t, dir), "--epochs", "1")...)
+	broken := func(name string, change func(path string) error, want string) {
+		t.Helper()
+		path := filepath.Join(dir, "run", name)
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := change(path); err != nil {
+			t.Fatal(err)
+		}
+		_, stderr, code := here(t, dir, "analyze", "rank", "run")
+		if code != exitUsage || !strings.Contains(stderr, want) || strings.Contains(stderr, "panic") {
+			t.Errorf("%s: exit %d, no %q in %s", name, code, want, stderr)
+		}
+		if err := os.WriteFile(path, before, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cut := func(path string) error { return os.Truncate(path, 100) }
+	broken("probes.safetensors", cut, "probes.safetensors")
+	broken("probes.safetensors", os.Remove, "no probes")
+	broken("result.json", cut, "result.json")
+	broken("result.json", os.Remove, "result")
+	if _, stderr, code := here(t, dir, "analyze", "rank", "run"); code != 0 {
+		t.Errorf("put back: exit %d: %s", code, stderr)
+	}
+	for _, name := range []string{"checkpoint.safetensors", "checkpoint.prev.safetensors"} {
+		if err := os.Remove(filepath.Join(dir, "run", name)); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	out, stderr, code := here(t, dir, "analyze", "toeplitz", "run")
+	if code != 0 || !strings.Contains(stderr, "no checkpoint") || !strings.Contains(out, "–") {
+		t.Errorf("without a checkpoint: exit %d: %s%s", code, out, stderr)
+	}
+}
+
+// projectionsAsFiles checks the positional scores of member 1 in block 1 against those of its projections as a user's own files:
+// the checkpoint's in-projection [E,3D,D] holds queries, keys and values, one after the other (torch.nn.MultiheadAttention).
+func projectionsAsFiles(t *testing.T, dir string) {
+	t.Helper()
+	const member, d = 1, 16
+	f, err := safetensors.Read(filepath.Join(dir, "run", "checkpoint.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, ok := f.Tensor("w/block1.attn.in.weight")
+	if !ok || !slices.Equal(x.Shape, []int{2, 3 * d, d}) {
+		t.Fatalf("%v of shape %v", ok, x.Shape)
+	}
+	values, err := x.Float64s()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tensors []safetensors.Tensor
+	for i, name := range []string{"query", "key"} {
+		from := (member*3 + i) * d * d
+		one, err := safetensors.New(name, []int{d, d}, values[from:from+d*d])
+		if err != nil {
+			t.Fatal(err)
+		}
+		tensors = append(tensors, one)
+	}
+	if err := safetensors.Write(filepath.Join(dir, "projections.safetensors"), tensors, nil); err != nil {
+		t.Fatal(err)
+	}
+	block := func(args ...string) any {
+		return model(t, analyzeIn(t, dir, append([]string{"toeplitz", "--shuffles", "0"}, args...)...))["blocks"].([]any)[0].(map[string]any)["attention"]
+	}
+	near(t, "positional scores", block("--table", "run/probes.safetensors:pe/1", "--block", "1", "--heads", "2",
+		"--query", "projections.safetensors:query", "--key", "projections.safetensors:key"), block("run", "--member", "1", "--block", "1"))
+}

@@ -1,0 +1,158 @@
+package analysis
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	_ "torchpe/report/internal/golden" // the flag -update
+	"torchpe/report/metrics"
+)
+
+func write(t *testing.T, name, body string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(body), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A name ends at the last colon that leaves a file; tensors and files may have colons of their own.
+func TestSplit(t *testing.T) {
+	odd := write(t, "a:b.csv", "1,2\n2,3\n")
+	for _, c := range []struct{ reference, file, selector string }{
+		{odd, odd, ""}, {odd + ":x", odd, "x"}, {odd + ":x:y", odd, "x:y"}, {odd + ":", odd, ""},
+	} {
+		file, selector, err := split(c.reference)
+		if err != nil || file != c.file || selector != c.selector {
+			t.Errorf("%s: %q, %q, %v", c.reference, file, selector, err)
+		}
+	}
+	for _, bad := range []string{"", ":", "::", "nowhere:x", filepath.Dir(odd), filepath.Dir(odd) + ":x"} {
+		if _, _, err := split(bad); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+func TestParsePositions(t *testing.T) {
+	for value, want := range map[string][2]int{"": {0, 0}, "0:128": {0, 128}, "1:": {1, 0}, ":5": {0, 5}, "3:5": {3, 5}} {
+		if from, to, err := ParsePositions(value); err != nil || from != want[0] || to != want[1] {
+			t.Errorf("%q: %d, %d, %v", value, from, to, err)
+		}
+	}
+	for _, bad := range []string{"5", "5:3", "-1:3", "a:b", "0:0", "1:2:3", "99999999999999999999:"} {
+		if _, _, err := ParsePositions(bad); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+func TestNumbersThatHaveNoValue(t *testing.T) {
+	body, err := json.Marshal([]Number{1.5, None, Number(math.Inf(1))})
+	if err != nil || string(body) != "[1.5,null,null]" {
+		t.Errorf("%s, %v", body, err)
+	}
+	var back []Number
+	if err := json.Unmarshal(body, &back); err != nil || back[0] != 1.5 || back[1].Known() || back[1].String() != "–" {
+		t.Errorf("%v, %v", back, err)
+	}
+	if meanOf([]Number{1, None}, func(n Number) Number { return n }).Known() {
+		t.Error("a mean of what has no value")
+	}
+}
+
+// Positions that count from elsewhere, and halves in another order, are turned columns: a Procrustes transform undoes them.
+func TestSinusoids(t *testing.T) {
+	const side, d = 4, 16
+	code, err := Sinusoid2D(side, side, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := make([]float64, len(code)) // the text's: rows and columns from 1, halves swapped
+	for i := range side * side {
+		sinusoid(float64(i%side+1), other[i*d:i*d+d/2])
+		sinusoid(float64(i/side+1), other[i*d+d/2:(i+1)*d])
+	}
+	p, err := metrics.Procrustes(other, code, side*side, d)
+	if err != nil || p.Raw > 1e-7 || p.Disparity > 1e-12 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	// Vaswani et al.: position 0 is 0, 1, 0, 1...; the norm of each row is sqrt(d/2).
+	line, err := Sinusoid1D(3, 6)
+	if err != nil || !slices.Equal(line[:6], []float64{0, 1, 0, 1, 0, 1}) || math.Abs(norm(line[6:12])-math.Sqrt(3)) > 1e-15 || line[6] != math.Sin(1) {
+		t.Errorf("%v, %v", line, err)
+	}
+	for _, bad := range [][2]int{{0, 4}, {3, 5}, {3, 0}} {
+		if _, err := Sinusoid1D(bad[0], bad[1]); err == nil {
+			t.Errorf("%v was accepted", bad)
+		}
+	}
+	if _, err := Sinusoid2D(2, 2, 6); err == nil {
+		t.Error("6 dimensions were accepted")
+	}
+}
+
+func TestReadColumn(t *testing.T) {
+	table := write(t, "t.csv", "\ufeffname, acc ,0\n# a comment\na,1,10\n\"b,c\",2,20\n")
+	semicolons := write(t, "s.txt", "x;y\n1;2\n3;4\n")
+	blanks := write(t, "b.txt", "x y\n1   2\n3 4\n")
+	bare := write(t, "bare.tsv", "1\t2\n3\t4\n")
+	sigmas := write(t, "sigmas.csv", "0.1,0.2\n0.93,0.95\n0.91,0.96\n")
+	one := write(t, "one.csv", "p\n0.5\n0.25\n")
+	for _, c := range []struct {
+		reference string
+		want      []float64
+	}{
+		{"1,2.5, -3e1", []float64{1, 2.5, -30}}, {table + ":acc", []float64{1, 2}}, {table + ":0", []float64{10, 20}}, // a name before a place
+		{sigmas + ":0.2", []float64{0.95, 0.96}},
+		{table + ":2", []float64{10, 20}}, {semicolons + ":y", []float64{2, 4}}, {blanks + ":1", []float64{2, 4}},
+		{bare + ":0", []float64{1, 3}}, {one, []float64{0.5, 0.25}},
+	} {
+		got, err := ReadColumn(c.reference)
+		if err != nil || !slices.Equal(got.Values, c.want) {
+			t.Errorf("%s: %v, %v", c.reference, got.Values, err)
+		}
+	}
+	for _, bad := range []string{"", "1,,2", table, table + ":name", table + ":3", table + ":-1", write(t, "e.csv", ""), write(t, "h.csv", "a,b\n"), write(t, "q.csv", "a\n\"1")} {
+		if _, err := ReadColumn(bad); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+// Arrays of the readers' own tests: HDF5 by path, MATLAB 5 and 7.3 with MATLAB's shape.
+func TestFormats(t *testing.T) {
+	anything := func([]int) error { return nil }
+	const other = "../../data/series/testdata/" // one matrix in three formats, MATLAB's with the axes swapped
+	hdf5, err := ReadArray(other+"one.h5", isTable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"v5.mat", "v73.mat:tc"} {
+		if a, err := ReadArray(other+name, isTable); err != nil || !slices.Equal(a.Data, hdf5.Data) || !slices.Equal(a.Shape, hdf5.Shape) {
+			t.Errorf("%s: %v unlike %v, %v", name, a.Shape, hdf5.Shape, err)
+		}
+	}
+	if a, err := ReadArray("../../data/array/hdf5/testdata/layouts-new.h5:chunked", isTable); err != nil || !slices.Equal(a.Shape, []int{5, 7}) {
+		t.Errorf("%v, %v", a.Shape, err)
+	}
+	for reference, least := range map[string]int{"testdata/table.mat:table": 72, "testdata/arrays.npz:query": 48, "testdata/named.csv": 72} {
+		a, err := ReadArray(reference, anything)
+		if err != nil || len(a.Data) != least {
+			t.Errorf("%s: %d numbers, %v", reference, len(a.Data), err)
+		}
+	}
+	if _, err := ReadArray("testdata/table.mat:note", anything); err == nil || !strings.Contains(err.Error(), "char") {
+		t.Errorf("letters: %v", err)
+	}
+	a, err := ReadArray("testdata/table.mat", isTable) // the one that fits
+	if err != nil || a.Source != "testdata/table.mat:table" {
+		t.Errorf("%q, %v", a.Source, err)
+	}
+}

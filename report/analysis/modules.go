@@ -1,0 +1,134 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"torchpe/data/partition"
+)
+
+// Modules are the modules of the tokens of a model.
+type Modules struct {
+	Labels []int // [tokens], places in Names
+	Names  []string
+	From   string // where they come from, in words
+}
+
+// The modules that a square grid has without a file.
+const (
+	Rows    = "rows"
+	Columns = "columns"
+)
+
+// ErrNoModules says that nothing says which module each token is in.
+var ErrNoModules = errors.New("no modules are known: give --modules FILE, or --modules rows or columns for tokens of a square grid")
+
+// ModulesOf returns the modules of a model's tokens: of a file (see package partition), the rows or columns of the square grid that
+// the tokens fill row by row, or for "" those that a run of masked prediction keeps with its probes.
+func ModulesOf(m *Model, source string) (Modules, error) {
+	all, err := m.allModules(source)
+	if err != nil {
+		return all, fmt.Errorf("%s: %w", m.Source, err)
+	}
+	all.Labels = all.Labels[m.from : m.from+m.Tables[0].Tokens]
+	if !slices.ContainsFunc(all.Labels, func(l int) bool { return l != all.Labels[0] }) {
+		return all, fmt.Errorf("%s: all %d tokens are in module %s: want at least two modules", m.Source, len(all.Labels), all.Names[all.Labels[0]])
+	}
+	return all, nil
+}
+
+func (m *Model) allModules(source string) (Modules, error) {
+	switch source {
+	case "":
+		return m.ownModules()
+	case Rows, Columns:
+		return gridModules(m.tokens, source)
+	}
+	p, err := partition.Read(source)
+	if err != nil {
+		return Modules{}, err
+	}
+	names := m.Names
+	if len(names) != m.tokens { // those of a part
+		names = nil
+	}
+	matched, err := p.Match(partition.Tokens{Count: m.tokens, Names: names, File: m.Source})
+	if err != nil {
+		return Modules{}, err
+	}
+	return Modules{Labels: matched.Labels, Names: matched.Modules, From: source + ", " + matched.How}, nil
+}
+
+// ownModules are those that a run keeps.
+func (m *Model) ownModules() (Modules, error) {
+	if !m.Run() {
+		return Modules{}, ErrNoModules
+	}
+	values, ok, err := m.probes.Shared("modules")
+	if err != nil {
+		return Modules{}, err
+	}
+	if !ok {
+		return Modules{}, ErrNoModules
+	}
+	if len(values) != m.tokens {
+		return Modules{}, fmt.Errorf("probes.safetensors has the modules of %d tokens, and tables of %d", len(values), m.tokens)
+	}
+	out := Modules{Names: m.probes.Text("module_names"), From: "the run"}
+	for i, v := range values {
+		if v != math.Trunc(v) || math.Abs(v) > 1e9 {
+			return Modules{}, fmt.Errorf("probes.safetensors: the module of token %d is %v", i, v)
+		}
+		out.Labels = append(out.Labels, int(v))
+	}
+	return out.named(), nil
+}
+
+// named gives modules without a name their number.
+func (m Modules) named() Modules {
+	low, high := slices.Min(m.Labels), slices.Max(m.Labels)
+	if low >= 0 && high < len(m.Names) {
+		return m
+	}
+	distinct := slices.Compact(slices.Sorted(slices.Values(m.Labels)))
+	m.Names = nil
+	for _, l := range distinct {
+		m.Names = append(m.Names, fmt.Sprint(l))
+	}
+	labels := make([]int, len(m.Labels))
+	for i, l := range m.Labels {
+		labels[i], _ = slices.BinarySearch(distinct, l)
+	}
+	m.Labels = labels
+	return m
+}
+
+func gridModules(n int, which string) (Modules, error) {
+	side, err := squareSide(n)
+	if err != nil {
+		return Modules{}, err
+	}
+	out := Modules{From: fmt.Sprintf("%s of the %d x %d grid", which, side, side)}
+	for i := range n {
+		at := i / side
+		if which == Columns {
+			at = i % side
+		}
+		out.Labels = append(out.Labels, at)
+	}
+	for i := range side {
+		out.Names = append(out.Names, fmt.Sprintf("%s%d", which[:len(which)-1], i+1))
+	}
+	return out, nil
+}
+
+// squareSide returns the side of a square grid of n cells.
+func squareSide(n int) (int, error) {
+	side := int(math.Round(math.Sqrt(float64(n))))
+	if side < 2 || side*side != n {
+		return 0, fmt.Errorf("%d tokens fill no square grid", n)
+	}
+	return side, nil
+}
