@@ -45,6 +45,7 @@ var allowed = map[string][]string{
 	"torchpe/report/stats":               {"gonum.org/v1/gonum"},
 	"torchpe/report/runs":                {"torchpe/train/runlog", "torchpe/train/runlog/safetensors"},
 	"torchpe/report/paper":               {"torchpe/report/runs", "torchpe/report/metrics", "torchpe/report/stats", "torchpe/report/figure", "torchpe/report/table", "torchpe/report/page", "torchpe/report/internal/atomicfile", "torchpe/data/lst", "torchpe/data/nmar", "torchpe/train/runlog"},
+	"torchpe/report/compare":             {"torchpe/report/runs", "torchpe/report/figure", "torchpe/report/table", "torchpe/report/page", "torchpe/train/runlog"},
 	"torchpe/report":                     {"torchpe/report/table"},
 	"torchpe/report/table":               {"torchpe/report/internal/atomicfile", "github.com/olekukonko/tablewriter"},
 	"torchpe/report/analysis":            {"torchpe/internal/nearest", "torchpe/report/metrics", "torchpe/report/runs", "torchpe/data/array", "torchpe/data/array/hdf5", "torchpe/data/array/mat", "torchpe/data/array/npy", "torchpe/data/array/text", "torchpe/data/partition", "torchpe/train/runlog", "torchpe/train/runlog/safetensors", "gonum.org/v1/gonum"},

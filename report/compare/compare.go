@@ -187,15 +187,18 @@ const maxLines = 12
 
 // curves draws each measure over the steps, a line a run and encoding, mean over its members.
 func curves(task string, all []*runs.Run, measures []measure) ([]namedFigure, error) {
+	records := make([][]runlog.Record, len(all))
+	for i, r := range all {
+		var err error
+		if records[i], err = r.Records(); err != nil {
+			return nil, err
+		}
+	}
 	var out []namedFigure
 	for _, m := range measures {
 		var series []figure.LineSeries
-		for _, r := range all {
-			records, err := r.Records()
-			if err != nil {
-				return nil, err
-			}
-			series = append(series, lines(r, records, m)...)
+		for i, r := range all {
+			series = append(series, lines(r, records[i], m)...)
 		}
 		for from := 0; from < len(series); from += maxLines {
 			part := series[from:min(from+maxLines, len(series))]

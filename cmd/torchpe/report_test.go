@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Runs that were trained become a report and a comparison, with the numbers that training gave.
+func TestReportOfTrainedRuns(t *testing.T) {
+	dir := t.TempDir()
+	small := smallSet(t, dir)
+	for _, flags := range [][]string{
+		{"--pe", "learn", "--sigma", "0.2,2", "--seeds", "1,1", "--out", "runs/learn"},
+		{"--pe", "2d-fixed", "--members", "2", "--out", "runs/fixed"},
+	} {
+		if _, stderr, code := torchpeIn(t, dir, append(append([]string{"train", "--epochs", "2", "--quiet"}, small...), flags...)...); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	stdout, stderr, code := torchpeIn(t, dir, "report", "runs", "--out", "made")
+	if code != 0 || !strings.Contains(stdout, "from 2 runs") || !strings.Contains(stdout, filepath.Join("made", "index.html")) {
+		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	f, err := os.Open(filepath.Join(dir, "made", "fig3.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(rows) != 3 || rows[0][4] != "cosine" || rows[1][4] == "" || rows[1][6] == "" {
+		t.Errorf("fig3.csv: %v, %v", rows, err)
+	}
+	stdout, stderr, code = torchpeIn(t, dir, "report", "runs", "--out", "made", "--json")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	keys(t, stdout, "items", "missing", "notes")
+
+	stdout, stderr, code = torchpeIn(t, dir, "report", "compare", "runs/learn", "runs/fixed", "--out", "both")
+	if code != 0 || !strings.Contains(stdout, "runs/fixed") || !strings.Contains(stdout, "2d-fixed") || !strings.Contains(stdout, "learn-2.0") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "both", "puzzles_validation.pdf")); err != nil {
+		t.Error(err)
+	}
+	if _, stderr, code = torchpeIn(t, dir, "report", "compare", "runs/learn", "runs/learn"); code == 0 || !strings.Contains(stderr, "name each once") {
+		t.Errorf("a run twice: exit code %d: %s", code, stderr)
+	}
+}
+
+func TestReportRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for want, args := range map[string][]string{
+		"not a folder":    {"report", "absent"},
+		"no finished run": {"report", "."},
+		"code or text":    {"report", ".", "--fidelity", "both"},
+		"want one, DIR":   {"report"},
+		"at least one":    {"report", "compare"},
+		"no such file":    {"report", "compare", "absent"},
+	} {
+		if _, stderr, code := torchpeIn(t, dir, args...); code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%v: exit code %d, %s", args, code, stderr)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
