@@ -4,7 +4,7 @@ SHELL := /bin/bash
 LST ?=
 GO_PACKAGES := ./...
 
-.PHONY: help setup shim build demo test test-race test-libtorch2 lint fuzz bench fixtures clean
+.PHONY: help setup shim build demo reproduce-quick test test-race test-libtorch2 lint fuzz bench fixtures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ build: shim ## build bin/torchpe
 
 demo: build ## train six encodings in minutes; table and demo/accuracy.pdf (LST=dir: published puzzles)
 	@bin/torchpe demo --out demo $(if $(LST),--lst $(LST))
+
+reproduce-quick: build ## a reduced grid of the paper on a CPU, half an hour; reproduce/report/index.html
+	@scripts/reproduce_quick.sh
 
 test: shim ## run all tests
 	@go test $(GO_PACKAGES)

@@ -92,11 +92,16 @@ func TestInBrowser(t *testing.T) {
 			Width, Window int
 			Open          bool
 		}
-		b.Evaluate(`({Width: document.documentElement.scrollWidth, Window: innerWidth, Open: document.querySelector("nav details").open})`, &got)
+		want := size[0] > 960 // the page hears of its new width a moment later
+		b.Evaluate(fmt.Sprintf(`(async () => {
+			const contents = document.querySelector("nav details");
+			for (let i = 0; i < 250 && contents.open !== %v; i++) await new Promise(r => setTimeout(r, 20));
+			return {Width: document.documentElement.scrollWidth, Window: innerWidth, Open: contents.open};
+		})()`, want), &got)
 		if got.Width > got.Window {
 			t.Errorf("the page is %d wide in a window of %d: only tables may scroll", got.Width, got.Window)
 		}
-		if want := size[0] > 960; got.Open != want {
+		if got.Open != want {
 			t.Errorf("at %d: contents open: %v, want %v", size[0], got.Open, want)
 		}
 	}

@@ -57,7 +57,11 @@ func (l List) view() (item, error) {
 	if len(l.Entries) == 0 {
 		return item{}, errors.New("a list has no entries")
 	}
-	return item{Kind: "list", Title: l.Title, Paragraphs: l.Entries}, nil
+	links, err := viewLinks(l.Links)
+	if err != nil {
+		return item{}, fmt.Errorf("list %q: %w", l.Title, err)
+	}
+	return item{Kind: "list", Title: l.Title, Paragraphs: l.Entries, Links: links}, nil
 }
 
 func (m Missing) view() (item, error) {

@@ -72,10 +72,11 @@ type Text struct {
 	Paragraphs []string
 }
 
-// List is a list with bullets. One without a title does not stand in the navigation.
+// List is a list with bullets, and links below it. One without a title does not stand in the navigation.
 type List struct {
 	Title   string
 	Entries []string
+	Links   []Link
 }
 
 // Missing is something that the report should have and has not: what it is, and the command that makes it.

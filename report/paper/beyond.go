@@ -294,7 +294,7 @@ func (s *Study) toeplitz(d *draft) error {
 		return nil
 	}
 	d.Caption = "Share of the variance of E Eᵀ that a Toeplitz matrix, a function of the distance between two tokens in their order, explains (TISA, section 3.1): 1 for a line of tokens, low where the order in which a model " +
-		"sees them is not theirs. And the effective rank of the encodings. Means over blocks."
+		"sees them is not theirs. The diagonal alone gives a random table of n tokens and d dimensions about d / (d + n). And the effective rank of the encodings. Means over blocks."
 	d.table("", perModel("Toeplitzness", shown, measureColumn{"Toeplitz R²", "toeplitz_r2", func(m Model) float64 { return mean(m.Toeplitz) }},
 		measureColumn{"effective rank", "effective_rank", func(m Model) float64 { return mean(m.EffectiveRank) }}))
 	return nil

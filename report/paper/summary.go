@@ -24,7 +24,7 @@ func (c *claims) add(what, paper, here string, n int) {
 
 // summary sets the paper's main claims beside what the runs show.
 func (s *Study) summary(d *draft) error {
-	c := claims{table.Table{Title: "The paper's claims", Columns: []table.Column{
+	c := claims{table.Table{Title: d.Title, Columns: []table.Column{
 		{Heading: "claim", Name: "claim"}, {Heading: "paper", Name: "paper"}, {Heading: "here", Name: "here"}, {Heading: "n", Name: "n"},
 	}, Note: "Mean ± SD over models; n counts models, or levels of σ for correlations."}}
 	all := s.mainGroups()

@@ -1,11 +1,14 @@
 package paper
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"torchpe/report/internal/atomicfile"
@@ -54,6 +57,7 @@ func (s *Study) Write(dir string) (Written, error) {
 		}
 		listed = append(listed, entry)
 	}
+	s.addRuns(&index, dir)
 	s.addNotes(&index)
 	if err := index.Save(w.Index); err != nil {
 		return w, err
@@ -139,6 +143,44 @@ func (w *Written) save(dir string, item Item, to *page.Section) (listedItem, err
 		to.Items = append(to.Items, page.Missing{What: m.What, Command: m.Command})
 	}
 	return entry, nil
+}
+
+// addRuns lists the runs that are shown, with links to their directories from that of the page.
+func (s *Study) addRuns(p *page.Page, dir string) {
+	for _, part := range []struct {
+		title  string
+		models []Model
+	}{{"On puzzles", s.LST}, {"On the simulated network", s.NMAR}, {"On fMRI", s.FMRI}} {
+		if len(part.models) == 0 {
+			continue
+		}
+		list := page.List{Title: part.title}
+		seen := map[string]bool{}
+		for _, m := range part.models {
+			if seen[m.Run.Dir] {
+				continue
+			}
+			seen[m.Run.Dir] = true
+			if to, err := relative(dir, m.Run.Dir); err == nil { // none from one drive to another
+				list.Links = append(list.Links, page.Link{Label: m.Run.Name, Href: to})
+			}
+		}
+		slices.SortFunc(list.Links, func(a, b page.Link) int { return cmp.Compare(a.Label, b.Label) })
+		list.Entries = []string{fmt.Sprintf("%s of %s.", plural(len(part.models), "model"), plural(len(seen), "run"))}
+		to := section(p, "Runs")
+		to.Items = append(to.Items, list)
+	}
+}
+
+// relative is the path with slashes that leads from one directory to another.
+func relative(from, to string) (string, error) {
+	a, errA := filepath.Abs(from)
+	b, errB := filepath.Abs(to)
+	if err := errors.Join(errA, errB); err != nil {
+		return "", err
+	}
+	path, err := filepath.Rel(a, b)
+	return filepath.ToSlash(path) + "/", err
 }
 
 // addNotes adds what was left out.
