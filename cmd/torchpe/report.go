@@ -29,14 +29,14 @@ OUT/index.html has all of it on one page. Beside it lie each figure as PDF, SVG 
 CSV, LaTeX (booktabs), Markdown, HTML and JSON. What is missing is listed with the command that makes it.
 
 Runs of several sizes or data sets are not mixed: those with the most models are shown, and the others named.`,
-		Example: `  torchpe report runs --out report
+		Example: `  torchpe report runs
   torchpe report runs --fidelity text --out report-text
   torchpe report compare runs/a runs/b`,
 		Args: oneArgument("DIR", "a folder with runs"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runReport(cmd.OutOrStdout(), args[0], f) },
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&f.out, "out", "o", "report", "directory to write to; files of an earlier report are replaced")
+	fl.StringVarP(&f.out, "out", "o", "", "directory to write to; files of an earlier report are replaced (default DIR/report)")
 	fl.StringVar(&f.fidelity, "fidelity", "", "reading of the paper whose runs on puzzles are shown, code or text (default: that with more models)")
 	fl.BoolVar(&f.json, "json", false, "print what was made, and what is missing, as JSON")
 	cmd.AddCommand(newReportCompareCommand())
@@ -59,6 +59,9 @@ func runReport(out io.Writer, dir string, f reportFlags) error {
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return usagef("%s: not a folder with runs", dir)
+	}
+	if f.out == "" {
+		f.out = filepath.Join(dir, "report")
 	}
 	study, err := paper.Read(dir, f.fidelity)
 	if err != nil {
