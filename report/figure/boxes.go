@@ -107,6 +107,9 @@ func (b Boxes) groups() []Group {
 	return groups
 }
 
+// mostCounted is how many groups have their n below them where it differs; of more, the note gives the range.
+const mostCounted = 12
+
 // counts returns the smallest and the largest n of the groups.
 func (b Boxes) counts() (lo, hi int) {
 	lo = math.MaxInt
@@ -138,6 +141,8 @@ func (b Boxes) note() string {
 		parts = append(parts, fmt.Sprintf("n = %d each", lo))
 	case lo == hi:
 		parts = append(parts, fmt.Sprintf("n = %d", lo))
+	case len(b.Groups) > mostCounted:
+		parts = append(parts, fmt.Sprintf("n = %d to %d", lo, hi))
 	}
 	return strings.Join(append(parts, missingNote(missing, total)...), "; ") + "."
 }
@@ -152,7 +157,7 @@ func (b Boxes) draw(c draw.Canvas) error {
 		labels = append(labels, g.Label)
 		colorOf[g.Label] = g.ColorOf
 		place := category{text: g.Label}
-		if lo != hi {
+		if lo != hi && len(groups) <= mostCounted {
 			place.n = len(g.Values)
 		}
 		categories = append(categories, place)
