@@ -61,7 +61,7 @@ func (c Config) Placement() string { return c.PEOptions["pe-placement"] }
 // Member, Config's own ones that figures choose by, and those that change no result.
 var (
 	chosenBy   = []string{"pe", "pe_options", "members", "heads", "optimizer", "read_out", "fidelity", "epochs", "steps"}
-	incidental = []string{"device", "threads", "checkpoint_every", "log_every", "limit_steps", "noise", "noise_repeats"}
+	incidental = []string{"device", "threads", "checkpoint_every", "log_every", "limit_steps", "noise", "noise_repeats", "tensorboard"}
 	maskChosen = []string{"mask_level", "test_levels", "pe_distance"}
 )
 
