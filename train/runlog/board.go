@@ -239,7 +239,7 @@ func (r *Run) removeBoard(keep []boardFile) error {
 }
 
 // entries lists a folder of the run; nothing where there is no such folder.
-func (r *Run) entries(name string) ([]fs.DirEntry, error) {
+func (r *Reader) entries(name string) ([]fs.DirEntry, error) {
 	info, err := r.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil, nil
