@@ -46,6 +46,7 @@ var allowed = map[string][]string{
 	"torchpe/report/stats":               {"gonum.org/v1/gonum"},
 	"torchpe/report/runs":                {"torchpe/train/runlog", "torchpe/train/runlog/safetensors"},
 	"torchpe/report/paper":               {"torchpe/report/runs", "torchpe/report/metrics", "torchpe/report/stats", "torchpe/report/figure", "torchpe/report/table", "torchpe/report/page", "torchpe/report/internal/atomicfile", "torchpe/data/lst", "torchpe/data/nmar", "torchpe/train/runlog"},
+	"torchpe/report/listing":             {"torchpe/internal/nearest", "torchpe/report/runs", "torchpe/report/table", "torchpe/report/internal/atomicfile", "torchpe/train/runlog", "github.com/parquet-go/parquet-go"},
 	"torchpe/report/compare":             {"torchpe/report/runs", "torchpe/report/figure", "torchpe/report/table", "torchpe/report/page", "torchpe/train/runlog"},
 	"torchpe/report":                     {"torchpe/report/table"},
 	"torchpe/report/table":               {"torchpe/report/internal/atomicfile", "github.com/olekukonko/tablewriter"},
