@@ -68,7 +68,7 @@ var head = regexp.MustCompile(`(?:^|,)\s*([A-Za-z][\w.-]*)\s*(<=|>=|!=|!~|==|=|<
 func (l *List) conditions(where string) ([]condition, error) {
 	const want = `want KEY OP VALUE, such as pe=learn,sigma<=0.5; OP is one of = != < <= > >= ~ !~`
 	heads := head.FindAllStringSubmatchIndex(where, -1)
-	if len(heads) == 0 || heads[0][0] != 0 {
+	if len(heads) == 0 || heads[0][0] != 0 || where[0] == ',' {
 		return nil, fmt.Errorf("%q: %s", where, want)
 	}
 	var out []condition
