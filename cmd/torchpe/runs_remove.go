@@ -20,6 +20,7 @@ type removal struct {
 	where                  []string
 	dryRun, yes, breakLock bool
 	in                     io.Reader
+	terminal               bool // somebody sits before in
 	out, notes             io.Writer
 }
 
@@ -39,6 +40,7 @@ what is no run, a directory with folders that are not of a run, and what a symbo
 		Args: atLeastOne("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.in, r.out, r.notes = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+			r.terminal = isTerminal(r.in)
 			return r.run(args)
 		},
 	}
@@ -87,8 +89,8 @@ func (r removal) run(dirs []string) error {
 
 // ask asks whether the runs are to be removed.
 func (r removal) ask(dirs []string) (bool, error) {
-	if !isTerminal(r.in) {
-		return false, usagef("torchpe runs rm: %d runs would be removed: give --yes where nobody can be asked, or --dry-run to see them", len(dirs))
+	if !r.terminal {
+		return false, usagef("torchpe runs rm: %s would be removed: give --yes where nobody can be asked, or --dry-run to see them", countOf(len(dirs), "run"))
 	}
 	for _, dir := range dirs {
 		fmt.Fprintln(r.out, dir)
