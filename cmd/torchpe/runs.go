@@ -115,7 +115,7 @@ func printRuns(out io.Writer, l *listing.List, asJSON bool, csv, parquet string)
 			return err
 		}
 		if !asJSON && csv != "-" {
-			fmt.Fprintf(out, "%s: %d models\n", file.path, len(l.Rows))
+			fmt.Fprintf(out, "%s: %s\n", file.path, countOf(len(l.Rows), "model"))
 		}
 	}
 	switch {
@@ -130,7 +130,7 @@ func printRuns(out io.Writer, l *listing.List, asJSON bool, csv, parquet string)
 		return err
 	}
 	whole, part := l.Runs(l)
-	_, err := fmt.Fprintf(out, "%d models of %d runs\n", len(l.Rows), len(whole)+len(part))
+	_, err := fmt.Fprintf(out, "%s of %s\n", countOf(len(l.Rows), "model"), countOf(len(whole)+len(part), "run"))
 	return err
 }
 

@@ -154,13 +154,7 @@ func (l *List) usual() []Column {
 		return slices.ContainsFunc(l.Rows, func(r Row) bool { return r.values[c.Name].kind != missing })
 	}
 	out := slices.DeleteFunc(slices.Clone(before), func(c Column) bool { return c.Name == "sigma" && !has(c) })
-	var settings []map[string]string
-	for i, r := range l.Rows {
-		if i == 0 || r.Dir != l.Rows[i-1].Dir {
-			settings = append(settings, r.settings)
-		}
-	}
-	for _, key := range runs.Differing(settings) {
+	for _, key := range l.differing() {
 		if name := columnName(key); name != "task" && name != "pe" {
 			out = append(out, l.keys[name])
 		}
@@ -182,4 +176,25 @@ func (l *List) usual() []Column {
 		}
 	}
 	return out
+}
+
+// differing are the keys of settings in which models differ that have them. What only one task or encoding has is no difference: the
+// column of the task or encoding says it.
+func (l *List) differing() []string {
+	var settings []map[string]string
+	usual := map[string]string{} // the value of the first model that has one
+	for i, r := range l.Rows {
+		if i > 0 && r.Dir == l.Rows[i-1].Dir {
+			continue
+		}
+		settings = append(settings, r.settings)
+		for key, v := range r.settings {
+			if usual[key] == "" {
+				usual[key] = v
+			}
+		}
+	}
+	return slices.DeleteFunc(runs.Differing(settings), func(key string) bool {
+		return !slices.ContainsFunc(settings, func(s map[string]string) bool { return s[key] != "" && s[key] != usual[key] })
+	})
 }

@@ -123,50 +123,71 @@ func (d *Diff) numbers(both [2]*List) {
 	}
 	for _, g := range groups(both) {
 		for _, name := range order {
-			var cells [2]table.Cell
-			var means [2]float64
-			found := false
-			for i, rows := range g.rows {
-				var values []float64
-				for _, r := range rows {
-					if v := r.values[name]; v.kind == integer || v.kind == number {
-						values = append(values, v.number)
-					}
-				}
-				found = found || len(values) > 0
-				cells[i], means[i] = summary(values)
+			sides := [2]side{of(g.rows[0], name), of(g.rows[1], name)}
+			if len(sides[0].values)+len(sides[1].values) == 0 {
+				continue
 			}
-			if found {
-				heading := shown[name].Heading
-				if unit := shown[name].Unit; unit != "" {
-					heading += " (" + unit + ")"
-				}
-				d.Numbers.Rows = append(d.Numbers.Rows, table.Row{
-					table.Text(heading), table.Text(g.label), cells[0], cells[1], table.Number(means[1] - means[0]),
-				})
+			heading := shown[name].Heading
+			if unit := shown[name].Unit; unit != "" {
+				heading += " (" + unit + ")"
 			}
+			difference := table.Number(sides[1].mean - sides[0].mean)
+			if sides[0].whole() && sides[1].whole() {
+				difference = table.Count(int(sides[1].mean - sides[0].mean))
+			}
+			d.Numbers.Rows = append(d.Numbers.Rows, table.Row{table.Text(heading), table.Text(g.label), sides[0].cell(), sides[1].cell(), difference})
 		}
 	}
 }
 
-// summary is one number, or the mean and the SD of several.
-func summary(values []float64) (table.Cell, float64) {
-	if len(values) == 0 {
-		return table.Cell{}, math.NaN()
+// side are the values of a number in one of two runs.
+type side struct {
+	values   []float64
+	mean     float64 // NaN where there are none
+	integers bool
+}
+
+// of returns the values that models have in a column.
+func of(rows []Row, name string) side {
+	s := side{integers: true}
+	sum := 0.0
+	for _, r := range rows {
+		if v := r.values[name]; v.kind == integer || v.kind == number {
+			s.values = append(s.values, v.number)
+			s.integers = s.integers && v.kind == integer
+			sum += v.number
+		}
 	}
-	sum, squares := 0.0, 0.0
-	for _, v := range values {
-		sum += v
+	s.mean = sum / float64(len(s.values))
+	if s.same() {
+		s.mean = s.values[0]
 	}
-	n := float64(len(values))
-	mean := sum / n
-	if len(values) == 1 {
-		return table.Number(mean), mean
+	return s
+}
+
+// same says whether there are values, all of them the same.
+func (s side) same() bool {
+	return len(s.values) > 0 && !slices.ContainsFunc(s.values, func(v float64) bool { return v != s.values[0] })
+}
+
+// whole says whether the mean is an integer by nature.
+func (s side) whole() bool { return s.integers && s.same() }
+
+// cell is the one number that all models have, or the mean and the SD of several.
+func (s side) cell() table.Cell {
+	switch {
+	case len(s.values) == 0:
+		return table.Cell{}
+	case s.whole():
+		return table.Count(int(s.mean))
+	case s.same():
+		return table.Number(s.mean)
 	}
-	for _, v := range values {
-		squares += (v - mean) * (v - mean)
+	squares := 0.0
+	for _, v := range s.values {
+		squares += (v - s.mean) * (v - s.mean)
 	}
-	return table.MeanSD(mean, math.Sqrt(squares/(n-1))), mean
+	return table.MeanSD(s.mean, math.Sqrt(squares/float64(len(s.values)-1)))
 }
 
 // JSON returns both tables as one object, each as table.Table writes it.

@@ -126,7 +126,8 @@ func TestRead(t *testing.T) {
 func TestColumns(t *testing.T) {
 	l := read(t, sample(t))
 	for _, v := range []struct{ where, want string }{
-		{"run~a/*", "run task pe sigma seed heads pe_options_pe_placement weight_decay status steps validation iid train seconds"},
+		{"run~a/*", "run task pe sigma seed heads weight_decay status steps validation iid train seconds"},
+		{"task!=x", "run task pe sigma seed heads weight_decay status steps validation iid train test_mse_15 test_mse_50 test_mse_75 test_mse_90 train_mse modularity clustering seconds"},
 		{"run=a/learn", "run task pe sigma seed status steps validation iid train seconds"},
 		{"run=nmar", "run task pe sigma seed status steps test_mse_15 test_mse_50 test_mse_75 test_mse_90 train_mse modularity clustering seconds"},
 		{"run=stopped", "run task pe seed status steps validation"},
