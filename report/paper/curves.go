@@ -67,7 +67,7 @@ func recordsOf(g Group, x func(runlog.Record) int) (read []map[int]runlog.Record
 			}
 		}
 		read[i] = map[int]runlog.Record{}
-		for _, r := range m.Model.Records(kept[m.Run]) {
+		for _, r := range m.Records(kept[m.Run]) {
 			read[i][x(r)] = r
 			steps[x(r)] = true
 		}
