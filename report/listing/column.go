@@ -63,8 +63,18 @@ func ofResults(name string) bool {
 	if strings.HasPrefix(name, "test_mse_") || strings.HasPrefix(name, "validation_") {
 		return true
 	}
-	return slices.ContainsFunc(slices.Concat(before, after, last, onRequest), func(c Column) bool { return c.Name == name })
+	_, ok := fixed[name]
+	return ok
 }
+
+// fixed are the columns of any list, by name.
+var fixed = func() map[string]Column {
+	all := map[string]Column{}
+	for _, c := range slices.Concat(before, after, last, onRequest) {
+		all[c.Name] = c
+	}
+	return all
+}()
 
 // columnName is the name of the column of a setting. Where that is a column's already, it is told from it by a prefix; but task and
 // PE are the same thing.
@@ -81,10 +91,7 @@ func columnName(key string) string {
 
 // allColumns returns the columns that rows may have, by name.
 func allColumns(rows []Row) map[string]Column {
-	all := map[string]Column{}
-	for _, c := range slices.Concat(before, after, last, onRequest) {
-		all[c.Name] = c
-	}
+	all := maps.Clone(fixed)
 	seen := map[string]bool{}
 	for _, r := range rows {
 		for name := range r.values {
