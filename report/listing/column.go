@@ -20,7 +20,8 @@ type Column struct {
 
 const fromValues = -1
 
-// The columns before and after those of the settings that differ, in their order; settled are found where they have a value.
+// The columns of any list: those before the settings that differ, those after them, and, after the errors by mask level, the last. But
+// for the first ones and two more they are shown where a model has a value.
 var (
 	before = []Column{
 		{Name: "run", Heading: "run"}, {Name: "task", Heading: "task"}, {Name: "pe", Heading: "PE"},
@@ -131,7 +132,7 @@ func shortest(key string) string { return key[strings.LastIndex(key, ".")+1:] }
 
 // find returns the column that somebody means: by its name, another name of it, or the end of its name where only one ends so.
 func (l *List) find(given string) (Column, error) {
-	name := normal(given)
+	name := strings.Replace(normal(given), "test_mse_0_", "test_mse_", 1) // 0.50 is 50
 	if other, ok := aliases[name]; ok {
 		name = other
 	}

@@ -140,12 +140,12 @@ func TestColumns(t *testing.T) {
 			t.Errorf("%s: %s, want %s", v.where, strings.Join(columns, " "), v.want)
 		}
 	}
-	s, err := l.Select(listing.Query{Columns: []string{"run", "mask_level", "pe-placement", "label", "run", "wall"}})
+	s, err := l.Select(listing.Query{Columns: []string{"run", "mask_level", "pe-placement", "label", "run", "wall", "test_mse_0.50"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	columns, got := rows(t, s)
-	if want := "run masked_mask_level pe_options_pe_placement label seconds"; strings.Join(columns, " ") != want {
+	if want := "run masked_mask_level pe_options_pe_placement label seconds test_mse_50"; strings.Join(columns, " ") != want {
 		t.Errorf("%v, want %s", columns, want)
 	}
 	if got[4]["masked_mask_level"] != .75 || got[0]["masked_mask_level"] != nil || got[0]["pe_options_pe_placement"] != "block" || got[3]["label"] != "learn-1.0" {
