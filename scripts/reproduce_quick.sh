@@ -25,8 +25,8 @@ lst learn 20 --pe learn --sigma .1,.1,.2,.2,.5,.5,1,1,1.5,1.5,2,2 --seeds 1,2,1,
 for pe in $common; do lst "$pe" 20 --pe "$pe" --seeds 1,2; done
 lst tiny 20 --pe learn --sigma .01,.05 --seeds 1,1
 lst sgd 8 --pe learn --sigma .01,.05,.1,.2 --seeds 1,1,1,1 --optimizer sgd --lr 1e-3
-lst decay-learn 8 --pe learn --sigma .1,.2,1,2 --seeds 1,1,1,1 --weight-decay .1
-for pe in $common; do lst "decay-$pe" 8 --pe "$pe" --weight-decay .1; done
+lst decay-learn 8 --pe learn --sigma .1,.2,1,2 --seeds 1,1,1,1 --optimizer adamw --weight-decay .1
+for pe in $common; do lst "decay-$pe" 8 --pe "$pe" --optimizer adamw --weight-decay .1; done
 for heads in 2 4; do
   lst "heads$heads-learn" 8 --pe learn --sigma .2,2 --seeds 1,1 --heads $heads
   for pe in 2d-fixed relative rope 1d-fixed nope; do lst "heads$heads-$pe" 8 --pe "$pe" --heads $heads; done

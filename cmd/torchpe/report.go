@@ -90,7 +90,7 @@ func runReport(out io.Writer, dir string, f reportFlags) error {
 	}
 	fmt.Fprintf(out, "%d figures and %d tables from %d runs: %s\n", w.Figures, w.Tables, study.Runs, w.Index)
 	if len(w.Missing) > 0 {
-		fmt.Fprintf(out, "%d things are missing; the page lists them with the commands that make them.\n", len(w.Missing))
+		fmt.Fprintf(out, "What is missing (%d) stands there with the commands that make it.\n", len(w.Missing))
 	}
 	return nil
 }

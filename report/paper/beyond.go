@@ -10,6 +10,7 @@ import (
 	"torchpe/report/figure"
 	"torchpe/report/metrics"
 	"torchpe/report/runs"
+	"torchpe/report/stats"
 	"torchpe/report/table"
 	"torchpe/train/runlog"
 )
@@ -280,8 +281,8 @@ func (s *Study) toeplitz(d *draft) error {
 		models []Model
 	}{{"puzzles", s.Puzzles(s.Main())}, {"simulated network", trainedAt(s.NMAR, 0.5)}, {"fMRI", trainedAt(s.FMRI, 0.5)}} {
 		all := groups(part.models)
-		r2 := func(m Model) float64 { return mean(m.Toeplitz) }
-		rank := func(m Model) float64 { return mean(m.EffectiveRank) }
+		r2 := func(m Model) float64 { return stats.Mean(m.Toeplitz) }
+		rank := func(m Model) float64 { return stats.Mean(m.EffectiveRank) }
 		d.row(plotHeight, boxes("Toeplitzness, "+part.name, "R² of E Eᵀ", all, false, r2), boxes("Effective rank, "+part.name, "Dimensions", all, false, rank))
 		for _, m := range part.models {
 			if len(m.Toeplitz) > 0 {
@@ -295,7 +296,7 @@ func (s *Study) toeplitz(d *draft) error {
 	}
 	d.Caption = "Share of the variance of E Eᵀ that a Toeplitz matrix, a function of the distance between two tokens in their order, explains (TISA, section 3.1): 1 for a line of tokens, low where the order in which a model " +
 		"sees them is not theirs. The diagonal alone gives a random table of n tokens and d dimensions about d / (d + n). And the effective rank of the encodings. Means over blocks."
-	d.table("", perModel("Toeplitzness", shown, measureColumn{"Toeplitz R²", "toeplitz_r2", func(m Model) float64 { return mean(m.Toeplitz) }},
-		measureColumn{"effective rank", "effective_rank", func(m Model) float64 { return mean(m.EffectiveRank) }}))
+	d.table("", perModel("Toeplitzness", shown, measureColumn{"Toeplitz R²", "toeplitz_r2", func(m Model) float64 { return stats.Mean(m.Toeplitz) }},
+		measureColumn{"effective rank", "effective_rank", func(m Model) float64 { return stats.Mean(m.EffectiveRank) }}))
 	return nil
 }

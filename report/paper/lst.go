@@ -153,7 +153,7 @@ func (s *Study) fig3(d *draft) error {
 	d.row(plotHeight, boxes("Encodings near the ground truth", "Procrustes distance", all, true, Model.distance), byDistance)
 	byDisparity, rhoDisparity := scatter("Whatever the norms", "Procrustes disparity", "Validation accuracy", "levels of σ", onGrid(all), Model.disparity, validation)
 	d.row(plotHeight, boxes("Encodings near it, whatever their norms", "Procrustes disparity", all, true, Model.disparity), byDisparity)
-	d.Caption = pooling + " The Procrustes distance min ||E R − G|| over orthogonal R grows with σ whatever was learned, as large encodings are far from everything; " +
+	d.Caption = "Maps: attention of the first model of each encoding, mean over layers, heads and validation puzzles. " + pooling + " The Procrustes distance min ||E R − G|| over orthogonal R grows with σ whatever was learned, as large encodings are far from everything; " +
 		"the disparity, of centred and scaled encodings, does not. Means over blocks. The paper prints ρ = .96 for the cosine, and −.98 for the distance; here: " +
 		orNone(rhoCosine) + "; " + orNone(rhoDistance) + "; disparity: " + orNone(rhoDisparity) + "."
 	d.table("", perModel("Likeness to the ground truth's model", modelsOf(all), similarityColumns...))
@@ -253,7 +253,7 @@ func (s *Study) figA10(d *draft) error {
 	d.grid(mapHeight, 4, maps)
 	byCosine, rho := scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "Validation accuracy", "encodings", withoutReference(all), Model.cosine, validation)
 	d.row(plotHeight, byCosine)
-	d.Caption = pooling + " " + orNone(rho) + "."
+	d.Caption = pooling + " " + orNone(rho) + ". Maps: attention of the first model of each encoding, mean over layers, heads and validation puzzles."
 	d.table("", perModel("Common encodings", modelsOf(all), similarityColumns...))
 	return nil
 }

@@ -105,7 +105,7 @@ func (s *Study) fig4(d *draft) error {
 	}
 	d.grid(mapHeight, 4, cosines)
 	d.Caption = fmt.Sprintf("A simulated network of %d nodes in %d modules, trained to predict masked nodes from the others at the same time (%s; test MSE with half of the nodes masked). "+
-		"Matrices: cosine similarity of the encodings of two nodes, nodes ordered by module.", models[0].Run.Config.Masked.NMAR.Nodes, models[0].Run.Config.Masked.NMAR.Modules, epochs(models))
+		"Matrices: cosine similarity of the encodings of two nodes, nodes ordered by module; as they lie so, a fixed line (1d-fixed) is modular without having learned it.", models[0].Run.Config.Masked.NMAR.Nodes, models[0].Run.Config.Masked.NMAR.Modules, epochs(models))
 	var mse [][]float64
 	for _, g := range all {
 		mse = append(mse, finite(g.values(testMSE("0.50"))))

@@ -237,15 +237,6 @@ func (m *Model) readNoise(p *runs.Probes) error {
 	return nil
 }
 
-// mean returns the mean of numbers; NaN for none.
-func mean(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
-}
-
 // cosine is the cosine similarity of the model's attention with the reference's; NaN where it is not known.
 func (m Model) cosine() float64 {
 	if m.Attention == nil {
@@ -262,20 +253,20 @@ func (m Model) jsd() float64 {
 	return m.Attention.JSD
 }
 
-// distance is the orthogonal Procrustes distance from the reference's table, mean over blocks.
+// distance is the orthogonal Procrustes distance from the reference's table, mean over blocks; NaN where there is no table.
 func (m Model) distance() float64 {
-	sum := 0.0
-	for _, d := range m.Procrustes {
-		sum += d.Raw
-	}
-	return sum / float64(len(m.Procrustes))
+	return m.overBlocks(func(d metrics.ProcrustesDistances) float64 { return d.Raw })
 }
 
 // disparity is the distance whatever the norms: scipy's disparity, mean over blocks.
 func (m Model) disparity() float64 {
+	return m.overBlocks(func(d metrics.ProcrustesDistances) float64 { return d.Disparity })
+}
+
+func (m Model) overBlocks(of func(metrics.ProcrustesDistances) float64) float64 {
 	sum := 0.0
 	for _, d := range m.Procrustes {
-		sum += d.Disparity
+		sum += of(d)
 	}
 	return sum / float64(len(m.Procrustes))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"torchpe/report/figure"
+	"torchpe/report/stats"
 	"torchpe/report/table"
 )
 
@@ -66,7 +67,7 @@ func (s *Study) figA11(d *draft) error {
 	for _, a := range levels {
 		heat.RowLabels = append(heat.RowLabels, fmt.Sprintf("%.3g", a))
 		for _, g := range byS {
-			heat.Values = append(heat.Values, mean(finite(g.values(under(a)))))
+			heat.Values = append(heat.Values, stats.Mean(finite(g.values(under(a)))))
 		}
 	}
 	var panel figure.Panel

@@ -166,7 +166,11 @@ func (s *Study) once(models []runs.Model) []Model {
 
 func variantOf(m runs.Model) Variant {
 	c := m.Run.Config
-	return Variant{Optimizer: c.Optimizer, Decay: m.Member.WeightDecay, Heads: c.Heads, Placement: c.Placement(), ReadOut: c.ReadOut}
+	v := Variant{Optimizer: c.Optimizer, Decay: m.Member.WeightDecay, Heads: c.Heads, Placement: c.Placement(), ReadOut: c.ReadOut}
+	if v.Optimizer == "adamw" && v.Decay == 0 { // the two are one without decay
+		v.Optimizer = "adam"
+	}
+	return v
 }
 
 // Main is the paper's own variant: Adam without weight decay, one head, and where the PE is added and the answer read as in the
@@ -201,6 +205,17 @@ type Group struct {
 	Models []Model
 }
 
+// optionsOf are the settings that may tell models of one encoding and variant apart: the encoding's options and the learning
+// rate.
+func optionsOf(m Model) map[string]string {
+	out := maps.Clone(m.Run.Config.PEOptions)
+	if out == nil {
+		out = map[string]string{}
+	}
+	out["lr"] = fmt.Sprint(m.Member.LR)
+	return out
+}
+
 // groups returns models by encoding and sigma, in the order of the models: the learned ones by sigma. Options in which the
 // models of an encoding differ join the label.
 func groups(models []Model) []Group {
@@ -210,7 +225,7 @@ func groups(models []Model) []Group {
 		if options[label] == nil {
 			options[label] = map[string]map[string]bool{}
 		}
-		for k, v := range m.Run.Config.PEOptions {
+		for k, v := range optionsOf(m) {
 			if options[label][k] == nil {
 				options[label][k] = map[string]bool{}
 			}
@@ -222,9 +237,10 @@ func groups(models []Model) []Group {
 	for _, m := range models {
 		label := m.Label()
 		var differ []string
-		for _, k := range slices.Sorted(maps.Keys(m.Run.Config.PEOptions)) {
+		own := optionsOf(m)
+		for _, k := range slices.Sorted(maps.Keys(own)) {
 			if len(options[m.Label()][k]) > 1 {
-				differ = append(differ, k+" "+m.Run.Config.PEOptions[k])
+				differ = append(differ, k+" "+own[k])
 			}
 		}
 		if differ != nil {

@@ -27,7 +27,7 @@ func Paper(sigmas []float64, seeds []int) []Run {
 		}
 	}
 	lst(Run{})
-	lst(Run{Decay: .1})
+	lst(Run{Decay: .1, Optimizer: "adamw"})
 	lst(Run{Heads: 2})
 	lst(Run{Heads: 4})
 	for _, sigma := range []float64{.01, .05, .1, .2} {
