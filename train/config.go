@@ -58,6 +58,7 @@ type Config struct {
 
 	LogEvery        int      `json:"log_every"`        // epochs; steps of masked prediction
 	CheckpointEvery Duration `json:"checkpoint_every"` // wall time
+	TensorBoard     bool     `json:"tensorboard"`      // write event files; true where a file does not say
 
 	DType   string `json:"dtype"`
 	Device  string `json:"device"`
@@ -110,7 +111,7 @@ func Preset(name, fidelity string) (Config, error) {
 		Layers: 4, Heads: 1, DModel: 160, FFMultiple: 4,
 		TokenInput: string(models.OneHot), EmbeddingInit: string(models.LikeLinear), ReadOut: string(models.LastToken),
 		Optimizer: string(torchpe.Adam), Schedule: Constant, Batch: 128, Epochs: 4000,
-		DataSeed: 0, Noise: []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1}, NoiseRepeats: defaultNoiseRepeats, CheckpointEvery: Duration(time.Minute), DType: torchpe.Float32.String(), Device: "auto",
+		DataSeed: 0, Noise: []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1}, NoiseRepeats: defaultNoiseRepeats, CheckpointEvery: Duration(time.Minute), TensorBoard: true, DType: torchpe.Float32.String(), Device: "auto",
 	}
 	lr := 1e-4
 	switch name {
@@ -311,7 +312,7 @@ func (c Config) JSON() ([]byte, error) { return json.MarshalIndent(c, "", "  ") 
 
 // ParseConfig reads what JSON wrote. Unknown fields are errors that name the valid ones.
 func ParseConfig(text []byte) (Config, error) {
-	var c Config
+	c := Config{TensorBoard: true}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&c); err != nil {

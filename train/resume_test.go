@@ -52,6 +52,7 @@ type final struct {
 	weights map[string][]byte
 	metrics []map[string]any // without times
 	probes  []byte
+	events  map[string]any // by file, without times
 }
 
 func readFinal(t *testing.T, dir string) final {
@@ -80,6 +81,7 @@ func readFinal(t *testing.T, dir string) final {
 	if f.probes, err = os.ReadFile(filepath.Join(dir, "probes.safetensors")); err != nil {
 		t.Fatal(err)
 	}
+	f.events = readEvents(t, dir)
 	return f
 }
 
@@ -98,6 +100,9 @@ func sameFinal(t *testing.T, got, want final) {
 	}
 	if !bytes.Equal(got.probes, want.probes) {
 		t.Error("probes differ")
+	}
+	if !reflect.DeepEqual(got.events, want.events) {
+		t.Errorf("events for TensorBoard differ:\n%v\nwant\n%v", got.events, want.events)
 	}
 }
 

@@ -123,6 +123,7 @@ func environment(c Config, command []string) runlog.Environment {
 type trainer struct {
 	*ensemble
 	run      *runlog.Run
+	board    *runlog.Board // nil where none is asked for, or it failed
 	observer Observer
 	state    state
 	saved    time.Time // when that was
@@ -136,6 +137,7 @@ func (t *trainer) train(ctx context.Context) (runlog.Result, error) {
 	if err := t.begin(); err != nil {
 		return runlog.Result{}, err
 	}
+	t.openBoard()
 	perEpoch := t.task.stepsPerEpoch()
 	total, logEvery := t.config.Steps, t.config.LogEvery
 	if t.config.Masked == nil { // counted in epochs
@@ -269,6 +271,7 @@ func (t *trainer) record() error {
 	if err := t.run.Append(records...); err != nil {
 		return err
 	}
+	t.appendToBoard(records)
 	t.last, t.loggedAt = records, t.state.step
 	t.state.sums = newRunning(t.members())
 	t.observer.Logged(records)

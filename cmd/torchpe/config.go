@@ -83,6 +83,7 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	fl.IntVar(&f.c.NoiseRepeats, "noise-repeats", d.NoiseRepeats, "draws of that noise [lst]")
 	fl.IntVar(&f.c.LogEvery, "log-every", 0, "epochs between records, or steps of masked prediction (default: a twentieth; 1 up to 50 epochs)")
 	fl.DurationVar(&f.checkpointEvery, "checkpoint-every", time.Duration(d.CheckpointEvery), "time between checkpoints")
+	fl.BoolVar(&f.c.TensorBoard, "tensorboard", d.TensorBoard, "write event files for TensorBoard into the run directory")
 	fl.StringVar(&f.c.DType, "dtype", d.DType, "precision: float32 or float64")
 	fl.StringVar(&f.c.Device, "device", d.Device, "device: auto, cpu, cuda or cuda:i")
 	fl.StringVar(&f.threads, "threads", "auto", "CPU threads of one step; auto measures")
@@ -187,6 +188,7 @@ func (f *configFlags) setFields(c *train.Config, given map[string]bool) {
 		"steps":     func() { c.Steps = f.c.Steps; c.LogEvery = 0 },
 		"lst-train": func() { c.LSTTrain = f.c.LSTTrain }, "lst-validation": func() { c.LSTValidation = f.c.LSTValidation },
 		"data-seed": func() { c.DataSeed = f.c.DataSeed }, "dtype": func() { c.DType = f.c.DType }, "device": func() { c.Device = f.c.Device },
+		"tensorboard":      func() { c.TensorBoard = f.c.TensorBoard },
 		"checkpoint-every": func() { c.CheckpointEvery = train.Duration(f.checkpointEvery) },
 	}
 	for name, set := range fields {
@@ -320,7 +322,7 @@ func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []st
 }
 
 // may change when a run is resumed: they say where and how often, not what.
-var mayChange = []string{"device", "threads", "checkpoint_every"}
+var mayChange = []string{"device", "threads", "checkpoint_every", "tensorboard"}
 
 // resumed returns the configuration of a run to go on with. A flag that would change what is trained is an error.
 func (f *configFlags) resumed(path string) (train.Config, []string, error) {

@@ -61,7 +61,7 @@ func (c Config) Placement() string { return c.PEOptions["pe-placement"] }
 // Member, Config's own ones that figures choose by, and those that change no result.
 var (
 	chosenBy   = []string{"pe", "pe_options", "members", "heads", "optimizer", "read_out", "fidelity", "epochs", "steps"}
-	incidental = []string{"device", "threads", "checkpoint_every", "log_every", "limit_steps", "noise", "noise_repeats"}
+	incidental = []string{"device", "threads", "checkpoint_every", "log_every", "limit_steps", "noise", "noise_repeats", "tensorboard"}
 	maskChosen = []string{"mask_level", "test_levels", "pe_distance"}
 )
 
@@ -104,19 +104,31 @@ func Label(pe string, sigma *float64) string {
 	return pe + "-" + text
 }
 
+// Settings are the configuration as text, by key; keys within objects are joined by dots. Members are left out.
+func (c Config) Settings() (map[string]string, error) {
+	var all map[string]any
+	d := json.NewDecoder(bytes.NewReader(c.JSON))
+	d.UseNumber()
+	if err := d.Decode(&all); err != nil {
+		return nil, err
+	}
+	delete(all, "members")
+	flat := map[string]string{}
+	flatten("", all, flat)
+	return flat, nil
+}
+
 // Differences lists the settings in which configurations differ, by key, with the value of each; keys within objects are
 // joined by dots. Members, which are models of their own, and incidental settings such as the device are left out.
 func Differences(configs []Config) (keys []string, values map[string][]string, err error) {
-	values = map[string][]string{}
+	settings := make([]map[string]string, len(configs))
 	for i, c := range configs {
-		var all map[string]any
-		d := json.NewDecoder(bytes.NewReader(c.JSON))
-		d.UseNumber()
-		if err := d.Decode(&all); err != nil {
+		if settings[i], err = c.Settings(); err != nil {
 			return nil, nil, fmt.Errorf("configuration %d: %w", i, err)
 		}
-		flat := map[string]string{}
-		flatten("", all, flat)
+	}
+	values = map[string][]string{}
+	for i, flat := range settings {
 		for key, v := range flat {
 			if values[key] == nil {
 				values[key] = make([]string, len(configs))
@@ -124,13 +136,32 @@ func Differences(configs []Config) (keys []string, values map[string][]string, e
 			values[key][i] = v
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		first, _, _ := strings.Cut(key, ".")
-		if first != "members" && !slices.Contains(incidental, first) && slices.ContainsFunc(values[key], func(v string) bool { return v != values[key][0] }) {
+	return Differing(settings), values, nil
+}
+
+// Differing lists the keys of what Settings returned in which some differ, but for incidental ones, in order. A setting that one
+// lacks has no text there.
+func Differing(settings []map[string]string) (keys []string) {
+	differ := map[string]bool{}
+	seen := map[string]bool{}
+	for _, flat := range settings {
+		for key := range flat {
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			first, _, _ := strings.Cut(key, ".")
+			if !slices.Contains(incidental, first) {
+				differ[key] = slices.ContainsFunc(settings, func(s map[string]string) bool { return s[key] != settings[0][key] })
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(differ)) {
+		if differ[key] {
 			keys = append(keys, key)
 		}
 	}
-	return keys, values, nil
+	return keys
 }
 
 func flatten(prefix string, v any, into map[string]string) {

@@ -26,9 +26,30 @@ type Skipped struct {
 	Reason string
 }
 
+// Place is where a run is.
+type Place struct {
+	Dir  string
+	Name string // relative to where it was looked for, with slashes; its directory's name where that is a run itself
+}
+
 // Find returns the finished runs in root and the folders below it, in the order of their names; root may be a run itself.
 // Runs that are not finished, or cannot be read, are returned as skipped. Symbolic links are not followed, but for root.
 func Find(root string) (found []*Run, skipped []Skipped, err error) {
+	places, skipped, err := Places(root)
+	for _, p := range places {
+		run, err := Open(p.Dir)
+		if err != nil {
+			skipped = append(skipped, Skipped{p.Dir, err.Error()})
+			continue
+		}
+		run.Name = p.Name
+		found = append(found, run)
+	}
+	return found, skipped, err
+}
+
+// Places returns where Find looks: runs, finished or not, of any version. Folders that cannot be read are returned as skipped.
+func Places(root string) (places []Place, skipped []Skipped, err error) {
 	if root, err = filepath.EvalSymlinks(root); err != nil {
 		return nil, nil, err
 	}
@@ -43,18 +64,14 @@ func Find(root string) (found []*Run, skipped []Skipped, err error) {
 		if !entry.IsDir() || !looksLikeRun(path) {
 			return nil
 		}
-		run, err := Open(path)
-		if err != nil {
-			skipped = append(skipped, Skipped{path, err.Error()})
-			return fs.SkipDir
-		}
+		p := Place{path, filepath.Base(filepath.Clean(path))}
 		if name, err := filepath.Rel(root, path); err == nil && name != "." {
-			run.Name = filepath.ToSlash(name)
+			p.Name = filepath.ToSlash(name)
 		}
-		found = append(found, run)
+		places = append(places, p)
 		return fs.SkipDir
 	})
-	return found, skipped, err
+	return places, skipped, err
 }
 
 // looksLikeRun says whether a directory has a config.json with a schema version.
@@ -71,23 +88,37 @@ func looksLikeRun(dir string) bool {
 
 // Open reads the finished run in dir. The error matches runlog.ErrNoResult where it is not finished.
 func Open(dir string) (*Run, error) {
-	r, err := runlog.Open(dir)
+	run, finished, err := OpenAny(dir)
+	if err == nil && !finished {
+		err = fmt.Errorf("%s: %w", dir, runlog.ErrNoResult)
+	}
 	if err != nil {
 		return nil, err
 	}
+	return run, nil
+}
+
+// OpenAny reads the run in dir, which may lack its result.
+func OpenAny(dir string) (run *Run, finished bool, err error) {
+	r, err := runlog.Open(dir)
+	if err != nil {
+		return nil, false, err
+	}
 	defer r.Close()
-	run := &Run{Dir: dir, Name: filepath.Base(filepath.Clean(dir))}
+	run = &Run{Dir: dir, Name: filepath.Base(filepath.Clean(dir))}
 	if err := json.Unmarshal(r.Config().JSON, &run.Config); err != nil {
-		return nil, fmt.Errorf("%s: config.json: %w", dir, err)
+		return nil, false, fmt.Errorf("%s: config.json: %w", dir, err)
 	}
 	run.Config.JSON = slices.Clone(r.Config().JSON)
-	if run.Result, err = r.Result(); err != nil {
-		return nil, err
+	if run.Result, err = r.Result(); errors.Is(err, runlog.ErrNoResult) {
+		return run, false, nil
+	} else if err != nil {
+		return nil, false, err
 	}
 	if len(run.Result.Members) != len(run.Config.Members) {
-		return nil, fmt.Errorf("%s: result.json has %d members and config.json %d", dir, len(run.Result.Members), len(run.Config.Members))
+		return nil, false, fmt.Errorf("%s: result.json has %d members and config.json %d", dir, len(run.Result.Members), len(run.Config.Members))
 	}
-	return run, nil
+	return run, true, nil
 }
 
 // Records returns the records of training, of all members.

@@ -10,6 +10,15 @@ import (
 	"strconv"
 )
 
+// allMachineNames are the names of all columns for machines.
+func (t Table) allMachineNames() [][]string {
+	names := make([][]string, len(t.Columns))
+	for j := range names {
+		names[j] = t.machineNames(j)
+	}
+	return names
+}
+
 // machineNames are the names of column j for machines: two where it holds a mean and its SD.
 func (t Table) machineNames(j int) []string {
 	name := t.Columns[j].Name
@@ -27,16 +36,13 @@ func (t Table) CSV(w io.Writer) error {
 
 func (t Table) csv(b *bytes.Buffer) error {
 	out := csv.NewWriter(b)
-	var header []string
-	for j := range t.Columns {
-		header = append(header, t.machineNames(j)...)
-	}
-	out.Write(header)
+	names := t.allMachineNames()
+	out.Write(slices.Concat(names...))
 	for _, row := range t.Rows {
 		var cells []string
 		for j, c := range row {
 			cells = append(cells, c.csv())
-			if len(t.machineNames(j)) == 2 {
+			if len(names[j]) == 2 {
 				cells = append(cells, c.csvSD())
 			}
 		}
@@ -99,6 +105,7 @@ func (t Table) json(b *bytes.Buffer) error {
 		b.Write(line)
 	}
 	b.WriteString("\n  ],\n  \"rows\": [")
+	names := t.allMachineNames()
 	for i, row := range t.Rows {
 		if i > 0 {
 			b.WriteString(",")
@@ -108,7 +115,7 @@ func (t Table) json(b *bytes.Buffer) error {
 			if j > 0 {
 				b.WriteString(", ")
 			}
-			t.jsonCell(b, j, c)
+			jsonCell(b, names[j], c)
 		}
 		b.WriteString("}")
 	}
@@ -116,8 +123,8 @@ func (t Table) json(b *bytes.Buffer) error {
 	return nil
 }
 
-// jsonCell writes the cell of column j with its name, and its SD where the column has them.
-func (t Table) jsonCell(b *bytes.Buffer, j int, c Cell) {
+// jsonCell writes a cell with the name of its column, and its SD where that has two.
+func jsonCell(b *bytes.Buffer, names []string, c Cell) {
 	value := jsonNumber(c.value)
 	switch c.kind {
 	case text:
@@ -127,7 +134,6 @@ func (t Table) jsonCell(b *bytes.Buffer, j int, c Cell) {
 	case missing:
 		value = []byte("null")
 	}
-	names := t.machineNames(j)
 	b.Write(jsonString(names[0]))
 	b.WriteString(": ")
 	b.Write(value)

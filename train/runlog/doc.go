@@ -7,7 +7,10 @@
 //	checkpoint.prev.safetensors   the one before
 //	probes.safetensors            what was measured inside the model at the end
 //	result.json                   the final numbers; its presence means that the run is complete
+//	tensorboard/                  the records once more, for TensorBoard: a folder with an event file a member
 //	lock                          who writes to the directory now
+//
+// The event files follow from metrics.jsonl and are made anew from it whenever training starts or goes on; see [Board].
 //
 // [Create] starts a run, [Resume] goes on with one that was stopped, [Open] reads one.
 //

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -36,6 +37,28 @@ func (e *LockedError) Error() string {
 		return s + "; if that process is dead, go on with --break-lock"
 	}
 	return s + "; wait for it or stop it"
+}
+
+// Writer returns who writes to the run now, and false when nobody does. Of a process on another host, which cannot be seen from
+// here, the lock file is believed: it may be dead.
+func (r *Reader) Writer() (Holder, bool) {
+	h := r.holder()
+	if h.PID <= 0 || checkLockFile(r.root) != nil {
+		return Holder{}, false
+	}
+	if host, err := os.Hostname(); err != nil || h.Host != host {
+		return h, true
+	}
+	// Looked at first, for to try the lock is to hold it for a moment, in which a run that starts would be turned away.
+	if p, err := os.FindProcess(h.PID); err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+		return Holder{}, false
+	}
+	l := flock.New(r.path(lockFile), flock.SetFlag(os.O_RDONLY))
+	if ok, err := l.TryRLock(); err == nil && ok { // the number is another process's by now
+		_ = l.Unlock()
+		return Holder{}, false
+	}
+	return h, true
 }
 
 // acquire takes the lock of the run directory. The kernel drops it when the process dies, so that what a dead process of
@@ -112,7 +135,7 @@ func (r *Run) fillLock(text []byte) error {
 }
 
 // holder returns what the lock file says, or a zero Holder.
-func (r *Run) holder() Holder {
+func (r *Reader) holder() Holder {
 	var h Holder
 	text, err := r.root.ReadFile(lockFile)
 	if err != nil || json.Unmarshal(text, &h) != nil {

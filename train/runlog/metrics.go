@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 )
 
 // noStep is the step before the first one, for a run without a checkpoint: TruncateMetrics(-1) drops every record.
@@ -206,6 +207,56 @@ func ReadMetrics[T any](r *Reader) ([]T, error) {
 		return nil, err
 	}
 	return records, nil
+}
+
+// tailBytes is how much of the end of metrics.jsonl is read at first for its last records.
+const tailBytes = 1 << 14
+
+// LastRecords returns the records of the last step in metrics.jsonl, at most one a member; it reads no more of the file than that
+// takes. There are none where the file is not there, or holds no whole record.
+func LastRecords(r *Reader) ([]Record, error) {
+	f, err := r.root.Open(metricsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, r.failed("read", metricsFile, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, r.failed("read", metricsFile, err)
+	}
+	for length := int64(tailBytes); ; length *= 4 {
+		length = min(length, info.Size())
+		text := make([]byte, length)
+		if _, err := f.ReadAt(text, info.Size()-length); err != nil && !errors.Is(err, io.EOF) {
+			return nil, r.failed("read", metricsFile, err)
+		}
+		records, whole := lastRecords(text)
+		if whole || length == info.Size() {
+			return records, nil
+		}
+	}
+}
+
+// lastRecords returns the records of the last step in a text, which may begin and end within a line, and whether a record of the
+// step before is in it too, so that none is missing.
+func lastRecords(text []byte) (records []Record, whole bool) {
+	lines := bytes.Split(text, []byte("\n"))
+	for _, line := range slices.Backward(lines) {
+		var rec Record
+		if len(line) == 0 || json.Unmarshal(line, &rec) != nil {
+			continue
+		}
+		if len(records) > 0 && rec.Step != records[0].Step {
+			whole = true
+			break
+		}
+		records = append(records, rec)
+	}
+	slices.Reverse(records)
+	return records, whole
 }
 
 // eachLine calls f with each line of metrics.jsonl, counted from 1, with its newline if it has one.

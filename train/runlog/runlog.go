@@ -161,6 +161,9 @@ func (r *Run) start(config []byte, env Environment, force bool) error {
 			return err
 		}
 	}
+	if force {
+		_ = r.removeBoard(nil) // OpenBoard tries again, and says what is in the way
+	}
 	if err := r.removeTemps(); err != nil {
 		return err
 	}

@@ -1,0 +1,208 @@
+package listing
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"torchpe/internal/nearest"
+	"torchpe/report/runs"
+)
+
+// Column is a column of a list.
+type Column struct {
+	Name     string // lower-case letters, digits and _
+	Heading  string
+	Unit     string
+	Decimals int // for people; fromValues where the values decide
+}
+
+const fromValues = -1
+
+// The columns of any list: those before the settings that differ, those after them, and, after the errors by mask level, the last. But
+// for the first ones and two more they are shown where a model has a value.
+var (
+	before = []Column{
+		{Name: "run", Heading: "run"}, {Name: "task", Heading: "task"}, {Name: "pe", Heading: "PE"},
+		{Name: "sigma", Heading: "σ", Decimals: fromValues}, {Name: "seed", Heading: "seed"},
+	}
+	after = []Column{
+		{Name: "status", Heading: "status"}, {Name: "steps", Heading: "steps"},
+		{Name: "validation", Heading: "validation", Decimals: 3}, {Name: "iid", Heading: "IID test", Decimals: 3}, {Name: "train", Heading: "train", Decimals: 3},
+	}
+	last = []Column{
+		{Name: "train_mse", Heading: "train MSE", Decimals: 4}, {Name: "modularity", Heading: "modularity", Decimals: 3},
+		{Name: "clustering", Heading: "clustering", Decimals: 3}, {Name: "seconds", Heading: "time", Unit: "s", Decimals: 1},
+	}
+	// onRequest are not shown unless they are named.
+	onRequest = []Column{
+		{Name: "dir", Heading: "directory"}, {Name: "member", Heading: "member"}, {Name: "label", Heading: "label"}, {Name: "process", Heading: "process"},
+		{Name: "epochs", Heading: "epochs"}, {Name: "diverged_at", Heading: "diverged at"}, {Name: "steps_per_second", Heading: "steps/s", Decimals: 1},
+		{Name: "lr", Heading: "lr", Decimals: fromValues}, {Name: "weight_decay", Heading: "weight decay", Decimals: fromValues},
+	}
+)
+
+// aliases are other names of columns, as runs' files have them.
+var aliases = map[string]string{
+	"validation_accuracy": "validation", "iid_accuracy": "iid", "train_accuracy": "train", "wall_seconds": "seconds", "time": "seconds", "wall": "seconds",
+	"name": "run", "scheme": "pe", "path": "dir",
+}
+
+// normal makes a name of lower-case letters, digits and _ of any text.
+func normal(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(s))
+}
+
+// ofResults says whether a name is one of a column that is no setting.
+func ofResults(name string) bool {
+	if strings.HasPrefix(name, "test_mse_") || strings.HasPrefix(name, "validation_") {
+		return true
+	}
+	_, ok := fixed[name]
+	return ok
+}
+
+// fixed are the columns of any list, by name.
+var fixed = func() map[string]Column {
+	all := map[string]Column{}
+	for _, c := range slices.Concat(before, after, last, onRequest) {
+		all[c.Name] = c
+	}
+	return all
+}()
+
+// columnName is the name of the column of a setting. Where that is a column's already, it is told from it by a prefix; but task and
+// PE are the same thing.
+func columnName(key string) string {
+	name := normal(key)
+	if name != "task" && name != "pe" && ofResults(name) {
+		return "config_" + name
+	}
+	if name == "" || name[0] < 'a' || name[0] > 'z' {
+		return "config_" + name
+	}
+	return name
+}
+
+// allColumns returns the columns that rows may have, by name.
+func allColumns(rows []Row) map[string]Column {
+	all := maps.Clone(fixed)
+	seen := map[string]bool{}
+	for _, r := range rows {
+		for name := range r.values {
+			if _, ok := all[name]; !ok {
+				all[name] = resultColumn(name)
+			}
+		}
+		for key := range r.settings {
+			if !seen[key] {
+				seen[key] = true
+				if name := columnName(key); name != "task" && name != "pe" {
+					heading := shortest(key)
+					if strings.HasPrefix(name, "config_") {
+						heading = "config: " + heading
+					}
+					all[name] = Column{Name: name, Heading: heading, Decimals: fromValues}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// resultColumn is the column of a number whose name depends on what was measured.
+func resultColumn(name string) Column {
+	if level, ok := strings.CutPrefix(name, "test_mse_"); ok {
+		return Column{Name: name, Heading: "test MSE, 0." + level, Decimals: 4}
+	}
+	if condition, ok := strings.CutPrefix(name, "validation_"); ok {
+		return Column{Name: name, Heading: "validation, " + condition, Decimals: 3}
+	}
+	return Column{Name: name, Heading: name, Decimals: fromValues}
+}
+
+// shortest is the last part of a setting's key.
+func shortest(key string) string { return key[strings.LastIndex(key, ".")+1:] }
+
+// find returns the column that somebody means: by its name, another name of it, or the end of its name where only one ends so.
+func (l *List) find(given string) (Column, error) {
+	name := strings.Replace(normal(given), "test_mse_0_", "test_mse_", 1) // 0.50 is 50
+	if other, ok := aliases[name]; ok {
+		name = other
+	}
+	if c, ok := l.keys[name]; ok {
+		return c, nil
+	}
+	var ends []string
+	for key := range l.keys {
+		if strings.HasSuffix(key, "_"+name) && !ofResults(key) {
+			ends = append(ends, key)
+		}
+	}
+	slices.Sort(ends)
+	switch len(ends) {
+	case 1:
+		return l.keys[ends[0]], nil
+	case 0:
+		names := slices.Sorted(maps.Keys(l.keys))
+		return Column{}, fmt.Errorf("%q is no column%s; there are %s", given, nearest.Hint(name, names), strings.Join(names, ", "))
+	}
+	return Column{}, fmt.Errorf("%q may be any of %s: give the whole name", given, strings.Join(ends, ", "))
+}
+
+// usual are the columns that are shown where none are named: those of any list, the settings that differ, and what was measured.
+func (l *List) usual() []Column {
+	has := func(c Column) bool {
+		return slices.ContainsFunc(l.Rows, func(r Row) bool { return r.values[c.Name].kind != missing })
+	}
+	out := slices.DeleteFunc(slices.Clone(before), func(c Column) bool { return c.Name == "sigma" && !has(c) })
+	for _, key := range l.differing() {
+		if name := columnName(key); name != "task" && name != "pe" {
+			out = append(out, l.keys[name])
+		}
+	}
+	for _, name := range []string{"lr", "weight_decay"} {
+		if slices.ContainsFunc(l.Rows, func(r Row) bool { return r.values[name] != l.Rows[0].values[name] }) {
+			out = append(out, l.keys[name])
+		}
+	}
+	var levels []Column
+	for _, name := range slices.Sorted(maps.Keys(l.keys)) {
+		if strings.HasPrefix(name, "test_mse_") {
+			levels = append(levels, l.keys[name])
+		}
+	}
+	for i, c := range slices.Concat(after, levels, last) {
+		if i < 2 || has(c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// differing are the keys of settings in which models differ that have them. What only one task or encoding has is no difference: the
+// column of the task or encoding says it.
+func (l *List) differing() []string {
+	var settings []map[string]string
+	usual := map[string]string{} // the value of the first model that has one
+	for i, r := range l.Rows {
+		if i > 0 && r.Dir == l.Rows[i-1].Dir {
+			continue
+		}
+		settings = append(settings, r.settings)
+		for key, v := range r.settings {
+			if usual[key] == "" {
+				usual[key] = v
+			}
+		}
+	}
+	return slices.DeleteFunc(runs.Differing(settings), func(key string) bool {
+		return !slices.ContainsFunc(settings, func(s map[string]string) bool { return s[key] != "" && s[key] != usual[key] })
+	})
+}

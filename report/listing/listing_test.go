@@ -1,0 +1,301 @@
+package listing_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"torchpe/report/internal/synthetic"
+	"torchpe/report/listing"
+	"torchpe/train/runlog"
+)
+
+// sample writes runs of several kinds and states to a directory and returns it.
+func sample(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := synthetic.Write(dir,
+		synthetic.Run{Name: "a/learn", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{5, 10}},
+		synthetic.Run{Name: "a/wide", Task: "lst", PE: "learn", Sigma: 1, Seeds: []int{5}, Heads: 4, Decay: .1},
+		synthetic.Run{Name: "a/rope", Task: "lst", PE: "rope", Seeds: []int{5}},
+		synthetic.Run{Name: "nmar", Task: "nmar", PE: "learn", Sigma: .5, Seeds: []int{5}, MaskLevel: .75},
+	); err != nil {
+		t.Fatal(err)
+	}
+	half(t, filepath.Join(dir, "stopped"), runlog.NewRecord(30, 3, 0)).Close()
+	if err := os.Mkdir(filepath.Join(dir, "newer"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "newer", "config.json"), []byte(`{"schema":99}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// half makes a run that is not finished.
+func half(t *testing.T, dir string, records ...runlog.Record) *runlog.Run {
+	t.Helper()
+	config := `{"task":"lst","pe":"nope","pe_options":{},"members":[{"seed":18446744073709551615,"sigma":null,"lr":0.0001,"weight_decay":0}],"heads":1}`
+	r, err := runlog.Create(dir, []byte(config), runlog.Environment{}, runlog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range records {
+		records[i].ValidationAccuracy = .5
+		if err := r.Append(records[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+func read(t *testing.T, dirs ...string) *listing.List {
+	t.Helper()
+	l, err := listing.Read(dirs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// names are the runs and seeds of a list, in its order.
+func names(l *listing.List) string {
+	var out []string
+	for _, r := range l.Rows {
+		out = append(out, r.Value("run").String()+"#"+r.Value("seed").String())
+	}
+	return strings.Join(out, " ")
+}
+
+// rows are a list's table as its JSON has it.
+func rows(t *testing.T, l *listing.List) (columns []string, rows []map[string]any) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := l.Table().JSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Columns []struct{ Name string }
+		Rows    []map[string]any
+	}
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range got.Columns {
+		columns = append(columns, c.Name)
+	}
+	return columns, got.Rows
+}
+
+func TestRead(t *testing.T) {
+	dir := sample(t)
+	l := read(t, dir)
+	if got, want := names(l), "a/learn#5 a/learn#10 a/rope#5 a/wide#5 nmar#5 stopped#18446744073709551615"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if len(l.Skipped) != 1 || !strings.Contains(l.Skipped[0].Reason, "99") {
+		t.Errorf("skipped %+v", l.Skipped)
+	}
+	// The last is half of a run: the numbers of its last record.
+	last := l.Rows[5]
+	for name, want := range map[string]string{"status": "stopped", "steps": "30", "validation": "0.5", "iid": "", "sigma": "", "pe": "nope"} {
+		if got := last.Value(name).String(); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	running := half(t, filepath.Join(dir, "running"))
+	defer running.Close()
+	if got := read(t, filepath.Join(dir, "running")).Rows[0]; got.Value("status").String() != "running" || !strings.Contains(got.Value("process").String(), fmt.Sprint(os.Getpid())) || got.Value("steps").String() != "0" {
+		t.Errorf("a run with its lock held: %q, process %q", got.Value("status"), got.Value("process"))
+	}
+	// Two directories: names tell them apart, and nothing is listed twice.
+	two := read(t, filepath.Join(dir, "a"), filepath.Join(dir, "a", "rope"), filepath.Join(dir, "nmar"))
+	if got, want := names(two), strings.ReplaceAll("D/a/learn#5 D/a/learn#10 D/a/rope#5 D/a/wide#5 D/nmar#5", "D", dir); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if _, err := listing.Read(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+func TestColumns(t *testing.T) {
+	l := read(t, sample(t))
+	for _, v := range []struct{ where, want string }{
+		{"run~a/*", "run task pe sigma seed heads weight_decay status steps validation iid train seconds"},
+		{"task!=x", "run task pe sigma seed heads weight_decay status steps validation iid train test_mse_15 test_mse_50 test_mse_75 test_mse_90 train_mse modularity clustering seconds"},
+		{"run=a/learn", "run task pe sigma seed status steps validation iid train seconds"},
+		{"run=nmar", "run task pe sigma seed status steps test_mse_15 test_mse_50 test_mse_75 test_mse_90 train_mse modularity clustering seconds"},
+		{"run=stopped", "run task pe seed status steps validation"},
+	} {
+		s, err := l.Select(listing.Query{Where: []string{v.where}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if columns, _ := rows(t, s); strings.Join(columns, " ") != v.want {
+			t.Errorf("%s: %s, want %s", v.where, strings.Join(columns, " "), v.want)
+		}
+	}
+	s, err := l.Select(listing.Query{Columns: []string{"run", "mask_level", "pe-placement", "label", "run", "wall", "test_mse_0.50"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns, got := rows(t, s)
+	if want := "run masked_mask_level pe_options_pe_placement label seconds test_mse_50"; strings.Join(columns, " ") != want {
+		t.Errorf("%v, want %s", columns, want)
+	}
+	if got[4]["masked_mask_level"] != .75 || got[0]["masked_mask_level"] != nil || got[0]["pe_options_pe_placement"] != "block" || got[3]["label"] != "learn-1.0" {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestSelect(t *testing.T) {
+	l := read(t, sample(t))
+	const a, b, rope, wide, nmar, half = "a/learn#5", "a/learn#10", "a/rope#5", "a/wide#5", "nmar#5", "stopped#18446744073709551615"
+	for where, want := range map[string][]string{
+		"":                             {a, b, rope, wide, nmar, half},
+		"pe=learn":                     {a, b, wide, nmar},
+		"pe!=learn":                    {rope, half},
+		"pe=learn,sigma<=0.5,task=lst": {a, b},
+		" pe = learn , sigma > 0.2 ":   {wide, nmar},
+		"sigma>=.5":                    {wide, nmar},
+		"sigma=0.20":                   {a, b}, // a number
+		"sigma!=0.2":                   {rope, wide, nmar, half},
+		"sigma=":                       {rope, half}, // missing
+		"seed>9":                       {b, half},    // not as text
+		"seed=18446744073709551615":    {half},
+		"run~a/*e*":                    {a, b, rope, wide},
+		"run!~a/*":                     {nmar, half},
+		"run~?mar":                     {nmar},
+		"status==stopped":              {half},
+		"mask_level=0.75":              {nmar},
+		"masked.test_levels=[0.15,0.5,0.75,0.9],seed=5": {nmar},
+		"heads<2,weight_decay=0":                        {a, b, rope, nmar, half},
+		"label=learn-0.2":                               {a, b},
+		"sigma<0":                                       nil,
+	} {
+		var q listing.Query
+		if where != "" {
+			q.Where = []string{where}
+		}
+		s, err := l.Select(q)
+		if err != nil || names(s) != strings.Join(want, " ") {
+			t.Errorf("%s: %s, %v, want %s", where, names(s), err, want)
+		}
+	}
+	s, err := l.Select(listing.Query{Where: []string{"pe=learn", "seed=5"}, Sort: "-sigma", Unfinished: false})
+	if err != nil || names(s) != strings.Join([]string{wide, nmar, a}, " ") {
+		t.Errorf("two filters: %s, %v", names(s), err)
+	}
+	if s, err = l.Select(listing.Query{Unfinished: true}); err != nil || names(s) != half {
+		t.Errorf("unfinished: %s, %v", names(s), err)
+	}
+	for by, want := range map[string][]string{
+		"sigma,-seed":   {b, a, nmar, wide, half, rope}, // those without sigma come last
+		"-sigma,seed":   {wide, nmar, a, b, rope, half},
+		"-task, run":    {nmar, a, b, rope, wide, half},
+		"status,-steps": nil,
+	} {
+		if s, err = l.Select(listing.Query{Sort: by}); err != nil || want != nil && names(s) != strings.Join(want, " ") {
+			t.Errorf("sorted by %s: %s, %v, want %s", by, names(s), err, want)
+		}
+	}
+	if names(l) != strings.Join([]string{a, b, rope, wide, nmar, half}, " ") {
+		t.Error("a query changed the list")
+	}
+}
+
+func TestSelectRefuses(t *testing.T) {
+	l := read(t, sample(t))
+	for _, v := range []struct {
+		query listing.Query
+		want  string
+	}{
+		{listing.Query{Where: []string{"sigmma<1"}}, `did you mean "sigma"`},
+		{listing.Query{Where: []string{"pe"}}, "KEY OP VALUE"},
+		{listing.Query{Where: []string{"pe=learn,sigma"}}, "KEY OP VALUE"},
+		{listing.Query{Where: []string{"=3"}}, "KEY OP VALUE"},
+		{listing.Query{Where: []string{",pe=learn"}}, "KEY OP VALUE"},
+		{listing.Query{Where: []string{"sigma<small"}}, "is no number"},
+		{listing.Query{Sort: "validaton"}, `did you mean "validation"`},
+		{listing.Query{Columns: []string{"sed"}}, `did you mean "seed"`},
+		{listing.Query{Columns: []string{""}}, "is no column"},
+	} {
+		if _, err := l.Select(v.query); err == nil || !strings.Contains(err.Error(), v.want) {
+			t.Errorf("%+v: %v, want %q", v.query, err, v.want)
+		}
+	}
+}
+
+func TestRuns(t *testing.T) {
+	dir := sample(t)
+	l := read(t, dir)
+	s, err := l.Select(listing.Query{Where: []string{"seed=5"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, part := s.Runs(l)
+	if len(whole) != 3 || len(part) != 1 || part[0] != filepath.Join(dir, "a", "learn") {
+		t.Errorf("whole %v, part %v", whole, part)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	dir := sample(t)
+	d, err := listing.Compare(filepath.Join(dir, "a", "learn"), filepath.Join(dir, "a", "wide"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := d.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Settings, Numbers struct{ Rows []map[string]any }
+	}
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	var settings []string
+	for _, r := range got.Settings.Rows {
+		settings = append(settings, fmt.Sprintf("%v: %v %v", r["setting"], r["a"], r["b"]))
+	}
+	if want := "heads: 1 4; seed: 5, 10 5; sigma: 0.2 1; weight_decay: 0 0.1"; strings.Join(settings, "; ") != want {
+		t.Errorf("%s, want %s", strings.Join(settings, "; "), want)
+	}
+	l := read(t, filepath.Join(dir, "a"))
+	value := func(row int, name string) (v float64) {
+		if _, err := fmt.Sscan(l.Rows[row].Value(name).String(), &v); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	found := false
+	for _, r := range got.Numbers.Rows {
+		if r["number"] == "validation" {
+			found = true
+			mean := (value(0, "validation") + value(1, "validation")) / 2
+			if r["models"] != "all" || !near(r["a"], mean) || !near(r["b"], value(3, "validation")) || !near(r["difference"], value(3, "validation")-mean) {
+				t.Errorf("validation: %v", r)
+			}
+		}
+	}
+	if !found {
+		t.Errorf("no validation in %v", got.Numbers.Rows)
+	}
+	if _, err := listing.Compare(dir, filepath.Join(dir, "nmar")); err == nil || !strings.Contains(err.Error(), "5 runs") {
+		t.Errorf("a folder of several runs: %v", err)
+	}
+	if _, err := listing.Compare(filepath.Join(dir, "newer"), filepath.Join(dir, "nmar")); err == nil || !strings.Contains(err.Error(), "99") {
+		t.Errorf("a newer run: %v", err)
+	}
+}
+
+func near(got any, want float64) bool {
+	v, ok := got.(float64)
+	return ok && v-want < 1e-12 && want-v < 1e-12
+}

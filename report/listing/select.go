@@ -1,0 +1,189 @@
+package listing
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Query says which models of a list to take, in which order, with which columns.
+type Query struct {
+	Where      []string // conditions, each KEY OP VALUE, joined by commas; all must hold
+	Sort       string   // columns, joined by commas; with - before it, the greatest first
+	Columns    []string // the usual ones where empty
+	Unfinished bool     // only models of runs that are not finished
+}
+
+// Select returns the models that a query asks for. An error says what is wrong with the query.
+func (l *List) Select(q Query) (*List, error) {
+	out := &List{Skipped: l.Skipped, keys: l.keys}
+	var conditions []condition
+	for _, where := range q.Where {
+		more, err := l.conditions(where)
+		if err != nil {
+			return nil, err
+		}
+		conditions = append(conditions, more...)
+	}
+	for _, r := range l.Rows {
+		status := r.values["status"].text
+		if q.Unfinished && status != StatusRunning && status != StatusStopped {
+			continue
+		}
+		if !slices.ContainsFunc(conditions, func(c condition) bool { return !c.holds(r) }) {
+			out.Rows = append(out.Rows, r)
+		}
+	}
+	if err := out.sort(q.Sort); err != nil {
+		return nil, err
+	}
+	for _, name := range q.Columns {
+		c, err := l.find(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(out.columns, c) {
+			out.columns = append(out.columns, c)
+		}
+	}
+	if len(q.Columns) == 0 {
+		out.columns = out.usual()
+	}
+	return out, nil
+}
+
+// condition is one part of a filter.
+type condition struct {
+	column Column
+	op     string
+	value  Value
+	glob   *regexp.Regexp // of ~ and !~
+}
+
+// head matches where a condition begins: its key and its operator.
+var head = regexp.MustCompile(`(?:^|,)\s*([A-Za-z][\w.-]*)\s*(<=|>=|!=|!~|==|=|<|>|~)`)
+
+// conditions reads a filter.
+func (l *List) conditions(where string) ([]condition, error) {
+	const want = `want KEY OP VALUE, such as pe=learn,sigma<=0.5; OP is one of = != < <= > >= ~ !~`
+	heads := head.FindAllStringSubmatchIndex(where, -1)
+	if len(heads) == 0 || heads[0][0] != 0 || where[0] == ',' {
+		return nil, fmt.Errorf("%q: %s", where, want)
+	}
+	var out []condition
+	for i, h := range heads {
+		end := len(where)
+		if i+1 < len(heads) {
+			end = heads[i+1][0]
+		}
+		key, op, value := where[h[2]:h[3]], where[h[4]:h[5]], strings.TrimSpace(where[h[5]:end])
+		if strings.Contains(value, ",") && !strings.HasPrefix(value, "[") {
+			return nil, fmt.Errorf("%q: %s", where[h[2]:end], want)
+		}
+		c := condition{op: op, value: parse(value)}
+		if c.value.kind == missing {
+			c.value = Text(value)
+		}
+		var err error
+		if c.column, err = l.find(key); err != nil {
+			return nil, err
+		}
+		switch op {
+		case "==":
+			c.op = "="
+		case "~", "!~":
+			c.glob = glob(value)
+		case "<", "<=", ">", ">=":
+			if _, ok := c.value.isNumber(); !ok {
+				return nil, fmt.Errorf("%q: %q is no number; texts are compared with = != ~ !~", where[h[2]:end], value)
+			}
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// glob is a pattern in which * stands for any text and ? for any sign.
+func glob(pattern string) *regexp.Regexp {
+	quoted := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern))
+	return regexp.MustCompile("(?s)^" + quoted + "$")
+}
+
+// holds says whether a model meets the condition. What is missing is unequal to any value and equal to an empty one; it is neither less
+// nor greater.
+func (c condition) holds(r Row) bool {
+	v := r.values[c.column.Name]
+	switch c.op {
+	case "=":
+		return v.equal(c.value)
+	case "!=":
+		return !v.equal(c.value)
+	case "~":
+		return c.glob.MatchString(v.String())
+	case "!~":
+		return !c.glob.MatchString(v.String())
+	}
+	if _, ok := v.isNumber(); !ok {
+		return false
+	}
+	order := v.compare(c.value)
+	switch c.op {
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case ">":
+		return order > 0
+	}
+	return order >= 0
+}
+
+func (v Value) equal(w Value) bool {
+	if v.kind == missing {
+		return w.kind == text && w.text == ""
+	}
+	return v.compare(w) == 0
+}
+
+// sort orders the rows by columns. What is missing comes last, and models that are equal keep their order.
+func (l *List) sort(by string) error {
+	if by == "" {
+		return nil
+	}
+	type order struct {
+		name    string
+		falling bool
+	}
+	var orders []order
+	for part := range strings.SplitSeq(by, ",") {
+		name, falling := strings.CutPrefix(strings.TrimSpace(part), "-")
+		c, err := l.find(name)
+		if err != nil {
+			return err
+		}
+		orders = append(orders, order{c.Name, falling})
+	}
+	slices.SortStableFunc(l.Rows, func(a, b Row) int {
+		for _, o := range orders {
+			v, w := a.values[o.name], b.values[o.name]
+			switch {
+			case v.kind == missing && w.kind == missing:
+				continue
+			case v.kind == missing:
+				return 1
+			case w.kind == missing:
+				return -1
+			}
+			c := v.compare(w)
+			if o.falling {
+				c = -c
+			}
+			if c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+	return nil
+}

@@ -1,0 +1,126 @@
+package listing
+
+import (
+	"cmp"
+	"math"
+	"strconv"
+	"strings"
+
+	"torchpe/report/table"
+)
+
+// Value is what a model has in a column. The zero Value is one that is missing.
+type Value struct {
+	kind   kind
+	text   string
+	number float64 // of integers too
+	whole  int64
+}
+
+type kind uint8
+
+const (
+	missing kind = iota
+	integer
+	number
+	text
+)
+
+// Text is a value of text.
+func Text(s string) Value { return Value{kind: text, text: s} }
+
+// Integer is a whole number.
+func Integer(n int64) Value { return Value{kind: integer, number: float64(n), whole: n} }
+
+// Number is a number; what is NaN is missing.
+func Number(v float64) Value {
+	if math.IsNaN(v) {
+		return Value{}
+	}
+	return Value{kind: number, number: v}
+}
+
+// parse makes a value of a setting's text: a number where it is one.
+func parse(s string) Value {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return Integer(n)
+	}
+	if v, ok := numeric(s); ok {
+		return Number(v)
+	}
+	if s == "" || s == "null" {
+		return Value{}
+	}
+	return Text(s)
+}
+
+// numeric reads a decimal number. Words that strconv takes for one (inf, nan) and hexadecimal are texts.
+func numeric(s string) (float64, bool) {
+	if strings.Trim(s, "0123456789.+-eE") != "" {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil
+}
+
+// String is the value with every digit; empty where it is missing.
+func (v Value) String() string {
+	switch v.kind {
+	case integer:
+		return strconv.FormatInt(v.whole, 10)
+	case number:
+		return strconv.FormatFloat(v.number, 'g', -1, 64)
+	}
+	return v.text
+}
+
+// isNumber says whether the value is a number, or text that reads as one.
+func (v Value) isNumber() (float64, bool) {
+	switch v.kind {
+	case integer, number:
+		return v.number, true
+	case text:
+		return numeric(v.text)
+	}
+	return 0, false
+}
+
+// compare orders values that are there: numbers as numbers, before texts.
+func (v Value) compare(w Value) int {
+	a, isA := v.isNumber()
+	b, isB := w.isNumber()
+	switch {
+	case v.kind == integer && w.kind == integer:
+		return cmp.Compare(v.whole, w.whole)
+	case isA && isB:
+		return cmp.Compare(a, b)
+	case isA:
+		return -1
+	case isB:
+		return 1
+	}
+	return strings.Compare(v.text, w.text)
+}
+
+// cell is the value in a column of the kind that all its values have in common.
+func (v Value) cell(column kind) table.Cell {
+	switch {
+	case v.kind == missing:
+		return table.Cell{}
+	case column == text:
+		return table.Text(v.String())
+	case column == number:
+		return table.Number(v.number)
+	}
+	return table.Count(int(v.whole))
+}
+
+// decimals is how many digits after the point a value needs, at most six.
+func (v Value) decimals() int {
+	const most = 6
+	if v.kind != number {
+		return 0
+	}
+	_, digits, _ := strings.Cut(strconv.FormatFloat(v.number, 'f', -1, 64), ".")
+	return min(len(digits), most)
+}

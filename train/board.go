@@ -1,0 +1,64 @@
+package train
+
+import (
+	"fmt"
+	"slices"
+
+	"torchpe/train/runlog"
+)
+
+// openBoard starts the event files for TensorBoard, or takes them up where the records in the run directory end. They are a
+// convenience: what is wrong with them is said and stops nothing.
+func (t *trainer) openBoard() {
+	if !t.config.TensorBoard {
+		return
+	}
+	var err error
+	if t.board, err = t.run.OpenBoard(curves(t.config)); err != nil {
+		t.dropBoard(err)
+	}
+}
+
+func (t *trainer) appendToBoard(records []runlog.Record) {
+	if t.board == nil {
+		return
+	}
+	if err := t.board.Append(records...); err != nil {
+		t.dropBoard(err)
+	}
+}
+
+func (t *trainer) dropBoard(err error) {
+	t.board = nil
+	t.observer.Noticed(fmt.Sprintf("training goes on without event files for TensorBoard: %v; metrics.jsonl has all records", err))
+}
+
+// curves names each member by what tells it from the others: learn-0.2_seed1, with learning rate, weight decay and number where
+// these are needed.
+func curves(c Config) []string {
+	names := make([]string, len(c.Members))
+	differ := func(what func(Member) float64) bool {
+		return slices.ContainsFunc(c.Members, func(m Member) bool { return what(m) != what(c.Members[0]) })
+	}
+	lr := differ(func(m Member) float64 { return m.LR })
+	decay := differ(func(m Member) float64 { return m.WeightDecay })
+	seen := map[string]bool{}
+	for i, m := range c.Members {
+		name := c.PE
+		if m.Sigma != nil {
+			name = fmt.Sprintf("%s-%g", name, *m.Sigma)
+		}
+		name += fmt.Sprintf("_seed%d", m.Seed)
+		if lr {
+			name += fmt.Sprintf("_lr%g", m.LR)
+		}
+		if decay {
+			name += fmt.Sprintf("_wd%g", m.WeightDecay)
+		}
+		if seen[name] {
+			name += fmt.Sprintf("_member%d", i)
+		}
+		seen[name], names[i] = true, name
+	}
+	return names
+}

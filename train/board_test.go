@@ -1,0 +1,118 @@
+package train
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/train/runlog"
+)
+
+// readEvents reads the event files of a run of two members with a decoder in Python that knows the format alone, and checks that
+// there is one event a record. It returns what must not depend on how often a run was stopped, by folder.
+func readEvents(t *testing.T, dir string) map[string]any {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Log("no python3: event files are not read")
+		return nil
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "tensorboard", "*", "events.out.tfevents.*"))
+	if err != nil || len(paths) != 2 {
+		t.Fatalf("event files %v, %v", paths, err)
+	}
+	out, err := exec.Command(python, append([]string{filepath.Join("runlog", "tensorboard", "testdata", "decode.py")}, paths...)...).Output()
+	if err != nil {
+		var e *exec.ExitError
+		errors.As(err, &e)
+		t.Fatalf("decode.py: %v %s", err, e.Stderr)
+	}
+	var files [][]struct {
+		Step    int
+		Scalars [][2]any
+	}
+	if err := json.Unmarshal(out, &files); err != nil {
+		t.Fatal(err)
+	}
+	r, err := runlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	records, err := runlog.ReadMetrics[runlog.Record](r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := map[string]any{}
+	for i, file := range files {
+		if len(file)-1 != len(records)/2 {
+			t.Errorf("%s: %d events for %d records", paths[i], len(file)-1, len(records)/2)
+		}
+		for k, e := range file[1:] {
+			if k < len(records)/2 && e.Step != records[2*k].Step {
+				t.Errorf("%s: event %d is of step %d, want %d", paths[i], k, e.Step, records[2*k].Step)
+			}
+			file[k+1].Scalars = slices.DeleteFunc(e.Scalars, func(s [2]any) bool { return s[0] == "time/step_ms" })
+		}
+		events[filepath.Base(filepath.Dir(paths[i]))] = file
+	}
+	return events
+}
+
+// A Board that cannot be written is said once, and changes nothing else.
+func TestTrainingWithoutABoard(t *testing.T) {
+	c := tiny(t, "learn")
+	c.Epochs = 2
+	good, bad, off := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "run")
+	if err := errors.Join(os.Mkdir(bad, 0o777), os.WriteFile(filepath.Join(bad, "tensorboard"), nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	heard := map[string]*listener{good: {}, bad: {}, off: {}}
+	for dir, l := range heard {
+		c.TensorBoard = dir != off
+		if _, err := Run(context.Background(), c, dir, Options{Observer: l}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := heard[bad].notices; len(n) != 1 || !strings.Contains(n[0], "without event files") || len(heard[good].notices)+len(heard[off].notices) > 0 {
+		t.Errorf("notices %q, %q, %q", n, heard[good].notices, heard[off].notices)
+	}
+	if _, err := os.Lstat(filepath.Join(off, "tensorboard")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("with --tensorboard=false: %v", err)
+	}
+	want := readFinal(t, good)
+	for _, dir := range []string{bad, off} {
+		// The same but for the event files.
+		r, err := runlog.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records, err := runlog.ReadMetrics[map[string]any](r)
+		if err := errors.Join(err, r.Close()); err != nil || len(records) != len(want.metrics) {
+			t.Errorf("%d records, want %d, %v", len(records), len(want.metrics), err)
+		}
+	}
+}
+
+func TestCurves(t *testing.T) {
+	small, large := 0.2, 1.0
+	for _, v := range []struct {
+		members []Member
+		want    string
+	}{
+		{[]Member{{Seed: 1, Sigma: &small, LR: 1e-4}, {Seed: 2, Sigma: &large, LR: 1e-4}}, "learn-0.2_seed1 learn-1_seed2"},
+		{[]Member{{Seed: 1, LR: 1e-4}, {Seed: 1, LR: 1e-3}}, "learn_seed1_lr0.0001 learn_seed1_lr0.001"},
+		{[]Member{{Seed: 1}, {Seed: 1, WeightDecay: .1}, {Seed: 1}}, "learn_seed1_wd0 learn_seed1_wd0.1 learn_seed1_wd0_member2"},
+	} {
+		if got := strings.Join(curves(Config{PE: "learn", Members: v.members}), " "); got != v.want {
+			t.Errorf("%s, want %s", got, v.want)
+		}
+	}
+}

@@ -1,0 +1,308 @@
+package runlog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"torchpe/train/runlog/tensorboard"
+)
+
+// The names of the event files: tensorboard/<curve>/events.out.tfevents.<start of the run in seconds>.torchpe.
+const (
+	boardDir    = "tensorboard"
+	eventPrefix = "events.out.tfevents."
+	eventSuffix = ".torchpe"
+)
+
+// Board writes the records of a run once more, as event files for TensorBoard: a folder a member, which is a curve there. They
+// follow from metrics.jsonl and the start time in environment.json alone, byte for byte, so they are made anew whenever training
+// starts or goes on, and nothing of them is synced: a failure costs no number. The time of an event is that of the start plus the
+// seconds of training, so the pause before a resumption is not seen.
+type Board struct {
+	run    *Run
+	start  float64 // of the run, in seconds since 1970
+	files  []boardFile
+	buffer []byte
+}
+
+type boardFile struct {
+	name string
+	size int64 // what it has, if nobody else writes to it
+}
+
+// OpenBoard makes the event files that belong to the records in metrics.jsonl, a curve a member, and returns a Board that goes on
+// with them. Curves are names of folders, all different. After [Resume], call [Run.TruncateMetrics] first. A file whose beginning
+// is as it must be is cut and kept, so that a TensorBoard that has it open goes on reading.
+func (r *Run) OpenBoard(curves []string) (*Board, error) {
+	if r.metrics.f == nil {
+		return nil, fmt.Errorf("open %s: the end of %s is not known: call TruncateMetrics first", r.path(boardDir), metricsFile)
+	}
+	for i, name := range curves {
+		if err := ValidateName(name); err != nil {
+			return nil, fmt.Errorf("open %s: %w", r.path(boardDir), err)
+		}
+		if slices.Contains(curves[:i], name) {
+			return nil, fmt.Errorf("open %s: two curves are called %s", r.path(boardDir), name)
+		}
+	}
+	envs, err := r.Environments()
+	if err != nil {
+		return nil, err
+	}
+	start := envs[0].StartTime.Unix()
+	b := &Board{run: r, start: float64(start)}
+	for _, curve := range curves {
+		b.files = append(b.files, boardFile{name: path.Join(boardDir, curve, eventPrefix+strconv.FormatInt(start, 10)+eventSuffix)})
+	}
+	if err := b.fill(); err != nil {
+		return nil, err
+	}
+	return b, r.removeBoard(b.files)
+}
+
+// fill makes the files have the records of metrics.jsonl and nothing else.
+func (b *Board) fill() error {
+	records, err := ReadMetrics[Record](b.run.Reader)
+	if err != nil {
+		return err
+	}
+	wants := make([][]byte, len(b.files))
+	for i := range wants {
+		wants[i] = tensorboard.Header(b.start)
+	}
+	for _, rec := range records {
+		if rec.Member < 0 || rec.Member >= len(wants) {
+			return fmt.Errorf("%s: a record of member %d: there are %d curves", b.run.path(boardDir), rec.Member, len(wants))
+		}
+		wants[rec.Member] = tensorboard.Append(wants[rec.Member], b.event(rec))
+	}
+	need := 0
+	for _, want := range wants {
+		need += len(want)
+	}
+	if err := b.run.needSpace(int64(need)); err != nil {
+		return b.run.failed("write", boardDir, err)
+	}
+	if err := b.run.makeFolder(boardDir); err != nil {
+		return err
+	}
+	for i := range b.files {
+		if err := b.run.makeFolder(path.Dir(b.files[i].name)); err != nil {
+			return err
+		}
+		if err := b.run.makeEventFile(b.files[i].name, wants[i]); err != nil {
+			return err
+		}
+		b.files[i].size = int64(len(wants[i]))
+	}
+	return nil
+}
+
+// makeFolder makes a folder of the run, where there is none.
+func (r *Run) makeFolder(name string) error {
+	err := r.root.Mkdir(name, 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		var info fs.FileInfo
+		if info, err = r.root.Lstat(name); err == nil && !info.IsDir() {
+			err = fmt.Errorf("it is no folder (%s)", info.Mode())
+		}
+	}
+	if err != nil {
+		return r.failed("make", name, err)
+	}
+	return nil
+}
+
+// makeEventFile makes a file have these bytes: by cutting it where it begins with them, by a new file otherwise.
+func (r *Run) makeEventFile(name string, want []byte) error {
+	if r.begins(name, want) {
+		f, err := r.root.OpenFile(name, os.O_WRONLY, 0)
+		if err == nil {
+			err = errors.Join(f.Truncate(int64(len(want))), f.Close())
+		}
+		if err != nil {
+			return r.failed("cut", name, err)
+		}
+		return nil
+	}
+	temp := name + tempSuffix
+	if err := r.root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r.failed("remove", temp, err)
+	}
+	f, err := r.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err == nil {
+		_, err = f.Write(want)
+		err = errors.Join(err, f.Close())
+	}
+	if err == nil {
+		err = r.root.Rename(temp, name)
+	}
+	if err != nil {
+		_ = r.root.Remove(temp) // the first error is the one to report
+		return r.noSpace(name, int64(len(want)), err)
+	}
+	return nil
+}
+
+// begins says whether there is an ordinary file that begins with these bytes.
+func (r *Run) begins(name string, want []byte) bool {
+	info, err := r.root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() < int64(len(want)) {
+		return false
+	}
+	f, err := r.root.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	have := make([]byte, len(want))
+	_, err = io.ReadFull(f, have)
+	return err == nil && bytes.Equal(have, want)
+}
+
+// Append adds records, which are in metrics.jsonl already. After an error the files may end in half an event, which TensorBoard
+// waits behind: give the Board up, the next OpenBoard repairs it.
+func (b *Board) Append(records ...Record) error {
+	for _, rec := range records {
+		if rec.Member < 0 || rec.Member >= len(b.files) {
+			return fmt.Errorf("%s: a record of member %d: there are %d curves", b.run.path(boardDir), rec.Member, len(b.files))
+		}
+		b.buffer = tensorboard.Append(b.buffer[:0], b.event(rec))
+		if err := b.append(&b.files[rec.Member]); err != nil {
+			return b.run.noSpace(b.files[rec.Member].name, int64(len(b.buffer)), err)
+		}
+	}
+	return nil
+}
+
+// append appends the buffer to a file in one write. The file is not kept open: an ensemble has many.
+func (b *Board) append(to *boardFile) error {
+	f, err := b.run.root.OpenFile(to.name, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil && (!info.Mode().IsRegular() || info.Size() != to.size) {
+		err = fmt.Errorf("somebody else has changed it (%d bytes, %d were written)", info.Size(), to.size)
+	}
+	if err == nil {
+		_, err = f.Write(b.buffer)
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		to.size += int64(len(b.buffer))
+	}
+	return err
+}
+
+// removeBoard removes the event files that this package made, but for some, and the folders that are empty then. What others put
+// there stays.
+func (r *Run) removeBoard(keep []boardFile) error {
+	var failed error
+	folders, err := r.entries(boardDir)
+	if err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		dir := path.Join(boardDir, folder.Name())
+		if !folder.IsDir() {
+			continue
+		}
+		files, err := r.entries(dir)
+		failed = errors.Join(failed, err)
+		for _, f := range files {
+			name := path.Join(dir, f.Name())
+			ours := strings.HasPrefix(f.Name(), eventPrefix) && strings.HasSuffix(strings.TrimSuffix(f.Name(), tempSuffix), eventSuffix)
+			if !ours || slices.ContainsFunc(keep, func(k boardFile) bool { return k.name == name }) {
+				continue
+			}
+			if err := r.root.Remove(name); err != nil {
+				failed = errors.Join(failed, r.failed("remove", name, err))
+			}
+		}
+		_ = r.root.Remove(dir) // fails where something is left in it
+	}
+	_ = r.root.Remove(boardDir)
+	return failed
+}
+
+// entries lists a folder of the run; nothing where there is no such folder.
+func (r *Reader) entries(name string) ([]fs.DirEntry, error) {
+	info, err := r.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return nil, nil
+	}
+	var f *os.File
+	if err == nil {
+		f, err = r.root.Open(name)
+	}
+	if err != nil {
+		return nil, r.failed("look into", name, err)
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	if err != nil {
+		return nil, r.failed("look into", name, err)
+	}
+	return entries, nil
+}
+
+// event is a record as TensorBoard gets it. What was not measured, or is not finite, is left out.
+func (b *Board) event(r Record) tensorboard.Event {
+	e := tensorboard.Event{WallTime: b.start, Step: int64(r.Step)}
+	if !math.IsNaN(r.WallSeconds) && !math.IsInf(r.WallSeconds, 0) {
+		e.WallTime += r.WallSeconds
+	}
+	add := func(tag string, v float64) {
+		value := float32(v)
+		if v-v == 0 && value-value == 0 { // finite, also as a float32
+			e.Scalars = append(e.Scalars, tensorboard.Scalar{Tag: tag, Value: value})
+		}
+	}
+	optional := func(tag string, v *float64) {
+		if v != nil {
+			add(tag, *v)
+		}
+	}
+	each := func(group string, values map[string]float64) {
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			add(group+"/"+key, values[key])
+		}
+	}
+	add("loss", r.Loss)
+	if m := r.MaskedMeasures; m != nil {
+		optional("mse/train", m.TrainMSE)
+		each("test_mse", m.TestMSEByMask)
+		optional("network/modularity", m.Modularity)
+		optional("network/clustering", m.Clustering)
+		for i, v := range m.ModularityByBlock {
+			add("modularity_by_block/"+strconv.Itoa(i), v)
+		}
+		for i, v := range m.ClusteringByBlock {
+			add("clustering_by_block/"+strconv.Itoa(i), v)
+		}
+	} else {
+		add("accuracy/train", r.TrainAccuracy)
+		add("accuracy/iid", r.IIDAccuracy)
+		add("accuracy/validation", r.ValidationAccuracy)
+		each("validation_by_condition", r.ValidationByCondition)
+	}
+	optional("pe/norm", r.PENorm)
+	optional("pe/effective_rank", r.PEEffectiveRank)
+	add("time/epoch", float64(r.Epoch))
+	add("time/step_ms", r.StepMS)
+	each("extra", r.Extra)
+	return e
+}

@@ -1,0 +1,318 @@
+package runlog
+
+import (
+	"encoding/json"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// eventFile is the file of a curve in a run that started at startOfRun.
+func eventFile(dir, curve string) string {
+	return filepath.Join(dir, "tensorboard", curve, "events.out.tfevents.1732181400.torchpe")
+}
+
+var startOfRun = Environment{StartTime: time.Unix(1732181400, 0).UTC()}
+
+// measured returns records of two members in which everything is measured that a record of puzzles, or of masked prediction, may
+// have, and some values are not finite.
+func measured(step int) []Record {
+	a, b := NewRecord(step, step/10, 0), NewRecord(step, step/10, 1)
+	norm := 1.5
+	a.Loss, a.TrainAccuracy, a.IIDAccuracy, a.ValidationAccuracy = 1/float64(step+1), .25, .5, math.Inf(1)
+	a.ValidationByCondition = map[string]float64{"Ternary": .5, "Binary": .75, "Quaternary": math.NaN()}
+	a.PENorm, a.Extra, a.WallSeconds, a.StepMS = &norm, map[string]float64{"σ": 2, "big": 1e300}, float64(step)/3, 2
+	b.WallSeconds = math.NaN()
+	b.MaskedMeasures = &MaskedMeasures{
+		TrainMSE: &norm, Clustering: &norm, TestMSEByMask: map[string]float64{"0.50": .5, "0.15": .25},
+		ModularityByBlock: []float64{.5, .25}, ClusteringByBlock: []float64{1},
+	}
+	return []Record{a, b}
+}
+
+type decoded struct {
+	WallTime    float64  `json:"wall_time"`
+	Step        int      `json:"step"`
+	FileVersion string   `json:"file_version"`
+	Scalars     [][2]any `json:"scalars"`
+}
+
+// decode reads event files with testdata/decode.py, which knows the format and nothing of this package.
+func decode(t *testing.T, paths ...string) [][]decoded {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3 to decode event files with")
+	}
+	out, err := exec.Command(python, append([]string{filepath.Join("tensorboard", "testdata", "decode.py")}, paths...)...).Output()
+	if err != nil {
+		if e, ok := err.(*exec.ExitError); ok {
+			t.Fatalf("decode.py: %s", e.Stderr)
+		}
+		t.Fatal(err)
+	}
+	var files [][]decoded
+	if err := json.Unmarshal(out, &files); err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// boarded returns a new run with records of these steps and their event files.
+func boarded(t *testing.T, dir string, steps ...int) (*Run, *Board) {
+	t.Helper()
+	r, err := Create(dir, []byte("{}"), startOfRun, Options{wrap: lazy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	b, err := r.OpenBoard([]string{"a", "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range steps {
+		appendBoth(t, r, b, step)
+	}
+	return r, b
+}
+
+func appendBoth(t *testing.T, r *Run, b *Board, step int) {
+	t.Helper()
+	if err := r.Append(measured(step)...); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Append(measured(step)...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// again closes a run and opens it and its board as a resumption after step does.
+func again(t *testing.T, r *Run, step int) (*Run, *Board) {
+	t.Helper()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Resume(r.Dir(), Environment{StartTime: time.Unix(1732189999, 0)}, Options{wrap: lazy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	if _, err := r.OpenBoard([]string{"a", "b"}); err == nil || !strings.Contains(err.Error(), "TruncateMetrics") {
+		t.Errorf("a board before the end of the metrics is known: %v", err)
+	}
+	if _, err := r.TruncateMetrics(step); err != nil {
+		t.Fatal(err)
+	}
+	b, err := r.OpenBoard([]string{"a", "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, b
+}
+
+func TestBoardIsDecoded(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	boarded(t, dir, 7, 300)
+	files := decode(t, eventFile(dir, "a"), eventFile(dir, "b"))
+	third := float64(float32(1. / 301))
+	want := []decoded{
+		{WallTime: 1732181400, FileVersion: "brain.Event:2"},
+		{WallTime: 1732181400 + 7./3, Step: 7, Scalars: [][2]any{{"loss", .125}, {"accuracy/train", .25}, {"accuracy/iid", .5}, {"validation_by_condition/Binary", .75}, {"validation_by_condition/Ternary", .5}, {"pe/norm", 1.5}, {"time/epoch", 0.}, {"time/step_ms", 2.}, {"extra/σ", 2.}}},
+		{WallTime: 1732181400 + 300./3, Step: 300, Scalars: [][2]any{{"loss", third}, {"accuracy/train", .25}, {"accuracy/iid", .5}, {"validation_by_condition/Binary", .75}, {"validation_by_condition/Ternary", .5}, {"pe/norm", 1.5}, {"time/epoch", 30.}, {"time/step_ms", 2.}, {"extra/σ", 2.}}},
+	}
+	same := func(got, want []decoded) bool {
+		return slices.EqualFunc(got, want, func(a, b decoded) bool {
+			return a.WallTime == b.WallTime && a.Step == b.Step && a.FileVersion == b.FileVersion && slices.Equal(a.Scalars, b.Scalars)
+		})
+	}
+	if !same(files[0], want) {
+		t.Errorf("puzzles: %+v", files[0])
+	}
+	masked := [][2]any{{"mse/train", 1.5}, {"test_mse/0.15", .25}, {"test_mse/0.50", .5}, {"network/clustering", 1.5}, {"modularity_by_block/0", .5}, {"modularity_by_block/1", .25}, {"clustering_by_block/0", 1.}, {"time/epoch", 0.}}
+	if got := files[1][1]; len(files[1]) != 3 || !slices.Equal(got.Scalars, masked) || got.WallTime != 1732181400 {
+		t.Errorf("masked prediction: %+v", files[1])
+	}
+}
+
+// After a crash at any byte of the event files, and a resumption at any checkpoint, they are those of the undisturbed run.
+func TestBoardAfterResume(t *testing.T) {
+	whole := filepath.Join(t.TempDir(), "whole")
+	boarded(t, whole, 10, 20, 30, 40)
+	var want [2][]byte
+	for i, curve := range []string{"a", "b"} {
+		var err error
+		if want[i], err = os.ReadFile(eventFile(whole, curve)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, damage := range map[string]func(path string) error{
+		"nothing":         func(string) error { return nil },
+		"cut in an event": func(path string) error { return os.Truncate(path, int64(len(want[0])/2)) },
+		"empty":           func(path string) error { return os.Truncate(path, 0) },
+		"lost":            os.Remove,
+		"a flipped bit": func(path string) error {
+			b, err := os.ReadFile(path)
+			if err == nil {
+				b[20] ^= 1
+				err = os.WriteFile(path, b, 0o666)
+			}
+			return err
+		},
+	} {
+		for _, step := range []int{-1, 10, 25, 40} {
+			dir := filepath.Join(t.TempDir(), "run")
+			r, _ := boarded(t, dir, 10, 20, 30, 40)
+			if err := damage(eventFile(dir, "a")); err != nil {
+				t.Fatal(err)
+			}
+			r, b := again(t, r, step)
+			for _, s := range []int{10, 20, 30, 40} {
+				if s > step {
+					appendBoth(t, r, b, s)
+				}
+			}
+			for i, curve := range []string{"a", "b"} {
+				if got, err := os.ReadFile(eventFile(dir, curve)); err != nil || !slices.Equal(got, want[i]) {
+					t.Errorf("%s, resumed at step %d: curve %s differs, %v", name, step, curve, err)
+				}
+			}
+		}
+	}
+}
+
+// A TensorBoard that has a file open goes on reading after a resumption: the file is the same one.
+func TestBoardKeepsFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	r, _ := boarded(t, dir, 10, 20, 30)
+	before, err := os.Stat(eventFile(dir, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again(t, r, 20)
+	after, err := os.Stat(eventFile(dir, "a"))
+	if err != nil || !os.SameFile(before, after) || after.Size() >= before.Size() {
+		t.Errorf("%d bytes before, %d after, %v", before.Size(), after.Size(), err)
+	}
+}
+
+// A run that replaces another has its own event files only; what others put there stays.
+func TestForceRemovesTheBoard(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	r, _ := boarded(t, dir, 10)
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(dir, "tensorboard", "b", "events.out.tfevents.1.somebody")
+	if err := os.WriteFile(foreign, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Create(dir, []byte("{}"), Environment{StartTime: time.Unix(1732189999, 0)}, Options{wrap: lazy, Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if got := files(t, dir); !slices.Contains(got, "tensorboard/b/events.out.tfevents.1.somebody") || slices.ContainsFunc(got, func(s string) bool { return strings.HasSuffix(s, eventSuffix) }) {
+		t.Errorf("after --force: %v", got)
+	}
+	if _, err := r.OpenBoard([]string{"c"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := files(t, dir); !slices.Contains(got, "tensorboard/c/events.out.tfevents.1732189999.torchpe") {
+		t.Errorf("the new run: %v", got)
+	}
+}
+
+// files lists the files in a directory and below it.
+func files(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// Links that lead out of the run, or to another of its files, are refused or replaced, and never written through.
+func TestBoardLinks(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := os.Mkdir(outside, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, plant := range map[string]func(dir string) error{
+		"the folder":  func(dir string) error { return os.Symlink(outside, filepath.Join(dir, "tensorboard")) },
+		"a curve":     func(dir string) error { return link(outside, filepath.Join(dir, "tensorboard", "a")) },
+		"a file":      func(dir string) error { return link(filepath.Join(outside, "x"), eventFile(dir, "a")) },
+		"within":      func(dir string) error { return link(filepath.Join(dir, configFile), eventFile(dir, "a")) },
+		"a plain one": func(dir string) error { return os.WriteFile(filepath.Join(dir, "tensorboard"), []byte("x"), 0o666) },
+	} {
+		dir := filepath.Join(t.TempDir(), "run")
+		r, err := Create(dir, []byte("{}"), startOfRun, Options{wrap: lazy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if err := plant(dir); err != nil {
+			t.Fatal(err)
+		}
+		b, err := r.OpenBoard([]string{"a"})
+		if refused := !strings.HasPrefix(name, "a file") && name != "within"; refused != (err != nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			if err := b.Append(measured(1)[0]); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if got := files(t, outside); len(got) > 0 {
+			t.Errorf("%s: %v were written outside", name, got)
+		}
+		if _, err := Open(dir); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// link makes a symbolic link and the folders above it.
+func link(to, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	return os.Symlink(to, path)
+}
+
+func TestBoardRefuses(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	r, b := boarded(t, dir, 10)
+	for _, curves := range [][]string{{"a", "a"}, {"../a", "b"}, {"", "b"}, {"a/b", "b"}, {"a"}} {
+		if _, err := r.OpenBoard(curves); err == nil {
+			t.Errorf("curves %q are accepted", curves)
+		}
+	}
+	rec := NewRecord(20, 0, 2)
+	if err := b.Append(rec); err == nil || !strings.Contains(err.Error(), "member 2") {
+		t.Errorf("a record of no curve: %v", err)
+	}
+	if err := os.Truncate(eventFile(dir, "a"), 5); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Append(measured(20)...); err == nil || !strings.Contains(err.Error(), "somebody") {
+		t.Errorf("a file that somebody cut: %v", err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "tensorboard")); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Append(measured(30)...); err == nil {
+		t.Error("a file that is gone: no error")
+	}
+}

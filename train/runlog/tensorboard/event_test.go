@@ -1,0 +1,80 @@
+package tensorboard
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"hash/crc32"
+	"os"
+	"testing"
+)
+
+// The bytes equal those of Google's protocol buffers: testdata/make.py.
+func TestBytes(t *testing.T) {
+	text, err := os.ReadFile("testdata/events.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []struct {
+		WallTime float64  `json:"wall_time"`
+		Step     int64    `json:"step"`
+		Scalars  [][2]any `json:"scalars"`
+	}
+	if err := json.Unmarshal(text, &events); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile("testdata/events.tfevents")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Header(1732181400)
+	for _, e := range events {
+		event := Event{WallTime: e.WallTime, Step: e.Step}
+		for _, s := range e.Scalars {
+			event.Scalars = append(event.Scalars, Scalar{s[0].(string), float32(s[1].(float64))})
+		}
+		if got = Append(got, event); len(got) > len(want) || !bytes.Equal(got, want[:len(got)]) {
+			t.Fatalf("step %d: the bytes differ from those of testdata/events.tfevents", e.Step)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d bytes, want %d", len(got), len(want))
+	}
+}
+
+// A tag that is no UTF-8 would make the message unreadable.
+func TestTagIsUTF8(t *testing.T) {
+	if got := Append(nil, Event{Scalars: []Scalar{{"a\xffb", 1}}}); !bytes.Contains(got, []byte("a\uFFFDb")) {
+		t.Errorf("%q", got)
+	}
+}
+
+// The vectors of RFC 3720, appendix B.4 (their bytes are in the order of transmission), and the mask of the zero checksum.
+func TestCRC(t *testing.T) {
+	up, down := make([]byte, 32), make([]byte, 32)
+	for i := range up {
+		up[i], down[i] = byte(i), byte(31-i)
+	}
+	scsi, err := hex.DecodeString("01c00000000000000000000000000000140000000000040000000014000000182800000000000000020000000000000000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []struct {
+		data []byte
+		want uint32
+	}{
+		{make([]byte, 32), 0x8a9136aa}, {bytes.Repeat([]byte{0xff}, 32), 0x62a8ab43}, {up, 0x46dd794e}, {down, 0x113fdb5c},
+		{scsi[:48], 0xd9963a56}, {[]byte("123456789"), 0xe3069283}, // the last: the catalogue of CRCs, check value of CRC-32/ISCSI
+	} {
+		crc := crc32.Checksum(v.data, castagnoli)
+		if crc != v.want {
+			t.Errorf("CRC-32C of %x is %08x, want %08x", v.data, crc, v.want)
+		}
+		if got, want := maskedCRC(v.data), (v.want>>15|v.want<<17)+0xa282ead8; got != want {
+			t.Errorf("masked CRC of %x is %08x, want %08x", v.data, got, want)
+		}
+	}
+	if got := maskedCRC(nil); got != 0xa282ead8 {
+		t.Errorf("masked CRC of nothing is %08x", got)
+	}
+}
