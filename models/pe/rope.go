@@ -19,11 +19,15 @@ var ropeBase = Option{Name: "rope-base", Text: "10000", Code: "10000", Check: nu
 
 func init() {
 	Register(Scheme{
-		Name:      "rope",
-		Summary:   "rotation of queries and keys by the token's place",
+		Name:    "rope",
+		Summary: "rotation of queries and keys by the token's place",
+		Title:   "RoFormer: Enhanced Transformer with Rotary Position Embedding", Year: 2021,
 		Reference: "Su et al. 2021, arXiv 2104.09864",
-		Options:   []Option{positionsFrom, ropeBase, attentionBias, attentionInit},
-		New:       newRoPE,
+		Formula:   "(q_2k, q_2k+1) turned by p theta_k,  theta_k = base^(-2k/Dh);  k likewise", Parameters: "none",
+		Criteria:     Criteria{Inductive: true, ParameterEfficient: true, TranslationInvariant: true, Parallelizable: true, Printed: true},
+		Extrapolates: Always,
+		Options:      []Option{positionsFrom, ropeBase, attentionBias, attentionInit},
+		New:          newRoPE,
 	})
 }
 
@@ -73,6 +77,6 @@ type ropeHooks struct {
 	cos, sin torchpe.Tensor
 }
 
-func (h *ropeHooks) QK(_ int, q, k torchpe.Tensor) (torchpe.Tensor, torchpe.Tensor) {
-	return torchpe.RotatePairs(q, h.cos, h.sin, false), torchpe.RotatePairs(k, h.cos, h.sin, false)
+func (h *ropeHooks) QKV(a Attn) (q, k, v torchpe.Tensor) {
+	return torchpe.RotatePairs(a.Q, h.cos, h.sin, false), torchpe.RotatePairs(a.K, h.cos, h.sin, false), a.V
 }

@@ -25,14 +25,14 @@ func TestRoPE(t *testing.T) {
 	})
 }
 
-// rotated calls the QK hook on q and k [B,N,H,Dh], for tokens at positions p.
+// rotated calls the QKV hook on q and k [B,N,H,Dh], for tokens at positions p.
 func rotated(m *models.Model, q, k petest.Array, p pe.Positions) (qOut, kOut petest.Array) {
 	petest.Closed(func(s *torchpe.Scope) {
 		in := func(x petest.Array) torchpe.Tensor { return x.Tensor(s).Unsqueeze(0).Permute(0, 1, 3, 2, 4) } // [1,B,H,N,Dh]
 		out := func(x torchpe.Tensor) petest.Array {
 			return petest.ArrayOf(x.Permute(0, 1, 3, 2, 4)).Reshaped(q.Shape...)
 		}
-		qt, kt := petest.Begin(s, m, p).QK(0, in(q), in(k))
+		qt, kt, _ := petest.Begin(s, m, p).QKV(pe.Attn{Q: in(q), K: in(k)})
 		qOut, kOut = out(qt), out(kt)
 	})
 	return qOut, kOut
@@ -56,19 +56,41 @@ func logitsOf(q, k petest.Array) petest.Array {
 	return logits
 }
 
-// TestRoPEVectors: all cases are expressible; one that starts at another position is tokens from there on.
-func TestRoPEVectors(t *testing.T) {
-	petest.RunVectors(t, "rope_interleaved", func(t *testing.T, c *petest.VectorCase) {
-		n, heads, dh, start := c.Int("n", 0), c.Int("heads", 1), c.Int("d_head", 0), c.Int("start", 0)
-		given := pe.Options{"rope-base": fmt.Sprint(c.Int("base", 10000))}
-		m := petest.Spec{Scheme: "rope", DModel: heads * dh, Heads: heads, Positions: pe.Line(start + n), Given: given}.Model(t)
-		q, k := c.Input(t, "q"), c.Input(t, "k")
-		shape := append([]int{1}, q.Shape...)
-		qr, kr := rotated(m, q.Reshaped(shape...), k.Reshaped(shape...), petest.At(pe.Line(start+n), places(start, n)...))
-		c.Check(t, "q_rot", qr.Reshaped(q.Shape...))
-		c.Check(t, "k_rot", kr.Reshaped(k.Shape...))
-		c.Check(t, "logits", logitsOf(qr, kr))
-	})
+func init() { vectors["rope_interleaved"] = ropeVector }
+
+// ropeVector: a case that starts at another position is tokens from there on.
+func ropeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+	n, heads, dh, start := c.Int("n", 0), c.Int("heads", 1), c.Int("d_head", 0), c.Int("start", 0)
+	sp := petest.Spec{
+		Scheme: "rope", DModel: heads * dh, Heads: heads, Positions: pe.Line(start + n),
+		Given: pe.Options{"rope-base": fmt.Sprint(c.Float("base", 10000))},
+	}
+	return rotaryOutputs(t, c, sp, petest.At(sp.Positions, places(start, n)...))
+}
+
+// rotaryOutputs runs a scheme that turns pairs on a case's q and k [N,H,Dh]: what it makes of them, their products, and its
+// tables of cosines and sines [N,Dh/2] where the case has these.
+func rotaryOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec, p pe.Positions) petest.Outputs {
+	m, q, k := sp.Model(t), c.Input(t, "q"), c.Input(t, "k")
+	got := petest.AttendHeads(m, q, k, petest.Array{}, p, false)
+	out := petest.Outputs{"q_rot": got.Q, "k_rot": got.K, "logits": got.Logits}
+	for _, name := range []string{"cos", "sin"} {
+		if !c.Has(name) {
+			continue
+		}
+		table := m.Params.Get("pe." + name)
+		values, err := m.Params.Values(table.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := petest.Array{Shape: table.Shape[1:], Values: values}
+		rows := petest.Array{Shape: []int{p.Tokens(), all.Shape[len(all.Shape)-1]}}
+		for _, at := range p.Index {
+			rows.Values = append(rows.Values, all.Row(at)...)
+		}
+		out[name] = rows
+	}
+	return out
 }
 
 // wave is an array [1,N,H,Dh] of numbers without pattern.

@@ -32,6 +32,12 @@ type Case struct {
 	Shift Shift
 	// Drawn names the parameters that are not trained but drawn from the seed; all others that are not trained are computed.
 	Drawn []string
+	// Positions are of 8 tokens, for schemes that cannot use a grid of 2 x 4; More are those of more tokens (3 x 4).
+	Positions, More pe.Positions
+	// Apart names two sets of tokens that a shift brings on each other; places 0..4 and 3..7 where it is left out.
+	Apart [2][]int
+	// DModel is for schemes that need wider heads than 8 and 4.
+	DModel int
 	// Refuse lists configurations that the scheme cannot serve, beside those that none can.
 	Refuse []Refusal
 }
@@ -101,6 +107,7 @@ var (
 		{"seeds", checkSeeds},
 		{"members", checkMembers},
 		{"tokens", checkTokens},
+		{"extrapolation", checkExtrapolation},
 		{"memory", checkMemory},
 		{"devices", checkDevices},
 	}

@@ -65,10 +65,15 @@ func add(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
 	return x.Add(f.rows(x.Scope(), p.Index))
 }
 
-// noTable says that it adds nothing.
-type noTable struct{ fakeHooks }
+// noTable says that it adds nothing after the first layer.
+type noTable struct {
+	fakeHooks
+	s *torchpe.Scope
+}
 
-func (noTable) Table(int) (torchpe.Tensor, bool) { return torchpe.Tensor{}, false }
+func (h noTable) Table(layer int) (torchpe.Tensor, bool) {
+	return h.fake.rows(h.s, h.p.Index).Squeeze(1), layer == 0
+}
 
 // doubleTable says that it adds twice what it adds.
 type doubleTable struct {
@@ -133,7 +138,7 @@ var broken = []struct {
 	{"undeclared", "sites", "not declared", table(func(f *fake) { f.sites = pe.AtQK }), nil},
 	{"idle", "sites", "changes nothing", table(func(f *fake) { f.sites |= pe.AtLogits }), nil},
 	{"hidden table", "tables", "Embed changes its input", table(func(f *fake) {
-		f.hooks = func(_ *torchpe.Scope, h fakeHooks) pe.Hooks { return noTable{h} }
+		f.hooks = func(s *torchpe.Scope, h fakeHooks) pe.Hooks { return noTable{h, s} }
 	}), nil},
 	{"mistaken table", "tables", "does not add the table", table(func(f *fake) {
 		f.hooks = func(s *torchpe.Scope, h fakeHooks) pe.Hooks { return doubleTable{h, s} }
@@ -144,7 +149,7 @@ var broken = []struct {
 	{"one row for all", "permutation", "ignores positions", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
 		return x.Add(f.rows(x.Scope(), make([]int, p.Tokens())))
 	})), nil},
-	{"not relative", "shift", "shifted by 3", table(nil), func(c *Case) { c.Shift = Unmoved }},
+	{"not relative", "shift", "positions shifted", table(nil), func(c *Case) { c.Shift = Unmoved }},
 	{"not absolute", "shift", "which the case does not say", table(embed(func(_ *fake, x torchpe.Tensor, _ pe.Positions) torchpe.Tensor { return x })), nil},
 	{"unused", "gradients", "is zero for member", table(embed(func(_ *fake, x torchpe.Tensor, _ pe.Positions) torchpe.Tensor { return x })), nil},
 	{"half detached", "gradients", "finite differences", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
@@ -176,6 +181,7 @@ var broken = []struct {
 	{"whole or nothing", "tokens", "3 tokens of 8", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
 		return x.Add(f.table.In(x.Scope()).Unsqueeze(1))
 	})), nil},
+	{"said to extrapolate", "extrapolation", "of another shape at 12 tokens", table(nil), nil},
 	{"leaking", "memory", "1 tensors are left", func(c pe.Config, ps *torchpe.ParamSet) (pe.Encoding, error) {
 		s := torchpe.NewScope()
 		left = append(left, s)
@@ -196,7 +202,11 @@ var broken = []struct {
 
 func init() {
 	for _, b := range broken {
-		pe.Register(pe.Scheme{Name: b.name, Options: []pe.Option{option}, New: b.build})
+		s := pe.Scheme{Name: b.name, Options: []pe.Option{option}, New: b.build}
+		if b.check == "extrapolation" {
+			s.Extrapolates = pe.Always
+		}
+		pe.Register(s)
 	}
 }
 
