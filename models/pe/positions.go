@@ -157,6 +157,28 @@ func (p Positions) Coordinates(dims int) (points [][]float64, ok bool) {
 	return points, true
 }
 
+// byPlace returns the coordinates of the token at each place of the line.
+func (p Positions) byPlace(dims int) [][]float64 {
+	points, _ := p.Coordinates(dims)
+	sorted := make([][]float64, len(points))
+	for i, at := range p.Index {
+		sorted[at] = points[i]
+	}
+	return sorted
+}
+
+// placesIn returns the tokens' places. It panics with an *Error where a token's coordinates are not those that an encoding was built
+// for at its place.
+func (p Positions) placesIn(scheme string, built [][]float64) []int {
+	checkPlaces(p.Index, len(built))
+	for i, point := range p.coordinates(scheme, len(built[0])) {
+		if !slices.Equal(point, built[p.Index[i]]) {
+			panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("token %d at place %d has coordinates %v; the encoding was built for %v there", i, p.Index[i], point, built[p.Index[i]])})
+		}
+	}
+	return p.Index
+}
+
 // coordinates is Coordinates in a forward pass of the named scheme: it panics with an *Error where there are none.
 func (p Positions) coordinates(scheme string, dims int) [][]float64 {
 	points, ok := p.Coordinates(dims)

@@ -50,7 +50,12 @@ func (s *Scheme) add(part Scheme) {
 	join(&s.Title, "; ", part.Title)
 	join(&s.Reference, "; ", part.Reference)
 	join(&s.Formula, "\n", part.Formula)
-	join(&s.Parameters, " + ", part.Parameters)
+	if s.Parameters == "none" {
+		s.Parameters = ""
+	}
+	if part.Parameters != "none" || s.Parameters == "" {
+		join(&s.Parameters, " + ", part.Parameters)
+	}
 	first := s.Year == 0
 	s.Year = max(s.Year, part.Year)
 	s.Needs = max(s.Needs, part.Needs) // for a reader: each part checks its own

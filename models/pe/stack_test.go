@@ -39,11 +39,9 @@ func TestStackOfTables(t *testing.T) {
 func TestStackOfRotationAndRelative(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "rope+relative",
-		Variants: []petest.Variant{
-			petest.Code("positions-from", "1"), petest.Code("rope-base", "100"), petest.Code("attention-bias", "true"),
-			petest.Code("attention-init", "xavier"), petest.Code("relative", "shaw"), petest.Text("relative-clip", "2"),
-			petest.Text("relative-values", "true"),
-		},
+		Variants: rotaryVariants(petest.Code("rope-dims", "2"),
+			petest.Code("relative", "shaw"), petest.Text("relative-clip", "2"), petest.Text("relative-values", "true"),
+		),
 	})
 }
 
@@ -88,7 +86,7 @@ func TestStackInTheRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.Learned || s.Criteria.TranslationInvariant || !s.Criteria.DataDriven || s.Needs != pe.NeedsOrder || len(s.Options) != 5 {
+	if !s.Learned || s.Criteria.TranslationInvariant || !s.Criteria.DataDriven || s.Needs != pe.NeedsOrder || len(s.Options) != 7 {
 		t.Errorf("rope+learn: %+v", s)
 	}
 	if slices.Contains(pe.Names(), "rope+learn") {

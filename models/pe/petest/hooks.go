@@ -204,3 +204,17 @@ func Added(m *models.Model, layer int, p pe.Positions) Array {
 	zero := Array{Shape: []int{1, 1, n, d}, Values: make([]float64, n*d)}
 	return Embedded(m, layer, zero, p).Reshaped(n, d)
 }
+
+// AddedToLogits returns what a layer's Logits hook makes of logits that are zero, of queries and keys that are zero: the bias [H,N,N]
+// of schemes that add one.
+func AddedToLogits(m *models.Model, layer int, p pe.Positions) (out Array) {
+	Closed(func(s *torchpe.Scope) {
+		c, n := m.Config, p.Tokens()
+		zeros := func(shape ...int) torchpe.Tensor { return torchpe.Zeros(s, c.DType, c.Device, shape...) }
+		dh := c.DModel / c.Heads
+		q := zeros(1, 1, c.Heads, n, dh)
+		attn := pe.Attn{Layer: layer, X: zeros(1, 1, n, c.DModel), Q: q, K: q, V: q, Scale: m.Encoding.Attention().LogitScale(dh)}
+		out = ArrayOf(Begin(s, m, p).Logits(attn, zeros(1, 1, c.Heads, n, n))).Reshaped(c.Heads, n, n)
+	})
+	return out
+}

@@ -77,7 +77,7 @@ func fingerprint(sp Spec) (map[string]Array, error) {
 // checkDiffer: a variant differs from its reading, and it is seen in more than the seventh digit.
 func checkDiffer(tr trial) error {
 	for _, v := range tr.Variants {
-		tr.variant = Variant{v.Fidelity, nil}
+		tr.variant = Variant{Fidelity: v.Fidelity}
 		plain, err := fingerprint(tr.spec())
 		if err != nil {
 			return err
