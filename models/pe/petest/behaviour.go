@@ -232,7 +232,7 @@ func checkExtrapolation(tr trial) error {
 	options := m.Config.PEOptions
 	can := scheme.Extrapolates != nil && scheme.Extrapolates(options)
 	if err := scheme.CheckTokens(8, 12, options); (err == nil) != can {
-		return fmt.Errorf("Extrapolates says %v, CheckTokens says %w", can, err)
+		return fmt.Errorf("the registry says %v to more tokens, CheckTokens %w", can, err)
 	}
 	if !can {
 		return nil
