@@ -215,10 +215,8 @@ type pass struct {
 func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, hooks pe.Hooks, p pass) torchpe.Tensor {
 	b := &m.blocks[layer]
 	x = hooks.Embed(layer, x)
-	if t, ok := hooks.(pe.Tables); ok {
-		if table, added := t.Table(layer); added {
-			p.trace.keep(peName(layer), table)
-		}
+	if table, ok := hooks.Table(layer); ok {
+		p.trace.keep(peName(layer), table)
 	}
 	x = m.dropout(x, p.batch)
 	a := m.attend(s, layer, x, hooks, p)
@@ -238,9 +236,14 @@ func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, hooks pe.Ho
 // tokens that are read.
 func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, hooks pe.Hooks, p pass) torchpe.Tensor {
 	b, c := &m.blocks[layer], m.Config
-	q, k, v := torchpe.ProjectQKV(x, b.qkvW.In(s), in(s, b.qkvB), c.Heads)
-	q, k = hooks.QK(layer, q, k)
-	scale := 1 / math.Sqrt(float64(c.DModel/c.Heads))
+	project := func(y torchpe.Tensor) (q, k, v torchpe.Tensor) {
+		return torchpe.ProjectQKV(y, b.qkvW.In(s), in(s, b.qkvB), c.Heads)
+	}
+	scale := m.attention.LogitScale(c.DModel / c.Heads)
+	attn := pe.Attn{Layer: layer, X: x, Scale: scale, Project: project}
+	attn.Q, attn.K, attn.V = project(x)
+	attn.Q, attn.K, attn.V = hooks.QKV(attn)
+	q, k, v := attn.Q, attn.K, attn.V
 	if m.unseen(layer, p) {
 		if p.only && !p.mask.Defined() { // the others ask in vain
 			q = splitHeads(m.readOut(mergeHeads(q), p.batch), c.Heads)
@@ -248,7 +251,6 @@ func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, hooks pe.H
 		}
 		return m.onlyRead(mergeHeads(torchpe.Attention(q, k, v, p.mask, scale/m.attention.Temperature)), p)
 	}
-	attn := pe.Attn{Layer: layer, Q: q, K: k, V: v, Scale: scale}
 	logits := hooks.Logits(attn, torchpe.AttentionLogits(q, k, scale))
 	if m.attention.Temperature != 1 {
 		logits = logits.MulScalar(1 / m.attention.Temperature)

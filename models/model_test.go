@@ -303,7 +303,8 @@ func checkReadOut(t *testing.T, m *models.Model) {
 	full := trace(m, false, 0, "hidden/1")
 	petest.Near(t, "logits with and without the shortcut", short, full["returned"], 1e-12)
 	x, p := draw(m, "trace"), values(t, m)
-	const d, classes = 8, 3
+	const classes = 3
+	d := m.Config.DModel
 	want := petest.Array{Shape: short.Shape}
 	for sample := range x.members * x.size {
 		e, token := sample/x.size, x.tokens-1

@@ -40,6 +40,7 @@ type ParamSet struct {
 	flat    ctorch.Handle
 	grads   ctorch.Handle
 	built   bool
+	rename  func(string) string // nil for none
 }
 
 // NewParamSet returns an empty set for an ensemble of the given number of members.
@@ -49,6 +50,9 @@ func NewParamSet(members int, dtype DType, dev Device) *ParamSet {
 
 // Add declares a parameter; shape is without the axis E. It exists once Build is called.
 func (ps *ParamSet) Add(name string, trainable bool, init Init, shape ...int) *Param {
+	if ps.rename != nil {
+		name = ps.rename(name)
+	}
 	if ps.built {
 		panic(&Error{Op: "ParamSet.Add", Msg: fmt.Sprintf("%q after Build", name)})
 	}
@@ -62,6 +66,19 @@ func (ps *ParamSet) Add(name string, trainable bool, init Init, shape ...int) *P
 	ps.params = append(ps.params, p)
 	ps.byName[name] = p
 	return p
+}
+
+// Renamed runs declare; what it adds under a name is called rename(name). Calls nest: the innermost renames first.
+func (ps *ParamSet) Renamed(rename func(string) string, declare func()) {
+	outer := ps.rename
+	defer func() { ps.rename = outer }()
+	ps.rename = func(name string) string {
+		if name = rename(name); outer != nil {
+			return outer(name)
+		}
+		return name
+	}
+	declare()
 }
 
 func kindOf(trainable bool) int {

@@ -165,3 +165,23 @@ func TestStream(t *testing.T) {
 		}
 	}
 }
+
+// TestRenamed: parameters are declared under other names within Renamed only, also where it is nested.
+func TestRenamed(t *testing.T) {
+	ps := NewParamSet(1, Float32, CPU)
+	add := func(name string) { ps.Add(name, true, Constant(0), 1) }
+	in := func(prefix string) func(string) string { return func(name string) string { return prefix + name } }
+	ps.Renamed(in("a."), func() {
+		add("x")
+		ps.Renamed(in("b."), func() { add("x") })
+		add("y")
+	})
+	add("x")
+	var names []string
+	for _, p := range ps.All() {
+		names = append(names, p.Name)
+	}
+	if want := []string{"a.x", "a.b.x", "a.y", "x"}; !slices.Equal(names, want) {
+		t.Errorf("declared %v, want %v", names, want)
+	}
+}

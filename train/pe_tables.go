@@ -24,12 +24,9 @@ func (e *ensemble) peTables() (p peTables, err error) {
 	s := e.resident.ChildNoGrad()
 	defer s.Close()
 	err = torchpe.Catch(func() {
-		tables, ok := e.model.Encoding.Begin(s, e.model.Config.Positions).(pe.Tables)
-		if !ok {
-			return
-		}
+		hooks := e.model.Encoding.Begin(s, e.model.Config.Positions)
 		for layer := range e.config.Layers {
-			if x, ok := tables.Table(layer); ok {
+			if x, ok := hooks.Table(layer); ok {
 				shape := x.Shape() // [E,N,D]
 				p.tokens, p.width = shape[1], shape[2]
 				p.blocks = append(p.blocks, slices.Collect(slices.Chunk(x.Float64s(), p.tokens*p.width)))

@@ -46,7 +46,7 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.file, "config", "", "take a run's config.json instead of a preset")
 	fl.StringVar(&f.c.Task, "task", d.Task, "task: lst (Latin squares), nmar (simulated network), fmri (human fMRI), masked (any table); its preset gives the defaults")
 
-	fl.StringVar(&f.c.PE, "pe", d.PE, "positional encoding: "+strings.Join(pe.Names(), ", ")+"; learn-S means learn with sigma S")
+	fl.StringVar(&f.c.PE, "pe", d.PE, "positional encoding: "+strings.Join(pe.Names(), ", ")+"; learn-S means learn with sigma S; rope+learn stacks two")
 	fl.Float64SliceVar(&f.sigma, "sigma", []float64{0.2}, "standard deviation of the initial learned PE, one or one a member")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the first member; the next ones count up")
 	fl.StringSliceVar(&f.seeds, "seeds", nil, "seeds of all members, or the word paper for the 15 of the published runs")

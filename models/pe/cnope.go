@@ -17,11 +17,15 @@ var cNopeTemperature = Option{Name: "c-nope-temperature", Text: "1", Code: "0.01
 
 func init() {
 	Register(Scheme{
-		Name:      "c-nope",
-		Summary:   "no positional encoding under a causal mask",
+		Name:    "c-nope",
+		Summary: "no positional encoding under a causal mask",
+		Title:   "The Impact of Positional Encoding on Length Generalization in Transformers", Year: 2023,
 		Reference: "Kazemnejad et al. 2023, arXiv 2305.19466",
-		Options:   []Option{cNopeTemperature, attentionBias, attentionInit},
-		New:       newCausalNone,
+		Formula:   "logits_ij = q_i k_j / (T sqrt(Dh)) for j <= i", Parameters: "none",
+		Criteria:     Criteria{Inductive: true, ParameterEfficient: true, Parallelizable: true, TranslationInvariant: true},
+		Extrapolates: Always,
+		Options:      []Option{cNopeTemperature, attentionBias, attentionInit},
+		New:          newCausalNone,
 	})
 }
 

@@ -1,7 +1,6 @@
 package pe_test
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -21,24 +20,6 @@ func TestCausalNoPE(t *testing.T) {
 			petest.Refuse("no temperature", petest.Spec{Given: pe.Options{"c-nope-temperature": "0"}}, "--c-nope-temperature", `"0"`),
 			petest.Refuse("an infinite temperature", petest.Spec{Given: pe.Options{"c-nope-temperature": "inf"}}, "--c-nope-temperature"),
 		},
-	})
-}
-
-// TestCausalNoPEVectors: the causal cases of nope.json, among them the published code's temperature of 0.01.
-func TestCausalNoPEVectors(t *testing.T) {
-	petest.RunVectors(t, "nope", func(t *testing.T, c *petest.VectorCase) {
-		if !causalCase(c) {
-			t.Skip("bidirectional: see TestNoPEVectors")
-		}
-		temperature, ok := c.Config["temperature"].(float64)
-		if !ok {
-			temperature = 1
-		}
-		w := attentionOf(t, c)
-		sp := petest.Spec{Scheme: "c-nope", Heads: c.Int("heads", 1), Given: pe.Options{
-			"c-nope-temperature": fmt.Sprint(temperature), "attention-bias": fmt.Sprint(w.QKVB.Values != nil),
-		}}
-		petest.AttendInModel(t, sp, c.Input(t, "x"), w, c.Output(t, "weights"), c.Output(t, "output"))
 	})
 }
 

@@ -15,20 +15,20 @@ func TestLearn(t *testing.T) {
 	})
 }
 
-// TestLearnVectors: all cases are expressible; a table with more rows than tokens is one built for more positions.
-func TestLearnVectors(t *testing.T) {
-	petest.RunVectors(t, "learned_absolute", func(t *testing.T, c *petest.VectorCase) {
-		table, x := c.Param(t, "table"), c.Input(t, "x")
-		m := petest.Spec{
-			Scheme: "learn", Layers: 1, DModel: table.Shape[1], Positions: pe.Line(table.Shape[0]),
-			Set: map[string][]float64{"pe.table": table.Values},
-		}.Model(t)
-		if want := c.Int("n_params", 0); m.Params.Get("pe.table").PerMember() != want {
-			t.Errorf("%d parameters, the reference has %d", m.Params.Get("pe.table").PerMember(), want)
-		}
-		out := petest.Embedded(m, 0, x.Reshaped(append([]int{1}, x.Shape...)...), pe.Line(x.Shape[1]))
-		c.Check(t, "y", out.Reshaped(x.Shape...))
-	})
+func init() { vectors["learned_absolute"] = learnVector }
+
+// learnVector: a table with more rows than tokens is one built for more positions.
+func learnVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+	table, x := c.Param(t, "table"), c.Input(t, "x")
+	m := petest.Spec{
+		Scheme: "learn", Layers: 1, DModel: table.Shape[1], Positions: pe.Line(table.Shape[0]),
+		Set: map[string][]float64{"pe.table": table.Values},
+	}.Model(t)
+	if have := m.Params.Get("pe.table").PerMember(); have != c.Int("n_params", have) {
+		t.Errorf("%d parameters, the reference has %d", have, c.Int("n_params", have))
+	}
+	out := petest.Embedded(m, 0, x.Reshaped(append([]int{1}, x.Shape...)...), pe.Line(x.Shape[1]))
+	return petest.Outputs{"y": out.Reshaped(x.Shape...)}
 }
 
 // TestLearnSigmaIsStandardDeviation: sigma is the SD of the initial values (FACTS 2.3: the code settles it), for each member

@@ -1,6 +1,7 @@
 package pe_test
 
 import (
+	"fmt"
 	"testing"
 
 	"torchpe/models/pe"
@@ -10,7 +11,7 @@ import (
 func TestNoPE(t *testing.T) { petest.Run(t, petest.Case{Scheme: "nope", Shift: petest.Unmoved}) }
 
 // attentionOf reads the projections of PyTorch's MultiheadAttention or of the published code's CausalSelfAttention.
-func attentionOf(t *testing.T, c *petest.VectorCase) petest.Projections {
+func attentionOf(t testing.TB, c *petest.VectorCase) petest.Projections {
 	t.Helper()
 	if c.Has("c_attn.weight") {
 		return petest.Projections{QKV: c.Param(t, "c_attn.weight"), Out: c.Param(t, "c_proj.weight")}
@@ -21,24 +22,25 @@ func attentionOf(t *testing.T, c *petest.VectorCase) petest.Projections {
 	}
 }
 
-// TestNoPEVectors: the bidirectional cases of nope.json; the causal ones are c-nope's.
-func TestNoPEVectors(t *testing.T) {
-	petest.RunVectors(t, "nope", func(t *testing.T, c *petest.VectorCase) {
-		if causalCase(c) {
-			t.Skip("causal: see TestCausalNoPEVectors")
-		}
-		x, w := c.Input(t, "x"), attentionOf(t, c)
-		sp := petest.Spec{Scheme: "nope", Heads: c.Int("heads", 1)}
-		petest.AttendInModel(t, sp, x, w, c.Output(t, "weights"), c.Output(t, "output"))
-		if !c.Has("x_permuted") {
-			return
-		}
-		sp.DModel, sp.Positions = x.Shape[1], pe.Line(x.Shape[0])
-		permuted := petest.Attend(sp.Model(t), c.Input(t, "x_permuted"), w, pe.Line(x.Shape[0]), false)
-		c.Check(t, "output_of_permuted", permuted.Output)
-	})
-}
+func init() { vectors["nope"] = nopeVector }
 
-func causalCase(c *petest.VectorCase) bool {
-	return c.Config["causal"] == true || c.Has("c_attn.weight")
+// nopeVector runs nope, or c-nope where the case is causal: among these is the published code's temperature of 0.01. What is
+// around the attention in the model is held against the case too.
+func nopeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+	x, w := c.Input(t, "x"), attentionOf(t, c)
+	sp := petest.Spec{Scheme: "nope", DModel: x.Shape[1], Heads: c.Int("heads", 1), Positions: pe.Line(x.Shape[0])}
+	if c.Bool("causal") || c.Has("c_attn.weight") {
+		sp.Scheme, sp.Given = "c-nope", pe.Options{
+			"c-nope-temperature": fmt.Sprint(c.Float("temperature", 1)), "attention-bias": fmt.Sprint(w.QKVB.Values != nil),
+		}
+	}
+	m := sp.Model(t)
+	got := petest.Attend(m, x, w, sp.Positions, false)
+	petest.AttendInModel(t, sp, x, w, got.Weights, got.Output)
+	out := petest.Outputs{"weights": got.Weights, "output": got.Output}
+	if c.Has("x_permuted") {
+		permuted := petest.Attend(m, c.Input(t, "x_permuted"), w, sp.Positions, false)
+		out["output_of_permuted"] = permuted.Output
+	}
+	return out
 }

@@ -2,6 +2,7 @@ package pe
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -14,6 +15,10 @@ type Positions struct {
 	Index []int
 	// Cells [N] is the token's place on a grid, {row, column}; nil where there is no grid.
 	Cells [][2]int
+	// Points [N][M] are coordinates in M dimensions, the slowest axis first as in {frame, row, column}; nil where there are none.
+	Points [][]float64
+	// Graph joins places: the token whose Index is i is its node i. nil where there is none; see Neighbours.
+	Graph *Graph
 	// Drawn [E,B,N] holds the positions drawn for this batch (see Sampler), sorted: that of the token whose Index is i at i. Its
 	// dtype is the model's; it is the zero Tensor where none are drawn.
 	Drawn torchpe.Tensor
@@ -38,22 +43,149 @@ func Grid(rows, columns int) Positions {
 	return p
 }
 
+// Box returns the positions of frames x rows x columns tokens, row after row and frame after frame.
+func Box(frames, rows, columns int) Positions {
+	p := Line(frames * rows * columns)
+	p.Points = make([][]float64, p.Tokens())
+	for i := range p.Points {
+		p.Points[i] = []float64{float64(i / columns / rows), float64(i / columns % rows), float64(i % columns)}
+	}
+	return p
+}
+
 // Tokens returns N.
 func (p Positions) Tokens() int { return len(p.Index) }
 
 // Permuted returns the positions of the same tokens in another order: token i of the result is token order[i] of p.
 func (p Positions) Permuted(order []int) Positions {
-	q := Positions{Index: make([]int, len(order)), Drawn: p.Drawn}
+	q := Positions{Index: make([]int, len(order)), Drawn: p.Drawn, Graph: p.Graph}
 	if p.Cells != nil {
 		q.Cells = make([][2]int, len(order))
+	}
+	if p.Points != nil {
+		q.Points = make([][]float64, len(order))
 	}
 	for i, from := range order {
 		q.Index[i] = p.Index[from]
 		if p.Cells != nil {
 			q.Cells[i] = p.Cells[from]
 		}
+		if p.Points != nil {
+			q.Points[i] = p.Points[from]
+		}
 	}
 	return q
+}
+
+// String says what the tokens lie on, as in "a grid of 4 x 4".
+func (p Positions) String() string {
+	switch {
+	case p.Points != nil:
+		return fmt.Sprintf("%d points in %d dimensions", len(p.Points), len(p.Points[0]))
+	case p.Cells != nil:
+		rows, columns := p.extent()
+		return fmt.Sprintf("a grid of %d x %d", rows, columns)
+	case p.Graph != nil:
+		return fmt.Sprintf("a graph of %d nodes", p.Graph.Nodes())
+	}
+	return fmt.Sprintf("a line of %d", p.Tokens())
+}
+
+// extent returns the rows and columns of the smallest grid from cell {0, 0} that holds all cells.
+func (p Positions) extent() (rows, columns int) {
+	for _, cell := range p.Cells {
+		rows, columns = max(rows, cell[0]+1), max(columns, cell[1]+1)
+	}
+	return rows, columns
+}
+
+// Need is what a scheme must know of where tokens are.
+type Need uint8
+
+// The needs. Every set of tokens has an order, and with it a graph (see Neighbours).
+const (
+	NeedsOrder  Need = iota
+	NeedsGrid        // cells {row, column}
+	NeedsPlane       // two coordinates: those of cells, or of points
+	NeedsSpace       // three coordinates: those of points, or of cells as one frame
+	NeedsPoints      // coordinates in any number of dimensions: points, cells, or the line
+)
+
+func (n Need) String() string {
+	return [...]string{
+		"tokens in an order", "tokens on a grid", "two coordinates a token", "three coordinates a token", "coordinates",
+	}[n]
+}
+
+// provide returns an error where the positions lack what is needed.
+func (p Positions) provide(n Need) error {
+	ok := true
+	switch n {
+	case NeedsGrid:
+		ok = p.Cells != nil
+	case NeedsPlane:
+		_, ok = p.Coordinates(2)
+	case NeedsSpace:
+		_, ok = p.Coordinates(3)
+	}
+	if !ok {
+		return fmt.Errorf("it needs %v, and the task's lie on %v: choose a task with such positions (lst has a grid), or another encoding", n, p)
+	}
+	return nil
+}
+
+// Coordinates returns the tokens' coordinates [N][dims], the slowest axis first: those of Points; else of cells {row, column},
+// which are one frame {0, row, column} of three dimensions; else the place on the line for one. With dims 0 the number is that
+// of what is there. ok is false where there are no such coordinates.
+func (p Positions) Coordinates(dims int) (points [][]float64, ok bool) {
+	if p.Points != nil {
+		return p.Points, dims == 0 || dims == len(p.Points[0])
+	}
+	points = make([][]float64, p.Tokens())
+	for i, at := range p.Index {
+		switch {
+		case p.Cells != nil && (dims == 0 || dims == 2):
+			points[i] = []float64{float64(p.Cells[i][0]), float64(p.Cells[i][1])}
+		case p.Cells != nil && dims == 3:
+			points[i] = []float64{0, float64(p.Cells[i][0]), float64(p.Cells[i][1])}
+		case dims == 1 || dims == 0:
+			points[i] = []float64{float64(at)}
+		default:
+			return nil, false
+		}
+	}
+	return points, true
+}
+
+// byPlace returns the coordinates of the token at each place of the line.
+func (p Positions) byPlace(dims int) [][]float64 {
+	points, _ := p.Coordinates(dims)
+	sorted := make([][]float64, len(points))
+	for i, at := range p.Index {
+		sorted[at] = points[i]
+	}
+	return sorted
+}
+
+// placesIn returns the tokens' places. It panics with an *Error where a token's coordinates are not those that an encoding was built
+// for at its place.
+func (p Positions) placesIn(scheme string, built [][]float64) []int {
+	checkPlaces(p.Index, len(built))
+	for i, point := range p.coordinates(scheme, len(built[0])) {
+		if !slices.Equal(point, built[p.Index[i]]) {
+			panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("token %d at place %d has coordinates %v; the encoding was built for %v there", i, p.Index[i], point, built[p.Index[i]])})
+		}
+	}
+	return p.Index
+}
+
+// coordinates is Coordinates in a forward pass of the named scheme: it panics with an *Error where there are none.
+func (p Positions) coordinates(scheme string, dims int) [][]float64 {
+	points, ok := p.Coordinates(dims)
+	if !ok {
+		panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("%d coordinates a token are needed, and the tokens lie on %v", dims, p)})
+	}
+	return points
 }
 
 func (p Positions) validate() error {
@@ -69,6 +201,34 @@ func (p Positions) validate() error {
 	}
 	if p.Cells != nil && len(p.Cells) != len(p.Index) {
 		return fmt.Errorf("%d grid cells for %d tokens", len(p.Cells), len(p.Index))
+	}
+	for i, cell := range p.Cells {
+		if cell[0] < 0 || cell[1] < 0 {
+			return fmt.Errorf("cell %v of token %d: rows and columns are counted from 0", cell, i)
+		}
+	}
+	if p.Graph != nil && p.Graph.Nodes() != len(p.Index) {
+		return fmt.Errorf("a graph of %d nodes for %d tokens", p.Graph.Nodes(), len(p.Index))
+	}
+	return p.validatePoints()
+}
+
+func (p Positions) validatePoints() error {
+	if p.Points == nil {
+		return nil
+	}
+	if len(p.Points) != len(p.Index) {
+		return fmt.Errorf("%d points for %d tokens", len(p.Points), len(p.Index))
+	}
+	for i, point := range p.Points {
+		if len(point) == 0 || len(point) != len(p.Points[0]) {
+			return fmt.Errorf("%d coordinates of token %d, %d of token 0: every token has the same number, at least one", len(point), i, len(p.Points[0]))
+		}
+		for _, x := range point {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return fmt.Errorf("coordinates %v of token %d are not finite", point, i)
+			}
+		}
 	}
 	return nil
 }

@@ -22,11 +22,17 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "random",
-		Summary:   "frozen random table, or sinusoids of sorted random positions",
+		Name:    "random",
+		Summary: "frozen random table, or sinusoids of sorted random positions",
+		Title:   "Randomized Positional Encodings Boost Length Generalization of Transformers", Year: 2023,
 		Reference: "Ruoss et al. 2023, arXiv 2305.16843",
-		Options:   []Option{placement, randomKind, randomMax},
-		New:       newRandom,
+		Formula: "frozen: x <- x + P_l,  P_l ~ N(0, 1) drawn once a block\n" +
+			"ruoss:  x <- x + S(p),  p sorted distinct positions drawn from 0..max-1 for each sample, S the 1-D sinusoid",
+		Parameters:   "none",
+		Criteria:     Criteria{ParameterEfficient: true, Parallelizable: true},
+		Extrapolates: func(o Options) bool { return o.Text(randomKind.Name) == "ruoss" },
+		Options:      []Option{placement, randomKind, randomMax},
+		New:          newRandom,
 	})
 }
 

@@ -41,47 +41,54 @@ func embedAt(m *models.Model, drawn []float64) (added petest.Array) {
 	return added
 }
 
-// TestRandomisedVectors: all cases are expressible. That of DeepMind's sinusoids has all sines before all cosines where ours
-// alternate as in the paper's other schemes: its columns are compared in our order. The other two are randomised positions in
-// another scheme, which are that scheme at some of its places: learn and rope.
-func TestRandomisedVectors(t *testing.T) {
-	petest.RunVectors(t, "randomized_pe", func(t *testing.T, c *petest.VectorCase) {
-		limit, n, d := c.Int("L", 0), c.Int("n", 0), c.Int("d", 0)
-		switch {
-		case c.Config["base"] == "sinusoidal_1d_concat":
-			m := petest.Spec{
-				Scheme: "random", Fidelity: "text", DModel: d, Positions: pe.Line(n), Given: pe.Options{"random-max": fmt.Sprint(limit)},
-			}.Model(t)
-			ours := embedAt(m, sortedDraw(t, c, "draw_unsorted", n))
-			theirs := petest.Array{Shape: ours.Shape}
-			for i := range n {
-				for k := range d {
-					theirs.Values = append(theirs.Values, ours.Row(i)[k%(d/2)*2+k/(d/2)])
-				}
+func init() { vectors["randomized_pe"] = randomisedVector }
+
+// randomisedVector: DeepMind's sinusoids have all sines before all cosines where ours alternate as in the paper's other schemes:
+// the columns are compared in our order. The other cases are randomised positions in another scheme, which are that scheme at
+// some of its places: learn and rope.
+func randomisedVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+	limit, n, d := c.Int("L", 0), c.Int("n", 0), c.Int("d", 0)
+	draw := "draw_unsorted"
+	if c.Has("permutation") {
+		draw = "permutation"
+	}
+	drawn, out := sortedDraw(t, c, draw, n), petest.Outputs{}
+	if c.Has("positions") {
+		out["positions"] = petest.Array{Shape: []int{n}, Values: drawn}
+	}
+	switch {
+	case c.Text("base", "") == "sinusoidal_1d_concat":
+		m := petest.Spec{
+			Scheme: "random", Fidelity: "text", DModel: d, Positions: pe.Line(n), Given: pe.Options{"random-max": fmt.Sprint(limit)},
+		}.Model(t)
+		ours := embedAt(m, drawn)
+		theirs := petest.Array{Shape: ours.Shape}
+		for i := range n {
+			for k := range d {
+				theirs.Values = append(theirs.Values, ours.Row(i)[k%(d/2)*2+k/(d/2)])
 			}
-			c.Check(t, "table", theirs)
-		case c.Has("permutation") && c.Has("table"):
-			m := petest.Spec{
-				Scheme: "learn", Layers: 1, DModel: d, Positions: pe.Line(limit),
-				Set: map[string][]float64{"pe.table": c.Param(t, "table").Values},
-			}.Model(t)
-			at := petest.At(pe.Line(limit), whole(sortedDraw(t, c, "permutation", n))...)
-			c.Check(t, "table", petest.Added(m, 0, at))
-		case c.Has("x") && c.Has("y") && c.Has("draw_unsorted"):
-			heads := c.Int("heads", 1)
-			m := petest.Spec{Scheme: "rope", DModel: heads * d, Heads: heads, Positions: pe.Line(limit)}.Model(t)
-			at := petest.At(pe.Line(limit), whole(sortedDraw(t, c, "draw_unsorted", n))...)
-			x := c.Input(t, "x") // [B,N,H,Dh]
-			turned, _ := rotated(m, x, x, at)
-			c.Check(t, "y", turned)
-		default:
-			t.Skipf("not expressible: %v is a base that no scheme has", c.Config)
 		}
-	})
+		out["table"] = theirs
+		return out
+	case c.Has("permutation"):
+		m := petest.Spec{
+			Scheme: "learn", Layers: 1, DModel: d, Positions: pe.Line(limit),
+			Set: map[string][]float64{"pe.table": c.Param(t, "table").Values},
+		}.Model(t)
+		at := petest.At(pe.Line(limit), whole(drawn)...)
+		out["table"] = petest.Added(m, 0, at)
+		return out
+	}
+	heads := c.Int("heads", 1)
+	m := petest.Spec{Scheme: "rope", DModel: heads * d, Heads: heads, Positions: pe.Line(limit)}.Model(t)
+	at := petest.At(pe.Line(limit), whole(drawn)...)
+	x := c.Input(t, "x") // [B,N,H,Dh]
+	out["y"], _ = rotated(m, x, x, at)
+	return out
 }
 
 // sortedDraw returns the first n of the case's draw, in ascending order.
-func sortedDraw(t *testing.T, c *petest.VectorCase, name string, n int) []float64 {
+func sortedDraw(t testing.TB, c *petest.VectorCase, name string, n int) []float64 {
 	t.Helper()
 	draw := slices.Clone(c.Input(t, name).Values[:n])
 	slices.Sort(draw)

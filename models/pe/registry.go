@@ -25,6 +25,7 @@ func (c Config) HeadWidth() int { return c.DModel / c.Heads }
 // code differ, so do its defaults.
 type Option struct {
 	Name       string // as a flag, without the dashes
+	Default    string // in both readings; "" where Text and Code say it
 	Text, Code string // defaults in the two readings
 	Help       string
 	Check      func(value string) error
@@ -53,20 +54,50 @@ func (o Options) Bool(name string) bool { return o[name] == "true" }
 
 // Scheme is an entry of the registry.
 type Scheme struct {
-	Name      string
-	Summary   string // one line
-	Reference string
-	Learned   bool // it is initialised with sigma
-	Options   []Option
-	New       func(Config, *torchpe.ParamSet) (Encoding, error)
+	Name       string
+	Summary    string // one line
+	Title      string // of the paper that Reference names
+	Year       int
+	Reference  string
+	Formula    string // plain text
+	Parameters string // how many are trained, as a formula in N, D, H, L, Dh and the options; "none"
+	Criteria   Criteria
+	Needs      Need
+	// MinHeadWidth is the narrowest head Dh that it can use; 0 for any.
+	MinHeadWidth int
+	// Extrapolates says whether a trained encoding can be evaluated at more tokens than it was trained on, with these options:
+	// nothing that is trained or drawn depends on N. nil stands for never.
+	Extrapolates func(Options) bool
+	Learned      bool // it is initialised with sigma
+	Options      []Option
+	New          func(Config, *torchpe.ParamSet) (Encoding, error)
 }
+
+// Criteria are those of Table 1 of Wennberg and Henter 2021 (TISA, arXiv 2106.01950).
+type Criteria struct {
+	Inductive, DataDriven, ParameterEfficient, TranslationInvariant, Parallelizable, Interpretable bool
+
+	Printed bool // as that table has them; else judged by the same words
+}
+
+// Always is an Extrapolates.
+func Always(Options) bool { return true }
 
 var registry []Scheme
 
 // Register adds a scheme; for init functions of this package.
 func Register(s Scheme) {
+	if strings.Contains(s.Name, "+") {
+		panic("pe: scheme " + s.Name + ": + joins schemes")
+	}
 	if _, err := Find(s.Name); err == nil {
 		panic("pe: scheme " + s.Name + " registered twice")
+	}
+	s.Options = slices.Clone(s.Options)
+	for i := range s.Options {
+		if o := &s.Options[i]; o.Default != "" {
+			o.Text, o.Code = o.Default, o.Default
+		}
 	}
 	registry = append(registry, s)
 	slices.SortFunc(registry, func(a, b Scheme) int { return strings.Compare(a.Name, b.Name) })
@@ -84,14 +115,17 @@ func Names() []string {
 	return names
 }
 
-// Find returns the scheme called name.
+// Find returns the scheme called name, or the stack of those that + joins.
 func Find(name string) (Scheme, error) {
+	if parts := strings.Split(name, "+"); len(parts) > 1 {
+		return stackOf(parts)
+	}
 	for _, s := range registry {
 		if s.Name == name {
 			return s, nil
 		}
 	}
-	return Scheme{}, fmt.Errorf("positional encoding %q is unknown; there are %s", name, strings.Join(Names(), ", "))
+	return Scheme{}, fmt.Errorf("positional encoding %q is unknown; there are %s; + stacks them, as in rope+learn", name, strings.Join(Names(), ", "))
 }
 
 // Resolve returns the value of every option of the scheme: the given one, or the default of the reading ("text" or
@@ -130,6 +164,13 @@ func (s Scheme) Build(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		return nil, fmt.Errorf("%s: members %d, layers %d, heads %d, d_model %d: all must be positive and d_model divisible by heads",
 			s.Name, c.Members, c.Layers, c.Heads, c.DModel)
 	}
+	if err := s.Fits(c.Positions); err != nil {
+		return nil, err
+	}
+	if c.HeadWidth() < s.MinHeadWidth {
+		return nil, fmt.Errorf("%s: the head width %d = %d/%d is less than %d: take fewer heads or a larger d_model",
+			s.Name, c.HeadWidth(), c.DModel, c.Heads, s.MinHeadWidth)
+	}
 	if err := s.checkSigma(c); err != nil {
 		return nil, err
 	}
@@ -139,6 +180,53 @@ func (s Scheme) Build(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		}
 	}
 	return s.New(c, ps)
+}
+
+// Size is what the number of parameters depends on.
+type Size struct{ Tokens, DModel, Heads, Layers int }
+
+// Facts are what a scheme is with certain options at a certain size.
+type Facts struct {
+	Sites        Site
+	Attention    Attention
+	Parameters   int // trained ones of one member
+	Extrapolates bool
+}
+
+// Describe builds the scheme for tokens on the most square grid of their number, and says what it is.
+func (s Scheme) Describe(z Size, o Options) (Facts, error) {
+	rows := 1
+	for i := 1; i*i <= z.Tokens; i++ {
+		if z.Tokens%i == 0 {
+			rows = i
+		}
+	}
+	ps := torchpe.NewParamSet(1, torchpe.Float32, torchpe.CPU) // never built: nothing is allocated
+	e, err := s.Build(Config{
+		Members: 1, Layers: z.Layers, Heads: z.Heads, DModel: z.DModel,
+		Positions: Grid(rows, z.Tokens/rows), Sigma: []float64{1}, Options: o,
+	}, ps)
+	if err != nil {
+		return Facts{}, err
+	}
+	return Facts{Sites: e.Sites(), Attention: e.Attention(), Parameters: ps.Count(), Extrapolates: s.Extrapolates != nil && s.Extrapolates(o)}, nil
+}
+
+// CheckTokens returns an error where an encoding that was trained on some number of tokens cannot be evaluated at another.
+func (s Scheme) CheckTokens(trained, now int, o Options) error {
+	if now <= trained || s.Extrapolates != nil && s.Extrapolates(o) {
+		return nil
+	}
+	return fmt.Errorf("%s cannot be evaluated at %d tokens: it was trained on %d, and what it learned is tied to their number (%s parameters)",
+		s.Name, now, trained, s.Parameters)
+}
+
+// Fits returns an error where the scheme cannot use such positions.
+func (s Scheme) Fits(p Positions) error {
+	if err := p.provide(s.Needs); err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	return nil
 }
 
 // checkSigma checks that each member of a learned scheme has a standard deviation.
@@ -188,6 +276,9 @@ func whole(low, high int) func(string) error {
 	}
 }
 
+// yesNo is the Check of an option that is on or off.
+var yesNo = oneOf("true", "false")
+
 // Options that several schemes share.
 var (
 	placement = Option{Name: "pe-placement", Text: "input", Code: "block", Check: oneOf("input", "block"),
@@ -196,7 +287,7 @@ var (
 		Help: "number of the first position in sinusoids and rotations"}
 	fixedDropout = Option{Name: "fixed-pe-dropout", Text: "0", Code: "0.1", Check: number(0, 1),
 		Help: "dropout on the sum of token and fixed PE, also at evaluation (as the published code has it)"}
-	attentionBias = Option{Name: "attention-bias", Text: "true", Code: "false", Check: oneOf("true", "false"),
+	attentionBias = Option{Name: "attention-bias", Text: "true", Code: "false", Check: yesNo,
 		Help: "biases in the projections of attention"}
 	attentionInit = Option{Name: "attention-init", Text: "xavier", Code: "linear", Check: oneOf("xavier", "linear"),
 		Help: "initial projections of attention: Xavier (torch.nn.MultiheadAttention) or as a plain linear map"}

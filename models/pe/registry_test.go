@@ -27,6 +27,9 @@ func TestSchemes(t *testing.T) {
 		if s.Summary == "" || strings.Contains(s.Summary, "\n") || s.Reference == "" {
 			t.Errorf("%s: summary %q, reference %q", s.Name, s.Summary, s.Reference)
 		}
+		if s.Title == "" || s.Formula == "" || s.Parameters == "" || s.Year < 2017 || s.Year > 2026 {
+			t.Errorf("%s: title %q, year %d, formula %q, parameters %q", s.Name, s.Title, s.Year, s.Formula, s.Parameters)
+		}
 		if found, err := pe.Find(s.Name); err != nil || found.Name != s.Name {
 			t.Errorf("Find(%s) = %s, %v", s.Name, found.Name, err)
 		}
@@ -105,7 +108,7 @@ func TestResolve(t *testing.T) {
 	}
 	given := pe.Options{"positions-from": "1", "rope-base": "bogus"}
 	options, err := s.Resolve("code", given)
-	want := pe.Options{"pe-placement": "block", "positions-from": "1", "grid-order": "columns-first", "fixed-pe-dropout": "0.1"}
+	want := pe.Options{"pe-placement": "block", "positions-from": "1", "grid-order": "columns-first", "fixed-pe-dropout": "0.1", "grid-exponent": "half", "sinusoid-base": "10000"}
 	if err != nil || !maps.Equal(options, want) {
 		t.Errorf("resolved to %v, %v; want %v", options, err, want)
 	}
@@ -145,4 +148,73 @@ func TestRegisterTwice(t *testing.T) {
 		}
 	}()
 	pe.Register(pe.Scheme{Name: "nope"})
+}
+
+// TestDescribe: the numbers of parameters are the closed forms, at the size of TISA's Table 2 and others; 393,216 are those of BERT.
+func TestDescribe(t *testing.T) {
+	bert := pe.Size{Tokens: 512, DModel: 768, Heads: 12, Layers: 12}
+	for _, c := range []struct {
+		scheme, fidelity string
+		given            pe.Options
+		z                pe.Size
+		parameters       int
+		sites            pe.Site
+		extrapolates     bool
+	}{
+		{"learn", "text", nil, bert, 393_216, pe.AtEmbed, false},
+		{"learn", "code", nil, pe.Size{Tokens: 16, DModel: 160, Heads: 1, Layers: 4}, 4 * 16 * 160, pe.AtEmbed, false},
+		{"relative", "text", nil, bert, 12 * 33 * 64, pe.AtLogits, true},
+		{"relative", "text", pe.Options{"relative-values": "true"}, bert, 2 * 12 * 33 * 64, pe.AtLogits | pe.AtOutput, true},
+		{"relative", "code", nil, bert, 12 * 512 * 64, pe.AtLogits, false},
+		{"nope", "code", nil, bert, 0, 0, true},
+		{"2d-fixed", "code", nil, pe.Size{Tokens: 12, DModel: 8, Heads: 1, Layers: 2}, 0, pe.AtEmbed, true},
+		{"learn+relative", "text", nil, bert, 393_216 + 12*33*64, pe.AtEmbed | pe.AtLogits, false},
+	} {
+		s, err := pe.Find(c.scheme)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options, err := s.Resolve(c.fidelity, c.given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := s.Describe(c.z, options)
+		if err != nil || f.Parameters != c.parameters || f.Sites != c.sites || f.Extrapolates != c.extrapolates {
+			t.Errorf("%s, %s, %v: %+v, %v", c.scheme, c.fidelity, c.given, f, err)
+		}
+		err = s.CheckTokens(c.z.Tokens, c.z.Tokens+1, options)
+		if (err == nil) != c.extrapolates || err != nil && !strings.Contains(err.Error(), s.Name) {
+			t.Errorf("%s, %s: one token more gives %v", c.scheme, c.fidelity, err)
+		}
+		if err := s.CheckTokens(c.z.Tokens, c.z.Tokens, options); err != nil {
+			t.Errorf("%s: as many tokens give %v", c.scheme, err)
+		}
+	}
+}
+
+// TestCriteria: the rows of TISA's Table 1 are as printed: inductive, data-driven, parameter efficient, translation invariant,
+// parallelizable, interpretable.
+func TestCriteria(t *testing.T) {
+	printed := map[string]string{ // the marks of paper_tisa.txt, Table 1
+		"1d-fixed": "yny nyn", "learn": "nyn nyn", "relative": "nyy ynn", "rope": "yny yyn",
+		"t5": "nyy yyy", "floater": "yyy nnn", "synthesizer": "nyy nyn", "tupe": "nyn nyn", "tisa": "yyy yyy",
+	}
+	for _, s := range pe.Schemes() {
+		c, marks := s.Criteria, ""
+		for i, is := range []bool{c.Inductive, c.DataDriven, c.ParameterEfficient, c.TranslationInvariant, c.Parallelizable, c.Interpretable} {
+			if i == 3 {
+				marks += " "
+			}
+			if is {
+				marks += "y"
+			} else {
+				marks += "n"
+			}
+		}
+		if want, ok := printed[s.Name]; ok && (marks != want || !c.Printed) {
+			t.Errorf("%s: %s, printed are %s", s.Name, marks, want)
+		} else if !ok && c.Printed {
+			t.Errorf("%s is no row of the table", s.Name)
+		}
+	}
 }

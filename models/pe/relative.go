@@ -27,11 +27,17 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "relative",
-		Summary:   "learned vectors for the offset between two tokens, on the logits",
+		Name:    "relative",
+		Summary: "learned vectors for the offset between two tokens, on the logits",
+		Title:   "Self-Attention with Relative Position Representations", Year: 2018,
 		Reference: "Shaw et al. 2018, arXiv 1803.02155; Huang et al. 2018, arXiv 1809.04281",
-		Options:   []Option{relativeKind, relativeClip, relativeValues, attentionInit},
-		New:       newRelative,
+		Formula: "shaw: logits_ij = (q_i k_j + q_i aK_{clip(j-i)}) / sqrt(Dh),  out_i = sum_j w_ij (v_j + aV_{clip(j-i)})\n" +
+			"skew: logits_ij = (q_i k_j + q_i Er_{N-1-(i-j)}) / sqrt(Dh) for j <= i",
+		Parameters:   "L (2k+1) Dh, twice with values (shaw); L N Dh (skew)",
+		Criteria:     Criteria{DataDriven: true, ParameterEfficient: true, TranslationInvariant: true, Printed: true},
+		Extrapolates: func(o Options) bool { return o.Text(relativeKind.Name) == "shaw" },
+		Options:      []Option{relativeKind, relativeClip, relativeValues, attentionInit},
+		New:          newRelative,
 	})
 }
 

@@ -34,35 +34,35 @@ func reversed(a petest.Array) petest.Array {
 	return b
 }
 
-// TestShawVectors: all cases are expressible. BERT's relative_key counts i-j where Shaw has j-i: its table is ours with
-// the rows reversed, and without clipping where it has rows for all offsets. A causal mask is no part of --relative shaw,
-// so that case is held against the hooks under a mask of the test's own.
-func TestShawVectors(t *testing.T) {
-	petest.RunVectors(t, "shaw", func(t *testing.T, c *petest.VectorCase) {
-		x := c.Input(t, "x")
-		w, keys, values := shawWeights(t, c)
-		given := pe.Options{"relative": "shaw", "relative-clip": fmt.Sprint(keys.Shape[0] / 2), "relative-values": fmt.Sprint(values.Values != nil)}
-		sp := petest.Spec{
-			Scheme: "relative", Fidelity: "text", Given: given, Layers: 1,
-			DModel: x.Shape[1], Heads: c.Int("heads", 1), Positions: pe.Line(x.Shape[0]),
-			Set: map[string][]float64{"pe.keys": keys.Values},
-		}
-		if values.Values != nil {
-			sp.Set["pe.values"] = values.Values
-		}
-		got := petest.Attend(sp.Model(t), x, w, sp.Positions, c.Config["auto_regression"] == true)
-		c.Check(t, "logits", got.Logits)
-		c.Check(t, "weights", got.Weights)
-		output := "output"
-		if !c.Has(output) {
-			output = "context"
-		}
-		c.Check(t, output, got.Output)
-	})
+func init() {
+	vectors["shaw"] = shawVector
+	vectors["music_transformer"] = musicTransformerVector
+}
+
+// shawVector: BERT's relative_key counts i-j where Shaw has j-i: its table is ours with the rows reversed, and without clipping
+// where it has rows for all offsets. A causal mask is no part of --relative shaw; it is the test's own.
+func shawVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+	x := c.Input(t, "x")
+	w, keys, values := shawWeights(t, c)
+	given := pe.Options{"relative": "shaw", "relative-clip": fmt.Sprint(keys.Shape[0] / 2), "relative-values": fmt.Sprint(values.Values != nil)}
+	sp := petest.Spec{
+		Scheme: "relative", Fidelity: "text", Given: given, Layers: 1,
+		DModel: x.Shape[1], Heads: c.Int("heads", 1), Positions: pe.Line(x.Shape[0]),
+		Set: map[string][]float64{"pe.keys": keys.Values},
+	}
+	if values.Values != nil {
+		sp.Set["pe.values"] = values.Values
+	}
+	got := petest.Attend(sp.Model(t), x, w, sp.Positions, c.Bool("auto_regression"))
+	output := "output"
+	if !c.Has(output) {
+		output = "context"
+	}
+	return petest.Outputs{"logits": got.Logits, "weights": got.Weights, output: got.Output}
 }
 
 // shawWeights reads a case's projections and its tables of keys and values, in Shaw's order; no values where it has none.
-func shawWeights(t *testing.T, c *petest.VectorCase) (w petest.Projections, keys, values petest.Array) {
+func shawWeights(t testing.TB, c *petest.VectorCase) (w petest.Projections, keys, values petest.Array) {
 	t.Helper()
 	if c.Has("distance_embedding.weight") {
 		w.QKV = petest.StackRows(c.Param(t, "query.weight"), c.Param(t, "key.weight"), c.Param(t, "value.weight"))
@@ -77,25 +77,21 @@ func shawWeights(t *testing.T, c *petest.VectorCase) (w petest.Projections, keys
 	return w, c.Param(t, "key_relative_positions_embeddings"), values
 }
 
-// TestMusicTransformerVectors: all cases are expressible; a table with more rows than tokens is one built for more
-// positions, of which the tokens take the first. The causal mask and the missing output projection are the scheme's, so
-// that a whole layer of the model must agree.
-func TestMusicTransformerVectors(t *testing.T) {
-	petest.RunVectors(t, "music_transformer", func(t *testing.T, c *petest.VectorCase) {
-		x, table := c.Input(t, "x"), c.Param(t, "Er")
-		w := petest.Projections{
-			QKV:  petest.StackRows(c.Param(t, "query.weight"), c.Param(t, "key.weight"), c.Param(t, "value.weight")),
-			QKVB: petest.StackRows(c.Param(t, "query.bias"), c.Param(t, "key.bias"), c.Param(t, "value.bias")),
-		}
-		sp := petest.Spec{
-			Scheme: "relative", Layers: 1, DModel: x.Shape[1], Heads: c.Int("heads", 1), Positions: pe.Line(table.Shape[0]),
-			Set: map[string][]float64{"pe.keys": table.Values},
-		}
-		got := petest.Attend(sp.Model(t), x, w, petest.At(sp.Positions, places(0, x.Shape[0])...), true)
-		c.Check(t, "weights", got.Weights)
-		c.Check(t, "output", got.Output)
-		petest.AttendInModel(t, sp, x, w, c.Output(t, "weights"), c.Output(t, "output"))
-	})
+// musicTransformerVector: a table with more rows than tokens is one built for more positions, of which the tokens take the first.
+// The causal mask and the missing output projection are the scheme's, so that a whole layer of the model must agree.
+func musicTransformerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+	x, table := c.Input(t, "x"), c.Param(t, "Er")
+	w := petest.Projections{
+		QKV:  petest.StackRows(c.Param(t, "query.weight"), c.Param(t, "key.weight"), c.Param(t, "value.weight")),
+		QKVB: petest.StackRows(c.Param(t, "query.bias"), c.Param(t, "key.bias"), c.Param(t, "value.bias")),
+	}
+	sp := petest.Spec{
+		Scheme: "relative", Layers: 1, DModel: x.Shape[1], Heads: c.Int("heads", 1), Positions: pe.Line(table.Shape[0]),
+		Set: map[string][]float64{"pe.keys": table.Values},
+	}
+	got := petest.Attend(sp.Model(t), x, w, petest.At(sp.Positions, places(0, x.Shape[0])...), false)
+	petest.AttendInModel(t, sp, x, w, got.Weights, got.Output)
+	return petest.Outputs{"weights": got.Weights, "output": got.Output}
 }
 
 // TestShawByHand holds keys and values against equations 3 to 5 of Shaw et al. 2018 as loops, with tokens in any order.

@@ -14,25 +14,24 @@ import (
 func TestRoPE(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "rope", Shift: petest.Unmoved,
-		Variants: []petest.Variant{
-			petest.Code("positions-from", "1"), petest.Code("rope-base", "100"),
-			petest.Code("attention-bias", "true"), petest.Code("attention-init", "xavier"),
-		},
+		Variants: rotaryVariants(petest.Code("rope-dims", "2"), petest.Code("rope-dims", "4", "rope-layout", "half")),
 		Refuse: []petest.Refusal{
 			petest.Refuse("an odd head width", petest.Spec{DModel: 6, Heads: 2}, "rope", "head width 3 = 6/2", "odd"),
 			petest.Refuse("a base below 1", petest.Spec{Given: pe.Options{"rope-base": "0.5"}}, "--rope-base", "0.5"),
+			petest.Refuse("more dimensions than a head has", petest.Spec{Given: pe.Options{"rope-dims": "10"}}, "--rope-dims 10", "head width 8"),
+			petest.Refuse("an odd number of dimensions", petest.Spec{Given: pe.Options{"rope-dims": "3"}}, "--rope-dims", `"3"`),
 		},
 	})
 }
 
-// rotated calls the QK hook on q and k [B,N,H,Dh], for tokens at positions p.
+// rotated calls the QKV hook on q and k [B,N,H,Dh], for tokens at positions p.
 func rotated(m *models.Model, q, k petest.Array, p pe.Positions) (qOut, kOut petest.Array) {
 	petest.Closed(func(s *torchpe.Scope) {
 		in := func(x petest.Array) torchpe.Tensor { return x.Tensor(s).Unsqueeze(0).Permute(0, 1, 3, 2, 4) } // [1,B,H,N,Dh]
 		out := func(x torchpe.Tensor) petest.Array {
 			return petest.ArrayOf(x.Permute(0, 1, 3, 2, 4)).Reshaped(q.Shape...)
 		}
-		qt, kt := petest.Begin(s, m, p).QK(0, in(q), in(k))
+		qt, kt, _ := petest.Begin(s, m, p).QKV(pe.Attn{Q: in(q), K: in(k)})
 		qOut, kOut = out(qt), out(kt)
 	})
 	return qOut, kOut
@@ -56,19 +55,72 @@ func logitsOf(q, k petest.Array) petest.Array {
 	return logits
 }
 
-// TestRoPEVectors: all cases are expressible; one that starts at another position is tokens from there on.
-func TestRoPEVectors(t *testing.T) {
-	petest.RunVectors(t, "rope_interleaved", func(t *testing.T, c *petest.VectorCase) {
-		n, heads, dh, start := c.Int("n", 0), c.Int("heads", 1), c.Int("d_head", 0), c.Int("start", 0)
-		given := pe.Options{"rope-base": fmt.Sprint(c.Int("base", 10000))}
-		m := petest.Spec{Scheme: "rope", DModel: heads * dh, Heads: heads, Positions: pe.Line(start + n), Given: given}.Model(t)
-		q, k := c.Input(t, "q"), c.Input(t, "k")
-		shape := append([]int{1}, q.Shape...)
-		qr, kr := rotated(m, q.Reshaped(shape...), k.Reshaped(shape...), petest.At(pe.Line(start+n), places(start, n)...))
-		c.Check(t, "q_rot", qr.Reshaped(q.Shape...))
-		c.Check(t, "k_rot", kr.Reshaped(k.Shape...))
-		c.Check(t, "logits", logitsOf(qr, kr))
-	})
+func init() {
+	vectors["rope_interleaved"] = func(t testing.TB, c *petest.VectorCase) petest.Outputs {
+		start, sp := c.Int("start", 0), rotarySpec(c, "rope", "interleaved")
+		sp.Positions = pe.Line(start + c.Int("n", 0)) // a case that starts at another position is tokens from there on
+		return rotaryOutputs(t, c, sp, petest.At(sp.Positions, places(start, c.Int("n", 0))...))
+	}
+	vectors["rope_half_split"] = func(t testing.TB, c *petest.VectorCase) petest.Outputs {
+		sp := rotarySpec(c, "rope", "half", "rope-dims", fmt.Sprint(c.Int("rotary_dims", c.Int("d_head", 0))))
+		return rotaryOutputs(t, c, sp, sp.Positions)
+	}
+}
+
+// rotaryOutputs runs a scheme that turns pairs on a case's q and k [N,H,Dh]: what it makes of them, their products, and its
+// tables of cosines and sines [N,Dh/2], and what follows from these, where the case has them.
+func rotaryOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec, p pe.Positions) petest.Outputs {
+	m, q, k := sp.Model(t), c.Input(t, "q"), c.Input(t, "k")
+	got := petest.AttendHeads(m, q, k, petest.Array{}, p, false)
+	all := petest.Outputs{"q_rot": got.Q, "k_rot": got.K, "logits": got.Logits}
+	if c.Has("cos") {
+		cos, sin := tableRows(t, m, "pe.cos", p), tableRows(t, m, "pe.sin", p)
+		pairs := cos.Shape[1]
+		last := len(cos.Values) - pairs
+		frequencies := petest.Array{Shape: []int{pairs}}
+		for i := pairs; i < 2*pairs; i++ { // those of the second token, at position 1
+			frequencies.Values = append(frequencies.Values, math.Atan2(sin.Values[i], cos.Values[i]))
+		}
+		all["cos"], all["sin"], all["inv_freq"] = cos, sin, frequencies
+		all["mscale"] = petest.Scalar(math.Hypot(cos.Values[last], sin.Values[last]))
+	}
+	for name := range all {
+		if c.Outputs[name] == nil {
+			delete(all, name)
+		}
+	}
+	return all
+}
+
+// tableRows returns the rows of a computed table [1,N,P] for the tokens.
+func tableRows(t testing.TB, m *models.Model, name string, p pe.Positions) petest.Array {
+	t.Helper()
+	values, err := m.Params.Values(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := petest.Array{Shape: m.Params.Get(name).Shape[1:], Values: values}
+	rows := petest.Array{Shape: []int{p.Tokens(), table.Shape[1]}}
+	for _, at := range p.Index {
+		rows.Values = append(rows.Values, table.Row(at)...)
+	}
+	return rows
+}
+
+// rotarySpec is a scheme that turns pairs in the code's layout of a case: heads, width, base, and options given as pairs.
+func rotarySpec(c *petest.VectorCase, scheme, layout string, options ...string) petest.Spec {
+	heads := c.Int("heads", 1)
+	given := pe.Options{"rope-base": fmt.Sprint(c.Float("base", 10000)), "rope-layout": layout}
+	for i := 0; i < len(options); i += 2 {
+		given[options[i]] = options[i+1]
+	}
+	return petest.Spec{Scheme: scheme, DModel: heads * c.Int("d_head", 0), Heads: heads, Positions: pe.Line(c.Int("n", 0)), Given: given}
+}
+
+// rotaryVariants are those of the options that all schemes of one axis share.
+func rotaryVariants(more ...petest.Variant) []petest.Variant {
+	return append(more, petest.Code("positions-from", "1"), petest.Code("rope-base", "100"), petest.Code("rope-layout", "half"),
+		petest.Code("attention-bias", "true"), petest.Code("attention-init", "xavier"))
 }
 
 // wave is an array [1,N,H,Dh] of numbers without pattern.

@@ -17,18 +17,25 @@ import (
 
 func init() {
 	Register(Scheme{
-		Name:      "1d-fixed",
-		Summary:   "sinusoids of the token's place in the row-by-row order",
+		Name:    "1d-fixed",
+		Summary: "sinusoids of the token's place in the row-by-row order",
+		Title:   "Attention Is All You Need", Year: 2017,
 		Reference: "Vaswani et al. 2017, arXiv 1706.03762",
-		Options:   []Option{placement, positionsFrom, fixedDropout},
-		New:       newSinusoid1D,
+		Formula:   "P[p,2i] = sin(p / 10000^(2i/D)),  P[p,2i+1] = cos(p / 10000^(2i/D)),  x <- x + P", Parameters: "none",
+		Criteria:     Criteria{Inductive: true, ParameterEfficient: true, Parallelizable: true, Printed: true},
+		Extrapolates: Always,
+		Options:      []Option{placement, positionsFrom, sinusoidBase, fixedDropout},
+		New:          newSinusoid1D,
 	})
 }
 
-// sinusoid writes the interleaved sines and cosines of position p into out, whose length is D.
-func sinusoid(p float64, out []float64) {
+var sinusoidBase = Option{Name: "sinusoid-base", Default: "10000", Check: number(1, math.Inf(1)),
+	Help: "base of the wavelengths of sinusoids"}
+
+// sinusoid writes the interleaved sines and cosines of position p into out; width is D in the exponents.
+func sinusoid(p, base float64, width int, out []float64) {
 	for i := 0; i < len(out); i += 2 {
-		angle := p / math.Pow(10000, float64(i)/float64(len(out)))
+		angle := p / math.Pow(base, float64(i)/float64(width))
 		out[i] = math.Sin(angle)
 		if i+1 < len(out) {
 			out[i+1] = math.Cos(angle)
@@ -69,6 +76,7 @@ func newSinusoid1D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		return nil, fmt.Errorf("1d-fixed: d_model %d is odd; sines and cosines come in pairs", c.DModel)
 	}
 	from := c.Options.Float(positionsFrom.Name)
-	row := func(i int, out []float64) { sinusoid(from+float64(i), out) }
+	base := c.Options.Float(sinusoidBase.Name)
+	row := func(i int, out []float64) { sinusoid(from+float64(i), base, c.DModel, out) }
 	return newFixed(c, ps, row, func(p Positions) []int { return p.Index }), nil
 }

@@ -1,6 +1,7 @@
 package pe_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -13,32 +14,33 @@ func TestSinusoid1D(t *testing.T) {
 		Scheme: "1d-fixed",
 		Variants: []petest.Variant{
 			petest.Code("pe-placement", "input"), petest.Code("positions-from", "1"), petest.Text("fixed-pe-dropout", "0.3"),
+			petest.Code("sinusoid-base", "100"),
 		},
 		Noiseless: pe.Options{"fixed-pe-dropout": "0"},
 		Refuse:    []petest.Refusal{petest.Refuse("an odd width", petest.Spec{DModel: 7}, "1d-fixed", "d_model 7", "odd")},
 	})
 }
 
-// TestSinusoid1DVectors: cases of another base are not expressible, for the scheme has none but 10000.
-func TestSinusoid1DVectors(t *testing.T) {
-	petest.RunVectors(t, "sinusoidal_1d", func(t *testing.T, c *petest.VectorCase) {
-		c.SkipUnless(t, "base", 10000.0, "the base is fixed")
-		n, d, start := c.Int("n", 0), c.Int("d", 0), c.Int("start", 0)
-		given := pe.Options{"fixed-pe-dropout": "0"}
-		if start > 0 { // the tokens from place start-1 on, where the first place is 1
-			given["positions-from"] = "1"
-			start--
-		}
-		m := petest.Spec{Scheme: "1d-fixed", DModel: d, Positions: pe.Line(start + n), Given: given}.Model(t)
-		p := petest.At(pe.Line(start+n), places(start, n)...)
-		if c.Has("table") {
-			c.Check(t, "table", petest.Added(m, 0, p))
-			return
-		}
+func init() { vectors["sinusoidal_1d"] = sinusoid1DVector }
+
+func sinusoid1DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+	n, d, start := c.Int("n", 0), c.Int("d", 0), c.Int("start", 0)
+	given := pe.Options{"fixed-pe-dropout": "0", "sinusoid-base": fmt.Sprint(c.Float("base", 10000))}
+	if start > 0 { // the tokens from place start-1 on, where the first place is 1
+		given["positions-from"] = "1"
+		start--
+	}
+	m := petest.Spec{Scheme: "1d-fixed", DModel: d, Positions: pe.Line(start + n), Given: given}.Model(t)
+	p := petest.At(pe.Line(start+n), places(start, n)...)
+	out := petest.Outputs{}
+	if c.Has("table") {
+		out["table"] = petest.Added(m, 0, p)
+	}
+	if c.Has("x") {
 		x := c.Input(t, "x")
-		out := petest.Embedded(m, 0, x.Reshaped(append([]int{1}, x.Shape...)...), p)
-		c.Check(t, "y", out.Reshaped(x.Shape...))
-	})
+		out["y"] = petest.Embedded(m, 0, x.Reshaped(append([]int{1}, x.Shape...)...), p).Reshaped(x.Shape...)
+	}
+	return out
 }
 
 // places lists n places from the given one on.

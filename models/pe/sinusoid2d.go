@@ -17,13 +17,21 @@ import (
 var gridOrder = Option{Name: "grid-order", Text: "rows-first", Code: "columns-first", Check: oneOf("rows-first", "columns-first"),
 	Help: "which coordinate the first half of the dimensions of 2d-fixed encodes"}
 
+var gridExponent = Option{Name: "grid-exponent", Default: "half", Check: oneOf("half", "full"),
+	Help: "width in the exponent of 2d-fixed: that of one coordinate's half, or d_model by the letter of the text"}
+
 func init() {
 	Register(Scheme{
-		Name:      "2d-fixed",
-		Summary:   "sinusoids of the token's row and column, half the dimensions each",
+		Name:    "2d-fixed",
+		Summary: "sinusoids of the token's row and column, half the dimensions each",
+		Title:   "Learning positional encodings in transformers depends on initialization", Year: 2025,
 		Reference: "Ito et al. 2025, appendix A.1, arXiv 2406.08272",
-		Options:   []Option{placement, positionsFrom, gridOrder, fixedDropout},
-		New:       newSinusoid2D,
+		Formula:   "P = [ S(first) | S(second) ],  S the 1-D sinusoid of width D/2,  x <- x + P", Parameters: "none",
+		Criteria:     Criteria{Inductive: true, ParameterEfficient: true, Parallelizable: true},
+		Needs:        NeedsGrid,
+		Extrapolates: Always,
+		Options:      []Option{placement, positionsFrom, gridOrder, gridExponent, sinusoidBase, fixedDropout},
+		New:          newSinusoid2D,
 	})
 }
 
@@ -31,10 +39,11 @@ func newSinusoid2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	if c.DModel%4 != 0 {
 		return nil, fmt.Errorf("2d-fixed: d_model %d is not divisible by 4: two coordinates in pairs of sine and cosine", c.DModel)
 	}
-	if c.Positions.Cells == nil {
-		return nil, fmt.Errorf("2d-fixed: the task's tokens lie on no grid; choose another encoding")
-	}
 	from, half := c.Options.Float(positionsFrom.Name), c.DModel/2
+	base, width := c.Options.Float(sinusoidBase.Name), half
+	if c.Options.Text(gridExponent.Name) == "full" {
+		width = c.DModel
+	}
 	rowOf := make(map[[2]int]int, len(c.Positions.Cells))
 	for i, cell := range c.Positions.Cells {
 		rowOf[cell] = i
@@ -44,8 +53,8 @@ func newSinusoid2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		if c.Options.Text(gridOrder.Name) == "columns-first" {
 			first, second = second, first
 		}
-		sinusoid(from+float64(first), out[:half])
-		sinusoid(from+float64(second), out[half:])
+		sinusoid(from+float64(first), base, width, out[:half])
+		sinusoid(from+float64(second), base, width, out[half:])
 	}
 	rows := func(p Positions) []int {
 		if len(p.Cells) != p.Tokens() {

@@ -1,6 +1,7 @@
 package pe_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ func TestSinusoid2D(t *testing.T) {
 		Scheme: "2d-fixed",
 		Variants: []petest.Variant{
 			petest.Code("pe-placement", "input"), petest.Code("positions-from", "1"), petest.Text("fixed-pe-dropout", "0.3"),
-			petest.Code("grid-order", "rows-first"),
+			petest.Code("grid-order", "rows-first"), petest.Code("grid-exponent", "full"), petest.Code("sinusoid-base", "100"),
 		},
 		Noiseless: pe.Options{"fixed-pe-dropout": "0"},
 		Refuse: []petest.Refusal{
@@ -25,24 +26,25 @@ func TestSinusoid2D(t *testing.T) {
 	})
 }
 
-// TestSinusoid2DVectors: the case "exponent d" is not expressible. It is the text's formula taken by the letter, with the
-// full d_model in the exponent; no code is known to do so.
-func TestSinusoid2DVectors(t *testing.T) {
-	petest.RunVectors(t, "sinusoidal_2d", func(t *testing.T, c *petest.VectorCase) {
-		c.SkipUnless(t, "exponent", "d/2", "the exponent divides by d/2, the width of one coordinate's half")
-		rows, columns, start := c.Int("H", 0), c.Int("W", 0), c.Int("start", 0)
-		grid := pe.Grid(rows, columns)
-		given := pe.Options{"fixed-pe-dropout": "0", "grid-order": "columns-first"}
-		if start > 0 {
-			given["positions-from"] = "1"
-		}
-		for i := range grid.Cells { // cells are any pairs of numbers
-			grid.Cells[i][0] += max(0, start-1)
-			grid.Cells[i][1] += max(0, start-1)
-		}
-		m := petest.Spec{Scheme: "2d-fixed", DModel: c.Int("d", 0), Positions: grid, Given: given}.Model(t)
-		c.Check(t, "table", petest.Added(m, 0, grid))
-	})
+func init() { vectors["sinusoidal_2d"] = sinusoid2DVector }
+
+func sinusoid2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+	start, grid := c.Int("start", 0), pe.Grid(c.Int("H", 0), c.Int("W", 0))
+	given := pe.Options{
+		"fixed-pe-dropout": "0", "grid-order": "columns-first", "sinusoid-base": fmt.Sprint(c.Float("base", 10000)),
+	}
+	if c.Text("exponent", "d/2") == "d" {
+		given["grid-exponent"] = "full"
+	}
+	if start > 0 {
+		given["positions-from"] = "1"
+	}
+	for i := range grid.Cells { // cells are any pairs of numbers
+		grid.Cells[i][0] += max(0, start-1)
+		grid.Cells[i][1] += max(0, start-1)
+	}
+	m := petest.Spec{Scheme: "2d-fixed", DModel: c.Int("d", 0), Positions: grid, Given: given}.Model(t)
+	return petest.Outputs{"table": petest.Added(m, 0, grid)}
 }
 
 // fixedTable returns the table of a fixed scheme at the paper's size: 4 x 4 tokens, D = 160.

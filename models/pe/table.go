@@ -1,6 +1,10 @@
 package pe
 
-import "torchpe/torchpe"
+import (
+	"math/rand/v2"
+
+	"torchpe/torchpe"
+)
 
 // tableHooks add rows of a table to the input of blocks: what all absolute encodings have in common.
 type tableHooks struct {
@@ -27,4 +31,13 @@ func (h tableHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
 		return x
 	}
 	return x.Add(t.Unsqueeze(1)).Dropout(h.dropout) // [E,1,N,D] over the batch
+}
+
+// computed is the Init of a table that is not drawn: f returns its elements in row-major order.
+func computed(f func(i int) float64) torchpe.Init {
+	return func(_ int, _ *rand.Rand, out []float64) {
+		for i := range out {
+			out[i] = f(i)
+		}
+	}
 }

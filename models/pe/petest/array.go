@@ -17,6 +17,9 @@ type Array struct {
 // ArrayOf copies a tensor out.
 func ArrayOf(t torchpe.Tensor) Array { return Array{Shape: t.Shape(), Values: t.Float64s()} }
 
+// Scalar returns an array of one number and no axes.
+func Scalar(v float64) Array { return Array{Values: []float64{v}} }
+
 // Tensor copies the array into a float64 tensor on the CPU.
 func (a Array) Tensor(s *torchpe.Scope) torchpe.Tensor {
 	return torchpe.Of(s, torchpe.CPU, a.Values, a.Shape...)

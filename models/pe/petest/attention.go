@@ -30,47 +30,89 @@ func StackRows(parts ...Array) Array {
 
 // Attended is what one layer's attention made of one sequence.
 type Attended struct {
+	Q, K            Array // [N,H,Dh], after the QKV hook
 	Logits, Weights Array // [H,N,N]; masked logits are as the hook left them
 	Output          Array // [N,D]
 }
 
 // Attend calls the hooks on queries, keys, logits and output around plain attention over x [N,D]. It is what a model's
-// layer does, written for this test, so that a scheme can be held against code that has no more than this. Where causal,
-// token i sees no j after it.
+// layer does, written for this test, so that a scheme can be held against code that has no more than this. Where causal or
+// the scheme asks for it, token i sees no j after it.
 func Attend(m *models.Model, x Array, w Projections, p pe.Positions, causal bool) (a Attended) {
 	Closed(func(s *torchpe.Scope) {
-		hooks := Begin(s, m, p)
 		member := func(a Array) torchpe.Tensor { // with the axis E
 			if a.Values == nil {
 				return torchpe.Tensor{}
 			}
 			return a.Reshaped(append([]int{1}, a.Shape...)...).Tensor(s)
 		}
-		n, d, heads := x.Shape[0], x.Shape[1], m.Config.Heads
-		q, k, v := torchpe.ProjectQKV(x.Reshaped(1, 1, n, d).Tensor(s), member(w.QKV), member(w.QKVB), heads)
-		q, k = hooks.QK(0, q, k)
-		attn := pe.Attn{Q: q, K: k, V: v, Scale: 1 / math.Sqrt(float64(d/heads))}
-		logits := hooks.Logits(attn, torchpe.AttentionLogits(q, k, attn.Scale))
-		a.Logits = ArrayOf(logits).Reshaped(heads, n, n)
-		if causal {
-			above := torchpe.Full(s, 1, torchpe.Float64, torchpe.CPU, n, n).Triu(1)
-			logits = logits.Sub(above.MulScalar(1e300)) // softmax of it is exactly zero
+		qkvW, qkvB := member(w.QKV), member(w.QKVB)
+		attn := pe.Attn{X: member(x.Reshaped(append([]int{1}, x.Shape...)...))}
+		attn.Project = func(y torchpe.Tensor) (q, k, v torchpe.Tensor) {
+			return torchpe.ProjectQKV(y, qkvW, qkvB, m.Config.Heads)
 		}
-		weights := logits.Softmax(-1)
-		a.Weights = ArrayOf(weights).Reshaped(heads, n, n)
-		out := hooks.Output(attn, weights, torchpe.AttentionValues(weights, v)).Permute(0, 1, 3, 2, 4).Reshape(1, 1, n, d)
+		attn.Q, attn.K, attn.V = attn.Project(attn.X)
+		out := a.attend(s, m, attn, p, causal)
 		if w.Out.Values != nil {
 			out = torchpe.Linear(out, member(w.Out), member(w.OutB))
 		}
-		a.Output = ArrayOf(out).Reshaped(n, d)
+		a.Output = ArrayOf(out).Reshaped(x.Shape...)
 	})
 	return a
+}
+
+// AttendHeads is Attend from queries, keys and values on [N,H,Dh], or [N,Dh] for one head; v may be the zero Array. It has no
+// output projection.
+func AttendHeads(m *models.Model, q, k, v Array, p pe.Positions, causal bool) (a Attended) {
+	if v.Values == nil {
+		v = q
+	}
+	n, heads := q.Shape[0], m.Config.Heads
+	Closed(func(s *torchpe.Scope) {
+		in := func(x Array) torchpe.Tensor {
+			return x.Reshaped(1, 1, n, heads, len(x.Values)/n/heads).Tensor(s).Permute(0, 1, 3, 2, 4)
+		}
+		attn := pe.Attn{Q: in(q), K: in(k), V: in(v)}
+		a.Output = ArrayOf(a.attend(s, m, attn, p, causal)).Reshaped(n, len(v.Values)/n)
+		a.Q.Shape, a.K.Shape = q.Shape, k.Shape
+	})
+	return a
+}
+
+// attend does layer 0 from the projections on and returns the merged heads [1,1,N,D].
+func (a *Attended) attend(s *torchpe.Scope, m *models.Model, attn pe.Attn, p pe.Positions, causal bool) torchpe.Tensor {
+	shape := attn.Q.Shape()
+	heads, n, dh := shape[2], shape[3], shape[4]
+	hooks, wants := Begin(s, m, p), m.Encoding.Attention()
+	attn.Scale = wants.LogitScale(dh)
+	attn.Q, attn.K, attn.V = hooks.QKV(attn)
+	a.Q = ArrayOf(attn.Q.Permute(0, 1, 3, 2, 4)).Reshaped(n, heads, dh)
+	a.K = ArrayOf(attn.K.Permute(0, 1, 3, 2, 4)).Reshaped(n, heads, dh)
+	logits := hooks.Logits(attn, torchpe.AttentionLogits(attn.Q, attn.K, attn.Scale))
+	a.Logits = ArrayOf(logits).Reshaped(heads, n, n)
+	logits = logits.MulScalar(1 / wants.Temperature)
+	if causal || wants.Causal {
+		later := make([]float64, 0, n*n) // softmax of it is exactly zero
+		for _, i := range p.Index {
+			for _, j := range p.Index {
+				v := 0.0
+				if j > i {
+					v = -1e300
+				}
+				later = append(later, v)
+			}
+		}
+		logits = logits.Add(torchpe.Of(s, torchpe.CPU, later, n, n))
+	}
+	weights := logits.Softmax(-1)
+	a.Weights = ArrayOf(weights).Reshaped(heads, n, n)
+	return hooks.Output(attn, weights, torchpe.AttentionValues(weights, attn.V)).Permute(0, 1, 3, 2, 4).Reshape(1, 1, n, heads*dh)
 }
 
 // AttendInModel holds one whole layer of a model against weights [H,N,N] and output [N,D] of other code's attention over x
 // [N,D]: the model's symbols are embedded as the rows of x, and its MLP is set to zero, so that it must return
 // LN(LN(x + output)), which is computed here from the other code's output.
-func AttendInModel(t *testing.T, sp Spec, x Array, w Projections, weights, output Array) {
+func AttendInModel(t testing.TB, sp Spec, x Array, w Projections, weights, output Array) {
 	t.Helper()
 	n, d := x.Shape[0], x.Shape[1]
 	sp.Layers, sp.DModel = 1, d

@@ -46,15 +46,21 @@ func checkPermutation(tr trial) error {
 	return nil
 }
 
-// checkShift: the same tokens three places further on give the same if and only if the case says so.
+// checkShift: the same tokens at places further on give the same if and only if the case says so.
 func checkShift(tr trial) error {
 	m, err := tr.quiet().New()
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	run := func(from int) map[string]Array {
-		found := newBatch(m, window(m.Config.Positions, from, 5)).forward(m)
+	if tr.variant.moved {
+		tr.Shift = Moved
+	}
+	if tr.Apart[0] == nil {
+		tr.Apart = [2][]int{{0, 1, 2, 3, 4}, {3, 4, 5, 6, 7}}
+	}
+	run := func(places []int) map[string]Array {
+		found := newBatch(m, At(m.Config.Positions, places...)).forward(m)
 		for name := range found {
 			if strings.HasPrefix(name, "pe/") { // an absolute scheme's table, which moves of course
 				delete(found, name)
@@ -62,11 +68,11 @@ func checkShift(tr trial) error {
 		}
 		return found
 	}
-	switch err := near(run(3), run(0), tolerance{1e-11, 1e-11}); {
+	switch err := near(run(tr.Apart[1]), run(tr.Apart[0]), tolerance{1e-11, 1e-11}); {
 	case tr.Shift == Unmoved && err != nil:
-		return fmt.Errorf("positions shifted by 3: %w", err)
+		return fmt.Errorf("positions shifted: %w", err)
 	case tr.Shift == Moved && err == nil:
-		return fmt.Errorf("positions shifted by 3 give the same, which the case does not say")
+		return fmt.Errorf("positions shifted give the same, which the case does not say")
 	}
 	return nil
 }
@@ -182,7 +188,7 @@ func checkTokens(tr trial) error {
 		return err
 	}
 	defer m.Close()
-	for _, p := range []pe.Positions{pe.Grid(1, 3), pe.Grid(1, 1)} {
+	for _, p := range []pe.Positions{window(m.Config.Positions, 0, 3), window(m.Config.Positions, 0, 1)} {
 		var run map[string]Array
 		if err := torchpe.Catch(func() { run = newBatch(m, p).forward(m) }); err != nil {
 			return fmt.Errorf("%d tokens of %d: %w", p.Tokens(), m.Config.Positions.Tokens(), err)
@@ -191,7 +197,10 @@ func checkTokens(tr trial) error {
 			return fmt.Errorf("%d tokens of %d: logits that are not finite", p.Tokens(), m.Config.Positions.Tokens())
 		}
 	}
-	more := pe.Grid(3, 4)
+	more := tr.More
+	if more.Index == nil {
+		more = pe.Grid(3, 4)
+	}
 	var got map[string]Array
 	if torchpe.Catch(func() { got = newBatch(m, more).forward(m) }) != nil {
 		return nil
@@ -204,6 +213,47 @@ func checkTokens(tr trial) error {
 	}
 	if err := near(got, want, exactly); err != nil {
 		return fmt.Errorf("12 tokens, built for 8, are no error and differ from what a scheme built for 12 gives: %w", err)
+	}
+	return nil
+}
+
+// checkExtrapolation: what the registry says of evaluation at more tokens is so: nothing that is trained or drawn depends on
+// their number. That of a scheme which cannot is left alone: it may be tied to it in other ways.
+func checkExtrapolation(tr trial) error {
+	scheme, err := pe.Find(tr.Scheme)
+	if err != nil {
+		return err
+	}
+	m, err := tr.spec().New()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	options := m.Config.PEOptions
+	can := scheme.Extrapolates != nil && scheme.Extrapolates(options)
+	if err := scheme.CheckTokens(8, 12, options); (err == nil) != can {
+		return fmt.Errorf("the registry says %v to more tokens, CheckTokens %w", can, err)
+	}
+	if !can {
+		return nil
+	}
+	wider := tr.spec()
+	if wider.Positions = tr.More; wider.Positions.Index == nil {
+		wider.Positions = pe.Grid(3, 4)
+	}
+	w, err := wider.New()
+	if err != nil {
+		return nil // it says what is in the way: a maximum of its options
+	}
+	defer w.Close()
+	for _, p := range w.Params.All() {
+		kept := m.Params.Get(p.Name)
+		if !p.Trainable && !slices.Contains(tr.Drawn, p.Name) {
+			continue // computed anew
+		}
+		if kept == nil || fmt.Sprint(kept.Shape) != fmt.Sprint(p.Shape) {
+			return fmt.Errorf("it is said to extrapolate, but %s %v is of another shape at %d tokens", p.Name, p.Shape, wider.Positions.Tokens())
+		}
 	}
 	return nil
 }

@@ -32,6 +32,12 @@ type Case struct {
 	Shift Shift
 	// Drawn names the parameters that are not trained but drawn from the seed; all others that are not trained are computed.
 	Drawn []string
+	// Positions are of 8 tokens, for schemes that cannot use a grid of 2 x 4; More are those of more tokens (3 x 4).
+	Positions, More pe.Positions
+	// Apart names two sets of tokens that a shift brings on each other; places 0..4 and 3..7 where it is left out.
+	Apart [2][]int
+	// DModel is for schemes that need wider heads than 8 and 4.
+	DModel int
 	// Refuse lists configurations that the scheme cannot serve, beside those that none can.
 	Refuse []Refusal
 }
@@ -40,13 +46,28 @@ type Case struct {
 type Variant struct {
 	Fidelity string // "code" or "text"
 	Given    pe.Options
+
+	moved bool // a shift is seen, whatever the case says
+	heads int  // the only number of heads; 0 for one and two
+}
+
+// Moving returns the variant as one in which a shift of positions is seen, although the case is Unmoved.
+func (v Variant) Moving() Variant {
+	v.moved = true
+	return v
+}
+
+// For returns the variant as one that is run with the given number of heads only: its options are tied to their width.
+func (v Variant) For(heads int) Variant {
+	v.heads = heads
+	return v
 }
 
 // Code returns the code's reading with options given as pairs of name and value.
-func Code(options ...string) Variant { return Variant{"code", pairs(options)} }
+func Code(options ...string) Variant { return Variant{Fidelity: "code", Given: pairs(options)} }
 
 // Text returns the text's reading with options given as pairs of name and value.
-func Text(options ...string) Variant { return Variant{"text", pairs(options)} }
+func Text(options ...string) Variant { return Variant{Fidelity: "text", Given: pairs(options)} }
 
 func pairs(list []string) pe.Options {
 	options := pe.Options{}
@@ -101,6 +122,7 @@ var (
 		{"seeds", checkSeeds},
 		{"members", checkMembers},
 		{"tokens", checkTokens},
+		{"extrapolation", checkExtrapolation},
 		{"memory", checkMemory},
 		{"devices", checkDevices},
 	}
@@ -130,6 +152,9 @@ func Run(t *testing.T, c Case) {
 	}
 	for _, v := range append([]Variant{Code(), Text()}, c.Variants...) {
 		for _, heads := range []int{1, 2} {
+			if v.heads != 0 && v.heads != heads {
+				continue
+			}
 			for _, members := range []int{1, 3} {
 				for _, check := range checks {
 					t.Run(fmt.Sprintf("%v/H%d/E%d/%s", v, heads, members, check.name), func(t *testing.T) {

@@ -65,10 +65,15 @@ func add(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
 	return x.Add(f.rows(x.Scope(), p.Index))
 }
 
-// noTable says that it adds nothing.
-type noTable struct{ fakeHooks }
+// noTable says that it adds nothing after the first layer.
+type noTable struct {
+	fakeHooks
+	s *torchpe.Scope
+}
 
-func (noTable) Table(int) (torchpe.Tensor, bool) { return torchpe.Tensor{}, false }
+func (h noTable) Table(layer int) (torchpe.Tensor, bool) {
+	return h.fake.rows(h.s, h.p.Index).Squeeze(1), layer == 0
+}
 
 // doubleTable says that it adds twice what it adds.
 type doubleTable struct {
@@ -133,7 +138,7 @@ var broken = []struct {
 	{"undeclared", "sites", "not declared", table(func(f *fake) { f.sites = pe.AtQK }), nil},
 	{"idle", "sites", "changes nothing", table(func(f *fake) { f.sites |= pe.AtLogits }), nil},
 	{"hidden table", "tables", "Embed changes its input", table(func(f *fake) {
-		f.hooks = func(_ *torchpe.Scope, h fakeHooks) pe.Hooks { return noTable{h} }
+		f.hooks = func(s *torchpe.Scope, h fakeHooks) pe.Hooks { return noTable{h, s} }
 	}), nil},
 	{"mistaken table", "tables", "does not add the table", table(func(f *fake) {
 		f.hooks = func(s *torchpe.Scope, h fakeHooks) pe.Hooks { return doubleTable{h, s} }
@@ -144,7 +149,7 @@ var broken = []struct {
 	{"one row for all", "permutation", "ignores positions", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
 		return x.Add(f.rows(x.Scope(), make([]int, p.Tokens())))
 	})), nil},
-	{"not relative", "shift", "shifted by 3", table(nil), func(c *Case) { c.Shift = Unmoved }},
+	{"not relative", "shift", "positions shifted", table(nil), func(c *Case) { c.Shift = Unmoved }},
 	{"not absolute", "shift", "which the case does not say", table(embed(func(_ *fake, x torchpe.Tensor, _ pe.Positions) torchpe.Tensor { return x })), nil},
 	{"unused", "gradients", "is zero for member", table(embed(func(_ *fake, x torchpe.Tensor, _ pe.Positions) torchpe.Tensor { return x })), nil},
 	{"half detached", "gradients", "finite differences", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
@@ -176,6 +181,7 @@ var broken = []struct {
 	{"whole or nothing", "tokens", "3 tokens of 8", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
 		return x.Add(f.table.In(x.Scope()).Unsqueeze(1))
 	})), nil},
+	{"said to extrapolate", "extrapolation", "of another shape at 12 tokens", table(nil), nil},
 	{"leaking", "memory", "1 tensors are left", func(c pe.Config, ps *torchpe.ParamSet) (pe.Encoding, error) {
 		s := torchpe.NewScope()
 		left = append(left, s)
@@ -196,7 +202,11 @@ var broken = []struct {
 
 func init() {
 	for _, b := range broken {
-		pe.Register(pe.Scheme{Name: b.name, Options: []pe.Option{option}, New: b.build})
+		s := pe.Scheme{Name: b.name, Options: []pe.Option{option}, New: b.build}
+		if b.check == "extrapolation" {
+			s.Extrapolates = pe.Always
+		}
+		pe.Register(s)
 	}
 }
 
@@ -302,7 +312,10 @@ func TestVectorsAreFound(t *testing.T) {
 		t.Errorf("folder %q, %v; want %q", folder, err, own)
 	}
 	path := own + "/x.json"
-	for _, text := range []string{`{"tolerance": {"atol": 1e-12}, "cases": []}`, `{"cases": [{"name": "a"}]}`, `{`} {
+	for _, text := range []string{
+		`{"cases": [{"name": "a", "outputs": {"y": 1}}], "tolerance": {"atol": 1e-12}, "colour": "red"}`,
+		`{"cases": [{"name": "a", "outputs": {"y": 1}, "colour": "red"}], "tolerance": {"atol": 1e-12}}`,
+		`{"cases": [{"name": "a", "outputs": {}}], "tolerance": {"atol": 1e-12}}`, `{"tolerance": {"atol": 1e-12}, "cases": []}`, `{"cases": [{"name": "a"}]}`, `{`} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -320,5 +333,50 @@ func TestSpecDefaults(t *testing.T) {
 	}
 	if c.DType != torchpe.Float64 || c.Device != torchpe.CPU || len(c.Seeds) != 1 || c.ReadOut != models.ProbeToken {
 		t.Errorf("configuration %+v", c)
+	}
+}
+
+// TestVectorComparison: outputs that are missing, too many or off are named; null may be anything, NaN may not be a number; the
+// tolerance is the case's own; eigenvectors compare up to sign, column by column.
+func TestVectorComparison(t *testing.T) {
+	path := t.TempDir() + "/x.json"
+	text := `{"tolerance": {"atol": 1e-12, "rtol": 1e-12}, "cases": [
+		{"name": "a", "outputs": {"y": [1, null], "z": 2}},
+		{"name": "b", "tolerance": {"atol": 0.1, "rtol": 0}, "outputs": {"y": [[1, -2], [3, 4]]}}]}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v, err := readVectors(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := func(a, b float64) Array { return Array{Shape: []int{2}, Values: []float64{a, b}} }
+	square := func(values ...float64) Array { return Array{Shape: []int{2, 2}, Values: values} }
+	for _, c := range []struct {
+		i    int
+		got  Outputs
+		sign bool
+		says []string // nil where it passes
+	}{
+		{0, Outputs{"y": pair(1, math.NaN()), "z": Scalar(2)}, false, nil},
+		{0, Outputs{"y": pair(1, 5), "z": Scalar(2 + 1e-13)}, false, nil},
+		{0, Outputs{"y": pair(1+1e-6, 5)}, false, []string{"y: element 0", "z: the adapter gives no such output"}},
+		{0, Outputs{"y": pair(math.NaN(), 5), "z": pair(2, 2), "w": Scalar(1)}, false, []string{"y: element 0", "z: shape [2]", "w: the case has no such"}},
+		{1, Outputs{"y": square(1.05, -2, 3, 4)}, false, nil},
+		{1, Outputs{"y": square(1, 2, 3, -4)}, false, []string{"y: element 1"}},
+		{1, Outputs{"y": square(1, 2, 3, -4)}, true, nil},
+		{1, Outputs{"y": square(-1, 2, 3, -4)}, true, []string{"y: element"}},
+	} {
+		one := v.Cases[c.i]
+		one.signless = map[string]bool{"y": c.sign}
+		err := one.compare(c.got, one.want(t))
+		if c.says == nil && err != nil {
+			t.Errorf("%v: %v", c.got, err)
+		}
+		for _, text := range c.says {
+			if err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("%v: the error %v does not say %q", c.got, err, text)
+			}
+		}
 	}
 }

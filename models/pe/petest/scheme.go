@@ -77,7 +77,7 @@ func fingerprint(sp Spec) (map[string]Array, error) {
 // checkDiffer: a variant differs from its reading, and it is seen in more than the seventh digit.
 func checkDiffer(tr trial) error {
 	for _, v := range tr.Variants {
-		tr.variant = Variant{v.Fidelity, nil}
+		tr.variant = Variant{Fidelity: v.Fidelity}
 		plain, err := fingerprint(tr.spec())
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func checkDiffer(tr trial) error {
 }
 
 // refusals are the configurations that no scheme can serve.
-func refusals(s pe.Scheme) []Refusal {
+func refusals(s pe.Scheme, width int) []Refusal {
 	change := func(name string, f func(*models.Config), expect ...string) Refusal {
 		return Refuse(name, Spec{Change: f}, expect...)
 	}
@@ -107,7 +107,7 @@ func refusals(s pe.Scheme) []Refusal {
 		change("no layers", func(c *models.Config) { c.Layers = 0 }, "layers 0"),
 		change("no heads", func(c *models.Config) { c.Heads = 0 }, "heads 0"),
 		change("no width", func(c *models.Config) { c.DModel = 0 }, "d_model 0"),
-		change("heads that do not divide the width", func(c *models.Config) { c.Heads = 3 }, "d_model 8", "3 heads"),
+		change("heads that do not divide the width", func(c *models.Config) { c.Heads = width + 1 }, fmt.Sprintf("d_model %d", width), fmt.Sprintf("%d heads", width+1)),
 		change("no tokens", func(c *models.Config) { c.Positions = pe.Positions{} }, "no tokens"),
 		at("a position twice", []int{0, 2, 2}, "position 2", "permutation"),
 		at("a position out of range", []int{0, 1, 3}, "position 3", "0..2"),
@@ -139,8 +139,15 @@ func checkRefusals(tr trial) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range append(refusals(scheme), tr.Refuse...) {
-		r.Spec.Scheme = tr.Scheme
+	plain, err := tr.spec().Config()
+	if err != nil {
+		return err
+	}
+	for _, r := range append(refusals(scheme, plain.DModel), tr.Refuse...) {
+		r.Spec.Scheme, r.Spec.DModel = tr.Scheme, or(r.Spec.DModel, tr.DModel)
+		if r.Spec.Positions.Index == nil {
+			r.Spec.Positions = tr.Positions
+		}
 		before := torchpe.Live()
 		m, err := r.Spec.New()
 		if err == nil {

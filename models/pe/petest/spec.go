@@ -16,7 +16,7 @@ type Spec struct {
 	Positions pe.Positions // 2 rows of 4 tokens
 	Layers    int          // 2
 	Heads     int          // 1
-	DModel    int          // 8
+	DModel    int          // 8, or what the scheme's MinHeadWidth asks for
 	Seeds     []uint64     // one member
 	Sigma     []float64    // a value of its own for each member
 	// Change, where given, is applied to the configuration last; it starts out as float64 on the CPU.
@@ -61,9 +61,12 @@ func (sp Spec) Config() (models.Config, error) {
 	if sp.Positions.Index == nil {
 		sp.Positions = pe.Grid(2, 4)
 	}
+	if sp.DModel == 0 {
+		sp.DModel = max(8, or(sp.Heads, 1)*scheme.MinHeadWidth)
+	}
 	c := models.Config{
 		Positions: sp.Positions, Symbols: 5, Classes: 3,
-		Layers: or(sp.Layers, 2), Heads: or(sp.Heads, 1), DModel: or(sp.DModel, 8), FFMultiple: 2,
+		Layers: or(sp.Layers, 2), Heads: or(sp.Heads, 1), DModel: sp.DModel, FFMultiple: 2,
 		TokenInput: models.OneHot, EmbeddingInit: models.LikeLinear, ReadOut: models.ProbeToken,
 		PE: sp.Scheme, PEOptions: options, Sigma: sp.Sigma, Seeds: sp.Seeds, DType: torchpe.Float64, Device: torchpe.CPU,
 	}
@@ -102,7 +105,7 @@ func (sp Spec) Model(t testing.TB) *models.Model {
 func (tr trial) spec() Spec {
 	return Spec{
 		Scheme: tr.Scheme, Fidelity: tr.variant.Fidelity, Given: tr.variant.Given, Heads: tr.heads,
-		Seeds: suiteSeeds[:tr.members], Sigma: suiteSigma[:tr.members],
+		Seeds: suiteSeeds[:tr.members], Sigma: suiteSigma[:tr.members], Positions: tr.Positions, DModel: tr.DModel,
 	}
 }
 

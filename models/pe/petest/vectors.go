@@ -1,11 +1,16 @@
 package petest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"torchpe/torchpe"
@@ -14,17 +19,56 @@ import (
 // Vectors are the reference vectors of a scheme: numbers that other people's code gave. The README beside the files says
 // what is in them.
 type Vectors struct {
-	Tolerance struct{ Atol, Rtol float64 }
-	Cases     []*VectorCase
+	Scheme             string        `json:"scheme"`
+	Title              string        `json:"title"`
+	Documents          []string      `json:"documents"`
+	Formula            string        `json:"formula"`
+	ActsOn             string        `json:"acts_on"`
+	Parameters         string        `json:"parameters"`
+	NeedsCausalOrder   any           `json:"needs_causal_order"`
+	Conventions        []string      `json:"conventions"`
+	Tolerance          *Tolerance    `json:"tolerance"`
+	Source             any           `json:"source"`
+	SourceRepo         any           `json:"source_repo"`
+	SourcePath         any           `json:"source_path"`
+	Commit             any           `json:"commit"`
+	CrossChecksInTotal any           `json:"cross_checks_total"`
+	Cases              []*VectorCase `json:"cases"`
 }
+
+// Tolerance is how far a value may be from want: Atol + Rtol |want|.
+type Tolerance struct{ Atol, Rtol float64 }
 
 // VectorCase is one run of the other code.
 type VectorCase struct {
-	Name, Source            string
-	Config                  map[string]any
-	Params, Inputs, Outputs map[string]json.RawMessage
-	tolerance               tolerance
+	Name             string                     `json:"name"`
+	Source           string                     `json:"source"`
+	SourceRepo       any                        `json:"source_repo"`
+	SourcePath       any                        `json:"source_path"`
+	SourceSymbol     any                        `json:"source_symbol"`
+	Commit           any                        `json:"commit"`
+	DType            any                        `json:"dtype"`
+	How              any                        `json:"how"`
+	CrossChecks      any                        `json:"cross_checks"`
+	FormulaCheck     any                        `json:"formula_check_max_abs_diff"`
+	Notes            any                        `json:"notes"`
+	OutputsByFormula []string                   `json:"outputs_by_formula"`
+	Config           map[string]any             `json:"config"`
+	Params           map[string]json.RawMessage `json:"params"`
+	Inputs           map[string]json.RawMessage `json:"inputs"`
+	Outputs          map[string]json.RawMessage `json:"outputs"`
+	Tolerance        *Tolerance                 `json:"tolerance"` // that of the file where it is missing
+
+	used     map[string]bool // what the adapter asked for
+	signless map[string]bool // outputs whose columns are compared up to sign
 }
+
+// Outputs are what torchpe gives for a case, by the case's names.
+type Outputs map[string]Array
+
+// Adapter runs torchpe on a case's configuration, weights and inputs and returns every output of the case. It chooses by what
+// the configuration says, never by the case's name: other cases of the same kind exist.
+type Adapter func(t testing.TB, c *VectorCase) Outputs
 
 // vectorFolder returns the folder that TORCHPE_PE_VECTORS names, or shared/pe beside the repository.
 func vectorFolder() (string, error) {
@@ -46,64 +90,186 @@ func vectorFolder() (string, error) {
 	}
 }
 
-// readVectors reads a scheme's file.
+// readVectors reads a scheme's file; what it does not know is an error.
 func readVectors(path string) (Vectors, error) {
 	var v Vectors
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return v, err
 	}
-	if err := json.Unmarshal(text, &v); err != nil {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&v); err != nil {
 		return v, fmt.Errorf("%s: %w", path, err)
 	}
-	if len(v.Cases) == 0 || v.Tolerance.Atol <= 0 {
-		return v, fmt.Errorf("%s: %d cases, tolerance %g", path, len(v.Cases), v.Tolerance.Atol)
+	if len(v.Cases) == 0 || v.Tolerance == nil || v.Tolerance.Atol <= 0 {
+		return v, fmt.Errorf("%s: %d cases, tolerance %v: want at least one case and a tolerance", path, len(v.Cases), v.Tolerance)
 	}
-	for _, c := range v.Cases {
-		c.tolerance = tolerance{v.Tolerance.Atol, v.Tolerance.Rtol}
+	for i, c := range v.Cases {
+		if c.Tolerance == nil {
+			c.Tolerance = v.Tolerance
+		}
+		if c.Name == "" || len(c.Outputs) == 0 {
+			return v, fmt.Errorf("%s: case %d %q has %d outputs: want a name and at least one", path, i, c.Name, len(c.Outputs))
+		}
+		c.used, c.signless = map[string]bool{}, map[string]bool{}
 	}
 	return v, nil
 }
 
-// RunVectors runs f on each case of a scheme's file. A case that f cannot express it skips, with the reason; all of them
-// skipped is a failure. Without the file the test is skipped. (go test does not notice that files outside the module
-// change: run with -count=1 then.)
-func RunVectors(t *testing.T, scheme string, f func(t *testing.T, c *VectorCase)) {
+// EachVector calls f with every case of every file of the folder, as a subtest, and the adapter of the file's scheme. A file
+// without adapter is a failure, unless notYet has it: those are printed and counted. The test is skipped where there is no
+// folder. (go test does not notice that files outside the module change: run with -count=1 then.)
+func EachVector(t *testing.T, adapters map[string]Adapter, notYet []string, f func(t *testing.T, a Adapter, c *VectorCase)) {
 	t.Helper()
 	folder, err := vectorFolder()
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := readVectors(filepath.Join(folder, scheme+".json"))
-	if errors.Is(err, os.ErrNotExist) {
-		t.Skipf("no reference vectors: %v; TORCHPE_PE_VECTORS names their folder", err)
+	files, _ := filepath.Glob(filepath.Join(folder, "*.json"))
+	if len(files) == 0 {
+		if os.Getenv("TORCHPE_PE_VECTORS") != "" {
+			t.Fatalf("TORCHPE_PE_VECTORS names %s, where there are no reference vectors", folder)
+		}
+		t.Skipf("no reference vectors in %s; TORCHPE_PE_VECTORS names their folder", folder)
 	}
-	if err != nil {
-		t.Fatal(err)
+	schemes, cases, waiting, waitingCases := 0, 0, 0, 0
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		v, err := readVectors(file)
+		switch {
+		case err != nil:
+			t.Error(err)
+		case adapters[name] != nil && slices.Contains(notYet, name):
+			t.Errorf("%s has an adapter: take it off the list of those that have none yet", name)
+		case adapters[name] != nil:
+			schemes++
+			for _, c := range v.Cases {
+				cases++
+				t.Run(name+"/"+c.Name, func(t *testing.T) { f(t, adapters[name], c) })
+			}
+		case slices.Contains(notYet, name):
+			waiting, waitingCases = waiting+1, waitingCases+len(v.Cases)
+			t.Logf("%s: %d cases wait for an adapter", name, len(v.Cases))
+		default:
+			t.Errorf("%s has no adapter: vectors[%q] = ... in the scheme's test", file, name)
+		}
 	}
-	checked := 0
-	for _, c := range v.Cases {
-		t.Run(c.Name, func(t *testing.T) {
-			defer func() {
-				if !t.Skipped() {
-					checked++
-				}
-			}()
-			f(t, c)
-		})
+	t.Logf("%d schemes, %d cases checked; %d schemes, %d cases wait", schemes, cases, waiting, waitingCases)
+}
+
+// CheckVector runs an adapter on a case and compares every output.
+func CheckVector(t *testing.T, adapter Adapter, c *VectorCase) {
+	t.Helper()
+	if err := c.compare(adapter(t, c), c.want(t)); err != nil {
+		t.Error(err)
 	}
-	if checked == 0 && !filtered() {
-		t.Errorf("none of the %d cases of %s was checked", len(v.Cases), scheme)
+	for kind, entries := range map[string]map[string]json.RawMessage{"parameter": c.Params, "input": c.Inputs} {
+		for name := range entries {
+			if !c.used[kind+" "+name] {
+				t.Errorf("the adapter does not use the %s %q of the case", kind, name)
+			}
+		}
+	}
+	var ignored []string
+	for _, name := range slices.Sorted(maps.Keys(c.Config)) {
+		size := slices.Contains([]string{"n", "d", "d_model", "d_head", "heads", "batch"}, name) // arrays have it too
+		if !size && !c.used["config "+name] {
+			ignored = append(ignored, fmt.Sprintf("%s=%v", name, c.Config[name]))
+		}
+	}
+	if ignored != nil {
+		t.Logf("the adapter does not look at %s", strings.Join(ignored, ", "))
 	}
 }
 
+// CheckVectorChanged changes one value of each output of a case by 1e-6 (relative to values above 1), or by ten times the
+// tolerance where that is more, and expects the comparison to fail.
+func CheckVectorChanged(t *testing.T, adapter Adapter, c *VectorCase) {
+	t.Helper()
+	got, want := adapter(t, c), c.want(t)
+	for name, w := range want {
+		at := slices.IndexFunc(w.Values, func(v float64) bool { return !math.IsNaN(v) })
+		for i := range w.Values { // the largest one: no column of it is compared to nothing
+			if math.Abs(w.Values[i]) > math.Abs(w.Values[max(at, 0)]) {
+				at = i
+			}
+		}
+		if at < 0 {
+			t.Errorf("output %s is masked throughout", name)
+			continue
+		}
+		v := w.Values[at]
+		change := max(1e-6*max(1, math.Abs(v)), 10*(c.Tolerance.Atol+c.Tolerance.Rtol*math.Abs(v)))
+		w.Values[at] += change
+		if c.compare(got, want) == nil {
+			t.Errorf("%s[%d] = %g may change by %g unnoticed", name, at, v, change)
+		}
+		w.Values[at] = v
+	}
+}
+
+// want parses all outputs.
+func (c *VectorCase) want(t testing.TB) Outputs {
+	t.Helper()
+	want := Outputs{}
+	for name := range c.Outputs {
+		want[name] = c.Output(t, name)
+	}
+	return want
+}
+
+// compare returns an error that names all outputs that are missing, too many, or differ.
+func (c *VectorCase) compare(got, want Outputs) error {
+	var bad []error
+	for name, w := range want {
+		g, ok := got[name]
+		if !ok {
+			bad = append(bad, fmt.Errorf("%s: the adapter gives no such output", name))
+			continue
+		}
+		if c.signless[name] {
+			g = withSigns(g, w)
+		}
+		if err := compare(g, w, tolerance{c.Tolerance.Atol, c.Tolerance.Rtol}); err != nil {
+			bad = append(bad, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			bad = append(bad, fmt.Errorf("%s: the case has no such output", name))
+		}
+	}
+	return errors.Join(bad...)
+}
+
+// withSigns returns the columns of got [N,K], each with the sign that brings it nearer to that of want.
+func withSigns(got, want Array) Array {
+	if len(got.Shape) != 2 || !slices.Equal(got.Shape, want.Shape) {
+		return got
+	}
+	out := Array{Shape: got.Shape, Values: slices.Clone(got.Values)}
+	columns := got.Shape[1]
+	for k := range columns {
+		product := 0.0
+		for i := k; i < len(out.Values); i += columns {
+			product += out.Values[i] * want.Values[i]
+		}
+		for i := k; i < len(out.Values) && product < 0; i += columns {
+			out.Values[i] = -out.Values[i]
+		}
+	}
+	return out
+}
+
 // array parses one entry of the case's weights, inputs or outputs.
-func array(t *testing.T, kind string, from map[string]json.RawMessage, name string) Array {
+func (c *VectorCase) array(t testing.TB, kind string, from map[string]json.RawMessage, name string) Array {
 	t.Helper()
 	text, ok := from[name]
 	if !ok {
 		t.Fatalf("the case has no %s %q", kind, name)
 	}
+	c.used[kind+" "+name] = true
 	var a Array
 	if err := json.Unmarshal(text, &a); err != nil {
 		t.Fatalf("%s %s: %v", kind, name, err)
@@ -112,21 +278,36 @@ func array(t *testing.T, kind string, from map[string]json.RawMessage, name stri
 }
 
 // Param returns a weight.
-func (c *VectorCase) Param(t *testing.T, name string) Array {
+func (c *VectorCase) Param(t testing.TB, name string) Array {
 	t.Helper()
-	return array(t, "parameter", c.Params, name)
+	return c.array(t, "parameter", c.Params, name)
 }
 
 // Input returns an input.
-func (c *VectorCase) Input(t *testing.T, name string) Array {
+func (c *VectorCase) Input(t testing.TB, name string) Array {
 	t.Helper()
-	return array(t, "input", c.Inputs, name)
+	return c.array(t, "input", c.Inputs, name)
 }
 
-// Output returns an expected output.
-func (c *VectorCase) Output(t *testing.T, name string) Array {
+// Output returns an expected output. An adapter has use for its shape only.
+func (c *VectorCase) Output(t testing.TB, name string) Array {
 	t.Helper()
-	return array(t, "output", c.Outputs, name)
+	return c.array(t, "output", c.Outputs, name)
+}
+
+// Rows returns a weight or input that is an object of rows by number, as its numbers and rows.
+func (c *VectorCase) Rows(t testing.TB, name string) map[string][]float64 {
+	t.Helper()
+	var rows map[string][]float64
+	for kind, from := range map[string]map[string]json.RawMessage{"parameter": c.Params, "input": c.Inputs} {
+		if text, ok := from[name]; ok {
+			c.used[kind+" "+name] = true
+			if err := json.Unmarshal(text, &rows); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+	return rows
 }
 
 // Has says whether the case has such a weight, input or output.
@@ -134,32 +315,63 @@ func (c *VectorCase) Has(name string) bool {
 	return c.Params[name] != nil || c.Inputs[name] != nil || c.Outputs[name] != nil
 }
 
+// Unused marks weights or inputs that do not enter the outputs, as the case's notes say.
+func (c *VectorCase) Unused(names ...string) {
+	for _, name := range names {
+		c.used["parameter "+name], c.used["input "+name] = true, true
+	}
+}
+
+// UpToSign has the columns of an output [N,K] compared up to the sign of each, as eigenvectors are.
+func (c *VectorCase) UpToSign(name string) { c.signless[name] = true }
+
+// Value returns an entry of the case's configuration, nil where it has none.
+func (c *VectorCase) Value(name string) any {
+	c.used["config "+name] = true
+	return c.Config[name]
+}
+
 // Int returns a whole number of the case's configuration, or fallback where it has none.
 func (c *VectorCase) Int(name string, fallback int) int {
-	if v, ok := c.Config[name].(float64); ok {
+	if v, ok := c.Value(name).(float64); ok {
 		return int(v)
 	}
 	return fallback
 }
 
-// SkipUnless skips the case where an entry of its configuration is there and is not the value that torchpe can express.
-func (c *VectorCase) SkipUnless(t *testing.T, name string, value any, why string) {
-	t.Helper()
-	if v, ok := c.Config[name]; ok && v != value {
-		t.Skipf("not expressible: %s is %v; %s", name, v, why)
+// Float returns a number of the case's configuration, or fallback where it has none.
+func (c *VectorCase) Float(name string, fallback float64) float64 {
+	if v, ok := c.Value(name).(float64); ok {
+		return v
 	}
+	return fallback
 }
 
-// Check holds values against an output of the case, within its tolerance.
-func (c *VectorCase) Check(t *testing.T, name string, got Array) {
-	t.Helper()
-	if err := compare(got, c.Output(t, name), c.tolerance); err != nil {
-		t.Errorf("%s: %v", name, err)
+// Text returns a string of the case's configuration, or fallback where it has none.
+func (c *VectorCase) Text(name, fallback string) string {
+	if v, ok := c.Value(name).(string); ok {
+		return v
 	}
+	return fallback
+}
+
+// Bool says whether an entry of the case's configuration is true.
+func (c *VectorCase) Bool(name string) bool { return c.Value(name) == true }
+
+// Floats returns a list of numbers of the case's configuration; nil where it has none.
+func (c *VectorCase) Floats(name string) []float64 {
+	list, _ := c.Value(name).([]any)
+	var values []float64
+	for _, v := range list {
+		if x, ok := v.(float64); ok {
+			values = append(values, x)
+		}
+	}
+	return values
 }
 
 // Near checks that two arrays agree to the tolerance, absolute and relative.
-func Near(t *testing.T, what string, got, want Array, tol float64) {
+func Near(t testing.TB, what string, got, want Array, tol float64) {
 	t.Helper()
 	if err := compare(got, want, tolerance{tol, tol}); err != nil {
 		t.Errorf("%s: %v", what, err)

@@ -1,0 +1,134 @@
+package pe_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/models/pe"
+)
+
+// TestGraph: distances by hand on a path of four nodes with a fifth alone; edges go both ways.
+func TestGraph(t *testing.T) {
+	g, err := pe.NewGraph(5, [][2]int{{0, 1}, {2, 1}, {2, 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]int{{0, 1, 2, 3, -1}, {1, 0, 1, 2, -1}, {2, 1, 0, 1, -1}, {3, 2, 1, 0, -1}, {-1, -1, -1, -1, 0}}
+	for i, row := range g.Distances() {
+		if !slices.Equal(row, want[i]) {
+			t.Errorf("distances from %d: %v, want %v", i, row, want[i])
+		}
+	}
+	in, out := g.Degrees()
+	if degrees := []int{1, 2, 2, 1, 0}; !slices.Equal(in, degrees) || !slices.Equal(out, degrees) {
+		t.Errorf("degrees %v and %v, want %v", in, out, degrees)
+	}
+	if g.Nodes() != 5 || g.Weight(1, 0) != 1 || g.Weight(0, 3) != 0 {
+		t.Errorf("nodes %d, weights %g and %g", g.Nodes(), g.Weight(1, 0), g.Weight(0, 3))
+	}
+}
+
+func TestBadGraph(t *testing.T) {
+	for _, c := range []struct {
+		weights [][]float64
+		says    string
+	}{
+		{[][]float64{{0, 1}, {1}}, "row 1"},
+		{[][]float64{{0, -1}, {1, 0}}, "weighs -1"},
+		{[][]float64{{0, math.NaN()}, {1, 0}}, "weighs NaN"},
+		{[][]float64{{2, 1}, {1, 0}}, "joined to itself"},
+	} {
+		if _, err := pe.GraphOf(c.weights); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%v: the error %v does not say %q", c.weights, err, c.says)
+		}
+	}
+	if _, err := pe.NewGraph(3, [][2]int{{0, 1}, {1, 3}}); err == nil || !strings.Contains(err.Error(), "nodes are 0..2") {
+		t.Errorf("an edge to nowhere: %v", err)
+	}
+}
+
+// TestNeighbours: a line is a path; on a grid the distance is that of a walk along rows and columns, in whatever order the
+// tokens are; a given graph is kept.
+func TestNeighbours(t *testing.T) {
+	for i, row := range pe.Line(5).Neighbours().Distances() {
+		for j, d := range row {
+			if d != max(i-j, j-i) {
+				t.Errorf("line: %d from %d to %d", d, i, j)
+			}
+		}
+	}
+	grid := pe.Grid(3, 4)
+	for _, p := range []pe.Positions{grid, grid.Permuted([]int{5, 0, 3, 7, 1, 6, 2, 4, 11, 8, 10, 9})} {
+		for i, row := range p.Neighbours().Distances() {
+			for j, d := range row {
+				a, b := grid.Cells[i], grid.Cells[j]
+				if want := max(a[0]-b[0], b[0]-a[0]) + max(a[1]-b[1], b[1]-a[1]); d != want {
+					t.Errorf("grid: %d from %v to %v, want %d", d, a, b, want)
+				}
+			}
+		}
+	}
+	g, _ := pe.NewGraph(3, nil)
+	if p := (pe.Positions{Index: []int{0, 1, 2}, Graph: g}); p.Neighbours() != g || p.Permuted([]int{2, 0}).Graph != g {
+		t.Error("a given graph is not kept")
+	}
+}
+
+// TestCoordinates: points are as given, cells are {row, column} or one frame of them, a line is its places.
+func TestCoordinates(t *testing.T) {
+	for _, c := range []struct {
+		p    pe.Positions
+		dims int
+		last []float64 // of the last token; nil for none
+	}{
+		{pe.Line(4), 1, []float64{3}}, {pe.Line(4), 0, []float64{3}}, {pe.Line(4), 2, nil}, {pe.Line(4), 3, nil},
+		{pe.Grid(2, 3), 2, []float64{1, 2}}, {pe.Grid(2, 3), 3, []float64{0, 1, 2}}, {pe.Grid(2, 3), 0, []float64{1, 2}},
+		{pe.Grid(2, 3), 1, []float64{5}}, {pe.Grid(2, 3), 4, nil},
+		{pe.Box(2, 3, 4), 3, []float64{1, 2, 3}}, {pe.Box(2, 3, 4), 0, []float64{1, 2, 3}}, {pe.Box(2, 3, 4), 2, nil},
+	} {
+		points, ok := c.p.Coordinates(c.dims)
+		if ok != (c.last != nil) {
+			t.Errorf("%v in %d dimensions: %v", c.p, c.dims, ok)
+		} else if ok && !slices.Equal(points[len(points)-1], c.last) {
+			t.Errorf("%v in %d dimensions: the last token is at %v, want %v", c.p, c.dims, points[len(points)-1], c.last)
+		}
+	}
+}
+
+// TestBadPositions: what is wrong with positions is said by Build, with the scheme that needs what they lack.
+func TestBadPositions(t *testing.T) {
+	g, _ := pe.NewGraph(3, nil)
+	two := []int{0, 1}
+	for _, c := range []struct {
+		scheme string
+		p      pe.Positions
+		says   []string
+	}{
+		{"nope", pe.Positions{Index: two, Graph: g}, []string{"graph of 3 nodes", "2 tokens"}},
+		{"nope", pe.Positions{Index: two, Points: [][]float64{{1}}}, []string{"1 points", "2 tokens"}},
+		{"nope", pe.Positions{Index: two, Points: [][]float64{{1}, {1, 2}}}, []string{"2 coordinates of token 1"}},
+		{"nope", pe.Positions{Index: two, Points: [][]float64{{}, {}}}, []string{"0 coordinates of token 0"}},
+		{"nope", pe.Positions{Index: two, Points: [][]float64{{1}, {math.Inf(1)}}}, []string{"token 1", "not finite"}},
+		{"nope", pe.Positions{Index: two, Cells: [][2]int{{0, 0}, {0, -1}}}, []string{"cell [0 -1] of token 1"}},
+		{"2d-fixed", pe.Line(4), []string{"2d-fixed", "tokens on a grid", "a line of 4"}},
+		{"2d-fixed", pe.Box(1, 2, 2), []string{"2d-fixed", "tokens on a grid", "4 points in 3 dimensions"}},
+		{"learn+2d-fixed", pe.Line(4), []string{"2d-fixed", "tokens on a grid", "a line of 4"}},
+	} {
+		s, err := pe.Find(c.scheme)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Describe(pe.Size{Tokens: 4, DModel: 8, Heads: 1, Layers: 1}, nil)
+		if len(s.Options) > 0 && (err == nil || !strings.Contains(err.Error(), "--")) {
+			t.Errorf("%s without options: %v", c.scheme, err)
+		}
+		err = build(s, c.p)
+		for _, text := range c.says {
+			if err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("%s on %+v: the error %v does not say %q", c.scheme, c.p, err, text)
+			}
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package pe_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
+)
+
+func TestRoPENTK(t *testing.T) {
+	petest.Run(t, petest.Case{
+		Scheme: "rope-ntk", Shift: petest.Unmoved,
+		Variants: rotaryVariants(petest.Code("rope-scale", "3"), petest.Code("rope-trained-tokens", "5")),
+		Refuse: []petest.Refusal{
+			petest.Refuse("narrow heads", petest.Spec{DModel: 4, Heads: 2}, "rope-ntk", "head width 2 = 4/2", "less than 4"),
+		},
+	})
+}
+
+func init() {
+	vectors["rope_ntk_aware"] = func(t testing.TB, c *petest.VectorCase) petest.Outputs {
+		options := []string{"rope-scale", fmt.Sprint(c.Float("alpha", 1))}
+		if c.Bool("dynamic") {
+			options = []string{"rope-scale", fmt.Sprint(c.Float("factor", 1)), "rope-trained-tokens", fmt.Sprint(c.Int("Lmax", 0))}
+		}
+		sp := rotarySpec(c, "rope-ntk", "half", options...)
+		return rotaryOutputs(t, c, sp, sp.Positions)
+	}
+}
+
+// TestNTKStretch: the fastest rotation stays as it is and the slowest is divided by alpha: alpha^(Dh/(Dh-2) (Dh-2)/Dh) = alpha.
+func TestNTKStretch(t *testing.T) {
+	p := pe.Line(2)
+	angle := func(scheme string, pair int) float64 {
+		m := petest.Spec{Scheme: scheme, Positions: p}.Model(t)
+		cos, sin := tableRows(t, m, "pe.cos", p), tableRows(t, m, "pe.sin", p)
+		return math.Atan2(sin.Row(1)[pair], cos.Row(1)[pair])
+	}
+	for pair, want := range map[int]float64{0: 1, 3: 0.5} {
+		if got := angle("rope-ntk", pair) / angle("rope", pair); math.Abs(got-want) > 1e-12 {
+			t.Errorf("pair %d is slowed to %g, want %g", pair, got, want)
+		}
+	}
+}

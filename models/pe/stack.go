@@ -1,0 +1,230 @@
+// Stacks: several schemes at once, as in rope+learn. Each acts at its own sites, one after the other in the order of the name;
+// their parameters lie under pe.<scheme>. What acts on the logits sees queries and keys as those that turn them left them.
+
+package pe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"torchpe/torchpe"
+)
+
+// stackOf returns the scheme that is all of the named ones.
+func stackOf(names []string) (Scheme, error) {
+	all := Scheme{Name: strings.Join(names, "+")}
+	parts := make([]Scheme, len(names))
+	for i, name := range names {
+		part, err := Find(name)
+		if err != nil {
+			return Scheme{}, fmt.Errorf("%s: %w", all.Name, err)
+		}
+		if slices.Contains(names[:i], name) {
+			return Scheme{}, fmt.Errorf("%s: %s is there twice", all.Name, name)
+		}
+		parts[i] = part
+		all.add(part)
+	}
+	all.Extrapolates = func(o Options) bool {
+		for _, part := range parts {
+			if part.Extrapolates == nil || !part.Extrapolates(o) {
+				return false
+			}
+		}
+		return true
+	}
+	all.New = func(c Config, ps *torchpe.ParamSet) (Encoding, error) { return newStack(parts, c, ps) }
+	return all, nil
+}
+
+// add joins what the registry says of a part.
+func (s *Scheme) add(part Scheme) {
+	join := func(a *string, separator, b string) {
+		if *a != "" {
+			*a += separator
+		}
+		*a += b
+	}
+	join(&s.Summary, "; ", part.Summary)
+	join(&s.Title, "; ", part.Title)
+	join(&s.Reference, "; ", part.Reference)
+	join(&s.Formula, "\n", part.Formula)
+	if s.Parameters == "none" {
+		s.Parameters = ""
+	}
+	if part.Parameters != "none" || s.Parameters == "" {
+		join(&s.Parameters, " + ", part.Parameters)
+	}
+	first := s.Year == 0
+	s.Year = max(s.Year, part.Year)
+	s.Needs = max(s.Needs, part.Needs) // for a reader: each part checks its own
+	s.MinHeadWidth = max(s.MinHeadWidth, part.MinHeadWidth)
+	s.Learned = s.Learned || part.Learned
+	a, b := s.Criteria, part.Criteria
+	s.Criteria = Criteria{
+		Inductive: (first || a.Inductive) && b.Inductive, DataDriven: a.DataDriven || b.DataDriven,
+		ParameterEfficient:   (first || a.ParameterEfficient) && b.ParameterEfficient,
+		TranslationInvariant: (first || a.TranslationInvariant) && b.TranslationInvariant,
+		Parallelizable:       (first || a.Parallelizable) && b.Parallelizable, Interpretable: (first || a.Interpretable) && b.Interpretable,
+	}
+	for _, o := range part.Options {
+		if !slices.ContainsFunc(s.Options, func(have Option) bool { return have.Name == o.Name }) {
+			s.Options = append(s.Options, o)
+		}
+	}
+}
+
+type stack struct {
+	parts     []Encoding
+	sites     Site
+	attention Attention
+}
+
+// sampledStack is a stack with a part that draws positions.
+type sampledStack struct {
+	*stack
+	Sampler
+}
+
+func newStack(schemes []Scheme, c Config, ps *torchpe.ParamSet) (Encoding, error) {
+	s := &stack{attention: PlainAttention}
+	var sampler Sampler
+	for i, scheme := range schemes {
+		var part Encoding
+		var err error
+		within := func(name string) string { return "pe." + scheme.Name + strings.TrimPrefix(name, "pe") }
+		ps.Renamed(within, func() { part, err = scheme.Build(c, ps) })
+		if err != nil {
+			return nil, err
+		}
+		if err := s.merge(schemes[:i], scheme.Name, part); err != nil {
+			return nil, err
+		}
+		s.parts, s.sites = append(s.parts, part), s.sites|part.Sites()
+		if draws, ok := part.(Sampler); ok {
+			if sampler != nil && sampler.MaxPosition() != draws.MaxPosition() {
+				return nil, fmt.Errorf("%s draws of %d positions, a scheme before it of %d: give both the same number", scheme.Name, draws.MaxPosition(), sampler.MaxPosition())
+			}
+			sampler = draws
+		}
+	}
+	if sampler != nil {
+		return sampledStack{s, sampler}, nil
+	}
+	return s, nil
+}
+
+// merge joins what a part needs of attention with the needs of those before it. Where a part is content with plain attention
+// the others decide; where two want different things of which there can only be one, that is an error.
+func (s *stack) merge(before []Scheme, name string, part Encoding) error {
+	a, b := &s.attention, part.Attention()
+	// rival names the parts before this one that want something else.
+	rival := func(want func(Attention) bool) string {
+		var names []string
+		for i, p := range s.parts {
+			if want(p.Attention()) {
+				names = append(names, before[i].Name)
+			}
+		}
+		return strings.Join(names, ", ")
+	}
+	switch {
+	case a.Temperature != 1 && b.Temperature != 1 && a.Temperature != b.Temperature:
+		with := rival(func(o Attention) bool { return o.Temperature != 1 })
+		return fmt.Errorf("%s and %s cannot be stacked: temperatures %g and %g of the logits", with, name, a.Temperature, b.Temperature)
+	case a.Scale != 0 && b.Scale != 0 && a.Scale != b.Scale:
+		with := rival(func(o Attention) bool { return o.Scale != 0 })
+		return fmt.Errorf("%s and %s cannot be stacked: scales %g and %g of the logits", with, name, a.Scale, b.Scale)
+	case a.Replaces && b.Replaces:
+		with := rival(func(o Attention) bool { return o.Replaces })
+		return fmt.Errorf("%s and %s cannot be stacked: both replace the logits", with, name)
+	case b.Replaces && s.sites&(AtQK|AtLogits) != 0:
+		with := rival(func(Attention) bool { return true })
+		return fmt.Errorf("%s replaces the logits and would undo %s: name it first, and leave out what turns q and k", name, with)
+	case a.Replaces && part.Sites()&AtQK != 0:
+		with := rival(func(o Attention) bool { return o.Replaces })
+		return fmt.Errorf("%s and %s cannot be stacked: %s replaces the logits, which %s changes through q and k", with, name, with, name)
+	}
+	a.Causal, a.Replaces, a.LinearInit = a.Causal || b.Causal, a.Replaces || b.Replaces, a.LinearInit || b.LinearInit
+	a.Bias, a.OutputProjection = a.Bias && b.Bias, a.OutputProjection && b.OutputProjection
+	if b.Temperature != 1 {
+		a.Temperature = b.Temperature
+	}
+	if b.Scale != 0 {
+		a.Scale = b.Scale
+	}
+	return nil
+}
+
+func (s *stack) Sites() Site { return s.sites }
+
+func (s *stack) Attention() Attention { return s.attention }
+
+func (s *stack) Begin(scope *torchpe.Scope, p Positions) Hooks {
+	h := make(stackHooks, len(s.parts))
+	for i, part := range s.parts {
+		h[i] = stacked{part.Begin(scope, p), part.Sites()}
+	}
+	return h
+}
+
+// stacked is a part within a forward pass, and where it acts.
+type stacked struct {
+	Hooks
+	sites Site
+}
+
+type stackHooks []stacked
+
+func (h stackHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
+	for _, part := range h {
+		x = part.Embed(layer, x)
+	}
+	return x
+}
+
+// Table is the sum of the parts' tables; there is none where a part adds to x what is no table.
+func (h stackHooks) Table(layer int) (sum torchpe.Tensor, ok bool) {
+	for _, part := range h {
+		if part.sites&AtEmbed == 0 {
+			continue
+		}
+		t, added := part.Table(layer)
+		switch {
+		case !added && layer == 0:
+			return torchpe.Tensor{}, false
+		case !added: // it adds at the input alone
+		case !ok:
+			sum, ok = t, true
+		case len(sum.Shape()) < len(t.Shape()):
+			sum = t.Add(sum.Unsqueeze(1))
+		case len(sum.Shape()) > len(t.Shape()):
+			sum = sum.Add(t.Unsqueeze(1))
+		default:
+			sum = sum.Add(t)
+		}
+	}
+	return sum, ok
+}
+
+func (h stackHooks) QKV(a Attn) (q, k, v torchpe.Tensor) {
+	for _, part := range h {
+		a.Q, a.K, a.V = part.QKV(a)
+	}
+	return a.Q, a.K, a.V
+}
+
+func (h stackHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
+	for _, part := range h {
+		logits = part.Logits(a, logits)
+	}
+	return logits
+}
+
+func (h stackHooks) Output(a Attn, weights, out torchpe.Tensor) torchpe.Tensor {
+	for _, part := range h {
+		out = part.Output(a, weights, out)
+	}
+	return out
+}

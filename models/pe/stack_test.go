@@ -1,0 +1,158 @@
+package pe_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
+	"torchpe/torchpe"
+)
+
+// build builds a scheme for 8 wide tokens with the code's defaults, and lets go of it.
+func build(s pe.Scheme, p pe.Positions) error {
+	options, err := s.Resolve("code", nil)
+	if err != nil {
+		return err
+	}
+	_, err = s.Build(pe.Config{
+		Members: 1, Layers: 2, Heads: 1, DModel: 8, Positions: p, Sigma: []float64{1}, Options: options,
+	}, torchpe.NewParamSet(1, torchpe.Float64, torchpe.CPU))
+	return err
+}
+
+// The suite holds for stacks: two that add tables, one that draws positions, one of two places on the logits.
+func TestStackOfTables(t *testing.T) {
+	petest.Run(t, petest.Case{
+		Scheme: "learn+2d-fixed",
+		Variants: []petest.Variant{
+			petest.Code("pe-placement", "input"), petest.Code("positions-from", "1"), petest.Text("fixed-pe-dropout", "0.3"),
+			petest.Code("grid-order", "rows-first"), petest.Code("grid-exponent", "full"), petest.Code("sinusoid-base", "100"),
+		},
+		Noiseless: pe.Options{"fixed-pe-dropout": "0"},
+		Refuse:    []petest.Refusal{petest.Refuse("tokens on no grid", petest.Spec{Positions: pe.Line(8)}, "2d-fixed", "grid")},
+	})
+}
+
+// Relative vectors meet turned queries here, so that a shift of all positions is seen.
+func TestStackOfRotationAndRelative(t *testing.T) {
+	petest.Run(t, petest.Case{
+		Scheme: "rope+relative",
+		Variants: rotaryVariants(petest.Code("rope-dims", "2"),
+			petest.Code("relative", "shaw"), petest.Text("relative-clip", "2"), petest.Text("relative-values", "true"),
+		),
+	})
+}
+
+func TestStackThatDraws(t *testing.T) {
+	petest.Run(t, petest.Case{
+		Scheme: "random+c-nope", Drawn: []string{"pe.random.table"},
+		Variants: []petest.Variant{
+			petest.Code("pe-placement", "input"), petest.Code("random", "ruoss"), petest.Text("random-max", "20"),
+			petest.Code("c-nope-temperature", "0.5"), petest.Code("attention-bias", "true"), petest.Code("attention-init", "xavier"),
+		},
+	})
+}
+
+// TestStackIsItsParts: a stack's hooks are its parts', one after the other; its parameters are theirs under their names.
+func TestStackIsItsParts(t *testing.T) {
+	both := petest.Spec{Scheme: "learn+rope", Heads: 2}.Model(t)
+	table, err := both.Params.Values("pe.learn.table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := petest.Spec{Scheme: "learn", Heads: 2, Set: map[string][]float64{"pe.table": table}}.Model(t)
+	two := petest.Spec{Scheme: "rope", Heads: 2}.Model(t)
+	p := pe.Grid(2, 4)
+	for layer := range 2 {
+		petest.Near(t, "what is added", petest.Added(both, layer, p), petest.Added(one, layer, p), 0)
+	}
+	q, k := wave(8, 2, 4, 0), wave(8, 2, 4, 1)
+	got, _ := rotated(both, q, k, p)
+	want, _ := rotated(two, q, k, p)
+	petest.Near(t, "what is turned", got, want, 0)
+	if both.Encoding.Sites() != pe.AtEmbed|pe.AtQK || both.Encoding.Sites().String() != "embedding, q and k" {
+		t.Errorf("the stack acts at %v", both.Encoding.Sites())
+	}
+	if a, b := both.Encoding.Attention(), two.Encoding.Attention(); a != b {
+		t.Errorf("the stack asks for %+v, rope for %+v", a, b)
+	}
+}
+
+// TestStackInTheRegistry: a stack is found by its name and says what its parts say; it is no entry of its own.
+func TestStackInTheRegistry(t *testing.T) {
+	s, err := pe.Find("rope+learn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.Learned || s.Criteria.TranslationInvariant || !s.Criteria.DataDriven || s.Needs != pe.NeedsOrder || len(s.Options) != 7 {
+		t.Errorf("rope+learn: %+v", s)
+	}
+	if slices.Contains(pe.Names(), "rope+learn") {
+		t.Error("the stack is listed")
+	}
+	for name, says := range map[string][]string{
+		"rope+lern": {"rope+lern", `"lern"`}, "rope+": {`""`}, "rope+learn+rope": {"rope is there twice"},
+	} {
+		_, err := pe.Find(name)
+		for _, text := range says {
+			if err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: the error %v does not say %q", name, err, text)
+			}
+		}
+	}
+}
+
+// wanting is a scheme that asks something of attention.
+type wanting struct {
+	pe.None
+	sites pe.Site
+	wants pe.Attention
+}
+
+func (w wanting) Sites() pe.Site { return w.sites }
+
+func (w wanting) Attention() pe.Attention { return w.wants }
+
+// TestStackConflicts: what two parts cannot both have is an error that names both.
+func TestStackConflicts(t *testing.T) {
+	ask := func(change func(*pe.Attention)) pe.Attention {
+		a := pe.PlainAttention
+		change(&a)
+		return a
+	}
+	hot := ask(func(a *pe.Attention) { a.Temperature = 2 })
+	cold := ask(func(a *pe.Attention) { a.Temperature = 0.5 })
+	small := ask(func(a *pe.Attention) { a.Scale = 0.1 })
+	large := ask(func(a *pe.Attention) { a.Scale = 1 })
+	other := ask(func(a *pe.Attention) { a.Replaces = true })
+	logits, turning := wanting{sites: pe.AtLogits, wants: pe.PlainAttention}, wanting{sites: pe.AtQK, wants: pe.PlainAttention}
+	for _, c := range []struct {
+		parts []wanting
+		says  []string // nil where they get along
+	}{
+		{[]wanting{{wants: hot}, {wants: hot}}, nil},
+		{[]wanting{{wants: hot}, {wants: small}, logits}, nil},
+		{[]wanting{{wants: hot}, {wants: pe.PlainAttention}, {wants: cold}}, []string{"one and three", "temperatures 2 and 0.5"}},
+		{[]wanting{{wants: small}, {wants: large}}, []string{"one and two", "scales 0.1 and 1"}},
+		{[]wanting{{wants: other, sites: pe.AtLogits}, logits}, nil},
+		{[]wanting{{wants: other}, {wants: other}}, []string{"one and two", "both replace"}},
+		{[]wanting{logits, {wants: other}}, []string{"two replaces", "undo one", "name it first"}},
+		{[]wanting{{wants: other}, turning}, []string{"one and two", "through q and k"}},
+	} {
+		encodings := make([]pe.Encoding, len(c.parts))
+		for i, part := range c.parts {
+			encodings[i] = part
+		}
+		_, err := pe.StackForTest(encodings)
+		if c.says == nil && err != nil {
+			t.Errorf("%+v: %v", c.parts, err)
+		}
+		for _, text := range c.says {
+			if err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("%+v: the error %v does not say %q", c.parts, err, text)
+			}
+		}
+	}
+}
