@@ -14,8 +14,8 @@ var notYet = []string{
 	"abacus", "alibi", "alibi_bidirectional", "axial", "beit_bias_2d", "conv_pos", "cope", "da_transformer", "deberta", "fire", "floater",
 	"fourier_features", "graphormer", "huang_m1", "huang_m2", "huang_m3", "huang_m4", "laplacian_pe", "learnable_fourier", "learned_2d",
 	"learned_absolute_interpolated", "learned_relative_bias", "learned_wavelengths", "rope_2d", "rope_3d", "rope_half_split",
-	"rope_longrope", "rope_ntk_aware", "rope_plus_learned_bias", "rope_position_interpolation", "rope_yarn", "sinusoidal_1d_concat",
-	"sinusoidal_1d_t2t", "sinusoidal_1d_tutorial", "sinusoidal_2d_variants", "sinusoidal_3d", "space_time_learned", "swin_bias_2d",
+	"rope_longrope", "rope_ntk_aware", "rope_plus_learned_bias", "rope_position_interpolation", "rope_yarn",
+	"space_time_learned", "swin_bias_2d",
 	"synthesizer", "t5_bias", "tener", "tisa", "transformer_xl", "tupe", "xpos",
 }
 
