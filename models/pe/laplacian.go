@@ -57,33 +57,47 @@ type laplacian struct {
 
 func newLaplacian(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	n, first, last := c.Positions.Tokens(), c.Options.Int(laplacianFirst.Name), c.Options.Int(laplacianLast.Name)
-	_, vectors := c.Positions.Neighbours().Laplacian()
-	chosen := slices.Clone(vectors[1:min(n, 1+first)])
-	for len(chosen) < first {
-		chosen = append(chosen, make([]float64, n))
-	}
-	for i := range last {
-		if at := n - last + i; at >= 1 {
-			chosen = append(chosen, vectors[at])
-		} else {
-			chosen = append(chosen, make([]float64, n))
+	k, alpha, scale := first+last, c.Options.Float(laplacianAlpha.Name), c.Options.Text(laplacianScale.Name) == "z-score"
+	var table []float64 // the same for all members; made when it is asked for, as it takes a while for many tokens
+	fill := func(_ int, _ *rand.Rand, out []float64) {
+		if table == nil {
+			table = make([]float64, n*k)
+			for i, u := range chosenVectors(c.Positions.Neighbours(), first, last) {
+				if scale {
+					u = zScored(u)
+				}
+				for p, v := range u {
+					table[p*k+i] = alpha * v
+				}
+			}
 		}
-	}
-	k, alpha := first+last, c.Options.Float(laplacianAlpha.Name)
-	table := make([]float64, n*k)
-	for i, u := range chosen {
-		if c.Options.Text(laplacianScale.Name) == "z-score" {
-			u = zScored(u)
-		}
-		for p, v := range u {
-			table[p*k+i] = alpha * v
-		}
+		copy(out, table)
 	}
 	return &laplacian{
-		vectors: ps.Add("pe.vectors", false, func(_ int, _ *rand.Rand, out []float64) { copy(out, table) }, n, k),
+		vectors: ps.Add("pe.vectors", false, fill, n, k),
 		w:       ps.Add("pe.weight", true, torchpe.FanIn(k), c.DModel, k),
 		b:       ps.Add("pe.bias", true, torchpe.FanIn(k), c.DModel),
 	}, nil
+}
+
+// chosenVectors returns the eigenvectors 1..first and the last ones, zeros where the graph has no more.
+func chosenVectors(g *Graph, first, last int) (chosen [][]float64) {
+	_, vectors := g.Laplacian()
+	n := len(vectors)
+	take := func(at int) {
+		u := make([]float64, n)
+		if at >= 1 && at < n {
+			u = vectors[at]
+		}
+		chosen = append(chosen, u)
+	}
+	for i := range first {
+		take(1 + i)
+	}
+	for i := range last {
+		take(n - last + i)
+	}
+	return chosen
 }
 
 func (l *laplacian) Sites() Site { return AtEmbed }
@@ -152,7 +166,7 @@ func (g *Graph) Laplacian() (values []float64, vectors [][]float64) {
 }
 
 // symmetricEigen returns the eigenvalues of a symmetric matrix in ascending order, with their eigenvectors, by cyclic Jacobi
-// rotations (Golub and Van Loan, section 8.5). It overwrites a. The cost is about 10 n^3 products.
+// rotations (Golub and Van Loan, section 8.5). It overwrites a. The cost goes with n^3: a few seconds for 360 nodes, once a model.
 func symmetricEigen(a [][]float64) (values []float64, vectors [][]float64) {
 	n := len(a)
 	v := make([][]float64, n) // rows are eigenvectors
