@@ -42,12 +42,17 @@ type learned2D struct {
 }
 
 func newLearned2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
+	return learned2DFrom(c, ps, ofSigma(c))
+}
+
+// learned2DFrom is newLearned2D with tables that start as init draws them.
+func learned2DFrom(c Config, ps *torchpe.ParamSet, init torchpe.Init) (Encoding, error) {
 	rows, columns := c.Positions.extent()
 	l := &learned2D{rows: rows, columns: columns, each: tablesFor(c) > 1}
 	width := c.DModel
 	switch c.Options.Text(gridTable.Name) {
 	case "full":
-		l.full = ps.Add("pe.table", true, ofSigma(c), tablesFor(c), rows*columns, width)
+		l.full = ps.Add("pe.table", true, init, tablesFor(c), rows*columns, width)
 		return l, nil
 	case "concat":
 		if width%2 != 0 {
@@ -55,8 +60,8 @@ func newLearned2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		}
 		l.concat, width = true, width/2
 	}
-	l.row = ps.Add("pe.row", true, ofSigma(c), tablesFor(c), rows, width)
-	l.column = ps.Add("pe.column", true, ofSigma(c), tablesFor(c), columns, width)
+	l.row = ps.Add("pe.row", true, init, tablesFor(c), rows, width)
+	l.column = ps.Add("pe.column", true, init, tablesFor(c), columns, width)
 	return l, nil
 }
 

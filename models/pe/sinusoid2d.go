@@ -8,7 +8,7 @@
 //
 // Three public variants are options: DETR (Carion et al. 2020) is rows-first from 1, and with --grid-normalize each coordinate
 // is divided by its largest (plus 1e-6) and multiplied by 2 pi; it adds P to what queries and keys are made of in every block,
-// here to the block's input (--pe-placement block). MAE (He et al. 2022) is columns-first from 0 with --sinusoid-layout concat,
+// which is the scheme detr, here to x. MAE (He et al. 2022) is columns-first from 0 with --sinusoid-layout concat,
 // simple ViT (Beyer et al. 2022) the same with t2t.
 
 package pe

@@ -72,7 +72,11 @@ func sinusoid2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		grid.Cells[i][1] += max(0, start-1)
 	}
 	m := petest.Spec{Scheme: "2d-fixed", DModel: c.Int("d", 0), Positions: grid, Given: given}.Model(t)
-	return petest.Outputs{"table": petest.Added(m, 0, grid)}
+	table := petest.Added(m, 0, grid)
+	if c.Value("normalize") != nil {
+		petest.Near(t, "the table of detr", detrSees(t, c.Int("d", 0), grid, c.Bool("normalize")), table, 1e-14)
+	}
+	return petest.Outputs{"table": table}
 }
 
 // fixedTable returns the table of a fixed scheme at the paper's size: 4 x 4 tokens, D = 160.
