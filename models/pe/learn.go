@@ -32,10 +32,12 @@ type learned struct {
 }
 
 func newLearned(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	draw := func(member int, rng *rand.Rand, out []float64) {
-		torchpe.Normal(0, c.Sigma[member])(member, rng, out)
-	}
-	return &learned{table: ps.Add("pe.table", true, draw, tablesFor(c), c.Positions.Tokens(), c.DModel)}, nil
+	return &learned{table: ps.Add("pe.table", true, ofSigma(c), tablesFor(c), c.Positions.Tokens(), c.DModel)}, nil
+}
+
+// ofSigma draws N(0, sigma^2) with each member's own sigma.
+func ofSigma(c Config) torchpe.Init {
+	return func(member int, rng *rand.Rand, out []float64) { torchpe.Normal(0, c.Sigma[member])(member, rng, out) }
 }
 
 func (l *learned) Sites() Site { return AtEmbed }

@@ -20,11 +20,14 @@ func TestRandom(t *testing.T) {
 		Variants: []petest.Variant{
 			petest.Code("pe-placement", "input"), petest.Text("pe-placement", "block"), petest.Code("random", "ruoss"),
 			petest.Text("random-max", "20"), petest.Text("random-max", "8"),
+			petest.Text("random-base", "learn"), petest.Text("random-base", "rope"), petest.Text("random-base", "learn", "pe-placement", "block"),
 		},
 		Refuse: []petest.Refusal{
 			petest.Refuse("fewer positions than tokens", petest.Spec{Fidelity: "text", Given: pe.Options{"random-max": "7"}}, "--random-max 7", "8 tokens"),
 			petest.Refuse("more positions than float32 can tell apart", petest.Spec{Given: pe.Options{"random-max": "16777217"}}, "--random-max", "16777217"),
 			petest.Refuse("an odd width", petest.Spec{Fidelity: "text", DModel: 7}, "random", "d_model 7", "odd"),
+			petest.Refuse("odd heads", petest.Spec{Fidelity: "text", DModel: 7, Given: pe.Options{"random-base": "rope"}}, "random", "head width 7", "odd"),
+			petest.Refuse("a base of a frozen table", petest.Spec{Given: pe.Options{"random-base": "rope"}}, "--random-base rope", "--random ruoss"),
 		},
 	})
 }
@@ -44,11 +47,9 @@ func embedAt(m *models.Model, drawn []float64) (added petest.Array) {
 func init() { vectors["randomized_pe"] = randomisedVector }
 
 // randomisedVector: DeepMind's sinusoids have all sines before all cosines where ours alternate as in the paper's other schemes:
-// the columns are compared in our order. The other cases are randomised positions in another scheme, which are that scheme at
-// some of its places: learn and rope.
+// the columns are compared in our order.
 func randomisedVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
-	limit, n, d := c.Int("L", 0), c.Int("n", 0), c.Int("d", 0)
-	draw := "draw_unsorted"
+	n, draw := c.Int("n", 0), "draw_unsorted"
 	if c.Has("permutation") {
 		draw = "permutation"
 	}
@@ -56,35 +57,42 @@ func randomisedVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if c.Has("positions") {
 		out["positions"] = petest.Array{Shape: []int{n}, Values: drawn}
 	}
+	sp := petest.Spec{
+		Scheme: "random", Fidelity: "text", Layers: 1, DModel: c.Int("d", 0), Heads: c.Int("heads", 1), Positions: pe.Line(n),
+		Given: pe.Options{"random-max": fmt.Sprint(c.Int("L", 0))},
+	}
 	switch {
 	case c.Text("base", "") == "sinusoidal_1d_concat":
-		m := petest.Spec{
-			Scheme: "random", Fidelity: "text", DModel: d, Positions: pe.Line(n), Given: pe.Options{"random-max": fmt.Sprint(limit)},
-		}.Model(t)
-		ours := embedAt(m, drawn)
+		ours := embedAt(sp.Model(t), drawn)
 		theirs := petest.Array{Shape: ours.Shape}
 		for i := range n {
-			for k := range d {
-				theirs.Values = append(theirs.Values, ours.Row(i)[k%(d/2)*2+k/(d/2)])
+			for k := range sp.DModel {
+				theirs.Values = append(theirs.Values, ours.Row(i)[k%(sp.DModel/2)*2+k/(sp.DModel/2)])
 			}
 		}
 		out["table"] = theirs
-		return out
-	case c.Has("permutation"):
-		m := petest.Spec{
-			Scheme: "learn", Layers: 1, DModel: d, Positions: pe.Line(limit),
-			Set: map[string][]float64{"pe.table": c.Param(t, "table").Values},
-		}.Model(t)
-		at := petest.At(pe.Line(limit), whole(drawn)...)
-		out["table"] = petest.Added(m, 0, at)
-		return out
+	case c.Has("table") && c.Has("permutation"):
+		sp.Given["random-base"] = "learn"
+		sp.Set = map[string][]float64{"pe.rows": c.Param(t, "table").Values}
+		out["table"] = embedAt(sp.Model(t), drawn)
+	default:
+		sp.Given["random-base"] = "rope"
+		sp.DModel *= sp.Heads
+		out["y"] = turnedAt(sp.Model(t), c.Input(t, "x"), drawn)
 	}
-	heads := c.Int("heads", 1)
-	m := petest.Spec{Scheme: "rope", DModel: heads * d, Heads: heads, Positions: pe.Line(limit)}.Model(t)
-	at := petest.At(pe.Line(limit), whole(drawn)...)
-	x := c.Input(t, "x") // [B,N,H,Dh]
-	out["y"], _ = rotated(m, x, x, at)
 	return out
+}
+
+// turnedAt returns the queries x [B,N,H,Dh] as the drawn positions turn them, in every sample the same.
+func turnedAt(m *models.Model, x petest.Array, drawn []float64) (turned petest.Array) {
+	petest.Closed(func(s *torchpe.Scope) {
+		p := pe.Line(len(drawn))
+		p.Drawn = torchpe.Of(s, torchpe.CPU, drawn, 1, 1, len(drawn))
+		q := x.Tensor(s).Unsqueeze(0).Transpose(2, 3) // [1,B,H,N,Dh]
+		q, _, _ = m.Encoding.Begin(s, p).QKV(pe.Attn{Q: q, K: q, V: q})
+		turned = petest.ArrayOf(q.Transpose(2, 3).Squeeze(0))
+	})
+	return turned
 }
 
 // sortedDraw returns the first n of the case's draw, in ascending order.
@@ -112,6 +120,25 @@ func TestRandomisedIsSinusoidOfTheDraw(t *testing.T) {
 		want := petest.Added(fixed, 0, petest.At(pe.Line(50), whole(drawn)...))
 		petest.Near(t, fmt.Sprint(drawn), embedAt(random, drawn), want, 1e-12)
 	}
+}
+
+// TestRandomisedBases: at the draw 0..N-1 the other bases are learn and rope.
+func TestRandomisedBases(t *testing.T) {
+	first := []float64{0, 1, 2, 3, 4, 5, 6, 7}
+	learn := petest.Spec{Scheme: "learn", Fidelity: "text", Positions: pe.Line(20)}.Model(t)
+	rows, err := learn.Params.Values("pe.table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := petest.Spec{
+		Scheme: "random", Fidelity: "text", Given: pe.Options{"random-max": "20", "random-base": "learn"}, Set: map[string][]float64{"pe.rows": rows},
+	}.Model(t)
+	petest.Near(t, "learn", embedAt(random, first), petest.Added(learn, 0, pe.Line(8)), 0)
+	x := wave(8, 2, 4, 0)
+	rope := petest.Spec{Scheme: "rope", Heads: 2, Given: pe.Options{"positions-from": "0"}}.Model(t)
+	want, _ := rotated(rope, x, x, pe.Line(8))
+	angles := petest.Spec{Scheme: "random", Fidelity: "text", Heads: 2, Given: pe.Options{"random-base": "rope"}}.Model(t)
+	petest.Near(t, "rope", turnedAt(angles, x, first), want, 1e-14)
 }
 
 // TestRandomisedFollowsPlaces: the i-th smallest draw belongs to the token at place i, wherever it is in the array.

@@ -108,7 +108,7 @@ func TestResolve(t *testing.T) {
 	}
 	given := pe.Options{"positions-from": "1", "rope-base": "bogus"}
 	options, err := s.Resolve("code", given)
-	want := pe.Options{"pe-placement": "block", "positions-from": "1", "grid-order": "columns-first", "fixed-pe-dropout": "0.1", "grid-exponent": "half", "sinusoid-base": "10000"}
+	want := pe.Options{"pe-placement": "block", "positions-from": "1", "grid-order": "columns-first", "fixed-pe-dropout": "0.1", "grid-exponent": "half", "grid-normalize": "false", "sinusoid-base": "10000", "sinusoid-layout": "interleaved"}
 	if err != nil || !maps.Equal(options, want) {
 		t.Errorf("resolved to %v, %v; want %v", options, err, want)
 	}

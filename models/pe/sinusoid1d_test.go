@@ -3,6 +3,7 @@ package pe_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"torchpe/models/pe"
@@ -14,18 +15,32 @@ func TestSinusoid1D(t *testing.T) {
 		Scheme: "1d-fixed",
 		Variants: []petest.Variant{
 			petest.Code("pe-placement", "input"), petest.Code("positions-from", "1"), petest.Text("fixed-pe-dropout", "0.3"),
-			petest.Code("sinusoid-base", "100"),
+			petest.Code("sinusoid-base", "100"), petest.Code("sinusoid-layout", "tutorial"), petest.Code("sinusoid-layout", "concat"),
+			petest.Code("sinusoid-layout", "t2t"),
 		},
 		Noiseless: pe.Options{"fixed-pe-dropout": "0"},
-		Refuse:    []petest.Refusal{petest.Refuse("an odd width", petest.Spec{DModel: 7}, "1d-fixed", "d_model 7", "odd")},
+		Refuse: []petest.Refusal{
+			petest.Refuse("an odd width", petest.Spec{DModel: 7}, "1d-fixed", "d_model 7", "odd"),
+			petest.Refuse("one frequency", petest.Spec{DModel: 2, Given: pe.Options{"sinusoid-layout": "t2t"}}, "1d-fixed", "width 2", "t2t"),
+		},
 	})
 }
 
-func init() { vectors["sinusoidal_1d"] = sinusoid1DVector }
+func init() {
+	for file, layout := range map[string]string{
+		"sinusoidal_1d": "interleaved", "sinusoidal_1d_tutorial": "tutorial", "sinusoidal_1d_concat": "concat", "sinusoidal_1d_t2t": "t2t",
+	} {
+		vectors[file] = func(t testing.TB, c *petest.VectorCase) petest.Outputs { return sinusoid1DVector(t, c, layout) }
+	}
+}
 
-func sinusoid1DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func sinusoid1DVector(t testing.TB, c *petest.VectorCase, layout string) petest.Outputs {
 	n, d, start := c.Int("n", 0), c.Int("d", 0), c.Int("start", 0)
-	given := pe.Options{"fixed-pe-dropout": "0", "sinusoid-base": fmt.Sprint(c.Float("base", 10000))}
+	given := pe.Options{"fixed-pe-dropout": "0", "sinusoid-base": fmt.Sprint(c.Float("base", 10000)), "sinusoid-layout": layout}
+	if c.Bool("add_negative_side") {
+		m := petest.Spec{Scheme: "1d-fixed", DModel: d, Positions: pe.Line(n + 1), Given: given}.Model(t)
+		return petest.Outputs{"table": bothSides(petest.Added(m, 0, pe.Line(n+1)))}
+	}
 	if start > 0 { // the tokens from place start-1 on, where the first place is 1
 		given["positions-from"] = "1"
 		start--
@@ -39,6 +54,23 @@ func sinusoid1DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if c.Has("x") {
 		x := c.Input(t, "x")
 		out["y"] = petest.Embedded(m, 0, x.Reshaped(append([]int{1}, x.Shape...)...), p).Reshaped(x.Shape...)
+	}
+	return out
+}
+
+// bothSides returns the rows -n..n-1 of a concatenated sinusoid from its rows 0..n: the sines, which come first, change their
+// sign with the position. Tokens of this project have no negative positions; offsets between them have.
+func bothSides(a petest.Array) petest.Array {
+	n, d := a.Shape[0]-1, a.Shape[1]
+	out := petest.Array{Shape: []int{2 * n, d}}
+	for p := -n; p < n; p++ {
+		row := slices.Clone(a.Row(max(p, -p)))
+		for k := range d / 2 {
+			if p < 0 {
+				row[k] = -row[k]
+			}
+		}
+		out.Values = append(out.Values, row...)
 	}
 	return out
 }

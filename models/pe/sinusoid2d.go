@@ -5,11 +5,17 @@
 //
 // The text has rows first and counts from 1; the published code has columns first and counts from 0, and keeps a dropout of
 // 0.1 on the sum, also at evaluation.
+//
+// Three public variants are options: DETR (Carion et al. 2020) is rows-first from 1, and with --grid-normalize each coordinate
+// is divided by its largest (plus 1e-6) and multiplied by 2 pi; it adds P to what queries and keys are made of in every block,
+// which is the scheme detr, here to x. MAE (He et al. 2022) is columns-first from 0 with --sinusoid-layout concat,
+// simple ViT (Beyer et al. 2022) the same with t2t.
 
 package pe
 
 import (
 	"fmt"
+	"math"
 
 	"torchpe/torchpe"
 )
@@ -20,17 +26,20 @@ var gridOrder = Option{Name: "grid-order", Text: "rows-first", Code: "columns-fi
 var gridExponent = Option{Name: "grid-exponent", Default: "half", Check: oneOf("half", "full"),
 	Help: "width in the exponent of 2d-fixed: that of one coordinate's half, or d_model by the letter of the text"}
 
+var gridNormalize = Option{Name: "grid-normalize", Default: "false", Check: yesNo,
+	Help: "coordinates of 2d-fixed from 0 to 2 pi, as DETR has them"}
+
 func init() {
 	Register(Scheme{
 		Name:    "2d-fixed",
 		Summary: "sinusoids of the token's row and column, half the dimensions each",
 		Title:   "Learning positional encodings in transformers depends on initialization", Year: 2025,
-		Reference: "Ito et al. 2025, appendix A.1, arXiv 2406.08272",
+		Reference: "Ito et al. 2025, appendix A.1, arXiv 2406.08272; Carion et al. 2020, arXiv 2005.12872; He et al. 2022, arXiv 2111.06377; Beyer et al. 2022, arXiv 2205.01580",
 		Formula:   "P = [ S(first) | S(second) ],  S the 1-D sinusoid of width D/2,  x <- x + P", Parameters: "none",
 		Criteria:     Criteria{Inductive: true, ParameterEfficient: true, Parallelizable: true},
 		Needs:        NeedsGrid,
 		Extrapolates: Always,
-		Options:      []Option{placement, positionsFrom, gridOrder, gridExponent, sinusoidBase, fixedDropout},
+		Options:      []Option{placement, positionsFrom, gridOrder, gridExponent, gridNormalize, sinusoidBase, sinusoidLayout, fixedDropout},
 		New:          newSinusoid2D,
 	})
 }
@@ -44,17 +53,28 @@ func newSinusoid2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	if c.Options.Text(gridExponent.Name) == "full" {
 		width = c.DModel
 	}
+	layout := c.Options.Text(sinusoidLayout.Name)
+	if err := checkWave("2d-fixed", layout, width); err != nil {
+		return nil, err
+	}
+	write, scale := wave(layout, base, width), [2]float64{1, 1}
+	if c.Options.Bool(gridNormalize.Name) {
+		rows, columns := c.Positions.extent()
+		for axis, places := range []int{rows, columns} {
+			scale[axis] = 2 * math.Pi / (from + float64(places-1) + 1e-6)
+		}
+	}
 	rowOf := make(map[[2]int]int, len(c.Positions.Cells))
 	for i, cell := range c.Positions.Cells {
 		rowOf[cell] = i
 	}
 	row := func(i int, out []float64) {
-		first, second := c.Positions.Cells[i][0], c.Positions.Cells[i][1]
+		first, second := scale[0]*(from+float64(c.Positions.Cells[i][0])), scale[1]*(from+float64(c.Positions.Cells[i][1]))
 		if c.Options.Text(gridOrder.Name) == "columns-first" {
 			first, second = second, first
 		}
-		sinusoid(from+float64(first), base, width, out[:half])
-		sinusoid(from+float64(second), base, width, out[half:])
+		write(first, out[:half])
+		write(second, out[half:])
 	}
 	rows := func(p Positions) []int {
 		if len(p.Cells) != p.Tokens() {

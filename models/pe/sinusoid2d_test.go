@@ -17,6 +17,7 @@ func TestSinusoid2D(t *testing.T) {
 		Variants: []petest.Variant{
 			petest.Code("pe-placement", "input"), petest.Code("positions-from", "1"), petest.Text("fixed-pe-dropout", "0.3"),
 			petest.Code("grid-order", "rows-first"), petest.Code("grid-exponent", "full"), petest.Code("sinusoid-base", "100"),
+			petest.Code("grid-normalize", "true"), petest.Text("sinusoid-layout", "concat"), petest.Code("sinusoid-layout", "t2t"),
 		},
 		Noiseless: pe.Options{"fixed-pe-dropout": "0"},
 		Refuse: []petest.Refusal{
@@ -26,7 +27,34 @@ func TestSinusoid2D(t *testing.T) {
 	})
 }
 
-func init() { vectors["sinusoidal_2d"] = sinusoid2DVector }
+func init() {
+	vectors["sinusoidal_2d"] = sinusoid2DVector
+	vectors["sinusoidal_2d_variants"] = sinusoid2DVariant
+}
+
+// sinusoid2DVariant: DETR says whether it normalises, MAE and simple ViT by which function ran.
+func sinusoid2DVariant(t testing.TB, c *petest.VectorCase) petest.Outputs {
+	grid := pe.Grid(c.Int("H", 0), c.Int("W", 0))
+	given := pe.Options{
+		"fixed-pe-dropout": "0", "positions-from": "0", "grid-order": "columns-first", "sinusoid-layout": "concat",
+		"sinusoid-base": fmt.Sprint(c.Float("temperature", 10000)),
+	}
+	symbol := fmt.Sprint(c.SourceSymbol)
+	switch {
+	case c.Value("normalize") != nil:
+		if scale := c.Text("scale", "2pi"); scale != "2pi" || c.Float("eps", 1e-6) != 1e-6 {
+			t.Fatalf("scale %s, eps %v: DETR has 2pi and 1e-6", scale, c.Value("eps"))
+		}
+		given["positions-from"], given["grid-order"], given["sinusoid-layout"] = "1", "rows-first", "interleaved"
+		given["grid-normalize"] = fmt.Sprint(c.Bool("normalize"))
+	case strings.Contains(symbol, "posemb_sincos_2d"):
+		given["sinusoid-layout"] = "t2t"
+	case !strings.Contains(symbol, "get_2d_sincos_pos_embed"):
+		t.Fatalf("%s is none of DETR, MAE and simple ViT", symbol)
+	}
+	m := petest.Spec{Scheme: "2d-fixed", DModel: c.Int("d", 0), Positions: grid, Given: given}.Model(t)
+	return petest.Outputs{"table": petest.Added(m, 0, grid)}
+}
 
 func sinusoid2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	start, grid := c.Int("start", 0), pe.Grid(c.Int("H", 0), c.Int("W", 0))
@@ -44,7 +72,11 @@ func sinusoid2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		grid.Cells[i][1] += max(0, start-1)
 	}
 	m := petest.Spec{Scheme: "2d-fixed", DModel: c.Int("d", 0), Positions: grid, Given: given}.Model(t)
-	return petest.Outputs{"table": petest.Added(m, 0, grid)}
+	table := petest.Added(m, 0, grid)
+	if c.Value("normalize") != nil {
+		petest.Near(t, "the table of detr", detrSees(t, c.Int("d", 0), grid, c.Bool("normalize")), table, 1e-14)
+	}
+	return petest.Outputs{"table": table}
 }
 
 // fixedTable returns the table of a fixed scheme at the paper's size: 4 x 4 tokens, D = 160.

@@ -1,0 +1,132 @@
+// conv-pos: a convolution over the tokens' order as a relative encoding of the input (Baevski et al. 2020, "wav2vec 2.0", section 2;
+// Mohamed et al. 2019).
+//
+//	x <- x + GELU(conv(x) + b),  conv over k places with g groups of D/g dimensions, zeros outside
+//	W[:,:,t] = gain_t V[:,:,t] / |V[:,:,t]|   (weight normalisation for each tap t)
+//
+// Tap t sees the place t - floor(k/2) from its own, which is padding of k/2 with the last frame dropped where k is even. Places
+// that have no token count as zeros. V starts as N(0, 4/(k D)) and gain as |V|, as in fairseq; b, which fairseq starts at zero, as
+// in torch.nn.Conv1d. By default k = 128 and g is the largest divisor of D and 16: taps beyond the tokens act on nothing
+// and are not computed. There is no layer norm after the sum, as the block has its own.
+
+package pe
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"torchpe/torchpe"
+)
+
+var (
+	convKernel = Option{Name: "conv-kernel", Default: "128", Check: whole(1, 1<<12),
+		Help: "places that the convolution of conv-pos sees"}
+	convGroups = Option{Name: "conv-groups", Default: "0", Check: whole(0, 1<<12),
+		Help: "groups of the convolution of conv-pos, a divisor of d_model; 0 for the largest divisor of it and 16"}
+)
+
+func init() {
+	Register(Scheme{
+		Name:    "conv-pos",
+		Summary: "a grouped convolution over the order of tokens, added to the input",
+		Title:   "wav2vec 2.0: A Framework for Self-Supervised Learning of Speech Representations", Year: 2020,
+		Reference:    "Baevski et al. 2020, arXiv 2006.11477",
+		Formula:      "x <- x + GELU(conv(x) + b),  conv over k places in g groups, W[:,:,t] = gain_t V[:,:,t] / |V[:,:,t]|",
+		Parameters:   "D (D/g) k + k + D",
+		Criteria:     Criteria{Inductive: true, DataDriven: true, TranslationInvariant: true, Parallelizable: true},
+		Extrapolates: Always,
+		Options:      []Option{convKernel, convGroups},
+		New:          newConv,
+	})
+}
+
+type conv struct {
+	None
+	v    *torchpe.Param // [E,D,D/g,k]
+	gain *torchpe.Param // [E,k]
+	bias *torchpe.Param // [E,D]
+}
+
+func newConv(c Config, ps *torchpe.ParamSet) (Encoding, error) {
+	k, groups, d := c.Options.Int(convKernel.Name), c.Options.Int(convGroups.Name), c.DModel
+	if groups == 0 {
+		for groups = 16; d%groups != 0; groups /= 2 {
+		}
+	}
+	if d%groups != 0 {
+		return nil, fmt.Errorf("conv-pos: --conv-groups %d does not divide d_model %d", groups, d)
+	}
+	norms := make([][]float64, c.Members) // of V as it is drawn, for gain, which is drawn after it
+	draw := func(member int, rng *rand.Rand, out []float64) {
+		torchpe.Normal(0, math.Sqrt(4/float64(k*d)))(member, rng, out)
+		norm := make([]float64, k)
+		for i, w := range out {
+			norm[i%k] += w * w
+		}
+		for i := range norm {
+			norm[i] = math.Sqrt(norm[i])
+		}
+		norms[member] = norm
+	}
+	return &conv{
+		v:    ps.Add("pe.v", true, draw, d, d/groups, k),
+		gain: ps.Add("pe.gain", true, func(member int, _ *rand.Rand, out []float64) { copy(out, norms[member]) }, k),
+		bias: ps.Add("pe.bias", true, torchpe.FanIn(d/groups*k), d),
+	}, nil
+}
+
+func (c *conv) Sites() Site { return AtEmbed }
+
+func (c *conv) Begin(s *torchpe.Scope, p Positions) Hooks {
+	e, d, inner, k := c.v.Shape[0], c.v.Shape[1], c.v.Shape[2], c.v.Shape[3]
+	n := p.Tokens()
+	tokenAt := make(map[int]int, n)
+	low, high := p.Index[0], p.Index[0]
+	for i, at := range p.Index {
+		tokenAt[at] = i
+		low, high = min(low, at), max(high, at)
+	}
+	// Taps that reach a token from another one.
+	first, last := max(0, k/2-(high-low)), min(k-1, k/2+(high-low))
+	used := last - first + 1
+	index := make([]int, 0, n*used)
+	for _, at := range p.Index {
+		for t := first; t <= last; t++ {
+			token, ok := tokenAt[at+t-k/2]
+			if !ok {
+				token = n // a row of zeros
+			}
+			index = append(index, token)
+		}
+	}
+	v := c.v.In(s).Narrow(3, first, used)
+	gain := c.gain.In(s).Narrow(1, first, used).Reshape(e, 1, 1, used)
+	w := v.Mul(gain).Div(v.Square().SumKeep(1, 2).Sqrt()) // [E,D,D/g,taps]
+	groups := d / inner
+	w = w.Reshape(e, groups, inner, inner, used).Permute(0, 1, 4, 3, 2).Reshape(e, groups, used*inner, inner)
+	return &convHooks{
+		index: indexTensor(s, w.Device(), index, len(index)),
+		w:     w, bias: c.bias.In(s).Reshape(e, 1, 1, d), taps: used,
+	}
+}
+
+type convHooks struct {
+	Identity
+	index torchpe.Tensor // [N taps], the token that a tap sees; N for none
+	w     torchpe.Tensor // [E,g,taps D/g,D/g]
+	bias  torchpe.Tensor // [E,1,1,D]
+	taps  int
+}
+
+func (h *convHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
+	if layer > 0 {
+		return x
+	}
+	shape, w := x.Shape(), h.w.Shape()
+	e, b, n, d, groups, inner := shape[0], shape[1], shape[2], shape[3], w[1], w[3]
+	seen := x.Pad(2, 0, 1, 0).IndexSelect(2, h.index) // [E,B,N taps,D]
+	seen = seen.Reshape(e, b*n, h.taps, groups, inner).Permute(0, 3, 1, 2, 4).Reshape(e, groups, b*n, h.taps*inner)
+	y := seen.MatMul(h.w).Permute(0, 2, 1, 3).Reshape(e, b, n, d) // [E,g,B N,D/g] before
+	return x.Add(y.Add(h.bias).GELU())
+}

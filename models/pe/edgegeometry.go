@@ -1,0 +1,66 @@
+// edge-geometry: a bias of the logits by where the key lies, seen from the query (the edge features of Pfaff et al. 2021, "Learning
+// mesh-based simulation with graph networks", section 3.2, MeshGraphNets).
+//
+//	e_ij = [p_j - p_i, |p_j - p_i|] in R^{M+1},  logits_hij <- logits_hij + w_h e_ij
+//
+// In MeshGraphNets e_ij is the input of an edge's MLP, with j the edge's sender and i its receiver. In attention every pair is an
+// edge and the logit is what an edge has: a weight for each feature, head and block is our reading of it. w starts as in torch.nn.Linear.
+// Coordinates are cells {row, column}, points, or the line. The cost is a table of N x N x (M+1) a pass and a bias of H x N x N a block.
+
+package pe
+
+import "torchpe/torchpe"
+
+func init() {
+	Register(Scheme{
+		Name:    "edge-geometry",
+		Summary: "logits biased by displacement and distance from query to key",
+		Title:   "Learning Mesh-Based Simulation with Graph Networks", Year: 2021,
+		Reference:  "Pfaff et al. 2021, arXiv 2010.03409 (edge features; their use in attention is ours)",
+		Formula:    "e_ij = [p_j - p_i, |p_j - p_i|],  logits_hij <- logits_hij + w_h e_ij",
+		Parameters: "L H (M + 1) for M coordinates",
+		Criteria: Criteria{
+			Inductive: true, DataDriven: true, ParameterEfficient: true, TranslationInvariant: true, Parallelizable: true, Interpretable: true,
+		},
+		Needs:        NeedsPoints,
+		Extrapolates: Always,
+		New:          newEdgeGeometry,
+	})
+}
+
+type edgeGeometry struct {
+	None
+	w    *torchpe.Param // [E,L,H,M+1]
+	dims int
+}
+
+func newEdgeGeometry(c Config, ps *torchpe.ParamSet) (Encoding, error) {
+	dims := len(c.Positions.coordinates("edge-geometry", 0)[0])
+	return &edgeGeometry{w: ps.Add("pe.weight", true, torchpe.FanIn(dims+1), c.Layers, c.Heads, dims+1), dims: dims}, nil
+}
+
+func (g *edgeGeometry) Sites() Site { return AtLogits }
+
+func (g *edgeGeometry) Begin(s *torchpe.Scope, p Positions) Hooks {
+	var flat []float64
+	for _, point := range p.coordinates("edge-geometry", g.dims) {
+		flat = append(flat, point...)
+	}
+	w, n := g.w.In(s), p.Tokens()
+	at := torchpe.Of(s, torchpe.CPU, flat, n, g.dims).To(w.DType(), w.Device())
+	apart := at.Unsqueeze(0).Sub(at.Unsqueeze(1)) // [N,N,M], of query and key
+	edges := torchpe.Cat(-1, apart, apart.Square().SumKeep(-1).Sqrt())
+	return &edgeHooks{w: w, edges: edges.Reshape(1, n*n, g.dims+1)}
+}
+
+type edgeHooks struct {
+	Identity
+	w     torchpe.Tensor // [E,L,H,M+1]
+	edges torchpe.Tensor // [1,N N,M+1]
+}
+
+func (h *edgeHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
+	shape := logits.Shape()
+	bias := h.w.Select(1, a.Layer).MatMul(h.edges.Transpose(1, 2)) // [E,H,N N]
+	return logits.Add(bias.Reshape(shape[0], 1, shape[2], shape[3], shape[4]))
+}

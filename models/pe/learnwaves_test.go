@@ -1,0 +1,40 @@
+package pe_test
+
+import (
+	"testing"
+
+	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
+)
+
+func TestLearnWaves(t *testing.T) {
+	petest.Run(t, petest.Case{
+		Scheme:   "learn-waves",
+		Variants: []petest.Variant{petest.Code("pe-placement", "input"), petest.Code("sinusoid-base", "100")},
+		Refuse:   []petest.Refusal{petest.Refuse("an odd width", petest.Spec{DModel: 7}, "learn-waves", "d_model 7", "odd")},
+	})
+}
+
+func init() { vectors["learned_wavelengths"] = learnWavesVector }
+
+func learnWavesVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+	f, p := c.Param(t, "f"), pe.Line(c.Int("n", 0))
+	m := petest.Spec{
+		Scheme: "learn-waves", Layers: 1, DModel: c.Int("d", 0), Positions: p, Set: map[string][]float64{"pe.index": f.Values},
+	}.Model(t)
+	if have := m.Params.Get("pe.index").PerMember(); have != c.Int("n_params", have) {
+		t.Errorf("%d parameters, the reference has %d", have, c.Int("n_params", have))
+	}
+	return petest.Outputs{"table": petest.Added(m, 0, p)}
+}
+
+// TestLearnWavesOfIndex: f_k = k gives the sinusoids of 1d-fixed, of whatever base.
+func TestLearnWavesOfIndex(t *testing.T) {
+	given := pe.Options{"sinusoid-base": "500", "fixed-pe-dropout": "0"}
+	waves := petest.Spec{
+		Scheme: "learn-waves", Layers: 1, Given: given, Set: map[string][]float64{"pe.index": {0, 1, 2, 3}},
+	}.Model(t)
+	fixed := petest.Spec{Scheme: "1d-fixed", Given: given}.Model(t)
+	p := petest.At(pe.Line(8), 5, 0, 3, 7, 1)
+	petest.Near(t, "f_k = k", petest.Added(waves, 0, p), petest.Added(fixed, 0, p), 1e-13)
+}
