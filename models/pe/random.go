@@ -135,7 +135,16 @@ func (r *randomisedAngles) Sites() Site { return AtQK }
 
 func (r *randomisedAngles) Begin(s *torchpe.Scope, p Positions) Hooks {
 	angles := r.angles(s, p, r.headWidth).Unsqueeze(2) // [E,B,1,N,Dh/2]
-	return &ropeHooks{cos: angles.Cos(), sin: angles.Sin()}
+	return &randomisedTurns{cos: angles.Cos(), sin: angles.Sin()}
+}
+
+type randomisedTurns struct {
+	Identity
+	cos, sin torchpe.Tensor // [E,B,1,N,Dh/2]
+}
+
+func (h *randomisedTurns) QKV(a Attn) (q, k, v torchpe.Tensor) {
+	return torchpe.RotatePairs(a.Q, h.cos, h.sin, false), torchpe.RotatePairs(a.K, h.cos, h.sin, false), a.V
 }
 
 type randomisedHooks struct {
