@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"torchpe/torchpe"
 )
@@ -80,53 +81,81 @@ func (c *conv) Sites() Site { return AtEmbed }
 
 func (c *conv) Begin(s *torchpe.Scope, p Positions) Hooks {
 	e, d, inner, k := c.v.Shape[0], c.v.Shape[1], c.v.Shape[2], c.v.Shape[3]
-	n := p.Tokens()
-	tokenAt := make(map[int]int, n)
-	low, high := p.Index[0], p.Index[0]
-	for i, at := range p.Index {
-		tokenAt[at] = i
-		low, high = min(low, at), max(high, at)
-	}
+	low, high := slices.Min(p.Index), slices.Max(p.Index)
 	// Taps that reach a token from another one.
 	first, last := max(0, k/2-(high-low)), min(k-1, k/2+(high-low))
 	used := last - first + 1
-	index := make([]int, 0, n*used)
-	for _, at := range p.Index {
-		for t := first; t <= last; t++ {
-			token, ok := tokenAt[at+t-k/2]
-			if !ok {
-				token = n // a row of zeros
-			}
-			index = append(index, token)
-		}
-	}
 	v := c.v.In(s).Narrow(3, first, used)
 	gain := c.gain.In(s).Narrow(1, first, used).Reshape(e, 1, 1, used)
 	w := v.Mul(gain).Div(v.Square().SumKeep(1, 2).Sqrt()) // [E,D,D/g,taps]
-	groups := d / inner
-	w = w.Reshape(e, groups, inner, inner, used).Permute(0, 1, 4, 3, 2).Reshape(e, groups, used*inner, inner)
 	return &convHooks{
-		index: indexTensor(s, w.Device(), index, len(index)),
-		w:     w, bias: c.bias.In(s).Reshape(e, 1, 1, d), taps: used,
+		places: p.Index, first: first - k/2,
+		w:    w.Reshape(e, d/inner, inner, inner, used).Permute(0, 1, 4, 3, 2),
+		bias: c.bias.In(s).Reshape(e, 1, 1, d),
 	}
 }
 
 type convHooks struct {
 	Identity
-	index torchpe.Tensor // [N taps], the token that a tap sees; N for none
-	w     torchpe.Tensor // [E,g,taps D/g,D/g]
-	bias  torchpe.Tensor // [E,1,1,D]
-	taps  int
+	places []int
+	first  int            // offset of the first tap
+	w      torchpe.Tensor // [E,g,taps,D/g,D/g], from and to a dimension
+	bias   torchpe.Tensor // [E,1,1,D]
 }
 
 func (h *convHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
 	if layer > 0 {
 		return x
 	}
+	w, shape := h.w.Shape(), x.Shape()
+	// Two ways to the same: one matrix from all tokens to all, or all that the taps see of each sample. The smaller is made.
+	convolve := h.bySeen
+	if samples, n := shape[1], shape[2]; w[3]*n < samples*w[2] {
+		convolve = h.byMatrix
+	}
+	return x.Add(convolve(x).Add(h.bias).GELU())
+}
+
+// byMatrix makes the matrix [E,g,N D/g,N D/g] of the convolution.
+func (h *convHooks) byMatrix(x torchpe.Tensor) torchpe.Tensor {
 	shape, w := x.Shape(), h.w.Shape()
-	e, b, n, d, groups, inner := shape[0], shape[1], shape[2], shape[3], w[1], w[3]
-	seen := x.Pad(2, 0, 1, 0).IndexSelect(2, h.index) // [E,B,N taps,D]
-	seen = seen.Reshape(e, b*n, h.taps, groups, inner).Permute(0, 3, 1, 2, 4).Reshape(e, groups, b*n, h.taps*inner)
-	y := seen.MatMul(h.w).Permute(0, 2, 1, 3).Reshape(e, b, n, d) // [E,g,B N,D/g] before
-	return x.Add(y.Add(h.bias).GELU())
+	e, b, n, d, groups, taps, inner := shape[0], shape[1], shape[2], shape[3], w[1], w[2], w[3]
+	index := make([]int, 0, n*n)
+	for _, from := range h.places {
+		for _, to := range h.places {
+			tap := from - to - h.first
+			if tap < 0 || tap >= taps {
+				tap = taps // zeros
+			}
+			index = append(index, tap)
+		}
+	}
+	m := h.w.Pad(2, 0, 1, 0).IndexSelect(2, indexTensor(x.Scope(), x.Device(), index, n*n))
+	m = m.Reshape(e, groups, n, n, inner, inner).Permute(0, 1, 2, 4, 3, 5).Reshape(e, groups, n*inner, n*inner)
+	rows := x.Reshape(e, b, n, groups, inner).Permute(0, 3, 1, 2, 4).Reshape(e, groups, b, n*inner)
+	return rows.MatMul(m).Reshape(e, groups, b, n, inner).Permute(0, 2, 3, 1, 4).Reshape(e, b, n, d)
+}
+
+// bySeen gathers the tokens that the taps see, [E,g,B N,taps D/g].
+func (h *convHooks) bySeen(x torchpe.Tensor) torchpe.Tensor {
+	shape, w := x.Shape(), h.w.Shape()
+	e, b, n, d, groups, taps, inner := shape[0], shape[1], shape[2], shape[3], w[1], w[2], w[3]
+	tokenAt := make(map[int]int, n)
+	for i, at := range h.places {
+		tokenAt[at] = i
+	}
+	index := make([]int, 0, n*taps)
+	for _, at := range h.places {
+		for t := range taps {
+			token, ok := tokenAt[at+h.first+t]
+			if !ok {
+				token = n // a row of zeros
+			}
+			index = append(index, token)
+		}
+	}
+	seen := x.Pad(2, 0, 1, 0).IndexSelect(2, indexTensor(x.Scope(), x.Device(), index, len(index))) // [E,B,N taps,D]
+	seen = seen.Reshape(e, b*n, taps, groups, inner).Permute(0, 3, 1, 2, 4).Reshape(e, groups, b*n, taps*inner)
+	y := seen.MatMul(h.w.Reshape(e, groups, taps*inner, inner)) // [E,g,B N,D/g]
+	return y.Permute(0, 2, 1, 3).Reshape(e, b, n, d)
 }

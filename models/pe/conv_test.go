@@ -31,6 +31,13 @@ func convVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		Set:   map[string][]float64{"pe.v": v.Values, "pe.gain": c.Param(t, "weight_g").Values, "pe.bias": c.Param(t, "bias").Values},
 	}.Model(t)
 	out := petest.Embedded(m, 0, x.Reshaped(append([]int{1}, x.Shape...)...), p)
+	// The same sequence many times over is convolved by one matrix.
+	many := petest.Array{Shape: []int{1, 50, x.Shape[1], x.Shape[2]}}
+	for range 50 {
+		many.Values = append(many.Values, x.Row(0)...)
+	}
+	last := petest.Embedded(m, 0, many, p).Reshaped(50, len(x.Row(0))).Row(49)
+	petest.Near(t, "in a batch", petest.Array{Shape: x.Shape[1:], Values: last}, petest.Array{Shape: x.Shape[1:], Values: out.Values[:len(last)]}, 1e-13)
 	return petest.Outputs{"pe": {Shape: x.Shape, Values: difference(out.Values, x.Values)}}
 }
 
