@@ -126,7 +126,11 @@ const (
 
 // Result is the content of result.json: the final numbers of a run.
 type Result struct {
-	Members        []MemberResult `json:"members"`
+	Members []MemberResult `json:"members"`
+	// TrainedTogether is the number of members of the ensemble that this run's one was trained in, where a sweep took it apart: times
+	// and memory are the ensemble's. 0 for an ordinary run.
+	TrainedTogether int `json:"trained_together,omitempty"`
+
 	WallSeconds    float64        `json:"wall_seconds"`
 	StepsPerSecond float64        `json:"steps_per_second"`
 	PeakRSSMB      float64        `json:"peak_rss_mb"`
