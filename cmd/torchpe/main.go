@@ -39,7 +39,7 @@ initialization" (Ito et al. 2025, arXiv 2406.08272).`,
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newTrainCommand(), newDemoCommand(), newDataCommand(), newAnalyzeCommand(), newReportCommand(), newDoctorCommand(), newBenchCommand())
+	root.AddCommand(newTrainCommand(), newSweepCommand(), newDemoCommand(), newDataCommand(), newAnalyzeCommand(), newReportCommand(), newDoctorCommand(), newBenchCommand())
 	return root
 }
 

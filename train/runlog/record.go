@@ -131,10 +131,10 @@ type Result struct {
 	// and memory are the ensemble's. 0 for an ordinary run.
 	TrainedTogether int `json:"trained_together,omitempty"`
 
-	WallSeconds    float64        `json:"wall_seconds"`
-	StepsPerSecond float64        `json:"steps_per_second"`
-	PeakRSSMB      float64        `json:"peak_rss_mb"`
-	Fidelity       string         `json:"fidelity"` // text or code
+	WallSeconds    float64 `json:"wall_seconds"`
+	StepsPerSecond float64 `json:"steps_per_second"`
+	PeakRSSMB      float64 `json:"peak_rss_mb"`
+	Fidelity       string  `json:"fidelity"` // text or code
 	// Baselines are the test errors of masked prediction without a model: zero, mean (regression on the mean of the visible
 	// tokens) and gaussian (conditional Gaussian), each by the share of tokens masked.
 	Baselines map[string]map[string]float64 `json:"baselines,omitempty"`

@@ -94,13 +94,25 @@ const (
 // Claim takes a task. It fails with ErrDone, ErrFailed or ErrBusy; it is also busy while another host's worker may be alive, unless
 // breakLock says that it is not, or both are the same job of a scheduler, which requeued it.
 func (s *Sweep) Claim(index int, breakLock bool) (*Claim, error) {
+	c, err := s.lockTask(index)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.takeOver(breakLock); err != nil {
+		return nil, errors.Join(err, c.Release())
+	}
+	return c, nil
+}
+
+// lockTask takes the lock of a task that is neither done nor failed.
+func (s *Sweep) lockTask(index int) (*Claim, error) {
 	if err := s.Check(index); err != nil {
 		return nil, err
 	}
 	if err := s.root.MkdirAll(taskDir(index), 0o777); err != nil {
 		return nil, err
 	}
-	if err := s.settled(index); err != nil { // without the lock: most that are settled stay so
+	if err := s.settled(index); err != nil { // without the lock: what is settled mostly stays so
 		return nil, err
 	}
 	if info, err := s.root.Lstat(in(index, lockFile)); err == nil && !info.Mode().IsRegular() {
@@ -118,11 +130,10 @@ func (s *Sweep) Claim(index int, breakLock bool) (*Claim, error) {
 	if !ok {
 		return nil, s.busy(index)
 	}
-	c := &Claim{Sweep: s, Index: index, lock: lock, start: time.Now()}
-	if err := errors.Join(s.settled(index), c.takeOver(breakLock)); err != nil {
+	if err := s.settled(index); err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
-	return c, nil
+	return &Claim{Sweep: s, Index: index, lock: lock, start: time.Now()}, nil
 }
 
 // settled returns ErrDone or ErrFailed.

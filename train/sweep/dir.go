@@ -133,6 +133,11 @@ func in(index int, name string) string { return filepath.Join(taskDir(index), na
 // Log is the path of a task's log.
 func (s *Sweep) Log(index int) string { return filepath.Join(s.Dir, in(index, logFile)) }
 
+// OpenLog opens a task's log to add to it.
+func (c *Claim) OpenLog() (*os.File, error) {
+	return c.root.OpenFile(in(c.Index, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+}
+
 // EnsembleDir is where a task's ensemble trains.
 func (s *Sweep) EnsembleDir(index int) string { return filepath.Join(s.Dir, in(index, ensembleDir)) }
 

@@ -199,7 +199,7 @@ func (s *Sweep) eta(tasks []TaskStatus) float64 {
 		switch t.State {
 		case StateRunning:
 			workers++
-			if left, ok := t.Heartbeat.left(); ok {
+			if left, ok := t.Heartbeat.Left(); ok {
 				running += left
 			} else {
 				running += whole
@@ -214,8 +214,8 @@ func (s *Sweep) eta(tasks []TaskStatus) float64 {
 	return (running + waiting) / float64(workers)
 }
 
-// left is the time in seconds until the task is at its end, by the rate of the present attempt.
-func (b *Heartbeat) left() (seconds float64, ok bool) {
+// Left is the time in seconds until the task is at its end, by the rate of the present attempt.
+func (b *Heartbeat) Left() (seconds float64, ok bool) {
 	if b == nil || b.Step <= b.First || b.Seconds <= 0 || b.Total <= 0 {
 		return 0, false
 	}
