@@ -27,7 +27,8 @@ type Skipped struct {
 }
 
 // Find returns the finished runs in root and the folders below it, in the order of their names; root may be a run itself.
-// Runs that are not finished, or cannot be read, are returned as skipped. Symbolic links are not followed, but for root.
+// Runs that are not finished, or cannot be read, are returned as skipped. Symbolic links are not followed, but for root. What a
+// sweep is working on is passed over: it gets its place among the sweep's runs when it is finished.
 func Find(root string) (found []*Run, skipped []Skipped, err error) {
 	if root, err = filepath.EvalSymlinks(root); err != nil {
 		return nil, nil, err
@@ -39,6 +40,9 @@ func Find(root string) (found []*Run, skipped []Skipped, err error) {
 				return fs.SkipDir
 			}
 			return nil
+		}
+		if entry.IsDir() && entry.Name() == "tasks" && isFile(filepath.Join(filepath.Dir(path), "sweep.json")) {
+			return fs.SkipDir
 		}
 		if !entry.IsDir() || !looksLikeRun(path) {
 			return nil
@@ -55,6 +59,11 @@ func Find(root string) (found []*Run, skipped []Skipped, err error) {
 		return fs.SkipDir
 	})
 	return found, skipped, err
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // looksLikeRun says whether a directory has a config.json with a schema version.

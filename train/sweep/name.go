@@ -67,8 +67,8 @@ func textOf(value json.RawMessage) string {
 	return string(value)
 }
 
-// name returns the names of runs[first:]; those before have theirs. Names mention PE, sigma and seed, and whatever else differs between
-// runs of one task (options of a scheme: of one task and scheme).
+// name returns the names of runs[first:]; those before have theirs. Names mention PE, sigma and seed, and what else differs between
+// runs of one task (options of a scheme: of one task and scheme), but for the value that more than half of them have.
 func (p *Plan) name(runs []run, first int) ([]string, error) {
 	all := make([]facts, len(runs))
 	bases := map[string]map[string]string{}
@@ -114,36 +114,50 @@ func (p *Plan) name(runs []run, first int) ([]string, error) {
 // longestName leaves room for what tells two names apart.
 const longestName = 110
 
-// differing returns, by scope and key, the settings in which runs differ.
-func differing(all []facts) map[[2]string]bool {
-	values := map[[2]string]map[string]int{}
+// setting is a key within a scope.
+type setting struct{ scope, key string }
+
+// differing returns the settings in which runs differ, with the value that goes without saying: that of more than half of the runs,
+// or none.
+func differing(all []facts) map[setting]string {
+	values := map[setting]map[string]int{}
 	count := map[string]int{}
 	for _, f := range all {
 		count[f.scope("")]++
 		count[f.scope(optionsPrefix)]++
 		for key, v := range f.settings {
-			at := [2]string{f.scope(key), key}
+			at := setting{f.scope(key), key}
 			if values[at] == nil {
 				values[at] = map[string]int{}
 			}
 			values[at][v]++
 		}
 	}
-	out := map[[2]string]bool{}
+	out := map[setting]string{}
 	for at, by := range values {
-		some := 0 // runs that have the setting at all
-		for _, n := range by {
+		some, usual := 0, noUsual // runs that have the setting at all
+		for v, n := range by {
 			some += n
+			if 2*n > count[at.scope] {
+				usual = v
+			}
 		}
-		out[at] = len(by) > 1 || some < count[at[0]]
+		if len(by) > 1 || some < count[at.scope] {
+			out[at] = usual
+		}
 	}
 	for _, f := range all { // the task itself has no scope
 		if f.task != all[0].task {
-			out[[2]string{"", "task"}] = true
+			out[taskSetting] = noUsual
 		}
 	}
 	return out
 }
+
+// noUsual is no value of a setting: values are JSON without white space, or text of one line.
+const noUsual = "\n"
+
+var taskSetting = setting{"", "task"}
 
 const optionsPrefix = "pe_options."
 
@@ -155,14 +169,14 @@ func (f facts) scope(key string) string {
 	return f.task
 }
 
-func (f facts) name(differ map[[2]string]bool) string {
+func (f facts) name(differ map[setting]string) string {
 	var parts []string
-	if differ[[2]string{"", "task"}] {
+	if _, several := differ[taskSetting]; several {
 		parts = append(parts, clean(f.task))
 	}
 	parts = append(parts, clean(label(f.pe, f.sigma)))
 	for _, key := range slices.Sorted(maps.Keys(f.settings)) {
-		if differ[[2]string{f.scope(key), key}] {
+		if usual, differs := differ[setting{f.scope(key), key}]; differs && f.settings[key] != usual {
 			short := key[strings.LastIndex(key, ".")+1:]
 			parts = append(parts, clean(short)+"="+clean(f.settings[key]))
 		}
