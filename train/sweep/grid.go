@@ -67,8 +67,11 @@ func (p Point) String() string {
 	return text
 }
 
-// maxPoints keeps a slip of the keyboard from asking for the impossible.
-const maxPoints = 1_000_000
+// Limits that keep a slip of the keyboard from asking for the impossible.
+const (
+	maxPoints = 1_000_000
+	maxValues = 10_000 // of a range
+)
 
 // Points expands all parts, in their order.
 func (s Spec) Points() ([]Point, error) {
@@ -265,8 +268,8 @@ func progression(from, to, by, name string, next func(x, by *big.Rat) *big.Rat) 
 	}
 	var out []string
 	for ; x.Cmp(last) != rises; x = next(x, step) {
-		if len(out) == maxPoints {
-			return nil, fmt.Errorf("range: more than %d values", maxPoints)
+		if len(out) == maxValues {
+			return nil, fmt.Errorf("range: more than %d values", maxValues)
 		}
 		f, _ := x.Float64()
 		out = append(out, strconv.FormatFloat(f, 'g', -1, 64))

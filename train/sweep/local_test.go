@@ -192,6 +192,8 @@ func BenchmarkFiveThousandTasks(b *testing.B) {
 			s, _ = extend(b, filepath.Join(dir, fmt.Sprint(b.N, "-", i)), configs, 1)
 		}
 	})
+	s = must1(Open(s.Dir))
+	defer s.Close()
 	if len(s.Plan.Tasks) != n {
 		b.Fatal(len(s.Plan.Tasks))
 	}
