@@ -87,12 +87,14 @@ type launchFlags struct {
 	workers  int
 	quiet    bool
 	takeLost bool // of retry --lost
+	slurm    slurmFlags
 }
 
 func (f *launchFlags) add(fl *pflag.FlagSet) {
-	fl.StringVar(&f.launcher, "launcher", "local", "what works on the tasks: local (worker processes here), none (plan only; see sweep run-task)")
+	fl.StringVar(&f.launcher, "launcher", "local", "what works on the tasks: local (worker processes here), slurm (job arrays), none (plan only; see sweep run-task)")
 	fl.IntVar(&f.workers, "workers", 0, "worker processes at a time (default: one a GPU, or one a CPU core)")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
+	f.slurm.add(fl)
 }
 
 func (f *launchFlags) check() error {
@@ -100,10 +102,10 @@ func (f *launchFlags) check() error {
 		return usagef("--workers: %d is less than 0", f.workers)
 	}
 	switch f.launcher {
-	case "local", "none":
+	case "local", "slurm", "none":
 		return nil
 	}
-	return usagef("--launcher: %q is not one of local, none", f.launcher)
+	return usagef("--launcher: %q is not one of local, slurm, none", f.launcher)
 }
 
 func runSweep(out, progress io.Writer, f sweepFlags, what string) error {
@@ -187,7 +189,11 @@ func launchAll(out, progress io.Writer, s *sweep.Sweep, f launchFlags, asJSON bo
 	if err := launcher.Launch(ctx, s, indexes); err != nil {
 		return err
 	}
-	st, err := s.Status(nil)
+	queued, err := queueOf(s, progress)
+	if err != nil {
+		return err
+	}
+	st, err := s.Status(queued)
 	if err != nil {
 		return err
 	}
@@ -206,6 +212,8 @@ func launchAll(out, progress io.Writer, s *sweep.Sweep, f launchFlags, asJSON bo
 		return interruptedError{code: stopped(), msg: fmt.Sprintf("the sweep was stopped; torchpe sweep resume %s goes on", s.Dir)}
 	case f.launcher == "none":
 		return nil
+	case f.launcher == "slurm": // what waits in the queue is not unfinished business here
+		st.Counts[sweep.StatePending], st.Counts[sweep.StateRunning] = 0, 0
 	}
 	return unfinished(s, st)
 }
@@ -295,8 +303,11 @@ func openSweep(dir string) (*sweep.Sweep, error) {
 
 // launcherFor returns what works on the tasks of s.
 func (f launchFlags) launcherFor(s *sweep.Sweep, progress io.Writer) (sweep.Launcher, error) {
-	if f.launcher == "none" {
+	switch f.launcher {
+	case "none":
 		return planOnly{}, nil
+	case "slurm":
+		return onSlurm{f.slurm, progress}, nil
 	}
 	return f.local(s, progress)
 }

@@ -17,6 +17,9 @@ import (
 
 // machine says what the tasks of configurations run on here.
 func (f launchFlags) machine(configs [][]byte) (sweep.Machine, error) {
+	if f.launcher == "slurm" {
+		return f.slurm.machine(), nil
+	}
 	sys := torchpe.DescribeSystem()
 	onGPU := false
 	if len(sys.GPUs) > 0 {

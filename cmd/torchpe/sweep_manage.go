@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -30,9 +31,9 @@ A task is lost when its worker died without a word; torchpe sweep resume goes on
 			}
 			defer s.Close()
 			if watch {
-				return watchSweep(cmd.OutOrStdout(), args[0])
+				return watchSweep(cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
 			}
-			st, err := s.Status(nil)
+			st, err := statusOf(s, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -45,6 +46,15 @@ A task is lost when its worker died without a word; torchpe sweep resume goes on
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	cmd.Flags().BoolVar(&watch, "watch", false, "show it anew every two seconds, until all is settled or Ctrl-C")
 	return cmd
+}
+
+// statusOf is the state of a sweep by its folders, and by Slurm's queue where that has had tasks of it.
+func statusOf(s *sweep.Sweep, progress io.Writer) (sweep.Status, error) {
+	queued, err := queueOf(s, progress)
+	if err != nil {
+		return sweep.Status{}, err
+	}
+	return s.Status(queued)
 }
 
 // printStatus prints the counts, the running tasks, and what did not end well.
@@ -79,7 +89,7 @@ func printStatus(out io.Writer, st sweep.Status) error {
 }
 
 // watchSweep shows the status anew until nothing runs or pends, on a terminal in place.
-func watchSweep(out io.Writer, dir string) error {
+func watchSweep(out, progress io.Writer, dir string) error {
 	file, ok := out.(*os.File)
 	terminal := ok && term.IsTerminal(int(file.Fd()))
 	for {
@@ -87,7 +97,7 @@ func watchSweep(out io.Writer, dir string) error {
 		if err != nil {
 			return err
 		}
-		st, err := s.Status(nil)
+		st, err := statusOf(s, progress)
 		s.Close()
 		if err != nil {
 			return err
@@ -185,7 +195,7 @@ func newSweepCancelCommand() *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			if err := s.Cancel(); err != nil {
+			if err := errors.Join(s.Cancel(), cancelQueue(s)); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: workers save and stop; torchpe sweep resume goes on\n", s.Dir)

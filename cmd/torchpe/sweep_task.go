@@ -60,6 +60,9 @@ func runTask(out io.Writer, dir string, f taskFlags) error {
 	if err := s.Check(f.index); err != nil {
 		return usageError{err}
 	}
+	if s.Cancelled() {
+		return interruptedError{code: exitTerminated, msg: fmt.Sprintf("the sweep is cancelled; torchpe sweep resume %s takes that back", dir)}
+	}
 	config, err := taskConfig(s, f)
 	if err != nil {
 		return err

@@ -92,7 +92,7 @@ const (
 )
 
 // Claim takes a task. It fails with ErrDone, ErrFailed or ErrBusy; it is also busy while another host's worker may be alive, unless
-// breakLock says that it is not, or both are the same job of a scheduler, which requeued it.
+// breakLock says that it is not, both are the same job of a scheduler, which requeued it, or both are jobs and the old one is silent.
 func (s *Sweep) Claim(index int, breakLock bool) (*Claim, error) {
 	c, err := s.lockTask(index)
 	if err != nil {
@@ -160,13 +160,14 @@ func (s *Sweep) heartbeat(index int) (b Heartbeat, ok bool) {
 	return b, err == nil && json.Unmarshal(text, &b) == nil
 }
 
-// SchedulerJob names the job of a scheduler that this process belongs to; empty without one.
+// SchedulerJob names the task of a scheduler's job array that this process is, such as 1234_5; empty elsewhere. Of other jobs there
+// may be several processes.
 func SchedulerJob() string {
 	job, task := os.Getenv("SLURM_ARRAY_JOB_ID"), os.Getenv("SLURM_ARRAY_TASK_ID")
 	if job != "" && task != "" {
 		return job + "_" + task
 	}
-	return os.Getenv("SLURM_JOB_ID")
+	return ""
 }
 
 // takeOver writes the first heartbeat of a task whose lock this process holds. The kernel has dropped the lock of a worker that died
@@ -179,6 +180,9 @@ func (c *Claim) takeOver(breakLock bool) error {
 	job := SchedulerJob()
 	old, there := c.heartbeat(c.Index)
 	foreign := there && old.Stopped == "" && old.Host != host && (job == "" || old.Job != job)
+	if foreign && job != "" && old.Job != "" && time.Since(old.Time).Abs() > staleAfter {
+		foreign = false // the scheduler has given up the old job, and submitted the task anew
+	}
 	if foreign && !breakLock {
 		return fmt.Errorf("task %d %w by pid %d on %s, or was until it died there (last sign at %s): if it is dead, retry with --lost",
 			c.Index, ErrBusy, old.PID, old.Host, old.Time.Format(time.RFC3339))

@@ -90,9 +90,9 @@ func Extend(dir, name string, change func(*Plan) error) (*Sweep, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	lock := flock.New(filepath.Join(dir, planLock), flock.SetPermissions(0o666))
-	if err := lock.Lock(); err != nil {
-		return nil, fmt.Errorf("lock %s: %w", lock.Path(), err)
+	lock, err := lockPlan(dir)
+	if err != nil {
+		return nil, err
 	}
 	defer lock.Unlock() //nolint:errcheck // the process's end gives it up too
 	s, err := openDir(dir)
@@ -119,6 +119,23 @@ func Extend(dir, name string, change func(*Plan) error) (*Sweep, error) {
 		}
 	}
 	return s, nil
+}
+
+func lockPlan(dir string) (*flock.Flock, error) {
+	lock := flock.New(filepath.Join(dir, planLock), flock.SetPermissions(0o666))
+	if err := lock.Lock(); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", lock.Path(), err)
+	}
+	return lock, nil
+}
+
+// Exclusive calls f while no other process is in Exclusive or Extend for this sweep.
+func (s *Sweep) Exclusive(f func() error) error {
+	lock, err := lockPlan(s.Dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(), lock.Unlock())
 }
 
 // Close releases the directory.
