@@ -89,20 +89,20 @@ func killSweep(t *testing.T, dir, name string, flags []string, k killing) int {
 		}
 		var wg sync.WaitGroup
 		ended := make(chan struct{})
-		if k.kills > 0 {
-			after := time.Duration(k.rng.Float64() * 0.5 * float64(k.whole))
-			what := []string{"launcher", "worker", "all"}[k.rng.IntN(3)]
-			wg.Go(func() {
+		wg.Go(func() {
+			for k.kills > 0 {
+				what := []string{"launcher", "worker", "worker", "worker", "all"}[k.rng.IntN(5)]
 				select {
 				case <-ended:
-				case <-time.After(after):
+					return
+				case <-time.After(time.Duration(k.rng.Float64() * 0.15 * float64(k.whole))):
 					if killSome(filepath.Join(dir, name), cmd.Process.Pid, what) {
 						k.kills--
 						k.done[what]++
 					}
 				}
-			})
-		}
+			}
+		})
 		err := cmd.Wait()
 		close(ended)
 		wg.Wait()
