@@ -3,12 +3,13 @@
 #   scripts/one_node_slurm.sh install                    Debian or Ubuntu, as root: apt-get install slurm-wlm munge
 #   scripts/one_node_slurm.sh start DIR [KEY=VALUE...]   prints SLURM_CONF=DIR/slurm.conf; more lines for slurm.conf may follow
 #   scripts/one_node_slurm.sh crash DIR DAEMON           kill -9 of slurmctld or slurmd
+#   scripts/one_node_slurm.sh crash-node DIR             kill -9 of slurmd and of all that runs on the node: a power cut
 #   scripts/one_node_slurm.sh launch DIR DAEMON          starts that daemon again
 #   scripts/one_node_slurm.sh stop DIR                   cancels the jobs and ends every process that belongs to DIR
 # Environment: GPUS (2) pretended GPUs, CPUS (8) pretended cores, REQUEUE_EXIT (75) or 'none'. Exit status 3 says that Slurm is not installed.
 set -euo pipefail
 export PATH=$PATH:/usr/sbin:/sbin
-action=${1:?install, start, crash, launch or stop}
+action=${1:?install, start, crash, crash-node, launch or stop}
 
 install() {
   if command -v slurmctld >/dev/null && command -v slurmd >/dev/null && command -v munged >/dev/null; then return; fi
@@ -42,13 +43,14 @@ launch() { # launch DAEMON [OPTION]
   esac
 }
 
-# owned prints the process ids of those that were started from DIR: daemons by their command line, steps by the log that
-# they keep open, and what the jobs started by their environment.
+# owned [node] prints the ids of the processes that were started from DIR, or of those of the node alone: daemons by their
+# command line, steps by the log that they keep open, and what the jobs started by their environment.
 owned() {
   local proc name words
   for proc in /proc/[0-9]*; do
     [ -O "$proc/fd" ] && read -r name <"$proc/comm" || continue
     words=()
+    if [[ ${1:-} = node && ($name = munged || $name = slurmctld) ]]; then continue; fi
     case $name in
       munged | slurmctld | slurmd) mapfile -d '' -t words <"$proc/cmdline" && [[ ${words[*]} == *"$dir/"* ]] || continue ;;
       slurmstepd) find "$proc/fd" -lname "$dir/slurmd.log" | grep -q . || continue ;;
@@ -142,6 +144,7 @@ case $action in
   start) shift 2; start "$@" ;;
   launch) launch "${3:?slurmctld or slurmd}" ;;
   crash) kill -9 "$(cat "$dir/${3:?slurmctld or slurmd}.pid")" ;;
+  crash-node) mapfile -t pids < <(owned node) && kill -9 "${pids[@]}" ;;
   stop) stop ;;
-  *) echo "one_node_slurm: $action: install, start, crash, launch or stop" >&2; exit 2 ;;
+  *) echo "one_node_slurm: $action: install, start, crash, crash-node, launch or stop" >&2; exit 2 ;;
 esac

@@ -204,7 +204,8 @@ for task in "${tasks[@]}"; do
   if [ -n "$usr1" ]; then requeue; fi
   code=''
   run "$task"
-  if [ -n "$usr1" ] && [ "$code" = 138 ]; then code=75; fi # USR1 came before the program listened
+  # After USR1, 138: it came before the program listened. -1: the program ended as the signal came, and bash lost its exit status.
+  if [ -n "$usr1" ] && { [ "$code" = 138 ] || [ "$code" = -1 ]; }; then code=75; fi
   if [ "$code" = 75 ]; then requeue; fi
   if [ "$code" != 0 ]; then failed=$code; say "task $task ended with exit status $code"; fi
 done

@@ -131,6 +131,10 @@ func parseRow(line string) (row, error) {
 	if r.id, err = strconv.Atoi(strings.TrimSpace(f[0])); err != nil || r.state == "" {
 		return row{}, fmt.Errorf("squeue printed a line that cannot be read: %q", line)
 	}
+	// An array of which the waiting part was cancelled is listed once without indexes. What is in the queue has indexes.
+	if strings.TrimSpace(f[1]) == "N/A" && phases[r.state] == Gone {
+		return r, nil
+	}
 	if r.indexes, err = parseRanges(strings.TrimSpace(f[1])); err != nil {
 		return row{}, fmt.Errorf("squeue printed a line that cannot be read: %q: %w", line, err)
 	}

@@ -118,14 +118,14 @@ func (c *Client) submitChunk(ctx context.Context, a Array, chunk Chunk, job *Job
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(a.logs(), 0o777); err != nil {
-		return fmt.Errorf("log folder: %w", err)
-	}
 	disk, err := openFolder(a.Dir, true)
 	if err != nil {
 		return err
 	}
 	defer disk.Close()
+	if err := os.MkdirAll(a.logs(), 0o777); err != nil {
+		return fmt.Errorf("log folder: %w", err)
+	}
 	if err := disk.create(chunk.Name+".sh", script); err != nil {
 		return err
 	}
