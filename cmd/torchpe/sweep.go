@@ -66,6 +66,13 @@ Presets:
 		}
 		return nil
 	}
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var names []string
+		for _, p := range sweep.Presets() {
+			names = append(names, p.Name+"\t"+p.About)
+		}
+		return names, cobra.ShellCompDirectiveDefault // and files
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return runSweep(cmd.OutOrStdout(), cmd.ErrOrStderr(), f, strings.Join(args, ""))
 	}
