@@ -22,7 +22,7 @@ demo: build ## train six encodings in minutes; table and demo/accuracy.pdf (LST=
 	@bin/torchpe demo --out demo $(if $(LST),--lst $(LST))
 
 reproduce-quick: build ## a reduced grid of the paper on a CPU, half an hour; reproduce/report/index.html
-	@scripts/reproduce_quick.sh
+	@bin/torchpe sweep quick --out reproduce && bin/torchpe report reproduce
 
 test: shim ## run all tests
 	@go test $(GO_PACKAGES)

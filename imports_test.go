@@ -33,6 +33,8 @@ var allowed = map[string][]string{
 	"torchpe/train/runlog/safetensors":   nil,
 	"torchpe/train/runlog/tensorboard":   nil,
 	"torchpe/train/runlog":               {"torchpe/train/runlog/safetensors", "torchpe/train/runlog/tensorboard", "golang.org/x/sys", "github.com/gofrs/flock"},
+	"torchpe/train/sweep":                {"torchpe/internal/nearest", "torchpe/train/runlog", "torchpe/train/runlog/safetensors", "github.com/gofrs/flock", "go.yaml.in/yaml/v3"},
+	"torchpe/train/sweep/slurm":          nil,
 	"torchpe/train":                      {"torchpe/internal/nearest", "torchpe/torchpe", "torchpe/models", "torchpe/models/pe", "torchpe/data", "torchpe/data/lst", "torchpe/data/masked", "torchpe/data/nmar", "torchpe/data/hcp", "torchpe/data/series", "torchpe/train/runlog", "torchpe/train/runlog/safetensors", "torchpe/report/metrics"},
 	"torchpe/report/internal/atomicfile": nil,
 	"torchpe/report/internal/chromium":   nil,
@@ -55,7 +57,7 @@ var allowed = map[string][]string{
 }
 
 // withoutTorch are the packages that build and test with no libtorch.
-var withoutTorch = []string{"torchpe/data", "torchpe/train/runlog", "torchpe/report", "torchpe/internal"}
+var withoutTorch = []string{"torchpe/data", "torchpe/train/runlog", "torchpe/train/sweep", "torchpe/report", "torchpe/internal"}
 
 func TestImports(t *testing.T) {
 	for _, line := range list(t, "{{.ImportPath}} {{join .Imports \" \"}}") {

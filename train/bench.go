@@ -10,14 +10,16 @@ import (
 
 // Bench is what BenchStep measured.
 type Bench struct {
-	Device  string          `json:"device"`
-	Threads int             `json:"threads"`
-	Members int             `json:"members"`
-	Batch   int             `json:"batch"`
-	Median  float64         `json:"step_ms_median"`
-	Min     float64         `json:"step_ms_min"`
-	PeakRSS float64         `json:"peak_rss_mb"`
-	Phases  []ProfiledPhase `json:"phases,omitempty"`
+	Device  string  `json:"device"`
+	Threads int     `json:"threads"`
+	Members int     `json:"members"`
+	Batch   int     `json:"batch"`
+	Median  float64 `json:"step_ms_median"`
+	Min     float64 `json:"step_ms_min"`
+	PeakRSS float64 `json:"peak_rss_mb"`
+
+	StepsPerEpoch int             `json:"steps_per_epoch"`
+	Phases        []ProfiledPhase `json:"phases,omitempty"`
 }
 
 // ProfiledPhase is the mean time of one part of a step.
@@ -56,6 +58,7 @@ func BenchStep(c Config, warmup, steps int, profile bool) (Bench, error) {
 	b := Bench{
 		Device: e.device.String(), Threads: c.Threads, Members: e.members(), Batch: c.Batch,
 		Median: ms(times[len(times)/2]), Min: ms(times[0]), PeakRSS: PeakRSSMB(), Phases: phases,
+		StepsPerEpoch: task.stepsPerEpoch(),
 	}
 	return b, nil
 }

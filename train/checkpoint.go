@@ -129,7 +129,7 @@ func hostTensor(name string, shape []int, t torchpe.Tensor) safetensors.Tensor {
 func (e *ensemble) load(c *runlog.Checkpoint) (state, error) {
 	st := state{step: c.Step}
 	if have, now := c.Metadata["data_sha256"], e.task.fingerprint(); have != now {
-		return st, fmt.Errorf("%s was trained on other data (their SHA-256 begins %.12s, that of these %.12s): give the same data files", c.Name, have, now)
+		return st, &DataError{fmt.Errorf("%s was trained on other data (their SHA-256 begins %.12s, that of these %.12s): give the same data files", c.Name, have, now)}
 	}
 	var err error
 	if st.seconds, err = strconv.ParseFloat(c.Metadata["seconds"], 64); err != nil {

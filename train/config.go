@@ -307,6 +307,18 @@ func CheckNoise(flag string, amplitudes []float64) error {
 	return bad.err()
 }
 
+// TotalSteps is the length of training where an epoch has that many steps.
+func (c Config) TotalSteps(perEpoch int) int {
+	total := c.Steps
+	if c.Masked == nil { // counted in epochs
+		total = perEpoch * c.Epochs
+	}
+	if c.LimitSteps > 0 {
+		total = min(total, c.LimitSteps)
+	}
+	return total
+}
+
 // JSON returns the configuration as config.json holds it.
 func (c Config) JSON() ([]byte, error) { return json.MarshalIndent(c, "", "  ") }
 

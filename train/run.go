@@ -39,6 +39,14 @@ func (e *Interrupted) Error() string {
 	return fmt.Sprintf("interrupted after step %d of %d; the state is saved, --resume --out %s goes on", e.Step, e.Total, e.Dir)
 }
 
+// DataError says that the data cannot be used: it cannot be read, or is not what the checkpoint was trained on.
+type DataError struct{ err error }
+
+func (e *DataError) Error() string { return e.err.Error() }
+
+// Unwrap returns what was wrong.
+func (e *DataError) Unwrap() error { return e.err }
+
 // Run trains a configuration in the run directory dir and returns the final numbers. A finished run is returned as it is
 // when it is resumed. When ctx ends, Run finishes the step, saves and returns *Interrupted.
 func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, error) {
@@ -47,7 +55,7 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	}
 	task, err := newTask(c)
 	if err != nil {
-		return runlog.Result{}, err
+		return runlog.Result{}, &DataError{err}
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -139,12 +147,9 @@ func (t *trainer) train(ctx context.Context) (runlog.Result, error) {
 	}
 	t.openBoard()
 	perEpoch := t.task.stepsPerEpoch()
-	total, logEvery := t.config.Steps, t.config.LogEvery
+	total, logEvery := t.config.TotalSteps(perEpoch), t.config.LogEvery
 	if t.config.Masked == nil { // counted in epochs
-		total, logEvery = perEpoch*t.config.Epochs, perEpoch*t.config.LogEvery
-	}
-	if t.config.LimitSteps > 0 {
-		total = min(total, t.config.LimitSteps)
+		logEvery *= perEpoch
 	}
 	firstStep := t.state.step
 	t.observer.Started(firstStep, total)

@@ -33,7 +33,8 @@ type Place struct {
 }
 
 // Find returns the finished runs in root and the folders below it, in the order of their names; root may be a run itself.
-// Runs that are not finished, or cannot be read, are returned as skipped. Symbolic links are not followed, but for root.
+// Runs that are not finished, or cannot be read, are returned as skipped. Symbolic links are not followed, but for root. What a
+// sweep is working on is passed over: it gets its place among the sweep's runs when it is finished.
 func Find(root string) (found []*Run, skipped []Skipped, err error) {
 	places, skipped, err := Places(root)
 	for _, p := range places {
@@ -61,6 +62,9 @@ func Places(root string) (places []Place, skipped []Skipped, err error) {
 			}
 			return nil
 		}
+		if entry.IsDir() && entry.Name() == "tasks" && isFile(filepath.Join(filepath.Dir(path), "sweep.json")) {
+			return fs.SkipDir
+		}
 		if !entry.IsDir() || !looksLikeRun(path) {
 			return nil
 		}
@@ -72,6 +76,11 @@ func Places(root string) (places []Place, skipped []Skipped, err error) {
 		return fs.SkipDir
 	})
 	return places, skipped, err
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // looksLikeRun says whether a directory has a config.json with a schema version.

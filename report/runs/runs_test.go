@@ -28,6 +28,10 @@ func TestFind(t *testing.T) {
 		"newer/config.json":       `{"schema":99}`,
 		"not a run/config.json":   `{"name":"x"}`,
 		"b/two/inner/config.json": `{"schema":1}`, // inside a run: not looked at
+		// Of a sweep, what it is working on is passed over; a folder that is merely called so is not.
+		"swept/sweep.json":                   `{}`,
+		"swept/tasks/000001/run/config.json": `{"schema":1,"task":"lst"}`,
+		"tasks/x/config.json":                `{"schema":99}`,
 	} {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
@@ -38,7 +42,7 @@ func TestFind(t *testing.T) {
 	if err != nil || len(found) != 2 || found[0].Name != "a" || found[1].Name != "b/two" {
 		t.Fatalf("%v, %v", found, err)
 	}
-	if len(skipped) != 2 || !strings.Contains(skipped[0].Reason, "99") || !strings.Contains(skipped[1].Reason, runlog.ErrNoResult.Error()) {
+	if len(skipped) != 3 || !strings.Contains(skipped[0].Reason, "99") || !strings.Contains(skipped[1].Reason, "99") || !strings.Contains(skipped[2].Reason, runlog.ErrNoResult.Error()) {
 		t.Errorf("skipped %+v", skipped)
 	}
 	models, diverged := runs.Models(found)

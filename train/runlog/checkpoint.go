@@ -299,5 +299,11 @@ func (r *Run) SaveProbes(tensors []safetensors.Tensor, metadata map[string]strin
 	return r.writeFile(probesFile, size, func(w io.Writer) error { return safetensors.Encode(w, tensors, metadata) })
 }
 
+// SharedTensor says whether the tensor of that name in a checkpoint or in the probes belongs to all members of the ensemble. All
+// others have the members as their first axis.
+func SharedTensor(name string) bool {
+	return name == "state/seen" || name == "noise/amplitude" || name == "modules"
+}
+
 // LoadProbes reads probes.safetensors; the error matches fs.ErrNotExist when the run has none yet.
 func (r *Reader) LoadProbes() (*safetensors.File, error) { return r.readTensors(probesFile) }

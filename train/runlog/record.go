@@ -126,11 +126,15 @@ const (
 
 // Result is the content of result.json: the final numbers of a run.
 type Result struct {
-	Members        []MemberResult `json:"members"`
-	WallSeconds    float64        `json:"wall_seconds"`
-	StepsPerSecond float64        `json:"steps_per_second"`
-	PeakRSSMB      float64        `json:"peak_rss_mb"`
-	Fidelity       string         `json:"fidelity"` // text or code
+	Members []MemberResult `json:"members"`
+	// TrainedTogether is the number of members of the ensemble that this run's one was trained in, where a sweep took it apart: times
+	// and memory are the ensemble's. 0 for an ordinary run.
+	TrainedTogether int `json:"trained_together,omitempty"`
+
+	WallSeconds    float64 `json:"wall_seconds"`
+	StepsPerSecond float64 `json:"steps_per_second"`
+	PeakRSSMB      float64 `json:"peak_rss_mb"`
+	Fidelity       string  `json:"fidelity"` // text or code
 	// Baselines are the test errors of masked prediction without a model: zero, mean (regression on the mean of the visible
 	// tokens) and gaussian (conditional Gaussian), each by the share of tokens masked.
 	Baselines map[string]map[string]float64 `json:"baselines,omitempty"`

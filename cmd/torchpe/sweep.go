@@ -1,0 +1,325 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"torchpe/train/sweep"
+)
+
+// sweepFlags are the flags of "torchpe sweep" besides those of "torchpe train".
+type sweepFlags struct {
+	axes         []*axisFlag // the flags of train, each of which may have several values
+	zip, exclude []string
+	out, pack    string
+	dryRun, json bool
+	noCalibrate  bool
+	launch       launchFlags
+}
+
+func newSweepCommand() *cobra.Command {
+	var f sweepFlags
+	cmd := &cobra.Command{
+		Use:   "sweep [PRESET | FILE]",
+		Short: "Train a grid of configurations; resumable",
+		Long: `Train a grid of configurations, packed into ensembles and run by worker processes.
+
+The grid is a preset (one behind each figure and table of the paper), a YAML file, or flags alone: every flag of torchpe train
+takes several values here, separated by commas, or a range from:to:step, and all are crossed. Over a preset or a file, flags
+replace what it says. --seeds takes a list or the word paper, --members a number of seeds from --seed on.
+
+Every configuration and seed becomes one finished run directory in OUT/runs, as if it had been trained alone. The same
+command goes on with a sweep that was stopped, and trains only what is new where values were added. Ctrl-C saves and stops.
+
+Presets:
+` + presetLines(),
+		Example: `  torchpe sweep quick --out reproduce && torchpe report reproduce
+  torchpe sweep paper --dry-run
+  torchpe sweep fig2 --sigma 0.1,1,2 --members 3 --epochs 400 --out fig2
+  torchpe sweep --preset quick --pe learn --sigma 0.1:2:0.1 --heads 1,2 --seeds paper --out sigma-by-heads
+  torchpe sweep my-sweep.yaml --out my-sweep
+  torchpe sweep status my-sweep --watch`,
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVarP(&f.out, "out", "o", "", "directory of the sweep (default sweeps/<preset or name of the file>)")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "print the plan, the hours that it takes here (from a short calibration) and the disk, and stop")
+	fl.BoolVar(&f.noCalibrate, "no-calibrate", false, "leave the hours out of --dry-run")
+	fl.StringVar(&f.pack, "pack", "auto", "configurations that train together as one ensemble: auto, or at most a number")
+	fl.StringArrayVar(&f.zip, "zip", nil, "flags, separated by commas, whose values advance together; may be given several times")
+	fl.StringArrayVar(&f.exclude, "exclude", nil, "leave out points, such as pe=nope,heads=2|4; may be given several times")
+	fl.BoolVar(&f.json, "json", false, "print the outcome as JSON")
+	f.launch.add(fl)
+	f.axes = addAxes(fl)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return usagef("%s: %d arguments; want one preset or file, or none", cmd.CommandPath(), len(args))
+		}
+		return nil
+	}
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var names []string
+		for _, p := range sweep.Presets() {
+			names = append(names, p.Name+"\t"+p.About)
+		}
+		return names, cobra.ShellCompDirectiveDefault // and files
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return runSweep(cmd.OutOrStdout(), cmd.ErrOrStderr(), f, strings.Join(args, ""))
+	}
+	cmd.AddCommand(newSweepStatusCommand(), newSweepResumeCommand(), newSweepRetryCommand(), newSweepCancelCommand(), newSweepTaskCommand())
+	return cmd
+}
+
+func presetLines() string {
+	var b strings.Builder
+	for _, p := range sweep.Presets() {
+		fmt.Fprintf(&b, "  %-8s %5d runs  %s\n", p.Name, p.Runs, p.About)
+	}
+	return b.String()
+}
+
+// launchFlags say what works on the tasks.
+type launchFlags struct {
+	launcher string
+	workers  int
+	quiet    bool
+	takeLost bool // of retry --lost
+	slurm    slurmFlags
+}
+
+func (f *launchFlags) add(fl *pflag.FlagSet) {
+	fl.StringVar(&f.launcher, "launcher", "local", "what works on the tasks: local (worker processes here), slurm (job arrays), none (plan only; see sweep run-task)")
+	fl.IntVar(&f.workers, "workers", 0, "worker processes at a time (default: one a GPU, or one a CPU core)")
+	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
+	f.slurm.add(fl)
+}
+
+func (f *launchFlags) check() error {
+	if f.workers < 0 {
+		return usagef("--workers: %d is less than 0", f.workers)
+	}
+	switch f.launcher {
+	case "local", "slurm", "none":
+		return nil
+	}
+	return usagef("--launcher: %q is not one of local, slurm, none", f.launcher)
+}
+
+func runSweep(out, progress io.Writer, f sweepFlags, what string) error {
+	if err := f.launch.check(); err != nil {
+		return err
+	}
+	spec, err := f.spec(what)
+	if err != nil {
+		return usageError{err}
+	}
+	dir := f.out
+	if dir == "" && !f.dryRun {
+		if spec.Name == "" {
+			return usagef("torchpe sweep: --out says where to")
+		}
+		dir = filepath.Join("sweeps", spec.Name)
+	}
+	points, err := spec.Points()
+	if err != nil {
+		return usageError{err}
+	}
+	configs, notes, err := sweep.Resolve(points, resolveArguments)
+	if err != nil {
+		return usageError{err}
+	}
+	machine, err := f.launch.machine(configs)
+	if err != nil {
+		return err
+	}
+	packing, err := parsePack(f.pack, machine)
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		fmt.Fprintln(progress, "torchpe: "+n)
+	}
+	var added sweep.Added
+	change := func(p *sweep.Plan) (err error) {
+		added, err = p.Add(configs, packing, os.Args)
+		return err
+	}
+	if f.dryRun {
+		return dryRun(out, progress, dir, f, machine, change)
+	}
+	s, err := sweep.Extend(dir, spec.Name, change)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if !f.launch.quiet {
+		fmt.Fprintf(progress, "%s: %d runs in %d tasks (%s)\n", dir, s.Plan.Runs(), len(s.Plan.Tasks), addedText(added))
+	}
+	return launchAll(out, progress, s, f.launch, f.json)
+}
+
+func addedText(a sweep.Added) string {
+	parts := []string{fmt.Sprintf("%d new", a.New)}
+	if a.Known > 0 {
+		parts = append(parts, fmt.Sprintf("%d planned before", a.Known))
+	}
+	if a.Identical > 0 {
+		parts = append(parts, fmt.Sprintf("%d identical to others left out", a.Identical))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// launchAll works through all unfinished tasks and says how it went.
+func launchAll(out, progress io.Writer, s *sweep.Sweep, f launchFlags, asJSON bool) error {
+	if err := s.Uncancel(); err != nil {
+		return err
+	}
+	indexes := make([]int, len(s.Plan.Tasks))
+	for i := range indexes {
+		indexes[i] = i
+	}
+	ctx, stopped := untilSignal(progress)
+	launcher, err := f.launcherFor(s, progress)
+	if err != nil {
+		return err
+	}
+	if err := launcher.Launch(ctx, s, indexes); err != nil {
+		return err
+	}
+	queued, err := queueOf(s, progress)
+	if err != nil {
+		return err
+	}
+	st, err := s.Status(queued)
+	if err != nil {
+		return err
+	}
+	if err := s.WriteSummary(st); err != nil {
+		return err
+	}
+	if asJSON {
+		err = printJSON(out, st)
+	} else {
+		err = printOutcome(out, s, st)
+	}
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return interruptedError{code: stopped(), msg: fmt.Sprintf("the sweep was stopped; torchpe sweep resume %s goes on", s.Dir)}
+	case f.launcher == "none":
+		return nil
+	case f.launcher == "slurm": // what waits in the queue is not unfinished business here
+		st.Counts[sweep.StatePending], st.Counts[sweep.StateRunning] = 0, 0
+	}
+	return unfinished(s, st)
+}
+
+// unfinished is the error of a sweep whose runs are not all done and well.
+func unfinished(s *sweep.Sweep, st sweep.Status) error {
+	var parts []string
+	add := func(n int, format string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf(format, n))
+		}
+	}
+	add(st.Counts[sweep.StateFailed], "%d tasks failed (torchpe sweep retry --failed tries them again)")
+	add(st.Counts[sweep.StateLost], "%d are lost")
+	add(st.Counts[sweep.StateRunning], "%d still run")
+	add(st.Counts[sweep.StatePending], "%d are pending")
+	add(st.Diverged, "%d runs diverged")
+	if parts == nil {
+		return nil
+	}
+	if s.Cancelled() {
+		parts = append(parts, "the sweep was cancelled")
+	}
+	return fmt.Errorf("%s: %s", s.Dir, strings.Join(parts, ", "))
+}
+
+// printOutcome prints the counts and what did not end well.
+func printOutcome(out io.Writer, s *sweep.Sweep, st sweep.Status) error {
+	fmt.Fprintln(out, countsLine(st))
+	if err := printTroubles(out, st); err != nil {
+		return err
+	}
+	if st.DoneRuns > 0 {
+		fmt.Fprintf(out, "Runs: %s. Table: %s. torchpe report %s makes the figures.\n", s.RunDir(""), filepath.Join(s.Dir, "summary.csv"), s.Dir)
+	}
+	return nil
+}
+
+func countsLine(st sweep.Status) string {
+	text := fmt.Sprintf("%d of %d runs done", st.DoneRuns, st.Runs)
+	if st.Diverged > 0 {
+		text += fmt.Sprintf(" (%d of them diverged)", st.Diverged)
+	}
+	text += "; tasks:"
+	for _, state := range []sweep.State{sweep.StateDone, sweep.StateRunning, sweep.StateFailed, sweep.StateLost, sweep.StatePending} {
+		text += fmt.Sprintf(" %d %s,", st.Counts[state], state)
+	}
+	text = strings.TrimSuffix(text, ",")
+	if st.ETA > 0 {
+		text += fmt.Sprintf("; about %s left", (time.Duration(st.ETA) * time.Second))
+	}
+	return text
+}
+
+func printTroubles(out io.Writer, st sweep.Status) error {
+	troubles := st.Troubles()
+	if len(troubles) == 0 {
+		return nil
+	}
+	const most = 20
+	var rows [][]string
+	for _, t := range troubles[:min(most, len(troubles))] {
+		rows = append(rows, []string{fmt.Sprint(t.Task), t.Run, t.Reason, firstLine(t.Message), t.Log})
+	}
+	if err := printTable(out, []string{"task", "run", "reason", "what happened", "log"}, rows); err != nil {
+		return err
+	}
+	if n := len(troubles); n > most {
+		fmt.Fprintf(out, "and %d more: torchpe sweep status --json lists all\n", n-most)
+	}
+	return nil
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// openSweep opens the sweep of a command's argument.
+func openSweep(dir string) (*sweep.Sweep, error) {
+	s, err := sweep.Open(dir)
+	if errors.Is(err, sweep.ErrNoSweep) {
+		return nil, usageError{err}
+	}
+	return s, err
+}
+
+// launcherFor returns what works on the tasks of s.
+func (f launchFlags) launcherFor(s *sweep.Sweep, progress io.Writer) (sweep.Launcher, error) {
+	switch f.launcher {
+	case "none":
+		return planOnly{}, nil
+	case "slurm":
+		return onSlurm{f.slurm, progress}, nil
+	}
+	return f.local(s, progress)
+}
+
+// planOnly is the Launcher of somebody who runs the tasks by other means.
+type planOnly struct{}
+
+func (planOnly) Launch(context.Context, *sweep.Sweep, []int) error { return nil }

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"torchpe/train"
+	"torchpe/train/sweep"
+)
+
+// Flags of train whose value is one text, though there may be commas in it.
+var wholeFlags = []string{"surrogate", "config", "lst-validation", "names", "modules", "parcellation", "subjects", "pattern", "axes", "seeds", "noise", "test-levels"}
+
+// axisFlag is a flag of train that may have several values.
+type axisFlag struct {
+	name, kind, shown string
+	whole, repeats    bool
+	given             []string
+}
+
+var _ pflag.Value = (*axisFlag)(nil)
+
+func (a *axisFlag) String() string { return a.shown }
+
+// Set takes the flag's text as it is; axis splits it.
+func (a *axisFlag) Set(text string) error {
+	if a.whole {
+		a.given = nil
+	}
+	a.given = append(a.given, text)
+	return nil
+}
+
+// Type names the type of one value.
+func (a *axisFlag) Type() string { return a.kind }
+
+// axis returns the flag with its values; ok is false where it was not given.
+func (a *axisFlag) axis() (out sweep.Axis, ok bool, err error) {
+	if a.given == nil {
+		return out, false, nil
+	}
+	out.Flag = a.name
+	switch {
+	case a.repeats:
+		out.Values = []string{strings.Join(a.given, "\n")}
+	case a.whole:
+		out.Values = a.given
+	default:
+		if out.Values, err = sweep.ParseValues(strings.Join(a.given, ",")); err != nil {
+			return out, false, fmt.Errorf("--%s: %w", a.name, err)
+		}
+	}
+	return out, true, nil
+}
+
+// addAxes declares the flags of train as axes.
+func addAxes(fl *pflag.FlagSet) []*axisFlag {
+	var f configFlags
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	own.SortFlags = false
+	f.add(own)
+	var out []*axisFlag
+	own.VisitAll(func(flag *pflag.Flag) {
+		a := &axisFlag{name: flag.Name, kind: flag.Value.Type(), shown: flag.DefValue, whole: slices.Contains(wholeFlags, flag.Name)}
+		a.repeats = a.kind == "stringArray"
+		if !a.whole && !a.repeats {
+			a.kind = strings.TrimSuffix(a.kind, "Slice") + ",..."
+		}
+		fl.Var(a, flag.Name, flag.Usage)
+		fl.Lookup(flag.Name).NoOptDefVal = flag.NoOptDefVal
+		out = append(out, a)
+	})
+	return out
+}
+
+// trainKinds are the flags that a sweep file may set.
+func trainKinds() map[string]sweep.Kind {
+	var f configFlags
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.add(own)
+	kinds := map[string]sweep.Kind{}
+	own.VisitAll(func(flag *pflag.Flag) {
+		switch {
+		case flag.Name == "seeds" || flag.Name == "members": // the file's key seeds
+		case flag.Value.Type() == "stringArray":
+			kinds[flag.Name] = sweep.Repeated
+		case flag.Name == "noise" || flag.Name == "test-levels":
+			kinds[flag.Name] = sweep.List
+		default:
+			kinds[flag.Name] = sweep.Scalar
+		}
+	})
+	return kinds
+}
+
+// spec is the sweep that the arguments ask for.
+func (f *sweepFlags) spec(what string) (sweep.Spec, error) {
+	var axes []sweep.Axis
+	for _, a := range f.axes {
+		axis, ok, err := a.axis()
+		if err != nil {
+			return sweep.Spec{}, err
+		}
+		if ok {
+			axes = append(axes, axis)
+		}
+	}
+	spec := sweep.Spec{Parts: []sweep.Part{{}}}
+	switch {
+	case what == "":
+		if len(axes) == 0 {
+			return spec, errors.New("torchpe sweep: nothing to train: give a preset, a file or flags; see torchpe sweep --help")
+		}
+	case isFile(what):
+		var err error
+		if spec, err = sweep.ReadFile(what, trainKinds()); err != nil {
+			return spec, err
+		}
+		if spec.Name == "" {
+			spec.Name = strings.TrimSuffix(filepath.Base(what), filepath.Ext(what))
+		}
+	default:
+		preset, err := sweep.FindPreset(what)
+		if err != nil {
+			return spec, err
+		}
+		spec = preset.Spec
+	}
+	spec = spec.Set(axes)
+	return spec, f.combine(&spec)
+}
+
+// isFile says whether an argument names a file: one that is there, or looks like one.
+func isFile(what string) bool {
+	_, err := os.Stat(what)
+	return err == nil || !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(what, "./\\")
+}
+
+// combine adds --zip and --exclude to all parts.
+func (f *sweepFlags) combine(spec *sweep.Spec) error {
+	for i := range spec.Parts {
+		p := &spec.Parts[i]
+		p.Zip, p.Exclude = slices.Clone(p.Zip), slices.Clone(p.Exclude)
+		for _, group := range f.zip {
+			p.Zip = append(p.Zip, strings.Split(group, ","))
+		}
+		for _, text := range f.exclude {
+			var m sweep.Match
+			for _, term := range strings.Split(text, ",") {
+				flag, values, ok := strings.Cut(term, "=")
+				if !ok {
+					return fmt.Errorf("--exclude: %q is not of the form pe=nope,heads=2|4", text)
+				}
+				m = append(m, sweep.Axis{Flag: strings.TrimSpace(flag), Values: strings.Split(values, "|")})
+			}
+			p.Exclude = append(p.Exclude, m)
+		}
+	}
+	return nil
+}
+
+// resolveArguments turns arguments of train into a configuration, with absolute paths: workers may start elsewhere.
+func resolveArguments(args []string) ([]byte, []string, error) {
+	var f configFlags
+	fl := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.add(fl)
+	if err := fl.Parse(args); err != nil {
+		return nil, nil, err
+	}
+	c, notes, err := f.resolve()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := absolutePaths(&c); err != nil {
+		return nil, nil, err
+	}
+	text, err := json.Marshal(c)
+	return text, notes, err
+}
+
+func absolutePaths(c *train.Config) error {
+	paths := []*string{&c.LSTValidation}
+	c.LSTTrain = slices.Clone(c.LSTTrain)
+	for i := range c.LSTTrain {
+		paths = append(paths, &c.LSTTrain[i])
+	}
+	if c.Masked != nil && c.Masked.Files != nil {
+		s := c.Masked.Files
+		s.Data = slices.Clone(s.Data)
+		for i := range s.Data {
+			paths = append(paths, &s.Data[i])
+		}
+		paths = append(paths, &s.Names, &s.Modules, &s.Parcellation, &s.Subjects)
+	}
+	for _, p := range paths {
+		if *p == "" {
+			continue
+		}
+		var err error
+		if *p, err = filepath.Abs(*p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parsePack reads --pack.
+func parsePack(text string, m sweep.Machine) (sweep.Packing, error) {
+	if text == "auto" {
+		return sweep.Packing{Machine: m}, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxMembers {
+		return sweep.Packing{}, usagef("--pack: %q is neither auto nor a number from 1 to %d", text, maxMembers)
+	}
+	return sweep.Packing{Members: n}, nil
+}

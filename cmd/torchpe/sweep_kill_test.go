@@ -1,0 +1,266 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"torchpe/train/sweep"
+)
+
+// killsVariable in the environment is how many times TestSweepKilled kills: 200 by hand, few in ordinary runs.
+const killsVariable = "TORCHPE_SWEEP_KILLS"
+
+// twenty are the flags of a sweep of 20 tasks: each member is one.
+func twenty(t *testing.T, dir string) []string {
+	return slices.Concat([]string{"--pe", "learn,random", "--sigma", "0.2,1,2,3", "--seeds", "1,2,3,4", "--pack", "1", "--epochs", "4", "--noise", "none",
+		"--checkpoint-every", "1ms", "--workers", "2", "--quiet"}, smallSet(t, dir))
+}
+
+// A sweep whose launcher and workers are killed at random moments, again and again, ends with the same bits as one that nobody
+// disturbs, every task done, and no task done twice.
+func TestSweepKilled(t *testing.T) {
+	kills := 6
+	if text := os.Getenv(killsVariable); text != "" {
+		var err error
+		if kills, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	} else if testing.Short() {
+		kills = 2
+	}
+	dir := t.TempDir()
+	flags := twenty(t, dir)
+	start := time.Now()
+	if stdout, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--out", "undisturbed"}, flags)...); code != 0 {
+		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	whole := time.Since(start)
+	want := map[string]opened{}
+	names, err := os.ReadDir(filepath.Join(dir, "undisturbed", "runs"))
+	if err != nil || len(names) != 20 {
+		t.Fatalf("%d runs, %v", len(names), err)
+	}
+	for _, n := range names {
+		want[n.Name()] = open(t, filepath.Join(dir, "undisturbed", "runs", n.Name()))
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	done := map[string]int{}
+	for round := 0; kills > 0; round++ {
+		name := fmt.Sprintf("killed%d", round)
+		kills = killSweep(t, dir, name, flags, killing{rng: rng, kills: kills, whole: whole, done: done})
+		for n, w := range want {
+			for _, d := range differ(open(t, filepath.Join(dir, name, "runs", n)), w, 0) {
+				t.Errorf("%s: %s: %s", name, n, d)
+			}
+		}
+		if got, err := os.ReadDir(filepath.Join(dir, name, "runs")); err != nil || len(got) != 20 {
+			t.Errorf("%s: %d runs, %v", name, len(got), err)
+		}
+	}
+	t.Logf("killed: %v", done)
+}
+
+// killing is how a sweep is disturbed.
+type killing struct {
+	rng   *rand.Rand
+	kills int
+	whole time.Duration  // of an undisturbed sweep
+	done  map[string]int // how often what was killed
+}
+
+// killSweep runs a sweep to its end, killing on the way, and returns the kills that are left.
+func killSweep(t *testing.T, dir, name string, flags []string, k killing) int {
+	t.Helper()
+	args := slices.Concat([]string{"sweep", "--out", name}, flags)
+	for {
+		cmd := program(dir, args...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		ended := make(chan struct{})
+		wg.Go(func() {
+			for k.kills > 0 {
+				what := []string{"launcher", "worker", "worker", "worker", "all"}[k.rng.IntN(5)]
+				select {
+				case <-ended:
+					return
+				case <-time.After(time.Duration(k.rng.Float64() * 0.15 * float64(k.whole))):
+					if killSome(filepath.Join(dir, name), cmd.Process.Pid, what) {
+						k.kills--
+						k.done[what]++
+					}
+				}
+			}
+		})
+		err := cmd.Wait()
+		close(ended)
+		wg.Wait()
+		if err == nil {
+			waitForWorkers(t, filepath.Join(dir, name))
+			return k.kills
+		}
+		// What was killed is a failure to be tried again; the launcher's end leaves lost tasks.
+		args = []string{"sweep", "retry", name, "--failed", "--workers", "2", "--quiet"}
+		if _, err := os.Stat(filepath.Join(dir, name, "sweep.json")); err != nil {
+			args = slices.Concat([]string{"sweep", "--out", name}, flags)
+		}
+	}
+}
+
+// killSome kills with SIGKILL the launcher, one worker or all, and says whether there was one.
+func killSome(dir string, launcher int, what string) bool {
+	var pids []int
+	if what != "worker" {
+		pids = append(pids, launcher)
+	}
+	if what != "launcher" {
+		workers := workersOf(dir)
+		if what == "worker" && len(workers) > 0 {
+			workers = workers[:1]
+		}
+		pids = append(pids, workers...)
+	}
+	for _, pid := range pids {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+	return len(pids) > 0
+}
+
+// workersOf lists the processes that work on tasks of a sweep.
+func workersOf(dir string) (pids []int) {
+	all, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, entry := range all {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline"))
+		if args := strings.Split(string(text), "\x00"); err == nil && slices.Contains(args, "run-task") && slices.Contains(args, dir) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// waitForWorkers waits for workers whose launcher was killed, which may just be cleaning up, and checks that all is done.
+func waitForWorkers(t *testing.T, dir string) {
+	t.Helper()
+	for range 100 {
+		if len(workersOf(dir)) == 0 {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	s, err := sweep.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if st, err := s.Status(nil); err != nil || st.Counts[sweep.StateDone] != 20 {
+		t.Errorf("the sweep said that it is done: %+v, %v", st.Counts, err)
+	}
+}
+
+// Two sweeps on one directory at the same instant: each task is trained once.
+func TestTwoSweepsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	flags := slices.Concat([]string{"sweep", "--out", "s", "--pe", "nope,rope", "--seeds", "1,2,3", "--pack", "1", "--epochs", "1", "--workers", "2"}, smallSet(t, dir))
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			if out, err := program(dir, flags...).CombinedOutput(); err != nil || !strings.Contains(string(out), "6 of 6 runs done") {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	wg.Wait()
+	for i := range 6 {
+		log, err := os.ReadFile(filepath.Join(dir, "s", "tasks", fmt.Sprintf("%06d", i), "log.txt"))
+		if err != nil || strings.Count(string(log), "attempt") != 1 {
+			t.Errorf("task %d: %v\n%s", i, err, log)
+		}
+	}
+}
+
+// Ctrl-C reaches the workers once: they save, and the sweep goes on later.
+func TestSweepInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	flags := slices.Concat([]string{"sweep", "--out", "s", "--pe", "nope,rope", "--epochs", "4000", "--pack", "1", "--workers", "2"}, smallSet(t, dir))
+	cmd := program(dir, flags...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	steps := func() (total int) {
+		s, err := sweep.Open(filepath.Join(dir, "s"))
+		if err != nil {
+			return 0
+		}
+		defer s.Close()
+		st, err := s.Status(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, task := range st.Tasks {
+			if task.State == sweep.StateRunning && task.Heartbeat != nil && task.Heartbeat.Step > 0 {
+				total++
+			}
+		}
+		return total
+	}
+	for wait := 0; steps() < 2 && wait < 600; wait++ {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	s, err := sweep.Open(filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	st, err := s.Status(nil)
+	if err != nil || st.Counts[sweep.StatePending] != 2 {
+		t.Fatalf("%+v, %v", st.Counts, err)
+	}
+	for _, task := range st.Tasks {
+		if task.Heartbeat == nil || task.Heartbeat.Stopped != "signal" || task.Heartbeat.Step == 0 {
+			t.Errorf("%+v", task.Heartbeat)
+		}
+	}
+	// Cancelling from elsewhere does the same.
+	cmd = program(dir, "sweep", "resume", "s", "--workers", "2")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for wait := 0; steps() < 2 && wait < 600; wait++ {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if _, stderr, code := torchpeIn(t, dir, "sweep", "cancel", "s"); code != 0 {
+		t.Error(stderr)
+	}
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	if st, err = s.Status(nil); err != nil || st.Counts[sweep.StatePending] != 2 {
+		t.Errorf("%+v, %v", st.Counts, err)
+	}
+}

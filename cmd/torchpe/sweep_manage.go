@@ -1,0 +1,205 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"torchpe/train/sweep"
+)
+
+func newSweepStatusCommand() *cobra.Command {
+	var asJSON, watch bool
+	cmd := &cobra.Command{
+		Use:   "status DIR",
+		Short: "Say what is done, running, failed, lost or pending, from the folders alone",
+		Long: `Say what is done, running, failed, lost or pending, from the folders alone.
+
+A task is lost when its worker died without a word; torchpe sweep resume goes on with it.`,
+		Example: `  torchpe sweep status my-sweep --watch
+  torchpe sweep status my-sweep --json`,
+		Args: oneArgument("DIR", "a sweep"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := openSweep(args[0])
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			if watch {
+				return watchSweep(cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
+			}
+			st, err := statusOf(s, cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), st)
+			}
+			return printStatus(cmd.OutOrStdout(), st)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	cmd.Flags().BoolVar(&watch, "watch", false, "show it anew every two seconds, until all is settled or Ctrl-C")
+	return cmd
+}
+
+// statusOf is the state of a sweep by its folders, and by Slurm's queue where that has had tasks of it.
+func statusOf(s *sweep.Sweep, progress io.Writer) (sweep.Status, error) {
+	queued, err := queueOf(s, progress)
+	if err != nil {
+		return sweep.Status{}, err
+	}
+	return s.Status(queued)
+}
+
+// printStatus prints the counts, the running tasks, and what did not end well.
+func printStatus(out io.Writer, st sweep.Status) error {
+	fmt.Fprintln(out, countsLine(st))
+	var rows [][]string
+	for _, t := range st.Tasks {
+		if t.State != sweep.StateRunning || t.Heartbeat == nil {
+			continue
+		}
+		b := t.Heartbeat
+		name := t.Runs[0]
+		if n := len(t.Runs); n > 1 {
+			name += fmt.Sprintf(" and %d more", n-1)
+		}
+		row := []string{fmt.Sprint(t.Index), name, fmt.Sprintf("pid %d on %s", b.PID, b.Host), "starting", "", ""}
+		if b.Total > 0 {
+			row[3] = fmt.Sprintf("%d/%d", b.Step, b.Total)
+		}
+		if left, ok := b.Left(); ok {
+			row[4] = (time.Duration(left) * time.Second).String()
+		}
+		row[5] = max(0, time.Since(b.Time)).Round(time.Second).String() + " ago"
+		rows = append(rows, row)
+	}
+	if rows != nil {
+		if err := printTable(out, []string{"task", "running", "worker", "step", "left", "last sign"}, rows); err != nil {
+			return err
+		}
+	}
+	return printTroubles(out, st)
+}
+
+// watchSweep shows the status anew until nothing runs or pends, on a terminal in place.
+func watchSweep(out, progress io.Writer, dir string) error {
+	file, ok := out.(*os.File)
+	terminal := ok && term.IsTerminal(int(file.Fd()))
+	for {
+		s, err := openSweep(dir) // anew: values may have been added
+		if err != nil {
+			return err
+		}
+		st, err := statusOf(s, progress)
+		s.Close()
+		if err != nil {
+			return err
+		}
+		if terminal {
+			fmt.Fprint(out, "\x1b[H\x1b[2J")
+		}
+		if err := printStatus(out, st); err != nil {
+			return err
+		}
+		if st.Counts[sweep.StateRunning]+st.Counts[sweep.StatePending]+st.Counts[sweep.StateLost] == 0 {
+			return nil
+		}
+		time.Sleep(2 * time.Second)
+	}
+}
+
+func newSweepResumeCommand() *cobra.Command {
+	var f launchFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "resume DIR",
+		Short: "Go on with what is pending or lost",
+		Args:  oneArgument("DIR", "a sweep"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			s, err := openSweep(args[0])
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			return launchAll(cmd.OutOrStdout(), cmd.ErrOrStderr(), s, f, asJSON)
+		},
+	}
+	f.add(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the outcome as JSON")
+	return cmd
+}
+
+func newSweepRetryCommand() *cobra.Command {
+	var f launchFlags
+	var failed, fresh, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "retry DIR",
+		Short: "Try failed tasks again, and take tasks over from hosts that died",
+		Long: `Try failed tasks again (--failed), from their last checkpoint, or from their start with --fresh; take over tasks of workers on
+other hosts that fell silent (--lost). What is done is not done again, nor are runs that diverged: they would diverge again.`,
+		Args: oneArgument("DIR", "a sweep"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !failed && !f.takeLost {
+				return usagef("%s: give --failed, --lost or both", cmd.CommandPath())
+			}
+			if err := f.check(); err != nil {
+				return err
+			}
+			s, err := openSweep(args[0])
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			st, err := s.Status(nil)
+			if err != nil {
+				return err
+			}
+			for _, t := range st.Tasks {
+				if failed && t.State == sweep.StateFailed {
+					if err := s.Forgive(t.Index, fresh); err != nil {
+						return err
+					}
+				}
+			}
+			return launchAll(cmd.OutOrStdout(), cmd.ErrOrStderr(), s, f, asJSON)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&failed, "failed", false, "tasks that failed")
+	fl.BoolVar(&f.takeLost, "lost", false, "tasks whose worker on another host is dead")
+	fl.BoolVar(&fresh, "fresh", false, "from their first step")
+	f.add(fl)
+	fl.BoolVar(&asJSON, "json", false, "print the outcome as JSON")
+	return cmd
+}
+
+func newSweepCancelCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel DIR",
+		Short: "Ask all workers, wherever they run, to save and stop",
+		Long:  `Ask all workers, wherever they run, to save and stop; they do so within seconds. torchpe sweep resume goes on.`,
+		Args:  oneArgument("DIR", "a sweep"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := openSweep(args[0])
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			if err := errors.Join(s.Cancel(), cancelQueue(s)); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: workers save and stop; torchpe sweep resume goes on\n", s.Dir)
+			return err
+		},
+	}
+}

@@ -1,0 +1,342 @@
+package sweep
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"torchpe/train/runlog"
+)
+
+// Of many that claim one task at the same instant exactly one gets it, while others look at its state.
+func TestOneClaims(t *testing.T) {
+	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 6, axis("pe", "learn")), 1)
+	for index := range 6 {
+		var got, other atomic.Int32
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				c, err := s.Claim(index, false)
+				switch {
+				case err == nil:
+					got.Add(1)
+					time.Sleep(300 * time.Millisecond) // longer than claims try
+					if err := c.commit(Done{}); err != nil {
+						t.Error(err)
+					}
+					c.Release()
+				case errors.Is(err, ErrBusy) || errors.Is(err, ErrDone):
+				default:
+					other.Add(1)
+					t.Error(err)
+				}
+			})
+			wg.Go(func() {
+				if _, err := s.Task(index); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if got.Load() != 1 {
+			t.Errorf("task %d was claimed %d times", index, got.Load())
+		}
+	}
+}
+
+// A worker of another host is believed to be alive, unless somebody says otherwise or it is the same job of a scheduler.
+func TestOtherHosts(t *testing.T) {
+	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 1, axis("pe", "learn")), 1)
+	put := func(b Heartbeat) {
+		t.Helper()
+		if err := errors.Join(s.root.MkdirAll(taskDir(0), 0o777), s.write(in(0, beatFile), must1(json.Marshal(b)), false), s.write(in(0, lockFile), nil, false)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state := func() State { return must1(s.Task(0)).State }
+	put(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 4, Step: 7, Job: "12_3", Time: time.Now()})
+	if _, err := s.Claim(0, false); !errors.Is(err, ErrBusy) || state() != StateRunning {
+		t.Errorf("%v, %s", err, state())
+	}
+	put(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 4, Step: 7, Job: "12_3", Time: time.Now().Add(-time.Hour)})
+	if _, err := s.Claim(0, false); !errors.Is(err, ErrBusy) || state() != StateLost {
+		t.Errorf("%v, %s", err, state())
+	}
+	t.Setenv("SLURM_ARRAY_JOB_ID", "12")
+	t.Setenv("SLURM_ARRAY_TASK_ID", "4")
+	if _, err := s.Claim(0, false); !errors.Is(err, ErrBusy) {
+		t.Errorf("another task of the job: %v", err)
+	}
+	t.Setenv("SLURM_ARRAY_TASK_ID", "3") // requeued on this host
+	c, err := s.Claim(0, false)
+	if err != nil || c.Attempt() != 5 || state() != StateRunning {
+		t.Fatalf("%v, attempt %d, %s", err, c.Attempt(), state())
+	}
+	if err := c.Stop("test"); err != nil || state() != StatePending {
+		t.Errorf("%v, %s", err, state())
+	}
+	put(Heartbeat{PID: 1, Host: "elsewhere", Time: time.Now()})
+	if c, err = s.Claim(0, true); err != nil {
+		t.Fatal(err)
+	}
+	c.Release()
+	if state() != StateLost { // it said nothing as it ended
+		t.Error(state())
+	}
+	st, err := s.Status(func(int) bool { return true })
+	if err != nil || st.Counts[StatePending] != 1 {
+		t.Errorf("a scheduler still has it: %+v, %v", st.Counts, err)
+	}
+}
+
+// A lock that is no file is left alone, as are links that lead out of the sweep.
+func TestPlantedFiles(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := extend(t, filepath.Join(dir, "s"), resolved(t, 2, axis("pe", "learn")), 1)
+	outside := filepath.Join(dir, "outside")
+	if err := errors.Join(os.MkdirAll(filepath.Join(s.Dir, taskDir(0), lockFile), 0o777), os.Mkdir(outside, 0o777),
+		os.Symlink(outside, filepath.Join(s.Dir, taskDir(1)))); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if c, err := s.Claim(i, false); err == nil {
+			t.Errorf("task %d was claimed", i)
+			c.Release()
+		}
+	}
+	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// model is what a task ought to be.
+type model struct {
+	state    State
+	attempts int
+	step     int
+}
+
+// Any order of claims, signs of life, ends and deaths leaves every task in the state that a list of rules in this test gives it.
+func TestStates(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, err := os.MkdirTemp(t.TempDir(), "s")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		const tasks = 3
+		configs := resolved(t, tasks, axis("pe", "learn"))
+		s, err := Extend(dir, "x", func(p *Plan) error {
+			_, err := p.Add(configs, Packing{Members: 1}, nil)
+			return err
+		})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer s.Close()
+		want := make([]model, tasks)
+		for i := range want {
+			want[i].state = StatePending
+		}
+		claims := map[int]*Claim{}
+		defer func() {
+			for _, c := range claims {
+				c.Release()
+			}
+		}()
+		claimed := func(rt *rapid.T) int {
+			var held []int
+			for i := range tasks {
+				if claims[i] != nil {
+					held = append(held, i)
+				}
+			}
+			if held == nil {
+				rt.Skip()
+			}
+			return rapid.SampledFrom(held).Draw(rt, "task")
+		}
+		end := func(i int, state State, err error) {
+			if err != nil {
+				rt.Fatal(err)
+			}
+			delete(claims, i)
+			want[i].state = state
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"claim": func(rt *rapid.T) {
+				i := rapid.IntRange(0, tasks-1).Draw(rt, "task")
+				if want[i].state == StateRunning && rapid.IntRange(0, 9).Draw(rt, "rarely") > 0 {
+					rt.Skip() // being refused takes a while
+				}
+				c, err := s.Claim(i, rapid.Bool().Draw(rt, "break"))
+				refusal := map[State]error{StateDone: ErrDone, StateFailed: ErrFailed, StateRunning: ErrBusy}[want[i].state]
+				if !errors.Is(err, refusal) || (err == nil) != (refusal == nil) {
+					rt.Fatalf("task %d is %s, and Claim said %v", i, want[i].state, err)
+				}
+				if err == nil {
+					claims[i] = c
+					want[i].state, want[i].attempts = StateRunning, want[i].attempts+1
+					if c.Attempt() != want[i].attempts {
+						rt.Fatalf("attempt %d, want %d", c.Attempt(), want[i].attempts)
+					}
+				}
+			},
+			"beat": func(rt *rapid.T) {
+				i := claimed(rt)
+				want[i].step++
+				if err := claims[i].Beat(0, want[i].step, 100); err != nil {
+					rt.Fatal(err)
+				}
+			},
+			"die":  func(rt *rapid.T) { i := claimed(rt); end(i, StateLost, claims[i].Release()) },
+			"stop": func(rt *rapid.T) { i := claimed(rt); end(i, StatePending, claims[i].Stop("signal")) },
+			"fail": func(rt *rapid.T) { i := claimed(rt); end(i, StateFailed, claims[i].Fail(Failure{Reason: ReasonOOM})) },
+			"commit": func(rt *rapid.T) {
+				i := claimed(rt)
+				end(i, StateDone, errors.Join(claims[i].commit(Done{}), claims[i].Release()))
+			},
+			"retry": func(rt *rapid.T) {
+				i := rapid.IntRange(0, tasks-1).Draw(rt, "task")
+				if want[i].state != StateFailed {
+					rt.Skip()
+				}
+				if err := s.Forgive(i, rapid.Bool().Draw(rt, "fresh")); err != nil {
+					rt.Fatal(err)
+				}
+				want[i].state = StateLost // until somebody claims it
+			},
+			"": func(rt *rapid.T) {
+				st, err := s.Status(nil)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				for i, task := range st.Tasks {
+					if task.State != want[i].state {
+						rt.Fatalf("task %d is %s, want %s", i, task.State, want[i].state)
+					}
+					if task.Heartbeat != nil && task.Heartbeat.Step != want[i].step {
+						rt.Fatalf("task %d is at step %d, want %d", i, task.Heartbeat.Step, want[i].step)
+					}
+				}
+			},
+		})
+	})
+}
+
+func TestComplete(t *testing.T) {
+	dir := t.TempDir()
+	configs := resolved(t, 3, axis("pe", "learn"))
+	packed, _ := extend(t, filepath.Join(dir, "packed"), configs, 3)
+	single, _ := extend(t, filepath.Join(dir, "single"), configs, 1)
+	for _, s := range []*Sweep{packed, single} {
+		for i := range s.Plan.Tasks {
+			c, err := s.Claim(i, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Complete(); !errors.Is(err, runlog.ErrNoRun) {
+				t.Errorf("a task without a run: %v", err)
+			}
+			if err := errors.Join(trainFake(c, 6, 0), c.Complete()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(s.EnsembleDir(i)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the ensemble is still there: %v", err)
+			}
+		}
+	}
+	names := packed.Plan.Tasks[0].Runs
+	for _, name := range names {
+		a, b := finished(t, packed, name), finished(t, single, name)
+		a["result.json"] = strings.Replace(a["result.json"], "  \"trained_together\": 3,\n", "", 1)
+		for file := range a {
+			if a[file] != b[file] {
+				t.Errorf("%s/%s: packed\n%q\nalone\n%q", name, file, a[file], b[file])
+			}
+		}
+	}
+	if !slices.Equal(names, []string{"learn-0.2_seed=1", "learn-0.2_seed=2", "learn-0.2_seed=3"}) {
+		t.Error(names)
+	}
+}
+
+// A worker that dies at any point of Complete leaves a task that another one completes to the same bytes.
+func TestCompleteGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	configs := resolved(t, 3, axis("pe", "learn"))
+	var want []map[string]string
+	for died := range 4 {
+		s, _ := extend(t, filepath.Join(dir, fmt.Sprint(died)), configs, 3)
+		c, err := s.Claim(0, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := trainFake(c, 6, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.root.MkdirAll(runsDir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		e, err := c.readEnsemble()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for m := range died { // so many runs are in place
+			if err := c.split(e, m, s.Plan.Tasks[0].Runs[m]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// And half of the next.
+		half := filepath.Join(s.Dir, taskDir(0), splitDir, s.Plan.Tasks[0].Runs[min(died, 2)])
+		if err := errors.Join(os.MkdirAll(half, 0o777), os.WriteFile(filepath.Join(half, "config.json"), []byte("{"), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		c.Release()
+		if state := must1(s.Task(0)).State; state != StateLost {
+			t.Errorf("after %d runs: %s", died, state)
+		}
+		if c, err = s.Claim(0, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Complete(); err != nil {
+			t.Fatal(err)
+		}
+		for m, name := range s.Plan.Tasks[0].Runs {
+			if died == 0 {
+				want = append(want, finished(t, s, name))
+			} else if fmt.Sprint(finished(t, s, name)) != fmt.Sprint(want[m]) {
+				t.Errorf("%d runs in place: %s differs", died, name)
+			}
+		}
+	}
+}
+
+// What is in the way of a run is named, not overwritten.
+func TestCompleteOverwritesNothing(t *testing.T) {
+	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn")), 2)
+	c, err := s.Claim(0, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := filepath.Join(s.RunDir(s.Plan.Tasks[0].Runs[1]), "mine.txt")
+	if err := errors.Join(trainFake(c, 6, 0), os.MkdirAll(filepath.Dir(mine), 0o777), os.WriteFile(mine, []byte("x"), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Complete(); err == nil || !strings.Contains(err.Error(), "in the way") {
+		t.Error(err)
+	}
+	c.Release()
+	if text, err := os.ReadFile(mine); string(text) != "x" || must1(s.Task(0)).State != StateLost {
+		t.Errorf("%q, %v", text, err)
+	}
+}

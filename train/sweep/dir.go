@@ -1,0 +1,227 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"torchpe/train/runlog"
+)
+
+// The names in a sweep's directory, and in a task's.
+const (
+	planFile     = "sweep.json"
+	planLock     = "sweep.lock"
+	tasksDir     = "tasks"
+	runsDir      = "runs"
+	cancelFile   = "cancel"
+	summaryFile  = "summary.csv"
+	lockFile     = "lock"
+	beatFile     = "heartbeat.json"
+	logFile      = "log.txt"
+	ensembleDir  = "run"
+	splitDir     = "split"
+	doneFile     = "done"
+	failedFile   = "failed.json"
+	tempSuffix   = ".torchpe-tmp"
+	indexPattern = "%06d"
+)
+
+// ErrNoSweep says that a directory has no plan.
+var ErrNoSweep = errors.New("holds no sweep")
+
+// Sweep is a sweep's directory.
+type Sweep struct {
+	Dir  string // absolute
+	Plan *Plan
+	root *os.Root
+}
+
+// Open opens the sweep in dir. It fails with ErrNoSweep where there is none.
+func Open(dir string) (*Sweep, error) {
+	s, err := openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if s.Plan == nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w: it has no %s", dir, ErrNoSweep, planFile), s.Close())
+	}
+	return s, nil
+}
+
+// openDir opens a directory with its plan, if it has one.
+func openDir(dir string) (*Sweep, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w: no such directory", dir, ErrNoSweep)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Sweep{Dir: dir, root: root}
+	text, err := root.ReadFile(planFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err == nil {
+		s.Plan, err = decode(text)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", filepath.Join(dir, planFile), err), root.Close())
+	}
+	return s, nil
+}
+
+// Extend makes dir a sweep, or appends to the one that is there, and opens it. change adds to the plan; nothing is written where
+// that adds no task. Of two processes one waits for the other.
+func Extend(dir, name string, change func(*Plan) error) (*Sweep, error) {
+	if err := runlog.ValidateName(filepath.Base(filepath.Clean(dir))); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	lock, err := lockPlan(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Unlock() //nolint:errcheck // the process's end gives it up too
+	s, err := openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if s.Plan == nil {
+		s.Plan = &Plan{Name: name}
+	}
+	before := len(s.Plan.Tasks)
+	if err := change(s.Plan); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if len(s.Plan.Tasks) == 0 {
+		return nil, errors.Join(errors.New("nothing to train: every configuration is excluded"), s.Close())
+	}
+	if len(s.Plan.Tasks) > before {
+		text, err := s.Plan.encode()
+		if err == nil {
+			err = s.write(planFile, text, true)
+		}
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return s, nil
+}
+
+func lockPlan(dir string) (*flock.Flock, error) {
+	lock := flock.New(filepath.Join(dir, planLock), flock.SetPermissions(0o666))
+	if err := lock.Lock(); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", lock.Path(), err)
+	}
+	return lock, nil
+}
+
+// Exclusive calls f while no other process is in Exclusive or Extend for this sweep.
+func (s *Sweep) Exclusive(f func() error) error {
+	lock, err := lockPlan(s.Dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(), lock.Unlock())
+}
+
+// Close releases the directory.
+func (s *Sweep) Close() error { return s.root.Close() }
+
+// taskDir is the directory of a task, relative to the sweep's.
+func taskDir(index int) string { return filepath.Join(tasksDir, fmt.Sprintf(indexPattern, index)) }
+
+// in is the path of a file of a task, relative to the sweep's directory.
+func in(index int, name string) string { return filepath.Join(taskDir(index), name) }
+
+// Log is the path of a task's log.
+func (s *Sweep) Log(index int) string { return filepath.Join(s.Dir, in(index, logFile)) }
+
+// OpenLog opens a task's log to add to it.
+func (c *Claim) OpenLog() (*os.File, error) {
+	return c.root.OpenFile(in(c.Index, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+}
+
+// EnsembleDir is where a task's ensemble trains.
+func (s *Sweep) EnsembleDir(index int) string { return filepath.Join(s.Dir, in(index, ensembleDir)) }
+
+// RunDir is the directory of a finished run.
+func (s *Sweep) RunDir(name string) string { return filepath.Join(s.Dir, runsDir, name) }
+
+// Check says whether there is a task of that index.
+func (s *Sweep) Check(index int) error {
+	if n := len(s.Plan.Tasks); index < 0 || index >= n {
+		return fmt.Errorf("task %d: the sweep has %d tasks, from 0 to %d", index, n, n-1)
+	}
+	return nil
+}
+
+// write replaces a file in one step. A durable one is on disk when write returns.
+func (s *Sweep) write(name string, text []byte, durable bool) error {
+	temp := name + tempSuffix
+	f, err := s.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil && durable {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = s.root.Rename(temp, name)
+	}
+	if err == nil && durable {
+		err = s.sync(filepath.Dir(name))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Join(s.Dir, name), err)
+	}
+	return nil
+}
+
+// sync makes renames in a directory survive a power loss.
+func (s *Sweep) sync(dir string) error {
+	f, err := s.root.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// exists says whether there is something under a name.
+func (s *Sweep) exists(name string) bool {
+	_, err := s.root.Lstat(name)
+	return err == nil
+}
+
+// Cancel asks all workers, wherever they run, to save and stop. The next launch takes it back.
+func (s *Sweep) Cancel() error {
+	return s.write(cancelFile, []byte(time.Now().UTC().Format(time.RFC3339)+"\n"), false)
+}
+
+// Cancelled says whether Cancel was called.
+func (s *Sweep) Cancelled() bool { return s.exists(cancelFile) }
+
+// Uncancel takes Cancel back.
+func (s *Sweep) Uncancel() error {
+	if err := s.root.Remove(cancelFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

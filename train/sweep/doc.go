@@ -1,0 +1,27 @@
+// Package sweep trains many configurations: it turns a grid over the flags of "torchpe train" into a plan of tasks, runs the
+// tasks in worker processes, and makes one run directory a configuration and seed.
+//
+//	DIR/sweep.json                the plan: hashed tasks, written once; more may be appended, none changes
+//	    tasks/000123/lock         held by the process that works on the task
+//	                 heartbeat.json  where it is
+//	                 log.txt      what it said, all attempts
+//	                 run/         the run directory of the task's ensemble, while it trains
+//	                 done         the task is complete; or
+//	                 failed.json  how it ended instead
+//	    runs/NAME/                finished runs, one a configuration and seed, as if trained alone
+//	    cancel                    asks all workers to stop; gone with the next launch
+//	    summary.csv               final numbers of all finished runs
+//
+// A task is an ensemble: configurations that differ in their members alone (seed, sigma, learning rate, weight decay).
+//
+// Invariants.
+//   - Folders are the truth: what is done, failed, running, lost or pending is read from them alone.
+//   - One process at a time works on a task: it holds the lock.
+//   - done is written after all of the task's runs are in runs/, and failed.json is never beside it.
+//   - A directory in runs/ is complete: it is built elsewhere and renamed.
+//   - The plan only grows; a task keeps its index, its members and the names of its runs.
+//
+// The package imports the run directory's format (runlog), nearest, YAML and file locks: it builds and tests without libtorch. It
+// does not know what a configuration means but for the names of some keys; the caller turns flags into configurations and
+// trains them.
+package sweep

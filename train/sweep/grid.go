@@ -1,0 +1,312 @@
+package sweep
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Spec is a sweep as a person writes it: the union of its parts.
+type Spec struct {
+	Name  string
+	Parts []Part
+}
+
+// Part is a grid over flags of "torchpe train".
+type Part struct {
+	Name string
+	// Axes are crossed in their order, the first varying slowest. An axis of one value is a setting.
+	Axes []Axis
+	// Zip names groups of axes that advance together; each group is crossed with the rest as if it were one axis.
+	Zip [][]string
+	// Seeds is the argument of --seeds: a list or the word paper. Count is the number of seeds from --seed on. At most one is set;
+	// with neither there is one seed.
+	Seeds string
+	Count int
+	// Exclude drops the points that agree with one of these.
+	Exclude []Match
+}
+
+// Axis is a flag, without dashes, and its values as the command line has them.
+type Axis struct {
+	Flag   string
+	Values []string
+}
+
+// Match agrees with a point where each of its flags has one of the values there.
+type Match []Axis
+
+// Setting is one flag with one value. A value of several lines is a flag that is given several times.
+type Setting struct{ Flag, Value string }
+
+// Point is one configuration of a part, for all of its seeds.
+type Point struct {
+	Part     string
+	Settings []Setting
+}
+
+// Args returns the point as arguments of "torchpe train".
+func (p Point) Args() []string {
+	var args []string
+	for _, s := range p.Settings {
+		for value := range strings.SplitSeq(s.Value, "\n") {
+			args = append(args, "--"+s.Flag+"="+value)
+		}
+	}
+	return args
+}
+
+// String is how messages name the point.
+func (p Point) String() string {
+	text := strings.Join(p.Args(), " ")
+	if p.Part != "" {
+		text = p.Part + ": " + text
+	}
+	return text
+}
+
+// Limits that keep a slip of the keyboard from asking for the impossible.
+const (
+	maxPoints = 1_000_000
+	maxValues = 10_000 // of a range
+)
+
+// Points expands all parts, in their order.
+func (s Spec) Points() ([]Point, error) {
+	var out []Point
+	for _, part := range s.Parts {
+		points, err := part.Points()
+		if err != nil {
+			if part.Name != "" {
+				err = fmt.Errorf("part %s: %w", part.Name, err)
+			}
+			return nil, err
+		}
+		if out = append(out, points...); len(out) > maxPoints {
+			return nil, fmt.Errorf("more than %d configurations", maxPoints)
+		}
+	}
+	return out, nil
+}
+
+// Points expands the part.
+func (p Part) Points() ([]Point, error) {
+	dimensions, err := p.dimensions()
+	if err != nil {
+		return nil, err
+	}
+	seeds, err := p.seedSettings()
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range p.Exclude {
+		for _, a := range m {
+			if !slices.ContainsFunc(p.Axes, func(b Axis) bool { return b.Flag == a.Flag }) {
+				return nil, fmt.Errorf("exclude: the grid has no %s", a.Flag)
+			}
+		}
+	}
+	total := 1
+	for _, d := range dimensions {
+		if total *= len(d[0].Values); total > maxPoints {
+			return nil, fmt.Errorf("more than %d configurations", maxPoints)
+		}
+	}
+	var out []Point
+	for i := range total {
+		if point := p.point(dimensions, i, total); !p.excludes(point) {
+			point.Settings = append(point.Settings, seeds...)
+			out = append(out, point)
+		}
+	}
+	return out, nil
+}
+
+// point returns the i-th of total points; the last dimension varies fastest.
+func (p Part) point(dimensions [][]Axis, i, total int) Point {
+	point := Point{Part: p.Name}
+	for _, d := range dimensions {
+		total /= len(d[0].Values)
+		for _, a := range d {
+			point.Settings = append(point.Settings, Setting{a.Flag, a.Values[i/total]})
+		}
+		i %= total
+	}
+	return point
+}
+
+// dimensions groups the axes that advance together, each group where its first axis stands.
+func (p Part) dimensions() ([][]Axis, error) {
+	group := map[string]int{}
+	for i, names := range p.Zip {
+		for _, name := range names {
+			if _, twice := group[name]; twice {
+				return nil, fmt.Errorf("zip: %s is named twice", name)
+			}
+			if !slices.ContainsFunc(p.Axes, func(a Axis) bool { return a.Flag == name }) {
+				return nil, fmt.Errorf("zip: the grid has no %s", name)
+			}
+			group[name] = i
+		}
+	}
+	var out [][]Axis
+	at, seen := map[int]int{}, map[string]bool{}
+	for _, a := range p.Axes {
+		if len(a.Values) == 0 {
+			return nil, fmt.Errorf("%s has no values", a.Flag)
+		}
+		if seen[a.Flag] {
+			return nil, fmt.Errorf("%s is given twice", a.Flag)
+		}
+		seen[a.Flag] = true
+		g, zipped := group[a.Flag]
+		if i, started := at[g]; zipped && started {
+			if first := out[i][0]; len(first.Values) != len(a.Values) {
+				return nil, fmt.Errorf("zip: %s has %d values and %s %d: they advance together", first.Flag, len(first.Values), a.Flag, len(a.Values))
+			}
+			out[i] = append(out[i], a)
+			continue
+		}
+		if zipped {
+			at[g] = len(out)
+		}
+		out = append(out, []Axis{a})
+	}
+	return out, nil
+}
+
+// seedSettings returns the flags that give the seeds.
+func (p Part) seedSettings() ([]Setting, error) {
+	if p.Seeds == "" && p.Count == 0 {
+		return nil, nil
+	}
+	if p.Seeds != "" && p.Count != 0 {
+		return nil, fmt.Errorf("seeds: a list and a count: give one of them")
+	}
+	for _, a := range p.Axes {
+		if a.Flag == "seeds" || a.Flag == "members" || a.Flag == "seed" && p.Seeds != "" {
+			return nil, fmt.Errorf("%s and seeds both give seeds: give one of them", a.Flag)
+		}
+	}
+	if p.Seeds != "" {
+		return []Setting{{"seeds", p.Seeds}}, nil
+	}
+	return []Setting{{"members", strconv.Itoa(p.Count)}}, nil
+}
+
+func (p Part) excludes(point Point) bool {
+	return slices.ContainsFunc(p.Exclude, func(m Match) bool {
+		for _, a := range m {
+			i := slices.IndexFunc(point.Settings, func(s Setting) bool { return s.Flag == a.Flag })
+			if i < 0 || !slices.ContainsFunc(a.Values, func(v string) bool { return sameValue(v, point.Settings[i].Value) }) {
+				return false
+			}
+		}
+		return len(m) > 0
+	})
+}
+
+// sameValue compares texts, and numbers by their value: 0.50 is .5.
+func sameValue(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	return errX == nil && errY == nil && x == y
+}
+
+// Set gives flags other values in every part, in place of those they have there: flags of a command line over a preset. Values of
+// seed, seeds and members replace a part's seeds.
+func (s Spec) Set(axes []Axis) Spec {
+	out := Spec{Name: s.Name, Parts: slices.Clone(s.Parts)}
+	for i := range out.Parts {
+		p := &out.Parts[i]
+		p.Axes = slices.Clone(p.Axes)
+		for _, a := range axes {
+			if a.Flag == "seeds" || a.Flag == "members" || a.Flag == "seed" {
+				p.Seeds, p.Count = "", 0
+			}
+			if at := slices.IndexFunc(p.Axes, func(b Axis) bool { return b.Flag == a.Flag }); at >= 0 {
+				p.Axes[at] = a
+			} else {
+				p.Axes = append(p.Axes, a)
+			}
+		}
+	}
+	return out
+}
+
+// Range returns from, from+step, ... up to and including to; exactly, so that 0.1 to 2 in tenths has 20 values.
+func Range(from, to, step string) ([]string, error) {
+	return progression(from, to, step, "step", func(x, by *big.Rat) *big.Rat { return new(big.Rat).Add(x, by) })
+}
+
+// Powers returns from, from*factor, ... up to and including to.
+func Powers(from, to, factor string) ([]string, error) {
+	return progression(from, to, factor, "factor", func(x, by *big.Rat) *big.Rat { return new(big.Rat).Mul(x, by) })
+}
+
+func progression(from, to, by, name string, next func(x, by *big.Rat) *big.Rat) ([]string, error) {
+	var numbers [3]*big.Rat
+	for i, text := range []string{from, to, by} {
+		x, err := number(text)
+		if err != nil {
+			return nil, fmt.Errorf("range: %s: %w", []string{"from", "to", name}[i], err)
+		}
+		numbers[i] = x
+	}
+	x, last, step := numbers[0], numbers[1], numbers[2]
+	rises := next(x, step).Cmp(x)
+	if rises == 0 {
+		return nil, fmt.Errorf("range: %s %s does not move %s", name, by, from)
+	}
+	if d := last.Cmp(x); d != 0 && d != rises {
+		return nil, fmt.Errorf("range: %s %s leads away from %s", name, by, to)
+	}
+	var out []string
+	for ; x.Cmp(last) != rises; x = next(x, step) {
+		if len(out) == maxValues {
+			return nil, fmt.Errorf("range: more than %d values", maxValues)
+		}
+		f, _ := x.Float64()
+		out = append(out, strconv.FormatFloat(f, 'g', -1, 64))
+	}
+	return out, nil
+}
+
+// number reads a decimal number of modest size exactly.
+func number(text string) (*big.Rat, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || f != f || f > 1e18 || f < -1e18 || f != 0 && f < 1e-18 && f > -1e-18 || strings.ContainsAny(text, "xXpP_") {
+		return nil, fmt.Errorf("%q is no number between 1e-18 and 1e18", text)
+	}
+	x, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return nil, fmt.Errorf("%q is no number", text)
+	}
+	return x, nil
+}
+
+// ParseValues reads the values of an axis as a flag has them: values separated by commas, each a value or a range from:to:step.
+func ParseValues(text string) ([]string, error) {
+	var out []string
+	for _, part := range strings.Split(text, ",") {
+		part = strings.TrimSpace(part)
+		if ends := strings.Split(part, ":"); len(ends) == 3 {
+			values, err := Range(ends[0], ends[1], ends[2])
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, values...)
+			continue
+		}
+		if part == "" {
+			return nil, fmt.Errorf("%q has an empty value", text)
+		}
+		out = append(out, part)
+	}
+	return out, nil
+}

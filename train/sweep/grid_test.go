@@ -1,0 +1,170 @@
+package sweep
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestPoints(t *testing.T) {
+	p := Part{
+		Name:  "p",
+		Axes:  []Axis{axis("pe", "learn", "nope"), axis("optimizer", "adam", "sgd"), axis("heads", "1", "2"), axis("lr", "1e-4", "1e-3")},
+		Zip:   [][]string{{"optimizer", "lr"}},
+		Count: 3,
+		Exclude: []Match{
+			{axis("pe", "nope"), axis("heads", "2.0")}, // numbers agree by value
+			{axis("lr", "0.001", "7"), axis("pe", "learn")},
+		},
+	}
+	points, err := p.Points()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range points {
+		got = append(got, strings.Join(p.Args(), " "))
+	}
+	// By hand: 2 x 2 x 2 = 8; nope with 2 heads drops 2, learn with sgd drops 2.
+	want := []string{
+		"--pe=learn --optimizer=adam --lr=1e-4 --heads=1 --members=3", "--pe=learn --optimizer=adam --lr=1e-4 --heads=2 --members=3",
+		"--pe=nope --optimizer=adam --lr=1e-4 --heads=1 --members=3", "--pe=nope --optimizer=sgd --lr=1e-3 --heads=1 --members=3",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestSet(t *testing.T) {
+	s := Spec{Parts: []Part{{Axes: []Axis{axis("pe", "learn"), axis("sigma", "1", "2")}, Seeds: "paper"}, {Axes: []Axis{axis("pe", "nope")}, Count: 2}}}
+	changed := s.Set([]Axis{axis("sigma", "0.5"), axis("epochs", "3"), axis("seeds", "7,8")})
+	points, err := changed.Points()
+	if err != nil || len(points) != 2 || strings.Join(points[0].Args(), " ") != "--pe=learn --sigma=0.5 --epochs=3 --seeds=7,8" {
+		t.Errorf("%v, %v", points, err)
+	}
+	if points, err = s.Points(); err != nil || len(points) != 3 || len(s.Parts[0].Axes[1].Values) != 2 {
+		t.Errorf("Set changed what it was given: %v, %v", points, err)
+	}
+}
+
+func TestGridMistakes(t *testing.T) {
+	for _, c := range []struct {
+		part Part
+		want string
+	}{
+		{Part{Axes: []Axis{axis("pe")}}, "pe has no values"},
+		{Part{Axes: []Axis{axis("pe", "a"), axis("pe", "b")}}, "pe is given twice"},
+		{Part{Axes: []Axis{axis("pe", "a", "b"), axis("lr", "1")}, Zip: [][]string{{"pe", "lr"}}}, "pe has 2 values and lr 1"},
+		{Part{Axes: []Axis{axis("pe", "a")}, Zip: [][]string{{"pe", "lr"}}}, "no lr"},
+		{Part{Axes: []Axis{axis("pe", "a"), axis("lr", "1")}, Zip: [][]string{{"pe", "lr"}, {"lr"}}}, "lr is named twice"},
+		{Part{Axes: []Axis{axis("pe", "a")}, Exclude: []Match{{axis("heads", "2")}}}, "no heads"},
+		{Part{Axes: []Axis{axis("seed", "1", "2")}, Seeds: "3,4"}, "both give seeds"},
+		{Part{Axes: []Axis{axis("pe", "a")}, Seeds: "3", Count: 2}, "give one of them"},
+		{Part{Axes: []Axis{axis("a", make([]string, 1001)...), axis("b", make([]string, 1000)...)}}, "more than 1000000"},
+	} {
+		if _, err := c.part.Points(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.part, err, c.want)
+		}
+	}
+}
+
+// Against a loop that is written out.
+func TestCrossedCount(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.IntRange(1, 4), 1, 5).Draw(t, "sizes")
+		var p Part
+		want := []string{""}
+		for i, n := range sizes {
+			a := Axis{Flag: fmt.Sprint("f", i)}
+			var next []string
+			for v := range n {
+				a.Values = append(a.Values, fmt.Sprint(v))
+			}
+			for _, before := range want {
+				for _, v := range a.Values {
+					next = append(next, before+" --"+a.Flag+"="+v)
+				}
+			}
+			want = next
+			p.Axes = append(p.Axes, a)
+		}
+		points, err := p.Points()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, point := range points {
+			if got := " " + strings.Join(point.Args(), " "); got != want[i] {
+				t.Fatalf("point %d is %s, want %s", i, got, want[i])
+			}
+		}
+		if len(points) != len(want) {
+			t.Fatalf("%d points, want %d", len(points), len(want))
+		}
+	})
+}
+
+func TestRanges(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want string
+	}{
+		{"0.1:2:0.1", "0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1 1.1 1.2 1.3 1.4 1.5 1.6 1.7 1.8 1.9 2"}, // the paper's grid: 0.1 x 3 is not 0.3 in binary
+		{"1:5:2", "1 3 5"},
+		{"1:6:2", "1 3 5"},
+		{"3:1:-1", "3 2 1"},
+		{"2:2:1", "2"},
+		{"1e-4:3e-4:1e-4", "0.0001 0.0002 0.0003"},
+		{"a,b", "a b"},
+		{"7,1:3:1,9", "7 1 2 3 9"},
+		{"cuda:1", "cuda:1"},
+	} {
+		got, err := ParseValues(c.text)
+		if err != nil || strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, %v", c.text, got, err)
+		}
+	}
+	for _, text := range []string{"1:2:0", "1:2:-1", "1:2:x", "0:1e17:1e-3", "a,,b", "", "1:inf:1", "nan:1:1", "1:2:1e-300", "0x1:2:1"} {
+		if got, err := ParseValues(text); err == nil {
+			t.Errorf("%q gave %d values", text, len(got))
+		}
+	}
+	if got, err := Powers("1e-4", "1e-1", "10"); err != nil || strings.Join(got, " ") != "0.0001 0.001 0.01 0.1" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := Powers("1", "8", "1"); err == nil {
+		t.Errorf("a factor of 1 gave %v", got)
+	}
+}
+
+// The numbers in the presets' comments. Within one preset of a figure no two runs are the same; paper's number counts runs that
+// two have once, which only resolved configurations tell: see cmd/torchpe.
+func TestPresetCounts(t *testing.T) {
+	for _, p := range Presets() {
+		points, err := p.Spec.Points()
+		if err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+			continue
+		}
+		runs := 0
+		for _, point := range points {
+			n := 1
+			for _, s := range point.Settings {
+				if s.Flag == "seeds" && s.Value == "paper" {
+					n = 15
+				} else if s.Flag == "seeds" {
+					n = strings.Count(s.Value, ",") + 1
+				}
+			}
+			runs += n
+		}
+		if p.Name != "paper" && runs != p.Runs || p.Name == "paper" && runs <= p.Runs {
+			t.Errorf("%s: %d runs, want %d", p.Name, runs, p.Runs)
+		}
+	}
+	if _, err := FindPreset("figg2"); err == nil || !strings.Contains(err.Error(), `"fig2"`) {
+		t.Error(err)
+	}
+}

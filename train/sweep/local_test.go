@@ -1,0 +1,221 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"torchpe/train/runlog"
+)
+
+// local is a launcher whose workers are this test binary.
+func local(s *Sweep, workers int) Local {
+	return Local{Workers: workers, Command: func(index, _ int) *exec.Cmd {
+		cmd := exec.Command(os.Args[0], fmt.Sprint(index))
+		cmd.Env = append(os.Environ(), asWorker+"="+s.Dir)
+		return cmd
+	}}
+}
+
+func all(s *Sweep) (indexes []int) {
+	for i := range s.Plan.Tasks {
+		indexes = append(indexes, i)
+	}
+	return indexes
+}
+
+// Failed tasks stop nothing, and each says why; what is tried again is what failed.
+func TestLocal(t *testing.T) {
+	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("lr", "0.1", "1", "0.2", "2", "3", "0.3"), axis("pe", "learn")), 2)
+	var ended []string
+	l := local(s, 2)
+	l.Event = func(e Event) {
+		if e.Task.State != StateRunning {
+			ended = append(ended, fmt.Sprint(e.Task.Index, e.Task.State))
+		}
+	}
+	if err := l.Launch(t.Context(), s, all(s)); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(ended)
+	if want := []string{"0done", "1failed", "2done", "3failed", "4failed", "5done"}; !slices.Equal(ended, want) {
+		t.Errorf("%v, want %v", ended, want)
+	}
+	st, err := s.Status(nil)
+	if err != nil || st.DoneRuns != 6 || st.Counts[StateDone] != 3 || st.Counts[StateFailed] != 3 {
+		t.Fatalf("%+v, %v", st.Counts, err)
+	}
+	var troubles []string
+	for _, x := range st.Troubles() {
+		troubles = append(troubles, fmt.Sprintf("%d %s %s: %s", x.Task, x.Run, x.Reason, x.Message))
+	}
+	want := []string{
+		"1 learn-0.2_lr=1_seed=1 bad data: no such file",
+		"3 learn-0.2_lr=2_seed=1 killed: the worker was killed by signal 9 (killed)",
+		"4 learn-0.2_lr=3_seed=1 error: the worker ended with exit code 7",
+	}
+	if !slices.Equal(troubles, want) {
+		t.Errorf("%q", troubles)
+	}
+	if f := st.Tasks[3].Failure; f.ExitCode != 137 || !slices.Equal(f.LastLog, []string{"attempt 1"}) || f.Attempt != 1 {
+		t.Errorf("%+v", f)
+	}
+	// Nothing to do the second time.
+	l.Event = func(e Event) { t.Errorf("task %d was touched", e.Task.Index) }
+	if err := l.Launch(t.Context(), s, all(s)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Forgive(1, true); err != nil {
+		t.Fatal(err)
+	}
+	l.Event = func(e Event) {
+		if e.Task.Index != 1 {
+			t.Errorf("task %d was touched", e.Task.Index)
+		}
+	}
+	if err := l.Launch(t.Context(), s, all(s)); err != nil {
+		t.Fatal(err)
+	}
+	if f := must1(s.Task(1)).Failure; f == nil || f.Attempt != 2 {
+		t.Errorf("%+v", f)
+	}
+	if err := s.WriteSummary(st); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(s.Dir, summaryFile))
+	if lines := strings.Split(strings.TrimSpace(string(text)), "\n"); err != nil || len(lines) != 7 || lines[2] != "learn-0.2_lr=0.1_seed=2,0,learn,0.2,2,0.1,,done,6,2,0,0,,," {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// Two sweeps on one directory at once: every task runs once, and both return when all of it is done.
+func TestTwoLaunchers(t *testing.T) {
+	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 12, axis("pe", "learn")), 1)
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			own, err := Open(s.Dir)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer own.Close()
+			if err := local(own, 2).Launch(t.Context(), own, all(own)); err != nil {
+				t.Error(err)
+			}
+			if st, err := own.Status(nil); err != nil || st.Counts[StateDone] != 12 {
+				t.Errorf("%+v, %v", st.Counts, err)
+			}
+		})
+	}
+	wg.Wait()
+	for i := range s.Plan.Tasks {
+		if log, err := os.ReadFile(s.Log(i)); err != nil || string(log) != "attempt 1\n" {
+			t.Errorf("task %d: %q, %v", i, log, err)
+		}
+	}
+}
+
+// A launcher that is told to stop tells its workers, and returns.
+func TestStopAndCancel(t *testing.T) {
+	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 3, axis("lr", "4"), axis("pe", "learn")), 1)
+	ctx, stop := context.WithCancel(t.Context())
+	l := local(s, 1)
+	l.Event = func(Event) { time.AfterFunc(300*time.Millisecond, stop) }
+	start := time.Now()
+	if err := l.Launch(ctx, s, all(s)); err != nil || time.Since(start) > 30*time.Second {
+		t.Errorf("%v after %v", err, time.Since(start))
+	}
+	st, err := s.Status(nil)
+	if err != nil || st.Counts[StatePending] < 2 || st.Counts[StateFailed]+st.Counts[StateDone] > 0 {
+		t.Errorf("%+v, %v", st.Counts, err)
+	}
+	if err := s.Cancel(); err != nil {
+		t.Fatal(err)
+	}
+	l.Event = func(e Event) { t.Errorf("task %d was begun though the sweep is cancelled", e.Task.Index) }
+	if err := l.Launch(t.Context(), s, all(s)); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(s.Uncancel(), s.Uncancel()); err != nil || s.Cancelled() {
+		t.Error(err)
+	}
+}
+
+// A worker program that is not there is the launcher's error, not that of each task.
+func TestNoWorker(t *testing.T) {
+	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 3, axis("pe", "learn")), 1)
+	l := Local{Workers: 2, Command: func(int, int) *exec.Cmd { return exec.Command(filepath.Join(s.Dir, "absent")) }}
+	if err := l.Launch(t.Context(), s, all(s)); err == nil {
+		t.Error("no error")
+	}
+	if st, err := s.Status(nil); err != nil || st.Counts[StatePending] != 3 {
+		t.Errorf("%+v, %v", st.Counts, err)
+	}
+}
+
+// TestETA: two members took 100 s; one runs at a third of its steps after 20 s, one of two members waits.
+func TestETA(t *testing.T) {
+	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 6, axis("pe", "learn")), 2)
+	tasks := []TaskStatus{
+		{Index: 0, State: StateDone, Runs: []string{"a", "b"}, Done: &Done{Seconds: 100}},
+		{Index: 1, State: StateRunning, Runs: []string{"a", "b"}, Heartbeat: &Heartbeat{First: 10, Step: 20, Total: 40, Seconds: 20}},
+		{Index: 2, State: StatePending, Runs: []string{"a", "b"}},
+	}
+	if got := s.eta(tasks); got != 40+100 {
+		t.Error(got)
+	}
+	tasks[1].State = StateLost
+	if got := s.eta(tasks); got != 0 {
+		t.Error(got)
+	}
+}
+
+// Planning, status and summary of 5,000 tasks; each should stay under two seconds.
+func BenchmarkFiveThousandTasks(b *testing.B) {
+	const n = 5000
+	dir := b.TempDir()
+	var configs [][]byte
+	var s *Sweep
+	b.Run("plan", func(b *testing.B) {
+		for i := range b.N {
+			points := must1(Part{Axes: []Axis{{"lr", must1(Range("0.001", "1", "0.001"))}, axis("pe", "a", "b", "c", "d", "e")}}.Points())
+			configs, _, _ = Resolve(points, fake)
+			s, _ = extend(b, filepath.Join(dir, fmt.Sprint(b.N, "-", i)), configs, 1)
+		}
+	})
+	s = must1(Open(s.Dir))
+	defer s.Close()
+	if len(s.Plan.Tasks) != n {
+		b.Fatal(len(s.Plan.Tasks))
+	}
+	for i := range n - 10 {
+		c := must1(s.Claim(i, false))
+		if err := errors.Join(c.commit(Done{Results: []runlog.MemberResult{{PE: "a", Status: runlog.StatusDone}}}), c.Release()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var st Status
+	b.Run("status", func(b *testing.B) {
+		for range b.N {
+			own := must1(Open(s.Dir))
+			st = must1(own.Status(nil))
+			own.Close()
+		}
+	})
+	b.Run("summary", func(b *testing.B) {
+		for range b.N {
+			if err := s.WriteSummary(st); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,213 @@
+package sweep
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"torchpe/train/runlog"
+)
+
+// unnamed are the keys that a run's name does not mention though they differ: PE, sigma and seed have their place, the others change
+// no model.
+var unnamed = []string{"task", "pe", membersKey, "device", "threads", "checkpoint_every", "log_every", "noise", "noise_repeats", "schema"}
+
+// facts is what a name is made of.
+type facts struct {
+	task, pe string
+	sigma    *float64
+	seed     uint64
+	settings map[string]string // by key, joined with dots; lr and weight_decay of the member among them
+}
+
+func factsOf(r run, settings map[string]string) (facts, error) {
+	var member struct {
+		Seed  uint64   `json:"seed"`
+		Sigma *float64 `json:"sigma"`
+	}
+	if err := json.Unmarshal(r.member, &member); err != nil {
+		return facts{}, fmt.Errorf("member %s: %w", r.member, err)
+	}
+	f := facts{sigma: member.Sigma, seed: member.Seed, settings: maps.Clone(settings)}
+	own, err := parseObject(r.member)
+	if err != nil {
+		return f, err
+	}
+	for _, field := range own.without("seed", "sigma") {
+		flatten(field.key, field.value, f.settings)
+	}
+	f.task, f.pe = textOf(r.base.get("task")), textOf(r.base.get("pe"))
+	return f, nil
+}
+
+// flatten adds the values of nested objects by their keys joined with dots.
+func flatten(prefix string, value json.RawMessage, into map[string]string) {
+	if len(value) > 0 && value[0] == '{' {
+		if o, err := parseObject(value); err == nil {
+			for _, f := range o {
+				flatten(prefix+"."+f.key, f.value, into)
+			}
+			return
+		}
+	}
+	into[prefix] = textOf(value)
+}
+
+func textOf(value json.RawMessage) string {
+	var s string
+	if json.Unmarshal(value, &s) == nil {
+		return s
+	}
+	return string(value)
+}
+
+// name returns the names of runs[first:]; those before have theirs. Names mention PE, sigma and seed, and what else differs between
+// runs of one task (options of a scheme: of one task and scheme), but for the value that more than half of them have.
+func (p *Plan) name(runs []run, first int) ([]string, error) {
+	all := make([]facts, len(runs))
+	bases := map[string]map[string]string{}
+	for i, r := range runs {
+		text := string(r.base.text())
+		if bases[text] == nil {
+			bases[text] = map[string]string{}
+			for _, f := range r.base.without(unnamed...) {
+				flatten(f.key, f.value, bases[text])
+			}
+		}
+		var err error
+		if all[i], err = factsOf(r, bases[text]); err != nil {
+			return nil, err
+		}
+	}
+	differ := differing(all)
+	taken := map[string]bool{}
+	for _, t := range p.Tasks {
+		for _, name := range t.Runs {
+			taken[strings.ToLower(name)] = true
+		}
+	}
+	var out []string
+	for i := first; i < len(all); i++ {
+		name := all[i].name(differ)
+		if len(name) > longestName || taken[strings.ToLower(name)] {
+			sum := sha256.Sum256([]byte(runs[i].identity()))
+			name = name[:min(len(name), longestName)] + "_" + hex.EncodeToString(sum[:4])
+		}
+		if taken[strings.ToLower(name)] {
+			return nil, fmt.Errorf("two runs would be called %s", name)
+		}
+		if err := runlog.ValidateName(name); err != nil {
+			return nil, err
+		}
+		taken[strings.ToLower(name)] = true
+		out = append(out, name)
+	}
+	return out, nil
+}
+
+// longestName leaves room for what tells two names apart.
+const longestName = 110
+
+// setting is a key within a scope.
+type setting struct{ scope, key string }
+
+// differing returns the settings in which runs differ, with the value that goes without saying: that of more than half of the runs,
+// or none.
+func differing(all []facts) map[setting]string {
+	values := map[setting]map[string]int{}
+	count := map[string]int{}
+	for _, f := range all {
+		count[f.scope("")]++
+		count[f.scope(optionsPrefix)]++
+		for key, v := range f.settings {
+			at := setting{f.scope(key), key}
+			if values[at] == nil {
+				values[at] = map[string]int{}
+			}
+			values[at][v]++
+		}
+	}
+	out := map[setting]string{}
+	for at, by := range values {
+		some, usual := 0, noUsual // runs that have the setting at all
+		for v, n := range by {
+			some += n
+			if 2*n > count[at.scope] {
+				usual = v
+			}
+		}
+		if len(by) > 1 || some < count[at.scope] {
+			out[at] = usual
+		}
+	}
+	for _, f := range all { // the task itself has no scope
+		if f.task != all[0].task {
+			out[taskSetting] = noUsual
+		}
+	}
+	return out
+}
+
+// noUsual is no value of a setting: values are JSON without white space, or text of one line.
+const noUsual = "\n"
+
+var taskSetting = setting{"", "task"}
+
+const optionsPrefix = "pe_options."
+
+// scope is what runs must share for a setting to be compared: the task, and the scheme for its options.
+func (f facts) scope(key string) string {
+	if strings.HasPrefix(key, optionsPrefix) {
+		return f.task + "/" + f.pe
+	}
+	return f.task
+}
+
+func (f facts) name(differ map[setting]string) string {
+	var parts []string
+	if _, several := differ[taskSetting]; several {
+		parts = append(parts, clean(f.task))
+	}
+	parts = append(parts, clean(label(f.pe, f.sigma)))
+	for _, key := range slices.Sorted(maps.Keys(f.settings)) {
+		if usual, differs := differ[setting{f.scope(key), key}]; differs && f.settings[key] != usual {
+			short := key[strings.LastIndex(key, ".")+1:]
+			parts = append(parts, clean(short)+"="+clean(f.settings[key]))
+		}
+	}
+	return strings.Join(append(parts, fmt.Sprintf("seed=%d", f.seed)), "_")
+}
+
+// label names an encoding as the paper does: learn-0.2, 2d-fixed.
+func label(pe string, sigma *float64) string {
+	if sigma == nil {
+		return pe
+	}
+	text := strconv.FormatFloat(*sigma, 'f', -1, 64)
+	if *sigma == math.Trunc(*sigma) {
+		text += ".0"
+	}
+	return pe + "-" + text
+}
+
+// clean makes a value part of a name: other signs than letters, digits, dots and dashes become dashes; long ones become a hash.
+func clean(text string) string {
+	const longest = 24
+	if len(text) > longest {
+		sum := sha256.Sum256([]byte(text))
+		return hex.EncodeToString(sum[:4])
+	}
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '-':
+			return c
+		}
+		return '-'
+	}, text)
+}

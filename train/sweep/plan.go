@@ -1,0 +1,341 @@
+package sweep
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// schema is the version of sweep.json that this program writes; it reads older ones.
+const schema = 1
+
+// Plan is the content of sweep.json.
+type Plan struct {
+	Schema int    `json:"schema"`
+	Name   string `json:"name"`
+	// Generations say how the plan grew. The hash of each covers the one before and what it added, so that the last covers all.
+	Generations    []Generation      `json:"generations"`
+	Configurations []json.RawMessage `json:"configurations"` // resolved, as in config.json, with no members
+	Tasks          []Task            `json:"tasks"`
+}
+
+// Generation is one addition to a plan.
+type Generation struct {
+	Tasks          int       `json:"tasks"`          // in the plan after it
+	Configurations int       `json:"configurations"` // likewise
+	SHA256         string    `json:"sha256"`
+	Command        []string  `json:"command,omitempty"`
+	Created        time.Time `json:"created"` // for people; nothing is decided by it
+}
+
+// Task is one ensemble to train. Its index is its place in the plan.
+type Task struct {
+	Configuration int               `json:"configuration"` // place in Plan.Configurations
+	Members       []json.RawMessage `json:"members"`       // as in config.json
+	Runs          []string          `json:"runs"`          // names in runs/, one a member
+}
+
+// Resolver turns arguments of "torchpe train" into a configuration as config.json holds it, and says what a person should know.
+type Resolver func(args []string) (config []byte, notes []string, err error)
+
+// Resolve resolves points. It returns what is wrong with all of them at once, each mistake once.
+func Resolve(points []Point, resolve Resolver) (configs [][]byte, notes []string, err error) {
+	seen := map[string]bool{}
+	var bad []string
+	for _, p := range points {
+		config, said, err := resolve(p.Args())
+		if err != nil {
+			if text := err.Error(); !seen[text] {
+				seen[text] = true
+				bad = append(bad, fmt.Sprintf("%s: %s", p, text))
+			}
+			continue
+		}
+		for _, note := range said {
+			if !seen[note] {
+				seen[note] = true
+				notes = append(notes, note)
+			}
+		}
+		configs = append(configs, config)
+	}
+	const most = 10
+	if n := len(bad); n > most {
+		bad = append(bad[:most], fmt.Sprintf("and %d more", n-most))
+	}
+	if bad != nil {
+		return nil, nil, errors.New(strings.Join(bad, "\n"))
+	}
+	return configs, notes, nil
+}
+
+// Added says what Add did.
+type Added struct {
+	New       int // runs that were added
+	Known     int // runs that the plan had already
+	Identical int // runs that came out the same as another one asked for: sigma where the scheme has none
+	Tasks     int // that were added
+}
+
+// incidental are the keys of a configuration that say where and how often, not what: they do not tell runs apart.
+var incidental = []string{"device", "threads", "checkpoint_every"}
+
+// membersKey is the key of a configuration that holds its members.
+const membersKey = "members"
+
+// run is one configuration with one member.
+type run struct {
+	base   object // with no members
+	member json.RawMessage
+}
+
+// identity is what tells runs apart.
+func (r run) identity() string {
+	return string(r.base.without(incidental...).text()) + string(r.member)
+}
+
+// runsOf splits a resolved configuration into its members.
+func runsOf(config []byte) ([]run, error) {
+	text, err := json.Marshal(json.RawMessage(config)) // escaped as it comes back from the file
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	all, err := parseObject(text)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	var members []json.RawMessage
+	if err := json.Unmarshal(all.get(membersKey), &members); err != nil || len(members) == 0 {
+		return nil, fmt.Errorf("configuration: no %s: %s", membersKey, config)
+	}
+	base := all.with(membersKey, json.RawMessage("[]"))
+	out := make([]run, len(members))
+	for i, m := range members {
+		out[i] = run{base, m}
+	}
+	return out, nil
+}
+
+// Add appends what the plan lacks of configurations, packed into tasks. What is there keeps its place.
+func (p *Plan) Add(configs [][]byte, packing Packing, command []string) (Added, error) {
+	var added Added
+	known := map[string]bool{}
+	var all []run
+	for _, t := range p.Tasks {
+		base, err := parseObject(p.Configurations[t.Configuration])
+		if err != nil {
+			return added, err
+		}
+		for _, m := range t.Members {
+			r := run{base, m}
+			known[r.identity()] = true
+			all = append(all, r)
+		}
+	}
+	asked, first := map[string]bool{}, len(all)
+	for _, config := range configs {
+		runs, err := runsOf(config)
+		if err != nil {
+			return added, err
+		}
+		for _, r := range runs {
+			id := r.identity()
+			switch {
+			case asked[id]:
+				added.Identical++
+			case known[id]:
+				added.Known++
+			default:
+				added.New++
+				all = append(all, r)
+			}
+			asked[id] = true
+		}
+	}
+	if added.New == 0 {
+		return added, nil
+	}
+	names, err := p.name(all, first)
+	if err != nil {
+		return added, err
+	}
+	before := len(p.Tasks)
+	if err := p.pack(all[first:], names, packing); err != nil {
+		return added, err
+	}
+	added.Tasks = len(p.Tasks) - before
+	return added, p.seal(command)
+}
+
+// pack appends tasks of runs.
+func (p *Plan) pack(runs []run, names []string, packing Packing) error {
+	place := map[string]int{} // of a base in p.Configurations
+	for i, c := range p.Configurations {
+		place[string(c)] = i
+	}
+	groups := map[int][]int{}
+	var order []int
+	for i, r := range runs {
+		text := string(r.base.text())
+		at, there := place[text]
+		if !there {
+			at = len(p.Configurations)
+			place[text] = at
+			p.Configurations = append(p.Configurations, json.RawMessage(text))
+		}
+		if groups[at] == nil {
+			order = append(order, at)
+		}
+		groups[at] = append(groups[at], i)
+	}
+	for _, at := range order {
+		most, err := packing.most(p.Configurations[at], len(runs))
+		if err != nil {
+			return err
+		}
+		members := groups[at]
+		chunks := (len(members) + most - 1) / most
+		for c := range chunks {
+			t := Task{Configuration: at}
+			for _, i := range members[c*len(members)/chunks : (c+1)*len(members)/chunks] {
+				t.Members = append(t.Members, runs[i].member)
+				t.Runs = append(t.Runs, names[i])
+			}
+			p.Tasks = append(p.Tasks, t)
+		}
+	}
+	return nil
+}
+
+// seal adds a generation of what was appended since the last.
+func (p *Plan) seal(command []string) error {
+	g := Generation{Tasks: len(p.Tasks), Configurations: len(p.Configurations), Command: command, Created: time.Now().UTC().Truncate(time.Second)}
+	p.Schema = schema
+	var err error
+	g.SHA256, err = p.digest(p.last(), g)
+	p.Generations = append(p.Generations, g)
+	return err
+}
+
+// last is the newest generation, or a zero one.
+func (p *Plan) last() Generation {
+	if n := len(p.Generations); n > 0 {
+		return p.Generations[n-1]
+	}
+	return Generation{}
+}
+
+// Hash is the SHA-256 over the whole plan.
+func (p *Plan) Hash() string { return p.last().SHA256 }
+
+// Runs counts the runs of all tasks.
+func (p *Plan) Runs() (n int) {
+	for _, t := range p.Tasks {
+		n += len(t.Runs)
+	}
+	return n
+}
+
+// digest is the hash of a generation after another one.
+func (p *Plan) digest(before, g Generation) (string, error) {
+	h := sha256.New()
+	fmt.Fprintf(h, "torchpe sweep %d\n%q\n%s\n", schema, p.Name, before.SHA256)
+	for _, c := range p.Configurations[before.Configurations:g.Configurations] {
+		fmt.Fprintf(h, "%s\n", c)
+	}
+	for _, t := range p.Tasks[before.Tasks:g.Tasks] {
+		text, err := json.Marshal(t)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s\n", text)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Config returns the configuration of a task, as config.json holds it.
+func (p *Plan) Config(index int) (json.RawMessage, error) {
+	t := p.Tasks[index]
+	base, err := parseObject(p.Configurations[t.Configuration])
+	if err != nil {
+		return nil, err
+	}
+	return base.with(membersKey, list(t.Members)).text(), nil
+}
+
+// encode returns the text of sweep.json, a configuration and a task a line.
+func (p *Plan) encode() ([]byte, error) {
+	generations, err := json.Marshal(p.Generations)
+	if err != nil {
+		return nil, err
+	}
+	name, err := json.Marshal(p.Name)
+	if err != nil {
+		return nil, err
+	}
+	out := bytes.NewBuffer(nil)
+	fmt.Fprintf(out, "{\"schema\":%d,\"name\":%s,\"generations\":%s,\n\"configurations\":[\n%s],\n\"tasks\":[\n",
+		p.Schema, name, generations, bytes.Join(raws(p.Configurations), []byte(",\n")))
+	for i, t := range p.Tasks {
+		text, err := json.Marshal(t)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out.WriteString(",\n")
+		}
+		out.Write(text)
+	}
+	out.WriteString("]}\n")
+	return out.Bytes(), nil
+}
+
+// decode reads sweep.json and checks it.
+func decode(text []byte) (*Plan, error) {
+	var head struct {
+		Schema int `json:"schema"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, err
+	}
+	if head.Schema < 1 || head.Schema > schema {
+		return nil, fmt.Errorf("schema %d: written by a newer torchpe; this one reads up to %d", head.Schema, schema)
+	}
+	var p Plan
+	if err := json.Unmarshal(text, &p); err != nil {
+		return nil, err
+	}
+	return &p, p.check()
+}
+
+// check says what is wrong with a plan that was read.
+func (p *Plan) check() error {
+	var before Generation
+	for i, g := range p.Generations {
+		if g.Tasks < before.Tasks || g.Tasks > len(p.Tasks) || g.Configurations < before.Configurations || g.Configurations > len(p.Configurations) {
+			return fmt.Errorf("generation %d: %d tasks and %d configurations do not follow from what is there", i, g.Tasks, g.Configurations)
+		}
+		sum, err := p.digest(before, g)
+		if err != nil {
+			return err
+		}
+		if sum != g.SHA256 {
+			return fmt.Errorf("generation %d has SHA-256 %.12s and says %.12s: the file was changed; a plan is never edited", i, sum, g.SHA256)
+		}
+		before = g
+	}
+	if before.Tasks != len(p.Tasks) || before.Configurations != len(p.Configurations) {
+		return fmt.Errorf("%d of %d tasks are in no generation: the file was changed; a plan is never edited", len(p.Tasks)-before.Tasks, len(p.Tasks))
+	}
+	for i, t := range p.Tasks {
+		if t.Configuration < 0 || t.Configuration >= len(p.Configurations) || len(t.Members) == 0 || len(t.Members) != len(t.Runs) {
+			return fmt.Errorf("task %d: %d members, %d runs, configuration %d", i, len(t.Members), len(t.Runs), t.Configuration)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,245 @@
+package sweep
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fake is a resolver that knows three flags and seeds; sigma is of scheme learn alone, as in the real one.
+func fake(args []string) ([]byte, []string, error) {
+	type member struct {
+		Seed  int      `json:"seed"`
+		Sigma *float64 `json:"sigma"`
+		LR    float64  `json:"lr"`
+	}
+	c := struct {
+		Task    string   `json:"task"`
+		PE      string   `json:"pe"`
+		Members []member `json:"members"`
+		Heads   int      `json:"heads"`
+		Data    string   `json:"data"`
+		Device  string   `json:"device"`
+	}{Task: "lst", PE: "learn", Heads: 1, Data: "<a&b>", Device: "cpu"}
+	m, seeds, notes := member{LR: 1e-4}, []int{1}, []string(nil)
+	sigma := 0.2
+	for _, arg := range args {
+		flag, value, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		var err error
+		switch flag {
+		case "pe":
+			c.PE = value
+		case "heads":
+			_, err = fmt.Sscan(value, &c.Heads)
+		case "device":
+			c.Device = value
+		case "sigma":
+			_, err = fmt.Sscan(value, &sigma)
+			notes = []string{"sigma given"}
+		case "lr":
+			_, err = fmt.Sscan(value, &m.LR)
+		case "members":
+			n := 0
+			_, err = fmt.Sscan(value, &n)
+			seeds = nil
+			for i := range n {
+				seeds = append(seeds, i+1)
+			}
+		default:
+			err = fmt.Errorf("no flag %s", flag)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	if c.PE == "learn" {
+		m.Sigma = &sigma
+	}
+	for _, s := range seeds {
+		m.Seed = s
+		c.Members = append(c.Members, m)
+	}
+	text, err := json.Marshal(c)
+	return text, notes, err
+}
+
+func resolved(t testing.TB, seeds int, axes ...Axis) [][]byte {
+	t.Helper()
+	points, err := Part{Axes: axes, Count: seeds}.Points()
+	if err != nil {
+		t.Fatal(err)
+	}
+	configs, _, err := Resolve(points, fake)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return configs
+}
+
+func extend(t testing.TB, dir string, configs [][]byte, pack int) (*Sweep, Added) {
+	t.Helper()
+	var added Added
+	s, err := Extend(dir, "test", func(p *Plan) (err error) {
+		added, err = p.Add(configs, Packing{Members: pack}, []string{"test"})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s, added
+}
+
+func TestPlanAndAppend(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "s")
+	// nope has no sigma: its two values are one run.
+	s, added := extend(t, dir, resolved(t, 2, axis("pe", "learn", "nope"), axis("sigma", "0.1", "1")), 3)
+	if added != (Added{New: 6, Identical: 2, Tasks: 3}) {
+		t.Errorf("%+v", added)
+	}
+	var got []string
+	for _, task := range s.Plan.Tasks {
+		got = append(got, strings.Join(task.Runs, " "))
+	}
+	// Four of learn in two tasks of at most three, nearly equal; two of nope.
+	want := []string{"learn-0.1_seed=1 learn-0.1_seed=2", "learn-1.0_seed=1 learn-1.0_seed=2", "nope_seed=1 nope_seed=2"}
+	if !slices.Equal(got, want) {
+		t.Errorf("tasks %q", got)
+	}
+	config, err := s.Plan.Config(1)
+	if want := `{"task":"lst","pe":"learn","members":[{"seed":1,"sigma":1,"lr":0.0001},{"seed":2,"sigma":1,"lr":0.0001}],"heads":1,"data":"\u003ca\u0026b\u003e","device":"cpu"}`; err != nil || string(config) != want {
+		t.Errorf("%s, %v", config, err)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, planFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// The same again, and another device, add nothing and write nothing.
+	for _, device := range []string{"cpu", "cuda"} {
+		if _, added = extend(t, dir, resolved(t, 2, axis("device", device), axis("pe", "learn", "nope"), axis("sigma", "0.1", "1")), 1); added != (Added{Known: 6, Identical: 2}) {
+			t.Errorf("%+v", added)
+		}
+	}
+	if again, err := os.ReadFile(filepath.Join(dir, planFile)); err != nil || string(again) != string(before) {
+		t.Error("the plan was written though nothing was added")
+	}
+
+	// More values append tasks; what was planned keeps its place, members and names, though names would be others now.
+	s2, added := extend(t, dir, resolved(t, 3, axis("pe", "learn"), axis("sigma", "1"), axis("heads", "1", "2")), 10)
+	if added != (Added{New: 4, Known: 2, Tasks: 2}) {
+		t.Errorf("%+v", added)
+	}
+	old, err := json.Marshal(s.Plan.Tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, err := json.Marshal(s2.Plan.Tasks[:3]); err != nil || string(now) != string(old) {
+		t.Errorf("tasks changed from %s to %s", old, now)
+	}
+	if runs := fmt.Sprint(s2.Plan.Tasks[3].Runs, s2.Plan.Tasks[4].Runs); runs != "[learn-1.0_seed=3] [learn-1.0_heads=2_seed=1 learn-1.0_heads=2_seed=2 learn-1.0_heads=2_seed=3]" {
+		t.Error(runs)
+	}
+	if len(s2.Plan.Generations) != 2 || s2.Plan.Generations[0].SHA256 != s.Plan.Hash() || s2.Plan.Hash() == s.Plan.Hash() {
+		t.Errorf("%+v", s2.Plan.Generations)
+	}
+	// The hash is of the content: the same plan elsewhere has the same.
+	other, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn", "nope"), axis("sigma", "0.1", "1")), 3)
+	if other.Plan.Hash() != s.Plan.Hash() {
+		t.Error("the same plan has another hash")
+	}
+}
+
+// Any change of the file by hand is found.
+func TestPlanIsNotEdited(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "s")
+	s, _ := extend(t, dir, resolved(t, 2, axis("pe", "learn", "nope")), 1)
+	s.Close()
+	path := filepath.Join(dir, planFile)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ from, to, want string }{
+		{`"seed":2`, `"seed":3`, "was changed"},
+		{`"heads":1`, `"heads":2`, "was changed"},
+		{`nope_seed=1`, `nope_seed=9`, "was changed"},
+		{`"name":"test"`, `"name":"tost"`, "was changed"},
+		{`"schema":1`, `"schema":2`, "newer torchpe"},
+		{`"tasks":4`, `"tasks":3`, "was changed"},
+		{`"tasks":4`, `"tasks":40`, "do not follow"},
+		{`{`, `[`, "sweep.json"},
+	} {
+		bad := strings.Replace(string(good), c.from, c.to, 1)
+		if bad == string(good) {
+			t.Fatalf("no %s in %s", c.from, good)
+		}
+		if err := os.WriteFile(path, []byte(bad), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s for %s: %v", c.to, c.from, err)
+		}
+	}
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), ErrNoSweep.Error()) {
+		t.Error(err)
+	}
+}
+
+func TestNamesAreSafeAndDistinct(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "s")
+	configs := [][]byte{
+		[]byte(`{"task":"lst","pe":"a","file":"../../x/y","members":[{"seed":1,"sigma":null}]}`),
+		[]byte(`{"task":"lst","pe":"a","file":"..-..-x-y","members":[{"seed":1,"sigma":null}]}`),
+		[]byte(`{"task":"lst","pe":"A","file":"","members":[{"seed":1,"sigma":null}]}`),
+		[]byte(`{"task":"nmar","pe":"a","deep":{"er":{"x":1}},"members":[{"seed":18446744073709551615,"sigma":0.00001}]}`),
+		[]byte(`{"task":"nmar","pe":"a","deep":{"er":{"x":2}},"members":[{"seed":1,"sigma":20}]}`),
+		[]byte(`{"task":"nmar","pe":"` + strings.Repeat("é", 300) + `","deep":{"er":{"x":2}},"members":[{"seed":1,"sigma":20}]}`),
+	}
+	s, _ := extend(t, dir, configs, 1)
+	seen := map[string]bool{}
+	for _, task := range s.Plan.Tasks {
+		name := task.Runs[0]
+		if seen[strings.ToLower(name)] || strings.ContainsAny(name, "/\\ ") || len(name) > 128 {
+			t.Errorf("%q", name)
+		}
+		seen[strings.ToLower(name)] = true
+	}
+	if name := s.Plan.Tasks[3].Runs[0]; name != "nmar_a-0.00001_x=1_seed=18446744073709551615" {
+		t.Error(name)
+	}
+}
+
+func TestPacking(t *testing.T) {
+	config := []byte(`{"task":"lst","layers":4,"heads":1,"d_model":160,"ff_multiple":4,"batch":128,"dtype":"float32","optimizer":"adam"}`)
+	size, err := SizeOf(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The paper's model has 1,248,964 parameters (FACTS.md, 2.2); the estimate leaves out embedding and read-out.
+	if size.Parameters < 1.2e6 || size.Parameters > 1.26e6 {
+		t.Errorf("%g parameters", size.Parameters)
+	}
+	for _, c := range []struct {
+		p    Packing
+		runs int
+		want int
+	}{
+		{Packing{Members: 7}, 1000, 7},
+		{Packing{Machine: Machine{Workers: 2}}, 1000, mostOnCPU},
+		{Packing{Machine: Machine{Workers: 2}}, 24, 3},
+		{Packing{Machine: Machine{Workers: 8}}, 10, 1},
+		{Packing{Machine: Machine{Workers: 2, MemoryMB: 2 * size.MemberMB * 5.5 / usable}}, 1000, 5},
+		{Packing{Machine: Machine{Workers: 2, MemoryMB: 1}}, 1000, 1},
+		{Packing{Machine: Machine{Workers: 4, MemoryMB: 80_000, GPU: true}}, 100, 25},
+		{Packing{Machine: Machine{Workers: 1, MemoryMB: size.MemberMB * 100.5 / usable, GPU: true}}, 1000, 100},
+	} {
+		if got, err := c.p.most(config, c.runs); err != nil || got != c.want {
+			t.Errorf("%+v of %d runs: %d, want %d (%v)", c.p, c.runs, got, c.want, err)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package slurm
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ExitRequeue is the exit status by which the program asks to be queued again: EX_TEMPFAIL of sysexits.h.
+const ExitRequeue = 75
+
+// DefaultRestarts is how often a job is queued again when [Options].MaxRestarts is 0.
+const DefaultRestarts = 20
+
+// DefaultSubmissions is how often [Client.Reconcile] submits one task when [Options].MaxSubmissions is 0.
+const DefaultSubmissions = 5
+
+// Array is a set of tasks to run.
+type Array struct {
+	Name    string   // begins the names of its jobs; letters, digits, _ . -
+	Tasks   []int    // indexes, in the order in which they start
+	Program []string // run as Program... --index I, in Dir; the first is an absolute path or a command on the node's PATH
+	Dir     string   // absolute, on a file system that the nodes share; the package writes below Dir/slurm
+	Logs    string   // absolute; "" means Dir/logs
+	Options Options
+}
+
+// Options are what sbatch is asked for. The zero value asks for nothing but one task a job.
+type Options struct {
+	Partition, Account, QOS string
+	Time                    time.Duration // limit of a job, whole minutes; 0 is the partition's default
+	Throttle                int           // jobs of an array that run at the same time; 0 is no bound
+	TasksPerJob             int           // tasks that a job runs in turn; 0 means 1
+	GPUs                    int           // a job
+	GPUType                 string        // as the site names it: a100
+	CPUs                    int           // cores a job; 0 is the site's default
+	Memory                  string        // a node: 4000M, 16G
+
+	// Signal is how long before the limit the program gets USR1. Slurm's clock ticks slowly: it may come a minute earlier.
+	Signal time.Duration
+	// Requeue lets Slurm queue a job again: after a node died, after preemption, and when the program exits with ExitRequeue.
+	Requeue        bool
+	MaxRestarts    int // of one job; 0 means DefaultRestarts
+	MaxSubmissions int // of one task, by Reconcile; 0 means DefaultSubmissions
+
+	Extra []string // any other options of sbatch, each as one argument: --constraint=a100, --mail-type=FAIL
+}
+
+var (
+	validName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
+	validList   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.,-]*$`)
+	validMemory = regexp.MustCompile(`^[0-9]+[KMGT]?$`)
+)
+
+// own are options of sbatch that the package sets or that would break what it relies on.
+var own = map[string]string{
+	"array": "Tasks and Throttle", "job-name": "Name", "chdir": "Dir", "output": "Logs", "error": "Logs", "open-mode": "", "parsable": "", "wrap": "Program",
+	"signal": "Signal", "requeue": "Requeue", "no-requeue": "Requeue", "time": "Time", "partition": "Partition", "account": "Account", "qos": "QOS",
+	"gres": "GPUs", "cpus-per-task": "CPUs", "mem": "Memory", "ntasks": "", "nodes": "", "wait": "", "test-only": "", "clusters": "", "input": "",
+	"a": "Tasks and Throttle", "J": "Name", "D": "Dir", "o": "Logs", "e": "Logs", "t": "Time", "p": "Partition", "A": "Account", "q": "QOS", "c": "CPUs", "n": "", "N": "",
+	"W": "", "M": "", "i": "", "V": "", "h": "", "version": "", "help": "", "usage": "",
+}
+
+// Validate returns every fault of an array at once, before anything is written or submitted.
+func (a Array) Validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if !validName.MatchString(a.Name) {
+		fault("name %q: give 1 to 100 of letters, digits, _ . - that begin with a letter or digit", a.Name)
+	}
+	if len(a.Tasks) == 0 {
+		fault("no tasks")
+	}
+	seen := make(map[int]bool, len(a.Tasks))
+	for _, t := range a.Tasks {
+		if t < 0 {
+			fault("task %d is negative", t)
+		}
+		if seen[t] {
+			fault("task %d is listed twice", t)
+		}
+		seen[t] = true
+	}
+	if len(a.Program) == 0 || a.Program[0] == "" {
+		fault("no program")
+	} else if p := a.Program[0]; strings.Contains(p, "/") && !filepath.IsAbs(p) {
+		fault("program %q: give an absolute path or the name of a command", p)
+	}
+	for _, word := range a.Program {
+		if control(word) {
+			fault("program: %q has a control character, which a job script cannot carry", word)
+		}
+	}
+	a.validatePaths(fault)
+	a.Options.validate(fault)
+	return errors.Join(faults...)
+}
+
+// validatePaths finds the faults of Dir and Logs.
+func (a Array) validatePaths(fault func(string, ...any)) {
+	for _, p := range []struct{ what, path string }{{"folder", a.Dir}, {"log folder", a.logs()}} {
+		switch {
+		case !filepath.IsAbs(p.path):
+			fault("%s %q is not an absolute path", p.what, p.path)
+		case control(p.path):
+			fault("%s %q has a control character, which a job script cannot carry", p.what, p.path)
+		case strings.Contains(p.path, `\`) && p.what != "folder":
+			fault(`%s %q has a backslash, by which Slurm changes the names of output files`, p.what, p.path)
+		}
+	}
+}
+
+// validate finds the faults of options.
+func (o Options) validate(fault func(string, ...any)) {
+	for _, f := range []struct{ what, value string }{{"partition", o.Partition}, {"account", o.Account}, {"QOS", o.QOS}, {"GPU type", o.GPUType}} {
+		if f.value != "" && !validList.MatchString(f.value) {
+			fault("%s %q: only letters, digits and _ . , - are taken", f.what, f.value)
+		}
+	}
+	for _, f := range []struct {
+		what  string
+		value int
+	}{{"throttle", o.Throttle}, {"tasks per job", o.TasksPerJob}, {"GPUs", o.GPUs}, {"CPUs", o.CPUs}, {"restarts", o.MaxRestarts}, {"submissions", o.MaxSubmissions}} {
+		if f.value < 0 {
+			fault("%s: %d is negative", f.what, f.value)
+		}
+	}
+	if o.GPUType != "" && o.GPUs == 0 {
+		fault("GPU type %s without a number of GPUs", o.GPUType)
+	}
+	if o.Memory != "" && !validMemory.MatchString(o.Memory) {
+		fault("memory %q: give a number with K, M, G or T, as 16G", o.Memory)
+	}
+	if o.Time < 0 || o.Time%time.Minute != 0 {
+		fault("time limit %v: Slurm counts whole minutes", o.Time)
+	}
+	switch {
+	case o.Signal < 0 || o.Signal%time.Second != 0 || o.Signal > 65535*time.Second:
+		fault("signal %v before the limit: give whole seconds up to 65535", o.Signal)
+	case o.Time > 0 && o.Signal >= o.Time:
+		fault("signal %v before the limit: the limit is only %v", o.Signal, o.Time)
+	}
+	o.validateExtra(fault)
+}
+
+// validateExtra finds among the extra options those that the package sets itself.
+func (o Options) validateExtra(fault func(string, ...any)) {
+	for _, e := range o.Extra {
+		name, _, _ := strings.Cut(strings.TrimPrefix(e, "--"), "=")
+		long := strings.HasPrefix(e, "--") && len(name) > 1
+		short := !long && len(e) > 1 && e[0] == '-' && e[1] != '-'
+		if short {
+			name = e[1:2]
+		}
+		switch field, taken := own[ownName(name, long)]; {
+		case control(e):
+			fault("option %q has a control character", e)
+		case !long && !short:
+			fault("option %q: give each as one argument that begins with -, as --constraint=a100", e)
+		case taken && field != "":
+			fault("option %s: use %s", e, field)
+		case taken:
+			fault("option %s cannot be changed", e)
+		}
+	}
+}
+
+// ownName returns the full name of a long option that sbatch would take abbreviated, where that is one of the package's own.
+func ownName(name string, long bool) string {
+	if _, exact := own[name]; exact || !long {
+		return name
+	}
+	var full []string
+	for o := range own {
+		if len(o) > 1 && strings.HasPrefix(o, name) {
+			full = append(full, o)
+		}
+	}
+	if len(full) == 0 {
+		return name
+	}
+	return slices.Min(full)
+}
+
+// control says whether a string has a control character.
+func control(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
+}
+
+// logs returns the folder of logs.
+func (a Array) logs() string {
+	if a.Logs == "" {
+		return filepath.Join(a.Dir, "logs")
+	}
+	return a.Logs
+}
+
+// perJob returns how many tasks a job runs.
+func (o Options) perJob() int { return max(o.TasksPerJob, 1) }
+
+// restarts returns how often a job may start again.
+func (o Options) restarts() int {
+	switch {
+	case !o.Requeue:
+		return 0
+	case o.MaxRestarts == 0:
+		return DefaultRestarts
+	}
+	return o.MaxRestarts
+}

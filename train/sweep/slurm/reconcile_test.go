@@ -1,0 +1,82 @@
+package slurm
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Reconcile submits what is open and not in the queue, and nothing else, whatever the queue and the folders say.
+func TestReconcile(t *testing.T) {
+	f := &fake{t: t}
+	var queue string
+	id := 0
+	f.hooks = map[string]func([]string) Output{
+		"sbatch": func([]string) Output { id++; return Output{Stdout: fmt.Sprintln(id)} },
+		"squeue": func([]string) Output { return Output{Stdout: queue} },
+	}
+	outcomes := map[int]Outcome{}
+	outcome := func(task int) (Outcome, error) { return outcomes[task], nil }
+	a := array(t, 10, 11, 12, 13, 14, 15)
+	a.Options.MaxSubmissions = 2
+	outcomes[14] = Ended
+	r, err := f.client().Reconcile(t.Context(), a, outcome)
+	if err != nil || !slices.Equal(r.Submitted, []int{10, 11, 12, 13, 15}) || !slices.Equal(r.Ended, []int{14}) || r.Over() {
+		t.Fatalf("%+v %v", r, err)
+	}
+	name := r.Jobs[0].Name
+	// 10 ended but is still listed, 11 runs, 12 is lost, 13 is lost for Slurm but shows life, 15 is held.
+	outcomes[10], outcomes[13] = Ended, Busy
+	queue = fmt.Sprintf("1|0|COMPLETING|None|vm|%[1]s\n1|1|RUNNING|None|vm|%[1]s\n1|3|NODE_FAIL|None||%[1]s\n1|4|PENDING|JobHeldUser||%[1]s\n", name)
+	r, err = f.client().Reconcile(t.Context(), a, outcome)
+	if err != nil || !slices.Equal(r.Ended, []int{10, 14}) || !slices.Equal(r.Waiting, []int{11, 13}) || !slices.Equal(r.Submitted, []int{12}) || !slices.Equal(r.Held, []int{15}) || r.States[13].Slurm != "NODE_FAIL" {
+		t.Fatalf("%+v %v", r, err)
+	}
+	// Nothing happens while the controller does not answer or answers nonsense.
+	for _, bad := range []Output{{Stderr: down, Status: 1}, {Stdout: "hello\n"}} {
+		f.hooks["squeue"] = func([]string) Output { return bad }
+		if _, err := f.client().Reconcile(t.Context(), a, outcome); err == nil || id != 2 {
+			t.Errorf("%v, %d submissions", err, id)
+		}
+	}
+	// The controller forgot all. 12 was submitted twice.
+	f.hooks["squeue"] = func([]string) Output { return Output{} }
+	r, err = f.client().Reconcile(t.Context(), a, outcome)
+	if err != nil || !slices.Equal(r.GivenUp, []int{12}) || !slices.Equal(r.Submitted, []int{11, 15}) || !slices.Equal(r.Waiting, []int{13}) {
+		t.Fatalf("%+v %v", r, err)
+	}
+	for _, task := range a.Tasks {
+		outcomes[task] = Ended
+	}
+	if r, err = f.client().Reconcile(t.Context(), a, outcome); err != nil || !r.Over() || len(r.Ended) != 6 || id != 3 {
+		t.Errorf("%+v %v", r, err)
+	}
+	if _, err := f.client().Reconcile(t.Context(), a, func(int) (Outcome, error) { return Open, errors.New("bad disk") }); err == nil || !strings.Contains(err.Error(), "bad disk") {
+		t.Error(err)
+	}
+}
+
+// A submission that failed does not count, and what it left is submitted the next time.
+func TestReconcileAfterFailure(t *testing.T) {
+	f := &fake{t: t, answers: map[string]Output{"sbatch": {Stderr: down, Status: 1}, "scancel": {}, "squeue": {}}}
+	a := array(t, 1, 2)
+	a.Options.MaxSubmissions = 1
+	outcome := func(int) (Outcome, error) { return Open, nil }
+	for range 3 {
+		r, err := f.client().Reconcile(t.Context(), a, outcome)
+		if !Unreachable(err) || !slices.Equal(r.Left, []int{1, 2}) || len(r.Submitted) != 0 || r.Over() {
+			t.Fatalf("%+v %v", r, err)
+		}
+	}
+	f.answers["sbatch"] = Output{Stdout: "7\n"}
+	if r, err := f.client().Reconcile(t.Context(), a, outcome); err != nil || !slices.Equal(r.Submitted, []int{1, 2}) {
+		t.Errorf("%+v %v", r, err)
+	}
+	// A withdrawn job that Slurm has all the same is waited for.
+	stored, err := Recorded(a.Dir, a.Name)
+	if err != nil || len(stored) != 4 {
+		t.Fatalf("%v %v", stored, err)
+	}
+}

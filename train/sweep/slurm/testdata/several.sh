@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# 3 jobs, 5 tasks of puzzles. Written by torchpe; array index i runs the tasks of line i+1 of the list below.
+#SBATCH --job-name=puzzles.0123abcd.0
+#SBATCH --array=0-2%8
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --open-mode=append
+#SBATCH --requeue
+#SBATCH --signal=B:USR1@300
+#SBATCH --time=120
+#SBATCH --partition=gpu
+#SBATCH --gres=gpu:1
+#SBATCH --cpus-per-task=4
+#SBATCH --mem=16G
+# on sbatch's command line: '--constraint=a100&ib'
+# on sbatch's command line: '--chdir=/data/it'\''s a $(sweep)'
+# on sbatch's command line: '--output=/data/it'\''s a $(sweep)/logs/%x_%a.out'
+dir='/data/it'\''s a $(sweep)'
+list='/data/it'\''s a $(sweep)/slurm/puzzles.0123abcd.0.tasks'
+program=('/opt/torch pe/torchpe' sweep run-task '/data/it'\''s a $(sweep)')
+max_restarts=3
+
+index=${SLURM_ARRAY_TASK_ID:?this script runs as a job array of Slurm}
+restarts=${SLURM_RESTART_COUNT:-0}
+say() { printf '== %(%F %T)T %s: %s\n' -1 "job ${SLURM_ARRAY_JOB_ID:-?}_$index on ${HOSTNAME:-?}" "$*"; }
+cd -- "$dir" || { say "the folder cannot be reached from this node"; exit 1; }
+if [ ! -e "$list" ]; then say "submission withdrawn, nothing to do"; exit 0; fi
+mapfile -t -s "$index" -n 1 line <"$list"
+read -r -a tasks <<<"${line[0]-}"
+if [ ${#tasks[@]} -eq 0 ]; then say "no line $((index + 1)) in $list"; exit 1; fi
+if [ "$restarts" -gt "$max_restarts" ]; then say "start $((restarts + 1)) is one too many, given up"; exit 1; fi
+say "tasks ${tasks[*]}, start $((restarts + 1))"
+
+requeue() {
+  if [ -n "$term" ]; then exit 143; fi # cancelled or preempted: Slurm decides
+  if [ "$restarts" -ge "$max_restarts" ]; then say "start $((restarts + 1)) was the last, given up"; exit 1; fi
+  say "asks to be queued again"
+  scontrol requeue "${SLURM_ARRAY_JOB_ID}_$index" || say "could not be queued again"
+  exit 75
+}
+
+usr1='' term='' child='' passed='' interrupted=''
+pass() { # hands USR1 on to the program, once
+  if [ -n "$usr1" ] && [ -n "$child" ] && [ "$passed" != "$child" ]; then passed=$child; kill -USR1 "$child" 2>/dev/null; fi
+}
+trap 'usr1=1 interrupted=1; pass' USR1
+# Slurm sends TERM to all processes of a job. Handed on, it would reach the program twice.
+trap 'term=1 interrupted=1' TERM
+
+run() { # run TASK: sets code to the exit status of the program, however many signals end a wait
+  local status
+  "${program[@]}" --index "$1" &
+  child=$!
+  pass
+  while interrupted=''; wait "$child"; status=$?; [ "$status" = 127 ] && [ -n "$code" ] || code=$status; [ -n "$interrupted" ]; do :; done
+  child=''
+}
+
+failed=0
+for task in "${tasks[@]}"; do
+  if [ -n "$term" ]; then exit 143; fi
+  if [ -n "$usr1" ]; then requeue; fi
+  code=''
+  run "$task"
+  # After USR1, 138: it came before the program listened. -1: the program ended as the signal came, and bash lost its exit status.
+  if [ -n "$usr1" ] && { [ "$code" = 138 ] || [ "$code" = -1 ]; }; then code=75; fi
+  if [ "$code" = 75 ]; then requeue; fi
+  if [ "$code" != 0 ]; then failed=$code; say "task $task ended with exit status $code"; fi
+done
+exit "$failed"

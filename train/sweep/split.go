@@ -1,0 +1,228 @@
+package sweep
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"torchpe/train/runlog"
+	"torchpe/train/runlog/safetensors"
+)
+
+// Complete makes the finished ensemble of the task into one run directory a member, marks the task as done, and gives it up. A
+// worker that dies on the way leaves a task that is not done; the next one goes on where it was.
+func (c *Claim) Complete() error {
+	e, err := c.readEnsemble()
+	if err != nil {
+		return err
+	}
+	if err := c.root.MkdirAll(runsDir, 0o777); err != nil {
+		return err
+	}
+	if err := c.root.RemoveAll(in(c.Index, splitDir)); err != nil { // of a worker that died
+		return err
+	}
+	for m, name := range c.Plan.Tasks[c.Index].Runs {
+		if err := c.split(e, m, name); err != nil {
+			return fmt.Errorf("run %s: %w", name, err)
+		}
+	}
+	if err := c.sync(runsDir); err != nil {
+		return err
+	}
+	steps := 0
+	for _, r := range e.result.Members {
+		steps = max(steps, r.Steps)
+	}
+	if err := c.commit(Done{Seconds: e.result.WallSeconds, Steps: steps, Results: e.result.Members}); err != nil {
+		return err
+	}
+	c.cleanUp()
+	return c.Release()
+}
+
+// cleanUp removes what a done task needs no more. It may fail: what stays does not count.
+func (c *Claim) cleanUp() {
+	for _, name := range []string{splitDir, ensembleDir} {
+		_ = c.root.RemoveAll(in(c.Index, name))
+	}
+}
+
+// ensemble is a finished run directory with all its members.
+type ensemble struct {
+	config       object
+	environments []runlog.Environment
+	records      []runlog.Record
+	checkpoint   *runlog.Checkpoint
+	probes       *safetensors.File // nil where there are none
+	result       runlog.Result
+}
+
+func (c *Claim) readEnsemble() (*ensemble, error) {
+	r, err := runlog.Open(c.EnsembleDir(c.Index))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	e := &ensemble{}
+	if e.result, err = r.Result(); err != nil {
+		return nil, err
+	}
+	if e.config, err = parseObject(r.Config().JSON); err != nil {
+		return nil, err
+	}
+	want, err := c.Plan.Config(c.Index)
+	if err != nil {
+		return nil, err
+	}
+	if err := sameRuns(r.Config().JSON, want); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Dir(), err)
+	}
+	if n := len(c.Plan.Tasks[c.Index].Runs); len(e.result.Members) != n {
+		return nil, fmt.Errorf("%s: %d results of %d members", r.Dir(), len(e.result.Members), n)
+	}
+	if e.environments, err = r.Environments(); err != nil {
+		return nil, err
+	}
+	if e.records, err = runlog.ReadMetrics[runlog.Record](r); err != nil {
+		return nil, err
+	}
+	if e.checkpoint, err = r.LoadCheckpoint(); err != nil {
+		return nil, err
+	}
+	if e.probes, err = r.LoadProbes(); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return e, err
+}
+
+// sameRuns says whether two configurations train the same.
+func sameRuns(a, b []byte) error {
+	x, err := runsOf(a)
+	if err != nil {
+		return err
+	}
+	y, err := runsOf(b)
+	if err != nil {
+		return err
+	}
+	same := len(x) == len(y)
+	for i := 0; same && i < len(x); i++ {
+		same = x[i].identity() == y[i].identity()
+	}
+	if !same {
+		return errors.New("has another configuration than the plan")
+	}
+	return nil
+}
+
+// split makes runs/NAME of member m, unless it is there.
+func (c *Claim) split(e *ensemble, m int, name string) error {
+	if err := runlog.ValidateName(name); err != nil {
+		return err
+	}
+	var members []json.RawMessage
+	if err := json.Unmarshal(e.config.get(membersKey), &members); err != nil || m >= len(members) {
+		return fmt.Errorf("configuration: no member %d", m)
+	}
+	config := e.config.with(membersKey, list(members[m:m+1])).text()
+	final := filepath.Join(runsDir, name)
+	if c.exists(final) {
+		return c.isThere(name, config)
+	}
+	temp := filepath.Join(taskDir(c.Index), splitDir, name)
+	if err := c.root.MkdirAll(filepath.Dir(temp), 0o777); err != nil {
+		return err
+	}
+	if err := e.write(filepath.Join(c.Dir, temp), m, config); err != nil {
+		return err
+	}
+	text, err := c.root.ReadFile(in(c.Index, filepath.Join(ensembleDir, "environment.json"))) // with all resumptions
+	if err == nil {
+		err = c.write(filepath.Join(temp, "environment.json"), text, true)
+	}
+	if err != nil {
+		return err
+	}
+	return c.root.Rename(temp, final)
+}
+
+// isThere checks that a run directory is the finished one that would be written.
+func (c *Claim) isThere(name string, config []byte) error {
+	r, err := runlog.Open(c.RunDir(name))
+	if err != nil {
+		return fmt.Errorf("it is in the way: %w", err)
+	}
+	defer r.Close()
+	if _, err := r.Result(); err != nil {
+		return fmt.Errorf("it is in the way: %w", err)
+	}
+	if err := sameRuns(r.Config().JSON, config); err != nil {
+		return fmt.Errorf("it is in the way: %w", err)
+	}
+	return nil
+}
+
+// write makes the complete run directory of one member.
+func (e *ensemble) write(dir string, m int, config []byte) (err error) {
+	all := len(e.result.Members)
+	run, err := runlog.Create(dir, config, e.environments[0], runlog.Options{Force: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, run.Close()) }()
+	own := e.result.Members[m]
+	var records []runlog.Record
+	for _, r := range e.records {
+		// Alone, a member that diverged has no further steps.
+		if r.Member == m && (own.DivergedAtStep == 0 || r.Step <= own.DivergedAtStep) {
+			r.Member = 0
+			records = append(records, r)
+		}
+	}
+	if err := run.Append(records...); err != nil {
+		return err
+	}
+	tensors, err := member(e.checkpoint.Tensors, m, all)
+	if err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	if err := run.SaveCheckpoint(e.checkpoint.Step, tensors, e.checkpoint.Metadata); err != nil {
+		return err
+	}
+	if e.probes != nil {
+		tensors, err := member(e.probes.Tensors, m, all)
+		if err != nil {
+			return fmt.Errorf("probes: %w", err)
+		}
+		if err := run.SaveProbes(tensors, e.probes.Metadata); err != nil {
+			return err
+		}
+	}
+	result := e.result
+	result.Members = []runlog.MemberResult{own}
+	if all > 1 {
+		result.TrainedTogether = all
+	}
+	return run.SaveResult(result)
+}
+
+// member returns member m's part of tensors [E,...]; those that all members share stay whole.
+func member(tensors []safetensors.Tensor, m, all int) ([]safetensors.Tensor, error) {
+	out := make([]safetensors.Tensor, len(tensors))
+	for i, t := range tensors {
+		out[i] = t
+		if runlog.SharedTensor(t.Name) {
+			continue
+		}
+		if len(t.Shape) == 0 || t.Shape[0] != all {
+			return nil, fmt.Errorf("%s has shape %v, and the ensemble %d members", t.Name, t.Shape, all)
+		}
+		size := len(t.Data) / all
+		out[i].Shape = append([]int{1}, t.Shape[1:]...)
+		out[i].Data = t.Data[m*size : (m+1)*size]
+	}
+	return out, nil
+}

@@ -1,0 +1,244 @@
+package sweep
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// State is where a task is.
+type State string
+
+// The states of a task.
+const (
+	StateDone    State = "done"
+	StateFailed  State = "failed"
+	StateRunning State = "running"
+	StateLost    State = "lost"    // its worker died without a word; the next launch goes on with it
+	StatePending State = "pending" // not begun, or stopped in good order
+)
+
+// TaskStatus is what the folders say of one task.
+type TaskStatus struct {
+	Index     int        `json:"index"`
+	State     State      `json:"state"`
+	Runs      []string   `json:"runs"`
+	Heartbeat *Heartbeat `json:"heartbeat,omitempty"` // of the last worker; nil where there was none
+	Failure   *Failure   `json:"failure,omitempty"`
+	Done      *Done      `json:"done,omitempty"`
+	Log       string     `json:"log,omitempty"`
+}
+
+// Status is what the folders say of the sweep.
+type Status struct {
+	Dir      string        `json:"dir"`
+	Hash     string        `json:"hash"`
+	Tasks    []TaskStatus  `json:"tasks"`
+	Counts   map[State]int `json:"counts"` // of tasks
+	Runs     int           `json:"runs"`
+	DoneRuns int           `json:"done_runs"`
+	Diverged int           `json:"diverged_runs"`
+	// ETA is how long the rest takes at the present rate, in seconds; 0 where nothing tells yet, or nothing runs.
+	ETA float64 `json:"eta_seconds"`
+}
+
+// staleAfter is how long the worker of another host may be silent before it counts as lost. Its clock may differ from ours.
+const staleAfter = 3 * time.Minute
+
+// Status reads the state of all tasks from their folders. queued, which may be nil, says whether a scheduler still has a task: that
+// is not lost.
+func (s *Sweep) Status(queued func(index int) bool) (Status, error) {
+	st := Status{Dir: s.Dir, Hash: s.Plan.Hash(), Counts: map[State]int{}, Runs: s.Plan.Runs()}
+	begun, err := s.begun()
+	if err != nil {
+		return st, err
+	}
+	st.Tasks = make([]TaskStatus, len(s.Plan.Tasks))
+	for i, task := range s.Plan.Tasks {
+		t := TaskStatus{Index: i, State: StatePending, Runs: task.Runs}
+		if begun[i] {
+			if t, err = s.Task(i); err != nil {
+				return st, err
+			}
+		}
+		if t.State == StateLost && queued != nil && queued(i) {
+			t.State = StatePending
+		}
+		st.Counts[t.State]++
+		if t.Done != nil {
+			st.DoneRuns += len(t.Runs)
+			st.Diverged += t.Done.Diverged()
+		}
+		st.Tasks[i] = t
+	}
+	st.ETA = s.eta(st.Tasks)
+	return st, nil
+}
+
+// begun is the set of tasks that have a directory.
+func (s *Sweep) begun() (map[int]bool, error) {
+	f, err := s.root.Open(tasksDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	out := make(map[int]bool, len(names))
+	for _, name := range names {
+		if i, err := strconv.Atoi(name); err == nil {
+			out[i] = true
+		}
+	}
+	return out, err
+}
+
+// Task reads the state of one task.
+func (s *Sweep) Task(index int) (TaskStatus, error) {
+	t := TaskStatus{Index: index, State: StatePending, Runs: s.Plan.Tasks[index].Runs}
+	read := func(name string, into any) (bool, error) {
+		text, err := s.root.ReadFile(in(index, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err == nil {
+			err = json.Unmarshal(text, into)
+		}
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", filepath.Join(s.Dir, in(index, name)), err)
+		}
+		return true, nil
+	}
+	// The order matters where a worker is just ending: it writes one of these before it gives up its lock.
+	held := s.held(index)
+	var done Done
+	if ok, err := read(doneFile, &done); err != nil {
+		return t, err
+	} else if ok {
+		t.State, t.Done = StateDone, &done
+		return t, nil
+	}
+	t.Log = s.Log(index)
+	var failure Failure
+	if ok, err := read(failedFile, &failure); err != nil {
+		return t, err
+	} else if ok {
+		t.State, t.Failure = StateFailed, &failure
+		return t, nil
+	}
+	b, ok := s.heartbeat(index)
+	if ok {
+		t.Heartbeat = &b
+	}
+	switch {
+	case held:
+		t.State = StateRunning
+	case !ok || b.Stopped != "":
+		t.State = StatePending
+	case !sameHost(b.Host) && time.Since(b.Time).Abs() < staleAfter:
+		t.State = StateRunning // its file system may not share locks with ours
+	default:
+		t.State = StateLost
+	}
+	return t, nil
+}
+
+func sameHost(host string) bool {
+	own, err := os.Hostname()
+	return err == nil && host == own
+}
+
+// held says whether a process holds the lock of a task, by taking a shared one for a moment; Claim tries more than once.
+func (s *Sweep) held(index int) bool {
+	info, err := s.root.Lstat(in(index, lockFile))
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	l := flock.New(filepath.Join(s.Dir, in(index, lockFile)), flock.SetFlag(os.O_RDONLY))
+	ok, err := l.TryRLock()
+	if ok {
+		err = l.Unlock()
+	}
+	return err == nil && !ok
+}
+
+// eta estimates the seconds until all that runs and pends is done: what is left of running tasks by their own rate, and pending ones
+// like the done ones of their configuration, or of all, shared by as many workers as run now.
+func (s *Sweep) eta(tasks []TaskStatus) float64 {
+	type mean struct{ seconds, members float64 }
+	by := map[int]mean{}
+	var all mean
+	for _, t := range tasks {
+		if t.Done != nil {
+			m := by[s.Plan.Tasks[t.Index].Configuration]
+			by[s.Plan.Tasks[t.Index].Configuration] = mean{m.seconds + t.Done.Seconds, m.members + float64(len(t.Runs))}
+			all = mean{all.seconds + t.Done.Seconds, all.members + float64(len(t.Runs))}
+		}
+	}
+	workers, running, waiting := 0, 0.0, 0.0
+	for _, t := range tasks {
+		m := by[s.Plan.Tasks[t.Index].Configuration]
+		if m.members == 0 {
+			m = all
+		}
+		whole := 0.0
+		if m.members > 0 {
+			whole = m.seconds / m.members * float64(len(t.Runs))
+		}
+		switch t.State {
+		case StateRunning:
+			workers++
+			if left, ok := t.Heartbeat.Left(); ok {
+				running += left
+			} else {
+				running += whole
+			}
+		case StatePending, StateLost:
+			waiting += whole
+		}
+	}
+	if workers == 0 {
+		return 0
+	}
+	return (running + waiting) / float64(workers)
+}
+
+// Left is the time in seconds until the task is at its end, by the rate of the present attempt.
+func (b *Heartbeat) Left() (seconds float64, ok bool) {
+	if b == nil || b.Step <= b.First || b.Seconds <= 0 || b.Total <= 0 {
+		return 0, false
+	}
+	return max(0, float64(b.Total-b.Step)*b.Seconds/float64(b.Step-b.First)), true
+}
+
+// tail returns the last lines of a task's log.
+func (s *Sweep) tail(index int) []string {
+	const most, lines = 8 << 10, 20
+	f, err := s.root.Open(in(index, logFile))
+	if err != nil {
+		return []string{}
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > most {
+		if _, err := f.Seek(-most, io.SeekEnd); err != nil {
+			return []string{}
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil {
+		return []string{}
+	}
+	all := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return all[max(0, len(all)-lines):]
+}

@@ -1,0 +1,167 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"torchpe/train/runlog"
+	"torchpe/train/runlog/safetensors"
+)
+
+// asWorker in the environment makes the test binary a worker: its value is the sweep's directory and a task's index.
+const asWorker = "TORCHPE_TEST_SWEEP_WORKER"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(asWorker); dir != "" {
+		os.Exit(worker(dir, os.Args[1]))
+	}
+	os.Exit(m.Run())
+}
+
+// worker works on a task as its learning rate says: 1 fails, 2 kills itself, 3 exits without a word, 4 claims and dies; others take
+// some steps with checkpoints between them.
+func worker(dir, index string) int {
+	i, err := strconv.Atoi(index)
+	if err != nil {
+		return 2
+	}
+	s, err := Open(dir)
+	if err != nil {
+		fmt.Println(err)
+		return 2
+	}
+	c, err := s.Claim(i, false)
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	log, err := c.OpenLog()
+	if err != nil {
+		return 1
+	}
+	fmt.Fprintf(log, "attempt %d\n", c.Attempt())
+	switch own, err := runsOf(must1(s.Plan.Config(i))); {
+	case err != nil:
+		return 1
+	default:
+		f, err := factsOf(own[0], map[string]string{})
+		if err != nil {
+			return 1
+		}
+		switch f.settings["lr"] {
+		case "1":
+			c.Fail(Failure{Reason: ReasonData, ExitCode: 1, Message: "no such file"})
+			return 1
+		case "2":
+			self, _ := os.FindProcess(os.Getpid())
+			self.Kill()
+			time.Sleep(time.Minute)
+		case "3":
+			return 7
+		case "4":
+			time.Sleep(time.Minute)
+		}
+	}
+	if err := trainFake(c, 6, 2*time.Millisecond); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	if err := c.Complete(); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return 0
+}
+
+func must1[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// trainFake makes the task's ensemble as training would, resumably: what it holds of a member is a function of that alone, and each
+// step is counted in a file of the task.
+func trainFake(c *Claim, steps int, pause time.Duration) error {
+	config := must1(c.Plan.Config(c.Index))
+	dir := c.EnsembleDir(c.Index)
+	r, err := runlog.Resume(dir, runlog.Environment{Host: "resumed"}, runlog.Options{})
+	switch {
+	case errors.Is(err, runlog.ErrComplete):
+		return nil
+	case errors.Is(err, runlog.ErrNoRun):
+		r, err = runlog.Create(dir, config, runlog.Environment{Host: "first"}, runlog.Options{})
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	first := 0
+	if saved, err := r.LoadCheckpoint(); err == nil {
+		first = saved.Step
+	}
+	if _, err := r.TruncateMetrics(first); err != nil {
+		return err
+	}
+	members := must1(runsOf(config))
+	E := len(members)
+	var result runlog.Result
+	result.WallSeconds, result.StepsPerSecond, result.PeakRSSMB, result.Fidelity = 1, 2, 3, "code"
+	values := func(step int) (all []float64) {
+		for m := range E {
+			f := must1(factsOf(members[m], map[string]string{}))
+			for k := range 6 {
+				all = append(all, float64(f.seed)*1000+float64(len(f.pe))*100+float64(step)*10+float64(k))
+			}
+		}
+		return all
+	}
+	for step := first + 1; step <= steps; step++ {
+		time.Sleep(pause)
+		for m := range E {
+			rec := runlog.NewRecord(step, step, m)
+			rec.Seed = int64(must1(factsOf(members[m], map[string]string{})).seed)
+			rec.Loss = values(step)[m*6]
+			if err := r.Append(rec); err != nil {
+				return err
+			}
+		}
+		w := must1(safetensors.New("w/x", []int{E, 2, 3}, values(step)))
+		seen := must1(safetensors.New("state/seen", []int{1}, []float64{float64(step)}))
+		if err := r.SaveCheckpoint(step, []safetensors.Tensor{w, seen}, map[string]string{"seconds": "1"}); err != nil {
+			return err
+		}
+		if err := c.Beat(first, step, steps); err != nil {
+			return err
+		}
+	}
+	probe := must1(safetensors.New("pe/0", []int{E, 6}, values(steps)))
+	modules := must1(safetensors.New("modules", []int{4}, []int64{1, 2, 3, 4}))
+	if err := r.SaveProbes([]safetensors.Tensor{probe, modules}, map[string]string{"step": "6"}); err != nil {
+		return err
+	}
+	for m := range E {
+		f := must1(factsOf(members[m], map[string]string{}))
+		result.Members = append(result.Members, runlog.MemberResult{PE: f.pe, Sigma: f.sigma, Seed: int64(f.seed), Steps: steps, Status: runlog.StatusDone, TrainAccuracy: float64(f.seed)})
+	}
+	return r.SaveResult(result)
+}
+
+// finished reads a finished run's bytes, by file; environment.json tells attempts apart and is left out.
+func finished(t testing.TB, s *Sweep, name string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, file := range []string{"config.json", "metrics.jsonl", "checkpoint.safetensors", "probes.safetensors", "result.json"} {
+		text, err := os.ReadFile(filepath.Join(s.RunDir(name), file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[file] = string(text)
+	}
+	return out
+}

@@ -1,0 +1,368 @@
+package sweep
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"torchpe/internal/nearest"
+)
+
+// Kind says how a flag takes several values at once.
+type Kind int
+
+// The kinds of flags.
+const (
+	Scalar   Kind = iota // it does not
+	List                 // separated by commas
+	Repeated             // given several times
+)
+
+// maxFile is the size of the largest sweep file, in bytes: far above any that a person writes.
+const maxFile = 1 << 20
+
+// ReadFile reads a sweep from a YAML file; flags are those that it may set.
+func ReadFile(path string, flags map[string]Kind) (Spec, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Spec{}, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return Spec{}, err
+	}
+	s, err := ParseYAML(text, flags)
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// ParseYAML reads a sweep. It is strict: unknown and repeated keys, a second document, aliases, null, and numbers with leading
+// zeros are errors that name the line.
+func ParseYAML(text []byte, flags map[string]Kind) (Spec, error) {
+	if len(text) > maxFile {
+		return Spec{}, fmt.Errorf("larger than %d bytes: no sweep file", maxFile)
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var document yaml.Node
+	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+		return Spec{}, errors.New("empty: it needs at least grid or parts")
+	} else if err != nil {
+		return Spec{}, err
+	}
+	var second yaml.Node
+	if err := decoder.Decode(&second); err == nil {
+		return Spec{}, fmt.Errorf("line %d: a second document; a sweep is one", second.Line)
+	} else if !errors.Is(err, io.EOF) {
+		return Spec{}, err
+	}
+	r := yamlReader{flags: flags}
+	return r.spec(document.Content[0])
+}
+
+// yamlReader walks a document's nodes; every error names its line.
+type yamlReader struct{ flags map[string]Kind }
+
+func at(n *yaml.Node, format string, args ...any) error {
+	return fmt.Errorf("line %d: %w", n.Line, fmt.Errorf(format, args...))
+}
+
+// pairs returns the keys and values of a mapping, whose keys must be among the known ones.
+func (r yamlReader) pairs(n *yaml.Node, what string, known []string) (keys []string, values map[string]*yaml.Node, err error) {
+	if n.Kind != yaml.MappingNode {
+		return nil, nil, at(n, "%s: want keys and values, such as %s: ...", what, known[0])
+	}
+	values = map[string]*yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if key.Kind != yaml.ScalarNode {
+			return nil, nil, at(key, "%s: a key is a name", what)
+		}
+		if !slices.Contains(known, key.Value) {
+			hint := nearest.Hint(key.Value, known)
+			if len(known) < 12 {
+				hint = fmt.Sprintf("; there are %s%s", strings.Join(known, ", "), hint)
+			}
+			return nil, nil, at(key, "%s: %q is unknown%s", what, key.Value, hint)
+		}
+		if values[key.Value] != nil {
+			return nil, nil, at(key, "%s: %q is given twice", what, key.Value)
+		}
+		keys, values[key.Value] = append(keys, key.Value), n.Content[i+1]
+	}
+	return keys, values, nil
+}
+
+// shared are the keys that a sweep and its parts both have.
+var shared = []string{"set", "grid", "zip", "seeds", "exclude"}
+
+func (r yamlReader) spec(n *yaml.Node) (Spec, error) {
+	_, values, err := r.pairs(n, "sweep", slices.Concat([]string{"name"}, shared, []string{"parts"}))
+	if err != nil {
+		return Spec{}, err
+	}
+	var s Spec
+	if v := values["name"]; v != nil {
+		if s.Name, err = r.scalar(v, "name"); err != nil {
+			return s, err
+		}
+	}
+	parts := values["parts"]
+	if parts == nil {
+		p, err := r.part(values, Part{})
+		if err == nil && len(p.Axes) == 0 {
+			err = at(n, "nothing to train: give grid, set or parts")
+		}
+		s.Parts = []Part{p}
+		return s, err
+	}
+	for _, key := range []string{"grid", "zip"} {
+		if v := values[key]; v != nil {
+			return s, at(v, "%s stands beside parts: move it into a part", key)
+		}
+	}
+	above, err := r.part(values, Part{})
+	if err != nil {
+		return s, err
+	}
+	if parts.Kind != yaml.SequenceNode || len(parts.Content) == 0 {
+		return s, at(parts, "parts: want a list of grids")
+	}
+	for _, item := range parts.Content {
+		_, own, err := r.pairs(item, "part", slices.Concat([]string{"name"}, shared))
+		if err != nil {
+			return s, err
+		}
+		p, err := r.part(own, above)
+		if err != nil {
+			return s, err
+		}
+		if v := own["name"]; v != nil {
+			if p.Name, err = r.scalar(v, "name"); err != nil {
+				return s, err
+			}
+		}
+		s.Parts = append(s.Parts, p)
+	}
+	return s, nil
+}
+
+// part reads set, grid, zip, seeds and exclude over those of above.
+func (r yamlReader) part(values map[string]*yaml.Node, above Part) (Part, error) {
+	p := Part{Axes: slices.Clone(above.Axes), Seeds: above.Seeds, Count: above.Count, Exclude: slices.Clone(above.Exclude)}
+	over := func(axes []Axis) { p = Spec{Parts: []Part{p}}.Set(axes).Parts[0] }
+	if v := values["set"]; v != nil {
+		axes, err := r.axes(v, "set", r.setting)
+		if err != nil {
+			return p, err
+		}
+		over(axes)
+	}
+	if v := values["grid"]; v != nil {
+		axes, err := r.axes(v, "grid", r.values)
+		if err != nil {
+			return p, err
+		}
+		over(axes)
+	}
+	if v := values["zip"]; v != nil {
+		if v.Kind != yaml.SequenceNode {
+			return p, at(v, "zip: want a list of groups, each flags with lists of one length")
+		}
+		for _, group := range v.Content {
+			axes, err := r.axes(group, "zip", r.values)
+			if err != nil {
+				return p, err
+			}
+			var names []string
+			for _, a := range axes {
+				if len(a.Values) != len(axes[0].Values) {
+					return p, at(group, "zip: %s has %d values and %s %d: they advance together", axes[0].Flag, len(axes[0].Values), a.Flag, len(a.Values))
+				}
+				names = append(names, a.Flag)
+			}
+			over(axes)
+			p.Zip = append(p.Zip, names)
+		}
+	}
+	if v := values["seeds"]; v != nil {
+		if err := r.seeds(v, &p); err != nil {
+			return p, err
+		}
+	}
+	return p, r.exclude(values["exclude"], &p)
+}
+
+// axes reads a mapping of flags.
+func (r yamlReader) axes(n *yaml.Node, what string, read func(*yaml.Node, string) ([]string, error)) ([]Axis, error) {
+	keys, values, err := r.pairs(n, what, slices.Sorted(maps.Keys(r.flags)))
+	if err != nil {
+		return nil, err
+	}
+	if len(keys) == 0 {
+		return nil, at(n, "%s: no flags", what)
+	}
+	var out []Axis
+	for _, key := range keys {
+		v, err := read(values[key], key)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Axis{key, v})
+	}
+	return out, nil
+}
+
+// setting reads one value of a flag, which may be a list where the flag takes one.
+func (r yamlReader) setting(n *yaml.Node, flag string) ([]string, error) {
+	if n.Kind != yaml.SequenceNode {
+		v, err := r.scalar(n, flag)
+		return []string{v}, err
+	}
+	separator := map[Kind]string{List: ",", Repeated: "\n"}[r.flags[flag]]
+	if separator == "" {
+		return nil, at(n, "%s: takes one value; a list of values belongs under grid", flag)
+	}
+	values, err := r.scalars(n, flag)
+	return []string{strings.Join(values, separator)}, err
+}
+
+// values reads the values of an axis: a list, a range, or one value.
+func (r yamlReader) values(n *yaml.Node, flag string) ([]string, error) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return r.progression(n, flag)
+	case yaml.SequenceNode:
+		if len(n.Content) == 0 {
+			return nil, at(n, "%s: an empty list", flag)
+		}
+		var out []string
+		for _, item := range n.Content {
+			v, err := r.setting(item, flag)
+			if err != nil {
+				return nil, err
+			}
+			if slices.ContainsFunc(out, func(o string) bool { return sameValue(o, v[0]) }) {
+				return nil, at(item, "%s: %s is given twice", flag, v[0])
+			}
+			out = append(out, v[0])
+		}
+		return out, nil
+	}
+	v, err := r.scalar(n, flag)
+	return []string{v}, err
+}
+
+// progression reads {from: 0.1, to: 2, step: 0.1}, or factor in place of step.
+func (r yamlReader) progression(n *yaml.Node, flag string) ([]string, error) {
+	_, values, err := r.pairs(n, flag, []string{"from", "to", "step", "factor"})
+	if err != nil {
+		return nil, err
+	}
+	text := map[string]string{}
+	for key, v := range values {
+		if text[key], err = r.scalar(v, key); err != nil {
+			return nil, err
+		}
+	}
+	if values["from"] == nil || values["to"] == nil || (values["step"] == nil) == (values["factor"] == nil) {
+		return nil, at(n, "%s: a range has from, to, and either step or factor", flag)
+	}
+	var out []string
+	if values["step"] != nil {
+		out, err = Range(text["from"], text["to"], text["step"])
+	} else {
+		out, err = Powers(text["from"], text["to"], text["factor"])
+	}
+	if err != nil {
+		return nil, at(n, "%s: %w", flag, err)
+	}
+	return out, nil
+}
+
+// seeds reads a count, a list, or the word paper.
+func (r yamlReader) seeds(n *yaml.Node, p *Part) error {
+	p.Seeds, p.Count = "", 0
+	if n.Kind == yaml.SequenceNode {
+		list, err := r.scalars(n, "seeds")
+		if err == nil && len(list) == 0 {
+			err = at(n, "seeds: an empty list")
+		}
+		p.Seeds = strings.Join(list, ",")
+		return err
+	}
+	text, err := r.scalar(n, "seeds")
+	if err != nil {
+		return err
+	}
+	if text == "paper" {
+		p.Seeds = text
+		return nil
+	}
+	if p.Count, err = strconv.Atoi(text); err != nil || p.Count < 1 {
+		return at(n, "seeds: %q is neither a count, a list, nor the word paper", text)
+	}
+	return nil
+}
+
+func (r yamlReader) exclude(n *yaml.Node, p *Part) error {
+	if n == nil {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		return at(n, "exclude: want a list of flags with values, such as - {pe: nope, heads: 2}")
+	}
+	for _, item := range n.Content {
+		axes, err := r.axes(item, "exclude", r.values)
+		if err != nil {
+			return err
+		}
+		p.Exclude = append(p.Exclude, Match(axes))
+	}
+	return nil
+}
+
+func (r yamlReader) scalars(n *yaml.Node, what string) ([]string, error) {
+	var out []string
+	for _, item := range n.Content {
+		v, err := r.scalar(item, what)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// ambiguous are numbers that YAML, Go and people read as different ones: 010 is 8 or 10.
+var ambiguous = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
+
+// scalar returns a value as it is written.
+func (r yamlReader) scalar(n *yaml.Node, what string) (string, error) {
+	switch {
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		return "", at(n, "%s: anchors and aliases are not read: write the value out", what)
+	case n.Kind != yaml.ScalarNode:
+		return "", at(n, "%s: want one value", what)
+	case n.Tag == "!!null":
+		return "", at(n, "%s: has no value", what)
+	case strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!"):
+		return "", at(n, "%s: the tag %s is not read", what, n.Tag)
+	case n.Tag == "!!int" && ambiguous.MatchString(n.Value):
+		return "", at(n, "%s: %s may be read as octal: leave out the zero in front", what, n.Value)
+	case strings.ContainsAny(n.Value, "\n\x00"):
+		return "", at(n, "%s: a value of several lines", what)
+	}
+	return n.Value, nil
+}

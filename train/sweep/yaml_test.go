@@ -1,0 +1,139 @@
+package sweep
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var testFlags = map[string]Kind{
+	"pe": Scalar, "sigma": Scalar, "heads": Scalar, "optimizer": Scalar, "lr": Scalar, "preset": Scalar, "zscore": Scalar, "noise": List, "lst-train": Repeated, "seed": Scalar,
+	"weight-decay": Scalar, "epochs": Scalar, "batch": Scalar,
+}
+
+func TestYAML(t *testing.T) {
+	s, err := ParseYAML([]byte(`# a sweep
+name: mine
+seeds: paper
+set: {preset: quick, noise: [0.1, 1], lst-train: [a.csv, b.csv]}
+exclude:
+  - {pe: nope, heads: [2, 4]}
+parts:
+  - name: first
+    grid:
+      pe: [learn, nope]
+      heads: [1, 2]
+  - seeds: 3
+    grid: {pe: learn, sigma: {from: 0.1, to: 0.3, step: 0.1}, heads: 1}
+    zip:
+      - {optimizer: [adam, sgd], lr: [1e-4, 1e-3]}
+`), testFlags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points, err := s.Points()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const set = "--preset=quick --noise=0.1,1 --lst-train=a.csv --lst-train=b.csv "
+	var got []string
+	for _, p := range points {
+		got = append(got, strings.TrimPrefix(strings.Join(p.Args(), " "), set))
+	}
+	want := strings.Split(strings.TrimSpace(`
+--pe=learn --heads=1 --seeds=paper
+--pe=learn --heads=2 --seeds=paper
+--pe=nope --heads=1 --seeds=paper
+--pe=learn --sigma=0.1 --heads=1 --optimizer=adam --lr=1e-4 --members=3
+--pe=learn --sigma=0.1 --heads=1 --optimizer=sgd --lr=1e-3 --members=3
+--pe=learn --sigma=0.2 --heads=1 --optimizer=adam --lr=1e-4 --members=3
+--pe=learn --sigma=0.2 --heads=1 --optimizer=sgd --lr=1e-3 --members=3
+--pe=learn --sigma=0.3 --heads=1 --optimizer=adam --lr=1e-4 --members=3
+--pe=learn --sigma=0.3 --heads=1 --optimizer=sgd --lr=1e-3 --members=3`), "\n")
+	if strings.Join(got, "\n") != strings.Join(want, "\n") || s.Name != "mine" || points[0].Part != "first" {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	crlf, err := ParseYAML([]byte("\xef\xbb\xbfgrid:\r\n  pe: [learn, nope]\r\nseeds: [3, 4]\r\n"), testFlags)
+	if err != nil || len(crlf.Parts) != 1 || crlf.Parts[0].Seeds != "3,4" || crlf.Parts[0].Axes[0].Values[1] != "nope" {
+		t.Errorf("%+v, %v", crlf, err)
+	}
+}
+
+func TestYAMLMistakes(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", "empty"},
+		{"# nothing\n", "empty"},
+		{"- a\n- b\n", "line 1"},
+		{"name: x\n", "nothing to train"},
+		{"grid:\n  pee: [learn]\n", `line 2: grid: "pee" is unknown; did you mean "pe"?`},
+		{"grd:\n  pe: [learn]\n", `line 1: sweep: "grd" is unknown; there are name, set, grid, zip, seeds, exclude, parts; did you mean "grid"?`},
+		{"grid: {pe: learn}\nparts: [{grid: {pe: nope}}]\n", "line 1: grid stands beside parts"},
+		{"grid:\n  pe: learn\n  pe: nope\n", `line 3: grid: "pe" is given twice`},
+		{"grid: {pe: learn}\ngrid: {pe: nope}\n", `line 2: sweep: "grid" is given twice`},
+		{"grid: {pe: [learn, learn]}\n", "given twice"},
+		{"grid: {sigma: [0.5, .5]}\n", "given twice"},
+		{"grid: {pe: []}\n", "empty list"},
+		{"grid: {pe: }\n", "no value"},
+		{"grid: {pe: [~]}\n", "no value"},
+		{"grid: {epochs: 010}\n", "line 1: epochs: 010 may be read as octal"},
+		{"grid: {sigma: {from: 1, to: 2}}\n", "from, to, and either step or factor"},
+		{"grid: {sigma: {from: 1, to: 2, stepp: 1}}\n", `did you mean "step"?`},
+		{"grid: {sigma: {from: 1, to: 2, step: 0}}\n", "does not move"},
+		{"grid: {sigma: {from: .nan, to: 2, step: 1}}\n", "is no number"},
+		{"set: {sigma: [1, 2]}\n", "belongs under grid"},
+		{"grid: {pe: [[learn]]}\n", "takes one value"},
+		{"seeds: 0\ngrid: {pe: learn}\n", "line 1: seeds"},
+		{"seeds: many\ngrid: {pe: learn}\n", `"many" is neither`},
+		{"seeds: []\ngrid: {pe: learn}\n", "empty list"},
+		{"seeds: {a: 1}\ngrid: {pe: learn}\n", "line 1"},
+		{"zip: {pe: [a]}\n", "want a list of groups"},
+		{"zip:\n  - {pe: [a, b], lr: [1]}\n", "line 2: zip: pe has 2 values and lr 1"},
+		{"grid: {pe: learn}\nexclude: {pe: learn}\n", "want a list"},
+		{"grid: {pe: &a learn, optimizer: *a}\n", "anchors and aliases"},
+		{"a: &a [x,x]\nb: &b [*a,*a]\n", `"a" is unknown`},
+		{"grid: {pe: !!binary aGk=}\n", ""},
+		{"grid: {pe: !mine x}\n", "the tag !mine"},
+		{"grid: {pe: learn}\n---\ngrid: {pe: nope}\n", "second document"},
+		{"grid:\n\tpe: learn\n", "line 2"},
+		{"grid: {pe: \"a\x00b\"}\n", "control characters"},
+		{"grid: {pe: \"a\\nb\"}\n", "several lines"},
+		{"grid: {pe: learn\n", "line"},
+		{"? [a]\n: b\n", "a key is a name"},
+		{"parts: []\n", "want a list of grids"},
+		{"parts:\n  - nam: x\n    grid: {pe: learn}\n", `line 2: part: "nam" is unknown`},
+		{strings.Repeat("[", 200_000), "depth"},
+		{strings.Repeat("# long\n", 200_000), "larger than"},
+	} {
+		start := time.Now()
+		s, err := ParseYAML([]byte(c.text), testFlags)
+		if c.want == "" {
+			continue // it must not panic; what it means is up to YAML
+		}
+		short := c.text[:min(len(c.text), 80)]
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q (%+v)", short, err, c.want, s)
+		}
+		if d := time.Since(start); d > 10*time.Second {
+			t.Errorf("%q took %v", short, d)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "s.yaml")
+	if err := os.WriteFile(path, []byte("grid: {pee: x}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadFile(path, testFlags); err == nil || !strings.HasPrefix(err.Error(), path+": line 1") {
+		t.Error(err)
+	}
+}
+
+func FuzzYAML(f *testing.F) {
+	f.Add("grid: {pe: [learn, nope]}\nseeds: 3\n")
+	f.Add("parts: [{grid: {sigma: {from: 1, to: 2, step: .5}}}]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := ParseYAML([]byte(text), testFlags); err == nil && len(s.Parts) == 0 {
+			t.Errorf("%q: no parts", text)
+		}
+	})
+}
