@@ -44,11 +44,7 @@ func curves(c Config) []string {
 	decay := differ(func(m Member) float64 { return m.WeightDecay })
 	seen := map[string]bool{}
 	for i, m := range c.Members {
-		name := c.PE
-		if m.Sigma != nil {
-			name = fmt.Sprintf("%s-%g", name, *m.Sigma)
-		}
-		name += fmt.Sprintf("_seed%d", m.Seed)
+		name := runlog.CurveName(c.PE, m.Sigma, m.Seed)
 		if lr {
 			name += fmt.Sprintf("_lr%g", m.LR)
 		}

@@ -40,6 +40,14 @@ type boardFile struct {
 	size int64 // what it has, if nobody else writes to it
 }
 
+// CurveName names the curve of a member: learn-0.2_seed1. sigma is nil where the encoding has none.
+func CurveName(pe string, sigma *float64, seed uint64) string {
+	if sigma != nil {
+		pe = fmt.Sprintf("%s-%g", pe, *sigma)
+	}
+	return fmt.Sprintf("%s_seed%d", pe, seed)
+}
+
 // OpenBoard makes the event files that belong to the records in metrics.jsonl, a curve a member, and returns a Board that goes on
 // with them. Curves are names of folders, all different. After [Resume], call [Run.TruncateMetrics] first. A file whose beginning
 // is as it must be is cut and kept, so that a TensorBoard that has it open goes on reading.

@@ -185,6 +185,9 @@ func (e *ensemble) write(dir string, m int, config []byte) (err error) {
 	if err := run.Append(records...); err != nil {
 		return err
 	}
+	if err := openBoard(run, config); err != nil {
+		return err
+	}
 	tensors, err := member(e.checkpoint.Tensors, m, all)
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
@@ -207,6 +210,26 @@ func (e *ensemble) write(dir string, m int, config []byte) (err error) {
 		result.TrainedTogether = all
 	}
 	return run.SaveResult(result)
+}
+
+// openBoard makes the event files for TensorBoard of a run of one member, unless its configuration does without.
+func openBoard(run *runlog.Run, config []byte) error {
+	var c struct {
+		PE      string `json:"pe"`
+		Members []struct {
+			Seed  uint64   `json:"seed"`
+			Sigma *float64 `json:"sigma"`
+		} `json:"members"`
+		TensorBoard *bool `json:"tensorboard"`
+	}
+	if err := json.Unmarshal(config, &c); err != nil || len(c.Members) != 1 {
+		return errors.Join(err, fmt.Errorf("configuration of %d members: want one", len(c.Members)))
+	}
+	if c.TensorBoard != nil && !*c.TensorBoard {
+		return nil
+	}
+	_, err := run.OpenBoard([]string{runlog.CurveName(c.PE, c.Members[0].Sigma, c.Members[0].Seed)})
+	return err
 }
 
 // member returns member m's part of tensors [E,...]; those that all members share stay whole.
