@@ -14,6 +14,7 @@
 package pe
 
 import (
+	"math"
 	"slices"
 
 	"torchpe/torchpe"
@@ -25,6 +26,9 @@ var (
 	floaterSolver = Option{Name: "floater-solver", Default: "rk4", Check: oneOf("rk4", "euler"),
 		Help: "how floater goes from one place to the next: five steps of order 4 as in the official code, or one Euler step, which is faster"}
 )
+
+// floaterSteps is the number of steps of the solver from one place to the next.
+const floaterSteps = 5
 
 func init() {
 	Register(Scheme{
@@ -67,52 +71,114 @@ func newFloater(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 func (f *floater) Sites() Site { return AtQK | AtValues }
 
 func (f *floater) Begin(s *torchpe.Scope, p Positions) Hooks {
+	members, rows, n := f.start.Shape[0], 3*f.layers, p.Tokens()
+	start := f.start.In(s).Reshape(members, rows, f.d)
+	path := f.flow(s, start, slices.Max(p.Index)) // [E,places,3 L,D]
+	at := path.IndexSelect(1, indexTensor(s, path.Device(), p.Index, n))
+	biases := at.Reshape(members, n, 3, f.layers, f.heads, f.d/f.heads).Permute(0, 2, 3, 4, 1, 5)
+	return &floaterHooks{biases: biases}
+}
+
+// flow returns p at the times 0, dt, .. last dt: [E,last+1,3 L,D].
+//
+// h is W_2 relu(z) + b_2 + t u_2 for z = W_1 p + b_1 + t u_1, with u the columns of t. So the solver steps z instead of p,
+//
+//	dz/dt = M relu(z) + c_0 + t c_1,  M = W_1 W_2,  c_0 = W_1 b_2 + u_1,  c_1 = W_1 u_2
+//
+// which takes one product a stage instead of two, and p follows from the sums R of relu(z) over the stages as
+// p(t) = p_0 + W_2 R + b_2 t + u_2 t^2/2. Runge-Kutta methods commute with linear maps, and integrate times exactly: the numbers are those
+// of steps on p but for rounding.
+func (f *floater) flow(s *torchpe.Scope, start torchpe.Tensor, last int) torchpe.Tensor {
 	members := f.start.Shape[0]
-	h := f.flow(s)
-	state := f.start.In(s).Reshape(members, 3*f.layers, f.d)
-	path := []torchpe.Tensor{state}
-	for i := range slices.Max(p.Index) {
-		t := float64(i) * f.dt
-		if f.euler {
-			state = state.Add(h(t, state).MulScalar(f.dt))
-		} else {
-			const steps = 5
-			for k := range steps {
-				state = threeEighths(h, t+float64(k)*f.dt/steps, f.dt/steps, state)
+	w1, u1 := f.parts(s, 0)
+	w2, u2 := f.parts(s, 1)
+	b2 := f.b[1].In(s)
+	m := w1.MatMul(w2)
+	c0 := w1.MatMul(b2.Unsqueeze(-1)).Squeeze(-1).Add(u1)
+	c1 := w1.MatMul(u2.Unsqueeze(-1)).Squeeze(-1)
+	step, stages := f.dt/floaterSteps, []float64{0, 1.0 / 3, 2.0 / 3, 0.5} // at 1/2: the mean over a step
+	if f.euler {
+		step, stages = f.dt, []float64{0}
+	}
+	steps := last * int(math.Round(f.dt/step))
+	column := func(values []float64, shape ...int) torchpe.Tensor {
+		return torchpe.Of(s, torchpe.CPU, values, shape...).To(m.DType(), m.Device())
+	}
+	z := torchpe.Linear(start, w1, f.b[0].In(s))
+	sums := []torchpe.Tensor{z.MulScalar(0)}
+	if steps > 0 {
+		var times []float64
+		for i := range steps {
+			for _, c := range stages {
+				times = append(times, (float64(i)+c)*step)
 			}
 		}
-		path = append(path, state)
+		forces := column(times, 1, len(times), 1).Mul(c1.Unsqueeze(1)).Add(c0.Unsqueeze(1)).MulScalar(step) // [E,stages,D]
+		solver := &floaterSolve{m: m.MulScalar(step), eighth: m.MulScalar(step / 8), forces: forces}
+		sum := sums[0]
+		for i := 1; i <= steps; i++ {
+			var r torchpe.Tensor
+			if f.euler {
+				r, z = solver.euler(z)
+			} else {
+				r, z = solver.threeEighths(z)
+			}
+			if sum = sum.Add(r); i%(steps/last) == 0 {
+				sums = append(sums, sum)
+			}
+		}
 	}
-	at := make([]torchpe.Tensor, p.Tokens())
-	for i, place := range p.Index {
-		at[i] = path[place]
+	t, squares := make([]float64, last+1), make([]float64, last+1) // squares: 2 times the sum of time over steps
+	weight := step / 8
+	for i := range t {
+		t[i] = float64(i) * f.dt
+		if squares[i] = t[i] * t[i]; f.euler {
+			weight, squares[i] = step, t[i]*(t[i]-f.dt)
+		}
 	}
-	biases := torchpe.Stack(2, at...) // [E,3 L,N,D]
-	n := p.Tokens()
-	return &floaterHooks{biases: biases.Reshape(members, 3, f.layers, n, f.heads, f.d/f.heads).Transpose(3, 4)}
+	n := last + 1
+	moved := torchpe.Linear(torchpe.Stack(1, sums...).MulScalar(weight), w2, torchpe.Tensor{}) // [E,n,3 L,D]
+	forced := column(t, 1, n, 1).Mul(b2.Unsqueeze(1)).Add(column(squares, 1, n, 1).Mul(u2.Unsqueeze(1)).MulScalar(0.5))
+	return moved.Add(start.Unsqueeze(1)).Add(forced.Reshape(members, n, 1, f.d))
 }
 
-// flow returns h: [E,M,D] at time t -> the same.
-func (f *floater) flow(s *torchpe.Scope) func(t float64, y torchpe.Tensor) torchpe.Tensor {
-	var w, b, ofTime [2]torchpe.Tensor
-	for i := range w {
-		all := f.w[i].In(s)
-		w[i], ofTime[i] = all.Narrow(2, 0, f.d).Contiguous(), all.Select(2, f.d)
-		b[i] = f.b[i].In(s)
-	}
-	return func(t float64, y torchpe.Tensor) torchpe.Tensor {
-		hidden := torchpe.Linear(y, w[0], b[0].Add(ofTime[0].MulScalar(t))).ReLU()
-		return torchpe.Linear(hidden, w[1], b[1].Add(ofTime[1].MulScalar(t)))
-	}
+// parts returns the weights of p [E,D,D] and of t [E,D] of a layer of h.
+func (f *floater) parts(s *torchpe.Scope, layer int) (w, u torchpe.Tensor) {
+	all := f.w[layer].In(s)
+	return all.Narrow(2, 0, f.d).Contiguous(), all.Select(2, f.d)
 }
 
-// threeEighths makes a step of the Runge-Kutta method of order 4 by the 3/8 rule (Kutta 1901), which torchdiffeq calls rk4.
-func threeEighths(h func(float64, torchpe.Tensor) torchpe.Tensor, t, step float64, y torchpe.Tensor) torchpe.Tensor {
-	k1 := h(t, y)
-	k2 := h(t+step/3, y.Add(k1.MulScalar(step/3)))
-	k3 := h(t+2*step/3, y.Add(k2.Sub(k1.MulScalar(1.0/3)).MulScalar(step)))
-	k4 := h(t+step, y.Add(k1.Sub(k2).Add(k3).MulScalar(step)))
-	return y.Add(k1.Add(k2.Add(k3).MulScalar(3)).Add(k4).MulScalar(step / 8))
+// floaterSolve makes the steps of z one after the other.
+type floaterSolve struct {
+	m, eighth torchpe.Tensor // M times a step, and an eighth of it
+	forces    torchpe.Tensor // [E,stages,D], times a step
+	at        int            // the next of them
+}
+
+func (f *floaterSolve) force() torchpe.Tensor {
+	f.at++
+	return f.forces.Select(1, f.at-1)
+}
+
+// threeEighths makes a step of the Runge-Kutta method of order 4 by the 3/8 rule (Kutta 1901), which torchdiffeq calls rk4. r is the
+// sum of relu(z) with the weights 1, 3, 3, 1.
+func (f *floaterSolve) threeEighths(z torchpe.Tensor) (r, next torchpe.Tensor) {
+	r1 := z.ReLU()
+	k1 := torchpe.Linear(r1, f.m, f.force())
+	third := k1.MulScalar(1.0 / 3)
+	r2 := z.Add(third).ReLU()
+	k2 := torchpe.Linear(r2, f.m, f.force())
+	r3 := z.Add(k2).Sub(third).ReLU()
+	k3 := torchpe.Linear(r3, f.m, f.force())
+	r4 := z.Add(k1).Sub(k2).Add(k3).ReLU()
+	r = r2.Add(r3).MulScalar(3).Add(r1).Add(r4)
+	return r, z.Add(torchpe.Linear(r, f.eighth, f.force()))
+}
+
+// euler makes one Euler step; r is relu(z).
+func (f *floaterSolve) euler(z torchpe.Tensor) (r, next torchpe.Tensor) {
+	r = z.ReLU()
+	return r, z.Add(torchpe.Linear(r, f.m, f.force()))
 }
 
 type floaterHooks struct {

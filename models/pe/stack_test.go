@@ -29,6 +29,7 @@ func TestStackOfTables(t *testing.T) {
 		Variants: []petest.Variant{
 			petest.Code("pe-placement", "input"), petest.Code("positions-from", "1"), petest.Text("fixed-pe-dropout", "0.3"),
 			petest.Code("grid-order", "rows-first"), petest.Code("grid-exponent", "full"), petest.Code("sinusoid-base", "100"),
+			petest.Code("grid-normalize", "true"), petest.Code("sinusoid-layout", "concat"),
 		},
 		Noiseless: pe.Options{"fixed-pe-dropout": "0"},
 		Refuse:    []petest.Refusal{petest.Refuse("tokens on no grid", petest.Spec{Positions: pe.Line(8)}, "2d-fixed", "grid")},
@@ -50,7 +51,7 @@ func TestStackThatDraws(t *testing.T) {
 		Scheme: "random+c-nope", Drawn: []string{"pe.random.table"},
 		Variants: []petest.Variant{
 			petest.Code("pe-placement", "input"), petest.Code("random", "ruoss"), petest.Text("random-max", "20"),
-			petest.Code("c-nope-temperature", "0.5"), petest.Code("attention-bias", "true"), petest.Code("attention-init", "xavier"),
+			petest.Text("random-base", "rope"), petest.Code("c-nope-temperature", "0.5"), petest.Code("attention-bias", "true"), petest.Code("attention-init", "xavier"),
 		},
 	})
 }
