@@ -2,6 +2,7 @@ package petest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -19,6 +20,9 @@ func checkPermutation(tr trial) error {
 	}
 	defer m.Close()
 	order := []int{5, 0, 3, 7, 1, 6, 2, 4}
+	if n := m.Config.Positions.Tokens(); n != len(order) {
+		order = rand.New(rand.NewPCG(1, 2)).Perm(n)
+	}
 	b := newBatch(m, m.Config.Positions)
 	want := b.forward(m)
 	for name, x := range want {
@@ -138,7 +142,11 @@ func checkSeeds(tr trial) error {
 		drawn := p.Trainable || slices.Contains(tr.Drawn, p.Name)
 		for e := range tr.members {
 			equal := slices.Equal(params[p.Name].Row(e), other[p.Name].Row(e))
-			if equal && drawn {
+			if slices.Contains(tr.Constant, p.Name) {
+				if !equal {
+					return fmt.Errorf("%s of member %d depends on the seed, but is in Case.Constant", p.Name, e)
+				}
+			} else if equal && drawn {
 				return fmt.Errorf("%s of member %d is the same for another seed", p.Name, e)
 			} else if !equal && !drawn {
 				return fmt.Errorf("%s of member %d depends on the seed, but is neither trained nor in Case.Drawn", p.Name, e)

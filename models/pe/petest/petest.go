@@ -32,7 +32,12 @@ type Case struct {
 	Shift Shift
 	// Drawn names the parameters that are not trained but drawn from the seed; all others that are not trained are computed.
 	Drawn []string
-	// Positions are of 8 tokens, for schemes that cannot use a grid of 2 x 4; More are those of more tokens (3 x 4).
+	// Constant names the trained parameters that start at the same values for every seed.
+	Constant []string
+	// Unfelt names the trained parameters whose gradient may be zero in some variant: they add the same to all logits of a query, which
+	// the softmax does not see.
+	Unfelt []string
+	// Positions are of 8 tokens, for schemes that cannot use a grid of 2 x 4, or of as many as an option needs to act; More are those of more tokens (3 x 4).
 	Positions, More pe.Positions
 	// Apart names two sets of tokens that a shift brings on each other; places 0..4 and 3..7 where it is left out.
 	Apart [2][]int
