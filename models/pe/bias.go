@@ -25,7 +25,7 @@ func layerOf(tables torchpe.Tensor, layer int) torchpe.Tensor {
 }
 
 // pairs returns f(i, j) for the place i of each query and the place j of each key, row after row [N*N].
-func pairs[T any](index []int, f func(i, j int) T) []T {
+func pairs[P, T any](index []P, f func(i, j P) T) []T {
 	all := make([]T, 0, len(index)*len(index))
 	for _, i := range index {
 		for _, j := range index {
