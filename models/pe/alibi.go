@@ -47,7 +47,11 @@ type alibi struct {
 }
 
 func newALiBi(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	a := &alibi{slopes: ps.Add("pe.slopes", false, computedFrom(alibiSlopes(c.Heads)), c.Heads), form: c.Options.Text(alibiForm.Name), scale: 1}
+	slopes := alibiSlopes(c.Heads)
+	a := &alibi{
+		slopes: ps.Add("pe.slopes", false, computed(func(h int) float64 { return slopes[h] }), c.Heads),
+		form:   c.Options.Text(alibiForm.Name), scale: 1,
+	}
 	if c.Options.Bool(alibiScaled.Name) {
 		a.scale = 1 / math.Sqrt(float64(c.HeadWidth()))
 	}

@@ -3,10 +3,8 @@ package pe_test
 import (
 	"testing"
 
-	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
-	"torchpe/torchpe"
 )
 
 func TestALiBi(t *testing.T) {
@@ -21,18 +19,6 @@ func TestALiBi(t *testing.T) {
 func init() {
 	vectors["alibi"] = alibiVector
 	vectors["alibi_bidirectional"] = alibiBidirectionalVector
-}
-
-// biasMatrix returns what the first layer adds to the logits [H,N,N] of tokens at positions p.
-func biasMatrix(m *models.Model, p pe.Positions) (bias petest.Array) {
-	n, heads := p.Tokens(), m.Config.Heads
-	petest.Closed(func(s *torchpe.Scope) {
-		zeros := func(shape ...int) torchpe.Tensor { return torchpe.Zeros(s, torchpe.Float64, torchpe.CPU, shape...) }
-		q := zeros(1, 1, heads, n, m.Config.DModel/heads)
-		a := pe.Attn{Q: q, K: q, V: q, X: zeros(1, 1, n, m.Config.DModel), Scale: m.Encoding.Attention().LogitScale(q.Size(4))}
-		bias = petest.ArrayOf(petest.Begin(s, m, p).Logits(a, zeros(1, 1, heads, n, n))).Reshaped(heads, n, n)
-	})
-	return bias
 }
 
 // plainWeights reads the projections of a case whose code names them as the tutorial's does.
@@ -66,7 +52,7 @@ func alibiVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if !c.Has("bias") {
 		return out
 	}
-	bias, n := biasMatrix(m, sp.Positions), sp.Positions.Tokens()
+	bias, n := petest.AddedToLogits(m, 0, sp.Positions), sp.Positions.Tokens()
 	out["bias"] = bias
 	row := petest.Array{Shape: []int{heads, n}}
 	for h := range heads {
@@ -88,5 +74,5 @@ func alibiBidirectionalVector(t testing.TB, c *petest.VectorCase) petest.Outputs
 	sp := petest.Spec{
 		Scheme: "alibi", Heads: heads, DModel: 2 * heads, Layers: 1, Positions: pe.Line(c.Int("n", 2)), Given: pe.Options{"alibi": form},
 	}
-	return petest.Outputs{"bias": biasMatrix(sp.Model(t), sp.Positions)}
+	return petest.Outputs{"bias": petest.AddedToLogits(sp.Model(t), 0, sp.Positions)}
 }

@@ -9,8 +9,8 @@ import (
 
 func TestBEiT(t *testing.T) {
 	petest.Run(t, petest.Case{
-		Scheme: "beit", Shift: petest.Unmoved, Apart: [2][]int{{0, 1, 4, 5}, {2, 3, 6, 7}}, MovedWith: pe.Options{"beit-class-token": "first"},
-		Variants: []petest.Variant{petest.Code("beit-shared", "false"), petest.Code("beit-class-token", "first")},
+		Scheme: "beit", Shift: petest.Unmoved, Apart: [2][]int{{0, 1, 4, 5}, {2, 3, 6, 7}},
+		Variants: []petest.Variant{petest.Code("beit-shared", "false"), petest.Code("beit-class-token", "first").Moving()},
 		Refuse: []petest.Refusal{
 			petest.Refuse("a line", petest.Spec{Positions: pe.Line(8)}, "beit", "tokens on a grid", "a line of 8"),
 			petest.Refuse("a class token alone", petest.Spec{
@@ -33,7 +33,7 @@ func beitVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			Scheme: "beit", Given: pe.Options{"beit-class-token": "first"}, Layers: 1, Heads: heads, DModel: 2 * heads, Positions: p,
 			Set: map[string][]float64{"pe.table": values},
 		}
-		return biasMatrix(sp.Model(t), p)
+		return petest.AddedToLogits(sp.Model(t), 0, p)
 	}
 	out := petest.Outputs{"bias": bias(table.Values)}
 	if c.Has("index") {

@@ -4,7 +4,6 @@ package pe
 
 import (
 	"fmt"
-	"math/rand/v2"
 
 	"torchpe/torchpe"
 )
@@ -58,16 +57,24 @@ func gatherPairs(x, index torchpe.Tensor) torchpe.Tensor {
 	return x.Gather(-1, index.Expand(shape[0], shape[1], shape[2], shape[3], index.Size(1)))
 }
 
+// byHead returns x table^T for each head: x [E,B,H,N,Dh], table [E,H,R,Dh] -> [E,B,H,N,R].
+func byHead(x, table torchpe.Tensor) torchpe.Tensor {
+	e, b, h, n, dh := x.Size(0), x.Size(1), x.Size(2), x.Size(3), x.Size(4)
+	rows := x.Permute(0, 2, 1, 3, 4).Reshape(e, h, b*n, dh).MatMul(table.Transpose(2, 3))
+	return rows.Reshape(e, h, b, n, table.Size(2)).Permute(0, 2, 1, 3, 4)
+}
+
+// splitRows splits vectors [E,R,D] into heads [E,H,R,Dh].
+func splitRows(rows torchpe.Tensor, heads int) torchpe.Tensor {
+	e, r, d := rows.Size(0), rows.Size(1), rows.Size(2)
+	return rows.Reshape(e, r, heads, d/heads).Transpose(1, 2)
+}
+
 // asked returns plain attention, with a causal mask or without.
 func asked(causal bool) Attention {
 	a := PlainAttention
 	a.Causal = causal
 	return a
-}
-
-// computedFrom is the Init of a table that is computed: values are its numbers in row-major order.
-func computedFrom(values []float64) torchpe.Init {
-	return func(_ int, _ *rand.Rand, out []float64) { copy(out, values) }
 }
 
 // window is the grid that a table of offsets in two dimensions was built for.

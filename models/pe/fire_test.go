@@ -37,7 +37,7 @@ func fireVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if eps := c.Float("eps", 1e-6); eps != 1e-6 {
 		t.Fatalf("eps %g: ours is 1e-6", eps)
 	}
-	bias := biasMatrix(sp.Model(t), sp.Positions)
+	bias := petest.AddedToLogits(sp.Model(t), 0, sp.Positions)
 	return petest.Outputs{"bias": bias, "bias_causal": bias}
 }
 
@@ -46,7 +46,7 @@ func fireVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 func TestFIREBeyondThreshold(t *testing.T) {
 	const n = 12
 	sp := petest.Spec{Scheme: "fire", Positions: pe.Line(n), Given: pe.Options{"fire-threshold": "3"}}
-	bias := biasMatrix(sp.Model(t), sp.Positions)
+	bias := petest.AddedToLogits(sp.Model(t), 0, sp.Positions)
 	for i := 4; i < n; i++ {
 		if d := math.Abs(bias.Values[i*n] - bias.Values[3*n]); d > 1e-4 {
 			t.Errorf("bias of query %d for the first key differs by %g from that of query 3", i, d)

@@ -44,7 +44,7 @@ func swinVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	n := sp.Positions.Tokens()
 	m, out := sp.Model(t), petest.Outputs{}
-	out["bias"] = biasMatrix(m, sp.Positions)
+	out["bias"] = petest.AddedToLogits(m, 0, sp.Positions)
 	if c.Has("x") {
 		x, w := c.Input(t, "x"), swinWeights(t, c)
 		got := petest.Attend(m, x, w, sp.Positions, false)
@@ -53,7 +53,7 @@ func swinVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	if c.Has("index") {
 		sp.Set = map[string][]float64{"pe.table": count(table.Shape[0], heads)}
-		index := biasMatrix(sp.Model(t), sp.Positions)
+		index := petest.AddedToLogits(sp.Model(t), 0, sp.Positions)
 		out["index"] = petest.Array{Shape: []int{n, n}, Values: index.Row(0)}
 	}
 	return out

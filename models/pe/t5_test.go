@@ -46,7 +46,7 @@ func t5Vector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	buckets := func(n int) petest.Array {
 		sp := petest.Spec{Scheme: "t5", Given: given, Layers: 1, DModel: 2, Positions: pe.Line(n), Set: map[string][]float64{"pe.table": numbers}}
-		return biasMatrix(sp.Model(t), sp.Positions).Reshaped(n, n)
+		return petest.AddedToLogits(sp.Model(t), 0, sp.Positions).Reshaped(n, n)
 	}
 	if c.Has("relative_position_k_minus_q") {
 		offsets := c.Input(t, "relative_position_k_minus_q")
@@ -69,6 +69,6 @@ func t5Vector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		Scheme: "t5", Given: given, Layers: 1, Heads: heads, DModel: 2 * heads, Positions: pe.Line(n),
 		Set: map[string][]float64{"pe.table": c.Param(t, "table").Values},
 	}
-	out["bias"] = biasMatrix(sp.Model(t), sp.Positions)
+	out["bias"] = petest.AddedToLogits(sp.Model(t), 0, sp.Positions)
 	return out
 }

@@ -33,7 +33,7 @@ func tisaVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		if want := c.Int("n_params", 0); want != 0 && m.Params.Get("pe.a").PerMember()*3 != want {
 			t.Errorf("%d parameters a kernel, the other code has %d", m.Params.Get("pe.a").PerMember()*3, want)
 		}
-		return biasMatrix(m, sp.Positions)
+		return petest.AddedToLogits(m, 0, sp.Positions)
 	}
 	out := petest.Outputs{"bias_paper": bias("j-i", n), "bias_official_forward": bias("i-j-1", n)}
 	if !c.Has("offsets") {

@@ -72,11 +72,6 @@ func checkShift(tr trial) error {
 		}
 		return found
 	}
-	for name, value := range tr.MovedWith {
-		if m.Config.PEOptions[name] == value {
-			tr.Shift = Moved
-		}
-	}
 	switch err := near(run(tr.Apart[1]), run(tr.Apart[0]), tolerance{1e-11, 1e-11}); {
 	case tr.Shift == Unmoved && err != nil:
 		return fmt.Errorf("positions shifted: %w", err)

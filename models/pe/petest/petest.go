@@ -30,8 +30,6 @@ type Case struct {
 	Noiseless pe.Options
 	// Shift says what a shift of all positions does.
 	Shift Shift
-	// MovedWith holds options that make a scheme which is Unmoved without them feel a shift.
-	MovedWith pe.Options
 	// Drawn names the parameters that are not trained but drawn from the seed; all others that are not trained are computed.
 	Drawn []string
 	// Constant names the trained parameters that start at the same values for every seed.
