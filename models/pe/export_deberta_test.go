@@ -1,0 +1,4 @@
+package pe
+
+// DeBERTaBucket is debertaBucket.
+var DeBERTaBucket = debertaBucket
