@@ -44,6 +44,14 @@ func numbers(s *torchpe.Scope, like torchpe.Tensor, values []float64, shape ...i
 	return torchpe.Of(s, torchpe.CPU, values, shape...).To(like.DType(), like.Device())
 }
 
+// oneIf is 1 where something is so, else 0.
+func oneIf(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
 // biasOf returns the rows of tables [E,T,R,H] that index [N*N] names for each pair of tokens, as biases [E,T,H,N,N].
 func biasOf(s *torchpe.Scope, tables torchpe.Tensor, index []int, n int) torchpe.Tensor {
 	shape := tables.Shape()

@@ -67,12 +67,7 @@ func (c *cope) Attention() Attention { return asked(c.causal) }
 func (c *cope) Begin(s *torchpe.Scope, p Positions) Hooks {
 	h := &copeHooks{table: c.table.In(s), scaled: c.scaled}
 	if c.causal {
-		h.seen = pairTensor(s, h.table, p.Index, func(i, j int) float64 {
-			if j > i {
-				return 0
-			}
-			return 1
-		})
+		h.seen = pairTensor(s, h.table, p.Index, func(i, j int) float64 { return oneIf(j <= i) })
 	}
 	if n := p.Tokens(); !slices.IsSorted(p.Index) {
 		order, back := make([]int, n), make([]int, n)

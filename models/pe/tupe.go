@@ -147,12 +147,7 @@ func (t *tupe) untied(s *torchpe.Scope, scores torchpe.Tensor, p Positions) torc
 	toOthers, toClass := scores.Narrow(2, 0, 1).Narrow(3, 0, 1), scores.Narrow(2, 1, 1).Narrow(3, 1, 1) // [E,H,1,1]
 	n := p.Tokens()
 	marks := func(f func(i, j int) bool) torchpe.Tensor {
-		return pairTensor(s, scores, p.Index, func(i, j int) float64 {
-			if f(i, j) {
-				return 1
-			}
-			return 0
-		})
+		return pairTensor(s, scores, p.Index, func(i, j int) float64 { return oneIf(f(i, j)) })
 	}
 	others := scores.Narrow(2, 2, n).Narrow(3, 2, n).Mul(marks(func(i, j int) bool { return i != 0 && j != 0 }))
 	fromClass := toOthers.Mul(marks(func(i, _ int) bool { return i == 0 }))
