@@ -12,6 +12,7 @@ package pe
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -130,6 +131,7 @@ func (e *deberta) row(i, j int) int {
 	return max(0, min(2*e.span-1, offset+e.span))
 }
 
+// Begin takes the rows of the table between the least and the largest that occur: only these are projected.
 func (e *deberta) Begin(s *torchpe.Scope, p Positions) Hooks {
 	in := func(p *torchpe.Param) torchpe.Tensor {
 		if p == nil {
@@ -137,27 +139,32 @@ func (e *deberta) Begin(s *torchpe.Scope, p Positions) Hooks {
 		}
 		return p.In(s)
 	}
-	table := e.table.In(s)
+	index := pairs(p.Index, e.row)
+	first, last := slices.Min(index), slices.Max(index)
+	for i := range index {
+		index[i] -= first
+	}
+	table := e.table.In(s).Narrow(1, first, last-first+1)
 	return &debertaHooks{
 		table: table, keyW: in(e.keyW), keyB: in(e.keyB), queryW: in(e.queryW), queryB: in(e.queryB),
-		index: indexTensor(s, table.Device(), pairs(p.Index, e.row), p.Tokens(), p.Tokens()), terms: e.terms,
+		index: indexTensor(s, table.Device(), index, p.Tokens(), p.Tokens()), terms: e.terms,
 	}
 }
 
 type debertaHooks struct {
 	Identity
-	table        torchpe.Tensor // [E,2K,D]
+	table        torchpe.Tensor // [E,R,D]
 	keyW, queryW torchpe.Tensor // [E,L,D,D]
 	keyB, queryB torchpe.Tensor // [E,L,D]
-	index        torchpe.Tensor // [N,N]
+	index        torchpe.Tensor // [N,N] row for query i and key j
 	terms        string
 }
 
-// positions returns keys and queries [E,H,2K,Dh] of relative positions; of those that no term asks for, what comes.
+// positions returns keys and queries [E,H,R,Dh] of relative positions; of those that no term asks for, what comes.
 func (h *debertaHooks) positions(a Attn) (keys, queries torchpe.Tensor) {
 	heads := a.Q.Size(2)
 	if !h.keyW.Defined() && !h.queryW.Defined() {
-		q, k, _ := a.Project(h.table.Unsqueeze(1)) // [E,1,H,2K,Dh]
+		q, k, _ := a.Project(h.table.Unsqueeze(1)) // [E,1,H,R,Dh]
 		return k.Squeeze(1), q.Squeeze(1)
 	}
 	if h.keyW.Defined() {

@@ -10,7 +10,7 @@ import (
 var vectors = map[string]petest.Adapter{}
 
 // notYet are the files whose schemes are still missing.
-var notYet = []string{}
+var notYet []string
 
 // TestVectors: every scheme gives what other people's code gave, in float64 within the tolerance of each case.
 func TestVectors(t *testing.T) { petest.EachVector(t, vectors, notYet, petest.CheckVector) }
