@@ -17,8 +17,8 @@ func TestALiBi(t *testing.T) {
 }
 
 func init() {
-	vectors["alibi"] = alibiVector
-	vectors["alibi_bidirectional"] = alibiBidirectionalVector
+	vectors["alibi"] = only(alibiVector)
+	vectors["alibi_bidirectional"] = only(alibiBidirectionalVector)
 }
 
 // plainWeights reads the projections of a case whose code names them as the tutorial's does.

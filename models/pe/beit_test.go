@@ -20,7 +20,7 @@ func TestBEiT(t *testing.T) {
 	})
 }
 
-func init() { vectors["beit_bias_2d"] = beitVector }
+func init() { vectors["beit_bias_2d"] = only(beitVector) }
 
 // beitVector: the class token comes first; its cell does not matter.
 func beitVector(t testing.TB, c *petest.VectorCase) petest.Outputs {

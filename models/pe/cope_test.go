@@ -23,7 +23,7 @@ func TestCoPE(t *testing.T) {
 	})
 }
 
-func init() { vectors["cope"] = copeVector }
+func init() { vectors["cope"] = only(copeVector) }
 
 // copeVector: the other code's batch axis is our heads.
 func copeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
@@ -33,6 +33,9 @@ func copeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		Scheme: "cope", Layers: 1, Heads: heads, DModel: heads * dh, Positions: pe.Line(n),
 		Given: pe.Options{"cope-positions": fmt.Sprint(c.Int("npos", 0)), "cope-scaled": fmt.Sprint(!c.Bool("nodiv"))},
 		Set:   map[string][]float64{"pe.table": transposed(c.Param(t, "pos_emb")).Values},
+	}
+	if c.Value("causal") == false {
+		sp.Given["cope-direction"] = "bidirectional"
 	}
 	got := petest.AttendHeads(sp.Model(t), q, k, v, sp.Positions, false)
 	out := petest.Outputs{"logits": got.Logits, "output": tokensFirst(got.Output.Reshaped(n, heads, dh))}

@@ -12,7 +12,7 @@ func TestDA(t *testing.T) {
 	petest.Run(t, petest.Case{Scheme: "da", Shift: petest.Unmoved})
 }
 
-func init() { vectors["da_transformer"] = daVector }
+func init() { vectors["da_transformer"] = only(daVector) }
 
 // daVector: the factor is what becomes of logits that are one.
 func daVector(t testing.TB, c *petest.VectorCase) petest.Outputs {

@@ -26,7 +26,7 @@ func TestDeBERTa(t *testing.T) {
 	})
 }
 
-func init() { vectors["deberta"] = debertaVector }
+func init() { vectors["deberta"] = only(debertaVector) }
 
 // debertaVector: with buckets the table has twice as many rows as there are buckets.
 func debertaVector(t testing.TB, c *petest.VectorCase) petest.Outputs {

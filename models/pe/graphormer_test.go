@@ -30,7 +30,7 @@ func TestGraphormer(t *testing.T) {
 	})
 }
 
-func init() { vectors["graphormer"] = graphormerVector }
+func init() { vectors["graphormer"] = only(graphormerVector) }
 
 // withVirtualNode returns the places of a graph's nodes after one of a virtual node.
 func withVirtualNode(t testing.TB, weights [][]float64) pe.Positions {

@@ -24,7 +24,7 @@ func TestHuang(t *testing.T) {
 
 func init() {
 	for _, method := range []string{"1", "2", "3", "4"} {
-		vectors["huang_m"+method] = func(t testing.TB, c *petest.VectorCase) petest.Outputs { return huangVector(t, c, method) }
+		vectors["huang_m"+method] = only(func(t testing.TB, c *petest.VectorCase) petest.Outputs { return huangVector(t, c, method) })
 	}
 }
 

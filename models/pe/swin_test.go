@@ -16,7 +16,7 @@ func TestSwin(t *testing.T) {
 	})
 }
 
-func init() { vectors["swin_bias_2d"] = swinVector }
+func init() { vectors["swin_bias_2d"] = only(swinVector) }
 
 // swinWeights reads the projections of a case from Swin's code.
 func swinWeights(t testing.TB, c *petest.VectorCase) petest.Projections {

@@ -19,7 +19,7 @@ func TestSynthesizer(t *testing.T) {
 	})
 }
 
-func init() { vectors["synthesizer"] = synthesizerVector }
+func init() { vectors["synthesizer"] = only(synthesizerVector) }
 
 // synthesizerVector: 10-zin's code gives q and v [H,N,Dh], leaderj1001's gives x and has one head; L is the number of tokens that the tables are
 // for, of which the case has the first.

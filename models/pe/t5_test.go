@@ -24,7 +24,7 @@ func TestT5(t *testing.T) {
 	})
 }
 
-func init() { vectors["t5_bias"] = t5Vector }
+func init() { vectors["t5_bias"] = only(t5Vector) }
 
 // bucketOptions are a case's buckets, as options of t5.
 func bucketOptions(c *petest.VectorCase) pe.Options {

@@ -25,7 +25,7 @@ func TestTENER(t *testing.T) {
 	})
 }
 
-func init() { vectors["tener"] = tenerVector }
+func init() { vectors["tener"] = only(tenerVector) }
 
 // tenerVector: the official code calls u r_r_bias and v r_w_bias, and has no output projection. The tutorial's code has offsets j-i; a case
 // that follows the text says i-j.

@@ -23,7 +23,7 @@ func TestTUPE(t *testing.T) {
 	})
 }
 
-func init() { vectors["tupe"] = tupeVector }
+func init() { vectors["tupe"] = only(tupeVector) }
 
 // tupeVector: the code has a class token in the first place.
 func tupeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
