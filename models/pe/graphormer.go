@@ -150,7 +150,7 @@ func factsOf(g *Graph, virtual bool, hops int) (f graphFacts, err error) {
 	f.distance = g.Distances()
 	for i, row := range f.distance {
 		for j, d := range row {
-			if d < 0 && !(virtual && (i == 0 || j == 0)) {
+			if d < 0 && (!virtual || i != 0 && j != 0) {
 				d = 510
 			}
 			f.longest = max(f.longest, d)
