@@ -39,7 +39,7 @@ initialization" (Ito et al. 2025, arXiv 2406.08272).`,
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newTrainCommand(), newDemoCommand(), newDataCommand(), newAnalyzeCommand(), newReportCommand(), newRunsCommand(), newDoctorCommand(), newBenchCommand())
+	root.AddCommand(newTrainCommand(), newDemoCommand(), newDataCommand(), newPECommand(), newAnalyzeCommand(), newReportCommand(), newRunsCommand(), newDoctorCommand(), newBenchCommand())
 	return root
 }
 
