@@ -230,7 +230,11 @@ func newPECompareCommand() *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), entries)
 			}
-			return catalogue.Compare(entries).Terminal(cmd.OutOrStdout())
+			if err := catalogue.Compare(entries).Terminal(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), catalogue.Formulas(entries))
+			return err
 		},
 	}
 	f.add(cmd)

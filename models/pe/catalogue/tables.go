@@ -92,19 +92,33 @@ func facts(e Entry) [][2]string {
 	}
 }
 
-// Compare returns the facts of entries side by side, a column each.
+// Compare returns the facts of entries side by side, a column each, without their formulas.
 func Compare(all []Entry) table.Table {
 	t := table.Table{Columns: []table.Column{{Heading: "", Name: "fact", Align: table.AlignLeft}}}
 	for i, e := range all {
 		t.Columns = append(t.Columns, table.Column{Heading: e.Name, Name: fmt.Sprintf("scheme%d", i+1), Align: table.AlignLeft})
-		for k, fact := range facts(e) {
+		k := 0
+		for _, fact := range facts(e) {
+			if fact[0] == "formula" { // too wide
+				continue
+			}
 			if i == 0 {
 				t.Rows = append(t.Rows, table.Row{table.Text(fact[0])})
 			}
 			t.Rows[k] = append(t.Rows[k], table.Text(fact[1]))
+			k++
 		}
 	}
 	return t
+}
+
+// Formulas lists the formulas of entries.
+func Formulas(all []Entry) string {
+	var b strings.Builder
+	for _, e := range all {
+		fmt.Fprintf(&b, "\n%s\n  %s\n", e.Name, strings.ReplaceAll(e.Formula, "\n", "\n  "))
+	}
+	return b.String()
 }
 
 // Show returns what the catalogue says of an entry as text.
