@@ -52,6 +52,9 @@ func (i *Instance) pictures(layer int) ([]picture, error) {
 		}
 		all = append(all, i.pairs("equal q and k", "logit of all-ones q and k", l))
 	}
+	if sites == 0 {
+		return nil, fmt.Errorf("%s acts nowhere: there is nothing to draw", i.Scheme.Name)
+	}
 	if all == nil {
 		return nil, fmt.Errorf("%s acts on %v: there is no table, bias or rotation to draw", i.Scheme.Name, sites)
 	}

@@ -165,8 +165,10 @@ func (i *Instance) kind(w Want) (string, error) {
 			kind = Key
 		case sites&pe.AtQK != 0:
 			return "", fmt.Errorf("%s acts on %v: give queries and keys", name, sites)
+		case sites == 0:
+			return "", fmt.Errorf("%s acts nowhere: it has no values", name)
 		default:
-			return "", fmt.Errorf("%s acts on %v: it has no values without queries and keys", name, sites)
+			return "", fmt.Errorf("%s acts on %v: it has no values of its own", name, sites)
 		}
 	}
 	switch {
