@@ -70,7 +70,7 @@ func TestParametersOfTISATable2(t *testing.T) {
 // Table 1 of the same paper, in its order: inductive, data-driven, parameter efficient, translation invariant, parallelizable, interpretable.
 func TestCriteriaOfTISATable1(t *testing.T) {
 	for name, want := range map[string]string{
-		"1d-fixed": "101010", "relative": "011100", "t5": "011111", "floater": "111000", "synthesizer": "011010", "tupe": "010010",
+		"1d-fixed": "101010", "learn": "010010", "relative": "011100", "t5": "011111", "floater": "111000", "synthesizer": "011010", "tupe": "010010",
 		"rope": "101110", "tisa": "111111",
 	} {
 		scheme, err := Find(name)

@@ -16,13 +16,12 @@ func Page(s Setting) (string, error) {
 
 <!-- Generated from the registry: torchpe pe list --markdown > docs/encodings.md -->
 
-%d schemes. %s `+"`torchpe pe show SCHEME`"+` says the same of any stack at any size, `+"`torchpe pe plot SCHEME`"+` draws it, and
+%d schemes. %s
+`+"`torchpe pe show SCHEME`"+` says the same of any stack at any size, `+"`torchpe pe plot SCHEME`"+` draws it, and
 `+"`torchpe train --pe SCHEME`"+` trains with it.
 
 N tokens, D model width, H heads, Dh = D/H, L layers; x the input of a block, i the query's place, j the key's. Numbers of parameters are those that
-are trained at N = %d, D = %d, H = %d, L = %d with the defaults of the published code. "More tokens" is whether a trained model can be evaluated at more tokens than
-it was trained on.
-
+are trained at N = %d, D = %d, H = %d, L = %d with the defaults of the published code; "When" follows from TISA's criteria and what a scheme asks for.
 `, len(all), Stacks, s.Tokens, s.DModel, s.Heads, s.Layers)
 	for _, name := range families {
 		var links []string
@@ -86,9 +85,11 @@ func when(e Entry) string {
 	if e.Extrapolates {
 		s = append(s, "models are to be evaluated at more tokens than they were trained on")
 	}
-	if e.Criteria.TranslationInvariant {
+	if e.ActsOn == "nowhere" {
+		s = append(s, "positions should not matter, or only through the mask")
+	} else if e.Criteria.TranslationInvariant {
 		s = append(s, "the offset between tokens matters rather than their place")
-	} else if e.ActsOn != "nowhere" {
+	} else {
 		s = append(s, "the place itself matters")
 	}
 	if e.Criteria.DataDriven {
