@@ -71,8 +71,9 @@ func oneScheme(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// findScheme is catalogue.Find as a usage error.
-func findScheme(name string) (pe.Scheme, error) {
+// findScheme is catalogue.Find as a usage error. A name such as learn-0.2 means learn.
+func findScheme(label string) (pe.Scheme, error) {
+	name, _ := splitPE(label)
 	s, err := catalogue.Find(name)
 	if err != nil {
 		return s, usageError{err}

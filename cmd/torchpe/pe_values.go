@@ -43,7 +43,11 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	if err != nil {
 		return nil, usagef("--positions: %w", err)
 	}
-	i, err := catalogue.Build(scheme, s, at, f.sigma, f.seed)
+	sigma := f.sigma
+	if _, named := splitPE(name); named != nil { // learn-0.2
+		sigma = *named
+	}
+	i, err := catalogue.Build(scheme, s, at, sigma, f.seed)
 	if err != nil {
 		return nil, usageError{err}
 	}

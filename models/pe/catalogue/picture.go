@@ -86,7 +86,7 @@ func (i *Instance) table(t array.Array) picture {
 		{Title: "dot products", XLabel: "token", YLabel: "token", Rows: n, Columns: n, Values: dots, BarLabel: "dot product"},
 	}}
 	p.against = figure.Lines{Title: "against distance", XLabel: "distance in the order", YLabel: "dot product",
-		Series: []figure.LineSeries{{Label: i.Scheme.Name, X: steps(0, n-1), Values: byOffset(dots, n, 0, n-1)}}, Markers: true}
+		Series: []figure.LineSeries{{Label: i.Scheme.Name, X: steps(0, n-1), Values: byOffset(dots, n, 0, n-1)}}, Markers: true, NoMembers: true}
 	return p
 }
 
@@ -97,7 +97,7 @@ func (i *Instance) pairs(kind, label string, m array.Array) picture {
 	if alike(m) && heads > 1 {
 		shown, all = 1, true
 	}
-	p := picture{kind: kind, against: figure.Lines{Title: "against offset", XLabel: "key minus query", YLabel: label}}
+	p := picture{kind: kind, against: figure.Lines{Title: "against offset", XLabel: "key minus query", YLabel: label, NoMembers: true}}
 	low, high := ends(m.Data[:shown*n*n])
 	causal := i.encoding.Attention().Causal
 	if causal {
