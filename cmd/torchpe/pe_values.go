@@ -21,6 +21,7 @@ type instanceFlags struct {
 	params    string
 	positions string
 	layer     int
+	member    int
 }
 
 func (f *instanceFlags) add(cmd *cobra.Command) {
@@ -28,7 +29,8 @@ func (f *instanceFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.Float64Var(&f.sigma, "sigma", 0.2, "standard deviation of the initial values of learned schemes")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of initial values and of drawn positions")
-	fl.StringVar(&f.params, "params", "", "take the trained parameters from this .safetensors, .npz or .json file instead; JSON is an object of nested lists")
+	fl.StringVar(&f.params, "params", "", "take the trained parameters from this .safetensors (such as a run's checkpoint), .npz or .json file instead; JSON is an object of nested lists")
+	fl.IntVar(&f.member, "member", 0, "member of the ensemble whose parameters --params takes from a checkpoint, from 0")
 	fl.StringVar(&f.positions, "positions", "grid", "where tokens are: grid (the most square one of N), line, or sizes as in 4x4 and 2x4x4")
 	fl.IntVar(&f.layer, "layer", 0, "layer, from 0")
 }
@@ -56,7 +58,7 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	}
 	given, err := catalogue.ReadParameters(f.params)
 	if err == nil {
-		err = i.Set(given)
+		err = i.Set(given, f.member)
 	}
 	if err != nil {
 		i.Close()

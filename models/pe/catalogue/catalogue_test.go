@@ -187,10 +187,11 @@ func TestGivenParameters(t *testing.T) {
 	shape := []int{1, 1, 2}
 	a, b, c := []float64{0.5, -1}, []float64{0.1, -0.3}, []float64{1, -2}
 	given := []array.Array{
-		{Name: "pe.a", Shape: shape, Data: a}, {Name: "b", Shape: shape, Data: b}, {Name: "pe.c", Shape: append([]int{1}, shape...), Data: c},
+		{Name: "pe.a", Shape: shape, Data: a}, {Name: "b", Shape: shape, Data: b}, {Name: "w/pe.c", Shape: append([]int{2}, shape...), Data: append([]float64{7, 7}, c...)}, // member 1 of 2, as in a checkpoint
+		{Name: "state/loss", Shape: []int{1}, Data: []float64{0}},
 		{Name: "block0.mlp.in.weight", Shape: []int{1}, Data: []float64{0}}, // of another part of a model
 	}
-	if err := i.Set(given); err != nil {
+	if err := i.Set(given, 1); err != nil {
 		t.Fatal(err)
 	}
 	got, kind, err := i.Values(Want{})
@@ -210,9 +211,10 @@ func TestGivenParameters(t *testing.T) {
 	for want, wrong := range map[string][]array.Array{
 		"pe.c is missing":    given[:2],
 		"want [1 1 2]":       {{Name: "a", Shape: []int{2}, Data: a}},
+		"has members 0 to 1": given[2:],
 		"pe.d is no paramet": {{Name: "pe.d", Shape: shape, Data: a}},
 	} {
-		if err := i.Set(wrong); err == nil || !strings.Contains(err.Error(), want) {
+		if err := i.Set(wrong, 2); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -60,9 +60,10 @@ func (i *Instance) Close() { i.params.Close() }
 // Sites says where the scheme acts.
 func (i *Instance) Sites() pe.Site { return i.encoding.Sites() }
 
-// Set replaces parameters by arrays of their names, with or without "pe." and with or without an axis of one member. Every parameter
-// that is trained must be there; names that are no parameter of the scheme are an error, but those of other parts of a model.
-func (i *Instance) Set(given []array.Array) error {
+// Set replaces parameters by arrays of their names, with or without "pe.". They may lie as in a checkpoint, which has an axis of members
+// in front, of which member is taken. Every parameter that is trained must be there; names that are no parameter of the scheme are an
+// error, but those of other parts of a model.
+func (i *Instance) Set(given []array.Array, member int) error {
 	left := map[string]bool{}
 	for _, p := range i.params.All() {
 		if p.Trainable {
@@ -70,20 +71,29 @@ func (i *Instance) Set(given []array.Array) error {
 		}
 	}
 	for _, a := range given {
+		a.Name = strings.TrimPrefix(a.Name, "w/") // in a checkpoint
 		p := i.params.Get(a.Name)
 		if p == nil {
 			p = i.params.Get("pe." + a.Name)
 		}
 		if p == nil {
-			if ours := strings.HasPrefix(a.Name, "pe.") || !strings.Contains(a.Name, "."); ours {
+			if ours := strings.HasPrefix(a.Name, "pe.") || !strings.ContainsAny(a.Name, "./"); ours {
 				return fmt.Errorf("%s is no parameter of %s, which has %s", a.Name, i.Scheme.Name, i.Parameters())
 			}
 			continue
 		}
-		if want := p.Shape[1:]; !slices.Equal(a.Shape, want) && !slices.Equal(a.Shape, p.Shape) {
+		want, data := p.Shape[1:], a.Data
+		switch {
+		case slices.Equal(a.Shape, want):
+		case len(a.Shape) == 0 || !slices.Equal(a.Shape[1:], want):
 			return fmt.Errorf("%s has shape %v, want %v", p.Name, a.Shape, want)
+		case member < 0 || member >= a.Shape[0]:
+			return fmt.Errorf("%s has members 0 to %d, and not %d", p.Name, a.Shape[0]-1, member)
+		default:
+			each := p.PerMember()
+			data = data[member*each : (member+1)*each]
 		}
-		if err := i.params.Set(p.Name, a.Data); err != nil {
+		if err := i.params.Set(p.Name, data); err != nil {
 			return err
 		}
 		delete(left, p.Name)
