@@ -26,6 +26,13 @@ A SCHEME is a name from "torchpe pe list", or several joined by + that act toget
 		RunE: showHelp,
 	}
 	cmd.AddCommand(newPEListCommand(), newPEShowCommand(), newPEValuesCommand(), newPEPlotCommand(), newPECompareCommand())
+	for _, sub := range cmd.Commands() {
+		if strings.Contains(sub.Use, "SCHEME") {
+			sub.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return pe.Names(), cobra.ShellCompDirectiveNoFileComp
+			}
+		}
+	}
 	return cmd
 }
 
