@@ -15,6 +15,7 @@ var allowed = map[string][]string{
 	"torchpe/torchpe":                    {"torchpe/torchpe/internal/ctorch"},
 	"torchpe/models/pe":                  {"torchpe/torchpe"},
 	"torchpe/models/pe/petest":           {"torchpe/torchpe", "torchpe/models/pe", "torchpe/models"},
+	"torchpe/models/pe/catalogue":        {"torchpe/internal/nearest", "torchpe/torchpe", "torchpe/models/pe", "torchpe/data/array", "torchpe/data/array/npy", "torchpe/train/runlog/safetensors", "torchpe/report/table", "torchpe/report/figure"},
 	"torchpe/models":                     {"torchpe/torchpe", "torchpe/models/pe"},
 	"torchpe/data":                       nil,
 	"torchpe/data/lst":                   {"torchpe/data"},

@@ -87,12 +87,12 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.c.DType, "dtype", d.DType, "precision: float32 or float64")
 	fl.StringVar(&f.c.Device, "device", d.Device, "device: auto, cpu, cuda or cuda:i")
 	fl.StringVar(&f.threads, "threads", "auto", "CPU threads of one step; auto measures")
-	f.addOptions(fl)
+	f.options = schemeFlags(fl)
 }
 
-// addOptions declares a flag for each option of each scheme.
-func (f *configFlags) addOptions(fl *pflag.FlagSet) {
-	f.options = map[string]*string{}
+// schemeFlags declares a flag for each option of each scheme, and returns their values by name.
+func schemeFlags(fl *pflag.FlagSet) map[string]*string {
+	options := map[string]*string{}
 	users := map[string][]string{}
 	for _, s := range pe.Schemes() {
 		for _, o := range s.Options {
@@ -101,16 +101,17 @@ func (f *configFlags) addOptions(fl *pflag.FlagSet) {
 	}
 	for _, s := range pe.Schemes() {
 		for _, o := range s.Options {
-			if f.options[o.Name] != nil {
+			if options[o.Name] != nil {
 				continue
 			}
 			defaults := fmt.Sprintf("%s (code), %s (text)", o.Code, o.Text)
 			if o.Code == o.Text {
 				defaults = o.Code
 			}
-			f.options[o.Name] = fl.String(o.Name, "", fmt.Sprintf("%s [%s; default %s]", o.Help, strings.Join(users[o.Name], ", "), defaults))
+			options[o.Name] = fl.String(o.Name, "", fmt.Sprintf("%s [%s; default %s]", o.Help, strings.Join(users[o.Name], ", "), defaults))
 		}
 	}
+	return options
 }
 
 // resolve returns the configuration and what should be said about it.

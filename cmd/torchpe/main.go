@@ -39,8 +39,8 @@ initialization" (Ito et al. 2025, arXiv 2406.08272).`,
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newTrainCommand(), newSweepCommand(), newDemoCommand(), newDataCommand(), newAnalyzeCommand(), newReportCommand(), newRunsCommand(),
-		newDoctorCommand(), newBenchCommand())
+	root.AddCommand(newTrainCommand(), newSweepCommand(), newDemoCommand(), newDataCommand(), newPECommand(),
+		newAnalyzeCommand(), newReportCommand(), newRunsCommand(), newDoctorCommand(), newBenchCommand())
 	return root
 }
 

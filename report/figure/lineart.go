@@ -17,6 +17,7 @@ type lineArt struct {
 	references []Reference
 	band       Band
 	markers    bool
+	noMembers  bool // the note does not count members
 }
 
 // newLineArt sorts the lines and gives each its style; colorOf holds the labels whose colours others take.
@@ -164,6 +165,7 @@ func (a lineArt) note() string {
 	}
 	var parts []string
 	switch lo, hi := a.memberRange(); {
+	case a.noMembers:
 	case hi == 1:
 		parts = append(parts, "One member per line (n = 1)")
 	case lo == hi:
@@ -180,5 +182,8 @@ func (a lineArt) note() string {
 		}
 	}
 	parts = append(parts, missingNote(missing, total)...)
+	if parts == nil {
+		return ""
+	}
 	return strings.Join(parts, "; ") + "."
 }

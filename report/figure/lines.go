@@ -3,6 +3,7 @@ package figure
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -17,6 +18,7 @@ type Lines struct {
 	LogX, LogY            bool
 	YMin, YMax            float64 // the y axis, which cuts lines off; from the numbers where both are 0
 	References            []Reference
+	NoMembers             bool // the lines are not of members of an ensemble: the note does not count them
 }
 
 // LineSeries is one line.
@@ -122,7 +124,7 @@ func (l Lines) art() lineArt {
 		colorOf[s.Label] = s.ColorOf
 	}
 	a := newLineArt(lines, band, colorOf)
-	a.references, a.markers = l.References, l.Markers
+	a.references, a.markers, a.noMembers = l.References, l.Markers, l.NoMembers
 	return a
 }
 
@@ -161,7 +163,7 @@ func (l Lines) note() string {
 		for _, s := range a.lines {
 			for _, p := range finitePoints(s.points) {
 				if !y.holds(p.mean) {
-					return note + " The y axis cuts lines off."
+					return strings.TrimSpace(note + " The y axis cuts lines off.")
 				}
 			}
 		}

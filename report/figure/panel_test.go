@@ -150,6 +150,8 @@ func TestPanelNotes(t *testing.T) {
 		{bars(1, 1), "One member per bar (n = 1)."},
 		{Matrix{Rows: 1, Columns: 2, Values: []float64{1, nan}}, "Grey: no value (1 of 2 cells)."},
 		{Matrix{Rows: 1, Columns: 1, Values: []float64{1}}, ""},
+		{Lines{NoMembers: true, Series: []LineSeries{{Label: "a", X: []float64{1}, Values: [][]float64{{2}}}}}, ""},
+		{Lines{YMin: 0, YMax: 1, NoMembers: true, Series: []LineSeries{{Label: "a", X: []float64{1}, Values: [][]float64{{2}}}}}, "The y axis cuts lines off."},
 		{Lines{YMin: 0, YMax: 1, Series: []LineSeries{{Label: "a", X: []float64{1}, Values: [][]float64{{2}}}}}, "One member per line (n = 1). The y axis cuts lines off."},
 	} {
 		if got := c.p.note(); got != c.want {

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"torchpe/models/pe"
+	"torchpe/models/pe/catalogue"
+)
+
+func newPECommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "pe",
+		Short: "The catalogue of positional encodings: facts, values, pictures",
+		Long: `What each positional encoding is, what it costs at a given size, the numbers that it adds or turns by, and pictures of them.
+
+A SCHEME is a name from "torchpe pe list", or several joined by + that act together, as in rope+learn.`,
+		Example: `  torchpe pe list --where translation_invariant=yes
+  torchpe pe show tisa --heads 12 --layers 12 --dim 768 --tokens 512
+  torchpe pe values 1d-fixed --tokens 16 --dim 160 --out table.npy
+  torchpe pe plot alibi --heads 4 --out alibi.pdf
+  torchpe pe compare learn rope tisa`,
+		Args: noArguments,
+		RunE: showHelp,
+	}
+	cmd.AddCommand(newPEListCommand(), newPEShowCommand(), newPEValuesCommand(), newPEPlotCommand(), newPECompareCommand())
+	for _, sub := range cmd.Commands() {
+		if strings.Contains(sub.Use, "SCHEME") {
+			sub.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return pe.Names(), cobra.ShellCompDirectiveNoFileComp
+			}
+		}
+	}
+	return cmd
+}
+
+// peFlags say at what size, in which reading and with which options schemes are described.
+type peFlags struct {
+	catalogue.Setting
+	options map[string]*string
+}
+
+func (f *peFlags) add(cmd *cobra.Command) {
+	f.Setting = catalogue.DefaultSetting()
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.IntVar(&f.Tokens, "tokens", f.Tokens, "tokens N")
+	fl.IntVar(&f.DModel, "dim", f.DModel, "model width D")
+	fl.IntVar(&f.Heads, "heads", f.Heads, "heads H")
+	fl.IntVar(&f.Layers, "layers", f.Layers, "layers L")
+	fl.StringVar(&f.Fidelity, "fidelity", f.Fidelity, "whose defaults hold where they differ: code (published) or text (of the paper)")
+}
+
+// addOptions adds a flag for each option of the schemes; call it last.
+func (f *peFlags) addOptions(cmd *cobra.Command) { f.options = schemeFlags(cmd.Flags()) }
+
+// setting returns the setting that the flags ask for.
+func (f *peFlags) setting(cmd *cobra.Command) (catalogue.Setting, error) {
+	if err := f.Validate(); err != nil {
+		return f.Setting, usageError{err}
+	}
+	f.Given = pe.Options{}
+	for name, value := range f.options {
+		if cmd.Flags().Changed(name) {
+			f.Given[name] = *value
+		}
+	}
+	return f.Setting, nil
+}
+
+// oneScheme is the Args of a command on one scheme.
+func oneScheme(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("%s: name one scheme (torchpe pe list shows them), not %d; + stacks several, as in rope+learn", cmd.CommandPath(), len(args))
+	}
+	return nil
+}
+
+// findScheme is catalogue.Find as a usage error. A name such as learn-0.2 means learn.
+func findScheme(label string) (pe.Scheme, error) {
+	name, _ := splitPE(label)
+	s, err := catalogue.Find(name)
+	if err != nil {
+		return s, usageError{err}
+	}
+	return s, nil
+}
+
+func newPEListCommand() *cobra.Command {
+	var f peFlags
+	var asJSON, asCSV, asMarkdown bool
+	var where []string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List all schemes: where they act, their parameters, TISA's criteria, reference",
+		Example: `  torchpe pe list
+  torchpe pe list --tokens 512 --dim 768 --heads 12 --layers 12
+  torchpe pe list --where extrapolates=yes --where "year>=2021" --where acts_on=logits
+  torchpe pe list --json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := f.setting(cmd)
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			if asMarkdown {
+				page, err := catalogue.Page(s)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprint(out, page)
+				return err
+			}
+			all, err := catalogue.Entries(s)
+			if err != nil {
+				return err
+			}
+			if all, err = catalogue.Where(all, where); err != nil {
+				return usagef("--where: %w", err)
+			}
+			switch {
+			case asJSON:
+				return printJSON(out, all)
+			case asCSV:
+				return catalogue.List(all, s, false).CSV(out)
+			}
+			if err := catalogue.List(all, s, true).Terminal(out); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(out, "\n%d schemes. %s\n", len(all), catalogue.Stacks)
+			return err
+		},
+	}
+	f.add(cmd)
+	fl := cmd.Flags()
+	fl.StringArrayVar(&where, "where", nil, "KEY=VALUE, only schemes of which this holds; also !=, >= and <=; keys: "+strings.Join(catalogue.FieldNames(), ", "))
+	fl.BoolVar(&asJSON, "json", false, "print as JSON, with formulas and options")
+	fl.BoolVar(&asCSV, "csv", false, "print as CSV")
+	fl.BoolVar(&asMarkdown, "markdown", false, "print docs/encodings.md")
+	cmd.MarkFlagsMutuallyExclusive("json", "csv", "markdown")
+	cmd.MarkFlagsMutuallyExclusive("where", "markdown")
+	return cmd
+}
+
+func newPEShowCommand() *cobra.Command {
+	var f peFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show SCHEME",
+		Short: "Show a scheme: formula, parameters, options with defaults, reference",
+		Example: `  torchpe pe show tisa --tokens 512 --dim 768 --heads 12 --layers 12
+  torchpe pe show rope+learn --json`,
+		Args: oneScheme,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := f.setting(cmd)
+			if err != nil {
+				return err
+			}
+			scheme, err := findScheme(args[0])
+			if err != nil {
+				return err
+			}
+			e, err := catalogue.Describe(scheme, s)
+			if err != nil {
+				return usageError{err}
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), e)
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), catalogue.Show(e, s))
+			return err
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	f.addOptions(cmd)
+	return cmd
+}

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"torchpe/data/array"
+	"torchpe/models/pe"
+	"torchpe/models/pe/catalogue"
+)
+
+// instanceFlags say with which parameters and for which positions a scheme is built.
+type instanceFlags struct {
+	peFlags
+	sigma     float64
+	seed      uint64
+	params    string
+	positions string
+	layer     int
+	member    int
+}
+
+func (f *instanceFlags) add(cmd *cobra.Command) {
+	f.peFlags.add(cmd)
+	fl := cmd.Flags()
+	fl.Float64Var(&f.sigma, "sigma", 0.2, "standard deviation of the initial values of learned schemes")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of initial values and of drawn positions")
+	fl.StringVar(&f.params, "params", "", "take the trained parameters from this .safetensors (such as a run's checkpoint), .npz or .json file instead; JSON is an object of nested lists")
+	fl.IntVar(&f.member, "member", 0, "member of the ensemble whose parameters --params takes from a checkpoint, from 0")
+	fl.StringVar(&f.positions, "positions", "grid", "where tokens are: grid (the most square one of N), line, or sizes as in 4x4 and 2x4x4")
+	fl.IntVar(&f.layer, "layer", 0, "layer, from 0")
+}
+
+// build makes the scheme called name; its caller closes it.
+func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Instance, error) {
+	scheme, err := findScheme(name)
+	if err != nil {
+		return nil, err
+	}
+	at, err := catalogue.Place(f.positions, s.Tokens)
+	if err != nil {
+		return nil, usagef("--positions: %w", err)
+	}
+	sigma := f.sigma
+	if _, named := splitPE(name); named != nil { // learn-0.2
+		sigma = *named
+	}
+	i, err := catalogue.Build(scheme, s, at, sigma, f.seed)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if f.params == "" {
+		return i, nil
+	}
+	given, err := catalogue.ReadParameters(f.params)
+	if err == nil {
+		err = i.Set(given, f.member)
+	}
+	if err != nil {
+		i.Close()
+		return nil, usagef("--params: %w", err)
+	}
+	return i, nil
+}
+
+func newPEValuesCommand() *cobra.Command {
+	var f instanceFlags
+	var w catalogue.Want
+	var o outFlags
+	var q, k string
+	cmd := &cobra.Command{
+		Use:   "values SCHEME",
+		Short: "Write the numbers of a scheme: its table, bias, rotated q and k, or logits",
+		Long: `Write what a scheme computes, in float64, to hold it against another implementation.
+
+  table   what is added to the input of a block, [N,D]
+  bias    what becomes of logits that are zero, where all inputs are zero, [H,N,N]
+  q, k    the queries of --q, or the keys of --k, as the scheme leaves them, [H,N,Dh]
+  logits  those of --q and --k, before causal mask, temperature and softmax, [H,N,N]
+
+Without --what it is logits where both --q and --k are given, else the table or bias that the scheme has.
+Queries and keys are [H,N,Dh], or [N,D] with the heads side by side.`,
+		Example: `  torchpe pe values 1d-fixed --tokens 16 --dim 160 --out table.npy
+  torchpe pe values alibi --tokens 6 --dim 8 --heads 8 --out -
+  torchpe pe values rope --tokens 16 --dim 64 --heads 4 --q q.npy --what q --out rotated.npy
+  torchpe pe values tisa --tokens 16 --dim 64 --heads 4 --params tisa.json --out bias.json`,
+		Args: oneScheme,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := f.setting(cmd)
+			if err != nil {
+				return err
+			}
+			if o.out == "" {
+				return usagef("%s: --out is missing: name an .npy or .json file, or - for JSON on the terminal", cmd.CommandPath())
+			}
+			if o.out != "-" {
+				if err := o.check(".npy", ".json"); err != nil {
+					return err
+				}
+			}
+			for _, in := range []struct {
+				flag, path string
+				to         *array.Array
+			}{{"q", q, &w.Q}, {"k", k, &w.K}} {
+				if in.path == "" {
+					continue
+				}
+				if *in.to, err = catalogue.ReadArray(in.path); err != nil {
+					return usagef("--%s: %w", in.flag, err)
+				}
+			}
+			i, err := f.build(args[0], s)
+			if err != nil {
+				return err
+			}
+			defer i.Close()
+			w.Layer = f.layer
+			values, kind, err := i.Values(w)
+			if err != nil {
+				return usageError{err}
+			}
+			return writeValues(cmd.OutOrStdout(), o, i, kind, w.Layer, values)
+		},
+	}
+	f.add(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&w.Kind, "what", "", "values: "+strings.Join(catalogue.Kinds(), ", "))
+	fl.StringVar(&q, "q", "", "queries, an .npy or .json file")
+	fl.StringVar(&k, "k", "", "keys, an .npy or .json file")
+	o.add(cmd, "file: .npy, .json, or - for JSON on the terminal")
+	f.addOptions(cmd)
+	return cmd
+}
+
+// writeValues writes values to --out, and says what they are where that is a file.
+func writeValues(out io.Writer, o outFlags, i *catalogue.Instance, kind string, layer int, values array.Array) error {
+	if o.out == "-" {
+		return catalogue.WriteJSON(out, i, kind, layer, values)
+	}
+	body, err := catalogue.NPY(values)
+	if strings.HasSuffix(strings.ToLower(o.out), ".json") {
+		var b bytes.Buffer
+		err = catalogue.WriteJSON(&b, i, kind, layer, values)
+		body = b.Bytes()
+	}
+	if err != nil {
+		return err
+	}
+	if err := o.write(body); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s: %s of %s, layer %d, %v\nparameters: %s\n", o.out, kind, i.Scheme.Name, layer, values.Shape, i.Parameters())
+	return err
+}
+
+func newPEPlotCommand() *cobra.Command {
+	var f instanceFlags
+	var o outFlags
+	cmd := &cobra.Command{
+		Use:   "plot SCHEME",
+		Short: "Draw a scheme: its table or its bias on each head, and dot products against distance",
+		Long: `Draw the table of a scheme that adds one, with the dot products of its rows; the bias of one that adds to the logits, for each head; and
+for one that turns queries and keys the logits of a query and a key that are all ones, at all places. Below, the same against the distance.`,
+		Example: `  torchpe pe plot 2d-fixed --out 2d-fixed.pdf
+  torchpe pe plot alibi --tokens 32 --heads 4 --out alibi.svg
+  torchpe pe plot learn --params table.json --out learned.png`,
+		Args: oneScheme,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := f.setting(cmd)
+			if err != nil {
+				return err
+			}
+			if o.out == "" {
+				return usagef("%s: --out is missing: name a .pdf, .png or .svg file", cmd.CommandPath())
+			}
+			if err := o.check(".pdf", ".png", ".svg"); err != nil {
+				return err
+			}
+			i, err := f.build(args[0], s)
+			if err != nil {
+				return err
+			}
+			defer i.Close()
+			fig, err := catalogue.Plot(i, f.layer)
+			if err != nil {
+				return usageError{err}
+			}
+			return fig.Save(o.out, "")
+		},
+	}
+	f.add(cmd)
+	o.add(cmd, "file: .pdf, .png or .svg")
+	f.addOptions(cmd)
+	return cmd
+}
+
+func newPECompareCommand() *cobra.Command {
+	var f instanceFlags
+	var o outFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "compare SCHEME SCHEME...",
+		Short: "Set schemes side by side: facts, and with --out a figure",
+		Example: `  torchpe pe compare learn rope tisa
+  torchpe pe compare 1d-fixed alibi t5 rope --heads 4 --out four.pdf`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usagef("%s: name at least two schemes", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := f.setting(cmd)
+			if err != nil {
+				return err
+			}
+			entries, settings, err := describeAll(args, s)
+			if err != nil {
+				return err
+			}
+			if o.out != "" {
+				if err := o.check(".pdf", ".png", ".svg"); err != nil {
+					return err
+				}
+				if f.params != "" {
+					return usagef("--params is of one scheme: use torchpe pe plot")
+				}
+				if err := f.sideBySide(args, settings, o.out); err != nil {
+					return err
+				}
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), entries)
+			}
+			if err := catalogue.Compare(entries).Terminal(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), catalogue.Formulas(entries))
+			return err
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	o.add(cmd, "also draw them in a .pdf, .png or .svg file")
+	f.addOptions(cmd)
+	return cmd
+}
+
+// describeAll describes the named schemes. Each takes those of the given options that it has; one that none has is an error.
+func describeAll(names []string, s catalogue.Setting) (all []catalogue.Entry, each []catalogue.Setting, err error) {
+	used := map[string]bool{}
+	for _, name := range names {
+		scheme, err := findScheme(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		own := s
+		own.Given = pe.Options{}
+		for _, o := range scheme.Options {
+			if v, ok := s.Given[o.Name]; ok {
+				own.Given[o.Name], used[o.Name] = v, true
+			}
+		}
+		e, err := catalogue.Describe(scheme, own)
+		if err != nil {
+			return nil, nil, usageError{err}
+		}
+		all, each = append(all, e), append(each, own)
+	}
+	for name := range s.Given {
+		if !used[name] {
+			return nil, nil, usagef("--%s is no option of %s", name, strings.Join(names, ", "))
+		}
+	}
+	return all, each, nil
+}
+
+// sideBySide draws the named schemes.
+func (f *instanceFlags) sideBySide(names []string, settings []catalogue.Setting, path string) error {
+	var all []*catalogue.Instance
+	defer func() {
+		for _, i := range all {
+			i.Close()
+		}
+	}()
+	for k, name := range names {
+		i, err := f.build(name, settings[k])
+		if err != nil {
+			return err
+		}
+		all = append(all, i)
+	}
+	fig, err := catalogue.PlotSideBySide(all, f.layer)
+	if err != nil {
+		return usageError{err}
+	}
+	return fig.Save(path, "")
+}

@@ -1,0 +1,354 @@
+package catalogue
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/data/array"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+var update = flag.Bool("update", false, "write docs/encodings.md anew")
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := torchpe.CheckNoLiveTensors(); err != nil && code == 0 {
+		fmt.Println(err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// Table 2 of Wennberg and Henter 2021: n, d of the position embeddings; S = 5, H = 12, L = 12. ALBERT's column "Ke et al." takes its
+// width of 128, which its layers share.
+func TestParametersOfTISATable2(t *testing.T) {
+	for _, c := range []struct {
+		model            string
+		tokens, width    int
+		table, tupe, own int
+	}{
+		{"Longformer", 4096, 768, 3_145_728, 4_325_376, 2_160},
+		{"BERT/RoBERTa", 512, 768, 393_216, 1_572_864, 2_160},
+		{"ALBERT", 512, 128, 65_536, 98_304, 2_160},
+	} {
+		heads := 12
+		if c.width%heads != 0 {
+			heads = 16 // counts of learn and tupe do not depend on it
+		}
+		for _, s := range []struct {
+			scheme string
+			size   pe.Size
+			want   int
+		}{
+			{"learn", pe.Size{Tokens: c.tokens, DModel: c.width, Heads: heads, Layers: 12}, c.table},
+			{"tupe", pe.Size{Tokens: c.tokens, DModel: c.width, Heads: heads, Layers: 12}, c.tupe},
+			{"tisa", pe.Size{Tokens: c.tokens, DModel: 768, Heads: 12, Layers: 12}, c.own},
+			{"learn+tisa", pe.Size{Tokens: c.tokens, DModel: 768, Heads: 12, Layers: 12}, c.tokens*768 + c.own}, // "added to the counts in other columns"
+		} {
+			scheme, err := Find(s.scheme)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := Describe(scheme, Setting{Size: s.size, Fidelity: "text"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Parameters == nil || *e.Parameters != s.want {
+				t.Errorf("%s, %s: %s parameters, want %d", c.model, s.scheme, count(e.Parameters), s.want)
+			}
+		}
+	}
+}
+
+// Table 1 of the same paper, in its order: inductive, data-driven, parameter efficient, translation invariant, parallelizable, interpretable.
+func TestCriteriaOfTISATable1(t *testing.T) {
+	for name, want := range map[string]string{
+		"1d-fixed": "101010", "learn": "010010", "relative": "011100", "t5": "011111", "floater": "111000", "synthesizer": "011010", "tupe": "010010",
+		"rope": "101110", "tisa": "111111",
+	} {
+		scheme, err := Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, got := scheme.Criteria, ""
+		for _, is := range []bool{c.Inductive, c.DataDriven, c.ParameterEfficient, c.TranslationInvariant, c.Parallelizable, c.Interpretable} {
+			got += map[bool]string{true: "1", false: "0"}[is]
+		}
+		if got != want || !c.Printed {
+			t.Errorf("%s: %s, printed %v, want %s as printed", name, got, c.Printed, want)
+		}
+	}
+}
+
+func TestEntries(t *testing.T) {
+	all, err := Entries(DefaultSetting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != len(pe.Names()) {
+		t.Errorf("%d entries of %d schemes", len(all), len(pe.Names()))
+	}
+	for _, e := range all {
+		if e.Parameters == nil && e.Refused == "" || !slices.Contains(families, e.Family) || e.Year < 2017 || e.Reference == "" || e.Formula == "" {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+func TestRefusedSize(t *testing.T) {
+	scheme, err := Find("rope-3d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := DefaultSetting()
+	s.DModel, s.Heads = 8, 4
+	e, err := Describe(scheme, s)
+	if err != nil || e.Parameters != nil || !strings.Contains(e.Refused, "head width 2") {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if !strings.Contains(Show(e, s), "refused: rope-3d") {
+		t.Error("show does not say so")
+	}
+}
+
+func TestWhere(t *testing.T) {
+	all, err := Entries(DefaultSetting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(conditions ...string) string {
+		kept, err := Where(all, conditions)
+		if err != nil {
+			return err.Error()
+		}
+		var names []string
+		for _, e := range kept {
+			names = append(names, e.Name)
+		}
+		return strings.Join(names, " ")
+	}
+	for _, c := range []struct{ condition, want string }{
+		{"name=tisa", "tisa"},
+		{"year<=2017", "1d-fixed"},
+		{"acts_on=nowhere", "c-nope nope"},
+		{"reference=SHAW", "relative"},
+		{"parameters=60", "tisa"},
+		{"yeer=3", `unknown key "yeer"; did you mean "year"?`},
+		{"year=new", `"new" is not a whole number`},
+		{"causal=maybe", "want causal=yes or causal=no"},
+		{"name>=a", "which = and != compare"},
+		{"causal", "want key=value"},
+	} {
+		if got := names(c.condition); got != c.want && !(strings.Contains(c.want, " ") && strings.Contains(got, c.want)) {
+			t.Errorf("%s: %s, want %s", c.condition, got, c.want)
+		}
+	}
+	if got := names("printed=yes", "data_driven=no"); got != "1d-fixed rope" { // TISA's Table 1
+		t.Errorf("printed and not data-driven: %s", got)
+	}
+	if a, b := strings.Fields(names("causal=yes")), strings.Fields(names("causal!=yes")); len(a)+len(b) != len(all) || len(a) == 0 {
+		t.Errorf("%v causal, %v not", a, b)
+	}
+}
+
+// instance builds a scheme for a test.
+func instance(t *testing.T, name string, s Setting) *Instance {
+	t.Helper()
+	scheme, err := Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Fidelity == "" {
+		s.Fidelity = "code"
+	}
+	at, err := Place("grid", s.Tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := Build(scheme, s, at, 0.2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(i.Close)
+	return i
+}
+
+// Equations 5 and 6 of TISA, with parameters from outside.
+func TestGivenParameters(t *testing.T) {
+	const n = 5
+	i := instance(t, "tisa", Setting{Size: pe.Size{Tokens: n, DModel: 8, Heads: 2, Layers: 1}, Given: pe.Options{"tisa-kernels": "1"}})
+	shape := []int{1, 1, 2}
+	a, b, c := []float64{0.5, -1}, []float64{0.1, -0.3}, []float64{1, -2}
+	given := []array.Array{
+		{Name: "pe.a", Shape: shape, Data: a}, {Name: "b", Shape: shape, Data: b}, {Name: "w/pe.c", Shape: append([]int{2}, shape...), Data: append([]float64{7, 7}, c...)}, // member 1 of 2, as in a checkpoint
+		{Name: "state/loss", Shape: []int{1}, Data: []float64{0}},
+		{Name: "block0.mlp.in.weight", Shape: []int{1}, Data: []float64{0}}, // of another part of a model
+	}
+	if err := i.Set(given, 1); err != nil {
+		t.Fatal(err)
+	}
+	got, kind, err := i.Values(Want{})
+	if err != nil || kind != Bias || !slices.Equal(got.Shape, []int{2, n, n}) {
+		t.Fatalf("%v %v %v", kind, got.Shape, err)
+	}
+	for h := range 2 {
+		for q := range n {
+			for k := range n {
+				d := float64(k-q) - c[h]
+				if want := a[h] * math.Exp(-math.Abs(b[h])*d*d); math.Abs(got.Data[(h*n+q)*n+k]-want) > 1e-14 {
+					t.Fatalf("head %d, query %d, key %d: %v, want %v", h, q, k, got.Data[(h*n+q)*n+k], want)
+				}
+			}
+		}
+	}
+	for want, wrong := range map[string][]array.Array{
+		"pe.c is missing":    given[:2],
+		"want [1 1 2]":       {{Name: "a", Shape: []int{2}, Data: a}},
+		"has members 0 to 1": given[2:],
+		"pe.d is no paramet": {{Name: "pe.d", Shape: shape, Data: a}},
+	} {
+		if err := i.Set(wrong, 2); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// The product of rotated queries and keys depends on their offset alone, and rotation keeps lengths.
+func TestRotatedQueries(t *testing.T) {
+	const h, n, dh = 2, 6, 4
+	i := instance(t, "rope", Setting{Size: pe.Size{Tokens: n, DModel: h * dh, Heads: h, Layers: 1}})
+	x := array.Array{Shape: []int{n, h * dh}, Data: make([]float64, n*h*dh)}
+	for k := range x.Data {
+		x.Data[k] = float64(k%(h*dh)) + 1 // the same at all places
+	}
+	q, kind, err := i.Values(Want{Q: x})
+	if err != nil || kind != Query || !slices.Equal(q.Shape, []int{h, n, dh}) {
+		t.Fatalf("%v %v %v", kind, q.Shape, err)
+	}
+	for head := range h {
+		for place := range n {
+			sum, want := 0.0, 0.0
+			for k := range dh {
+				v, given := q.Data[(head*n+place)*dh+k], x.Data[head*dh+k]
+				sum, want = sum+v*v, want+given*given
+			}
+			if math.Abs(sum-want) > 1e-12*want {
+				t.Errorf("head %d, place %d: squared length %v, want %v", head, place, sum, want)
+			}
+		}
+	}
+	logits, kind, err := i.Values(Want{Q: x, K: x})
+	if err != nil || kind != Logits {
+		t.Fatal(kind, err)
+	}
+	for head := range h {
+		for a := 1; a < n; a++ {
+			for b := 1; b < n; b++ {
+				at := (head*n+a)*n + b
+				if math.Abs(logits.Data[at]-logits.Data[at-n-1]) > 1e-12*math.Abs(logits.Data[at]) {
+					t.Fatalf("head %d: logits at %d,%d and %d,%d differ", head, a, b, a-1, b-1)
+				}
+			}
+		}
+	}
+}
+
+func TestValuesRefused(t *testing.T) {
+	size := pe.Size{Tokens: 4, DModel: 8, Heads: 2, Layers: 2}
+	x := array.Array{Shape: []int{4, 8}, Data: make([]float64, 32)}
+	for _, c := range []struct {
+		scheme string
+		want   Want
+		says   string
+	}{
+		{"rope", Want{}, "give queries and keys"},
+		{"nope", Want{}, "acts nowhere"},
+		{"rope", Want{Kind: Table}, "rope has no table: it acts on q and k"},
+		{"learn", Want{Kind: Bias}, "learn has no bias"},
+		{"learn", Want{Kind: "tabel"}, "there are table, bias"},
+		{"learn", Want{Layer: 2}, "there are layers 0 to 1"},
+		{"rope", Want{Kind: Logits, Q: x}, "logits need queries and keys"},
+		{"rope", Want{Q: array.Array{Shape: []int{4, 4}, Data: make([]float64, 16)}}, "want [H,N,Dh] = [2,4,4] or [N,D] = [4,8]"},
+		{"conv-pos", Want{}, "depends on the input"},
+	} {
+		if _, _, err := instance(t, c.scheme, Setting{Size: size}).Values(c.want); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %s", c.scheme, err, c.says)
+		}
+	}
+}
+
+func TestPlace(t *testing.T) {
+	for text, want := range map[string]string{"grid": "a grid of 3 x 4", "line": "a line of 12", "2x6": "a grid of 2 x 6", "3x2x2": "12 points in 3 dimensions"} {
+		if p, err := Place(text, 12); err != nil || p.String() != want {
+			t.Errorf("%s: %v, %v", text, p, err)
+		}
+	}
+	for _, text := range []string{"", "3x3", "axb", "1x1x1x12", "-3x-4", "3x 4"} {
+		if _, err := Place(text, 12); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
+
+// Every scheme that has something to draw draws.
+func TestPlot(t *testing.T) {
+	for _, name := range []string{"1d-fixed", "alibi", "rope", "relative", "random", "rope+learn"} {
+		i := instance(t, name, Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}})
+		if _, err := Plot(i, 0); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Plot(instance(t, "nope", Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}}), 0); err == nil {
+		t.Error("nope is drawn")
+	}
+}
+
+func TestReadJSON(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.json")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`{"pe.table": [[1, 2, 3], [4, 5, 6]]}`)
+	all, err := ReadParameters(path)
+	if err != nil || len(all) != 1 || all[0].Name != "pe.table" || !slices.Equal(all[0].Shape, []int{2, 3}) || all[0].Data[4] != 5 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	for _, bad := range []string{`{"a": [[1], [2, 3]]}`, `{"a": "x"}`, `{`, `{"a": [null]}`} {
+		write(bad)
+		if _, err := ReadParameters(path); err == nil {
+			t.Errorf("%s is read", bad)
+		}
+	}
+}
+
+// docs/encodings.md is what the registry says; go test ./models/pe/catalogue -update writes it.
+func TestPageIsFresh(t *testing.T) {
+	page, err := Page(DefaultSetting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "../../../docs/encodings.md"
+	if *update {
+		if err := os.WriteFile(path, []byte(page), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(path)
+	if err != nil || string(have) != page {
+		t.Errorf("%s is stale (%v): run go test ./models/pe/catalogue -update", path, err)
+	}
+	for _, name := range pe.Names() {
+		if !strings.Contains(page, "\n### "+name+"\n") {
+			t.Errorf("%s is not in the page", name)
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package catalogue
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"torchpe/data/array"
+	"torchpe/models/pe"
+	"torchpe/report/figure"
+)
+
+const mostHeads = 4 // that a figure shows
+
+// picture is one thing to show of an instance: matrices, and what they come to against the distance.
+type picture struct {
+	kind     string
+	matrices []figure.Matrix
+	against  figure.Lines
+}
+
+// pictures returns all that can be shown: the table, the bias, and what queries and keys turned by their places make of each other.
+func (i *Instance) pictures(layer int) ([]picture, error) {
+	var all []picture
+	sites := i.Sites()
+	if sites&pe.AtEmbed != 0 {
+		t, _, err := i.Values(Want{Kind: Table, Layer: layer})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, i.table(t))
+	}
+	bias := false
+	if sites&pe.AtLogits != 0 {
+		b, _, err := i.Values(Want{Kind: Bias, Layer: layer})
+		if err != nil {
+			return nil, err
+		}
+		if bias = !constant(b.Data); bias {
+			all = append(all, i.pairs("bias", "bias on the logits", b))
+		}
+	}
+	if sites&pe.AtQK != 0 || sites&pe.AtLogits != 0 && !bias {
+		ones := array.Array{Shape: []int{i.Setting.Heads, i.Positions.Tokens(), i.Setting.DModel / i.Setting.Heads}}
+		ones.Data = make([]float64, ones.Shape[0]*ones.Shape[1]*ones.Shape[2])
+		for k := range ones.Data {
+			ones.Data[k] = 1
+		}
+		l, _, err := i.Values(Want{Kind: Logits, Layer: layer, Q: ones, K: ones})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, i.pairs("equal q and k", "logit of all-ones q and k", l))
+	}
+	if sites == 0 {
+		return nil, fmt.Errorf("%s acts nowhere: there is nothing to draw", i.Scheme.Name)
+	}
+	if all == nil {
+		return nil, fmt.Errorf("%s acts on %v: there is no table, bias or rotation to draw", i.Scheme.Name, sites)
+	}
+	return all, nil
+}
+
+func constant(data []float64) bool {
+	for _, v := range data {
+		if v != data[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// table shows a table [N,D] and the dot products of its rows.
+func (i *Instance) table(t array.Array) picture {
+	n, d := t.Shape[0], t.Shape[1]
+	dots := make([]float64, n*n)
+	for a := range n {
+		for b := range n {
+			for k := range d {
+				dots[a*n+b] += t.Data[a*d+k] * t.Data[b*d+k]
+			}
+		}
+	}
+	p := picture{kind: "table", matrices: []figure.Matrix{
+		{Title: "table", XLabel: "dimension", YLabel: "token", Rows: n, Columns: d, Values: t.Data, Scale: figure.Diverging, BarLabel: "value"},
+		{Title: "dot products", XLabel: "token", YLabel: "token", Rows: n, Columns: n, Values: dots, BarLabel: "dot product"},
+	}}
+	p.against = figure.Lines{Title: "against distance", XLabel: "distance in the order", YLabel: "dot product",
+		Series: []figure.LineSeries{{Label: i.Scheme.Name, X: steps(0, n-1), Values: byOffset(dots, n, 0, n-1)}}, Markers: true, NoMembers: true}
+	return p
+}
+
+// pairs shows matrices [H,N,N] over queries and keys.
+func (i *Instance) pairs(kind, label string, m array.Array) picture {
+	heads, n := m.Shape[0], m.Shape[1]
+	shown, all, most := min(heads, mostHeads), false, n-1
+	if alike(m) && heads > 1 {
+		shown, all = 1, true
+	}
+	p := picture{kind: kind, against: figure.Lines{Title: "against offset", XLabel: "key minus query", YLabel: label, NoMembers: true}}
+	low, high := ends(m.Data[:shown*n*n])
+	causal := i.encoding.Attention().Causal
+	if causal {
+		most = 0
+	}
+	for h := range shown {
+		values, title, name := m.Data[h*n*n:(h+1)*n*n], kind, i.Scheme.Name
+		if heads > 1 {
+			title, name = fmt.Sprintf("%s, head %d", kind, h+1), fmt.Sprintf("head %d", h+1)
+		}
+		if all {
+			title, name = kind+", all heads", i.Scheme.Name
+		}
+		panel := figure.Matrix{Title: title, XLabel: "key", YLabel: "query", Rows: n, Columns: n, Values: values, Min: low, Max: high,
+			BarLabel: label, HideBar: h < shown-1}
+		if low < 0 && high > 0 {
+			far := math.Max(-low, high)
+			panel.Scale, panel.Min, panel.Max = figure.Diverging, -far, far
+		}
+		if causal {
+			panel.Values = i.masked(values)
+		}
+		p.matrices = append(p.matrices, panel)
+		p.against.Series = append(p.against.Series, figure.LineSeries{Label: name, X: steps(1-n, most), Values: byOffset(values, n, 1-n, most)})
+	}
+	return p
+}
+
+// alike says whether all matrices of [H,N,N] are the same.
+func alike(m array.Array) bool {
+	each := m.Shape[1] * m.Shape[2]
+	for k, v := range m.Data {
+		if v != m.Data[k%each] {
+			return false
+		}
+	}
+	return true
+}
+
+// masked returns a matrix [N,N] without what a causal mask hides.
+func (i *Instance) masked(values []float64) []float64 {
+	left := slices.Clone(values)
+	for row, query := range i.Positions.Index {
+		for column, key := range i.Positions.Index {
+			if key > query {
+				left[row*len(i.Positions.Index)+column] = math.NaN()
+			}
+		}
+	}
+	return left
+}
+
+// ends returns the least and the largest number, which differ.
+func ends(data []float64) (low, high float64) {
+	low, high = data[0], data[0]
+	for _, v := range data {
+		low, high = math.Min(low, v), math.Max(high, v)
+	}
+	if low == high {
+		high++
+	}
+	return low, high
+}
+
+func steps(from, to int) []float64 {
+	var x []float64
+	for v := from; v <= to; v++ {
+		x = append(x, float64(v))
+	}
+	return x
+}
+
+// byOffset returns the mean of the entries (row, row + offset) of a matrix [N,N], for offsets from the least to the most.
+func byOffset(values []float64, n, least, most int) [][]float64 {
+	var means []float64
+	for offset := least; offset <= most; offset++ {
+		sum, entries := 0.0, 0
+		for row := max(0, -offset); row < n && row+offset < n; row++ {
+			sum += values[row*n+row+offset]
+			entries++
+		}
+		means = append(means, sum/float64(entries))
+	}
+	return [][]float64{means}
+}
+
+// note says what a figure of an instance is of.
+func (i *Instance) note(layer int) string {
+	s := i.Setting
+	text := fmt.Sprintf("N = %d tokens on %v, D = %d, H = %d, layer %d of %d, seed %d, in the reading of the %s. Lines are means over all pairs at a distance.",
+		s.Tokens, i.Positions, s.DModel, s.Heads, layer+1, s.Layers, i.seed, s.Fidelity)
+	if s.Heads > mostHeads && i.Sites()&^pe.AtEmbed != 0 {
+		text += fmt.Sprintf(" The first %d heads are shown.", mostHeads)
+	}
+	if i.encoding.Attention().Causal {
+		text += " Grey: hidden by the causal mask."
+	}
+	return text
+}
+
+// Plot draws what an instance has: matrices above, what they come to against the distance below.
+func Plot(i *Instance, layer int) (*figure.Figure, error) {
+	all, err := i.pictures(layer)
+	if err != nil {
+		return nil, err
+	}
+	page := figure.Page{Width: figure.PageWidth, Title: i.Scheme.Name + ": " + i.Scheme.Summary, Note: i.note(layer)}
+	for _, p := range all {
+		row := figure.Row{Height: 2.4}
+		if len(p.matrices) > 2 { // narrow ones, which are square
+			row.Height = 1.75
+		}
+		for k := range p.matrices {
+			weight := 1.0
+			if !p.matrices[k].HideBar && len(p.matrices) > 2 {
+				weight = 1.35
+			}
+			row.Cells = append(row.Cells, figure.Cell{Panel: p.matrices[k], Weight: weight})
+		}
+		if len(p.matrices) == 1 {
+			row.Cells = append(row.Cells, figure.Cell{Panel: p.against, Weight: 1.3})
+			page.Rows = append(page.Rows, row)
+			continue
+		}
+		page.Rows = append(page.Rows, row, figure.Row{Height: 2.2, Cells: []figure.Cell{{Panel: p.against}}})
+	}
+	return figure.Compose(page)
+}
+
+// noteOf is the note of the first instance of which most can be said.
+func noteOf(all []*Instance, layer int) string {
+	for _, i := range all {
+		if i.encoding.Attention().Causal {
+			return i.note(layer)
+		}
+	}
+	return all[0].note(layer)
+}
+
+// PlotSideBySide draws instances in a column each: the first matrix, and what it comes to against the distance.
+func PlotSideBySide(all []*Instance, layer int) (*figure.Figure, error) {
+	const most = 6
+	if len(all) > most {
+		return nil, fmt.Errorf("%d schemes: a figure holds at most %d", len(all), most)
+	}
+	page := figure.Page{Width: math.Max(figure.PageWidth, 2.4*float64(len(all))), Note: noteOf(all, layer)}
+	rows := []figure.Row{{Height: 2.3}, {Height: 2.2}}
+	for _, i := range all {
+		p, err := i.pictures(layer)
+		if err != nil {
+			return nil, err
+		}
+		m, lines := p[0].matrices[0], p[0].against
+		m.Title, m.HideBar, lines.Title = i.Scheme.Name+": "+m.Title, false, ""
+		rows[0].Cells = append(rows[0].Cells, figure.Cell{Panel: m})
+		rows[1].Cells = append(rows[1].Cells, figure.Cell{Panel: lines})
+	}
+	page.Rows = rows
+	return figure.Compose(page)
+}
