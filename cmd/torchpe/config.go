@@ -55,6 +55,7 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.c.PEInitScale, "pe-init-scale", "own", "sinusoidal starts: own, as they are, or sigma, scaled to the norm that sigma gives")
 	fl.Float64SliceVar(&f.peLR, "pe-lr", nil, "learning rate of the PE's parameters, one or one a member; 0 leaves them as they start (default: --lr)")
 	fl.Float64SliceVar(&f.peDecay, "pe-weight-decay", nil, "weight decay of the PE's parameters, one or one a member (default: --weight-decay)")
+	fl.Lookup("pe-lr").DefValue, fl.Lookup("pe-weight-decay").DefValue = "", "" // they say themselves what it is
 	fl.IntVar(&f.peWarmup, "pe-warmup-steps", 0, "steps in which the PE's learning rate rises to its value (default: --warmup-steps)")
 	fl.Float64Var(&f.c.PEDropout, "pe-dropout", 0, "dropout on the learned PE's table in training, 0 to 1")
 	fl.Float64Var(&f.initScale, "init-scale", 1, "factor on the initial values of all weights but the PE's and those of layer norm")
