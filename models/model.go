@@ -58,6 +58,9 @@ func New(c Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.PEDropout > 0 && (!scheme.Learned || m.Encoding.Sites()&pe.AtEmbed == 0) {
+		return nil, fmt.Errorf("--pe-dropout: %s adds no learned table", c.PE)
+	}
 	m.encodingSize = ps.Count()
 	m.attention = m.Encoding.Attention()
 	m.declare()
@@ -181,7 +184,11 @@ func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Ten
 	trace.keep("embedding", x)
 	hooks := m.Encoding.Begin(s, batch.Positions)
 	if batch.Training && m.Config.PEDropout > 0 {
-		hooks = pe.DropTables(hooks, m.Config.PEDropout)
+		dropped, ok := pe.DropTables(hooks, m.Config.PEDropout)
+		if !ok {
+			panic(&torchpe.Error{Op: "PE dropout", Msg: m.Config.PE + " adds no learned table"})
+		}
+		hooks = dropped
 	}
 	mask := m.mask(s, batch.Positions)
 	last := len(m.blocks) - 1

@@ -46,6 +46,29 @@ func TestPEDropout(t *testing.T) {
 	}
 }
 
+// TestRefusedPEDropout: what adds no learned table has nothing to drop.
+func TestRefusedPEDropout(t *testing.T) {
+	for _, scheme := range []string{"nope", "rope", "2d-fixed", "floater", "t5"} {
+		m, err := petest.Spec{Scheme: scheme, Change: func(c *models.Config) { c.PEDropout = 0.1 }}.New()
+		if err == nil {
+			m.Close()
+			t.Errorf("%s takes a dropout of its table", scheme)
+		}
+	}
+	m := petest.Spec{Scheme: "learn+2d-fixed", DModel: 8, Change: func(c *models.Config) { c.PEDropout = 0.999 }}.Model(t)
+	fixed := petest.Spec{Scheme: "2d-fixed", DModel: 8}.Model(t)
+	dropped, want := trace(m, true, 3, "pe/*")["pe/0"].Values, trace(fixed, false, 3, "pe/*")["pe/0"].Values
+	same := 0
+	for i := range want {
+		if dropped[i] == want[i] {
+			same++
+		}
+	}
+	if same < len(want)-4 {
+		t.Errorf("%d of %d elements are the fixed table's: it was dropped", same, len(want))
+	}
+}
+
 // TestEncodingSize: the encoding's trained parameters are the first columns of the buffer, and no other is among them.
 func TestEncodingSize(t *testing.T) {
 	for _, scheme := range []string{"nope", "learn", "t5", "rope+t5", "learn-fourier", "t5+learn", "2d-fixed"} {

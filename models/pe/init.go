@@ -286,17 +286,23 @@ func toNorm(x []float64, norm float64) {
 	}
 }
 
-// DropTables returns hooks that add their tables with each element dropped with probability p: one draw for each member and step, which all
-// samples share. Hooks that add no table are returned as they are.
-func DropTables(h Hooks, p float64) Hooks {
+// DropTables returns hooks that add their learned tables with each element dropped with probability p: one draw for each member and step, which
+// all samples share. ok is false where they add none.
+func DropTables(h Hooks, p float64) (dropped Hooks, ok bool) {
 	switch h := h.(type) {
 	case tableHooks:
+		if h.shared { // a fixed one
+			return h, false
+		}
 		h.tables = h.tables.Dropout(p)
-		return h
+		return h, true
 	case stackHooks:
 		for i := range h {
-			h[i].Hooks = DropTables(h[i].Hooks, p)
+			var part bool
+			h[i].Hooks, part = DropTables(h[i].Hooks, p)
+			ok = ok || part
 		}
+		return h, ok
 	}
-	return h
+	return h, false
 }
