@@ -43,7 +43,7 @@ bench: build ## time a training step, beside PyTorch where python3 has it
 	@scripts/bench.sh
 
 fixtures: ## write all testdata anew from PyTorch, numpy, scipy, h5py and nibabel
-	@scripts/setup.sh python3-torch python3-numpy python3-scipy python3-h5py python3-nibabel python3-protobuf protobuf-compiler && /usr/bin/python3 scripts/reference_model.py
+	@scripts/setup.sh python3-torch python3-numpy python3-scipy python3-h5py python3-nibabel python3-protobuf protobuf-compiler && /usr/bin/python3 scripts/reference_model.py && /usr/bin/python3 scripts/reference_groups.py
 	@set -e; for make in $$(git ls-files '*/testdata/make.py'); do echo $$make; /usr/bin/python3 $$make; done
 
 clean: ## remove what was built and the demo

@@ -72,6 +72,9 @@ type Config struct {
 	PE        string     // name of the scheme
 	PEOptions pe.Options // resolved
 	Sigma     []float64  // [E]; used by learned schemes
+	PEInit    pe.Init    // how learned tables start
+	PEDropout float64    // on the tables that the scheme adds, in training only
+	InitScale float64    // factor on the initial values of all weights but the PE's and those of layer norm; 0 stands for 1
 
 	Seeds  []uint64 // [E]; their number is that of the members
 	DType  torchpe.DType
@@ -105,6 +108,8 @@ func (c Config) Validate() error {
 	report(c.Heads >= 1 && c.DModel >= 1 && c.DModel%c.Heads != 0, "d_model %d is not divisible by %d heads", c.DModel, c.Heads)
 	report(c.FFMultiple < 1, "d_ff multiple %d: at least 1", c.FFMultiple)
 	report(math.IsNaN(c.Dropout) || c.Dropout < 0 || c.Dropout >= 1, "dropout %g is not in [0, 1)", c.Dropout)
+	report(math.IsNaN(c.PEDropout) || c.PEDropout < 0 || c.PEDropout >= 1, "PE dropout %g is not in [0, 1)", c.PEDropout)
+	report(!(c.InitScale >= 0) || math.IsInf(c.InitScale, 0), "scale %g of the initial weights is not a finite number above 0", c.InitScale)
 	report(!slices.Contains([]TokenInput{OneHot, Embedding, Scalar}, c.TokenInput), "token input %q is not one of one-hot, embedding, scalar", c.TokenInput)
 	_, err := pe.Find(c.PE)
 	report(err != nil, "%v", err)

@@ -13,6 +13,7 @@ package models
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -24,6 +25,7 @@ type Model struct {
 	Params   *torchpe.ParamSet
 	Encoding pe.Encoding
 
+	encodingSize   int // trained parameters of the encoding in a member, which come first
 	attention      pe.Attention
 	embedW, embedB *torchpe.Param
 	maskToken      *torchpe.Param // nil but for TokenInput Scalar with LearnedMask
@@ -51,11 +53,15 @@ func New(c Config) (*Model, error) {
 	m := &Model{Config: c, Params: ps}
 	m.Encoding, err = scheme.Build(pe.Config{
 		Members: len(c.Seeds), Layers: c.Layers, Heads: c.Heads, DModel: c.DModel,
-		Positions: c.Positions, Sigma: c.Sigma, Options: c.PEOptions,
+		Positions: c.Positions, Sigma: c.Sigma, Init: c.PEInit, Options: c.PEOptions,
 	}, ps)
 	if err != nil {
 		return nil, err
 	}
+	if c.PEDropout > 0 && (!scheme.Learned || m.Encoding.Sites()&pe.AtEmbed == 0) {
+		return nil, fmt.Errorf("--pe-dropout: %s adds no learned table", c.PE)
+	}
+	m.encodingSize = ps.Count()
 	m.attention = m.Encoding.Attention()
 	m.declare()
 	if err := ps.Build(c.Seeds); err != nil {
@@ -64,16 +70,34 @@ func New(c Config) (*Model, error) {
 	return m, nil
 }
 
+// EncodingSize is the number of trained parameters that a member's encoding has: the first columns of Params' buffer [E,P].
+func (m *Model) EncodingSize() int { return m.encodingSize }
+
 // Close frees the parameters.
 func (m *Model) Close() { m.Params.Close() }
 
-// declare adds all parameters but the encoding's, with PyTorch's default initial values.
+// initially is how a weight starts: as init has it, times InitScale.
+func (m *Model) initially(init torchpe.Init) torchpe.Init {
+	by := m.Config.InitScale
+	if by == 0 || by == 1 {
+		return init
+	}
+	return func(member int, rng *rand.Rand, out []float64) {
+		init(member, rng, out)
+		for i := range out {
+			out[i] *= by
+		}
+	}
+}
+
+// declare adds all parameters but the encoding's, with PyTorch's default initial values times InitScale.
 func (m *Model) declare() {
 	c, ps := m.Config, m.Params
 	d, ff := c.DModel, c.FFMultiple*c.DModel
 	linear := func(name string, out, in int) (w, b *torchpe.Param) {
-		w = ps.Add(name+".weight", true, torchpe.FanIn(in), out, in)
-		return w, ps.Add(name+".bias", true, torchpe.FanIn(in), out)
+		start := m.initially(torchpe.FanIn(in))
+		w = ps.Add(name+".weight", true, start, out, in)
+		return w, ps.Add(name+".bias", true, start, out)
 	}
 	norm := func(name string) (w, b *torchpe.Param) {
 		return ps.Add(name+".weight", true, torchpe.Constant(1), d), ps.Add(name+".bias", true, torchpe.Constant(0), d)
@@ -85,14 +109,14 @@ func (m *Model) declare() {
 	case Scalar:
 		m.embedW, m.embedB = linear("embed", d, 1)
 		if c.MaskToken == LearnedMask {
-			m.maskToken = ps.Add("embed.mask", true, torchpe.Normal(0, c.MaskSD), d)
+			m.maskToken = ps.Add("embed.mask", true, m.initially(torchpe.Normal(0, c.MaskSD)), d)
 		}
 	case Embedding:
 		start := torchpe.FanIn(channels)
 		if c.EmbeddingInit == UnitNormal {
 			start = torchpe.Normal(0, 1)
 		}
-		m.embedW = ps.Add("embed.weight", true, start, c.Symbols, d)
+		m.embedW = ps.Add("embed.weight", true, m.initially(start), c.Symbols, d)
 	}
 	m.blocks = make([]block, c.Layers)
 	for i := range m.blocks {
@@ -114,16 +138,16 @@ func (m *Model) declareAttention(b *block, name string) {
 	if a.LinearInit {
 		in, bias = torchpe.FanIn(d), torchpe.FanIn(d)
 	}
-	b.qkvW = ps.Add(name+"attn.in.weight", true, in, 3*d, d)
+	b.qkvW = ps.Add(name+"attn.in.weight", true, m.initially(in), 3*d, d)
 	if a.Bias {
-		b.qkvB = ps.Add(name+"attn.in.bias", true, bias, 3*d)
+		b.qkvB = ps.Add(name+"attn.in.bias", true, m.initially(bias), 3*d)
 	}
 	if !a.OutputProjection {
 		return
 	}
-	b.outW = ps.Add(name+"attn.out.weight", true, torchpe.FanIn(d), d, d)
+	b.outW = ps.Add(name+"attn.out.weight", true, m.initially(torchpe.FanIn(d)), d, d)
 	if a.Bias {
-		b.outB = ps.Add(name+"attn.out.bias", true, bias, d)
+		b.outB = ps.Add(name+"attn.out.bias", true, m.initially(bias), d)
 	}
 }
 
@@ -159,6 +183,13 @@ func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Ten
 	}
 	trace.keep("embedding", x)
 	hooks := m.Encoding.Begin(s, batch.Positions)
+	if batch.Training && m.Config.PEDropout > 0 {
+		dropped, ok := pe.DropTables(hooks, m.Config.PEDropout)
+		if !ok {
+			panic(&torchpe.Error{Op: "PE dropout", Msg: m.Config.PE + " adds no learned table"})
+		}
+		hooks = dropped
+	}
 	mask := m.mask(s, batch.Positions)
 	last := len(m.blocks) - 1
 	whole := trace.wants(hiddenName(last)) // all tokens of the last block are asked for

@@ -3,6 +3,7 @@ package torchpe
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"torchpe/torchpe/internal/ctorch"
@@ -41,7 +42,14 @@ type Optimizer struct {
 type StepSettings struct {
 	LR, WeightDecay []float64 // [E]
 	Active          []bool    // [E]; false leaves the member as it is
-	ClipNorm        float64   // scales a member's gradient down to this norm; 0 = off
+	ClipNorm        float64   // scales a member's gradient, over all parameters, down to this norm; 0 = off
+	Groups          []Group   // columns with settings of their own, in ascending order; nil for none
+}
+
+// Group is a range of columns of the buffer [E,P] of trained parameters with its own settings, as a parameter group of PyTorch.
+type Group struct {
+	From, To        int       // columns From...To-1
+	LR, WeightDecay []float64 // [E]
 }
 
 // NewOptimizer returns an optimizer of ps, which must be built.
@@ -84,6 +92,9 @@ func (o *Optimizer) ZeroGrad() error { return ctorch.Fill(o.ps.grads, 0) }
 // Step changes the parameters by the gradients that Backward left.
 func (o *Optimizer) Step(set StepSettings) error {
 	members := ctorch.Members{LR: set.LR, WeightDecay: set.WeightDecay, Active: set.Active}
+	if err := o.checkGroups(set); err != nil {
+		return err
+	}
 	if set.ClipNorm > 0 {
 		norms, err := o.GradNorms()
 		if err != nil {
@@ -94,16 +105,78 @@ func (o *Optimizer) Step(set StepSettings) error {
 			members.Scale[e] = math.Min(1, set.ClipNorm/(n+1e-6)) // the 1e-6 of PyTorch's clip_grad_norm_
 		}
 	}
-	var err error
-	if o.method == SGD {
-		err = ctorch.SGD(o.ps.flat, o.ps.grads, members)
-	} else {
-		err = ctorch.Adam(o.ps.flat, o.ps.grads, o.m, o.v, members, beta1, beta2, eps, o.step+1, o.method == AdamW)
-	}
+	err := o.stepGroups(set.Groups, members)
 	if err == nil {
 		o.step++
 	}
 	return err
+}
+
+// checkGroups checks what must hold before anything is changed.
+func (o *Optimizer) checkGroups(set StepSettings) error {
+	at, e := 0, o.ps.Members
+	if len(set.Groups) > 0 && (len(set.LR) != e || len(set.WeightDecay) != e || len(set.Active) != e) {
+		return fmt.Errorf("settings of %d, %d and %d members for %d", len(set.LR), len(set.WeightDecay), len(set.Active), e)
+	}
+	for _, g := range set.Groups {
+		if g.From < at || g.To <= g.From || g.To > o.ps.Count() {
+			return fmt.Errorf("columns %d to %d of a group are not ascending in %d to %d", g.From, g.To, at, o.ps.Count())
+		}
+		if len(g.LR) != e || len(g.WeightDecay) != e {
+			return fmt.Errorf("%d learning rates and %d weight decays of a group for %d members", len(g.LR), len(g.WeightDecay), e)
+		}
+		at = g.To
+	}
+	return nil
+}
+
+// stepGroups changes the columns of each group, and those between them by the members' own settings.
+func (o *Optimizer) stepGroups(groups []Group, members ctorch.Members) error {
+	if len(groups) == 0 {
+		return o.update(o.ps.flat, o.ps.grads, o.m, o.v, members)
+	}
+	at := 0
+	for _, g := range groups {
+		if err := o.columns(at, g.From, members); err != nil {
+			return err
+		}
+		own := members
+		own.LR, own.WeightDecay = g.LR, g.WeightDecay
+		if err := o.columns(g.From, g.To, own); err != nil {
+			return err
+		}
+		at = g.To
+	}
+	return o.columns(at, o.ps.Count(), members)
+}
+
+// columns changes some columns of the buffer.
+func (o *Optimizer) columns(from, to int, members ctorch.Members) error {
+	if from == to {
+		return nil
+	}
+	var views [4]ctorch.Handle // of parameters, gradients, and Adam's moments
+	defer func() {
+		ctorch.Release(slices.DeleteFunc(views[:], func(h ctorch.Handle) bool { return h == 0 }))
+	}()
+	for i, h := range []ctorch.Handle{o.ps.flat, o.ps.grads, o.m, o.v} {
+		if h == 0 {
+			continue
+		}
+		var err error
+		if views[i], err = ctorch.Narrow(h, 1, from, to-from, false); err != nil {
+			return err
+		}
+	}
+	return o.update(views[0], views[1], views[2], views[3], members)
+}
+
+// update makes one step of a buffer.
+func (o *Optimizer) update(p, g, m, v ctorch.Handle, members ctorch.Members) error {
+	if o.method == SGD {
+		return ctorch.SGD(p, g, members)
+	}
+	return ctorch.Adam(p, g, m, v, members, beta1, beta2, eps, o.step+1, o.method == AdamW)
 }
 
 // GradNorms returns the Euclidean norm of each member's gradient.

@@ -33,7 +33,7 @@ func (t *trainer) dropBoard(err error) {
 	t.observer.Noticed(fmt.Sprintf("training goes on without event files for TensorBoard: %v; metrics.jsonl has all records", err))
 }
 
-// curves names each member by what tells it from the others: learn-0.2_seed1, with learning rate, weight decay and number where
+// curves names each member by what tells it from the others: learn-0.2_seed1, with learning rate, weight decay, those of the PE, and number where
 // these are needed.
 func curves(c Config) []string {
 	names := make([]string, len(c.Members))
@@ -42,6 +42,10 @@ func curves(c Config) []string {
 	}
 	lr := differ(func(m Member) float64 { return m.LR })
 	decay := differ(func(m Member) float64 { return m.WeightDecay })
+	own := func(of func(Member) *float64) bool {
+		return differ(func(m Member) float64 { return orElse(of(m), -1) })
+	}
+	peLR, peDecay := own(func(m Member) *float64 { return m.PELR }), own(func(m Member) *float64 { return m.PEWeightDecay })
 	seen := map[string]bool{}
 	for i, m := range c.Members {
 		name := runlog.CurveName(c.PE, m.Sigma, m.Seed)
@@ -50,6 +54,12 @@ func curves(c Config) []string {
 		}
 		if decay {
 			name += fmt.Sprintf("_wd%g", m.WeightDecay)
+		}
+		if peLR {
+			name += fmt.Sprintf("_pelr%g", orElse(m.PELR, m.LR))
+		}
+		if peDecay {
+			name += fmt.Sprintf("_pewd%g", orElse(m.PEWeightDecay, m.WeightDecay))
 		}
 		if seen[name] {
 			name += fmt.Sprintf("_member%d", i)

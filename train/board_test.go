@@ -109,6 +109,7 @@ func TestCurves(t *testing.T) {
 	}{
 		{[]Member{{Seed: 1, Sigma: &small, LR: 1e-4}, {Seed: 2, Sigma: &large, LR: 1e-4}}, "learn-0.2_seed1 learn-1_seed2"},
 		{[]Member{{Seed: 1, LR: 1e-4}, {Seed: 1, LR: 1e-3}}, "learn_seed1_lr0.0001 learn_seed1_lr0.001"},
+		{[]Member{{Seed: 1, LR: 1e-4}, {Seed: 1, LR: 1e-4, PELR: &small, PEWeightDecay: &large}}, "learn_seed1_pelr0.0001_pewd0 learn_seed1_pelr0.2_pewd1"},
 		{[]Member{{Seed: 1}, {Seed: 1, WeightDecay: .1}, {Seed: 1}}, "learn_seed1_wd0 learn_seed1_wd0.1 learn_seed1_wd0_member2"},
 	} {
 		if got := strings.Join(curves(Config{PE: "learn", Members: v.members}), " "); got != v.want {

@@ -27,6 +27,13 @@ type Config struct {
 	PEOptions map[string]string `json:"pe_options"` // every option of the scheme
 	Members   []Member          `json:"members"`
 
+	// The learning of the PE apart from that of the rest.
+	PEInit        string   `json:"pe_init,omitempty"`         // how learned tables start, as pe.ParseInit reads it; "" is normal
+	PEInitScale   string   `json:"pe_init_scale,omitempty"`   // of sinusoidal starts: "" is own, as they are; or sigma
+	PEWarmupSteps *int     `json:"pe_warmup_steps,omitempty"` // of the PE's learning rate; null: as the others
+	PEDropout     float64  `json:"pe_dropout,omitempty"`      // on the tables that are added, in training
+	InitScale     *float64 `json:"init_scale,omitempty"`      // factor on all other initial weights; null is 1
+
 	Layers        int     `json:"layers"`
 	Heads         int     `json:"heads"`
 	DModel        int     `json:"d_model"`
@@ -71,6 +78,10 @@ type Member struct {
 	Sigma       *float64 `json:"sigma"` // null for schemes that are not initialised with sigma
 	LR          float64  `json:"lr"`
 	WeightDecay float64  `json:"weight_decay"`
+
+	// Those of the PE's parameters; null: the two above.
+	PELR          *float64 `json:"pe_lr,omitempty"`
+	PEWeightDecay *float64 `json:"pe_weight_decay,omitempty"`
 }
 
 // Duration is a time.Duration that JSON holds as text, such as "1m0s".
@@ -149,6 +160,7 @@ func (c *Config) Resolve() error {
 			bad.add("%v", err)
 		}
 		c.PEOptions = options
+		c.resolveLearning(scheme, &bad)
 		for i := range c.Members {
 			if !scheme.Learned {
 				c.Members[i].Sigma = nil
@@ -172,6 +184,37 @@ func (c *Config) Resolve() error {
 	}
 	c.validate(&bad)
 	return bad.err()
+}
+
+// resolveLearning checks how the PE learns, and leaves out what is the default.
+func (c *Config) resolveLearning(scheme pe.Scheme, bad *problems) {
+	if c.PEInit == "normal" {
+		c.PEInit = ""
+	}
+	if c.PEInitScale == "own" && strings.HasPrefix(c.PEInit, "sinusoidal") {
+		c.PEInitScale = ""
+	}
+	if c.InitScale != nil && *c.InitScale == 1 {
+		c.InitScale = nil
+	}
+	init, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)
+	if err != nil {
+		bad.add("--pe-init: %v", err)
+	} else if err := scheme.CheckInit(init); err != nil {
+		bad.add("%v", err)
+	}
+	if c.PEDropout != 0 && !scheme.Learned {
+		bad.add("--pe-dropout: %s has no learned table that starts with sigma", c.PE)
+	}
+	if scheme.Parameters == "none" && c.ownPESettings() {
+		bad.add("--pe-lr, --pe-weight-decay, --pe-warmup-steps: %s has no trained parameters", c.PE)
+	}
+}
+
+// ownPESettings says whether the PE's parameters have learning rate, weight decay or warm-up of their own.
+func (c Config) ownPESettings() bool {
+	own := func(m Member) bool { return m.PELR != nil || m.PEWeightDecay != nil }
+	return c.PEWarmupSteps != nil || slices.ContainsFunc(c.Members, own)
 }
 
 // problems collects what is wrong, so that all of it is said at once.
@@ -247,6 +290,15 @@ func (c *Config) validate(bad *problems) {
 	if !(c.Dropout >= 0 && c.Dropout < 1) {
 		bad.add("--dropout: %g is not in [0, 1)", c.Dropout)
 	}
+	if !(c.PEDropout >= 0 && c.PEDropout < 1) {
+		bad.add("--pe-dropout: %g is not in [0, 1)", c.PEDropout)
+	}
+	if s := c.InitScale; s != nil && !(*s > 0 && *s <= 1e6) {
+		bad.add("--init-scale: %g is not in (0, 1e6]", *s)
+	}
+	if c.PEWarmupSteps != nil {
+		bad.atLeast("pe-warmup-steps", *c.PEWarmupSteps, 0)
+	}
 	c.validateNoise(bad)
 	bad.atLeast("warmup-steps", c.WarmupSteps, 0)
 	bad.finite("clip-norm", c.ClipNorm, 0, math.MaxFloat64)
@@ -272,6 +324,12 @@ func (c *Config) validate(bad *problems) {
 		}
 		if !(m.WeightDecay >= 0 && m.WeightDecay <= 1e6) {
 			bad.add("--weight-decay: %g (member %d) is not in [0, 1e6]", m.WeightDecay, i)
+		}
+		if v := m.PELR; v != nil && !(*v >= 0 && *v <= 1e6) {
+			bad.add("--pe-lr: %g (member %d) is not in [0, 1e6]", *v, i)
+		}
+		if v := m.PEWeightDecay; v != nil && !(*v >= 0 && *v <= 1e6) {
+			bad.add("--pe-weight-decay: %g (member %d) is not in [0, 1e6]", *v, i)
 		}
 	}
 }

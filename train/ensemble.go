@@ -1,6 +1,8 @@
 package train
 
 import (
+	"fmt"
+
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -41,12 +43,20 @@ func newEnsemble(c Config, t task) (*ensemble, error) {
 	}
 	e.settings.LR = make([]float64, len(c.Members))
 	e.settings.ClipNorm = c.ClipNorm
+	start, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)
+	if err != nil {
+		return nil, err
+	}
 	mc := models.Config{
 		Layers: c.Layers, Heads: c.Heads, DModel: c.DModel, FFMultiple: c.FFMultiple, Dropout: c.Dropout,
-		PE: c.PE, PEOptions: c.PEOptions, Sigma: sigma, Seeds: e.seeds, DType: dtype, Device: device,
+		PE: c.PE, PEOptions: c.PEOptions, Sigma: sigma, PEInit: start, PEDropout: c.PEDropout, InitScale: orElse(c.InitScale, 1), Seeds: e.seeds, DType: dtype, Device: device,
 	}
 	t.shape(&mc)
 	if e.model, err = models.New(mc); err != nil {
+		return nil, err
+	}
+	if err := e.groupPE(); err != nil {
+		e.close()
 		return nil, err
 	}
 	if e.optimizer, err = torchpe.NewOptimizer(torchpe.Method(c.Optimizer), e.model.Params); err != nil {
@@ -59,6 +69,23 @@ func newEnsemble(c Config, t task) (*ensemble, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// groupPE makes a group of the encoding's parameters where they have settings of their own.
+func (e *ensemble) groupPE() error {
+	if !e.config.ownPESettings() {
+		return nil
+	}
+	size := e.model.EncodingSize()
+	if size == 0 {
+		return fmt.Errorf("--pe-lr, --pe-weight-decay, --pe-warmup-steps: %s has no trained parameters", e.config.PE)
+	}
+	g := torchpe.Group{To: size, LR: make([]float64, len(e.seeds))}
+	for _, m := range e.config.Members {
+		g.WeightDecay = append(g.WeightDecay, orElse(m.PEWeightDecay, m.WeightDecay))
+	}
+	e.settings.Groups = []torchpe.Group{g}
+	return nil
 }
 
 func (e *ensemble) close() {

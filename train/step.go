@@ -51,7 +51,23 @@ func (e *ensemble) update(step, total int) error {
 	for m, member := range e.config.Members {
 		e.settings.LR[m] = member.LR * factor
 	}
+	for _, g := range e.settings.Groups { // the PE's, if it has settings of its own
+		if e.config.PEWarmupSteps != nil {
+			factor = rate(e.config.Schedule, step, *e.config.PEWarmupSteps, total)
+		}
+		for m, member := range e.config.Members {
+			g.LR[m] = orElse(member.PELR, member.LR) * factor
+		}
+	}
 	return e.optimizer.Step(e.settings)
+}
+
+// orElse returns what own points at, or fallback where there is none.
+func orElse(own *float64, fallback float64) float64 {
+	if own == nil {
+		return fallback
+	}
+	return *own
 }
 
 // notFinite lists the active members whose loss is NaN or infinite.

@@ -28,6 +28,9 @@ type configFlags struct {
 	seeds            []string
 	members          int
 	sigma, lr, decay []float64
+	peLR, peDecay    []float64
+	peWarmup         int
+	initScale        float64
 	threads          string
 	noise            []string
 	checkpointEvery  time.Duration
@@ -48,6 +51,14 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 
 	fl.StringVar(&f.c.PE, "pe", d.PE, "positional encoding: "+strings.Join(pe.Names(), ", ")+"; learn-S means learn with sigma S; rope+learn stacks two")
 	fl.Float64SliceVar(&f.sigma, "sigma", []float64{0.2}, "standard deviation of the initial learned PE, one or one a member")
+	fl.StringVar(&f.c.PEInit, "pe-init", "normal", "start of the learned PE: "+pe.InitForms)
+	fl.StringVar(&f.c.PEInitScale, "pe-init-scale", "own", "sinusoidal starts: own, as they are, or sigma, scaled to the norm that sigma gives")
+	fl.Float64SliceVar(&f.peLR, "pe-lr", nil, "learning rate of the PE's parameters, one or one a member; 0 leaves them as they start (default: --lr)")
+	fl.Float64SliceVar(&f.peDecay, "pe-weight-decay", nil, "weight decay of the PE's parameters, one or one a member (default: --weight-decay)")
+	fl.Lookup("pe-lr").DefValue, fl.Lookup("pe-weight-decay").DefValue = "", "" // they say themselves what it is
+	fl.IntVar(&f.peWarmup, "pe-warmup-steps", 0, "steps in which the PE's learning rate rises to its value (default: --warmup-steps)")
+	fl.Float64Var(&f.c.PEDropout, "pe-dropout", 0, "dropout on the learned PE's table in training, 0 to 1")
+	fl.Float64Var(&f.initScale, "init-scale", 1, "factor on the initial values of all weights but the PE's and those of layer norm")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the first member; the next ones count up")
 	fl.StringSliceVar(&f.seeds, "seeds", nil, "seeds of all members, or the word paper for the 15 of the published runs")
 	fl.IntVar(&f.members, "members", 1, "seeds trained together as one ensemble")
@@ -189,6 +200,9 @@ func (f *configFlags) setFields(c *train.Config, given map[string]bool) {
 		"steps":     func() { c.Steps = f.c.Steps; c.LogEvery = 0 },
 		"lst-train": func() { c.LSTTrain = f.c.LSTTrain }, "lst-validation": func() { c.LSTValidation = f.c.LSTValidation },
 		"data-seed": func() { c.DataSeed = f.c.DataSeed }, "dtype": func() { c.DType = f.c.DType }, "device": func() { c.Device = f.c.Device },
+		"pe-init": func() { c.PEInit = f.c.PEInit }, "pe-init-scale": func() { c.PEInitScale = f.c.PEInitScale },
+		"pe-warmup-steps": func() { c.PEWarmupSteps = &f.peWarmup }, "pe-dropout": func() { c.PEDropout = f.c.PEDropout },
+		"init-scale":       func() { c.InitScale = &f.initScale },
 		"tensorboard":      func() { c.TensorBoard = f.c.TensorBoard },
 		"checkpoint-every": func() { c.CheckpointEvery = train.Duration(f.checkpointEvery) },
 	}
@@ -207,10 +221,10 @@ func (f *configFlags) setFields(c *train.Config, given map[string]bool) {
 
 // setMembers makes the members that seeds, sigma, learning rate and weight decay ask for.
 func (f *configFlags) setMembers(c *train.Config, given map[string]bool) error {
-	if !given["seed"] && !given["seeds"] && !given["members"] && !given["sigma"] && !given["lr"] && !given["weight-decay"] && f.file != "" {
+	if !given["seed"] && !given["seeds"] && !given["members"] && !given["sigma"] && !given["lr"] && !given["weight-decay"] && !given["pe-lr"] && !given["pe-weight-decay"] && f.file != "" {
 		return nil
 	}
-	seeds, err := f.memberSeeds(given, max(len(f.sigma), len(f.lr), len(f.decay)))
+	seeds, err := f.memberSeeds(given, max(len(f.sigma), len(f.lr), len(f.decay), len(f.peLR), len(f.peDecay)))
 	if err != nil {
 		return err
 	}
@@ -244,6 +258,20 @@ func (f *configFlags) setMembers(c *train.Config, given map[string]bool) error {
 			if m.WeightDecay, err = pick("weight-decay", f.decay, i); err != nil {
 				return err
 			}
+		}
+		for _, own := range []struct {
+			flag   string
+			values []float64
+			into   **float64
+		}{{"pe-lr", f.peLR, &m.PELR}, {"pe-weight-decay", f.peDecay, &m.PEWeightDecay}} {
+			if !given[own.flag] {
+				continue
+			}
+			v, err := pick(own.flag, own.values, i)
+			if err != nil {
+				return err
+			}
+			*own.into = &v
 		}
 		c.Members[i] = m
 	}
@@ -306,6 +334,9 @@ func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []st
 	}
 	if given["sigma"] && !scheme.Learned {
 		notes = append(notes, fmt.Sprintf("--sigma has no effect on %s", c.PE))
+	}
+	if init, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity); err == nil && given["sigma"] && scheme.Learned && !init.UsesSigma() && !strings.Contains(c.PE, "+") {
+		notes = append(notes, fmt.Sprintf("--sigma has no effect with --pe-init %s", init))
 	}
 	if given["embedding-init"] && c.TokenInput == string(models.OneHot) {
 		notes = append(notes, "--embedding-init has no effect on one-hot symbols")

@@ -59,7 +59,11 @@ func newAbacus(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	if _, err := runPlaces(c.Positions, rows); err != nil {
 		return nil, fmt.Errorf("abacus: %w", err)
 	}
-	return &abacus{table: ps.Add("pe.table", true, ofSigma(c), tablesFor(c), rows, c.DModel)}, nil
+	start, err := c.start("abacus", rows, c.DModel, false)
+	if err != nil {
+		return nil, err
+	}
+	return &abacus{table: ps.Add("pe.table", true, start, tablesFor(c), rows, c.DModel)}, nil
 }
 
 // runPlaces returns each token's place in its run, which must be a row of the table.

@@ -68,8 +68,16 @@ func newAxial(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	} else if first != 0 {
 		return nil, fmt.Errorf("axial: --axial-width %d has no meaning with --axial-join sum, where both factors have d_model %d", first, c.DModel)
 	}
-	a.slow = ps.Add("pe.slow", true, ofSigma(c), tablesFor(c), (n+f-1)/f, slow)
-	a.fast = ps.Add("pe.fast", true, ofSigma(c), tablesFor(c), f, fast)
+	startSlow, err := c.start("axial", (n+f-1)/f, slow, false)
+	if err != nil {
+		return nil, err
+	}
+	startFast, err := c.start("axial", f, fast, false)
+	if err != nil {
+		return nil, err
+	}
+	a.slow = ps.Add("pe.slow", true, startSlow, tablesFor(c), (n+f-1)/f, slow)
+	a.fast = ps.Add("pe.fast", true, startFast, tablesFor(c), f, fast)
 	return a, nil
 }
 

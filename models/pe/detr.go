@@ -69,7 +69,7 @@ func newDETR(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 			out[i] = rng.Float64()
 		}
 	}
-	table, err := learned2DFrom(c, ps, unit)
+	table, err := learned2DFrom(c, ps, func(int, int) (torchpe.Init, error) { return unit, nil })
 	if err != nil {
 		return nil, fmt.Errorf("detr: %w", err)
 	}

@@ -14,6 +14,7 @@
 package pe
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -57,6 +58,9 @@ type floater struct {
 }
 
 func newFloater(c Config, ps *torchpe.ParamSet) (Encoding, error) {
+	if c.Init.Kind != "" {
+		return nil, fmt.Errorf("floater: --pe-init %s: it has no learned table, and its first vectors start as N(0, sigma^2)", c.Init)
+	}
 	f := &floater{
 		start: ps.Add("pe.start", true, ofSigma(c), 3, c.Layers, c.DModel),
 		dt:    c.Options.Float(floaterDt.Name), euler: c.Options.Text(floaterSolver.Name) == "euler", layers: c.Layers, heads: c.Heads, d: c.DModel,

@@ -3,7 +3,7 @@
 //
 //	x <- x + P,  P in R^{N x D} trained, P_0 ~ N(0, sigma^2)
 //
-// sigma is the standard deviation. In the code's reading each block owns a P that is added at its input.
+// sigma is the standard deviation; other starts are Init's. In the code's reading each block owns a P that is added at its input.
 
 package pe
 
@@ -32,7 +32,11 @@ type learned struct {
 }
 
 func newLearned(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	return &learned{table: ps.Add("pe.table", true, ofSigma(c), tablesFor(c), c.Positions.Tokens(), c.DModel)}, nil
+	start, err := c.start("learn", c.Positions.Tokens(), c.DModel, true)
+	if err != nil {
+		return nil, err
+	}
+	return &learned{table: ps.Add("pe.table", true, start, tablesFor(c), c.Positions.Tokens(), c.DModel)}, nil
 }
 
 // ofSigma draws N(0, sigma^2) with each member's own sigma.

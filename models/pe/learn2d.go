@@ -42,16 +42,20 @@ type learned2D struct {
 }
 
 func newLearned2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	return learned2DFrom(c, ps, ofSigma(c))
+	return learned2DFrom(c, ps, func(rows, width int) (torchpe.Init, error) { return c.start("learn-2d", rows, width, false) })
 }
 
-// learned2DFrom is newLearned2D with tables that start as init draws them.
-func learned2DFrom(c Config, ps *torchpe.ParamSet, init torchpe.Init) (Encoding, error) {
+// learned2DFrom is newLearned2D with tables of rows x width that start as start says.
+func learned2DFrom(c Config, ps *torchpe.ParamSet, start func(rows, width int) (torchpe.Init, error)) (Encoding, error) {
 	rows, columns := c.Positions.extent()
 	l := &learned2D{rows: rows, columns: columns, each: tablesFor(c) > 1}
 	width := c.DModel
 	switch c.Options.Text(gridTable.Name) {
 	case "full":
+		init, err := start(rows*columns, width)
+		if err != nil {
+			return nil, err
+		}
 		l.full = ps.Add("pe.table", true, init, tablesFor(c), rows*columns, width)
 		return l, nil
 	case "concat":
@@ -60,8 +64,16 @@ func learned2DFrom(c Config, ps *torchpe.ParamSet, init torchpe.Init) (Encoding,
 		}
 		l.concat, width = true, width/2
 	}
-	l.row = ps.Add("pe.row", true, init, tablesFor(c), rows, width)
-	l.column = ps.Add("pe.column", true, init, tablesFor(c), columns, width)
+	ofRow, err := start(rows, width)
+	if err != nil {
+		return nil, err
+	}
+	ofColumn, err := start(columns, width)
+	if err != nil {
+		return nil, err
+	}
+	l.row = ps.Add("pe.row", true, ofRow, tablesFor(c), rows, width)
+	l.column = ps.Add("pe.column", true, ofColumn, tablesFor(c), columns, width)
 	return l, nil
 }
 

@@ -15,6 +15,7 @@ type Config struct {
 	Members, Layers, Heads, DModel int
 	Positions                      Positions // of the tokens it will see
 	Sigma                          []float64 // [E] standard deviation of each member's initial learned PE
+	Init                           Init      // how learned tables start
 	Options                        Options   // as Resolve returned them
 }
 
@@ -174,6 +175,9 @@ func (s Scheme) Build(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	if err := s.checkSigma(c); err != nil {
 		return nil, err
 	}
+	if err := s.CheckInit(c.Init); err != nil {
+		return nil, err
+	}
 	for _, o := range s.Options {
 		if err := o.Check(c.Options[o.Name]); err != nil {
 			return nil, fmt.Errorf("%s: --%s: %w (Scheme.Resolve fills in what is not given)", s.Name, o.Name, err)
@@ -241,6 +245,14 @@ func (s Scheme) checkSigma(c Config) error {
 		if !(sigma >= 0) || math.IsInf(sigma, 1) {
 			return fmt.Errorf("%s: sigma %g of member %d: a standard deviation is finite and not negative", s.Name, sigma, e)
 		}
+	}
+	return nil
+}
+
+// CheckInit returns an error where a start is chosen that the scheme has no learned table for.
+func (s Scheme) CheckInit(i Init) error {
+	if i.Kind != "" && !s.Learned {
+		return fmt.Errorf("%s: --pe-init %s: it has no learned table that starts with sigma", s.Name, i)
 	}
 	return nil
 }

@@ -95,8 +95,12 @@ func newResampled(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 			mix[p*size+min(low+1, size-1)] += at - float64(low)
 		}
 	}
+	start, err := c.start("learn-resampled", size, c.DModel, false)
+	if err != nil {
+		return nil, err
+	}
 	return &resampled{
-		table: ps.Add("pe.table", true, ofSigma(c), tablesFor(c), size, c.DModel),
+		table: ps.Add("pe.table", true, start, tablesFor(c), size, c.DModel),
 		mix:   ps.Add("pe.mix", false, func(_ int, _ *rand.Rand, out []float64) { copy(out, mix) }, 1, n, size),
 	}, nil
 }

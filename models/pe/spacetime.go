@@ -54,8 +54,16 @@ func newSpaceTime(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	for i, frame := range slices.Compact(frames) {
 		t.frameOf[frame] = i
 	}
-	t.space = ps.Add("pe.space", true, ofSigma(c), tablesFor(c), len(t.placeOf), c.DModel)
-	t.time = ps.Add("pe.time", true, ofSigma(c), tablesFor(c), len(t.frameOf), c.DModel)
+	ofSpace, err := c.start("space-time", len(t.placeOf), c.DModel, false)
+	if err != nil {
+		return nil, err
+	}
+	ofTime, err := c.start("space-time", len(t.frameOf), c.DModel, false)
+	if err != nil {
+		return nil, err
+	}
+	t.space = ps.Add("pe.space", true, ofSpace, tablesFor(c), len(t.placeOf), c.DModel)
+	t.time = ps.Add("pe.time", true, ofTime, tablesFor(c), len(t.frameOf), c.DModel)
 	return t, nil
 }
 

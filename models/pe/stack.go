@@ -94,7 +94,7 @@ func newStack(schemes []Scheme, c Config, ps *torchpe.ParamSet) (Encoding, error
 		var part Encoding
 		var err error
 		within := func(name string) string { return "pe." + scheme.Name + strings.TrimPrefix(name, "pe") }
-		ps.Renamed(within, func() { part, err = scheme.Build(c, ps) })
+		ps.Renamed(within, func() { part, err = scheme.Build(c.forPart(scheme), ps) })
 		if err != nil {
 			return nil, err
 		}
@@ -113,6 +113,14 @@ func newStack(schemes []Scheme, c Config, ps *torchpe.ParamSet) (Encoding, error
 		return sampledStack{s, sampler}, nil
 	}
 	return s, nil
+}
+
+// forPart is what a part of a stack is built for: what has no learned table has no start to choose.
+func (c Config) forPart(part Scheme) Config {
+	if !part.Learned {
+		c.Init = Init{}
+	}
+	return c
 }
 
 // merge joins what a part needs of attention with the needs of those before it. Where a part is content with plain attention

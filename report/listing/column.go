@@ -40,6 +40,7 @@ var (
 		{Name: "dir", Heading: "directory"}, {Name: "member", Heading: "member"}, {Name: "label", Heading: "label"}, {Name: "process", Heading: "process"},
 		{Name: "epochs", Heading: "epochs"}, {Name: "diverged_at", Heading: "diverged at"}, {Name: "steps_per_second", Heading: "steps/s", Decimals: 1},
 		{Name: "lr", Heading: "lr", Decimals: fromValues}, {Name: "weight_decay", Heading: "weight decay", Decimals: fromValues},
+		{Name: "pe_lr", Heading: "PE's lr", Decimals: fromValues}, {Name: "pe_weight_decay", Heading: "PE's weight decay", Decimals: fromValues},
 	}
 )
 
@@ -167,7 +168,7 @@ func (l *List) usual() []Column {
 			out = append(out, l.keys[name])
 		}
 	}
-	for _, name := range []string{"lr", "weight_decay"} {
+	for _, name := range []string{"lr", "weight_decay", "pe_lr", "pe_weight_decay"} {
 		if slices.ContainsFunc(l.Rows, func(r Row) bool { return r.values[name] != l.Rows[0].values[name] }) {
 			out = append(out, l.keys[name])
 		}

@@ -19,7 +19,7 @@ type Diff struct {
 }
 
 // memberSettings are what may differ between the members of a run.
-var memberSettings = []string{"seed", "sigma", "lr", "weight_decay"}
+var memberSettings = []string{"seed", "sigma", "lr", "weight_decay", "pe_lr", "pe_weight_decay"}
 
 // Compare sets the run in a beside that in b.
 func Compare(a, b string) (Diff, error) {

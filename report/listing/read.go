@@ -124,6 +124,11 @@ func readRun(p runs.Place) ([]Row, error) {
 		v["run"], v["dir"], v["member"] = Text(p.Name), Text(p.Dir), Integer(int64(i))
 		v["task"], v["pe"], v["label"] = Text(run.Config.Task), Text(run.Config.PE), Text(runs.Label(run.Config.PE, m.Sigma))
 		v["seed"], v["lr"], v["weight_decay"] = seed(m.Seed), Number(m.LR), Number(m.WeightDecay)
+		for name, own := range map[string]*float64{"pe_lr": m.PELR, "pe_weight_decay": m.PEWeightDecay} {
+			if own != nil {
+				v[name] = Number(*own)
+			}
+		}
 		if m.Sigma != nil {
 			v["sigma"] = Number(*m.Sigma)
 		}

@@ -129,9 +129,10 @@ func (s *Study) once(models []runs.Model) []Model {
 		variant        Variant
 		lr, level      float64
 		seed           uint64
+		own            string
 	}
 	keyOf := func(m runs.Model) key {
-		k := key{m.Label(), fmt.Sprint(m.Run.Config.PEOptions), variantOf(m), m.Member.LR, 0, m.Member.Seed}
+		k := key{m.Label(), fmt.Sprint(m.Run.Config.PEOptions), variantOf(m), m.Member.LR, 0, m.Member.Seed, ownRate(m) + " " + ownDecay(m)}
 		if masked := m.Run.Config.Masked; masked != nil {
 			k.level = masked.Level
 		}
@@ -205,14 +206,27 @@ type Group struct {
 	Models []Model
 }
 
-// optionsOf are the settings that may tell models of one encoding and variant apart: the encoding's options and the learning
-// rate.
+// ownRate and ownDecay are the learning rate and the weight decay of the PE's parameters, where they are not those of the rest.
+func ownRate(m runs.Model) string { return ownOf(m.Member.PELR) }
+
+func ownDecay(m runs.Model) string { return ownOf(m.Member.PEWeightDecay) }
+
+func ownOf(v *float64) string {
+	if v == nil {
+		return "shared"
+	}
+	return fmt.Sprint(*v)
+}
+
+// optionsOf are the settings that may tell models of one encoding and variant apart: the encoding's options, the learning
+// rate, and what the PE has of its own.
 func optionsOf(m Model) map[string]string {
 	out := maps.Clone(m.Run.Config.PEOptions)
 	if out == nil {
 		out = map[string]string{}
 	}
 	out["lr"] = fmt.Sprint(m.Member.LR)
+	out["pe_lr"], out["pe_weight_decay"] = ownRate(m.Model), ownDecay(m.Model)
 	return out
 }
 

@@ -39,6 +39,9 @@ type Member struct {
 	Sigma       *float64 `json:"sigma"`
 	LR          float64  `json:"lr"`
 	WeightDecay float64  `json:"weight_decay"`
+
+	PELR          *float64 `json:"pe_lr"` // of the PE's parameters; nil: the two above
+	PEWeightDecay *float64 `json:"pe_weight_decay"`
 }
 
 // Masked are the settings of masked prediction.

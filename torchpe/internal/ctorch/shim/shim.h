@@ -158,7 +158,7 @@ tp_result tp_grad(tp_tensor x);
 /* a leaf that shares x's memory and whose gradient accumulates into grad's memory */
 tp_result tp_leaf(tp_tensor x, int64_t offset, const int64_t* shape, int rank, tp_tensor grad_buffer);
 
-/* ---- optimizers: one call over all parameters. p, g, m, v: [E,P]; lr, weight_decay, active: [E] on the host ---- */
+/* ---- optimizers: one call over all parameters. p, g, m, v: [E,P] with dense rows; lr, weight_decay, active: [E] on the host ---- */
 typedef struct {
   const double* lr;
   const double* weight_decay;

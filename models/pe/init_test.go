@@ -1,0 +1,269 @@
+package pe_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
+)
+
+// started returns the initial pe.table [E][L][N*D] of a model of 3 layers with a table each.
+func started(t *testing.T, init, scale string, p pe.Positions, d int, seeds []uint64, sigma []float64) [][][]float64 {
+	t.Helper()
+	i, err := pe.ParseInit(init, scale, "code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := petest.Spec{
+		Scheme: "learn", Layers: 3, DModel: d, Positions: p, Seeds: seeds, Sigma: sigma,
+		Change: func(c *models.Config) { c.PEInit = i },
+	}.Model(t)
+	values, err := m.Params.Values("pe.table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tables [][][]float64
+	for member := range slices.Chunk(values, 3*p.Tokens()*d) {
+		tables = append(tables, slices.Collect(slices.Chunk(member, p.Tokens()*d)))
+	}
+	return tables
+}
+
+func within(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance) {
+		t.Errorf("%s: %g, want %g within %g", what, got, want, tolerance)
+	}
+}
+
+// rank counts the pivots of Gaussian elimination, rows and columns exchanged, that are above 1e-9 of the first.
+func rank(x []float64, width int) int {
+	a := slices.Collect(slices.Chunk(slices.Clone(x), width))
+	first := 0.0
+	for k := range min(len(a), width) {
+		r, c := k, k
+		for i := k; i < len(a); i++ {
+			for j := k; j < width; j++ {
+				if math.Abs(a[i][j]) > math.Abs(a[r][c]) {
+					r, c = i, j
+				}
+			}
+		}
+		if k == 0 {
+			first = math.Abs(a[r][c])
+		}
+		if math.Abs(a[r][c]) <= 1e-9*first {
+			return k
+		}
+		a[k], a[r] = a[r], a[k]
+		for i := range a {
+			a[i][k], a[i][c] = a[i][c], a[i][k]
+		}
+		for i := k + 1; i < len(a); i++ {
+			for j, f := width-1, a[i][k]/a[k][k]; j >= k; j-- {
+				a[i][j] -= f * a[k][j]
+			}
+		}
+	}
+	return min(len(a), width)
+}
+
+// TestInits compares each start with its closed form: norms, orthogonality, rank, bounds and moments.
+func TestInits(t *testing.T) {
+	seeds, sigma := []uint64{3, 4}, []float64{0.2, 1.5}
+	for _, size := range []struct{ rows, columns, d int }{{2, 4, 24}, {4, 5, 12}, {4, 4, 16}} {
+		n, d, p := size.rows*size.columns, size.d, pe.Grid(size.rows, size.columns)
+		for _, init := range []string{"normal", "uniform", "orthogonal", "zeros", "sinusoidal-1d", "sinusoidal-2d", "low-rank:3", "low-rank:1", "matched:2d-fixed", "matched:random"} {
+			for e, tables := range started(t, init, "", p, d, seeds, sigma) {
+				for layer, x := range tables {
+					name := fmt.Sprintf("%s, %d x %d, member %d, block %d", init, n, d, e, layer)
+					full := sigma[e] * math.Sqrt(float64(n*d))
+					switch init {
+					case "zeros":
+						within(t, name, norm(x), 0, 0)
+					case "sinusoidal-1d":
+						within(t, name+": norm", norm(x), math.Sqrt(float64(n*d)/2), 1e-9)
+						for at, v := range x {
+							angle := float64(at/d) / math.Pow(10000, float64(at%d/2*2)/float64(d))
+							within(t, name, v, []float64{math.Sin(angle), math.Cos(angle)}[at%2], 1e-12)
+						}
+					case "sinusoidal-2d": // the published code's: columns first, from 0
+						for at, v := range x {
+							token, j := at/d, at%d
+							coordinate := []int{token % size.columns, token / size.columns}[2*j/d]
+							j %= d / 2
+							angle := float64(coordinate) / math.Pow(10000, float64(j/2*2)/float64(d/2))
+							within(t, name, v, []float64{math.Sin(angle), math.Cos(angle)}[j%2], 1e-12)
+						}
+					case "matched:2d-fixed": // sines and cosines of one angle: 1 a pair
+						within(t, name+": norm", norm(x), math.Sqrt(float64(n*d)/2), 1e-9)
+					case "low-rank:3", "low-rank:1":
+						within(t, name+": norm", norm(x), full, 1e-9)
+						if want := int(init[len(init)-1] - '0'); rank(x, d) != want {
+							t.Errorf("%s: rank %d", name, rank(x, d))
+						}
+					case "orthogonal":
+						within(t, name+": norm", norm(x), full, 1e-9)
+						gram(t, name, x, n, d, sigma[e]*sigma[e]*float64(max(n, d)))
+					case "uniform":
+						for _, v := range x {
+							if math.Abs(v) > sigma[e]*math.Sqrt(3) {
+								t.Errorf("%s: %g is outside of sqrt(3) sigma", name, v)
+							}
+						}
+						within(t, name+": norm", norm(x), full, 0.15*full)
+					}
+					if layer > 0 && !strings.HasPrefix(init, "sinusoidal") && init != "zeros" && norm(difference(x, tables[0])) == 0 {
+						t.Errorf("%s starts as block 0", name)
+					}
+				}
+			}
+			for _, scaled := range []string{"sinusoidal-1d", "sinusoidal-2d"} {
+				for e, tables := range started(t, scaled, "sigma", p, d, seeds, sigma) {
+					within(t, scaled+" scaled to sigma", norm(tables[2]), sigma[e]*math.Sqrt(float64(n*d)), 1e-9)
+				}
+			}
+		}
+	}
+}
+
+// gram checks that the rows of x (its columns where there are more rows) are orthogonal with squares of `square`.
+func gram(t *testing.T, name string, x []float64, n, d int, square float64) {
+	t.Helper()
+	at := func(i, k int) float64 { return x[i*d+k] }
+	few, many := n, d
+	if n > d {
+		at, few, many = func(i, k int) float64 { return x[k*d+i] }, d, n
+	}
+	for i := range few {
+		for j := range few {
+			dot, want := 0.0, 0.0
+			for k := range many {
+				dot += at(i, k) * at(j, k)
+			}
+			if i == j {
+				want = square
+			}
+			within(t, fmt.Sprintf("%s: product of %d and %d", name, i, j), dot, want, 1e-12*square*float64(many))
+		}
+	}
+}
+
+// TestInitMoments: uniform and normal have the standard deviation sigma and the kurtosis 9/5 and 3; orthogonal has no preferred direction, so
+// each entry has the variance sigma^2.
+func TestInitMoments(t *testing.T) {
+	const sigma = 0.7
+	for init, kurtosis := range map[string]float64{"normal": 3, "uniform": 1.8, "orthogonal": 0} {
+		var n, sum, second, fourth float64
+		for _, tables := range started(t, init, "", pe.Grid(8, 8), 96, []uint64{5}, []float64{sigma}) {
+			for _, x := range tables {
+				for _, v := range x {
+					n, sum, second, fourth = n+1, sum+v, second+v*v, fourth+v*v*v*v
+				}
+			}
+		}
+		within(t, init+": mean", sum/n, 0, 5*sigma/math.Sqrt(n))
+		within(t, init+": standard deviation", math.Sqrt(second/n), sigma, 5*sigma/math.Sqrt(2*n))
+		if kurtosis > 0 {
+			within(t, init+": kurtosis", fourth*n/(second*second), kurtosis, 5*math.Sqrt(24/n))
+		}
+	}
+}
+
+// TestInitsOfMembers: a member of an ensemble starts as the same model alone, other seeds start otherwise, and without a start given
+// the table has the bits that it has with normal.
+func TestInitsOfMembers(t *testing.T) {
+	p, seeds, sigma := pe.Grid(3, 4), []uint64{3, 4, 5}, []float64{0.2, 1.5, 0.2}
+	for _, init := range []string{"", "normal", "uniform", "orthogonal", "low-rank:2", "matched:2d-fixed", "sinusoidal-2d", "zeros"} {
+		all := started(t, init, "", p, 16, seeds, sigma)
+		for e := range seeds {
+			if alone := started(t, init, "", p, 16, seeds[e:e+1], sigma[e:e+1]); fmt.Sprint(alone[0]) != fmt.Sprint(all[e]) {
+				t.Errorf("%q: member %d starts otherwise alone", init, e)
+			}
+		}
+		if drawn := init != "sinusoidal-2d" && init != "zeros"; drawn != (norm(difference(all[0][0], all[2][0])) > 0) {
+			t.Errorf("%q: members 0 and 2 differ: %v", init, !drawn)
+		}
+		if init == "normal" && fmt.Sprint(all) != fmt.Sprint(started(t, "", "", p, 16, seeds, sigma)) {
+			t.Error("normal is not what no start is")
+		}
+	}
+}
+
+// TestInitsOfOtherTables: each table of a factorised PE starts by itself; stacks start their learned part.
+func TestInitsOfOtherTables(t *testing.T) {
+	for _, scheme := range []string{"axial", "learn-2d", "learn-resampled", "space-time", "abacus", "rope+learn", "t5+learn-2d"} {
+		for _, init := range []string{"orthogonal", "uniform", "zeros", "low-rank:1"} {
+			i, _ := pe.ParseInit(init, "", "code")
+			m := petest.Spec{Scheme: scheme, Positions: pe.Grid(4, 4), Sigma: []float64{0.5}, Change: func(c *models.Config) { c.PEInit = i }}.Model(t)
+			tables := 0
+			for _, q := range m.Params.All() {
+				learned := strings.HasPrefix(q.Name, "pe.") && q.Trainable && len(q.Shape) == 4 && !strings.HasPrefix(q.Name, "pe.t5.")
+				if !learned {
+					continue
+				}
+				tables++
+				x, err := m.Params.Values(q.Name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				size := q.Shape[2] * q.Shape[3]
+				want := 0.5 * math.Sqrt(float64(size))
+				if init == "zeros" {
+					want = 0
+				}
+				if init != "uniform" {
+					within(t, scheme+", "+q.Name+" "+init, norm(x[:size]), want, 1e-9)
+				}
+				if init == "low-rank:1" && rank(x[:size], q.Shape[3]) != 1 {
+					t.Errorf("%s, %s: rank %d", scheme, q.Name, rank(x[:size], q.Shape[3]))
+				}
+			}
+			if tables == 0 {
+				t.Errorf("%s has no tables", scheme)
+			}
+		}
+	}
+}
+
+// TestRefusedInits: bad words, schemes without a learned table, ranks that a table cannot have, norms that another scheme does not have.
+func TestRefusedInits(t *testing.T) {
+	for _, text := range []string{"gaussian", "low-rank", "low-rank:0", "low-rank:x", "matched", "matched:nothing", "zeros:1", "uniform:", "normal:2"} {
+		if _, err := pe.ParseInit(text, "", "code"); err == nil {
+			t.Errorf("--pe-init %s is read", text)
+		}
+	}
+	for _, c := range []struct{ init, scale string }{{"normal", "sigma"}, {"zeros", "own"}, {"sinusoidal-1d", "big"}} {
+		if _, err := pe.ParseInit(c.init, c.scale, "code"); err == nil {
+			t.Errorf("--pe-init %s has a scale %s", c.init, c.scale)
+		}
+	}
+	for _, c := range []struct{ scheme, init, says string }{
+		{"nope", "zeros", "no learned table"}, {"rope", "orthogonal", "no learned table"}, {"2d-fixed", "uniform", "no learned table"},
+		{"learn", "low-rank:9", "at most rank 8"}, {"learn", "matched:rope", "no fixed table"}, {"learn", "matched:learn-2d", "own sigma"},
+		{"learn", "matched:learn-fourier", "no fixed table"}, {"axial", "matched:2d-fixed", "row for each token"}, {"axial", "sinusoidal-1d", "row for each token"},
+		{"floater", "zeros", "no learned table"},
+	} {
+		i, err := pe.ParseInit(c.init, "", "code")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := petest.Spec{Scheme: c.scheme, Change: func(m *models.Config) { m.PEInit = i }}.New()
+		if err == nil {
+			m.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s with --pe-init %s: %v, want an error with %q", c.scheme, c.init, err, c.says)
+		}
+	}
+	i, _ := pe.ParseInit("sinusoidal-2d", "", "code")
+	if m, err := (petest.Spec{Scheme: "learn", Positions: pe.Line(6), Change: func(m *models.Config) { m.PEInit = i }}).New(); err == nil {
+		m.Close()
+		t.Error("a line has a 2-D sinusoid")
+	}
+}

@@ -1,0 +1,270 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"torchpe/torchpe"
+	"torchpe/train/runlog"
+)
+
+func of[T any](v T) *T { return &v }
+
+// ownLearning is a short run whose PE learns in a way of its own, in everything that there is.
+func ownLearning(t *testing.T) Config {
+	c := tiny(t, "learn")
+	c.Epochs, c.Optimizer, c.WarmupSteps, c.Schedule, c.ClipNorm = 2, string(torchpe.AdamW), 3, Linear, 0.5
+	c.PEInit, c.PEInitScale, c.PEWarmupSteps, c.PEDropout, c.InitScale = "sinusoidal-2d", "sigma", of(9), 0.2, of(0.5)
+	c.Members[0].PELR, c.Members[0].PEWeightDecay = of(5e-4), of(0.3)
+	c.Members[1].PELR = of(0.0)
+	return c
+}
+
+// trained runs c and returns its final checkpoint.
+func trained(t *testing.T, c Config) *runlog.Checkpoint {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	if _, err := Run(context.Background(), c, dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return checkpointOf(t, dir)
+}
+
+func checkpointOf(t *testing.T, dir string) *runlog.Checkpoint {
+	t.Helper()
+	r, err := runlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	c, err := r.LoadCheckpoint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// floats returns a tensor of a checkpoint.
+func floats(t *testing.T, c *runlog.Checkpoint, name string) []float64 {
+	t.Helper()
+	x, ok := c.Tensor(name)
+	if !ok {
+		t.Fatalf("no %s in %v", name, c.Names())
+	}
+	v, err := x.Float64s()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestOwnLearningResumes: a run with every setting of the PE's learning that is interrupted ends with the same bits; each member ends as it
+// does alone, and one with a rate of 0 keeps its table.
+func TestOwnLearningResumes(t *testing.T) {
+	c := ownLearning(t)
+	whole := filepath.Join(t.TempDir(), "run")
+	if _, err := Run(context.Background(), c, whole, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	stopped := filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithCancel(context.Background())
+	var interrupted *Interrupted
+	if _, err := Run(ctx, c, stopped, Options{Observer: stopAfter{silent{}, 7, cancel}}); !errors.As(err, &interrupted) {
+		t.Fatalf("not interrupted: %v", err)
+	}
+	read, err := ReadConfig(filepath.Join(stopped, "config.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(context.Background(), read, stopped, Options{Resume: true}); err != nil {
+		t.Fatal(err)
+	}
+	sameFinal(t, readFinal(t, stopped), readFinal(t, whole))
+
+	both := floats(t, checkpointOf(t, whole), "w/pe.table")
+	n := len(both) / 2
+	for e := range 2 {
+		alone := c
+		alone.Members = c.Members[e : e+1]
+		if got := floats(t, trained(t, alone), "w/pe.table"); !reflect.DeepEqual(got, both[e*n:(e+1)*n]) {
+			t.Errorf("member %d alone ends with another table", e)
+		}
+	}
+	start := c
+	start.LimitSteps, start.PEDropout = 1, 0
+	first := floats(t, trained(t, start), "w/pe.table")
+	if !reflect.DeepEqual(first[n:], both[n:]) {
+		t.Error("a table with --pe-lr 0 has changed")
+	}
+	if reflect.DeepEqual(first[:n], both[:n]) {
+		t.Error("a table with a learning rate has not changed")
+	}
+}
+
+// stopAfter ends a context after a step.
+type stopAfter struct {
+	Observer
+	step   int
+	cancel func()
+}
+
+func (s stopAfter) Stepped(done int) {
+	if done == s.step {
+		s.cancel()
+	}
+}
+
+// TestGroupOfEqualSettings: a group with the settings of the rest trains as no group does, up to the rounding of shorter loops; PE settings
+// that are not given leave every bit and every key of the configuration as they were.
+func TestGroupOfEqualSettings(t *testing.T) {
+	plain := tiny(t, "learn")
+	plain.Epochs, plain.WarmupSteps, plain.DType = 2, 5, "float64"
+	grouped := plain
+	grouped.Members = []Member{plain.Members[0], plain.Members[1]}
+	grouped.PEWarmupSteps = of(5)
+	for i := range grouped.Members {
+		grouped.Members[i].PELR, grouped.Members[i].PEWeightDecay = of(plain.Members[i].LR), of(plain.Members[i].WeightDecay)
+	}
+	a, b := trained(t, plain), trained(t, grouped)
+	for _, name := range a.Names() {
+		x, y := floats(t, a, name), floats(t, b, name)
+		for i := range x {
+			if math.Abs(x[i]-y[i]) > 1e-10*(1+math.Abs(x[i])) {
+				t.Fatalf("%s[%d]: %g with a group, %g without", name, i, y[i], x[i])
+			}
+		}
+	}
+	said := plain
+	said.PEInit, said.InitScale = "normal", of(1.0)
+	c := trained(t, said)
+	for _, name := range a.Names() {
+		x, _ := a.Tensor(name)
+		if y, _ := c.Tensor(name); !bytes.Equal(x.Data, y.Data) {
+			t.Errorf("%s differs where the defaults are said", name)
+		}
+	}
+	for _, c := range []Config{plain, said} {
+		if err := c.Resolve(); err != nil {
+			t.Fatal(err)
+		}
+		text, err := c.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"pe_init", "pe_lr", "pe_weight_decay", "pe_warmup_steps", "pe_dropout", "init_scale"} {
+			if strings.Contains(string(text), key) {
+				t.Errorf("a configuration of defaults has the key %s", key)
+			}
+		}
+	}
+}
+
+// TestPEWarmup: the rates that the two groups have at each step, by hand.
+func TestPEWarmup(t *testing.T) {
+	c := tiny(t, "learn")
+	c.WarmupSteps, c.PEWarmupSteps, c.Schedule = 2, of(4), Linear
+	c.Members[0].PELR = of(0.5)
+	if err := c.Resolve(); err != nil {
+		t.Fatal(err)
+	}
+	task, err := newTask(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := newEnsemble(c, task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	if g := e.settings.Groups; len(g) != 1 || g[0].From != 0 || g[0].To != 2*16*16 || !reflect.DeepEqual(g[0].WeightDecay, []float64{0, 0.1}) {
+		t.Fatalf("groups %+v; a table of 16 x 16 in each of 2 blocks comes first", g)
+	}
+	for step, want := range [][2]float64{{0.5, 0.25}, {1, 0.5}, {1, 0.75}, {0.875, 1}, {0.75, 1}, {0.625, 5.0 / 6}} {
+		if err := e.update(step, 10); err != nil {
+			t.Fatal(err)
+		}
+		for m := range e.members() {
+			lr, pe := c.Members[m].LR, []float64{0.5, c.Members[1].LR}[m]
+			if math.Abs(e.settings.LR[m]-want[0]*lr) > 1e-15 || math.Abs(e.settings.Groups[0].LR[m]-want[1]*pe) > 1e-15 {
+				t.Errorf("step %d, member %d: rates %g and %g", step, m, e.settings.LR[m], e.settings.Groups[0].LR[m])
+			}
+		}
+	}
+}
+
+// TestInitScale: every weight but the PE and those of layer norm is multiplied.
+func TestInitScale(t *testing.T) {
+	build := func(scale *float64) *ensemble {
+		c := tiny(t, "learn")
+		c.InitScale = scale
+		if err := c.Resolve(); err != nil {
+			t.Fatal(err)
+		}
+		task, err := newTask(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := newEnsemble(c, task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(e.close)
+		return e
+	}
+	plain, scaled := build(nil), build(of(0.25)) // a power of 2: exact in float32
+	for _, p := range plain.model.Params.All() {
+		x, err := plain.model.Params.Values(p.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, err := scaled.model.Params.Values(p.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := 0.25
+		if strings.HasPrefix(p.Name, "pe.") || strings.Contains(p.Name, "norm") {
+			by = 1
+		}
+		for i := range x {
+			if y[i] != by*x[i] {
+				t.Fatalf("%s[%d] is %g, %g without a scale", p.Name, i, y[i], x[i])
+			}
+		}
+	}
+}
+
+// TestRefusedLearning: settings that a scheme has nothing for, and values outside of their range.
+func TestRefusedLearning(t *testing.T) {
+	for says, change := range map[string]func(*Config){
+		"--pe-init zeros: it has no learned table":       func(c *Config) { c.PE, c.PEInit = "rope", "zeros" },
+		"is not one of normal, uniform":                  func(c *Config) { c.PEInit = "gauss" },
+		"only the sinusoids have one":                    func(c *Config) { c.PEInitScale = "sigma" },
+		"--pe-dropout: 2d-fixed has no learned table":    func(c *Config) { c.PE, c.PEDropout = "2d-fixed", 0.1 },
+		"nope has no trained parameters":                 func(c *Config) { c.PE, c.PEWarmupSteps = "nope", of(3) },
+		"rope has no trained parameters":                 func(c *Config) { c.PE, c.Members[1].PELR = "rope", of(1e-4) },
+		"--pe-lr: -1 (member 0)":                         func(c *Config) { c.Members[0].PELR = of(-1.0) },
+		"--pe-weight-decay: NaN (member 1)":              func(c *Config) { c.Members[1].PEWeightDecay = of(math.NaN()) },
+		"--pe-dropout: 1 is not in [0, 1)":               func(c *Config) { c.PEDropout = 1 },
+		"--pe-warmup-steps: -1 is less than 0":           func(c *Config) { c.PEWarmupSteps = of(-1) },
+		"--init-scale: 0 is not in (0, 1e6]":             func(c *Config) { c.InitScale = of(0.0) },
+		"--pe-init: \"low-rank\": a rank of at least 1":  func(c *Config) { c.PEInit = "low-rank" },
+		"--pe-init: \"matched:x\": the name of a scheme": func(c *Config) { c.PEInit = "matched:x" },
+	} {
+		c := tiny(t, "learn")
+		change(&c)
+		if err := c.Resolve(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want an error with %q", err, says)
+		}
+	}
+	c := tiny(t, "t5") // trained parameters, but no table
+	c.PEWarmupSteps, c.Members[0].PELR = of(3), of(1e-4)
+	if err := c.Resolve(); err != nil {
+		t.Error(err)
+	}
+}
