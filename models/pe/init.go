@@ -95,7 +95,7 @@ func (i Init) String() string {
 
 // UsesSigma says whether sigma has an effect.
 func (i Init) UsesSigma() bool {
-	return !(i.Kind == zerosInit || i.Kind == matched || i.sinusoid() && i.Scale != "sigma")
+	return i.Kind != zerosInit && i.Kind != matched && (!i.sinusoid() || i.Scale == "sigma")
 }
 
 func (i Init) sinusoid() bool { return i.Kind == sinusoidal1D || i.Kind == sinusoidal2D }
