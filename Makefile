@@ -25,7 +25,7 @@ reproduce-quick: build ## a reduced grid of the paper on a CPU, half an hour; re
 	@bin/torchpe sweep quick --out reproduce && bin/torchpe report reproduce
 
 test: shim ## run all tests
-	@go test $(GO_PACKAGES)
+	@go test -timeout 30m $(GO_PACKAGES)
 
 test-race: shim ## run the tests under the race detector
 	@go test -race -short $(GO_PACKAGES)
