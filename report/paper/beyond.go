@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"torchpe/data/lst"
@@ -24,7 +25,7 @@ func (s *Study) corners(d *draft) error {
 	for _, corner := range cornerNames {
 		v := s.Main()
 		v.Placement, v.ReadOut = corner[0], corner[1]
-		all := learned(groups(s.Puzzles(v)))
+		all := joined(learned(groups(s.Puzzles(v))))
 		name := fmt.Sprintf("PE at the %s, answer at the %s", map[string]string{"block": "input of every block", "input": "input"}[corner[0]],
 			map[string]string{"last": "last token", "probe": "probe's token"}[corner[1]])
 		if len(all) == 0 {
@@ -69,6 +70,19 @@ func (s *Study) corners(d *draft) error {
 	}
 	d.table("", t)
 	return nil
+}
+
+// joined makes one group of those of the same sigma.
+func joined(all []Group) []Group {
+	var out []Group
+	for _, g := range all {
+		if n := len(out); n > 0 && out[n-1].Sigma == g.Sigma {
+			out[n-1].Models = append(slices.Clone(out[n-1].Models), g.Models...)
+			continue
+		}
+		out = append(out, g)
+	}
+	return out
 }
 
 func (s *Study) iidOOD(d *draft) error {

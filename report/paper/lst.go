@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"torchpe/report/figure"
 	"torchpe/report/stats"
@@ -23,8 +24,14 @@ var accuracyColumns = []measureColumn{
 // mainGroups are the groups of the paper's own variant.
 func (s *Study) mainGroups() []Group { return groups(s.Puzzles(s.Main())) }
 
-// sigmaLabel is a tick of an axis of sigma: ".2", "1".
-func sigmaLabel(g Group) string { return strconv.FormatFloat(g.Sigma, 'f', -1, 64) }
+// sigmaLabel is a tick of an axis of sigma: "0.2", "1", with the options that tell groups of one sigma apart.
+func sigmaLabel(g Group) string {
+	text := strconv.FormatFloat(g.Sigma, 'f', -1, 64)
+	if _, options, differ := strings.Cut(g.Label, " ("); differ {
+		text += " (" + options
+	}
+	return text
+}
 
 // boxes draws a measure of groups; where bySigma, the ticks are sigmas. It is nil where no group has the measure.
 func boxes(title, yLabel string, all []Group, bySigma bool, of func(Model) float64, references ...figure.Reference) figure.Panel {
