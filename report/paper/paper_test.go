@@ -187,6 +187,29 @@ func TestBasesAreNotMixed(t *testing.T) {
 	}
 }
 
+// Runs that differ in their learning rate alone are groups of their own in every figure, and none is set beside a printed number.
+func TestLearningRates(t *testing.T) {
+	dir := synthesise(t,
+		synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}},
+		synthetic.Run{Name: "b", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}, LR: 1e-3},
+		synthetic.Run{Name: "c", Task: "lst", PE: "2d-fixed", Seeds: []int{1, 2}},
+	)
+	s, err := Read(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Items(); err != nil {
+		t.Error(err)
+	}
+	var labels []string
+	for _, g := range s.mainGroups() {
+		labels = append(labels, g.Label)
+	}
+	if want := []string{"2d-fixed", "learn-0.2 (lr 0.0001)", "learn-0.2 (lr 0.001)"}; !slices.Equal(labels, want) {
+		t.Errorf("groups %q, want %q", labels, want)
+	}
+}
+
 // The embedded numbers are those of the paper's tables.
 func TestPrintedNumbers(t *testing.T) {
 	all, err := PrintedNumbers()

@@ -60,8 +60,8 @@ type Masked struct {
 // Placement is where an absolute PE is added, "block" or "input"; empty where the scheme has no such option.
 func (c Config) Placement() string { return c.PEOptions["pe-placement"] }
 
-// perMember and incidental are the keys of config.json that do not tell one experiment from another: those that are read from
-// Member, Config's own ones that figures choose by, and those that change no result.
+// The keys of config.json that do not tell one base from another: those that figures choose models by, at the top and in "masked",
+// and those that change no result.
 var (
 	chosenBy   = []string{"pe", "pe_options", "members", "heads", "optimizer", "read_out", "fidelity", "epochs", "steps"}
 	incidental = []string{"device", "threads", "checkpoint_every", "log_every", "limit_steps", "noise", "noise_repeats", "tensorboard"}

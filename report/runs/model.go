@@ -1,10 +1,6 @@
 package runs
 
-import (
-	"slices"
-
-	"torchpe/train/runlog"
-)
+import "torchpe/train/runlog"
 
 // Model is one member of a run.
 type Model struct {
@@ -48,29 +44,4 @@ func (m Model) Records(all []runlog.Record) []runlog.Record {
 		}
 	}
 	return own
-}
-
-// ByRun calls f once for each run of the models, with those that are its members, in the order of the models.
-func ByRun(models []Model, f func(*Run, []Model) error) error {
-	var order []*Run
-	groups := map[*Run][]Model{}
-	for _, m := range models {
-		if groups[m.Run] == nil {
-			order = append(order, m.Run)
-		}
-		groups[m.Run] = append(groups[m.Run], m)
-	}
-	for _, r := range order {
-		if err := f(r, groups[r]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Sorted returns the models in the order of compare, which may leave ties in their order.
-func Sorted(models []Model, compare func(a, b Model) int) []Model {
-	out := slices.Clone(models)
-	slices.SortStableFunc(out, compare)
-	return out
 }

@@ -25,8 +25,9 @@ type Run struct {
 	Seeds     []int
 	Optimizer string // adam where empty
 	Decay     float64
-	Heads     int    // 1 where 0
-	Placement string // of PEs that are added; that of the fidelity where empty
+	LR        float64 // 1e-4 where 0
+	Heads     int     // 1 where 0
+	Placement string  // of PEs that are added; that of the fidelity where empty
 	ReadOut   string
 	MaskLevel float64 // of masked prediction; 0.5 where 0
 }
@@ -56,6 +57,9 @@ func (r *Run) fill() {
 	}
 	set(&r.Fidelity, "code")
 	set(&r.Optimizer, "adam")
+	if r.LR == 0 {
+		r.LR = 1e-4
+	}
 	if r.Heads == 0 {
 		r.Heads = 1
 	}
@@ -146,7 +150,7 @@ func (r *Run) write(dir string) error {
 func (r *Run) config() map[string]any {
 	var members []map[string]any
 	for _, seed := range r.Seeds {
-		members = append(members, map[string]any{"seed": seed, "sigma": r.sigma(), "lr": 1e-4, "weight_decay": r.Decay})
+		members = append(members, map[string]any{"seed": seed, "sigma": r.sigma(), "lr": r.LR, "weight_decay": r.Decay})
 	}
 	options := map[string]string{}
 	if added(r.PE) {
