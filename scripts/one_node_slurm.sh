@@ -5,11 +5,12 @@
 #   scripts/one_node_slurm.sh crash DIR DAEMON           kill -9 of slurmctld or slurmd
 #   scripts/one_node_slurm.sh crash-node DIR             kill -9 of slurmd and of all that runs on the node: a power cut
 #   scripts/one_node_slurm.sh launch DIR DAEMON          starts that daemon again
+#   scripts/one_node_slurm.sh attend DIR                 what an administrator does after a crash: resumes the node, releases held jobs
 #   scripts/one_node_slurm.sh stop DIR                   cancels the jobs and ends every process that belongs to DIR
 # Environment: GPUS (2) pretended GPUs, CPUS (8) pretended cores, REQUEUE_EXIT (75) or 'none'. Exit status 3 says that Slurm is not installed.
 set -euo pipefail
 export PATH=$PATH:/usr/sbin:/sbin
-action=${1:?install, start, crash, crash-node, launch or stop}
+action=${1:?install, start, crash, crash-node, launch, attend or stop}
 
 install() {
   if command -v slurmctld >/dev/null && command -v slurmd >/dev/null && command -v munged >/dev/null; then return; fi
@@ -140,11 +141,21 @@ CONF
   exit 1
 }
 
+# attend: a controller that was killed before it saved its state gives a job id again; the node refuses that ("Duplicate jobid"), is
+# drained, and the job held, until an administrator says otherwise.
+attend() {
+  local job
+  case $(sinfo -h -o %T) in *drain*) scontrol update nodename="$node" state=resume ;; esac
+  # Of an array whose first tasks have ended, scontrol releases the rest and reports an error.
+  while read -r job; do scontrol release "$job" || true; done < <(squeue -h -o '%F|%r' | sed -n 's/|.*JobHeld.*//p' | sort -u)
+}
+
 case $action in
   start) shift 2; start "$@" ;;
   launch) launch "${3:?slurmctld or slurmd}" ;;
   crash) kill -9 "$(cat "$dir/${3:?slurmctld or slurmd}.pid")" ;;
   crash-node) mapfile -t pids < <(owned node) && kill -9 "${pids[@]}" ;;
+  attend) attend ;;
   stop) stop ;;
-  *) echo "one_node_slurm: $action: install, start, crash, crash-node, launch or stop" >&2; exit 2 ;;
+  *) echo "one_node_slurm: $action: install, start, crash, crash-node, launch, attend or stop" >&2; exit 2 ;;
 esac

@@ -158,6 +158,9 @@ func queueOf(s *sweep.Sweep, progress io.Writer) (func(int) bool, error) {
 		fmt.Fprintf(progress, "torchpe: the queue is not known: %v\n", err)
 		return nil, nil
 	}
+	if waits := slurm.Waits(states); waits != nil {
+		fmt.Fprintf(progress, "in Slurm's queue: %s\n", strings.Join(waits, "; "))
+	}
 	return func(i int) bool {
 		state, known := states[i]
 		return known && state.Phase != slurm.Gone

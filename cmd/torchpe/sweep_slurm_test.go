@@ -18,12 +18,14 @@ func onNode(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("../../scripts/one_node_slurm.sh", args...)
 	cmd.Env = append(os.Environ(), "CPUS=8", "GPUS=2")
+	var said strings.Builder
+	cmd.Stderr = &said
 	out, err := cmd.Output()
 	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == 3 {
 		t.Skip("Slurm is not installed: scripts/one_node_slurm.sh install")
 	}
 	if err != nil {
-		t.Fatalf("one_node_slurm %v: %v", args, err)
+		t.Fatalf("one_node_slurm %v: %v\n%s", args, err, said.String())
 	}
 	return strings.TrimSpace(string(out))
 }
@@ -95,6 +97,9 @@ parts:
 			time.Sleep(time.Second)
 			onNode(t, "launch", node, "slurmd")
 		}
+		if tick%10 == 9 {
+			onNode(t, "attend", node)
+		}
 	})
 	if st.Counts[sweep.StateDone] != 11 || st.Counts[sweep.StateFailed] != 1 || st.Tasks[11].Failure == nil || st.Tasks[11].Failure.Reason != sweep.ReasonData {
 		t.Fatalf("%+v", st.Counts)
@@ -149,6 +154,10 @@ func waitForSweep(t *testing.T, run func(...string) (string, int), flags []strin
 			t.Logf("%v: exit code %d: %s", st.Counts, code, strings.ReplaceAll(said, "\n", " | "))
 		}
 		time.Sleep(2 * time.Second)
+	}
+	for _, ask := range []string{"squeue -a", "sinfo -R"} {
+		answer, err := exec.Command("sh", "-c", ask).CombinedOutput()
+		t.Logf("%s: %v\n%s", ask, err, answer)
 	}
 	t.Fatalf("not settled: %s", fmt.Sprint(st.Counts))
 	return st

@@ -1,9 +1,11 @@
 package slurm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,10 +84,27 @@ func (r row) phase() Phase {
 	if !known {
 		return Running
 	}
-	if p == Pending && (strings.HasPrefix(r.reason, "JobHeld") || strings.Contains(strings.ToLower(r.reason), "requeued held") || strings.Contains(strings.ToLower(r.reason), "requeued_held")) {
+	// The reason of an array may be several, with commas between.
+	if reason := strings.ToLower(r.reason); p == Pending && (strings.Contains(reason, "jobheld") || strings.Contains(reason, "requeued held") || strings.Contains(reason, "requeued_held")) {
 		return Held
 	}
 	return p
+}
+
+// Waits counts the tasks that are in the queue and have not started, by the reasons that Slurm gives: "3 JobArrayTaskLimit".
+func Waits(states map[int]State) []string {
+	counts := map[string]int{}
+	for _, s := range states {
+		if s.Phase != Pending && s.Phase != Held {
+			continue
+		}
+		counts[cmp.Or(s.Reason, "no reason given")]++
+	}
+	var lines []string
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		lines = append(lines, fmt.Sprintf("%d %s", counts[reason], reason))
+	}
+	return lines
 }
 
 // queue returns what squeue says of jobs with the names of these.

@@ -51,6 +51,9 @@ func TestStates(t *testing.T) {
 			t.Errorf("task %d: %+v, want %+v", task, got[task], w)
 		}
 	}
+	if w := strings.Join(Waits(got), ", "); w != "4 BeginTime, 1 JobHeldUser" {
+		t.Errorf("waiting: %s", w)
+	}
 	if c := f.calls[0]; !slices.Contains(c, "--name=x.0123abcd.0,x.89abcdef.0") || !slices.Contains(c, "--states=all") {
 		t.Errorf("%q", c)
 	}
@@ -77,7 +80,7 @@ func TestStatesOfReusedIDs(t *testing.T) {
 
 func TestPhases(t *testing.T) {
 	for line, want := range map[string]Phase{
-		"PENDING|JobHeldAdmin": Held, "PENDING|JobArrayTaskLimit": Pending, "PENDING|launch failed requeued held": Held, "PENDING|launch_failed_requeued_held": Held, "PENDING|job requeued in held state": Pending,
+		"PENDING|JobHeldAdmin": Held, "PENDING|Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions,JobHeldUser": Held, "PENDING|JobArrayTaskLimit": Pending, "PENDING|launch failed requeued held": Held, "PENDING|launch_failed_requeued_held": Held, "PENDING|job requeued in held state": Pending,
 		"REQUEUE_HOLD|x": Held, "SPECIAL_EXIT|x": Held, "REQUEUED|x": Pending, "SUSPENDED|x": Running, "STAGE_OUT|x": Running, "SOMETHING_NEW|x": Running,
 		"OUT_OF_MEMORY|x": Gone, "TIMEOUT|TimeLimit": Gone, "NODE_FAIL|x": Gone, "PREEMPTED|x": Gone, "CANCELLED|x": Gone,
 	} {
