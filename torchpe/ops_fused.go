@@ -89,7 +89,7 @@ func AddLayerNorm(x, y, gain, bias Tensor, eps float64) Tensor {
 }
 
 // Dropout returns t [E,...] with each element zero with probability p and divided by 1-p otherwise. What member e
-// drops depends on its seed, the step and the number of the call alone: see Scope.Seed.
+// drops depends on its seed, the step and the number of the call alone: see Scope.Seed and Scope.SeedFrom.
 func (t Tensor) Dropout(p float64) Tensor {
 	const op = "Dropout"
 	s := innermost(op, t)
@@ -101,7 +101,13 @@ func (t Tensor) Dropout(p float64) Tensor {
 	}
 	call := s.noise.call
 	s.noise.call++
-	h, err := ctorch.Dropout(t.h, p, s.noise.seeds, s.noise.step, call, !s.noGrad)
+	var h ctorch.Handle
+	var err error
+	if s.noise.drawn.Defined() {
+		h, err = ctorch.DropoutDrawn(t.h, p, s.noise.drawn.h, call, !s.noGrad)
+	} else {
+		h, err = ctorch.Dropout(t.h, p, s.noise.seeds, s.noise.step, call, !s.noGrad)
+	}
 	return s.own(op, h, err, t)
 }
 

@@ -1,6 +1,7 @@
 package torchpe
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -36,6 +37,13 @@ type Optimizer struct {
 	ps     *ParamSet
 	m, v   ctorch.Handle // Adam's moments [E,P]; 0 for SGD
 	step   int
+
+	// Of the step that was prepared last.
+	settings ctorch.Handle // float64 [parts,E,6] on the device: the members' own, then those of each group
+	parts    int
+	groups   []Group
+	clip     float64
+	closed   bool
 }
 
 // StepSettings are each member's settings of one step.
@@ -91,32 +99,94 @@ func (o *Optimizer) ZeroGrad() error { return ctorch.Fill(o.ps.grads, 0) }
 
 // Step changes the parameters by the gradients that Backward left.
 func (o *Optimizer) Step(set StepSettings) error {
-	members := ctorch.Members{LR: set.LR, WeightDecay: set.WeightDecay, Active: set.Active}
+	if err := o.Prepare(set); err != nil {
+		return err
+	}
+	if err := o.Apply(Tensor{}); err != nil {
+		o.step--
+		return err
+	}
+	return nil
+}
+
+// Prepare puts the settings of the next step on the device and counts the step. Apply then makes it.
+func (o *Optimizer) Prepare(set StepSettings) error {
+	if o.closed {
+		return errors.New("the optimizer is closed")
+	}
 	if err := o.checkGroups(set); err != nil {
 		return err
 	}
-	if set.ClipNorm > 0 {
-		norms, err := o.GradNorms()
-		if err != nil {
-			return err
-		}
-		members.Scale = make([]float64, len(norms))
-		for e, n := range norms {
-			members.Scale[e] = math.Min(1, set.ClipNorm/(n+1e-6)) // the 1e-6 of PyTorch's clip_grad_norm_
+	parts := [][2][]float64{{set.LR, set.WeightDecay}}
+	for _, g := range set.Groups {
+		parts = append(parts, [2][]float64{g.LR, g.WeightDecay})
+	}
+	t := float64(o.step + 1)
+	correction1, root := 1-math.Pow(beta1, t), math.Sqrt(1-math.Pow(beta2, t))
+	values := make([]float64, 0, len(parts)*o.ps.Members*settingColumns)
+	for _, p := range parts {
+		for e := range o.ps.Members {
+			active := 0.0
+			if set.Active[e] {
+				active = 1
+			}
+			values = append(values, p[0][e], p[1][e], 1, active, correction1, root)
 		}
 	}
-	err := o.stepGroups(set.Groups, members)
-	if err == nil {
-		o.step++
+	if o.settings == 0 || o.parts != len(parts) {
+		o.release(&o.settings)
+		var err error
+		if o.settings, err = ctorch.Full([]int{len(parts), o.ps.Members, settingColumns}, 0, ctorch.Float64, int(o.ps.Device)); err != nil {
+			return fmt.Errorf("allocating the optimizer's settings: %w", err)
+		}
 	}
-	return err
+	o.parts, o.groups, o.clip = len(parts), set.Groups, set.ClipNorm
+	if err := ctorch.Write(o.settings, values); err != nil {
+		return err
+	}
+	o.step++
+	return nil
+}
+
+// Apply makes the step that was prepared, with nothing from the host, so that a graph can record it; number and columns of the groups and
+// ClipNorm are recorded with it. gate [E] (float64, or the zero Tensor for all) is 0 for members to leave as they are.
+func (o *Optimizer) Apply(gate Tensor) error {
+	if o.settings == 0 {
+		return errors.New("no settings: Prepare comes first")
+	}
+	return Catch(func() {
+		s := NewScopeNoGrad()
+		defer s.Close()
+		all := Tensor{o.settings, s}
+		if o.clip > 0 {
+			norms, err := ctorch.MemberNorm(o.ps.grads, false)
+			total := s.own("Optimizer.Apply", norms, err).AddScalar(1e-6) // the 1e-6 of PyTorch's clip_grad_norm_
+			scale := Full(s, o.clip, Float64, o.ps.Device, o.ps.Members).Div(total).Clamp(math.Inf(-1), 1)
+			setColumn(all, 2, scale)
+		}
+		if gate.Defined() {
+			setColumn(all, 3, all.Select(2, 3).Mul(Tensor{gate.h, s}))
+		}
+		if err := o.stepGroups(all); err != nil {
+			fail("Optimizer.Apply", err.Error())
+		}
+	})
+}
+
+// Columns of the settings, as tp_adam_settings_ has them: lr, weight decay, factor on the gradient, active, and Adam's two corrections.
+const settingColumns = 6
+
+// setColumn puts values [E] or [parts,E] into a column of the settings [parts,E,6].
+func setColumn(all Tensor, column int, values Tensor) {
+	into := all.Select(2, column)
+	into.CopyFrom(values.Expand(into.Shape()...))
 }
 
 // checkGroups checks what must hold before anything is changed.
 func (o *Optimizer) checkGroups(set StepSettings) error {
 	at, e := 0, o.ps.Members
-	if len(set.Groups) > 0 && (len(set.LR) != e || len(set.WeightDecay) != e || len(set.Active) != e) {
-		return fmt.Errorf("settings of %d, %d and %d members for %d", len(set.LR), len(set.WeightDecay), len(set.Active), e)
+	if len(set.LR) != e || len(set.WeightDecay) != e || len(set.Active) != e {
+		return fmt.Errorf("%d learning rates, %d weight decays and %d members that are active or not, for %d members", len(set.LR), len(set.WeightDecay), len(set.Active), e)
 	}
 	for _, g := range set.Groups {
 		if g.From < at || g.To <= g.From || g.To > o.ps.Count() {
@@ -130,30 +200,29 @@ func (o *Optimizer) checkGroups(set StepSettings) error {
 	return nil
 }
 
-// stepGroups changes the columns of each group, and those between them by the members' own settings.
-func (o *Optimizer) stepGroups(groups []Group, members ctorch.Members) error {
-	if len(groups) == 0 {
-		return o.update(o.ps.flat, o.ps.grads, o.m, o.v, members)
-	}
+// stepGroups changes the columns of each group, and those between them by the members' own settings: all [parts,E,6] holds
+// these first, then those of the groups.
+func (o *Optimizer) stepGroups(all Tensor) error {
 	at := 0
-	for _, g := range groups {
-		if err := o.columns(at, g.From, members); err != nil {
+	for i, g := range o.groups {
+		if err := o.columns(at, g.From, all.Select(0, 0)); err != nil {
 			return err
 		}
-		own := members
-		own.LR, own.WeightDecay = g.LR, g.WeightDecay
-		if err := o.columns(g.From, g.To, own); err != nil {
+		if err := o.columns(g.From, g.To, all.Select(0, 1+i)); err != nil {
 			return err
 		}
 		at = g.To
 	}
-	return o.columns(at, o.ps.Count(), members)
+	return o.columns(at, o.ps.Count(), all.Select(0, 0))
 }
 
 // columns changes some columns of the buffer.
-func (o *Optimizer) columns(from, to int, members ctorch.Members) error {
+func (o *Optimizer) columns(from, to int, settings Tensor) error {
 	if from == to {
 		return nil
+	}
+	if from == 0 && to == o.ps.Count() {
+		return o.update(o.ps.flat, o.ps.grads, o.m, o.v, settings.h)
 	}
 	var views [4]ctorch.Handle // of parameters, gradients, and Adam's moments
 	defer func() {
@@ -168,15 +237,15 @@ func (o *Optimizer) columns(from, to int, members ctorch.Members) error {
 			return err
 		}
 	}
-	return o.update(views[0], views[1], views[2], views[3], members)
+	return o.update(views[0], views[1], views[2], views[3], settings.h)
 }
 
 // update makes one step of a buffer.
-func (o *Optimizer) update(p, g, m, v ctorch.Handle, members ctorch.Members) error {
+func (o *Optimizer) update(p, g, m, v, settings ctorch.Handle) error {
 	if o.method == SGD {
-		return ctorch.SGD(p, g, members)
+		return ctorch.SGDSettings(p, g, settings)
 	}
-	return ctorch.Adam(p, g, m, v, members, beta1, beta2, eps, o.step+1, o.method == AdamW)
+	return ctorch.AdamSettings(p, g, m, v, settings, beta1, beta2, eps, o.method == AdamW)
 }
 
 // GradNorms returns the Euclidean norm of each member's gradient.
@@ -192,10 +261,15 @@ func (o *Optimizer) GradNorms() ([]float64, error) {
 
 // Close frees the optimizer's state. Closing twice does nothing.
 func (o *Optimizer) Close() {
-	for _, h := range []*ctorch.Handle{&o.m, &o.v} {
-		if *h != 0 {
-			ctorch.Release([]ctorch.Handle{*h})
-			*h = 0
-		}
+	o.closed = true
+	for _, h := range []*ctorch.Handle{&o.m, &o.v, &o.settings} {
+		o.release(h)
+	}
+}
+
+func (o *Optimizer) release(h *ctorch.Handle) {
+	if *h != 0 {
+		ctorch.Release([]ctorch.Handle{*h})
+		*h = 0
 	}
 }

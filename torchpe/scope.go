@@ -15,12 +15,15 @@ type Scope struct {
 	closed  bool
 	handles []ctorch.Handle
 	noise   *noise
+
+	constants *Constants // nil for none
 }
 
 // noise is the state of the random operators of a step: what they draw depends on it alone.
 type noise struct {
 	seeds []uint64
 	step  uint64
+	drawn Tensor // int64 [1+E] on the device, in place of the two; undefined where they count
 	call  uint64
 }
 
@@ -32,7 +35,7 @@ func NewScopeNoGrad() *Scope { return &Scope{noGrad: true} }
 
 // Child returns a scope inside s, with its grad mode and random draws. Close it before s.
 func (s *Scope) Child() *Scope {
-	return &Scope{parent: s, depth: s.depth + 1, noGrad: s.noGrad, noise: s.noise}
+	return &Scope{parent: s, depth: s.depth + 1, noGrad: s.noGrad, noise: s.noise, constants: s.constants}
 }
 
 // ChildNoGrad returns a child in which no gradients are recorded.
@@ -54,6 +57,9 @@ func (s *Scope) Do(f func(c *Scope) Tensor) Tensor {
 func (s *Scope) Seed(seeds []uint64, step int) {
 	s.noise = &noise{seeds: append([]uint64(nil), seeds...), step: uint64(step)}
 }
+
+// SeedFrom is Seed with what it draws from on the device: int64 [1+E], the step and each member's seed.
+func (s *Scope) SeedFrom(drawn Tensor) { s.noise = &noise{drawn: drawn} }
 
 // Close frees every tensor of the scope in one call. Closing twice does nothing.
 func (s *Scope) Close() {

@@ -2,6 +2,7 @@ package torchpe
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -84,14 +85,27 @@ func ParseDevice(name string) (Device, error) {
 			index = i
 		}
 		if !sys.CUDAAvailable {
-			return 0, fmt.Errorf("device %q: %s (libtorch %s); `torchpe doctor` says more", name, sys.CUDAReason, sys.Running)
+			return 0, fmt.Errorf("device %q: %s (libtorch %s; %s); `torchpe doctor` says more", name, sys.CUDAReason, sys.Running, nvidiaSeen())
 		}
 		if index >= sys.GPUs {
-			return 0, fmt.Errorf("device %q: there are %d GPUs, numbered from 0 (see CUDA_VISIBLE_DEVICES)", name, sys.GPUs)
+			return 0, fmt.Errorf("device %q: libtorch finds %d, numbered from 0 (%s)", name, sys.GPUs, nvidiaSeen())
 		}
 		return CUDA(index), nil
 	}
 	return 0, fmt.Errorf("device %q is unknown; it is auto, cpu, cuda or cuda:i", name)
+}
+
+// nvidiaSeen says what else there is of a GPU: the driver, and which GPUs this process may see.
+func nvidiaSeen() string {
+	driver := "no NVIDIA driver"
+	if text, err := os.ReadFile("/proc/driver/nvidia/version"); err == nil {
+		driver, _, _ = strings.Cut(strings.TrimPrefix(string(text), "NVRM version: "), "\n")
+	}
+	visible := "CUDA_VISIBLE_DEVICES is not set"
+	if v, ok := os.LookupEnv("CUDA_VISIBLE_DEVICES"); ok {
+		visible = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q", v)
+	}
+	return driver + "; " + visible
 }
 
 // Tensor is an n-dimensional array of libtorch. It is a small value to be passed by copy; its memory belongs to
@@ -125,7 +139,11 @@ func Of[T Element](s *Scope, dev Device, data []T, shape ...int) Tensor {
 	if n := product(shape); n != len(data) {
 		fail(op, fmt.Sprintf("%d values for the shape %v, which holds %d", len(data), shape, n))
 	}
-	h, err := ctorch.FromData(data, shape, int(dtypeOf[T]()), int(dev))
+	make := func() (ctorch.Handle, error) { return ctorch.FromData(data, shape, int(dtypeOf[T]()), int(dev)) }
+	if c := s.constants; c != nil {
+		return c.take(s, op, digest(c, data, shape, dev), make)
+	}
+	h, err := make()
 	return s.own(op, h, err)
 }
 

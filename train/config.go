@@ -70,6 +70,7 @@ type Config struct {
 	DType   string `json:"dtype"`
 	Device  string `json:"device"`
 	Threads int    `json:"threads"` // 0 = found by a short calibration
+	DeviceConfig
 }
 
 // Member is what may differ between the members of an ensemble.
@@ -168,6 +169,9 @@ func (c *Config) Resolve() error {
 				bad.add("--sigma: %s is initialised with sigma, and member %d has none", c.PE, i)
 			}
 		}
+	}
+	if c.Precision == "auto" {
+		c.Precision = ""
 	}
 	if c.LogEvery == 0 {
 		c.LogEvery = max(1, (c.Epochs+c.Steps)/20)
@@ -306,6 +310,7 @@ func (c *Config) validate(bad *problems) {
 	bad.atLeast("limit-steps", c.LimitSteps, 0)
 	bad.atLeast("log-every", c.LogEvery, 1)
 	bad.finite("threads", float64(c.Threads), 0, 4096)
+	c.DeviceConfig.validate(bad)
 	if c.CheckpointEvery < 0 {
 		bad.add("--checkpoint-every: %v is negative", time.Duration(c.CheckpointEvery))
 	}

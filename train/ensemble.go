@@ -18,6 +18,9 @@ type ensemble struct {
 	resident  *torchpe.Scope // owns the data; the scopes of steps are inside it
 	seeds     []uint64
 	settings  torchpe.StepSettings
+	stage     *stage
+	graphs    bool      // record steps once and replay them
+	repeat    bool      // keep constants on the CPU too, as a GPU needs it: for tests
 	good      *snapshot // as of the last checkpoint; nil before the first
 }
 
@@ -31,7 +34,7 @@ func newEnsemble(c Config, t task) (*ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &ensemble{config: c, task: t, device: device}
+	e := &ensemble{config: c, task: t, device: device, graphs: device != torchpe.CPU && !c.NoGraph}
 	var sigma []float64
 	for _, m := range c.Members {
 		e.seeds = append(e.seeds, m.Seed)
@@ -64,7 +67,14 @@ func newEnsemble(c Config, t task) (*ensemble, error) {
 		return nil, err
 	}
 	e.resident = torchpe.NewScope()
-	if err := torchpe.Catch(func() { t.move(e) }); err != nil {
+	err = torchpe.Catch(func() {
+		e.stage = e.newStage()
+		t.move(e)
+	})
+	if err == nil {
+		err = e.stage.begin(newRunning(e.members()), e.settings.Active)
+	}
+	if err != nil {
 		e.close()
 		return nil, err
 	}
@@ -92,6 +102,9 @@ func (e *ensemble) close() {
 	if e.good != nil {
 		e.good.scope.Close()
 	}
+	if e.stage != nil {
+		e.stage.close()
+	}
 	if e.resident != nil {
 		e.resident.Close()
 	}
@@ -113,12 +126,6 @@ func (e *ensemble) draw(s *torchpe.Scope, in *models.Input, B int, name string) 
 	if !ok {
 		return
 	}
-	shape := []int{e.members(), B, in.Positions.Tokens()}
-	each := shape[1] * shape[2]
-	drawn := make([]float64, shape[0]*each)
-	for m, seed := range e.seeds {
-		rng := torchpe.Stream(seed, name)
-		pe.DrawPositions(rng, shape[2], sampler.MaxPosition(), drawn[m*each:(m+1)*each])
-	}
-	in.Positions.Drawn = torchpe.Of(s, torchpe.CPU, drawn, shape...).To(e.model.Config.DType, e.device)
+	n := in.Positions.Tokens()
+	in.Positions.Drawn = torchpe.Of(s, torchpe.CPU, e.drawPositions(sampler, B, n, name), e.members(), B, n).To(e.model.Config.DType, e.device)
 }

@@ -186,7 +186,7 @@ func TestPEWarmup(t *testing.T) {
 		t.Fatalf("groups %+v; a table of 16 x 16 in each of 2 blocks comes first", g)
 	}
 	for step, want := range [][2]float64{{0.5, 0.25}, {1, 0.5}, {1, 0.75}, {0.875, 1}, {0.75, 1}, {0.625, 5.0 / 6}} {
-		if err := e.update(step, 10); err != nil {
+		if err := e.prepare(step, 10); err != nil {
 			t.Fatal(err)
 		}
 		for m := range e.members() {

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"fmt"
 	"math"
 
 	"torchpe/data"
@@ -17,9 +16,8 @@ type lstTask struct {
 	splits splits
 	train  resident
 	held   map[string]resident // by split name
-	order  torchpe.Tensor      // int64 [E,n] on the device: the order of an epoch; undefined before the first
-	epoch  int                 // that epoch
-	noisy  robustness          // measured with the probes; zero before
+	order  orderOf
+	noisy  robustness // measured with the probes; zero before
 }
 
 // resident is a split on the device.
@@ -60,35 +58,32 @@ func (t *lstTask) stepsPerEpoch() int {
 	return (t.splits.train.n + t.config.Batch - 1) / t.config.Batch
 }
 
-// orderOf returns the order [E,n] of an epoch in s. It stays on the device until another epoch is asked for.
-func (t *lstTask) orderOf(e *ensemble, s *torchpe.Scope, epoch int) torchpe.Tensor {
-	if t.order.Defined() && t.epoch == epoch {
-		return t.order.In(s)
-	}
-	index := make([]int64, 0, e.members()*t.train.n)
-	for _, seed := range e.seeds {
-		for _, i := range data.Order(seed, epoch, t.train.n) {
-			index = append(index, int64(i))
-		}
-	}
-	if t.order.Defined() {
-		t.order.CopyFrom(torchpe.Of(s, e.device, index, e.members(), t.train.n))
-	} else {
-		t.order = torchpe.Of(e.resident, e.device, index, e.members(), t.train.n)
-	}
-	t.epoch = epoch
-	return t.order.In(s)
-}
-
-func (t *lstTask) loss(e *ensemble, s *torchpe.Scope, step int) stepLoss {
+func (t *lstTask) inputs(e *ensemble, step int) stepInputs {
 	epoch, at := step/t.stepsPerEpoch(), step%t.stepsPerEpoch()*t.config.Batch
 	n := min(t.config.Batch, t.train.n-at)
-	b := t.gather(e, s, t.train, t.orderOf(e, s, epoch).Narrow(1, at, n))
-	e.draw(s, &b.Input, n, fmt.Sprintf("positions %d", step))
+	order := t.order.of(epoch, func() [][]int64 {
+		all := make([][]int64, e.members())
+		for m, seed := range e.seeds {
+			for _, i := range data.Order(seed, epoch, t.train.n) {
+				all[m] = append(all[m], int64(i))
+			}
+		}
+		return all
+	})
+	index := make([]int64, 0, e.members()*n)
+	for _, o := range order {
+		index = append(index, o[at:at+n]...)
+	}
+	return stepInputs{examples: n, arrays: append([]hostArray{{name: "index", shape: []int{e.members(), n}, ints: index}}, e.drawnPositions(n, step)...)}
+}
+
+func (t *lstTask) loss(e *ensemble, s *torchpe.Scope, in deviceInputs) stepLoss {
+	b := t.gather(e, s, t.train, in["index"])
+	b.Positions = e.positions(s, in)
 	b.Training = true
 	logits := e.model.Forward(s, b.Input, nil)
 	return stepLoss{
-		each: torchpe.CrossEntropy(logits, b.target), examples: n,
+		each:    torchpe.CrossEntropy(logits, b.target),
 		correct: logits.Argmax(-1).Eq(b.target).To(torchpe.Float64, e.device).Sum(1),
 	}
 }

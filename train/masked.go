@@ -58,7 +58,7 @@ func (t *maskedTask) move(e *ensemble) {
 	}
 }
 
-func (t *maskedTask) loss(e *ensemble, s *torchpe.Scope, step int) stepLoss {
+func (t *maskedTask) inputs(e *ensemble, step int) stepInputs {
 	n := t.table.Tokens
 	masks := make([]bool, len(e.seeds)*t.batch*n)
 	frames := make([]int64, 0, len(e.seeds)*t.batch)
@@ -68,10 +68,28 @@ func (t *maskedTask) loss(e *ensemble, s *torchpe.Scope, step int) stepLoss {
 			frames = append(frames, int64(t.split.Train[f]))
 		}
 	}
-	b := t.gather(e, s, frames, masks)
-	e.draw(s, &b.Input, t.batch, fmt.Sprintf("positions %d", step))
+	return stepInputs{examples: t.batch, arrays: append(t.arrays(len(e.seeds), frames, masks), e.drawnPositions(t.batch, step)...)}
+}
+
+// arrays are frames [E*B] of the table under masks [E*B,N] as inputs. Where all samples have the same number of masked tokens M,
+// these are listed.
+func (t *maskedTask) arrays(members int, frames []int64, masks []bool) []hostArray {
+	n, samples := t.table.Tokens, len(frames)/members
+	arrays := []hostArray{
+		{name: "frames", shape: []int{len(frames)}, ints: frames},
+		{name: "masks", shape: []int{members, samples, n}, flags: masks},
+	}
+	if index, m := maskedTokens(masks, n); m > 0 {
+		arrays = append(arrays, hostArray{name: "read", shape: []int{members, samples, m}, ints: index})
+	}
+	return arrays
+}
+
+func (t *maskedTask) loss(e *ensemble, s *torchpe.Scope, in deviceInputs) stepLoss {
+	b := t.gather(e, s, in)
+	b.Positions = e.positions(s, in)
 	b.Training = true
-	return stepLoss{each: b.meanSquare(e.model.Forward(s, b.Input, nil)), examples: t.batch}
+	return stepLoss{each: b.meanSquare(e.model.Forward(s, b.Input, nil))}
 }
 
 // maskedBatch is the input of a pass and the true values of the tokens that it predicts.
@@ -81,16 +99,14 @@ type maskedBatch struct {
 	weight torchpe.Tensor // [E,B,M], 1 where the token is masked; the zero Tensor where all of them are
 }
 
-// gather returns the frames [E*B] of the table under masks [E*B,N]. Where all samples have the same number of masked
-// tokens M, only those are predicted.
-func (t *maskedTask) gather(e *ensemble, s *torchpe.Scope, frames []int64, masks []bool) maskedBatch {
-	members, n := e.members(), t.table.Tokens
-	samples := len(frames) / members
-	values := t.values.In(s).IndexSelect(0, torchpe.Of(s, e.device, frames, len(frames))).Reshape(members, samples, n)
-	hidden := torchpe.Of(s, e.device, masks, members, samples, n).To(e.model.Config.DType, e.device)
+// gather returns frames of the table under masks, as arrays names them. Where it lists masked tokens, only those are predicted.
+func (t *maskedTask) gather(e *ensemble, s *torchpe.Scope, in deviceInputs) maskedBatch {
+	masks := in["masks"].In(s)
+	values := t.values.In(s).IndexSelect(0, in["frames"].In(s)).Reshape(masks.Shape()...)
+	hidden := masks.To(e.model.Config.DType, e.device)
 	b := maskedBatch{Input: models.Input{Values: values, Masked: hidden, Positions: e.model.Config.Positions}, target: values, weight: hidden}
-	if index, m := maskedTokens(masks, n); m > 0 {
-		b.Read = torchpe.Of(s, e.device, index, members, samples, m)
+	if read, ok := in["read"]; ok {
+		b.Read = read.In(s)
 		b.target, b.weight = values.Gather(2, b.Read), torchpe.Tensor{}
 	}
 	return b

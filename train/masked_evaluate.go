@@ -55,7 +55,10 @@ func (t *maskedTask) forward(e *ensemble, set testSet, step, frames int, names [
 					index[i] = int64(t.split.Test[from+i])
 				}
 				masks := set.masks[from*n : (from+samples)*n]
-				b := t.gather(e, s, slices.Repeat(index, e.members()), slices.Repeat(masks, e.members()))
+				in := stepInputs{arrays: t.arrays(e.members(), slices.Repeat(index, e.members()), slices.Repeat(masks, e.members()))}
+				places := place(s, e.device, in)
+				places.write(in)
+				b := t.gather(e, s, places)
 				e.draw(s, &b.Input, samples, fmt.Sprintf("positions %s %d %d", set.key(), step, from))
 				var trace *models.Trace
 				if names != nil {

@@ -112,7 +112,10 @@ func TestMaskedErrorOfAZeroModel(t *testing.T) {
 			inner := e.resident.Child()
 			defer inner.Close()
 			inner.Seed(e.seeds, 3)
-			for m, v := range task.loss(e, inner, 3).each.Float64s() {
+			in := task.inputs(e, 3)
+			places := place(inner, e.device, in)
+			places.write(in)
+			for m, v := range task.loss(e, inner, places).each.Float64s() {
 				masks := make([]bool, c.Batch*15)
 				task.train.Draw(e.seeds[m], "train", 3, c.Batch, 15, masks)
 				sum, n := 0.0, 0.0

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"runtime"
 
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
@@ -66,11 +65,11 @@ func Noise(dir string, o NoiseOptions) (NoiseReport, error) {
 	if err != nil {
 		return NoiseReport{}, fmt.Errorf("%s: %w", dir, err)
 	}
-	if _, err := torchpe.ParseDevice(c.Device); err != nil {
+	done, err := c.onDevice()
+	if err != nil {
 		return NoiseReport{}, fmt.Errorf("%s: %w; --device cpu measures it anywhere", dir, err)
 	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	defer done()
 	torchpe.SetThreads(max(1, c.Threads))
 	task := &lstTask{config: c, splits: splits}
 	e, err := newEnsemble(c, task)

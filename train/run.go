@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"time"
 
 	"torchpe/torchpe"
@@ -19,6 +18,11 @@ type Options struct {
 	BreakLock bool // take over the lock of a dead process on another host
 	Command   []string
 	Observer  Observer // may be nil
+
+	// Stalled is called, from another goroutine, when a GPU has not answered for StallAfter: a driver that hangs cannot be told to stop,
+	// so that all a program can do is say so and end. Nil: nobody watches.
+	Stalled    func(*StalledError)
+	StallAfter time.Duration
 }
 
 // Observer is told how a run goes.
@@ -53,12 +57,15 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	if err := c.Resolve(); err != nil {
 		return runlog.Result{}, err
 	}
+	done, err := c.onDevice()
+	if err != nil {
+		return runlog.Result{}, err
+	}
+	defer done()
 	task, err := newTask(c)
 	if err != nil {
 		return runlog.Result{}, &DataError{err}
 	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	if o.Observer == nil {
 		o.Observer = silent{}
 	}
@@ -67,12 +74,15 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	}
 	ens, err := newEnsemble(c, task)
 	if err != nil {
-		return runlog.Result{}, err
+		return runlog.Result{}, explain(c, err)
 	}
 	defer ens.close()
+	if c.Device == "auto" && ens.device != torchpe.CPU {
+		o.Observer.Noticed("device: auto chose " + ens.device.String())
+	}
 	if c.Threads == 0 {
 		if c.Threads, err = ens.calibrate(); err != nil {
-			return runlog.Result{}, err
+			return runlog.Result{}, explain(c, err)
 		}
 	}
 	torchpe.SetThreads(c.Threads)
@@ -83,11 +93,15 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	}
 	defer run.Close()
 	t := &trainer{ensemble: ens, run: run, observer: o.Observer}
+	if o.Stalled != nil && ens.device != torchpe.CPU {
+		t.watch = newWatch(o.StallAfter, dir, o.Stalled)
+		defer t.watch.stop()
+	}
 	result, err := t.train(ctx)
 	if err != nil {
 		var stopped *Interrupted
 		if !errors.As(err, &stopped) {
-			err = fmt.Errorf("%s: %w", dir, err)
+			err = fmt.Errorf("%s: %w", dir, explain(c, err))
 		}
 	}
 	return result, err
@@ -119,7 +133,7 @@ func environment(c Config, command []string) runlog.Environment {
 	env.LibtorchBuilt, env.LibtorchRunning = sys.LibtorchBuilt, sys.LibtorchRunning
 	env.BLAS, env.BLASKernel, env.Threads = sys.BLAS, sys.BLASKernel, c.Threads
 	if device, err := torchpe.ParseDevice(c.Device); err == nil {
-		env.Device = device.String()
+		env.Device, env.Precision = device.String(), c.precisionOn(device)
 		if i, ok := device.GPU(); ok && i < len(sys.GPUs) {
 			env.GPU = sys.GPUs[i].Name
 		}
@@ -133,6 +147,7 @@ type trainer struct {
 	run      *runlog.Run
 	board    *runlog.Board // nil where none is asked for, or it failed
 	observer Observer
+	watch    *watch // nil where nobody watches
 	state    state
 	saved    time.Time // when that was
 	logged   time.Time // when the last record was written
@@ -151,6 +166,9 @@ func (t *trainer) train(ctx context.Context) (runlog.Result, error) {
 	if t.config.Masked == nil { // counted in epochs
 		logEvery *= perEpoch
 	}
+	if err := t.stage.begin(t.state.sums, t.settings.Active); err != nil {
+		return runlog.Result{}, err
+	}
 	firstStep := t.state.step
 	t.observer.Started(firstStep, total)
 	before, start := t.state.seconds, time.Now()
@@ -158,27 +176,30 @@ func (t *trainer) train(ctx context.Context) (runlog.Result, error) {
 	clock := func() { t.state.seconds = before + time.Since(start).Seconds() }
 
 	for t.state.step < total && t.anyActive() {
-		loss, err := t.step(t.state.step, &t.state.sums)
-		if err != nil {
-			return runlog.Result{}, fmt.Errorf("step %d: %w", t.state.step+1, err)
-		}
-		if err := t.stopDiverged(loss); err != nil {
-			return runlog.Result{}, err
-		}
-		if err := t.update(t.state.step, total); err != nil {
+		if err := t.step(t.state.step, total); err != nil {
 			return runlog.Result{}, fmt.Errorf("step %d: %w", t.state.step+1, err)
 		}
 		t.state.step++
+		t.watch.alive(t.state.step)
+		logs := t.state.step == total || t.state.step%logEvery == 0
+		if logs || t.state.step%t.lookEvery() == 0 {
+			if err := t.look(); err != nil {
+				return runlog.Result{}, err
+			}
+		}
 		clock()
 		t.observer.Stepped(t.state.step)
 
-		if t.state.step == total || t.state.step%logEvery == 0 {
+		if logs {
 			if err := t.record(); err != nil {
 				return runlog.Result{}, err
 			}
 		}
 		stop := ctx.Err() != nil && t.state.step < total
 		if stop || t.state.step == total || time.Since(t.saved) >= time.Duration(t.config.CheckpointEvery) {
+			if err := t.look(); err != nil {
+				return runlog.Result{}, err
+			}
 			if err := t.checkpoint(); err != nil {
 				return runlog.Result{}, err
 			}
@@ -216,7 +237,10 @@ func (t *trainer) begin() error {
 	return err
 }
 
-func (t *trainer) checkpoint() error {
+func (t *trainer) checkpoint() (err error) {
+	if t.state.sums, err = t.stage.sums(); err != nil {
+		return err
+	}
 	if err := t.save(t.run, t.state); err != nil {
 		return err
 	}
@@ -233,13 +257,32 @@ func (t *trainer) anyActive() bool {
 	return false
 }
 
-// stopDiverged ends the members whose loss in this step is not finite and puts them back to their last checkpoint.
-func (t *trainer) stopDiverged(loss []float64) error {
-	for _, m := range t.notFinite(loss) {
+// lookEvery is after how many steps the host looks at the device: after each on the CPU, where that costs nothing.
+func (t *trainer) lookEvery() int {
+	if t.device == torchpe.CPU {
+		return 1
+	}
+	return 256
+}
+
+// look waits for the device, ends the members whose loss was not finite in a step since the last look, and puts them back to
+// their last checkpoint.
+func (t *trainer) look() error {
+	stopped, loss, err := t.stage.stops()
+	if err != nil {
+		return fmt.Errorf("step %d: %w", t.state.step, err)
+	}
+	for m, at := range stopped {
+		if at == 0 || !t.settings.Active[m] {
+			continue
+		}
 		t.settings.Active[m] = false
-		t.state.diverged[m] = t.state.step + 1
-		t.observer.Noticed(fmt.Sprintf("member %d (seed %d) diverged: its loss at step %d is %g; its last checkpoint is kept",
-			m, t.seeds[m], t.state.step+1, loss[m]))
+		t.state.diverged[m] = at
+		value := "not finite"
+		if at == t.state.step {
+			value = fmt.Sprint(loss[m])
+		}
+		t.observer.Noticed(fmt.Sprintf("member %d (seed %d) diverged: its loss at step %d is %s; its last checkpoint is kept", m, t.seeds[m], at, value))
 		if err := t.restore(m); err != nil {
 			return err
 		}
@@ -257,6 +300,10 @@ func (t *trainer) record() error {
 	if err != nil {
 		return err
 	}
+	sums, err := t.stage.sums()
+	if err != nil {
+		return err
+	}
 	now := time.Now()
 	stepMS := 1000 * now.Sub(t.logged).Seconds() / float64(max(1, t.state.step-t.loggedAt))
 	perEpoch := t.task.stepsPerEpoch()
@@ -267,9 +314,9 @@ func (t *trainer) record() error {
 		r.Seed, r.Sigma = int64(t.seeds[m]), t.config.Members[m].Sigma
 		r.WallSeconds, r.StepMS = t.state.seconds, stepMS
 		if t.settings.Active[m] {
-			r.Loss = t.state.sums.loss[m] / t.state.sums.seen
+			r.Loss = sums.loss[m] / sums.seen
 			r.PENorm, r.PEEffectiveRank = tables.course(m)
-			fill(m, &r, t.state.sums)
+			fill(m, &r, sums)
 		}
 		records[m] = r
 	}
@@ -278,7 +325,9 @@ func (t *trainer) record() error {
 	}
 	t.appendToBoard(records)
 	t.last, t.loggedAt = records, t.state.step
-	t.state.sums = newRunning(t.members())
+	if err := t.stage.begin(newRunning(t.members()), t.settings.Active); err != nil {
+		return err
+	}
 	t.observer.Logged(records)
 	t.logged = time.Now()
 	return nil

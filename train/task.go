@@ -20,8 +20,10 @@ type task interface {
 	move(e *ensemble)
 	// stepsPerEpoch counts the steps that see every training example once.
 	stepsPerEpoch() int
-	// loss runs the examples of training step number step (from 0) forward.
-	loss(e *ensemble, s *torchpe.Scope, step int) stepLoss
+	// inputs returns what training step number step (from 0) takes from the host. It is called beside a running step.
+	inputs(e *ensemble, step int) stepInputs
+	// loss runs a training step's examples forward. It reads nothing from the host, so that a graph can record it.
+	loss(e *ensemble, s *torchpe.Scope, in deviceInputs) stepLoss
 	// record measures the held-out examples, and what tables says; fill then writes member m's part of a record, from these and
 	// the sums since the last one.
 	record(e *ensemble, step int, tables peTables) (fill func(m int, r *runlog.Record, sums running), err error)
@@ -35,9 +37,8 @@ type task interface {
 
 // stepLoss is what a training step saw.
 type stepLoss struct {
-	each     torchpe.Tensor // [E] mean loss of each member
-	examples int
-	correct  torchpe.Tensor // [E] right answers; the zero Tensor where there is no right or wrong
+	each    torchpe.Tensor // [E] mean loss of each member
+	correct torchpe.Tensor // float64 [E] right answers; the zero Tensor where there is no right or wrong
 }
 
 // newTask reads or generates the data of a configuration.

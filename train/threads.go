@@ -30,19 +30,23 @@ func (e *ensemble) calibrate() (int, error) {
 	return best, err
 }
 
-// timeStep returns the shortest of three forward and backward passes; no parameter changes.
+// timeStep returns the shortest of three steps in which no member is active, so that no parameter changes.
 func (e *ensemble) timeStep(threads int) (time.Duration, error) {
 	torchpe.SetThreads(threads)
+	nothing := newRunning(e.members())
+	defer e.optimizer.SetSteps(e.optimizer.Steps())
+	if err := e.stage.begin(nothing, make([]bool, e.members())); err != nil {
+		return 0, err
+	}
 	shortest := time.Duration(1<<63 - 1)
 	for range 3 {
-		sums := newRunning(e.members())
 		start := time.Now()
-		if _, err := e.step(0, &sums); err != nil {
+		if err := e.step(0, 1); err != nil {
 			return 0, err
 		}
 		shortest = min(shortest, time.Since(start))
 	}
-	return shortest, nil
+	return shortest, e.stage.begin(nothing, e.settings.Active)
 }
 
 // PeakRSSMB returns the most memory this process held at any time, in megabytes.

@@ -45,17 +45,22 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
 	f.config.bench = true
 	f.config.add(fl)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runBenchStep(cmd.OutOrStdout(), f) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return runBenchStep(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
+	}
 	return cmd
 }
 
-func runBenchStep(w io.Writer, f benchFlags) error {
+func runBenchStep(w, say io.Writer, f benchFlags) error {
 	if f.steps < 1 || f.warmup < 0 {
 		return usagef("--steps %d, --warmup %d: at least 1 and 0", f.steps, f.warmup)
 	}
 	c, _, err := f.config.resolve()
 	if err != nil {
 		return usageError{err}
+	}
+	if err := f.config.chooseMembers(&c, say); err != nil {
+		return err
 	}
 	b, err := train.BenchStep(c, f.warmup, f.steps, f.profile)
 	if err != nil {
@@ -70,6 +75,9 @@ func runBenchStep(w io.Writer, f benchFlags) error {
 	}
 	fmt.Fprintf(w, "%s %s: %d members, batch %d, %s, %d threads: %.1f ms a step (shortest %.1f), %.0f MB at most\n",
 		f.config.preset, c.PE, b.Members, b.Batch, b.Device, b.Threads, b.Median, b.Min, b.PeakRSS)
+	if b.DeviceMB > 0 {
+		fmt.Fprintf(w, "  %.0f MB of the GPU's memory at most, %s products, %s\n", b.DeviceMB, b.Precision, map[bool]string{true: "recorded steps", false: "kernels launched one by one"}[b.Graph])
+	}
 	for _, p := range b.Phases {
 		fmt.Fprintf(w, "  %-16s %7.2f ms\n", p.Name, p.MS)
 	}

@@ -26,7 +26,7 @@ type configFlags struct {
 	file             string
 	seed             uint64
 	seeds            []string
-	members          int
+	members          memberCount
 	sigma, lr, decay []float64
 	peLR, peDecay    []float64
 	peWarmup         int
@@ -61,7 +61,8 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	fl.Float64Var(&f.initScale, "init-scale", 1, "factor on the initial values of all weights but the PE's and those of layer norm")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the first member; the next ones count up")
 	fl.StringSliceVar(&f.seeds, "seeds", nil, "seeds of all members, or the word paper for the 15 of the published runs")
-	fl.IntVar(&f.members, "members", 1, "seeds trained together as one ensemble")
+	f.members.n = 1
+	fl.Var(&f.members, "members", "seeds trained together as one ensemble; auto measures how many are worth while")
 
 	fl.IntVar(&f.c.Layers, "layers", d.Layers, "blocks")
 	fl.IntVar(&f.c.Heads, "heads", d.Heads, "attention heads")
@@ -97,6 +98,7 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.c.TensorBoard, "tensorboard", d.TensorBoard, "write event files for TensorBoard into the run directory")
 	fl.StringVar(&f.c.DType, "dtype", d.DType, "precision: float32 or float64")
 	fl.StringVar(&f.c.Device, "device", d.Device, "device: auto, cpu, cuda or cuda:i")
+	addDeviceFlags(fl, &f.c.DeviceConfig)
 	fl.StringVar(&f.threads, "threads", "auto", "CPU threads of one step; auto measures")
 	f.options = schemeFlags(fl)
 }
@@ -204,6 +206,9 @@ func (f *configFlags) setFields(c *train.Config, given map[string]bool) {
 		"pe-warmup-steps": func() { c.PEWarmupSteps = &f.peWarmup }, "pe-dropout": func() { c.PEDropout = f.c.PEDropout },
 		"init-scale":       func() { c.InitScale = &f.initScale },
 		"tensorboard":      func() { c.TensorBoard = f.c.TensorBoard },
+		"precision":        func() { c.Precision = f.c.Precision },
+		"no-graph":         func() { c.NoGraph = f.c.NoGraph },
+		"deterministic":    func() { c.Deterministic = f.c.Deterministic },
 		"checkpoint-every": func() { c.CheckpointEvery = train.Duration(f.checkpointEvery) },
 	}
 	for name, set := range fields {
@@ -289,8 +294,8 @@ func (f *configFlags) memberSeeds(given map[string]bool, values int) ([]uint64, 
 			return nil, fmt.Errorf("--seed and --seeds both give seeds: give one of them")
 		}
 		if slices.Equal(f.seeds, []string{"paper"}) {
-			if given["members"] && f.members != len(train.PaperSeeds) {
-				return nil, fmt.Errorf("--members %d, but --seeds paper has %d", f.members, len(train.PaperSeeds))
+			if given["members"] && !f.members.auto && f.members.n != len(train.PaperSeeds) {
+				return nil, fmt.Errorf("--members %d, but --seeds paper has %d", f.members.n, len(train.PaperSeeds))
 			}
 			return train.PaperSeeds, nil
 		}
@@ -302,15 +307,15 @@ func (f *configFlags) memberSeeds(given map[string]bool, values int) ([]uint64, 
 			}
 			seeds[i] = v
 		}
-		if given["members"] && f.members != len(seeds) {
-			return nil, fmt.Errorf("--members %d, but --seeds names %d", f.members, len(seeds))
+		if given["members"] && !f.members.auto && f.members.n != len(seeds) {
+			return nil, fmt.Errorf("--members %d, but --seeds names %d", f.members.n, len(seeds))
 		}
 		return seeds, nil
 	}
-	if f.members < 1 || f.members > maxMembers {
-		return nil, fmt.Errorf("--members: %d is not in [1, %d]", f.members, maxMembers)
+	if f.members.n < 1 || f.members.n > maxMembers {
+		return nil, fmt.Errorf("--members: %d is not in [1, %d]", f.members.n, maxMembers)
 	}
-	n, step := f.members, uint64(1)
+	n, step := f.members.n, uint64(1)
 	if !given["members"] && values > 1 {
 		n, step = values, 0
 	}

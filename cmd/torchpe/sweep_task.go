@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -123,7 +122,16 @@ func work(claim *sweep.Claim, c train.Config) error {
 	beat := &heartbeats{progress: newProgress(os.Stderr, c, false), claim: claim}
 	fmt.Fprintf(os.Stderr, "task %d, attempt %d, pid %d, %s\n", claim.Index, claim.Attempt(), os.Getpid(), time.Now().Format(time.RFC3339))
 	stopBeating := beat.start(cancel)
-	_, err := train.Run(ctx, c, claim.EnsembleDir(claim.Index), train.Options{Resume: true, BreakLock: true, Command: os.Args, Observer: beat})
+	_, err := train.Run(ctx, c, claim.EnsembleDir(claim.Index), train.Options{
+		Resume: true, BreakLock: true, Command: os.Args, Observer: beat, StallAfter: stallAfter,
+		Stalled: func(err *train.StalledError) {
+			fmt.Fprintln(os.Stderr, "torchpe: "+err.Error())
+			if failed := claim.Fail(sweep.Failure{Reason: sweep.ReasonDevice, ExitCode: exitFailed, Message: err.Error()}); failed != nil {
+				fmt.Fprintln(os.Stderr, "torchpe: "+failed.Error())
+			}
+			os.Exit(exitFailed)
+		},
+	})
 	stopBeating()
 	var interrupted *train.Interrupted
 	if errors.As(err, &interrupted) {
@@ -145,14 +153,15 @@ func work(claim *sweep.Claim, c train.Config) error {
 // reason sorts an error into the classes of sweep.Failure.
 func reason(err error) string {
 	var data *train.DataError
-	text := err.Error()
 	switch {
 	case errors.As(err, &data):
 		return sweep.ReasonData
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
 		return sweep.ReasonDisk
-	case strings.Contains(text, "out of memory") || strings.Contains(text, "not enough memory") || strings.Contains(text, "can't allocate memory"):
+	case train.OutOfMemory(err):
 		return sweep.ReasonOOM
+	case train.DeviceLost(err):
+		return sweep.ReasonDevice
 	}
 	return sweep.ReasonError
 }

@@ -77,9 +77,9 @@ func runTrain(out, progress io.Writer, f trainFlags) error {
 	if f.resume && f.force {
 		return usagef("--resume goes on with a run and --force replaces it: give one of them")
 	}
-	c, notes, err := f.resolve()
+	c, notes, err := f.resolve(progress)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if f.dryRun {
 		text, err := c.JSON()
@@ -102,7 +102,12 @@ func runTrain(out, progress io.Writer, f trainFlags) error {
 		watch.Noticed(n)
 	}
 	result, err := train.Run(ctx, c, dir, train.Options{
-		Resume: f.resume, Force: f.force, BreakLock: f.breakLock, Command: os.Args, Observer: watch,
+		Resume: f.resume, Force: f.force, BreakLock: f.breakLock, Command: os.Args, Observer: watch, StallAfter: stallAfter,
+		Stalled: func(err *train.StalledError) {
+			watch.Close()
+			fmt.Fprintln(progress, "torchpe: "+err.Error())
+			os.Exit(exitFailed)
+		},
 	})
 	watch.Close()
 	if errors.Is(err, runlog.ErrComplete) {
@@ -119,14 +124,22 @@ func runTrain(out, progress io.Writer, f trainFlags) error {
 }
 
 // resolve returns the configuration that the flags ask for: of the run in --out where that is resumed.
-func (f trainFlags) resolve() (train.Config, []string, error) {
+func (f trainFlags) resolve(say io.Writer) (train.Config, []string, error) {
 	if f.resume && f.out != "" {
 		path := filepath.Join(f.out, "config.json")
 		if _, err := os.Stat(path); err == nil {
-			return f.config.resumed(path)
+			c, notes, err := f.config.resumed(path)
+			if err != nil {
+				err = usageError{err}
+			}
+			return c, notes, err
 		}
 	}
-	return f.config.resolve()
+	c, notes, err := f.config.resolve()
+	if err != nil {
+		return c, nil, usageError{err}
+	}
+	return c, notes, f.config.chooseMembers(&c, say)
 }
 
 // defaultName is the name of a run's directory below runs/.

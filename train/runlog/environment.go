@@ -11,14 +11,15 @@ import (
 
 // Environment says where and by what a run was computed.
 type Environment struct {
-	Torchpe         string    `json:"torchpe"`          // version of this program
-	Go              string    `json:"go"`               // version of Go
-	LibtorchBuilt   string    `json:"libtorch_built"`   // libtorch that the shim was compiled against
-	LibtorchRunning string    `json:"libtorch_running"` // libtorch that was loaded
-	Device          string    `json:"device"`           // as in --device, resolved: cpu, cuda:0
-	GPU             string    `json:"gpu"`              // name of the GPU; empty on a CPU
-	BLAS            string    `json:"blas"`             // library
-	BLASKernel      string    `json:"blas_kernel"`      // CPU kernel that it chose
+	Torchpe         string    `json:"torchpe"`             // version of this program
+	Go              string    `json:"go"`                  // version of Go
+	LibtorchBuilt   string    `json:"libtorch_built"`      // libtorch that the shim was compiled against
+	LibtorchRunning string    `json:"libtorch_running"`    // libtorch that was loaded
+	Device          string    `json:"device"`              // as in --device, resolved: cpu, cuda:0
+	GPU             string    `json:"gpu"`                 // name of the GPU; empty on a CPU
+	Precision       string    `json:"precision,omitempty"` // operands of products: fp32, tf32, bf16
+	BLAS            string    `json:"blas"`                // library
+	BLASKernel      string    `json:"blas_kernel"`         // CPU kernel that it chose
 	Threads         int       `json:"threads"`
 	OS              string    `json:"os"`
 	Arch            string    `json:"arch"`

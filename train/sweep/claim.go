@@ -31,6 +31,7 @@ type Heartbeat struct {
 // Reason classes of a Failure.
 const (
 	ReasonOOM      = "oom"      // out of memory
+	ReasonDevice   = "device"   // the GPU or its driver failed
 	ReasonKilled   = "killed"   // by a signal
 	ReasonData     = "bad data" // it cannot be read, or is not what the checkpoint was trained on
 	ReasonDisk     = "disk full"

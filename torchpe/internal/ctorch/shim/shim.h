@@ -148,6 +148,8 @@ tp_result tp_rotate(tp_tensor x, tp_tensor cos, tp_tensor sin, int half, int gra
 tp_result tp_add_layer_norm(tp_tensor x, tp_tensor y, tp_tensor gain, tp_tensor bias, double eps, int grad);
 /* dropout with probability p; the mask of member e is a pure function of (seeds[e], step, call) */
 tp_result tp_dropout(tp_tensor x, double p, const uint64_t* seeds, int64_t members, uint64_t step, uint64_t call, int grad);
+/* the same with draws on x's device: int64 [1+E], the step and each member's seed */
+tp_result tp_dropout_drawn(tp_tensor x, double p, tp_tensor draws, uint64_t call, int grad);
 /* mean cross-entropy of each member: logits [E,B,C], target int64 [E,B] -> [E] */
 tp_result tp_cross_entropy(tp_tensor logits, tp_tensor target, int grad);
 
@@ -172,6 +174,29 @@ char* tp_sgd_(tp_tensor p, tp_tensor g, tp_members members);
 /* Euclidean norm of each member's gradient: [E,P] -> [E] */
 tp_result tp_member_norm(tp_tensor g, int grad);
 
+/* The same with settings that lie on p's device, so that a graph can replay the step. settings: float64 [E,6], columns lr, weight decay,
+ * factor on the gradient, active (0 or 1), 1 - beta1^t, root of 1 - beta2^t; SGD reads the first four. */
+char* tp_adam_settings_(tp_tensor p, tp_tensor g, tp_tensor m, tp_tensor v, tp_tensor settings, double beta1, double beta2, double eps,
+                        int decoupled);
+char* tp_sgd_settings_(tp_tensor p, tp_tensor g, tp_tensor settings);
+
+/* ---- streams, CUDA graphs, copies that the host does not wait for ---- */
+char* tp_own_stream(int device);     /* the calling thread works on a stream of its own from now on */
+char* tp_default_stream(int device); /* and on the common one again */
+char* tp_synchronize(int device);    /* waits for all work; returns at once for the CPU */
+/* What this thread does on the device until tp_graph_end is recorded, not done. Graphs share memory with the one called share (0 = none). */
+char* tp_graph_begin(int device, uint64_t share, uint64_t* graph);
+char* tp_graph_end(uint64_t graph);
+char* tp_graph_replay(uint64_t graph);
+char* tp_graph_free(uint64_t graph);
+/* Copies data into dst, which must be dense and of that many bytes; data may be used again at once. */
+char* tp_write_(tp_tensor dst, const void* data, int64_t bytes);
+/* Bytes that libtorch's allocator has in use, had at most since tp_reset_peak_memory, and holds; zeros for the CPU. */
+char* tp_device_memory(int device, int64_t* allocated, int64_t* peak, int64_t* reserved);
+char* tp_reset_peak_memory(int device);
+char* tp_release_cached(int device); /* gives memory that is not in use back to the device */
+char* tp_set_deterministic(int on);  /* operators that give the same bits each time, where libtorch has them */
+
 /* ---- the machine ---- */
 typedef struct {
   int64_t built_version, running_version; /* major*10000 + minor*100 + patch */
@@ -188,6 +213,8 @@ char* tp_blas_repair(void);                 /* puts a slow kernel right; the tex
 void tp_set_threads(int n);                 /* of one operator, on every thread; limited to what makes sense here */
 int tp_threads(void);
 const char* tp_kernels(void);               /* instruction set of the fused kernels: avx512, avx2, generic */
+void tp_set_precision(int p);               /* of float32 products: 0 fp32, 1 tf32, 2 bf16 operands; sums are fp32 */
+int tp_precision(void);
 void tp_set_fused(int on);                  /* 0: compose fused operators from libtorch ones instead (to compare) */
 /* Time spent since tp_profile(1) in the fused operators, by part: 0 products, 1 bias and GELU, 2 attention, 3 layer norm,
  * 4 optimizer; -1 for another part. */

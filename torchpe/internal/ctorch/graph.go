@@ -1,0 +1,66 @@
+package ctorch
+
+// #include "shim.h"
+import "C"
+
+import "unsafe"
+
+// Streams and graphs of a GPU, and copies that the host does not wait for; shim.h says what they do.
+
+func OwnStream(device int) error { return failure(C.tp_own_stream(C.int(device))) }
+
+func DefaultStream(device int) error { return failure(C.tp_default_stream(C.int(device))) }
+
+func Synchronize(device int) error { return failure(C.tp_synchronize(C.int(device))) }
+
+func GraphBegin(device int, share uint64) (uint64, error) {
+	var graph C.uint64_t
+	err := failure(C.tp_graph_begin(C.int(device), C.uint64_t(share), &graph))
+	return uint64(graph), err
+}
+
+func GraphEnd(graph uint64) error { return failure(C.tp_graph_end(C.uint64_t(graph))) }
+
+func GraphReplay(graph uint64) error { return failure(C.tp_graph_replay(C.uint64_t(graph))) }
+
+func GraphFree(graph uint64) error { return failure(C.tp_graph_free(C.uint64_t(graph))) }
+
+// Write copies data into dst's memory, which must be dense and of as many bytes.
+func Write[T float32 | float64 | int64 | bool](dst Handle, data []T) error {
+	var zero T
+	return failure(C.tp_write_(c(dst), unsafe.Pointer(unsafe.SliceData(data)), C.int64_t(len(data)*int(unsafe.Sizeof(zero)))))
+}
+
+// DeviceMemory returns the bytes that libtorch's allocator has in use, had at most, and holds.
+func DeviceMemory(device int) (allocated, peak, reserved int64, err error) {
+	var a, p, r C.int64_t
+	err = failure(C.tp_device_memory(C.int(device), &a, &p, &r))
+	return int64(a), int64(p), int64(r), err
+}
+
+func ResetPeakMemory(device int) error { return failure(C.tp_reset_peak_memory(C.int(device))) }
+
+func ReleaseCached(device int) error { return failure(C.tp_release_cached(C.int(device))) }
+
+func SetDeterministic(on bool) error { return failure(C.tp_set_deterministic(flag(on))) }
+
+// AdamSettings makes one step of Adam, or AdamW where decoupled, with settings [E,6] on the device.
+func AdamSettings(p, g, m, v, settings Handle, beta1, beta2, eps float64, decoupled bool) error {
+	return failure(C.tp_adam_settings_(c(p), c(g), c(m), c(v), c(settings), C.double(beta1), C.double(beta2), C.double(eps), flag(decoupled)))
+}
+
+// SGDSettings makes one step of gradient descent with settings [E,6] on the device.
+func SGDSettings(p, g, settings Handle) error {
+	return failure(C.tp_sgd_settings_(c(p), c(g), c(settings)))
+}
+
+// DropoutDrawn is Dropout with the step and the seeds (int64 [1+E]) on the device.
+func DropoutDrawn(x Handle, p float64, draws Handle, call uint64, grad bool) (Handle, error) {
+	return result(C.tp_dropout_drawn(c(x), C.double(p), c(draws), C.uint64_t(call), flag(grad)))
+}
+
+// SetPrecision sets the precision of the operands of float32 products: 0 fp32, 1 tf32, 2 bf16.
+func SetPrecision(p int) { C.tp_set_precision(C.int(p)) }
+
+// Precision returns what SetPrecision set.
+func Precision() int { return int(C.tp_precision()) }

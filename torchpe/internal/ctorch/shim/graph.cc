@@ -1,0 +1,202 @@
+// graph.cc: streams, CUDA graphs, and copies to the device that the host does not wait for.
+//
+// A graph is recorded from the calls that one thread makes between tp_graph_begin and tp_graph_end, on a stream that is not the
+// default one: the thread takes one of its own first (tp_own_stream). Memory that a recording allocates belongs to the
+// graph; graphs that never run at the same time share it.
+#include "handles.h"
+
+#include <map>
+#include <memory>
+
+#ifdef TORCHPE_CUDA
+#include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAStream.h>
+#endif
+
+using namespace torchpe;
+
+namespace {
+
+#ifdef TORCHPE_CUDA
+
+struct Graphs {
+  static Graphs& instance() {
+    static Graphs* g = new Graphs();  // as the handles: never destroyed
+    return *g;
+  }
+  std::shared_ptr<at::cuda::CUDAGraph> find(uint64_t id) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto at = all.find(id);
+    TORCH_CHECK(at != all.end(), "there is no graph ", id);
+    return at->second;
+  }
+  std::mutex mutex;
+  std::map<uint64_t, std::shared_ptr<at::cuda::CUDAGraph>> all;
+  uint64_t last = 0;
+};
+
+c10::DeviceIndex gpu(int number) {
+  const auto d = device(number);
+  TORCH_CHECK(d.is_cuda(), "device ", d, " has no streams and no graphs");
+  return d.index();
+}
+
+#else
+
+[[noreturn]] void no_cuda() {
+  TORCH_CHECK(false, "this shim was built without CUDA: build it against a libtorch with CUDA, on a machine with its toolkit's headers");
+}
+
+#endif
+
+}  // namespace
+
+extern "C" {
+
+char* tp_own_stream(int number) {
+  return act([&] {
+#ifdef TORCHPE_CUDA
+    c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(false, gpu(number)));
+#else
+    no_cuda();
+#endif
+  });
+}
+
+char* tp_default_stream(int number) {
+  return act([&] {
+#ifdef TORCHPE_CUDA
+    c10::cuda::setCurrentCUDAStream(c10::cuda::getDefaultCUDAStream(gpu(number)));
+#else
+    no_cuda();
+#endif
+  });
+}
+
+char* tp_synchronize(int number) {
+  return act([&] {
+    if (device(number).is_cuda()) torch::cuda::synchronize(device(number).index());
+  });
+}
+
+char* tp_graph_begin(int number, uint64_t share, uint64_t* graph) {
+  return act([&] {
+#ifdef TORCHPE_CUDA
+    auto& all = Graphs::instance();
+    const auto index = gpu(number);
+    TORCH_CHECK(c10::cuda::getCurrentCUDAStream(index) != c10::cuda::getDefaultCUDAStream(index),
+                "a graph is recorded on a stream of the thread's own, and this thread has none");
+    auto g = std::make_shared<at::cuda::CUDAGraph>();
+    if (share)
+      g->capture_begin(all.find(share)->pool());
+    else
+      g->capture_begin();
+    std::lock_guard<std::mutex> lock(all.mutex);
+    *graph = ++all.last;
+    all.all[*graph] = std::move(g);
+#else
+    (void)number, (void)share, (void)graph;
+    no_cuda();
+#endif
+  });
+}
+
+char* tp_graph_end(uint64_t graph) {
+  return act([&] {
+#ifdef TORCHPE_CUDA
+    Graphs::instance().find(graph)->capture_end();
+#else
+    (void)graph;
+    no_cuda();
+#endif
+  });
+}
+
+char* tp_graph_replay(uint64_t graph) {
+  return act([&] {
+#ifdef TORCHPE_CUDA
+    Graphs::instance().find(graph)->replay();
+#else
+    (void)graph;
+    no_cuda();
+#endif
+  });
+}
+
+char* tp_graph_free(uint64_t graph) {
+  return act([&] {
+#ifdef TORCHPE_CUDA
+    auto& all = Graphs::instance();
+    auto g = all.find(graph);
+    std::lock_guard<std::mutex> lock(all.mutex);
+    all.all.erase(graph);
+#else
+    (void)graph;
+    no_cuda();
+#endif
+  });
+}
+
+char* tp_write_(tp_tensor hdst, const void* data, int64_t bytes) {
+  return act([&] {
+    at::NoGradGuard off;
+    auto dst = get(hdst);
+    const int64_t have = dst.numel() * int64_t(dst.element_size());
+    TORCH_CHECK(dst.is_contiguous() && have == bytes, "writing ", bytes, " bytes into ", dst.is_contiguous() ? "" : "the strided ", dst.sizes(), " of ", have);
+    if (bytes == 0) return;
+    if (dst.is_cpu()) {
+      std::memcpy(dst.data_ptr(), data, size_t(bytes));
+      return;
+    }
+    // The allocator of pinned memory does not give this out again before the copy is through.
+    auto pinned = at::empty(dst.sizes(), dst.options().device(at::kCPU).requires_grad(false).pinned_memory(true));
+    std::memcpy(pinned.data_ptr(), data, size_t(bytes));
+    dst.copy_(pinned, /*non_blocking=*/true);
+  });
+}
+
+char* tp_device_memory(int number, int64_t* allocated, int64_t* peak, int64_t* reserved) {
+  return act([&] {
+    *allocated = *peak = *reserved = 0;
+    if (!device(number).is_cuda()) return;
+#ifdef TORCHPE_CUDA
+    const auto s = c10::cuda::CUDACachingAllocator::getDeviceStats(gpu(number));  // [0]: pools of all sizes together
+    *allocated = s.allocated_bytes[0].current;
+    *peak = s.allocated_bytes[0].peak;
+    *reserved = s.reserved_bytes[0].current;
+#endif
+  });
+}
+
+char* tp_reset_peak_memory(int number) {
+  return act([&] {
+#ifdef TORCHPE_CUDA
+    if (device(number).is_cuda()) c10::cuda::CUDACachingAllocator::resetPeakStats(gpu(number));
+#else
+    device(number);
+#endif
+  });
+}
+
+char* tp_release_cached(int number) {
+  return act([&] {
+#ifdef TORCHPE_CUDA
+    if (device(number).is_cuda()) c10::cuda::CUDACachingAllocator::emptyCache();
+#else
+    device(number);
+#endif
+  });
+}
+
+char* tp_set_deterministic(int on) {
+  return act([&] {
+    // Where libtorch has no deterministic form of an operator it warns instead of failing.
+    at::globalContext().setDeterministicAlgorithms(on != 0, /*warn_only=*/true);
+    at::globalContext().setDeterministicCuDNN(on != 0);
+    at::globalContext().setBenchmarkCuDNN(false);
+  });
+}
+
+}  // extern "C"

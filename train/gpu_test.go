@@ -1,0 +1,198 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// needGPU skips a test where there is none: scripts/gpu_check.sh runs them where there is.
+func needGPU(t *testing.T) {
+	t.Helper()
+	if s := torchpe.DescribeSystem(); !s.CUDA {
+		t.Skip("needs an NVIDIA GPU: " + s.CUDAReason)
+	}
+}
+
+// onGPU trains n steps on the first GPU, prepared as Run prepares it.
+func onGPU(t *testing.T, c Config, n int, how func(*ensemble)) ([]float64, running) {
+	t.Helper()
+	c.Device = "cuda:0"
+	weights, sums, _ := after(t, c, n, how)
+	return weights, sums
+}
+
+// furthest is the largest difference between two arrays, relative to the largest element.
+func furthest(got, want []float64) float64 {
+	most, size := 0.0, 0.0
+	for i := range want {
+		most, size = math.Max(most, math.Abs(got[i]-want[i])), math.Max(size, math.Abs(want[i]))
+	}
+	if len(got) != len(want) {
+		return math.Inf(1)
+	}
+	return most / size
+}
+
+// perScheme calls f with a small configuration of each scheme, in float64.
+func perScheme(t *testing.T, f func(t *testing.T, c Config)) {
+	base := tiny(t, "learn")
+	base.Batch, base.DType = 120, "float64"
+	for _, scheme := range pe.Schemes() {
+		t.Run(scheme.Name, func(t *testing.T) {
+			c := base
+			c.PE, c.Members = scheme.Name, slices.Clone(base.Members)
+			f(t, c)
+		})
+	}
+}
+
+// In float64, a GPU trains every scheme as the CPU does but for rounding, which SGD does not amplify.
+func TestGPUAgreesWithCPU(t *testing.T) {
+	needGPU(t)
+	const tolerance = 1e-10
+	perScheme(t, func(t *testing.T, c Config) {
+		c.Optimizer = string(torchpe.SGD)
+		want, wantSums, _ := after(t, c, 9, func(*ensemble) {})
+		got, sums := onGPU(t, c, 9, func(*ensemble) {})
+		if d := furthest(got, want); !(d < tolerance) || !(furthest(sums.loss, wantSums.loss) < tolerance) || !slices.Equal(sums.correct, wantSums.correct) {
+			t.Errorf("parameters differ by %g, losses %v and %v", d, sums, wantSums)
+		}
+	})
+	for _, draw := range []string{ExactMask, BernoulliMask} {
+		c := tinyMasked(t, "learn")
+		c.DType, c.Optimizer, c.Masked.Draw, c.ClipNorm = "float64", string(torchpe.SGD), draw, 0.1
+		want, wantSums, _ := after(t, c, 9, func(*ensemble) {})
+		got, sums := onGPU(t, c, 9, func(*ensemble) {})
+		if d := furthest(got, want); !(d < tolerance) || !(furthest(sums.loss, wantSums.loss) < tolerance) {
+			t.Errorf("masked prediction, %s: parameters differ by %g, losses %v and %v", draw, d, sums, wantSums)
+		}
+	}
+}
+
+// Replayed steps compute what the same kernels compute when launched one by one: the same bits, in every precision.
+func TestGPUGraphEqualsEager(t *testing.T) {
+	needGPU(t)
+	check := func(t *testing.T, c Config) {
+		t.Helper()
+		c.Deterministic = true
+		eager, sums := onGPU(t, c, 12, func(e *ensemble) { e.graphs = false })
+		replayed, sumsToo := onGPU(t, c, 12, func(e *ensemble) { e.graphs = true })
+		if d := furthest(replayed, eager); d != 0 || !slices.Equal(sums.loss, sumsToo.loss) || !slices.Equal(sums.correct, sumsToo.correct) {
+			t.Errorf("%s %s: parameters differ by %g, losses %v and %v", c.PE, c.Precision, d, sums, sumsToo)
+		}
+	}
+	perScheme(t, func(t *testing.T, c Config) { check(t, c) })
+	for _, precision := range torchpe.Precisions() {
+		c := tiny(t, "learn")
+		c.Precision = precision
+		check(t, c)
+		m := tinyMasked(t, "learn")
+		m.Precision = precision
+		check(t, m)
+	}
+}
+
+// Members of an ensemble are on a GPU what they are alone.
+func TestGPUEnsembleEqualsItsMembers(t *testing.T) {
+	needGPU(t)
+	c := tiny(t, "learn")
+	c.DType, c.Optimizer = "float64", string(torchpe.SGD)
+	together, _ := onGPU(t, c, 9, func(*ensemble) {})
+	all := c.Members
+	for m := range all {
+		c.Members = all[m : m+1]
+		alone, _ := onGPU(t, c, 9, func(*ensemble) {})
+		if d := furthest(together[m*len(alone):(m+1)*len(alone)], alone); !(d < 1e-10) {
+			t.Errorf("member %d differs by %g", m, d)
+		}
+	}
+}
+
+// With --deterministic a run that was stopped ends on a GPU with the same bits as one that was not.
+func TestGPUResume(t *testing.T) {
+	needGPU(t)
+	for _, c := range []Config{tiny(t, "learn"), tiny(t, "1d-fixed"), tinyMasked(t, "learn")} {
+		c.Device, c.Deterministic = "cuda:0", true
+		whole := filepath.Join(t.TempDir(), "whole")
+		if _, err := Run(context.Background(), c, whole, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		parts := filepath.Join(t.TempDir(), "parts")
+		for _, steps := range []int{2, 11, 1000} {
+			ctx, cancel := context.WithCancel(context.Background())
+			_, err := Run(ctx, c, parts, Options{Resume: true, Observer: &stopper{after: steps, cancel: cancel}})
+			cancel()
+			var stopped *Interrupted
+			if steps < 1000 && !errors.As(err, &stopped) || steps == 1000 && err != nil {
+				t.Fatalf("after %d steps: %v", steps, err)
+			}
+		}
+		sameFinal(t, readFinal(t, parts), readFinal(t, whole))
+	}
+}
+
+// A model that does not fit is an error that says what would help, and what was held is given back.
+func TestGPUOutOfMemory(t *testing.T) {
+	needGPU(t)
+	c := tiny(t, "learn")
+	c.Device, c.DModel, c.Batch = "cuda:0", 16384, 256
+	c.Layers = 64
+	_, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "big"), Options{})
+	if err == nil || !OutOfMemory(err) || !strings.Contains(err.Error(), "--members") {
+		t.Fatalf("%v", err)
+	}
+	c = tiny(t, "learn")
+	c.Device = "cuda:0"
+	if _, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "small"), Options{}); err != nil {
+		t.Errorf("after that a small one: %v", err)
+	}
+}
+
+// Training does not take more memory as it goes on.
+func TestGPUMemoryIsFlat(t *testing.T) {
+	needGPU(t)
+	c := tiny(t, "learn")
+	c.Device = "cuda:0"
+	if err := c.Resolve(); err != nil {
+		t.Fatal(err)
+	}
+	done, err := c.onDevice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	task, err := newTask(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := newEnsemble(c, task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	var early torchpe.DeviceMemory
+	for step := range 3000 {
+		if err := e.step(step, 3000); err != nil {
+			t.Fatal(err)
+		}
+		if step == 300 || step == 2999 {
+			now, err := torchpe.MemoryOf(e.device)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if step == 300 {
+				early = now
+			} else if now.Allocated != early.Allocated || now.Reserved != early.Reserved {
+				t.Errorf("memory after 300 steps %+v, after 3,000 %+v", early, now)
+			}
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package train
+
+import (
+	"math"
+
+	"torchpe/torchpe"
+)
+
+// stage is what training steps share on the device, at fixed places: what they read, what they leave, and for each shape of
+// their inputs the recorded step. The host looks only when it must: see settle.
+type stage struct {
+	drawn         torchpe.Tensor // int64 [1+E]: the step and the seeds, of random draws
+	active        torchpe.Tensor // float64 [E]: 0 from the step on whose loss was not finite
+	diverged      torchpe.Tensor // float64 [E]: that step, from 1; 0 = none
+	loss, correct torchpe.Tensor // float64 [E]: sums over examples since the last record
+	seen          float64
+	last          torchpe.Tensor // float64 [E]: losses of the last step
+
+	variants map[string]*variant
+	share    *torchpe.Graph
+	inputs   ahead
+}
+
+// variant is a step for inputs of certain shapes.
+type variant struct {
+	inputs    deviceInputs
+	constants *torchpe.Constants // nil on the CPU, which need not keep them
+	graph     *torchpe.Graph     // nil before it was recorded
+	runs      int
+}
+
+// eagerRuns is how often a step runs before it is recorded: libraries prepare themselves in its first runs.
+const eagerRuns = 3
+
+// newStage makes the places.
+func (e *ensemble) newStage() *stage {
+	n, s := e.members(), e.resident
+	st := &stage{variants: map[string]*variant{}}
+	st.drawn = torchpe.Zeros(s, torchpe.Int64, e.device, 1+n)
+	for _, t := range []*torchpe.Tensor{&st.active, &st.diverged, &st.loss, &st.correct, &st.last} {
+		*t = torchpe.Zeros(s, torchpe.Float64, e.device, n)
+	}
+	st.inputs.make = func(step int) stepInputs { return e.task.inputs(e, step) }
+	return st
+}
+
+func (st *stage) close() {
+	st.inputs.wait()
+	for _, v := range st.variants {
+		if v.graph != nil {
+			v.graph.Close() // the device's memory goes with the process where this fails
+		}
+		if v.constants != nil {
+			v.constants.Close()
+		}
+	}
+}
+
+// variantOf returns the step for inputs of these shapes.
+func (e *ensemble) variantOf(in stepInputs) *variant {
+	key := in.shapes()
+	v := e.stage.variants[key]
+	if v == nil {
+		v = &variant{inputs: place(e.resident, e.device, in)}
+		if e.device != torchpe.CPU || e.repeat {
+			v.constants = torchpe.NewConstants()
+		}
+		e.stage.variants[key] = v
+	}
+	return v
+}
+
+// step makes training step number step (from 0) of total. On a GPU it returns before that is done.
+func (e *ensemble) step(step, total int) error {
+	in := e.stage.inputs.get(step)
+	if err := e.prepare(step, total); err != nil {
+		return err
+	}
+	var v *variant
+	err := torchpe.Catch(func() {
+		v = e.variantOf(in)
+		v.inputs.write(in)
+		drawn := []int64{int64(step)}
+		for _, seed := range e.seeds {
+			drawn = append(drawn, int64(seed))
+		}
+		torchpe.Write(e.stage.drawn, drawn)
+	})
+	if err != nil {
+		return err
+	}
+	e.stage.seen += float64(in.examples)
+	v.runs++
+	if v.graph == nil && e.graphs && v.runs > eagerRuns {
+		// Memory of the runs before goes to the recording.
+		if err = torchpe.ReleaseCached(e.device); err != nil {
+			return err
+		}
+		if v.graph, err = torchpe.Record(e.device, e.stage.share, func() { e.compute(v, in.examples) }); err != nil {
+			return err
+		}
+		if e.stage.share == nil {
+			e.stage.share = v.graph
+		}
+	}
+	if v.graph != nil {
+		return v.graph.Replay()
+	}
+	return torchpe.Catch(func() { e.compute(v, in.examples) })
+}
+
+// compute is a step on the device: batch, forward, backward, update, and what the host will ask for. It reads nothing from the
+// host, so that a graph can record it.
+func (e *ensemble) compute(v *variant, examples int) {
+	s := e.resident.Child()
+	defer s.Close()
+	if v.constants != nil {
+		v.constants.Restart()
+		s.Repeat(v.constants)
+	}
+	s.SeedFrom(e.stage.drawn)
+	saw := e.task.loss(e, s, v.inputs)
+	if err := e.optimizer.ZeroGrad(); err != nil {
+		panic(&torchpe.Error{Op: "ZeroGrad", Msg: err.Error()})
+	}
+	saw.each.Sum().Backward() // members share nothing, so the sum's gradient is each member's own
+
+	e.account(s, saw, examples)
+	if err := e.optimizer.Apply(e.stage.active); err != nil {
+		panic(&torchpe.Error{Op: "optimizer", Msg: err.Error()})
+	}
+}
+
+// account adds up what a step saw, and stops members whose loss is not finite before the update.
+func (e *ensemble) account(outer *torchpe.Scope, saw stepLoss, examples int) {
+	s := outer.ChildNoGrad()
+	defer s.Close()
+	st := e.stage
+	each := saw.each.In(s).To(torchpe.Float64, e.device)
+	st.last.CopyFrom(each)
+	st.loss.CopyFrom(st.loss.In(s).Add(each.MulScalar(float64(examples))))
+	if saw.correct.Defined() {
+		st.correct.CopyFrom(st.correct.In(s).Add(saw.correct))
+	}
+	finite := each.IsFinite().To(torchpe.Float64, e.device)
+	stopped := st.active.In(s).Mul(finite.MulScalar(-1).AddScalar(1))
+	number := st.drawn.In(s).Narrow(0, 0, 1).To(torchpe.Float64, e.device).AddScalar(1)
+	st.diverged.CopyFrom(st.diverged.In(s).Add(stopped.Mul(number)))
+	st.active.CopyFrom(st.active.In(s).Mul(finite))
+}
+
+// prepare puts the optimizer's settings of a step on the device.
+func (e *ensemble) prepare(step, total int) error {
+	factor := rate(e.config.Schedule, step, e.config.WarmupSteps, total)
+	for m, member := range e.config.Members {
+		e.settings.LR[m] = member.LR * factor
+	}
+	for _, g := range e.settings.Groups { // the PE's, if it has settings of its own
+		if e.config.PEWarmupSteps != nil {
+			factor = rate(e.config.Schedule, step, *e.config.PEWarmupSteps, total)
+		}
+		for m, member := range e.config.Members {
+			g.LR[m] = orElse(member.PELR, member.LR) * factor
+		}
+	}
+	return e.optimizer.Prepare(e.settings)
+}
+
+// begin puts sums and the state of members on the device, as a checkpoint or the start of a run has them.
+func (st *stage) begin(sums running, active []bool) error {
+	st.seen = sums.seen
+	on := make([]float64, len(active))
+	for m, a := range active {
+		if a {
+			on[m] = 1
+		}
+	}
+	return torchpe.Catch(func() {
+		torchpe.Write(st.active, on)
+		torchpe.Write(st.diverged, make([]float64, len(active)))
+		torchpe.Write(st.loss, sums.loss)
+		torchpe.Write(st.correct, sums.correct)
+	})
+}
+
+// sums waits for the device and returns what training saw since the last record.
+func (st *stage) sums() (sums running, err error) {
+	err = torchpe.Catch(func() {
+		sums = running{loss: st.loss.Float64s(), correct: st.correct.Float64s(), seen: st.seen}
+	})
+	return sums, err
+}
+
+// stops waits for the device and returns for each member the step (from 1) whose loss was not finite, 0 = none, and the losses of
+// the last step.
+func (st *stage) stops() (at []int, last []float64, err error) {
+	err = torchpe.Catch(func() {
+		for _, v := range st.diverged.Float64s() {
+			at = append(at, int(math.Round(v)))
+		}
+		last = st.last.Float64s()
+	})
+	return at, last, err
+}

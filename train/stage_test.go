@@ -1,0 +1,130 @@
+package train
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// after trains n steps and returns all parameters, the sums since the start, and the steps at which members stopped.
+func after(t *testing.T, c Config, n int, how func(*ensemble)) (weights []float64, sums running, stopped []int) {
+	t.Helper()
+	if err := c.Resolve(); err != nil {
+		t.Fatal(err)
+	}
+	done, err := c.onDevice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	task, err := newTask(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := newEnsemble(c, task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	how(e)
+	for step := range n {
+		if err := e.step(step, n); err != nil {
+			t.Fatalf("%s, step %d: %v", c.PE, step, err)
+		}
+	}
+	if sums, err = e.stage.sums(); err == nil {
+		stopped, _, err = e.stage.stops()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := torchpe.NewScopeNoGrad()
+	defer s.Close()
+	return e.model.Params.Flat(s).Float64s(), sums, stopped
+}
+
+// recorded trains as a GPU does: what never changes is brought to the device once, and a step is recorded and replayed. What
+// the host sends must be all that differs between steps.
+func recorded(e *ensemble) { e.graphs, e.repeat = true, true }
+
+// Every scheme trains the same with recorded steps, over epochs whose last batch is smaller.
+func TestRecordedStepsOfEveryScheme(t *testing.T) {
+	base := tiny(t, "learn")
+	base.Batch, base.Layers = 120, 1
+	for _, scheme := range pe.Schemes() {
+		c := base
+		c.PE = scheme.Name
+		if !scheme.Learned {
+			c.Members = slices.Clone(c.Members)
+			for m := range c.Members {
+				c.Members[m].Sigma = nil
+			}
+		}
+		plain, sums, _ := after(t, c, 9, func(*ensemble) {})
+		same, sumsToo, _ := after(t, c, 9, recorded)
+		if !slices.Equal(plain, same) || !slices.Equal(sums.loss, sumsToo.loss) || !slices.Equal(sums.correct, sumsToo.correct) || sums.seen != sumsToo.seen {
+			t.Errorf("%s: recorded steps train otherwise: losses %v and %v", scheme.Name, sums, sumsToo)
+		}
+	}
+}
+
+// The same for masked prediction, with exact and independent masks, clipping, and a warm-up of the PE's own.
+func TestRecordedStepsOfMaskedPrediction(t *testing.T) {
+	for _, draw := range []string{ExactMask, BernoulliMask} {
+		c := tinyMasked(t, "learn")
+		c.Masked.Draw, c.ClipNorm, c.Schedule, c.PEWarmupSteps = draw, 0.1, Cosine, new(int)
+		*c.PEWarmupSteps = 4
+		plain, sums, _ := after(t, c, 8, func(*ensemble) {})
+		same, sumsToo, _ := after(t, c, 8, recorded)
+		if !slices.Equal(plain, same) || !slices.Equal(sums.loss, sumsToo.loss) {
+			t.Errorf("%s masks: recorded steps train otherwise: %v and %v", draw, sums, sumsToo)
+		}
+	}
+}
+
+// A member whose loss is not finite is left as it was before that step by the device itself, and the others go on.
+func TestDeviceStopsMembers(t *testing.T) {
+	c := tiny(t, "learn")
+	c.Members[1].LR, c.Optimizer = 1e6, string(torchpe.SGD)
+	weights, sums, stopped := after(t, c, 12, recorded)
+	alone := c
+	alone.Members = c.Members[:1]
+	want, wantSums, _ := after(t, alone, 12, recorded)
+	if !slices.Equal(weights[:len(want)], want) || sums.loss[0] != wantSums.loss[0] {
+		t.Error("the member that goes on is not what it is alone")
+	}
+	if stopped[0] != 0 || stopped[1] < 2 {
+		t.Fatalf("stopped at %v", stopped)
+	}
+	until, _, _ := after(t, c, stopped[1]-1, recorded)
+	if !slices.EqualFunc(weights[len(want):], until[len(want):], func(a, b float64) bool { return a == b || a != a && b != b }) {
+		t.Error("the member that stopped changed after that")
+	}
+}
+
+// What differs between steps and is no input is found, and not taken from the first step.
+func TestConstantsMustNotChange(t *testing.T) {
+	c := torchpe.NewConstants()
+	defer c.Close()
+	pass := func(v float64) (sum float64, err error) {
+		s := torchpe.NewScope()
+		defer s.Close()
+		c.Restart()
+		s.Repeat(c)
+		err = torchpe.Catch(func() {
+			sum = torchpe.Of(s, torchpe.CPU, []float64{1, 2}, 2).Add(torchpe.Of(s.Child(), torchpe.CPU, []float64{v, v}, 2)).Sum().Item()
+		})
+		return sum, err
+	}
+	for range 2 {
+		if sum, err := pass(3); err != nil || sum != 9 {
+			t.Errorf("%g, %v", sum, err)
+		}
+	}
+	if _, err := pass(4); err == nil || !strings.Contains(err.Error(), "number 2") {
+		t.Errorf("a changed constant: %v", err)
+	}
+}
