@@ -4,7 +4,7 @@ SHELL := /bin/bash
 LST ?=
 GO_PACKAGES := ./...
 
-.PHONY: help setup shim build demo reproduce-quick test test-race test-libtorch2 lint fuzz bench fixtures clean
+.PHONY: help setup shim build demo reproduce-quick test test-race test-libtorch2 lint fuzz gpu-kit bench fixtures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ lint: ## gofmt, go vet and golangci-lint
 
 fuzz: ## fuzz every reader of foreign files, a minute each
 	@scripts/fuzz.sh 60
+
+gpu-kit: shim ## build what scripts/gpu_check.sh needs on a GPU machine without Go
+	@scripts/gpu_kit.sh
 
 bench: build ## time a training step, beside PyTorch where python3 has it
 	@scripts/bench.sh

@@ -5,7 +5,13 @@ Time of one training step (forward, backward, Adam), float32, the published code
 
     python3 scripts/peer_torch.py --preset lst                                  as installed
     OPENBLAS_CORETYPE=SkylakeX python3 scripts/peer_torch.py --preset lst       a fair CPU baseline on Debian 12, see below
-    python3 scripts/peer_torch.py --preset lst --device cuda --steps 500        one GPU; also with --compile, --adam fused, --tf32
+    python3 scripts/peer_torch.py --preset lst --device cuda --steps 500        one GPU; also with --adam fused, --tf32, --bf16
+
+PyTorch at its best on a GPU, from the least to the most work for whoever writes it:
+
+    ... --device cuda --compile reduce-overhead --adam fused --tf32             torch.compile with CUDA graphs of its own
+    ... --device cuda --graph --adam fused --tf32 [--compile default]           the whole step in one CUDA graph by hand
+    ... --device cuda --members 15 --graph ...                                  15 models stacked with torch.func, one step for all
 
 Debian 12's OpenBLAS 0.3.21 does not know newer Intel CPUs and falls back to its SSE3 kernels, which it calls Prescott; the output's "blas_kernel" says
 which ones ran. Report both: the first is what a user gets, the second what PyTorch can do. PyTorch wheels bring MKL and do not need it.
@@ -53,7 +59,11 @@ def parse_flags():
     p.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
     p.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
     p.add_argument("--json", action="store_true", help="print one JSON object (with --train: one a line)")
-    p.add_argument("--compile", action="store_true", help="torch.compile the model (PyTorch 2)")
+    p.add_argument("--compile", nargs="?", const="default", metavar="MODE", help="torch.compile the model (PyTorch 2): default, reduce-overhead, max-autotune...")
+    p.add_argument("--graph", action="store_true", help="record forward, backward and Adam as one CUDA graph and replay it")
+    p.add_argument("--members", type=int, metavar="E", help="stack E models with torch.func and train them in one step (PyTorch 2)")
+    p.add_argument("--batch", type=int, help="examples a step of each model")
+    p.add_argument("--bf16", action="store_true", help="autocast the forward pass to bfloat16")
     p.add_argument("--adam", choices=["default", "foreach", "fused"], default="default", help="implementation of the optimizer")
     p.add_argument("--tf32", action="store_true", help="allow TF32 products on the GPU")
     p.add_argument("--fidelity", choices=["code", "text"], default="code")
@@ -70,6 +80,12 @@ def parse_flags():
     if args.train is not None and args.preset in MASKED:
         p.error("--train is of puzzles: --preset lst or quick")
     args.token_input = args.token_input or {"code": "one-hot", "text": "embedding"}[args.fidelity]
+    if args.members is not None and (args.members < 1 or args.train is not None):
+        p.error("--members takes a number of models from 1, and is not for --train")
+    if args.graph and (not args.device.startswith("cuda") or args.train is not None):
+        p.error("--graph needs --device cuda, and is not for --train")
+    if args.batch is not None:
+        PRESETS[args.preset]["batch"] = args.batch
     if args.steps < 1 or args.warmup < 0 or args.threads < 1:
         p.error("--steps and --threads must be at least 1, --warmup at least 0")
     return args
@@ -137,7 +153,8 @@ class MaskedEncoder(nn.Module):
 
 
 def masked_loss(predicted, masked, target):
-    return nn.functional.mse_loss(predicted[masked], target[masked])
+    """Mean squared error over masked numbers; the count is the same for all samples. Indexing by a mask would wait for the GPU."""
+    return ((predicted - target).square() * masked).sum() / masked.sum()
 
 
 def model_inputs(symbols, device):
@@ -158,18 +175,71 @@ def build(device):
     if args.preset not in MASKED and args.token_input == "embedding":
         model.embed.weight.data.mul_(args.embedding_sd)
     model.to(device)
+    parameters = list(model.parameters())
+    if args.members is not None:
+        model = Stack(model)
+        parameters = list(model.stacked.values())
     options = {} if args.adam == "default" else {args.adam: True}
-    optimizer = torch.optim.Adam(model.parameters(), lr=args.lr, **options)
-    return (torch.compile(model) if args.compile else model), optimizer
+    if args.graph:
+        options["capturable"] = True
+    optimizer = torch.optim.Adam(parameters, lr=args.lr, **options)
+    return (torch.compile(model, mode=args.compile) if args.compile else model), optimizer
+
+
+class Stack(nn.Module):
+    """E models of one kind as one, by torch.func: every parameter has a leading axis E, and so has the batch."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.template = [model]  # in a list, so that its parameters are not this module's
+        self.stacked = {}
+        for name, value in model.named_parameters():  # the same start for all: only time is measured
+            self.stacked[name] = nn.Parameter(value.detach().unsqueeze(0).repeat(args.members, *[1] * value.dim()))
+            self.register_parameter(name.replace(".", "_"), self.stacked[name])
+
+    def forward(self, *inputs):
+        def one(parameters, *x):
+            return torch.func.functional_call(self.template[0], parameters, x)
+        return torch.func.vmap(one)(self.stacked, *inputs)
+
+
+def total_loss(loss_function, predicted, probe, target):
+    """Of all members: the sum of their means, whose gradient is each member's own."""
+    if args.members is None:
+        return masked_loss(predicted, probe, target) if args.preset in MASKED else loss_function(predicted, target)
+    if args.preset in MASKED:
+        return masked_loss(predicted, probe, target) * args.members
+    return loss_function(predicted.flatten(0, 1), target.flatten()) * args.members
 
 
 def train_step(model, optimizer, loss_function, x, probe, target):
-    optimizer.zero_grad(set_to_none=True)
-    logits = model(x, probe)
-    loss = masked_loss(logits, probe, target) if args.preset in MASKED else loss_function(logits, target)
+    optimizer.zero_grad(set_to_none=not args.graph)
+    with torch.autocast(x.device.type, dtype=torch.bfloat16, enabled=args.bf16):
+        logits = model(x, probe)
+    loss = total_loss(loss_function, logits.float(), probe, target)
     loss.backward()
     optimizer.step()
     return logits
+
+
+def recorded(model, optimizer, loss_function, first):
+    """train_step as one CUDA graph, on inputs at fixed places."""
+    places = [t.clone() for t in first]
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(4):
+            train_step(model, optimizer, loss_function, *places)
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        train_step(model, optimizer, loss_function, *places)
+
+    def step(*batch):
+        for place, value in zip(places, batch):
+            place.copy_(value)
+        graph.replay()
+    return step
 
 
 # --------------------------------------------------------------------------------------------------------------------------- the time
@@ -225,13 +295,20 @@ def measure(device):
     loss_function = nn.CrossEntropyLoss()
     batch = PRESETS[args.preset]["batch"]
     batches = random_batches(16, batch, device)
+    if args.members is not None:  # each member its own examples
+        batches = [tuple(torch.stack([batches[(i + m) % 16][part] for m in range(args.members)]) for part in range(3)) for i in range(16)]
     gpu = device.type == "cuda"
     # On a GPU the host runs ahead and a synchronisation a step would be charged to the step: read the clock once in CHUNK steps.
     chunk = min(CHUNK, args.steps) if gpu else 1
+    if args.graph:
+        step = recorded(model, optimizer, loss_function, batches[0])
+    else:
+        def step(*batch):
+            train_step(model, optimizer, loss_function, *batch)
 
     def run(steps, first=0):
         for i in range(first, first + steps):
-            train_step(model, optimizer, loss_function, *batches[i % len(batches)])
+            step(*batches[i % len(batches)])
         if gpu:
             torch.cuda.synchronize(device)
 
@@ -245,8 +322,8 @@ def measure(device):
     result = dict(
         preset=args.preset, fidelity=args.fidelity, device=torch.cuda.get_device_name(device) if gpu else "cpu", threads=args.threads, batch=batch,
         steps=done, step_ms_median=round(statistics.median(times), 4), step_ms_min=round(min(times), 4), peak_rss_mb=peak_rss_mb(),
-        torch=torch.__version__, blas_kernel=blas_kernel(), compiled=args.compile, adam=args.adam, tf32=bool(gpu and args.tf32),
-        parameters=sum(p.numel() for p in model.parameters()))
+        torch=torch.__version__, blas_kernel=blas_kernel(), compiled=args.compile or False, adam=args.adam, tf32=bool(gpu and args.tf32),
+        bf16=args.bf16, graph=args.graph, members=args.members or 1, parameters=sum(p.numel() for p in model.parameters()))
     if gpu:
         result["peak_gpu_mb"] = round(torch.cuda.max_memory_allocated(device) / 2 ** 20, 1)
     if args.json:

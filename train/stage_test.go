@@ -114,8 +114,10 @@ func TestConstantsMustNotChange(t *testing.T) {
 		defer s.Close()
 		c.Restart()
 		s.Repeat(c)
+		inner := s.Child()
+		defer inner.Close()
 		err = torchpe.Catch(func() {
-			sum = torchpe.Of(s, torchpe.CPU, []float64{1, 2}, 2).Add(torchpe.Of(s.Child(), torchpe.CPU, []float64{v, v}, 2)).Sum().Item()
+			sum = torchpe.Of(s, torchpe.CPU, []float64{1, 2}, 2).Add(torchpe.Of(inner, torchpe.CPU, []float64{v, v}, 2)).Sum().Item()
 		})
 		return sum, err
 	}

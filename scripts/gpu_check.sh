@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Everything that needs an NVIDIA GPU, on a machine with PyTorch (CUDA), CMake and a C++ compiler, and no Go: bring the checkout and
+# .build/gpu, which `make gpu-kit` fills elsewhere.
+#   scripts/gpu_check.sh [build] [tests] [bench] [science]        default: build tests bench
+# build    the shim against python3's PyTorch, with own CUDA kernels where nvcc is there
+# tests    the GPU agrees with the CPU for every scheme and task, recorded steps with launched ones, resumed runs with whole ones
+# bench    a step beside PyTorch eager, compiled, as one CUDA graph and stacked with torch.func, turn about; summary.md has the ratios
+# science  the paper's table 1, figures 2 to 5 and A-tables at EPOCHS (400) epochs, as far as SECONDS_EACH (150) allows
+# Results go to $OUT, or results/gpu-NAME. ROUNDS (2) and STEPS (300) of bench.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+kit=$PWD/.build/gpu
+python=${PYTHON:-python3}
+rounds=${ROUNDS:-2} steps=${STEPS:-300}
+[ -x "$kit/torchpe" ] || { echo "gpu_check: no $kit/torchpe: run make gpu-kit on a machine with Go, and copy .build/gpu here" >&2; exit 1; }
+name=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr 'A-Z ' 'a-z-') || { echo "gpu_check: nvidia-smi finds no GPU" >&2; exit 1; }
+out=${OUT:-results/gpu-$name}
+mkdir -p "$out"
+export LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+failed=0
+said() { echo "== $* (${SECONDS} s)"; }
+
+build() {
+  said build
+  LIBTORCH=python PYTHON=$python scripts/build_shim.sh || exit 1
+  "$kit/torchpe" doctor | tee "$out/doctor.txt"
+}
+
+tests() {
+  local package
+  for package in torchpe models models/pe train; do
+    said "tests of $package"
+    (cd "$package" && timeout 240 "$kit/${package//\//_}.test" -test.short -test.timeout 230s) >"$out/tests-${package//\//_}.txt" 2>&1
+    local status=$?
+    tail -n 15 "$out/tests-${package//\//_}.txt"
+    [ $status = 0 ] || { failed=1; echo "gpu_check: tests of $package failed with status $status"; }
+  done
+}
+
+# ours LABEL FLAGS...; peer LABEL FLAGS...: one line of bench.jsonl each; what fails says so there.
+ours() {
+  local label=$1 text; shift
+  text=$(timeout 120 "$kit/torchpe" bench step --device cuda --steps "$steps" --warmup 20 --json "$@" 2>"$out/error.txt" | tr -d '\n') || text=
+  line torchpe "$label" "$text"
+}
+peer() {
+  local label=$1 text; shift
+  text=$(timeout 200 "$python" scripts/peer_torch.py --device cuda --steps "$steps" --warmup 20 --json "$@" 2>"$out/error.txt" | tail -n 1) || text=
+  line pytorch "$label" "$text"
+}
+line() {
+  [ -n "$3" ] || { echo "gpu_check: $1 $2: $(tail -n 1 "$out/error.txt")"; return; }
+  echo "{\"who\": \"$1\", \"label\": \"$2\", \"result\": $3}" >>"$out/bench.jsonl"
+}
+
+bench() {
+  : >"$out/bench.jsonl"
+  local round
+  for round in $(seq "$rounds"); do
+    said "bench, round $round"
+    ours "lst, 15 members, tf32" --preset lst --members 15
+    ours "lst, 15 members, bf16" --preset lst --members 15 --precision bf16
+    ours "lst, 15 members, fp32" --preset lst --members 15 --precision fp32
+    ours "lst, 15 members, tf32, launched" --preset lst --members 15 --no-graph
+    ours "lst, 1 model, tf32" --preset lst
+    ours "lst, 1 model, fp32, launched" --preset lst --precision fp32 --no-graph
+    peer "lst, 1 model, eager" --preset lst
+    peer "lst, 1 model, eager, tf32, fused Adam" --preset lst --tf32 --adam fused
+    peer "lst, 1 model, compiled with graphs, tf32, fused Adam" --preset lst --tf32 --adam fused --compile reduce-overhead
+    peer "lst, 1 model, one graph by hand, compiled, tf32, fused Adam" --preset lst --tf32 --adam fused --compile default --graph
+    peer "lst, 15 members stacked, one graph, tf32, fused Adam" --preset lst --members 15 --tf32 --adam fused --graph
+    peer "lst, 15 members stacked, one graph, compiled, tf32, fused Adam" --preset lst --members 15 --tf32 --adam fused --compile default --graph
+    ours "fmri, 8 members, tf32" --preset fmri --members 8 --batch 128 --surrogate subjects=2,frames=400
+    peer "fmri, 1 model, eager" --preset fmri --batch 128
+    peer "fmri, 1 model, one graph by hand, compiled, tf32, fused Adam" --preset fmri --batch 128 --tf32 --adam fused --compile default --graph
+    ours "nmar, 32 members, tf32" --preset nmar --members 32
+    peer "nmar, 1 model, eager" --preset nmar
+  done
+  "$python" scripts/gpu_summary.py "$out/bench.jsonl" | tee "$out/summary.md"
+}
+
+science() {
+  local preset
+  for preset in ${SCIENCE:-table1 fig2 fig3 fig4 fig5}; do
+    said "$preset at ${EPOCHS:-400} epochs"
+    timeout "${SECONDS_EACH:-150}" "$kit/torchpe" sweep "$preset" --epochs "${EPOCHS:-400}" --out "$out/sweep" --device cuda || echo "gpu_check: $preset did not finish"
+    "$kit/torchpe" runs list "$out/sweep/runs" --format csv >"$out/$preset.csv" 2>>"$out/error.txt"
+  done
+}
+
+[ $# -gt 0 ] || set -- build tests bench
+for part in "$@"; do
+  case $part in build | tests | bench | science) $part ;; *) echo "gpu_check: $part: build, tests, bench or science" >&2; exit 2 ;; esac
+done
+said "done, results in $out"
+exit $failed
