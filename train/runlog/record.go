@@ -22,6 +22,8 @@ type Record struct {
 	IIDAccuracy           float64            `json:"iid_accuracy"`
 	ValidationAccuracy    float64            `json:"validation_accuracy"`
 	ValidationByCondition map[string]float64 `json:"validation_by_condition"`
+	// Accuracy on puzzles of other sizes by their number of tokens; absent where it is not measured.
+	AccuracyByTokens map[string]float64 `json:"accuracy_by_tokens,omitempty"`
 	// Frobenius norm and effective rank (see metrics.EffectiveRank) of the table [N,D] that the PE adds, means over the blocks that
 	// have one; absent where the scheme has no table, and the rank of a table of zeros.
 	PENorm          *float64 `json:"pe_norm,omitempty"`
@@ -168,6 +170,9 @@ type MemberResult struct {
 	IIDAccuracy           float64            `json:"iid_accuracy"`
 	ValidationAccuracy    float64            `json:"validation_accuracy"`
 	ValidationByCondition map[string]float64 `json:"validation_by_condition"`
+	// Accuracy on puzzles of other sizes by their number of tokens, and of these by condition; absent where it was not measured.
+	AccuracyByTokens             map[string]float64            `json:"accuracy_by_tokens,omitempty"`
+	AccuracyByTokensAndCondition map[string]map[string]float64 `json:"accuracy_by_tokens_and_condition,omitempty"`
 	// Validation accuracy with Gaussian noise on the token embeddings, by its standard deviation; a mean over repeats. Absent
 	// where it was not measured.
 	NoiseAccuracy   map[string]float64 `json:"noise_accuracy,omitempty"`
