@@ -99,7 +99,6 @@ func TestModelAtErrors(t *testing.T) {
 		t.Errorf("%d tensors are left", after-before)
 	}
 	grid := sizeModel(t, "2d-fixed")
-	before = torchpe.Live()
 	if _, err := grid.At(pe.Line(25)); err == nil || !strings.Contains(err.Error(), "2d-fixed") {
 		t.Errorf("2d-fixed on a line: %v", err)
 	}

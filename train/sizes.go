@@ -54,6 +54,10 @@ func (c *Config) resolveSizes(bad *problems) {
 			bad.add("--lst-side: %v", err)
 			return
 		}
+		if c.LSTSide == sized.MinSide {
+			bad.add("--lst-side: there are too few puzzles of %d x %d to train on; 4 to %d", sized.MinSide, sized.MinSide, sized.MaxSide)
+			return
+		}
 		if len(c.LSTTrain) > 0 || c.LSTValidation != "" {
 			bad.add("--lst-side %d: files have puzzles of 4 x 4; leave out --lst-train and --lst-validation, or --lst-side", c.LSTSide)
 		}

@@ -23,7 +23,6 @@ func (f *sizeFlags) add(fl *pflag.FlagSet) {
 	fl.IntVar(&f.side, "lst-side", 4, fmt.Sprintf("rows and columns of the generated puzzles, %d to %d [lst]", sized.MinSide+1, sized.MaxSide))
 	fl.StringSliceVar(&f.tokens, "eval-tokens", nil,
 		"measure accuracy on puzzles of these numbers of tokens too (25 is 5 x 5), at each record; or the word none [lst]")
-	fl.Lookup("eval-tokens").DefValue = "" // not []
 	fl.StringVar(&f.rename, "rename-symbols", "auto",
 		"give the symbols of each puzzle other names, in training anew in each epoch: true, false, or auto, which does where --eval-tokens has symbols that training puzzles lack [lst]")
 }

@@ -73,6 +73,7 @@ type recordJSON struct {
 	IIDAccuracy           *number  `json:"iid_accuracy,omitempty"`
 	ValidationAccuracy    *number  `json:"validation_accuracy,omitempty"`
 	ValidationByCondition *numbers `json:"validation_by_condition,omitempty"`
+	AccuracyByTokens      *numbers `json:"accuracy_by_tokens,omitempty"`
 	WallSeconds           *number  `json:"wall_seconds"`
 	StepMS                *number  `json:"step_ms"`
 	Extra                 *numbers `json:"extra,omitempty"`
@@ -88,12 +89,16 @@ func (r *Record) json() recordJSON {
 		IIDAccuracy:           (*number)(&r.IIDAccuracy),
 		ValidationAccuracy:    (*number)(&r.ValidationAccuracy),
 		ValidationByCondition: (*numbers)(&r.ValidationByCondition),
+		AccuracyByTokens:      (*numbers)(&r.AccuracyByTokens),
 		WallSeconds:           (*number)(&r.WallSeconds),
 		StepMS:                (*number)(&r.StepMS),
 		Extra:                 (*numbers)(&r.Extra),
 	}
 	if len(r.Extra) == 0 {
 		v.Extra = nil
+	}
+	if len(r.AccuracyByTokens) == 0 {
+		v.AccuracyByTokens = nil
 	}
 	return v
 }
@@ -112,7 +117,7 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	*r = Record{}
 	r.blank()
 	v := r.json()
-	v.Extra = (*numbers)(&r.Extra)
+	v.Extra, v.AccuracyByTokens = (*numbers)(&r.Extra), (*numbers)(&r.AccuracyByTokens)
 	if err := json.Unmarshal(text, &v); err != nil {
 		return err
 	}
@@ -192,18 +197,24 @@ type memberJSON struct {
 	IIDAccuracy           *number  `json:"iid_accuracy,omitempty"`
 	ValidationAccuracy    *number  `json:"validation_accuracy,omitempty"`
 	ValidationByCondition *numbers `json:"validation_by_condition,omitempty"`
+	AccuracyByTokens      *numbers `json:"accuracy_by_tokens,omitempty"`
 }
 
 // json returns the view of the result that JSON is written from and read into.
 func (m *MemberResult) json() memberJSON {
-	return memberJSON{
+	v := memberJSON{
 		plainMember:           (*plainMember)(m),
 		Sigma:                 (*number)(m.Sigma),
 		TrainAccuracy:         (*number)(&m.TrainAccuracy),
 		IIDAccuracy:           (*number)(&m.IIDAccuracy),
 		ValidationAccuracy:    (*number)(&m.ValidationAccuracy),
 		ValidationByCondition: (*numbers)(&m.ValidationByCondition),
+		AccuracyByTokens:      (*numbers)(&m.AccuracyByTokens),
 	}
+	if len(m.AccuracyByTokens) == 0 {
+		v.AccuracyByTokens = nil
+	}
+	return v
 }
 
 // MarshalJSON writes accuracies that are not finite as null, and none where there are MaskedMeasures.
@@ -220,6 +231,7 @@ func (m *MemberResult) UnmarshalJSON(text []byte) error {
 	nan := math.NaN()
 	*m = MemberResult{TrainAccuracy: nan, IIDAccuracy: nan, ValidationAccuracy: nan}
 	v := m.json()
+	v.AccuracyByTokens = (*numbers)(&m.AccuracyByTokens)
 	if err := json.Unmarshal(text, &v); err != nil {
 		return err
 	}
