@@ -56,6 +56,11 @@ type Config struct {
 	LSTValidation string   `json:"lst_validation"` // file
 	DataSeed      uint64   `json:"data_seed"`      // of generated data, of the split, and of test masks
 
+	// Sizes of puzzles.
+	LSTSide       int   `json:"lst_side,omitempty"`       // rows and columns of generated training puzzles; 0 is 4
+	EvalTokens    []int `json:"eval_tokens,omitempty"`    // numbers of tokens of further puzzles to evaluate on
+	RenameSymbols *bool `json:"rename_symbols,omitempty"` // give each puzzle's symbols other names, anew in each epoch; null: no
+
 	Masked *MaskedConfig `json:"masked,omitempty"` // of masked prediction
 
 	// At the end of task lst: validation accuracy with N(0, a^2) added to each token embedding, for these a, each so many times.
@@ -186,6 +191,7 @@ func (c *Config) Resolve() error {
 	} else if c.NoiseRepeats == 0 {
 		c.NoiseRepeats = defaultNoiseRepeats
 	}
+	c.resolveSizes(&bad)
 	c.validate(&bad)
 	return bad.err()
 }

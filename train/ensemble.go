@@ -13,6 +13,7 @@ type ensemble struct {
 	config    Config
 	task      task
 	model     *models.Model
+	sized     []*models.Model // its parameters at other positions, for evaluation
 	optimizer *torchpe.Optimizer
 	device    torchpe.Device
 	resident  *torchpe.Scope // owns the data; the scopes of steps are inside it
@@ -56,6 +57,10 @@ func newEnsemble(c Config, t task) (*ensemble, error) {
 	}
 	t.shape(&mc)
 	if e.model, err = models.New(mc); err != nil {
+		return nil, err
+	}
+	if err := e.atSizes(); err != nil {
+		e.close()
 		return nil, err
 	}
 	if err := e.groupPE(); err != nil {
@@ -110,6 +115,9 @@ func (e *ensemble) close() {
 	}
 	if e.optimizer != nil {
 		e.optimizer.Close()
+	}
+	for _, m := range e.sized {
+		m.Close()
 	}
 	if e.model != nil {
 		e.model.Close()

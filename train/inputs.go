@@ -2,7 +2,6 @@ package train
 
 import (
 	"fmt"
-	"slices"
 
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -127,16 +126,16 @@ func (a *ahead) wait() {
 	}
 }
 
-// orderOf caches the order of the last epoch that was asked for.
-type orderOf struct {
+// perEpoch keeps what was computed for an epoch until another is asked for.
+type perEpoch[T any] struct {
 	epoch int
-	index [][]int64 // [E][n]; nil before the first
+	made  bool
+	value T
 }
 
-// of returns the order of an epoch.
-func (o *orderOf) of(epoch int, each func() [][]int64) [][]int64 {
-	if o.index == nil || o.epoch != epoch {
-		o.epoch, o.index = epoch, slices.Clone(each())
+func (p *perEpoch[T]) of(epoch int, compute func() T) T {
+	if !p.made || p.epoch != epoch {
+		p.epoch, p.made, p.value = epoch, true, compute()
 	}
-	return o.index
+	return p.value
 }

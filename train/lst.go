@@ -16,14 +16,19 @@ type lstTask struct {
 	splits splits
 	train  resident
 	held   map[string]resident // by split name
-	order  orderOf
-	noisy  robustness // measured with the probes; zero before
+	order  perEpoch[[][]int64] // [E][n]
+	names  perEpoch[[][]int64] // of symbols: see namesOf
+	noisy  robustness          // measured with the probes; zero before
+
+	sizes []resident // of Config.EvalTokens
+	atEnd bySize     // measured with the probes; nil before
 }
 
 // resident is a split on the device.
 type resident struct {
 	examples
 	onDevice struct{ symbols, probe, target torchpe.Tensor } // [n,N], [n], [n]
+	at       *models.Model                                   // nil: the puzzles are of the size that the model is trained on
 }
 
 func (t *lstTask) fingerprint() string { return t.splits.fingerprint }
@@ -31,7 +36,8 @@ func (t *lstTask) fingerprint() string { return t.splits.fingerprint }
 func (t *lstTask) notes() []string { return nil }
 
 func (t *lstTask) shape(c *models.Config) {
-	c.Positions, c.Symbols, c.Classes = pe.Grid(4, 4), 6, 4
+	side, symbols := t.config.side(), t.config.symbols()
+	c.Positions, c.Symbols, c.Classes = pe.Grid(side, side), symbols+2, symbols // with the blank and the probe
 	c.TokenInput, c.EmbeddingInit = models.TokenInput(t.config.TokenInput), models.EmbeddingInit(t.config.EmbeddingInit)
 	c.ReadOut = models.ReadOut(t.config.ReadOut)
 }
@@ -51,6 +57,7 @@ func (t *lstTask) move(e *ensemble) {
 	for _, x := range []examples{t.splits.iid, t.splits.validation} {
 		t.held[x.name] = put(x)
 	}
+	t.moveSizes(e, put)
 }
 
 // stepsPerEpoch counts the batches of an epoch; the last may be smaller.
@@ -74,11 +81,14 @@ func (t *lstTask) inputs(e *ensemble, step int) stepInputs {
 	for _, o := range order {
 		index = append(index, o[at:at+n]...)
 	}
-	return stepInputs{examples: n, arrays: append([]hostArray{{name: "index", shape: []int{e.members(), n}, ints: index}}, e.drawnPositions(n, step)...)}
+	arrays := []hostArray{{name: "index", shape: []int{e.members(), n}, ints: index}}
+	arrays = append(arrays, t.namesInput(e, epoch, at, n)...)
+	return stepInputs{examples: n, arrays: append(arrays, e.drawnPositions(n, step)...)}
 }
 
 func (t *lstTask) loss(e *ensemble, s *torchpe.Scope, in deviceInputs) stepLoss {
 	b := t.gather(e, s, t.train, in["index"])
+	t.rename(s, in, &b)
 	b.Positions = e.positions(s, in)
 	b.Training = true
 	logits := e.model.Forward(s, b.Input, nil)
@@ -104,7 +114,7 @@ func (t *lstTask) gather(e *ensemble, s *torchpe.Scope, from resident, index tor
 	b := lstBatch{target: pick(from.onDevice.target, shape...)}
 	b.Symbols = pick(from.onDevice.symbols, shape[0], shape[1], from.onDevice.symbols.Size(1))
 	b.Probe = pick(from.onDevice.probe, shape...)
-	b.Positions = e.model.Config.Positions
+	b.Positions = from.model(e).Config.Positions
 	return b
 }
 
@@ -119,7 +129,12 @@ func (t *lstTask) record(e *ensemble, step int, _ peTables) (func(int, *runlog.R
 	if validation, err = t.evaluate(e, t.held["validation"], step); err != nil {
 		return nil, err
 	}
+	sizes, err := t.evaluateSizes(e, step)
+	if err != nil {
+		return nil, err
+	}
 	return func(m int, r *runlog.Record, sums running) {
+		r.AccuracyByTokens = t.overall(sizes, m)
 		r.TrainAccuracy = sums.correct[m] / sums.seen
 		if iid.overall != nil {
 			r.IIDAccuracy = iid.overall[m]
@@ -138,6 +153,7 @@ func (t *lstTask) result(last *runlog.Record, r *runlog.MemberResult) {
 		r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = last.TrainAccuracy, last.IIDAccuracy, last.ValidationAccuracy
 		r.ValidationByCondition = last.ValidationByCondition
 		r.NoiseAccuracy = t.noisy.byAmplitude(last.Member)
+		t.sizeResult(last, r)
 	}
 }
 

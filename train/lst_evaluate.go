@@ -63,7 +63,7 @@ func (t *lstTask) forward(e *ensemble, r resident, step int, names []string, use
 				if names != nil {
 					trace = models.NewTrace(names...)
 				}
-				use(from, n, e.model.Forward(s, b.Input, trace), trace)
+				use(from, n, r.model(e).Forward(s, b.Input, trace), trace)
 			}()
 		}
 	})

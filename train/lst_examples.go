@@ -37,11 +37,37 @@ func newExamples(name string, puzzles []lst.Puzzle) examples {
 // splits are the three parts of a data set.
 type splits struct {
 	train, iid, validation examples
-	fingerprint            string // SHA-256 over all of it
+	sizes                  []examples // of Config.EvalTokens
+	fingerprint            string     // SHA-256 over all of it
 }
 
 // load reads or generates the data set of a configuration.
 func load(c Config) (splits, error) {
+	var s splits
+	var err error
+	if c.LSTSide != 0 {
+		s, err = loadSized(c)
+	} else {
+		s, err = loadLST(c)
+	}
+	if err == nil {
+		err = s.addSizes(c)
+	}
+	if err != nil {
+		return splits{}, err
+	}
+	h := sha256.New()
+	for _, x := range append([]examples{s.train, s.iid, s.validation}, s.sizes...) {
+		binary.Write(h, binary.LittleEndian, int64(x.n))
+		binary.Write(h, binary.LittleEndian, x.symbols)
+		binary.Write(h, binary.LittleEndian, x.target)
+	}
+	s.fingerprint = hex.EncodeToString(h.Sum(nil))
+	return s, nil
+}
+
+// loadLST reads or generates puzzles of 4 x 4.
+func loadLST(c Config) (splits, error) {
 	var set lst.Dataset
 	var err error
 	if len(c.LSTTrain) > 0 {
@@ -58,15 +84,7 @@ func load(c Config) (splits, error) {
 	if len(set.Train) == 0 || len(set.Validation) == 0 {
 		return splits{}, fmt.Errorf("data: %d training and %d validation puzzles; at least one of each is needed", len(set.Train), len(set.Validation))
 	}
-	s := splits{
+	return splits{
 		train: newExamples("train", set.Train), iid: newExamples("iid", set.IID), validation: newExamples("validation", set.Validation),
-	}
-	h := sha256.New()
-	for _, x := range []examples{s.train, s.iid, s.validation} {
-		binary.Write(h, binary.LittleEndian, int64(x.n))
-		binary.Write(h, binary.LittleEndian, x.symbols)
-		binary.Write(h, binary.LittleEndian, x.target)
-	}
-	s.fingerprint = hex.EncodeToString(h.Sum(nil))
-	return s, nil
+	}, nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // probes returns the PE tables pe/<layer> [E,N,D], the attention maps attention/<layer> [E,n,H,N,N] on the n validation
-// puzzles, the predicted classes prediction/<split> [E,n], and validation accuracies with noise (see robustness.tensors).
+// puzzles, the predicted classes prediction/<split> [E,n] (see also sizeProbes), and validation accuracies with noise (see robustness.tensors).
 func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error) {
 	kept := map[string]*probe{}
 	r := t.held["validation"]
@@ -48,6 +48,11 @@ func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[strin
 		}
 		out = append(out, x)
 	}
+	sizes, err := t.sizeProbes(e, step)
+	if err != nil {
+		return nil, nil, err
+	}
+	out = append(out, sizes...)
 	if len(t.config.Noise) > 0 {
 		if t.noisy, err = t.robustness(e, step, t.config.Noise, t.config.NoiseRepeats); err != nil {
 			return nil, nil, err

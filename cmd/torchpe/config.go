@@ -37,6 +37,7 @@ type configFlags struct {
 	c                train.Config // values of flags that are fields
 	options          map[string]*string
 	masked           maskedFlags
+	sizes            sizeFlags
 	bench            bool // --steps is not of the configuration but says how many steps to measure
 }
 
@@ -89,6 +90,7 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	fl.StringArrayVar(&f.c.LSTTrain, "lst-train", nil, "file of training puzzles; may be given several times (default: generated)")
 	fl.StringVar(&f.c.LSTValidation, "lst-validation", "", "file of validation puzzles (default: generated)")
 	fl.Uint64Var(&f.c.DataSeed, "data-seed", d.DataSeed, "seed of generated data, of the split of files, and of test masks")
+	f.sizes.add(fl)
 	f.masked.add(fl)
 
 	fl.StringSliceVar(&f.noise, "noise", noiseText(d.Noise), "measure validation accuracy at the end with N(0, a²) added to each token embedding, for each a; or the word none [lst]")
@@ -172,6 +174,7 @@ func (f *configFlags) apply(c train.Config) (train.Config, []string, error) {
 		c.Threads = threads
 	}
 	noiseErr := f.setNoise(&c, given)
+	sizeErr := f.sizes.set(&c, given)
 	memberErr := f.setMembers(&c, given)
 	options := pe.Options{}
 	for k, v := range c.PEOptions {
@@ -183,7 +186,7 @@ func (f *configFlags) apply(c train.Config) (train.Config, []string, error) {
 		}
 	}
 	c.PEOptions = options
-	if err := join(err, noiseErr, memberErr, c.Resolve()); err != nil {
+	if err := join(err, noiseErr, sizeErr, memberErr, c.Resolve()); err != nil {
 		return c, nil, err
 	}
 	return c, append(unused, f.ignored(c, given)...), nil

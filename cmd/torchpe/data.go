@@ -36,11 +36,12 @@ func newLSTCommand() *cobra.Command {
 		Long: `Puzzles of the Latin Square Task (LST).
 
 A puzzle is a 4x4 grid with symbols 1-4, none twice in a row or column, blanks, and one
-probe whose symbol is asked for. Its condition is the number of rows and columns that
+probe whose symbol is asked for; --side has grids of 3 to 8 rows and as many symbols. Its condition is the number of rows and columns that
 must be looked at together: 1, 2 or 3 (in files: Binary, Ternary, Quaternary).
 
 Files are CSV with the columns ID, LST_num, condition, puzzles, solutions; a puzzle is
-16 digits row by row: 0 blank, 1-4 symbol, 5 probe. ID and LST_num are not read.`,
+16 digits row by row: 0 blank, 1-4 symbol, 5 probe (of side N: 0, 1-N, N+1). ID and
+LST_num are not read.`,
 		Args: noArguments,
 		RunE: showHelp,
 	}
@@ -58,6 +59,7 @@ const (
 type lstGenerateFlags struct {
 	out         string
 	seed        uint64
+	side        int
 	force, json bool
 	options     lst.Options
 }
@@ -74,16 +76,22 @@ puzzles are distinct. Every training puzzle has a Jaccard dissimilarity above 0.
 every validation puzzle, and none is a validation puzzle in disguise (rows or columns
 permuted, transposed, symbols renamed). The same flags give the same bytes. The default
 size takes about a second. With many more validation puzzles hardly a grid is dissimilar
-to all of them, and the command says so and fails.`,
+to all of them, and the command says so and fails.
+
+Puzzles of another --side have the same rules and the same share of cells given. Whether
+a training puzzle is a validation puzzle in disguise is not looked at there. "torchpe
+train --lst-side" makes the same set by itself.`,
 		Example: `  torchpe data lst generate --out puzzles
   torchpe data lst generate --out puzzles --seed 7 --train 30000
-  torchpe data lst generate --out as-published --published-imbalance --allow-isomorphic`,
+  torchpe data lst generate --out as-published --published-imbalance --allow-isomorphic
+  torchpe data lst generate --out five --side 5`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLSTGenerate(cmd.OutOrStdout(), f) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.out, "out", "", "directory to write to, made if missing (required)")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed, 0 to 2^64-1")
+	fl.IntVar(&f.side, "side", lst.Side, "rows and columns of a puzzle, 3 to 8")
 	fl.IntVar(&f.options.Train, "train", f.options.Train, "training puzzles, a tenth of which later serves as IID test set")
 	fl.IntVar(&f.options.Validation, "validation", f.options.Validation, "validation puzzles")
 	fl.BoolVar(&f.options.PublishedImbalance, "published-imbalance", false,
@@ -107,8 +115,11 @@ func runLSTGenerate(w io.Writer, f lstGenerateFlags) error {
 	if f.out == "" {
 		return usagef("--out is missing: name the directory to write %s and %s to", lstTrainFile, lstValidationFile)
 	}
-	if err := checkLSTSizes(f.options); err != nil {
-		return err
+	if err := join(checkLSTSizes(f.options), checkSide(f.side)); err != nil {
+		return usageError{err}
+	}
+	if f.side != lst.Side {
+		return runSizedGenerate(w, f)
 	}
 	g := lstGenerated{
 		Train:      filepath.Join(f.out, lstTrainFile),
@@ -298,6 +309,7 @@ func lstRange(counts []int) string {
 type lstShowFlags struct {
 	index int // -1: not given
 	seed  uint64
+	side  int
 	json  bool
 }
 
@@ -312,6 +324,7 @@ chosen by a seed. Without FILE the puzzles are the validation puzzles of the gen
 default set.`,
 		Example: `  torchpe data lst show
   torchpe data lst show --seed 5
+  torchpe data lst show --side 6
   torchpe data lst show puzzles/train.csv --index 17 --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("index") {
@@ -325,6 +338,7 @@ default set.`,
 		},
 	}
 	cmd.Flags().IntVar(&f.index, "index", 0, "puzzle to show, counted from 0")
+	cmd.Flags().IntVar(&f.side, "side", lst.Side, "rows and columns of the puzzles, 3 to 8")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the choice and, without FILE, of the generated set")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the puzzles as JSON")
 	return cmd
@@ -339,6 +353,12 @@ type lstShown struct {
 }
 
 func runLSTShow(w io.Writer, f lstShowFlags, args []string) error {
+	if err := checkSide(f.side); err != nil {
+		return err
+	}
+	if f.side != lst.Side {
+		return runSizedShow(w, f, args)
+	}
 	ps, name, err := lstShowPuzzles(f, args)
 	if err != nil {
 		return err
@@ -410,17 +430,37 @@ func onePerCondition(ps []lst.Puzzle, rng *rand.Rand) []int {
 
 // print draws the puzzle.
 func (s lstShown) print(w io.Writer, from string) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "puzzle %d of %s: %s (%v), answer %d\n\n", s.Index, from, s.Condition.Label(), s.Condition, s.Answer)
+	d := drawn{index: s.Index, condition: s.Condition, answer: s.Answer, problem: s.Problem}
 	for _, row := range s.Cells.Rows() {
+		d.rows = append(d.rows, row)
+	}
+	for _, by := range s.DecidedBy {
+		d.deductions = append(d.deductions, by.String())
+	}
+	return d.print(w, from)
+}
+
+// drawn is a puzzle of any side for people.
+type drawn struct {
+	index            int
+	condition        lst.Condition
+	answer           uint8
+	rows, deductions []string
+	problem          string
+}
+
+func (d drawn) print(w io.Writer, from string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "puzzle %d of %s: %s (%v), answer %d\n\n", d.index, from, d.condition.Label(), d.condition, d.answer)
+	for _, row := range d.rows {
 		fmt.Fprintf(&b, "    %s\n", row)
 	}
 	b.WriteByte('\n')
-	for _, d := range s.DecidedBy {
-		fmt.Fprintf(&b, "    %v\n", d)
+	for _, by := range d.deductions {
+		fmt.Fprintf(&b, "    %s\n", by)
 	}
-	if s.Problem != "" {
-		fmt.Fprintf(&b, "    problem: %s\n", s.Problem)
+	if d.problem != "" {
+		fmt.Fprintf(&b, "    problem: %s\n", d.problem)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

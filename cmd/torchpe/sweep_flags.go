@@ -18,7 +18,7 @@ import (
 )
 
 // Flags of train whose value is one text, though there may be commas in it.
-var wholeFlags = []string{"surrogate", "config", "lst-validation", "names", "modules", "parcellation", "subjects", "pattern", "axes", "seeds", "noise", "test-levels"}
+var wholeFlags = []string{"surrogate", "config", "lst-validation", "names", "modules", "parcellation", "subjects", "pattern", "axes", "seeds", "noise", "test-levels", "eval-tokens"}
 
 // axisFlag is a flag of train that may have several values.
 type axisFlag struct {
@@ -93,7 +93,7 @@ func trainKinds() map[string]sweep.Kind {
 		case flag.Name == "seeds" || flag.Name == "members": // the file's key seeds
 		case flag.Value.Type() == "stringArray":
 			kinds[flag.Name] = sweep.Repeated
-		case flag.Name == "noise" || flag.Name == "test-levels":
+		case slices.Contains([]string{"noise", "test-levels", "eval-tokens"}, flag.Name):
 			kinds[flag.Name] = sweep.List
 		default:
 			kinds[flag.Name] = sweep.Scalar

@@ -148,6 +148,10 @@ func TestSweepEqualsTrain(t *testing.T) {
 			"learn-1.0_lr=0.003_seed=9": with(small, "--pe", "learn-1.0", "--lr", "3e-3", "--seed", "9"),
 			"rope_lr=0.001_seed=9":      with(small, "--pe", "rope", "--lr", "1e-3", "--seed", "9"),
 		}},
+		{"sizes", with(small, "--pe", "rope,t5", "--eval-tokens", "25,36", "--seeds", "5,9"), map[string][]string{
+			"rope_seed=9": with(small, "--pe", "rope", "--eval-tokens", "25,36", "--seed", "9"),
+			"t5_seed=5":   with(small, "--pe", "t5", "--eval-tokens", "36,25", "--seed", "5"),
+		}},
 		{"nmar", with(tinyNMAR, "--pe", "learn", "--sigma", "0.2,1", "--members", "2"), map[string][]string{
 			"learn-0.2_seed=1": with(tinyNMAR, "--pe", "learn-0.2", "--seed", "1"),
 			"learn-1.0_seed=2": with(tinyNMAR, "--pe", "learn-1.0", "--seed", "2"),
@@ -169,6 +173,9 @@ func TestSweepEqualsTrain(t *testing.T) {
 		}
 	}
 	// The report reads the runs, and none twice.
+	if _, stderr, code := torchpeIn(t, dir, "report", "sweep-sizes", "--json"); code != 0 {
+		t.Errorf("a report of runs with other sizes: %s", stderr)
+	}
 	stdout, stderr, code := torchpeIn(t, dir, "report", "sweep-lst", "--json")
 	if code != 0 || !strings.Contains(stdout, "From 12 runs: 12 models on puzzles") {
 		t.Errorf("exit code %d: %.400s%s", code, stdout, stderr)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -228,6 +229,10 @@ func printMembers(out io.Writer, r runlog.Result) error {
 		return printMasked(out, r)
 	}
 	head := []string{"PE", "sigma", "seed", "epochs", "train", "IID test", "validation", "1-vector", "2-vector", "3-vector", "status"}
+	sizes := sizesOf(r)
+	for _, tokens := range sizes {
+		head = slices.Insert(head, len(head)-1, "at "+tokens+" tokens")
+	}
 	var rows [][]string
 	for _, m := range r.Members {
 		row := []string{m.PE, sigmaText(m.Sigma), fmt.Sprint(m.Seed), fmt.Sprint(m.Epochs)}
@@ -235,9 +240,23 @@ func printMembers(out io.Writer, r runlog.Result) error {
 		for _, a := range []float64{m.TrainAccuracy, m.IIDAccuracy, m.ValidationAccuracy, orNaN(by, "Binary"), orNaN(by, "Ternary"), orNaN(by, "Quaternary")} {
 			row = append(row, share(a))
 		}
+		for _, tokens := range sizes {
+			row = append(row, share(orNaN(m.AccuracyByTokens, tokens)))
+		}
 		rows = append(rows, append(row, m.Status))
 	}
 	return printTable(out, head, rows)
+}
+
+// sizesOf lists the numbers of tokens that some member was evaluated at, smallest first.
+func sizesOf(r runlog.Result) []string {
+	all := map[string]bool{}
+	for _, m := range r.Members {
+		for tokens := range m.AccuracyByTokens {
+			all[tokens] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 }
 
 func sigmaText(sigma *float64) string { return numberText("%g", sigma) }

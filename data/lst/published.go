@@ -25,3 +25,12 @@ var publishedTrainingGivens = [3][12]int{
 	{3: 103, 4: 430, 5: 579, 6: 769, 7: 387, 8: 209, 9: 225, 10: 215, 11: 83},
 	{3: 96, 4: 557, 5: 669, 6: 756, 7: 369, 8: 228, 9: 150, 10: 146, 11: 29},
 }
+
+// Givens counts the published puzzles of a condition by their number of givens 0-11: those of the training pool, or the validation
+// items.
+func Givens(c Condition, validation bool) [12]int {
+	if validation {
+		return publishedValidationGivens[c-1]
+	}
+	return publishedTrainingGivens[c-1]
+}

@@ -14,6 +14,7 @@ import (
 type Config struct {
 	Members, Layers, Heads, DModel int
 	Positions                      Positions // of the tokens it will see
+	Trained                        int       // tokens that it was trained on, where it is built to be evaluated at others; 0 for those
 	Sigma                          []float64 // [E] standard deviation of each member's initial learned PE
 	Init                           Init      // how learned tables start
 	Options                        Options   // as Resolve returned them
@@ -72,6 +73,8 @@ type Scheme struct {
 	Learned      bool // it is initialised with sigma
 	Options      []Option
 	New          func(Config, *torchpe.ParamSet) (Encoding, error)
+
+	parts []Scheme // of a stack
 }
 
 // Criteria are those of Table 1 of Wennberg and Henter 2021 (TISA, arXiv 2106.01950).
@@ -213,16 +216,34 @@ func (s Scheme) Describe(z Size, o Options) (Facts, error) {
 	if err != nil {
 		return Facts{}, err
 	}
-	return Facts{Sites: e.Sites(), Attention: e.Attention(), Parameters: ps.Count(), Extrapolates: s.Extrapolates != nil && s.Extrapolates(o)}, nil
+	return Facts{Sites: e.Sites(), Attention: e.Attention(), Parameters: ps.Count(), Extrapolates: s.CanExtrapolate(o)}, nil
 }
 
-// CheckTokens returns an error where an encoding that was trained on some number of tokens cannot be evaluated at another.
+// CanExtrapolate says whether a trained encoding can be evaluated at more tokens than it was trained on, with these options.
+func (s Scheme) CanExtrapolate(o Options) bool { return s.Extrapolates != nil && s.Extrapolates(o) }
+
+// CheckTokens returns an error where an encoding that was trained on some number of tokens cannot be evaluated at another: it names the
+// scheme, of a stack the parts at fault.
 func (s Scheme) CheckTokens(trained, now int, o Options) error {
-	if now <= trained || s.Extrapolates != nil && s.Extrapolates(o) {
+	if now <= trained || s.CanExtrapolate(o) {
 		return nil
 	}
-	return fmt.Errorf("%s cannot be evaluated at %d tokens: it was trained on %d, and what it learned is tied to their number (%s parameters)",
-		s.Name, now, trained, s.Parameters)
+	tied := s.Name + "'s"
+	if s.parts != nil {
+		var names []string
+		for _, part := range s.parts {
+			if !part.CanExtrapolate(o) {
+				names = append(names, part.Name+"'s")
+			}
+		}
+		tied = strings.Join(names, " and ")
+	}
+	hint := "`torchpe pe list --where extrapolates=yes` lists the encodings that can, rope, alibi and t5 among them"
+	if s.Extrapolates != nil && s.parts == nil {
+		hint = "with other options it can (`torchpe pe show " + s.Name + "`), and " + hint
+	}
+	return fmt.Errorf("%s cannot be evaluated at %d tokens: it was trained on %d, and %s table is tied to their number; %s",
+		s.Name, now, trained, tied, hint)
 }
 
 // Fits returns an error where the scheme cannot use such positions.

@@ -43,10 +43,13 @@ func init() {
 	})
 }
 
-// trainedTokens returns --rope-trained-tokens, or N where it is 0.
+// trainedTokens returns --rope-trained-tokens, or where it is 0 the number that the model was trained on.
 func trainedTokens(c Config) float64 {
 	if trained := c.Options.Float(ropeTrained.Name); trained > 0 {
 		return trained
+	}
+	if c.Trained > 0 {
+		return float64(c.Trained)
 	}
 	return float64(c.Positions.Tokens())
 }

@@ -26,13 +26,9 @@ func stackOf(names []string) (Scheme, error) {
 		parts[i] = part
 		all.add(part)
 	}
+	all.parts = parts
 	all.Extrapolates = func(o Options) bool {
-		for _, part := range parts {
-			if part.Extrapolates == nil || !part.Extrapolates(o) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(parts, func(part Scheme) bool { return !part.CanExtrapolate(o) })
 	}
 	all.New = func(c Config, ps *torchpe.ParamSet) (Encoding, error) { return newStack(parts, c, ps) }
 	return all, nil

@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,7 +63,7 @@ func normal(s string) string {
 
 // ofResults says whether a name is one of a column that is no setting.
 func ofResults(name string) bool {
-	if strings.HasPrefix(name, "test_mse_") || strings.HasPrefix(name, "validation_") {
+	if strings.HasPrefix(name, "test_mse_") || strings.HasPrefix(name, "validation_") || strings.HasPrefix(name, "tokens_") {
 		return true
 	}
 	_, ok := fixed[name]
@@ -125,6 +126,14 @@ func resultColumn(name string) Column {
 	if condition, ok := strings.CutPrefix(name, "validation_"); ok {
 		return Column{Name: name, Heading: "validation, " + condition, Decimals: 3}
 	}
+	if tokens, ok := strings.CutPrefix(name, "tokens_"); ok {
+		tokens, condition, by := strings.Cut(tokens, "_")
+		heading := "at " + tokens + " tokens"
+		if by {
+			heading += ", " + condition
+		}
+		return Column{Name: name, Heading: heading, Decimals: 3}
+	}
 	return Column{Name: name, Heading: name, Decimals: fromValues}
 }
 
@@ -175,10 +184,11 @@ func (l *List) usual() []Column {
 	}
 	var levels []Column
 	for _, name := range slices.Sorted(maps.Keys(l.keys)) {
-		if strings.HasPrefix(name, "test_mse_") {
+		if strings.HasPrefix(name, "test_mse_") || strings.HasPrefix(name, "tokens_") && strings.Count(name, "_") == 1 {
 			levels = append(levels, l.keys[name])
 		}
 	}
+	slices.SortStableFunc(levels, func(a, b Column) int { return cmp.Compare(len(a.Name), len(b.Name)) }) // tokens_9 before tokens_16
 	for i, c := range slices.Concat(after, levels, last) {
 		if i < 2 || has(c) {
 			out = append(out, c)

@@ -148,6 +148,12 @@ func readRun(p runs.Place) ([]Row, error) {
 		for condition, a := range m.ValidationByCondition {
 			v["validation_"+normal(condition)] = Number(a)
 		}
+		byTokens(v, m.AccuracyByTokens)
+		for tokens, conditions := range m.AccuracyByTokensAndCondition {
+			for condition, a := range conditions {
+				v["tokens_"+normal(tokens)+"_"+normal(condition)] = Number(a)
+			}
+		}
 		masked(v, m.MaskedMeasures)
 	}
 	return rows, nil
@@ -185,6 +191,7 @@ func unfinished(dir string, rows []Row) error {
 		for condition, a := range rec.ValidationByCondition {
 			v["validation_"+normal(condition)] = Number(a)
 		}
+		byTokens(v, rec.AccuracyByTokens)
 		masked(v, rec.MaskedMeasures)
 		if rec.StepMS > 0 {
 			v["steps_per_second"] = Number(1000 / rec.StepMS)
@@ -195,6 +202,13 @@ func unfinished(dir string, rows []Row) error {
 
 func accuracies(v map[string]Value, validation, iid, train float64) {
 	v["validation"], v["iid"], v["train"] = Number(validation), Number(iid), Number(train)
+}
+
+// byTokens adds the accuracies on puzzles of other sizes: tokens_25 for 25 tokens.
+func byTokens(v map[string]Value, all map[string]float64) {
+	for tokens, a := range all {
+		v["tokens_"+normal(tokens)] = Number(a)
+	}
 }
 
 func masked(v map[string]Value, m *runlog.MaskedMeasures) {

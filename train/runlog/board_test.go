@@ -27,6 +27,7 @@ func measured(step int) []Record {
 	norm := 1.5
 	a.Loss, a.TrainAccuracy, a.IIDAccuracy, a.ValidationAccuracy = 1/float64(step+1), .25, .5, math.Inf(1)
 	a.ValidationByCondition = map[string]float64{"Ternary": .5, "Binary": .75, "Quaternary": math.NaN()}
+	a.AccuracyByTokens = map[string]float64{"25": .5, "9": .25, "36": math.NaN()}
 	a.PENorm, a.Extra, a.WallSeconds, a.StepMS = &norm, map[string]float64{"σ": 2, "big": 1e300}, float64(step)/3, 2
 	b.WallSeconds = math.NaN()
 	b.MaskedMeasures = &MaskedMeasures{
@@ -123,8 +124,8 @@ func TestBoardIsDecoded(t *testing.T) {
 	third := float64(float32(1. / 301))
 	want := []decoded{
 		{WallTime: 1732181400, FileVersion: "brain.Event:2"},
-		{WallTime: 1732181400 + 7./3, Step: 7, Scalars: [][2]any{{"loss", .125}, {"accuracy/train", .25}, {"accuracy/iid", .5}, {"validation_by_condition/Binary", .75}, {"validation_by_condition/Ternary", .5}, {"pe/norm", 1.5}, {"time/epoch", 0.}, {"time/step_ms", 2.}, {"extra/σ", 2.}}},
-		{WallTime: 1732181400 + 300./3, Step: 300, Scalars: [][2]any{{"loss", third}, {"accuracy/train", .25}, {"accuracy/iid", .5}, {"validation_by_condition/Binary", .75}, {"validation_by_condition/Ternary", .5}, {"pe/norm", 1.5}, {"time/epoch", 30.}, {"time/step_ms", 2.}, {"extra/σ", 2.}}},
+		{WallTime: 1732181400 + 7./3, Step: 7, Scalars: [][2]any{{"loss", .125}, {"accuracy/train", .25}, {"accuracy/iid", .5}, {"validation_by_condition/Binary", .75}, {"validation_by_condition/Ternary", .5}, {"accuracy_by_tokens/25", .5}, {"accuracy_by_tokens/9", .25}, {"pe/norm", 1.5}, {"time/epoch", 0.}, {"time/step_ms", 2.}, {"extra/σ", 2.}}},
+		{WallTime: 1732181400 + 300./3, Step: 300, Scalars: [][2]any{{"loss", third}, {"accuracy/train", .25}, {"accuracy/iid", .5}, {"validation_by_condition/Binary", .75}, {"validation_by_condition/Ternary", .5}, {"accuracy_by_tokens/25", .5}, {"accuracy_by_tokens/9", .25}, {"pe/norm", 1.5}, {"time/epoch", 30.}, {"time/step_ms", 2.}, {"extra/σ", 2.}}},
 	}
 	same := func(got, want []decoded) bool {
 		return slices.EqualFunc(got, want, func(a, b decoded) bool {

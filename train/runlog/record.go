@@ -22,6 +22,8 @@ type Record struct {
 	IIDAccuracy           float64            `json:"iid_accuracy"`
 	ValidationAccuracy    float64            `json:"validation_accuracy"`
 	ValidationByCondition map[string]float64 `json:"validation_by_condition"`
+	// Accuracy on puzzles of other sizes by their number of tokens; absent where it is not measured.
+	AccuracyByTokens map[string]float64 `json:"accuracy_by_tokens,omitempty"`
 	// Frobenius norm and effective rank (see metrics.EffectiveRank) of the table [N,D] that the PE adds, means over the blocks that
 	// have one; absent where the scheme has no table, and the rank of a table of zeros.
 	PENorm          *float64 `json:"pe_norm,omitempty"`
@@ -71,6 +73,7 @@ type recordJSON struct {
 	IIDAccuracy           *number  `json:"iid_accuracy,omitempty"`
 	ValidationAccuracy    *number  `json:"validation_accuracy,omitempty"`
 	ValidationByCondition *numbers `json:"validation_by_condition,omitempty"`
+	AccuracyByTokens      *numbers `json:"accuracy_by_tokens,omitempty"`
 	WallSeconds           *number  `json:"wall_seconds"`
 	StepMS                *number  `json:"step_ms"`
 	Extra                 *numbers `json:"extra,omitempty"`
@@ -86,12 +89,16 @@ func (r *Record) json() recordJSON {
 		IIDAccuracy:           (*number)(&r.IIDAccuracy),
 		ValidationAccuracy:    (*number)(&r.ValidationAccuracy),
 		ValidationByCondition: (*numbers)(&r.ValidationByCondition),
+		AccuracyByTokens:      (*numbers)(&r.AccuracyByTokens),
 		WallSeconds:           (*number)(&r.WallSeconds),
 		StepMS:                (*number)(&r.StepMS),
 		Extra:                 (*numbers)(&r.Extra),
 	}
 	if len(r.Extra) == 0 {
 		v.Extra = nil
+	}
+	if len(r.AccuracyByTokens) == 0 {
+		v.AccuracyByTokens = nil
 	}
 	return v
 }
@@ -110,7 +117,7 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	*r = Record{}
 	r.blank()
 	v := r.json()
-	v.Extra = (*numbers)(&r.Extra)
+	v.Extra, v.AccuracyByTokens = (*numbers)(&r.Extra), (*numbers)(&r.AccuracyByTokens)
 	if err := json.Unmarshal(text, &v); err != nil {
 		return err
 	}
@@ -168,6 +175,9 @@ type MemberResult struct {
 	IIDAccuracy           float64            `json:"iid_accuracy"`
 	ValidationAccuracy    float64            `json:"validation_accuracy"`
 	ValidationByCondition map[string]float64 `json:"validation_by_condition"`
+	// Accuracy on puzzles of other sizes by their number of tokens, and of these by condition; absent where it was not measured.
+	AccuracyByTokens             map[string]float64            `json:"accuracy_by_tokens,omitempty"`
+	AccuracyByTokensAndCondition map[string]map[string]float64 `json:"accuracy_by_tokens_and_condition,omitempty"`
 	// Validation accuracy with Gaussian noise on the token embeddings, by its standard deviation; a mean over repeats. Absent
 	// where it was not measured.
 	NoiseAccuracy   map[string]float64 `json:"noise_accuracy,omitempty"`
@@ -187,18 +197,24 @@ type memberJSON struct {
 	IIDAccuracy           *number  `json:"iid_accuracy,omitempty"`
 	ValidationAccuracy    *number  `json:"validation_accuracy,omitempty"`
 	ValidationByCondition *numbers `json:"validation_by_condition,omitempty"`
+	AccuracyByTokens      *numbers `json:"accuracy_by_tokens,omitempty"`
 }
 
 // json returns the view of the result that JSON is written from and read into.
 func (m *MemberResult) json() memberJSON {
-	return memberJSON{
+	v := memberJSON{
 		plainMember:           (*plainMember)(m),
 		Sigma:                 (*number)(m.Sigma),
 		TrainAccuracy:         (*number)(&m.TrainAccuracy),
 		IIDAccuracy:           (*number)(&m.IIDAccuracy),
 		ValidationAccuracy:    (*number)(&m.ValidationAccuracy),
 		ValidationByCondition: (*numbers)(&m.ValidationByCondition),
+		AccuracyByTokens:      (*numbers)(&m.AccuracyByTokens),
 	}
+	if len(m.AccuracyByTokens) == 0 {
+		v.AccuracyByTokens = nil
+	}
+	return v
 }
 
 // MarshalJSON writes accuracies that are not finite as null, and none where there are MaskedMeasures.
@@ -215,6 +231,7 @@ func (m *MemberResult) UnmarshalJSON(text []byte) error {
 	nan := math.NaN()
 	*m = MemberResult{TrainAccuracy: nan, IIDAccuracy: nan, ValidationAccuracy: nan}
 	v := m.json()
+	v.AccuracyByTokens = (*numbers)(&m.AccuracyByTokens)
 	if err := json.Unmarshal(text, &v); err != nil {
 		return err
 	}

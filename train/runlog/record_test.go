@@ -296,3 +296,31 @@ func TestOptionalMeasures(t *testing.T) {
 		t.Errorf("%v, %+v", err, member)
 	}
 }
+
+// Accuracies at other sizes are there where they were measured, and null where they are not finite.
+func TestAccuracyByTokens(t *testing.T) {
+	const want = `"accuracy_by_tokens":{"25":0.5,"36":null}`
+	r := NewRecord(1, 1, 0)
+	r.AccuracyByTokens = map[string]float64{"25": .5, "36": math.NaN()}
+	m := MemberResult{Status: StatusDone, AccuracyByTokens: r.AccuracyByTokens, AccuracyByTokensAndCondition: map[string]map[string]float64{"25": {"Binary": .5}}}
+	for _, v := range []any{r, m} {
+		text, err := json.Marshal(v)
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%v, %s", err, text)
+		}
+		var record Record
+		var member MemberResult
+		if err := errors.Join(json.Unmarshal(text, &record), json.Unmarshal(text, &member)); err != nil {
+			t.Fatal(err)
+		}
+		for _, by := range []map[string]float64{record.AccuracyByTokens, member.AccuracyByTokens} {
+			if len(by) != 2 || by["25"] != .5 || !math.IsNaN(by["36"]) {
+				t.Errorf("%v of %s", by, text)
+			}
+		}
+	}
+	text, err := json.Marshal(m)
+	if err != nil || !strings.Contains(string(text), `"accuracy_by_tokens_and_condition":{"25":{"Binary":0.5}}`) {
+		t.Errorf("%v, %s", err, text)
+	}
+}

@@ -71,6 +71,7 @@ func SizeOf(config json.RawMessage) (Size, error) {
 		Batch      float64 `json:"batch"`
 		DType      string  `json:"dtype"`
 		Optimizer  string  `json:"optimizer"`
+		LSTSide    float64 `json:"lst_side"`
 		Masked     *struct {
 			NMAR *struct {
 				Nodes float64 `json:"nodes"`
@@ -84,6 +85,9 @@ func SizeOf(config json.RawMessage) (Size, error) {
 		return Size{}, fmt.Errorf("configuration: %w", err)
 	}
 	tokens, examples := 16.0, 108.0 // Latin squares, and the puzzles whose attention is kept
+	if c.LSTSide > 0 {
+		tokens = c.LSTSide * c.LSTSide
+	}
 	if c.Masked != nil {
 		tokens, examples = 360, 1 // of human fMRI; a mean over frames is kept
 		if c.Masked.NMAR != nil {

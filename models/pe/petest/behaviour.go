@@ -226,7 +226,7 @@ func checkTokens(tr trial) error {
 }
 
 // checkExtrapolation: what the registry says of evaluation at more tokens is so: nothing that is trained or drawn depends on
-// their number. That of a scheme which cannot is left alone: it may be tied to it in other ways.
+// their number, and a model with these parameters gives what one built for as many gives. Where it cannot, the model says so.
 func checkExtrapolation(tr trial) error {
 	scheme, err := pe.Find(tr.Scheme)
 	if err != nil {
@@ -238,16 +238,16 @@ func checkExtrapolation(tr trial) error {
 	}
 	defer m.Close()
 	options := m.Config.PEOptions
-	can := scheme.Extrapolates != nil && scheme.Extrapolates(options)
+	can := scheme.CanExtrapolate(options)
 	if err := scheme.CheckTokens(8, 12, options); (err == nil) != can {
 		return fmt.Errorf("the registry says %v to more tokens, CheckTokens %w", can, err)
-	}
-	if !can {
-		return nil
 	}
 	wider := tr.spec()
 	if wider.Positions = tr.More; wider.Positions.Index == nil {
 		wider.Positions = pe.Grid(3, 4)
+	}
+	if !can {
+		return refusesMore(m, scheme.Name, wider.Positions)
 	}
 	w, err := wider.New()
 	if err != nil {
@@ -262,6 +262,43 @@ func checkExtrapolation(tr trial) error {
 		if kept == nil || fmt.Sprint(kept.Shape) != fmt.Sprint(p.Shape) {
 			return fmt.Errorf("it is said to extrapolate, but %s %v is of another shape at %d tokens", p.Name, p.Shape, wider.Positions.Tokens())
 		}
+	}
+	return evaluatesAt(m, w)
+}
+
+// refusesMore: a scheme that cannot be evaluated at more tokens says so, with its name.
+func refusesMore(m *models.Model, name string, p pe.Positions) error {
+	if p.Tokens() <= m.Config.Positions.Tokens() {
+		return nil
+	}
+	at, err := m.At(p)
+	if err == nil {
+		at.Close()
+		return fmt.Errorf("it cannot be evaluated at more tokens, yet Model.At(%v) is no error", p)
+	}
+	if !strings.Contains(err.Error(), name) {
+		return fmt.Errorf("Model.At(%v) does not name it: %w", p, err)
+	}
+	return nil
+}
+
+// evaluatesAt: m at the positions of w, which was built for them from the same seeds, gives what w gives. Rotations that remember how many
+// tokens they were trained on differ, but are finite.
+func evaluatesAt(m, w *models.Model) error {
+	at, err := m.At(w.Config.Positions)
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	got, want := newBatch(at, w.Config.Positions).forward(at), newBatch(w, w.Config.Positions).forward(w)
+	if !finite(got["logits"].Values) {
+		return fmt.Errorf("at %v: logits that are not finite", w.Config.Positions)
+	}
+	if remembered, ok := m.Config.PEOptions["rope-trained-tokens"]; ok && remembered == "0" {
+		return nil
+	}
+	if err := near(got, want, exactly); err != nil {
+		return fmt.Errorf("at %v it differs from the same scheme built for them: %w", w.Config.Positions, err)
 	}
 	return nil
 }

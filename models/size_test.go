@@ -1,0 +1,113 @@
+package models
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// sizeModel returns a small model of a scheme on 4 x 4.
+func sizeModel(t *testing.T, name string) *Model {
+	t.Helper()
+	scheme, err := pe.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options, err := scheme.Resolve("text", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(Config{
+		Positions: pe.Grid(4, 4), Symbols: 6, Classes: 4, Layers: 2, Heads: 2, DModel: 8, FFMultiple: 2, TokenInput: Embedding, EmbeddingInit: LikeLinear,
+		ReadOut: ProbeToken, PE: name, PEOptions: options, Sigma: []float64{0.5, 1}, Seeds: []uint64{3, 4}, DType: torchpe.Float64,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	return m
+}
+
+// forwardOn runs a model on grids of blanks with a probe in the middle.
+func forwardOn(m *Model, p pe.Positions) []float64 {
+	s := torchpe.NewScopeNoGrad()
+	defer s.Close()
+	n := p.Tokens()
+	symbols := make([]int64, 2*n)
+	for i := range symbols {
+		symbols[i] = int64(i % 6)
+	}
+	in := Input{Positions: p, Symbols: torchpe.Of(s, torchpe.CPU, symbols, 2, 1, n), Probe: torchpe.Of(s, torchpe.CPU, []int64{1, 2}, 2, 1)}
+	return m.Forward(s, in, nil).Float64s()
+}
+
+// A model at other positions has the parameters of the first, also after these have changed.
+func TestModelAtFollowsTraining(t *testing.T) {
+	for _, name := range []string{"rope", "t5", "2d-fixed", "rope+t5", "nope"} {
+		m := sizeModel(t, name)
+		at, err := m.At(pe.Grid(6, 6))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, own := forwardOn(at, pe.Grid(6, 6)), forwardOn(m, pe.Grid(4, 4))
+		s := torchpe.NewScopeNoGrad()
+		m.Params.Flat(s).CopyFrom(m.Params.Flat(s).MulScalar(1.5))
+		s.Close()
+		after := forwardOn(at, pe.Grid(6, 6))
+		if slices.Equal(before, after) {
+			t.Errorf("%s: other weights give the same logits", name)
+		}
+		again, err := m.At(pe.Grid(6, 6))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(forwardOn(again, pe.Grid(6, 6)), after) {
+			t.Errorf("%s: a model made of the new weights differs from one that followed them", name)
+		}
+		same, err := m.At(pe.Grid(4, 4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x := forwardOn(same, pe.Grid(4, 4)); slices.Equal(x, own) || !slices.Equal(x, forwardOn(m, pe.Grid(4, 4))) {
+			t.Errorf("%s: at its own positions it is another model", name)
+		}
+		for _, x := range []*Model{at, again, same} {
+			x.Close()
+		}
+	}
+}
+
+// What cannot be evaluated says so; tables tied to a number of tokens serve fewer; and nothing is left behind.
+func TestModelAtErrors(t *testing.T) {
+	m := sizeModel(t, "learn")
+	before := torchpe.Live()
+	if _, err := m.At(pe.Grid(5, 5)); err == nil || !strings.Contains(err.Error(), "learn cannot be evaluated at 25 tokens: it was trained on 16") {
+		t.Errorf("learn at 25 tokens: %v", err)
+	}
+	small, err := m.At(pe.Grid(3, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := forwardOn(small, pe.Grid(3, 3)); len(got) != 8 || !slices.Equal(got, forwardOn(m, pe.Grid(3, 3))) {
+		t.Errorf("learn at 9 tokens: %v", got)
+	}
+	small.Close()
+	if after := torchpe.Live(); after != before {
+		t.Errorf("%d tensors are left", after-before)
+	}
+	grid := sizeModel(t, "2d-fixed")
+	if _, err := grid.At(pe.Line(25)); err == nil || !strings.Contains(err.Error(), "2d-fixed") {
+		t.Errorf("2d-fixed on a line: %v", err)
+	}
+	stacked := sizeModel(t, "learn+rope-2d")
+	before = torchpe.Live()
+	if _, err := stacked.At(pe.Grid(3, 3)); err == nil {
+		t.Error("learn+rope-2d was built for places that a 3 x 3 grid has elsewhere, and that is no error")
+	}
+	if after := torchpe.Live(); after != before {
+		t.Errorf("%d tensors are left of an error", after-before)
+	}
+}

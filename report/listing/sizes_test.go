@@ -1,0 +1,53 @@
+package listing_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"torchpe/report/listing"
+	"torchpe/train/runlog"
+)
+
+// Accuracies at other sizes have a column each, in the order of the sizes; those by condition are there for who asks.
+func TestSizes(t *testing.T) {
+	dir := t.TempDir()
+	r := half(t, filepath.Join(dir, "sizes"), func() runlog.Record {
+		rec := runlog.NewRecord(30, 3, 0)
+		rec.AccuracyByTokens = map[string]float64{"25": .25, "9": .75}
+		return rec
+	}())
+	half(t, filepath.Join(dir, "stopped"), func() runlog.Record {
+		rec := runlog.NewRecord(30, 3, 0)
+		rec.AccuracyByTokens = map[string]float64{"36": .5}
+		return rec
+	}()).Close()
+	err := r.SaveResult(runlog.Result{Members: []runlog.MemberResult{{
+		PE: "nope", Status: runlog.StatusDone, AccuracyByTokens: map[string]float64{"25": .25, "9": .75},
+		AccuracyByTokensAndCondition: map[string]map[string]float64{"25": {"Binary": .125}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	l := read(t, dir)
+	all, err := l.Select(listing.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns, _ := rows(t, all)
+	if text := strings.Join(columns, " "); !strings.Contains(text, "tokens_9 tokens_25 tokens_36") || strings.Contains(text, "tokens_25_") {
+		t.Error(text)
+	}
+	for _, v := range []struct{ where, name, want string }{
+		{"run=sizes", "tokens_25", "0.25"}, {"run=sizes", "tokens_9", "0.75"}, {"run=sizes", "tokens_25_binary", "0.125"}, {"tokens_36>=0.5", "run", "stopped"},
+	} {
+		s, err := l.Select(listing.Query{Where: []string{v.where}})
+		if err != nil || len(s.Rows) != 1 {
+			t.Fatalf("%s: %v", v.where, err)
+		}
+		if got := s.Rows[0].Value(v.name).String(); got != v.want {
+			t.Errorf("%s: %s is %q, want %q", v.where, v.name, got, v.want)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package torchpe
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"torchpe/torchpe/internal/ctorch"
+)
+
+// BuildOver is Build for parameters that another set has already: what is trained becomes a view of the parameter of that name and shape in
+// base, without a gradient, and follows it; what is not trained is allocated and filled as by Build. An error names a trained
+// parameter that base does not have. Flat and Grads of the set are undefined.
+func (ps *ParamSet) BuildOver(base *ParamSet, seeds []uint64) (err error) {
+	if len(seeds) != ps.Members || ps.Members != base.Members {
+		return fmt.Errorf("%d seeds for %d members over %d members", len(seeds), ps.Members, base.Members)
+	}
+	if ps.built || !base.built {
+		return errors.New("the parameters are built already, or what they lie over is not")
+	}
+	ps.built = true
+	defer func() {
+		if err != nil {
+			ps.Close()
+		}
+	}()
+	if ps.frozen, err = ctorch.Full([]int{ps.Members, ps.sizes[0]}, 0, int(ps.DType), int(ps.Device)); err != nil {
+		return fmt.Errorf("allocating %d parameters for %d members: %w", ps.sizes[0], ps.Members, err)
+	}
+	for _, p := range ps.params {
+		if !p.Trainable {
+			err = ps.place(p, seeds)
+		} else if trained := base.byName[p.Name]; trained == nil || !trained.Trainable || !slices.Equal(trained.Shape, p.Shape) {
+			err = errors.New("no parameter of that name and shape was trained")
+		} else {
+			p.init = nil
+			p.h, err = ctorch.Leaf(base.flat, trained.offset, p.Shape, 0)
+		}
+		if err != nil {
+			return fmt.Errorf("parameter %s %v: %w", p.Name, p.Shape, err)
+		}
+	}
+	return nil
+}

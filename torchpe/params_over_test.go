@@ -1,0 +1,81 @@
+package torchpe
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestBuildOver checks that what is trained is the other set's memory, and what is not is its own.
+func TestBuildOver(t *testing.T) {
+	base := NewParamSet(2, Float64, CPU)
+	base.Add("first", true, Constant(1), 5)
+	base.Add("w", true, Normal(0, 1), 2, 3)
+	base.Add("table", false, Constant(2), 4)
+	base.Add("drawn", false, Normal(0, 1), 3)
+	if err := base.Build([]uint64{1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	defer base.Close()
+	before := Live()
+	over := NewParamSet(2, Float64, CPU)
+	over.Add("table", false, Constant(7), 6)
+	w := over.Add("w", true, Constant(9), 2, 3)
+	over.Add("drawn", false, Normal(0, 1), 3)
+	if err := over.BuildOver(base, []uint64{1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	s := NewScope()
+	values := func(ps *ParamSet, name string) []float64 {
+		v, err := ps.Values(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	identical(t, "w", values(over, "w"), values(base, "w"))
+	identical(t, "what is drawn", values(over, "drawn"), values(base, "drawn"))
+	identical(t, "what is computed", values(over, "table"), slices.Repeat([]float64{7}, 12))
+	base.Flat(s).Fill(3)
+	identical(t, "w after training", values(over, "w"), slices.Repeat([]float64{3}, 12))
+	if w.In(s).RequiresGrad() {
+		t.Error("the view takes gradients")
+	}
+	s.Close()
+	over.Close()
+	if after := Live(); after != before {
+		t.Errorf("%d tensors are left", after-before)
+	}
+	identical(t, "w of the other set, after closing", values(base, "w"), slices.Repeat([]float64{3}, 12))
+}
+
+func TestBadBuildOver(t *testing.T) {
+	base := NewParamSet(1, Float32, CPU)
+	base.Add("w", true, Constant(1), 3)
+	base.Add("fixed", false, Constant(1), 3)
+	if err := base.Build([]uint64{1}); err != nil {
+		t.Fatal(err)
+	}
+	defer base.Close()
+	before := Live()
+	for name, shape := range map[string][]int{"w": {4}, "v": {3}, "fixed": {3}} {
+		over := NewParamSet(1, Float32, CPU)
+		over.Add("good", false, Constant(1), 3)
+		over.Add(name, true, Constant(1), shape...)
+		if err := over.BuildOver(base, []uint64{1}); err == nil || !strings.Contains(err.Error(), "parameter "+name) {
+			t.Errorf("%s %v: %v", name, shape, err)
+		}
+	}
+	if err := NewParamSet(2, Float32, CPU).BuildOver(base, []uint64{1, 2}); err == nil {
+		t.Error("two members over one are no error")
+	}
+	if err := NewParamSet(1, Float32, CPU).BuildOver(NewParamSet(1, Float32, CPU), []uint64{1}); err == nil {
+		t.Error("a set over one that is not built is no error")
+	}
+	if err := base.BuildOver(base, []uint64{1}); err == nil {
+		t.Error("building twice is no error")
+	}
+	if after := Live(); after != before {
+		t.Errorf("%d tensors are left", after-before)
+	}
+}

@@ -1,0 +1,494 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/data/lst"
+	"torchpe/data/lst/sized"
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+	"torchpe/train/runlog"
+)
+
+// tinySizes is tiny, evaluated at 25 and 36 tokens too.
+func tinySizes(t *testing.T, pe string) Config {
+	c := tiny(t, pe)
+	c.Epochs, c.EvalTokens, c.Noise = 3, []int{36, 25}, nil
+	return c
+}
+
+// What a configuration without sizes trains on is what it always was.
+func TestDefaultDataAreUnchanged(t *testing.T) {
+	c, err := Preset("quick", "code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, side := range []int{0, 4} {
+		c.LSTSide = side
+		if err := c.Resolve(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := load(c)
+		// The SHA-256 that runs had before there were other sizes.
+		if want := "fa00e0a4819e914320f6f794509f50492d770ebd6c3f18d11ce7ceb4f5b2cc3a"; err != nil || s.fingerprint != want {
+			t.Errorf("--lst-side %d: fingerprint %s, %v; want %s", side, s.fingerprint, err, want)
+		}
+		text, err := c.JSON()
+		if err != nil || strings.Contains(string(text), "lst_side") || strings.Contains(string(text), "eval_tokens") || strings.Contains(string(text), "rename_symbols") {
+			t.Errorf("--lst-side %d: config.json names sizes (%v): %s", side, err, text)
+		}
+	}
+}
+
+func TestResolveSizes(t *testing.T) {
+	no, yes := false, true
+	for _, c := range []struct {
+		name    string
+		change  func(*Config)
+		tokens  []int
+		rename  *bool
+		symbols int
+		err     string
+	}{
+		{"larger", func(c *Config) { c.EvalTokens = []int{36, 25} }, []int{25, 36}, &yes, 6, ""},
+		{"smaller", func(c *Config) { c.LSTSide, c.EvalTokens = 6, []int{16} }, []int{16}, nil, 6, ""},
+		{"as large", func(c *Config) { c.EvalTokens = []int{16} }, []int{16}, nil, 4, ""},
+		{"not renamed", func(c *Config) { c.EvalTokens, c.RenameSymbols = []int{25}, &no }, []int{25}, &no, 5, ""},
+		{"renamed alone", func(c *Config) { c.RenameSymbols = &yes }, nil, &yes, 4, ""},
+		{"nothing to leave", func(c *Config) { c.RenameSymbols = &no }, nil, nil, 4, ""},
+		{"none", func(c *Config) { c.EvalTokens = []int{} }, nil, nil, 4, ""},
+		{"twice", func(c *Config) { c.EvalTokens = []int{25, 25} }, nil, nil, 0, "--eval-tokens: 25 is given twice"},
+		{"no square", func(c *Config) { c.EvalTokens = []int{24} }, nil, nil, 0, "--eval-tokens: no puzzle has 24 tokens"},
+		{"negative", func(c *Config) { c.EvalTokens = []int{-4} }, nil, nil, 0, "no puzzle has -4 tokens"},
+		{"too large", func(c *Config) { c.EvalTokens = []int{81} }, nil, nil, 0, "no puzzle has 81 tokens"},
+		{"side", func(c *Config) { c.LSTSide = 9 }, nil, nil, 0, "--lst-side: puzzles have 3 to 8 cells a side, not 9"},
+		{"small", func(c *Config) { c.LSTSide = 3 }, nil, nil, 0, "too few puzzles of 3 x 3"},
+		{"files", func(c *Config) { c.LSTSide, c.LSTTrain, c.LSTValidation = 5, []string{"a"}, "b" }, nil, nil, 0, "--lst-side 5: files have puzzles of 4 x 4"},
+		{"tied", func(c *Config) { c.PE, c.EvalTokens = "learn", []int{25, 36} }, nil, nil, 0, "--eval-tokens: learn cannot be evaluated at 25 tokens: it was trained on 16"},
+		{"tied in part", func(c *Config) { c.PE, c.EvalTokens = "rope+learn", []int{25} }, nil, nil, 0, "learn's table is tied to their number"},
+		{"tied with these options", func(c *Config) { c.PE, c.EvalTokens = "relative", []int{25} }, nil, nil, 0, "with other options it can"},
+		{"a stack", func(c *Config) { c.PE, c.EvalTokens = "rope+t5", []int{25} }, []int{25}, &yes, 5, ""},
+		{"fewer", func(c *Config) { c.PE, c.LSTSide, c.EvalTokens = "learn", 5, []int{16} }, []int{16}, nil, 5, ""},
+	} {
+		config, err := Preset("quick", "code")
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.PE = "rope"
+		c.change(&config)
+		err = config.Resolve()
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: %v, want %q", c.name, err, c.err)
+			}
+			continue
+		}
+		if err != nil || !slices.Equal(config.EvalTokens, c.tokens) || !reflect.DeepEqual(config.RenameSymbols, c.rename) || config.symbols() != c.symbols {
+			t.Errorf("%s: %v; sizes %v, renamed %v, %d symbols", c.name, err, config.EvalTokens, config.RenameSymbols, config.symbols())
+		}
+		text, err := config.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := ParseConfig(text)
+		if err == nil {
+			err = again.Resolve()
+		}
+		if err != nil || !reflect.DeepEqual(again, config) {
+			t.Errorf("%s: config.json gives %v, %+v", c.name, err, again)
+		}
+	}
+	masked, err := Preset("nmar", "code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	masked.EvalTokens = []int{25}
+	if err := masked.Resolve(); err == nil || !strings.Contains(err.Error(), "task nmar has data of one size") {
+		t.Errorf("task nmar: %v", err)
+	}
+}
+
+// A renaming takes the symbols to different ones of those that the model knows, all choices alike, and leaves blank and probe.
+func TestDrawNames(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	counts := map[string]int{}
+	names := make([]int64, 5)
+	const n, choices = 24_000, 24 // 4 x 3 x 2 ways to name 3 symbols with 4
+	for range n {
+		drawNames(rng, names, 4)
+		if names[0] != 0 || names[4] != 5 || names[1] == names[2] || names[1] == names[3] || names[2] == names[3] {
+			t.Fatalf("%v is no renaming", names)
+		}
+		for _, v := range names[1:4] {
+			if v < 1 || v > 4 {
+				t.Fatalf("%v names a symbol that there is not", names)
+			}
+		}
+		counts[fmt.Sprint(names)]++
+	}
+	sum := 0.0
+	for _, count := range counts {
+		sum += float64((count-n/choices)*(count-n/choices)) / (n / choices)
+	}
+	if len(counts) != choices || sum > 68.2 { // the chi-square quantile of 1 - 1e-6 with 23 degrees of freedom is 70.6
+		t.Errorf("%d renamings, chi-square %.1f", len(counts), sum)
+	}
+	drawNames(nil, names, 6)
+	if !slices.Equal(names, []int64{0, 1, 2, 3, 7}) {
+		t.Errorf("names that stay: %v", names)
+	}
+}
+
+// newTinyTask returns a task and its ensemble.
+func newTinyTask(t *testing.T, c Config) (*lstTask, *ensemble) {
+	t.Helper()
+	if err := c.Resolve(); err != nil {
+		t.Fatal(err)
+	}
+	task, err := newTask(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := newEnsemble(c, task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.close)
+	return task.(*lstTask), e
+}
+
+// A training batch with its names undone is the batch as the files have it, answer and all; names differ between members, puzzles and
+// epochs.
+func TestRenamedBatches(t *testing.T) {
+	c := tinySizes(t, "rope")
+	task, e := newTinyTask(t, c)
+	const n, at = 32, 64
+	names := map[string]bool{}
+	for _, epoch := range []int{0, 1, 0} {
+		s := e.resident.ChildNoGrad()
+		in := task.inputs(e, epoch*task.stepsPerEpoch()+at/n)
+		places := place(s, e.device, in)
+		places.write(in)
+		plain, b := task.gather(e, s, task.train, places["index"]), task.gather(e, s, task.train, places["index"])
+		task.rename(s, places, &b)
+		symbols, target := torchpe.Values[int64](b.Symbols), torchpe.Values[int64](b.target)
+		was, answer := torchpe.Values[int64](plain.Symbols), torchpe.Values[int64](plain.target)
+		if !reflect.DeepEqual(torchpe.Values[int64](b.Probe), torchpe.Values[int64](plain.Probe)) {
+			t.Error("the probe moved")
+		}
+		for p := range len(target) {
+			undo := map[int64]int64{}
+			for i := range 16 {
+				v, w := symbols[16*p+i], was[16*p+i]
+				if before, ok := undo[v]; ok && before != w {
+					t.Fatalf("puzzle %d: %d stands for %d and %d", p, v, before, w)
+				}
+				undo[v] = w
+				if (w == 0) != (v == 0) || (w == 5) != (v == 7) || v < 0 || v > 7 {
+					t.Fatalf("puzzle %d: token %d is now %d", p, w, v)
+				}
+			}
+			if w, shown := undo[target[p]+1]; shown && w != answer[p]+1 || target[p] < 0 || target[p] > 5 {
+				t.Fatalf("puzzle %d: the answer %d is %d, and that stands for %d", p, answer[p]+1, target[p]+1, w)
+			}
+			seen := map[int64]bool{}
+			for v, w := range undo {
+				if seen[w] {
+					t.Fatalf("puzzle %d: two names of %d (%d)", p, w, v)
+				}
+				seen[w] = true
+			}
+			if w := answer[p] + 1; seen[w] && undo[target[p]+1] != w {
+				t.Fatalf("puzzle %d: the answer has another name than its symbol", p)
+			}
+		}
+		key := fmt.Sprint(symbols)
+		if names[key] != (epoch == 0 && len(names) == 2) {
+			t.Errorf("epoch %d: the same names as in another epoch, or others than before", epoch)
+		}
+		names[key] = true
+		half := len(symbols) / 2
+		if slices.Equal(symbols[:half], symbols[half:]) {
+			t.Error("both members have the same")
+		}
+		s.Close()
+	}
+}
+
+// Held-out puzzles are renamed once: with their symbols numbered in order of appearance they are what the generator made.
+func TestRenamedHeldOut(t *testing.T) {
+	c := tinySizes(t, "rope")
+	if err := c.Resolve(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := load(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := c
+	plain.EvalTokens, plain.RenameSymbols = nil, nil
+	was, err := load(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	canonical := func(x examples, side int) (all []string) {
+		for i := range x.n {
+			number := map[int64]int{}
+			of := func(v int64) int {
+				if number[v] == 0 {
+					number[v] = len(number) + 1
+				}
+				return number[v]
+			}
+			text := ""
+			for _, v := range append(slices.Clone(x.symbols[i*side*side:(i+1)*side*side]), x.target[i]+1) {
+				if v == 0 {
+					text += "."
+				} else {
+					text += fmt.Sprint(of(v))
+				}
+			}
+			all = append(all, text)
+		}
+		return all
+	}
+	for name, pair := range map[string][2]examples{"validation": {s.validation, was.validation}, "iid": {s.iid, was.iid}} {
+		if !slices.Equal(canonical(pair[0], 4), canonical(pair[1], 4)) {
+			t.Errorf("%s: other puzzles than without renaming", name)
+		}
+		if slices.Equal(pair[0].symbols, pair[1].symbols) || slices.Max(pair[0].symbols) != 7 || slices.Max(pair[0].target) < 4 {
+			t.Errorf("%s: symbols up to %d, classes up to %d", name, slices.Max(pair[0].symbols), slices.Max(pair[0].target))
+		}
+	}
+	for i, side := range []int{5, 6} {
+		made, err := sized.Puzzles(side, 108, c.DataSeed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := newSizedExamples("", made)
+		if !slices.Equal(canonical(s.sizes[i], side), canonical(want, side)) || s.sizes[i].n != 108 {
+			t.Errorf("%d tokens: other puzzles than the generator's", side*side)
+		}
+		count := map[lst.Condition]int{}
+		for _, k := range s.sizes[i].condition {
+			count[k]++
+		}
+		if count[lst.OneVector] != 36 || count[lst.TwoVector] != 36 || count[lst.ThreeVector] != 36 {
+			t.Errorf("%d tokens: %v", side*side, count)
+		}
+	}
+	if s.fingerprint == was.fingerprint {
+		t.Error("the same fingerprint as without other sizes")
+	}
+	again, err := load(c)
+	if err != nil || again.fingerprint != s.fingerprint {
+		t.Errorf("loaded again: %v, another fingerprint", err)
+	}
+}
+
+// Every scheme of the registry, trained for two steps on 4 x 4: those that extrapolate give finite logits at 25 and 36 tokens, and the same
+// parameters do; the others say that they cannot.
+func TestSchemesAtOtherSizes(t *testing.T) {
+	base := tiny(t, "learn")
+	for _, name := range append(pe.Names(), "rope+t5", "2d-fixed+alibi", "learn+rope") {
+		for _, fidelity := range []string{"code", "text"} {
+			t.Run(name+"/"+fidelity, func(t *testing.T) {
+				scheme, err := pe.Find(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c, err := Preset("quick", fidelity)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.LSTTrain, c.LSTValidation, c.Noise = base.LSTTrain, base.LSTValidation, nil
+				c.PE, c.Layers, c.DModel, c.Batch, c.LimitSteps, c.Device, c.Threads = name, 2, 24, 16, 2, "cpu", 1
+				c.Members = slices.Clone(base.Members)
+				c.EvalTokens = []int{25, 36}
+				options, err := scheme.Resolve(fidelity, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !scheme.CanExtrapolate(options) {
+					err := c.Resolve()
+					if err == nil || !strings.Contains(err.Error(), name+" cannot be evaluated at 25 tokens: it was trained on 16") || !strings.Contains(err.Error(), "extrapolates=yes") {
+						t.Errorf("%v", err)
+					}
+					return
+				}
+				task, e := newTinyTask(t, c)
+				for step := range 2 {
+					if err := e.step(step, 2); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, r := range task.sizes {
+					err := task.forward(e, r, 2, nil, func(_, n int, logits torchpe.Tensor, _ *models.Trace) {
+						values := logits.Float64s()
+						if shape := logits.Shape(); !slices.Equal(shape, []int{2, n, 6}) || slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
+							t.Errorf("%s: logits %v, not all finite or of another shape", r.name, shape)
+						}
+					})
+					if err != nil {
+						t.Errorf("%s: %v", r.name, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A run with other sizes that is stopped and resumed ends with the same bits, in both readings, with drawn positions and with dropout at
+// evaluation.
+func TestSizesResume(t *testing.T) {
+	for _, c := range []struct{ pe, fidelity string }{{"rope", "code"}, {"t5", "text"}, {"2d-fixed", "code"}, {"random", "text"}} {
+		t.Run(c.pe, func(t *testing.T) {
+			config := tinySizes(t, c.pe)
+			if config.Fidelity = c.fidelity; c.fidelity == "text" {
+				config.TokenInput, config.ReadOut = string(models.Embedding), string(models.ProbeToken)
+			}
+			whole := filepath.Join(t.TempDir(), "whole")
+			result, err := Run(context.Background(), config, whole, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts := filepath.Join(t.TempDir(), "parts")
+			for _, after := range []int{1, 4, 7, 1000} {
+				ctx, cancel := context.WithCancel(context.Background())
+				_, err := Run(ctx, config, parts, Options{Resume: true, Observer: &stopper{after: after, cancel: cancel}})
+				cancel()
+				var stopped *Interrupted
+				if after < 1000 && !errors.As(err, &stopped) || after == 1000 && err != nil {
+					t.Fatalf("after %d steps: %v", after, err)
+				}
+			}
+			sameFinal(t, readFinal(t, parts), readFinal(t, whole))
+			sizeNumbers(t, whole, result)
+		})
+	}
+}
+
+// sizeNumbers checks that records, probes and result of a run say the same.
+func sizeNumbers(t *testing.T, dir string, result runlog.Result) {
+	t.Helper()
+	r, err := runlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	records, err := runlog.ReadMetrics[runlog.Record](r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	probes, err := r.LoadProbes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m, member := range result.Members {
+		last := records[len(records)-len(result.Members)+m]
+		if !reflect.DeepEqual(last.AccuracyByTokens, member.AccuracyByTokens) || len(member.AccuracyByTokens) != 2 {
+			t.Errorf("member %d: the last record has %v, the result %v", m, last.AccuracyByTokens, member.AccuracyByTokens)
+		}
+		for tokens, a := range member.AccuracyByTokens {
+			by := member.AccuracyByTokensAndCondition[tokens]
+			if mean := (by["Binary"] + by["Ternary"] + by["Quaternary"]) / 3; len(by) != 3 || math.Abs(mean-a) > 1e-12 { // 36 puzzles of each
+				t.Errorf("member %d, %s tokens: %v, by condition %v", m, tokens, a, by)
+			}
+			if x, ok := probes.Tensor("prediction/tokens" + tokens); !ok || !slices.Equal(x.Shape, []int{len(result.Members), 108}) {
+				t.Errorf("prediction/tokens%s has shape %v", tokens, x.Shape)
+			}
+		}
+	}
+	for _, rec := range records {
+		if len(rec.AccuracyByTokens) != 2 {
+			t.Errorf("step %d: %v", rec.Step, rec.AccuracyByTokens)
+		}
+	}
+}
+
+// A member with renamed symbols and other sizes equals the same model alone, in weights and in what is measured.
+func TestSizesEnsembleEqualsItsMembers(t *testing.T) {
+	c := tinySizes(t, "t5")
+	c.DType = "float64"
+	together := filepath.Join(t.TempDir(), "together")
+	result, err := Run(context.Background(), c, together, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := c.Members
+	for m := range all {
+		c.Members = all[m : m+1]
+		alone := filepath.Join(t.TempDir(), "alone")
+		own, err := Run(context.Background(), c, alone, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareMember(t, together, alone, m, len(all))
+		if !reflect.DeepEqual(own.Members[0].AccuracyByTokens, result.Members[m].AccuracyByTokens) {
+			t.Errorf("member %d: %v together, %v alone", m, result.Members[m].AccuracyByTokens, own.Members[0].AccuracyByTokens)
+		}
+	}
+}
+
+// Training on 5 x 5, measured at fewer and more tokens; at fewer, tables that are tied to 25 tokens serve with their first rows.
+func TestTrainOnLargerPuzzles(t *testing.T) {
+	for pe, tokens := range map[string][]int{"alibi": {9, 16, 36}, "learn": {9, 16}, "learn-2d": {16}} {
+		c, err := Preset("quick", "code")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.PE, c.LSTSide, c.EvalTokens, c.Layers, c.DModel, c.LimitSteps, c.Threads, c.Device, c.Noise = pe, 5, tokens, 1, 16, 3, 1, "cpu", []float64{0.1}
+		c.NoiseRepeats = 1
+		result, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", pe, err)
+		}
+		if m := result.Members[0]; len(m.AccuracyByTokens) != len(tokens) || math.IsNaN(m.ValidationAccuracy) || len(m.NoiseAccuracy) != 1 {
+			t.Errorf("%s: %+v", pe, m)
+		}
+	}
+	c, err := Preset("quick", "code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.PE, c.EvalTokens, c.Device = "random", []int{25}, "cpu"
+	c.PEOptions = map[string]string{"random": "ruoss", "random-max": "20"}
+	if _, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{}); err == nil || !strings.Contains(err.Error(), "--eval-tokens 25: random: --random-max 20") {
+		t.Errorf("25 tokens of 20 positions: %v", err)
+	}
+}
+
+// Rotations that depend on how many tokens they were trained on (rope-yarn, rope-longrope) do so at other sizes too: the angles of the first
+// places are those of training.
+func TestRotationsRememberTheirLength(t *testing.T) {
+	for _, name := range []string{"rope", "rope-yarn", "rope-longrope", "rope-pi", "rope-ntk"} {
+		c := tinySizes(t, name)
+		c.DModel, c.Dropout = 32, 0
+		task, e := newTinyTask(t, c)
+		var at *models.Model
+		for _, r := range task.sizes {
+			at = r.at
+		}
+		// The first 16 places of 36 are turned as in training: the same logits of q and k.
+		s := torchpe.NewScopeNoGrad()
+		q := torchpe.RandN(s, 1, torchpe.Float32, torchpe.CPU, 2, 1, 1, 16, 32)
+		turn := func(m *models.Model) []float64 {
+			q, k, _ := m.Encoding.Begin(s, pe.Line(16)).QKV(pe.Attn{Q: q, K: q, V: q})
+			return torchpe.AttentionLogits(q, k, 1).Float64s()
+		}
+		if a, b := turn(e.model), turn(at); !slices.Equal(a, b) {
+			t.Errorf("%s: the model at 36 tokens turns the first 16 in another way", name)
+		}
+		s.Close()
+	}
+}
