@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"torchpe/data"
+	"torchpe/data/lst"
+	"torchpe/data/positions"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -20,6 +22,16 @@ type lstTask struct {
 	order  torchpe.Tensor      // int64 [E,n] on the device: the order of an epoch; undefined before the first
 	epoch  int                 // that epoch
 	noisy  robustness          // measured with the probes; zero before
+	places pe.Positions
+	about  []string // sentences about them
+}
+
+// newLSTTask finds where the cells of the puzzles lie: on their grid, unless a file says otherwise.
+func newLSTTask(c Config, s splits) (*lstTask, error) {
+	t := &lstTask{config: c, splits: s}
+	var err error
+	t.places, t.about, err = c.place(positions.Tokens{Count: lst.Cells}, pe.Grid(lst.Side, lst.Side))
+	return t, err
 }
 
 // resident is a split on the device.
@@ -30,10 +42,10 @@ type resident struct {
 
 func (t *lstTask) fingerprint() string { return t.splits.fingerprint }
 
-func (t *lstTask) notes() []string { return nil }
+func (t *lstTask) notes() []string { return t.about }
 
 func (t *lstTask) shape(c *models.Config) {
-	c.Positions, c.Symbols, c.Classes = pe.Grid(4, 4), 6, 4
+	c.Positions, c.Symbols, c.Classes = t.places, 6, 4
 	c.TokenInput, c.EmbeddingInit = models.TokenInput(t.config.TokenInput), models.EmbeddingInit(t.config.EmbeddingInit)
 	c.ReadOut = models.ReadOut(t.config.ReadOut)
 }

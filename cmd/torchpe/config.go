@@ -37,6 +37,7 @@ type configFlags struct {
 	c                train.Config // values of flags that are fields
 	options          map[string]*string
 	masked           maskedFlags
+	positions        positionsFlags
 	bench            bool // --steps is not of the configuration but says how many steps to measure
 }
 
@@ -89,6 +90,7 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.c.LSTValidation, "lst-validation", "", "file of validation puzzles (default: generated)")
 	fl.Uint64Var(&f.c.DataSeed, "data-seed", d.DataSeed, "seed of generated data, of the split of files, and of test masks")
 	f.masked.add(fl)
+	f.positions.add(fl)
 
 	fl.StringSliceVar(&f.noise, "noise", noiseText(d.Noise), "measure validation accuracy at the end with N(0, a²) added to each token embedding, for each a; or the word none [lst]")
 	fl.IntVar(&f.c.NoiseRepeats, "noise-repeats", d.NoiseRepeats, "draws of that noise [lst]")
@@ -158,6 +160,7 @@ func (f *configFlags) apply(c train.Config) (train.Config, []string, error) {
 	if err != nil {
 		return c, nil, err
 	}
+	unused = append(unused, f.positions.set(&c, given)...)
 	name, sigma := splitPE(c.PE)
 	c.PE = name
 	if sigma != nil && !given["sigma"] {

@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"torchpe/data/array"
+	"torchpe/data/array/arrayfile"
+	"torchpe/data/positions"
 	"torchpe/models/pe"
 	"torchpe/models/pe/catalogue"
+	"torchpe/train"
 )
 
 // instanceFlags say with which parameters and for which positions a scheme is built.
@@ -20,8 +24,13 @@ type instanceFlags struct {
 	seed      uint64
 	params    string
 	positions string
+	as        string
 	layer     int
 	member    int
+
+	at   func(s catalogue.Setting, scheme pe.Scheme) (pe.Positions, []string, error)
+	said map[string]bool // notes on positions that were printed
+	note io.Writer       // where they are
 }
 
 func (f *instanceFlags) add(cmd *cobra.Command) {
@@ -31,8 +40,59 @@ func (f *instanceFlags) add(cmd *cobra.Command) {
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of initial values and of drawn positions")
 	fl.StringVar(&f.params, "params", "", "take the trained parameters from this .safetensors (such as a run's checkpoint), .npz or .json file instead; JSON is an object of nested lists")
 	fl.IntVar(&f.member, "member", 0, "member of the ensemble whose parameters --params takes from a checkpoint, from 0")
-	fl.StringVar(&f.positions, "positions", "grid", "where tokens are: grid (the most square one of N), line, or sizes as in 4x4 and 2x4x4")
+	fl.StringVar(&f.positions, "positions", "grid", "where tokens are: grid (the most square one of N), line, sizes as in 4x4 and 2x4x4, or a file as torchpe train takes, whose tokens they are then")
+	fl.StringVar(&f.as, "positions-as", "auto", positionsAsHelp+strings.Join(positions.Forms(), ", "))
 	fl.IntVar(&f.layer, "layer", 0, "layer, from 0")
+}
+
+// setting is peFlags.setting, with as many tokens as a file of positions has.
+func (f *instanceFlags) setting(cmd *cobra.Command) (catalogue.Setting, error) {
+	f.said, f.note = map[string]bool{}, cmd.ErrOrStderr()
+	f.at = func(s catalogue.Setting, _ pe.Scheme) (pe.Positions, []string, error) {
+		at, err := catalogue.Place(f.positions, s.Tokens)
+		return at, nil, err
+	}
+	if !f.namesFile() {
+		if cmd.Flags().Changed("positions-as") {
+			return f.Setting, usagef("--positions-as says what a file holds: --positions %s is none", f.positions)
+		}
+		return f.peFlags.setting(cmd)
+	}
+	as, err := positions.ParseForm(f.as)
+	if err != nil {
+		return f.Setting, usagef("--positions-as: %w", err)
+	}
+	file, err := positions.Read(f.positions, as)
+	if err != nil {
+		return f.Setting, usagef("--positions: %w", err)
+	}
+	own := file.Own()
+	if !cmd.Flags().Changed("tokens") {
+		if own.Count == 0 {
+			return f.Setting, usagef("--positions: %s does not say how many tokens there are: say it with --tokens", file.Source)
+		}
+		f.Tokens = own.Count
+	}
+	f.at = func(s catalogue.Setting, scheme pe.Scheme) (pe.Positions, []string, error) {
+		tokens := positions.Tokens{Count: s.Tokens}
+		if s.Tokens == own.Count {
+			tokens.Names = own.Names
+		}
+		return train.Place(file, tokens, scheme)
+	}
+	return f.peFlags.setting(cmd)
+}
+
+// sizes is what --positions takes besides files.
+var sizes = regexp.MustCompile(`^(grid|line|[0-9]+(x[0-9]+)*)$`)
+
+// namesFile says whether --positions names a file rather than a kind of positions.
+func (f *instanceFlags) namesFile() bool {
+	if sizes.MatchString(f.positions) {
+		return false
+	}
+	_, _, err := arrayfile.Split(f.positions)
+	return err == nil || strings.ContainsAny(f.positions, "./:")
 }
 
 // build makes the scheme called name; its caller closes it.
@@ -41,9 +101,15 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	if err != nil {
 		return nil, err
 	}
-	at, err := catalogue.Place(f.positions, s.Tokens)
+	at, notes, err := f.at(s, scheme)
 	if err != nil {
 		return nil, usagef("--positions: %w", err)
+	}
+	for _, n := range notes {
+		if !f.said[n] {
+			fmt.Fprintln(f.note, n)
+			f.said[n] = true
+		}
 	}
 	sigma := f.sigma
 	if _, named := splitPE(name); named != nil { // learn-0.2
@@ -167,6 +233,7 @@ func newPEPlotCommand() *cobra.Command {
 for one that turns queries and keys the logits of a query and a key that are all ones, at all places. Below, the same against the distance.`,
 		Example: `  torchpe pe plot 2d-fixed --out 2d-fixed.pdf
   torchpe pe plot alibi --tokens 32 --heads 4 --out alibi.svg
+  torchpe pe plot graphormer --positions edges.csv --out graph.pdf
   torchpe pe plot learn --params table.json --out learned.png`,
 		Args: oneScheme,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -86,7 +86,7 @@ func (i *Instance) table(t array.Array) picture {
 		{Title: "dot products", XLabel: "token", YLabel: "token", Rows: n, Columns: n, Values: dots, BarLabel: "dot product"},
 	}}
 	p.against = figure.Lines{Title: "against distance", XLabel: "distance in the order", YLabel: "dot product",
-		Series: []figure.LineSeries{{Label: i.Scheme.Name, X: steps(0, n-1), Values: byOffset(dots, n, 0, n-1)}}, Markers: true, NoMembers: true}
+		Series: []figure.LineSeries{{Label: i.Scheme.Name, X: steps(0, n-1), Values: byOffset(dots, i.Positions.Index, 0, n-1)}}, Markers: true, NoMembers: true}
 	return p
 }
 
@@ -121,7 +121,7 @@ func (i *Instance) pairs(kind, label string, m array.Array) picture {
 			panel.Values = i.masked(values)
 		}
 		p.matrices = append(p.matrices, panel)
-		p.against.Series = append(p.against.Series, figure.LineSeries{Label: name, X: steps(1-n, most), Values: byOffset(values, n, 1-n, most)})
+		p.against.Series = append(p.against.Series, figure.LineSeries{Label: name, X: steps(1-n, most), Values: byOffset(values, i.Positions.Index, 1-n, most)})
 	}
 	return p
 }
@@ -170,18 +170,22 @@ func steps(from, to int) []float64 {
 	return x
 }
 
-// byOffset returns the mean of the entries (row, row + offset) of a matrix [N,N], for offsets from the least to the most.
-func byOffset(values []float64, n, least, most int) [][]float64 {
-	var means []float64
-	for offset := least; offset <= most; offset++ {
-		sum, entries := 0.0, 0
-		for row := max(0, -offset); row < n && row+offset < n; row++ {
-			sum += values[row*n+row+offset]
-			entries++
+// byOffset returns the mean of the entries of a matrix [N,N] over query and key whose places in the order are apart by an offset, for offsets from the
+// least to the most.
+func byOffset(values []float64, index []int, least, most int) [][]float64 {
+	sums, entries := make([]float64, most-least+1), make([]float64, most-least+1)
+	for row, query := range index {
+		for column, key := range index {
+			if at := key - query - least; at >= 0 && at < len(sums) {
+				sums[at] += values[row*len(index)+column]
+				entries[at]++
+			}
 		}
-		means = append(means, sum/float64(entries))
 	}
-	return [][]float64{means}
+	for i := range sums {
+		sums[i] /= entries[i]
+	}
+	return [][]float64{sums}
 }
 
 // note says what a figure of an instance is of.

@@ -288,7 +288,7 @@ func Place(text string, n int) (pe.Positions, error) {
 	for _, part := range strings.Split(text, "x") {
 		var size int
 		if _, err := fmt.Sscanf(part, "%d", &size); err != nil || size < 1 || size > 1<<20 || fmt.Sprint(size) != part {
-			return pe.Positions{}, fmt.Errorf("positions %q: want line, grid, or sizes as in 4x4 or 2x4x4", text)
+			return pe.Positions{}, fmt.Errorf("positions %q: want line, grid, sizes as in 4x4 or 2x4x4, or a file", text)
 		}
 		sizes = append(sizes, size)
 		product *= size
