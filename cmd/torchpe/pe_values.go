@@ -137,22 +137,26 @@ func newPEValuesCommand() *cobra.Command {
 	var f instanceFlags
 	var w catalogue.Want
 	var o outFlags
-	var q, k string
+	var x, q, k, v string
 	cmd := &cobra.Command{
 		Use:   "values SCHEME",
 		Short: "Write the numbers of a scheme: its table, bias, rotated q and k, or logits",
 		Long: `Write what a scheme computes, in float64, to hold it against another implementation.
 
-  table   what is added to the input of a block, [N,D]
-  bias    what becomes of logits that are zero, where all inputs are zero, [H,N,N]
-  q, k    the queries of --q, or the keys of --k, as the scheme leaves them, [H,N,Dh]
-  logits  those of --q and --k, before causal mask, temperature and softmax, [H,N,N]
+  table    what is added to the input of a block, [N,D]
+  bias     what becomes of logits that are zero, where all inputs are zero, [H,N,N]
+  x        the embeddings of --x, which come into the block, as the scheme leaves them, [N,D]
+  q, k, v  the queries of --q, the keys of --k or the values of --v as the scheme leaves them, [H,N,Dh]
+  logits   those of --q and --k, before causal mask, temperature and softmax, [H,N,N]
+  weights  what mask, temperature and softmax make of the logits, [H,N,N]; zeros stand for what is not given
 
-Without --what it is logits where both --q and --k are given, else the table or bias that the scheme has.
-Queries and keys are [H,N,Dh], or [N,D] with the heads side by side.`,
+Without --what it is logits where both --q and --k are given, else what the scheme makes of --x, else the table or bias that it has.
+Embeddings are [N,D]; queries, keys and values [H,N,Dh], or [N,D] with the heads side by side. Where --params hold the weights of the layer's projections
+(block0.attn.in.weight [3D,D], q above k above v, and block0.attn.in.bias [3D], as a run's checkpoint does), queries, keys and values are made of --x.`,
 		Example: `  torchpe pe values 1d-fixed --tokens 16 --dim 160 --out table.npy
   torchpe pe values alibi --tokens 6 --dim 8 --heads 8 --out -
   torchpe pe values rope --tokens 16 --dim 64 --heads 4 --q q.npy --what q --out rotated.npy
+  torchpe pe values conv-pos --tokens 16 --dim 64 --x embeddings.npy --params conv.npz --out y.npy
   torchpe pe values tisa --tokens 16 --dim 64 --heads 4 --params tisa.json --out bias.json`,
 		Args: oneScheme,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -171,7 +175,7 @@ Queries and keys are [H,N,Dh], or [N,D] with the heads side by side.`,
 			for _, in := range []struct {
 				flag, path string
 				to         *array.Array
-			}{{"q", q, &w.Q}, {"k", k, &w.K}} {
+			}{{"x", x, &w.X}, {"q", q, &w.Q}, {"k", k, &w.K}, {"v", v, &w.V}} {
 				if in.path == "" {
 					continue
 				}
@@ -195,8 +199,10 @@ Queries and keys are [H,N,Dh], or [N,D] with the heads side by side.`,
 	f.add(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&w.Kind, "what", "", "values: "+strings.Join(catalogue.Kinds(), ", "))
+	fl.StringVar(&x, "x", "", "embeddings [N,D], an .npy or .json file")
 	fl.StringVar(&q, "q", "", "queries, an .npy or .json file")
 	fl.StringVar(&k, "k", "", "keys, an .npy or .json file")
+	fl.StringVar(&v, "v", "", "values, an .npy or .json file")
 	o.add(cmd, "file: .npy, .json, or - for JSON on the terminal")
 	f.addOptions(cmd)
 	return cmd
@@ -226,11 +232,15 @@ func writeValues(out io.Writer, o outFlags, i *catalogue.Instance, kind string, 
 func newPEPlotCommand() *cobra.Command {
 	var f instanceFlags
 	var o outFlags
+	var x string
 	cmd := &cobra.Command{
 		Use:   "plot SCHEME",
 		Short: "Draw a scheme: its table or its bias on each head, and dot products against distance",
 		Long: `Draw the table of a scheme that adds one, with the dot products of its rows; the bias of one that adds to the logits, for each head; and
-for one that turns queries and keys the logits of a query and a key that are all ones, at all places. Below, the same against the distance.`,
+for one that turns queries and keys the logits of a query and a key that are all ones, at all places. Below, the same against the distance.
+
+Where what is added depends on the embeddings (conv-pos), it is drawn for those of --x, or for one token of ones among zeros; where it is added to what queries
+and keys are made of (detr), as it is before their projection; where there is a causal mask alone (c-nope), as the attention of equal queries and keys.`,
 		Example: `  torchpe pe plot 2d-fixed --out 2d-fixed.pdf
   torchpe pe plot alibi --tokens 32 --heads 4 --out alibi.svg
   torchpe pe plot graphormer --positions edges.csv --out graph.pdf
@@ -252,6 +262,11 @@ for one that turns queries and keys the logits of a query and a key that are all
 				return err
 			}
 			defer i.Close()
+			if x != "" {
+				if i.X, err = catalogue.ReadArray(x); err != nil {
+					return usagef("--x: %w", err)
+				}
+			}
 			fig, err := catalogue.Plot(i, f.layer)
 			if err != nil {
 				return usageError{err}
@@ -260,6 +275,7 @@ for one that turns queries and keys the logits of a query and a key that are all
 		},
 	}
 	f.add(cmd)
+	cmd.Flags().StringVar(&x, "x", "", "embeddings [N,D] for schemes whose addition depends on them, an .npy or .json file")
 	o.add(cmd, "file: .pdf, .png or .svg")
 	f.addOptions(cmd)
 	return cmd
