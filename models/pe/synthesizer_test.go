@@ -27,7 +27,7 @@ func TestSynthesizer(t *testing.T) {
 	})
 }
 
-// TestSynthesizerFactorisedDense: Tay et al. 2021, section 3.1: A, B = F_A(X_i), F_B(X_i), C = H_A(A) * H_B(B), in plain loops.
+// TestSynthesizerFactorisedDense: Tay et al. 2021, section 3: A, B = F_A(X_i), F_B(X_i), C = H_A(A) * H_B(B), in plain loops.
 func TestSynthesizerFactorisedDense(t *testing.T) {
 	const n, d, heads, a, b = 6, 4, 2, 2, 3
 	numbers := func(count int, seed float64) []float64 {
