@@ -25,7 +25,7 @@ func (i *Instance) pictures(layer int) ([]picture, error) {
 	sites := i.Sites()
 	if sites&pe.AtEmbed != 0 {
 		t, _, err := i.Values(Want{Kind: Table, Layer: layer})
-		p := picture{}
+		var p picture
 		if err == nil {
 			p = i.table(t)
 		} else if p, err = i.response(layer); err != nil {
@@ -50,7 +50,7 @@ func (i *Instance) pictures(layer int) ([]picture, error) {
 			ones.Data[k] = 1
 		}
 		l, _, err := i.Values(Want{Kind: Logits, Layer: layer, Q: ones, K: ones})
-		p := picture{}
+		var p picture
 		if err == nil {
 			p = i.pairs("equal q and k", "logit of all-ones q and k", l)
 		} else if p, err = i.addedToQ(layer, ones.Shape); err != nil {
