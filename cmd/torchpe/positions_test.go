@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/npy"
+	"torchpe/train"
 )
 
 // put writes files into a folder of the test.
@@ -70,8 +71,8 @@ func TestTrainWithPositions(t *testing.T) {
 		fmt.Fprintf(&data, "%d,%d,%d,%d\n", i*i%7, i*i%11, i*i%13, i*i%17)
 	}
 	dir := put(t, map[string]string{"x.csv": data.String(), "where.csv": "name,x,y\nd,0,0\nc,1,0\nb,0,1\na,1,1\n", "bad.csv": "name,x,y\nd,0,0\nc,1,0\nb,0,1\n"})
-	train := strings.Fields("train --task masked --data x.csv --pe swin --d-model 8 --layers 1 --steps 3 --test-levels 0.5 --device cpu --threads 1 --quiet --out run")
-	with := func(args ...string) (string, string, int) { return torchpeIn(t, dir, append(train, args...)...) }
+	run := strings.Fields("train --task masked --data x.csv --pe swin --d-model 8 --layers 1 --steps 3 --test-levels 0.5 --device cpu --threads 1 --quiet --out run")
+	with := func(args ...string) (string, string, int) { return torchpeIn(t, dir, append(run, args...)...) }
 	if _, errs, code := with("--positions", "bad.csv"); code == exitDone || !strings.Contains(errs, `bad.csv has no position of token "a"`) {
 		t.Errorf("%d, %s", code, errs)
 	}
@@ -92,5 +93,19 @@ func TestTrainWithPositions(t *testing.T) {
 	}
 	if out, _, _ := torchpeIn(t, dir, "train", "--config", "run/config.json", "--positions", "", "--pe", "learn", "--dry-run"); strings.Contains(out, `"positions"`) {
 		t.Errorf("taken away: %s", out)
+	}
+}
+
+// Workers of a sweep find the file from any folder, and train with what it held when the sweep was planned.
+func TestSweptPositions(t *testing.T) {
+	dir := put(t, map[string]string{"where.csv": "name,row,column\na,0,0\nb,0,1\n"})
+	t.Chdir(dir)
+	text, _, err := resolveArguments([]string{"--task", "masked", "--data", "x.csv", "--pe", "swin", "--positions", "where.csv"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := train.ParseConfig(text)
+	if err != nil || !filepath.IsAbs(c.Positions.File) || filepath.Base(c.Positions.File) != "where.csv" || len(c.Positions.SHA256) != 64 {
+		t.Errorf("%+v, %v", c.Positions, err)
 	}
 }
