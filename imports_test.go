@@ -21,6 +21,7 @@ var allowed = map[string][]string{
 	"torchpe/data/lst":                   {"torchpe/data"},
 	"torchpe/data/lst/sized":             {"torchpe/data/lst"},
 	"torchpe/data/array":                 nil,
+	"torchpe/data/array/arrayfile":       {"torchpe/internal/nearest", "torchpe/data/array", "torchpe/data/array/hdf5", "torchpe/data/array/mat", "torchpe/data/array/npy", "torchpe/data/array/text"},
 	"torchpe/data/array/cifti":           {"torchpe/data/array"},
 	"torchpe/data/array/hdf5":            {"torchpe/data/array", "torchpe/internal/nearest"},
 	"torchpe/data/array/mat":             {"torchpe/data/array"},
@@ -29,6 +30,7 @@ var allowed = map[string][]string{
 	"torchpe/data/masked":                {"torchpe/data", "gonum.org/v1/gonum"},
 	"torchpe/data/nmar":                  {"gonum.org/v1/gonum"},
 	"torchpe/data/partition":             {"torchpe/data/array", "torchpe/data/array/cifti", "torchpe/data/array/mat", "torchpe/data/array/npy"},
+	"torchpe/data/positions":             {"torchpe/data/array/arrayfile", "torchpe/data/array/text", "torchpe/data/partition"},
 	"torchpe/data/series":                {"torchpe/data/partition", "torchpe/data/array", "torchpe/data/array/cifti", "torchpe/data/array/hdf5", "torchpe/data/array/mat", "torchpe/data/array/npy", "torchpe/data/array/text"},
 	"torchpe/data/hcp":                   {"torchpe/data/partition"},
 	"torchpe/data/hcp/clean":             {"gonum.org/v1/gonum"},
@@ -37,7 +39,7 @@ var allowed = map[string][]string{
 	"torchpe/train/runlog":               {"torchpe/train/runlog/safetensors", "torchpe/train/runlog/tensorboard", "golang.org/x/sys", "github.com/gofrs/flock"},
 	"torchpe/train/sweep":                {"torchpe/internal/nearest", "torchpe/train/runlog", "torchpe/train/runlog/safetensors", "github.com/gofrs/flock", "go.yaml.in/yaml/v3"},
 	"torchpe/train/sweep/slurm":          nil,
-	"torchpe/train":                      {"torchpe/internal/nearest", "torchpe/torchpe", "torchpe/models", "torchpe/models/pe", "torchpe/data", "torchpe/data/lst", "torchpe/data/lst/sized", "torchpe/data/masked", "torchpe/data/nmar", "torchpe/data/hcp", "torchpe/data/series", "torchpe/train/runlog", "torchpe/train/runlog/safetensors", "torchpe/report/metrics"},
+	"torchpe/train":                      {"torchpe/internal/nearest", "torchpe/torchpe", "torchpe/models", "torchpe/models/pe", "torchpe/data", "torchpe/data/array/arrayfile", "torchpe/data/lst", "torchpe/data/lst/sized", "torchpe/data/masked", "torchpe/data/nmar", "torchpe/data/hcp", "torchpe/data/positions", "torchpe/data/series", "torchpe/train/runlog", "torchpe/train/runlog/safetensors", "torchpe/report/metrics"},
 	"torchpe/report/internal/atomicfile": nil,
 	"torchpe/report/internal/chromium":   nil,
 	"torchpe/report/internal/golden":     {"github.com/google/go-cmp"},
@@ -54,7 +56,7 @@ var allowed = map[string][]string{
 	"torchpe/report/compare":             {"torchpe/report/runs", "torchpe/report/figure", "torchpe/report/table", "torchpe/report/page", "torchpe/train/runlog"},
 	"torchpe/report":                     {"torchpe/report/table"},
 	"torchpe/report/table":               {"torchpe/report/internal/atomicfile", "github.com/olekukonko/tablewriter"},
-	"torchpe/report/analysis":            {"torchpe/internal/nearest", "torchpe/report/metrics", "torchpe/report/runs", "torchpe/data/array", "torchpe/data/array/hdf5", "torchpe/data/array/mat", "torchpe/data/array/npy", "torchpe/data/array/text", "torchpe/data/partition", "torchpe/train/runlog", "torchpe/train/runlog/safetensors", "gonum.org/v1/gonum"},
+	"torchpe/report/analysis":            {"torchpe/internal/nearest", "torchpe/report/metrics", "torchpe/report/runs", "torchpe/data/array", "torchpe/data/array/arrayfile", "torchpe/data/array/npy", "torchpe/data/array/text", "torchpe/data/partition", "torchpe/train/runlog", "torchpe/train/runlog/safetensors", "gonum.org/v1/gonum"},
 	"torchpe/cmd/torchpe":                {"torchpe", "github.com", "golang.org"},
 }
 

@@ -63,6 +63,8 @@ type Config struct {
 
 	Masked *MaskedConfig `json:"masked,omitempty"` // of masked prediction
 
+	Positions *PositionsConfig `json:"positions,omitempty"` // where tokens lie; null: where the task has them
+
 	// At the end of task lst: validation accuracy with N(0, a^2) added to each token embedding, for these a, each so many times.
 	// No amplitudes: it is not measured. No repeats: 10.
 	Noise        []float64 `json:"noise,omitempty"`
@@ -177,6 +179,11 @@ func (c *Config) Resolve() error {
 	}
 	if c.Precision == "auto" {
 		c.Precision = ""
+	}
+	if c.Positions != nil {
+		copied := *c.Positions
+		c.Positions = &copied
+		c.Positions.resolve(&bad)
 	}
 	if c.LogEvery == 0 {
 		c.LogEvery = max(1, (c.Epochs+c.Steps)/20)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"torchpe/data"
+	"torchpe/data/positions"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -22,6 +23,18 @@ type lstTask struct {
 
 	sizes []resident // of Config.EvalTokens
 	atEnd bySize     // measured with the probes; nil before
+
+	places pe.Positions
+	about  []string // sentences about them
+}
+
+// newLSTTask finds where the cells of the puzzles lie: on their grid, unless a file says otherwise.
+func newLSTTask(c Config, s splits) (*lstTask, error) {
+	t := &lstTask{config: c, splits: s}
+	var err error
+	side := c.side()
+	t.places, t.about, err = c.place(positions.Tokens{Count: side * side}, pe.Grid(side, side))
+	return t, err
 }
 
 // resident is a split on the device.
@@ -33,11 +46,11 @@ type resident struct {
 
 func (t *lstTask) fingerprint() string { return t.splits.fingerprint }
 
-func (t *lstTask) notes() []string { return nil }
+func (t *lstTask) notes() []string { return t.about }
 
 func (t *lstTask) shape(c *models.Config) {
-	side, symbols := t.config.side(), t.config.symbols()
-	c.Positions, c.Symbols, c.Classes = pe.Grid(side, side), symbols+2, symbols // with the blank and the probe
+	symbols := t.config.symbols()
+	c.Positions, c.Symbols, c.Classes = t.places, symbols+2, symbols // with the blank and the probe
 	c.TokenInput, c.EmbeddingInit = models.TokenInput(t.config.TokenInput), models.EmbeddingInit(t.config.EmbeddingInit)
 	c.ReadOut = models.ReadOut(t.config.ReadOut)
 }

@@ -23,6 +23,7 @@ type maskedTask struct {
 	tests  []testSet      // by mask level
 	values torchpe.Tensor // [frames,N], the table on the device
 	order  []*masked.Sampler
+	places pe.Positions
 }
 
 // testSet is the held-out frames under the fixed masks of one level.
@@ -38,7 +39,7 @@ func (t testSet) key() string { return fmt.Sprintf("%.2f", t.level) }
 func (t *maskedTask) fingerprint() string { return t.digest }
 
 func (t *maskedTask) shape(c *models.Config) {
-	c.Positions, c.Classes = pe.Line(t.table.Tokens), 1
+	c.Positions, c.Classes = t.places, 1
 	c.TokenInput, c.ReadOut, c.MaskToken = models.Scalar, models.ReadTokens, models.MaskToken(t.config.Token)
 	c.MaskSD = t.config.TokenSD
 }

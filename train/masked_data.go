@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"torchpe/data/masked"
+	"torchpe/data/positions"
+	"torchpe/models/pe"
 )
 
 // newMaskedTask makes or reads the data of a masked-prediction task, splits them, and measures the baselines.
@@ -22,6 +24,11 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 	if t.split, err = s.split(&t.config, c.DataSeed); err != nil {
 		return nil, err
 	}
+	var about []string
+	if t.places, about, err = c.place(positions.Tokens{Count: t.table.Tokens, Names: t.table.Names}, pe.Line(t.table.Tokens)); err != nil {
+		return nil, err
+	}
+	s.notes = append(s.notes, about...)
 	measured := spaced(t.split.Test, t.config.TestFrames)
 	t.data = s.summary(t.split, len(measured))
 	t.split.Test = measured

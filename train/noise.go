@@ -71,7 +71,10 @@ func Noise(dir string, o NoiseOptions) (NoiseReport, error) {
 	}
 	defer done()
 	torchpe.SetThreads(max(1, c.Threads))
-	task := &lstTask{config: c, splits: splits}
+	task, err := newLSTTask(c, splits)
+	if err != nil {
+		return NoiseReport{}, fmt.Errorf("%s: %w", dir, err)
+	}
 	e, err := newEnsemble(c, task)
 	if err != nil {
 		return NoiseReport{}, fmt.Errorf("%s: %w", dir, err)

@@ -113,7 +113,10 @@ func TestNoiseDrownsTheAnswer(t *testing.T) {
 	}
 	s.validation = s.train
 	s.validation.name = "validation"
-	task := &lstTask{config: c, splits: s}
+	task, err := newLSTTask(c, s)
+	if err != nil {
+		t.Fatal(err)
+	}
 	e, err := newEnsemble(c, task)
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +150,10 @@ func TestStandardNoise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		task := &lstTask{config: c, splits: s}
+		task, err := newLSTTask(c, s)
+		if err != nil {
+			t.Fatal(err)
+		}
 		e, err := newEnsemble(c, task)
 		if err != nil {
 			t.Fatal(err)

@@ -49,6 +49,9 @@ func (c *Config) resolveSizes(bad *problems) {
 	if c.LSTSide == lst.Side {
 		c.LSTSide = 0
 	}
+	if c.Positions != nil && len(c.EvalTokens) > 0 {
+		bad.add("--eval-tokens: --positions says where the tokens of one size lie, and nothing of those of another: give one of the two")
+	}
 	if c.LSTSide != 0 {
 		if err := sized.CheckSide(c.LSTSide); err != nil {
 			bad.add("--lst-side: %v", err)

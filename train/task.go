@@ -50,5 +50,5 @@ func newTask(c Config) (task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lstTask{config: c, splits: s}, nil
+	return newLSTTask(c, s)
 }

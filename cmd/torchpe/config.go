@@ -38,6 +38,7 @@ type configFlags struct {
 	options          map[string]*string
 	masked           maskedFlags
 	sizes            sizeFlags
+	positions        positionsFlags
 	bench            bool // --steps is not of the configuration but says how many steps to measure
 }
 
@@ -92,6 +93,7 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	fl.Uint64Var(&f.c.DataSeed, "data-seed", d.DataSeed, "seed of generated data, of the split of files, and of test masks")
 	f.sizes.add(fl)
 	f.masked.add(fl)
+	f.positions.add(fl)
 
 	fl.StringSliceVar(&f.noise, "noise", noiseText(d.Noise), "measure validation accuracy at the end with N(0, a²) added to each token embedding, for each a; or the word none [lst]")
 	fl.IntVar(&f.c.NoiseRepeats, "noise-repeats", d.NoiseRepeats, "draws of that noise [lst]")
@@ -162,6 +164,7 @@ func (f *configFlags) apply(c train.Config) (train.Config, []string, error) {
 	if err != nil {
 		return c, nil, err
 	}
+	unused = append(unused, f.positions.set(&c, given)...)
 	name, sigma := splitPE(c.PE)
 	c.PE = name
 	if sigma != nil && !given["sigma"] {

@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"torchpe/data/array"
+	"torchpe/data/array/arrayfile"
+	"torchpe/data/positions"
 	"torchpe/models/pe"
 	"torchpe/models/pe/catalogue"
+	"torchpe/train"
 )
 
 // instanceFlags say with which parameters and for which positions a scheme is built.
@@ -20,8 +24,13 @@ type instanceFlags struct {
 	seed      uint64
 	params    string
 	positions string
+	as        string
 	layer     int
 	member    int
+
+	at   func(s catalogue.Setting, scheme pe.Scheme) (pe.Positions, []string, error)
+	said map[string]bool // notes on positions that were printed
+	note io.Writer       // where they are
 }
 
 func (f *instanceFlags) add(cmd *cobra.Command) {
@@ -31,8 +40,59 @@ func (f *instanceFlags) add(cmd *cobra.Command) {
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of initial values and of drawn positions")
 	fl.StringVar(&f.params, "params", "", "take the trained parameters from this .safetensors (such as a run's checkpoint), .npz or .json file instead; JSON is an object of nested lists")
 	fl.IntVar(&f.member, "member", 0, "member of the ensemble whose parameters --params takes from a checkpoint, from 0")
-	fl.StringVar(&f.positions, "positions", "grid", "where tokens are: grid (the most square one of N), line, or sizes as in 4x4 and 2x4x4")
+	fl.StringVar(&f.positions, "positions", "grid", "where tokens are: grid (the most square one of N), line, sizes as in 4x4 and 2x4x4, or a file as torchpe train takes, whose tokens they are then")
+	fl.StringVar(&f.as, "positions-as", "auto", positionsAsHelp+strings.Join(positions.Forms(), ", "))
 	fl.IntVar(&f.layer, "layer", 0, "layer, from 0")
+}
+
+// setting is peFlags.setting, with as many tokens as a file of positions has.
+func (f *instanceFlags) setting(cmd *cobra.Command) (catalogue.Setting, error) {
+	f.said, f.note = map[string]bool{}, cmd.ErrOrStderr()
+	f.at = func(s catalogue.Setting, _ pe.Scheme) (pe.Positions, []string, error) {
+		at, err := catalogue.Place(f.positions, s.Tokens)
+		return at, nil, err
+	}
+	if !f.namesFile() {
+		if cmd.Flags().Changed("positions-as") {
+			return f.Setting, usagef("--positions-as says what a file holds: --positions %s is none", f.positions)
+		}
+		return f.peFlags.setting(cmd)
+	}
+	as, err := positions.ParseForm(f.as)
+	if err != nil {
+		return f.Setting, usagef("--positions-as: %w", err)
+	}
+	file, err := positions.Read(f.positions, as)
+	if err != nil {
+		return f.Setting, usagef("--positions: %w", err)
+	}
+	own := file.Own()
+	if !cmd.Flags().Changed("tokens") {
+		if own.Count == 0 {
+			return f.Setting, usagef("--positions: %s does not say how many tokens there are: say it with --tokens", file.Source)
+		}
+		f.Tokens = own.Count
+	}
+	f.at = func(s catalogue.Setting, scheme pe.Scheme) (pe.Positions, []string, error) {
+		tokens := positions.Tokens{Count: s.Tokens}
+		if s.Tokens == own.Count {
+			tokens.Names = own.Names
+		}
+		return train.Place(file, tokens, scheme)
+	}
+	return f.peFlags.setting(cmd)
+}
+
+// sizes is what --positions takes besides files.
+var sizes = regexp.MustCompile(`^(grid|line|[0-9]+(x[0-9]+)*)$`)
+
+// namesFile says whether --positions names a file rather than a kind of positions.
+func (f *instanceFlags) namesFile() bool {
+	if sizes.MatchString(f.positions) {
+		return false
+	}
+	_, _, err := arrayfile.Split(f.positions)
+	return err == nil || strings.ContainsAny(f.positions, "./:")
 }
 
 // build makes the scheme called name; its caller closes it.
@@ -41,9 +101,15 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	if err != nil {
 		return nil, err
 	}
-	at, err := catalogue.Place(f.positions, s.Tokens)
+	at, notes, err := f.at(s, scheme)
 	if err != nil {
 		return nil, usagef("--positions: %w", err)
+	}
+	for _, n := range notes {
+		if !f.said[n] {
+			fmt.Fprintln(f.note, n)
+			f.said[n] = true
+		}
 	}
 	sigma := f.sigma
 	if _, named := splitPE(name); named != nil { // learn-0.2
@@ -71,22 +137,26 @@ func newPEValuesCommand() *cobra.Command {
 	var f instanceFlags
 	var w catalogue.Want
 	var o outFlags
-	var q, k string
+	var x, q, k, v string
 	cmd := &cobra.Command{
 		Use:   "values SCHEME",
 		Short: "Write the numbers of a scheme: its table, bias, rotated q and k, or logits",
 		Long: `Write what a scheme computes, in float64, to hold it against another implementation.
 
-  table   what is added to the input of a block, [N,D]
-  bias    what becomes of logits that are zero, where all inputs are zero, [H,N,N]
-  q, k    the queries of --q, or the keys of --k, as the scheme leaves them, [H,N,Dh]
-  logits  those of --q and --k, before causal mask, temperature and softmax, [H,N,N]
+  table    what is added to the input of a block, [N,D]
+  bias     what becomes of logits that are zero, where all inputs are zero, [H,N,N]
+  x        the embeddings of --x, which come into the block, as the scheme leaves them, [N,D]
+  q, k, v  the queries of --q, the keys of --k or the values of --v as the scheme leaves them, [H,N,Dh]
+  logits   those of --q and --k, before causal mask, temperature and softmax, [H,N,N]
+  weights  what mask, temperature and softmax make of the logits, [H,N,N]; zeros stand for what is not given
 
-Without --what it is logits where both --q and --k are given, else the table or bias that the scheme has.
-Queries and keys are [H,N,Dh], or [N,D] with the heads side by side.`,
+Without --what it is logits where both --q and --k are given, else what the scheme makes of --x, else the table or bias that it has.
+Embeddings are [N,D]; queries, keys and values [H,N,Dh], or [N,D] with the heads side by side. Where --params hold the weights of the layer's projections
+(block0.attn.in.weight [3D,D], q above k above v, and block0.attn.in.bias [3D], as a run's checkpoint does), queries, keys and values are made of --x.`,
 		Example: `  torchpe pe values 1d-fixed --tokens 16 --dim 160 --out table.npy
   torchpe pe values alibi --tokens 6 --dim 8 --heads 8 --out -
   torchpe pe values rope --tokens 16 --dim 64 --heads 4 --q q.npy --what q --out rotated.npy
+  torchpe pe values conv-pos --tokens 16 --dim 64 --x embeddings.npy --params conv.npz --out y.npy
   torchpe pe values tisa --tokens 16 --dim 64 --heads 4 --params tisa.json --out bias.json`,
 		Args: oneScheme,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -105,7 +175,7 @@ Queries and keys are [H,N,Dh], or [N,D] with the heads side by side.`,
 			for _, in := range []struct {
 				flag, path string
 				to         *array.Array
-			}{{"q", q, &w.Q}, {"k", k, &w.K}} {
+			}{{"x", x, &w.X}, {"q", q, &w.Q}, {"k", k, &w.K}, {"v", v, &w.V}} {
 				if in.path == "" {
 					continue
 				}
@@ -129,8 +199,10 @@ Queries and keys are [H,N,Dh], or [N,D] with the heads side by side.`,
 	f.add(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&w.Kind, "what", "", "values: "+strings.Join(catalogue.Kinds(), ", "))
+	fl.StringVar(&x, "x", "", "embeddings [N,D], an .npy or .json file")
 	fl.StringVar(&q, "q", "", "queries, an .npy or .json file")
 	fl.StringVar(&k, "k", "", "keys, an .npy or .json file")
+	fl.StringVar(&v, "v", "", "values, an .npy or .json file")
 	o.add(cmd, "file: .npy, .json, or - for JSON on the terminal")
 	f.addOptions(cmd)
 	return cmd
@@ -160,13 +232,18 @@ func writeValues(out io.Writer, o outFlags, i *catalogue.Instance, kind string, 
 func newPEPlotCommand() *cobra.Command {
 	var f instanceFlags
 	var o outFlags
+	var x string
 	cmd := &cobra.Command{
 		Use:   "plot SCHEME",
 		Short: "Draw a scheme: its table or its bias on each head, and dot products against distance",
 		Long: `Draw the table of a scheme that adds one, with the dot products of its rows; the bias of one that adds to the logits, for each head; and
-for one that turns queries and keys the logits of a query and a key that are all ones, at all places. Below, the same against the distance.`,
+for one that turns queries and keys the logits of a query and a key that are all ones, at all places. Below, the same against the distance.
+
+Where what is added depends on the embeddings (conv-pos), it is drawn for those of --x, or for one token of ones among zeros; where it is added to what queries
+and keys are made of (detr), as it is before their projection; where there is a causal mask alone (c-nope), as the attention of equal queries and keys.`,
 		Example: `  torchpe pe plot 2d-fixed --out 2d-fixed.pdf
   torchpe pe plot alibi --tokens 32 --heads 4 --out alibi.svg
+  torchpe pe plot graphormer --positions edges.csv --out graph.pdf
   torchpe pe plot learn --params table.json --out learned.png`,
 		Args: oneScheme,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -185,6 +262,11 @@ for one that turns queries and keys the logits of a query and a key that are all
 				return err
 			}
 			defer i.Close()
+			if x != "" {
+				if i.X, err = catalogue.ReadArray(x); err != nil {
+					return usagef("--x: %w", err)
+				}
+			}
 			fig, err := catalogue.Plot(i, f.layer)
 			if err != nil {
 				return usageError{err}
@@ -193,6 +275,7 @@ for one that turns queries and keys the logits of a query and a key that are all
 		},
 	}
 	f.add(cmd)
+	cmd.Flags().StringVar(&x, "x", "", "embeddings [N,D] for schemes whose addition depends on them, an .npy or .json file")
 	o.add(cmd, "file: .pdf, .png or .svg")
 	f.addOptions(cmd)
 	return cmd

@@ -201,6 +201,9 @@ func absolutePaths(c *train.Config) error {
 		}
 		paths = append(paths, &s.Names, &s.Modules, &s.Parcellation, &s.Subjects)
 	}
+	if c.Positions != nil {
+		paths = append(paths, &c.Positions.File)
+	}
 	for _, p := range paths {
 		if *p == "" {
 			continue

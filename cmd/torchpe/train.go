@@ -49,7 +49,8 @@ Ctrl-C finishes the step and saves; --resume goes on to the same result, bit for
   torchpe train --resume --out runs/table1-learn-0.2
   torchpe train --task fmri --surrogate subjects=12,frames=1195
   torchpe train --task fmri --data rest/ --modules CortexSubcortex_LabelKey.txt
-  torchpe train --task masked --modules sectors.csv --data prices.csv`,
+  torchpe train --task masked --modules sectors.csv --data prices.csv
+  torchpe train --task masked --data eeg.csv --positions layout.csv --pe swin`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false

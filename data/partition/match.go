@@ -34,8 +34,8 @@ func (p *Partition) Match(t Tokens) (*Matched, error) {
 	return p.byOrder(t)
 }
 
-// key is what of a name counts: letters in any case, without the _ROI at the end of Glasser's names.
-func key(name string) string {
+// Key is what of a name counts: letters in any case, without the _ROI at the end of Glasser's names.
+func Key(name string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.TrimSpace(name)), "_roi")
 }
 
@@ -50,15 +50,15 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 			if name == "" {
 				continue
 			}
-			if j, twice := place[key(name)]; twice {
+			if j, twice := place[Key(name)]; twice {
 				return nil, fmt.Errorf("%s: its tokens %d and %d are both named %q", p.File, j, i, name)
 			}
-			place[key(name)] = i
+			place[Key(name)] = i
 		}
 		labels := make([]int, 0, t.Count)
 		var missing []string
 		for _, name := range t.Names {
-			if i, ok := place[key(name)]; ok {
+			if i, ok := place[Key(name)]; ok {
 				labels = append(labels, p.Labels[i])
 			} else {
 				missing = append(missing, name)

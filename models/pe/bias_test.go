@@ -55,6 +55,7 @@ func TestBiasParameters(t *testing.T) {
 		{"synthesizer", nil, l * h * (d*32 + 32 + 32*n + n)},
 		{"synthesizer", pe.Options{"synthesizer": "random"}, l * h * n * n},
 		{"synthesizer", pe.Options{"synthesizer": "factorised"}, 2 * l * h * n * 32},
+		{"synthesizer", pe.Options{"synthesizer": "factorised-dense:16"}, l * h * (16 + n/16) * (d + 1)},
 	} {
 		s, err := pe.Find(c.scheme)
 		if err != nil {

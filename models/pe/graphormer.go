@@ -48,6 +48,7 @@ func init() {
 		Parameters: "(distances + 2) H, and 2 (degrees + 1) D with centrality, (kinds + 2) H + hops H^2 with edges, H with a virtual node",
 		Criteria:   Criteria{DataDriven: true, ParameterEfficient: true, Parallelizable: true, Interpretable: true},
 		// Nothing trained depends on the number of nodes; kinds of edges that were not there are an error.
+		Needs:        NeedsGraph,
 		Extrapolates: Always,
 		Options:      []Option{graphormerCentrality, graphormerDegrees, graphormerDistances, graphormerEdges, graphormerVirtual},
 		New:          newGraphormer,

@@ -44,6 +44,7 @@ func init() {
 			"x <- x + C z + c",
 		Parameters:   "k D + D for k eigenvectors",
 		Criteria:     Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true, Parallelizable: true},
+		Needs:        NeedsGraph,
 		Extrapolates: Always,
 		Options:      []Option{laplacianFirst, laplacianLast, laplacianScale, laplacianAlpha},
 		New:          newLaplacian,

@@ -81,6 +81,9 @@ func (p Positions) Permuted(order []int) Positions {
 func (p Positions) String() string {
 	switch {
 	case p.Points != nil:
+		if len(p.Points[0]) == 1 {
+			return fmt.Sprintf("%d points in one dimension", len(p.Points))
+		}
 		return fmt.Sprintf("%d points in %d dimensions", len(p.Points), len(p.Points[0]))
 	case p.Cells != nil:
 		rows, columns := p.extent()
@@ -105,6 +108,7 @@ type Need uint8
 // The needs. Every set of tokens has an order, and with it a graph (see Neighbours).
 const (
 	NeedsOrder  Need = iota
+	NeedsGraph       // edges between tokens: those of a graph, or neighbours on the grid or line
 	NeedsGrid        // cells {row, column}
 	NeedsPlane       // two coordinates: those of cells, or of points
 	NeedsSpace       // three coordinates: those of points, or of cells as one frame
@@ -113,7 +117,7 @@ const (
 
 func (n Need) String() string {
 	return [...]string{
-		"tokens in an order", "tokens on a grid", "two coordinates a token", "three coordinates a token", "coordinates",
+		"tokens in an order", "tokens in a graph, on a grid or on a line", "tokens on a grid", "two coordinates a token", "three coordinates a token", "coordinates",
 	}[n]
 }
 
@@ -121,6 +125,8 @@ func (n Need) String() string {
 func (p Positions) provide(n Need) error {
 	ok := true
 	switch n {
+	case NeedsGraph:
+		ok = p.Graph != nil || p.Cells != nil || p.Points == nil || len(p.Points[0]) == 1
 	case NeedsGrid:
 		ok = p.Cells != nil
 	case NeedsPlane:
@@ -129,7 +135,7 @@ func (p Positions) provide(n Need) error {
 		_, ok = p.Coordinates(3)
 	}
 	if !ok {
-		return fmt.Errorf("it needs %v, and the task's lie on %v: choose a task with such positions (lst has a grid), or another encoding", n, p)
+		return fmt.Errorf("it needs %v, and the tokens lie on %v: say where they lie with --positions FILE, choose a task with such positions (lst has a grid), or another encoding", n, p)
 	}
 	return nil
 }

@@ -4,22 +4,34 @@
 //	dense:     logits_i = W_2 ReLU(W_1 x_i + b_1) + b_2      one number for each of N columns
 //	random:    logits = R                                    a trained N x N matrix for each head
 //	factorised: logits = R_1 R_2^T                           of rank k
+//	factorised-dense: logits_ij = A_i[p] B_i[r]              A_i = W_A x_i + b_A in R^a, B_i = W_B x_i + b_B in R^b, a b = N
 //
 // in place of q k^T / sqrt(Dh), own to each layer. The dense form has W for each head and reads the block's input; --synthesizer-input query
 // reads each head's queries by weights that the heads share, as a public reimplementation does. Tables start as N(0, 1), as there; the
 // factorised ones so that their product has that deviation.
+//
+// The factorised dense form multiplies two tilings of short vectors, C = H_A(A) * H_B(B). In column j it takes p = floor(j/b) and r = j mod b, so that all
+// columns differ, as the paper wants of the two tilings together. The form factorised-dense-tiled takes p = j mod a and r = j mod b: each vector
+// "simply duplicated", as the paper has it and a public reimplementation does; columns then repeat after the least common multiple of a and b.
+// factorised-dense:4 says a, by default the largest divisor of N up to its root. Reading queries it has weights that the heads share, as the dense form does.
 
 package pe
 
 import (
+	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"torchpe/torchpe"
 )
 
 var (
-	synthesizerForm = Option{Name: "synthesizer", Default: "dense", Check: oneOf("dense", "random", "factorised"),
-		Help: "where synthesizer takes its logits from: a network of the token, a matrix, or the product of two thin ones"}
+	synthesizerForm = Option{Name: "synthesizer", Default: "dense", Check: func(v string) error {
+		_, _, err := synthesizerForms(v)
+		return err
+	}, Help: "where synthesizer takes its logits from: dense, a network of the token; random, a matrix; factorised, the product of two thin ones; " +
+		"factorised-dense (or factorised-dense:4), products of two short vectors of the token, the first of length 4; factorised-dense-tiled, both repeated"}
 	synthesizerInput = Option{Name: "synthesizer-input", Default: "block", Check: oneOf("block", "query"),
 		Help: "what the network of synthesizer reads: the block's input, with weights for each head, or queries, with shared weights"}
 	synthesizerWidth = Option{Name: "synthesizer-width", Default: "32", Check: whole(1, 1<<16),
@@ -33,13 +45,25 @@ func init() {
 		Title:   "Synthesizer: Rethinking Self-Attention in Transformer Models", Year: 2021,
 		Reference: "Tay et al. 2021, arXiv 2005.00743",
 		Formula: "dense: logits_i = W_2 ReLU(W_1 x_i + b_1) + b_2;  random: logits = R in R^{N x N};\n" +
-			"factorised: logits = R_1 R_2^T,  R_1, R_2 in R^{N x k}",
+			"factorised: logits = R_1 R_2^T,  R_1, R_2 in R^{N x k};\n" +
+			"factorised-dense: logits_ij = (W_A x_i + b_A)[floor(j/b)] (W_B x_i + b_B)[j mod b],  a b = N",
 		Parameters: "L H (D h + h + h N + N) with h hidden units (dense; without H and with Dh for D where queries are read);\n" +
-			"L H N^2 (random); 2 L H N k (factorised)",
+			"L H N^2 (random); 2 L H N k (factorised); L H (a + b) (D + 1) (factorised-dense, as dense where queries are read)",
 		Criteria: Criteria{DataDriven: true, ParameterEfficient: true, Parallelizable: true, Printed: true},
 		Options:  []Option{synthesizerForm, synthesizerInput, synthesizerWidth},
 		New:      newSynthesizer,
 	})
+}
+
+// synthesizerForms parses --synthesizer: the form, and the length a of the first vector of those that are factorised dense, 0 for the default.
+func synthesizerForms(text string) (form string, a int, err error) {
+	form, length, given := strings.Cut(text, ":")
+	if given {
+		if a, err = strconv.Atoi(length); err != nil || a < 1 || !strings.HasPrefix(form, "factorised-dense") {
+			return "", 0, fmt.Errorf("%q: a whole number from 1 follows factorised-dense: or factorised-dense-tiled: alone", text)
+		}
+	}
+	return form, a, oneOf("dense", "random", "factorised", "factorised-dense", "factorised-dense-tiled")(form)
 }
 
 type synthesizer struct {
@@ -49,13 +73,20 @@ type synthesizer struct {
 	left, right *torchpe.Param // [E,L,H,N,k]; nil unless factorised
 	inW, outW   *torchpe.Param // [E,L,G,h,I], [E,L,G,N,h] for G = H heads that read I = D numbers, or one that reads Dh; nil unless dense
 	inB, outB   *torchpe.Param // [E,L,G,h], [E,L,G,N]
+	aW, bW      *torchpe.Param // [E,L,G,a,I], [E,L,G,b,I]; nil unless factorised dense
+	aB, bB      *torchpe.Param // [E,L,G,a], [E,L,G,b]
+	cross       bool
 	queries     bool
 }
 
 func newSynthesizer(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	n := c.Positions.Tokens()
 	y := &synthesizer{tokens: n, queries: c.Options.Text(synthesizerInput.Name) == "query"}
-	switch c.Options.Text(synthesizerForm.Name) {
+	form, a, err := synthesizerForms(c.Options.Text(synthesizerForm.Name))
+	if err != nil {
+		return nil, err
+	}
+	switch form {
 	case "random":
 		y.matrix = ps.Add("pe.matrix", true, torchpe.Normal(0, 1), c.Layers, c.Heads, n, n)
 	case "factorised":
@@ -63,17 +94,48 @@ func newSynthesizer(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		draw := torchpe.Normal(0, math.Pow(float64(rank), -0.25))
 		y.left = ps.Add("pe.left", true, draw, c.Layers, c.Heads, n, rank)
 		y.right = ps.Add("pe.right", true, draw, c.Layers, c.Heads, n, rank)
-	default:
-		networks, reads, h := c.Heads, c.DModel, c.Options.Int(synthesizerWidth.Name)
-		if y.queries {
-			networks, reads = 1, c.HeadWidth()
+	case "factorised-dense", "factorised-dense-tiled":
+		if a, err = factorOf(n, a); err != nil {
+			return nil, err
 		}
+		networks, reads := y.networks(c)
+		y.cross = form == "factorised-dense"
+		y.aW = ps.Add("pe.a.weight", true, torchpe.FanIn(reads), c.Layers, networks, a, reads)
+		y.aB = ps.Add("pe.a.bias", true, torchpe.FanIn(reads), c.Layers, networks, a)
+		y.bW = ps.Add("pe.b.weight", true, torchpe.FanIn(reads), c.Layers, networks, n/a, reads)
+		y.bB = ps.Add("pe.b.bias", true, torchpe.FanIn(reads), c.Layers, networks, n/a)
+	default:
+		networks, reads := y.networks(c)
+		h := c.Options.Int(synthesizerWidth.Name)
 		y.inW = ps.Add("pe.in.weight", true, torchpe.FanIn(reads), c.Layers, networks, h, reads)
 		y.inB = ps.Add("pe.in.bias", true, torchpe.FanIn(reads), c.Layers, networks, h)
 		y.outW = ps.Add("pe.out.weight", true, torchpe.FanIn(h), c.Layers, networks, n, h)
 		y.outB = ps.Add("pe.out.bias", true, torchpe.FanIn(h), c.Layers, networks, n)
 	}
 	return y, nil
+}
+
+// networks returns how many networks there are and how many numbers each reads.
+func (y *synthesizer) networks(c Config) (networks, reads int) {
+	if y.queries {
+		return 1, c.HeadWidth()
+	}
+	return c.Heads, c.DModel
+}
+
+// factorOf returns a, where a b = n.
+func factorOf(n, a int) (int, error) {
+	if a > 0 && n%a != 0 {
+		return 0, fmt.Errorf("synthesizer: --synthesizer factorised-dense:%d: %d does not divide %d tokens", a, a, n)
+	}
+	if a == 0 {
+		for i := 1; i*i <= n; i++ {
+			if n%i == 0 {
+				a = i
+			}
+		}
+	}
+	return a, nil
 }
 
 func (y *synthesizer) Sites() Site { return AtLogits }
@@ -93,6 +155,18 @@ func (y *synthesizer) Begin(s *torchpe.Scope, p Positions) Hooks {
 		return synthesizerHooks{logits: rowsAt(s, m, 4, p.Index)}
 	case y.left != nil:
 		return synthesizerHooks{logits: rows(y.left, 3, p.Index).MatMul(rows(y.right, 3, p.Index).Transpose(3, 4))}
+	case y.aW != nil:
+		h := shortHooks{aW: y.aW.In(s), aB: y.aB.In(s), bW: y.bW.In(s), bB: y.bB.In(s), queries: y.queries}
+		a, b := h.aB.Size(3), h.bB.Size(3)
+		for _, j := range p.Index {
+			if y.cross {
+				h.ofA = append(h.ofA, j/b)
+			} else {
+				h.ofA = append(h.ofA, j%a)
+			}
+			h.ofB = append(h.ofB, j%b)
+		}
+		return h
 	}
 	return denseHooks{
 		inW: y.inW.In(s), inB: y.inB.In(s), outW: rows(y.outW, 3, p.Index), outB: rows(y.outB, 3, p.Index), queries: y.queries,
@@ -117,13 +191,36 @@ type denseHooks struct {
 
 func (h denseHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
 	inW, inB, outW, outB := h.inW.Select(1, a.Layer), h.inB.Select(1, a.Layer), h.outW.Select(1, a.Layer), h.outB.Select(1, a.Layer)
+	hidden := readBy(a, inW, inB, h.queries).ReLU()
 	if h.queries { // one network for all heads
-		hidden := torchpe.Linear(a.Q, inW.Squeeze(1), inB.Squeeze(1)).ReLU()
 		return torchpe.Linear(hidden, outW.Squeeze(1), outB.Squeeze(1))
 	}
-	e, b, n, d := a.X.Size(0), a.X.Size(1), a.X.Size(2), a.X.Size(3)
-	networks, width := inW.Size(1), inW.Size(2)
-	hidden := torchpe.Linear(a.X, inW.Reshape(e, networks*width, d), inB.Reshape(e, networks*width)).ReLU()
-	byNetwork := hidden.Reshape(e, b, n, networks, width).Permute(0, 1, 3, 2, 4)
-	return byHead(byNetwork, outW).Add(outB.Unsqueeze(1).Unsqueeze(3))
+	return byHead(hidden, outW).Add(outB.Unsqueeze(1).Unsqueeze(3))
+}
+
+// readBy returns W x_i + b of each network [E,B,G,N,O], W [E,G,O,D] and b [E,G,O]; or W q_i + b of each head, where W is that of one network.
+func readBy(a Attn, w, b torchpe.Tensor, queries bool) torchpe.Tensor {
+	if queries {
+		return torchpe.Linear(a.Q, w.Squeeze(1), b.Squeeze(1))
+	}
+	e, samples, n, d := a.X.Size(0), a.X.Size(1), a.X.Size(2), a.X.Size(3)
+	networks, out := w.Size(1), w.Size(2)
+	y := torchpe.Linear(a.X, w.Reshape(e, networks*out, d), b.Reshape(e, networks*out))
+	return y.Reshape(e, samples, n, networks, out).Permute(0, 1, 3, 2, 4)
+}
+
+type shortHooks struct {
+	Identity
+	aW, bW   torchpe.Tensor // [E,L,G,a,I], [E,L,G,b,I]
+	aB, bB   torchpe.Tensor // [E,L,G,a], [E,L,G,b]
+	ofA, ofB []int          // [N] the entries of both vectors whose product is a token's column
+	queries  bool
+}
+
+func (h shortHooks) Logits(a Attn, _ torchpe.Tensor) torchpe.Tensor {
+	tiled := func(w, b torchpe.Tensor, of []int) torchpe.Tensor {
+		short := readBy(a, w.Select(1, a.Layer), b.Select(1, a.Layer), h.queries)
+		return short.IndexSelect(4, indexTensor(short.Scope(), short.Device(), of, len(of)))
+	}
+	return tiled(h.aW, h.aB, h.ofA).Mul(tiled(h.bW, h.bB, h.ofB))
 }

@@ -2,6 +2,7 @@ package pe_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"torchpe/models/pe"
@@ -15,8 +16,60 @@ func TestSynthesizer(t *testing.T) {
 			petest.Code("synthesizer", "random"), petest.Code("synthesizer", "factorised"), petest.Code("synthesizer-input", "query"),
 			petest.Code("synthesizer-width", "6"),
 			petest.Code("synthesizer", "factorised", "synthesizer-width", "3"),
+			petest.Code("synthesizer", "factorised-dense"), petest.Code("synthesizer", "factorised-dense", "synthesizer-input", "query"),
+			petest.Code("synthesizer", "factorised-dense-tiled"), petest.Code("synthesizer", "factorised-dense:4"),
+		},
+		Refuse: []petest.Refusal{
+			petest.Refuse("a factor that does not divide the tokens", petest.Spec{Given: pe.Options{"synthesizer": "factorised-dense:3"}},
+				"factorised-dense:3", "8 tokens"),
+			petest.Refuse("a length of another form", petest.Spec{Given: pe.Options{"synthesizer": "random:3"}}, "random:3"),
 		},
 	})
+}
+
+// TestSynthesizerFactorisedDense: Tay et al. 2021, section 3: A, B = F_A(X_i), F_B(X_i), C = H_A(A) * H_B(B), in plain loops.
+func TestSynthesizerFactorisedDense(t *testing.T) {
+	const n, d, heads, a, b = 6, 4, 2, 2, 3
+	numbers := func(count int, seed float64) []float64 {
+		out := make([]float64, count)
+		for i := range out {
+			out[i] = math.Sin(seed + 1.7*float64(i*i))
+		}
+		return out
+	}
+	aW, aB, bW, bB := numbers(heads*a*d, 1), numbers(heads*a, 2), numbers(heads*b*d, 3), numbers(heads*b, 4)
+	x := petest.Array{Shape: []int{n, d}, Values: numbers(n*d, 5)}
+	zero := petest.Array{Shape: []int{3 * d, d}, Values: make([]float64, 3*d*d)}
+	places := []int{3, 0, 5, 1, 4, 2} // of the tokens
+	for form, of := range map[string]func(j int) (p, r int){
+		"factorised-dense":       func(j int) (p, r int) { return j / b, j % b },
+		"factorised-dense-tiled": func(j int) (p, r int) { return j % a, j % b }, // a and b have no common divisor: all columns differ here too
+	} {
+		sp := petest.Spec{
+			Scheme: "synthesizer", Layers: 1, Heads: heads, DModel: d, Positions: pe.Line(n),
+			Given: pe.Options{"synthesizer": form},
+			Set:   map[string][]float64{"pe.a.weight": aW, "pe.a.bias": aB, "pe.b.weight": bW, "pe.b.bias": bB},
+		}
+		got := petest.Attend(sp.Model(t), x, petest.Projections{QKV: zero}, petest.At(sp.Positions, places...), false).Logits
+		for h := range heads {
+			project := func(w, bias []float64, size, token, k int) float64 {
+				sum := bias[h*size+k]
+				for i := range d {
+					sum += w[(h*size+k)*d+i] * x.Values[token*d+i]
+				}
+				return sum
+			}
+			for i := range n {
+				for j, place := range places {
+					p, r := of(place)
+					want := project(aW, aB, a, i, p) * project(bW, bB, b, i, r)
+					if have := got.Values[(h*n+i)*n+j]; math.Abs(have-want) > 1e-14 {
+						t.Fatalf("%s, head %d, query %d, key %d: %v, want %v", form, h, i, j, have, want)
+					}
+				}
+			}
+		}
+	}
 }
 
 func init() { vectors["synthesizer"] = only(synthesizerVector) }

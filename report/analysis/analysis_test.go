@@ -22,24 +22,6 @@ func write(t *testing.T, name, body string) string {
 	return path
 }
 
-// A name ends at the last colon that leaves a file; tensors and files may have colons of their own.
-func TestSplit(t *testing.T) {
-	odd := write(t, "a:b.csv", "1,2\n2,3\n")
-	for _, c := range []struct{ reference, file, selector string }{
-		{odd, odd, ""}, {odd + ":x", odd, "x"}, {odd + ":x:y", odd, "x:y"}, {odd + ":", odd, ""},
-	} {
-		file, selector, err := split(c.reference)
-		if err != nil || file != c.file || selector != c.selector {
-			t.Errorf("%s: %q, %q, %v", c.reference, file, selector, err)
-		}
-	}
-	for _, bad := range []string{"", ":", "::", "nowhere:x", filepath.Dir(odd), filepath.Dir(odd) + ":x"} {
-		if _, _, err := split(bad); err == nil {
-			t.Errorf("%q was accepted", bad)
-		}
-	}
-}
-
 func TestParsePositions(t *testing.T) {
 	for value, want := range map[string][2]int{"": {0, 0}, "0:128": {0, 128}, "1:": {1, 0}, ":5": {0, 5}, "3:5": {3, 5}} {
 		if from, to, err := ParsePositions(value); err != nil || from != want[0] || to != want[1] {

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"torchpe/data/array/arrayfile"
 	"torchpe/internal/nearest"
 )
 
@@ -32,7 +33,7 @@ func ReadColumn(reference string) (Column, error) {
 	if values, ok := list(reference); ok {
 		return finite(Column{"the list " + reference, values})
 	}
-	file, selector, err := split(reference)
+	file, selector, err := arrayfile.Split(reference)
 	if err != nil {
 		return Column{}, err
 	}

@@ -276,10 +276,145 @@ func TestValuesRefused(t *testing.T) {
 		{"learn", Want{Layer: 2}, "there are layers 0 to 1"},
 		{"rope", Want{Kind: Logits, Q: x}, "logits need queries and keys"},
 		{"rope", Want{Q: array.Array{Shape: []int{4, 4}, Data: make([]float64, 16)}}, "want [H,N,Dh] = [2,4,4] or [N,D] = [4,8]"},
-		{"conv-pos", Want{}, "depends on the input"},
+		{"conv-pos", Want{}, "depends on the input, which --x gives"},
+		{"conv-pos", Want{X: array.Array{Shape: []int{4, 4}, Data: make([]float64, 16)}}, "embeddings have shape [4 4], want [N,D] = [4,8]"},
+		{"conv-pos", Want{Kind: Input}, "x needs embeddings"},
+		{"rope", Want{Kind: Input, X: x}, "rope leaves embeddings as they are: it acts on q and k"},
+		{"rope", Want{Kind: Value}, "v needs values"},
+		{"detr", Want{Q: x, K: x}, "give --params that hold block0.attn.in.weight"},
+		{"detr", Want{X: x}, "or --x with --params that hold block0.attn.in.weight"},
 	} {
 		if _, _, err := instance(t, c.scheme, Setting{Size: size}).Values(c.want); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %s", c.scheme, err, c.says)
+		}
+	}
+}
+
+// wavy are numbers that have nothing to do with each other.
+func wavy(seed float64, shape ...int) array.Array {
+	a := array.Array{Shape: shape}
+	count := 1
+	for _, d := range shape {
+		count *= d
+	}
+	for k := range count {
+		a.Data = append(a.Data, math.Sin(seed+1.3*float64(k*k)))
+	}
+	return a
+}
+
+// Baevski et al. 2020: x + GELU(conv(x) + b), with one group and a kernel of 3 as plain loops.
+func TestConvolvedEmbeddings(t *testing.T) {
+	const n, d, k = 5, 4, 3
+	i := instance(t, "conv-pos", Setting{Size: pe.Size{Tokens: n, DModel: d, Heads: 1, Layers: 2}, Given: pe.Options{"conv-kernel": "3", "conv-groups": "1"}})
+	x, v, gain, bias := wavy(1, n, d), wavy(2, d, d, k), wavy(3, k), wavy(4, d)
+	if err := i.Set([]array.Array{{Name: "v", Shape: v.Shape, Data: v.Data}, {Name: "gain", Shape: gain.Shape, Data: gain.Data}, {Name: "bias", Shape: bias.Shape, Data: bias.Data}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	got, kind, err := i.Values(Want{X: x})
+	if err != nil || kind != Input || !slices.Equal(got.Shape, []int{n, d}) {
+		t.Fatal(kind, got.Shape, err)
+	}
+	var norm [k]float64
+	for at, w := range v.Data {
+		norm[at%k] += w * w
+	}
+	for token := range n {
+		for out := range d {
+			sum := bias.Data[out]
+			for tap := range k {
+				if seen := token + tap - 1; seen >= 0 && seen < n {
+					for in := range d {
+						sum += gain.Data[tap] * v.Data[(out*d+in)*k+tap] / math.Sqrt(norm[tap]) * x.Data[seen*d+in]
+					}
+				}
+			}
+			want := x.Data[token*d+out] + sum*0.5*(1+math.Erf(sum/math.Sqrt2))
+			if math.Abs(got.Data[token*d+out]-want) > 1e-13 {
+				t.Errorf("token %d, dimension %d: %v, want %v", token, out, got.Data[token*d+out], want)
+			}
+		}
+	}
+}
+
+// Carion et al. 2020: q = W_q (x + P) + b_q, with P the sinusoids of row and column; values carry no position.
+func TestProjectedEmbeddings(t *testing.T) {
+	const n, d = 4, 8
+	size := Setting{Size: pe.Size{Tokens: n, DModel: d, Heads: 2, Layers: 2}}
+	table, _, err := instance(t, "2d-fixed", Setting{Size: size.Size, Fidelity: "text"}).Values(Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	size.Given = pe.Options{"detr-table": "sine"}
+	i := instance(t, "detr", size)
+	x, w, b := wavy(1, n, d), wavy(2, 2, 3*d, d), wavy(3, 2, 3*d)
+	// As in a checkpoint of two members; those of layer 0 and of other parts of a model lie beside them.
+	if err := i.Set([]array.Array{{Name: "w/block1.attn.in.weight", Shape: w.Shape, Data: w.Data}, {Name: "w/block1.attn.in.bias", Shape: b.Shape, Data: b.Data},
+		{Name: "w/block1.attn.out.weight", Shape: []int{1}, Data: []float64{1}}}, 1); err != nil {
+		t.Fatal(err)
+	}
+	for part, kind := range []string{Query, Key, Value} {
+		got, _, err := i.Values(Want{Kind: kind, Layer: 1, X: x})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for token := range n {
+			for k := range d {
+				row := 3*d + part*d + k // of member 1
+				want := b.Data[row]
+				for in := range d {
+					v := x.Data[token*d+in]
+					if kind != Value {
+						v += table.Data[token*d+in]
+					}
+					want += w.Data[row*d+in] * v
+				}
+				if at := (k/4*n+token)*4 + k%4; math.Abs(got.Data[at]-want) > 1e-13 {
+					t.Errorf("%s of token %d, dimension %d: %v, want %v", kind, token, k, got.Data[at], want)
+				}
+			}
+		}
+	}
+	if _, kind, err := i.Values(Want{Layer: 1, X: x}); err != nil || kind != Logits {
+		t.Error(kind, err)
+	}
+	if _, _, err := i.Values(Want{X: x}); err == nil {
+		t.Error("layer 0 has no weights")
+	}
+	if err := i.Set([]array.Array{{Name: "attn.in.weight", Shape: []int{d, d}, Data: make([]float64, d*d)}}, 0); err == nil || !strings.Contains(err.Error(), "want [24 8]") {
+		t.Error(err)
+	}
+}
+
+// Under a causal mask alone a query of place i sees i + 1 equal keys: Kazemnejad et al. 2023. ALiBi's bias and mask, through the softmax.
+func TestAttentionWeights(t *testing.T) {
+	size := Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 1}}
+	for _, scheme := range []string{"c-nope", "alibi"} {
+		want := Want{}
+		slope := func(int) float64 { return 0 }
+		if scheme == "alibi" {
+			want.Kind, slope = Weights, func(h int) float64 { return math.Pow(2, -4*float64(h+1)) } // 2 heads
+		}
+		got, kind, err := instance(t, scheme, size).Values(want)
+		if err != nil || kind != Weights {
+			t.Fatal(kind, err)
+		}
+		for h := range 2 {
+			for i := range 6 {
+				sum := 0.0
+				for j := range i + 1 {
+					sum += math.Exp(-slope(h) * float64(i-j))
+				}
+				for j := range 6 {
+					w := 0.0
+					if j <= i {
+						w = math.Exp(-slope(h)*float64(i-j)) / sum
+					}
+					if have := got.Data[(h*6+i)*6+j]; math.Abs(have-w) > 1e-14 {
+						t.Errorf("%s, head %d, query %d, key %d: %v, want %v", scheme, h, i, j, have, w)
+					}
+				}
+			}
 		}
 	}
 }
@@ -299,14 +434,25 @@ func TestPlace(t *testing.T) {
 
 // Every scheme that has something to draw draws.
 func TestPlot(t *testing.T) {
-	for _, name := range []string{"1d-fixed", "alibi", "rope", "relative", "random", "rope+learn"} {
-		i := instance(t, name, Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}})
+	for _, name := range append(pe.Names(), "rope+learn", "rope+detr") {
+		if name == "nope" {
+			continue
+		}
+		i := instance(t, name, Setting{Size: pe.Size{Tokens: 6, DModel: 24, Heads: 2, Layers: 2}})
 		if _, err := Plot(i, 0); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Plot(instance(t, "nope", Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}}), 0); err == nil {
-		t.Error("nope is drawn")
+	if _, err := Plot(instance(t, "nope", Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}}), 0); err == nil || !strings.Contains(err.Error(), "torchpe pe show nope") {
+		t.Errorf("nope is drawn: %v", err)
+	}
+	i := instance(t, "conv-pos", Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}})
+	i.X = wavy(1, 6, 8)
+	if _, err := Plot(i, 0); err != nil {
+		t.Error(err)
+	}
+	if _, err := Plot(i, 1); err == nil || !strings.Contains(err.Error(), "adds nothing in layer 1") {
+		t.Error(err)
 	}
 }
 

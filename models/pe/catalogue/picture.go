@@ -25,10 +25,13 @@ func (i *Instance) pictures(layer int) ([]picture, error) {
 	sites := i.Sites()
 	if sites&pe.AtEmbed != 0 {
 		t, _, err := i.Values(Want{Kind: Table, Layer: layer})
-		if err != nil {
+		var p picture
+		if err == nil {
+			p = i.table(t)
+		} else if p, err = i.response(layer); err != nil {
 			return nil, err
 		}
-		all = append(all, i.table(t))
+		all = append(all, p)
 	}
 	bias := false
 	if sites&pe.AtLogits != 0 {
@@ -47,13 +50,25 @@ func (i *Instance) pictures(layer int) ([]picture, error) {
 			ones.Data[k] = 1
 		}
 		l, _, err := i.Values(Want{Kind: Logits, Layer: layer, Q: ones, K: ones})
+		var p picture
+		if err == nil {
+			p = i.pairs("equal q and k", "logit of all-ones q and k", l)
+		} else if p, err = i.addedToQ(layer, ones.Shape); err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	if sites == 0 && i.encoding.Attention().Causal {
+		w, _, err := i.Values(Want{Kind: Weights, Layer: layer})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, i.pairs("equal q and k", "logit of all-ones q and k", l))
+		all = append(all, i.pairs("attention", "weight of equal q and k", w))
+		sites = pe.AtLogits
 	}
 	if sites == 0 {
-		return nil, fmt.Errorf("%s acts nowhere: there is nothing to draw", i.Scheme.Name)
+		return nil, fmt.Errorf("%s acts nowhere: any order of tokens is the same to it, and it has no table, bias or mask: there is nothing to draw; torchpe pe show %s says what it is",
+			i.Scheme.Name, i.Scheme.Name)
 	}
 	if all == nil {
 		return nil, fmt.Errorf("%s acts on %v: there is no table, bias or rotation to draw", i.Scheme.Name, sites)
@@ -68,6 +83,66 @@ func constant(data []float64) bool {
 		}
 	}
 	return true
+}
+
+// response shows what a scheme whose addition depends on the embeddings adds to X; where that is not given, to embeddings that are 1 for the token in
+// the middle of the order and 0 elsewhere.
+func (i *Instance) response(layer int) (picture, error) {
+	n, d := i.Positions.Tokens(), i.Setting.DModel
+	added := func(x array.Array) ([]float64, error) {
+		y, _, err := i.Values(Want{Kind: Input, Layer: layer, X: x})
+		for k := range y.Data {
+			y.Data[k] -= x.Data[k]
+		}
+		return y.Data, err
+	}
+	x, middle, title := i.X, n/2, "added to the given x"
+	if x.Data == nil {
+		title = fmt.Sprintf("added to x, 1 at place %d, 0 elsewhere", middle)
+		x = array.Array{Shape: []int{n, d}, Data: make([]float64, n*d)}
+		for token, at := range i.Positions.Index {
+			for k := range d {
+				if at == middle {
+					x.Data[token*d+k] = 1
+				}
+			}
+		}
+	}
+	values, err := added(x)
+	if err != nil {
+		return picture{}, err
+	}
+	if constant(values) {
+		return picture{}, fmt.Errorf("%s adds nothing in layer %d", i.Scheme.Name, layer)
+	}
+	norms := make([]float64, n) // by place in the order
+	for token, at := range i.Positions.Index {
+		for k := range d {
+			norms[at] = math.Hypot(norms[at], values[token*d+k])
+		}
+	}
+	return picture{kind: "response", matrices: []figure.Matrix{
+		{Title: title, XLabel: "dimension", YLabel: "token", Rows: n, Columns: d, Values: values, Scale: figure.Diverging, BarLabel: "value"},
+	}, against: figure.Lines{Title: "by place", XLabel: "place in the order", YLabel: "norm of what is added", NoMembers: true, Markers: true,
+		Series: []figure.LineSeries{{Label: i.Scheme.Name, X: steps(0, n-1), Values: [][]float64{norms}}}}}, nil
+}
+
+// addedToQ shows the table that a scheme adds to what queries are made of, which they show where their projection is the identity.
+func (i *Instance) addedToQ(layer int, shape []int) (picture, error) {
+	q, _, err := i.Values(Want{Kind: Query, Layer: layer, Q: array.Array{Shape: shape, Data: make([]float64, shape[0]*shape[1]*shape[2])}, identity: true})
+	if err != nil {
+		return picture{}, err
+	}
+	h, n, dh := shape[0], shape[1], shape[2]
+	t := array.Array{Shape: []int{n, h * dh}, Data: make([]float64, h*n*dh)}
+	for head := range h {
+		for token := range n {
+			copy(t.Data[token*h*dh+head*dh:], q.Data[(head*n+token)*dh:(head*n+token+1)*dh])
+		}
+	}
+	p := i.table(t)
+	p.matrices[0].Title = "added to what q and k are made of"
+	return p, nil
 }
 
 // table shows a table [N,D] and the dot products of its rows.
@@ -86,7 +161,7 @@ func (i *Instance) table(t array.Array) picture {
 		{Title: "dot products", XLabel: "token", YLabel: "token", Rows: n, Columns: n, Values: dots, BarLabel: "dot product"},
 	}}
 	p.against = figure.Lines{Title: "against distance", XLabel: "distance in the order", YLabel: "dot product",
-		Series: []figure.LineSeries{{Label: i.Scheme.Name, X: steps(0, n-1), Values: byOffset(dots, n, 0, n-1)}}, Markers: true, NoMembers: true}
+		Series: []figure.LineSeries{{Label: i.Scheme.Name, X: steps(0, n-1), Values: byOffset(dots, i.Positions.Index, 0, n-1)}}, Markers: true, NoMembers: true}
 	return p
 }
 
@@ -121,7 +196,7 @@ func (i *Instance) pairs(kind, label string, m array.Array) picture {
 			panel.Values = i.masked(values)
 		}
 		p.matrices = append(p.matrices, panel)
-		p.against.Series = append(p.against.Series, figure.LineSeries{Label: name, X: steps(1-n, most), Values: byOffset(values, n, 1-n, most)})
+		p.against.Series = append(p.against.Series, figure.LineSeries{Label: name, X: steps(1-n, most), Values: byOffset(values, i.Positions.Index, 1-n, most)})
 	}
 	return p
 }
@@ -170,18 +245,22 @@ func steps(from, to int) []float64 {
 	return x
 }
 
-// byOffset returns the mean of the entries (row, row + offset) of a matrix [N,N], for offsets from the least to the most.
-func byOffset(values []float64, n, least, most int) [][]float64 {
-	var means []float64
-	for offset := least; offset <= most; offset++ {
-		sum, entries := 0.0, 0
-		for row := max(0, -offset); row < n && row+offset < n; row++ {
-			sum += values[row*n+row+offset]
-			entries++
+// byOffset returns the mean of the entries of a matrix [N,N] over query and key whose places in the order are apart by an offset, for offsets from the
+// least to the most.
+func byOffset(values []float64, index []int, least, most int) [][]float64 {
+	sums, entries := make([]float64, most-least+1), make([]float64, most-least+1)
+	for row, query := range index {
+		for column, key := range index {
+			if at := key - query - least; at >= 0 && at < len(sums) {
+				sums[at] += values[row*len(index)+column]
+				entries[at]++
+			}
 		}
-		means = append(means, sum/float64(entries))
 	}
-	return [][]float64{means}
+	for i := range sums {
+		sums[i] /= entries[i]
+	}
+	return [][]float64{sums}
 }
 
 // note says what a figure of an instance is of.
@@ -204,7 +283,11 @@ func Plot(i *Instance, layer int) (*figure.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := figure.Page{Width: figure.PageWidth, Title: i.Scheme.Name + ": " + i.Scheme.Summary, Note: i.note(layer)}
+	title := i.Scheme.Name + ": " + i.Scheme.Summary
+	if len(title) > 110 { // of a stack: it would run out of the page
+		title = i.Scheme.Name
+	}
+	page := figure.Page{Width: figure.PageWidth, Title: title, Note: i.note(layer)}
 	for _, p := range all {
 		row := figure.Row{Height: 2.4}
 		if len(p.matrices) > 2 { // narrow ones, which are square

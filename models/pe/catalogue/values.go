@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -12,25 +13,30 @@ import (
 
 // The kinds of values.
 const (
-	Table  = "table"  // what is added to the input of a block, [N,D]
-	Bias   = "bias"   // what the scheme makes of logits that are zero, of inputs that are zero, [H,N,N]
-	Query  = "q"      // given queries as the scheme leaves them, [H,N,Dh]
-	Key    = "k"      // given keys as the scheme leaves them, [H,N,Dh]
-	Logits = "logits" // of given queries and keys, before mask, temperature and softmax, [H,N,N]
+	Table   = "table"   // what is added to the input of a block, [N,D]
+	Bias    = "bias"    // what the scheme makes of logits that are zero, of inputs that are zero, [H,N,N]
+	Input   = "x"       // given embeddings as the scheme leaves them, [N,D]
+	Query   = "q"       // given queries as the scheme leaves them, [H,N,Dh]
+	Key     = "k"       // given keys as the scheme leaves them, [H,N,Dh]
+	Value   = "v"       // given values as the scheme leaves them, [H,N,Dh]
+	Logits  = "logits"  // of given queries and keys, before mask, temperature and softmax, [H,N,N]
+	Weights = "weights" // what mask, temperature and softmax make of the logits, of which zeros stand for what is not given, [H,N,N]
 )
 
 // Kinds lists the kinds of values.
-func Kinds() []string { return []string{Table, Bias, Query, Key, Logits} }
+func Kinds() []string { return []string{Table, Bias, Input, Query, Key, Value, Logits, Weights} }
 
 // Instance is a scheme with its parameters, in float64 on the CPU. Close it.
 type Instance struct {
 	Scheme    pe.Scheme
 	Setting   Setting
 	Positions pe.Positions
+	X         array.Array // embeddings [N,D] for pictures of what depends on them; none where Data is nil
 
 	encoding pe.Encoding
 	params   *torchpe.ParamSet
 	seed     uint64
+	weights  map[string][]float64 // of projections that were given: [3D,D] and [3D] by the names that they have in a checkpoint
 }
 
 // Build makes an instance with its initial parameters: those with which a member of a run starts that has that sigma and seed, but in
@@ -76,22 +82,21 @@ func (i *Instance) Set(given []array.Array, member int) error {
 		if p == nil {
 			p = i.params.Get("pe." + a.Name)
 		}
+		if p == nil && strings.HasSuffix(a.Name, projectionWeight) || strings.HasSuffix(a.Name, projectionBias) {
+			if err := i.setProjection(a, member); err != nil {
+				return err
+			}
+			continue
+		}
 		if p == nil {
 			if ours := strings.HasPrefix(a.Name, "pe.") || !strings.ContainsAny(a.Name, "./"); ours {
 				return fmt.Errorf("%s is no parameter of %s, which has %s", a.Name, i.Scheme.Name, i.Parameters())
 			}
 			continue
 		}
-		want, data := p.Shape[1:], a.Data
-		switch {
-		case slices.Equal(a.Shape, want):
-		case len(a.Shape) == 0 || !slices.Equal(a.Shape[1:], want):
-			return fmt.Errorf("%s has shape %v, want %v", p.Name, a.Shape, want)
-		case member < 0 || member >= a.Shape[0]:
-			return fmt.Errorf("%s has members 0 to %d, and not %d", p.Name, a.Shape[0]-1, member)
-		default:
-			each := p.PerMember()
-			data = data[member*each : (member+1)*each]
+		data, err := ofMember(a, p.Name, p.Shape[1:], member)
+		if err != nil {
+			return err
 		}
 		if err := i.params.Set(p.Name, data); err != nil {
 			return err
@@ -103,6 +108,52 @@ func (i *Instance) Set(given []array.Array, member int) error {
 			return fmt.Errorf("%s is missing: %s has %s", p.Name, i.Scheme.Name, i.Parameters())
 		}
 	}
+	return nil
+}
+
+// ofMember returns the numbers of an array of the wanted shape, or of that with an axis of members in front, of which one is taken.
+func ofMember(a array.Array, name string, want []int, member int) ([]float64, error) {
+	switch {
+	case slices.Equal(a.Shape, want):
+		return a.Data, nil
+	case len(a.Shape) == 0 || !slices.Equal(a.Shape[1:], want):
+		return nil, fmt.Errorf("%s has shape %v, want %v", name, a.Shape, want)
+	case member < 0 || member >= a.Shape[0]:
+		return nil, fmt.Errorf("%s has members 0 to %d, and not %d", name, a.Shape[0]-1, member)
+	}
+	each := len(a.Data) / a.Shape[0]
+	return a.Data[member*each : (member+1)*each], nil
+}
+
+// The names of the projections to queries, keys and values in a checkpoint end so.
+const (
+	projectionWeight = "attn.in.weight" // [3D,D]
+	projectionBias   = "attn.in.bias"   // [3D]
+)
+
+// projection is the name of a layer's projections.
+func projection(layer int, name string) string { return fmt.Sprintf("block%d.%s", layer, name) }
+
+// setProjection keeps the weights of projections: block0.attn.in.weight is that of layer 0, attn.in.weight that of all.
+func (i *Instance) setProjection(a array.Array, member int) error {
+	d := i.Setting.DModel
+	want := []int{3 * d, d}
+	if strings.HasSuffix(a.Name, projectionBias) {
+		want = want[:1]
+	}
+	data, err := ofMember(a, a.Name, want, member)
+	if err != nil {
+		return err
+	}
+	if i.weights == nil {
+		i.weights = map[string][]float64{}
+	}
+	for layer := range i.Setting.Layers {
+		if name := projection(layer, a.Name); a.Name == projectionWeight || a.Name == projectionBias {
+			i.weights[name] = data
+		}
+	}
+	i.weights[a.Name] = data
 	return nil
 }
 
@@ -124,9 +175,13 @@ func (i *Instance) Parameters() string {
 
 // Want is what Values returns.
 type Want struct {
-	Kind  string // one of Kinds; "" for what the scheme has: a table, or a bias, or logits where Q and K are given
+	Kind  string // one of Kinds; "" for what the scheme has, or makes of what is given
 	Layer int
-	Q, K  array.Array // queries and keys [H,N,Dh], or [N,D] with the heads side by side; none where Data is nil
+	// Given are embeddings [N,D]; and queries, keys and values [H,N,Dh], or [N,D] with the heads side by side. None where Data is nil. Without
+	// queries, keys or values they are the embeddings times the weights of the layer, where Set had those.
+	X, Q, K, V array.Array
+
+	identity bool // projections are the identity
 }
 
 // Values computes what is wanted and says which kind it is.
@@ -137,7 +192,10 @@ func (i *Instance) Values(w Want) (out array.Array, kind string, err error) {
 	if kind, err = i.kind(w); err != nil {
 		return out, kind, err
 	}
-	for _, in := range []*array.Array{&w.Q, &w.K} {
+	if n, d := i.Positions.Tokens(), i.Setting.DModel; w.X.Data != nil && !slices.Equal(w.X.Shape, []int{n, d}) {
+		return out, kind, fmt.Errorf("embeddings have shape %v, want [N,D] = [%d,%d]", w.X.Shape, n, d)
+	}
+	for _, in := range []*array.Array{&w.Q, &w.K, &w.V} {
 		if in.Data != nil {
 			if *in, err = i.byHeads(*in); err != nil {
 				return out, kind, err
@@ -159,28 +217,18 @@ func (i *Instance) Values(w Want) (out array.Array, kind string, err error) {
 // kind returns the kind that is wanted, or an error where the scheme has none such.
 func (i *Instance) kind(w Want) (string, error) {
 	sites, name := i.Sites(), i.Scheme.Name
-	given := w.Q.Data != nil && w.K.Data != nil
+	projected := w.X.Data != nil && i.weights[projection(w.Layer, projectionWeight)] != nil
 	kind := w.Kind
 	if kind == "" {
-		switch {
-		case given:
-			kind = Logits
-		case sites&pe.AtEmbed != 0:
-			kind = Table
-		case sites&pe.AtLogits != 0:
-			kind = Bias
-		case w.Q.Data != nil:
-			kind = Query
-		case w.K.Data != nil:
-			kind = Key
-		case sites&pe.AtQK != 0:
-			return "", fmt.Errorf("%s acts on %v: give queries and keys", name, sites)
-		case sites == 0:
-			return "", fmt.Errorf("%s acts nowhere: it has no values", name)
-		default:
-			return "", fmt.Errorf("%s acts on %v: it has no values of its own", name, sites)
+		var err error
+		if kind, err = i.usual(w, projected); err != nil {
+			return "", err
 		}
 	}
+	missing := func(what string) error {
+		return fmt.Errorf("%s; or --x with --params that hold %s, as a run's checkpoint does", what, projection(w.Layer, projectionWeight))
+	}
+	pair := w.Q.Data != nil && w.K.Data != nil || projected || w.X.Data != nil && i.encoding.Attention().Replaces
 	switch {
 	case !slices.Contains(Kinds(), kind):
 		return "", fmt.Errorf("kind of values %q is unknown; there are %s", kind, strings.Join(Kinds(), ", "))
@@ -188,14 +236,51 @@ func (i *Instance) kind(w Want) (string, error) {
 		return "", fmt.Errorf("%s has no table: it acts on %v", name, sites)
 	case kind == Bias && sites&pe.AtLogits == 0:
 		return "", fmt.Errorf("%s has no bias: it acts on %v", name, sites)
-	case kind == Logits && !given:
-		return "", fmt.Errorf("logits need queries and keys")
-	case kind == Query && w.Q.Data == nil:
-		return "", fmt.Errorf("q needs queries")
-	case kind == Key && w.K.Data == nil:
-		return "", fmt.Errorf("k needs keys")
+	case kind == Input && sites&pe.AtEmbed == 0:
+		return "", fmt.Errorf("%s leaves embeddings as they are: it acts on %v", name, sites)
+	case kind == Input && w.X.Data == nil:
+		return "", fmt.Errorf("x needs embeddings")
+	case kind == Logits && !pair:
+		return "", missing("logits need queries and keys")
+	case kind == Query && w.Q.Data == nil && !projected:
+		return "", missing("q needs queries")
+	case kind == Key && w.K.Data == nil && !projected:
+		return "", missing("k needs keys")
+	case kind == Value && w.V.Data == nil && !projected:
+		return "", missing("v needs values")
 	}
 	return kind, nil
+}
+
+// usual returns the kind of what a scheme has, or makes of what is given.
+func (i *Instance) usual(w Want, projected bool) (string, error) {
+	sites, name := i.Sites(), i.Scheme.Name
+	switch {
+	case w.Q.Data != nil && w.K.Data != nil:
+		return Logits, nil
+	case w.X.Data != nil && sites&pe.AtEmbed != 0:
+		return Input, nil
+	case projected || w.X.Data != nil && i.encoding.Attention().Replaces:
+		return Logits, nil
+	case sites&pe.AtEmbed != 0:
+		return Table, nil
+	case sites&pe.AtLogits != 0:
+		return Bias, nil
+	case w.Q.Data != nil:
+		return Query, nil
+	case w.K.Data != nil:
+		return Key, nil
+	case w.V.Data != nil:
+		return Value, nil
+	case sites&pe.AtQK != 0:
+		return "", fmt.Errorf("%s acts on %v: give queries and keys, or --x with --params that hold %s, as a run's checkpoint does",
+			name, sites, projection(w.Layer, projectionWeight))
+	case sites == 0 && i.encoding.Attention().Causal:
+		return Weights, nil
+	case sites == 0:
+		return "", fmt.Errorf("%s acts nowhere: it has no values", name)
+	}
+	return "", fmt.Errorf("%s acts on %v: it has no values of its own", name, sites)
 }
 
 // byHeads returns queries or keys as [H,N,Dh].
@@ -229,34 +314,81 @@ func (i *Instance) compute(s *torchpe.Scope, w Want, kind string) (array.Array, 
 			return array.Array{}, fmt.Errorf("%s adds no table in layer %d", i.Scheme.Name, w.Layer)
 		}
 		if !ok {
-			return array.Array{}, fmt.Errorf("%s adds no table: what it adds depends on the input", i.Scheme.Name)
+			return array.Array{}, fmt.Errorf("%s adds no table: what it adds depends on the input, which --x gives", i.Scheme.Name)
 		}
 		return array.Array{Shape: []int{n, d}, Data: t.Float64s()}, nil
 	}
 	a := pe.Attn{Layer: w.Layer, X: zeros(1, 1, n, d), Scale: i.encoding.Attention().LogitScale(dh)}
-	in := func(x array.Array) torchpe.Tensor {
-		if x.Data == nil || kind == Bias {
-			return zeros(1, 1, h, n, dh)
-		}
-		return torchpe.Of(s, torchpe.CPU, x.Data, 1, 1, h, n, dh)
+	if w.X.Data != nil && kind != Bias {
+		a.X = hooks.Embed(w.Layer, torchpe.Of(s, torchpe.CPU, w.X.Data, 1, 1, n, d))
 	}
-	a.Q, a.K, a.V = in(w.Q), in(w.K), zeros(1, 1, h, n, dh)
-	a.Project = func(y torchpe.Tensor) (q, k, v torchpe.Tensor) {
-		if kind != Bias {
-			panic(&torchpe.Error{Op: "project", Msg: "it projects positions by the weights of the layer, which queries and keys do not say"})
+	if kind == Input {
+		return array.Array{Shape: []int{n, d}, Data: a.X.Contiguous().Float64s()}, nil
+	}
+	a.Project = i.project(s, w, kind)
+	a.Q, a.K, a.V = zeros(1, 1, h, n, dh), zeros(1, 1, h, n, dh), zeros(1, 1, h, n, dh)
+	if w.X.Data != nil && kind != Bias && i.weights[projection(w.Layer, projectionWeight)] != nil {
+		a.Q, a.K, a.V = a.Project(a.X)
+	}
+	for in, x := range map[*torchpe.Tensor]array.Array{&a.Q: w.Q, &a.K: w.K, &a.V: w.V} {
+		if x.Data != nil && kind != Bias {
+			*in = torchpe.Of(s, torchpe.CPU, x.Data, 1, 1, h, n, dh)
 		}
-		z := zeros(1, y.Size(1), h, y.Size(2), dh)
-		return z, z, z
 	}
 	a.Q, a.K, a.V = hooks.QKV(a)
-	switch kind {
-	case Query:
-		return array.Array{Shape: []int{h, n, dh}, Data: a.Q.Contiguous().Float64s()}, nil
-	case Key:
-		return array.Array{Shape: []int{h, n, dh}, Data: a.K.Contiguous().Float64s()}, nil
+	if t, ok := map[string]torchpe.Tensor{Query: a.Q, Key: a.K, Value: a.V}[kind]; ok {
+		return array.Array{Shape: []int{h, n, dh}, Data: t.Contiguous().Float64s()}, nil
 	}
-	logits := hooks.Logits(a, torchpe.AttentionLogits(a.Q, a.K, a.Scale))
-	return array.Array{Shape: []int{h, n, n}, Data: logits.Expand(1, 1, h, n, n).Contiguous().Float64s()}, nil
+	logits := hooks.Logits(a, torchpe.AttentionLogits(a.Q, a.K, a.Scale)).Expand(1, 1, h, n, n)
+	if kind == Weights {
+		logits = i.softmax(s, logits)
+	}
+	return array.Array{Shape: []int{h, n, n}, Data: logits.Contiguous().Float64s()}, nil
+}
+
+// project returns the projections of a layer: by the weights that were given, or what stands for them.
+func (i *Instance) project(s *torchpe.Scope, w Want, kind string) func(torchpe.Tensor) (q, k, v torchpe.Tensor) {
+	h, d := i.Setting.Heads, i.Setting.DModel
+	return func(y torchpe.Tensor) (q, k, v torchpe.Tensor) {
+		weight, bias := i.weights[projection(w.Layer, projectionWeight)], i.weights[projection(w.Layer, projectionBias)]
+		switch {
+		case w.identity:
+			q = y.Reshape(1, y.Size(1), y.Size(2), h, d/h).Permute(0, 1, 3, 2, 4)
+			return q, q, q
+		case kind == Bias:
+			q = torchpe.Zeros(s, torchpe.Float64, torchpe.CPU, 1, y.Size(1), h, y.Size(2), d/h)
+			return q, q, q
+		case weight == nil:
+			panic(&torchpe.Error{Op: "project", Msg: fmt.Sprintf("it projects positions by the weights of the layer, which queries and keys do not say: give --params that hold %s [3D,D], as a run's checkpoint does",
+				projection(w.Layer, projectionWeight))})
+		}
+		var b torchpe.Tensor
+		if bias != nil {
+			b = torchpe.Of(s, torchpe.CPU, bias, 1, 3*d)
+		}
+		return torchpe.ProjectQKV(y, torchpe.Of(s, torchpe.CPU, weight, 1, 3*d, d), b, h)
+	}
+}
+
+// softmax returns the weights of logits [1,1,H,N,N], as the model around the scheme makes them.
+func (i *Instance) softmax(s *torchpe.Scope, logits torchpe.Tensor) torchpe.Tensor {
+	around := i.encoding.Attention()
+	logits = logits.MulScalar(1 / around.Temperature)
+	if around.Causal {
+		n := i.Positions.Tokens()
+		mask := make([]float64, 0, n*n)
+		for _, query := range i.Positions.Index {
+			for _, key := range i.Positions.Index {
+				hidden := 0.0
+				if key > query {
+					hidden = math.Inf(-1)
+				}
+				mask = append(mask, hidden)
+			}
+		}
+		logits = logits.Add(torchpe.Of(s, torchpe.CPU, mask, n, n))
+	}
+	return logits.Softmax(-1)
 }
 
 // drawn returns the positions, with some drawn from the seed where the scheme wants them.
@@ -288,7 +420,7 @@ func Place(text string, n int) (pe.Positions, error) {
 	for _, part := range strings.Split(text, "x") {
 		var size int
 		if _, err := fmt.Sscanf(part, "%d", &size); err != nil || size < 1 || size > 1<<20 || fmt.Sprint(size) != part {
-			return pe.Positions{}, fmt.Errorf("positions %q: want line, grid, or sizes as in 4x4 or 2x4x4", text)
+			return pe.Positions{}, fmt.Errorf("positions %q: want line, grid, sizes as in 4x4 or 2x4x4, or a file", text)
 		}
 		sizes = append(sizes, size)
 		product *= size

@@ -1,0 +1,433 @@
+package positions
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"torchpe/data/partition"
+)
+
+// Tokens are those that need a place.
+type Tokens struct {
+	Count int
+	Names []string // or nil
+}
+
+// Placed says where each of N tokens lies. One of Cells, Points and Weights is given, or none for an order.
+type Placed struct {
+	Index   []int       // [N] the place in the order, a permutation of 0..N-1: see How
+	Cells   [][2]int    // [N] row and column, from 0
+	Points  [][]float64 // [N][axes]
+	Weights [][]float64 // [N][N] symmetric adjacency matrix, by token
+	// Ranked says that Index has the ranks of numbers that are no places 0..N-1 or 1..N, and that nobody asked for ranks.
+	Ranked bool
+	How    []string // sentences on how the file was read
+}
+
+// Own returns the tokens that the file itself has: their number, 0 where it does not say, and their names.
+func (f *File) Own() Tokens {
+	switch {
+	case f.Form != Edges:
+		return Tokens{f.rows, f.Names}
+	case f.Names != nil:
+		return Tokens{len(f.Names), f.Names}
+	}
+	_, n, _, err := f.indexes(0)
+	if err != nil {
+		n = 0
+	}
+	return Tokens{Count: n}
+}
+
+// maxCells bounds a grid; tables of some encodings have its size.
+const maxCells = 1 << 20
+
+// Place finds the place of each token.
+func (f *File) Place(t Tokens) (Placed, error) {
+	if f.Form == Edges {
+		return f.placeEdges(t)
+	}
+	names := f.Names
+	if f.Form == Graph {
+		var err error
+		if names, err = f.graphNames(); err != nil {
+			return Placed{}, err
+		}
+	}
+	from, how, err := f.match(names, t)
+	if err != nil {
+		return Placed{}, err
+	}
+	var p Placed
+	switch f.Form {
+	case Order:
+		p, err = f.order(from)
+	case Grid:
+		p, err = f.grid(from)
+	case Coordinates:
+		p, err = f.points(from)
+	case Graph:
+		p, err = f.graph(from)
+	}
+	if err == nil {
+		p.How = append([]string{fmt.Sprintf("positions: %s; %s", p.How[0], how)}, p.How[1:]...)
+	}
+	return p, err
+}
+
+// match returns the row of each token: by name where both have names, else by order.
+func (f *File) match(names []string, t Tokens) (from []int, how string, err error) {
+	if names != nil && t.Names != nil {
+		from, err = f.byName(names, t.Names)
+		return from, "tokens matched by name", err
+	}
+	if f.rows != t.Count {
+		hint := ""
+		if f.columns == 2 && !f.stated {
+			hint = "; a list of edges between indexes is --positions-as edges"
+		}
+		return nil, "", fmt.Errorf("%s has positions of %d tokens, and there are %d: give one row for each token, or names in both files%s", f.Source, f.rows, t.Count, hint)
+	}
+	from = make([]int, t.Count)
+	for i := range from {
+		from[i] = i
+	}
+	how = "tokens matched by order: neither the file nor the data has names"
+	switch {
+	case names != nil:
+		how = "tokens matched by order: the data has no names"
+	case t.Names != nil:
+		how = "tokens matched by order: the file has no names"
+	}
+	return from, how, nil
+}
+
+// byName returns the place among names of each token. Names are the same where they are to package partition.
+func (f *File) byName(names, tokens []string) ([]int, error) {
+	for i, name := range names {
+		if first := slices.Index(names, name); first < i {
+			return nil, fmt.Errorf("%s: rows %d and %d are both named %q", f.Source, first+1, i+1, name)
+		}
+	}
+	from, missing, surplus := pairUp(names, tokens, strings.TrimSpace)
+	if len(missing)+len(surplus) == 0 {
+		return from, nil
+	}
+	if from, m, s := pairUp(names, tokens, partition.Key); len(m)+len(s) == 0 {
+		return from, nil
+	}
+	if missing != nil {
+		return nil, fmt.Errorf("%s has no position of %s of the data%s", f.Source, listed("token", missing), also(surplus))
+	}
+	return nil, fmt.Errorf("%s has positions of %s, which the data does not have: leave them out", f.Source, listed("token", surplus))
+}
+
+// pairUp returns the place among names of each token, where each is at one place alone, with the tokens and the names that are left.
+func pairUp(names, tokens []string, key func(string) string) (from []int, missing, surplus []string) {
+	place := map[string]int{}
+	for i, name := range names {
+		place[key(name)] = i
+	}
+	used := make([]bool, len(names))
+	for _, name := range tokens {
+		at, there := place[key(name)]
+		if !there || used[at] {
+			missing = append(missing, name)
+			continue
+		}
+		from, used[at] = append(from, at), true
+	}
+	for i, name := range names {
+		if !used[i] {
+			surplus = append(surplus, name)
+		}
+	}
+	return from, missing, surplus
+}
+
+// listed shows names: a few of them, and their number.
+func listed(what string, names []string) string {
+	const most = 5
+	text := fmt.Sprintf("%d %ss, ", len(names), what)
+	if len(names) == 1 {
+		text = what + " "
+	}
+	for i, name := range names[:min(most, len(names))] {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%q", name)
+	}
+	if len(names) > most {
+		text += ", ..."
+	}
+	return text
+}
+
+func also(surplus []string) string {
+	if surplus == nil {
+		return ""
+	}
+	return "; it has " + listed("other", surplus)
+}
+
+// ranks returns the rank of each token by key, and the first two tokens that have the same.
+func ranks(n int, compare func(a, b int) int) (index []int, same [2]int, equal bool) {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, compare)
+	index = make([]int, n)
+	for rank, token := range order {
+		index[token] = rank
+		if rank > 0 && compare(order[rank-1], token) == 0 {
+			return nil, [2]int{order[rank-1], token}, true
+		}
+	}
+	return index, same, false
+}
+
+func (f *File) twice(from []int, pair [2]int, at any) error {
+	a, b := from[pair[0]], from[pair[1]]
+	return fmt.Errorf("%s: %s and %s are both at %v: every token has a place of its own", f.Source, f.row(min(a, b)), f.row(max(a, b)), at)
+}
+
+// order reads places on a line.
+func (f *File) order(from []int) (p Placed, err error) {
+	value := func(i int) float64 { return f.data[from[i]] }
+	index, same, equal := ranks(len(from), func(a, b int) int { return cmp.Compare(value(a), value(b)) })
+	if equal {
+		return p, f.twice(from, same, value(same[0]))
+	}
+	p.Index = index
+	how := fmt.Sprintf("%s has the order of %d tokens", f.Source, len(from))
+	if !f.consecutive() {
+		how += ", by the ranks of its numbers, whose distances are not used"
+	}
+	p.How = []string{how}
+	return p, nil
+}
+
+// grid reads rows and columns, from the names of the columns where they tell.
+func (f *File) grid(from []int) (p Placed, err error) {
+	row, column, axes := 0, 1, "row and column"
+	if len(f.Axes) == 2 {
+		switch a, b := strings.ToLower(f.Axes[0]), strings.ToLower(f.Axes[1]); {
+		case a == "x" && b == "y" || strings.HasPrefix(a, "col") && strings.HasPrefix(b, "row") || a == "c" && b == "r":
+			row, column = 1, 0
+		}
+		axes = fmt.Sprintf("row (%s) and column (%s)", f.Axes[row], f.Axes[column])
+	}
+	low := [2]float64{math.Inf(1), math.Inf(1)}
+	for i, v := range f.data {
+		if v != math.Trunc(v) || math.Abs(v) > 1<<40 {
+			return p, fmt.Errorf("%s: %s, column %d is %v: rows and columns of a grid are whole numbers; --positions-as coordinates takes others",
+				f.Source, f.row(i/2), i%2+1, v)
+		}
+		low[i%2] = min(low[i%2], v)
+	}
+	extent := [2]float64{}
+	for i := range from {
+		at := f.data[2*from[i] : 2*from[i]+2]
+		r, c := at[row]-low[row], at[column]-low[column]
+		extent[0], extent[1] = max(extent[0], r+1), max(extent[1], c+1)
+		p.Cells = append(p.Cells, [2]int{int(r), int(c)})
+	}
+	if extent[0]*extent[1] > maxCells {
+		return p, fmt.Errorf("%s: its rows and columns span a grid of %g x %g cells for %d tokens, and more than %d cells are refused: number them without gaps, "+
+			"or say --positions-as coordinates", f.Source, extent[0], extent[1], len(from), maxCells)
+	}
+	index, same, equal := ranks(len(from), func(a, b int) int { return slices.Compare(p.Cells[a][:], p.Cells[b][:]) })
+	if equal {
+		at := f.data[2*from[same[0]] : 2*from[same[0]]+2]
+		return p, f.twice(from, same, at)
+	}
+	p.Index = index
+	how := fmt.Sprintf("%s has %s of %d tokens on a grid of %g x %g", f.Source, axes, len(from), extent[0], extent[1])
+	if low != [2]float64{} {
+		how += fmt.Sprintf(", counted from row %g and column %g", low[row], low[column])
+	}
+	p.How = []string{how, "positions: the order of tokens is that of the grid, row after row"}
+	return p, nil
+}
+
+// points reads coordinates. In one dimension the order is theirs; else it stays that of the tokens.
+func (f *File) points(from []int) (p Placed, err error) {
+	for _, row := range from {
+		p.Points = append(p.Points, slices.Clone(f.data[row*f.columns:(row+1)*f.columns]))
+	}
+	index, same, equal := ranks(len(from), func(a, b int) int { return slices.Compare(p.Points[a], p.Points[b]) })
+	if equal {
+		return p, f.twice(from, same, p.Points[same[0]])
+	}
+	axes := ""
+	if f.Axes != nil {
+		axes = " (" + strings.Join(f.Axes, ", ") + ")"
+	}
+	how := fmt.Sprintf("%s has coordinates of %d tokens in %d dimension", f.Source, len(from), f.columns)
+	if f.columns > 1 {
+		how += "s"
+	}
+	p.How = []string{how + axes}
+	if f.columns == 1 {
+		p.Index, p.Ranked = index, !f.stated && !f.consecutive()
+		return p, nil
+	}
+	p.Index = inOrder(len(from))
+	return p, nil
+}
+
+func inOrder(n int) []int {
+	index := make([]int, n)
+	for i := range index {
+		index[i] = i
+	}
+	return index
+}
+
+// graphNames returns the names of an adjacency matrix's rows, which are those of its columns.
+func (f *File) graphNames() ([]string, error) {
+	if f.Axes == nil || counted(f.Axes) {
+		return f.Names, nil
+	}
+	if f.Names == nil {
+		return f.Axes, nil
+	}
+	for i, name := range f.Names {
+		if name != f.Axes[i] {
+			return nil, fmt.Errorf("%s: row %d is named %q and column %d %q: the rows and columns of an adjacency matrix are the same tokens in the same order", f.Source, i+1, name, i+1, f.Axes[i])
+		}
+	}
+	return f.Names, nil
+}
+
+// counted says whether names are 0, 1, 2... or 1, 2, 3..., as tools head columns without names.
+func counted(names []string) bool {
+	for first := range 2 {
+		all := true
+		for i, name := range names {
+			all = all && name == fmt.Sprint(first+i)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// graph reads an adjacency matrix.
+func (f *File) graph(from []int) (p Placed, err error) {
+	n := f.rows
+	for i := range n {
+		for j := range n {
+			v, back := f.data[i*n+j], f.data[j*n+i]
+			switch {
+			case v < 0:
+				return p, fmt.Errorf("%s: %s, column %d is %v: weights of edges are not negative; 0 stands for no edge", f.Source, f.row(i), j+1, v)
+			case i == j && v != 0:
+				return p, fmt.Errorf("%s: %s, column %d, on the diagonal, is %v: no token is joined to itself; set the diagonal to 0", f.Source, f.row(i), j+1, v)
+			case v != back:
+				return p, fmt.Errorf("%s: %s, column %d is %v, and %s, column %d is %v: edges have one weight in both directions; make the matrix symmetric",
+					f.Source, f.row(i), j+1, v, f.row(j), i+1, back)
+			}
+		}
+	}
+	p.Weights = square(len(from))
+	for a, i := range from {
+		for b, j := range from {
+			p.Weights[a][b] = f.data[i*n+j]
+		}
+	}
+	return p.asGraph(f.Source, "an adjacency matrix")
+}
+
+func (f *File) placeEdges(t Tokens) (p Placed, err error) {
+	if f.Names == nil {
+		ends, n, counting, err := f.indexes(t.Count)
+		if err != nil {
+			return p, err
+		}
+		if p.Weights, err = f.weights(ends, n); err != nil {
+			return p, err
+		}
+		p, err = p.asGraph(f.Source, "a list of edges between tokens by index ("+counting+")")
+		if err == nil {
+			p.How[0] = "positions: " + p.How[0]
+		}
+		return p, err
+	}
+	if t.Names == nil {
+		return p, fmt.Errorf("%s joins tokens by name, such as %q, and the data has no names: give indexes, or an adjacency matrix in the order of the tokens", f.Source, f.Names[0])
+	}
+	from, err := f.byName(f.Names, t.Names)
+	if err != nil {
+		return p, fmt.Errorf("%w (tokens without an edge can be given in an adjacency matrix)", err)
+	}
+	token := map[string]int{}
+	for i, row := range from {
+		token[f.Names[row]] = i
+	}
+	ends := make([][2]int, len(f.ends))
+	for i, e := range f.ends {
+		ends[i] = [2]int{token[e[0]], token[e[1]]}
+	}
+	if p.Weights, err = f.weights(ends, t.Count); err != nil {
+		return p, err
+	}
+	p, err = p.asGraph(f.Source, "a list of edges")
+	if err == nil {
+		p.How[0] = "positions: " + p.How[0] + "; tokens matched by name"
+	}
+	return p, err
+}
+
+// asGraph says what graph was read: the edges, the parts into which it falls, and tokens with no edge.
+func (p Placed) asGraph(source, what string) (Placed, error) {
+	n, edges := len(p.Weights), 0
+	part, alone := make([]int, n), 0
+	for i, row := range p.Weights {
+		part[i] = -1
+		degree := 0
+		for j, w := range row {
+			if w > 0 {
+				degree++
+				if j > i {
+					edges++
+				}
+			}
+		}
+		if degree == 0 {
+			alone++
+		}
+	}
+	if edges == 0 {
+		return p, fmt.Errorf("%s: no two of its %d tokens are joined", source, n)
+	}
+	parts := 0
+	for start := range n {
+		if part[start] >= 0 {
+			continue
+		}
+		part[start] = parts
+		for queue := []int{start}; len(queue) > 0; queue = queue[1:] {
+			for j, w := range p.Weights[queue[0]] {
+				if w > 0 && part[j] < 0 {
+					part[j] = parts
+					queue = append(queue, j)
+				}
+			}
+		}
+		parts++
+	}
+	p.Index = inOrder(n)
+	p.How = []string{fmt.Sprintf("%s has %s: %d tokens, %d edges", source, what, n, edges)}
+	if parts > 1 {
+		p.How = append(p.How, fmt.Sprintf("positions: the graph falls into %d parts, and %d token(s) have no edge: graphormer gives pairs with no path between them a number of their own, "+
+			"and the first eigenvectors of laplacian tell the parts apart", parts, alone))
+	}
+	return p, nil
+}

@@ -1,0 +1,309 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/models"
+	"torchpe/torchpe"
+)
+
+// gridTable is a CSV of frames of tokens on a grid of 4 x 4, each noise averaged with that of its neighbours; column i is token order[i], called
+// t<row><column>.
+func gridTable(frames int, order []int) string {
+	rng := rand.New(rand.NewPCG(3, 0))
+	var b strings.Builder
+	for i, token := range order {
+		fmt.Fprintf(&b, "t%d%d%s", token/4, token%4, map[bool]string{true: "\n", false: ","}[i == 15])
+	}
+	for range frames {
+		var noise, x [16]float64
+		for i := range noise {
+			noise[i] = rng.NormFloat64()
+		}
+		for i := range x {
+			for j := range x {
+				if r, c := i/4-j/4, i%4-j%4; r*r+c*c <= 1 {
+					x[i] += noise[j]
+				}
+			}
+		}
+		for i, token := range order {
+			fmt.Fprintf(&b, "%.6f%s", x[token], map[bool]string{true: "\n", false: ","}[i == 15])
+		}
+	}
+	return b.String()
+}
+
+func inOrder16() []int {
+	order := make([]int, 16)
+	for i := range order {
+		order[i] = i
+	}
+	return order
+}
+
+// shuffled is an order of 16 tokens with no symmetry.
+var shuffled = []int{5, 0, 11, 3, 14, 9, 1, 7, 15, 2, 8, 13, 4, 10, 6, 12}
+
+// rows lists a line for each of 16 tokens by name, in an order.
+func rows(order []int, header string, line func(row, column int) string) string {
+	b := header + "\n"
+	for _, token := range order {
+		b += fmt.Sprintf("t%d%d,%s\n", token/4, token%4, line(token/4, token%4))
+	}
+	return b
+}
+
+func cellRows(order []int) string {
+	return rows(order, "name,row,column", func(r, c int) string { return fmt.Sprintf("%d,%d", r, c) })
+}
+
+// edgeRows joins neighbours on the grid by weights that differ, so that no eigenvalue is repeated.
+func edgeRows(whole bool) string {
+	b := "from,to,weight\n"
+	for i := range 16 {
+		for _, j := range []int{i + 1, i + 4} {
+			if j < 16 && (j == i+4 || j/4 == i/4) {
+				weight := 1 + float64((i*7+j*3)%11)/10
+				if whole {
+					weight = 1
+				}
+				b += fmt.Sprintf("t%d%d,t%d%d,%g\n", i/4, i%4, j/4, j%4, weight)
+			}
+		}
+	}
+	return b
+}
+
+// placedRun is a small run of masked prediction on the grid's table with a file of positions; both files are made anew.
+func placedRun(t *testing.T, scheme string, order []int, where, as string) Config {
+	t.Helper()
+	c, dir := tinyFiles(t, map[string]string{"x.csv": gridTable(300, order)})
+	c.PE, c.DModel, c.Heads, c.Members = scheme, 24, 2, c.Members[:1] // 24: rope-3d and 3d-fixed want six a head
+	c.Dropout, c.Masked.Split, c.DType = 0, RandomSplit, "float64"
+	if where != "" {
+		path := filepath.Join(dir, "where.csv")
+		if err := os.WriteFile(path, []byte(where), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.Positions = &PositionsConfig{File: path, As: as}
+	}
+	return c
+}
+
+// A file in another order of its rows trains the same model to the same bits.
+func TestPositionsGoByName(t *testing.T) {
+	for scheme, where := range map[string]func([]int) string{"swin": cellRows, "learn": cellRows, "fourier-features": func(order []int) string {
+		return rows(order, "name,x,y,z", func(r, c int) string { return fmt.Sprintf("%d,%d.5,%d", r, c, r*c) })
+	}} {
+		a := trained(t, placedRun(t, scheme, shuffled, where(inOrder16()), ""))
+		b := trained(t, placedRun(t, scheme, shuffled, where(shuffled), ""))
+		for _, name := range a.Names() {
+			if x, ok := a.Tensor(name); ok && strings.HasPrefix(name, "w/") {
+				y, _ := b.Tensor(name)
+				if !bytes.Equal(x.Data, y.Data) {
+					t.Errorf("%s: %s differs", scheme, name)
+				}
+			}
+		}
+	}
+}
+
+// answers returns what an untrained model predicts of each token by its name, for values that go by name and with some masked.
+func answers(t *testing.T, c Config) map[string]float64 {
+	t.Helper()
+	c.PEOptions = map[string]string{"fixed-pe-dropout": "0"} // it acts at evaluation, too
+	if err := c.Resolve(); err != nil {
+		t.Fatal(err)
+	}
+	task, err := newMaskedTask(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Clone(task.table.Names)
+	e, err := newEnsemble(c, task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	values, masked := make([]float64, 16), make([]float64, 16)
+	for i, name := range names {
+		token := float64(4*int(name[1]-'0') + int(name[2]-'0'))
+		values[i] = math.Sin(token * token)
+		if int(token)%3 == 0 {
+			masked[i] = 1
+		}
+	}
+	out := map[string]float64{}
+	err = torchpe.Catch(func() {
+		s := e.resident.ChildNoGrad()
+		defer s.Close()
+		in := models.Input{
+			Values: torchpe.Of(s, e.device, values, 1, 1, 16), Masked: torchpe.Of(s, e.device, masked, 1, 1, 16), Positions: e.model.Config.Positions,
+		}
+		for i, v := range e.model.Forward(s, in, nil).Float64s() {
+			out[names[i]] = v
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Tokens in another order, with their positions, get the same answers.
+func TestPermutedTokensGetTheSameAnswers(t *testing.T) {
+	space := rows(inOrder16(), "name,x,y,z", func(r, c int) string { return fmt.Sprintf("%g,%d.5,%d", math.Sqrt(float64(r+1)), c, r*c) })
+	plane := rows(inOrder16(), "name,x,y", func(r, c int) string { return fmt.Sprintf("%d.5,%d.25", r+c, c) })
+	for _, x := range []struct{ scheme, where string }{
+		{"swin", cellRows(inOrder16())}, {"2d-fixed", cellRows(inOrder16())}, {"learn-2d", cellRows(inOrder16())}, {"learn", cellRows(inOrder16())},
+		{"rope", cellRows(inOrder16())}, {"graphormer", cellRows(inOrder16())}, {"rope-2d", plane}, {"fourier-features", plane}, {"edge-geometry", plane},
+		{"rope-3d", space}, {"3d-fixed", space}, {"learn-fourier", space}, {"graphormer", edgeRows(true)}, {"laplacian", edgeRows(false)},
+		{"learn", rows(inOrder16(), "name,place", func(r, c int) string { return fmt.Sprint((5*(4*r+c) + 3) % 16) })},
+	} {
+		a := answers(t, placedRun(t, x.scheme, inOrder16(), x.where, ""))
+		b := answers(t, placedRun(t, x.scheme, shuffled, x.where, ""))
+		apart := map[bool]int{}
+		for name, v := range a {
+			if math.Abs(v-b[name]) > 1e-10 {
+				t.Errorf("%s, token %s: %g, and %g in another order", x.scheme, name, v, b[name])
+			}
+			apart[math.Abs(v-a["t00"]) > 1e-6]++
+		}
+		if apart[true] < 12 {
+			t.Errorf("%s: tokens hardly differ: %v", x.scheme, a)
+		}
+	}
+}
+
+// Values on a grid can be told from their neighbours: schemes that know the grid learn to, nope does not.
+func TestKnownPositionsAreLearned(t *testing.T) {
+	mse := map[string]float64{}
+	for _, x := range []struct{ scheme, where string }{{"nope", ""}, {"swin", cellRows(inOrder16())}, {"graphormer", edgeRows(true)}} {
+		c := placedRun(t, x.scheme, shuffled, x.where, "")
+		if err := os.WriteFile(c.Masked.Files.Data[0], []byte(gridTable(2000, shuffled)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.DType, c.DModel, c.Steps, c.LogEvery, c.Members[0].LR, c.Masked.TestLevels, c.Masked.TestFrames = "float32", 32, 300, 300, 2e-3, []float64{0.5}, 400
+		r, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mse[x.scheme] = r.Members[0].TestMSEByMask["0.50"]
+		if says := strings.Join(r.Data.Notes, "\n"); strings.Contains(says, "positions: ") != (x.where != "") {
+			t.Errorf("%s: the result says %q", x.scheme, says)
+		}
+	}
+	for _, scheme := range []string{"swin", "graphormer"} {
+		if !(mse[scheme] < 0.85*mse["nope"]) {
+			t.Errorf("%s has an error of %.3f, nope %.3f", scheme, mse[scheme], mse["nope"])
+		}
+	}
+}
+
+// The grid of the puzzles as a file is the task's own; another one is another model.
+func TestPositionsOfPuzzles(t *testing.T) {
+	grid := func(cell func(r, c int) string) *PositionsConfig {
+		b := ""
+		for i := range 16 {
+			b += cell(i/4, i%4) + "\n"
+		}
+		path := filepath.Join(t.TempDir(), "grid.csv")
+		if err := os.WriteFile(path, []byte(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return &PositionsConfig{File: path}
+	}
+	end := func(p *PositionsConfig) []byte {
+		c := tiny(t, "2d-fixed")
+		c.Positions = p
+		x, _ := trained(t, c).Tensor("w/head.weight")
+		return x.Data
+	}
+	own := end(nil)
+	if !bytes.Equal(own, end(grid(func(r, c int) string { return fmt.Sprintf("%d,%d", r+1, c+1) }))) {
+		t.Error("the same grid in a file gives another model")
+	}
+	if bytes.Equal(own, end(grid(func(r, c int) string { return fmt.Sprintf("%d,%d", c, r) }))) {
+		t.Error("the grid in another order gives the same model")
+	}
+}
+
+// A run refuses to go on with another file, and says so; the file's digest is in its configuration.
+func TestChangedPositionsAreRefused(t *testing.T) {
+	c := placedRun(t, "swin", shuffled, cellRows(inOrder16()), "")
+	dir := filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithCancel(context.Background())
+	if _, err := Run(ctx, c, dir, Options{Observer: &stopper{cancel: cancel, after: 5}}); err == nil {
+		t.Fatal("not interrupted")
+	}
+	stored, err := ReadConfig(filepath.Join(dir, "config.json"))
+	if err != nil || stored.Positions == nil || len(stored.Positions.SHA256) != 64 {
+		t.Fatalf("%+v, %v", stored.Positions, err)
+	}
+	was, err := os.ReadFile(c.Positions.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(c.Positions.File, []byte(cellRows(shuffled)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(context.Background(), stored, dir, Options{Resume: true}); err == nil || !strings.Contains(err.Error(), "where.csv has changed") {
+		t.Errorf("a changed file: %v", err)
+	}
+	if err := os.Remove(c.Positions.File); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(context.Background(), stored, dir, Options{Resume: true}); err == nil || !strings.Contains(err.Error(), "--positions: ") {
+		t.Errorf("no file: %v", err)
+	}
+	if err := os.WriteFile(c.Positions.File, was, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(context.Background(), stored, dir, Options{Resume: true}); err != nil {
+		t.Errorf("the file put back: %v", err)
+	}
+}
+
+// Mistakes are found before anything is trained or written; a configuration without positions has no such key.
+func TestPositionsMistakes(t *testing.T) {
+	for name, x := range map[string]struct{ scheme, where, as, want string }{
+		"no file that says it":     {"swin", "", "", "--positions FILE"},
+		"a graph for a grid":       {"swin", edgeRows(true), "", "it needs tokens on a grid, and the tokens lie on a graph of 16 nodes"},
+		"space for a plane":        {"rope-2d", rows(inOrder16(), "name,x,y,z", func(r, c int) string { return fmt.Sprintf("%d,%d,0.5", r, c) }), "", "two coordinates"},
+		"space for a graph":        {"laplacian", rows(inOrder16(), "name,x,y,z", func(r, c int) string { return fmt.Sprintf("%d,%d,0.5", r, c) }), "", "in a graph, on a grid or on a line"},
+		"a missing token":          {"swin", cellRows(inOrder16()[:15]), "", `no position of token "t33"`},
+		"numbers and places":       {"rope", rows(inOrder16(), "name,at", func(r, c int) string { return fmt.Sprint(10*r + c) }), "", "--positions-as order"},
+		"a form that there is not": {"swin", cellRows(inOrder16()), "gird", "--positions-as"},
+		"no such file":             {"swin", "-", "", "--positions: "},
+	} {
+		c := placedRun(t, x.scheme, shuffled, x.where, x.as)
+		if x.where == "-" {
+			c.Positions.File += ".gone"
+		}
+		dir := filepath.Join(t.TempDir(), "run")
+		if _, err := Run(context.Background(), c, dir, Options{}); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: %v, want an error with %q", name, err, x.want)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%s: there is a run", name)
+		}
+	}
+	c := placedRun(t, "rope", shuffled, rows(inOrder16(), "name,at", func(r, c int) string { return fmt.Sprint(10*r + c) }), "order")
+	if _, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{}); err != nil {
+		t.Errorf("ranks, asked for: %v", err)
+	}
+	text, err := tinyMasked(t, "learn").JSON()
+	if err != nil || bytes.Contains(text, []byte(`"positions"`)) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
