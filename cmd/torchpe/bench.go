@@ -11,7 +11,7 @@ import (
 
 func newBenchCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "bench", Short: "Measure speed and memory", Args: noArguments, RunE: showHelp}
-	cmd.AddCommand(newBenchStepCommand())
+	cmd.AddCommand(newBenchStepCommand(), newBenchSchemesCommand())
 	return cmd
 }
 
