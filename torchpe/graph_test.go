@@ -112,7 +112,7 @@ func TestWriteErrors(t *testing.T) {
 }
 
 // Dropout from the step and the seeds on the device drops what it drops from those on the host.
-func TestDropoutDrawn(t *testing.T) {
+func TestSeedFrom(t *testing.T) {
 	seeds := []uint64{7, 1<<63 + 5, 0}
 	for _, d := range devices(t) {
 		s := NewScopeNoGrad()

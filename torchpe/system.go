@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,6 +133,24 @@ func Threads() int { return ctorch.Threads() }
 
 // SetFused turns torchpe's own CPU loops off, or on again, so that they can be compared with libtorch's operators.
 func SetFused(on bool) { ctorch.SetFused(on) }
+
+// Precisions lists the precisions of products, the most exact first.
+func Precisions() []string { return []string{"fp32", "tf32", "bf16"} }
+
+// SetPrecision sets the precision of the operands of float32 products in linear maps, projections and attention of many tokens: fp32, tf32
+// (mantissas of 10 bits) or bf16 (of 7). Sums, results and all else stay float32, and float64 is not affected. A GPU becomes faster so; on
+// the CPU operands are rounded, which shows the effect on results alone.
+func SetPrecision(name string) error {
+	i := slices.Index(Precisions(), name)
+	if i < 0 {
+		return fmt.Errorf("precision %q is unknown; it is %s", name, strings.Join(Precisions(), ", "))
+	}
+	ctorch.SetPrecision(i)
+	return nil
+}
+
+// Precision returns the precision that SetPrecision set.
+func Precision() string { return Precisions()[ctorch.Precision()] }
 
 // ProfileParts names the parts that Profile tells apart.
 var ProfileParts = []string{"products", "bias and GELU", "attention", "layer norm", "optimizer"}

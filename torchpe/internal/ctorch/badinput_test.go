@@ -202,6 +202,17 @@ func oddities() []Handle {
 // TestOddOperands puts tensors of other shapes, dtypes, layouts and histories in the place of operands: of one at a
 // time, and, for what takes two, of both in every combination. Whatever comes, it is a result or an error.
 func TestOddOperands(t *testing.T) {
+	for _, form := range []int{Emulated, Composed, Fused} {
+		SetFusedForm(form)
+		for precision := range 3 {
+			SetPrecision(precision)
+			tryOddOperands(t)
+		}
+	}
+	SetPrecision(0)
+}
+
+func tryOddOperands(t *testing.T) {
 	for _, o := range operations {
 		odd := oddities()
 		a := o.good()
@@ -237,7 +248,8 @@ func TestRandomCalls(t *testing.T) {
 			t.Fatalf("sequence %d: %d tensors are left", seed, n)
 		}
 	}
-	SetFused(true)
+	SetFusedForm(Fused)
+	SetPrecision(0)
 }
 
 // randomSequence makes n calls and returns how many there were and how many failed.
@@ -259,7 +271,8 @@ func randomSequence(t *testing.T, rng *rand.Rand, n int) (calls, failed int) {
 				pool = slices.Delete(pool, k, k+1)
 			}
 		}
-		SetFused(rng.IntN(4) > 0)
+		SetFusedForm([]int{Fused, Fused, Composed, Emulated}[rng.IntN(4)])
+		SetPrecision(rng.IntN(3))
 		o := operations[rng.IntN(len(operations))]
 		a := o.random(rng, pool)
 		made, err := o.run(a)

@@ -47,6 +47,11 @@ func Dropout(x Handle, p float64, seeds []uint64, step, call uint64, grad bool) 
 		C.uint64_t(step), C.uint64_t(call), flag(grad)))
 }
 
+// DropoutDrawn is Dropout with the step and the members' seeds in draws, int64 [1+E] on x's device.
+func DropoutDrawn(x Handle, p float64, draws Handle, call uint64, grad bool) (Handle, error) {
+	return result(C.tp_dropout_drawn(c(x), C.double(p), c(draws), C.uint64_t(call), flag(grad)))
+}
+
 func CrossEntropy(logits, target Handle, grad bool) (Handle, error) {
 	return result(C.tp_cross_entropy(c(logits), c(target), flag(grad)))
 }
@@ -123,6 +128,17 @@ func SGD(p, g Handle, members Members) error {
 	}
 	defer free()
 	return failure(C.tp_sgd_(c(p), c(g), cm))
+}
+
+// AdamSettings is Adam with the settings of each member in a tensor, float64 [E,6] on p's device: learning rate, weight decay, scale
+// of the gradient, 1 or 0 for active or not, 1-beta1^t and sqrt(1-beta2^t).
+func AdamSettings(p, g, m, v, settings Handle, beta1, beta2, eps float64, decoupled bool) error {
+	return failure(C.tp_adam_settings_(c(p), c(g), c(m), c(v), c(settings), C.double(beta1), C.double(beta2), C.double(eps), flag(decoupled)))
+}
+
+// SGDSettings is SGD with such settings, of which it takes the first four columns.
+func SGDSettings(p, g, settings Handle) error {
+	return failure(C.tp_sgd_settings_(c(p), c(g), c(settings)))
 }
 
 func MemberNorm(g Handle, grad bool) (Handle, error) {

@@ -43,24 +43,3 @@ func ResetPeakMemory(device int) error { return failure(C.tp_reset_peak_memory(C
 func ReleaseCached(device int) error { return failure(C.tp_release_cached(C.int(device))) }
 
 func SetDeterministic(on bool) error { return failure(C.tp_set_deterministic(flag(on))) }
-
-// AdamSettings makes one step of Adam, or AdamW where decoupled, with settings [E,6] on the device.
-func AdamSettings(p, g, m, v, settings Handle, beta1, beta2, eps float64, decoupled bool) error {
-	return failure(C.tp_adam_settings_(c(p), c(g), c(m), c(v), c(settings), C.double(beta1), C.double(beta2), C.double(eps), flag(decoupled)))
-}
-
-// SGDSettings makes one step of gradient descent with settings [E,6] on the device.
-func SGDSettings(p, g, settings Handle) error {
-	return failure(C.tp_sgd_settings_(c(p), c(g), c(settings)))
-}
-
-// DropoutDrawn is Dropout with the step and the seeds (int64 [1+E]) on the device.
-func DropoutDrawn(x Handle, p float64, draws Handle, call uint64, grad bool) (Handle, error) {
-	return result(C.tp_dropout_drawn(c(x), C.double(p), c(draws), C.uint64_t(call), flag(grad)))
-}
-
-// SetPrecision sets the precision of the operands of float32 products: 0 fp32, 1 tf32, 2 bf16.
-func SetPrecision(p int) { C.tp_set_precision(C.int(p)) }
-
-// Precision returns what SetPrecision set.
-func Precision() int { return int(C.tp_precision()) }

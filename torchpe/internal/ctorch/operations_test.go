@@ -239,6 +239,9 @@ var operations = []operation{
 	{c: "tp_dropout", tensors: []sample{real(2, 3, 4)}, run: func(a arguments) ([]Handle, error) {
 		return one(Dropout(a.t[0], a.f, []uint64{1, 2}, 3, 4, a.grad))
 	}},
+	{c: "tp_dropout_drawn", tensors: []sample{real(2, 3, 4), indices(3)}, run: func(a arguments) ([]Handle, error) {
+		return one(DropoutDrawn(a.t[0], a.f, a.t[1], 4, a.grad))
+	}},
 	binary("tp_cross_entropy", CrossEntropy, real(2, 3, 4), indices(2, 3)),
 
 	{c: "tp_backward", tensors: []sample{{make: wanted}}, run: func(a arguments) ([]Handle, error) { return none(Backward(a.t[0])) }},
@@ -254,5 +257,11 @@ var operations = []operation{
 			return none(Adam(a.t[0], a.t[1], a.t[2], a.t[3], settings(), 0.9, 0.999, 1e-8, a.i[0], a.on))
 		}},
 	binary("tp_sgd_", func(p, g Handle, _ bool) (Handle, error) { return 0, SGD(p, g, settings()) }, real(2, 5), real(2, 5)),
+	{c: "tp_adam_settings_", tensors: []sample{real(2, 5), real(2, 5), real(2, 5), real(2, 5), double(2, 6)}, run: func(a arguments) ([]Handle, error) {
+		return none(AdamSettings(a.t[0], a.t[1], a.t[2], a.t[3], a.t[4], 0.9, 0.999, 1e-8, a.on))
+	}},
+	{c: "tp_sgd_settings_", tensors: []sample{real(2, 5), real(2, 5), double(2, 6)}, run: func(a arguments) ([]Handle, error) {
+		return none(SGDSettings(a.t[0], a.t[1], a.t[2]))
+	}},
 	unary("tp_member_norm", MemberNorm),
 }

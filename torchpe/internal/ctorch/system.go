@@ -8,6 +8,7 @@ type System struct {
 	BuiltVersion, RunningVersion int // major*10000 + minor*100 + patch
 	Running                      string
 	CUDABuilt, CUDAAvailable     bool
+	CUDAKernels                  bool   // our own GPU kernels were compiled
 	CUDAReason                   string // why CUDA is not available; "" where it is
 	GPUs, Threads                int
 	BLAS, BLASKernel, BLASWanted string // kernels: "" where the library has no choice of kernels
@@ -19,7 +20,8 @@ func DescribeSystem() System {
 	s := C.tp_system()
 	return System{
 		BuiltVersion: int(s.built_version), RunningVersion: int(s.running_version), Running: taken(C.tp_running_version()),
-		CUDABuilt: s.cuda_built != 0, CUDAAvailable: s.cuda_available != 0, CUDAReason: taken(C.tp_cuda_reason()),
+		CUDAKernels: s.cuda_kernels != 0,
+		CUDABuilt:   s.cuda_built != 0, CUDAAvailable: s.cuda_available != 0, CUDAReason: taken(C.tp_cuda_reason()),
 		GPUs: int(s.gpus), Threads: int(s.threads),
 		BLAS: taken(C.tp_blas()), BLASKernel: taken(C.tp_blas_kernel()), BLASWanted: taken(C.tp_blas_wanted()),
 		Kernels: C.GoString(C.tp_kernels()),
@@ -42,6 +44,22 @@ func SetThreads(n int) { C.tp_set_threads(C.int(n)) }
 
 // Threads returns the number of threads of one operator.
 func Threads() int { return int(C.tp_threads()) }
+
+// The forms in which the fused operators compute; shim.h says more.
+const (
+	Composed = 0 // of libtorch's operators
+	Fused    = 1 // our own loops on the CPU, our own kernels on a GPU
+	Emulated = 2 // the GPU's kernels, on the CPU too
+)
+
+// SetFusedForm chooses one of these forms; Emulated is slow, and for tests.
+func SetFusedForm(form int) { C.tp_set_fused(C.int(form)) }
+
+// SetPrecision sets the precision of the operands of float32 products: 0 float32, 1 tf32, 2 bfloat16.
+func SetPrecision(p int) { C.tp_set_precision(C.int(p)) }
+
+// Precision returns it.
+func Precision() int { return int(C.tp_precision()) }
 
 // SetFused turns the fused CPU loops on or off, to compare them with libtorch's operators.
 func SetFused(on bool) { C.tp_set_fused(flag(on)) }

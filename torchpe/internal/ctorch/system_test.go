@@ -56,9 +56,11 @@ var systemCases = map[string]func(t *testing.T){
 			t.Errorf("fused kernels for %q", k)
 		}
 	},
-	"tp_set_fused":  func(t *testing.T) { SetFused(false); SetFused(true) }, // torchpe's tests compare the two
-	"tp_profile":    testProfile,
-	"tp_profile_ns": testProfile,
+	"tp_set_fused":     func(t *testing.T) { SetFused(false); SetFused(true) }, // torchpe's tests compare the two
+	"tp_set_precision": testPrecision,
+	"tp_precision":     testPrecision,
+	"tp_profile":       testProfile,
+	"tp_profile_ns":    testProfile,
 }
 
 func TestSystem(t *testing.T) {
@@ -154,5 +156,14 @@ func testProfile(t *testing.T) {
 	Profile(false)
 	if ns := ProfileNS(0); ns != 0 {
 		t.Errorf("%d ns after the end", ns)
+	}
+}
+
+func testPrecision(t *testing.T) {
+	for _, p := range []int{2, 1, 0, 7, -1} {
+		SetPrecision(p)
+		if want := map[bool]int{true: p}[p >= 0 && p < 3]; Precision() != want { // another number is float32
+			t.Errorf("precision %d is %d, want %d", p, Precision(), want)
+		}
 	}
 }

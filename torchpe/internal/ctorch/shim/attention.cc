@@ -1,6 +1,7 @@
 // attention.cc: logits and values of attention over few tokens, and rotation of queries and keys.
 // libtorch without MKL runs one BLAS call a head and puzzle, which for 16 tokens is mostly overhead.
 #include "heads.h"
+#include "product.h"
 #include "profile.h"
 
 using namespace torchpe;
@@ -47,6 +48,13 @@ void product_nn(const at::Tensor& a, bool transposed, const at::Tensor& b, doubl
 
 bool small(const at::Tensor& a, const at::Tensor& b) {
   return a.size(3) * a.size(4) * (a.size(4) == b.size(4) ? b.size(3) : b.size(4)) <= SMALL_PRODUCT;
+}
+
+// The product of every head's matrices with rounded operands.
+at::Tensor rounded_heads(const at::Tensor& a, const at::Tensor& b) {
+  const int64_t heads = a.size(0) * a.size(1) * a.size(2);
+  return rounded_product(a.reshape({heads, a.size(3), a.size(4)}), b.reshape({heads, b.size(3), b.size(4)}))
+      .view({a.size(0), a.size(1), a.size(2), a.size(3), b.size(4)});
 }
 
 struct LogitsFunction : torch::autograd::Function<LogitsFunction> {
@@ -162,12 +170,14 @@ namespace torchpe {
 
 at::Tensor attention_logits(const at::Tensor& q, const at::Tensor& k, double scale) {
   check_heads("attention logits", q, k, true);
+  if (rounds_operands(q) && !few_tokens(q.size(3), k.size(3), q.size(4), 1)) return rounded_heads(q, k.transpose(-1, -2)) * scale;
   if (use_loops(q) && small(q, k)) return LogitsFunction::apply(q, k, scale);
   return at::matmul(q, k.transpose(-1, -2)) * scale;
 }
 
 at::Tensor attention_values(const at::Tensor& w, const at::Tensor& v) {
   check_heads("attention values", w, v, false);
+  if (rounds_operands(w) && !few_tokens(w.size(3), w.size(4), 1, v.size(4))) return rounded_heads(w, v);
   if (use_loops(w) && small(w, v)) return ValuesFunction::apply(w, v);
   return at::matmul(w, v);
 }

@@ -6,7 +6,9 @@
 // results do not depend on the number of threads.
 #include <ATen/ExpandUtils.h>
 
+#include "gpu.h"
 #include "heads.h"
+#include "product.h"
 #include "profile.h"
 
 using namespace torchpe;
@@ -181,6 +183,20 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
   }
 };
 
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1)
+#define TORCHPE_SDPA
+// libtorch's own fused attention for many tokens. On a GPU it picks the fastest of its forms that takes the type and the bias;
+// a row whose keys are all hidden may be 0 rather than NaN. In bfloat16 the result is rounded once more, to bfloat16.
+at::Tensor attention_of_libtorch(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias, double scale) {
+  const auto type = operand_type(q);
+  const auto flat = [&](const at::Tensor& t) { return t.reshape({t.size(0) * t.size(1), t.size(2), t.size(3), t.size(4)}).to(type); };
+  c10::optional<at::Tensor> mask;
+  if (given(bias)) mask = flat(bias);
+  const auto y = at::scaled_dot_product_attention(flat(q), flat(k), flat(v), mask, 0.0, false, scale);
+  return y.to(q.scalar_type()).view({q.size(0), q.size(1), q.size(2), q.size(3), v.size(4)});
+}
+#endif
+
 // bias as [E,B,H,N,M] with dense rows; what it broadcasts over the leading axes is not copied.
 at::Tensor bias_rows(const at::Tensor& bias, at::IntArrayRef shape) {
   auto s = bias.sizes().vec();
@@ -207,10 +223,17 @@ tp_result tp_attention(tp_tensor hq, tp_tensor hk, tp_tensor hv, tp_tensor hbias
                   at::IntArrayRef(shape));
       check_same("attention's bias", q, bias);
     }
-    const bool many = q.numel() > 0 && v.numel() > 0 && q.size(3) * q.size(4) * k.size(3) > SMALL_PRODUCT;
-    if (use_loops(q) && many && !(grad && bias.requires_grad())) {
-      if (hbias != 0) bias = bias_rows(bias.detach(), shape);
-      return AttentionFunction::apply(q, k, v, bias, scale);
+    const bool any = q.numel() > 0 && v.numel() > 0, constant = !(grad && bias.requires_grad());
+    const bool few = few_tokens(q.size(3), k.size(3), q.size(4), v.size(4)), many = q.size(3) * q.size(4) * k.size(3) > SMALL_PRODUCT;
+    if (any && constant) {
+      if (use_kernels(q) && few) return attention_on_gpu(q, k, v, hbias != 0 ? bias.detach().expand(shape) : bias, scale);
+#ifdef TORCHPE_SDPA
+      if ((q.is_cuda() && fused_form() != 0) || use_kernels(q)) return attention_of_libtorch(q, k, v, hbias != 0 ? bias.detach().expand(shape) : bias, scale);
+#endif
+      if (use_loops(q) && many && (few || !rounds_operands(q))) {
+        if (hbias != 0) bias = bias_rows(bias.detach(), shape);
+        return AttentionFunction::apply(q, k, v, bias, scale);
+      }
     }
     auto logits = attention_logits(q, k, scale);
     return attention_values(at::softmax(hbias != 0 ? logits + bias : logits, -1), v);

@@ -1,6 +1,6 @@
-// fused.h: what the fused operators share. Each has two forms: hand-written CPU loops with their own
-// backward pass, and a composition of libtorch operators for every other device, which is also what the
-// loops are tested against.
+// fused.h: what the fused operators share. Each has up to three forms: hand-written CPU loops with their own backward pass;
+// the kernels of cuda_kernels.cu for GPUs (gpu.h); and a composition of libtorch operators for everything else, which is also
+// what the others are tested against.
 #pragma once
 #include <ATen/Parallel.h>
 
@@ -9,10 +9,12 @@
 
 namespace torchpe {
 
-// The loops serve dense float32 and float64 on the CPU, unless tp_set_fused(0) turned them off.
-bool fused_enabled();
+// What tp_set_fused chose: 0 composed, 1 the CPU's loops and the GPU's kernels, 2 the GPU's kernels on the CPU too.
+int fused_form();
+
+// The loops serve dense float32 and float64 on the CPU.
 inline bool use_loops(const at::Tensor& t) {
-  return fused_enabled() && t.device().is_cpu() && (t.scalar_type() == at::kFloat || t.scalar_type() == at::kDouble);
+  return fused_form() == 1 && t.device().is_cpu() && (t.scalar_type() == at::kFloat || t.scalar_type() == at::kDouble);
 }
 
 inline void check_same(const char* what, const at::Tensor& a, const at::Tensor& b) {
@@ -71,6 +73,9 @@ struct GradTarget {
   bool own;  // into is the leaf's buffer: hand nothing to autograd
   at::Tensor result() const { return own ? at::Tensor() : into; }
 };
+
+// Numbers below this are dropped: a share p of all 32-bit numbers.
+inline uint32_t dropout_threshold(double p) { return uint32_t(std::min(p * 4294967296.0, 4294967295.0)); }
 
 inline GradTarget grad_target(const at::Tensor& w) {
   if (w.is_leaf() && w.grad().defined() && members_dense(w.grad())) return {w.grad(), true};

@@ -1,5 +1,6 @@
 // heads.h: what the operators of attention share.
 #pragma once
+#include "cuda_kernels.h"
 #include "fused.h"
 
 namespace torchpe {
@@ -37,6 +38,12 @@ inline void check_heads(const char* what, const at::Tensor& a, const at::Tensor&
                   (same_width ? a.size(4) == b.size(4) : a.size(4) == b.size(3)),
               what, " of ", a.sizes(), " and ", b.sizes(), "; expected [E,B,H,N,", same_width ? "Dh] and [E,B,H,M,Dh]" : "M] and [E,B,H,M,Dh]");
   check_same(what, a, b);
+}
+
+// Whether attention of N queries, D wide, over M keys with values Dv wide is one kernel on a GPU. Its arithmetic, on any
+// device, is that of the type; the products of more tokens follow tp_set_precision.
+inline bool few_tokens(int64_t N, int64_t M, int64_t D, int64_t Dv) {
+  return N <= GPU_FEW_TOKENS && M <= GPU_FEW_TOKENS && D <= GPU_FEW_WIDTH && Dv <= GPU_FEW_WIDTH;
 }
 
 // The operators AttentionLogits and AttentionValues, for others to be composed of.

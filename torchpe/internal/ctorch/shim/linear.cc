@@ -2,7 +2,8 @@
 //
 // On the CPU the products are our own loops rather than BLAS: rows are worked on in chunks that stay in cache while bias,
 // GELU and their derivatives are applied, which BLAS would need further passes over memory for.
-#include "fused.h"
+#include "gpu.h"
+#include "product.h"
 #include "profile.h"
 
 using namespace torchpe;
@@ -72,6 +73,7 @@ struct Backward {
   T *du;                        // [rows,O] room for dy * slope; dy itself where there is no slope
   T *dx, *dw, *dbias;           // [rows,I], [O,I], [O]
   bool add_x;
+  Precision round;  // of du as an operand: in its own room then
 
   void run() const {
     const auto& k = kernels<T>();
@@ -89,6 +91,7 @@ struct Backward {
           k.gelu_backward(r1 - r0, O, slope + r0 * O, dy + r0 * O, du + r0 * O, dbias ? sums : nullptr);
         else if (dbias)
           k.column_sum(r1 - r0, O, dy + r0 * O, sums);
+        if (round != Precision::fp32) round_rows(r0, r1);
       }
       Timer timer(PROFILE_PRODUCT);
       if (dx) k.product(r1 - r0, O, I, du + r0 * O, O, 1, packed.data(), dx + r0 * I, I, add_x);
@@ -99,6 +102,13 @@ struct Backward {
       at::parallel_for(0, O, 48, [&](int64_t begin, int64_t end) {
         for (int64_t r = 0; r < rows; r += ROW_CHUNK) add_weight(r, std::min(rows, r + ROW_CHUNK), begin, end);
       });
+    }
+  }
+
+  void round_rows(int64_t r0, int64_t r1) const {
+    if constexpr (std::is_same<T, float>::value) {
+      if (du != dy && !slope) std::copy(dy + r0 * O, dy + r1 * O, du + r0 * O);
+      round_numbers(du + r0 * O, (r1 - r0) * O, round);
     }
   }
 
@@ -114,6 +124,8 @@ struct Backward {
 
 at::Tensor dense_members(const at::Tensor& w) { return members_dense(w) ? w : w.contiguous(); }
 
+Precision rounding_of(const at::Tensor& x) { return rounds_operands(x) ? precision() : Precision::fp32; }
+
 template <typename T>
 T* member(const at::Tensor& t, int64_t e) {
   return t.data_ptr<T>() + e * t.stride(0);
@@ -123,7 +135,7 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in, const at::Tensor& b_in, bool gelu,
                             bool keep) {
     const auto n = check_linear(x_in, w_in, b_in);
-    auto x = x_in.contiguous(), w = dense_members(w_in), b = given(b_in) ? dense_members(b_in) : b_in;
+    auto x = operand(x_in.contiguous()), w = operand(dense_members(w_in)), b = given(b_in) ? dense_members(b_in) : b_in;
     auto u = at::empty(with_last(x, n.O), x.options());
     const Then then = !gelu ? Then::nothing : keep ? Then::gelu_keeping_slope : Then::gelu;
     auto y = then == Then::gelu_keeping_slope ? at::empty_like(u) : u;
@@ -144,9 +156,10 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     const auto x = saved[0], w_in = saved[1], b = saved[2];
     const bool gelu = ctx->saved_data["gelu"].toBool();
     const auto n = check_linear(x, w_in, b);
-    const auto w = dense_members(w_in);
+    const auto w = operand(dense_members(w_in));
+    const auto round = rounding_of(x);
     auto dy = grads[0].contiguous();
-    auto du = gelu ? at::empty_like(dy) : dy;
+    auto du = gelu || round != Precision::fp32 ? at::empty_like(dy) : dy;
     const bool need_x = ctx->needs_input_grad(0), need_w = w_in.requires_grad(), need_b = given(b) && b.requires_grad();
     at::Tensor dx = need_x ? at::empty_like(x) : at::Tensor();
     GradTarget dw, db;
@@ -157,7 +170,7 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
         const int64_t wide = e * n.rows * n.O, narrow = e * n.rows * n.I;
         Backward<T>{n.rows, n.I, n.O, dy.data_ptr<T>() + wide, gelu ? saved[3].data_ptr<T>() + wide : nullptr, x.data_ptr<T>() + narrow,
                     member<T>(w, e), du.data_ptr<T>() + wide, need_x ? dx.data_ptr<T>() + narrow : nullptr,
-                    need_w ? member<T>(dw.into, e) : nullptr, need_b ? member<T>(db.into, e) : nullptr, false}
+                    need_w ? member<T>(dw.into, e) : nullptr, need_b ? member<T>(db.into, e) : nullptr, false, round}
             .run();
       }
     });
@@ -169,7 +182,13 @@ at::Tensor linear_composed(const at::Tensor& x, const at::Tensor& w, const at::T
   const auto n = check_linear(x, w, b);
   auto x3 = x.reshape({n.E, n.rows, n.I});
   auto wt = w.transpose(1, 2);
-  auto y = given(b) ? at::baddbmm(b.unsqueeze(1), x3, wt) : at::bmm(x3, wt);
+  at::Tensor y;
+  if (rounds_operands(x)) {
+    y = rounded_product(x3, wt);
+    if (given(b)) y = y + b.unsqueeze(1);
+  } else {
+    y = given(b) ? at::baddbmm(b.unsqueeze(1), x3, wt) : at::bmm(x3, wt);
+  }
   y = y.view(with_last(x, n.O));
   return gelu ? at::gelu(y) : y;
 }
@@ -189,7 +208,7 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
   static variable_list forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in, const at::Tensor& b_in,
                                int64_t heads) {
     const auto n = check_linear(x_in, w_in, b_in);
-    auto x = x_in.contiguous(), w = dense_members(w_in), b = given(b_in) ? dense_members(b_in) : b_in;
+    auto x = operand(x_in.contiguous()), w = operand(dense_members(w_in)), b = given(b_in) ? dense_members(b_in) : b_in;
     variable_list out;
     for (int64_t part = 0; part < 3; part++) {
       auto y = at::empty_like(x);
@@ -210,7 +229,8 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
     auto saved = ctx->get_saved_variables();
     const auto x = saved[0], w_in = saved[1], b = saved[2];
     const auto n = check_linear(x, w_in, b);
-    const auto w = dense_members(w_in);
+    const auto w = operand(dense_members(w_in));
+    const auto round = rounding_of(x);
     const bool need_x = ctx->needs_input_grad(0), need_w = w_in.requires_grad(), need_b = given(b) && b.requires_grad();
     at::Tensor dx;
     GradTarget dw, db;
@@ -220,14 +240,14 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
       if (!grads[part].defined()) continue;
       const bool first = !dx.defined();
       if (need_x && first) dx = at::empty_like(x);
-      const auto dy = from_heads(grads[part]);
+      const auto dy = from_heads(grads[part]), du = round != Precision::fp32 ? at::empty_like(dy) : dy;
       const int64_t row = int64_t(part) * n.I;
       TORCHPE_DISPATCH(x, [&] {
         for (int64_t e = 0; e < n.E; e++) {
           const int64_t at = e * n.rows * n.I;
           Backward<T>{n.rows, n.I, n.I, dy.data_ptr<T>() + at, nullptr, x.data_ptr<T>() + at, member<T>(w, e) + row * n.I,
-                      dy.data_ptr<T>() + at, need_x ? dx.data_ptr<T>() + at : nullptr,
-                      need_w ? member<T>(dw.into, e) + row * n.I : nullptr, need_b ? member<T>(db.into, e) + row : nullptr, !first}
+                      du.data_ptr<T>() + at, need_x ? dx.data_ptr<T>() + at : nullptr,
+                      need_w ? member<T>(dw.into, e) + row * n.I : nullptr, need_b ? member<T>(db.into, e) + row : nullptr, !first, round}
               .run();
         }
       });
@@ -251,6 +271,7 @@ tp_result tp_linear(tp_tensor hx, tp_tensor hw, tp_tensor hb, int gelu, int grad
   return op(grad, [&] {
     auto x = get(hx), w = get(hw), b = get_or_empty(hb, x);
     check_linear(x, w, b);
+    if (use_kernels(x)) return linear_on_gpu(x, w, b, gelu != 0, grad != 0);
     if (!use_loops(x)) return linear_composed(x, w, b, gelu != 0);
     return LinearFunction::apply(x, w, b, gelu != 0, grad != 0);
   });
@@ -262,7 +283,9 @@ char* tp_project_qkv(tp_tensor hx, tp_tensor hw, tp_tensor hb, int64_t heads, in
     auto x = get(hx), w = get(hw), b = get_or_empty(hb, x);
     check_qkv(x, w, b, heads);
     variable_list parts;
-    if (use_loops(x)) {
+    if (use_kernels(x)) {
+      parts = qkv_on_gpu(x, w, b, heads);
+    } else if (use_loops(x)) {
       parts = QKVFunction::apply(x, w, b, heads);
     } else {
       for (auto& p : linear_composed(x, w, b, false).chunk(3, -1)) parts.push_back(as_heads(p.contiguous(), heads));

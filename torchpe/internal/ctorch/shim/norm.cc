@@ -1,5 +1,5 @@
 // norm.cc: residual sum with layer norm, and dropout whose mask is a function of the step.
-#include "fused.h"
+#include "gpu.h"
 #include "philox.h"
 #include "profile.h"
 
@@ -84,12 +84,11 @@ at::Tensor norm_composed(const at::Tensor& x, const at::Tensor& y, const at::Ten
   return h * gain.reshape(shape) + bias.reshape(shape);
 }
 
-// The mask of all members: 1/(1-p) where kept, 0 where dropped. Drawn on the CPU, so that every device has
-// the same bits.
+// The mask of all members: 1/(1-p) where kept, 0 where dropped. Drawn on the CPU.
 at::Tensor dropout_mask(const at::Tensor& x, double p, const uint64_t* seeds, uint64_t step, uint64_t call) {
   const int64_t E = x.size(0), n = x.numel() / std::max<int64_t>(E, 1);
   auto mask = at::empty(x.sizes(), x.options().device(at::kCPU).requires_grad(false));
-  const uint32_t threshold = uint32_t(std::min(p * 4294967296.0, 4294967295.0));
+  const uint32_t threshold = dropout_threshold(p);
   TORCHPE_DISPATCH(mask, [&] {
     const T keep = T(1 / (1 - p));
     for (int64_t e = 0; e < E; e++) {
@@ -106,6 +105,43 @@ at::Tensor dropout_mask(const at::Tensor& x, double p, const uint64_t* seeds, ui
   return mask.to(x.device());
 }
 
+constexpr int64_t LOW = 0xFFFFFFFF;
+
+// The high and low 32 bits of a * b, of 32 bits each, in int64.
+std::pair<at::Tensor, at::Tensor> wide_product(const at::Tensor& a, int64_t b) {
+  const auto p = a * b;  // modulo 2^64
+  return {at::bitwise_and(at::__rshift__(p, 32), LOW), at::bitwise_and(p, LOW)};
+}
+
+// The mask composed of libtorch's operators, for a device where draws lie and must not be waited for: Philox as in philox.h,
+// each word an int64 below 2^32, broadcast over members [E,1] and blocks [1,n/4].
+at::Tensor dropout_mask_composed(const at::Tensor& x, double p, const at::Tensor& draws, uint64_t call) {
+  const int64_t E = x.size(0), n = x.numel() / std::max<int64_t>(E, 1);
+  const auto low = [](const at::Tensor& t) { return at::bitwise_and(t, LOW); };
+  const auto high = [&](const at::Tensor& t) { return low(at::__rshift__(t, 32)); };
+  const auto block = at::arange((n + 3) / 4, draws.options()).unsqueeze(0), seeds = draws.narrow(0, 1, E).unsqueeze(1), step = draws.narrow(0, 0, 1).unsqueeze(1);
+  at::Tensor c[4] = {low(block), at::bitwise_xor(low(at::__lshift__(high(block), 16)), int64_t(uint32_t(call))), low(step), high(step)};
+  at::Tensor k0 = low(seeds), k1 = high(seeds);
+  for (int i = 0; i < 10; i++) {
+    const auto a = wide_product(c[0], 0xD2511F53), b = wide_product(c[2], 0xCD9E8D57);
+    c[0] = at::bitwise_xor(at::bitwise_xor(b.first, c[1]), k0);
+    c[2] = at::bitwise_xor(at::bitwise_xor(a.first, c[3]), k1);
+    c[1] = b.second;
+    c[3] = a.second;
+    k0 = low(k0 + int64_t(0x9E3779B9));
+    k1 = low(k1 + int64_t(0xBB67AE85));
+  }
+  for (auto& word : c) word = word.expand({E, (n + 3) / 4});
+  const auto kept = at::stack({c[0], c[1], c[2], c[3]}, -1).reshape({E, -1}).narrow(1, 0, n).ge(int64_t(dropout_threshold(p)));
+  return kept.reshape(x.sizes());
+}
+
+void check_dropout(const at::Tensor& x, double p, int64_t members) {
+  TORCH_CHECK(p >= 0 && p < 1, "dropout with probability ", p, "; it must be in [0, 1)");
+  TORCH_CHECK(x.is_floating_point(), "dropout of dtype ", x.scalar_type());
+  TORCH_CHECK(x.dim() >= 1 && x.size(0) == members, "dropout of ", x.sizes(), " with the seeds of ", members, " members");
+}
+
 }  // namespace
 
 extern "C" {
@@ -114,6 +150,7 @@ tp_result tp_add_layer_norm(tp_tensor hx, tp_tensor hy, tp_tensor hgain, tp_tens
   return op(grad, [&] {
     auto x = get(hx), y = get_or_empty(hy, x), gain = get(hgain), bias = get(hbias);
     check_norm(x, y, gain, bias);
+    if (norm_fits_gpu(x, gain, bias)) return add_layer_norm_on_gpu(x, y, gain, bias, eps, grad != 0);
     if (use_loops(x) && gain.stride(1) == 1 && bias.stride(1) == 1) return NormFunction::apply(x, y, gain, bias, eps, grad != 0);
     return norm_composed(x, y, gain, bias, eps);
   });
@@ -122,10 +159,31 @@ tp_result tp_add_layer_norm(tp_tensor hx, tp_tensor hy, tp_tensor hgain, tp_tens
 tp_result tp_dropout(tp_tensor hx, double p, const uint64_t* seeds, int64_t members, uint64_t step, uint64_t call, int grad) {
   return op(grad, [&] {
     auto x = get(hx);
-    TORCH_CHECK(p >= 0 && p < 1, "dropout with probability ", p, "; it must be in [0, 1)");
-    TORCH_CHECK(x.is_floating_point(), "dropout of dtype ", x.scalar_type());
-    TORCH_CHECK(x.dim() >= 1 && x.size(0) == members, "dropout of ", x.sizes(), " with the seeds of ", members, " members");
+    check_dropout(x, p, members);
+    if (use_kernels(x)) {
+      auto draws = at::empty({1 + members}, at::kLong);
+      int64_t* d = draws.data_ptr<int64_t>();
+      d[0] = int64_t(step);
+      std::memcpy(d + 1, seeds, size_t(members) * sizeof(uint64_t));
+      return dropout_on_gpu(x, p, draws.to(x.device()), call);
+    }
     return x * dropout_mask(x, p, seeds, step, call);
+  });
+}
+
+tp_result tp_dropout_drawn(tp_tensor hx, double p, tp_tensor hdraws, uint64_t call, int grad) {
+  return op(grad, [&] {
+    auto x = get(hx), draws = get(hdraws);
+    TORCH_CHECK(draws.dim() == 1 && draws.size(0) >= 1 && draws.scalar_type() == at::kLong && draws.is_contiguous() && draws.device() == x.device(),
+                "dropout of ", x.sizes(), " on ", x.device(), " with draws ", draws.sizes(), " of ", draws.scalar_type(), " on ", draws.device(),
+                "; expected int64 [1+E] there");
+    check_dropout(x, p, draws.size(0) - 1);
+    if (use_kernels(x)) return dropout_on_gpu(x, p, draws, call);
+    if (use_loops(x)) {
+      const int64_t* d = draws.data_ptr<int64_t>();
+      return x * dropout_mask(x, p, reinterpret_cast<const uint64_t*>(d + 1), uint64_t(d[0]), call);
+    }
+    return at::where(dropout_mask_composed(x, p, draws, call), x * (1 / (1 - p)), at::zeros({}, x.options()));
   });
 }
 

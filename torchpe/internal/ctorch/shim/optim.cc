@@ -1,5 +1,5 @@
 // optim.cc: optimizer steps over the flat parameter buffer [E,P], one call for all parameters.
-#include "fused.h"
+#include "gpu.h"
 #include "profile.h"
 
 using namespace torchpe;
@@ -17,6 +17,70 @@ void check_buffers(const char* what, const at::Tensor& p, const at::Tensor& othe
 
 void check_members(const char* what, const at::Tensor& p, const tp_members& m) {
   TORCH_CHECK(m.members == p.size(0) && m.lr && m.weight_decay && m.active, what, ": settings of ", m.members, " members for ", p.size(0));
+}
+
+// Settings of each member where p is: [E,6], float64.
+void check_settings(const char* what, const at::Tensor& p, const at::Tensor& s) {
+  TORCH_CHECK(s.dim() == 2 && s.size(0) == p.size(0) && s.size(1) == 6 && s.scalar_type() == at::kDouble && s.device() == p.device() && dense_rows(s), what,
+              ": settings ", s.sizes(), " of ", s.scalar_type(), " on ", s.device(), " for parameters ", p.sizes(), " on ", p.device(),
+              "; expected float64 [E,6] there");
+}
+
+enum Setting { LR, WEIGHT_DECAY, SCALE, ACTIVE, CORRECTION1, CORRECTION2_ROOT, SETTINGS };
+
+// Settings given on the host, in a tensor where p is.
+at::Tensor settings_of(const at::Tensor& p, const tp_members& m, double correction1, double correction2_root) {
+  auto s = at::empty({m.members, SETTINGS}, at::kDouble);
+  for (int64_t e = 0; e < m.members; e++) {
+    double* row = s.data_ptr<double>() + e * SETTINGS;
+    row[LR] = m.lr[e];
+    row[WEIGHT_DECAY] = m.weight_decay[e];
+    row[SCALE] = m.scale ? m.scale[e] : 1.0;
+    row[ACTIVE] = m.active[e] ? 1 : 0;
+    row[CORRECTION1] = correction1;
+    row[CORRECTION2_ROOT] = correction2_root;
+  }
+  return s.to(p.device());
+}
+
+// One step of all members by the GPU's kernels; m and v are undefined for SGD.
+void step_on_gpu(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v, const at::Tensor& settings, double beta1, double beta2,
+                 double eps, bool decoupled) {
+  const OnDevice here(p);
+  TORCHPE_DISPATCH(p, [&] {
+    const auto& k = gpu_kernels<T>(p);
+    GpuAdam<T> a = {p.size(0), p.size(1), p.data_ptr<T>(), g.data_ptr<T>(), nullptr, nullptr, p.stride(0), g.stride(0), 0, 0, settings.data_ptr<double>(),
+                    settings.stride(0), beta1, beta2, eps, decoupled};
+    if (!m.defined()) return k.sgd(here, a);
+    a.m = m.data_ptr<T>();
+    a.v = v.data_ptr<T>();
+    a.m_member = m.stride(0);
+    a.v_member = v.stride(0);
+    k.adam(here, a);
+  });
+}
+
+// A column of settings [E,6] as [E,1] of p's type.
+at::Tensor column(const at::Tensor& settings, const at::Tensor& p, Setting s) { return settings.narrow(1, s, 1).to(p.scalar_type()); }
+
+// One step of all members composed of libtorch's operators, which read no setting back to the host.
+void adam_composed(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v, const at::Tensor& settings, double beta1, double beta2,
+                   double eps, bool decoupled) {
+  const auto lr = settings.narrow(1, LR, 1), decay = settings.narrow(1, WEIGHT_DECAY, 1), active = settings.narrow(1, ACTIVE, 1).ne(0);
+  const auto type = p.scalar_type();
+  const auto w = decoupled ? p * (1 - lr * decay).to(type) : p;
+  auto d = g * column(settings, p, SCALE);
+  if (!decoupled) d = d + p * decay.to(type);
+  const auto m1 = m * beta1 + d * (1 - beta1), v1 = v * beta2 + d * d * (1 - beta2);
+  const auto next = w - (lr / settings.narrow(1, CORRECTION1, 1)).to(type) * m1 / (v1.sqrt() / column(settings, p, CORRECTION2_ROOT) + eps);
+  p.copy_(at::where(active, next, p));
+  m.copy_(at::where(active, m1, m));
+  v.copy_(at::where(active, v1, v));
+}
+
+void sgd_composed(const at::Tensor& p, const at::Tensor& g, const at::Tensor& settings) {
+  const auto d = g * column(settings, p, SCALE) + p * column(settings, p, WEIGHT_DECAY);
+  p.copy_(at::where(settings.narrow(1, ACTIVE, 1).ne(0), p - d * column(settings, p, LR), p));
 }
 
 void adam_member(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v, const AdamStep& s) {
@@ -37,6 +101,13 @@ void adam_member(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, 
   p.addcdiv_(m, v.sqrt().div_(s.correction2_root).add_(s.eps), -s.lr / s.correction1);
 }
 
+void sgd_member(const at::Tensor& p, const at::Tensor& g, double lr, double weight_decay, double scale) {
+  if (weight_decay != 0)
+    p.sub_((g * scale).add_(p, weight_decay), lr);
+  else
+    p.sub_(g, lr * scale);
+}
+
 }  // namespace
 
 extern "C" {
@@ -49,11 +120,34 @@ char* tp_adam_(tp_tensor hp, tp_tensor hg, tp_tensor hm, tp_tensor hv, tp_member
     for (auto* t : {&g, &m, &v}) check_buffers("Adam", p, *t);
     check_members("Adam", p, members);
     TORCH_CHECK(step >= 1, "Adam at step ", step, "; steps count from 1");
+    const double correction1 = 1 - std::pow(beta1, double(step)), correction2_root = std::sqrt(1 - std::pow(beta2, double(step)));
+    if (use_kernels(p)) {
+      step_on_gpu(p, g, m, v, settings_of(p, members, correction1, correction2_root), beta1, beta2, eps, decoupled != 0);
+      return;
+    }
     for (int64_t e = 0; e < members.members; e++) {
       if (!members.active[e]) continue;
-      AdamStep s = {members.lr[e], members.weight_decay[e], members.scale ? members.scale[e] : 1.0, beta1, beta2, eps,
-                    1 - std::pow(beta1, double(step)), std::sqrt(1 - std::pow(beta2, double(step))), decoupled != 0};
+      AdamStep s = {members.lr[e], members.weight_decay[e], members.scale ? members.scale[e] : 1.0, beta1, beta2, eps, correction1, correction2_root,
+                    decoupled != 0};
       adam_member(p[e], g[e], m[e], v[e], s);
+    }
+  });
+}
+
+char* tp_adam_settings_(tp_tensor hp, tp_tensor hg, tp_tensor hm, tp_tensor hv, tp_tensor hsettings, double beta1, double beta2, double eps,
+                        int decoupled) {
+  return act([&] {
+    at::NoGradGuard off;
+    auto p = get(hp), g = get(hg), m = get(hm), v = get(hv), settings = get(hsettings);
+    for (auto* t : {&g, &m, &v}) check_buffers("Adam", p, *t);
+    check_settings("Adam", p, settings);
+    if (use_kernels(p)) return step_on_gpu(p, g, m, v, settings, beta1, beta2, eps, decoupled != 0);
+    if (!use_loops(p)) return adam_composed(p, g, m, v, settings, beta1, beta2, eps, decoupled != 0);
+    for (int64_t e = 0; e < p.size(0); e++) {
+      const double* row = settings.data_ptr<double>() + e * settings.stride(0);
+      if (row[ACTIVE] == 0) continue;
+      adam_member(p[e], g[e], m[e], v[e],
+                  {row[LR], row[WEIGHT_DECAY], row[SCALE], beta1, beta2, eps, row[CORRECTION1], row[CORRECTION2_ROOT], decoupled != 0});
     }
   });
 }
@@ -64,14 +158,23 @@ char* tp_sgd_(tp_tensor hp, tp_tensor hg, tp_members members) {
     auto p = get(hp), g = get(hg);
     check_buffers("SGD", p, g);
     check_members("SGD", p, members);
-    for (int64_t e = 0; e < members.members; e++) {
-      if (!members.active[e]) continue;
-      auto pe = p[e];
-      const double scale = members.scale ? members.scale[e] : 1.0;
-      if (members.weight_decay[e] != 0)
-        pe.sub_((g[e] * scale).add_(pe, members.weight_decay[e]), members.lr[e]);
-      else
-        pe.sub_(g[e], members.lr[e] * scale);
+    if (use_kernels(p)) return step_on_gpu(p, g, {}, {}, settings_of(p, members, 1, 1), 0, 0, 0, false);
+    for (int64_t e = 0; e < members.members; e++)
+      if (members.active[e]) sgd_member(p[e], g[e], members.lr[e], members.weight_decay[e], members.scale ? members.scale[e] : 1.0);
+  });
+}
+
+char* tp_sgd_settings_(tp_tensor hp, tp_tensor hg, tp_tensor hsettings) {
+  return act([&] {
+    at::NoGradGuard off;
+    auto p = get(hp), g = get(hg), settings = get(hsettings);
+    check_buffers("SGD", p, g);
+    check_settings("SGD", p, settings);
+    if (use_kernels(p)) return step_on_gpu(p, g, {}, {}, settings, 0, 0, 0, false);
+    if (!use_loops(p)) return sgd_composed(p, g, settings);
+    for (int64_t e = 0; e < p.size(0); e++) {
+      const double* row = settings.data_ptr<double>() + e * settings.stride(0);
+      if (row[ACTIVE] != 0) sgd_member(p[e], g[e], row[LR], row[WEIGHT_DECAY], row[SCALE]);
     }
   });
 }

@@ -4,9 +4,15 @@
 #pragma once
 #include <cstdint>
 
+#ifdef __CUDACC__
+#define TORCHPE_EVERYWHERE __host__ __device__
+#else
+#define TORCHPE_EVERYWHERE
+#endif
+
 namespace torchpe {
 
-inline void philox4x32_round(uint32_t c[4], uint32_t k0, uint32_t k1) {
+TORCHPE_EVERYWHERE inline void philox4x32_round(uint32_t c[4], uint32_t k0, uint32_t k1) {
   const uint64_t a = uint64_t(0xD2511F53u) * c[0], b = uint64_t(0xCD9E8D57u) * c[2];
   const uint32_t n0 = uint32_t(b >> 32) ^ c[1] ^ k0, n2 = uint32_t(a >> 32) ^ c[3] ^ k1;
   c[1] = uint32_t(b);
@@ -15,7 +21,7 @@ inline void philox4x32_round(uint32_t c[4], uint32_t k0, uint32_t k1) {
   c[2] = n2;
 }
 
-inline void philox4x32_raw(uint32_t c[4], uint32_t k0, uint32_t k1) {
+TORCHPE_EVERYWHERE inline void philox4x32_raw(uint32_t c[4], uint32_t k0, uint32_t k1) {
   for (int i = 0; i < 10; i++) {
     philox4x32_round(c, k0, k1);
     k0 += 0x9E3779B9u;
@@ -24,7 +30,7 @@ inline void philox4x32_raw(uint32_t c[4], uint32_t k0, uint32_t k1) {
 }
 
 // Four numbers for block `block` of call `call` in step `step`, keyed by the member's seed.
-inline void philox4x32(uint64_t block, uint64_t call, uint64_t step, uint64_t seed, uint32_t out[4]) {
+TORCHPE_EVERYWHERE inline void philox4x32(uint64_t block, uint64_t call, uint64_t step, uint64_t seed, uint32_t out[4]) {
   out[0] = uint32_t(block);
   out[1] = uint32_t(call) ^ (uint32_t(block >> 32) << 16);
   out[2] = uint32_t(step);

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Bumped when a function is added or changes; the Go side refuses a library of another number. */
-#define TP_ABI 2
+#define TP_ABI 3
 
 typedef uint64_t tp_tensor; /* 0 = no tensor */
 typedef struct {
@@ -148,7 +148,8 @@ tp_result tp_rotate(tp_tensor x, tp_tensor cos, tp_tensor sin, int half, int gra
 tp_result tp_add_layer_norm(tp_tensor x, tp_tensor y, tp_tensor gain, tp_tensor bias, double eps, int grad);
 /* dropout with probability p; the mask of member e is a pure function of (seeds[e], step, call) */
 tp_result tp_dropout(tp_tensor x, double p, const uint64_t* seeds, int64_t members, uint64_t step, uint64_t call, int grad);
-/* the same with draws on x's device: int64 [1+E], the step and each member's seed */
+/* the same with the step and the seeds where x is: draws int64 [1+E], the step and then each member's seed (its bits). Nothing is
+ * read back from a GPU. The backward pass reads draws again, which must not have changed. */
 tp_result tp_dropout_drawn(tp_tensor x, double p, tp_tensor draws, uint64_t call, int grad);
 /* mean cross-entropy of each member: logits [E,B,C], target int64 [E,B] -> [E] */
 tp_result tp_cross_entropy(tp_tensor logits, tp_tensor target, int grad);
@@ -171,14 +172,14 @@ typedef struct {
 char* tp_adam_(tp_tensor p, tp_tensor g, tp_tensor m, tp_tensor v, tp_members members, double beta1, double beta2, double eps,
                int64_t step, int decoupled);
 char* tp_sgd_(tp_tensor p, tp_tensor g, tp_members members);
-/* Euclidean norm of each member's gradient: [E,P] -> [E] */
-tp_result tp_member_norm(tp_tensor g, int grad);
-
-/* The same with settings that lie on p's device, so that a graph can replay the step. settings: float64 [E,6], columns lr, weight decay,
- * factor on the gradient, active (0 or 1), 1 - beta1^t, root of 1 - beta2^t; SGD reads the first four. */
+/* The same with the settings where p is, float64 [E,6]: lr, weight decay, gradient scale, active (0 or 1), 1 - beta1^t and
+ * sqrt(1 - beta2^t). Nothing is read back from a GPU, so a CUDA graph that holds the step follows what is written there. On the
+ * CPU the bits are those of the calls above. SGD takes the first four columns. */
 char* tp_adam_settings_(tp_tensor p, tp_tensor g, tp_tensor m, tp_tensor v, tp_tensor settings, double beta1, double beta2, double eps,
                         int decoupled);
 char* tp_sgd_settings_(tp_tensor p, tp_tensor g, tp_tensor settings);
+/* Euclidean norm of each member's gradient: [E,P] -> [E] */
+tp_result tp_member_norm(tp_tensor g, int grad);
 
 /* ---- streams, CUDA graphs, copies that the host does not wait for ---- */
 char* tp_own_stream(int device);     /* the calling thread works on a stream of its own from now on */
@@ -201,6 +202,7 @@ char* tp_set_deterministic(int on);  /* operators that give the same bits each t
 typedef struct {
   int64_t built_version, running_version; /* major*10000 + minor*100 + patch */
   int cuda_built, cuda_available, gpus, threads, openblas;
+  int cuda_kernels; /* our own kernels were compiled by nvcc */
 } tp_system_info;
 tp_system_info tp_system(void);
 char* tp_running_version(void);             /* "2.6.0"; never NULL, free with tp_free_text */
@@ -213,9 +215,14 @@ char* tp_blas_repair(void);                 /* puts a slow kernel right; the tex
 void tp_set_threads(int n);                 /* of one operator, on every thread; limited to what makes sense here */
 int tp_threads(void);
 const char* tp_kernels(void);               /* instruction set of the fused kernels: avx512, avx2, generic */
-void tp_set_precision(int p);               /* of float32 products: 0 fp32, 1 tf32, 2 bf16 operands; sums are fp32 */
+/* How the fused operators compute: 1 (default) our own loops on the CPU and our own kernels on a GPU; 0 composed of libtorch's
+ * operators, to compare; 2 the GPU's kernels, on the CPU too, where they are emulated: slow, to test them. */
+void tp_set_fused(int form);
+/* Operands of the products of float32 tensors in linear maps, projections and attention of many tokens: 0 float32 (default);
+ * 1 tf32, mantissas of 10 bits; 2 bfloat16, of 7 bits. Sums and results are float32 and everything else is left alone, float64
+ * altogether. A GPU's tensor cores do so; on the CPU operands are rounded (to nearest, ties to even) before the usual product. */
+void tp_set_precision(int precision);
 int tp_precision(void);
-void tp_set_fused(int on);                  /* 0: compose fused operators from libtorch ones instead (to compare) */
 /* Time spent since tp_profile(1) in the fused operators, by part: 0 products, 1 bias and GELU, 2 attention, 3 layer norm,
  * 4 optimizer; -1 for another part. */
 void tp_profile(int on);

@@ -91,14 +91,14 @@ int64_t version_number(const std::string& v) {
   return int64_t(major) * 10000 + minor * 100 + patch;
 }
 
-std::atomic<int> fused_on{1};
+std::atomic<int> fused_chosen{1};
 std::atomic<int> threads_wanted{0};  // 0: nobody has asked
 
 }  // namespace
 
 namespace torchpe {
 
-bool fused_enabled() { return fused_on.load(std::memory_order_relaxed) != 0; }
+int fused_form() { return fused_chosen.load(std::memory_order_relaxed); }
 
 // libtorch sets the number of threads for the calling thread and for those it has not seen yet. Go moves its
 // goroutines from thread to thread, so each call makes the number its own thread's.
@@ -174,6 +174,9 @@ tp_system_info tp_system(void) {
 #ifdef TORCHPE_CUDA
     s.cuda_built = 1;
 #endif
+#ifdef TORCHPE_CUDA_KERNELS
+    s.cuda_kernels = 1;
+#endif
     s.cuda_available = torch::cuda::is_available();
     s.gpus = s.cuda_available ? int(torch::cuda::device_count()) : 0;
     s.threads = tp_threads();
@@ -244,7 +247,7 @@ int tp_threads(void) {
 
 const char* tp_kernels(void) { return kernels<float>().name; }
 
-void tp_set_fused(int on) { fused_on = on; }
+void tp_set_fused(int form) { fused_chosen = form; }
 
 void tp_profile(int on) {
   Profile::instance().on = on != 0;

@@ -1,0 +1,98 @@
+// cuda_kernels.h: the fused GPU kernels. cuda_kernels.cu is compiled by nvcc, where there is one, and always by the C++
+// compiler too, as loops that go through a grid thread by thread (cuda_emulate.h), so that a machine without a GPU can test
+// what a GPU runs. Each gives a table of the same functions.
+//
+// All arrays are given: no function allocates, waits or reads anything back, so each may be captured in a CUDA graph. Sums
+// are made in an order that depends on sizes alone, without atomics: a step repeats to the same bits. [E,...] arrays are
+// dense unless there is a `..._member`, the distance of one member to the next in elements. A failed launch throws
+// std::runtime_error.
+#pragma once
+#include <cstdint>
+
+namespace torchpe {
+
+struct GpuStream {
+  void* stream;  // cudaStream_t; the emulation needs none
+};
+
+// A [E,B,H,rows,columns] operand of attention: its address, null for none, and its strides in elements.
+template <typename T>
+struct GpuHeads {
+  T* p;
+  int64_t member, batch, head, row, column;
+};
+
+// Attention over at most GPU_FEW_TOKENS queries and keys, at most GPU_FEW_WIDTH wide; both passes. columns are dense but
+// those of bias.
+constexpr int GPU_FEW_TOKENS = 32, GPU_FEW_WIDTH = 256;
+template <typename T>
+struct GpuAttention {
+  int64_t members, batch, heads;
+  int N, M, D, Dv;
+  double scale;
+  GpuHeads<const T> q, k, v, bias, dout;
+  GpuHeads<T> out, dq, dk, dv;
+};
+
+// One Adam step: rows of p, g, m, v [E,P] and of settings [E,6] start this many elements apart.
+template <typename T>
+struct GpuAdam {
+  int64_t members, count;
+  T* p;
+  const T* g;
+  T *m, *v;
+  int64_t p_member, g_member, m_member, v_member;
+  const double* settings;  // lr, weight decay, gradient scale, active, 1 - beta1^t, sqrt(1 - beta2^t)
+  int64_t settings_member;
+  double beta1, beta2, eps;
+  bool decoupled;
+};
+
+constexpr int64_t GPU_NORM_WIDTH = 4096;  // rows of layer norm may be this long
+
+template <typename T>
+struct GpuTable {
+  // y = u + bias, then GELU where gelu. u, y [E,rows,cols]; y may be u; bias may be null
+  void (*bias_gelu)(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias, int64_t bias_member, bool gelu, T* y);
+  // d = dy * gelu'(u + bias), or dy where u is null; d goes to du, or rounded to bfloat16 to du16, and its column sums over
+  // chunks of rows to parts [E,sum_chunks(rows),cols]. Each of the three may be null
+  void (*dense_backward)(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias, int64_t bias_member, const T* dy, T* du,
+                         uint16_t* du16, T* parts);
+  // into[e,c] += sum over chunks of parts[e,chunk,c] for the first columns, then those of into2: parts [E,chunks,cols+cols2]
+  void (*add_sums)(GpuStream s, int64_t E, int64_t chunks, const T* parts, int64_t cols, T* into, int64_t into_member, int64_t cols2, T* into2,
+                   int64_t into2_member);
+  // as KernelTable's, over E members; the gradients of gain and bias as sums over chunks: parts [E,norm_chunks(rows),2,cols]
+  void (*add_layer_norm)(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* x, const T* y, const T* gain, int64_t gain_member, const T* bias,
+                         int64_t bias_member, double eps, T* xhat, T* rstd, T* out);
+  void (*layer_norm_backward)(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* xhat, const T* rstd, const T* gain, int64_t gain_member,
+                              const T* dout, T* ds, T* parts);
+  // out = softmax(scale q k^T + bias) v, and the gradients that are not null; logits never leave the multiprocessor
+  void (*attention)(GpuStream s, const GpuAttention<T>& a);
+  void (*attention_backward)(GpuStream s, const GpuAttention<T>& a);
+  void (*adam)(GpuStream s, const GpuAdam<T>& a);
+  void (*sgd)(GpuStream s, const GpuAdam<T>& a);  // m and v are not used
+  // y = x / (1-p) where the draw of (seed, step, call) is not below threshold, else 0. x [E,n]; draws: step, then E seeds
+  void (*dropout)(GpuStream s, int64_t E, int64_t n, const T* x, const int64_t* draws, uint64_t call, uint32_t threshold, double keep, T* y);
+};
+
+// Columns are summed over chunks of this many rows: at least `least`, and a multiple of 8 that makes at most most_chunks of
+// them. It follows from the rows alone, so that no result depends on the GPU.
+inline int64_t gpu_chunk_rows(int64_t rows, int64_t least, int64_t most_chunks) {
+  const int64_t per = (rows + most_chunks - 1) / most_chunks;
+  return per <= least ? least : (per + 7) / 8 * 8;
+}
+inline int64_t sum_chunk_rows(int64_t rows) { return gpu_chunk_rows(rows, 64, 128); }
+inline int64_t norm_chunk_rows(int64_t rows) { return gpu_chunk_rows(rows, 32, 256); }
+inline int64_t sum_chunks(int64_t rows) { return (rows + sum_chunk_rows(rows) - 1) / sum_chunk_rows(rows); }
+inline int64_t norm_chunks(int64_t rows) { return (rows + norm_chunk_rows(rows) - 1) / norm_chunk_rows(rows); }
+
+namespace compiled {  // there where TORCHPE_CUDA_KERNELS is defined
+template <typename T>
+const GpuTable<T>& table();
+}
+namespace emulated {
+template <typename T>
+const GpuTable<T>& table();
+}
+
+}  // namespace torchpe

@@ -1,0 +1,38 @@
+// gpu.h: the fused operators as the kernels of cuda_kernels.h compute them, and the products between, which are cuBLAS's.
+// Each is checked by its caller.
+#pragma once
+#include <c10/core/DeviceGuard.h>
+
+#include "cuda_kernels.h"
+#include "fused.h"
+
+namespace torchpe {
+
+// Whether the kernels compute what t takes part in: float32 and float64 on a GPU, where nvcc compiled them, or on the CPU
+// after tp_set_fused(2).
+bool use_kernels(const at::Tensor& t);
+
+// The kernels for t's device and type.
+template <typename T>
+const GpuTable<T>& gpu_kernels(const at::Tensor& t);
+
+// Makes t's device the current one while it lives; converts to the stream that libtorch uses there at the moment.
+class OnDevice {
+ public:
+  explicit OnDevice(const at::Tensor& t);
+  operator GpuStream() const { return stream_; }
+
+ private:
+  c10::OptionalDeviceGuard guard_;
+  GpuStream stream_{nullptr};
+};
+
+at::Tensor linear_on_gpu(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu, bool keep);
+torch::autograd::variable_list qkv_on_gpu(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, int64_t heads);
+bool norm_fits_gpu(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bias);
+at::Tensor add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias, double eps, bool keep);
+// bias: empty, or [E,B,H,N,M] with any strides and without a gradient
+at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias, double scale);
+at::Tensor dropout_on_gpu(const at::Tensor& x, double p, const at::Tensor& draws, uint64_t call);
+
+}  // namespace torchpe
