@@ -18,7 +18,7 @@ void product_nt(const at::Tensor& a, const at::Tensor& b, double alpha, const at
   const int64_t R = a.size(3), K = a.size(4), M = b.size(3), heads = a.size(0) * a.size(1) * a.size(2);
   const int64_t width = 64 / int64_t(sizeof(T)), padded = (M + width - 1) / width * width;
   const bool direct = padded == M && C.row() == M;
-  at::parallel_for(0, heads, 16, [&](int64_t begin, int64_t end) {
+  in_parallel(0, heads, 16, [&](int64_t begin, int64_t end) {
     std::vector<T> bt(size_t(K * padded), T(0)), scratch(direct ? 0 : size_t(R * padded));
     for (int64_t i = begin; i < end; i++) {
       const T* bp = B.at(i);
@@ -40,7 +40,7 @@ void product_nn(const at::Tensor& a, bool transposed, const at::Tensor& b, doubl
   const int64_t R = transposed ? a.size(4) : a.size(3), K = transposed ? a.size(3) : a.size(4), N = b.size(4);
   const int64_t heads = a.size(0) * a.size(1) * a.size(2);
   const int64_t ars = transposed ? 1 : A.row(), acs = transposed ? A.row() : 1;
-  at::parallel_for(0, heads, 16, [&](int64_t begin, int64_t end) {
+  in_parallel(0, heads, 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++)
       kernels<T>().small_product(R, K, N, A.at(i), ars, acs, B.at(i), B.row(), T(alpha), C.at(i), C.row());
   });
@@ -123,7 +123,7 @@ void rotate_all(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& si
   Timer timer(PROFILE_ATTENTION);
   const Heads<T> X(x), C(cos), S(sin), O(out);
   const int64_t N = x.size(3), D = x.size(4);
-  at::parallel_for(0, x.size(0) * x.size(1) * x.size(2), 16, [&](int64_t begin, int64_t end) {
+  in_parallel(0, x.size(0) * x.size(1) * x.size(2), 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++)
       for (int64_t n = 0; n < N; n++)
         kernels<T>().rotate(D, X.at(i) + n * X.row(), C.at(i) + n * C.row(), S.at(i) + n * S.row(), half, T(sign),

@@ -84,7 +84,7 @@ void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const
   const Sizes n(q, v);
   const Block<T> block(n.M);
   T* const kept = stats.data_ptr<T>();
-  at::parallel_for(0, n.heads, 1, [&](int64_t begin, int64_t end) {
+  in_parallel(0, n.heads, 1, [&](int64_t begin, int64_t end) {
     const int64_t keys = packed_size<T>(n.D, n.M), values = packed_size<T>(n.M, n.Dv);
     Room<T> room(block.size() + keys + values + 3 * Room<T>::LINE);
     T *const s = room.take(block.size()), *const kt = room.take(keys), *const vp = room.take(values);
@@ -124,7 +124,7 @@ void Gradients::compute() const {
   const Sizes n(q, v);
   const Block<T> block(n.M);
   const T* const kept = stats.data_ptr<T>();
-  at::parallel_for(0, n.heads, 1, [&](int64_t begin, int64_t end) {
+  in_parallel(0, n.heads, 1, [&](int64_t begin, int64_t end) {
     const int64_t keys = packed_size<T>(n.D, n.M), values = packed_size<T>(n.Dv, n.M), rows_of_keys = packed_size<T>(n.M, n.D);
     const int64_t queries = packed_size<T>(BLOCK, n.D), outs = packed_size<T>(BLOCK, n.Dv);
     Room<T> room(2 * block.size() + keys + values + rows_of_keys + queries + outs + BLOCK + 8 * Room<T>::LINE);

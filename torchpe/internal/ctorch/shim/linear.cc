@@ -99,7 +99,7 @@ struct Backward {
     });
     if (dw && !alone) {
       Timer timer(PROFILE_PRODUCT);
-      at::parallel_for(0, O, 48, [&](int64_t begin, int64_t end) {
+      in_parallel(0, O, 48, [&](int64_t begin, int64_t end) {
         for (int64_t r = 0; r < rows; r += ROW_CHUNK) add_weight(r, std::min(rows, r + ROW_CHUNK), begin, end);
       });
     }

@@ -87,7 +87,7 @@ void adam_member(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, 
   Timer timer(PROFILE_OPTIMIZER);
   if (use_loops(p)) {
     TORCHPE_DISPATCH(p, [&] {
-      at::parallel_for(0, p.numel(), 1 << 15, [&](int64_t a, int64_t b) {
+      in_parallel(0, p.numel(), 1 << 15, [&](int64_t a, int64_t b) {
         kernels<T>().adam(b - a, p.data_ptr<T>() + a, g.data_ptr<T>() + a, m.data_ptr<T>() + a, v.data_ptr<T>() + a, s);
       });
     });
