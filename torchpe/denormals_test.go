@@ -1,7 +1,6 @@
 package torchpe
 
 import (
-	"math"
 	"runtime"
 	"testing"
 )
@@ -25,8 +24,5 @@ func TestDenormals(t *testing.T) {
 	}
 	if v := Of(s, CPU, []float32{tiny}, 1).MulScalar(float64(small)).Item(); v == 0 {
 		t.Error("libtorch's numbers are flushed too")
-	}
-	if math.SmallestNonzeroFloat64/2*4 != 0 || math.SmallestNonzeroFloat64*2 == 0 {
-		t.Error("float64")
 	}
 }
