@@ -41,7 +41,7 @@ func Record(d Device, share *Graph, f func()) (*Graph, error) {
 		err = ended
 	}
 	if err != nil {
-		g.Close() // what is wrong with the recording is the error to return
+		_ = g.Close() // what is wrong with the recording is the error to return
 		return nil, fmt.Errorf("recording a CUDA graph: %w", err)
 	}
 	return g, nil

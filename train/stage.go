@@ -48,7 +48,7 @@ func (st *stage) close() {
 	st.inputs.wait()
 	for _, v := range st.variants {
 		if v.graph != nil {
-			v.graph.Close() // the device's memory goes with the process where this fails
+			_ = v.graph.Close() // the device's memory goes with the process where this fails
 		}
 		if v.constants != nil {
 			v.constants.Close()
