@@ -1,0 +1,44 @@
+package torchpe
+
+import (
+	"fmt"
+	"testing"
+)
+
+// onGPU is run on the first GPU.
+func (c function) onGPU(l layout, dtype DType) (result []float64, gradients [][]float64) {
+	s := NewScope()
+	defer s.Close()
+	x := make([]Tensor, len(c.inputs))
+	for i, p := range c.inputs {
+		x[i] = l.tensor(s, p, dtype).To(dtype, CUDA(0)).WantGrad()
+	}
+	y := c.f(x)
+	result = y.Float64s()
+	weighted(y.To(dtype, CPU)).Backward()
+	for i := range x {
+		gradients = append(gradients, x[i].Grad().Float64s())
+	}
+	return result, gradients
+}
+
+// The fused operators on a GPU, by own kernels where nvcc compiled them and else composed, against the CPU's loops.
+func TestFusedOperatorsOnGPU(t *testing.T) {
+	if s := DescribeSystem(); !s.CUDA {
+		t.Skip("needs an NVIDIA GPU: " + s.CUDAReason)
+	}
+	for k, z := range kernelSizes() {
+		for i, c := range fusedFunctions(z) {
+			for _, dtype := range []DType{Float64, Float32} {
+				l := layout((i + k) % 3)
+				name := fmt.Sprintf("%s, %s, %s, %+v", c.name, dtype, l, z)
+				want, gradients := c.run(l, dtype, nil, 1)
+				have, haveGradients := c.onGPU(l, dtype)
+				near(t, name, have, want, twinTolerance[dtype])
+				for g := range gradients {
+					near(t, fmt.Sprint(name, ", gradient ", g), haveGradients[g], gradients[g], twinTolerance[dtype])
+				}
+			}
+		}
+	}
+}
