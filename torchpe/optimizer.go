@@ -173,7 +173,7 @@ func (o *Optimizer) Apply(gate Tensor) error {
 	})
 }
 
-// Columns of the settings, as tp_adam_settings_ has them: lr, weight decay, factor on the gradient, active, and Adam's two corrections.
+// Columns of the settings, as tp_adam_ has them: lr, weight decay, factor on the gradient, active, and Adam's two corrections.
 const settingColumns = 6
 
 // setColumn puts values [E] or [parts,E] into a column of the settings [parts,E,6].
@@ -243,9 +243,9 @@ func (o *Optimizer) columns(from, to int, settings Tensor) error {
 // update makes one step of a buffer.
 func (o *Optimizer) update(p, g, m, v, settings ctorch.Handle) error {
 	if o.method == SGD {
-		return ctorch.SGDSettings(p, g, settings)
+		return ctorch.SGD(p, g, settings)
 	}
-	return ctorch.AdamSettings(p, g, m, v, settings, beta1, beta2, eps, o.method == AdamW)
+	return ctorch.Adam(p, g, m, v, settings, beta1, beta2, eps, o.method == AdamW)
 }
 
 // GradNorms returns the Euclidean norm of each member's gradient.

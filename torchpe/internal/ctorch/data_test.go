@@ -45,23 +45,6 @@ func TestReadFits(t *testing.T) {
 	}
 }
 
-// TestMembersFit gives optimizers settings of which some are missing, too few or too many, and none at all.
-func TestMembersFit(t *testing.T) {
-	p, g := must(Full([]int{2, 3}, 1, Float64, CPU)), must(Full([]int{2, 3}, 1, Float64, CPU))
-	defer Release([]Handle{p, g})
-	two, three, on := []float64{0.1, 0.2}, []float64{1, 2, 3}, []bool{true, true}
-	for name, m := range map[string]Members{
-		"nothing": {}, "no rates": {WeightDecay: two, Active: on}, "no decay": {LR: two, Active: on}, "no active": {LR: two, WeightDecay: two},
-		"long decay": {LR: two, WeightDecay: three, Active: on}, "long active": {LR: two, WeightDecay: two, Active: []bool{true, true, true}},
-		"short scale": {LR: two, WeightDecay: two, Active: on, Scale: two[:1]}, "empty scale": {LR: two, WeightDecay: two, Active: on, Scale: []float64{}},
-		"three members": {LR: three, WeightDecay: three, Active: []bool{true, true, true}},
-	} {
-		if SGD(p, g, m) == nil || Adam(p, g, g, g, m, 0.9, 0.999, 1e-8, 1, false) == nil {
-			t.Errorf("%s is no error", name)
-		}
-	}
-}
-
 // TestLeafGradientFits checks that the buffer of a parameter's gradient has its shape and dtype.
 func TestLeafGradientFits(t *testing.T) {
 	p := must(Full([]int{2, 3}, 1, Float64, CPU))

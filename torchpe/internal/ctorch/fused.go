@@ -6,10 +6,7 @@ package ctorch
 */
 import "C"
 
-import (
-	"fmt"
-	"unsafe"
-)
+import "unsafe"
 
 // The fused operators, the gradients and the optimizers; shim.h says what they do.
 
@@ -73,72 +70,14 @@ func Leaf(x Handle, offset int, shape []int, grads Handle) (Handle, error) {
 	return result(C.tp_leaf(c(x), C.int64_t(offset), ints(shape), C.int(len(shape)), c(grads)))
 }
 
-// Members holds each member's settings of an optimizer step.
-type Members struct {
-	LR, WeightDecay []float64
-	Scale           []float64 // nil = 1
-	Active          []bool    // false leaves the member as it is
+// Adam makes one step of Adam, or AdamW where decoupled, with settings [E,6] on the device.
+func Adam(p, g, m, v, settings Handle, beta1, beta2, eps float64, decoupled bool) error {
+	return failure(C.tp_adam_(c(p), c(g), c(m), c(v), c(settings), C.double(beta1), C.double(beta2), C.double(eps), flag(decoupled)))
 }
 
-// in copies the settings into C memory for one call; free gives it back.
-func (m Members) in() (cm C.tp_members, free func(), err error) {
-	n := len(m.LR)
-	if n == 0 || len(m.WeightDecay) != n || len(m.Active) != n || m.Scale != nil && len(m.Scale) != n {
-		return cm, nil, fmt.Errorf("settings of %d learning rates, %d weight decays, %d scales and %d members that are active or not; one of each member is needed",
-			n, len(m.WeightDecay), len(m.Scale), len(m.Active))
-	}
-	words := 3 * n
-	block := C.malloc(C.size_t(8*words + n + 8))
-	values := unsafe.Slice((*float64)(block), words)
-	copy(values, m.LR)
-	copy(values[n:], m.WeightDecay)
-	cm.lr = (*C.double)(unsafe.Pointer(&values[0]))
-	cm.weight_decay = (*C.double)(unsafe.Pointer(&values[n]))
-	if m.Scale != nil {
-		copy(values[2*n:], m.Scale)
-		cm.scale = (*C.double)(unsafe.Pointer(&values[2*n]))
-	}
-	active := unsafe.Slice((*byte)(unsafe.Add(block, 8*words)), n)
-	for i, on := range m.Active {
-		active[i] = 0
-		if on {
-			active[i] = 1
-		}
-	}
-	cm.active = (*C.uint8_t)(unsafe.Pointer(&active[0]))
-	cm.members = C.int64_t(n)
-	return cm, func() { C.free(block) }, nil
-}
-
-// Adam makes one step of Adam, or AdamW where decoupled.
-func Adam(p, g, m, v Handle, members Members, beta1, beta2, eps float64, step int, decoupled bool) error {
-	cm, free, err := members.in()
-	if err != nil {
-		return err
-	}
-	defer free()
-	return failure(C.tp_adam_(c(p), c(g), c(m), c(v), cm, C.double(beta1), C.double(beta2), C.double(eps), C.int64_t(step), flag(decoupled)))
-}
-
-// SGD makes one step of gradient descent without momentum.
-func SGD(p, g Handle, members Members) error {
-	cm, free, err := members.in()
-	if err != nil {
-		return err
-	}
-	defer free()
-	return failure(C.tp_sgd_(c(p), c(g), cm))
-}
-
-// AdamSettings is Adam with the settings of each member in a tensor, float64 [E,6] on p's device: learning rate, weight decay, scale
-// of the gradient, 1 or 0 for active or not, 1-beta1^t and sqrt(1-beta2^t).
-func AdamSettings(p, g, m, v, settings Handle, beta1, beta2, eps float64, decoupled bool) error {
-	return failure(C.tp_adam_settings_(c(p), c(g), c(m), c(v), c(settings), C.double(beta1), C.double(beta2), C.double(eps), flag(decoupled)))
-}
-
-// SGDSettings is SGD with such settings, of which it takes the first four columns.
-func SGDSettings(p, g, settings Handle) error {
-	return failure(C.tp_sgd_settings_(c(p), c(g), c(settings)))
+// SGD makes one step of gradient descent without momentum, with settings [E,6] on the device.
+func SGD(p, g, settings Handle) error {
+	return failure(C.tp_sgd_(c(p), c(g), c(settings)))
 }
 
 func MemberNorm(g Handle, grad bool) (Handle, error) {

@@ -83,11 +83,6 @@ func reduction(c string, f Reduction) operation {
 	}}
 }
 
-// settings of two members.
-func settings() Members {
-	return Members{LR: []float64{0.1, 0.2}, WeightDecay: []float64{0, 0.1}, Active: []bool{true, true}}
-}
-
 // leafWithGradient makes a parameter that Backward has reached.
 func leafWithGradient() Handle {
 	x := must(Full([]int{2}, 1, Float64, CPU))
@@ -252,16 +247,11 @@ var operations = []operation{
 	{c: "tp_leaf", tensors: []sample{real(2, 20), real(2, 20).orNone()}, ints: []integer{{3, []int{-1, 15, 20, 21, math.MaxInt, math.MinInt}}},
 		list: []int{2, 3, 2}, run: func(a arguments) ([]Handle, error) { return one(Leaf(a.t[0], a.i[0], a.list, a.t[1])) }},
 
-	{c: "tp_adam_", tensors: []sample{real(2, 5), real(2, 5), real(2, 5), real(2, 5)}, ints: []integer{{1, []int{0, -1, math.MinInt}}},
-		run: func(a arguments) ([]Handle, error) {
-			return none(Adam(a.t[0], a.t[1], a.t[2], a.t[3], settings(), 0.9, 0.999, 1e-8, a.i[0], a.on))
-		}},
-	binary("tp_sgd_", func(p, g Handle, _ bool) (Handle, error) { return 0, SGD(p, g, settings()) }, real(2, 5), real(2, 5)),
-	{c: "tp_adam_settings_", tensors: []sample{real(2, 5), real(2, 5), real(2, 5), real(2, 5), double(2, 6)}, run: func(a arguments) ([]Handle, error) {
-		return none(AdamSettings(a.t[0], a.t[1], a.t[2], a.t[3], a.t[4], 0.9, 0.999, 1e-8, a.on))
+	{c: "tp_adam_", tensors: []sample{real(2, 5), real(2, 5), real(2, 5), real(2, 5), double(2, 6)}, run: func(a arguments) ([]Handle, error) {
+		return none(Adam(a.t[0], a.t[1], a.t[2], a.t[3], a.t[4], 0.9, 0.999, 1e-8, a.on))
 	}},
-	{c: "tp_sgd_settings_", tensors: []sample{real(2, 5), real(2, 5), double(2, 6)}, run: func(a arguments) ([]Handle, error) {
-		return none(SGDSettings(a.t[0], a.t[1], a.t[2]))
+	{c: "tp_sgd_", tensors: []sample{real(2, 5), real(2, 5), double(2, 6)}, run: func(a arguments) ([]Handle, error) {
+		return none(SGD(a.t[0], a.t[1], a.t[2]))
 	}},
 	unary("tp_member_norm", MemberNorm),
 }

@@ -15,10 +15,6 @@ void check_buffers(const char* what, const at::Tensor& p, const at::Tensor& othe
   check_same(what, p, other);
 }
 
-void check_members(const char* what, const at::Tensor& p, const tp_members& m) {
-  TORCH_CHECK(m.members == p.size(0) && m.lr && m.weight_decay && m.active, what, ": settings of ", m.members, " members for ", p.size(0));
-}
-
 // Settings of each member where p is: [E,6], float64.
 void check_settings(const char* what, const at::Tensor& p, const at::Tensor& s) {
   TORCH_CHECK(s.dim() == 2 && s.size(0) == p.size(0) && s.size(1) == 6 && s.scalar_type() == at::kDouble && s.device() == p.device() && dense_rows(s), what,
@@ -26,22 +22,7 @@ void check_settings(const char* what, const at::Tensor& p, const at::Tensor& s) 
               "; expected float64 [E,6] there");
 }
 
-enum Setting { LR, WEIGHT_DECAY, SCALE, ACTIVE, CORRECTION1, CORRECTION2_ROOT, SETTINGS };
-
-// Settings given on the host, in a tensor where p is.
-at::Tensor settings_of(const at::Tensor& p, const tp_members& m, double correction1, double correction2_root) {
-  auto s = at::empty({m.members, SETTINGS}, at::kDouble);
-  for (int64_t e = 0; e < m.members; e++) {
-    double* row = s.data_ptr<double>() + e * SETTINGS;
-    row[LR] = m.lr[e];
-    row[WEIGHT_DECAY] = m.weight_decay[e];
-    row[SCALE] = m.scale ? m.scale[e] : 1.0;
-    row[ACTIVE] = m.active[e] ? 1 : 0;
-    row[CORRECTION1] = correction1;
-    row[CORRECTION2_ROOT] = correction2_root;
-  }
-  return s.to(p.device());
-}
+enum Setting { LR, WEIGHT_DECAY, SCALE, ACTIVE, CORRECTION1, CORRECTION2_ROOT };
 
 // One step of all members by the GPU's kernels; m and v are undefined for SGD.
 void step_on_gpu(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v, const at::Tensor& settings, double beta1, double beta2,
@@ -85,20 +66,11 @@ void sgd_composed(const at::Tensor& p, const at::Tensor& g, const at::Tensor& se
 
 void adam_member(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v, const AdamStep& s) {
   Timer timer(PROFILE_OPTIMIZER);
-  if (use_loops(p)) {
-    TORCHPE_DISPATCH(p, [&] {
-      in_parallel(0, p.numel(), 1 << 15, [&](int64_t a, int64_t b) {
-        kernels<T>().adam(b - a, p.data_ptr<T>() + a, g.data_ptr<T>() + a, m.data_ptr<T>() + a, v.data_ptr<T>() + a, s);
-      });
+  TORCHPE_DISPATCH(p, [&] {
+    in_parallel(0, p.numel(), 1 << 15, [&](int64_t a, int64_t b) {
+      kernels<T>().adam(b - a, p.data_ptr<T>() + a, g.data_ptr<T>() + a, m.data_ptr<T>() + a, v.data_ptr<T>() + a, s);
     });
-    return;
-  }
-  if (s.decoupled) p.mul_(1 - s.lr * s.weight_decay);
-  auto d = g * s.scale;
-  if (!s.decoupled && s.weight_decay != 0) d.add_(p, s.weight_decay);
-  m.mul_(s.beta1).add_(d, 1 - s.beta1);
-  v.mul_(s.beta2).addcmul_(d, d, 1 - s.beta2);
-  p.addcdiv_(m, v.sqrt().div_(s.correction2_root).add_(s.eps), -s.lr / s.correction1);
+  });
 }
 
 void sgd_member(const at::Tensor& p, const at::Tensor& g, double lr, double weight_decay, double scale) {
@@ -112,30 +84,8 @@ void sgd_member(const at::Tensor& p, const at::Tensor& g, double lr, double weig
 
 extern "C" {
 
-char* tp_adam_(tp_tensor hp, tp_tensor hg, tp_tensor hm, tp_tensor hv, tp_members members, double beta1, double beta2, double eps,
-               int64_t step, int decoupled) {
-  return act([&] {
-    at::NoGradGuard off;
-    auto p = get(hp), g = get(hg), m = get(hm), v = get(hv);
-    for (auto* t : {&g, &m, &v}) check_buffers("Adam", p, *t);
-    check_members("Adam", p, members);
-    TORCH_CHECK(step >= 1, "Adam at step ", step, "; steps count from 1");
-    const double correction1 = 1 - std::pow(beta1, double(step)), correction2_root = std::sqrt(1 - std::pow(beta2, double(step)));
-    if (use_kernels(p)) {
-      step_on_gpu(p, g, m, v, settings_of(p, members, correction1, correction2_root), beta1, beta2, eps, decoupled != 0);
-      return;
-    }
-    for (int64_t e = 0; e < members.members; e++) {
-      if (!members.active[e]) continue;
-      AdamStep s = {members.lr[e], members.weight_decay[e], members.scale ? members.scale[e] : 1.0, beta1, beta2, eps, correction1, correction2_root,
-                    decoupled != 0};
-      adam_member(p[e], g[e], m[e], v[e], s);
-    }
-  });
-}
-
-char* tp_adam_settings_(tp_tensor hp, tp_tensor hg, tp_tensor hm, tp_tensor hv, tp_tensor hsettings, double beta1, double beta2, double eps,
-                        int decoupled) {
+char* tp_adam_(tp_tensor hp, tp_tensor hg, tp_tensor hm, tp_tensor hv, tp_tensor hsettings, double beta1, double beta2, double eps,
+               int decoupled) {
   return act([&] {
     at::NoGradGuard off;
     auto p = get(hp), g = get(hg), m = get(hm), v = get(hv), settings = get(hsettings);
@@ -152,19 +102,7 @@ char* tp_adam_settings_(tp_tensor hp, tp_tensor hg, tp_tensor hm, tp_tensor hv, 
   });
 }
 
-char* tp_sgd_(tp_tensor hp, tp_tensor hg, tp_members members) {
-  return act([&] {
-    at::NoGradGuard off;
-    auto p = get(hp), g = get(hg);
-    check_buffers("SGD", p, g);
-    check_members("SGD", p, members);
-    if (use_kernels(p)) return step_on_gpu(p, g, {}, {}, settings_of(p, members, 1, 1), 0, 0, 0, false);
-    for (int64_t e = 0; e < members.members; e++)
-      if (members.active[e]) sgd_member(p[e], g[e], members.lr[e], members.weight_decay[e], members.scale ? members.scale[e] : 1.0);
-  });
-}
-
-char* tp_sgd_settings_(tp_tensor hp, tp_tensor hg, tp_tensor hsettings) {
+char* tp_sgd_(tp_tensor hp, tp_tensor hg, tp_tensor hsettings) {
   return act([&] {
     at::NoGradGuard off;
     auto p = get(hp), g = get(hg), settings = get(hsettings);

@@ -161,23 +161,11 @@ tp_result tp_grad(tp_tensor x);
 /* a leaf that shares x's memory and whose gradient accumulates into grad's memory */
 tp_result tp_leaf(tp_tensor x, int64_t offset, const int64_t* shape, int rank, tp_tensor grad_buffer);
 
-/* ---- optimizers: one call over all parameters. p, g, m, v: [E,P] with dense rows; lr, weight_decay, active: [E] on the host ---- */
-typedef struct {
-  const double* lr;
-  const double* weight_decay;
-  const double* scale;    /* multiplies each member's gradient (clipping); NULL = 1 */
-  const uint8_t* active;  /* 0 = leave the member as it is */
-  int64_t members;
-} tp_members;
-char* tp_adam_(tp_tensor p, tp_tensor g, tp_tensor m, tp_tensor v, tp_members members, double beta1, double beta2, double eps,
-               int64_t step, int decoupled);
-char* tp_sgd_(tp_tensor p, tp_tensor g, tp_members members);
-/* The same with the settings where p is, float64 [E,6]: lr, weight decay, gradient scale, active (0 or 1), 1 - beta1^t and
- * sqrt(1 - beta2^t). Nothing is read back from a GPU, so a CUDA graph that holds the step follows what is written there. On the
- * CPU the bits are those of the calls above. SGD takes the first four columns. */
-char* tp_adam_settings_(tp_tensor p, tp_tensor g, tp_tensor m, tp_tensor v, tp_tensor settings, double beta1, double beta2, double eps,
-                        int decoupled);
-char* tp_sgd_settings_(tp_tensor p, tp_tensor g, tp_tensor settings);
+/* ---- optimizers: one call over all parameters. p, g, m, v: [E,P] with dense rows. settings, where p is: float64 [E,6] with lr, weight decay,
+ * gradient scale, active (0 or 1), 1 - beta1^t and sqrt(1 - beta2^t); SGD takes the first four. Nothing is read back from a GPU, so a CUDA
+ * graph that holds the step follows what is written there. ---- */
+char* tp_adam_(tp_tensor p, tp_tensor g, tp_tensor m, tp_tensor v, tp_tensor settings, double beta1, double beta2, double eps, int decoupled);
+char* tp_sgd_(tp_tensor p, tp_tensor g, tp_tensor settings);
 /* Euclidean norm of each member's gradient: [E,P] -> [E] */
 tp_result tp_member_norm(tp_tensor g, int grad);
 
