@@ -156,8 +156,8 @@ at::Tensor rotate_composed(const at::Tensor& x, const at::Tensor& cos, const at:
     auto a = x.narrow(-1, 0, h), b = x.narrow(-1, h, h);
     return at::cat({a * cos - b * sin, b * cos + a * sin}, -1);
   }
-  auto s = x.sizes().vec();
-  s.back() = h;
+  auto s = x.sizes().slice(0, size_t(x.dim() - 1)).vec();
+  s.push_back(h);
   s.push_back(2);
   auto pairs = x.reshape(s);
   auto a = pairs.select(-1, 0), b = pairs.select(-1, 1);

@@ -1,25 +1,10 @@
 // ops.cc: thin wrappers of libtorch's own operators, in the order of shim.h.
 #include "handles.h"
+#include "quiet.h"
 
 using namespace torchpe;
 
-#if TORCH_VERSION_MAJOR >= 2
-namespace warning_scope = c10::WarningUtils;
-#else
-namespace warning_scope = c10::Warning;
-#endif
-
 namespace {
-
-// Quiet drops libtorch's warnings. The one that training meets says that gradients of an ensemble lie in strides, as they
-// are meant to.
-struct Quiet : c10::WarningHandler {
-#if TORCH_VERSION_MAJOR >= 2
-  void process(const c10::Warning&) override {}
-#else
-  void process(const c10::SourceLocation&, const std::string&, const bool) override {}
-#endif
-};
 
 int64_t element_count(at::IntArrayRef shape) {
   int64_t n = 1;
@@ -320,8 +305,7 @@ tp_result tp_cross_entropy(tp_tensor logits, tp_tensor target, int grad) {
 
 char* tp_backward(tp_tensor loss) {
   return act([&] {
-    static Quiet quiet;
-    warning_scope::WarningHandlerGuard guard(&quiet);
+    const Quiet quiet;  // of gradients of an ensemble, which lie in strides, as they are meant to
     at::AutoGradMode on(true);
     get(loss).backward();
   });

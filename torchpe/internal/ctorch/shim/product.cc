@@ -3,10 +3,16 @@
 #include "product.h"
 
 #include "gpu.h"
+#include "quiet.h"
 
+// libtorch's header that gives its cuBLAS handle names further libraries, whose headers may be missing.
 #ifdef TORCHPE_CUBLAS
+#if __has_include(<cublas_v2.h>) && __has_include(<cublasLt.h>) && __has_include(<cusparse.h>) && __has_include(<cusolverDn.h>)
 #include <ATen/cuda/CUDAContext.h>
 #include <cublas_v2.h>
+#else
+#undef TORCHPE_CUBLAS
+#endif
 #endif
 
 using torch::autograd::AutogradContext;
@@ -89,7 +95,7 @@ void gemm_bf16(const at::Tensor& a, const at::Tensor& b, float beta, const at::T
   const auto status = cublasGemmStridedBatchedEx(at::cuda::getCurrentCUDABlasHandle(), g.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
                                                  g.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, int(g.m), int(g.n), int(g.k), &one, pa, CUDA_R_16BF,
                                                  int(g.lda), g.stride_a, pb, CUDA_R_16BF, int(g.ldb), g.stride_b, &beta, pc, CUDA_R_32F, int(g.ldc),
-                                                 g.stride_c, int(g.batch), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT_TENSOR_OP);
+                                                 g.stride_c, int(g.batch), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   TORCH_CHECK(status == CUBLAS_STATUS_SUCCESS, "cublasGemmStridedBatchedEx of ", a.sizes(), " and ", b.sizes(), ": status ", int(status));
 #endif
 }
@@ -189,6 +195,7 @@ void tp_set_precision(int p) {
     if (!torch::cuda::is_available()) return;  // on the CPU libtorch's switch may mean something else
     // Rounded to bfloat16 ourselves, operands are exact in tf32.
     const bool tf32 = wanted == Precision::tf32 || (wanted == Precision::bf16 && !HAVE_CUBLAS);
+    const Quiet quiet;  // of names that newer libtorch would rather see, and older ones lack
     at::globalContext().setAllowTF32CuBLAS(tf32);
     at::globalContext().setAllowTF32CuDNN(tf32);
   } catch (...) {
