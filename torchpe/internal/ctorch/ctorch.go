@@ -37,9 +37,13 @@ const CPU = int(C.TP_CPU)
 // MaxRank is the largest number of axes of a tensor.
 const MaxRank = int(C.TP_MAX_RANK)
 
+// abi is TP_ABI of shim.h. It stands here too because Go's build cache does not look at that header: with the number a file changes that
+// it does look at.
+const abi = 4
+
 func init() {
-	if have := int(C.tp_abi()); have != int(C.TP_ABI) {
-		panic(fmt.Sprintf("libtorchpe.so has interface %d, this program needs %d: rebuild it with `make shim`", have, int(C.TP_ABI)))
+	if have := int(C.tp_abi()); have != abi {
+		panic(fmt.Sprintf("libtorchpe.so has interface %d, this program needs %d: rebuild it with `make shim`", have, abi))
 	}
 }
 

@@ -1,6 +1,8 @@
 package ctorch
 
 import (
+	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -9,7 +11,12 @@ import (
 
 // systemCases holds a test for every C function of shim.h that is about the machine, not about tensors.
 var systemCases = map[string]func(t *testing.T){
-	"tp_abi": func(t *testing.T) {}, // init has compared it
+	"tp_abi": func(t *testing.T) { // init has compared it with abi
+		header, err := os.ReadFile("shim/shim.h")
+		if want := fmt.Sprintf("#define TP_ABI %d\n", abi); err != nil || !strings.Contains(string(header), want) {
+			t.Errorf("shim.h has another interface than %d: %v", abi, err)
+		}
+	},
 	"tp_live": func(t *testing.T) {
 		before := Live()
 		h := must(Full(nil, 0, Float32, CPU))
