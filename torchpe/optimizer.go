@@ -248,17 +248,6 @@ func (o *Optimizer) update(p, g, m, v, settings ctorch.Handle) error {
 	return ctorch.Adam(p, g, m, v, settings, beta1, beta2, eps, o.method == AdamW)
 }
 
-// GradNorms returns the Euclidean norm of each member's gradient.
-func (o *Optimizer) GradNorms() ([]float64, error) {
-	h, err := ctorch.MemberNorm(o.ps.grads, false)
-	if err != nil {
-		return nil, err
-	}
-	defer ctorch.Release([]ctorch.Handle{h})
-	norms := make([]float64, o.ps.Members)
-	return norms, ctorch.Read(h, norms)
-}
-
 // Close frees the optimizer's state. Closing twice does nothing.
 func (o *Optimizer) Close() {
 	o.closed = true
