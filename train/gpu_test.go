@@ -161,23 +161,8 @@ func TestGPUMemoryIsFlat(t *testing.T) {
 	needGPU(t)
 	c := tiny(t, "learn")
 	c.Device = "cuda:0"
-	if err := c.Resolve(); err != nil {
-		t.Fatal(err)
-	}
-	done, err := c.onDevice()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer done()
-	task, err := newTask(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := newEnsemble(c, task)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.close()
+	e, end := build(t, c)
+	defer end()
 	var early torchpe.DeviceMemory
 	for step := range 3000 {
 		if err := e.step(step, 3000); err != nil {

@@ -170,18 +170,8 @@ func TestPEWarmup(t *testing.T) {
 	c := tiny(t, "learn")
 	c.WarmupSteps, c.PEWarmupSteps, c.Schedule = 2, of(4), Linear
 	c.Members[0].PELR = of(0.5)
-	if err := c.Resolve(); err != nil {
-		t.Fatal(err)
-	}
-	task, err := newTask(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := newEnsemble(c, task)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.close()
+	e, end := build(t, c)
+	defer end()
 	if g := e.settings.Groups; len(g) != 1 || g[0].From != 0 || g[0].To != 2*16*16 || !reflect.DeepEqual(g[0].WeightDecay, []float64{0, 0.1}) {
 		t.Fatalf("groups %+v; a table of 16 x 16 in each of 2 blocks comes first", g)
 	}
@@ -200,24 +190,14 @@ func TestPEWarmup(t *testing.T) {
 
 // TestInitScale: every weight but the PE and those of layer norm is multiplied.
 func TestInitScale(t *testing.T) {
-	build := func(scale *float64) *ensemble {
+	with := func(scale *float64) *ensemble {
 		c := tiny(t, "learn")
 		c.InitScale = scale
-		if err := c.Resolve(); err != nil {
-			t.Fatal(err)
-		}
-		task, err := newTask(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := newEnsemble(c, task)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(e.close)
+		e, end := build(t, c)
+		t.Cleanup(end)
 		return e
 	}
-	plain, scaled := build(nil), build(of(0.25)) // a power of 2: exact in float32
+	plain, scaled := with(nil), with(of(0.25)) // a power of 2: exact in float32
 	for _, p := range plain.model.Params.All() {
 		x, err := plain.model.Params.Values(p.Name)
 		if err != nil {

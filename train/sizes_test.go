@@ -152,19 +152,9 @@ func TestDrawNames(t *testing.T) {
 // newTinyTask returns a task and its ensemble.
 func newTinyTask(t *testing.T, c Config) (*lstTask, *ensemble) {
 	t.Helper()
-	if err := c.Resolve(); err != nil {
-		t.Fatal(err)
-	}
-	task, err := newTask(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := newEnsemble(c, task)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(e.close)
-	return task.(*lstTask), e
+	e, end := build(t, c)
+	t.Cleanup(end)
+	return e.task.(*lstTask), e
 }
 
 // A training batch with its names undone is the batch as the files have it, answer and all; names differ between members, puzzles and
