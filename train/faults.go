@@ -42,15 +42,15 @@ func explain(c Config, err error) error {
 // StalledError says that a GPU has not answered for too long.
 type StalledError struct {
 	Dir   string
-	Step  int // the last that is known to be done
+	Step  int // the last that the GPU was given
 	After time.Duration
 }
 
 func (e *StalledError) Error() string {
-	return fmt.Sprintf("%s: the GPU has not answered for %v, since step %d: see nvidia-smi and the kernel's log; --resume goes on from the last checkpoint", e.Dir, e.After, e.Step)
+	return fmt.Sprintf("%s: the GPU has not answered for %v, since it was given step %d: see nvidia-smi and the kernel's log; --resume goes on from the last checkpoint", e.Dir, e.After, e.Step)
 }
 
-// watch notices when steps stop coming.
+// watch notices when signs of life stop coming: before each step, record, checkpoint and the end's measures.
 type watch struct {
 	step  atomic.Int64
 	beat  atomic.Int64 // monotonic nanoseconds since start
@@ -58,7 +58,7 @@ type watch struct {
 	done  chan struct{}
 }
 
-// newWatch calls stalled once when no step came for the given time.
+// newWatch calls stalled once when there was no sign of life for the given time.
 func newWatch(after time.Duration, dir string, stalled func(*StalledError)) *watch {
 	w := &watch{start: time.Now(), done: make(chan struct{})}
 	go func() {
@@ -79,7 +79,7 @@ func newWatch(after time.Duration, dir string, stalled func(*StalledError)) *wat
 	return w
 }
 
-// alive says that steps come.
+// alive says that work goes on.
 func (w *watch) alive(step int) {
 	if w != nil {
 		w.step.Store(int64(step))

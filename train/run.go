@@ -180,7 +180,7 @@ func (t *trainer) train(ctx context.Context) (runlog.Result, error) {
 			return runlog.Result{}, fmt.Errorf("step %d: %w", t.state.step+1, err)
 		}
 		t.state.step++
-		t.watch.alive(t.state.step)
+		t.alive()
 		logs := t.state.step == total || t.state.step%logEvery == 0
 		if logs || t.state.step%t.lookEvery() == 0 {
 			if err := t.look(); err != nil {
@@ -238,6 +238,7 @@ func (t *trainer) begin() error {
 }
 
 func (t *trainer) checkpoint() (err error) {
+	t.alive()
 	if t.state.sums, err = t.stage.sums(); err != nil {
 		return err
 	}
@@ -247,6 +248,9 @@ func (t *trainer) checkpoint() (err error) {
 	t.saved = time.Now()
 	return t.remember()
 }
+
+// alive tells whoever watches that work goes on.
+func (t *trainer) alive() { t.watch.alive(t.state.step) }
 
 func (t *trainer) anyActive() bool {
 	for _, on := range t.settings.Active {
@@ -292,6 +296,7 @@ func (t *trainer) look() error {
 
 // record measures all members and appends a record of each.
 func (t *trainer) record() error {
+	t.alive()
 	tables, err := t.peTables()
 	if err != nil {
 		return err
@@ -335,6 +340,7 @@ func (t *trainer) record() error {
 
 // finish writes the probes and the result.
 func (t *trainer) finish(stepsPerSecond float64) (runlog.Result, error) {
+	t.alive()
 	tensors, about, err := t.task.probes(t.ensemble, t.state.step)
 	if err == nil {
 		err = t.run.SaveProbes(tensors, about)
