@@ -75,7 +75,7 @@ func Split(pool []Puzzle, seed uint64) (train, iid []Puzzle, err error) {
 	for _, p := range pool {
 		counts[p.Condition]++
 	}
-	for _, k := range quota((len(pool)+9)/10, counts[:], rng) {
+	for _, k := range Quota((len(pool)+9)/10, counts[:], rng) {
 		left[k]++
 	}
 	held := make([]bool, len(pool))

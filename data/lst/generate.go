@@ -112,10 +112,10 @@ func (g *generator) avoid(ps []Puzzle, allowIsomorphic bool) {
 func (g *generator) validation(o Options, rng *rand.Rand) ([]Puzzle, error) {
 	var ps []Puzzle
 	for k, c := range Conditions() {
-		n := share(o.Validation, k)
-		givens := quota(n, publishedValidationGivens[c-1][:], rng)
+		n := Share(o.Validation, k)
+		givens := Quota(n, publishedValidationGivens[c-1][:], rng)
 		rng.Shuffle(n, func(i, j int) { givens[i], givens[j] = givens[j], givens[i] })
-		for i, probe := range quota(n, evenly[:], rng) {
+		for i, probe := range Quota(n, evenly[:], rng) {
 			p, err := g.draw(slot{c, probe, uint8(1 + i%Side), givens[i]}, rng)
 			if err != nil {
 				return nil, fmt.Errorf("lst: validation puzzle %d of %d: %w", len(ps)+1, o.Validation, err)
@@ -134,10 +134,10 @@ func (g *generator) training(o Options, rng *rand.Rand) ([]Puzzle, error) {
 		if o.PublishedImbalance {
 			weights = publishedProbes[c-1][:]
 		}
-		n := share(o.Train, k)
-		givens := quota(n, publishedTrainingGivens[c-1][:], rng)
+		n := Share(o.Train, k)
+		givens := Quota(n, publishedTrainingGivens[c-1][:], rng)
 		rng.Shuffle(n, func(i, j int) { givens[i], givens[j] = givens[j], givens[i] })
-		for i, probe := range quota(n, weights, rng) {
+		for i, probe := range Quota(n, weights, rng) {
 			p, err := g.draw(slot{c, probe, uint8(1 + i%Side), givens[i]}, rng)
 			if err != nil {
 				return nil, fmt.Errorf("lst: training puzzle %d of %d: %w", len(ps)+1, o.Train, err)
@@ -262,8 +262,8 @@ func spread(mask uint16) uint64 {
 	return m * 0xF
 }
 
-// share returns how many of n puzzles go to the k-th condition.
-func share(n, k int) int {
+// Share returns how many of n puzzles go to the k-th condition.
+func Share(n, k int) int {
 	const c = int(ThreeVector)
 	if k < n%c {
 		return n/c + 1
@@ -271,9 +271,9 @@ func share(n, k int) int {
 	return n / c
 }
 
-// quota returns n indices of weights in ascending order, each as often as its weight's share of n, rounded by largest
+// Quota returns n indices of weights in ascending order, each as often as its weight's share of n, rounded by largest
 // remainder; rng decides between equal remainders.
-func quota(n int, weights []int, rng *rand.Rand) []int {
+func Quota(n int, weights []int, rng *rand.Rand) []int {
 	total := 0
 	for _, w := range weights {
 		total += w

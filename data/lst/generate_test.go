@@ -281,7 +281,7 @@ func TestQuota(t *testing.T) {
 		weights := rapid.SliceOfN(rapid.IntRange(0, 400), 1, 20).Draw(t, "weights")
 		weights[0]++
 		n := rapid.IntRange(0, 5000).Draw(t, "n")
-		list := quota(n, weights, rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
+		list := Quota(n, weights, rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
 		if len(list) != n || !slices.IsSorted(list) {
 			t.Fatalf("%d entries, want %d in order", len(list), n)
 		}

@@ -43,7 +43,7 @@ func Default(side int, seed uint64) (Dataset, error) {
 	set := Dataset{Validation: validation}
 	left := map[lst.Condition]int{} // still to hold out: a tenth of each condition
 	for k, c := range lst.Conditions() {
-		left[c] = share(d.Train, k) / 10
+		left[c] = lst.Share(d.Train, k) / 10
 	}
 	for _, p := range pool { // their order is random
 		if left[p.Condition] > 0 {
@@ -120,10 +120,10 @@ func (g *generator) set(n int, validation bool, seed uint64) ([]Puzzle, error) {
 	ps := make([]Puzzle, 0, n)
 	for k, c := range lst.Conditions() {
 		weights := givensWeights(g.side, lst.Givens(c, validation))
-		all := share(n, k)
-		givens := quota(all, weights, g.rng)
+		all := lst.Share(n, k)
+		givens := lst.Quota(all, weights, g.rng)
 		g.rng.Shuffle(all, func(i, j int) { givens[i], givens[j] = givens[j], givens[i] })
-		for i, probe := range quota(all, cells, g.rng) {
+		for i, probe := range lst.Quota(all, cells, g.rng) {
 			p, err := g.draw(slot{c, probe, uint8(1 + i%g.side), givens[i]}, weights)
 			if err != nil {
 				return nil, fmt.Errorf("after %d: %w", len(ps), err)
@@ -368,39 +368,6 @@ func (g *generator) clear(f planes) bool {
 		}
 	}
 	return true
-}
-
-// share returns how many of n puzzles go to the k-th condition.
-func share(n, k int) int {
-	const c = int(lst.ThreeVector)
-	if k < n%c {
-		return n/c + 1
-	}
-	return n / c
-}
-
-// quota returns n indices of weights in ascending order, each as often as its weight's share of n, rounded by largest remainder; rng
-// decides between equal remainders.
-func quota(n int, weights []int, rng *rand.Rand) []int {
-	total := 0
-	for _, w := range weights {
-		total += w
-	}
-	counts, left := make([]int, len(weights)), n
-	for i, w := range weights {
-		counts[i] = n * w / total
-		left -= counts[i]
-	}
-	order := rng.Perm(len(weights))
-	slices.SortStableFunc(order, func(i, j int) int { return n*weights[j]%total - n*weights[i]%total })
-	for _, i := range order[:left] {
-		counts[i]++
-	}
-	list := make([]int, 0, n)
-	for i, count := range counts {
-		list = append(list, slices.Repeat([]int{i}, count)...)
-	}
-	return list
 }
 
 // pick draws an index with its weight's probability.
