@@ -56,8 +56,11 @@ func (m *memberCount) Type() string { return "int|auto" }
 
 // chooseMembers measures how many members are worth while where --members auto asks for it, says so, and makes them.
 func (f *configFlags) chooseMembers(c *train.Config, say io.Writer) error {
-	if !f.members.auto || f.flags.Changed("seeds") {
+	if !f.members.auto {
 		return nil
+	}
+	if f.flags.Changed("seeds") {
+		return usagef("--members auto and --seeds both say how many members there are: give one of them")
 	}
 	if len(c.Members) > 1 {
 		return usagef("--members auto: --sigma, --lr and --weight-decay take one value then, not %d", len(c.Members))
