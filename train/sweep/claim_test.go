@@ -168,7 +168,7 @@ func TestStates(t *testing.T) {
 				}
 			}
 			if held == nil {
-				rt.Skip()
+				rt.Skip("no task is claimed")
 			}
 			return rapid.SampledFrom(held).Draw(rt, "task")
 		}
@@ -183,7 +183,7 @@ func TestStates(t *testing.T) {
 			"claim": func(rt *rapid.T) {
 				i := rapid.IntRange(0, tasks-1).Draw(rt, "task")
 				if want[i].state == StateRunning && rapid.IntRange(0, 9).Draw(rt, "rarely") > 0 {
-					rt.Skip() // being refused takes a while
+					rt.Skip("being refused takes a while")
 				}
 				c, err := s.Claim(i, rapid.Bool().Draw(rt, "break"))
 				refusal := map[State]error{StateDone: ErrDone, StateFailed: ErrFailed, StateRunning: ErrBusy}[want[i].state]
@@ -215,7 +215,7 @@ func TestStates(t *testing.T) {
 			"retry": func(rt *rapid.T) {
 				i := rapid.IntRange(0, tasks-1).Draw(rt, "task")
 				if want[i].state != StateFailed {
-					rt.Skip()
+					rt.Skip("the task has not failed")
 				}
 				if err := s.Forgive(i, rapid.Bool().Draw(rt, "fresh")); err != nil {
 					rt.Fatal(err)
