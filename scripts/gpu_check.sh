@@ -5,7 +5,8 @@
 # build    the shim against python3's PyTorch, with own CUDA kernels where nvcc is there
 # tests    the GPU agrees with the CPU for every scheme and task, recorded steps with launched ones, resumed runs with whole ones
 # bench    a step beside PyTorch eager, compiled, as one CUDA graph and stacked with torch.func, turn about; summary.md has the ratios
-# science  the paper's table 1, figures 2 to 5 and A-tables at EPOCHS (400) epochs, as far as SECONDS_EACH (150) allows
+# science  the sweeps of SCIENCE (table1 fig2 fig3 fig4 fig5) at EPOCHS (400) epochs, as far as SECONDS_EACH (150) allows; one that was cut
+#          off goes on at the next call
 # Results go to $OUT, or results/gpu-NAME. ROUNDS (2) and STEPS (300) of bench.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -17,6 +18,7 @@ name=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr 'A-Z '
 out=${OUT:-results/gpu-$name}
 mkdir -p "$out"
 export LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export CUBLAS_WORKSPACE_CONFIG=${CUBLAS_WORKSPACE_CONFIG:-:4096:8} # --deterministic, also where a test before did without
 failed=0
 said() { echo "== $* (${SECONDS} s)"; }
 
@@ -83,8 +85,8 @@ science() {
   local preset
   for preset in ${SCIENCE:-table1 fig2 fig3 fig4 fig5}; do
     said "$preset at ${EPOCHS:-400} epochs"
-    timeout "${SECONDS_EACH:-150}" "$kit/torchpe" sweep "$preset" --epochs "${EPOCHS:-400}" --out "$out/sweep" --device cuda || echo "gpu_check: $preset did not finish"
-    "$kit/torchpe" runs list "$out/sweep/runs" --format csv >"$out/$preset.csv" 2>>"$out/error.txt"
+    timeout "${SECONDS_EACH:-150}" "$kit/torchpe" sweep "$preset" --epochs "${EPOCHS:-400}" --out ".build/science/$preset" --device cuda || echo "gpu_check: $preset did not finish"
+    "$kit/torchpe" runs list ".build/science/$preset" --csv "$out/$preset.csv"
   done
 }
 
