@@ -4,7 +4,7 @@ SHELL := /bin/bash
 LST ?=
 GO_PACKAGES := ./...
 
-.PHONY: help setup shim build demo reproduce-quick test test-race test-libtorch2 lint fuzz gpu-kit bench fixtures clean
+.PHONY: help setup shim build demo reproduce-quick test test-race test-libtorch2 test-cuda-build lint fuzz gpu-kit bench fixtures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,8 +30,11 @@ test: shim ## run all tests
 test-race: shim ## run the tests under the race detector
 	@go test -race -short $(GO_PACKAGES)
 
-test-libtorch2: shim ## check with libtorch 2.6, in a Debian 13 folder (root; 1.7 GB)
+test-libtorch2: shim ## check with libtorch 2.6 in a Debian 13 folder; RELEASE=sid: 2.14 (root; 1.7 GB)
 	@scripts/test_libtorch2.sh
+
+test-cuda-build: ## check that the GPU side compiles and links, without a GPU (root; 7.5 GB)
+	@scripts/test_cuda_build.sh
 
 lint: ## gofmt, go vet and golangci-lint
 	@scripts/lint.sh
