@@ -1,0 +1,248 @@
+// cuda_attention.cuh: attention over few tokens, a block a head.
+#pragma once
+#include "cuda_common.cuh"
+
+namespace torchpe {
+namespace TORCHPE_FORM {
+namespace {
+
+// A block takes one head of at most R queries and keys. Sums over the width (logits, and d v^T) come from shared memory:
+// a thread takes 4x4 of them over every SLICESth column. Sums over tokens (out, dq, dk, dv) are a thread a column, which
+// holds the column of the other operand in registers and gets the weights from shared memory, four at a time.
+template <typename T>
+struct alignas(16) Four {
+  T v[4];
+};
+
+// How a block is cut up; the same for both passes.
+struct Cut {
+  int threads, tile, slices;
+  size_t shared;  // bytes: the tiles of two operands or the partial sums, then weights and their gradients [R,R]
+  int area;       // numbers before the weights
+};
+
+template <typename T, int R>
+Cut cut_of(int width) {
+  constexpr int tasks = R / 4 * (R / 4), room = int(46 * 1024 / sizeof(T)) - 2 * R * R;
+  Cut c;
+  c.threads = (width + 31) / 32 * 32;
+  c.threads = c.threads < 64 ? 64 : c.threads;
+  const int widest = room / (2 * R) - 1;
+  c.tile = int(parts_of(width, parts_of(width, widest)));
+  c.slices = c.threads / tasks < room / (R * R) ? c.threads / tasks : room / (R * R);
+  const int tiles = 2 * R * (c.tile | 1), sums = c.slices * R * R;
+  c.area = ((tiles > sums ? tiles : sums) + 3) / 4 * 4;
+  c.shared = sizeof(T) * size_t(c.area + 2 * R * R);
+  return c;
+}
+
+// parts[slice,n,m]: the share of a slice of columns in a[n] . b[m]. The block waits before and after.
+template <typename T, int R>
+__device__ __forceinline__ void partial_products(int N, int M, int width, const T* a, int64_t a_row, const T* b, int64_t b_row, const Cut& cut, T* area) {
+  constexpr int SIDE = R / 4;
+  const int ld = cut.tile | 1;  // odd: rows lie in different banks
+  T *const ta = area, *const tb = area + R * ld;
+  const int task = threadIdx.x % (SIDE * SIDE), slice = threadIdx.x / (SIDE * SIDE), i = task / SIDE * 4, j = task % SIDE * 4;
+  const bool busy = slice < cut.slices && i < N && j < M;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  T sum[4][4] = {};
+  for (int from = 0; from < width; from += cut.tile) {
+    const int here = cut.tile < width - from ? cut.tile : width - from;
+    for (int n = warp; n < R; n += warps)
+      for (int c = lane; c < here; c += 32) {
+        ta[n * ld + c] = n < N ? a[n * a_row + from + c] : T(0);
+        tb[n * ld + c] = n < M ? b[n * b_row + from + c] : T(0);
+      }
+    __syncthreads();
+    if (busy)
+      for (int c = slice; c < here; c += cut.slices) {
+        T x[4], y[4];
+        TORCHPE_UNROLL()
+        for (int k = 0; k < 4; k++) {
+          x[k] = ta[(i + k) * ld + c];
+          y[k] = tb[(j + k) * ld + c];
+        }
+        TORCHPE_UNROLL()
+        for (int r = 0; r < 4; r++) {
+          TORCHPE_UNROLL()
+          for (int k = 0; k < 4; k++) sum[r][k] += x[r] * y[k];
+        }
+      }
+    __syncthreads();
+  }
+  if (busy) {
+    TORCHPE_UNROLL()
+    for (int r = 0; r < 4; r++) {
+      TORCHPE_UNROLL()
+      for (int k = 0; k < 4; k++) area[(slice * R + i + r) * R + j + k] = sum[r][k];
+    }
+  }
+  __syncthreads();
+}
+
+template <typename T, int R>
+__device__ __forceinline__ T whole_product(const T* parts, int slices, int n, int m) {
+  T sum = parts[n * R + m];
+  for (int s = 1; s < slices; s++) sum += parts[(s * R + n) * R + m];
+  return sum;
+}
+
+// w [R,R] = softmax(scale * products + bias), zero outside [N,M]: a warp a row. The block waits after.
+template <typename T, int R>
+__device__ __forceinline__ void weights(int N, int M, const T* parts, int slices, T scale, const T* bias, int64_t bias_row, int64_t bias_column, T* w) {
+  const int m = threadIdx.x % 32;
+  for (int n = threadIdx.x / 32; n < R; n += blockDim.x / 32) {
+    T v = 0;
+    if (n < N) {
+      T l = -INFINITY;
+      if (m < M) {
+        l = scale * whole_product<T, R>(parts, slices, n, m);
+        if (bias) l += bias[n * bias_row + m * bias_column];
+      }
+      const T most = warp_max(l);
+      const T e = m < M ? exp_of(l - most) : T(0);
+      v = e / warp_sum(e);
+    }
+    if (m < R) w[n * R + m] = m < M ? v : T(0);
+  }
+  __syncthreads();
+}
+
+// column[n] for n < count, zeros behind.
+template <typename T, int R>
+__device__ __forceinline__ void column_of(const T* x, int64_t row, int count, T (&column)[R]) {
+  TORCHPE_UNROLL()
+  for (int n = 0; n < R; n++) column[n] = n < count ? x[n * row] : T(0);
+}
+
+// y[n] = sum over m of w[n,m] x[m] for n < count.
+template <typename T, int R>
+__device__ __forceinline__ void times_column(const T* w, const T (&x)[R], int count, T* y, int64_t row) {
+  for (int n = 0; n < count; n++) {
+    T sum = 0;
+    TORCHPE_UNROLL()
+    for (int m = 0; m < R; m += 4) {
+      const Four<T> f = *reinterpret_cast<const Four<T>*>(w + n * R + m);
+      TORCHPE_UNROLL()
+      for (int k = 0; k < 4; k++) sum += f.v[k] * x[m + k];
+    }
+    y[n * row] = sum;
+  }
+}
+
+// y[m] = sum over n of w[n,m] x[n] for m < count.
+template <typename T, int R>
+__device__ __forceinline__ void transposed_times_column(const T* w, const T (&x)[R], int count, T* y, int64_t row) {
+  for (int m = 0; m < count; m += 4) {
+    T sum[4] = {};
+    TORCHPE_UNROLL()
+    for (int n = 0; n < R; n++) {
+      const Four<T> f = *reinterpret_cast<const Four<T>*>(w + n * R + m);
+      TORCHPE_UNROLL()
+      for (int k = 0; k < 4; k++) sum[k] += f.v[k] * x[n];
+    }
+    TORCHPE_UNROLL()
+    for (int k = 0; k < 4; k++)
+      if (m + k < count) y[(m + k) * row] = sum[k];
+  }
+}
+
+// Where the operand of head `i`, counted over all members and puzzles, starts.
+template <typename T, typename U>
+__device__ __forceinline__ T* head_of(const GpuAttention<U>& a, const GpuHeads<T>& t, int64_t i) {
+  if (!t.p) return nullptr;
+  const int64_t h = i % a.heads, b = i / a.heads % a.batch, e = i / a.heads / a.batch;
+  return t.p + e * t.member + b * t.batch + h * t.head;
+}
+
+template <typename T, int R>
+__global__ void __launch_bounds__(THREADS) attention_kernel(const GpuAttention<T> a, const Cut cut) {
+  TORCHPE_SHARED(T, area);
+  T* const w = area + cut.area;
+  const int64_t i = blockIdx.x;
+  partial_products<T, R>(a.N, a.M, a.D, head_of(a, a.q, i), a.q.row, head_of(a, a.k, i), a.k.row, cut, area);
+  weights<T, R>(a.N, a.M, area, cut.slices, T(a.scale), head_of(a, a.bias, i), a.bias.row, a.bias.column, w);
+  const T* v = head_of(a, a.v, i);
+  T* out = head_of(a, a.out, i);
+  for (int c = threadIdx.x; c < a.Dv; c += blockDim.x) {
+    T x[R];
+    column_of<T, R>(v + c, a.v.row, a.M, x);
+    times_column<T, R>(w, x, a.N, out + c, a.out.row);
+  }
+}
+
+// With w the weights and d the gradient of out: dv = w^T d, dw = d v^T, ds = scale w (dw - rowsum(w dw)), dq = ds k and
+// dk = ds^T q.
+template <typename T, int R>
+__global__ void __launch_bounds__(THREADS) attention_backward_kernel(const GpuAttention<T> a, const Cut cut) {
+  TORCHPE_SHARED(T, area);
+  T *const w = area + cut.area, *const ds = w + R * R;
+  const int64_t i = blockIdx.x;
+  const T *const q = head_of(a, a.q, i), *const k = head_of(a, a.k, i), *const d = head_of(a, a.dout, i);
+  partial_products<T, R>(a.N, a.M, a.D, q, a.q.row, k, a.k.row, cut, area);
+  weights<T, R>(a.N, a.M, area, cut.slices, T(a.scale), head_of(a, a.bias, i), a.bias.row, a.bias.column, w);
+  partial_products<T, R>(a.N, a.M, a.Dv, d, a.dout.row, head_of(a, a.v, i), a.v.row, cut, area);
+  const int m = threadIdx.x % 32;
+  for (int n = threadIdx.x / 32; n < R; n += blockDim.x / 32) {
+    T weight = 0, dw = 0;
+    if (n < a.N && m < a.M) {
+      weight = w[n * R + m];
+      dw = whole_product<T, R>(area, cut.slices, n, m);
+    }
+    const T dot = warp_sum(weight * dw);
+    if (m < R) ds[n * R + m] = n < a.N && m < a.M ? T(a.scale) * weight * (dw - dot) : T(0);
+  }
+  __syncthreads();
+  T *const dq = head_of(a, a.dq, i), *const dk = head_of(a, a.dk, i), *const dv = head_of(a, a.dv, i);
+  T x[R];
+  for (int c = threadIdx.x; c < a.D; c += blockDim.x) {
+    if (dq) {
+      column_of<T, R>(k + c, a.k.row, a.M, x);
+      times_column<T, R>(ds, x, a.N, dq + c, a.dq.row);
+    }
+    if (dk) {
+      column_of<T, R>(q + c, a.q.row, a.N, x);
+      transposed_times_column<T, R>(ds, x, a.M, dk + c, a.dk.row);
+    }
+  }
+  if (dv)
+    for (int c = threadIdx.x; c < a.Dv; c += blockDim.x) {
+      column_of<T, R>(d + c, a.dout.row, a.N, x);
+      transposed_times_column<T, R>(w, x, a.M, dv + c, a.dv.row);
+    }
+}
+
+template <typename T, int R>
+void attend(GpuStream s, const GpuAttention<T>& a, void (*kernel)(const GpuAttention<T>, const Cut)) {
+  if (a.members * a.batch * a.heads == 0) return;
+  const Cut cut = cut_of<T, R>(a.D > a.Dv ? a.D : a.Dv);
+  launch(s, kernel, dim3(a.members * a.batch * a.heads), dim3(cut.threads), cut.shared, a, cut);
+}
+
+template <typename T>
+void check_attention(const GpuAttention<T>& a) {
+  if (a.N < 1 || a.N > GPU_FEW_TOKENS || a.M < 1 || a.M > GPU_FEW_TOKENS || a.D < 1 || a.D > GPU_FEW_WIDTH || a.Dv < 1 || a.Dv > GPU_FEW_WIDTH)
+    throw std::runtime_error("attention of few tokens: sizes out of range");
+}
+
+template <typename T>
+void attention(GpuStream s, const GpuAttention<T>& a) {
+  check_attention(a);
+  if (a.N <= 16 && a.M <= 16)
+    attend<T, 16>(s, a, attention_kernel<T, 16>);
+  else
+    attend<T, 32>(s, a, attention_kernel<T, 32>);
+}
+
+template <typename T>
+void attention_backward(GpuStream s, const GpuAttention<T>& a) {
+  check_attention(a);
+  if (a.N <= 16 && a.M <= 16)
+    attend<T, 16>(s, a, attention_backward_kernel<T, 16>);
+  else
+    attend<T, 32>(s, a, attention_backward_kernel<T, 32>);
+}
+
+}  // namespace
+}  // namespace TORCHPE_FORM
+}  // namespace torchpe
