@@ -55,9 +55,12 @@ func runBenchStep(w, say io.Writer, f benchFlags) error {
 	if f.steps < 1 || f.warmup < 0 {
 		return usagef("--steps %d, --warmup %d: at least 1 and 0", f.steps, f.warmup)
 	}
-	c, _, err := f.config.resolve()
+	c, notes, err := f.config.resolve()
 	if err != nil {
 		return usageError{err}
+	}
+	for _, n := range notes {
+		fmt.Fprintln(say, "torchpe: "+n)
 	}
 	if err := f.config.chooseMembers(&c, say); err != nil {
 		return err

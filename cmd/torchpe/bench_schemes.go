@@ -36,17 +36,23 @@ Trains each scheme at its default options, one step of it and one of nope in tur
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
 	f.config.bench = true
 	f.config.add(fl)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runBenchSchemes(cmd.OutOrStdout(), f) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runBenchSchemes(cmd.OutOrStdout(), cmd.ErrOrStderr(), f) }
 	return cmd
 }
 
-func runBenchSchemes(w io.Writer, f benchSchemesFlags) error {
+func runBenchSchemes(w, say io.Writer, f benchSchemesFlags) error {
 	if f.steps < 1 {
 		return usagef("--steps %d: at least 1", f.steps)
 	}
-	c, _, err := f.config.resolve()
+	if err := f.config.numberOfMembers("torchpe bench step --members auto measures it"); err != nil {
+		return err
+	}
+	c, notes, err := f.config.resolve()
 	if err != nil {
 		return usageError{err}
+	}
+	for _, n := range notes {
+		fmt.Fprintln(say, "torchpe: "+n)
 	}
 	names := f.only
 	if names == nil {

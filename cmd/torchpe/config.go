@@ -240,8 +240,11 @@ func (f *configFlags) setMembers(c *train.Config, given map[string]bool) error {
 		return err
 	}
 	base := c.Members[0]
-	c.Members = make([]train.Member, len(seeds))
+	members := make([]train.Member, len(seeds))
 	pick := func(flag string, values []float64, i int) (float64, error) {
+		if len(values) != 1 && f.members.auto {
+			return 0, fmt.Errorf("--%s: %d values, but --members auto takes one", flag, len(values))
+		}
 		if len(values) != 1 && len(values) != len(seeds) {
 			return 0, fmt.Errorf("--%s: %d values for %d members; give one, or one a member", flag, len(values), len(seeds))
 		}
@@ -284,8 +287,9 @@ func (f *configFlags) setMembers(c *train.Config, given map[string]bool) error {
 			}
 			*own.into = &v
 		}
-		c.Members[i] = m
+		members[i] = m
 	}
+	c.Members = members
 	return nil
 }
 
@@ -356,6 +360,12 @@ func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []st
 		if given[flag] && c.Masked != nil {
 			notes = append(notes, fmt.Sprintf("--%s has no effect on task %s", flag, c.Task))
 		}
+	}
+	if given["epochs"] && c.Masked != nil {
+		notes = append(notes, fmt.Sprintf("--epochs has no effect on task %s, whose length is --steps", c.Task))
+	}
+	if given["steps"] && c.Masked == nil {
+		notes = append(notes, fmt.Sprintf("--steps has no effect on task %s, whose length is --epochs; --limit-steps ends a run early", c.Task))
 	}
 	if given["noise-repeats"] && len(c.Noise) == 0 {
 		notes = append(notes, "--noise-repeats has no effect without --noise")

@@ -54,6 +54,14 @@ func (m *memberCount) String() string {
 // Type is what --help calls the value.
 func (m *memberCount) Type() string { return "int|auto" }
 
+// numberOfMembers refuses --members auto where nothing measures it.
+func (f *configFlags) numberOfMembers(instead string) error {
+	if f.members.auto {
+		return usagef("--members auto: a number here; %s", instead)
+	}
+	return nil
+}
+
 // chooseMembers measures how many members are worth while where --members auto asks for it, says so, and makes them.
 func (f *configFlags) chooseMembers(c *train.Config, say io.Writer) error {
 	if !f.members.auto {
@@ -61,9 +69,6 @@ func (f *configFlags) chooseMembers(c *train.Config, say io.Writer) error {
 	}
 	if f.flags.Changed("seeds") {
 		return usagef("--members auto and --seeds both say how many members there are: give one of them")
-	}
-	if len(c.Members) > 1 {
-		return usagef("--members auto: --sigma, --lr and --weight-decay take one value then, not %d", len(c.Members))
 	}
 	n, tried, err := train.BestMembers(*c)
 	for _, m := range tried {

@@ -85,8 +85,8 @@ func TestTrainNMAR(t *testing.T) {
 	dir := t.TempDir()
 	small := []string{"train", "--task", "nmar", "--nmar-frames", "600", "--test-frames", "40", "--steps", "12", "--batch", "16", "--d-model", "16",
 		"--layers", "2", "--threads", "1", "--device", "cpu"}
-	out, stderr, code := torchpeIn(t, dir, append(small, "--members", "2", "--json", "--out", "run", "--read-out", "last")...)
-	if code != 0 || !strings.Contains(stderr, "--read-out has no effect on task nmar") {
+	out, stderr, code := torchpeIn(t, dir, append(small, "--members", "2", "--json", "--out", "run", "--read-out", "last", "--epochs", "3")...)
+	if code != 0 || !strings.Contains(stderr, "--read-out has no effect on task nmar") || !strings.Contains(stderr, "--epochs has no effect on task nmar") {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	var result struct {

@@ -147,6 +147,10 @@ func TestMistakesExitWithTwo(t *testing.T) {
 		{[]string{"train", "--seeds", "1,two"}, []string{`"two"`}},
 		{[]string{"train", "extra"}, []string{"extra"}},
 		{[]string{"trian"}, []string{"train"}},
+		{[]string{"train", "--members", "auto", "--seeds", "1,2"}, []string{"--members auto and --seeds"}},
+		{[]string{"train", "--members", "auto", "--sigma", "0.1,0.2"}, []string{"--sigma: 2 values", "--members auto"}},
+		{[]string{"sweep", "fig2", "--members", "auto", "--out", "s"}, []string{"--members auto", "--pack auto"}},
+		{[]string{"bench", "schemes", "--members", "auto"}, []string{"--members auto", "bench step"}},
 		{[]string{"bench", "step", "--steps", "0"}, []string{"--steps"}},
 		{[]string{"demo", "--lst", "nowhere"}, []string{"nowhere"}},
 	} {

@@ -176,6 +176,9 @@ func resolveArguments(args []string) ([]byte, []string, error) {
 	if err := fl.Parse(args); err != nil {
 		return nil, nil, err
 	}
+	if err := f.numberOfMembers("--pack auto finds how many configurations train together"); err != nil {
+		return nil, nil, err
+	}
 	c, notes, err := f.resolve()
 	if err != nil {
 		return nil, nil, err
