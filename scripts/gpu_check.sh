@@ -6,15 +6,19 @@
 # tests    the GPU agrees with the CPU for every scheme and task, recorded steps with launched ones, resumed runs with whole ones
 # bench    a step beside PyTorch eager, compiled, as one CUDA graph and stacked with torch.func, turn about; summary.md has the ratios
 # science  the sweeps of SCIENCE (table1 fig2 fig3 fig4 fig5) at EPOCHS (400) epochs, as far as SECONDS_EACH (150) allows; one that was cut
-#          off goes on at the next call
-# Results go to $OUT, or results/gpu-NAME. ROUNDS (2) and STEPS (300) of bench.
+#          off goes on at the next call. Then the report of all that is finished: report.tar.gz, with every table and figure
+# Results go to $OUT, or results/gpu-NAME: eight files at most. ROUNDS (2), STEPS (300) and WARMUP (20) of bench. DEVICE=cpu tries this
+# script itself where there is no GPU.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 kit=$PWD/.build/gpu
 python=${PYTHON:-python3}
-rounds=${ROUNDS:-2} steps=${STEPS:-300}
+device=${DEVICE:-cuda} rounds=${ROUNDS:-2} steps=${STEPS:-300} warmup=${WARMUP:-20}
 [ -x "$kit/torchpe" ] || { echo "gpu_check: no $kit/torchpe: run make gpu-kit on a machine with Go, and copy .build/gpu here" >&2; exit 1; }
-name=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr 'A-Z ' 'a-z-') || { echo "gpu_check: nvidia-smi finds no GPU" >&2; exit 1; }
+name=cpu
+if [ "$device" != cpu ]; then
+  name=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr 'A-Z ' 'a-z-') && [ -n "$name" ] || { echo "gpu_check: nvidia-smi finds no GPU" >&2; exit 1; }
+fi
 out=${OUT:-results/gpu-$name}
 mkdir -p "$out"
 export LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -29,12 +33,14 @@ build() {
 }
 
 tests() {
-  local package
+  local package status
+  : >"$out/tests.txt"
   for package in torchpe models models/pe train; do
     said "tests of $package"
-    (cd "$package" && timeout 240 "$kit/${package//\//_}.test" -test.short -test.timeout 230s) >"$out/tests-${package//\//_}.txt" 2>&1
-    local status=$?
-    tail -n 15 "$out/tests-${package//\//_}.txt"
+    (cd "$package" && timeout 240 "$kit/${package//\//_}.test" -test.short -test.timeout 230s) >"$kit/log" 2>&1
+    status=$?
+    tail -n 15 "$kit/log"
+    { echo "== $package: status $status"; cat "$kit/log"; } >>"$out/tests.txt"
     [ $status = 0 ] || { failed=1; echo "gpu_check: tests of $package failed with status $status"; }
   done
 }
@@ -42,12 +48,12 @@ tests() {
 # ours LABEL FLAGS...; peer LABEL FLAGS...: one line of bench.jsonl each; what fails says so there.
 ours() {
   local label=$1 text; shift
-  text=$(timeout 120 "$kit/torchpe" bench step --device cuda --steps "$steps" --warmup 20 --json "$@" 2>"$out/error.txt" | tr -d '\n') || text=
+  text=$(timeout 120 "$kit/torchpe" bench step --device "$device" --steps "$steps" --warmup "$warmup" --json "$@" 2>"$out/error.txt" | tr -d '\n') || text=
   line torchpe "$label" "$text"
 }
 peer() {
   local label=$1 text; shift
-  text=$(timeout 200 "$python" scripts/peer_torch.py --device cuda --steps "$steps" --warmup 20 --json "$@" 2>"$out/error.txt" | tail -n 1) || text=
+  text=$(timeout 200 "$python" scripts/peer_torch.py --device "$device" --steps "$steps" --warmup "$warmup" --json "$@" 2>"$out/error.txt" | tail -n 1) || text=
   line pytorch "$label" "$text"
 }
 line() {
@@ -85,9 +91,12 @@ science() {
   local preset
   for preset in ${SCIENCE:-table1 fig2 fig3 fig4 fig5}; do
     said "$preset at ${EPOCHS:-400} epochs"
-    timeout "${SECONDS_EACH:-150}" "$kit/torchpe" sweep "$preset" --epochs "${EPOCHS:-400}" --out ".build/science/$preset" --device cuda || echo "gpu_check: $preset did not finish"
-    "$kit/torchpe" runs list ".build/science/$preset" --csv "$out/$preset.csv"
+    timeout --signal INT "${SECONDS_EACH:-150}" "$kit/torchpe" sweep "$preset" --epochs "${EPOCHS:-400}" --out ".build/science/$preset" --device "$device" --quiet ||
+      echo "gpu_check: $preset did not finish"
   done
+  said report
+  "$kit/torchpe" report .build/science --out .build/science-report && tar -czf "$out/report.tar.gz" -C .build science-report || failed=1
+  "$kit/torchpe" runs list .build/science --csv "$out/runs.csv" || failed=1
 }
 
 [ $# -gt 0 ] || set -- build tests bench

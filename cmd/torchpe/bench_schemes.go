@@ -36,7 +36,9 @@ Trains each scheme at its default options, one step of it and one of nope in tur
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
 	f.config.bench = true
 	f.config.add(fl)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runBenchSchemes(cmd.OutOrStdout(), cmd.ErrOrStderr(), f) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return runBenchSchemes(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
+	}
 	return cmd
 }
 
