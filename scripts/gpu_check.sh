@@ -48,16 +48,18 @@ tests() {
 # ours LABEL FLAGS...; peer LABEL FLAGS...: one line of bench.jsonl each; what fails says so there.
 ours() {
   local label=$1 text; shift
-  text=$(timeout 120 "$kit/torchpe" bench step --device "$device" --steps "$steps" --warmup "$warmup" --json "$@" 2>"$out/error.txt" | tr -d '\n') || text=
+  : >"$out/error.txt"
+  text=$(timeout 120 "$kit/torchpe" bench step --device "$device" --steps "$steps" --warmup "$warmup" --json "$@" 2>>"$out/error.txt" | tr -d '\n') || { echo "status $?" >>"$out/error.txt"; text=; }
   line torchpe "$label" "$text"
 }
 peer() {
   local label=$1 text; shift
-  text=$(timeout 200 "$python" scripts/peer_torch.py --device "$device" --steps "$steps" --warmup "$warmup" --json "$@" 2>"$out/error.txt" | tail -n 1) || text=
+  : >"$out/error.txt"
+  text=$(timeout 200 "$python" scripts/peer_torch.py --device "$device" --steps "$steps" --warmup "$warmup" --json "$@" 2>>"$out/error.txt" | tail -n 1) || { echo "status $?" >>"$out/error.txt"; text=; }
   line pytorch "$label" "$text"
 }
 line() {
-  [ -n "$3" ] || { echo "gpu_check: $1 $2: $(tail -n 1 "$out/error.txt")"; return; }
+  [ -n "$3" ] || { echo "gpu_check: $1 $2: $(tail -n 2 "$out/error.txt" | tr '\n' ' ')"; return; }
   echo "{\"who\": \"$1\", \"label\": \"$2\", \"result\": $3}" >>"$out/bench.jsonl"
 }
 
@@ -83,15 +85,16 @@ bench() {
     peer "fmri, 1 model, one graph by hand, compiled, tf32, fused Adam" --preset fmri --batch 128 --tf32 --adam fused --compile default --graph
     ours "nmar, 32 members, tf32" --preset nmar --members 32
     peer "nmar, 1 model, eager" --preset nmar
+    "$python" scripts/gpu_summary.py "$out/bench.jsonl" | tee "$out/summary.md"
   done
-  "$python" scripts/gpu_summary.py "$out/bench.jsonl" | tee "$out/summary.md"
 }
 
 science() {
-  local preset
-  for preset in ${SCIENCE:-table1 fig2 fig3 fig4 fig5}; do
-    said "$preset at ${EPOCHS:-400} epochs"
-    timeout --signal INT "${SECONDS_EACH:-150}" "$kit/torchpe" sweep "$preset" --epochs "${EPOCHS:-400}" --out ".build/science/$preset" --device "$device" --quiet ||
+  local preset length
+  for preset in ${SCIENCE-table1 fig2 fig3 fig4 fig5}; do
+    case $preset in fig4 | fig5 | figA1[234]) length= ;; *) length="--epochs ${EPOCHS:-400}" ;; esac # networks and fMRI: 50,000 steps
+    said "$preset $length"
+    timeout --signal INT "${SECONDS_EACH:-150}" "$kit/torchpe" sweep "$preset" $length --out ".build/science/$preset" --device "$device" --quiet ||
       echo "gpu_check: $preset did not finish"
   done
   said report
