@@ -187,8 +187,8 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
 #define TORCHPE_SDPA
 // libtorch's own fused attention for many tokens. On a GPU it picks the fastest of its forms that takes the type and the bias;
 // a row whose keys are all hidden may be 0 rather than NaN. In bfloat16 the result is rounded once more, to bfloat16.
-at::Tensor attention_of_libtorch(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias, double scale, bool rounds) {
-  const auto type = rounds ? at::kBFloat16 : q.scalar_type();
+at::Tensor attention_of_libtorch(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias, double scale, bool bf16) {
+  const auto type = bf16 ? at::kBFloat16 : q.scalar_type();
   const auto flat = [&](const at::Tensor& t) { return t.reshape({t.size(0) * t.size(1), t.size(2), t.size(3), t.size(4)}).to(type); };
   c10::optional<at::Tensor> mask;
   if (given(bias)) mask = flat(bias);
@@ -228,10 +228,10 @@ tp_result tp_attention(tp_tensor hq, tp_tensor hk, tp_tensor hv, tp_tensor hbias
     if (any && constant) {
       if (use_kernels(q) && few) return attention_on_gpu(q, k, v, hbias != 0 ? bias.detach().expand(shape) : bias, scale);
 #ifdef TORCHPE_SDPA
-      const bool rounds = rounds_operands(q) && !few;
-      const bool emulates = use_kernels(q) && !(rounds && precision() == Precision::tf32);  // which libtorch's has not on the CPU
+      const bool less = rounds_operands(q) && !few, bf16 = less && precision() == Precision::bf16;
+      const bool emulates = use_kernels(q) && (!less || bf16);  // libtorch's has no tf32 on the CPU
       if (q.is_cuda() ? fused_form() != 0 : emulates)
-        return attention_of_libtorch(q, k, v, hbias != 0 ? bias.detach().expand(shape) : bias, scale, rounds);
+        return attention_of_libtorch(q, k, v, hbias != 0 ? bias.detach().expand(shape) : bias, scale, bf16);
 #endif
       if (use_loops(q) && many && (few || !rounds_operands(q))) {
         if (hbias != 0) bias = bias_rows(bias.detach(), shape);

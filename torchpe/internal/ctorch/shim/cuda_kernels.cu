@@ -19,10 +19,15 @@ __global__ void __launch_bounds__(THREADS)
   if (c >= cols) return;
   const int64_t end = first + per_chunk < rows ? first + per_chunk : rows, base = e * rows * cols + c;
   const T b = bias ? bias[e * bias_member + c] : T(0);
-  TORCHPE_UNROLL(4)
-  for (int64_t r = first + threadIdx.y; r < end; r += LANES) {
-    const T x = u[base + r * cols] + b;
-    y[base + r * cols] = GELU ? gelu(x) : x;
+  constexpr int AT_ONCE = 4;  // loads under way before the first store, which might be to where the next is from
+  for (int64_t r = first + threadIdx.y; r < end; r += AT_ONCE * LANES) {
+    T x[AT_ONCE];
+    TORCHPE_UNROLL()
+    for (int k = 0; k < AT_ONCE; k++)
+      if (r + k * LANES < end) x[k] = u[base + (r + k * LANES) * cols] + b;
+    TORCHPE_UNROLL()
+    for (int k = 0; k < AT_ONCE; k++)
+      if (r + k * LANES < end) y[base + (r + k * LANES) * cols] = GELU ? gelu(x[k]) : x[k];
   }
 }
 

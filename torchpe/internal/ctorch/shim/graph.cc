@@ -9,8 +9,8 @@
 #include <memory>
 
 #ifdef TORCHPE_CUDA
-#include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGraph.h>
+#include <c10/core/DeviceGuard.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 #endif
@@ -21,19 +21,25 @@ namespace {
 
 #ifdef TORCHPE_CUDA
 
+struct Recording {
+  explicit Recording(c10::Device d) : device(d) {}
+  c10::Device device;  // must be the thread's current one while it is recorded
+  at::cuda::CUDAGraph graph;
+};
+
 struct Graphs {
   static Graphs& instance() {
     static Graphs* g = new Graphs();  // as the handles: never destroyed
     return *g;
   }
-  std::shared_ptr<at::cuda::CUDAGraph> find(uint64_t id) {
+  std::shared_ptr<Recording> find(uint64_t id) {
     std::lock_guard<std::mutex> lock(mutex);
     auto at = all.find(id);
     TORCH_CHECK(at != all.end(), "there is no graph ", id);
     return at->second;
   }
   std::mutex mutex;
-  std::map<uint64_t, std::shared_ptr<at::cuda::CUDAGraph>> all;
+  std::map<uint64_t, std::shared_ptr<Recording>> all;
   uint64_t last = 0;
 };
 
@@ -88,11 +94,12 @@ char* tp_graph_begin(int number, uint64_t share, uint64_t* graph) {
     const auto index = gpu(number);
     TORCH_CHECK(c10::cuda::getCurrentCUDAStream(index) != c10::cuda::getDefaultCUDAStream(index),
                 "a graph is recorded on a stream of the thread's own, and this thread has none");
-    auto g = std::make_shared<at::cuda::CUDAGraph>();
+    const c10::DeviceGuard here(device(number));
+    auto g = std::make_shared<Recording>(device(number));
     if (share)
-      g->capture_begin(all.find(share)->pool());
+      g->graph.capture_begin(all.find(share)->graph.pool());
     else
-      g->capture_begin();
+      g->graph.capture_begin();
     std::lock_guard<std::mutex> lock(all.mutex);
     *graph = ++all.last;
     all.all[*graph] = std::move(g);
@@ -106,7 +113,9 @@ char* tp_graph_begin(int number, uint64_t share, uint64_t* graph) {
 char* tp_graph_end(uint64_t graph) {
   return act([&] {
 #ifdef TORCHPE_CUDA
-    Graphs::instance().find(graph)->capture_end();
+    const auto g = Graphs::instance().find(graph);
+    const c10::DeviceGuard here(g->device);
+    g->graph.capture_end();
 #else
     (void)graph;
     no_cuda();
@@ -117,7 +126,7 @@ char* tp_graph_end(uint64_t graph) {
 char* tp_graph_replay(uint64_t graph) {
   return act([&] {
 #ifdef TORCHPE_CUDA
-    Graphs::instance().find(graph)->replay();
+    Graphs::instance().find(graph)->graph.replay();
 #else
     (void)graph;
     no_cuda();

@@ -30,6 +30,26 @@ constexpr bool HAVE_CUBLAS = true;
 constexpr bool HAVE_CUBLAS = false;
 #endif
 
+// While it lives, libtorch's products of float32 like t use a GPU's tensor cores, where the precision says so. libtorch's switch
+// is the process's, and angles and distances, which are also products, must not see it.
+class TensorCores {
+ public:
+  explicit TensorCores(const at::Tensor& t) : on_(t.is_cuda() && t.scalar_type() == at::kFloat && precision() != Precision::fp32) {
+    if (on_) allow(true);
+  }
+  ~TensorCores() {
+    if (on_) allow(false);
+  }
+  TensorCores(const TensorCores&) = delete;
+  static void allow(bool tf32) {
+    const Quiet quiet;  // of names that newer libtorch would rather see, and older ones lack
+    at::globalContext().setAllowTF32CuBLAS(tf32);
+  }
+
+ private:
+  const bool on_;
+};
+
 // Whether bfloat16 operands with float32 results are multiplied here: by cuBLAS, or the emulation of its call.
 bool multiplies_bf16(const at::Tensor& t) { return t.is_cuda() ? HAVE_CUBLAS : use_kernels(t); }
 
@@ -128,8 +148,7 @@ struct RoundedProduct : torch::autograd::Function<RoundedProduct> {
 Precision precision() { return Precision(precision_of_products.load(std::memory_order_relaxed)); }
 
 bool rounds_operands(const at::Tensor& t) {
-  if (t.scalar_type() != at::kFloat || precision() == Precision::fp32) return false;
-  return t.device().is_cpu() || (t.is_cuda() && precision() == Precision::bf16);
+  return t.scalar_type() == at::kFloat && precision() != Precision::fp32 && (t.is_cpu() || t.is_cuda());
 }
 
 void round_numbers(float* x, int64_t n, Precision to) {
@@ -158,7 +177,7 @@ at::ScalarType operand_type(const at::Tensor& x) {
 }
 
 at::Tensor operand(const at::Tensor& x) {
-  if (!rounds_operands(x)) return x;
+  if (!rounds_operands(x) || (x.is_cuda() && precision() == Precision::tf32)) return x;
   if (operand_type(x) == at::kBFloat16) return x.detach().to(at::kBFloat16);
   if (x.is_cuda()) return x.detach().to(at::kBFloat16).to(at::kFloat);
   return rounded(x, precision());
@@ -166,6 +185,7 @@ at::Tensor operand(const at::Tensor& x) {
 
 at::Tensor operand_product(const at::Tensor& a, const at::Tensor& b) {
   check_operands(a, b);
+  const TensorCores cores(a);
   if (a.scalar_type() != at::kBFloat16) return at::bmm(a, b);
   auto c = at::empty({a.size(0), a.size(1), b.size(2)}, a.options().dtype(at::kFloat));
   gemm_bf16(a, b, 0, c);
@@ -174,6 +194,7 @@ at::Tensor operand_product(const at::Tensor& a, const at::Tensor& b) {
 
 void add_product_(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b) {
   check_operands(a, b);
+  const TensorCores cores(a);
   if (a.scalar_type() == at::kBFloat16)
     gemm_bf16(a, b, 1, c);
   else
@@ -192,12 +213,7 @@ void tp_set_precision(int p) {
   const auto wanted = p == 1 ? Precision::tf32 : p == 2 ? Precision::bf16 : Precision::fp32;
   precision_of_products = int(wanted);
   try {
-    if (!torch::cuda::is_available()) return;  // on the CPU libtorch's switch may mean something else
-    // Rounded to bfloat16 ourselves, operands are exact in tf32.
-    const bool tf32 = wanted == Precision::tf32 || (wanted == Precision::bf16 && !HAVE_CUBLAS);
-    const Quiet quiet;  // of names that newer libtorch would rather see, and older ones lack
-    at::globalContext().setAllowTF32CuBLAS(tf32);
-    at::globalContext().setAllowTF32CuDNN(tf32);
+    if (torch::cuda::is_available()) TensorCores::allow(false);  // whatever the environment says
   } catch (...) {
   }
 }

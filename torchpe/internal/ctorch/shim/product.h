@@ -7,7 +7,7 @@ namespace torchpe {
 enum class Precision { fp32 = 0, tf32 = 1, bf16 = 2 };
 Precision precision();
 
-// Whether operands like t are rounded by us before a product. A GPU rounds to tf32 itself.
+// Whether products of operands like t are less precise than float32, which those of operand() and operand_product() are.
 bool rounds_operands(const at::Tensor& t);
 
 // x with mantissas of 10 bits (tf32) or 7 (bf16), the nearest, of two the even one; x float32 on the CPU. Without a gradient.
@@ -15,8 +15,8 @@ at::Tensor rounded(const at::Tensor& x, Precision to);
 // The same in place of n numbers.
 void round_numbers(float* x, int64_t n, Precision to);
 
-// x as products take it: x itself, rounded, or in bfloat16, where a product of bfloat16 with a float32 result exists. Without
-// a gradient where it is another tensor.
+// x as products take it: x itself (a GPU rounds to tf32 as it multiplies), rounded, or in bfloat16, where a product of bfloat16
+// with a float32 result exists. Without a gradient where it is another tensor.
 at::Tensor operand(const at::Tensor& x);
 
 // The type in which operand() gives x.

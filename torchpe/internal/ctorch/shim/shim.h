@@ -208,7 +208,8 @@ const char* tp_kernels(void);               /* instruction set of the fused kern
 void tp_set_fused(int form);
 /* Operands of the products of float32 tensors in linear maps, projections and attention of many tokens: 0 float32 (default);
  * 1 tf32, mantissas of 10 bits; 2 bfloat16, of 7 bits. Sums and results are float32 and everything else is left alone, float64
- * altogether. A GPU's tensor cores do so; on the CPU operands are rounded (to nearest, ties to even) before the usual product. */
+ * altogether. A GPU's tensor cores do so, but attention of many tokens in tf32 is libtorch's, whose products are its own affair;
+ * on the CPU operands are rounded (to nearest, ties to even) before the usual product. */
 void tp_set_precision(int precision);
 int tp_precision(void);
 /* Time spent since tp_profile(1) in the fused operators, by part: 0 products, 1 bias and GELU, 2 attention, 3 layer norm,
