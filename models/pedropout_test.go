@@ -82,8 +82,8 @@ func TestEncodingSize(t *testing.T) {
 			if of {
 				size += p.PerMember()
 			}
-			if of != (p.Offset() < m.EncodingSize()) {
-				t.Errorf("%s: %s lies at column %d, the encoding's are %d", scheme, p.Name, p.Offset(), m.EncodingSize())
+			if of != (p.Offset() < m.EncodingColumns()) {
+				t.Errorf("%s: %s lies at column %d, the encoding's are %d", scheme, p.Name, p.Offset(), m.EncodingColumns())
 			}
 		}
 		if size != m.EncodingSize() {

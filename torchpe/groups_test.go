@@ -97,7 +97,7 @@ func TestGroupsPyTorch(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := NewScope()
-		ps.Flat(s).Select(0, 1).CopyFrom(Of(s, CPU, c.Start, n))
+		ps.Flat(s).Select(0, 1).Narrow(0, 0, n).CopyFrom(Of(s, CPU, c.Start, n))
 		s.Close()
 		for k, g := range c.Gradients {
 			setGradients(ps, append(make([]float64, n), g...))
@@ -126,7 +126,7 @@ func TestBadGroups(t *testing.T) {
 	defer o.Close()
 	before, two, on := flat(ps), []float64{0.1, 0.1}, []bool{true, true}
 	for name, groups := range map[string][]Group{
-		"overlap": {{0, 4, two, two}, {3, 5, two, two}}, "empty": {{2, 2, two, two}}, "outside": {{5, 8, two, two}}, "negative": {{-1, 3, two, two}},
+		"overlap": {{0, 4, two, two}, {3, 5, two, two}}, "empty": {{2, 2, two, two}}, "outside": {{5, ps.Columns() + 1, two, two}}, "negative": {{-1, 3, two, two}},
 		"one rate": {{0, 3, two[:1], two}}, "no decay": {{0, 3, two, nil}},
 	} {
 		if err := o.Step(StepSettings{LR: two, WeightDecay: two, Active: on, Groups: groups}); err == nil {

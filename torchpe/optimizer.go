@@ -72,7 +72,7 @@ func NewOptimizer(method Method, ps *ParamSet) (*Optimizer, error) {
 	}
 	for _, h := range []*ctorch.Handle{&o.m, &o.v} {
 		var err error
-		if *h, err = ctorch.Full([]int{ps.Members, ps.Count()}, 0, int(ps.DType), int(ps.Device)); err != nil {
+		if *h, err = ctorch.Full([]int{ps.Members, ps.Columns()}, 0, int(ps.DType), int(ps.Device)); err != nil {
 			o.Close()
 			return nil, fmt.Errorf("allocating the optimizer's state: %w", err)
 		}
@@ -189,8 +189,8 @@ func (o *Optimizer) checkGroups(set StepSettings) error {
 		return fmt.Errorf("%d learning rates, %d weight decays and %d members that are active or not, for %d members", len(set.LR), len(set.WeightDecay), len(set.Active), e)
 	}
 	for _, g := range set.Groups {
-		if g.From < at || g.To <= g.From || g.To > o.ps.Count() {
-			return fmt.Errorf("columns %d to %d of a group are not ascending in %d to %d", g.From, g.To, at, o.ps.Count())
+		if g.From < at || g.To <= g.From || g.To > o.ps.Columns() {
+			return fmt.Errorf("columns %d to %d of a group are not ascending in %d to %d", g.From, g.To, at, o.ps.Columns())
 		}
 		if len(g.LR) != e || len(g.WeightDecay) != e {
 			return fmt.Errorf("%d learning rates and %d weight decays of a group for %d members", len(g.LR), len(g.WeightDecay), e)
@@ -213,7 +213,7 @@ func (o *Optimizer) stepGroups(all Tensor) error {
 		}
 		at = g.To
 	}
-	return o.columns(at, o.ps.Count(), all.Select(0, 0))
+	return o.columns(at, o.ps.Columns(), all.Select(0, 0))
 }
 
 // columns changes some columns of the buffer.
@@ -221,7 +221,7 @@ func (o *Optimizer) columns(from, to int, settings Tensor) error {
 	if from == to {
 		return nil
 	}
-	if from == 0 && to == o.ps.Count() {
+	if from == 0 && to == o.ps.Columns() {
 		return o.update(o.ps.flat, o.ps.grads, o.m, o.v, settings.h)
 	}
 	var views [4]ctorch.Handle // of parameters, gradients, and Adam's moments

@@ -65,17 +65,18 @@ func parameters(t *testing.T, E, n int, dtype DType) *ParamSet {
 	return ps
 }
 
-// setGradients puts g [E,P] where Backward would.
+// setGradients puts g [E,n] where Backward would, for the one parameter of n numbers.
 func setGradients(ps *ParamSet, g []float64) {
 	s := NewScope()
 	defer s.Close()
-	ps.Grads(s).CopyFrom(Of(s, CPU, g, ps.Members, ps.Count()).To(ps.DType, CPU))
+	ps.Grads(s).Narrow(1, 0, ps.Count()).CopyFrom(Of(s, CPU, g, ps.Members, ps.Count()).To(ps.DType, CPU))
 }
 
+// flat returns its values [E,n].
 func flat(ps *ParamSet) []float64 {
 	s := NewScope()
 	defer s.Close()
-	return ps.Flat(s).Float64s()
+	return ps.Flat(s).Narrow(1, 0, ps.Count()).Float64s()
 }
 
 // TestOptimizers makes twelve steps with settings that differ between members and steps: learning rate, decay, clipping,

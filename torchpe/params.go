@@ -28,14 +28,16 @@ func (p *Param) PerMember() int { return product(p.Shape[1:]) }
 type Init func(member int, rng *rand.Rand, out []float64)
 
 // ParamSet holds all parameters of a model. Those that are trained lie in one buffer [E,P], with their gradients
-// in another of the same layout, so that the optimizer needs one call; those that are not lie in a third.
+// in another of the same layout, so that the optimizer needs one call; those that are not lie in a third. Each parameter of each
+// member starts at a multiple of 32 numbers, as a GPU reads them best; what lies between is 0 and stays so.
 type ParamSet struct {
 	Members int
 	DType   DType
 	Device  Device
 	params  []*Param
 	byName  map[string]*Param
-	sizes   [2]int // elements a member, not trained and trained
+	columns [2]int // of the buffers: not trained and trained
+	trained int    // elements a member
 	frozen  ctorch.Handle
 	flat    ctorch.Handle
 	grads   ctorch.Handle
@@ -47,6 +49,9 @@ type ParamSet struct {
 func NewParamSet(members int, dtype DType, dev Device) *ParamSet {
 	return &ParamSet{Members: members, DType: dtype, Device: dev, byName: map[string]*Param{}}
 }
+
+// alignment is of parameters in their buffer, in numbers.
+const alignment = 32
 
 // Add declares a parameter; shape is without the axis E. It exists once Build is called.
 func (ps *ParamSet) Add(name string, trainable bool, init Init, shape ...int) *Param {
@@ -61,8 +66,11 @@ func (ps *ParamSet) Add(name string, trainable bool, init Init, shape ...int) *P
 	}
 	p := &Param{Name: name, Shape: append([]int{ps.Members}, shape...), Trainable: trainable, init: init}
 	kind := kindOf(trainable)
-	p.offset = ps.sizes[kind]
-	ps.sizes[kind] += p.PerMember()
+	p.offset = ps.columns[kind]
+	ps.columns[kind] += (p.PerMember() + alignment - 1) / alignment * alignment
+	if trainable {
+		ps.trained += p.PerMember()
+	}
 	ps.params = append(ps.params, p)
 	ps.byName[name] = p
 	return p
@@ -104,12 +112,12 @@ func (ps *ParamSet) Build(seeds []uint64) (err error) {
 		}
 	}()
 	for kind, into := range []*ctorch.Handle{&ps.frozen, &ps.flat} {
-		if *into, err = ctorch.Full([]int{ps.Members, ps.sizes[kind]}, 0, int(ps.DType), int(ps.Device)); err != nil {
-			return fmt.Errorf("allocating %d parameters for %d members: %w", ps.sizes[kind], ps.Members, err)
+		if *into, err = ctorch.Full([]int{ps.Members, ps.columns[kind]}, 0, int(ps.DType), int(ps.Device)); err != nil {
+			return fmt.Errorf("allocating %d parameters for %d members: %w", ps.columns[kind], ps.Members, err)
 		}
 	}
-	if ps.grads, err = ctorch.Full([]int{ps.Members, ps.sizes[1]}, 0, int(ps.DType), int(ps.Device)); err != nil {
-		return fmt.Errorf("allocating %d gradients for %d members: %w", ps.sizes[1], ps.Members, err)
+	if ps.grads, err = ctorch.Full([]int{ps.Members, ps.columns[1]}, 0, int(ps.DType), int(ps.Device)); err != nil {
+		return fmt.Errorf("allocating %d gradients for %d members: %w", ps.columns[1], ps.Members, err)
 	}
 	for _, p := range ps.params {
 		if err := ps.place(p, seeds); err != nil {
@@ -144,7 +152,10 @@ func (ps *ParamSet) All() []*Param { return ps.params }
 func (ps *ParamSet) Get(name string) *Param { return ps.byName[name] }
 
 // Count returns the number of trained parameters of one member.
-func (ps *ParamSet) Count() int { return ps.sizes[1] }
+func (ps *ParamSet) Count() int { return ps.trained }
+
+// Columns returns P, the width of the buffers of trained parameters and their gradients.
+func (ps *ParamSet) Columns() int { return ps.columns[1] }
 
 // Set replaces a parameter's values [E,...], given in row-major order.
 func (ps *ParamSet) Set(name string, values []float64) error {

@@ -24,8 +24,8 @@ func (ps *ParamSet) BuildOver(base *ParamSet, seeds []uint64) (err error) {
 			ps.Close()
 		}
 	}()
-	if ps.frozen, err = ctorch.Full([]int{ps.Members, ps.sizes[0]}, 0, int(ps.DType), int(ps.Device)); err != nil {
-		return fmt.Errorf("allocating %d parameters for %d members: %w", ps.sizes[0], ps.Members, err)
+	if ps.frozen, err = ctorch.Full([]int{ps.Members, ps.columns[0]}, 0, int(ps.DType), int(ps.Device)); err != nil {
+		return fmt.Errorf("allocating %d parameters for %d members: %w", ps.columns[0], ps.Members, err)
 	}
 	for _, p := range ps.params {
 		if !p.Trainable {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestParamSetLayout checks where parameters lie: trained ones one after the other in the columns of the flat buffer, the
-// others in theirs, and that writing to one writes to the other.
+// TestParamSetLayout checks where parameters lie: trained ones one after the other in the columns of the flat buffer, at multiples
+// of 32 with zeros between, the others in theirs, and that writing to one writes to the other.
 func TestParamSetLayout(t *testing.T) {
 	ps := NewParamSet(2, Float64, CPU)
 	a := ps.Add("a", true, Constant(1), 2, 3)
@@ -22,19 +22,26 @@ func TestParamSetLayout(t *testing.T) {
 	defer ps.Close()
 	s := NewScope()
 	defer s.Close()
-	if ps.Count() != 7 || a.Offset() != 0 || b.Offset() != 6 || f.Offset() != 0 || a.PerMember() != 6 || b.PerMember() != 1 {
+	if ps.Count() != 7 || ps.Columns() != 64 || a.Offset() != 0 || b.Offset() != 32 || f.Offset() != 0 || a.PerMember() != 6 || b.PerMember() != 1 {
 		t.Errorf("%d trained, offsets %d, %d, %d", ps.Count(), a.Offset(), b.Offset(), f.Offset())
 	}
 	if !slices.Equal(a.In(s).Shape(), []int{2, 2, 3}) || !slices.Equal(b.In(s).Shape(), []int{2}) || ps.Get("a") != a || ps.Get("c") != nil || len(ps.All()) != 3 {
 		t.Errorf("shapes %v and %v", a.In(s).Shape(), b.In(s).Shape())
 	}
-	near(t, "flat buffer", ps.Flat(s).Float64s(), []float64{1, 1, 1, 1, 1, 1, 3, 1, 1, 1, 1, 1, 1, 3}, 0)
-	near(t, "frozen buffer", ps.Frozen(s).Float64s(), slices.Repeat([]float64{2}, 8), 0)
+	row := func(a, b float64) []float64 { // of a member
+		v := make([]float64, 64)
+		copy(v, slices.Repeat([]float64{1}, 6))
+		v[0], v[32] = a, b
+		return v
+	}
+	near(t, "flat buffer", ps.Flat(s).Float64s(), append(row(1, 3), row(1, 3)...), 0)
+	frozen := append(slices.Repeat([]float64{2}, 4), make([]float64, 28)...)
+	near(t, "frozen buffer", ps.Frozen(s).Float64s(), append(frozen, frozen...), 0)
 	if err := ps.Set("b", []float64{10, 20}); err != nil {
 		t.Fatal(err)
 	}
 	ps.Flat(s).Narrow(1, 0, 1).Fill(-1)
-	near(t, "after writing", ps.Flat(s).Float64s(), []float64{-1, 1, 1, 1, 1, 1, 10, -1, 1, 1, 1, 1, 1, 20}, 0)
+	near(t, "after writing", ps.Flat(s).Float64s(), append(row(-1, 10), row(-1, 20)...), 0)
 	values, err := ps.Values("a")
 	if err != nil {
 		t.Fatal(err)

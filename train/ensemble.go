@@ -35,7 +35,7 @@ func newEnsemble(c Config, t task) (*ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &ensemble{config: c, task: t, device: device, graphs: device != torchpe.CPU && !c.NoGraph}
+	e := &ensemble{config: c, task: t, device: device, graphs: device != torchpe.CPU && !c.NoGraph && (!c.Deterministic || recordsDeterministic())}
 	var sigma []float64
 	for _, m := range c.Members {
 		e.seeds = append(e.seeds, m.Seed)
@@ -91,11 +91,10 @@ func (e *ensemble) groupPE() error {
 	if !e.config.ownPESettings() {
 		return nil
 	}
-	size := e.model.EncodingSize()
-	if size == 0 {
+	if e.model.EncodingSize() == 0 {
 		return fmt.Errorf("--pe-lr, --pe-weight-decay, --pe-warmup-steps: %s has no trained parameters", e.config.PE)
 	}
-	g := torchpe.Group{To: size, LR: make([]float64, len(e.seeds))}
+	g := torchpe.Group{To: e.model.EncodingColumns(), LR: make([]float64, len(e.seeds))}
 	for _, m := range e.config.Members {
 		g.WeightDecay = append(g.WeightDecay, orElse(m.PEWeightDecay, m.WeightDecay))
 	}
