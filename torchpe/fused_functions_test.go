@@ -57,7 +57,7 @@ func fusedFunctions(z sizes) []function {
 					hidden[i] = math.Inf(-1)
 				}
 			}
-			return Attention(x[0], x[1], x[2], Of(s, CPU, hidden, z.N, z.M).To(x[0].DType(), CPU), 0.5).Permute(0, 1, 3, 2, 4).Reshape(z.E, z.B, z.N, D)
+			return Attention(x[0], x[1], x[2], Of(s, CPU, hidden, z.N, z.M).To(x[0].DType(), x[0].Device()), 0.5).Permute(0, 1, 3, 2, 4).Reshape(z.E, z.B, z.N, D)
 		}},
 		{"AddLayerNorm", inputs(32, x, x, gain, gain), func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[1], x[2], x[3], normEps) }},
 		{"AddLayerNorm of one", inputs(33, x, gain, gain), func(x []Tensor) Tensor { return AddLayerNorm(x[0], Tensor{}, x[1], x[2], normEps) }},
@@ -67,7 +67,7 @@ func fusedFunctions(z sizes) []function {
 			return x.Dropout(0.4)
 		}),
 		one("CrossEntropy", inputs(36, []int{z.E, z.B, z.O}), func(x Tensor) Tensor {
-			return CrossEntropy(x, classes(x.Scope(), z))
+			return CrossEntropy(x, classes(x, z))
 		}),
 	}
 	if z.Dh%2 == 0 {
@@ -76,13 +76,13 @@ func fusedFunctions(z sizes) []function {
 	return list
 }
 
-// classes are the targets [E,B] of a cross-entropy over O classes.
-func classes(s *Scope, z sizes) Tensor {
+// classes are the targets [E,B] of a cross-entropy of logits over O classes, beside them.
+func classes(logits Tensor, z sizes) Tensor {
 	v := make([]int64, z.E*z.B)
 	for i := range v {
 		v[i] = int64(i * 3 % z.O)
 	}
-	return Of(s, CPU, v, z.E, z.B)
+	return Of(logits.Scope(), logits.Device(), v, z.E, z.B)
 }
 
 // rotations are RotatePairs in both layouts, by constant angles that broadcast in different ways and by angles that
@@ -94,8 +94,8 @@ func rotations(z sizes, q []int) (list []function) {
 			angles := normals(rand.New(rand.NewPCG(37, 0)), 2*product(shape))
 			n := product(shape)
 			list = append(list, one(name, inputs(38, q), func(x Tensor) Tensor {
-				s := x.Scope()
-				return RotatePairs(x, Of(s, CPU, angles[:n], shape...).To(x.DType(), CPU), Of(s, CPU, angles[n:], shape...).To(x.DType(), CPU), half)
+				of := func(v []float64) Tensor { return Of(x.Scope(), CPU, v, shape...).To(x.DType(), x.Device()) }
+				return RotatePairs(x, of(angles[:n]), of(angles[n:]), half)
 			}))
 		}
 		own := []int{z.E, 1, 1, z.N, z.Dh / 2}

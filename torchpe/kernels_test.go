@@ -22,7 +22,7 @@ func emulated(f func()) {
 
 // kernelSizes are the sizes at which warps, tiles and chunks of the kernels end or do not end.
 func kernelSizes() []sizes {
-	list := []sizes{
+	return []sizes{
 		{E: 1, B: 1, H: 1, N: 1, M: 1, Dh: 1, O: 1},
 		{E: 3, B: 2, H: 1, N: 5, M: 3, Dh: 3, O: 7},
 		{E: 1, B: 3, H: 2, N: 16, M: 16, Dh: 32, O: 33},
@@ -33,11 +33,8 @@ func kernelSizes() []sizes {
 		{E: 1, B: 41, H: 1, N: 7, M: 7, Dh: 2, O: 3},    // 287 rows
 		{E: 2, B: 1, H: 1, N: 32, M: 32, Dh: 256, O: 2}, // the most that few tokens are
 		{E: 1, B: 1, H: 1, N: 33, M: 5, Dh: 8, O: 2},    // and one more
+		{E: 2, B: 1, H: 2, N: 70, M: 70, Dh: 24, O: 2},  // libtorch's attention
 	}
-	if testing.Short() {
-		return list[:7]
-	}
-	return list
 }
 
 // compareKernels compares f as a GPU computes it with both other ways, with the operands in layout l.
@@ -62,7 +59,11 @@ func compareKernels(t *testing.T, c function, l layout, name string) {
 }
 
 func TestKernels(t *testing.T) {
-	for k, z := range kernelSizes() {
+	list := kernelSizes()
+	if testing.Short() {
+		list = list[:7]
+	}
+	for k, z := range list {
 		for i, c := range fusedFunctions(z) {
 			if strings.HasPrefix(c.name, "Rotate") || strings.HasPrefix(c.name, "AttentionLogits") || strings.HasPrefix(c.name, "AttentionValues") {
 				continue // have no kernel

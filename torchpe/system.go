@@ -34,6 +34,7 @@ type System struct {
 	LibtorchRunning string   `json:"libtorch_running"`
 	CUDA            bool     `json:"cuda"`
 	CUDAReason      string   `json:"cuda_reason,omitempty"` // why there is none
+	CUDAKernels     bool     `json:"cuda_kernels"`          // torchpe's own GPU kernels were compiled
 	GPUs            []GPU    `json:"gpus"`
 	BLAS            string   `json:"blas"`
 	BLASKernel      string   `json:"blas_kernel"`
@@ -52,7 +53,7 @@ func DescribeSystem() System {
 	c := ctorch.DescribeSystem()
 	s := System{
 		LibtorchBuilt: versionText(c.BuiltVersion), LibtorchRunning: c.Running,
-		CUDA: c.CUDAAvailable, CUDAReason: c.CUDAReason, GPUs: []GPU{},
+		CUDA: c.CUDAAvailable, CUDAReason: c.CUDAReason, CUDAKernels: c.CUDAKernels, GPUs: []GPU{},
 		BLAS: c.BLAS, BLASKernel: c.BLASKernel, BLASRepair: blasRepair, FusedKernels: c.Kernels,
 		Threads: c.Threads, CPUs: runtime.NumCPU(), CPU: cpuName(), Problems: []string{},
 	}
@@ -81,10 +82,18 @@ func problems(c ctorch.System) (list []string) {
 	if c.CUDAAvailable && !c.CUDABuilt {
 		list = append(list, "libtorch finds a GPU but the shim was built without CUDA headers, so GPUs cannot be described: install the CUDA toolkit and run `make shim`")
 	}
+	if c.CUDABuilt && c.CUDAAvailable && !c.CUDAKernels {
+		list = append(list, "the shim was built without nvcc, so a GPU runs libtorch's operators instead of torchpe's kernels: put nvcc on the PATH and run `make shim`")
+	}
 	if _, err := os.Stat("/dev/nvidiactl"); err == nil && !c.CUDAAvailable {
 		list = append(list, "there is an NVIDIA driver but "+c.CUDAReason+": build the shim with LIBTORCH=/path/to/a/CUDA/libtorch or LIBTORCH=python")
 	}
 	return list
+}
+
+// LibtorchAtLeast says whether the libtorch that runs is that release or a later one.
+func LibtorchAtLeast(major, minor int) bool {
+	return ctorch.DescribeSystem().RunningVersion >= major*10000+minor*100
 }
 
 // slowKernel says whether OpenBLAS runs a pre-AVX kernel where a newer one is wanted.

@@ -30,6 +30,10 @@ func (d DeviceConfig) precisionOn(dev torchpe.Device) string {
 	return "tf32"
 }
 
+// recordsDeterministic says whether a CUDA graph can record what libtorch computes deterministically: before 2.10 some of that read
+// sizes from the host.
+func recordsDeterministic() bool { return torchpe.LibtorchAtLeast(2, 10) }
+
 // onDevice readies the calling goroutine for the configuration's device: a thread to itself, on a GPU a stream of its own, and the
 // precision of products. done undoes it.
 func (c Config) onDevice() (done func(), err error) {

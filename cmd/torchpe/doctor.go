@@ -37,7 +37,7 @@ func printSystem(w io.Writer, s torchpe.System) error {
 	}
 	line("libtorch", "%s (the shim was built against %s)", s.LibtorchRunning, s.LibtorchBuilt)
 	if s.CUDA {
-		line("CUDA", "yes, %d GPUs", len(s.GPUs))
+		line("CUDA", "yes, %d GPUs, %s", len(s.GPUs), map[bool]string{true: "torchpe's own kernels", false: "libtorch's operators alone"}[s.CUDAKernels])
 	} else {
 		line("CUDA", "no: %s", s.CUDAReason)
 	}
