@@ -15,6 +15,7 @@ kit=$PWD/.build/gpu
 python=${PYTHON:-python3}
 device=${DEVICE:-cuda} rounds=${ROUNDS:-2} steps=${STEPS:-300} warmup=${WARMUP:-20}
 [ -x "$kit/torchpe" ] || { echo "gpu_check: no $kit/torchpe: run make gpu-kit on a machine with Go, and copy .build/gpu here" >&2; exit 1; }
+[ "$(scripts/gpu_kit.sh sources)" = "$(cat "$kit/sources")" ] || { echo "gpu_check: $kit was built from other sources than these: run make gpu-kit again" >&2; exit 1; }
 name=cpu
 if [ "$device" != cpu ]; then
   name=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr 'A-Z ' 'a-z-') && [ -n "$name" ] || { echo "gpu_check: nvidia-smi finds no GPU" >&2; exit 1; }
@@ -23,24 +24,36 @@ out=${OUT:-results/gpu-$name}
 mkdir -p "$out"
 export LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export CUBLAS_WORKSPACE_CONFIG=${CUBLAS_WORKSPACE_CONFIG:-:4096:8} # --deterministic, also where a test before did without
+unset TORCH_ALLOW_TF32_CUBLAS_OVERRIDE # float32 is float32 where torchpe says so
 failed=0
 said() { echo "== $* (${SECONDS} s)"; }
 
 build() {
   said build
+  if [ "$device" != cpu ]; then # this GPU's kernels alone are compiled, unless it is said otherwise
+    export TORCHPE_CMAKE_FLAGS=${TORCHPE_CMAKE_FLAGS:--DTORCHPE_CUDA_ARCHITECTURES=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .)}
+  fi
   LIBTORCH=python PYTHON=$python scripts/build_shim.sh || exit 1
   "$kit/torchpe" doctor | tee "$out/doctor.txt"
+  [ "$device" = cpu ] || grep -q "^CUDA *yes.*own kernels" "$out/doctor.txt" || { echo "gpu_check: no GPU for torchpe, or no kernels of its own: see above" >&2; exit 1; }
 }
 
 tests() {
-  local package status
+  local package name status
+  local -A running
+  for package in torchpe models models/pe train; do
+    name=${package//\//_}
+    (cd "$package" && timeout 400 "$kit/$name.test" -test.short -test.timeout 390s) >"$kit/$name.log" 2>&1 &
+    running[$package]=$!
+  done
   : >"$out/tests.txt"
   for package in torchpe models models/pe train; do
-    said "tests of $package"
-    (cd "$package" && timeout 240 "$kit/${package//\//_}.test" -test.short -test.timeout 230s) >"$kit/log" 2>&1
+    name=${package//\//_}
+    wait "${running[$package]}"
     status=$?
-    tail -n 15 "$kit/log"
-    { echo "== $package: status $status"; cat "$kit/log"; } >>"$out/tests.txt"
+    said "tests of $package: status $status"
+    tail -n 15 "$kit/$name.log"
+    { echo "== $package: status $status"; cat "$kit/$name.log"; } >>"$out/tests.txt"
     [ $status = 0 ] || { failed=1; echo "gpu_check: tests of $package failed with status $status"; }
   done
 }
