@@ -2,6 +2,7 @@ package train
 
 import (
 	"math"
+	"slices"
 
 	"torchpe/torchpe"
 )
@@ -9,12 +10,9 @@ import (
 // stage is what training steps share on the device, at fixed places: what they read, what they leave, and for each shape of
 // their inputs the recorded step. The host looks only when it must: see settle.
 type stage struct {
-	drawn         torchpe.Tensor // int64 [1+E]: the step and the seeds, of random draws
-	active        torchpe.Tensor // float64 [E]: 0 from the step on whose loss was not finite
-	diverged      torchpe.Tensor // float64 [E]: that step, from 1; 0 = none
-	loss, correct torchpe.Tensor // float64 [E]: sums over examples since the last record
-	seen          float64
-	last          torchpe.Tensor // float64 [E]: losses of the last step
+	drawn torchpe.Tensor // int64 [1+E]: the step and the seeds, of random draws
+	state torchpe.Tensor // float64 [AccountRows,E]: sums since the last record, who is active, and who diverged when
+	seen  float64        // examples since the last record
 
 	variants map[string]*variant
 	share    *torchpe.Graph
@@ -37,9 +35,7 @@ func (e *ensemble) newStage() *stage {
 	n, s := e.members(), e.resident
 	st := &stage{variants: map[string]*variant{}}
 	st.drawn = torchpe.Zeros(s, torchpe.Int64, e.device, 1+n)
-	for _, t := range []*torchpe.Tensor{&st.active, &st.diverged, &st.loss, &st.correct, &st.last} {
-		*t = torchpe.Zeros(s, torchpe.Float64, e.device, n)
-	}
+	st.state = torchpe.Zeros(s, torchpe.Float64, e.device, torchpe.AccountRows, n)
 	st.inputs.make = func(step int) stepInputs { return e.task.inputs(e, step) }
 	return st
 }
@@ -125,28 +121,15 @@ func (e *ensemble) compute(v *variant, examples int) {
 	}
 	saw.each.Sum().Backward() // members share nothing, so the sum's gradient is each member's own
 
-	e.account(s, saw, examples)
-	if err := e.optimizer.Apply(e.stage.active); err != nil {
+	torchpe.Account(saw.each, saw.correct, examples, e.stage.drawn, e.stage.state) // members whose loss is not finite stop before the update
+	if err := e.optimizer.Apply(e.stage.row(s, torchpe.AccountActive)); err != nil {
 		panic(&torchpe.Error{Op: "optimizer", Msg: err.Error()})
 	}
 }
 
-// account adds up what a step saw, and stops members whose loss is not finite before the update.
-func (e *ensemble) account(outer *torchpe.Scope, saw stepLoss, examples int) {
-	s := outer.ChildNoGrad()
-	defer s.Close()
-	st := e.stage
-	each := saw.each.In(s).To(torchpe.Float64, e.device)
-	st.last.CopyFrom(each)
-	st.loss.CopyFrom(st.loss.In(s).Add(each.MulScalar(float64(examples))))
-	if saw.correct.Defined() {
-		st.correct.CopyFrom(st.correct.In(s).Add(saw.correct))
-	}
-	finite := each.IsFinite().To(torchpe.Float64, e.device)
-	stopped := st.active.In(s).Mul(finite.MulScalar(-1).AddScalar(1))
-	number := st.drawn.In(s).Narrow(0, 0, 1).To(torchpe.Float64, e.device).AddScalar(1)
-	st.diverged.CopyFrom(st.diverged.In(s).Add(stopped.Mul(number)))
-	st.active.CopyFrom(st.active.In(s).Mul(finite))
+// row is a row of the state as a tensor of s.
+func (st *stage) row(s *torchpe.Scope, which int) torchpe.Tensor {
+	return st.state.In(s).Select(0, which)
 }
 
 // prepare puts the optimizer's settings of a step on the device.
@@ -175,30 +158,34 @@ func (st *stage) begin(sums running, active []bool) error {
 			on[m] = 1
 		}
 	}
-	return torchpe.Catch(func() {
-		torchpe.Write(st.active, on)
-		torchpe.Write(st.diverged, make([]float64, len(active)))
-		torchpe.Write(st.loss, sums.loss)
-		torchpe.Write(st.correct, sums.correct)
-	})
+	state := slices.Concat(sums.loss, sums.correct, on, make([]float64, 2*len(active))) // in the order of the rows
+	return torchpe.Catch(func() { torchpe.Write(st.state, state) })
 }
 
 // sums waits for the device and returns what training saw since the last record.
 func (st *stage) sums() (sums running, err error) {
 	err = torchpe.Catch(func() {
-		sums = running{loss: st.loss.Float64s(), correct: st.correct.Float64s(), seen: st.seen}
+		rows := st.rows()
+		sums = running{loss: rows[torchpe.AccountLoss], correct: rows[torchpe.AccountCorrect], seen: st.seen}
 	})
 	return sums, err
+}
+
+// rows waits for the device and returns the state's rows.
+func (st *stage) rows() [][]float64 {
+	all := st.state.Float64s()
+	return slices.Collect(slices.Chunk(all, len(all)/torchpe.AccountRows))
 }
 
 // stops waits for the device and returns for each member the step (from 1) whose loss was not finite, 0 = none, and the losses of
 // the last step.
 func (st *stage) stops() (at []int, last []float64, err error) {
 	err = torchpe.Catch(func() {
-		for _, v := range st.diverged.Float64s() {
+		rows := st.rows()
+		for _, v := range rows[torchpe.AccountDiverged] {
 			at = append(at, int(math.Round(v)))
 		}
-		last = st.last.Float64s()
+		last = rows[torchpe.AccountLast]
 	})
 	return at, last, err
 }

@@ -80,6 +80,11 @@ func SGD(p, g, settings Handle) error {
 	return failure(C.tp_sgd_(c(p), c(g), c(settings)))
 }
 
+// Account adds what a training step saw to state [5,E]; see tp_account_. correct may be 0.
+func Account(each, correct Handle, examples float64, step, state Handle) error {
+	return failure(C.tp_account_(c(each), c(correct), C.double(examples), c(step), c(state)))
+}
+
 func MemberNorm(g Handle, grad bool) (Handle, error) {
 	return result(C.tp_member_norm(c(g), flag(grad)))
 }

@@ -253,5 +253,8 @@ var operations = []operation{
 	{c: "tp_sgd_", tensors: []sample{real(2, 5), real(2, 5), double(2, 6)}, run: func(a arguments) ([]Handle, error) {
 		return none(SGD(a.t[0], a.t[1], a.t[2]))
 	}},
+	{c: "tp_account_", tensors: []sample{real(2), double(2).orNone(), indices(1), double(5, 2)}, run: func(a arguments) ([]Handle, error) {
+		return none(Account(a.t[0], a.t[1], 3, a.t[2], a.t[3]))
+	}},
 	unary("tp_member_norm", MemberNorm),
 }

@@ -38,7 +38,8 @@ Cut cut_of(int width) {
 
 // parts[slice,n,m]: the share of a slice of columns in a[n] . b[m]. The block waits before and after.
 template <typename T, int R>
-__device__ __forceinline__ void partial_products(int N, int M, int width, const T* __restrict a, int64_t a_row, const T* __restrict b, int64_t b_row, const Cut& cut, T* area) {
+__device__ __forceinline__ void partial_products(int N, int M, int width, const T* __restrict a, int64_t a_row, const T* __restrict b, int64_t b_row,
+                                                 const Cut& cut, T* area) {
   constexpr int SIDE = R / 4;
   const int ld = cut.tile | 1;  // odd: rows lie in different banks
   T *const ta = area, *const tb = area + R * ld;

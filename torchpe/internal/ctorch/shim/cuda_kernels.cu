@@ -327,6 +327,28 @@ void sgd(GpuStream s, const GpuAdam<T>& a) {
   launch(s, sgd_kernel<T>, dim3(parts_of(a.count, THREADS * PER_THREAD), a.members), dim3(THREADS), 0, a);
 }
 
+// ---- what a step saw ----
+
+template <typename T>
+__global__ void __launch_bounds__(THREADS) account_kernel(const GpuAccount<T> a) {
+  const int64_t e = int64_t(blockIdx.x) * THREADS + threadIdx.x, E = a.members;
+  if (e >= E) return;
+  double* s = a.state + e;
+  const double loss = double(a.each[e]);
+  s[0] += loss * a.examples;
+  if (a.correct) s[E] += a.correct[e];
+  if (!(loss - loss == 0)) {  // infinite or NaN
+    s[3 * E] += s[2 * E] * double(a.step[0] + 1);
+    s[2 * E] = 0;
+  }
+  s[4 * E] = loss;
+}
+
+template <typename T>
+void account(GpuStream s, const GpuAccount<T>& a) {
+  if (a.members > 0) launch(s, account_kernel<T>, dim3(parts_of(a.members, THREADS)), dim3(THREADS), 0, a);
+}
+
 // ---- dropout ----
 
 template <typename T, bool ALIGNED>
@@ -359,7 +381,7 @@ void dropout(GpuStream s, int64_t E, int64_t n, const T* x, const int64_t* draws
 template <typename T>
 constexpr GpuTable<T> TABLE = {bias_gelu<T>,           dense_backward<T>, add_sums<T>,           add_layer_norm<T>,
                                layer_norm_backward<T>, attention<T>,      attention_backward<T>, adam<T>,
-                               sgd<T>,                 dropout<T>};
+                               sgd<T>,                 account<T>,        dropout<T>};
 
 }  // namespace
 

@@ -48,6 +48,17 @@ struct GpuAdam {
   bool decoupled;
 };
 
+// What tp_account_ adds up: state has five rows of `members` numbers. correct may be null.
+template <typename T>
+struct GpuAccount {
+  int64_t members;
+  const T* each;
+  const double* correct;
+  double examples;
+  const int64_t* step;
+  double* state;
+};
+
 constexpr int64_t GPU_NORM_WIDTH = 4096;  // rows of layer norm may be this long
 
 template <typename T>
@@ -71,6 +82,7 @@ struct GpuTable {
   void (*attention_backward)(GpuStream s, const GpuAttention<T>& a);
   void (*adam)(GpuStream s, const GpuAdam<T>& a);
   void (*sgd)(GpuStream s, const GpuAdam<T>& a);  // m and v are not used
+  void (*account)(GpuStream s, const GpuAccount<T>& a);
   // y = x / (1-p) where the draw of (seed, step, call) is not below threshold, else 0. x [E,n]; draws: step, then E seeds
   void (*dropout)(GpuStream s, int64_t E, int64_t n, const T* x, const int64_t* draws, uint64_t call, uint32_t threshold, double keep, T* y);
 };

@@ -64,6 +64,28 @@ void sgd_composed(const at::Tensor& p, const at::Tensor& g, const at::Tensor& se
   p.copy_(at::where(settings.narrow(1, ACTIVE, 1).ne(0), p - d * column(settings, p, LR), p));
 }
 
+// The rows of tp_account_'s state.
+enum Account { LOSS, CORRECT, STILL_ACTIVE, DIVERGED, LAST };
+
+void account(const at::Tensor& each, const at::Tensor& correct, double examples, const at::Tensor& step, const at::Tensor& state) {
+  if (use_kernels(each)) {
+    const auto losses = each.contiguous(), right = correct.defined() ? correct.contiguous() : correct;
+    const OnDevice here(each);
+    TORCHPE_DISPATCH(each, [&] {
+      gpu_kernels<T>(each).account(here, {each.size(0), losses.data_ptr<T>(), right.defined() ? right.data_ptr<double>() : nullptr, examples,
+                                          step.data_ptr<int64_t>(), state.data_ptr<double>()});
+    });
+    return;
+  }
+  const auto loss = each.to(at::kDouble), finite = loss.isfinite().to(at::kDouble);
+  auto active = state[STILL_ACTIVE];
+  state[LOSS].add_(loss * examples);
+  if (correct.defined()) state[CORRECT].add_(correct);
+  state[DIVERGED].add_(active * (1 - finite) * (step[0].to(at::kDouble) + 1));
+  active.mul_(finite);
+  state[LAST].copy_(loss);
+}
+
 void adam_member(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v, const AdamStep& s) {
   Timer timer(PROFILE_OPTIMIZER);
   TORCHPE_DISPATCH(p, [&] {
@@ -114,6 +136,25 @@ char* tp_sgd_(tp_tensor hp, tp_tensor hg, tp_tensor hsettings) {
       const double* row = settings.data_ptr<double>() + e * settings.stride(0);
       if (row[ACTIVE] != 0) sgd_member(p[e], g[e], row[LR], row[WEIGHT_DECAY], row[SCALE]);
     }
+  });
+}
+
+char* tp_account_(tp_tensor heach, tp_tensor hcorrect, double examples, tp_tensor hstep, tp_tensor hstate) {
+  return act([&] {
+    at::NoGradGuard off;
+    auto each = get(heach), step = get(hstep), state = get(hstate);
+    const auto correct = hcorrect ? get(hcorrect) : at::Tensor();
+    const int64_t E = each.dim() == 1 ? each.size(0) : -1;
+    TORCH_CHECK(each.is_floating_point() && E >= 0 && state.sizes() == at::IntArrayRef({5, E}) && state.scalar_type() == at::kDouble && state.is_contiguous(),
+                "accounting of losses ", each.sizes(), " of ", each.scalar_type(), " in ", state.sizes(), " of ", state.scalar_type(),
+                "; expected [E] in dense float64 [5,E]");
+    TORCH_CHECK(!correct.defined() || (correct.sizes() == each.sizes() && correct.scalar_type() == at::kDouble), "accounting of right answers ",
+                correct.defined() ? correct.sizes() : at::IntArrayRef(), "; expected float64 ", each.sizes());
+    TORCH_CHECK(step.dim() == 1 && step.size(0) > 0 && step.scalar_type() == at::kLong, "accounting of step ", step.sizes(), " of ", step.scalar_type(),
+                "; expected int64, the step first");
+    TORCH_CHECK(each.device() == state.device() && step.device() == state.device() && (!correct.defined() || correct.device() == state.device()),
+                "accounting on ", state.device(), " of losses on ", each.device(), " and the step on ", step.device());
+    account(each.detach(), correct, examples, step, state);
   });
 }
 

@@ -213,7 +213,10 @@ void tp_set_precision(int p) {
   const auto wanted = p == 1 ? Precision::tf32 : p == 2 ? Precision::bf16 : Precision::fp32;
   precision_of_products = int(wanted);
   try {
-    if (torch::cuda::is_available()) TensorCores::allow(false);  // whatever the environment says
+    if (!torch::cuda::is_available()) return;
+    const Quiet quiet;
+    TensorCores::allow(false);  // whatever the environment says
+    at::globalContext().setAllowTF32CuDNN(false);
   } catch (...) {
   }
 }

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Bumped when a function is added or changes; the Go side refuses a library of another number. */
-#define TP_ABI 4
+#define TP_ABI 5
 
 typedef uint64_t tp_tensor; /* 0 = no tensor */
 typedef struct {
@@ -166,6 +166,10 @@ tp_result tp_leaf(tp_tensor x, int64_t offset, const int64_t* shape, int rank, t
  * graph that holds the step follows what is written there. ---- */
 char* tp_adam_(tp_tensor p, tp_tensor g, tp_tensor m, tp_tensor v, tp_tensor settings, double beta1, double beta2, double eps, int decoupled);
 char* tp_sgd_(tp_tensor p, tp_tensor g, tp_tensor settings);
+/* Adds what a training step saw to state, float64 [5,E] where all of it is, dense: rows of the sums of loss (of each mean, times examples) and of
+ * right answers (correct, float64; 0 = none), whether members are active, the step (from 1) whose loss stopped them, and the losses of the
+ * last step. step, int64, starts with its number from 0. A loss that is not finite makes its member inactive. */
+char* tp_account_(tp_tensor each, tp_tensor correct, double examples, tp_tensor step, tp_tensor state);
 /* Euclidean norm of each member's gradient: [E,P] -> [E] */
 tp_result tp_member_norm(tp_tensor g, int grad);
 
