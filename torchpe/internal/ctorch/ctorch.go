@@ -43,7 +43,7 @@ const abi = 5
 
 func init() {
 	if have := int(C.tp_abi()); have != abi {
-		panic(fmt.Sprintf("libtorchpe.so has interface %d, this program needs %d: rebuild it with `make shim`", have, abi))
+		panic(fmt.Sprintf("libtorchpe.so has interface %d, this program needs %d: rebuild both with `make build`", have, abi))
 	}
 }
 
