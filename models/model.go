@@ -26,7 +26,7 @@ type Model struct {
 	Encoding pe.Encoding
 
 	encodingSize   int // trained parameters of the encoding in a member
-	encodingWidth  int // columns of Params' buffer that they lie in, the first
+	encodingCols   int // columns of Params' buffer that they lie in, the first
 	attention      pe.Attention
 	embedW, embedB *torchpe.Param
 	maskToken      *torchpe.Param // nil but for TokenInput Scalar with LearnedMask
@@ -62,7 +62,7 @@ func New(c Config) (*Model, error) {
 	if c.PEDropout > 0 && (!scheme.Learned || m.Encoding.Sites()&pe.AtEmbed == 0) {
 		return nil, fmt.Errorf("--pe-dropout: %s adds no learned table", c.PE)
 	}
-	m.encodingSize, m.encodingWidth = ps.Count(), ps.Columns()
+	m.encodingSize, m.encodingCols = ps.Count(), ps.Columns()
 	m.attention = m.Encoding.Attention()
 	m.declare()
 	if err := ps.Build(c.Seeds); err != nil {
@@ -75,7 +75,7 @@ func New(c Config) (*Model, error) {
 func (m *Model) EncodingSize() int { return m.encodingSize }
 
 // EncodingColumns is how many of the first columns of Params' buffer [E,P] are the encoding's.
-func (m *Model) EncodingColumns() int { return m.encodingWidth }
+func (m *Model) EncodingColumns() int { return m.encodingCols }
 
 // Close frees the parameters.
 func (m *Model) Close() { m.Params.Close() }

@@ -6,8 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$1 release=$2 components=$3
 shift 3
-[ ! -e "$root/.ready" ] || exit 0
 [ "$(id -u)" = 0 ] || { echo "debian_folder: debootstrap and chroot need root" >&2; exit 1; }
+[ ! -e "$root/.ready" ] || exit 0
 scripts/setup.sh debootstrap
 echo "debian_folder: Debian $release into $root"
 rm -rf "$root"

@@ -11,7 +11,7 @@ import (
 // Three steps of three members, by hand: the second member's loss becomes infinite in step 2 and finite again, the third's NaN in step 3.
 func TestAccount(t *testing.T) {
 	defer ctorch.SetFusedForm(ctorch.Fused)
-	for _, form := range []int{ctorch.Fused, ctorch.Emulated} {
+	for _, form := range []int{ctorch.Composed, ctorch.Fused, ctorch.Emulated} {
 		ctorch.SetFusedForm(form)
 		for _, d := range devices(t) {
 			for _, dtype := range []DType{Float32, Float64} {

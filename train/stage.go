@@ -8,7 +8,7 @@ import (
 )
 
 // stage is what training steps share on the device, at fixed places: what they read, what they leave, and for each shape of
-// their inputs the recorded step. The host looks only when it must: see settle.
+// their inputs the recorded step. The host looks only when it must: see trainer.look.
 type stage struct {
 	drawn torchpe.Tensor // int64 [1+E]: the step and the seeds, of random draws
 	state torchpe.Tensor // float64 [AccountRows,E]: sums since the last record, who is active, and who diverged when

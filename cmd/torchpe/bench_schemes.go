@@ -46,7 +46,7 @@ func runBenchSchemes(w, say io.Writer, f benchSchemesFlags) error {
 	if f.steps < 1 {
 		return usagef("--steps %d: at least 1", f.steps)
 	}
-	if err := f.config.numberOfMembers("torchpe bench step --members auto measures it"); err != nil {
+	if err := f.config.refuseAutoMembers("torchpe bench step --members auto measures it"); err != nil {
 		return err
 	}
 	c, notes, err := f.config.resolve()

@@ -54,8 +54,8 @@ func (m *memberCount) String() string {
 // Type is what --help calls the value.
 func (m *memberCount) Type() string { return "int|auto" }
 
-// numberOfMembers refuses --members auto where nothing measures it.
-func (f *configFlags) numberOfMembers(instead string) error {
+// refuseAutoMembers refuses --members auto where nothing measures it.
+func (f *configFlags) refuseAutoMembers(instead string) error {
 	if f.members.auto {
 		return usagef("--members auto: a number here; %s", instead)
 	}

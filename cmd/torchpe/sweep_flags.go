@@ -176,7 +176,7 @@ func resolveArguments(args []string) ([]byte, []string, error) {
 	if err := fl.Parse(args); err != nil {
 		return nil, nil, err
 	}
-	if err := f.numberOfMembers("--pack auto finds how many configurations train together"); err != nil {
+	if err := f.refuseAutoMembers("--pack auto finds how many configurations train together"); err != nil {
 		return nil, nil, err
 	}
 	c, notes, err := f.resolve()
