@@ -12,7 +12,8 @@ import (
 // they are made and kept; each later time they are taken from here, in the same order. This is how a computation that makes
 // its tables anew in every pass can be recorded as a graph, which may read nothing from the host.
 //
-// A constant that is not what it was the first time is an error: it should have been an input at a fixed place.
+// A constant that is not what it was the first time is an error: it should have been an input at a fixed place. So is reading a tensor of
+// the computation.
 type Constants struct {
 	kept []constant
 	next int
@@ -42,7 +43,7 @@ func (c *Constants) Close() {
 	}
 }
 
-// Repeat makes what Of and To bring to a device in s and its children constants of c.
+// Repeat makes what Of and To bring to a device in s, and in children to come, constants of c; nil ends that.
 func (s *Scope) Repeat(c *Constants) { s.constants = c }
 
 // take returns the next constant, which make makes where it is new.

@@ -17,7 +17,9 @@ func TestConstantsMustNotChange(t *testing.T) {
 		inner := s.Child()
 		defer inner.Close()
 		err = Catch(func() {
-			sum = Of(s, CPU, []float64{1, 2}, 2).Add(Of(inner, CPU, []float64{v, v}, 2)).Sum().Item()
+			result := Of(s, CPU, []float64{1, 2}, 2).Add(Of(inner, CPU, []float64{v, v}, 2)).Sum()
+			inner.Repeat(nil) // to read it
+			sum = result.Item()
 		})
 		return sum, err
 	}
@@ -28,5 +30,20 @@ func TestConstantsMustNotChange(t *testing.T) {
 	}
 	if _, err := pass(4); err == nil || !strings.Contains(err.Error(), "number 2") {
 		t.Errorf("a changed constant: %v", err)
+	}
+}
+
+// A repeated computation that reads what it computed is refused: a recording would not read again.
+func TestRepeatedComputationsReadNothing(t *testing.T) {
+	c := NewConstants()
+	defer c.Close()
+	outer := NewScope()
+	defer outer.Close()
+	outer.Repeat(c)
+	s := outer.Child()
+	defer s.Close()
+	err := Catch(func() { Full(s, 1, Float32, CPU, 1).Item() })
+	if err == nil || !strings.Contains(err.Error(), "may read nothing") {
+		t.Errorf("%v", err)
 	}
 }

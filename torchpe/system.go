@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"torchpe/torchpe/internal/ctorch"
 )
@@ -160,19 +159,3 @@ func SetPrecision(name string) error {
 
 // Precision returns the precision that SetPrecision set.
 func Precision() string { return Precisions()[ctorch.Precision()] }
-
-// ProfileParts names the parts that Profile tells apart.
-var ProfileParts = []string{"products", "bias and GELU", "attention", "layer norm", "optimizer"}
-
-// StartProfile begins measuring where the time of the fused CPU operators goes.
-func StartProfile() { ctorch.Profile(true) }
-
-// StopProfile ends it and returns the time of each of ProfileParts.
-func StopProfile() []time.Duration {
-	times := make([]time.Duration, len(ProfileParts))
-	for i := range times {
-		times[i] = time.Duration(ctorch.ProfileNS(i))
-	}
-	ctorch.Profile(false)
-	return times
-}

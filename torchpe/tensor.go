@@ -219,10 +219,14 @@ func (t Tensor) Device() Device { return Device(t.info("Device").Device) }
 // RequiresGrad says whether Backward computes a gradient for t or through t.
 func (t Tensor) RequiresGrad() bool { return t.info("RequiresGrad").RequiresGrad }
 
-// Values copies the elements of t out, in row-major order, converted to T.
+// Values copies the elements of t out, in row-major order, converted to T. It panics where t belongs to a computation that is repeated:
+// see Constants.
 func Values[T Element](t Tensor) []T {
 	const op = "Values"
 	info := t.info(op)
+	if t.s.constants != nil {
+		fail(op, "a computation that is repeated may read nothing: what it needs must stay on the device", t)
+	}
 	out := make([]T, product(info.Shape))
 	h, dtype := t.h, int(dtypeOf[T]())
 	if info.DType != dtype {

@@ -2,6 +2,7 @@ package train
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"torchpe/models/pe"
@@ -87,6 +88,45 @@ func TestRecordedStepsOfMaskedPrediction(t *testing.T) {
 		same, sumsToo, _ := after(t, c, 8, recorded)
 		if !slices.Equal(plain, same) || !slices.Equal(sums.loss, sumsToo.loss) {
 			t.Errorf("%s masks: recorded steps train otherwise: %v and %v", draw, sums, sumsToo)
+		}
+	}
+}
+
+// On a GPU no operator of a step may read from the device, for that waits for it and cannot be recorded. libtorch's operators that
+// do so on a GPU call one of these there and here.
+func TestStepsReadNothing(t *testing.T) {
+	reads := []string{"aten::_local_scalar_dense", "aten::nonzero", "aten::masked_select", "aten::equal", "unique", "multinomial", "bincount",
+		"repeat_interleave", "linalg", "cholesky", "embedding_dense_backward"}
+	check := func(c Config) {
+		t.Helper()
+		e, end := build(t, c)
+		defer end()
+		recorded(e)
+		var calls map[string]int
+		for step := range eagerRuns + 1 {
+			calls = torchpe.Operators(func() {
+				if err := e.step(step, eagerRuns+1); err != nil {
+					t.Fatalf("%s, step %d: %v", c.PE, step, err)
+				}
+			})
+		}
+		if calls["aten::sum"] == 0 {
+			t.Fatalf("%s %s: a step of %v", c.Task, c.PE, calls)
+		}
+		calls["aten::_local_scalar_dense"] -= 2 * calls["aten::one_hot"] // on the CPU alone it looks for classes out of range
+		for name, n := range calls {
+			if n != 0 && slices.ContainsFunc(reads, func(r string) bool { return strings.Contains(name, r) }) {
+				t.Errorf("%s %s: a step calls %s", c.Task, c.PE, name)
+			}
+		}
+	}
+	for _, scheme := range pe.Schemes() {
+		c := tiny(t, scheme.Name)
+		c.Layers = 1
+		check(c)
+		if m := tinyMasked(t, scheme.Name); scheme.Needs == pe.NeedsOrder {
+			m.Layers = 1
+			check(m)
 		}
 	}
 }

@@ -70,3 +70,10 @@ func Profile(on bool) { C.tp_profile(flag(on)) }
 // ProfileNS returns the nanoseconds spent in a part since Profile(true): 0 products, 1 bias and GELU, 2 attention,
 // 3 layer norm, 4 optimizer; -1 for another.
 func ProfileNS(part int) int64 { return int64(C.tp_profile_ns(C.int(part))) }
+
+// CountOperators starts (from zero) or stops counting the calls of libtorch's operators, by any thread.
+func CountOperators(on bool) { C.tp_count_operators(flag(on)) }
+
+// Operators returns the calls of each operator since CountOperators(true), those by other operators too: lines of a name and a
+// number.
+func Operators() string { return taken(C.tp_operators()) }

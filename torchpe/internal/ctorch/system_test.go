@@ -68,6 +68,9 @@ var systemCases = map[string]func(t *testing.T){
 	"tp_precision":     testPrecision,
 	"tp_profile":       testProfile,
 	"tp_profile_ns":    testProfile,
+
+	"tp_count_operators": testOperators,
+	"tp_operators":       testOperators,
 }
 
 func TestSystem(t *testing.T) {
@@ -163,6 +166,23 @@ func testProfile(t *testing.T) {
 	Profile(false)
 	if ns := ProfileNS(0); ns != 0 {
 		t.Errorf("%d ns after the end", ns)
+	}
+}
+
+// testOperators counts the operators of a transpose, one of which another calls, and nothing before or after.
+func testOperators(t *testing.T) {
+	x := must(Full([]int{2, 2}, 1, Float32, CPU))
+	defer func() { check(Release([]Handle{x})) }()
+	transpose := func() { check(Release([]Handle{must(Transpose(x, 0, 1, false))})) }
+	transpose()
+	for range 2 { // from zero each time
+		CountOperators(true)
+		transpose()
+		CountOperators(false)
+		transpose()
+		if got := Operators(); !strings.Contains(got, "aten::transpose 1\n") || !strings.Contains(got, "aten::as_strided 1\n") {
+			t.Errorf("the operators of a transpose are %q", got)
+		}
 	}
 }
 

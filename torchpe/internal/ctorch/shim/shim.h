@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Bumped when a function is added or changes; the Go side refuses a library of another number. */
-#define TP_ABI 5
+#define TP_ABI 6
 
 typedef uint64_t tp_tensor; /* 0 = no tensor */
 typedef struct {
@@ -220,6 +220,10 @@ int tp_precision(void);
  * 4 optimizer; -1 for another part. */
 void tp_profile(int on);
 int64_t tp_profile_ns(int part);
+/* libtorch's operators that any thread called since tp_count_operators(1), those that others call too: a name and its calls in a
+ * line. */
+void tp_count_operators(int on);
+char* tp_operators(void);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,42 @@
+package torchpe
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"torchpe/torchpe/internal/ctorch"
+)
+
+// ProfileParts names the parts that Profile tells apart.
+var ProfileParts = []string{"products", "bias and GELU", "attention", "layer norm", "optimizer"}
+
+// StartProfile begins measuring where the time of the fused CPU operators goes.
+func StartProfile() { ctorch.Profile(true) }
+
+// StopProfile ends it and returns the time of each of ProfileParts.
+func StopProfile() []time.Duration {
+	times := make([]time.Duration, len(ProfileParts))
+	for i := range times {
+		times[i] = time.Duration(ctorch.ProfileNS(i))
+	}
+	ctorch.Profile(false)
+	return times
+}
+
+// Operators runs f and returns how often each of libtorch's operators was called meanwhile, by this program or by other operators; names
+// are libtorch's, as "aten::bmm". Calls of other goroutines count too.
+func Operators(f func()) map[string]int {
+	ctorch.CountOperators(true)
+	defer ctorch.CountOperators(false)
+	f()
+	calls := map[string]int{}
+	for line := range strings.Lines(ctorch.Operators()) {
+		var name string
+		var n int
+		if _, err := fmt.Sscanf(line, "%s %d", &name, &n); err == nil {
+			calls[name] = n
+		}
+	}
+	return calls
+}
