@@ -254,18 +254,25 @@ func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, hooks pe.Ho
 		p.trace.keep(peName(layer), table)
 	}
 	x = m.dropout(x, p.batch)
-	a := m.attend(s, layer, x, hooks, p)
-	if p.only { // all that follows acts on each token alone
-		x = m.readOut(x, p.batch)
+	norm := torchpe.Norm{Gain: b.norm1W.In(s), Bias: b.norm1B.In(s), Eps: layerNormEps}
+	if b.outW != nil && !p.only && m.Encoding.Sites()&^pe.AtEmbed == 0 && m.unseen(layer, p) {
+		x = torchpe.AttentionBlock(x, b.qkvW.In(s), in(s, b.qkvB), m.Config.Heads, p.mask, m.scale()/m.attention.Temperature, b.outW.In(s), in(s, b.outB), norm)
+	} else {
+		a := m.attend(s, layer, x, hooks, p)
+		if p.only { // all that follows acts on each token alone
+			x = m.readOut(x, p.batch)
+		}
+		if b.outW != nil {
+			a = torchpe.Linear(a, b.outW.In(s), in(s, b.outB))
+		}
+		x = torchpe.AddLayerNorm(x, a, norm)
 	}
-	if b.outW != nil {
-		a = torchpe.Linear(a, b.outW.In(s), in(s, b.outB))
-	}
-	x = torchpe.AddLayerNorm(x, a, b.norm1W.In(s), b.norm1B.In(s), layerNormEps)
-	h := torchpe.LinearGELU(x, b.mlpInW.In(s), b.mlpInB.In(s))
-	h = torchpe.LinearGELU(h, b.mlpOutW.In(s), b.mlpOutB.In(s))
-	return torchpe.AddLayerNorm(x, h, b.norm2W.In(s), b.norm2B.In(s), layerNormEps)
+	norm = torchpe.Norm{Gain: b.norm2W.In(s), Bias: b.norm2B.In(s), Eps: layerNormEps}
+	return torchpe.MLPBlock(x, b.mlpInW.In(s), b.mlpInB.In(s), b.mlpOutW.In(s), b.mlpOutB.In(s), norm)
 }
+
+// scale is what q k^T is multiplied by.
+func (m *Model) scale() float64 { return m.attention.LogitScale(m.Config.DModel / m.Config.Heads) }
 
 // attend returns the merged heads [E,B,N,D] of one layer's attention, before the output projection; with p.only those of the
 // tokens that are read.
@@ -274,7 +281,7 @@ func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, hooks pe.H
 	project := func(y torchpe.Tensor) (q, k, v torchpe.Tensor) {
 		return torchpe.ProjectQKV(y, b.qkvW.In(s), in(s, b.qkvB), c.Heads)
 	}
-	scale := m.attention.LogitScale(c.DModel / c.Heads)
+	scale := m.scale()
 	attn := pe.Attn{Layer: layer, X: x, Scale: scale, Project: project}
 	attn.Q, attn.K, attn.V = project(x)
 	attn.Q, attn.K, attn.V = hooks.QKV(attn)

@@ -8,6 +8,9 @@ import (
 // normEps is larger than a model's 1e-5: a row of one element has variance 0, and 1/sqrt(eps) magnifies its rounding.
 const normEps = 1e-3
 
+// blockEps is that of the blocks, in which rounding comes to the norm from further away.
+const blockEps = 1
+
 // sizes of the operands of the fused operators.
 type sizes struct{ E, B, H, N, M, Dh, O int }
 
@@ -23,6 +26,7 @@ func fusedFunctions(z sizes) []function {
 	for e := range seeds {
 		seeds[e] = uint64(100 + e)
 	}
+	narrow := 1 / math.Sqrt(float64(D)) // so that sums of D products are of size 1
 	list := []function{
 		two("Linear without bias", inputs(20, x, w), func(x, w Tensor) Tensor { return Linear(x, w, Tensor{}) }),
 		two("LinearGELU without bias", inputs(21, x, w), func(x, w Tensor) Tensor { return LinearGELU(x, w, Tensor{}) }),
@@ -59,9 +63,28 @@ func fusedFunctions(z sizes) []function {
 			}
 			return Attention(x[0], x[1], x[2], Of(s, CPU, hidden, z.N, z.M).To(x[0].DType(), x[0].Device()), 0.5).Permute(0, 1, 3, 2, 4).Reshape(z.E, z.B, z.N, D)
 		}},
-		{"AddLayerNorm", inputs(32, x, x, gain, gain), func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[1], x[2], x[3], normEps) }},
-		{"AddLayerNorm of one", inputs(33, x, gain, gain), func(x []Tensor) Tensor { return AddLayerNorm(x[0], Tensor{}, x[1], x[2], normEps) }},
-		{"AddLayerNorm of one twice", inputs(34, x, gain, gain), func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[0], x[1], x[2], normEps) }},
+		{"AddLayerNorm", inputs(32, x, x, gain, gain), func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[1], Norm{x[2], x[3], normEps}) }},
+		{"AddLayerNorm of one", inputs(33, x, gain, gain), func(x []Tensor) Tensor { return AddLayerNorm(x[0], Tensor{}, Norm{x[1], x[2], normEps}) }},
+		{"AddLayerNorm of one twice", inputs(34, x, gain, gain), func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[0], Norm{x[1], x[2], normEps}) }},
+		{"MLPBlock", inputs(43, x, w, b, []int{z.E, D, z.O}, gain, gain, gain), func(x []Tensor) Tensor {
+			return MLPBlock(x[0].MulScalar(narrow), x[1], x[2], x[3], x[4], Norm{x[5], x[6], blockEps})
+		}},
+		{"MLPBlock without biases", inputs(44, x, w, []int{z.E, D, z.O}, gain, gain), func(x []Tensor) Tensor {
+			return MLPBlock(x[0].MulScalar(narrow), x[1], Tensor{}, x[2], Tensor{}, Norm{x[3], x[4], blockEps})
+		}},
+		{"AttentionBlock", inputs(45, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain, gain), func(x []Tensor) Tensor {
+			return AttentionBlock(x[0], x[1], x[2], z.H, Tensor{}, 0.4/float64(D), x[3], x[4], Norm{x[5], x[6], blockEps})
+		}},
+		{"AttentionBlock without biases, causal", inputs(46, x, wqkv, []int{z.E, D, D}, gain, gain), func(x []Tensor) Tensor {
+			hidden := make([]float64, z.N*z.N)
+			for i := range hidden {
+				if i%z.N > i/z.N {
+					hidden[i] = math.Inf(-1)
+				}
+			}
+			mask := Of(x[0].Scope(), CPU, hidden, z.N, z.N).To(x[0].DType(), x[0].Device())
+			return AttentionBlock(x[0], x[1], Tensor{}, z.H, mask, 0.4/float64(D), x[2], Tensor{}, Norm{x[3], x[4], blockEps})
+		}},
 		one("Dropout", inputs(35, x), func(x Tensor) Tensor {
 			x.Scope().Seed(seeds, 7)
 			return x.Dropout(0.4)

@@ -210,7 +210,7 @@ func TestAddLayerNormClosedForm(t *testing.T) {
 		for i := range p {
 			x[i] = turned.tensor(s, p[i], Float64)
 		}
-		near(t, "layer norm", AddLayerNorm(x[0], x[1], x[2], x[3], eps).Float64s(), want, 1e-14)
+		near(t, "layer norm", AddLayerNorm(x[0], x[1], Norm{x[2], x[3], eps}).Float64s(), want, 1e-14)
 	}
 	SetFused(true)
 }

@@ -85,7 +85,7 @@ func TestKernelLayerNorm(t *testing.T) {
 		}
 		x, gain := []int{z[0], z[1], z[2]}, []int{z[0], z[2]}
 		compareKernels(t, function{"AddLayerNorm", inputs(73, x, x, gain, gain), func(x []Tensor) Tensor {
-			return AddLayerNorm(x[0], x[1], x[2], x[3], normEps)
+			return AddLayerNorm(x[0], x[1], Norm{x[2], x[3], normEps})
 		}}, layout(k%3), fmt.Sprint(z))
 	}
 }
@@ -248,7 +248,7 @@ func TestDropoutDrawn(t *testing.T) {
 	}
 }
 
-// TestKernelsRepeat: the same bits each time, and without a gradient the same result.
+// TestKernelsRepeat: the same bits each time, of each gradient wanted alone too, and without a gradient the same result.
 func TestKernelsRepeat(t *testing.T) {
 	for _, c := range fusedFunctions(sizes{E: 2, B: 3, H: 2, N: 17, M: 17, Dh: 10, O: 33}) {
 		if strings.HasPrefix(c.name, "Rotate") {
@@ -260,6 +260,12 @@ func TestKernelsRepeat(t *testing.T) {
 			identical(t, c.name, have, want)
 			for i := range gradients {
 				identical(t, fmt.Sprint(c.name, ", gradient ", i), again[i], gradients[i])
+			}
+			for i := range gradients {
+				alone := make([]bool, len(gradients))
+				alone[i] = true
+				_, some := c.run(dense, Float32, alone, 1)
+				identical(t, fmt.Sprint(c.name, ", gradient ", i, " alone"), some[i], gradients[i])
 			}
 			s := NewScopeNoGrad()
 			defer s.Close()

@@ -78,13 +78,38 @@ func RotatePairs(x, cos, sin Tensor, half bool) Tensor {
 	return s.own("RotatePairs", h, err, x, cos, sin)
 }
 
-// AddLayerNorm returns the layer norm of x + y over the last axis: x, y [E,...,D] (y may be the zero Tensor),
-// gain and bias [E,D].
-func AddLayerNorm(x, y, gain, bias Tensor, eps float64) Tensor {
+// Norm is a layer norm: gain and bias [E,D].
+type Norm struct {
+	Gain, Bias Tensor
+	Eps        float64
+}
+
+// AddLayerNorm returns the layer norm n of x + y over the last axis: x, y [E,...,D]; y may be the zero Tensor.
+func AddLayerNorm(x, y Tensor, n Norm) Tensor {
 	const op = "AddLayerNorm"
-	operands := optional(op, x, y, gain, bias)
+	operands := optional(op, x, y, n.Gain, n.Bias)
 	s := innermost(op, operands...)
-	h, err := ctorch.AddLayerNorm(x.h, y.h, gain.h, bias.h, eps, !s.noGrad)
+	h, err := ctorch.AddLayerNorm(x.h, y.h, n.Gain.h, n.Bias.h, n.Eps, !s.noGrad)
+	return s.own(op, h, err, operands...)
+}
+
+// AttentionBlock returns the layer norm n of x + Linear(a, outW, outB), where a is Attention of the queries, keys and values that
+// ProjectQKV makes of x [E,B,N,D], its heads merged: the first half of a transformer's block in one operator, which on a GPU makes fewer
+// passes over memory than its parts. mask is Attention's bias, or the zero Tensor; so may be the biases qkvB and outB.
+func AttentionBlock(x, qkvW, qkvB Tensor, heads int, mask Tensor, scale float64, outW, outB Tensor, n Norm) Tensor {
+	const op = "AttentionBlock"
+	operands := optional(op, x, qkvW, qkvB, mask, outW, outB, n.Gain, n.Bias)
+	s := innermost(op, operands...)
+	h, err := ctorch.AttentionBlock(x.h, qkvW.h, qkvB.h, heads, mask.h, scale, outW.h, outB.h, n.Gain.h, n.Bias.h, n.Eps, !s.noGrad)
+	return s.own(op, h, err, operands...)
+}
+
+// MLPBlock returns the layer norm n of x + LinearGELU(LinearGELU(x, inW, inB), outW, outB), x [E,...,D]: the second half, in the same way.
+func MLPBlock(x, inW, inB, outW, outB Tensor, n Norm) Tensor {
+	const op = "MLPBlock"
+	operands := optional(op, x, inW, inB, outW, outB, n.Gain, n.Bias)
+	s := innermost(op, operands...)
+	h, err := ctorch.MLPBlock(x.h, inW.h, inB.h, outW.h, outB.h, n.Gain.h, n.Bias.h, n.Eps, !s.noGrad)
 	return s.own(op, h, err, operands...)
 }
 

@@ -126,7 +126,7 @@ func (t *tupe) Begin(s *torchpe.Scope, p Positions) Hooks {
 	}
 	x := rowsAt(s, t.table.In(s), 1, rows)
 	if t.gain != nil {
-		x = torchpe.AddLayerNorm(x, torchpe.Tensor{}, in(t.gain), in(t.shift), tupeEpsilon)
+		x = torchpe.AddLayerNorm(x, torchpe.Tensor{}, torchpe.Norm{Gain: in(t.gain), Bias: in(t.shift), Eps: tupeEpsilon})
 	}
 	q := splitRows(torchpe.Linear(x, t.queryW.In(s), in(t.queryB)), t.heads) // [E,H,R,Dh]
 	k := splitRows(torchpe.Linear(x, t.keyW.In(s), in(t.keyB)), t.heads)

@@ -39,6 +39,15 @@ func AddLayerNorm(x, y, gain, bias Handle, eps float64, grad bool) (Handle, erro
 	return result(C.tp_add_layer_norm(c(x), c(y), c(gain), c(bias), C.double(eps), flag(grad)))
 }
 
+func AttentionBlock(x, qkvW, qkvB Handle, heads int, mask Handle, scale float64, outW, outB, gain, bias Handle, eps float64, grad bool) (Handle, error) {
+	return result(C.tp_attention_block(c(x), c(qkvW), c(qkvB), C.int64_t(heads), c(mask), C.double(scale), c(outW), c(outB), c(gain), c(bias),
+		C.double(eps), flag(grad)))
+}
+
+func MLPBlock(x, inW, inB, outW, outB, gain, bias Handle, eps float64, grad bool) (Handle, error) {
+	return result(C.tp_mlp_block(c(x), c(inW), c(inB), c(outW), c(outB), c(gain), c(bias), C.double(eps), flag(grad)))
+}
+
 func Dropout(x Handle, p float64, seeds []uint64, step, call uint64, grad bool) (Handle, error) {
 	return result(C.tp_dropout(c(x), C.double(p), (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(seeds))), C.int64_t(len(seeds)),
 		C.uint64_t(step), C.uint64_t(call), flag(grad)))

@@ -1,5 +1,5 @@
 // attention_cuda.cc: attention on a GPU, for few tokens in one kernel each way.
-#include "gpu.h"
+#include "gpu_parts.h"
 #include "heads.h"
 
 using torch::autograd::AutogradContext;
@@ -15,8 +15,10 @@ GpuHeads<T> heads(const at::Tensor& t) {
   return {t.data_ptr<std::remove_const_t<T>>(), t.stride(0), t.stride(1), t.stride(2), t.stride(3), t.stride(4)};
 }
 
+}  // namespace
+
 template <typename T>
-GpuAttention<T> attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias, double scale) {
+GpuAttention<T> AttentionPass::described() const {
   GpuAttention<T> a = {};
   a.members = q.size(0);
   a.batch = q.size(1);
@@ -29,65 +31,83 @@ GpuAttention<T> attention(const at::Tensor& q, const at::Tensor& k, const at::Te
   a.q = heads<const T>(q);
   a.k = heads<const T>(k);
   a.v = heads<const T>(v);
-  a.bias = heads<const T>(bias);
+  a.q_bias = heads<const T>(q_bias);
+  a.k_bias = heads<const T>(k_bias);
+  a.v_bias = heads<const T>(v_bias);
+  a.bias = heads<const T>(mask);
   return a;
 }
 
+void AttentionPass::forward(const at::Tensor& out) const {
+  const OnDevice here(q);
+  TORCHPE_DISPATCH(q, [&] {
+    auto a = described<T>();
+    a.out = heads<T>(out);
+    gpu_kernels<T>(q).attention(here, a);
+  });
+}
+
+void AttentionPass::backward(const at::Tensor& dout) const {
+  const OnDevice here(q);
+  TORCHPE_DISPATCH(q, [&] {
+    auto a = described<T>();
+    a.dout = heads<const T>(dout);
+    a.dq = heads<T>(dq);
+    a.dk = heads<T>(dk);
+    a.dv = heads<T>(dv);
+    a.dq_sum = heads<T>(dq_sum);
+    a.dk_sum = heads<T>(dk_sum);
+    a.dv_sum = heads<T>(dv_sum);
+    gpu_kernels<T>(q).attention_backward(here, a);
+  });
+}
+
+namespace {
+
 struct AttentionOnGpu : torch::autograd::Function<AttentionOnGpu> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in, const at::Tensor& v_in, const at::Tensor& bias,
-                            double scale) {
-    const auto q = dense_rows(q_in), k = dense_rows(k_in), v = dense_rows(v_in);
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask, double scale) {
+    const AttentionPass a = pass(dense_rows(q), dense_rows(k), dense_rows(v), mask, scale);
     auto out = empty_tokens_first(q.size(0), q.size(1), q.size(2), q.size(3), v.size(4), q.options());
-    const OnDevice here(q);
-    TORCHPE_DISPATCH(q, [&] {
-      auto a = attention<T>(q, k, v, bias, scale);
-      a.out = heads<T>(out);
-      gpu_kernels<T>(q).attention(here, a);
-    });
-    ctx->save_for_backward({q, k, v, bias});
+    a.forward(out);
+    ctx->save_for_backward({a.q, a.k, a.v, mask});
     ctx->saved_data["scale"] = scale;
     return out;
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
-    const auto q = saved[0], k = saved[1], v = saved[2], bias = saved[3], d = dense_rows(grads[0]);
+    auto a = pass(saved[0], saved[1], saved[2], saved[3], ctx->saved_data["scale"].toDouble());
     const bool need[3] = {ctx->needs_input_grad(0), ctx->needs_input_grad(1), ctx->needs_input_grad(2)};
-    auto out = gradients(q, k, v, need);
-    const OnDevice here(q);
-    TORCHPE_DISPATCH(q, [&] {
-      auto a = attention<T>(q, k, v, bias, ctx->saved_data["scale"].toDouble());
-      a.dout = heads<const T>(d);
-      a.dq = heads<T>(out[0]);
-      a.dk = heads<T>(out[1]);
-      a.dv = heads<T>(out[2]);
-      gpu_kernels<T>(q).attention_backward(here, a);
-    });
-    return {out[0], out[1], out[2], at::Tensor(), at::Tensor()};
+    make_room(a, need);
+    a.backward(dense_rows(grads[0]));
+    return {a.dq, a.dk, a.dv, at::Tensor(), at::Tensor()};
+  }
+
+  static AttentionPass pass(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask, double scale) {
+    return {q, k, v, {}, {}, {}, mask, scale, {}, {}, {}, {}, {}, {}};
   }
 
   // Room for the gradients that are wanted: for self-attention one [E,B,N,3D], as ProjectQKV's backward pass takes it.
-  static variable_list gradients(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const bool need[3]) {
-    const int64_t E = q.size(0), B = q.size(1), H = q.size(2), N = q.size(3), Dh = q.size(4);
-    variable_list list(3);
-    if (need[0] && need[1] && need[2] && q.sizes() == k.sizes() && q.sizes() == v.sizes()) {
-      const auto all = at::empty({E, B, N, 3, H, Dh}, q.options());
-      for (int64_t part = 0; part < 3; part++) list[size_t(part)] = all.select(3, part).permute({0, 1, 3, 2, 4});
-      return list;
+  static void make_room(AttentionPass& a, const bool need[3]) {
+    const auto& q = a.q;
+    if (need[0] && need[1] && need[2] && q.sizes() == a.k.sizes() && q.sizes() == a.v.sizes()) {
+      const auto all = at::empty({q.size(0), q.size(1), q.size(3), 3 * q.size(2) * q.size(4)}, q.options());
+      a.dq = part_as_heads(all, 0, q.size(2));
+      a.dk = part_as_heads(all, 1, q.size(2));
+      a.dv = part_as_heads(all, 2, q.size(2));
+      return;
     }
-    const at::Tensor* like[3] = {&q, &k, &v};
-    for (size_t i = 0; i < 3; i++) {
-      const auto& t = *like[i];
-      if (need[i]) list[i] = empty_tokens_first(t.size(0), t.size(1), t.size(2), t.size(3), t.size(4), t.options());
-    }
-    return list;
+    const auto like = [](const at::Tensor& t) { return empty_tokens_first(t.size(0), t.size(1), t.size(2), t.size(3), t.size(4), t.options()); };
+    if (need[0]) a.dq = like(a.q);
+    if (need[1]) a.dk = like(a.k);
+    if (need[2]) a.dv = like(a.v);
   }
 };
 
 }  // namespace
 
-at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias, double scale) {
-  return AttentionOnGpu::apply(q, k, v, bias, scale);
+at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask, double scale) {
+  return AttentionOnGpu::apply(q, k, v, mask, scale);
 }
 
 }  // namespace torchpe

@@ -208,39 +208,44 @@ at::Tensor bias_rows(const at::Tensor& bias, at::IntArrayRef shape) {
 
 }  // namespace
 
+namespace torchpe {
+
+at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias, double scale) {
+  check_heads("attention", q, k, true);
+  TORCH_CHECK(v.dim() == 5 && v.sizes().slice(0, 4) == k.sizes().slice(0, 4), "attention with keys ", k.sizes(), " and values ", v.sizes(),
+              "; expected [E,B,H,M,Dh] and [E,B,H,M,Dv]");
+  check_same("attention", q, v);
+  const std::vector<int64_t> shape = {q.size(0), q.size(1), q.size(2), q.size(3), k.size(3)};
+  const bool biased = bias.defined();
+  if (biased) {
+    TORCH_CHECK(at::is_expandable_to(bias.sizes(), shape), "attention with bias ", bias.sizes(), "; expected one that broadcasts to [E,B,H,N,M] = ",
+                at::IntArrayRef(shape));
+    check_same("attention's bias", q, bias);
+  }
+  const bool any = q.numel() > 0 && v.numel() > 0, constant = !(at::GradMode::is_enabled() && biased && bias.requires_grad());
+  const bool few = few_tokens(q.size(3), k.size(3), q.size(4), v.size(4)), many = q.size(3) * q.size(4) * k.size(3) > SMALL_PRODUCT;
+  if (any && constant) {
+    const auto none = at::empty({0}, q.options().requires_grad(false)); // autograd functions of libtorch 1.13 take no undefined tensors
+    const auto expanded = [&] { return biased ? bias.detach().expand(shape) : none; };
+    if (use_kernels(q) && few) return attention_on_gpu(q, k, v, expanded(), scale);
+#ifdef TORCHPE_SDPA
+    const bool less = rounds_operands(q) && !few, bf16 = less && precision() == Precision::bf16;
+    const bool emulates = use_kernels(q) && (!less || bf16);  // libtorch's has no tf32 on the CPU
+    if (q.is_cuda() ? fused_form() != 0 : emulates) return attention_of_libtorch(q, k, v, expanded(), scale, bf16);
+#endif
+    if (use_loops(q) && many && (few || !rounds_operands(q)))
+      return AttentionFunction::apply(q, k, v, biased ? bias_rows(bias.detach(), shape) : none, scale);
+  }
+  auto logits = attention_logits(q, k, scale);
+  return attention_values(at::softmax(biased ? logits + bias : logits, -1), v);
+}
+
+}  // namespace torchpe
+
 extern "C" {
 
 tp_result tp_attention(tp_tensor hq, tp_tensor hk, tp_tensor hv, tp_tensor hbias, double scale, int grad) {
-  return op(grad, [&] {
-    auto q = get(hq), k = get(hk), v = get(hv), bias = get_or_empty(hbias, q);
-    check_heads("attention", q, k, true);
-    TORCH_CHECK(v.dim() == 5 && v.sizes().slice(0, 4) == k.sizes().slice(0, 4), "attention with keys ", k.sizes(), " and values ", v.sizes(),
-                "; expected [E,B,H,M,Dh] and [E,B,H,M,Dv]");
-    check_same("attention", q, v);
-    const std::vector<int64_t> shape = {q.size(0), q.size(1), q.size(2), q.size(3), k.size(3)};
-    if (hbias != 0) {
-      TORCH_CHECK(at::is_expandable_to(bias.sizes(), shape), "attention with bias ", bias.sizes(), "; expected one that broadcasts to [E,B,H,N,M] = ",
-                  at::IntArrayRef(shape));
-      check_same("attention's bias", q, bias);
-    }
-    const bool any = q.numel() > 0 && v.numel() > 0, constant = !(grad && bias.requires_grad());
-    const bool few = few_tokens(q.size(3), k.size(3), q.size(4), v.size(4)), many = q.size(3) * q.size(4) * k.size(3) > SMALL_PRODUCT;
-    if (any && constant) {
-      if (use_kernels(q) && few) return attention_on_gpu(q, k, v, hbias != 0 ? bias.detach().expand(shape) : bias, scale);
-#ifdef TORCHPE_SDPA
-      const bool less = rounds_operands(q) && !few, bf16 = less && precision() == Precision::bf16;
-      const bool emulates = use_kernels(q) && (!less || bf16);  // libtorch's has no tf32 on the CPU
-      if (q.is_cuda() ? fused_form() != 0 : emulates)
-        return attention_of_libtorch(q, k, v, hbias != 0 ? bias.detach().expand(shape) : bias, scale, bf16);
-#endif
-      if (use_loops(q) && many && (few || !rounds_operands(q))) {
-        if (hbias != 0) bias = bias_rows(bias.detach(), shape);
-        return AttentionFunction::apply(q, k, v, bias, scale);
-      }
-    }
-    auto logits = attention_logits(q, k, scale);
-    return attention_values(at::softmax(hbias != 0 ? logits + bias : logits, -1), v);
-  });
+  return op(grad, [&] { return attention(get(hq), get(hk), get(hv), hbias == 0 ? at::Tensor() : get(hbias), scale); });
 }
 
 }  // extern "C"

@@ -36,10 +36,11 @@ Cut cut_of(int width) {
   return c;
 }
 
-// parts[slice,n,m]: the share of a slice of columns in a[n] . b[m]. The block waits before and after.
+// parts[slice,n,m]: the share of a slice of columns in a[n] . b[m], to whose rows a_bias and b_bias are added, null for none. The
+// block waits before and after.
 template <typename T, int R>
-__device__ __forceinline__ void partial_products(int N, int M, int width, const T* __restrict a, int64_t a_row, const T* __restrict b, int64_t b_row,
-                                                 const Cut& cut, T* area) {
+__device__ __forceinline__ void partial_products(int N, int M, int width, const T* __restrict a, int64_t a_row, const T* a_bias, const T* __restrict b,
+                                                 int64_t b_row, const T* b_bias, const Cut& cut, T* area) {
   constexpr int SIDE = R / 4;
   const int ld = cut.tile | 1;  // odd: rows lie in different banks
   T *const ta = area, *const tb = area + R * ld;
@@ -51,8 +52,8 @@ __device__ __forceinline__ void partial_products(int N, int M, int width, const 
     const int here = cut.tile < width - from ? cut.tile : width - from;
     for (int n = warp; n < R; n += warps)
       for (int c = lane; c < here; c += 32) {
-        ta[n * ld + c] = n < N ? a[n * a_row + from + c] : T(0);
-        tb[n * ld + c] = n < M ? b[n * b_row + from + c] : T(0);
+        ta[n * ld + c] = n < N ? a[n * a_row + from + c] + (a_bias ? a_bias[from + c] : T(0)) : T(0);
+        tb[n * ld + c] = n < M ? b[n * b_row + from + c] + (b_bias ? b_bias[from + c] : T(0)) : T(0);
       }
     __syncthreads();
     if (busy)
@@ -109,16 +110,18 @@ __device__ __forceinline__ void weights(int N, int M, const T* parts, int slices
   __syncthreads();
 }
 
-// column[n] for n < count, zeros behind.
+// Column c of x [count,...] and of its bias, null for none, together; zeros behind.
 template <typename T, int R>
-__device__ __forceinline__ void column_of(const T* x, int64_t row, int count, T (&column)[R]) {
+__device__ __forceinline__ void column_of(const T* x, int64_t row, const T* bias, int c, int count, T (&column)[R]) {
+  const T b = bias ? bias[c] : T(0);
   TORCHPE_UNROLL()
-  for (int n = 0; n < R; n++) column[n] = n < count ? x[n * row] : T(0);
+  for (int n = 0; n < R; n++) column[n] = n < count ? x[n * row + c] + b : T(0);
 }
 
-// y[n] = sum over m of w[n,m] x[m] for n < count.
+// y[n] = sum over m of w[n,m] x[m] for n < count; returns the sum of them.
 template <typename T, int R>
-__device__ __forceinline__ void times_column(const T* w, const T (&x)[R], int count, T* y, int64_t row) {
+__device__ __forceinline__ T times_column(const T* w, const T (&x)[R], int count, T* y, int64_t row) {
+  T all = 0;
   for (int n = 0; n < count; n++) {
     T sum = 0;
     TORCHPE_UNROLL()
@@ -128,12 +131,15 @@ __device__ __forceinline__ void times_column(const T* w, const T (&x)[R], int co
       for (int k = 0; k < 4; k++) sum += f.v[k] * x[m + k];
     }
     y[n * row] = sum;
+    all += sum;
   }
+  return all;
 }
 
-// y[m] = sum over n of w[n,m] x[n] for m < count.
+// y[m] = sum over n of w[n,m] x[n] for m < count; returns the sum of them.
 template <typename T, int R>
-__device__ __forceinline__ void transposed_times_column(const T* w, const T (&x)[R], int count, T* y, int64_t row) {
+__device__ __forceinline__ T transposed_times_column(const T* w, const T (&x)[R], int count, T* y, int64_t row) {
+  T all = 0;
   for (int m = 0; m < count; m += 4) {
     T sum[4] = {};
     TORCHPE_UNROLL()
@@ -144,8 +150,12 @@ __device__ __forceinline__ void transposed_times_column(const T* w, const T (&x)
     }
     TORCHPE_UNROLL()
     for (int k = 0; k < 4; k++)
-      if (m + k < count) y[(m + k) * row] = sum[k];
+      if (m + k < count) {
+        y[(m + k) * row] = sum[k];
+        all += sum[k];
+      }
   }
+  return all;
 }
 
 // Where the operand of head `i`, counted over all members and puzzles, starts.
@@ -161,13 +171,14 @@ __global__ void __launch_bounds__(THREADS) attention_kernel(const GpuAttention<T
   TORCHPE_SHARED(T, area);
   T* const w = area + cut.area;
   const int64_t i = blockIdx.x;
-  partial_products<T, R>(a.N, a.M, a.D, head_of(a, a.q, i), a.q.row, head_of(a, a.k, i), a.k.row, cut, area);
+  partial_products<T, R>(a.N, a.M, a.D, head_of(a, a.q, i), a.q.row, head_of(a, a.q_bias, i), head_of(a, a.k, i), a.k.row, head_of(a, a.k_bias, i), cut,
+                         area);
   weights<T, R>(a.N, a.M, area, cut.slices, T(a.scale), head_of(a, a.bias, i), a.bias.row, a.bias.column, w);
-  const T* v = head_of(a, a.v, i);
+  const T *v = head_of(a, a.v, i), *v_bias = head_of(a, a.v_bias, i);
   T* out = head_of(a, a.out, i);
   for (int c = threadIdx.x; c < a.Dv; c += blockDim.x) {
     T x[R];
-    column_of<T, R>(v + c, a.v.row, a.M, x);
+    column_of<T, R>(v, a.v.row, v_bias, c, a.M, x);
     times_column<T, R>(w, x, a.N, out + c, a.out.row);
   }
 }
@@ -180,9 +191,10 @@ __global__ void __launch_bounds__(THREADS) attention_backward_kernel(const GpuAt
   T *const w = area + cut.area, *const ds = w + R * R;
   const int64_t i = blockIdx.x;
   const T *const q = head_of(a, a.q, i), *const k = head_of(a, a.k, i), *const d = head_of(a, a.dout, i);
-  partial_products<T, R>(a.N, a.M, a.D, q, a.q.row, k, a.k.row, cut, area);
+  const T *const q_bias = head_of(a, a.q_bias, i), *const k_bias = head_of(a, a.k_bias, i);
+  partial_products<T, R>(a.N, a.M, a.D, q, a.q.row, q_bias, k, a.k.row, k_bias, cut, area);
   weights<T, R>(a.N, a.M, area, cut.slices, T(a.scale), head_of(a, a.bias, i), a.bias.row, a.bias.column, w);
-  partial_products<T, R>(a.N, a.M, a.Dv, d, a.dout.row, head_of(a, a.v, i), a.v.row, cut, area);
+  partial_products<T, R>(a.N, a.M, a.Dv, d, a.dout.row, nullptr, head_of(a, a.v, i), a.v.row, head_of(a, a.v_bias, i), cut, area);
   const int m = threadIdx.x % 32;
   for (int n = threadIdx.x / 32; n < R; n += blockDim.x / 32) {
     T weight = 0, dw = 0;
@@ -198,18 +210,21 @@ __global__ void __launch_bounds__(THREADS) attention_backward_kernel(const GpuAt
   T x[R];
   for (int c = threadIdx.x; c < a.D; c += blockDim.x) {
     if (dq) {
-      column_of<T, R>(k + c, a.k.row, a.M, x);
-      times_column<T, R>(ds, x, a.N, dq + c, a.dq.row);
+      column_of<T, R>(k, a.k.row, k_bias, c, a.M, x);
+      const T sum = times_column<T, R>(ds, x, a.N, dq + c, a.dq.row);
+      if (a.dq_sum.p) head_of(a, a.dq_sum, i)[c] = sum;
     }
     if (dk) {
-      column_of<T, R>(q + c, a.q.row, a.N, x);
-      transposed_times_column<T, R>(ds, x, a.M, dk + c, a.dk.row);
+      column_of<T, R>(q, a.q.row, q_bias, c, a.N, x);
+      const T sum = transposed_times_column<T, R>(ds, x, a.M, dk + c, a.dk.row);
+      if (a.dk_sum.p) head_of(a, a.dk_sum, i)[c] = sum;
     }
   }
   if (dv)
     for (int c = threadIdx.x; c < a.Dv; c += blockDim.x) {
-      column_of<T, R>(d + c, a.dout.row, a.N, x);
-      transposed_times_column<T, R>(w, x, a.M, dv + c, a.dv.row);
+      column_of<T, R>(d, a.dout.row, nullptr, c, a.N, x);
+      const T sum = transposed_times_column<T, R>(w, x, a.M, dv + c, a.dv.row);
+      if (a.dv_sum.p) head_of(a, a.dv_sum, i)[c] = sum;
     }
 }
 

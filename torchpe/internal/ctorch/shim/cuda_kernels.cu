@@ -12,9 +12,9 @@ namespace {
 // A block takes 32 columns of a chunk of rows: thread (x,y) column x and every eighth row.
 constexpr int COLUMNS = 32, LANES = THREADS / COLUMNS;
 
-template <typename T, bool GELU>
+template <typename T, bool GELU, typename U>
 __global__ void __launch_bounds__(THREADS)
-    bias_gelu_kernel(int64_t rows, int64_t cols, int64_t per_chunk, const T* u, const T* bias, int64_t bias_member, T* y) {
+    bias_gelu_kernel(int64_t rows, int64_t cols, int64_t per_chunk, const T* u, const T* bias, int64_t bias_member, U* y) {
   const int64_t c = int64_t(blockIdx.x) * COLUMNS + threadIdx.x, e = blockIdx.z, first = blockIdx.y * per_chunk;
   if (c >= cols) return;
   const int64_t end = first + per_chunk < rows ? first + per_chunk : rows, base = e * rows * cols + c;
@@ -27,16 +27,19 @@ __global__ void __launch_bounds__(THREADS)
       if (r + k * LANES < end) x[k] = u[base + (r + k * LANES) * cols] + b;
     TORCHPE_UNROLL()
     for (int k = 0; k < AT_ONCE; k++)
-      if (r + k * LANES < end) y[base + (r + k * LANES) * cols] = GELU ? gelu(x[k]) : x[k];
+      if (r + k * LANES < end) store(y + base + (r + k * LANES) * cols, GELU ? gelu(x[k]) : x[k]);
   }
 }
 
 template <typename T>
-void bias_gelu(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias, int64_t bias_member, bool gelu, T* y) {
+void bias_gelu(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias, int64_t bias_member, bool gelu, T* y, uint16_t* y16) {
   if (E * rows * cols == 0) return;
   const int64_t per = gpu_chunk_rows(rows, 4 * LANES, 60000);
   const dim3 grid(parts_of(cols, COLUMNS), parts_of(rows, per), E), block(COLUMNS, LANES);
-  launch(s, gelu ? bias_gelu_kernel<T, true> : bias_gelu_kernel<T, false>, grid, block, 0, rows, cols, per, u, bias, bias_member, y);
+  if (y16)
+    launch(s, gelu ? bias_gelu_kernel<T, true, uint16_t> : bias_gelu_kernel<T, false, uint16_t>, grid, block, 0, rows, cols, per, u, bias, bias_member, y16);
+  else
+    launch(s, gelu ? bias_gelu_kernel<T, true, T> : bias_gelu_kernel<T, false, T>, grid, block, 0, rows, cols, per, u, bias, bias_member, y);
 }
 
 template <typename T, bool GELU, typename U>
@@ -81,31 +84,27 @@ void dense_backward(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T*
 }
 
 template <typename T>
-__global__ void __launch_bounds__(THREADS)
-    add_sums_kernel(int64_t chunks, const T* parts, int64_t cols, T* into, int64_t into_member, int64_t cols2, T* into2, int64_t into2_member) {
+__global__ void __launch_bounds__(THREADS) add_sums_kernel(const GpuSums<T> a) {
   TORCHPE_SHARED(T, sums);
-  const int64_t c = int64_t(blockIdx.x) * COLUMNS + threadIdx.x, e = blockIdx.y, width = cols + cols2;
+  const int64_t c = int64_t(blockIdx.x) * COLUMNS + threadIdx.x, e = blockIdx.y, width = a.count * a.cols;
   T sum = 0;
   if (c < width) {
     TORCHPE_UNROLL(4)
-    for (int64_t k = threadIdx.y; k < chunks; k += LANES) sum += parts[(e * chunks + k) * width + c];
+    for (int64_t k = threadIdx.y; k < a.chunks; k += LANES) sum += a.parts[(e * a.chunks + k) * width + c];
   }
   sums[threadIdx.y * COLUMNS + threadIdx.x] = sum;
   __syncthreads();
   if (threadIdx.y != 0 || c >= width) return;
   for (int l = 1; l < LANES; l++) sum += sums[l * COLUMNS + threadIdx.x];
-  if (c < cols)
-    into[e * into_member + c] += sum;
-  else
-    into2[e * into2_member + c - cols] += sum;
+  TORCHPE_UNROLL()
+  for (int i = 0; i < 3; i++)
+    if (c / a.cols == i) a.into[i][e * a.into_member[i] + c % a.cols] += sum;
 }
 
 template <typename T>
-void add_sums(GpuStream s, int64_t E, int64_t chunks, const T* parts, int64_t cols, T* into, int64_t into_member, int64_t cols2, T* into2,
-              int64_t into2_member) {
-  if (E * chunks * (cols + cols2) == 0) return;
-  launch(s, add_sums_kernel<T>, dim3(parts_of(cols + cols2, COLUMNS), E), dim3(COLUMNS, LANES), sizeof(T) * THREADS, chunks, parts, cols, into,
-         into_member, cols2, into2, into2_member);
+void add_sums(GpuStream s, const GpuSums<T>& a) {
+  if (a.members * a.chunks * a.cols == 0) return;
+  launch(s, add_sums_kernel<T>, dim3(parts_of(a.count * a.cols, COLUMNS), a.members), dim3(COLUMNS, LANES), sizeof(T) * THREADS, a);
 }
 
 // ---- layer norm ----
@@ -126,20 +125,23 @@ __device__ __forceinline__ T group_sum(T v, T* room) {
   }
 }
 
-template <typename T, int GROUP, int PER>
-__global__ void __launch_bounds__(THREADS)
-    add_layer_norm_kernel(int64_t rows, int cols, const T* __restrict x, const T* __restrict y, const T* gain, int64_t gain_member, const T* bias,
-                          int64_t bias_member, T eps, T* __restrict xhat, T* __restrict rstd, T* __restrict out) {
+template <typename T, int GROUP, int PER, bool GELU>
+__global__ void __launch_bounds__(THREADS) add_layer_norm_kernel(const GpuNorm<T> a) {
   TORCHPE_SHARED(T, room);
-  const int lane = threadIdx.x % GROUP;
+  const int lane = threadIdx.x % GROUP, cols = int(a.cols);
   const int64_t e = blockIdx.y, r = int64_t(blockIdx.x) * (THREADS / GROUP) + threadIdx.x / GROUP;
-  if (r >= rows) return;  // as a group
-  const int64_t base = (e * rows + r) * cols;
+  if (r >= a.rows) return;  // as a group
+  const int64_t base = (e * a.rows + r) * cols;
   T h[PER], sum = 0;
   TORCHPE_UNROLL()
   for (int k = 0; k < PER; k++) {
     const int c = lane + k * GROUP;
-    h[k] = c < cols ? x[base + c] + (y ? y[base + c] : T(0)) : T(0);
+    h[k] = 0;
+    if (c < cols) {
+      T y = a.y ? a.y[base + c] : T(0);
+      if (a.y_bias) y += a.y_bias[e * a.y_bias_member + c];
+      h[k] = a.x[base + c] + (GELU ? gelu(y) : y);
+    }
     sum += h[k];
   }
   const T mean = group_sum<T, GROUP>(sum, room) / T(cols);
@@ -149,72 +151,86 @@ __global__ void __launch_bounds__(THREADS)
     const T d = lane + k * GROUP < cols ? h[k] - mean : T(0);
     sum += d * d;
   }
-  const T rs = T(1) / root_of(group_sum<T, GROUP>(sum, room) / T(cols) + eps);
-  if (rstd && lane == 0) rstd[e * rows + r] = rs;
+  const T rs = T(1) / root_of(group_sum<T, GROUP>(sum, room) / T(cols) + T(a.eps));
+  T gain[PER], bias[PER];  // loaded before the first store, which might be to where they are
+  TORCHPE_UNROLL()
+  for (int k = 0; k < PER; k++) {
+    const int c = lane + k * GROUP;
+    gain[k] = c < cols ? a.gain[e * a.gain_member + c] : T(0);
+    bias[k] = c < cols ? a.bias[e * a.bias_member + c] : T(0);
+  }
+  if (a.rstd && lane == 0) a.rstd[e * a.rows + r] = rs;
   TORCHPE_UNROLL()
   for (int k = 0; k < PER; k++) {
     const int c = lane + k * GROUP;
     if (c >= cols) continue;
     const T v = (h[k] - mean) * rs;
-    if (xhat) xhat[base + c] = v;
-    out[base + c] = v * gain[e * gain_member + c] + bias[e * bias_member + c];
+    if (a.xhat) a.xhat[base + c] = v;
+    a.out[base + c] = v * gain[k] + bias[k];
   }
 }
 
-template <typename T, int GROUP, int PER>
-__global__ void __launch_bounds__(THREADS)
-    layer_norm_backward_kernel(int64_t rows, int cols, int64_t per_chunk, const T* __restrict xhat, const T* __restrict rstd, const T* gain,
-                               int64_t gain_member, const T* __restrict dout, T* __restrict ds, T* parts) {
-  TORCHPE_SHARED(T, room);  // group_sum's where the block is one group; else a row [2,cols] for each
+template <typename T, int GROUP, int PER, bool GELU>
+__global__ void __launch_bounds__(THREADS) layer_norm_backward_kernel(const GpuNorm<T> a, int64_t per_chunk) {
+  TORCHPE_SHARED(T, room);  // group_sum's where the block is one group; else rows [sums,cols] for each
   constexpr int GROUPS = THREADS / GROUP;
-  const int lane = threadIdx.x % GROUP, group = threadIdx.x / GROUP;
-  const int64_t e = blockIdx.y, first = blockIdx.x * per_chunk, end = first + per_chunk < rows ? first + per_chunk : rows;
-  T g[PER], dgain[PER], dbias[PER];
+  const int lane = threadIdx.x % GROUP, group = threadIdx.x / GROUP, cols = int(a.cols);
+  const int64_t e = blockIdx.y, first = blockIdx.x * per_chunk, end = first + per_chunk < a.rows ? first + per_chunk : a.rows;
+  T g[PER], y_bias[GELU ? PER : 1], dgain[PER], dbias[PER], dy_sum[PER];
   TORCHPE_UNROLL()
   for (int k = 0; k < PER; k++) {
     const int c = lane + k * GROUP;
-    g[k] = c < cols ? gain[e * gain_member + c] : T(0);
-    dgain[k] = dbias[k] = 0;
+    g[k] = c < cols ? a.gain[e * a.gain_member + c] : T(0);
+    if (GELU) y_bias[k] = c < cols && a.y_bias ? a.y_bias[e * a.y_bias_member + c] : T(0);
+    dgain[k] = dbias[k] = dy_sum[k] = 0;
   }
   for (int64_t r = first + group; r < end; r += GROUPS) {
-    const int64_t base = (e * rows + r) * cols;
-    T h[PER], d[PER], a = 0, b = 0;
+    const int64_t base = (e * a.rows + r) * cols;
+    T h[PER], d[PER], u[GELU ? PER : 1], m1 = 0, m2 = 0;
     TORCHPE_UNROLL()
     for (int k = 0; k < PER; k++) {
       const int c = lane + k * GROUP;
-      h[k] = c < cols ? xhat[base + c] : T(0);
-      d[k] = c < cols ? dout[base + c] : T(0);
+      h[k] = c < cols ? a.xhat[base + c] : T(0);
+      d[k] = c < cols ? a.dout[base + c] : T(0);
+      if (GELU) u[k] = c < cols ? a.y[base + c] : T(0);
     }
-    const T rs = rstd[e * rows + r];
+    const T rs = a.rstd[e * a.rows + r];
     TORCHPE_UNROLL()
     for (int k = 0; k < PER; k++) {
-      a += d[k] * g[k];
-      b += d[k] * g[k] * h[k];
+      m1 += d[k] * g[k];
+      m2 += d[k] * g[k] * h[k];
       dgain[k] += d[k] * h[k];
       dbias[k] += d[k];
     }
-    a = group_sum<T, GROUP>(a, room) / T(cols);
-    b = group_sum<T, GROUP>(b, room) / T(cols);
+    m1 = group_sum<T, GROUP>(m1, room) / T(cols);
+    m2 = group_sum<T, GROUP>(m2, room) / T(cols);
     TORCHPE_UNROLL()
     for (int k = 0; k < PER; k++) {
       const int c = lane + k * GROUP;
-      if (c < cols) ds[base + c] = (d[k] * g[k] - a - h[k] * b) * rs;
+      if (c >= cols) continue;
+      T ds = (d[k] * g[k] - m1 - h[k] * m2) * rs;
+      a.ds[base + c] = ds;
+      if (GELU) ds *= gelu_slope(u[k] + y_bias[k]);
+      if (a.dy) a.dy[base + c] = ds;
+      if (a.dy16) store(a.dy16 + base + c, ds);
+      dy_sum[k] += ds;
     }
   }
-  T* const mine = parts + (e * gridDim.x + blockIdx.x) * 2 * cols;
-  T* const to = GROUPS == 1 ? mine : room + group * 2 * cols;
+  T* const mine = a.parts + (e * gridDim.x + blockIdx.x) * a.sums * cols;
+  T* const to = GROUPS == 1 ? mine : room + group * a.sums * cols;
   TORCHPE_UNROLL()
   for (int k = 0; k < PER; k++) {
     const int c = lane + k * GROUP;
     if (c >= cols) continue;
     to[c] = dgain[k];
     to[cols + c] = dbias[k];
+    if (a.sums > 2) to[2 * cols + c] = dy_sum[k];
   }
   if constexpr (GROUPS > 1) {
     __syncthreads();
-    for (int i = threadIdx.x; i < 2 * cols; i += THREADS) {
+    for (int i = threadIdx.x; i < a.sums * cols; i += THREADS) {
       T sum = room[i];
-      for (int w = 1; w < GROUPS; w++) sum += room[w * 2 * cols + i];
+      for (int w = 1; w < GROUPS; w++) sum += room[w * a.sums * cols + i];
       mine[i] = sum;
     }
   }
@@ -223,16 +239,14 @@ __global__ void __launch_bounds__(THREADS)
 template <typename T, int GROUP, int PER>
 struct Norm {
   static constexpr int GROUPS = THREADS / GROUP;
-  static void forward(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* x, const T* y, const T* gain, int64_t gain_member, const T* bias,
-                      int64_t bias_member, double eps, T* xhat, T* rstd, T* out) {
-    launch(s, add_layer_norm_kernel<T, GROUP, PER>, dim3(parts_of(rows, GROUPS), E), dim3(THREADS), sizeof(T) * 8, rows, cols, x, y, gain, gain_member,
-           bias, bias_member, eps, xhat, rstd, out);
+  static void forward(GpuStream s, const GpuNorm<T>& a) {
+    launch(s, a.gelu ? add_layer_norm_kernel<T, GROUP, PER, true> : add_layer_norm_kernel<T, GROUP, PER, false>, dim3(parts_of(a.rows, GROUPS), a.members),
+           dim3(THREADS), sizeof(T) * 8, a);
   }
-  static void backward(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* xhat, const T* rstd, const T* gain, int64_t gain_member,
-                       const T* dout, T* ds, T* parts) {
-    const size_t shared = sizeof(T) * size_t(GROUPS == 1 ? 8 : GROUPS * 2 * cols);
-    launch(s, layer_norm_backward_kernel<T, GROUP, PER>, dim3(norm_chunks(rows), E), dim3(THREADS), shared, rows, cols, norm_chunk_rows(rows), xhat, rstd,
-           gain, gain_member, dout, ds, parts);
+  static void backward(GpuStream s, const GpuNorm<T>& a) {
+    const size_t shared = sizeof(T) * size_t(GROUPS == 1 ? 8 : GROUPS * a.sums * a.cols);
+    launch(s, a.gelu ? layer_norm_backward_kernel<T, GROUP, PER, true> : layer_norm_backward_kernel<T, GROUP, PER, false>,
+           dim3(norm_chunks(a.rows), a.members), dim3(THREADS), shared, a, norm_chunk_rows(a.rows));
   }
 };
 
@@ -249,17 +263,13 @@ void with_norm(int64_t cols, F&& f) {
 }
 
 template <typename T>
-void add_layer_norm(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* x, const T* y, const T* gain, int64_t gain_member, const T* bias,
-                    int64_t bias_member, double eps, T* xhat, T* rstd, T* out) {
-  if (E * rows * cols == 0) return;
-  with_norm<T>(cols, [&](auto n) { n.forward(s, E, rows, cols, x, y, gain, gain_member, bias, bias_member, eps, xhat, rstd, out); });
+void add_layer_norm(GpuStream s, const GpuNorm<T>& a) {
+  if (a.members * a.rows * a.cols > 0) with_norm<T>(a.cols, [&](auto n) { n.forward(s, a); });
 }
 
 template <typename T>
-void layer_norm_backward(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* xhat, const T* rstd, const T* gain, int64_t gain_member,
-                         const T* dout, T* ds, T* parts) {
-  if (E * rows * cols == 0) return;
-  with_norm<T>(cols, [&](auto n) { n.backward(s, E, rows, cols, xhat, rstd, gain, gain_member, dout, ds, parts); });
+void layer_norm_backward(GpuStream s, const GpuNorm<T>& a) {
+  if (a.members * a.rows * a.cols > 0) with_norm<T>(a.cols, [&](auto n) { n.backward(s, a); });
 }
 
 // ---- optimizers ----

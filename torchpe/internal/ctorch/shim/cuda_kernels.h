@@ -31,7 +31,41 @@ struct GpuAttention {
   int N, M, D, Dv;
   double scale;
   GpuHeads<const T> q, k, v, bias, dout;
+  GpuHeads<const T> q_bias, k_bias, v_bias;  // one row [E,1,H,1,width] each, added to all of q, k, v as they are read; null for none
   GpuHeads<T> out, dq, dk, dv;
+  GpuHeads<T> dq_sum, dk_sum, dv_sum;  // sums of dq, dk, dv over their tokens, one row [E,B,H,1,width]; null for none
+};
+
+// Layer norm of x + f(y + y_bias), f GELU where gelu, else nothing; and its backward pass. [E,rows,cols] are x, y, xhat, out, dout,
+// ds, dy; [E,cols] the biases and the gain; [E,rows] rstd. y, and y_bias with it or alone, may be null.
+template <typename T>
+struct GpuNorm {
+  int64_t members, rows, cols;
+  const T *x, *y, *y_bias;
+  int64_t y_bias_member;
+  bool gelu;
+  const T *gain, *bias;
+  int64_t gain_member, bias_member;
+  double eps;
+  T *xhat, *rstd;  // for the backward pass, both or neither
+  T* out;
+  // backward
+  const T* dout;
+  T* ds;           // the gradient of x
+  T* dy;           // of y, null where that is ds or goes to dy16
+  uint16_t* dy16;  // the same rounded to bfloat16, or null
+  int sums;        // 2, or 3
+  T* parts;        // sums over chunks of rows [E,norm_chunks(rows),sums,cols]: of the gradients of gain and bias, and of y
+};
+
+// into[i][e,c] += sum over chunks of parts[e,chunk,i,c], for i < count: parts [E,chunks,count,cols].
+template <typename T>
+struct GpuSums {
+  int64_t members, chunks, cols;
+  int count;
+  const T* parts;
+  T* into[3];
+  int64_t into_member[3];
 };
 
 // One Adam step: rows of p, g, m, v [E,P] and of settings [E,6] start this many elements apart.
@@ -63,20 +97,15 @@ constexpr int64_t GPU_NORM_WIDTH = 4096;  // rows of layer norm may be this long
 
 template <typename T>
 struct GpuTable {
-  // y = u + bias, then GELU where gelu. u, y [E,rows,cols]; y may be u; bias may be null
-  void (*bias_gelu)(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias, int64_t bias_member, bool gelu, T* y);
+  // u + bias, then GELU where gelu; to y, which may be u, or rounded to bfloat16 to y16. u, y [E,rows,cols]; bias may be null
+  void (*bias_gelu)(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias, int64_t bias_member, bool gelu, T* y, uint16_t* y16);
   // d = dy * gelu'(u + bias), or dy where u is null; d goes to du, or rounded to bfloat16 to du16, and its column sums over
   // chunks of rows to parts [E,sum_chunks(rows),cols]. Each of the three may be null
   void (*dense_backward)(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias, int64_t bias_member, const T* dy, T* du,
                          uint16_t* du16, T* parts);
-  // into[e,c] += sum over chunks of parts[e,chunk,c] for the first columns, then those of into2: parts [E,chunks,cols+cols2]
-  void (*add_sums)(GpuStream s, int64_t E, int64_t chunks, const T* parts, int64_t cols, T* into, int64_t into_member, int64_t cols2, T* into2,
-                   int64_t into2_member);
-  // as KernelTable's, over E members; the gradients of gain and bias as sums over chunks: parts [E,norm_chunks(rows),2,cols]
-  void (*add_layer_norm)(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* x, const T* y, const T* gain, int64_t gain_member, const T* bias,
-                         int64_t bias_member, double eps, T* xhat, T* rstd, T* out);
-  void (*layer_norm_backward)(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* xhat, const T* rstd, const T* gain, int64_t gain_member,
-                              const T* dout, T* ds, T* parts);
+  void (*add_sums)(GpuStream s, const GpuSums<T>& a);
+  void (*add_layer_norm)(GpuStream s, const GpuNorm<T>& a);
+  void (*layer_norm_backward)(GpuStream s, const GpuNorm<T>& a);
   // out = softmax(scale q k^T + bias) v, and the gradients that are not null; logits never leave the multiprocessor
   void (*attention)(GpuStream s, const GpuAttention<T>& a);
   void (*attention_backward)(GpuStream s, const GpuAttention<T>& a);

@@ -108,4 +108,11 @@ inline GradTarget grad_target(const at::Tensor& w) {
   return {at::zeros(w.sizes(), w.options().requires_grad(false)), false};
 }
 
+// The operators of shim.h, for others to be composed of; they see whether gradients are on. b and y may be empty, attention's bias
+// undefined.
+at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu);
+torch::autograd::variable_list project_qkv(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, int64_t heads);
+at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias, double scale);
+at::Tensor add_layer_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias, double eps);
+
 }  // namespace torchpe

@@ -33,6 +33,18 @@ bool norm_fits_gpu(const at::Tensor& x, const at::Tensor& gain, const at::Tensor
 at::Tensor add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias, double eps, bool keep);
 // bias: empty, or [E,B,H,N,M] with any strides and without a gradient
 at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias, double scale);
+// As tp_attention_block and tp_mlp_block; mask: empty, or [E,B,H,N,N] with any strides and without a gradient.
+struct AttentionBlock {
+  at::Tensor x, qkv_w, qkv_b, out_w, out_b, mask, gain, bias;
+  int64_t heads;
+  double scale, eps;
+};
+at::Tensor attention_block_on_gpu(const AttentionBlock& b);
+struct MLPBlock {
+  at::Tensor x, in_w, in_b, out_w, out_b, gain, bias;
+  double eps;
+};
+at::Tensor mlp_block_on_gpu(const MLPBlock& b);
 at::Tensor dropout_on_gpu(const at::Tensor& x, double p, const at::Tensor& draws, uint64_t call);
 
 }  // namespace torchpe

@@ -265,31 +265,41 @@ void check_qkv(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, in
 
 }  // namespace
 
+namespace torchpe {
+
+at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu) {
+  check_linear(x, w, b);
+  const bool keep = at::GradMode::is_enabled();
+  if (use_kernels(x)) return linear_on_gpu(x, w, b, gelu, keep);
+  if (!use_loops(x)) return linear_composed(x, w, b, gelu);
+  return LinearFunction::apply(x, w, b, gelu, keep);
+}
+
+variable_list project_qkv(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, int64_t heads) {
+  check_qkv(x, w, b, heads);
+  if (use_kernels(x)) return qkv_on_gpu(x, w, b, heads);
+  if (use_loops(x)) return QKVFunction::apply(x, w, b, heads);
+  variable_list parts;
+  for (auto& p : linear_composed(x, w, b, false).chunk(3, -1)) parts.push_back(as_heads(p.contiguous(), heads));
+  return parts;
+}
+
+}  // namespace torchpe
+
 extern "C" {
 
 tp_result tp_linear(tp_tensor hx, tp_tensor hw, tp_tensor hb, int gelu, int grad) {
   return op(grad, [&] {
-    auto x = get(hx), w = get(hw), b = get_or_empty(hb, x);
-    check_linear(x, w, b);
-    if (use_kernels(x)) return linear_on_gpu(x, w, b, gelu != 0, grad != 0);
-    if (!use_loops(x)) return linear_composed(x, w, b, gelu != 0);
-    return LinearFunction::apply(x, w, b, gelu != 0, grad != 0);
+    auto x = get(hx);
+    return linear(x, get(hw), get_or_empty(hb, x), gelu != 0);
   });
 }
 
 char* tp_project_qkv(tp_tensor hx, tp_tensor hw, tp_tensor hb, int64_t heads, int grad, tp_tensor out[3]) {
   return act([&] {
     at::AutoGradMode mode(grad != 0);
-    auto x = get(hx), w = get(hw), b = get_or_empty(hb, x);
-    check_qkv(x, w, b, heads);
-    variable_list parts;
-    if (use_kernels(x)) {
-      parts = qkv_on_gpu(x, w, b, heads);
-    } else if (use_loops(x)) {
-      parts = QKVFunction::apply(x, w, b, heads);
-    } else {
-      for (auto& p : linear_composed(x, w, b, false).chunk(3, -1)) parts.push_back(as_heads(p.contiguous(), heads));
-    }
+    auto x = get(hx);
+    const auto parts = project_qkv(x, get(hw), get_or_empty(hb, x), heads);
     for (size_t i = 0; i < 3; i++) out[i] = Handles::instance().put(parts[i]);
   });
 }

@@ -144,15 +144,24 @@ void check_dropout(const at::Tensor& x, double p, int64_t members) {
 
 }  // namespace
 
+namespace torchpe {
+
+at::Tensor add_layer_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias, double eps) {
+  check_norm(x, y, gain, bias);
+  const bool keep = at::GradMode::is_enabled();
+  if (norm_fits_gpu(x, gain, bias)) return add_layer_norm_on_gpu(x, y, gain, bias, eps, keep);
+  if (use_loops(x) && gain.stride(1) == 1 && bias.stride(1) == 1) return NormFunction::apply(x, y, gain, bias, eps, keep);
+  return norm_composed(x, y, gain, bias, eps);
+}
+
+}  // namespace torchpe
+
 extern "C" {
 
 tp_result tp_add_layer_norm(tp_tensor hx, tp_tensor hy, tp_tensor hgain, tp_tensor hbias, double eps, int grad) {
   return op(grad, [&] {
-    auto x = get(hx), y = get_or_empty(hy, x), gain = get(hgain), bias = get(hbias);
-    check_norm(x, y, gain, bias);
-    if (norm_fits_gpu(x, gain, bias)) return add_layer_norm_on_gpu(x, y, gain, bias, eps, grad != 0);
-    if (use_loops(x) && gain.stride(1) == 1 && bias.stride(1) == 1) return NormFunction::apply(x, y, gain, bias, eps, grad != 0);
-    return norm_composed(x, y, gain, bias, eps);
+    auto x = get(hx);
+    return add_layer_norm(x, get_or_empty(hy, x), get(hgain), get(hbias), eps);
   });
 }
 

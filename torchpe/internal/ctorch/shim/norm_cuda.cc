@@ -1,46 +1,98 @@
 // norm_cuda.cc: residual sum with layer norm, and dropout, on a GPU.
-#include "gpu.h"
+#include "gpu_parts.h"
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 namespace torchpe {
 
+template <typename T>
+GpuNorm<T> NormPass::described() const {
+  const auto& like = x.defined() ? x : xhat;
+  GpuNorm<T> a = {};
+  a.members = like.size(0);
+  a.rows = like.size(1);
+  a.cols = like.size(2);
+  a.x = address<T>(x);
+  a.y = address<T>(y);
+  a.y_bias = address<T>(y_bias);
+  if (a.y_bias) a.y_bias_member = y_bias.stride(0);
+  a.gelu = gelu;
+  a.gain = gain.data_ptr<T>();
+  a.bias = bias.data_ptr<T>();
+  a.gain_member = gain.stride(0);
+  a.bias_member = bias.stride(0);
+  a.eps = eps;
+  if (xhat.defined()) {
+    a.xhat = xhat.data_ptr<T>();
+    a.rstd = rstd.data_ptr<T>();
+  }
+  return a;
+}
+
+at::Tensor NormPass::forward(bool keep) {
+  auto out = at::empty_like(x);
+  if (keep) {
+    xhat = at::empty_like(x);
+    rstd = at::empty({x.size(0), x.size(1)}, x.options());
+  }
+  const OnDevice here(x);
+  TORCHPE_DISPATCH(x, [&] {
+    auto a = described<T>();
+    a.out = out.data_ptr<T>();
+    gpu_kernels<T>(x).add_layer_norm(here, a);
+  });
+  return out;
+}
+
+void NormPass::backward(const at::Tensor& dout, bool bf16) {
+  const int64_t E = xhat.size(0), rows = xhat.size(1), D = xhat.size(2);
+  const bool sums_y = y_bias.defined() && given(y_bias) && y_bias.requires_grad();
+  ds = at::empty_like(xhat);
+  dy = bf16 ? at::empty(xhat.sizes(), xhat.options().dtype(at::kBFloat16)) : gelu ? at::empty_like(xhat) : ds;
+  const auto parts = at::empty({E, norm_chunks(rows), sums_y ? 3 : 2, D}, xhat.options());
+  const OnDevice here(xhat);
+  TORCHPE_DISPATCH(xhat, [&] {
+    auto a = described<T>();
+    a.dout = dout.data_ptr<T>();
+    a.ds = ds.data_ptr<T>();
+    if (bf16)
+      a.dy16 = reinterpret_cast<uint16_t*>(dy.data_ptr<at::BFloat16>());
+    else if (gelu)
+      a.dy = dy.data_ptr<T>();
+    a.sums = int(parts.size(2));
+    a.parts = parts.data_ptr<T>();
+    gpu_kernels<T>(xhat).layer_norm_backward(here, a);
+  });
+  const auto g = grad_target(gain), b = grad_target(bias);
+  if (sums_y) {
+    const auto of_y = grad_target(y_bias);
+    add_sums(parts, {g.into, b.into, of_y.into});
+    dy_bias = of_y.result();
+  } else {
+    add_sums(parts, {g.into, b.into});
+  }
+  dgain = g.result();
+  dbias = b.result();
+}
+
 namespace {
 
 struct NormOnGpu : torch::autograd::Function<NormOnGpu> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& y_in, const at::Tensor& gain, const at::Tensor& bias,
-                            double eps, bool keep) {
-    const auto x = x_in.contiguous(), y = given(y_in) ? y_in.contiguous() : y_in;
-    const int64_t E = x.size(0), D = x.size(-1), rows = x.numel() == 0 ? 0 : x.numel() / (E * D);
-    auto out = at::empty_like(x);
-    auto xhat = keep ? at::empty_like(x) : at::Tensor(), rstd = keep ? at::empty({E, rows}, x.options()) : at::Tensor();
-    const OnDevice here(x);
-    TORCHPE_DISPATCH(x, [&] {
-      gpu_kernels<T>(x).add_layer_norm(here, E, rows, D, x.data_ptr<T>(), given(y) ? y.data_ptr<T>() : nullptr, gain.data_ptr<T>(), gain.stride(0),
-                                       bias.data_ptr<T>(), bias.stride(0), eps, keep ? xhat.data_ptr<T>() : nullptr, keep ? rstd.data_ptr<T>() : nullptr,
-                                       out.data_ptr<T>());
-    });
-    if (keep) ctx->save_for_backward({xhat, rstd, gain, bias});
-    return out;
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias, double eps,
+                            bool keep) {
+    NormPass n{as_rows(x), given(y) ? as_rows(y) : y, {}, false, gain, bias, eps, {}, {}, {}, {}, {}, {}, {}};
+    const auto out = n.forward(keep);
+    if (keep) ctx->save_for_backward({n.xhat, n.rstd, gain, bias});
+    return shaped(out, x.sizes());
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
-    const auto xhat = saved[0], rstd = saved[1], gain = saved[2], bias = saved[3], d = grads[0].contiguous();
-    const int64_t E = xhat.size(0), D = xhat.size(-1), rows = rstd.size(1), chunks = norm_chunks(rows);
-    auto ds = at::empty_like(xhat);
-    const auto parts = at::empty({E, chunks, 2, D}, xhat.options());
-    const auto dgain = grad_target(gain), dbias = grad_target(bias);
-    const OnDevice here(xhat);
-    TORCHPE_DISPATCH(xhat, [&] {
-      const auto& k = gpu_kernels<T>(xhat);
-      k.layer_norm_backward(here, E, rows, D, xhat.data_ptr<T>(), rstd.data_ptr<T>(), gain.data_ptr<T>(), gain.stride(0), d.data_ptr<T>(),
-                            ds.data_ptr<T>(), parts.data_ptr<T>());
-      k.add_sums(here, E, chunks, parts.data_ptr<T>(), D, dgain.into.data_ptr<T>(), dgain.into.stride(0), D, dbias.into.data_ptr<T>(),
-                 dbias.into.stride(0));
-    });
-    return {ds, ctx->needs_input_grad(1) ? ds : at::Tensor(), dgain.result(), dbias.result(), at::Tensor(), at::Tensor()};
+    NormPass n{{}, {}, {}, false, saved[2], saved[3], 0, saved[0], saved[1], {}, {}, {}, {}, {}};
+    n.backward(as_rows(grads[0]), false);
+    const auto ds = shaped(n.ds, grads[0].sizes());
+    return {ds, ctx->needs_input_grad(1) ? ds : at::Tensor(), n.dgain, n.dbias, at::Tensor(), at::Tensor()};
   }
 };
 

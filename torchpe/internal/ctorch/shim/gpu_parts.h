@@ -1,0 +1,85 @@
+// gpu_parts.h: what the operators and blocks on a GPU are made of: the passes of a linear map, of layer norm and of attention over
+// few tokens, without autograd. Each has its own file, *_cuda.cc.
+#pragma once
+#include "gpu.h"
+#include "product.h"
+
+namespace torchpe {
+
+inline at::Tensor dense_members(const at::Tensor& t) { return given(t) && !members_dense(t) ? t.contiguous() : t; }
+
+template <typename T>
+const T* address(const at::Tensor& t) {
+  return t.defined() && given(t) ? t.data_ptr<T>() : nullptr;
+}
+
+// x [E,...,I] as [E,rows,I], dense.
+at::Tensor as_rows(const at::Tensor& x);
+// rows [E,rows,O] as [E,...,O], for a result or a gradient of an operator.
+at::Tensor shaped(const at::Tensor& rows, at::IntArrayRef like);
+
+// u + b, then GELU where gelu: u [E,rows,O], b [E,O] or none. y may be u, or of bfloat16.
+void bias_gelu(const at::Tensor& u, const at::Tensor& b, bool gelu, const at::Tensor& y);
+
+// The gradient of u, by that of bias_gelu's result; u is undefined where there was no GELU. Its sums over rows go to b, a parameter
+// or none.
+struct BiasGeluBackward {
+  at::Tensor u, b, dy;
+  at::Tensor db;  // what autograd is to have of b's gradient
+  // The gradient, in bfloat16 where bf16; undefined where it is not wanted.
+  at::Tensor run(bool wanted, bool bf16);
+};
+
+// The gradients of x w^T by du [E,rows,O]: x, w and du as products take them, w_in the parameter. dx is added to `onto` where that is
+// defined; it is undefined where it is not wanted.
+struct ProductBackward {
+  at::Tensor x, w, w_in;
+  bool wanted;
+  at::Tensor onto;
+  at::Tensor dx, dw;  // dw: what autograd is to have of it
+  void run(const at::Tensor& du);
+};
+
+// Layer norm of x + f(y + y_bias), f GELU or nothing: x, y [E,rows,D], y or both of y and y_bias [E,D] may be empty.
+struct NormPass {
+  at::Tensor x, y, y_bias;
+  bool gelu;
+  at::Tensor gain, bias;
+  double eps;
+  at::Tensor xhat, rstd;  // for the backward pass, after forward(true)
+  at::Tensor forward(bool keep);
+
+  at::Tensor ds, dy;                // the gradients of x and y; dy is ds where they are the same, and bfloat16 where it was asked for
+  at::Tensor dgain, dbias, dy_bias;  // what autograd is to have of them
+  void backward(const at::Tensor& dout, bool bf16);
+
+ private:
+  template <typename T>
+  GpuNorm<T> described() const;
+};
+
+// Attention over few tokens: q, k, v [E,B,H,N,Dh] with dense rows; the biases of q, k and v [E,B,H,1,Dh] or undefined; mask [E,B,H,N,M]
+// or empty. So are the gradients and, where they are defined, their sums over tokens.
+struct AttentionPass {
+  at::Tensor q, k, v, q_bias, k_bias, v_bias, mask;
+  double scale;
+  void forward(const at::Tensor& out) const;
+
+  at::Tensor dq, dk, dv, dq_sum, dk_sum, dv_sum;
+  void backward(const at::Tensor& dout) const;
+
+ private:
+  template <typename T>
+  GpuAttention<T> described() const;
+};
+
+// Part 0, 1 or 2 of y [E,B,N,3D] as [E,B,H,N,Dh].
+inline at::Tensor part_as_heads(const at::Tensor& y, int64_t part, int64_t H) {
+  const int64_t D = y.size(3) / 3;
+  return y.view({y.size(0), y.size(1), y.size(2), 3, H, D / H}).select(3, part).permute({0, 1, 3, 2, 4});
+}
+
+// Adds the sums over chunks of parts [E,chunks,count,cols] to `into`, `count` of [E,cols].
+void add_sums(const at::Tensor& parts, std::initializer_list<at::Tensor> into);
+
+}  // namespace torchpe
