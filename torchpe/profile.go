@@ -1,7 +1,7 @@
 package torchpe
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,11 +32,13 @@ func Operators(f func()) map[string]int {
 	f()
 	calls := map[string]int{}
 	for line := range strings.Lines(ctorch.Operators()) {
-		var name string
-		var n int
-		if _, err := fmt.Sscanf(line, "%s %d", &name, &n); err == nil {
-			calls[name] = n
+		line = strings.TrimSpace(line)
+		end := strings.LastIndexByte(line, ' ') // names of backward passes have spaces
+		n, err := strconv.Atoi(line[end+1:])
+		if err != nil {
+			panic(&Error{Op: "Operators", Msg: err.Error()})
 		}
+		calls[line[:end]] = n
 	}
 	return calls
 }

@@ -22,12 +22,14 @@ at::Tensor composed(const MLPBlock& b) {
 // Whether w [E,O,I] and bias, given or not, are one linear map for the members of x.
 bool maps(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias, int64_t I, int64_t O) {
   const auto like = [&](const at::Tensor& t) { return t.scalar_type() == x.scalar_type() && t.device() == x.device(); };
-  return w.sizes() == at::IntArrayRef({x.size(0), O, I}) && like(w) && (!given(bias) || (bias.sizes() == at::IntArrayRef({x.size(0), O}) && like(bias)));
+  const int64_t of_w[] = {x.size(0), O, I}, of_b[] = {x.size(0), O};
+  return w.sizes() == at::IntArrayRef(of_w) && like(w) && (!given(bias) || (bias.sizes() == at::IntArrayRef(of_b) && like(bias)));
 }
 
 // Whether the sum's layer norm is one that the kernels take, with a bias of the summand in rows of their own.
 bool norm_fits(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bias, const at::Tensor& summand_bias) {
-  const at::IntArrayRef wanted({x.size(0), x.size(-1)});
+  const int64_t shape[] = {x.size(0), x.size(-1)};
+  const at::IntArrayRef wanted(shape);
   return gain.sizes() == wanted && bias.sizes() == wanted && gain.scalar_type() == x.scalar_type() && bias.scalar_type() == x.scalar_type() &&
          gain.device() == x.device() && bias.device() == x.device() && norm_fits_gpu(x, gain, bias) && (!given(summand_bias) || summand_bias.stride(1) == 1);
 }
@@ -35,9 +37,9 @@ bool norm_fits(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bi
 // What does not fit is left to the operators, which say so if it is wrong.
 bool fits_gpu(const AttentionBlock& b) {
   if (!use_kernels(b.x) || b.x.dim() != 4 || b.x.numel() == 0 || b.heads < 1 || b.x.size(3) % b.heads != 0) return false;
-  const int64_t D = b.x.size(3), N = b.x.size(2), Dh = D / b.heads;
+  const int64_t D = b.x.size(3), N = b.x.size(2), Dh = D / b.heads, of_logits[] = {b.x.size(0), b.x.size(1), b.heads, N, N};
   if (b.mask.defined() && ((at::GradMode::is_enabled() && b.mask.requires_grad()) || b.mask.scalar_type() != b.x.scalar_type() ||
-                           b.mask.device() != b.x.device() || !at::is_expandable_to(b.mask.sizes(), {b.x.size(0), b.x.size(1), b.heads, N, N})))
+                           b.mask.device() != b.x.device() || !at::is_expandable_to(b.mask.sizes(), of_logits)))
     return false;
   return few_tokens(N, N, Dh, Dh) && maps(b.x, b.qkv_w, b.qkv_b, D, 3 * D) && maps(b.x, b.out_w, b.out_b, D, D) && norm_fits(b.x, b.gain, b.bias, b.out_b);
 }
