@@ -255,8 +255,15 @@ func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, hooks pe.Ho
 	}
 	x = m.dropout(x, p.batch)
 	norm := torchpe.Norm{Gain: b.norm1W.In(s), Bias: b.norm1B.In(s), Eps: layerNormEps}
-	if b.outW != nil && !p.only && m.Encoding.Sites()&^pe.AtEmbed == 0 && m.unseen(layer, p) {
-		x = torchpe.AttentionBlock(x, b.qkvW.In(s), in(s, b.qkvB), m.Config.Heads, p.mask, m.scale()/m.attention.Temperature, b.outW.In(s), in(s, b.outB), norm)
+	if b.outW != nil && m.Encoding.Sites()&^pe.AtEmbed == 0 && m.unseen(layer, p) {
+		a := torchpe.SelfAttention{
+			QKVWeight: b.qkvW.In(s), QKVBias: in(s, b.qkvB), OutWeight: b.outW.In(s), OutBias: in(s, b.outB),
+			Mask: p.mask, Heads: m.Config.Heads, Scale: m.scale() / m.attention.Temperature,
+		}
+		if p.only {
+			a.Read = m.readTokens(x, p.batch)
+		}
+		x = torchpe.AttentionBlock(x, a, norm)
 	} else {
 		a := m.attend(s, layer, x, hooks, p)
 		if p.only { // all that follows acts on each token alone
@@ -345,19 +352,30 @@ func (m *Model) dropout(x torchpe.Tensor, batch Input) torchpe.Tensor {
 // readOut returns the tokens of x [E,B,N,D] that are read, as [E,B,M,D]; M is 1 but for ReadTokens.
 func (m *Model) readOut(x torchpe.Tensor, batch Input) torchpe.Tensor {
 	shape := x.Shape()
-	var index torchpe.Tensor // [E,B,M]
-	switch m.Config.ReadOut {
-	case LastToken:
+	if m.Config.ReadOut == LastToken {
 		return x.Narrow(2, shape[2]-1, 1)
-	case ProbeToken:
-		index = batch.Probe.In(x.Scope()).Unsqueeze(-1)
-	case ReadTokens:
-		if !batch.Read.Defined() {
-			return x
-		}
-		index = batch.Read.In(x.Scope())
+	}
+	index := m.readTokens(x, batch)
+	if !index.Defined() {
+		return x
 	}
 	return x.Gather(2, index.Unsqueeze(-1).Expand(shape[0], shape[1], index.Size(2), shape[3]))
+}
+
+// readTokens returns which tokens of x [E,B,N,D] are read, as [E,B,M]; the zero Tensor for all.
+func (m *Model) readTokens(x torchpe.Tensor, batch Input) torchpe.Tensor {
+	s, shape := x.Scope(), x.Shape()
+	switch m.Config.ReadOut {
+	case LastToken:
+		return torchpe.Full(s, float64(shape[2]-1), torchpe.Int64, m.Config.Device, shape[0], shape[1], 1)
+	case ProbeToken:
+		return batch.Probe.In(s).Unsqueeze(-1)
+	case ReadTokens:
+		if batch.Read.Defined() {
+			return batch.Read.In(s)
+		}
+	}
+	return torchpe.Tensor{}
 }
 
 // mask returns what is added to the logits [E,B,H,N,N] so that tokens see no later position; the zero Tensor for nothing.

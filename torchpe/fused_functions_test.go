@@ -73,7 +73,7 @@ func fusedFunctions(z sizes) []function {
 			return MLPBlock(x[0].MulScalar(narrow), x[1], Tensor{}, x[2], Tensor{}, Norm{x[3], x[4], blockEps})
 		}},
 		{"AttentionBlock", inputs(45, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain, gain), func(x []Tensor) Tensor {
-			return AttentionBlock(x[0], x[1], x[2], z.H, Tensor{}, 0.4/float64(D), x[3], x[4], Norm{x[5], x[6], blockEps})
+			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3], OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D)}, Norm{x[5], x[6], blockEps})
 		}},
 		{"AttentionBlock without biases, causal", inputs(46, x, wqkv, []int{z.E, D, D}, gain, gain), func(x []Tensor) Tensor {
 			hidden := make([]float64, z.N*z.N)
@@ -83,7 +83,15 @@ func fusedFunctions(z sizes) []function {
 				}
 			}
 			mask := Of(x[0].Scope(), CPU, hidden, z.N, z.N).To(x[0].DType(), x[0].Device())
-			return AttentionBlock(x[0], x[1], Tensor{}, z.H, mask, 0.4/float64(D), x[2], Tensor{}, Norm{x[3], x[4], blockEps})
+			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], OutWeight: x[2], Mask: mask, Heads: z.H, Scale: 0.4 / float64(D)}, Norm{x[3], x[4], blockEps})
+		}},
+		{"AttentionBlock of some tokens", inputs(47, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain, gain), func(x []Tensor) Tensor {
+			read := make([]int64, z.E*z.B*(1+z.N/2)) // one of them twice
+			for i := range read {
+				read[i] = int64(i * 5 % z.N)
+			}
+			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3], OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D),
+				Read: Of(x[0].Scope(), x[0].Device(), read, z.E, z.B, 1+z.N/2)}, Norm{x[5], x[6], blockEps})
 		}},
 		one("Dropout", inputs(35, x), func(x Tensor) Tensor {
 			x.Scope().Seed(seeds, 7)

@@ -93,14 +93,24 @@ func AddLayerNorm(x, y Tensor, n Norm) Tensor {
 	return s.own(op, h, err, operands...)
 }
 
-// AttentionBlock returns the layer norm n of x + Linear(a, outW, outB), where a is Attention of the queries, keys and values that
-// ProjectQKV makes of x [E,B,N,D], its heads merged: the first half of a transformer's block in one operator, which on a GPU makes fewer
-// passes over memory than its parts. mask is Attention's bias, or the zero Tensor; so may be the biases qkvB and outB.
-func AttentionBlock(x, qkvW, qkvB Tensor, heads int, mask Tensor, scale float64, outW, outB Tensor, n Norm) Tensor {
+// SelfAttention is what AttentionBlock does: weights [E,3D,D] and [E,D,D] with biases [E,3D] and [E,D], as ProjectQKV and Linear take them,
+// and Attention's mask. The biases, Mask and Read may be the zero Tensor.
+type SelfAttention struct {
+	QKVWeight, QKVBias, OutWeight, OutBias, Mask Tensor
+	Heads                                        int
+	Scale                                        float64
+	Read                                         Tensor // int64 [E,B,M]: only these tokens are asked for
+}
+
+// AttentionBlock returns the layer norm n of x + Linear(a, OutWeight, OutBias), where a is Attention of the queries, keys and values that
+// ProjectQKV makes of x [E,B,N,D], its heads merged; with Read, those tokens [E,B,M,D] of it. It is the first half of a transformer's block
+// in one operator, which on a GPU makes fewer passes over memory than its parts.
+func AttentionBlock(x Tensor, a SelfAttention, n Norm) Tensor {
 	const op = "AttentionBlock"
-	operands := optional(op, x, qkvW, qkvB, mask, outW, outB, n.Gain, n.Bias)
+	operands := optional(op, x, a.QKVWeight, a.QKVBias, a.Mask, a.OutWeight, a.OutBias, a.Read, n.Gain, n.Bias)
 	s := innermost(op, operands...)
-	h, err := ctorch.AttentionBlock(x.h, qkvW.h, qkvB.h, heads, mask.h, scale, outW.h, outB.h, n.Gain.h, n.Bias.h, n.Eps, !s.noGrad)
+	h, err := ctorch.AttentionBlock(x.h, a.QKVWeight.h, a.QKVBias.h, a.Heads, a.Mask.h, a.Scale, a.OutWeight.h, a.OutBias.h, a.Read.h, n.Gain.h, n.Bias.h,
+		n.Eps, !s.noGrad)
 	return s.own(op, h, err, operands...)
 }
 

@@ -157,7 +157,7 @@ func TestZeroTensor(t *testing.T) {
 	for op, f := range map[string]func(){
 		"Exp": func() { none.Exp() }, "Add": func() { x.Add(none) }, "Sub": func() { none.Sub(x) }, "Cat": func() { Cat(0) }, "Stack": func() { Stack(0, x, none) },
 		"Linear": func() { Linear(none, none, none) }, "LinearGELU": func() { LinearGELU(none, x, x) }, "AddLayerNorm": func() { AddLayerNorm(none, none, Norm{none, none, 1}) },
-		"AttentionBlock": func() { AttentionBlock(x, none, none, 1, none, 1, none, none, Norm{x, x, 1}) }, "MLPBlock": func() { MLPBlock(x, none, none, none, none, Norm{x, x, 1}) },
+		"AttentionBlock": func() { AttentionBlock(x, SelfAttention{Heads: 1}, Norm{x, x, 1}) }, "MLPBlock": func() { MLPBlock(x, none, none, none, none, Norm{x, x, 1}) },
 		"ProjectQKV": func() { ProjectQKV(none, none, none, 1) }, "Where": func() { Where(none, x, x) }, "Shape": func() { none.Shape() }, "Values": func() { none.Float64s() },
 		"Backward": func() { none.Backward() }, "Dropout": func() { none.Dropout(0.5) }, "CopyFrom": func() { x.CopyFrom(none) }, "Fill": func() { none.Fill(0) },
 		"WantGrad": func() { none.WantGrad() }, "Grad": func() { none.Grad() },

@@ -39,8 +39,8 @@ func AddLayerNorm(x, y, gain, bias Handle, eps float64, grad bool) (Handle, erro
 	return result(C.tp_add_layer_norm(c(x), c(y), c(gain), c(bias), C.double(eps), flag(grad)))
 }
 
-func AttentionBlock(x, qkvW, qkvB Handle, heads int, mask Handle, scale float64, outW, outB, gain, bias Handle, eps float64, grad bool) (Handle, error) {
-	return result(C.tp_attention_block(c(x), c(qkvW), c(qkvB), C.int64_t(heads), c(mask), C.double(scale), c(outW), c(outB), c(gain), c(bias),
+func AttentionBlock(x, qkvW, qkvB Handle, heads int, mask Handle, scale float64, outW, outB, read, gain, bias Handle, eps float64, grad bool) (Handle, error) {
+	return result(C.tp_attention_block(c(x), c(qkvW), c(qkvB), C.int64_t(heads), c(mask), C.double(scale), c(outW), c(outB), c(read), c(gain), c(bias),
 		C.double(eps), flag(grad)))
 }
 

@@ -231,9 +231,9 @@ var operations = []operation{
 	{c: "tp_add_layer_norm", tensors: []sample{real(2, 3, 4), real(2, 3, 4).orNone(), real(2, 4), real(2, 4)}, run: func(a arguments) ([]Handle, error) {
 		return one(AddLayerNorm(a.t[0], a.t[1], a.t[2], a.t[3], 1e-5, a.grad))
 	}},
-	{c: "tp_attention_block", tensors: []sample{real(2, 3, 5, 4), real(2, 12, 4), real(2, 12).orNone(), real(5, 5).orNone(), real(2, 4, 4), real(2, 4).orNone(), real(2, 4), real(2, 4)},
+	{c: "tp_attention_block", tensors: []sample{real(2, 3, 5, 4), real(2, 12, 4), real(2, 12).orNone(), real(5, 5).orNone(), real(2, 4, 4), real(2, 4).orNone(), indices(2, 3, 1).orNone(), real(2, 4), real(2, 4)},
 		run: func(a arguments) ([]Handle, error) {
-			return one(AttentionBlock(a.t[0], a.t[1], a.t[2], 2, a.t[3], 0.5, a.t[4], a.t[5], a.t[6], a.t[7], 1e-5, a.grad))
+			return one(AttentionBlock(a.t[0], a.t[1], a.t[2], 2, a.t[3], 0.5, a.t[4], a.t[5], a.t[6], a.t[7], a.t[8], 1e-5, a.grad))
 		}},
 	{c: "tp_mlp_block", tensors: []sample{real(2, 3, 4), real(2, 6, 4), real(2, 6).orNone(), real(2, 4, 6), real(2, 4).orNone(), real(2, 4), real(2, 4)},
 		run: func(a arguments) ([]Handle, error) {

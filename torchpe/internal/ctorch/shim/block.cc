@@ -11,8 +11,19 @@ namespace {
 
 at::Tensor composed(const AttentionBlock& b) {
   const auto qkv = project_qkv(b.x, b.qkv_w, b.qkv_b, b.heads);
-  const auto a = attention(qkv[0], qkv[1], qkv[2], b.mask, b.scale).permute({0, 1, 3, 2, 4}).reshape(b.x.sizes());
-  return add_layer_norm(b.x, linear(a, b.out_w, b.out_b, false), b.gain, b.bias, b.eps);
+  const auto merged = [](const at::Tensor& t) { return t.permute({0, 1, 3, 2, 4}).reshape({t.size(0), t.size(1), t.size(3), t.size(2) * t.size(4)}); };
+  auto x = b.x, q = qkv[0];
+  const bool asks = b.read.defined() && !b.mask.defined();  // else all tokens ask, and what is not read is dropped after
+  if (asks) {
+    const auto read = tokens_of(merged(q), b.read);
+    q = read.view({q.size(0), q.size(1), read.size(2), q.size(2), q.size(4)}).permute({0, 1, 3, 2, 4});
+  }
+  auto a = merged(attention(q, qkv[1], qkv[2], b.mask, b.scale));
+  if (b.read.defined()) {
+    x = tokens_of(x, b.read);
+    if (!asks) a = tokens_of(a, b.read);
+  }
+  return add_layer_norm(x, linear(a, b.out_w, b.out_b, false), b.gain, b.bias, b.eps);
 }
 
 at::Tensor composed(const MLPBlock& b) {
@@ -37,11 +48,12 @@ bool norm_fits(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bi
 // What does not fit is left to the operators, which say so if it is wrong.
 bool fits_gpu(const AttentionBlock& b) {
   if (!use_kernels(b.x) || b.x.dim() != 4 || b.x.numel() == 0 || b.heads < 1 || b.x.size(3) % b.heads != 0) return false;
+  if (b.read.defined() && (b.mask.defined() || b.read.numel() == 0 || b.read.device() != b.x.device())) return false;
   const int64_t D = b.x.size(3), N = b.x.size(2), Dh = D / b.heads, of_logits[] = {b.x.size(0), b.x.size(1), b.heads, N, N};
   if (b.mask.defined() && ((at::GradMode::is_enabled() && b.mask.requires_grad()) || b.mask.scalar_type() != b.x.scalar_type() ||
                            b.mask.device() != b.x.device() || !at::is_expandable_to(b.mask.sizes(), of_logits)))
     return false;
-  return few_tokens(N, N, Dh, Dh) && maps(b.x, b.qkv_w, b.qkv_b, D, 3 * D) && maps(b.x, b.out_w, b.out_b, D, D) && norm_fits(b.x, b.gain, b.bias, b.out_b);
+  return few_tokens(b.read.defined() ? std::max(N, b.read.size(2)) : N, N, Dh, Dh) && maps(b.x, b.qkv_w, b.qkv_b, D, 3 * D) && maps(b.x, b.out_w, b.out_b, D, D) && norm_fits(b.x, b.gain, b.bias, b.out_b);
 }
 
 bool fits_gpu(const MLPBlock& b) {
@@ -55,11 +67,14 @@ bool fits_gpu(const MLPBlock& b) {
 extern "C" {
 
 tp_result tp_attention_block(tp_tensor hx, tp_tensor hqkv_w, tp_tensor hqkv_b, int64_t heads, tp_tensor hmask, double scale, tp_tensor hout_w,
-                             tp_tensor hout_b, tp_tensor hgain, tp_tensor hbias, double eps, int grad) {
+                             tp_tensor hout_b, tp_tensor hread, tp_tensor hgain, tp_tensor hbias, double eps, int grad) {
   return op(grad, [&] {
+    const auto optional = [](tp_tensor h) { return h == 0 ? at::Tensor() : get(h); };
     const auto x = get(hx);
-    const AttentionBlock b{x,          get(hqkv_w),  get_or_empty(hqkv_b, x), get(hout_w), get_or_empty(hout_b, x), hmask == 0 ? at::Tensor() : get(hmask),
-                           get(hgain), get(hbias),   heads,                   scale,       eps};
+    const AttentionBlock b{x, get(hqkv_w), get_or_empty(hqkv_b, x), get(hout_w), get_or_empty(hout_b, x), optional(hmask), optional(hread),
+                           get(hgain), get(hbias), heads, scale, eps};
+    TORCH_CHECK(!b.read.defined() || (b.read.dim() == 3 && x.dim() == 4 && b.read.scalar_type() == at::kLong && b.read.sizes().slice(0, 2) == x.sizes().slice(0, 2)),
+                "attention block of ", x.sizes(), " whose tokens ", b.read.sizes(), " of ", b.read.scalar_type(), " are read; expected x [E,B,N,D] and int64 [E,B,M]");
     return fits_gpu(b) ? attention_block_on_gpu(b) : composed(b);
   });
 }

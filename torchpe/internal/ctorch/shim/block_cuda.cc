@@ -2,6 +2,7 @@
 // save between them is saved here: biases are added where their sums are read, GELU before the residual sum is the layer norm's, as
 // are the gradients through it, and the gradient of the residual sum is the one that the first product adds its own to.
 #include "gpu_parts.h"
+#include "heads.h"
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
@@ -33,100 +34,116 @@ struct MLPOnGpu : torch::autograd::Function<MLPOnGpu> {
     const bool need_inner = need_x || in_w.requires_grad() || (given(in_b) && in_b.requires_grad());
     NormPass n{{}, v, saved[11], true, saved[12], saved[13], 0, saved[6], saved[7], {}, {}, {}, {}, {}};
     n.backward(as_rows(grads[0]), bf16);
-    ProductBackward second{h, w2, out_w, need_inner, {}, {}, {}}, first{x, w1, in_w, need_x, n.ds, {}, {}};
-    second.run(bf16 ? n.dy : operand(n.dy));
-    at::Tensor db;
+    const auto dw1 = wanted_target(in_w), dw2 = wanted_target(out_w);
+    const auto inner = product_backward(h, w2, bf16 ? n.dy : operand(n.dy), need_inner, {}, dw2.into);
+    at::Tensor dx, db;
     if (need_inner) {
-      BiasGeluBackward between{u, in_b, second.dx, {}};
+      BiasGeluBackward between{u, in_b, inner, {}};
       const auto du = between.run(need_x || in_w.requires_grad(), bf16);
-      if (du.defined()) first.run(du);
+      if (du.defined()) dx = product_backward(x, w1, du, need_x, n.ds, dw1.into);
       db = between.db;
     }
-    return {first.dx.defined() ? shaped(first.dx, grads[0].sizes()) : at::Tensor(), first.dw, db, second.dw, n.dy_bias, n.dgain, n.dbias, {}, {}};
+    return {dx.defined() ? shaped(dx, grads[0].sizes()) : dx, dw1.result(), db, dw2.result(), n.dy_bias, n.dgain, n.dbias, {}, {}};
   }
 };
 
-// The bias of part 0, 1 or 2 of the projection, b [E,3D] or empty, as [E,B,H,1,Dh].
-at::Tensor bias_as_heads(const at::Tensor& b, int64_t part, at::IntArrayRef heads) {
-  if (!given(b)) return {};
-  const int64_t H = heads[2], Dh = heads[4];
-  return b.narrow(1, part * H * Dh, H * Dh).view({b.size(0), 1, H, 1, Dh}).expand({heads[0], heads[1], H, 1, Dh});
-}
-
+// Where no tokens are named all are read: their queries, keys and values are one product. Else queries are a product of their own.
 struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& qkv_w, const at::Tensor& qkv_b, const at::Tensor& out_w,
-                            const at::Tensor& out_b, const at::Tensor& mask, const at::Tensor& gain, const at::Tensor& bias, int64_t heads, double scale,
-                            double eps, bool keep) {
-    const auto rows = as_rows(x_in), x = operand(rows), w1 = operand(dense_members(qkv_w)), w2 = operand(dense_members(out_w));
-    const auto u = operand_product(x, w1.transpose(1, 2));
-    const auto inner = at::empty_like(rows);
-    self_attention(u, dense_members(qkv_b), mask, x_in.sizes(), heads, scale).forward(part_of(inner, x_in.sizes(), heads));
+                            const at::Tensor& out_b, const at::Tensor& mask, const at::Tensor& read, const at::Tensor& gain, const at::Tensor& bias,
+                            int64_t heads, double scale, double eps, bool keep) {
+    const int64_t D = x_in.size(3);
+    const auto rows = as_rows(x_in), asking = given(read) ? as_rows(tokens_of(x_in, read)) : rows;
+    const auto x = operand(rows), asks = given(read) ? operand(asking) : x, w1 = operand(dense_members(qkv_w)), w2 = operand(dense_members(out_w));
+    const auto u = operand_product(x, (given(read) ? w1.narrow(1, D, 2 * D) : w1).transpose(1, 2));
+    const auto uq = given(read) ? operand_product(asks, w1.narrow(1, 0, D).transpose(1, 2)) : u;
+    const auto inner = at::empty_like(asking);
+    const Projected p{x_in.size(1), heads};
+    p.attention(uq, u, dense_members(qkv_b), mask, scale).forward(p.part(inner, 0, 1));
     const auto a = operand(inner);
-    NormPass n{rows, operand_product(a, w2.transpose(1, 2)), out_b, false, gain, bias, eps, {}, {}, {}, {}, {}, {}, {}};
+    NormPass n{asking, operand_product(a, w2.transpose(1, 2)), out_b, false, gain, bias, eps, {}, {}, {}, {}, {}, {}, {}};
     const auto out = n.forward(keep);
     if (keep) {
-      ctx->save_for_backward({x, w1, u, a, w2, n.xhat, n.rstd, mask, qkv_w, qkv_b, out_w, out_b, gain, bias});
+      ctx->save_for_backward({x, asks, w1, uq, u, a, w2, n.xhat, n.rstd, mask, read, qkv_w, qkv_b, out_w, out_b, gain, bias});
+      ctx->saved_data["shape"] = x_in.sizes().vec();
       ctx->saved_data["heads"] = heads;
       ctx->saved_data["scale"] = scale;
     }
-    return shaped(out, x_in.sizes());
+    return at::_unsafe_view(out, {x_in.size(0), x_in.size(1), given(read) ? read.size(2) : x_in.size(2), D});
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
-    const auto &x = saved[0], &w1 = saved[1], &u = saved[2], &a = saved[3], &w2 = saved[4], &qkv_w = saved[8], &qkv_b = saved[9], &out_w = saved[10];
-    const auto shape = grads[0].sizes().vec();
-    const int64_t heads = ctx->saved_data["heads"].toInt();
+    const auto &x = saved[0], &asks = saved[1], &w1 = saved[2], &uq = saved[3], &u = saved[4], &a = saved[5], &w2 = saved[6], &mask = saved[9],
+               &read = saved[10], &qkv_w = saved[11], &qkv_b = saved[12], &out_w = saved[13];
+    const auto shape = ctx->saved_data["shape"].toIntVector();
+    const int64_t D = shape[3];
     const bool bf16 = x.scalar_type() == at::kBFloat16, need_x = ctx->needs_input_grad(0), need_b = given(qkv_b) && qkv_b.requires_grad();
     const bool need_inner = need_x || qkv_w.requires_grad() || need_b;
-    NormPass n{{}, {}, saved[11], false, saved[12], saved[13], 0, saved[5], saved[6], {}, {}, {}, {}, {}};
+    NormPass n{{}, {}, saved[14], false, saved[15], saved[16], 0, saved[7], saved[8], {}, {}, {}, {}, {}};
     n.backward(as_rows(grads[0]), bf16);
-    ProductBackward second{a, w2, out_w, need_inner, {}, {}, {}}, first{x, w1, qkv_w, need_x, n.ds, {}, {}};
-    second.run(bf16 ? n.dy : operand(n.dy));
-    at::Tensor db;
+    const auto dw1 = wanted_target(qkv_w), dw2 = wanted_target(out_w), db = wanted_target(qkv_b);
+    const auto inner = product_backward(a, w2, bf16 ? n.dy : operand(n.dy), need_inner, {}, dw2.into);
+    at::Tensor dx;
     if (need_inner) {
-      auto pass = self_attention(u, dense_members(qkv_b), saved[7], shape, heads, ctx->saved_data["scale"].toDouble());
-      const auto du = at::empty_like(u);
-      const auto parts = need_b ? at::empty({shape[0], shape[1], 1, 3 * shape[3]}, u.options()) : at::Tensor();
-      lay_out(pass, du, parts, shape, heads);
-      pass.backward(part_of(second.dx, shape, heads));
+      const Projected p{shape[1], ctx->saved_data["heads"].toInt()};
+      auto pass = p.attention(uq, u, dense_members(qkv_b), mask, ctx->saved_data["scale"].toDouble());
+      const auto du = at::empty_like(u), duq = given(read) ? at::empty_like(uq) : du;
+      p.gradients(pass, duq, du);
+      const auto sums = need_b ? at::empty({shape[0], shape[1], 1, 3 * D}, u.options()) : at::Tensor();
       if (need_b) {
-        const auto to = grad_target(qkv_b);
-        add_sums(parts, {to.into});
-        db = to.result();
+        pass.dq_sum = part_as_heads(sums, 0, p.heads);
+        pass.dk_sum = part_as_heads(sums, 1, p.heads);
+        pass.dv_sum = part_as_heads(sums, 2, p.heads);
       }
-      if (need_x || qkv_w.requires_grad()) first.run(operand(du));
+      pass.backward(p.part(inner, 0, 1));
+      if (need_b) add_sums(sums, {db.into});
+      if (!given(read)) {
+        if (need_x || dw1.into.defined()) dx = product_backward(x, w1, operand(du), need_x, n.ds, dw1.into);
+      } else if (need_x || dw1.into.defined()) {
+        const auto part = [&](int64_t from, int64_t count) { return dw1.into.defined() ? dw1.into.narrow(1, from, count) : at::Tensor(); };
+        const auto d_asking = product_backward(asks, w1.narrow(1, 0, D), operand(duq), need_x, n.ds, part(0, D));
+        dx = product_backward(x, w1.narrow(1, D, 2 * D), operand(du), need_x, {}, part(D, 2 * D));
+        if (need_x) dx.view(shape).scatter_add_(2, token_index(read, D), d_asking.view({shape[0], shape[1], read.size(2), D}));
+      }
     }
-    return {first.dx.defined() ? shaped(first.dx, shape) : at::Tensor(), first.dw, db, second.dw, n.dy_bias, {}, n.dgain, n.dbias, {}, {}, {}, {}};
+    return {dx.defined() ? at::_unsafe_view(dx, shape) : dx, dw1.result(), db.result(), dw2.result(), n.dy_bias, {}, {}, n.dgain, n.dbias, {}, {}, {}, {}};
   }
 
-  // y [E,rows,D], of the shape [E,B,N,D], as [E,B,H,N,Dh].
-  static at::Tensor part_of(const at::Tensor& y, at::IntArrayRef shape, int64_t heads) {
-    return y.view({shape[0], shape[1], shape[2], heads, shape[3] / heads}).permute({0, 1, 3, 2, 4});
-  }
+  // How the products lie: queries in uq [E,B M,D], keys and values in u [E,B N,2D]; or all three in one [E,B N,3D], which is both.
+  struct Projected {
+    int64_t batch, heads;
 
-  // The attention of u [E,rows,3D], the projection without its bias.
-  static AttentionPass self_attention(const at::Tensor& u, const at::Tensor& bias, const at::Tensor& mask, at::IntArrayRef shape, int64_t heads,
-                                      double scale) {
-    const auto all = u.view({shape[0], shape[1], shape[2], 3 * shape[3]});
-    AttentionPass p{part_as_heads(all, 0, heads), part_as_heads(all, 1, heads), part_as_heads(all, 2, heads), {}, {}, {}, mask, scale, {}, {}, {}, {}, {}, {}};
-    p.q_bias = bias_as_heads(bias, 0, p.q.sizes());
-    p.k_bias = bias_as_heads(bias, 1, p.q.sizes());
-    p.v_bias = bias_as_heads(bias, 2, p.q.sizes());
-    return p;
-  }
+    // Part `part` of y [E,rows,parts D] as [E,B,H,tokens,Dh].
+    at::Tensor part(const at::Tensor& y, int64_t part, int64_t parts) const {
+      return part_as_heads(y.view({y.size(0), batch, y.size(1) / batch, y.size(2)}), part, heads, parts);
+    }
 
-  // Gradients of the pass go to du [E,rows,3D], their sums over tokens to parts [E,B,1,3D] where that is defined.
-  static void lay_out(AttentionPass& p, const at::Tensor& du, const at::Tensor& parts, at::IntArrayRef shape, int64_t heads) {
-    const auto all = du.view({shape[0], shape[1], shape[2], 3 * shape[3]});
-    p.dq = part_as_heads(all, 0, heads);
-    p.dk = part_as_heads(all, 1, heads);
-    p.dv = part_as_heads(all, 2, heads);
-    if (!parts.defined()) return;
-    p.dq_sum = part_as_heads(parts, 0, heads);
-    p.dk_sum = part_as_heads(parts, 1, heads);
-    p.dv_sum = part_as_heads(parts, 2, heads);
-  }
+    AttentionPass attention(const at::Tensor& uq, const at::Tensor& u, const at::Tensor& b, const at::Tensor& mask, double scale) const {
+      const bool one = uq.is_same(u);
+      AttentionPass a{part(uq, 0, one ? 3 : 1), part(u, one ? 1 : 0, one ? 3 : 2), part(u, one ? 2 : 1, one ? 3 : 2), {}, {}, {}, mask, scale, {}, {}, {}, {}, {}, {}};
+      if (given(b)) {
+        a.q_bias = bias(b, 0, a.q);
+        a.k_bias = bias(b, 1, a.k);
+        a.v_bias = bias(b, 2, a.v);
+      }
+      return a;
+    }
+
+    // Room for the pass's gradients, as the products lie.
+    void gradients(AttentionPass& a, const at::Tensor& duq, const at::Tensor& du) const {
+      const bool one = duq.is_same(du);
+      a.dq = part(duq, 0, one ? 3 : 1);
+      a.dk = part(du, one ? 1 : 0, one ? 3 : 2);
+      a.dv = part(du, one ? 2 : 1, one ? 3 : 2);
+    }
+
+    // Part `part` of the bias b [E,3D] of t [E,B,H,N,Dh], as [E,B,H,1,Dh].
+    at::Tensor bias(const at::Tensor& b, int64_t part, const at::Tensor& t) const {
+      const int64_t Dh = t.size(4);
+      return b.narrow(1, part * heads * Dh, heads * Dh).view({b.size(0), 1, heads, 1, Dh}).expand({t.size(0), t.size(1), heads, 1, Dh});
+    }
+  };
 };
 
 }  // namespace
@@ -136,9 +153,10 @@ at::Tensor mlp_block_on_gpu(const MLPBlock& b) {
 }
 
 at::Tensor attention_block_on_gpu(const AttentionBlock& b) {
-  const auto mask = b.mask.defined() ? b.mask.detach().expand({b.x.size(0), b.x.size(1), b.heads, b.x.size(2), b.x.size(2)})
-                                     : at::empty({0}, b.x.options().requires_grad(false));
-  return AttentionBlockOnGpu::apply(b.x, b.qkv_w, b.qkv_b, b.out_w, b.out_b, mask, b.gain, b.bias, b.heads, b.scale, b.eps, at::GradMode::is_enabled());
+  const auto none = [&](at::ScalarType type) { return at::empty({0}, b.x.options().dtype(type).requires_grad(false)); };  // libtorch 1.13 takes no undefined ones
+  const auto mask = b.mask.defined() ? b.mask.detach().expand({b.x.size(0), b.x.size(1), b.heads, b.x.size(2), b.x.size(2)}) : none(b.x.scalar_type());
+  return AttentionBlockOnGpu::apply(b.x, b.qkv_w, b.qkv_b, b.out_w, b.out_b, mask, b.read.defined() ? b.read : none(at::kLong), b.gain, b.bias, b.heads, b.scale,
+                                    b.eps, at::GradMode::is_enabled());
 }
 
 }  // namespace torchpe

@@ -33,9 +33,9 @@ bool norm_fits_gpu(const at::Tensor& x, const at::Tensor& gain, const at::Tensor
 at::Tensor add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias, double eps, bool keep);
 // bias: empty, or [E,B,H,N,M] with any strides and without a gradient
 at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias, double scale);
-// As tp_attention_block and tp_mlp_block; mask: empty, or [E,B,H,N,N] with any strides and without a gradient.
+// As tp_attention_block and tp_mlp_block; biases empty for none, mask and read undefined.
 struct AttentionBlock {
-  at::Tensor x, qkv_w, qkv_b, out_w, out_b, mask, gain, bias;
+  at::Tensor x, qkv_w, qkv_b, out_w, out_b, mask, read, gain, bias;
   int64_t heads;
   double scale, eps;
 };

@@ -30,15 +30,12 @@ struct BiasGeluBackward {
   at::Tensor run(bool wanted, bool bf16);
 };
 
-// The gradients of x w^T by du [E,rows,O]: x, w and du as products take them, w_in the parameter. dx is added to `onto` where that is
-// defined; it is undefined where it is not wanted.
-struct ProductBackward {
-  at::Tensor x, w, w_in;
-  bool wanted;
-  at::Tensor onto;
-  at::Tensor dx, dw;  // dw: what autograd is to have of it
-  void run(const at::Tensor& du);
-};
+// The gradient of x w^T by du [E,rows,O], x, w and du as products take them: of x, added to `onto` where that is defined, if it is
+// wanted; that of w is added to dw, if that is defined.
+at::Tensor product_backward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& du, bool wanted, const at::Tensor& onto, const at::Tensor& dw);
+
+// Where the gradient of a parameter goes, or nowhere if it wants none.
+inline GradTarget wanted_target(const at::Tensor& w) { return given(w) && w.requires_grad() ? grad_target(w) : GradTarget{{}, true}; }
 
 // Layer norm of x + f(y + y_bias), f GELU or nothing: x, y [E,rows,D], y or both of y and y_bias [E,D] may be empty.
 struct NormPass {
@@ -73,10 +70,9 @@ struct AttentionPass {
   GpuAttention<T> described() const;
 };
 
-// Part 0, 1 or 2 of y [E,B,N,3D] as [E,B,H,N,Dh].
-inline at::Tensor part_as_heads(const at::Tensor& y, int64_t part, int64_t H) {
-  const int64_t D = y.size(3) / 3;
-  return y.view({y.size(0), y.size(1), y.size(2), 3, H, D / H}).select(3, part).permute({0, 1, 3, 2, 4});
+// Part number `part` of y [E,B,N,parts D] as [E,B,H,N,Dh].
+inline at::Tensor part_as_heads(const at::Tensor& y, int64_t part, int64_t H, int64_t parts = 3) {
+  return y.view({y.size(0), y.size(1), y.size(2), parts, H, y.size(3) / parts / H}).select(3, part).permute({0, 1, 3, 2, 4});
 }
 
 // Adds the sums over chunks of parts [E,chunks,count,cols] to `into`, `count` of [E,cols].

@@ -74,19 +74,12 @@ at::Tensor BiasGeluBackward::run(bool wanted, bool bf16) {
   return bf16 ? du : operand(du);
 }
 
-void ProductBackward::run(const at::Tensor& du) {
-  if (wanted && onto.defined()) {
-    add_product_(onto, du, w);
-    dx = onto;
-  } else if (wanted) {
-    dx = operand_product(du, w);
-  }
-  if (!w_in.requires_grad()) return;
-  const auto dut = du.transpose(1, 2);
-  if (w_in.is_leaf() && w_in.grad().defined() && members_dense(w_in.grad()))
-    add_product_(w_in.grad(), dut, x);
-  else
-    dw = operand_product(dut, x);
+at::Tensor product_backward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& du, bool wanted, const at::Tensor& onto, const at::Tensor& dw) {
+  if (dw.defined()) add_product_(dw, du.transpose(1, 2), x);
+  if (!wanted) return {};
+  if (!onto.defined()) return operand_product(du, w);
+  add_product_(onto, du, w);
+  return onto;
 }
 
 namespace {
@@ -96,9 +89,9 @@ variable_list linear_backward(const at::Tensor& x, const at::Tensor& w, const at
                               const at::Tensor& dy, bool need_x, at::IntArrayRef shape) {
   BiasGeluBackward outer{u, b_in, dy, {}};
   const auto du = outer.run(need_x || w_in.requires_grad(), x.scalar_type() == at::kBFloat16);
-  ProductBackward inner{x, w, w_in, need_x, {}, {}, {}};
-  if (du.defined()) inner.run(du);
-  return {inner.dx.defined() ? shaped(inner.dx, shape) : inner.dx, inner.dw, outer.db};
+  const auto to = wanted_target(w_in);
+  const auto dx = du.defined() ? product_backward(x, w, du, need_x, {}, to.into) : at::Tensor();
+  return {dx.defined() ? shaped(dx, shape) : dx, to.result(), outer.db};
 }
 
 struct LinearOnGpu : torch::autograd::Function<LinearOnGpu> {

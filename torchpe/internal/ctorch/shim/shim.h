@@ -147,9 +147,10 @@ tp_result tp_rotate(tp_tensor x, tp_tensor cos, tp_tensor sin, int half, int gra
 /* layer norm over the last axis of x + y (y may be 0); gain, bias [E,D] */
 tp_result tp_add_layer_norm(tp_tensor x, tp_tensor y, tp_tensor gain, tp_tensor bias, double eps, int grad);
 /* the halves of a transformer's block as one operator each, x [E,B,N,D], biases of linear maps 0 for none:
- * layer norm of x + attention(x) out_w^T + out_b, the attention as tp_project_qkv and tp_attention with a mask (0 = none) give it */
+ * layer norm of x + attention(x) out_w^T + out_b, the attention as tp_project_qkv and tp_attention with a mask (0 = none) give it;
+ * of the tokens int64 [E,B,M] that are read alone, in their order, or of all (0) */
 tp_result tp_attention_block(tp_tensor x, tp_tensor qkv_w, tp_tensor qkv_b, int64_t heads, tp_tensor mask, double scale, tp_tensor out_w, tp_tensor out_b,
-                             tp_tensor gain, tp_tensor bias, double eps, int grad);
+                             tp_tensor read, tp_tensor gain, tp_tensor bias, double eps, int grad);
 /* layer norm of x + gelu(gelu(x in_w^T + in_b) out_w^T + out_b) */
 tp_result tp_mlp_block(tp_tensor x, tp_tensor in_w, tp_tensor in_b, tp_tensor out_w, tp_tensor out_b, tp_tensor gain, tp_tensor bias, double eps, int grad);
 /* dropout with probability p; the mask of member e is a pure function of (seeds[e], step, call) */
