@@ -2,6 +2,7 @@ package torchpe
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -33,7 +34,13 @@ func TestFusedOperatorsOnGPU(t *testing.T) {
 				l := layout((i + k) % 3)
 				name := fmt.Sprintf("%s, %s, %s, %+v", c.name, dtype, l, z)
 				want, gradients := c.run(l, dtype, nil, 1)
-				have, haveGradients := c.onGPU(l, dtype)
+				var have []float64
+				var haveGradients [][]float64
+				calls := Operators(func() { have, haveGradients = c.onGPU(l, dtype) })
+				if l == dense && z.N <= 32 && DescribeSystem().CUDAKernels && strings.Contains(c.name, "Block") &&
+					backwardPasses(calls, "MLPOnGpu")+backwardPasses(calls, "AttentionBlockOnGpu") != 1 {
+					t.Errorf("%s is left to others: %v", name, calls)
+				}
 				near(t, name, have, want, twinTolerance[dtype])
 				for g := range gradients {
 					near(t, fmt.Sprint(name, ", gradient ", g), haveGradients[g], gradients[g], twinTolerance[dtype])

@@ -137,41 +137,6 @@ func TestKernelSelfAttention(t *testing.T) {
 	}
 }
 
-// TestKernelBlocks checks that the halves of a block are one operator where they can be, and that what they cannot take is left to others.
-func TestKernelBlocks(t *testing.T) {
-	for _, c := range fusedFunctions(sizes{E: 2, B: 3, H: 2, N: 17, M: 17, Dh: 10, O: 33}) {
-		want := map[string]string{"MLPBlock": "MLPOnGpu", "AttentionBlock": "AttentionBlockOnGpu"}[strings.Fields(c.name)[0]]
-		if want == "" {
-			continue
-		}
-		emulated(func() {
-			calls := Operators(func() { c.run(dense, Float32, nil, 1) })
-			if n := backwardPasses(calls, want); n != 1 {
-				t.Errorf("%s: %d backward passes of %s, want one: %v", c.name, n, want, calls)
-			}
-		})
-	}
-	for _, c := range fusedFunctions(sizes{E: 2, B: 1, H: 1, N: 33, M: 33, Dh: 4, O: 3}) { // more tokens than the kernel takes
-		if c.name == "AttentionBlock" {
-			emulated(func() {
-				if calls := Operators(func() { c.run(dense, Float32, nil, 1) }); backwardPasses(calls, "AttentionBlockOnGpu") != 0 {
-					t.Errorf("33 tokens are taken: %v", calls)
-				}
-			})
-		}
-	}
-}
-
-// backwardPasses counts the backward passes of an operator of the shim.
-func backwardPasses(calls map[string]int, operator string) (n int) {
-	for name, times := range calls {
-		if strings.HasSuffix(name, "::"+operator+">") {
-			n += times
-		}
-	}
-	return n
-}
-
 // TestKernelParameters checks gradients in the flat buffer of a ParamSet, as TestParameterGradients does those of the loops.
 func TestKernelParameters(t *testing.T) {
 	for _, E := range []int{1, 3} {

@@ -1,7 +1,7 @@
 // Package pe holds the positional encodings: each scheme is one file and one test, and registers itself.
 //
 // A scheme is an Encoding. The transformer asks it at its start what it needs of the attention around it, opens
-// each forward pass with Begin, and calls all five hooks of what Begin returns, always: it knows no scheme by
+// each forward pass with Begin, and calls the hooks of what Begin returns, those of its Sites at least: it knows no scheme by
 // name. A scheme embeds Identity in its hooks and overrides those where it acts.
 //
 // Parameters and fixed tables belong to the ParamSet given to New, under names that start with "pe.". What a

@@ -84,7 +84,13 @@ struct AttentionOnGpu : torch::autograd::Function<AttentionOnGpu> {
   }
 
   static AttentionPass pass(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask, double scale) {
-    return {q, k, v, {}, {}, {}, mask, scale, {}, {}, {}, {}, {}, {}};
+    AttentionPass a;
+    a.q = q;
+    a.k = k;
+    a.v = v;
+    a.mask = mask;
+    a.scale = scale;
+    return a;
   }
 
   // Room for the gradients that are wanted: for self-attention one [E,B,N,3D], as ProjectQKV's backward pass takes it.

@@ -42,7 +42,7 @@ bool norm_fits(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bi
   const int64_t shape[] = {x.size(0), x.size(-1)};
   const at::IntArrayRef wanted(shape);
   return gain.sizes() == wanted && bias.sizes() == wanted && gain.scalar_type() == x.scalar_type() && bias.scalar_type() == x.scalar_type() &&
-         gain.device() == x.device() && bias.device() == x.device() && norm_fits_gpu(x, gain, bias) && (!given(summand_bias) || summand_bias.stride(1) == 1);
+         gain.device() == x.device() && bias.device() == x.device() && norm_fits_gpu(x, gain, bias) && (!given(summand_bias) || ((summand_bias.stride(1) == 1 || summand_bias.size(1) == 1) && !summand_bias.is_same(gain) && !summand_bias.is_same(bias)));
 }
 
 // What does not fit is left to the operators, which say so if it is wrong.

@@ -20,7 +20,14 @@ struct MLPOnGpu : torch::autograd::Function<MLPOnGpu> {
     const auto inner = bf16 ? at::empty(u.sizes(), u.options().dtype(at::kBFloat16)) : keep ? at::empty_like(u) : u;
     bias_gelu(u, dense_members(in_b), true, inner);
     const auto h = operand(inner);
-    NormPass n{rows, operand_product(h, w2.transpose(1, 2)), out_b, true, gain, bias, eps, {}, {}, {}, {}, {}, {}, {}};
+    NormPass n;
+    n.x = rows;
+    n.y = operand_product(h, w2.transpose(1, 2));
+    n.y_bias = out_b;
+    n.gelu = true;
+    n.gain = gain;
+    n.bias = bias;
+    n.eps = eps;
     const auto out = n.forward(keep);
     if (keep) ctx->save_for_backward({x, w1, u, h, w2, n.y, n.xhat, n.rstd, in_w, in_b, out_w, out_b, gain, bias});
     return shaped(out, x_in.sizes());
@@ -32,7 +39,14 @@ struct MLPOnGpu : torch::autograd::Function<MLPOnGpu> {
                &out_w = saved[10];
     const bool bf16 = x.scalar_type() == at::kBFloat16, need_x = ctx->needs_input_grad(0);
     const bool need_inner = need_x || in_w.requires_grad() || (given(in_b) && in_b.requires_grad());
-    NormPass n{{}, v, saved[11], true, saved[12], saved[13], 0, saved[6], saved[7], {}, {}, {}, {}, {}};
+    NormPass n;
+    n.y = v;
+    n.y_bias = saved[11];
+    n.gelu = true;
+    n.gain = saved[12];
+    n.bias = saved[13];
+    n.xhat = saved[6];
+    n.rstd = saved[7];
     n.backward(as_rows(grads[0]), bf16);
     const auto dw1 = wanted_target(in_w), dw2 = wanted_target(out_w);
     const auto inner = product_backward(h, w2, bf16 ? n.dy : operand(n.dy), need_inner, {}, dw2.into);
@@ -61,7 +75,13 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     const Projected p{x_in.size(1), heads};
     p.attention(uq, u, dense_members(qkv_b), mask, scale).forward(p.part(inner, 0, 1));
     const auto a = operand(inner);
-    NormPass n{asking, operand_product(a, w2.transpose(1, 2)), out_b, false, gain, bias, eps, {}, {}, {}, {}, {}, {}, {}};
+    NormPass n;
+    n.x = asking;
+    n.y = operand_product(a, w2.transpose(1, 2));
+    n.y_bias = out_b;
+    n.gain = gain;
+    n.bias = bias;
+    n.eps = eps;
     const auto out = n.forward(keep);
     if (keep) {
       ctx->save_for_backward({x, asks, w1, uq, u, a, w2, n.xhat, n.rstd, mask, read, qkv_w, qkv_b, out_w, out_b, gain, bias});
@@ -80,7 +100,12 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     const int64_t D = shape[3];
     const bool bf16 = x.scalar_type() == at::kBFloat16, need_x = ctx->needs_input_grad(0), need_b = given(qkv_b) && qkv_b.requires_grad();
     const bool need_inner = need_x || qkv_w.requires_grad() || need_b;
-    NormPass n{{}, {}, saved[14], false, saved[15], saved[16], 0, saved[7], saved[8], {}, {}, {}, {}, {}};
+    NormPass n;
+    n.y_bias = saved[14];
+    n.gain = saved[15];
+    n.bias = saved[16];
+    n.xhat = saved[7];
+    n.rstd = saved[8];
     n.backward(as_rows(grads[0]), bf16);
     const auto dw1 = wanted_target(qkv_w), dw2 = wanted_target(out_w), db = wanted_target(qkv_b);
     const auto inner = product_backward(a, w2, bf16 ? n.dy : operand(n.dy), need_inner, {}, dw2.into);
@@ -121,7 +146,12 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
 
     AttentionPass attention(const at::Tensor& uq, const at::Tensor& u, const at::Tensor& b, const at::Tensor& mask, double scale) const {
       const bool one = uq.is_same(u);
-      AttentionPass a{part(uq, 0, one ? 3 : 1), part(u, one ? 1 : 0, one ? 3 : 2), part(u, one ? 2 : 1, one ? 3 : 2), {}, {}, {}, mask, scale, {}, {}, {}, {}, {}, {}};
+      AttentionPass a;
+      a.q = part(uq, 0, one ? 3 : 1);
+      a.k = part(u, one ? 1 : 0, one ? 3 : 2);
+      a.v = part(u, one ? 2 : 1, one ? 3 : 2);
+      a.mask = mask;
+      a.scale = scale;
       if (given(b)) {
         a.q_bias = bias(b, 0, a.q);
         a.k_bias = bias(b, 1, a.k);

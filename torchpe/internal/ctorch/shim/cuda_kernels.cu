@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(THREADS) layer_norm_backward_kernel(const GpuN
   for (int k = 0; k < PER; k++) {
     const int c = lane + k * GROUP;
     g[k] = c < cols ? a.gain[e * a.gain_member + c] : T(0);
-    if (GELU) y_bias[k] = c < cols && a.y_bias ? a.y_bias[e * a.y_bias_member + c] : T(0);
+    if constexpr (GELU) y_bias[k] = c < cols && a.y_bias ? a.y_bias[e * a.y_bias_member + c] : T(0);
     dgain[k] = dbias[k] = dy_sum[k] = 0;
   }
   for (int64_t r = first + group; r < end; r += GROUPS) {
@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(THREADS) layer_norm_backward_kernel(const GpuN
       const int c = lane + k * GROUP;
       h[k] = c < cols ? a.xhat[base + c] : T(0);
       d[k] = c < cols ? a.dout[base + c] : T(0);
-      if (GELU) u[k] = c < cols ? a.y[base + c] : T(0);
+      if constexpr (GELU) u[k] = c < cols ? a.y[base + c] : T(0);
     }
     const T rs = a.rstd[e * a.rows + r];
     TORCHPE_UNROLL()
@@ -210,7 +210,7 @@ __global__ void __launch_bounds__(THREADS) layer_norm_backward_kernel(const GpuN
       if (c >= cols) continue;
       T ds = (d[k] * g[k] - m1 - h[k] * m2) * rs;
       a.ds[base + c] = ds;
-      if (GELU) ds *= gelu_slope(u[k] + y_bias[k]);
+      if constexpr (GELU) ds *= gelu_slope(u[k] + y_bias[k]);
       if (a.dy) a.dy[base + c] = ds;
       if (a.dy16) store(a.dy16 + base + c, ds);
       dy_sum[k] += ds;

@@ -37,7 +37,7 @@ struct GpuAttention {
 };
 
 // Layer norm of x + f(y + y_bias), f GELU where gelu, else nothing; and its backward pass. [E,rows,cols] are x, y, xhat, out, dout,
-// ds, dy; [E,cols] the biases and the gain; [E,rows] rstd. y, and y_bias with it or alone, may be null.
+// ds, dy; [E,cols] the biases and the gain; [E,rows] rstd. y and y_bias may be null, y of the backward pass where not gelu.
 template <typename T>
 struct GpuNorm {
   int64_t members, rows, cols;

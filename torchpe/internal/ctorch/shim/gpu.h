@@ -29,10 +29,11 @@ class OnDevice {
 
 at::Tensor linear_on_gpu(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu, bool keep);
 torch::autograd::variable_list qkv_on_gpu(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, int64_t heads);
+// Whether rows of x are short enough, and gain and bias two parameters with dense rows: their gradients are added at a time.
 bool norm_fits_gpu(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bias);
 at::Tensor add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias, double eps, bool keep);
-// bias: empty, or [E,B,H,N,M] with any strides and without a gradient
-at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias, double scale);
+// mask: empty, or [E,B,H,N,M] with any strides and without a gradient
+at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask, double scale);
 // As tp_attention_block and tp_mlp_block; biases empty for none, mask and read undefined.
 struct AttentionBlock {
   at::Tensor x, qkv_w, qkv_b, out_w, out_b, mask, read, gain, bias;

@@ -37,13 +37,13 @@ at::Tensor product_backward(const at::Tensor& x, const at::Tensor& w, const at::
 // Where the gradient of a parameter goes, or nowhere if it wants none.
 inline GradTarget wanted_target(const at::Tensor& w) { return given(w) && w.requires_grad() ? grad_target(w) : GradTarget{{}, true}; }
 
-// Layer norm of x + f(y + y_bias), f GELU or nothing: x, y [E,rows,D], y or both of y and y_bias [E,D] may be empty.
+// Layer norm of x + f(y + y_bias), f GELU or nothing: x, y [E,rows,D], y_bias [E,D]; without GELU y and y_bias may be empty or undefined.
 struct NormPass {
   at::Tensor x, y, y_bias;
-  bool gelu;
+  bool gelu = false;
   at::Tensor gain, bias;
-  double eps;
-  at::Tensor xhat, rstd;  // for the backward pass, after forward(true)
+  double eps = 0;
+  at::Tensor xhat, rstd;  // for the backward pass, which needs y, y_bias, gain and bias besides; after forward(true)
   at::Tensor forward(bool keep);
 
   at::Tensor ds, dy;                // the gradients of x and y; dy is ds where they are the same, and bfloat16 where it was asked for
@@ -59,7 +59,7 @@ struct NormPass {
 // or empty. So are the gradients and, where they are defined, their sums over tokens.
 struct AttentionPass {
   at::Tensor q, k, v, q_bias, k_bias, v_bias, mask;
-  double scale;
+  double scale = 1;
   void forward(const at::Tensor& out) const;
 
   at::Tensor dq, dk, dv, dq_sum, dk_sum, dv_sum;

@@ -81,7 +81,12 @@ namespace {
 struct NormOnGpu : torch::autograd::Function<NormOnGpu> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias, double eps,
                             bool keep) {
-    NormPass n{as_rows(x), given(y) ? as_rows(y) : y, {}, false, gain, bias, eps, {}, {}, {}, {}, {}, {}, {}};
+    NormPass n;
+    n.x = as_rows(x);
+    if (given(y)) n.y = as_rows(y);
+    n.gain = gain;
+    n.bias = bias;
+    n.eps = eps;
     const auto out = n.forward(keep);
     if (keep) ctx->save_for_backward({n.xhat, n.rstd, gain, bias});
     return shaped(out, x.sizes());
@@ -89,7 +94,11 @@ struct NormOnGpu : torch::autograd::Function<NormOnGpu> {
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
-    NormPass n{{}, {}, {}, false, saved[2], saved[3], 0, saved[0], saved[1], {}, {}, {}, {}, {}};
+    NormPass n;
+    n.gain = saved[2];
+    n.bias = saved[3];
+    n.xhat = saved[0];
+    n.rstd = saved[1];
     n.backward(as_rows(grads[0]), false);
     const auto ds = shaped(n.ds, grads[0].sizes());
     return {ds, ctx->needs_input_grad(1) ? ds : at::Tensor(), n.dgain, n.dbias, at::Tensor(), at::Tensor()};
@@ -124,7 +133,7 @@ struct DropoutOnGpu : torch::autograd::Function<DropoutOnGpu> {
 
 bool norm_fits_gpu(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bias) {
   const auto dense = [](const at::Tensor& t) { return t.stride(1) == 1 || t.size(1) <= 1; };
-  return use_kernels(x) && x.size(-1) <= GPU_NORM_WIDTH && dense(gain) && dense(bias);
+  return use_kernels(x) && x.size(-1) <= GPU_NORM_WIDTH && dense(gain) && dense(bias) && !gain.is_same(bias);
 }
 
 at::Tensor add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias, double eps, bool keep) {
