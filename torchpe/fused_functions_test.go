@@ -88,7 +88,7 @@ func fusedFunctions(z sizes) []function {
 		{"AttentionBlock of some tokens", inputs(47, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain, gain), func(x []Tensor) Tensor {
 			read := make([]int64, z.E*z.B*(1+z.N/2)) // one of them twice
 			for i := range read {
-				read[i] = int64(i * 5 % z.N)
+				read[i] = int64(i % (len(read) / z.E) * 5 % z.N) // the same for each member
 			}
 			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3], OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D),
 				Read: Of(x[0].Scope(), x[0].Device(), read, z.E, z.B, 1+z.N/2)}, Norm{x[5], x[6], blockEps})

@@ -212,6 +212,47 @@ func compareForms(t *testing.T, method Method, dtype DType, form int) {
 	}
 }
 
+// TestRightAnswers counts by hand, in all forms: the first of equal logits answers, and NaN is the largest of all.
+func TestRightAnswers(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	rows := [][]float64{{1, 3, 2}, {2, 2, 1}, {-inf, -inf, -inf}, {nan, inf, nan}, {0, nan, 5}, {-1, -2, inf}}
+	answers := []int64{1, 0, 0, 0, 1, 2}
+	defer ctorch.SetFusedForm(ctorch.Fused)
+	for form := range 3 {
+		ctorch.SetFusedForm(form)
+		for _, dtype := range []DType{Float64, Float32} {
+			for _, B := range []int{1, 6, 300, 1000} { // rows of a block: fewer, and more than its threads
+				s := NewScope()
+				var logits, want []float64
+				var target []int64
+				for e := range 3 {
+					right := 0.0
+					for b := range B {
+						row, class := (e+b)%len(rows), int64((e*b)%3)
+						logits, target = append(logits, rows[row]...), append(target, class)
+						if class == answers[row] {
+							right++
+						}
+					}
+					want = append(want, right)
+				}
+				have := RightAnswers(Of(s, CPU, logits, 3, B, 3).To(dtype, CPU), Of(s, CPU, target, 3, B)).Float64s()
+				identical(t, fmt.Sprintf("%d rows of %s, form %d", B, dtype, form), have, want)
+				s.Close()
+			}
+		}
+	}
+}
+
+// TestKernelCrossEntropy goes through numbers of rows and classes at which a block's threads have none, one or more, and large logits.
+func TestKernelCrossEntropy(t *testing.T) {
+	for k, z := range [][3]int{{1, 1, 1}, {3, 255, 4}, {2, 257, 3}, {1, 700, 128}, {1, 5, 129}} {
+		compareKernels(t, one("CrossEntropy", inputs(uint64(74+k), z[:]), func(x Tensor) Tensor {
+			return CrossEntropy(x.MulScalar(30), classes(x, sizes{E: z[0], B: z[1], O: z[2]}))
+		}), layout(k%3), fmt.Sprint(z))
+	}
+}
+
 // TestDropoutDrawn checks that draws in a tensor give the mask of draws as arguments, in all forms, bit by bit, forward and
 // back.
 func TestDropoutDrawn(t *testing.T) {

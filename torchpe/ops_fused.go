@@ -153,6 +153,14 @@ func CrossEntropy(logits, target Tensor) Tensor {
 	return s.own("CrossEntropy", h, err, logits, target)
 }
 
+// RightAnswers returns for each member in how many of the logits [E,B,C] the largest, the first of equals, is that of the class in target
+// (int64 [E,B]): float64 [E], without a gradient.
+func RightAnswers(logits, target Tensor) Tensor {
+	s := innermost("RightAnswers", logits, target)
+	h, err := ctorch.RightAnswers(logits.h, target.h)
+	return s.own("RightAnswers", h, err, logits, target)
+}
+
 // Backward adds the gradient of t, which has one element, to that of every parameter it depends on.
 func (t Tensor) Backward() {
 	if err := ctorch.Backward(t.h); err != nil {

@@ -107,7 +107,7 @@ func (t *lstTask) loss(e *ensemble, s *torchpe.Scope, in deviceInputs) stepLoss 
 	logits := e.model.Forward(s, b.Input, nil)
 	return stepLoss{
 		each:    torchpe.CrossEntropy(logits, b.target),
-		correct: logits.Argmax(-1).Eq(b.target).To(torchpe.Float64, e.device).Sum(1),
+		correct: torchpe.RightAnswers(logits, b.target),
 	}
 }
 

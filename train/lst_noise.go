@@ -66,7 +66,7 @@ func (t *lstTask) rightWith(e *ensemble, outer *torchpe.Scope, r resident, p pie
 	defer s.Close()
 	b := t.piece(e, s, r, p)
 	b.Noise = noise
-	return e.model.Forward(s, b.Input, nil).Argmax(-1).Eq(b.target).To(torchpe.Float64, e.device).Sum(1).Float64s()
+	return torchpe.RightAnswers(e.model.Forward(s, b.Input, nil), b.target).Float64s()
 }
 
 // at returns a member's accuracies [R] at the amplitude of that index, and their mean.

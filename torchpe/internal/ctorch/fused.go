@@ -62,6 +62,10 @@ func CrossEntropy(logits, target Handle, grad bool) (Handle, error) {
 	return result(C.tp_cross_entropy(c(logits), c(target), flag(grad)))
 }
 
+func RightAnswers(logits, target Handle) (Handle, error) {
+	return result(C.tp_right_answers(c(logits), c(target)))
+}
+
 // Backward computes the gradients of every leaf that loss depends on.
 func Backward(loss Handle) error { return failure(C.tp_backward(c(loss))) }
 

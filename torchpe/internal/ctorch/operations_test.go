@@ -246,6 +246,7 @@ var operations = []operation{
 		return one(DropoutDrawn(a.t[0], a.f, a.t[1], 4, a.grad))
 	}},
 	binary("tp_cross_entropy", CrossEntropy, real(2, 3, 4), indices(2, 3)),
+	{c: "tp_right_answers", tensors: []sample{real(2, 3, 4), indices(2, 3)}, run: func(a arguments) ([]Handle, error) { return one(RightAnswers(a.t[0], a.t[1])) }},
 
 	{c: "tp_backward", tensors: []sample{{make: wanted}}, run: func(a arguments) ([]Handle, error) { return none(Backward(a.t[0])) }},
 	{c: "tp_set_requires_grad", tensors: []sample{real(2, 3)}, run: func(a arguments) ([]Handle, error) {

@@ -42,6 +42,8 @@ inline int64_t parts_of(int64_t n, int64_t size) { return (n + size - 1) / size;
 
 __device__ __forceinline__ float exp_of(float x) { return expf(x); }
 __device__ __forceinline__ double exp_of(double x) { return exp(x); }
+__device__ __forceinline__ float log_of(float x) { return logf(x); }
+__device__ __forceinline__ double log_of(double x) { return log(x); }
 __device__ __forceinline__ float root_of(float x) { return sqrtf(x); }
 __device__ __forceinline__ double root_of(double x) { return sqrt(x); }
 

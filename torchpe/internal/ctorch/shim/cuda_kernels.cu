@@ -359,6 +359,86 @@ void account(GpuStream s, const GpuAccount<T>& a) {
   if (a.members > 0) launch(s, account_kernel<T>, dim3(parts_of(a.members, THREADS)), dim3(THREADS), 0, a);
 }
 
+// ---- losses ----
+
+// The largest of a row of logits, NaN if there is one, and its index.
+template <typename T>
+__device__ __forceinline__ T largest(const T* z, int64_t C, int64_t& at) {
+  T most = z[0];
+  at = 0;
+  for (int64_t c = 1; c < C; c++)
+    if (z[c] > most || (z[c] != z[c] && most == most)) {
+      most = z[c];
+      at = c;
+    }
+  return most;
+}
+
+template <typename T>
+__device__ __forceinline__ T sum_of_exponentials(const T* z, int64_t C, T most) {
+  T sum = 0;
+  for (int64_t c = 0; c < C; c++) sum += exp_of(z[c] - most);
+  return sum;
+}
+
+// A block is a member.
+template <typename T>
+__global__ void __launch_bounds__(THREADS) cross_entropy_kernel(int64_t B, int64_t C, const T* __restrict z, const int64_t* __restrict target, T* loss) {
+  TORCHPE_SHARED(T, room);
+  const int64_t e = blockIdx.x;
+  T sum = 0;
+  for (int64_t b = threadIdx.x; b < B; b += THREADS) {
+    const T* row = z + (e * B + b) * C;
+    const int64_t y = target[e * B + b];
+    int64_t at;
+    const T most = largest(row, C, at);
+    sum += y >= 0 && y < C ? log_of(sum_of_exponentials(row, C, most)) + most - row[y] : T(NAN);
+  }
+  sum = group_sum<T, THREADS>(sum, room);
+  if (threadIdx.x == 0) loss[e] = sum / T(B);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(THREADS)
+    cross_entropy_backward_kernel(int64_t B, int64_t C, const T* __restrict z, const int64_t* __restrict target, const T* g, int64_t g_member, T* __restrict dz) {
+  const int64_t b = int64_t(blockIdx.x) * THREADS + threadIdx.x, e = blockIdx.y, first = (e * B + b) * C;
+  if (b >= B) return;
+  int64_t at;
+  const T most = largest(z + first, C, at), share = g[e * g_member] / T(B), scale = share / sum_of_exponentials(z + first, C, most);
+  const int64_t y = target[e * B + b];
+  for (int64_t c = 0; c < C; c++) dz[first + c] = exp_of(z[first + c] - most) * scale - (c == y ? share : T(0));
+}
+
+template <typename T>
+__global__ void __launch_bounds__(THREADS) right_answers_kernel(int64_t B, int64_t C, const T* __restrict z, const int64_t* __restrict target, double* right) {
+  TORCHPE_SHARED(double, room);
+  const int64_t e = blockIdx.x;
+  double sum = 0;
+  for (int64_t b = threadIdx.x; b < B; b += THREADS) {
+    int64_t at;
+    largest(z + (e * B + b) * C, C, at);
+    sum += at == target[e * B + b] ? 1 : 0;
+  }
+  sum = group_sum<double, THREADS>(sum, room);
+  if (threadIdx.x == 0) right[e] = sum;
+}
+
+template <typename T>
+void cross_entropy(GpuStream s, int64_t E, int64_t B, int64_t C, const T* z, const int64_t* target, T* loss) {
+  if (E * B * C > 0) launch(s, cross_entropy_kernel<T>, dim3(E), dim3(THREADS), sizeof(T) * 8, B, C, z, target, loss);
+}
+
+template <typename T>
+void cross_entropy_backward(GpuStream s, int64_t E, int64_t B, int64_t C, const T* z, const int64_t* target, const T* g, int64_t g_member, T* dz) {
+  if (E * B * C > 0)
+    launch(s, cross_entropy_backward_kernel<T>, dim3(parts_of(B, THREADS), E), dim3(THREADS), 0, B, C, z, target, g, g_member, dz);
+}
+
+template <typename T>
+void right_answers(GpuStream s, int64_t E, int64_t B, int64_t C, const T* z, const int64_t* target, double* right) {
+  if (E * B * C > 0) launch(s, right_answers_kernel<T>, dim3(E), dim3(THREADS), sizeof(double) * 8, B, C, z, target, right);
+}
+
 // ---- dropout ----
 
 template <typename T, bool ALIGNED>
@@ -389,9 +469,10 @@ void dropout(GpuStream s, int64_t E, int64_t n, const T* x, const int64_t* draws
 }
 
 template <typename T>
-constexpr GpuTable<T> TABLE = {bias_gelu<T>,           dense_backward<T>, add_sums<T>,           add_layer_norm<T>,
-                               layer_norm_backward<T>, attention<T>,      attention_backward<T>, adam<T>,
-                               sgd<T>,                 account<T>,        dropout<T>};
+constexpr GpuTable<T> TABLE = {bias_gelu<T>, dense_backward<T>, add_sums<T>, add_layer_norm<T>,
+                               layer_norm_backward<T>, attention<T>, attention_backward<T>, adam<T>,
+                               sgd<T>, account<T>, cross_entropy<T>, cross_entropy_backward<T>,
+                               right_answers<T>, dropout<T>};
 
 }  // namespace
 

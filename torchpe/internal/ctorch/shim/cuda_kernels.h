@@ -95,6 +95,8 @@ struct GpuAccount {
 
 constexpr int64_t GPU_NORM_WIDTH = 4096;  // rows of layer norm may be this long
 
+constexpr int64_t GPU_FEW_CLASSES = 128;  // a thread goes through the logits of a row
+
 template <typename T>
 struct GpuTable {
   // u + bias, then GELU where gelu; to y, which may be u, or rounded to bfloat16 to y16. u, y [E,rows,cols]; bias may be null
@@ -112,6 +114,11 @@ struct GpuTable {
   void (*adam)(GpuStream s, const GpuAdam<T>& a);
   void (*sgd)(GpuStream s, const GpuAdam<T>& a);  // m and v are not used
   void (*account)(GpuStream s, const GpuAccount<T>& a);
+  // Of logits z [E,B,C] and classes target [E,B]: the mean cross-entropy [E] (NaN where a class is none of the C), its gradient times
+  // g [E], and in how many rows the first of the largest logits, or of NaNs, is the target's
+  void (*cross_entropy)(GpuStream s, int64_t E, int64_t B, int64_t C, const T* z, const int64_t* target, T* loss);
+  void (*cross_entropy_backward)(GpuStream s, int64_t E, int64_t B, int64_t C, const T* z, const int64_t* target, const T* g, int64_t g_member, T* dz);
+  void (*right_answers)(GpuStream s, int64_t E, int64_t B, int64_t C, const T* z, const int64_t* target, double* right);
   // y = x / (1-p) where the draw of (seed, step, call) is not below threshold, else 0. x [E,n]; draws: step, then E seeds
   void (*dropout)(GpuStream s, int64_t E, int64_t n, const T* x, const int64_t* draws, uint64_t call, uint32_t threshold, double keep, T* y);
 };

@@ -293,16 +293,6 @@ tp_result tp_softmax(tp_tensor x, int64_t dim, int grad) {
 tp_result tp_log_softmax(tp_tensor x, int64_t dim, int grad) {
   return op(grad, [&] { return get(x).log_softmax(dim); });
 }
-tp_result tp_cross_entropy(tp_tensor logits, tp_tensor target, int grad) {
-  return op(grad, [&] {
-    auto z = get(logits), y = get(target);
-    TORCH_CHECK(z.dim() == 3 && y.dim() == 2 && z.size(0) == y.size(0) && z.size(1) == y.size(1),
-                "cross-entropy of logits ", z.sizes(), " with targets ", y.sizes(), "; expected [E,B,C] and [E,B]");
-    auto logp = z.log_softmax(-1).gather(-1, y.unsqueeze(-1)).squeeze(-1);
-    return -logp.mean(1);
-  });
-}
-
 char* tp_backward(tp_tensor loss) {
   return act([&] {
     const Quiet quiet;  // of gradients of an ensemble, which lie in strides, as they are meant to

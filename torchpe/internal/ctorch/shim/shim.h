@@ -160,6 +160,8 @@ tp_result tp_dropout(tp_tensor x, double p, const uint64_t* seeds, int64_t membe
 tp_result tp_dropout_drawn(tp_tensor x, double p, tp_tensor draws, uint64_t call, int grad);
 /* mean cross-entropy of each member: logits [E,B,C], target int64 [E,B] -> [E] */
 tp_result tp_cross_entropy(tp_tensor logits, tp_tensor target, int grad);
+/* in how many of them the largest logit is the target's: float64 [E], without a gradient */
+tp_result tp_right_answers(tp_tensor logits, tp_tensor target);
 
 /* ---- gradients ---- */
 char* tp_backward(tp_tensor loss);
