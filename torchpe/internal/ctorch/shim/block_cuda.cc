@@ -72,7 +72,7 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     const auto u = operand_product(x, (given(read) ? w1.narrow(1, D, 2 * D) : w1).transpose(1, 2));
     const auto uq = given(read) ? operand_product(asks, w1.narrow(1, 0, D).transpose(1, 2)) : u;
     const auto inner = at::empty_like(asking);
-    const Projected p{x_in.size(1), heads};
+    const Projected p{x_in.size(1), heads, !given(read)};
     p.attention(uq, u, dense_members(qkv_b), mask, scale).forward(p.part(inner, 0, 1));
     const auto a = operand(inner);
     NormPass n;
@@ -111,7 +111,7 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     const auto inner = product_backward(a, w2, bf16 ? n.dy : operand(n.dy), need_inner, {}, dw2.into);
     at::Tensor dx;
     if (need_inner) {
-      const Projected p{shape[1], ctx->saved_data["heads"].toInt()};
+      const Projected p{shape[1], ctx->saved_data["heads"].toInt(), !given(read)};
       auto pass = p.attention(uq, u, dense_members(qkv_b), mask, ctx->saved_data["scale"].toDouble());
       const auto du = at::empty_like(u), duq = given(read) ? at::empty_like(uq) : du;
       p.gradients(pass, duq, du);
@@ -135,9 +135,10 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     return {dx.defined() ? at::_unsafe_view(dx, shape) : dx, dw1.result(), db.result(), dw2.result(), n.dy_bias, {}, {}, n.dgain, n.dbias, {}, {}, {}, {}};
   }
 
-  // How the products lie: queries in uq [E,B M,D], keys and values in u [E,B N,2D]; or all three in one [E,B N,3D], which is both.
+  // How the products lie: queries in uq [E,B M,D], keys and values in u [E,B N,2D]; or, where they are one, all three in [E,B N,3D].
   struct Projected {
     int64_t batch, heads;
+    bool one;
 
     // Part `part` of y [E,rows,parts D] as [E,B,H,tokens,Dh].
     at::Tensor part(const at::Tensor& y, int64_t part, int64_t parts) const {
@@ -145,7 +146,6 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     }
 
     AttentionPass attention(const at::Tensor& uq, const at::Tensor& u, const at::Tensor& b, const at::Tensor& mask, double scale) const {
-      const bool one = uq.is_same(u);
       AttentionPass a;
       a.q = part(uq, 0, one ? 3 : 1);
       a.k = part(u, one ? 1 : 0, one ? 3 : 2);
@@ -162,7 +162,6 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
 
     // Room for the pass's gradients, as the products lie.
     void gradients(AttentionPass& a, const at::Tensor& duq, const at::Tensor& du) const {
-      const bool one = duq.is_same(du);
       a.dq = part(duq, 0, one ? 3 : 1);
       a.dk = part(du, one ? 1 : 0, one ? 3 : 2);
       a.dv = part(du, one ? 2 : 1, one ? 3 : 2);
