@@ -225,7 +225,7 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
   const bool any = q.numel() > 0 && v.numel() > 0, constant = !(at::GradMode::is_enabled() && biased && bias.requires_grad());
   const bool few = few_tokens(q.size(3), k.size(3), q.size(4), v.size(4)), many = q.size(3) * q.size(4) * k.size(3) > SMALL_PRODUCT;
   if (any && constant) {
-    const auto none = at::empty({0}, q.options().requires_grad(false)); // autograd functions of libtorch 1.13 take no undefined tensors
+    const auto none = at::empty({0}, q.options().requires_grad(false));  // autograd functions of libtorch 1.13 take no undefined tensors
     const auto expanded = [&] { return biased ? bias.detach().expand(shape) : none; };
     if (use_kernels(q) && few) return attention_on_gpu(q, k, v, expanded(), scale);
 #ifdef TORCHPE_SDPA

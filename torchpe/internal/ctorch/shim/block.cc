@@ -37,12 +37,15 @@ bool maps(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias, int6
   return w.sizes() == at::IntArrayRef(of_w) && like(w) && (!given(bias) || (bias.sizes() == at::IntArrayRef(of_b) && like(bias)));
 }
 
-// Whether the sum's layer norm is one that the kernels take, with a bias of the summand in rows of their own.
+// Whether the sum's layer norm is one that the kernels take, and the summand's bias, given or not, dense and a parameter of its own: their
+// gradients are added at a time.
 bool norm_fits(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bias, const at::Tensor& summand_bias) {
   const int64_t shape[] = {x.size(0), x.size(-1)};
-  const at::IntArrayRef wanted(shape);
-  return gain.sizes() == wanted && bias.sizes() == wanted && gain.scalar_type() == x.scalar_type() && bias.scalar_type() == x.scalar_type() &&
-         gain.device() == x.device() && bias.device() == x.device() && norm_fits_gpu(x, gain, bias) && (!given(summand_bias) || ((summand_bias.stride(1) == 1 || summand_bias.size(1) == 1) && !summand_bias.is_same(gain) && !summand_bias.is_same(bias)));
+  const auto rows_of_x = [&](const at::Tensor& t) {
+    return t.sizes() == at::IntArrayRef(shape) && t.scalar_type() == x.scalar_type() && t.device() == x.device();
+  };
+  if (!rows_of_x(gain) || !rows_of_x(bias) || !norm_fits_gpu(x, gain, bias)) return false;
+  return !given(summand_bias) || ((summand_bias.stride(1) == 1 || summand_bias.size(1) == 1) && !summand_bias.is_same(gain) && !summand_bias.is_same(bias));
 }
 
 // What does not fit is left to the operators, which say so if it is wrong.
@@ -53,7 +56,9 @@ bool fits_gpu(const AttentionBlock& b) {
   if (b.mask.defined() && ((at::GradMode::is_enabled() && b.mask.requires_grad()) || b.mask.scalar_type() != b.x.scalar_type() ||
                            b.mask.device() != b.x.device() || !at::is_expandable_to(b.mask.sizes(), of_logits)))
     return false;
-  return few_tokens(b.read.defined() ? std::max(N, b.read.size(2)) : N, N, Dh, Dh) && maps(b.x, b.qkv_w, b.qkv_b, D, 3 * D) && maps(b.x, b.out_w, b.out_b, D, D) && norm_fits(b.x, b.gain, b.bias, b.out_b);
+  const int64_t asking = b.read.defined() ? b.read.size(2) : N;
+  return few_tokens(asking, N, Dh, Dh) && maps(b.x, b.qkv_w, b.qkv_b, D, 3 * D) && maps(b.x, b.out_w, b.out_b, D, D) &&
+         norm_fits(b.x, b.gain, b.bias, b.out_b);
 }
 
 bool fits_gpu(const MLPBlock& b) {

@@ -56,7 +56,7 @@ struct NormPass {
 };
 
 // Attention over few tokens: q, k, v [E,B,H,N,Dh] with dense rows; the biases of q, k and v [E,B,H,1,Dh] or undefined; mask [E,B,H,N,M]
-// or empty. So are the gradients and, where they are defined, their sums over tokens.
+// or empty. backward fills the gradients, of the same shapes, and their sums over tokens, shaped like the biases: those that are defined.
 struct AttentionPass {
   at::Tensor q, k, v, q_bias, k_bias, v_bias, mask;
   double scale = 1;
