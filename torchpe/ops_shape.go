@@ -101,7 +101,7 @@ func (t Tensor) OneHot(classes int, dtype DType) Tensor {
 func (t Tensor) To(dtype DType, dev Device) Tensor {
 	if t.s != nil && t.s.constants != nil && dev != CPU && t.Device() == CPU { // brought from the host
 		c := t.s.constants
-		values := Values[float64](t)
+		values := read[float64]("To", t)
 		return c.take(t.s, "To", digest(c, values, t.Shape(), dev)+uint64(dtype), func() (ctorch.Handle, error) {
 			return ctorch.To(t.h, int(dtype), int(dev), false)
 		})

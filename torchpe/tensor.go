@@ -223,10 +223,14 @@ func (t Tensor) RequiresGrad() bool { return t.info("RequiresGrad").RequiresGrad
 // see Constants.
 func Values[T Element](t Tensor) []T {
 	const op = "Values"
-	info := t.info(op)
-	if t.s.constants != nil {
+	if t.info(op); t.s.constants != nil {
 		fail(op, "a computation that is repeated may read nothing: what it needs must stay on the device", t)
 	}
+	return read[T](op, t)
+}
+
+func read[T Element](op string, t Tensor) []T {
+	info := t.info(op)
 	out := make([]T, product(info.Shape))
 	h, dtype := t.h, int(dtypeOf[T]())
 	if info.DType != dtype {
