@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"sync"
 
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -21,6 +22,19 @@ type hostArray struct {
 	ints   []int64
 	flags  []bool
 	floats []float64
+}
+
+// eachMember calls f for every member at the same time and waits: a GPU's step may take no longer than what the host computes for it.
+func eachMember(members int, f func(m int)) {
+	if members == 1 {
+		f(0)
+		return
+	}
+	var wait sync.WaitGroup
+	for m := range members {
+		wait.Go(func() { f(m) })
+	}
+	wait.Wait()
 }
 
 // shapes tells apart inputs for which a step does different work, as the last, smaller batch of an epoch.
@@ -80,10 +94,9 @@ func (e *ensemble) drawnPositions(B, step int) []hostArray {
 func (e *ensemble) drawPositions(sampler pe.Sampler, B, n int, name string) []float64 {
 	each := B * n
 	drawn := make([]float64, e.members()*each)
-	for m, seed := range e.seeds {
-		rng := torchpe.Stream(seed, name)
-		pe.DrawPositions(rng, n, sampler.MaxPosition(), drawn[m*each:(m+1)*each])
-	}
+	eachMember(e.members(), func(m int) {
+		pe.DrawPositions(torchpe.Stream(e.seeds[m], name), n, sampler.MaxPosition(), drawn[m*each:(m+1)*each])
+	})
 	return drawn
 }
 

@@ -83,11 +83,12 @@ func (t *lstTask) inputs(e *ensemble, step int) stepInputs {
 	n := min(t.config.Batch, t.train.n-at)
 	order := t.order.of(epoch, func() [][]int64 {
 		all := make([][]int64, e.members())
-		for m, seed := range e.seeds {
-			for _, i := range data.Order(seed, epoch, t.train.n) {
-				all[m] = append(all[m], int64(i))
+		eachMember(e.members(), func(m int) {
+			all[m] = make([]int64, t.train.n)
+			for i, example := range data.Order(e.seeds[m], epoch, t.train.n) {
+				all[m][i] = int64(example)
 			}
-		}
+		})
 		return all
 	})
 	index := make([]int64, 0, e.members()*n)

@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"torchpe/data/masked"
 	"torchpe/models"
@@ -60,15 +61,15 @@ func (t *maskedTask) move(e *ensemble) {
 }
 
 func (t *maskedTask) inputs(e *ensemble, step int) stepInputs {
-	n := t.table.Tokens
-	masks := make([]bool, len(e.seeds)*t.batch*n)
-	frames := make([]int64, 0, len(e.seeds)*t.batch)
-	for m, seed := range e.seeds {
-		t.train.Draw(seed, masked.StreamTrain, step, t.batch, n, masks[m*t.batch*n:(m+1)*t.batch*n])
-		for _, f := range t.order[m].Frames(step) {
-			frames = append(frames, int64(t.split.Train[f]))
+	b, n := t.batch, t.table.Tokens
+	masks := make([]bool, len(e.seeds)*b*n)
+	frames := make([]int64, len(e.seeds)*b)
+	eachMember(len(e.seeds), func(m int) {
+		t.train.Draw(e.seeds[m], masked.StreamTrain, step, b, n, masks[m*b*n:(m+1)*b*n])
+		for i, f := range t.order[m].Frames(step) {
+			frames[m*b+i] = int64(t.split.Train[f])
 		}
-	}
+	})
 	return stepInputs{examples: t.batch, arrays: append(t.arrays(len(e.seeds), frames, masks), e.drawnPositions(t.batch, step)...)}
 }
 
@@ -80,8 +81,8 @@ func (t *maskedTask) arrays(members int, frames []int64, masks []bool) []hostArr
 		{name: "frames", shape: []int{len(frames)}, ints: frames},
 		{name: "masks", shape: []int{members, samples, n}, flags: masks},
 	}
-	if index, m := maskedTokens(masks, n); m > 0 {
-		arrays = append(arrays, hostArray{name: "read", shape: []int{members, samples, m}, ints: index})
+	if index := maskedTokens(masks, members, n); index != nil {
+		arrays = append(arrays, hostArray{name: "read", shape: []int{members, samples, len(index) / (members * samples)}, ints: index})
 	}
 	return arrays
 }
@@ -113,22 +114,41 @@ func (t *maskedTask) gather(e *ensemble, s *torchpe.Scope, in deviceInputs) mask
 	return b
 }
 
-// maskedTokens lists the masked tokens of each sample, ascending; m is their number, or 0 where it differs between samples.
-func maskedTokens(masks []bool, tokens int) (index []int64, m int) {
-	for from := 0; from < len(masks); from += tokens {
-		before := len(index)
-		for i, hidden := range masks[from : from+tokens] {
-			if hidden {
-				index = append(index, int64(i))
-			}
-		}
-		if from == 0 {
-			m = len(index)
-		} else if len(index)-before != m {
-			return nil, 0
+// maskedTokens lists the masked tokens of each sample of masks [E,B,tokens], ascending; nil where their number differs between samples.
+func maskedTokens(masks []bool, members, tokens int) []int64 {
+	m := 0
+	for _, hidden := range masks[:tokens] {
+		if hidden {
+			m++
 		}
 	}
-	return index, m
+	index := make([]int64, len(masks)/tokens*m)
+	var differ atomic.Bool
+	eachMember(members, func(e int) {
+		rows, each := masks[e*len(masks)/members:(e+1)*len(masks)/members], len(index)/members
+		into := index[e*each : (e+1)*each]
+		row := make([]int64, tokens+1)
+		for ; len(rows) > 0; rows, into = rows[tokens:], into[m:] {
+			n := 0
+			for i, hidden := range rows[:tokens] {
+				row[n] = int64(i) // the next one takes its place unless it is hidden: which it is cannot be foreseen
+				next := 0
+				if hidden {
+					next = 1
+				}
+				n += next
+			}
+			if n != m {
+				differ.Store(true)
+				return
+			}
+			copy(into[:m], row)
+		}
+	})
+	if differ.Load() || m == 0 {
+		return nil
+	}
+	return index
 }
 
 // squares returns the sum of squared errors [E] over masked tokens and the number of those of each member [E]; the number is

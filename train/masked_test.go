@@ -13,7 +13,7 @@ import (
 )
 
 // tinyMasked is a small run of masked prediction on the network simulation.
-func tinyMasked(t *testing.T, scheme string) Config {
+func tinyMasked(t testing.TB, scheme string) Config {
 	t.Helper()
 	c, err := Preset("nmar", "code")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // build returns the ensemble of a configuration on a thread of its own, as Run makes it, and what ends both.
-func build(t *testing.T, c Config) (e *ensemble, end func()) {
+func build(t testing.TB, c Config) (e *ensemble, end func()) {
 	t.Helper()
 	if err := c.Resolve(); err != nil {
 		t.Fatal(err)
