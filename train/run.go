@@ -301,7 +301,11 @@ func (t *trainer) record() error {
 	if err != nil {
 		return err
 	}
-	fill, err := t.task.record(t.ensemble, t.state.step, tables)
+	var fill func(m int, r *runlog.Record, sums running)
+	err = t.makeRoom(func() (err error) {
+		fill, err = t.task.record(t.ensemble, t.state.step, tables)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -341,10 +345,13 @@ func (t *trainer) record() error {
 // finish writes the probes and the result.
 func (t *trainer) finish(stepsPerSecond float64) (runlog.Result, error) {
 	t.alive()
-	tensors, about, err := t.task.probes(t.ensemble, t.state.step)
-	if err == nil {
-		err = t.run.SaveProbes(tensors, about)
-	}
+	err := t.makeRoom(func() error {
+		tensors, about, err := t.task.probes(t.ensemble, t.state.step)
+		if err != nil {
+			return err
+		}
+		return t.run.SaveProbes(tensors, about)
+	})
 	if err != nil {
 		return runlog.Result{}, err
 	}

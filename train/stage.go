@@ -52,6 +52,31 @@ func (st *stage) close() {
 	}
 }
 
+// forget gives up the recorded steps and their memory; it says whether there were any. They are recorded again when they run.
+func (st *stage) forget() bool {
+	any := false
+	for _, v := range st.variants {
+		if v.graph != nil {
+			_ = v.graph.Close() // as in close
+			v.graph, v.runs, any = nil, 0, true
+		}
+	}
+	st.share = nil
+	return any
+}
+
+// makeRoom calls f. Where the device has no room for it beside the recorded steps, these are given up and f is called again.
+func (e *ensemble) makeRoom(f func() error) error {
+	err := f()
+	if err == nil || !OutOfMemory(err) || !e.stage.forget() {
+		return err
+	}
+	if err := torchpe.ReleaseCached(e.device); err != nil {
+		return err
+	}
+	return f()
+}
+
 // variantOf returns the step for inputs of these shapes.
 func (e *ensemble) variantOf(in stepInputs) *variant {
 	key := in.shapes()
@@ -102,7 +127,7 @@ func (e *ensemble) step(step, total int) error {
 	if v.graph != nil {
 		return v.graph.Replay()
 	}
-	return torchpe.Catch(func() { e.compute(v, in.examples) })
+	return e.makeRoom(func() error { return torchpe.Catch(func() { e.compute(v, in.examples) }) })
 }
 
 // compute is a step on the device: batch, forward, backward, update, and what the host will ask for. It reads nothing from the

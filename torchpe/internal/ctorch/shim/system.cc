@@ -191,7 +191,8 @@ char* tp_running_version(void) { return text(running_version()); }
 char* tp_cuda_reason(void) {
   try {
     if (torch::cuda::is_available()) return text("");
-    if (!at::hasCUDA()) return text("this libtorch is built for the CPU only");
+    // at::hasCUDA is about GPUs; a libtorch with CUDA has put its hooks there
+    if (!at::CUDAHooksRegistry()->Has("CUDAHooks")) return text("this libtorch is built for the CPU only");
     return text("libtorch has CUDA but finds no GPU it can use (driver missing, or none visible)");
   } catch (...) {
     return current_exception_text();
