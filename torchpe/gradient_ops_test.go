@@ -74,6 +74,7 @@ func TestShapeGradients(t *testing.T) {
 		one("Unsqueeze", m, func(x Tensor) Tensor { return x.Unsqueeze(1) }),
 		one("Squeeze", flat, func(x Tensor) Tensor { return x.Squeeze(0) }),
 		one("Narrow", m, func(x Tensor) Tensor { return x.Narrow(1, 1, 2) }),
+		one("Unbind", m, func(x Tensor) Tensor { parts := x.Unbind(1); return parts[2].Mul(parts[0]) }),
 		one("Select", m, func(x Tensor) Tensor { return x.Select(1, -2) }),
 		one("Flip", m, func(x Tensor) Tensor { return x.Flip(1) }),
 		one("Tril", m, func(x Tensor) Tensor { return x.Tril(-1) }),

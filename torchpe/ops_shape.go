@@ -50,6 +50,21 @@ func (t Tensor) Select(dim, index int) Tensor {
 	return t.shaped("Select", func(grad bool) (ctorch.Handle, error) { return ctorch.Select(t.h, dim, index, grad) })
 }
 
+// Unbind returns all entries of axis dim, which goes. Their gradients are collected at a time, where each Select fills a gradient
+// of the whole of t.
+func (t Tensor) Unbind(dim int) []Tensor {
+	s := innermost("Unbind", t)
+	hs, err := ctorch.Unbind(t.h, dim, t.Size(dim), !s.noGrad)
+	if err != nil {
+		fail("Unbind", err.Error(), t)
+	}
+	parts := make([]Tensor, len(hs))
+	for i, h := range hs {
+		parts[i] = s.own("Unbind", h, nil)
+	}
+	return parts
+}
+
 // Flip returns t with axis dim reversed.
 func (t Tensor) Flip(dim int) Tensor {
 	return t.shaped("Flip", func(grad bool) (ctorch.Handle, error) { return ctorch.Flip(t.h, dim, grad) })

@@ -111,6 +111,7 @@ func TestShapeValues(t *testing.T) {
 		{"Unsqueeze", x.Unsqueeze(-1), []int{2, 3, 1}, []float64{0, 1, 2, 3, 4, 5}},
 		{"Squeeze", x.Unsqueeze(1).Squeeze(1), []int{2, 3}, []float64{0, 1, 2, 3, 4, 5}},
 		{"Narrow", x.Narrow(1, 1, 2), []int{2, 2}, []float64{1, 2, 4, 5}},
+		{"Unbind", x.Unbind(1)[1], []int{2}, []float64{1, 4}},
 		{"Select", x.Select(1, -1), []int{2}, []float64{2, 5}},
 		{"Cat", Cat(0, x, x.Narrow(0, 0, 1)), []int{3, 3}, []float64{0, 1, 2, 3, 4, 5, 0, 1, 2}},
 		{"Stack", Stack(-1, x, x.Neg()), []int{2, 3, 2}, []float64{0, 0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5}},

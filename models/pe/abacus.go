@@ -94,5 +94,5 @@ func (a *abacus) Begin(s *torchpe.Scope, p Positions) Hooks {
 	if err != nil {
 		panic(&torchpe.Error{Op: "abacus", Msg: err.Error()})
 	}
-	return tableHooks{tables: rowsAt(s, a.table.In(s), 2, places), each: a.table.Shape[1] > 1}
+	return &tableHooks{tables: rowsAt(s, a.table.In(s), 2, places), each: a.table.Shape[1] > 1}
 }

@@ -91,7 +91,7 @@ func (a *axial) Begin(s *torchpe.Scope, p Positions) Hooks {
 		slow[i], fast[i] = at/f, at%f
 	}
 	ofSlow, ofFast := rowsAt(s, a.slow.In(s), 2, slow), rowsAt(s, a.fast.In(s), 2, fast)
-	h := tableHooks{each: a.each}
+	h := &tableHooks{each: a.each}
 	switch a.join {
 	case "slow-first":
 		h.tables = torchpe.Cat(-1, ofSlow, ofFast)

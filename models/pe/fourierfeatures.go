@@ -129,5 +129,5 @@ func (f *fourierOf) Begin(s *torchpe.Scope, p Positions) Hooks {
 		angles := z.Unsqueeze(-1).Mul(f.waves.In(s).Reshape(e, 1, 1, m)) // [E,N,M,m]
 		z = torchpe.Stack(-1, angles.Sin(), angles.Cos()).Reshape(e, n, 2*m*dims)
 	}
-	return tableHooks{tables: torchpe.Linear(z, f.w.In(s), f.b.In(s)).Unsqueeze(1)}
+	return &tableHooks{tables: torchpe.Linear(z, f.w.In(s), f.b.In(s)).Unsqueeze(1)}
 }

@@ -290,12 +290,11 @@ func toNorm(x []float64, norm float64) {
 // all samples share. ok is false where they add none.
 func DropTables(h Hooks, p float64) (dropped Hooks, ok bool) {
 	switch h := h.(type) {
-	case tableHooks:
+	case *tableHooks:
 		if h.shared { // a fixed one
 			return h, false
 		}
-		h.tables = h.tables.Dropout(p)
-		return h, true
+		return &tableHooks{tables: h.tables.Dropout(p), each: h.each, dropout: h.dropout}, true
 	case stackHooks:
 		for i := range h {
 			var part bool

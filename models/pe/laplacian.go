@@ -106,7 +106,7 @@ func (l *laplacian) Sites() Site { return AtEmbed }
 
 func (l *laplacian) Begin(s *torchpe.Scope, p Positions) Hooks {
 	z := rowsAt(s, l.vectors.In(s), 1, p.Index)
-	return tableHooks{tables: torchpe.Linear(z, l.w.In(s), l.b.In(s)).Unsqueeze(1)}
+	return &tableHooks{tables: torchpe.Linear(z, l.w.In(s), l.b.In(s)).Unsqueeze(1)}
 }
 
 // zScored returns u with mean 0 and standard deviation 1, with N-1 in the variance; a constant becomes 0.

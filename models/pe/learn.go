@@ -47,5 +47,5 @@ func ofSigma(c Config) torchpe.Init {
 func (l *learned) Sites() Site { return AtEmbed }
 
 func (l *learned) Begin(s *torchpe.Scope, p Positions) Hooks {
-	return tableHooks{tables: rowsAt(s, l.table.In(s), 2, p.Index), each: l.table.Shape[1] > 1}
+	return &tableHooks{tables: rowsAt(s, l.table.In(s), 2, p.Index), each: l.table.Shape[1] > 1}
 }

@@ -90,7 +90,7 @@ func (l *learned2D) Begin(s *torchpe.Scope, p Positions) Hooks {
 		}
 		row[i], column[i], cell[i] = at[0], at[1], at[0]*l.columns+at[1]
 	}
-	h := tableHooks{each: l.each}
+	h := &tableHooks{each: l.each}
 	if l.full != nil {
 		h.tables = rowsAt(s, l.full.In(s), 2, cell)
 		return h

@@ -94,5 +94,5 @@ func (l *learnFourier) Begin(s *torchpe.Scope, p Positions) Hooks {
 	r := torchpe.Cat(-1, angles.Cos(), angles.Sin()).MulScalar(1 / math.Sqrt(float64(l.features)))
 	hidden := torchpe.LinearGELU(r, l.in.In(s), l.inB.In(s))
 	y := torchpe.Linear(hidden, l.out.In(s), l.outB.In(s)) // [E,N G,D/G]
-	return tableHooks{tables: y.Reshape(members, 1, n, l.groups*l.outB.Shape[1])}
+	return &tableHooks{tables: y.Reshape(members, 1, n, l.groups*l.outB.Shape[1])}
 }

@@ -56,5 +56,5 @@ func (w *waves) Begin(s *torchpe.Scope, p Positions) Hooks {
 	frequency := f.MulScalar(-math.Log(w.base) / float64(shape[2])).Exp().Unsqueeze(2)
 	angles := frequency.Mul(torchpe.Of(s, torchpe.CPU, places, len(places), 1).To(f.DType(), f.Device())) // [E,T,N,D/2]
 	table := torchpe.Stack(-1, angles.Sin(), angles.Cos()).Reshape(shape[0], shape[1], len(places), 2*shape[2])
-	return tableHooks{tables: table, each: shape[1] > 1}
+	return &tableHooks{tables: table, each: shape[1] > 1}
 }

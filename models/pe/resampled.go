@@ -141,5 +141,5 @@ func (r *resampled) Sites() Site { return AtEmbed }
 
 func (r *resampled) Begin(s *torchpe.Scope, p Positions) Hooks {
 	mix := rowsAt(s, r.mix.In(s), 2, p.Index)
-	return tableHooks{tables: mix.MatMul(r.table.In(s)), each: r.table.Shape[1] > 1}
+	return &tableHooks{tables: mix.MatMul(r.table.In(s)), each: r.table.Shape[1] > 1}
 }

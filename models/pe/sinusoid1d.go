@@ -118,7 +118,7 @@ func newFixed(c Config, ps *torchpe.ParamSet, row func(i int, out []float64), ro
 func (f *fixed) Sites() Site { return AtEmbed }
 
 func (f *fixed) Begin(s *torchpe.Scope, p Positions) Hooks {
-	return tableHooks{tables: rowsAt(s, f.table.In(s), 2, f.rows(p)), each: f.each, shared: true, dropout: f.dropout}
+	return &tableHooks{tables: rowsAt(s, f.table.In(s), 2, f.rows(p)), each: f.each, shared: true, dropout: f.dropout}
 }
 
 func newSinusoid1D(c Config, ps *torchpe.ParamSet) (Encoding, error) {

@@ -80,5 +80,5 @@ func (t *spaceTime) Begin(s *torchpe.Scope, p Positions) Hooks {
 		space[i], time[i] = place, frame
 	}
 	tables := rowsAt(s, t.space.In(s), 2, space).Add(rowsAt(s, t.time.In(s), 2, time))
-	return tableHooks{tables: tables, each: t.each}
+	return &tableHooks{tables: tables, each: t.each}
 }

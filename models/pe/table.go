@@ -13,19 +13,24 @@ type tableHooks struct {
 	each    bool           // one table for each layer; else one, for the first
 	shared  bool           // with each: all layers add the one table
 	dropout float64        // on the sum, also at evaluation
+
+	rows []torchpe.Tensor // the tables [E,N,D], since the first was asked for
 }
 
-func (h tableHooks) Table(layer int) (torchpe.Tensor, bool) {
+func (h *tableHooks) Table(layer int) (torchpe.Tensor, bool) {
 	if layer > 0 && !h.each {
 		return torchpe.Tensor{}, false
 	}
 	if h.shared {
 		layer = 0
 	}
-	return h.tables.Select(1, layer), true
+	if h.rows == nil {
+		h.rows = h.tables.Unbind(1)
+	}
+	return h.rows[layer], true
 }
 
-func (h tableHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
+func (h *tableHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
 	t, ok := h.Table(layer)
 	if !ok {
 		return x

@@ -39,7 +39,7 @@ const MaxRank = int(C.TP_MAX_RANK)
 
 // abi is TP_ABI of shim.h. It stands here too because Go's build cache does not look at that header: with the number a file changes that
 // it does look at.
-const abi = 6
+const abi = 7
 
 func init() {
 	if have := int(C.tp_abi()); have != abi {

@@ -178,6 +178,8 @@ var operations = []operation{
 		run: func(a arguments) ([]Handle, error) { return one(Narrow(a.t[0], a.i[0], a.i[1], a.i[2], a.grad)) }},
 	{c: "tp_select", tensors: []sample{real(2, 3)}, ints: []integer{axis, {1, []int{2, -3, math.MaxInt, math.MinInt}}},
 		run: func(a arguments) ([]Handle, error) { return one(Select(a.t[0], a.i[0], a.i[1], a.grad)) }},
+	{c: "tp_unbind", tensors: []sample{real(2, 3)}, ints: []integer{axis, {2, []int{-1, 0, 1, 3, 1000}}},
+		run: func(a arguments) ([]Handle, error) { return Unbind(a.t[0], a.i[0], min(max(0, a.i[1]), 1000), a.grad) }},
 	{c: "tp_cat", tensors: []sample{real(2, 3), real(1, 3)}, ints: []integer{axis}, run: func(a arguments) ([]Handle, error) {
 		return one(Cat(a.t, a.i[0], a.grad))
 	}},

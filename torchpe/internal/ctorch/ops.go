@@ -120,6 +120,11 @@ func Select(x Handle, dim, index int, grad bool) (Handle, error) {
 	return result(C.tp_select(c(x), C.int64_t(dim), C.int64_t(index), flag(grad)))
 }
 
+func Unbind(x Handle, dim, n int, grad bool) ([]Handle, error) {
+	hs := make([]Handle, n)
+	return hs, failure(C.tp_unbind(c(x), C.int64_t(dim), C.int(n), flag(grad), handles(hs)))
+}
+
 func Cat(xs []Handle, dim int, grad bool) (Handle, error) {
 	return result(C.tp_cat(handles(xs), C.int(len(xs)), C.int64_t(dim), flag(grad)))
 }

@@ -210,6 +210,14 @@ tp_result tp_narrow(tp_tensor x, int64_t dim, int64_t start, int64_t length, int
 tp_result tp_select(tp_tensor x, int64_t dim, int64_t index, int grad) {
   return op(grad, [&] { return get(x).select(dim, index); });
 }
+char* tp_unbind(tp_tensor x, int64_t dim, int n, int grad, tp_tensor* out) {
+  return act([&] {
+    at::AutoGradMode mode(grad != 0);
+    const auto parts = get(x).unbind(dim);
+    TORCH_CHECK(int64_t(parts.size()) == n, "unbinding axis ", dim, " of ", parts.size(), " entries into ", n);
+    for (const auto& p : parts) *out++ = Handles::instance().put(p);
+  });
+}
 tp_result tp_cat(const tp_tensor* xs, int n, int64_t dim, int grad) {
   return op(grad, [&] { return at::cat(list(xs, n), dim); });
 }

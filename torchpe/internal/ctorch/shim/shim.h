@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Bumped when a function is added or changes; the Go side refuses a library of another number. */
-#define TP_ABI 6
+#define TP_ABI 7
 
 typedef uint64_t tp_tensor; /* 0 = no tensor */
 typedef struct {
@@ -100,6 +100,8 @@ tp_result tp_unsqueeze(tp_tensor x, int64_t dim, int grad);
 tp_result tp_squeeze(tp_tensor x, int64_t dim, int grad);
 tp_result tp_narrow(tp_tensor x, int64_t dim, int64_t start, int64_t length, int grad);
 tp_result tp_select(tp_tensor x, int64_t dim, int64_t index, int grad);
+/* all entries of axis dim, of which there must be n, at a time: their gradients come back as one stack */
+char* tp_unbind(tp_tensor x, int64_t dim, int n, int grad, tp_tensor* out);
 tp_result tp_cat(const tp_tensor* xs, int n, int64_t dim, int grad);
 tp_result tp_stack(const tp_tensor* xs, int n, int64_t dim, int grad);
 tp_result tp_flip(tp_tensor x, int64_t dim, int grad);
