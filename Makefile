@@ -4,7 +4,7 @@ SHELL := /bin/bash
 LST ?=
 GO_PACKAGES := ./...
 
-.PHONY: help setup shim build demo reproduce-quick test test-race test-libtorch2 test-cuda-build lint fuzz gpu-kit bench fixtures clean
+.PHONY: help setup shim build demo reproduce-quick test test-race test-libtorch2 test-cuda-build test-cuda-host lint fuzz gpu-kit bench fixtures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ test-libtorch2: shim ## check with libtorch 2.6 in a Debian 13 folder; RELEASE=s
 
 test-cuda-build: ## check that the GPU side compiles and links, without a GPU (root; 7.5 GB)
 	@scripts/test_cuda_build.sh
+
+test-cuda-host: ## run the GPU tests without a GPU: libtorch's CUDA library and all kernels on a CPU that plays one (root; 9 GB)
+	@scripts/test_cuda_host.sh
 
 lint: ## gofmt, go vet and golangci-lint
 	@scripts/lint.sh

@@ -74,5 +74,6 @@ fi
 interpreter
 faults
 tests torchpe GPU
-tests train GPU
+tests train 'TestGPU[^M]'
+CUDAHOST_COMPUTE=0 tests train TestGPUMemoryIsFlat
 echo "test-cuda-host: all passed"

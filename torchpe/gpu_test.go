@@ -37,7 +37,9 @@ func TestFusedOperatorsOnGPU(t *testing.T) {
 				var have []float64
 				var haveGradients [][]float64
 				calls := Operators(func() { have, haveGradients = c.onGPU(l, dtype) })
-				if l == dense && z.N <= 32 && DescribeSystem().CUDAKernels && strings.Contains(c.name, "Block") &&
+				many := z.N > 32 && strings.Contains(c.name, "Attention") // libtorch's attention inside the block, in float32 and without a mask
+				taken := !many || (dtype == Float32 && LibtorchAtLeast(2, 6) && !strings.Contains(c.name, "causal"))
+				if l == dense && taken && DescribeSystem().CUDAKernels && strings.Contains(c.name, "Block") &&
 					backwardPasses(calls, "MLPOnGpu")+backwardPasses(calls, "AttentionBlockOnGpu") != 1 {
 					t.Errorf("%s is left to others: %v", name, calls)
 				}

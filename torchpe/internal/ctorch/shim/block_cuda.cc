@@ -71,9 +71,15 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     const auto x = operand(rows), asks = given(read) ? operand(asking) : x, w1 = operand(dense_members(qkv_w)), w2 = operand(dense_members(out_w));
     const auto u = operand_product(x, (given(read) ? w1.narrow(1, D, 2 * D) : w1).transpose(1, 2));
     const auto uq = given(read) ? operand_product(asks, w1.narrow(1, 0, D).transpose(1, 2)) : u;
-    const auto inner = at::empty_like(asking);
     const Projected p{x_in.size(1), heads, !given(read)};
-    p.attention(uq, u, dense_members(qkv_b), mask, scale).forward(p.part(inner, 0, 1));
+    at::Tensor inner;
+    ManyTokens many{p.batch, heads, scale, uq, u, given(read)};
+    if (few_tokens(asking.size(1) / p.batch, x_in.size(2), D / heads, D / heads)) {
+      inner = at::empty_like(asking);
+      p.attention(uq, u, dense_members(qkv_b), mask, scale).forward(p.part(inner, 0, 1));
+    } else {
+      inner = many.forward(dense_members(qkv_b), keep);
+    }
     const auto a = operand(inner);
     NormPass n;
     n.x = asking;
@@ -84,7 +90,7 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     n.eps = eps;
     const auto out = n.forward(keep);
     if (keep) {
-      ctx->save_for_backward({x, asks, w1, uq, u, a, w2, n.xhat, n.rstd, mask, read, qkv_w, qkv_b, out_w, out_b, gain, bias});
+      ctx->save_for_backward({x, asks, w1, uq, u, a, w2, n.xhat, n.rstd, mask, read, qkv_w, qkv_b, out_w, out_b, gain, bias, many.sums, many.seed, many.offset});
       ctx->saved_data["shape"] = x_in.sizes().vec();
       ctx->saved_data["heads"] = heads;
       ctx->saved_data["scale"] = scale;
@@ -112,17 +118,27 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     at::Tensor dx;
     if (need_inner) {
       const Projected p{shape[1], ctx->saved_data["heads"].toInt(), !given(read)};
-      auto pass = p.attention(uq, u, dense_members(qkv_b), mask, ctx->saved_data["scale"].toDouble());
-      const auto du = at::empty_like(u), duq = given(read) ? at::empty_like(uq) : du;
-      p.gradients(pass, duq, du);
-      const auto sums = need_b ? at::empty({shape[0], shape[1], 1, 3 * D}, u.options()) : at::Tensor();
-      if (need_b) {
-        pass.dq_sum = part_as_heads(sums, 0, p.heads);
-        pass.dk_sum = part_as_heads(sums, 1, p.heads);
-        pass.dv_sum = part_as_heads(sums, 2, p.heads);
+      const double scale = ctx->saved_data["scale"].toDouble();
+      at::Tensor du, duq;
+      if (saved[17].defined()) {
+        ManyTokens many{p.batch, p.heads, scale, uq, u, given(read), saved[17], saved[18], saved[19]};
+        many.backward(a, inner, db.into);
+        du = many.du;
+        duq = many.duq;
+      } else {
+        auto pass = p.attention(uq, u, dense_members(qkv_b), mask, scale);
+        du = at::empty_like(u);
+        duq = given(read) ? at::empty_like(uq) : du;
+        p.gradients(pass, duq, du);
+        const auto sums = need_b ? at::empty({shape[0], shape[1], 1, 3 * D}, u.options()) : at::Tensor();
+        if (need_b) {
+          pass.dq_sum = part_as_heads(sums, 0, p.heads);
+          pass.dk_sum = part_as_heads(sums, 1, p.heads);
+          pass.dv_sum = part_as_heads(sums, 2, p.heads);
+        }
+        pass.backward(p.part(inner, 0, 1));
+        if (need_b) add_sums(sums, {db.into});
       }
-      pass.backward(p.part(inner, 0, 1));
-      if (need_b) add_sums(sums, {db.into});
       if (!given(read)) {
         if (need_x || dw1.into.defined()) dx = product_backward(x, w1, operand(du), need_x, n.ds, dw1.into);
       } else if (need_x || dw1.into.defined()) {

@@ -40,6 +40,8 @@ struct AttentionBlock {
   int64_t heads;
   double scale, eps;
 };
+// Whether x may be of more tokens than one kernel takes (ManyTokens); then without a mask.
+bool has_many_tokens(const at::Tensor& x);
 at::Tensor attention_block_on_gpu(const AttentionBlock& b);
 struct MLPBlock {
   at::Tensor x, in_w, in_b, out_w, out_b, gain, bias;

@@ -70,6 +70,25 @@ struct AttentionPass {
   GpuAttention<T> described() const;
 };
 
+// Attention over many tokens by libtorch's memory-efficient form, as AttentionBlock's products lie: q, k, v in u [E,B N,3D], or where
+// apart q in uq [E,B M,D] and k, v in u [E,B N,2D]. Without a mask.
+struct ManyTokens {
+  int64_t batch, heads;
+  double scale;
+  at::Tensor uq, u;  // forward adds the biases
+  bool apart;
+  at::Tensor sums, seed, offset;  // what forward keeps for backward
+  // biases b [E,3D] or none; the heads' results side by side, [E,B M,D].
+  at::Tensor forward(const at::Tensor& b, bool keep);
+
+  at::Tensor duq, du;  // the gradients of uq and u
+  // a is forward's result and da its gradient; sums over tokens go to db [E,3D], if that is defined.
+  void backward(const at::Tensor& a, const at::Tensor& da, const at::Tensor& db);
+};
+
+// Adds the sums over rows of d [E,rows,O] to `into` [E,O].
+void add_row_sums(const at::Tensor& d, const at::Tensor& into);
+
 // Part number `part` of y [E,B,N,parts D] as [E,B,H,N,Dh].
 inline at::Tensor part_as_heads(const at::Tensor& y, int64_t part, int64_t H, int64_t parts = 3) {
   return y.view({y.size(0), y.size(1), y.size(2), parts, H, y.size(3) / parts / H}).select(3, part).permute({0, 1, 3, 2, 4});
