@@ -220,11 +220,22 @@ func (m *Model) embed(s *torchpe.Scope, batch Input) torchpe.Tensor {
 	if c.TokenInput == Scalar {
 		return m.embedValues(s, batch.Values.In(s), batch.Masked.In(s))
 	}
-	channels := batch.Symbols.In(s).OneHot(c.Symbols, c.DType) // [E,B,N,S]
 	if c.TokenInput == OneHot {
-		return torchpe.Linear(channels.Narrow(-1, 1, c.Symbols-1), m.embedW.In(s), m.embedB.In(s))
+		return torchpe.Linear(m.channels(s, batch.Symbols.In(s), 1), m.embedW.In(s), m.embedB.In(s))
 	}
-	return torchpe.Linear(channels, m.embedW.In(s).Transpose(1, 2).Contiguous(), torchpe.Tensor{})
+	return torchpe.Linear(m.channels(s, batch.Symbols.In(s), 0), m.embedW.In(s).Transpose(1, 2).Contiguous(), torchpe.Tensor{})
+}
+
+// channels returns symbols [E,B,N] as one-hot vectors [E,B,N,S-first] of those from first on; the ones before are all zero. They are rows of
+// a table: one kernel on a GPU, where OneHot is three.
+func (m *Model) channels(s *torchpe.Scope, symbols torchpe.Tensor, first int) torchpe.Tensor {
+	n, width := m.Config.Symbols, m.Config.Symbols-first
+	rows := make([]float64, n*width)
+	for i := range width {
+		rows[(first+i)*width+i] = 1
+	}
+	table := torchpe.Of(s, torchpe.CPU, rows, n, width).To(m.Config.DType, m.Config.Device)
+	return table.IndexSelect(0, symbols.Reshape(-1)).Reshape(append(symbols.Shape(), width)...)
 }
 
 // embedValues returns value * w + b for tokens that are seen and the mask token for those that are masked, as one product:
