@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests that need a GPU without one: through libtorch's CUDA library, its kernels and torchpe's own as nvcc compiled them, over
 # a CUDA that computes on the CPU (torchpe/internal/ctorch/cudahost). In the folder of test_cuda_build.sh, which it runs first. Needs root
-# and Go; takes some 15 minutes.
+# and Go; takes some 15 minutes on two cores.
 #   scripts/test_cuda_host.sh                     all of it
 #   scripts/test_cuda_host.sh run ARGS            torchpe ARGS, as: run bench step --device cuda:0. What it writes lies in FOLDER/cudahost/run.
 #                                                 CUDAHOST_COMPUTE=0 leaves the kernels out, so that what remains is the host's time;
@@ -61,6 +61,9 @@ faults() {
   grep -q 'fewer --members or a smaller --batch' "$work/fault.log" || { echo "test-cuda-host: nothing says what would fit" >&2; exit 1; }
   CUDAHOST_LOSE=2000 fault 1 'the GPU failed.*--resume' "${train[@]}" faults/lost --device cuda
   fault 0 'learn' "${train[@]}" faults/lost --device cpu --resume
+  CUDAHOST_LOSE=9000 CUDAHOST_COMPUTE=0 fault 1 '0 of 8 runs done' sweep table1 --seeds 1 --epochs 1 --device cuda --quiet --out faults/sweep
+  [ "$(grep -cE '│ [0-9]+ .*│ device ' "$work/fault.log")" = 8 ] || { cat "$work/fault.log"; echo "test-cuda-host: a lost GPU was taken for something else" >&2; exit 1; }
+  CUDAHOST_MEMORY=700 CUDAHOST_COMPUTE=0 fault 0 '16 of 16 runs done' sweep table1 --seeds 1,2 --epochs 1 --device cuda --quiet --out faults/split
   # Where recorded steps leave no room for an evaluation, they make it.
   CUDAHOST_MEMORY=2600 CUDAHOST_COMPUTE=0 fault 0 'epoch 3/3' train --preset lst --epochs 3 --seeds "$(seq -s , 16)" --device cuda --out faults/room
 }
@@ -74,6 +77,9 @@ fi
 interpreter
 faults
 tests torchpe GPU
-tests train 'TestGPU[^M]'
 CUDAHOST_COMPUTE=0 tests train TestGPUMemoryIsFlat
+tests train TestGPUGraphEqualsEager & # the longest: 9 of 15 minutes
+graphs=$!
+tests train 'TestGPU[^GM]'
+wait $graphs
 echo "test-cuda-host: all passed"

@@ -9,7 +9,7 @@ import (
 
 // OutOfMemory says whether an error is of a device or a host that has no memory left.
 func OutOfMemory(err error) bool {
-	return says(err, "out of memory", "not enough memory", "can't allocate memory")
+	return says(err, "out of memory", "not enough memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
 }
 
 // DeviceLost says whether an error is of a GPU or its driver, and not of what was asked of it: another GPU, or this one after a

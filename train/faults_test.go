@@ -19,6 +19,8 @@ func TestFaults(t *testing.T) {
 		"DefaultCPUAllocator: can't allocate memory: you tried to allocate 8589934592 bytes":                           {true, false, "--members auto"},
 		"CUDA error: unspecified launch failure":                                                                       {false, true, "--resume"},
 		"CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling cublasSgemm(x)":                                       {false, true, "Xid"},
+		"CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`":                                   {true, false, "--members auto"},
+		"CUDA error: uncorrectable ECC error encountered (at a kernel of torchpe)":                                     {false, true, "--resume"},
 		"the size of tensor a (2) must match the size of tensor b (3)":                                                 {false, false, ""},
 	} {
 		err := errors.New(text)

@@ -31,7 +31,7 @@ template <typename... P, typename... A>
 void launch(GpuStream s, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A... args) {
   kernel<<<grid, block, shared, static_cast<cudaStream_t>(s.stream)>>>(static_cast<P>(args)...);
   const cudaError_t e = cudaGetLastError();
-  if (e != cudaSuccess) throw std::runtime_error(std::string("CUDA kernel: ") + cudaGetErrorString(e));
+  if (e != cudaSuccess) throw std::runtime_error(std::string("CUDA error: ") + cudaGetErrorString(e) + " (at a kernel of torchpe)");
 }
 #endif
 

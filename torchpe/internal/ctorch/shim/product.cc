@@ -116,7 +116,8 @@ void gemm_bf16(const at::Tensor& a, const at::Tensor& b, float beta, const at::T
                                                  g.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, int(g.m), int(g.n), int(g.k), &one, pa, CUDA_R_16BF,
                                                  int(g.lda), g.stride_a, pb, CUDA_R_16BF, int(g.ldb), g.stride_b, &beta, pc, CUDA_R_32F, int(g.ldc),
                                                  g.stride_c, int(g.batch), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
-  TORCH_CHECK(status == CUBLAS_STATUS_SUCCESS, "cublasGemmStridedBatchedEx of ", a.sizes(), " and ", b.sizes(), ": status ", int(status));
+  const bool gpu = status == CUBLAS_STATUS_EXECUTION_FAILED || status == CUBLAS_STATUS_INTERNAL_ERROR;  // and not what was asked of it
+  TORCH_CHECK(status == CUBLAS_STATUS_SUCCESS, gpu ? "CUDA error: " : "", "cublasGemmStridedBatchedEx of ", a.sizes(), " and ", b.sizes(), ": status ", int(status));
 #endif
 }
 
