@@ -5,7 +5,7 @@
 #   scripts/test_cuda_host.sh                     all of it
 #   scripts/test_cuda_host.sh run ARGS            torchpe ARGS, as: run bench step --device cuda:0. What it writes lies in FOLDER/cudahost/run.
 #                                                 CUDAHOST_COMPUTE=0 leaves the kernels out, so that what remains is the host's time;
-#                                                 cudahost/runtime.cc has more such settings
+#                                                 cudahost/machine.h has more such settings
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root="$PWD/.build/trixie-cuda" work="$PWD/.build/trixie-cuda/cudahost"

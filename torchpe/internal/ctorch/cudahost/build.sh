@@ -31,7 +31,7 @@ library() {
   fi
   g++ -shared $objects objects/absent.o $6 -o "$lib/$name" -Wl,-soname,"$name" $map
 }
-library libcudart.so.12 libcudart.so.12 '@libcudart.so' 801 "runtime kernels $(ls ptx/*.cc | grep -v test_ | sed 's/\.cc$//')"
+library libcudart.so.12 libcudart.so.12 '@libcudart.so' 801 "machine devices memory streams launch kernels $(ls ptx/*.cc | grep -v test_ | sed 's/\.cc$//')"
 library libcublas.so.12 libcublas.so.12 '@libcublas.so' 15 blas "$lib/libcudart.so.12"
 library libcublasLt.so.12 libcublasLt.so.12 '@libcublasLt.so' 15
 library libcudnn.so.9 libcudnn.so.9 '^cudnn' 1
