@@ -207,10 +207,15 @@ func TestSeriesRounding(t *testing.T) {
 func TestHostileFiles(t *testing.T) {
 	for _, test := range hostile {
 		t.Run(test.name, func(t *testing.T) {
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			_, err := readBytes(test.file)
-			runtime.ReadMemStats(&after)
+			var err error
+			spent := uint64(math.MaxUint64)
+			for range 3 { // the least of three: the counter is the whole process's
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				_, err = readBytes(test.file)
+				runtime.ReadMemStats(&after)
+				spent = min(spent, after.TotalAlloc-before.TotalAlloc)
+			}
 			if err == nil {
 				t.Fatal("was accepted")
 			}
@@ -222,7 +227,7 @@ func TestHostileFiles(t *testing.T) {
 			if len(err.Error()) > 500 || strings.Contains(err.Error(), "\n") {
 				t.Errorf("message of %d bytes: %q", len(err.Error()), err)
 			}
-			if spent := after.TotalAlloc - before.TotalAlloc; spent > uint64(8*len(test.file))+256<<10 {
+			if spent > uint64(8*len(test.file))+256<<10 {
 				t.Errorf("allocated %d bytes for a file of %d", spent, len(test.file))
 			}
 		})
@@ -249,19 +254,24 @@ func TestEveryCut(t *testing.T) {
 	}
 }
 
-// TestManyStructures checks that 100,000 structures in one parcel take a time that grows with their number, not its square.
+// TestManyStructures checks that structures in one parcel take a time that grows with their number, not its square: 32 times as many
+// some 32 times the time, and not 1,024 times.
 func TestManyStructures(t *testing.T) {
-	var surfaces, vertices strings.Builder
-	for i := range 100_000 {
-		fmt.Fprintf(&surfaces, `<Surface BrainStructure="%d" SurfaceNumberOfVertices="9"/>`, i)
-		fmt.Fprintf(&vertices, `<Vertices BrainStructure="%d"/>`, i)
+	read := func(n int) time.Duration {
+		var surfaces, vertices strings.Builder
+		for i := range n {
+			fmt.Fprintf(&surfaces, `<Surface BrainStructure="%d" SurfaceNumberOfVertices="9"/>`, i)
+			fmt.Fprintf(&vertices, `<Vertices BrainStructure="%d"/>`, i)
+		}
+		start := time.Now()
+		if _, err := readBytes(axis1("PARCELS", surfaces.String(), `<Parcel Name="A">`+vertices.String()+`</Parcel><Parcel Name="B"/>`)); err != nil {
+			t.Fatal(err)
+		}
+		return time.Since(start)
 	}
-	start := time.Now()
-	if _, err := readBytes(axis1("PARCELS", surfaces.String(), `<Parcel Name="A">`+vertices.String()+`</Parcel><Parcel Name="B"/>`)); err != nil {
-		t.Fatal(err)
-	}
-	if took := time.Since(start); took > 10*time.Second { // 0.4 s when written; comparing pair by pair makes it many times that
-		t.Errorf("took %v", took)
+	few := read(3_000)
+	if many := read(96_000); many > 256*few {
+		t.Errorf("3,000 take %v and 96,000 take %v", few, many)
 	}
 }
 
