@@ -227,7 +227,7 @@ func (m *Model) embed(s *torchpe.Scope, batch Input) torchpe.Tensor {
 }
 
 // channels returns symbols [E,B,N] as one-hot vectors [E,B,N,S-first] of those from first on; the ones before are all zero. They are rows of
-// a table: one kernel on a GPU, where OneHot is three.
+// a table: one kernel on a GPU, where OneHot and a copy of its columns are four.
 func (m *Model) channels(s *torchpe.Scope, symbols torchpe.Tensor, first int) torchpe.Tensor {
 	n, width := m.Config.Symbols, m.Config.Symbols-first
 	rows := make([]float64, n*width)

@@ -65,7 +65,9 @@ faults() {
   [ "$(grep -cE '│ [0-9]+ .*│ device ' "$work/fault.log")" = 8 ] || { cat "$work/fault.log"; echo "test-cuda-host: a lost GPU was taken for something else" >&2; exit 1; }
   CUDAHOST_MEMORY=700 CUDAHOST_COMPUTE=0 fault 0 '16 of 16 runs done' sweep table1 --seeds 1,2 --epochs 1 --device cuda --quiet --out faults/split
   # Where recorded steps leave no room for an evaluation, they make it.
-  CUDAHOST_MEMORY=2600 CUDAHOST_COMPUTE=0 fault 0 'epoch 3/3' train --preset lst --epochs 3 --seeds "$(seq -s , 16)" --device cuda --out faults/room
+  rm -f "$work/room.log"
+  CUDAHOST_LOG=/cudahost/room.log CUDAHOST_MEMORY=2600 CUDAHOST_COMPUTE=0 fault 0 'epoch 3/3' train --preset lst --epochs 3 --seeds "$(seq -s , 16)" --device cuda --out faults/room
+  [ "$(grep -c '^graph ' "$work/room.log")" = 3 ] || { echo "test-cuda-host: an evaluation had room without asking for it: give it less memory" >&2; exit 1; }
 }
 
 prepare

@@ -24,7 +24,7 @@ type hostArray struct {
 	floats []float64
 }
 
-// eachMember calls f for every member at the same time and waits: a GPU's step may take no longer than what the host computes for it.
+// eachMember calls f for every member at the same time and waits: what the host computes for a step may take no longer than a GPU takes for one.
 func eachMember(members int, f func(m int)) {
 	if members == 1 {
 		f(0)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,28 @@ func tinyMasked(t testing.TB, scheme string) Config {
 	sigmas := []float64{0.2, 1}
 	c.Members = []Member{{Seed: 5, Sigma: &sigmas[0], LR: 1e-3}, {Seed: 9, Sigma: &sigmas[1], LR: 3e-4, WeightDecay: 0.1}}
 	return c
+}
+
+// Masked tokens are listed sample by sample for all members, or not at all where a sample has more or fewer than the others.
+func TestMaskedTokens(t *testing.T) {
+	mask := func(text string) (m []bool) {
+		for _, c := range strings.ReplaceAll(text, " ", "") {
+			m = append(m, c == 'x')
+		}
+		return m
+	}
+	for text, want := range map[string][]int64{
+		"x.x. ..xx  .xx. xx..": {0, 2, 2, 3, 1, 2, 0, 1},
+		"...x x...  .x.. ..x.": {3, 0, 1, 2},
+		"xxxx xxxx  xxxx xxxx": {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3},
+		"x.x. ..xx  .xx. xxx.": nil,
+		"x.x. ..x.  .xx. xx..": nil,
+		".... ....  .... ....": nil,
+	} {
+		if have := maskedTokens(mask(text), 2, 4); !slices.Equal(have, want) || (have == nil) != (want == nil) {
+			t.Errorf("%s: %v, want %v", text, have, want)
+		}
+	}
 }
 
 // Members of masked prediction draw their own samples and masks, and are the same alone.

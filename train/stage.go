@@ -54,18 +54,19 @@ func (st *stage) close() {
 
 // forget gives up the recorded steps and their memory; it says whether there were any. They are recorded again when they run.
 func (st *stage) forget() bool {
-	any := false
+	had := false
 	for _, v := range st.variants {
 		if v.graph != nil {
 			_ = v.graph.Close() // as in close
-			v.graph, v.runs, any = nil, 0, true
+			v.graph, v.runs, had = nil, 0, true
 		}
 	}
 	st.share = nil
-	return any
+	return had
 }
 
 // makeRoom calls f. Where the device has no room for it beside the recorded steps, these are given up and f is called again.
+// A training step may be: all its memory but a few numbers is asked for before it changes anything.
 func (e *ensemble) makeRoom(f func() error) error {
 	err := f()
 	if err == nil || !OutOfMemory(err) || !e.stage.forget() {

@@ -1,5 +1,5 @@
 // blas.cc: a libcublas.so that needs no GPU: matrix products in order, with operands rounded as the handle's math mode says.
-// What torchpe does not call answers that it is not supported (absent.sh).
+// What torchpe does not call answers that it is not supported (build.sh).
 #include <cublas_v2.h>
 
 #include <cmath>

@@ -63,7 +63,7 @@ struct Kernels {
   }
 };
 
-// A launch: parameters lie one behind the other.
+// A launch with a copy of each parameter.
 struct Launch {
   const ptx::Kernel* kernel;
   ptx::Dim grid, block;

@@ -22,14 +22,6 @@ bool has_many_tokens(const at::Tensor& x) {
 #endif
 }
 
-void add_row_sums(const at::Tensor& d, const at::Tensor& into) {
-  const int64_t E = d.size(0), rows = d.size(1), O = d.size(2);
-  const auto parts = at::empty({E, sum_chunks(rows), 1, O}, d.options());
-  const OnDevice here(d);
-  TORCHPE_DISPATCH(d, [&] { gpu_kernels<T>(d).dense_backward(here, E, rows, O, nullptr, nullptr, 0, d.data_ptr<T>(), nullptr, nullptr, parts.data_ptr<T>()); });
-  add_sums(parts, {into});
-}
-
 #ifdef TORCHPE_MANY_TOKENS
 
 namespace {
@@ -46,6 +38,15 @@ struct Operands {
 Operands operands(const ManyTokens& m, const at::Tensor& uq, const at::Tensor& u) {
   const auto part = [&](const at::Tensor& y, int64_t i, int64_t parts) { return part_of(y, i, parts, m.batch, m.heads); };
   return m.apart ? Operands{part(uq, 0, 1), part(u, 0, 2), part(u, 1, 2)} : Operands{part(u, 0, 3), part(u, 1, 3), part(u, 2, 3)};
+}
+
+// Adds the sums over rows of d [E,rows,O] to `into` [E,O].
+void add_row_sums(const at::Tensor& d, const at::Tensor& into) {
+  const int64_t E = d.size(0), rows = d.size(1), O = d.size(2);
+  const auto parts = at::empty({E, sum_chunks(rows), 1, O}, d.options());
+  const OnDevice here(d);
+  TORCHPE_DISPATCH(d, [&] { gpu_kernels<T>(d).dense_backward(here, E, rows, O, nullptr, nullptr, 0, d.data_ptr<T>(), nullptr, nullptr, parts.data_ptr<T>()); });
+  add_sums(parts, {into});
 }
 
 constexpr int64_t NO_MASK = 0;

@@ -86,9 +86,6 @@ struct ManyTokens {
   void backward(const at::Tensor& a, const at::Tensor& da, const at::Tensor& db);
 };
 
-// Adds the sums over rows of d [E,rows,O] to `into` [E,O].
-void add_row_sums(const at::Tensor& d, const at::Tensor& into);
-
 // Part number `part` of y [E,B,N,parts D] as [E,B,H,N,Dh].
 inline at::Tensor part_as_heads(const at::Tensor& y, int64_t part, int64_t H, int64_t parts = 3) {
   return y.view({y.size(0), y.size(1), y.size(2), parts, H, y.size(3) / parts / H}).select(3, part).permute({0, 1, 3, 2, 4});

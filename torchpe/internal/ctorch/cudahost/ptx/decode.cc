@@ -739,6 +739,5 @@ std::shared_ptr<const Kernel> decode(const std::shared_ptr<Module>& module, cons
 }
 
 const std::vector<Param>& parameters(const Kernel& kernel) { return kernel.params; }
-size_t static_shared(const Kernel& kernel) { return kernel.shared_size; }
 
 }  // namespace ptx

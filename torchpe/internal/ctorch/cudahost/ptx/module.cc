@@ -316,13 +316,6 @@ std::shared_ptr<Module> load(const char* text, size_t size) {
   return module;
 }
 
-std::vector<std::string> entries(const Module& module) {
-  std::vector<std::string> names;
-  for (auto& r : module.routines)
-    if (r->is_entry && r->has_body) names.push_back(r->name);
-  return names;
-}
-
 void* variable(Module& module, const std::string& name, size_t* size) {
   auto v = module.variables.find(name);
   if (v == module.variables.end() || v->second.space != Space::kGlobal) return nullptr;

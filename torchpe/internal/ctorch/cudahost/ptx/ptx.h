@@ -23,13 +23,11 @@ class Kernel;
 
 // Finds the entries, functions and variables of a PTX text. It decodes no instructions. The text is copied.
 std::shared_ptr<Module> load(const char* text, size_t size);
-std::vector<std::string> entries(const Module& module);
 
 // Decodes an entry and the functions that it calls; throws std::runtime_error when there is no such entry or its text is
 // malformed. An instruction that is not known throws when it is executed.
 std::shared_ptr<const Kernel> decode(const std::shared_ptr<Module>& module, const std::string& entry);
 const std::vector<Param>& parameters(const Kernel& kernel);
-size_t static_shared(const Kernel& kernel);
 
 // Runs all blocks of the grid, one after another. args[i] points at parameter i. Throws std::runtime_error.
 void run(const Kernel& kernel, Dim grid, Dim block, size_t dynamic_shared, const void* const* args);
