@@ -264,6 +264,50 @@ func TestAnalyzeMapAndRankOfArrays(t *testing.T) {
 	}
 }
 
+// Notes say why a score has no value, on stderr and in JSON.
+func TestAnalyzeNotes(t *testing.T) {
+	dir := t.TempDir()
+	for name, body := range map[string]string{
+		"zero.csv": "1,2\n0,0\n3,1\n2,2\n", "same.csv": "1,2\n1,2\n1,2\n1,2\n", "labels.txt": "1\n1\n2\n2\n", "w.csv": "0,-1,.5,.5\n-1,0,.5,.5\n.5,.5,0,2\n.5,.5,2,0\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for args, want := range map[string]string{
+		"network --modules labels.txt --table zero.csv --distance cosine": "zero.csv: table 0: no scores: row 1 is all zeros",
+		"network --modules labels.txt --table same.csv":                   "same.csv: table 0: no scores: all rows are the same",
+		"network --modules labels.txt --weights w.csv":                    "w.csv: 2 weights below 0, to -1",
+		"distances --table zero.csv --distance cosine":                    "zero.csv: row 1 is all zeros",
+	} {
+		out, stderr, code := here(t, dir, append([]string{"analyze"}, strings.Fields(args+" --json")...)...)
+		if code != 0 || !strings.Contains(stderr, "note: "+want) {
+			t.Fatalf("%s: exit %d: %s", args, code, stderr)
+		}
+		if notes, _ := keys(t, out)["notes"].([]any); len(notes) != 1 || !strings.HasPrefix(notes[0].(string), want) {
+			t.Errorf("%s: notes %v", args, notes)
+		}
+	}
+}
+
+// Arrays of attention maps, whole, by layer and by example; without seeds there is no column for them.
+func TestAnalyzeAttentionOfArrays(t *testing.T) {
+	want := expected(t, "attention")
+	for _, pooling := range []string{"each", "layers", "puzzles", "all"} {
+		got := model(t, analyze(t, "attention", "attention.npz:maps", "--reference", "attention.safetensors:maps", "--pooling", pooling))
+		near(t, pooling, got, want[pooling])
+		near(t, pooling, got, map[string]any{"examples": 4.0, "heads": 2.0, "source": "attention.npz:maps"})
+		if _, ok := got["same_seed"]; ok {
+			t.Errorf("arrays have seeds: %v", got)
+		}
+	}
+	near(t, "a map", model(t, analyze(t, "attention", "map.csv", "--reference", "attention.safetensors:map")), want["map"])
+	out, stderr, code := here(t, analyzed, "analyze", "attention", "attention.npz:maps", "--reference", "attention.safetensors:maps")
+	if code != 0 || strings.Count(out, "\n") != 8 || strings.Contains(out, "seed") || !strings.Contains(out, "0.4485") { // scipy's mean over all maps
+		t.Errorf("exit %d: %s%s", code, out, stderr)
+	}
+}
+
 func TestAnalyzeStats(t *testing.T) {
 	want := expected(t, "stats")
 	ab := []string{"--x", "groups.csv:a", "--y", "groups.csv:2"}
@@ -272,6 +316,10 @@ func TestAnalyzeStats(t *testing.T) {
 	near(t, "paired", analyze(t, append([]string{"stats", "t", "--paired"}, ab...)...), want["paired"])
 	near(t, "welch", analyze(t, "stats", "t", "--welch", "--x", "groups.csv:a", "--y", "group.npy"), want["welch"])
 	near(t, "anova", analyze(t, "stats", "anova", "groups.csv:a", "groups.csv:b", "group.npy"), want["anova"])
+	// scipy.stats of the numbers divided by 1e200.
+	near(t, "large", analyze(t, "stats", "correlate", "--x", "1e200,2e200,4e200,5e200", "--y", "1,2,3,5"), map[string]any{"statistic": 0.9621404708847278, "p": 0.0378595291152722})
+	near(t, "small", analyze(t, "stats", "t", "--welch", "--x", "1e-200,2e-200,4e-200", "--y", "1e-200,2e-200"),
+		map[string]any{"statistic": 0.8219949365267863, "p": 0.47332172728131255, "mean_difference": 0.0})
 	near(t, "holm", analyze(t, "stats", "holm", "0.01", "0.04,0.03", "0.005")["holm"], want["holm"])
 	// The paper prints .96 (figure 3C) for its tables A2, validation accuracy, and A3, cosine; scipy gives .9627 for what is printed there.
 	accuracy := "0.925,0.956,0.946,0.929,0.946,0.929,0.926,0.916,0.896,0.894,0.835,0.756,0.702,0.654,0.616,0.582,0.480,0.378,0.406,0.377"
@@ -299,6 +347,9 @@ func TestAnalyzeRefuses(t *testing.T) {
 	for name, body := range map[string]string{
 		"nan.csv": "1.5,2\nnan,3\n4,5\n", "zeros.csv": "0,0\n0,0\n0,0\n", "labels.txt": "1\n1\n1\n", "three.txt": "1\n2\n2\n", "empty.csv": "", "cut.npy": "\x93NUMPY\x01\x00v\x00{'descr'",
 		"words.csv": "pe,acc\nlearn,0.5\nrope,x\n", "odd.dat": "1", "good.csv": "1,2\n2,1\n3,5\n", "ragged.csv": "a,b\n1,2\n3\n",
+		"commas.csv":      "\"1,5\",2\n\"2,5\",3\n",
+		"logits.csv":      "0.5,0.5\n1,3\n",
+		"rows.csv":        "0.5,0.5\n0.25,0.75\n",
 		"long.csv":        strings.Repeat("1.5,2\n", 10001),
 		"cut.safetensors": "\x10\x00\x00\x00\x00\x00\x00\x00{}",
 	} {
@@ -325,7 +376,7 @@ func TestAnalyzeRefuses(t *testing.T) {
 		{"rank --table nan.csv", []string{"nan.csv", "row 1, column 0"}},
 		{"rank --table zeros.csv", []string{"zeros.csv", "zeros"}},
 		{"rank --table long.csv", []string{"long.csv", "at most 10000"}},
-		{"rank --table good.csv --block 1", []string{"block 1", "1 tables"}},
+		{"rank --table good.csv --block 1", []string{"block 1", "it has 1 table,"}},
 		{"rank --table good.csv --block -2", []string{"--block -2"}},
 		{"rank --table good.csv --positions 2:1", []string{`"2:1"`, "FROM:TO"}},
 		{"rank --table good.csv --positions 0:9", []string{"0:9 of 3"}},
@@ -361,14 +412,30 @@ func TestAnalyzeRefuses(t *testing.T) {
 		{"stats correlate --x good.csv:9 --y 1,2,3", []string{"--x", `"9"`, "0 to 1"}},
 		{"stats correlate --x words.csv:acc --y 1,2", []string{"row 2", `"x"`}},
 		{"stats correlate --x words.csv:ac --y 1,2", []string{`"acc"`, "pe, acc"}},
-		{"stats correlate --x 1,2,3 --y 1,2", []string{"3 and 2"}},
+		{"stats correlate --x 1,2,3 --y 1,2", []string{"--x 1,2,3", "--y 1,2", "x has 3 numbers and y 2"}},
 		{"stats correlate --x 1,1,1 --y 1,2,3", []string{"constant"}},
 		{"stats correlate --x 1,nan,1 --y 1,2,3", []string{"NaN"}},
 		{"stats correlate --x 1,2,3", []string{"--y"}},
 		{"stats correlate --x 1,2,3 --y 1,2,4 --method spearmen", []string{`"spearman"`}},
 		{"stats correlate --x ragged.csv:a --y 1,2", []string{"ragged.csv"}},
 		{"stats t --x 1,2 --y 3,4", []string{"--paired", "--welch"}},
-		{"stats anova 1,2", []string{"1 groups"}},
+		{"stats anova 1,2", []string{"groups 1,2: 1 group:"}},
+		{"stats correlate --x 1,2 --y 1,2", []string{"--x 1,2 and --y 1,2: x and y make 2 pairs: at least 3 are needed"}},
+		{"stats t --welch --x 1 --y 1,2", []string{"--x 1 and", "x has 1 number: at least 2"}},
+		{"stats t --paired --x 0.3,0.4,0.5 --y 0.2,0.3,0.4", []string{"all the same, but for rounding"}},
+		{"stats t --welch --x 0,1e-200 --y 1e200,1e200 --json", []string{"--y 1e200,1e200", "no value in float64"}},
+		{"stats anova 0,1e-200 1e200,1e200 --json", []string{"groups 0,1e-200 and 1e200,1e200", "no value in float64"}},
+		{"stats bootstrap --x 1.7e308,-1.7e308 --statistic sd --json", []string{"--x 1.7e308,-1.7e308", "too large"}},
+		{"rank --table commas.csv", []string{`commas.csv: line 1, column 2: "1,5"`, "decimal comma"}},
+		{"stats correlate --x commas.csv:0 --y 1,2", []string{`"1,5"`, "decimal comma"}},
+		{"rank nowhere --over-training --block 0", []string{"--over-training", "--block"}},
+		{"rank --over-training --table good.csv", []string{"--over-training", "--table"}},
+		{"rank --over-training", []string{"no run is named"}},
+		{"rank nowhere --over-training --out x.json", []string{"x.json", ".csv"}},
+		{"rank --table good.csv --out x.csv", []string{"--over-training"}},
+		{"attention good.csv --reference good.csv", []string{"good.csv", "[3 2]", "[examples,tokens,tokens]"}},
+		{"attention logits.csv --reference good.csv", []string{"logits.csv: row 1 sums to 4", "sum to 1 within 0.001"}},
+		{"attention rows.csv --reference nowhere.npy", []string{"reference", "nowhere.npy"}},
 		{"stats holm 1.5", []string{"1.5"}},
 		{"stats holm", []string{"no p-values"}},
 		{"stats bootstrap --x 1,2,3 --level 2", []string{"level 2"}},

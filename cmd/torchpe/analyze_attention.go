@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -19,24 +20,33 @@ type analyzeAttentionFlags struct {
 func newAnalyzeAttentionCommand() *cobra.Command {
 	var f analyzeAttentionFlags
 	cmd := &cobra.Command{
-		Use:   "attention RUN... --reference RUN",
-		Short: "How alike the attention of runs is to that of a reference run",
+		Use:   "attention RUN|FILE[:tensor]... --reference RUN|FILE[:tensor]",
+		Short: "How alike attention maps, of runs or arrays, are to those of a reference",
 		Long: `Cosine, and Jensen-Shannon divergence in bits (0 to 1, mean over the rows' distributions), of
-attention maps on the validation puzzles, or of masked prediction of their mean over test
-frames, with those of the reference's member of the same seed (else its first, which a note
-says). The paper does not say how maps were pooled; --pooling:
+attention maps. Those of a run are on the validation puzzles, or of masked prediction the mean
+over test frames, and are held against the reference's member of the same seed (else its first,
+which a note says).
 
-  each     each layer's map of each puzzle with its counterpart, then the mean (default)
+An array FILE[:tensor] has shape [tokens,tokens], [examples,tokens,tokens],
+[layers,examples,tokens,tokens] or [layers,examples,heads,tokens,tokens]. Its rows, the last axis,
+must be distributions: at least 0, with a sum of 1 within 0.001.
+
+The paper does not say how maps were pooled; --pooling:
+
+  each     each layer's map of each puzzle (example) with its counterpart, then the mean (default)
   layers   the mean over layers first, then each puzzle
   puzzles  the mean over puzzles first, then each layer
   all      all maps as one vector
 
-Each layer's own numbers are those of that layer alone, pooled in the same way.
+The cosine of a map is that of all its heads as one vector. The numbers of a layer are those of that
+layer alone, pooled in the same way, and those of an example likewise.
 
 JSON: {pooling, models: [{source, member, seed, pe, reference: {source, member, seed, pe},
-same_seed, examples, heads, cosine, jsd, layers: [{layer, cosine, jsd}]}]}.`,
+same_seed, examples, heads, cosine, jsd, layers: [{layer, cosine, jsd}], by_example: [{example,
+cosine, jsd}]}], notes}.`,
 		Example: `  torchpe analyze attention runs/lst_learn-0.2_code_seed1 --reference runs/lst_2d-fixed_code_seed1
-  torchpe analyze attention runs --reference runs/lst_2d-fixed_code_seed1 --pooling layers --json`,
+  torchpe analyze attention runs --reference runs/lst_2d-fixed_code_seed1 --pooling layers --json
+  torchpe analyze attention mine.npy --reference theirs.safetensors:attention`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runAnalyzeAttention(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f)
@@ -44,7 +54,7 @@ same_seed, examples, heads, cosine, jsd, layers: [{layer, cosine, jsd}]}]}.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.reference, "reference", "", "run to compare with (required)")
+	fl.StringVar(&f.reference, "reference", "", "run or FILE[:tensor] to compare with (required)")
 	fl.StringVar(&f.pooling, "pooling", string(metrics.EachMap), "each, layers, puzzles or all")
 	fl.IntVar(&f.member, "member", analysis.All, "member of the runs, from 0; -1 = all")
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
@@ -57,13 +67,13 @@ func runAnalyzeAttention(out, notes io.Writer, args []string, f analyzeAttention
 	case err != nil:
 		return usagef("--%w", err)
 	case len(args) == 0:
-		return usagef("no run is named: give the directory of one or more")
+		return usagef("no run is named: give the directory of one or more, or arrays FILE[:tensor]")
 	case f.reference == "":
-		return usagef("--reference is missing: name the run to compare with")
+		return usagef("--reference is missing: name the run or array to compare with")
 	case f.member < analysis.All:
 		return usagef("--member %d: want a number from 0, or -1 for all", f.member)
 	}
-	models, said, err := analysis.Members(args, f.member)
+	models, said, err := analysis.AttentionModels(args, f.member)
 	if err != nil {
 		return usageError{err}
 	}
@@ -71,21 +81,36 @@ func runAnalyzeAttention(out, notes io.Writer, args []string, f analyzeAttention
 	if err != nil {
 		return usageError{err}
 	}
-	if err := note(notes, append(said, more...)); err != nil {
+	said = append(said, more...)
+	if err := note(notes, said); err != nil {
 		return err
 	}
 	if f.json {
 		return printJSON(out, struct {
 			Pooling metrics.Pooling            `json:"pooling"`
 			Models  []analysis.AttentionResult `json:"models"`
-		}{pooling, results})
+			Notes   []string                   `json:"notes,omitempty"`
+		}{pooling, results, said})
+	}
+	return printAttention(out, pooling, results)
+}
+
+func printAttention(out io.Writer, pooling metrics.Pooling, results []analysis.AttentionResult) error {
+	head := row(subjectHead, "layer", "cosine", "JSD (bits)")
+	seeded := slices.ContainsFunc(results, func(r analysis.AttentionResult) bool { return r.Reference.Seed != nil })
+	if seeded {
+		head = slices.Insert(head, len(subjectHead), "reference's seed")
 	}
 	var rows [][]string
 	for _, r := range results {
-		for _, l := range r.Layers {
-			rows = append(rows, row(subject(r.Subject), *r.Reference.Seed, l.Layer, l.Cosine, l.JSD))
+		first := subject(r.Subject)
+		if seeded {
+			first = append(first, subject(r.Reference)[seedColumn])
 		}
-		rows = append(rows, row(subject(r.Subject), *r.Reference.Seed, pooling, r.Cosine, r.JSD))
+		for _, l := range r.Layers {
+			rows = append(rows, row(first, l.Layer, l.Cosine, l.JSD))
+		}
+		rows = append(rows, row(first, pooling, r.Cosine, r.JSD))
 	}
-	return printModels(out, row(subjectHead, "reference's seed", "layer", "cosine", "JSD (bits)"), rows)
+	return printModels(out, head, rows)
 }

@@ -29,7 +29,8 @@ func newAnalyzeDistancesCommand() *cobra.Command {
 The paper aligns the two by a Procrustes transform and does not say of which matrices; these
 are its readings. Up to 20 tokens are printed; more go to --out or --json.
 
-JSON: {source, member, seed, pe, block, distance, tokens, distances: [[...]]}.`,
+JSON: {source, member, seed, pe, block, distance, tokens, distances: [[...]], notes}; notes say why
+a distance has no value.`,
 		Example: `  torchpe analyze distances runs/lst_learn-0.2_code_seed1
   torchpe analyze distances runs/fmri --block 1 --out distances.csv
   torchpe analyze distances --table bert.safetensors:embeddings.position_embeddings.weight --distance cosine --out d.npy`,
@@ -62,6 +63,9 @@ func runAnalyzeDistances(out, notes io.Writer, args []string, f tableFlags, o ou
 	if err != nil {
 		return usageError{err}
 	}
+	if err := note(notes, d.Notes); err != nil {
+		return err
+	}
 	if o.out != "" {
 		if err := analysis.Save(o.out, d.Table()); err != nil {
 			return err
@@ -71,7 +75,7 @@ func runAnalyzeDistances(out, notes io.Writer, args []string, f tableFlags, o ou
 	case f.json:
 		return printJSON(out, d)
 	case o.out != "":
-		_, err := fmt.Fprintf(out, "%s distances between %d tokens of %s, block %d: %s\n", kind, len(d.Tokens), d.Source, d.Block, o.out)
+		_, err := fmt.Fprintf(out, "%s distances between %s of %s, block %d: %s\n", kind, countOf(len(d.Tokens), "token"), d.Source, d.Block, o.out)
 		return err
 	}
 	var rows [][]string

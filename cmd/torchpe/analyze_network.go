@@ -35,8 +35,9 @@ a line, a name and a label a line, CAB-NP's LabelKey, .npy, .mat), or rows or co
 square grid that the tokens fill, such as the 4 x 4 of Latin-square puzzles.
 
 JSON: {distance, permutations, permutation_seed, models: [{source, member, seed, pe, tokens,
-modules, modules_from, modularity, clustering, blocks: [{block, modularity, clustering, p}]}]};
-modularity and clustering of a model are means over its blocks.`,
+modules, modules_from, modularity, clustering, blocks: [{block, modularity, clustering, p}]}],
+notes}; modularity and clustering of a model are means over its blocks. Notes say why a score has
+no value, such as a row of zeros by cosine, and what to know of weights, such as negative ones.`,
 		Example: `  torchpe analyze network runs/nmar_learn-0.1_code_seed1 --permutations 999
   torchpe analyze network runs/lst_learn-0.2_code_seed1 --modules rows
   torchpe analyze network --table table.npy --modules modules.csv --distance cosine
@@ -65,33 +66,31 @@ func runAnalyzeNetwork(out, notes io.Writer, args []string, f analyzeNetworkFlag
 	}
 	o := analysis.NetworkOptions{Distance: distance, Permutations: f.permutations, Seed: f.seed}
 	var scores []analysis.Network
+	var said []string
 	if f.weights != "" {
 		if len(args)+len(f.tables) > 0 || f.positions != "" {
 			return usagef("--weights is scored as it is: give it without runs, --table and --positions")
 		}
-		one, said, err := analysis.Weights(f.weights, f.modules, o)
-		if err != nil {
+		scores = make([]analysis.Network, 1)
+		if scores[0], said, err = analysis.Weights(f.weights, f.modules, o); err != nil {
 			return usageError{err}
 		}
-		if said != "" {
-			if err := note(notes, []string{said}); err != nil {
-				return err
-			}
-		}
-		scores = append(scores, one)
 	} else {
 		models, err := f.models(args, notes)
 		if err != nil {
 			return err
 		}
-		if scores, err = analysis.Networks(models, f.modules, o); err != nil {
+		if scores, said, err = analysis.Networks(models, f.modules, o); err != nil {
 			return usageError{err}
 		}
 	}
-	return f.print(out, scores)
+	if err := note(notes, said); err != nil {
+		return err
+	}
+	return f.print(out, scores, said)
 }
 
-func (f *analyzeNetworkFlags) print(out io.Writer, scores []analysis.Network) error {
+func (f *analyzeNetworkFlags) print(out io.Writer, scores []analysis.Network, notes []string) error {
 	distance := f.distance
 	if f.weights != "" {
 		distance = ""
@@ -102,7 +101,8 @@ func (f *analyzeNetworkFlags) print(out io.Writer, scores []analysis.Network) er
 			Permutations int                `json:"permutations"`
 			Seed         uint64             `json:"permutation_seed"`
 			Models       []analysis.Network `json:"models"`
-		}{distance, f.permutations, f.seed, scores})
+			Notes        []string           `json:"notes,omitempty"`
+		}{distance, f.permutations, f.seed, scores, notes})
 	}
 	var rows [][]string
 	for _, s := range scores {
@@ -123,6 +123,6 @@ func (f *analyzeNetworkFlags) print(out io.Writer, scores []analysis.Network) er
 	if err := printModels(out, head, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%d modules of %d tokens, %s\n", scores[0].Modules, scores[0].Tokens, scores[0].ModulesFrom)
+	_, err := fmt.Fprintf(out, "%s of %s, %s\n", countOf(scores[0].Modules, "module"), countOf(scores[0].Tokens, "token"), scores[0].ModulesFrom)
 	return err
 }

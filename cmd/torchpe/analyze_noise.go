@@ -1,12 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"torchpe/report/runs"
 	"torchpe/train"
+	"torchpe/train/runlog"
 )
 
 // noiseFlags are the flags of "torchpe analyze noise".
@@ -62,6 +65,23 @@ func oneRun(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// ofPuzzles says where dir is no run, or one of masked prediction, before anything is loaded.
+func ofPuzzles(dir string) error {
+	r, err := runlog.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var c runs.Config
+	if err := json.Unmarshal(r.Config().JSON, &c); err != nil {
+		return fmt.Errorf("%s: config.json: %w", dir, err)
+	}
+	if c.Masked != nil {
+		return fmt.Errorf("%s: task %s has no puzzles to answer with noise; name a run of task lst", dir, c.Task)
+	}
+	return nil
+}
+
 func parseAmplitudes(texts []string) ([]float64, error) {
 	values, err := parseNoise("--amplitudes", texts)
 	if err == nil && len(values) == 0 {
@@ -77,6 +97,9 @@ func parseAmplitudes(texts []string) ([]float64, error) {
 }
 
 func runAnalyzeNoise(out, progress io.Writer, dir string, o train.NoiseOptions, asJSON bool) error {
+	if err := ofPuzzles(dir); err != nil {
+		return usageError{err}
+	}
 	r, err := train.Noise(dir, o)
 	if err != nil {
 		return err
@@ -118,6 +141,6 @@ func printNoise(out io.Writer, r train.NoiseReport) error {
 	if err := printTable(out, head, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "step %d: accuracy on %d validation puzzles with noise N(0, a²) on each token embedding; mean ± SD of %d draws\n", r.Step, r.Puzzles, r.Repeats)
+	_, err := fmt.Fprintf(out, "step %d: accuracy on %s with noise N(0, a²) on each token embedding; mean ± SD of %s\n", r.Step, countOf(r.Puzzles, "validation puzzle"), countOf(r.Repeats, "draw"))
 	return err
 }

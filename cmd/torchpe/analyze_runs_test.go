@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -76,7 +80,7 @@ func TestAnalyzeMaskedRun(t *testing.T) {
 
 func TestAnalyzeLSTRuns(t *testing.T) {
 	dir := t.TempDir()
-	small := append(smallSet(t, dir), "--epochs", "1", "--layers", "2")
+	small := append(smallSet(t, dir), "--epochs", "2", "--layers", "2")
 	trainFor(t, dir, "runs/learned", append(small, "--pe", "learn-0.5", "--members", "2", "--seed", "4")...)
 	trainFor(t, dir, "runs/fixed", append(small, "--pe", "2d-fixed", "--seed", "5")...)
 	trainFor(t, dir, "nope", append(small, "--pe", "nope", "--seed", "5")...)
@@ -113,6 +117,8 @@ func TestAnalyzeLSTRuns(t *testing.T) {
 		same := model(t, analyzeIn(t, dir, "attention", "runs/fixed", "--reference", "runs/fixed", "--pooling", pooling))
 		near(t, pooling, same, map[string]any{"cosine": 1.0, "jsd": 0.0, "same_seed": true})
 	}
+	perPuzzle(t, dir)
+	overTraining(t, dir)
 	if n := len(analyzeIn(t, dir, "rank", "runs")["models"].([]any)); n != 3 {
 		t.Errorf("a folder of two runs: %d models", n)
 	}
@@ -130,6 +136,7 @@ func TestAnalyzeLSTRuns(t *testing.T) {
 		"attention runs/fixed --reference nope/no":  "reference",
 		"procrustes runs/fixed --reference nope":    "has no table of positions",
 		"map runs/fixed --modules absent.txt":       "absent.txt",
+		"rank nope --over-training":                 "records no norm of the encoding nope",
 		"procrustes runs/fixed --reference absents": "absents",
 	} {
 		if _, stderr, code := here(t, dir, append([]string{"analyze"}, strings.Fields(args)...)...); code != exitUsage || !strings.Contains(stderr, want) {
@@ -138,6 +145,110 @@ func TestAnalyzeLSTRuns(t *testing.T) {
 	}
 	if out, stderr, code := here(t, dir, "analyze", "rank", "runs/fixed", "nope"); code != 0 || !strings.Contains(stderr, "nope") || !strings.Contains(out, "2d-fixed") {
 		t.Errorf("exit %d: %s%s", code, out, stderr)
+	}
+}
+
+// The maps of a run's probes as a user's own arrays, a file a layer, give what the run gives; so does their mean over puzzles.
+func perPuzzle(t *testing.T, dir string) {
+	t.Helper()
+	run := model(t, analyzeIn(t, dir, "attention", "runs/learned", "--member", "1", "--reference", "runs/fixed"))
+	layers, puzzles := run["layers"].([]any), run["by_example"].([]any)
+	if len(layers) != 2 || len(puzzles) != 12 {
+		t.Fatalf("%d layers, %d puzzles", len(layers), len(puzzles))
+	}
+	for _, key := range []string{"cosine", "jsd"} {
+		mean := 0.0
+		for _, p := range puzzles {
+			mean += p.(map[string]any)[key].(float64) / 12
+		}
+		near(t, "mean "+key+" of puzzles", mean, run[key])
+	}
+	part := func(run string, members, member, layer int) string {
+		f, err := safetensors.Read(filepath.Join(dir, "runs", run, "probes.safetensors"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, ok := f.Tensor(fmt.Sprintf("attention/%d", layer)) // [members,puzzles,heads,tokens,tokens]
+		if !ok || x.Shape[0] != members {
+			t.Fatalf("%v of shape %v", ok, x.Shape)
+		}
+		values, err := x.Float64s()
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := len(values) / members
+		own, err := safetensors.New("maps", append([]int{1}, x.Shape[1:]...), values[member*size:(member+1)*size])
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprintf("%s%d.safetensors", run, layer)
+		if err := safetensors.Write(filepath.Join(dir, name), []safetensors.Tensor{own}, nil); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	for layer := range layers {
+		array := model(t, analyzeIn(t, dir, "attention", part("learned", 2, 1, layer), "--reference", part("fixed", 1, 0, layer)))
+		near(t, "a layer as a file", array["cosine"], layers[layer].(map[string]any)["cosine"])
+		near(t, "a layer as a file", array["jsd"], layers[layer].(map[string]any)["jsd"])
+	}
+	_, stderr, code := here(t, dir, "analyze", "attention", "learned0.safetensors", "--reference", "runs/fixed")
+	if code != exitUsage || !strings.Contains(stderr, "1 layer, 12 examples") || !strings.Contains(stderr, "2 layers, 12 examples") {
+		t.Errorf("a layer against a run of two: exit %d: %s", code, stderr)
+	}
+}
+
+// What is listed over training is what metrics.jsonl has, and ends with what the run's probes measure.
+func overTraining(t *testing.T, dir string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "runs/learned/metrics.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want [2][]any // of each member
+	for line := range strings.Lines(string(text)) {
+		var r map[string]any
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		m := int(r["member"].(float64))
+		want[m] = append(want[m], map[string]any{"step": r["step"], "epoch": r["epoch"], "frobenius": r["pe_norm"], "effective_rank": r["pe_effective_rank"]})
+	}
+	if len(want[0]) < 2 || len(want[1]) != len(want[0]) {
+		t.Fatalf("%d and %d records", len(want[0]), len(want[1]))
+	}
+	final := analyzeIn(t, dir, "rank", "runs/learned")["models"].([]any)
+	got := analyzeIn(t, dir, "rank", "runs/learned", "--over-training")["models"].([]any)
+	for i, m := range got {
+		records := m.(map[string]any)["records"].([]any)
+		near(t, "records", records, want[i])
+		last, at := records[len(records)-1].(map[string]any), final[i].(map[string]any)
+		for _, key := range []string{"frobenius", "effective_rank"} {
+			if math.Abs(last[key].(float64)-at[key].(float64)) > 1e-5*at[key].(float64) {
+				t.Errorf("member %d: %s ends at %v, and the probes have %v", i, key, last[key], at[key])
+			}
+		}
+	}
+	out, _, code := here(t, dir, "analyze", "rank", "runs/learned", "--member", "1", "--over-training")
+	if code != 0 || strings.Count(out, "\n") != len(want[1])+4 || !strings.Contains(out, "epoch") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	for _, extra := range []string{"", "--force"} {
+		args := strings.Fields("analyze rank runs/learned --over-training --out course.csv " + extra)
+		if out, stderr, code := here(t, dir, args...); code != 0 || !strings.Contains(out, "2 models: course.csv") {
+			t.Errorf("exit %d: %s%s", code, out, stderr)
+		}
+	}
+	text, err = os.ReadFile(filepath.Join(dir, "course.csv"))
+	rows, _ := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil || len(rows) != 1+len(want[0])+len(want[1]) || strings.Join(rows[0], ",") != "source,pe,member,seed,step,epoch,frobenius,effective_rank" {
+		t.Fatalf("%v: %s", err, text)
+	}
+	for k, r := range rows[1:] { // a member after the other
+		w := append(slices.Clone(want[0]), want[1]...)[k].(map[string]any)
+		if v, err := strconv.ParseFloat(r[6], 64); err != nil || v != w["frobenius"] || r[4] != fmt.Sprint(w["step"]) || r[1] != "learn-0.5" {
+			t.Errorf("row %d: %q, want %v", k, r, w)
+		}
 	}
 }
 

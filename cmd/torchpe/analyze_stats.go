@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +32,7 @@ matrix by place, or a tensor of one axis. p-values are two-sided. Results agree 
 type outcome struct {
 	Name string `json:"test"`
 	stats.Test
-	Difference *float64 `json:"mean_difference,omitempty"`
+	Difference *analysis.Number `json:"mean_difference,omitempty"`
 	statistic  string
 }
 
@@ -46,9 +47,23 @@ func (o outcome) print(out io.Writer, asJSON bool) error {
 	head := []string{"test", o.statistic, "df", "p", "n"}
 	cells := []string{o.Name, fmt.Sprintf("%.4f", o.Statistic), df, fmt.Sprintf("%.4g", o.P), fmt.Sprint(o.N)}
 	if o.Difference != nil {
-		head, cells = append(head, "difference of means"), append(cells, fmt.Sprintf("%.4g", *o.Difference))
+		head, cells = append(head, "difference of means"), append(cells, o.Difference.String())
 	}
 	return printTable(out, head, [][]string{cells})
+}
+
+// ofInputs says which inputs an error of package stats, which calls them x and y, is about.
+func ofInputs(err error, x, y string) error {
+	return usagef("--x %s and --y %s: %w", short(x), short(y), err)
+}
+
+// short is a reference in a message: lists can be long.
+func short(reference string) string {
+	const most = 40
+	if len(reference) <= most {
+		return reference
+	}
+	return reference[:most] + "..."
 }
 
 // columns reads numbers that flags name.
@@ -93,7 +108,7 @@ JSON: {test, statistic, df, p, n}.`,
 			}
 			t, err := test(c[0], c[1])
 			if err != nil {
-				return usageError{err}
+				return ofInputs(err, x, y)
 			}
 			return outcome{Name: method, Test: t, statistic: map[string]string{"pearson": "r", "spearman": "rho"}[method]}.print(cmd.OutOrStdout(), asJSON)
 		},
@@ -134,9 +149,9 @@ JSON: {test, statistic, df, p, n, mean_difference}; n counts pairs, or the numbe
 			}
 			t, err := test(c[0], c[1])
 			if err != nil {
-				return usageError{err}
+				return ofInputs(err, x, y)
 			}
-			difference := stats.Mean(c[0]) - stats.Mean(c[1])
+			difference := analysis.Number(stats.Mean(c[0]) - stats.Mean(c[1]))
 			return outcome{Name: name, Test: t, Difference: &difference, statistic: "t"}.print(cmd.OutOrStdout(), asJSON)
 		},
 	}
@@ -172,7 +187,11 @@ JSON: {test, statistic, df, df2, p, n}; df2 are the degrees of freedom within gr
 			}
 			t, err := stats.ANOVA(groups...)
 			if err != nil {
-				return usageError{err}
+				var named []string
+				for _, reference := range args {
+					named = append(named, short(reference))
+				}
+				return usagef("groups %s: %w", strings.Join(named, " and "), err)
 			}
 			return outcome{Name: "one-way ANOVA", Test: t, statistic: "F"}.print(cmd.OutOrStdout(), asJSON)
 		},
@@ -255,7 +274,7 @@ JSON: {statistic, value, low, high, level, n, samples, seed}.`,
 			}
 			interval, err := stats.Bootstrap(c[0], f, level, samples, seed)
 			if err != nil {
-				return usageError{err}
+				return usagef("--x %s: %w", short(x), err)
 			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), struct {

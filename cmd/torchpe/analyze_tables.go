@@ -67,7 +67,7 @@ func (f *tableFlags) models(args []string, notes io.Writer) ([]*analysis.Model, 
 // one returns the one model that the flags and arguments choose.
 func (f *tableFlags) one(args []string, notes io.Writer) (*analysis.Model, error) {
 	if len(args)+len(f.tables) > 1 {
-		return nil, usagef("%d runs and %d tables: this command takes one", len(args), len(f.tables))
+		return nil, usagef("%s and %s: this command takes one", countOf(len(args), "run"), countOf(len(f.tables), "table"))
 	}
 	models, err := f.models(args, notes)
 	if err != nil {
@@ -124,6 +124,9 @@ func printModels(w io.Writer, head []string, rows [][]string) error {
 
 // subjectHead are the names of subject's columns.
 var subjectHead = []string{"source", "pe", "member", "seed"}
+
+// seedColumn is the place of the seed in subject's cells.
+const seedColumn = 3
 
 // row appends numbers to the first cells of a row.
 func row(first []string, values ...any) []string {

@@ -14,7 +14,7 @@ import (
 // reportFlags are the flags of "torchpe report".
 type reportFlags struct {
 	out, fidelity string
-	json          bool
+	panels, json  bool
 }
 
 func newReportCommand() *cobra.Command {
@@ -38,6 +38,7 @@ Runs of several sizes or data sets are not mixed: those with the most models are
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "directory to write to; files of an earlier report are replaced (default DIR/report)")
 	fl.StringVar(&f.fidelity, "fidelity", "", "reading of the paper whose runs on puzzles are shown, code or text (default: that with more models)")
+	fl.BoolVar(&f.panels, "panels", false, "also write each panel by itself, 3.3 inches wide where it fits: fig2_b.pdf")
 	fl.BoolVar(&f.json, "json", false, "print what was made, and what is missing, as JSON")
 	cmd.AddCommand(newReportCompareCommand())
 	return cmd
@@ -73,7 +74,7 @@ func runReport(out io.Writer, dir string, f reportFlags) error {
 		}
 		return usagef("%s: no finished run in it or below it; torchpe train makes one", dir)
 	}
-	w, err := study.Write(f.out)
+	w, err := study.Write(f.out, paper.Options{Panels: f.panels})
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func runReport(out io.Writer, dir string, f reportFlags) error {
 	for _, note := range w.Notes {
 		fmt.Fprintln(out, note)
 	}
-	fmt.Fprintf(out, "%d figures and %d tables from %d runs: %s\n", w.Figures, w.Tables, study.Runs, w.Index)
+	fmt.Fprintf(out, "%s and %s from %s: %s\n", countOf(w.Figures, "figure"), countOf(w.Tables, "table"), countOf(study.Runs, "run"), w.Index)
 	if len(w.Missing) > 0 {
 		fmt.Fprintf(out, "What is missing (%d) stands there with the commands that make it.\n", len(w.Missing))
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	_ "torchpe/report/internal/golden" // the flag -update
 	"torchpe/report/metrics"
 )
@@ -67,7 +69,7 @@ func TestSinusoids(t *testing.T) {
 	}
 	// Vaswani et al.: position 0 is 0, 1, 0, 1...; the norm of each row is sqrt(d/2).
 	line, err := Sinusoid1D(3, 6)
-	if err != nil || !slices.Equal(line[:6], []float64{0, 1, 0, 1, 0, 1}) || math.Abs(norm(line[6:12])-math.Sqrt(3)) > 1e-15 || line[6] != math.Sin(1) {
+	if err != nil || !slices.Equal(line[:6], []float64{0, 1, 0, 1, 0, 1}) || math.Abs(floats.Norm(line[6:12], 2)-math.Sqrt(3)) > 1e-15 || line[6] != math.Sin(1) {
 		t.Errorf("%v, %v", line, err)
 	}
 	for _, bad := range [][2]int{{0, 4}, {3, 5}, {3, 0}} {
@@ -77,6 +79,18 @@ func TestSinusoids(t *testing.T) {
 	}
 	if _, err := Sinusoid2D(2, 2, 6); err == nil {
 		t.Error("6 dimensions were accepted")
+	}
+}
+
+// Rows (3, 4) and 0 times 1e200: norms 5e200 and mean 2.5e200, one dimension used.
+func TestRankOfLargeNumbers(t *testing.T) {
+	models, _, err := Tables(Selection{Files: []string{write(t, "t.csv", "3e200,4e200\n0,0\n")}, Member: All, Block: All})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Ranks(models)
+	if err != nil || math.Abs(float64(got[0].Frobenius)/5e200-1) > 1e-15 || math.Abs(float64(got[0].MeanRowNorm)/2.5e200-1) > 1e-15 || math.Abs(float64(got[0].EffectiveRank)-1) > 1e-12 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

@@ -16,59 +16,112 @@ type LayerAttention struct {
 	JSD    Number `json:"jsd"`
 }
 
+// ExampleAttention is how alike the attention of one example, such as a puzzle, is to the reference's.
+type ExampleAttention struct {
+	Example int    `json:"example"`
+	Cosine  Number `json:"cosine"`
+	JSD     Number `json:"jsd"`
+}
+
 // AttentionResult is how alike a model's attention is to a reference's.
 type AttentionResult struct {
 	Subject
-	Reference Subject          `json:"reference"`
-	SameSeed  bool             `json:"same_seed"`
-	Examples  int              `json:"examples"`
-	Heads     int              `json:"heads"`
-	Cosine    Number           `json:"cosine"`
-	JSD       Number           `json:"jsd"` // bits
-	Layers    []LayerAttention `json:"layers"`
+	Reference Subject            `json:"reference"`
+	SameSeed  *bool              `json:"same_seed,omitempty"` // nil where one of the two has no seed
+	Examples  int                `json:"examples"`
+	Heads     int                `json:"heads"`
+	Cosine    Number             `json:"cosine"`
+	JSD       Number             `json:"jsd"`        // bits
+	Layers    []LayerAttention   `json:"layers"`     // of each alone, pooled in the same way
+	ByExample []ExampleAttention `json:"by_example"` // likewise
 }
 
-// Attentions compares the attention of runs' members with that of the reference run's member of the same seed, else its first
-// member, which a note says.
+// AttentionModels returns models with attention maps: of directories the members of runs, then the arrays FILE[:tensor], of shape
+// [tokens,tokens], [examples,tokens,tokens], [layers,examples,tokens,tokens] or [layers,examples,heads,tokens,tokens].
+func AttentionModels(references []string, member int) (models []*Model, notes []string, err error) {
+	var dirs, files []string
+	for _, r := range references {
+		if isDirectory(r) {
+			dirs = append(dirs, r)
+		} else {
+			files = append(files, r)
+		}
+	}
+	models, notes, err = Members(dirs, member)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, file := range files {
+		m, note, err := fileAttention(file)
+		if err != nil {
+			return nil, nil, err
+		}
+		models, notes = append(models, m), append(notes, note)
+	}
+	return models, unique(notes), nil
+}
+
+// Attentions compares the attention of models with that of a reference: an array, or a run's member of the same seed, else its
+// first member, which a note says.
 func Attentions(models []*Model, reference string, how metrics.Pooling) (out []AttentionResult, notes []string, err error) {
-	references, _, err := Members([]string{reference}, All)
+	references, notes, err := AttentionModels([]string{reference}, All)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reference: %w", err)
 	}
 	for _, m := range models {
 		r, note := sameSeed(m, references)
-		if note != "" {
-			notes = append(notes, note)
+		if m.Seed == nil && len(references) > 1 {
+			note = fmt.Sprintf("%s has no seed: held against the reference's first of %s, of seed %d", m.Source, counted(len(references), "member"), *r.Seed)
 		}
-		if differ := otherData(m, r); differ != "" {
-			notes = append(notes, differ)
-		}
+		notes = append(notes, note, otherData(m, r))
 		a, b, err := attentionPair(m, r)
 		if err != nil {
 			return nil, nil, err
 		}
 		one, err := compare(a, b, how)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s member %d: %w", m.Source, *m.Member, err)
+			return nil, nil, fmt.Errorf("%s: %w", m.named(), err)
 		}
-		one.Subject, one.Reference, one.SameSeed = m.Subject, r.Subject, *m.Seed == *r.Seed
+		one.Subject, one.Reference = m.Subject, r.Subject
+		if m.Seed != nil && r.Seed != nil {
+			same := *m.Seed == *r.Seed
+			one.SameSeed = &same
+		}
 		out = append(out, one)
 	}
 	return out, unique(notes), nil
 }
 
+// named is the model in a message: its source, and its member.
+func (m *Model) named() string {
+	if m.Member == nil {
+		return m.Source
+	}
+	return fmt.Sprintf("%s member %d", m.Source, *m.Member)
+}
+
+// attention returns the maps of a file or of a run's member.
+func (m *Model) attention() (runs.Attention, error) {
+	if m.maps != nil {
+		return *m.maps, nil
+	}
+	return m.probes.Attention(m.member.Index)
+}
+
 // attentionPair reads the maps of two models, which must have the same shape.
 func attentionPair(m, r *Model) (a, b runs.Attention, err error) {
-	if a, err = m.probes.Attention(m.member.Index); err != nil {
+	if a, err = m.attention(); err != nil {
 		return a, b, err
 	}
-	if b, err = r.probes.Attention(r.member.Index); err != nil {
+	if b, err = r.attention(); err != nil {
 		return a, b, fmt.Errorf("reference: %w", err)
 	}
 	shape := func(x runs.Attention) [4]int { return [4]int{len(x.Layers), x.Examples, x.Heads, x.Tokens} }
 	if x, y := shape(a), shape(b); x != y {
-		return a, b, fmt.Errorf("%s has attention of %d layers, %d examples, %d heads, %d tokens, the reference %s of %d, %d, %d, %d: want the same",
-			m.Source, x[0], x[1], x[2], x[3], r.Source, y[0], y[1], y[2], y[3])
+		parts := func(x [4]int) string {
+			return fmt.Sprintf("%s, %s, %s, %s", counted(x[0], "layer"), counted(x[1], "example"), counted(x[2], "head"), counted(x[3], "token"))
+		}
+		return a, b, fmt.Errorf("%s has attention of %s, the reference %s of %s: want the same", m.Source, parts(x), r.Source, parts(y))
 	}
 	return a, b, nil
 }
@@ -88,12 +141,29 @@ func compare(a, b runs.Attention, how metrics.Pooling) (AttentionResult, error) 
 		}
 		one.Layers = append(one.Layers, LayerAttention{layer, Number(s.Cosine), Number(s.JSD)})
 	}
+	for e := range a.Examples {
+		s, err := metrics.CompareAttention(example(a, e), example(b, e), 1, rows, a.Tokens, how)
+		if err != nil {
+			return one, err
+		}
+		one.ByExample = append(one.ByExample, ExampleAttention{e, Number(s.Cosine), Number(s.JSD)})
+	}
 	return one, nil
+}
+
+// example returns the maps of one example, by layer.
+func example(a runs.Attention, e int) [][]float64 {
+	size := a.Heads * a.Tokens * a.Tokens
+	var out [][]float64
+	for _, layer := range a.Layers {
+		out = append(out, layer[e*size:(e+1)*size])
+	}
+	return out
 }
 
 // otherData says where two runs do not look at the same examples by their settings.
 func otherData(m, r *Model) string {
-	if m.Source == r.Source {
+	if m.Source == r.Source || !m.Run() || !r.Run() {
 		return ""
 	}
 	var settings [2]map[string]json.RawMessage

@@ -65,6 +65,9 @@ func list(s string) ([]float64, bool) {
 }
 
 func finite(c Column) (Column, error) {
+	if len(c.Values) == 0 {
+		return c, fmt.Errorf("%s holds no numbers", c.Source)
+	}
 	for i, v := range c.Values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return c, fmt.Errorf("%s: number %d is %v: leave it out", c.Source, i, v)
@@ -146,7 +149,7 @@ func textColumn(file, selector string) ([]float64, error) {
 			have = strings.Join(head, ", ")
 		}
 		if selector == "" {
-			return nil, fmt.Errorf("%s has %d columns: name one as %s:COLUMN; there are %s", file, width, file, have)
+			return nil, fmt.Errorf("%s has %s: name one as %s:COLUMN; there are %s", file, counted(width, "column"), file, have)
 		}
 		return nil, fmt.Errorf("%s has no column %q%s; there are %s", file, selector, nearest.Hint(selector, head), have)
 	}
@@ -154,6 +157,9 @@ func textColumn(file, selector string) ([]float64, error) {
 	for i, row := range rows {
 		v, err := strconv.ParseFloat(strings.TrimSpace(row[at]), 64)
 		if err != nil {
+			if err := refuseCommas(file, row[at:at+1]); err != nil {
+				return nil, err
+			}
 			return nil, fmt.Errorf("%s: column %s, row %d below the names is %.40q, want a number", file, selector, i+1, row[at])
 		}
 		out = append(out, v)
@@ -207,6 +213,9 @@ func textRows(file, selector string) (head []string, rows [][]string, err error)
 			head = append(head, strings.TrimSpace(name))
 		}
 		rows = rows[1:]
+		if err := refuseCommas(file, head); err != nil {
+			return nil, nil, err
+		}
 	}
 	if len(rows) == 0 {
 		return nil, nil, fmt.Errorf("%s: no rows of numbers", file)

@@ -14,6 +14,7 @@ type DistanceMatrix struct {
 	Distance  string     `json:"distance"`
 	Tokens    []string   `json:"tokens"` // names, or positions where there are none
 	Distances [][]Number `json:"distances"`
+	Notes     []string   `json:"notes,omitempty"` // why distances have no value
 
 	Values []float64 `json:"-"` // [n,n]
 }
@@ -25,6 +26,9 @@ func Between(m *Model, kind metrics.Distance) (DistanceMatrix, error) {
 	var err error
 	if out.Values, err = metrics.Distances(t.Values, t.Tokens, t.Dim, kind); err != nil {
 		return out, fmt.Errorf("%s: %w", m.Source, err)
+	}
+	if why := noDirection(t, kind); why != "" {
+		out.Notes = append(out.Notes, m.Source+": "+why)
 	}
 	for i := range t.Tokens {
 		out.Distances = append(out.Distances, Numbers(out.Values[i*t.Tokens:(i+1)*t.Tokens]))
@@ -80,7 +84,7 @@ func Coordinates(m *Model, o MapOptions) (Map, error) {
 		most = min(most, t.Dim)
 	}
 	if o.Dims < 1 || o.Dims > most {
-		return out, fmt.Errorf("%s: %d dimensions of a map of a table [%d,%d]: want 1 to %d", m.Source, o.Dims, t.Tokens, t.Dim, most)
+		return out, fmt.Errorf("%s: %s of a map of a table [%d,%d]: want 1 to %d", m.Source, counted(o.Dims, "dimension"), t.Tokens, t.Dim, most)
 	}
 	found, err := ModulesOf(m, o.Modules)
 	if err != nil && o.Modules != "" {

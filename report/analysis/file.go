@@ -13,9 +13,13 @@ import (
 type Array = arrayfile.Array
 
 // ReadArray reads the array that FILE[:tensor] names: .safetensors, .npz, HDF5 and .mat by the name of the tensor, which may be
-// left out where the file has one that fits; .npy and text whole.
+// left out where the file has one that fits; .npy and text whole. Names of rows and columns may not be numbers with a decimal comma.
 func ReadArray(reference string, fits func(shape []int) error) (Array, error) {
-	return arrayfile.Read(reference, fits, arrayfile.Format{Extension: ".safetensors", List: inSafetensors})
+	a, err := arrayfile.Read(reference, fits, arrayfile.Format{Extension: ".safetensors", List: inSafetensors})
+	if err == nil {
+		err = refuseCommas(a.Source, a.Rows, a.Columns)
+	}
+	return a, err
 }
 
 func inSafetensors(file string) ([]arrayfile.Entry, error) {

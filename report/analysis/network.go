@@ -32,39 +32,51 @@ type NetworkOptions struct {
 	Seed         uint64
 }
 
-// Networks scores the tables of models against the modules of their tokens (metrics.ScorePE).
-func Networks(models []*Model, modules string, o NetworkOptions) ([]Network, error) {
+// Networks scores the tables of models against the modules of their tokens (metrics.ScorePE). Notes say why a score has no value.
+func Networks(models []*Model, modules string, o NetworkOptions) (out []Network, notes []string, err error) {
 	all := make([]Modules, len(models))
 	for i, m := range models {
-		var err error
 		if all[i], err = ModulesOf(m, modules); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	var out []Network
 	for i, m := range models {
 		n := Network{Subject: m.Subject, Tokens: m.Tables[0].Tokens, Modules: distinct(all[i].Labels), ModulesFrom: all[i].From}
 		for _, t := range m.Tables {
-			d, err := metrics.Distances(t.Values, t.Tokens, t.Dim, o.Distance)
+			b, why, err := o.table(t, all[i])
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", m.Source, err)
+				return nil, nil, fmt.Errorf("%s: %w", m.Source, err)
 			}
-			b, err := o.score(metrics.Proximity(d), all[i].Labels)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", m.Source, err)
+			if why != "" {
+				notes = append(notes, fmt.Sprintf("%s: table %d: %s", m.Source, t.Block, why))
 			}
-			b.Block = t.Block
 			n.Blocks = append(n.Blocks, b)
 		}
 		n.Modularity = meanOf(n.Blocks, func(b BlockNetwork) Number { return b.Modularity })
 		n.Clustering = meanOf(n.Blocks, func(b BlockNetwork) Number { return b.Clustering })
 		out = append(out, n)
 	}
-	return out, nil
+	return out, unique(notes), nil
 }
 
-// Weights scores a matrix of weights [n,n] as it is, or each of a stack of them. A note says where it is not symmetric.
-func Weights(reference, modules string, o NetworkOptions) (Network, string, error) {
+// table scores a table, and says why a score has no value.
+func (o NetworkOptions) table(t Table, modules Modules) (BlockNetwork, string, error) {
+	none := BlockNetwork{Block: t.Block, Modularity: None, Clustering: None, P: None}
+	d, err := metrics.Distances(t.Values, t.Tokens, t.Dim, o.Distance)
+	if err != nil {
+		return none, "", err
+	}
+	if why := noWeights(t, d, o.Distance); why != "" {
+		return none, "no scores: " + why, nil
+	}
+	b, why, err := o.score(metrics.Proximity(d), modules)
+	b.Block = t.Block
+	return b, why, err
+}
+
+// Weights scores a matrix of weights [n,n] as it is, or each of a stack of them. Notes say where it is not symmetric or has weights
+// below 0, and why a score has no value.
+func Weights(reference, modules string, o NetworkOptions) (n Network, notes []string, err error) {
 	a, err := ReadArray(reference, func(shape []int) error {
 		if k := len(shape); k < 2 || shape[k-1] != shape[k-2] || shape[k-1] < 2 {
 			return fmt.Errorf("shape %v: want square weights [n,n], or a stack of them", shape)
@@ -75,7 +87,7 @@ func Weights(reference, modules string, o NetworkOptions) (Network, string, erro
 		return nil
 	})
 	if err != nil {
-		return Network{}, "", err
+		return Network{}, nil, err
 	}
 	size := a.Shape[len(a.Shape)-1]
 	m := &Model{Subject: Subject{Source: a.Source}, Names: a.Columns, tokens: size, Tables: []Table{{Tokens: size}}}
@@ -84,44 +96,47 @@ func Weights(reference, modules string, o NetworkOptions) (Network, string, erro
 	}
 	found, err := ModulesOf(m, modules)
 	if err != nil {
-		return Network{}, "", err
+		return Network{}, nil, err
 	}
-	n := Network{Subject: m.Subject, Tokens: size, Modules: distinct(found.Labels), ModulesFrom: found.From}
-	note := ""
+	n = Network{Subject: m.Subject, Tokens: size, Modules: distinct(found.Labels), ModulesFrom: found.From}
+	notes = []string{numberedNames(a), negative(a.Source, a.Data, size)}
 	for at := 0; at < len(a.Data); at += size * size {
 		w := a.Data[at : at+size*size]
 		for i, v := range w {
 			if v-v != 0 {
-				return n, "", fmt.Errorf("%s: the weight of %d and %d is %v: want finite numbers", a.Source, i/size, i%size, v)
+				return n, nil, fmt.Errorf("%s: the weight of %d and %d is %v: want finite numbers", a.Source, i/size, i%size, v)
 			}
 			if v != w[i%size*size+i/size] {
-				note = a.Source + ": the weights are not symmetric; degrees are the sums of rows"
+				notes = append(notes, a.Source+": the weights are not symmetric; degrees are the sums of rows")
 			}
 		}
-		b, err := o.score(w, found.Labels)
+		b, why, err := o.score(w, found)
 		if err != nil {
-			return n, "", fmt.Errorf("%s: %w", a.Source, err)
+			return n, nil, fmt.Errorf("%s: %w", a.Source, err)
 		}
-		b.Block = len(n.Blocks)
+		if b.Block = len(n.Blocks); why != "" {
+			notes = append(notes, fmt.Sprintf("%s: matrix %d: %s", a.Source, b.Block, why))
+		}
 		n.Blocks = append(n.Blocks, b)
 	}
 	if n.Blocks == nil {
-		return n, "", fmt.Errorf("%s: shape %v holds no numbers", a.Source, a.Shape)
+		return n, nil, fmt.Errorf("%s: shape %v holds no numbers", a.Source, a.Shape)
 	}
 	n.Modularity = meanOf(n.Blocks, func(b BlockNetwork) Number { return b.Modularity })
 	n.Clustering = meanOf(n.Blocks, func(b BlockNetwork) Number { return b.Clustering })
-	return n, note, nil
+	return n, unique(notes), nil
 }
 
-func (o NetworkOptions) score(w []float64, modules []int) (BlockNetwork, error) {
-	s, err := metrics.ScoreNetwork(w, modules)
+// score scores weights, and says why a score has no value.
+func (o NetworkOptions) score(w []float64, modules Modules) (BlockNetwork, string, error) {
+	s, err := metrics.ScoreNetwork(w, modules.Labels)
 	b := BlockNetwork{Modularity: Number(s.Modularity), Clustering: Number(s.Clustering), P: None}
 	if err == nil && o.Permutations > 0 && b.Modularity.Known() {
 		var p float64
-		p, err = metrics.PermutationP(w, modules, o.Permutations, o.Seed)
+		p, err = metrics.PermutationP(w, modules.Labels, o.Permutations, o.Seed)
 		b.P = Number(p)
 	}
-	return b, err
+	return b, noScore(w, modules, b), err
 }
 
 func distinct(labels []int) int {

@@ -40,6 +40,14 @@ func (n Number) String() string {
 	return fmt.Sprintf("%.4g", float64(n))
 }
 
+// counted returns "1 table", "2 tables".
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 // Numbers converts a list.
 func Numbers(values []float64) []Number {
 	out := make([]Number, len(values))

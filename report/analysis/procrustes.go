@@ -71,7 +71,7 @@ func Procrustes(models []*Model, reference string, s Selection) (out []Procruste
 // comparable says why the tables of two models cannot be held against each other.
 func comparable(m, r *Model) error {
 	if len(r.Tables) != 1 && len(r.Tables) != len(m.Tables) {
-		return fmt.Errorf("it has %d tables, the reference %d: want one, or one for each", len(m.Tables), len(r.Tables))
+		return fmt.Errorf("it has %s, the reference %d: want one, or one for each", counted(len(m.Tables), "table"), len(r.Tables))
 	}
 	for i, t := range m.Tables {
 		if o := r.Tables[min(i, len(r.Tables)-1)]; o.Tokens != t.Tokens || o.Dim != t.Dim {

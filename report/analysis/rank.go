@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"torchpe/report/metrics"
 )
 
@@ -39,7 +41,7 @@ func Ranks(models []*Model) ([]Rank, error) {
 			b := BlockRank{Block: t.Block, EffectiveRank: Number(rank)}
 			all := 0.0
 			for i := range t.Tokens {
-				length := norm(t.Values[i*t.Dim : (i+1)*t.Dim])
+				length := floats.Norm(t.Values[i*t.Dim:(i+1)*t.Dim], 2)
 				b.MeanRowNorm += Number(length / float64(t.Tokens))
 				all = math.Hypot(all, length)
 			}
@@ -52,12 +54,4 @@ func Ranks(models []*Model) ([]Rank, error) {
 		out = append(out, one)
 	}
 	return out, nil
-}
-
-func norm(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v * v
-	}
-	return math.Sqrt(sum)
 }

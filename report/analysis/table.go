@@ -35,6 +35,7 @@ type Model struct {
 	tokens int        // before positions were taken
 	member runs.Model // of a run
 	probes *runs.Probes
+	maps   *runs.Attention // of a file of attention maps
 }
 
 // Run says whether the model is a member of a run.
@@ -97,9 +98,12 @@ func Tables(s Selection) (models []*Model, notes []string, err error) {
 		models = append(models, m)
 	}
 	for _, file := range s.Files {
-		m, err := fileTables(file)
+		m, note, err := fileTables(file)
 		if err != nil {
 			return nil, nil, err
+		}
+		if note != "" {
+			notes = append(notes, note)
 		}
 		models = append(models, m)
 	}
@@ -136,7 +140,7 @@ func Members(dirs []string, member int) (models []*Model, notes []string, err er
 				return nil, nil, err
 			}
 			if diverged > 0 {
-				notes = append(notes, fmt.Sprintf("%s: %d of %d members diverged and are left out", r.Dir, diverged, len(r.Config.Members)))
+				notes = append(notes, fmt.Sprintf("%s: %d of %s diverged: left out", r.Dir, diverged, counted(len(r.Config.Members), "member")))
 			}
 			models = append(models, own...)
 		}
@@ -194,11 +198,11 @@ func isTable(shape []int) error {
 	return nil
 }
 
-// fileTables reads the tables of FILE[:tensor].
-func fileTables(reference string) (*Model, error) {
+// fileTables reads the tables of FILE[:tensor], with a note where a column of numbers was taken as names.
+func fileTables(reference string) (*Model, string, error) {
 	a, err := ReadArray(reference, isTable)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	m := &Model{Subject: Subject{Source: a.Source}, Names: a.Rows}
 	n, d := a.Shape[len(a.Shape)-2], a.Shape[len(a.Shape)-1]
@@ -206,16 +210,16 @@ func fileTables(reference string) (*Model, error) {
 		m.Tables = append(m.Tables, Table{Block: at / (n * d), Tokens: n, Dim: d, Values: a.Data[at : at+n*d]})
 	}
 	if len(m.Tables) == 0 {
-		return nil, fmt.Errorf("%s: shape %v holds no numbers", a.Source, a.Shape)
+		return nil, "", fmt.Errorf("%s: shape %v holds no numbers", a.Source, a.Shape)
 	}
-	return m, nil
+	return m, numberedNames(a), nil
 }
 
 // take keeps the block and the positions that a selection names, and checks that numbers are finite.
 func (m *Model) take(s Selection) error {
 	if s.Block != All {
 		if s.Block < 0 || s.Block >= len(m.Tables) {
-			return fmt.Errorf("%s: block %d: it has %d tables, from 0", m.Source, s.Block, len(m.Tables))
+			return fmt.Errorf("%s: block %d: it has %s, from 0", m.Source, s.Block, counted(len(m.Tables), "table"))
 		}
 		m.Tables = m.Tables[s.Block : s.Block+1]
 	}

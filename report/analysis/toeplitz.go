@@ -105,12 +105,12 @@ func (p ProjectionFiles) Read(d int) (*Projections, error) {
 			return nil, err
 		}
 		if out.K != 0 && k != out.K {
-			return nil, fmt.Errorf("%s has %d outputs, the query's has %d: want the same", one.reference, k, out.K)
+			return nil, fmt.Errorf("%s has %s, the query's has %d: want the same", one.reference, counted(k, "output"), out.K)
 		}
 		*one.into, out.K = values, k
 	}
 	if p.Heads < 1 || out.K%p.Heads != 0 {
-		return nil, fmt.Errorf("%d heads for %d outputs of the query's weights: want a divisor", p.Heads, out.K)
+		return nil, fmt.Errorf("%s for %s of the query's weights: want a divisor", counted(p.Heads, "head"), counted(out.K, "output"))
 	}
 	if p.Words == "" {
 		return out, nil
@@ -317,9 +317,9 @@ func (m *Model) projections(cache map[*runs.Run]*runs.Weights) ([]*Projections, 
 	return out, "", nil
 }
 
-// unique leaves out notes that were made before.
+// unique leaves out notes that were made before, and empty ones.
 func unique(notes []string) []string {
-	seen := map[string]bool{}
+	seen := map[string]bool{"": true}
 	var out []string
 	for _, n := range notes {
 		if !seen[n] {

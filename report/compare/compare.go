@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"torchpe/report/figure"
+	"torchpe/report/internal/atomicfile"
+	"torchpe/report/internal/outdir"
 	"torchpe/report/page"
 	"torchpe/report/runs"
 	"torchpe/report/table"
@@ -36,6 +36,7 @@ type taskTable struct {
 type namedFigure struct {
 	name, title string
 	figure      *figure.Figure
+	numbers     table.Table
 }
 
 // measure is a number of a record and of a final result.
@@ -212,10 +213,25 @@ func curves(task string, all []*runs.Run, measures []measure) ([]namedFigure, er
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", m.heading, err)
 			}
-			out = append(out, namedFigure{name, title, f})
+			out = append(out, namedFigure{name, title, f, numbers(m, part)})
 		}
 	}
 	return out, nil
+}
+
+// numbers are those of a figure's lines, a row a member and step.
+func numbers(m measure, series []figure.LineSeries) table.Table {
+	t := table.Table{Columns: []table.Column{
+		{Heading: "line", Name: "line"}, {Heading: "member", Name: "member"}, {Heading: "step", Name: "step"}, {Heading: m.heading, Name: m.name, Decimals: 4},
+	}}
+	for _, line := range series {
+		for member, values := range line.Values {
+			for i, v := range values {
+				t.Rows = append(t.Rows, table.Row{table.Text(line.Label), table.Count(member + 1), table.Count(int(line.X[i])), table.Number(v)})
+			}
+		}
+	}
+	return t
 }
 
 // lines returns a run's curves of a measure, one for each of its encodings; none where nothing was measured.
@@ -279,23 +295,24 @@ func (c *Comparison) Tables() []table.Table {
 
 // Write makes index.html, the figures and the tables in dir.
 func (c *Comparison) Write(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	out, err := outdir.Open(dir)
+	if err != nil {
 		return err
 	}
 	p := page.Page{Title: "Comparison of runs"}
-	first, err := tableItem(dir, "settings", c.settings)
+	first, err := tableItem(out, "settings", c.settings)
 	if err != nil {
 		return err
 	}
 	p.Sections = append(p.Sections, page.Section{ID: "settings", Title: "Settings", Items: []page.Item{first}})
 	for _, t := range c.tasks {
-		item, err := tableItem(dir, t.name, t.final)
+		item, err := tableItem(out, t.name, t.final)
 		if err != nil {
 			return err
 		}
 		section := page.Section{ID: t.name, Title: map[string]string{"puzzles": "Puzzles", "masked": "Masked prediction"}[t.name], Items: []page.Item{item}}
 		for _, f := range t.curves {
-			item, err := figureItem(dir, f)
+			item, err := figureItem(out, f)
 			if err != nil {
 				return err
 			}
@@ -303,12 +320,18 @@ func (c *Comparison) Write(dir string) error {
 		}
 		p.Sections = append(p.Sections, section)
 	}
-	return p.Save(filepath.Join(dir, "index.html"))
+	if err := p.Save(out.File("index.html")); err != nil {
+		return err
+	}
+	return out.Close()
 }
 
-func tableItem(dir, name string, t table.Table) (page.Item, error) {
-	if err := t.Save(dir, name); err != nil {
+func tableItem(out *outdir.Dir, name string, t table.Table) (page.Item, error) {
+	if err := t.Save(out.Root, name); err != nil {
 		return nil, err
+	}
+	for _, format := range table.Formats() {
+		out.File(name + "." + format)
 	}
 	var html strings.Builder
 	if err := t.HTML(&html); err != nil {
@@ -317,14 +340,18 @@ func tableItem(dir, name string, t table.Table) (page.Item, error) {
 	return page.TableItem{Title: t.Title, HTML: html.String(), Links: []page.Link{{Label: "CSV", Href: name + ".csv"}, {Label: "LaTeX", Href: name + ".tex"}}}, nil
 }
 
-func figureItem(dir string, f namedFigure) (page.Item, error) {
+func figureItem(out *outdir.Dir, f namedFigure) (page.Item, error) {
 	item := page.Figure{Title: f.title, Caption: "Mean over the members of a run that have the same encoding."}
 	for _, format := range []string{"pdf", "svg", "png"} {
-		if err := f.figure.Save(filepath.Join(dir, f.name+"."+format), format); err != nil {
+		if err := f.figure.Save(out.File(f.name+"."+format), format); err != nil {
 			return nil, err
 		}
 		item.Links = append(item.Links, page.Link{Label: strings.ToUpper(format), Href: f.name + "." + format})
 	}
+	if err := atomicfile.Write(out.File(f.name+".csv"), f.numbers.CSV); err != nil {
+		return nil, err
+	}
+	item.Links = append(item.Links, page.Link{Label: "CSV", Href: f.name + ".csv"})
 	var svg strings.Builder
 	if err := f.figure.Encode(&svg, "svg"); err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ func TestRuns(t *testing.T) {
 	if err := c.Write(dir); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"index.html", "settings.csv", "puzzles.tex", "puzzles_validation.pdf", "masked_test_mse_90.svg", "masked_modularity.png"} {
+	for _, name := range []string{"index.html", "settings.csv", "puzzles.tex", "puzzles_validation.pdf", "masked_test_mse_90.svg", "masked_test_mse_90.csv", "masked_modularity.png"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Error(err)
 		}

@@ -17,6 +17,7 @@ type axis struct {
 	label  string
 	lo, hi float64
 	log    bool
+	whole  bool // the data are whole numbers, and so are the ticks
 }
 
 // rangeOf returns an axis over the values, which are finite. It takes at least one; equal values get a range about them. Where pad is
@@ -92,7 +93,11 @@ func (a axis) ticks(count int) plot.ConstantTicks {
 	if a.log {
 		return logTicks(a.lo, a.hi, count)
 	}
-	return niceTicks(a.lo, a.hi, count)
+	least := 0.
+	if a.whole {
+		least = 1
+	}
+	return niceTicks(a.lo, a.hi, least, count)
 }
 
 // set gives one of a plot's axes the range and the ticks.
@@ -148,9 +153,9 @@ func (logScale) Normalize(lo, hi, x float64) float64 {
 	return math.Log(x/lo) / math.Log(hi/lo)
 }
 
-// niceTicks returns ticks at multiples of 1, 2 or 5 times a power of ten within lo and hi, at most count.
-func niceTicks(lo, hi float64, count int) plot.ConstantTicks {
-	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/float64(max(count, 1)))))
+// niceTicks returns ticks at multiples of 1, 2 or 5 times a power of ten, which is at least least, within lo and hi, at most count.
+func niceTicks(lo, hi, least float64, count int) plot.ConstantTicks {
+	step := max(math.Pow(10, math.Floor(math.Log10((hi-lo)/float64(max(count, 1))))), least)
 	for i := 0; ; i++ {
 		next := step * []float64{1, 2, 5, 10, 20, 50}[min(i, 5)]
 		first, last := math.Ceil(lo/next-1e-6), math.Floor(hi/next+1e-6)

@@ -30,7 +30,7 @@ type BarGroup struct {
 // Bar is one bar.
 type Bar struct {
 	Label  string    // what the legend says, the same in every group: "training", "test"; may be empty where a group has one bar
-	Values []float64 // one a member; NaN is left out and counted in the note
+	Values []float64 // one a member; NaN is left out and counted in the note. Without values its place stays empty
 }
 
 // mostBars is how many shades of a colour can be told apart.
@@ -83,6 +83,7 @@ func (b Bars) checkGroup(g BarGroup) error {
 	if first := b.Groups[0]; len(g.Bars) != len(first.Bars) {
 		return fmt.Errorf("group %q has %d bars and group %q has %d: give each the same", g.Label, len(g.Bars), first.Label, len(first.Bars))
 	}
+	some := 0
 	for i, bar := range g.Bars {
 		if want := b.Groups[0].Bars[i].Label; bar.Label != want || bar.Label == "" && len(g.Bars) > 1 {
 			return fmt.Errorf("bar %d of group %q is labelled %q: want the first group's label, %q, which must not be empty", i, g.Label, bar.Label, want)
@@ -94,9 +95,10 @@ func (b Bars) checkGroup(g BarGroup) error {
 		if err != nil {
 			return err
 		}
-		if present == 0 {
-			return fmt.Errorf("group %q, bar %q has no values: leave the group out", g.Label, bar.Label)
-		}
+		some += present
+	}
+	if some == 0 {
+		return fmt.Errorf("group %q has no values: leave it out", g.Label)
 	}
 	return nil
 }
@@ -107,6 +109,9 @@ func (b Bars) all() []float64 {
 	for _, g := range b.Groups {
 		for _, bar := range g.Bars {
 			present := finite(bar.Values)
+			if len(present) == 0 {
+				continue
+			}
 			mean, sd := meanSD(present)
 			values = append(append(values, present...), mean+sd)
 			if mean < 0 {
@@ -139,8 +144,10 @@ func (b Bars) counts() (lo, hi, missing, total int) {
 	for _, g := range b.Groups {
 		for _, bar := range g.Bars {
 			n := len(finite(bar.Values))
-			lo, hi = min(lo, n), max(hi, n)
 			missing, total = missing+len(bar.Values)-n, total+len(bar.Values)
+			if n > 0 {
+				lo, hi = min(lo, n), max(hi, n)
+			}
 		}
 	}
 	return lo, hi, missing, total
@@ -191,7 +198,9 @@ func (b Bars) draw(c draw.Canvas) error {
 	o.marks = func(c draw.Canvas, p *plot.Plot) {
 		for i, g := range b.Groups {
 			for k := range g.Bars {
-				drawBar(c, p, barPlace{i, k, len(g.Bars)}, finite(g.Bars[k].Values), styles[g.Label])
+				if values := finite(g.Bars[k].Values); len(values) > 0 {
+					drawBar(c, p, barPlace{i, k, len(g.Bars)}, values, styles[g.Label])
+				}
 			}
 		}
 		_, trY := p.Transforms(&c)

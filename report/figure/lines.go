@@ -3,6 +3,7 @@ package figure
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -131,6 +132,7 @@ func (l Lines) art() lineArt {
 func (l Lines) axes(a lineArt) (x, y axis) {
 	first, last := a.span()
 	x = rangeOf(l.XLabel, []float64{first, last}, 0, l.LogX)
+	x.whole = l.wholeX()
 	var values []float64
 	for _, s := range a.lines {
 		for _, p := range finitePoints(s.points) {
@@ -146,6 +148,18 @@ func (l Lines) axes(a lineArt) (x, y axis) {
 		}
 	}
 	return x, rangeOf(l.YLabel, values, 0.04, l.LogY).fixed(l.YMin, l.YMax)
+}
+
+// wholeX reports whether x counts something, such as epochs or steps.
+func (l Lines) wholeX() bool {
+	for _, s := range l.Series {
+		for _, x := range s.X {
+			if x != math.Trunc(x) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func finitePoints(points []meanPoint) []meanPoint {

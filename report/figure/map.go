@@ -20,6 +20,7 @@ type Map struct {
 	Labels                []string // of each token, such as the number of its cell; none where empty. In the dots, or beside them where dots overlap
 	Edges                 [][2]int // pairs of tokens joined by thin lines, such as GridEdges
 	Radius                float64  // of the dots in points; 0 chooses
+	Note                  string   // below the panel, such as "n = 1 model"; none where empty
 }
 
 // GridEdges returns the pairs of neighbours in a grid of cells counted row by row from 0.
@@ -41,7 +42,7 @@ func GridEdges(rows, columns int) [][2]int {
 func (m Map) heading() string { return m.Title }
 
 func (m Map) check() error {
-	if err := checkTexts(append([]string{m.XLabel, m.YLabel}, m.Labels...)...); err != nil {
+	if err := checkTexts(append([]string{m.XLabel, m.YLabel, m.Note}, m.Labels...)...); err != nil {
 		return err
 	}
 	n := len(m.XY)
@@ -78,12 +79,26 @@ func (m Map) grouping() grouping {
 	return grouping{m.Groups, m.GroupNames, m.GroupColors}
 }
 
-func (m Map) note() string { return "" }
+func (m Map) note() string { return sentences(m.Note) }
+
+func (m Map) noteIn(body draw.Canvas) string {
+	left, err := m.paint(body)
+	if err != nil {
+		return m.note()
+	}
+	return sentences(m.Note, unlabelled(left, len(m.XY)))
+}
 
 // labelledRadius has room for two digits.
 const labelledRadius = 5.4
 
 func (m Map) draw(c draw.Canvas) error {
+	_, err := m.paint(c)
+	return err
+}
+
+// paint draws the panel and returns how many labels found no place.
+func (m Map) paint(c draw.Canvas) (unplaced int, err error) {
 	left, below := vg.Length(hairline), vg.Length(hairline)
 	if m.YLabel != "" {
 		left += labelSize*leading + 1
@@ -95,12 +110,12 @@ func (m Map) draw(c draw.Canvas) error {
 	inner := max(c.Size().Y-below, 1)
 	space, drawLegend, err := m.grouping().legend().beside(c, (inner*aspect+left)/c.Size().Y)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	area := draw.Crop(space, left, -hairline, below, -hairline)
 	size := area.Size()
 	if size.X < 30 || size.Y < 30 {
-		return errors.New("too little room is left for the dots: make the panel larger")
+		return 0, errors.New("too little room is left for the dots: make the panel larger")
 	}
 	area.Max.X = area.Min.X + min(size.X, aspect*size.Y)
 	area.Min.Y = area.Max.Y - min(size.Y, area.Size().X/aspect)
@@ -108,9 +123,9 @@ func (m Map) draw(c draw.Canvas) error {
 	label := newWriter(sans(labelSize), ink)
 	label.centred(c, (area.Min.X+area.Max.X)/2, area.Min.Y-labelSize*leading/2-1, m.XLabel)
 	label.up(c, area.Min.X-labelSize*leading/2-1, (area.Min.Y+area.Max.Y-label.width(m.YLabel))/2, m.YLabel)
-	m.drawDots(area)
+	unplaced = m.drawDots(area)
 	drawLegend(c)
-	return nil
+	return unplaced, nil
 }
 
 // extent is the range of the coordinates.
@@ -152,9 +167,12 @@ func (m Map) places(c draw.Canvas) []vg.Point {
 	return out
 }
 
-func (m Map) drawDots(c draw.Canvas) {
+// drawDots draws edges, dots and labels, and returns how many labels found no place.
+func (m Map) drawDots(c draw.Canvas) (unplaced int) {
 	at := m.places(c)
+	var edges []segment
 	for _, e := range m.Edges {
+		edges = append(edges, segment{at[e[0]], at[e[1]]})
 		c.StrokeLine2(draw.LineStyle{Color: rgb(0x9a9a9a), Width: 0.7}, at[e[0]].X, at[e[0]].Y, at[e[1]].X, at[e[1]].Y)
 	}
 	inDots := m.labelsFitDots(at)
@@ -167,40 +185,34 @@ func (m Map) drawDots(c draw.Canvas) {
 		radius = vg.Length(min(max(60/math.Sqrt(float64(len(at)))/5, 1.3), 3))
 	}
 	colors, of := m.grouping().colors(), m.grouping().of
-	var spots []spot
-	for i, pt := range at {
-		col := colors[of[i]]
-		if inDots {
+	if inDots {
+		for i, pt := range at {
+			col := colors[of[i]]
 			c.DrawGlyph(draw.GlyphStyle{Color: col, Radius: radius, Shape: draw.CircleGlyph{}}, pt)
 			newWriter(sans(smallSize), inkOn(col)).centred(c, pt.X, pt.Y, m.Labels[i])
-			continue
 		}
-		c.DrawGlyph(draw.GlyphStyle{Color: mix(col, black, 0.3), Radius: radius, Shape: draw.CircleGlyph{}}, pt)
-		c.DrawGlyph(draw.GlyphStyle{Color: col, Radius: radius - 0.3, Shape: draw.CircleGlyph{}}, pt)
+		return 0
+	}
+	// A label may lie across edges, which are broken for it: better than a leader, one more line among them.
+	l := labelling{c: c, avoid: edges, over: 9}
+	for i, pt := range at {
 		s := spot{at: pt, radius: radius, color: ink}
 		if len(m.Labels) > 0 {
 			s.text = m.Labels[i]
 		}
-		spots = append(spots, s)
+		l.spots = append(l.spots, s)
 	}
-	labelSpots(c, spots, nil, m.alongEdges(at))
-}
-
-// alongEdges covers the edges with small squares, which labels avoid. There are none where edges are very many.
-func (m Map) alongEdges(at []vg.Point) []vg.Rectangle {
-	var all []vg.Rectangle
-	if len(m.Edges) > 500 || len(m.Labels) == 0 {
-		return nil
+	placed, unplaced := l.place()
+	for _, label := range placed {
+		fill(c, color.White, label.box.Min.X-0.5, label.box.Min.Y+0.3, label.box.Max.X+0.5, label.box.Max.Y-0.3)
 	}
-	for _, e := range m.Edges {
-		from, to := at[e[0]], at[e[1]]
-		n := int(math.Hypot(float64(to.X-from.X), float64(to.Y-from.Y))/2) + 1
-		for k := range n + 1 {
-			t := vg.Length(k) / vg.Length(n)
-			all = append(all, square(vg.Point{X: from.X + t*(to.X-from.X), Y: from.Y + t*(to.Y-from.Y)}, 0.7))
-		}
+	for i, pt := range at {
+		col := colors[of[i]]
+		c.DrawGlyph(draw.GlyphStyle{Color: mix(col, black, 0.3), Radius: radius, Shape: draw.CircleGlyph{}}, pt)
+		c.DrawGlyph(draw.GlyphStyle{Color: col, Radius: radius - 0.3, Shape: draw.CircleGlyph{}}, pt)
 	}
-	return all
+	l.draw(placed)
+	return unplaced
 }
 
 // labelsFitDots reports whether there are labels, all short enough to stand in their dots, and dots that stand apart.

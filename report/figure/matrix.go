@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot/vg"
@@ -34,6 +35,9 @@ type Matrix struct {
 	Groups                  []int     // group of each row, and column where there are as many, as bars along the sides; from 0; none where empty
 	GroupNames              []string  // for the legend; none where empty
 	GroupColors             []color.Color
+	Note                    string // below the panel, such as "n = 1 model"; none where empty
+
+	widest vg.Length // the cells' at most, where others of the row leave them less; 0 sets no limit
 }
 
 // The ends of the diverging colours: blue and red that differ for every kind of colour vision (ColorBrewer's RdBu).
@@ -69,7 +73,7 @@ func (m Matrix) heading() string { return m.Title }
 const mostCells = 20_000_000
 
 func (m Matrix) check() error {
-	if err := checkTexts(append(append([]string{m.XLabel, m.YLabel, m.BarLabel}, m.RowLabels...), m.ColumnLabels...)...); err != nil {
+	if err := checkTexts(append(append([]string{m.XLabel, m.YLabel, m.BarLabel, m.Note}, m.RowLabels...), m.ColumnLabels...)...); err != nil {
 		return err
 	}
 	switch {
@@ -97,7 +101,7 @@ func (m Matrix) check() error {
 	if m.Scale == Diverging && m.Min+m.Max != 0 {
 		return fmt.Errorf("diverging colours from %g to %g: white is 0, so give ends of the same size, or neither", m.Min, m.Max)
 	}
-	return grouping{m.Groups, m.GroupNames, m.GroupColors}.check()
+	return m.grouping().check()
 }
 
 // limits are the numbers at the ends of the colours.
@@ -134,9 +138,9 @@ func (m Matrix) color(v, lo, hi float64) color.NRGBA {
 
 func (m Matrix) note() string {
 	if missing := len(m.Values) - len(finite(m.Values)); missing > 0 {
-		return fmt.Sprintf("Grey: no value (%d of %d cells).", missing, len(m.Values))
+		return sentences(m.Note, fmt.Sprintf("Grey: no value (%d of %d cells)", missing, len(m.Values)))
 	}
-	return ""
+	return sentences(m.Note)
 }
 
 // frame is how much room lies between a matrix's cells and the edges of its panel.
@@ -229,38 +233,94 @@ type tick struct {
 	Label string
 }
 
-func (m Matrix) draw(c draw.Canvas) error {
-	g := grouping{m.Groups, m.GroupNames, m.GroupColors}
+// matrixLayout is where the parts of a matrix go.
+type matrixLayout struct {
+	frame  frame
+	area   draw.Canvas // of the cells
+	legend func(draw.Canvas)
+}
+
+func (m Matrix) layout(c draw.Canvas) (l matrixLayout, err error) {
 	names := legend(nil)
 	if len(m.GroupNames) > 0 {
-		names = g.legend()
+		names = m.grouping().legend()
 	}
-	f := m.frame(min(c.Size().X, c.Size().Y))
+	l.frame = m.frame(min(c.Size().X, c.Size().Y))
 	aspect := c.Size().X / c.Size().Y
 	if ratio, square := m.square(); square {
-		inner := max(c.Size().Y-f.bottom, 1)
-		aspect = (inner*ratio + f.left + f.right) / c.Size().Y
+		inner := max(c.Size().Y-l.frame.bottom, 1)
+		aspect = (inner*ratio + l.frame.left + l.frame.right) / c.Size().Y
 	}
 	space, drawLegend, err := names.beside(c, aspect)
 	if err != nil {
+		return l, err
+	}
+	l.legend = drawLegend
+	l.area = m.cells(space, l.frame)
+	if again := m.frame(l.area.Size().X); again != l.frame { // whether column labels are turned depends on the room they leave
+		l.frame = again
+		l.area = m.cells(space, again)
+	}
+	if size := l.area.Size(); size.X < 15 || size.Y < 15 {
+		return l, errors.New("the labels and the colour bar leave too little of the panel: make it larger or shorten them")
+	}
+	return l, nil
+}
+
+func (m Matrix) grouping() grouping { return grouping{m.Groups, m.GroupNames, m.GroupColors} }
+
+func (m Matrix) draw(c draw.Canvas) error {
+	l, err := m.layout(c)
+	if err != nil {
 		return err
 	}
-	area := m.cells(space, f)
-	if again := m.frame(area.Size().X); again != f { // whether column labels are turned depends on the room they leave
-		f = again
-		area = m.cells(space, f)
-	}
-	if size := area.Size(); size.X < 15 || size.Y < 15 {
-		return errors.New("the labels and the colour bar leave too little of the panel: make it larger or shorten them")
-	}
-	c.DrawImage(area.Rectangle, m.image())
-	m.drawGroups(area, g)
-	m.drawLabels(area, f)
+	c.DrawImage(l.area.Rectangle, m.image())
+	m.drawGroups(l.area, m.grouping())
+	m.drawLabels(l.area, l.frame)
 	if !m.HideBar {
-		m.drawBar(area)
+		m.drawBar(l.area)
 	}
-	drawLegend(c)
+	l.legend(c)
 	return nil
+}
+
+// asMatrix returns the matrix that p is, or points to.
+func asMatrix(p Panel) (Matrix, bool) {
+	if m, ok := p.(*Matrix); ok {
+		return *m, true
+	}
+	m, ok := p.(Matrix)
+	return m, ok
+}
+
+// alike reports whether two matrices have the same rows and columns, so that a reader compares them cell by cell.
+func (m Matrix) alike(o Matrix) bool {
+	return m.Rows == o.Rows && m.Columns == o.Columns && slices.Equal(m.RowLabels, o.RowLabels) && slices.Equal(m.ColumnLabels, o.ColumnLabels)
+}
+
+// evenMatrices gives matrices that are alike and have equally wide places the width of the one with the least room: colour bars differ in theirs.
+func evenMatrices(panels []Panel, bodies []draw.Canvas) {
+	widths := make([]vg.Length, len(panels))
+	for i, p := range panels {
+		if m, ok := asMatrix(p); ok {
+			if l, err := m.layout(bodies[i]); err == nil {
+				widths[i] = l.area.Size().X
+			}
+		}
+	}
+	for i := range panels {
+		m, _ := asMatrix(panels[i])
+		for k := range panels {
+			const slack = 0.01
+			same := math.Abs(float64(bodies[i].Size().X-bodies[k].Size().X)) < slack
+			if o, _ := asMatrix(panels[k]); widths[i] > 0 && widths[k] > 0 && same && m.alike(o) && (m.widest == 0 || widths[k] < m.widest) {
+				m.widest = widths[k]
+			}
+		}
+		if m.widest > 0 {
+			panels[i] = m
+		}
+	}
 }
 
 // square reports whether the cells are squares, and the width of all of them in their heights: long matrices fill their panel instead.
@@ -272,6 +332,9 @@ func (m Matrix) square() (ratio vg.Length, ok bool) {
 // cells returns the part of c for the cells.
 func (m Matrix) cells(c draw.Canvas, f frame) draw.Canvas {
 	area := draw.Crop(c, f.left, -f.right, f.bottom, -2)
+	if m.widest > 0 {
+		area.Max.X = min(area.Max.X, area.Min.X+m.widest)
+	}
 	if ratio, square := m.square(); square {
 		width := min(area.Size().X, area.Size().Y*ratio)
 		area.Max.X, area.Min.Y = area.Min.X+width, area.Max.Y-width/ratio

@@ -76,7 +76,7 @@ func (p Page) check() error {
 			return fmt.Errorf("row %d has no cells: give it at least one or leave it out", i+1)
 		}
 		for _, cell := range r.Cells {
-			name := letter(k)
+			name := Letter(k)
 			k++
 			if v := reflect.ValueOf(cell.Panel); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 				return fmt.Errorf("panel %s is nil: leave its cell out", name)
@@ -95,12 +95,12 @@ func (p Page) check() error {
 	return nil
 }
 
-// letter is the letter of the k-th panel: A to Z, AA, AB ...
-func letter(k int) string {
+// Letter is the letter of the k-th panel, from 0: A to Z, AA, AB ...
+func Letter(k int) string {
 	if k < 26 {
 		return string(rune('A' + k))
 	}
-	return letter(k/26-1) + string(rune('A'+k%26))
+	return Letter(k/26-1) + string(rune('A'+k%26))
 }
 
 func (p Page) panels() (n int) {
@@ -159,43 +159,70 @@ func (p Page) paint(c draw.Canvas) error {
 // them, so that axes line up.
 func (p Page) paintRow(c draw.Canvas, r Row, k int) error {
 	cells := r.split(c)
-	var foot vg.Length
 	head := p.panels() > 1
-	for i, cell := range r.Cells {
-		foot = max(foot, vg.Length(len(noteLines(cells[i], cell.Panel.note())))*smallSize*leading)
+	for _, cell := range r.Cells {
 		head = head || cell.Panel.heading() != ""
 	}
-	if foot > 0 {
-		foot += noteGap
-	}
+	panels, notes, bodies := r.arrange(cells, head)
 	m, _ := c.Canvas.(*measure)
-	for i, cell := range r.Cells {
-		whole := cells[i]
+	for i, whole := range cells {
 		from := 0
 		if m != nil {
 			from = len(m.texts)
 		}
-		body := draw.Crop(whole, 0, 0, foot, 0)
 		if head {
-			drawHead(whole, p.letter(k+i), cell.Panel.heading())
-			body.Max.Y -= headLead
+			drawHead(whole, p.letter(k+i), panels[i].heading())
 		}
-		err := checkSpace(body)
+		err := checkSpace(bodies[i])
 		if err == nil {
-			err = cell.Panel.draw(body)
+			err = panels[i].draw(bodies[i])
 		}
-		if note := cell.Panel.note(); note != "" {
-			top := vg.Length(len(noteLines(whole, note))) * smallSize * leading
-			drawNote(draw.Crop(whole, 0, 0, foot-noteGap-top, 0), note)
+		if lines := len(noteLines(whole, notes[i])); lines > 0 {
+			foot := bodies[i].Min.Y - whole.Min.Y
+			drawNote(draw.Crop(whole, 0, 0, foot-noteGap-vg.Length(lines)*smallSize*leading, 0), notes[i])
 		}
 		if err == nil && m != nil {
 			err = m.check(from, whole.Rectangle)
 		}
 		if err != nil {
-			return fmt.Errorf("panel %s: %w", letter(k+i), err)
+			return fmt.Errorf("panel %s: %w", Letter(k+i), err)
 		}
 	}
 	return nil
+}
+
+// arrange returns the panels of the row as they are to be drawn, their notes, and where in its cell each goes.
+func (r Row) arrange(cells []draw.Canvas, head bool) (panels []Panel, notes []string, bodies []draw.Canvas) {
+	top := vg.Length(0)
+	if head {
+		top = headLead
+	}
+	for _, cell := range r.Cells {
+		panels, notes = append(panels, cell.Panel), append(notes, cell.Panel.note())
+	}
+	for foot, need := vg.Length(-1), footOf(cells, notes); need > foot; need = footOf(cells, notes) { // less room can make a note longer
+		foot, bodies = need, nil
+		for i, cell := range cells {
+			body := draw.Crop(cell, 0, 0, foot, -top)
+			bodies = append(bodies, body)
+			if p, ok := panels[i].(crowded); ok && checkSpace(body) == nil {
+				body.Canvas = newMeasure()
+				notes[i] = p.noteIn(body)
+			}
+		}
+	}
+	evenMatrices(panels, bodies)
+	return panels, notes, bodies
+}
+
+// footOf is the room that the notes need below the panels.
+func footOf(cells []draw.Canvas, notes []string) (foot vg.Length) {
+	for i, note := range notes {
+		if lines := len(noteLines(cells[i], note)); lines > 0 {
+			foot = max(foot, vg.Length(lines)*smallSize*leading+noteGap)
+		}
+	}
+	return foot
 }
 
 // checkSpace reports a panel that is too small for anything.
@@ -211,7 +238,7 @@ func (p Page) letter(k int) string {
 	if p.panels() == 1 {
 		return ""
 	}
-	return letter(k)
+	return Letter(k)
 }
 
 // drawHead writes a panel's letter and title along its upper edge.

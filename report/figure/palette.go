@@ -15,7 +15,7 @@ import (
 
 // The one place for colours. Categories use Okabe and Ito's palette (jfly.uni-koeln.de/color, 2008), which readers with any
 // colour blindness can tell apart, without its yellow, too pale for a line on white, and with Tol's wine (SRON technical
-// note 3.2, 2021) added. Its blues belong to the ramp for learned encodings, which starts at Tol's indigo; its black to the
+// note 3.2, 2021) added. Its blues belong to the ramp for learned encodings, whose darkest colour is Tol's indigo; its black to the
 // reference.
 var (
 	ink       = rgb(0x262626)
@@ -29,8 +29,8 @@ var (
 	vermillion = rgb(0xd55e00)
 	purple     = rgb(0xcc79a7)
 	wine       = rgb(0x882255)
+	blue       = rgb(0x0072b2) // of what has no category: the middle of the ramp for learned encodings
 	categories = []color.NRGBA{vermillion, green, purple, orange, wine}
-	learnRamp  = []color.NRGBA{rgb(0x332288), rgb(0x0072b2), rgb(0x66bceb)} // small σ to large
 	solid      = []vg.Length(nil)
 	dashed     = []vg.Length{4, 1.6}
 	dotted     = []vg.Length{1.2, 1.4}
@@ -64,19 +64,44 @@ func styleByName(label string) (lineStyle, bool) {
 	}
 	if m := learnLabel.FindStringSubmatch(label); m != nil {
 		if sigma, err := strconv.ParseFloat(m[1], 64); err == nil && sigma > 0 {
-			return lineStyle{learnColor(sigma), solid}, true
+			return lineStyle{learnColor(sigma), learnDashes(sigma)}, true
 		}
 	}
 	return lineStyle{}, false
 }
 
-// learnColor is dark for a small σ and light for a large one, in equal steps of √σ from the paper's 0.1 to its 2: both ends of
-// its grid stay apart.
+// learnRamp are the colours of the learned encodings, which those between them are mixed from in equal steps of √σ. From the paper's
+// 0.1 to its 2 they go from dark to light, so that both ends of that grid stay apart. Below, where the paper has 0.05 and 0.01 alone,
+// the hue changes instead: dark colours differ too little. So it does beyond 2, where lighter ones would vanish on white.
+var learnRamp = []struct {
+	sigma float64
+	color color.NRGBA
+}{
+	{0.01, rgb(0xa578ff)}, {0.05, rgb(0x9a28f0)}, {0.1, rgb(0x332288)},
+	{0.7486067977, blue}, // ((√0.1+√2)/2)², halfway
+	{2, rgb(0x66bceb)}, {3, rgb(0xb8a860)},
+}
+
+// learnColor is the colour of a learned encoding with the initial SD sigma.
 func learnColor(sigma float64) color.NRGBA {
-	t := (math.Sqrt(sigma) - math.Sqrt(0.1)) / (math.Sqrt(2) - math.Sqrt(0.1))
-	t = min(max(t, 0), 1) * float64(len(learnRamp)-1)
-	i := min(int(t), len(learnRamp)-2)
-	return mix(learnRamp[i], learnRamp[i+1], t-float64(i))
+	i := 0
+	for i < len(learnRamp)-2 && sigma > learnRamp[i+1].sigma {
+		i++
+	}
+	from, to := learnRamp[i], learnRamp[i+1]
+	t := (math.Sqrt(sigma) - math.Sqrt(from.sigma)) / (math.Sqrt(to.sigma) - math.Sqrt(from.sigma))
+	return mix(from.color, to.color, min(max(t, 0), 1))
+}
+
+// learnDashes are those of its line: σ below the paper's main grid differ by more than colour, because their lines often lie on each other.
+func learnDashes(sigma float64) []vg.Length {
+	switch {
+	case sigma < 0.03:
+		return dotted
+	case sigma < 0.1:
+		return dashed
+	}
+	return solid
 }
 
 // lineStyles gives each label a style. A label without a style of its own gets a colour by a hash of its name, so that it
@@ -221,7 +246,7 @@ func groupColors(n int, names []string, given []color.Color) []color.NRGBA {
 
 // moduleColor is the colour of the i-th group of a set without colours of its own.
 func moduleColor(i int) color.NRGBA {
-	all := append([]color.NRGBA{learnRamp[1]}, categories...)
+	all := append([]color.NRGBA{blue}, categories...)
 	c := all[i%len(all)]
 	switch i / len(all) % 3 {
 	case 1:

@@ -3,6 +3,7 @@ package figure
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg/draw"
@@ -16,6 +17,13 @@ type Panel interface {
 	note() string             // what its marks show and what is left out
 	draw(c draw.Canvas) error // an error where something does not fit in c
 }
+
+// crowded is a panel whose note depends on its room.
+type crowded interface {
+	noteIn(body draw.Canvas) string // the note of the panel drawn in body, on which it may draw
+}
+
+var _, _ crowded = Scatter{}, Map{}
 
 // Reference is a level that data are held against, drawn as a dashed grey line: chance, a baseline.
 type Reference struct {
@@ -105,6 +113,21 @@ func missingNote(missing, total int) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%d of %d values missing", missing, total)}
+}
+
+// sentences joins those parts of a note that are not empty, each with a full stop.
+func sentences(parts ...string) string {
+	var all []string
+	for _, s := range parts {
+		if s = strings.TrimSpace(s); s == "" {
+			continue
+		}
+		if !strings.HasSuffix(s, ".") {
+			s += "."
+		}
+		all = append(all, s)
+	}
+	return strings.Join(all, " ")
 }
 
 // jitter spreads the i-th of many points over -0.5 to 0.5: multiples of the golden ratio, which never cluster.

@@ -27,7 +27,7 @@ func TestNiceTicks(t *testing.T) {
 		{0, 4e-6, 5, "0 1×10^−6 2×10^−6 3×10^−6 4×10^−6"},
 		{1e6, 1e6 + 4, 5, "1000000 1000001 1000002 1000003 1000004"},
 	} {
-		if got := labels(niceTicks(c.lo, c.hi, c.count)); got != c.want {
+		if got := labels(niceTicks(c.lo, c.hi, 0, c.count)); got != c.want {
 			t.Errorf("%g to %g: %s, want %s", c.lo, c.hi, got, c.want)
 		}
 	}
@@ -49,6 +49,27 @@ func TestNiceTicks(t *testing.T) {
 		}
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("logarithmic, %g to %g: %s, want %s", c.lo, c.hi, s, c.want)
+		}
+	}
+}
+
+// Where x counts something, ticks between the counts mean nothing.
+func TestWholeTicks(t *testing.T) {
+	for _, c := range []struct {
+		x    []float64
+		log  bool
+		want string
+	}{
+		{[]float64{1, 2, 3}, false, "1 2 3"},
+		{[]float64{7, 8}, false, "7 8"},
+		{[]float64{3}, false, "3"},
+		{[]float64{0, 50, 100}, false, "0 20 40 60 80 100"},
+		{[]float64{1, 1.5, 3}, false, "1.0 1.5 2.0 2.5 3.0"},
+		{[]float64{1, 2, 3}, true, "1 2"},
+	} {
+		x, _ := func(l Lines) (x, y axis) { return l.axes(l.art()) }(Lines{LogX: c.log, Series: []LineSeries{{Label: "a", X: c.x, Values: [][]float64{make([]float64, len(c.x))}}}})
+		if got := strings.TrimSpace(labels(x.ticks(7))); strings.Join(strings.Fields(got), " ") != c.want {
+			t.Errorf("ticks %s for x of %v, want %s", got, c.x, c.want)
 		}
 	}
 }
@@ -150,6 +171,10 @@ func TestPanelNotes(t *testing.T) {
 		{bars(1, 1), "One member per bar (n = 1)."},
 		{Matrix{Rows: 1, Columns: 2, Values: []float64{1, nan}}, "Grey: no value (1 of 2 cells)."},
 		{Matrix{Rows: 1, Columns: 1, Values: []float64{1}}, ""},
+		{Matrix{Rows: 1, Columns: 1, Values: []float64{1}, Note: "n = 1 model"}, "n = 1 model."},
+		{Matrix{Rows: 1, Columns: 2, Values: []float64{1, nan}, Note: "n = 1 model."}, "n = 1 model. Grey: no value (1 of 2 cells)."},
+		{Map{XY: make([][2]float64, 1), Note: "n = 1 model"}, "n = 1 model."},
+		{Map{XY: make([][2]float64, 1)}, ""},
 		{Lines{NoMembers: true, Series: []LineSeries{{Label: "a", X: []float64{1}, Values: [][]float64{{2}}}}}, ""},
 		{Lines{YMin: 0, YMax: 1, NoMembers: true, Series: []LineSeries{{Label: "a", X: []float64{1}, Values: [][]float64{{2}}}}}, "The y axis cuts lines off."},
 		{Lines{YMin: 0, YMax: 1, Series: []LineSeries{{Label: "a", X: []float64{1}, Values: [][]float64{{2}}}}}, "One member per line (n = 1). The y axis cuts lines off."},
@@ -264,22 +289,5 @@ func TestNetworkColor(t *testing.T) {
 			t.Errorf("two of twelve groups have the colour %v", c)
 		}
 		seen[c] = true
-	}
-}
-
-// Labels that are placed overlap neither each other nor any spot.
-func TestSpotLabelsAreClear(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(41, 42))
-	for range 30 {
-		m := newMeasure()
-		c := draw.NewCanvas(m, 150, 100)
-		var spots []spot
-		for range 40 {
-			spots = append(spots, spot{at: vg.Point{X: vg.Length(150 * rnd.Float64()), Y: vg.Length(100 * rnd.Float64())}, radius: 2, text: "1.5", color: ink})
-		}
-		labelSpots(c, spots, nil, nil)
-		if err := m.check(0, c.Rectangle); err != nil || len(m.texts) < 5 {
-			t.Fatalf("%d labels: %v", len(m.texts), err)
-		}
 	}
 }

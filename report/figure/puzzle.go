@@ -2,6 +2,7 @@ package figure
 
 import (
 	"fmt"
+	"image/color"
 	"math"
 
 	"gonum.org/v1/plot/vg"
@@ -17,6 +18,14 @@ type Puzzle struct {
 
 // Probe is the number of the cell in question, shown as a question mark.
 const Probe = 5
+
+// probeColor lies behind the question mark.
+var probeColor = rgb(0xfdf0d0)
+
+// PuzzleColors are the colours of what a cell may hold, in the order of Puzzle's numbers: blank, four symbols, the cell in question.
+func PuzzleColors() []color.Color {
+	return []color.Color{rgb(0xf2f2f2), blue, vermillion, green, purple, probeColor}
+}
 
 func (p Puzzle) heading() string { return p.Title }
 
@@ -49,7 +58,7 @@ func (p Puzzle) draw(c draw.Canvas) error {
 	for i, v := range p.Cells {
 		cx, cy := x+cell*(vg.Length(i%4)+0.5), y+side-cell*(vg.Length(i/4)+0.5)
 		if v == Probe {
-			fill(c, rgb(0xfdf0d0), cx-cell/2, cy-cell/2, cx+cell/2, cy+cell/2)
+			fill(c, probeColor, cx-cell/2, cy-cell/2, cx+cell/2, cy+cell/2)
 			w := newWriter(bold(sans(max(0.62*cell, smallSize))), ink)
 			w.centred(c, cx, cy, "?")
 			continue
@@ -87,7 +96,7 @@ func drawSymbol(c draw.Canvas, symbol int, at vg.Point, r vg.Length) {
 	}
 	switch symbol {
 	case 1:
-		c.DrawGlyph(draw.GlyphStyle{Color: learnRamp[1], Radius: 0.92 * r, Shape: draw.CircleGlyph{}}, at)
+		c.DrawGlyph(draw.GlyphStyle{Color: blue, Radius: 0.92 * r, Shape: draw.CircleGlyph{}}, at)
 	case 2:
 		c.FillPolygon(vermillion, polygon(4, 1.15*r, math.Pi/4))
 	case 3:

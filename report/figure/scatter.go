@@ -23,7 +23,7 @@ type Scatter struct {
 
 // ScatterPoint is one point.
 type ScatterPoint struct {
-	Label      string // written beside the point where there is room; it decides the colour; may be empty
+	Label      string // written beside the point or at the end of a leader, where there is room; it decides the colour; may be empty
 	ColorOf    string // the label whose colour it has instead
 	X, Y       float64
 	XErr, YErr float64 // half lengths of the error bars; 0 draws none
@@ -97,7 +97,21 @@ func (s Scatter) note() string {
 	return "Error bars: " + s.ErrorNote + "."
 }
 
+func (s Scatter) noteIn(body draw.Canvas) string {
+	left, err := s.paint(body)
+	if err != nil {
+		return s.note()
+	}
+	return sentences(s.note(), unlabelled(left, len(s.Points)))
+}
+
 func (s Scatter) draw(c draw.Canvas) error {
+	_, err := s.paint(c)
+	return err
+}
+
+// paint draws the panel and returns how many labels found no place.
+func (s Scatter) paint(c draw.Canvas) (left int, err error) {
 	area := draw.Crop(c, 0, 0, 0, -smallSize/2)
 	small := newWriter(sans(smallSize), ink)
 	lines := small.wrap(s.Annotation, c.Size().X-30)
@@ -105,15 +119,15 @@ func (s Scatter) draw(c draw.Canvas) error {
 	x, y := s.axes()
 	p := newPlot()
 	y.set(&p.Y, yTicks(area.Size().Y-30))
-	p.Add(plotterFunc(s.marks))
+	p.Add(plotterFunc(func(c draw.Canvas, p *plot.Plot) { left = s.marks(c, p) }))
 	data, err := drawAxes(p, area, x)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for i, line := range lines {
 		small.left(c, data.Min.X, c.Max.Y-smallSize*leading*(vg.Length(i)+0.5), line)
 	}
-	return nil
+	return left, nil
 }
 
 func (s Scatter) colors() []color.NRGBA {
@@ -133,34 +147,34 @@ func (s Scatter) colors() []color.NRGBA {
 			style = lineStyles([]string{p.ColorOf})[p.ColorOf]
 		}
 		if !ok {
-			style.color = learnRamp[1]
+			style.color = blue
 		}
 		colors = append(colors, style.color)
 	}
 	return colors
 }
 
-// marks draws the points and as many of their labels as have room.
-func (s Scatter) marks(c draw.Canvas, p *plot.Plot) {
+// marks draws the points and as many of their labels as have room, and returns how many have none.
+func (s Scatter) marks(c draw.Canvas, p *plot.Plot) (left int) {
 	trX, trY := p.Transforms(&c)
 	colors := s.colors()
 	const radius = 2.2
 	var spots []spot
-	var bars []vg.Rectangle
+	var bars []segment
 	clampX := func(v float64) vg.Length { return min(max(trX(v), c.Min.X), c.Max.X) }
 	clampY := func(v float64) vg.Length { return min(max(trY(v), c.Min.Y), c.Max.Y) }
 	for i, pt := range s.Points {
-		line := draw.LineStyle{Color: colors[i], Width: 0.7}
+		at := vg.Point{X: trX(pt.X), Y: trY(pt.Y)}
+		bar := func(from, to vg.Point) {
+			bars = append(bars, segment{from, to})
+			c.StrokeLine2(draw.LineStyle{Color: colors[i], Width: 0.7}, from.X, from.Y, to.X, to.Y)
+		}
 		if pt.XErr > 0 {
-			c.StrokeLine2(line, clampX(pt.X-pt.XErr), trY(pt.Y), clampX(pt.X+pt.XErr), trY(pt.Y))
+			bar(vg.Point{X: clampX(pt.X - pt.XErr), Y: at.Y}, vg.Point{X: clampX(pt.X + pt.XErr), Y: at.Y})
 		}
 		if pt.YErr > 0 {
-			c.StrokeLine2(line, trX(pt.X), clampY(pt.Y-pt.YErr), trX(pt.X), clampY(pt.Y+pt.YErr))
+			bar(vg.Point{X: at.X, Y: clampY(pt.Y - pt.YErr)}, vg.Point{X: at.X, Y: clampY(pt.Y + pt.YErr)})
 		}
-		at := vg.Point{X: trX(pt.X), Y: trY(pt.Y)}
-		bars = append(bars,
-			vg.Rectangle{Min: vg.Point{X: clampX(pt.X - pt.XErr), Y: at.Y - 0.5}, Max: vg.Point{X: clampX(pt.X + pt.XErr), Y: at.Y + 0.5}},
-			vg.Rectangle{Min: vg.Point{X: at.X - 0.5, Y: clampY(pt.Y - pt.YErr)}, Max: vg.Point{X: at.X + 0.5, Y: clampY(pt.Y + pt.YErr)}})
 		text := pt.Label
 		if s.HideLabels {
 			text = ""
@@ -171,5 +185,8 @@ func (s Scatter) marks(c draw.Canvas, p *plot.Plot) {
 		c.DrawGlyph(draw.GlyphStyle{Color: color.White, Radius: radius + 0.5, Shape: draw.CircleGlyph{}}, at.at)
 		c.DrawGlyph(draw.GlyphStyle{Color: colors[i], Radius: radius, Shape: draw.CircleGlyph{}}, at.at)
 	}
-	labelSpots(c, spots, bars, nil)
+	l := labelling{c: c, spots: spots, avoid: bars, over: 40} // a label across an error bar is hard to read: rather a leader of 50 points
+	placed, left := l.place()
+	l.draw(placed)
+	return left
 }

@@ -196,8 +196,8 @@ func (s Schematic) drawBox(c draw.Canvas, i int, lines []string, r rectangle) {
 	body, edge := rgb(0xf2f2f2), rgb(0x8a8a8a)
 	col, width := ink, hairline
 	if s.Boxes[i].Emphasis {
-		body, edge = mix(learnRamp[1], rgb(0xffffff), 0.86), learnRamp[1]
-		col, width = mix(learnRamp[1], black, 0.55), 1
+		body, edge = mix(blue, rgb(0xffffff), 0.86), blue
+		col, width = mix(blue, black, 0.55), 1
 	}
 	path := rounded(r, 3)
 	c.SetColor(body)

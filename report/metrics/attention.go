@@ -92,8 +92,11 @@ func CompareAttention(a, b [][]float64, examples, rows, n int, how Pooling) (Sim
 	return s, nil
 }
 
+// SumTolerance is how far the sum of a distribution's weights may be from 1, which is more than rounding to half precision does.
+const SumTolerance = 1e-3
+
 // JSD returns the Jensen-Shannon divergence of two distributions in bits, 0 to 1 (Lin 1991); its root is
-// scipy.spatial.distance.jensenshannon with base 2. Each must be at least 0 and sum to 1 within 1e-3.
+// scipy.spatial.distance.jensenshannon with base 2. Each must be at least 0 and sum to 1 within SumTolerance.
 func JSD(p, q []float64) (float64, error) {
 	if len(p) != len(q) {
 		return 0, fmt.Errorf("metrics: distributions over %d and %d", len(p), len(q))
@@ -105,7 +108,7 @@ func JSD(p, q []float64) (float64, error) {
 		}
 		sp, sq = sp+p[i], sq+q[i]
 	}
-	if !(math.Abs(sp-1) < 1e-3 && math.Abs(sq-1) < 1e-3) {
+	if !(math.Abs(sp-1) < SumTolerance && math.Abs(sq-1) < SumTolerance) {
 		return 0, fmt.Errorf("metrics: weights that sum to %v and %v: a distribution's sum to 1", sp, sq)
 	}
 	sum := 0.0

@@ -3,6 +3,7 @@ package metrics
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -77,7 +78,11 @@ func norm(a, b []float64, sign float64) float64 {
 	return math.Sqrt(sum)
 }
 
+// centred returns a less its mean: exact zeros for equal numbers, of which rounding would else leave a direction.
 func centred(a []float64) []float64 {
+	if slices.Max(a) == slices.Min(a) {
+		return make([]float64, len(a))
+	}
 	mean := 0.0
 	for _, v := range a {
 		mean += v / float64(len(a))

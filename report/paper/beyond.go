@@ -28,8 +28,8 @@ func (s *Study) corners(d *draft) error {
 		all := joined(learned(groups(s.Puzzles(v))))
 		name := fmt.Sprintf("PE at the %s, answer at the %s", map[string]string{"block": "input of every block", "input": "input"}[corner[0]],
 			map[string]string{"last": "last token", "probe": "probe's token"}[corner[1]])
+		s.missingSigmas(d, s.variant("corners", s.Puzzles(v), "--pe-placement "+corner[0], "--read-out "+corner[1]), ", "+name, []float64{.2, 1, 2})
 		if len(all) == 0 {
-			d.missing(s.trainLST("learn", "--sigma 2", "--pe-placement "+corner[0], "--read-out "+corner[1]), "models with the %s", name)
 			continue
 		}
 		line := figure.LineSeries{Label: corner[0] + ", " + corner[1]}
@@ -88,7 +88,7 @@ func joined(all []Group) []Group {
 func (s *Study) iidOOD(d *draft) error {
 	all := s.mainGroups()
 	if len(all) == 0 {
-		d.missing(s.trainLST("learn", "--sigma 0.2"), "models on puzzles")
+		d.missing(s.command(s.onPuzzles("fig2")), "models on puzzles")
 		return nil
 	}
 	byS, others := learned(all), common(all)
@@ -129,7 +129,7 @@ func ofCondition(name string) func(Model) float64 {
 func (s *Study) conditions(d *draft) error {
 	all := s.mainGroups()
 	if len(all) == 0 {
-		d.missing(s.trainLST("learn", "--sigma 0.2"), "models on puzzles")
+		d.missing(s.command(s.onPuzzles("fig2")), "models on puzzles")
 		return nil
 	}
 	for _, part := range []struct {
@@ -160,7 +160,6 @@ func (s *Study) maps(d *draft) error {
 		{Heading: "task", Name: "task"}, {Heading: "PE", Name: "pe"}, {Heading: "token", Name: "token"}, {Heading: "group", Name: "group"},
 		{Heading: "x", Name: "x", Decimals: 4}, {Heading: "y", Name: "y", Decimals: 4},
 	}}
-	var panels []figure.Panel
 	for _, part := range []struct {
 		task string
 		all  []Group
@@ -169,29 +168,33 @@ func (s *Study) maps(d *draft) error {
 		{"simulated network", exemplars(learned(groups(trainedAt(s.NMAR, 0.5))))},
 		{"fMRI", exemplars(learned(groups(trainedAt(s.FMRI, 0.5))))},
 	} {
+		var panels [2][]figure.Panel // by row and by column, or by module
 		for _, g := range part.all {
-			panel, err := mapOf(part.task, g, &t)
+			drawn, err := mapsOf(part.task, g, &t)
 			if err != nil {
 				return err
 			}
-			if panel != nil {
-				panels = append(panels, panel)
+			for k, panel := range drawn {
+				panels[k] = append(panels[k], panel)
 			}
 		}
+		for _, line := range panels {
+			d.grid(planeHeight, 4, line)
+		}
 	}
-	if panels == nil {
-		d.missing(s.trainLST("learn", "--sigma 0.2"), "models with learned encodings")
+	if len(d.page.Rows) == 0 {
+		d.missing(s.command(s.onPuzzles("fig2")), "models with learned encodings")
 		return nil
 	}
-	d.grid(planeHeight, 3, panels)
-	d.Caption = "The first two principal axes of a learned encoding (first block, first seed), with the share of variance that they explain. Cells of the puzzles are joined to their neighbours on the grid and coloured by row; " +
+	d.Caption = "The first two principal axes of a learned encoding (first block, first seed), with the share of variance that each explains. Cells of the puzzles are joined to their neighbours on the grid and coloured by row, then by column (first blue, then orange, green, pink); " +
 		"nodes and regions by their module."
 	d.table("", t)
 	return nil
 }
 
-// mapOf draws the encoding of a group's first model along its first two principal axes.
-func mapOf(task string, g Group, t *table.Table) (figure.Panel, error) {
+// mapsOf draws the encoding of a group's first model along its first two principal axes: coloured by row and by column where it is of
+// puzzles, else by module.
+func mapsOf(task string, g Group, t *table.Table) ([]figure.Panel, error) {
 	m := g.Models[0]
 	p, err := m.Run.Probes()
 	if err != nil {
@@ -212,31 +215,63 @@ func mapOf(task string, g Group, t *table.Table) (figure.Panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	panel := figure.Map{Title: fmt.Sprintf("%s, %s (%.0f %%)", g.Label, task, 100*(explained[0]+explained[1]))}
+	groupings := []mapGrouping{{"", labels, names}}
 	if m.Run.Config.Task == "lst" {
-		labels, names = nil, nil
+		groupings = []mapGrouping{byLine("row", x.Tokens, func(i int) int { return i / lst.Side }), byLine("column", x.Tokens, func(i int) int { return i % lst.Side })}
+	}
+	var panels []figure.Panel
+	for k, by := range groupings {
+		if by.labels == nil {
+			by.labels = make([]int, x.Tokens)
+		}
+		panel := figure.Map{Title: fmt.Sprintf("%s, %s", g.Label, task), XLabel: axisLabel(1, explained), YLabel: axisLabel(2, explained), Note: "n = 1 model",
+			Groups: by.labels}
+		if by.name == "" {
+			panel.GroupNames, panel.GroupColors = by.names, networkColors(by.names)
+		} else { // its cells have numbers: no legend
+			panel.Title = fmt.Sprintf("%s, by %s", g.Label, by.name)
+			panel.Edges = figure.GridEdges(lst.Side, lst.Side)
+		}
 		for i := range x.Tokens {
-			labels = append(labels, i/lst.Side)
-			panel.Labels = append(panel.Labels, fmt.Sprint(i+1))
+			panel.XY = append(panel.XY, [2]float64{at[2*i], at[2*i+1]})
+			if by.name != "" {
+				panel.Labels = append(panel.Labels, fmt.Sprint(i+1))
+			}
+			if k == 0 {
+				group := fmt.Sprint(by.labels[i])
+				if by.labels[i] < len(by.names) {
+					group = by.names[by.labels[i]]
+				}
+				t.Rows = append(t.Rows, table.Row{table.Text(task), table.Text(g.Label), table.Count(i), table.Text(group), table.Number(at[2*i]), table.Number(at[2*i+1])})
+			}
 		}
-		panel.Edges = figure.GridEdges(lst.Side, lst.Side)
-		for row := range lst.Side {
-			names = append(names, fmt.Sprintf("row %d", row+1))
-		}
+		panels = append(panels, panel)
 	}
-	if labels == nil {
-		labels = make([]int, x.Tokens)
+	return panels, nil
+}
+
+// mapGrouping is what the tokens of a map are coloured by.
+type mapGrouping struct {
+	name   string // row or column; empty for modules
+	labels []int
+	names  []string
+}
+
+// byLine groups the cells of a puzzle by row or column.
+func byLine(name string, tokens int, of func(int) int) mapGrouping {
+	g := mapGrouping{name: name}
+	for i := range tokens {
+		g.labels = append(g.labels, of(i))
 	}
-	panel.Groups, panel.GroupNames, panel.GroupColors = labels, names, networkColors(names)
-	for i := range x.Tokens {
-		panel.XY = append(panel.XY, [2]float64{at[2*i], at[2*i+1]})
-		group := fmt.Sprint(labels[i])
-		if labels[i] < len(names) {
-			group = names[labels[i]]
-		}
-		t.Rows = append(t.Rows, table.Row{table.Text(task), table.Text(g.Label), table.Count(i), table.Text(group), table.Number(at[2*i]), table.Number(at[2*i+1])})
+	for k := range lst.Side {
+		g.names = append(g.names, fmt.Sprintf("%s %d", name, k+1))
 	}
-	return panel, nil
+	return g
+}
+
+// axisLabel names a principal axis with the share of variance that it explains.
+func axisLabel(k int, explained []float64) string {
+	return fmt.Sprintf("PC %d (%.0f %%)", k, 100*explained[k-1])
 }
 
 func (s *Study) course(d *draft) error {
@@ -281,7 +316,7 @@ func (s *Study) course(d *draft) error {
 		d.table("_"+part.name, t)
 	}
 	if len(d.page.Rows) == 0 {
-		d.missing(s.trainLST("learn", "--sigma 0.2"), "runs that record their encodings' norm, effective rank or modularity over training")
+		d.missing(s.command(s.onPuzzles("fig2")), "runs that record their encodings' norm, effective rank or modularity over training")
 		return nil
 	}
 	d.Caption = "How the learned encodings change in training: their modularity against the known modules, their Frobenius norm and effective rank (exp of the entropy of the singular values), means over blocks."
@@ -305,11 +340,11 @@ func (s *Study) toeplitz(d *draft) error {
 		}
 	}
 	if shown == nil {
-		d.missing(s.trainLST("learn", "--sigma 0.2"), "models whose encodings have a table")
+		d.missing(s.command(s.onPuzzles("fig2")), "models whose encodings have a table")
 		return nil
 	}
 	d.Caption = "Share of the variance of E Eᵀ that a Toeplitz matrix, a function of the distance between two tokens in their order, explains (TISA, section 3.1): 1 for a line of tokens, low where the order in which a model " +
-		"sees them is not theirs. The diagonal alone gives a random table of n tokens and d dimensions about d / (d + n). And the effective rank of the encodings. Means over blocks."
+		"sees them is not theirs. The diagonal alone gives a random table of n tokens and d dimensions about d / (d + n). And the effective rank of the encodings. Means over blocks. Encodings without a table, such as rope, have neither."
 	d.table("", perModel("Toeplitzness", shown, measureColumn{"Toeplitz R²", "toeplitz_r2", func(m Model) float64 { return stats.Mean(m.Toeplitz) }},
 		measureColumn{"effective rank", "effective_rank", func(m Model) float64 { return stats.Mean(m.EffectiveRank) }}))
 	return nil

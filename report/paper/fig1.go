@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"torchpe/data/lst"
 	"torchpe/report/figure"
@@ -16,6 +17,7 @@ var examplePuzzles = []string{"4213134000510134", "0200542000341042", "520004210
 // fig1 shows the task, and what is near what in it and in the fixed encodings.
 func (s *Study) fig1(d *draft) error {
 	var examples []figure.Panel
+	var flattened figure.Panel
 	for i, digits := range examplePuzzles {
 		g, err := lst.ParseGrid(digits)
 		if err != nil {
@@ -29,9 +31,13 @@ func (s *Study) fig1(d *draft) error {
 		for k, cell := range p.Cells {
 			shown.Cells[k] = int(cell)
 		}
+		if i == 0 {
+			flattened = figure.Strip{Title: "The first puzzle as 16 tokens, row by row", Groups: slices.Clone(shown.Cells[:]), GroupNames: tokenNames, GroupColors: figure.PuzzleColors()}
+		}
 		examples = append(examples, shown)
 	}
 	d.row(2, examples...)
+	d.row(0.95, flattened)
 	truth := trueDistances()
 	distances := []figure.Panel{matrix("Ground truth", "Distance", truth)}
 	t := table.Table{Title: "Distances between cells", Columns: []table.Column{
@@ -41,7 +47,7 @@ func (s *Study) fig1(d *draft) error {
 	for _, label := range []string{"1d-fixed", "2d-fixed"} {
 		g := only(s.mainGroups(), label)
 		if g == nil {
-			d.missing(s.trainLST(label), "the table of %s, of which a run holds a copy", label)
+			s.missingEncodings(d, s.onPuzzles("table1"), ", of whose table a run holds a copy", []string{label})
 			continue
 		}
 		p, err := g[0].Models[0].Run.Probes()
@@ -60,11 +66,14 @@ func (s *Study) fig1(d *draft) error {
 		addMatrix(&t, label, between)
 	}
 	d.row(2.1, distances...)
-	d.Caption = "A–C: puzzles of the three kinds, by how many rows and columns must be brought together; each symbol stands once in a row and column. " +
+	d.Caption = "A–C: puzzles of the three kinds, by how many rows and columns must be brought together; each symbol stands once in a row and column. D: what a model gets, a token a cell. " +
 		"Then distances between the 16 cells, in the order in which a model sees them: on the grid, and in the fixed encodings."
 	d.table("", t)
 	return nil
 }
+
+// tokenNames are what a cell may hold, in the order of its digits.
+var tokenNames = []string{"blank", "circle", "square", "triangle", "cross", "in question"}
 
 // trueDistances are the distances between cells on the grid, in its steps.
 func trueDistances() []float64 {

@@ -14,6 +14,7 @@ type Item struct {
 	Title   string // with both numberings of the paper where they differ
 	Caption string
 	Figure  *figure.Figure // nil for a table
+	Panels  []figure.Row   // its panels, line by line
 	Tables  []NamedTable   // the table itself, or a figure's numbers
 	Missing []Missing
 }
@@ -86,7 +87,7 @@ type draft struct {
 const (
 	mapHeight   = 1.5 // four in a row
 	plotHeight  = 2.2 // of an ordinary row
-	planeHeight = 2.3 // three maps in a row
+	planeHeight = 2.0 // maps of tokens
 )
 
 // row adds a line of panels; nil panels are left out, and a line of none is no line.
@@ -139,6 +140,7 @@ func (s *Study) Items() ([]Item, error) {
 			if d.Figure, err = figure.Compose(d.page); err != nil {
 				return nil, fmt.Errorf("%s: %w", m.id, err)
 			}
+			d.Panels = d.page.Rows
 		}
 		out = append(out, d.Item)
 	}

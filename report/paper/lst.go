@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,6 +68,7 @@ func accuracyLines(title, yLabel string, series []figure.LineSeries) figure.Pane
 func scatter(title, xLabel, yLabel, of string, all []Group, x, y func(Model) float64) (panel figure.Panel, rho string) {
 	f := figure.Scatter{Title: title, XLabel: xLabel, YLabel: yLabel}
 	var xs, ys []float64
+	var seeds []int
 	for _, g := range all {
 		a, b := finite(g.values(x)), finite(g.values(y))
 		if len(a) == 0 || len(b) == 0 {
@@ -75,16 +77,29 @@ func scatter(title, xLabel, yLabel, of string, all []Group, x, y func(Model) flo
 		p := figure.ScatterPoint{Label: g.Label, X: stats.Mean(a), Y: stats.Mean(b)}
 		if len(a) > 1 && len(b) > 1 {
 			p.XErr, p.YErr = stats.SD(a), stats.SD(b)
-			f.ErrorNote = "±1 SD over seeds"
 		}
+		seeds = append(seeds, min(len(a), len(b)))
 		f.Points = append(f.Points, p)
 		xs, ys = append(xs, p.X), append(ys, p.Y)
 	}
 	if len(xs) < 2 {
 		return nil, ""
 	}
+	f.ErrorNote = "n = " + span(seeds) + " a point"
+	if slices.Max(seeds) > 1 {
+		f.ErrorNote = "±1 SD over seeds, " + f.ErrorNote
+	}
 	f.Annotation, _ = correlation(xs, ys, of)
 	return f, f.Annotation
+}
+
+// span is "3", or "1 to 3".
+func span(counts []int) string {
+	low, high := slices.Min(counts), slices.Max(counts)
+	if low == high {
+		return strconv.Itoa(low)
+	}
+	return fmt.Sprintf("%d to %d", low, high)
 }
 
 // trainAndValidation are the two curves of the figures on training.
@@ -104,8 +119,8 @@ func model() figure.Panel {
 
 func (s *Study) fig2(d *draft) error {
 	all := learned(s.mainGroups())
+	s.missingSigmas(d, s.onPuzzles("fig2"), "", mainSigmas())
 	if len(all) == 0 {
-		d.missing(s.trainLST("learn", "--sigma 0.2"), "models with learned encodings of several σ")
 		return nil
 	}
 	lines, t, err := courses(exemplars(all), byEpoch, "epoch", trainAndValidation())
@@ -119,9 +134,6 @@ func (s *Study) fig2(d *draft) error {
 	d.Caption = fmt.Sprintf("Accuracy in training and on the validation puzzles, which are unlike those of training, after %s, by the SD σ of the initial PE.", epochs(models))
 	d.table("", perModel("Accuracy by σ", modelsOf(all), accuracyColumns...))
 	d.table("_curves", t)
-	if len(onGrid(all)) < 20 {
-		d.missing(s.trainLST("learn", "--sigma 0.1"), "%d of the paper's 20 σ from 0.1 to 2 have no runs", 20-min(20, len(onGrid(all))))
-	}
 	return nil
 }
 
@@ -156,6 +168,9 @@ func (s *Study) fig3(d *draft) error {
 	d.grid(mapHeight, 4, maps)
 	byCosine, rhoCosine := scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "Validation accuracy", "levels of σ", onGrid(all), Model.cosine, validation)
 	d.row(plotHeight, boxes("Attention near the ground truth", "Cosine with 2d-fixed", all, true, Model.cosine), byCosine)
+	d.row(0.8, figure.Schematic{Title: "Procrustes distance", Boxes: []figure.SchematicBox{
+		{Text: "learned PE, E"}, {Text: "turned, mirrored: E R"}, {Text: "less that of 2d-fixed: E R − G"}, {Text: "min ||E R − G|| over R", Emphasis: true},
+	}})
 	byDistance, rhoDistance := scatter("Encodings and generalisation", "Procrustes distance to 2d-fixed", "Validation accuracy", "levels of σ", onGrid(all), Model.distance, validation)
 	d.row(plotHeight, boxes("Encodings near the ground truth", "Procrustes distance", all, true, Model.distance), byDistance)
 	byDisparity, rhoDisparity := scatter("Whatever the norms", "Procrustes disparity", "Validation accuracy", "levels of σ", onGrid(all), Model.disparity, validation)
@@ -176,16 +191,15 @@ func orNone(text string) string {
 
 // compared says whether groups can be compared with the reference, and notes what is missing.
 func (s *Study) compared(d *draft, all []Group) bool {
-	if len(all) == 0 {
-		d.missing(s.trainLST("learn", "--sigma 0.2"), "models with learned encodings of several σ")
-		return false
+	s.missingSigmas(d, s.onPuzzles("fig2"), "", mainSigmas())
+	if only(s.mainGroups(), reference) == nil {
+		s.missingEncodings(d, s.onPuzzles("table1"), ", which the others are compared with", []string{reference})
 	}
 	for _, m := range modelsOf(all) {
 		if m.Attention != nil {
 			return true
 		}
 	}
-	d.missing(s.trainLST(reference), "models with the encoding %s, which the others are compared with", reference)
 	return false
 }
 
@@ -201,10 +215,11 @@ func only(all []Group, label string) []Group {
 
 // attentionMaps draws the mean attention of the first model of each group.
 func (s *Study) attentionMaps(d *draft, all []Group) ([]figure.Panel, error) {
-	var panels []figure.Panel
+	var maps []figure.Matrix
 	t := table.Table{Title: "Mean attention", Columns: []table.Column{
 		{Heading: "PE", Name: "pe"}, {Heading: "query", Name: "query"}, {Heading: "key", Name: "key"}, {Heading: "weight", Name: "weight", Decimals: 4},
 	}}
+	highest := 0.0
 	for _, g := range all {
 		p, err := g.Models[0].Run.Probes()
 		if err != nil {
@@ -221,14 +236,20 @@ func (s *Study) attentionMaps(d *draft, all []Group) ([]figure.Panel, error) {
 				mean[i%(n*n)] += v / float64(len(a.Layers)*a.Examples*a.Heads)
 			}
 		}
-		panels = append(panels, figure.Matrix{
-			Title: g.Label, Values: mean, Rows: n, Columns: n, Scale: figure.Sequential, BarLabel: "Attention", XLabel: "Key", YLabel: "Query",
+		maps = append(maps, figure.Matrix{
+			Title: g.Label, Values: mean, Rows: n, Columns: n, Scale: figure.Sequential, BarLabel: "Attention", XLabel: "Key", YLabel: "Query", Note: "n = 1 model",
 		})
+		highest = max(highest, slices.Max(mean))
 		for i, v := range mean {
 			t.Rows = append(t.Rows, table.Row{table.Text(g.Label), table.Count(i / n), table.Count(i % n), table.Number(v)})
 		}
 	}
 	d.table("_attention", t)
+	var panels []figure.Panel
+	for _, m := range maps {
+		m.Max = highest // one range of colours, so that maps can be compared
+		panels = append(panels, m)
+	}
 	return panels, nil
 }
 
@@ -246,11 +267,10 @@ func (s *Study) figA9(d *draft) error {
 
 func (s *Study) figA10(d *draft) error {
 	all := common(s.mainGroups())
+	s.missingEncodings(d, s.onPuzzles("table1"), "", commonOrder)
 	if len(all) == 0 || len(all) == 1 && all[0].Sigma >= 0 {
-		d.missing(s.trainLST("2d-fixed"), "models with common encodings")
 		return nil
 	}
-	s.missingCommon(d, all)
 	d.row(plotHeight, boxes("Generalisation", "Validation accuracy", all, false, validation, chanceLine...),
 		boxes("Attention near the ground truth", "Cosine with 2d-fixed", withoutReference(all), false, Model.cosine))
 	maps, err := s.attentionMaps(d, all)
@@ -274,13 +294,4 @@ func withoutReference(all []Group) []Group {
 		}
 	}
 	return out
-}
-
-// missingCommon notes which of the paper's encodings have no runs.
-func (s *Study) missingCommon(d *draft, all []Group, flags ...string) {
-	for _, label := range commonOrder {
-		if only(all, label) == nil {
-			d.missing(s.trainLST(label, flags...), "models with %s", label)
-		}
-	}
 }

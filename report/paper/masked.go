@@ -73,19 +73,10 @@ func byMean(all []Group, of func(Model) float64, rising bool) []Group {
 // maskedPEs are the encodings of the paper's experiments on masked prediction.
 var maskedPEs = []string{"1d-fixed", "relative", "rope", "random", "learn-0.1", "learn-0.2", "learn-1.0", "learn-2.0"}
 
-// missingMasked notes which of them have no runs.
-func missingMasked(d *draft, task string, level float64, all []Group) {
-	for _, pe := range maskedPEs {
-		if only(all, pe) == nil {
-			d.missing(trainMasked(task, pe, level), "models with %s", pe)
-		}
-	}
-}
-
 func (s *Study) fig4(d *draft) error {
 	models := trainedAt(s.NMAR, 0.5)
 	all := groups(models)
-	missingMasked(d, "nmar", 0.5, all)
+	s.missingMasked(d, "fig4", s.NMAR, 0.5)
 	if len(all) == 0 {
 		return nil
 	}
@@ -96,16 +87,18 @@ func (s *Study) fig4(d *draft) error {
 	d.row(2.1, network, series)
 	d.row(0.8, maskingSchematic("15 nodes at one time point"))
 	best := byMean(all, modularity, false)
-	d.row(plotHeight, boxes("Modules in the encodings", "Modularity Q", best, false, modularity), boxes("Modules in the encodings", "Clustering C", best, false, clustering))
+	d.row(plotHeight, boxes("Modularity of the encodings", "Modularity Q", best, false, modularity), boxes("Clustering of the encodings", "Clustering C", best, false, clustering))
 	mseGroups := byMean(all, testMSE("0.50"), false)
 	d.row(plotHeight, mseBars(mseGroups, "0.50"))
-	cosines, err := cosineMatrices(d, best)
+	d.row(0.8, scoring(distanceName(models[0])))
+	cosines, err := tokenMatrices(d, best, cosineOf)
 	if err != nil {
 		return err
 	}
 	d.grid(mapHeight, 4, cosines)
 	d.Caption = fmt.Sprintf("A simulated network of %d nodes in %d modules, trained to predict masked nodes from the others at the same time (%s; test MSE with half of the nodes masked). "+
-		"Matrices: cosine similarity of the encodings of two nodes, nodes ordered by module; as they lie so, a fixed line (1d-fixed) is modular without having learned it.", models[0].Run.Config.Masked.NMAR.Nodes, models[0].Run.Config.Masked.NMAR.Modules, epochs(models))
+		"Q and C are scored on the %s distance of encodings, not on the cosines that the paper shows as matrices: cosine similarity of the encodings of two nodes, nodes ordered by module; as they lie so, a fixed line (1d-fixed) is modular without having learned it.",
+		models[0].Run.Config.Masked.NMAR.Nodes, models[0].Run.Config.Masked.NMAR.Modules, epochs(models), distanceName(models[0]))
 	var mse [][]float64
 	for _, g := range all {
 		mse = append(mse, finite(g.values(testMSE("0.50"))))
@@ -131,7 +124,7 @@ func simulation(r *runs.Run) (network, series figure.Panel, err error) {
 	}
 	network = figure.Matrix{Title: "True network", Values: sim.Weights, Rows: o.Nodes, Columns: o.Nodes, Scale: figure.Sequential,
 		BarLabel: "Weight", XLabel: "From node", YLabel: "To node", Groups: sim.Labels}
-	l := figure.Lines{Title: "Series of three nodes", XLabel: "Time point", YLabel: "Activity"}
+	l := figure.Lines{Title: "Series of three nodes", XLabel: "Time point", YLabel: "Activity", NoMembers: true}
 	for _, node := range []int{0, o.Nodes / 2, o.Nodes - 1} {
 		line := figure.LineSeries{Label: fmt.Sprintf("node %d", node+1), Values: [][]float64{nil}}
 		for t := range min(100, o.Frames) {
@@ -172,8 +165,66 @@ func percent(level string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(level, "0."), "0") + " %"
 }
 
-// cosineMatrices draws the cosine similarity of the encodings of all tokens, of the first model of each group that has a table.
-func cosineMatrices(d *draft, all []Group) ([]figure.Panel, error) {
+// scoredBy is the distance between encodings that a model's network scores are of.
+func scoredBy(m Model) (metrics.Distance, error) {
+	if m.Run.Config.Masked.Distance == "" {
+		return metrics.Euclidean, nil
+	}
+	return metrics.ParseDistance(m.Run.Config.Masked.Distance)
+}
+
+// distanceName is its name in a sentence.
+func distanceName(m Model) string {
+	switch kind, err := scoredBy(m); {
+	case err != nil:
+		return m.Run.Config.Masked.Distance
+	case kind == metrics.Euclidean:
+		return "Euclidean"
+	default:
+		return kind.String()
+	}
+}
+
+// scoring is a drawing of how networks in encodings are scored.
+func scoring(distance string) figure.Panel {
+	return figure.Schematic{Title: "Modularity", Boxes: []figure.SchematicBox{
+		{Text: "PEs of two tokens, i and j"}, {Text: distance + " distance d, scaled to 0..1"}, {Text: "W = 1 − d"},
+		{Text: "Q = 1/l Σ [W(i,j) − k(i) k(j) / l] δ(i,j)", Emphasis: true},
+	}}
+}
+
+// likeness is what matrices show of the encodings of two tokens.
+type likeness struct {
+	name, heading string // of files, and of the colour bar
+	min           float64
+	scale         figure.Scale
+	of            func(m Model, x runs.Table) ([]float64, error)
+}
+
+// cosineOf is the cosine similarity, which the paper shows of the simulated network.
+var cosineOf = likeness{"cosine", "Cosine", -1, figure.Diverging, func(_ Model, x runs.Table) ([]float64, error) {
+	out, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Cosine)
+	for i := range out {
+		out[i] = 1 - out[i]
+	}
+	return out, err
+}}
+
+// proximityOf is W, which the network scores are of: 1 less the scaled distance.
+var proximityOf = likeness{"proximity", "1 − scaled distance", 0, figure.Sequential, func(m Model, x runs.Table) ([]float64, error) {
+	kind, err := scoredBy(m)
+	if err != nil {
+		return nil, err
+	}
+	out, err := metrics.Distances(x.Values, x.Tokens, x.Dim, kind)
+	if err != nil {
+		return nil, err
+	}
+	return metrics.Proximity(out), nil
+}}
+
+// tokenMatrices draws how like each other the encodings of all tokens are, of the first model of each group that has a table.
+func tokenMatrices(d *draft, all []Group, how likeness) ([]figure.Panel, error) {
 	var panels []figure.Panel
 	for _, g := range all {
 		m := g.Models[0]
@@ -188,7 +239,7 @@ func cosineMatrices(d *draft, all []Group) ([]figure.Panel, error) {
 		if err != nil {
 			return nil, err
 		}
-		distances, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Cosine)
+		values, err := how.of(m, x)
 		if err != nil {
 			return nil, err
 		}
@@ -197,10 +248,10 @@ func cosineMatrices(d *draft, all []Group) ([]figure.Panel, error) {
 			return nil, err
 		}
 		order := orderBy(labels, x.Tokens)
-		panel := figure.Matrix{Title: g.Label, Rows: x.Tokens, Columns: x.Tokens, Scale: figure.Diverging, Min: -1, Max: 1, BarLabel: "Cosine"}
+		panel := figure.Matrix{Title: g.Label, Rows: x.Tokens, Columns: x.Tokens, Scale: how.scale, Min: how.min, Max: 1, BarLabel: how.heading, Note: "n = 1 model"}
 		for _, i := range order {
 			for _, j := range order {
-				panel.Values = append(panel.Values, 1-distances[i*x.Tokens+j])
+				panel.Values = append(panel.Values, values[i*x.Tokens+j])
 			}
 			if labels != nil {
 				panel.Groups = append(panel.Groups, labels[i])
@@ -208,7 +259,7 @@ func cosineMatrices(d *draft, all []Group) ([]figure.Panel, error) {
 		}
 		panel.GroupColors = networkColors(names)
 		panels = append(panels, panel)
-		d.table("_cosine_"+strings.NewReplacer(".", "", "-", "_").Replace(g.Label), squareTable(panel.Values, x.Tokens, order))
+		d.table("_"+how.name+"_"+strings.NewReplacer(".", "", "-", "_").Replace(g.Label), squareTable(panel.Values, x.Tokens, order))
 	}
 	return panels, nil
 }
@@ -304,7 +355,7 @@ func (s *Study) maskLevel(d *draft, level float64) error { return s.fmri(d, leve
 func (s *Study) fmri(d *draft, level float64, errors, networks bool) error {
 	models := trainedAt(s.FMRI, level)
 	all := groups(models)
-	missingMasked(d, "fmri", level, all)
+	s.missingMasked(d, map[float64]string{.15: "figA12", .5: "fig5", .75: "figA13", .9: "figA14"}[level], s.FMRI, level)
 	if len(all) == 0 {
 		return nil
 	}
@@ -313,6 +364,9 @@ func (s *Study) fmri(d *draft, level float64, errors, networks bool) error {
 		source = "the surrogate, made-up series of known networks"
 	}
 	d.Caption = fmt.Sprintf("Masked prediction of brain activity from %s; %.0f %% of the regions masked in training, %s.", source, 100*level, epochs(models))
+	if level == 0.5 && errors {
+		d.Caption += " The paper draws the networks on the cortex, for which there is no surface here: a strip shows them."
+	}
 	if level == 0.5 {
 		if err := s.networkStrip(d, models[0].Run, errors); err != nil {
 			return err
@@ -329,14 +383,17 @@ func (s *Study) fmri(d *draft, level float64, errors, networks bool) error {
 	}
 	if networks {
 		if level == 0.5 {
-			matrices, err := cosineMatrices(d, all)
+			d.row(0.8, scoring(distanceName(models[0])))
+			matrices, err := tokenMatrices(d, all, proximityOf)
 			if err != nil {
 				return err
 			}
 			d.grid(mapHeight, 4, matrices)
+			d.Caption += " Matrices: 1 less the distance of the encodings of two regions, scaled to 0..1 over all pairs; regions ordered by network."
 		}
 		scored := byMean(all, modularity, false)
-		q, c := boxes("Networks in the encodings", "Modularity Q", scored, false, modularity), boxes("Networks in the encodings", "Clustering C", scored, false, clustering)
+		q, c := boxes("Modularity of the encodings", "Modularity Q", scored, false, modularity), boxes("Clustering of the encodings", "Clustering C", scored, false, clustering)
+		d.Caption += fmt.Sprintf(" Q and C are scored on the %s distance.", distanceName(models[0]))
 		if q == nil {
 			d.missing("torchpe train --task fmri --data DIR --modules CAB-NP_LABELKEY.txt", "network scores: the runs know no networks")
 		}

@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 
 	"torchpe/report/figure"
@@ -50,7 +51,7 @@ func (s *Study) figA11(d *draft) error {
 	all := s.mainGroups()
 	levels := amplitudes(modelsOf(all))
 	if len(levels) == 0 {
-		d.missing(s.trainLST("learn", "--sigma 0.2"), "accuracy under noise, which runs measure at their end")
+		d.missing("torchpe sweep figA11 --out "+shellQuote(filepath.Join(s.Dir, "figA11")), "accuracy under noise, which runs measure at their end (not with --noise none)")
 		return nil
 	}
 	byS, others := learned(all), common(all)
@@ -61,8 +62,10 @@ func (s *Study) figA11(d *draft) error {
 		Title: "Learned encodings", Rows: len(levels), Columns: len(byS), Scale: figure.Sequential, Min: 0, Max: 1, BarLabel: "Validation accuracy",
 		XLabel: "Initial σ", YLabel: "Noise amplitude",
 	}
+	var counts []int
 	for _, g := range byS {
 		heat.ColumnLabels = append(heat.ColumnLabels, sigmaLabel(g))
+		counts = append(counts, len(finite(g.values(meanUnderNoise))))
 	}
 	for _, a := range levels {
 		heat.RowLabels = append(heat.RowLabels, fmt.Sprintf("%.3g", a))
@@ -72,6 +75,7 @@ func (s *Study) figA11(d *draft) error {
 	}
 	var panel figure.Panel
 	if len(byS) > 0 {
+		heat.Note = fmt.Sprintf("Mean of n = %s models.", span(counts))
 		panel = heat
 	}
 	d.row(plotHeight, panel, noiseLines(others, levels))

@@ -33,7 +33,7 @@ func write(t testing.TB, dir string) (Written, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := s.Write(out)
+	w, err := s.Write(out, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +106,34 @@ func TestWholeGrid(t *testing.T) {
 	}
 }
 
+// Panels come by themselves, a column wide, named by their letters.
+func TestPanels(t *testing.T) {
+	s, err := Read(synthesise(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}}), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	if _, err := s.Write(out, Options{Panels: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, letter := range []string{"a", "b", "c", "d"} { // the schematic, two curves, and boxes by sigma
+		text, err := os.ReadFile(filepath.Join(out, "fig2_"+letter+".svg"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		width := "237.6pt"
+		if letter == "a" { // its five boxes do not fit
+			width = "504pt"
+		}
+		if head := string(text[:400]); !strings.Contains(head, `width="`+width) {
+			t.Errorf("panel %s is not %s wide: %s", letter, width, head)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(out, "fig2_e.svg")); err == nil {
+		t.Error("figure 2 has a fifth panel")
+	}
+}
+
 // A page of a report shows all its figures in a browser, and nothing goes wrong there.
 func TestInBrowser(t *testing.T) {
 	dir := synthesise(t, append(synthetic.Paper([]float64{.2, 1, 2}, []int{1, 2}), synthetic.Run{Name: "other", Task: "nmar", PE: "rope", Seeds: []int{1}, MaskLevel: .3})...)
@@ -160,7 +188,7 @@ func TestOneRun(t *testing.T) {
 			}
 			for _, m := range item.Missing {
 				missing++
-				if !strings.HasPrefix(m.Command, "torchpe train --task ") || m.What == "" {
+				if !strings.HasPrefix(m.Command, "torchpe sweep ") && !strings.Contains(m.Command, "--modules") || m.What == "" {
 					t.Errorf("%s: %+v", name, m)
 				}
 			}

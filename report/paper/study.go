@@ -26,6 +26,7 @@ type Study struct {
 	LST      []Model
 	NMAR     []Model
 	FMRI     []Model
+	Dir      string // where the runs were looked for
 	Runs     int
 	Notes    []string // what was left out, and why
 }
@@ -38,7 +39,7 @@ func Read(dir, fidelity string) (*Study, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Study{Runs: len(found)}
+	s := &Study{Dir: dir, Runs: len(found)}
 	models, diverged := runs.Models(found)
 	if diverged > 0 {
 		s.note("%s diverged and count nowhere", plural(diverged, "model"))
@@ -104,12 +105,19 @@ func (s *Study) oneBase(what string, models []runs.Model, fidelity string) ([]ru
 		return cmp.Or(-cmp.Compare(boolInt(a.fidelity == fidelity), boolInt(b.fidelity == fidelity)),
 			-cmp.Compare(len(groups[a]), len(groups[b])), cmp.Compare(a.fidelity, b.fidelity), cmp.Compare(a.base, b.base))
 	})
-	if len(order) == 0 || fidelity != "" && order[0].fidelity != fidelity {
+	if len(order) == 0 {
+		return nil, nil
+	}
+	if fidelity != "" && order[0].fidelity != fidelity {
+		s.note("no models on %s in the reading %s; there are %s of the other", what, fidelity, plural(len(models), "model"))
 		return nil, nil
 	}
 	for _, k := range order[1:] {
-		s.note("%s on %s, such as %s, are of another reading, size or data set and not shown: give their folder alone, or --fidelity %s",
-			plural(len(groups[k]), "model"), what, groups[k][0].Run.Name, k.fidelity)
+		how := "give their folder alone"
+		if k.fidelity != order[0].fidelity {
+			how += ", or --fidelity " + k.fidelity
+		}
+		s.note("%s on %s, such as %s, of another reading, size or data set: not shown; %s", plural(len(groups[k]), "model"), what, groups[k][0].Run.Name, how)
 	}
 	return groups[order[0]], nil
 }
@@ -121,40 +129,45 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// once returns the models with those trained longest where a model was trained twice, in the order of encoding, sigma, options
-// and seed.
-func (s *Study) once(models []runs.Model) []Model {
-	type key struct {
-		label, options string
-		variant        Variant
-		lr, level      float64
-		seed           uint64
-		own            string
+// setting is what tells models of a study apart, but for their seed and length of training.
+type setting struct {
+	label, options string
+	variant        Variant
+	lr, level      float64
+	own            string
+}
+
+func settingOf(m runs.Model) setting {
+	k := setting{m.Label(), fmt.Sprint(m.Run.Config.PEOptions), variantOf(m), m.Member.LR, 0, ownRate(m) + " " + ownDecay(m)}
+	if masked := m.Run.Config.Masked; masked != nil {
+		k.level = masked.Level
 	}
-	keyOf := func(m runs.Model) key {
-		k := key{m.Label(), fmt.Sprint(m.Run.Config.PEOptions), variantOf(m), m.Member.LR, 0, m.Member.Seed, ownRate(m) + " " + ownDecay(m)}
-		if masked := m.Run.Config.Masked; masked != nil {
-			k.level = masked.Level
-		}
-		return k
+	return k
+}
+
+// once returns the models, each seed of a setting once, in the order of encoding, sigma, options and seed.
+func (s *Study) once(models []runs.Model) []Model {
+	models = s.oneLength(models)
+	type key struct {
+		setting
+		seed uint64
 	}
 	kept := map[key]runs.Model{}
 	twice := 0
 	for _, m := range models {
-		if other, there := kept[keyOf(m)]; there {
+		k := key{settingOf(m), m.Member.Seed}
+		if _, there := kept[k]; there {
 			twice++
-			if other.Result.Steps >= m.Result.Steps {
-				continue
-			}
+			continue
 		}
-		kept[keyOf(m)] = m
+		kept[k] = m
 	}
 	if twice > 0 {
-		s.note("%s of the same settings and seed as another count once, as trained longest", plural(twice, "model"))
+		s.note("%s of the same settings and seed as another count once", plural(twice, "model"))
 	}
 	var out []Model
 	for _, m := range models {
-		if k := kept[keyOf(m)]; k.Run == m.Run && k.Index == m.Index {
+		if k := kept[key{settingOf(m), m.Member.Seed}]; k.Run == m.Run && k.Index == m.Index {
 			out = append(out, Model{Model: m, Variant: variantOf(m)})
 		}
 	}
@@ -310,23 +323,4 @@ func (g Group) values(of func(Model) float64) []float64 {
 		out[i] = of(m)
 	}
 	return out
-}
-
-// epochs says how long models were trained, such as "20 epochs" or "10 to 20 epochs".
-func epochs(models []Model) string {
-	if len(models) == 0 {
-		return ""
-	}
-	low, high, unit := 1<<62, 0, "epoch"
-	for _, m := range models {
-		n := m.Result.Epochs
-		if m.Run.Config.Masked != nil {
-			n, unit = m.Result.Steps, "step"
-		}
-		low, high = min(low, n), max(high, n)
-	}
-	if low == high {
-		return plural(low, unit)
-	}
-	return fmt.Sprintf("%d to %s", low, plural(high, unit))
 }

@@ -39,7 +39,7 @@ func (s *Study) summary(d *draft) error {
 	c.add("Puzzles: the nearer the PE is to the ground truth's, the better", "Spearman ρ = −.98", rhoDistance, 0)
 	_, rhoDisparity := scatter("", "", "", "levels of σ", onGrid(byS), Model.disparity, validation)
 	c.add("the same, whatever the norms (not in the paper)", "–", rhoDisparity, 0)
-	c.add("Puzzles: learn-0.2 is as good as 2d-fixed", "t(14) = .96, p = .35", pairedText(all), 0)
+	c.add("Puzzles: learn-0.2 is as good as 2d-fixed", "t = .96, p = .35 (of 15 pairs; it prints 13 degrees of freedom, which are 14)", pairedText(all), 0)
 	network := groups(trainedAt(s.NMAR, 0.5))
 	for _, label := range []string{"learn-0.1", "learn-2.0"} {
 		text, n := meanText(only(network, label), modularity)

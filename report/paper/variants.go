@@ -3,18 +3,15 @@ package paper
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
+	"torchpe/report/figure"
 	"torchpe/report/stats"
 )
 
 // table1 and its like set printed numbers beside ours.
-func (s *Study) accuracyTable(d *draft, printed string, all []Group, flags ...string) error {
+func (s *Study) accuracyTable(d *draft, printed string, all []Group) error {
 	if len(all) == 0 {
-		pe := "learn"
-		if printed == "1" || printed == "A6" {
-			pe = reference
-		}
-		d.missing(s.trainLST(pe, flags...), "the models of this table")
 		return nil
 	}
 	t, err := beside(printed, all, quantity{name: "validation", heading: "validation", of: validation}, quantity{name: "train", heading: "training", of: training})
@@ -28,13 +25,12 @@ func (s *Study) accuracyTable(d *draft, printed string, all []Group, flags ...st
 }
 
 func (s *Study) table1(d *draft) error {
-	all := common(s.mainGroups())
-	if err := s.accuracyTable(d, "1", all); err != nil || len(all) == 0 {
+	s.missingEncodings(d, s.onPuzzles("table1"), "", commonOrder)
+	if err := s.accuracyTable(d, "1", common(s.mainGroups())); err != nil {
 		return err
 	}
-	s.missingCommon(d, all)
 	if text := pairedText(s.mainGroups()); text != "" {
-		d.Caption += " 2d-fixed against learn-0.2, paired by seed: " + text + " (the paper prints .96, p = .35)."
+		d.Caption += " 2d-fixed against learn-0.2, paired by seed: " + text + " (the paper prints t(13) = .96, p = .35; 15 pairs have 14 degrees of freedom)."
 	}
 	return nil
 }
@@ -60,7 +56,8 @@ func pairedText(all []Group) string {
 }
 
 func (s *Study) tableA2(d *draft) error {
-	return s.accuracyTable(d, "A2", learned(s.mainGroups()), "--sigma 0.2")
+	s.missingSigmas(d, s.onPuzzles("fig2"), "", mainSigmas())
+	return s.accuracyTable(d, "A2", learned(s.mainGroups()))
 }
 
 func (s *Study) tableA3(d *draft) error {
@@ -112,12 +109,7 @@ func ofSigmas(all []Group, sigmas []float64) []Group {
 
 func (s *Study) figA7(d *draft) error {
 	sgd, adam := ofSigmas(s.withOptimizer("sgd"), optimizerSigmas), ofSigmas(s.mainGroups(), optimizerSigmas)
-	if len(sgd) == 0 {
-		d.missing(s.trainLST("learn", "--sigma 0.01", "--optimizer sgd", "--lr 1e-3"), "models trained by SGD, σ of 0.01, 0.05, 0.1 and 0.2")
-	}
-	if len(adam) < len(optimizerSigmas) {
-		d.missing(s.trainLST("learn", "--sigma 0.01"), "models trained by Adam, σ of 0.01, 0.05, 0.1 and 0.2")
-	}
+	s.missingOptimizers(d)
 	if len(sgd)+len(adam) == 0 {
 		return nil
 	}
@@ -130,17 +122,49 @@ func (s *Study) figA7(d *draft) error {
 		return err
 	}
 	d.row(plotHeight, accuracyLines("SGD", "Validation accuracy", sgdLines["validation"]), accuracyLines("Adam", "Validation accuracy", adamLines["validation"]))
-	d.row(plotHeight, boxes("SGD, after training", "Validation accuracy", sgd, true, validation, chanceLine...), boxes("Adam, after training", "Validation accuracy", adam, true, validation, chanceLine...))
+	d.row(plotHeight, besideBySigma(sgd, adam))
 	d.Caption = fmt.Sprintf("Encodings that start very small, trained by SGD and by Adam (%s).", epochs(append(modelsOf(sgd), modelsOf(adam)...)))
+	d.table("", perModel("Accuracy by optimizer", append(modelsOf(sgd), modelsOf(adam)...), accuracyColumns...))
 	d.table("_sgd_curves", t)
 	d.table("_adam_curves", t2)
 	return nil
 }
 
+// besideBySigma draws the validation accuracy by SGD beside that by Adam, for each sigma that either has.
+func besideBySigma(sgd, adam []Group) figure.Panel {
+	b := figure.Bars{Title: "SGD and Adam, after training", XLabel: "Initial σ", YLabel: "Validation accuracy", References: chanceLine}
+	for _, sigma := range optimizerSigmas {
+		pair := figure.BarGroup{Label: strconv.FormatFloat(sigma, 'g', -1, 64), Bars: []figure.Bar{{Label: "SGD"}, {Label: "Adam"}}}
+		for i, all := range [][]Group{sgd, adam} {
+			for _, g := range all {
+				if g.Sigma == sigma {
+					pair.ColorOf = g.Label
+					pair.Bars[i].Values = append(pair.Bars[i].Values, g.values(validation)...)
+				}
+			}
+		}
+		if pair.ColorOf != "" {
+			b.Groups = append(b.Groups, pair)
+		}
+	}
+	return b
+}
+
+// missingOptimizers notes what the study of optimizers lacks.
+func (s *Study) missingOptimizers(d *draft) {
+	bySGD := modelsOf(s.withOptimizer("sgd"))
+	flags := []string{"--optimizer sgd"}
+	if len(bySGD) == 0 {
+		flags = append(flags, "--lr 1e-3") // the paper's
+	}
+	s.missingSigmas(d, s.variant("figA7", bySGD, flags...), " trained by SGD", optimizerSigmas)
+	s.missingSigmas(d, s.onPuzzles("figA7"), " trained by Adam", optimizerSigmas)
+}
+
 func (s *Study) tableA4(d *draft) error {
 	sgd, adam := ofSigmas(s.withOptimizer("sgd"), optimizerSigmas), ofSigmas(s.mainGroups(), optimizerSigmas)
+	s.missingOptimizers(d)
 	if len(sgd)+len(adam) == 0 {
-		d.missing(s.trainLST("learn", "--sigma 0.01", "--optimizer sgd", "--lr 1e-3"), "models trained by SGD and by Adam, σ of 0.01, 0.05, 0.1 and 0.2")
 		return nil
 	}
 	t, err := beside("A4", nil, quantity{name: "adam", heading: "Adam", of: validation, groups: adam}, quantity{name: "sgd", heading: "SGD", of: validation, groups: sgd})
@@ -156,15 +180,23 @@ func (s *Study) tableA4(d *draft) error {
 // paperDecay is the weight decay of the paper's variant.
 const paperDecay = 0.1
 
+const withDecayText = " with weight decay 0.1"
+
+// decayed is the experiment with weight decay.
+func (s *Study) decayed() experiment {
+	models := modelsOf(s.withDecay(paperDecay))
+	optimizer := "adamw"
+	if len(models) > 0 {
+		optimizer = models[0].Variant.Optimizer
+	}
+	return s.variant("figA8", models, "--optimizer "+optimizer, fmt.Sprintf("--weight-decay %g", paperDecay))
+}
+
 func (s *Study) figA8(d *draft) error {
 	all := s.withDecay(paperDecay)
 	byS, others := learned(all), common(all)
-	if len(byS) == 0 {
-		d.missing(s.trainLST("learn", "--sigma 0.2", "--optimizer adamw", "--weight-decay 0.1"), "models with weight decay 0.1 and learned encodings of several σ")
-	}
-	if len(others) == 0 {
-		d.missing(s.trainLST(reference, "--optimizer adamw", "--weight-decay 0.1"), "models with weight decay 0.1 and common encodings")
-	}
+	s.missingSigmas(d, s.decayed(), withDecayText, mainSigmas())
+	s.missingEncodings(d, s.decayed(), withDecayText, commonOrder)
 	if len(all) == 0 {
 		return nil
 	}
@@ -182,24 +214,22 @@ func (s *Study) figA8(d *draft) error {
 }
 
 func (s *Study) tableA5(d *draft) error {
-	return s.accuracyTable(d, "A5", learned(s.withDecay(paperDecay)), "--sigma 0.2", "--optimizer adamw", "--weight-decay 0.1")
+	s.missingSigmas(d, s.decayed(), withDecayText, mainSigmas())
+	return s.accuracyTable(d, "A5", learned(s.withDecay(paperDecay)))
 }
 
 func (s *Study) tableA6(d *draft) error {
-	return s.accuracyTable(d, "A6", common(s.withDecay(paperDecay)), "--optimizer adamw", "--weight-decay 0.1")
+	s.missingEncodings(d, s.decayed(), withDecayText, commonOrder)
+	return s.accuracyTable(d, "A6", common(s.withDecay(paperDecay)))
 }
 
 func (s *Study) figA15(d *draft) error {
 	var shown []Model
 	for _, heads := range []int{2, 4} {
 		all := s.withHeads(heads)
-		flag := fmt.Sprintf("--heads %d", heads)
-		if len(learned(all)) == 0 {
-			d.missing(s.trainLST("learn", "--sigma 0.2", flag), "models with %d heads and learned encodings", heads)
-		}
-		if len(common(all)) == 0 {
-			d.missing(s.trainLST(reference, flag), "models with %d heads and common encodings", heads)
-		}
+		e, with := s.variant("figA15", modelsOf(all), fmt.Sprintf("--heads %d", heads)), fmt.Sprintf(" with %d heads", heads)
+		s.missingSigmas(d, e, with, mainSigmas())
+		s.missingEncodings(d, e, with, commonOrder)
 		if len(all) == 0 {
 			continue
 		}
@@ -208,9 +238,9 @@ func (s *Study) figA15(d *draft) error {
 			return err
 		}
 		d.row(plotHeight, boxes(fmt.Sprintf("%d heads, common encodings", heads), "Validation accuracy", common(all), false, validation, chanceLine...),
-			boxes("", "Training accuracy", common(all), false, training, chanceLine...))
+			boxes(fmt.Sprintf("%d heads, training", heads), "Training accuracy", common(all), false, training, chanceLine...))
 		d.row(plotHeight, boxes(fmt.Sprintf("%d heads, by initial σ", heads), "Validation accuracy", learned(all), true, validation, chanceLine...),
-			accuracyLines("Generalisation", "Validation accuracy", lines["validation"]))
+			accuracyLines(fmt.Sprintf("%d heads, over training", heads), "Validation accuracy", lines["validation"]))
 		d.table(fmt.Sprintf("_%dheads_curves", heads), t)
 		shown = append(shown, modelsOf(all)...)
 	}

@@ -6,13 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"torchpe/report/figure"
 	"torchpe/report/internal/atomicfile"
+	"torchpe/report/internal/outdir"
 	"torchpe/report/page"
+	"torchpe/report/table"
 )
 
 // Written says what a report has.
@@ -34,24 +36,27 @@ type MissingItem struct {
 // figureFormats are the formats of each figure; the page shows the SVG.
 var figureFormats = []string{"pdf", "svg", "png"}
 
-// tableFormats are those that table.Table's Save writes.
-var tableFormats = []string{"csv", "tex", "md", "html", "json"}
+// Options are what a report may have besides.
+type Options struct {
+	Panels bool // each panel of a figure by itself, too, as wide as a column of a page where it fits: fig2_b.pdf
+}
 
 // Write makes the report of a study in dir: each figure as PDF, SVG and PNG with its numbers as CSV, each table as CSV, LaTeX,
 // Markdown, HTML and JSON, index.html with all of it, and report.json, which says what there is and what is missing.
-func (s *Study) Write(dir string) (Written, error) {
-	items, err := s.Items()
+func (s *Study) Write(dir string, o Options) (Written, error) {
+	to, err := outdir.Open(dir) // before the work
 	if err != nil {
 		return Written{}, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	items, err := s.Items()
+	if err != nil {
 		return Written{}, err
 	}
 	w := Written{Index: filepath.Join(dir, "index.html"), Notes: s.Notes}
 	index := page.Page{Title: "Learning positional encodings", Subtitle: fmt.Sprintf("Made from %s. The paper: Ito et al., Learning positional encodings in transformers depends on initialization, arXiv 2406.08272.", plural(s.Runs, "run"))}
 	var listed []listedItem
 	for _, item := range items {
-		entry, err := w.save(dir, item, section(&index, item.Section))
+		entry, err := w.save(to, o, item, section(&index, item.Section))
 		if err != nil {
 			return w, fmt.Errorf("%s: %w", item.ID, err)
 		}
@@ -59,10 +64,13 @@ func (s *Study) Write(dir string) (Written, error) {
 	}
 	s.addRuns(&index, dir)
 	s.addNotes(&index)
-	if err := index.Save(w.Index); err != nil {
+	if err := index.Save(to.File("index.html")); err != nil {
 		return w, err
 	}
-	return w, saveJSON(filepath.Join(dir, "report.json"), reportJSON{Items: listed, Missing: w.Missing, Notes: s.Notes})
+	if err := saveJSON(to.File("report.json"), reportJSON{Items: listed, Missing: w.Missing, Notes: s.Notes}); err != nil {
+		return w, err
+	}
+	return w, to.Close()
 }
 
 // reportJSON is the content of report.json.
@@ -90,7 +98,7 @@ func section(p *page.Page, title string) *page.Section {
 }
 
 // save writes an item's files and adds it to its section.
-func (w *Written) save(dir string, item Item, to *page.Section) (listedItem, error) {
+func (w *Written) save(files *outdir.Dir, o Options, item Item, to *page.Section) (listedItem, error) {
 	entry := listedItem{ID: item.ID, Title: item.Title, Caption: item.Caption}
 	var links []page.Link
 	add := func(name string) {
@@ -102,7 +110,7 @@ func (w *Written) save(dir string, item Item, to *page.Section) (listedItem, err
 		var svg strings.Builder
 		for _, format := range figureFormats {
 			name := item.ID + "." + format
-			if err := item.Figure.Save(filepath.Join(dir, name), format); err != nil {
+			if err := item.Figure.Save(files.File(name), format); err != nil {
 				return entry, err
 			}
 			add(name)
@@ -112,20 +120,28 @@ func (w *Written) save(dir string, item Item, to *page.Section) (listedItem, err
 		}
 		for _, t := range item.Tables {
 			name := t.Name + ".csv"
-			if err := atomicfile.Write(filepath.Join(dir, name), t.CSV); err != nil {
+			if err := atomicfile.Write(files.File(name), t.CSV); err != nil {
 				return entry, err
 			}
 			add(name)
+		}
+		if o.Panels {
+			names, err := savePanels(files, item)
+			if err != nil {
+				return entry, err
+			}
+			entry.Files = append(entry.Files, names...)
 		}
 		to.Items = append(to.Items, page.Figure{Title: item.Title, Caption: item.Caption, SVG: []byte(svg.String()), Links: links})
 	} else {
 		for _, t := range item.Tables {
 			w.Tables++
 			t.Note = strings.TrimSpace(item.Caption + " " + t.Note)
-			if err := t.Save(dir, t.Name); err != nil {
+			if err := t.Save(files.Root, t.Name); err != nil {
 				return entry, err
 			}
-			for _, format := range tableFormats {
+			for _, format := range table.Formats() {
+				files.File(t.Name + "." + format)
 				add(t.Name + "." + format)
 			}
 			var html strings.Builder
@@ -143,6 +159,32 @@ func (w *Written) save(dir string, item Item, to *page.Section) (listedItem, err
 		to.Items = append(to.Items, page.Missing{What: m.What, Command: m.Command})
 	}
 	return entry, nil
+}
+
+// savePanels writes each panel of a figure by itself, named by its letter.
+func savePanels(files *outdir.Dir, item Item) (names []string, err error) {
+	k := 0
+	for _, row := range item.Panels {
+		for _, cell := range row.Cells {
+			page := figure.Page{Width: figure.ColumnWidth, Rows: []figure.Row{{Height: row.Height, Cells: []figure.Cell{{Panel: cell.Panel}}}}}
+			alone, err := figure.Compose(page)
+			if err != nil { // its labels need more room
+				page.Width = figure.PageWidth
+				if alone, err = figure.Compose(page); err != nil {
+					return nil, err
+				}
+			}
+			for _, format := range figureFormats {
+				name := fmt.Sprintf("%s_%s.%s", item.ID, strings.ToLower(figure.Letter(k)), format)
+				if err := alone.Save(files.File(name), format); err != nil {
+					return nil, err
+				}
+				names = append(names, name)
+			}
+			k++
+		}
+	}
+	return names, nil
 }
 
 // addRuns lists the runs that are shown, with links to their directories from that of the page.

@@ -20,11 +20,14 @@ const streamBootstrap = 0x626f6f74 // "boot"
 // Bootstrap returns the percentile interval of a statistic of x over samples of its numbers drawn with replacement (Efron and
 // Tibshirani 1993, chapter 13). It depends on the seed and the numbers alone.
 func Bootstrap(x []float64, statistic func([]float64) float64, level float64, samples int, seed uint64) (Interval, error) {
-	if err := check(x, 2); err != nil {
+	if err := check("x", x, 2); err != nil {
 		return Interval{}, err
 	}
 	if !(level > 0 && level < 1) || samples < 100 {
 		return Interval{}, fmt.Errorf("level %g with %d samples: want a level between 0 and 1 and at least 100 samples", level, samples)
+	}
+	if v := statistic(x); v-v != 0 {
+		return Interval{}, fmt.Errorf("the statistic of x is %v: the numbers are too large for it", v)
 	}
 	rng := rand.New(rand.NewPCG(seed, streamBootstrap))
 	drawn, values := make([]float64, len(x)), make([]float64, samples)
@@ -32,8 +35,8 @@ func Bootstrap(x []float64, statistic func([]float64) float64, level float64, sa
 		for j := range drawn {
 			drawn[j] = x[rng.IntN(len(x))]
 		}
-		if values[i] = statistic(drawn); math.IsNaN(values[i]) {
-			return Interval{}, fmt.Errorf("the statistic of a bootstrap sample has no value")
+		if values[i] = statistic(drawn); values[i]-values[i] != 0 {
+			return Interval{}, fmt.Errorf("the statistic of a bootstrap sample is %v: it has no interval", values[i])
 		}
 	}
 	slices.Sort(values)
@@ -50,5 +53,6 @@ func Quantile(sorted []float64, q float64) float64 {
 	if i+1 >= len(sorted) {
 		return sorted[len(sorted)-1]
 	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+	a, b := sorted[i]/2, sorted[i+1]/2 // halves, whose difference does not overflow
+	return 2 * (a + (at-float64(i))*(b-a))
 }

@@ -3,10 +3,12 @@
 // its two-sided p-value, also where that is far below the rounding of 1.
 //
 // It imports gonum's special functions, and nothing of the module. Input that has no answer (too few numbers, no variance,
-// a NaN) is an error that says so, never a NaN or a panic. Results agree with scipy 1.10.
+// differences that are rounding alone, a NaN) is an error that says so, never a NaN or a panic; messages call the inputs x and y, and
+// groups by their number from 1. Numbers may be of any size. Results agree with scipy 1.10.
 package stats
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -29,6 +31,12 @@ func Mean(x []float64) float64 {
 	if len(x) == 0 {
 		return math.NaN()
 	}
+	e := exponent(x)
+	return math.Ldexp(plainMean(times(x, -e)), e)
+}
+
+// plainMean is Mean of numbers whose sum does not overflow.
+func plainMean(x []float64) float64 {
 	sum := 0.0
 	for _, v := range x {
 		sum += v
@@ -42,32 +50,39 @@ func Mean(x []float64) float64 {
 }
 
 // SD returns the standard deviation of a sample (divided by n-1); NaN for fewer than two numbers.
-func SD(x []float64) float64 { return math.Sqrt(variance(x)) }
-
-func variance(x []float64) float64 {
+func SD(x []float64) float64 {
 	if len(x) < 2 {
 		return math.NaN()
 	}
-	return squares(x) / float64(len(x)-1)
+	e := exponent(x)
+	return math.Ldexp(math.Sqrt(squares(times(x, -e))/float64(len(x)-1)), e)
 }
 
-// squares returns the sum of squared differences from the mean.
+// squares returns the sum of squared differences from the mean, of numbers whose squares do not overflow.
 func squares(x []float64) float64 {
-	mean, sum := Mean(x), 0.0
+	mean, sum := plainMean(x), 0.0
 	for _, v := range x {
 		sum += (v - mean) * (v - mean)
 	}
 	return sum
 }
 
-// check returns an error where x has fewer than least numbers, or one that is not finite.
-func check(x []float64, least int) error {
+// counted returns "1 number", "2 numbers".
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// check returns an error where x, which messages call name, has fewer than least numbers, or one that is not finite.
+func check(name string, x []float64, least int) error {
 	if len(x) < least {
-		return fmt.Errorf("%d numbers: at least %d are needed", len(x), least)
+		return fmt.Errorf("%s has %s: at least %d are needed", name, counted(len(x), "number"), least)
 	}
 	for i, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("number %d is %v: leave it out", i, v)
+		if v-v != 0 {
+			return fmt.Errorf("number %d of %s is %v: leave it out", i, name, v)
 		}
 	}
 	return nil
@@ -75,14 +90,31 @@ func check(x []float64, least int) error {
 
 func checkPairs(x, y []float64, least int) error {
 	if len(x) != len(y) {
-		return fmt.Errorf("%d and %d numbers: pairs are needed", len(x), len(y))
+		return fmt.Errorf("x has %s and y %d: pairs are needed", counted(len(x), "number"), len(y))
 	}
-	return errors.Join(check(x, least), check(y, least))
+	if len(x) < least {
+		return fmt.Errorf("x and y make %s: at least %d are needed", counted(len(x), "pair"), least)
+	}
+	return errors.Join(check("x", x, least), check("y", y, least))
+}
+
+// errBeyond is that of groups that differ more than 1e308 times as much as they vary.
+var errBeyond = errors.New("the numbers vary so little beside their size that the test has no value in float64")
+
+// known refuses a statistic beyond float64.
+func known(t Test) (Test, error) {
+	if math.IsInf(t.Statistic, 0) || math.IsNaN(t.Statistic) || math.IsNaN(t.P) || math.IsNaN(t.DF) {
+		return Test{}, errBeyond
+	}
+	return t, nil
 }
 
 // tailT is the two-sided p-value of a t with df degrees of freedom.
 func tailT(t, df float64) float64 {
-	if math.IsInf(t, 0) {
+	switch {
+	case math.IsNaN(t) || math.IsNaN(df):
+		return math.NaN()
+	case math.IsInf(t, 0):
 		return 0
 	}
 	return mathext.RegIncBeta(df/2, 0.5, df/(df+t*t))
@@ -93,18 +125,37 @@ func Pearson(x, y []float64) (Test, error) {
 	if err := checkPairs(x, y, 3); err != nil {
 		return Test{}, err
 	}
-	mx, my := Mean(x), Mean(y)
+	for i, values := range [][]float64{x, y} {
+		if constant(values) {
+			return Test{}, fmt.Errorf("%c is constant but for rounding: it correlates with nothing", "xy"[i])
+		}
+	}
+	return correlation(centred(x), centred(y)), nil
+}
+
+// centred returns x less its mean, times a power of two.
+func centred(x []float64) []float64 {
+	out := times(x, -exponent(x))
+	mean := plainMean(out)
+	for i := range out {
+		out[i] -= mean
+	}
+	return out
+}
+
+// correlation is that of numbers [n] of mean 0.
+func correlation(dx, dy []float64) Test {
 	var xx, yy, xy float64
-	for i := range x {
-		dx, dy := x[i]-mx, y[i]-my
-		xx, yy, xy = xx+dx*dx, yy+dy*dy, xy+dx*dy
+	for i := range dx {
+		xx, yy, xy = xx+dx[i]*dx[i], yy+dy[i]*dy[i], xy+dx[i]*dy[i]
 	}
-	if xx == 0 || yy == 0 {
-		return Test{}, errors.New("one of the two is constant: it correlates with nothing")
+	r := xy / math.Sqrt(xx) / math.Sqrt(yy)
+	if xx == yy { // no roots, whose rounding makes less of 1
+		r = xy / xx
 	}
-	r := min(1, max(-1, xy/math.Sqrt(xx)/math.Sqrt(yy)))
-	df := float64(len(x) - 2)
-	return Test{Statistic: r, DF: df, P: tailT(r*math.Sqrt(df/((1-r)*(1+r))), df), N: len(x)}, nil
+	r = min(1, max(-1, r))
+	df := float64(len(dx) - 2)
+	return Test{Statistic: r, DF: df, P: tailT(r*math.Sqrt(df/((1-r)*(1+r))), df), N: len(dx)}
 }
 
 // Spearman returns the correlation of the ranks of pairs, ties sharing their mean rank, with the p-value by Student's t.
@@ -112,32 +163,30 @@ func Spearman(x, y []float64) (Test, error) {
 	if err := checkPairs(x, y, 3); err != nil {
 		return Test{}, err
 	}
-	return Pearson(ranks(x), ranks(y))
+	for i, values := range [][]float64{x, y} {
+		if slices.Max(values) == slices.Min(values) {
+			return Test{}, fmt.Errorf("%c is constant: it correlates with nothing", "xy"[i])
+		}
+	}
+	return correlation(centredRanks(x), centredRanks(y)), nil
 }
 
-// ranks returns the rank of each number, from 1; equal ones share their mean.
-func ranks(x []float64) []float64 {
+// centredRanks returns twice the difference of each number's rank from the mean rank; equal numbers share their mean rank. These
+// are whole numbers, so that sums of their products are exact and numbers in the same order correlate with exactly 1.
+func centredRanks(x []float64) []float64 {
 	order := make([]int, len(x))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		switch {
-		case x[a] < x[b]:
-			return -1
-		case x[a] > x[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
 	r := make([]float64, len(x))
 	for from := 0; from < len(order); {
 		to := from + 1
 		for to < len(order) && x[order[to]] == x[order[from]] {
 			to++
 		}
-		for _, i := range order[from:to] {
-			r[i] = float64(from+to+1) / 2
+		for _, i := range order[from:to] { // ranks from+1 to to; the mean of all is (n+1)/2
+			r[i] = float64(from + to - len(x))
 		}
 		from = to
 	}
@@ -149,24 +198,34 @@ func PairedT(x, y []float64) (Test, error) {
 	if err := checkPairs(x, y, 2); err != nil {
 		return Test{}, err
 	}
-	d := make([]float64, len(x))
+	e := 1 + exponent(x, y) // differences are below 1
+	d, size := make([]float64, len(x)), make([]float64, len(x))
 	for i := range x {
-		d[i] = x[i] - y[i]
+		a, b := math.Ldexp(x[i], -e), math.Ldexp(y[i], -e)
+		d[i], size[i] = a-b, math.Abs(a)+math.Abs(b)
 	}
-	sd := SD(d)
-	if sd == 0 {
-		return Test{}, errors.New("all differences are the same: there is nothing to test against")
+	if flat(d, size) {
+		return Test{}, errors.New("the differences of x and y are all the same, but for rounding: there is nothing to test against")
 	}
-	t, df := Mean(d)/(sd/math.Sqrt(float64(len(d)))), float64(len(d)-1)
-	return Test{Statistic: t, DF: df, P: tailT(t, df), N: len(d)}, nil
+	t, df := Mean(d)/(SD(d)/math.Sqrt(float64(len(d)))), float64(len(d)-1)
+	return known(Test{Statistic: t, DF: df, P: tailT(t, df), N: len(d)})
 }
 
 // WelchT tests whether two groups, of variances that may differ, have the same mean.
 func WelchT(x, y []float64) (Test, error) {
-	if err := errors.Join(check(x, 2), check(y, 2)); err != nil {
+	if err := errors.Join(check("x", x, 2), check("y", y, 2)); err != nil {
 		return Test{}, err
 	}
-	return WelchTFrom(Summary{Mean(x), SD(x), len(x)}, Summary{Mean(y), SD(y), len(y)})
+	if constant(x) && constant(y) {
+		return Test{}, errors.New("neither x nor y varies but for rounding: there is nothing to test against")
+	}
+	e := 1 + exponent(x, y)
+	x, y = times(x, -e), times(y, -e)
+	a, b := Summary{Mean(x), SD(x), len(x)}, Summary{Mean(y), SD(y), len(y)}
+	if a.SD == 0 && b.SD == 0 {
+		return Test{}, errBeyond
+	}
+	return WelchTFrom(a, b)
 }
 
 // Summary is what a paper prints of a group.
@@ -177,43 +236,63 @@ type Summary struct {
 
 // WelchTFrom is WelchT where only means, standard deviations and counts are known.
 func WelchTFrom(x, y Summary) (Test, error) {
-	if x.N < 2 || y.N < 2 || math.IsNaN(x.Mean+y.Mean+x.SD+y.SD) || x.SD < 0 || y.SD < 0 {
-		return Test{}, fmt.Errorf("groups of %d and %d with SD %g and %g: at least 2 numbers with a mean and an SD are needed", x.N, y.N, x.SD, y.SD)
+	for i, s := range []Summary{x, y} {
+		if sum := s.Mean + s.SD; s.N < 2 || sum-sum != 0 || s.SD < 0 {
+			return Test{}, fmt.Errorf("%c is a group of %d with mean %g and SD %g: at least 2 numbers with a mean and an SD are needed", "xy"[i], s.N, s.Mean, s.SD)
+		}
 	}
-	a, b := x.SD*x.SD/float64(x.N), y.SD*y.SD/float64(y.N)
-	if a+b == 0 {
-		return Test{}, errors.New("neither group varies: there is nothing to test against")
+	if x.SD == 0 && y.SD == 0 {
+		return Test{}, errors.New("neither x nor y varies: there is nothing to test against")
 	}
-	t := (x.Mean - y.Mean) / math.Sqrt(a+b)
+	e := exponent([]float64{x.SD, y.SD}) // of the SDs alone: their squares must neither overflow nor vanish
+	sx, sy := math.Ldexp(x.SD, -e), math.Ldexp(y.SD, -e)
+	a, b := sx*sx/float64(x.N), sy*sy/float64(y.N)
+	t := (math.Ldexp(x.Mean, -e) - math.Ldexp(y.Mean, -e)) / math.Sqrt(a+b)
 	df := (a + b) * (a + b) / (a*a/float64(x.N-1) + b*b/float64(y.N-1))
-	return Test{Statistic: t, DF: df, P: tailT(t, df), N: x.N + y.N}, nil
+	return known(Test{Statistic: t, DF: df, P: tailT(t, df), N: x.N + y.N})
 }
 
 // ANOVA tests whether groups have the same mean (one-way analysis of variance).
 func ANOVA(groups ...[]float64) (Test, error) {
 	if len(groups) < 2 {
-		return Test{}, fmt.Errorf("%d groups: at least two are needed", len(groups))
+		return Test{}, fmt.Errorf("%s: at least two are needed", counted(len(groups), "group"))
 	}
+	n, flatOnes := 0, 0
+	for i, g := range groups {
+		if len(g) == 0 {
+			return Test{}, fmt.Errorf("group %d has no numbers: leave it out", i+1)
+		}
+		if err := check(fmt.Sprintf("group %d", i+1), g, 1); err != nil {
+			return Test{}, err
+		}
+		n += len(g)
+		if constant(g) {
+			flatOnes++
+		}
+	}
+	if flatOnes == len(groups) {
+		return Test{}, errors.New("no group varies but for rounding: there is nothing to test against")
+	}
+	e := exponent(groups...)
 	var all []float64
 	within := 0.0
+	scaled := make([][]float64, len(groups))
 	for i, g := range groups {
-		if err := check(g, 1); err != nil {
-			return Test{}, fmt.Errorf("group %d: %w", i, err)
-		}
-		all = append(all, g...)
-		within += squares(g)
+		scaled[i] = times(g, -e)
+		all = append(all, scaled[i]...)
+		within += squares(scaled[i])
 	}
-	df, df2 := float64(len(groups)-1), float64(len(all)-len(groups))
-	if df2 < 1 || within == 0 {
-		return Test{}, errors.New("no group varies: there is nothing to test against")
-	}
-	mean, between := Mean(all), 0.0
-	for _, g := range groups {
-		d := Mean(g) - mean
+	df, df2 := float64(len(groups)-1), float64(n-len(groups))
+	mean, between := plainMean(all), 0.0
+	for _, g := range scaled {
+		d := plainMean(g) - mean
 		between += float64(len(g)) * d * d
 	}
-	f := (between / df) / (within / df2)
-	return Test{Statistic: f, DF: df, DF2: df2, P: mathext.RegIncBeta(df2/2, df/2, df2/(df2+df*f)), N: len(all)}, nil
+	t, err := known(Test{Statistic: (between / df) / (within / df2), DF: df, DF2: df2, N: n})
+	if err == nil {
+		t.P = mathext.RegIncBeta(df2/2, df/2, df2/(df2+df*t.Statistic))
+	}
+	return t, err
 }
 
 // Holm returns p-values corrected for their number (Holm 1979): the chance that any true hypothesis among them is rejected
@@ -226,15 +305,7 @@ func Holm(p []float64) ([]float64, error) {
 		}
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case p[a] < p[b]:
-			return -1
-		case p[a] > p[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
 	out := make([]float64, len(p))
 	largest := 0.0
 	for k, i := range order {

@@ -31,13 +31,17 @@ func TestAgainstScipy(t *testing.T) {
 			Groups [][]float64
 			F, P   float64
 		}
+		Unequal []struct {
+			X, Y []float64
+			T, P float64
+		}
 		Summaries []struct {
 			A, B [3]float64
 			T, P float64
 		}
 	}
-	if err := json.Unmarshal(b, &f); err != nil || len(f.Pairs) != 6 || len(f.Groups) != 4 {
-		t.Fatal(err)
+	if err := json.Unmarshal(b, &f); err != nil || len(f.Pairs) != 9 || len(f.Groups) != 5 || len(f.Unequal) != 4 {
+		t.Fatalf("%d pairs, %d groups, %d unequal, %v", len(f.Pairs), len(f.Groups), len(f.Unequal), err)
 	}
 	for _, p := range f.Pairs {
 		for name, c := range map[string]struct {
@@ -53,6 +57,11 @@ func TestAgainstScipy(t *testing.T) {
 	for _, g := range f.Groups {
 		if got, err := ANOVA(g.Groups...); err != nil || !near(got.Statistic, g.F, 1e-10) || !near(got.P, g.P, 1e-10) {
 			t.Errorf("ANOVA of %s: %+v (%v), scipy has %v, %v", g.Name, got, err, g.F, g.P)
+		}
+	}
+	for i, g := range f.Unequal {
+		if got, err := WelchT(g.X, g.Y); err != nil || !near(got.Statistic, g.T, 1e-10) || !near(got.P, g.P, 1e-10) {
+			t.Errorf("WelchT of unequal groups %d: %+v (%v), scipy has %v, %v", i, got, err, g.T, g.P)
 		}
 	}
 	for _, s := range f.Summaries {

@@ -10,12 +10,21 @@ import (
 	"torchpe/report/internal/atomicfile"
 )
 
-// Formats are the extensions of the files that Save writes, in its order.
+// formats are the files that Save writes, in its order.
 var formats = []struct {
 	extension string
 	write     func(Table, io.Writer) error
 }{
 	{"csv", Table.CSV}, {"tex", Table.LaTeX}, {"md", Table.Markdown}, {"html", Table.HTML}, {"json", Table.JSON},
+}
+
+// Formats are the extensions of the files that Save writes.
+func Formats() []string {
+	var all []string
+	for _, f := range formats {
+		all = append(all, f.extension)
+	}
+	return all
 }
 
 // Save writes t to dir, which exists, as name.csv, name.tex, name.md, name.html and name.json, each whole or not at all. Nothing is

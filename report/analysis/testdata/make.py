@@ -9,7 +9,7 @@ import scipy.io
 import scipy.linalg
 import scipy.spatial
 import scipy.stats
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import jensenshannon, pdist, squareform
 
 os.chdir(os.path.dirname(os.path.abspath(__file__)))
 rng = np.random.default_rng(11)
@@ -141,5 +141,38 @@ holm = np.empty(4)
 holm[order] = np.maximum.accumulate(np.minimum(1, (4 - np.arange(4)) * np.array(p)[order]))
 out["stats"] = {"pearson": test(scipy.stats.pearsonr(a, b)), "spearman": test(scipy.stats.spearmanr(a, b)), "paired": test(scipy.stats.ttest_rel(a, b)),
                 "welch": test(scipy.stats.ttest_ind(a, g, equal_var=False)), "anova": test(scipy.stats.f_oneway(a, b, g)), "holm": holm.tolist()}
+more = np.random.default_rng(12)  # its own, so that what is above stays as it is
+LAYERS, EXAMPLES, MAP_HEADS, TOKENS = 3, 4, 2, 5
+maps = np.exp(1.5 * more.normal(size=(2, LAYERS, EXAMPLES, MAP_HEADS, TOKENS, TOKENS)))
+maps[0, 0, 0, 0, 0] = [0, 0, 1, 0, 0]
+maps /= maps.sum(-1, keepdims=True)
+np.savez("attention.npz", maps=maps[0], one_head=maps[0, :, :, 0], one_layer=maps[0, 0, :, 0])
+safetensors("attention.safetensors", {"maps": maps[1], "one_head": maps[1, :, :, 0], "one_layer": maps[1, 0, :, 0], "map": maps[1, 0, 1, 0]})
+np.savetxt("map.csv", maps[0, 0, 1, 0], delimiter=",", fmt="%.17g")
+
+
+def similarity(a, b):  # two vectors of heads, tokens and tokens
+    return np.array([1 - scipy.spatial.distance.cosine(a.ravel(), b.ravel()),
+                     np.mean([jensenshannon(p, q, 2) ** 2 for p, q in zip(a.reshape(-1, TOKENS), b.reshape(-1, TOKENS))])])
+
+
+pooled = {
+    "each": lambda a, b: np.mean([similarity(p, q) for x, y in zip(a, b) for p, q in zip(x, y)], 0),
+    "layers": lambda a, b: np.mean([similarity(p, q) for p, q in zip(a.mean(0), b.mean(0))], 0),
+    "puzzles": lambda a, b: np.mean([similarity(p, q) for p, q in zip(a.mean(1), b.mean(1))], 0),
+    "all": similarity,
+}
+
+
+def compared(how, a, b):
+    """Arrays [layers, examples, ...] as a whole, by layer and by example."""
+    part = lambda x, y: dict(zip(["cosine", "jsd"], map(float, pooled[how](x, y))))
+    return part(a, b) | {"layers": [{"layer": i} | part(a[i : i + 1], b[i : i + 1]) for i in range(len(a))],
+                         "by_example": [{"example": i} | part(a[:, i : i + 1], b[:, i : i + 1]) for i in range(len(a[0]))]}
+
+
+out["attention"] = {how: compared(how, *maps) for how in pooled} | {
+    "one_head": compared("puzzles", *maps[:, :, :, 0]), "one_layer": compared("layers", *maps[:, :1, :, 0]), "map": compared("each", *maps[:, :1, 1:2, 0]),
+}
 with open("expected.json", "w") as f:
     json.dump(out, f, indent=1)

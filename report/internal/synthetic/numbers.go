@@ -41,12 +41,12 @@ func (m maker) member(i, seed int) (runlog.MemberResult, []runlog.Record) {
 	validation := m.around(final, 0.03, 0, 1)
 	train := m.around(0.99, 0.01, 0, 1)
 	r := runlog.MemberResult{
-		PE: m.PE, Sigma: m.sigma(), Seed: int64(seed), Epochs: records, Steps: 100 * records, Status: runlog.StatusDone,
+		PE: m.PE, Sigma: m.sigma(), Seed: int64(seed), Epochs: m.Records, Steps: 100 * m.Records, Status: runlog.StatusDone,
 		TrainAccuracy: train, IIDAccuracy: m.around((train+validation)/2, 0.01, 0, 1), ValidationAccuracy: validation,
 		ValidationByCondition: map[string]float64{"Binary": validation, "Ternary": validation * .97, "Quaternary": validation * .94},
 	}
 	var course []runlog.Record
-	for k := range records {
+	for k := range m.Records {
 		rise := 1 - math.Exp(-float64(k+1)/3)
 		rec := runlog.NewRecord(100*(k+1), k+1, i)
 		rec.Seed, rec.Sigma, rec.Loss = int64(seed), m.sigma(), 1.4*(1-rise)
@@ -60,7 +60,7 @@ func (m maker) member(i, seed int) (runlog.MemberResult, []runlog.Record) {
 	if m.Task != "lst" {
 		nan := math.NaN()
 		r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy, r.ValidationByCondition = nan, nan, nan, nil
-		r.MaskedMeasures = course[records-1].MaskedMeasures
+		r.MaskedMeasures = course[m.Records-1].MaskedMeasures
 	}
 	return r, course
 }
@@ -113,7 +113,7 @@ func (m maker) probes() ([]safetensors.Tensor, map[string]string, error) {
 		}
 		out = append(out, x)
 	}
-	members, about := len(m.Seeds), map[string]string{"step": fmt.Sprint(100 * records)}
+	members, about := len(m.Seeds), map[string]string{"step": fmt.Sprint(100 * m.Records)}
 	if m.Task == "fmri" {
 		about["module_names"] = strings.Join(networks, "\n")
 	}

@@ -30,6 +30,7 @@ type Run struct {
 	Placement string  // of PEs that are added; that of the fidelity where empty
 	ReadOut   string
 	MaskLevel float64 // of masked prediction; 0.5 where 0
+	Records   int     // epochs, or hundreds of steps, each with a record; 12 where 0
 }
 
 // The sizes of the made-up models.
@@ -38,7 +39,6 @@ const (
 	puzzles   = 24
 	layers    = 4
 	dim       = 32
-	records   = 12
 )
 
 // Accuracy is the mean validation accuracy that made-up models with a learned PE of a sigma have: it falls from about 1 to 0.25.
@@ -76,6 +76,9 @@ func (r *Run) fill() {
 	}
 	if r.MaskLevel == 0 {
 		r.MaskLevel = 0.5
+	}
+	if r.Records == 0 {
+		r.Records = 12
 	}
 	set(&r.Name, fmt.Sprintf("%s-%s-%s-%s-wd%g-h%d-%s-%s-m%g", r.Task, r.Fidelity, runs.Label(r.PE, r.sigma()), r.Optimizer, r.Decay, r.Heads,
 		r.Placement, r.ReadOut, r.MaskLevel))
@@ -122,7 +125,7 @@ func (r *Run) write(dir string) error {
 		member, courses[i] = m.member(i, seed)
 		result.Members = append(result.Members, member)
 	}
-	for k := range records {
+	for k := range r.Records {
 		for _, course := range courses {
 			if err := run.Append(course[k]); err != nil {
 				return err
@@ -162,10 +165,10 @@ func (r *Run) config() map[string]any {
 		"token_input": map[string]string{"code": "one-hot", "text": "embedding"}[r.Fidelity], "device": "cpu", "threads": 1, "log_every": 1,
 	}
 	if r.Task == "lst" {
-		c["epochs"] = records
+		c["epochs"] = r.Records
 		return c
 	}
-	c["steps"] = 100 * records
+	c["steps"] = 100 * r.Records
 	masked := map[string]any{"mask_level": r.MaskLevel, "test_levels": []float64{.15, .5, .75, .9}, "pe_distance": "euclidean"}
 	if r.Task == "nmar" {
 		masked["nmar"] = map[string]any{"nodes": 15, "modules": 3, "frames": 2000, "scale": 0}

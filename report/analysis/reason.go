@@ -1,0 +1,116 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"torchpe/report/metrics"
+)
+
+// noDirection says which rows of a table have no direction by a distance, and so no distance from any other; empty for none.
+func noDirection(t Table, kind metrics.Distance) string {
+	what := ""
+	switch kind {
+	case metrics.Cosine:
+		what = "all zeros"
+	case metrics.OneMinusCorr2:
+		what = "one number throughout"
+	default:
+		return ""
+	}
+	first, count := -1, 0
+	for i := range t.Tokens {
+		row := t.Values[i*t.Dim : (i+1)*t.Dim]
+		is := 0.0
+		if kind == metrics.OneMinusCorr2 {
+			is = row[0]
+		}
+		if slices.ContainsFunc(row, func(v float64) bool { return v != is }) {
+			continue
+		}
+		if count == 0 {
+			first = i
+		}
+		count++
+	}
+	switch count {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("row %d is %s and has no direction: its distances by %s have no value", first, what, kind)
+	}
+	return fmt.Sprintf("row %d and %d more are %s and have no direction: their distances by %s have no value", first, count-1, what, kind)
+}
+
+// noWeights says why distances [n,n] between the rows of a table make no weights; empty where they do.
+func noWeights(t Table, d []float64, kind metrics.Distance) string {
+	if why := noDirection(t, kind); why != "" {
+		return why
+	}
+	largest, rounding := 0.0, 0.0
+	if kind == metrics.Cosine || kind == metrics.OneMinusCorr2 {
+		rounding = float64(t.Dim) * 0x1p-52 // of 1 - 1
+	}
+	for i, v := range d {
+		if v-v != 0 {
+			return fmt.Sprintf("the distance between rows %d and %d is %v: the numbers are too large or too small, scale the table", i/t.Tokens, i%t.Tokens, v)
+		}
+		largest = max(largest, math.Abs(v))
+	}
+	if largest > rounding {
+		return ""
+	}
+	if rounding > 0 {
+		return fmt.Sprintf("all rows are the same by %s: every distance is 0, which makes no weights", kind)
+	}
+	return "all rows are the same: every distance is 0, which makes no weights"
+}
+
+// noScore says why weights [n,n] have no modularity or no clustering (metrics.ScoreNetwork); empty where they have both.
+func noScore(w []float64, modules Modules, s BlockNetwork) string {
+	n, total := len(modules.Labels), 0.0
+	within, pairs := map[int]float64{}, map[int]int{}
+	for i, l := range modules.Labels {
+		for j, other := range modules.Labels {
+			if i == j {
+				continue
+			}
+			total += w[i*n+j]
+			if l == other {
+				within[l], pairs[l] = within[l]+w[i*n+j], pairs[l]+1
+			}
+		}
+	}
+	switch {
+	case s.Modularity.Known() && s.Clustering.Known():
+		return ""
+	case total-total != 0:
+		return "the weights are too large to add up: scale them"
+	case total == 0:
+		return "the weights add up to 0: modularity Q, which is a share of their sum, has no value"
+	case len(pairs) == 0:
+		return "no module has two tokens: clustering C, of weights within modules, has no value"
+	}
+	for l, name := range modules.Names {
+		if pairs[l] > 0 && within[l] == 0 {
+			return fmt.Sprintf("the mean weight within module %s is 0: clustering C, which is divided by it, has no value", name)
+		}
+	}
+	return "the weights are too large or too small for their scores in float64: scale them"
+}
+
+// negative is a note on weights below 0.
+func negative(source string, w []float64, n int) string {
+	count, lowest := 0, 0.0
+	for i, v := range w {
+		if i%(n*n)/n != i%n && v < 0 {
+			count, lowest = count+1, min(lowest, v)
+		}
+	}
+	if count == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s below 0, to %.4g: Q and C are made for weights of at least 0, and may leave their range where sums that they are divided by "+
+		"cancel; they are of the weights as they are: set negative ones to 0 where they mean no connection", source, counted(count, "weight"), lowest)
+}
