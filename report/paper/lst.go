@@ -214,13 +214,13 @@ func only(all []Group, label string) []Group {
 }
 
 // attentionMaps draws the mean attention of the first model of each group.
-func (s *Study) attentionMaps(d *draft, all []Group) ([]figure.Panel, error) {
+func (s *Study) attentionMaps(d *draft, shown []Group) ([]figure.Panel, error) {
 	var maps []figure.Matrix
 	t := table.Table{Title: "Mean attention", Columns: []table.Column{
 		{Heading: "PE", Name: "pe"}, {Heading: "query", Name: "query"}, {Heading: "key", Name: "key"}, {Heading: "weight", Name: "weight", Decimals: 4},
 	}}
-	highest := 0.0
-	for _, g := range all {
+	var all []float64
+	for _, g := range shown {
 		p, err := g.Models[0].Run.Probes()
 		if err != nil {
 			return nil, err
@@ -239,15 +239,19 @@ func (s *Study) attentionMaps(d *draft, all []Group) ([]figure.Panel, error) {
 		maps = append(maps, figure.Matrix{
 			Title: g.Label, Values: mean, Rows: n, Columns: n, Scale: figure.Sequential, BarLabel: "Attention", XLabel: "Key", YLabel: "Query", Note: "n = 1 model",
 		})
-		highest = max(highest, slices.Max(mean))
+		all = append(all, mean...)
 		for i, v := range mean {
 			t.Rows = append(t.Rows, table.Row{table.Text(g.Label), table.Count(i / n), table.Count(i % n), table.Number(v)})
 		}
 	}
 	d.table("_attention", t)
+	slices.Sort(all)
 	var panels []figure.Panel
 	for _, m := range maps {
-		m.Max = highest // one range of colours, so that maps can be compared
+		m.Max = all[len(all)*98/100] // one range of colours, so that maps can be compared, whatever a few cells have
+		if slices.Max(m.Values) > m.Max {
+			m.Note += fmt.Sprintf("; yellow: ≥ %.2g", m.Max)
+		}
 		panels = append(panels, m)
 	}
 	return panels, nil
