@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Fuzzes every reader of foreign files in turn, on one CPU thread. What it finds stays in the package's testdata/fuzz.
+# Fuzzes every reader of foreign files in turn, on one CPU thread. What it finds stays in the package's testdata/fuzz, and is tried by
+# every go test. What is there already are up to 24 inputs a target, each below 2 kB, of four minutes of fuzzing: chosen one by one for
+# the most code that neither the target's seeds nor those before reach, or reach as often (to a power of two).
 #   scripts/fuzz.sh [seconds for each] [packages]
 set -euo pipefail
 cd "$(dirname "$0")/.."

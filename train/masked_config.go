@@ -22,7 +22,7 @@ type MaskedConfig struct {
 	Split      string    `json:"split"`       // auto, time, random or subjects: what is held out
 	TestShare  float64   `json:"test_share"`  // of time points, or of subjects, held out
 	TestFrames int       `json:"test_frames"` // of the held-out ones, evenly spaced, are measured; 0 = all
-	ZScore     bool      `json:"zscore"`      // each token of each run to mean 0 and SD 1
+	ZScore     bool      `json:"zscore"`      // each token of each run to mean 0 and SD 1; the surrogate is made so in any case
 	Distance   string    `json:"pe_distance"` // between learned PEs, for the network scores
 	// One of these is where the data comes from.
 	NMAR      *NMAR          `json:"nmar,omitempty"`
@@ -46,10 +46,12 @@ const (
 
 // NMAR is the simulation of task nmar; the rest of its settings are the paper's (see package nmar).
 type NMAR struct {
-	Nodes   int     `json:"nodes"`
-	Modules int     `json:"modules"`
-	Frames  int     `json:"frames"`
-	Scale   float64 `json:"scale"` // factor on the autoregressive weights; 0 = what keeps the process stable
+	Nodes   int `json:"nodes"`
+	Modules int `json:"modules"`
+	Frames  int `json:"frames"`
+	// Factor on the autoregressive weights. 0, for one over the lags, stays 0 here: sweeps know their runs by their
+	// configuration, and existing ones have it so. What became of it is ar_scale among the data of result.json.
+	Scale float64 `json:"scale"`
 }
 
 // The ways to draw masks.

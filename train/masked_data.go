@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"slices"
 
 	"torchpe/data/masked"
@@ -20,6 +21,8 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 	if err != nil {
 		return nil, err
 	}
+	// What the readers held and dropped is as large as the table again, and Go would keep it for a while.
+	debug.FreeOSMemory()
 	t.table = s.table
 	if t.split, err = s.split(&t.config, c.DataSeed); err != nil {
 		return nil, err
@@ -67,8 +70,10 @@ func (t *maskedTask) prepareTests(seed uint64) error {
 		t.tests = append(t.tests, set)
 	}
 	h := sha256.New()
-	for piece := range slices.Chunk(t.table.X, 1<<16) { // encoding all at once would need as much room again
-		binary.Write(h, binary.LittleEndian, piece)
+	var encoded []byte
+	for piece := range slices.Chunk(t.table.X, 1<<16) { // encoding all at once would need as much room again, as would new room for each piece
+		encoded, _ = binary.Append(encoded[:0], binary.LittleEndian, piece) // which fails for no slice of numbers
+		h.Write(encoded)
 	}
 	for _, part := range [][]int{t.split.Train, t.split.Test, t.table.Modules} {
 		binary.Write(h, binary.LittleEndian, toInt64(part))
@@ -110,7 +115,7 @@ func standardise(t masked.Table) error {
 			squares += d * d
 		}
 		sd := math.Sqrt(squares / float64(t.Frames))
-		if !(sd > 0) {
+		if !(sd > 0) { // 0 to the bit where all are equal: in float64 the sum of up to 2^29 equal numbers of float32 is exact
 			return fmt.Errorf("token %d has SD %g over %d frames: leave it out, or turn --zscore off", token, sd, t.Frames)
 		}
 		for f := range t.Frames {

@@ -19,6 +19,7 @@ type source struct {
 	runs     []series.Run
 	held     []int // subjects that a table holds out; nil where none says
 	modules  string
+	arScale  float64 // of a simulated network: the factor on its autoregressive weights
 	notes    []string
 }
 
@@ -47,7 +48,11 @@ func (c *MaskedConfig) simulate(seed uint64) (source, error) {
 	}
 	s := source{
 		table: masked.Table{Frames: c.NMAR.Frames, Tokens: c.NMAR.Nodes, X: sim.X, Names: sim.Names, Modules: sim.Labels},
-		runs:  []series.Run{{Frames: c.NMAR.Frames}}, modules: "of the simulation",
+		runs:  []series.Run{{Frames: c.NMAR.Frames}}, modules: "of the simulation", arScale: sim.Options.Scale,
+	}
+	if !sim.Stable() {
+		s.notes = []string{fmt.Sprintf("The simulated network is not stable: the linearised one has spectral radius %.3g, which should be below 1, so that it leaves rest and nodes have "+
+			"means far from 0; lower --nmar-scale from %.4g, or leave it out.", sim.SpectralRadius(), sim.Options.Scale)}
 	}
 	if c.ZScore {
 		err = standardise(s.table)
@@ -144,7 +149,7 @@ func (s source) summary(split masked.Split, measured int) *runlog.DataSummary {
 	d := &runlog.DataSummary{
 		Frames: s.table.Frames, Tokens: s.table.Tokens, Subjects: max(1, len(s.subjects)), Runs: max(1, len(s.runs)),
 		TrainFrames: len(split.Train), TestFrames: len(split.Test), MeasuredFrames: measured, Split: split.How,
-		Modules: len(s.table.ModuleNames), ModulesFrom: s.modules, Notes: s.notes,
+		Modules: len(s.table.ModuleNames), ModulesFrom: s.modules, ARScale: s.arScale, Notes: s.notes,
 	}
 	if d.Modules == 0 && s.table.Modules != nil {
 		d.Modules = slices.Max(s.table.Modules) + 1

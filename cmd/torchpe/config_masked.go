@@ -31,10 +31,10 @@ func (f *maskedFlags) add(fl *pflag.FlagSet) {
 	fl.IntVar(&f.c.TestFrames, "test-frames", m.TestFrames, "held-out time points that are measured, evenly spaced; 0 = all [masked prediction]")
 	fl.BoolVar(&f.c.ZScore, "zscore", m.ZScore, "bring each token of a run to mean 0 and SD 1 [masked prediction]")
 	fl.StringVar(&f.c.Distance, "pe-distance", m.Distance, "distance between learned PEs for the network scores: euclidean, sign-aligned, corr2, cosine [masked prediction]")
-	fl.IntVar(&f.nmar.Nodes, "nmar-nodes", m.NMAR.Nodes, "nodes of the simulated network [nmar]")
+	fl.IntVar(&f.nmar.Nodes, "nmar-nodes", m.NMAR.Nodes, "nodes of the simulated network; couplings are divided where it is larger than the paper's 15 nodes in 3 modules, so that their sums stay [nmar]")
 	fl.IntVar(&f.nmar.Modules, "nmar-modules", m.NMAR.Modules, "modules of the simulated network [nmar]")
 	fl.IntVar(&f.nmar.Frames, "nmar-frames", m.NMAR.Frames, "time points of the simulation [nmar]")
-	fl.Float64Var(&f.nmar.Scale, "nmar-scale", m.NMAR.Scale, "factor on the autoregressive weights; 0 = what keeps the process stable [nmar]")
+	fl.Float64Var(&f.nmar.Scale, "nmar-scale", m.NMAR.Scale, "factor on the autoregressive weights; 0 = one over the 3 lags, which keeps the process stable (1, as printed, diverges) [nmar]")
 	const own = " [fmri, masked]"
 	fl.StringArrayVar(&f.data, "data", nil, "file or folder with series; may be given several times, and more files may follow the flags"+own)
 	f.source.add(fl, own)
@@ -84,6 +84,9 @@ func (f *maskedFlags) set(c *train.Config, given map[string]bool) (unused []stri
 				}
 			}
 		}
+	}
+	if given["zscore"] && m.Surrogate != nil {
+		unused = append(unused, "--zscore has no effect on the surrogate, which is made with mean 0 and SD 1")
 	}
 	return unused, nil
 }

@@ -95,6 +95,9 @@ func runHCPClean(w io.Writer, f cleanFlags) error {
 		return err
 	}
 	fmt.Fprintf(w, "%s: %d frames of %d parcels; %d signals, rank %d, solved by %s\n", f.out, r.Columns, r.Rows, len(result.Columns), result.Rank, result.Method)
+	if names != nil && strings.HasSuffix(f.out, ".npy") {
+		fmt.Fprintln(w, "the parcels' names are not kept in .npy: write .csv to keep them")
+	}
 	if len(result.Constant) > 0 {
 		fmt.Fprintf(w, "left out, because they do not vary: %s\n", strings.Join(result.Constant, ", "))
 	}
@@ -122,18 +125,21 @@ func (f cleanFlags) readSignals(run *clean.Run) error {
 	if f.nuisance != "" {
 		return f.readNuisance(run)
 	}
-	for path, into := range map[string]*clean.Matrix{
-		f.motion: &run.Motion, f.white: &run.WhiteMatter, f.ventricles: &run.Ventricles,
-		f.whiteDerivative: &run.WhiteMatterDerivative, f.ventriclesDerivative: &run.VentriclesDerivative,
+	for _, signal := range []struct {
+		path string // may be that of another signal too
+		into *clean.Matrix
+	}{
+		{f.motion, &run.Motion}, {f.white, &run.WhiteMatter}, {f.ventricles, &run.Ventricles},
+		{f.whiteDerivative, &run.WhiteMatterDerivative}, {f.ventriclesDerivative, &run.VentriclesDerivative},
 	} {
-		if path == "" {
+		if signal.path == "" {
 			continue
 		}
-		a, err := readMatrix(path)
+		a, err := readMatrix(signal.path)
 		if err != nil {
 			return err
 		}
-		*into = matrix(path, a)
+		*signal.into = matrix(signal.path, a)
 	}
 	return nil
 }

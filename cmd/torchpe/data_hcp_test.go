@@ -57,9 +57,45 @@ func TestHCPInfo(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "left-first") {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	_, errs, code = torchpeIn(t, ".", "data", "hcp", "info", seriesFixture(t, "one.h5"))
-	if code == 0 || !strings.Contains(errs, "no axis of 360 or 718 tokens") {
+	// What fits no known number of tokens is described all the same; what the user says of it must fit.
+	out, _, code = torchpeIn(t, ".", "data", "hcp", "info", seriesFixture(t, "one.h5"))
+	if code != 0 || !strings.Contains(out, "[6 7]") || !strings.Contains(out, "no axis of 360 or 718 tokens") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	_, errs, code = torchpeIn(t, ".", "data", "hcp", "info", "--dataset", "zzz", seriesFixture(t, "frames.npy"))
+	if code == 0 || !strings.Contains(errs, "leave --dataset out") {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+	out, _, code = torchpeIn(t, ".", "data", "hcp", "info", "--names", seriesFixture(t, "names.txt"), seriesFixture(t, "one.h5"))
+	if code != 0 || !strings.Contains(out, "L_V1_ROI") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+// NaN has no JSON: info counts them, and check has no modularity where no two tokens correlate.
+func TestHCPWithoutNumbers(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"nan.csv": "a,b\nnan,1\n2,3\n", "flat.csv": "a,b\n" + strings.Repeat("0.1,5\n", 60), "modules.csv": "a,1\nb,2\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, errs, code := torchpeIn(t, dir, "data", "hcp", "info", "--json", "nan.csv")
+	var infos []struct {
+		FirstRow  []*float64 `json:"first_row"`
+		NotFinite int        `json:"not_finite"`
+	}
+	if err := json.Unmarshal([]byte(out), &infos); code != 0 || err != nil || len(infos) != 1 || infos[0].NotFinite != 1 || len(infos[0].FirstRow) != 2 || infos[0].FirstRow[0] != nil || *infos[0].FirstRow[1] != 1 {
+		t.Errorf("exit %d: %s %s", code, out, errs)
+	}
+	out, errs, code = torchpeIn(t, dir, "data", "hcp", "check", "--json", "flat.csv", "--modules", "modules.csv")
+	var c hcpCheck
+	if err := json.Unmarshal([]byte(out), &c); code != 0 || err != nil || c.Modularity != nil || c.Constant != 2 || c.SD != [2]float64{} ||
+		!strings.Contains(strings.Join(c.Notes, " "), "token 0 (a) of flat.csv, which is 0.1 throughout") {
+		t.Errorf("exit %d: %s %s", code, out, errs)
+	}
+	if out, errs, code = torchpeIn(t, dir, "data", "hcp", "check", "flat.csv", "--modules", "modules.csv"); code != 0 || !strings.Contains(out, "no two tokens correlate") || !strings.Contains(out, "--zscore=false") {
+		t.Errorf("exit %d: %s %s", code, out, errs)
 	}
 }
 
@@ -90,7 +126,7 @@ func TestHCPConvert(t *testing.T) {
 	if err := os.WriteFile(table, []byte("subject,set\n01,train\n02,test\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"data", "hcp", "check", "--json", "--pattern", "*.npy", "--names", filepath.Join(dir, "names.txt"), "--modules", filepath.Join(dir, "modules.csv"), "--subjects", table, dir}
+	args := []string{"data", "hcp", "check", "--json", "--subjects", table, dir}
 	out, errs, code = torchpeIn(t, ".", args...)
 	if code != 0 {
 		t.Fatal(errs)
@@ -109,6 +145,68 @@ func TestHCPConvert(t *testing.T) {
 	_, errs, code = torchpeIn(t, ".", "data", "hcp", "convert", seriesFixture(t, "sub-01.ptseries.nii"), "--out", dir)
 	if code == 0 || !strings.Contains(errs, "--force") {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+	// Even if asked it leaves no runs of another conversion beside its names.
+	_, errs, code = torchpeIn(t, ".", "data", "hcp", "convert", seriesFixture(t, "sub-01.ptseries.nii"), "--out", dir, "--force")
+	if code == 0 || !strings.Contains(errs, "sub-02_run-1.npy exists and is no run of this data") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if err := os.Remove(filepath.Join(dir, "sub-02_run-1.npy")); err != nil {
+		t.Fatal(err)
+	}
+	plain := filepath.Join(t.TempDir(), "sub-01.npy")
+	copyFile(t, seriesFixture(t, "frames.npy"), plain)
+	if _, errs, code = torchpeIn(t, ".", "data", "hcp", "convert", plain, "--tokens", "6", "--out", dir, "--force"); code != 0 {
+		t.Fatal(errs)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("names and modules of the conversion before are left: %v, %v", left, err)
+	}
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Subjects whose files would have one name are refused before anything is written.
+func TestHCPConvertKeepsSubjectsApart(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"p_01.npy", "p01.npy"} {
+		copyFile(t, seriesFixture(t, "frames.npy"), filepath.Join(dir, name))
+	}
+	convert := []string{"data", "hcp", "convert", "p_01.npy", "p01.npy", "--tokens", "6", "--out", "out", "--force"}
+	_, errs, code := torchpeIn(t, dir, convert...)
+	if _, err := os.Stat(filepath.Join(dir, "out")); code == 0 || !strings.Contains(errs, `"p_01" and "p01"`) || !os.IsNotExist(err) {
+		t.Errorf("exit %d, %v: %s", code, err, errs)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "s.csv"), []byte("subject,file\na,p_01.npy\nb,p01.npy\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code = torchpeIn(t, dir, append(convert, "--subjects", "s.csv")...); code != 0 {
+		t.Error(errs)
+	}
+	if found, _ := filepath.Glob(filepath.Join(dir, "out", "sub-[ab]_run-1.npy")); len(found) != 2 {
+		t.Errorf("%v", found)
+	}
+}
+
+// What generate writes is read with its networks.
+func TestHCPGenerateIsRead(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made")
+	if _, errs, code := torchpeIn(t, ".", "data", "hcp", "generate", "--out", dir, "--surrogate", "subjects=2,frames=5"); code != 0 {
+		t.Fatal(errs)
+	}
+	out, errs, code := torchpeIn(t, ".", "data", "hcp", "check", "--json", dir)
+	var c hcpCheck
+	if err := json.Unmarshal([]byte(out), &c); code != 0 || err != nil || c.Subjects != 2 || c.Networks["Default"] != 77 || c.HemisphereOrder != "left-first" || !strings.Contains(c.NetworksFrom, "by name") {
+		t.Errorf("exit %d: %s %s", code, out, errs)
 	}
 }
 
@@ -192,6 +290,12 @@ func TestHCPClean(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(table.Data)
+	// One file may stand for two signals.
+	both := append(slices.Clone(args), "both.npy")
+	both[slices.Index(both, "--ventricles")+1] = both[slices.Index(both, "--wm")+1]
+	if _, errs, code = torchpeIn(t, dir, both...); code != 0 {
+		t.Error(errs)
+	}
 	const python = "/usr/bin/python3"
 	if exec.Command(python, "-c", "import h5py").Run() == nil {
 		script := `

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"torchpe/data/nmar"
+	"torchpe/report/analysis"
 	"torchpe/report/figure"
 )
 
@@ -25,7 +26,10 @@ each node depends on its own past, strongly on nodes of its module, weakly on ot
 
 As printed in the paper the process diverges. By default the autoregressive weights are
 divided by the number of lags, which bounds their sum and with it the process; --scale
-takes any other factor.`,
+takes any other factor. Networks larger than the paper's 15 nodes in 3 modules would leave
+rest too, as a node's couplings add up: in a module of m > 5 nodes those within are
+multiplied by 4/(m-1), and where more than 10 nodes are in other modules those between by
+10/(nodes-m), so that their expected sums stay the paper's.`,
 		Args: noArguments,
 		RunE: showHelp,
 	}
@@ -102,31 +106,49 @@ func newNMARShowCommand() *cobra.Command {
 			if err := f.draw(s); err != nil {
 				return err
 			}
-			return printNMAR(cmd.OutOrStdout(), s, f)
+			return printNMAR(cmd, s, f)
 		},
 	}
 	f.add(cmd)
 	return cmd
 }
 
-func printNMAR(w io.Writer, s *nmar.Simulation, f nmarFlags) error {
-	sum := s.Summarise()
-	if f.json {
-		return printJSON(w, struct {
-			Nodes   int     `json:"nodes"`
-			Modules int     `json:"modules"`
-			Frames  int     `json:"frames"`
-			Lags    int     `json:"lags"`
-			Scale   float64 `json:"scale"`
-			Seed    uint64  `json:"seed"`
-			nmar.Summary
-		}{s.Options.Nodes, s.Options.Modules, s.Options.Frames, s.Options.Lags, s.Options.Scale, f.seed, sum})
+// printNMAR describes the network on stdout, and says on stderr what to do about one that is not stable.
+func printNMAR(cmd *cobra.Command, s *nmar.Simulation, f nmarFlags) error {
+	sum, o := s.Summarise(), s.Options
+	stable := "yes"
+	if !sum.Stable {
+		stable = "no"
+		fmt.Fprintf(cmd.ErrOrStderr(), "torchpe: the network is not stable: it leaves rest, and its nodes have means far from 0; "+
+			"lower --scale from %.4g, or leave it out for one over the lags, %.4g\n", o.Scale, 1/float64(o.Lags))
 	}
-	number := func(v float64) string { return fmt.Sprintf("%.3f", v) }
+	if f.json {
+		return printJSON(cmd.OutOrStdout(), struct {
+			Nodes          int             `json:"nodes"`
+			Modules        int             `json:"modules"`
+			Frames         int             `json:"frames"`
+			Lags           int             `json:"lags"`
+			Scale          float64         `json:"scale"`
+			Seed           uint64          `json:"seed"`
+			SpectralRadius analysis.Number `json:"spectral_radius"`
+			Stable         bool            `json:"stable"`
+			Mean           [2]float64      `json:"mean"` // smallest and largest over the nodes
+			SD             [2]float64      `json:"sd"`
+			Within         analysis.Number `json:"correlation_within"` // null where no two nodes are in one module
+			Between        analysis.Number `json:"correlation_between"`
+		}{o.Nodes, o.Modules, o.Frames, o.Lags, o.Scale, f.seed, analysis.Number(sum.SpectralRadius), sum.Stable,
+			sum.Mean, sum.SD, analysis.Number(sum.Within), analysis.Number(sum.Between)})
+	}
+	number := func(v float64) string {
+		if math.IsNaN(v) {
+			return analysis.None.String()
+		}
+		return fmt.Sprintf("%.3f", v)
+	}
 	span := func(r [2]float64) string { return number(r[0]) + " to " + number(r[1]) }
-	return printTable(w, []string{"network", "value"}, [][]string{
-		{"nodes", fmt.Sprint(s.Options.Nodes)}, {"modules", fmt.Sprint(s.Options.Modules)}, {"time points", fmt.Sprint(s.Options.Frames)},
-		{"scale of the autoregressive weights", number(s.Options.Scale)}, {"spectral radius, linearised", number(sum.SpectralRadius)},
+	return printTable(cmd.OutOrStdout(), []string{"network", "value"}, [][]string{
+		{"nodes", fmt.Sprint(o.Nodes)}, {"modules", fmt.Sprint(o.Modules)}, {"time points", fmt.Sprint(o.Frames)},
+		{"scale of the autoregressive weights", number(o.Scale)}, {"spectral radius, linearised", number(sum.SpectralRadius)}, {"stable", stable},
 		{"mean of a node", span(sum.Mean)}, {"SD of a node", span(sum.SD)},
 		{"correlation within modules", number(sum.Within)}, {"correlation between modules", number(sum.Between)},
 	})
@@ -148,7 +170,7 @@ DIR/modules.csv with the module of each node. The same flags give the same bytes
 		Example: `  torchpe data nmar generate --out network
   torchpe data nmar generate --out large --nodes 360 --modules 12 --frames 5000`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runNMARGenerate(cmd.OutOrStdout(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runNMARGenerate(cmd, f) },
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.out, "out", "", "directory to write to, made if missing (required)")
@@ -156,7 +178,7 @@ DIR/modules.csv with the module of each node. The same flags give the same bytes
 	return cmd
 }
 
-func runNMARGenerate(w io.Writer, f nmarFlags) error {
+func runNMARGenerate(cmd *cobra.Command, f nmarFlags) error {
 	if f.out == "" {
 		return usagef("--out is missing: name the directory to write %s and %s to", nmarSeriesFile, nmarModulesFile)
 	}
@@ -199,5 +221,5 @@ func runNMARGenerate(w io.Writer, f nmarFlags) error {
 	if err := f.draw(s); err != nil {
 		return err
 	}
-	return printNMAR(w, s, f)
+	return printNMAR(cmd, s, f)
 }

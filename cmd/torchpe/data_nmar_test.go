@@ -75,8 +75,63 @@ func TestNMARFiles(t *testing.T) {
 	if _, stderr, code := torchpeIn(t, ".", "data", "nmar", "show", "--as-printed"); code != 1 || !strings.Contains(stderr, "spectral radius 1.") {
 		t.Errorf("as printed: exit %d, %s", code, stderr)
 	}
+	if _, stderr, code := torchpeIn(t, ".", "train", "--task", "nmar", "--nmar-scale", "1", "--quiet", "--out", filepath.Join(dir, "run")); code != 1 || !strings.Contains(stderr, "diverges") ||
+		!strings.Contains(stderr, "spectral radius 1.") || !strings.Contains(stderr, "--nmar-scale") {
+		t.Errorf("training as printed: exit %d, %s", code, stderr)
+	}
 	if _, stderr, code := torchpeIn(t, ".", "data", "nmar", "show", "--nodes", "0", "--noise", "-1"); code != 2 || !strings.Contains(stderr, "noise -1") {
 		t.Errorf("bad options: exit %d, %s", code, stderr)
+	}
+}
+
+// Whether a network is stable is said in text and JSON, and what to do where it is not; a correlation that no two nodes have is null.
+func TestNMARStability(t *testing.T) {
+	for _, test := range []struct {
+		args            []string
+		stable          bool
+		within, between bool // there are such pairs
+		stderr          string
+	}{
+		{[]string{"--nodes", "60", "--modules", "6"}, true, true, true, ""},
+		{[]string{"--modules", "1"}, true, true, false, ""},
+		{[]string{"--modules", "15"}, true, false, true, ""},
+		{[]string{"--scale", "0.6"}, false, true, true, "lower --scale from 0.6, or leave it out for one over the lags, 0.3333"},
+	} {
+		args := append([]string{"data", "nmar", "show", "--frames", "300"}, test.args...)
+		out, stderr, code := torchpeIn(t, ".", append(args, "--json")...)
+		var got struct {
+			Radius  float64 `json:"spectral_radius"`
+			Stable  *bool
+			Within  *float64 `json:"correlation_within"`
+			Between *float64 `json:"correlation_between"`
+		}
+		if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 {
+			t.Fatalf("%v: exit %d, %v: %s%s", test.args, code, err, out, stderr)
+		}
+		if got.Stable == nil || *got.Stable != test.stable || (got.Radius < 1) != test.stable || (got.Within != nil) != test.within || (got.Between != nil) != test.between {
+			t.Errorf("%v: %s", test.args, out)
+		}
+		if (stderr == "") != test.stable || !strings.Contains(stderr, test.stderr) {
+			t.Errorf("%v: stderr %q", test.args, stderr)
+		}
+		out, _, _ = torchpeIn(t, ".", args...)
+		lines := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " ")
+		if want := map[bool]string{true: "stable yes", false: "stable no"}[test.stable]; !strings.Contains(lines, want) || strings.Contains(lines, "NaN") {
+			t.Errorf("%v: %s", test.args, out)
+		}
+	}
+}
+
+// The surrogate is made z-scored: --zscore is said to have no effect on it, and has one elsewhere.
+func TestZScoreOfTheSurrogate(t *testing.T) {
+	const note = "--zscore has no effect on the surrogate"
+	small := []string{"--zscore=false", "--steps", "1", "--batch", "2", "--layers", "1", "--d-model", "16", "--test-frames", "4", "--test-levels", "0.5", "--threads", "1", "--device", "cpu", "--out", filepath.Join(t.TempDir(), "run")}
+	if _, stderr, code := torchpeIn(t, ".", append([]string{"train", "--task", "fmri", "--surrogate", "subjects=2,frames=20"}, small...)...); code != 0 || !strings.Contains(stderr, note) {
+		t.Errorf("surrogate: exit %d, %s", code, stderr)
+	}
+	small[len(small)-1] += "-nmar"
+	if _, stderr, code := torchpeIn(t, ".", append([]string{"train", "--task", "nmar", "--nmar-frames", "200"}, small...)...); code != 0 || strings.Contains(stderr, "--zscore") {
+		t.Errorf("nmar: exit %d, %s", code, stderr)
 	}
 }
 

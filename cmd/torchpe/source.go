@@ -19,8 +19,8 @@ func (f *sourceFlags) add(fl *pflag.FlagSet, where string) {
 	fl.StringVar(&f.s.Pattern, "pattern", "", "which files of folders are read, such as '*_Atlas.ptseries.nii' (default: all that can be)"+where)
 	fl.StringArrayVar(&f.s.Datasets, "dataset", nil, "array in files that hold several: path in HDF5, variable in .mat, member of .npz; * stands for any name; may be given several times"+where)
 	fl.StringVar(&f.s.Axes, "axes", "", "axes of the arrays as numpy shows them, such as tokens,frames or subjects,frames,tokens (default: by names or --tokens)"+where)
-	fl.IntVar(&f.s.Tokens, "tokens", 0, "number of tokens, which tells the axes; 0 = by names or modules, and for human fMRI 360 or 718"+where)
-	fl.StringVar(&f.s.Names, "names", "", "file with the tokens' names, one a line, where the data has none"+where)
+	fl.IntVar(&f.s.Tokens, "tokens", 0, "number of tokens, which tells the axes; files with others are refused; 0 = by names or modules, and for human fMRI 360 or 718"+where)
+	fl.StringVar(&f.s.Names, "names", "", "file with the tokens' names, one a line, where files have none; those that have names are brought into its order"+where)
 	fl.StringVar(&f.s.Parcellation, "parcellation", "", "dlabel.nii within whose parcels dtseries.nii are averaged"+where)
 }
 

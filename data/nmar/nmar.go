@@ -4,7 +4,10 @@
 //	x_i(t) = sum_k w_ik x_i(t-k) + sum_j c_ij sin(x_j(t-1)) + e_i(t),   e ~ N(0, Noise^2)
 //
 // with w ~ Scale U(AR), and couplings c ~ U(Intra) within a module, U(Inter) between modules and 0 of a node with itself.
-// As printed (Scale 1) the process diverges; see Options.Scale. The package imports the standard library and gonum.
+// As printed (Scale 1) the process diverges; see Options.Scale. The paper has one size, 15 nodes in modules of 5: a node's
+// couplings with its 4 neighbours and 10 others. In larger networks couplings are divided so that a node's expected sums stay
+// those: c ~ min(1, 4/(m-1)) U(Intra) in a module of m nodes, and c ~ min(1, 10/(Nodes-m)) U(Inter). The paper's size and
+// smaller ones are left as they are. The package imports the standard library and gonum.
 package nmar
 
 import (
@@ -13,6 +16,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+)
+
+// The couplings that a node of the paper's network has: with the rest of its module of 5, and with the other 10 of 15 nodes.
+const (
+	paperNeighbours = 4
+	paperOthers     = 10
 )
 
 // Options describe a simulation.
@@ -26,7 +35,8 @@ type Options struct {
 	Noise            float64 // SD of the noise; the paper's N(0, .2) must mean it so (FACTS 2.5)
 	// Scale is a factor on the autoregressive weights. The default, 0, is 1/Lags: a node's own past enters as the mean over
 	// its lags, so that the weights of each node sum to at most the upper end of AR. Below 1 that bounds the process, for what
-	// comes from other nodes is bounded by the sine. With the paper's numbers the series have mean 0.
+	// comes from other nodes is bounded by the sine. With the paper's numbers the series have mean 0. By default a network that
+	// is not stable is refused; with a factor only one that diverges is, so that those between can be looked at.
 	Scale float64
 	// AsPrinted asks for the process as the paper prints it, without a scale. It is refused, with the reason.
 	AsPrinted bool
@@ -101,7 +111,8 @@ func Simulate(o Options, seed uint64) (*Simulation, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if o.Scale == 0 {
+	byDefault := o.Scale == 0
+	if byDefault {
 		o.Scale = 1 / float64(o.Lags)
 	}
 	if o.AsPrinted {
@@ -111,8 +122,12 @@ func Simulate(o Options, seed uint64) (*Simulation, error) {
 	s.draw(rand.New(rand.NewPCG(seed, streamWeights)))
 	if o.AsPrinted {
 		return nil, fmt.Errorf("nmar: as printed the process diverges: a node's %d autoregressive weights of %g to %g sum to about %.2f, and the "+
-			"linearised network has spectral radius %.2f, which must be below 1; leave --as-printed out, or give a factor with --scale",
+			"linearised network has spectral radius %.2f, which must be below 1; leave --as-printed out, or give a factor with --scale (--nmar-scale in training)",
 			o.Lags, o.AR[0], o.AR[1], float64(o.Lags)*(o.AR[0]+o.AR[1])/2, s.SpectralRadius())
+	}
+	if byDefault && !s.Stable() {
+		return nil, fmt.Errorf("nmar: %d nodes in %d modules with seed %d: not stable, the linearised network has spectral radius %.4g, which must be below 1, "+
+			"though the autoregressive weights are scaled by %.4g: take another seed, or a smaller factor with --scale (--nmar-scale in training)", o.Nodes, o.Modules, seed, s.SpectralRadius(), o.Scale)
 	}
 	return s, s.run(rand.New(rand.NewPCG(seed, streamNoise)))
 }
@@ -128,19 +143,27 @@ func (s *Simulation) draw(rng *rand.Rand) {
 			s.AR = append(s.AR, o.Scale*uniform(o.AR))
 		}
 	}
+	size := make([]int, o.Modules)
+	for _, module := range s.Labels {
+		size[module]++
+	}
 	s.Weights = make([]float64, o.Nodes*o.Nodes)
 	for i := range o.Nodes {
+		m := size[s.Labels[i]]
 		for j := range o.Nodes {
 			switch {
 			case i == j:
 			case s.Labels[i] == s.Labels[j]:
-				s.Weights[i*o.Nodes+j] = uniform(o.Intra)
+				s.Weights[i*o.Nodes+j] = share(paperNeighbours, m-1) * uniform(o.Intra)
 			default:
-				s.Weights[i*o.Nodes+j] = uniform(o.Inter)
+				s.Weights[i*o.Nodes+j] = share(paperOthers, o.Nodes-m) * uniform(o.Inter)
 			}
 		}
 	}
 }
+
+// share is the factor on each of a node's couplings of one kind that keeps their expected sum that of the paper's network.
+func share(paper, here int) float64 { return math.Min(1, float64(paper)/float64(here)) }
 
 // run makes the series, from rest.
 func (s *Simulation) run(noise *rand.Rand) error {
@@ -165,8 +188,9 @@ func (s *Simulation) run(noise *rand.Rand) error {
 				v += c * sines[j]
 			}
 			if !(math.Abs(v) < diverged) {
-				return fmt.Errorf("nmar: the process diverges: %s is beyond %g at time point %d; the linearised network has spectral radius %.2f: lower the scale of %g",
-					s.Names[i], diverged, t, s.SpectralRadius(), o.Scale)
+				return fmt.Errorf("nmar: the process diverges: %s is beyond %g at time point %d; the linearised network has spectral radius %.2f, "+
+					"which must be below 1: lower the scale of %g (--scale, in training --nmar-scale), or leave it out for one over the %d lags",
+					s.Names[i], diverged, t, s.SpectralRadius(), o.Scale, o.Lags)
 			}
 			now[i] = v
 		}

@@ -1,7 +1,12 @@
 package nmar
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -93,6 +98,135 @@ func TestDefaultIsStableAndPrintedIsNot(t *testing.T) {
 		if _, err := Simulate(o, seed); err == nil || !strings.Contains(err.Error(), "--as-printed") {
 			t.Errorf("seed %d: as printed: %v", seed, err)
 		}
+	}
+}
+
+// Up to the paper's size networks are what they were before larger ones were scaled (commit 1e3013d): the hashes are of AR
+// weights, couplings and series that its code gave.
+func TestPaperSizeKeepsItsBits(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("elsewhere Go fuses a multiplication with an addition, which rounds once less")
+	}
+	for _, c := range []struct {
+		nodes, modules int
+		seed           uint64
+		want           string
+	}{
+		{15, 3, 0, "5218ea2775c9c48d"}, {15, 3, 7, "29b83c7371d7e67d"}, {10, 5, 1, "78d2fddaa733eb12"}, {6, 2, 4, "8dfff952e6290414"}, {8, 3, 1, "fa7e5fd74172a8af"},
+	} {
+		o := DefaultOptions()
+		o.Nodes, o.Modules, o.Frames = c.nodes, c.modules, 2000
+		s := simulate(t, o, c.seed)
+		h := sha256.New()
+		for _, part := range []any{s.AR, s.Weights, s.X} {
+			if err := binary.Write(h, binary.LittleEndian, part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := fmt.Sprintf("%x", h.Sum(nil)[:8]); got != c.want {
+			t.Errorf("%d nodes in %d modules, seed %d: %s, want %s", c.nodes, c.modules, c.seed, got, c.want)
+		}
+	}
+}
+
+// Larger networks are as stable as the paper's, with modules that can be told, and a node's couplings sum to what they do there:
+// 4 x .11 within its module and 10 x .0075 with others, the means of U(.02, .2) and U(.005, .01).
+func TestLargerNetworks(t *testing.T) {
+	for _, c := range [][2]int{{15, 3}, {15, 2}, {16, 3}, {60, 6}, {60, 20}, {100, 5}, {100, 2}} {
+		o := DefaultOptions()
+		o.Nodes, o.Modules, o.Frames = c[0], c[1], 4000
+		seeds := uint64(3)
+		if o.Nodes > 60 {
+			seeds = 1
+		}
+		for seed := range seeds {
+			s := simulate(t, o, seed)
+			sum := s.Summarise()
+			if !(sum.SpectralRadius < 1) || !sum.Stable || sum.SD[1] > 0.35 || math.Max(-sum.Mean[0], sum.Mean[1]) > 0.1 || sum.Within < 1.5*sum.Between {
+				t.Errorf("%d nodes in %d modules, seed %d: %+v", o.Nodes, o.Modules, seed, sum)
+			}
+			within, between := 0.0, 0.0
+			for at, w := range s.Weights {
+				if s.Labels[at/o.Nodes] == s.Labels[at%o.Nodes] {
+					within += w / float64(o.Nodes)
+				} else {
+					between += w / float64(o.Nodes)
+				}
+			}
+			// Modules or rests that are smaller than the paper's have fewer couplings, each as the paper has it.
+			n, m := float64(o.Nodes), float64(o.Nodes)/float64(o.Modules)
+			if want := 0.11 * math.Min(4, m-1); math.Abs(within/want-1) > 0.2 {
+				t.Errorf("%d nodes in %d modules: couplings within a module sum to %.3f, want about %.3f", o.Nodes, o.Modules, within, want)
+			}
+			if want := 0.0075 * math.Min(10, n-m); math.Abs(between/want-1) > 0.1 {
+				t.Errorf("%d nodes in %d modules: couplings between modules sum to %.3f, want about %.3f", o.Nodes, o.Modules, between, want)
+			}
+		}
+	}
+}
+
+// The example of "torchpe data nmar generate" is stable; its eigenvalues would take seconds.
+func TestCortexSizeIsStable(t *testing.T) {
+	o := DefaultOptions()
+	o.Nodes, o.Modules, o.Frames, o.Burn = 360, 12, 100, 0
+	for seed := range uint64(3) {
+		if s := simulate(t, o, seed); !s.Stable() {
+			t.Errorf("seed %d is not stable", seed)
+		}
+	}
+}
+
+// The equations in the nodes alone agree with the eigenvalues of all lags, on both sides of 1 and close to it, and also with negative weights.
+func TestStableIsARadiusBelowOne(t *testing.T) {
+	count := map[bool]int{}
+	for seed := range uint64(60) {
+		o := DefaultOptions()
+		o.Nodes, o.Lags, o.Scale = 4+int(seed%9), 1+int(seed%4), 1
+		if seed%3 == 0 {
+			o.Intra[0] = -0.4
+		}
+		s := &Simulation{Options: o}
+		s.draw(rand.New(rand.NewPCG(seed, streamWeights)))
+		drawn := slices.Clone(s.AR)
+		for _, scale := range []float64{0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 1, 1.5, 3} {
+			for i, w := range drawn {
+				s.AR[i] = scale * w
+			}
+			radius := s.SpectralRadius()
+			if got := s.Stable(); got != (radius < 1) {
+				t.Errorf("seed %d, scale %g: stable %t with spectral radius %g", seed, scale, got, radius)
+			}
+			count[radius < 1]++
+		}
+	}
+	if count[true] < 100 || count[false] < 100 {
+		t.Errorf("%v: one side is hardly tested", count)
+	}
+}
+
+// By default a network that would leave rest is refused: of the seeds of one lag, whose AR weights are U(.2, .5) each, a few are
+// such. With the same factor given it is made, as between stable and divergent there is something to look at.
+func TestUnstableDefaultIsRefused(t *testing.T) {
+	o := DefaultOptions()
+	o.Lags, o.Frames = 1, 50
+	refused := 0
+	for seed := range uint64(400) {
+		_, err := Simulate(o, seed)
+		if err == nil {
+			continue
+		}
+		refused++
+		if !strings.Contains(err.Error(), "not stable") || !strings.Contains(err.Error(), "spectral radius 1.0") || !strings.Contains(err.Error(), "another seed") {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		asked := o
+		asked.Scale = 1
+		if s := simulate(t, asked, seed); s.SpectralRadius() < 1 || s.Summarise().Stable {
+			t.Errorf("seed %d was refused with spectral radius %g", seed, s.SpectralRadius())
+		}
+	}
+	if refused == 0 || refused > 20 {
+		t.Errorf("%d of 400 are refused", refused)
 	}
 }
 

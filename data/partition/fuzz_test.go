@@ -2,6 +2,8 @@ package partition
 
 import (
 	"testing"
+
+	"torchpe/internal/alloctest"
 )
 
 // FuzzParse checks any text: no panic, and a label for every token, of a module that there is.
@@ -12,7 +14,9 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := Parse("x", text)
+		var p *Partition
+		var err error
+		alloctest.AtMost(t, justified(text), func() { p, err = Parse("x", text) })
 		if err != nil {
 			return
 		}
@@ -35,3 +39,7 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// justified is how many bytes reading may allocate: a line of two bytes becomes a list of one name, a key of a map and a label, in rooms
+// that double.
+func justified(text string) int { return 160*len(text) + 64<<10 }

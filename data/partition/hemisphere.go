@@ -46,6 +46,12 @@ func Hemispheres(names []string) Order {
 	return RightOnly
 }
 
+// OrderOf returns the order of hemispheres that names tell, else the one that the sides of tokens tell (L, R or empty).
+func OrderOf(names, sides []string) Order {
+	o, _ := Tokens{Names: names, Sides: sides}.hemispheres()
+	return o
+}
+
 // side returns L or R where a part of a name says so, else 0. It knows L_V1_ROI, lh.bankssts, ctx-rh-insula, 7Networks_LH_Vis_1,
 // Visual1-04_L-Ctx, "Left Amygdala" and V1_R.
 func side(name string) byte {

@@ -10,10 +10,29 @@ import (
 
 // Tokens are the tokens of a table, as its files describe them.
 type Tokens struct {
-	Count   int
-	Names   []string // or nil
-	File    string   // that says so
-	Parcels string   // a CIFTI file whose parcels they are (a ptseries.nii, or the dlabel.nii they were averaged in), or empty
+	Count     int
+	File      string   // that has so many
+	Names     []string // or nil
+	NamesFrom string   // the file that has the names, if it is another one
+	Sides     []string // hemisphere of each by its vertices, L, R or empty; nil where the file does not say
+	Parcels   string   // a CIFTI file whose parcels they are (a ptseries.nii, or the dlabel.nii they were averaged in), or empty
+}
+
+// namesFile returns the file that has the names.
+func (t Tokens) namesFile() string {
+	if t.NamesFrom != "" {
+		return t.NamesFrom
+	}
+	return t.File
+}
+
+// hemispheres returns their order, and what says it.
+func (t Tokens) hemispheres() (Order, string) {
+	if o := Hemispheres(t.Names); o != Unknown {
+		return o, t.namesFile() + " lists hemispheres " + string(o) + " by its names"
+	}
+	o := Hemispheres(t.Sides)
+	return o, t.File + " lists hemispheres " + string(o) + " by the vertices of its parcels"
 }
 
 // Matched is a partition of the tokens of a table.
@@ -65,7 +84,7 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 			}
 		}
 		if len(missing) == 0 {
-			return p.matched(labels, fmt.Sprintf("by name: %s has the names of %s", p.File, t.File)), nil
+			return p.matched(labels, fmt.Sprintf("by name: %s has the names of %s", p.File, t.namesFile())), nil
 		}
 		if best.missing == nil || len(labels) > best.found {
 			best.found, best.missing = len(labels), missing
@@ -73,7 +92,7 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 	}
 	shown := best.missing[:min(5, len(best.missing))]
 	return nil, fmt.Errorf("%s names %d of its %d tokens otherwise than %s, such as %q, which names %q: give the partition of the parcels that the data has",
-		t.File, len(best.missing), t.Count, p.File, shown, p.Names[0][:min(3, len(p.Names[0]))])
+		t.namesFile(), len(best.missing), t.Count, p.File, shown, p.Names[0][:min(3, len(p.Names[0]))])
 }
 
 func (p *Partition) byOrder(t Tokens) (*Matched, error) {
@@ -83,8 +102,8 @@ func (p *Partition) byOrder(t Tokens) (*Matched, error) {
 		own = p.Names[0]
 	}
 	how := "by order"
-	if len(labels) != t.Count && t.Count == 360 && len(labels) == 718 && Hemispheres(own[:360]) == LeftFirst {
-		labels, own = labels[:360], own[:360] // CAB-NP with the subcortex, whose first 360 are the cortex
+	if len(labels) != t.Count && t.Count == cortex && p.cortexFirst() {
+		labels, own = labels[:cortex], own[:cortex]
 		how = "by order, with the first 360 of its 718 parcels, which are the cortex"
 	}
 	if len(labels) != t.Count {
@@ -94,15 +113,18 @@ func (p *Partition) byOrder(t Tokens) (*Matched, error) {
 	if own != nil {
 		order = Hemispheres(own)
 	}
-	if data := Hemispheres(t.Names); order != "" && order != Unknown && data != Unknown && data != order {
-		return nil, fmt.Errorf("%s lists hemispheres %s by its names, %s lists them %s and has no names to match: "+
-			"give a partition with names, such as CAB-NP's LabelKey", t.File, data, p.File, order)
+	known := order != "" && order != Unknown
+	data, says := t.hemispheres()
+	if known && data != Unknown && data != order {
+		return nil, fmt.Errorf("%s, %s lists them %s and has no names to match: give a partition with names, such as CAB-NP's LabelKey, or a dlabel.nii", says, p.File, order)
 	}
 	switch {
-	case t.Names == nil && order != "" && order != Unknown:
+	case t.Names == nil && known:
 		how += fmt.Sprintf(": %s has no names, and is taken to list hemispheres %s as %s does", t.File, order, p.File)
 	case t.Names == nil:
 		how += fmt.Sprintf(": %s has no names", t.File)
+	case known && data != Unknown:
+		how += fmt.Sprintf(": %s has no names; %s, as it does", p.File, says)
 	default:
 		how += fmt.Sprintf(": %s has no names", p.File)
 	}

@@ -8,6 +8,7 @@
 package partition
 
 import (
+	"encoding/csv"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -93,6 +94,13 @@ func cells(line string) []string {
 	switch {
 	case strings.Contains(line, "\t"):
 		parts = strings.Split(line, "\t")
+	case strings.Contains(line, ",") && strings.Contains(line, `"`): // commas can be part of a quoted name
+		r := csv.NewReader(strings.NewReader(line))
+		r.LazyQuotes, r.TrimLeadingSpace = true, true
+		if parts, err := r.Read(); err == nil {
+			return parts
+		}
+		parts = strings.Split(line, ",")
 	case strings.Contains(line, ","):
 		parts = strings.Split(line, ",")
 	default:
@@ -246,6 +254,26 @@ func (p *Partition) recognise() {
 		p.Modules[k] = n.Name
 	}
 	p.Order = LeftFirst
+}
+
+// cortex is the number of CAB-NP's parcels of the cortex, which are the first of its 718.
+const cortex = 360
+
+// cortexFirst says whether this is CAB-NP with the subcortex.
+func (p *Partition) cortexFirst() bool {
+	return len(p.Labels) == 718 && p.Names != nil && Hemispheres(p.Names[0][:cortex]) == LeftFirst
+}
+
+// Counts returns the numbers of tokens that the partition can be laid over by their order: of its labels, and of those of the
+// cortex for CAB-NP with the subcortex. None for a map of the surface.
+func (p *Partition) Counts() []int {
+	switch {
+	case p.Labels == nil:
+		return nil
+	case p.cortexFirst():
+		return []int{len(p.Labels), cortex}
+	}
+	return []int{len(p.Labels)}
 }
 
 // fromVector takes the one vector of whole numbers among arrays.

@@ -11,13 +11,14 @@ import (
 
 func TestPlain(t *testing.T) {
 	for text, want := range map[string]string{
-		"2\r\n1\n2\n10\n":                            "[1 0 1 2] [1 2 10] []",
-		"vis\nmot\nvis\n":                            "[0 1 0] [vis mot] []",
-		"module\n3\n1\n":                             "[1 0] [1 3] []",
-		"node,module\na,1\nb,2\nc,1\n":               "[0 1 0] [1 2] [[a b c]]",
-		"# made by hand\nname\tsector\na\tx\nb\ty\n": "[0 1] [x y] [[a b]]",
-		"a x\nb y\n":                                 "[0 1] [x y] [[a b]]",
-		"\ufeffregion,net\na,DMN\nb,V":               "[0 1] [DMN V] [[a b]]",
+		"2\r\n1\n2\n10\n":                                 "[1 0 1 2] [1 2 10] []",
+		"vis\nmot\nvis\n":                                 "[0 1 0] [vis mot] []",
+		"module\n3\n1\n":                                  "[1 0] [1 3] []",
+		"node,module\na,1\nb,2\nc,1\n":                    "[0 1 0] [1 2] [[a b c]]",
+		"# made by hand\nname\tsector\na\tx\nb\ty\n":      "[0 1] [x y] [[a b]]",
+		"a x\nb y\n":                                      "[0 1] [x y] [[a b]]",
+		"\ufeffregion,net\na,DMN\nb,V":                    "[0 1] [DMN V] [[a b]]",
+		"name,module\n\"a, left\",x\n\"b \"\"2\"\"\",y\n": "[0 1] [x y] [[a, left b \"2\"]]",
 	} {
 		p, err := Parse("m", text)
 		if err != nil {
@@ -87,6 +88,23 @@ func TestMatch(t *testing.T) {
 	if m, err := list.Match(Tokens{Count: 4, Names: []string{"L_a", "L_b", "R_a", "R_b"}, File: "x.nii"}); err != nil || !slices.Equal(m.Labels, []int{0, 1, 0, 1}) {
 		t.Errorf("hemispheres the same way round: %+v, %v", m, err)
 	}
+	// Vertices tell hemispheres where names do not.
+	sides := []string{"R", "R", "L", "L"}
+	if _, err := list.Match(Tokens{Count: 4, Names: []string{"a", "b", "c", "d"}, Sides: sides, File: "x.nii"}); err == nil ||
+		!strings.Contains(err.Error(), "x.nii lists hemispheres right-first by the vertices") {
+		t.Errorf("hemispheres the other way round by vertices: %v", err)
+	}
+	slices.Reverse(sides)
+	if m, err := list.Match(Tokens{Count: 4, Names: []string{"a", "b", "c", "d"}, Sides: sides, File: "x.nii"}); err != nil || !strings.Contains(m.How, "left-first") {
+		t.Errorf("the same way round by vertices: %+v, %v", m, err)
+	}
+	// Names are those of their own file.
+	if m, err := byName.Match(Tokens{Count: 1, Names: []string{"L_V1"}, File: "x.npy", NamesFrom: "n.txt"}); err != nil || !strings.HasSuffix(m.How, "the names of n.txt") {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := byName.Match(Tokens{Count: 1, Names: []string{"L_V9"}, File: "x.npy", NamesFrom: "n.txt"}); err == nil || !strings.HasPrefix(err.Error(), "n.txt names 1") {
+		t.Errorf("%v", err)
+	}
 	twice := &Partition{File: "t", Labels: []int{0, 1}, Modules: []string{"a", "b"}, Names: [][]string{{"x", "X"}}}
 	if _, err := twice.Match(Tokens{Count: 1, Names: []string{"x"}}); err == nil || !strings.Contains(err.Error(), "both named") {
 		t.Errorf("two tokens of one name: %v", err)
@@ -115,6 +133,9 @@ func TestCABNP(t *testing.T) {
 	}
 	if list.Order != LeftFirst || list.Modules[8] != "Default" || len(key.Labels) != 718 {
 		t.Errorf("list of order %q with modules %v; key of %d", list.Order, list.Modules, len(key.Labels))
+	}
+	if !slices.Equal(list.Counts(), []int{360}) || !slices.Equal(key.Counts(), []int{718, 360}) {
+		t.Errorf("laid over %v and %v tokens", list.Counts(), key.Counts())
 	}
 	tokens := Tokens{Count: 360, File: "x.npy"}
 	a, err := list.Match(tokens)

@@ -44,13 +44,15 @@ type content struct {
 
 // matrix is an array of a file that has not been read, or of text, which has.
 type matrix struct {
-	name  string
-	shape []int // as the format's reference library shows it: nibabel, h5py, scipy or MATLAB, numpy
-	axes  []Axis
-	names []string // of the tokens, or nil
-	sides []string // hemisphere of each token in CIFTI, as a name that says it
-	dense bool     // tokens are vertices and voxels, which are too many to train on
-	load  func() (array.Array, error)
+	name      string
+	shape     []int // as the format's reference library shows it: nibabel, h5py, scipy or MATLAB, numpy
+	axes      []Axis
+	names     []string // of the tokens, or nil
+	namesFrom string   // the file that has them
+	sides     []string // hemisphere of each token in CIFTI, as a name that says it; nil elsewhere
+	index     string   // the name of a first column that seems to count frames, or empty
+	dense     bool     // tokens are vertices and voxels, which are too many to train on
+	load      func() (array.Array, error)
 }
 
 // open finds the format of a file by its first bytes and lists what it holds.
@@ -184,11 +186,20 @@ func (c *content) openNPY() error {
 	}
 	for _, e := range entries {
 		shape := squeezed(e.Shape)
-		if !isMatrix(shape) {
-			c.others = append(c.others, strings.TrimSpace(fmt.Sprintf("%s %v %s", e.Name, e.Shape, e.DType)))
+		numbers := numeric(e.DType) || strings.HasSuffix(e.DType, "b1")
+		if !numbers && c.format == NPY {
+			_, err := npy.Read(c.file) // it says what to do about this dtype
+			return err
+		}
+		if !isMatrix(shape) || !numbers {
+			c.others = append(c.others, strings.TrimSpace(fmt.Sprintf("%s %v of dtype %s", e.Name, e.Shape, e.DType)))
 			continue
 		}
-		c.matrices = append(c.matrices, matrix{name: e.Name, shape: shape, load: func() (array.Array, error) {
+		names, from, err := namesBeside(c.file)
+		if err != nil {
+			return err
+		}
+		c.matrices = append(c.matrices, matrix{name: e.Name, shape: shape, names: names, namesFrom: from, load: func() (array.Array, error) {
 			if c.format == NPY {
 				a, err := npy.Read(c.file)
 				return a.Squeeze(), err
@@ -205,10 +216,10 @@ func (c *content) openText() error {
 	if err != nil {
 		return err
 	}
-	m := matrix{shape: t.Shape, load: func() (array.Array, error) { return t.Array, nil }}
+	m := matrix{shape: t.Shape, namesFrom: c.file, load: func() (array.Array, error) { return t.Array, nil }}
 	switch {
 	case t.Columns != nil:
-		m.names, m.axes = t.Columns, []Axis{FrameAxis, TokenAxis}
+		m.names, m.axes, m.index = t.Columns, []Axis{FrameAxis, TokenAxis}, indexColumn(t)
 	case t.Rows != nil:
 		m.names, m.axes = t.Rows, []Axis{TokenAxis, FrameAxis}
 	}
@@ -237,7 +248,7 @@ func (c *content) openCIFTI(o Options) error {
 				}
 			}
 		}
-		c.matrices = []matrix{{shape: shape, axes: []Axis{FrameAxis, TokenAxis}, names: names, sides: sides, load: c.loadCIFTI}}
+		c.matrices = []matrix{{shape: shape, axes: []Axis{FrameAxis, TokenAxis}, names: names, namesFrom: c.file, sides: sides, load: c.loadCIFTI}}
 		return nil
 	case cifti.Dtseries:
 		c.format = DTSeries
@@ -289,14 +300,44 @@ func (c *content) openDense(o Options) error {
 		return err
 	}
 	values := p.Values.Transpose()
-	c.matrices = []matrix{{shape: values.Shape, axes: []Axis{FrameAxis, TokenAxis}, names: p.Names,
-		load: func() (array.Array, error) { return values, nil }}}
+	c.matrices = []matrix{{shape: values.Shape, axes: []Axis{FrameAxis, TokenAxis}, names: p.Names, namesFrom: o.Parcels,
+		sides: sidesOf(labels, p.Keys, o.ParcelMap), load: func() (array.Array, error) { return values, nil }}}
 	return nil
+}
+
+// sidesOf returns the hemisphere in which all vertices of a label lie, or nothing, for the labels with these keys.
+func sidesOf(labels *cifti.Image, keys []int, mapName string) []string {
+	column := 0
+	for i, m := range labels.Axes[0].Maps {
+		if mapName != "" && m.Name == mapName {
+			column = i
+		}
+	}
+	of := make(map[int]string, len(keys)) // by key
+	for _, model := range labels.Axes[1].Models {
+		side := sideOf(model.Structure)
+		for i := range model.Count {
+			key := int(labels.Data.Data[(model.Offset+i)*labels.Axes[0].Length+column])
+			if before, seen := of[key]; seen && before != side {
+				of[key] = ""
+			} else {
+				of[key] = side
+			}
+		}
+	}
+	sides := make([]string, len(keys))
+	for i, key := range keys {
+		sides[i] = of[key]
+	}
+	return sides
 }
 
 // choose returns the matrices that the options name, in the order of their names in the file; the only one where none is.
 func (c *content) choose(datasets []string) ([]matrix, error) {
-	if len(datasets) == 0 || c.format == NPY || c.format == Text || c.format == PTSeries || c.format == DTSeries {
+	if len(datasets) > 0 && slices.Contains([]Format{NPY, Text, PTSeries, DTSeries}, c.format) {
+		return nil, fmt.Errorf("%s (%s): --dataset names %s, but this file holds one array, which has no name: leave --dataset out", c.file, c.format, strings.Join(datasets, ", "))
+	}
+	if len(datasets) == 0 {
 		switch len(c.matrices) {
 		case 1:
 			return c.matrices, nil

@@ -2,7 +2,6 @@ package series
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"torchpe/data/partition"
@@ -38,7 +37,7 @@ type Dataset struct {
 func (s Source) Options(known []int) (Options, error) {
 	o := Options{Datasets: s.Datasets, Tokens: known, Parcels: s.Parcellation}
 	if s.Tokens > 0 {
-		o.Tokens = []int{s.Tokens}
+		o.Tokens, o.TokensFrom = []int{s.Tokens}, "--tokens"
 	}
 	if s.Axes != "" {
 		axes, err := ParseAxes(s.Axes)
@@ -52,6 +51,9 @@ func (s Source) Options(known []int) (Options, error) {
 		if err != nil {
 			return o, fmt.Errorf("--names: %w", err)
 		}
+		if s.Tokens > 0 && len(names) != s.Tokens {
+			return o, fmt.Errorf("--tokens says %d, but --names %s has %d names", s.Tokens, s.Names, len(names))
+		}
 		o.Names, o.NamesFrom = names, s.Names
 	}
 	return o, nil
@@ -64,14 +66,16 @@ func (s Source) Read(known []int, zscore bool) (*Dataset, error) {
 		return nil, err
 	}
 	o.ZScore = zscore
-	var modules *partition.Partition
-	if s.Modules != "" {
-		if modules, err = partition.Read(s.Modules); err != nil {
-			return nil, fmt.Errorf("--modules: %w", err)
-		}
-		if n := len(modules.Labels); n > 0 && s.Tokens == 0 && o.Names == nil {
-			o.Tokens = append([]int{n}, o.Tokens...)
-		}
+	files, err := Files(s.Data, s.Pattern)
+	if err != nil {
+		return nil, fmt.Errorf("--data: %w", err)
+	}
+	modules, about, err := s.modules(files)
+	if err != nil {
+		return nil, fmt.Errorf("--modules: %w", err)
+	}
+	if modules != nil && o.TokensFrom == "" {
+		o.Tokens = append(modules.Counts(), o.Tokens...)
 	}
 	var table *Subjects
 	if s.Subjects != "" {
@@ -80,32 +84,23 @@ func (s Source) Read(known []int, zscore bool) (*Dataset, error) {
 		}
 		o.Subject = table.Of
 	}
-	files, err := Files(s.Data, s.Pattern)
-	if err != nil {
-		return nil, fmt.Errorf("--data: %w", err)
-	}
 	set, err := Load(files, o)
 	if err != nil {
 		return nil, fmt.Errorf("--data: %w", err)
 	}
 	d := &Dataset{Set: set}
 	d.Subjects, d.OfFrame = set.Subjects()
+	set.Notes = append(set.Notes, about...)
 	if table != nil {
-		held, given, err := table.Test(d.Subjects)
-		if err != nil {
+		if d.Test, err = table.held(d.Subjects); err != nil {
 			return nil, fmt.Errorf("--subjects: %w", err)
 		}
-		if given {
-			d.Test = held
-			if len(held) == 0 || len(held) == len(d.Subjects) {
-				return nil, fmt.Errorf("--subjects: %s holds out %d of the %d subjects of the data: some must be trained and some tested on", s.Subjects, len(held), len(d.Subjects))
-			}
-		}
+		set.Notes = append(set.Notes, table.Unused(files, d.Subjects)...)
 	}
 	if modules == nil {
 		return d, nil
 	}
-	t := partition.Tokens{Count: set.Tokens, Names: set.Names, File: files[0]}
+	t := partition.Tokens{Count: set.Tokens, File: files[0], Names: set.Names, NamesFrom: set.NamesFrom, Sides: set.Sides}
 	if s.Parcellation != "" {
 		t.Parcels = s.Parcellation
 	} else if strings.HasSuffix(files[0], ".nii") || strings.HasSuffix(files[0], ".nii.gz") {
@@ -117,30 +112,15 @@ func (s Source) Read(known []int, zscore bool) (*Dataset, error) {
 	return d, nil
 }
 
-// maxNamesBytes is the longest list of names that is read.
-const maxNamesBytes = 64 << 20
-
-// readNames reads one name a line.
-func readNames(path string) ([]string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxNamesBytes {
-		return nil, fmt.Errorf("%s: not a regular file of at most %d bytes", path, maxNamesBytes)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for line := range strings.SplitSeq(strings.TrimPrefix(string(b), "\ufeff"), "\n") {
-		if line = strings.Trim(strings.TrimSpace(line), `"`); line != "" {
-			names = append(names, line)
+// modules reads the partition that the source names, else the one beside its files. It is nil where there is none.
+func (s Source) modules(files []string) (p *partition.Partition, about []string, err error) {
+	path := s.Modules
+	if path == "" {
+		if path, err = modulesBeside(files); path == "" || err != nil {
+			return nil, nil, err
 		}
+		about = []string{fmt.Sprintf("Modules come from %s, which lies beside the series; --modules names others.", path)}
 	}
-	if len(names) < 2 {
-		return nil, fmt.Errorf("%s: %d names; one a line, and at least two, are needed", path, len(names))
-	}
-	return names, unique(names, path)
+	p, err = partition.Read(path)
+	return p, about, err
 }

@@ -1,6 +1,7 @@
 package series
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -29,6 +30,23 @@ func TestValuesThatAreNotFinite(t *testing.T) {
 	}
 	if s, err := Load([]string{path}, Options{}); err != nil || !slices.Equal(s.X, []float32{1, 2, 3, 2, 4, 2}) {
 		t.Errorf("a constant token without z-scores: %v %v", s, err)
+	}
+	// The mean of 60 times 0.1 is not 0.1 in float64, so that numpy's SD is 1.4e-17, and its z-scores are all of one size.
+	tenths := write(t, "tenths.csv", "a,b\n"+strings.Repeat("0.1,1\n0.1,2\n", 30))
+	if _, err := Load([]string{tenths}, Options{ZScore: true}); err == nil || !strings.Contains(err.Error(), "token 0 (a) is 0.1 at all 60 frames") {
+		t.Errorf("a constant token whose mean is rounded: %v", err)
+	}
+	rounded := write(t, "rounded.csv", "a,b\n"+strings.Repeat("0.30000000000000004,1\n0.3,2\n", 30))
+	if _, err := Load([]string{rounded}, Options{ZScore: true}); err == nil || !strings.Contains(err.Error(), "token 0 (a)") {
+		t.Errorf("a token that varies by rounding: %v", err)
+	}
+	if s, err := Load([]string{rounded}, Options{}); err != nil || !slices.Equal(s.Flat, []Flat{{Run: rounded, Token: "0 (a)", Value: 0.3}}) {
+		t.Errorf("flat tokens: %+v, %v", s, err)
+	}
+	// A small change of large numbers, such as of seconds since 1970, is none of rounding.
+	seconds := write(t, "seconds.csv", "a,b\n1.7e9,1\n1700000001,2\n")
+	if s, err := Load([]string{seconds}, Options{ZScore: true}); err != nil || !slices.Equal(s.X, []float32{-1, -1, 1, 1}) {
+		t.Errorf("large numbers: %v, %v", s, err)
 	}
 	path = write(t, "twice.csv", "a,a\n1,2\n3,4\n")
 	if _, err := Load([]string{path}, Options{}); err == nil || !strings.Contains(err.Error(), `both named "a"`) {
@@ -69,6 +87,14 @@ func TestSubjectsTable(t *testing.T) {
 	if _, _, err := s.Test([]string{"sub-03"}); err == nil || !strings.Contains(err.Error(), `"sub-03"`) {
 		t.Errorf("a subject without a row: %v", err)
 	}
+	// Whoever has no data is named.
+	unused := s.Unused([]string{"/x/b.npy"}, []string{"sub-02"})
+	if len(unused) != 2 || !strings.Contains(unused[0], "1 of the 2 subjects") || !strings.Contains(unused[0], "(sub-01)") || !strings.Contains(unused[1], "(a.npy)") {
+		t.Errorf("without data: %q", unused)
+	}
+	if unused := s.Unused([]string{"b.npy", "a.npy"}, []string{"sub-01", "sub-02"}); unused != nil {
+		t.Errorf("all have data: %q", unused)
+	}
 	for text, want := range map[string]string{
 		"subject,set\n1,train\n1,test\n":        "was in",
 		"subject,set\n1,validation\n":           "train or test",
@@ -86,43 +112,8 @@ func TestSubjectsTable(t *testing.T) {
 	}
 }
 
-func TestFiles(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"b/2.h5", "a/1.h5", "LICENSE.txt", ".hidden.h5", "a/readme.md"} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := []string{filepath.Join(dir, "a/1.h5"), filepath.Join(dir, "b/2.h5")}
-	if files, err := Files([]string{dir}, ""); err != nil || !slices.Equal(files, want) {
-		t.Errorf("%v, %v", files, err)
-	}
-	if files, err := Files([]string{dir}, "2.*"); err != nil || !slices.Equal(files, want[1:]) {
-		t.Errorf("with a pattern: %v, %v", files, err)
-	}
-	if _, err := Files([]string{dir}, "*.nii"); err == nil || !strings.Contains(err.Error(), `"*.nii"`) {
-		t.Errorf("a pattern that nothing matches: %v", err)
-	}
-	if _, err := Files([]string{dir}, "[a"); err == nil {
-		t.Error("a damaged pattern is taken")
-	}
-	if err := os.WriteFile(filepath.Join(dir, "x.npy"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Files([]string{dir}, ""); err == nil || !strings.Contains(err.Error(), "1 .npy, 2 .h5") {
-		t.Errorf("two kinds: %v", err)
-	}
-	if _, err := Files([]string{t.TempDir()}, ""); err == nil || !strings.Contains(err.Error(), ".npy") {
-		t.Errorf("an empty folder: %v", err)
-	}
-}
-
 func TestSourceReadsModulesAndSubjects(t *testing.T) {
-	table := write(t, "subjects.csv", "subject,set\n01,train\n02,test\n")
+	table := write(t, "subjects.csv", "subject,set\n01,train\n02,test\n03,test\n")
 	d, err := Source{
 		Data: []string{fixture("sub-01.ptseries.nii"), fixture("sub-02.ptseries.nii")}, Modules: fixture("networks.dlabel.nii"), Subjects: table,
 	}.Read(nil, true)
@@ -131,6 +122,9 @@ func TestSourceReadsModulesAndSubjects(t *testing.T) {
 	}
 	if !slices.Equal(d.Test, []int{1}) || !slices.Equal(d.Modules.Labels, []int{0, 1, 0, 1, 0, 1}) || !slices.Equal(d.Modules.Modules, []string{"Visual", "Motor"}) {
 		t.Errorf("test %v, modules %+v", d.Test, d.Modules)
+	}
+	if !slices.ContainsFunc(d.Notes, func(n string) bool { return strings.Contains(n, "(03)") }) {
+		t.Errorf("a subject without data is passed over: %q", d.Notes)
 	}
 	if math.Abs(float64(d.X[0])+1.3) > 0.2 {
 		t.Errorf("not z-scored: %v", d.X[0])
@@ -152,5 +146,47 @@ func TestSourceReadsModulesAndSubjects(t *testing.T) {
 	}
 	if d, err := (Source{Data: []string{fixture("plain.csv")}, Names: fixture("names.txt")}).Read(nil, false); err != nil || !slices.Equal(d.Names, names) {
 		t.Errorf("names: %v, %v", d, err)
+	}
+}
+
+// CAB-NP's LabelKey tells the axes of 360 parcels of the cortex, whatever the task; 718 rows are those with the subcortex.
+func TestLabelKeyTellsTheCortex(t *testing.T) {
+	key, rows := strings.Builder{}, strings.Builder{}
+	key.WriteString("LABEL\tNETWORK\tGLASSERLABELNAME\n")
+	for i := range 718 {
+		name := "NA"
+		if i < 360 {
+			name = fmt.Sprintf("%c_%d_ROI", "LR"[i/180], i%180)
+			fmt.Fprintf(&rows, "%d,%d,%d\n", i, i*i, i%7)
+		}
+		fmt.Fprintf(&key, "P%d\tN%d\t%s\n", i, i%3, name)
+	}
+	source := Source{Data: []string{write(t, "plain.csv", rows.String())}, Modules: write(t, "key.txt", key.String())}
+	d, err := source.Read(nil, false)
+	if err != nil || d.Tokens != 360 || d.Frames != 3 || len(d.Modules.Labels) != 360 || d.Modules.Labels[4] != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// Messages about names say which file has them.
+func TestNamesAreThoseOfTheirFile(t *testing.T) {
+	other := write(t, "other.txt", strings.Join([]string{"L_V1", "L_MST", "L_V9", "R_V1", "R_MST", "R_V6"}, "\n"))
+	modules := write(t, "modules.csv", "L_V1,1\nL_MST,1\nL_V6,1\nR_V1,2\nR_MST,2\nR_V6,2\n")
+	for _, c := range []struct {
+		s    Source
+		want string
+	}{
+		{Source{Data: []string{fixture("plain.csv")}, Names: other, Modules: modules}, other + " names 1 of its 6 tokens otherwise"},
+		{Source{Data: []string{fixture("dense.dtseries.nii")}, Parcellation: fixture("anonymous-right.dlabel.nii"), Modules: modules},
+			fixture("anonymous-right.dlabel.nii") + " names 6 of its 6 tokens otherwise"},
+		{Source{Data: []string{fixture("plain.csv")}, Names: other, Tokens: 5}, "--tokens says 5, but --names " + other + " has 6"},
+	} {
+		if _, err := c.s.Read(nil, false); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want an error with %q", err, c.want)
+		}
+	}
+	d, err := Source{Data: []string{fixture("sub-01.ptseries.nii")}, Modules: modules}.Read(nil, false)
+	if err != nil || !strings.HasSuffix(d.Modules.How, "has the names of "+fixture("sub-01.ptseries.nii")) {
+		t.Errorf("%+v, %v", d, err)
 	}
 }

@@ -2,6 +2,7 @@ package series
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,14 +75,14 @@ func TestEveryFormat(t *testing.T) {
 
 // The first row is that of the array as the format's library shows it.
 func TestFirstRow(t *testing.T) {
-	of := func(step, base int) []float64 {
-		var row []float64
+	of := func(step, base int) []Number {
+		var row []Number
 		for i := range 5 {
-			row = append(row, float64(value(i*(1-base)*step, i*base*step)))
+			row = append(row, Number(value(i*(1-base)*step, i*base*step)))
 		}
 		return row
 	}
-	for file, want := range map[string][]float64{
+	for file, want := range map[string][]Number{
 		"one.h5": of(1, 0), "v5.mat": of(1, 0), "v73.mat": of(1, 0), "frames.npy": of(1, 1), "sub-01.ptseries.nii": of(1, 1), "fortran.npy": of(1, 0),
 	} {
 		info, err := Inspect(fixture(file), Options{Tokens: []int{tokens}})
@@ -95,7 +96,12 @@ func TestFirstRow(t *testing.T) {
 
 func TestSeveralRunsAndSubjects(t *testing.T) {
 	// Two datasets of one file are two runs of its subject, in the order in which they are named.
-	s, err := Load([]string{fixture("100206.h5"), fixture("sub-01.ptseries.nii")}, Options{Tokens: []int{tokens}, Datasets: []string{"REST1_RL/resid", "*/resid"}})
+	b, err := os.ReadFile(fixture("100206.h5"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := write(t, "sub-01.h5", string(b))
+	s, err := Load([]string{fixture("100206.h5"), other}, Options{Tokens: []int{tokens}, Datasets: []string{"REST1_RL/resid", "*/resid"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +109,7 @@ func TestSeveralRunsAndSubjects(t *testing.T) {
 	if !slices.Equal(subjects, []string{"100206", "01"}) || s.Frames != 14 || !slices.Equal(of, []int{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1}) {
 		t.Errorf("subjects %v of frames %v", subjects, of)
 	}
-	if s.Runs[0].Name != "/REST1_RL/resid" || s.Runs[0].Frames != 3 || s.Runs[1].First != 3 || s.Runs[1].Frames != 4 || s.Runs[2].First != 7 {
+	if s.Runs[0].Name != "/REST1_RL/resid" || s.Runs[0].Frames != 3 || s.Runs[1].First != 3 || s.Runs[1].Frames != 4 || s.Runs[2].First != 7 || s.Runs[2].Subject != "01" {
 		t.Errorf("runs %+v", s.Runs)
 	}
 	if s.X[0] != value(4, 0) || s.X[3*tokens+1] != value(0, 1) {
@@ -119,6 +125,21 @@ func TestSeveralRunsAndSubjects(t *testing.T) {
 		if len(s.Runs) != 2 || len(subjects) != want || s.X[0] != 0 || s.X[frames*tokens+tokens+2] != 100+value(1, 2) {
 			t.Errorf("%s: %d runs of %v", axis, len(s.Runs), subjects)
 		}
+	}
+}
+
+// Axes may hold another number of tokens than the expected ones where no axis has one of these, or the user insists.
+func TestOtherNumbersOfTokens(t *testing.T) {
+	for _, o := range []Options{
+		{Tokens: []int{360, 718}, Axes: []Axis{FrameAxis, TokenAxis}},
+		{Tokens: []int{7}, TokensFrom: "--tokens", Axes: []Axis{FrameAxis, TokenAxis}},
+	} {
+		if s, err := Load([]string{fixture("one.h5")}, o); err != nil || s.Tokens != 7 {
+			t.Errorf("%+v: %+v, %v", o, s, err)
+		}
+	}
+	if s, err := Load([]string{fixture("sub-01.ptseries.nii")}, Options{Tokens: []int{360, frames}}); err != nil || s.Tokens != tokens {
+		t.Errorf("names tell the axis: %+v, %v", s, err)
 	}
 }
 
@@ -167,6 +188,14 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 		{[]string{"one.h5"}, Options{}, []string{"one.h5", "[6 7]", "--axes"}},
 		{[]string{"one.h5"}, Options{Tokens: []int{360, 718}}, []string{"[6 7]", "no axis of 360 or 718 tokens"}},
 		{[]string{"one.h5"}, Options{Tokens: []int{6, 7}}, []string{"both axes", "6 or 7"}},
+		// What the user says must fit what is known.
+		{[]string{"one.h5"}, Options{Tokens: six, TokensFrom: "--tokens", Axes: []Axis{FrameAxis, TokenAxis}}, []string{"7 tokens by --axes frames,tokens", "6 by --tokens"}},
+		{[]string{"one.h5"}, Options{Tokens: six, Axes: []Axis{FrameAxis, TokenAxis}}, []string{"7 tokens", "axis 0 has 6", "--tokens 7"}},
+		{[]string{"stack.npy"}, Options{Tokens: six, Axes: []Axis{SubjectAxis, FrameAxis, TokenAxis}}, []string{"7 tokens", "axis 1 has 6"}},
+		{[]string{"one.h5"}, Options{Names: names, NamesFrom: "names.txt", Axes: []Axis{FrameAxis, TokenAxis}}, []string{"7 tokens", "6 by names.txt"}},
+		{[]string{"sub-01.ptseries.nii"}, Options{Tokens: []int{5}, TokensFrom: "--tokens"}, []string{"6 tokens by its names", "5 by --tokens"}},
+		{[]string{"one.h5"}, Options{Tokens: []int{5}}, []string{"no axis of 5 tokens", "one axis has one more", "index"}},
+		{[]string{"frames.npy"}, Options{Tokens: six, Datasets: []string{"x"}}, []string{"frames.npy", "--dataset names x", "leave --dataset out"}},
 		{[]string{"stack.npy"}, Options{Tokens: six}, []string{"[2 6 7]", "subjects,tokens,frames"}},
 		{[]string{"stack.npy"}, Options{Axes: []Axis{TokenAxis, FrameAxis}}, []string{"2 axes", "[2 6 7]"}},
 		{[]string{"named.csv"}, Options{Axes: []Axis{TokenAxis, FrameAxis}}, []string{"tokens,frames", "names say frames,tokens"}},
@@ -176,7 +205,7 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 		{[]string{"networks.dlabel.nii"}, Options{}, []string{"kind dlabel"}},
 		{[]string{"one.h5", "two.npz"}, Options{Tokens: six, Datasets: []string{"x"}}, []string{"one.h5", `"x"`}},
 		{[]string{"sub-01.ptseries.nii"}, Options{Names: []string{"a", "b", "c", "d", "e", "f"}, NamesFrom: "names.txt"}, []string{"L_V1_ROI", "names.txt"}},
-		{[]string{"sub-01.ptseries.nii"}, Options{Names: names[:5], NamesFrom: "names.txt"}, []string{"6 tokens", "names.txt has 5"}},
+		{[]string{"sub-01.ptseries.nii"}, Options{Names: names[:5], NamesFrom: "names.txt"}, []string{"6 tokens", "but 5 by names.txt"}},
 		{[]string{"missing.csv"}, Options{}, []string{"missing.csv"}},
 		{[]string{"."}, Options{}, []string{"not a regular file"}},
 	} {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"torchpe/data/array"
@@ -30,32 +29,35 @@ func DefaultSubject(file string) string {
 	return name
 }
 
-// Load reads all files into one set. Files of more than one token count, with names that differ, or with a value that is not
-// finite are errors that name file, token and value; all files are opened before the first number of a binary one is read.
+// Load reads all files into one set. Files of more than one token count, with names that differ or that only some have, or with
+// a value that is not finite are errors that name file, token and value; all files are opened before the first number of a
+// binary one is read.
 func Load(files []string, o Options) (*Set, error) {
-	l := loader{o: o, set: &Set{}, seen: map[string]bool{}}
-	if l.o.Subject == nil {
-		l.o.Subject = DefaultSubject
-	}
-	if o.Names != nil {
-		l.set.Names, l.set.NamesFrom, l.set.Tokens = o.Names, o.NamesFrom, len(o.Names)
-	}
+	l := newLoader(o)
 	var planned []plan
 	for _, file := range files {
 		p, err := l.plan(file)
 		if err != nil {
 			return nil, err
 		}
+		for i := range p {
+			if err := l.readText(&p[i]); err != nil {
+				return nil, err
+			}
+		}
 		planned = append(planned, p...)
 	}
 	if len(planned) == 0 {
 		return nil, errors.New("series: no files to read")
 	}
-	frames := 0
-	for _, p := range planned {
-		frames += p.layout.slices * p.layout.frames
+	if err := l.checkNamed(planned); err != nil {
+		return nil, err
 	}
-	l.set.X = make([]float32, 0, frames*l.set.Tokens)
+	numbers := 0
+	for _, p := range planned {
+		numbers += p.layout.numbers()
+	}
+	l.set.X = make([]float32, 0, numbers)
 	for i := range planned {
 		if err := l.read(planned[i]); err != nil {
 			return nil, err
@@ -65,10 +67,9 @@ func Load(files []string, o Options) (*Set, error) {
 	return l.set, nil
 }
 
-// ReadRun reads the one run of a file as it is, [frames, tokens], with the names of its tokens where it has any.
+// ReadRun reads the one run of a file as it is, [frames, tokens], with the names of its tokens where it or the options have any.
 func ReadRun(file string, o Options) (array.Array, []string, error) {
-	l := loader{o: o, set: &Set{Names: o.Names, NamesFrom: o.NamesFrom, Tokens: len(o.Names)}, seen: map[string]bool{}}
-	plans, err := l.plan(file)
+	plans, err := newLoader(o).plan(file)
 	if err != nil {
 		return array.Array{}, nil, err
 	}
@@ -82,14 +83,30 @@ func ReadRun(file string, o Options) (array.Array, []string, error) {
 	if plans[0].layout.tokenStep != 1 {
 		a = a.Transpose()
 	}
+	if plans[0].m.names == nil {
+		return a, o.Names, nil
+	}
 	return a, plans[0].m.names, nil
 }
 
 // loader collects a set.
 type loader struct {
-	o    Options
-	set  *Set
-	seen map[string]bool // notes
+	o       Options
+	set     *Set
+	counted string          // what first said how many tokens there are
+	sided   string          // the file that first said on which side they lie
+	seen    map[string]bool // notes
+}
+
+func newLoader(o Options) *loader {
+	l := &loader{o: o, set: &Set{}, seen: map[string]bool{}}
+	if l.o.Subject == nil {
+		l.o.Subject = DefaultSubject
+	}
+	if o.Names != nil {
+		l.set.Names, l.set.NamesFrom, l.set.Tokens, l.counted = o.Names, o.NamesFrom, len(o.Names), o.NamesFrom
+	}
+	return l
 }
 
 // plan is a matrix that will be read, with where its tokens go.
@@ -97,7 +114,8 @@ type plan struct {
 	c      *content
 	m      matrix
 	layout layout
-	order  []int // the token of the set that each of the file's is; nil where they are in order
+	order  []int     // the token of the set that each of the file's is; nil where they are in order
+	values []float32 // of text, which had to be read to know its shape
 }
 
 // plan opens a file and checks that it fits those before it.
@@ -120,6 +138,9 @@ func (l *loader) plan(file string) ([]plan, error) {
 			return nil, err
 		}
 		p := plan{c: c, m: m, layout: layoutOf(m.shape, axes)}
+		if m.index != "" {
+			l.note("The first column of %s, %q, rises from frame to frame: it was read as a token; leave it out if it only counts frames.", p, m.index)
+		}
 		if p.layout.tokens < 2 || p.layout.frames < 1 {
 			return nil, fmt.Errorf("%s: %d frames of %d tokens (shape %v): at least 1 frame and 2 tokens are needed", p, p.layout.frames, p.layout.tokens, m.shape)
 		}
@@ -138,55 +159,6 @@ func (p plan) String() string {
 	return p.c.file + ": " + p.m.name
 }
 
-// match holds a matrix's tokens against the set's, and finds their order.
-func (l *loader) match(p *plan) error {
-	s := l.set
-	if s.Tokens == 0 {
-		s.Tokens, s.NamesFrom = p.layout.tokens, p.c.file
-	}
-	if p.layout.tokens != s.Tokens {
-		return fmt.Errorf("%s: it has %d tokens, but %s has %d", p, p.layout.tokens, s.NamesFrom, s.Tokens)
-	}
-	switch {
-	case p.m.names == nil:
-		return nil
-	case s.Names == nil:
-		s.Names, s.NamesFrom = p.m.names, p.c.file
-		return unique(p.m.names, p.c.file)
-	case slices.Equal(p.m.names, s.Names):
-		return nil
-	}
-	if err := unique(p.m.names, p.c.file); err != nil {
-		return err
-	}
-	place := make(map[string]int, s.Tokens)
-	for i, name := range s.Names {
-		place[name] = i
-	}
-	for i, name := range p.m.names {
-		k, ok := place[name]
-		if !ok {
-			return fmt.Errorf("%s: it names token %d %q, which is not among the %d of %s (%s, ...)", p, i, name, s.Tokens, s.NamesFrom,
-				strings.Join(s.Names[:min(3, len(s.Names))], ", "))
-		}
-		p.order = append(p.order, k)
-	}
-	l.note("Tokens of %s were brought into the order of %s, by their names.", p.c.file, s.NamesFrom)
-	return nil
-}
-
-// unique returns an error where two tokens have one name.
-func unique(names []string, file string) error {
-	first := make(map[string]int, len(names))
-	for i, name := range names {
-		if j, ok := first[name]; ok {
-			return fmt.Errorf("%s: tokens %d and %d are both named %q", file, j, i, name)
-		}
-		first[name] = i
-	}
-	return nil
-}
-
 func (l *loader) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !l.seen[text] {
@@ -195,13 +167,29 @@ func (l *loader) note(format string, args ...any) {
 	}
 }
 
-// read adds the runs of a matrix to the set.
-func (l *loader) read(p plan) error {
-	a, err := p.m.load()
-	if err != nil {
+// readText reads the numbers of text as soon as it was opened, so that those of many files do not lie in memory as float64.
+func (l *loader) readText(p *plan) error {
+	if p.c.format != Text {
+		return nil
+	}
+	p.values = make([]float32, p.layout.numbers())
+	if err := l.fill(*p, p.values); err != nil {
 		return err
 	}
+	p.m.load, p.c.matrices = nil, nil
+	return nil
+}
+
+// read adds the runs of a matrix to the set.
+func (l *loader) read(p plan) error {
 	s, y := l.set, p.layout
+	from := len(s.X)
+	s.X = s.X[:from+y.numbers()]
+	if p.values != nil {
+		copy(s.X[from:], p.values)
+	} else if err := l.fill(p, s.X[from:]); err != nil {
+		return err
+	}
 	subject := l.o.Subject(p.c.file)
 	for slice := range y.slices {
 		r := Run{File: p.c.file, Name: p.m.name, Subject: subject, First: s.Frames, Frames: y.frames}
@@ -210,13 +198,23 @@ func (l *loader) read(p plan) error {
 		} else if y.slicesAreSeries {
 			r.Name = fmt.Sprintf("%s[%d]", p.m.name, slice)
 		}
-		from := len(s.X)
-		s.X = slices.Grow(s.X, y.frames*y.tokens)[:from+y.frames*y.tokens]
-		if err := l.take(p, a.Data[slice*y.sliceStep:], s.X[from:]); err != nil {
-			return err
-		}
 		s.Frames += y.frames
 		s.Runs = append(s.Runs, r)
+	}
+	return nil
+}
+
+// fill writes the runs of a matrix, [slices, frames, tokens].
+func (l *loader) fill(p plan, into []float32) error {
+	a, err := p.m.load()
+	if err != nil {
+		return err
+	}
+	y := p.layout
+	for slice := range y.slices {
+		if err := l.take(p, a.Data[slice*y.sliceStep:], into[slice*y.frames*y.tokens:]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -230,33 +228,39 @@ func (l *loader) take(p plan, data []float64, into []float32) error {
 			to = p.order[token]
 		}
 		at := func(frame int) float64 { return data[frame*y.frameStep+token*y.tokenStep] }
-		mean, sd := 0.0, 1.0
+		sum, low, high := 0.0, math.Inf(1), math.Inf(-1)
 		for f := range y.frames {
 			v := at(f)
 			if v-v != 0 || math.Abs(v) > math.MaxFloat32 { // true for NaN and infinities
 				return fmt.Errorf("%s: frame %d of token %s is %v: leave the frame or the token out", p, f, l.token(to), v)
 			}
-			mean += v
+			sum, low, high = sum+v, min(low, v), max(high, v)
 		}
-		if l.o.ZScore {
-			mean /= float64(y.frames)
-			squares := 0.0
-			for f := range y.frames {
-				d := at(f) - mean
-				squares += d * d
-			}
-			sd = math.Sqrt(squares / float64(y.frames))
-			if !(sd > 0) {
-				return fmt.Errorf("%s: token %s is %v at all %d frames, so it has no z-score: leave it out, or turn z-scoring off with --zscore=false", p, l.token(to), mean, y.frames)
-			}
-		} else {
-			mean = 0
+		mean, squares := sum/float64(y.frames), 0.0
+		for f := range y.frames {
+			squares += (at(f) - mean) * (at(f) - mean)
+		}
+		sd := math.Sqrt(squares / float64(y.frames))
+		switch flat := isFlat(low, high, sd); {
+		case flat && l.o.ZScore:
+			return fmt.Errorf("%s: token %s is %v at all %d frames, so it has no z-score: leave it out, or turn z-scoring off with --zscore=false", p, l.token(to), low, y.frames)
+		case flat:
+			l.set.Flat = append(l.set.Flat, Flat{Run: p.String(), Token: l.token(to), Value: low})
+		}
+		if !l.o.ZScore {
+			mean, sd = 0, 1
 		}
 		for f := range y.frames {
 			into[f*y.tokens+to] = float32((at(f) - mean) / sd)
 		}
 	}
 	return nil
+}
+
+// isFlat says whether a series from low to high is one number but for rounding, whose SD would be that of the rounding: the
+// mean of a constant 0.1 is not always 0.1, and over millions of frames off by more than the bound.
+func isFlat(low, high, sd float64) bool {
+	return low == high || sd <= 1e-10*max(math.Abs(low), math.Abs(high))
 }
 
 // token says which token is meant.

@@ -6,45 +6,97 @@ import (
 	"strings"
 )
 
-// axesOf returns what the axes of a matrix stand for.
+// axesOf returns what the axes of a matrix stand for. What the file, a known number of tokens and the user say must agree.
 func (c *content) axesOf(m matrix, o Options) ([]Axis, error) {
-	where := c.file
-	if m.name != "" {
-		where += ": " + m.name
+	where := fmt.Sprintf("%s (%s)", plan{c: c, m: m}, c.format)
+	known, from := o.Tokens, o.TokensFrom
+	switch {
+	case from != "":
+	case m.names != nil && m.axes == nil:
+		known, from = []int{len(m.names)}, m.namesFrom
+	case o.Names != nil:
+		known, from = []int{len(o.Names)}, o.NamesFrom
 	}
-	if m.axes != nil {
-		if o.Axes != nil && !slices.Equal(o.Axes, m.axes) {
-			return nil, fmt.Errorf("%s (%s): --axes says %s, but its names say %s", where, c.format, join(o.Axes), join(m.axes))
-		}
-		return m.axes, nil
-	}
-	if o.Axes != nil {
+	axes := m.axes
+	switch {
+	case axes != nil && o.Axes != nil && !slices.Equal(o.Axes, axes):
+		return nil, fmt.Errorf("%s: --axes says %s, but its names say %s", where, join(o.Axes), join(axes))
+	case axes == nil && o.Axes != nil:
 		if len(o.Axes) != len(m.shape) {
-			return nil, fmt.Errorf("%s (%s): --axes names %d axes (%s), but its shape is %v", where, c.format, len(o.Axes), join(o.Axes), m.shape)
+			return nil, fmt.Errorf("%s: --axes names %d axes (%s), but its shape is %v", where, len(o.Axes), join(o.Axes), m.shape)
 		}
-		return o.Axes, nil
+		axes = o.Axes
+	case axes == nil:
+		var err error
+		if axes, err = axesByLength(m.shape, known); err != nil {
+			return nil, fmt.Errorf("%s: %w", where, err)
+		}
 	}
-	if len(m.shape) != 2 {
-		return nil, fmt.Errorf("%s (%s): its shape is %v: say what its axes are, such as --axes subjects,tokens,frames", where, c.format, m.shape)
+	if err := m.checkTokens(axes, known, from); err != nil {
+		return nil, fmt.Errorf("%s: %w", where, err)
 	}
-	if o.Names != nil {
-		o.Tokens = []int{len(o.Names)}
+	return axes, nil
+}
+
+// axesByLength returns the axes of a matrix one of which is known to hold so many tokens.
+func axesByLength(shape, known []int) ([]Axis, error) {
+	if len(shape) != 2 {
+		return nil, fmt.Errorf("its shape is %v: say what its axes are, such as --axes subjects,tokens,frames", shape)
 	}
-	if len(o.Tokens) == 0 {
-		return nil, fmt.Errorf("%s (%s): its shape is %v: say which axis holds the tokens, with --axes frames,tokens or --axes tokens,frames, or --tokens N",
-			where, c.format, m.shape)
+	if len(known) == 0 {
+		return nil, fmt.Errorf("its shape is %v: say which axis holds the tokens, with --axes frames,tokens or --axes tokens,frames, or --tokens N", shape)
 	}
-	rows, columns := slices.Contains(o.Tokens, m.shape[0]), slices.Contains(o.Tokens, m.shape[1])
+	rows, columns := slices.Contains(known, shape[0]), slices.Contains(known, shape[1])
 	switch {
 	case rows && columns:
-		return nil, fmt.Errorf("%s (%s): both axes of %v could be the %s tokens: say which with --axes frames,tokens or --axes tokens,frames",
-			where, c.format, m.shape, numbers(o.Tokens))
+		return nil, fmt.Errorf("both axes of %v could be the %s tokens: say which with --axes frames,tokens or --axes tokens,frames", shape, numbers(known))
 	case rows:
 		return []Axis{TokenAxis, FrameAxis}, nil
 	case columns:
 		return []Axis{FrameAxis, TokenAxis}, nil
 	}
-	return nil, fmt.Errorf("%s (%s): its shape is %v, with no axis of %s tokens", where, c.format, m.shape, numbers(o.Tokens))
+	hint := ""
+	if slices.Contains(known, shape[0]-1) || slices.Contains(known, shape[1]-1) {
+		hint = "; one axis has one more: is its first line or column an index or the time? Leave that out"
+	}
+	return nil, fmt.Errorf("its shape is %v, with no axis of %s tokens: if it has another number, say which axis holds them, with --axes frames,tokens or --axes tokens,frames, or --tokens N%s",
+		shape, numbers(known), hint)
+}
+
+// checkTokens returns an error where the number of tokens along the axes is not a known one. An empty from says that
+// numbers are expected but others may come: then only what a wrong axis or a column that counts frames looks like is refused.
+func (m matrix) checkTokens(axes []Axis, known []int, from string) error {
+	n := m.shape[slices.Index(axes, TokenAxis)]
+	if len(known) == 0 || slices.Contains(known, n) {
+		return nil
+	}
+	hint := ""
+	if slices.Contains(known, n-1) {
+		hint = ": is the first an index or the time? Leave it out"
+		if m.index != "" {
+			hint = fmt.Sprintf(": its first column, %q, counts frames and is no token: leave it out", m.index)
+		}
+	}
+	how := "by --axes " + join(axes)
+	if m.axes != nil {
+		how = "by its names"
+	}
+	if from != "" {
+		return fmt.Errorf("it has %d tokens %s, but %s by %s%s", n, how, numbers(known), from, hint)
+	}
+	if m.index != "" && hint != "" {
+		return fmt.Errorf("it has %d tokens %s, not %s%s", n, how, numbers(known), hint)
+	}
+	if m.axes != nil { // names tell the axis, and other parcels are fine
+		return nil
+	}
+	for i, length := range m.shape {
+		if slices.Contains(known, length) {
+			return fmt.Errorf("its shape is %v: by --axes %s it has %d tokens, but axis %d has %d, a number of tokens that is expected: correct --axes, or give --tokens %d too if that is meant",
+				m.shape, join(axes), n, i, length, n)
+		}
+	}
+	return nil
 }
 
 func join(axes []Axis) string {
@@ -57,8 +109,10 @@ func join(axes []Axis) string {
 
 func numbers(ns []int) string {
 	var all []string
-	for _, n := range ns {
-		all = append(all, fmt.Sprint(n))
+	for i, n := range ns {
+		if !slices.Contains(ns[:i], n) {
+			all = append(all, fmt.Sprint(n))
+		}
 	}
 	return strings.Join(all, " or ")
 }
@@ -69,6 +123,9 @@ type layout struct {
 	sliceStep, frameStep, tokenStep    int
 	slicesAreSubjects, slicesAreSeries bool
 }
+
+// numbers returns how many numbers the array has.
+func (l layout) numbers() int { return l.slices * l.frames * l.tokens }
 
 func layoutOf(shape []int, axes []Axis) layout {
 	l := layout{slices: 1}

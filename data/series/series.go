@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"torchpe/data/partition"
 )
 
 // Set is the runs of all files as one table.
@@ -11,10 +13,22 @@ type Set struct {
 	Frames, Tokens int
 	X              []float32 // [Frames, Tokens], row-major
 	Names          []string  // of the tokens, or nil
-	NamesFrom      string    // the file that has them
+	NamesFrom      string    // the file that has them; empty where none has
+	Sides          []string  // hemisphere of each token by its vertices in CIFTI, L, R or empty; nil where no file says
 	Runs           []Run
+	Flat           []Flat   // tokens without a z-score, where the options ask for none
 	Notes          []string // what a user should know, one sentence each
 }
+
+// Flat is a token that does not vary within a run.
+type Flat struct {
+	Run   string // file and dataset
+	Token string // place and name
+	Value float64
+}
+
+// Hemispheres returns the order of hemispheres that the tokens' names tell, else the one that CIFTI's structures tell.
+func (s *Set) Hemispheres() partition.Order { return partition.OrderOf(s.Names, s.Sides) }
 
 // Run is one series of one subject.
 type Run struct {
@@ -87,8 +101,10 @@ type Options struct {
 	Datasets []string
 	// Axes are those of the arrays; nil where Tokens or names say which holds the tokens.
 	Axes []Axis
-	// Tokens are the numbers of tokens that are known: the axis whose length is among them holds the tokens.
-	Tokens []int
+	// Tokens are the numbers of tokens that are expected: where names do not tell, the axis whose length is among them holds
+	// the tokens. TokensFrom is what says that there are no others, such as --tokens; empty where there may be.
+	Tokens     []int
+	TokensFrom string
 	// Names are the tokens' names, for files that have none, from NamesFrom. Files that have others are refused.
 	Names     []string
 	NamesFrom string

@@ -3,7 +3,6 @@ package series
 import (
 	"encoding/csv"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,8 @@ import (
 // Subjects is a table of subjects: which files are whose, and who is trained and who is tested on.
 type Subjects struct {
 	File   string
+	names  []string          // of all subjects, in the table's order
+	files  []string          // the last parts of all paths, in the table's order
 	byFile map[string]string // subject by the last part of a path
 	sets   map[string]string // train or test by subject; empty where the table does not say
 }
@@ -28,14 +29,7 @@ const maxSubjectBytes = 16 << 20
 // ReadSubjects reads a table of subjects with a header: a column subject (or participant_id), and at least one of set (train or
 // test) and file (the name of a file, without folders). Columns are separated by tabs, else by commas; others are left out.
 func ReadSubjects(path string) (*Subjects, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxSubjectBytes {
-		return nil, fmt.Errorf("%s: not a regular file of at most %d bytes", path, maxSubjectBytes)
-	}
-	b, err := os.ReadFile(path)
+	b, err := readWhole(path, maxSubjectBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -75,14 +69,22 @@ func parseSubjects(path, text string) (*Subjects, error) {
 				return nil, fmt.Errorf("%s: row %d: set is %q; it is train or test", path, i+1, row[set])
 			}
 		}
-		if before, twice := s.sets[name]; twice && before != value {
+		before, twice := s.sets[name]
+		if twice && before != value {
 			return nil, fmt.Errorf("%s: row %d: subject %s is in set %q, and was in %q above", path, i+1, name, value, before)
+		}
+		if !twice {
+			s.names = append(s.names, name)
 		}
 		s.sets[name] = value
 		if file >= 0 {
 			base := filepath.Base(strings.TrimSpace(row[file]))
-			if before, twice := s.byFile[base]; twice && before != name {
+			before, twice := s.byFile[base]
+			if twice && before != name {
 				return nil, fmt.Errorf("%s: row %d: file %s is of subject %s, and was of %s above", path, i+1, base, name, before)
+			}
+			if !twice {
+				s.files = append(s.files, base)
 			}
 			s.byFile[base] = name
 		}
@@ -119,70 +121,36 @@ func (s *Subjects) Test(names []string) (held []int, given bool, err error) {
 	return held, given, nil
 }
 
-// extensions are those of files that are taken from a folder.
-var extensions = []string{".nii", ".h5", ".hdf5", ".mat", ".npy", ".npz", ".csv", ".tsv", ".1d", ".txt"}
-
-// Files lists the files that paths name: themselves, and for a folder those in and below it whose name matches pattern (such as
-// *_Atlas.ptseries.nii), in the order of their paths. Without a pattern the files of a folder that can be read must have one
-// extension; those ending in .txt are left out where there are others, because notes and licences end so too.
-func Files(paths []string, pattern string) ([]string, error) {
-	if _, err := filepath.Match(pattern, ""); err != nil {
-		return nil, fmt.Errorf("--pattern %q: %w", pattern, err)
-	}
-	var files []string
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, err
-		}
-		if !info.IsDir() {
-			files = append(files, path)
-			continue
-		}
-		found, err := inFolder(path, pattern)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, found...)
-	}
-	return files, nil
-}
-
-func inFolder(folder, pattern string) ([]string, error) {
-	byExtension := map[string][]string{} // all under "" where there is a pattern
-	err := filepath.WalkDir(folder, func(p string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		extension := strings.ToLower(filepath.Ext(d.Name()))
-		if pattern != "" {
-			if ok, _ := filepath.Match(pattern, d.Name()); ok {
-				byExtension[""] = append(byExtension[""], p)
-			}
-		} else if slices.Contains(extensions, extension) && !strings.HasPrefix(d.Name(), ".") {
-			byExtension[extension] = append(byExtension[extension], p)
-		}
-		return nil
-	})
-	if err != nil {
+// held returns the places in a list of subjects of those that the table holds out; nil where it has no sets.
+func (s *Subjects) held(names []string) ([]int, error) {
+	held, given, err := s.Test(names)
+	if err != nil || !given {
 		return nil, err
 	}
-	if len(byExtension) > 1 {
-		delete(byExtension, ".txt")
+	if len(held) == 0 || len(held) == len(names) {
+		return nil, fmt.Errorf("%s holds out %d of the %d subjects of the data: some must be trained and some tested on", s.File, len(held), len(names))
 	}
-	var counts []string
-	for extension, files := range byExtension {
-		if len(byExtension) == 1 {
-			return files, nil
+	return held, nil
+}
+
+// Unused says in sentences which subjects and files of the table the data lacks.
+func (s *Subjects) Unused(files, subjects []string) []string {
+	var notes []string
+	note := func(what string, listed []string, isThere func(string) bool) {
+		lacking := slices.DeleteFunc(slices.Clone(listed), isThere)
+		if len(lacking) == 0 {
+			return
 		}
-		counts = append(counts, fmt.Sprintf("%d %s", len(files), extension))
+		const most = 5
+		shown := strings.Join(lacking[:min(most, len(lacking))], ", ")
+		if len(lacking) > most {
+			shown += ", ..."
+		}
+		notes = append(notes, fmt.Sprintf("Without data: %d of the %d %s of %s (%s).", len(lacking), len(listed), what, s.File, shown))
 	}
-	slices.Sort(counts)
-	switch {
-	case counts != nil:
-		return nil, fmt.Errorf("%s: this folder has files of several kinds (%s): say which with --pattern, such as --pattern '*.h5'", folder, strings.Join(counts, ", "))
-	case pattern != "":
-		return nil, fmt.Errorf("%s: no file in this folder has a name that matches %q", folder, pattern)
-	}
-	return nil, fmt.Errorf("%s: no file in this folder has an extension that can be read (%s)", folder, strings.Join(extensions, ", "))
+	note("subjects", s.names, func(name string) bool { return slices.Contains(subjects, name) })
+	note("files", s.files, func(base string) bool {
+		return slices.ContainsFunc(files, func(f string) bool { return filepath.Base(f) == base })
+	})
+	return notes
 }

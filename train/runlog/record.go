@@ -161,6 +161,7 @@ type DataSummary struct {
 	TestSubjects   []string `json:"test_subjects,omitempty"`
 	Modules        int      `json:"modules,omitempty"`
 	ModulesFrom    string   `json:"modules_from,omitempty"` // how they were matched to the tokens
+	ARScale        float64  `json:"ar_scale,omitempty"`     // of a simulated network: the factor on its autoregressive weights, also where config.json has 0 for the default
 	Notes          []string `json:"notes,omitempty"`
 }
 

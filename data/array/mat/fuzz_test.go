@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"torchpe/data/array"
+	"torchpe/internal/alloctest"
 )
 
 // seeds returns the fixtures and the broken files.
@@ -34,6 +35,13 @@ func seeds(f *testing.F) [][]byte {
 	return all
 }
 
+// justified is how many bytes reading may allocate: 8 for each byte that comes out of deflate, in rooms that double, and the
+// constant of its reader.
+func justified(file []byte) int { return 2*8*deflateMost*len(file) + 1<<20 }
+
+// justifiedPlain is that of a file without compression: a byte becomes a number of 8, again in rooms that double.
+func justifiedPlain(file []byte) int { return 2*8*len(file) + 64<<10 }
+
 // check holds an array that was accepted against the bytes that it came from.
 func check(t *testing.T, a array.Array, file []byte) {
 	t.Helper()
@@ -56,7 +64,9 @@ func FuzzRead(f *testing.F) {
 		f.Add(b, "s.a")
 	}
 	f.Fuzz(func(t *testing.T, b []byte, name string) {
-		file, err := newFile(bytes.NewReader(b), int64(len(b)))
+		var file *file
+		var err error
+		alloctest.AtMost(t, justified(b), func() { file, err = newFile(bytes.NewReader(b), int64(len(b))) })
 		if err != nil {
 			return
 		}
@@ -66,7 +76,8 @@ func FuzzRead(f *testing.F) {
 				t.Fatalf("%q is called %q", name, a.Name)
 			}
 		}
-		as, err := file.readAll()
+		var as []array.Array
+		alloctest.AtMost(t, justified(b), func() { as, err = file.readAll() })
 		if err != nil {
 			return
 		}
@@ -97,7 +108,9 @@ func FuzzPacked(f *testing.F) {
 			return // more than a variable, or less
 		}
 		plain, packed := m.file(b), m.file(m.packed(t, b))
-		as, err := readBytes(plain)
+		var as []array.Array
+		var err error
+		alloctest.AtMost(t, justifiedPlain(plain), func() { as, err = readBytes(plain) })
 		as2, err2 := readBytes(packed)
 		if (err == nil) != (err2 == nil) || !equal(as, as2) {
 			t.Fatalf("plain %v, %v, compressed %v, %v", as, err, as2, err2)

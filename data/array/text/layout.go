@@ -135,8 +135,11 @@ func (p *parser) isHeader(first, second []byte) (bool, error) {
 			isNumber = true
 		}
 		if isName && isNumber {
+			if p.delimiter == Comma && strings.Contains(names, ";") {
+				return false, p.fail(at, "the first line has cells such as %s between its commas: with semicolons between cells, write decimals with a point", names)
+			}
 			return false, p.fail(at, "the first line has names such as %s and numbers such as %s: "+
-				"if it is a header, quote all names or set Options.Header to Yes; else one is wrong", names, numbers)
+				"if it names the columns, put quotes around all names; if it holds numbers, one is damaged", names, numbers)
 		}
 	}
 	return isName || p.delimiter != Blanks && p.counts(first, second), nil

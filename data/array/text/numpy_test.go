@@ -95,38 +95,12 @@ func TestFaultsAreNamed(t *testing.T) {
 		{"a.csv", "1,2\n3\n", "a.csv:2"}, {"a.csv", "1,2\n3,4,5\n", "a.csv:2"}, {"a.csv", "1,2\n3,x7\n", `a.csv:2:3: cell 2 is "x7"`},
 		{"a.csv", "1,2\n3,1e999\n", "a.csv:2:3"}, {"a.txt", "", "nothing but"}, {"a.txt", "# only\n\n", "nothing but"}, {"a.csv", "x,y\n", "no rows"},
 		{"a.csv", "1,2\n3,\"4\n", "a.csv:2:3"}, {"a.txt", "1 2\x00\n", "NUL"}, {"a.csv", "\xff\xfe1", "UTF-16"}, {"a.1D", "1 2000000@3\n", "a.1D:1"},
+		{"a.csv", "0,5;-1,25;3,2\n0,25;1,5;4,2\n", "a.csv:1:3: the first line has cells such as \"5;-1\" between its commas: with semicolons between cells, write decimals with a point"},
+		{"a.csv", "u,x,1\n2,3,4\n5,6,7\n", "put quotes around all names"},
 		{"a.csv", "1,2\n1," + strings.Repeat("y", 100), strings.Repeat("y", 40) + `"...`},
 	} {
 		if _, err := Parse(strings.NewReader(c.text), c.file, Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
 		}
 	}
-}
-
-func FuzzParse(f *testing.F) {
-	files, err := filepath.Glob("testdata/*.*")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, path := range files {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		if len(raw) < 2000 {
-			f.Add(raw, filepath.Base(path))
-		}
-	}
-	f.Fuzz(func(t *testing.T, raw []byte, name string) {
-		got, err := Parse(bytes.NewReader(raw), name, Options{})
-		if err != nil {
-			return
-		}
-		if err := got.Check(); err != nil || len(got.Shape) != 2 || got.Shape[0] < 1 || got.Shape[1] < 1 {
-			t.Errorf("shape %v, %v", got.Shape, err)
-		}
-		if got.Columns != nil && len(got.Columns) != got.Shape[1] || got.Rows != nil && len(got.Rows) != got.Shape[0] {
-			t.Errorf("%d and %d names for shape %v", len(got.Columns), len(got.Rows), got.Shape)
-		}
-	})
 }

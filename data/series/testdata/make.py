@@ -36,6 +36,17 @@ save("sub-01.ptseries.nii", X, series, parcels)
 order = [3, 4, 5, 0, 1, 2]  # right first
 save("sub-02.ptseries.nii", X[:, order], series, parcels[np.array(order)])
 
+
+def parcels_named(names, of):
+    """Parcels with other names than their vertices, those of parcels[i] for i in of, would suggest."""
+    return nib.cifti2.ParcelsAxis(names, [np.zeros((0, 3), int)] * TOKENS, [vertices[i] for i in of], np.eye(4), (2, 2, 2), {s: VERTICES for s in sides.values()})
+
+
+anonymous = [f"P{i}" for i in range(TOKENS)]
+save("anonymous-left.ptseries.nii", X, series, parcels_named(anonymous, range(TOKENS)))
+save("anonymous-right.ptseries.nii", X[:, order], series, parcels_named(anonymous, order))
+save("crossed.ptseries.nii", X, series, parcels_named(NAMES, order))
+
 # Vertices of a parcel differ from its value by -1, 0 and 1; vertex 3 of each four is in no parcel.
 labels, dense = np.zeros(2 * VERTICES), np.full((FRAMES, 2 * VERTICES), 1000.0)
 networks = np.zeros(2 * VERTICES)
@@ -47,6 +58,9 @@ for i in range(TOKENS):
 table = {0: ("???", (0, 0, 0, 0))} | {i + 1: (name, (1, 0, 0, 1)) for i, name in enumerate(NAMES)}
 save("dense.dtseries.nii", dense, series, brain_models())
 save("parcels.dlabel.nii", labels[None], nib.cifti2.LabelAxis(["parcels"], [table]), brain_models())
+table = {0: ("???", (0, 0, 0, 0))} | {i + 1: (name, (1, 0, 0, 1)) for i, name in enumerate(anonymous)}
+keys = np.where(labels > 0, (labels + 2) % 6 + 1, 0)  # 4, 5, 6 on the left and 1, 2, 3 on the right
+save("anonymous-right.dlabel.nii", keys[None], nib.cifti2.LabelAxis(["parcels"], [table]), brain_models())
 table = {0: ("???", (0, 0, 0, 0)), 1: ("Visual", (1, 0, 0, 1)), 2: ("Motor", (0, 1, 0, 1))}
 save("networks.dlabel.nii", networks[None], nib.cifti2.LabelAxis(["networks"], [table]), brain_models())
 

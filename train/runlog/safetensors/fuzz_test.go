@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"testing"
+
+	"torchpe/internal/alloctest"
 )
 
 // FuzzDecode checks any bytes: no panic; what is accepted agrees with encoding/json's reading of the header, has no
@@ -21,7 +23,9 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, file []byte) {
-		got, err := decodeBytes(file)
+		var got *File
+		var err error
+		alloctest.AtMost(t, justified(file), func() { got, err = decodeBytes(file) })
 		if err != nil {
 			return
 		}
@@ -46,6 +50,9 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// justified is how many bytes reading may allocate: the file's, and a tensor for each of its entries of 60 bytes.
+func justified(file []byte) int { return 8*len(file) + 64<<10 }
 
 // agreesWithJSON compares what was read with the header as the standard library parses it.
 func agreesWithJSON(t *testing.T, got *File, header, payload []byte) {

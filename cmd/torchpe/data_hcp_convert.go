@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"torchpe/data/hcp"
+	"torchpe/data/series"
+)
+
+func newHCPConvertCommand() *cobra.Command {
+	var f sourceFlags
+	var out string
+	var zscore, force bool
+	cmd := &cobra.Command{
+		Use:   "convert FILE... --out DIR",
+		Short: "Write every run as a .npy file of frames x tokens",
+		Long: `Read files or folders and write DIR/sub-<subject>_run-<n>.npy (float32, frames x tokens) for each run, with
+DIR/names.txt where the tokens have names, and DIR/modules.csv with the networks where --modules gives
+them. "torchpe train --task fmri --data DIR" reads the folder with its names and networks. Other files of this
+kind in DIR are an error, because its names would be taken for theirs.`,
+		Example: `  torchpe data hcp convert rest/ --pattern '*.ptseries.nii' --out npy`,
+		Args:    someFiles,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			f.s.Data = files
+			return runHCPConvert(cmd.OutOrStdout(), f.s, out, zscore, force)
+		},
+	}
+	f.addAll(cmd)
+	cmd.Flags().StringVar(&out, "out", "", "directory to write to, made if missing (required)")
+	cmd.Flags().BoolVar(&zscore, "zscore", false, "bring each token of each run to mean 0 and SD 1")
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite existing files")
+	return cmd
+}
+
+func runHCPConvert(w io.Writer, s series.Source, out string, zscore, force bool) error {
+	if out == "" {
+		return usagef("--out is missing: name the directory to write to")
+	}
+	d, err := s.Read(series.CorticalParcels, zscore)
+	if err != nil {
+		return err
+	}
+	folder := seriesFolder{out: out, force: force, set: d.Set}
+	if d.Modules != nil {
+		folder.labels, folder.modules = d.Modules.Labels, d.Modules.Modules
+	}
+	if err := folder.write(w); err != nil {
+		return err
+	}
+	for _, n := range d.Notes {
+		if _, err := fmt.Fprintln(w, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newHCPGenerateCommand() *cobra.Command {
+	var out, surrogate string
+	var seed uint64
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "generate --out DIR",
+		Short: "Write a surrogate of resting-state fMRI, whose networks are known",
+		Long: `Write the surrogate that "torchpe train --task fmri" uses where it is given no data: 360 parcels in twelve networks
+of the Cole-Anticevic sizes, smooth network signals, a global signal, a signal shared with the other hemisphere,
+weights that differ between subjects, and noise. The same flags give the same bytes. "torchpe train --task fmri
+--data DIR" reads the folder with its names and networks.`,
+		Example: `  torchpe data hcp generate --out surrogate --surrogate subjects=12,frames=1195`,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runHCPGenerate(cmd.OutOrStdout(), out, surrogate, seed, force)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&surrogate, "surrogate", "subjects=12,frames=1195", "its size")
+	fl.Uint64Var(&seed, "seed", 0, "seed, 0 to 2^64-1 (training takes its --data-seed)")
+	fl.StringVar(&out, "out", "", "directory to write to, made if missing (required)")
+	fl.BoolVar(&force, "force", false, "overwrite existing files")
+	return cmd
+}
+
+func runHCPGenerate(w io.Writer, out, surrogate string, seed uint64, force bool) error {
+	if out == "" {
+		return usagef("--out is missing: name the directory to write to")
+	}
+	size, err := parseSurrogate(surrogate, defaultSurrogate())
+	if err != nil {
+		return usageError{err}
+	}
+	o := hcp.DefaultOptions()
+	o.Subjects, o.Frames = size.Subjects, size.Frames
+	made, err := hcp.Make(o, seed)
+	if err != nil {
+		return usageError{err}
+	}
+	set := &series.Set{Frames: o.Subjects * o.Frames, Tokens: hcp.Parcels, X: made.X, Names: made.Names}
+	for i, subject := range made.Subjects {
+		set.Runs = append(set.Runs, series.Run{Subject: subject, First: i * o.Frames, Frames: o.Frames})
+	}
+	return seriesFolder{out: out, force: force, set: set, labels: made.Labels, modules: made.Networks}.write(w)
+}

@@ -1,0 +1,52 @@
+package text
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"torchpe/internal/alloctest"
+)
+
+// FuzzParse checks any bytes under any name: no panic, and what is accepted is a table with as many names as it has rows and columns.
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.*")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, path := range files {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if len(raw) < 2000 {
+			f.Add(raw, filepath.Base(path))
+		}
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, name string) {
+		var got Table
+		var err error
+		alloctest.AtMost(t, justified(raw, name), func() { got, err = Parse(bytes.NewReader(raw), name, Options{}) })
+		if err != nil {
+			return
+		}
+		if err := got.Check(); err != nil || len(got.Shape) != 2 || got.Shape[0] < 1 || got.Shape[1] < 1 {
+			t.Errorf("shape %v, %v", got.Shape, err)
+		}
+		if got.Columns != nil && len(got.Columns) != got.Shape[1] || got.Rows != nil && len(got.Rows) != got.Shape[0] {
+			t.Errorf("%d and %d names for shape %v", len(got.Columns), len(got.Rows), got.Shape)
+		}
+	})
+}
+
+// justified is how many bytes reading may allocate: a cell of two bytes becomes a name of 16 or a number of 8, in rooms that double; the
+// repeats of AFNI's files are bounded by themselves.
+func justified(raw []byte, name string) int {
+	most := 64*len(raw) + 64<<10
+	if strings.EqualFold(filepath.Ext(name), ".1D") {
+		most += 4 * 8 * maxRepeated
+	}
+	return most
+}

@@ -1,0 +1,112 @@
+package series
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// extensions are those of files that are taken from a folder.
+var extensions = []string{".nii", ".nii.gz", ".h5", ".hdf5", ".mat", ".npy", ".npz", ".csv", ".tsv", ".1d", ".txt"}
+
+// extensionOf returns what follows the last dot of a file's name, and what follows the last but one of a compressed file.
+func extensionOf(name string) string {
+	name = strings.ToLower(name)
+	extension := filepath.Ext(name)
+	if extension == ".gz" {
+		extension = filepath.Ext(strings.TrimSuffix(name, extension)) + extension
+	}
+	return extension
+}
+
+// Files lists the files that paths name: themselves, and for a folder those in and below it whose name matches pattern (such as
+// *_Atlas.ptseries.nii), in the order of their paths. Without a pattern the files of a folder that can be read must have one
+// extension; those ending in .txt are left out where there are others, because notes and licences end so too. NamesFile and
+// ModulesFile are no series. A file that is named twice is an error: it would count as two runs.
+func Files(paths []string, pattern string) ([]string, error) {
+	if _, err := filepath.Match(pattern, ""); err != nil {
+		return nil, fmt.Errorf("--pattern %q: %w", pattern, err)
+	}
+	var files []string
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			files = append(files, path)
+			continue
+		}
+		found, err := inFolder(path, pattern)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
+	}
+	return files, eachOnce(files)
+}
+
+// eachOnce returns an error where two paths lead to one file.
+func eachOnce(files []string) error {
+	first := make(map[string]string, len(files))
+	for _, file := range files {
+		full, err := filepath.Abs(file)
+		if err == nil {
+			full, err = filepath.EvalSymlinks(full)
+		}
+		if err != nil {
+			return err
+		}
+		if before, twice := first[full]; twice {
+			as := ""
+			if before != file {
+				as = fmt.Sprintf(" (as %s too)", before)
+			}
+			return fmt.Errorf("%s: this file is given twice%s and would count as two runs: give it once", file, as)
+		}
+		first[full] = file
+	}
+	return nil
+}
+
+func inFolder(folder, pattern string) ([]string, error) {
+	byExtension := map[string][]string{} // all under "" where there is a pattern
+	err := filepath.WalkDir(folder, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == NamesFile || d.Name() == ModulesFile {
+			return err
+		}
+		extension := extensionOf(d.Name())
+		if pattern != "" {
+			if ok, _ := filepath.Match(pattern, d.Name()); ok {
+				byExtension[""] = append(byExtension[""], p)
+			}
+		} else if slices.Contains(extensions, extension) && !strings.HasPrefix(d.Name(), ".") {
+			byExtension[extension] = append(byExtension[extension], p)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(byExtension) > 1 {
+		delete(byExtension, ".txt")
+	}
+	kinds := slices.Sorted(maps.Keys(byExtension))
+	switch {
+	case len(kinds) == 1:
+		return byExtension[kinds[0]], nil
+	case len(kinds) > 1:
+		var counts []string
+		for _, k := range kinds {
+			counts = append(counts, fmt.Sprintf("%d %s", len(byExtension[k]), k))
+		}
+		return nil, fmt.Errorf("%s: this folder has files of several kinds (%s): say which with --pattern, such as --pattern '*%s'", folder, strings.Join(counts, ", "), kinds[0])
+	case pattern != "":
+		return nil, fmt.Errorf("%s: no file in this folder has a name that matches %q", folder, pattern)
+	}
+	return nil, fmt.Errorf("%s: no file in this folder has an extension that can be read (%s)", folder, strings.Join(extensions, ", "))
+}

@@ -1,0 +1,77 @@
+package series
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"b/2.h5", "a/1.h5", "LICENSE.txt", ".hidden.h5", "a/readme.md"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{filepath.Join(dir, "a/1.h5"), filepath.Join(dir, "b/2.h5")}
+	if files, err := Files([]string{dir}, ""); err != nil || !slices.Equal(files, want) {
+		t.Errorf("%v, %v", files, err)
+	}
+	if files, err := Files([]string{dir}, "2.*"); err != nil || !slices.Equal(files, want[1:]) {
+		t.Errorf("with a pattern: %v, %v", files, err)
+	}
+	if _, err := Files([]string{dir}, "*.nii"); err == nil || !strings.Contains(err.Error(), `"*.nii"`) {
+		t.Errorf("a pattern that nothing matches: %v", err)
+	}
+	if _, err := Files([]string{dir}, "[a"); err == nil {
+		t.Error("a damaged pattern is taken")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "x.npy"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Files([]string{dir}, ""); err == nil || !strings.Contains(err.Error(), "2 .h5, 1 .npy") {
+		t.Errorf("two kinds: %v", err)
+	}
+	// Compressed CIFTI is found, and kept apart from what may be the same run uncompressed.
+	packed := t.TempDir()
+	for _, name := range []string{"x.ptseries.nii.gz", "notes.gz"} {
+		if err := os.WriteFile(filepath.Join(packed, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files, err := Files([]string{packed}, ""); err != nil || !slices.Equal(files, []string{filepath.Join(packed, "x.ptseries.nii.gz")}) {
+		t.Errorf("compressed: %v, %v", files, err)
+	}
+	if err := os.WriteFile(filepath.Join(packed, "x.ptseries.nii"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Files([]string{packed}, ""); err == nil || !strings.Contains(err.Error(), "1 .nii, 1 .nii.gz") {
+		t.Errorf("both: %v", err)
+	}
+	if _, err := Files([]string{t.TempDir()}, ""); err == nil || !strings.Contains(err.Error(), ".npy") {
+		t.Errorf("an empty folder: %v", err)
+	}
+}
+
+// A file that several paths lead to would count as several runs.
+func TestNoFileTwice(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "a.npy"), filepath.Join(t.TempDir(), "b.npy")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(file, link); err != nil {
+		t.Skip(err)
+	}
+	for _, paths := range [][]string{{file, file}, {dir, dir + "/./a.npy"}, {file, link}} {
+		if _, err := Files(paths, ""); err == nil || !strings.Contains(err.Error(), "given twice") || !strings.Contains(err.Error(), paths[1]) {
+			t.Errorf("%v: %v", paths, err)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package alloctest
+
+import "testing"
+
+// failed is a testing.TB that remembers whether it was told to fail.
+type failed struct {
+	testing.TB
+	told bool
+}
+
+func (f *failed) Helper()               {}
+func (f *failed) Fatalf(string, ...any) { f.told = true }
+
+var sink []byte
+
+// What is let go of at once is counted like what stays, and one call of three within the bound is enough.
+func TestAtMost(t *testing.T) {
+	calls := 0
+	for name, test := range map[string]struct {
+		f    func()
+		want bool
+	}{
+		"less": {func() { sink = make([]byte, 100<<10) }, false},
+		"more": {func() { sink = make([]byte, 300<<10) }, true},
+		"in parts": {func() {
+			for range 100 {
+				sink = make([]byte, 3<<10)
+			}
+		}, true},
+		"once": {func() {
+			if calls++; calls == 1 {
+				sink = make([]byte, 300<<10)
+			}
+		}, false},
+	} {
+		f := &failed{TB: t}
+		if AtMost(f, 200<<10, test.f); f.told != test.want {
+			t.Errorf("%s: failed is %t", name, f.told)
+		}
+	}
+	if calls != 2 {
+		t.Errorf("called %d times, want 2", calls)
+	}
+}
