@@ -74,7 +74,7 @@ Presets:
 		return names, cobra.ShellCompDirectiveDefault // and files
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return runSweep(cmd.OutOrStdout(), cmd.ErrOrStderr(), f, strings.Join(args, ""))
+		return runSweep(cmd.OutOrStdout(), cmd.ErrOrStderr(), &f, strings.Join(args, ""))
 	}
 	cmd.AddCommand(newSweepStatusCommand(), newSweepResumeCommand(), newSweepRetryCommand(), newSweepCancelCommand(), newSweepTaskCommand())
 	return cmd
@@ -109,13 +109,26 @@ func (f *launchFlags) check() error {
 		return usagef("--workers: %d is less than 0", f.workers)
 	}
 	switch f.launcher {
-	case "local", "slurm", "none":
+	case "slurm":
+		if err := f.slurm.asked().Validate(); err != nil {
+			return usageError{err}
+		}
+		return nil
+	case "local", "none":
 		return nil
 	}
 	return usagef("--launcher: %q is not one of local, slurm, none", f.launcher)
 }
 
-func runSweep(out, progress io.Writer, f sweepFlags, what string) error {
+// recall sets what was not given to what the sweep in dir was launched with, where that is kept.
+func (f *launchFlags) recall(dir string, progress io.Writer) error {
+	if f.launcher != "slurm" {
+		return nil
+	}
+	return f.slurm.recall(dir, progress)
+}
+
+func runSweep(out, progress io.Writer, f *sweepFlags, what string) error {
 	if err := f.launch.check(); err != nil {
 		return err
 	}
@@ -131,12 +144,22 @@ func runSweep(out, progress io.Writer, f sweepFlags, what string) error {
 		dir = filepath.Join("sweeps", spec.Name)
 	}
 	points, err := spec.Points()
+	if err == nil && len(points) == 0 {
+		err = errors.New("nothing to train: every configuration is excluded")
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	idle, err := spec.Idle()
 	if err != nil {
 		return usageError{err}
 	}
 	configs, notes, err := sweep.Resolve(points, resolveArguments)
 	if err != nil {
 		return usageError{err}
+	}
+	if err := f.launch.recall(dir, progress); err != nil {
+		return err
 	}
 	machine, err := f.launch.machine(configs)
 	if err != nil {
@@ -149,13 +172,16 @@ func runSweep(out, progress io.Writer, f sweepFlags, what string) error {
 	for _, n := range notes {
 		fmt.Fprintln(progress, "torchpe: "+n)
 	}
+	for _, m := range idle {
+		fmt.Fprintln(progress, "torchpe: the exclusion "+m+" agrees with no configuration")
+	}
 	var added sweep.Added
 	change := func(p *sweep.Plan) (err error) {
 		added, err = p.Add(configs, packing, os.Args)
 		return err
 	}
 	if f.dryRun {
-		return dryRun(out, progress, dir, f, machine, change)
+		return dryRun(out, progress, dir, *f, machine, change)
 	}
 	s, err := sweep.Extend(dir, spec.Name, change)
 	if err != nil {
@@ -179,7 +205,7 @@ func addedText(a sweep.Added) string {
 	return strings.Join(parts, ", ")
 }
 
-// launchAll works through all unfinished tasks and says how it went.
+// launchAll works through all unfinished tasks and says how it went, also where the launcher could not go on.
 func launchAll(out, progress io.Writer, s *sweep.Sweep, f launchFlags, asJSON bool) error {
 	if err := s.Uncancel(); err != nil {
 		return err
@@ -193,28 +219,28 @@ func launchAll(out, progress io.Writer, s *sweep.Sweep, f launchFlags, asJSON bo
 	if err != nil {
 		return err
 	}
-	if err := launcher.Launch(ctx, s, indexes); err != nil {
-		return err
+	if f.launcher != "none" {
+		if err := warnOfDisk(progress, s); err != nil {
+			return err
+		}
 	}
-	queued, err := queueOf(s, progress)
+	launchErr := launcher.Launch(ctx, s, indexes)
+	if usage := (usageError{}); errors.As(launchErr, &usage) {
+		return launchErr
+	}
+	st, err := statusOf(s, progress)
 	if err != nil {
-		return err
+		return errors.Join(launchErr, err)
 	}
-	st, err := s.Status(queued)
-	if err != nil {
-		return err
-	}
-	if err := s.WriteSummary(st); err != nil {
-		return err
-	}
+	summarise(s, st, progress)
 	if asJSON {
 		err = printJSON(out, st)
 	} else {
 		err = printOutcome(out, s, st)
 	}
 	switch {
-	case err != nil:
-		return err
+	case err != nil || launchErr != nil:
+		return errors.Join(launchErr, err)
 	case ctx.Err() != nil:
 		return interruptedError{code: stopped(), msg: fmt.Sprintf("the sweep was stopped; torchpe sweep resume %s goes on", s.Dir)}
 	case f.launcher == "none":
@@ -235,6 +261,7 @@ func unfinished(s *sweep.Sweep, st sweep.Status) error {
 	}
 	add(st.Counts[sweep.StateFailed], "%d tasks failed (torchpe sweep retry --failed tries them again)")
 	add(st.Counts[sweep.StateLost], "%d are lost")
+	add(st.Counts[sweep.StateUnknown], "%d cannot be read")
 	add(st.Counts[sweep.StateRunning], "%d still run")
 	add(st.Counts[sweep.StatePending], "%d are pending")
 	add(st.Diverged, "%d runs diverged")
@@ -249,14 +276,17 @@ func unfinished(s *sweep.Sweep, st sweep.Status) error {
 
 // printOutcome prints the counts and what did not end well.
 func printOutcome(out io.Writer, s *sweep.Sweep, st sweep.Status) error {
-	fmt.Fprintln(out, countsLine(st))
+	if _, err := fmt.Fprintln(out, countsLine(st)); err != nil {
+		return err
+	}
 	if err := printTroubles(out, st); err != nil {
 		return err
 	}
-	if st.DoneRuns > 0 {
-		fmt.Fprintf(out, "Runs: %s. Table: %s. torchpe report %s makes the figures.\n", s.RunDir(""), filepath.Join(s.Dir, "summary.csv"), s.Dir)
+	if st.DoneRuns == 0 {
+		return nil
 	}
-	return nil
+	_, err := fmt.Fprintf(out, "Runs: %s. Table: %s. torchpe report %s makes the figures.\n", s.RunDir(""), filepath.Join(s.Dir, "summary.csv"), s.Dir)
+	return err
 }
 
 func countsLine(st sweep.Status) string {
@@ -265,14 +295,22 @@ func countsLine(st sweep.Status) string {
 		text += fmt.Sprintf(" (%d of them diverged)", st.Diverged)
 	}
 	text += "; tasks:"
-	for _, state := range []sweep.State{sweep.StateDone, sweep.StateRunning, sweep.StateFailed, sweep.StateLost, sweep.StatePending} {
+	for _, state := range []sweep.State{sweep.StateDone, sweep.StateRunning, sweep.StateFailed, sweep.StateLost, sweep.StatePending, sweep.StateUnknown} {
+		if state == sweep.StateUnknown && st.Counts[state] == 0 {
+			continue
+		}
 		text += fmt.Sprintf(" %d %s,", st.Counts[state], state)
 	}
 	text = strings.TrimSuffix(text, ",")
 	if st.ETA > 0 {
-		text += fmt.Sprintf("; about %s left", (time.Duration(st.ETA) * time.Second))
+		text += fmt.Sprintf("; about %s left", leftText(st.ETA))
 	}
 	return text
+}
+
+// leftText writes a time that is left, in seconds; never none while there is some.
+func leftText(seconds float64) string {
+	return max(time.Second, time.Duration(seconds*float64(time.Second)).Round(time.Second)).String()
 }
 
 func printTroubles(out io.Writer, st sweep.Status) error {

@@ -25,6 +25,7 @@ type axisFlag struct {
 	name, kind, shown string
 	whole, repeats    bool
 	given             []string
+	check             func(value string) error
 }
 
 var _ pflag.Value = (*axisFlag)(nil)
@@ -52,14 +53,45 @@ func (a *axisFlag) axis() (out sweep.Axis, ok bool, err error) {
 	switch {
 	case a.repeats:
 		out.Values = []string{strings.Join(a.given, "\n")}
+	case a.name == "seeds":
+		var seeds string
+		seeds, err = sweep.ParseSeeds(a.given[0])
+		out.Values = []string{seeds}
 	case a.whole:
 		out.Values = a.given
 	default:
-		if out.Values, err = sweep.ParseValues(strings.Join(a.given, ",")); err != nil {
-			return out, false, fmt.Errorf("--%s: %w", a.name, err)
+		out.Values, err = sweep.ParseValues(strings.Join(a.given, ","))
+		for _, v := range out.Values {
+			err = errors.Join(err, a.check(v))
 		}
 	}
+	if err != nil {
+		return out, false, fmt.Errorf("--%s: %w", a.name, err)
+	}
 	return out, true, nil
+}
+
+// checkOf says what is wrong with a value of a flag by itself, in words for people.
+func checkOf(flag *pflag.Flag) func(string) error {
+	kind := strings.TrimSuffix(flag.Value.Type(), "Slice")
+	return func(text string) error {
+		err := flag.Value.Set(text)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, strconv.ErrRange) {
+			return fmt.Errorf("%q is out of range", text)
+		}
+		switch {
+		case strings.HasPrefix(kind, "float"):
+			return fmt.Errorf("%q is not a number", text)
+		case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"):
+			return fmt.Errorf("%q is not a whole number", text)
+		case kind == "bool":
+			return fmt.Errorf("%q is neither true nor false", text)
+		}
+		return fmt.Errorf("%q: %w", text, err)
+	}
 }
 
 // addAxes declares the flags of train as axes.
@@ -70,7 +102,7 @@ func addAxes(fl *pflag.FlagSet) []*axisFlag {
 	f.add(own)
 	var out []*axisFlag
 	own.VisitAll(func(flag *pflag.Flag) {
-		a := &axisFlag{name: flag.Name, kind: flag.Value.Type(), shown: flag.DefValue, whole: slices.Contains(wholeFlags, flag.Name)}
+		a := &axisFlag{name: flag.Name, kind: flag.Value.Type(), shown: flag.DefValue, whole: slices.Contains(wholeFlags, flag.Name), check: checkOf(flag)}
 		a.repeats = a.kind == "stringArray"
 		if !a.whole && !a.repeats {
 			a.kind = strings.TrimSuffix(a.kind, "Slice") + ",..."
@@ -83,20 +115,20 @@ func addAxes(fl *pflag.FlagSet) []*axisFlag {
 }
 
 // trainKinds are the flags that a sweep file may set.
-func trainKinds() map[string]sweep.Kind {
+func trainKinds() map[string]sweep.Flag {
 	var f configFlags
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.add(own)
-	kinds := map[string]sweep.Kind{}
+	kinds := map[string]sweep.Flag{}
 	own.VisitAll(func(flag *pflag.Flag) {
 		switch {
 		case flag.Name == "seeds" || flag.Name == "members": // the file's key seeds
 		case flag.Value.Type() == "stringArray":
-			kinds[flag.Name] = sweep.Repeated
+			kinds[flag.Name] = sweep.Flag{Kind: sweep.Repeated}
 		case slices.Contains([]string{"noise", "test-levels", "eval-tokens"}, flag.Name):
-			kinds[flag.Name] = sweep.List
+			kinds[flag.Name] = sweep.Flag{Kind: sweep.List, Check: checkOf(flag)}
 		default:
-			kinds[flag.Name] = sweep.Scalar
+			kinds[flag.Name] = sweep.Flag{Check: checkOf(flag)}
 		}
 	})
 	return kinds
@@ -190,33 +222,56 @@ func resolveArguments(args []string) ([]byte, []string, error) {
 	return text, notes, err
 }
 
+// absolutePaths makes the paths of a configuration's files absolute. One that is not there is a mistake to find now, not in each task.
 func absolutePaths(c *train.Config) error {
-	paths := []*string{&c.LSTValidation}
+	type file struct {
+		flag string
+		path *string
+	}
+	files := []file{{"lst-validation", &c.LSTValidation}}
 	c.LSTTrain = slices.Clone(c.LSTTrain)
 	for i := range c.LSTTrain {
-		paths = append(paths, &c.LSTTrain[i])
+		files = append(files, file{"lst-train", &c.LSTTrain[i]})
 	}
 	if c.Masked != nil && c.Masked.Files != nil {
 		s := c.Masked.Files
 		s.Data = slices.Clone(s.Data)
 		for i := range s.Data {
-			paths = append(paths, &s.Data[i])
+			files = append(files, file{"data", &s.Data[i]})
 		}
-		paths = append(paths, &s.Names, &s.Modules, &s.Parcellation, &s.Subjects)
+		files = append(files, file{"names", &s.Names}, file{"modules", &s.Modules}, file{"parcellation", &s.Parcellation}, file{"subjects", &s.Subjects})
 	}
 	if c.Positions != nil {
-		paths = append(paths, &c.Positions.File)
+		files = append(files, file{"positions", &c.Positions.File})
 	}
-	for _, p := range paths {
-		if *p == "" {
+	var faults []error
+	for _, f := range files {
+		if *f.path == "" {
 			continue
 		}
 		var err error
-		if *p, err = filepath.Abs(*p); err != nil {
+		if *f.path, err = filepath.Abs(*f.path); err != nil {
 			return err
 		}
+		if err := there(*f.path); err != nil {
+			faults = append(faults, fmt.Errorf("--%s: %w", f.flag, err))
+		}
 	}
-	return nil
+	return errors.Join(faults...)
+}
+
+// there says what hinders that a file is read; FILE:NAME is an array in a file.
+func there(path string) error {
+	_, err := os.Stat(path)
+	for i, c := range path {
+		if c != ':' || !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if _, inner := os.Stat(path[:i]); inner == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // parsePack reads --pack.

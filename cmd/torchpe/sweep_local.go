@@ -34,17 +34,34 @@ func (f launchFlags) machine(configs [][]byte) (sweep.Machine, error) {
 		}
 	}
 	const mb = 1 << 20
-	m := sweep.Machine{Workers: f.workers, MemoryMB: float64(sys.FreeMemory) / mb, GPU: onGPU}
 	if onGPU {
-		m.MemoryMB = float64(sys.GPUs[0].TotalMemory) / mb
+		return gpuMachine(sys.GPUs, f.workers), nil
 	}
+	m := sweep.Machine{Workers: f.workers, MemoryMB: float64(sys.FreeMemory) / mb}
 	if m.Workers == 0 {
 		m.Workers = runtime.NumCPU()
-		if onGPU {
-			m.Workers = len(sys.GPUs)
-		}
 	}
 	return m, nil
+}
+
+// gpuMachine is what GPUs make of a machine: the memory is that of the one with the least, of what is free where that is known.
+func gpuMachine(gpus []torchpe.GPU, workers int) sweep.Machine {
+	const mb = 1 << 20
+	m := sweep.Machine{Workers: workers, GPU: true}
+	if workers == 0 {
+		m.Workers = len(gpus)
+	}
+	m.PerGPU = (m.Workers + len(gpus) - 1) / len(gpus)
+	for i, g := range gpus {
+		has := float64(g.TotalMemory) / mb
+		if g.FreeMemory > 0 {
+			has = float64(g.FreeMemory) / mb
+		}
+		if i == 0 || has < m.MemoryMB {
+			m.MemoryMB = has
+		}
+	}
+	return m
 }
 
 // local returns the launcher of this machine.
@@ -73,7 +90,7 @@ func (f launchFlags) local(s *sweep.Sweep, progress io.Writer) (sweep.Launcher, 
 		}
 		if gpus != nil {
 			cmd.Args = append(cmd.Args, "--device", "cuda:0") // the only one that it sees
-			cmd.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES="+gpus[worker%len(gpus)])
+			cmd.Env = append(os.Environ(), seesOnly(gpus, worker))
 		}
 		cmd.Args = append(cmd.Args, "--", s.Dir)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C reaches it through us alone, once
@@ -84,6 +101,11 @@ func (f launchFlags) local(s *sweep.Sweep, progress io.Writer) (sweep.Launcher, 
 		return nil, err
 	}
 	return sweep.Local{Workers: min(m.Workers, len(s.Plan.Tasks)), Command: command, TakeLost: f.takeLost, Event: watch.event}, nil
+}
+
+// seesOnly is the variable by which a worker sees one GPU alone; workers take them in turn.
+func seesOnly(gpus []string, worker int) string {
+	return "CUDA_VISIBLE_DEVICES=" + gpus[worker%len(gpus)]
 }
 
 // visibleGPUs are the names by which CUDA_VISIBLE_DEVICES chooses each of n GPUs.
@@ -143,14 +165,18 @@ func (p *sweepProgress) event(e sweep.Event) {
 	case sweep.StatePending:
 		text = "stopped, saved"
 	case sweep.StateLost:
-		text = "left alone: its worker on " + t.Heartbeat.Host + " fell silent; torchpe sweep retry --lost takes it"
+		text = "ended before it could save; torchpe sweep resume goes on"
+		if t.Elsewhere() {
+			text = "left alone: its worker on " + t.Heartbeat.Host + " fell silent; torchpe sweep retry --lost takes it"
+		}
+	case sweep.StateUnknown:
+		text = "left alone: " + t.Note
 	}
 	left := ""
 	if t.State == sweep.StateDone || t.State == sweep.StateFailed {
 		p.ended, p.here = p.ended+len(t.Runs), p.here+len(t.Runs)
 		if p.ended < p.runs {
-			rest := time.Duration(float64(time.Since(p.start)) / float64(p.here) * float64(p.runs-p.ended))
-			left = fmt.Sprintf(", %s left", rest.Round(time.Second))
+			left = fmt.Sprintf(", %s left", leftText(time.Since(p.start).Seconds()/float64(p.here)*float64(p.runs-p.ended)))
 		}
 	}
 	if !p.quiet {

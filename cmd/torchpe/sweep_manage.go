@@ -37,6 +37,7 @@ A task is lost when its worker died without a word; torchpe sweep resume goes on
 			if err != nil {
 				return err
 			}
+			summarise(s, st, cmd.ErrOrStderr())
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), st)
 			}
@@ -57,9 +58,18 @@ func statusOf(s *sweep.Sweep, progress io.Writer) (sweep.Status, error) {
 	return s.Status(queued)
 }
 
+// summarise brings summary.csv up to date, as nobody waits for the end of what a scheduler runs. Whoever only may look is told so.
+func summarise(s *sweep.Sweep, st sweep.Status, progress io.Writer) {
+	if err := s.WriteSummary(st); err != nil {
+		fmt.Fprintf(progress, "torchpe: summary.csv stays as it is: %v\n", err)
+	}
+}
+
 // printStatus prints the counts, the running tasks, and what did not end well.
 func printStatus(out io.Writer, st sweep.Status) error {
-	fmt.Fprintln(out, countsLine(st))
+	if _, err := fmt.Fprintln(out, countsLine(st)); err != nil {
+		return err
+	}
 	var rows [][]string
 	for _, t := range st.Tasks {
 		if t.State != sweep.StateRunning || t.Heartbeat == nil {
@@ -75,7 +85,7 @@ func printStatus(out io.Writer, st sweep.Status) error {
 			row[3] = fmt.Sprintf("%d/%d", b.Step, b.Total)
 		}
 		if left, ok := b.Left(); ok {
-			row[4] = (time.Duration(left) * time.Second).String()
+			row[4] = leftText(left)
 		}
 		row[5] = max(0, time.Since(b.Time)).Round(time.Second).String() + " ago"
 		rows = append(rows, row)
@@ -98,6 +108,10 @@ func watchSweep(out, progress io.Writer, dir string) error {
 			return err
 		}
 		st, err := statusOf(s, progress)
+		settled := err == nil && st.Counts[sweep.StateRunning]+st.Counts[sweep.StatePending]+st.Counts[sweep.StateLost] == 0
+		if settled {
+			summarise(s, st, progress)
+		}
 		s.Close()
 		if err != nil {
 			return err
@@ -108,7 +122,7 @@ func watchSweep(out, progress io.Writer, dir string) error {
 		if err := printStatus(out, st); err != nil {
 			return err
 		}
-		if st.Counts[sweep.StateRunning]+st.Counts[sweep.StatePending]+st.Counts[sweep.StateLost] == 0 {
+		if settled {
 			return nil
 		}
 		time.Sleep(2 * time.Second)
@@ -131,6 +145,9 @@ func newSweepResumeCommand() *cobra.Command {
 				return err
 			}
 			defer s.Close()
+			if err := f.recall(s.Dir, cmd.ErrOrStderr()); err != nil {
+				return err
+			}
 			return launchAll(cmd.OutOrStdout(), cmd.ErrOrStderr(), s, f, asJSON)
 		},
 	}
@@ -146,7 +163,7 @@ func newSweepRetryCommand() *cobra.Command {
 		Use:   "retry DIR",
 		Short: "Try failed tasks again, and take tasks over from hosts that died",
 		Long: `Try failed tasks again (--failed), from their last checkpoint, or from their start with --fresh; take over tasks of workers on
-other hosts that fell silent (--lost). What is done is not done again, nor are runs that diverged: they would diverge again.`,
+other hosts that fell silent (--lost). On Slurm, tasks that were given up are submitted again. What is done is not done again, nor are runs that diverged: they would diverge again.`,
 		Args: oneArgument("DIR", "a sweep"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !failed && !f.takeLost {
@@ -160,16 +177,16 @@ other hosts that fell silent (--lost). What is done is not done again, nor are r
 				return err
 			}
 			defer s.Close()
-			st, err := s.Status(nil)
-			if err != nil {
+			if err := f.recall(s.Dir, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
-			for _, t := range st.Tasks {
-				if failed && t.State == sweep.StateFailed {
-					if err := s.Forgive(t.Index, fresh); err != nil {
-						return err
-					}
+			if failed {
+				if err := forgiveAll(s, fresh); err != nil {
+					return err
 				}
+			}
+			if err := excuse(s); err != nil {
+				return err
 			}
 			return launchAll(cmd.OutOrStdout(), cmd.ErrOrStderr(), s, f, asJSON)
 		},
@@ -181,6 +198,23 @@ other hosts that fell silent (--lost). What is done is not done again, nor are r
 	f.add(fl)
 	fl.BoolVar(&asJSON, "json", false, "print the outcome as JSON")
 	return cmd
+}
+
+// forgiveAll has all failed tasks tried again, but for those that somebody has begun to try meanwhile.
+func forgiveAll(s *sweep.Sweep, fresh bool) error {
+	st, err := s.Status(nil)
+	if err != nil {
+		return err
+	}
+	for _, t := range st.Tasks {
+		if t.State != sweep.StateFailed {
+			continue
+		}
+		if err := s.Forgive(t.Index, fresh); err != nil && !errors.Is(err, sweep.ErrBusy) {
+			return err
+		}
+	}
+	return nil
 }
 
 func newSweepCancelCommand() *cobra.Command {

@@ -104,6 +104,9 @@ parts:
 	if st.Counts[sweep.StateDone] != 11 || st.Counts[sweep.StateFailed] != 1 || st.Tasks[11].Failure == nil || st.Tasks[11].Failure.Reason != sweep.ReasonData {
 		t.Fatalf("%+v", st.Counts)
 	}
+	if text, err := os.ReadFile(filepath.Join(dir, "there/summary.csv")); err != nil || strings.Count(string(text), "\n") != 12 {
+		t.Errorf("the table has not 11 runs: %v\n%s", err, text)
+	}
 	log, err := os.ReadFile(filepath.Join(dir, "there/tasks/000000/log.txt"))
 	if attempts := strings.Count(string(log), "attempt"); err != nil || attempts < 2 {
 		t.Errorf("the long task was not stopped by its limit: %v\n%s", err, log)

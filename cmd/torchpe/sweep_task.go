@@ -24,6 +24,7 @@ type taskFlags struct {
 	index, threads int
 	device         string
 	breakLock      bool
+	ended          int // exit status of a worker that a signal ended: only record that
 }
 
 func newSweepTaskCommand() *cobra.Command {
@@ -47,6 +48,7 @@ SIGUSR1 and has saved.`,
 	fl.IntVar(&f.threads, "threads", 0, "CPU threads where the sweep leaves them open; 0 = measured")
 	fl.StringVar(&f.device, "device", "", "device in place of the sweep's: cpu, cuda or cuda:i")
 	fl.BoolVar(&f.breakLock, "break-lock", false, "take over the task of a dead process on another host")
+	fl.IntVar(&f.ended, "ended", 0, "train nothing: record that the worker of this job was ended by a signal, by its exit status above 128")
 	return cmd
 }
 
@@ -58,6 +60,12 @@ func runTask(out io.Writer, dir string, f taskFlags) error {
 	defer s.Close()
 	if err := s.Check(f.index); err != nil {
 		return usageError{err}
+	}
+	if f.ended != 0 {
+		if f.ended <= 128 || f.ended > 192 {
+			return usagef("--ended: %d is no exit status of a program that a signal ended: those are 129 to 192", f.ended)
+		}
+		return errors.Join(s.Died(f.index, f.ended), s.SummaryOfLast(f.index))
 	}
 	if s.Cancelled() {
 		return interruptedError{code: exitTerminated, msg: fmt.Sprintf("the sweep is cancelled; torchpe sweep resume %s takes that back", dir)}
@@ -143,11 +151,11 @@ func work(claim *sweep.Claim, c train.Config) error {
 	}
 	if err == nil || errors.Is(err, runlog.ErrComplete) { // complete: a worker died between training and splitting
 		if err = claim.Complete(); err == nil {
-			return nil
+			return claim.SummaryOfLast(claim.Index)
 		}
 	}
 	fmt.Fprintln(os.Stderr, "torchpe: "+err.Error())
-	return errors.Join(err, claim.Fail(sweep.Failure{Reason: reason(err), ExitCode: exitFailed, Message: err.Error()}))
+	return errors.Join(err, claim.Fail(sweep.Failure{Reason: reason(err), ExitCode: exitFailed, Message: err.Error()}), claim.SummaryOfLast(claim.Index))
 }
 
 // reason sorts an error into the classes of sweep.Failure.

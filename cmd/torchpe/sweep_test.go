@@ -243,6 +243,28 @@ func TestSweepFailsAndRetries(t *testing.T) {
 	}
 }
 
+// Where the launcher can go on no more, the table and the reason are printed all the same.
+func TestSweepStopsWithTable(t *testing.T) {
+	dir := t.TempDir()
+	flags := append(smallSet(t, dir), "--epochs", "1", "--pe", "nope,learn", "--pack", "1", "--out", "s")
+	if _, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--launcher", "none"}, flags)...); code != 0 {
+		t.Fatal(stderr)
+	}
+	// In the place of a full disk: the failure of task 0 cannot be recorded.
+	blocked := filepath.Join(dir, "s/tasks/000000/failed.json")
+	if err := os.MkdirAll(blocked+".torchpe-tmp", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "train.csv")); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := torchpeIn(t, dir, "sweep", "resume", "s", "--workers", "1")
+	if code != exitFailed || !strings.Contains(stdout, "0 of 2 runs done; tasks: 0 done, 0 running, 0 failed, 1 lost, 1 pending") ||
+		!strings.Contains(stderr, "could not be recorded: write "+blocked+": is a directory") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+}
+
 // The number of runs in each preset's comment, of resolved configurations, each counted once.
 func TestPresetRuns(t *testing.T) {
 	for _, p := range sweep.Presets() {
@@ -288,7 +310,7 @@ func TestSweepMistakes(t *testing.T) {
 	}{
 		{nil, "nothing to train"},
 		{[]string{"figg2"}, `"fig2"`},
-		{[]string{"bad.yaml"}, `line 3: grid: "sigmaa" is unknown; did you mean "sigma"?`},
+		{[]string{"bad.yaml"}, `line 3, column 3: grid: "sigmaa" is unknown; did you mean "sigma"?`},
 		{[]string{"absent.yaml"}, "absent.yaml"},
 		{[]string{"quick", "fig2"}, "2 arguments"},
 		{[]string{"--pe", "learn,lern", "--out", "s"}, "lern"},

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -41,6 +41,7 @@ const (
 
 // Failure is how a task ended that did not complete: the content of failed.json.
 type Failure struct {
+	Task     string    `json:"task,omitempty"` // hash of the task; older ones have none
 	Reason   string    `json:"reason"`
 	ExitCode int       `json:"exit_code"` // 128 + n where signal n ended the worker
 	Message  string    `json:"message"`
@@ -52,7 +53,8 @@ type Failure struct {
 
 // Done is the content of a task's marker.
 type Done struct {
-	Seconds float64               `json:"seconds"` // of training, all attempts
+	Task    string                `json:"task,omitempty"` // hash of the task; older ones have none
+	Seconds float64               `json:"seconds"`        // of training, all attempts
 	Steps   int                   `json:"steps"`
 	Attempt int                   `json:"attempt"`
 	Host    string                `json:"host"`
@@ -82,6 +84,7 @@ type Claim struct {
 	*Sweep
 	Index int
 	lock  *flock.Flock
+	spent int // the last attempt of which a marker told that does not count
 	beat  Heartbeat
 	start time.Time
 }
@@ -105,44 +108,64 @@ func (s *Sweep) Claim(index int, breakLock bool) (*Claim, error) {
 	return c, nil
 }
 
-// lockTask takes the lock of a task that is neither done nor failed.
+// lockTask takes the lock of a task that is neither done nor failed. Markers that do not count are removed.
 func (s *Sweep) lockTask(index int) (*Claim, error) {
 	if err := s.Check(index); err != nil {
 		return nil, err
 	}
-	if err := s.root.MkdirAll(taskDir(index), 0o777); err != nil {
+	if err := s.settled(index, s.outcome(index)); err != nil { // without the lock: what is settled mostly stays so
 		return nil, err
 	}
-	if err := s.settled(index); err != nil { // without the lock: what is settled mostly stays so
+	c, err := s.hold(index)
+	if err != nil {
+		return nil, err
+	}
+	o := s.outcome(index)
+	if err := s.settled(index, o); err != nil {
+		return nil, errors.Join(err, c.Release())
+	}
+	if o.void != "" {
+		c.spent = o.spent
+		for _, name := range []string{doneFile, failedFile} {
+			if err := s.root.Remove(in(index, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, errors.Join(s.failed("remove", in(index, name), err), c.Release())
+			}
+		}
+	}
+	return c, nil
+}
+
+// hold takes the lock of a task, whatever became of it.
+func (s *Sweep) hold(index int) (*Claim, error) {
+	if err := s.makeDir(taskDir(index)); err != nil {
 		return nil, err
 	}
 	if info, err := s.root.Lstat(in(index, lockFile)); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("task %d: lock %s is no regular file (%s)", index, in(index, lockFile), info.Mode())
+		return nil, fmt.Errorf("task %d: lock %s is no regular file (%s)", index, s.path(index, lockFile), info.Mode())
 	}
-	lock := flock.New(filepath.Join(s.Dir, in(index, lockFile)), flock.SetPermissions(0o666))
+	lock := flock.New(s.path(index, lockFile), flock.SetPermissions(0o666))
 	ok, err := lock.TryLock()
 	for i := 1; err == nil && !ok && i < claimTries; i++ {
 		time.Sleep(claimPause)
 		ok, err = lock.TryLock()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("task %d: lock %s: %w", index, lock.Path(), err)
+		return nil, fmt.Errorf("task %d: lock %s: %w", index, lock.Path(), cause(err))
 	}
 	if !ok {
 		return nil, s.busy(index)
 	}
-	if err := s.settled(index); err != nil {
-		return nil, errors.Join(err, lock.Unlock())
-	}
 	return &Claim{Sweep: s, Index: index, lock: lock, start: time.Now()}, nil
 }
 
-// settled returns ErrDone or ErrFailed.
-func (s *Sweep) settled(index int) error {
+// settled returns ErrDone, ErrFailed, or why that cannot be known.
+func (s *Sweep) settled(index int, o outcome) error {
 	switch {
-	case s.exists(in(index, doneFile)):
+	case o.err != nil:
+		return fmt.Errorf("task %d: %w", index, o.err)
+	case o.done != nil:
 		return fmt.Errorf("task %d %w", index, ErrDone)
-	case s.exists(in(index, failedFile)):
+	case o.failure != nil:
 		return fmt.Errorf("task %d %w", index, ErrFailed)
 	}
 	return nil
@@ -180,6 +203,9 @@ func (c *Claim) takeOver(breakLock bool) error {
 	}
 	job := SchedulerJob()
 	old, there := c.heartbeat(c.Index)
+	if old.Attempt <= c.spent {
+		old.Stopped = wasEnded
+	}
 	foreign := there && old.Stopped == "" && old.Host != host && (job == "" || old.Job != job)
 	if foreign && job != "" && old.Job != "" && time.Since(old.Time).Abs() > staleAfter {
 		foreign = false // the scheduler has given up the old job, and submitted the task anew
@@ -191,6 +217,9 @@ func (c *Claim) takeOver(breakLock bool) error {
 	c.beat = Heartbeat{PID: os.Getpid(), Host: host, Job: job, Attempt: old.Attempt + 1, Step: old.Step, Total: old.Total}
 	return c.Beat(old.Step, old.Step, old.Total)
 }
+
+// wasEnded is why a worker stopped whose attempt had an outcome that counts no more.
+const wasEnded = "ended"
 
 // Beat says that the worker is alive: at a step of total, in an attempt that began at step first.
 func (c *Claim) Beat(first, step, total int) error {
@@ -223,7 +252,7 @@ func (c *Claim) Release() error { return c.lock.Unlock() }
 
 // Fail records how the task ended, and gives it up.
 func (c *Claim) Fail(f Failure) error {
-	f.Attempt, f.Host, f.Time = c.beat.Attempt, c.beat.Host, time.Now().UTC()
+	f.Task, f.Attempt, f.Host, f.Time = c.Plan.taskHash(c.Index), c.beat.Attempt, c.beat.Host, time.Now().UTC()
 	if f.LastLog == nil {
 		f.LastLog = c.tail(c.Index)
 	}
@@ -234,9 +263,37 @@ func (c *Claim) Fail(f Failure) error {
 	return errors.Join(err, c.Release())
 }
 
+// Died records the failure of a task whose worker, of the job of a scheduler that this process belongs to, was ended by a signal
+// before it could say anything; the exit status is 128 and the signal. It leaves alone a task that has an outcome, is worked on, or
+// was stopped in good order.
+func (s *Sweep) Died(index, status int) error {
+	c, err := s.lockTask(index)
+	if errors.Is(err, ErrBusy) || errors.Is(err, ErrDone) || errors.Is(err, ErrFailed) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	b, there := c.heartbeat(index)
+	if !there || b.Stopped != "" || !sameHost(b.Host) || b.Job != SchedulerJob() || b.Attempt <= c.spent {
+		return c.Release()
+	}
+	c.beat = b
+	f := killed(syscall.Signal(status - 128))
+	if f.ExitCode == 128+int(syscall.SIGKILL) {
+		f.Message += ", likely as the memory of its job ran out: more --memory, or a smaller --pack"
+	}
+	return c.Fail(f)
+}
+
+// killed is the failure of a task whose worker was ended by a signal.
+func killed(by syscall.Signal) Failure {
+	return Failure{Reason: ReasonKilled, ExitCode: 128 + int(by), Message: fmt.Sprintf("the worker was killed by signal %d (%s)", int(by), by)}
+}
+
 // commit writes the marker that makes the task done.
 func (c *Claim) commit(d Done) error {
-	d.Attempt, d.Host, d.Time = c.beat.Attempt, c.beat.Host, time.Now().UTC()
+	d.Task, d.Attempt, d.Host, d.Time = c.Plan.taskHash(c.Index), c.beat.Attempt, c.beat.Host, time.Now().UTC()
 	text, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -244,15 +301,41 @@ func (c *Claim) commit(d Done) error {
 	return c.write(in(c.Index, doneFile), append(text, '\n'), true)
 }
 
-// Forgive removes the record of a failure, so that the task is tried again; with fresh, from its first step.
+// Forgive removes the record of a failure, so that the task is tried again; with fresh, from its first step. A task that has not failed,
+// or no more, is left alone; one that somebody works on is ErrBusy.
 func (s *Sweep) Forgive(index int, fresh bool) error {
+	if err := s.Check(index); err != nil {
+		return err
+	}
+	c, err := s.hold(index)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.forgive(fresh), c.Release())
+}
+
+func (c *Claim) forgive(fresh bool) error {
+	if c.outcome(c.Index).failure == nil { // somebody was faster
+		return nil
+	}
 	if fresh {
-		if err := s.root.RemoveAll(in(index, ensembleDir)); err != nil {
+		if err := c.root.RemoveAll(in(c.Index, ensembleDir)); err != nil {
+			return c.failed("remove", in(c.Index, ensembleDir), err)
+		}
+	}
+	// Without this its worker would look as if it had died without a word.
+	if b, there := c.heartbeat(c.Index); there {
+		b.Stopped = wasEnded
+		text, err := json.Marshal(b)
+		if err == nil {
+			err = c.write(in(c.Index, beatFile), append(text, '\n'), false)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if err := s.root.Remove(in(index, failedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if err := c.root.Remove(in(c.Index, failedFile)); err != nil {
+		return c.failed("remove", in(c.Index, failedFile), err)
 	}
 	return nil
 }

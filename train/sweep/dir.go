@@ -28,6 +28,7 @@ const (
 	splitDir     = "split"
 	doneFile     = "done"
 	failedFile   = "failed.json"
+	resultFile   = "result.json" // of a run that has ended
 	tempSuffix   = ".torchpe-tmp"
 	indexPattern = "%06d"
 )
@@ -42,7 +43,7 @@ type Sweep struct {
 	root *os.Root
 }
 
-// Open opens the sweep in dir. It fails with ErrNoSweep where there is none.
+// Open opens the sweep in dir. It fails with ErrNoSweep where there is none, and otherwise where only the plan is gone.
 func Open(dir string) (*Sweep, error) {
 	s, err := openDir(dir)
 	if err != nil {
@@ -70,6 +71,9 @@ func openDir(dir string) (*Sweep, error) {
 	s := &Sweep{Dir: dir, root: root}
 	text, err := root.ReadFile(planFile)
 	if errors.Is(err, fs.ErrNotExist) {
+		if s.exists(tasksDir) { // they would be taken for those of a new plan
+			return nil, errors.Join(fmt.Errorf("%s has the tasks of a sweep in %s, but no %s: put that back, or give another directory", dir, tasksDir, planFile), root.Close())
+		}
 		return s, nil
 	}
 	if err == nil {
@@ -107,7 +111,7 @@ func Extend(dir, name string, change func(*Plan) error) (*Sweep, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	if len(s.Plan.Tasks) == 0 {
-		return nil, errors.Join(errors.New("nothing to train: every configuration is excluded"), s.Close())
+		return nil, errors.Join(errors.New("nothing to train"), s.Close())
 	}
 	if len(s.Plan.Tasks) > before {
 		text, err := s.Plan.encode()
@@ -152,7 +156,11 @@ func (s *Sweep) Log(index int) string { return filepath.Join(s.Dir, in(index, lo
 
 // OpenLog opens a task's log to add to it.
 func (c *Claim) OpenLog() (*os.File, error) {
-	return c.root.OpenFile(in(c.Index, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	f, err := c.root.OpenFile(in(c.Index, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return nil, c.failed("open", in(c.Index, logFile), err)
+	}
+	return f, nil
 }
 
 // EnsembleDir is where a task's ensemble trains.
@@ -174,7 +182,7 @@ func (s *Sweep) write(name string, text []byte, durable bool) error {
 	temp := name + tempSuffix
 	f, err := s.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
-		return err
+		return s.failed("write", name, err)
 	}
 	_, err = f.Write(text)
 	if err == nil && durable {
@@ -190,7 +198,15 @@ func (s *Sweep) write(name string, text []byte, durable bool) error {
 		err = s.sync(filepath.Dir(name))
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Join(s.Dir, name), err)
+		return s.failed("write", name, err)
+	}
+	return nil
+}
+
+// makeDir makes a directory of the sweep, unless it is there.
+func (s *Sweep) makeDir(name string) error {
+	if err := s.root.MkdirAll(name, 0o777); err != nil {
+		return s.failed("make", name, err)
 	}
 	return nil
 }
@@ -199,7 +215,7 @@ func (s *Sweep) write(name string, text []byte, durable bool) error {
 func (s *Sweep) sync(dir string) error {
 	f, err := s.root.Open(dir)
 	if err != nil {
-		return err
+		return s.failed("sync", dir, err)
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
@@ -218,10 +234,13 @@ func (s *Sweep) Cancel() error {
 // Cancelled says whether Cancel was called.
 func (s *Sweep) Cancelled() bool { return s.exists(cancelFile) }
 
-// Uncancel takes Cancel back.
+// Uncancel takes Cancel back. A directory that nobody may write to is no hindrance where nothing was cancelled.
 func (s *Sweep) Uncancel() error {
+	if !s.Cancelled() {
+		return nil
+	}
 	if err := s.root.Remove(cancelFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return s.failed("remove", cancelFile, err)
 	}
 	return nil
 }

@@ -17,7 +17,8 @@
 // Invariants.
 //   - Folders are the truth: what is done, failed, running, lost or pending is read from them alone.
 //   - One process at a time works on a task: it holds the lock.
-//   - done is written after all of the task's runs are in runs/, and failed.json is never beside it.
+//   - done is written after all of the task's runs are in runs/, and failed.json is never beside it. Both have the hash of the task.
+//     A done task whose runs were removed is to be done again.
 //   - A directory in runs/ is complete: it is built elsewhere and renamed.
 //   - The plan only grows; a task keeps its index, its members and the names of its runs.
 //

@@ -21,7 +21,7 @@ type Part struct {
 	Axes []Axis
 	// Zip names groups of axes that advance together; each group is crossed with the rest as if it were one axis.
 	Zip [][]string
-	// Seeds is the argument of --seeds: a list or the word paper. Count is the number of seeds from --seed on. At most one is set;
+	// Seeds is the argument of --seeds: a list, ranges, or the word paper. Count is the number of seeds from --seed on. At most one is set;
 	// with neither there is one seed.
 	Seeds string
 	Count int
@@ -174,7 +174,35 @@ func (p Part) dimensions() ([][]Axis, error) {
 		}
 		out = append(out, []Axis{a})
 	}
+	for _, axes := range out {
+		if err := distinct(axes); err != nil {
+			return nil, err
+		}
+	}
 	return out, nil
+}
+
+// distinct refuses values that are there twice: of an axis, or of axes that advance together in all of them.
+func distinct(axes []Axis) error {
+	seen := map[string]bool{}
+	for i, shown := range axes[0].Values {
+		key := ""
+		for j, a := range axes {
+			value := a.Values[i]
+			if x, err := strconv.ParseFloat(value, 64); err == nil {
+				value = strconv.FormatFloat(x, 'g', -1, 64) // 0.50 is .5
+			}
+			key += value + "\n"
+			if j > 0 {
+				shown += " with " + a.Flag + " " + a.Values[i]
+			}
+		}
+		if seen[key] {
+			return fmt.Errorf("%s: %s is given twice", axes[0].Flag, shown)
+		}
+		seen[key] = true
+	}
+	return nil
 }
 
 // seedSettings returns the flags that give the seeds.
@@ -191,21 +219,59 @@ func (p Part) seedSettings() ([]Setting, error) {
 		}
 	}
 	if p.Seeds != "" {
-		return []Setting{{"seeds", p.Seeds}}, nil
+		seeds, err := ParseSeeds(p.Seeds)
+		if err != nil {
+			return nil, fmt.Errorf("seeds: %w", err)
+		}
+		return []Setting{{"seeds", seeds}}, nil
 	}
 	return []Setting{{"members", strconv.Itoa(p.Count)}}, nil
 }
 
 func (p Part) excludes(point Point) bool {
-	return slices.ContainsFunc(p.Exclude, func(m Match) bool {
-		for _, a := range m {
-			i := slices.IndexFunc(point.Settings, func(s Setting) bool { return s.Flag == a.Flag })
-			if i < 0 || !slices.ContainsFunc(a.Values, func(v string) bool { return sameValue(v, point.Settings[i].Value) }) {
-				return false
+	return slices.ContainsFunc(p.Exclude, func(m Match) bool { return m.agrees(point) })
+}
+
+func (m Match) agrees(point Point) bool {
+	for _, a := range m {
+		i := slices.IndexFunc(point.Settings, func(s Setting) bool { return s.Flag == a.Flag })
+		if i < 0 || !slices.ContainsFunc(a.Values, func(v string) bool { return sameValue(v, point.Settings[i].Value) }) {
+			return false
+		}
+	}
+	return len(m) > 0
+}
+
+// String writes a match as the flag --exclude has it.
+func (m Match) String() string {
+	var terms []string
+	for _, a := range m {
+		terms = append(terms, a.Flag+"="+strings.Join(a.Values, "|"))
+	}
+	return strings.Join(terms, ",")
+}
+
+// Idle lists the exclusions that no point of any part agrees with: slips of the keyboard, mostly.
+func (s Spec) Idle() (idle []string, err error) {
+	agrees := map[string]bool{}
+	for _, p := range s.Parts {
+		whole := p
+		whole.Exclude = nil
+		var points []Point
+		if len(p.Exclude) > 0 {
+			if points, err = whole.Points(); err != nil {
+				return nil, err
 			}
 		}
-		return len(m) > 0
-	})
+		for _, m := range p.Exclude {
+			text := m.String()
+			if _, seen := agrees[text]; !seen {
+				idle = append(idle, text)
+			}
+			agrees[text] = agrees[text] || slices.ContainsFunc(points, m.agrees)
+		}
+	}
+	return slices.DeleteFunc(idle, func(text string) bool { return agrees[text] }), nil
 }
 
 // sameValue compares texts, and numbers by their value: 0.50 is .5.
@@ -309,4 +375,37 @@ func ParseValues(text string) ([]string, error) {
 		out = append(out, part)
 	}
 	return out, nil
+}
+
+// ParseSeeds reads seeds: the word paper, or numbers and ranges separated by commas. A range is from:to, from..to or from:to:step. It
+// returns the argument of "torchpe train --seeds".
+func ParseSeeds(text string) (string, error) {
+	if strings.TrimSpace(text) == "paper" {
+		return "paper", nil
+	}
+	var out []string
+	for _, part := range strings.Split(text, ",") {
+		part = strings.TrimSpace(part)
+		ends := strings.Split(strings.Replace(part, "..", ":", 1), ":")
+		values := []string{part}
+		if len(ends) == 2 {
+			ends = append(ends, "1")
+		}
+		if len(ends) == 3 {
+			var err error
+			if values, err = Range(ends[0], ends[1], ends[2]); err != nil {
+				return "", fmt.Errorf("%s: %w", part, err)
+			}
+		}
+		for _, v := range values {
+			if _, err := strconv.ParseUint(v, 10, 64); err != nil {
+				return "", fmt.Errorf("%q is no seed: give whole numbers from 0 to 2^64-1, ranges as 1:15, or the word paper alone", v)
+			}
+			if slices.Contains(out, v) {
+				return "", fmt.Errorf("%s is given twice", v)
+			}
+			out = append(out, v)
+		}
+	}
+	return strings.Join(out, ","), nil
 }

@@ -57,13 +57,16 @@ func TestGridMistakes(t *testing.T) {
 	}{
 		{Part{Axes: []Axis{axis("pe")}}, "pe has no values"},
 		{Part{Axes: []Axis{axis("pe", "a"), axis("pe", "b")}}, "pe is given twice"},
+		{Part{Axes: []Axis{axis("sigma", "0.5", "1", ".50")}}, "sigma: .50 is given twice"},
+		{Part{Axes: []Axis{axis("pe", "a", "a"), axis("lr", "1", "1.0")}, Zip: [][]string{{"pe", "lr"}}}, "pe: a with lr 1.0 is given twice"},
+		{Part{Axes: []Axis{axis("pe", "a")}, Seeds: "1:3,2"}, "seeds: 2 is given twice"},
 		{Part{Axes: []Axis{axis("pe", "a", "b"), axis("lr", "1")}, Zip: [][]string{{"pe", "lr"}}}, "pe has 2 values and lr 1"},
 		{Part{Axes: []Axis{axis("pe", "a")}, Zip: [][]string{{"pe", "lr"}}}, "no lr"},
 		{Part{Axes: []Axis{axis("pe", "a"), axis("lr", "1")}, Zip: [][]string{{"pe", "lr"}, {"lr"}}}, "lr is named twice"},
 		{Part{Axes: []Axis{axis("pe", "a")}, Exclude: []Match{{axis("heads", "2")}}}, "no heads"},
 		{Part{Axes: []Axis{axis("seed", "1", "2")}, Seeds: "3,4"}, "both give seeds"},
 		{Part{Axes: []Axis{axis("pe", "a")}, Seeds: "3", Count: 2}, "give one of them"},
-		{Part{Axes: []Axis{axis("a", make([]string, 1001)...), axis("b", make([]string, 1000)...)}}, "more than 1000000"},
+		{Part{Axes: []Axis{axis("a", must1(Range("1", "1001", "1"))...), axis("b", must1(Range("1", "1000", "1"))...)}}, "more than 1000000"},
 	} {
 		if _, err := c.part.Points(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.part, err, c.want)
@@ -104,6 +107,44 @@ func TestCrossedCount(t *testing.T) {
 			t.Fatalf("%d points, want %d", len(points), len(want))
 		}
 	})
+}
+
+// Axes that advance together may have a value twice, as long as no pair is.
+func TestZipRepeats(t *testing.T) {
+	p := Part{Axes: []Axis{axis("optimizer", "adam", "adam", "sgd"), axis("lr", "1", "2", "2")}, Zip: [][]string{{"optimizer", "lr"}}}
+	if points, err := p.Points(); err != nil || len(points) != 3 {
+		t.Errorf("%v, %v", points, err)
+	}
+}
+
+func TestParseSeeds(t *testing.T) {
+	for text, want := range map[string]string{
+		"paper": "paper", "7": "7", "3, 1": "3,1", "1:4": "1,2,3,4", "1..4": "1,2,3,4", "1:7:3,10": "1,4,7,10", "18446744073709551615": "18446744073709551615",
+	} {
+		if got, err := ParseSeeds(text); err != nil || got != want {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"1,1": "1 is given twice", "1:3,2": "2 is given twice", "": "no seed", "1.5": "no seed", "-1": "no seed", "a": "no seed", "paper,1": "no seed", "1:2:0": "does not move",
+		"4:1": "leads away", "1:x": "no number", "1:100000": "more than",
+	} {
+		if got, err := ParseSeeds(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %s, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
+// An exclusion is idle where no part has a point for it; those that one part needs are not.
+func TestIdle(t *testing.T) {
+	nope, rope, wide := Match{axis("pe", "nope")}, Match{axis("pe", "rope", "t5")}, Match{axis("pe", "learn"), axis("heads", "4")}
+	grid := func(pe string) Part {
+		return Part{Axes: []Axis{axis("pe", pe), axis("heads", "1", "2")}, Exclude: []Match{nope, rope, wide}}
+	}
+	idle, err := Spec{Parts: []Part{grid("learn"), grid("nope")}}.Idle()
+	if want := []string{"pe=rope|t5", "pe=learn,heads=4"}; err != nil || !slices.Equal(idle, want) {
+		t.Errorf("%q, %v", idle, err)
+	}
 }
 
 func TestRanges(t *testing.T) {

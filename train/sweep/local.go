@@ -53,7 +53,7 @@ func (l Local) Launch(ctx context.Context, s *Sweep, indexes []int) error {
 	defer cancel(nil)
 	q := &queue{todo: slices.Clone(indexes), busy: map[int]bool{}}
 	for _, i := range indexes {
-		if s.exists(in(i, doneFile)) && s.exists(in(i, ensembleDir)) { // a worker died as it cleaned up
+		if s.exists(in(i, ensembleDir)) && s.outcome(i).done != nil { // a worker died as it cleaned up
 			(&Claim{Sweep: s, Index: i}).cleanUp()
 		}
 	}
@@ -114,18 +114,16 @@ func (l Local) work(ctx context.Context, s *Sweep, q *queue, worker int, tell fu
 		if !ok {
 			return nil
 		}
-		t, err := s.Task(index)
-		if err != nil {
-			return err
-		}
+		t := s.Task(index)
 		switch {
-		case t.State == StateDone || t.State == StateFailed:
+		case t.State == StateDone || t.State == StateFailed || t.State == StateUnknown:
 			continue
-		case t.State == StateLost && !sameHost(t.Heartbeat.Host) && !l.TakeLost:
+		case t.Elsewhere() && !l.TakeLost:
 			tell(Event{worker, t})
 			continue
 		case t.State != StateRunning:
 			tell(Event{worker, TaskStatus{Index: index, State: StateRunning, Runs: t.Runs, Log: s.Log(index)}})
+			var err error
 			if t, err = l.run(ctx, s, index, worker); err != nil {
 				return err
 			}
@@ -165,25 +163,26 @@ func (l Local) run(ctx context.Context, s *Sweep, index, worker int) (TaskStatus
 	waitErr := cmd.Wait()
 	close(ended)
 	wg.Wait()
-	t, err := s.Task(index)
-	if err != nil || t.State == StateDone || t.State == StateFailed || t.State == StateRunning || ctx.Err() != nil {
-		return t, err
+	t := s.Task(index)
+	if t.State == StateDone || t.State == StateFailed || t.State == StateRunning || t.State == StateUnknown || ctx.Err() != nil {
+		return t, nil
 	}
 	if t.State == StatePending && t.Heartbeat != nil && t.Heartbeat.PID == cmd.Process.Pid && t.Heartbeat.Stopped != "" {
 		return t, nil // somebody stopped the worker
 	}
 	c, err := s.lockTask(index)
 	if errors.Is(err, ErrBusy) || errors.Is(err, ErrDone) || errors.Is(err, ErrFailed) {
-		return s.Task(index)
+		return s.Task(index), nil
+	}
+	f := died(waitErr, said.String(), s.tail(index), oomKills() > oomBefore)
+	if err == nil {
+		c.beat, _ = c.heartbeat(index)
+		err = c.Fail(f)
 	}
 	if err != nil {
-		return t, err
+		return t, fmt.Errorf("task %d: %s; that could not be recorded: %w", index, f.Message, err)
 	}
-	c.beat, _ = c.heartbeat(index)
-	if err := c.Fail(died(waitErr, said.String(), c.tail(index), oomKills() > oomBefore)); err != nil {
-		return t, err
-	}
-	return s.Task(index)
+	return s.Task(index), nil
 }
 
 // died describes the end of a worker that could not do so itself.
@@ -194,8 +193,8 @@ func died(err error, said string, log []string, oom bool) Failure {
 		f.ExitCode = exit.ExitCode()
 		f.Message = fmt.Sprintf("the worker ended with exit code %d", f.ExitCode)
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			f.Reason, f.ExitCode = ReasonKilled, 128+int(status.Signal())
-			f.Message = fmt.Sprintf("the worker was killed by signal %d (%s)", int(status.Signal()), status.Signal())
+			f = killed(status.Signal())
+			f.LastLog = log
 			if status.Signal() == syscall.SIGKILL && oom {
 				f.Reason = ReasonOOM
 				f.Message = "the system killed the worker as its memory ran out: fewer --workers, or a smaller --pack"

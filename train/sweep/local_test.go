@@ -12,8 +12,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"torchpe/train/runlog"
 )
 
 // local is a launcher whose workers are this test binary.
@@ -84,7 +82,7 @@ func TestLocal(t *testing.T) {
 	if err := l.Launch(t.Context(), s, all(s)); err != nil {
 		t.Fatal(err)
 	}
-	if f := must1(s.Task(1)).Failure; f == nil || f.Attempt != 2 {
+	if f := s.Task(1).Failure; f == nil || f.Attempt != 2 {
 		t.Errorf("%+v", f)
 	}
 	if err := s.WriteSummary(st); err != nil {
@@ -199,7 +197,7 @@ func BenchmarkFiveThousandTasks(b *testing.B) {
 	}
 	for i := range n - 10 {
 		c := must1(s.Claim(i, false))
-		if err := errors.Join(c.commit(Done{Results: []runlog.MemberResult{{PE: "a", Status: runlog.StatusDone}}}), c.Release()); err != nil {
+		if err := errors.Join(finish(c), c.Release()); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 // unnamed are the keys that a run's name does not mention though they differ: PE, sigma and seed have their place, the others change
 // no model.
-var unnamed = []string{"task", "pe", membersKey, "device", "threads", "checkpoint_every", "log_every", "noise", "noise_repeats", "schema"}
+var unnamed = []string{"task", "pe", membersKey, "device", "threads", "checkpoint_every", "tensorboard", "log_every", "noise", "noise_repeats", "schema"}
 
 // facts is what a name is made of.
 type facts struct {

@@ -15,8 +15,9 @@ type Packing struct {
 // Machine is what tasks run on.
 type Machine struct {
 	Workers  int     // processes at a time
-	MemoryMB float64 // of all workers together on a CPU, of each on GPUs; 0 = not known
+	MemoryMB float64 // of all workers together on a CPU, of each GPU on GPUs; 0 = not known
 	GPU      bool
+	PerGPU   int // workers that share a GPU; 0 means 1
 }
 
 // Limits of what is packed by itself.
@@ -41,7 +42,7 @@ func (p Packing) most(config json.RawMessage, runs int) (int, error) {
 	most, each := mostOnCPU, m.MemoryMB/float64(workers)
 	share := runs / (tasksPerWorker * workers)
 	if m.GPU {
-		most, each, share = mostOnGPU, m.MemoryMB, (runs+workers-1)/workers
+		most, each, share = mostOnGPU, m.MemoryMB/float64(max(1, m.PerGPU)), (runs+workers-1)/workers
 	}
 	if m.MemoryMB > 0 {
 		size, err := SizeOf(config)
@@ -112,4 +113,20 @@ func SizeOf(config json.RawMessage) (Size, error) {
 	s.MemberMB = math.Max(0.01, bytes*((2*states+1)*s.Parameters+activations)/mb) // gradients, and the last checkpoint's copy
 	s.DiskMB = (bytes*states*s.Parameters + 4*(examples*attention+c.Layers*tokens*d)) / mb
 	return s, nil
+}
+
+// DiskMB estimates what the finished runs of the tasks take that counts names.
+func (p *Plan) DiskMB(counts func(task int) bool) (sum float64, err error) {
+	sizes := make([]Size, len(p.Configurations))
+	for i, c := range p.Configurations {
+		if sizes[i], err = SizeOf(c); err != nil {
+			return 0, err
+		}
+	}
+	for i, t := range p.Tasks {
+		if counts(i) {
+			sum += sizes[t.Configuration].DiskMB * float64(len(t.Runs))
+		}
+	}
+	return sum, nil
 }

@@ -82,8 +82,9 @@ type Added struct {
 	Tasks     int // that were added
 }
 
-// incidental are the keys of a configuration that say where and how often, not what: they do not tell runs apart.
-var incidental = []string{"device", "threads", "checkpoint_every"}
+// incidental are the keys of a configuration that change no number of a run: they do not tell runs apart. log_every is not among them,
+// as it changes which records there are.
+var incidental = []string{"device", "threads", "checkpoint_every", "tensorboard"}
 
 // membersKey is the key of a configuration that holds its members.
 const membersKey = "members"

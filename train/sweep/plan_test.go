@@ -237,6 +237,7 @@ func TestPacking(t *testing.T) {
 		{Packing{Machine: Machine{Workers: 2, MemoryMB: 1}}, 1000, 1},
 		{Packing{Machine: Machine{Workers: 4, MemoryMB: 80_000, GPU: true}}, 100, 25},
 		{Packing{Machine: Machine{Workers: 1, MemoryMB: size.MemberMB * 100.5 / usable, GPU: true}}, 1000, 100},
+		{Packing{Machine: Machine{Workers: 4, MemoryMB: size.MemberMB * 100.5 / usable, GPU: true, PerGPU: 2}}, 1000, 50},
 	} {
 		if got, err := c.p.most(config, c.runs); err != nil || got != c.want {
 			t.Errorf("%+v of %d runs: %d, want %d (%v)", c.p, c.runs, got, c.want, err)

@@ -18,11 +18,11 @@ func (c *Claim) Complete() error {
 	if err != nil {
 		return err
 	}
-	if err := c.root.MkdirAll(runsDir, 0o777); err != nil {
+	if err := c.makeDir(runsDir); err != nil {
 		return err
 	}
 	if err := c.root.RemoveAll(in(c.Index, splitDir)); err != nil { // of a worker that died
-		return err
+		return c.failed("remove", in(c.Index, splitDir), err)
 	}
 	for m, name := range c.Plan.Tasks[c.Index].Runs {
 		if err := c.split(e, m, name); err != nil {
@@ -133,7 +133,7 @@ func (c *Claim) split(e *ensemble, m int, name string) error {
 		return c.isThere(name, config)
 	}
 	temp := filepath.Join(taskDir(c.Index), splitDir, name)
-	if err := c.root.MkdirAll(filepath.Dir(temp), 0o777); err != nil {
+	if err := c.makeDir(filepath.Dir(temp)); err != nil {
 		return err
 	}
 	if err := e.write(filepath.Join(c.Dir, temp), m, config); err != nil {
@@ -146,7 +146,10 @@ func (c *Claim) split(e *ensemble, m int, name string) error {
 	if err != nil {
 		return err
 	}
-	return c.root.Rename(temp, final)
+	if err := c.root.Rename(temp, final); err != nil {
+		return c.failed("make", final, err)
+	}
+	return nil
 }
 
 // isThere checks that a run directory is the finished one that would be written.

@@ -1,9 +1,7 @@
 package sweep
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -24,7 +22,8 @@ const (
 	StateFailed  State = "failed"
 	StateRunning State = "running"
 	StateLost    State = "lost"    // its worker died without a word; the next launch goes on with it
-	StatePending State = "pending" // not begun, or stopped in good order
+	StatePending State = "pending" // not begun, stopped in good order, or to be done again
+	StateUnknown State = "unknown" // the system does not let its files be read
 )
 
 // TaskStatus is what the folders say of one task.
@@ -36,7 +35,11 @@ type TaskStatus struct {
 	Failure   *Failure   `json:"failure,omitempty"`
 	Done      *Done      `json:"done,omitempty"`
 	Log       string     `json:"log,omitempty"`
+	Note      string     `json:"note,omitempty"` // what is wrong with its files
 }
+
+// Elsewhere says whether a lost task's worker was on another host, which cannot be seen from here to be dead: only retry --lost takes it.
+func (t TaskStatus) Elsewhere() bool { return t.State == StateLost && !sameHost(t.Heartbeat.Host) }
 
 // Status is what the folders say of the sweep.
 type Status struct {
@@ -66,9 +69,7 @@ func (s *Sweep) Status(queued func(index int) bool) (Status, error) {
 	for i, task := range s.Plan.Tasks {
 		t := TaskStatus{Index: i, State: StatePending, Runs: task.Runs}
 		if begun[i] {
-			if t, err = s.Task(i); err != nil {
-				return st, err
-			}
+			t = s.Task(i)
 		}
 		if t.State == StateLost && queued != nil && queued(i) {
 			t.State = StatePending
@@ -91,7 +92,7 @@ func (s *Sweep) begun() (map[int]bool, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, s.failed("read", tasksDir, err)
 	}
 	defer f.Close()
 	names, err := f.Readdirnames(-1)
@@ -105,53 +106,40 @@ func (s *Sweep) begun() (map[int]bool, error) {
 }
 
 // Task reads the state of one task.
-func (s *Sweep) Task(index int) (TaskStatus, error) {
+func (s *Sweep) Task(index int) TaskStatus {
 	t := TaskStatus{Index: index, State: StatePending, Runs: s.Plan.Tasks[index].Runs}
-	read := func(name string, into any) (bool, error) {
-		text, err := s.root.ReadFile(in(index, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			return false, nil
-		}
-		if err == nil {
-			err = json.Unmarshal(text, into)
-		}
-		if err != nil {
-			return false, fmt.Errorf("%s: %w", filepath.Join(s.Dir, in(index, name)), err)
-		}
-		return true, nil
-	}
-	// The order matters where a worker is just ending: it writes one of these before it gives up its lock.
+	// The order matters where a worker is just ending: it writes a marker before it gives up its lock.
 	held := s.held(index)
-	var done Done
-	if ok, err := read(doneFile, &done); err != nil {
-		return t, err
-	} else if ok {
-		t.State, t.Done = StateDone, &done
-		return t, nil
+	o := s.outcome(index)
+	if o.done != nil {
+		t.State, t.Done = StateDone, o.done
+		return t
 	}
 	t.Log = s.Log(index)
-	var failure Failure
-	if ok, err := read(failedFile, &failure); err != nil {
-		return t, err
-	} else if ok {
-		t.State, t.Failure = StateFailed, &failure
-		return t, nil
+	if o.failure != nil {
+		t.State, t.Failure = StateFailed, o.failure
+		return t
+	}
+	if o.void != "" {
+		t.Note = o.void + "; the next run of the sweep does the task again"
 	}
 	b, ok := s.heartbeat(index)
 	if ok {
 		t.Heartbeat = &b
 	}
 	switch {
+	case o.err != nil:
+		t.State, t.Note = StateUnknown, o.err.Error()
 	case held:
-		t.State = StateRunning
-	case !ok || b.Stopped != "":
+		t.State, t.Note = StateRunning, ""
+	case !ok || b.Stopped != "" || b.Attempt <= o.spent:
 		t.State = StatePending
 	case !sameHost(b.Host) && time.Since(b.Time).Abs() < staleAfter:
 		t.State = StateRunning // its file system may not share locks with ours
 	default:
 		t.State = StateLost
 	}
-	return t, nil
+	return t
 }
 
 func sameHost(host string) bool {

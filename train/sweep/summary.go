@@ -28,9 +28,18 @@ func (st Status) Troubles() (out []Trouble) {
 		switch {
 		case t.Failure != nil:
 			out = append(out, Trouble{t.Index, t.Runs[0], t.Failure.Reason, t.Failure.Message, t.Log})
+		case t.Note != "":
+			out = append(out, Trouble{t.Index, t.Runs[0], string(t.State), t.Note, t.Log})
 		case t.State == StateLost:
-			out = append(out, Trouble{t.Index, t.Runs[0], string(StateLost), fmt.Sprintf("its worker, pid %d on %s, died at step %d of %d; torchpe sweep resume goes on",
-				t.Heartbeat.PID, t.Heartbeat.Host, t.Heartbeat.Step, t.Heartbeat.Total), t.Log})
+			b, next := t.Heartbeat, "torchpe sweep resume goes on"
+			if t.Elsewhere() {
+				next = "torchpe sweep retry --lost takes it over"
+			}
+			where := "before its first step"
+			if b.Total > 0 {
+				where = fmt.Sprintf("at step %d of %d", b.Step, b.Total)
+			}
+			out = append(out, Trouble{t.Index, t.Runs[0], string(StateLost), fmt.Sprintf("its worker, pid %d on %s, died %s; %s", b.PID, b.Host, where, next), t.Log})
 		case t.Done != nil:
 			for m, r := range t.Done.Results {
 				if r.Status == runlog.StatusDiverged {
@@ -45,7 +54,7 @@ func (st Status) Troubles() (out []Trouble) {
 // summaryColumns are the columns of summary.csv after run, task and settings.
 var summaryColumns = []string{"status", "steps", "train_accuracy", "iid_accuracy", "validation_accuracy", "train_mse", "test_mse", "modularity"}
 
-// WriteSummary writes summary.csv: a row for each run that has ended, with the final numbers.
+// WriteSummary writes summary.csv: a row for each run that has ended, with the final numbers. One that says so already stays as it is.
 func (s *Sweep) WriteSummary(st Status) error {
 	var text bytes.Buffer
 	w := csv.NewWriter(&text)
@@ -71,7 +80,27 @@ func (s *Sweep) WriteSummary(st Status) error {
 	if err := w.Error(); err != nil {
 		return err
 	}
+	if old, err := s.root.ReadFile(summaryFile); err == nil && bytes.Equal(old, text.Bytes()) {
+		return nil
+	}
 	return s.write(summaryFile, text.Bytes(), false)
+}
+
+// SummaryOfLast writes summary.csv if the task was the last to end of all. Where launchers do not wait, the workers of tasks call it.
+func (s *Sweep) SummaryOfLast(index int) error {
+	n := len(s.Plan.Tasks)
+	for k := range n { // tasks mostly end in their order: what follows is looked at first, and mostly open
+		if o := s.outcome((index + k) % n); o.done == nil && o.failure == nil {
+			return nil
+		}
+	}
+	return s.Exclusive(func() error { // others may find that they were the last too
+		st, err := s.Status(nil)
+		if err != nil {
+			return err
+		}
+		return s.WriteSummary(st)
+	})
 }
 
 // measures are the cells of the final numbers; test_mse is that of the highest mask level.

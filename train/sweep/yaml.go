@@ -27,11 +27,17 @@ const (
 	Repeated             // given several times
 )
 
+// Flag is a flag that a sweep file may set.
+type Flag struct {
+	Kind  Kind
+	Check func(value string) error // what is wrong with a value by itself; nil where anything goes
+}
+
 // maxFile is the size of the largest sweep file, in bytes: far above any that a person writes.
 const maxFile = 1 << 20
 
 // ReadFile reads a sweep from a YAML file; flags are those that it may set.
-func ReadFile(path string, flags map[string]Kind) (Spec, error) {
+func ReadFile(path string, flags map[string]Flag) (Spec, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return Spec{}, err
@@ -49,8 +55,8 @@ func ReadFile(path string, flags map[string]Kind) (Spec, error) {
 }
 
 // ParseYAML reads a sweep. It is strict: unknown and repeated keys, a second document, aliases, null, and numbers with leading
-// zeros are errors that name the line.
-func ParseYAML(text []byte, flags map[string]Kind) (Spec, error) {
+// zeros are errors that name line and column.
+func ParseYAML(text []byte, flags map[string]Flag) (Spec, error) {
 	if len(text) > maxFile {
 		return Spec{}, fmt.Errorf("larger than %d bytes: no sweep file", maxFile)
 	}
@@ -63,7 +69,7 @@ func ParseYAML(text []byte, flags map[string]Kind) (Spec, error) {
 	}
 	var second yaml.Node
 	if err := decoder.Decode(&second); err == nil {
-		return Spec{}, fmt.Errorf("line %d: a second document; a sweep is one", second.Line)
+		return Spec{}, at(&second, "a second document; a sweep is one")
 	} else if !errors.Is(err, io.EOF) {
 		return Spec{}, err
 	}
@@ -71,11 +77,11 @@ func ParseYAML(text []byte, flags map[string]Kind) (Spec, error) {
 	return r.spec(document.Content[0])
 }
 
-// yamlReader walks a document's nodes; every error names its line.
-type yamlReader struct{ flags map[string]Kind }
+// yamlReader walks a document's nodes; every error names its line and column.
+type yamlReader struct{ flags map[string]Flag }
 
 func at(n *yaml.Node, format string, args ...any) error {
-	return fmt.Errorf("line %d: %w", n.Line, fmt.Errorf(format, args...))
+	return fmt.Errorf("line %d, column %d: %w", n.Line, n.Column, fmt.Errorf(format, args...))
 }
 
 // pairs returns the keys and values of a mapping, whose keys must be among the known ones.
@@ -181,7 +187,7 @@ func (r yamlReader) part(values map[string]*yaml.Node, above Part) (Part, error)
 			return p, at(v, "zip: want a list of groups, each flags with lists of one length")
 		}
 		for _, group := range v.Content {
-			axes, err := r.axes(group, "zip", r.values)
+			axes, err := r.axes(group, "zip", r.zipped)
 			if err != nil {
 				return p, err
 			}
@@ -227,19 +233,51 @@ func (r yamlReader) axes(n *yaml.Node, what string, read func(*yaml.Node, string
 // setting reads one value of a flag, which may be a list where the flag takes one.
 func (r yamlReader) setting(n *yaml.Node, flag string) ([]string, error) {
 	if n.Kind != yaml.SequenceNode {
-		v, err := r.scalar(n, flag)
-		return []string{v}, err
+		return r.value(n, flag)
 	}
-	separator := map[Kind]string{List: ",", Repeated: "\n"}[r.flags[flag]]
+	separator := map[Kind]string{List: ",", Repeated: "\n"}[r.flags[flag].Kind]
 	if separator == "" {
 		return nil, at(n, "%s: takes one value; a list of values belongs under grid", flag)
 	}
-	values, err := r.scalars(n, flag)
-	return []string{strings.Join(values, separator)}, err
+	var values []string
+	for _, item := range n.Content {
+		v, err := r.value(item, flag)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v...)
+	}
+	return []string{strings.Join(values, separator)}, nil
+}
+
+// value reads one value of a flag that takes it.
+func (r yamlReader) value(n *yaml.Node, flag string) ([]string, error) {
+	v, err := r.scalar(n, flag)
+	if err != nil {
+		return nil, err
+	}
+	return []string{v}, r.check(n, flag, v)
+}
+
+// check says what is wrong with the value of a flag.
+func (r yamlReader) check(n *yaml.Node, flag, value string) error {
+	if check := r.flags[flag].Check; check != nil {
+		if err := check(value); err != nil {
+			return at(n, "%s: %w", flag, err)
+		}
+	}
+	return nil
 }
 
 // values reads the values of an axis: a list, a range, or one value.
-func (r yamlReader) values(n *yaml.Node, flag string) ([]string, error) {
+func (r yamlReader) values(n *yaml.Node, flag string) ([]string, error) { return r.axis(n, flag, true) }
+
+// zipped reads the values of an axis that advances with others: it may have one twice.
+func (r yamlReader) zipped(n *yaml.Node, flag string) ([]string, error) {
+	return r.axis(n, flag, false)
+}
+
+func (r yamlReader) axis(n *yaml.Node, flag string, distinct bool) ([]string, error) {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return r.progression(n, flag)
@@ -253,15 +291,14 @@ func (r yamlReader) values(n *yaml.Node, flag string) ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			if slices.ContainsFunc(out, func(o string) bool { return sameValue(o, v[0]) }) {
+			if distinct && slices.ContainsFunc(out, func(o string) bool { return sameValue(o, v[0]) }) {
 				return nil, at(item, "%s: %s is given twice", flag, v[0])
 			}
 			out = append(out, v[0])
 		}
 		return out, nil
 	}
-	v, err := r.scalar(n, flag)
-	return []string{v}, err
+	return r.value(n, flag)
 }
 
 // progression reads {from: 0.1, to: 2, step: 0.1}, or factor in place of step.
@@ -288,32 +325,43 @@ func (r yamlReader) progression(n *yaml.Node, flag string) ([]string, error) {
 	if err != nil {
 		return nil, at(n, "%s: %w", flag, err)
 	}
+	for _, v := range out {
+		if err := r.check(n, flag, v); err != nil {
+			return nil, err
+		}
+	}
 	return out, nil
 }
 
-// seeds reads a count, a list, or the word paper.
-func (r yamlReader) seeds(n *yaml.Node, p *Part) error {
+// seeds reads a count, a list, a range, or the word paper.
+func (r yamlReader) seeds(n *yaml.Node, p *Part) (err error) {
 	p.Seeds, p.Count = "", 0
-	if n.Kind == yaml.SequenceNode {
-		list, err := r.scalars(n, "seeds")
+	var list []string
+	switch n.Kind {
+	case yaml.MappingNode:
+		list, err = r.progression(n, "seeds")
+	case yaml.SequenceNode:
+		list, err = r.scalars(n, "seeds")
 		if err == nil && len(list) == 0 {
 			err = at(n, "seeds: an empty list")
 		}
-		p.Seeds = strings.Join(list, ",")
-		return err
+	default:
+		var text string
+		if text, err = r.scalar(n, "seeds"); err == nil && text != "paper" && !strings.ContainsAny(text, ":.") {
+			if p.Count, err = strconv.Atoi(text); err != nil || p.Count < 1 {
+				return at(n, "seeds: %q is neither a count, a list, a range as 1:15, nor the word paper", text)
+			}
+			return nil
+		}
+		list = []string{text}
 	}
-	text, err := r.scalar(n, "seeds")
-	if err != nil {
-		return err
+	if err == nil {
+		p.Seeds, err = ParseSeeds(strings.Join(list, ","))
+		if err != nil {
+			err = at(n, "seeds: %w", err)
+		}
 	}
-	if text == "paper" {
-		p.Seeds = text
-		return nil
-	}
-	if p.Count, err = strconv.Atoi(text); err != nil || p.Count < 1 {
-		return at(n, "seeds: %q is neither a count, a list, nor the word paper", text)
-	}
-	return nil
+	return err
 }
 
 func (r yamlReader) exclude(n *yaml.Node, p *Part) error {

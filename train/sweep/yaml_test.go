@@ -1,16 +1,25 @@
 package sweep
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
 
-var testFlags = map[string]Kind{
-	"pe": Scalar, "sigma": Scalar, "heads": Scalar, "optimizer": Scalar, "lr": Scalar, "preset": Scalar, "zscore": Scalar, "noise": List, "lst-train": Repeated, "seed": Scalar,
-	"weight-decay": Scalar, "epochs": Scalar, "batch": Scalar,
+var testFlags = map[string]Flag{
+	"pe": {}, "sigma": {Check: aNumber}, "heads": {}, "optimizer": {}, "lr": {}, "preset": {}, "zscore": {}, "noise": {List, aNumber}, "lst-train": {Kind: Repeated}, "seed": {},
+	"weight-decay": {}, "epochs": {}, "batch": {},
+}
+
+func aNumber(text string) error {
+	if _, err := strconv.ParseFloat(text, 64); err != nil {
+		return fmt.Errorf("%q is not a number", text)
+	}
+	return nil
 }
 
 func TestYAML(t *testing.T) {
@@ -55,6 +64,12 @@ parts:
 	if strings.Join(got, "\n") != strings.Join(want, "\n") || s.Name != "mine" || points[0].Part != "first" {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	for text, want := range map[string]string{"1:4": "1,2,3,4", "2..3": "2,3", "{from: 1, to: 5, step: 2}": "1,3,5", "[1:3, 9]": "1,2,3,9"} {
+		s, err := ParseYAML([]byte("grid: {pe: learn}\nseeds: "+text+"\n"), testFlags)
+		if err != nil || s.Parts[0].Seeds != want {
+			t.Errorf("seeds %s: %+v, %v", text, s, err)
+		}
+	}
 	crlf, err := ParseYAML([]byte("\xef\xbb\xbfgrid:\r\n  pe: [learn, nope]\r\nseeds: [3, 4]\r\n"), testFlags)
 	if err != nil || len(crlf.Parts) != 1 || crlf.Parts[0].Seeds != "3,4" || crlf.Parts[0].Axes[0].Values[1] != "nope" {
 		t.Errorf("%+v, %v", crlf, err)
@@ -67,29 +82,34 @@ func TestYAMLMistakes(t *testing.T) {
 		{"# nothing\n", "empty"},
 		{"- a\n- b\n", "line 1"},
 		{"name: x\n", "nothing to train"},
-		{"grid:\n  pee: [learn]\n", `line 2: grid: "pee" is unknown; did you mean "pe"?`},
-		{"grd:\n  pe: [learn]\n", `line 1: sweep: "grd" is unknown; there are name, set, grid, zip, seeds, exclude, parts; did you mean "grid"?`},
-		{"grid: {pe: learn}\nparts: [{grid: {pe: nope}}]\n", "line 1: grid stands beside parts"},
-		{"grid:\n  pe: learn\n  pe: nope\n", `line 3: grid: "pe" is given twice`},
-		{"grid: {pe: learn}\ngrid: {pe: nope}\n", `line 2: sweep: "grid" is given twice`},
+		{"grid:\n  pee: [learn]\n", `line 2, column 3: grid: "pee" is unknown; did you mean "pe"?`},
+		{"grd:\n  pe: [learn]\n", `line 1, column 1: sweep: "grd" is unknown; there are name, set, grid, zip, seeds, exclude, parts; did you mean "grid"?`},
+		{"grid: {pe: learn}\nparts: [{grid: {pe: nope}}]\n", "line 1, column 7: grid stands beside parts"},
+		{"grid:\n  pe: learn\n  pe: nope\n", `line 3, column 3: grid: "pe" is given twice`},
+		{"grid: {pe: learn}\ngrid: {pe: nope}\n", `line 2, column 1: sweep: "grid" is given twice`},
 		{"grid: {pe: [learn, learn]}\n", "given twice"},
 		{"grid: {sigma: [0.5, .5]}\n", "given twice"},
 		{"grid: {pe: []}\n", "empty list"},
 		{"grid: {pe: }\n", "no value"},
 		{"grid: {pe: [~]}\n", "no value"},
-		{"grid: {epochs: 010}\n", "line 1: epochs: 010 may be read as octal"},
+		{"grid: {epochs: 010}\n", "line 1, column 16: epochs: 010 may be read as octal"},
 		{"grid: {sigma: {from: 1, to: 2}}\n", "from, to, and either step or factor"},
 		{"grid: {sigma: {from: 1, to: 2, stepp: 1}}\n", `did you mean "step"?`},
 		{"grid: {sigma: {from: 1, to: 2, step: 0}}\n", "does not move"},
 		{"grid: {sigma: {from: .nan, to: 2, step: 1}}\n", "is no number"},
 		{"set: {sigma: [1, 2]}\n", "belongs under grid"},
 		{"grid: {pe: [[learn]]}\n", "takes one value"},
-		{"seeds: 0\ngrid: {pe: learn}\n", "line 1: seeds"},
+		{"seeds: 0\ngrid: {pe: learn}\n", "line 1, column 8: seeds"},
+		{"seeds: [1, 1]\ngrid: {pe: learn}\n", "line 1, column 8: seeds: 1 is given twice"},
+		{"seeds: 3:1\ngrid: {pe: learn}\n", "leads away"},
+		{"grid:\n  sigma: [0.5, abc]\n", `line 2, column 16: sigma: "abc" is not a number`},
+		{"set:\n  noise: [0.5, abc]\n", `line 2, column 16: noise: "abc" is not a number`},
+		{"grid: {pe: [a]}\nexclude: [{sigma: x}]\n", `line 2, column 19: sigma: "x" is not a number`},
 		{"seeds: many\ngrid: {pe: learn}\n", `"many" is neither`},
 		{"seeds: []\ngrid: {pe: learn}\n", "empty list"},
 		{"seeds: {a: 1}\ngrid: {pe: learn}\n", "line 1"},
 		{"zip: {pe: [a]}\n", "want a list of groups"},
-		{"zip:\n  - {pe: [a, b], lr: [1]}\n", "line 2: zip: pe has 2 values and lr 1"},
+		{"zip:\n  - {pe: [a, b], lr: [1]}\n", "line 2, column 5: zip: pe has 2 values and lr 1"},
 		{"grid: {pe: learn}\nexclude: {pe: learn}\n", "want a list"},
 		{"grid: {pe: &a learn, optimizer: *a}\n", "anchors and aliases"},
 		{"a: &a [x,x]\nb: &b [*a,*a]\n", `"a" is unknown`},
@@ -102,7 +122,7 @@ func TestYAMLMistakes(t *testing.T) {
 		{"grid: {pe: learn\n", "line"},
 		{"? [a]\n: b\n", "a key is a name"},
 		{"parts: []\n", "want a list of grids"},
-		{"parts:\n  - nam: x\n    grid: {pe: learn}\n", `line 2: part: "nam" is unknown`},
+		{"parts:\n  - nam: x\n    grid: {pe: learn}\n", `line 2, column 5: part: "nam" is unknown`},
 		{strings.Repeat("[", 200_000), "depth"},
 		{strings.Repeat("# long\n", 200_000), "larger than"},
 	} {

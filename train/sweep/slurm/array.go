@@ -16,7 +16,7 @@ const ExitRequeue = 75
 // DefaultRestarts is how often a job is queued again when [Options].MaxRestarts is 0.
 const DefaultRestarts = 20
 
-// DefaultSubmissions is how often [Client.Reconcile] submits one task when [Options].MaxSubmissions is 0.
+// DefaultSubmissions is how often [Client.Reconcile] submits a task that is lost each time when [Options].MaxSubmissions is 0.
 const DefaultSubmissions = 5
 
 // Array is a set of tasks to run.
@@ -45,7 +45,7 @@ type Options struct {
 	// Requeue lets Slurm queue a job again: after a node died, after preemption, and when the program exits with ExitRequeue.
 	Requeue        bool
 	MaxRestarts    int // of one job; 0 means DefaultRestarts
-	MaxSubmissions int // of one task, by Reconcile; 0 means DefaultSubmissions
+	MaxSubmissions int // of one task that is lost each time, by Reconcile; 0 means DefaultSubmissions
 
 	Extra []string // any other options of sbatch, each as one argument: --constraint=a100, --mail-type=FAIL
 }
@@ -56,13 +56,14 @@ var (
 	validMemory = regexp.MustCompile(`^[0-9]+[KMGT]?$`)
 )
 
-// own are options of sbatch that the package sets or that would break what it relies on.
+// own are options of sbatch that the package sets or that would break what it relies on, with the flag of "torchpe sweep" that says the
+// same, where there is one.
 var own = map[string]string{
-	"array": "Tasks and Throttle", "job-name": "Name", "chdir": "Dir", "output": "Logs", "error": "Logs", "open-mode": "", "parsable": "", "wrap": "Program",
-	"signal": "Signal", "requeue": "Requeue", "no-requeue": "Requeue", "time": "Time", "partition": "Partition", "account": "Account", "qos": "QOS",
-	"gres": "GPUs", "cpus-per-task": "CPUs", "mem": "Memory", "ntasks": "", "nodes": "", "wait": "", "test-only": "", "clusters": "", "input": "",
-	"a": "Tasks and Throttle", "J": "Name", "D": "Dir", "o": "Logs", "e": "Logs", "t": "Time", "p": "Partition", "A": "Account", "q": "QOS", "c": "CPUs", "n": "", "N": "",
-	"W": "", "M": "", "i": "", "V": "", "h": "", "version": "", "help": "", "usage": "",
+	"array": "--throttle and --tasks-per-job", "job-name": "", "chdir": "", "output": "", "error": "", "open-mode": "", "parsable": "", "wrap": "",
+	"signal": "--signal", "requeue": "--no-requeue or nothing", "no-requeue": "--no-requeue", "time": "--time", "partition": "--partition", "account": "--account",
+	"qos": "--qos", "gres": "--gpus and --gpu-type", "cpus-per-task": "--cpus", "mem": "--memory", "ntasks": "", "nodes": "", "wait": "", "test-only": "",
+	"clusters": "", "input": "", "a": "--throttle and --tasks-per-job", "J": "", "D": "", "o": "", "e": "", "t": "--time", "p": "--partition", "A": "--account",
+	"q": "--qos", "c": "--cpus", "n": "", "N": "", "W": "", "M": "", "i": "", "V": "", "h": "", "version": "", "help": "", "usage": "",
 }
 
 // Validate returns every fault of an array at once, before anything is written or submitted.
@@ -114,6 +115,13 @@ func (a Array) validatePaths(fault func(string, ...any)) {
 	}
 }
 
+// Validate returns every fault of options at once.
+func (o Options) Validate() error {
+	var faults []error
+	o.validate(func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) })
+	return errors.Join(faults...)
+}
+
 // validate finds the faults of options.
 func (o Options) validate(fault func(string, ...any)) {
 	for _, f := range []struct{ what, value string }{{"partition", o.Partition}, {"account", o.Account}, {"QOS", o.QOS}, {"GPU type", o.GPUType}} {
@@ -130,7 +138,7 @@ func (o Options) validate(fault func(string, ...any)) {
 		}
 	}
 	if o.GPUType != "" && o.GPUs == 0 {
-		fault("GPU type %s without a number of GPUs", o.GPUType)
+		fault("GPU type %s without a number of GPUs: give --gpus", o.GPUType)
 	}
 	if o.Memory != "" && !validMemory.MatchString(o.Memory) {
 		fault("memory %q: give a number with K, M, G or T, as 16G", o.Memory)
@@ -156,13 +164,13 @@ func (o Options) validateExtra(fault func(string, ...any)) {
 		if short {
 			name = e[1:2]
 		}
-		switch field, taken := own[ownName(name, long)]; {
+		switch flag, taken := own[ownName(name, long)]; {
 		case control(e):
 			fault("option %q has a control character", e)
 		case !long && !short:
 			fault("option %q: give each as one argument that begins with -, as --constraint=a100", e)
-		case taken && field != "":
-			fault("option %s: use %s", e, field)
+		case taken && flag != "":
+			fault("option %s: use %s", e, flag)
 		case taken:
 			fault("option %s cannot be changed", e)
 		}
@@ -211,4 +219,12 @@ func (o Options) restarts() int {
 		return DefaultRestarts
 	}
 	return o.MaxRestarts
+}
+
+// submissions returns how often a task is submitted that is lost each time.
+func (o Options) submissions() int {
+	if o.MaxSubmissions == 0 {
+		return DefaultSubmissions
+	}
+	return o.MaxSubmissions
 }

@@ -44,7 +44,7 @@ func TestValidateNamesAllFaults(t *testing.T) {
 	dir := t.TempDir()
 	a := Array{Name: "../x", Tasks: []int{1, 1, -2}, Program: []string{"./prog", "a\nb", "tab\there"}, Dir: "relative", Logs: `/logs\x`, Options: Options{
 		Partition: "gpu --wrap=x", Account: "$(x)", QOS: "-q", GPUType: "a100", Memory: "lots", Time: 90 * time.Second, Signal: 10 * time.Minute, Throttle: -1, TasksPerJob: -3, MaxRestarts: -1,
-		Extra: []string{"--array=0-9", "--arr=0-9", "-a0-9", "constraint=x", "--wrap=rm", "--requeue", "-W", "--out=x", "--", "-", "--x=\n", "--clusters=all"}}}
+		Extra: []string{"--array=0-9", "--arr=0-9", "-a0-9", "constraint=x", "--wrap=rm", "--requeue", "-W", "--out=x", "--part=gpu", "--", "-", "--x=\n", "--clusters=all"}}}
 	c := Client{Run: func(context.Context, []string) (Output, error) { t.Error("ran a command"); return Output{}, nil }}
 	_, err := c.Submit(t.Context(), a)
 	if err == nil {
@@ -53,7 +53,8 @@ func TestValidateNamesAllFaults(t *testing.T) {
 	for _, want := range []string{
 		`name "../x"`, "task 1 is listed twice", "task -2 is negative", `program "./prog"`, `"a\nb" has a control character`, `"tab\there" has a control`, `folder "relative"`, "backslash",
 		"partition", "account", "QOS", "GPU type a100 without", "memory", "whole minutes", "the limit is only 1m30s", "throttle: -1", "tasks per job: -3", "restarts: -1",
-		"--array=0-9: use Tasks", "--arr=0-9: use Tasks", "-a0-9: use Tasks", `"constraint=x"`, "--wrap=rm: use Program", "--requeue: use Requeue", "-W cannot be changed", "--out=x: use Logs",
+		"--array=0-9: use --throttle", "--arr=0-9: use --throttle", "-a0-9: use --throttle", `"constraint=x"`, "--wrap=rm cannot be changed", "--requeue: use --no-requeue", "-W cannot be changed",
+		"--out=x cannot be changed", "--part=gpu: use --partition",
 		`option "--"`, `option "-"`, `"--x=\n" has a control`, "--clusters=all cannot be changed",
 	} {
 		if !strings.Contains(err.Error(), want) {

@@ -92,7 +92,7 @@ finish done
 `
 
 // sweep is an array of twelve tasks on the one node, from a folder with a hostile name.
-func sweep(t *testing.T, perJob int) (Array, func(task int) (Outcome, error)) {
+func sweep(t *testing.T, perJob int) (Array, func(task int) (Standing, error)) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), `it's a $(touch pwned) "sweep" %A é`)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -104,20 +104,20 @@ func sweep(t *testing.T, perJob int) (Array, func(task int) (Outcome, error)) {
 	for i := range 12 {
 		a.Tasks = append(a.Tasks, 100+i)
 	}
-	return a, func(task int) (Outcome, error) {
+	return a, func(task int) (Standing, error) {
 		_, err := os.Stat(filepath.Join(dir, fmt.Sprintf("task %d.end", task)))
 		switch {
 		case errors.Is(err, os.ErrNotExist):
-			return Open, nil
+			return Standing{}, nil
 		case err != nil:
-			return Open, err
+			return Standing{}, err
 		}
-		return Ended, nil
+		return Standing{Outcome: Ended}, nil
 	}
 }
 
 // watch reconciles until nothing is left, and calls at after the seconds that are its keys.
-func watch(t *testing.T, a Array, outcome func(int) (Outcome, error), at map[int]func()) Report {
+func watch(t *testing.T, a Array, outcome func(int) (Standing, error), at map[int]func()) Report {
 	t.Helper()
 	var c Client
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -331,6 +331,12 @@ func TestClusterCancel(t *testing.T) {
 	until(Held, 10)
 	if err := c.Verify(t.Context(), jobs[0]); err != nil {
 		t.Error(err)
+	}
+	for range 300 { // what runs for Slurm may not listen yet
+		if text, err := os.ReadFile(filepath.Join(a.Dir, "task 100.log")); err == nil && len(text) > 0 {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
 	if err := c.Cancel(t.Context(), jobs); err != nil {
 		t.Fatal(err)

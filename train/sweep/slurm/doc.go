@@ -11,10 +11,12 @@
 //   - Called for a task that has an end, it returns 0 at once: a job that is queued again begins with its first task.
 //   - On USR1, sent some time before the limit, it saves its state and exits with [ExitRequeue]; the job is then queued again. On
 //     TERM it saves and exits with any other status. It must be able to go on from its last checkpoint when no signal came.
+//   - Called as `Program... --index I --ended STATUS`, after it ended with a status above 128, it records that a signal killed it, unless
+//     the folder says better. Without such a record the task would be submitted again to the same end.
 //   - Two processes at the same task are a matter of its own locks. The package never asks for that, but a controller that lost
 //     its memory may start what it forgot.
 //
-// Files of an array lie in Dir/slurm, one set a submission, and are never written again once sbatch was called:
+// Files of an array lie in Dir/slurm, one set a submission; but for the record they are never written again once sbatch was called:
 //
 //	NAME.TOKEN.K.sh      the job script
 //	NAME.TOKEN.K.tasks   the task indexes of array index 0, 1, ..., a line each

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Outcome is what a task's folder tells.
@@ -16,13 +17,20 @@ const (
 	Busy                 // a process gave a sign of life lately: not to be started beside it
 )
 
+// Standing is what the folder of a task says of it.
+type Standing struct {
+	Outcome Outcome
+	// Stopped is when the last program at the task saved and stopped in good order; zero where it did not.
+	Stopped time.Time
+}
+
 // Report says where the tasks of an array stand after [Client.Reconcile]. Each task is in one of the lists.
 type Report struct {
 	Ended     []int // by their folders
 	Waiting   []int // pending or running in Slurm, or busy by their folders
 	Held      []int // in the queue, until someone says scontrol release
 	Submitted []int // now
-	GivenUp   []int // submitted MaxSubmissions times without reaching an end
+	GivenUp   []int // lost after each of MaxSubmissions submissions
 	Left      []int // to be submitted, but that failed: see the error
 
 	Jobs   []Job         // those of Submitted
@@ -37,7 +45,10 @@ func (r Report) Over() bool {
 // Reconcile submits each task of an array that has no end and is not in the queue: at first all, later what was lost with a
 // node, at a time limit, or by the controller. It can be called at any time and as often as one likes, but not by two
 // processes at once. The queue is asked before the folders, so that a task that ends in between is not taken for lost.
-func (c *Client) Reconcile(ctx context.Context, a Array, outcome func(task int) (Outcome, error)) (Report, error) {
+//
+// A task that is lost again and again is given up: see [Options].MaxSubmissions. A submission does not count after which the task
+// stopped in good order or was cancelled, nor one that was excused; see [Excuse].
+func (c *Client) Reconcile(ctx context.Context, a Array, standing func(task int) (Standing, error)) (Report, error) {
 	if err := a.Validate(); err != nil {
 		return Report{}, err
 	}
@@ -51,34 +62,33 @@ func (c *Client) Reconcile(ctx context.Context, a Array, outcome func(task int) 
 			return Report{}, err
 		}
 	}
-	submissions := map[int]int{}
-	for _, j := range jobs {
-		if !j.Withdrawn {
-			for _, t := range j.Tasks {
-				submissions[t]++
-			}
-		}
-	}
-	most := a.Options.MaxSubmissions
-	if most == 0 {
-		most = DefaultSubmissions
-	}
+	var open []int
+	orderly := map[int]time.Time{}
 	for _, t := range a.Tasks {
-		o, err := outcome(t)
+		s, err := standing(t)
 		if err != nil {
 			return Report{}, fmt.Errorf("task %d: %w", t, err)
 		}
 		state, known := r.States[t]
 		switch {
-		case o == Ended:
+		case s.Outcome == Ended:
 			r.Ended = append(r.Ended, t)
 		case known && state.Phase == Held:
 			r.Held = append(r.Held, t)
-		case o == Busy, known && state.Phase != Gone:
+		case s.Outcome == Busy, known && state.Phase != Gone:
 			r.Waiting = append(r.Waiting, t)
-		case submissions[t] >= most:
-			r.GivenUp = append(r.GivenUp, t)
 		default:
+			open = append(open, t)
+			orderly[t] = s.Stopped
+		}
+	}
+	if err := excuseOrderly(a.Dir, jobs, r.States, orderly); err != nil {
+		return r, err
+	}
+	for _, t := range open {
+		if submissions(jobs, t) >= a.Options.submissions() {
+			r.GivenUp = append(r.GivenUp, t)
+		} else {
 			r.Left = append(r.Left, t)
 		}
 	}
@@ -92,4 +102,71 @@ func (c *Client) Reconcile(ctx context.Context, a Array, outcome func(task int) 
 	}
 	r.Left = slices.DeleteFunc(r.Left, func(t int) bool { return slices.Contains(r.Submitted, t) })
 	return r, err
+}
+
+// submissions counts those of a task that count.
+func submissions(jobs []Job, task int) (n int) {
+	for _, j := range jobs {
+		if !j.Withdrawn && slices.Contains(j.Tasks, task) && !slices.Contains(j.Excused, task) {
+			n++
+		}
+	}
+	return n
+}
+
+// excuseOrderly excuses the last submission of each open task that stopped in good order since, at the given time, or that Slurm
+// says was cancelled.
+func excuseOrderly(dir string, jobs []Job, states map[int]State, stopped map[int]time.Time) error {
+	for i := range jobs {
+		var tasks []int
+		for _, t := range jobs[i].Tasks {
+			at, open := stopped[t]
+			later := slices.ContainsFunc(jobs[i+1:], func(j Job) bool { return !j.Withdrawn && slices.Contains(j.Tasks, t) })
+			cancelled := states[t].Name == jobs[i].Name && states[t].Slurm == "CANCELLED"
+			if open && !later && (cancelled || !at.Before(jobs[i].Submitted)) {
+				tasks = append(tasks, t)
+			}
+		}
+		if err := jobs[i].excuse(dir, tasks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Excuse makes no submission of some tasks so far count, or with nil of all: a person cancelled them, or wants them tried again.
+func Excuse(dir, name string, tasks []int) error {
+	jobs, err := Recorded(dir, name)
+	if err != nil {
+		return err
+	}
+	for i := range jobs {
+		own := jobs[i].Tasks
+		if tasks != nil {
+			own = slices.DeleteFunc(slices.Clone(own), func(t int) bool { return !slices.Contains(tasks, t) })
+		}
+		if err := jobs[i].excuse(dir, own); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// excuse records that a job's submission of tasks does not count.
+func (j *Job) excuse(dir string, tasks []int) error {
+	before := len(j.Excused)
+	for _, t := range tasks {
+		if !slices.Contains(j.Excused, t) {
+			j.Excused = append(j.Excused, t)
+		}
+	}
+	if len(j.Excused) == before {
+		return nil
+	}
+	disk, err := openFolder(dir, false)
+	if err != nil {
+		return err
+	}
+	defer disk.Close()
+	return disk.record(*j)
 }

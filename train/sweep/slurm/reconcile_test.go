@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Reconcile submits what is open and not in the queue, and nothing else, whatever the queue and the folders say.
@@ -18,7 +19,7 @@ func TestReconcile(t *testing.T) {
 		"squeue": func([]string) Output { return Output{Stdout: queue} },
 	}
 	outcomes := map[int]Outcome{}
-	outcome := func(task int) (Outcome, error) { return outcomes[task], nil }
+	outcome := func(task int) (Standing, error) { return Standing{Outcome: outcomes[task]}, nil }
 	a := array(t, 10, 11, 12, 13, 14, 15)
 	a.Options.MaxSubmissions = 2
 	outcomes[14] = Ended
@@ -53,7 +54,7 @@ func TestReconcile(t *testing.T) {
 	if r, err = f.client().Reconcile(t.Context(), a, outcome); err != nil || !r.Over() || len(r.Ended) != 6 || id != 3 {
 		t.Errorf("%+v %v", r, err)
 	}
-	if _, err := f.client().Reconcile(t.Context(), a, func(int) (Outcome, error) { return Open, errors.New("bad disk") }); err == nil || !strings.Contains(err.Error(), "bad disk") {
+	if _, err := f.client().Reconcile(t.Context(), a, func(int) (Standing, error) { return Standing{}, errors.New("bad disk") }); err == nil || !strings.Contains(err.Error(), "bad disk") {
 		t.Error(err)
 	}
 }
@@ -63,7 +64,7 @@ func TestReconcileAfterFailure(t *testing.T) {
 	f := &fake{t: t, answers: map[string]Output{"sbatch": {Stderr: down, Status: 1}, "scancel": {}, "squeue": {}}}
 	a := array(t, 1, 2)
 	a.Options.MaxSubmissions = 1
-	outcome := func(int) (Outcome, error) { return Open, nil }
+	outcome := func(int) (Standing, error) { return Standing{}, nil }
 	for range 3 {
 		r, err := f.client().Reconcile(t.Context(), a, outcome)
 		if !Unreachable(err) || !slices.Equal(r.Left, []int{1, 2}) || len(r.Submitted) != 0 || r.Over() {
@@ -78,5 +79,65 @@ func TestReconcileAfterFailure(t *testing.T) {
 	stored, err := Recorded(a.Dir, a.Name)
 	if err != nil || len(stored) != 4 {
 		t.Fatalf("%v %v", stored, err)
+	}
+}
+
+// Only submissions after which a task was lost count: not those that ended in good order, were cancelled, or were excused.
+func TestReconcileCounts(t *testing.T) {
+	f := &fake{t: t}
+	var queue string
+	id := 0
+	f.hooks = map[string]func([]string) Output{
+		"sbatch": func([]string) Output { id++; return Output{Stdout: fmt.Sprintln(id)} },
+		"squeue": func([]string) Output { return Output{Stdout: queue} },
+	}
+	a := array(t, 1, 2, 3)
+	a.Options.MaxSubmissions = 2
+	stopped := time.Time{}
+	standing := func(task int) (Standing, error) {
+		if task == 1 {
+			return Standing{Stopped: stopped}, nil
+		}
+		return Standing{}, nil
+	}
+	submit := func(submitted, givenUp []int) {
+		t.Helper()
+		r, err := f.client().Reconcile(t.Context(), a, standing)
+		if err != nil || !slices.Equal(r.Submitted, submitted) || !slices.Equal(r.GivenUp, givenUp) {
+			t.Fatalf("submitted %v, given up %v, %v; want %v, %v", r.Submitted, r.GivenUp, err, submitted, givenUp)
+		}
+		stopped = time.Now() // 1 saves and stops, 2 is cancelled, 3 is lost
+		queue = ""
+		for _, j := range r.Jobs {
+			if i := slices.Index(j.Tasks, 2); i >= 0 {
+				queue = fmt.Sprintf("%d|%d|CANCELLED|None||%s\n", j.ID, i, j.Name)
+			}
+		}
+	}
+	submit([]int{1, 2, 3}, nil)
+	submit([]int{1, 2, 3}, nil)
+	for range 4 {
+		submit([]int{1, 2}, []int{3})
+	}
+	// A stop of long ago says nothing of what became of the task since.
+	stopped, queue = time.Now().Add(-time.Hour), ""
+	standingNow := func() (Report, error) { return f.client().Reconcile(t.Context(), a, standing) }
+	if r, err := standingNow(); err != nil || !slices.Equal(r.Submitted, []int{1, 2}) {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if r, err := standingNow(); err != nil || !slices.Equal(r.GivenUp, []int{1, 2, 3}) {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if err := Excuse(a.Dir, a.Name, []int{3}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := standingNow(); err != nil || !slices.Equal(r.Submitted, []int{3}) || !slices.Equal(r.GivenUp, []int{1, 2}) {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if err := Excuse(a.Dir, a.Name, nil); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := standingNow(); err != nil || !slices.Equal(r.Submitted, []int{1, 2, 3}) {
+		t.Fatalf("%+v, %v", r, err)
 	}
 }

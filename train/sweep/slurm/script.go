@@ -97,8 +97,8 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Script returns the job script of a chunk. With one task a job the script becomes the program, so that signals reach it.
-// With several, or where it must ask for requeueing, it stays, passes USR1 on and runs the tasks in turn.
+// Script returns the job script of a chunk. It runs the tasks in turn, passes USR1 on to the program, and stays behind it even with one
+// task: somebody must say how a program ended that was killed.
 func Script(a Array, c Chunk) (string, error) {
 	if err := a.Validate(); err != nil {
 		return "", err
@@ -126,11 +126,7 @@ func Script(a Array, c Chunk) (string, error) {
 	line("program=(%s)", strings.Join(words, " "))
 	line("max_restarts=%d", a.Options.restarts())
 	b.WriteString(prologue)
-	one := !slices.ContainsFunc(c.Lines, func(l []int) bool { return len(l) > 1 })
 	switch {
-	case one && (c.SiteRequeues || !a.Options.Requeue):
-		b.WriteString(execute)
-		return b.String(), nil
 	case !a.Options.Requeue:
 		b.WriteString(neverRequeue)
 	case c.SiteRequeues:
@@ -154,10 +150,6 @@ read -r -a tasks <<<"${line[0]-}"
 if [ ${#tasks[@]} -eq 0 ]; then say "no line $((index + 1)) in $list"; exit 1; fi
 if [ "$restarts" -gt "$max_restarts" ]; then say "start $((restarts + 1)) is one too many, given up"; exit 1; fi
 say "tasks ${tasks[*]}, start $((restarts + 1))"
-`
-
-// execute replaces the script by the program.
-const execute = `exec "${program[@]}" --index "${tasks[0]}"
 `
 
 // neverRequeue, siteRequeues and selfRequeue define what happens after exit status 75.
@@ -208,6 +200,8 @@ for task in "${tasks[@]}"; do
   if [ -n "$usr1" ] && { [ "$code" = 138 ] || [ "$code" = -1 ]; }; then code=75; fi
   if [ "$code" = 75 ]; then requeue; fi
   if [ "$code" != 0 ]; then failed=$code; say "task $task ended with exit status $code"; fi
+  # By a signal, which let it record nothing. When the job itself is ended, the task is to go on later.
+  if [ "$code" -gt 128 ] && [ -z "$term" ]; then "${program[@]}" --index "$task" --ended "$code"; fi
 done
 exit "$failed"
 `

@@ -79,7 +79,7 @@ var variants = map[string]struct {
 	perJob        int
 	site, requeue bool
 }{
-	"exec, site": {1, true, true}, "exec, never": {1, false, false}, "one, self": {1, false, true},
+	"one, site": {1, true, true}, "one, never": {1, false, false}, "one, self": {1, false, true},
 	"several, site": {3, true, true}, "several, self": {3, false, true}, "several, never": {3, true, false},
 }
 
@@ -219,11 +219,13 @@ func TestScriptEnds(t *testing.T) {
 		{"75, the script requeues", "[ $2 != 17 ] || exit 75", "several, self", 1, 75, "5 17", "requeue 12_0\n"},
 		{"75, last start", "exit 75", "several, self", 2, 1, "5", ""},
 		{"75, one task, the script requeues", "exit 75", "one, self", 0, 75, "5", "requeue 12_0\n"},
-		{"75, one task, the site requeues", "exit 75", "exec, site", 0, 75, "5", ""},
+		{"75, one task, the site requeues", "exit 75", "one, site", 0, 75, "5", ""},
 		{"75, never", "exit 75", "several, never", 0, 1, "5", ""},
 		{"too many starts", "exit 0", "several, site", 3, 1, "", ""},
-		{"too many starts of one", "exit 0", "exec, site", 3, 1, "", ""},
-		{"requeued where it should never be", "exit 0", "exec, never", 1, 1, "", ""},
+		{"too many starts of one", "exit 0", "one, site", 3, 1, "", ""},
+		{"requeued where it should never be", "exit 0", "one, never", 1, 1, "", ""},
+		{"one is killed, the others run", "[ $2 != 17 ] || [ $# -gt 2 ] || kill -KILL $$; [ $# = 2 ] || echo $3 $4 >>ran", "several, self", 0, 137, "5 17 17 --ended 137 4000", ""},
+		{"a task alone is killed", "[ $# -gt 2 ] || kill -SEGV $$; echo $3 $4 >>ran", "one, never", 0, 139, "5 5 --ended 139", ""},
 		{"no such program", "", "missing", 0, 127, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -275,10 +277,10 @@ for i in $(seq 100); do sleep 0.05; [ -z "$got" ] || exit $got; [ ! -e go ] || e
 		want          int
 		ran, calls    string
 	}{
-		{"USR1, exec", "exec, site", syscall.SIGUSR1, false, 75, "5 ready USR1", ""},
+		{"USR1, one, site", "one, site", syscall.SIGUSR1, false, 75, "5 ready USR1", ""},
 		{"USR1, site", "several, site", syscall.SIGUSR1, false, 75, "5 ready USR1", ""},
 		{"USR1, self", "several, self", syscall.SIGUSR1, false, 75, "5 ready USR1", "requeue 12_0\n"},
-		{"TERM, exec", "exec, site", syscall.SIGTERM, false, 9, "5 ready TERM", ""},
+		{"TERM, one, site", "one, site", syscall.SIGTERM, true, 0, "5 ready", ""},
 		{"TERM, several", "several, self", syscall.SIGTERM, true, 143, "5 ready", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

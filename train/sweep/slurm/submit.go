@@ -30,6 +30,8 @@ type Job struct {
 	Logs        string    `json:"logs"`
 	// Withdrawn says that sbatch failed. Should Slurm have kept the job all the same, it ends without doing anything.
 	Withdrawn bool `json:"withdrawn,omitempty"`
+	// Excused are tasks for which this submission does not count among [Options].MaxSubmissions.
+	Excused []int `json:"excused,omitempty"`
 }
 
 // Log returns the log file of the job that runs a task, or "" for a task that is not of this array.
@@ -99,7 +101,7 @@ func (c *Client) Submit(ctx context.Context, a Array) ([]Job, error) {
 	var jobs []Job
 	done := 0
 	for k, chunk := range a.chunks(hex.EncodeToString(token), limits.MaxArrayTasks, limits.Requeues()) {
-		job := Job{Name: chunk.Name, Chunk: k, Tasks: chunk.tasks(), TasksPerJob: a.Options.perJob(), Logs: a.logs(), Submitted: time.Now().UTC().Truncate(time.Second)}
+		job := Job{Name: chunk.Name, Chunk: k, Tasks: chunk.tasks(), TasksPerJob: a.Options.perJob(), Logs: a.logs(), Submitted: time.Now().UTC().Truncate(time.Microsecond)}
 		err := c.submitChunk(ctx, a, chunk, &job)
 		if job.ID != 0 {
 			jobs = append(jobs, job)

@@ -30,4 +30,37 @@ read -r -a tasks <<<"${line[0]-}"
 if [ ${#tasks[@]} -eq 0 ]; then say "no line $((index + 1)) in $list"; exit 1; fi
 if [ "$restarts" -gt "$max_restarts" ]; then say "start $((restarts + 1)) is one too many, given up"; exit 1; fi
 say "tasks ${tasks[*]}, start $((restarts + 1))"
-exec "${program[@]}" --index "${tasks[0]}"
+
+requeue() { exit 75; } # RequeueExit of this site queues the job again
+
+usr1='' term='' child='' passed='' interrupted=''
+pass() { # hands USR1 on to the program, once
+  if [ -n "$usr1" ] && [ -n "$child" ] && [ "$passed" != "$child" ]; then passed=$child; kill -USR1 "$child" 2>/dev/null; fi
+}
+trap 'usr1=1 interrupted=1; pass' USR1
+# Slurm sends TERM to all processes of a job. Handed on, it would reach the program twice.
+trap 'term=1 interrupted=1' TERM
+
+run() { # run TASK: sets code to the exit status of the program, however many signals end a wait
+  local status
+  "${program[@]}" --index "$1" &
+  child=$!
+  pass
+  while interrupted=''; wait "$child"; status=$?; [ "$status" = 127 ] && [ -n "$code" ] || code=$status; [ -n "$interrupted" ]; do :; done
+  child=''
+}
+
+failed=0
+for task in "${tasks[@]}"; do
+  if [ -n "$term" ]; then exit 143; fi
+  if [ -n "$usr1" ]; then requeue; fi
+  code=''
+  run "$task"
+  # After USR1, 138: it came before the program listened. -1: the program ended as the signal came, and bash lost its exit status.
+  if [ -n "$usr1" ] && { [ "$code" = 138 ] || [ "$code" = -1 ]; }; then code=75; fi
+  if [ "$code" = 75 ]; then requeue; fi
+  if [ "$code" != 0 ]; then failed=$code; say "task $task ended with exit status $code"; fi
+  # By a signal, which let it record nothing. When the job itself is ended, the task is to go on later.
+  if [ "$code" -gt 128 ] && [ -z "$term" ]; then "${program[@]}" --index "$task" --ended "$code"; fi
+done
+exit "$failed"

@@ -66,5 +66,7 @@ for task in "${tasks[@]}"; do
   if [ -n "$usr1" ] && { [ "$code" = 138 ] || [ "$code" = -1 ]; }; then code=75; fi
   if [ "$code" = 75 ]; then requeue; fi
   if [ "$code" != 0 ]; then failed=$code; say "task $task ended with exit status $code"; fi
+  # By a signal, which let it record nothing. When the job itself is ended, the task is to go on later.
+  if [ "$code" -gt 128 ] && [ -z "$term" ]; then "${program[@]}" --index "$task" --ended "$code"; fi
 done
 exit "$failed"

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// fakeQueue puts a Slurm on PATH that takes every job and forgets it at once; it returns the file with the calls of sbatch.
+func fakeQueue(t *testing.T) (calls string) {
+	t.Helper()
+	bin := t.TempDir()
+	calls = filepath.Join(bin, "calls")
+	for name, body := range map[string]string{
+		"sbatch":   `echo "$*" >>` + calls + `; wc -l <` + calls,
+		"squeue":   `exit 0`,
+		"scancel":  `exit 0`,
+		"scontrol": `printf 'MaxArraySize = 1001\nMaxJobCount = 10000\nRequeueExit = 75\n'`,
+	} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+body+"\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	return calls
+}
+
+// A task that is lost after each submission is given up with exit code 1, until a person cancels or retries; the flags of the last
+// submission hold until others are given.
+func TestSweepGivenUp(t *testing.T) {
+	dir := t.TempDir()
+	calls := fakeQueue(t)
+	flags := append(smallSet(t, dir), "--pe", "nope", "--launcher", "slurm", "--out", "s", "--partition", "long", "--time", "4h", "--max-submissions", "2", "--sbatch=--mail-type=FAIL")
+	if stdout, stderr, code := torchpeIn(t, dir, append([]string{"sweep"}, flags...)...); code != 0 || !strings.Contains(stderr, "submitted 1 tasks") {
+		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	submits := func(args ...string) {
+		t.Helper()
+		if stdout, stderr, code := torchpeIn(t, dir, append([]string{"sweep"}, args...)...); code != 0 || !strings.Contains(stderr, "submitted 1 tasks") {
+			t.Errorf("%v: exit code %d: %s%s", args, code, stdout, stderr)
+		}
+	}
+	refuses := func() {
+		t.Helper()
+		stdout, stderr, code := torchpeIn(t, dir, "sweep", "resume", "s", "--launcher", "slurm")
+		if code != exitFailed || !strings.Contains(stderr, "1 tasks, the first 0, are given up: each was lost after --max-submissions 2") || !strings.Contains(stdout, "0 of 1 runs done") {
+			t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+		}
+	}
+	submits("resume", "s", "--launcher", "slurm", "--time", "2h", "--throttle", "3")
+	refuses()
+	submits("retry", "s", "--lost", "--launcher", "slurm")
+	submits("resume", "s", "--launcher", "slurm", "--partition", "")
+	refuses()
+	if stdout, stderr, code := torchpeIn(t, dir, "sweep", "cancel", "s"); code != 0 {
+		t.Fatalf("%s%s", stdout, stderr)
+	}
+	submits("resume", "s", "--launcher", "slurm")
+	text, err := os.ReadFile(calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]string{
+		{"--array=0-0 ", "--time=240 ", "--partition=long ", "--mail-type=FAIL "},
+		{"--array=0-0%3 ", "--time=120 ", "--partition=long ", "--mail-type=FAIL "},
+		{"--array=0-0%3 ", "--time=120 ", "--partition=long ", "--mail-type=FAIL "},
+		{"--array=0-0%3 ", "--time=120 ", "--mail-type=FAIL "},
+		{"--array=0-0%3 ", "--time=120 ", "--mail-type=FAIL "},
+	} {
+		line := strings.Split(string(text), "\n")[i]
+		for _, option := range want {
+			if !strings.Contains(line, option) {
+				t.Errorf("submission %d has no %s: %s", i, option, line)
+			}
+		}
+		if strings.Contains(line, "--partition") != (i < 3) {
+			t.Errorf("submission %d: %s", i, line)
+		}
+	}
+}
+
+// What the queue still has of tasks that have ended is not among those that wait.
+func TestQueueOfEndedTasks(t *testing.T) {
+	dir := t.TempDir()
+	fakeQueue(t)
+	flags := append(smallSet(t, dir), "--pe", "nope,rope", "--epochs", "1", "--launcher", "slurm", "--pack", "1", "--out", "s")
+	if _, stderr, code := torchpeIn(t, dir, append([]string{"sweep"}, flags...)...); code != 0 {
+		t.Fatal(stderr)
+	}
+	if stdout, stderr, code := torchpeIn(t, dir, "sweep", "run-task", "--index", "0", "s"); code != 0 {
+		t.Fatal(stdout, stderr)
+	}
+	squeue := filepath.Join(strings.Split(os.Getenv("PATH"), ":")[0], "squeue")
+	body := `for a; do case $a in --name=*) name=${a#--name=};; esac; done
+for i in 0 1; do echo "7|$i|PENDING|launch failed requeued held|vm|$name"; done`
+	if err := os.WriteFile(squeue, []byte("#!/bin/sh\n"+body+"\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := torchpeIn(t, dir, "sweep", "status", "s")
+	if code != 0 || !strings.Contains(stderr, "in Slurm's queue: 1 launch failed requeued held") || !strings.Contains(stdout, "1 of 2 runs done") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	// The status has brought the table up to date, which no launcher waited to write.
+	if text, err := os.ReadFile(filepath.Join(dir, "s/summary.csv")); err != nil || strings.Count(string(text), "\n") != 2 {
+		t.Errorf("%s, %v", text, err)
+	}
+}
