@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -75,6 +77,9 @@ func runReport(out io.Writer, dir string, f reportFlags) error {
 		return usagef("%s: no finished run in it or below it; torchpe train makes one", dir)
 	}
 	w, err := study.Write(f.out, paper.Options{Panels: f.panels})
+	if errors.Is(err, fs.ErrExist) {
+		return usageError{err}
+	}
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,7 +68,9 @@ func runCompare(out, notes io.Writer, args []string, dir string, asJSON bool) er
 		return err
 	}
 	if dir != "" {
-		if err := c.Write(dir); err != nil {
+		if err := c.Write(dir); errors.Is(err, fs.ErrExist) {
+			return usageError{err}
+		} else if err != nil {
 			return err
 		}
 	}

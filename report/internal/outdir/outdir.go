@@ -4,7 +4,6 @@ package outdir
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -25,14 +24,21 @@ type Dir struct {
 	made    []string
 }
 
-// Open makes the directory. One that holds a run, or a page that was not made here, is refused before anything is written.
+// refused is an error that matches fs.ErrExist: what is there is in the way.
+type refused string
+
+func (r refused) Error() string      { return string(r) }
+func (refused) Is(target error) bool { return target == fs.ErrExist }
+
+// Open makes the directory. One that holds a run, or a page that was not made here, is refused before anything is written; the error
+// matches fs.ErrExist.
 func Open(dir string) (*Dir, error) {
 	if has(dir, "config.json") {
-		return nil, fmt.Errorf("%s is a run directory: name another one with --out", dir)
+		return nil, refused(dir + " is a run directory: name another one with --out")
 	}
 	text, err := os.ReadFile(filepath.Join(dir, list))
 	if errors.Is(err, fs.ErrNotExist) && has(dir, "index.html") && !has(dir, "report.json") { // reports had no list once
-		return nil, fmt.Errorf("%s has an index.html that torchpe did not make: name another directory with --out, or remove it", dir)
+		return nil, refused(dir + " has an index.html that torchpe did not make: name another directory with --out, or remove it")
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

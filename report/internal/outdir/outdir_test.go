@@ -1,6 +1,8 @@
 package outdir
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,7 +74,7 @@ func TestRefused(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte("x"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
+		if _, err := Open(dir); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", file, err)
 		}
 		if got := names(t, dir); !slices.Equal(got, []string{file}) {
