@@ -18,5 +18,8 @@ run debootstrap --variant=minbase --components="$components" "$release" "$root" 
 cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
 cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/" 2>/dev/null || true
 run chroot "$root" apt-get update -qq
+# Debian's nvidia-cudnn downloads cuDNN from NVIDIA when it is set up. Nothing here computes with it: its place stays empty.
+run chroot "$root" dpkg-divert --local --rename --add /usr/sbin/update-nvidia-cudnn
+ln -s /bin/true "$root/usr/sbin/update-nvidia-cudnn"
 run chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
 touch "$root/.ready"

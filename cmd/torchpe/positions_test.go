@@ -98,7 +98,7 @@ func TestTrainWithPositions(t *testing.T) {
 
 // Workers of a sweep find the file from any folder, and train with what it held when the sweep was planned.
 func TestSweptPositions(t *testing.T) {
-	dir := put(t, map[string]string{"where.csv": "name,row,column\na,0,0\nb,0,1\n"})
+	dir := put(t, map[string]string{"where.csv": "name,row,column\na,0,0\nb,0,1\n", "x.csv": "a,b\n1,2\n"})
 	t.Chdir(dir)
 	text, _, err := resolveArguments([]string{"--task", "masked", "--data", "x.csv", "--pe", "swin", "--positions", "where.csv"})
 	if err != nil {
