@@ -30,7 +30,7 @@ feed, with the paper's printed numbers beside ours, and some that the paper lack
 OUT/index.html has all of it on one page. Beside it lie each figure as PDF, SVG and PNG with its numbers as CSV, and each table as
 CSV, LaTeX (booktabs), Markdown, HTML and JSON. What is missing is listed with the command that makes it.
 
-Runs of several sizes or data sets are not mixed: those with the most models are shown, and the others named.`,
+Runs of several sizes, data sets or lengths of training are not mixed: those with the most models are shown, and the others named.`,
 		Example: `  torchpe report runs
   torchpe report runs --fidelity text --out report-text
   torchpe report compare runs/a runs/b`,
