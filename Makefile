@@ -36,7 +36,7 @@ test-libtorch2: shim ## check with libtorch 2.6 in a Debian 13 folder; RELEASE=s
 test-cuda-build: ## check that the GPU side compiles and links, without a GPU (root; 7.5 GB)
 	@scripts/test_cuda_build.sh
 
-test-cuda-host: ## run the GPU tests without a GPU: libtorch's CUDA library and all kernels on a CPU that plays one (root; 9 GB)
+test-cuda-host: shim ## run the GPU tests without a GPU: libtorch's CUDA library and all kernels on a CPU that plays one (root; 9 GB)
 	@scripts/test_cuda_host.sh
 
 lint: ## gofmt, go vet and golangci-lint

@@ -67,9 +67,10 @@ func seedsOf(models []Model) string {
 
 // shellQuote returns a path as a shell takes it for one word.
 func shellQuote(path string) string {
-	if path != "" && strings.IndexFunc(path, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:,@", r))
-	}) < 0 {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:,@", r)
+	}
+	if path != "" && strings.TrimFunc(path, plain) == "" {
 		return path
 	}
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
