@@ -39,7 +39,7 @@ interpreter() {
 tests() {
   mkdir -p "$work/run/$1"
   go test -c -o "$work/$(basename "$1").test" "./$1"
-  [ ! -d "$1/testdata" ] || cp -r "$1/testdata" "$work/run/$1/"
+  (cd "$1" && find . -type d -name testdata -exec cp -r --parents {} "$work/run/$1/" \;) # a test may read a neighbour's
   inside sh -c "cd /cudahost/run/$1 && /cudahost/$(basename "$1").test -test.timeout 60m -test.run '$2'"
 }
 
