@@ -206,11 +206,11 @@ func (r *Run) removeTemps() error {
 
 // failed says which file of the run could not be changed and why.
 func (r *Reader) failed(verb, name string, err error) error {
-	return fmt.Errorf("%s %s: %w", verb, r.path(name), cause(err))
+	return fmt.Errorf("%s %s: %w", verb, r.path(name), Cause(err))
 }
 
-// cause strips the names that package os adds: they are relative to the run directory.
-func cause(err error) error {
+// Cause strips the names that package os adds to an error. Of a file in an os.Root they are relative to it, and say little to a person.
+func Cause(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
 	switch {
@@ -252,7 +252,7 @@ func (r *Run) needSpace(need int64) error {
 func (r *Run) noSpace(name string, need int64, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		have, _ := r.disk.Free()
-		err = &SpaceError{Dir: r.dir, Need: need, Have: have, err: cause(err)}
+		err = &SpaceError{Dir: r.dir, Need: need, Have: have, err: Cause(err)}
 	}
 	return r.failed("write", name, err)
 }

@@ -62,13 +62,13 @@ func (r *Reader) checkFolders() error {
 func (r *Run) removeAll() error {
 	parent, err := os.OpenRoot(filepath.Dir(r.dir))
 	if err != nil {
-		return fmt.Errorf("%s: %w", r.dir, cause(err))
+		return fmt.Errorf("%s: %w", r.dir, Cause(err))
 	}
 	defer parent.Close()
 	name := filepath.Base(r.dir)
 	opened, err := r.root.Stat(".")
 	if err != nil {
-		return fmt.Errorf("%s: %w", r.dir, cause(err))
+		return fmt.Errorf("%s: %w", r.dir, Cause(err))
 	}
 	if there, err := parent.Lstat(name); err != nil || !os.SameFile(opened, there) {
 		return fmt.Errorf("%s: the directory was replaced meanwhile: try again", r.dir)
@@ -79,7 +79,7 @@ func (r *Run) removeAll() error {
 		}
 	}
 	if err := parent.RemoveAll(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w", r.dir, cause(err))
+		return fmt.Errorf("%s: %w", r.dir, Cause(err))
 	}
 	l := r.lock
 	r.lock = nil // its file is gone: there is nothing to empty

@@ -109,7 +109,7 @@ func Open(dir string) (*Reader, error) {
 		return nil, fmt.Errorf("%s: %w: no such directory", dir, ErrNoRun)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open run %s: %w", dir, cause(err))
+		return nil, fmt.Errorf("open run %s: %w", dir, Cause(err))
 	}
 	r := &Reader{dir: dir, root: root}
 	if err := r.readConfig(); err != nil {
@@ -133,7 +133,7 @@ func (r *Run) Close() error {
 func lockDir(dir string, opts Options) (*Run, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, cause(err))
+		return nil, fmt.Errorf("%s: %w", dir, Cause(err))
 	}
 	r := &Run{Reader: &Reader{dir: dir, root: root}, disk: rootDisk{root}}
 	if opts.wrap != nil {

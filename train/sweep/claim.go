@@ -150,7 +150,7 @@ func (s *Sweep) hold(index int) (*Claim, error) {
 		ok, err = lock.TryLock()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("task %d: lock %s: %w", index, lock.Path(), cause(err))
+		return nil, fmt.Errorf("task %d: lock %s: %w", index, lock.Path(), runlog.Cause(err))
 	}
 	if !ok {
 		return nil, s.busy(index)

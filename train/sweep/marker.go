@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 
 	"torchpe/train/runlog"
@@ -51,7 +50,7 @@ func (s *Sweep) marker(index int, name string, into any, o *outcome) bool {
 		return false
 	}
 	if err != nil {
-		o.err = fmt.Errorf("%s: %w", s.path(index, name), cause(err))
+		o.err = fmt.Errorf("%s: %w", s.path(index, name), runlog.Cause(err))
 		return false
 	}
 	if err := json.Unmarshal(text, into); err != nil {
@@ -114,20 +113,7 @@ func (p *Plan) taskHash(index int) string {
 // path is where a file of a task is, for messages.
 func (s *Sweep) path(index int, name string) string { return filepath.Join(s.Dir, in(index, name)) }
 
-// cause strips the names that package os adds: they are relative to the sweep's directory.
-func cause(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &link):
-		return link.Err
-	}
-	return err
-}
-
 // failed says which file of the sweep could not be changed, and why.
 func (s *Sweep) failed(verb, name string, err error) error {
-	return fmt.Errorf("%s %s: %w", verb, filepath.Join(s.Dir, name), cause(err))
+	return fmt.Errorf("%s %s: %w", verb, filepath.Join(s.Dir, name), runlog.Cause(err))
 }

@@ -113,6 +113,9 @@ func TestOlderMarkers(t *testing.T) {
 			t.Errorf("%s: %s (%s), want %s", results, got.State, got.Note, want)
 		}
 	}
+	if err := os.Remove(filepath.Join(s.Dir, in(0, doneFile))); err != nil {
+		t.Fatal(err)
+	}
 	put(t, s, in(0, failedFile), `{"reason":"oom","exit_code":1}`)
 	if got := s.Task(0); got.State != StateFailed || got.Failure.Reason != ReasonOOM {
 		t.Errorf("%+v", got)
