@@ -4,7 +4,8 @@ SHELL := /bin/bash
 LST ?=
 GO_PACKAGES := ./...
 
-.PHONY: help setup shim build demo reproduce-quick test test-race test-libtorch2 test-cuda-build test-cuda-host lint fuzz gpu-kit bench fixtures clean
+.PHONY: help setup shim build demo reproduce-quick quick test test-race test-libtorch2 \
+  test-cuda-build test-cuda-host lint fuzz nightly gpu-kit bench fixtures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,15 +17,20 @@ shim: setup ## build lib/libtorchpe.so against the libtorch found (LIBTORCH=/pat
 	@scripts/build_shim.sh
 
 build: shim ## build bin/torchpe
-	@go build -buildvcs=auto -o bin/torchpe ./cmd/torchpe && echo "built bin/torchpe"
+	@go build -buildvcs=auto -tags installed -o bin/torchpe ./cmd/torchpe && echo "built bin/torchpe"
 
-demo: build ## train six encodings in minutes; table and demo/accuracy.pdf (LST=dir: published puzzles)
+demo: build ## train three models in minutes; table and demo/accuracy.pdf (LST=dir: published puzzles)
 	@bin/torchpe demo --out demo $(if $(LST),--lst $(LST))
 
 reproduce-quick: build ## a reduced grid of the paper on a CPU, half an hour; reproduce/report/index.html
 	@bin/torchpe sweep quick --out reproduce && bin/torchpe report reproduce
 
-test: shim ## run all tests
+# Packages that import no libtorch; the module's name is a prefix of the one package of its root.
+PURE = $$(go list -f '{{.ImportPath}} {{join .Deps " "}}' ./... | grep -v internal/ctorch | cut -d' ' -f1)
+quick: ## run the short tests of what needs no libtorch (under a minute once it is built)
+	@go test -short $(PURE)
+
+test: shim ## run all tests (a quarter of an hour on two cores)
 	@go test -timeout 30m $(GO_PACKAGES)
 
 test-race: shim ## run the tests under the race detector
@@ -36,14 +42,19 @@ test-libtorch2: shim ## check with libtorch 2.6 in a Debian 13 folder; RELEASE=s
 test-cuda-build: ## check that the GPU side compiles and links, without a GPU (root; 7.5 GB)
 	@scripts/test_cuda_build.sh
 
-test-cuda-host: shim ## run the GPU tests without a GPU: libtorch's CUDA library and all kernels on a CPU that plays one (root; 9 GB)
-	@scripts/test_cuda_host.sh
+test-cuda-host: shim ## run the GPU tests on an emulated CUDA runtime, without a GPU (root; 9 GB; 15 minutes)
+	@scripts/cudahost/test.sh
 
 lint: ## gofmt, go vet and golangci-lint
 	@scripts/lint.sh
 
 fuzz: ## fuzz every reader of foreign files, a minute each
 	@scripts/fuzz.sh 60
+
+nightly: shim ## kills, histories of sweeps and fuzzing for hours: SIGKILL 200 times and more
+	@TORCHPE_KILLS=200 TORCHPE_SWEEP_KILLS=200 TORCHPE_SWEEP_HISTORY=10m go test -count=1 -timeout 5h -v \
+	  -run 'Killed|Histories' ./train ./train/sweep ./cmd/torchpe
+	@scripts/fuzz.sh 240
 
 gpu-kit: shim ## build what scripts/gpu_check.sh needs on a GPU machine without Go
 	@scripts/gpu_kit.sh
@@ -52,8 +63,10 @@ bench: build ## time a training step, beside PyTorch where python3 has it
 	@scripts/bench.sh
 
 fixtures: ## write all testdata anew from PyTorch, numpy, scipy, h5py and nibabel
-	@scripts/setup.sh python3-torch python3-numpy python3-scipy python3-h5py python3-nibabel python3-protobuf protobuf-compiler && /usr/bin/python3 scripts/reference_model.py && /usr/bin/python3 scripts/reference_groups.py
-	@set -e; for make in $$(git ls-files '*/testdata/make.py'); do echo $$make; /usr/bin/python3 $$make; done
+	@scripts/setup.sh python3-torch python3-numpy python3-scipy python3-h5py python3-nibabel \
+	  python3-protobuf protobuf-compiler
+	@set -e; for make in scripts/reference_model.py scripts/reference_groups.py \
+	  $$(git ls-files '*/testdata/make.py'); do echo $$make; /usr/bin/python3 $$make; done
 
 clean: ## remove what was built and the demo
 	@rm -rf bin .build lib demo third_party/libtorch

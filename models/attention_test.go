@@ -9,9 +9,9 @@ import (
 	"torchpe/torchpe"
 )
 
-// TestUnseenAttention: a model whose attention weights nobody asks for, which are then never made for this many tokens, gives
-// the predictions and gradients of the one whose weights are traced; also for the tokens that are read alone, and with dropout,
-// which the weights must exist for.
+// TestUnseenAttention: a model whose attention weights nobody asks for, which are then never made
+// for this many tokens, gives the predictions and gradients of the one whose weights are traced;
+// also for the tokens that are read alone, and with dropout, which the weights must exist for.
 func TestUnseenAttention(t *testing.T) {
 	for _, name := range []string{"learn", "rope", "c-nope", "relative"} {
 		for _, fidelity := range []string{"code", "text"} {
@@ -52,8 +52,8 @@ func checkUnseen(t *testing.T, name, fidelity string, read bool, dropout float64
 	near(t, "gradients", others, gradients, 1e-11)
 }
 
-// BenchmarkManyTokens is a training step of masked prediction of 360 regions of the cortex, half of them masked: batch
-// 32, d_model 64, 4 layers, 1 head, float32.
+// BenchmarkManyTokens is a training step of masked prediction of 360 regions of the cortex, half of
+// them masked: batch 32, d_model 64, 4 layers, 1 head, float32.
 func BenchmarkManyTokens(b *testing.B) {
 	for _, threads := range []int{1, 2} {
 		b.Run(fmt.Sprintf("threads%d", threads), func(b *testing.B) {
@@ -67,7 +67,9 @@ func BenchmarkManyTokens(b *testing.B) {
 
 func benchmarkManyTokens(b *testing.B) {
 	const batch, n = 32, 360
-	m := scalarModel(b, "learn", "code", n, func(c *Config) { c.Layers, c.Heads, c.DModel, c.FFMultiple, c.DType = 4, 1, 64, 4, torchpe.Float32 })
+	m := scalarModel(b, "learn", "code", n, func(c *Config) {
+		c.Layers, c.Heads, c.DModel, c.FFMultiple, c.DType = 4, 1, 64, 4, torchpe.Float32
+	})
 	optimizer, err := torchpe.NewOptimizer(torchpe.Adam, m.Params)
 	if err != nil {
 		b.Fatal(err)
@@ -90,7 +92,8 @@ func benchmarkManyTokens(b *testing.B) {
 	}
 }
 
-// scalarModel builds a model of masked prediction of n tokens, in float64 and small unless change says otherwise.
+// scalarModel builds a model of masked prediction of n tokens, in float64 and small unless change
+// says otherwise.
 func scalarModel(t testing.TB, name, fidelity string, n int, change func(*Config)) *Model {
 	t.Helper()
 	scheme, err := pe.Find(name)

@@ -9,7 +9,8 @@ import (
 	"torchpe/torchpe"
 )
 
-// BenchmarkStep is a training step of 128 puzzles in float32, for the presets lst (d_model 160) and quick (64).
+// BenchmarkStep is a training step of 128 puzzles in float32, for the presets lst (d_model 160) and
+// quick (64).
 func BenchmarkStep(b *testing.B) {
 	for _, d := range []int{160, 64} {
 		for _, scheme := range []string{"learn", "relative", "rope", "2d-fixed", "nope"} {
@@ -54,7 +55,8 @@ func benchmarkStep(b *testing.B, d int, name string) {
 		s.Seed([]uint64{1}, i)
 		i++
 		optimizer.ZeroGrad()
-		in := Input{Symbols: torchpe.Of(s, torchpe.CPU, symbols, 1, batch, 16), Positions: m.Config.Positions, Training: true}
+		in := Input{Symbols: torchpe.Of(s, torchpe.CPU, symbols, 1, batch, 16),
+			Positions: m.Config.Positions, Training: true}
 		torchpe.CrossEntropy(m.Forward(s, in, nil), torchpe.Of(s, torchpe.CPU, target, 1, batch)).Sum().Backward()
 		if err := optimizer.Step(set); err != nil {
 			b.Fatal(err)

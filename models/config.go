@@ -10,19 +10,20 @@ import (
 	"torchpe/torchpe"
 )
 
-// TokenInput is how a token's content enters the model.
+// TokenInput names the way in which a token's content enters the model.
 type TokenInput string
 
-// The readings of FACTS 2.2: the published code feeds one-hot channels with no channel for a blank into a linear map;
-// the text speaks of embedded symbols. Scalar is masked prediction (FACTS 2.5, 2.6): a number a token goes through a linear
-// map, and a masked token carries its mask vector instead.
+// The two readings of the paper: the published code feeds one-hot channels, none for a blank, into a
+// linear map; the text speaks of embedded symbols. Scalar serves masked prediction:
+// each token's number goes through a linear map, and a masked token has its mask vector
+// instead.
 const (
 	OneHot    TokenInput = "one-hot"
 	Embedding TokenInput = "embedding"
 	Scalar    TokenInput = "scalar"
 )
 
-// MaskToken is what a masked token of TokenInput Scalar carries before its PE.
+// MaskToken names the vector of a masked token of TokenInput Scalar, before its PE.
 type MaskToken string
 
 // A mask token is one learned vector, which starts as N(0, MaskSD^2), or zeros.
@@ -31,22 +32,23 @@ const (
 	ZeroMask    MaskToken = "zero"
 )
 
-// ReadOut is the token from which the answer is read.
+// ReadOut names the token from which the answer is read.
 type ReadOut string
 
-// The readings: the published code reads the last token whatever the question, the text the probe's. Masked prediction
-// reads all tokens that Input.Read names.
+// The readings: the published code reads the last token whatever the question, the text the
+// probe's. Masked prediction reads all tokens that Input.Read names.
 const (
 	LastToken  ReadOut = "last"
 	ProbeToken ReadOut = "probe"
 	ReadTokens ReadOut = "tokens"
 )
 
-// EmbeddingInit is how embedded symbols start.
+// EmbeddingInit names the initial values of embedded symbols.
 type EmbeddingInit string
 
-// The initial embeddings: as the columns of the one-hot reading's linear map, U(+-1/sqrt(symbols-1)), or N(0,1) as in
-// torch.nn.Embedding. The paper names neither; the second learns several times slower at the paper's settings.
+// The initial embeddings: as the columns of the one-hot reading's linear map,
+// U(+-1/sqrt(symbols-1)), or N(0,1) as in torch.nn.Embedding. The paper names neither; the second
+// learns several times slower at the paper's settings.
 const (
 	LikeLinear   EmbeddingInit = "linear"
 	UnitNormal   EmbeddingInit = "normal"
@@ -56,8 +58,9 @@ const (
 // Config describes an ensemble of encoder transformers.
 type Config struct {
 	Positions pe.Positions
-	Symbols   int // number of different symbols, with the blank as symbol 0; unused by TokenInput Scalar
-	Classes   int // outputs of the read-out; 1 with ReadTokens
+	// number of different symbols, with the blank as symbol 0; unused by TokenInput Scalar
+	Symbols int
+	Classes int // outputs of the read-out; 1 with ReadTokens
 
 	Layers, Heads, DModel int
 	FFMultiple            int     // d_ff = FFMultiple * DModel
@@ -74,11 +77,20 @@ type Config struct {
 	Sigma     []float64  // [E]; used by learned schemes
 	PEInit    pe.Init    // how learned tables start
 	PEDropout float64    // on the tables that the scheme adds, in training only
-	InitScale float64    // factor on the initial values of all weights but the PE's and those of layer norm; 0 stands for 1
+	// factor on the initial weights but the PE's and layer norm's; 0 stands for 1
+	InitScale float64
 
 	Seeds  []uint64 // [E]; their number is that of the members
 	DType  torchpe.DType
 	Device torchpe.Device
+}
+
+// encoding returns the configuration of the encoding.
+func (c Config) encoding() pe.Config {
+	return pe.Config{
+		Members: len(c.Seeds), Layers: c.Layers, Heads: c.Heads, DModel: c.DModel,
+		Positions: c.Positions, Sigma: c.Sigma, Init: c.PEInit, Options: c.PEOptions,
+	}
 }
 
 // Validate returns an error that lists everything wrong with the configuration.
@@ -94,23 +106,30 @@ func (c Config) Validate() error {
 	if c.TokenInput == Scalar {
 		report(c.Classes != 1, "classes %d: numbers are predicted one a token", c.Classes)
 		report(c.ReadOut != ReadTokens, "read-out %q: numbers are predicted at tokens", c.ReadOut)
-		report(c.MaskToken != LearnedMask && c.MaskToken != ZeroMask, "mask token %q is not one of learned, zero", c.MaskToken)
-		report(!(c.MaskSD >= 0) || math.IsInf(c.MaskSD, 0), "SD %g of the initial mask token is not a finite number of at least 0", c.MaskSD)
+		report(c.MaskToken != LearnedMask && c.MaskToken != ZeroMask,
+			"mask token %q is not one of learned, zero", c.MaskToken)
+		report(!(c.MaskSD >= 0) || math.IsInf(c.MaskSD, 0),
+			"SD %g of the initial mask token is not a finite number of at least 0", c.MaskSD)
 	} else {
 		report(c.Symbols < 2, "symbols %d: at least 2", c.Symbols)
 		report(c.Classes < 2, "classes %d: at least 2", c.Classes)
-		report(!slices.Contains([]EmbeddingInit{LikeLinear, UnitNormal}, c.EmbeddingInit), "embedding init %q is not one of linear, normal", c.EmbeddingInit)
-		report(!slices.Contains([]ReadOut{LastToken, ProbeToken}, c.ReadOut), "read-out %q is not one of last, probe", c.ReadOut)
+		report(c.EmbeddingInit != LikeLinear && c.EmbeddingInit != UnitNormal,
+			"embedding init %q is not one of linear, normal", c.EmbeddingInit)
+		report(c.ReadOut != LastToken && c.ReadOut != ProbeToken,
+			"read-out %q is not one of last, probe", c.ReadOut)
 	}
 	report(c.Layers < 1, "layers %d: at least 1", c.Layers)
 	report(c.Heads < 1, "heads %d: at least 1", c.Heads)
 	report(c.DModel < 1, "d_model %d: at least 1", c.DModel)
-	report(c.Heads >= 1 && c.DModel >= 1 && c.DModel%c.Heads != 0, "d_model %d is not divisible by %d heads", c.DModel, c.Heads)
+	report(c.Heads >= 1 && c.DModel >= 1 && c.DModel%c.Heads != 0,
+		"d_model %d is not divisible by %d heads", c.DModel, c.Heads)
 	report(c.FFMultiple < 1, "d_ff multiple %d: at least 1", c.FFMultiple)
-	report(math.IsNaN(c.Dropout) || c.Dropout < 0 || c.Dropout >= 1, "dropout %g is not in [0, 1)", c.Dropout)
-	report(math.IsNaN(c.PEDropout) || c.PEDropout < 0 || c.PEDropout >= 1, "PE dropout %g is not in [0, 1)", c.PEDropout)
-	report(!(c.InitScale >= 0) || math.IsInf(c.InitScale, 0), "scale %g of the initial weights is not a finite number above 0", c.InitScale)
-	report(!slices.Contains([]TokenInput{OneHot, Embedding, Scalar}, c.TokenInput), "token input %q is not one of one-hot, embedding, scalar", c.TokenInput)
+	report(!(c.Dropout >= 0 && c.Dropout < 1), "dropout %g is not in [0, 1)", c.Dropout)
+	report(!(c.PEDropout >= 0 && c.PEDropout < 1), "PE dropout %g is not in [0, 1)", c.PEDropout)
+	report(!(c.InitScale >= 0) || math.IsInf(c.InitScale, 0),
+		"scale %g of the initial weights is not a finite number above 0", c.InitScale)
+	report(!slices.Contains([]TokenInput{OneHot, Embedding, Scalar}, c.TokenInput),
+		"token input %q is not one of one-hot, embedding, scalar", c.TokenInput)
 	_, err := pe.Find(c.PE)
 	report(err != nil, "%v", err)
 	if bad != nil {

@@ -13,7 +13,8 @@ import (
 	"torchpe/torchpe"
 )
 
-// examples are a fixed input [E,B,N] with targets [E,B]; each member has its own, drawn from its seed.
+// examples are a fixed input [E,B,N] with targets [E,B]; each member has its own, drawn from its
+// seed.
 type examples struct {
 	members, size, tokens  int
 	symbols, probe, target []int64
@@ -35,7 +36,8 @@ func draw(m *models.Model, name string) examples {
 	return x
 }
 
-// input puts the examples into s, with positions drawn where the encoding wants them, and seeds s for the step.
+// input puts the examples into s, with positions drawn where the encoding wants them, and seeds s
+// for the step.
 func (x examples) input(s *torchpe.Scope, m *models.Model, step int) models.Input {
 	s.Seed(m.Config.Seeds, step)
 	in := models.Input{
@@ -43,11 +45,11 @@ func (x examples) input(s *torchpe.Scope, m *models.Model, step int) models.Inpu
 		Probe:     torchpe.Of(s, torchpe.CPU, x.probe, x.members, x.size),
 		Positions: m.Config.Positions,
 	}
-	if sampler, ok := m.Encoding.(pe.Sampler); ok {
+	if max := m.Encoding.DrawRange(); max > 0 {
 		var drawn []float64
 		for _, seed := range m.Config.Seeds {
 			own := make([]float64, x.size*x.tokens)
-			pe.DrawPositions(torchpe.Stream(seed, fmt.Sprint("positions", step)), x.tokens, sampler.MaxPosition(), own)
+			pe.DrawPositions(torchpe.Stream(seed, fmt.Sprint("positions", step)), x.tokens, max, own)
 			drawn = append(drawn, own...)
 		}
 		in.Positions.Drawn = torchpe.Of(s, torchpe.CPU, drawn, x.members, x.size, x.tokens)
@@ -55,8 +57,8 @@ func (x examples) input(s *torchpe.Scope, m *models.Model, step int) models.Inpu
 	return in
 }
 
-// TestParameterCount: the learned scheme at the paper's size has 1,248,964 parameters (FACTS 2.2). The others differ from it
-// by what they have and have not.
+// TestParameterCount: the learned scheme at the paper's size has 1,248,964 parameters.
+// The others differ from it by what they have and have not.
 func TestParameterCount(t *testing.T) {
 	const learn, tables, projections = 1_248_964, 4 * 16 * 160, 4 * (160*160 + 160)
 	for name, want := range map[string]int{
@@ -64,9 +66,10 @@ func TestParameterCount(t *testing.T) {
 		"rope":     learn - tables - 4*(3*160+160), // no biases in attention
 		"relative": learn - projections,            // a table of 16 x 160 a block, no output projection
 	} {
-		m := petest.Spec{Scheme: name, Layers: 4, DModel: 160, Positions: pe.Grid(4, 4), Change: func(c *models.Config) {
-			c.Symbols, c.Classes, c.FFMultiple, c.DType = 6, 4, 4, torchpe.Float32
-		}}.Model(t)
+		m := petest.Spec{Scheme: name, Layers: 4, DModel: 160, Positions: pe.Grid(4, 4),
+			Change: func(c *models.Config) {
+				c.Symbols, c.Classes, c.FFMultiple, c.DType = 6, 4, 4, torchpe.Float32
+			}}.Model(t)
 		if got := m.Params.Count(); got != want {
 			t.Errorf("%s: %d parameters, want %d", name, got, want)
 		}
@@ -89,7 +92,8 @@ func train(t *testing.T, m *models.Model, method torchpe.Method, set torchpe.Ste
 		if err := optimizer.ZeroGrad(); err != nil {
 			t.Fatal(err)
 		}
-		torchpe.CrossEntropy(m.Forward(s, in, nil), torchpe.Of(s, torchpe.CPU, x.target, x.members, x.size)).Sum().Backward()
+		torchpe.CrossEntropy(m.Forward(s, in, nil), torchpe.Of(s, torchpe.CPU, x.target, x.members,
+			x.size)).Sum().Backward()
 		if err := optimizer.Step(set); err != nil {
 			t.Fatal(err)
 		}
@@ -111,8 +115,9 @@ func values(t *testing.T, m *models.Model) map[string][]float64 {
 	return found
 }
 
-// TestMembersTrainAsAlone: three members that differ in seed, sigma, learning rate and weight decay end 20 steps of Adam,
-// with dropout, where the same three end alone: for every scheme, in both readings.
+// TestMembersTrainAsAlone: three members that differ in seed, sigma, learning rate and weight decay
+// end 20 steps of Adam, with dropout, where the same three end alone: for every scheme, in both
+// readings.
 func TestMembersTrainAsAlone(t *testing.T) {
 	for _, method := range []torchpe.Method{torchpe.Adam, torchpe.AdamW, torchpe.SGD} {
 		for _, scheme := range pe.Names() {
@@ -129,7 +134,8 @@ func TestMembersTrainAsAlone(t *testing.T) {
 
 func checkMembersTrainAsAlone(t *testing.T, method torchpe.Method, sp petest.Spec) {
 	seeds, sigma := []uint64{7, 8, 9}, []float64{0.1, 1, 2}
-	set := torchpe.StepSettings{LR: []float64{1e-3, 3e-3, 1e-2}, WeightDecay: []float64{0, 0.1, 0.01}, Active: []bool{true, true, true}}
+	set := torchpe.StepSettings{LR: []float64{1e-3, 3e-3, 1e-2},
+		WeightDecay: []float64{0, 0.1, 0.01}, Active: []bool{true, true, true}}
 	sp.Change = func(c *models.Config) { c.Dropout = 0.1 }
 	sp.Seeds, sp.Sigma = seeds, sigma
 	together := sp.Model(t)
@@ -189,7 +195,8 @@ func TestValidateListsAll(t *testing.T) {
 	}
 	err = bad.Validate()
 	for _, text := range []string{
-		"no seeds", "no tokens", "symbols 1", "classes -2", "layers 0", "d_model 8 is not divisible by 3 heads", "d_ff multiple 0", "dropout 1",
+		"no seeds", "no tokens", "symbols 1", "classes -2", "layers 0",
+		"d_model 8 is not divisible by 3 heads", "d_ff multiple 0", "dropout 1",
 		`"braille"`, `"zero"`, `"first"`, `"leran"`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), text) {
@@ -229,7 +236,8 @@ func trace(m *models.Model, training bool, step int, names ...string) map[string
 	return found
 }
 
-// TestTraceByName: intermediates have the names and shapes that Trace documents, and only those asked for are kept.
+// TestTraceByName: intermediates have the names and shapes that Trace documents, and only those
+// asked for are kept.
 func TestTraceByName(t *testing.T) {
 	m := petest.Spec{Scheme: "learn", Heads: 2, Layers: 3, Seeds: []uint64{1, 2}}.Model(t)
 	const e, b, n, d, h, c = 2, 6, 8, 8, 2, 3
@@ -281,15 +289,17 @@ func TestTraceByName(t *testing.T) {
 	}
 }
 
-// TestReadOut: the logits are the head's linear map of the read-out's token of the last hidden states, also where the last
-// block computes that token alone; and its gradients are those of the full computation.
+// TestReadOut: the logits are the head's linear map of the read-out's token of the last hidden
+// states, also where the last block computes that token alone; and its gradients are those of the
+// full computation.
 func TestReadOut(t *testing.T) {
 	for _, scheme := range pe.Names() {
 		for _, fidelity := range []string{"code", "text"} {
 			for _, readOut := range []models.ReadOut{models.LastToken, models.ProbeToken} {
 				t.Run(fmt.Sprintf("%s/%s/%s", scheme, fidelity, readOut), func(t *testing.T) {
 					m := petest.Spec{
-						Scheme: scheme, Fidelity: fidelity, Heads: 2, Seeds: []uint64{1, 2}, Change: func(c *models.Config) { c.ReadOut = readOut },
+						Scheme: scheme, Fidelity: fidelity, Heads: 2, Seeds: []uint64{1, 2},
+						Change: func(c *models.Config) { c.ReadOut = readOut },
 					}.Model(t)
 					checkReadOut(t, m)
 				})
@@ -335,8 +345,8 @@ func gradients(m *models.Model, names ...string) petest.Array {
 	return petest.ArrayOf(m.Params.Grads(s))
 }
 
-// TestDropoutOnlyInTraining: evaluation drops nothing and needs no seed; training drops the same whenever a seed's step is
-// repeated, and something else at another step and for another seed.
+// TestDropoutOnlyInTraining: evaluation drops nothing and needs no seed; training drops the same
+// whenever a seed's step is repeated, and something else at another step and for another seed.
 func TestDropoutOnlyInTraining(t *testing.T) {
 	spec := func(dropout float64) *models.Model {
 		return petest.Spec{Scheme: "learn", Change: func(c *models.Config) { c.Dropout = dropout }}.Model(t)
@@ -373,21 +383,25 @@ func TestDropoutOnlyInTraining(t *testing.T) {
 	petest.Closed(func(s *torchpe.Scope) {
 		x := draw(m, "trace")
 		in := models.Input{
-			Symbols: torchpe.Of(s, torchpe.CPU, x.symbols, 1, x.size, x.tokens), Probe: torchpe.Of(s, torchpe.CPU, x.probe, 1, x.size),
+			Symbols:   torchpe.Of(s, torchpe.CPU, x.symbols, 1, x.size, x.tokens),
+			Probe:     torchpe.Of(s, torchpe.CPU, x.probe, 1, x.size),
 			Positions: m.Config.Positions,
 		}
 		if err := torchpe.Catch(func() { m.Forward(s, in, nil) }); err != nil {
 			t.Errorf("evaluation in a scope without a seed: %v", err)
 		}
 		in.Training = true
-		if err := torchpe.Catch(func() { m.Forward(s, in, nil) }); err == nil || !strings.Contains(err.Error(), "seed") {
+		if err := torchpe.Catch(func() {
+			m.Forward(s, in, nil)
+		}); err == nil || !strings.Contains(err.Error(), "seed") {
 			t.Errorf("training in a scope without a seed: %v", err)
 		}
 	})
 }
 
-// TestTokenInput: in the published code's reading a blank has no channel, so that it enters as the bias alone, and symbol k
-// as the bias plus column k-1 of the weight; in the text's each symbol has a row of its own (FACTS 2.2).
+// TestTokenInput: in the published code's reading a blank has no channel, so that it enters as the
+// bias alone, and symbol k as the bias plus column k-1 of the weight; in the text's each symbol has
+// a row of its own.
 func TestTokenInput(t *testing.T) {
 	for _, input := range []models.TokenInput{models.OneHot, models.Embedding} {
 		m := petest.Spec{Scheme: "nope", Change: func(c *models.Config) { c.TokenInput = input }}.Model(t)

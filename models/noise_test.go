@@ -9,8 +9,8 @@ import (
 	"torchpe/torchpe"
 )
 
-// Noise acts on the token embedding alone: where it takes the embedding away, only the PE is left, and all samples get the
-// logits of a model whose embedding is zero; no noise changes no bit.
+// Noise acts on the token embedding alone: where it takes the embedding away, only the PE is left,
+// and all samples get the logits of a model whose embedding is zero; no noise changes no bit.
 func TestNoiseActsOnTheEmbedding(t *testing.T) {
 	for _, input := range []models.TokenInput{models.OneHot, models.Embedding} {
 		m := petest.Spec{Scheme: "learn", Layers: 2, Seeds: []uint64{11, 22}, Change: func(c *models.Config) {
@@ -29,7 +29,8 @@ func TestNoiseActsOnTheEmbedding(t *testing.T) {
 		}
 		in.Noise = embedding.Neg()
 		bare := m.Forward(s, in, trace).Float64s()
-		if embedding, _ = trace.Get("embedding"); slices.ContainsFunc(embedding.Float64s(), func(v float64) bool { return v != 0 }) {
+		if embedding, _ = trace.Get("embedding"); slices.ContainsFunc(embedding.Float64s(),
+			func(v float64) bool { return v != 0 }) {
 			t.Errorf("%s: noise of minus the embedding leaves some of it", input)
 		}
 		params := []string{"embed.weight", "embed.bias"}
@@ -50,8 +51,10 @@ func TestNoiseActsOnTheEmbedding(t *testing.T) {
 		for member := range 2 {
 			own := bare[member*x.size*each : (member+1)*x.size*each]
 			for i := 1; i < x.size; i++ {
-				if !slices.Equal(own[i*each:(i+1)*each], own[:each]) || slices.Equal(own[:each], clean[member*x.size*each:][:each]) {
-					t.Errorf("%s, member %d, sample %d: the PE alone gives %v and %v; with the embedding it was %v", input, member, i,
+				if !slices.Equal(own[i*each:(i+1)*each], own[:each]) ||
+					slices.Equal(own[:each], clean[member*x.size*each:][:each]) {
+					t.Errorf("%s, member %d, sample %d: the PE alone gives %v and %v; "+
+						"with the embedding it was %v", input, member, i,
 						own[i*each:(i+1)*each], own[:each], clean[member*x.size*each:][:each])
 				}
 			}

@@ -10,9 +10,9 @@ import (
 	"torchpe/models/pe/petest"
 )
 
-// TestPEDropout: in training each element of the added table is 0 with the probability given, or divided by the rest of it; the same of a
-// step repeated, another at another step. Evaluation adds the table itself. A stack drops its learned table as well, and what
-// has none is left as it is.
+// TestPEDropout: in training each element of the added table is 0 with the probability given, or
+// divided by the rest of it; the same of a step repeated, another at another step. Evaluation adds
+// the table itself. A stack drops its learned table as well, and what has none is left as it is.
 func TestPEDropout(t *testing.T) {
 	const p = 0.3
 	for _, scheme := range []string{"learn", "rope+learn", "learn-2d", "axial"} {
@@ -55,7 +55,9 @@ func TestRefusedPEDropout(t *testing.T) {
 			t.Errorf("%s takes a dropout of its table", scheme)
 		}
 	}
-	m := petest.Spec{Scheme: "learn+2d-fixed", DModel: 8, Change: func(c *models.Config) { c.PEDropout = 0.999 }}.Model(t)
+	m := petest.Spec{Scheme: "learn+2d-fixed", DModel: 8, Change: func(c *models.Config) {
+		c.PEDropout = 0.999
+	}}.Model(t)
 	fixed := petest.Spec{Scheme: "2d-fixed", DModel: 8}.Model(t)
 	dropped, want := trace(m, true, 3, "pe/*")["pe/0"].Values, trace(fixed, false, 3, "pe/*")["pe/0"].Values
 	same := 0
@@ -69,7 +71,8 @@ func TestRefusedPEDropout(t *testing.T) {
 	}
 }
 
-// TestEncodingSize: the encoding's trained parameters are the first columns of the buffer, and no other is among them.
+// TestEncodingSize: the encoding's trained parameters are the first columns of the buffer, and no
+// other is among them.
 func TestEncodingSize(t *testing.T) {
 	for _, scheme := range []string{"nope", "learn", "t5", "rope+t5", "learn-fourier", "t5+learn", "2d-fixed"} {
 		m := petest.Spec{Scheme: scheme}.Model(t)
@@ -83,7 +86,8 @@ func TestEncodingSize(t *testing.T) {
 				size += p.PerMember()
 			}
 			if of != (p.Offset() < m.EncodingColumns()) {
-				t.Errorf("%s: %s lies at column %d, the encoding's are %d", scheme, p.Name, p.Offset(), m.EncodingColumns())
+				t.Errorf("%s: %s lies at column %d, the encoding's are %d", scheme, p.Name,
+					p.Offset(), m.EncodingColumns())
 			}
 		}
 		if size != m.EncodingSize() {

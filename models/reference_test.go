@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/array/safetensors"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
-	"torchpe/train/runlog/safetensors"
 )
 
-// fixture is one file of testdata, written by scripts/reference_model.py from an independent PyTorch model.
+// fixture is one file of testdata, written by scripts/reference_model.py from an independent
+// PyTorch model.
 type fixture struct {
 	*safetensors.File
 	Scheme           string
@@ -120,8 +121,10 @@ func (f fixture) model(t *testing.T, dtype torchpe.DType) *Model {
 	return m
 }
 
-// masked returns the fixture's batch of masked prediction in s, with the loss of what the model predicts.
-func (f fixture) masked(t *testing.T, s *torchpe.Scope, m *Model) (Input, func(predicted torchpe.Tensor) torchpe.Tensor) {
+// masked returns the fixture's batch of masked prediction in s, with the loss of what the model
+// predicts.
+func (f fixture) masked(t *testing.T, s *torchpe.Scope, m *Model) (Input,
+	func(predicted torchpe.Tensor) torchpe.Tensor) {
 	t.Helper()
 	x, _ := f.Tensor("input/masked")
 	masked, err := safetensors.Values[int64](x)
@@ -170,12 +173,13 @@ func (f fixture) input(t *testing.T, s *torchpe.Scope, m *Model) (Input, func(lo
 	}
 	target := whole("input/target", 1, b)
 	return Input{
-		Symbols: whole("input/symbols", 1, b, 16), Probe: whole("input/probe", 1, b), Positions: positions, Training: true,
+		Symbols: whole("input/symbols", 1, b, 16), Probe: whole("input/probe", 1, b),
+		Positions: positions, Training: true,
 	}, func(logits torchpe.Tensor) torchpe.Tensor { return torchpe.CrossEntropy(logits, target) }
 }
 
-// TestReference holds the model against PyTorch: logits, loss, intermediates, every gradient, and the weights after three
-// optimizer steps, in both readings of every scheme.
+// TestReference holds the model against PyTorch: logits, loss, intermediates, every gradient, and
+// the weights after three optimizer steps, in both readings of every scheme.
 func TestReference(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.safetensors")
 	if err != nil || len(paths) < 16 {
@@ -190,7 +194,8 @@ func TestReference(t *testing.T) {
 			tolerance float64
 			fused     bool
 		}{{torchpe.Float64, 1e-10, true}, {torchpe.Float64, 1e-10, false}, {torchpe.Float32, 1e-5, true}} {
-			name := fmt.Sprintf("%s/%v/fused=%v", strings.TrimSuffix(filepath.Base(path), ".safetensors"), c.dtype, c.fused)
+			name := fmt.Sprintf("%s/%v/fused=%v", strings.TrimSuffix(filepath.Base(path),
+				".safetensors"), c.dtype, c.fused)
 			t.Run(name, func(t *testing.T) {
 				torchpe.SetFused(c.fused)
 				defer torchpe.SetFused(true)
@@ -198,7 +203,9 @@ func TestReference(t *testing.T) {
 			})
 		}
 	}
-	for _, scheme := range []string{"1d-fixed", "2d-fixed", "c-nope", "learn", "nope", "random", "relative", "rope"} { // the paper's
+	// the paper's
+	for _, scheme := range []string{"1d-fixed", "2d-fixed", "c-nope", "learn", "nope", "random",
+		"relative", "rope"} {
 		for _, fidelity := range []string{"text", "code"} {
 			if !seen[fidelity+" "+scheme] {
 				t.Errorf("no fixture for %s in the %s reading", scheme, fidelity)
@@ -276,9 +283,10 @@ func checkGradients(t *testing.T, f fixture, m *Model, s *torchpe.Scope, toleran
 	}
 }
 
-// checkSteps compares the weights after three steps. Where the true gradient is zero (the biases of keys), Adam makes
-// steps of size lr out of rounding errors: such elements are only held to that bound. In float32 an element's step is as
-// uncertain as its gradient is relative to float32's rounding.
+// checkSteps compares the weights after three steps. Where the true gradient is zero (the biases of
+// keys), Adam makes steps of size lr out of rounding errors: such elements are only held to that
+// bound. In float32 an element's step is as uncertain as its gradient is relative to float32's
+// rounding.
 func checkSteps(t *testing.T, f fixture, m *Model, tolerance float64) {
 	t.Helper()
 	for _, p := range m.Params.All() {
@@ -296,7 +304,8 @@ func checkSteps(t *testing.T, f fixture, m *Model, tolerance float64) {
 				bound += 3 * f.LR * math.Min(2, tolerance*0.1/math.Max(math.Abs(grad[i]), 1e-300))
 			}
 			if d := math.Abs(got[i] - want[i]); !(d <= bound) {
-				t.Errorf("%s[%d] after 3 steps: %g, PyTorch %g (off by %.1e, gradient %.1e)", p.Name, i, got[i], want[i], d, grad[i])
+				t.Errorf("%s[%d] after 3 steps: %g, PyTorch %g (off by %.1e, gradient %.1e)",
+					p.Name, i, got[i], want[i], d, grad[i])
 				break
 			}
 		}

@@ -7,10 +7,11 @@ import (
 	"torchpe/torchpe"
 )
 
-// At returns the model with its tokens at other positions, more or fewer: its trained parameters are this model's and follow its training;
-// what the encoding computes from positions is made anew. An encoding that cannot be evaluated at more tokens is an error
-// (pe.Scheme.CheckTokens); at fewer it does as it was built, and sees the first places. Params of the result are those of its encoding.
-// Close it before this model.
+// At returns the model with its tokens at other positions, more or fewer. Its trained parameters
+// are this model's and follow its training; what the encoding computes from positions is made anew.
+// An encoding that cannot be evaluated at more tokens is an error (pe.Scheme.CheckTokens); with
+// fewer it uses its first places. Params of the result holds the parameters of its encoding. Close
+// it before this model.
 func (m *Model) At(p pe.Positions) (*Model, error) {
 	scheme, err := pe.Find(m.Config.PE)
 	if err != nil {
@@ -20,16 +21,14 @@ func (m *Model) At(p pe.Positions) (*Model, error) {
 	if err := scheme.CheckTokens(trained, p.Tokens(), m.Config.PEOptions); err != nil {
 		return nil, err
 	}
-	c := m.Config
 	at := *m
 	at.Config.Positions = p
+	c := at.Config
 	at.Params = torchpe.NewParamSet(len(c.Seeds), c.DType, c.Device)
 	if scheme.CanExtrapolate(c.PEOptions) {
-		at.Encoding, err = scheme.Build(pe.Config{
-			Members: len(c.Seeds), Layers: c.Layers, Heads: c.Heads, DModel: c.DModel,
-			Positions: p, Trained: trained, Sigma: c.Sigma, Init: c.PEInit, Options: c.PEOptions,
-		}, at.Params)
-		if err != nil {
+		built := c.encoding()
+		built.Trained = trained
+		if at.Encoding, err = scheme.Build(built, at.Params); err != nil {
 			return nil, err
 		}
 		at.attention = at.Encoding.Attention()
@@ -37,8 +36,8 @@ func (m *Model) At(p pe.Positions) (*Model, error) {
 	if err := at.Params.BuildOver(m.Params, c.Seeds); err != nil {
 		return nil, fmt.Errorf("%s at %d tokens: %w", c.PE, p.Tokens(), err)
 	}
-	// Positions that the encoding has no place for are found here, and not in the middle of an evaluation.
-	if _, drawn := at.Encoding.(pe.Sampler); !drawn {
+	// Positions that the encoding has no place for are found here, and not during an evaluation.
+	if at.Encoding.DrawRange() == 0 {
 		s := torchpe.NewScopeNoGrad()
 		err = torchpe.Catch(func() { at.Encoding.Begin(s, p) })
 		s.Close()

@@ -21,8 +21,10 @@ func sizeModel(t *testing.T, name string) *Model {
 		t.Fatal(err)
 	}
 	m, err := New(Config{
-		Positions: pe.Grid(4, 4), Symbols: 6, Classes: 4, Layers: 2, Heads: 2, DModel: 8, FFMultiple: 2, TokenInput: Embedding, EmbeddingInit: LikeLinear,
-		ReadOut: ProbeToken, PE: name, PEOptions: options, Sigma: []float64{0.5, 1}, Seeds: []uint64{3, 4}, DType: torchpe.Float64,
+		Positions: pe.Grid(4, 4), Symbols: 6, Classes: 4, Layers: 2, Heads: 2, DModel: 8,
+		FFMultiple: 2, TokenInput: Embedding, EmbeddingInit: LikeLinear,
+		ReadOut: ProbeToken, PE: name, PEOptions: options, Sigma: []float64{0.5, 1},
+		Seeds: []uint64{3, 4}, DType: torchpe.Float64,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +42,8 @@ func forwardOn(m *Model, p pe.Positions) []float64 {
 	for i := range symbols {
 		symbols[i] = int64(i % 6)
 	}
-	in := Input{Positions: p, Symbols: torchpe.Of(s, torchpe.CPU, symbols, 2, 1, n), Probe: torchpe.Of(s, torchpe.CPU, []int64{1, 2}, 2, 1)}
+	in := Input{Positions: p, Symbols: torchpe.Of(s, torchpe.CPU, symbols, 2, 1, n),
+		Probe: torchpe.Of(s, torchpe.CPU, []int64{1, 2}, 2, 1)}
 	return m.Forward(s, in, nil).Float64s()
 }
 
@@ -80,11 +83,13 @@ func TestModelAtFollowsTraining(t *testing.T) {
 	}
 }
 
-// What cannot be evaluated says so; tables tied to a number of tokens serve fewer; and nothing is left behind.
+// What cannot be evaluated says so; tables tied to a number of tokens serve fewer; and nothing is
+// left behind.
 func TestModelAtErrors(t *testing.T) {
 	m := sizeModel(t, "learn")
 	before := torchpe.Live()
-	if _, err := m.At(pe.Grid(5, 5)); err == nil || !strings.Contains(err.Error(), "learn cannot be evaluated at 25 tokens: it was trained on 16") {
+	if _, err := m.At(pe.Grid(5, 5)); err == nil || !strings.Contains(err.Error(),
+		"learn cannot be evaluated at 25 tokens: it was trained on 16") {
 		t.Errorf("learn at 25 tokens: %v", err)
 	}
 	small, err := m.At(pe.Grid(3, 3))

@@ -11,7 +11,7 @@ import (
 // Trace asks a forward pass for intermediates by name and holds them afterwards. The names are
 //
 //	embedding      [E,B,N,D]    tokens before any PE, with Input.Noise
-//	pe/<layer>     [E,N,D]      the table added at the layer's input ([E,B,N,D] where it is drawn a batch)
+//	pe/<layer>     [E,N,D]      the table added to the layer's input; [E,B,N,D] if drawn
 //	attention/<layer> [E,B,H,N,N]
 //	hidden/<layer> [E,B,N,D]    the layer's output
 //	logits         [E,B,C]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Times a training step of torchpe beside the same model in PyTorch (scripts/peer_torch.py), turn about, on one CPU thread:
-# as installed, and with OPENBLAS_CORETYPE set for PyTorch to the kernel that torchpe uses. Prints both and the ratios.
-# fmri is at batch 32 on both sides.
+# Times a training step of torchpe beside the same model in PyTorch (scripts/peer_torch.py), turn
+# about, on one CPU thread: as installed, and with OPENBLAS_CORETYPE set for PyTorch to the kernel
+# that torchpe uses. Prints both and the ratios. fmri is at batch 32 on both sides.
 #   [PRESETS="lst quick nmar fmri"] scripts/bench.sh [rounds] [steps]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,19 +10,30 @@ python=${PYTHON:-/usr/bin/python3}
 ours() { # ours PRESET: torchpe's flags for it
   [ "$1" = fmri ] && echo "--preset fmri --batch 32 --surrogate subjects=2,frames=400" || echo "--preset $1"
 }
-"$python" -c 'import torch' 2>/dev/null || { echo "bench: $python has no PyTorch; torchpe alone:"; for p in $presets; do bin/torchpe bench step $(ours $p) --threads 1; done; exit 0; }
+if ! "$python" -c 'import torch' 2>/dev/null; then
+  echo "bench: $python has no PyTorch; torchpe alone:"
+  for p in $presets; do bin/torchpe bench step $(ours $p) --threads 1; done
+  exit 0
+fi
+# add NAME: appends NAME with the time and memory of the record on standard input
+add() {
+  "$python" -c "import json, sys; r = json.load(sys.stdin)
+print('$1', r['step_ms_median'], r['peak_rss_mb'])" >>"$results"
+}
 kernel=$(bin/torchpe doctor --json | "$python" -c 'import json,sys; print(json.load(sys.stdin)["blas_kernel"])')
 results=$(mktemp)
 for round in $(seq "$rounds"); do
   for preset in $presets; do
-    bin/torchpe bench step $(ours $preset) --threads 1 --steps "$steps" --json | "$python" -c "import json,sys; r=json.load(sys.stdin); print('$preset torchpe', r['step_ms_median'], r['peak_rss_mb'])" >>"$results"
+    bin/torchpe bench step $(ours $preset) --threads 1 --steps "$steps" --json | add "$preset torchpe"
     for kind in installed set slow; do
       case $kind in
         installed) unset OPENBLAS_CORETYPE ;;
         set) export OPENBLAS_CORETYPE=$kernel ;;
-        slow) export OPENBLAS_CORETYPE=Prescott ;; # what Debian 12's OpenBLAS falls back to on CPUs that it does not know
+        # Debian 12's OpenBLAS uses this on CPUs that it does not know.
+        slow) export OPENBLAS_CORETYPE=Prescott ;;
       esac
-      "$python" scripts/peer_torch.py --preset $preset --steps "$steps" --warmup 5 --threads 1 --json | "$python" -c "import json,sys; r=json.load(sys.stdin); print('$preset pytorch-$kind', r['step_ms_median'], r['peak_rss_mb'])" >>"$results"
+      "$python" scripts/peer_torch.py --preset $preset --steps "$steps" --warmup 5 --threads 1 --json |
+        add "$preset pytorch-$kind"
     done
     unset OPENBLAS_CORETYPE
   done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds lib/libtorchpe.so, the only part of torchpe that is compiled against libtorch. Needs CMake and g++, no Go.
-# Which libtorch, first hit wins:
+# Builds lib/libtorchpe.so, the only part of torchpe that is compiled against libtorch. Needs CMake
+# and g++, no Go. Which libtorch, first hit wins:
 #   LIBTORCH=/path     a libtorch or PyTorch folder (the one that holds share/cmake/Torch)
 #   LIBTORCH=python    the PyTorch that python3 imports (PYTHON names another interpreter)
 #   otherwise          the system's (Debian: libtorch-dev)
@@ -22,19 +22,36 @@ case "${LIBTORCH:-}" in
 esac
 
 out="$PWD/lib"
-build=".build/shim$(echo -n "$prefix" | cksum | cut -d' ' -f1)"
-mkdir -p "$build" "$out"
+# Each libtorch has a build folder of its own; the last one built is copied to lib/.
+build="$PWD/.build/shim$(echo -n "$prefix" | cksum | cut -d' ' -f1)"
 log="$build/build.log"
-run() { "$@" >>"$log" 2>&1 || { tail -n 30 "$log" >&2; echo "shim: failed: $* (whole log: $log)" >&2; exit 1; }; }
+run() {
+  "$@" >>"$log" 2>&1 && return
+  tail -n 30 "$log" >&2
+  echo "shim: failed: $* (whole log: $log)" >&2
+  exit 1
+}
+
+# CMake refuses a build folder that was moved or copied with its clone: start it anew.
+made_at=$(sed -n 's/^CMAKE_CACHEFILE_DIR:INTERNAL=//p' "$build/CMakeCache.txt" 2>/dev/null || true)
+if [ -n "$made_at" ] && ! [ "$made_at" -ef "$build" ]; then
+  echo "shim: $build was moved from $made_at: building anew"
+  rm -rf "$build"
+fi
+mkdir -p "$build" "$out"
 : >"$log"
-run cmake -S torchpe/internal/ctorch/shim -B "$build" -DTORCHPE_LIB_DIR="$PWD/$build" ${prefix:+-DCMAKE_PREFIX_PATH="$prefix"} -DCMAKE_BUILD_TYPE=Release ${TORCHPE_CMAKE_FLAGS:-}
+run cmake -S torchpe/internal/ctorch/shim -B "$build" -DTORCHPE_LIB_DIR="$build" \
+  ${prefix:+-DCMAKE_PREFIX_PATH="$prefix"} -DCMAKE_BUILD_TYPE=Release ${TORCHPE_CMAKE_FLAGS:-}
 run cmake --build "$build" --target torchpe -j "$(nproc)"
-# Each libtorch has a build folder of its own; the last one asked for is in lib/.
-# Moved into place: a program that runs keeps the library it has, instead of crashing in one that changes below it.
-cmp -s "$build/libtorchpe.so" "$out/libtorchpe.so" || { cp "$build/libtorchpe.so" "$out/.libtorchpe.so.new" && mv -f "$out/.libtorchpe.so.new" "$out/libtorchpe.so"; }
+# Renamed into place: a running program keeps the library that it has loaded.
+if ! cmp -s "$build/libtorchpe.so" "$out/libtorchpe.so"; then
+  cp "$build/libtorchpe.so" "$out/.libtorchpe.so.new"
+  mv -f "$out/.libtorchpe.so.new" "$out/libtorchpe.so"
+fi
 grep -h "torchpe: libtorch" "$log" | sed 's/^-- torchpe: /shim: built against /'
 
-# A linker that drops what nothing names would drop libtorch_cuda, and every GPU with it.
+# A linker that drops libraries without a named symbol would drop libtorch_cuda, and with it all
+# GPUs.
 for library in libtorch.so libtorch_cpu.so libc10.so; do
   readelf -d "$out/libtorchpe.so" | grep -q "NEEDED.*\[$library" ||
     { echo "shim: $out/libtorchpe.so does not name $library: --no-as-needed had no effect" >&2; exit 1; }

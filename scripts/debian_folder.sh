@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts a Debian release with packages into a folder, unless it is there: to check torchpe with other libraries than this machine's.
-# Needs root. DEBIAN_MIRROR names another mirror.
+# Puts a Debian release with packages into a folder, unless it is there: to check torchpe with other
+# libraries than this machine's. Needs root. DEBIAN_MIRROR names another mirror.
 #   scripts/debian_folder.sh FOLDER RELEASE COMPONENTS PACKAGE...       COMPONENTS such as main or main,contrib,non-free
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,13 +12,19 @@ scripts/setup.sh debootstrap
 echo "debian_folder: Debian $release into $root"
 rm -rf "$root"
 mkdir -p "$(dirname "$root")"
-run() { "$@" >>"$root.log" 2>&1 || { tail -n 20 "$root.log" >&2; echo "debian_folder: failed: $* (whole log: $root.log)" >&2; exit 1; }; }
+run() {
+  "$@" >>"$root.log" 2>&1 && return
+  tail -n 20 "$root.log" >&2
+  echo "debian_folder: failed: $* (whole log: $root.log)" >&2
+  exit 1
+}
 : >"$root.log"
 run debootstrap --variant=minbase --components="$components" "$release" "$root" ${DEBIAN_MIRROR:-}
 cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
 cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/" 2>/dev/null || true
 run chroot "$root" apt-get update -qq
-# Debian's nvidia-cudnn downloads cuDNN from NVIDIA when it is set up. Nothing here computes with it: its place stays empty.
+# Debian's nvidia-cudnn downloads cuDNN from NVIDIA when it is set up. Nothing here computes with
+# it: its place stays empty.
 run chroot "$root" dpkg-divert --local --rename --add /usr/sbin/update-nvidia-cudnn
 ln -s /bin/true "$root/usr/sbin/update-nvidia-cudnn"
 run chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Builds what scripts/gpu_check.sh needs and a machine without Go cannot build: the program and the test programs, stripped, in
-# .build/gpu (about 60 MB). Copy the checkout with that folder to the GPU's machine.
+# Builds what scripts/gpu_check.sh needs and a machine without Go cannot build: the program and the
+# test programs, stripped, in .build/gpu (about 60 MB). Copy the checkout with that folder to the
+# GPU's machine.
 #   scripts/gpu_kit.sh [sources]        sources: only print what identifies the sources that the programs are built from
 set -euo pipefail
 cd "$(dirname "$0")/.."
-sources() { find cmd data internal models report torchpe train -name '*.go' | LC_ALL=C sort | xargs sha256sum | sha256sum | cut -d' ' -f1; }
+sources() { find cmd data internal models report torchpe train -name '*.go' | LC_ALL=C sort |
+  xargs sha256sum | sha256sum | cut -d' ' -f1; }
 [ "${1:-}" != sources ] || { sources; exit 0; }
 kit=.build/gpu
 mkdir -p "$kit"

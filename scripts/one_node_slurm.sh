@@ -1,29 +1,40 @@
 #!/usr/bin/env bash
-# A real Slurm on this machine alone, for tests: its own munge, controller and node, its own ports, no systemd, no root.
+# A real Slurm on this machine alone, for tests: its own munge, controller and node, its own ports,
+# no systemd, no root.
 #   scripts/one_node_slurm.sh install                    Debian or Ubuntu, as root: apt-get install slurm-wlm munge
-#   scripts/one_node_slurm.sh start DIR [KEY=VALUE...]   prints SLURM_CONF=DIR/slurm.conf; more lines for slurm.conf may follow
+#   scripts/one_node_slurm.sh start DIR [KEY=VALUE...]   prints SLURM_CONF=DIR/slurm.conf; KEY=VALUE
+#                                                        are more lines for slurm.conf
 #   scripts/one_node_slurm.sh crash DIR DAEMON           kill -9 of slurmctld or slurmd
 #   scripts/one_node_slurm.sh crash-node DIR             kill -9 of slurmd and of all that runs on the node: a power cut
 #   scripts/one_node_slurm.sh launch DIR DAEMON          starts that daemon again
-#   scripts/one_node_slurm.sh attend DIR                 what an administrator does after a crash: resumes the node, releases held jobs
+#   scripts/one_node_slurm.sh attend DIR                 resumes the node and releases held jobs, as
+#                                                        an administrator does after a crash
 #   scripts/one_node_slurm.sh stop DIR                   cancels the jobs and ends every process that belongs to DIR
-# Environment: GPUS (2) pretended GPUs, CPUS (8) pretended cores, REQUEUE_EXIT (75) or 'none'. Exit status 3 says that Slurm is not installed.
+# Environment: GPUS (2) pretended GPUs, CPUS (8) pretended cores, REQUEUE_EXIT (75) or 'none'. Exit
+# status 3 says that Slurm is not installed.
 set -euo pipefail
 export PATH=$PATH:/usr/sbin:/sbin
 action=${1:?install, start, crash, crash-node, launch, attend or stop}
 
 install() {
   if command -v slurmctld >/dev/null && command -v slurmd >/dev/null && command -v munged >/dev/null; then return; fi
-  command -v apt-get >/dev/null || { echo "one_node_slurm: no apt-get here: install Slurm and munge by other means" >&2; exit 3; }
-  [ "$(id -u)" = 0 ] || { echo "one_node_slurm: needs root: apt-get install -y --no-install-recommends slurm-wlm munge" >&2; exit 3; }
-  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends slurm-wlm munge; } >&2 ||
+  command -v apt-get >/dev/null ||
+    { echo "one_node_slurm: no apt-get here: install Slurm and munge by other means" >&2; exit 3; }
+  [ "$(id -u)" = 0 ] ||
+    { echo "one_node_slurm: needs root: apt-get install -y --no-install-recommends slurm-wlm munge" >&2; exit 3; }
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+    --no-install-recommends slurm-wlm munge; } >&2 ||
     { echo "one_node_slurm: apt-get failed" >&2; exit 3; }
 }
 if [ "$action" = install ]; then install; exit; fi
 
 mkdir -p "${2:?a directory}"
 dir=$(cd "$2" && pwd)
-case $dir in *[^A-Za-z0-9_./-]*) echo "one_node_slurm: $dir: only letters, digits, _ . / - are safe in slurm.conf" >&2; exit 2 ;; esac
+case $dir in
+  *[^A-Za-z0-9_./-]*)
+    echo "one_node_slurm: $dir: only letters, digits, _ . / - are safe in slurm.conf" >&2
+    exit 2 ;;
+esac
 [ ${#dir} -le 80 ] || { echo "one_node_slurm: $dir is too long for the name of a socket below it" >&2; exit 2; }
 export SLURM_CONF=$dir/slurm.conf
 node=$(uname -n); node=${node%%.*}
@@ -38,14 +49,16 @@ free_port() { # a port of this machine on which nothing listens, below those tha
 
 launch() { # launch DAEMON [OPTION]
   case $1 in
-    munged) munged --key-file="$dir/munge.key" --socket="$dir/munge.sock" --pid-file="$dir/munged.pid" --log-file="$dir/munged.log" --seed-file="$dir/munged.seed" ;;
+    munged) munged --key-file="$dir/munge.key" --socket="$dir/munge.sock" \
+      --pid-file="$dir/munged.pid" --log-file="$dir/munged.log" --seed-file="$dir/munged.seed" ;;
     slurmctld | slurmd) "$1" -f "$SLURM_CONF" ${2:+"$2"} ;;
     *) echo "one_node_slurm: $1: no such daemon" >&2; exit 2 ;;
   esac
 }
 
-# owned [node] prints the ids of the processes that were started from DIR, or of those of the node alone: daemons by their
-# command line, steps by the log that they keep open, and what the jobs started by their environment.
+# owned [node] prints the ids of the processes that were started from DIR, or of those of the node
+# alone: daemons by their command line, steps by the log that they keep open, and what the jobs
+# started by their environment.
 owned() {
   local proc name words
   for proc in /proc/[0-9]*; do
@@ -53,9 +66,11 @@ owned() {
     words=()
     if [[ ${1:-} = node && ($name = munged || $name = slurmctld) ]]; then continue; fi
     case $name in
-      munged | slurmctld | slurmd) mapfile -d '' -t words <"$proc/cmdline" && [[ ${words[*]} == *"$dir/"* ]] || continue ;;
+      munged | slurmctld | slurmd) mapfile -d '' -t words <"$proc/cmdline" &&
+        [[ ${words[*]} == *"$dir/"* ]] || continue ;;
       slurmstepd) find "$proc/fd" -lname "$dir/slurmd.log" | grep -q . || continue ;;
-      *) mapfile -d '' -t words <"$proc/environ" && [[ "${words[*]} " == *"SLURM_CONF=$SLURM_CONF "* && ${words[*]} == *SLURM_JOB_ID=* ]] || continue ;;
+      *) mapfile -d '' -t words <"$proc/environ" &&
+        [[ "${words[*]} " == *"SLURM_CONF=$SLURM_CONF "* && ${words[*]} == *SLURM_JOB_ID=* ]] || continue ;;
     esac
     echo "${proc#/proc/}"
   done 2>/dev/null
@@ -75,18 +90,21 @@ stop() {
 start() {
   local gres='' devices=$((${GPUS:-2} - 1)) requeue=${REQUEUE_EXIT:-75} daemon try line
   for daemon in munged slurmctld slurmd sbatch; do
-    command -v "$daemon" >/dev/null || { echo "one_node_slurm: $daemon is not installed: scripts/one_node_slurm.sh install" >&2; exit 3; }
+    command -v "$daemon" >/dev/null ||
+      { echo "one_node_slurm: $daemon is not installed: scripts/one_node_slurm.sh install" >&2; exit 3; }
   done
   mkdir -p "$dir/state" "$dir/spool"
   chmod 755 "$dir"
   [ -s "$dir/munge.key" ] || (umask 077 && head -c 1024 /dev/urandom >"$dir/munge.key")
-  # A GPU must be a character device whose name ends in a number, or CUDA_VISIBLE_DEVICES stays empty: terminals do.
+  # A GPU must be a character device whose name ends in a number, or CUDA_VISIBLE_DEVICES stays
+  # empty: terminals do.
   if [ "$devices" -ge 0 ]; then
     gres="Gres=gpu:$((devices + 1))"
     echo "Name=gpu File=/dev/tty[0-$devices]" >"$dir/gres.conf"
   fi
   {
-    # cred_expire is also how long a requeued job waits; 120 s by default. 22.05 takes nothing below 5.
+    # cred_expire is also how long a requeued job waits; 120 s by default. 22.05 takes nothing below
+    # 5.
     cat <<CONF
 ClusterName=onenode
 SlurmctldHost=$node(127.0.0.1)
@@ -141,13 +159,15 @@ CONF
   exit 1
 }
 
-# attend: a controller that was killed before it saved its state gives a job id again; the node refuses that ("Duplicate jobid"), is
-# drained, and the job held, until an administrator says otherwise.
+# attend: a controller that was killed before it saved its state gives a job id again; the node
+# refuses that ("Duplicate jobid"), is drained, and the job held, until an administrator says
+# otherwise.
 attend() {
   local job
   case $(sinfo -h -o %T) in *drain*) scontrol update nodename="$node" state=resume ;; esac
   # Of an array whose first tasks have ended, scontrol releases the rest and reports an error.
-  while read -r job; do scontrol release "$job" || true; done < <(squeue -h -o '%F|%r' | sed -n 's/|.*JobHeld.*//p' | sort -u)
+  while read -r job; do scontrol release "$job" || true; done < <(
+    squeue -h -o '%F|%r' | sed -n 's/|.*JobHeld.*//p' | sort -u)
 }
 
 case $action in

@@ -1,35 +1,45 @@
 #!/usr/bin/env python3
-"""The PyTorch peer: the paper's model with a learned positional encoding as a researcher would write it, timed, or trained for its accuracy.
+"""The PyTorch peer: the paper's model with a learned positional encoding as a researcher would
+write it, timed, or trained for its accuracy.
 
 Time of one training step (forward, backward, Adam), float32, the published code's reading, one model:
 
     python3 scripts/peer_torch.py --preset lst                                  as installed
-    OPENBLAS_CORETYPE=SkylakeX python3 scripts/peer_torch.py --preset lst       a fair CPU baseline on Debian 12, see below
-    python3 scripts/peer_torch.py --preset lst --device cuda --steps 500        one GPU; also with --adam fused, --tf32, --bf16
+    OPENBLAS_CORETYPE=SkylakeX python3 scripts/peer_torch.py --preset lst
+        a fair CPU baseline on Debian 12, see below
+    python3 scripts/peer_torch.py --preset lst --device cuda --steps 500
+        one GPU; also with --adam fused, --tf32, --bf16
 
 PyTorch at its best on a GPU, from the least to the most work for whoever writes it:
 
-    ... --device cuda --compile reduce-overhead --adam fused --tf32             torch.compile with CUDA graphs of its own
+    ... --device cuda --compile reduce-overhead --adam fused --tf32
+        torch.compile with CUDA graphs of its own
     ... --device cuda --graph --adam fused --tf32 [--compile default]           the whole step in one CUDA graph by hand
-    ... --device cuda --members 15 --graph ...                                  15 models stacked with torch.func, one step for all
+    ... --device cuda --members 15 --graph ...
+        15 models stacked with torch.func, one step for all
 
-Debian 12's OpenBLAS 0.3.21 does not know newer Intel CPUs and falls back to its SSE3 kernels, which it calls Prescott; the output's "blas_kernel" says
-which ones ran. Report both: the first is what a user gets, the second what PyTorch can do. PyTorch wheels bring MKL and do not need it.
+Debian 12's OpenBLAS 0.3.21 does not know newer Intel CPUs and falls back to its SSE3 kernels, which
+it calls Prescott; the output's "blas_kernel" says which ones ran. Report both: the first is what a
+user gets, the second what PyTorch can do. PyTorch wheels bring MKL and do not need it.
 
-Accuracy, on the published puzzles (DIR holds puzzle_data_original.csv and generated_puzzle_data_{binary,ternary,quaternary}_dist80.csv):
+Accuracy, on the published puzzles (DIR holds puzzle_data_original.csv and
+generated_puzzle_data_{binary,ternary,quaternary}_dist80.csv):
 
     python3 scripts/peer_torch.py --train 24 --sigma 0.2 --lr 1e-4 --seed 1 --lst DIR [--fidelity code|text]
 
-prints a line an epoch. "train" is the running mean over the epoch while the weights move, as the published code counts it; "test" the held-out 10 %,
-drawn by condition; "validation" the 108 original puzzles. Nothing here is tuned against the Go program: PyTorch's own modules and defaults, gradients
-set to None, data prepared once and kept on the device, no read-back in the loop (on a GPU one synchronisation in 20 steps). The published code
-also recomputes every block in the backward pass (checkpoint_sequential); that is slower and changes no number, so it is left out.
+prints a line an epoch. "train" is the running mean over the epoch while the weights move, as the
+published code counts it; "test" the held-out 10 %, drawn by condition; "validation" the 108
+original puzzles. Nothing here is tuned against the Go program: PyTorch's own modules and defaults,
+gradients set to None, data prepared once and kept on the device, no read-back in the loop (on a GPU
+one synchronisation in 20 steps). The published code also recomputes every block in the backward
+pass (checkpoint_sequential); that is slower and changes no number, so it is left out.
 
---fidelity code: blanks are all-zero one-hot tokens into a linear map, a table of its own added in every block, the last token read out.
---fidelity text: six embedded symbols, one table added once at the input, the probe's token read out. How large the embedded symbols start is
-nowhere stated and changes how fast it learns: nn.Embedding's N(0, 1) drowns a table of sigma 0.2 for many epochs; --embedding-sd 0.25 or
---token-input one-hot (whose columns have about that size) does not.
-Works with PyTorch 1.13 and newer.
+--fidelity code: blanks are all-zero one-hot tokens into a linear map, a table of its own added in
+every block, the last token read out. --fidelity text: six embedded symbols, one table added once at
+the input, the probe's token read out. How large the embedded symbols start is nowhere stated and
+changes how fast it learns: nn.Embedding's N(0, 1) drowns a table of sigma 0.2 for many epochs;
+--embedding-sd 0.25 or --token-input one-hot (whose columns have about that size) does not. Works
+with PyTorch 1.13 and newer.
 """
 import argparse
 import csv
@@ -53,24 +63,33 @@ CHUNK = 20  # GPU steps between two readings of the clock
 
 def parse_flags():
     p = argparse.ArgumentParser(description="PyTorch peer of the Go program: step time, or accuracy with --train.")
-    p.add_argument("--preset", choices=sorted(PRESETS), default="lst", help="lst: d_model 160 as in the paper; quick: 64; nmar: masked prediction on 15 nodes; fmri: on 360 parcels, batch 32")
+    p.add_argument("--preset", choices=sorted(PRESETS), default="lst",
+        help="lst: d_model 160 as in the paper; quick: 64; nmar: masked prediction on 15 nodes; "
+        "fmri: on 360 parcels, batch 32")
     p.add_argument("--steps", type=int, default=30, help="measured steps (default 30)")
     p.add_argument("--warmup", type=int, default=5, help="steps before the clock starts (default 5)")
     p.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
     p.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
     p.add_argument("--json", action="store_true", help="print one JSON object (with --train: one a line)")
-    p.add_argument("--compile", nargs="?", const="default", metavar="MODE", help="torch.compile the model (PyTorch 2): default, reduce-overhead, max-autotune...")
-    p.add_argument("--graph", action="store_true", help="record forward, backward and Adam as one CUDA graph and replay it")
-    p.add_argument("--members", type=int, metavar="E", help="stack E models with torch.func and train them in one step (PyTorch 2)")
+    p.add_argument("--compile", nargs="?", const="default", metavar="MODE",
+        help="torch.compile the model (PyTorch 2): default, reduce-overhead, max-autotune...")
+    p.add_argument("--graph", action="store_true",
+        help="record forward, backward and Adam as one CUDA graph and replay it")
+    p.add_argument("--members", type=int, metavar="E",
+        help="stack E models with torch.func and train them in one step (PyTorch 2)")
     p.add_argument("--batch", type=int, help="examples a step of each model")
     p.add_argument("--bf16", action="store_true", help="autocast the forward pass to bfloat16")
-    p.add_argument("--adam", choices=["default", "foreach", "fused"], default="default", help="implementation of the optimizer")
+    p.add_argument("--adam", choices=["default", "foreach", "fused"], default="default",
+        help="implementation of the optimizer")
     p.add_argument("--tf32", action="store_true", help="allow TF32 products on the GPU")
     p.add_argument("--fidelity", choices=["code", "text"], default="code")
-    p.add_argument("--token-input", choices=["one-hot", "embedding"], help="overrides the reading's (code: one-hot, text: embedding)")
-    p.add_argument("--embedding-sd", type=float, default=1.0, help="of embedded symbols at the start (default 1, as nn.Embedding)")
+    p.add_argument("--token-input", choices=["one-hot", "embedding"],
+        help="overrides the reading's (code: one-hot, text: embedding)")
+    p.add_argument("--embedding-sd", type=float, default=1.0,
+        help="of embedded symbols at the start (default 1, as nn.Embedding)")
     p.add_argument("--train", type=int, metavar="EPOCHS", help="train on the published puzzles for this many epochs")
-    p.add_argument("--sigma", type=float, default=0.2, help="standard deviation of the initial positional encoding (default 0.2)")
+    p.add_argument("--sigma", type=float, default=0.2,
+        help="standard deviation of the initial positional encoding (default 0.2)")
     p.add_argument("--lr", type=float, default=1e-4, help="Adam's learning rate (default 1e-4)")
     p.add_argument("--seed", type=int, default=1, help="seed of weights and data order (default 1)")
     p.add_argument("--lst", metavar="DIR", help="folder of the published CSV files")
@@ -102,7 +121,7 @@ import torch
 from torch import nn
 
 
-# -------------------------------------------------------------------------------------------------------------------------- the model
+# --------------------------------------------------------------------------------------- the model
 
 class Block(nn.Module):
     def __init__(self, d_model, heads, sigma, has_table):
@@ -122,7 +141,8 @@ class Block(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Tokens [B, 16, 5] one-hot or symbols [B, 16], and the index of the token to read in the text's reading [B], to logits [B, 4]."""
+    """Tokens [B, 16, 5] one-hot or symbols [B, 16], and the index of the token to read in the
+    text's reading [B], to logits [B, 4]."""
 
     def __init__(self, d_model, layers, heads, sigma, fidelity, token_input):
         super().__init__()
@@ -144,7 +164,8 @@ class MaskedEncoder(nn.Module):
         super().__init__()
         self.embed = nn.Linear(1, d_model)
         self.mask = nn.Parameter(0.02 * torch.randn(d_model))
-        self.blocks = nn.Sequential(*[Block(d_model, heads, sigma, fidelity == "code" or i == 0) for i in range(layers)])
+        self.blocks = nn.Sequential(*[Block(d_model, heads, sigma, fidelity == "code" or i == 0)
+            for i in range(layers)])
         self.head = nn.Linear(d_model, 1)
 
     def forward(self, x, masked):
@@ -153,7 +174,8 @@ class MaskedEncoder(nn.Module):
 
 
 def masked_loss(predicted, masked, target):
-    """Mean squared error over masked numbers; the count is the same for all samples. Indexing by a mask would wait for the GPU."""
+    """Mean squared error over masked numbers; the count is the same for all samples. Indexing by a
+    mask would wait for the GPU."""
     return ((predicted - target).square() * masked).sum() / masked.sum()
 
 
@@ -171,7 +193,8 @@ def build(device):
     if args.preset in MASKED:
         model = MaskedEncoder(preset["d_model"], preset["layers"], preset["heads"], args.sigma, args.fidelity)
     else:
-        model = Encoder(preset["d_model"], preset["layers"], preset["heads"], args.sigma, args.fidelity, args.token_input)
+        model = Encoder(preset["d_model"], preset["layers"], preset["heads"], args.sigma,
+            args.fidelity, args.token_input)
     if args.preset not in MASKED and args.token_input == "embedding":
         model.embed.weight.data.mul_(args.embedding_sd)
     model.to(device)
@@ -242,10 +265,11 @@ def recorded(model, optimizer, loss_function, first):
     return step
 
 
-# --------------------------------------------------------------------------------------------------------------------------- the time
+# ---------------------------------------------------------------------------------------- the time
 
 def random_batches(count, batch, device):
-    """Puzzle-like batches: 16 symbols, about half of them blank, one probe, targets at random. Or numbers with half of them masked."""
+    """Puzzle-like batches: 16 symbols, about half of them blank, one probe, targets at random. Or
+    numbers with half of them masked."""
     g = torch.Generator().manual_seed(args.seed)
     batches = []
     for _ in range(count):
@@ -296,9 +320,11 @@ def measure(device):
     batch = PRESETS[args.preset]["batch"]
     batches = random_batches(16, batch, device)
     if args.members is not None:  # each member its own examples
-        batches = [tuple(torch.stack([batches[(i + m) % 16][part] for m in range(args.members)]) for part in range(3)) for i in range(16)]
+        batches = [tuple(torch.stack([batches[(i + m) % 16][part] for m in range(args.members)])
+            for part in range(3)) for i in range(16)]
     gpu = device.type == "cuda"
-    # On a GPU the host runs ahead and a synchronisation a step would be charged to the step: read the clock once in CHUNK steps.
+    # On a GPU the host runs ahead and a synchronisation a step would be charged to the step: read
+    # the clock once in CHUNK steps.
     chunk = min(CHUNK, args.steps) if gpu else 1
     if args.graph:
         step = recorded(model, optimizer, loss_function, batches[0])
@@ -320,10 +346,14 @@ def measure(device):
         times.append((time.perf_counter() - start) * 1e3 / chunk)
         done += chunk
     result = dict(
-        preset=args.preset, fidelity=args.fidelity, device=torch.cuda.get_device_name(device) if gpu else "cpu", threads=args.threads, batch=batch,
-        steps=done, step_ms_median=round(statistics.median(times), 4), step_ms_min=round(min(times), 4), peak_rss_mb=peak_rss_mb(),
-        torch=torch.__version__, blas_kernel=blas_kernel(), compiled=args.compile or False, adam=args.adam, tf32=bool(gpu and args.tf32),
-        bf16=args.bf16, graph=args.graph, members=args.members or 1, parameters=sum(p.numel() for p in model.parameters()))
+        preset=args.preset, fidelity=args.fidelity, device=torch.cuda.get_device_name(device)
+        if gpu else "cpu", threads=args.threads, batch=batch,
+        steps=done, step_ms_median=round(statistics.median(times), 4),
+        step_ms_min=round(min(times), 4), peak_rss_mb=peak_rss_mb(),
+        torch=torch.__version__, blas_kernel=blas_kernel(), compiled=args.compile or False,
+        adam=args.adam, tf32=bool(gpu and args.tf32),
+        bf16=args.bf16, graph=args.graph, members=args.members or 1,
+        parameters=sum(p.numel() for p in model.parameters()))
     if gpu:
         result["peak_gpu_mb"] = round(torch.cuda.max_memory_allocated(device) / 2 ** 20, 1)
     if args.json:
@@ -333,7 +363,7 @@ def measure(device):
             print("%-16s %s" % (key, value))
 
 
-# ----------------------------------------------------------------------------------------------------------------------- the accuracy
+# ------------------------------------------------------------------------------------ the accuracy
 
 def read_puzzles(path):
     """(symbols [n, 16], answers [n] in 0..3) of one CSV file."""
@@ -380,10 +410,13 @@ def train(device):
             right += (logits.detach().argmax(dim=1) == target[rows]).sum()
         record = dict(epoch=epoch, train=round(right.item() / len(target), 4))
         seconds = time.perf_counter() - start
-        record.update(test=round(accuracy("test"), 4), validation=round(accuracy("validation"), 4), seconds=round(seconds, 2))
-        config = dict(fidelity=args.fidelity, token_input=args.token_input, sigma=args.sigma, lr=args.lr, seed=args.seed)
+        record.update(test=round(accuracy("test"), 4), validation=round(accuracy("validation"), 4),
+            seconds=round(seconds, 2))
+        config = dict(fidelity=args.fidelity, token_input=args.token_input, sigma=args.sigma,
+            lr=args.lr, seed=args.seed)
         print(json.dumps(dict(config, **record)) if args.json else
-              "epoch %(epoch)d  train %(train).4f  test %(test).4f  validation %(validation).4f  %(seconds).1f s" % record, flush=True)
+              "epoch %(epoch)d  train %(train).4f  test %(test).4f  "
+              "validation %(validation).4f  %(seconds).1f s" % record, flush=True)
 
 
 def main():

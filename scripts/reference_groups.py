@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Writes torchpe/testdata/groups.json: steps of torch.optim with two parameter groups, to which the optimizers are held.
+"""Writes torchpe/testdata/groups.json: steps of torch.optim with two parameter groups, to which the
+optimizers are held.
 
     /usr/bin/python3 scripts/reference_groups.py
 
-Each case has the parameters p, split at column `cut` into a first group (learning rates pe_lr, a step each, and weight decay
-pe_weight_decay) and a second one (lr, weight_decay), the gradients of each step, and the parameters after each step. The norm of all gradients
-together is clipped where clip > 0. Everything is float64."""
+Each case has the parameters p, split at column `cut` into a first group (learning rates pe_lr, a
+step each, and weight decay pe_weight_decay) and a second one (lr, weight_decay), the gradients of
+each step, and the parameters after each step. The norm of all gradients together is clipped where
+clip > 0. Everything is float64."""
 import json
 import os
 
@@ -30,7 +32,8 @@ for name, cls in (("adam", torch.optim.Adam), ("adamw", torch.optim.AdamW), ("sg
             o.param_groups[0]["lr"], o.param_groups[1]["lr"] = pe_lr[k], lr[k]
             o.step()
             after.append(torch.cat([first, second]).tolist())
-        cases.append(dict(method=name, clip=clip, cut=CUT, start=start.tolist(), gradients=grads.tolist(), lr=lr, pe_lr=pe_lr,
+        cases.append(dict(method=name, clip=clip, cut=CUT, start=start.tolist(),
+            gradients=grads.tolist(), lr=lr, pe_lr=pe_lr,
                           weight_decay=0.05, pe_weight_decay=0.2, after=after))
 path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "torchpe", "testdata", "groups.json")
 os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -8,8 +8,9 @@
 Needs PyTorch (1.13 or newer) and numpy. It was written from the paper's text and from what the published code computes
 (github.com/ljhearne/LSTNN_public), without sight of the Go code that it tests. Everything is float64, without dropout.
 
-The eight schemes are nope, c-nope, 1d-fixed, 2d-fixed, learn, random, relative and rope. Where text and published code differ there are two
-readings, called fidelity `text` and `code`; READINGS below lists the differences. A file is named <fidelity>_<scheme>[_<variant>].safetensors.
+The eight schemes are nope, c-nope, 1d-fixed, 2d-fixed, learn, random, relative and rope. Where text
+and published code differ there are two readings, called fidelity `text` and `code`; READINGS below
+lists the differences. A file is named <fidelity>_<scheme>[_<variant>].safetensors.
 
 Symbols: B batch, N = 16 tokens (a 4 x 4 grid, row-major), D = d_model, H heads, Dh = D / H, L layers, C = 4 classes.
 
@@ -20,21 +21,26 @@ A file holds
     input/probe             [B] int64, index of the probe's token
     input/positions         [B, N] int64, only random in the text's reading: the sorted positions drawn for each sample
     input/values            [B, N] numbers, and
-    input/masked            [B, N] int64, 1 where the number is hidden: in place of the three of puzzles in masked prediction (variants masked*)
+    input/masked            [B, N] int64, 1 where the number is hidden: in place of the three of
+                            puzzles in masked prediction (variants masked*)
     w/<name>                every weight, the frozen `random` table included
     embedding               [B, N, D] token embedding before any positional encoding
-    pe/<layer>              the table added at the input of that layer, if one is: [N, D], or [B, N, D] with drawn positions
+    pe/<layer>              the table added at the input of that layer, if one is: [N, D], or
+                            [B, N, D] with drawn positions
     attention/<layer>       [B, H, N, N] softmax weights, row = query
     hidden/<layer>          [B, N, D] output of that block
-    logits                  [B, C]; in masked prediction the predictions [B, N], or [B, M] of the masked tokens where each sample has M of them
+    logits                  [B, C]; in masked prediction the predictions [B, N], or [B, M] of the
+                            masked tokens where each sample has M of them
     loss                    [1] mean cross-entropy; in masked prediction the mean squared error over masked tokens
     grad/<name>             gradient of the loss by every trained weight (config "trained" names them)
     step3/<name>            trained weights after 3 optimizer steps on this batch, the first with the gradient above
-Weights that a reading does not have are absent. Linear weights are [out, in], as PyTorch keeps them. D is 4 with one head and 8 elsewhere, to keep
-the folder small; --d-model, --batch and --out write larger ones.
+Weights that a reading does not have are absent. Linear weights are [out, in], as PyTorch keeps
+them. D is 4 with one head and 8 elsewhere, to keep the folder small; --d-model, --batch and --out
+write larger ones.
 
-The output is the same to the last byte when the script is run again on the same machine and PyTorch. Another CPU or BLAS may round the last bits of
-sums differently: compare with a tolerance (--verify does).
+The output is the same to the last byte when the script is run again on the same machine and
+PyTorch. Another CPU or BLAS may round the last bits of sums differently: compare with a tolerance
+(--verify does).
 """
 import argparse
 import json
@@ -73,9 +79,12 @@ VARIANTS = {
     ("text", "relative", "heads2"): dict(heads=2, relative_k=3, relative_values=True),
     ("code", "learn", "wd"): dict(optimizer="adamw", weight_decay=0.1),
     ("code", "learn", "sgd"): dict(optimizer="sgd"),
-    ("code", "learn", "masked"): dict(token_input="scalar", read_out="tokens", classes=1, mask_token="learned", mask_count=8),
-    ("text", "learn", "masked"): dict(token_input="scalar", read_out="tokens", classes=1, mask_token="zero", mask_count=8),
-    ("text", "rope", "masked"): dict(token_input="scalar", read_out="tokens", classes=1, mask_token="learned", mask_count=0),  # 0: it varies
+    ("code", "learn", "masked"): dict(token_input="scalar", read_out="tokens", classes=1,
+    mask_token="learned", mask_count=8),
+    ("text", "learn", "masked"): dict(token_input="scalar", read_out="tokens", classes=1,
+    mask_token="zero", mask_count=8),
+    ("text", "rope", "masked"): dict(token_input="scalar", read_out="tokens", classes=1,
+    mask_token="learned", mask_count=0),  # 0: it varies
 }
 
 
@@ -85,9 +94,12 @@ def configuration(fidelity, scheme, variant, d_model=None, batch=None):
     d = d_model or (8 if wide else 4)
     bias = not (fidelity == "code" and scheme in ("rope", "c-nope"))
     cfg = dict(
-        fidelity=fidelity, scheme=scheme, variant=variant, tokens=N, grid_rows=GRID, grid_columns=GRID, classes=CLASSES, symbols=6,
-        batch=batch or (3 if wide else 4), d_model=d, d_ff=4 * d, layers=2, heads=1, norm_eps=1e-5, norm="post", sigma=0.5,
-        rope_base=10000.0, fixed_pe_dropout=0.0, attn_in_bias=bias, attn_out_bias=bias, attn_out=True, causal=scheme == "c-nope",
+        fidelity=fidelity, scheme=scheme, variant=variant, tokens=N, grid_rows=GRID,
+        grid_columns=GRID, classes=CLASSES, symbols=6,
+        batch=batch or (3 if wide else 4), d_model=d, d_ff=4 * d, layers=2, heads=1, norm_eps=1e-5,
+        norm="post", sigma=0.5,
+        rope_base=10000.0, fixed_pe_dropout=0.0, attn_in_bias=bias, attn_out_bias=bias,
+        attn_out=True, causal=scheme == "c-nope",
         optimizer="adam", lr=1e-2, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.0, steps=3, **READINGS[fidelity])
     if scheme == "relative" and cfg["relative"] == "skew":
         cfg.update(causal=True, attn_out=False, attn_out_bias=False)
@@ -102,7 +114,7 @@ def configuration(fidelity, scheme, variant, d_model=None, batch=None):
     return cfg
 
 
-# ---------------------------------------------------------------------------------------------------------------- weights and inputs
+# ------------------------------------------------------------------------------ weights and inputs
 
 def make_weights(cfg, rng):
     """Random weights by name: PyTorch's default spread, with noise on whatever would start at exactly 0 or 1."""
@@ -132,7 +144,8 @@ def make_weights(cfg, rng):
     for i in range(layers):
         b = "block%d." % i
         w[b + "attn.in.weight"] = uniform(math.sqrt(6 / (4 * d)), 3 * d, d)  # Xavier over the fused matrix
-        w[b + "attn.in.weight"][:2 * d] *= 2 * math.sqrt(cfg["temperature"])  # q, k: a softmax neither flat nor saturated
+        # q, k: a softmax neither flat nor saturated
+        w[b + "attn.in.weight"][:2 * d] *= 2 * math.sqrt(cfg["temperature"])
         if cfg["attn_in_bias"]:
             w[b + "attn.in.bias"] = 0.3 * rng.randn(3 * d)
         if cfg["attn_out"]:
@@ -173,7 +186,7 @@ def make_inputs(cfg, rng):
     return {name: torch.from_numpy(np.ascontiguousarray(v, dtype=np.int64)) for name, v in inputs.items()}
 
 
-# -------------------------------------------------------------------------------------------------------------------------- the model
+# --------------------------------------------------------------------------------------- the model
 
 def sinusoid(positions, width):
     """Vaswani et al.: [..., width] with sin(p / 10000^(2k/width)) in column 2k and the cosine in column 2k + 1."""
@@ -210,7 +223,8 @@ def rotate(x, positions, base):
 
 
 def skew(x):
-    """[..., N, N] of q_i . E_r -> [..., N, N] whose entry (i, j) is x[i, N-1-(i-j)] for j <= i; the rest is to be masked.
+    """[..., N, N] of q_i . E_r -> [..., N, N] whose entry (i, j) is x[i, N-1-(i-j)] for j <= i; the
+    rest is to be masked.
 
     A zero column put in front, and reading the same numbers with rows one shorter, shifts row i by N-1-i to the left.
     """
@@ -319,7 +333,7 @@ def train(cfg, weights, inputs):
     return grads, {name: v.detach() for name, v in trained.items()}
 
 
-# -------------------------------------------------------------------------------------------------------------------------- the checks
+# -------------------------------------------------------------------------------------- the checks
 
 def expect(ok, *what):
     if not ok:
@@ -332,7 +346,8 @@ def expect_close(got, want, tolerance, *what):
 
 
 def check_gradients(cfg, weights, inputs, grads, rng):
-    """Backpropagation against a fourth-order finite difference: of every weight its two steepest entries and a random one."""
+    """Backpropagation against a fourth-order finite difference: of every weight its two steepest
+    entries and a random one."""
     h = 1e-5 if cfg["temperature"] == 1 else 2e-6
     with torch.no_grad():
         for name, g in grads.items():
@@ -346,11 +361,13 @@ def check_gradients(cfg, weights, inputs, grads, rng):
                 flat[at] = value
                 numeric = (8 * (loss[1] - loss[-1]) - (loss[2] - loss[-2])) / (12 * h)
                 exact = g.reshape(-1)[at].item()
-                expect(abs(numeric - exact) <= 2e-9 + 1e-7 * abs(exact), cfg["name"], "gradient of", name, at, exact, "numerically", numeric)
+                expect(abs(numeric - exact) <= 2e-9 + 1e-7 * abs(exact), cfg["name"], "gradient of",
+                    name, at, exact, "numerically", numeric)
 
 
 def check_attention(cfg, weights, rng):
-    """Layer 0 against another way to compute the same attention: PyTorch's own module, or plain loops with the formula as printed."""
+    """Layer 0 against another way to compute the same attention: PyTorch's own module, or plain
+    loops with the formula as printed."""
     b, d, h, dh = 2, cfg["d_model"], cfg["heads"], cfg["d_head"]
     x = torch.from_numpy(rng.randn(b, N, d))
     out, attn = attention(cfg, weights, 0, x)
@@ -361,7 +378,8 @@ def check_attention(cfg, weights, rng):
     if cfg["scheme"] not in ("relative", "rope") and cfg["temperature"] == 1:
         module = torch.nn.MultiheadAttention(d, h, batch_first=True).double()
         with torch.no_grad():
-            for parameter, value in ((module.in_proj_weight, w_in), (module.in_proj_bias, b_in), (module.out_proj.weight, w_out),
+            for parameter, value in ((module.in_proj_weight, w_in), (module.in_proj_bias, b_in),
+                (module.out_proj.weight, w_out),
                                      (module.out_proj.bias, b_out)):
                 parameter.copy_(value)
             mask = torch.ones(N, N).triu(1).bool() if cfg["causal"] else None
@@ -374,7 +392,8 @@ def check_attention(cfg, weights, rng):
     keys = weights["pe.keys"][0].numpy() if "pe.keys" in weights else None
     values = weights["pe.values"][0].numpy() if "pe.values" in weights else None
     if cfg["scheme"] == "rope":  # a pair is a complex number that is turned
-        turn = np.exp(1j * np.outer(np.arange(N) + cfg["positions_from"], [10000.0 ** (-2 * i / dh) for i in range(dh // 2)]))
+        turn = np.exp(1j * np.outer(np.arange(N) + cfg["positions_from"],
+            [10000.0 ** (-2 * i / dh) for i in range(dh // 2)]))
         qc, kc = ((t[..., 0::2] + 1j * t[..., 1::2]) * turn[:, None, :] for t in (q, k))
     want, want_attn = np.zeros((b, N, d)), np.zeros((b, h, N, N))
     for s in range(b):
@@ -389,7 +408,8 @@ def check_attention(cfg, weights, rng):
                     if keys is not None and cfg["relative"] == "skew":
                         e[j] += q[s, i, head] @ keys[N - 1 - (i - j)]
                     if keys is not None and cfg["relative"] == "shaw":
-                        e[j] += q[s, i, head] @ keys[max(-cfg["relative_k"], min(cfg["relative_k"], j - i)) + cfg["relative_k"]]
+                        e[j] += q[s, i, head] @ keys[max(-cfg["relative_k"],
+                            min(cfg["relative_k"], j - i)) + cfg["relative_k"]]
                 e = e / math.sqrt(dh) / cfg["temperature"]
                 p = np.exp(e - e.max())
                 p /= p.sum()
@@ -400,7 +420,8 @@ def check_attention(cfg, weights, rng):
                         term = term + values[max(-cfg["relative_k"], min(cfg["relative_k"], j - i)) + cfg["relative_k"]]
                     want[s, i, head * dh:(head + 1) * dh] += p[j] * term
     expect_close(attn, torch.from_numpy(want_attn), 1e-12, cfg["name"], "attention weights against the printed formula")
-    expect_close(out, torch.from_numpy(want) @ w_out.T + b_out, 1e-12, cfg["name"], "attention output against the printed formula")
+    expect_close(out, torch.from_numpy(want) @ w_out.T + b_out, 1e-12, cfg["name"],
+        "attention output against the printed formula")
 
 
 def check_tables(cfg, record):
@@ -423,13 +444,15 @@ def check_tables(cfg, record):
             else:
                 want[token, dim] = wave(halves[dim // (d // 2)] + first, dim % (d // 2), d // 2)
     layers = [0] if cfg["pe_placement"] == "input" else range(cfg["layers"])
-    expect(sum(name.startswith("pe/") for name in record) == len(layers), cfg["name"], "adds its table in the wrong layers")
+    expect(sum(name.startswith("pe/") for name in record) == len(layers), cfg["name"],
+        "adds its table in the wrong layers")
     for layer in layers:
         expect_close(record["pe/%d" % layer], want, 1e-14, cfg["name"], "table")
 
 
 def check_optimizer(cfg, weights, inputs, stepped):
-    """The optimizer's steps once more, written out: SGD, or Adam with the decay applied to the weight itself (AdamW)."""
+    """The optimizer's steps once more, written out: SGD, or Adam with the decay applied to the
+    weight itself (AdamW)."""
     w = {name: v.clone().requires_grad_(is_trained(cfg, name)) for name, v in weights.items()}
     trained = [name for name in w if w[name].requires_grad]
     m, v = {n: 0 * w[n].detach() for n in trained}, {n: 0 * w[n].detach() for n in trained}
@@ -443,12 +466,13 @@ def check_optimizer(cfg, weights, inputs, stepped):
                 m[n] = cfg["beta1"] * m[n] + (1 - cfg["beta1"]) * g
                 v[n] = cfg["beta2"] * v[n] + (1 - cfg["beta2"]) * g * g
                 w[n] *= 1 - cfg["lr"] * cfg["weight_decay"]
-                w[n] -= cfg["lr"] * (m[n] / (1 - cfg["beta1"] ** t)) / ((v[n] / (1 - cfg["beta2"] ** t)).sqrt() + cfg["eps"])
+                mean, square = m[n] / (1 - cfg["beta1"] ** t), v[n] / (1 - cfg["beta2"] ** t)
+                w[n] -= cfg["lr"] * mean / (square.sqrt() + cfg["eps"])
     for n in trained:
         expect_close(w[n].detach(), stepped[n], 1e-9, cfg["name"], n, "after the optimizer's steps written out")
 
 
-# --------------------------------------------------------------------------------------------------------------------------- the files
+# --------------------------------------------------------------------------------------- the files
 
 def save(path, tensors, metadata):
     """Write a safetensors file: header length, JSON header, then the payload, in the order of the names."""
@@ -480,7 +504,8 @@ def load(path):
 
 
 def build(cfg):
-    """Compute and check one fixture: (tensors, metadata, spread), where spread is how far a relative change of 1e-15 in the weights moves step3."""
+    """Compute and check one fixture: (tensors, metadata, spread), where spread is how far a
+    relative change of 1e-15 in the weights moves step3."""
     rng = np.random.RandomState(zlib.crc32(cfg["name"].encode()))  # RandomState: its streams are fixed for good
     weights, inputs = make_weights(cfg, rng), make_inputs(cfg, rng)
     grads, stepped = train(cfg, weights, inputs)
@@ -493,9 +518,11 @@ def build(cfg):
     check_optimizer(cfg, weights, inputs, stepped)
     for layer in range(cfg["layers"]):
         attn = record["attention/%d" % layer]
-        expect_close(attn.sum(-1), torch.ones(attn.shape[:-1]).double(), 1e-14, cfg["name"], "attention rows do not sum to 1")
+        expect_close(attn.sum(-1), torch.ones(attn.shape[:-1]).double(), 1e-14, cfg["name"],
+            "attention rows do not sum to 1")
         expect(not cfg["causal"] or attn.triu(1).abs().max() == 0, cfg["name"], "looks ahead")
-    shaken = {n: v * (1 + 1e-15 * torch.from_numpy(rng.choice([-1.0, 1.0], size=tuple(v.shape)))) for n, v in weights.items()}
+    shaken = {n: v * (1 + 1e-15 * torch.from_numpy(rng.choice([-1.0, 1.0], size=tuple(v.shape))))
+        for n, v in weights.items()}
     spread = max((train(cfg, shaken, inputs)[1][n] - v).abs().max().item() for n, v in stepped.items())
 
     cfg = dict(cfg, trained=sorted(grads))
@@ -516,8 +543,10 @@ def main():
     parser.add_argument("--only", help="only fixtures whose name contains this")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     parser.add_argument("--verify", action="store_true", help="compare with the files in --out, write nothing")
-    parser.add_argument("--d-model", type=int, help="width of every model (default 4, and 8 for 2d-fixed and two heads)")
-    parser.add_argument("--batch", type=int, help="samples in every batch (default 4, and 3 for 2d-fixed and two heads)")
+    parser.add_argument("--d-model", type=int,
+        help="width of every model (default 4, and 8 for 2d-fixed and two heads)")
+    parser.add_argument("--batch", type=int,
+        help="samples in every batch (default 4, and 3 for 2d-fixed and two heads)")
     args = parser.parse_args()
     torch.set_num_threads(1)
 
@@ -535,7 +564,8 @@ def main():
         if not args.verify:
             save(path, tensors, metadata)
         got, got_metadata = load(path)
-        expect(set(got) == set(tensors) and got_metadata == metadata, cfg["name"], "holds other names or another configuration")
+        expect(set(got) == set(tensors) and got_metadata == metadata, cfg["name"],
+            "holds other names or another configuration")
         for name, want in tensors.items():
             tolerance = 1e-8 if name.startswith("step3/") else 1e-11
             expect_close(got[name], want, tolerance if args.verify else 0, cfg["name"], name, "in the file")

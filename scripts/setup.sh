@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Installs what building needs and is missing: a C++ compiler, CMake, and Debian's libtorch with OpenBLAS unless LIBTORCH
-# names another. As root on Debian or Ubuntu it installs; otherwise it prints the command and fails. Safe to run again.
+# Installs what building needs and is missing: a C++ compiler, CMake, and Debian's libtorch with
+# OpenBLAS unless LIBTORCH names another. As root on Debian or Ubuntu it installs; otherwise it
+# prints the command and fails. Safe to run again.
 #   scripts/setup.sh [extra Debian packages]
 set -euo pipefail
 
-command -v go >/dev/null || { echo "setup: Go 1.26 or newer is needed and not on PATH: see https://go.dev/dl" >&2; exit 1; }
+command -v go >/dev/null ||
+  { echo "setup: Go 1.26 or newer is needed and not on PATH: see https://go.dev/dl" >&2; exit 1; }
 
 missing=()
 need() { # need COMMAND PACKAGE
@@ -13,7 +15,8 @@ need() { # need COMMAND PACKAGE
 need g++ g++
 need cmake cmake
 need make make
-if [ -z "${LIBTORCH:-}" ] && [ ! -e /usr/include/torch/csrc/api/include/torch/torch.h ] && [ ! -e /usr/include/torch/torch.h ]; then
+if [ -z "${LIBTORCH:-}" ] && [ ! -e /usr/include/torch/csrc/api/include/torch/torch.h ] &&
+  [ ! -e /usr/include/torch/torch.h ]; then
   missing+=(libtorch-dev libopenblas0-pthread)
 fi
 for package in "$@"; do
@@ -24,7 +27,8 @@ done
 if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
   echo "setup: installing ${missing[*]}"
   log=$(mktemp)
-  if ! { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+  if ! { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+    --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
     tail -n 20 "$log" >&2
     echo "setup: apt-get could not install ${missing[*]}" >&2
     exit 1
@@ -34,5 +38,6 @@ if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
 fi
 echo "setup: missing: ${missing[*]}. Install them with" >&2
 echo "    sudo apt-get update && sudo apt-get install -y --no-install-recommends ${missing[*]}" >&2
-echo "or, where libtorch lies elsewhere, set LIBTORCH=/path/to/libtorch (or LIBTORCH=python for an installed PyTorch)." >&2
+echo "or, where libtorch lies elsewhere, set LIBTORCH=/path/to/libtorch" >&2
+echo "(or LIBTORCH=python for an installed PyTorch)." >&2
 exit 1

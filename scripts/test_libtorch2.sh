@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks torchpe with a newer libtorch: puts a newer Debian into a folder with debootstrap, builds the shim there, and runs there
-# the test binaries that were built here. Needs root. The folder is kept for the next time (.build/RELEASE, 1.7 GB).
+# Checks torchpe with a newer libtorch: puts a newer Debian into a folder with debootstrap, builds
+# the shim there, and runs there the test binaries that were built here. Needs root. The folder is
+# kept for the next time (.build/RELEASE, 1.7 GB).
 #   [RELEASE=trixie] scripts/test_libtorch2.sh        trixie: libtorch 2.6; sid: 2.14 in November 2026
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,7 +15,8 @@ rm -rf "$work/src" "$work/lib"
 mkdir -p "$work/src" "$work/build" "$work/lib"
 cp -p torchpe/internal/ctorch/shim/* "$work/src/" # with their times, so that only what changed is compiled
 echo "test-libtorch2: the shim against $(chroot "$root" dpkg-query -W -f '${Version}' libtorch-dev)"
-chroot "$root" sh -c 'cmake -S /torchpe/src -B /torchpe/build -DTORCHPE_LIB_DIR=/torchpe/lib && cmake --build /torchpe/build -j $(nproc)' >"$work/build.log" 2>&1 ||
+chroot "$root" sh -c 'cmake -S /torchpe/src -B /torchpe/build -DTORCHPE_LIB_DIR=/torchpe/lib &&
+  cmake --build /torchpe/build -j $(nproc)' >"$work/build.log" 2>&1 ||
   { tail -n 30 "$work/build.log" >&2; exit 1; }
 
 # Some tests read /proc.
@@ -25,10 +27,18 @@ fi
 # The program itself, as built here against this machine's libtorch.
 go build -o "$work/bin/torchpe" ./cmd/torchpe
 # The reference vectors of the encodings go in too; where there are none, their tests skip.
-vectors="${TORCHPE_PE_VECTORS:-../shared/pe}"
-rm -rf "$work/pe"
-[ ! -d "$vectors" ] || cp -r "$vectors" "$work/pe"
-inside() { chroot "$root" env LD_LIBRARY_PATH=/torchpe/lib HOME=/tmp TORCHPE_PE_VECTORS=/torchpe/pe "$@"; }
+vectors="${TORCHPE_PE_VECTORS:-../shared/pe:../shared/pe-new}"
+rm -rf "$work"/pe[0-9]*
+inside_vectors=
+while read -r folder; do
+  [ -d "$folder" ] || continue
+  number=$((${number:-0} + 1))
+  cp -r "$folder" "$work/pe$number"
+  inside_vectors+="${inside_vectors:+:}/torchpe/pe$number"
+done <<<"${vectors//:/$'\n'}"
+inside() {
+  chroot "$root" env LD_LIBRARY_PATH=/torchpe/lib HOME=/tmp "TORCHPE_PE_VECTORS=$inside_vectors" "$@"
+}
 inside /torchpe/bin/torchpe doctor
 for package in torchpe torchpe/internal/ctorch models models/pe train; do
   echo "test-libtorch2: $package"
@@ -37,7 +47,8 @@ for package in torchpe torchpe/internal/ctorch models models/pe train; do
   go test -c -o "$work/test/$package/test" "./$package"
   # Some tests read the shim's header, fixtures and a decoder below them.
   for extra in testdata shim runlog/tensorboard/testdata; do
-    [ ! -d "$package/$extra" ] || { mkdir -p "$work/test/$package/$extra" && cp -r "$package/$extra/." "$work/test/$package/$extra/"; }
+    [ ! -d "$package/$extra" ] || { mkdir -p "$work/test/$package/$extra" &&
+      cp -r "$package/$extra/." "$work/test/$package/$extra/"; }
   done
   inside sh -c "cd /torchpe/test/$package && ./test -test.short"
 done

@@ -8,7 +8,8 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// Three steps of three members, by hand: the second member's loss becomes infinite in step 2 and finite again, the third's NaN in step 3.
+// Three steps of three members, by hand: the second member's loss becomes infinite in step 2 and
+// finite again, the third's NaN in step 3.
 func TestAccount(t *testing.T) {
 	defer ctorch.SetFusedForm(ctorch.Fused)
 	for _, form := range []int{ctorch.Composed, ctorch.Fused, ctorch.Emulated} {
@@ -23,7 +24,8 @@ func TestAccount(t *testing.T) {
 						if counts {
 							correct = Of(s, d, []float64{1, 2, 0}, 3)
 						}
-						Account(Of(s, CPU, losses, 3).To(dtype, d), correct, 4, Of(s, d, []int64{int64(step), 77}, 2), state)
+						Account(Of(s, CPU, losses, 3).To(dtype, d), correct, 4,
+							Of(s, d, []int64{int64(step), 77}, 2), state)
 					}
 					have := state.Float64s()
 					want := []float64{17, math.Inf(1), math.NaN(), 1, 2, 3, 1, 0, 0, 0, 2, 3, 0.25, 8, math.NaN()}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// attentionSizes are above smallProduct, where Attention has loops of its own: at which blocks of 48 rows, panels of 4, 16
-// or 64 columns and vectors end or do not end. The values are O wide.
+// attentionSizes are above smallProduct, where Attention has loops of its own: at which blocks of
+// 48 rows, panels of 4, 16 or 64 columns and vectors end or do not end. The values are O wide.
 func attentionSizes() []sizes {
 	return []sizes{
 		{E: 1, B: 2, H: 1, N: 70, M: 70, Dh: 70, O: 70},
@@ -32,8 +32,8 @@ func attentionInputs(z sizes) []point {
 	return p
 }
 
-// attentionBiases are biases of the logits in the shapes that broadcast to [E,B,H,N,M], with and without -inf; the first is
-// none. No row is hidden as a whole.
+// attentionBiases are biases of the logits in the shapes that broadcast to [E,B,H,N,M], with and
+// without -inf; the first is none. No row is hidden as a whole.
 func attentionBiases(z sizes) (list []point) {
 	rng := rand.New(rand.NewPCG(61, 0))
 	free := func(shape ...int) point { return point{shape, normals(rng, product(shape))} }
@@ -67,7 +67,8 @@ func attention(z sizes, bias point, scale float64) function {
 	}}
 }
 
-// at is element (i; row, column) of a point that broadcasts to [heads,rows,columns], heads being E*B*H.
+// at is element (i; row, column) of a point that broadcasts to [heads,rows,columns], heads being
+// E*B*H.
 func (p point) at(z sizes, i, row, column int) float64 {
 	full := []int{i / (z.H * z.B), i / z.H % z.B, i % z.H, row, column}
 	place := 0
@@ -80,7 +81,8 @@ func (p point) at(z sizes, i, row, column int) float64 {
 	return p.values[place]
 }
 
-// directAttention computes attention and its gradients, those of q, k, v and the logits, by their definition.
+// directAttention computes attention and its gradients, those of q, k, v and the logits, by their
+// definition.
 func directAttention(z sizes, in []point, bias point, scale float64) (result []float64, gradients [4][]float64) {
 	N, M, D, O, heads := z.N, z.M, z.Dh, z.O, z.E*z.B*z.H
 	result = make([]float64, heads*N*O)
@@ -130,9 +132,10 @@ func directAttention(z sizes, in []point, bias point, scale float64) (result []f
 	return result, gradients
 }
 
-// TestAttentionDirect holds the loops of many tokens, and their twin composed of libtorch's operators, against attention by
-// its definition: values and gradients, for all layouts of the operands. Queries of size 1 and these scales make weights
-// that range over some orders of magnitude.
+// TestAttentionDirect holds the loops of many tokens, and their twin composed of libtorch's
+// operators, against attention by its definition: values and gradients, for all layouts of the
+// operands. Queries of size 1 and these scales make weights that range over some orders of
+// magnitude.
 func TestAttentionDirect(t *testing.T) {
 	for k, z := range attentionSizes() {
 		if testing.Short() && k%2 == 1 {
@@ -162,7 +165,8 @@ func TestAttentionDirect(t *testing.T) {
 	}
 }
 
-// TestAttentionBiasGradient checks a bias that wants a gradient: it gets the logits', summed over what it broadcasts.
+// TestAttentionBiasGradient checks a bias that wants a gradient: it gets the logits', summed over
+// what it broadcasts.
 func TestAttentionBiasGradient(t *testing.T) {
 	z := attentionSizes()[1]
 	p := attentionInputs(z)
@@ -170,9 +174,9 @@ func TestAttentionBiasGradient(t *testing.T) {
 	for k, b := range bias {
 		_, gradients := directAttention(z, p, b, 0.4)
 		s := NewScope()
-		x, leaf := dense.tensor(s, b, Float64).WantGrad(), make([]Tensor, 3)
+		x, leaf := dense.tensor(s, b, Float64).RequireGrad(), make([]Tensor, 3)
 		for i := range p {
-			leaf[i] = dense.tensor(s, p[i], Float64).WantGrad()
+			leaf[i] = dense.tensor(s, p[i], Float64).RequireGrad()
 		}
 		weighted(Attention(leaf[0], leaf[1], leaf[2], x, 0.4)).Backward()
 		logits := Of(s, CPU, gradients[3], z.E, z.B, z.H, z.N, z.M)
@@ -186,8 +190,9 @@ func TestAttentionBiasGradient(t *testing.T) {
 	}
 }
 
-// TestAttentionExtremes: hidden keys and those far below the largest get the weight 0 exactly, a row whose keys are all hidden
-// is NaN in its result and gradients, as composed, and no other row is; large logits do not overflow.
+// TestAttentionExtremes: hidden keys and those far below the largest get the weight 0 exactly, a
+// row whose keys are all hidden is NaN in its result and gradients, as composed, and no other row
+// is; large logits do not overflow.
 func TestAttentionExtremes(t *testing.T) {
 	z := sizes{E: 1, B: 1, H: 2, N: 100, M: 130, Dh: 24, O: 24}
 	bias := point{[]int{z.N, z.M}, make([]float64, z.N*z.M)}
@@ -233,7 +238,8 @@ func TestAttentionExtremes(t *testing.T) {
 	}
 }
 
-// TestAttentionHidden: a hidden key weighs nothing at all, whatever its value: the largest number times the smallest would show.
+// TestAttentionHidden: a hidden key weighs nothing at all, whatever its value: the largest number
+// times the smallest would show.
 func TestAttentionHidden(t *testing.T) {
 	z := attentionSizes()[0]
 	const key = 5
@@ -284,8 +290,8 @@ func TestAttentionRefuses(t *testing.T) {
 	failing(t, "Attention", func() { Attention(q, Tensor{}, q, Tensor{}, 1) })
 }
 
-// TestAttentionParameters checks the gradients of queries, keys and values that are parameters, whose gradient lies in a flat
-// buffer, for many tokens.
+// TestAttentionParameters checks the gradients of queries, keys and values that are parameters,
+// whose gradient lies in a flat buffer, for many tokens.
 func TestAttentionParameters(t *testing.T) {
 	z := attentionSizes()[3]
 	c := attention(z, attentionBiases(z)[1], 0.2)
@@ -302,7 +308,8 @@ func TestAttentionParameters(t *testing.T) {
 	}
 }
 
-// BenchmarkAttention is one layer's attention, forward and back, of 360 tokens: batch 32, head width 64, float32.
+// BenchmarkAttention is one layer's attention, forward and back, of 360 tokens: batch 32, head
+// width 64, float32.
 func BenchmarkAttention(b *testing.B) {
 	p := inputs(63, []int{1, 32, 360, 1, 64})[0]
 	composedToo := map[bool]string{true: "loops", false: "composed"}
@@ -312,7 +319,7 @@ func BenchmarkAttention(b *testing.B) {
 			defer SetFused(true)
 			s := NewScope()
 			defer s.Close()
-			q := dense.tensor(s, p, Float32).Permute(0, 1, 3, 2, 4).WantGrad()
+			q := dense.tensor(s, p, Float32).Permute(0, 1, 3, 2, 4).RequireGrad()
 			for b.Loop() {
 				in := s.Child()
 				Attention(q.In(in), q.In(in), q.In(in), Tensor{}, 0.125).Sum().Backward()

@@ -41,8 +41,9 @@ func describedWith(t *testing.T, settings ...string) (s System) {
 	return s
 }
 
-// TestBLASRepair starts the program as on a machine whose CPU OpenBLAS does not know, with its slowest kernel: the
-// kernel is put right, and DescribeSystem says so; switched off, it stays and is listed as a problem.
+// TestBLASRepair starts the program as on a machine whose CPU OpenBLAS does not know, with its
+// slowest kernel: the kernel is put right, and DescribeSystem says so; switched off, it stays and
+// is listed as a problem.
 func TestBLASRepair(t *testing.T) {
 	here := DescribeSystem()
 	if !strings.Contains(here.BLAS, "OpenBLAS") || here.BLASKernel == "" {
@@ -59,11 +60,15 @@ func TestBLASRepair(t *testing.T) {
 	if left.BLASRepair != "" {
 		t.Errorf("switched off, yet: %s", left.BLASRepair)
 	}
-	if !slices.ContainsFunc(left.Problems, func(p string) bool { return strings.Contains(p, slow) && strings.Contains(p, "OPENBLAS_CORETYPE") }) {
+	if !slices.ContainsFunc(left.Problems, func(p string) bool {
+		return strings.Contains(p, slow) &&
+			strings.Contains(p, "OPENBLAS_CORETYPE")
+	}) {
 		t.Errorf("a slow kernel is no problem: %q", left.Problems)
 	}
 	right := describedWith(t, "OPENBLAS_CORETYPE="+slow)
-	if right.BLASKernel == slow || !strings.Contains(right.BLASRepair, slow) || !strings.Contains(right.BLASRepair, right.BLASKernel) {
+	if right.BLASKernel == slow || !strings.Contains(right.BLASRepair, slow) ||
+		!strings.Contains(right.BLASRepair, right.BLASKernel) {
 		t.Errorf("kernel %s, repair %q", right.BLASKernel, right.BLASRepair)
 	}
 	if slices.ContainsFunc(right.Problems, func(p string) bool { return strings.Contains(p, "OpenBLAS") }) {
@@ -73,18 +78,21 @@ func TestBLASRepair(t *testing.T) {
 	again(t, []string{"OPENBLAS_CORETYPE=" + slow}, "-test.run=^(TestMatMulGradients|TestMatMulLarge)$")
 }
 
-// TestMatMulLarge checks a product that BLAS computes in blocks, through a vector: (A B) v = A (B v).
+// TestMatMulLarge checks a product that BLAS computes in blocks, through a vector: (A B) v = A (B
+// v).
 func TestMatMulLarge(t *testing.T) {
 	s := NewScopeNoGrad()
 	defer s.Close()
 	for _, dtype := range []DType{Float32, Float64} {
 		a, b, v := RandN(s, 1, dtype, CPU, 211, 307), RandN(s, 2, dtype, CPU, 307, 173), RandN(s, 3, dtype, CPU, 173, 1)
-		near(t, "product in "+dtype.String(), a.MatMul(b).MatMul(v).Float64s(), a.MatMul(b.MatMul(v)).Float64s(), map[DType]float64{Float32: 1e-5, Float64: 1e-13}[dtype])
+		near(t, "product in "+dtype.String(), a.MatMul(b).MatMul(v).Float64s(),
+			a.MatMul(b.MatMul(v)).Float64s(),
+			map[DType]float64{Float32: 1e-5, Float64: 1e-13}[dtype])
 	}
 }
 
-// TestOtherKernels runs the tests of the fused loops with the other instruction sets that the CPU has: every machine uses
-// the best only.
+// TestOtherKernels runs the tests of the fused loops with the other instruction sets that the CPU
+// has: every machine uses the best only.
 func TestOtherKernels(t *testing.T) {
 	best := DescribeSystem().FusedKernels
 	for _, set := range []string{"avx2", "generic"} {
@@ -94,6 +102,7 @@ func TestOtherKernels(t *testing.T) {
 		if have := describedWith(t, "TORCHPE_KERNELS="+set).FusedKernels; have != set {
 			t.Errorf("kernels of %s, asked for %s", have, set)
 		}
-		again(t, []string{"TORCHPE_KERNELS=" + set}, "-test.short", "-test.run=^(TestFusedTwins|TestAttention.*|TestGELU.*|TestNotANumberPasses|TestOptimizers)$")
+		again(t, []string{"TORCHPE_KERNELS=" + set}, "-test.short",
+			"-test.run=^(TestFusedTwins|TestAttention.*|TestGELU.*|TestNotANumberPasses|TestOptimizers)$")
 	}
 }

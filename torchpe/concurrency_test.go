@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestManyGoroutines has 64 goroutines work at once, each with scopes of its own, with gradients and without, on shared
-// parameters. Calls that fail name shapes that no other call has: an error that was lost, or that went to another
-// goroutine, shows, and so does a grad mode that did.
+// TestManyGoroutines has 64 goroutines work at once, each with scopes of its own, with gradients
+// and without, on shared parameters. Calls that fail name shapes that no other call has: an error
+// that was lost, or that went to another goroutine, shows, and so does a grad mode that did.
 func TestManyGoroutines(t *testing.T) {
 	const goroutines = 64
 	rounds := 100
@@ -57,26 +57,28 @@ func oneRound(p *Param, g, round int) (err error) {
 			err = e
 		}
 	}()
-	x := Full(s, float64(g+1), Float64, CPU, 1, 4, 3).WantGrad()
+	x := Full(s, float64(g+1), Float64, CPU, 1, 4, 3).RequireGrad()
 	own := 1000*g + round + 10 // a length that nobody else has at this time
 	for range 3 {
 		y := LinearGELU(x, p.In(s), Tensor{})
 		for what, r := range map[string]Tensor{"fused": y, "plain": x.Exp().Sum(), "parameter": p.In(s).Square()} {
 			if r.RequiresGrad() != grad {
-				return fmt.Errorf("a %s result wants a gradient: %v; its scope records: %v", what, r.RequiresGrad(), grad)
+				return fmt.Errorf("a %s result wants a gradient: %v; its scope records: %v", what,
+					r.RequiresGrad(), grad)
 			}
 		}
-		if r := x.In(s.ChildNoGrad()).Square(); r.RequiresGrad() {
+		r := x.In(s.ChildNoGrad()).Square()
+		if r.RequiresGrad() {
 			return errors.New("a result in a child without gradients wants one")
-		} else {
-			r.Scope().Close()
 		}
+		r.Scope().Close()
 		if err := refused("MatMul", fmt.Sprintf("(1x%d and %dx1)", own, own+1), func() {
 			Full(s, 0, Float64, CPU, 1, own).MatMul(Full(s, 0, Float64, CPU, own+1, 1))
 		}); err != nil {
 			return err
 		}
-		if err := refused("Linear", fmt.Sprintf("[1, %d]", own), func() { Linear(Full(s, 0, Float64, CPU, 1, own), p.In(s), Tensor{}) }); err != nil {
+		if err := refused("Linear", fmt.Sprintf("[1, %d]", own),
+			func() { Linear(Full(s, 0, Float64, CPU, 1, own), p.In(s), Tensor{}) }); err != nil {
 			return err
 		}
 	}

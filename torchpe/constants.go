@@ -8,12 +8,13 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// Constants are what a computation that is repeated brings from the host each time: masks, tables, angles. The first time
-// they are made and kept; each later time they are taken from here, in the same order. This is how a computation that makes
-// its tables anew in every pass can be recorded as a graph, which may read nothing from the host.
+// Constants keeps the tensors that a repeated computation copies from the host: masks, tables,
+// angles. The first pass makes them; each later pass takes them from here, in the same order. So a
+// computation that makes its tables in every pass can be recorded as a graph, which may read
+// nothing from the host.
 //
-// A constant that is not what it was the first time is an error: it should have been an input at a fixed place. So is reading a tensor of
-// the computation.
+// It is an error if a constant differs from that of the first pass (it should have been an input in
+// fixed memory), or if the computation reads one of its tensors.
 type Constants struct {
 	kept []constant
 	next int
@@ -28,35 +29,35 @@ type constant struct {
 // NewConstants returns an empty set. Close it.
 func NewConstants() *Constants { return &Constants{seed: maphash.MakeSeed()} }
 
-// Restart says that the computation begins again.
+// Restart begins the next pass of the computation.
 func (c *Constants) Restart() { c.next = 0 }
 
-// Close frees what was kept. Closing twice does nothing.
+// Close frees the constants. Closing twice does nothing.
 func (c *Constants) Close() {
 	var hs []ctorch.Handle
 	for _, k := range c.kept {
 		hs = append(hs, k.handle)
 	}
 	c.kept = nil
-	if err := ctorch.Release(hs); err != nil {
-		panic(&Error{Op: "Constants.Close", Msg: err.Error()})
-	}
+	release("Constants.Close", hs...)
 }
 
-// Repeat makes what Of and To bring to a device in s, and in children to come, constants of c; nil ends that.
+// Repeat makes the tensors that Of and To copy to a device in s, and in children made later,
+// constants of c; nil ends that.
 func (s *Scope) Repeat(c *Constants) { s.constants = c }
 
-// take returns the next constant, which make makes where it is new.
-func (c *Constants) take(s *Scope, op string, digest uint64, make func() (ctorch.Handle, error)) Tensor {
+// take returns the next constant; create makes it in the first pass.
+func (c *Constants) take(s *Scope, op string, digest uint64, create func() (ctorch.Handle, error)) Tensor {
 	i := c.next
 	c.next++
 	if i < len(c.kept) {
 		if c.kept[i].digest != digest {
-			fail(op, fmt.Sprintf("constant number %d of a repeated computation is not what it was: what differs between steps must be an input of the step", i+1))
+			fail(op, fmt.Sprintf("constant number %d of a repeated computation is not what it was: "+
+				"what differs between steps must be an input of the step", i+1))
 		}
 		return Tensor{c.kept[i].handle, s}
 	}
-	h, err := make()
+	h, err := create()
 	if err != nil {
 		fail(op, err.Error())
 	}
@@ -64,12 +65,12 @@ func (c *Constants) take(s *Scope, op string, digest uint64, make func() (ctorch
 	return Tensor{h, s}
 }
 
-// digest is a hash of an array with its shape and place.
+// digest hashes an array with its shape and device.
 func digest[T Element](c *Constants, data []T, shape []int, dev Device) uint64 {
 	var h maphash.Hash
 	h.SetSeed(c.seed)
 	var zero T
-	fmt.Fprint(&h, dtypeOf[T](), shape, dev)
+	_, _ = fmt.Fprint(&h, dtypeOf[T](), shape, dev) // a hash takes every write
 	h.Write(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*int(unsafe.Sizeof(zero))))
 	return h.Sum64()
 }

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The loops take denormal numbers for zeros, which cost a hundred times what others cost; Go's own arithmetic on the same thread does not.
+// The loops take denormal numbers for zeros, which cost a hundred times what others cost; Go's own
+// arithmetic on the same thread does not.
 func TestDenormals(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the loops flush denormal numbers on amd64 only")

@@ -8,20 +8,21 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// philox is Philox4x32-10, written from the paper (Salmon et al. 2011, section 3.3): ten rounds of two products and
-// exchanges, the key raised by two Weyl constants after each.
+// philox is Philox4x32-10, written from the paper (Salmon et al. 2011, section 3.3): ten rounds of
+// two products and exchanges, the key raised by two Weyl constants after each.
 func philox(counter [4]uint32, key [2]uint32) [4]uint32 {
 	for range 10 {
 		a, b := uint64(counter[0])*0xD2511F53, uint64(counter[2])*0xCD9E8D57
-		counter = [4]uint32{uint32(b>>32) ^ counter[1] ^ key[0], uint32(b), uint32(a>>32) ^ counter[3] ^ key[1], uint32(a)}
+		counter = [4]uint32{uint32(b>>32) ^ counter[1] ^ key[0], uint32(b),
+			uint32(a>>32) ^ counter[3] ^ key[1], uint32(a)}
 		key[0] += 0x9E3779B9
 		key[1] += 0xBB67AE85
 	}
 	return counter
 }
 
-// TestPhilox checks the twin in Go with the known answers of Random123 (tests/kat_vectors, philox4x32 10). The masks below
-// hold the C++ one against it.
+// TestPhilox checks the twin in Go with the known answers of Random123 (tests/kat_vectors,
+// philox4x32 10). The masks below hold the C++ one against it.
 func TestPhilox(t *testing.T) {
 	const all = math.MaxUint32
 	for _, c := range []struct {
@@ -49,7 +50,8 @@ func mask(t *testing.T, dtype DType, n int, p float64, seeds []uint64, step, cal
 	return s.own("Dropout", h, err).Float64s()
 }
 
-// TestDropoutMask compares masks with the twin: element i of a member is word i%4 of block i/4, dropped below p 2^32.
+// TestDropoutMask compares masks with the twin: element i of a member is word i%4 of block i/4,
+// dropped below p 2^32.
 func TestDropoutMask(t *testing.T) {
 	const n = 39
 	for _, seed := range []uint64{0, 1, 12345, 1 << 32, math.MaxUint64} {
@@ -59,7 +61,9 @@ func TestDropoutMask(t *testing.T) {
 					var want []float64
 					for _, member := range []uint64{seed, seed + 1} {
 						for i := range n {
-							words := philox([4]uint32{uint32(i / 4), uint32(call), uint32(step), uint32(step >> 32)}, [2]uint32{uint32(member), uint32(member >> 32)})
+							words := philox([4]uint32{uint32(i / 4), uint32(call), uint32(step),
+								uint32(step >> 32)},
+								[2]uint32{uint32(member), uint32(member >> 32)})
 							want = append(want, 0)
 							if float64(words[i%4]) >= math.Floor(p*(1<<32)) {
 								want[len(want)-1] = 1 / (1 - p)
@@ -72,15 +76,18 @@ func TestDropoutMask(t *testing.T) {
 			}
 		}
 	}
-	// The first word of counter 0 with key 0 is 0x6627e8d5 (see TestPhilox): kept up to that threshold, dropped above.
+	// The first word of counter 0 with key 0 is 0x6627e8d5 (see TestPhilox): kept up to that
+	// threshold, dropped above.
 	const first = 0x6627e8d5
-	if kept, dropped := mask(t, Float64, 1, first/float64(1<<32), []uint64{0}, 0, 0), mask(t, Float64, 1, (first+1)/float64(1<<32), []uint64{0}, 0, 0); kept[0] == 0 || dropped[0] != 0 {
+	if kept, dropped := mask(t, Float64, 1, first/float64(1<<32), []uint64{0}, 0, 0),
+		mask(t, Float64, 1, (first+1)/float64(1<<32), []uint64{0}, 0, 0); kept[0] == 0 ||
+		dropped[0] != 0 {
 		t.Errorf("the first number is not %x: at that threshold the mask is %v, above it %v", first, kept, dropped)
 	}
 }
 
-// TestDropoutMembers checks that a member gets the mask it has alone, whatever the others, the dtype and the number of
-// threads, and that a step can be repeated.
+// TestDropoutMembers checks that a member gets the mask it has alone, whatever the others, the
+// dtype and the number of threads, and that a step can be repeated.
 func TestDropoutMembers(t *testing.T) {
 	const n = 5003
 	seeds := []uint64{3, 99, 7}
@@ -92,9 +99,9 @@ func TestDropoutMembers(t *testing.T) {
 	withThreads(2, func() { identical(t, "two threads", mask(t, Float64, n, 0.3, seeds, 11, 2), all) })
 }
 
-// TestDropoutStatistics checks share, mean and variance of a mask, and that masks of other members, steps and calls, and
-// neighbours in a mask, do not go together. Of n independent draws a mean strays by 1/sqrt(n) standard deviations; five of
-// them are allowed, and the seeds are fixed.
+// TestDropoutStatistics checks share, mean and variance of a mask, and that masks of other members,
+// steps and calls, and neighbours in a mask, do not go together. Of n independent draws a mean
+// strays by 1/sqrt(n) standard deviations; five of them are allowed, and the seeds are fixed.
 func TestDropoutStatistics(t *testing.T) {
 	const n, p = 400_000, 0.2
 	allowed := 5 / math.Sqrt(n)
@@ -105,10 +112,13 @@ func TestDropoutStatistics(t *testing.T) {
 		t.Errorf("mean %g, variance %g; want 1 and %g", mean, variance, sd*sd)
 	}
 	for name, b := range map[string][]float64{
-		"next member": mask(t, Float64, n, p, []uint64{2}, 5, 6), "next step": mask(t, Float64, n, p, []uint64{1}, 6, 6),
-		"next call": mask(t, Float64, n, p, []uint64{1}, 5, 7), "call and step exchanged": mask(t, Float64, n, p, []uint64{1}, 6, 5),
-		"seed and step exchanged": mask(t, Float64, n, p, []uint64{5}, 1, 6), "other half of the seed": mask(t, Float64, n, p, []uint64{1 << 32}, 5, 6),
-		"next element": append(a[1:len(a):len(a)], a[0]), "next block": append(a[4:len(a):len(a)], a[:4]...),
+		"next member":             mask(t, Float64, n, p, []uint64{2}, 5, 6),
+		"next step":               mask(t, Float64, n, p, []uint64{1}, 6, 6),
+		"next call":               mask(t, Float64, n, p, []uint64{1}, 5, 7),
+		"call and step exchanged": mask(t, Float64, n, p, []uint64{1}, 6, 5),
+		"seed and step exchanged": mask(t, Float64, n, p, []uint64{5}, 1, 6),
+		"other half of the seed":  mask(t, Float64, n, p, []uint64{1 << 32}, 5, 6),
+		"next element":            append(a[1:len(a):len(a)], a[0]), "next block": append(a[4:len(a):len(a)], a[:4]...),
 	} {
 		together := 0.0
 		for i := range a {
@@ -130,8 +140,8 @@ func moments(v []float64) (mean, variance float64) {
 	return mean, variance
 }
 
-// TestDropoutInScopes checks how scopes hand out draws: each call the next, children in turn with their parent, the same
-// again after Seed with the same step.
+// TestDropoutInScopes checks how scopes hand out draws: each call the next, children in turn with
+// their parent, the same again after Seed with the same step.
 func TestDropoutInScopes(t *testing.T) {
 	s := NewScope()
 	defer s.Close()
@@ -157,7 +167,8 @@ func TestDropoutInScopes(t *testing.T) {
 		identical(t, fmt.Sprint("draw ", call), first[call], mask(t, Float64, 50, 0.5, seeds, 4, uint64(call)))
 	}
 	seeds[0] = 1000 // the scope has a copy
-	identical(t, "after the caller's seeds changed", x.Dropout(0.5).Float64s(), mask(t, Float64, 50, 0.5, []uint64{8, 9}, 4, 3))
+	identical(t, "after the caller's seeds changed", x.Dropout(0.5).Float64s(),
+		mask(t, Float64, 50, 0.5, []uint64{8, 9}, 4, 3))
 
 	for _, p := range []float64{1, -0.1, 1.5, math.NaN(), math.Inf(1)} {
 		failing(t, "Dropout", func() { x.Dropout(p) })

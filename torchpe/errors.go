@@ -7,7 +7,8 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// Error is what an operator panics with: its name, the shapes of its operands and what libtorch said.
+// Error describes a failed operator, which panics with it: its name, the shapes of its operands and
+// libtorch's message.
 type Error struct {
 	Op     string
 	Shapes [][]int // of the operands that were still open
@@ -40,7 +41,14 @@ func Catch(f func()) (err error) {
 	return nil
 }
 
-// fail panics with an Error about op; shapes are asked for only here.
+// release frees handles. It panics where one is not open, which is a bug of this package.
+func release(op string, hs ...ctorch.Handle) {
+	if err := ctorch.Release(hs); err != nil {
+		panic(&Error{Op: op, Msg: err.Error()})
+	}
+}
+
+// fail panics with an Error about op. Only this path queries the shapes.
 func fail(op string, msg string, operands ...Tensor) {
 	e := &Error{Op: op, Msg: msg}
 	for _, t := range operands {

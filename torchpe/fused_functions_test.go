@@ -5,7 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// normEps is larger than a model's 1e-5: a row of one element has variance 0, and 1/sqrt(eps) magnifies its rounding.
+// normEps is larger than a model's 1e-5: a row of one element has variance 0, and 1/sqrt(eps)
+// magnifies its rounding.
 const normEps = 1e-3
 
 // blockEps is that of the blocks, in which rounding comes to the norm from further away.
@@ -14,8 +15,8 @@ const blockEps = 1
 // sizes of the operands of the fused operators.
 type sizes struct{ E, B, H, N, M, Dh, O int }
 
-// fusedFunctions returns the fused operators as functions of their operands, all of which have the leading axis E.
-// Those that need an even Dh are left out where it is odd.
+// fusedFunctions returns the fused operators as functions of their operands, all of which have the
+// leading axis E. Those that need an even Dh are left out where it is odd.
 func fusedFunctions(z sizes) []function {
 	D := z.H * z.Dh
 	x, w, b := []int{z.E, z.B, z.N, D}, []int{z.E, z.O, D}, []int{z.E, z.O}
@@ -29,10 +30,12 @@ func fusedFunctions(z sizes) []function {
 	narrow := 1 / math.Sqrt(float64(D)) // so that sums of D products are of size 1
 	list := []function{
 		two("Linear without bias", inputs(20, x, w), func(x, w Tensor) Tensor { return Linear(x, w, Tensor{}) }),
-		two("LinearGELU without bias", inputs(21, x, w), func(x, w Tensor) Tensor { return LinearGELU(x, w, Tensor{}) }),
+		two("LinearGELU without bias", inputs(21, x, w),
+			func(x, w Tensor) Tensor { return LinearGELU(x, w, Tensor{}) }),
 		{"Linear", inputs(22, x, w, b), func(x []Tensor) Tensor { return Linear(x[0], x[1], x[2]) }},
 		{"LinearGELU", inputs(23, x, w, b), func(x []Tensor) Tensor { return LinearGELU(x[0], x[1], x[2]) }},
-		{"Linear of one row", inputs(24, []int{z.E, D}, w, b), func(x []Tensor) Tensor { return Linear(x[0], x[1], x[2]) }},
+		{"Linear of one row", inputs(24, []int{z.E, D}, w, b),
+			func(x []Tensor) Tensor { return Linear(x[0], x[1], x[2]) }},
 		{"ProjectQKV", inputs(25, x, wqkv, bqkv), func(x []Tensor) Tensor {
 			q, k, v := ProjectQKV(x[0], x[1], x[2], z.H)
 			return Stack(1, q, k, v)
@@ -53,7 +56,10 @@ func fusedFunctions(z sizes) []function {
 		{"attention", inputs(31, q, k, k), func(x []Tensor) Tensor {
 			return AttentionValues(AttentionLogits(x[0], x[1], 0.5).Softmax(-1), x[2])
 		}},
-		{"Attention", inputs(40, q, k, k), func(x []Tensor) Tensor { return Attention(x[0], x[1], x[2], Tensor{}, 0.5) }},
+		{"Attention", inputs(40, q, k, k), func(x []Tensor) Tensor {
+			return Attention(x[0], x[1],
+				x[2], Tensor{}, 0.5)
+		}},
 		{"Attention with bias, heads merged", inputs(41, q, k, k), func(x []Tensor) Tensor {
 			s, hidden := x[0].Scope(), normals(rand.New(rand.NewPCG(42, 0)), z.N*z.M)
 			for i := range hidden {
@@ -61,11 +67,19 @@ func fusedFunctions(z sizes) []function {
 					hidden[i] = math.Inf(-1)
 				}
 			}
-			return Attention(x[0], x[1], x[2], Of(s, CPU, hidden, z.N, z.M).To(x[0].DType(), x[0].Device()), 0.5).Permute(0, 1, 3, 2, 4).Reshape(z.E, z.B, z.N, D)
+			return Attention(x[0], x[1], x[2],
+				Of(s, CPU, hidden, z.N, z.M).To(x[0].DType(), x[0].Device()), 0.5).Permute(0, 1, 3,
+				2, 4).Reshape(z.E, z.B, z.N, D)
 		}},
-		{"AddLayerNorm", inputs(32, x, x, gain, gain), func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[1], Norm{x[2], x[3], normEps}) }},
-		{"AddLayerNorm of one", inputs(33, x, gain, gain), func(x []Tensor) Tensor { return AddLayerNorm(x[0], Tensor{}, Norm{x[1], x[2], normEps}) }},
-		{"AddLayerNorm of one twice", inputs(34, x, gain, gain), func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[0], Norm{x[1], x[2], normEps}) }},
+		{"AddLayerNorm", inputs(32, x, x, gain, gain),
+			func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[1], Norm{x[2], x[3], normEps}) }},
+		{"AddLayerNorm of one", inputs(33, x, gain, gain),
+			func(x []Tensor) Tensor {
+				return AddLayerNorm(x[0], Tensor{},
+					Norm{x[1], x[2], normEps})
+			}},
+		{"AddLayerNorm of one twice", inputs(34, x, gain, gain),
+			func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[0], Norm{x[1], x[2], normEps}) }},
 		{"MLPBlock", inputs(43, x, w, b, []int{z.E, D, z.O}, gain, gain, gain), func(x []Tensor) Tensor {
 			return MLPBlock(x[0].MulScalar(narrow), x[1], x[2], x[3], x[4], Norm{x[5], x[6], blockEps})
 		}},
@@ -73,24 +87,30 @@ func fusedFunctions(z sizes) []function {
 			return MLPBlock(x[0].MulScalar(narrow), x[1], Tensor{}, x[2], Tensor{}, Norm{x[3], x[4], blockEps})
 		}},
 		{"AttentionBlock", inputs(45, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain, gain), func(x []Tensor) Tensor {
-			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3], OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D)}, Norm{x[5], x[6], blockEps})
+			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2],
+				OutWeight: x[3], OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D)},
+				Norm{x[5], x[6], blockEps})
 		}},
-		{"AttentionBlock without biases, causal", inputs(46, x, wqkv, []int{z.E, D, D}, gain, gain), func(x []Tensor) Tensor {
-			hidden := make([]float64, z.N*z.N)
-			for i := range hidden {
-				if i%z.N > i/z.N {
-					hidden[i] = math.Inf(-1)
+		{"AttentionBlock without biases, causal", inputs(46, x, wqkv, []int{z.E, D, D}, gain, gain),
+			func(x []Tensor) Tensor {
+				hidden := make([]float64, z.N*z.N)
+				for i := range hidden {
+					if i%z.N > i/z.N {
+						hidden[i] = math.Inf(-1)
+					}
 				}
-			}
-			mask := Of(x[0].Scope(), CPU, hidden, z.N, z.N).To(x[0].DType(), x[0].Device())
-			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], OutWeight: x[2], Mask: mask, Heads: z.H, Scale: 0.4 / float64(D)}, Norm{x[3], x[4], blockEps})
-		}},
-		{"AttentionBlock of some tokens", inputs(47, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain, gain), func(x []Tensor) Tensor {
+				mask := Of(x[0].Scope(), CPU, hidden, z.N, z.N).To(x[0].DType(), x[0].Device())
+				return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], OutWeight: x[2], Mask: mask,
+					Heads: z.H, Scale: 0.4 / float64(D)}, Norm{x[3], x[4], blockEps})
+			}},
+		{"AttentionBlock of some tokens", inputs(47, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain,
+			gain), func(x []Tensor) Tensor {
 			read := make([]int64, z.E*z.B*(1+z.N/2)) // one of them twice
 			for i := range read {
 				read[i] = int64(i % (len(read) / z.E) * 5 % z.N) // the same for each member
 			}
-			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3], OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D),
+			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2],
+				OutWeight: x[3], OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D),
 				Read: Of(x[0].Scope(), x[0].Device(), read, z.E, z.B, 1+z.N/2)}, Norm{x[5], x[6], blockEps})
 		}},
 		one("Dropout", inputs(35, x), func(x Tensor) Tensor {
@@ -116,12 +136,14 @@ func classes(logits Tensor, z sizes) Tensor {
 	return Of(logits.Scope(), logits.Device(), v, z.E, z.B)
 }
 
-// rotations are RotatePairs in both layouts, by constant angles that broadcast in different ways and by angles that
-// have gradients themselves. Cosine and sine are free numbers here: the operator is linear in them.
+// rotations are RotatePairs in both layouts, by constant angles that broadcast in different ways
+// and by angles that have gradients themselves. Cosine and sine are free numbers here: the operator
+// is linear in them.
 func rotations(z sizes, q []int) (list []function) {
 	for _, half := range []bool{false, true} {
 		name := map[bool]string{false: "RotatePairs", true: "RotatePairs of halves"}[half]
-		for _, shape := range [][]int{{z.N, z.Dh / 2}, {z.E, 1, 1, z.N, z.Dh / 2}, {z.E, z.B, z.H, z.N, z.Dh / 2}, {1, z.Dh / 2}, {z.Dh / 2}} {
+		for _, shape := range [][]int{{z.N, z.Dh / 2}, {z.E, 1, 1, z.N, z.Dh / 2},
+			{z.E, z.B, z.H, z.N, z.Dh / 2}, {1, z.Dh / 2}, {z.Dh / 2}} {
 			angles := normals(rand.New(rand.NewPCG(37, 0)), 2*product(shape))
 			n := product(shape)
 			list = append(list, one(name, inputs(38, q), func(x Tensor) Tensor {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// The fused CPU loops against their twins composed of libtorch's operators: same result, same gradients. Both sum in
-// different orders, so float64 agrees to some ulps of the largest value. In float32 a sum of n products of size 1 is off
-// by about 6e-8 sqrt(n); the largest n here is 960.
+// The fused CPU loops against their twins composed of libtorch's operators: same result, same
+// gradients. Both sum in different orders, so float64 agrees to some ulps of the largest value. In
+// float32 a sum of n products of size 1 is off by about 6e-8 sqrt(n); the largest n here is 960.
 var twinTolerance = map[DType]float64{Float64: 1e-12, Float32: 1e-5}
 
 // twinSizes are the sizes at which vectors, blocks and chunks of the loops end or do not end.
@@ -24,7 +24,8 @@ func twinSizes() (list []sizes) {
 			if dh == 160 {
 				heads = 1
 			}
-			list = append(list, sizes{E: 1 + (i+j)%2*2, B: 2, H: heads, N: n, M: lengths[(i+j)%len(lengths)], Dh: dh, O: 7 + 24*(i%2)})
+			list = append(list, sizes{E: 1 + (i+j)%2*2, B: 2, H: heads, N: n,
+				M: lengths[(i+j)%len(lengths)], Dh: dh, O: 7 + 24*(i%2)})
 		}
 	}
 	return append(list,
@@ -34,8 +35,8 @@ func twinSizes() (list []sizes) {
 		sizes{E: 2, B: 1, H: 1, N: 300, M: 1, Dh: 160, O: 257}) // deeper than one pass of the product over its panel
 }
 
-// smallProduct is SMALL_PRODUCT of heads.h: larger products of attention are BLAS's, and larger attention as a whole has
-// loops of its own.
+// smallProduct is SMALL_PRODUCT of heads.h: larger products of attention are BLAS's, and larger
+// attention as a whole has loops of its own.
 const smallProduct = 64 * 64 * 64
 
 func TestFusedTwins(t *testing.T) {
@@ -59,8 +60,9 @@ func TestFusedTwins(t *testing.T) {
 	}
 }
 
-// TestThreads checks that the loops compute the same bits with one thread and with two. It goes through everything with
-// one and then with two, because libtorch takes milliseconds to change over.
+// TestThreads checks that the loops compute the same bits with one thread and with two. It goes
+// through everything with one and then with two, because libtorch takes milliseconds to change
+// over.
 func TestThreads(t *testing.T) {
 	one, two := map[string]uint64{}, map[string]uint64{}
 	withThreads(1, func() { runHashes(one) })
@@ -79,7 +81,8 @@ func TestThreads(t *testing.T) {
 func runHashes(into map[string]uint64) {
 	for _, z := range twinSizes() {
 		for k, c := range fusedFunctions(z) {
-			composed := strings.HasPrefix(c.name, "AttentionLogits") || strings.HasPrefix(c.name, "AttentionValues") || c.name == "attention"
+			composed := strings.HasPrefix(c.name, "AttentionLogits") ||
+				strings.HasPrefix(c.name, "AttentionValues") || c.name == "attention"
 			if composed && z.N*z.M*z.Dh > smallProduct {
 				continue // BLAS shares a product out in its own way
 			}
@@ -105,7 +108,8 @@ func runHash(into map[string]uint64, c function, name string) {
 	}
 }
 
-// TestFusedWithoutGradient checks that a scope without gradients, in which the loops keep nothing, computes the same bits.
+// TestFusedWithoutGradient checks that a scope without gradients, in which the loops keep nothing,
+// computes the same bits.
 func TestFusedWithoutGradient(t *testing.T) {
 	for _, c := range fusedFunctions(sizes{E: 2, B: 3, H: 2, N: 17, M: 15, Dh: 10, O: 33}) {
 		for _, dtype := range []DType{Float64, Float32} {
@@ -129,7 +133,8 @@ func TestFusedWithoutGradient(t *testing.T) {
 	}
 }
 
-// TestMembersAlone checks the ensemble axis: member e of a fused operator is the operator on that member alone.
+// TestMembersAlone checks the ensemble axis: member e of a fused operator is the operator on that
+// member alone.
 func TestMembersAlone(t *testing.T) {
 	z := sizes{E: 3, B: 2, H: 2, N: 17, M: 15, Dh: 10, O: 33}
 	alone := z
@@ -154,7 +159,8 @@ func TestMembersAlone(t *testing.T) {
 	}
 }
 
-// TestLinearClosedForm checks a linear map against sums in Go, and the empty sum, which is the bias.
+// TestLinearClosedForm checks a linear map against sums in Go, and the empty sum, which is the
+// bias.
 func TestLinearClosedForm(t *testing.T) {
 	const E, rows, I, O = 2, 3, 4, 5
 	p := inputs(50, []int{E, rows, I}, []int{E, O, I}, []int{E, O})
@@ -176,14 +182,16 @@ func TestLinearClosedForm(t *testing.T) {
 		SetFused(fused)
 		x, w, b := dense.tensor(s, p[0], Float64), dense.tensor(s, p[1], Float64), dense.tensor(s, p[2], Float64)
 		near(t, "linear map", Linear(x, w, b).Float64s(), want, 1e-15)
-		near(t, "of no inputs", Linear(Zeros(s, Float64, CPU, E, rows, 0), Zeros(s, Float64, CPU, E, O, 0), b).Float64s(),
+		near(t, "of no inputs", Linear(Zeros(s, Float64, CPU, E, rows, 0),
+			Zeros(s, Float64, CPU, E, O, 0), b).Float64s(),
 			b.Unsqueeze(1).Expand(E, rows, O).Float64s(), 0)
 		near(t, "of no rows", Linear(Zeros(s, Float64, CPU, E, 0, I), w, b).Float64s(), nil, 0)
 	}
 	SetFused(true)
 }
 
-// TestAddLayerNormClosedForm checks mean 0 and variance 1 before gain and bias: (x - mean)/sqrt(var + eps) in Go.
+// TestAddLayerNormClosedForm checks mean 0 and variance 1 before gain and bias: (x - mean)/sqrt(var
+// + eps) in Go.
 func TestAddLayerNormClosedForm(t *testing.T) {
 	const E, rows, D, eps = 2, 3, 19, 1e-3
 	p := inputs(51, []int{E, rows, D}, []int{E, rows, D}, []int{E, D}, []int{E, D})
@@ -215,8 +223,8 @@ func TestAddLayerNormClosedForm(t *testing.T) {
 	SetFused(true)
 }
 
-// TestRotatePairsClosedForm checks that a pair (x, y) turns into (x cos - y sin, y cos + x sin), that lengths stay, and
-// that turning by -a undoes turning by a.
+// TestRotatePairsClosedForm checks that a pair (x, y) turns into (x cos - y sin, y cos + x sin),
+// that lengths stay, and that turning by -a undoes turning by a.
 func TestRotatePairsClosedForm(t *testing.T) {
 	s := NewScope()
 	defer s.Close()
@@ -249,7 +257,8 @@ func TestCrossEntropy(t *testing.T) {
 	s := NewScope()
 	defer s.Close()
 	target := Of(s, CPU, []int64{0, 2, 1, 1}, 2, 2)
-	near(t, "equal logits", CrossEntropy(Zeros(s, Float64, CPU, 2, 2, 3), target).Float64s(), []float64{math.Log(3), math.Log(3)}, 1e-15)
+	near(t, "equal logits", CrossEntropy(Zeros(s, Float64, CPU, 2, 2, 3), target).Float64s(),
+		[]float64{math.Log(3), math.Log(3)}, 1e-15)
 	z := inputs(54, []int{2, 2, 3})[0]
 	want := make([]float64, 2)
 	for i, y := range Values[int64](target) {
@@ -261,6 +270,9 @@ func TestCrossEntropy(t *testing.T) {
 	}
 	near(t, "cross-entropy", CrossEntropy(dense.tensor(s, z, Float64), target).Float64s(), want, 1e-15)
 	for _, wrong := range []int64{-1, 3, math.MinInt64} {
-		failing(t, "CrossEntropy", func() { CrossEntropy(dense.tensor(s, z, Float64), Of(s, CPU, []int64{0, 1, 2, wrong}, 2, 2)) })
+		failing(t, "CrossEntropy", func() {
+			CrossEntropy(dense.tensor(s, z, Float64),
+				Of(s, CPU, []int64{0, 1, 2, wrong}, 2, 2))
+		})
 	}
 }

@@ -5,16 +5,17 @@ import (
 	"testing"
 )
 
-// phi is the distribution function of N(0,1), from Go's erfc, and gelu and its slope follow from it.
+// phi is the distribution function of N(0,1), from Go's erfc, and gelu and its slope follow from
+// it.
 func phi(x float64) float64  { return 0.5 * math.Erfc(-x/math.Sqrt2) }
 func gelu(x float64) float64 { return x * phi(x) }
 func geluSlope(x float64) float64 {
 	return phi(x) + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi)
 }
 
-// geluOf returns GELU and its slope as the fused linear map computes them: of one input 1, so that the weights come
-// through as they are, and the gradient of a weight is the slope. In rows they lie along the axis that is vectorised;
-// otherwise each is a row of its own.
+// geluOf returns GELU and its slope as the fused linear map computes them: of one input 1, so that
+// the weights come through as they are, and the gradient of a weight is the slope. In rows they lie
+// along the axis that is vectorised; otherwise each is a row of its own.
 func geluOf(dtype DType, along bool, x []float64) (y, slope []float64) {
 	s := NewScope()
 	defer s.Close()
@@ -27,14 +28,15 @@ func geluOf(dtype DType, along bool, x []float64) (y, slope []float64) {
 	if !along {
 		free = unit
 	}
-	free.WantGrad()
+	free.RequireGrad()
 	out := LinearGELU(unit, w, Tensor{})
 	out.Sum().Backward()
 	return out.Float64s(), free.Grad().Float64s()
 }
 
-// TestGELU compares GELU and its slope with float64 erfc over [-12,12] in steps of 1/256, which float32 holds exactly.
-// float32 itself resolves 6e-8 of a value. Beyond -5.5 the value is below 1e-7 and only its absolute error counts.
+// TestGELU compares GELU and its slope with float64 erfc over [-12,12] in steps of 1/256, which
+// float32 holds exactly. float32 itself resolves 6e-8 of a value. Beyond -5.5 the value is below
+// 1e-7 and only its absolute error counts.
 func TestGELU(t *testing.T) {
 	var x []float64
 	for i := -12 * 256; i <= 12*256; i++ {
@@ -59,7 +61,8 @@ func TestGELU(t *testing.T) {
 	}
 }
 
-// TestGELUFarOut checks the limits: far right GELU is the identity, far left it is zero, also where x^2 overflows.
+// TestGELUFarOut checks the limits: far right GELU is the identity, far left it is zero, also where
+// x^2 overflows.
 func TestGELUFarOut(t *testing.T) {
 	for _, dtype := range []DType{Float32, Float64} {
 		x := []float64{13, 20, 100, 1e4, 1e10, 1e20, 1e30, -13, -20, -100, -1e4, -1e10, -1e20, -1e30}
@@ -77,8 +80,8 @@ func TestGELUFarOut(t *testing.T) {
 	}
 }
 
-// TestNotANumberPasses puts NaN, and then infinities, into one place of the operators that rewrite numbers: what depends
-// on it must not look finite.
+// TestNotANumberPasses puts NaN, and then infinities, into one place of the operators that rewrite
+// numbers: what depends on it must not look finite.
 func TestNotANumberPasses(t *testing.T) {
 	s := NewScope()
 	defer s.Close()
@@ -110,8 +113,12 @@ func checkPoison(t *testing.T, s *Scope, dtype DType, place int, poison float64)
 	x := dense.tensor(s, v, dtype)
 	ones := Full(s, 1, dtype, CPU, 1, D)
 	for name, y := range map[string]Tensor{
-		"AddLayerNorm": AddLayerNorm(x, Tensor{}, Norm{ones, ones, 1e-5}), "AddLayerNorm of two": AddLayerNorm(ones.Unsqueeze(0).Expand(1, 2, D), x, Norm{ones, ones, 1e-5}),
-		"Linear": Linear(x, ones.Unsqueeze(1), Tensor{}), "LinearGELU": LinearGELU(x, ones.Unsqueeze(1), Tensor{}), "Softmax": x.Softmax(-1), "LogSoftmax": x.LogSoftmax(-1),
+		"AddLayerNorm": AddLayerNorm(x, Tensor{}, Norm{ones, ones, 1e-5}),
+		"AddLayerNorm of two": AddLayerNorm(ones.Unsqueeze(0).Expand(1, 2, D), x,
+			Norm{ones, ones, 1e-5}),
+		"Linear":     Linear(x, ones.Unsqueeze(1), Tensor{}),
+		"LinearGELU": LinearGELU(x, ones.Unsqueeze(1), Tensor{}), "Softmax": x.Softmax(-1),
+		"LogSoftmax":      x.LogSoftmax(-1),
 		"AttentionLogits": AttentionLogits(x.Reshape(1, 1, 1, 2, D), x.Reshape(1, 1, 1, 2, D), 1).Narrow(3, 0, 1),
 	} {
 		out := y.Float64s()

@@ -12,7 +12,7 @@ func (c function) onGPU(l layout, dtype DType) (result []float64, gradients [][]
 	defer s.Close()
 	x := make([]Tensor, len(c.inputs))
 	for i, p := range c.inputs {
-		x[i] = l.tensor(s, p, dtype).To(dtype, CUDA(0)).WantGrad()
+		x[i] = l.tensor(s, p, dtype).To(dtype, CUDA(0)).RequireGrad()
 	}
 	y := c.f(x)
 	result = y.Float64s()
@@ -23,7 +23,8 @@ func (c function) onGPU(l layout, dtype DType) (result []float64, gradients [][]
 	return result, gradients
 }
 
-// The fused operators on a GPU, by own kernels where nvcc compiled them and else composed, against the CPU's loops.
+// The fused operators on a GPU, by own kernels where nvcc compiled them and else composed, against
+// the CPU's loops.
 func TestFusedOperatorsOnGPU(t *testing.T) {
 	if s := DescribeSystem(); !s.CUDA {
 		t.Skip("needs an NVIDIA GPU: " + s.CUDAReason)
@@ -37,7 +38,8 @@ func TestFusedOperatorsOnGPU(t *testing.T) {
 				var have []float64
 				var haveGradients [][]float64
 				calls := Operators(func() { have, haveGradients = c.onGPU(l, dtype) })
-				many := z.N > 32 && strings.Contains(c.name, "Attention") // libtorch's attention inside the block, in float32 and without a mask
+				// Libtorch's attention inside the block, in float32 and without a mask.
+				many := z.N > 32 && strings.Contains(c.name, "Attention")
 				taken := !many || (dtype == Float32 && LibtorchAtLeast(2, 6) && !strings.Contains(c.name, "causal"))
 				if l == dense && taken && DescribeSystem().CUDAKernels && strings.Contains(c.name, "Block") &&
 					backwardPasses(calls, "MLPOnGpu")+backwardPasses(calls, "AttentionBlockOnGpu") != 1 {

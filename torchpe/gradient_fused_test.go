@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// smallSizes are for differences: most axes have lengths of their own, so that exchanged ones show. A layer norm needs
-// more than two elements: of two, it keeps nothing but a sign.
+// smallSizes are for differences: most axes have lengths of their own, so that exchanged ones show.
+// A layer norm needs more than two elements: of two, it keeps nothing but a sign.
 func smallSizes(E, H int) sizes { return sizes{E: E, B: 2, H: H, N: 3, M: 6, Dh: max(2, 4/H), O: 5} }
 
 // TestFusedGradients checks the fused operators, as loops and composed, against differences.
@@ -41,15 +41,16 @@ func TestSomeGradients(t *testing.T) {
 	}
 }
 
-// TestGradientsAdd checks that a second pass back adds its gradient to the first, whatever the layout of the leaf
-// and so of its gradient.
+// TestGradientsAdd checks that a second pass back adds its gradient to the first, whatever the
+// layout of the leaf and so of its gradient.
 func TestGradientsAdd(t *testing.T) {
 	for _, c := range fusedFunctions(smallSizes(3, 2)) {
 		for _, l := range []layout{dense, turned, spaced} {
 			_, once := c.run(l, Float64, nil, 1)
 			_, twice := c.run(l, Float64, nil, 2)
 			for i := range once {
-				near(t, fmt.Sprintf("%s, %s, gradient %d after two passes", c.name, l, i), twice[i], scaled(2, once[i]), 1e-13)
+				near(t, fmt.Sprintf("%s, %s, gradient %d after two passes", c.name, l, i), twice[i],
+					scaled(2, once[i]), 1e-13)
 			}
 		}
 	}
@@ -66,7 +67,8 @@ func scaled(c float64, v []float64) []float64 {
 // filler is a parameter between those of a function, which must stay as it is.
 func filler(ps *ParamSet, name string) { ps.Add(name, true, Constant(5), 3) }
 
-// parametersOf makes a set whose parameters are the inputs of c, with fillers before, between and after.
+// parametersOf makes a set whose parameters are the inputs of c, with fillers before, between and
+// after.
 func parametersOf(t *testing.T, c function, members int, dtype DType) (ps *ParamSet, params []*Param) {
 	t.Helper()
 	ps = NewParamSet(members, dtype, CPU)
@@ -84,9 +86,10 @@ func parametersOf(t *testing.T, c function, members int, dtype DType) (ps *Param
 	return ps, params
 }
 
-// TestParameterGradients checks the gradients that gather in the flat buffer of a ParamSet, where a parameter of three
-// members lies in strides: against those of plain leaves, which TestFusedGradients holds against differences. Two passes
-// give twice the gradient, and what belongs to other parameters stays zero.
+// TestParameterGradients checks the gradients that gather in the flat buffer of a ParamSet, where a
+// parameter of three members lies in strides: against those of plain leaves, which
+// TestFusedGradients holds against differences. Two passes give twice the gradient, and what
+// belongs to other parameters stays zero.
 func TestParameterGradients(t *testing.T) {
 	for _, E := range []int{1, 3} {
 		for _, c := range fusedFunctions(smallSizes(E, 2)) {
@@ -128,7 +131,8 @@ func checkParameterGradients(t *testing.T, c function, E int, want [][]float64) 
 	}
 }
 
-// TestFrozenParameter checks that a parameter that is not trained gets no gradient and lies in a buffer of its own.
+// TestFrozenParameter checks that a parameter that is not trained gets no gradient and lies in a
+// buffer of its own.
 func TestFrozenParameter(t *testing.T) {
 	ps := NewParamSet(2, Float64, CPU)
 	w := ps.Add("w", true, Constant(0.5), 3, 4)
@@ -140,7 +144,8 @@ func TestFrozenParameter(t *testing.T) {
 	s := NewScope()
 	defer s.Close()
 	Linear(Full(s, 1, Float64, CPU, 2, 5, 4), w.In(s), b.In(s)).Sum().Backward()
-	near(t, "gradient of w: five rows of ones", w.In(s).Grad().Float64s(), Full(s, 5, Float64, CPU, 2, 3, 4).Float64s(), 0)
+	near(t, "gradient of w: five rows of ones", w.In(s).Grad().Float64s(),
+		Full(s, 5, Float64, CPU, 2, 3, 4).Float64s(), 0)
 	failing(t, "Grad", func() { b.In(s).Grad() })
 	if b.In(s).RequiresGrad() || ps.Count() != 12 {
 		t.Errorf("b wants a gradient: %v; %d trained parameters, want 12", b.In(s).RequiresGrad(), ps.Count())

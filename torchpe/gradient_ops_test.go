@@ -26,33 +26,42 @@ func alternating(s *Scope, shape ...int) Tensor {
 // TestUnaryGradients checks the operators with one operand, where they have a derivative.
 func TestUnaryGradients(t *testing.T) {
 	m := []int{2, 3, 2}
-	any, positive, chosen := inputs(1, m), between(0.3, 3, inputs(2, m)), apart(inputs(3, m))
+	free, positive, chosen := inputs(1, m), between(0.3, 3, inputs(2, m)), apart(inputs(3, m))
 	for _, c := range []function{
-		one("Neg", any, Tensor.Neg), one("Abs", chosen, Tensor.Abs), one("Exp", any, Tensor.Exp), one("Log", positive, Tensor.Log),
-		one("Log1p", positive, Tensor.Log1p), one("Sqrt", positive, Tensor.Sqrt), one("Square", any, Tensor.Square),
-		one("Reciprocal", positive, Tensor.Reciprocal), one("Sin", any, Tensor.Sin), one("Cos", any, Tensor.Cos),
-		one("Tanh", any, Tensor.Tanh), one("Sigmoid", any, Tensor.Sigmoid), one("Softplus", any, Tensor.Softplus),
-		one("ReLU", chosen, Tensor.ReLU), one("GELU", any, Tensor.GELU), one("Erf", any, Tensor.Erf), one("Sign", chosen, Tensor.Sign),
-		one("Contiguous", any, Tensor.Contiguous), one("Clone", any, Tensor.Clone),
-		one("Floor", any, func(x Tensor) Tensor { return x.Floor().Mul(x) }),
-		one("AddScalar", any, func(x Tensor) Tensor { return x.AddScalar(2.5).Square() }),
-		one("MulScalar", any, func(x Tensor) Tensor { return x.MulScalar(-2.5) }),
+		one("Neg", free, Tensor.Neg), one("Abs", chosen, Tensor.Abs), one("Exp", free, Tensor.Exp),
+		one("Log", positive, Tensor.Log),
+		one("Log1p", positive, Tensor.Log1p), one("Sqrt", positive, Tensor.Sqrt), one("Square", free, Tensor.Square),
+		one("Reciprocal", positive, Tensor.Reciprocal), one("Sin", free, Tensor.Sin), one("Cos", free, Tensor.Cos),
+		one("Tanh", free, Tensor.Tanh), one("Sigmoid", free, Tensor.Sigmoid), one("Softplus", free, Tensor.Softplus),
+		one("ReLU", chosen, Tensor.ReLU), one("GELU", free, Tensor.GELU),
+		one("Erf", free, Tensor.Erf), one("Sign", chosen, Tensor.Sign),
+		one("Contiguous", free, Tensor.Contiguous), one("Clone", free, Tensor.Clone),
+		one("Floor", free, func(x Tensor) Tensor { return x.Floor().Mul(x) }),
+		one("AddScalar", free, func(x Tensor) Tensor { return x.AddScalar(2.5).Square() }),
+		one("MulScalar", free, func(x Tensor) Tensor { return x.MulScalar(-2.5) }),
 		one("PowScalar", positive, func(x Tensor) Tensor { return x.PowScalar(2.5) }),
 		one("Clamp", chosen, func(x Tensor) Tensor { return x.Clamp(-0.95, 1.25) }),
-		one("MaskedFill", any, func(x Tensor) Tensor { return x.MaskedFill(alternating(x.Scope(), 3, 2), 9).Square() }),
+		one("MaskedFill", free, func(x Tensor) Tensor {
+			return x.MaskedFill(alternating(x.Scope(), 3, 2), 9).Square()
+		}),
 	} {
 		checkGradients(t, c)
 	}
 }
 
-// TestBinaryGradients checks the operators with two operands over shapes that broadcast in different ways.
+// TestBinaryGradients checks the operators with two operands over shapes that broadcast in
+// different ways.
 func TestBinaryGradients(t *testing.T) {
-	for _, shapes := range [][][]int{{{2, 3}, {2, 3}}, {{2, 3}, {3}}, {{2, 1}, {1, 3}}, {{2, 3}, {}}, {{1}, {2, 3}}, {{4, 1, 3}, {2, 1}}} {
-		any, positive, chosen := inputs(4, shapes...), between(0.3, 3, inputs(5, shapes...)), apart(inputs(6, shapes...))
+	for _, shapes := range [][][]int{{{2, 3}, {2, 3}}, {{2, 3}, {3}}, {{2, 1}, {1, 3}},
+		{{2, 3}, {}}, {{1}, {2, 3}}, {{4, 1, 3}, {2, 1}}} {
+		free, positive, chosen := inputs(4, shapes...), between(0.3, 3, inputs(5, shapes...)),
+			apart(inputs(6, shapes...))
 		for _, c := range []function{
-			two("Add", any, Tensor.Add), two("Sub", any, Tensor.Sub), two("Mul", any, Tensor.Mul), two("Div", positive, Tensor.Div),
-			two("Pow", positive, Tensor.Pow), two("Maximum", chosen, Tensor.Maximum), two("Minimum", chosen, Tensor.Minimum),
-			two("Where", any, func(a, b Tensor) Tensor { return Where(alternating(a.Scope(), 2, 3), a, b) }),
+			two("Add", free, Tensor.Add), two("Sub", free, Tensor.Sub), two("Mul", free, Tensor.Mul),
+			two("Div", positive, Tensor.Div),
+			two("Pow", positive, Tensor.Pow), two("Maximum", chosen, Tensor.Maximum),
+			two("Minimum", chosen, Tensor.Minimum),
+			two("Where", free, func(a, b Tensor) Tensor { return Where(alternating(a.Scope(), 2, 3), a, b) }),
 		} {
 			checkGradients(t, c)
 		}
@@ -93,7 +102,8 @@ func TestShapeGradients(t *testing.T) {
 	}
 }
 
-// TestReductionGradients checks reductions over one, some and all axes, and what normalises along an axis.
+// TestReductionGradients checks reductions over one, some and all axes, and what normalises along
+// an axis.
 func TestReductionGradients(t *testing.T) {
 	m, chosen := inputs(11, []int{2, 3, 2}), apart(inputs(12, []int{2, 3, 2}))
 	for _, dims := range [][]int{nil, {1}, {0, 2}, {-1, 0, 1}} {
@@ -120,12 +130,14 @@ func TestReductionGradients(t *testing.T) {
 
 // TestMatMulGradients checks the product of matrices, of stacks that broadcast, and with vectors.
 func TestMatMulGradients(t *testing.T) {
-	for _, shapes := range [][][]int{{{2, 3}, {3, 4}}, {{5, 2, 3}, {5, 3, 4}}, {{2, 1, 2, 3}, {4, 3, 2}}, {{3}, {3, 2}}, {{2, 2, 3}, {3}}} {
+	for _, shapes := range [][][]int{{{2, 3}, {3, 4}}, {{5, 2, 3}, {5, 3, 4}},
+		{{2, 1, 2, 3}, {4, 3, 2}}, {{3}, {3, 2}}, {{2, 2, 3}, {3}}} {
 		checkGradients(t, two("MatMul", inputs(13, shapes...), Tensor.MatMul))
 	}
 }
 
-// TestDetach checks that no gradient flows through Detach: the derivative of x * detached(x) is x, not 2 x.
+// TestDetach checks that no gradient flows through Detach: the derivative of x * detached(x) is x,
+// not 2 x.
 func TestDetach(t *testing.T) {
 	c := one("Detach", inputs(14, []int{5}), func(x Tensor) Tensor { return x.Mul(x.Detach()) })
 	_, gradients := c.run(dense, Float64, nil, 1)
@@ -136,15 +148,16 @@ func TestDetach(t *testing.T) {
 	near(t, "gradient of x * detached(x)", gradients[0], want, 1e-15)
 }
 
-// TestNotDifferentiable checks that comparisons, indices and truths carry no gradient, and that Backward of such a
-// result is an error.
+// TestNotDifferentiable checks that comparisons, indices and truths carry no gradient, and that
+// Backward of such a result is an error.
 func TestNotDifferentiable(t *testing.T) {
 	s := NewScope()
 	defer s.Close()
-	x, y := Of(s, CPU, []float64{1, 2, 3}, 3).WantGrad(), Of(s, CPU, []float64{3, 2, 1}, 3).WantGrad()
+	x, y := Of(s, CPU, []float64{1, 2, 3}, 3).RequireGrad(), Of(s, CPU, []float64{3, 2, 1}, 3).RequireGrad()
 	truth := x.Lt(y)
 	for name, r := range map[string]Tensor{
-		"Eq": x.Eq(y), "Lt": truth, "Le": x.Le(y), "And": truth.And(x.Le(y)), "Or": truth.Or(x.Le(y)), "Not": truth.Not(),
+		"Eq": x.Eq(y), "Lt": truth, "Le": x.Le(y), "And": truth.And(x.Le(y)),
+		"Or": truth.Or(x.Le(y)), "Not": truth.Not(),
 		"IsFinite": x.IsFinite(), "Argmax": x.Argmax(0), "OneHot": x.Argmax(0).OneHot(3, Float64),
 	} {
 		if r.RequiresGrad() {

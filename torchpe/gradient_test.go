@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Gradients against central differences in float64: with step h the difference is off by about h^2 f”'/6 and by
-// 1e-16 |f|/h, both near 1e-11 at h = 1e-5. That leaves a wide margin below the tolerance, which still catches any
-// wrong factor, sign or index.
+// Gradients against central differences in float64: with step h the difference is off by about h^2
+// f”'/6 and by 1e-16 |f|/h, both near 1e-11 at h = 1e-5. That leaves a wide margin below the
+// tolerance, which still catches any wrong factor, sign or index.
 const (
 	differenceStep    = 1e-5
 	gradientTolerance = 1e-7
@@ -28,7 +28,7 @@ type function struct {
 	f      func(x []Tensor) Tensor
 }
 
-// layout is how an input lies in memory.
+// layout names the strides of an input.
 type layout int
 
 const (
@@ -58,7 +58,8 @@ func (l layout) tensor(s *Scope, p point, dtype DType) Tensor {
 	return Of(s, CPU, p.values, p.shape...).To(dtype, CPU)
 }
 
-// weight is the weight of element i of the result in the loss. No two are equal, so that exchanged elements show.
+// weight is the weight of element i of the result in the loss. No two are equal, so that exchanged
+// elements show.
 func weight(i int) float64 { return math.Cos(1.7*float64(i) + 0.3) }
 
 // weighted is the loss: the weighted sum of y's elements.
@@ -84,8 +85,8 @@ func (c function) loss(l layout) (sum float64) {
 	return sum
 }
 
-// run returns the result of c and the gradients of the inputs that are wanted (all where want is nil), after as many
-// passes forward and back.
+// run returns the result of c and the gradients of the inputs that are wanted (all where want is
+// nil), after as many passes forward and back.
 func (c function) run(l layout, dtype DType, want []bool, passes int) (result []float64, gradients [][]float64) {
 	s := NewScope()
 	defer s.Close()
@@ -93,7 +94,7 @@ func (c function) run(l layout, dtype DType, want []bool, passes int) (result []
 	for i, p := range c.inputs {
 		x[i] = l.tensor(s, p, dtype)
 		if want == nil || want[i] {
-			x[i].WantGrad()
+			x[i].RequireGrad()
 		}
 	}
 	for range passes {
@@ -135,7 +136,8 @@ func checkGradients(t *testing.T, c function) {
 	for _, l := range []layout{dense, turned, spaced} {
 		_, have := c.run(l, Float64, nil, 1)
 		for i := range want {
-			near(t, c.name+", "+l.String()+", gradient of input "+string(rune('0'+i)), have[i], want[i], gradientTolerance)
+			near(t, c.name+", "+l.String()+", gradient of input "+string(rune('0'+i)), have[i],
+				want[i], gradientTolerance)
 		}
 	}
 }
@@ -160,8 +162,8 @@ func between(low, high float64, ps []point) []point {
 	return ps
 }
 
-// apart makes all values differ from each other, and from zero, by 0.1 at least: away from the kinks of operators
-// that choose.
+// apart makes all values differ from each other, and from zero, by 0.1 at least: away from the
+// kinks of operators that choose.
 func apart(ps []point) []point {
 	n := 0
 	for _, p := range ps {

@@ -8,20 +8,22 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// Graph is work for a device that is recorded once and done by one call each time: where a step of training is some hundred
-// kernels, launching each of them costs more than most of them take. On the CPU, which records nothing, Replay runs the function.
+// Graph holds work for a device that is recorded once and then launched by one call: a training
+// step is some hundred kernels, most of which take less time than their launch. On the CPU, which
+// records nothing, Replay runs the function.
 //
-// What is recorded may read nothing from the host (see Constants for what never changes) and is not allowed to wait for the
-// device: it works on tensors at fixed places, which Write fills between replays.
+// The recorded work may neither read from the host (see Constants for what never changes) nor wait
+// for the device: it uses tensors in fixed memory, which Write fills between replays.
 type Graph struct {
 	device Device
 	id     uint64
 	run    func()
 }
 
-// Record records what f does on the device, which does not happen before Replay. The calling thread must be locked to its
-// goroutine and have a stream of its own (OwnStream). Graphs that never run at the same time may share memory: share is nil or
-// another graph of the device. A panic of f with an *Error is returned.
+// Record records what f does on the device; Replay executes it. The calling thread
+// must be locked to its goroutine and have a stream of its own (OwnStream). Graphs that never run
+// at the same time may share memory: share is nil or another graph of the device. A panic of f with
+// an *Error is returned.
 func Record(d Device, share *Graph, f func()) (*Graph, error) {
 	g := &Graph{device: d, run: f}
 	if d == CPU {
@@ -47,7 +49,7 @@ func Record(d Device, share *Graph, f func()) (*Graph, error) {
 	return g, nil
 }
 
-// Replay does what was recorded. On a GPU it returns before that is done.
+// Replay executes the recorded work. On a GPU it returns before the work is done.
 func (g *Graph) Replay() error {
 	if g.run != nil {
 		return Catch(g.run)
@@ -69,8 +71,8 @@ func (g *Graph) Close() error {
 	return ctorch.GraphFree(id)
 }
 
-// OwnStream gives the calling thread, which must be locked to its goroutine, a stream of its own on a GPU, as recording a graph
-// needs; back returns to the common one. On the CPU nothing happens.
+// OwnStream gives the calling thread, which must be locked to its goroutine, a stream of its own on
+// a GPU, as recording a graph needs; back returns to the common one. On the CPU nothing happens.
 func OwnStream(d Device) (back func(), err error) {
 	if d == CPU {
 		return func() {}, nil
@@ -85,11 +87,12 @@ func OwnStream(d Device) (back func(), err error) {
 	}, nil
 }
 
-// Synchronize waits until the device has done all that it was told.
+// Synchronize waits until the device has finished all its work.
 func Synchronize(d Device) error { return ctorch.Synchronize(int(d)) }
 
-// Write copies values into t, which must be dense, of T's dtype and of as many elements. A GPU gets them in turn with what it is
-// told before and after, without the host waiting; values may be used again at once.
+// Write copies values into t, which must be dense, of T's dtype and of as many elements. On a GPU
+// the copy is queued in order with other work and the host does not wait; values may be reused at
+// once.
 func Write[T Element](t Tensor, values []T) {
 	const op = "Write"
 	info := t.info(op)
@@ -101,25 +104,25 @@ func Write[T Element](t Tensor, values []T) {
 	}
 }
 
-// DeviceMemory is what libtorch's allocator knows of a GPU's memory, in bytes; zeros for the CPU.
+// DeviceMemory holds libtorch's allocator statistics of a GPU, in bytes; zeros for the CPU.
 type DeviceMemory struct {
 	Allocated, Peak, Reserved int64 // in use; at most since ResetPeakMemory; held, in use or not
 }
 
-// MemoryOf returns what libtorch's allocator knows of the device's memory.
+// MemoryOf returns libtorch's allocator statistics of the device.
 func MemoryOf(d Device) (m DeviceMemory, err error) {
 	m.Allocated, m.Peak, m.Reserved, err = ctorch.DeviceMemory(int(d))
 	return m, err
 }
 
-// ResetPeakMemory starts Peak anew.
+// ResetPeakMemory sets Peak to the memory in use.
 func ResetPeakMemory(d Device) error { return ctorch.ResetPeakMemory(int(d)) }
 
-// ReleaseCached gives the memory back to the device that libtorch's allocator holds and does not use.
+// ReleaseCached returns the memory that libtorch's allocator holds unused to the device.
 func ReleaseCached(d Device) error { return ctorch.ReleaseCached(int(d)) }
 
-// SetDeterministic makes operators give the same bits each time on a GPU, where libtorch has such a form of them. It comes before
-// the first product: cuBLAS reads then what it may do.
+// SetDeterministic selects operators that repeat to the same bits on a GPU, where libtorch has
+// them. Call it before the first product, when cuBLAS reads its configuration.
 func SetDeterministic(on bool) error {
 	const workspace = "CUBLAS_WORKSPACE_CONFIG"
 	if on && os.Getenv(workspace) == "" {

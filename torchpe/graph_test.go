@@ -99,7 +99,8 @@ func TestWriteErrors(t *testing.T) {
 	x := Zeros(s, Float64, CPU, 2, 3)
 	for name, write := range map[string]func(){
 		"too few": func() { Write(x, []float64{1}) }, "another dtype": func() { Write(x, make([]int64, 6)) },
-		"strides": func() { Write(x.Transpose(0, 1), make([]float64, 6)) }, "no tensor": func() { Write(Tensor{}, []float64{1}) },
+		"strides":   func() { Write(x.Transpose(0, 1), make([]float64, 6)) },
+		"no tensor": func() { Write(Tensor{}, []float64{1}) },
 	} {
 		if Catch(write) == nil {
 			t.Errorf("%s is taken", name)
@@ -138,7 +139,8 @@ func TestSeedFrom(t *testing.T) {
 	}
 }
 
-// A step whose settings were prepared, with a gate, is a step in which the gated member is not active.
+// A step whose settings were prepared, with a gate, is a step in which the gated member is not
+// active.
 func TestOptimizerGate(t *testing.T) {
 	for _, method := range []Method{Adam, AdamW, SGD} {
 		step := func(active bool, gate []float64) []float64 {
@@ -156,7 +158,8 @@ func TestOptimizerGate(t *testing.T) {
 			defer s.Close()
 			for range 3 {
 				setGradients(ps, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
-				err := o.Prepare(StepSettings{LR: []float64{0.1, 0.2}, WeightDecay: []float64{0.1, 0}, Active: []bool{true, active}, ClipNorm: 3})
+				err := o.Prepare(StepSettings{LR: []float64{0.1, 0.2},
+					WeightDecay: []float64{0.1, 0}, Active: []bool{true, active}, ClipNorm: 3})
 				if err == nil {
 					err = o.Apply(Of(s, CPU, gate, 2))
 				}

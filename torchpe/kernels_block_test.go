@@ -7,10 +7,12 @@ import (
 	"testing"
 )
 
-// TestKernelBlocks checks that the halves of a block are one operator where they can be, and that what they cannot take is left to others.
+// TestKernelBlocks checks that the halves of a block are one operator where they can be, and that
+// what they cannot take is left to others.
 func TestKernelBlocks(t *testing.T) {
 	for _, c := range fusedFunctions(sizes{E: 2, B: 3, H: 2, N: 17, M: 17, Dh: 10, O: 33}) {
-		want := map[string]string{"MLPBlock": "MLPOnGpu", "AttentionBlock": "AttentionBlockOnGpu"}[strings.Fields(c.name)[0]]
+		want := map[string]string{"MLPBlock": "MLPOnGpu",
+			"AttentionBlock": "AttentionBlockOnGpu"}[strings.Fields(c.name)[0]]
 		if want == "" {
 			continue
 		}
@@ -21,10 +23,12 @@ func TestKernelBlocks(t *testing.T) {
 			}
 		})
 	}
-	for _, c := range fusedFunctions(sizes{E: 2, B: 1, H: 1, N: 33, M: 33, Dh: 4, O: 3}) { // more tokens than the kernel takes
+	// More tokens than the kernel takes.
+	for _, c := range fusedFunctions(sizes{E: 2, B: 1, H: 1, N: 33, M: 33, Dh: 4, O: 3}) {
 		if c.name == "AttentionBlock" {
 			emulated(func() {
-				if calls := Operators(func() { c.run(dense, Float32, nil, 1) }); backwardPasses(calls, "AttentionBlockOnGpu") != 0 {
+				calls := Operators(func() { c.run(dense, Float32, nil, 1) })
+				if backwardPasses(calls, "AttentionBlockOnGpu") != 0 {
 					t.Errorf("33 tokens are taken: %v", calls)
 				}
 			})
@@ -32,18 +36,23 @@ func TestKernelBlocks(t *testing.T) {
 	}
 }
 
-// TestKernelBlocksStrided puts a whole block between operations that leave its operands and the gradient of its result strided, with
-// masks of all shapes. Gains and biases of norms are dense, for else a block is left to others.
+// TestKernelBlocksStrided puts a whole block between operations that leave its operands and the
+// gradient of its result strided, with masks of all shapes. Gains and biases of norms are dense,
+// for else a block is left to others.
 func TestKernelBlocksStrided(t *testing.T) {
-	for k, z := range []sizes{{E: 2, B: 3, H: 2, N: 16, Dh: 5, O: 17}, {E: 1, B: 2, H: 1, N: 1, Dh: 1, O: 1}, {E: 3, B: 1, H: 1, N: 20, Dh: 33, O: 40}, {E: 1, B: 2, H: 3, N: 32, Dh: 100, O: 9}} {
+	for k, z := range []sizes{{E: 2, B: 3, H: 2, N: 16, Dh: 5, O: 17},
+		{E: 1, B: 2, H: 1, N: 1, Dh: 1, O: 1}, {E: 3, B: 1, H: 1, N: 20, Dh: 33, O: 40},
+		{E: 1, B: 2, H: 3, N: 32, Dh: 100, O: 9}} {
 		D := z.H * z.Dh
 		row, narrow := []int{z.E, D}, 1/math.Sqrt(float64(D))
-		in := inputs(uint64(90+k), []int{z.E, z.B, z.N, D}, []int{z.E, 3 * D, D}, []int{z.E, 3 * D}, []int{z.E, D, D}, row, row, row,
+		in := inputs(uint64(90+k), []int{z.E, z.B, z.N, D}, []int{z.E, 3 * D, D}, []int{z.E, 3 * D},
+			[]int{z.E, D, D}, row, row, row,
 			[]int{z.E, z.O, D}, []int{z.E, z.O}, []int{z.E, D, z.O}, row, row, row)
 		for _, mask := range [][]int{nil, {z.N, z.N}, {z.E, 1, 1, z.N, z.N}, {1, z.B, z.H, 1, z.N}} {
 			c := function{"block", in, func(x []Tensor) Tensor {
 				norm := func(gain, bias int) Norm { return Norm{x[gain].Contiguous(), x[bias].Contiguous(), blockEps} }
-				a := SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3], OutBias: x[4].Contiguous(), Heads: z.H, Scale: 0.4 / float64(D)}
+				a := SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3],
+					OutBias: x[4].Contiguous(), Heads: z.H, Scale: 0.4 / float64(D)}
 				if mask != nil {
 					values := make([]float64, product(mask))
 					for i := range values {

@@ -10,8 +10,8 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// The kernels for GPUs, emulated on the CPU (shim/cuda_emulate.h), against the same operators composed of libtorch's and
-// against the CPU's loops.
+// The kernels for GPUs, emulated on the CPU (shim/cuda_emulate.h), against the same operators
+// composed of libtorch's and against the CPU's loops.
 
 // emulated runs f with the fused operators as a GPU computes them.
 func emulated(f func()) {
@@ -37,7 +37,8 @@ func kernelSizes() []sizes {
 	}
 }
 
-// compareKernels compares f as a GPU computes it with both other ways, with the operands in layout l.
+// compareKernels compares f as a GPU computes it with both other ways, with the operands in layout
+// l.
 func compareKernels(t *testing.T, c function, l layout, name string) {
 	t.Helper()
 	for _, dtype := range []DType{Float64, Float32} {
@@ -48,7 +49,8 @@ func compareKernels(t *testing.T, c function, l layout, name string) {
 		check := func(how string) {
 			near(t, name+", "+how, have, want, twinTolerance[dtype])
 			for i := range gradients {
-				near(t, fmt.Sprint(name, ", ", how, ", gradient ", i), haveGradients[i], gradients[i], twinTolerance[dtype])
+				near(t, fmt.Sprint(name, ", ", how, ", gradient ", i), haveGradients[i],
+					gradients[i], twinTolerance[dtype])
 			}
 		}
 		composed(func() { want, gradients = c.run(l, dtype, nil, 1) })
@@ -65,7 +67,9 @@ func TestKernels(t *testing.T) {
 	}
 	for k, z := range list {
 		for i, c := range fusedFunctions(z) {
-			if strings.HasPrefix(c.name, "Rotate") || strings.HasPrefix(c.name, "AttentionLogits") || strings.HasPrefix(c.name, "AttentionValues") {
+			if strings.HasPrefix(c.name, "Rotate") ||
+				strings.HasPrefix(c.name, "AttentionLogits") ||
+				strings.HasPrefix(c.name, "AttentionValues") {
 				continue // have no kernel
 			}
 			l := layout((i + k) % 3)
@@ -80,10 +84,12 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// TestKernelLayerNorm goes through widths at which a row is a warp's or a block's, and numbers of rows at which chunks of them
-// end.
+// TestKernelLayerNorm goes through widths at which a row is a warp's or a block's, and numbers of
+// rows at which chunks of them end.
 func TestKernelLayerNorm(t *testing.T) {
-	for k, z := range [][3]int{{2, 1, 1}, {1, 33, 31}, {3, 70, 32}, {1, 9, 65}, {2, 40, 161}, {1, 5, 256}, {1, 3, 257}, {1, 40, 1024}, {2, 3, 1025}, {1, 2, 4096}, {1, 2, 4097}, {1, 9000, 2}} {
+	for k, z := range [][3]int{{2, 1, 1}, {1, 33, 31}, {3, 70, 32}, {1, 9, 65}, {2, 40, 161},
+		{1, 5, 256}, {1, 3, 257}, {1, 40, 1024}, {2, 3, 1025}, {1, 2, 4096}, {1, 2, 4097},
+		{1, 9000, 2}} {
 		if testing.Short() && k%2 == 1 {
 			continue
 		}
@@ -94,9 +100,12 @@ func TestKernelLayerNorm(t *testing.T) {
 	}
 }
 
-// TestKernelAttention checks biases of all shapes, -inf among them, and gradients that are wanted in part.
+// TestKernelAttention checks biases of all shapes, -inf among them, and gradients that are wanted
+// in part.
 func TestKernelAttention(t *testing.T) {
-	for k, z := range []sizes{{E: 3, B: 2, H: 2, N: 16, M: 16, Dh: 5, O: 5}, {E: 1, B: 2, H: 3, N: 7, M: 30, Dh: 40, O: 66}, {E: 2, B: 1, H: 1, N: 32, M: 2, Dh: 1, O: 256}} {
+	for k, z := range []sizes{{E: 3, B: 2, H: 2, N: 16, M: 16, Dh: 5, O: 5},
+		{E: 1, B: 2, H: 3, N: 7, M: 30, Dh: 40, O: 66},
+		{E: 2, B: 1, H: 1, N: 32, M: 2, Dh: 1, O: 256}} {
 		for b, bias := range attentionBiases(z) {
 			c := attention(z, bias, []float64{0.3, -0.7}[k%2])
 			compareKernels(t, c, layout((k+b)%3), fmt.Sprintf("%+v", z))
@@ -115,17 +124,22 @@ func TestKernelAttention(t *testing.T) {
 	}
 }
 
-// TestKernelSelfAttention checks a projection with the attention over it, whose gradients need not be copied together, and
-// with what keeps the gradients from lying as they should: an operation between, or a part that is not used.
+// TestKernelSelfAttention checks a projection with the attention over it, whose gradients need not
+// be copied together, and with what keeps the gradients from lying as they should: an operation
+// between, or a part that is not used.
 func TestKernelSelfAttention(t *testing.T) {
-	for k, z := range []sizes{{E: 2, B: 3, H: 2, N: 16, Dh: 5}, {E: 1, B: 1, H: 1, N: 1, Dh: 1}, {E: 3, B: 2, H: 1, N: 20, Dh: 33}} {
+	for k, z := range []sizes{{E: 2, B: 3, H: 2, N: 16, Dh: 5}, {E: 1, B: 1, H: 1, N: 1, Dh: 1},
+		{E: 3, B: 2, H: 1, N: 20, Dh: 33}} {
 		D := z.H * z.Dh
 		scale := 0.4 / float64(D) // logits of size 1: each of q and k is a sum of D products
 		in := inputs(70, []int{z.E, z.B, z.N, D}, []int{z.E, 3 * D, D}, []int{z.E, 3 * D})
 		for name, f := range map[string]func(q, k, v Tensor) Tensor{
-			"alone":             func(q, k, v Tensor) Tensor { return Attention(q, k, v, Tensor{}, scale) },
-			"turned round":      func(q, k, v Tensor) Tensor { return Attention(k, q, v, Tensor{}, scale) },
-			"scaled before":     func(q, k, v Tensor) Tensor { return Attention(q, k.MulScalar(2), v, Tensor{}, scale) },
+			"alone":        func(q, k, v Tensor) Tensor { return Attention(q, k, v, Tensor{}, scale) },
+			"turned round": func(q, k, v Tensor) Tensor { return Attention(k, q, v, Tensor{}, scale) },
+			"scaled before": func(q, k, v Tensor) Tensor {
+				return Attention(q, k.MulScalar(2),
+					v, Tensor{}, scale)
+			},
 			"keys as values":    func(q, k, _ Tensor) Tensor { return Attention(q, k, k, Tensor{}, scale) },
 			"queries elsewhere": func(q, k, v Tensor) Tensor { return Attention(q, k, v, Tensor{}, scale).Add(q) },
 		} {
@@ -137,7 +151,8 @@ func TestKernelSelfAttention(t *testing.T) {
 	}
 }
 
-// TestKernelParameters checks gradients in the flat buffer of a ParamSet, as TestParameterGradients does those of the loops.
+// TestKernelParameters checks gradients in the flat buffer of a ParamSet, as TestParameterGradients
+// does those of the loops.
 func TestKernelParameters(t *testing.T) {
 	for _, E := range []int{1, 3} {
 		for _, c := range fusedFunctions(smallSizes(E, 2)) {
@@ -147,13 +162,15 @@ func TestKernelParameters(t *testing.T) {
 	}
 }
 
-// TestKernelOptimizers holds the kernels against the optimizers in Go, and all forms against the loops.
+// TestKernelOptimizers holds the kernels against the optimizers in Go, and all forms against the
+// loops.
 func TestKernelOptimizers(t *testing.T) {
 	for _, method := range []Method{Adam, AdamW, SGD} {
 		for _, dtype := range []DType{Float64, Float32} {
 			emulated(func() {
 				for _, n := range []int{4, 37, 1029} { // with one, some and more parameters than a block takes
-					compareOptimizer(t, fmt.Sprintf("%s %s, emulated", method, dtype), parameters(t, 3, n, dtype), method, 0.5)
+					compareOptimizer(t, fmt.Sprintf("%s %s, emulated", method, dtype),
+						parameters(t, 3, n, dtype), method, 0.5)
 				}
 			})
 			for _, form := range []int{ctorch.Composed, ctorch.Emulated} {
@@ -163,7 +180,8 @@ func TestKernelOptimizers(t *testing.T) {
 	}
 }
 
-// compareForms makes three steps on columns of buffers in a form and in loops. Member 1 pauses, with gradients that would show.
+// compareForms makes three steps on columns of buffers in a form and in loops. Member 1 pauses,
+// with gradients that would show.
 func compareForms(t *testing.T, method Method, dtype DType, form int) {
 	t.Helper()
 	const E, n = 3, 21
@@ -186,7 +204,8 @@ func compareForms(t *testing.T, method Method, dtype DType, form int) {
 	for step := 1; step <= 3; step++ {
 		var rows []float64
 		for _, lrDecayScaleActive := range [E][]float64{{0.1, 0, 1, 1}, {0.2, 0.1, 1, 0}, {0.03, 0.02, 0.3, 1}} {
-			rows = append(append(rows, lrDecayScaleActive...), 1-math.Pow(beta1, float64(step)), math.Sqrt(1-math.Pow(beta2, float64(step))))
+			rows = append(append(rows, lrDecayScaleActive...), 1-math.Pow(beta1, float64(step)),
+				math.Sqrt(1-math.Pow(beta2, float64(step))))
 		}
 		settings := Of(s, CPU, rows, E, 6)
 		for how, b := range map[int][4]Tensor{ctorch.Fused: one, form: other} {
@@ -202,18 +221,23 @@ func compareForms(t *testing.T, method Method, dtype DType, form int) {
 		}
 		for _, i := range []int{0, 2, 3} {
 			name := fmt.Sprintf("%s %s in form %d, step %d, buffer %d", method, dtype, form, step, i)
-			near(t, name, other[i].Float64s(), one[i].Float64s(), map[DType]float64{Float64: 1e-14, Float32: 1e-6}[dtype])
+			near(t, name, other[i].Float64s(), one[i].Float64s(),
+				map[DType]float64{Float64: 1e-14, Float32: 1e-6}[dtype])
 		}
 	}
-	for name, bad := range map[string]Tensor{"float32": Zeros(s, Float32, CPU, E, 6), "five columns": Zeros(s, Float64, CPU, E, 5), "two members": Zeros(s, Float64, CPU, 2, 6)} {
-		if ctorch.SGD(other[0].h, other[1].h, bad.h) == nil || ctorch.Adam(other[0].h, other[1].h, other[2].h, other[3].h, bad.h, beta1, beta2, eps, false) == nil {
+	for name, bad := range map[string]Tensor{"float32": Zeros(s, Float32, CPU, E, 6),
+		"five columns": Zeros(s, Float64, CPU, E, 5), "two members": Zeros(s, Float64, CPU, 2, 6)} {
+		if ctorch.SGD(other[0].h, other[1].h, bad.h) == nil ||
+			ctorch.Adam(other[0].h, other[1].h, other[2].h, other[3].h, bad.h, beta1, beta2, eps,
+				false) == nil {
 			t.Errorf("settings with %s are taken", name)
 		}
 	}
 }
 
-// TestRightAnswers counts by hand, in all forms: the first of equal logits answers, and NaN is the largest of all.
-func TestRightAnswers(t *testing.T) {
+// TestCountCorrect counts by hand, in all forms: the first of equal logits answers, and NaN is the
+// largest of all.
+func TestCountCorrect(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	rows := [][]float64{{1, 3, 2}, {2, 2, 1}, {-inf, -inf, -inf}, {nan, inf, nan}, {0, nan, 5}, {-1, -2, inf}}
 	answers := []int64{1, 0, 0, 0, 1, 2}
@@ -236,7 +260,7 @@ func TestRightAnswers(t *testing.T) {
 					}
 					want = append(want, right)
 				}
-				have := RightAnswers(Of(s, CPU, logits, 3, B, 3).To(dtype, CPU), Of(s, CPU, target, 3, B)).Float64s()
+				have := CountCorrect(Of(s, CPU, logits, 3, B, 3).To(dtype, CPU), Of(s, CPU, target, 3, B)).Float64s()
 				identical(t, fmt.Sprintf("%d rows of %s, form %d", B, dtype, form), have, want)
 				s.Close()
 			}
@@ -244,18 +268,22 @@ func TestRightAnswers(t *testing.T) {
 	}
 }
 
-// TestKernelCrossEntropy goes through numbers of rows and classes at which a block's threads have none, one or more, and large logits.
+// TestKernelCrossEntropy goes through numbers of rows and classes at which a block's threads have
+// none, one or more, and large logits.
 func TestKernelCrossEntropy(t *testing.T) {
 	for k, z := range [][3]int{{1, 1, 1}, {3, 255, 4}, {2, 257, 3}, {1, 700, 128}, {1, 5, 129}} {
 		compareKernels(t, one("CrossEntropy", inputs(uint64(74+k), z[:]), func(x Tensor) Tensor {
 			return CrossEntropy(x.MulScalar(30), classes(x, sizes{E: z[0], B: z[1], O: z[2]}))
 		}), layout(k%3), fmt.Sprint(z))
 	}
-	emulated(func() { // a class that there is not, which a GPU cannot report: NaN for its member alone, and nothing read beside the row
+	// A class that there is not, which a GPU cannot report: NaN for its member alone, and nothing
+	// read beside the row.
+	emulated(func() {
 		s := NewScopeNoGrad()
 		defer s.Close()
 		for _, class := range []int64{-1, 3, math.MaxInt64} {
-			loss := CrossEntropy(Full(s, 1, Float64, CPU, 2, 2, 3), Of(s, CPU, []int64{0, 2, 1, class}, 2, 2)).Float64s()
+			loss := CrossEntropy(Full(s, 1, Float64, CPU, 2, 2, 3),
+				Of(s, CPU, []int64{0, 2, 1, class}, 2, 2)).Float64s()
 			if math.Abs(loss[0]-math.Log(3)) > 1e-15 || !math.IsNaN(loss[1]) {
 				t.Errorf("with class %d of 3 the losses are %v", class, loss)
 			}
@@ -263,8 +291,8 @@ func TestKernelCrossEntropy(t *testing.T) {
 	})
 }
 
-// TestDropoutDrawn checks that draws in a tensor give the mask of draws as arguments, in all forms, bit by bit, forward and
-// back.
+// TestDropoutDrawn checks that draws in a tensor give the mask of draws as arguments, in all forms,
+// bit by bit, forward and back.
 func TestDropoutDrawn(t *testing.T) {
 	defer ctorch.SetFusedForm(ctorch.Fused)
 	for _, n := range []int{1, 4, 39, 1100} {
@@ -281,7 +309,7 @@ func TestDropoutDrawn(t *testing.T) {
 					for _, seed := range seeds {
 						draws = append(draws, int64(seed))
 					}
-					x := Full(s, 1, dtype, CPU, 3, n).WantGrad()
+					x := Full(s, 1, dtype, CPU, 3, n).RequireGrad()
 					h, err := ctorch.DropoutDrawn(x.h, p, Of(s, CPU, draws, 4).h, call, true)
 					y := s.own("Dropout", h, err)
 					identical(t, name, y.Float64s(), want)
@@ -291,7 +319,8 @@ func TestDropoutDrawn(t *testing.T) {
 					odd := Full(s, 1, dtype, CPU, 3*n+1).Narrow(0, 1, 3*n).Reshape(3, n) // starts between two vectors
 					h, err = ctorch.DropoutDrawn(odd.h, p, Of(s, CPU, draws, 4).h, call, true)
 					identical(t, name+", unaligned", s.own("Dropout", h, err).Float64s(), want)
-					for _, bad := range []Tensor{Of(s, CPU, draws[:3], 3), Of(s, CPU, draws, 4, 1), Zeros(s, Float64, CPU, 4)} {
+					for _, bad := range []Tensor{Of(s, CPU, draws[:3], 3), Of(s, CPU, draws, 4, 1),
+						Zeros(s, Float64, CPU, 4)} {
 						if _, err := ctorch.DropoutDrawn(x.h, p, bad.h, call, true); err == nil {
 							t.Errorf("%s: draws %v are taken", name, bad.Shape())
 						}
@@ -303,7 +332,8 @@ func TestDropoutDrawn(t *testing.T) {
 	}
 }
 
-// TestKernelsRepeat: the same bits each time, of each gradient wanted alone too, and without a gradient the same result.
+// TestKernelsRepeat: the same bits each time, of each gradient wanted alone too, and without a
+// gradient the same result.
 func TestKernelsRepeat(t *testing.T) {
 	for _, c := range fusedFunctions(sizes{E: 2, B: 3, H: 2, N: 17, M: 17, Dh: 10, O: 33}) {
 		if strings.HasPrefix(c.name, "Rotate") {
@@ -333,7 +363,8 @@ func TestKernelsRepeat(t *testing.T) {
 	}
 }
 
-// TestKernelGELU compares the kernels' GELU and its slope with float64 erfc, as TestGELU does those of the loops, and their limits.
+// TestKernelGELU compares the kernels' GELU and its slope with float64 erfc, as TestGELU does those
+// of the loops, and their limits.
 func TestKernelGELU(t *testing.T) {
 	emulated(func() {
 		var x []float64
@@ -351,21 +382,23 @@ func TestKernelGELU(t *testing.T) {
 				}
 			}
 			far, one := geluOf(dtype, true, []float64{1e4, 1e30, -1e4, -1e30, math.NaN()})
-			if far[0] != 1e4 || math.Abs(far[1]/1e30-1) > 1e-6 || far[2] != 0 || far[3] != 0 || !math.IsNaN(far[4]) || one[0] != 1 || one[2] != 0 || !math.IsNaN(one[4]) {
+			if far[0] != 1e4 || math.Abs(far[1]/1e30-1) > 1e-6 || far[2] != 0 || far[3] != 0 ||
+				!math.IsNaN(far[4]) || one[0] != 1 || one[2] != 0 || !math.IsNaN(one[4]) {
 				t.Errorf("%s: GELU far out is %v, its slope %v", dtype, far, one)
 			}
 		}
 	})
 }
 
-// TestKernelAttentionExtremes: a row whose keys are all hidden is NaN and no other; a hidden key weighs nothing; large logits
-// do not overflow.
+// TestKernelAttentionExtremes: a row whose keys are all hidden is NaN and no other; a hidden key
+// weighs nothing; large logits do not overflow.
 func TestKernelAttentionExtremes(t *testing.T) {
 	z := sizes{E: 1, B: 1, H: 2, N: 9, M: 11, Dh: 6, O: 6}
 	bias := point{[]int{z.N, z.M}, make([]float64, z.N*z.M)}
 	const hidden, single, large = 2, 3, 4
 	for m := range z.M {
-		bias.values[hidden*z.M+m], bias.values[single*z.M+m], bias.values[large*z.M+m] = math.Inf(-1), math.Inf(-1), 1e30
+		bias.values[hidden*z.M+m], bias.values[single*z.M+m],
+			bias.values[large*z.M+m] = math.Inf(-1), math.Inf(-1), 1e30
 	}
 	bias.values[single*z.M+7] = 0
 	for _, dtype := range []DType{Float32, Float64} {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMain fails the package where a tensor outlives its test. Other processes that tests start are this program
-// again; they go to their part at once.
+// TestMain fails the package where a tensor outlives its test. Other processes that tests start are
+// this program again; they go to their part at once.
 func TestMain(m *testing.M) {
 	if runAsChild() {
 		return
@@ -23,7 +23,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// near fails where two lists differ by more than tolerance, relative to the largest value wanted (at least 1).
+// near fails where two lists differ by more than tolerance, relative to the largest value wanted
+// (at least 1).
 func near(t *testing.T, what string, have, want []float64, tolerance float64) {
 	t.Helper()
 	if len(have) != len(want) {
@@ -36,7 +37,8 @@ func near(t *testing.T, what string, have, want []float64, tolerance float64) {
 	}
 	for i, w := range want {
 		if d := math.Abs(have[i] - w); !(d <= tolerance*scale) && !(math.IsNaN(w) && math.IsNaN(have[i])) {
-			t.Errorf("%s: value %d is %.17g, want %.17g (off by %.2g, allowed %.2g)", what, i, have[i], w, d, tolerance*scale)
+			t.Errorf("%s: value %d is %.17g, want %.17g (off by %.2g, allowed %.2g)", what, i,
+				have[i], w, d, tolerance*scale)
 			return
 		}
 	}

@@ -24,8 +24,8 @@ func resident(t *testing.T) int {
 	return pages * os.Getpagesize()
 }
 
-// flatMemory runs f n times after a tenth as many to warm up, and fails where the process has grown by more than 2 MiB:
-// less than a tensor's header (some 200 bytes) each in 20,000 times.
+// flatMemory runs f n times after a tenth as many to warm up, and fails where the process has grown
+// by more than 2 MiB: less than a tensor's header (some 200 bytes) each in 20,000 times.
 func flatMemory(t *testing.T, n int, f func(k int)) {
 	t.Helper()
 	for k := range n/10 + 1 {
@@ -43,8 +43,8 @@ func flatMemory(t *testing.T, n int, f func(k int)) {
 	}
 }
 
-// TestTrainingKeepsMemory makes 20,000 steps of a small model: linear maps, layer norm, dropout, cross-entropy and Adam,
-// with failing calls and child scopes between.
+// TestTrainingKeepsMemory makes 20,000 steps of a small model: linear maps, layer norm, dropout,
+// cross-entropy and Adam, with failing calls and child scopes between.
 func TestTrainingKeepsMemory(t *testing.T) {
 	steps := 20_000
 	if testing.Short() {
@@ -85,7 +85,8 @@ func TestTrainingKeepsMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		loss.Backward()
-		if err := o.Step(StepSettings{LR: []float64{1e-3, 1e-3}, WeightDecay: []float64{0, 0}, Active: []bool{true, true}, ClipNorm: 1}); err != nil {
+		if err := o.Step(StepSettings{LR: []float64{1e-3, 1e-3}, WeightDecay: []float64{0, 0},
+			Active: []bool{true, true}, ClipNorm: 1}); err != nil {
 			t.Fatal(err)
 		}
 		last = loss.Item()
@@ -121,11 +122,12 @@ func TestParamSetsKeepMemory(t *testing.T) {
 	})
 }
 
-// TestDeepHistory goes forward and back through a history of 50,000 operators, which must not need as deep a stack.
+// TestDeepHistory goes forward and back through a history of 50,000 operators, which must not need
+// as deep a stack.
 func TestDeepHistory(t *testing.T) {
 	s := NewScope()
 	defer s.Close()
-	x := Full(s, 1, Float64, CPU).WantGrad()
+	x := Full(s, 1, Float64, CPU).RequireGrad()
 	y := x
 	for range 50_000 {
 		y = y.AddScalar(1)

@@ -126,22 +126,30 @@ func (t Tensor) MatMul(b Tensor) Tensor { return binary("MatMul", ctorch.MatMul,
 
 // AddScalar returns t + c.
 func (t Tensor) AddScalar(c float64) Tensor {
-	return t.unary("AddScalar", func(x ctorch.Handle, grad bool) (ctorch.Handle, error) { return ctorch.AddScalar(x, c, grad) })
+	return t.unary("AddScalar", func(x ctorch.Handle, grad bool) (ctorch.Handle, error) {
+		return ctorch.AddScalar(x, c, grad)
+	})
 }
 
 // MulScalar returns c t.
 func (t Tensor) MulScalar(c float64) Tensor {
-	return t.unary("MulScalar", func(x ctorch.Handle, grad bool) (ctorch.Handle, error) { return ctorch.MulScalar(x, c, grad) })
+	return t.unary("MulScalar", func(x ctorch.Handle, grad bool) (ctorch.Handle, error) {
+		return ctorch.MulScalar(x, c, grad)
+	})
 }
 
 // PowScalar returns t to the power c.
 func (t Tensor) PowScalar(c float64) Tensor {
-	return t.unary("PowScalar", func(x ctorch.Handle, grad bool) (ctorch.Handle, error) { return ctorch.PowScalar(x, c, grad) })
+	return t.unary("PowScalar", func(x ctorch.Handle, grad bool) (ctorch.Handle, error) {
+		return ctorch.PowScalar(x, c, grad)
+	})
 }
 
 // Clamp returns t limited to [low, high].
 func (t Tensor) Clamp(low, high float64) Tensor {
-	return t.unary("Clamp", func(x ctorch.Handle, grad bool) (ctorch.Handle, error) { return ctorch.Clamp(x, low, high, grad) })
+	return t.unary("Clamp", func(x ctorch.Handle, grad bool) (ctorch.Handle, error) {
+		return ctorch.Clamp(x, low, high, grad)
+	})
 }
 
 // Where returns a where condition (bool) holds and b elsewhere.
@@ -158,7 +166,8 @@ func (t Tensor) MaskedFill(mask Tensor, value float64) Tensor {
 	return s.own("MaskedFill", h, err, t, mask)
 }
 
-// CopyFrom copies src's values into t's memory, without a record for Backward. The shapes must be equal.
+// CopyFrom copies src's values into t's memory, without a record for Backward. The shapes must be
+// equal.
 func (t Tensor) CopyFrom(src Tensor) {
 	if err := ctorch.Copy(t.h, src.h); err != nil {
 		fail("CopyFrom", err.Error(), t, src)

@@ -4,8 +4,8 @@ import "torchpe/torchpe/internal/ctorch"
 
 // Operators that do in one pass what a transformer does in several.
 
-// optional returns the operands that are not the zero Tensor. A parameter of a set that is closed, or not built yet, has
-// no tensor either, but is an error: it was not meant to be left out.
+// optional returns the operands that are not the zero Tensor. A parameter of a set that is closed,
+// or not built yet, has no tensor either, but is an error: it was not meant to be left out.
 func optional(op string, ts ...Tensor) []Tensor {
 	var given []Tensor
 	for _, t := range ts {
@@ -19,7 +19,8 @@ func optional(op string, ts ...Tensor) []Tensor {
 	return given
 }
 
-// Linear returns x w^T + b for each member: x [E,...,I], w [E,O,I], b [E,O] or the zero Tensor -> [E,...,O].
+// Linear returns x w^T + b for each member: x [E,...,I], w [E,O,I], b [E,O] or the zero Tensor ->
+// [E,...,O].
 func Linear(x, w, b Tensor) Tensor { return linear("Linear", x, w, b, false) }
 
 // LinearGELU returns GELU(x w^T + b); shapes as in Linear.
@@ -32,8 +33,8 @@ func linear(op string, x, w, b Tensor, gelu bool) Tensor {
 	return s.own(op, h, err, operands...)
 }
 
-// ProjectQKV returns the queries, keys and values [E,B,H,N,Dh] of x [E,B,N,D]: w [E,3D,D] holds their weights one
-// below the other, b [E,3D] (or the zero Tensor) their biases.
+// ProjectQKV returns the queries, keys and values [E,B,H,N,Dh] of x [E,B,N,D]: w [E,3D,D] holds
+// their weights one below the other, b [E,3D] (or the zero Tensor) their biases.
 func ProjectQKV(x, w, b Tensor, heads int) (q, k, v Tensor) {
 	const op = "ProjectQKV"
 	operands := optional(op, x, w, b)
@@ -50,18 +51,20 @@ func AttentionLogits(q, k Tensor, scale float64) Tensor {
 	return s.own("AttentionLogits", h, err, q, k)
 }
 
-// AttentionValues returns w v: w [E,B,H,N,M], v [E,B,H,M,Dh] -> [E,B,H,N,Dh], laid out so that merging heads
-// copies nothing.
+// AttentionValues returns w v: w [E,B,H,N,M], v [E,B,H,M,Dh] -> [E,B,H,N,Dh], laid out so that
+// merging heads copies nothing.
 func AttentionValues(w, v Tensor) Tensor {
 	s := innermost("AttentionValues", w, v)
 	h, err := ctorch.AttentionValues(w.h, v.h, !s.noGrad)
 	return s.own("AttentionValues", h, err, w, v)
 }
 
-// Attention returns softmax(scale q k^T + bias) v: q [E,B,H,N,Dh], k [E,B,H,M,Dh], v [E,B,H,M,Dv] -> [E,B,H,N,Dv], laid out so
-// that merging heads copies nothing. bias is the zero Tensor for none, or broadcasts to [E,B,H,N,M]: -inf hides a key, and
-// a row whose keys are all hidden is NaN, as in Softmax. It is AttentionLogits, Softmax and AttentionValues in one; for many
-// tokens on the CPU neither logits nor weights are ever written to memory as a whole, which a bias that wants a gradient forgoes.
+// Attention returns softmax(scale q k^T + bias) v: q [E,B,H,N,Dh], k [E,B,H,M,Dh], v [E,B,H,M,Dv]
+// -> [E,B,H,N,Dv], laid out so that merging heads copies nothing. bias is the zero Tensor for none,
+// or broadcasts to [E,B,H,N,M]: -inf hides a key, and a row whose keys are all hidden is NaN, as in
+// Softmax. It is AttentionLogits, Softmax and AttentionValues in one; for many tokens on the CPU
+// neither logits nor weights are ever written to memory as a whole, which a bias that wants a
+// gradient forgoes.
 func Attention(q, k, v, bias Tensor, scale float64) Tensor {
 	const op = "Attention"
 	operands := optional(op, q, k, v, bias)
@@ -70,8 +73,9 @@ func Attention(q, k, v, bias Tensor, scale float64) Tensor {
 	return s.own(op, h, err, operands...)
 }
 
-// RotatePairs turns the pairs (x[2k], x[2k+1]) of the last axis, or (x[k], x[k+D/2]) where half, by the angles
-// whose cosines and sines are given: x [...,N,D], cos and sin [...,N,D/2] (they broadcast).
+// RotatePairs turns the pairs (x[2k], x[2k+1]) of the last axis, or (x[k], x[k+D/2]) where half, by
+// the angles whose cosines and sines are given: x [...,N,D], cos and sin [...,N,D/2] (they
+// broadcast).
 func RotatePairs(x, cos, sin Tensor, half bool) Tensor {
 	s := innermost("RotatePairs", x, cos, sin)
 	h, err := ctorch.Rotate(x.h, cos.h, sin.h, half, !s.noGrad)
@@ -84,7 +88,8 @@ type Norm struct {
 	Eps        float64
 }
 
-// AddLayerNorm returns the layer norm n of x + y over the last axis: x, y [E,...,D]; y may be the zero Tensor.
+// AddLayerNorm returns the layer norm n of x + y over the last axis: x, y [E,...,D]; y may be the
+// zero Tensor.
 func AddLayerNorm(x, y Tensor, n Norm) Tensor {
 	const op = "AddLayerNorm"
 	operands := optional(op, x, y, n.Gain, n.Bias)
@@ -93,8 +98,9 @@ func AddLayerNorm(x, y Tensor, n Norm) Tensor {
 	return s.own(op, h, err, operands...)
 }
 
-// SelfAttention is what AttentionBlock does: weights [E,3D,D] and [E,D,D] with biases [E,3D] and [E,D], as ProjectQKV and Linear take them,
-// and Attention's mask. The biases, Mask and Read may be the zero Tensor.
+// SelfAttention holds the operands of AttentionBlock: weights [E,3D,D] and [E,D,D] with biases
+// [E,3D] and [E,D], as ProjectQKV and Linear take them, and Attention's mask. The biases, Mask and
+// Read may be the zero Tensor.
 type SelfAttention struct {
 	QKVWeight, QKVBias, OutWeight, OutBias, Mask Tensor
 	Heads                                        int
@@ -102,19 +108,22 @@ type SelfAttention struct {
 	Read                                         Tensor // int64 [E,B,M]: only these tokens are asked for
 }
 
-// AttentionBlock returns the layer norm n of x + Linear(a, OutWeight, OutBias), where a is Attention of the queries, keys and values that
-// ProjectQKV makes of x [E,B,N,D], its heads merged; with Read, those tokens [E,B,M,D] of it. It is the first half of a transformer's block
-// in one operator, which on a GPU makes fewer passes over memory than its parts.
+// AttentionBlock returns the layer norm n of x + Linear(a, OutWeight, OutBias), where a is
+// Attention of the queries, keys and values that ProjectQKV makes of x [E,B,N,D], its heads merged;
+// with Read, those tokens [E,B,M,D] of it. It is the first half of a transformer's block in one
+// operator, which on a GPU makes fewer passes over memory than its parts.
 func AttentionBlock(x Tensor, a SelfAttention, n Norm) Tensor {
 	const op = "AttentionBlock"
 	operands := optional(op, x, a.QKVWeight, a.QKVBias, a.Mask, a.OutWeight, a.OutBias, a.Read, n.Gain, n.Bias)
 	s := innermost(op, operands...)
-	h, err := ctorch.AttentionBlock(x.h, a.QKVWeight.h, a.QKVBias.h, a.Heads, a.Mask.h, a.Scale, a.OutWeight.h, a.OutBias.h, a.Read.h, n.Gain.h, n.Bias.h,
+	h, err := ctorch.AttentionBlock(x.h, a.QKVWeight.h, a.QKVBias.h, a.Heads, a.Mask.h, a.Scale,
+		a.OutWeight.h, a.OutBias.h, a.Read.h, n.Gain.h, n.Bias.h,
 		n.Eps, !s.noGrad)
 	return s.own(op, h, err, operands...)
 }
 
-// MLPBlock returns the layer norm n of x + LinearGELU(LinearGELU(x, inW, inB), outW, outB), x [E,...,D]: the second half, in the same way.
+// MLPBlock returns the layer norm n of x + LinearGELU(LinearGELU(x, inW, inB), outW, outB), x
+// [E,...,D]: the second half, in the same way.
 func MLPBlock(x, inW, inB, outW, outB Tensor, n Norm) Tensor {
 	const op = "MLPBlock"
 	operands := optional(op, x, inW, inB, outW, outB, n.Gain, n.Bias)
@@ -123,8 +132,9 @@ func MLPBlock(x, inW, inB, outW, outB Tensor, n Norm) Tensor {
 	return s.own(op, h, err, operands...)
 }
 
-// Dropout returns t [E,...] with each element zero with probability p and divided by 1-p otherwise. What member e
-// drops depends on its seed, the step and the number of the call alone: see Scope.Seed and Scope.SeedFrom.
+// Dropout returns t [E,...] with each element zero with probability p and divided by 1-p otherwise.
+// What member e drops depends on its seed, the step and the number of the call alone: see
+// Scope.Seed and Scope.SeedFrom.
 func (t Tensor) Dropout(p float64) Tensor {
 	const op = "Dropout"
 	s := innermost(op, t)
@@ -146,19 +156,20 @@ func (t Tensor) Dropout(p float64) Tensor {
 	return s.own(op, h, err, t)
 }
 
-// CrossEntropy returns each member's mean cross-entropy [E] of logits [E,B,C] for the classes target (int64 [E,B]).
+// CrossEntropy returns each member's mean cross-entropy [E] of logits [E,B,C] for the classes
+// target (int64 [E,B]).
 func CrossEntropy(logits, target Tensor) Tensor {
 	s := innermost("CrossEntropy", logits, target)
 	h, err := ctorch.CrossEntropy(logits.h, target.h, !s.noGrad)
 	return s.own("CrossEntropy", h, err, logits, target)
 }
 
-// RightAnswers returns for each member in how many of the logits [E,B,C] the largest, the first of equals, is that of the class in target
-// (int64 [E,B]): float64 [E], without a gradient.
-func RightAnswers(logits, target Tensor) Tensor {
-	s := innermost("RightAnswers", logits, target)
-	h, err := ctorch.RightAnswers(logits.h, target.h)
-	return s.own("RightAnswers", h, err, logits, target)
+// CountCorrect returns float64 [E], the number of rows of logits [E,B,C] whose largest entry, the
+// first of equals, is at target (int64 [E,B]). It has no gradient.
+func CountCorrect(logits, target Tensor) Tensor {
+	s := innermost("CountCorrect", logits, target)
+	h, err := ctorch.CountCorrect(logits.h, target.h)
+	return s.own("CountCorrect", h, err, logits, target)
 }
 
 // Backward adds the gradient of t, which has one element, to that of every parameter it depends on.
@@ -168,10 +179,10 @@ func (t Tensor) Backward() {
 	}
 }
 
-// WantGrad makes t, a tensor with no history, one whose gradient Backward computes; it returns t.
-func (t Tensor) WantGrad() Tensor {
+// RequireGrad makes Backward compute the gradient of t, a tensor without history, and returns t.
+func (t Tensor) RequireGrad() Tensor {
 	if err := ctorch.SetRequiresGrad(t.h, true); err != nil {
-		fail("WantGrad", err.Error(), t)
+		fail("RequireGrad", err.Error(), t)
 	}
 	return t
 }

@@ -42,7 +42,9 @@ func (t Tensor) Squeeze(dim int) Tensor {
 
 // Narrow returns length entries of axis dim from start.
 func (t Tensor) Narrow(dim, start, length int) Tensor {
-	return t.shaped("Narrow", func(grad bool) (ctorch.Handle, error) { return ctorch.Narrow(t.h, dim, start, length, grad) })
+	return t.shaped("Narrow", func(grad bool) (ctorch.Handle, error) {
+		return ctorch.Narrow(t.h, dim, start, length, grad)
+	})
 }
 
 // Select returns entry index of axis dim, which goes.
@@ -50,8 +52,8 @@ func (t Tensor) Select(dim, index int) Tensor {
 	return t.shaped("Select", func(grad bool) (ctorch.Handle, error) { return ctorch.Select(t.h, dim, index, grad) })
 }
 
-// Unbind returns all entries of axis dim, which goes. Their gradients are collected at a time, where each Select fills a gradient
-// of the whole of t.
+// Unbind returns all entries of axis dim, which goes. Their gradients are collected at a time,
+// where each Select fills a gradient of the whole of t.
 func (t Tensor) Unbind(dim int) []Tensor {
 	s := innermost("Unbind", t)
 	hs, err := ctorch.Unbind(t.h, dim, t.Size(dim), !s.noGrad)
@@ -109,7 +111,9 @@ func (t Tensor) Pad(dim, before, after int, value float64) Tensor {
 
 // OneHot returns, for an int64 tensor [...], a tensor [...,classes] with a one at each index.
 func (t Tensor) OneHot(classes int, dtype DType) Tensor {
-	return t.shaped("OneHot", func(grad bool) (ctorch.Handle, error) { return ctorch.OneHot(t.h, classes, int(dtype), grad) })
+	return t.shaped("OneHot", func(grad bool) (ctorch.Handle, error) {
+		return ctorch.OneHot(t.h, classes, int(dtype), grad)
+	})
 }
 
 // To returns t with another dtype or device.
@@ -131,7 +135,8 @@ func (t Tensor) IndexSelect(dim int, index Tensor) Tensor {
 	return s.own("IndexSelect", h, err, t, index)
 }
 
-// Gather returns, for each entry of index (int64, the rank of t), the entry of t at that place of axis dim.
+// Gather returns, for each entry of index (int64, the rank of t), the entry of t at that place of
+// axis dim.
 func (t Tensor) Gather(dim int, index Tensor) Tensor {
 	s := innermost("Gather", t, index)
 	h, err := ctorch.Gather(t.h, dim, index.h, !s.noGrad)
@@ -153,12 +158,16 @@ func joined(op string, xs []Tensor, f func(hs []ctorch.Handle, grad bool) (ctorc
 
 // Cat joins tensors along the axis dim.
 func Cat(dim int, xs ...Tensor) Tensor {
-	return joined("Cat", xs, func(hs []ctorch.Handle, grad bool) (ctorch.Handle, error) { return ctorch.Cat(hs, dim, grad) })
+	return joined("Cat", xs, func(hs []ctorch.Handle, grad bool) (ctorch.Handle, error) {
+		return ctorch.Cat(hs, dim, grad)
+	})
 }
 
 // Stack joins tensors of one shape along a new axis dim.
 func Stack(dim int, xs ...Tensor) Tensor {
-	return joined("Stack", xs, func(hs []ctorch.Handle, grad bool) (ctorch.Handle, error) { return ctorch.Stack(hs, dim, grad) })
+	return joined("Stack", xs, func(hs []ctorch.Handle, grad bool) (ctorch.Handle, error) {
+		return ctorch.Stack(hs, dim, grad)
+	})
 }
 
 func (t Tensor) reduce(op string, f ctorch.Reduction, dims []int, keep bool) Tensor {
@@ -176,7 +185,8 @@ func (t Tensor) Mean(dims ...int) Tensor { return t.reduce("Mean", ctorch.Mean, 
 // Amax returns the largest element over the axes dims, which go; over all where none is named.
 func (t Tensor) Amax(dims ...int) Tensor { return t.reduce("Amax", ctorch.Amax, dims, false) }
 
-// LogSumExp returns log of the sum of e^t, over the axes dims, which go; over all where none is named.
+// LogSumExp returns log of the sum of e^t, over the axes dims, which go; over all where none is
+// named.
 func (t Tensor) LogSumExp(dims ...int) Tensor {
 	return t.reduce("LogSumExp", ctorch.LogSumExp, dims, false)
 }

@@ -31,7 +31,7 @@ const (
 	eps   = 1e-8
 )
 
-// Optimizer changes all trained parameters of a ParamSet in one call a step.
+// Optimizer updates all trained parameters of a ParamSet in one call a step.
 type Optimizer struct {
 	method Method
 	ps     *ParamSet
@@ -54,7 +54,8 @@ type StepSettings struct {
 	Groups          []Group   // columns with settings of their own, in ascending order; nil for none
 }
 
-// Group is a range of columns of the buffer [E,P] of trained parameters with its own settings, as a parameter group of PyTorch.
+// Group is a range of columns of the buffer [E,P] of trained parameters with its own settings, as a
+// parameter group of PyTorch.
 type Group struct {
 	From, To        int       // columns From...To-1
 	LR, WeightDecay []float64 // [E]
@@ -83,10 +84,11 @@ func NewOptimizer(method Method, ps *ParamSet) (*Optimizer, error) {
 // Steps returns how many steps were made.
 func (o *Optimizer) Steps() int { return o.step }
 
-// SetSteps says how many steps the state has behind it, when it comes from a checkpoint.
+// SetSteps sets the number of steps made, when the state comes from a checkpoint.
 func (o *Optimizer) SetSteps(n int) { o.step = n }
 
-// State returns the buffers [E,P] that a checkpoint must hold, by name; they share the optimizer's memory.
+// State returns the buffers [E,P] that a checkpoint must hold, by name; they share the optimizer's
+// memory.
 func (o *Optimizer) State(s *Scope) map[string]Tensor {
 	if o.method == SGD {
 		return nil
@@ -97,7 +99,7 @@ func (o *Optimizer) State(s *Scope) map[string]Tensor {
 // ZeroGrad sets all gradients to zero.
 func (o *Optimizer) ZeroGrad() error { return ctorch.Fill(o.ps.grads, 0) }
 
-// Step changes the parameters by the gradients that Backward left.
+// Step updates the parameters with the gradients of Backward.
 func (o *Optimizer) Step(set StepSettings) error {
 	if err := o.Prepare(set); err != nil {
 		return err
@@ -109,7 +111,7 @@ func (o *Optimizer) Step(set StepSettings) error {
 	return nil
 }
 
-// Prepare puts the settings of the next step on the device and counts the step. Apply then makes it.
+// Prepare copies the settings of the next step to the device and counts the step; Apply makes it.
 func (o *Optimizer) Prepare(set StepSettings) error {
 	if o.closed {
 		return errors.New("the optimizer is closed")
@@ -136,7 +138,8 @@ func (o *Optimizer) Prepare(set StepSettings) error {
 	if o.settings == 0 || o.parts != len(parts) {
 		o.release(&o.settings)
 		var err error
-		if o.settings, err = ctorch.Full([]int{len(parts), o.ps.Members, settingColumns}, 0, ctorch.Float64, int(o.ps.Device)); err != nil {
+		if o.settings, err = ctorch.Full([]int{len(parts), o.ps.Members, settingColumns}, 0,
+			ctorch.Float64, int(o.ps.Device)); err != nil {
 			return fmt.Errorf("allocating the optimizer's settings: %w", err)
 		}
 	}
@@ -148,8 +151,9 @@ func (o *Optimizer) Prepare(set StepSettings) error {
 	return nil
 }
 
-// Apply makes the step that was prepared, with nothing from the host, so that a graph can record it; number and columns of the groups and
-// ClipNorm are recorded with it. gate [E] (float64, or the zero Tensor for all) is 0 for members to leave as they are.
+// Apply makes the prepared step. It reads nothing from the host, so that a graph can record it;
+// number and columns of the groups and ClipNorm are recorded with it. gate [E] (float64, or the
+// zero Tensor for all) is 0 for members to leave as they are.
 func (o *Optimizer) Apply(gate Tensor) error {
 	if o.settings == 0 {
 		return errors.New("no settings: Prepare comes first")
@@ -173,7 +177,8 @@ func (o *Optimizer) Apply(gate Tensor) error {
 	})
 }
 
-// Columns of the settings, as tp_adam_ has them: lr, weight decay, factor on the gradient, active, and Adam's two corrections.
+// Columns of the settings, as tp_adam_ has them: lr, weight decay, factor on the gradient, active,
+// and Adam's two corrections.
 const settingColumns = 6
 
 // setColumn puts values [E] or [parts,E] into a column of the settings [parts,E,6].
@@ -182,26 +187,29 @@ func setColumn(all Tensor, column int, values Tensor) {
 	into.CopyFrom(values.Expand(into.Shape()...))
 }
 
-// checkGroups checks what must hold before anything is changed.
+// checkGroups checks the settings before anything is changed.
 func (o *Optimizer) checkGroups(set StepSettings) error {
 	at, e := 0, o.ps.Members
 	if len(set.LR) != e || len(set.WeightDecay) != e || len(set.Active) != e {
-		return fmt.Errorf("%d learning rates, %d weight decays and %d members that are active or not, for %d members", len(set.LR), len(set.WeightDecay), len(set.Active), e)
+		return fmt.Errorf("%d learning rates, %d weight decays and %d members that are active or not, "+
+			"for %d members", len(set.LR), len(set.WeightDecay), len(set.Active), e)
 	}
 	for _, g := range set.Groups {
 		if g.From < at || g.To <= g.From || g.To > o.ps.Columns() {
-			return fmt.Errorf("columns %d to %d of a group are not ascending in %d to %d", g.From, g.To, at, o.ps.Columns())
+			return fmt.Errorf("columns %d to %d of a group are not ascending in %d to %d", g.From,
+				g.To, at, o.ps.Columns())
 		}
 		if len(g.LR) != e || len(g.WeightDecay) != e {
-			return fmt.Errorf("%d learning rates and %d weight decays of a group for %d members", len(g.LR), len(g.WeightDecay), e)
+			return fmt.Errorf("%d learning rates and %d weight decays of a group for %d members",
+				len(g.LR), len(g.WeightDecay), e)
 		}
 		at = g.To
 	}
 	return nil
 }
 
-// stepGroups changes the columns of each group, and those between them by the members' own settings: all [parts,E,6] holds
-// these first, then those of the groups.
+// stepGroups updates the columns of each group with the group's settings and the others with the
+// members' own: all [parts,E,6] holds the members' settings, then those of each group.
 func (o *Optimizer) stepGroups(all Tensor) error {
 	at := 0
 	for i, g := range o.groups {
@@ -216,7 +224,7 @@ func (o *Optimizer) stepGroups(all Tensor) error {
 	return o.columns(at, o.ps.Columns(), all.Select(0, 0))
 }
 
-// columns changes some columns of the buffer.
+// columns updates columns from...to-1 of the buffer.
 func (o *Optimizer) columns(from, to int, settings Tensor) error {
 	if from == to {
 		return nil
@@ -226,7 +234,8 @@ func (o *Optimizer) columns(from, to int, settings Tensor) error {
 	}
 	var views [4]ctorch.Handle // of parameters, gradients, and Adam's moments
 	defer func() {
-		ctorch.Release(slices.DeleteFunc(views[:], func(h ctorch.Handle) bool { return h == 0 }))
+		open := slices.DeleteFunc(views[:], func(h ctorch.Handle) bool { return h == 0 })
+		release("Optimizer.Apply", open...)
 	}()
 	for i, h := range []ctorch.Handle{o.ps.flat, o.ps.grads, o.m, o.v} {
 		if h == 0 {
@@ -240,7 +249,7 @@ func (o *Optimizer) columns(from, to int, settings Tensor) error {
 	return o.update(views[0], views[1], views[2], views[3], settings.h)
 }
 
-// update makes one step of a buffer.
+// update makes one step on a buffer.
 func (o *Optimizer) update(p, g, m, v, settings ctorch.Handle) error {
 	if o.method == SGD {
 		return ctorch.SGD(p, g, settings)
@@ -258,7 +267,7 @@ func (o *Optimizer) Close() {
 
 func (o *Optimizer) release(h *ctorch.Handle) {
 	if *h != 0 {
-		ctorch.Release([]ctorch.Handle{*h})
+		release("Optimizer.Close", *h)
 		*h = 0
 	}
 }

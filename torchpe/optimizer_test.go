@@ -10,8 +10,9 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// twin is an optimizer of one member, in Go and float64: Kingma & Ba 2015, algorithm 1; decoupled decay as in Loshchilov
-// & Hutter 2019, algorithm 2, with the learning rate as the schedule (as in PyTorch); clipping as in PyTorch.
+// twin is an optimizer of one member, in Go and float64: Kingma & Ba 2015, algorithm 1; decoupled
+// decay as in Loshchilov & Hutter 2019, algorithm 2, with the learning rate as the schedule (as in
+// PyTorch); clipping as in PyTorch.
 type twin struct {
 	method  Method
 	p, m, v []float64
@@ -79,8 +80,8 @@ func flat(ps *ParamSet) []float64 {
 	return ps.Flat(s).Narrow(1, 0, ps.Count()).Float64s()
 }
 
-// TestOptimizers makes twelve steps with settings that differ between members and steps: learning rate, decay, clipping,
-// and a member that pauses.
+// TestOptimizers makes twelve steps with settings that differ between members and steps: learning
+// rate, decay, clipping, and a member that pauses.
 func TestOptimizers(t *testing.T) {
 	const E, n = 3, 37
 	for _, method := range []Method{Adam, AdamW, SGD} {
@@ -116,7 +117,9 @@ func compareOptimizer(t *testing.T, name string, ps *ParamSet, method Method, cl
 		for i := range n {
 			g[i] *= 0.01 // member 0 stays below the limit of the norm
 		}
-		set := StepSettings{LR: []float64{0.1, 0.01, 0.3 / float64(step+1)}, WeightDecay: []float64{0, 0.1, 0.02}, Active: []bool{true, step%3 != 1, true}, ClipNorm: clip}
+		set := StepSettings{LR: []float64{0.1, 0.01, 0.3 / float64(step+1)},
+			WeightDecay: []float64{0, 0.1, 0.02}, Active: []bool{true, step%3 != 1, true},
+			ClipNorm: clip}
 		setGradients(ps, g)
 		if err := o.Step(set); err != nil {
 			t.Fatal(err)
@@ -126,14 +129,16 @@ func compareOptimizer(t *testing.T, name string, ps *ParamSet, method Method, cl
 			w.step(g[e*n:(e+1)*n], set.LR[e], set.WeightDecay[e], clip, set.Active[e])
 			want = append(want, w.p...)
 		}
-		near(t, fmt.Sprint(name, ", step ", step+1), flat(ps), want, map[DType]float64{Float64: 1e-13, Float32: 2e-5}[ps.DType])
+		near(t, fmt.Sprint(name, ", step ", step+1), flat(ps), want,
+			map[DType]float64{Float64: 1e-13, Float32: 2e-5}[ps.DType])
 	}
 	if o.Steps() != 12 {
 		t.Errorf("%s: %d steps counted", name, o.Steps())
 	}
 }
 
-// TestAdamFirstStep checks the closed form of the first step, lr g/(|g| + eps): the learning rate, whatever the gradient.
+// TestAdamFirstStep checks the closed form of the first step, lr g/(|g| + eps): the learning rate,
+// whatever the gradient.
 func TestAdamFirstStep(t *testing.T) {
 	ps := parameters(t, 1, 5, Float64)
 	defer ps.Close()
@@ -154,7 +159,8 @@ func TestAdamFirstStep(t *testing.T) {
 	near(t, "after the first step", flat(ps), want, 1e-14)
 }
 
-// TestSGDOnQuadratic checks that on f(p) = p^2/2 each step multiplies p with 1 - lr, and ZeroGrad and Backward between.
+// TestSGDOnQuadratic checks that on f(p) = p^2/2 each step multiplies p with 1 - lr, and ZeroGrad
+// and Backward between.
 func TestSGDOnQuadratic(t *testing.T) {
 	ps := parameters(t, 2, 6, Float64)
 	defer ps.Close()
@@ -172,7 +178,8 @@ func TestSGDOnQuadratic(t *testing.T) {
 		loss := ps.Get("a").In(s).Square().Sum().Add(ps.Get("b").In(s).Square().Sum()).MulScalar(0.5)
 		loss.Backward()
 		s.Close()
-		if err := o.Step(StepSettings{LR: []float64{0.1, 0.4}, WeightDecay: []float64{0, 0}, Active: []bool{true, true}}); err != nil {
+		if err := o.Step(StepSettings{LR: []float64{0.1, 0.4}, WeightDecay: []float64{0, 0},
+			Active: []bool{true, true}}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range want {
@@ -185,7 +192,8 @@ func TestSGDOnQuadratic(t *testing.T) {
 	}
 }
 
-// TestAdamThreads checks that a buffer large enough to be shared out gives the same bits with one and two threads.
+// TestAdamThreads checks that a buffer large enough to be shared out gives the same bits with one
+// and two threads.
 func TestAdamThreads(t *testing.T) {
 	const n = 100_003
 	g := normals(rand.New(rand.NewPCG(61, 0)), n)
@@ -199,7 +207,8 @@ func TestAdamThreads(t *testing.T) {
 		defer o.Close()
 		setGradients(ps, g)
 		for range 3 {
-			if err := o.Step(StepSettings{LR: []float64{0.01}, WeightDecay: []float64{0.1}, Active: []bool{true}, ClipNorm: 1}); err != nil {
+			if err := o.Step(StepSettings{LR: []float64{0.01}, WeightDecay: []float64{0.1},
+				Active: []bool{true}, ClipNorm: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -222,10 +231,11 @@ func TestGradNorms(t *testing.T) {
 	near(t, "large norm", []float64{norms[1] / 5e30}, []float64{1}, 1e-7)
 }
 
-// TestResumedOptimizer checks that state and count of steps, put into a new optimizer, go on as the old one does.
+// TestResumedOptimizer checks that state and count of steps, put into a new optimizer, go on as the
+// old one does.
 func TestResumedOptimizer(t *testing.T) {
 	set := StepSettings{LR: []float64{0.1}, WeightDecay: []float64{0.01}, Active: []bool{true}}
-	make := func() (*ParamSet, *Optimizer) {
+	create := func() (*ParamSet, *Optimizer) {
 		ps := parameters(t, 1, 9, Float64)
 		o, err := NewOptimizer(Adam, ps)
 		if err != nil {
@@ -239,13 +249,13 @@ func TestResumedOptimizer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ps, o := make()
+	ps, o := create()
 	defer ps.Close()
 	defer o.Close()
 	for k := range 3 {
 		step(ps, o, k)
 	}
-	other, resumed := make()
+	other, resumed := create()
 	defer other.Close()
 	defer resumed.Close()
 	s := NewScope()
@@ -263,7 +273,8 @@ func TestResumedOptimizer(t *testing.T) {
 	identical(t, "resumed", flat(other), flat(ps))
 }
 
-// TestBadOptimizer gives settings that do not fit and an unknown method: errors, which change nothing.
+// TestBadOptimizer gives settings that do not fit and an unknown method: errors, which change
+// nothing.
 func TestBadOptimizer(t *testing.T) {
 	ps := parameters(t, 2, 5, Float64)
 	defer ps.Close()
@@ -279,9 +290,14 @@ func TestBadOptimizer(t *testing.T) {
 		before := flat(ps)
 		two, on := []float64{0.1, 0.1}, []bool{true, true}
 		for name, set := range map[string]StepSettings{
-			"nothing": {}, "no decay": {LR: two, Active: on}, "no active": {LR: two, WeightDecay: two}, "no rates": {WeightDecay: two, Active: on},
-			"one rate": {LR: two[:1], WeightDecay: two, Active: on}, "one decay": {LR: two, WeightDecay: two[:1], Active: on},
-			"one active": {LR: two, WeightDecay: two, Active: on[:1]}, "three of each": {LR: []float64{1, 1, 1}, WeightDecay: []float64{1, 1, 1}, Active: []bool{true, true, true}},
+			"nothing": {}, "no decay": {LR: two, Active: on},
+			"no active":  {LR: two, WeightDecay: two},
+			"no rates":   {WeightDecay: two, Active: on},
+			"one rate":   {LR: two[:1], WeightDecay: two, Active: on},
+			"one decay":  {LR: two, WeightDecay: two[:1], Active: on},
+			"one active": {LR: two, WeightDecay: two, Active: on[:1]},
+			"three of each": {LR: []float64{1, 1, 1}, WeightDecay: []float64{1, 1, 1},
+				Active: []bool{true, true, true}},
 			"three active": {LR: two, WeightDecay: two, Active: []bool{true, true, true}},
 		} {
 			if err := o.Step(set); err == nil {

@@ -8,7 +8,8 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// Param is a named array [E,...] that outlives scopes: a weight, or a fixed table that was drawn once.
+// Param is a named array [E,...] that outlives scopes: a weight, or a fixed table that was drawn
+// once.
 type Param struct {
 	Name      string
 	Shape     []int // with the leading axis E
@@ -21,15 +22,16 @@ type Param struct {
 // In returns the parameter as a tensor of s, at no call and no copy.
 func (p *Param) In(s *Scope) Tensor { return Tensor{p.h, s} }
 
-// PerMember is the number of elements a member has.
+// PerMember returns the number of elements of one member.
 func (p *Param) PerMember() int { return product(p.Shape[1:]) }
 
 // Init fills the initial values of one member (row-major) from a random stream of its own.
 type Init func(member int, rng *rand.Rand, out []float64)
 
-// ParamSet holds all parameters of a model. Those that are trained lie in one buffer [E,P], with their gradients
-// in another of the same layout, so that the optimizer needs one call; those that are not lie in a third. Each parameter of each
-// member starts at a multiple of 32 numbers, as a GPU reads them best; what lies between is 0 and stays so.
+// ParamSet holds all parameters of a model. Those that are trained lie in one buffer [E,P], with
+// their gradients in another of the same layout, so that the optimizer needs one call; those that
+// are not lie in a third. Each parameter of each member starts at a multiple of 32 numbers, as a
+// GPU reads them best; what lies between is 0 and stays so.
 type ParamSet struct {
 	Members int
 	DType   DType
@@ -76,7 +78,8 @@ func (ps *ParamSet) Add(name string, trainable bool, init Init, shape ...int) *P
 	return p
 }
 
-// Renamed runs declare; what it adds under a name is called rename(name). Calls nest: the innermost renames first.
+// Renamed runs declare; what it adds under a name is called rename(name). Calls nest: the innermost
+// renames first.
 func (ps *ParamSet) Renamed(rename func(string) string, declare func()) {
 	outer := ps.rename
 	defer func() { ps.rename = outer }()
@@ -96,8 +99,8 @@ func kindOf(trainable bool) int {
 	return 0
 }
 
-// Build allocates the buffers and fills them. Parameter p of member e is drawn from Stream(seeds[e], p.Name), so
-// that models that differ in one part have equal weights elsewhere.
+// Build allocates the buffers and fills them. Parameter p of member e is drawn from
+// Stream(seeds[e], p.Name), so that models that differ in one part have equal weights elsewhere.
 func (ps *ParamSet) Build(seeds []uint64) (err error) {
 	if len(seeds) != ps.Members {
 		return fmt.Errorf("%d seeds for %d members", len(seeds), ps.Members)
@@ -209,10 +212,8 @@ func (ps *ParamSet) Close() {
 			p.h = 0
 		}
 	}
-	if err := ctorch.Release(hs); err != nil {
-		panic(&Error{Op: "ParamSet.Close", Msg: err.Error()})
-	}
+	release("ParamSet.Close", hs...)
 }
 
-// Offset is the parameter's first column in the buffer [E,P] it lies in.
+// Offset returns the parameter's first column in its buffer [E,P].
 func (p *Param) Offset() int { return p.offset }

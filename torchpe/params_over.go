@@ -8,9 +8,10 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// BuildOver is Build for parameters that another set has already: what is trained becomes a view of the parameter of that name and shape in
-// base, without a gradient, and follows it; what is not trained is allocated and filled as by Build. An error names a trained
-// parameter that base does not have. Flat and Grads of the set are undefined.
+// BuildOver builds the set on the parameters of another one: each trained parameter becomes a view
+// of that of the same name and shape in base, without a gradient; the others are allocated and
+// filled as by Build. An error names a trained parameter that base does not have. Flat and Grads of
+// the set are undefined.
 func (ps *ParamSet) BuildOver(base *ParamSet, seeds []uint64) (err error) {
 	if len(seeds) != ps.Members || ps.Members != base.Members {
 		return fmt.Errorf("%d seeds for %d members over %d members", len(seeds), ps.Members, base.Members)
@@ -30,7 +31,8 @@ func (ps *ParamSet) BuildOver(base *ParamSet, seeds []uint64) (err error) {
 	for _, p := range ps.params {
 		if !p.Trainable {
 			err = ps.place(p, seeds)
-		} else if trained := base.byName[p.Name]; trained == nil || !trained.Trainable || !slices.Equal(trained.Shape, p.Shape) {
+		} else if trained := base.byName[p.Name]; trained == nil || !trained.Trainable ||
+			!slices.Equal(trained.Shape, p.Shape) {
 			err = errors.New("no parameter of that name and shape was trained")
 		} else {
 			p.init = nil

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestParamSetLayout checks where parameters lie: trained ones one after the other in the columns of the flat buffer, at multiples
-// of 32 with zeros between, the others in theirs, and that writing to one writes to the other.
+// TestParamSetLayout checks where parameters lie: trained ones one after the other in the columns
+// of the flat buffer, at multiples of 32 with zeros between, the others in theirs, and that writing
+// to one writes to the other.
 func TestParamSetLayout(t *testing.T) {
 	ps := NewParamSet(2, Float64, CPU)
 	a := ps.Add("a", true, Constant(1), 2, 3)
@@ -22,10 +23,12 @@ func TestParamSetLayout(t *testing.T) {
 	defer ps.Close()
 	s := NewScope()
 	defer s.Close()
-	if ps.Count() != 7 || ps.Columns() != 64 || a.Offset() != 0 || b.Offset() != 32 || f.Offset() != 0 || a.PerMember() != 6 || b.PerMember() != 1 {
+	if ps.Count() != 7 || ps.Columns() != 64 || a.Offset() != 0 || b.Offset() != 32 ||
+		f.Offset() != 0 || a.PerMember() != 6 || b.PerMember() != 1 {
 		t.Errorf("%d trained, offsets %d, %d, %d", ps.Count(), a.Offset(), b.Offset(), f.Offset())
 	}
-	if !slices.Equal(a.In(s).Shape(), []int{2, 2, 3}) || !slices.Equal(b.In(s).Shape(), []int{2}) || ps.Get("a") != a || ps.Get("c") != nil || len(ps.All()) != 3 {
+	if !slices.Equal(a.In(s).Shape(), []int{2, 2, 3}) || !slices.Equal(b.In(s).Shape(), []int{2}) ||
+		ps.Get("a") != a || ps.Get("c") != nil || len(ps.All()) != 3 {
 		t.Errorf("shapes %v and %v", a.In(s).Shape(), b.In(s).Shape())
 	}
 	row := func(a, b float64) []float64 { // of a member
@@ -49,7 +52,8 @@ func TestParamSetLayout(t *testing.T) {
 	near(t, "a", values, []float64{-1, 1, 1, 1, 1, 1, -1, 1, 1, 1, 1, 1}, 0)
 }
 
-// TestParamSetDraws checks that a parameter's first values depend on the member's seed and the parameter's name alone.
+// TestParamSetDraws checks that a parameter's first values depend on the member's seed and the
+// parameter's name alone.
 func TestParamSetDraws(t *testing.T) {
 	build := func(seeds []uint64, names ...string) *ParamSet {
 		ps := NewParamSet(len(seeds), Float64, CPU)
@@ -92,21 +96,27 @@ func TestInits(t *testing.T) {
 		low, high, spread float64
 	}{
 		{"Uniform(0.5)", Uniform(0.5), -0.5, 0.5, 0.25 / 3}, {"FanIn(16)", FanIn(16), -0.25, 0.25, 0.0625 / 3},
-		{"Xavier(20,34)", Xavier(20, 34), -1. / 3, 1. / 3, 1. / 27}, {"Normal(2,3)", Normal(2, 3), -20, 24, 9}, {"Constant(7)", Constant(7), 7, 7, 0},
+		{"Xavier(20,34)", Xavier(20, 34), -1. / 3, 1. / 3, 1. / 27},
+		{"Normal(2,3)", Normal(2, 3), -20, 24, 9}, {"Constant(7)", Constant(7), 7, 7, 0},
 	} {
 		v := make([]float64, n)
 		c.init(0, rand.New(rand.NewPCG(70, 0)), v)
 		mean, variance := moments(v)
-		if slices.Min(v) < c.low || slices.Max(v) > c.high || variance < 0.97*c.spread-1e-12 || variance > 1.03*c.spread+1e-12 || math.Abs(mean-(c.low+c.high)/2) > 0.01*(c.high-c.low)+1e-9 {
-			t.Errorf("%s: from %g to %g, mean %g, variance %g; want variance %g", c.name, slices.Min(v), slices.Max(v), mean, variance, c.spread)
+		if slices.Min(v) < c.low || slices.Max(v) > c.high || variance < 0.97*c.spread-1e-12 ||
+			variance > 1.03*c.spread+1e-12 ||
+			math.Abs(mean-(c.low+c.high)/2) > 0.01*(c.high-c.low)+1e-9 {
+			t.Errorf("%s: from %g to %g, mean %g, variance %g; want variance %g", c.name,
+				slices.Min(v), slices.Max(v), mean, variance, c.spread)
 		}
 	}
 }
 
-// TestBadParamSet declares and builds sets that cannot be: errors that name the trouble, and nothing is left.
+// TestBadParamSet declares and builds sets that cannot be: errors that name the trouble, and
+// nothing is left.
 func TestBadParamSet(t *testing.T) {
 	before := Live()
-	for name, shape := range map[string][]int{"negative": {-1, 3}, "too large": {1 << 40, 1 << 10}, "overflow": {1 << 32, 1 << 32}, "rank 9": {1, 1, 1, 1, 1, 1, 1, 1}} {
+	for name, shape := range map[string][]int{"negative": {-1, 3}, "too large": {1 << 40, 1 << 10},
+		"overflow": {1 << 32, 1 << 32}, "rank 9": {1, 1, 1, 1, 1, 1, 1, 1}} {
 		for _, trainable := range []bool{true, false} {
 			ps := NewParamSet(2, Float32, CPU)
 			ps.Add("good", true, Constant(1), 3)
@@ -142,7 +152,8 @@ func TestBadParamSet(t *testing.T) {
 	}
 	failing(t, "ParamSet.Add", func() { ps.Add("b", true, Constant(1), 3) })
 	_, unknown := ps.Values("b")
-	for name, err := range map[string]error{"unknown": unknown, "set unknown": ps.Set("b", nil), "too few": ps.Set("a", make([]float64, 5)), "too many": ps.Set("a", make([]float64, 7))} {
+	for name, err := range map[string]error{"unknown": unknown, "set unknown": ps.Set("b", nil),
+		"too few": ps.Set("a", make([]float64, 5)), "too many": ps.Set("a", make([]float64, 7))} {
 		if err == nil {
 			t.Errorf("%s is no error", name)
 		}
@@ -173,7 +184,8 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestRenamed: parameters are declared under other names within Renamed only, also where it is nested.
+// TestRenamed: parameters are declared under other names within Renamed only, also where it is
+// nested.
 func TestRenamed(t *testing.T) {
 	ps := NewParamSet(1, Float32, CPU)
 	add := func(name string) { ps.Add(name, true, Constant(0), 1) }

@@ -23,11 +23,12 @@ func withPrecision(t *testing.T, name string, f func(form int)) {
 	}
 }
 
-// mantissas are the bits behind the point that each precision keeps: IEEE 754 for float32, 10 for NVIDIA's TensorFloat-32, 7 for
-// bfloat16.
+// mantissas are the bits behind the point that each precision keeps: IEEE 754 for float32, 10 for
+// NVIDIA's TensorFloat-32, 7 for bfloat16.
 var mantissas = map[string]int{"fp32": 23, "tf32": 10, "bf16": 7}
 
-// roundTo is v to the nearest number with that many bits behind the point, of two the even one; v far from overflow.
+// roundTo is v to the nearest number with that many bits behind the point, of two the even one; v
+// far from overflow.
 func roundTo(v float64, bits int) float64 {
 	if v == 0 {
 		return 0
@@ -44,25 +45,30 @@ func roundAll(v []float64, bits int) []float64 {
 	return out
 }
 
-// TestRounding multiplies numbers by one: what comes out is what the product took. The halves between two numbers go to the even
-// one; infinity and NaN stay; the largest float32 is rounded up to infinity, as IEEE 754 has it.
+// TestRounding multiplies numbers by one: what comes out is what the product took. The halves
+// between two numbers go to the even one; infinity and NaN stay; the largest float32 is rounded up
+// to infinity, as IEEE 754 has it.
 func TestRounding(t *testing.T) {
 	for _, precision := range []string{"tf32", "bf16"} {
 		n := mantissas[precision]
 		half, one := math.Ldexp(1, -n-1), math.Ldexp(1, -n)
-		in := []float64{1, 1 + half, 1 + 3*half, 1 + half*1.01, 1 + half*0.99, -1 - half, -1 - 3*half, 2 - half, 0, math.Copysign(0, -1), math.Inf(1),
+		in := []float64{1, 1 + half, 1 + 3*half, 1 + half*1.01, 1 + half*0.99, -1 - half,
+			-1 - 3*half, 2 - half, 0, math.Copysign(0, -1), math.Inf(1),
 			math.Inf(-1), math.NaN(), math.MaxFloat32, math.Ldexp(1+half, -100), math.Ldexp(1+3*half, 100), 1 + one}
-		want := []float64{1, 1, 1 + 2*one, 1 + one, 1, -1, -1 - 2*one, 2, 0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), math.Inf(1),
+		want := []float64{1, 1, 1 + 2*one, 1 + one, 1, -1, -1 - 2*one, 2, 0, math.Copysign(0, -1),
+			math.Inf(1), math.Inf(-1), math.NaN(), math.Inf(1),
 			math.Ldexp(1, -100), math.Ldexp(1+2*one, 100), 1 + one}
 		withPrecision(t, precision, func(form int) {
 			s := NewScopeNoGrad()
 			defer s.Close()
 			x := Of(s, CPU, in, 1, len(in), 1).To(Float32, CPU)
 			unit := Full(s, 1, Float32, CPU, 1, 1, 1)
-			for k, have := range [][]float64{Linear(x, unit, Tensor{}).Float64s(), Linear(unit, x, Tensor{}).Float64s()} {
+			for k, have := range [][]float64{Linear(x, unit, Tensor{}).Float64s(),
+				Linear(unit, x, Tensor{}).Float64s()} {
 				for i, v := range have {
 					if v != want[i] && !(math.IsNaN(v) && math.IsNaN(want[i])) {
-						t.Errorf("%s, form %d, operand %d: %g becomes %.10g, want %.10g", precision, form, k, in[i], v, want[i])
+						t.Errorf("%s, form %d, operand %d: %g becomes %.10g, want %.10g", precision,
+							form, k, in[i], v, want[i])
 					}
 				}
 			}
@@ -70,8 +76,9 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// TestPrecisionOfLinear holds linear maps against sums in Go over rounded operands: the result, and the gradients, for which the
-// gradient of the result is rounded too. Sums, and with them the bias and its gradient, are not rounded.
+// TestPrecisionOfLinear holds linear maps against sums in Go over rounded operands: the result, and
+// the gradients, for which the gradient of the result is rounded too. Sums, and with them the bias
+// and its gradient, are not rounded.
 func TestPrecisionOfLinear(t *testing.T) {
 	const E, rows, I, O = 3, 101, 17, 9
 	in := inputs(80, []int{E, rows, I}, []int{E, O, I}, []int{E, O})
@@ -81,7 +88,8 @@ func TestPrecisionOfLinear(t *testing.T) {
 	for _, precision := range Precisions() {
 		n := mantissas[precision]
 		x, w := roundAll(in[0].values, n), roundAll(in[1].values, n)
-		want, gradients := make([]float64, E*rows*O), [][]float64{make([]float64, len(x)), make([]float64, len(w)), make([]float64, E*O)}
+		want, gradients := make([]float64, E*rows*O),
+			[][]float64{make([]float64, len(x)), make([]float64, len(w)), make([]float64, E*O)}
 		for e := range E {
 			for r := range rows {
 				for o := range O {
@@ -113,8 +121,9 @@ func TestPrecisionOfLinear(t *testing.T) {
 	}
 }
 
-// TestPrecisionOfProjections compares operators that round in between, where the forms may round a number in the last place of
-// float32 to neighbours: they agree with each other to that, and with float32 to the precision, which shows.
+// TestPrecisionOfProjections compares operators that round in between, where the forms may round a
+// number in the last place of float32 to neighbours: they agree with each other to that, and with
+// float32 to the precision, which shows.
 func TestPrecisionOfProjections(t *testing.T) {
 	list := fusedFunctions(sizes{E: 2, B: 3, H: 2, N: 40, M: 37, Dh: 10, O: 33})
 	for _, c := range fusedFunctions(sizes{E: 2, B: 3, H: 2, N: 17, M: 15, Dh: 10, O: 33}) {
@@ -126,7 +135,8 @@ func TestPrecisionOfProjections(t *testing.T) {
 		exact, exactGradients := c.run(dense, Float64, nil, 1)
 		scale, within := size(exact), map[string]float64{"tf32": 0x1p-10, "bf16": 0x1p-7}
 		switch c.name {
-		case "LinearGELU", "ProjectQKV", "ProjectQKV, keys only", "Attention", "Attention with bias, heads merged", "attention", "MLPBlock", "AttentionBlock":
+		case "LinearGELU", "ProjectQKV", "ProjectQKV, keys only", "Attention",
+			"Attention with bias, heads merged", "attention", "MLPBlock", "AttentionBlock":
 		default:
 			continue
 		}
@@ -158,11 +168,13 @@ func size(v []float64) float64 {
 	return s
 }
 
-// TestPrecisionLeavesAlone: float64, attention of few tokens and what is no product have the same bits whatever the precision.
+// TestPrecisionLeavesAlone: float64, attention of few tokens and what is no product have the same
+// bits whatever the precision.
 func TestPrecisionLeavesAlone(t *testing.T) {
 	for _, c := range fusedFunctions(sizes{E: 2, B: 3, H: 2, N: 17, M: 15, Dh: 10, O: 33}) {
 		for _, dtype := range []DType{Float64, Float32} {
-			if dtype == Float32 && (strings.HasPrefix(c.name, "Linear") || strings.HasPrefix(c.name, "ProjectQKV") || strings.Contains(c.name, "Block")) {
+			if dtype == Float32 && (strings.HasPrefix(c.name, "Linear") ||
+				strings.HasPrefix(c.name, "ProjectQKV") || strings.Contains(c.name, "Block")) {
 				continue
 			}
 			for _, precision := range []string{"tf32", "bf16"} {
@@ -194,12 +206,16 @@ func TestPrecisionNames(t *testing.T) {
 	}
 }
 
-// TestPrecisionInBuffers checks products that add into the flat buffer of a ParamSet, whose members lie apart, with rounded operands.
+// TestPrecisionInBuffers checks products that add into the flat buffer of a ParamSet, whose members
+// lie apart, with rounded operands.
 func TestPrecisionInBuffers(t *testing.T) {
 	for _, precision := range []string{"tf32", "bf16"} {
 		for _, E := range []int{1, 3} {
 			for _, c := range fusedFunctions(smallSizes(E, 2)) {
-				withPrecision(t, precision, func(form int) { compareParameterGradients(t, c, E, fmt.Sprintf("%s, form %d", precision, form)) })
+				withPrecision(t, precision, func(form int) {
+					compareParameterGradients(t, c, E,
+						fmt.Sprintf("%s, form %d", precision, form))
+				})
 			}
 		}
 	}
@@ -219,6 +235,7 @@ func compareParameterGradients(t *testing.T, c function, members int, how string
 	}
 	weighted(c.f(x)).Backward()
 	for i, p := range params {
-		near(t, fmt.Sprintf("%s of %d members in %s, parameter %d", c.name, members, how, i), p.In(s).Grad().Float64s(), want[i], 1e-5)
+		near(t, fmt.Sprintf("%s of %d members in %s, parameter %d", c.name, members, how, i),
+			p.In(s).Grad().Float64s(), want[i], 1e-5)
 	}
 }

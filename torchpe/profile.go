@@ -8,13 +8,13 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// ProfileParts names the parts that Profile tells apart.
+// ProfileParts names the parts that StopProfile tells apart.
 var ProfileParts = []string{"products", "bias and GELU", "attention", "layer norm", "optimizer"}
 
-// StartProfile begins measuring where the time of the fused CPU operators goes.
+// StartProfile starts measuring the time of the fused CPU operators.
 func StartProfile() { ctorch.Profile(true) }
 
-// StopProfile ends it and returns the time of each of ProfileParts.
+// StopProfile stops measuring and returns the time of each of ProfileParts.
 func StopProfile() []time.Duration {
 	times := make([]time.Duration, len(ProfileParts))
 	for i := range times {
@@ -24,8 +24,9 @@ func StopProfile() []time.Duration {
 	return times
 }
 
-// Operators runs f and returns how often each of libtorch's operators was called meanwhile, by this program or by other operators; names
-// are libtorch's, as "aten::bmm". Calls of other goroutines count too.
+// Operators runs f and returns how often each of libtorch's operators was called meanwhile, by this
+// program or by other operators; names are libtorch's, as "aten::bmm". Calls of other goroutines
+// count too.
 func Operators(f func()) map[string]int {
 	ctorch.CountOperators(true)
 	defer ctorch.CountOperators(false)

@@ -6,8 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// Stream returns the random stream called name of a seed: PCG seeded with the seed and the FNV-1a hash of the name.
-// Streams of different names are independent, so that drawing one thing more changes nothing else.
+// Stream returns the random stream called name of a seed: PCG seeded with the seed and the FNV-1a
+// hash of the name. Streams of different names are independent, so that drawing one thing more
+// changes nothing else.
 func Stream(seed uint64, name string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(name))
@@ -32,11 +33,12 @@ func Uniform(bound float64) Init {
 	}
 }
 
-// FanIn draws from U(-1/sqrt(fanIn), 1/sqrt(fanIn)): PyTorch's default for a linear map's weight and bias.
+// FanIn draws from U(-1/sqrt(fanIn), 1/sqrt(fanIn)): PyTorch's default for a linear map's weight
+// and bias.
 func FanIn(fanIn int) Init { return Uniform(1 / math.Sqrt(float64(fanIn))) }
 
-// Xavier draws from U(-a, a), a = sqrt(6/(fanIn+fanOut)) (Glorot & Bengio 2010): PyTorch's default for the
-// projection to queries, keys and values.
+// Xavier draws from U(-a, a), a = sqrt(6/(fanIn+fanOut)) (Glorot & Bengio 2010): PyTorch's default
+// for the projection to queries, keys and values.
 func Xavier(fanIn, fanOut int) Init { return Uniform(math.Sqrt(6 / float64(fanIn+fanOut))) }
 
 // Constant gives every element one value.

@@ -6,8 +6,9 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// Scope owns the tensors made in it, and the grad mode and random draws of the operators that make them. Use one
-// for each training step and a child for each block whose intermediates need not outlive it.
+// Scope owns the tensors made in it, and the grad mode and random draws of the operators that make
+// them. Use one for each training step and a child for each block whose intermediates need not
+// outlive it.
 type Scope struct {
 	parent  *Scope
 	depth   int
@@ -19,7 +20,7 @@ type Scope struct {
 	constants *Constants // nil for none
 }
 
-// noise is the state of the random operators of a step: what they draw depends on it alone.
+// noise holds the state of a step's random operators: their draws depend on it alone.
 type noise struct {
 	seeds []uint64
 	step  uint64
@@ -45,20 +46,21 @@ func (s *Scope) ChildNoGrad() *Scope {
 	return c
 }
 
-// Do runs f in a child scope and returns its result as a tensor of s; what else f made is freed.
+// Do runs f in a child scope and returns its result as a tensor of s; all else that f made is
+// freed.
 func (s *Scope) Do(f func(c *Scope) Tensor) Tensor {
 	c := s.Child()
 	defer c.Close()
 	return c.give(f(c), s)
 }
 
-// Seed makes the random operators in s and its children draw, for member e, from (seeds[e], step) and the
-// number of draws since: the same again whenever the step is repeated.
+// Seed makes the random operators in s and its children draw, for member e, from (seeds[e], step)
+// and the number of draws since: the same again whenever the step is repeated.
 func (s *Scope) Seed(seeds []uint64, step int) {
 	s.noise = &noise{seeds: append([]uint64(nil), seeds...), step: uint64(step)}
 }
 
-// SeedFrom is Seed with what it draws from on the device: int64 [1+E], the step and each member's seed.
+// SeedFrom does the same with drawn, int64 [1+E] on the device: the step and each member's seed.
 func (s *Scope) SeedFrom(drawn Tensor) { s.noise = &noise{drawn: drawn} }
 
 // Close frees every tensor of the scope in one call. Closing twice does nothing.
@@ -67,26 +69,24 @@ func (s *Scope) Close() {
 		return
 	}
 	s.closed = true
-	err := ctorch.Release(s.handles)
+	hs := s.handles
 	s.handles = nil
-	if err != nil {
-		panic(&Error{Op: "Scope.Close", Msg: err.Error()})
-	}
+	release("Scope.Close", hs...)
 }
 
-// give moves t, a tensor of c, to its ancestor s. A tensor of an outer scope stays where it is.
-func (c *Scope) give(t Tensor, s *Scope) Tensor {
+// give moves t, a tensor of s, to its ancestor to. A tensor of an outer scope stays where it is.
+func (s *Scope) give(t Tensor, to *Scope) Tensor {
 	if !t.Defined() {
 		return Tensor{}
 	}
-	for i := len(c.handles) - 1; i >= 0; i-- {
-		if c.handles[i] == t.h {
-			c.handles = append(c.handles[:i], c.handles[i+1:]...)
-			s.handles = append(s.handles, t.h)
+	for i := len(s.handles) - 1; i >= 0; i-- {
+		if s.handles[i] == t.h {
+			s.handles = append(s.handles[:i], s.handles[i+1:]...)
+			to.handles = append(to.handles, t.h)
 			break
 		}
 	}
-	return Tensor{t.h, s}
+	return Tensor{t.h, to}
 }
 
 // within says whether s is c or an ancestor of c.
@@ -128,7 +128,7 @@ func (s *Scope) own(op string, h ctorch.Handle, err error, operands ...Tensor) T
 		fail(op, err.Error(), operands...)
 	}
 	if s.closed {
-		ctorch.Release([]ctorch.Handle{h})
+		release(op, h)
 		fail(op, "the scope is closed")
 	}
 	s.handles = append(s.handles, h)

@@ -14,8 +14,8 @@ func live(t *testing.T, what string, before, want int) {
 	}
 }
 
-// TestScopeOwns checks that a scope frees what was made in it, a child what was made in the child, and that closing twice
-// does nothing.
+// TestScopeOwns checks that a scope frees what was made in it, a child what was made in the child,
+// and that closing twice does nothing.
 func TestScopeOwns(t *testing.T) {
 	before := Live()
 	s := NewScope()
@@ -33,8 +33,8 @@ func TestScopeOwns(t *testing.T) {
 	live(t, "after the scope closed", before, 0)
 }
 
-// TestDo checks that of what f makes only its result stays, as a tensor of the parent, at any depth, and that everything
-// goes where f fails.
+// TestDo checks that of what f makes only its result stays, as a tensor of the parent, at any
+// depth, and that everything goes where f fails.
 func TestDo(t *testing.T) {
 	before := Live()
 	s := NewScope()
@@ -49,10 +49,10 @@ func TestDo(t *testing.T) {
 	near(t, "result", []float64{y.Item()}, []float64{9}, 1e-14)
 	live(t, "operand and result", before, 2)
 
-	if same := s.Do(func(c *Scope) Tensor { return x.In(c) }); same.Item() != 3 || same.Scope() != s {
+	if same := s.Do(x.In); same.Item() != 3 || same.Scope() != s {
 		t.Error("an outer tensor is not given through")
 	}
-	if none := s.Do(func(c *Scope) Tensor { return Tensor{} }); none.Defined() {
+	if none := s.Do(func(*Scope) Tensor { return Tensor{} }); none.Defined() {
 		t.Error("no tensor became one")
 	}
 	live(t, "an outer tensor and none given through", before, 2)
@@ -84,9 +84,11 @@ func TestInnermost(t *testing.T) {
 		have Tensor
 		want *Scope
 	}{
-		{"outer + outer", a.Add(a), outer}, {"outer + inner", a.Add(b), inner}, {"inner + outer", b.Add(a), inner}, {"deepest + outer", c.Add(a), deepest},
-		{"outer in deepest", a.In(deepest).Exp(), deepest}, {"three", Where(a.Lt(b), c, a), deepest}, {"stack", Stack(0, a, b, a), inner},
-		{"grad", b.WantGrad().Square().Detach(), inner},
+		{"outer + outer", a.Add(a), outer}, {"outer + inner", a.Add(b), inner},
+		{"inner + outer", b.Add(a), inner}, {"deepest + outer", c.Add(a), deepest},
+		{"outer in deepest", a.In(deepest).Exp(), deepest},
+		{"three", Where(a.Lt(b), c, a), deepest}, {"stack", Stack(0, a, b, a), inner},
+		{"grad", b.RequireGrad().Square().Detach(), inner},
 	} {
 		if r.have.Scope() != r.want {
 			t.Errorf("%s belongs to another scope", r.name)
@@ -96,12 +98,14 @@ func TestInnermost(t *testing.T) {
 	failing(t, "In", func() { Tensor{}.In(outer) })
 }
 
-// TestUnrelatedScopes checks that operands from scopes of which none is inside the other are refused, siblings too.
+// TestUnrelatedScopes checks that operands from scopes of which none is inside the other are
+// refused, siblings too.
 func TestUnrelatedScopes(t *testing.T) {
 	before := Live()
 	s, other := NewScope(), NewScope()
 	left, right := s.Child(), s.Child()
-	a, b, l, r := Full(s, 1, Float64, CPU, 2, 2), Full(other, 1, Float64, CPU, 2, 2), Full(left, 1, Float64, CPU, 2, 2), Full(right, 1, Float64, CPU, 2, 2)
+	a, b, l, r := Full(s, 1, Float64, CPU, 2, 2), Full(other, 1, Float64, CPU, 2, 2),
+		Full(left, 1, Float64, CPU, 2, 2), Full(right, 1, Float64, CPU, 2, 2)
 	for _, pair := range [][2]Tensor{{a, b}, {b, a}, {l, r}, {r, l}, {l, b}} {
 		e := failing(t, "Add", func() { pair[0].Add(pair[1]) })
 		if !strings.Contains(e.Msg, "scopes") {
@@ -118,7 +122,8 @@ func TestUnrelatedScopes(t *testing.T) {
 	live(t, "after all", before, 0)
 }
 
-// TestUseAfterClose uses tensors of a closed scope and closed scopes in every way: an *Error each time, and nothing is left.
+// TestUseAfterClose uses tensors of a closed scope and closed scopes in every way: an *Error each
+// time, and nothing is left.
 func TestUseAfterClose(t *testing.T) {
 	ps := NewParamSet(1, Float64, CPU)
 	p := ps.Add("p", true, Constant(1), 2, 4)
@@ -131,10 +136,14 @@ func TestUseAfterClose(t *testing.T) {
 	x := Full(s, 1, Float64, CPU, 1, 4)
 	s.Close()
 	for op, f := range map[string]func(){
-		"Exp": func() { x.Exp() }, "Add": func() { x.Add(x) }, "Reshape": func() { x.Reshape(4) }, "Sum": func() { x.Sum() }, "Cat": func() { Cat(0, x, x) },
-		"Linear": func() { Linear(x, p.In(s), Tensor{}) }, "Shape": func() { x.Shape() }, "Values": func() { x.Float64s() }, "Fill": func() { x.Fill(1) },
-		"CopyFrom": func() { x.CopyFrom(x) }, "Backward": func() { x.Backward() }, "WantGrad": func() { x.WantGrad() }, "Grad": func() { x.Grad() },
-		"Full": func() { Full(s, 1, Float64, CPU) }, "Of": func() { Of(s, CPU, []int64{1}, 1) }, "RandN": func() { RandN(s, 1, Float64, CPU) },
+		"Exp": func() { x.Exp() }, "Add": func() { x.Add(x) }, "Reshape": func() { x.Reshape(4) },
+		"Sum": func() { x.Sum() }, "Cat": func() { Cat(0, x, x) },
+		"Linear": func() { Linear(x, p.In(s), Tensor{}) }, "Shape": func() { x.Shape() },
+		"Values": func() { x.Float64s() }, "Fill": func() { x.Fill(1) },
+		"CopyFrom": func() { x.CopyFrom(x) }, "Backward": func() { x.Backward() },
+		"RequireGrad": func() { x.RequireGrad() }, "Grad": func() { x.Grad() },
+		"Full": func() { Full(s, 1, Float64, CPU) }, "Of": func() { Of(s, CPU, []int64{1}, 1) },
+		"RandN":      func() { RandN(s, 1, Float64, CPU) },
 		"Square":     func() { p.In(s).Square() }, // the parameter lives, its scope does not
 		"ProjectQKV": func() { ProjectQKV(x4.In(s), wide.In(s), Tensor{}, 2) },
 	} {
@@ -148,19 +157,27 @@ func TestUseAfterClose(t *testing.T) {
 	failing(t, "Square", func() { p.In(s).Square() })
 }
 
-// TestZeroTensor gives operators the zero Tensor, which is none: an *Error, but where an operand may be missing.
+// TestZeroTensor gives operators the zero Tensor, which is none: an *Error, but where an operand
+// may be missing.
 func TestZeroTensor(t *testing.T) {
 	s := NewScope()
 	defer s.Close()
 	var none Tensor
 	x := Full(s, 1, Float64, CPU, 1, 2)
 	for op, f := range map[string]func(){
-		"Exp": func() { none.Exp() }, "Add": func() { x.Add(none) }, "Sub": func() { none.Sub(x) }, "Cat": func() { Cat(0) }, "Stack": func() { Stack(0, x, none) },
-		"Linear": func() { Linear(none, none, none) }, "LinearGELU": func() { LinearGELU(none, x, x) }, "AddLayerNorm": func() { AddLayerNorm(none, none, Norm{none, none, 1}) },
-		"AttentionBlock": func() { AttentionBlock(x, SelfAttention{Heads: 1}, Norm{x, x, 1}) }, "MLPBlock": func() { MLPBlock(x, none, none, none, none, Norm{x, x, 1}) },
-		"ProjectQKV": func() { ProjectQKV(none, none, none, 1) }, "Where": func() { Where(none, x, x) }, "Shape": func() { none.Shape() }, "Values": func() { none.Float64s() },
-		"Backward": func() { none.Backward() }, "Dropout": func() { none.Dropout(0.5) }, "CopyFrom": func() { x.CopyFrom(none) }, "Fill": func() { none.Fill(0) },
-		"WantGrad": func() { none.WantGrad() }, "Grad": func() { none.Grad() },
+		"Exp": func() { none.Exp() }, "Add": func() { x.Add(none) }, "Sub": func() { none.Sub(x) },
+		"Cat": func() { Cat(0) }, "Stack": func() { Stack(0, x, none) },
+		"Linear":         func() { Linear(none, none, none) },
+		"LinearGELU":     func() { LinearGELU(none, x, x) },
+		"AddLayerNorm":   func() { AddLayerNorm(none, none, Norm{none, none, 1}) },
+		"AttentionBlock": func() { AttentionBlock(x, SelfAttention{Heads: 1}, Norm{x, x, 1}) },
+		"MLPBlock":       func() { MLPBlock(x, none, none, none, none, Norm{x, x, 1}) },
+		"ProjectQKV":     func() { ProjectQKV(none, none, none, 1) },
+		"Where":          func() { Where(none, x, x) }, "Shape": func() { none.Shape() },
+		"Values":   func() { none.Float64s() },
+		"Backward": func() { none.Backward() }, "Dropout": func() { none.Dropout(0.5) },
+		"CopyFrom": func() { x.CopyFrom(none) }, "Fill": func() { none.Fill(0) },
+		"RequireGrad": func() { none.RequireGrad() }, "Grad": func() { none.Grad() },
 	} {
 		failing(t, op, f)
 	}
@@ -169,8 +186,8 @@ func TestZeroTensor(t *testing.T) {
 	}
 }
 
-// TestClosedParameterIsNotMissing checks that a parameter of a closed set, or of one not yet built, is an error where an
-// operand may be missing: it must not be left out silently.
+// TestClosedParameterIsNotMissing checks that a parameter of a closed set, or of one not yet built,
+// is an error where an operand may be missing: it must not be left out silently.
 func TestClosedParameterIsNotMissing(t *testing.T) {
 	ps, open := NewParamSet(1, Float64, CPU), NewParamSet(1, Float64, CPU)
 	b, w := ps.Add("b", true, Constant(1), 2), open.Add("w", true, Constant(1), 2, 3)
@@ -204,8 +221,10 @@ func TestGradMode(t *testing.T) {
 		s    *Scope
 		want bool
 	}{
-		{"NewScope", NewScope(), true}, {"NewScopeNoGrad", NewScopeNoGrad(), false}, {"Child", NewScope().Child(), true}, {"child without", NewScope().ChildNoGrad(), false},
-		{"child of a scope without", NewScopeNoGrad().Child(), false}, {"grandchild of a child without", NewScope().ChildNoGrad().Child(), false},
+		{"NewScope", NewScope(), true}, {"NewScopeNoGrad", NewScopeNoGrad(), false},
+		{"Child", NewScope().Child(), true}, {"child without", NewScope().ChildNoGrad(), false},
+		{"child of a scope without", NewScopeNoGrad().Child(), false},
+		{"grandchild of a child without", NewScope().ChildNoGrad().Child(), false},
 	} {
 		if have := p.In(c.s).Square().RequiresGrad(); have != c.want {
 			t.Errorf("a result in a scope of %s wants a gradient: %v", c.name, have)
@@ -217,7 +236,8 @@ func TestGradMode(t *testing.T) {
 	}
 }
 
-// TestCatch checks that it returns *Error, lets others pass, and that errors say operator, shapes and cause.
+// TestCatch checks that it returns *Error, lets others pass, and that errors say operator, shapes
+// and cause.
 func TestCatch(t *testing.T) {
 	s := NewScope()
 	defer s.Close()
@@ -226,7 +246,9 @@ func TestCatch(t *testing.T) {
 	}
 	err := Catch(func() { Zeros(s, Float32, CPU, 2, 3).MatMul(Zeros(s, Float32, CPU, 4, 5)) })
 	var e *Error
-	if !errors.As(err, &e) || !strings.Contains(err.Error(), "MatMul") || !strings.Contains(err.Error(), "[2 3], [4 5]") || !strings.Contains(err.Error(), "2x3 and 4x5") {
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), "MatMul") ||
+		!strings.Contains(err.Error(), "[2 3], [4 5]") ||
+		!strings.Contains(err.Error(), "2x3 and 4x5") {
 		t.Errorf("the error says %v", err)
 	}
 	defer func() {

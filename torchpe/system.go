@@ -10,12 +10,12 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// blasRepair says what was done to the BLAS kernel when the program started; see shim/system.cc.
+// blasRepair describes the change of the BLAS kernel at start; see shim/system.cc.
 var blasRepair = ctorch.RepairBLAS()
 
 func init() {
-	// One thread until somebody asks for more: two threads of one small product are slower than one on
-	// a machine whose two CPUs share a core, and workers that run side by side each take one.
+	// One thread until somebody asks for more: two threads of one small product are slower than one
+	// on a machine whose two CPUs share a core, and workers that run side by side each take one.
 	SetThreads(1)
 }
 
@@ -47,7 +47,7 @@ type System struct {
 	Problems        []string `json:"problems"`     // each with what to do about it
 }
 
-// DescribeSystem asks libtorch and the operating system what there is.
+// DescribeSystem returns what libtorch and the operating system report.
 func DescribeSystem() System {
 	c := ctorch.DescribeSystem()
 	s := System{
@@ -75,27 +75,34 @@ func problems(c ctorch.System) (list []string) {
 			versionText(c.BuiltVersion), c.Running))
 	}
 	if c.BLASWanted != "" && slowKernel(c.BLASKernel, c.BLASWanted) {
-		list = append(list, fmt.Sprintf("OpenBLAS uses its %s kernel although this CPU can run %s: set OPENBLAS_CORETYPE=%s",
-			c.BLASKernel, c.BLASWanted, c.BLASWanted))
+		list = append(list,
+			fmt.Sprintf("OpenBLAS uses its %s kernel although this CPU can run %s: set OPENBLAS_CORETYPE=%s",
+				c.BLASKernel, c.BLASWanted, c.BLASWanted))
 	}
 	if c.CUDAAvailable && !c.CUDABuilt {
-		list = append(list, "libtorch finds a GPU but the shim was built without CUDA headers, so GPUs cannot be described: install the CUDA toolkit and run `make shim`")
+		list = append(list,
+			"libtorch finds a GPU but the shim was built without CUDA headers, so GPUs cannot be described: "+
+				"install the CUDA toolkit and run `make shim`")
 	}
 	if c.CUDABuilt && c.CUDAAvailable && !c.CUDAKernels {
-		list = append(list, "the shim was built without nvcc, so a GPU runs libtorch's operators instead of torchpe's kernels: put nvcc on the PATH and run `make shim`")
+		list = append(list,
+			"the shim was built without nvcc, so a GPU runs libtorch's operators instead of torchpe's kernels: "+
+				"put nvcc on the PATH and run `make shim`")
 	}
 	if _, err := os.Stat("/dev/nvidiactl"); err == nil && !c.CUDAAvailable {
-		list = append(list, "there is an NVIDIA driver but "+c.CUDAReason+": build the shim with LIBTORCH=/path/to/a/CUDA/libtorch or LIBTORCH=python")
+		list = append(list,
+			"there is an NVIDIA driver but "+c.CUDAReason+
+				": build the shim with LIBTORCH=/path/to/a/CUDA/libtorch or LIBTORCH=python")
 	}
 	return list
 }
 
-// LibtorchAtLeast says whether the libtorch that runs is that release or a later one.
+// LibtorchAtLeast reports whether the loaded libtorch is that release or a later one.
 func LibtorchAtLeast(major, minor int) bool {
 	return ctorch.DescribeSystem().RunningVersion >= major*10000+minor*100
 }
 
-// slowKernel says whether OpenBLAS runs a pre-AVX kernel where a newer one is wanted.
+// slowKernel reports whether OpenBLAS runs a pre-AVX kernel where a newer one is wanted.
 func slowKernel(have, wanted string) bool {
 	return have != wanted && (have == "Prescott" || have == "Core2" || have == "Nehalem" || have == "Sandybridge" ||
 		(have == "Haswell" && wanted == "SkylakeX"))
@@ -139,15 +146,17 @@ func SetThreads(n int) { ctorch.SetThreads(n) }
 // Threads returns how many threads one operator uses.
 func Threads() int { return ctorch.Threads() }
 
-// SetFused turns torchpe's own CPU loops off, or on again, so that they can be compared with libtorch's operators.
+// SetFused turns torchpe's own CPU loops off, or on again, so that they can be compared with
+// libtorch's operators.
 func SetFused(on bool) { ctorch.SetFused(on) }
 
 // Precisions lists the precisions of products, the most exact first.
 func Precisions() []string { return []string{"fp32", "tf32", "bf16"} }
 
-// SetPrecision sets the precision of the operands of float32 products in linear maps, projections and attention of many tokens: fp32, tf32
-// (mantissas of 10 bits) or bf16 (of 7). Sums, results and all else stay float32, and float64 is not affected. A GPU becomes faster so; on
-// the CPU operands are rounded, which shows the effect on results alone.
+// SetPrecision sets the precision of the operands of float32 products in linear maps, projections
+// and attention of many tokens: fp32, tf32 (mantissas of 10 bits) or bf16 (of 7). Sums, results and
+// all else stay float32, and float64 is not affected. A GPU becomes faster so; on the CPU operands
+// are rounded, which shows the effect on results alone.
 func SetPrecision(name string) error {
 	i := slices.Index(Precisions(), name)
 	if i < 0 {

@@ -44,7 +44,7 @@ func ParseDType(name string) (DType, error) {
 	return 0, fmt.Errorf("dtype %q is unknown; it is float32 or float64", name)
 }
 
-// Device is where a tensor lives: CPU, which is the zero value, or CUDA(i).
+// Device names a processor: CPU, which is the zero value, or CUDA(i).
 type Device int
 
 // CPU is the processor.
@@ -63,8 +63,8 @@ func (d Device) String() string {
 	return "cpu"
 }
 
-// ParseDevice returns the device called name: cpu, cuda, cuda:i, or auto, which is cuda:0 where there is one
-// and cpu elsewhere. It is an error to ask for a GPU that is not there.
+// ParseDevice returns the device called name: cpu, cuda, cuda:i, or auto, which is cuda:0 where
+// there is one and cpu elsewhere. It is an error to ask for a GPU that is not there.
 func ParseDevice(name string) (Device, error) {
 	sys := ctorch.DescribeSystem()
 	switch {
@@ -85,7 +85,8 @@ func ParseDevice(name string) (Device, error) {
 			index = i
 		}
 		if !sys.CUDAAvailable {
-			return 0, fmt.Errorf("device %q: %s (libtorch %s; %s); `torchpe doctor` says more", name, sys.CUDAReason, sys.Running, nvidiaSeen())
+			return 0, fmt.Errorf("device %q: %s (libtorch %s; %s); `torchpe doctor` says more",
+				name, sys.CUDAReason, sys.Running, nvidiaSeen())
 		}
 		if index >= sys.GPUs {
 			return 0, fmt.Errorf("device %q: libtorch finds %d, numbered from 0 (%s)", name, sys.GPUs, nvidiaSeen())
@@ -95,7 +96,7 @@ func ParseDevice(name string) (Device, error) {
 	return 0, fmt.Errorf("device %q is unknown; it is auto, cpu, cuda or cuda:i", name)
 }
 
-// nvidiaSeen says what else there is of a GPU: the driver, and which GPUs this process may see.
+// nvidiaSeen describes the NVIDIA driver and the GPUs that this process may use.
 func nvidiaSeen() string {
 	driver := "no NVIDIA driver"
 	if text, err := os.ReadFile("/proc/driver/nvidia/version"); err == nil {
@@ -108,14 +109,14 @@ func nvidiaSeen() string {
 	return driver + "; " + visible
 }
 
-// Tensor is an n-dimensional array of libtorch. It is a small value to be passed by copy; its memory belongs to
-// its Scope. The zero Tensor is none: Defined says so.
+// Tensor is an n-dimensional array of libtorch. It is a small value to be passed by copy; its
+// memory belongs to its Scope. The zero Tensor is none: Defined says so.
 type Tensor struct {
 	h ctorch.Handle
 	s *Scope
 }
 
-// Element is a Go type whose slices a tensor can be made of.
+// Element lists the Go types whose slices a tensor can be made of.
 type Element interface {
 	float32 | float64 | int64 | bool
 }
@@ -139,15 +140,15 @@ func Of[T Element](s *Scope, dev Device, data []T, shape ...int) Tensor {
 	if n := product(shape); n != len(data) {
 		fail(op, fmt.Sprintf("%d values for the shape %v, which holds %d", len(data), shape, n))
 	}
-	make := func() (ctorch.Handle, error) { return ctorch.FromData(data, shape, int(dtypeOf[T]()), int(dev)) }
+	create := func() (ctorch.Handle, error) { return ctorch.FromData(data, shape, int(dtypeOf[T]()), int(dev)) }
 	if c := s.constants; c != nil {
-		return c.take(s, op, digest(c, data, shape, dev), make)
+		return c.take(s, op, digest(c, data, shape, dev), create)
 	}
-	h, err := make()
+	h, err := create()
 	return s.own(op, h, err)
 }
 
-// product is the number of elements of a shape.
+// product returns the number of elements of a shape.
 func product(shape []int) int {
 	n := 1
 	for _, d := range shape {
@@ -173,7 +174,7 @@ func RandN(s *Scope, seed uint64, dtype DType, dev Device, shape ...int) Tensor 
 	return s.own("RandN", h, err)
 }
 
-// Defined says whether t is a tensor at all.
+// Defined reports whether t is not the zero Tensor.
 func (t Tensor) Defined() bool { return t.h != 0 }
 
 // Scope returns the scope that t belongs to.
@@ -213,14 +214,14 @@ func (t Tensor) Size(dim int) int {
 // DType returns the type of the elements.
 func (t Tensor) DType() DType { return DType(t.info("DType").DType) }
 
-// Device returns where the tensor lives.
+// Device returns the device of the tensor.
 func (t Tensor) Device() Device { return Device(t.info("Device").Device) }
 
-// RequiresGrad says whether Backward computes a gradient for t or through t.
+// RequiresGrad reports whether Backward computes a gradient for t or through t.
 func (t Tensor) RequiresGrad() bool { return t.info("RequiresGrad").RequiresGrad }
 
-// Values copies the elements of t out, in row-major order, converted to T. It panics where t belongs to a computation that is repeated:
-// see Constants.
+// Values copies the elements of t out, in row-major order, converted to T. It panics where t
+// belongs to a computation that is repeated: see Constants.
 func Values[T Element](t Tensor) []T {
 	const op = "Values"
 	if t.info(op); t.s.constants != nil {
@@ -238,7 +239,7 @@ func read[T Element](op string, t Tensor) []T {
 		if err != nil {
 			fail(op, err.Error(), t)
 		}
-		defer ctorch.Release([]ctorch.Handle{converted})
+		defer release(op, converted)
 		h = converted
 	}
 	if err := ctorch.Read(h, out); err != nil {

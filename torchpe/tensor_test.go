@@ -26,7 +26,7 @@ func TestRoundTrip(t *testing.T) {
 	if v := Values[float32](Of(s, CPU, []int64{3, -4}, 2)); !slices.Equal(v, []float32{3, -4}) {
 		t.Errorf("as float32: %v", v)
 	}
-	if v := Values[float32](Of(s, CPU, []float32{1}, 1).To(Float64, CPU).WantGrad().Exp()); len(v) != 1 {
+	if v := Values[float32](Of(s, CPU, []float32{1}, 1).To(Float64, CPU).RequireGrad().Exp()); len(v) != 1 {
 		t.Errorf("with a history: %v", v)
 	}
 }
@@ -34,7 +34,8 @@ func TestRoundTrip(t *testing.T) {
 func roundTrip[T Element](t *testing.T, s *Scope, dtype DType, want []T) {
 	t.Helper()
 	x := Of(s, CPU, want, 2, 3)
-	if have := Values[T](x); !slices.Equal(have, want) || x.DType() != dtype || x.Device() != CPU || !slices.Equal(x.Shape(), []int{2, 3}) {
+	if have := Values[T](x); !slices.Equal(have, want) || x.DType() != dtype || x.Device() != CPU ||
+		!slices.Equal(x.Shape(), []int{2, 3}) {
 		t.Errorf("%s: %v came back as %v, %s %v on %s", dtype, want, have, x.DType(), x.Shape(), x.Device())
 	}
 	turned := []T{want[0], want[3], want[1], want[4], want[2], want[5]}
@@ -53,14 +54,22 @@ func TestBadCreation(t *testing.T) {
 	defer s.Close()
 	for op, calls := range map[string][]func(){
 		"Of": {
-			func() { Of(s, CPU, []float64{1, 2}, 3) }, func() { Of(s, CPU, []float64{1, 2}) }, func() { Of(s, CPU, []float64{}, 1) }, func() { Of(s, CPU, []float64{1, 2}, -1, -2) },
-			func() { Of(s, CPU, []float64(nil), 1<<32, 1<<32) }, func() { Of(s, CPU, []float64{1}, 1, 1, 1, 1, 1, 1, 1, 1, 1) }, func() { Of(s, Device(-7), []float64{1}, 1) },
+			func() { Of(s, CPU, []float64{1, 2}, 3) }, func() { Of(s, CPU, []float64{1, 2}) },
+			func() { Of(s, CPU, []float64{}, 1) },
+			func() { Of(s, CPU, []float64{1, 2}, -1, -2) },
+			func() { Of(s, CPU, []float64(nil), 1<<32, 1<<32) },
+			func() { Of(s, CPU, []float64{1}, 1, 1, 1, 1, 1, 1, 1, 1, 1) },
+			func() { Of(s, Device(-7), []float64{1}, 1) },
 		},
 		"Full": {
-			func() { Full(s, 0, Float32, CPU, -1) }, func() { Full(s, 0, Float32, CPU, 1<<62, 8) }, func() { Full(s, 0, Float32, CPU, 1<<58) }, func() { Full(s, 0, DType(9), CPU, 1) },
-			func() { Full(s, math.NaN(), Int64, CPU, 1) }, func() { Full(s, 1e300, Int64, CPU, 1) }, func() { Zeros(s, Float32, CPU, slices.Repeat([]int{1}, 9)...) },
+			func() { Full(s, 0, Float32, CPU, -1) }, func() { Full(s, 0, Float32, CPU, 1<<62, 8) },
+			func() { Full(s, 0, Float32, CPU, 1<<58) }, func() { Full(s, 0, DType(9), CPU, 1) },
+			func() { Full(s, math.NaN(), Int64, CPU, 1) }, func() { Full(s, 1e300, Int64, CPU, 1) },
+			func() { Zeros(s, Float32, CPU, slices.Repeat([]int{1}, 9)...) },
 		},
-		"RandN": {func() { RandN(s, 1, Float32, CPU, -1) }, func() { RandN(s, 1, Float32, CUDA(127), 1) }, func() { RandN(s, 1, DType(-1), CPU, 1) }},
+		"RandN": {func() { RandN(s, 1, Float32, CPU, -1) },
+			func() { RandN(s, 1, Float32, CUDA(127), 1) },
+			func() { RandN(s, 1, DType(-1), CPU, 1) }},
 	} {
 		for _, f := range calls {
 			failing(t, op, f)
@@ -75,8 +84,9 @@ func TestBadCreation(t *testing.T) {
 	}
 	failing(t, "CopyFrom", func() { x.CopyFrom(x.Transpose(0, 1)) })
 	failing(t, "Backward", func() { x.Backward() })
-	failing(t, "WantGrad", func() { Full(s, 1, Int64, CPU, 2).WantGrad() })
-	failing(t, "CopyFrom", func() { x.Sum().Expand(3).CopyFrom(x.Select(0, 0)) }) // one place in memory for three elements
+	failing(t, "RequireGrad", func() { Full(s, 1, Int64, CPU, 2).RequireGrad() })
+	// One place in memory for three elements.
+	failing(t, "CopyFrom", func() { x.Sum().Expand(3).CopyFrom(x.Select(0, 0)) })
 }
 
 // TestNoGPU asks for a GPU that is not there: the error is one line that names it.
@@ -89,7 +99,8 @@ func TestNoGPU(t *testing.T) {
 		"Full": func() { Full(s, 1, Float32, CUDA(n), 2) }, "Of": func() { Of(s, CUDA(n), []float64{1}, 1) },
 		"RandN": func() { RandN(s, 1, Float32, CUDA(n), 2) }, "To": func() { x.To(Float32, CUDA(n)) },
 	} {
-		if e := failing(t, op, f); !strings.Contains(e.Msg, CUDA(n).String()) || len(e.Msg) > 200 || strings.Contains(e.Msg, "\n") {
+		if e := failing(t, op, f); !strings.Contains(e.Msg, CUDA(n).String()) || len(e.Msg) > 200 ||
+			strings.Contains(e.Msg, "\n") {
 			t.Errorf("the error says %q", e.Msg)
 		}
 	}
@@ -103,14 +114,15 @@ func TestCopyAndFill(t *testing.T) {
 	x.Transpose(0, 1).CopyFrom(Of(s, CPU, []float32{1, 2, 3, 4, 5, 6}, 3, 2))
 	x.Select(0, 1).Narrow(0, 1, 2).Fill(9)
 	near(t, "after writing", x.Float64s(), []float64{1, 3, 5, 2, 9, 9}, 0)
-	w := Full(s, 2, Float64, CPU, 2).WantGrad()
+	w := Full(s, 2, Float64, CPU, 2).RequireGrad()
 	w.Fill(3)
 	w.CopyFrom(Full(s, 4, Float64, CPU, 2))
 	w.Square().Sum().Backward()
 	near(t, "gradient after writing", w.Grad().Float64s(), []float64{8, 8}, 0)
 }
 
-// TestRandN checks that the numbers depend on the seed alone, and their mean and variance: n draws stray by 1/sqrt(n).
+// TestRandN checks that the numbers depend on the seed alone, and their mean and variance: n draws
+// stray by 1/sqrt(n).
 func TestRandN(t *testing.T) {
 	s := NewScope()
 	defer s.Close()
@@ -123,7 +135,8 @@ func TestRandN(t *testing.T) {
 		together += a[i] * b[i] / n
 	}
 	mean, variance := moments(a)
-	if allowed := 5 / math.Sqrt(n); math.Abs(mean) > allowed || math.Abs(variance-1) > 2*allowed || math.Abs(together) > allowed {
+	if allowed := 5 / math.Sqrt(n); math.Abs(mean) > allowed || math.Abs(variance-1) > 2*allowed ||
+		math.Abs(together) > allowed {
 		t.Errorf("mean %g, variance %g, correlation of two seeds %g", mean, variance, together)
 	}
 }
@@ -140,7 +153,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q is read as a type", name)
 		}
 	}
-	if Int64.String() != "int64" || Bool.String() != "bool" || DType(7).String() != "DType(7)" || CPU.String() != "cpu" || CUDA(3).String() != "cuda:3" {
+	if Int64.String() != "int64" || Bool.String() != "bool" || DType(7).String() != "DType(7)" ||
+		CPU.String() != "cpu" || CUDA(3).String() != "cuda:3" {
 		t.Error("a name is wrong")
 	}
 	gpus := len(DescribeSystem().GPUs)
@@ -150,7 +164,8 @@ func TestNames(t *testing.T) {
 	if dev, err := ParseDevice("auto"); err != nil || (dev == CPU) != (gpus == 0) {
 		t.Errorf("auto is %s with %d GPUs, error %v", dev, gpus, err)
 	}
-	for _, name := range []string{"", "gpu", "CPU", "cuda:", "cuda:x", "cuda:-1", "cuda:1.5", CUDA(gpus).String(), "cuda:99999999999999999999", "cudax"} {
+	for _, name := range []string{"", "gpu", "CPU", "cuda:", "cuda:x", "cuda:-1", "cuda:1.5",
+		CUDA(gpus).String(), "cuda:99999999999999999999", "cudax"} {
 		if dev, err := ParseDevice(name); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%q is read as %s, error %v", name, dev, err)
 		}
@@ -163,7 +178,8 @@ func TestNames(t *testing.T) {
 // TestDescribeSystem checks that the description has something sensible everywhere.
 func TestDescribeSystem(t *testing.T) {
 	s := DescribeSystem()
-	if s.LibtorchBuilt < "1.13" || s.LibtorchRunning == "" || s.BLAS == "" || s.FusedKernels == "" || s.Threads != Threads() || s.CPUs < 1 || s.CPU == "" {
+	if s.LibtorchBuilt < "1.13" || s.LibtorchRunning == "" || s.BLAS == "" ||
+		s.FusedKernels == "" || s.Threads != Threads() || s.CPUs < 1 || s.CPU == "" {
 		t.Errorf("%+v", s)
 	}
 	if s.TotalMemory < s.FreeMemory || s.FreeMemory <= 0 {
@@ -174,5 +190,15 @@ func TestDescribeSystem(t *testing.T) {
 	}
 	if !slices.Contains(Methods(), string(AdamW)) || len(Methods()) != 3 {
 		t.Errorf("optimizers %v", Methods())
+	}
+}
+
+// Memory that cannot be had is an error that says how much was wanted, without libtorch's source.
+func TestTooLarge(t *testing.T) {
+	s := NewScope()
+	defer s.Close()
+	err := Catch(func() { Zeros(s, Float32, CPU, 1<<30, 1<<15) })
+	if err == nil || !strings.Contains(err.Error(), "can't allocate memory: 1.407e+05 GB at once") {
+		t.Error(err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"torchpe/torchpe"
 )
 
-// Bench is what BenchStep measured.
+// Bench holds the measurements of BenchStep.
 type Bench struct {
 	Device  string  `json:"device"`
 	Threads int     `json:"threads"`
@@ -31,8 +31,17 @@ type ProfiledPhase struct {
 	MS   float64 `json:"ms"`
 }
 
-// BenchStep times training steps of a configuration on the puzzles it names, after warmup steps.
-func BenchStep(c Config, warmup, steps int, profile bool) (Bench, error) {
+// BenchOptions say how steps are timed.
+type BenchOptions struct {
+	Warmup, Steps int  // Warmup steps come first
+	Profile       bool // also time the parts of a step
+	// Enough ends the timing on a CPU as soon as the steps took so long. Where those of the warm-up do,
+	// they are the measurement: what the first one does once takes less than a step that long. 0 = never.
+	Enough time.Duration
+}
+
+// BenchStep times training steps of a configuration on its data.
+func BenchStep(c Config, o BenchOptions) (Bench, error) {
 	if err := c.Resolve(); err != nil {
 		return Bench{}, err
 	}
@@ -50,20 +59,17 @@ func BenchStep(c Config, warmup, steps int, profile bool) (Bench, error) {
 		return Bench{}, err
 	}
 	defer e.close()
-	if c.Threads == 0 {
-		if c.Threads, err = e.calibrate(); err != nil {
-			return Bench{}, err
-		}
+	if c.Threads, err = e.setThreads(c.Threads); err != nil {
+		return Bench{}, err
 	}
-	torchpe.SetThreads(c.Threads)
-	times, phases, err := e.timeSteps(warmup, steps, max(1, task.stepsPerEpoch()-1), profile) // the last of an epoch may be smaller
+	times, phases, err := e.timeSteps(o)
 	if err != nil {
 		return Bench{}, err
 	}
 	slices.Sort(times)
 	b := Bench{
 		Device: e.device.String(), Threads: c.Threads, Members: e.members(), Batch: c.Batch,
-		Median: ms(times[len(times)/2]), Min: ms(times[0]), PeakRSS: PeakRSSMB(), Phases: phases,
+		Median: ms(times[len(times)/2]), Min: ms(times[0]), PeakRSS: peakRSSMB(), Phases: phases,
 		StepsPerEpoch: task.stepsPerEpoch(), Precision: torchpe.Precision(), Graph: e.graphs,
 	}
 	memory, err := torchpe.MemoryOf(e.device)
@@ -73,14 +79,17 @@ func BenchStep(c Config, warmup, steps int, profile bool) (Bench, error) {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// blocks is how many times are taken on a GPU, each of several steps: to wait for every step would stop it from working ahead.
+// blocks is the number of times taken on a GPU, each of several steps: waiting for every step would
+// slow it down.
 const blocks = 10
 
 // timeSteps makes warmup steps, then measures each of the next, or on a GPU the mean of some.
-func (e *ensemble) timeSteps(warmup, steps, full int, profile bool) (times []time.Duration, phases []ProfiledPhase, err error) {
+func (e *ensemble) timeSteps(o BenchOptions) (
+	times []time.Duration, phases []ProfiledPhase, err error) {
+	full := max(1, e.task.stepsPerEpoch()-1) // the last of an epoch may be smaller
 	block := 1
 	if e.device != torchpe.CPU {
-		block = max(1, steps/blocks)
+		block = max(1, o.Steps/blocks)
 		if err := torchpe.ResetPeakMemory(e.device); err != nil {
 			return nil, nil, err
 		}
@@ -97,14 +106,23 @@ func (e *ensemble) timeSteps(warmup, steps, full int, profile bool) (times []tim
 		err := torchpe.Synchronize(e.device)
 		return time.Since(start), err
 	}
-	if _, err := run(warmup); err != nil {
-		return nil, nil, err
+	var sum time.Duration
+	enough := func() bool { return o.Enough > 0 && sum >= o.Enough && e.device == torchpe.CPU }
+	for n := 0; n < o.Warmup && !enough(); n++ {
+		took, err := run(1)
+		if err != nil {
+			return nil, nil, err
+		}
+		times, sum = append(times, took), sum+took
 	}
-	if profile {
+	if enough() {
+		return times, nil, nil
+	}
+	times, sum = nil, 0
+	if o.Profile {
 		torchpe.StartProfile()
 	}
-	var sum time.Duration
-	for left := steps; left > 0; left -= block {
+	for left := o.Steps; left > 0 && !enough(); left -= block {
 		n := min(block, left)
 		took, err := run(n)
 		if err != nil {
@@ -112,12 +130,12 @@ func (e *ensemble) timeSteps(warmup, steps, full int, profile bool) (times []tim
 		}
 		times, sum = append(times, took/time.Duration(n)), sum+took
 	}
-	if !profile {
+	if !o.Profile {
 		return times, nil, nil
 	}
 	for i, d := range torchpe.StopProfile() {
-		phases = append(phases, ProfiledPhase{torchpe.ProfileParts[i], ms(d) / float64(steps)})
+		phases = append(phases, ProfiledPhase{torchpe.ProfileParts[i], ms(d) / float64(o.Steps)})
 		sum -= d
 	}
-	return times, append(phases, ProfiledPhase{"everything else", ms(sum) / float64(steps)}), nil
+	return times, append(phases, ProfiledPhase{"everything else", ms(sum) / float64(o.Steps)}), nil
 }

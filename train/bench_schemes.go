@@ -8,7 +8,7 @@ import (
 	"torchpe/torchpe"
 )
 
-// SchemeCost is how long a training step of one scheme takes beside one without positional encoding.
+// SchemeCost compares a training step of one scheme with one without positional encoding.
 type SchemeCost struct {
 	PE         string  `json:"pe"`
 	StepMS     float64 `json:"step_ms"`      // median
@@ -19,9 +19,10 @@ type SchemeCost struct {
 	Err        string  `json:"error,omitempty"`
 }
 
-// BenchSchemes trains each scheme for some steps of a configuration, one step of it and one of nope in turn so that both meet the same
-// machine, and tells each as it is done; one that cannot be trained so tells why. The configuration's own scheme, options and sigma play no part but for sigma's value.
-func BenchSchemes(c Config, names []string, steps int, tell func(SchemeCost)) error {
+// BenchSchemes trains each scheme for some steps of a configuration, one step of it and one of nope
+// in turn so that both meet the same machine. It calls report with each scheme's cost, or why it
+// could not be trained. The configuration's own scheme and options are ignored.
+func BenchSchemes(c Config, names []string, steps int, report func(SchemeCost)) error {
 	done, err := c.onDevice()
 	if err != nil {
 		return err
@@ -32,18 +33,15 @@ func BenchSchemes(c Config, names []string, steps int, tell func(SchemeCost)) er
 		return err
 	}
 	defer nope.close()
-	if c.Threads == 0 {
-		if c.Threads, err = nope.calibrate(); err != nil {
-			return err
-		}
+	if c.Threads, err = nope.setThreads(c.Threads); err != nil {
+		return err
 	}
-	torchpe.SetThreads(c.Threads)
 	for _, name := range names {
 		cost, err := benchScheme(c, nope, name, steps)
 		if err != nil {
 			cost = SchemeCost{PE: name, Err: err.Error()}
 		}
-		tell(cost)
+		report(cost)
 	}
 	return nil
 }
@@ -99,14 +97,16 @@ func benchScheme(c Config, nope *ensemble, name string, steps int) (SchemeCost, 
 	}
 	slices.Sort(with)
 	slices.Sort(without)
-	sums, err := e.stage.sums()
+	sums, err := e.buffers.sums()
 	if err != nil {
 		return SchemeCost{}, err
 	}
-	cost := SchemeCost{PE: name, StepMS: ms(with[steps/2]), NopeMS: ms(without[steps/2]), Parameters: e.model.EncodingSize()}
-	cost.Ratio = float64(with[steps/2]) / float64(without[steps/2])
+	cost := SchemeCost{
+		PE: name, StepMS: ms(with[steps/2]), NopeMS: ms(without[steps/2]),
+		Ratio: float64(with[steps/2]) / float64(without[steps/2]), Parameters: e.model.EncodingSize(),
+	}
 	for _, v := range sums.loss {
-		cost.Loss += v / sums.seen / float64(e.members())
+		cost.Loss += v / sums.examples / float64(e.members())
 	}
 	return cost, nil
 }

@@ -7,14 +7,13 @@ import (
 	"torchpe/train/runlog"
 )
 
-// openBoard starts the event files for TensorBoard, or takes them up where the records in the run directory end. They are a
-// convenience: what is wrong with them is said and stops nothing.
+// openBoard opens the event files for TensorBoard. A failure is reported and stops nothing.
 func (t *trainer) openBoard() {
 	if !t.config.TensorBoard {
 		return
 	}
 	var err error
-	if t.board, err = t.run.OpenBoard(curves(t.config)); err != nil {
+	if t.board, err = t.run.OpenBoard(curveNames(t.config)); err != nil {
 		t.dropBoard(err)
 	}
 }
@@ -30,22 +29,24 @@ func (t *trainer) appendToBoard(records []runlog.Record) {
 
 func (t *trainer) dropBoard(err error) {
 	t.board = nil
-	t.observer.Noticed(fmt.Sprintf("training goes on without event files for TensorBoard: %v; metrics.jsonl has all records", err))
+	t.observer.Noticed(fmt.Sprintf(
+		"training goes on without event files for TensorBoard: %v; metrics.jsonl has all records", err))
 }
 
-// curves names each member by what tells it from the others: learn-0.2_seed1, with learning rate, weight decay, those of the PE, and number where
-// these are needed.
-func curves(c Config) []string {
+// curveNames names each member by its PE and seed, learn-0.2_seed1, and by those of learning rate,
+// weight decay, the PE's own ones and number that tell it from the others.
+func curveNames(c Config) []string {
 	names := make([]string, len(c.Members))
-	differ := func(what func(Member) float64) bool {
-		return slices.ContainsFunc(c.Members, func(m Member) bool { return what(m) != what(c.Members[0]) })
+	differ := func(of func(Member) float64) bool {
+		return slices.ContainsFunc(c.Members, func(m Member) bool { return of(m) != of(c.Members[0]) })
 	}
 	lr := differ(func(m Member) float64 { return m.LR })
 	decay := differ(func(m Member) float64 { return m.WeightDecay })
 	own := func(of func(Member) *float64) bool {
 		return differ(func(m Member) float64 { return orElse(of(m), -1) })
 	}
-	peLR, peDecay := own(func(m Member) *float64 { return m.PELR }), own(func(m Member) *float64 { return m.PEWeightDecay })
+	peLR := own(func(m Member) *float64 { return m.PELR })
+	peDecay := own(func(m Member) *float64 { return m.PEWeightDecay })
 	seen := map[string]bool{}
 	for i, m := range c.Members {
 		name := runlog.CurveName(c.PE, m.Sigma, m.Seed)

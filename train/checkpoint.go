@@ -7,19 +7,19 @@ import (
 
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
-	"torchpe/train/runlog/safetensors"
 )
 
-// state is what a checkpoint holds besides the parameters: the position in training and the sums since the last record.
+// state is a checkpoint without its tensors of parameters and optimizer.
 type state struct {
 	step     int // steps made
-	sums     running
+	sums     trainSums
 	diverged []int   // [E] step (from 1) whose loss was not finite; 0 = none
 	seconds  float64 // of training, over all resumptions
 }
 
-// buffers are the flat arrays of a checkpoint: the trained parameters and the optimizer's state, each [E,P], by prefix.
-func (e *ensemble) buffers(s *torchpe.Scope) map[string]torchpe.Tensor {
+// flatState returns the trained parameters ("w") and the optimizer's state, each [E,P], by the
+// prefix of their names in a checkpoint.
+func (e *ensemble) flatState(s *torchpe.Scope) map[string]torchpe.Tensor {
 	all := map[string]torchpe.Tensor{"w": e.model.Params.Flat(s)}
 	for name, t := range e.optimizer.State(s) {
 		all[name] = t
@@ -27,109 +27,95 @@ func (e *ensemble) buffers(s *torchpe.Scope) map[string]torchpe.Tensor {
 	return all
 }
 
-// snapshot is a copy of the buffers, kept for members that diverge later.
+// snapshot is a copy of the flat state, kept for members that diverge later.
 type snapshot struct {
 	scope  *torchpe.Scope
 	copies map[string]torchpe.Tensor
 }
 
-// remember takes a new snapshot in place of the last.
-func (e *ensemble) remember() error {
-	if e.good != nil {
-		e.good.scope.Close()
+// takeSnapshot replaces the last snapshot by a new one.
+func (e *ensemble) takeSnapshot() error {
+	if e.snapshot != nil {
+		e.snapshot.scope.Close()
 	}
-	e.good = &snapshot{scope: torchpe.NewScopeNoGrad(), copies: map[string]torchpe.Tensor{}}
+	e.snapshot = &snapshot{scope: torchpe.NewScopeNoGrad(), copies: map[string]torchpe.Tensor{}}
 	return torchpe.Catch(func() {
-		for name, t := range e.buffers(e.good.scope) {
-			e.good.copies[name] = t.Clone()
+		for name, t := range e.flatState(e.snapshot.scope) {
+			e.snapshot.copies[name] = t.Clone()
 		}
 	})
 }
 
-// restore puts a member's part of the snapshot back.
-func (e *ensemble) restore(member int) error {
+// restoreMember copies a member's part of the snapshot back.
+func (e *ensemble) restoreMember(member int) error {
 	return torchpe.Catch(func() {
-		s := e.good.scope.Child()
+		s := e.snapshot.scope.Child()
 		defer s.Close()
-		for name, t := range e.buffers(s) {
-			t.Select(0, member).CopyFrom(e.good.copies[name].In(s).Select(0, member))
+		for name, t := range e.flatState(s) {
+			t.Select(0, member).CopyFrom(e.snapshot.copies[name].In(s).Select(0, member))
 		}
 	})
 }
 
-// save writes a checkpoint: for each trained parameter its values and the optimizer's state, the frozen tables, and state.
-func (e *ensemble) save(run *runlog.Run, st state) error {
-	tensors, err := e.parameterTensors()
+// save writes a checkpoint: parameters and the optimizer's state in their own precision, st, and
+// more metadata.
+func (e *ensemble) save(run *runlog.Run, st state, metadata map[string]string) error {
+	var out tensorList
+	err := torchpe.Catch(func() {
+		s := torchpe.NewScopeNoGrad()
+		defer s.Close()
+		e.eachParameter(s, func(name string, shape []int, t torchpe.Tensor) {
+			if t.DType() == torchpe.Float32 {
+				addTensor(&out, name, shape, torchpe.Values[float32](t))
+			} else {
+				addTensor(&out, name, shape, t.Float64s())
+			}
+		})
+	})
 	if err != nil {
 		return err
-	}
-	add := func(name string, shape []int, values []float64) {
-		t, newErr := safetensors.New(name, shape, values)
-		if newErr != nil && err == nil {
-			err = newErr
-		}
-		tensors = append(tensors, t)
 	}
 	members := e.members()
 	diverged := make([]float64, members)
 	for m, at := range st.diverged {
 		diverged[m] = float64(at)
 	}
-	add("state/loss", []int{members}, st.sums.loss)
-	add("state/correct", []int{members}, st.sums.correct)
-	add("state/seen", []int{1}, []float64{st.sums.seen})
-	add("state/diverged", []int{members}, diverged)
-	if err != nil {
-		return err
+	addTensor(&out, "state/loss", []int{members}, st.sums.loss)
+	addTensor(&out, "state/correct", []int{members}, st.sums.correct)
+	addTensor(&out, "state/seen", []int{1}, []float64{st.sums.examples})
+	addTensor(&out, "state/diverged", []int{members}, diverged)
+	if out.err != nil {
+		return out.err
 	}
-	return run.SaveCheckpoint(st.step, tensors, map[string]string{
-		"data_sha256": e.task.fingerprint(), "seconds": strconv.FormatFloat(st.seconds, 'g', -1, 64), "optimizer": e.config.Optimizer,
-	})
+	metadata["data_sha256"] = e.task.fingerprint()
+	metadata["seconds"] = strconv.FormatFloat(st.seconds, 'g', -1, 64)
+	metadata["optimizer"] = e.config.Optimizer
+	return run.SaveCheckpoint(st.step, out.all, metadata)
 }
 
-// parameterTensors copies parameters and optimizer state out, by name.
-func (e *ensemble) parameterTensors() (tensors []safetensors.Tensor, err error) {
-	err = torchpe.Catch(func() {
-		s := torchpe.NewScopeNoGrad()
-		defer s.Close()
-		for prefix, flat := range e.buffers(s) {
-			for _, p := range e.model.Params.All() {
-				if !p.Trainable {
-					continue
-				}
-				part := flat.Narrow(1, p.Offset(), p.PerMember())
-				tensors = append(tensors, hostTensor(prefix+"/"+p.Name, p.Shape, part))
-			}
-		}
+// eachParameter calls f with each tensor of a checkpoint in s: parameters and optimizer state.
+func (e *ensemble) eachParameter(
+	s *torchpe.Scope, f func(name string, shape []int, t torchpe.Tensor)) {
+	for prefix, flat := range e.flatState(s) {
 		for _, p := range e.model.Params.All() {
-			if !p.Trainable {
-				tensors = append(tensors, hostTensor("w/"+p.Name, p.Shape, p.In(s)))
+			if p.Trainable {
+				f(prefix+"/"+p.Name, p.Shape, flat.Narrow(1, p.Offset(), p.PerMember()))
 			}
 		}
-	})
-	return tensors, err
+	}
+	for _, p := range e.model.Params.All() {
+		if !p.Trainable {
+			f("w/"+p.Name, p.Shape, p.In(s))
+		}
+	}
 }
 
-// hostTensor copies t out in its own precision.
-func hostTensor(name string, shape []int, t torchpe.Tensor) safetensors.Tensor {
-	var out safetensors.Tensor
-	var err error
-	if t.DType() == torchpe.Float32 {
-		out, err = safetensors.New(name, shape, torchpe.Values[float32](t))
-	} else {
-		out, err = safetensors.New(name, shape, t.Float64s())
-	}
-	if err != nil {
-		panic(&torchpe.Error{Op: "checkpoint", Msg: err.Error()})
-	}
-	return out
-}
-
-// load puts a checkpoint's parameters and state back.
+// load copies a checkpoint's parameters into the model and returns its state.
 func (e *ensemble) load(c *runlog.Checkpoint) (state, error) {
 	st := state{step: c.Step}
 	if have, now := c.Metadata["data_sha256"], e.task.fingerprint(); have != now {
-		return st, &DataError{fmt.Errorf("%s was trained on other data (their SHA-256 begins %.12s, that of these %.12s): give the same data files", c.Name, have, now)}
+		return st, &DataError{fmt.Errorf("%s was trained on other data (their SHA-256 begins %.12s, "+
+			"that of these %.12s): give the same data files", c.Name, have, now)}
 	}
 	var err error
 	if st.seconds, err = strconv.ParseFloat(c.Metadata["seconds"], 64); err != nil {
@@ -138,22 +124,15 @@ func (e *ensemble) load(c *runlog.Checkpoint) (state, error) {
 	err = torchpe.Catch(func() {
 		s := torchpe.NewScopeNoGrad()
 		defer s.Close()
-		for prefix, flat := range e.buffers(s) {
-			for _, p := range e.model.Params.All() {
-				if p.Trainable {
-					into := flat.Narrow(1, p.Offset(), p.PerMember())
-					put(s, c, prefix+"/"+p.Name, p.Shape, into)
-				}
-			}
-		}
-		for _, p := range e.model.Params.All() {
-			if !p.Trainable {
-				put(s, c, "w/"+p.Name, p.Shape, p.In(s))
-			}
-		}
+		e.eachParameter(s, func(name string, shape []int, into torchpe.Tensor) {
+			into.CopyFrom(readTensor(s, c, name, shape, into))
+		})
 		n := e.members()
-		st.sums = running{loss: stored(c, "state/loss", n), correct: stored(c, "state/correct", n), seen: stored(c, "state/seen", 1)[0]}
-		for _, at := range stored(c, "state/diverged", n) {
+		st.sums = trainSums{
+			loss: readNumbers(c, "state/loss", n), correct: readNumbers(c, "state/correct", n),
+			examples: readNumbers(c, "state/seen", 1)[0],
+		}
+		for _, at := range readNumbers(c, "state/diverged", n) {
 			st.diverged = append(st.diverged, int(at))
 		}
 	})
@@ -164,25 +143,34 @@ func (e *ensemble) load(c *runlog.Checkpoint) (state, error) {
 	return st, err
 }
 
-// put copies the checkpoint's tensor called name, which must have the shape, into memory of the device.
-func put(s *torchpe.Scope, c *runlog.Checkpoint, name string, shape []int, into torchpe.Tensor) {
+// readTensor returns the checkpoint's tensor of a name, which must have the shape, in s with the
+// shape, data type and device of like.
+func readTensor(
+	s *torchpe.Scope, c *runlog.Checkpoint, name string, shape []int, like torchpe.Tensor,
+) torchpe.Tensor {
 	t, ok := c.Tensor(name)
 	if !ok || !slices.Equal(t.Shape, shape) {
-		panic(&torchpe.Error{Op: "resume", Msg: fmt.Sprintf("%s: tensor %s has shape %v, the configuration needs %v", c.Name, name, t.Shape, shape)})
+		panic(resumeError("%s: tensor %s has shape %v, the configuration needs %v", c.Name, name,
+			t.Shape, shape))
 	}
 	values, err := t.Float64s()
 	if err != nil {
-		panic(&torchpe.Error{Op: "resume", Msg: err.Error()})
+		panic(resumeError("%v", err))
 	}
-	into.CopyFrom(torchpe.Of(s, torchpe.CPU, values, into.Shape()...).To(into.DType(), into.Device()))
+	return torchpe.Of(s, torchpe.CPU, values, like.Shape()...).To(like.DType(), like.Device())
 }
 
-// stored returns n numbers of the checkpoint.
-func stored(c *runlog.Checkpoint, name string, n int) []float64 {
+// readNumbers returns the n numbers of a tensor of the checkpoint.
+func readNumbers(c *runlog.Checkpoint, name string, n int) []float64 {
 	t, _ := c.Tensor(name)
 	values, err := t.Float64s()
 	if err != nil || len(values) != n {
-		panic(&torchpe.Error{Op: "resume", Msg: fmt.Sprintf("%s: tensor %s has %d numbers, the configuration needs %d", c.Name, name, len(values), n)})
+		panic(resumeError("%s: tensor %s has %d numbers, the configuration needs %d", c.Name, name,
+			len(values), n))
 	}
 	return values
+}
+
+func resumeError(format string, args ...any) *torchpe.Error {
+	return &torchpe.Error{Op: "resume", Msg: fmt.Sprintf(format, args...)}
 }

@@ -5,8 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+	"torchpe/train/config"
 )
 
 func TestConfigRoundTrip(t *testing.T) {
@@ -36,15 +42,19 @@ func TestConfigRoundTrip(t *testing.T) {
 
 // The readings differ in what DESIGN's table of differences lists, and in nothing else.
 func TestReadings(t *testing.T) {
-	for pe, want := range map[string]map[string][2]string{ // option: code, text
-		"learn":    {"pe-placement": {"block", "input"}},
-		"1d-fixed": {"pe-placement": {"block", "input"}, "positions-from": {"0", "1"}, "fixed-pe-dropout": {"0.1", "0"}},
-		"2d-fixed": {"pe-placement": {"block", "input"}, "positions-from": {"0", "1"}, "fixed-pe-dropout": {"0.1", "0"}, "grid-order": {"columns-first", "rows-first"}},
+	for scheme, want := range map[string]map[string][2]string{ // option: code, text
+		"learn": {"pe-placement": {"block", "input"}},
+		"1d-fixed": {"pe-placement": {"block", "input"}, "positions-from": {"0", "1"},
+			"fixed-pe-dropout": {"0.1", "0"}},
+		"2d-fixed": {"pe-placement": {"block", "input"}, "positions-from": {"0", "1"},
+			"fixed-pe-dropout": {"0.1", "0"}, "grid-order": {"columns-first", "rows-first"}},
 		"relative": {"relative": {"skew", "shaw"}, "attention-init": {"linear", "xavier"}},
 		"random":   {"pe-placement": {"block", "input"}, "random": {"frozen", "ruoss"}},
-		"rope":     {"positions-from": {"0", "1"}, "attention-bias": {"false", "true"}, "attention-init": {"linear", "xavier"}},
-		"c-nope":   {"c-nope-temperature": {"0.01", "1"}, "attention-bias": {"false", "true"}, "attention-init": {"linear", "xavier"}},
-		"nope":     {},
+		"rope": {"positions-from": {"0", "1"}, "attention-bias": {"false", "true"},
+			"attention-init": {"linear", "xavier"}},
+		"c-nope": {"c-nope-temperature": {"0.01", "1"}, "attention-bias": {"false", "true"},
+			"attention-init": {"linear", "xavier"}},
+		"nope": {},
 	} {
 		var read [2]Config
 		for i, fidelity := range []string{"code", "text"} {
@@ -52,14 +62,16 @@ func TestReadings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.PE = pe
+			c.PE = scheme
 			if err := c.Resolve(); err != nil {
 				t.Fatal(err)
 			}
 			read[i] = c
 		}
-		if a, b := read[0], read[1]; a.TokenInput != "one-hot" || b.TokenInput != "embedding" || a.ReadOut != "last" || b.ReadOut != "probe" {
-			t.Errorf("%s: token input %s/%s, read-out %s/%s", pe, a.TokenInput, b.TokenInput, a.ReadOut, b.ReadOut)
+		if a, b := read[0], read[1]; a.TokenInput != "one-hot" || b.TokenInput != "embedding" ||
+			a.ReadOut != "last" || b.ReadOut != "probe" {
+			t.Errorf("%s: token input %s/%s, read-out %s/%s", scheme, a.TokenInput, b.TokenInput,
+				a.ReadOut, b.ReadOut)
 		}
 		differ := map[string][2]string{}
 		for option, v := range read[0].PEOptions {
@@ -68,7 +80,7 @@ func TestReadings(t *testing.T) {
 			}
 		}
 		if !reflect.DeepEqual(differ, want) {
-			t.Errorf("%s: options differ in %v, want %v", pe, differ, want)
+			t.Errorf("%s: options differ in %v, want %v", scheme, differ, want)
 		}
 	}
 }
@@ -78,14 +90,16 @@ func TestMistakesAreListed(t *testing.T) {
 	sigma := math.NaN()
 	c, _ := Preset("lst", "code")
 	c.PE, c.DModel, c.Heads, c.Batch, c.Epochs, c.Dropout = "lern", 10, 3, 0, -5, 1
-	c.Optimizer, c.Schedule, c.DType, c.ReadOut, c.LogEvery, c.LSTTrain = "adm", "cosin", "float16", "first", -1, []string{"x"}
+	c.Optimizer, c.Schedule, c.DType, c.ReadOut, c.LogEvery, c.LSTTrain = "adm", "cosin", "float16",
+		"first", -1, []string{"x"}
 	c.Members = []Member{{Sigma: &sigma, LR: math.Inf(1), WeightDecay: -1}}
 	err := c.Resolve()
 	if err == nil {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		`did you mean "learn"`, "d-model", "--batch", "--epochs", "--dropout", `did you mean "adam"`, `did you mean "cosine"`, "float16", "--read-out",
+		`did you mean "learn"`, "d-model", "--batch", "--epochs", "--dropout",
+		`did you mean "adam"`, `did you mean "cosine"`, "float16", "--read-out",
 		"--log-every", "--lst-validation", "--sigma", "--lr", "--weight-decay",
 	} {
 		if !strings.Contains(err.Error(), want) {
@@ -96,7 +110,8 @@ func TestMistakesAreListed(t *testing.T) {
 
 func TestUnknownFieldsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"epoch": 3}`: `did you mean "epochs"`, `{"epochs": "3"}`: "epochs", `{} {}`: "after the object", ``: "EOF", `{"epochs": 1e99}`: "epochs",
+		`{"epoch": 3}`: `did you mean "epochs"`, `{"epochs": "3"}`: "epochs",
+		`{} {}`: "after top-level value", ``: "unexpected end", `{"epochs": 1e99}`: "epochs",
 	} {
 		if _, err := ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
@@ -106,7 +121,68 @@ func TestUnknownFieldsAreNamed(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"schema": 1, "epochz": 2}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadConfig(path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "epochz") {
+	if _, err := ReadConfig(path); err == nil || !strings.Contains(err.Error(), path) ||
+		!strings.Contains(err.Error(), "epochz") {
 		t.Errorf("error %v, want one that names the file and the field", err)
+	}
+}
+
+// TestSettingsNameWhatModelsKnow compares the values in the table of settings with those that
+// models, optimizers and devices take: package config imports none of them.
+func TestSettingsNameWhatModelsKnow(t *testing.T) {
+	for flag, want := range map[string][]string{
+		"token-input":    {string(models.OneHot), string(models.Embedding)},
+		"embedding-init": {string(models.LikeLinear), string(models.UnitNormal)},
+		"read-out":       {string(models.LastToken), string(models.ProbeToken)},
+		"mask-token":     {string(models.LearnedMask), string(models.ZeroMask)},
+		"optimizer":      torchpe.Methods(),
+		"dtype":          {torchpe.Float32.String(), torchpe.Float64.String()},
+		"precision":      append([]string{"auto"}, torchpe.Precisions()...),
+	} {
+		s, _ := config.ByFlag(flag)
+		if got := s.Value.(config.Of[string]).OneOf; !slices.Equal(got, want) {
+			t.Errorf("--%s: %q, want %q", flag, got, want)
+		}
+	}
+	if s, _ := config.ByFlag("pe-init"); !strings.Contains(s.Help, pe.InitForms) {
+		t.Errorf("--pe-init: %q does not list %s", s.Help, pe.InitForms)
+	}
+}
+
+// An option that an encoding got later is in a configuration only where it is not at its default:
+// runs and sweeps from before stay what they were.
+func TestLaterOptions(t *testing.T) {
+	for _, name := range pe.Names() {
+		scheme, err := pe.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fidelity := range []string{"text", "code"} {
+			all, err := scheme.Resolve(fidelity, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := scheme.Resolve(fidelity, scheme.Stored(fidelity, all))
+			if err != nil || !reflect.DeepEqual(again, all) {
+				t.Errorf("%s, %s: %v, %v, want %v", name, fidelity, err, again, all)
+			}
+		}
+	}
+	c := tiny(t, "rope")
+	c.Members[0].Sigma, c.Members[1].Sigma = nil, nil
+	for _, given := range []string{"", "0.5", "1"} {
+		c.PEOptions = nil
+		if given != "" {
+			c.PEOptions = pe.Options{"rope-proportion": given}
+		}
+		if err := c.Resolve(); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.PEOptions["rope-proportion"]; got != strings.TrimSuffix(given, "1") {
+			t.Errorf("given %q, stored %q", given, got)
+		}
+		if c.PEOptions["rope-dims"] != "all" {
+			t.Errorf("%v", c.PEOptions)
+		}
 	}
 }

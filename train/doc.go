@@ -1,8 +1,9 @@
-// Package train turns a Config into a finished run directory: Run is one linear loop over steps - batch, forward, backward,
-// step, record - that can be killed at any moment and resumed to the same bits.
+// Package train turns a Config into a finished run directory: Run is a loop over steps - batch,
+// forward, backward, update, record - that can be killed at any moment and resumed to the same
+// bits.
 //
-// What a step does is a function of the configuration, the step's number and the state in the checkpoint: the order of the
-// data comes from (seed, epoch), random draws from (seed, step). There is no other hidden state.
+// A step is a function of the configuration, its number and the state in the checkpoint: the order
+// of the data follows from (seed, epoch), random draws from (seed, step).
 //
 // It may import torchpe, models, data and runlog.
 package train

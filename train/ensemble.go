@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 
+	"torchpe/data/lst"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -13,16 +14,17 @@ type ensemble struct {
 	config    Config
 	task      task
 	model     *models.Model
-	sized     []*models.Model // its parameters at other positions, for evaluation
+	sized     []*models.Model // its parameters at other positions, for each of Config.EvalTokens
 	optimizer *torchpe.Optimizer
 	device    torchpe.Device
+	dtype     torchpe.DType
 	resident  *torchpe.Scope // owns the data; the scopes of steps are inside it
 	seeds     []uint64
 	settings  torchpe.StepSettings
-	stage     *stage
+	buffers   *stepBuffers
 	graphs    bool      // record steps once and replay them
 	repeat    bool      // keep constants on the CPU too, as a GPU needs it: for tests
-	good      *snapshot // as of the last checkpoint; nil before the first
+	snapshot  *snapshot // as of the last checkpoint; nil before the first
 }
 
 // newEnsemble builds the model and moves the data to its device.
@@ -35,64 +37,98 @@ func newEnsemble(c Config, t task) (*ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &ensemble{config: c, task: t, device: device, graphs: device != torchpe.CPU && !c.NoGraph && (!c.Deterministic || recordsDeterministic())}
-	var sigma []float64
+	e := &ensemble{config: c, task: t, device: device, dtype: dtype}
+	e.graphs = device != torchpe.CPU && !c.NoGraph && (!c.Deterministic || recordsDeterministic())
 	for _, m := range c.Members {
 		e.seeds = append(e.seeds, m.Seed)
-		if m.Sigma != nil {
-			sigma = append(sigma, *m.Sigma)
-		}
 		e.settings.WeightDecay = append(e.settings.WeightDecay, m.WeightDecay)
 		e.settings.Active = append(e.settings.Active, true)
 	}
 	e.settings.LR = make([]float64, len(c.Members))
 	e.settings.ClipNorm = c.ClipNorm
-	start, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)
-	if err != nil {
-		return nil, err
-	}
-	mc := models.Config{
-		Layers: c.Layers, Heads: c.Heads, DModel: c.DModel, FFMultiple: c.FFMultiple, Dropout: c.Dropout,
-		PE: c.PE, PEOptions: c.PEOptions, Sigma: sigma, PEInit: start, PEDropout: c.PEDropout, InitScale: orElse(c.InitScale, 1), Seeds: e.seeds, DType: dtype, Device: device,
-	}
-	t.shape(&mc)
-	if e.model, err = models.New(mc); err != nil {
-		return nil, err
-	}
-	if err := e.atSizes(); err != nil {
-		e.close()
-		return nil, err
-	}
-	if err := e.groupPE(); err != nil {
-		e.close()
-		return nil, err
-	}
-	if e.optimizer, err = torchpe.NewOptimizer(torchpe.Method(c.Optimizer), e.model.Params); err != nil {
-		e.close()
-		return nil, err
-	}
-	e.resident = torchpe.NewScope()
-	err = torchpe.Catch(func() {
-		e.stage = e.newStage()
-		t.move(e)
-	})
-	if err == nil {
-		err = e.stage.begin(newRunning(e.members()), e.settings.Active)
-	}
-	if err != nil {
+	if err := e.allocate(); err != nil {
 		e.close()
 		return nil, err
 	}
 	return e, nil
 }
 
-// groupPE makes a group of the encoding's parameters where they have settings of their own.
-func (e *ensemble) groupPE() error {
+// allocate makes what lies on the device.
+func (e *ensemble) allocate() (err error) {
+	if e.model, err = e.newModel(); err != nil {
+		if outOfMemory(err) || deviceLost(err) {
+			return err
+		}
+		return &ConfigError{err}
+	}
+	for _, tokens := range e.config.EvalTokens {
+		side, err := lst.SideOf(tokens)
+		if err != nil {
+			return fmt.Errorf("--eval-tokens: %w", err)
+		}
+		at, err := e.model.At(pe.Grid(side, side))
+		if err != nil {
+			return fmt.Errorf("--eval-tokens %d: %w", tokens, err)
+		}
+		e.sized = append(e.sized, at)
+	}
+	if err := e.groupEncoding(); err != nil {
+		return err
+	}
+	method := torchpe.Method(e.config.Optimizer)
+	if e.optimizer, err = torchpe.NewOptimizer(method, e.model.Params); err != nil {
+		return err
+	}
+	e.resident = torchpe.NewScope()
+	err = torchpe.Catch(func() {
+		e.buffers = e.newStepBuffers()
+		e.task.moveToDevice(e)
+	})
+	if err != nil {
+		return err
+	}
+	return e.buffers.reset(newTrainSums(e.members()), e.settings.Active)
+}
+
+// newModel builds the untrained model.
+func (e *ensemble) newModel() (*models.Model, error) {
+	c := e.config
+	scheme, err := pe.Find(c.PE)
+	if err != nil {
+		return nil, err
+	}
+	options, err := scheme.Resolve(c.Fidelity, c.PEOptions)
+	if err != nil {
+		return nil, err
+	}
+	start, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)
+	if err != nil {
+		return nil, err
+	}
+	var sigma []float64
+	for _, m := range c.Members {
+		if m.Sigma != nil {
+			sigma = append(sigma, *m.Sigma)
+		}
+	}
+	mc := models.Config{
+		Layers: c.Layers, Heads: c.Heads, DModel: c.DModel, FFMultiple: c.FFMultiple,
+		Dropout: c.Dropout, PE: c.PE, PEOptions: options, Sigma: sigma, PEInit: start,
+		PEDropout: c.PEDropout, InitScale: orElse(c.InitScale, 1),
+		Seeds: e.seeds, DType: e.dtype, Device: e.device,
+	}
+	e.task.configureModel(&mc)
+	return models.New(mc)
+}
+
+// groupEncoding makes a group of the encoding's parameters where they have settings of their own.
+func (e *ensemble) groupEncoding() error {
 	if !e.config.ownPESettings() {
 		return nil
 	}
 	if e.model.EncodingSize() == 0 {
-		return fmt.Errorf("--pe-lr, --pe-weight-decay, --pe-warmup-steps: %s has no trained parameters", e.config.PE)
+		return fmt.Errorf("--pe-lr, --pe-weight-decay, --pe-warmup-steps: %s has no trained parameters",
+			e.config.PE)
 	}
 	g := torchpe.Group{To: e.model.EncodingColumns(), LR: make([]float64, len(e.seeds))}
 	for _, m := range e.config.Members {
@@ -102,12 +138,20 @@ func (e *ensemble) groupPE() error {
 	return nil
 }
 
-func (e *ensemble) close() {
-	if e.good != nil {
-		e.good.scope.Close()
+// orElse returns *own, or fallback where own is nil.
+func orElse(own *float64, fallback float64) float64 {
+	if own == nil {
+		return fallback
 	}
-	if e.stage != nil {
-		e.stage.close()
+	return *own
+}
+
+func (e *ensemble) close() {
+	if e.snapshot != nil {
+		e.snapshot.scope.Close()
+	}
+	if e.buffers != nil {
+		e.buffers.close()
 	}
 	if e.resident != nil {
 		e.resident.Close()
@@ -123,16 +167,5 @@ func (e *ensemble) close() {
 	}
 }
 
-// members is E.
+// members returns E.
 func (e *ensemble) members() int { return len(e.seeds) }
-
-// draw adds the positions that a Sampler wants for each sample, drawn for member e from its seed and the name of the draw.
-// B is the number of samples.
-func (e *ensemble) draw(s *torchpe.Scope, in *models.Input, B int, name string) {
-	sampler, ok := e.model.Encoding.(pe.Sampler)
-	if !ok {
-		return
-	}
-	n := in.Positions.Tokens()
-	in.Positions.Drawn = torchpe.Of(s, torchpe.CPU, e.drawPositions(sampler, B, n, name), e.members(), B, n).To(e.model.Config.DType, e.device)
-}

@@ -15,18 +15,24 @@ func TestFaults(t *testing.T) {
 		help           string
 	}{
 		// The messages of libtorch 1.13 and 2.11, shortened.
-		"CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 7.79 GiB total capacity; 6.03 GiB already allocated)": {true, false, "2 members with batch 32"},
-		"DefaultCPUAllocator: can't allocate memory: you tried to allocate 8589934592 bytes":                           {true, false, "--members auto"},
-		"CUDA error: unspecified launch failure":                                                                       {false, true, "--resume"},
-		"CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling cublasSgemm(x)":                                       {false, true, "Xid"},
-		"CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`":                                   {true, false, "--members auto"},
-		"CUDA error: uncorrectable ECC error encountered (at a kernel of torchpe)":                                     {false, true, "--resume"},
-		"the size of tensor a (2) must match the size of tensor b (3)":                                                 {false, false, ""},
+		"CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; " +
+			"7.79 GiB total capacity; 6.03 GiB already allocated)": {true, false, "2 members with batch 32"},
+		"DefaultCPUAllocator: can't allocate memory: you tried to " +
+			"allocate 8589934592 bytes": {true, false, "--members auto"},
+		"CUDA error: unspecified launch failure": {false, true, "--resume"},
+		"CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling " +
+			"cublasSgemm(x)": {false, true, "Xid"},
+		"CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling " +
+			"`cublasCreate(handle)`": {true, false, "--members auto"},
+		"CUDA error: uncorrectable ECC error encountered (at a " +
+			"kernel of torchpe)": {false, true, "--resume"},
+		"the size of tensor a (2) must match the size of tensor b (3)": {false, false, ""},
 	} {
 		err := errors.New(text)
-		said := explain(c, err).Error()
-		if OutOfMemory(err) != want.memory || DeviceLost(err) != want.device || !strings.HasPrefix(said, text) || !strings.Contains(said, want.help) || want.help == "" && said != text {
-			t.Errorf("%s: memory %v, device %v: %s", text, OutOfMemory(err), DeviceLost(err), said)
+		said := withAdvice(c, err).Error()
+		if outOfMemory(err) != want.memory || deviceLost(err) != want.device || !strings.HasPrefix(said,
+			text) || !strings.Contains(said, want.help) || want.help == "" && said != text {
+			t.Errorf("%s: memory %v, device %v: %s", text, outOfMemory(err), deviceLost(err), said)
 		}
 	}
 }
@@ -34,21 +40,21 @@ func TestFaults(t *testing.T) {
 // Silence is noticed once, and not while steps come.
 func TestWatch(t *testing.T) {
 	heard := make(chan *StalledError, 10)
-	w := newWatch(100*time.Millisecond, "runs/x", func(e *StalledError) { heard <- e })
+	w := newWatchdog(100*time.Millisecond, "runs/x", func(e *StalledError) { heard <- e })
 	for step := range 8 {
-		w.alive(step)
+		w.notify(step)
 		time.Sleep(30 * time.Millisecond)
 	}
 	if len(heard) > 0 {
 		t.Fatal("steps came, and it says they do not")
 	}
 	e := <-heard
-	if e.Step != 7 || !strings.Contains(e.Error(), "runs/x") || !DeviceLost(e) {
+	if e.Step != 7 || !strings.Contains(e.Error(), "runs/x") || !deviceLost(e) {
 		t.Errorf("%v", e)
 	}
 	w.stop()
-	quiet := newWatch(50*time.Millisecond, "", func(*StalledError) { t.Error("heard after stop") })
+	quiet := newWatchdog(50*time.Millisecond, "", func(*StalledError) { t.Error("heard after stop") })
 	quiet.stop()
 	time.Sleep(80 * time.Millisecond)
-	(*watch)(nil).alive(1)
+	(*watchdog)(nil).notify(1)
 }

@@ -11,6 +11,7 @@ import (
 
 	"torchpe/models/pe"
 	"torchpe/torchpe"
+	"torchpe/train/config"
 )
 
 // needGPU skips a test where there is none: scripts/gpu_check.sh runs them where there is.
@@ -22,7 +23,7 @@ func needGPU(t *testing.T) {
 }
 
 // onGPU trains n steps on the first GPU, prepared as Run prepares it.
-func onGPU(t *testing.T, c Config, n int, how func(*ensemble)) ([]float64, running) {
+func onGPU(t *testing.T, c Config, n int, how func(*ensemble)) ([]float64, trainSums) {
 	t.Helper()
 	c.Device = "cuda:0"
 	weights, sums, _ := after(t, c, n, how)
@@ -54,7 +55,8 @@ func perScheme(t *testing.T, f func(t *testing.T, c Config)) {
 	}
 }
 
-// In float64, a GPU trains every scheme as the CPU does but for rounding, which SGD does not amplify.
+// In float64, a GPU trains every scheme as the CPU does but for rounding, which SGD does not
+// amplify.
 func TestGPUAgreesWithCPU(t *testing.T) {
 	needGPU(t)
 	const tolerance = 1e-10
@@ -62,11 +64,12 @@ func TestGPUAgreesWithCPU(t *testing.T) {
 		c.Optimizer = string(torchpe.SGD)
 		want, wantSums, _ := after(t, c, 9, func(*ensemble) {})
 		got, sums := onGPU(t, c, 9, func(*ensemble) {})
-		if d := furthest(got, want); !(d < tolerance) || !(furthest(sums.loss, wantSums.loss) < tolerance) || !slices.Equal(sums.correct, wantSums.correct) {
+		if d := furthest(got, want); !(d < tolerance) ||
+			!(furthest(sums.loss, wantSums.loss) < tolerance) || !slices.Equal(sums.correct, wantSums.correct) {
 			t.Errorf("parameters differ by %g, losses %v and %v", d, sums, wantSums)
 		}
 	})
-	for _, draw := range []string{ExactMask, BernoulliMask} {
+	for _, draw := range []string{config.ExactMask, config.BernoulliMask} {
 		c := tinyMasked(t, "learn")
 		c.DType, c.Optimizer, c.Masked.Draw, c.ClipNorm = "float64", string(torchpe.SGD), draw, 0.1
 		want, wantSums, _ := after(t, c, 9, func(*ensemble) {})
@@ -77,20 +80,22 @@ func TestGPUAgreesWithCPU(t *testing.T) {
 	}
 }
 
-// Replayed steps compute what the same kernels compute when launched one by one: the same bits, in every precision.
+// Replayed steps compute what the same kernels compute when launched one by one: the same bits, in
+// every precision.
 func TestGPUGraphEqualsEager(t *testing.T) {
 	needGPU(t)
-	// scripts/test_cuda_host.sh plays a GPU, which adds up in order whatever is asked for
-	played := strings.Contains(torchpe.DescribeSystem().GPUs[0].Name, "on the host")
-	if !recordsDeterministic() && !played {
+	// the emulated CUDA runtime (scripts/cudahost) adds up in order whatever is asked for
+	emulated := strings.Contains(torchpe.DescribeSystem().GPUs[0].Name, "on the host")
+	if !recordsDeterministic() && !emulated {
 		t.Skip("this libtorch cannot record deterministic steps")
 	}
 	check := func(t *testing.T, c Config) {
 		t.Helper()
-		c.Deterministic = !played
+		c.Deterministic = !emulated
 		eager, sums := onGPU(t, c, 12, func(e *ensemble) { e.graphs = false })
 		replayed, sumsToo := onGPU(t, c, 12, func(e *ensemble) { e.graphs = true })
-		if d := furthest(replayed, eager); d != 0 || !slices.Equal(sums.loss, sumsToo.loss) || !slices.Equal(sums.correct, sumsToo.correct) {
+		if d := furthest(replayed, eager); d != 0 || !slices.Equal(sums.loss, sumsToo.loss) ||
+			!slices.Equal(sums.correct, sumsToo.correct) {
 			t.Errorf("%s %s: parameters differ by %g, losses %v and %v", c.PE, c.Precision, d, sums, sumsToo)
 		}
 	}
@@ -153,7 +158,7 @@ func TestGPUOutOfMemory(t *testing.T) {
 	c.Device, c.DModel, c.Batch = "cuda:0", 16384, 256
 	c.Layers = 64
 	_, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "big"), Options{})
-	if err == nil || !OutOfMemory(err) || !strings.Contains(err.Error(), "--members") {
+	if err == nil || !outOfMemory(err) || !strings.Contains(err.Error(), "--members") {
 		t.Fatalf("%v", err)
 	}
 	c = tiny(t, "learn")

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"sync"
 
+	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 )
 
-// stepInputs are what a training step takes from the host: which examples, which tokens are masked, where tokens are drawn to
-// be. They are a function of the configuration and the step alone.
+// stepInputs are the host's inputs of a training step: indexes of examples, masks of tokens, drawn
+// positions. They are a function of the configuration and the step alone.
 type stepInputs struct {
 	examples int // of each member
 	arrays   []hostArray
@@ -24,7 +25,18 @@ type hostArray struct {
 	floats []float64
 }
 
-// eachMember calls f for every member at the same time and waits: what the host computes for a step may take no longer than a GPU takes for one.
+// shapes returns a key that differs for inputs for which a step does different work, such as the
+// last, smaller batch of an epoch.
+func (in stepInputs) shapes() string {
+	text := ""
+	for _, a := range in.arrays {
+		text += fmt.Sprint(a.name, a.shape)
+	}
+	return text
+}
+
+// eachMember calls f for every member at the same time and waits, so that the host's work for a
+// step takes no longer than a GPU's.
 func eachMember(members int, f func(m int)) {
 	if members == 1 {
 		f(0)
@@ -37,20 +49,11 @@ func eachMember(members int, f func(m int)) {
 	wait.Wait()
 }
 
-// shapes tells apart inputs for which a step does different work, as the last, smaller batch of an epoch.
-func (in stepInputs) shapes() string {
-	text := ""
-	for _, a := range in.arrays {
-		text += fmt.Sprint(a.name, a.shape)
-	}
-	return text
-}
-
-// deviceInputs are the inputs of a step at fixed places on the device, by name.
+// deviceInputs are the inputs of a step at fixed addresses on the device, by name.
 type deviceInputs map[string]torchpe.Tensor
 
-// place makes room for inputs in s.
-func place(s *torchpe.Scope, dev torchpe.Device, in stepInputs) deviceInputs {
+// allocateInputs returns zeros in s of the shapes of inputs.
+func allocateInputs(s *torchpe.Scope, dev torchpe.Device, in stepInputs) deviceInputs {
 	d := deviceInputs{}
 	for _, a := range in.arrays {
 		dtype := torchpe.Int64
@@ -65,7 +68,7 @@ func place(s *torchpe.Scope, dev torchpe.Device, in stepInputs) deviceInputs {
 	return d
 }
 
-// write fills the places with the inputs of another step.
+// write replaces the values by those of another step.
 func (d deviceInputs) write(in stepInputs) {
 	for _, a := range in.arrays {
 		switch {
@@ -79,23 +82,24 @@ func (d deviceInputs) write(in stepInputs) {
 	}
 }
 
-// drawnPositions is the input of an encoding that draws positions for each sample of a step, for member e from its seed and the
-// step: [E,B,N]. It is nil for all others.
+// drawnPositions returns the input of an encoding that draws positions for each of the B samples of
+// a step, [E,B,N], or nil for other encodings. Member e's are a function of its seed and the step.
 func (e *ensemble) drawnPositions(B, step int) []hostArray {
-	sampler, ok := e.model.Encoding.(pe.Sampler)
-	if !ok {
+	if e.model.Encoding.DrawRange() == 0 {
 		return nil
 	}
 	n := e.model.Config.Positions.Tokens()
-	return []hostArray{{name: "positions", shape: []int{e.members(), B, n}, floats: e.drawPositions(sampler, B, n, fmt.Sprintf("positions %d", step))}}
+	drawn := e.drawPositions(B, n, fmt.Sprintf("positions %d", step))
+	return []hostArray{{name: "positions", shape: []int{e.members(), B, n}, floats: drawn}}
 }
 
-// drawPositions draws [E,B,N] positions; name is that of the stream.
-func (e *ensemble) drawPositions(sampler pe.Sampler, B, n int, name string) []float64 {
+// drawPositions draws [E,B,N] positions; name is that of the random stream.
+func (e *ensemble) drawPositions(B, n int, name string) []float64 {
 	each := B * n
-	drawn := make([]float64, e.members()*each)
+	drawn, limit := make([]float64, e.members()*each), e.model.Encoding.DrawRange()
 	eachMember(e.members(), func(m int) {
-		pe.DrawPositions(torchpe.Stream(e.seeds[m], name), n, sampler.MaxPosition(), drawn[m*each:(m+1)*each])
+		stream := torchpe.Stream(e.seeds[m], name)
+		pe.DrawPositions(stream, n, limit, drawn[m*each:(m+1)*each])
 	})
 	return drawn
 }
@@ -109,46 +113,57 @@ func (e *ensemble) positions(s *torchpe.Scope, in deviceInputs) pe.Positions {
 	return p
 }
 
-// ahead computes the inputs of steps in turn while the device works on the step before.
-type ahead struct {
+// addDrawnPositions adds to an input of B samples the positions that the encoding draws, for
+// member e from its seed and the name of the random stream.
+func (e *ensemble) addDrawnPositions(s *torchpe.Scope, in *models.Input, B int, name string) {
+	if e.model.Encoding.DrawRange() == 0 {
+		return
+	}
+	n := in.Positions.Tokens()
+	drawn := torchpe.Of(s, torchpe.CPU, e.drawPositions(B, n, name), e.members(), B, n)
+	in.Positions.Drawn = drawn.To(e.model.Config.DType, e.device)
+}
+
+// prefetcher computes the inputs of the next step while the device works on the present one.
+type prefetcher struct {
 	make func(step int) stepInputs
 	next chan stepInputs // nil where none is under way
 	step int             // of next
 }
 
 // get returns the inputs of a step and starts on those of the next.
-func (a *ahead) get(step int) stepInputs {
+func (p *prefetcher) get(step int) stepInputs {
 	var in stepInputs
-	if a.next != nil && a.step == step {
-		in = <-a.next
+	if p.next != nil && p.step == step {
+		in = <-p.next
 	} else {
-		a.wait()
-		in = a.make(step)
+		p.wait()
+		in = p.make(step)
 	}
 	next := make(chan stepInputs, 1)
-	a.next, a.step = next, step+1
-	go func() { next <- a.make(step + 1) }()
+	p.next, p.step = next, step+1
+	go func() { next <- p.make(step + 1) }()
 	return in
 }
 
-// wait waits for what is under way.
-func (a *ahead) wait() {
-	if a.next != nil {
-		<-a.next
-		a.next = nil
+// wait waits for the inputs that are under way, and drops them.
+func (p *prefetcher) wait() {
+	if p.next != nil {
+		<-p.next
+		p.next = nil
 	}
 }
 
-// perEpoch keeps what was computed for an epoch until another is asked for.
-type perEpoch[T any] struct {
+// epochCache keeps what was computed for an epoch until another is asked for.
+type epochCache[T any] struct {
 	epoch int
-	made  bool
+	full  bool
 	value T
 }
 
-func (p *perEpoch[T]) of(epoch int, compute func() T) T {
-	if !p.made || p.epoch != epoch {
-		p.epoch, p.made, p.value = epoch, true, compute()
+func (p *epochCache[T]) get(epoch int, compute func() T) T {
+	if !p.full || p.epoch != epoch {
+		p.epoch, p.full, p.value = epoch, true, compute()
 	}
 	return p.value
 }

@@ -2,8 +2,8 @@ package train
 
 import "testing"
 
-// What the host computes for a step while a GPU works on the one before: it must take less than that one, by arithmetic
-// some 1.5 ms for the first two and 8 ms for fMRI.
+// What the host computes for a step while a GPU works on the one before: it must take less than
+// that one, by arithmetic some 1.5 ms for the first two and 8 ms for fMRI.
 func BenchmarkInputs(b *testing.B) {
 	for _, bench := range []struct {
 		preset         string

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"torchpe/torchpe"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -19,7 +20,7 @@ func of[T any](v T) *T { return &v }
 // ownLearning is a short run whose PE learns in a way of its own, in everything that there is.
 func ownLearning(t *testing.T) Config {
 	c := tiny(t, "learn")
-	c.Epochs, c.Optimizer, c.WarmupSteps, c.Schedule, c.ClipNorm = 2, string(torchpe.AdamW), 3, Linear, 0.5
+	c.Epochs, c.Optimizer, c.WarmupSteps, c.Schedule, c.ClipNorm = 2, string(torchpe.AdamW), 3, config.Linear, 0.5
 	c.PEInit, c.PEInitScale, c.PEWarmupSteps, c.PEDropout, c.InitScale = "sinusoidal-2d", "sigma", of(9), 0.2, of(0.5)
 	c.Members[0].PELR, c.Members[0].PEWeightDecay = of(5e-4), of(0.3)
 	c.Members[1].PELR = of(0.0)
@@ -64,8 +65,8 @@ func floats(t *testing.T, c *runlog.Checkpoint, name string) []float64 {
 	return v
 }
 
-// TestOwnLearningResumes: a run with every setting of the PE's learning that is interrupted ends with the same bits; each member ends as it
-// does alone, and one with a rate of 0 keeps its table.
+// TestOwnLearningResumes: a run with every setting of the PE's learning that is interrupted ends
+// with the same bits; each member ends as it does alone, and one with a rate of 0 keeps its table.
 func TestOwnLearningResumes(t *testing.T) {
 	c := ownLearning(t)
 	whole := filepath.Join(t.TempDir(), "run")
@@ -75,7 +76,8 @@ func TestOwnLearningResumes(t *testing.T) {
 	stopped := filepath.Join(t.TempDir(), "run")
 	ctx, cancel := context.WithCancel(context.Background())
 	var interrupted *Interrupted
-	if _, err := Run(ctx, c, stopped, Options{Observer: stopAfter{silent{}, 7, cancel}}); !errors.As(err, &interrupted) {
+	if _, err := Run(ctx, c, stopped, Options{Observer: stopAfter{noopObserver{}, 7, cancel}}); !errors.As(
+		err, &interrupted) {
 		t.Fatalf("not interrupted: %v", err)
 	}
 	read, err := ReadConfig(filepath.Join(stopped, "config.json"))
@@ -120,8 +122,9 @@ func (s stopAfter) Stepped(done int) {
 	}
 }
 
-// TestGroupOfEqualSettings: a group with the settings of the rest trains as no group does, up to the rounding of shorter loops; PE settings
-// that are not given leave every bit and every key of the configuration as they were.
+// TestGroupOfEqualSettings: a group with the settings of the rest trains as no group does, up to
+// the rounding of shorter loops; PE settings that are not given leave every bit and every key of
+// the configuration as they were.
 func TestGroupOfEqualSettings(t *testing.T) {
 	plain := tiny(t, "learn")
 	plain.Epochs, plain.WarmupSteps, plain.DType = 2, 5, "float64"
@@ -129,7 +132,8 @@ func TestGroupOfEqualSettings(t *testing.T) {
 	grouped.Members = []Member{plain.Members[0], plain.Members[1]}
 	grouped.PEWarmupSteps = of(5)
 	for i := range grouped.Members {
-		grouped.Members[i].PELR, grouped.Members[i].PEWeightDecay = of(plain.Members[i].LR), of(plain.Members[i].WeightDecay)
+		grouped.Members[i].PELR, grouped.Members[i].PEWeightDecay = of(plain.Members[i].LR), of(
+			plain.Members[i].WeightDecay)
 	}
 	a, b := trained(t, plain), trained(t, grouped)
 	for _, name := range a.Names() {
@@ -157,7 +161,8 @@ func TestGroupOfEqualSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, key := range []string{"pe_init", "pe_lr", "pe_weight_decay", "pe_warmup_steps", "pe_dropout", "init_scale"} {
+		for _, key := range []string{"pe_init", "pe_lr", "pe_weight_decay", "pe_warmup_steps", "pe_dropout",
+			"init_scale"} {
 			if strings.Contains(string(text), key) {
 				t.Errorf("a configuration of defaults has the key %s", key)
 			}
@@ -168,20 +173,22 @@ func TestGroupOfEqualSettings(t *testing.T) {
 // TestPEWarmup: the rates that the two groups have at each step, by hand.
 func TestPEWarmup(t *testing.T) {
 	c := tiny(t, "learn")
-	c.WarmupSteps, c.PEWarmupSteps, c.Schedule = 2, of(4), Linear
+	c.WarmupSteps, c.PEWarmupSteps, c.Schedule = 2, of(4), config.Linear
 	c.Members[0].PELR = of(0.5)
 	e, end := build(t, c)
 	defer end()
-	if g := e.settings.Groups; len(g) != 1 || g[0].From != 0 || g[0].To != 2*16*16 || !reflect.DeepEqual(g[0].WeightDecay, []float64{0, 0.1}) {
+	if g := e.settings.Groups; len(g) != 1 || g[0].From != 0 || g[0].To != 2*16*16 ||
+		!reflect.DeepEqual(g[0].WeightDecay, []float64{0, 0.1}) {
 		t.Fatalf("groups %+v; a table of 16 x 16 in each of 2 blocks comes first", g)
 	}
 	for step, want := range [][2]float64{{0.5, 0.25}, {1, 0.5}, {1, 0.75}, {0.875, 1}, {0.75, 1}, {0.625, 5.0 / 6}} {
-		if err := e.prepare(step, 10); err != nil {
+		if err := e.setLearningRates(step, 10); err != nil {
 			t.Fatal(err)
 		}
 		for m := range e.members() {
 			lr, pe := c.Members[m].LR, []float64{0.5, c.Members[1].LR}[m]
-			if math.Abs(e.settings.LR[m]-want[0]*lr) > 1e-15 || math.Abs(e.settings.Groups[0].LR[m]-want[1]*pe) > 1e-15 {
+			if math.Abs(e.settings.LR[m]-want[0]*lr) > 1e-15 ||
+				math.Abs(e.settings.Groups[0].LR[m]-want[1]*pe) > 1e-15 {
 				t.Errorf("step %d, member %d: rates %g and %g", step, m, e.settings.LR[m], e.settings.Groups[0].LR[m])
 			}
 		}
@@ -222,14 +229,19 @@ func TestInitScale(t *testing.T) {
 // TestRefusedLearning: settings that a scheme has nothing for, and values outside of their range.
 func TestRefusedLearning(t *testing.T) {
 	for says, change := range map[string]func(*Config){
-		"--pe-init zeros: it has no learned table":       func(c *Config) { c.PE, c.PEInit = "rope", "zeros" },
-		"is not one of normal, uniform":                  func(c *Config) { c.PEInit = "gauss" },
-		"only the sinusoids have one":                    func(c *Config) { c.PEInitScale = "sigma" },
-		"--pe-dropout: 2d-fixed has no learned table":    func(c *Config) { c.PE, c.PEDropout = "2d-fixed", 0.1 },
-		"nope has no trained parameters":                 func(c *Config) { c.PE, c.PEWarmupSteps = "nope", of(3) },
-		"rope has no trained parameters":                 func(c *Config) { c.PE, c.Members[1].PELR = "rope", of(1e-4) },
-		"--pe-lr: -1 (member 0)":                         func(c *Config) { c.Members[0].PELR = of(-1.0) },
-		"--pe-weight-decay: NaN (member 1)":              func(c *Config) { c.Members[1].PEWeightDecay = of(math.NaN()) },
+		"--pe-init zeros: it has no learned table":    func(c *Config) { c.PE, c.PEInit = "rope", "zeros" },
+		"is not one of normal, uniform":               func(c *Config) { c.PEInit = "gauss" },
+		"only the sinusoids have one":                 func(c *Config) { c.PEInitScale = "sigma" },
+		"--pe-dropout: 2d-fixed has no learned table": func(c *Config) { c.PE, c.PEDropout = "2d-fixed", 0.1 },
+		"nope has no trained parameters":              func(c *Config) { c.PE, c.PEWarmupSteps = "nope", of(3) },
+		"rope has no trained parameters": func(c *Config) {
+			c.PE,
+				c.Members[1].PELR = "rope", of(1e-4)
+		},
+		"--pe-lr: -1 (member 0)": func(c *Config) { c.Members[0].PELR = of(-1.0) },
+		"--pe-weight-decay: NaN (member 1)": func(c *Config) {
+			c.Members[1].PEWeightDecay = of(math.NaN())
+		},
 		"--pe-dropout: 1 is not in [0, 1)":               func(c *Config) { c.PEDropout = 1 },
 		"--pe-warmup-steps: -1 is less than 0":           func(c *Config) { c.PEWarmupSteps = of(-1) },
 		"--init-scale: 0 is not in (0, 1e6]":             func(c *Config) { c.InitScale = of(0.0) },

@@ -1,10 +1,13 @@
 package train
 
 import (
+	"fmt"
 	"math"
+	"slices"
+	"strconv"
 
-	"torchpe/data"
 	"torchpe/data/positions"
+	"torchpe/internal/order"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -13,52 +16,62 @@ import (
 
 // lstTask answers Latin-square puzzles: cross-entropy of the answer at the read-out's token.
 type lstTask struct {
-	config Config
-	splits splits
-	train  resident
-	held   map[string]resident // by split name
-	order  perEpoch[[][]int64] // [E][n]
-	names  perEpoch[[][]int64] // of symbols: see namesOf
-	noisy  robustness          // measured with the probes; zero before
+	config  Config
+	splits  splits
+	train   deviceSplit
+	heldOut map[string]deviceSplit // by split name
+	sizes   []deviceSplit          // of Config.EvalTokens
+	order   epochCache[[][]int64]  // [E][n]
+	names   epochCache[[][]int64]  // of symbols: see namesOf
 
-	sizes []resident // of Config.EvalTokens
-	atEnd bySize     // measured with the probes; nil before
+	// Measured with the probes, zero before.
+	noisy   robustness
+	tangent []float64  // [E] alignment of the tangent kernel
+	atEnd   []accuracy // of sizes
 
-	places pe.Positions
-	about  []string // sentences about them
+	positions     pe.Positions
+	positionNotes []string
 }
 
-// newLSTTask finds where the cells of the puzzles lie: on their grid, unless a file says otherwise.
+// newLSTTask returns a task whose cells lie on their grid, unless a file says otherwise.
 func newLSTTask(c Config, s splits) (*lstTask, error) {
 	t := &lstTask{config: c, splits: s}
 	var err error
-	side := c.side()
-	t.places, t.about, err = c.place(positions.Tokens{Count: side * side}, pe.Grid(side, side))
+	side := c.Side()
+	t.positions, t.positionNotes, err = c.place(positions.Tokens{Count: side * side}, pe.Grid(side, side))
 	return t, err
 }
 
-// resident is a split on the device.
-type resident struct {
+// deviceSplit is a split on the device.
+type deviceSplit struct {
 	examples
 	onDevice struct{ symbols, probe, target torchpe.Tensor } // [n,N], [n], [n]
-	at       *models.Model                                   // nil: the puzzles are of the size that the model is trained on
+	at       *models.Model                                   // nil: the puzzles have the size of training
 }
 
 func (t *lstTask) fingerprint() string { return t.splits.fingerprint }
 
-func (t *lstTask) notes() []string { return t.about }
+func (t *lstTask) notes() []string {
+	notes := slices.Clone(t.positionNotes)
+	if batch, n := t.config.Batch, t.splits.train.n; batch > n {
+		notes = append(notes,
+			fmt.Sprintf("batch: %d is more than the %d training puzzles; each step takes all of them", batch, n))
+	}
+	return notes
+}
 
-func (t *lstTask) shape(c *models.Config) {
-	symbols := t.config.symbols()
-	c.Positions, c.Symbols, c.Classes = t.places, symbols+2, symbols // with the blank and the probe
-	c.TokenInput, c.EmbeddingInit = models.TokenInput(t.config.TokenInput), models.EmbeddingInit(t.config.EmbeddingInit)
+func (t *lstTask) configureModel(c *models.Config) {
+	symbols := t.config.Symbols()
+	c.Positions = t.positions
+	c.Symbols, c.Classes = symbols+2, symbols // symbols with the blank and the probe
+	c.TokenInput = models.TokenInput(t.config.TokenInput)
+	c.EmbeddingInit = models.EmbeddingInit(t.config.EmbeddingInit)
 	c.ReadOut = models.ReadOut(t.config.ReadOut)
 }
 
-func (t *lstTask) move(e *ensemble) {
-	t.held = map[string]resident{}
-	put := func(x examples) resident {
-		r := resident{examples: x}
+func (t *lstTask) moveToDevice(e *ensemble) {
+	put := func(x examples) deviceSplit {
+		r := deviceSplit{examples: x}
 		if x.n > 0 {
 			r.onDevice.symbols = torchpe.Of(e.resident, e.device, x.symbols, x.n, len(x.symbols)/x.n)
 			r.onDevice.probe = torchpe.Of(e.resident, e.device, x.probe, x.n)
@@ -67,10 +80,15 @@ func (t *lstTask) move(e *ensemble) {
 		return r
 	}
 	t.train = put(t.splits.train)
+	t.heldOut, t.sizes = map[string]deviceSplit{}, nil
 	for _, x := range []examples{t.splits.iid, t.splits.validation} {
-		t.held[x.name] = put(x)
+		t.heldOut[x.name] = put(x)
 	}
-	t.moveSizes(e, put)
+	for i, x := range t.splits.sizes {
+		r := put(x)
+		r.at = e.sized[i]
+		t.sizes = append(t.sizes, r)
+	}
 }
 
 // stepsPerEpoch counts the batches of an epoch; the last may be smaller.
@@ -81,18 +99,18 @@ func (t *lstTask) stepsPerEpoch() int {
 func (t *lstTask) inputs(e *ensemble, step int) stepInputs {
 	epoch, at := step/t.stepsPerEpoch(), step%t.stepsPerEpoch()*t.config.Batch
 	n := min(t.config.Batch, t.train.n-at)
-	order := t.order.of(epoch, func() [][]int64 {
+	drawn := t.order.get(epoch, func() [][]int64 {
 		all := make([][]int64, e.members())
 		eachMember(e.members(), func(m int) {
 			all[m] = make([]int64, t.train.n)
-			for i, example := range data.Order(e.seeds[m], epoch, t.train.n) {
+			for i, example := range order.Epoch(e.seeds[m], epoch, t.train.n) {
 				all[m][i] = int64(example)
 			}
 		})
 		return all
 	})
 	index := make([]int64, 0, e.members()*n)
-	for _, o := range order {
+	for _, o := range drawn {
 		index = append(index, o[at:at+n]...)
 	}
 	arrays := []hostArray{{name: "index", shape: []int{e.members(), n}, ints: index}}
@@ -102,13 +120,13 @@ func (t *lstTask) inputs(e *ensemble, step int) stepInputs {
 
 func (t *lstTask) loss(e *ensemble, s *torchpe.Scope, in deviceInputs) stepLoss {
 	b := t.gather(e, s, t.train, in["index"])
-	t.rename(s, in, &b)
+	t.renameSymbols(s, in, &b)
 	b.Positions = e.positions(s, in)
 	b.Training = true
 	logits := e.model.Forward(s, b.Input, nil)
 	return stepLoss{
 		each:    torchpe.CrossEntropy(logits, b.target),
-		correct: torchpe.RightAnswers(logits, b.target),
+		correct: torchpe.CountCorrect(logits, b.target),
 	}
 }
 
@@ -118,8 +136,8 @@ type lstBatch struct {
 	target torchpe.Tensor
 }
 
-// gather returns the examples that index (int64 [E,B]) names as a batch in s.
-func (t *lstTask) gather(e *ensemble, s *torchpe.Scope, from resident, index torchpe.Tensor) lstBatch {
+// gather returns in s the batch of the examples at index (int64 [E,B]).
+func (t *lstTask) gather(e *ensemble, s *torchpe.Scope, from deviceSplit, index torchpe.Tensor) lstBatch {
 	shape := index.Shape()
 	flat := index.In(s).Reshape(-1)
 	pick := func(t torchpe.Tensor, shape ...int) torchpe.Tensor {
@@ -132,24 +150,25 @@ func (t *lstTask) gather(e *ensemble, s *torchpe.Scope, from resident, index tor
 	return b
 }
 
-func (t *lstTask) record(e *ensemble, step int, _ peTables) (func(int, *runlog.Record, running), error) {
+func (t *lstTask) measure(e *ensemble, step int, _ peTables) (
+	func(int, *runlog.Record, trainSums), error) {
 	var iid, validation accuracy
 	var err error
-	if t.held["iid"].n > 0 {
-		if iid, err = t.evaluate(e, t.held["iid"], step); err != nil {
+	if t.heldOut["iid"].n > 0 {
+		if iid, err = t.evaluate(e, t.heldOut["iid"], step); err != nil {
 			return nil, err
 		}
 	}
-	if validation, err = t.evaluate(e, t.held["validation"], step); err != nil {
+	if validation, err = t.evaluate(e, t.heldOut["validation"], step); err != nil {
 		return nil, err
 	}
 	sizes, err := t.evaluateSizes(e, step)
 	if err != nil {
 		return nil, err
 	}
-	return func(m int, r *runlog.Record, sums running) {
-		r.AccuracyByTokens = t.overall(sizes, m)
-		r.TrainAccuracy = sums.correct[m] / sums.seen
+	return func(m int, r *runlog.Record, sums trainSums) {
+		r.AccuracyByTokens = t.accuracyByTokens(sizes, m)
+		r.TrainAccuracy = sums.correct[m] / sums.examples
 		if iid.overall != nil {
 			r.IIDAccuracy = iid.overall[m]
 		}
@@ -158,17 +177,25 @@ func (t *lstTask) record(e *ensemble, step int, _ peTables) (func(int, *runlog.R
 		for c, a := range validation.byCondition[m] {
 			r.ValidationByCondition[c.Label()] = a
 		}
+		r.ValidationByLines = map[string]float64{}
+		for n, a := range validation.byLines[m] {
+			r.ValidationByLines[strconv.Itoa(n)] = a
+		}
 	}, nil
 }
 
-func (t *lstTask) result(last *runlog.Record, r *runlog.MemberResult) {
+func (t *lstTask) memberResult(last *runlog.Record, r *runlog.MemberResult) {
 	r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = math.NaN(), math.NaN(), math.NaN()
 	if last != nil {
-		r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = last.TrainAccuracy, last.IIDAccuracy, last.ValidationAccuracy
-		r.ValidationByCondition = last.ValidationByCondition
+		r.TrainAccuracy, r.IIDAccuracy = last.TrainAccuracy, last.IIDAccuracy
+		r.ValidationAccuracy = last.ValidationAccuracy
+		r.ValidationByCondition, r.ValidationByLines = last.ValidationByCondition, last.ValidationByLines
 		r.NoiseAccuracy = t.noisy.byAmplitude(last.Member)
+		if t.tangent != nil {
+			r.TangentAlignment = finiteOrNil(t.tangent[last.Member])
+		}
 		t.sizeResult(last, r)
 	}
 }
 
-func (t *lstTask) finish(*runlog.Result) {}
+func (t *lstTask) completeResult(*runlog.Result) {}

@@ -8,72 +8,93 @@ import (
 	"torchpe/torchpe"
 )
 
-// evaluationBatch bounds how many examples a forward pass of an evaluation takes.
-const evaluationBatch = 256
+// maxEvaluationBatch bounds the examples of a forward pass of an evaluation.
+const maxEvaluationBatch = 256
 
-// accuracy is the share of right answers of each member on one split.
+// accuracy is the share of correct answers of each member on one split.
 type accuracy struct {
 	overall     []float64                   // [E]
 	byCondition []map[lst.Condition]float64 // [E]
+	byLines     []map[int]float64           // [E], empty where examples.lines is nil
 	predicted   []int64                     // [E,n] classes
 }
 
-// evaluate measures a split without changing anything. Random draws depend on the step and the split alone.
-func (t *lstTask) evaluate(e *ensemble, r resident, step int) (accuracy, error) {
+// evaluate measures a split. Random draws depend on the step and the split alone.
+func (t *lstTask) evaluate(e *ensemble, r deviceSplit, step int) (accuracy, error) {
 	a := accuracy{predicted: make([]int64, e.members()*r.n)}
-	err := t.forward(e, r, step, nil, func(from, n int, logits torchpe.Tensor, _ *models.Trace) {
+	pass := forwardPass{split: r, step: step}
+	err := t.forward(e, pass, func(p piece, logits torchpe.Tensor, _ *models.Trace) {
 		classes := torchpe.Values[int64](logits.Argmax(-1))
 		for m := range e.members() {
-			copy(a.predicted[m*r.n+from:], classes[m*n:(m+1)*n])
+			copy(a.predicted[m*r.n+p.from:], classes[m*p.n:(m+1)*p.n])
 		}
 	})
 	if err != nil {
 		return a, err
 	}
 	for m := range e.members() {
-		right, count := map[lst.Condition]float64{}, map[lst.Condition]float64{}
-		total := 0.0
+		correct, total := make([]bool, r.n), 0.0
 		for i, class := range a.predicted[m*r.n : (m+1)*r.n] {
-			count[r.condition[i]]++
-			if class == r.target[i] {
-				right[r.condition[i]]++
+			if correct[i] = class == r.target[i]; correct[i] {
 				total++
 			}
 		}
-		for c, n := range count {
-			right[c] /= n
-		}
 		a.overall = append(a.overall, total/float64(r.n))
-		a.byCondition = append(a.byCondition, right)
+		a.byCondition = append(a.byCondition, shareBy(r.condition, correct))
+		a.byLines = append(a.byLines, shareBy(r.lines, correct))
 	}
 	return a, nil
 }
 
-// forward runs all examples of a split through the model, in pieces, with all members on the same examples. use gets the
-// logits [E,n,C] of examples from...from+n; what it needs later it must copy.
-func (t *lstTask) forward(e *ensemble, r resident, step int, names []string, use func(from, n int, logits torchpe.Tensor, trace *models.Trace)) error {
+// shareBy returns the share of correct examples, by a kind of each example.
+func shareBy[Kind comparable](kinds []Kind, correct []bool) map[Kind]float64 {
+	shares, count := map[Kind]float64{}, map[Kind]float64{}
+	for i, k := range kinds {
+		count[k]++
+		if correct[i] {
+			shares[k]++
+		}
+	}
+	for k, n := range count {
+		shares[k] /= n
+	}
+	return shares
+}
+
+// forwardPass is a pass of a whole split through the model, after a step of training.
+type forwardPass struct {
+	split deviceSplit
+	step  int
+	trace []string // intermediates to keep
+}
+
+// piece is the examples of one forward pass: n from number from on.
+type piece struct{ step, from, n int }
+
+// forward runs all examples of a split through the model, piece by piece, with all members on the
+// same examples. use gets the logits [E,n,C] of a piece; what it needs later it must copy.
+func (t *lstTask) forward(e *ensemble, pass forwardPass,
+	use func(p piece, logits torchpe.Tensor, trace *models.Trace)) error {
 	return torchpe.Catch(func() {
-		for from := 0; from < r.n; from += evaluationBatch {
-			n := min(evaluationBatch, r.n-from)
+		for from := 0; from < pass.split.n; from += maxEvaluationBatch {
+			p := piece{pass.step, from, min(maxEvaluationBatch, pass.split.n-from)}
 			s := e.resident.ChildNoGrad()
 			func() {
 				defer s.Close()
-				b := t.piece(e, s, r, piece{step, from, n})
+				b := t.evaluationBatch(e, s, pass.split, p)
 				var trace *models.Trace
-				if names != nil {
-					trace = models.NewTrace(names...)
+				if pass.trace != nil {
+					trace = models.NewTrace(pass.trace...)
 				}
-				use(from, n, r.model(e).Forward(s, b.Input, trace), trace)
+				use(p, pass.split.model(e).Forward(s, b.Input, trace), trace)
 			}()
 		}
 	})
 }
 
-// piece says which examples of a split are evaluated, and after which step.
-type piece struct{ step, from, n int }
-
-// piece returns examples of a split for all members alike, and makes the random draws in s those of the step and the piece.
-func (t *lstTask) piece(e *ensemble, s *torchpe.Scope, r resident, p piece) lstBatch {
+// evaluationBatch returns a piece of a split for all members alike, and makes the random draws in s
+// those of the step and the piece.
+func (t *lstTask) evaluationBatch(e *ensemble, s *torchpe.Scope, r deviceSplit, p piece) lstBatch {
 	s.Seed(e.seeds, p.step)
 	index := make([]int64, 0, e.members()*p.n)
 	for range e.members() {
@@ -82,6 +103,6 @@ func (t *lstTask) piece(e *ensemble, s *torchpe.Scope, r resident, p piece) lstB
 		}
 	}
 	b := t.gather(e, s, r, torchpe.Of(s, e.device, index, e.members(), p.n))
-	e.draw(s, &b.Input, p.n, fmt.Sprintf("positions %s %d %d", r.name, p.step, p.from))
+	e.addDrawnPositions(s, &b.Input, p.n, fmt.Sprintf("positions %s %d %d", r.name, p.step, p.from))
 	return b
 }

@@ -18,17 +18,17 @@ type examples struct {
 	probe     []int64 // [n] index of the probe's cell
 	target    []int64 // [n] answer, from 0
 	condition []lst.Condition
+	lines     []int // rows and columns needed (see lst.Lines), of validation puzzles of side 4; else nil
 }
 
 func newExamples(name string, puzzles []lst.Puzzle) examples {
 	x := examples{name: name, n: len(puzzles)}
 	for _, p := range puzzles {
-		e := p.Encode()
-		for _, t := range e.Tokens {
-			x.symbols = append(x.symbols, int64(t))
+		for _, v := range p.Cells.Tokens() {
+			x.symbols = append(x.symbols, int64(v))
 		}
-		x.probe = append(x.probe, int64(e.Probe))
-		x.target = append(x.target, int64(e.Target))
+		x.probe = append(x.probe, int64(p.Cells.Probe()))
+		x.target = append(x.target, int64(p.Answer)-1)
 		x.condition = append(x.condition, p.Condition)
 	}
 	return x
@@ -73,7 +73,7 @@ func loadLST(c Config) (splits, error) {
 	if len(c.LSTTrain) > 0 {
 		set, err = lst.Load(c.LSTTrain, c.LSTValidation, c.DataSeed)
 	} else {
-		set, err = lst.Default(c.DataSeed)
+		set, err = lst.Default(lst.Side, c.DataSeed)
 	}
 	if err == nil && len(c.LSTTrain) > 0 {
 		err = lst.Check(slices.Concat(set.Train, set.IID), set.Validation).Err()
@@ -82,9 +82,15 @@ func loadLST(c Config) (splits, error) {
 		return splits{}, fmt.Errorf("data: %w; `torchpe data lst check` says more", err)
 	}
 	if len(set.Train) == 0 || len(set.Validation) == 0 {
-		return splits{}, fmt.Errorf("data: %d training and %d validation puzzles; at least one of each is needed", len(set.Train), len(set.Validation))
+		return splits{}, fmt.Errorf("data: %d training and %d validation puzzles; at least one of "+
+			"each is needed", len(set.Train), len(set.Validation))
 	}
-	return splits{
-		train: newExamples("train", set.Train), iid: newExamples("iid", set.IID), validation: newExamples("validation", set.Validation),
-	}, nil
+	s := splits{
+		train: newExamples("train", set.Train), iid: newExamples("iid", set.IID),
+		validation: newExamples("validation", set.Validation),
+	}
+	for _, p := range set.Validation {
+		s.validation.lines = append(s.validation.lines, len(lst.Lines(p.Cells)))
+	}
+	return s, nil
 }

@@ -4,66 +4,71 @@ import (
 	"fmt"
 	"strings"
 
+	"torchpe/data/array/safetensors"
 	"torchpe/models"
 	"torchpe/torchpe"
-	"torchpe/train/runlog/safetensors"
 )
 
-// probes returns the PE tables pe/<layer> [E,N,D], the attention maps attention/<layer> [E,n,H,N,N] on the n validation
-// puzzles, the predicted classes prediction/<split> [E,n] (see also sizeProbes), and validation accuracies with noise (see robustness.tensors).
+// probes returns the PE tables pe/<layer> [E,N,D], the attention maps attention/<layer> [E,n,H,N,N]
+// on the n validation puzzles, the predicted classes prediction/<split> [E,n], also for
+// prediction/tokens<N>, and validation accuracies with noise (see robustness.addTensors).
 func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error) {
+	var out tensorList
+	if err := t.addIntermediates(&out, e, step); err != nil {
+		return nil, nil, err
+	}
+	addPrediction := func(r deviceSplit, a accuracy) {
+		addTensor(&out, "prediction/"+r.name, []int{e.members(), r.n}, a.predicted)
+	}
+	for _, split := range []string{"iid", "validation"} {
+		if r := t.heldOut[split]; r.n > 0 {
+			a, err := t.evaluate(e, r, step)
+			if err != nil {
+				return nil, nil, err
+			}
+			addPrediction(r, a)
+		}
+	}
+	var err error
+	if t.atEnd, err = t.evaluateSizes(e, step); err != nil {
+		return nil, nil, err
+	}
+	for i, a := range t.atEnd {
+		addPrediction(t.sizes[i], a)
+	}
+	if t.config.TangentPuzzles > 0 {
+		if t.tangent, err = t.tangentAlignments(e); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(t.config.Noise) > 0 {
+		t.noisy, err = t.robustness(e, step, t.config.Noise, t.config.NoiseRepeats)
+		if err != nil {
+			return nil, nil, err
+		}
+		t.noisy.addTensors(&out)
+	}
+	return out.all, map[string]string{"step": fmt.Sprint(step), "puzzles": "validation"}, out.err
+}
+
+// addIntermediates adds the PE tables and attention maps.
+func (t *lstTask) addIntermediates(out *tensorList, e *ensemble, step int) error {
 	kept := map[string]*probe{}
-	r := t.held["validation"]
-	err := t.forward(e, r, step, []string{"pe/*", "attention/*"}, func(from, n int, _ torchpe.Tensor, trace *models.Trace) {
+	r := t.heldOut["validation"]
+	pass := forwardPass{r, step, []string{"pe/*", "attention/*"}}
+	err := t.forward(e, pass, func(part piece, _ torchpe.Tensor, trace *models.Trace) {
 		for _, name := range trace.Names() {
 			x, _ := trace.Get(name)
 			if kept[name] == nil {
 				kept[name] = newProbe(name, x.Shape(), e.members(), r.n)
 			}
-			kept[name].put(from, n, torchpe.Values[float32](x))
+			kept[name].put(part.from, part.n, torchpe.Values[float32](x))
 		}
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	var out []safetensors.Tensor
 	for name, p := range kept {
-		x, err := safetensors.New(name, p.shape, p.values)
-		if err != nil {
-			return nil, nil, err
-		}
-		out = append(out, x)
+		addTensor(out, name, p.shape, p.values)
 	}
-	for _, split := range []string{"iid", "validation"} {
-		if t.held[split].n == 0 {
-			continue
-		}
-		a, err := t.evaluate(e, t.held[split], step)
-		if err != nil {
-			return nil, nil, err
-		}
-		x, err := safetensors.New("prediction/"+split, []int{e.members(), t.held[split].n}, a.predicted)
-		if err != nil {
-			return nil, nil, err
-		}
-		out = append(out, x)
-	}
-	sizes, err := t.sizeProbes(e, step)
-	if err != nil {
-		return nil, nil, err
-	}
-	out = append(out, sizes...)
-	if len(t.config.Noise) > 0 {
-		if t.noisy, err = t.robustness(e, step, t.config.Noise, t.config.NoiseRepeats); err != nil {
-			return nil, nil, err
-		}
-		tensors, err := t.noisy.tensors()
-		if err != nil {
-			return nil, nil, err
-		}
-		out = append(out, tensors...)
-	}
-	return out, map[string]string{"step": fmt.Sprint(step), "puzzles": "validation"}, nil
+	return err
 }
 
 // probe collects an intermediate over the pieces of a split.
@@ -74,7 +79,7 @@ type probe struct {
 	values    []float32
 }
 
-// newProbe makes room for an intermediate that has the given shape in one piece.
+// newProbe allocates an intermediate of n samples that has the given shape in one piece.
 func newProbe(name string, shape []int, members, n int) *probe {
 	if strings.HasPrefix(name, "pe/") && len(shape) == 3 { // [E,N,D]: the same for all samples
 		return &probe{shape: shape, members: members}

@@ -4,60 +4,32 @@ import (
 	"fmt"
 	"strconv"
 
-	"torchpe/data/lst/sized"
 	"torchpe/models"
-	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
-	"torchpe/train/runlog/safetensors"
 )
 
-// model is the one that a split's puzzles go through: that in training, or the same parameters at other positions.
-func (r resident) model(e *ensemble) *models.Model {
+// model returns the model for a split: the trained one, or its parameters at other positions.
+func (r deviceSplit) model(e *ensemble) *models.Model {
 	if r.at != nil {
 		return r.at
 	}
 	return e.model
 }
 
-// atSizes makes the model for each of Config.EvalTokens.
-func (e *ensemble) atSizes() error {
-	for _, tokens := range e.config.EvalTokens {
-		side, err := sized.SideOf(tokens)
-		if err != nil {
-			return fmt.Errorf("--eval-tokens: %w", err)
-		}
-		at, err := e.model.At(pe.Grid(side, side))
-		if err != nil {
-			return fmt.Errorf("--eval-tokens %d: %w", tokens, err)
-		}
-		e.sized = append(e.sized, at)
-	}
-	return nil
-}
-
-// moveSizes puts the puzzles of other sizes on the device.
-func (t *lstTask) moveSizes(e *ensemble, put func(examples) resident) {
-	t.sizes = nil
-	for i, x := range t.splits.sizes {
-		r := put(x)
-		r.at = e.sized[i]
-		t.sizes = append(t.sizes, r)
-	}
-}
-
-// namesOf returns what each token of the examples of an epoch, in their order, is called, and behind that the class of each symbol:
-// [E][n ((side+2)+side)], a function of each member's seed and the epoch alone.
+// namesOf returns for each example of an epoch, in order, the new name of each token and the class
+// of each symbol: [E][n ((side+2)+side)], a function of the member's seed and the epoch alone.
 func (t *lstTask) namesOf(e *ensemble, epoch int) [][]int64 {
-	return t.names.of(epoch, func() [][]int64 {
-		side, width := t.config.side(), t.namesWidth()
+	return t.names.get(epoch, func() [][]int64 {
+		side, width := t.config.Side(), t.namesWidth()
 		all := make([][]int64, e.members())
 		for m, seed := range e.seeds {
 			all[m] = make([]int64, t.train.n*width)
 			rng := torchpe.Stream(seed, fmt.Sprintf("symbols %d", epoch))
 			for i := range t.train.n {
-				names, classes := all[m][i*width:i*width+side+2], all[m][i*width+side+2:(i+1)*width]
-				drawNames(rng, names, t.config.symbols())
+				row := all[m][i*width : (i+1)*width]
+				names, classes := row[:side+2], row[side+2:]
+				drawNames(rng, names, t.config.Symbols())
 				for k := range classes {
 					classes[k] = names[1+k] - 1
 				}
@@ -67,12 +39,13 @@ func (t *lstTask) namesOf(e *ensemble, epoch int) [][]int64 {
 	})
 }
 
-// namesWidth is how many names and classes a puzzle has.
-func (t *lstTask) namesWidth() int { return 2*t.config.side() + 2 }
+// namesWidth returns the number of names and classes of a puzzle.
+func (t *lstTask) namesWidth() int { return 2*t.config.Side() + 2 }
 
-// namesInput is the input of a step whose n examples, from at on in the order of an epoch, get other names: [E,n,(side+2)+side].
+// namesInput returns the names of a step's n examples, from at on in the order of an epoch:
+// [E,n,(side+2)+side]. It is nil where symbols keep their names.
 func (t *lstTask) namesInput(e *ensemble, epoch, at, n int) []hostArray {
-	if !t.config.renames() {
+	if !t.config.Renames() {
 		return nil
 	}
 	width := t.namesWidth()
@@ -83,22 +56,20 @@ func (t *lstTask) namesInput(e *ensemble, epoch, at, n int) []hostArray {
 	return []hostArray{{name: "names", shape: []int{e.members(), n, width}, ints: names}}
 }
 
-// rename gives the symbols of a training batch their names.
-func (t *lstTask) rename(s *torchpe.Scope, in deviceInputs, b *lstBatch) {
+// renameSymbols gives the symbols of a training batch their names.
+func (t *lstTask) renameSymbols(s *torchpe.Scope, in deviceInputs, b *lstBatch) {
 	names, ok := in["names"]
 	if !ok {
 		return
 	}
-	side := t.config.side()
+	side := t.config.Side()
 	b.Symbols = names.In(s).Narrow(2, 0, side+2).Gather(2, b.Symbols)
 	b.target = names.In(s).Narrow(2, side+2, side).Gather(2, b.target.Unsqueeze(-1)).Squeeze(2)
 }
 
-// bySize is the accuracy at each of Config.EvalTokens.
-type bySize []accuracy
-
-func (t *lstTask) evaluateSizes(e *ensemble, step int) (bySize, error) {
-	all := make(bySize, len(t.sizes))
+// evaluateSizes returns the accuracy at each of Config.EvalTokens.
+func (t *lstTask) evaluateSizes(e *ensemble, step int) ([]accuracy, error) {
+	all := make([]accuracy, len(t.sizes))
 	for i, r := range t.sizes {
 		var err error
 		if all[i], err = t.evaluate(e, r, step); err != nil {
@@ -108,8 +79,8 @@ func (t *lstTask) evaluateSizes(e *ensemble, step int) (bySize, error) {
 	return all, nil
 }
 
-// overall returns a member's accuracies by the number of tokens; nil where there are no sizes.
-func (t *lstTask) overall(all bySize, member int) map[string]float64 {
+// accuracyByTokens returns a member's accuracies by the number of tokens; nil without sizes.
+func (t *lstTask) accuracyByTokens(all []accuracy, member int) map[string]float64 {
 	if len(all) == 0 {
 		return nil
 	}
@@ -133,19 +104,4 @@ func (t *lstTask) sizeResult(last *runlog.Record, r *runlog.MemberResult) {
 		}
 		r.AccuracyByTokensAndCondition[strconv.Itoa(t.config.EvalTokens[i])] = conditions
 	}
-}
-
-// sizeProbes measures all sizes at the end of training and returns the predicted classes prediction/tokens<N> [E,n].
-func (t *lstTask) sizeProbes(e *ensemble, step int) (out []safetensors.Tensor, err error) {
-	if t.atEnd, err = t.evaluateSizes(e, step); err != nil {
-		return nil, err
-	}
-	for i, a := range t.atEnd {
-		x, err := safetensors.New("prediction/"+t.sizes[i].name, []int{e.members(), t.sizes[i].n}, a.predicted)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, x)
-	}
-	return out, nil
 }

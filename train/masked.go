@@ -13,7 +13,8 @@ import (
 	"torchpe/train/runlog"
 )
 
-// maskedTask predicts the values of masked tokens from those that are seen: mean squared error over masked tokens.
+// maskedTask predicts the values of masked tokens from the visible ones. Its loss is the mean
+// squared error over masked tokens.
 type maskedTask struct {
 	config MaskedConfig
 	batch  int
@@ -25,7 +26,10 @@ type maskedTask struct {
 	tests  []testSet      // by mask level
 	values torchpe.Tensor // [frames,N], the table on the device
 	order  []*masked.Sampler
-	places pe.Positions
+	at     pe.Positions
+
+	subjects []string // by group of the table; nil where it has none
+	placed   bool     // at is of a file, not the line that tokens lie on otherwise
 }
 
 // testSet is the held-out frames under the fixed masks of one level.
@@ -35,23 +39,25 @@ type testSet struct {
 	baselines masked.Errors
 }
 
-// key names a mask level in files: 0.5 is "0.50".
+// key returns the name of a mask level in files: "0.50" for 0.5.
 func (t testSet) key() string { return fmt.Sprintf("%.2f", t.level) }
 
 func (t *maskedTask) fingerprint() string { return t.digest }
 
-func (t *maskedTask) shape(c *models.Config) {
-	c.Positions, c.Classes = t.places, 1
-	c.TokenInput, c.ReadOut, c.MaskToken = models.Scalar, models.ReadTokens, models.MaskToken(t.config.Token)
-	c.MaskSD = t.config.TokenSD
+func (t *maskedTask) configureModel(c *models.Config) {
+	c.Positions, c.Classes = t.at, 1
+	c.TokenInput, c.ReadOut = models.Scalar, models.ReadTokens
+	c.MaskToken, c.MaskSD = models.MaskToken(t.config.Token), t.config.TokenSD
 }
 
 func (t *maskedTask) stepsPerEpoch() int { return (len(t.split.Train) + t.batch - 1) / t.batch }
 
-// move puts the table on the device, and gives the memory back that it had here: 100 subjects of 4,780 frames take 690 MB.
-func (t *maskedTask) move(e *ensemble) {
-	t.values = e.resident.Do(func(s *torchpe.Scope) torchpe.Tensor { // float64 is made of a copy in float32, which Do frees
-		return torchpe.Of(s, e.device, t.table.X, t.table.Frames, t.table.Tokens).To(e.model.Config.DType, e.device)
+// moveToDevice puts the table on the device and frees it on the host, where it may have 690 MB.
+func (t *maskedTask) moveToDevice(e *ensemble) {
+	// A table in float64 is converted from a copy in float32, which Do frees.
+	t.values = e.resident.Do(func(s *torchpe.Scope) torchpe.Tensor {
+		table := torchpe.Of(s, e.device, t.table.X, t.table.Frames, t.table.Tokens)
+		return table.To(e.model.Config.DType, e.device)
 	})
 	t.table.X = nil
 	debug.FreeOSMemory()
@@ -74,11 +80,12 @@ func (t *maskedTask) inputs(e *ensemble, step int) stepInputs {
 			frames[m*b+i] = int64(t.split.Train[f])
 		}
 	})
-	return stepInputs{examples: t.batch, arrays: append(t.arrays(len(e.seeds), frames, masks), e.drawnPositions(t.batch, step)...)}
+	arrays := append(t.arrays(len(e.seeds), frames, masks), e.drawnPositions(t.batch, step)...)
+	return stepInputs{examples: t.batch, arrays: arrays}
 }
 
-// arrays are frames [E*B] of the table under masks [E*B,N] as inputs. Where all samples have the same number of masked tokens M,
-// these are listed.
+// arrays returns frames [E*B] of the table and masks [E*B,N] as inputs. Where all samples have the
+// same number M of masked tokens, "read" [E,B,M] lists these.
 func (t *maskedTask) arrays(members int, frames []int64, masks []bool) []hostArray {
 	n, samples := t.table.Tokens, len(frames)/members
 	arrays := []hostArray{
@@ -86,7 +93,8 @@ func (t *maskedTask) arrays(members int, frames []int64, masks []bool) []hostArr
 		{name: "masks", shape: []int{members, samples, n}, flags: masks},
 	}
 	if index := maskedTokens(masks, members, n); index != nil {
-		arrays = append(arrays, hostArray{name: "read", shape: []int{members, samples, len(index) / (members * samples)}, ints: index})
+		shape := []int{members, samples, len(index) / (members * samples)}
+		arrays = append(arrays, hostArray{name: "read", shape: shape, ints: index})
 	}
 	return arrays
 }
@@ -98,19 +106,20 @@ func (t *maskedTask) loss(e *ensemble, s *torchpe.Scope, in deviceInputs) stepLo
 	return stepLoss{each: b.meanSquare(e.model.Forward(s, b.Input, nil))}
 }
 
-// maskedBatch is the input of a pass and the true values of the tokens that it predicts.
+// maskedBatch is the input of a forward pass and the true values of the predicted tokens.
 type maskedBatch struct {
 	models.Input
 	target torchpe.Tensor // [E,B,M]
 	weight torchpe.Tensor // [E,B,M], 1 where the token is masked; the zero Tensor where all of them are
 }
 
-// gather returns frames of the table under masks, as arrays names them. Where it lists masked tokens, only those are predicted.
+// gather returns the batch of inputs from arrays. With "read", only masked tokens are predicted.
 func (t *maskedTask) gather(e *ensemble, s *torchpe.Scope, in deviceInputs) maskedBatch {
 	masks := in["masks"].In(s)
 	values := t.values.In(s).IndexSelect(0, in["frames"].In(s)).Reshape(masks.Shape()...)
 	hidden := masks.To(e.model.Config.DType, e.device)
-	b := maskedBatch{Input: models.Input{Values: values, Masked: hidden, Positions: e.model.Config.Positions}, target: values, weight: hidden}
+	b := maskedBatch{target: values, weight: hidden}
+	b.Values, b.Masked, b.Positions = values, hidden, e.model.Config.Positions
 	if read, ok := in["read"]; ok {
 		b.Read = read.In(s)
 		b.target, b.weight = values.Gather(2, b.Read), torchpe.Tensor{}
@@ -118,7 +127,8 @@ func (t *maskedTask) gather(e *ensemble, s *torchpe.Scope, in deviceInputs) mask
 	return b
 }
 
-// maskedTokens lists the masked tokens of each sample of masks [E,B,tokens], ascending; nil where their number differs between samples.
+// maskedTokens returns [E,B,M] the masked tokens of each sample of masks [E,B,tokens], ascending,
+// or nil where their number M differs between samples.
 func maskedTokens(masks []bool, members, tokens int) []int64 {
 	m := 0
 	for _, hidden := range masks[:tokens] {
@@ -129,13 +139,14 @@ func maskedTokens(masks []bool, members, tokens int) []int64 {
 	index := make([]int64, len(masks)/tokens*m)
 	var differ atomic.Bool
 	eachMember(members, func(e int) {
-		rows, each := masks[e*len(masks)/members:(e+1)*len(masks)/members], len(index)/members
+		rows := masks[e*len(masks)/members : (e+1)*len(masks)/members]
+		each := len(index) / members
 		into := index[e*each : (e+1)*each]
 		row := make([]int64, tokens+1)
 		for ; len(rows) > 0; rows, into = rows[tokens:], into[m:] {
 			n := 0
 			for i, hidden := range rows[:tokens] {
-				row[n] = int64(i) // the next one takes its place unless it is hidden: which it is cannot be foreseen
+				row[n] = int64(i) // overwritten next unless it is hidden: saves a branch
 				next := 0
 				if hidden {
 					next = 1
@@ -155,7 +166,7 @@ func maskedTokens(masks []bool, members, tokens int) []int64 {
 	return index
 }
 
-// squares returns the sum of squared errors [E] over masked tokens and the number of those of each member [E]; the number is
+// squares returns the sum of squared errors [E] over masked tokens and their number [E], which is
 // the zero Tensor where every predicted token is masked.
 func (b maskedBatch) squares(predicted torchpe.Tensor) (sum, count torchpe.Tensor) {
 	each := predicted.Sub(b.target).Square()
@@ -174,7 +185,8 @@ func (b maskedBatch) meanSquare(predicted torchpe.Tensor) torchpe.Tensor {
 	return sum.MulScalar(1 / float64(b.target.Size(1)*b.target.Size(2)))
 }
 
-func (t *maskedTask) record(e *ensemble, step int, tables peTables) (func(int, *runlog.Record, running), error) {
+func (t *maskedTask) measure(e *ensemble, step int, tables peTables) (
+	func(int, *runlog.Record, trainSums), error) {
 	var byLevel [][]float64 // [levels][E]
 	for _, set := range t.tests {
 		mse, err := t.testMSE(e, set, step)
@@ -187,10 +199,12 @@ func (t *maskedTask) record(e *ensemble, step int, tables peTables) (func(int, *
 	if err != nil {
 		return nil, err
 	}
-	return func(m int, r *runlog.Record, _ running) {
-		r.MaskedMeasures = &runlog.MaskedMeasures{TrainMSE: finite(r.Loss), TestMSEByMask: map[string]float64{}}
+	return func(m int, r *runlog.Record, _ trainSums) {
+		r.MaskedMeasures = &runlog.MaskedMeasures{
+			TrainMSE: finiteOrNil(r.Loss), TestMSEByMask: map[string]float64{},
+		}
 		for i, set := range t.tests {
-			if v := byLevel[i][m]; finite(v) != nil {
+			if v := byLevel[i][m]; finiteOrNil(v) != nil {
 				r.TestMSEByMask[set.key()] = v
 			}
 		}
@@ -198,15 +212,15 @@ func (t *maskedTask) record(e *ensemble, step int, tables peTables) (func(int, *
 	}, nil
 }
 
-// finite returns a pointer to v, or nil where it is NaN or infinite.
-func finite(v float64) *float64 {
+// finiteOrNil returns a pointer to v, or nil where it is NaN or infinite.
+func finiteOrNil(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
 	}
 	return &v
 }
 
-func (t *maskedTask) result(last *runlog.Record, r *runlog.MemberResult) {
+func (t *maskedTask) memberResult(last *runlog.Record, r *runlog.MemberResult) {
 	r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = math.NaN(), math.NaN(), math.NaN()
 	r.MaskedMeasures = &runlog.MaskedMeasures{TestMSEByMask: map[string]float64{}}
 	if last != nil && last.MaskedMeasures != nil {
@@ -214,11 +228,23 @@ func (t *maskedTask) result(last *runlog.Record, r *runlog.MemberResult) {
 	}
 }
 
-// notes says what the data is.
-func (t *maskedTask) notes() []string { return describe(t.data) }
+// notes describes the data.
+func (t *maskedTask) notes() []string {
+	notes := dataNotes(t.data)
+	if n := len(t.split.Train); t.batch > n {
+		notes = append(notes,
+			fmt.Sprintf("batch: %d is more than the %d training frames; a step takes some more than once",
+				t.batch, n))
+	}
+	if n := len(t.split.Test); n < 10 {
+		notes = append(notes,
+			fmt.Sprintf("held out: errors are of %d frames and say little; see --test-share and --test-frames", n))
+	}
+	return notes
+}
 
-// finish adds the baselines and the data, which all members share.
-func (t *maskedTask) finish(r *runlog.Result) {
+// completeResult adds the baselines and the data.
+func (t *maskedTask) completeResult(r *runlog.Result) {
 	r.Data = t.data
 	r.Baselines = map[string]map[string]float64{"zero": {}, "mean": {}, "gaussian": {}}
 	for _, set := range t.tests {

@@ -12,27 +12,30 @@ import (
 	"torchpe/data/masked"
 	"torchpe/data/positions"
 	"torchpe/models/pe"
+	"torchpe/train/config"
 )
 
-// newMaskedTask makes or reads the data of a masked-prediction task, splits them, and measures the baselines.
+// newMaskedTask makes or reads data, splits them, and measures the baselines.
 func newMaskedTask(c Config) (*maskedTask, error) {
-	t := &maskedTask{config: *c.Masked, batch: c.Batch, train: masked.Masking{Level: c.Masked.Level, Exact: c.Masked.Draw == ExactMask}}
-	s, err := t.config.read(c.Task, c.DataSeed)
+	t := &maskedTask{config: *c.Masked, batch: c.Batch}
+	t.train = masked.Masking{Level: c.Masked.Level, Exact: c.Masked.Draw == config.ExactMask}
+	s, err := readSource(&t.config, c.Task, c.DataSeed)
 	if err != nil {
 		return nil, err
 	}
-	// What the readers held and dropped is as large as the table again, and Go would keep it for a while.
+	// The readers' garbage is as large as the table, and Go would keep it for a while.
 	debug.FreeOSMemory()
-	t.table = s.table
+	t.table, t.subjects, t.placed = s.table, s.subjects, c.Positions != nil
 	if t.split, err = s.split(&t.config, c.DataSeed); err != nil {
 		return nil, err
 	}
+	tokens := positions.Tokens{Count: t.table.Tokens, Names: t.table.Names}
 	var about []string
-	if t.places, about, err = c.place(positions.Tokens{Count: t.table.Tokens, Names: t.table.Names}, pe.Line(t.table.Tokens)); err != nil {
+	if t.at, about, err = c.place(tokens, pe.Line(t.table.Tokens)); err != nil {
 		return nil, err
 	}
 	s.notes = append(s.notes, about...)
-	measured := spaced(t.split.Test, t.config.TestFrames)
+	measured := evenlySpaced(t.split.Test, t.config.TestFrames)
 	t.data = s.summary(t.split, len(measured))
 	t.split.Test = measured
 	if err := t.checkMasks(); err != nil {
@@ -71,8 +74,8 @@ func (t *maskedTask) prepareTests(seed uint64) error {
 	}
 	h := sha256.New()
 	var encoded []byte
-	for piece := range slices.Chunk(t.table.X, 1<<16) { // encoding all at once would need as much room again, as would new room for each piece
-		encoded, _ = binary.Append(encoded[:0], binary.LittleEndian, piece) // which fails for no slice of numbers
+	for piece := range slices.Chunk(t.table.X, 1<<16) { // encoded at once it would need its memory again
+		encoded, _ = binary.Append(encoded[:0], binary.LittleEndian, piece) // numbers never fail
 		h.Write(encoded)
 	}
 	for _, part := range [][]int{t.split.Train, t.split.Test, t.table.Modules} {
@@ -90,8 +93,8 @@ func toInt64(values []int) []int64 {
 	return wide
 }
 
-// spaced returns n of the frames, evenly spaced; all of them for n = 0.
-func spaced(frames []int, n int) []int {
+// evenlySpaced returns n of the frames; all of them for n = 0.
+func evenlySpaced(frames []int, n int) []int {
 	if n == 0 || n >= len(frames) {
 		return frames
 	}
@@ -102,7 +105,7 @@ func spaced(frames []int, n int) []int {
 	return some
 }
 
-// standardise brings each token of a series to mean 0 and SD 1 (divided by the number of frames).
+// standardise scales each token of a series to mean 0 and SD 1 (divided by the number of frames).
 func standardise(t masked.Table) error {
 	for token := range t.Tokens {
 		sum, squares := 0.0, 0.0
@@ -115,8 +118,10 @@ func standardise(t masked.Table) error {
 			squares += d * d
 		}
 		sd := math.Sqrt(squares / float64(t.Frames))
-		if !(sd > 0) { // 0 to the bit where all are equal: in float64 the sum of up to 2^29 equal numbers of float32 is exact
-			return fmt.Errorf("token %d has SD %g over %d frames: leave it out, or turn --zscore off", token, sd, t.Frames)
+		// Exactly 0 where all are equal: float64 sums up to 2^29 equal numbers of float32 exactly.
+		if !(sd > 0) {
+			return fmt.Errorf("token %d has SD %g over %d frames: leave it out, or turn --zscore off",
+				token, sd, t.Frames)
 		}
 		for f := range t.Frames {
 			x := &t.X[f*t.Tokens+token]

@@ -2,26 +2,32 @@ package train
 
 import (
 	"context"
+	"encoding/json"
 	"math"
+	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
 	"torchpe/data/masked"
 )
 
-// A column of one value is refused, also of one that has no end in binary, over a number of frames that is no power of two. One number in
-// it that differs makes it a column like any other, with mean 0 and SD 1.
+// A column of one value is refused, also of one that has no end in binary, over a number of frames
+// that is no power of two. One number in it that differs makes it a column like any other, with
+// mean 0 and SD 1.
 func TestMaskedConstantColumns(t *testing.T) {
 	const frames = 4781
-	for _, value := range []float32{0, 0.1, -1e-30, 1e-40, 7.3e8, math.MaxFloat32, float32(math.NaN()), float32(math.Inf(1))} {
+	for _, value := range []float32{0, 0.1, -1e-30, 1e-40, 7.3e8, math.MaxFloat32, float32(math.NaN()),
+		float32(math.Inf(1))} {
 		table := masked.Table{Frames: frames, Tokens: 2, X: make([]float32, 2*frames)}
 		for f := range frames {
 			table.X[2*f], table.X[2*f+1] = float32(f), value
 		}
-		if err := standardise(table); err == nil || !strings.Contains(err.Error(), "token 1") || !strings.Contains(err.Error(), "--zscore") {
+		if err := standardise(table); err == nil || !strings.Contains(err.Error(), "token 1") ||
+			!strings.Contains(err.Error(), "--zscore") {
 			t.Errorf("a column of %g: %v", value, err)
 		}
 	}
@@ -34,13 +40,15 @@ func TestMaskedConstantColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	// One of n: sqrt(n-1) above the mean, the others 1/sqrt(n-1) below it.
-	if got, want := float64(table.X[17]), math.Sqrt(frames-1); math.Abs(got/want-1) > 1e-5 || math.Abs(float64(table.X[0])+1/want) > 1e-5 {
+	if got, want := float64(table.X[17]), math.Sqrt(frames-1); math.Abs(got/want-1) > 1e-5 ||
+		math.Abs(float64(table.X[0])+1/want) > 1e-5 {
 		t.Errorf("%g and %g, want %g and %g", got, table.X[0], want, -1/want)
 	}
 }
 
-// The result has the factor that a simulation was made with, also where the configuration leaves it open; a network that is not
-// stable is said to be so, and one that diverges is refused with its spectral radius.
+// The result has the factor that a simulation was made with, also where the configuration leaves it
+// open; a network that is not stable is said to be so, and one that diverges is refused with its
+// spectral radius.
 func TestNMARScaleIsRecorded(t *testing.T) {
 	for _, test := range []struct {
 		scale, want float64
@@ -55,14 +63,98 @@ func TestNMARScaleIsRecorded(t *testing.T) {
 		if r.Data.ARScale != test.want || len(r.Data.Notes) != test.notes {
 			t.Errorf("scale %g: recorded %g, notes %q", test.scale, r.Data.ARScale, r.Data.Notes)
 		}
-		if test.notes > 0 && (!strings.Contains(r.Data.Notes[0], "not stable") || !strings.Contains(r.Data.Notes[0], "spectral radius 1.1")) {
+		if test.notes > 0 && (!strings.Contains(r.Data.Notes[0], "not stable") ||
+			!strings.Contains(r.Data.Notes[0], "spectral radius 1.1")) {
 			t.Errorf("scale %g: %q", test.scale, r.Data.Notes)
 		}
 	}
 	c := tinyMasked(t, "learn")
 	c.Masked.NMAR.Scale = 1
-	if _, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{}); err == nil || !strings.Contains(err.Error(), "spectral radius 1.") {
+	if _, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "spectral radius 1.") {
 		t.Errorf("as printed: %v", err)
+	}
+}
+
+// By default the simulation's series are raw: the conditional Gaussian, the best linear prediction,
+// ends at the error that numpy finds on its own 60 networks (data/nmar/testdata/make.py: .0482, SD
+// .0012), among which is the .049 that the paper prints (appendix A.4). Z-scored series have an
+// error near 1.
+func TestNMARErrorIsThePrintedOne(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "data", "nmar", "testdata", "gaussian.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var numpy struct{ Raw, ZScored []float64 }
+	if err := json.Unmarshal(text, &numpy); err != nil || len(numpy.Raw) != 60 {
+		t.Fatalf("%v: %d networks", err, len(numpy.Raw))
+	}
+	if low, high := slices.Min(numpy.Raw), slices.Max(numpy.Raw); low > 0.049 || high < 0.049 {
+		t.Errorf("numpy's errors are %g to %g, without .049", low, high)
+	}
+	mean := func(x []float64) (m float64) {
+		for _, v := range x {
+			m += v / float64(len(x))
+		}
+		return m
+	}
+	const seeds = 8
+	for _, test := range []struct {
+		zscore    bool
+		want      []float64
+		tolerance float64 // three standard errors: 3 x SD / sqrt(8)
+	}{{false, numpy.Raw, 0.0013}, {true, numpy.ZScored, 0.03}} {
+		var errors []float64
+		for seed := range uint64(seeds) {
+			c, err := Preset("nmar", "code")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.zscore {
+				c.Masked.ZScore = true
+			}
+			c.DataSeed, c.Masked.TestFrames, c.Masked.TestLevels = seed, 0, []float64{0.5}
+			task, err := newMaskedTask(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			errors = append(errors, task.tests[0].baselines.Gaussian)
+		}
+		if got, want := mean(errors), mean(test.want); math.Abs(got-want) > test.tolerance {
+			t.Errorf("z-scored %t: the conditional Gaussian has a mean error of %.4f (%.4f), numpy's %.4f",
+				test.zscore, got, errors, want)
+		}
+	}
+}
+
+// A run of a version whose nodes lay side by side in their modules does not go on with the nodes in
+// a drawn order; nor does one of another data seed, by the fingerprint of its data.
+func TestOldSimulationsAreRefused(t *testing.T) {
+	c := tinyMasked(t, "learn")
+	dir := filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithCancel(context.Background())
+	if _, err := Run(ctx, c, dir, Options{Observer: &stopper{cancel: cancel, after: 5}}); err == nil {
+		t.Fatal("not interrupted")
+	}
+	old := c
+	old.Masked = &MaskedConfig{}
+	*old.Masked = *c.Masked
+	network := *c.Masked.NMAR
+	network.Order = ""
+	old.Masked.NMAR = &network
+	if _, err := Run(context.Background(), old, dir, Options{Resume: true}); err == nil ||
+		!strings.Contains(err.Error(), `masked.nmar.order is ""`) ||
+		!strings.Contains(err.Error(), "side by side") || !strings.Contains(err.Error(), "--preset nmar") {
+		t.Errorf("nodes by module: %v", err)
+	}
+	other := c
+	other.DataSeed++
+	_, err := Run(context.Background(), other, dir, Options{Resume: true, AllowChanged: []string{"data_seed"}})
+	if err == nil || !strings.Contains(err.Error(), "trained on other data") {
+		t.Errorf("another network: %v", err)
+	}
+	if _, err := Run(context.Background(), c, dir, Options{Resume: true}); err != nil {
+		t.Error(err)
 	}
 }
 

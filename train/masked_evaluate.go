@@ -3,19 +3,18 @@ package train
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	"torchpe/data/array/safetensors"
+	"torchpe/internal/metrics"
 	"torchpe/models"
-	"torchpe/report/metrics"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
-	"torchpe/train/runlog/safetensors"
 )
 
-// evaluationTokens bounds how many tokens a member's forward pass of an evaluation takes.
-const evaluationTokens = 16 * evaluationBatch
+// evaluationTokens bounds the tokens of a member's forward pass of an evaluation.
+const evaluationTokens = 16 * maxEvaluationBatch
 
-// probeFrames is how many test frames the attention maps of the probes are averaged over.
+// probeFrames is the number of test frames in the mean of the probes' attention maps.
 const probeFrames = 64
 
 // testMSE returns each member's mean squared error over the masked tokens of a test set.
@@ -26,7 +25,8 @@ func (t *maskedTask) testMSE(e *ensemble, set testSet, step int) ([]float64, err
 			counts++
 		}
 	}
-	err := t.forward(e, set, step, len(t.split.Test), nil, func(b maskedBatch, predicted torchpe.Tensor, _ *models.Trace) {
+	pass := maskedPass{set: set, step: step, frames: len(t.split.Test)}
+	err := t.forward(e, pass, func(b maskedBatch, predicted torchpe.Tensor, _ *models.Trace) {
 		sum, _ := b.squares(predicted)
 		for m, v := range sum.To(torchpe.Float64, torchpe.CPU).Float64s() {
 			sums[m] += v
@@ -38,31 +38,41 @@ func (t *maskedTask) testMSE(e *ensemble, set testSet, step int) ([]float64, err
 	return sums, err
 }
 
-// forward runs the first frames of a test set through the model, in pieces, with all members on the same frames and masks.
-// use gets each piece; what it needs later it must copy.
-func (t *maskedTask) forward(e *ensemble, set testSet, step, frames int, names []string, use func(maskedBatch, torchpe.Tensor, *models.Trace)) error {
+// maskedPass is a forward pass of the first frames of a test set, after a step of training.
+type maskedPass struct {
+	set    testSet
+	step   int
+	frames int
+	trace  []string // intermediates to keep
+}
+
+// forward runs a test set through the model, in pieces, with all members on the same frames and
+// masks. use gets each piece; what it needs later it must copy.
+func (t *maskedTask) forward(e *ensemble, pass maskedPass,
+	use func(b maskedBatch, predicted torchpe.Tensor, trace *models.Trace)) error {
 	n := t.table.Tokens
 	piece := max(1, evaluationTokens/n)
 	return torchpe.Catch(func() {
-		for from := 0; from < frames; from += piece {
-			samples := min(piece, frames-from)
+		for from := 0; from < pass.frames; from += piece {
+			samples := min(piece, pass.frames-from)
 			s := e.resident.ChildNoGrad()
 			func() {
 				defer s.Close()
-				s.Seed(e.seeds, step)
+				s.Seed(e.seeds, pass.step)
 				index := make([]int64, samples)
 				for i := range index {
 					index[i] = int64(t.split.Test[from+i])
 				}
-				masks := set.masks[from*n : (from+samples)*n]
-				in := stepInputs{arrays: t.arrays(e.members(), slices.Repeat(index, e.members()), slices.Repeat(masks, e.members()))}
-				places := place(s, e.device, in)
-				places.write(in)
-				b := t.gather(e, s, places)
-				e.draw(s, &b.Input, samples, fmt.Sprintf("positions %s %d %d", set.key(), step, from))
+				masks := slices.Repeat(pass.set.masks[from*n:(from+samples)*n], e.members())
+				in := stepInputs{arrays: t.arrays(e.members(), slices.Repeat(index, e.members()), masks)}
+				onDevice := allocateInputs(s, e.device, in)
+				onDevice.write(in)
+				b := t.gather(e, s, onDevice)
+				stream := fmt.Sprintf("positions %s %d %d", pass.set.key(), pass.step, from)
+				e.addDrawnPositions(s, &b.Input, samples, stream)
 				var trace *models.Trace
-				if names != nil {
-					trace = models.NewTrace(names...)
+				if pass.trace != nil {
+					trace = models.NewTrace(pass.trace...)
 				}
 				use(b, e.model.Forward(s, b.Input, trace), trace)
 			}()
@@ -103,7 +113,7 @@ func (s networkScores) fill(member int, into *runlog.MaskedMeasures) {
 	mean := func(blocks [][]float64) (each []float64, all *float64) {
 		sum := 0.0
 		for _, b := range blocks {
-			if finite(b[member]) == nil {
+			if finiteOrNil(b[member]) == nil {
 				return nil, nil
 			}
 			each = append(each, b[member])
@@ -112,18 +122,21 @@ func (s networkScores) fill(member int, into *runlog.MaskedMeasures) {
 		if each == nil {
 			return nil, nil
 		}
-		return each, finite(sum / float64(len(each)))
+		return each, finiteOrNil(sum / float64(len(each)))
 	}
 	into.ModularityByBlock, into.Modularity = mean(s.modularity)
 	into.ClusteringByBlock, into.Clustering = mean(s.clustering)
 }
 
-// probes returns the PE tables pe/<layer> [E,N,D] and the attention maps attention/<layer> [E,H,N,N], which are means over
-// test frames under the masks of the first test level; where modules are known, their labels modules [N].
+// probes returns the PE tables pe/<layer> [E,N,D] and the attention maps attention/<layer>
+// [E,H,N,N], means over test frames under the masks of the first test level; where modules are
+// known, their labels modules [N]; where frames of several subjects are held out, the errors
+// subjects/<level> [E,S] of each. The metadata has the names.
 func (t *maskedTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error) {
 	frames := min(probeFrames, len(t.split.Test))
 	sums, shapes := map[string][]float32{}, map[string][]int{}
-	err := t.forward(e, t.tests[0], step, frames, []string{"pe/*", "attention/*"}, func(_ maskedBatch, _ torchpe.Tensor, trace *models.Trace) {
+	pass := maskedPass{t.tests[0], step, frames, []string{"pe/*", "attention/*"}}
+	err := t.forward(e, pass, func(_ maskedBatch, _ torchpe.Tensor, trace *models.Trace) {
 		for _, name := range trace.Names() {
 			x, _ := trace.Get(name)
 			if len(x.Shape()) == 3 {
@@ -143,28 +156,30 @@ func (t *maskedTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[st
 	if err != nil {
 		return nil, nil, err
 	}
-	var out []safetensors.Tensor
+	var out tensorList
 	for name, values := range sums {
-		x, err := safetensors.New(name, shapes[name], values)
-		if err != nil {
-			return nil, nil, err
-		}
-		out = append(out, x)
+		addTensor(&out, name, shapes[name], values)
 	}
 	about := map[string]string{
-		"step": fmt.Sprint(step), "attention": fmt.Sprintf("mean over %d test frames at mask level %s", frames, t.tests[0].key()),
+		"step":      fmt.Sprint(step),
+		"attention": fmt.Sprintf("mean over %d test frames at mask level %s", frames, t.tests[0].key()),
 	}
 	if t.table.Modules != nil {
-		labels := make([]int64, t.table.Tokens)
-		for i, m := range t.table.Modules {
-			labels[i] = int64(m)
-		}
-		modules, err := safetensors.New("modules", []int{t.table.Tokens}, labels)
-		if err != nil {
-			return nil, nil, err
-		}
-		out = append(out, modules)
-		about["module_names"] = strings.Join(t.table.ModuleNames, "\n")
+		addTensor(&out, "modules", []int{t.table.Tokens}, toInt64(t.table.Modules))
+		about["module_names"] = lines(t.table.ModuleNames)
 	}
-	return out, about, nil
+	if err := t.aboutTokens(about); err != nil {
+		return nil, nil, err
+	}
+	if subjects, of := t.testSubjects(); subjects != nil {
+		about["test_subjects"] = lines(subjects)
+		for _, set := range t.tests {
+			mse, err := t.subjectMSE(e, set, step, len(subjects), of)
+			if err != nil {
+				return nil, nil, err
+			}
+			addTensor(&out, "subjects/"+set.key(), []int{e.members(), len(subjects)}, mse)
+		}
+	}
+	return out.all, about, out.err
 }

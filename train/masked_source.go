@@ -9,10 +9,12 @@ import (
 	"torchpe/data/masked"
 	"torchpe/data/nmar"
 	"torchpe/data/series"
+	"torchpe/internal/plural"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
-// source is the table of a masked-prediction task with where its parts come from.
+// source is the table of a masked-prediction task and the origin of its parts.
 type source struct {
 	table    masked.Table
 	subjects []string // by group; nil where the table has no groups
@@ -23,17 +25,17 @@ type source struct {
 	notes    []string
 }
 
-// read makes or reads the data of a configuration.
-func (c *MaskedConfig) read(task string, seed uint64) (source, error) {
+// readSource makes or reads the data of a configuration.
+func readSource(c *config.MaskedConfig, task string, seed uint64) (source, error) {
 	var s source
 	var err error
 	switch {
 	case c.NMAR != nil:
-		s, err = c.simulate(seed)
+		s, err = simulate(c, seed)
 	case c.Surrogate != nil:
-		s, err = c.surrogate(seed)
+		s, err = makeSurrogate(c, seed)
 	default:
-		s, err = c.files(task)
+		s, err = readFiles(c, task)
 	}
 	if err != nil {
 		return s, err
@@ -41,18 +43,24 @@ func (c *MaskedConfig) read(task string, seed uint64) (source, error) {
 	return s, s.table.Check()
 }
 
-func (c *MaskedConfig) simulate(seed uint64) (source, error) {
-	sim, err := nmar.Simulate(c.NMAR.options(), seed)
+func simulate(c *config.MaskedConfig, seed uint64) (source, error) {
+	sim, err := nmar.Simulate(c.NMAR.Options(), seed)
 	if err != nil {
 		return source{}, err
 	}
 	s := source{
-		table: masked.Table{Frames: c.NMAR.Frames, Tokens: c.NMAR.Nodes, X: sim.X, Names: sim.Names, Modules: sim.Labels},
-		runs:  []series.Run{{Frames: c.NMAR.Frames}}, modules: "of the simulation", arScale: sim.Options.Scale,
+		table: masked.Table{
+			Frames: c.NMAR.Frames, Tokens: c.NMAR.Nodes, X: sim.X, Names: sim.Names, Modules: sim.Labels,
+		},
+		runs:    []series.Run{{Frames: c.NMAR.Frames}},
+		modules: fmt.Sprintf("of the simulation, nodes in an order drawn by data seed %d", seed),
+		arScale: sim.Options.Scale,
 	}
 	if !sim.Stable() {
-		s.notes = []string{fmt.Sprintf("The simulated network is not stable: the linearised one has spectral radius %.3g, which should be below 1, so that it leaves rest and nodes have "+
-			"means far from 0; lower --nmar-scale from %.4g, or leave it out.", sim.SpectralRadius(), sim.Options.Scale)}
+		s.notes = []string{fmt.Sprintf("The simulated network is not stable: the linearised one has "+
+			"spectral radius %.3g, which should be below 1, so that it leaves rest and nodes have means "+
+			"far from 0; lower --nmar-scale from %.4g, or leave it out.",
+			sim.SpectralRadius(), sim.Options.Scale)}
 	}
 	if c.ZScore {
 		err = standardise(s.table)
@@ -60,26 +68,28 @@ func (c *MaskedConfig) simulate(seed uint64) (source, error) {
 	return s, err
 }
 
-func (c *MaskedConfig) surrogate(seed uint64) (source, error) {
+func makeSurrogate(c *config.MaskedConfig, seed uint64) (source, error) {
 	o := hcp.DefaultOptions()
 	o.Subjects, o.Frames = c.Surrogate.Subjects, c.Surrogate.Frames
 	made, err := hcp.Make(o, seed)
 	if err != nil {
 		return source{}, err
 	}
-	s := source{subjects: made.Subjects, modules: "of the surrogate, in the sizes of the Cole-Anticevic networks"}
+	set := made.Set()
+	s := source{subjects: made.Subjects, runs: set.Runs}
+	s.modules = "of the surrogate, in the sizes of the Cole-Anticevic networks"
 	s.table = masked.Table{
-		Frames: o.Subjects * o.Frames, Tokens: hcp.Parcels, X: made.X, Names: made.Names, Modules: made.Labels, ModuleNames: made.Networks,
+		Frames: set.Frames, Tokens: set.Tokens, X: set.X, Names: set.Names,
+		Modules: made.Labels, ModuleNames: made.Networks,
 	}
-	for i, name := range made.Subjects {
-		s.runs = append(s.runs, series.Run{Subject: name, First: i * o.Frames, Frames: o.Frames})
+	for i := range made.Subjects {
 		s.table.Groups = append(s.table.Groups, slices.Repeat([]int{i}, o.Frames)...)
 	}
 	s.notes = []string{"No data was given: this is a surrogate, not human fMRI."}
 	return s, nil
 }
 
-func (c *MaskedConfig) files(task string) (source, error) {
+func readFiles(c *config.MaskedConfig, task string) (source, error) {
 	var known []int
 	if task == "fmri" {
 		known = series.CorticalParcels
@@ -91,38 +101,45 @@ func (c *MaskedConfig) files(task string) (source, error) {
 	s := source{subjects: d.Subjects, runs: d.Runs, held: d.Test, notes: d.Notes}
 	s.table = masked.Table{Frames: d.Frames, Tokens: d.Tokens, X: d.X, Names: d.Names, Groups: d.OfFrame}
 	if d.Modules != nil {
-		s.table.Modules, s.table.ModuleNames, s.modules = d.Modules.Labels, d.Modules.Modules, d.Modules.How
+		s.table.Modules, s.table.ModuleNames = d.Modules.Labels, d.Modules.Modules
+		s.modules = d.Modules.How
 	}
 	return s, nil
 }
 
 // split holds out data as the configuration asks.
-func (s source) split(c *MaskedConfig, seed uint64) (masked.Split, error) {
+func (s source) split(c *config.MaskedConfig, seed uint64) (masked.Split, error) {
 	how := c.Split
-	if how == AutoSplit {
-		how = TimeSplit
+	if how == config.AutoSplit {
+		how = config.TimeSplit
 		if len(s.subjects) > 1 {
-			how = SubjectSplit
+			how = config.SubjectSplit
 		}
 	}
-	if s.held != nil && how != SubjectSplit {
-		return masked.Split{}, fmt.Errorf("--split: %s, but the table of --subjects holds out whole subjects", how)
+	if s.held != nil && how != config.SubjectSplit {
+		return masked.Split{}, fmt.Errorf(
+			"--split: %s, but the table of --subjects holds out whole subjects", how)
 	}
 	switch how {
-	case SubjectSplit:
+	case config.SubjectSplit:
 		if s.held != nil {
 			split, err := masked.HoldOutGroups(s.table.Groups, s.held)
-			split.How = fmt.Sprintf("%d of %d subjects held out by the table", len(s.held), len(s.subjects))
+			split.How = fmt.Sprintf("%d of %d subjects held out by the table",
+				len(s.held), len(s.subjects))
 			return split, err
 		}
 		if len(s.subjects) < 2 {
-			return masked.Split{}, fmt.Errorf("--split subjects: the data has %d subject(s): hold out time points with --split time", max(1, len(s.subjects)))
+			return masked.Split{}, fmt.Errorf(
+				"--split subjects: the data has %s: hold out time points with --split time",
+				plural.Of(max(1, len(s.subjects)), "subject"))
 		}
 		split, err := masked.SplitGroups(s.table.Groups, c.TestShare, seed)
-		split.How = fmt.Sprintf("%d of %d subjects held out by data seed %d", len(split.TestGroups), len(s.subjects), seed)
+		split.How = fmt.Sprintf("%d of %d subjects held out by data seed %d",
+			len(split.TestGroups), len(s.subjects), seed)
 		return split, err
-	case RandomSplit:
-		return masked.SplitTime(s.table.Frames, masked.TimeSplit{Share: c.TestShare, Random: true, Seed: seed})
+	case config.RandomSplit:
+		drawn := masked.TimeSplit{Share: c.TestShare, Random: true, Seed: seed}
+		return masked.SplitTime(s.table.Frames, drawn)
 	}
 	var all masked.Split
 	for _, r := range s.runs {
@@ -139,7 +156,8 @@ func (s source) split(c *MaskedConfig, seed uint64) (masked.Split, error) {
 		all.How = one.How
 	}
 	if len(s.runs) > 1 {
-		all.How = fmt.Sprintf("the last time points of each of %d runs held out, %d of %d", len(s.runs), len(all.Test), s.table.Frames)
+		all.How = fmt.Sprintf("the last time points of each of %d runs held out, %d of %d",
+			len(s.runs), len(all.Test), s.table.Frames)
 	}
 	return all, nil
 }
@@ -147,9 +165,11 @@ func (s source) split(c *MaskedConfig, seed uint64) (masked.Split, error) {
 // summary describes the data for the run's result.
 func (s source) summary(split masked.Split, measured int) *runlog.DataSummary {
 	d := &runlog.DataSummary{
-		Frames: s.table.Frames, Tokens: s.table.Tokens, Subjects: max(1, len(s.subjects)), Runs: max(1, len(s.runs)),
-		TrainFrames: len(split.Train), TestFrames: len(split.Test), MeasuredFrames: measured, Split: split.How,
-		Modules: len(s.table.ModuleNames), ModulesFrom: s.modules, ARScale: s.arScale, Notes: s.notes,
+		Frames: s.table.Frames, Tokens: s.table.Tokens,
+		Subjects: max(1, len(s.subjects)), Runs: max(1, len(s.runs)),
+		TrainFrames: len(split.Train), TestFrames: len(split.Test), MeasuredFrames: measured,
+		Split: split.How, Modules: len(s.table.ModuleNames), ModulesFrom: s.modules,
+		ARScale: s.arScale, Notes: s.notes,
 	}
 	if d.Modules == 0 && s.table.Modules != nil {
 		d.Modules = slices.Max(s.table.Modules) + 1
@@ -160,9 +180,10 @@ func (s source) summary(split masked.Split, measured int) *runlog.DataSummary {
 	return d
 }
 
-// describe says in sentences what was read.
-func describe(d *runlog.DataSummary) []string {
-	text := fmt.Sprintf("data: %d frames of %d tokens, %d run(s) of %d subject(s); %s", d.Frames, d.Tokens, d.Runs, d.Subjects, d.Split)
+// dataNotes describes the data in sentences.
+func dataNotes(d *runlog.DataSummary) []string {
+	text := fmt.Sprintf("data: %d frames of %d tokens, %s of %s; %s",
+		d.Frames, d.Tokens, plural.Of(d.Runs, "run"), plural.Of(d.Subjects, "subject"), d.Split)
 	if n := len(d.TestSubjects); n > 0 {
 		const most = 8
 		named := strings.Join(d.TestSubjects[:min(n, most)], ", ")

@@ -11,6 +11,7 @@ import (
 
 	"torchpe/data/nmar"
 	"torchpe/data/series"
+	"torchpe/train/config"
 )
 
 // tinyFiles is a small run of task masked on files in a folder of the test.
@@ -62,7 +63,7 @@ func tableText(frames, seed int) string {
 // A simulation that goes through files trains to the same bits as the simulation itself.
 func TestFilesEqualTheSimulation(t *testing.T) {
 	c := tinyMasked(t, "learn")
-	sim, err := nmar.Simulate(c.Masked.NMAR.options(), c.DataSeed)
+	sim, err := nmar.Simulate(c.Masked.NMAR.Options(), c.DataSeed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +82,7 @@ func TestFilesEqualTheSimulation(t *testing.T) {
 		fmt.Fprintf(&modules, "%s,%d\n", name, sim.Labels[i])
 	}
 	own, _ := tinyFiles(t, map[string]string{"series.csv": values.String(), "modules.csv": modules.String()})
+	c.Masked.ZScore = true // as it is by default of files
 	want, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "nmar"), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -91,8 +93,10 @@ func TestFilesEqualTheSimulation(t *testing.T) {
 	}
 	for m := range want.Members {
 		a, b := want.Members[m], got.Members[m]
-		if fmt.Sprint(a.TestMSEByMask) != fmt.Sprint(b.TestMSEByMask) || *a.Modularity != *b.Modularity || *a.TrainMSE != *b.TrainMSE {
-			t.Errorf("member %d: %v Q %v from files, %v Q %v from the simulation", m, b.TestMSEByMask, *b.Modularity, a.TestMSEByMask, *a.Modularity)
+		if fmt.Sprint(a.TestMSEByMask) != fmt.Sprint(b.TestMSEByMask) || *a.Modularity != *b.Modularity ||
+			*a.TrainMSE != *b.TrainMSE {
+			t.Errorf("member %d: %v Q %v from files, %v Q %v from the simulation", m, b.TestMSEByMask,
+				*b.Modularity, a.TestMSEByMask, *a.Modularity)
 		}
 	}
 	if fmt.Sprint(want.Baselines) != fmt.Sprint(got.Baselines) {
@@ -103,9 +107,11 @@ func TestFilesEqualTheSimulation(t *testing.T) {
 	}
 }
 
-// Held out are whole subjects, those of the table where there is one, and otherwise the end of each run.
+// Held out are whole subjects, those of the table where there is one, and otherwise the end of each
+// run.
 func TestSplits(t *testing.T) {
-	files := map[string]string{"sub-1_a.csv": tableText(40, 1), "sub-1_b.csv": tableText(20, 2), "sub-2.csv": tableText(30, 3), "sub-3.csv": tableText(10, 4)}
+	files := map[string]string{"sub-1_a.csv": tableText(40, 1), "sub-1_b.csv": tableText(20, 2),
+		"sub-2.csv": tableText(30, 3), "sub-3.csv": tableText(10, 4)}
 	with := func(more map[string]string, change func(*Config)) (*maskedTask, error) {
 		all := map[string]string{}
 		for name, text := range files {
@@ -149,21 +155,24 @@ func TestSplits(t *testing.T) {
 	if len(task.data.TestSubjects) != 1 || !strings.Contains(task.data.Split, "1 of 3 subjects") {
 		t.Errorf("70/30 of three subjects: %+v", task.data)
 	}
-	if task, err = with(nil, func(c *Config) { c.Masked.Split = TimeSplit }); err != nil {
+	if task, err = with(nil, func(c *Config) { c.Masked.Split = config.TimeSplit }); err != nil {
 		t.Fatal(err)
 	}
 	if !inRange(task.split.Test, [2]int{28, 40}, [2]int{54, 60}, [2]int{81, 90}, [2]int{97, 100}) {
 		t.Errorf("by time: %v", task.split.Test)
 	}
-	if task, err = with(nil, func(c *Config) { c.Masked.Split = RandomSplit }); err != nil || len(task.split.Test) != 30 || slices.Max(task.split.Train) < 60 {
+	if task, err = with(nil, func(c *Config) { c.Masked.Split = config.RandomSplit }); err != nil ||
+		len(task.split.Test) != 30 || slices.Max(task.split.Train) < 60 {
 		t.Errorf("at random: %v, %v", task, err)
 	}
-	if _, err = with(map[string]string{"subjects.csv": "subject,set\n1,test\n2,train\n3,test\n"}, func(c *Config) { c.Masked.Split = TimeSplit }); err == nil ||
+	if _, err = with(map[string]string{"subjects.csv": "subject,set\n1,test\n2,train\n3,test\n"},
+		func(c *Config) { c.Masked.Split = config.TimeSplit }); err == nil ||
 		!strings.Contains(err.Error(), "--split") {
 		t.Errorf("a table and another split: %v", err)
 	}
 	files = map[string]string{"one.csv": tableText(40, 1)}
-	if _, err = with(nil, func(c *Config) { c.Masked.Split = SubjectSplit }); err == nil || !strings.Contains(err.Error(), "1 subject") {
+	if _, err = with(nil, func(c *Config) { c.Masked.Split = config.SubjectSplit }); err == nil ||
+		!strings.Contains(err.Error(), "1 subject") {
 		t.Errorf("one subject: %v", err)
 	}
 }
@@ -179,12 +188,14 @@ func TestChangedFilesAreNoticed(t *testing.T) {
 	if err := os.WriteFile(c.Masked.Files.Data[0], []byte(tableText(80, 2)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(context.Background(), c, run, Options{Resume: true}); err == nil || !strings.Contains(err.Error(), "data") {
+	if _, err := Run(context.Background(), c, run, Options{Resume: true}); err == nil ||
+		!strings.Contains(err.Error(), "data") {
 		t.Errorf("other data: %v", err)
 	}
 }
 
-// The surrogate trains, with scores against its own networks; without scores where no modules are known.
+// The surrogate trains, with scores against its own networks; without scores where no modules are
+// known.
 func TestSurrogateTrains(t *testing.T) {
 	c := tinyMasked(t, "learn")
 	fmri, err := Preset("fmri", "code")
@@ -199,11 +210,13 @@ func TestSurrogateTrains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Data.Tokens != 360 || r.Data.Modules != 12 || r.Members[0].Modularity == nil || len(r.Data.TestSubjects) != 1 || len(r.Data.Notes) != 1 {
+	if r.Data.Tokens != 360 || r.Data.Modules != 12 || r.Members[0].Modularity == nil ||
+		len(r.Data.TestSubjects) != 1 || len(r.Data.Notes) != 1 {
 		t.Errorf("%+v", r.Data)
 	}
 	own, _ := tinyFiles(t, map[string]string{"x.csv": tableText(80, 1)})
-	if r, err = Run(context.Background(), own, filepath.Join(t.TempDir(), "run"), Options{}); err != nil || r.Members[0].Modularity != nil || r.Data.Modules != 0 {
+	if r, err = Run(context.Background(), own, filepath.Join(t.TempDir(), "run"), Options{}); err != nil ||
+		r.Members[0].Modularity != nil || r.Data.Modules != 0 {
 		t.Errorf("%+v, %v", r.Data, err)
 	}
 }
@@ -213,8 +226,11 @@ func TestSourcesAreChecked(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		"no files":       {func(c *Config) { c.Masked.Files.Data = nil }, "--data"},
-		"two sources":    {func(c *Config) { c.Masked.Surrogate = &Surrogate{4, 30} }, "--preset masked"},
+		"no files": {func(c *Config) { c.Masked.Files.Data = nil }, "--data"},
+		"two sources": {func(c *Config) {
+			c.Masked.Surrogate = &Surrogate{Subjects: 4,
+				Frames: 30}
+		}, "--preset masked"},
 		"another task's": {func(c *Config) { c.Task = "nmar" }, "--preset nmar"},
 		"bad axes":       {func(c *Config) { c.Masked.Files.Axes = "x,y" }, "--axes"},
 		"bad split":      {func(c *Config) { c.Masked.Split = "half" }, "--split"},
@@ -229,7 +245,7 @@ func TestSourcesAreChecked(t *testing.T) {
 	c := tinyMasked(t, "learn")
 	fmri, _ := Preset("fmri", "code")
 	c.Task, c.Masked = "fmri", fmri.Masked
-	c.Masked.Surrogate = &Surrogate{1, 30}
+	c.Masked.Surrogate = &Surrogate{Subjects: 1, Frames: 30}
 	if err := c.Resolve(); err == nil || !strings.Contains(err.Error(), "1 subjects") {
 		t.Errorf("one subject of the surrogate: %v", err)
 	}

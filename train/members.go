@@ -6,28 +6,29 @@ import (
 	"torchpe/torchpe"
 )
 
-// MembersTried is what BestMembers measured.
+// MembersTried holds a measurement of BestMembers.
 type MembersTried struct {
 	Members int
 	StepMS  float64
 	Err     error // out of memory; nil otherwise
 }
 
-// Of BestMembers: twice the members must make this many times the members' steps a second to be worth while, and more than so
-// many are not tried.
+// Of BestMembers: twice the members must make this many times the members' steps a second to be
+// worth while, and more than so many are not tried.
 const (
 	worthMembers = 1.1
 	mostMembers  = 256
 )
 
-// BestMembers finds how many members a device trains together best: it doubles them, from one, as long as that makes more
-// members' steps a second, and their memory is there. The members of c but the first play no part.
+// BestMembers finds how many members a device trains together best: it doubles them, from one, as
+// long as that makes more members' steps a second, and their memory is there. The members of c but
+// the first play no part.
 func BestMembers(c Config) (best int, tried []MembersTried, err error) {
 	c.Members = c.Members[:1]
 	fastest := 0.0 // ms a member
 	for n := 1; n <= mostMembers; n *= 2 {
 		took, err := timeMembers(c, n)
-		if err != nil && OutOfMemory(err) && n > 1 {
+		if err != nil && outOfMemory(err) && n > 1 {
 			return best, append(tried, MembersTried{Members: n, Err: err}), nil
 		}
 		if err != nil {
@@ -52,7 +53,7 @@ func timeMembers(c Config, n int) (time.Duration, error) {
 		m.Seed += uint64(i)
 		c.Members = append(c.Members, m)
 	}
-	b, err := BenchStep(c, eagerRuns+2, 7, false)
+	b, err := BenchStep(c, BenchOptions{Warmup: eagerRuns + 2, Steps: 7})
 	if device, parseErr := torchpe.ParseDevice(c.Device); parseErr == nil {
 		_ = torchpe.ReleaseCached(device) // what does not fit is found out by the next
 	}

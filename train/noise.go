@@ -10,14 +10,14 @@ import (
 	"torchpe/train/runlog"
 )
 
-// NoiseOptions say what Noise measures; fields left at zero are as in the run, or as by default where the run measured none.
+// NoiseOptions say what Noise measures; fields left at zero are as in the run, or the default.
 type NoiseOptions struct {
 	Amplitudes []float64 // standard deviations of the noise
 	Repeats    int
 	Device     string
 }
 
-// NoiseReport is how well the members of a run answer validation puzzles with noise.
+// NoiseReport holds the accuracies of a run's members on validation puzzles with noise.
 type NoiseReport struct {
 	Step       int           `json:"step"` // of the checkpoint
 	Puzzles    int           `json:"puzzles"`
@@ -32,7 +32,7 @@ type NoiseMember struct {
 	PE                 string       `json:"pe"`
 	Sigma              *float64     `json:"sigma"` // null where the scheme has none
 	Seed               uint64       `json:"seed"`
-	DivergedAtStep     int          `json:"diverged_at_step,omitempty"` // the weights kept from before are measured
+	DivergedAtStep     int          `json:"diverged_at_step,omitempty"` // its last checkpoint is measured
 	ValidationAccuracy float64      `json:"validation_accuracy"`        // without noise
 	Noise              []NoiseLevel `json:"noise"`                      // [A]
 }
@@ -45,44 +45,54 @@ type NoiseLevel struct {
 	Accuracy  []float64 `json:"accuracy"` // [R]
 }
 
-// Noise measures a run of task lst, finished or not, from its newest checkpoint, with what a run measures at its end. It writes
-// nothing.
+// Noise measures a run of task lst, finished or not, from its newest checkpoint, as a run is
+// measured at its end. It writes nothing.
 func Noise(dir string, o NoiseOptions) (NoiseReport, error) {
 	c, checkpoint, err := readRun(dir)
 	if err != nil {
 		return NoiseReport{}, err
 	}
-	if c.Masked != nil {
-		return NoiseReport{}, fmt.Errorf("%s: task %s has no puzzles to answer with noise; task lst has", dir, c.Task)
-	}
-	if err := o.over(&c); err != nil {
+	report, err := measureNoise(c, checkpoint, o)
+	if err != nil {
 		return NoiseReport{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	return report, nil
+}
+
+func measureNoise(c Config, checkpoint *runlog.Checkpoint, o NoiseOptions) (NoiseReport, error) {
+	if c.Masked != nil {
+		return NoiseReport{}, fmt.Errorf(
+			"task %s has no puzzles to answer with noise; task lst has", c.Task)
+	}
+	if err := o.applyTo(&c); err != nil {
+		return NoiseReport{}, err
 	}
 	splits, err := load(c)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: the run was trained on this file; put it back, or run this where the paths in config.json lead to it", err)
+		err = fmt.Errorf("%w: the run was trained on this file; put it back, or run this where the "+
+			"paths in config.json lead to it", err)
 	}
 	if err != nil {
-		return NoiseReport{}, fmt.Errorf("%s: %w", dir, err)
+		return NoiseReport{}, err
 	}
 	done, err := c.onDevice()
 	if err != nil {
-		return NoiseReport{}, fmt.Errorf("%s: %w; --device cpu measures it anywhere", dir, err)
+		return NoiseReport{}, fmt.Errorf("%w; --device cpu measures it anywhere", err)
 	}
 	defer done()
 	torchpe.SetThreads(max(1, c.Threads))
 	task, err := newLSTTask(c, splits)
 	if err != nil {
-		return NoiseReport{}, fmt.Errorf("%s: %w", dir, err)
+		return NoiseReport{}, err
 	}
 	e, err := newEnsemble(c, task)
 	if err != nil {
-		return NoiseReport{}, fmt.Errorf("%s: %w", dir, err)
+		return NoiseReport{}, err
 	}
 	defer e.close()
 	state, err := e.load(checkpoint)
 	if err != nil {
-		return NoiseReport{}, fmt.Errorf("%s: %w", dir, err)
+		return NoiseReport{}, err
 	}
 	report, err := task.noiseReport(e, state)
 	report.Warning = checkpoint.Warning
@@ -107,8 +117,8 @@ func readRun(dir string) (Config, *runlog.Checkpoint, error) {
 	return c, checkpoint, err
 }
 
-// over puts the options over a run's configuration and checks them.
-func (o NoiseOptions) over(c *Config) error {
+// applyTo replaces settings of a run's configuration by the options, and checks it.
+func (o NoiseOptions) applyTo(c *Config) error {
 	if len(o.Amplitudes) > 0 {
 		c.Noise = o.Amplitudes
 	} else if len(c.Noise) == 0 {
@@ -127,10 +137,13 @@ func (o NoiseOptions) over(c *Config) error {
 	return c.Resolve()
 }
 
-// noiseReport measures the ensemble as it is.
+// noiseReport measures the present ensemble.
 func (t *lstTask) noiseReport(e *ensemble, st state) (NoiseReport, error) {
-	report := NoiseReport{Step: st.step, Puzzles: t.held["validation"].n, Amplitudes: t.config.Noise, Repeats: t.config.NoiseRepeats}
-	clean, err := t.evaluate(e, t.held["validation"], st.step)
+	report := NoiseReport{
+		Step: st.step, Puzzles: t.heldOut["validation"].n,
+		Amplitudes: t.config.Noise, Repeats: t.config.NoiseRepeats,
+	}
+	clean, err := t.evaluate(e, t.heldOut["validation"], st.step)
 	if err != nil {
 		return report, err
 	}
@@ -140,22 +153,23 @@ func (t *lstTask) noiseReport(e *ensemble, st state) (NoiseReport, error) {
 	}
 	for m, member := range t.config.Members {
 		r := NoiseMember{
-			PE: t.config.PE, Sigma: member.Sigma, Seed: member.Seed, DivergedAtStep: st.diverged[m], ValidationAccuracy: clean.overall[m],
+			PE: t.config.PE, Sigma: member.Sigma, Seed: member.Seed,
+			DivergedAtStep: st.diverged[m], ValidationAccuracy: clean.overall[m],
 		}
 		for a, amplitude := range noisy.amplitudes {
-			each, mean := noisy.at(m, a)
-			r.Noise = append(r.Noise, NoiseLevel{Amplitude: amplitude, Mean: mean, SD: deviation(each, mean), Accuracy: each})
+			each, mean := noisy.accuracies(m, a)
+			r.Noise = append(r.Noise, NoiseLevel{amplitude, mean, sampleSD(each, mean), each})
 		}
 		report.Members = append(report.Members, r)
 	}
 	return report, nil
 }
 
-// deviation returns the standard deviation of a sample with that mean, nil for less than two numbers.
-func deviation(x []float64, mean float64) *float64 {
+// sampleSD returns the standard deviation of a sample with that mean, nil for one number.
+func sampleSD(x []float64, mean float64) *float64 {
 	sum := 0.0
 	for _, v := range x {
 		sum += (v - mean) * (v - mean)
 	}
-	return finite(math.Sqrt(sum / float64(len(x)-1)))
+	return finiteOrNil(math.Sqrt(sum / float64(len(x)-1)))
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"torchpe/torchpe"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -50,8 +51,9 @@ func probed(t *testing.T, dir, name string) (shape []int, values []float64) {
 	return x.Shape, values
 }
 
-// Amplitude 0 gives the validation accuracy itself, also where evaluation draws dropout or positions; the probes hold every
-// repeat, the result their mean; and the checkpoint gives the same again.
+// Amplitude 0 gives the validation accuracy itself, also where evaluation draws dropout or
+// positions; the probes hold every repeat, the result their mean; and the checkpoint gives the same
+// again.
 func TestNoiseOfARun(t *testing.T) {
 	for pe, options := range map[string]map[string]string{
 		"learn": nil, "relative": nil, "2d-fixed": {"fixed-pe-dropout": "0.3"}, "random": {"random": "ruoss"},
@@ -61,7 +63,8 @@ func TestNoiseOfARun(t *testing.T) {
 		dir, result := runTiny(t, c)
 		amplitudeShape, amplitudes := probed(t, dir, "noise/amplitude")
 		shape, accuracy := probed(t, dir, "noise/accuracy")
-		if !slices.Equal(amplitudeShape, []int{3}) || !slices.Equal(amplitudes, c.Noise) || !slices.Equal(shape, []int{2, 3, 4}) {
+		if !slices.Equal(amplitudeShape, []int{3}) || !slices.Equal(amplitudes, c.Noise) ||
+			!slices.Equal(shape, []int{2, 3, 4}) {
 			t.Errorf("%s: amplitudes %v %v, accuracies %v", pe, amplitudeShape, amplitudes, shape)
 		}
 		report, err := Noise(dir, NoiseOptions{})
@@ -73,18 +76,22 @@ func TestNoiseOfARun(t *testing.T) {
 		}
 		for m, member := range result.Members {
 			if got := member.NoiseAccuracy["0"]; got != member.ValidationAccuracy || len(member.NoiseAccuracy) != 3 {
-				t.Errorf("%s, member %d: %v, without noise %g", pe, m, member.NoiseAccuracy, member.ValidationAccuracy)
+				t.Errorf("%s, member %d: %v, without noise %g", pe, m, member.NoiseAccuracy,
+					member.ValidationAccuracy)
 			}
-			if again := report.Members[m]; again.ValidationAccuracy != member.ValidationAccuracy || again.Seed != c.Members[m].Seed {
+			if again := report.Members[m]; again.ValidationAccuracy != member.ValidationAccuracy ||
+				again.Seed != c.Members[m].Seed {
 				t.Errorf("%s, member %d: %+v from the checkpoint, %+v", pe, m, again, member)
 			}
 			for a, amplitude := range c.Noise {
 				each := accuracy[(m*3+a)*4 : (m*3+a+1)*4]
 				mean := (each[0] + each[1] + each[2] + each[3]) / 4
 				level := report.Members[m].Noise[a]
-				if !slices.Equal(level.Accuracy, each) || level.Mean != member.NoiseAccuracy[strconv.FormatFloat(amplitude, 'g', -1, 64)] ||
+				if !slices.Equal(level.Accuracy, each) ||
+					level.Mean != member.NoiseAccuracy[strconv.FormatFloat(amplitude, 'g', -1, 64)] ||
 					math.Abs(level.Mean-mean) > 1e-12 {
-					t.Errorf("%s, member %d, amplitude %g: probes %v, checkpoint %+v, result %v", pe, m, amplitude, each, level, member.NoiseAccuracy)
+					t.Errorf("%s, member %d, amplitude %g: probes %v, checkpoint %+v, result %v", pe, m,
+						amplitude, each, level, member.NoiseAccuracy)
 				}
 				sum := 0.0
 				for _, v := range each {
@@ -98,8 +105,8 @@ func TestNoiseOfARun(t *testing.T) {
 	}
 }
 
-// A model answers the puzzles that it learned by heart with little noise and guesses with much: a quarter is right, as noise
-// knows no answers. The standard error over 270 x 20 guesses is .006.
+// A model answers the puzzles that it learned by heart with little noise and guesses with much: a
+// quarter is right, as noise knows no answers. The standard error over 270 x 20 guesses is .006.
 func TestNoiseDrownsTheAnswer(t *testing.T) {
 	c := tiny(t, "learn")
 	c.Members = c.Members[:1]
@@ -131,15 +138,16 @@ func TestNoiseDrownsTheAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, little := x.at(0, 0)
-	_, some := x.at(0, 1)
-	_, much := x.at(0, 2)
+	_, little := x.accuracies(0, 0)
+	_, some := x.accuracies(0, 1)
+	_, much := x.accuracies(0, 2)
 	if !(little > 0.9 && some < little-0.1 && some > much+0.1 && math.Abs(much-0.25) < 0.03) {
 		t.Errorf("accuracy with little noise %.3f, with some %.3f, with much %.3f", little, some, much)
 	}
 }
 
-// The draws are standard normal, and each member, repeat and puzzle has its own, whatever else is in the ensemble or the piece.
+// The draws are standard normal, and each member, repeat and puzzle has its own, whatever else is
+// in the ensemble or the piece.
 func TestStandardNoise(t *testing.T) {
 	c := tiny(t, "learn")
 	draws := func(c Config, repeat int, p piece) (z []float64) {
@@ -161,7 +169,10 @@ func TestStandardNoise(t *testing.T) {
 		defer e.close()
 		inner := e.resident.ChildNoGrad()
 		defer inner.Close()
-		if err := torchpe.Catch(func() { z = task.standardNoise(e, inner, task.held["validation"], p, repeat).Float64s() }); err != nil {
+		if err := torchpe.Catch(func() {
+			z = task.standardNoise(e, inner, "validation", p,
+				repeat).Float64s()
+		}); err != nil {
 			t.Fatal(err)
 		}
 		return z
@@ -175,8 +186,10 @@ func TestStandardNoise(t *testing.T) {
 		sum, squares, cubes, product = sum+z, squares+z*z, cubes+z*z*z, product+z*other[i]
 	}
 	n := float64(len(both)) // 6,144: standard errors .013, .018, .05 and .013
-	if len(both) != 2*12*each || math.Abs(sum/n) > 0.06 || math.Abs(squares/n-1) > 0.08 || math.Abs(cubes/n) > 0.2 || math.Abs(product/n) > 0.06 {
-		t.Errorf("%g numbers with mean %g, mean square %g, mean cube %g, covariance of repeats %g", n, sum/n, squares/n, cubes/n, product/n)
+	if len(both) != 2*12*each || math.Abs(sum/n) > 0.06 || math.Abs(squares/n-1) > 0.08 ||
+		math.Abs(cubes/n) > 0.2 || math.Abs(product/n) > 0.06 {
+		t.Errorf("%g numbers with mean %g, mean square %g, mean cube %g, covariance of repeats %g", n,
+			sum/n, squares/n, cubes/n, product/n)
 	}
 	seen := map[float64]bool{}
 	for i := 0; i < len(both); i += each {
@@ -211,8 +224,8 @@ func TestNoiseOfMembersAlone(t *testing.T) {
 	}
 }
 
-// Without amplitudes nothing is measured, and a configuration from before there was noise reads as that; its run can be
-// measured later all the same, at any amplitude, finished or not.
+// Without amplitudes nothing is measured, and a configuration from before there was noise reads as
+// that; its run can be measured later all the same, at any amplitude, finished or not.
 func TestRunsWithoutNoise(t *testing.T) {
 	c := tiny(t, "learn")
 	c.Noise = nil
@@ -228,10 +241,12 @@ func TestRunsWithoutNoise(t *testing.T) {
 		t.Errorf("%v, config.json: %s", err, text)
 	}
 	report, err := Noise(dir, NoiseOptions{Amplitudes: []float64{0.3}, Repeats: 1, Device: "cpu"})
-	if err != nil || report.Step != 2 || report.Members[0].Noise[0].SD != nil || len(report.Members[1].Noise[0].Accuracy) != 1 {
+	if err != nil || report.Step != 2 || report.Members[0].Noise[0].SD != nil ||
+		len(report.Members[1].Noise[0].Accuracy) != 1 {
 		t.Errorf("%v, %+v", err, report)
 	}
-	if report, err = Noise(dir, NoiseOptions{}); err != nil || len(report.Members[0].Noise) != 6 || report.Repeats != 10 {
+	if report, err = Noise(dir, NoiseOptions{}); err != nil || len(report.Members[0].Noise) != 6 ||
+		report.Repeats != 10 {
 		t.Errorf("%v, %+v", err, report)
 	}
 	result, err := Run(context.Background(), c, dir, Options{Resume: true})
@@ -244,7 +259,8 @@ func TestRunsWithoutNoise(t *testing.T) {
 	}
 }
 
-// A run is measured with the weights that it has, also of members that diverged, whose result has no accuracies.
+// A run is measured with the weights that it has, also of members that diverged, whose result has
+// no accuracies.
 func TestNoiseOfADivergedMember(t *testing.T) {
 	c := tiny(t, "learn")
 	c.Optimizer, c.Epochs, c.Dropout = "sgd", 2, 0
@@ -254,7 +270,8 @@ func TestNoiseOfADivergedMember(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Members[0].NoiseAccuracy != nil || report.Members[0].DivergedAtStep == 0 || report.Members[1].DivergedAtStep != 0 {
+	if result.Members[0].NoiseAccuracy != nil || report.Members[0].DivergedAtStep == 0 ||
+		report.Members[1].DivergedAtStep != 0 {
 		t.Errorf("%+v, %+v", result.Members, report.Members)
 	}
 	if len(result.Members[1].NoiseAccuracy) != 6 {
@@ -266,7 +283,8 @@ func TestNoiseErrors(t *testing.T) {
 	c := tiny(t, "learn")
 	c.Noise, c.NoiseRepeats = []float64{0.1, -1, 0.1, math.NaN(), 2e6}, -3
 	err := c.Resolve()
-	for _, want := range []string{"--noise: -1 ", "--noise: 0.1 is given twice", "--noise: NaN", "--noise: 2e+06", "--noise-repeats: -3"} {
+	for _, want := range []string{"--noise: -1 ", "--noise: 0.1 is given twice", "--noise: NaN",
+		"--noise: 2e+06", "--noise-repeats: -3"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}
@@ -281,10 +299,12 @@ func TestNoiseErrors(t *testing.T) {
 	c = tiny(t, "learn")
 	c.LimitSteps = 1
 	moved, _ := runTiny(t, c)
-	if _, err := Noise(moved, NoiseOptions{Amplitudes: []float64{-1}}); err == nil || !strings.Contains(err.Error(), "-1") {
+	if _, err := Noise(moved, NoiseOptions{Amplitudes: []float64{-1}}); err == nil ||
+		!strings.Contains(err.Error(), "-1") {
 		t.Errorf("a negative amplitude: %v", err)
 	}
-	if _, err := Noise(moved, NoiseOptions{Device: "cuda:999"}); err == nil || !strings.Contains(err.Error(), "--device cpu") {
+	if _, err := Noise(moved, NoiseOptions{Device: "cuda:999"}); err == nil ||
+		!strings.Contains(err.Error(), "--device cpu") {
 		t.Errorf("a device that is not there: %v", err)
 	}
 	if err := os.Rename(c.LSTTrain[0], c.LSTTrain[0]+".old"); err != nil {
@@ -311,7 +331,7 @@ func TestNoiseErrors(t *testing.T) {
 
 // The defaults: LST measures noise, masked prediction does not; a file from before has none.
 func TestNoiseDefaults(t *testing.T) {
-	for _, preset := range Presets() {
+	for _, preset := range config.Presets() {
 		c, err := Preset(preset, "code")
 		if err != nil {
 			t.Fatal(err)

@@ -4,21 +4,20 @@ import (
 	"math"
 	"slices"
 
-	"torchpe/models/pe"
-	"torchpe/report/metrics"
+	"torchpe/internal/metrics"
 	"torchpe/torchpe"
 )
 
-// peTables are the tables that an encoding adds to the input of blocks: learned and fixed ones, but none that is drawn anew
-// for each batch.
+// peTables are the tables that an encoding adds to the input of blocks, learned or fixed. Tables
+// that are drawn for each batch are left out.
 type peTables struct {
 	blocks        [][][]float64 // [blocks][E] tables [N,D]; empty where the scheme has none
 	tokens, width int           // N, D
 }
 
-// peTables copies the tables out as they are now.
+// peTables copies the present tables to the host.
 func (e *ensemble) peTables() (p peTables, err error) {
-	if _, drawn := e.model.Encoding.(pe.Sampler); drawn {
+	if e.model.Encoding.DrawRange() > 0 {
 		return p, nil
 	}
 	s := e.resident.ChildNoGrad()
@@ -36,19 +35,21 @@ func (e *ensemble) peTables() (p peTables, err error) {
 	return p, err
 }
 
-// course returns the Frobenius norm and the effective rank of a member's tables, means over the blocks; nil where there is no
-// such number.
-func (p peTables) course(member int) (norm, rank *float64) {
+// normAndRank returns the Frobenius norm and the effective rank of a member's tables, means over
+// the blocks; nil where there is no such number.
+func (p peTables) normAndRank(member int) (norm, rank *float64) {
 	if len(p.blocks) == 0 {
 		return nil, nil
 	}
 	var before []float64
 	var n, r, norms, ranks float64
 	for _, block := range p.blocks {
-		if table := block[member]; !slices.Equal(table, before) { // fixed tables are the same in every block
+		// Fixed tables are the same in every block.
+		if table := block[member]; !slices.Equal(table, before) {
 			n, r, before = frobenius(table), math.NaN(), table
-			if finite(n) != nil { // else there are no singular values
-				if v, err := metrics.EffectiveRank(table, p.tokens, p.width); err == nil { // zeros have none
+			if finiteOrNil(n) != nil { // else there are no singular values
+				v, err := metrics.EffectiveRank(table, p.tokens, p.width)
+				if err == nil { // zeros have no rank
 					r = v
 				}
 			}
@@ -56,7 +57,7 @@ func (p peTables) course(member int) (norm, rank *float64) {
 		norms, ranks = norms+n, ranks+r
 	}
 	blocks := float64(len(p.blocks))
-	return finite(norms / blocks), finite(ranks / blocks)
+	return finiteOrNil(norms / blocks), finiteOrNil(ranks / blocks)
 }
 
 // frobenius returns the root of the sum of squares.

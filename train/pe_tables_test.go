@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"torchpe/report/metrics"
+	"torchpe/data/array/safetensors"
+	"torchpe/internal/metrics"
 	"torchpe/train/runlog"
-	"torchpe/train/runlog/safetensors"
 )
 
 // firstRecords returns the first record of each member after few steps that change next to nothing.
@@ -29,8 +29,9 @@ func firstRecords(t *testing.T, c Config) (dir string, records []runlog.Record) 
 	return dir, records
 }
 
-// A learned PE starts as N(0, sigma^2): its norm is sigma sqrt(N D), with a relative standard error of 1/sqrt(2 N D), over
-// sqrt(L) for the mean of L blocks. Its rank is that of the tables in the probes.
+// A learned PE starts as N(0, sigma^2): its norm is sigma sqrt(N D), with a relative standard error
+// of 1/sqrt(2 N D), over sqrt(L) for the mean of L blocks. Its rank is that of the tables in the
+// probes.
 func TestCourseOfALearnedPE(t *testing.T) {
 	lst, masked := tiny(t, "learn"), tinyMasked(t, "learn")
 	for _, c := range []struct {
@@ -72,18 +73,21 @@ func TestCourseOfALearnedPE(t *testing.T) {
 	}
 }
 
-// Fixed tables have a course that stays: the sinusoids' norm is sqrt(N D / 2), as sin^2 + cos^2 = 1. Schemes without a table
-// have none, nor has one that is drawn for each batch; zeros have no rank.
+// Fixed tables have a course that stays: the sinusoids' norm is sqrt(N D / 2), as sin^2 + cos^2 =
+// 1. Schemes without a table have none, nor has one that is drawn for each batch; zeros have no
+// rank.
 func TestCourseOfOtherPEs(t *testing.T) {
 	for _, pe := range []string{"1d-fixed", "2d-fixed"} {
 		_, records := firstRecords(t, tiny(t, pe))
 		for m, r := range records {
-			if want := math.Sqrt(16 * 16 / 2); r.PENorm == nil || math.Abs(*r.PENorm-want) > 1e-4 || r.PEEffectiveRank == nil {
+			if want := math.Sqrt(16 * 16 / 2); r.PENorm == nil || math.Abs(*r.PENorm-want) > 1e-4 ||
+				r.PEEffectiveRank == nil {
 				t.Errorf("%s, member %d: norm %v, want %g", pe, m, r.PENorm, want)
 			}
 		}
 	}
-	for pe, options := range map[string]map[string]string{"relative": nil, "rope": nil, "nope": nil, "c-nope": nil, "random": {"random": "ruoss"}} {
+	for pe, options := range map[string]map[string]string{"relative": nil, "rope": nil, "nope": nil,
+		"c-nope": nil, "random": {"random": "ruoss"}} {
 		c := tiny(t, pe)
 		c.PEOptions = options
 		_, records := firstRecords(t, c)
@@ -93,14 +97,15 @@ func TestCourseOfOtherPEs(t *testing.T) {
 			}
 		}
 	}
-	for name, table := range map[string][]float64{"zeros": make([]float64, 6), "not finite": {1, math.NaN(), 0, 0, 0, math.Inf(1)}} {
+	for name, table := range map[string][]float64{"zeros": make([]float64, 6),
+		"not finite": {1, math.NaN(), 0, 0, 0, math.Inf(1)}} {
 		p := peTables{blocks: [][][]float64{{table}, {{1, 0, 0, 0, 1, 0}}}, tokens: 2, width: 3}
-		if norm, rank := p.course(0); rank != nil || (norm != nil) != (name == "zeros") {
+		if norm, rank := p.normAndRank(0); rank != nil || (norm != nil) != (name == "zeros") {
 			t.Errorf("%s: norm %v, rank %v", name, norm, rank)
 		}
 	}
 	p := peTables{blocks: [][][]float64{{{3, 0, 0, 0, 3, 0}}, {{4, 0, 0, 0, 0, 0}}}, tokens: 2, width: 3}
-	if norm, rank := p.course(0); math.Abs(*norm-(math.Sqrt(18)+4)/2) > 1e-12 || math.Abs(*rank-1.5) > 1e-12 {
+	if norm, rank := p.normAndRank(0); math.Abs(*norm-(math.Sqrt(18)+4)/2) > 1e-12 || math.Abs(*rank-1.5) > 1e-12 {
 		t.Errorf("norm %g, rank %g; want (sqrt 18 + 4)/2 and (2 + 1)/2", *norm, *rank)
 	}
 }

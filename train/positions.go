@@ -1,68 +1,28 @@
 package train
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
-	"os"
 
-	"torchpe/data/array/arrayfile"
 	"torchpe/data/positions"
 	"torchpe/models/pe"
+	"torchpe/train/config"
 )
 
-// PositionsConfig says in which file it stands where tokens lie. Without one the task says it: Latin squares lie on their grid, all else
-// on a line.
-type PositionsConfig struct {
-	File   string `json:"file"`         // FILE, or FILE:NAME of one that holds several arrays
-	As     string `json:"as,omitempty"` // the form that was stated, one of positions.Forms; "" for what the shape says
-	SHA256 string `json:"sha256"`       // of the file
-}
-
-// resolve checks the form and, where it is not known, finds the file's SHA-256: a run then stays with what it was planned for.
-func (p *PositionsConfig) resolve(bad *problems) {
-	form, err := positions.ParseForm(p.As)
-	if err != nil {
-		bad.add("--positions-as: %v", err)
-	}
-	p.As = string(form)
-	if p.SHA256 == "" {
-		if p.SHA256, err = sumOf(p.File); err != nil {
-			bad.add("--positions: %v", err)
-		}
-	}
-}
-
-// sumOf returns the SHA-256 of the file that a reference names.
-func sumOf(reference string) (string, error) {
-	file, _, err := arrayfile.Split(reference)
-	if err != nil {
-		return "", err
-	}
-	in, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer in.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, in); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// place returns where the tokens of a task lie - as the file of the configuration has it, else as usual - and what should be said about it.
-func (c Config) place(tokens positions.Tokens, usual pe.Positions) (at pe.Positions, notes []string, err error) {
+// place returns where the tokens of a task lie - as the file of the configuration has it, else as
+// usual - and what should be said about it.
+func (c Config) place(tokens positions.Tokens, usual pe.Positions) (
+	at pe.Positions, notes []string, err error,
+) {
 	if c.Positions == nil {
 		return usual, nil, nil
 	}
-	sum, err := sumOf(c.Positions.File)
+	sum, err := config.SumOf(c.Positions.File)
 	if err != nil {
 		return at, nil, fmt.Errorf("--positions: %w", err)
 	}
 	if sum != c.Positions.SHA256 {
-		return at, nil, fmt.Errorf("--positions: %s has changed: its SHA-256 is %.12s..., and that in the configuration is %.12s...: put the file back as it was, "+
+		return at, nil, fmt.Errorf("--positions: %s has changed: its SHA-256 is %.12s..., and that in the "+
+			"configuration is %.12s...: put the file back as it was, "+
 			"or start a new run with --positions %s", c.Positions.File, sum, c.Positions.SHA256, c.Positions.File)
 	}
 	file, err := positions.Read(c.Positions.File, positions.Form(c.Positions.As))
@@ -80,9 +40,12 @@ func (c Config) place(tokens positions.Tokens, usual pe.Positions) (at pe.Positi
 	return at, notes, nil
 }
 
-// Place returns where a file says that tokens lie, and notes on how it was read and on what of it a scheme does not use. It is an error
-// where the scheme cannot use such positions, or would take ranks for places unasked.
-func Place(file *positions.File, tokens positions.Tokens, scheme pe.Scheme) (at pe.Positions, notes []string, err error) {
+// Place returns where a file says that tokens lie, and notes on how it was read and on what of it a
+// scheme does not use. It is an error where the scheme cannot use such positions, or would take
+// ranks for places unasked.
+func Place(file *positions.File, tokens positions.Tokens, scheme pe.Scheme) (
+	at pe.Positions, notes []string, err error,
+) {
 	placed, err := file.Place(tokens)
 	if err != nil {
 		return at, nil, err
@@ -98,16 +61,19 @@ func Place(file *positions.File, tokens positions.Tokens, scheme pe.Scheme) (at 
 	}
 	orderAlone := scheme.Needs == pe.NeedsOrder || scheme.Needs == pe.NeedsGraph && at.Graph == nil && at.Cells == nil
 	if placed.Ranked && orderAlone {
-		return at, nil, fmt.Errorf("%s holds numbers that are not places 0 to %d or 1 to %d, and %s knows the order of tokens alone: --positions-as order takes the ranks of the numbers",
+		return at, nil, fmt.Errorf("%s holds numbers that are not places 0 to %d or 1 to %d, and %s knows "+
+			"the order of tokens alone: --positions-as order takes the ranks of the numbers",
 			file.Source, len(at.Index)-1, len(at.Index), scheme.Name)
 	}
 	notes = placed.How
 	switch {
 	case file.Form == positions.Order:
 	case orderAlone && scheme.Needs == pe.NeedsOrder:
-		notes = append(notes, fmt.Sprintf("positions: %s knows the order of tokens alone, and nothing else of %s", scheme.Name, file.Source))
+		notes = append(notes, fmt.Sprintf("positions: %s knows the order of tokens alone, and nothing "+
+			"else of %s", scheme.Name, file.Source))
 	case at.Graph != nil && scheme.Needs == pe.NeedsPoints:
-		notes = append(notes, fmt.Sprintf("positions: %s takes coordinates, and a graph has none: it knows the order of tokens alone", scheme.Name))
+		notes = append(notes, fmt.Sprintf("positions: %s takes coordinates, and a graph has none: it "+
+			"knows the order of tokens alone", scheme.Name))
 	}
 	return at, notes, nil
 }

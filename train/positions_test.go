@@ -14,10 +14,11 @@ import (
 
 	"torchpe/models"
 	"torchpe/torchpe"
+	"torchpe/train/config"
 )
 
-// gridTable is a CSV of frames of tokens on a grid of 4 x 4, each noise averaged with that of its neighbours; column i is token order[i], called
-// t<row><column>.
+// gridTable is a CSV of frames of tokens on a grid of 4 x 4, each noise averaged with that of its
+// neighbours; column i is token order[i], called t<row><column>.
 func gridTable(frames int, order []int) string {
 	rng := rand.New(rand.NewPCG(3, 0))
 	var b strings.Builder
@@ -84,12 +85,13 @@ func edgeRows(whole bool) string {
 	return b
 }
 
-// placedRun is a small run of masked prediction on the grid's table with a file of positions; both files are made anew.
+// placedRun is a small run of masked prediction on the grid's table with a file of positions; both
+// files are made anew.
 func placedRun(t *testing.T, scheme string, order []int, where, as string) Config {
 	t.Helper()
 	c, dir := tinyFiles(t, map[string]string{"x.csv": gridTable(300, order)})
 	c.PE, c.DModel, c.Heads, c.Members = scheme, 24, 2, c.Members[:1] // 24: rope-3d and 3d-fixed want six a head
-	c.Dropout, c.Masked.Split, c.DType = 0, RandomSplit, "float64"
+	c.Dropout, c.Masked.Split, c.DType = 0, config.RandomSplit, "float64"
 	if where != "" {
 		path := filepath.Join(dir, "where.csv")
 		if err := os.WriteFile(path, []byte(where), 0o600); err != nil {
@@ -102,9 +104,10 @@ func placedRun(t *testing.T, scheme string, order []int, where, as string) Confi
 
 // A file in another order of its rows trains the same model to the same bits.
 func TestPositionsGoByName(t *testing.T) {
-	for scheme, where := range map[string]func([]int) string{"swin": cellRows, "learn": cellRows, "fourier-features": func(order []int) string {
-		return rows(order, "name,x,y,z", func(r, c int) string { return fmt.Sprintf("%d,%d.5,%d", r, c, r*c) })
-	}} {
+	for scheme, where := range map[string]func([]int) string{"swin": cellRows, "learn": cellRows,
+		"fourier-features": func(order []int) string {
+			return rows(order, "name,x,y,z", func(r, c int) string { return fmt.Sprintf("%d,%d.5,%d", r, c, r*c) })
+		}} {
 		a := trained(t, placedRun(t, scheme, shuffled, where(inOrder16()), ""))
 		b := trained(t, placedRun(t, scheme, shuffled, where(shuffled), ""))
 		for _, name := range a.Names() {
@@ -118,7 +121,8 @@ func TestPositionsGoByName(t *testing.T) {
 	}
 }
 
-// answers returns what an untrained model predicts of each token by its name, for values that go by name and with some masked.
+// answers returns what an untrained model predicts of each token by its name, for values that go by
+// name and with some masked.
 func answers(t *testing.T, c Config) map[string]float64 {
 	t.Helper()
 	c.PEOptions = map[string]string{"fixed-pe-dropout": "0"} // it acts at evaluation, too
@@ -148,7 +152,8 @@ func answers(t *testing.T, c Config) map[string]float64 {
 		s := e.resident.ChildNoGrad()
 		defer s.Close()
 		in := models.Input{
-			Values: torchpe.Of(s, e.device, values, 1, 1, 16), Masked: torchpe.Of(s, e.device, masked, 1, 1, 16), Positions: e.model.Config.Positions,
+			Values: torchpe.Of(s, e.device, values, 1, 1, 16), Masked: torchpe.Of(s, e.device, masked, 1, 1,
+				16), Positions: e.model.Config.Positions,
 		}
 		for i, v := range e.model.Forward(s, in, nil).Float64s() {
 			out[names[i]] = v
@@ -162,12 +167,16 @@ func answers(t *testing.T, c Config) map[string]float64 {
 
 // Tokens in another order, with their positions, get the same answers.
 func TestPermutedTokensGetTheSameAnswers(t *testing.T) {
-	space := rows(inOrder16(), "name,x,y,z", func(r, c int) string { return fmt.Sprintf("%g,%d.5,%d", math.Sqrt(float64(r+1)), c, r*c) })
+	space := rows(inOrder16(), "name,x,y,z",
+		func(r, c int) string { return fmt.Sprintf("%g,%d.5,%d", math.Sqrt(float64(r+1)), c, r*c) })
 	plane := rows(inOrder16(), "name,x,y", func(r, c int) string { return fmt.Sprintf("%d.5,%d.25", r+c, c) })
 	for _, x := range []struct{ scheme, where string }{
-		{"swin", cellRows(inOrder16())}, {"2d-fixed", cellRows(inOrder16())}, {"learn-2d", cellRows(inOrder16())}, {"learn", cellRows(inOrder16())},
-		{"rope", cellRows(inOrder16())}, {"graphormer", cellRows(inOrder16())}, {"rope-2d", plane}, {"fourier-features", plane}, {"edge-geometry", plane},
-		{"rope-3d", space}, {"3d-fixed", space}, {"learn-fourier", space}, {"graphormer", edgeRows(true)}, {"laplacian", edgeRows(false)},
+		{"swin", cellRows(inOrder16())}, {"2d-fixed", cellRows(inOrder16())}, {"learn-2d",
+			cellRows(inOrder16())}, {"learn", cellRows(inOrder16())},
+		{"rope", cellRows(inOrder16())}, {"graphormer", cellRows(inOrder16())}, {"rope-2d",
+			plane}, {"fourier-features", plane}, {"edge-geometry", plane},
+		{"rope-3d", space}, {"3d-fixed", space}, {"learn-fourier", space}, {"graphormer",
+			edgeRows(true)}, {"laplacian", edgeRows(false)},
 		{"learn", rows(inOrder16(), "name,place", func(r, c int) string { return fmt.Sprint((5*(4*r+c) + 3) % 16) })},
 	} {
 		a := answers(t, placedRun(t, x.scheme, inOrder16(), x.where, ""))
@@ -185,15 +194,18 @@ func TestPermutedTokensGetTheSameAnswers(t *testing.T) {
 	}
 }
 
-// Values on a grid can be told from their neighbours: schemes that know the grid learn to, nope does not.
+// Values on a grid can be told from their neighbours: schemes that know the grid learn to, nope
+// does not.
 func TestKnownPositionsAreLearned(t *testing.T) {
 	mse := map[string]float64{}
-	for _, x := range []struct{ scheme, where string }{{"nope", ""}, {"swin", cellRows(inOrder16())}, {"graphormer", edgeRows(true)}} {
+	for _, x := range []struct{ scheme, where string }{{"nope", ""}, {"swin", cellRows(inOrder16())},
+		{"graphormer", edgeRows(true)}} {
 		c := placedRun(t, x.scheme, shuffled, x.where, "")
 		if err := os.WriteFile(c.Masked.Files.Data[0], []byte(gridTable(2000, shuffled)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c.DType, c.DModel, c.Steps, c.LogEvery, c.Members[0].LR, c.Masked.TestLevels, c.Masked.TestFrames = "float32", 32, 300, 300, 2e-3, []float64{0.5}, 400
+		c.DType, c.DModel, c.Steps, c.LogEvery, c.Members[0].LR, c.Masked.TestLevels,
+			c.Masked.TestFrames = "float32", 32, 300, 300, 2e-3, []float64{0.5}, 400
 		r, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -257,13 +269,15 @@ func TestChangedPositionsAreRefused(t *testing.T) {
 	if err := os.WriteFile(c.Positions.File, []byte(cellRows(shuffled)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(context.Background(), stored, dir, Options{Resume: true}); err == nil || !strings.Contains(err.Error(), "where.csv has changed") {
+	if _, err := Run(context.Background(), stored, dir, Options{Resume: true}); err == nil ||
+		!strings.Contains(err.Error(), "where.csv has changed") {
 		t.Errorf("a changed file: %v", err)
 	}
 	if err := os.Remove(c.Positions.File); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(context.Background(), stored, dir, Options{Resume: true}); err == nil || !strings.Contains(err.Error(), "--positions: ") {
+	if _, err := Run(context.Background(), stored, dir, Options{Resume: true}); err == nil ||
+		!strings.Contains(err.Error(), "--positions: ") {
 		t.Errorf("no file: %v", err)
 	}
 	if err := os.WriteFile(c.Positions.File, was, 0o600); err != nil {
@@ -274,15 +288,21 @@ func TestChangedPositionsAreRefused(t *testing.T) {
 	}
 }
 
-// Mistakes are found before anything is trained or written; a configuration without positions has no such key.
+// Mistakes are found before anything is trained or written; a configuration without positions has
+// no such key.
 func TestPositionsMistakes(t *testing.T) {
 	for name, x := range map[string]struct{ scheme, where, as, want string }{
-		"no file that says it":     {"swin", "", "", "--positions FILE"},
-		"a graph for a grid":       {"swin", edgeRows(true), "", "it needs tokens on a grid, and the tokens lie on a graph of 16 nodes"},
-		"space for a plane":        {"rope-2d", rows(inOrder16(), "name,x,y,z", func(r, c int) string { return fmt.Sprintf("%d,%d,0.5", r, c) }), "", "two coordinates"},
-		"space for a graph":        {"laplacian", rows(inOrder16(), "name,x,y,z", func(r, c int) string { return fmt.Sprintf("%d,%d,0.5", r, c) }), "", "in a graph, on a grid or on a line"},
-		"a missing token":          {"swin", cellRows(inOrder16()[:15]), "", `no position of token "t33"`},
-		"numbers and places":       {"rope", rows(inOrder16(), "name,at", func(r, c int) string { return fmt.Sprint(10*r + c) }), "", "--positions-as order"},
+		"no file that says it": {"swin", "", "", "--positions FILE"},
+		"a graph for a grid": {"swin", edgeRows(true), "",
+			"it needs tokens on a grid, and the tokens lie on a graph of 16 nodes"},
+		"space for a plane": {"rope-2d", rows(inOrder16(), "name,x,y,z",
+			func(r, c int) string { return fmt.Sprintf("%d,%d,0.5", r, c) }), "", "two coordinates"},
+		"space for a graph": {"laplacian", rows(inOrder16(), "name,x,y,z", func(r, c int) string {
+			return fmt.Sprintf("%d,%d,0.5", r, c)
+		}), "", "in a graph, on a grid or on a line"},
+		"a missing token": {"swin", cellRows(inOrder16()[:15]), "", `no position of token "t33"`},
+		"numbers and places": {"rope", rows(inOrder16(), "name,at",
+			func(r, c int) string { return fmt.Sprint(10*r + c) }), "", "--positions-as order"},
 		"a form that there is not": {"swin", cellRows(inOrder16()), "gird", "--positions-as"},
 		"no such file":             {"swin", "-", "", "--positions: "},
 	} {
@@ -291,14 +311,16 @@ func TestPositionsMistakes(t *testing.T) {
 			c.Positions.File += ".gone"
 		}
 		dir := filepath.Join(t.TempDir(), "run")
-		if _, err := Run(context.Background(), c, dir, Options{}); err == nil || !strings.Contains(err.Error(), x.want) {
+		if _, err := Run(context.Background(), c, dir, Options{}); err == nil ||
+			!strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %v, want an error with %q", name, err, x.want)
 		}
 		if _, err := os.Stat(dir); err == nil {
 			t.Errorf("%s: there is a run", name)
 		}
 	}
-	c := placedRun(t, "rope", shuffled, rows(inOrder16(), "name,at", func(r, c int) string { return fmt.Sprint(10*r + c) }), "order")
+	c := placedRun(t, "rope", shuffled,
+		rows(inOrder16(), "name,at", func(r, c int) string { return fmt.Sprint(10*r + c) }), "order")
 	if _, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{}); err != nil {
 		t.Errorf("ranks, asked for: %v", err)
 	}

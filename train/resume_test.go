@@ -5,17 +5,22 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"torchpe/data/array/safetensors"
 	"torchpe/data/lst"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
-	"torchpe/train/runlog/safetensors"
 )
 
 // Environment of a worker process: the run directory and the configuration file.
@@ -37,17 +42,19 @@ func tiny(t *testing.T, pe string) Config {
 		t.Fatal(err)
 	}
 	c.LSTTrain, c.LSTValidation = []string{filepath.Join(dir, "train.csv")}, filepath.Join(dir, "validation.csv")
-	if err := lst.WriteFiles(lst.File{Path: c.LSTTrain[0], Puzzles: train}, lst.File{Path: c.LSTValidation, Puzzles: validation}); err != nil {
+	if err := lst.WriteFiles(lst.File{Path: c.LSTTrain[0], Puzzles: train},
+		lst.File{Path: c.LSTValidation, Puzzles: validation}); err != nil {
 		t.Fatal(err)
 	}
 	c.PE, c.Layers, c.DModel, c.Batch, c.Epochs, c.Threads, c.Device = pe, 2, 16, 32, 12, 1, "cpu"
 	sigmas := []float64{0.2, 1}
-	c.Members = []Member{{Seed: 5, Sigma: &sigmas[0], LR: 1e-3}, {Seed: 9, Sigma: &sigmas[1], LR: 3e-4, WeightDecay: 0.1}}
+	c.Members = []Member{{Seed: 5, Sigma: &sigmas[0], LR: 1e-3}, {Seed: 9, Sigma: &sigmas[1], LR: 3e-4,
+		WeightDecay: 0.1}}
 	c.Dropout = 0.1
 	return c
 }
 
-// final is what must not depend on how often a run was stopped.
+// final holds the results that must not depend on how often a run was stopped.
 type final struct {
 	weights map[string][]byte
 	metrics []map[string]any // without times
@@ -106,60 +113,82 @@ func sameFinal(t *testing.T, got, want final) {
 	}
 }
 
-// A worker that is killed with SIGKILL at random moments and started again ends with the same bits as one that is not.
+// A worker that is killed with SIGKILL at random moments and started again ends with the same bits
+// as one that is not. TORCHPE_KILLS gives the number of kills for each of four encodings.
 func TestKilledRunsResume(t *testing.T) {
-	kills := 20
+	kills, encodings := 20, []string{"learn"}
 	if testing.Short() {
 		kills = 4
 	}
-	c := tiny(t, "learn")
-	c.CheckpointEvery = Duration(time.Millisecond)
-	undisturbed := filepath.Join(t.TempDir(), "run")
-	start := time.Now()
-	if _, err := Run(context.Background(), c, undisturbed, Options{}); err != nil {
-		t.Fatal(err)
+	if given := os.Getenv("TORCHPE_KILLS"); given != "" {
+		var err error
+		if kills, err = strconv.Atoi(given); err != nil {
+			t.Fatal(err)
+		}
+		encodings = []string{"learn", "relative", "rope", "random"}
 	}
-	took := time.Since(start)
+	for _, encoding := range encodings {
+		c := tiny(t, encoding)
+		if encoding != "learn" {
+			c.Members[0].Sigma, c.Members[1].Sigma = nil, nil
+		}
+		c.CheckpointEvery = Duration(time.Millisecond)
+		undisturbed := filepath.Join(t.TempDir(), "run")
+		start := time.Now()
+		if _, err := Run(context.Background(), c, undisturbed, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		took, want := time.Since(start), readFinal(t, undisturbed)
+		killed, runs := 0, 0
+		for ; killed < kills; runs++ {
+			dir := filepath.Join(t.TempDir(), "run")
+			killed += killUntilDone(t, c, dir, kills-killed, took)
+			sameFinal(t, readFinal(t, dir), want)
+		}
+		t.Logf("%s: killed %d times in %d runs", encoding, killed, runs)
+	}
+}
 
-	config := filepath.Join(t.TempDir(), "config.json")
+// killUntilDone trains a configuration in worker processes, of which it kills as many as most at
+// random moments, until one of them has finished the run. It returns the number of kills.
+func killUntilDone(t *testing.T, c Config, dir string, most int, took time.Duration) (killed int) {
+	t.Helper()
 	text, err := c.JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(config, text, 0o666); err != nil {
+	path := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(path, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	rng := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
-	dir := filepath.Join(t.TempDir(), "run")
-	killed := 0
-	for done := false; !done; {
+	for {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), workerDir+"="+dir, workerConfig+"="+config)
+		cmd.Env = append(os.Environ(), workerDir+"="+dir, workerConfig+"="+path)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		kill := killed < kills
+		kill := killed < most
 		if kill {
-			// Start-up takes some tenths of a second; most kills fall into training, some before it.
-			time.Sleep(time.Duration(rng.Int64N(int64(400*time.Millisecond + took/4))))
+			// Start-up takes some tenths of a second; most kills fall into training, some before
+			// it.
+			time.Sleep(rand.N(400*time.Millisecond + took/4))
 			cmd.Process.Kill()
 			killed++
 		}
 		if err := cmd.Wait(); err != nil && !kill {
 			t.Fatalf("worker: %v: %s", err, stderr.String())
 		}
-		_, statErr := os.Stat(filepath.Join(dir, "result.json"))
-		done = statErr == nil
+		if _, err := os.Stat(filepath.Join(dir, "result.json")); err == nil {
+			return killed
+		}
 	}
-	t.Logf("killed %d times", killed)
-	sameFinal(t, readFinal(t, dir), readFinal(t, undisturbed))
 }
 
 // stopper cancels a context after a number of steps.
 type stopper struct {
-	silent
+	noopObserver
 	after  int
 	cancel context.CancelFunc
 }
@@ -233,7 +262,7 @@ func TestResumeFallsBack(t *testing.T) {
 
 // listener keeps what it is told.
 type listener struct {
-	silent
+	noopObserver
 	notices []string
 }
 
@@ -252,6 +281,223 @@ func TestResumeRefusesOtherData(t *testing.T) {
 	}
 }
 
+// edit returns a configuration with another value of a key of config.json, of any kind.
+func edit(t *testing.T, c Config, key string) []byte {
+	t.Helper()
+	text, err := c.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]any
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	object := all
+	for {
+		outer, inner, found := strings.Cut(key, ".")
+		if !found {
+			break
+		}
+		if list, ok := object[outer].([]any); ok {
+			object = list[len(list)-1].(map[string]any)
+		} else if object, ok = object[outer].(map[string]any); !ok {
+			return nil // another task's
+		}
+		key = inner
+	}
+	switch v := object[key].(type) {
+	case float64:
+		object[key] = v + 1
+	case bool:
+		object[key] = !v
+	case string:
+		object[key] = v + "x"
+	case []any:
+		object[key] = append(v, v...)
+	case map[string]any:
+		object[key] = map[string]any{"x": "1"}
+	case nil:
+		object[key] = 0.25
+	}
+	if text, err = json.Marshal(all); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// interrupted returns the directory of a run that stopped after two steps, and its configuration.
+func interrupted(t *testing.T) (dir string, c Config) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	_, err := Run(ctx, tiny(t, "learn"), dir, Options{Observer: &stopper{after: 2, cancel: cancel}})
+	var stopped *Interrupted
+	if !errors.As(err, &stopped) {
+		t.Fatal(err)
+	}
+	if c, err = ReadConfig(filepath.Join(dir, "config.json")); err != nil {
+		t.Fatal(err)
+	}
+	return dir, c
+}
+
+// Whatever setting of config.json is edited between two parts of a run, the run does not go on
+// without saying so.
+func TestResumeRefusesEditedSettings(t *testing.T) {
+	dir, c := interrupted(t)
+	edits, refused := 0, 0
+	for _, s := range config.Settings() {
+		text := edit(t, c, s.Key)
+		if text == nil || s.Effect == config.Nothing || s.Path {
+			continue
+		}
+		edits++
+		changed, err := ParseConfig(text)
+		if err == nil {
+			_, err = Run(context.Background(), changed, dir, Options{Resume: true})
+			if err != nil && strings.Contains(err.Error(), "--allow-changed "+s.Key) {
+				refused++
+			}
+		}
+		if err == nil {
+			t.Fatalf("%s: the run went on", s.Key)
+		}
+	}
+	// The others make no valid configuration.
+	if edits < 40 || refused < 20 {
+		t.Errorf("of %d edited settings %d were compared with the checkpoint", edits, refused)
+	}
+	now, err := Run(context.Background(), c, dir, Options{Resume: true})
+	if err != nil || now.Members[0].Status != runlog.StatusDone {
+		t.Errorf("%v", err)
+	}
+}
+
+// A setting that is allowed to change is used from there on, and recorded.
+func TestResumeAllowsChangedSettings(t *testing.T) {
+	dir, c := interrupted(t)
+	c.LogEvery, c.Epochs, c.Members[1].LR = 1, 2, 0.5
+	_, err := Run(context.Background(), c, dir, Options{Resume: true, AllowChanged: []string{"epochs"}})
+	if err == nil || !strings.Contains(err.Error(), "members.lr was 0.001, 0.0003 and is 0.001, 0.5") ||
+		strings.Contains(err.Error(), "epochs was") {
+		t.Fatal(err)
+	}
+	result, err := Run(context.Background(), c, dir, Options{Resume: true,
+		AllowChanged: []string{"epochs", "members.lr", "log_every"}})
+	if err != nil || result.Members[0].Epochs != 2 {
+		t.Fatalf("%v %+v", err, result)
+	}
+	r, err := runlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	envs, err := r.Environments()
+	if err != nil || !slices.Contains(envs[len(envs)-1].Changed, "epochs was 12 and is 2 after step 2") {
+		t.Errorf("%v %+v", err, envs)
+	}
+	if now, err := ParseConfig(r.Config().JSON); err != nil || now.Epochs != 2 || now.Members[1].LR != 0.5 {
+		t.Errorf("config.json: %v %+v", err, now)
+	}
+}
+
+// Another machine or program is one warning and a line in the run's environment.
+func TestResumeNotesAnotherMachine(t *testing.T) {
+	dir, c := interrupted(t)
+	path := filepath.Join(dir, "checkpoint.safetensors")
+	f, err := safetensors.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := runlog.Resume(dir, runlog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkpoint, err := r.LoadCheckpoint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	metadata := checkpoint.Metadata
+	metadata["environment"] = strings.Replace(metadata["environment"], `"libtorch":"`, `"libtorch":"9.`, 1)
+	if err := r.SaveCheckpoint(checkpoint.Step, f.Tensors, metadata); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l := &listener{}
+	if _, err := Run(context.Background(), c, dir, Options{Resume: true, Observer: l}); err != nil {
+		t.Fatal(err)
+	}
+	if n := slices.IndexFunc(l.notices,
+		func(s string) bool { return strings.Contains(s, `libtorch was "9.`) }); n < 0 {
+		t.Errorf("%q", l.notices)
+	}
+	now, err := runlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer now.Close()
+	envs, err := now.Environments()
+	if last := envs[len(envs)-1]; err != nil || len(last.Changed) != 1 ||
+		!strings.HasPrefix(last.Changed[0], "libtorch was") {
+		t.Errorf("%v %q", err, last.Changed)
+	}
+}
+
+// A directory that cannot be had is found before the data are read.
+func TestDirectoryFirst(t *testing.T) {
+	dir, c := interrupted(t)
+	c.LSTTrain = []string{"missing.csv"}
+	if _, err := Run(context.Background(), c, dir, Options{}); !errors.Is(err, runlog.ErrExists) {
+		t.Errorf("%v", err)
+	}
+	other := filepath.Join(t.TempDir(), "new")
+	if _, err := Run(context.Background(), c, other, Options{}); err == nil {
+		t.Error("no error")
+	}
+	if _, err := os.Stat(other); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory of a run without data stays: %v", err)
+	}
+}
+
+// A resume that is refused leaves the run as it was.
+func TestRefusedResumeChangesNothing(t *testing.T) {
+	dir, c := interrupted(t)
+	read := func() string {
+		t.Helper()
+		all := ""
+		for _, name := range []string{"config.json", "environment.json", "metrics.jsonl"} {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += string(text)
+		}
+		return all
+	}
+	before := read()
+	for name, change := range map[string]func(c *Config){
+		"a setting":  func(c *Config) { c.Batch = 16 },
+		"other data": func(c *Config) { c.DataSeed++ },
+		"no data":    func(c *Config) { c.LSTTrain = []string{"missing.csv"} },
+		"other files": func(c *Config) {
+			c.LSTTrain = []string{tiny(t, "learn").LSTTrain[0], tiny(t, "learn").LSTValidation}
+		},
+	} {
+		now := Config{c.Clone()}
+		change(&now)
+		options := Options{Resume: true, AllowChanged: []string{"data_seed"}}
+		if _, err := Run(context.Background(), now, dir, options); err == nil {
+			t.Errorf("%s: the run went on", name)
+		}
+		if read() != before {
+			t.Errorf("%s: the refused run was changed", name)
+		}
+	}
+}
+
 // The checkpoint is the state that Python can read: names, shapes and the ensemble's axis.
 func TestCheckpointLayout(t *testing.T) {
 	c := tiny(t, "learn")
@@ -265,7 +511,8 @@ func TestCheckpointLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, shape := range map[string][]int{
-		"w/embed.weight": {2, 16, 5}, "w/pe.table": {2, 2, 16, 16}, "adam.m/pe.table": {2, 2, 16, 16}, "w/head.bias": {2, 4},
+		"w/embed.weight": {2, 16, 5}, "w/pe.table": {2, 2, 16, 16}, "adam.m/pe.table": {2, 2, 16,
+			16}, "w/head.bias": {2, 4},
 	} {
 		x, ok := f.Tensor(name)
 		if !ok || !reflect.DeepEqual(x.Shape, shape) || x.DType != safetensors.F32 {

@@ -5,58 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"torchpe/torchpe"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
-// Options say how Run treats the run directory and whom it tells.
-type Options struct {
-	Resume    bool // go on with the run in the directory; start one where there is none
-	Force     bool // replace the run in the directory
-	BreakLock bool // take over the lock of a dead process on another host
-	Command   []string
-	Observer  Observer // may be nil
-
-	// Stalled is called, from another goroutine, when a GPU has not answered for StallAfter: a driver that hangs cannot be told to stop,
-	// so that all a program can do is say so and end. Nil: nobody watches.
-	Stalled    func(*StalledError)
-	StallAfter time.Duration
-}
-
-// Observer is told how a run goes.
-type Observer interface {
-	Started(done, total int)   // steps made before, and in all
-	Stepped(done int)          // after each step
-	Logged(rs []runlog.Record) // one record a member
-	Noticed(message string)    // something that a person should read
-}
-
-// Interrupted says that the context ended before the run did; its state is saved.
-type Interrupted struct {
-	Dir         string
-	Step, Total int
-}
-
-func (e *Interrupted) Error() string {
-	return fmt.Sprintf("interrupted after step %d of %d; the state is saved, --resume --out %s goes on", e.Step, e.Total, e.Dir)
-}
-
-// DataError says that the data cannot be used: it cannot be read, or is not what the checkpoint was trained on.
-type DataError struct{ err error }
-
-func (e *DataError) Error() string { return e.err.Error() }
-
-// Unwrap returns what was wrong.
-func (e *DataError) Unwrap() error { return e.err }
-
-// Run trains a configuration in the run directory dir and returns the final numbers. A finished run is returned as it is
-// when it is resumed. When ctx ends, Run finishes the step, saves and returns *Interrupted.
+// Run trains a configuration in the run directory dir and returns the final numbers. Resuming a
+// finished run returns its numbers. When ctx ends, Run saves and returns *Interrupted.
 func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, error) {
 	if err := c.Resolve(); err != nil {
 		return runlog.Result{}, err
 	}
+	run, resumed, err := claimRunDir(dir, o)
+	if err != nil {
+		return runlog.Result{}, err
+	}
+	defer run.Close()
 	done, err := c.onDevice()
 	if err != nil {
 		return runlog.Result{}, err
@@ -67,97 +34,67 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 		return runlog.Result{}, &DataError{err}
 	}
 	if o.Observer == nil {
-		o.Observer = silent{}
+		o.Observer = noopObserver{}
 	}
 	for _, note := range task.notes() {
 		o.Observer.Noticed(note)
 	}
 	ens, err := newEnsemble(c, task)
 	if err != nil {
-		return runlog.Result{}, explain(c, err)
+		return runlog.Result{}, withAdvice(c, err)
 	}
 	defer ens.close()
 	if c.Device == "auto" && ens.device != torchpe.CPU {
 		o.Observer.Noticed("device: auto chose " + ens.device.String())
 	}
-	if c.Threads == 0 {
-		if c.Threads, err = ens.calibrate(); err != nil {
-			return runlog.Result{}, explain(c, err)
-		}
+	if c.Threads, err = ens.setThreads(c.Threads); err != nil {
+		return runlog.Result{}, withAdvice(c, err)
 	}
-	torchpe.SetThreads(c.Threads)
 	ens.config = c
-	run, err := open(c, dir, o)
-	if err != nil {
-		return runlog.Result{}, err
-	}
-	defer run.Close()
-	t := &trainer{ensemble: ens, run: run, observer: o.Observer}
-	if o.Stalled != nil && ens.device != torchpe.CPU {
-		t.watch = newWatch(o.StallAfter, dir, o.Stalled)
-		defer t.watch.stop()
-	}
-	result, err := t.train(ctx)
-	if err != nil {
-		var stopped *Interrupted
-		if !errors.As(err, &stopped) {
-			err = fmt.Errorf("%s: %w", dir, explain(c, err))
+	t := &trainer{ensemble: ens, run: run, observer: o.Observer, allowChanged: o.AllowChanged,
+		environment: environment(c, o.Command)}
+	if !resumed {
+		if err := t.start(); err != nil {
+			return runlog.Result{}, err
 		}
+	}
+	if o.Stalled != nil && ens.device != torchpe.CPU {
+		t.watchdog = newWatchdog(o.StallAfter, dir, o.Stalled)
+		defer t.watchdog.stop()
+	}
+	result, err := t.train(ctx, resumed)
+	var interrupted *Interrupted
+	if err != nil && !errors.As(err, &interrupted) {
+		err = fmt.Errorf("%s: %w", dir, withAdvice(c, err))
 	}
 	return result, err
 }
 
-// open creates the run directory, or locks the one that is there.
-func open(c Config, dir string, o Options) (*runlog.Run, error) {
-	text, err := c.JSON()
-	if err != nil {
-		return nil, err
-	}
-	env := environment(c, o.Command)
-	opts := runlog.Options{Force: o.Force, BreakLock: o.BreakLock}
-	if o.Resume {
-		run, err := runlog.Resume(dir, env, opts)
-		if !errors.Is(err, runlog.ErrNoRun) {
-			return run, err
-		}
-	}
-	run, err := runlog.Create(dir, text, env, opts)
-	if errors.Is(err, runlog.ErrExists) {
-		err = fmt.Errorf("%w: --resume goes on with it, --force replaces it", err)
-	}
-	return run, err
-}
-
-func environment(c Config, command []string) runlog.Environment {
-	env, sys := runlog.HostEnvironment(command), torchpe.DescribeSystem()
-	env.LibtorchBuilt, env.LibtorchRunning = sys.LibtorchBuilt, sys.LibtorchRunning
-	env.BLAS, env.BLASKernel, env.Threads = sys.BLAS, sys.BLASKernel, c.Threads
-	if device, err := torchpe.ParseDevice(c.Device); err == nil {
-		env.Device, env.Precision = device.String(), c.precisionOn(device)
-		if i, ok := device.GPU(); ok && i < len(sys.GPUs) {
-			env.GPU = sys.GPUs[i].Name
-		}
-	}
-	return env
-}
-
-// trainer is one Run at work.
+// trainer is the state of one Run.
 type trainer struct {
 	*ensemble
 	run      *runlog.Run
-	board    *runlog.Board // nil where none is asked for, or it failed
+	board    *runlog.Board // nil where none is wanted, or it failed
 	observer Observer
-	watch    *watch // nil where nobody watches
+	watchdog *watchdog // nil where nobody asked for one
+
+	environment  runlog.Environment
+	allowChanged []string // keys, as in Options
+
 	state    state
-	saved    time.Time // when that was
+	saved    time.Time // when the last checkpoint was written
 	logged   time.Time // when the last record was written
-	loggedAt int       // its step
-	last     []runlog.Record
+	loggedAt int       // step of the last record
+
+	last      []*runlog.Record // [E] newest record of each member; nil before the first
+	criterion runlog.Criterion // when a member has fitted
+	fits      []runlog.Fit     // [E]; nil where there is no criterion
+	motion    *motionMeter     // nil where no table is trained
 }
 
-// train is the training loop.
-func (t *trainer) train(ctx context.Context) (runlog.Result, error) {
-	if err := t.begin(); err != nil {
+// train is the training loop: a step, then divergence, a record and a checkpoint where due.
+func (t *trainer) train(ctx context.Context, resumed bool) (runlog.Result, error) {
+	if err := t.begin(resumed); err != nil {
 		return runlog.Result{}, err
 	}
 	t.openBoard()
@@ -166,28 +103,27 @@ func (t *trainer) train(ctx context.Context) (runlog.Result, error) {
 	if t.config.Masked == nil { // counted in epochs
 		logEvery *= perEpoch
 	}
-	if err := t.stage.begin(t.state.sums, t.settings.Active); err != nil {
+	if err := t.buffers.reset(t.state.sums, t.settings.Active); err != nil {
 		return runlog.Result{}, err
 	}
 	firstStep := t.state.step
 	t.observer.Started(firstStep, total)
 	before, start := t.state.seconds, time.Now()
 	t.logged, t.loggedAt, t.saved = start, firstStep, start
-	clock := func() { t.state.seconds = before + time.Since(start).Seconds() }
 
 	for t.state.step < total && t.anyActive() {
 		if err := t.step(t.state.step, total); err != nil {
 			return runlog.Result{}, fmt.Errorf("step %d: %w", t.state.step+1, err)
 		}
 		t.state.step++
-		t.alive()
+		t.watchdog.notify(t.state.step)
 		logs := t.state.step == total || t.state.step%logEvery == 0
-		if logs || t.state.step%t.lookEvery() == 0 {
-			if err := t.look(); err != nil {
+		if logs || t.state.step%t.divergenceInterval() == 0 {
+			if err := t.checkDivergence(); err != nil {
 				return runlog.Result{}, err
 			}
 		}
-		clock()
+		t.state.seconds = before + time.Since(start).Seconds()
 		t.observer.Stepped(t.state.step)
 
 		if logs {
@@ -195,9 +131,10 @@ func (t *trainer) train(ctx context.Context) (runlog.Result, error) {
 				return runlog.Result{}, err
 			}
 		}
-		stop := ctx.Err() != nil && t.state.step < total
-		if stop || t.state.step == total || time.Since(t.saved) >= time.Duration(t.config.CheckpointEvery) {
-			if err := t.look(); err != nil {
+		ended := t.state.step == total || !t.anyActive()
+		stop := ctx.Err() != nil && !ended
+		if stop || ended || time.Since(t.saved) >= time.Duration(t.config.CheckpointEvery) {
+			if err := t.checkDivergence(); err != nil {
 				return runlog.Result{}, err
 			}
 			if err := t.checkpoint(); err != nil {
@@ -208,14 +145,98 @@ func (t *trainer) train(ctx context.Context) (runlog.Result, error) {
 			return runlog.Result{}, &Interrupted{Dir: t.run.Dir(), Step: t.state.step, Total: total}
 		}
 	}
-	return t.finish(float64(t.state.step-firstStep) / math.Max(time.Since(start).Seconds(), 1e-9))
+	steps, seconds := float64(t.state.step-firstStep), time.Since(start).Seconds()
+	return t.finish(steps / math.Max(seconds, 1e-9))
 }
 
-// begin loads the newest checkpoint, or makes the first one: a run has a finite state to fall back to from its start.
-func (t *trainer) begin() error {
+// step makes training step number step (from 0) of total: batch, forward, backward, update. On a
+// GPU it returns before the device is done.
+func (e *ensemble) step(step, total int) error {
+	batch := e.buffers.inputs.get(step)
+	if err := e.setLearningRates(step, total); err != nil {
+		return err
+	}
+	v, err := e.writeBatch(batch, step)
+	if err != nil {
+		return err
+	}
+	examples := batch.examples
+	// What follows reads nothing from the host, so that a CUDA graph can record it.
+	return e.runRecorded(v, func() {
+		s := e.resident.Child()
+		defer s.Close()
+		if v.constants != nil {
+			v.constants.Restart()
+			s.Repeat(v.constants)
+		}
+		s.SeedFrom(e.buffers.stepAndSeeds)
+		loss := e.task.loss(e, s, v.inputs)
+		if err := e.optimizer.ZeroGrad(); err != nil {
+			panic(&torchpe.Error{Op: "ZeroGrad", Msg: err.Error()})
+		}
+		loss.each.Sum().Backward() // members share nothing: the sum's gradient is each member's own
+		// Members whose loss is not finite stop before the update.
+		accounts := e.buffers.accounts
+		torchpe.Account(loss.each, loss.correct, examples, e.buffers.stepAndSeeds, accounts)
+		active := accounts.In(s).Select(0, torchpe.AccountActive)
+		if err := e.optimizer.Apply(active); err != nil {
+			panic(&torchpe.Error{Op: "optimizer", Msg: err.Error()})
+		}
+	})
+}
+
+// setLearningRates puts the optimizer's settings of a step on the device.
+func (e *ensemble) setLearningRates(step, total int) error {
+	factor := scheduleFactor(e.config.Schedule, step, e.config.WarmupSteps, total)
+	for m, member := range e.config.Members {
+		e.settings.LR[m] = member.LR * factor
+	}
+	for _, g := range e.settings.Groups { // the PE's, if it has settings of its own
+		if e.config.PEWarmupSteps != nil {
+			factor = scheduleFactor(e.config.Schedule, step, *e.config.PEWarmupSteps, total)
+		}
+		for m, member := range e.config.Members {
+			g.LR[m] = orElse(member.PELR, member.LR) * factor
+		}
+	}
+	return e.optimizer.Prepare(e.settings)
+}
+
+// scheduleFactor returns the factor on the learning rate at a step (from 0) of total: a linear
+// warm-up, then the schedule.
+func scheduleFactor(schedule string, step, warmup, total int) float64 {
+	if step < warmup {
+		return float64(step+1) / float64(warmup)
+	}
+	progress := float64(step-warmup) / float64(max(1, total-warmup))
+	switch schedule {
+	case config.Linear:
+		return math.Max(0, 1-progress)
+	case config.Cosine:
+		return (1 + math.Cos(math.Pi*math.Min(1, progress))) / 2
+	}
+	return 1
+}
+
+// begin loads the newest checkpoint, or writes the first one.
+func (t *trainer) begin(resumed bool) error {
+	t.last = make([]*runlog.Record, t.members())
+	var ok bool
+	if t.criterion, ok = t.config.criterion(); ok {
+		t.fits = runlog.FitsOf(t.criterion, t.members(), nil)
+	}
+	var err error
+	if t.motion, err = t.newMotionMeter(); err != nil { // before the checkpoint replaces the tables
+		return err
+	}
 	c, err := t.run.LoadCheckpoint()
 	if errors.Is(err, runlog.ErrNoCheckpoint) {
-		t.state = state{sums: newRunning(t.members()), diverged: make([]int, t.members())}
+		t.state = state{sums: newTrainSums(t.members()), diverged: make([]int, t.members())}
+		if resumed { // stopped before its first checkpoint
+			if err := t.goOn(); err != nil {
+				return err
+			}
+		}
 		if _, err := t.run.TruncateMetrics(-1); err != nil {
 			return err
 		}
@@ -227,56 +248,85 @@ func (t *trainer) begin() error {
 	if c.Warning != "" {
 		t.observer.Noticed(c.Warning)
 	}
+	if err := t.checkResumed(c); err != nil {
+		return err
+	}
 	if t.state, err = t.load(c); err != nil {
 		return err
 	}
-	if err := t.remember(); err != nil {
+	if err := t.goOn(); err != nil {
 		return err
 	}
-	_, err = t.run.TruncateMetrics(t.state.step)
-	return err
+	if err := t.takeSnapshot(); err != nil {
+		return err
+	}
+	if _, err = t.run.TruncateMetrics(t.state.step); err != nil {
+		return err
+	}
+	records, err := runlog.ReadMetrics[runlog.Record](t.run.Reader)
+	if err != nil {
+		return err
+	}
+	for i := range records {
+		t.updateFit(&records[i])
+	}
+	return nil
 }
 
+// updateFit keeps a member's newest record and notes whether the member has fitted, which ends its
+// training where Config.Until asks for that.
+func (t *trainer) updateFit(r *runlog.Record) {
+	t.last[r.Member] = r
+	if t.fits == nil {
+		return
+	}
+	t.fits[r.Member].Update(t.criterion, *r)
+	if t.hasStopped(r.Member) {
+		t.settings.Active[r.Member] = false
+	}
+}
+
+// hasStopped says whether a member's training ended because it has fitted.
+func (t *trainer) hasStopped(member int) bool {
+	return t.config.Until != "" && t.fits[member].Reached
+}
+
+func (t *trainer) anyActive() bool { return slices.Contains(t.settings.Active, true) }
+
+// checkpoint saves the state, and a copy on the device for members that diverge later.
 func (t *trainer) checkpoint() (err error) {
-	t.alive()
-	if t.state.sums, err = t.stage.sums(); err != nil {
+	t.watchdog.notify(t.state.step)
+	if t.state.sums, err = t.buffers.sums(); err != nil {
 		return err
 	}
-	if err := t.save(t.run, t.state); err != nil {
+	metadata, err := t.metadata()
+	if err != nil {
+		return err
+	}
+	if err := t.save(t.run, t.state, metadata); err != nil {
 		return err
 	}
 	t.saved = time.Now()
-	return t.remember()
+	return t.takeSnapshot()
 }
 
-// alive tells whoever watches that work goes on.
-func (t *trainer) alive() { t.watch.alive(t.state.step) }
-
-func (t *trainer) anyActive() bool {
-	for _, on := range t.settings.Active {
-		if on {
-			return true
-		}
-	}
-	return false
-}
-
-// lookEvery is after how many steps the host looks at the device: after each on the CPU, where that costs nothing.
-func (t *trainer) lookEvery() int {
+// divergenceInterval returns after how many steps checkDivergence is due: after each on the CPU,
+// where waiting costs nothing.
+func (t *trainer) divergenceInterval() int {
 	if t.device == torchpe.CPU {
 		return 1
 	}
 	return 256
 }
 
-// look waits for the device, ends the members whose loss was not finite in a step since the last look, and puts them back to
-// their last checkpoint.
-func (t *trainer) look() error {
-	stopped, loss, err := t.stage.stops()
+// checkDivergence waits for the device, ends the members whose loss was not finite in a step since
+// the last check, and restores them to their last checkpoint.
+func (t *trainer) checkDivergence() error {
+	diverged, loss, err := t.buffers.divergedAt()
 	if err != nil {
 		return fmt.Errorf("step %d: %w", t.state.step, err)
 	}
-	for m, at := range stopped {
+	for m, at := range diverged {
 		if at == 0 || !t.settings.Active[m] {
 			continue
 		}
@@ -286,8 +336,10 @@ func (t *trainer) look() error {
 		if at == t.state.step {
 			value = fmt.Sprint(loss[m])
 		}
-		t.observer.Noticed(fmt.Sprintf("member %d (seed %d) diverged: its loss at step %d is %s; its last checkpoint is kept", m, t.seeds[m], at, value))
-		if err := t.restore(m); err != nil {
+		t.observer.Noticed(fmt.Sprintf(
+			"member %d (seed %d) diverged: its loss at step %d is %s; its last checkpoint is kept",
+			m, t.seeds[m], at, value))
+		if err := t.restoreMember(m); err != nil {
 			return err
 		}
 	}
@@ -296,45 +348,57 @@ func (t *trainer) look() error {
 
 // record measures all members and appends a record of each.
 func (t *trainer) record() error {
-	t.alive()
+	t.watchdog.notify(t.state.step)
 	tables, err := t.peTables()
 	if err != nil {
 		return err
 	}
-	var fill func(m int, r *runlog.Record, sums running)
-	err = t.makeRoom(func() (err error) {
-		fill, err = t.task.record(t.ensemble, t.state.step, tables)
+	shares, err := t.gradientShares()
+	if err != nil {
+		return err
+	}
+	var fill func(m int, r *runlog.Record, sums trainSums)
+	err = t.retryAfterOOM(func() (err error) {
+		fill, err = t.task.measure(t.ensemble, t.state.step, tables)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	sums, err := t.stage.sums()
+	sums, err := t.buffers.sums()
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	stepMS := 1000 * now.Sub(t.logged).Seconds() / float64(max(1, t.state.step-t.loggedAt))
+	stepMS := 1000 * time.Since(t.logged).Seconds() / float64(max(1, t.state.step-t.loggedAt))
 	perEpoch := t.task.stepsPerEpoch()
 	epoch := (t.state.step + perEpoch - 1) / perEpoch
-	records := make([]runlog.Record, t.members())
-	for m := range records {
+	var records []runlog.Record
+	for m := range t.members() {
+		if t.hasStopped(m) {
+			continue
+		}
 		r := runlog.NewRecord(t.state.step, epoch, m)
 		r.Seed, r.Sigma = int64(t.seeds[m]), t.config.Members[m].Sigma
 		r.WallSeconds, r.StepMS = t.state.seconds, stepMS
 		if t.settings.Active[m] {
-			r.Loss = sums.loss[m] / sums.seen
-			r.PENorm, r.PEEffectiveRank = tables.course(m)
+			r.Loss = sums.loss[m] / sums.examples
+			r.PENorm, r.PEEffectiveRank = tables.normAndRank(m)
+			r.PEMotion = t.motion.measure(m, tables, shares[m])
 			fill(m, &r, sums)
 		}
-		records[m] = r
+		t.updateFit(&r)
+		if t.fits != nil {
+			fit := t.fits[m]
+			r.Fit = &fit
+		}
+		records = append(records, r)
 	}
 	if err := t.run.Append(records...); err != nil {
 		return err
 	}
 	t.appendToBoard(records)
-	t.last, t.loggedAt = records, t.state.step
-	if err := t.stage.begin(newRunning(t.members()), t.settings.Active); err != nil {
+	t.loggedAt = t.state.step
+	if err := t.buffers.reset(newTrainSums(t.members()), t.settings.Active); err != nil {
 		return err
 	}
 	t.observer.Logged(records)
@@ -344,8 +408,8 @@ func (t *trainer) record() error {
 
 // finish writes the probes and the result.
 func (t *trainer) finish(stepsPerSecond float64) (runlog.Result, error) {
-	t.alive()
-	err := t.makeRoom(func() error {
+	t.watchdog.notify(t.state.step)
+	err := t.retryAfterOOM(func() error {
 		tensors, about, err := t.task.probes(t.ensemble, t.state.step)
 		if err != nil {
 			return err
@@ -355,39 +419,40 @@ func (t *trainer) finish(stepsPerSecond float64) (runlog.Result, error) {
 	if err != nil {
 		return runlog.Result{}, err
 	}
-	if t.last == nil { // resumed after its last record, or every member diverged
-		records, err := runlog.ReadMetrics[runlog.Record](t.run.Reader)
-		if err != nil {
-			return runlog.Result{}, err
-		}
-		t.last = records[max(0, len(records)-t.members()):]
-	}
 	result := runlog.Result{
-		WallSeconds: t.state.seconds, StepsPerSecond: stepsPerSecond, PeakRSSMB: PeakRSSMB(), Fidelity: t.config.Fidelity,
+		WallSeconds: t.state.seconds, StepsPerSecond: stepsPerSecond, PeakRSSMB: peakRSSMB(),
+		Fidelity: t.config.Fidelity,
 	}
-	t.task.finish(&result)
-	perEpoch := t.task.stepsPerEpoch()
-	for m, member := range t.config.Members {
-		r := runlog.MemberResult{
-			PE: t.config.PE, Sigma: member.Sigma, Seed: int64(member.Seed), Steps: t.state.step,
-			Epochs: t.state.step / perEpoch, Status: runlog.StatusDone,
-		}
-		var last *runlog.Record
-		if at := t.state.diverged[m]; at > 0 {
-			r.Status, r.DivergedAtStep, r.Steps, r.Epochs = runlog.StatusDiverged, at, at-1, (at-1)/perEpoch
-		} else if m < len(t.last) {
-			last = &t.last[m]
-		}
-		t.task.result(last, &r)
-		result.Members = append(result.Members, r)
+	t.task.completeResult(&result)
+	for m := range t.config.Members {
+		result.Members = append(result.Members, t.memberResult(m))
 	}
 	return result, t.run.SaveResult(result)
 }
 
-// silent is the Observer of nobody.
-type silent struct{}
-
-func (silent) Started(int, int)       {}
-func (silent) Stepped(int)            {}
-func (silent) Logged([]runlog.Record) {}
-func (silent) Noticed(string)         {}
+// memberResult returns the final numbers of a member: those of its last record, unless it diverged.
+func (t *trainer) memberResult(m int) runlog.MemberResult {
+	perEpoch, member, last := t.task.stepsPerEpoch(), t.config.Members[m], t.last[m]
+	r := runlog.MemberResult{
+		PE: t.config.PE, Sigma: member.Sigma, Seed: int64(member.Seed), Steps: t.state.step,
+		Epochs: t.state.step / perEpoch, Status: runlog.StatusDone,
+	}
+	if t.fits != nil {
+		r.Fit = &t.fits[m]
+	}
+	if t.hasStopped(m) {
+		r.Steps, r.Epochs = r.Fit.Step, r.Fit.Step/perEpoch
+	}
+	if at := t.state.diverged[m]; at > 0 {
+		r.Status, r.DivergedAtStep = runlog.StatusDiverged, at
+		r.Steps, r.Epochs = at-1, (at-1)/perEpoch
+		last = nil
+	}
+	if last != nil && last.PEMotion != nil {
+		motion := *last.PEMotion
+		motion.StartCosine = t.motion.startCosines(m)
+		r.PEMotion = &motion
+	}
+	t.task.memberResult(last, &r)
+	return r
+}

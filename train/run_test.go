@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"torchpe/models/pe"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -18,11 +19,13 @@ func TestEnsembleEqualsItsMembers(t *testing.T) {
 	c.DType, c.Epochs, c.Dropout = "float64", 25, 0.1 // 9 steps an epoch
 	c.LimitSteps = 200
 	s := []float64{0.2, 1, 0.5}
-	c.Members = []Member{{Seed: 1, Sigma: &s[0], LR: 1e-3}, {Seed: 2, Sigma: &s[1], LR: 1e-4, WeightDecay: 0.1}, {Seed: 3, Sigma: &s[2], LR: 3e-4}}
+	c.Members = []Member{{Seed: 1, Sigma: &s[0], LR: 1e-3},
+		{Seed: 2, Sigma: &s[1], LR: 1e-4, WeightDecay: 0.1}, {Seed: 3, Sigma: &s[2], LR: 3e-4}}
 	equalsItsMembers(t, c)
 }
 
-// equalsItsMembers trains a configuration, then each of its members alone, and compares the weights.
+// equalsItsMembers trains a configuration, then each of its members alone, and compares the
+// weights.
 func equalsItsMembers(t *testing.T, c Config) {
 	t.Helper()
 	together := filepath.Join(t.TempDir(), "together")
@@ -81,7 +84,8 @@ func compareMember(t *testing.T, together, alone string, e, members int) {
 	}
 }
 
-// A member whose loss is not finite stops at that step with its last finite weights; the others go on as if alone.
+// A member whose loss is not finite stops at that step with its last finite weights; the others go
+// on as if alone.
 func TestDivergedMemberStops(t *testing.T) {
 	c := tiny(t, "learn")
 	c.Optimizer, c.Epochs, c.Dropout = "sgd", 2, 0
@@ -156,7 +160,8 @@ func TestEverySchemeTrains(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, fidelity, err)
 				continue
 			}
-			if m := result.Members[0]; m.PE != name || m.Steps != 3 || math.IsNaN(m.ValidationAccuracy) || len(m.ValidationByCondition) != 3 {
+			if m := result.Members[0]; m.PE != name || m.Steps != 3 || math.IsNaN(m.ValidationAccuracy) ||
+				len(m.ValidationByCondition) != 3 {
 				t.Errorf("%s, %s: %+v", name, fidelity, m)
 			}
 		}
@@ -169,12 +174,17 @@ func TestRate(t *testing.T) { // closed forms
 		step, warmup, total int
 		want                float64
 	}{
-		{Constant, 0, 0, 100, 1}, {Constant, 99, 0, 100, 1}, {Constant, 0, 10, 100, 0.1}, {Constant, 9, 10, 100, 1},
-		{Linear, 0, 0, 100, 1}, {Linear, 50, 0, 100, 0.5}, {Linear, 55, 10, 100, 0.5}, {Linear, 100, 0, 100, 0},
-		{Cosine, 0, 0, 100, 1}, {Cosine, 50, 0, 100, 0.5}, {Cosine, 25, 0, 100, (1 + math.Sqrt2/2) / 2}, {Cosine, 5, 10, 100, 0.6},
+		{config.Constant, 0, 0, 100, 1}, {config.Constant, 99, 0, 100, 1}, {config.Constant, 0, 10,
+			100, 0.1}, {config.Constant, 9, 10, 100, 1},
+		{config.Linear, 0, 0, 100, 1}, {config.Linear, 50, 0, 100, 0.5}, {config.Linear, 55, 10,
+			100, 0.5}, {config.Linear, 100, 0, 100, 0},
+		{config.Cosine, 0, 0, 100, 1}, {config.Cosine, 50, 0, 100, 0.5}, {config.Cosine, 25, 0, 100,
+			(1 + math.Sqrt2/2) / 2}, {
+			config.Cosine, 5, 10, 100, 0.6},
 	} {
-		if got := rate(c.schedule, c.step, c.warmup, c.total); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("rate(%s, %d, %d, %d) = %g, want %g", c.schedule, c.step, c.warmup, c.total, got, c.want)
+		if got := scheduleFactor(c.schedule, c.step, c.warmup, c.total); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("scheduleFactor(%s, %d, %d, %d) = %g, want %g", c.schedule, c.step, c.warmup,
+				c.total, got, c.want)
 		}
 	}
 }

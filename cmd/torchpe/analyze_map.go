@@ -1,16 +1,23 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"torchpe/internal/nearest"
+	"torchpe/internal/plural"
 	"torchpe/report/analysis"
+	"torchpe/report/figure"
 )
 
-// analyzeMapFlags are the flags of "torchpe analyze map".
+// analyzeMapFlags holds the flags of "torchpe analyze map".
 type analyzeMapFlags struct {
 	tableFlags
 	outFlags
@@ -32,22 +39,27 @@ func newAnalyzeMapCommand() *cobra.Command {
 Each axis is turned so that its largest coordinate is positive. Tokens carry the modules that
 a run keeps, or those of --modules.
 
-JSON: {source, member, seed, pe, block, method, distance (mds), explained (pca), stress (mds),
-tokens, modules, coordinates: [[x1, x2...] of each token]}. --out writes token, module, x1, x2...`,
+All members of a run are mapped, each by itself; --member chooses one.
+
+JSON: {models: [{source, member, seed, pe, block, method, distance (mds), explained (pca),
+stress (mds), tokens, modules, coordinates: [[x1, x2...] of each token]}]}. --out map.csv writes
+(member,) token, module, x1, x2..., which "torchpe analyze procrustes" reads; --out map.pdf, .svg
+or .png draws the first two axes, a panel a member.`,
 		Example: `  torchpe analyze map runs/lst_learn-0.2_code_seed1 --modules rows
   torchpe analyze map runs/nmar --method mds --distance sign-aligned --out map.csv
+  torchpe analyze map runs/nmar --out map.pdf
   torchpe analyze map --table table.csv --dims 3 --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runAnalyzeMap(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f)
 		},
 	}
-	f.tableFlags.add(cmd, 0, 0)
+	f.tableFlags.add(cmd, analysis.All, 0)
 	fl := cmd.Flags()
 	fl.StringVar(&f.method, "method", analysis.PCA, "pca or mds")
 	fl.StringVar(&f.distance, "distance", "euclidean", "of mds, "+distanceHelp())
 	fl.IntVar(&f.dims, "dims", 2, "dimensions")
 	fl.StringVar(&f.modules, "modules", "", "FILE, rows or columns (default: those that the run keeps, if any)")
-	f.outFlags.add(cmd, "write the coordinates to this .csv file")
+	f.outFlags.add(cmd, "write the coordinates to this .csv file, or draw them as .pdf, .svg or .png")
 	return cmd
 }
 
@@ -57,42 +69,136 @@ func runAnalyzeMap(out, notes io.Writer, args []string, f analyzeMapFlags) error
 		return err
 	}
 	if f.method != analysis.PCA && f.method != analysis.MDS {
-		return usagef("--method %q is unknown; there are pca and mds%s", f.method, nearest.Hint(f.method, []string{analysis.PCA, analysis.MDS}))
+		return usagef("--method %q is unknown; there are pca and mds%s", f.method,
+			nearest.Hint(f.method, []string{analysis.PCA, analysis.MDS}))
 	}
-	if err := f.check(".csv"); err != nil {
+	if err := f.check(".csv", ".pdf", ".svg", ".png"); err != nil {
 		return err
 	}
-	m, err := f.one(args, notes)
+	models, err := f.membersOfOne(args, notes)
 	if err != nil {
 		return err
 	}
-	result, err := analysis.Coordinates(m, analysis.MapOptions{Method: f.method, Distance: distance, Dims: f.dims, Modules: f.modules})
+	maps, err := analysis.Maps(models, analysis.MapOptions{Method: f.method, Distance: distance,
+		Dims: f.dims, Modules: f.modules})
 	if err != nil {
 		return usageError{err}
 	}
 	if f.out != "" {
-		body, err := result.CSV()
-		if err == nil {
-			err = f.write(body)
-		}
-		if err != nil {
+		if err := f.save(maps); err != nil {
 			return err
 		}
 	}
 	if f.json {
-		return printJSON(out, result)
+		return printJSON(out, struct {
+			Models []analysis.Map `json:"models"`
+		}{maps})
 	}
-	return printMap(out, result, f.out)
+	for _, m := range maps {
+		if err := printMap(out, m, f.out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// membersOfOne returns the members of one run, or one table.
+func (f *analyzeMapFlags) membersOfOne(args []string, notes io.Writer) ([]*analysis.Model, error) {
+	if len(args)+len(f.tables) > 1 {
+		return nil, usagef("%s and %s: this command takes one", plural.Of(len(args), "run"),
+			plural.Of(len(f.tables), "table"))
+	}
+	models, err := f.models(args, notes)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range models {
+		if m.Source != models[0].Source {
+			return nil, usagef("%s: %s and %s: choose one run", args[0], models[0].Source, m.Source)
+		}
+		if len(m.Tables) > 1 {
+			return nil, usagef("%s: %d tables: choose one with --block", m.Source, len(m.Tables))
+		}
+	}
+	return models, nil
+}
+
+// save writes --out: the coordinates as .csv, else a drawing.
+func (f *analyzeMapFlags) save(maps []analysis.Map) error {
+	if strings.EqualFold(filepath.Ext(f.out), ".csv") {
+		body, err := analysis.MapsCSV(maps)
+		if err != nil {
+			return err
+		}
+		return f.write(body)
+	}
+	fig, err := drawMaps(maps)
+	if err != nil {
+		return usageError{err}
+	}
+	return fig.Save(f.out, "")
+}
+
+// drawMaps draws the first two axes of maps, at most three in a row.
+func drawMaps(maps []analysis.Map) (*figure.Figure, error) {
+	const inRow = 3
+	page := figure.Page{Width: figure.PageWidth}
+	for i, m := range maps {
+		if len(m.Coordinates[0]) < 2 {
+			return nil, errors.New("--dims 1: a drawing has two axes: choose 2, or write .csv")
+		}
+		panel := figure.Map{Title: mapTitle(m), XLabel: mapAxis(m, 0), YLabel: mapAxis(m, 1)}
+		for k, at := range m.Coordinates {
+			panel.XY = append(panel.XY, [2]float64{float64(at[0]), float64(at[1])})
+			if m.Modules == nil {
+				panel.Labels = append(panel.Labels, m.Tokens[k])
+				continue
+			}
+			group := slices.Index(panel.GroupNames, m.Modules[k])
+			if group < 0 {
+				group = len(panel.GroupNames)
+				panel.GroupNames = append(panel.GroupNames, m.Modules[k])
+			}
+			panel.Groups = append(panel.Groups, group)
+		}
+		if i%inRow == 0 {
+			page.Rows = append(page.Rows, figure.Row{Height: 2.6})
+		}
+		r := &page.Rows[len(page.Rows)-1]
+		r.Cells = append(r.Cells, figure.Cell{Panel: panel})
+	}
+	return figure.Compose(page)
+}
+
+// mapTitle names the encoding and the member of a map.
+func mapTitle(m analysis.Map) string {
+	title := cmp.Or(m.PE, filepath.Base(m.Source))
+	if m.Seed != nil {
+		title += fmt.Sprintf(", seed %d", *m.Seed)
+	}
+	return title
+}
+
+// mapAxis names an axis of a map, counted from 0.
+func mapAxis(m analysis.Map, axis int) string {
+	if m.Method == analysis.PCA {
+		return fmt.Sprintf("PC %d (%.0f %%)", axis+1, 100*float64(m.Explained[axis]))
+	}
+	return fmt.Sprintf("MDS %d", axis+1)
 }
 
 func printMap(out io.Writer, m analysis.Map, file string) error {
-	how := fmt.Sprintf("pca of %s, block %d; variance explained", m.Source, m.Block)
+	source := m.Source
+	if m.Member != nil {
+		source += fmt.Sprintf(", member %d", *m.Member)
+	}
+	how := fmt.Sprintf("pca of %s, block %d; variance explained", source, m.Block)
 	if m.Method == analysis.PCA {
 		for _, e := range m.Explained {
 			how += fmt.Sprintf(" %.1f %%", 100*float64(e))
 		}
 	} else {
-		how = fmt.Sprintf("mds of %s, block %d, %s distances; stress %s", m.Source, m.Block, m.Distance, m.Stress)
+		how = fmt.Sprintf("mds of %s, block %d, %s distances; stress %s", source, m.Block, m.Distance, m.Stress)
 	}
 	if file != "" {
 		_, err := fmt.Fprintf(out, "%s: %s\n", how, file)

@@ -6,10 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/plural"
 	"torchpe/report/analysis"
 )
 
-// analyzeNetworkFlags are the flags of "torchpe analyze network".
+// analyzeNetworkFlags holds the flags of "torchpe analyze network".
 type analyzeNetworkFlags struct {
 	tableFlags
 	weights, modules, distance string
@@ -123,6 +124,7 @@ func (f *analyzeNetworkFlags) print(out io.Writer, scores []analysis.Network, no
 	if err := printModels(out, head, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%s of %s, %s\n", countOf(scores[0].Modules, "module"), countOf(scores[0].Tokens, "token"), scores[0].ModulesFrom)
+	_, err := fmt.Fprintf(out, "%s of %s, %s\n", plural.Of(scores[0].Modules, "module"),
+		plural.Of(scores[0].Tokens, "token"), scores[0].ModulesFrom)
 	return err
 }

@@ -7,12 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/plural"
 	"torchpe/report/runs"
 	"torchpe/train"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
-// noiseFlags are the flags of "torchpe analyze noise".
+// noiseFlags holds the flags of "torchpe analyze noise".
 type noiseFlags struct {
 	amplitudes []string
 	repeats    int
@@ -37,7 +39,8 @@ same at the end of a run.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringSliceVar(&f.amplitudes, "amplitudes", nil, "standard deviations a of the noise (default: the run's --noise)")
+	fl.StringSliceVar(&f.amplitudes, "amplitudes", nil,
+		"standard deviations a of the noise (default: the run's --noise)")
 	fl.IntVar(&f.repeats, "repeats", 0, "draws of the noise (default: the run's --noise-repeats)")
 	fl.StringVar(&f.device, "device", "", "device: auto, cpu, cuda or cuda:i (default: the run's)")
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
@@ -83,14 +86,14 @@ func ofPuzzles(dir string) error {
 }
 
 func parseAmplitudes(texts []string) ([]float64, error) {
-	values, err := parseNoise("--amplitudes", texts)
-	if err == nil && len(values) == 0 {
-		err = fmt.Errorf("--amplitudes: none leaves nothing to measure")
+	values, err := config.ParseNoise(texts)
+	switch {
+	case err != nil:
+		return nil, usagef("--amplitudes: %w", err)
+	case len(values) == 0:
+		return nil, usagef("--amplitudes: none leaves nothing to measure")
 	}
-	if err == nil {
-		err = train.CheckNoise("amplitudes", values)
-	}
-	if err != nil {
+	if err := config.CheckNoise("amplitudes", values); err != nil {
 		return nil, usageError{err}
 	}
 	return values, nil
@@ -141,6 +144,7 @@ func printNoise(out io.Writer, r train.NoiseReport) error {
 	if err := printTable(out, head, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "step %d: accuracy on %s with noise N(0, a²) on each token embedding; mean ± SD of %s\n", r.Step, countOf(r.Puzzles, "validation puzzle"), countOf(r.Repeats, "draw"))
+	_, err := fmt.Fprintf(out, "step %d: accuracy on %s with noise N(0, a²) on each token "+
+		"embedding; mean ± SD of %s\n", r.Step, plural.Of(r.Puzzles, "validation puzzle"), plural.Of(r.Repeats, "draw"))
 	return err
 }

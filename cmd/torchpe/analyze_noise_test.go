@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// What train measures with noise at its end, analyze noise measures again from the run, as table and as JSON.
+// What train measures with noise at its end, analyze noise measures again from the run, as table
+// and as JSON.
 func TestAnalyzeNoise(t *testing.T) {
 	dir := t.TempDir()
 	base := slices.Concat([]string{"train", "--members", "2", "--epochs", "2", "--json"}, smallSet(t, dir))
@@ -38,7 +39,8 @@ func TestAnalyzeNoise(t *testing.T) {
 		levels := got["noise"].([]any)
 		zero, some := levels[0].(map[string]any), levels[1].(map[string]any)
 		if len(by) != 2 || by["0"] != result["validation_accuracy"] || zero["mean"] != by["0"] || zero["sd"] != 0.0 ||
-			some["amplitude"] != 0.5 || some["mean"] != by["0.5"] || len(some["accuracy"].([]any)) != 3 || got["seed"] != float64(1+m) {
+			some["amplitude"] != 0.5 || some["mean"] != by["0.5"] ||
+			len(some["accuracy"].([]any)) != 3 || got["seed"] != float64(1+m) {
 			t.Errorf("member %d: %s, trained %v", m, part, by)
 		}
 	}
@@ -53,7 +55,8 @@ func TestAnalyzeNoise(t *testing.T) {
 	if err := os.Rename(moved, moved+".old"); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code = torchpeIn(t, dir, "analyze", "noise", "run"); code != exitFailed || !strings.Contains(stderr, moved) {
+	if _, stderr, code = torchpeIn(t, dir, "analyze", "noise", "run"); code != exitFailed ||
+		!strings.Contains(stderr, moved) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	// A run cannot be resumed with other noise, nor one without noise with some.
@@ -63,16 +66,19 @@ func TestAnalyzeNoise(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "run", "result.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code = torchpeIn(t, dir, "train", "--resume", "--out", "run", "--noise", "1"); code != exitUsage || !strings.Contains(stderr, "noise was [0,0.5]") {
+	if _, stderr, code = torchpeIn(t, dir, "train", "--resume", "--out", "run", "--noise",
+		"1"); code != exitUsage || !strings.Contains(stderr, "noise was [0,0.5]") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	if _, stderr, code = torchpeIn(t, dir, slices.Concat(base, []string{"--noise", "none", "--force", "--out", "run"})...); code != 0 {
+	if _, stderr, code = torchpeIn(t, dir,
+		slices.Concat(base, []string{"--noise", "none", "--force", "--out", "run"})...); code != 0 {
 		t.Fatal(stderr)
 	}
 	if err := os.Remove(filepath.Join(dir, "run", "result.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code = torchpeIn(t, dir, "train", "--resume", "--out", "run", "--noise", "1"); code != exitUsage || !strings.Contains(stderr, "noise was none") {
+	if _, stderr, code = torchpeIn(t, dir, "train", "--resume", "--out", "run", "--noise",
+		"1"); code != exitUsage || !strings.Contains(stderr, "noise was none") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	whole := slices.Concat(base, []string{"--out", "run", "--resume"}) // noise left out: as in the run
@@ -111,8 +117,10 @@ func TestNoiseMistakesExitWithTwo(t *testing.T) {
 		t.Errorf("wrote %v", left)
 	}
 	// A run of masked prediction is an input that cannot be measured, as any other.
-	trainFor(t, dir, "run", "--task", "nmar", "--nmar-frames", "600", "--test-frames", "40", "--steps", "1", "--batch", "16", "--d-model", "16", "--layers", "1")
-	if _, stderr, code := torchpeIn(t, dir, "analyze", "noise", "run"); code != exitUsage || !strings.Contains(stderr, "task nmar has no puzzles") {
+	trainFor(t, dir, "run", "--task", "nmar", "--nmar-frames", "600", "--test-frames", "40",
+		"--steps", "1", "--batch", "16", "--d-model", "16", "--layers", "1")
+	if _, stderr, code := torchpeIn(t, dir, "analyze", "noise", "run"); code != exitUsage ||
+		!strings.Contains(stderr, "task nmar has no puzzles") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

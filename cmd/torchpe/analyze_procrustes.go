@@ -25,7 +25,9 @@ func newAnalyzeProcrustesCommand() *cobra.Command {
 --reference 2d-fixed (default) and 1d-fixed are the sinusoidal tables of the same shape; from
 which position they count, and which half of 2d-fixed encodes the row, makes no difference to
 any of the three. The reference may also be a run (its member of the same seed, else its
-first) or FILE[:tensor], with one table for all blocks or one for each.
+first) or FILE[:tensor], with one table for all blocks or one for each. Where both have names of tokens, rows are paired by
+name; else in order. --table and --reference also take what "torchpe analyze map --out map.csv"
+wrote, whose members are a stack of tables.
 
 JSON: {reference, models: [{source, member, seed, pe, reference: {source, member, seed, pe},
 tokens, dim, raw, norm_matched, disparity, blocks: [{block, raw, norm_matched, disparity}]}]};

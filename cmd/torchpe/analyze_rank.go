@@ -6,10 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/plural"
 	"torchpe/report/analysis"
 )
 
-// analyzeRankFlags are the flags of "torchpe analyze rank".
+// analyzeRankFlags holds the flags of "torchpe analyze rank".
 type analyzeRankFlags struct {
 	tableFlags
 	outFlags
@@ -43,7 +44,8 @@ are means over its blocks. With --over-training: {models: [{source, member, seed
 		},
 	}
 	f.tableFlags.add(cmd, analysis.All, analysis.All)
-	cmd.Flags().BoolVar(&f.overTraining, "over-training", false, "list norm and effective rank by step, as a run recorded them")
+	cmd.Flags().BoolVar(&f.overTraining, "over-training", false,
+		"list norm and effective rank by step, as a run recorded them")
 	f.outFlags.add(cmd, "with --over-training, write the records to this .csv file")
 	return cmd
 }
@@ -87,7 +89,8 @@ func (f *analyzeRankFlags) runOverTraining(out, notes io.Writer, args []string) 
 	case err != nil:
 		return usageError{err}
 	case len(f.tables) > 0 || s.Block != analysis.All || f.positions != "":
-		return usagef("--over-training lists what runs recorded, means over the blocks of whole tables: give it without --table, --block and --positions")
+		return usagef("--over-training lists what runs recorded, means over the blocks of whole " +
+			"tables: give it without --table, --block and --positions")
 	case len(args) == 0:
 		return usagef("no run is named: give the directory of one or more")
 	}
@@ -117,7 +120,8 @@ func (f *analyzeRankFlags) runOverTraining(out, notes io.Writer, args []string) 
 			Notes  []string          `json:"notes,omitempty"`
 		}{courses, said})
 	case f.out != "":
-		_, err := fmt.Fprintf(out, "norm and effective rank over training of %s: %s\n", countOf(len(courses), "model"), f.out)
+		_, err := fmt.Fprintf(out, "norm and effective rank over training of %s: %s\n",
+			plural.Of(len(courses), "model"), f.out)
 		return err
 	}
 	var rows [][]string

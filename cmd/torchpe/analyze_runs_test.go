@@ -13,13 +13,14 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/train/runlog/safetensors"
+	"torchpe/data/array/safetensors"
 )
 
 // trainFor trains a model in dir and fails the test where it cannot.
 func trainFor(t *testing.T, dir, out string, args ...string) {
 	t.Helper()
-	if _, stderr, code := torchpeIn(t, dir, append([]string{"train", "--quiet", "--device", "cpu", "--threads", "1", "--out", out}, args...)...); code != 0 {
+	if _, stderr, code := torchpeIn(t, dir, append([]string{"train", "--quiet", "--device", "cpu",
+		"--threads", "1", "--out", out}, args...)...); code != 0 {
 		t.Fatalf("%s: exit %d: %s", out, code, stderr)
 	}
 }
@@ -27,7 +28,8 @@ func trainFor(t *testing.T, dir, out string, args ...string) {
 // The scores of a run of masked prediction are those that the run itself recorded.
 func TestAnalyzeMaskedRun(t *testing.T) {
 	dir := t.TempDir()
-	trainFor(t, dir, "run", "--task", "nmar", "--nmar-frames", "600", "--test-frames", "40", "--steps", "8", "--batch", "16", "--d-model", "16",
+	trainFor(t, dir, "run", "--task", "nmar", "--nmar-frames", "600", "--test-frames", "40",
+		"--steps", "8", "--batch", "16", "--d-model", "16",
 		"--layers", "2", "--heads", "2", "--sigma", "0.1,2")
 	body, err := os.ReadFile(filepath.Join(dir, "run", "result.json"))
 	if err != nil {
@@ -55,7 +57,18 @@ func TestAnalyzeMaskedRun(t *testing.T) {
 			t.Errorf("member %d: %v", i, got)
 		}
 	}
-	if m := analyzeIn(t, dir, "map", "run", "--member", "1"); len(m["modules"].([]any)) != 15 || m["pe"] != "learn-2.0" {
+	if maps := analyzeIn(t, dir, "map", "run")["models"].([]any); len(maps) != 2 {
+		t.Errorf("a map of %d of 2 members", len(maps))
+	}
+	if _, stderr, code := torchpeIn(t, dir, "analyze", "map", "run", "--out", "map.csv"); code != 0 {
+		t.Error(stderr)
+	}
+	if two := model(t, analyzeIn(t, dir, "procrustes", "--table", "map.csv", "--block", "1",
+		"--reference", "map.csv")); two["raw"].(float64) > 1e-9 || two["tokens"] != 15.0 {
+		t.Errorf("the map of member 1 is %v from itself", two)
+	}
+	if m := model(t, analyzeIn(t, dir, "map", "run", "--member", "1")); len(m["modules"].([]any)) != 15 ||
+		m["pe"] != "learn-2.0" {
 		t.Errorf("map: %v", m)
 	}
 	// Each member has its own weights: both heads of both blocks.
@@ -70,11 +83,22 @@ func TestAnalyzeMaskedRun(t *testing.T) {
 	projectionsAsFiles(t, dir)
 	// The tensors of the probes as a user's own arrays give the same scores.
 	want := models[0].(map[string]any)["blocks"].([]any)[0]
-	labels := strings.Repeat("1\n", 5) + strings.Repeat("2\n", 5) + strings.Repeat("3\n", 5)
+	out, stderr, code := torchpeIn(t, dir, "data", "nmar", "show", "--frames", "2", "--json")
+	var network struct {
+		Modules []int `json:"order_modules"`
+	}
+	if err := json.Unmarshal([]byte(out), &network); err != nil || code != 0 {
+		t.Fatalf("%v, exit %d: %s", err, code, stderr)
+	}
+	labels := ""
+	for _, module := range network.Modules {
+		labels += fmt.Sprintln(module)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "modules.txt"), []byte(labels), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	stack := model(t, analyzeIn(t, dir, "network", "--table", "run/probes.safetensors:pe/0", "--modules", "modules.txt", "--block", "0"))
+	stack := model(t, analyzeIn(t, dir, "network", "--table", "run/probes.safetensors:pe/0",
+		"--modules", "modules.txt", "--block", "0"))
 	near(t, "probes as a file", stack["blocks"].([]any)[0], want)
 }
 
@@ -100,7 +124,8 @@ func TestAnalyzeLSTRuns(t *testing.T) {
 			}
 		}
 	}
-	// A member is held against that of its seed; where there is none, against the first, with a note.
+	// A member is held against that of its seed; where there is none, against the first, with a
+	// note.
 	out, stderr, code := here(t, dir, "analyze", "attention", "runs/learned", "--reference", "runs/fixed", "--json")
 	if code != 0 || !strings.Contains(stderr, "no member of seed 4") || strings.Contains(stderr, "seed 5:") {
 		t.Fatalf("exit %d: %s", code, stderr)
@@ -109,12 +134,14 @@ func TestAnalyzeLSTRuns(t *testing.T) {
 	for i, m := range models {
 		a := m.(map[string]any)
 		cosine := a["cosine"].(float64)
-		if a["same_seed"] != (i == 1) || a["examples"] != 12.0 || len(a["layers"].([]any)) != 2 || !(cosine > 0 && cosine < 1) {
+		if a["same_seed"] != (i == 1) || a["examples"] != 12.0 || len(a["layers"].([]any)) != 2 ||
+			!(cosine > 0 && cosine < 1) {
 			t.Errorf("member %d: %v", i, a)
 		}
 	}
 	for _, pooling := range []string{"each", "layers", "puzzles", "all"} {
-		same := model(t, analyzeIn(t, dir, "attention", "runs/fixed", "--reference", "runs/fixed", "--pooling", pooling))
+		same := model(t, analyzeIn(t, dir, "attention", "runs/fixed", "--reference", "runs/fixed",
+			"--pooling", pooling))
 		near(t, pooling, same, map[string]any{"cosine": 1.0, "jsd": 0.0, "same_seed": true})
 	}
 	perPuzzle(t, dir)
@@ -139,16 +166,19 @@ func TestAnalyzeLSTRuns(t *testing.T) {
 		"rank nope --over-training":                 "records no norm of the encoding nope",
 		"procrustes runs/fixed --reference absents": "absents",
 	} {
-		if _, stderr, code := here(t, dir, append([]string{"analyze"}, strings.Fields(args)...)...); code != exitUsage || !strings.Contains(stderr, want) {
+		if _, stderr, code := here(t, dir, append([]string{"analyze"},
+			strings.Fields(args)...)...); code != exitUsage || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit %d, no %q in %s", args, code, want, stderr)
 		}
 	}
-	if out, stderr, code := here(t, dir, "analyze", "rank", "runs/fixed", "nope"); code != 0 || !strings.Contains(stderr, "nope") || !strings.Contains(out, "2d-fixed") {
+	if out, stderr, code := here(t, dir, "analyze", "rank", "runs/fixed", "nope"); code != 0 ||
+		!strings.Contains(stderr, "nope") || !strings.Contains(out, "2d-fixed") {
 		t.Errorf("exit %d: %s%s", code, out, stderr)
 	}
 }
 
-// The maps of a run's probes as a user's own arrays, a file a layer, give what the run gives; so does their mean over puzzles.
+// The maps of a run's probes as a user's own arrays, a file a layer, give what the run gives; so
+// does their mean over puzzles.
 func perPuzzle(t *testing.T, dir string) {
 	t.Helper()
 	run := model(t, analyzeIn(t, dir, "attention", "runs/learned", "--member", "1", "--reference", "runs/fixed"))
@@ -188,17 +218,20 @@ func perPuzzle(t *testing.T, dir string) {
 		return name
 	}
 	for layer := range layers {
-		array := model(t, analyzeIn(t, dir, "attention", part("learned", 2, 1, layer), "--reference", part("fixed", 1, 0, layer)))
+		array := model(t, analyzeIn(t, dir, "attention", part("learned", 2, 1, layer),
+			"--reference", part("fixed", 1, 0, layer)))
 		near(t, "a layer as a file", array["cosine"], layers[layer].(map[string]any)["cosine"])
 		near(t, "a layer as a file", array["jsd"], layers[layer].(map[string]any)["jsd"])
 	}
 	_, stderr, code := here(t, dir, "analyze", "attention", "learned0.safetensors", "--reference", "runs/fixed")
-	if code != exitUsage || !strings.Contains(stderr, "1 layer, 12 examples") || !strings.Contains(stderr, "2 layers, 12 examples") {
+	if code != exitUsage || !strings.Contains(stderr, "1 layer, 12 examples") ||
+		!strings.Contains(stderr, "2 layers, 12 examples") {
 		t.Errorf("a layer against a run of two: exit %d: %s", code, stderr)
 	}
 }
 
-// What is listed over training is what metrics.jsonl has, and ends with what the run's probes measure.
+// What is listed over training is what metrics.jsonl has, and ends with what the run's probes
+// measure.
 func overTraining(t *testing.T, dir string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "runs/learned/metrics.jsonl"))
@@ -212,7 +245,8 @@ func overTraining(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 		m := int(r["member"].(float64))
-		want[m] = append(want[m], map[string]any{"step": r["step"], "epoch": r["epoch"], "frobenius": r["pe_norm"], "effective_rank": r["pe_effective_rank"]})
+		want[m] = append(want[m], map[string]any{"step": r["step"], "epoch": r["epoch"],
+			"frobenius": r["pe_norm"], "effective_rank": r["pe_effective_rank"]})
 	}
 	if len(want[0]) < 2 || len(want[1]) != len(want[0]) {
 		t.Fatalf("%d and %d records", len(want[0]), len(want[1]))
@@ -241,12 +275,14 @@ func overTraining(t *testing.T, dir string) {
 	}
 	text, err = os.ReadFile(filepath.Join(dir, "course.csv"))
 	rows, _ := csv.NewReader(bytes.NewReader(text)).ReadAll()
-	if err != nil || len(rows) != 1+len(want[0])+len(want[1]) || strings.Join(rows[0], ",") != "source,pe,member,seed,step,epoch,frobenius,effective_rank" {
+	if err != nil || len(rows) != 1+len(want[0])+len(want[1]) ||
+		strings.Join(rows[0], ",") != "source,pe,member,seed,step,epoch,frobenius,effective_rank" {
 		t.Fatalf("%v: %s", err, text)
 	}
 	for k, r := range rows[1:] { // a member after the other
 		w := append(slices.Clone(want[0]), want[1]...)[k].(map[string]any)
-		if v, err := strconv.ParseFloat(r[6], 64); err != nil || v != w["frobenius"] || r[4] != fmt.Sprint(w["step"]) || r[1] != "learn-0.5" {
+		if v, err := strconv.ParseFloat(r[6], 64); err != nil || v != w["frobenius"] ||
+			r[4] != fmt.Sprint(w["step"]) || r[1] != "learn-0.5" {
 			t.Errorf("row %d: %q, want %v", k, r, w)
 		}
 	}
@@ -293,8 +329,9 @@ func TestAnalyzeDamagedRun(t *testing.T) {
 	}
 }
 
-// projectionsAsFiles checks the positional scores of member 1 in block 1 against those of its projections as a user's own files:
-// the checkpoint's in-projection [E,3D,D] holds queries, keys and values, one after the other (torch.nn.MultiheadAttention).
+// projectionsAsFiles checks the positional scores of member 1 in block 1 against those of its
+// projections as a user's own files: the checkpoint's in-projection [E,3D,D] holds queries, keys
+// and values, one after the other (torch.nn.MultiheadAttention).
 func projectionsAsFiles(t *testing.T, dir string) {
 	t.Helper()
 	const member, d = 1, 16
@@ -323,8 +360,10 @@ func projectionsAsFiles(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	block := func(args ...string) any {
-		return model(t, analyzeIn(t, dir, append([]string{"toeplitz", "--shuffles", "0"}, args...)...))["blocks"].([]any)[0].(map[string]any)["attention"]
+		return model(t, analyzeIn(t, dir, append([]string{"toeplitz", "--shuffles", "0"},
+			args...)...))["blocks"].([]any)[0].(map[string]any)["attention"]
 	}
 	near(t, "positional scores", block("--table", "run/probes.safetensors:pe/1", "--block", "1", "--heads", "2",
-		"--query", "projections.safetensors:query", "--key", "projections.safetensors:key"), block("run", "--member", "1", "--block", "1"))
+		"--query", "projections.safetensors:query", "--key", "projections.safetensors:key"),
+		block("run", "--member", "1", "--block", "1"))
 }

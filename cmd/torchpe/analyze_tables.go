@@ -9,9 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/metrics"
 	"torchpe/internal/nearest"
+	"torchpe/internal/plural"
 	"torchpe/report/analysis"
-	"torchpe/report/metrics"
 )
 
 // tableFlags choose the tables of positions that "torchpe analyze" measures.
@@ -27,14 +28,16 @@ func (f *tableFlags) add(cmd *cobra.Command, member, block int) {
 	cmd.Args = cobra.ArbitraryArgs
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringArrayVar(&f.tables, "table", nil, "measure FILE[:tensor], a table [tokens,dimensions] or a stack of them; may be given several times")
+	fl.StringArrayVar(&f.tables, "table", nil,
+		"measure FILE[:tensor], a table [tokens,dimensions] or a stack of them; may be given several times")
 	fl.IntVar(&f.member, "member", member, "member of a run, from 0; -1 = all")
 	fl.IntVar(&f.block, "block", block, "block of a run, or place in a stack of tables, from 0; -1 = all")
-	fl.StringVar(&f.positions, "positions", "", "FROM:TO, only these positions, from 0 and without the last (default all)")
+	fl.StringVar(&f.positions, "positions", "",
+		"FROM:TO, only these positions, from 0 and without the last (default all)")
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
 }
 
-// selection returns what the flags and arguments choose.
+// selection returns the runs and tables that the flags and arguments choose.
 func (f *tableFlags) selection(args []string) (analysis.Selection, error) {
 	from, to, err := analysis.ParsePositions(f.positions)
 	if err != nil {
@@ -45,13 +48,15 @@ func (f *tableFlags) selection(args []string) (analysis.Selection, error) {
 		value int
 	}{{"member", f.member}, {"block", f.block}} {
 		if number.value < analysis.All {
-			return analysis.Selection{}, fmt.Errorf("--%s %d: want a number from 0, or -1 for all", number.flag, number.value)
+			return analysis.Selection{}, fmt.Errorf("--%s %d: want a number from 0, or -1 for all",
+				number.flag, number.value)
 		}
 	}
 	return analysis.Selection{Runs: args, Files: f.tables, Member: f.member, Block: f.block, From: from, To: to}, nil
 }
 
-// models returns the models that the flags and arguments choose, and says on notes what was left out.
+// models returns the models that the flags and arguments choose, and says on notes what was left
+// out.
 func (f *tableFlags) models(args []string, notes io.Writer) ([]*analysis.Model, error) {
 	s, err := f.selection(args)
 	if err != nil {
@@ -67,14 +72,16 @@ func (f *tableFlags) models(args []string, notes io.Writer) ([]*analysis.Model, 
 // one returns the one model that the flags and arguments choose.
 func (f *tableFlags) one(args []string, notes io.Writer) (*analysis.Model, error) {
 	if len(args)+len(f.tables) > 1 {
-		return nil, usagef("%s and %s: this command takes one", countOf(len(args), "run"), countOf(len(f.tables), "table"))
+		return nil, usagef("%s and %s: this command takes one", plural.Of(len(args), "run"),
+			plural.Of(len(f.tables), "table"))
 	}
 	models, err := f.models(args, notes)
 	if err != nil {
 		return nil, err
 	}
 	if len(models) > 1 {
-		return nil, usagef("%s: %d members: choose one run, and one of its members with --member", args[0], len(models))
+		return nil, usagef("%s: %d members: choose one run, and one of its members with --member",
+			args[0], len(models))
 	}
 	if len(models[0].Tables) > 1 {
 		return nil, usagef("%s: %d tables: choose one with --block", models[0].Source, len(models[0].Tables))
@@ -92,7 +99,7 @@ func note(w io.Writer, notes []string) error {
 	return nil
 }
 
-// subject returns the first cells of a row: what was measured.
+// subject returns the first cells of a row, which name the measured table.
 func subject(s analysis.Subject) []string {
 	member, seed := "–", "–"
 	if s.Member != nil {
@@ -108,7 +115,8 @@ func subject(s analysis.Subject) []string {
 	return []string{s.Source, pe, member, seed}
 }
 
-// printModels prints rows that begin with subject's cells, without those columns that say nothing of any row.
+// printModels prints rows that begin with subject's cells, without those columns that say nothing
+// of any row.
 func printModels(w io.Writer, head []string, rows [][]string) error {
 	for column := len(subjectHead) - 1; column > 0; column-- {
 		if slices.ContainsFunc(rows, func(r []string) bool { return r[column] != "–" }) {
@@ -122,7 +130,7 @@ func printModels(w io.Writer, head []string, rows [][]string) error {
 	return printTable(w, head, rows)
 }
 
-// subjectHead are the names of subject's columns.
+// subjectHead lists the headings of subject's cells.
 var subjectHead = []string{"source", "pe", "member", "seed"}
 
 // seedColumn is the place of the seed in subject's cells.
@@ -146,7 +154,7 @@ func parseDistance(name string) (metrics.Distance, error) {
 	return d, nil
 }
 
-// distanceHelp is the help of --distance.
+// distanceHelp returns the help of --distance.
 func distanceHelp() string {
 	return "between tokens: " + strings.Join(metrics.DistanceNames(), ", ")
 }

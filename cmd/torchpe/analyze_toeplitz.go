@@ -58,13 +58,15 @@ attention_shuffled}]}]}; those of a model are means over its blocks.`,
 	fl.StringVar(&p.Key, "key", "", "FILE[:tensor], weights of the keys [outputs,inputs]")
 	fl.IntVar(&p.Heads, "heads", 1, "heads that the outputs of --query and --key are split into")
 	fl.BoolVar(&p.InOut, "in-out", false, "the weights are [inputs,outputs], as in E W (TensorFlow)")
-	fl.StringVar(&p.Words, "words", "", "FILE[:tensor], word embeddings [words,dimensions], whose mean is added to each row in the scores")
+	fl.StringVar(&p.Words, "words", "", "FILE[:tensor], word embeddings [words,dimensions], whose "+
+		"mean is added to each row in the scores")
 	fl.IntVar(&shuffles.Count, "shuffles", 100, "random orders of the tokens to hold R^2 against; 0 = none")
 	fl.Uint64Var(&shuffles.Seed, "seed", 0, "seed of the random orders")
 	return cmd
 }
 
-func runAnalyzeToeplitz(out, notes io.Writer, args []string, f tableFlags, p analysis.ProjectionFiles, shuffles analysis.Shuffles) error {
+func runAnalyzeToeplitz(out, notes io.Writer, args []string, f tableFlags,
+	p analysis.ProjectionFiles, shuffles analysis.Shuffles) error {
 	if shuffles.Count < 0 {
 		return usagef("--shuffles %d: want 0 or more", shuffles.Count)
 	}
@@ -93,13 +95,16 @@ func runAnalyzeToeplitz(out, notes io.Writer, args []string, f tableFlags, p ana
 	var rows [][]string
 	for _, r := range results {
 		for _, b := range r.Blocks {
-			rows = append(rows, row(subject(r.Subject), b.Block, b.R2, b.R2Shuffled, b.P, b.R2Centred, byHead(b.Attention), b.AttentionShuffled))
+			rows = append(rows, row(subject(r.Subject), b.Block, b.R2, b.R2Shuffled, b.P,
+				b.R2Centred, byHead(b.Attention), b.AttentionShuffled))
 		}
 		if len(r.Blocks) > 1 {
-			rows = append(rows, row(subject(r.Subject), "mean", r.R2, r.R2Shuffled, "–", r.R2Centred, r.Attention, r.AttentionShuffled))
+			rows = append(rows, row(subject(r.Subject), "mean", r.R2, r.R2Shuffled, "–",
+				r.R2Centred, r.Attention, r.AttentionShuffled))
 		}
 	}
-	return printModels(out, row(subjectHead, "block", "R²", "shuffled", "p", "R² centred", "R² attention, by head", "shuffled"), rows)
+	return printModels(out, row(subjectHead, "block", "R²", "shuffled", "p", "R² centred",
+		"R² attention, by head", "shuffled"), rows)
 }
 
 // byHead shows a number a head; of many heads their range.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/plural"
 	"torchpe/train"
 )
 
@@ -15,7 +16,7 @@ func newBenchCommand() *cobra.Command {
 	return cmd
 }
 
-// benchFlags are the flags of "torchpe bench step" that say how to measure.
+// benchFlags holds the flags of "torchpe bench step" that say how to measure.
 type benchFlags struct {
 	config        configFlags
 	steps, warmup int
@@ -44,6 +45,7 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
 	fl.BoolVar(&f.profile, "profile", false, "also print where the time goes")
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
 	f.config.bench = true
+	headFlags(fl, "measurement")
 	f.config.add(fl)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return runBenchStep(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
@@ -65,7 +67,7 @@ func runBenchStep(w, say io.Writer, f benchFlags) error {
 	if err := f.config.chooseMembers(&c, say); err != nil {
 		return err
 	}
-	b, err := train.BenchStep(c, f.warmup, f.steps, f.profile)
+	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps, Profile: f.profile})
 	if err != nil {
 		return err
 	}
@@ -76,10 +78,12 @@ func runBenchStep(w, say io.Writer, f benchFlags) error {
 			train.Bench
 		}{f.config.preset, c.PE, b})
 	}
-	fmt.Fprintf(w, "%s %s: %d members, batch %d, %s, %d threads: %.1f ms a step (shortest %.1f), %.0f MB at most\n",
-		f.config.preset, c.PE, b.Members, b.Batch, b.Device, b.Threads, b.Median, b.Min, b.PeakRSS)
+	fmt.Fprintf(w, "%s %s: %s, batch %d, %s, %s: %.1f ms a step (shortest %.1f), %.0f MB at most\n",
+		f.config.preset, c.PE, plural.Of(b.Members, "member"), b.Batch, b.Device, plural.Of(b.Threads, "thread"),
+		b.Median, b.Min, b.PeakRSS)
 	if b.DeviceMB > 0 {
-		fmt.Fprintf(w, "  %.0f MB of the GPU's memory at most, %s products, %s\n", b.DeviceMB, b.Precision, map[bool]string{true: "recorded steps", false: "kernels launched one by one"}[b.Graph])
+		fmt.Fprintf(w, "  %.0f MB of the GPU's memory at most, %s products, %s\n", b.DeviceMB,
+			b.Precision, map[bool]string{true: "recorded steps", false: "kernels launched one by one"}[b.Graph])
 	}
 	for _, p := range b.Phases {
 		fmt.Fprintf(w, "  %-16s %7.2f ms\n", p.Name, p.MS)

@@ -35,6 +35,7 @@ Trains each scheme at its default options, one step of it and one of nope in tur
 	fl.IntVar(&f.steps, "steps", 30, "steps of each")
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
 	f.config.bench = true
+	headFlags(fl, "measurement")
 	f.config.add(fl)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return runBenchSchemes(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
@@ -80,7 +81,8 @@ func runBenchSchemes(w, say io.Writer, f benchSchemesFlags) error {
 		case s.Err != "":
 			fmt.Fprintf(w, "%-20s %s\n", s.PE, s.Err)
 		default:
-			fmt.Fprintf(w, "%-20s %10.2f %10.2f %8.2f %12d %8.3f\n", s.PE, s.StepMS, s.NopeMS, s.Ratio, s.Parameters, s.Loss)
+			fmt.Fprintf(w, "%-20s %10.2f %10.2f %8.2f %12d %8.3f\n", s.PE, s.StepMS, s.NopeMS,
+				s.Ratio, s.Parameters, s.Loss)
 		}
 	})
 	if err == nil && f.json {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -20,7 +21,8 @@ text (CSV, TSV, blanks, AFNI's 1D). docs/own-data.md says more, also on data tha
 		Args: noArguments,
 		RunE: showHelp,
 	}
-	cmd.AddCommand(newHCPInfoCommand(), newHCPCheckCommand(), newHCPConvertCommand(), newHCPCleanCommand(), newHCPGenerateCommand())
+	cmd.AddCommand(newHCPInfoCommand(), newHCPCheckCommand(), newHCPConvertCommand(),
+		newHCPCleanCommand(), newHCPGenerateCommand())
 	return cmd
 }
 
@@ -32,17 +34,20 @@ func newHCPInfoCommand() *cobra.Command {
 		Short: "Describe files: format, runs, tokens, frames, order of hemispheres",
 		Long: `Describe files without changing anything, also such as cannot be read as series without more being said;
 what is missing follows the table. first_row in --json are the first five numbers of the first row of the
-array as nibabel, h5py, scipy or numpy show it, null where they are NaN or infinite.`,
+array as nibabel, h5py, scipy or numpy show it, null where they are NaN or infinite. Of a file whose numbers need
+more than --max-memory everything else is described, and not_finite is null. Files that are no series (dscalar, dlabel,
+pconn, lists of labels, connectivity matrices, what no reader knows) are described, too, and stop nothing.`,
 		Example: `  torchpe data hcp info 100307.ptseries.nii
   torchpe data hcp info --json --dataset '*/nuisanceReg_resid_24pXaCompCorXVolterra' 100307_glmOutput_data.h5`,
 		Args: someFiles,
 		RunE: func(cmd *cobra.Command, files []string) error {
-			return runHCPInfo(cmd.OutOrStdout(), f.s, files, asJSON)
+			f.s.Data = files
+			return runHCPInfo(cmd.OutOrStdout(), f.s, asJSON)
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	f.add(fl, "")
+	f.add(fl, "modules", "subjects")
 	fl.BoolVar(&asJSON, "json", false, "print as JSON, one record a file")
 	return cmd
 }
@@ -54,29 +59,20 @@ func someFiles(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-func runHCPInfo(w io.Writer, s series.Source, paths []string, asJSON bool) error {
-	o, err := s.Options(series.CorticalParcels)
-	if err != nil {
+func runHCPInfo(w io.Writer, s series.Source, asJSON bool) error {
+	if _, err := s.Options(series.CorticalParcels); err != nil {
 		return usageError{err}
 	}
-	files, err := series.Files(paths, s.Pattern)
-	if err != nil {
-		return err
-	}
-	infos := []*series.Info{}
-	for _, file := range files {
-		info, err := series.Inspect(file, o)
-		if err != nil {
-			return err
-		}
-		infos = append(infos, info)
+	infos, notes, misfits := series.InspectAll(s, series.CorticalParcels)
+	if infos == nil {
+		return misfits
 	}
 	if asJSON {
-		return printJSON(w, infos)
+		return errors.Join(printJSON(w, infos), misfits)
 	}
 	var rows [][]string
 	for _, i := range infos {
-		named, array, tokens, frames := "no", "", "?", "?"
+		named, array, tokens, frames, notFinite := "no", "", "?", "?", "?"
 		if len(i.Names) > 0 {
 			named = i.Names[0] + ", ..."
 		}
@@ -91,26 +87,27 @@ func runHCPInfo(w io.Writer, s series.Source, paths []string, asJSON bool) error
 			}
 			array += " " + strings.Join(axes, ",")
 		}
-		rows = append(rows, []string{i.File, string(i.Format), array, i.Subject, fmt.Sprint(i.Runs), tokens, frames, named, string(i.HemisphereOrder), fmt.Sprint(i.NotFinite)})
+		if i.NotFinite != nil {
+			notFinite = fmt.Sprint(*i.NotFinite)
+		}
+		rows = append(rows, []string{i.File, string(i.Format), array, i.Subject, fmt.Sprint(i.Runs),
+			tokens, frames, named, string(i.HemisphereOrder), notFinite})
 	}
-	if err := printTable(w, []string{"file", "format", "array", "subject", "runs", "tokens", "frames", "names", "hemispheres", "NaN or infinite"}, rows); err != nil {
+	if err := printTable(w, []string{"file", "format", "array", "subject", "runs", "tokens",
+		"frames", "names", "hemispheres", "NaN or infinite"}, rows); err != nil {
 		return err
 	}
+	lines := notes
 	for _, i := range infos {
+		lines = append(lines, i.Notes...)
 		if i.Problem != "" {
-			if _, err := fmt.Fprintln(w, i.Problem); err != nil {
-				return err
-			}
+			lines = append(lines, i.Problem)
 		}
 	}
-	return nil
-}
-
-// addAll declares the flags that read whole data sets.
-func (f *sourceFlags) addAll(cmd *cobra.Command) {
-	fl := cmd.Flags()
-	fl.SortFlags = false
-	f.add(fl, "")
-	fl.StringVar(&f.s.Modules, "modules", "", "file with the networks: CAB-NP's LabelKey or list, names and labels, or a dlabel.nii")
-	fl.StringVar(&f.s.Subjects, "subjects", "", "table with the columns subject, set (train or test) and, if names of files do not tell, file")
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return misfits
 }

@@ -1,32 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"torchpe/data/hcp"
 	"torchpe/data/series"
-	"torchpe/report/metrics"
 )
-
-// hcpCheck is what check prints.
-type hcpCheck struct {
-	Subjects        int            `json:"subjects"`
-	Runs            int            `json:"runs"`
-	Frames          int            `json:"frames"`
-	Tokens          int            `json:"tokens"`
-	NamesFrom       string         `json:"names_from"` // empty where no file has names
-	HemisphereOrder string         `json:"hemisphere_order"`
-	SD              [2]float64     `json:"sd"`       // smallest and largest of a token in a run
-	Constant        int            `json:"constant"` // tokens of runs that do not vary, on which training ends unless --zscore=false
-	Networks        map[string]int `json:"networks"`
-	NetworksFrom    string         `json:"networks_from"`
-	Modularity      *float64       `json:"modularity"` // of the mean correlations, negative ones as 0; null without networks, and where no two tokens correlate
-	Notes           []string       `json:"notes"`
-}
 
 func newHCPCheckCommand() *cobra.Command {
 	var f sourceFlags
@@ -46,7 +30,8 @@ checked by name.`,
 			return runHCPCheck(cmd.OutOrStdout(), f.s, asJSON)
 		},
 	}
-	f.addAll(cmd)
+	cmd.Flags().SortFlags = false
+	f.add(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }
@@ -56,36 +41,18 @@ func runHCPCheck(w io.Writer, s series.Source, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	c := hcpCheck{
-		Subjects: len(d.Subjects), Runs: len(d.Runs), Frames: d.Frames, Tokens: d.Tokens, NamesFrom: d.NamesFrom,
-		HemisphereOrder: string(d.Hemispheres()), Constant: len(d.Flat), Networks: map[string]int{}, Notes: append([]string{}, d.Notes...),
-	}
-	if len(d.Flat) > 0 {
-		first := d.Flat[0]
-		c.Notes = append(c.Notes, fmt.Sprintf("Training would end with an error, unless with --zscore=false: %d token(s) of runs do not vary and have no z-score, such as token %s of %s, which is %v throughout.",
-			len(d.Flat), first.Token, first.Run, first.Value))
-	}
-	connectivity, sd := meanCorrelations(d.Set)
-	c.SD = sd
-	if d.Modules != nil {
-		c.NetworksFrom = d.Modules.How
-		for _, l := range d.Modules.Labels {
-			c.Networks[d.Modules.Modules[l]]++
-		}
-		score, err := metrics.ScoreNetwork(connectivity, d.Modules.Labels)
-		if err != nil {
-			return err
-		}
-		if q := score.Modularity; !math.IsNaN(q) { // it is where no two tokens correlate
-			c.Modularity = &q
-		}
+	c, err := hcp.Check(d)
+	if err != nil {
+		return err
 	}
 	if asJSON {
 		return printJSON(w, c)
 	}
 	rows := [][]string{
-		{"subjects", fmt.Sprint(c.Subjects)}, {"runs", fmt.Sprint(c.Runs)}, {"frames", fmt.Sprint(c.Frames)}, {"tokens", fmt.Sprint(c.Tokens)},
-		{"names", orWord(c.NamesFrom, "none")}, {"hemispheres", c.HemisphereOrder}, {"SD of a token in a run", fmt.Sprintf("%.3g to %.3g", c.SD[0], c.SD[1])},
+		{"subjects", fmt.Sprint(c.Subjects)}, {"runs", fmt.Sprint(c.Runs)}, {"frames",
+			fmt.Sprint(c.Frames)}, {"tokens", fmt.Sprint(c.Tokens)},
+		{"names", cmp.Or(c.NamesFrom, "none")}, {"hemispheres", c.HemisphereOrder}, {
+			"SD of a token in a run", fmt.Sprintf("%.3g to %.3g", c.SD[0], c.SD[1])},
 	}
 	if d.Modules != nil {
 		modularity := "unknown: no two tokens correlate"
@@ -108,60 +75,4 @@ func runHCPCheck(w io.Writer, s series.Source, asJSON bool) error {
 		}
 	}
 	return nil
-}
-
-func orWord(text, word string) string {
-	if text == "" {
-		return word
-	}
-	return text
-}
-
-// meanCorrelations returns the correlations between tokens [tokens, tokens], averaged over runs, with negative ones and the
-// diagonal set to 0, and the smallest and the largest SD of a token in a run. A constant token correlates with none.
-func meanCorrelations(s *series.Set) (mean []float64, sd [2]float64) {
-	n := s.Tokens
-	mean, sd = make([]float64, n*n), [2]float64{math.Inf(1), 0}
-	for _, r := range s.Runs {
-		columns := make([][]float32, n) // z-scored, each over the root of the frames, so that products are correlations
-		for t := range columns {
-			columns[t] = make([]float32, r.Frames)
-			sum, flat := 0.0, true
-			for f := range r.Frames {
-				sum += float64(s.X[(r.First+f)*n+t])
-				flat = flat && s.X[(r.First+f)*n+t] == s.X[r.First*n+t]
-			}
-			centre, squares := sum/float64(r.Frames), 0.0
-			for f := range r.Frames {
-				v := float64(s.X[(r.First+f)*n+t]) - centre
-				squares += v * v
-			}
-			if flat { // squares are of the rounding of the mean
-				sd[0] = 0
-				continue
-			}
-			deviation := math.Sqrt(squares / float64(r.Frames))
-			sd[0], sd[1] = min(sd[0], deviation), max(sd[1], deviation)
-			for f := range r.Frames {
-				columns[t][f] = float32((float64(s.X[(r.First+f)*n+t]) - centre) / math.Sqrt(squares))
-			}
-		}
-		for i := range n {
-			for j := range i {
-				var dot float32
-				a, b := columns[i], columns[j]
-				for f, v := range a {
-					dot += v * b[f]
-				}
-				mean[i*n+j] += float64(dot) / float64(len(s.Runs))
-			}
-		}
-	}
-	for i := range n {
-		for j := range i {
-			mean[i*n+j] = max(0, mean[i*n+j])
-			mean[j*n+i] = mean[i*n+j]
-		}
-	}
-	return mean, sd
 }

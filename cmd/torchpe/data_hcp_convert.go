@@ -8,6 +8,8 @@ import (
 
 	"torchpe/data/hcp"
 	"torchpe/data/series"
+	"torchpe/internal/plural"
+	"torchpe/train/config"
 )
 
 func newHCPConvertCommand() *cobra.Command {
@@ -28,7 +30,8 @@ kind in DIR are an error, because its names would be taken for theirs.`,
 			return runHCPConvert(cmd.OutOrStdout(), f.s, out, zscore, force)
 		},
 	}
-	f.addAll(cmd)
+	cmd.Flags().SortFlags = false
+	f.add(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "", "directory to write to, made if missing (required)")
 	cmd.Flags().BoolVar(&zscore, "zscore", false, "bring each token of each run to mean 0 and SD 1")
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite existing files")
@@ -43,11 +46,11 @@ func runHCPConvert(w io.Writer, s series.Source, out string, zscore, force bool)
 	if err != nil {
 		return err
 	}
-	folder := seriesFolder{out: out, force: force, set: d.Set}
+	folder := series.Folder{Dir: out, Force: force, Set: d.Set}
 	if d.Modules != nil {
-		folder.labels, folder.modules = d.Modules.Labels, d.Modules.Modules
+		folder.Labels, folder.Modules = d.Modules.Labels, d.Modules.Modules
 	}
-	if err := folder.write(w); err != nil {
+	if err := writeFolder(w, folder); err != nil {
 		return err
 	}
 	for _, n := range d.Notes {
@@ -88,9 +91,9 @@ func runHCPGenerate(w io.Writer, out, surrogate string, seed uint64, force bool)
 	if out == "" {
 		return usagef("--out is missing: name the directory to write to")
 	}
-	size, err := parseSurrogate(surrogate, defaultSurrogate())
+	size, err := config.ParseSurrogate(surrogate)
 	if err != nil {
-		return usageError{err}
+		return usagef("--surrogate: %w", err)
 	}
 	o := hcp.DefaultOptions()
 	o.Subjects, o.Frames = size.Subjects, size.Frames
@@ -98,9 +101,16 @@ func runHCPGenerate(w io.Writer, out, surrogate string, seed uint64, force bool)
 	if err != nil {
 		return usageError{err}
 	}
-	set := &series.Set{Frames: o.Subjects * o.Frames, Tokens: hcp.Parcels, X: made.X, Names: made.Names}
-	for i, subject := range made.Subjects {
-		set.Runs = append(set.Runs, series.Run{Subject: subject, First: i * o.Frames, Frames: o.Frames})
+	return writeFolder(w, series.Folder{Dir: out, Force: force, Set: made.Set(), Labels: made.Labels,
+		Modules: made.Networks})
+}
+
+// writeFolder writes a folder and prints what is in it.
+func writeFolder(w io.Writer, f series.Folder) error {
+	if err := f.Write(); err != nil {
+		return err
 	}
-	return seriesFolder{out: out, force: force, set: set, labels: made.Labels, modules: made.Networks}.write(w)
+	_, err := fmt.Fprintf(w, "%s: %s, %d frames of %d tokens\n", f.Dir, plural.Of(len(f.Set.Runs), "run"),
+		f.Set.Frames, f.Set.Tokens)
+	return err
 }

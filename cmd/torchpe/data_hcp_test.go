@@ -13,9 +13,11 @@ import (
 
 	"torchpe/data/array/npy"
 	"torchpe/data/array/text"
+	"torchpe/data/hcp"
 )
 
-// seriesFixture is a file that nibabel, h5py or numpy wrote: frame f of token p is 10 p + f + f f / 8.
+// seriesFixture is a file that nibabel, h5py or numpy wrote: frame f of token p is 10 p + f + f f /
+// 8.
 func seriesFixture(t *testing.T, name string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("..", "..", "data", "series", "testdata", name))
@@ -26,7 +28,8 @@ func seriesFixture(t *testing.T, name string) string {
 }
 
 func TestHCPInfo(t *testing.T) {
-	out, errs, code := torchpeIn(t, ".", "data", "hcp", "info", "--json", "--tokens", "6", seriesFixture(t, "sub-01.ptseries.nii"), seriesFixture(t, "one.h5"))
+	out, errs, code := torchpeIn(t, ".", "data", "hcp", "info", "--json", "--tokens", "6",
+		seriesFixture(t, "sub-01.ptseries.nii"), seriesFixture(t, "one.h5"))
 	if code != 0 {
 		t.Fatal(errs)
 	}
@@ -42,11 +45,13 @@ func TestHCPInfo(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	p, h := infos[0], infos[1]
-	if p.Format != "cifti-ptseries" || p.Tokens != 6 || p.Frames != 7 || p.HemisphereOrder != "left-first" || p.Names[3] != "R_V1_ROI" ||
+	if p.Format != "cifti-ptseries" || p.Tokens != 6 || p.Frames != 7 ||
+		p.HemisphereOrder != "left-first" || p.Names[3] != "R_V1_ROI" ||
 		!slices.Equal(p.FirstRow, []float64{0, 10, 20, 30, 40}) || p.Subjects != 1 || p.Runs != 1 {
 		t.Errorf("%+v", p)
 	}
-	if h.Format != "hdf5" || h.HemisphereOrder != "unknown" || h.Names == nil || !slices.Equal(h.FirstRow, []float64{0, 1.125, 2.5, 4.125, 6}) {
+	if h.Format != "hdf5" || h.HemisphereOrder != "unknown" || h.Names == nil ||
+		!slices.Equal(h.FirstRow, []float64{0, 1.125, 2.5, 4.125, 6}) {
 		t.Errorf("%+v", h)
 	}
 	sum, err := exec.Command("sha256sum", h.File).Output()
@@ -57,7 +62,8 @@ func TestHCPInfo(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "left-first") {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	// What fits no known number of tokens is described all the same; what the user says of it must fit.
+	// What fits no known number of tokens is described all the same; what the user says of it must
+	// fit.
 	out, _, code = torchpeIn(t, ".", "data", "hcp", "info", seriesFixture(t, "one.h5"))
 	if code != 0 || !strings.Contains(out, "[6 7]") || !strings.Contains(out, "no axis of 360 or 718 tokens") {
 		t.Errorf("exit %d: %s", code, out)
@@ -66,7 +72,8 @@ func TestHCPInfo(t *testing.T) {
 	if code == 0 || !strings.Contains(errs, "leave --dataset out") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	out, _, code = torchpeIn(t, ".", "data", "hcp", "info", "--names", seriesFixture(t, "names.txt"), seriesFixture(t, "one.h5"))
+	out, _, code = torchpeIn(t, ".", "data", "hcp", "info", "--names",
+		seriesFixture(t, "names.txt"), seriesFixture(t, "one.h5"))
 	if code != 0 || !strings.Contains(out, "L_V1_ROI") {
 		t.Errorf("exit %d: %s", code, out)
 	}
@@ -75,7 +82,8 @@ func TestHCPInfo(t *testing.T) {
 // NaN has no JSON: info counts them, and check has no modularity where no two tokens correlate.
 func TestHCPWithoutNumbers(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"nan.csv": "a,b\nnan,1\n2,3\n", "flat.csv": "a,b\n" + strings.Repeat("0.1,5\n", 60), "modules.csv": "a,1\nb,2\n"} {
+	for name, text := range map[string]string{"nan.csv": "a,b\nnan,1\n2,3\n", "flat.csv": "a,b\n" +
+		strings.Repeat("0.1,5\n", 60), "modules.csv": "a,1\nb,2\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -85,16 +93,21 @@ func TestHCPWithoutNumbers(t *testing.T) {
 		FirstRow  []*float64 `json:"first_row"`
 		NotFinite int        `json:"not_finite"`
 	}
-	if err := json.Unmarshal([]byte(out), &infos); code != 0 || err != nil || len(infos) != 1 || infos[0].NotFinite != 1 || len(infos[0].FirstRow) != 2 || infos[0].FirstRow[0] != nil || *infos[0].FirstRow[1] != 1 {
+	if err := json.Unmarshal([]byte(out), &infos); code != 0 || err != nil || len(infos) != 1 ||
+		infos[0].NotFinite != 1 || len(infos[0].FirstRow) != 2 || infos[0].FirstRow[0] != nil ||
+		*infos[0].FirstRow[1] != 1 {
 		t.Errorf("exit %d: %s %s", code, out, errs)
 	}
 	out, errs, code = torchpeIn(t, dir, "data", "hcp", "check", "--json", "flat.csv", "--modules", "modules.csv")
-	var c hcpCheck
-	if err := json.Unmarshal([]byte(out), &c); code != 0 || err != nil || c.Modularity != nil || c.Constant != 2 || c.SD != [2]float64{} ||
+	var c hcp.Report
+	if err := json.Unmarshal([]byte(out), &c); code != 0 || err != nil || c.Modularity != nil ||
+		c.Constant != 2 || c.SD != [2]float64{} ||
 		!strings.Contains(strings.Join(c.Notes, " "), "token 0 (a) of flat.csv, which is 0.1 throughout") {
 		t.Errorf("exit %d: %s %s", code, out, errs)
 	}
-	if out, errs, code = torchpeIn(t, dir, "data", "hcp", "check", "flat.csv", "--modules", "modules.csv"); code != 0 || !strings.Contains(out, "no two tokens correlate") || !strings.Contains(out, "--zscore=false") {
+	if out, errs, code = torchpeIn(t, dir, "data", "hcp", "check", "flat.csv", "--modules",
+		"modules.csv"); code != 0 || !strings.Contains(out, "no two tokens correlate") ||
+		!strings.Contains(out, "--zscore=false") {
 		t.Errorf("exit %d: %s %s", code, out, errs)
 	}
 }
@@ -103,14 +116,17 @@ func TestHCPWithoutNumbers(t *testing.T) {
 func TestHCPConvert(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "npy")
 	modules := seriesFixture(t, "networks.dlabel.nii")
-	out, errs, code := torchpeIn(t, ".", "data", "hcp", "convert", seriesFixture(t, "sub-01.ptseries.nii"), seriesFixture(t, "sub-02.ptseries.nii"), "--modules", modules, "--out", dir)
+	out, errs, code := torchpeIn(t, ".", "data", "hcp", "convert",
+		seriesFixture(t, "sub-01.ptseries.nii"), seriesFixture(t,
+			"sub-02.ptseries.nii"), "--modules", modules, "--out", dir)
 	if code != 0 {
 		t.Fatal(errs)
 	}
 	if !strings.Contains(out, "2 runs, 14 frames of 6 tokens") {
 		t.Errorf("%s", out)
 	}
-	for _, name := range []string{"sub-01_run-1.npy", "sub-02_run-1.npy"} { // the second has its right hemisphere first
+	// the second has its right hemisphere first
+	for _, name := range []string{"sub-01_run-1.npy", "sub-02_run-1.npy"} {
 		a, err := npy.Read(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -131,13 +147,14 @@ func TestHCPConvert(t *testing.T) {
 	if code != 0 {
 		t.Fatal(errs)
 	}
-	var c hcpCheck
+	var c hcp.Report
 	if err := json.Unmarshal([]byte(out), &c); err != nil {
 		t.Fatal(err)
 	}
-	// All tokens are the same curve but for their mean: every correlation is 1, and labels that alternate have
-	// Q = 2 (6/30 - 1/4) over three tokens each.
-	if c.Subjects != 2 || c.Runs != 2 || c.Tokens != 6 || c.HemisphereOrder != "left-first" || c.Networks["Visual"] != 3 || c.Networks["Motor"] != 3 ||
+	// All tokens are the same curve but for their mean: every correlation is 1, and labels that
+	// alternate have Q = 2 (6/30 - 1/4) over three tokens each.
+	if c.Subjects != 2 || c.Runs != 2 || c.Tokens != 6 || c.HemisphereOrder != "left-first" ||
+		c.Networks["Visual"] != 3 || c.Networks["Motor"] != 3 ||
 		c.Modularity == nil || math.Abs(*c.Modularity+0.1) > 1e-6 {
 		t.Errorf("%s", out)
 	}
@@ -147,7 +164,8 @@ func TestHCPConvert(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	// Even if asked it leaves no runs of another conversion beside its names.
-	_, errs, code = torchpeIn(t, ".", "data", "hcp", "convert", seriesFixture(t, "sub-01.ptseries.nii"), "--out", dir, "--force")
+	_, errs, code = torchpeIn(t, ".", "data", "hcp", "convert",
+		seriesFixture(t, "sub-01.ptseries.nii"), "--out", dir, "--force")
 	if code == 0 || !strings.Contains(errs, "sub-02_run-1.npy exists and is no run of this data") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
@@ -156,7 +174,8 @@ func TestHCPConvert(t *testing.T) {
 	}
 	plain := filepath.Join(t.TempDir(), "sub-01.npy")
 	copyFile(t, seriesFixture(t, "frames.npy"), plain)
-	if _, errs, code = torchpeIn(t, ".", "data", "hcp", "convert", plain, "--tokens", "6", "--out", dir, "--force"); code != 0 {
+	if _, errs, code = torchpeIn(t, ".", "data", "hcp", "convert", plain, "--tokens", "6", "--out",
+		dir, "--force"); code != 0 {
 		t.Fatal(errs)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
@@ -183,10 +202,12 @@ func TestHCPConvertKeepsSubjectsApart(t *testing.T) {
 	}
 	convert := []string{"data", "hcp", "convert", "p_01.npy", "p01.npy", "--tokens", "6", "--out", "out", "--force"}
 	_, errs, code := torchpeIn(t, dir, convert...)
-	if _, err := os.Stat(filepath.Join(dir, "out")); code == 0 || !strings.Contains(errs, `"p_01" and "p01"`) || !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(dir, "out")); code == 0 ||
+		!strings.Contains(errs, `"p_01" and "p01"`) || !os.IsNotExist(err) {
 		t.Errorf("exit %d, %v: %s", code, err, errs)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "s.csv"), []byte("subject,file\na,p_01.npy\nb,p01.npy\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "s.csv"),
+		[]byte("subject,file\na,p_01.npy\nb,p01.npy\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, errs, code = torchpeIn(t, dir, append(convert, "--subjects", "s.csv")...); code != 0 {
@@ -200,28 +221,35 @@ func TestHCPConvertKeepsSubjectsApart(t *testing.T) {
 // What generate writes is read with its networks.
 func TestHCPGenerateIsRead(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
-	if _, errs, code := torchpeIn(t, ".", "data", "hcp", "generate", "--out", dir, "--surrogate", "subjects=2,frames=5"); code != 0 {
+	if _, errs, code := torchpeIn(t, ".", "data", "hcp", "generate", "--out", dir, "--surrogate",
+		"subjects=2,frames=5"); code != 0 {
 		t.Fatal(errs)
 	}
 	out, errs, code := torchpeIn(t, ".", "data", "hcp", "check", "--json", dir)
-	var c hcpCheck
-	if err := json.Unmarshal([]byte(out), &c); code != 0 || err != nil || c.Subjects != 2 || c.Networks["Default"] != 77 || c.HemisphereOrder != "left-first" || !strings.Contains(c.NetworksFrom, "by name") {
+	var c hcp.Report
+	if err := json.Unmarshal([]byte(out), &c); code != 0 || err != nil || c.Subjects != 2 ||
+		c.Networks["Default"] != 77 || c.HemisphereOrder != "left-first" ||
+		!strings.Contains(c.NetworksFrom, "by name") {
 		t.Errorf("exit %d: %s %s", code, out, errs)
 	}
 }
 
 func TestHCPCheckNamesBothFiles(t *testing.T) {
 	modules := filepath.Join(t.TempDir(), "modules.csv")
-	if err := os.WriteFile(modules, []byte("name,module\nL_V1,1\nL_MST,1\nL_V6,1\nR_V1,2\nR_MST,2\nR_V7,2\n"), 0o600); err != nil {
+	if err := os.WriteFile(modules,
+		[]byte("name,module\nL_V1,1\nL_MST,1\nL_V6,1\nR_V1,2\nR_MST,2\nR_V7,2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, errs, code := torchpeIn(t, ".", "data", "hcp", "check", seriesFixture(t, "sub-01.ptseries.nii"), "--modules", modules)
-	if code == 0 || !strings.Contains(errs, "sub-01.ptseries.nii") || !strings.Contains(errs, modules) || !strings.Contains(errs, "R_V6_ROI") {
+	_, errs, code := torchpeIn(t, ".", "data", "hcp", "check",
+		seriesFixture(t, "sub-01.ptseries.nii"), "--modules", modules)
+	if code == 0 || !strings.Contains(errs, "sub-01.ptseries.nii") ||
+		!strings.Contains(errs, modules) || !strings.Contains(errs, "R_V6_ROI") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
 
-// The command gives numpy's residuals, from text files and from the HDF5 layout of the published pipeline.
+// The command gives numpy's residuals, from text files and from the HDF5 layout of the published
+// pipeline.
 func TestHCPClean(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("..", "..", "data", "hcp", "clean", "testdata", "runs.json"))
 	if err != nil {
@@ -252,7 +280,8 @@ func TestHCPClean(t *testing.T) {
 		return path
 	}
 	series := write("series.csv", f.Series, f.Frames, ",")
-	args := []string{"data", "hcp", "clean", "--data", series, "--axes", "tokens,frames", "--motion", write("motion.txt", f.Motion, 12, "  "),
+	args := []string{"data", "hcp", "clean", "--data", series, "--axes", "tokens,frames",
+		"--motion", write("motion.txt", f.Motion, 12, "  "),
 		"--wm", write("wm.txt", f.WM, 5, " "), "--ventricles", write("csf.1D", f.Ventricles, 5, " "), "--out"}
 	same := func(got []float64) {
 		t.Helper()
@@ -316,7 +345,9 @@ with h5py.File("nuisance.h5", "w") as h:
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v %s", err, out)
 		}
-		if _, errs, code = torchpeIn(t, dir, "data", "hcp", "clean", "--data", series, "--axes", "tokens,frames", "--nuisance", "nuisance.h5", "--run", "rfMRI_REST1_RL", "--out", "again.npy"); code != 0 {
+		if _, errs, code = torchpeIn(t, dir, "data", "hcp", "clean", "--data", series, "--axes",
+			"tokens,frames", "--nuisance", "nuisance.h5", "--run", "rfMRI_REST1_RL", "--out",
+			"again.npy"); code != 0 {
 			t.Fatal(errs)
 		}
 		if a, err = npy.Read(filepath.Join(dir, "again.npy")); err != nil {

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +28,10 @@ divided by the number of lags, which bounds their sum and with it the process; -
 takes any other factor. Networks larger than the paper's 15 nodes in 3 modules would leave
 rest too, as a node's couplings add up: in a module of m > 5 nodes those within are
 multiplied by 4/(m-1), and where more than 10 nodes are in other modules those between by
-10/(nodes-m), so that their expected sums stay the paper's.`,
+10/(nodes-m), so that their expected sums stay the paper's.
+
+The nodes, named by module, come in an order drawn from the seed: an encoding of places
+on a line would be modular by itself if the nodes of a module lay side by side.`,
 		Args: noArguments,
 		RunE: showHelp,
 	}
@@ -37,7 +39,7 @@ multiplied by 4/(m-1), and where more than 10 nodes are in other modules those b
 	return cmd
 }
 
-// nmarFlags are the flags of "torchpe data nmar".
+// nmarFlags holds the flags of "torchpe data nmar".
 type nmarFlags struct {
 	options     nmar.Options
 	seed        uint64
@@ -57,23 +59,29 @@ func (f *nmarFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.options.Lags, "lags", o.Lags, "time points of its own past that a node depends on")
 	fl.Float64Var(&f.options.Noise, "noise", o.Noise, "standard deviation of the noise")
 	fl.Float64Var(&f.options.Scale, "scale", o.Scale, "factor on the autoregressive weights; 0 = one over the lags")
-	fl.BoolVar(&f.options.AsPrinted, "as-printed", false, "the process as the paper prints it: refused, with the reason")
+	fl.BoolVar(&f.options.AsPrinted, "as-printed", false,
+		"the process as the paper prints it: refused, with the reason")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed, 0 to 2^64-1 (training takes its --data-seed)")
-	fl.StringVar(&f.figure, "figure", "", "also draw the network and the first 200 time points to this .pdf, .svg or .png file")
+	fl.StringVar(&f.figure, "figure", "",
+		"also draw the network and the first 200 time points to this .pdf, .svg or .png file")
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
 }
 
-// draw draws the simulation where --figure asks for it.
+// draw draws the simulation, by module, where --figure asks for it.
 func (f *nmarFlags) draw(s *nmar.Simulation) error {
 	if f.figure == "" {
 		return nil
 	}
 	const frames = 200
+	s = s.ByModule()
 	n, o := len(s.Names), s.Options
 	fig, err := figure.NetworkSeries(figure.Network{
-		Matrix: s.Weights, MatrixLabel: "weight", Row: "node (to)", Column: "node (from)", Labels: s.Labels, Names: s.Names,
+		Matrix: s.Weights, MatrixLabel: "weight", Row: "node (to)", Column: "node (from)",
+		Labels: s.Labels, Names: s.Names,
 		Series: s.X[:n*min(frames, o.Frames)], FrameLabel: "time point",
-		Note: fmt.Sprintf("%d nodes in %d modules, seed %d: weights between nodes, and the series of up to 24 of them about their means, on one scale, in the colours of their modules.", o.Nodes, o.Modules, f.seed),
+		Note: fmt.Sprintf("%d nodes in %d modules, seed %d: weights between nodes, and the series "+
+			"of up to 24 of them about their means, on one scale, in the colours of their modules. Nodes are "+
+			"ordered by module here; in the data their order is drawn from the seed.", o.Nodes, o.Modules, f.seed),
 	})
 	if err != nil {
 		return err
@@ -113,14 +121,16 @@ func newNMARShowCommand() *cobra.Command {
 	return cmd
 }
 
-// printNMAR describes the network on stdout, and says on stderr what to do about one that is not stable.
+// printNMAR describes the network on stdout, and says on stderr what to do about one that is not
+// stable.
 func printNMAR(cmd *cobra.Command, s *nmar.Simulation, f nmarFlags) error {
 	sum, o := s.Summarise(), s.Options
 	stable := "yes"
 	if !sum.Stable {
 		stable = "no"
-		fmt.Fprintf(cmd.ErrOrStderr(), "torchpe: the network is not stable: it leaves rest, and its nodes have means far from 0; "+
-			"lower --scale from %.4g, or leave it out for one over the lags, %.4g\n", o.Scale, 1/float64(o.Lags))
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"torchpe: the network is not stable: it leaves rest, and its nodes have means far from 0; "+
+				"lower --scale from %.4g, or leave it out for one over the lags, %.4g\n", o.Scale, 1/float64(o.Lags))
 	}
 	if f.json {
 		return printJSON(cmd.OutOrStdout(), struct {
@@ -136,8 +146,10 @@ func printNMAR(cmd *cobra.Command, s *nmar.Simulation, f nmarFlags) error {
 			SD             [2]float64      `json:"sd"`
 			Within         analysis.Number `json:"correlation_within"` // null where no two nodes are in one module
 			Between        analysis.Number `json:"correlation_between"`
+			Order          []string        `json:"order"`         // of the nodes, drawn from the seed
+			ModuleOf       []int           `json:"order_modules"` // of each of these
 		}{o.Nodes, o.Modules, o.Frames, o.Lags, o.Scale, f.seed, analysis.Number(sum.SpectralRadius), sum.Stable,
-			sum.Mean, sum.SD, analysis.Number(sum.Within), analysis.Number(sum.Between)})
+			sum.Mean, sum.SD, analysis.Number(sum.Within), analysis.Number(sum.Between), s.Names, s.Labels})
 	}
 	number := func(v float64) string {
 		if math.IsNaN(v) {
@@ -148,10 +160,22 @@ func printNMAR(cmd *cobra.Command, s *nmar.Simulation, f nmarFlags) error {
 	span := func(r [2]float64) string { return number(r[0]) + " to " + number(r[1]) }
 	return printTable(cmd.OutOrStdout(), []string{"network", "value"}, [][]string{
 		{"nodes", fmt.Sprint(o.Nodes)}, {"modules", fmt.Sprint(o.Modules)}, {"time points", fmt.Sprint(o.Frames)},
-		{"scale of the autoregressive weights", number(o.Scale)}, {"spectral radius, linearised", number(sum.SpectralRadius)}, {"stable", stable},
+		{"scale of the autoregressive weights", number(o.Scale)}, {"spectral radius, linearised",
+			number(sum.SpectralRadius)}, {"stable", stable},
 		{"mean of a node", span(sum.Mean)}, {"SD of a node", span(sum.SD)},
 		{"correlation within modules", number(sum.Within)}, {"correlation between modules", number(sum.Between)},
+		{"modules of the nodes in their drawn order", orderText(s.Labels)},
 	})
+}
+
+// orderText lists the modules of the first nodes.
+func orderText(labels []int) string {
+	const most = 15
+	text := strings.Trim(fmt.Sprint(labels[:min(most, len(labels))]), "[]")
+	if len(labels) > most {
+		text += " ..."
+	}
+	return text
 }
 
 // The two files that generate writes.
@@ -165,8 +189,9 @@ func newNMARGenerateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate --out DIR",
 		Short: "Write the series and the modules of a simulated network",
-		Long: `Write DIR/series.csv, a row a time point and a column a node under their names, and
-DIR/modules.csv with the module of each node. The same flags give the same bytes.`,
+		Long: `Write DIR/series.csv, a row a time point and a column a node under their names, in their
+drawn order, and DIR/modules.csv with the module of each node. The same flags give the
+same bytes.`,
 		Example: `  torchpe data nmar generate --out network
   torchpe data nmar generate --out large --nodes 360 --modules 12 --frames 5000`,
 		Args: noArguments,
@@ -189,27 +214,8 @@ func runNMARGenerate(cmd *cobra.Command, f nmarFlags) error {
 	if err := os.MkdirAll(f.out, 0o777); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	var series, modules bytes.Buffer
-	for i, name := range s.Names {
-		if i > 0 {
-			series.WriteByte(',')
-		}
-		series.WriteString(name)
-	}
-	for i, v := range s.X {
-		separator := byte(',')
-		if i%s.Options.Nodes == 0 {
-			separator = '\n'
-		}
-		series.WriteByte(separator)
-		series.Write(strconv.AppendFloat(series.AvailableBuffer(), float64(v), 'g', -1, 32))
-	}
-	series.WriteByte('\n')
-	modules.WriteString("node,module\n")
-	for i, name := range s.Names {
-		fmt.Fprintf(&modules, "%s,%d\n", name, s.Labels[i])
-	}
-	for name, body := range map[string][]byte{nmarSeriesFile: series.Bytes(), nmarModulesFile: modules.Bytes()} {
+	series, modules := s.CSV()
+	for name, body := range map[string][]byte{nmarSeriesFile: series, nmarModulesFile: modules} {
 		path := filepath.Join(f.out, name)
 		if _, err := os.Lstat(path); !f.force && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s exists: use --force to overwrite it, or another --out", path)

@@ -3,9 +3,11 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,10 +15,12 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// The files that generate writes hold the series that show describes: its correlations follow from them.
+// The files that generate writes hold the series that show describes: its correlations follow from
+// them.
 func TestNMARFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "network")
-	args := []string{"data", "nmar", "generate", "--frames", "3000", "--nodes", "6", "--modules", "2", "--seed", "4", "--json", "--out", dir}
+	args := []string{"data", "nmar", "generate", "--frames", "3000", "--nodes", "6", "--modules",
+		"2", "--seed", "4", "--json", "--out", dir}
 	out, _, code := torchpeIn(t, ".", args...)
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, out)
@@ -25,6 +29,8 @@ func TestNMARFiles(t *testing.T) {
 		Within  float64 `json:"correlation_within"`
 		Between float64 `json:"correlation_between"`
 		Frames  int
+		Order   []string
+		Modules []int `json:"order_modules"`
 	}
 	if err := json.Unmarshal([]byte(out), &described); err != nil {
 		t.Fatal(err)
@@ -42,8 +48,19 @@ func TestNMARFiles(t *testing.T) {
 		return rows
 	}
 	series, modules := read("series.csv"), read("modules.csv")
-	if len(series) != 3001 || described.Frames != 3000 || len(modules) != 7 || series[0][5] != "node06" || modules[4][0] != "node04" || modules[4][1] != "1" {
-		t.Fatalf("%d rows, header %v, modules %v", len(series), series[0], modules)
+	if len(series) != 3001 || described.Frames != 3000 || len(modules) != 7 {
+		t.Fatalf("%d rows, modules %v", len(series), modules)
+	}
+	// Nodes 1 to 3 are module 0, in an order that is none of modules; the files and the description
+	// have the same.
+	if slices.IsSorted(described.Modules) || !slices.Equal(series[0], described.Order) {
+		t.Errorf("header %v, order %v of modules %v", series[0], described.Order, described.Modules)
+	}
+	for i, name := range described.Order {
+		module := map[bool]string{true: "0", false: "1"}[name < "node04"]
+		if modules[i+1][0] != name || modules[i+1][1] != module || fmt.Sprint(described.Modules[i]) != module {
+			t.Errorf("%s: row %v, module %d described, want %s", name, modules[i+1], described.Modules[i], module)
+		}
 	}
 	columns := make([][]float64, 6)
 	for _, row := range series[1:] {
@@ -72,19 +89,23 @@ func TestNMARFiles(t *testing.T) {
 	if _, stderr, code := torchpeIn(t, ".", args...); code != 1 || !strings.Contains(stderr, "--force") {
 		t.Errorf("written twice: exit %d, %s", code, stderr)
 	}
-	if _, stderr, code := torchpeIn(t, ".", "data", "nmar", "show", "--as-printed"); code != 1 || !strings.Contains(stderr, "spectral radius 1.") {
+	if _, stderr, code := torchpeIn(t, ".", "data", "nmar", "show", "--as-printed"); code != 1 ||
+		!strings.Contains(stderr, "spectral radius 1.") {
 		t.Errorf("as printed: exit %d, %s", code, stderr)
 	}
-	if _, stderr, code := torchpeIn(t, ".", "train", "--task", "nmar", "--nmar-scale", "1", "--quiet", "--out", filepath.Join(dir, "run")); code != 1 || !strings.Contains(stderr, "diverges") ||
+	if _, stderr, code := torchpeIn(t, ".", "train", "--task", "nmar", "--nmar-scale", "1",
+		"--quiet", "--out", filepath.Join(dir, "run")); code != 1 || !strings.Contains(stderr, "diverges") ||
 		!strings.Contains(stderr, "spectral radius 1.") || !strings.Contains(stderr, "--nmar-scale") {
 		t.Errorf("training as printed: exit %d, %s", code, stderr)
 	}
-	if _, stderr, code := torchpeIn(t, ".", "data", "nmar", "show", "--nodes", "0", "--noise", "-1"); code != 2 || !strings.Contains(stderr, "noise -1") {
+	if _, stderr, code := torchpeIn(t, ".", "data", "nmar", "show", "--nodes", "0", "--noise",
+		"-1"); code != 2 || !strings.Contains(stderr, "noise -1") {
 		t.Errorf("bad options: exit %d, %s", code, stderr)
 	}
 }
 
-// Whether a network is stable is said in text and JSON, and what to do where it is not; a correlation that no two nodes have is null.
+// Whether a network is stable is said in text and JSON, and what to do where it is not; a
+// correlation that no two nodes have is null.
 func TestNMARStability(t *testing.T) {
 	for _, test := range []struct {
 		args            []string
@@ -95,7 +116,8 @@ func TestNMARStability(t *testing.T) {
 		{[]string{"--nodes", "60", "--modules", "6"}, true, true, true, ""},
 		{[]string{"--modules", "1"}, true, true, false, ""},
 		{[]string{"--modules", "15"}, true, false, true, ""},
-		{[]string{"--scale", "0.6"}, false, true, true, "lower --scale from 0.6, or leave it out for one over the lags, 0.3333"},
+		{[]string{"--scale", "0.6"}, false, true, true,
+			"lower --scale from 0.6, or leave it out for one over the lags, 0.3333"},
 	} {
 		args := append([]string{"data", "nmar", "show", "--frames", "300"}, test.args...)
 		out, stderr, code := torchpeIn(t, ".", append(args, "--json")...)
@@ -108,7 +130,8 @@ func TestNMARStability(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 {
 			t.Fatalf("%v: exit %d, %v: %s%s", test.args, code, err, out, stderr)
 		}
-		if got.Stable == nil || *got.Stable != test.stable || (got.Radius < 1) != test.stable || (got.Within != nil) != test.within || (got.Between != nil) != test.between {
+		if got.Stable == nil || *got.Stable != test.stable || (got.Radius < 1) != test.stable ||
+			(got.Within != nil) != test.within || (got.Between != nil) != test.between {
 			t.Errorf("%v: %s", test.args, out)
 		}
 		if (stderr == "") != test.stable || !strings.Contains(stderr, test.stderr) {
@@ -116,7 +139,9 @@ func TestNMARStability(t *testing.T) {
 		}
 		out, _, _ = torchpeIn(t, ".", args...)
 		lines := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " ")
-		if want := map[bool]string{true: "stable yes", false: "stable no"}[test.stable]; !strings.Contains(lines, want) || strings.Contains(lines, "NaN") {
+		if want := map[bool]string{true: "stable yes",
+			false: "stable no"}[test.stable]; !strings.Contains(lines, want) ||
+			strings.Contains(lines, "NaN") || !strings.Contains(lines, "nodes in their drawn order") {
 			t.Errorf("%v: %s", test.args, out)
 		}
 	}
@@ -125,23 +150,31 @@ func TestNMARStability(t *testing.T) {
 // The surrogate is made z-scored: --zscore is said to have no effect on it, and has one elsewhere.
 func TestZScoreOfTheSurrogate(t *testing.T) {
 	const note = "--zscore has no effect on the surrogate"
-	small := []string{"--zscore=false", "--steps", "1", "--batch", "2", "--layers", "1", "--d-model", "16", "--test-frames", "4", "--test-levels", "0.5", "--threads", "1", "--device", "cpu", "--out", filepath.Join(t.TempDir(), "run")}
-	if _, stderr, code := torchpeIn(t, ".", append([]string{"train", "--task", "fmri", "--surrogate", "subjects=2,frames=20"}, small...)...); code != 0 || !strings.Contains(stderr, note) {
+	small := []string{"--zscore=false", "--steps", "1", "--batch", "2", "--layers", "1",
+		"--d-model", "16", "--test-frames", "4", "--test-levels", "0.5", "--threads", "1",
+		"--device", "cpu", "--out", filepath.Join(t.TempDir(), "run")}
+	if _, stderr, code := torchpeIn(t, ".", append([]string{"train", "--task", "fmri",
+		"--surrogate", "subjects=2,frames=20"}, small...)...); code != 0 || !strings.Contains(stderr, note) {
 		t.Errorf("surrogate: exit %d, %s", code, stderr)
 	}
 	small[len(small)-1] += "-nmar"
-	if _, stderr, code := torchpeIn(t, ".", append([]string{"train", "--task", "nmar", "--nmar-frames", "200"}, small...)...); code != 0 || strings.Contains(stderr, "--zscore") {
+	if _, stderr, code := torchpeIn(t, ".", append([]string{"train", "--task", "nmar",
+		"--nmar-frames", "200"}, small...)...); code != 0 || strings.Contains(stderr, "--zscore") {
 		t.Errorf("nmar: exit %d, %s", code, stderr)
 	}
 }
 
-// A run of task nmar gives the keys that other programs rely on; settings of another task are named, not swallowed.
+// A run of task nmar gives the keys that other programs rely on; settings of another task are
+// named, not swallowed.
 func TestTrainNMAR(t *testing.T) {
 	dir := t.TempDir()
-	small := []string{"train", "--task", "nmar", "--nmar-frames", "600", "--test-frames", "40", "--steps", "12", "--batch", "16", "--d-model", "16",
+	small := []string{"train", "--task", "nmar", "--nmar-frames", "600", "--test-frames", "40",
+		"--steps", "12", "--batch", "16", "--d-model", "16",
 		"--layers", "2", "--threads", "1", "--device", "cpu"}
-	out, stderr, code := torchpeIn(t, dir, append(small, "--members", "2", "--json", "--out", "run", "--read-out", "last", "--epochs", "3")...)
-	if code != 0 || !strings.Contains(stderr, "--read-out has no effect on task nmar") || !strings.Contains(stderr, "--epochs has no effect on task nmar") {
+	out, stderr, code := torchpeIn(t, dir, append(small, "--members", "2", "--json", "--out", "run",
+		"--read-out", "last", "--epochs", "3")...)
+	if code != 0 || !strings.Contains(stderr, "--read-out has no effect on task nmar") ||
+		!strings.Contains(stderr, "--epochs has no effect on task nmar") {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	var result struct {
@@ -165,35 +198,43 @@ func TestTrainNMAR(t *testing.T) {
 		t.Fatalf("%s", out)
 	}
 	m := result.Members[1]
-	if m.PE != "learn" || m.Seed != 2 || m.Steps != 12 || m.Sigma != 0.2 || !(m.TrainMSE > 0) || m.Modularity == nil || m.Clustering == nil ||
+	if m.PE != "learn" || m.Seed != 2 || m.Steps != 12 || m.Sigma != 0.2 || !(m.TrainMSE > 0) ||
+		m.Modularity == nil || m.Clustering == nil ||
 		len(m.ByBlock) != 2 || m.TrainAccuracy != nil {
 		t.Errorf("member 1 of %s", out)
 	}
 	for _, level := range []string{"0.15", "0.50", "0.75", "0.90"} {
-		if !(m.TestMSE[level] > 0) || !(result.Baselines["gaussian"][level] > 0) || !(result.Baselines["zero"][level] > 0) || !(result.Baselines["mean"][level] > 0) {
+		if !(m.TestMSE[level] > 0) || !(result.Baselines["gaussian"][level] > 0) ||
+			!(result.Baselines["zero"][level] > 0) || !(result.Baselines["mean"][level] > 0) {
 			t.Errorf("level %s of %s", level, out)
 		}
 	}
-	if out, stderr, code := torchpeIn(t, dir, "train", "--resume", "--out", "run", "--quiet"); code != 0 || !strings.Contains(out, "baseline: gaussian") {
+	if out, stderr, code := torchpeIn(t, dir, "train", "--resume", "--out", "run",
+		"--quiet"); code != 0 || !strings.Contains(out, "baseline: gaussian") {
 		t.Errorf("a finished run: exit %d, %s%s", code, out, stderr)
 	}
-	if _, stderr, code := torchpeIn(t, dir, "train", "--task", "nmr"); code != 2 || !strings.Contains(stderr, `--task: "nmr"`) || !strings.Contains(stderr, `"nmar"?`) {
+	if _, stderr, code := torchpeIn(t, dir, "train", "--task", "nmr"); code != 2 ||
+		!strings.Contains(stderr, `--task: "nmr"`) || !strings.Contains(stderr, `"nmar"?`) {
 		t.Errorf("an unknown task: exit %d, %s", code, stderr)
 	}
-	if _, stderr, code := torchpeIn(t, dir, append(small, "--mask-level", "0", "--out", "bad")...); code != 2 || !strings.Contains(stderr, "--mask-level") {
+	if _, stderr, code := torchpeIn(t, dir, append(small, "--mask-level", "0", "--out",
+		"bad")...); code != 2 || !strings.Contains(stderr, "--mask-level") {
 		t.Errorf("mask level 0: exit %d, %s", code, stderr)
 	}
 }
 
 func TestNMARFigure(t *testing.T) {
 	dir := t.TempDir()
-	if _, errs, code := torchpeIn(t, dir, "data", "nmar", "show", "--figure", "network.pdf", "--frames", "300"); code != 0 {
+	if _, errs, code := torchpeIn(t, dir, "data", "nmar", "show", "--figure", "network.pdf",
+		"--frames", "300"); code != 0 {
 		t.Fatal(errs)
 	}
-	if b, err := os.ReadFile(filepath.Join(dir, "network.pdf")); err != nil || !strings.HasPrefix(string(b), "%PDF-") {
+	if b, err := os.ReadFile(filepath.Join(dir, "network.pdf")); err != nil ||
+		!strings.HasPrefix(string(b), "%PDF-") {
 		t.Errorf("%v", err)
 	}
-	if _, errs, code := torchpeIn(t, dir, "data", "nmar", "show", "--figure", "network.doc"); code == 0 || !strings.Contains(errs, "pdf, png or svg") {
+	if _, errs, code := torchpeIn(t, dir, "data", "nmar", "show", "--figure",
+		"network.doc"); code == 0 || !strings.Contains(errs, "pdf, png or svg") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }

@@ -37,8 +37,9 @@ func runDataJSON(t *testing.T, v any, args ...string) {
 	}
 }
 
-// publishedLST returns the published puzzle files, which are not part of this repository: they are looked for in
-// $TORCHPE_LST, else in shared/lst beside the repository. Without them the test is skipped.
+// publishedLST returns the published puzzle files, which are not part of this repository: they are
+// looked for in $TORCHPE_LST, else in shared/lst beside the repository. Without them the test is
+// skipped.
 func publishedLST(t *testing.T) (train []string, validation string) {
 	t.Helper()
 	dir := os.Getenv("TORCHPE_LST")
@@ -70,7 +71,7 @@ func TestLSTCheckPublished(t *testing.T) {
 	train, validation := publishedLST(t)
 	var got map[string]any
 	runDataJSON(t, &got, append([]string{"lst", "check", "--json", "--validation", validation}, train...)...)
-	// Sizes of the published files and facts on them: paper/FACTS.md 2.1.
+	// Sizes of the published files and facts on them.
 	for key, want := range map[string]float64{
 		"puzzles": 9108, "valid": 9108, "condition_agrees": 9108, "answer_agrees": 9108, "duplicates": 0,
 		"min_dissimilarity": 0.8125, "isomorphic_to_validation": 115,
@@ -78,6 +79,11 @@ func TestLSTCheckPublished(t *testing.T) {
 		if got[key] != want {
 			t.Errorf("%s is %v, want %v", key, got[key], want)
 		}
+	}
+	// Counted by brute force over rows and columns: TestLinesPublished of package lst.
+	two, _ := got["two_lines"].(map[string]any)
+	if two["training"] != 594. || two["validation"] != 0. {
+		t.Errorf("two_lines is %v, want 594 and 0", two)
 	}
 	conditions, _ := got["per_condition"].(map[string]any)
 	for _, label := range []string{"Binary", "Ternary", "Quaternary"} {
@@ -89,7 +95,8 @@ func TestLSTCheckPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"│ condition agrees ", "│ 0.8125 ", "│ 8.15 (3-11) ", "│ 43-357 "} {
+	for _, want := range []string{"│ condition agrees ", "│ 0.8125 ", "│ 8.15 (3-11) ", "│ 43-357 ",
+		"│ 3-vector, but two lines decide, training   │ 594 "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the table lacks %q:\n%s", want, text)
 		}
@@ -129,7 +136,8 @@ func TestLSTCheckVerdict(t *testing.T) {
 
 func TestLSTGenerate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "dir")
-	args := []string{"lst", "generate", "--out", dir, "--seed", "18446744073709551615", "--train", "60", "--validation", "12"}
+	args := []string{"lst", "generate", "--out", dir, "--seed", "18446744073709551615", "--train",
+		"60", "--validation", "12"}
 	var summary struct {
 		Train, Validation string
 		Seed              uint64
@@ -144,18 +152,22 @@ func TestLSTGenerate(t *testing.T) {
 	// The files hold what the check reports, and what a program would load.
 	var report lst.Report
 	runDataJSON(t, &report, "lst", "check", "--json", "--validation", summary.Validation, summary.Train)
-	if report.AnswerAgrees != 72 || report.MinDissimilarity <= 0.8 || report.IsomorphicToValidation != 0 || report.Duplicates != 0 {
+	if report.AnswerAgrees != 72 || report.MinDissimilarity <= 0.8 ||
+		report.IsomorphicToValidation != 0 || report.Duplicates != 0 {
 		t.Errorf("report %+v", report)
 	}
-	if d, err := lst.Load([]string{summary.Train}, summary.Validation, 0); err != nil || len(d.Train) != 54 || len(d.Validation) != 12 {
+	if d, err := lst.Load([]string{summary.Train}, summary.Validation, 0); err != nil ||
+		len(d.Train) != 54 || len(d.Validation) != 12 {
 		t.Errorf("%d and %d puzzles, %v", len(d.Train), len(d.Validation), err)
 	}
 
 	// Files are overwritten on request only; the same flags give the same bytes.
-	if _, err := runData(t, args...); exitCode(err) != exitFailed || !strings.Contains(err.Error(), "train.csv exists: choose another --out or pass --force") {
+	if _, err := runData(t, args...); exitCode(err) != exitFailed ||
+		!strings.Contains(err.Error(), "train.csv exists: choose another --out or pass --force") {
 		t.Errorf("a second run: %v", err)
 	}
-	if text, err := runData(t, append(args, "--force")...); err != nil || !strings.HasPrefix(text, "wrote 60 puzzles to "+summary.Train) {
+	if text, err := runData(t, append(args, "--force")...); err != nil ||
+		!strings.HasPrefix(text, "wrote 60 puzzles to "+summary.Train) {
 		t.Errorf("with --force: %v\n%s", err, text)
 	}
 	if readSets(t, dir) != first {
@@ -195,14 +207,16 @@ func TestLSTGenerateAsPublished(t *testing.T) {
 			plain.Report.IsomorphicToValidation, as.Report.IsomorphicToValidation)
 	}
 	// A third of the published counts 43 and 357, and of an even 1000 over 16 cells.
-	uneven, even := as.Report.PerCondition["Binary"].Training.Probes, plain.Report.PerCondition["Binary"].Training.Probes
+	uneven, even := as.Report.PerCondition["Binary"].Training.Probes,
+		plain.Report.PerCondition["Binary"].Training.Probes
 	if uneven[15] != 14 || uneven[4] != 119 || slices.Min(even[:]) != 62 || slices.Max(even[:]) != 63 {
 		t.Errorf("probes %v with and %v without --published-imbalance", uneven, even)
 	}
 }
 
 func TestLSTShow(t *testing.T) {
-	path := writePuzzles(t, "0,,Binary,1532000000000000,4", "1,,Quaternary,5000010000100001,1", "2,,Ternary,1532000000000000,3")
+	path := writePuzzles(t, "0,,Binary,1532000000000000,4", "1,,Quaternary,5000010000100001,1",
+		"2,,Ternary,1532000000000000,3")
 	out, err := runData(t, "lst", "show", path, "--index", "1")
 	want := "puzzle 1 of " + path + `: Quaternary (3-vector), answer 1
 
@@ -217,8 +231,27 @@ func TestLSTShow(t *testing.T) {
 	if err != nil || out != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
 	}
-	if out, err = runData(t, "lst", "show", path, "--index", "2"); err != nil || !strings.Contains(out, "problem: ") || !strings.Contains(out, "answer 3 claimed, but the rules force 4") {
+	if out, err = runData(t, "lst", "show", path, "--index", "2"); err != nil ||
+		!strings.Contains(out, "problem: ") || !strings.Contains(out, "answer 3 claimed, but the rules force 4") {
 		t.Errorf("a wrong answer: %v\n%s", err, out)
+	}
+
+	// Labels are kept, and where two lines decide a 3-vector puzzle show says so: at side 5, too.
+	four := writePuzzles(t, "0,,Quaternary,5120030000030030,3")
+	five := writePuzzles(t, "0,,Quaternary,6123000400000040400000040,4")
+	for side, path := range map[string]string{"4": four, "5": five} {
+		out, err := runData(t, "lst", "show", path, "--index", "0", "--side", side)
+		want := map[string]string{
+			"4": "but two lines suffice: row 1, column 4 force 3\n",
+			"5": "but two lines suffice: row 1, column 5 force 4\n",
+		}[side]
+		if err != nil || !strings.Contains(out, ": Quaternary (3-vector)") || !strings.Contains(out, want) {
+			t.Errorf("side %s: %v\n%s\nlacks %s", side, err, out, want)
+		}
+		out, err = runData(t, "lst", "show", path, "--index", "0", "--side", side, "--json")
+		if err != nil || !strings.Contains(out, `"two_lines": [`) {
+			t.Errorf("side %s: %v\n%s", side, err, out)
+		}
 	}
 
 	type shown struct {
@@ -276,7 +309,8 @@ func TestLSTUsageErrors(t *testing.T) {
 	} {
 		out, err := runData(t, c.args...)
 		if exitCode(err) != exitUsage || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: exit %d, %v, want a usage error with %q; printed %s", c.args, exitCode(err), err, c.want, out)
+			t.Errorf("%q: exit %d, %v, want a usage error with %q; printed %s", c.args,
+				exitCode(err), err, c.want, out)
 		}
 	}
 	if _, err := os.Stat("x"); err == nil {
@@ -314,7 +348,8 @@ func TestDataParents(t *testing.T) {
 func TestDataHelp(t *testing.T) {
 	for _, args := range [][]string{{"lst", "generate"}, {"lst", "check"}, {"lst", "show"}} {
 		out, err := runData(t, append(args, "--help")...)
-		if err != nil || !strings.Contains(out, "Examples:\n  torchpe data lst "+args[1]) || !strings.Contains(out, "--json") {
+		if err != nil || !strings.Contains(out, "Examples:\n  torchpe data lst "+args[1]) ||
+			!strings.Contains(out, "--json") {
 			t.Errorf("%q: %v\n%s", args, err, out)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,16 +18,15 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"torchpe/report"
 	"torchpe/report/figure"
 	"torchpe/train/runlog"
 )
 
-// demoPEs are the encodings that the demo trains: small, middle and large sigma, the true positions, the row-by-row order,
-// and none.
-var demoPEs = []string{"learn-0.2", "learn-1.0", "learn-2.0", "2d-fixed", "1d-fixed", "nope"}
+// demoPEs lists the encodings that the demo trains: learned ones that start large, middle and small;
+// the one that takes longest comes first.
+var demoPEs = []string{"learn-1.5", "learn-1.0", "learn-0.2"}
 
-// demoFlags are the flags of "torchpe demo".
+// demoFlags holds the flags of "torchpe demo".
 type demoFlags struct {
 	out, lst string
 	epochs   int
@@ -42,8 +40,10 @@ func newDemoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show in minutes that learned encodings generalise when they start small",
-		Long: `Train six small models (preset quick) that differ in their positional encoding alone, as worker processes side by side,
-then print a table and draw validation accuracy against epoch as OUT/accuracy.pdf and .png.
+		Long: `Train three small models (preset quick) that differ only in the σ with which their learned positional
+encoding starts, as worker processes side by side, each until it has fitted its training puzzles or the epochs
+are over. Then print training, IID and validation accuracy and draw them against epoch as OUT/accuracy.pdf and
+.png.
 
 A demo that was stopped goes on where it was; --force starts anew.`,
 		Example: `  torchpe demo
@@ -53,8 +53,10 @@ A demo that was stopped goes on where it was; --force starts anew.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "demo", "directory to write to")
-	fl.StringVar(&f.lst, "lst", "", "directory with the published puzzles (generated_puzzle_data_*.csv, puzzle_data_original.csv); default: generated")
-	fl.IntVar(&f.epochs, "epochs", 20, "passes over the training set")
+	fl.StringVar(&f.lst, "lst", "",
+		"directory with the published puzzles (generated_puzzle_data_*.csv, puzzle_data_original.csv); "+
+			"default: generated")
+	fl.IntVar(&f.epochs, "epochs", 200, "passes over the training set, at most")
 	fl.IntVar(&f.workers, "workers", runtime.NumCPU(), "processes at a time")
 	fl.StringVar(&f.fidelity, "fidelity", "code", "reading of the paper: code or text")
 	fl.BoolVar(&f.force, "force", false, "start anew where there is a demo")
@@ -74,22 +76,27 @@ func runDemo(out, progress io.Writer, f demoFlags) error {
 		}
 		return err
 	}
-	rows, curves, err := readDemo(f.out)
+	all, curves, err := readDemo(f.out)
 	if err != nil {
 		return err
 	}
 	if err := drawDemo(f.out, curves); err != nil {
 		return err
 	}
-	table, err := report.AccuracyTable(rows)
-	if err != nil {
+	if err := printMembers(out, all); err != nil {
 		return err
 	}
-	if err := table.Terminal(out); err != nil {
-		return err
+	_, err = fmt.Fprintf(out, "Accuracy, chance 0.25, of models that trained until %s, for %d "+
+		"epochs at most; %s.\n", runlog.DefaultCriterion, f.epochs, f.puzzles())
+	if err == nil && slices.ContainsFunc(all.Members,
+		func(m runlog.MemberResult) bool { return m.Fit == nil || !m.Fit.Reached }) {
+		_, err = fmt.Fprintln(out,
+			"One that has not fitted its training puzzles (*) says nothing about generalisation.")
 	}
-	_, err = fmt.Fprintf(out, "Accuracy, chance 0.25, after %d epochs; %s.\nFigure: %s and .png (%.0f s in all)\n", f.epochs, f.puzzles(),
-		filepath.Join(f.out, "accuracy.pdf"), time.Since(start).Seconds())
+	if err == nil {
+		_, err = fmt.Fprintf(out, "Figure: %s and .png (%.0f s in all)\n",
+			filepath.Join(f.out, "accuracy.pdf"), time.Since(start).Seconds())
+	}
 	return err
 }
 
@@ -101,12 +108,14 @@ func (f demoFlags) puzzles() string {
 	return "puzzles of " + f.lst
 }
 
-// trainArguments returns what every worker is told, after checking it.
+// trainArguments returns the arguments that all workers share, after checking them.
 func (f demoFlags) trainArguments() ([]string, error) {
 	if f.epochs < 1 || f.workers < 1 {
 		return nil, usagef("--epochs %d, --workers %d: both must be at least 1", f.epochs, f.workers)
 	}
-	args := []string{"train", "--preset", "quick", "--device", "cpu", "--threads", "1", "--fidelity", f.fidelity, "--epochs", fmt.Sprint(f.epochs)}
+	args := []string{"train", "--preset", "quick", "--device", "cpu", "--threads", "1",
+		"--fidelity", f.fidelity, "--epochs", fmt.Sprint(f.epochs),
+		"--until", runlog.DefaultCriterion}
 	if f.force {
 		args = append(args, "--force")
 	} else {
@@ -129,7 +138,8 @@ func (f demoFlags) trainArguments() ([]string, error) {
 	return append(args, "--lst-validation", validation), nil
 }
 
-// trainAll runs one worker process an encoding, as many at a time as were asked for. The first failure stops the others.
+// trainAll runs one worker process an encoding, as many at a time as were asked for. The first
+// failure stops the others.
 func (f demoFlags) trainAll(ctx context.Context, progress io.Writer, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -152,7 +162,8 @@ func (f demoFlags) trainAll(ctx context.Context, progress io.Writer, args []stri
 	return g.Wait()
 }
 
-// workerArguments returns what the worker of an encoding is told: a copy, as the workers start at the same time.
+// workerArguments returns the arguments of the worker of an encoding: a copy, as the workers start at
+// the same time.
 func (f demoFlags) workerArguments(args []string, pe string) []string {
 	return slices.Concat(args, []string{"--pe", pe, "--out", filepath.Join(f.out, pe), "--json"})
 }
@@ -193,46 +204,62 @@ func (l *lineWriter) println(s string) {
 	fmt.Fprintln(l.w, s)
 }
 
+// demoCurves holds the lines of the demo's figure: training, IID test and validation accuracy of each
+// model.
+type demoCurves struct{ train, iid, validation []figure.LineSeries }
+
 // readDemo reads the runs back.
-func readDemo(dir string) (rows []report.AccuracyRow, curves []figure.Curve, err error) {
+func readDemo(dir string) (all runlog.Result, curves demoCurves, err error) {
 	for _, name := range demoPEs {
 		r, err := runlog.Open(filepath.Join(dir, name))
 		if err != nil {
-			return nil, nil, err
+			return all, curves, err
 		}
 		defer r.Close()
 		result, err := r.Result()
 		if err != nil {
-			return nil, nil, err
+			return all, curves, err
 		}
 		records, err := runlog.ReadMetrics[runlog.Record](r)
 		if err != nil {
-			return nil, nil, err
+			return all, curves, err
 		}
-		m := result.Members[0]
-		label := m.PE
-		if m.Sigma != nil {
-			label = fmt.Sprintf("%s σ=%.1f", m.PE, *m.Sigma)
+		all.Members = append(all.Members, result.Members[0])
+		label := name
+		if f := result.Members[0].Fit; f == nil || !f.Reached {
+			label += "*"
 		}
-		by := m.ValidationByCondition
-		rows = append(rows, report.AccuracyRow{
-			PE: label, Members: len(result.Members), Train: m.TrainAccuracy, IIDTest: m.IIDAccuracy, Validation: m.ValidationAccuracy,
-			Vector1: orNaN(by, "Binary"), Vector2: orNaN(by, "Ternary"), Vector3: orNaN(by, "Quaternary"),
-		})
-		curve := figure.Curve{Label: label, Values: make([][]float64, 1)}
-		for _, rec := range records {
-			curve.Epochs = append(curve.Epochs, rec.Epoch)
-			curve.Values[0] = append(curve.Values[0], rec.ValidationAccuracy)
+		for _, c := range []struct {
+			into *[]figure.LineSeries
+			of   func(runlog.Record) float64
+		}{
+			{&curves.train, func(r runlog.Record) float64 { return r.TrainAccuracy }},
+			{&curves.iid, func(r runlog.Record) float64 { return r.IIDAccuracy }},
+			{&curves.validation, func(r runlog.Record) float64 { return r.ValidationAccuracy }},
+		} {
+			line := figure.LineSeries{Label: label, ColorOf: name, Values: make([][]float64, 1)}
+			for _, r := range records {
+				line.X, line.Values[0] = append(line.X, float64(r.Epoch)), append(line.Values[0], c.of(r))
+			}
+			*c.into = append(*c.into, line)
 		}
-		curves = append(curves, curve)
 	}
-	return rows, curves, nil
+	return all, curves, nil
 }
 
-func drawDemo(dir string, curves []figure.Curve) error {
-	o := figure.DefaultAccuracyOptions()
-	o.Width, o.Height = 5, math.Round(100*5*0.62)/100
-	fig, err := figure.AccuracyCurves(curves, o)
+func drawDemo(dir string, curves demoCurves) error {
+	row := figure.Row{Height: 2.2}
+	for _, p := range []struct {
+		title  string
+		series []figure.LineSeries
+	}{{"Training puzzles", curves.train}, {"Held-out puzzles of their kind",
+		curves.iid}, {"Puzzles unlike them", curves.validation}} {
+		row.Cells = append(row.Cells, figure.Cell{Panel: figure.Lines{
+			Title: p.title, XLabel: "Epoch", YLabel: "Accuracy", Series: p.series, YMin: 0, YMax: 1, NoMembers: true,
+			References: []figure.Reference{{Label: "chance", Y: 0.25}},
+		}})
+	}
+	fig, err := figure.Compose(figure.Page{Width: figure.PageWidth, Rows: []figure.Row{row}})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"torchpe/torchpe"
+	"torchpe/train/runlog"
 )
 
 func newDoctorCommand() *cobra.Command {
@@ -21,7 +22,10 @@ when there are problems; they are listed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s := torchpe.DescribeSystem()
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), s)
+				return printJSON(cmd.OutOrStdout(), struct {
+					Version string `json:"version"`
+					torchpe.System
+				}{runlog.Version, s})
 			}
 			return printSystem(cmd.OutOrStdout(), s)
 		},
@@ -35,14 +39,17 @@ func printSystem(w io.Writer, s torchpe.System) error {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
+	line("program", "%s", runlog.HostEnvironment(nil).Build())
 	line("libtorch", "%s (the shim was built against %s)", s.LibtorchRunning, s.LibtorchBuilt)
 	if s.CUDA {
-		line("CUDA", "yes, %d GPUs, %s", len(s.GPUs), map[bool]string{true: "torchpe's own kernels", false: "libtorch's operators alone"}[s.CUDAKernels])
+		line("CUDA", "yes, %d GPUs, %s", len(s.GPUs), map[bool]string{true: "torchpe's own kernels",
+			false: "libtorch's operators alone"}[s.CUDAKernels])
 	} else {
 		line("CUDA", "no: %s", s.CUDAReason)
 	}
 	for _, g := range s.GPUs {
-		line("", "cuda:%d %s, %.1f of %.1f GiB free", g.Index, g.Name, float64(g.FreeMemory)/(1<<30), float64(g.TotalMemory)/(1<<30))
+		line("", "cuda:%d %s, %.1f of %.1f GiB free", g.Index, g.Name,
+			float64(g.FreeMemory)/(1<<30), float64(g.TotalMemory)/(1<<30))
 	}
 	line("CPU", "%s, %d CPUs", s.CPU, s.CPUs)
 	line("memory", "%.1f GiB free of %.1f", float64(s.FreeMemory)/(1<<30), float64(s.TotalMemory)/(1<<30))

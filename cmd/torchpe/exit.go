@@ -3,6 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"syscall"
+
+	"torchpe/train/runlog"
+	"torchpe/train/sweep/slurm"
 )
 
 // Exit codes of the program; scripts and schedulers rely on them.
@@ -10,9 +14,11 @@ const (
 	exitDone        = 0
 	exitFailed      = 1
 	exitUsage       = 2
-	exitInterrupted = 130 // SIGINT: state saved
-	exitTerminated  = 143 // SIGTERM or SIGHUP: state saved
-	exitRequeue     = 75  // SIGUSR1, which a scheduler sends before its time limit: state saved
+	exitDiskFull    = 74                // no space is left: state of the last checkpoint saved
+	exitInterrupted = 130               // SIGINT: state saved
+	exitBrokenPipe  = 141               // nobody reads the output any more; what was to be made is made
+	exitTerminated  = 143               // SIGTERM or SIGHUP: state saved
+	exitRequeue     = slurm.ExitRequeue // SIGUSR1, which a scheduler sends before its time limit: state saved
 )
 
 // usageError marks a mistake in the command line or a configuration: exit code 2, nothing written.
@@ -33,13 +39,24 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.Is(err, syscall.EPIPE):
+		return exitBrokenPipe
 	case errors.As(err, &usage):
 		return exitUsage
 	case errors.As(err, &interrupted):
 		return interrupted.code
+	case isDiskFull(err):
+		return exitDiskFull
 	default:
 		return exitFailed
 	}
+}
+
+// isDiskFull reports whether an error is of a disk, a quota or a limit on files that is used up.
+func isDiskFull(err error) bool {
+	var space *runlog.SpaceError
+	return errors.As(err, &space) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		errors.Is(err, syscall.EFBIG)
 }
 
 // interruptedError says that a signal stopped the command after its state was saved.

@@ -1,24 +1,45 @@
-// Command torchpe trains small transformers that differ only in their positional encoding and shows what each one learned.
-// `torchpe --help` lists its commands; each is thin and lives in a file of its own name.
+// Command torchpe trains small transformers that differ only in their positional encoding and shows
+// what each one learned. `torchpe --help` lists its commands; each lives in a file of its own
+// name, and holds flags and printing: the work is done by the packages that it calls.
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"torchpe/internal/nearest"
+	"torchpe/train/runlog"
 )
 
 func main() {
-	err := newRootCommand().Execute()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "torchpe: "+err.Error())
+	surviveClosedOutput()
+	root := newRootCommand()
+	root.SetOut(escaped{os.Stdout})
+	root.SetErr(escaped{os.Stderr})
+	err := root.Execute()
+	if err != nil && !errors.Is(err, syscall.EPIPE) {
+		fmt.Fprintln(escaped{os.Stderr}, "torchpe: "+plainText(err))
 	}
 	os.Exit(exitCode(err))
+}
+
+// systemCall and parseError match what Go's library puts before the cause of an error.
+var (
+	systemCall = regexp.MustCompile(`\b(?:l?stat|open|openat|fdopendir) (\S+): ` +
+		`(no such file or directory|permission denied|not a directory)`)
+	parseError = regexp.MustCompile(`strconv\.Parse\w+: parsing ("[^"]*"): (?:invalid syntax|value out of range)`)
+)
+
+// plainText returns an error in words for a reader who knows neither system calls nor Go.
+func plainText(err error) string {
+	return parseError.ReplaceAllString(systemCall.ReplaceAllString(err.Error(), "$1: $2"), "$1 is no number that fits")
 }
 
 // newRootCommand returns the whole command line.
@@ -33,12 +54,18 @@ initialization" (Ito et al. 2025, arXiv 2406.08272).`,
   torchpe train --pe learn --sigma 0.2 --preset quick --out runs/first
   torchpe data lst show
   torchpe demo`,
+		Version:       runlog.HostEnvironment(nil).Build(),
 		Args:          noArguments,
 		RunE:          showHelp,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
+	root.PersistentFlags().Var(newMemoryFlag(), "max-memory",
+		"memory that reading one file of data may take, such as 8G (default: half of what is free)")
+	root.SetHelpFunc(printHelp)
+	root.SetUsageFunc(func(cmd *cobra.Command) error { printUsage(cmd.OutOrStderr(), cmd, false); return nil })
 	root.AddCommand(newTrainCommand(), newSweepCommand(), newDemoCommand(), newDataCommand(), newPECommand(),
 		newAnalyzeCommand(), newReportCommand(), newRunsCommand(), newDoctorCommand(), newBenchCommand())
 	return root
@@ -57,7 +84,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usagef("%s: %w%s: see %s --help", cmd.CommandPath(), err, hint, cmd.CommandPath())
 }
 
-// noArguments is cobra.NoArgs as a usage error that suggests the subcommand that may be meant.
+// noArguments refuses arguments with a usage error, which suggests the subcommand that may be meant.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -74,5 +101,6 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return usagef("%sunknown argument %q%s: see %s --help", where, args[0], hint, cmd.CommandPath())
 }
 
-// showHelp is what a command does that only holds others. Without it cobra ignores mistyped names.
+// showHelp prints the help of a command that only holds others. Without it cobra ignores mistyped
+// names.
 func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }

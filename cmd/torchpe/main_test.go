@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 
 	"torchpe/data/lst"
 	"torchpe/torchpe"
+	"torchpe/train/runlog"
 )
 
 // asProgram in the environment makes the test binary the program itself.
@@ -51,14 +53,16 @@ func torchpeIn(t *testing.T, dir string, args ...string) (stdout, stderr string,
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// smallSet writes a few hundred puzzles to dir and returns the flags that name them and a model that trains in a second.
+// smallSet writes a few hundred puzzles to dir and returns the flags that name them and a model
+// that trains in a second.
 func smallSet(t *testing.T, dir string) []string {
 	t.Helper()
 	train, validation, err := lst.Generate(lst.Options{Train: 300, Validation: 12}, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := []lst.File{{Path: filepath.Join(dir, "train.csv"), Puzzles: train}, {Path: filepath.Join(dir, "validation.csv"), Puzzles: validation}}
+	files := []lst.File{{Path: filepath.Join(dir, "train.csv"), Puzzles: train},
+		{Path: filepath.Join(dir, "validation.csv"), Puzzles: validation}}
 	if err := lst.WriteFiles(files...); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +87,8 @@ func keys(t *testing.T, text string, names ...string) map[string]any {
 
 func TestTrainWritesARun(t *testing.T) {
 	dir := t.TempDir()
-	args := append([]string{"train"}, append(smallSet(t, dir), "--pe", "learn-1.0", "--members", "2", "--seed", "7", "--epochs", "2", "--json", "--out", "run")...)
+	args := append([]string{"train"}, append(smallSet(t, dir), "--pe", "learn-1.0", "--members",
+		"2", "--seed", "7", "--epochs", "2", "--json", "--out", "run")...)
 	stdout, stderr, code := torchpeIn(t, dir, args...)
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
@@ -100,26 +105,32 @@ func TestTrainWritesARun(t *testing.T) {
 		}
 		for i, m := range members {
 			part, _ := json.Marshal(m)
-			member := keys(t, string(part), "pe", "sigma", "seed", "epochs", "steps", "train_accuracy", "iid_accuracy", "validation_accuracy", "validation_by_condition")
-			if member["pe"] != "learn" || member["sigma"] != 1.0 || member["seed"] != float64(7+i) || member["epochs"] != 2.0 || member["steps"] != 18.0 {
+			member := keys(t, string(part), "pe", "sigma", "seed", "epochs", "steps",
+				"train_accuracy", "iid_accuracy", "validation_accuracy", "validation_by_condition")
+			if member["pe"] != "learn" || member["sigma"] != 1.0 ||
+				member["seed"] != float64(7+i) || member["epochs"] != 2.0 || member["steps"] != 18.0 {
 				t.Errorf("member %d: %s", i, part)
 			}
 		}
 	}
-	for _, name := range []string{"config.json", "environment.json", "metrics.jsonl", "checkpoint.safetensors", "probes.safetensors"} {
+	for _, name := range []string{"config.json", "environment.json", "metrics.jsonl",
+		"checkpoint.safetensors", "probes.safetensors"} {
 		if _, err := os.Stat(filepath.Join(dir, "run", name)); err != nil {
 			t.Error(err)
 		}
 	}
 	// The stored configuration repeats the run, and a finished run is not done again.
 	stdout, stderr, code = torchpeIn(t, dir, "train", "--config", "run/config.json", "--json", "--out", "again")
-	if again := keys(t, stdout, "members"); code != 0 || fmt.Sprint(again["members"]) != fmt.Sprint(keys(t, string(onDisk))["members"]) {
+	if again := keys(t, stdout, "members"); code != 0 ||
+		fmt.Sprint(again["members"]) != fmt.Sprint(keys(t, string(onDisk))["members"]) {
 		t.Errorf("exit code %d, repeated run: %s%s, first: %s", code, stdout, stderr, onDisk)
 	}
 	if _, stderr, code = torchpeIn(t, dir, args...); code != exitFailed || !strings.Contains(stderr, "--resume") {
 		t.Errorf("training into a run that is there: exit code %d, %s", code, stderr)
 	}
-	if stdout, stderr, code = torchpeIn(t, dir, "train", "--resume", "--out", "run", "--json"); code != 0 || !strings.Contains(stdout, "members") {
+	if stdout, stderr, code = torchpeIn(t, dir, "train", "--resume", "--out", "run",
+		"--json"); code != 0 || !strings.Contains(stdout, "members") ||
+		!strings.Contains(stderr, "nothing was trained") {
 		t.Errorf("resuming a complete run: exit code %d, %s%s", code, stdout, stderr)
 	}
 }
@@ -130,7 +141,8 @@ func TestMistakesExitWithTwo(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"train", "--pe", "lern", "--d-model", "-3", "--lr", "nan", "--epochs", "0", "--batch", "0"}, []string{`"learn"`, "--d-model", "--lr", "--epochs", "--batch"}},
+		{[]string{"train", "--pe", "lern", "--d-model", "-3", "--lr", "nan", "--epochs", "0",
+			"--batch", "0"}, []string{`"learn"`, "--d-model", "--lr", "--epochs", "--batch"}},
 		{[]string{"train", "--epoch", "3"}, []string{"--epochs"}},
 		{[]string{"train", "--heads", "three"}, []string{"--heads"}},
 		{[]string{"train", "--d-model", "10", "--heads", "3"}, []string{"divisible"}},
@@ -142,13 +154,18 @@ func TestMistakesExitWithTwo(t *testing.T) {
 		{[]string{"train", "--members", "3", "--sigma", "0.1,0.2"}, []string{"2 values for 3 members"}},
 		{[]string{"train", "--resume", "--force"}, []string{"one of them"}},
 		{[]string{"train", "--lst-train", "x.csv"}, []string{"--lst-validation"}},
+		{[]string{"train", "--pe", "rope", "--d-model", "12", "--heads", "4"}, []string{"head width 3"}},
+		{[]string{"train", "--pe-init", "matched:rope"}, []string{"no fixed table"}},
+		{[]string{"train", "--allow-changed", "lr"}, []string{"--resume"}},
+		{[]string{"train", "--resume", "--allow-changed", "epoch"}, []string{"epochs"}},
 		{[]string{"train", "--threads", "0"}, []string{"--threads"}},
 		{[]string{"train", "--log-every", "0"}, []string{"--log-every"}},
 		{[]string{"train", "--seeds", "1,two"}, []string{`"two"`}},
 		{[]string{"train", "extra"}, []string{"extra"}},
 		{[]string{"trian"}, []string{"train"}},
 		{[]string{"train", "--members", "auto", "--seeds", "1,2"}, []string{"--members auto and --seeds"}},
-		{[]string{"train", "--members", "auto", "--sigma", "0.1,0.2"}, []string{"--sigma: 2 values", "--members auto"}},
+		{[]string{"train", "--members", "auto", "--sigma", "0.1,0.2"},
+			[]string{"--sigma: 2 values", "--members auto"}},
 		{[]string{"sweep", "fig2", "--members", "auto", "--out", "s"}, []string{"--members auto", "--pack auto"}},
 		{[]string{"bench", "schemes", "--members", "auto"}, []string{"--members auto", "bench step"}},
 		{[]string{"bench", "step", "--steps", "0"}, []string{"--steps"}},
@@ -174,11 +191,13 @@ func TestMistakesExitWithTwo(t *testing.T) {
 func TestFailuresExitWithOne(t *testing.T) {
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "bad.csv")
-	if err := os.WriteFile(bad, []byte("ID,LST_num,condition,puzzles,solutions\n0,,Binary,11,1\n"), 0o666); err != nil {
+	if err := os.WriteFile(bad, []byte("ID,LST_num,condition,puzzles,solutions\n0,,Binary,11,1\n"),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
 		{"train", "--device", "cuda:7", "--out", "run"},
+		{"train", "--members", "4096", "--d-model", "4096", "--out", "run"},
 		{"train", "--lst-train", bad, "--lst-validation", bad, "--out", "run"},
 		{"train", "--lst-train", "missing.csv", "--lst-validation", "missing.csv", "--out", "run"},
 	} {
@@ -192,9 +211,11 @@ func TestFailuresExitWithOne(t *testing.T) {
 	}
 }
 
-// SIGINT and SIGTERM save and say so in the exit code; --resume then finishes, and refuses another configuration.
+// SIGINT and SIGTERM save and say so in the exit code; --resume then finishes, and refuses another
+// configuration.
 func TestSignalsSave(t *testing.T) {
-	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: exitInterrupted, syscall.SIGTERM: exitTerminated, syscall.SIGUSR1: exitRequeue} {
+	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: exitInterrupted,
+		syscall.SIGTERM: exitTerminated, syscall.SIGUSR1: exitRequeue} {
 		dir := t.TempDir()
 		args := append([]string{"train", "--epochs", "100000", "--out", "run"}, smallSet(t, dir)...)
 		cmd := program(dir, args...)
@@ -219,8 +240,87 @@ func TestSignalsSave(t *testing.T) {
 			continue
 		}
 		_, errs, code := torchpeIn(t, dir, "train", "--resume", "--out", "run", "--lr", "0.5")
-		if code != exitUsage || !strings.Contains(errs, "members") {
+		if code != exitUsage || !strings.Contains(errs, "members.lr was") {
 			t.Errorf("resuming with another learning rate: exit code %d, %s", code, errs)
+		}
+		_, errs, code = torchpeIn(t, dir, "train", "--resume", "--out", "run", "--lr", "0.5", "--epochs", "101",
+			"--limit-steps", "1", "--allow-changed", "members.lr,epochs,limit_steps")
+		if stored, err := os.ReadFile(filepath.Join(dir, "run", "config.json")); code != 0 || err != nil ||
+			!strings.Contains(string(stored), `"epochs": 101`) {
+			t.Errorf("resuming with settings that may change: exit code %d, %s, %v", code, errs, err)
+		}
+		_, errs, code = torchpeIn(t, dir, "train", "--resume", "--out", "rum")
+		if _, err := os.Stat(filepath.Join(dir, "rum")); code != exitUsage || err == nil ||
+			!strings.Contains(errs, "there is no run") {
+			t.Errorf("resuming what is not there: exit code %d, %s", code, errs)
+		}
+	}
+}
+
+// Signals that were ignored when the program started, as nohup ignores SIGHUP, end neither training
+// nor a sweep nor its workers.
+func TestIgnoredSignals(t *testing.T) {
+	dir := t.TempDir()
+	small := append(smallSet(t, dir), "--epochs", "40", "--quiet", "--out")
+	for name, args := range map[string][]string{
+		"train": append(append([]string{"train"}, small...), "run"),
+		"sweep": append(append([]string{"sweep", "--workers", "1"}, small...), "sweep"),
+	} {
+		cmd := program(dir, args...)
+		cmd.Args = append([]string{"sh", "-c", `trap "" HUP INT; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+		cmd.Path = "/bin/sh"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		go func() { done <- cmd.Wait() }()
+		sent := 0
+		for ended := false; !ended; {
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Errorf("%s: %v: %s", name, err, &stderr)
+				}
+				ended = true
+			case <-time.After(50 * time.Millisecond):
+				for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT} {
+					if err := syscall.Kill(-cmd.Process.Pid, s); err == nil {
+						sent++
+					}
+				}
+			}
+		}
+		if sent < 10 {
+			t.Errorf("%s: only %d signals were sent", name, sent)
+		}
+	}
+}
+
+// A reader that goes away, as head does, silences the output; training goes on to its end.
+func TestClosedOutput(t *testing.T) {
+	dir := t.TempDir()
+	for i, args := range [][]string{
+		append(append([]string{"train"}, smallSet(t, dir)...), "--epochs", "2", "--out", "run"),
+		{"pe", "list"},
+	} {
+		cmd := program(dir, args...)
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stdout, cmd.Stderr = w, w
+		if err := errors.Join(cmd.Start(), w.Close(), r.Close()); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != exitBrokenPipe {
+			t.Errorf("%q: %v", args, cmd.ProcessState)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "run", "result.json")); err != nil && i == 0 {
+			t.Error(err)
 		}
 	}
 }
@@ -230,7 +330,12 @@ func TestDoctorJSON(t *testing.T) {
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	keys(t, stdout, "libtorch_built", "libtorch_running", "cuda", "gpus", "blas", "blas_kernel", "threads", "problems")
+	keys(t, stdout, "libtorch_built", "libtorch_running", "cuda", "gpus", "blas", "blas_kernel",
+		"threads", "problems")
+	if stdout, _, code = torchpeIn(t, t.TempDir(), "--version"); code != 0 ||
+		!strings.HasPrefix(stdout, "torchpe "+runlog.Version) {
+		t.Errorf("--version: exit %d, %q", code, stdout)
+	}
 	if stdout, _, code = torchpeIn(t, t.TempDir(), "doctor"); code != 0 || !strings.Contains(stdout, "libtorch") {
 		t.Errorf("exit code %d: %s", code, stdout)
 	}
@@ -238,28 +343,33 @@ func TestDoctorJSON(t *testing.T) {
 
 func TestBenchStepJSON(t *testing.T) {
 	dir := t.TempDir()
-	args := append([]string{"bench", "step"}, append(smallSet(t, dir), "--steps", "3", "--warmup", "1", "--members", "2", "--json")...)
+	args := append([]string{"bench", "step"}, append(smallSet(t, dir), "--steps", "3", "--warmup",
+		"1", "--members", "2", "--json")...)
 	stdout, stderr, code := torchpeIn(t, dir, args...)
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	b := keys(t, stdout, "preset", "device", "threads", "members", "batch", "step_ms_median", "step_ms_min", "peak_rss_mb")
-	if b["preset"] != "quick" || b["members"] != 2.0 || b["batch"] != 32.0 || b["step_ms_min"].(float64) <= 0 || b["peak_rss_mb"].(float64) < 10 {
+	b := keys(t, stdout, "preset", "device", "threads", "members", "batch", "step_ms_median",
+		"step_ms_min", "peak_rss_mb")
+	if b["preset"] != "quick" || b["members"] != 2.0 || b["batch"] != 32.0 ||
+		b["step_ms_min"].(float64) <= 0 || b["peak_rss_mb"].(float64) < 10 {
 		t.Errorf("%s", stdout)
 	}
-	if stdout, stderr, code = torchpeIn(t, dir, append(args[:len(args)-1], "--profile")...); code != 0 || !strings.Contains(stdout, "products") {
+	if stdout, stderr, code = torchpeIn(t, dir, append(args[:len(args)-1],
+		"--profile")...); code != 0 || !strings.Contains(stdout, "products") {
 		t.Errorf("--profile: exit code %d, %s%s", code, stdout, stderr)
 	}
 }
 
-// Workers start at the same time: the arguments of one must not be written over by those of the next, whatever room the
-// shared ones have to grow.
+// Workers start at the same time: the arguments of one must not be written over by those of the
+// next, whatever the capacity of the shared ones.
 func TestDemoWorkersHaveTheirOwnArguments(t *testing.T) {
 	f := demoFlags{out: "shown"}
 	shared := append(make([]string, 0, 16), "train", "--resume")
 	first := f.workerArguments(shared, "learn-0.2")
 	f.workerArguments(shared, "nope")
-	if want := []string{"train", "--resume", "--pe", "learn-0.2", "--out", filepath.Join("shown", "learn-0.2"), "--json"}; !slices.Equal(first, want) {
+	if want := []string{"train", "--resume", "--pe", "learn-0.2", "--out",
+		filepath.Join("shown", "learn-0.2"), "--json"}; !slices.Equal(first, want) {
 		t.Errorf("%q, want %q", first, want)
 	}
 }
@@ -267,14 +377,15 @@ func TestDemoWorkersHaveTheirOwnArguments(t *testing.T) {
 // The demo draws its figure and prints a row an encoding, from worker processes.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the demo trains six models on the default puzzles")
+		t.Skip("the demo trains three models on the default puzzles")
 	}
 	dir := t.TempDir()
 	stdout, stderr, code := torchpeIn(t, dir, "demo", "--epochs", "1", "--out", "shown")
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	for _, want := range []string{"learn σ=0.2", "learn σ=1.0", "learn σ=2.0", "2d-fixed", "1d-fixed", "nope", "accuracy.pdf"} {
+	for _, want := range []string{"learn", "0.2", "1", "1.5", "IID test", "fitted",
+		"until train=0.99, for 1 epochs at most", "has not fitted", "accuracy.pdf"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in %s", want, stdout)
 		}
@@ -283,6 +394,32 @@ func TestDemo(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(dir, "shown", name))
 		if err != nil || !strings.HasPrefix(string(text), magic) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Without --out another model gets a directory of its own; the same one again is refused, and
+// resumed where that is asked for.
+func TestDefaultDirectory(t *testing.T) {
+	dir := t.TempDir()
+	small := append([]string{"train", "--quiet", "--epochs", "1"}, smallSet(t, dir)...)
+	for _, more := range [][]string{{}, {"--heads", "2"}, {"--heads", "4"}} {
+		if _, stderr, code := torchpeIn(t, dir, append(small, more...)...); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	if _, stderr, code := torchpeIn(t, dir, append(small, "--heads", "2")...); code != exitFailed ||
+		!strings.Contains(stderr, "seed1_2: holds a run already") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if stdout, stderr, code := torchpeIn(t, dir, append(small, "--heads", "2", "--resume")...); code != 0 ||
+		!strings.Contains(stdout, "seed1_2") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	for _, name := range []string{"lst_learn-0.2_code_seed1", "lst_learn-0.2_code_seed1_2",
+		"lst_learn-0.2_code_seed1_3"} {
+		if _, err := os.Stat(filepath.Join(dir, "runs", name, "result.json")); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -1,13 +1,70 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"slices"
+	"unicode"
+	"unicode/utf8"
 
 	"torchpe/report/table"
 )
+
+// moreText writes " and n more", or nothing for n below 1.
+func moreText(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
+
+// escaped writes text with its control characters, and marks that change the direction of writing, as
+// escapes such as \u001b, which JSON reads too: names of columns, variables and files may hold what
+// terminals take for commands.
+type escaped struct{ file *os.File }
+
+// Fd returns the descriptor of the file, of which a table asks the width of the terminal.
+func (e escaped) Fd() uintptr { return e.file.Fd() }
+
+func (e escaped) Write(b []byte) (int, error) {
+	if bytes.IndexFunc(b, isControl) < 0 {
+		return e.file.Write(b)
+	}
+	var out bytes.Buffer
+	size := len(b)
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if isControl(r) {
+			fmt.Fprintf(&out, "\\u%04x", r)
+		} else {
+			out.Write(b[:n])
+		}
+		b = b[n:]
+	}
+	if _, err := e.file.Write(out.Bytes()); err != nil {
+		return 0, err
+	}
+	return size, nil
+}
+
+// isControl reports whether escaped shows a character as an escape.
+func isControl(r rune) bool {
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) ||
+		r == '\u2028' || r == '\u2029')
+}
+
+// fileOf returns the file that a writer writes to, for terminals.
+func fileOf(w io.Writer) (*os.File, bool) {
+	if e, ok := w.(escaped); ok {
+		return e.file, true
+	}
+	f, ok := w.(*os.File)
+	return f, ok
+}
 
 // share prints an accuracy with three decimals, or a dash where there is none.
 func share(a float64) string {
@@ -25,11 +82,12 @@ func orNaN(m map[string]float64, key string) float64 {
 	return math.NaN()
 }
 
-// printTable prints rows of texts under their headings.
-func printTable(w io.Writer, head []string, rows [][]string) error {
+// printTable prints rows of texts under their headings. The later a heading of ranks stands there,
+// the earlier its column is left out where a terminal is too narrow; others stay longest.
+func printTable(w io.Writer, head []string, rows [][]string, ranks ...string) error {
 	var t table.Table
 	for _, h := range head {
-		t.Columns = append(t.Columns, table.Column{Heading: h, Align: table.AlignLeft})
+		t.Columns = append(t.Columns, table.Column{Heading: h, Rank: slices.Index(ranks, h) + 1})
 	}
 	for _, r := range rows {
 		var cells table.Row

@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"torchpe/models/pe"
-	"torchpe/models/pe/catalogue"
+	"torchpe/report/catalogue"
+	"torchpe/train"
 )
 
 func newPECommand() *cobra.Command {
@@ -25,7 +26,8 @@ A SCHEME is a name from "torchpe pe list", or several joined by + that act toget
 		Args: noArguments,
 		RunE: showHelp,
 	}
-	cmd.AddCommand(newPEListCommand(), newPEShowCommand(), newPEValuesCommand(), newPEPlotCommand(), newPECompareCommand())
+	cmd.AddCommand(newPEListCommand(), newPEShowCommand(), newPEValuesCommand(), newPEPlotCommand(),
+		newPECompareCommand())
 	for _, sub := range cmd.Commands() {
 		if strings.Contains(sub.Use, "SCHEME") {
 			sub.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -50,7 +52,8 @@ func (f *peFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.DModel, "dim", f.DModel, "model width D")
 	fl.IntVar(&f.Heads, "heads", f.Heads, "heads H")
 	fl.IntVar(&f.Layers, "layers", f.Layers, "layers L")
-	fl.StringVar(&f.Fidelity, "fidelity", f.Fidelity, "whose defaults hold where they differ: code (published) or text (of the paper)")
+	fl.StringVar(&f.Fidelity, "fidelity", f.Fidelity,
+		"whose defaults hold where they differ: code (published) or text (of the paper)")
 }
 
 // addOptions adds a flag for each option of the schemes; call it last.
@@ -70,18 +73,20 @@ func (f *peFlags) setting(cmd *cobra.Command) (catalogue.Setting, error) {
 	return f.Setting, nil
 }
 
-// oneScheme is the Args of a command on one scheme.
+// oneScheme accepts one argument, a scheme; another number is a usage error.
 func oneScheme(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usagef("%s: name one scheme (torchpe pe list shows them), not %d; + stacks several, as in rope+learn", cmd.CommandPath(), len(args))
+		return usagef("%s: name one scheme (torchpe pe list shows them), not %d; + stacks "+
+			"several, as in rope+learn", cmd.CommandPath(), len(args))
 	}
 	return nil
 }
 
-// findScheme is catalogue.Find as a usage error. A name such as learn-0.2 means learn.
+// findScheme returns the scheme of a name, or of a label such as learn-0.2. An unknown one is a usage
+// error.
 func findScheme(label string) (pe.Scheme, error) {
-	name, _ := splitPE(label)
-	s, err := catalogue.Find(name)
+	name, _ := train.SplitLabel(label)
+	s, err := pe.Find(name)
 	if err != nil {
 		return s, usageError{err}
 	}
@@ -136,7 +141,9 @@ func newPEListCommand() *cobra.Command {
 	}
 	f.add(cmd)
 	fl := cmd.Flags()
-	fl.StringArrayVar(&where, "where", nil, "KEY=VALUE, only schemes of which this holds; also !=, >= and <=; keys: "+strings.Join(catalogue.FieldNames(), ", "))
+	fl.StringArrayVar(&where, "where", nil,
+		"KEY=VALUE, only schemes of which this holds; also !=, >= and <=; keys: "+
+			strings.Join(catalogue.FieldNames(), ", "))
 	fl.BoolVar(&asJSON, "json", false, "print as JSON, with formulas and options")
 	fl.BoolVar(&asCSV, "csv", false, "print as CSV")
 	fl.BoolVar(&asMarkdown, "markdown", false, "print docs/encodings.md")

@@ -35,7 +35,8 @@ func TestPEList(t *testing.T) {
 		t.Errorf("%d schemes, want %d", len(all), len(pe.Names()))
 	}
 	for _, e := range all {
-		for _, key := range []string{"name", "year", "family", "acts_on", "parameters", "parameters_formula", "causal", "extrapolates", "criteria", "reference", "formula", "options"} {
+		for _, key := range []string{"name", "year", "family", "acts_on", "parameters",
+			"parameters_formula", "causal", "extrapolates", "criteria", "reference", "formula", "options"} {
 			if _, ok := e[key]; !ok {
 				t.Errorf("%v has no key %q", e["name"], key)
 			}
@@ -46,7 +47,8 @@ func TestPEList(t *testing.T) {
 	}
 	out = peRun(t, dir, "list", "--where", "data_driven=no", "--where", "printed=yes", "--csv")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) != 3 || !strings.HasPrefix(lines[0], "name,year,acts_on,parameters,causal") || !strings.HasPrefix(lines[1], "1d-fixed,2017,embedding,0,no,yes,yes,no") {
+	if len(lines) != 3 || !strings.HasPrefix(lines[0], "name,year,acts_on,parameters,causal") ||
+		!strings.HasPrefix(lines[1], "1d-fixed,2017,embedding,0,no,yes,yes,no") {
 		t.Errorf("%s", out)
 	}
 	if out = peRun(t, dir, "list"); !strings.Contains(out, "rope+learn") || !strings.Contains(out, "Su et al. 2021") {
@@ -57,18 +59,21 @@ func TestPEList(t *testing.T) {
 func TestPEShow(t *testing.T) {
 	dir := t.TempDir()
 	out := peRun(t, dir, "show", "tisa", "--tisa-kernels", "2")
-	for _, want := range []string{"The Case for Translation-Invariant", "3 S H L", "--tisa-kernels 2", "default: 5", "number              24"} {
+	for _, want := range []string{"The Case for Translation-Invariant", "3 S H L",
+		"--tisa-kernels 2", "default: 5", "number              24"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in %s", want, out)
 		}
 	}
-	e := keys(t, peRun(t, dir, "show", "rope+learn", "--json"), "name", "formula", "title", "options", "needs", "criteria", "min_head_width")
+	e := keys(t, peRun(t, dir, "show", "rope+learn", "--json"), "name", "formula", "title",
+		"options", "needs", "criteria", "min_head_width")
 	if e["name"] != "rope+learn" || e["acts_on"] != "embedding, q and k" {
 		t.Errorf("%v", e)
 	}
 }
 
-// Vaswani et al. 2017, section 3.5: P[p,2i] = sin(p / 10000^(2i/D)), P[p,2i+1] = cos(p / 10000^(2i/D)).
+// Vaswani et al. 2017, section 3.5: P[p,2i] = sin(p / 10000^(2i/D)), P[p,2i+1] = cos(p /
+// 10000^(2i/D)).
 func TestPEValuesOfSinusoids(t *testing.T) {
 	const n, d = 7, 10
 	dir := t.TempDir()
@@ -84,11 +89,13 @@ func TestPEValuesOfSinusoids(t *testing.T) {
 		for i := 0; i < d; i += 2 {
 			sin, cos := math.Sincos(float64(p+1) / math.Pow(10000, float64(i)/d)) // the text counts from 1
 			if math.Abs(a.Data[p*d+i]-sin) > 1e-15 || math.Abs(a.Data[p*d+i+1]-cos) > 1e-15 {
-				t.Errorf("position %d, columns %d: %v and %v, want %v and %v", p, i, a.Data[p*d+i], a.Data[p*d+i+1], sin, cos)
+				t.Errorf("position %d, columns %d: %v and %v, want %v and %v", p, i, a.Data[p*d+i],
+					a.Data[p*d+i+1], sin, cos)
 			}
 		}
 	}
-	if _, errs, code := torchpeIn(t, dir, "pe", "values", "1d-fixed", "--out", "p.npy"); code != exitUsage || !strings.Contains(errs, "--force") {
+	if _, errs, code := torchpeIn(t, dir, "pe", "values", "1d-fixed", "--out",
+		"p.npy"); code != exitUsage || !strings.Contains(errs, "--force") {
 		t.Errorf("overwritten: %d, %s", code, errs)
 	}
 }
@@ -118,7 +125,8 @@ func TestPEValuesOfALiBi(t *testing.T) {
 	}
 }
 
-// Su et al. 2021, equation 34: for two dimensions a head the query at place p is turned by the angle p.
+// Su et al. 2021, equation 34: for two dimensions a head the query at place p is turned by the
+// angle p.
 func TestPEValuesOfRotatedQueries(t *testing.T) {
 	const n = 5
 	dir := t.TempDir()
@@ -136,14 +144,16 @@ func TestPEValuesOfRotatedQueries(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	peRun(t, dir, "values", "rope", "--tokens", "5", "--dim", "2", "--q", "q.npy", "--what", "q", "--out", "turned.npy")
+	peRun(t, dir, "values", "rope", "--tokens", "5", "--dim", "2", "--q", "q.npy", "--what", "q",
+		"--out", "turned.npy")
 	a, err := npy.Read(filepath.Join(dir, "turned.npy"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for p := range n {
 		sin, cos := math.Sincos(float64(p))
-		if x, y := a.Data[2*p], a.Data[2*p+1]; math.Abs(x-(3*cos-4*sin)) > 1e-14 || math.Abs(y-(3*sin+4*cos)) > 1e-14 {
+		if x, y := a.Data[2*p], a.Data[2*p+1]; math.Abs(x-(3*cos-4*sin)) > 1e-14 ||
+			math.Abs(y-(3*sin+4*cos)) > 1e-14 {
 			t.Errorf("place %d: (%v, %v), want (%v, %v)", p, x, y, 3*cos-4*sin, 3*sin+4*cos)
 		}
 	}
@@ -152,10 +162,12 @@ func TestPEValuesOfRotatedQueries(t *testing.T) {
 // What values writes as JSON can be given back as parameters.
 func TestPEValuesOfGivenParameters(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "p.json"), []byte(`{"pe.table": [[[1, 2], [3, 4], [5, 6]]]}`), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "p.json"),
+		[]byte(`{"pe.table": [[[1, 2], [3, 4], [5, 6]]]}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	peRun(t, dir, "values", "learn", "--tokens", "3", "--dim", "2", "--fidelity", "text", "--params", "p.json", "--out", "table.npy")
+	peRun(t, dir, "values", "learn", "--tokens", "3", "--dim", "2", "--fidelity", "text",
+		"--params", "p.json", "--out", "table.npy")
 	a, err := npy.Read(filepath.Join(dir, "table.npy"))
 	if err != nil || !slices.Equal(a.Data, []float64{1, 2, 3, 4, 5, 6}) {
 		t.Errorf("%v, %v", a, err)
@@ -164,8 +176,12 @@ func TestPEValuesOfGivenParameters(t *testing.T) {
 
 func TestPEPictures(t *testing.T) {
 	dir := t.TempDir()
-	peRun(t, dir, "plot", "alibi", "--tokens", "6", "--dim", "8", "--heads", "2", "--out", "a.svg")
-	out := peRun(t, dir, "compare", "learn", "rope", "tisa", "--tokens", "6", "--dim", "8", "--tisa-kernels", "1", "--out", "c.svg")
+	out := peRun(t, dir, "plot", "alibi", "--tokens", "6", "--dim", "8", "--heads", "2", "--out", "a.svg")
+	if out != "a.svg: alibi, layer 0\n" {
+		t.Errorf("plot prints %q", out)
+	}
+	out = peRun(t, dir, "compare", "learn", "rope", "tisa", "--tokens", "6", "--dim", "8",
+		"--tisa-kernels", "1", "--out", "c.svg")
 	if !strings.Contains(out, "Wennberg") || !strings.Contains(out, "translation invariant") {
 		t.Error(out)
 	}

@@ -13,8 +13,9 @@ import (
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/positions"
 	"torchpe/models/pe"
-	"torchpe/models/pe/catalogue"
+	"torchpe/report/catalogue"
 	"torchpe/train"
+	"torchpe/train/config"
 )
 
 // instanceFlags say with which parameters and for which positions a scheme is built.
@@ -38,14 +39,18 @@ func (f *instanceFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.Float64Var(&f.sigma, "sigma", 0.2, "standard deviation of the initial values of learned schemes")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of initial values and of drawn positions")
-	fl.StringVar(&f.params, "params", "", "take the trained parameters from this .safetensors (such as a run's checkpoint), .npz or .json file instead; JSON is an object of nested lists")
-	fl.IntVar(&f.member, "member", 0, "member of the ensemble whose parameters --params takes from a checkpoint, from 0")
-	fl.StringVar(&f.positions, "positions", "grid", "where tokens are: grid (the most square one of N), line, sizes as in 4x4 and 2x4x4, or a file as torchpe train takes, whose tokens they are then")
-	fl.StringVar(&f.as, "positions-as", "auto", positionsAsHelp+strings.Join(positions.Forms(), ", "))
+	fl.StringVar(&f.params, "params", "", "take the trained parameters from this .safetensors "+
+		"(such as a run's checkpoint), .npz or .json file instead; JSON is an object of nested lists")
+	fl.IntVar(&f.member, "member", 0,
+		"member of the ensemble whose parameters --params takes from a checkpoint, from 0")
+	fl.StringVar(&f.positions, "positions", "grid",
+		"where tokens are: grid (the most square one of N), line, sizes as in 4x4 and 2x4x4, or a file as "+
+			"torchpe train takes, whose tokens they are then")
+	fl.StringVar(&f.as, "positions-as", "auto", config.PositionsAsHelp)
 	fl.IntVar(&f.layer, "layer", 0, "layer, from 0")
 }
 
-// setting is peFlags.setting, with as many tokens as a file of positions has.
+// setting returns the setting of the flags, with as many tokens as a file of positions has.
 func (f *instanceFlags) setting(cmd *cobra.Command) (catalogue.Setting, error) {
 	f.said, f.note = map[string]bool{}, cmd.ErrOrStderr()
 	f.at = func(s catalogue.Setting, _ pe.Scheme) (pe.Positions, []string, error) {
@@ -69,7 +74,8 @@ func (f *instanceFlags) setting(cmd *cobra.Command) (catalogue.Setting, error) {
 	own := file.Own()
 	if !cmd.Flags().Changed("tokens") {
 		if own.Count == 0 {
-			return f.Setting, usagef("--positions: %s does not say how many tokens there are: say it with --tokens", file.Source)
+			return f.Setting, usagef("--positions: %s does not say how many tokens there are: say "+
+				"it with --tokens", file.Source)
 		}
 		f.Tokens = own.Count
 	}
@@ -83,7 +89,7 @@ func (f *instanceFlags) setting(cmd *cobra.Command) (catalogue.Setting, error) {
 	return f.peFlags.setting(cmd)
 }
 
-// sizes is what --positions takes besides files.
+// sizes holds the forms of --positions that name no file.
 var sizes = regexp.MustCompile(`^(grid|line|[0-9]+(x[0-9]+)*)$`)
 
 // namesFile says whether --positions names a file rather than a kind of positions.
@@ -112,7 +118,7 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 		}
 	}
 	sigma := f.sigma
-	if _, named := splitPE(name); named != nil { // learn-0.2
+	if _, named := train.SplitLabel(name); named != nil { // learn-0.2
 		sigma = *named
 	}
 	i, err := catalogue.Build(scheme, s, at, sigma, f.seed)
@@ -122,7 +128,7 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	if f.params == "" {
 		return i, nil
 	}
-	given, err := catalogue.ReadParameters(f.params)
+	given, err := arrayfile.ReadAll(f.params)
 	if err == nil {
 		err = i.Set(given, f.member)
 	}
@@ -165,7 +171,8 @@ Embeddings are [N,D]; queries, keys and values [H,N,Dh], or [N,D] with the heads
 				return err
 			}
 			if o.out == "" {
-				return usagef("%s: --out is missing: name an .npy or .json file, or - for JSON on the terminal", cmd.CommandPath())
+				return usagef("%s: --out is missing: name an .npy or .json file, or - for JSON on "+
+					"the terminal", cmd.CommandPath())
 			}
 			if o.out != "-" {
 				if err := o.check(".npy", ".json"); err != nil {
@@ -225,7 +232,8 @@ func writeValues(out io.Writer, o outFlags, i *catalogue.Instance, kind string, 
 	if err := o.write(body); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s: %s of %s, layer %d, %v\nparameters: %s\n", o.out, kind, i.Scheme.Name, layer, values.Shape, i.Parameters())
+	_, err = fmt.Fprintf(out, "%s: %s of %s, layer %d, %v\nparameters: %s\n", o.out, kind,
+		i.Scheme.Name, layer, values.Shape, i.Parameters())
 	return err
 }
 
@@ -271,11 +279,16 @@ and keys are made of (detr), as it is before their projection; where there is a 
 			if err != nil {
 				return usageError{err}
 			}
-			return fig.Save(o.out, "")
+			if err := fig.Save(o.out, ""); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, layer %d\n", o.out, args[0], f.layer)
+			return err
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&x, "x", "", "embeddings [N,D] for schemes whose addition depends on them, an .npy or .json file")
+	cmd.Flags().StringVar(&x, "x", "",
+		"embeddings [N,D] for schemes whose addition depends on them, an .npy or .json file")
 	o.add(cmd, "file: .pdf, .png or .svg")
 	f.addOptions(cmd)
 	return cmd
@@ -333,7 +346,8 @@ func newPECompareCommand() *cobra.Command {
 	return cmd
 }
 
-// describeAll describes the named schemes. Each takes those of the given options that it has; one that none has is an error.
+// describeAll describes the named schemes. Each takes those of the given options that it has; one
+// that none has is an error.
 func describeAll(names []string, s catalogue.Setting) (all []catalogue.Entry, each []catalogue.Setting, err error) {
 	used := map[string]bool{}
 	for _, name := range names {

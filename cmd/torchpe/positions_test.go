@@ -24,13 +24,16 @@ func put(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// A file of positions gives pe values its tokens, in the file's order: cells 10 and 00 swap the rows of the table of the grid itself.
+// A file of positions gives pe values its tokens, in the file's order: cells 10 and 00 swap the
+// rows of the table of the grid itself.
 func TestPEValuesOfPositionsInAFile(t *testing.T) {
 	dir := put(t, map[string]string{"where.csv": "name,row,column\nc,1,0\nb,0,1\na,0,0\nd,1,1\n"})
 	common := []string{"values", "2d-fixed", "--dim", "8", "--fidelity", "text"}
 	peRun(t, dir, append(common, "--positions", "2x2", "--tokens", "4", "--out", "grid.npy")...)
-	_, notes, code := torchpeIn(t, dir, append([]string{"pe"}, append(common, "--positions", "where.csv", "--out", "file.npy")...)...)
-	if code != exitDone || !strings.Contains(notes, "positions: where.csv has row (row) and column (column) of 4 tokens on a grid of 2 x 2") {
+	_, notes, code := torchpeIn(t, dir, append([]string{"pe"},
+		append(common, "--positions", "where.csv", "--out", "file.npy")...)...)
+	if code != exitDone || !strings.Contains(notes,
+		"positions: where.csv has row (row) and column (column) of 4 tokens on a grid of 2 x 2") {
 		t.Fatalf("%d, %s", code, notes)
 	}
 	grid, err := npy.Read(filepath.Join(dir, "grid.npy"))
@@ -57,55 +60,67 @@ func TestPEValuesOfPositionsInAFile(t *testing.T) {
 		"values swin --positions where.csv --tokens 5 --out -":              "4 tokens, and there are 5",
 		"values rope-3d --positions where.csv --positions-as graph --out -": "square",
 	} {
-		if out, errs, code := torchpeIn(t, dir, append([]string{"pe"}, strings.Fields(args)...)...); code != exitUsage || !strings.Contains(errs, want) {
+		if out, errs, code := torchpeIn(t, dir, append([]string{"pe"},
+			strings.Fields(args)...)...); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("pe %s: exit code %d, %s%s, want %s", args, code, out, errs, want)
 		}
 	}
 }
 
-// train takes the flags into the configuration, and says what was wrong with a file before it writes anything.
+// train takes the flags into the configuration, and says what was wrong with a file before it
+// writes anything.
 func TestTrainWithPositions(t *testing.T) {
 	var data strings.Builder
 	data.WriteString("a,b,c,d\n")
 	for i := range 40 {
 		fmt.Fprintf(&data, "%d,%d,%d,%d\n", i*i%7, i*i%11, i*i%13, i*i%17)
 	}
-	dir := put(t, map[string]string{"x.csv": data.String(), "where.csv": "name,x,y\nd,0,0\nc,1,0\nb,0,1\na,1,1\n", "bad.csv": "name,x,y\nd,0,0\nc,1,0\nb,0,1\n"})
-	run := strings.Fields("train --task masked --data x.csv --pe swin --d-model 8 --layers 1 --steps 3 --test-levels 0.5 --device cpu --threads 1 --quiet --out run")
+	dir := put(t, map[string]string{"x.csv": data.String(),
+		"where.csv": "name,x,y\nd,0,0\nc,1,0\nb,0,1\na,1,1\n", "bad.csv": "name,x,y\nd,0,0\nc,1,0\nb,0,1\n"})
+	run := strings.Fields("train --task masked --data x.csv --pe swin --d-model 8 --layers 1 " +
+		"--steps 3 --test-levels 0.5 --device cpu --threads 1 --quiet --out run")
 	with := func(args ...string) (string, string, int) { return torchpeIn(t, dir, append(run, args...)...) }
-	if _, errs, code := with("--positions", "bad.csv"); code == exitDone || !strings.Contains(errs, `bad.csv has no position of token "a"`) {
+	if _, errs, code := with("--positions", "bad.csv"); code == exitDone ||
+		!strings.Contains(errs, `bad.csv has no position of token "a"`) {
 		t.Errorf("%d, %s", code, errs)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "run")); err == nil {
 		t.Error("there is a run")
 	}
-	if _, errs, code := with("--positions", "where.csv"); code != exitDone || !strings.Contains(errs, "row (y) and column (x) of 4 tokens on a grid of 2 x 2; tokens matched by name") {
+	if _, errs, code := with("--positions", "where.csv"); code != exitDone ||
+		!strings.Contains(errs, "row (y) and column (x) of 4 tokens on a grid of 2 x 2; tokens matched by name") {
 		t.Fatalf("%d, %s", code, errs)
 	}
 	if _, errs, code := with("--positions", "where.csv", "--resume"); code != exitDone {
 		t.Errorf("the same file again: %s", errs)
 	}
-	if _, errs, code := with("--positions", "bad.csv", "--resume"); code != exitUsage || !strings.Contains(errs, "positions was") {
+	if _, errs, code := with("--positions", "bad.csv", "--resume"); code != exitUsage ||
+		!strings.Contains(errs, "positions.sha256 was") {
 		t.Errorf("another file: %d, %s", code, errs)
 	}
-	if _, errs, code := torchpeIn(t, dir, "train", "--config", "run/config.json", "--positions-as", "coordinates", "--dry-run"); code != exitDone {
+	if _, errs, code := torchpeIn(t, dir, "train", "--config", "run/config.json", "--positions-as",
+		"coordinates", "--dry-run"); code != exitDone {
 		t.Errorf("another form: %s", errs)
 	}
-	if out, _, _ := torchpeIn(t, dir, "train", "--config", "run/config.json", "--positions", "", "--pe", "learn", "--dry-run"); strings.Contains(out, `"positions"`) {
+	if out, _, _ := torchpeIn(t, dir, "train", "--config", "run/config.json", "--positions", "",
+		"--pe", "learn", "--dry-run"); strings.Contains(out, `"positions"`) {
 		t.Errorf("taken away: %s", out)
 	}
 }
 
-// Workers of a sweep find the file from any folder, and train with what it held when the sweep was planned.
+// Workers of a sweep find the file from any folder, and train with what it held when the sweep was
+// planned.
 func TestSweptPositions(t *testing.T) {
 	dir := put(t, map[string]string{"where.csv": "name,row,column\na,0,0\nb,0,1\n", "x.csv": "a,b\n1,2\n"})
 	t.Chdir(dir)
-	text, _, err := resolveArguments([]string{"--task", "masked", "--data", "x.csv", "--pe", "swin", "--positions", "where.csv"})
+	text, _, err := resolveArguments([]string{"--task", "masked", "--data", "x.csv", "--pe", "swin",
+		"--positions", "where.csv"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c, err := train.ParseConfig(text)
-	if err != nil || !filepath.IsAbs(c.Positions.File) || filepath.Base(c.Positions.File) != "where.csv" || len(c.Positions.SHA256) != 64 {
+	if err != nil || !filepath.IsAbs(c.Positions.File) ||
+		filepath.Base(c.Positions.File) != "where.csv" || len(c.Positions.SHA256) != 64 {
 		t.Errorf("%+v, %v", c.Positions, err)
 	}
 }

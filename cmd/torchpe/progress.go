@@ -14,11 +14,14 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
 
+	"torchpe/internal/plural"
+	"torchpe/torchpe"
 	"torchpe/train"
 	"torchpe/train/runlog"
 )
 
-// progress tells a person how training goes: a bar with the time left on a terminal, a line a record elsewhere.
+// progress prints how far training is: a bar with the time left on a terminal, a line a record
+// elsewhere.
 type progress struct {
 	w       io.Writer
 	c       train.Config
@@ -30,12 +33,17 @@ type progress struct {
 	total   int
 	last    time.Time
 	summary string
+	told    bool // how long it takes was said, or can be read off a record
+	onCPU   bool
+	fitted  map[int]bool // members that have reached their criterion
 }
 
 func newProgress(w io.Writer, c train.Config, quiet bool) *progress {
-	p := &progress{w: w, c: c, quiet: quiet}
-	if f, ok := w.(*os.File); ok && !quiet && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
-		p.bars = mpb.New(mpb.WithOutput(w), mpb.WithWidth(40))
+	p := &progress{w: w, c: c, quiet: quiet, fitted: map[int]bool{}}
+	device, err := torchpe.ParseDevice(c.Device)
+	p.onCPU = err == nil && device == torchpe.CPU
+	if f, ok := fileOf(w); ok && !quiet && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
+		p.bars = mpb.New(mpb.WithOutput(f), mpb.WithWidth(40))
 	}
 	return p
 }
@@ -47,7 +55,7 @@ func (p *progress) Started(done, total int) {
 		return
 	}
 	if p.bars == nil {
-		fmt.Fprintf(p.w, "%s: %d members, step %d of %d\n", p.label(), len(p.c.Members), done, total)
+		fmt.Fprintf(p.w, "%s: %s, step %d of %d\n", p.label(), plural.Of(len(p.c.Members), "member"), done, total)
 		return
 	}
 	p.bar = p.bars.AddBar(int64(total),
@@ -59,16 +67,56 @@ func (p *progress) Started(done, total int) {
 	p.bar.SetCurrent(int64(done))
 }
 
-// label names the configuration.
+// label names the encoding, with its sigma where all members have the same.
 func (p *progress) label() string {
-	if s := p.c.Members[0].Sigma; s != nil {
-		return fmt.Sprintf("%s-%g", p.c.PE, *s)
+	for _, m := range p.c.Members[1:] {
+		if configurationOf(m) != configurationOf(p.c.Members[0]) {
+			return p.c.PE
+		}
 	}
-	return p.c.PE
+	return labelOf(p.c.PE, p.c.Members[0])
 }
 
-// Stepped moves the bar.
+// labelOf names the encoding of a member, with its sigma, as run directories do: learn-1.
+func labelOf(pe string, m train.Member) string {
+	if m.Sigma != nil {
+		return fmt.Sprintf("%s-%g", pe, *m.Sigma)
+	}
+	return pe
+}
+
+// configurationOf returns a key that is equal for members that differ in their seed alone.
+func configurationOf(m train.Member) string {
+	return fmt.Sprintln(numberText("%g", m.Sigma), m.LR, m.WeightDecay, numberText("%g", m.PELR),
+		numberText("%g", m.PEWeightDecay))
+}
+
+// byConfiguration groups records by the configurations of their members: a mean is over seeds
+// alone.
+func (p *progress) byConfiguration(rs []runlog.Record) [][]runlog.Record {
+	var out [][]runlog.Record
+	at := map[string]int{}
+	for _, r := range rs {
+		key := configurationOf(p.c.Members[r.Member])
+		i, ok := at[key]
+		if !ok {
+			i = len(out)
+			at[key], out = i, append(out, nil)
+		}
+		out[i] = append(out[i], r)
+	}
+	return out
+}
+
+// tellAfter is the time that training is measured for before its length is told.
+const tellAfter = 10 * time.Second
+
+// Stepped moves the bar, and tells how long training takes once that can be said.
 func (p *progress) Stepped(done int) {
+	if took := time.Since(p.started); !p.told && !p.quiet && took >= tellAfter {
+		p.told = true
+		p.Noticed(p.forecast(done, took))
+	}
 	if p.bar != nil {
 		now := time.Now()
 		p.bar.EwmaSetCurrent(int64(done), now.Sub(p.last))
@@ -76,25 +124,75 @@ func (p *progress) Stepped(done int) {
 	}
 }
 
-// Logged shows the mean over the members.
-func (p *progress) Logged(rs []runlog.Record) {
-	mean := func(f func(runlog.Record) float64) float64 { return meanOf(rs, f) }
-	r := rs[0]
-	p.summary = fmt.Sprintf("train %.3f validation %.3f IID %.3f", mean(func(r runlog.Record) float64 { return r.TrainAccuracy }),
-		mean(func(r runlog.Record) float64 { return r.ValidationAccuracy }), mean(func(r runlog.Record) float64 { return r.IIDAccuracy }))
+// forecast tells the time that is left, and from an hour on what would make it shorter.
+func (p *progress) forecast(done int, took time.Duration) string {
+	step := took / time.Duration(max(1, done-p.first))
+	left := step * time.Duration(p.total-done)
+	text := fmt.Sprintf("step %d of %d, %v a step: about %s left", done, p.total, step.Round(100*time.Microsecond),
+		timeText(left.Hours()))
+	if p.c.Until != "" {
+		text += " at most"
+	}
+	if left < time.Hour {
+		return text
+	}
+	length, device := "--epochs", ""
 	if p.c.Masked != nil {
-		p.summary = maskedSummary(rs)
+		length = "--steps"
+	}
+	if p.onCPU {
+		device = ", and so does a GPU (--device cuda)"
+	}
+	return text + fmt.Sprintf("; fewer %s, a smaller --batch, --d-model or --layers take less%s. Ctrl-C saves, and "+
+		"--resume goes on", length, device)
+}
+
+// Logged shows, for each configuration, the mean over the members that have it.
+func (p *progress) Logged(rs []runlog.Record) {
+	for _, r := range rs {
+		if r.Fit != nil && r.Fit.Reached {
+			p.fitted[r.Member] = true
+		}
+	}
+	var parts []string
+	groups := p.byConfiguration(rs)
+	for _, g := range groups {
+		text := p.summarise(g)
+		if len(groups) > 1 {
+			text = labelOf(p.c.PE, p.c.Members[g[0].Member]) + ": " + text
+		}
+		parts = append(parts, text)
+	}
+	p.summary = strings.Join(parts, "; ")
+	r := rs[0]
+	if r.Fit != nil {
+		p.summary += fmt.Sprintf(" fitted %d of %d", len(p.fitted), len(p.c.Members))
 	}
 	if p.quiet || p.bars != nil {
 		return
 	}
-	left := time.Duration(float64(time.Since(p.started)) * float64(p.total-r.Step) / math.Max(1, float64(r.Step-p.first)))
+	p.told = p.told || p.total-r.Step < r.Step-p.first // nearly over
+	left := time.Duration(float64(time.Since(p.started)) * float64(p.total-r.Step) / math.Max(1,
+		float64(r.Step-p.first)))
 	at := fmt.Sprintf("epoch %d/%d step %d", r.Epoch, p.c.Epochs, r.Step)
 	if p.c.Masked != nil {
 		at = fmt.Sprintf("step %d/%d", r.Step, p.total)
 	}
-	fmt.Fprintf(p.w, "%s %s loss %.4f %s (%.1f ms a step, %s left)\n", p.label(), at,
-		mean(func(r runlog.Record) float64 { return r.Loss }), p.summary, r.StepMS, left.Round(time.Second))
+	fmt.Fprintf(p.w, "%s %s %s (%.1f ms a step, %s left)\n", p.label(), at, p.summary, r.StepMS,
+		left.Round(time.Second))
+}
+
+// summarise returns the mean measurements of members of one configuration.
+func (p *progress) summarise(rs []runlog.Record) string {
+	mean := func(f func(runlog.Record) float64) float64 { return meanOf(rs, f) }
+	loss := fmt.Sprintf("loss %.4f ", mean(func(r runlog.Record) float64 { return r.Loss }))
+	if p.c.Masked != nil {
+		return loss + maskedSummary(rs)
+	}
+	return loss + fmt.Sprintf("train %.3f validation %.3f IID %.3f",
+		mean(func(r runlog.Record) float64 { return r.TrainAccuracy }),
+		mean(func(r runlog.Record) float64 { return r.ValidationAccuracy }), mean(
+			func(r runlog.Record) float64 { return r.IIDAccuracy }))
 }
 
 // meanOf returns the mean of a measurement over those members that have it.

@@ -10,18 +10,19 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"torchpe/internal/plural"
 	"torchpe/report/listing"
 )
 
 func newRunsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
-		Short: "List, compare and remove runs",
-		Long:  "List, compare and remove the runs in any directories, finished or not.",
+		Short: "List and remove runs",
+		Long:  "List and remove the runs in any directories, finished or not; to compare them: torchpe report compare.",
 		Args:  noArguments,
 		RunE:  showHelp,
 	}
-	cmd.AddCommand(newRunsListCommand(), newRunsDiffCommand(), newRunsRemoveCommand())
+	cmd.AddCommand(newRunsListCommand(), newRunsRemoveCommand())
 	return cmd
 }
 
@@ -31,7 +32,7 @@ and ?, ~ and !~. KEY is a column, or a setting by its key in config.json; the la
 func newRunsListCommand() *cobra.Command {
 	var q listing.Query
 	var asJSON bool
-	var csv, parquet string
+	var csv string
 	cmd := &cobra.Command{
 		Use:   "list DIR...",
 		Short: "A table of runs, a row a model: settings that differ, status and numbers",
@@ -53,7 +54,7 @@ not finished are those of their last record.
 			if l, err = l.Select(q); err != nil {
 				return usageError{err}
 			}
-			return printRuns(cmd.OutOrStdout(), l, asJSON, csv, parquet)
+			return printRuns(cmd.OutOrStdout(), l, asJSON, csv)
 		},
 	}
 	fl := cmd.Flags()
@@ -64,7 +65,6 @@ not finished are those of their last record.
 	fl.BoolVar(&q.Unfinished, "unfinished", false, "only runs that are not finished")
 	fl.BoolVar(&asJSON, "json", false, "print the table as JSON")
 	fl.StringVar(&csv, "csv", "", "write the table to this file as CSV; - prints it")
-	fl.StringVar(&parquet, "parquet", "", "write the table to this file as Apache Parquet")
 	return cmd
 }
 
@@ -73,7 +73,7 @@ func addWhere(cmd *cobra.Command, where *[]string) {
 	cmd.Flags().StringArrayVar(where, "where", nil, "filter, such as pe=learn,sigma<=0.5; may be given several times")
 }
 
-// atLeastOne is what a command checks its arguments with that takes one or more.
+// atLeastOne accepts one argument or more; none is a usage error.
 func atLeastOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -101,21 +101,15 @@ func readRuns(notes io.Writer, dirs []string) (*listing.List, error) {
 	return l, nil
 }
 
-// printRuns prints a list, or writes it to files and says so.
-func printRuns(out io.Writer, l *listing.List, asJSON bool, csv, parquet string) error {
+// printRuns prints a list, or writes it to a file and says so.
+func printRuns(out io.Writer, l *listing.List, asJSON bool, csv string) error {
 	t := l.Table()
-	for _, file := range []struct {
-		path  string
-		write func(string) error
-	}{{csv, l.WriteCSV}, {parquet, l.WriteParquet}} {
-		if file.path == "" || file.path == "-" {
-			continue
-		}
-		if err := file.write(file.path); err != nil {
+	if csv != "" && csv != "-" {
+		if err := l.WriteCSV(csv); err != nil {
 			return err
 		}
-		if !asJSON && csv != "-" {
-			fmt.Fprintf(out, "%s: %s\n", file.path, countOf(len(l.Rows), "model"))
+		if !asJSON {
+			fmt.Fprintf(out, "%s: %s\n", csv, plural.Of(len(l.Rows), "model"))
 		}
 	}
 	switch {
@@ -123,56 +117,19 @@ func printRuns(out io.Writer, l *listing.List, asJSON bool, csv, parquet string)
 		return t.CSV(out)
 	case asJSON:
 		return t.JSON(out)
-	case csv != "" || parquet != "":
+	case csv != "":
 		return nil
 	}
+	t.More = "--columns or --csv -"
 	if err := t.Terminal(out); err != nil {
 		return err
 	}
 	whole, part := l.Runs(l)
-	_, err := fmt.Fprintf(out, "%s of %s\n", countOf(len(l.Rows), "model"), countOf(len(whole)+len(part), "run"))
+	_, err := fmt.Fprintf(out, "%s of %s\n", plural.Of(len(l.Rows), "model"), plural.Of(len(whole)+len(part), "run"))
 	return err
 }
 
-func newRunsDiffCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "diff A B",
-		Short: "Two runs side by side: settings that differ, and numbers",
-		Long: `Print the settings in which two runs differ, and their numbers side by side. Where a run has several models their mean and SD are shown:
-of each sigma, where both runs have the same ones. Settings that change no result, such as the device, are left out.`,
-		Example: "  torchpe runs diff runs/a runs/b",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return usagef("%s: name two runs", cmd.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := listing.Compare(args[0], args[1])
-			if err != nil {
-				return usageError{err}
-			}
-			out := cmd.OutOrStdout()
-			if asJSON {
-				text, err := d.JSON()
-				if err == nil {
-					_, err = out.Write(text)
-				}
-				return err
-			}
-			if err := d.Settings.Terminal(out); err != nil {
-				return err
-			}
-			fmt.Fprintln(out)
-			return d.Numbers.Terminal(out)
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print both tables as one JSON object")
-	return cmd
-}
-
-// isTerminal says whether somebody can be asked.
+// isTerminal says whether in is a terminal.
 func isTerminal(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

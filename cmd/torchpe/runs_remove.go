@@ -11,16 +11,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/plural"
 	"torchpe/report/listing"
 	"torchpe/train/runlog"
 )
 
-// removal is what "torchpe runs rm" is asked for.
+// removal holds the flags of "torchpe runs rm".
 type removal struct {
 	where                  []string
 	dryRun, yes, breakLock bool
 	in                     io.Reader
-	terminal               bool // somebody sits before in
+	terminal               bool // whether in is one
 	out, notes             io.Writer
 }
 
@@ -47,7 +48,8 @@ what is no run, a directory with folders that are not of a run, and what a symbo
 	addWhere(cmd, &r.where)
 	cmd.Flags().BoolVarP(&r.dryRun, "dry-run", "n", false, "print what would be removed, and stop")
 	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "do not ask")
-	cmd.Flags().BoolVar(&r.breakLock, "break-lock", false, "also remove runs with the lock of a process on another host, which is dead")
+	cmd.Flags().BoolVar(&r.breakLock, "break-lock", false,
+		"also remove runs with the lock of a process on another host, which is dead")
 	return cmd
 }
 
@@ -90,12 +92,13 @@ func (r removal) run(dirs []string) error {
 // ask asks whether the runs are to be removed.
 func (r removal) ask(dirs []string) (bool, error) {
 	if !r.terminal {
-		return false, usagef("torchpe runs rm: %s would be removed: give --yes where nobody can be asked, or --dry-run to see them", countOf(len(dirs), "run"))
+		return false, usagef("torchpe runs rm: %s would be removed: give --yes where nobody can "+
+			"be asked, or --dry-run to see them", plural.Of(len(dirs), "run"))
 	}
 	for _, dir := range dirs {
 		fmt.Fprintln(r.out, dir)
 	}
-	fmt.Fprintf(r.out, "Remove %s for good? [y/N] ", countOf(len(dirs), "run"))
+	fmt.Fprintf(r.out, "Remove %s for good? [y/N] ", plural.Of(len(dirs), "run"))
 	answer, err := bufio.NewReader(r.in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
@@ -119,15 +122,7 @@ func (r removal) remove(dirs []string) error {
 		fmt.Fprintln(r.out, "removed "+dir)
 	}
 	if kept > 0 {
-		return fmt.Errorf("%d of %s could not be removed", kept, countOf(len(dirs), "run"))
+		return fmt.Errorf("%d of %s could not be removed", kept, plural.Of(len(dirs), "run"))
 	}
 	return nil
-}
-
-// countOf is a number with its noun.
-func countOf(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

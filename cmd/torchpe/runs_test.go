@@ -23,7 +23,9 @@ func someRuns(t *testing.T, dir string) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		r, err := runlog.Create(path, []byte(`{"task":"lst","pe":"learn","pe_options":{},"members":[`+members+`],"d_model":`+map[bool]string{true: "64", false: "160"}[name == "a"]+`}`), runlog.Environment{}, runlog.Options{})
+		r, err := runlog.Create(path,
+			[]byte(`{"task":"lst","pe":"learn","pe_options":{},"members":[`+members+`],"d_model":`+
+				map[bool]string{true: "64", false: "160"}[name == "a"]+`}`), runlog.Environment{}, runlog.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,31 +38,34 @@ func someRuns(t *testing.T, dir string) {
 func TestRunsList(t *testing.T) {
 	dir := t.TempDir()
 	someRuns(t, dir)
-	out, errs, code := torchpeIn(t, dir, "runs", "list", "runs", "--where", "sigma<=0.5,seed=1", "--sort", "-d_model", "--json")
+	out, errs, code := torchpeIn(t, dir, "runs", "list", "runs", "--where", "sigma<=0.5,seed=1",
+		"--sort", "-d_model", "--json")
 	var got struct{ Rows []map[string]any }
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || len(got.Rows) != 2 {
 		t.Fatalf("%d: %s%s, %v", code, out, errs, err)
 	}
-	if r := got.Rows[0]; r["run"] != "c" || r["d_model"] != 160. || r["sigma"] != .2 || r["status"] != "stopped" || r["steps"] != 0. {
+	if r := got.Rows[0]; r["run"] != "c" || r["d_model"] != 160. || r["sigma"] != .2 ||
+		r["status"] != "stopped" || r["steps"] != 0. {
 		t.Errorf("%v", r)
 	}
 	out, errs, code = torchpeIn(t, dir, "runs", "list", "runs", "--columns", "run,sigma", "--csv", "-")
 	if want := "run,sigma\na,0.2\nb,1\nc,0.2\nc,0.2\n"; out != want || code != 0 {
 		t.Errorf("%d: %s%s, want %s", code, out, errs, want)
 	}
-	out, _, code = torchpeIn(t, dir, "runs", "list", "runs", "--csv", "m.csv", "--parquet", "m.parquet")
-	if code != 0 || out != "m.csv: 4 models\nm.parquet: 4 models\n" {
+	out, _, code = torchpeIn(t, dir, "runs", "list", "runs", "--csv", "m.csv")
+	if code != 0 || out != "m.csv: 4 models\n" {
 		t.Errorf("%d: %s", code, out)
 	}
-	for name, want := range map[string]string{"m.csv": "run,task,pe,sigma,seed,d_model,status,steps\n", "m.parquet": "PAR1"} {
-		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.HasPrefix(text, []byte(want)) {
-			t.Errorf("%s: %.80q, %v", name, text, err)
-		}
+	want := "run,task,pe,sigma,seed,d_model,status,steps\n"
+	if text, err := os.ReadFile(filepath.Join(dir, "m.csv")); err != nil || !bytes.HasPrefix(text, []byte(want)) {
+		t.Errorf("m.csv: %.80q, %v", text, err)
 	}
-	if out, _, code = torchpeIn(t, dir, "runs", "list", "runs/a", "runs/c"); code != 0 || !strings.Contains(out, "runs/c") || !strings.HasSuffix(out, "3 models of 2 runs\n") {
+	if out, _, code = torchpeIn(t, dir, "runs", "list", "runs/a", "runs/c"); code != 0 ||
+		!strings.Contains(out, "runs/c") || !strings.HasSuffix(out, "3 models of 2 runs\n") {
 		t.Errorf("%d: %s", code, out)
 	}
-	if out, _, code = torchpeIn(t, dir, "runs", "diff", "runs/a", "runs/b"); code != 0 || !strings.Contains(out, "d_model") || !strings.Contains(out, "sigma") {
+	if out, _, code = torchpeIn(t, dir, "report", "compare", "runs/a", "runs/b"); code != 0 ||
+		!strings.Contains(out, "d_model") || !strings.Contains(out, "σ") {
 		t.Errorf("%d: %s", code, out)
 	}
 }
@@ -78,12 +83,11 @@ func TestRunsMistakesExitWithTwo(t *testing.T) {
 		{[]string{"runs", "list", "runs", "--where", "sigmma=1"}, `did you mean "sigma"`},
 		{[]string{"runs", "list", "runs", "--where", "sigma"}, "KEY OP VALUE"},
 		{[]string{"runs", "list", "runs", "--sort", "x"}, "is no column"},
-		{[]string{"runs", "diff", "runs/a"}, "two runs"},
-		{[]string{"runs", "diff", "runs/a", "runs"}, "name one"},
 		{[]string{"runs", "rm", "runs/a"}, "--yes"},
 		{[]string{"runs", "rm", "runs", "--where", "sigmma=1", "--yes"}, `did you mean "sigma"`},
 	} {
-		if out, errs, code := torchpeIn(t, dir, v.args...); code != 2 || !strings.Contains(errs, v.want) || out != "" {
+		if out, errs, code := torchpeIn(t, dir, v.args...); code != 2 ||
+			!strings.Contains(errs, v.want) || out != "" {
 			t.Errorf("%v: %d, %s%s, want %q", v.args, code, out, errs, v.want)
 		}
 	}
@@ -114,12 +118,13 @@ func TestRunsRemove(t *testing.T) {
 		t.Errorf("%d: %s, left: %s", code, out, runsLeft(t, dir))
 	}
 	// A run of which some models only are chosen, and one that a process writes to, stay.
-	held, err := runlog.Resume(filepath.Join(dir, "runs", "b"), runlog.Environment{}, runlog.Options{})
+	held, err := runlog.Resume(filepath.Join(dir, "runs", "b"), runlog.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	out, errs, code := torchpeIn(t, dir, "runs", "rm", "runs", "--where", "seed=1", "--yes")
-	if code != 1 || out != "removed runs/a\n" || !strings.Contains(errs, "runs/c: --where chooses some") || !strings.Contains(errs, "locked by pid") || runsLeft(t, dir) != "b c" {
+	if code != 1 || out != "removed runs/a\n" || !strings.Contains(errs,
+		"runs/c: --where chooses some") || !strings.Contains(errs, "locked by pid") || runsLeft(t, dir) != "b c" {
 		t.Errorf("%d: %s%s, left: %s", code, out, errs, runsLeft(t, dir))
 	}
 	if err := held.Close(); err != nil {
@@ -129,7 +134,8 @@ func TestRunsRemove(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "runs"), filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code = torchpeIn(t, dir, "runs", "rm", "link", "--yes"); code != 2 || !strings.Contains(errs, "symbolic link") {
+	if _, errs, code = torchpeIn(t, dir, "runs", "rm", "link", "--yes"); code != 2 ||
+		!strings.Contains(errs, "symbolic link") {
 		t.Errorf("%d: %s", code, errs)
 	}
 	if err := os.Symlink(filepath.Join(dir, "runs", "c"), filepath.Join(dir, "runs", "d")); err != nil {
@@ -142,13 +148,15 @@ func TestRunsRemove(t *testing.T) {
 	for _, answer := range []string{"", "n\n", "yesterday\n"} {
 		var out, notes bytes.Buffer
 		r := removal{in: strings.NewReader(answer), terminal: true, out: &out, notes: &notes}
-		if err := r.run([]string{filepath.Join(dir, "runs")}); err != nil || !strings.Contains(out.String(), "Remove 1 run for good? [y/N] nothing was removed") {
+		if err := r.run([]string{filepath.Join(dir, "runs")}); err != nil ||
+			!strings.Contains(out.String(), "Remove 1 run for good? [y/N] nothing was removed") {
 			t.Errorf("%q: %s%s, %v", answer, &out, &notes, err)
 		}
 	}
 	var said bytes.Buffer
 	r := removal{in: strings.NewReader("Yes\n"), terminal: true, out: &said, notes: &said}
-	if err := r.run([]string{filepath.Join(dir, "runs")}); err != nil || !strings.Contains(said.String(), "removed ") || runsLeft(t, dir) != "d" {
+	if err := r.run([]string{filepath.Join(dir, "runs")}); err != nil ||
+		!strings.Contains(said.String(), "removed ") || runsLeft(t, dir) != "d" {
 		t.Errorf("%s, %v", &said, err)
 	}
 }

@@ -20,9 +20,11 @@ func TestSizeFlags(t *testing.T) {
 		{[]string{"--rename-symbols", "true"}, `"data_seed":0,"rename_symbols":true`},
 		{[]string{"--lst-side", "4", "--eval-tokens", "none", "--rename-symbols", "auto"}, `"data_seed":0,"noise"`},
 	} {
-		stdout, stderr, code := torchpeIn(t, t.TempDir(), append([]string{"train", "--dry-run", "--preset", "quick", "--pe", "rope"}, c.flags...)...)
+		stdout, stderr, code := torchpeIn(t, t.TempDir(),
+			append([]string{"train", "--dry-run", "--preset", "quick", "--pe", "rope"}, c.flags...)...)
 		text := strings.Join(strings.Fields(stdout), "")
-		if code != 0 || !strings.Contains(text, c.want) && !strings.Contains(strings.Replace(text, `"noise":[0.02,0.05,0.1,0.2,0.5,1],"noise_repeats":10,`, "", 1), c.want) {
+		if code != 0 || !strings.Contains(text, c.want) && !strings.Contains(strings.Replace(text,
+			`"noise":[0.02,0.05,0.1,0.2,0.5,1],"noise_repeats":10,`, "", 1), c.want) {
 			t.Errorf("%v: exit code %d, %s%s; want %s", c.flags, code, stdout, stderr, c.want)
 		}
 	}
@@ -35,11 +37,13 @@ func TestSizeFlags(t *testing.T) {
 		{[]string{"--eval-tokens", "25,none"}, `--eval-tokens: "none" is no number of tokens`},
 		{[]string{"--eval-tokens", "24"}, "no puzzle has 24 tokens: a grid is square and has 9, 16, 25, 36, 49, 64"},
 		{[]string{"--eval-tokens", "25,25"}, "25 is given twice"},
-		{[]string{"--pe", "learn", "--eval-tokens", "25"}, "learn cannot be evaluated at 25 tokens: it was trained on 16"},
+		{[]string{"--pe", "learn", "--eval-tokens", "25"},
+			"learn cannot be evaluated at 25 tokens: it was trained on 16"},
 		{[]string{"--lst-side", "9"}, "--lst-side: puzzles have 3 to 8 cells a side, not 9"},
 		{[]string{"--lst-side", "0"}, "--lst-side: puzzles have 3 to 8 cells a side, not 0"},
 		{[]string{"--lst-side", "3"}, "--lst-side: there are too few puzzles of 3 x 3"},
-		{[]string{"--lst-side", "5", "--lst-train", "a", "--lst-validation", "b"}, "--lst-side 5: files have puzzles of 4 x 4"},
+		{[]string{"--lst-side", "5", "--lst-train", "a", "--lst-validation", "b"},
+			"--lst-side 5: files have puzzles of 4 x 4"},
 		{[]string{"--rename-symbols", "perhaps"}, `--rename-symbols: "perhaps" is not one of auto, true, false`},
 		{[]string{"--preset", "nmar", "--eval-tokens", "25"}, "task nmar has data of one size"},
 	} {
@@ -54,14 +58,16 @@ func TestSizeFlags(t *testing.T) {
 func TestTrainAtOtherSizes(t *testing.T) {
 	dir := t.TempDir()
 	flags := append(smallSet(t, dir), "--epochs", "2", "--noise", "none")
-	stdout, stderr, code := torchpeIn(t, dir, with(flags, "train", "--pe", "rope+t5", "--eval-tokens", "9,25", "--out", "run", "--quiet")...)
+	stdout, stderr, code := torchpeIn(t, dir, with(flags, "train", "--pe", "rope+t5",
+		"--eval-tokens", "9,25", "--out", "run", "--quiet")...)
 	if code != 0 || !strings.Contains(stdout, "at 9 tokens") || !strings.Contains(stdout, "at 25 tokens") {
 		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	if _, stderr, code := torchpeIn(t, dir, "train", "--resume", "--out", "run", "--eval-tokens", "25,9"); code != 0 {
 		t.Errorf("resumed with the same sizes: %s", stderr)
 	}
-	if _, stderr, code := torchpeIn(t, dir, "train", "--resume", "--out", "run", "--eval-tokens", "25"); code != 2 || !strings.Contains(stderr, "eval_tokens was [9,25] and would be [25]") {
+	if _, stderr, code := torchpeIn(t, dir, "train", "--resume", "--out", "run", "--eval-tokens",
+		"25"); code != 2 || !strings.Contains(stderr, "eval_tokens was [9,25] and would be [25]") {
 		t.Errorf("resumed with other sizes: exit code %d, %s", code, stderr)
 	}
 	stdout, stderr, code = torchpeIn(t, dir, "runs", "list", "run")
@@ -72,19 +78,23 @@ func TestTrainAtOtherSizes(t *testing.T) {
 
 func TestDataLSTOtherSides(t *testing.T) {
 	dir := t.TempDir()
-	out, err := runData(t, "lst", "generate", "--side", "5", "--train", "30", "--validation", "6", "--out", filepath.Join(dir, "five"))
+	out, err := runData(t, "lst", "generate", "--side", "5", "--train", "30", "--validation", "6",
+		"--out", filepath.Join(dir, "five"))
 	if err != nil || !strings.Contains(out, "wrote 30 puzzles of side 5") {
 		t.Fatalf("%v: %s", err, out)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "five", "train.csv"))
-	if err != nil || strings.Count(string(text), "\n") != 31 || !strings.HasPrefix(string(text), "ID,LST_num,condition,puzzles,solutions\n0,,") {
+	if err != nil || strings.Count(string(text), "\n") != 31 ||
+		!strings.HasPrefix(string(text), "ID,LST_num,condition,puzzles,solutions\n0,,") {
 		t.Errorf("%v: %.100s", err, text)
 	}
-	if _, err := runData(t, "lst", "generate", "--side", "5", "--train", "30", "--validation", "6", "--out", filepath.Join(dir, "five")); err == nil || !strings.Contains(err.Error(), "--force") {
+	if _, err := runData(t, "lst", "generate", "--side", "5", "--train", "30", "--validation", "6",
+		"--out", filepath.Join(dir, "five")); err == nil || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("files that are there: %v", err)
 	}
 	var summary map[string]any
-	runDataJSON(t, &summary, "lst", "generate", "--side", "6", "--train", "30", "--validation", "6", "--json", "--out", filepath.Join(dir, "six"))
+	runDataJSON(t, &summary, "lst", "generate", "--side", "6", "--train", "30", "--validation", "6",
+		"--json", "--out", filepath.Join(dir, "six"))
 	if summary["side"] != 6. {
 		t.Errorf("%v", summary)
 	}
@@ -94,7 +104,8 @@ func TestDataLSTOtherSides(t *testing.T) {
 	}
 	var shown []map[string]any
 	runDataJSON(t, &shown, "lst", "show", "--side", "6", "--json")
-	if text, _ := json.Marshal(shown); len(shown) != 3 || shown[2]["condition"] != "Quaternary" || len(shown[0]["puzzle"].(string)) != 36 {
+	if text, _ := json.Marshal(shown); len(shown) != 3 || shown[2]["condition"] != "Quaternary" ||
+		len(shown[0]["puzzle"].(string)) != 36 {
 		t.Errorf("%s", text)
 	}
 	for _, c := range []struct {
@@ -103,14 +114,16 @@ func TestDataLSTOtherSides(t *testing.T) {
 	}{
 		{[]string{"generate", "--out", dir, "--side", "9"}, "--side: puzzles have 3 to 8"},
 		{[]string{"generate", "--out", dir, "--side", "5", "--published-imbalance"}, "side 4 alone"},
-		{[]string{"generate", "--out", filepath.Join(dir, "three"), "--side", "3"}, "ask for fewer puzzles or a larger side"},
+		{[]string{"generate", "--out", filepath.Join(dir, "three"), "--side", "3"},
+			"ask for fewer puzzles or a larger side"},
 		{[]string{"show", "--side", "2"}, "--side: puzzles have 3 to 8"},
 		{[]string{"show", "--side", "5", "--index", "200"}, "has 108 puzzles"},
 		{[]string{"show", "--side", "6", filepath.Join(dir, "five", "train.csv")}, "has puzzles of side 5"},
 		{[]string{"show", "--side", "6", "a", "b"}, "2 files named"},
 		{[]string{"show", "--side", "6", filepath.Join(dir, "none.csv")}, "no such file"},
 	} {
-		if _, err := runData(t, append([]string{"lst"}, c.args...)...); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := runData(t, append([]string{"lst"}, c.args...)...); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.args, err, c.want)
 		}
 	}

@@ -7,16 +7,20 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"torchpe/internal/plural"
+	"torchpe/torchpe"
 	"torchpe/train/sweep"
+	"torchpe/train/sweep/slurm"
 )
 
-// sweepFlags are the flags of "torchpe sweep" besides those of "torchpe train".
+// sweepFlags holds the flags of "torchpe sweep" besides those of "torchpe train".
 type sweepFlags struct {
 	axes         []*axisFlag // the flags of train, each of which may have several values
 	zip, exclude []string
@@ -52,11 +56,15 @@ Presets:
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVarP(&f.out, "out", "o", "", "directory of the sweep (default sweeps/<preset or name of the file>)")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "print the plan, the hours that it takes here (from a short calibration) and the disk, and stop")
+	fl.BoolVar(&f.dryRun, "dry-run", false,
+		"print the plan, the hours that it takes here (from a short calibration) and the disk, and stop")
 	fl.BoolVar(&f.noCalibrate, "no-calibrate", false, "leave the hours out of --dry-run")
-	fl.StringVar(&f.pack, "pack", "auto", "configurations that train together as one ensemble: auto, or at most a number")
-	fl.StringArrayVar(&f.zip, "zip", nil, "flags, separated by commas, whose values advance together; may be given several times")
-	fl.StringArrayVar(&f.exclude, "exclude", nil, "leave out points, such as pe=nope,heads=2|4; may be given several times")
+	fl.StringVar(&f.pack, "pack", "auto",
+		"configurations that train together as one ensemble: auto, or at most a number")
+	fl.StringArrayVar(&f.zip, "zip", nil,
+		"flags, separated by commas, whose values advance together; may be given several times")
+	fl.StringArrayVar(&f.exclude, "exclude", nil,
+		"leave out points, such as pe=nope,heads=2|4; may be given several times")
 	fl.BoolVar(&f.json, "json", false, "print the outcome as JSON")
 	f.launch.add(fl)
 	f.axes = addAxes(fl)
@@ -76,7 +84,8 @@ Presets:
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return runSweep(cmd.OutOrStdout(), cmd.ErrOrStderr(), &f, strings.Join(args, ""))
 	}
-	cmd.AddCommand(newSweepStatusCommand(), newSweepResumeCommand(), newSweepRetryCommand(), newSweepCancelCommand(), newSweepTaskCommand())
+	cmd.AddCommand(newSweepStatusCommand(), newSweepResumeCommand(), newSweepRetryCommand(),
+		newSweepCancelCommand(), newSweepTaskCommand())
 	return cmd
 }
 
@@ -88,7 +97,7 @@ func presetLines() string {
 	return b.String()
 }
 
-// launchFlags say what works on the tasks.
+// launchFlags hold the launcher and its options.
 type launchFlags struct {
 	launcher string
 	workers  int
@@ -98,7 +107,9 @@ type launchFlags struct {
 }
 
 func (f *launchFlags) add(fl *pflag.FlagSet) {
-	fl.StringVar(&f.launcher, "launcher", "local", "what works on the tasks: local (worker processes here), slurm (job arrays), none (plan only; see sweep run-task)")
+	fl.StringVar(&f.launcher, "launcher", "local",
+		"what works on the tasks: local (worker processes here), slurm (job arrays), none (plan only; see "+
+			"sweep run-task)")
 	fl.IntVar(&f.workers, "workers", 0, "worker processes at a time (default: one a GPU, or one a CPU core)")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	f.slurm.add(fl)
@@ -120,7 +131,8 @@ func (f *launchFlags) check() error {
 	return usagef("--launcher: %q is not one of local, slurm, none", f.launcher)
 }
 
-// recall sets what was not given to what the sweep in dir was launched with, where that is kept.
+// recall sets flags that were not given to those of the last launch of the sweep in dir, where they
+// are stored.
 func (f *launchFlags) recall(dir string, progress io.Writer) error {
 	if f.launcher != "slurm" {
 		return nil
@@ -150,7 +162,7 @@ func runSweep(out, progress io.Writer, f *sweepFlags, what string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	idle, err := spec.Idle()
+	idle, err := spec.UnusedExclusions()
 	if err != nil {
 		return usageError{err}
 	}
@@ -189,7 +201,8 @@ func runSweep(out, progress io.Writer, f *sweepFlags, what string) error {
 	}
 	defer s.Close()
 	if !f.launch.quiet {
-		fmt.Fprintf(progress, "%s: %d runs in %d tasks (%s)\n", dir, s.Plan.Runs(), len(s.Plan.Tasks), addedText(added))
+		fmt.Fprintf(progress, "%s: %s in %s (%s)\n", dir, plural.Of(s.Plan.Runs(), "run"),
+			plural.Of(len(s.Plan.Tasks), "task"), addedText(added))
 	}
 	return launchAll(out, progress, s, f.launch, f.json)
 }
@@ -205,7 +218,8 @@ func addedText(a sweep.Added) string {
 	return strings.Join(parts, ", ")
 }
 
-// launchAll works through all unfinished tasks and says how it went, also where the launcher could not go on.
+// launchAll works through all unfinished tasks and prints the outcome, also where the launcher
+// failed.
 func launchAll(out, progress io.Writer, s *sweep.Sweep, f launchFlags, asJSON bool) error {
 	if err := s.Uncancel(); err != nil {
 		return err
@@ -225,8 +239,8 @@ func launchAll(out, progress io.Writer, s *sweep.Sweep, f launchFlags, asJSON bo
 		}
 	}
 	launchErr := launcher.Launch(ctx, s, indexes)
-	if usage := (usageError{}); errors.As(launchErr, &usage) {
-		return launchErr
+	if invalid := (*slurm.InvalidError)(nil); errors.As(launchErr, &invalid) {
+		return usageError{launchErr}
 	}
 	st, err := statusOf(s, progress)
 	if err != nil {
@@ -242,29 +256,30 @@ func launchAll(out, progress io.Writer, s *sweep.Sweep, f launchFlags, asJSON bo
 	case err != nil || launchErr != nil:
 		return errors.Join(launchErr, err)
 	case ctx.Err() != nil:
-		return interruptedError{code: stopped(), msg: fmt.Sprintf("the sweep was stopped; torchpe sweep resume %s goes on", s.Dir)}
+		return interruptedError{code: stopped(),
+			msg: fmt.Sprintf("the sweep was stopped; torchpe sweep resume %s goes on", s.Dir)}
 	case f.launcher == "none":
 		return nil
-	case f.launcher == "slurm": // what waits in the queue is not unfinished business here
+	case f.launcher == "slurm": // tasks in the queue are no failure
 		st.Counts[sweep.StatePending], st.Counts[sweep.StateRunning] = 0, 0
 	}
 	return unfinished(s, st)
 }
 
-// unfinished is the error of a sweep whose runs are not all done and well.
+// unfinished returns an error that counts the tasks and runs that did not end well, or nil.
 func unfinished(s *sweep.Sweep, st sweep.Status) error {
 	var parts []string
-	add := func(n int, format string) {
+	add := func(n int, noun, text string) {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf(format, n))
+			parts = append(parts, plural.Of(n, noun)+" "+text)
 		}
 	}
-	add(st.Counts[sweep.StateFailed], "%d tasks failed (torchpe sweep retry --failed tries them again)")
-	add(st.Counts[sweep.StateLost], "%d are lost")
-	add(st.Counts[sweep.StateUnknown], "%d cannot be read")
-	add(st.Counts[sweep.StateRunning], "%d still run")
-	add(st.Counts[sweep.StatePending], "%d are pending")
-	add(st.Diverged, "%d runs diverged")
+	add(st.Counts[sweep.StateFailed], "task", "failed (torchpe sweep retry --failed tries again)")
+	add(st.Counts[sweep.StateLost], "task", "lost")
+	add(st.Counts[sweep.StateUnknown], "task", "not readable")
+	add(st.Counts[sweep.StateRunning], "task", "still running")
+	add(st.Counts[sweep.StatePending], "task", "pending")
+	add(st.Diverged, "run", "diverged")
 	if parts == nil {
 		return nil
 	}
@@ -274,7 +289,7 @@ func unfinished(s *sweep.Sweep, st sweep.Status) error {
 	return fmt.Errorf("%s: %s", s.Dir, strings.Join(parts, ", "))
 }
 
-// printOutcome prints the counts and what did not end well.
+// printOutcome prints the counts, and the tasks and runs that did not end well.
 func printOutcome(out io.Writer, s *sweep.Sweep, st sweep.Status) error {
 	if _, err := fmt.Fprintln(out, countsLine(st)); err != nil {
 		return err
@@ -285,17 +300,19 @@ func printOutcome(out io.Writer, s *sweep.Sweep, st sweep.Status) error {
 	if st.DoneRuns == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(out, "Runs: %s. Table: %s. torchpe report %s makes the figures.\n", s.RunDir(""), filepath.Join(s.Dir, "summary.csv"), s.Dir)
+	_, err := fmt.Fprintf(out, "Runs: %s. Table: %s. torchpe report %s makes the figures.\n",
+		s.RunDir(""), filepath.Join(s.Dir, "summary.csv"), s.Dir)
 	return err
 }
 
 func countsLine(st sweep.Status) string {
-	text := fmt.Sprintf("%d of %d runs done", st.DoneRuns, st.Runs)
+	text := fmt.Sprintf("%d of %s done", st.DoneRuns, plural.Of(st.Runs, "run"))
 	if st.Diverged > 0 {
 		text += fmt.Sprintf(" (%d of them diverged)", st.Diverged)
 	}
 	text += "; tasks:"
-	for _, state := range []sweep.State{sweep.StateDone, sweep.StateRunning, sweep.StateFailed, sweep.StateLost, sweep.StatePending, sweep.StateUnknown} {
+	for _, state := range []sweep.State{sweep.StateDone, sweep.StateRunning, sweep.StateFailed,
+		sweep.StateLost, sweep.StatePending, sweep.StateUnknown} {
 		if state == sweep.StateUnknown && st.Counts[state] == 0 {
 			continue
 		}
@@ -308,7 +325,7 @@ func countsLine(st sweep.Status) string {
 	return text
 }
 
-// leftText writes a time that is left, in seconds; never none while there is some.
+// leftText writes a time in seconds, at least one second.
 func leftText(seconds float64) string {
 	return max(time.Second, time.Duration(seconds*float64(time.Second)).Round(time.Second)).String()
 }
@@ -346,18 +363,69 @@ func openSweep(dir string) (*sweep.Sweep, error) {
 	return s, err
 }
 
-// launcherFor returns what works on the tasks of s.
-func (f launchFlags) launcherFor(s *sweep.Sweep, progress io.Writer) (sweep.Launcher, error) {
-	switch f.launcher {
-	case "none":
-		return planOnly{}, nil
-	case "slurm":
-		return onSlurm{f.slurm, progress}, nil
+// machine returns the machine that the tasks of configurations run on.
+func (f launchFlags) machine(configs [][]byte) (sweep.Machine, error) {
+	if f.launcher == "slurm" {
+		return f.slurm.options.Machine(), nil
 	}
-	return f.local(s, progress)
+	return hardware().Machine(configs, f.workers)
 }
 
-// planOnly is the Launcher of somebody who runs the tasks by other means.
+// hardware describes this computer.
+func hardware() sweep.Hardware {
+	const mb = 1 << 20
+	sys := torchpe.DescribeSystem()
+	h := sweep.Hardware{CPUs: runtime.NumCPU(), MemoryMB: float64(sys.FreeMemory) / mb}
+	for _, g := range sys.GPUs {
+		memory := g.TotalMemory
+		if g.FreeMemory > 0 {
+			memory = g.FreeMemory
+		}
+		h.GPUsMB = append(h.GPUsMB, float64(memory)/mb)
+	}
+	return h
+}
+
+// launcherFor returns the launcher that the flags ask for.
+func (f launchFlags) launcherFor(s *sweep.Sweep, progress io.Writer) (sweep.Launcher, error) {
+	if f.launcher == "none" {
+		return planOnly{}, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if f.launcher == "slurm" {
+		return slurm.Launcher{Program: self, Options: f.slurm.asked(), Flags: f.slurm.given(),
+			Submitted: printSubmitted(progress)}, nil
+	}
+	return f.local(s, self, progress)
+}
+
+// local returns the launcher of worker processes of the program.
+func (f launchFlags) local(s *sweep.Sweep, program string, progress io.Writer) (sweep.Launcher, error) {
+	configs := make([][]byte, len(s.Plan.Configurations))
+	for i, c := range s.Plan.Configurations {
+		configs[i] = c
+	}
+	m, err := f.machine(configs)
+	if err != nil {
+		return nil, err
+	}
+	task := sweep.TaskCommand{Program: program, Dir: s.Dir, BreakLock: f.takeLost,
+		Threads: max(1, runtime.NumCPU()/m.Workers)}
+	if m.GPU {
+		task.GPUs = sweep.VisibleGPUs(len(hardware().GPUsMB))
+	}
+	watch, err := newSweepProgress(progress, s, f.quiet)
+	if err != nil {
+		return nil, err
+	}
+	return sweep.Local{Workers: min(m.Workers, len(s.Plan.Tasks)), Command: task.Command,
+		TakeLost: f.takeLost, Event: watch.event}, nil
+}
+
+// planOnly is a Launcher that starts nothing, for users who run the tasks by other means.
 type planOnly struct{}
 
 func (planOnly) Launch(context.Context, *sweep.Sweep, []int) error { return nil }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,102 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/torchpe"
-	"torchpe/train"
 	"torchpe/train/sweep"
 )
-
-// A step is timed with the whole ensemble where it runs on a GPU, the first shape like the others, and with two members on a CPU.
-func TestCalibrationMembers(t *testing.T) {
-	for _, c := range []struct {
-		device  string
-		gpus    int
-		members []int
-	}{{"auto", 1, []int{8, 8}}, {"cpu", 1, []int{2, 2}}, {"auto", 0, []int{2, 2}}, {"cuda", 2, []int{8, 8}}} {
-		var configs [][]byte
-		for _, layers := range []string{"1", "2"} {
-			config, _, err := resolveArguments([]string{"--preset=quick", "--pe=nope", "--members=8", "--layers=" + layers, "--device=" + c.device})
-			if err != nil {
-				t.Fatal(err)
-			}
-			configs = append(configs, config)
-		}
-		var plan sweep.Plan
-		if _, err := plan.Add(configs, sweep.Packing{Members: 8}, nil); err != nil {
-			t.Fatal(err)
-		}
-		shapes, err := shapesOf(&plan, func(int) bool { return true })
-		if err != nil || len(shapes) != 2 {
-			t.Fatal(shapes, err)
-		}
-		e := estimate{Shapes: shapes}
-		var timed []int
-		by := timing{gpus: c.gpus, progress: io.Discard, step: func(config train.Config) (train.Bench, error) {
-			timed = append(timed, len(config.Members))
-			return train.Bench{Device: "made up", Members: len(config.Members), Median: 16, StepsPerEpoch: 10}, nil
-		}}
-		for i := range shapes {
-			if err := e.calibrate(&plan, i, by); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if !slices.Equal(timed, c.members) || e.Shapes[0].StepMS != 16/float64(c.members[0]) {
-			t.Errorf("%s with %d GPUs: timed with %v members, %g ms a member", c.device, c.gpus, timed, e.Shapes[0].StepMS)
-		}
-	}
-}
-
-// Workers share the memory of their GPU: two on one have half of it each, and what others use of it is not there.
-func TestGPUMachine(t *testing.T) {
-	const gb = 1 << 30
-	free, busy, unknown := torchpe.GPU{TotalMemory: 80 * gb, FreeMemory: 80 * gb}, torchpe.GPU{TotalMemory: 80 * gb, FreeMemory: 20 * gb}, torchpe.GPU{TotalMemory: 40 * gb}
-	for _, c := range []struct {
-		gpus    []torchpe.GPU
-		workers int
-		want    sweep.Machine
-	}{
-		{[]torchpe.GPU{free}, 0, sweep.Machine{Workers: 1, MemoryMB: 80 << 10, GPU: true, PerGPU: 1}},
-		{[]torchpe.GPU{free}, 2, sweep.Machine{Workers: 2, MemoryMB: 80 << 10, GPU: true, PerGPU: 2}},
-		{[]torchpe.GPU{free, free}, 3, sweep.Machine{Workers: 3, MemoryMB: 80 << 10, GPU: true, PerGPU: 2}},
-		{[]torchpe.GPU{free, busy}, 0, sweep.Machine{Workers: 2, MemoryMB: 20 << 10, GPU: true, PerGPU: 1}},
-		{[]torchpe.GPU{unknown, free}, 1, sweep.Machine{Workers: 1, MemoryMB: 40 << 10, GPU: true, PerGPU: 1}},
-	} {
-		if got := gpuMachine(c.gpus, c.workers); got != c.want {
-			t.Errorf("%d workers on %d GPUs: %+v, want %+v", c.workers, len(c.gpus), got, c.want)
-		}
-	}
-}
-
-// Each worker sees one GPU, by the names that CUDA_VISIBLE_DEVICES gave those that are left.
-func TestVisibleGPUs(t *testing.T) {
-	for _, c := range []struct {
-		given   string
-		n       int
-		workers []string // what workers 0, 1, 2 see
-	}{
-		{"", 0, nil},
-		{"3", 1, []string{"3", "3", "3"}},
-		{"2,0", 2, []string{"2", "0", "2"}},
-		{"GPU-8a1b,MIG-77", 2, []string{"GPU-8a1b", "MIG-77", "GPU-8a1b"}},
-		{"1,-1,0", 1, []string{"1", "1", "1"}}, // what follows -1 is hidden
-		{"unset", 2, []string{"0", "1", "0"}},
-	} {
-		if c.given != "unset" {
-			t.Setenv("CUDA_VISIBLE_DEVICES", c.given)
-		} else if err := os.Unsetenv("CUDA_VISIBLE_DEVICES"); err != nil {
-			t.Fatal(err)
-		}
-		gpus := visibleGPUs(c.n)
-		for worker, want := range c.workers {
-			if got := seesOnly(gpus, worker); got != "CUDA_VISIBLE_DEVICES="+want {
-				t.Errorf("%q: worker %d has %s", c.given, worker, got)
-			}
-		}
-		if len(gpus) != c.n {
-			t.Errorf("%q: %v", c.given, gpus)
-		}
-	}
-}
 
 func TestTexts(t *testing.T) {
 	for hours, want := range map[float64]string{0.0005: "1.8 seconds", 0.5: "30 minutes", 36.04: "36.0 hours"} {
@@ -124,7 +29,8 @@ func TestTexts(t *testing.T) {
 			t.Errorf("%g s: %s", seconds, got)
 		}
 	}
-	if text := shortOfDisk("/data", 2048, 100); !strings.Contains(text, "/data has 100 MB free") || !strings.Contains(text, "about 2.0 GB") {
+	if text := shortOfDisk("/data", 2048, 100); !strings.Contains(text, "/data has 100 MB free") ||
+		!strings.Contains(text, "about 2.0 GB") {
 		t.Error(text)
 	}
 	if text := shortOfDisk("/data", 2048, 4096) + shortOfDisk("/data", 2048, 0); text != "" {
@@ -136,25 +42,29 @@ func TestTexts(t *testing.T) {
 func TestDryRunOfDone(t *testing.T) {
 	dir := t.TempDir()
 	flags := append(smallSet(t, dir), "--epochs", "1", "--seeds", "1", "--out", "s", "--pack", "1")
-	if _, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--pe", "nope,rope"}, flags)...); code != 0 {
+	if _, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--pe", "nope,rope"},
+		flags)...); code != 0 {
 		t.Fatal(stderr)
 	}
-	ask := func(pe string) (e estimate) {
+	ask := func(pe string) (e sweep.Estimate) {
 		t.Helper()
-		stdout, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--dry-run", "--json", "--no-calibrate", "--pe", pe}, flags)...)
+		stdout, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--dry-run",
+			"--json", "--no-calibrate", "--pe", pe}, flags)...)
 		if err := json.Unmarshal([]byte(stdout), &e); err != nil || code != 0 {
 			t.Fatalf("%v, exit code %d: %s%s", err, code, stdout, stderr)
 		}
 		return e
 	}
-	if e := ask("nope,rope"); e.Runs != 2 || e.Done != 2 || e.New != 0 || e.DiskMB != 0 || len(e.Shapes) != 0 || e.FreeMB <= 0 {
+	if e := ask("nope,rope"); e.Runs != 2 || e.Done != 2 || e.New != 0 || e.DiskMB != 0 ||
+		len(e.Shapes) != 0 || e.FreeMB <= 0 {
 		t.Errorf("%+v", e)
 	}
 	one := ask("nope,rope,t5")
 	if err := os.RemoveAll(filepath.Join(dir, "s/runs/nope_seed=1")); err != nil {
 		t.Fatal(err)
 	}
-	if two := ask("nope,rope,t5"); one.Done != 2 || two.Done != 1 || two.New != 1 || math.Abs(two.DiskMB-2*one.DiskMB) > 1e-9 || one.DiskMB <= 0 {
+	if two := ask("nope,rope,t5"); one.Done != 2 || two.Done != 1 || two.New != 1 ||
+		math.Abs(two.DiskMB-2*one.DiskMB) > 1e-9 || one.DiskMB <= 0 {
 		t.Errorf("%+v, %+v", one, two)
 	}
 }
@@ -163,7 +73,8 @@ func TestDryRunOfDone(t *testing.T) {
 func TestSweepMistakesAtPlanning(t *testing.T) {
 	dir := t.TempDir()
 	small := smallSet(t, dir)
-	if err := os.WriteFile(filepath.Join(dir, "bad.yaml"), []byte("grid:\n  pe: [learn]\n  sigma: [0.5, abc]\n"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "bad.yaml"),
+		[]byte("grid:\n  pe: [learn]\n  sigma: [0.5, abc]\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	gone := filepath.Join(dir, "gone.csv")
@@ -178,7 +89,8 @@ func TestSweepMistakesAtPlanning(t *testing.T) {
 		{[]string{"--pe", "learn", "--sigma", "abc"}, `--sigma: "abc" is not a number`},
 		{[]string{"--pe", "learn", "--heads", "1.5"}, `--heads: "1.5" is not a whole number`},
 		{[]string{"bad.yaml"}, `bad.yaml: line 3, column 16: sigma: "abc" is not a number`},
-		{[]string{"--pe", "nope", "--lst-train", "gone.csv", "--lst-validation", small[len(small)-1], "--dry-run"}, "--lst-train: stat " + gone + ": no such file"},
+		{[]string{"--pe", "nope", "--lst-train", "gone.csv", "--lst-validation",
+			small[len(small)-1], "--dry-run"}, "--lst-train: stat " + gone + ": no such file"},
 		{[]string{"--pe", "nope", "--launcher", "slurm", "--sbatch=--array=0-3"}, "--array=0-3: use --throttle"},
 	} {
 		stdout, stderr, code := here(t, dir, slices.Concat([]string{"sweep", "--out", "s"}, c.args)...)
@@ -203,13 +115,15 @@ func TestStatusOnFullDevice(t *testing.T) {
 	}
 	defer full.Close()
 	dir := t.TempDir()
-	if _, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--pe", "nope", "--out", "s", "--launcher", "none"}, smallSet(t, dir))...); code != 0 {
+	if _, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--pe", "nope", "--out",
+		"s", "--launcher", "none"}, smallSet(t, dir))...); code != 0 {
 		t.Fatal(stderr)
 	}
 	cmd := program(dir, "sweep", "status", "s")
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = full, &said
-	if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(said.String(), "no space left") {
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitDiskFull ||
+		!strings.Contains(said.String(), "no space left") {
 		t.Errorf("%v: %s", err, said.String())
 	}
 }

@@ -13,12 +13,18 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"torchpe/train"
+	"torchpe/train/config"
 	"torchpe/train/sweep"
 )
 
-// Flags of train whose value is one text, though there may be commas in it.
-var wholeFlags = []string{"surrogate", "config", "lst-validation", "names", "modules", "parcellation", "subjects", "pattern", "axes", "seeds", "noise", "test-levels", "eval-tokens"}
+// sweepOf returns how a flag of train takes values in a sweep.
+func sweepOf(flag string) config.Sweep {
+	if flag == "config" || flag == "seeds" {
+		return config.Whole
+	}
+	s, _ := config.ByFlag(flag)
+	return s.Sweep
+}
 
 // axisFlag is a flag of train that may have several values.
 type axisFlag struct {
@@ -32,7 +38,7 @@ var _ pflag.Value = (*axisFlag)(nil)
 
 func (a *axisFlag) String() string { return a.shown }
 
-// Set takes the flag's text as it is; axis splits it.
+// Set stores the text of the flag; axis splits it.
 func (a *axisFlag) Set(text string) error {
 	if a.whole {
 		a.given = nil
@@ -71,26 +77,17 @@ func (a *axisFlag) axis() (out sweep.Axis, ok bool, err error) {
 	return out, true, nil
 }
 
-// checkOf says what is wrong with a value of a flag by itself, in words for people.
+// checkOf returns a check of a value of a flag by itself.
 func checkOf(flag *pflag.Flag) func(string) error {
-	kind := strings.TrimSuffix(flag.Value.Type(), "Slice")
 	return func(text string) error {
 		err := flag.Value.Set(text)
-		if err == nil {
-			return nil
-		}
 		if errors.Is(err, strconv.ErrRange) {
 			return fmt.Errorf("%q is out of range", text)
 		}
-		switch {
-		case strings.HasPrefix(kind, "float"):
-			return fmt.Errorf("%q is not a number", text)
-		case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"):
+		if errors.Is(err, strconv.ErrSyntax) {
 			return fmt.Errorf("%q is not a whole number", text)
-		case kind == "bool":
-			return fmt.Errorf("%q is neither true nor false", text)
 		}
-		return fmt.Errorf("%q: %w", text, err)
+		return err
 	}
 }
 
@@ -102,8 +99,13 @@ func addAxes(fl *pflag.FlagSet) []*axisFlag {
 	f.add(own)
 	var out []*axisFlag
 	own.VisitAll(func(flag *pflag.Flag) {
-		a := &axisFlag{name: flag.Name, kind: flag.Value.Type(), shown: flag.DefValue, whole: slices.Contains(wholeFlags, flag.Name), check: checkOf(flag)}
-		a.repeats = a.kind == "stringArray"
+		a := &axisFlag{name: flag.Name, kind: flag.Value.Type(), shown: flag.DefValue, check: checkOf(flag)}
+		switch sweepOf(flag.Name) {
+		case config.Whole, config.List:
+			a.whole = true
+		case config.Repeated:
+			a.repeats = true
+		}
 		if !a.whole && !a.repeats {
 			a.kind = strings.TrimSuffix(a.kind, "Slice") + ",..."
 		}
@@ -114,18 +116,18 @@ func addAxes(fl *pflag.FlagSet) []*axisFlag {
 	return out
 }
 
-// trainKinds are the flags that a sweep file may set.
+// trainKinds returns the flags that a sweep file may set.
 func trainKinds() map[string]sweep.Flag {
 	var f configFlags
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.add(own)
 	kinds := map[string]sweep.Flag{}
 	own.VisitAll(func(flag *pflag.Flag) {
-		switch {
+		switch how := sweepOf(flag.Name); {
 		case flag.Name == "seeds" || flag.Name == "members": // the file's key seeds
-		case flag.Value.Type() == "stringArray":
+		case how == config.Repeated:
 			kinds[flag.Name] = sweep.Flag{Kind: sweep.Repeated}
-		case slices.Contains([]string{"noise", "test-levels", "eval-tokens"}, flag.Name):
+		case how == config.List:
 			kinds[flag.Name] = sweep.Flag{Kind: sweep.List, Check: checkOf(flag)}
 		default:
 			kinds[flag.Name] = sweep.Flag{Check: checkOf(flag)}
@@ -134,7 +136,7 @@ func trainKinds() map[string]sweep.Flag {
 	return kinds
 }
 
-// spec is the sweep that the arguments ask for.
+// spec returns the sweep that the arguments ask for.
 func (f *sweepFlags) spec(what string) (sweep.Spec, error) {
 	var axes []sweep.Axis
 	for _, a := range f.axes {
@@ -150,7 +152,8 @@ func (f *sweepFlags) spec(what string) (sweep.Spec, error) {
 	switch {
 	case what == "":
 		if len(axes) == 0 {
-			return spec, errors.New("torchpe sweep: nothing to train: give a preset, a file or flags; see torchpe sweep --help")
+			return spec, errors.New("torchpe sweep: nothing to train: give a preset, a file or flags; see " +
+				"torchpe sweep --help")
 		}
 	case isFile(what):
 		var err error
@@ -186,13 +189,9 @@ func (f *sweepFlags) combine(spec *sweep.Spec) error {
 			p.Zip = append(p.Zip, strings.Split(group, ","))
 		}
 		for _, text := range f.exclude {
-			var m sweep.Match
-			for _, term := range strings.Split(text, ",") {
-				flag, values, ok := strings.Cut(term, "=")
-				if !ok {
-					return fmt.Errorf("--exclude: %q is not of the form pe=nope,heads=2|4", text)
-				}
-				m = append(m, sweep.Axis{Flag: strings.TrimSpace(flag), Values: strings.Split(values, "|")})
+			m, err := sweep.ParseMatch(text)
+			if err != nil {
+				return fmt.Errorf("--exclude: %w", err)
 			}
 			p.Exclude = append(p.Exclude, m)
 		}
@@ -200,7 +199,8 @@ func (f *sweepFlags) combine(spec *sweep.Spec) error {
 	return nil
 }
 
-// resolveArguments turns arguments of train into a configuration, with absolute paths: workers may start elsewhere.
+// resolveArguments turns arguments of train into a configuration. Its paths are absolute, as workers
+// may start in other folders, and its files can be read: else each task would fail.
 func resolveArguments(args []string) ([]byte, []string, error) {
 	var f configFlags
 	fl := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -215,63 +215,11 @@ func resolveArguments(args []string) ([]byte, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := absolutePaths(&c); err != nil {
+	if err := config.MakePathsAbsolute(&c.Config); err != nil {
 		return nil, nil, err
 	}
 	text, err := json.Marshal(c)
 	return text, notes, err
-}
-
-// absolutePaths makes the paths of a configuration's files absolute. One that is not there is a mistake to find now, not in each task.
-func absolutePaths(c *train.Config) error {
-	type file struct {
-		flag string
-		path *string
-	}
-	files := []file{{"lst-validation", &c.LSTValidation}}
-	c.LSTTrain = slices.Clone(c.LSTTrain)
-	for i := range c.LSTTrain {
-		files = append(files, file{"lst-train", &c.LSTTrain[i]})
-	}
-	if c.Masked != nil && c.Masked.Files != nil {
-		s := c.Masked.Files
-		s.Data = slices.Clone(s.Data)
-		for i := range s.Data {
-			files = append(files, file{"data", &s.Data[i]})
-		}
-		files = append(files, file{"names", &s.Names}, file{"modules", &s.Modules}, file{"parcellation", &s.Parcellation}, file{"subjects", &s.Subjects})
-	}
-	if c.Positions != nil {
-		files = append(files, file{"positions", &c.Positions.File})
-	}
-	var faults []error
-	for _, f := range files {
-		if *f.path == "" {
-			continue
-		}
-		var err error
-		if *f.path, err = filepath.Abs(*f.path); err != nil {
-			return err
-		}
-		if err := there(*f.path); err != nil {
-			faults = append(faults, fmt.Errorf("--%s: %w", f.flag, err))
-		}
-	}
-	return errors.Join(faults...)
-}
-
-// there says what hinders that a file is read; FILE:NAME is an array in a file.
-func there(path string) error {
-	_, err := os.Stat(path)
-	for i, c := range path {
-		if c != ':' || !errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if _, inner := os.Stat(path[:i]); inner == nil {
-			return nil
-		}
-	}
-	return err
 }
 
 // parsePack reads --pack.

@@ -16,17 +16,19 @@ import (
 	"torchpe/train/sweep"
 )
 
-// killsVariable in the environment is how many times TestSweepKilled kills: 200 by hand, few in ordinary runs.
+// killsVariable in the environment is how many times TestSweepKilled kills: 200 by hand, few in
+// ordinary runs.
 const killsVariable = "TORCHPE_SWEEP_KILLS"
 
 // twenty are the flags of a sweep of 20 tasks: each member is one.
 func twenty(t *testing.T, dir string) []string {
-	return slices.Concat([]string{"--pe", "learn,random", "--sigma", "0.2,1,2,3", "--seeds", "1,2,3,4", "--pack", "1", "--epochs", "4", "--noise", "none",
+	return slices.Concat([]string{"--pe", "learn,random", "--sigma", "0.2,1,2,3", "--seeds",
+		"1,2,3,4", "--pack", "1", "--epochs", "4", "--noise", "none",
 		"--checkpoint-every", "1ms", "--workers", "2", "--quiet"}, smallSet(t, dir))
 }
 
-// A sweep whose launcher and workers are killed at random moments, again and again, ends with the same bits as one that nobody
-// disturbs, every task done, and no task done twice.
+// A sweep whose launcher and workers are killed at random moments, again and again, ends with the
+// same bits as one that nobody disturbs, every task done, and no task done twice.
 func TestSweepKilled(t *testing.T) {
 	kills := 6
 	if text := os.Getenv(killsVariable); text != "" {
@@ -40,7 +42,8 @@ func TestSweepKilled(t *testing.T) {
 	dir := t.TempDir()
 	flags := twenty(t, dir)
 	start := time.Now()
-	if stdout, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--out", "undisturbed"}, flags)...); code != 0 {
+	if stdout, stderr, code := torchpeIn(t, dir,
+		slices.Concat([]string{"sweep", "--out", "undisturbed"}, flags)...); code != 0 {
 		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	whole := time.Since(start)
@@ -69,7 +72,7 @@ func TestSweepKilled(t *testing.T) {
 	t.Logf("killed: %v", done)
 }
 
-// killing is how a sweep is disturbed.
+// killing names a way to disturb a sweep.
 type killing struct {
 	rng   *rand.Rand
 	kills int
@@ -149,14 +152,16 @@ func workersOf(dir string) (pids []int) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline"))
-		if args := strings.Split(string(text), "\x00"); err == nil && slices.Contains(args, "run-task") && slices.Contains(args, dir) {
+		if args := strings.Split(string(text), "\x00"); err == nil &&
+			slices.Contains(args, "run-task") && slices.Contains(args, dir) {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
 }
 
-// waitForWorkers waits for workers whose launcher was killed, which may just be cleaning up, and checks that all is done.
+// waitForWorkers waits for workers whose launcher was killed, which may just be cleaning up, and
+// checks that all is done.
 func waitForWorkers(t *testing.T, dir string) {
 	t.Helper()
 	for range 100 {
@@ -178,11 +183,13 @@ func waitForWorkers(t *testing.T, dir string) {
 // Two sweeps on one directory at the same instant: each task is trained once.
 func TestTwoSweepsAtOnce(t *testing.T) {
 	dir := t.TempDir()
-	flags := slices.Concat([]string{"sweep", "--out", "s", "--pe", "nope,rope", "--seeds", "1,2,3", "--pack", "1", "--epochs", "1", "--workers", "2"}, smallSet(t, dir))
+	flags := slices.Concat([]string{"sweep", "--out", "s", "--pe", "nope,rope", "--seeds", "1,2,3",
+		"--pack", "1", "--epochs", "1", "--workers", "2"}, smallSet(t, dir))
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
-			if out, err := program(dir, flags...).CombinedOutput(); err != nil || !strings.Contains(string(out), "6 of 6 runs done") {
+			if out, err := program(dir, flags...).CombinedOutput(); err != nil ||
+				!strings.Contains(string(out), "6 of 6 runs done") {
 				t.Errorf("%v: %s", err, out)
 			}
 		})
@@ -199,7 +206,8 @@ func TestTwoSweepsAtOnce(t *testing.T) {
 // Ctrl-C reaches the workers once: they save, and the sweep goes on later.
 func TestSweepInterrupted(t *testing.T) {
 	dir := t.TempDir()
-	flags := slices.Concat([]string{"sweep", "--out", "s", "--pe", "nope,rope", "--epochs", "4000", "--pack", "1", "--workers", "2"}, smallSet(t, dir))
+	flags := slices.Concat([]string{"sweep", "--out", "s", "--pe", "nope,rope", "--epochs", "4000",
+		"--pack", "1", "--workers", "2"}, smallSet(t, dir))
 	cmd := program(dir, flags...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -1,16 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"torchpe/train/sweep"
+	"torchpe/train/sweep/slurm"
 )
 
 func newSweepStatusCommand() *cobra.Command {
@@ -23,7 +24,7 @@ func newSweepStatusCommand() *cobra.Command {
 A task is lost when its worker died without a word; torchpe sweep resume goes on with it.`,
 		Example: `  torchpe sweep status my-sweep --watch
   torchpe sweep status my-sweep --json`,
-		Args: oneArgument("DIR", "a sweep"),
+		Args: oneFolder("a sweep"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := openSweep(args[0])
 			if err != nil {
@@ -49,23 +50,15 @@ A task is lost when its worker died without a word; torchpe sweep resume goes on
 	return cmd
 }
 
-// statusOf is the state of a sweep by its folders, and by Slurm's queue where that has had tasks of it.
-func statusOf(s *sweep.Sweep, progress io.Writer) (sweep.Status, error) {
-	queued, err := queueOf(s, progress)
-	if err != nil {
-		return sweep.Status{}, err
-	}
-	return s.Status(queued)
-}
-
-// summarise brings summary.csv up to date, as nobody waits for the end of what a scheduler runs. Whoever only may look is told so.
+// summarise writes summary.csv anew: no launcher waits for tasks that a scheduler runs. Where it
+// cannot be written it prints that, and is no error.
 func summarise(s *sweep.Sweep, st sweep.Status, progress io.Writer) {
 	if err := s.WriteSummary(st); err != nil {
 		fmt.Fprintf(progress, "torchpe: summary.csv stays as it is: %v\n", err)
 	}
 }
 
-// printStatus prints the counts, the running tasks, and what did not end well.
+// printStatus prints the counts, the running tasks, and those that did not end well.
 func printStatus(out io.Writer, st sweep.Status) error {
 	if _, err := fmt.Fprintln(out, countsLine(st)); err != nil {
 		return err
@@ -76,11 +69,8 @@ func printStatus(out io.Writer, st sweep.Status) error {
 			continue
 		}
 		b := t.Heartbeat
-		name := t.Runs[0]
-		if n := len(t.Runs); n > 1 {
-			name += fmt.Sprintf(" and %d more", n-1)
-		}
-		row := []string{fmt.Sprint(t.Index), name, fmt.Sprintf("pid %d on %s", b.PID, b.Host), "starting", "", ""}
+		row := []string{fmt.Sprint(t.Index), t.Runs[0] + moreText(len(t.Runs)-1),
+			fmt.Sprintf("pid %d on %s", b.PID, b.Host), "starting", "", ""}
 		if b.Total > 0 {
 			row[3] = fmt.Sprintf("%d/%d", b.Step, b.Total)
 		}
@@ -91,7 +81,8 @@ func printStatus(out io.Writer, st sweep.Status) error {
 		rows = append(rows, row)
 	}
 	if rows != nil {
-		if err := printTable(out, []string{"task", "running", "worker", "step", "left", "last sign"}, rows); err != nil {
+		if err := printTable(out, []string{"task", "running", "worker", "step", "left",
+			"last sign"}, rows); err != nil {
 			return err
 		}
 	}
@@ -100,7 +91,7 @@ func printStatus(out io.Writer, st sweep.Status) error {
 
 // watchSweep shows the status anew until nothing runs or pends, on a terminal in place.
 func watchSweep(out, progress io.Writer, dir string) error {
-	file, ok := out.(*os.File)
+	file, ok := fileOf(out)
 	terminal := ok && term.IsTerminal(int(file.Fd()))
 	for {
 		s, err := openSweep(dir) // anew: values may have been added
@@ -108,16 +99,17 @@ func watchSweep(out, progress io.Writer, dir string) error {
 			return err
 		}
 		st, err := statusOf(s, progress)
-		settled := err == nil && st.Counts[sweep.StateRunning]+st.Counts[sweep.StatePending]+st.Counts[sweep.StateLost] == 0
+		settled := err == nil &&
+			st.Counts[sweep.StateRunning]+st.Counts[sweep.StatePending]+st.Counts[sweep.StateLost] == 0
 		if settled {
 			summarise(s, st, progress)
 		}
-		s.Close()
+		_ = s.Close()
 		if err != nil {
 			return err
 		}
 		if terminal {
-			fmt.Fprint(out, "\x1b[H\x1b[2J")
+			fmt.Fprint(file, "\x1b[H\x1b[2J")
 		}
 		if err := printStatus(out, st); err != nil {
 			return err
@@ -135,7 +127,7 @@ func newSweepResumeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume DIR",
 		Short: "Go on with what is pending or lost",
-		Args:  oneArgument("DIR", "a sweep"),
+		Args:  oneFolder("a sweep"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
 				return err
@@ -164,7 +156,7 @@ func newSweepRetryCommand() *cobra.Command {
 		Short: "Try failed tasks again, and take tasks over from hosts that died",
 		Long: `Try failed tasks again (--failed), from their last checkpoint, or from their start with --fresh; take over tasks of workers on
 other hosts that fell silent (--lost). On Slurm, tasks that were given up are submitted again. What is done is not done again, nor are runs that diverged: they would diverge again.`,
-		Args: oneArgument("DIR", "a sweep"),
+		Args: oneFolder("a sweep"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !failed && !f.takeLost {
 				return usagef("%s: give --failed, --lost or both", cmd.CommandPath())
@@ -181,11 +173,11 @@ other hosts that fell silent (--lost). On Slurm, tasks that were given up are su
 				return err
 			}
 			if failed {
-				if err := forgiveAll(s, fresh); err != nil {
+				if err := s.ClearFailures(fresh); err != nil {
 					return err
 				}
 			}
-			if err := excuse(s); err != nil {
+			if err := slurm.ExcuseSweep(s); err != nil {
 				return err
 			}
 			return launchAll(cmd.OutOrStdout(), cmd.ErrOrStderr(), s, f, asJSON)
@@ -200,39 +192,23 @@ other hosts that fell silent (--lost). On Slurm, tasks that were given up are su
 	return cmd
 }
 
-// forgiveAll has all failed tasks tried again, but for those that somebody has begun to try meanwhile.
-func forgiveAll(s *sweep.Sweep, fresh bool) error {
-	st, err := s.Status(nil)
-	if err != nil {
-		return err
-	}
-	for _, t := range st.Tasks {
-		if t.State != sweep.StateFailed {
-			continue
-		}
-		if err := s.Forgive(t.Index, fresh); err != nil && !errors.Is(err, sweep.ErrBusy) {
-			return err
-		}
-	}
-	return nil
-}
-
 func newSweepCancelCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel DIR",
 		Short: "Ask all workers, wherever they run, to save and stop",
 		Long:  `Ask all workers, wherever they run, to save and stop; they do so within seconds. torchpe sweep resume goes on.`,
-		Args:  oneArgument("DIR", "a sweep"),
+		Args:  oneFolder("a sweep"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := openSweep(args[0])
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			if err := errors.Join(s.Cancel(), cancelQueue(s)); err != nil {
+			if err := errors.Join(s.Cancel(), slurm.CancelSweep(context.Background(), s)); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: workers save and stop; torchpe sweep resume goes on\n", s.Dir)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(),
+				"%s: workers save and stop; torchpe sweep resume goes on\n", s.Dir)
 			return err
 		},
 	}

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// fakeQueue puts a Slurm on PATH that takes every job and forgets it at once; it returns the file with the calls of sbatch.
+// fakeQueue puts a Slurm on PATH that takes every job and forgets it at once; it returns the file
+// with the calls of sbatch.
 func fakeQueue(t *testing.T) (calls string) {
 	t.Helper()
 	bin := t.TempDir()
@@ -26,25 +27,30 @@ func fakeQueue(t *testing.T) (calls string) {
 	return calls
 }
 
-// A task that is lost after each submission is given up with exit code 1, until a person cancels or retries; the flags of the last
-// submission hold until others are given.
+// A task that is lost after each submission is given up with exit code 1, until a person cancels or
+// retries; the flags of the last submission hold until others are given.
 func TestSweepGivenUp(t *testing.T) {
 	dir := t.TempDir()
 	calls := fakeQueue(t)
-	flags := append(smallSet(t, dir), "--pe", "nope", "--launcher", "slurm", "--out", "s", "--partition", "long", "--time", "4h", "--max-submissions", "2", "--sbatch=--mail-type=FAIL")
-	if stdout, stderr, code := torchpeIn(t, dir, append([]string{"sweep"}, flags...)...); code != 0 || !strings.Contains(stderr, "submitted 1 tasks") {
+	flags := append(smallSet(t, dir), "--pe", "nope", "--launcher", "slurm", "--out", "s",
+		"--partition", "long", "--time", "4h", "--max-submissions", "2", "--sbatch=--mail-type=FAIL")
+	if stdout, stderr, code := torchpeIn(t, dir, append([]string{"sweep"},
+		flags...)...); code != 0 || !strings.Contains(stderr, "submitted 1 task ") {
 		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	submits := func(args ...string) {
 		t.Helper()
-		if stdout, stderr, code := torchpeIn(t, dir, append([]string{"sweep"}, args...)...); code != 0 || !strings.Contains(stderr, "submitted 1 tasks") {
+		if stdout, stderr, code := torchpeIn(t, dir, append([]string{"sweep"},
+			args...)...); code != 0 || !strings.Contains(stderr, "submitted 1 task ") {
 			t.Errorf("%v: exit code %d: %s%s", args, code, stdout, stderr)
 		}
 	}
 	refuses := func() {
 		t.Helper()
 		stdout, stderr, code := torchpeIn(t, dir, "sweep", "resume", "s", "--launcher", "slurm")
-		if code != exitFailed || !strings.Contains(stderr, "1 tasks, the first 0, are given up: each was lost after --max-submissions 2") || !strings.Contains(stdout, "0 of 1 runs done") {
+		if code != exitFailed || !strings.Contains(stderr,
+			"gave up 1 task, the first 0: each was lost after --max-submissions 2") ||
+			!strings.Contains(stdout, "0 of 1 run done") {
 			t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 		}
 	}
@@ -84,7 +90,8 @@ func TestSweepGivenUp(t *testing.T) {
 func TestQueueOfEndedTasks(t *testing.T) {
 	dir := t.TempDir()
 	fakeQueue(t)
-	flags := append(smallSet(t, dir), "--pe", "nope,rope", "--epochs", "1", "--launcher", "slurm", "--pack", "1", "--out", "s")
+	flags := append(smallSet(t, dir), "--pe", "nope,rope", "--epochs", "1", "--launcher", "slurm",
+		"--pack", "1", "--out", "s")
 	if _, stderr, code := torchpeIn(t, dir, append([]string{"sweep"}, flags...)...); code != 0 {
 		t.Fatal(stderr)
 	}
@@ -98,11 +105,13 @@ for i in 0 1; do echo "7|$i|PENDING|launch failed requeued held|vm|$name"; done`
 		t.Fatal(err)
 	}
 	stdout, stderr, code := torchpeIn(t, dir, "sweep", "status", "s")
-	if code != 0 || !strings.Contains(stderr, "in Slurm's queue: 1 launch failed requeued held") || !strings.Contains(stdout, "1 of 2 runs done") {
+	if code != 0 || !strings.Contains(stderr, "in Slurm's queue: 1 launch failed requeued held") ||
+		!strings.Contains(stdout, "1 of 2 runs done") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	// The status has brought the table up to date, which no launcher waited to write.
-	if text, err := os.ReadFile(filepath.Join(dir, "s/summary.csv")); err != nil || strings.Count(string(text), "\n") != 2 {
+	if text, err := os.ReadFile(filepath.Join(dir, "s/summary.csv")); err != nil ||
+		strings.Count(string(text), "\n") != 2 {
 		t.Errorf("%s, %v", text, err)
 	}
 }

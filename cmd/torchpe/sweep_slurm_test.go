@@ -30,9 +30,24 @@ func onNode(t *testing.T, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// A real Slurm: 12 tasks, one of which fails, one that needs longer than its job may take and is queued again; the controller is
-// killed two seconds after the submission, the node's daemon in the middle. Every task ends done or failed with a reason, each once,
-// and the runs are those of the same sweep run here.
+// epochsOf returns how many epochs of the small set take so long on this machine.
+func epochsOf(t *testing.T, dir string, small []string, long time.Duration) int {
+	t.Helper()
+	args := append([]string{"train", "--pe", "rope", "--noise", "none", "--epochs", "200", "--json", "--quiet", "--out",
+		"timed"}, small...)
+	stdout, stderr, code := torchpeIn(t, dir, args...)
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	result := keys(t, stdout, "members", "steps_per_second")
+	steps := result["members"].([]any)[0].(map[string]any)["steps"].(float64)
+	return int(long.Seconds() * result["steps_per_second"].(float64) / (steps / 200))
+}
+
+// A real Slurm: 12 tasks, one of which fails, one that needs longer than its job may take and is
+// queued again; the controller is killed two seconds after the submission, the node's daemon in the
+// middle. Every task ends done or failed with a reason, each once, and the runs are those of the
+// same sweep run here.
 func TestSweepOnSlurm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes minutes")
@@ -54,6 +69,7 @@ func TestSweepOnSlurm(t *testing.T) {
 	dir := t.TempDir()
 	small := smallSet(t, dir)
 	gone := filepath.Join(dir, "gone.csv")
+	long := epochsOf(t, dir, small, 15*time.Second) // the limit comes after 10
 	text, err := os.ReadFile(filepath.Join(dir, "train.csv"))
 	if err == nil {
 		err = os.WriteFile(gone, text, 0o666)
@@ -62,7 +78,7 @@ func TestSweepOnSlurm(t *testing.T) {
 		err = os.WriteFile(filepath.Join(dir, "twelve.yaml"), []byte(`
 set: {preset: quick, d-model: 16, layers: 1, batch: 32, noise: [none], epochs: 60, lst-validation: `+small[len(small)-1]+`, lst-train: [`+filepath.Join(dir, "train.csv")+`]}
 parts:
-  - {grid: {pe: rope, epochs: 800}}
+  - {grid: {pe: rope, epochs: `+fmt.Sprint(long)+`}}
   - {grid: {pe: [nope, learn]}, seeds: 5}
   - {grid: {pe: 2d-fixed}, set: {lst-train: [`+gone+`]}}
 `), 0o666)
@@ -83,7 +99,8 @@ parts:
 	if err := os.Remove(gone); err != nil {
 		t.Fatal(err)
 	}
-	flags := []string{"resume", "there", "--launcher", "slurm", "--cpus", "1", "--throttle", "4", "--time", "1m", "--signal", "50s"}
+	flags := []string{"resume", "there", "--launcher", "slurm", "--cpus", "1", "--throttle", "4",
+		"--time", "1m", "--signal", "50s"}
 	if said, code := run(flags...); code != 0 || !strings.Contains(said, "submitted 12 tasks") {
 		t.Fatalf("exit code %d: %s", code, said)
 	}
@@ -101,17 +118,20 @@ parts:
 			onNode(t, "attend", node)
 		}
 	})
-	if st.Counts[sweep.StateDone] != 11 || st.Counts[sweep.StateFailed] != 1 || st.Tasks[11].Failure == nil || st.Tasks[11].Failure.Reason != sweep.ReasonData {
+	if st.Counts[sweep.StateDone] != 11 || st.Counts[sweep.StateFailed] != 1 ||
+		st.Tasks[11].Failure == nil || st.Tasks[11].Failure.Reason != sweep.ReasonData {
 		t.Fatalf("%+v", st.Counts)
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, "there/summary.csv")); err != nil || strings.Count(string(text), "\n") != 12 {
+	if text, err := os.ReadFile(filepath.Join(dir, "there/summary.csv")); err != nil ||
+		strings.Count(string(text), "\n") != 12 {
 		t.Errorf("the table has not 11 runs: %v\n%s", err, text)
 	}
 	log, err := os.ReadFile(filepath.Join(dir, "there/tasks/000000/log.txt"))
 	if attempts := strings.Count(string(log), "attempt"); err != nil || attempts < 2 {
 		t.Errorf("the long task was not stopped by its limit: %v\n%s", err, log)
 	}
-	if said, code := run("resume", "here", "--workers", "2", "--quiet"); code != exitFailed || !strings.Contains(said, "1 tasks failed") {
+	if said, code := run("resume", "here", "--workers", "2", "--quiet"); code != exitFailed ||
+		!strings.Contains(said, "1 task failed") {
 		t.Fatalf("exit code %d: %s", code, said)
 	}
 	names, err := os.ReadDir(filepath.Join(dir, "here/runs"))
@@ -119,7 +139,8 @@ parts:
 		t.Fatalf("%d runs, %v", len(names), err)
 	}
 	for _, n := range names {
-		for _, d := range differ(open(t, filepath.Join(dir, "there/runs", n.Name())), open(t, filepath.Join(dir, "here/runs", n.Name())), 0) {
+		for _, d := range differ(open(t, filepath.Join(dir, "there/runs", n.Name())),
+			open(t, filepath.Join(dir, "here/runs", n.Name())), 0) {
 			t.Errorf("%s: %s", n.Name(), d)
 		}
 	}
@@ -138,7 +159,8 @@ parts:
 }
 
 // waitForSweep asks for the status until all is settled, and submits again what was lost.
-func waitForSweep(t *testing.T, run func(...string) (string, int), flags []string, tick func(sweep.Status, int)) (st sweep.Status) {
+func waitForSweep(t *testing.T, run func(...string) (string, int), flags []string,
+	tick func(sweep.Status, int)) (st sweep.Status) {
 	t.Helper()
 	for i := range 200 {
 		st = sweep.Status{}

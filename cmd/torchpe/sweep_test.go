@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/array/safetensors"
 	"torchpe/train/runlog"
-	"torchpe/train/runlog/safetensors"
 	"torchpe/train/sweep"
 )
 
@@ -102,9 +102,12 @@ func differ(a, b opened, tolerance float64) (where []string) {
 	values("result", a.result, b.result)
 	values("records", toAny(a.records), toAny(b.records))
 	values("step", float64(a.step), float64(b.step))
-	for name, pair := range map[string][2]*safetensors.File{"checkpoint": {a.checkpoint, b.checkpoint}, "probes": {a.probes, b.probes}} {
-		if !slices.Equal(slices.Sorted(slices.Values(pair[0].Names())), slices.Sorted(slices.Values(pair[1].Names()))) || !maps.Equal(pair[0].Metadata, pair[1].Metadata) {
-			where = append(where, fmt.Sprintf("%s: %v %v, %v %v", name, pair[0].Names(), pair[0].Metadata, pair[1].Names(), pair[1].Metadata))
+	for name, pair := range map[string][2]*safetensors.File{"checkpoint": {a.checkpoint,
+		b.checkpoint}, "probes": {a.probes, b.probes}} {
+		if !slices.Equal(slices.Sorted(slices.Values(pair[0].Names())),
+			slices.Sorted(slices.Values(pair[1].Names()))) || !maps.Equal(pair[0].Metadata, pair[1].Metadata) {
+			where = append(where, fmt.Sprintf("%s: %v %v, %v %v", name, pair[0].Names(),
+				pair[0].Metadata, pair[1].Names(), pair[1].Metadata))
 			continue
 		}
 		for _, x := range pair[0].Tensors {
@@ -112,7 +115,8 @@ func differ(a, b opened, tolerance float64) (where []string) {
 			p, err1 := x.Float64s()
 			q, err2 := y.Float64s()
 			if err1 != nil || err2 != nil || !slices.Equal(x.Shape, y.Shape) || x.DType != y.DType {
-				where = append(where, fmt.Sprintf("%s %s: %v %v, %v %v", name, x.Name, x.DType, x.Shape, y.DType, y.Shape))
+				where = append(where, fmt.Sprintf("%s %s: %v %v, %v %v", name, x.Name, x.DType,
+					x.Shape, y.DType, y.Shape))
 				continue
 			}
 			for i := range p {
@@ -133,17 +137,21 @@ func toAny(records []map[string]any) (out []any) {
 	return out
 }
 
-// Configurations packed as ensembles come back as runs that equal, file by file, those of torchpe train of each alone.
+// Configurations packed as ensembles come back as runs that equal, file by file, those of torchpe
+// train of each alone.
 func TestSweepEqualsTrain(t *testing.T) {
 	dir := t.TempDir()
-	small := append(smallSet(t, dir), "--epochs", "2", "--dtype", "float64", "--noise", "0,0.5", "--noise-repeats", "2")
+	small := append(smallSet(t, dir), "--epochs", "2", "--dtype", "float64", "--noise", "0,0.5",
+		"--noise-repeats", "2")
 	for _, c := range []struct {
 		name  string
 		flags []string
 		runs  map[string][]string
 	}{
-		{"lst", with(small, "--pe", "learn,rope", "--sigma", "0.2,1", "--lr", "1e-3,3e-3", "--seeds", "5,9"), map[string][]string{
-			"learn-0.2_lr=0.003_seed=9": with(small, "--pe", "learn", "--sigma", "0.2", "--lr", "3e-3", "--seed", "9"),
+		{"lst", with(small, "--pe", "learn,rope", "--sigma", "0.2,1", "--lr", "1e-3,3e-3",
+			"--seeds", "5,9"), map[string][]string{
+			"learn-0.2_lr=0.003_seed=9": with(small, "--pe", "learn", "--sigma", "0.2", "--lr",
+				"3e-3", "--seed", "9"),
 			"learn-1.0_lr=0.001_seed=5": with(small, "--pe", "learn-1.0", "--lr", "1e-3", "--seed", "5"),
 			"learn-1.0_lr=0.003_seed=9": with(small, "--pe", "learn-1.0", "--lr", "3e-3", "--seed", "9"),
 			"rope_lr=0.001_seed=9":      with(small, "--pe", "rope", "--lr", "1e-3", "--seed", "9"),
@@ -158,16 +166,19 @@ func TestSweepEqualsTrain(t *testing.T) {
 		}},
 	} {
 		out := "sweep-" + c.name
-		stdout, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--out", out, "--workers", "1", "--pack", "8"}, c.flags)...)
+		stdout, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--out", out,
+			"--workers", "1", "--pack", "8"}, c.flags)...)
 		if code != 0 {
 			t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
 		}
 		for name, flags := range c.runs {
 			alone := c.name + "-" + name
-			if _, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"train", "--out", alone, "--quiet"}, flags)...); code != 0 {
+			if _, stderr, code := torchpeIn(t, dir,
+				slices.Concat([]string{"train", "--out", alone, "--quiet"}, flags)...); code != 0 {
 				t.Fatal(stderr)
 			}
-			for _, d := range differ(open(t, filepath.Join(dir, out, "runs", name)), open(t, filepath.Join(dir, alone)), 1e-9) {
+			for _, d := range differ(open(t, filepath.Join(dir, out, "runs", name)),
+				open(t, filepath.Join(dir, alone)), 1e-9) {
 				t.Errorf("%s: %s", name, d)
 			}
 		}
@@ -185,18 +196,21 @@ func TestSweepEqualsTrain(t *testing.T) {
 // with returns flags and more, in a slice of its own.
 func with(flags []string, more ...string) []string { return slices.Concat(flags, more) }
 
-var tinyNMAR = []string{"--task", "nmar", "--d-model", "16", "--layers", "1", "--batch", "16", "--steps", "20", "--nmar-frames", "600", "--test-frames", "32", "--dtype", "float64", "--threads", "1"}
+var tinyNMAR = []string{"--task", "nmar", "--d-model", "16", "--layers", "1", "--batch", "16",
+	"--steps", "20", "--nmar-frames", "600", "--test-frames", "32", "--dtype", "float64", "--threads", "1"}
 
 // A member that diverges takes no other with it; the summary and the exit code say it.
 func TestSweepDiverged(t *testing.T) {
 	dir := t.TempDir()
 	flags := append(smallSet(t, dir), "--epochs", "2", "--pe", "learn", "--optimizer", "sgd", "--lr", "1e-3,1e6")
 	stdout, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--out", "s", "--pack", "2"}, flags)...)
-	if code != exitFailed || !strings.Contains(stderr, "1 runs diverged") || !strings.Contains(stdout, "diverged") {
+	if code != exitFailed || !strings.Contains(stderr, "1 run diverged") || !strings.Contains(stdout, "diverged") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
-	good, bad := open(t, filepath.Join(dir, "s/runs/learn-0.2_lr=0.001_seed=1")), open(t, filepath.Join(dir, "s/runs/learn-0.2_lr=1000000_seed=1"))
-	if good.result["members"].([]any)[0].(map[string]any)["status"] != "done" || bad.result["members"].([]any)[0].(map[string]any)["status"] != "diverged" {
+	good, bad := open(t, filepath.Join(dir, "s/runs/learn-0.2_lr=0.001_seed=1")), open(t,
+		filepath.Join(dir, "s/runs/learn-0.2_lr=1000000_seed=1"))
+	if good.result["members"].([]any)[0].(map[string]any)["status"] != "done" ||
+		bad.result["members"].([]any)[0].(map[string]any)["status"] != "diverged" {
 		t.Errorf("%v, %v", good.result, bad.result)
 	}
 	summary, err := os.ReadFile(filepath.Join(dir, "s/summary.csv"))
@@ -204,16 +218,19 @@ func TestSweepDiverged(t *testing.T) {
 		t.Errorf("%s, %v", summary, err)
 	}
 	// It is not tried again.
-	if stdout, stderr, code = torchpeIn(t, dir, "sweep", "retry", "s", "--failed"); code != exitFailed || !strings.Contains(stderr, "1 runs diverged") {
+	if stdout, stderr, code = torchpeIn(t, dir, "sweep", "retry", "s",
+		"--failed"); code != exitFailed || !strings.Contains(stderr, "1 run diverged") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 }
 
-// A file that vanishes between planning and training fails that task alone, with a reason; once it is back, a retry completes it.
+// A file that vanishes between planning and training fails that task alone, with a reason; once it
+// is back, a retry completes it.
 func TestSweepFailsAndRetries(t *testing.T) {
 	dir := t.TempDir()
 	flags := append(smallSet(t, dir), "--epochs", "1", "--pe", "nope,learn", "--pack", "1", "--workers", "1")
-	if _, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--out", "s", "--launcher", "none"}, flags)...); code != 0 {
+	if _, stderr, code := torchpeIn(t, dir,
+		slices.Concat([]string{"sweep", "--out", "s", "--launcher", "none"}, flags)...); code != 0 {
 		t.Fatal(stderr)
 	}
 	if err := os.Rename(filepath.Join(dir, "train.csv"), filepath.Join(dir, "gone.csv")); err != nil {
@@ -227,18 +244,22 @@ func TestSweepFailsAndRetries(t *testing.T) {
 		t.Fatal(err)
 	}
 	stdout, stderr, code = torchpeIn(t, dir, "sweep", "resume", "s")
-	if code != exitFailed || !strings.Contains(stdout, sweep.ReasonData) || !strings.Contains(stdout, "train.csv") || !strings.Contains(stderr, "1 tasks failed") {
+	if code != exitFailed || !strings.Contains(stdout, sweep.ReasonData) ||
+		!strings.Contains(stdout, "train.csv") || !strings.Contains(stderr, "1 task failed") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	var st sweep.Status
 	stdout, _, code = torchpeIn(t, dir, "sweep", "status", "s", "--json")
-	if err := json.Unmarshal([]byte(stdout), &st); err != nil || code != 0 || st.Counts[sweep.StateFailed] != 1 || st.Counts[sweep.StateDone] != 1 {
+	if err := json.Unmarshal([]byte(stdout), &st); err != nil || code != 0 ||
+		st.Counts[sweep.StateFailed] != 1 || st.Counts[sweep.StateDone] != 1 {
 		t.Errorf("%v, exit code %d: %s", err, code, stdout)
 	}
-	if stdout, stderr, code = torchpeIn(t, dir, "sweep", "retry", "s", "--failed"); code != 0 || !strings.Contains(stdout, "2 of 2 runs done") {
+	if stdout, stderr, code = torchpeIn(t, dir, "sweep", "retry", "s", "--failed"); code != 0 ||
+		!strings.Contains(stdout, "2 of 2 runs done") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
-	if stdout, stderr, code = torchpeIn(t, dir, "sweep", "run-task", "--index", "1", "s"); code != 0 || !strings.Contains(stdout, "done already") {
+	if stdout, stderr, code = torchpeIn(t, dir, "sweep", "run-task", "--index", "1",
+		"s"); code != 0 || !strings.Contains(stdout, "done already") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 }
@@ -247,7 +268,8 @@ func TestSweepFailsAndRetries(t *testing.T) {
 func TestSweepStopsWithTable(t *testing.T) {
 	dir := t.TempDir()
 	flags := append(smallSet(t, dir), "--epochs", "1", "--pe", "nope,learn", "--pack", "1", "--out", "s")
-	if _, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--launcher", "none"}, flags)...); code != 0 {
+	if _, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--launcher", "none"},
+		flags)...); code != 0 {
 		t.Fatal(stderr)
 	}
 	// In the place of a full disk: the failure of task 0 cannot be recorded.
@@ -259,7 +281,8 @@ func TestSweepStopsWithTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	stdout, stderr, code := torchpeIn(t, dir, "sweep", "resume", "s", "--workers", "1")
-	if code != exitFailed || !strings.Contains(stdout, "0 of 2 runs done; tasks: 0 done, 0 running, 0 failed, 1 lost, 1 pending") ||
+	if code != exitFailed || !strings.Contains(stdout,
+		"0 of 2 runs done; tasks: 0 done, 0 running, 0 failed, 1 lost, 1 pending") ||
 		!strings.Contains(stderr, "could not be recorded: write "+blocked+": is a directory") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
@@ -293,7 +316,8 @@ func TestPresetRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	configs, _, err := sweep.Resolve(points, resolveArguments)
-	if err != nil || !strings.Contains(string(configs[0]), `"fidelity":"text"`) || !strings.Contains(string(configs[0]), `"read_out":"probe"`) {
+	if err != nil || !strings.Contains(string(configs[0]), `"fidelity":"text"`) ||
+		!strings.Contains(string(configs[0]), `"read_out":"probe"`) {
 		t.Errorf("%s, %v", configs[0], err)
 	}
 }
@@ -301,7 +325,8 @@ func TestPresetRuns(t *testing.T) {
 // Mistakes are usage errors that name what is wrong, and nothing is written.
 func TestSweepMistakes(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "bad.yaml"), []byte("grid:\n  pe: [learn]\n  sigmaa: [1]\n"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "bad.yaml"),
+		[]byte("grid:\n  pe: [learn]\n  sigmaa: [1]\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -341,12 +366,14 @@ func TestSweepDryRun(t *testing.T) {
 	dir := t.TempDir()
 	flags := append(smallSet(t, dir), "--epochs", "2,3", "--pe", "learn,nope", "--seeds", "1,2")
 	stdout, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--dry-run", "--json"}, flags)...)
-	var e estimate
+	var e sweep.Estimate
 	if err := json.Unmarshal([]byte(stdout), &e); err != nil || code != 0 {
 		t.Fatalf("%v, exit code %d: %s%s", err, code, stdout, stderr)
 	}
-	// One shape: PE and length change no step. 270 puzzles in batches of 32 are 9 steps an epoch: 18 and 27 for four runs each.
-	if e.Runs != 8 || e.New != 8 || len(e.Shapes) != 1 || e.Shapes[0].StepMS <= 0 || math.Abs(e.Shapes[0].Hours*3.6e6/e.Shapes[0].StepMS-4*(18+27)) > 1e-6 || e.DiskMB <= 0 {
+	// One shape: PE and length change no step. 270 puzzles in batches of 32 are 9 steps an epoch:
+	// 18 and 27 for four runs each.
+	if e.Runs != 8 || e.New != 8 || len(e.Shapes) != 1 || e.Shapes[0].StepMS <= 0 ||
+		math.Abs(e.Shapes[0].Hours*3.6e6/e.Shapes[0].StepMS-4*(18+27)) > 1e-6 || e.DiskMB <= 0 {
 		t.Errorf("%s", stdout)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
@@ -357,7 +384,8 @@ func TestSweepDryRun(t *testing.T) {
 // One point of a sweep. Planning 5,000 of them should take less than two seconds.
 func BenchmarkResolve(b *testing.B) {
 	for range b.N {
-		if _, _, err := resolveArguments([]string{"--pe=learn", "--sigma=0.3", "--heads=2", "--seeds=paper"}); err != nil {
+		if _, _, err := resolveArguments([]string{"--pe=learn", "--sigma=0.3", "--heads=2",
+			"--seeds=paper"}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -2,30 +2,35 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/nearest"
+	"torchpe/internal/plural"
 	"torchpe/train"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
-// trainFlags are the flags of "torchpe train" that say how to run, not what.
+// stallAfter limits the time in which a GPU may be silent: a record of a large model takes seconds.
+const stallAfter = 10 * time.Minute
+
+// trainFlags holds the flags of "torchpe train" that say how to run, not what.
 type trainFlags struct {
 	config                                 configFlags
 	out                                    string
 	resume, force, breakLock, json, dryRun bool
 	quiet                                  bool
+	allowChanged                           []string
 }
 
 func newTrainCommand() *cobra.Command {
@@ -55,13 +60,18 @@ Ctrl-C finishes the step and saves; --resume goes on to the same result, bit for
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	f.config.add(fl)
-	fl.StringVarP(&f.out, "out", "o", "", "run directory (default runs/<task>_<pe>_<fidelity>_seed<N>)")
+	setUsual(cmd, append(config.UsualFlags(), "preset", "seeds", "out", "resume")...)
+	fl.StringVarP(&f.out, "out", "o", "", "run directory (default runs/<task>_<pe>_<fidelity>_seed<N>, with a number "+
+		"where a run of other settings has that)")
 	fl.BoolVar(&f.resume, "resume", false, "go on with the run in --out; start it where there is none")
+	fl.StringSliceVar(&f.allowChanged, "allow-changed", nil, "with --resume: setting of config.json, such as epochs "+
+		"or members.lr, that may change from here on; the run records it; repeatable")
 	fl.BoolVar(&f.force, "force", false, "replace the run in --out")
 	fl.BoolVar(&f.breakLock, "break-lock", false, "take over the lock that a dead process on another host left")
 	fl.BoolVar(&f.json, "json", false, "print the result as JSON")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the resolved configuration and stop")
+	headFlags(fl, "run")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && !fl.Changed("data") {
 			return noArguments(cmd, args)
@@ -69,7 +79,11 @@ Ctrl-C finishes the step and saves; --resume goes on to the same result, bit for
 		return nil
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		f.config.masked.data = append(f.config.masked.data, args...) // what a shell makes of --data *.csv
+		for _, file := range args { // what a shell makes of --data *.csv
+			if err := fl.Set("data", file); err != nil {
+				return err
+			}
+		}
 		return runTrain(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
 	}
 	return cmd
@@ -78,6 +92,15 @@ Ctrl-C finishes the step and saves; --resume goes on to the same result, bit for
 func runTrain(out, progress io.Writer, f trainFlags) error {
 	if f.resume && f.force {
 		return usagef("--resume goes on with a run and --force replaces it: give one of them")
+	}
+	if f.allowChanged != nil && !f.resume {
+		return usagef("--allow-changed is for --resume: a new run has no earlier settings")
+	}
+	for _, key := range f.allowChanged {
+		if all := config.KeysWith(config.Results, config.Measures); !slices.Contains(all, key) {
+			return usagef("--allow-changed %s: no setting of config.json has this name%s", key,
+				nearest.Hint(key, all))
+		}
 	}
 	c, notes, err := f.resolve(progress)
 	if err != nil {
@@ -93,7 +116,7 @@ func runTrain(out, progress io.Writer, f trainFlags) error {
 	}
 	dir := f.out
 	if dir == "" {
-		dir = filepath.Join("runs", defaultName(c))
+		dir = defaultDir(c)
 	}
 	if err := runlog.ValidateName(filepath.Base(dir)); err != nil {
 		return usagef("--out %s: %w", dir, err)
@@ -104,7 +127,9 @@ func runTrain(out, progress io.Writer, f trainFlags) error {
 		watch.Noticed(n)
 	}
 	result, err := train.Run(ctx, c, dir, train.Options{
-		Resume: f.resume, Force: f.force, BreakLock: f.breakLock, Command: os.Args, Observer: watch, StallAfter: stallAfter,
+		Resume: f.resume, AllowChanged: f.allowChanged, Force: f.force, BreakLock: f.breakLock,
+		Command: os.Args, Observer: watch,
+		StallAfter: stallAfter,
 		Stalled: func(err *train.StalledError) {
 			watch.Close()
 			fmt.Fprintln(progress, "torchpe: "+err.Error())
@@ -113,11 +138,16 @@ func runTrain(out, progress io.Writer, f trainFlags) error {
 	})
 	watch.Close()
 	if errors.Is(err, runlog.ErrComplete) {
+		fmt.Fprintf(progress, "torchpe: %s is finished already: nothing was trained\n", dir)
 		return printFinished(out, dir, f.json)
 	}
 	var interrupted *train.Interrupted
 	if errors.As(err, &interrupted) {
 		return interruptedError{code: stopped(), msg: err.Error()}
+	}
+	var config *train.ConfigError
+	if errors.As(err, &config) {
+		return usageError{err}
 	}
 	if err != nil {
 		return err
@@ -125,16 +155,22 @@ func runTrain(out, progress io.Writer, f trainFlags) error {
 	return printResult(out, dir, result, f.json)
 }
 
-// resolve returns the configuration that the flags ask for: of the run in --out where that is resumed.
+// resolve returns the configuration that the flags ask for: of the run in --out where that is
+// resumed.
 func (f trainFlags) resolve(say io.Writer) (train.Config, []string, error) {
 	if f.resume && f.out != "" {
 		path := filepath.Join(f.out, "config.json")
 		if _, err := os.Stat(path); err == nil {
-			c, notes, err := f.config.resumed(path)
+			c, notes, err := f.config.resumed(path, f.allowChanged)
 			if err != nil {
 				err = usageError{err}
 			}
 			return c, notes, err
+		}
+		if len(f.config.given()) == 0 && f.config.file == "" {
+			return train.Config{}, nil, usagef(
+				"--resume --out %s: there is no run; to start one, say what to train, "+
+					"for example --preset quick", f.out)
 		}
 	}
 	c, notes, err := f.config.resolve()
@@ -144,44 +180,31 @@ func (f trainFlags) resolve(say io.Writer) (train.Config, []string, error) {
 	return c, notes, f.config.chooseMembers(&c, say)
 }
 
-// defaultName is the name of a run's directory below runs/.
-func defaultName(c train.Config) string {
-	pe := c.PE
-	if s := c.Members[0].Sigma; s != nil {
-		pe = fmt.Sprintf("%s-%g", pe, *s)
+// defaultDir returns the directory of a run below runs/: that of its name, or the first with a number
+// behind it that holds no run of other settings.
+func defaultDir(c train.Config) string {
+	base := filepath.Join("runs", defaultName(c))
+	dir := base
+	for n := 2; ; n++ {
+		stored, err := train.ReadConfig(filepath.Join(dir, "config.json"))
+		if err != nil {
+			return dir
+		}
+		if other, err := config.Differences(stored.Config, c.Config); err != nil || len(other) == 0 {
+			return dir
+		}
+		dir = fmt.Sprintf("%s_%d", base, n)
 	}
-	name := fmt.Sprintf("%s_%s_%s_seed%d", c.Task, pe, c.Fidelity, c.Members[0].Seed)
+}
+
+// defaultName returns the name of a run's directory below runs/.
+func defaultName(c train.Config) string {
+	first := c.Members[0]
+	name := fmt.Sprintf("%s_%s_%s_seed%d", c.Task, labelOf(c.PE, first), c.Fidelity, first.Seed)
 	if n := len(c.Members); n > 1 {
 		name += fmt.Sprintf("_members%d", n)
 	}
 	return name
-}
-
-// untilSignal returns a context that ends with the first SIGINT, SIGTERM, SIGHUP or SIGUSR1, and a function that gives the
-// exit code for it. The second signal ends the process at once.
-func untilSignal(w io.Writer) (context.Context, func() int) {
-	ctx, cancel := context.WithCancel(context.Background())
-	code := make(chan int, 1)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1)
-	go func() {
-		c := signalCode(<-signals)
-		code <- c
-		fmt.Fprintln(w, "torchpe: finishing the step and saving; once more stops at once")
-		cancel()
-		os.Exit(signalCode(<-signals))
-	}()
-	return ctx, func() int { return <-code }
-}
-
-func signalCode(s os.Signal) int {
-	switch s {
-	case syscall.SIGTERM, syscall.SIGHUP:
-		return exitTerminated
-	case syscall.SIGUSR1:
-		return exitRequeue
-	}
-	return exitInterrupted
 }
 
 // printFinished prints the result of a run that was complete already.
@@ -206,7 +229,8 @@ func printResult(out io.Writer, dir string, r runlog.Result, asJSON bool) error 
 	} else {
 		err = printMembers(out, r)
 		if err == nil {
-			_, err = fmt.Fprintf(out, "%s: %.1f s, %.1f steps/s, %.0f MB\n", dir, r.WallSeconds, r.StepsPerSecond, r.PeakRSSMB)
+			_, err = fmt.Fprintf(out, "%s: %.1f s, %.1f steps/s, %.0f MB\n", dir, r.WallSeconds,
+				r.StepsPerSecond, r.PeakRSSMB)
 		}
 	}
 	if err != nil {
@@ -219,7 +243,8 @@ func printResult(out io.Writer, dir string, r runlog.Result, asJSON bool) error 
 		}
 	}
 	if len(diverged) == len(r.Members) {
-		return fmt.Errorf("%s: every member diverged (%s): lower --lr or set --clip-norm", dir, strings.Join(diverged, ", "))
+		return fmt.Errorf("%s: every member diverged (%s): lower --lr or set --clip-norm", dir,
+			strings.Join(diverged, ", "))
 	}
 	return nil
 }
@@ -229,24 +254,46 @@ func printMembers(out io.Writer, r runlog.Result) error {
 	if r.Baselines != nil {
 		return printMasked(out, r)
 	}
-	head := []string{"PE", "sigma", "seed", "epochs", "train", "IID test", "validation", "1-vector", "2-vector", "3-vector", "status"}
+	head := []string{"PE", "sigma", "seed", "epochs", "train", "IID test", "validation", "1-vector",
+		"2-vector", "3-vector", "status"}
 	sizes := sizesOf(r)
 	for _, tokens := range sizes {
 		head = slices.Insert(head, len(head)-1, "at "+tokens+" tokens")
 	}
+	head = append(head, "fitted")
 	var rows [][]string
 	for _, m := range r.Members {
-		row := []string{m.PE, sigmaText(m.Sigma), fmt.Sprint(m.Seed), fmt.Sprint(m.Epochs)}
+		row := []string{m.PE, sigmaText(m.Sigma), fmt.Sprint(m.Seed), epochsText(m)}
 		by := m.ValidationByCondition
-		for _, a := range []float64{m.TrainAccuracy, m.IIDAccuracy, m.ValidationAccuracy, orNaN(by, "Binary"), orNaN(by, "Ternary"), orNaN(by, "Quaternary")} {
+		for _, a := range []float64{m.TrainAccuracy, m.IIDAccuracy, m.ValidationAccuracy,
+			orNaN(by, "Binary"), orNaN(by, "Ternary"), orNaN(by, "Quaternary")} {
 			row = append(row, share(a))
 		}
 		for _, tokens := range sizes {
 			row = append(row, share(orNaN(m.AccuracyByTokens, tokens)))
 		}
-		rows = append(rows, append(row, m.Status))
+		rows = append(rows, append(row, m.Status, fitText(m.Fit)))
 	}
-	return printTable(out, head, rows)
+	return printTable(out, head, rows, "fitted", "1-vector", "2-vector", "3-vector", "epochs")
+}
+
+// epochsText writes how long a member trained: "12", or "24 steps" of the first epoch.
+func epochsText(m runlog.MemberResult) string {
+	if m.Epochs == 0 && m.Steps > 0 {
+		return plural.Of(m.Steps, "step")
+	}
+	return fmt.Sprint(m.Epochs)
+}
+
+// fitText writes whether a member has fitted: "epoch 87", or "no".
+func fitText(f *runlog.Fit) string {
+	switch {
+	case f == nil:
+		return "–"
+	case f.Reached:
+		return fmt.Sprintf("epoch %d", f.Epoch)
+	}
+	return "no"
 }
 
 // sizesOf lists the numbers of tokens that some member was evaluated at, smallest first.
@@ -257,12 +304,13 @@ func sizesOf(r runlog.Result) []string {
 			all[tokens] = true
 		}
 	}
-	return slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	return slices.SortedFunc(maps.Keys(all),
+		func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 }
 
 func sigmaText(sigma *float64) string { return numberText("%g", sigma) }
 
-// numberText is a dash where there is no number.
+// numberText writes a number, or a dash for nil.
 func numberText(format string, v *float64) string {
 	if v == nil {
 		return "–"
@@ -270,7 +318,8 @@ func numberText(format string, v *float64) string {
 	return fmt.Sprintf(format, *v)
 }
 
-// printMasked prints the errors and network scores of masked prediction, a row a member and a row a baseline.
+// printMasked prints the errors and network scores of masked prediction, a row a member and a row a
+// baseline.
 func printMasked(out io.Writer, r runlog.Result) error {
 	levels := slices.Sorted(maps.Keys(r.Baselines["zero"]))
 	head := []string{"PE", "sigma", "seed", "steps", "train MSE"}
@@ -289,12 +338,14 @@ func printMasked(out io.Writer, r runlog.Result) error {
 		return row
 	}
 	for _, m := range r.Members {
-		row := errors([]string{m.PE, sigmaText(m.Sigma), fmt.Sprint(m.Seed), fmt.Sprint(m.Steps), numberText("%.4f", m.TrainMSE)}, m.TestMSEByMask)
+		row := errors([]string{m.PE, sigmaText(m.Sigma), fmt.Sprint(m.Seed), fmt.Sprint(m.Steps),
+			numberText("%.4f", m.TrainMSE)}, m.TestMSEByMask)
 		rows = append(rows, append(row, numberText("%.3f", m.Modularity), numberText("%.3f", m.Clustering), m.Status))
 	}
 	for _, name := range []string{"gaussian", "mean", "zero"} {
 		row := errors([]string{"baseline: " + name, "", "", "", ""}, r.Baselines[name])
 		rows = append(rows, append(row, "", "", ""))
 	}
-	return printTable(out, append(head, "modularity", "clustering", "status"), rows)
+	return printTable(out, append(head, "modularity", "clustering", "status"), rows,
+		"train MSE", "test MSE, 0.15 masked", "test MSE, 0.90 masked", "test MSE, 0.75 masked", "clustering", "steps")
 }

@@ -1,6 +1,7 @@
-// Package array holds rectangular arrays of numbers as they come from a file. Each file format has a package below this
-// one; all of them are pure Go, hold what they read against the length of the file before they make room for it, and never
-// panic on a file that is damaged or hostile. It may import the standard library only.
+// Package array holds rectangular arrays of numbers as they come from a file. Each file format has
+// a package below this one; all of them are pure Go, check claimed sizes against the
+// length of the file and a [Budget] before they allocate memory, and never panic on a file that is
+// damaged or hostile. It imports the standard library only.
 package array
 
 import (
@@ -9,15 +10,16 @@ import (
 	"slices"
 )
 
-// Array is an array in row-major order (the last axis varies fastest), whatever the order in its file.
+// Array is an array in row-major order (the last axis varies fastest), whatever the order in its
+// file.
 type Array struct {
-	Name  string // what its file calls it: a path in HDF5, a variable in MATLAB; empty where the file holds one array
+	Name  string // a path in HDF5, a variable in MATLAB; empty in a file of one array
 	Shape []int  // empty for a single number
 	Data  []float64
 }
 
-// Count returns the number of elements of a shape. It fails for a negative length and where bytes bytes an element would
-// not fit an int.
+// Count returns the number of elements of a shape. It fails for a negative length and where bytes
+// bytes an element would not fit an int.
 func Count(shape []int, bytes int) (int, error) {
 	n := 1
 	for _, d := range shape {
@@ -44,7 +46,8 @@ func (a Array) Check() error {
 	return nil
 }
 
-// Squeeze returns a without its axes of length one, down to two axes: [1,360,1195] becomes [360,1195].
+// Squeeze returns a without its axes of length one, down to two axes: [1,360,1195] becomes
+// [360,1195].
 func (a Array) Squeeze() Array {
 	shape := slices.Clone(a.Shape)
 	for i := 0; i < len(shape) && len(shape) > 2; {
@@ -70,31 +73,15 @@ func (a Array) Transpose() Array {
 	return t
 }
 
-// FromColumnMajor returns the numbers of an array of this shape in row-major order, given in that of Fortran and MATLAB, in
-// which the first axis varies fastest. It may return its argument.
+// FromColumnMajor returns the numbers of an array of this shape in row-major order, given in that
+// of Fortran and MATLAB, in which the first axis varies fastest. It may return its argument.
 func FromColumnMajor(data []float64, shape []int) []float64 {
 	if len(shape) < 2 || len(data) == 0 {
 		return data
 	}
-	steps := make([]int, len(shape)) // how far apart neighbours along an axis lie in the result
-	for axis, step := len(shape)-1, 1; axis >= 0; axis-- {
-		steps[axis] = step
-		step *= shape[axis]
-	}
-	out := make([]float64, len(data))
-	index := make([]int, len(shape))
-	at := 0
+	out, p := make([]float64, len(data)), newPlaces(shape, true)
 	for _, v := range data {
-		out[at] = v
-		for axis := range index {
-			index[axis]++
-			at += steps[axis]
-			if index[axis] < shape[axis] {
-				break
-			}
-			at -= steps[axis] * shape[axis]
-			index[axis] = 0
-		}
+		out[p.next()] = v
 	}
 	return out
 }

@@ -15,7 +15,8 @@ func TestCount(t *testing.T) {
 			t.Errorf("Count(%v) = %d, %v; want %d", c.shape, got, err, c.want)
 		}
 	}
-	for _, shape := range [][]int{{-1}, {2, -3}, {math.MaxInt}, {1 << 31, 1 << 31}, {math.MaxInt / 8, 2}} {
+	for _, shape := range [][]int{{-1}, {2, -3}, {math.MaxInt}, {1 << 31, 1 << 31},
+		{math.MaxInt / 8, 2}} {
 		if got, err := Count(shape, 8); err == nil {
 			t.Errorf("Count(%v) = %d without an error", shape, got)
 		}
@@ -26,7 +27,8 @@ func TestCheck(t *testing.T) {
 	if err := (Array{Shape: []int{2, 3}, Data: make([]float64, 6)}).Check(); err != nil {
 		t.Error(err)
 	}
-	for _, a := range []Array{{Shape: []int{2, 3}, Data: make([]float64, 5)}, {Shape: []int{-1}}, {Data: nil}} {
+	for _, a := range []Array{{Shape: []int{2, 3}, Data: make([]float64, 5)}, {Shape: []int{-1}},
+		{Data: nil}} {
 		if a.Check() == nil {
 			t.Errorf("%v with %d numbers is taken", a.Shape, len(a.Data))
 		}
@@ -35,10 +37,12 @@ func TestCheck(t *testing.T) {
 
 func TestSqueeze(t *testing.T) {
 	for _, c := range [][2][]int{
-		{{1, 360, 1195}, {360, 1195}}, {{1, 1, 4}, {1, 4}}, {{5, 1, 1, 2}, {5, 2}}, {{1}, {1}}, {{1, 1}, {1, 1}}, {{2, 3, 4}, {2, 3, 4}}, {nil, nil},
+		{{1, 360, 1195}, {360, 1195}}, {{1, 1, 4}, {1, 4}}, {{5, 1, 1, 2}, {5, 2}}, {{1}, {1}},
+		{{1, 1}, {1, 1}}, {{2, 3, 4}, {2, 3, 4}}, {nil, nil},
 	} {
 		before := slices.Clone(c[0])
-		if got := (Array{Shape: c[0]}).Squeeze().Shape; !slices.Equal(got, c[1]) || !slices.Equal(c[0], before) {
+		if got := (Array{Shape: c[0]}).Squeeze().Shape; !slices.Equal(got, c[1]) ||
+			!slices.Equal(c[0], before) {
 			t.Errorf("Squeeze of %v is %v, want %v", before, got, c[1])
 		}
 	}
@@ -47,7 +51,8 @@ func TestSqueeze(t *testing.T) {
 func TestTranspose(t *testing.T) {
 	a := Array{Name: "x", Shape: []int{2, 3}, Data: []float64{1, 2, 3, 4, 5, 6}}
 	b := a.Transpose()
-	if b.Name != "x" || !slices.Equal(b.Shape, []int{3, 2}) || !slices.Equal(b.Data, []float64{1, 4, 2, 5, 3, 6}) {
+	if b.Name != "x" || !slices.Equal(b.Shape, []int{3, 2}) ||
+		!slices.Equal(b.Data, []float64{1, 4, 2, 5, 3, 6}) {
 		t.Errorf("transposed %+v", b)
 	}
 	if c := b.Transpose(); !slices.Equal(c.Shape, a.Shape) || !slices.Equal(c.Data, a.Data) {
@@ -62,11 +67,13 @@ func TestFromColumnMajor(t *testing.T) {
 		data[i] = float64(i)
 	}
 	got := FromColumnMajor(data, []int{2, 3, 4})
-	want := []float64{0, 6, 12, 18, 2, 8, 14, 20, 4, 10, 16, 22, 1, 7, 13, 19, 3, 9, 15, 21, 5, 11, 17, 23}
+	want := []float64{0, 6, 12, 18, 2, 8, 14, 20, 4, 10, 16, 22, 1, 7, 13, 19, 3, 9, 15, 21,
+		5, 11, 17, 23}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := FromColumnMajor([]float64{1, 2, 3}, []int{3}); !slices.Equal(got, []float64{1, 2, 3}) {
+	if got := FromColumnMajor([]float64{1, 2, 3}, []int{3}); !slices.Equal(got,
+		[]float64{1, 2, 3}) {
 		t.Errorf("a vector became %v", got)
 	}
 	if got := FromColumnMajor(nil, []int{3, 0}); len(got) != 0 {

@@ -1,9 +1,13 @@
-// Package hcp makes a surrogate of resting-state fMRI of the human cortex, for use where no data is at hand: 360 parcels in the
-// twelve networks of the Cole-Anticevic partition, whose truth is known. The real data of the Human Connectome Project is read
-// by package series and cleaned by package clean below this one.
+// Package hcp makes a surrogate of resting-state fMRI of the human cortex, for use where no data is
+// at hand: 360 parcels in the twelve networks of the Cole-Anticevic partition, whose truth is
+// known. The real data of the Human Connectome Project is read by package series and cleaned by
+// package clean below this one.
 //
-// The package imports the partition package, and the standard library otherwise. Invariant: the same options and seed
-// give the same bits on every machine of one word size.
+// Of a user's own data it says what training would make of it (Check), and it reads the files of
+// nuisance signals for package clean (NuisanceFiles).
+//
+// The package imports other packages of data, internal/metrics and the standard library. Invariant
+// of the surrogate: the same options and seed give the same bits on every machine of one word size.
 package hcp
 
 import (
@@ -12,9 +16,10 @@ import (
 	"math/rand/v2"
 
 	"torchpe/data/partition"
+	"torchpe/data/series"
 )
 
-// Options are what the surrogate leaves open. Start from DefaultOptions.
+// Options are the parameters of the surrogate. Start from DefaultOptions.
 type Options struct {
 	Subjects int
 	Frames   int // of each subject, one run
@@ -22,32 +27,40 @@ type Options struct {
 	// Parts of a parcel's variance, on average; what is missing to 1 is noise of the parcel's own.
 	Network float64 // its network's signal
 	Global  float64 // the signal that all parcels share
-	Local   float64 // the signal that it shares with the parcel at the same place of the other hemisphere
+	// Local is the signal shared with the parcel at the same place of the other hemisphere.
+	Local float64
 
-	Mixing  float64 // SD of the weight of each other network's signal in a network, shared by all subjects
+	// SD of the weight of each other network's signal in a network, shared by all subjects
+	Mixing  float64
 	Subject float64 // SD of what each subject's weights differ from the group's by
 	Memory  float64 // correlation of a latent signal with itself one frame later
 }
 
-// DefaultOptions returns a surrogate of twelve subjects that is about as hard as twelve real ones: with eight to fit and four to
-// test, masked prediction by a conditional Gaussian has mean squared errors of .61, .61, .62 and .66 at 15, 50, 75 and 90 %
-// masked (real: .62, .63, .66, .72) and by the mean of the visible parcels .86 (real: .86). Its networks are set apart more
-// sharply: the modularity of its correlations is .23 (real: .11).
+// DefaultOptions returns a surrogate of twelve subjects that is about as hard as twelve real ones:
+// with eight to fit and four to test, masked prediction by a conditional Gaussian has mean squared
+// errors of .61, .61, .62 and .66 at 15, 50, 75 and 90 % masked (real: .62, .63, .66, .72) and by
+// the mean of the visible parcels .86 (real: .86). Its networks are set apart more sharply: the
+// modularity of its correlations is .23 (real: .11).
 func DefaultOptions() Options {
-	return Options{Subjects: 12, Frames: 1195, Network: 0.33, Global: 0.11, Local: 0.2, Mixing: 0.6, Subject: 0.15, Memory: 0.9}
+	return Options{Subjects: 12, Frames: 1195, Network: 0.33, Global: 0.11, Local: 0.2, Mixing: 0.6,
+		Subject: 0.15, Memory: 0.9}
 }
 
 // Validate lists everything that is out of range.
 func (o Options) Validate() error {
 	switch {
 	case o.Subjects < 2 || o.Subjects > 100_000:
-		return fmt.Errorf("surrogate: %d subjects; 2 to 100000 can be made, so that some can be held out", o.Subjects)
+		return fmt.Errorf("surrogate: %d subjects; 2 to 100000 can be made, so that some can "+
+			"be held out", o.Subjects)
 	case o.Frames < 2 || o.Frames > 1_000_000:
-		return fmt.Errorf("surrogate: %d frames of each subject; 2 to 1000000 can be made", o.Frames)
+		return fmt.Errorf("surrogate: %d frames of each subject; 2 to 1000000 can be made",
+			o.Frames)
 	case !(o.Network >= 0 && o.Global >= 0 && o.Local >= 0 && o.Network+o.Global+o.Local < 1):
-		return fmt.Errorf("surrogate: parts of variance %g, %g and %g; each is at least 0 and their sum below 1", o.Network, o.Global, o.Local)
+		return fmt.Errorf("surrogate: parts of variance %g, %g and %g; each is at least 0 and "+
+			"their sum below 1", o.Network, o.Global, o.Local)
 	case !(o.Mixing >= 0 && o.Mixing <= 1 && o.Subject >= 0 && o.Subject <= 1):
-		return fmt.Errorf("surrogate: SDs of weights %g and %g; 0 to 1 are known", o.Mixing, o.Subject)
+		return fmt.Errorf("surrogate: SDs of weights %g and %g; 0 to 1 are known",
+			o.Mixing, o.Subject)
 	case !(o.Memory >= 0 && o.Memory < 1):
 		return fmt.Errorf("surrogate: a memory of %g; at least 0 and below 1", o.Memory)
 	}
@@ -63,8 +76,18 @@ type Surrogate struct {
 	Names    []string  // [360], left hemisphere first, such as L_DMN_3
 	Labels   []int     // [360], places in Networks
 	Networks []string  // [12]
-	X        []float32 // [Subjects*Frames, 360], each subject's and parcel's series with mean 0 and SD 1
+	X        []float32 // [Subjects*Frames, 360], each subject's and parcel's series a z-score
 	Subjects []string  // [Subjects]
+}
+
+// Set returns the surrogate as series, a run a subject.
+func (s *Surrogate) Set() *series.Set {
+	o := s.Options
+	set := &series.Set{Frames: o.Subjects * o.Frames, Tokens: Parcels, X: s.X, Names: s.Names}
+	for i, subject := range s.Subjects {
+		set.Runs = append(set.Runs, series.Run{Subject: subject, First: i * o.Frames, Frames: o.Frames})
+	}
+	return set
 }
 
 // streamSurrogate keeps the draws apart from others of the same seed.
@@ -79,12 +102,14 @@ func Make(o Options, seed uint64) (*Surrogate, error) {
 	for k, n := range partition.CABNP {
 		s.Networks = append(s.Networks, n.Name)
 		for i := range n.Left {
-			s.Names, s.Labels = append(s.Names, fmt.Sprintf("L_%s_%d", n.Abbreviation, i+1)), append(s.Labels, k)
+			s.Names, s.Labels = append(s.Names, fmt.Sprintf("L_%s_%d", n.Abbreviation, i+1)),
+				append(s.Labels, k)
 		}
 	}
 	for k, n := range partition.CABNP {
 		for i := range n.Right {
-			s.Names, s.Labels = append(s.Names, fmt.Sprintf("R_%s_%d", n.Abbreviation, i+1)), append(s.Labels, k)
+			s.Names, s.Labels = append(s.Names, fmt.Sprintf("R_%s_%d", n.Abbreviation, i+1)),
+				append(s.Labels, k)
 		}
 	}
 	group := newGroup(s, rand.New(rand.NewPCG(seed, streamSurrogate)))
@@ -96,7 +121,7 @@ func Make(o Options, seed uint64) (*Surrogate, error) {
 	return s, nil
 }
 
-// group is what all subjects share.
+// group holds the parameters that all subjects share.
 type group struct {
 	mixing  [12][12]float64 // weight of each network's signal (column) in a network (row)
 	network []float64       // [360], weight of its network's mixed signal

@@ -21,7 +21,8 @@ func TestNetworkSizes(t *testing.T) {
 	if want := []int{6, 54, 39, 56, 23, 23, 50, 15, 77, 7, 4, 6}; !slices.Equal(counts, want) {
 		t.Errorf("networks of %v parcels, want %v", counts, want)
 	}
-	if len(s.Names) != 360 || partition.Hemispheres(s.Names) != partition.LeftFirst || len(slices.Compact(slices.Sorted(slices.Values(s.Names)))) != 360 {
+	if len(s.Names) != 360 || partition.Hemispheres(s.Names) != partition.LeftFirst ||
+		len(slices.Compact(slices.Sorted(slices.Values(s.Names)))) != 360 {
 		t.Errorf("%d names, hemispheres %s", len(s.Names), partition.Hemispheres(s.Names))
 	}
 	if len(s.X) != 2*4*360 || len(s.Subjects) != 2 {
@@ -29,7 +30,8 @@ func TestNetworkSizes(t *testing.T) {
 	}
 }
 
-// Each series has mean 0 and SD 1; correlations have the parts that the options ask for, in the mean over many subjects.
+// Each series has mean 0 and SD 1; correlations have the parts that the options ask for, in the
+// mean over many subjects.
 func TestCorrelations(t *testing.T) {
 	o := DefaultOptions()
 	o.Subjects, o.Frames, o.Mixing, o.Subject = 4, 3000, 0, 0
@@ -37,7 +39,9 @@ func TestCorrelations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := func(subject, frame, p int) float64 { return float64(s.X[(subject*o.Frames+frame)*Parcels+p]) }
+	at := func(subject, frame, p int) float64 {
+		return float64(s.X[(subject*o.Frames+frame)*Parcels+p])
+	}
 	correlation := func(a, b, lag int) float64 {
 		sum := 0.0
 		for subject := range o.Subjects {
@@ -52,7 +56,8 @@ func TestCorrelations(t *testing.T) {
 			t.Errorf("parcel %d has variance %v", p, v)
 		}
 		if v := correlation(p, p, 1); v < 0.75 || v > 0.92 {
-			t.Errorf("parcel %d has correlation %v with itself one frame later, want between memory^2 and memory", p, v)
+			t.Errorf("parcel %d has correlation %v with itself one frame later, want between "+
+				"memory^2 and memory", p, v)
 		}
 	}
 	var within, between, pairs, n, m, k float64
@@ -68,10 +73,13 @@ func TestCorrelations(t *testing.T) {
 			pairs, k = pairs+correlation(a, b, 0), k+1
 		}
 	}
-	// Weights are square roots of o times a factor uniform on .5 to 1.5, whose mean root is .9856; both factors count.
+	// Weights are square roots of o times a factor uniform on .5 to 1.5, whose mean root is .9856;
+	// both factors count.
 	root := 0.98556 * 0.98556
 	for name, v := range map[string][2]float64{
-		"between": {between / m, o.Global * root}, "within": {within / n, (o.Global + o.Network) * root}, "pairs": {pairs / k, (o.Global + o.Network + o.Local) * root},
+		"between": {between / m, o.Global * root},
+		"within":  {within / n, (o.Global + o.Network) * root},
+		"pairs":   {pairs / k, (o.Global + o.Network + o.Local) * root},
 	} {
 		if math.Abs(v[0]-v[1]) > 0.03 {
 			t.Errorf("mean correlation %s networks %v, want %v", name, v[0], v[1])
@@ -97,8 +105,10 @@ func TestSeedsAndSubjectsDiffer(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for _, change := range []func(*Options){
-		func(o *Options) { o.Subjects = 1 }, func(o *Options) { o.Frames = 1 }, func(o *Options) { o.Network = 0.9 }, func(o *Options) { o.Global = -0.1 },
-		func(o *Options) { o.Mixing = math.NaN() }, func(o *Options) { o.Memory = 1 }, func(o *Options) { o.Subject = 2 },
+		func(o *Options) { o.Subjects = 1 }, func(o *Options) { o.Frames = 1 },
+		func(o *Options) { o.Network = 0.9 }, func(o *Options) { o.Global = -0.1 },
+		func(o *Options) { o.Mixing = math.NaN() }, func(o *Options) { o.Memory = 1 },
+		func(o *Options) { o.Subject = 2 },
 	} {
 		o := DefaultOptions()
 		change(&o)

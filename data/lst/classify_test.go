@@ -29,16 +29,19 @@ func TestClassifyRules(t *testing.T) {
 		name, grid string
 		condition  Condition
 		answer     uint8
-		vectors    string
+		lines      string
 	}{
 		{"row", "1532 0000 0000 0000", OneVector, 4, "row 1"},
 		{"column", "0001 0005 0004 0002", OneVector, 3, "column 4"},
 		{"row before row and column", "1532 0000 0100 0000", OneVector, 4, "row 1"},
 		{"row and column", "1520 0000 0300 0000", TwoVector, 4, "row 1, column 2"},
 		{"row and column overlap", "1520 0000 0300 0200", TwoVector, 4, "row 1, column 2"},
-		{"empty row, three columns", "5000 0100 0010 0001", ThreeVector, 1, "row 1, column 2, column 3, column 4"},
-		{"row with one symbol, two columns", "5200 0010 0001 0000", ThreeVector, 1, "row 1, column 3, column 4"},
-		{"column with one symbol, two rows", "5000 2000 0010 0001", ThreeVector, 1, "column 1, row 3, row 4"},
+		{"empty row, three columns", "5000 0100 0010 0001", ThreeVector, 1,
+			"row 1, column 2, column 3, column 4"},
+		{"row with one symbol, two columns", "5200 0010 0001 0000", ThreeVector, 1,
+			"row 1, column 3, column 4"},
+		{"column with one symbol, two rows", "5000 2000 0010 0001", ThreeVector, 1,
+			"column 1, row 3, row 4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ds, err := Deduce(mustParse(t, c.grid))
@@ -46,9 +49,9 @@ func TestClassifyRules(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := ds[0]
-			want := Deduction{Condition: c.condition, Answer: c.answer, Vectors: d.Vectors}.String()
-			if d.String() != want || !strings.Contains(d.String(), ": "+c.vectors+" force ") {
-				t.Errorf("%v, want %v by %s", d, want, c.vectors)
+			want := Deduction{Condition: c.condition, Answer: c.answer, Lines: d.Lines}.String()
+			if d.String() != want || !strings.Contains(d.String(), ": "+c.lines+" force ") {
+				t.Errorf("%v, want %v by %s", d, want, c.lines)
 			}
 		})
 	}
@@ -59,32 +62,35 @@ func TestClassifyRefuses(t *testing.T) {
 		name, grid string
 		want       error
 	}{
-		{"empty", "5000 0000 0000 0000", ErrNoAnswer},
-		{"two left", "5120 0000 0000 0000", ErrNoAnswer},
-		// Two symbols in the row and one blank, whose column has the third: not a rule of the published classifier.
-		{"two symbols and one blank", "5120 0000 0003 0000", ErrMultiStep},
-		{"row and column disagree", "5123 1000 2000 4000", ErrConflict},
-		{"rule and exclusion", "5123 4000 0000 0000", ErrUnsolvable},
+		{"empty", "5000 0000 0000 0000", errNoAnswer},
+		{"two left", "5120 0000 0000 0000", errNoAnswer},
+		// Two symbols in the row and one blank, whose column has the third: not a rule of the
+		// published classifier.
+		{"two symbols and one blank", "5120 0000 0003 0000", errMultiStep},
+		{"row and column disagree", "5123 1000 2000 4000", errConflict},
+		{"rule and exclusion", "5123 4000 0000 0000", errUnsolvable},
 		// Row 1 forces 4, which then has no place in row 2.
-		{"no square, one rule", "5123 0012 0400 0000", ErrUnsolvable},
-		{"no square, no rule", "5000 0123 4000 0000", ErrUnsolvable},
+		{"no square, one rule", "5123 0012 0400 0000", errUnsolvable},
+		{"no square, no rule", "5000 0123 4000 0000", errUnsolvable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := mustParse(t, c.grid)
-			_, _, err := Classify(g)
-			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), g.String()) {
+			_, _, err := classify(g)
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), string(g)) {
 				t.Errorf("%v, want %v with the puzzle", err, c.want)
 			}
 		})
 	}
-	for _, g := range []Grid{{}, {Probe, Probe}, {Probe, 1, 1}, {Probe, 7}} {
-		if _, _, err := Classify(g); err == nil {
+	for _, g := range []Grid{"", "0000000000000000", "5500000000000000", "5110000000000000",
+		"5700000000000000"} {
+		if _, _, err := classify(g); err == nil {
 			t.Errorf("Classify(%v) accepted a grid that is no puzzle", g)
 		}
 	}
 }
 
-// What the rules force is the probe's symbol in every completion; what they leave open is told apart rightly.
+// What the rules force is the probe's symbol in every completion; what they leave open is told
+// apart rightly.
 func TestClassifyIsSound(t *testing.T) {
 	var classified [1 + ThreeVector]int
 	for i := range 1000 {
@@ -92,16 +98,20 @@ func TestClassifyIsSound(t *testing.T) {
 		answers := solve(g)
 		slices.Sort(answers)
 		answers = slices.Compact(answers)
-		c, answer, err := Classify(g)
+		c, answer, err := classify(g)
 		switch {
 		case err == nil && !slices.Equal(answers, []uint8{answer}):
 			t.Fatalf("%v: %v answer %d, but the completions have %v", g, c, answer, answers)
-		case errors.Is(err, ErrNoAnswer) != (len(answers) > 1):
+		case errors.Is(err, errNoAnswer) != (len(answers) > 1):
 			t.Fatalf("%v: %v, but the completions have %v", g, err, answers)
-		case errors.Is(err, ErrConflict), errors.Is(err, ErrUnsolvable):
+		case errors.Is(err, errConflict), errors.Is(err, errUnsolvable):
 			t.Fatalf("%v: %v, but it was cut from a Latin square", g, err)
 		}
-		if fast := simplest(g.symbols(), g.Probe()); fast != c {
+		v := givenOfBoard(boardOf(g))
+		if v != newGiven(g) {
+			t.Fatalf("%v shows %v, its board %v", g, newGiven(g), v)
+		}
+		if fast := v.simplest(g.Probe()); fast != c {
 			t.Fatalf("%v: %v on the generator's path, %v by Classify", g, fast, c)
 		}
 		classified[c]++
@@ -130,8 +140,8 @@ func anySymmetry(t *rapid.T) symmetry {
 }
 
 func (s symmetry) apply(g Grid) Grid {
-	var h Grid
-	for i, v := range g {
+	var h [Cells]uint8
+	for i, v := range g.Tokens() {
 		r, c := s.rows[i/Side], s.cols[i%Side]
 		if s.transpose {
 			r, c = c, r
@@ -141,20 +151,22 @@ func (s symmetry) apply(g Grid) Grid {
 		}
 		h[Side*r+c] = v
 	}
-	return h
+	return gridOf(h[:])
 }
 
 func TestClassifyIsInvariant(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g, s := anyGrid().Draw(t, "grid"), anySymmetry(t)
 		h := s.apply(g)
-		cg, ag, errG := Classify(g)
-		ch, ah, errH := Classify(h)
+		cg, ag, errG := classify(g)
+		ch, ah, errH := classify(h)
 		if errG == nil {
 			ag = s.names[ag-1]
 		}
-		if cg != ch || ag != ah || (errG == nil) != (errH == nil) || errors.Is(errG, ErrMultiStep) != errors.Is(errH, ErrMultiStep) {
-			t.Fatalf("%v is %v %d (%v), its image %v is %v %d (%v)", g, cg, ag, errG, h, ch, ah, errH)
+		if cg != ch || ag != ah || (errG == nil) != (errH == nil) ||
+			errors.Is(errG, errMultiStep) != errors.Is(errH, errMultiStep) {
+			t.Fatalf("%v is %v %d (%v), its image %v is %v %d (%v)", g, cg, ag, errG, h,
+				ch, ah, errH)
 		}
 	})
 }
@@ -164,7 +176,7 @@ func TestVerify(t *testing.T) {
 	if p, err := NewPuzzle(g); err != nil || p != (Puzzle{g, 4, OneVector}) || p.Verify() != nil {
 		t.Errorf("NewPuzzle: %v, %v", p, err)
 	}
-	if _, err := NewPuzzle(Grid{Probe}); !errors.Is(err, ErrNoAnswer) {
+	if _, err := NewPuzzle("5000000000000000"); !errors.Is(err, errNoAnswer) {
 		t.Errorf("NewPuzzle of an empty grid: %v", err)
 	}
 	for _, c := range []struct {
@@ -173,7 +185,7 @@ func TestVerify(t *testing.T) {
 	}{
 		{Puzzle{g, 3, OneVector}, "answer 3 claimed, but the rules force 4"},
 		{Puzzle{g, 4, TwoVector}, `condition "Ternary" claimed, but it is "Binary"`},
-		{Puzzle{Grid{Probe}, 4, TwoVector}, ErrNoAnswer.Error()},
+		{Puzzle{"5000000000000000", 4, TwoVector}, errNoAnswer.Error()},
 	} {
 		if err := c.p.Verify(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Verify of %v: %v, want %q", c.p, err, c.want)

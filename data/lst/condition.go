@@ -2,15 +2,20 @@ package lst
 
 import "fmt"
 
-// Condition is the relational complexity of a puzzle: how many vectors (rows and columns) are needed together to force
-// its answer. The zero value is no condition.
+// Condition is the relational complexity of a puzzle: how many vectors (rows and columns) are
+// needed together to force its answer, by the rules of the published classifier; [Lines] says where
+// fewer suffice. The zero value is no condition.
 type Condition uint8
 
 // The three conditions, in order of complexity.
 const (
-	OneVector   Condition = 1 + iota // published label Binary: the probe's row or its column is complete
-	TwoVector                        // published label Ternary: the probe's row and column together leave one symbol
-	ThreeVector                      // published label Quaternary: a line of the probe and the lines crossing its blanks
+	// OneVector, published label Binary: the probe's row or its column is complete
+	OneVector Condition = 1 + iota
+	// TwoVector, published label Ternary: the probe's row and column together leave one symbol
+	TwoVector
+	// ThreeVector, published label Quaternary: a line of the probe and the lines crossing its
+	// blanks
+	ThreeVector
 )
 
 // Conditions lists the conditions in order of complexity.
@@ -24,7 +29,8 @@ func (c Condition) String() string {
 	return fmt.Sprintf("%d-vector", uint8(c))
 }
 
-// Label returns the label of the published files: "Binary", "Ternary" or "Quaternary"; "" for no condition.
+// Label returns the label of the published files: "Binary", "Ternary" or "Quaternary"; "" for no
+// condition.
 func (c Condition) Label() string {
 	switch c {
 	case OneVector:
@@ -37,8 +43,8 @@ func (c Condition) Label() string {
 	return ""
 }
 
-// ParseCondition returns the condition of a published label.
-func ParseCondition(label string) (Condition, error) {
+// parseCondition returns the condition of a published label.
+func parseCondition(label string) (Condition, error) {
 	for _, c := range Conditions() {
 		if c.Label() == label {
 			return c, nil
@@ -57,7 +63,7 @@ func (c Condition) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads a published label.
 func (c *Condition) UnmarshalText(text []byte) error {
-	v, err := ParseCondition(string(text))
+	v, err := parseCondition(string(text))
 	if err != nil {
 		return fmt.Errorf("lst: %w", err)
 	}

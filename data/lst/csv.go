@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"torchpe/data/array"
+	"torchpe/internal/atomicfile"
 )
 
-// header names the columns of the published files. Reading needs the last three, in any order, and ignores others.
+// header names the columns of the published files. Reading needs the last three, in any order; the
+// first two mean nothing.
 var header = []string{"ID", "LST_num", "condition", "puzzles", "solutions"}
 
 const (
@@ -19,23 +21,25 @@ const (
 	maxReported = 10   // faulty lines that one error lists
 )
 
-// ReadFile reads a file in the published layout: see [Read].
+// ReadFile reads a file in the published layout: see [readSet].
 func ReadFile(path string) ([]Puzzle, error) {
-	f, err := os.Open(path)
+	f, err := array.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("lst: %w", err)
 	}
 	defer f.Close()
-	return Read(f, path)
+	return readSet(f, path)
 }
 
-// Read reads puzzles in the published layout: a header line, then a line a puzzle with its condition (Binary, Ternary or
-// Quaternary), its 16 digits and its solution (1-4). A byte order mark, CRLF, quoted fields, blank lines, further columns
-// and another order of columns are accepted. Name stands for the input in errors, which give line, column and value of
-// the first ten faulty lines. Conditions and answers are returned as they are claimed: see [Puzzle.Verify] and [Check].
-func Read(r io.Reader, name string) ([]Puzzle, error) {
+// readSet reads puzzles of one side in the published layout: a header line, then a line a puzzle with
+// its condition (Binary, Ternary or Quaternary), its digits (see [Grid]) and its solution. A byte
+// order mark, CRLF, quoted fields, blank lines and another order of columns are accepted. Name
+// stands for the input in errors, which give line, column and value of the first ten faulty lines.
+// Conditions and answers are returned as they are claimed: see [Puzzle.Verify] and [Check].
+func readSet(r io.Reader, name string) ([]Puzzle, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, maxLine), maxLine)
+	budget := array.NewBudget()
 	var ps []Puzzle
 	var columns *layout
 	var faults []error
@@ -57,7 +61,14 @@ func Read(r io.Reader, name string) ([]Puzzle, error) {
 			}
 			continue
 		}
+		if err := budget.Take(int64(len(line))+64, "puzzles"); err != nil {
+			return nil, fmt.Errorf("lst: %s:%d: %w", name, n, err)
+		}
 		p, err := columns.parse(line)
+		if err == nil && len(ps) > 0 && len(p.Cells) != len(ps[0].Cells) {
+			err = fmt.Errorf("a puzzle of side %d after those of side %d", p.Cells.Side(),
+				ps[0].Cells.Side())
+		}
 		if err == nil {
 			ps = append(ps, p)
 		} else if faulty++; faulty <= maxReported {
@@ -65,25 +76,29 @@ func Read(r io.Reader, name string) ([]Puzzle, error) {
 		}
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		faults = append(faults, fmt.Errorf("lst: %s:%d: the line is longer than %d bytes, want a puzzle a line", name, n+1, maxLine))
+		faults = append(faults,
+			fmt.Errorf("lst: %s:%d: the line is longer than %d bytes, want a puzzle a line",
+				name, n+1, maxLine))
 	} else if err != nil {
 		return nil, fmt.Errorf("lst: reading %s after line %d: %w", name, n, err)
 	}
 	if faulty > maxReported {
-		faults = append(faults, fmt.Errorf("lst: %s: and %d more faulty lines", name, faulty-maxReported))
+		faults = append(faults, fmt.Errorf("lst: %s: and %d more faulty lines", name,
+			faulty-maxReported))
 	}
 	switch {
 	case len(faults) > 0:
 		return nil, errors.Join(faults...)
 	case columns == nil:
-		return nil, fmt.Errorf("lst: %s is empty, want the header %s and a puzzle a line", name, strings.Join(header, ","))
+		return nil, fmt.Errorf("lst: %s is empty, want the header %s and a puzzle a line",
+			name, strings.Join(header, ","))
 	case len(ps) == 0:
 		return nil, fmt.Errorf("lst: %s has a header but no puzzle", name)
 	}
 	return ps, nil
 }
 
-// layout says in which field of a line each value stands.
+// layout gives the index of the field of a line in which each value stands.
 type layout struct {
 	fields                       int
 	condition, puzzles, solution int
@@ -94,7 +109,8 @@ func parseHeader(line string) (*layout, error) {
 	at := func(column string) (int, error) {
 		i := slices.Index(names, column)
 		if i < 0 {
-			return 0, fmt.Errorf("header %s has no column %q, want %s", quote(line), column, strings.Join(header, ","))
+			return 0, fmt.Errorf("header %s has no column %q, want %s",
+				quote(line), column, strings.Join(header, ","))
 		}
 		if slices.Contains(names[i+1:], column) {
 			return 0, fmt.Errorf("header %s has the column %q twice", quote(line), column)
@@ -111,6 +127,12 @@ func parseHeader(line string) (*layout, error) {
 			return nil, err
 		}
 	}
+	for _, name := range names {
+		if !slices.Contains(header, name) {
+			return nil, fmt.Errorf("header %s has a column %q, which is not read: leave it out; the "+
+				"columns are %s", quote(line), name, strings.Join(header, ","))
+		}
+	}
 	return l, nil
 }
 
@@ -118,25 +140,28 @@ func parseHeader(line string) (*layout, error) {
 func (l *layout) parse(line string) (Puzzle, error) {
 	fields := split(line)
 	if len(fields) != l.fields {
-		return Puzzle{}, fmt.Errorf("%s has %d fields, want %d as in the header", quote(line), len(fields), l.fields)
+		return Puzzle{}, fmt.Errorf("%s has %d fields, want %d as in the header",
+			quote(line), len(fields), l.fields)
 	}
 	var p Puzzle
 	var err error
-	if p.Condition, err = ParseCondition(fields[l.condition]); err != nil {
+	if p.Condition, err = parseCondition(fields[l.condition]); err != nil {
 		return Puzzle{}, fmt.Errorf("column condition: %w", err)
 	}
 	if p.Cells, err = ParseGrid(fields[l.puzzles]); err != nil {
 		return Puzzle{}, fmt.Errorf("column puzzles: %w", err)
 	}
-	s := fields[l.solution]
-	if len(s) != 1 || s[0] < '1' || s[0] > '0'+Side {
-		return Puzzle{}, fmt.Errorf("column solutions: answer %s, want a digit 1-4", quote(s))
+	s, side := fields[l.solution], p.Cells.Side()
+	if len(s) != 1 || s[0] < '1' || s[0] > '0'+byte(side) {
+		return Puzzle{}, fmt.Errorf("column solutions: answer %s, want a digit 1-%d",
+			quote(s), side)
 	}
 	p.Answer = s[0] - '0'
 	return p, nil
 }
 
-// split returns the fields of a line without surrounding space and quotes. No value of the layout holds a comma.
+// split returns the fields of a line without surrounding space and quotes. No value of the layout
+// holds a comma.
 func split(line string) []string {
 	fields := strings.Split(line, ",")
 	for i, f := range fields {
@@ -149,9 +174,9 @@ func split(line string) []string {
 	return fields
 }
 
-// Write writes puzzles in the published layout, byte for byte as in the published training files: the ID is the index,
-// LST_num stays empty.
-func Write(w io.Writer, ps []Puzzle) error {
+// writeSet writes puzzles in the published layout, byte for byte as in the published training files:
+// the ID is the index, LST_num stays empty.
+func writeSet(w io.Writer, ps []Puzzle) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, strings.Join(header, ","))
 	for i, p := range ps {
@@ -174,63 +199,28 @@ func (p Puzzle) writable() error {
 	if !p.Condition.known() {
 		return fmt.Errorf("puzzle %s has no condition", p.Cells)
 	}
-	if p.Answer < 1 || p.Answer > Side {
-		return fmt.Errorf("puzzle %s has the answer %d, want 1-4", p.Cells, p.Answer)
+	if side := p.Cells.Side(); p.Answer < 1 || int(p.Answer) > side {
+		return fmt.Errorf("puzzle %s has the answer %d, want 1-%d", p.Cells, p.Answer, side)
 	}
 	return nil
 }
 
-// File is a set of puzzles and where to write it.
+// File is a set of puzzles and the path to write it to.
 type File struct {
 	Path    string
 	Puzzles []Puzzle
 }
 
-// WriteFiles writes sets in the published layout, replacing files that exist. All contents are on disk under temporary
-// names beside their targets before the first target is touched, so that a full disk or a kill leaves no half file.
-func WriteFiles(files ...File) (err error) {
-	var staged []string
-	defer func() {
-		for _, tmp := range staged { // those that were not renamed
-			os.Remove(tmp)
-		}
-	}()
-	for _, f := range files {
-		tmp := fmt.Sprintf("%s.tmp%d", f.Path, os.Getpid())
-		staged = append(staged, tmp)
-		if err := writeSynced(tmp, f.Puzzles); err != nil {
-			return err
-		}
+// WriteFiles writes sets in the published layout, replacing files that exist. A failure leaves the
+// files as they were: see [atomicfile.WriteAll].
+func WriteFiles(files ...File) error {
+	all := make([]atomicfile.File, len(files))
+	for i, f := range files {
+		all[i] = atomicfile.File{Path: f.Path,
+			Body: func(w io.Writer) error { return writeSet(w, f.Puzzles) }}
 	}
-	for _, f := range files {
-		if err := os.Rename(staged[0], f.Path); err != nil {
-			return fmt.Errorf("lst: %w", err)
-		}
-		staged = staged[1:]
-		syncDir(filepath.Dir(f.Path))
-	}
-	return nil
-}
-
-func writeSynced(path string, ps []Puzzle) error {
-	f, err := os.Create(path)
-	if err != nil {
+	if err := atomicfile.WriteAll(all...); err != nil {
 		return fmt.Errorf("lst: %w", err)
 	}
-	err = Write(f, ps)
-	if err == nil {
-		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	return err
-}
-
-// syncDir makes a rename outlast a power cut. Not every file system can; the rename itself is done either way.
-func syncDir(dir string) {
-	if d, err := os.Open(dir); err == nil {
-		d.Sync()
-		d.Close()
-	}
+	return nil
 }

@@ -7,25 +7,45 @@ import (
 	"slices"
 )
 
-// Dataset is what a model trains and is tested on.
+// Dataset holds the puzzles that a model is trained and tested on.
 type Dataset struct {
 	Train      []Puzzle // nine tenths of the training pool
 	IID        []Puzzle // the held-out tenth: test puzzles of the same distribution
 	Validation []Puzzle // dissimilar puzzles, which the paper reports as validation accuracy
 }
 
-// Default generates the default set for a seed: 8100 training, 900 test and 108 validation puzzles, a third per
-// condition (see [Generate] and [Split]). It takes about a second.
-func Default(seed uint64) (Dataset, error) {
-	pool, validation, err := Generate(DefaultOptions(), seed)
+// Default generates the default set of a side for a seed: 8100 training, 900 test and 108
+// validation puzzles, a third per condition (see [Generate]). Side 4 holds its test puzzles out
+// with [splitPool], other sides the first tenth of each condition. It takes about a second.
+func Default(side int, seed uint64) (Dataset, error) {
+	o := DefaultOptions()
+	o.Side = side
+	pool, validation, err := Generate(o, seed)
 	if err != nil {
 		return Dataset{}, err
 	}
-	return newDataset(pool, validation, seed)
+	if side == Side {
+		return newDataset(pool, validation, seed)
+	}
+	set := Dataset{Validation: validation}
+	var left [1 + ThreeVector]int // by condition: puzzles still to hold out
+	for k, c := range Conditions() {
+		left[c] = share(len(pool), k) / 10
+	}
+	for _, p := range pool { // their order is random
+		if left[p.Condition] > 0 {
+			left[p.Condition]--
+			set.IID = append(set.IID, p)
+		} else {
+			set.Train = append(set.Train, p)
+		}
+	}
+	return set, nil
 }
 
-// Load reads a training pool from one or more files and validation puzzles from another, in the published layout, and
-// splits the pool with the seed. It takes answers and conditions as the files claim them; [Check] tests them.
+// Load reads a training pool from one or more files and validation puzzles from another, in the
+// published layout, and splits the pool with the seed. It takes answers and conditions as the files
+// claim them, and puzzles of any side; [Check] tests them.
 func Load(trainFiles []string, validationFile string, seed uint64) (Dataset, error) {
 	if len(trainFiles) == 0 {
 		return Dataset{}, fmt.Errorf("lst: no training file: name at least one")
@@ -46,22 +66,24 @@ func Load(trainFiles []string, validationFile string, seed uint64) (Dataset, err
 }
 
 func newDataset(pool, validation []Puzzle, seed uint64) (Dataset, error) {
-	train, iid, err := Split(pool, seed)
+	train, iid, err := splitPool(pool, seed)
 	if err != nil {
 		return Dataset{}, err
 	}
 	return Dataset{Train: train, IID: iid, Validation: validation}, nil
 }
 
-// Split holds out a tenth of a pool, rounded up, as IID test puzzles: from each condition its share, rounded by largest
-// remainder. Both parts keep the pool's order. Which puzzles are held out depends on the seed and on the puzzles, not on
-// their order. It fails where a part would be empty.
+// splitPool holds out a tenth of a pool, rounded up, as IID test puzzles: from each condition its
+// share, rounded by largest remainder. Both parts keep the pool's order. Which puzzles are held out
+// depends on the seed and on the puzzles, not on their order. It fails where a part would be empty.
 //
-// The paper's split has the same sizes; its members come from scikit-learn's generator and are not reproduced.
-func Split(pool []Puzzle, seed uint64) (train, iid []Puzzle, err error) {
+// The paper's split has the same sizes; its members come from scikit-learn's generator and are not
+// reproduced.
+func splitPool(pool []Puzzle, seed uint64) (train, iid []Puzzle, err error) {
 	if len(pool) < 2 {
-		return nil, nil, fmt.Errorf("lst: a pool of %d puzzles cannot be split into training and test puzzles: want at least 2",
-			len(pool))
+		return nil, nil, fmt.Errorf(
+			"lst: a pool of %d puzzles cannot be split into training and test puzzles: "+
+				"want at least 2", len(pool))
 	}
 	rng := rand.New(rand.NewPCG(seed, streamSplit))
 	order := make([]int, len(pool))
@@ -75,7 +97,7 @@ func Split(pool []Puzzle, seed uint64) (train, iid []Puzzle, err error) {
 	for _, p := range pool {
 		counts[p.Condition]++
 	}
-	for _, k := range Quota((len(pool)+9)/10, counts[:], rng) {
+	for _, k := range quota((len(pool)+9)/10, counts[:], rng) {
 		left[k]++
 	}
 	held := make([]bool, len(pool))
@@ -97,6 +119,6 @@ func Split(pool []Puzzle, seed uint64) (train, iid []Puzzle, err error) {
 
 // comparePuzzles orders by grid, then by the claimed answer and condition.
 func comparePuzzles(a, b Puzzle) int {
-	return cmp.Or(slices.Compare(a.Cells[:], b.Cells[:]), cmp.Compare(a.Answer, b.Answer),
+	return cmp.Or(cmp.Compare(a.Cells, b.Cells), cmp.Compare(a.Answer, b.Answer),
 		cmp.Compare(a.Condition, b.Condition))
 }

@@ -17,7 +17,7 @@ func perCondition(ps []Puzzle) (n [3]int) {
 	return n
 }
 
-// The paper's sizes: paper/FACTS.md 2.1.
+// The paper's sizes.
 func checkPaperSizes(t *testing.T, d Dataset) {
 	t.Helper()
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func checkPartition(t *testing.T, pool, train, iid []Puzzle) {
 }
 
 func TestDefault(t *testing.T) {
-	d, err := Default(3)
+	d, err := Default(Side, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,16 +94,19 @@ func TestSplit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n, want := range map[int]int{2: 1, 9: 1, 10: 1, 11: 2, 30: 3, 333: 34} { // a tenth, rounded up
-		train, iid, err := Split(pool[:n], 9)
+	// a tenth, rounded up
+	for n, want := range map[int]int{2: 1, 9: 1, 10: 1, 11: 2, 30: 3, 333: 34} {
+		train, iid, err := splitPool(pool[:n], 9)
 		if err != nil || len(iid) != want {
 			t.Errorf("of %d puzzles %d were held out, want %d: %v", n, len(iid), want, err)
 		}
 		checkPartition(t, pool[:n], train, iid)
 		all := perCondition(pool[:n])
 		for c, held := range perCondition(iid) {
-			if share := float64(want) * float64(all[c]) / float64(n); float64(held) <= share-1 || float64(held) >= share+1 {
-				t.Errorf("of %d puzzles %d of condition %d were held out, their share is %.2f", n, held, c+1, share)
+			if share := float64(want) * float64(all[c]) / float64(n); float64(held) <= share-1 ||
+				float64(held) >= share+1 {
+				t.Errorf("of %d puzzles %d of condition %d were held out, their share is %.2f", n,
+					held, c+1, share)
 			}
 		}
 	}
@@ -115,7 +118,7 @@ func TestSplitDependsOnSeedAndContentsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	held := func(pool []Puzzle, seed uint64) []Puzzle {
-		_, iid, err := Split(pool, seed)
+		_, iid, err := splitPool(pool, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +127,8 @@ func TestSplitDependsOnSeedAndContentsOnly(t *testing.T) {
 	}
 	first := held(pool, 1)
 	shuffled := slices.Clone(pool)
-	rand.New(rand.NewPCG(1, 1)).Shuffle(len(pool), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(pool),
+		func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 	if !slices.Equal(first, held(shuffled, 1)) {
 		t.Error("the order of the pool decides which puzzles are held out")
 	}
@@ -151,7 +155,8 @@ func TestLoadErrors(t *testing.T) {
 		want       string
 	}{
 		{"no training file", nil, good, "no training file"},
-		{"absent training file", []string{good, filepath.Join(dir, "absent.csv")}, good, "absent.csv"},
+		{"absent training file", []string{good, filepath.Join(dir, "absent.csv")}, good,
+			"absent.csv"},
 		{"bad training file", []string{bad}, good, "bad.csv:2: "},
 		{"empty validation file", []string{good}, empty, "empty.csv is empty"},
 		{"one puzzle", []string{single}, good, "a pool of 1 puzzles cannot be split"},

@@ -9,7 +9,8 @@ import (
 	"torchpe/internal/alloctest"
 )
 
-// FuzzRead checks any text: an error that names the file, or puzzles that come back the same when they are written.
+// FuzzRead checks any text: an error that names the file, or puzzles that come back the same when
+// they are written.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(head + line))
 	f.Add([]byte("\ufeff" + strings.ReplaceAll(head+line+line, "\n", "\r\n")))
@@ -19,7 +20,8 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var ps []Puzzle
 		var err error
-		alloctest.AtMost(t, justified(text), func() { ps, err = Read(bytes.NewReader(text), "fuzz.csv") })
+		alloctest.AtMost(t, justified(text),
+			func() { ps, err = readSet(bytes.NewReader(text), "fuzz.csv") })
 		if err != nil {
 			if ps != nil || !strings.Contains(err.Error(), "fuzz.csv") {
 				t.Fatalf("%d puzzles with the error %v", len(ps), err)
@@ -28,10 +30,10 @@ func FuzzRead(f *testing.F) {
 		}
 		// What was read can be written, and comes back.
 		var b bytes.Buffer
-		if err := Write(&b, ps); err != nil {
+		if err := writeSet(&b, ps); err != nil {
 			t.Fatal(err)
 		}
-		back, err := Read(&b, "back.csv")
+		back, err := readSet(&b, "back.csv")
 		if err != nil || !slices.Equal(back, ps) {
 			t.Fatalf("%v came back as %v, %v", ps, back, err)
 		}
@@ -41,5 +43,6 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// justified is how many bytes reading may allocate: of a line of two bytes, its text and what is wrong with it.
+// justified is how many bytes reading may allocate: of a line of two bytes, its text and what is
+// wrong with it.
 func justified(text []byte) int { return 128*len(text) + 64<<10 }

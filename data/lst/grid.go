@@ -6,73 +6,105 @@ import (
 	"strings"
 )
 
-// Values of a cell. A symbol is 1 to Side.
+// Sizes of a grid.
 const (
-	Side  = 4           // rows, columns and symbols
-	Cells = Side * Side // cells of a grid, row by row
-	Blank = 0           // an empty cell
-	Probe = 5           // the cell that is asked for
+	Side  = 4           // rows, columns and symbols of the published puzzles
+	Cells = Side * Side // cells of a published puzzle
+
+	MinSide = 3 // below it no rule needs two lines
+	MaxSide = 8 // above it a cell is no digit and a set of cells no 64 bits
 )
 
-// Grid is a puzzle's 16 cells, row by row: [Blank], a symbol 1-4, or [Probe]. The zero value is an empty grid.
-type Grid [Cells]uint8
+// CheckSide returns an error for a side that there are no puzzles of.
+func CheckSide(side int) error {
+	if side < MinSide || side > MaxSide {
+		return fmt.Errorf("puzzles have %d to %d cells a side, not %d", MinSide, MaxSide, side)
+	}
+	return nil
+}
 
-// ParseGrid reads 16 digits, row by row, and returns an error that names the digit or the cells at fault.
+// SideOf returns the side of a grid of so many tokens, and an error where there is no such puzzle.
+func SideOf(tokens int) (int, error) {
+	var sizes []string
+	for side := MinSide; side <= MaxSide; side++ {
+		if side*side == tokens {
+			return side, nil
+		}
+		sizes = append(sizes, fmt.Sprint(side*side))
+	}
+	return 0, fmt.Errorf("no puzzle has %d tokens: a grid is square and has %s",
+		tokens, strings.Join(sizes, ", "))
+}
+
+// Grid holds the cells of a puzzle row by row, a digit each: 0 is a blank, 1 to side a symbol and
+// side+1 the probe. The number of digits gives the side.
+type Grid string
+
+// ParseGrid checks the digits of a grid: see [Grid.Validate].
 func ParseGrid(s string) (Grid, error) {
-	var g Grid
-	if len(s) != Cells {
-		return g, fmt.Errorf("puzzle %s has %d characters, want %d digits 0-5", quote(s), len(s), Cells)
+	if err := Grid(s).Validate(); err != nil {
+		return "", err
 	}
-	for i := range g {
-		if s[i] < '0' || s[i] > '5' {
-			return Grid{}, fmt.Errorf("puzzle %s has %q at digit %d, want 0 (blank), 1-4 (symbol) or 5 (probe)",
-				quote(s), s[i], i+1)
-		}
-		g[i] = s[i] - '0'
-	}
-	if err := g.Validate(); err != nil {
-		return Grid{}, err
-	}
-	return g, nil
+	return Grid(s), nil
 }
 
-// String returns the 16 digits that [ParseGrid] reads.
-func (g Grid) String() string {
-	var b [Cells]byte
-	for i, v := range g {
-		b[i] = '?'
-		if v <= Probe {
-			b[i] = '0' + v
-		}
+// gridOf returns the grid of cell values, which are at most 9.
+func gridOf(cells []uint8) Grid {
+	b := make([]byte, len(cells))
+	for i, v := range cells {
+		b[i] = '0' + v
 	}
-	return string(b[:])
+	return Grid(b)
 }
 
-// Validate reports the first of: a cell above 5, no probe or several, a symbol twice in a row, twice in a column.
+// Side returns the number of rows, 0 where the number of digits is no grid's.
+func (g Grid) Side() int {
+	for side := MinSide; side <= MaxSide; side++ {
+		if side*side == len(g) {
+			return side
+		}
+	}
+	return 0
+}
+
+// Tokens returns the values of the cells: 0 a blank, 1 to side a symbol, side+1 the probe.
+func (g Grid) Tokens() []uint8 {
+	cells := []uint8(g)
+	for i := range cells {
+		cells[i] -= '0'
+	}
+	return cells
+}
+
+// Validate reports the first of: a number of cells that no grid has, a digit above side+1, no probe
+// or several, a symbol twice in a row, twice in a column.
 func (g Grid) Validate() error {
-	probes := 0
-	for i, v := range g {
-		if v > Probe {
-			return fmt.Errorf("puzzle has %d at %s, want 0 (blank), 1-4 (symbol) or 5 (probe)", v, cellName(i))
-		}
-		if v == Probe {
-			probes++
+	side, err := SideOf(len(g))
+	if err != nil {
+		return fmt.Errorf("puzzle %s: %w", quote(string(g)), err)
+	}
+	for i := range len(g) {
+		if g[i] < '0' || g[i] > '1'+byte(side) {
+			return fmt.Errorf(
+				"puzzle %s has %q at digit %d, want 0 (blank), 1-%d (symbol) or %d (probe)",
+				quote(string(g)), g[i], i+1, side, side+1)
 		}
 	}
-	if probes != 1 {
-		return fmt.Errorf("puzzle %s has %d probes (digit 5), want exactly 1", g, probes)
+	probe := fmt.Sprint(side + 1)
+	if n := strings.Count(string(g), probe); n != 1 {
+		return fmt.Errorf("puzzle %s has %d probes (digit %s), want exactly 1", g, n, probe)
 	}
-	for line := range 2 * Side {
-		var seen [Side + 1]int // 1 + the cell that has the symbol
-		for k := range Side {
-			i := lineCell(line, k)
-			v := g[i]
-			if v == Blank || v == Probe {
+	for _, line := range linesOf(side) {
+		var seen [MaxSide + 1]int // 1 + the cell that has the symbol
+		for k := range side {
+			i := lineCell(side, line, k)
+			v := int(g[i] - '0')
+			if v == 0 || v > side {
 				continue
 			}
 			if first := seen[v]; first > 0 {
 				return fmt.Errorf("puzzle %s has symbol %d twice in %s: at %s and at %s",
-					g, v, Vector(line), cellName(first-1), cellName(i))
+					g, v, line, cellName(side, first-1), cellName(side, i))
 			}
 			seen[v] = i + 1
 		}
@@ -80,71 +112,93 @@ func (g Grid) Validate() error {
 	return nil
 }
 
-// Probe returns the index 0-15 of the probe, or -1 where there is none.
+// Probe returns the index of the probe's cell, or -1 where there is none.
 func (g Grid) Probe() int {
-	for i, v := range g {
-		if v == Probe {
-			return i
-		}
+	side := g.Side()
+	if side == 0 {
+		return -1
 	}
-	return -1
+	return strings.IndexByte(string(g), '1'+byte(side))
 }
 
 // Givens counts the cells that show a symbol.
-func (g Grid) Givens() int { return bits.OnesCount64(g.symbols()) }
+func (g Grid) Givens() int { return bits.OnesCount64(newGiven(g).cells) }
 
-// Rows draws the grid as four lines of text with "." for a blank and "?" for the probe.
-func (g Grid) Rows() [Side]string {
-	var rows [Side]string
+// Rows draws the grid as lines of text with "." for a blank and "?" for the probe.
+func (g Grid) Rows() []string {
+	side := g.Side()
+	drawn := strings.NewReplacer("0", ".", fmt.Sprint(side+1), "?").Replace(string(g))
+	rows := make([]string, side)
 	for r := range rows {
-		var cells [Side]string
-		for c := range cells {
-			cells[c] = string(".1234?"[min(g[Side*r+c], Probe)])
-		}
-		rows[r] = strings.Join(cells[:], " ")
+		rows[r] = strings.Join(strings.Split(drawn[r*side:(r+1)*side], ""), " ")
 	}
 	return rows
 }
 
-// symbols returns the given symbols as a one-hot set: bit 4*cell + symbol - 1. Rows are 16-bit lanes, cells are nibbles.
-func (g Grid) symbols() uint64 {
-	var m uint64
-	for i, v := range g {
-		if v >= 1 && v <= Side {
-			m |= 1 << (Side*i + int(v) - 1)
-		}
+// UnmarshalText reads digits with [ParseGrid].
+func (g *Grid) UnmarshalText(text []byte) error {
+	v, err := ParseGrid(string(text))
+	if err != nil {
+		return fmt.Errorf("lst: %w", err)
 	}
-	return m
+	*g = v
+	return nil
 }
 
-// gridOf is the inverse of symbols, with the probe added.
-func gridOf(symbols uint64, probe int) Grid {
-	var g Grid
-	for i := range g {
-		if nibble := symbols >> (Side * i) & 0xF; nibble != 0 {
-			g[i] = uint8(bits.TrailingZeros64(nibble)) + 1
-		}
+// Line is a row or a column of a grid: 0 to 7 are the rows from the top, 8 to 15 the columns from
+// the left.
+type Line uint8
+
+// String names the line for people, who count from 1: "row 1", "column 1".
+func (l Line) String() string {
+	if l < MaxSide {
+		return fmt.Sprintf("row %d", l+1)
 	}
-	g[probe] = Probe
-	return g
+	return fmt.Sprintf("column %d", l-MaxSide+1)
 }
 
-// lineCell returns the k-th cell of a line: lines 0-3 are rows, 4-7 columns.
-func lineCell(line, k int) int {
-	if line < Side {
-		return Side*line + k
+// MarshalText writes the name.
+func (l Line) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// rowOf and columnOf return the lines of cell i.
+func rowOf(side, i int) Line    { return Line(i / side) }
+func columnOf(side, i int) Line { return Line(MaxSide + i%side) }
+
+// linesOf lists the rows, then the columns.
+func linesOf(side int) []Line {
+	lines := make([]Line, 0, 2*side)
+	for i := range side {
+		lines = append(lines, Line(i))
 	}
-	return Side*k + line - Side
+	for i := range side {
+		lines = append(lines, Line(MaxSide+i))
+	}
+	return lines
+}
+
+// lineCell returns the k-th cell of a line.
+func lineCell(side int, line Line, k int) int {
+	if line < MaxSide {
+		return side*int(line) + k
+	}
+	return side*k + int(line) - MaxSide
+}
+
+// crossing returns the line that crosses the given line in cell i.
+func crossing(side int, line Line, i int) Line {
+	if line < MaxSide {
+		return columnOf(side, i)
+	}
+	return rowOf(side, i)
 }
 
 // cellName names a cell for people, who count from 1.
-func cellName(i int) string { return fmt.Sprintf("row %d column %d", i/Side+1, i%Side+1) }
+func cellName(side, i int) string { return fmt.Sprintf("row %d column %d", i/side+1, i%side+1) }
 
 // quote quotes a value from a file for an error, cut to what a line can hold.
 func quote(s string) string {
-	const most = 40
-	if len(s) > most {
-		return fmt.Sprintf("%q...", s[:most])
+	if len(s) > MaxSide*MaxSide {
+		return fmt.Sprintf("%q...", s[:MaxSide*MaxSide])
 	}
 	return fmt.Sprintf("%q", s)
 }

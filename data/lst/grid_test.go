@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
-// anyGrid draws part of a Latin square with a probe: of any number of givens, decided or not. It builds on its own
-// squares, cyclic ones and those of the Klein group with lines and symbols permuted, which are all 576.
+// anyGrid draws part of a Latin square with a probe: of any number of givens, decided or not. It
+// builds on its own squares, cyclic ones and those of the Klein group with lines and symbols
+// permuted, which are all 576.
 func anyGrid() *rapid.Generator[Grid] {
 	return rapid.Custom(func(t *rapid.T) Grid {
 		rows := rapid.Permutation([]int{0, 1, 2, 3}).Draw(t, "rows")
@@ -22,7 +22,7 @@ func anyGrid() *rapid.Generator[Grid] {
 		shown := rapid.Uint16().Draw(t, "shown")
 		probe := rapid.IntRange(0, Cells-1).Draw(t, "probe")
 		names := rapid.Permutation([]uint8{1, 2, 3, 4}).Draw(t, "names")
-		var g Grid
+		var g [Cells]uint8
 		for i := range g {
 			r, c := rows[i/Side], cols[i%Side]
 			symbol := (r + c) % Side
@@ -33,8 +33,8 @@ func anyGrid() *rapid.Generator[Grid] {
 				g[i] = names[symbol]
 			}
 		}
-		g[probe] = Probe
-		return g
+		g[probe] = Side + 1
+		return gridOf(g[:])
 	})
 }
 
@@ -49,15 +49,19 @@ func mustParse(t testing.TB, s string) Grid {
 
 func TestParseGridErrors(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
-		{"empty", "", `puzzle "" has 0 characters, want 16 digits 0-5`},
-		{"short", "500000000000000", `has 15 characters, want 16`},
-		{"long", strings.Repeat("0", 1000), `0000"... has 1000 characters`},
-		{"not a digit", "50000000000000x0", `has 'x' at digit 15, want 0 (blank), 1-4 (symbol) or 5 (probe)`},
+		{"empty", "", `puzzle "": no puzzle has 0 tokens: a grid is square and has 9, 16, 25, ` +
+			`36, 49, 64`},
+		{"short", "500000000000000", `no puzzle has 15 tokens`},
+		{"long", strings.Repeat("0", 1000), `0000"...: no puzzle has 1000 tokens`},
+		{"not a digit", "50000000000000x0",
+			`has 'x' at digit 15, want 0 (blank), 1-4 (symbol) or 5 (probe)`},
 		{"digit out of range", "5000000000000006", `has '6' at digit 16`},
 		{"no probe", "1000000000000000", `has 0 probes (digit 5), want exactly 1`},
 		{"two probes", "5000000000000005", `has 2 probes (digit 5), want exactly 1`},
-		{"twice in a row", "5000010100000000", `has symbol 1 twice in row 2: at row 2 column 2 and at row 2 column 4`},
-		{"twice in a column", "5030000000300000", `has symbol 3 twice in column 3: at row 1 column 3 and at row 3 column 3`},
+		{"twice in a row", "5000010100000000",
+			`has symbol 1 twice in row 2: at row 2 column 2 and at row 2 column 4`},
+		{"twice in a column", "5030000000300000",
+			`has symbol 3 twice in column 3: at row 1 column 3 and at row 3 column 3`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := ParseGrid(c.in)
@@ -71,12 +75,12 @@ func TestParseGridErrors(t *testing.T) {
 func TestGridRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := anyGrid().Draw(t, "grid")
-		back, err := ParseGrid(g.String())
+		back, err := ParseGrid(string(g))
 		if err != nil || back != g {
 			t.Fatalf("%v came back as %v, %v", g, back, err)
 		}
 		givens := 0
-		for _, v := range g {
+		for _, v := range g.Tokens() {
 			if v >= 1 && v <= 4 {
 				givens++
 			}
@@ -84,7 +88,7 @@ func TestGridRoundTrip(t *testing.T) {
 		if g.Givens() != givens {
 			t.Fatalf("%v: Givens %d, want %d", g, g.Givens(), givens)
 		}
-		if h := gridOf(g.symbols(), g.Probe()); h != g {
+		if h := gridOfBoard(boardOf(g), g.Probe()); h != g {
 			t.Fatalf("%v came back from its bits as %v", g, h)
 		}
 	})
@@ -92,30 +96,31 @@ func TestGridRoundTrip(t *testing.T) {
 
 // What a caller builds by hand can hold anything.
 func TestValidateForeignGrid(t *testing.T) {
-	g := Grid{0: Probe, 7: 9}
-	if err := g.Validate(); err == nil || !strings.Contains(err.Error(), "has 9 at row 2 column 4") {
+	g := Grid("5000000900000000")
+	if err := g.Validate(); err == nil || !strings.Contains(err.Error(), "has '9' at digit 8") {
 		t.Errorf("Validate: %v", err)
 	}
-	if g.String() != "5000000?00000000" {
-		t.Errorf("String: %s", g)
-	}
-	if (Grid{}).Probe() != -1 {
-		t.Error("an empty grid has a probe")
+	for _, g := range []Grid{"", "0000000000000000", "11111", "\xff",
+		Grid(strings.Repeat("\xff", 16)), Grid(strings.Repeat("9", 100))} {
+		if g.Validate() == nil || g.Probe() != -1 {
+			t.Errorf("%q is valid or has the probe %d", g, g.Probe())
+		}
+		Check([]Puzzle{{Cells: g}}, []Puzzle{{Cells: g}}) // must not panic
 	}
 }
 
 func TestRows(t *testing.T) {
 	got := mustParse(t, "1020 0340 5000 0001").Rows()
-	if want := [Side]string{"1 . 2 .", ". 3 4 .", "? . . .", ". . . 1"}; got != want {
+	if want := []string{"1 . 2 .", ". 3 4 .", "? . . .", ". . . 1"}; !slices.Equal(got, want) {
 		t.Errorf("Rows: %q, want %q", got, want)
 	}
 }
 
-func TestEncode(t *testing.T) {
-	p := Puzzle{Cells: mustParse(t, "1230 0000 4500 0000"), Answer: 4, Condition: OneVector}
-	want := Encoded{Tokens: [16]int{1, 2, 3, 0, 0, 0, 0, 0, 4, 5}, Probe: 9, Target: 3}
-	if diff := cmp.Diff(want, p.Encode()); diff != "" {
-		t.Error(diff)
+func TestTokens(t *testing.T) {
+	g := mustParse(t, "1230 0000 4500 0000")
+	want := []uint8{1, 2, 3, 0, 0, 0, 0, 0, 4, 5, 0, 0, 0, 0, 0, 0}
+	if got := g.Tokens(); !slices.Equal(got, want) || g.Probe() != 9 || g.Side() != 4 {
+		t.Errorf("%v, probe %d, side %d", got, g.Probe(), g.Side())
 	}
 }
 
@@ -125,7 +130,8 @@ func TestPuzzleJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"puzzle":"1235000040000000","answer":4,"condition":"Ternary"}`; string(text) != want {
+	if want := `{"puzzle":"1235000040000000","answer":4,"condition":"Ternary"}`; string(
+		text) != want {
 		t.Errorf("%s, want %s", text, want)
 	}
 	var back Puzzle
@@ -146,14 +152,16 @@ func TestConditionNames(t *testing.T) {
 	var got []string
 	for _, c := range Conditions() {
 		got = append(got, c.String()+" "+c.Label())
-		if back, err := ParseCondition(c.Label()); err != nil || back != c {
+		if back, err := parseCondition(c.Label()); err != nil || back != c {
 			t.Errorf("%s came back as %v, %v", c.Label(), back, err)
 		}
 	}
-	if want := []string{"1-vector Binary", "2-vector Ternary", "3-vector Quaternary"}; !slices.Equal(got, want) {
+	if want := []string{"1-vector Binary", "2-vector Ternary",
+		"3-vector Quaternary"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if _, err := ParseCondition("binary"); err == nil || !strings.Contains(err.Error(), `condition "binary": want Binary`) {
+	if _, err := parseCondition("binary"); err == nil ||
+		!strings.Contains(err.Error(), `condition "binary": want Binary`) {
 		t.Errorf("ParseCondition: %v", err)
 	}
 	if s := Condition(9).String(); s != "Condition(9)" {
@@ -161,11 +169,12 @@ func TestConditionNames(t *testing.T) {
 	}
 }
 
-// scipy.spatial.distance.jaccard on boolean vectors, by its definition: unequal among those where either is true.
+// scipy.spatial.distance.jaccard on boolean vectors, by its definition: unequal among those where
+// either is true.
 func TestDissimilarityMatchesDefinition(t *testing.T) {
 	oneHot := func(g Grid) (v [Cells * 5]bool) {
-		for i, c := range g {
-			if c != Blank {
+		for i, c := range g.Tokens() {
+			if c != 0 {
 				v[5*i+int(c)-1] = true
 			}
 		}
@@ -184,15 +193,20 @@ func TestDissimilarityMatchesDefinition(t *testing.T) {
 			}
 		}
 		want := float64(unequal) / float64(either)
-		if got := Dissimilarity(a, b); math.Abs(got-want) > 1e-15 {
-			t.Fatalf("Dissimilarity(%v, %v) = %v, want %v", a, b, got, want)
+		if got := dissimilarity(a, b); math.Abs(got-want) > 1e-15 {
+			t.Fatalf("dissimilarity(%v, %v) = %v, want %v", a, b, got, want)
 		}
 		// The generator's integer form of "strictly above 0.8".
-		g := newGenerator()
-		g.avoid([]Puzzle{{Cells: b}}, true)
-		g.aim(a.Probe())
-		if got := g.clear(a.symbols(), a.Givens()); got != (5*unequal > 4*either) {
-			t.Fatalf("clear(%v against %v) = %v at dissimilarity %d/%d", a, b, got, unequal, either)
+		f, h := a.features(), b.features()
+		if got := f.isDissimilar(&h); got != (5*unequal > 4*either) {
+			t.Fatalf("isDissimilar(%v, %v) = %v at dissimilarity %d/%d", a, b, got, unequal, either)
+		}
+		var g boardGenerator
+		g.setValidation([]Puzzle{{Cells: b}}, true)
+		g.setProbe(a.Probe())
+		if got := g.isDissimilar(boardOf(a), a.Givens()); got != (5*unequal > 4*either) {
+			t.Fatalf("generator: isDissimilar(%v, %v) = %v at dissimilarity %d/%d", a, b, got,
+				unequal, either)
 		}
 	})
 }
@@ -207,9 +221,10 @@ func TestSquares(t *testing.T) {
 		if k > 0 && m == all[k-1] {
 			t.Fatalf("square %d repeats", k)
 		}
-		for line := range 2 * Side {
-			if set := lineSet(m, Vector(line)); set != 0xF || bits.OnesCount64(m) != Cells {
-				t.Fatalf("square %d: %v has the set %04b", k, Vector(line), set)
+		v := givenOfBoard(m)
+		for _, line := range linesOf(Side) {
+			if set := v.shows[line]; set != 0xF || bits.OnesCount64(m) != Cells {
+				t.Fatalf("square %d: %v has the set %04b", k, line, set)
 			}
 		}
 		first := [2][Side]uint8{}
@@ -233,14 +248,14 @@ func TestSquares(t *testing.T) {
 
 // solve returns the probe's symbol in every completion, by backtracking.
 func solve(g Grid) (answers []uint8) {
-	probe := g.Probe()
-	var fill func(h Grid, i int)
-	fill = func(h Grid, i int) {
+	probe, cells := g.Probe(), [Cells]uint8(g.Tokens())
+	var fill func(h [Cells]uint8, i int)
+	fill = func(h [Cells]uint8, i int) {
 		if i == Cells {
 			answers = append(answers, h[probe])
 			return
 		}
-		if g[i] >= 1 && g[i] <= 4 {
+		if cells[i] >= 1 && cells[i] <= 4 {
 			fill(h, i+1)
 			return
 		}
@@ -253,22 +268,22 @@ func solve(g Grid) (answers []uint8) {
 			}
 			h[i] = s
 			fill(h, i+1)
-			h[i] = Blank
+			h[i] = 0
 		}
 	}
-	h := g
-	h[probe] = Blank
+	h := cells
+	h[probe] = 0
 	fill(h, 0)
 	return answers
 }
 
 func TestCompletions(t *testing.T) {
-	if n := (Grid{Probe}).Completions(); n != 576 {
+	if n := completions(0); n != 576 {
 		t.Errorf("an empty grid has %d completions, want 576", n)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		g := anyGrid().Draw(t, "grid")
-		if got, want := g.Completions(), len(solve(g)); got != want {
+		if got, want := completions(boardOf(g)), len(solve(g)); got != want {
 			t.Fatalf("%v: %d completions, want %d", g, got, want)
 		}
 	})

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// publishedPath finds a file of the published puzzles (github.com/ljhearne/LSTNN_public), which are not part of this
-// repository: in $TORCHPE_LST, else in shared/lst beside the repository. Without it the test is skipped.
+// publishedPath finds a file of the published puzzles (github.com/ljhearne/LSTNN_public), which are
+// not part of this repository: in $TORCHPE_LST, else in shared/lst beside the repository. Without
+// it the test is skipped.
 func publishedPath(t testing.TB, name string) string {
 	t.Helper()
 	dir := os.Getenv("TORCHPE_LST")
@@ -56,7 +57,8 @@ func TestPublishedTables(t *testing.T) {
 		probes[p.Condition-1][p.Cells.Probe()]++
 	}
 	if probes != publishedProbes {
-		t.Errorf("probe cells of the published training puzzles are\n%v, the table has\n%v", probes, publishedProbes)
+		t.Errorf("probe cells of the published training puzzles are\n%v, the table has\n%v", probes,
+			publishedProbes)
 	}
 	var givens [3][12]int
 	for _, p := range validation {
@@ -65,7 +67,8 @@ func TestPublishedTables(t *testing.T) {
 	for c := range givens {
 		for n := range givens[c] {
 			if givens[c][n] != 3*publishedValidationGivens[c][n] { // 3 rotations of each item
-				t.Errorf("%v: %d published validation puzzles with %d givens, the table has %d items",
+				t.Errorf(
+					"%v: %d published validation puzzles with %d givens, the table has %d items",
 					Conditions()[c], givens[c][n], n, publishedValidationGivens[c][n])
 			}
 		}

@@ -7,13 +7,16 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
+
+	"torchpe/internal/plural"
 )
 
-// DefaultRidge is what the reference figures of the conditional Gaussian were computed with, on z-scored tokens.
+// DefaultRidge is the ridge of the reference figures of the conditional Gaussian, on z-scored
+// tokens.
 const DefaultRidge = 1e-3
 
-// Baselines are predictions that need no training by gradient, from the means and covariance of the training frames:
-// a model that has learnt how tokens hang together should come near the conditional Gaussian.
+// Baselines predict masked tokens from the means and the covariance of the training frames. A model
+// that has learnt the dependences between tokens should come near the conditional Gaussian.
 type Baselines struct {
 	Frames int     // that they were fit on
 	Ridge  float64 // added to the diagonal of the covariance, for the Gaussian alone
@@ -26,10 +29,10 @@ type Baselines struct {
 	precision  []float64 // L, the inverse of S
 }
 
-// Fit computes the baselines of a table's training frames, nil for all of its frames. ridge is in squared units of the
-// values; [DefaultRidge] suits z-scored tokens. It fails where the covariance with the ridge has no inverse. The time goes
-// with frames x tokens^2: 100,000 frames of 360 tokens take
-// some seconds.
+// Fit computes the baselines of a table's training frames, nil for all of its frames. ridge is in
+// squared units of the values; [DefaultRidge] suits z-scored tokens. It fails where the covariance
+// with the ridge has no inverse. The time goes with frames x tokens^2: 100,000 frames of 360 tokens
+// take some seconds.
 func Fit(t Table, frames []int, ridge float64) (*Baselines, error) {
 	if err := t.checkShape(); err != nil {
 		return nil, err
@@ -42,7 +45,8 @@ func Fit(t Table, frames []int, ridge float64) (*Baselines, error) {
 		return nil, err
 	}
 	if len(frames) < 2 {
-		return nil, fmt.Errorf("masked: baselines of %d training frame(s): want at least 2", len(frames))
+		return nil, fmt.Errorf("masked: baselines of %s: want at least 2",
+			plural.Of(len(frames), "training frame"))
 	}
 	if err := t.checkFinite(frames); err != nil {
 		return nil, err
@@ -54,8 +58,9 @@ func Fit(t Table, frames []int, ridge float64) (*Baselines, error) {
 		b.ridged[i*t.Tokens+i] += ridge
 	}
 	if b.precision = inverse(b.ridged, t.Tokens); b.precision == nil {
-		return nil, fmt.Errorf("masked: the covariance of %d tokens over %d frames, with a ridge of %v, has no inverse: "+
-			"a token is constant or follows from others, or there are too few frames; give a larger ridge, such as %v",
+		return nil, fmt.Errorf("masked: the covariance of %d tokens over %d frames, with a ridge "+
+			"of %v, has no inverse: a token is constant or follows from others, or there are too "+
+			"few frames; give a larger ridge, such as %v",
 			t.Tokens, len(frames), ridge, DefaultRidge)
 	}
 	return b, nil
@@ -75,10 +80,11 @@ func means(t Table, frames []int) []float64 {
 	return mean
 }
 
-// covariance returns the covariance of the tokens over the frames, [Tokens, Tokens], divided by frames-1.
+// covariance returns the covariance of the tokens over the frames, [Tokens, Tokens], divided by
+// frames-1.
 func covariance(t Table, frames []int, mean []float64) []float64 {
-	// Frames go in blocks, so that the whole table is never held a second time in float64. Only panels on and right of the
-	// diagonal are computed.
+	// Frames go in blocks, so that the whole table is never held a second time in float64. Only
+	// panels on and right of the diagonal are computed.
 	const rows, panel = 1024, 64
 	n := t.Tokens
 	sum := blas64.General{Rows: n, Cols: n, Stride: n, Data: make([]float64, n*n)}
@@ -107,8 +113,8 @@ func covariance(t Table, frames []int, mean []float64) []float64 {
 	return sum.Data
 }
 
-// inverse returns the inverse of a symmetric positive matrix, [n, n] with both triangles, or nil where it has none to
-// working precision.
+// inverse returns the inverse of a symmetric positive matrix, [n, n] with both triangles, or nil
+// where it has none to working precision.
 func inverse(a []float64, n int) []float64 {
 	var factor mat.Cholesky
 	var sym mat.SymDense

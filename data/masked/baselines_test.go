@@ -24,10 +24,12 @@ type fixture struct {
 	}
 }
 
-func near(a, b, tolerance float64) bool { return math.Abs(a-b) <= tolerance*math.Max(1, math.Abs(b)) }
+func near(a, b, tolerance float64) bool {
+	return math.Abs(a-b) <= tolerance*math.Max(1, math.Abs(b))
+}
 
-// TestBaselinesEqualNumpy compares with a solve per sample and mask in numpy, in which each mask size takes one of the two
-// ways through the Gaussian.
+// TestBaselinesEqualNumpy compares with a solve per sample and mask in numpy, in which each mask
+// size takes one of the two ways through the Gaussian.
 func TestBaselinesEqualNumpy(t *testing.T) {
 	raw, err := os.ReadFile("testdata/baselines.json")
 	if err != nil {
@@ -63,7 +65,8 @@ func TestBaselinesEqualNumpy(t *testing.T) {
 		}
 		if got.Masked != c.Masked || got.Samples != len(test) || !near(got.Zero, c.Zero, 1e-12) ||
 			!near(got.Mean, c.Mean, 1e-10) || !near(got.Gaussian, c.Gaussian, 1e-9) {
-			t.Errorf("ridge %v, %d masked: %+v, want zero %v, mean %v, gaussian %v", c.Ridge, c.Masked, got, c.Zero, c.Mean, c.Gaussian)
+			t.Errorf("ridge %v, %d masked: %+v, want zero %v, mean %v, gaussian %v", c.Ridge,
+				c.Masked, got, c.Zero, c.Mean, c.Gaussian)
 		}
 	}
 }
@@ -75,14 +78,15 @@ func randomTable(seed uint64, frames, tokens int) Table {
 	for i := range frames {
 		a, b := rng.NormFloat64(), rng.NormFloat64()
 		for j := range tokens {
-			t.X[i*tokens+j] = float32(a*math.Cos(float64(j)) + b*math.Sin(float64(2*j)) + rng.NormFloat64() + float64(j%5))
+			t.X[i*tokens+j] = float32(a*math.Cos(float64(j)) + b*math.Sin(float64(2*j)) +
+				rng.NormFloat64() + float64(j%5))
 		}
 	}
 	return t
 }
 
-// TestCovarianceEqualsGonum compares the sum by blocks with gonum/stat, with more frames than a block and more tokens than
-// a panel.
+// TestCovarianceEqualsGonum compares the sum by blocks with gonum/stat, with more frames than a
+// block and more tokens than a panel.
 func TestCovarianceEqualsGonum(t *testing.T) {
 	table := randomTable(3, 2100, 70)
 	b, err := Fit(table, nil, 0)
@@ -104,7 +108,8 @@ func TestCovarianceEqualsGonum(t *testing.T) {
 	}
 }
 
-// TestTwoTokensByHand: four frames (0,0), (2,1), (2,3), (4,4) have means 2, 2, variances 8/3, 10/3 and covariance 8/3.
+// TestTwoTokensByHand: four frames (0,0), (2,1), (2,3), (4,4) have means 2, 2, variances 8/3, 10/3
+// and covariance 8/3.
 func TestTwoTokensByHand(t *testing.T) {
 	train := Table{Frames: 4, Tokens: 2, X: []float32{0, 0, 2, 1, 2, 3, 4, 4}}
 	b, err := Fit(train, nil, 0)
@@ -112,31 +117,37 @@ func TestTwoTokensByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	test := Table{Frames: 1, Tokens: 2, X: []float32{5, 3}}
-	// Token 1 from token 0: 2 + (8/3)/(8/3) (5-2) = 5, error 4. Token 0 from token 1: 2 + 0.8 (3-2) = 2.8, error 4.84.
+	// Token 1 from token 0: 2 + (8/3)/(8/3) (5-2) = 5, error 4. Token 0 from token 1: 2 + 0.8 (3-2)
+	// = 2.8, error 4.84.
 	for _, c := range []struct {
 		mask []bool
 		want Errors
 	}{
 		{[]bool{false, true}, Errors{Zero: 9, Mean: 4, Gaussian: 4, Samples: 1, Masked: 1}},
 		{[]bool{true, false}, Errors{Zero: 25, Mean: 4.84, Gaussian: 4.84, Samples: 1, Masked: 1}},
-		{[]bool{true, true}, Errors{Zero: 17, Mean: 5, Gaussian: 5, Samples: 1, Masked: 2}}, // by the means: (9+1)/2
+		// by the means: (9+1)/2
+		{[]bool{true, true}, Errors{Zero: 17, Mean: 5, Gaussian: 5, Samples: 1, Masked: 2}},
 	} {
 		got, err := b.MSE(test, nil, c.mask)
-		if err != nil || !near(got.Zero, c.want.Zero, 1e-14) || !near(got.Mean, c.want.Mean, 1e-14) ||
-			!near(got.Gaussian, c.want.Gaussian, 1e-14) || got.Samples != 1 || got.Masked != c.want.Masked {
+		if err != nil || !near(got.Zero, c.want.Zero, 1e-14) ||
+			!near(got.Mean, c.want.Mean, 1e-14) ||
+			!near(got.Gaussian, c.want.Gaussian, 1e-14) || got.Samples != 1 ||
+			got.Masked != c.want.Masked {
 			t.Errorf("mask %v: %+v (%v), want %+v", c.mask, got, err, c.want)
 		}
 	}
 }
 
-// TestConstantVisibleMean: where the visible mean does not vary in training, the mean regression predicts the token's mean.
+// TestConstantVisibleMean: where the visible mean does not vary in training, the mean regression
+// predicts the token's mean.
 func TestConstantVisibleMean(t *testing.T) {
 	train := Table{Frames: 4, Tokens: 3, X: []float32{1, -1, 2, -1, 1, 4, 1, -1, 6, -1, 1, 8}}
 	b, err := Fit(train, nil, 1e-3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := b.MSE(Table{Frames: 1, Tokens: 3, X: []float32{3, 9, 7}}, nil, []bool{false, false, true})
+	got, err := b.MSE(Table{Frames: 1, Tokens: 3, X: []float32{3, 9, 7}}, nil,
+		[]bool{false, false, true})
 	if err != nil || !near(got.Mean, 4, 1e-12) {
 		t.Errorf("%+v (%v), want an error of (7-5)^2", got, err)
 	}
@@ -186,7 +197,8 @@ func TestBaselinesRefuse(t *testing.T) {
 		err  error
 		want string
 	}{
-		"short table":    {fitError(Table{Frames: 4, Tokens: 6, X: table.X[:23]}, nil, 1), "23 values"},
+		"short table": {fitError(Table{Frames: 4, Tokens: 6, X: table.X[:23]}, nil, 1),
+			"23 values"},
 		"one frame":      {fitError(table, []int{3}, 1), "1 training frame"},
 		"no frame":       {fitError(table, []int{}, 1), "0 training frame"},
 		"outside":        {fitError(table, []int{0, 30}, 1), "frame 30"},
@@ -199,9 +211,11 @@ func TestBaselinesRefuse(t *testing.T) {
 		"NaN in train":   {fitError(bad, nil, 1), "frame 9, token 2"},
 		"NaN in test":    {mseError(b, bad, nil, masks), "frame 9, token 2"},
 		"tokens":         {mseError(b, randomTable(1, 30, 5), nil, masks), "5 tokens"},
-		"masks":          {mseError(b, table, nil, masks[:179]), "179 mask values for 30 frames of 6 tokens"},
-		"masks of all":   {mseError(b, table, []int{1, 2}, masks), "180 mask values for 2 frames"},
-		"none masked":    {mseError(b, table, []int{1}, make([]bool, 6)), "no value of 1 samples is masked"},
+		"masks": {mseError(b, table, nil, masks[:179]),
+			"179 mask values for 30 frames of 6 tokens"},
+		"masks of all": {mseError(b, table, []int{1, 2}, masks), "180 mask values for 2 frames"},
+		"none masked": {mseError(b, table, []int{1}, make([]bool, 6)),
+			"no value of 1 samples is masked"},
 	} {
 		if test.err == nil || !strings.Contains(test.err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, test.err, test.want)

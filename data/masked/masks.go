@@ -7,25 +7,28 @@ import (
 	"math/rand/v2"
 )
 
-// Streams of a seed for [Masking.Draw]: what is drawn from one is independent of what is drawn from another.
+// Streams of a seed for [Masking.Draw]: what is drawn from one is independent of what is drawn from
+// another.
 const (
 	StreamTrain = "train"
 	StreamTest  = "test"
 )
 
-// Masking says how many tokens of a sample are masked.
+// Masking is a rule by which tokens of a sample are masked.
 //
-// An exact masking hides round(Level x tokens) tokens of every sample, at least one and at most all but one, each set of that
-// size equally likely. The other kind hides each token with probability Level, independently (Bernoulli); a sample in which
-// none or all would be masked is drawn again, for its loss or its prediction would be of nothing. With many tokens that
-// hardly occurs (360 at level 0.15: once in 10^25); with few it raises the share of masked tokens above a low Level (15
+// An exact masking hides round(Level x tokens) tokens of every sample, at least one and at most all
+// but one, each set of that size equally likely. The other kind hides each token with probability
+// Level, independently (Bernoulli); a sample in which none or all would be masked is drawn again,
+// for its loss or its prediction would be of nothing. With many tokens that hardly occurs (360 at
+// level 0.15: once in 10^25); with few it raises the share of masked tokens above a low Level (15
 // tokens at 0.15: 0.164) and lowers it below a high one.
 type Masking struct {
 	Level float64 // share of masked tokens, above 0 and below 1
 	Exact bool    // an exact count; else Bernoulli
 }
 
-// maxRedrawn bounds the share of samples that a Bernoulli masking may have to draw again, and with it the time.
+// maxRedrawn bounds the share of samples that a Bernoulli masking may have to draw again, and with
+// it the time.
 const maxRedrawn = 0.9
 
 // Check returns an error where samples of so many tokens cannot be masked so.
@@ -34,7 +37,8 @@ func (m Masking) Check(tokens int) error {
 		return fmt.Errorf("masked: mask level %v: want a share above 0 and below 1", m.Level)
 	}
 	if tokens < 2 || tokens > math.MaxInt32 {
-		return fmt.Errorf("masked: samples of %d tokens: want at least 2, one to mask and one to see", tokens)
+		return fmt.Errorf(
+			"masked: samples of %d tokens: want at least 2, one to mask and one to see", tokens)
 	}
 	n := float64(tokens)
 	if again := math.Pow(1-m.Level, n) + math.Pow(m.Level, n); !m.Exact && again > maxRedrawn {
@@ -44,14 +48,15 @@ func (m Masking) Check(tokens int) error {
 	return nil
 }
 
-// Count returns how many of so many tokens an exact masking hides.
-func (m Masking) Count(tokens int) int {
+// count returns how many of so many tokens an exact masking hides.
+func (m Masking) count(tokens int) int {
 	return min(max(1, int(math.Round(m.Level*float64(tokens)))), tokens-1)
 }
 
-// Draw draws a mask for each of so many samples into into, [samples, tokens] row-major, true for masked. The masks are a
-// pure function of m, seed, stream, step and tokens: the masks of the first k samples are those of a draw of k samples.
-// For training, step is the step; for test masks, which stay the same over a run, the stream is [StreamTest] and step 0.
+// Draw draws a mask for each of so many samples into into, [samples, tokens] row-major, true for
+// masked. The masks are a pure function of m, seed, stream, step and tokens: the masks of the first
+// k samples are those of a draw of k samples. For training, step is the step; for test masks, which
+// stay the same over a run, the stream is [StreamTest] and step 0.
 //
 // It panics where into has another length or [Masking.Check] fails.
 func (m Masking) Draw(seed uint64, stream string, step int, samples, tokens int, into []bool) {
@@ -59,20 +64,22 @@ func (m Masking) Draw(seed uint64, stream string, step int, samples, tokens int,
 		panic(err.Error())
 	}
 	if samples < 0 || len(into)/tokens != samples || len(into)%tokens != 0 {
-		panic(fmt.Sprintf("masked: room for %d values of a mask of %d samples of %d tokens", len(into), samples, tokens))
+		panic(fmt.Sprintf("masked: into has %d values for masks of %d samples of %d tokens",
+			len(into), samples, tokens))
 	}
 	rng := m.source(seed, stream, step)
 	if m.Exact {
-		drawExact(rng, m.Count(tokens), tokens, into)
+		drawExact(rng, m.count(tokens), tokens, into)
 	} else {
 		drawBernoulli(rng, m.Level, tokens, into)
 	}
 }
 
-// source returns the generator of a draw. Both words of its state depend on every argument: streams that differ in one
-// word alone would share the low half of PCG's states.
+// source returns the generator of a draw. Both words of its state depend on every argument: streams
+// that differ in one word alone would share the low half of PCG's states.
 func (m Masking) source(seed uint64, stream string, step int) *rand.PCG {
-	const golden, golden2 = 0x9E3779B97F4A7C15, 0x3C6EF372FE94F82A // 2^64 over the golden ratio, and twice that
+	// 2^64 over the golden ratio, and twice that
+	const golden, golden2 = 0x9E3779B97F4A7C15, 0x3C6EF372FE94F82A
 	h := mix(seed + golden)
 	for _, c := range []byte(stream) {
 		h = mix(h ^ uint64(c))
@@ -83,16 +90,17 @@ func (m Masking) source(seed uint64, stream string, step int) *rand.PCG {
 	return rand.NewPCG(mix(h+golden), mix(h+golden2))
 }
 
-// mix is the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a bijection in which each bit of the result
-// depends on all bits of x.
+// mix is the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a bijection in which
+// each bit of the result depends on all bits of x.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
 	x = (x ^ x>>27) * 0x94D049BB133111EB
 	return x ^ x>>31
 }
 
-// drawExact masks count tokens of each sample: the first places of a partial Fisher-Yates shuffle, which goes on from sample
-// to sample with the tokens as they lie, for a uniform shuffle of any order is uniform.
+// drawExact masks count tokens of each sample: the first places of a partial Fisher-Yates shuffle,
+// which goes on from sample to sample with the tokens as they lie, for a uniform shuffle of any
+// order is uniform.
 func drawExact(rng *rand.PCG, count, tokens int, into []bool) {
 	// The smaller of both sets is drawn.
 	fill, k := true, count
@@ -132,7 +140,8 @@ func (b *bounded) next() uint32 {
 	return uint32(b.word >> 32)
 }
 
-// below returns a number from 0 to n-1, each equally likely (Lemire, ACM Trans. Model. Comput. Simul. 29, 2019, algorithm 5).
+// below returns a number from 0 to n-1, each equally likely (Lemire, ACM Trans. Model. Comput.
+// Simul. 29, 2019, algorithm 5).
 func (b *bounded) below(n uint32) uint32 {
 	hi, lo := bits.Mul32(b.next(), n)
 	if lo < n {

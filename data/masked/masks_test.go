@@ -31,12 +31,13 @@ func countMasked(mask []bool) int {
 	return n
 }
 
-// checkChi fails where a chi-squared statistic is beyond its 0.999 quantile. Seeds are fixed, so a sound generator passes
-// always or never.
+// checkChi fails where a chi-squared statistic is beyond its 0.999 quantile. Seeds are fixed, so a
+// sound generator passes always or never.
 func checkChi(t *testing.T, what string, chi float64, freedom int) {
 	t.Helper()
 	if limit := (distuv.ChiSquared{K: float64(freedom)}).Quantile(0.999); !(chi < limit) {
-		t.Errorf("%s: chi-squared %.1f with %d degrees of freedom, want less than %.1f", what, chi, freedom, limit)
+		t.Errorf("%s: chi-squared %.1f with %d degrees of freedom, want less than %.1f", what, chi,
+			freedom, limit)
 	}
 }
 
@@ -53,7 +54,8 @@ func uniform(counts []int) float64 {
 	return chi
 }
 
-// TestDrawEqualsSecondImplementation compares with the masks that testdata/make.py draws with its own PCG.
+// TestDrawEqualsSecondImplementation compares with the masks that testdata/make.py draws with its
+// own PCG.
 func TestDrawEqualsSecondImplementation(t *testing.T) {
 	raw, err := os.ReadFile("testdata/masks.json")
 	if err != nil {
@@ -89,24 +91,28 @@ func TestExactCounts(t *testing.T) {
 		level        float64
 		tokens, want int
 	}{
-		{0.15, 360, 54}, {0.5, 360, 180}, {0.75, 360, 270}, {0.9, 360, 324}, {0.15, 15, 2}, {0.5, 15, 8}, {0.9, 15, 14},
+		{0.15, 360, 54}, {0.5, 360, 180}, {0.75, 360, 270}, {0.9, 360, 324}, {0.15, 15, 2},
+		{0.5, 15, 8}, {0.9, 15, 14},
 		{0.001, 15, 1}, {0.999, 15, 14}, {0.5, 2, 1}, {0.9, 2, 1}, {0.5, 3, 2},
 	} {
 		m := Masking{test.level, true}
-		if got := m.Count(test.tokens); got != test.want {
-			t.Errorf("level %v of %d tokens: Count %d, want %d", test.level, test.tokens, got, test.want)
+		if got := m.count(test.tokens); got != test.want {
+			t.Errorf("level %v of %d tokens: Count %d, want %d", test.level, test.tokens,
+				got, test.want)
 		}
 		masks := draw(m, 3, StreamTrain, 5, 50, test.tokens)
 		for i := range 50 {
 			if got := countMasked(masks[i*test.tokens : (i+1)*test.tokens]); got != test.want {
-				t.Fatalf("level %v of %d tokens: %d masked in sample %d, want %d", test.level, test.tokens, got, i, test.want)
+				t.Fatalf("level %v of %d tokens: %d masked in sample %d, want %d", test.level,
+					test.tokens, got, i, test.want)
 			}
 		}
 	}
 }
 
-// TestExactSetsAreUniform counts the 10 sets of 2 (and of 3) of 5 tokens, the pairs of sets of successive samples and of
-// the same sample in successive steps, and with a step fixed those of two seeds.
+// TestExactSetsAreUniform counts the 10 sets of 2 (and of 3) of 5 tokens, the pairs of sets of
+// successive samples and of the same sample in successive steps, and with a step fixed those of two
+// seeds.
 func TestExactSetsAreUniform(t *testing.T) {
 	const tokens, samples, steps = 5, 40, 1000
 	for _, level := range []float64{0.4, 0.6} {
@@ -124,10 +130,12 @@ func TestExactSetsAreUniform(t *testing.T) {
 			}
 			return index[bits]
 		}
-		single, inBatch, acrossSteps, acrossSeeds := make([]int, 10), make([]int, 100), make([]int, 100), make([]int, 100)
+		single, inBatch, acrossSteps, acrossSeeds := make([]int, 10), make([]int, 100),
+			make([]int, 100), make([]int, 100)
 		var before []int
 		for step := range steps {
-			masks, other := draw(m, 1, StreamTrain, step, samples, tokens), draw(m, 2, StreamTrain, step, samples, tokens)
+			masks, other := draw(m, 1, StreamTrain, step, samples, tokens),
+				draw(m, 2, StreamTrain, step, samples, tokens)
 			sets := make([]int, samples)
 			for i := range samples {
 				sets[i] = set(masks[i*tokens : (i+1)*tokens])
@@ -149,8 +157,9 @@ func TestExactSetsAreUniform(t *testing.T) {
 	}
 }
 
-// TestEveryTokenIsMaskedEquallyOften: the counts of n tokens masked with share p in N exact masks have the covariance
-// N p (1-p) n/(n-1) (1 - 1/n on the diagonal, -1/n off it), so their squares sum to a chi-squared of n-1 degrees.
+// TestEveryTokenIsMaskedEquallyOften: the counts of n tokens masked with share p in N exact masks
+// have the covariance N p (1-p) n/(n-1) (1 - 1/n on the diagonal, -1/n off it), so their squares
+// sum to a chi-squared of n-1 degrees.
 func TestEveryTokenIsMaskedEquallyOften(t *testing.T) {
 	const tokens, samples = 360, 4000
 	for _, test := range []struct {
@@ -175,14 +184,16 @@ func TestEveryTokenIsMaskedEquallyOften(t *testing.T) {
 			continue
 		}
 		checkChi(t, "tokens", chi, tokens)
-		if z := (float64(total)/(tokens*samples) - test.level) / math.Sqrt(test.level*(1-test.level)/(tokens*samples)); math.Abs(z) > 3.3 {
-			t.Errorf("level %v: %d of %d masked, %.1f standard errors off", test.level, total, tokens*samples, z)
+		if z := (float64(total)/(tokens*samples) - test.level) / math.Sqrt(
+			test.level*(1-test.level)/(tokens*samples)); math.Abs(z) > 3.3 {
+			t.Errorf("level %v: %d of %d masked, %.1f standard errors off", test.level, total,
+				tokens*samples, z)
 		}
 	}
 }
 
-// TestBelowIsUnbiased draws below three quarters of 2^32, where a product's upper half without rejection is divisible by 3
-// half of the time.
+// TestBelowIsUnbiased draws below three quarters of 2^32, where a product's upper half without
+// rejection is divisible by 3 half of the time.
 func TestBelowIsUnbiased(t *testing.T) {
 	b, counts := bounded{rng: Masking{}.source(1, "", 0)}, make([]int, 3)
 	for range 30000 {
@@ -191,7 +202,8 @@ func TestBelowIsUnbiased(t *testing.T) {
 	checkChi(t, "remainders", uniform(counts), 2)
 }
 
-// TestBernoulliRedraws compares the numbers of masked tokens with the binomial distribution less its two ends.
+// TestBernoulliRedraws compares the numbers of masked tokens with the binomial distribution less
+// its two ends.
 func TestBernoulliRedraws(t *testing.T) {
 	const tokens, samples, level = 6, 30000, 0.25
 	masks := draw(Masking{level, false}, 4, StreamTrain, 0, samples, tokens)
@@ -253,20 +265,32 @@ func TestMaskingCheck(t *testing.T) {
 		tokens int
 		want   string
 	}{
-		{Masking{0, true}, 15, "level 0"}, {Masking{1, false}, 15, "level 1"}, {Masking{math.NaN(), true}, 15, "level NaN"},
-		{Masking{-0.5, false}, 15, "level -0.5"}, {Masking{0.5, true}, 1, "1 tokens"}, {Masking{0.5, true}, -2, "-2 tokens"},
+		{Masking{0, true}, 15, "level 0"}, {Masking{1, false}, 15, "level 1"},
+		{Masking{math.NaN(), true}, 15, "level NaN"},
+		{Masking{-0.5, false}, 15, "level -0.5"}, {Masking{0.5, true}, 1, "1 tokens"},
+		{Masking{0.5, true}, -2, "-2 tokens"},
 		{Masking{0.001, false}, 15, "98.5 %"}, {Masking{0.999, false}, 15, "98.5 %"},
 	} {
-		if err := test.m.Check(test.tokens); err == nil || !strings.Contains(err.Error(), test.want) {
+		if err := test.m.Check(test.tokens); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v of %d tokens: %v, want %q", test.m, test.tokens, err, test.want)
 		}
 	}
 	for name, call := range map[string]func(){
-		"level":        func() { Masking{2, true}.Draw(1, StreamTrain, 0, 1, 4, make([]bool, 4)) },
-		"short":        func() { Masking{0.5, true}.Draw(1, StreamTrain, 0, 2, 4, make([]bool, 7)) },
-		"long":         func() { Masking{0.5, true}.Draw(1, StreamTrain, 0, 1, 4, make([]bool, 8)) },
-		"few samples":  func() { Masking{0.5, true}.Draw(1, StreamTrain, 0, -1, 4, nil) },
-		"not rows":     func() { Masking{0.5, true}.Draw(1, StreamTrain, 0, 1, 4, make([]bool, 5)) },
+		"level": func() { Masking{2, true}.Draw(1, StreamTrain, 0, 1, 4, make([]bool, 4)) },
+		"short": func() {
+			Masking{0.5, true}.Draw(1, StreamTrain, 0, 2, 4,
+				make([]bool, 7))
+		},
+		"long": func() {
+			Masking{0.5, true}.Draw(1, StreamTrain, 0, 1, 4,
+				make([]bool, 8))
+		},
+		"few samples": func() { Masking{0.5, true}.Draw(1, StreamTrain, 0, -1, 4, nil) },
+		"not rows": func() {
+			Masking{0.5, true}.Draw(1, StreamTrain, 0, 1, 4,
+				make([]bool, 5))
+		},
 		"token number": func() { Masking{0.5, true}.Draw(1, StreamTrain, 0, 1, 0, nil) },
 	} {
 		func() {
@@ -285,7 +309,8 @@ func BenchmarkDraw(b *testing.B) {
 	for _, test := range []struct {
 		name string
 		m    Masking
-	}{{"exact15", Masking{0.15, true}}, {"exact50", Masking{0.5, true}}, {"exact90", Masking{0.9, true}}, {"bernoulli50", Masking{0.5, false}}} {
+	}{{"exact15", Masking{0.15, true}}, {"exact50", Masking{0.5, true}},
+		{"exact90", Masking{0.9, true}}, {"bernoulli50", Masking{0.5, false}}} {
 		b.Run(test.name, func(b *testing.B) {
 			step := 0
 			for b.Loop() {

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Errors are mean squared errors over masked values: the mean over all of them, so that a sample counts by how many of its
-// tokens are masked.
+// Errors are mean squared errors over masked values: the mean over all of them, so that a sample
+// counts by how many of its tokens are masked.
 type Errors struct {
 	Zero     float64 // predicting zero
 	Mean     float64 // regression of each token on the mean of the visible tokens
@@ -20,16 +20,18 @@ type Errors struct {
 	Masked   int     // values that were predicted
 }
 
-// MSE predicts the masked values of the given frames of a table, nil for all frames, and returns the errors. masks is
-// [len(frames), Tokens] row-major, true for masked. With v the visible and m the masked tokens of a sample:
+// MSE predicts the masked values of the given frames of a table, nil for all frames, and returns
+// the errors. masks is [len(frames), Tokens] row-major, true for masked. With v the visible and m
+// the masked tokens of a sample:
 //
 //	zero:      0
-//	mean:      mu_m + cov(x_m, g) / var(g) (g - mean of mu_v), g the mean of x_v: the least-squares line of the training
-//	           frames for that very mask, from their covariance
+//	mean:      mu_m + cov(x_m, g) / var(g) (g - mean of mu_v), g the mean of x_v: the
+//	           least-squares line of the training frames for that very mask, from their covariance
 //	Gaussian:  mu_m + S_mv S_vv^-1 (x_v - mu_v), S the covariance with the ridge
 //
-// A sample with no visible token is predicted by the training means. Results do not depend on the number of goroutines.
-// A thousand samples of 360 tokens take about half a second of two cores at level 0.5, where it is slowest.
+// A sample with no visible token is predicted by the training means. Results do not depend on the
+// number of goroutines. A thousand samples of 360 tokens take about half a second of two cores at
+// level 0.5, where it is slowest.
 func (b *Baselines) MSE(t Table, frames []int, masks []bool) (Errors, error) {
 	return b.mse(t, frames, masks, runtime.GOMAXPROCS(0))
 }
@@ -39,14 +41,16 @@ func (b *Baselines) mse(t Table, frames []int, masks []bool, workers int) (Error
 		return Errors{}, err
 	}
 	if t.Tokens != b.tokens {
-		return Errors{}, fmt.Errorf("masked: a test table of %d tokens for baselines that were fit on %d", t.Tokens, b.tokens)
+		return Errors{}, fmt.Errorf("masked: a test table of %d tokens for baselines that were "+
+			"fit on %d", t.Tokens, b.tokens)
 	}
 	frames, err := t.frames(frames)
 	if err != nil {
 		return Errors{}, err
 	}
 	if len(masks)/t.Tokens != len(frames) || len(masks)%t.Tokens != 0 {
-		return Errors{}, fmt.Errorf("masked: %d mask values for %d frames of %d tokens", len(masks), len(frames), t.Tokens)
+		return Errors{}, fmt.Errorf("masked: %d mask values for %d frames of %d tokens", len(masks),
+			len(frames), t.Tokens)
 	}
 	if err := t.checkFinite(frames); err != nil {
 		return Errors{}, err
@@ -87,7 +91,8 @@ func average(parts []Errors) (Errors, error) {
 		sum.Masked += p.Masked
 	}
 	if sum.Masked == 0 {
-		return Errors{}, fmt.Errorf("masked: no value of %d samples is masked: there is nothing to predict", len(parts))
+		return Errors{}, fmt.Errorf(
+			"masked: no value of %d samples is masked: there is nothing to predict", len(parts))
 	}
 	n := float64(sum.Masked)
 	sum.Zero /= n
@@ -96,7 +101,7 @@ func average(parts []Errors) (Errors, error) {
 	return sum, nil
 }
 
-// solver is the memory of one goroutine.
+// solver holds the buffers of one goroutine.
 type solver struct {
 	b               *Baselines
 	visible, masked []int
@@ -111,7 +116,8 @@ type solver struct {
 
 func newSolver(b *Baselines) *solver {
 	n := b.tokens
-	return &solver{b: b, x: make([]float64, n), prediction: make([]float64, n), weight: make([]float64, n),
+	return &solver{b: b, x: make([]float64, n), prediction: make([]float64, n),
+		weight:  make([]float64, n),
 		product: make([]float64, n), block: make([]float64, n*n), right: make([]float64, n)}
 }
 
@@ -152,8 +158,8 @@ func (s *solver) squared() float64 {
 	return sum
 }
 
-// onMean predicts by the regression on the mean g of the visible tokens: with w its weights, cov(x, g) = C w and
-// var(g) = w'C w.
+// onMean predicts by the regression on the mean g of the visible tokens: with w its weights, cov(x,
+// g) = C w and var(g) = w'C w.
 func (s *solver) onMean() {
 	clear(s.prediction)
 	if len(s.visible) == 0 {
@@ -181,8 +187,8 @@ func (s *solver) onMean() {
 	}
 }
 
-// gaussian predicts by the conditional Gaussian. It factorises the block of the smaller of both sets: S_mv S_vv^-1 x_v is
-// also -L_mm^-1 L_mv x_v with L the inverse of S.
+// gaussian predicts by the conditional Gaussian. It factorises the block of the smaller of both
+// sets: S_mv S_vv^-1 x_v is also -L_mm^-1 L_mv x_v with L the inverse of S.
 func (s *solver) gaussian() error {
 	clear(s.prediction)
 	if len(s.visible) == 0 {
@@ -217,7 +223,8 @@ func (s *solver) gaussian() error {
 	return nil
 }
 
-// multiply sets product to the block of a, [tokens, tokens], of masked rows and visible columns times z, [visible].
+// multiply sets product to the block of a, [tokens, tokens], of masked rows and visible columns
+// times z, [visible].
 func (s *solver) multiply(a, z []float64) {
 	n := s.b.tokens
 	for k, i := range s.masked {
@@ -230,8 +237,8 @@ func (s *solver) multiply(a, z []float64) {
 	}
 }
 
-// solve returns the solution of a square system: the block of a, [tokens, tokens], of the given tokens, and right. It is
-// valid until the next call.
+// solve returns the solution of a square system: the block of a, [tokens, tokens], of the given
+// tokens, and right. It is valid until the next call.
 func (s *solver) solve(a []float64, set []int) ([]float64, error) {
 	n, size := s.b.tokens, len(set)
 	block := s.block[:size*size]
@@ -242,11 +249,13 @@ func (s *solver) solve(a []float64, set []int) ([]float64, error) {
 		}
 	}
 	if !s.factor.Factorize(mat.NewSymDense(size, block)) {
-		return nil, fmt.Errorf("the covariance of %d tokens has no inverse: fit with a larger ridge, such as %v", size, DefaultRidge)
+		return nil, fmt.Errorf("the covariance of %d tokens has no inverse: fit with a larger "+
+			"ridge, such as %v", size, DefaultRidge)
 	}
 	s.solution.Reset()
 	if err := s.factor.SolveVecTo(&s.solution, mat.NewVecDense(size, s.right[:size])); err != nil {
-		return nil, fmt.Errorf("the covariance of %d tokens has no usable inverse (%w): fit with a larger ridge, such as %v",
+		return nil, fmt.Errorf("the covariance of %d tokens has no usable inverse (%w): fit with "+
+			"a larger ridge, such as %v",
 			size, err, DefaultRidge)
 	}
 	return s.solution.RawVector().Data, nil

@@ -3,12 +3,13 @@ package masked
 import (
 	"fmt"
 
-	"torchpe/data"
+	"torchpe/internal/order"
 )
 
-// Sampler says which samples a training step takes. Samples come by epochs, each a permutation ([data.Order]) of all of
-// them, and batches follow one another across the ends of epochs, so that every batch has the same size and n steps of
-// batch b take n x b samples of as equal counts as can be.
+// Sampler draws the samples of training steps. Samples come by epochs, each a permutation
+// (package order) of all of them, and batches follow one another across the ends of epochs, so that
+// every batch has the same size and n steps of batch b take n x b samples of as equal counts as can
+// be.
 type Sampler struct {
 	seed     uint64
 	batch, n int
@@ -20,14 +21,16 @@ type Sampler struct {
 // NewSampler returns the sampler of a seed for batches of batch out of n samples.
 func NewSampler(seed uint64, batch, n int) (*Sampler, error) {
 	if batch < 1 || n < 1 {
-		return nil, fmt.Errorf("masked: batches of %d out of %d samples: want at least 1 of each", batch, n)
+		return nil, fmt.Errorf("masked: batches of %d out of %d samples: want at least 1 of each",
+			batch, n)
 	}
 	return &Sampler{seed: seed, batch: batch, n: n}, nil
 }
 
-// Frames returns the samples of a step (from 0), [batch]: numbers from 0 to n-1, places in the caller's list of training
-// frames. They are a pure function of seed, batch, n and step, whatever was asked before. Successive steps are cheap; a
-// step of another epoch costs a permutation of n. It must not run in two goroutines at once, and panics for a negative step.
+// Frames returns the samples of a step (from 0), [batch]: numbers from 0 to n-1, places in the
+// caller's list of training frames. They are a pure function of seed, batch, n and step, whatever
+// was asked before. Successive steps are cheap; a step of another epoch costs a permutation of n.
+// It must not run in two goroutines at once, and panics for a negative step.
 func (s *Sampler) Frames(step int) []int {
 	if step < 0 {
 		panic(fmt.Sprintf("masked: step %d: want 0 or more", step))
@@ -36,12 +39,9 @@ func (s *Sampler) Frames(step int) []int {
 	for i := range frames {
 		at := step*s.batch + i
 		if epoch := at / s.n; s.order == nil || epoch != s.epoch {
-			s.epoch, s.order = epoch, data.Order(s.seed, epoch, s.n)
+			s.epoch, s.order = epoch, order.Epoch(s.seed, epoch, s.n)
 		}
 		frames[i] = s.order[at%s.n]
 	}
 	return frames
 }
-
-// Epoch returns the epoch (from 0) that the first sample of a step belongs to.
-func (s *Sampler) Epoch(step int) int { return step * s.batch / s.n }

@@ -45,9 +45,10 @@ func python(t *testing.T) string {
 	return path
 }
 
-// TestRealSubjectsEqualNumpy fits 8 subjects and tests on the other 4, against testdata/real.py, which solves for each sample
-// on its own. The bounds on the errors themselves come from 30 subjects of the same set (21 train, 9 test), where the Gaussian
-// has .568, .597, .636 and .705 and the mean .841 to .859: fewer training subjects are somewhat worse.
+// TestRealSubjectsEqualNumpy fits 8 subjects and tests on the other 4, against testdata/real.py,
+// which solves for each sample on its own. The bounds on the errors themselves come from 30
+// subjects of the same set (21 train, 9 test), where the Gaussian has .568, .597, .636 and .705 and
+// the mean .841 to .859: fewer training subjects are somewhat worse.
 func TestRealSubjectsEqualNumpy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds, and much longer under the race detector")
@@ -58,7 +59,8 @@ func TestRealSubjectsEqualNumpy(t *testing.T) {
 	for f := train * frames; f < runs*frames; f += stride {
 		test = append(test, f)
 	}
-	args := []string{"testdata/real.py", filepath.Join(dir, "x"), strconv.Itoa(runs), strconv.Itoa(train), strconv.Itoa(stride)}
+	args := []string{"testdata/real.py", filepath.Join(dir, "x"), strconv.Itoa(runs),
+		strconv.Itoa(train), strconv.Itoa(stride)}
 	masks := map[string][]bool{}
 	for _, level := range []float64{0.15, 0.5, 0.75, 0.9} {
 		key := fmt.Sprintf("%.2f", level)
@@ -84,10 +86,12 @@ func TestRealSubjectsEqualNumpy(t *testing.T) {
 		Frames, Parcels int
 		MSE             map[string]Errors
 	}
-	if err := json.Unmarshal(out, &want); err != nil || want.Frames != frames || want.Parcels != parcels || len(want.MSE) != 4 {
+	if err := json.Unmarshal(out, &want); err != nil || want.Frames != frames ||
+		want.Parcels != parcels || len(want.MSE) != 4 {
 		t.Fatalf("%s: %v", out, err)
 	}
-	table := Table{Frames: runs * frames, Tokens: parcels, X: readFloats(t, filepath.Join(dir, "x"))}
+	table := Table{Frames: runs * frames, Tokens: parcels,
+		X: readFloats(t, filepath.Join(dir, "x"))}
 	trained := make([]int, train*frames)
 	for i := range trained {
 		trained[i] = i
@@ -102,12 +106,15 @@ func TestRealSubjectsEqualNumpy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("level %s: zero %.4f, mean %.4f, Gaussian %.4f over %d values (numpy %.4f, %.4f, %.4f)", key, got.Zero, got.Mean,
+		t.Logf("level %s: zero %.4f, mean %.4f, Gaussian %.4f over %d values (numpy %.4f, %.4f, "+
+			"%.4f)", key, got.Zero, got.Mean,
 			got.Gaussian, got.Masked, w.Zero, w.Mean, w.Gaussian)
-		if !near(got.Zero, w.Zero, 1e-9) || !near(got.Mean, w.Mean, 1e-9) || !near(got.Gaussian, w.Gaussian, 1e-9) {
+		if !near(got.Zero, w.Zero, 1e-9) || !near(got.Mean, w.Mean, 1e-9) ||
+			!near(got.Gaussian, w.Gaussian, 1e-9) {
 			t.Errorf("level %s: %+v, numpy has %+v", key, got, w)
 		}
-		if d := got.Gaussian - reference[key]; d < -0.02 || d > 0.1 || got.Mean < .8 || got.Mean > .9 || math.Abs(got.Zero-1) > .05 {
+		if d := got.Gaussian - reference[key]; d < -0.02 || d > 0.1 || got.Mean < .8 ||
+			got.Mean > .9 || math.Abs(got.Zero-1) > .05 {
 			t.Errorf("level %s: %+v is far from the reference figures", key, got)
 		}
 	}

@@ -5,12 +5,15 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"torchpe/internal/plural"
 )
 
-// DefaultHeldOut is the share that is held out where nothing else is asked for: the paper's 70/30.
+// DefaultHeldOut is the default share that is held out: the paper's 70/30.
 const DefaultHeldOut = 0.3
 
-// Split says which frames a model is trained and tested on. The two lists ascend, have no frame in common, and none is empty.
+// Split lists the frames that a model is trained and tested on. The two lists ascend, have no frame
+// in common, and none is empty.
 type Split struct {
 	Train, Test []int
 	TestGroups  []int  // whose frames are held out, ascending; nil where time points are held out
@@ -20,22 +23,25 @@ type Split struct {
 // streamSplit keeps the draws of a split apart from others of the same seed.
 const streamSplit = 0x73706c6974 // "split"
 
-// SplitGroups holds out a share of the groups, rounded to a whole number of them, at least one and at most all but one.
-// groups is the group of each frame. Which groups are held out depends on the seed and on the set of groups alone.
+// SplitGroups holds out a share of the groups, rounded to a whole number of them, at least one and
+// at most all but one. groups is the group of each frame. Which groups are held out depends on the
+// seed and on the set of groups alone.
 func SplitGroups(groups []int, share float64, seed uint64) (Split, error) {
 	if err := checkShare(share); err != nil {
 		return Split{}, err
 	}
 	all := slices.Compact(slices.Sorted(slices.Values(groups)))
 	if len(all) < 2 {
-		return Split{}, fmt.Errorf("masked: %d group(s) cannot be split into training and test groups: "+
-			"hold out time points, or give more groups", len(all))
+		return Split{}, fmt.Errorf(
+			"masked: %s cannot be split into training and test groups: "+
+				"hold out time points, or give more groups", plural.Of(len(all), "group"))
 	}
 	held := slices.Clone(all)
 	rng := rand.New(rand.NewPCG(seed, streamSplit))
 	rng.Shuffle(len(held), func(i, j int) { held[i], held[j] = held[j], held[i] })
 	split, err := HoldOutGroups(groups, held[:heldOut(len(all), share)])
-	split.How = fmt.Sprintf("%d of %d groups held out by seed %d", len(split.TestGroups), len(all), seed)
+	split.How = fmt.Sprintf("%d of %d groups held out by seed %d", len(split.TestGroups),
+		len(all), seed)
 	return split, err
 }
 
@@ -44,14 +50,16 @@ func HoldOutGroups(groups, test []int) (Split, error) {
 	held := make(map[int]bool, len(test))
 	for _, g := range test {
 		if held[g] {
-			return Split{}, fmt.Errorf("masked: group %d is listed twice among those to hold out", g)
+			return Split{}, fmt.Errorf("masked: group %d is listed twice among those to hold out",
+				g)
 		}
 		held[g] = true
 		if !slices.Contains(groups, g) {
 			return Split{}, fmt.Errorf("masked: group %d, to be held out, has no frame", g)
 		}
 	}
-	s := Split{TestGroups: slices.Sorted(slices.Values(test)), How: fmt.Sprintf("groups %v held out as listed", test)}
+	s := Split{TestGroups: slices.Sorted(slices.Values(test)),
+		How: fmt.Sprintf("groups %v held out as listed", test)}
 	for frame, g := range groups {
 		if held[g] {
 			s.Test = append(s.Test, frame)
@@ -60,29 +68,32 @@ func HoldOutGroups(groups, test []int) (Split, error) {
 		}
 	}
 	if len(s.Test) == 0 || len(s.Train) == 0 {
-		return Split{}, fmt.Errorf("masked: holding out %d group(s) leaves %d training and %d test frames: want some of each",
-			len(test), len(s.Train), len(s.Test))
+		return Split{}, fmt.Errorf("masked: holding out %s leaves %d training and %d "+
+			"test frames: want some of each",
+			plural.Of(len(test), "group"), len(s.Train), len(s.Test))
 	}
 	return s, nil
 }
 
-// TimeSplit says which time points of one series are held out.
+// TimeSplit selects the time points of one series that are held out.
 type TimeSplit struct {
 	Share float64 // above 0 and below 1
-	// Random draws the test points by Seed from the whole series. The default is its last stretch: neighbours in an
-	// autocorrelated series are alike, and a test point between two training points is half known.
+	// Random draws the test points by Seed from the whole series. The default is its last stretch:
+	// neighbours in an autocorrelated series are alike, and a test point between two training
+	// points is half known.
 	Random bool
 	Seed   uint64 // of no effect without Random
 }
 
-// SplitTime holds out time points of a series of so many frames: the nearest whole number to the share, at least one and at
-// most all but one.
+// SplitTime holds out time points of a series of so many frames: the nearest whole number to the
+// share, at least one and at most all but one.
 func SplitTime(frames int, o TimeSplit) (Split, error) {
 	if err := checkShare(o.Share); err != nil {
 		return Split{}, err
 	}
 	if frames < 2 {
-		return Split{}, fmt.Errorf("masked: a series of %d frame(s) cannot be split into training and test frames", frames)
+		return Split{}, fmt.Errorf(
+			"masked: a series of %s cannot be split into training and test frames", plural.Of(frames, "frame"))
 	}
 	test := heldOut(frames, o.Share)
 	order := make([]int, frames)
@@ -93,7 +104,8 @@ func SplitTime(frames int, o TimeSplit) (Split, error) {
 	if o.Random {
 		rng := rand.New(rand.NewPCG(o.Seed, streamSplit))
 		rng.Shuffle(frames, func(i, j int) { order[i], order[j] = order[j], order[i] })
-		how = fmt.Sprintf("%d of %d time points held out at random by seed %d", test, frames, o.Seed)
+		how = fmt.Sprintf("%d of %d time points held out at random by seed %d", test,
+			frames, o.Seed)
 	}
 	s := Split{Train: order[: frames-test : frames-test], Test: order[frames-test:], How: how}
 	slices.Sort(s.Train)

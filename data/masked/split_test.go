@@ -9,7 +9,8 @@ import (
 // checkSplit fails unless the two lists ascend and make up 0 to n-1 between them.
 func checkSplit(t *testing.T, s Split, n int) {
 	t.Helper()
-	if !slices.IsSorted(s.Train) || !slices.IsSorted(s.Test) || len(s.Train) == 0 || len(s.Test) == 0 || s.How == "" {
+	if !slices.IsSorted(s.Train) || !slices.IsSorted(s.Test) || len(s.Train) == 0 ||
+		len(s.Test) == 0 || s.How == "" {
 		t.Errorf("split %+v", s)
 	}
 	all := slices.Concat(s.Train, s.Test)
@@ -24,7 +25,8 @@ func checkSplit(t *testing.T, s Split, n int) {
 	}
 }
 
-// subjects returns the group of each frame: so many groups, numbered from 100 by tens, in turns and of unequal lengths.
+// subjects returns the group of each frame: so many groups, numbered from 100 by tens, in turns and
+// of unequal lengths.
 func subjects(groups, frames int) []int {
 	g := make([]int, frames)
 	for i := range g {
@@ -43,7 +45,8 @@ func TestSplitGroups(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkSplit(t, s, len(groups))
-		if want := heldOut(distinct, 0.3); len(s.TestGroups) != want || !slices.IsSorted(s.TestGroups) {
+		if want := heldOut(distinct, 0.3); len(s.TestGroups) != want ||
+			!slices.IsSorted(s.TestGroups) {
 			t.Fatalf("held out %v of %d, want %d", s.TestGroups, distinct, want)
 		}
 		for _, f := range s.Train {
@@ -62,7 +65,8 @@ func TestSplitGroups(t *testing.T) {
 			t.Fatal("the held-out groups depend on more than the seed and the groups")
 		}
 	}
-	// Each group is held out equally often: without replacement, as in TestEveryTokenIsMaskedEquallyOften.
+	// Each group is held out equally often: without replacement, as in
+	// TestEveryTokenIsMaskedEquallyOften.
 	p := float64(heldOut(distinct, 0.3)) / float64(distinct)
 	chi := 0.0
 	for _, g := range slices.Compact(slices.Sorted(slices.Values(groups))) {
@@ -72,7 +76,8 @@ func TestSplitGroups(t *testing.T) {
 	checkChi(t, "held-out groups", chi*float64(distinct-1)/float64(distinct), distinct-1)
 }
 
-// TestSplitSizes: 12 subjects 70/30 are 8 and 4, 100 are 70 and 30, and there is always one of each.
+// TestSplitSizes: 12 subjects 70/30 are 8 and 4, 100 are 70 and 30, and there is always one of
+// each.
 func TestSplitSizes(t *testing.T) {
 	for _, test := range []struct{ groups, want int }{{12, 4}, {100, 30}, {30, 9}, {2, 1}, {3, 1}} {
 		groups := make([]int, test.groups)
@@ -81,7 +86,8 @@ func TestSplitSizes(t *testing.T) {
 		}
 		s, err := SplitGroups(groups, 0.3, 1)
 		if err != nil || len(s.Test) != test.want {
-			t.Errorf("%d groups: %d held out (%v), want %d", test.groups, len(s.Test), err, test.want)
+			t.Errorf("%d groups: %d held out (%v), want %d", test.groups, len(s.Test),
+				err, test.want)
 		}
 	}
 	if s, err := SplitGroups([]int{5, 6}, 0.999, 1); err != nil || len(s.Train) != 1 {
@@ -101,8 +107,10 @@ func TestHoldOutGroups(t *testing.T) {
 	for _, test := range []struct {
 		held []int
 		want string
-	}{{[]int{3, 9}, "group 9"}, {[]int{3, 3}, "group 3 is listed twice"}, {[]int{1, 2, 3}, "0 training"}, {nil, "0 test"}} {
-		if _, err := HoldOutGroups([]int{3, 1, 1, 2, 3}, test.held); err == nil || !strings.Contains(err.Error(), test.want) {
+	}{{[]int{3, 9}, "group 9"}, {[]int{3, 3}, "group 3 is listed twice"},
+		{[]int{1, 2, 3}, "0 training"}, {nil, "0 test"}} {
+		if _, err := HoldOutGroups([]int{3, 1, 1, 2, 3}, test.held); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("holding out %v: %v, want %q", test.held, err, test.want)
 		}
 	}
@@ -154,7 +162,8 @@ func TestSplitRefuses(t *testing.T) {
 		t.Error("one frame: no error")
 	}
 	for _, groups := range [][]int{nil, {4, 4, 4}} {
-		if _, err := SplitGroups(groups, 0.3, 1); err == nil || !strings.Contains(err.Error(), "group") {
+		if _, err := SplitGroups(groups, 0.3, 1); err == nil ||
+			!strings.Contains(err.Error(), "group") {
 			t.Errorf("groups %v: %v", groups, err)
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"math"
 )
 
-// Table is a table of samples and tokens with what is known of both. Only Frames, Tokens and X are required.
+// Table is a table of samples and tokens with what is known of both. Only Frames, Tokens and X are
+// required.
 type Table struct {
 	Frames, Tokens int
 	X              []float32 // [Frames, Tokens], row-major: one sample a row
@@ -17,8 +18,8 @@ type Table struct {
 	Groups      []int    // group of each frame, such as its subject, or nil
 }
 
-// Check reports everything in which the parts of a table disagree, and where all is well with those, the first value that
-// is not finite, by frame and token.
+// Check reports everything in which the parts of a table disagree, and where all is well with
+// those, the first value that is not finite, by frame and token.
 func (t Table) Check() error {
 	if err := t.checkShape(); err != nil {
 		return err
@@ -32,11 +33,14 @@ func (t Table) Row(frame int) []float32 { return t.X[frame*t.Tokens : (frame+1)*
 // checkShape reports every part whose length or labels do not fit the others.
 func (t Table) checkShape() error {
 	if t.Frames < 1 || t.Tokens < 2 {
-		return fmt.Errorf("masked: a table of %d frames and %d tokens: want at least 1 frame and 2 tokens, "+
-			"one to mask and one to see", t.Frames, t.Tokens)
+		return fmt.Errorf(
+			"masked: a table of %d frames and %d tokens: want at least 1 frame and 2 tokens, "+
+				"one to mask and one to see", t.Frames, t.Tokens)
 	}
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("masked: "+format, args...)) }
+	fail := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("masked: "+format, args...))
+	}
 	if t.Frames > math.MaxInt/t.Tokens || len(t.X) != t.Frames*t.Tokens {
 		fail("%d values in a table of %d frames of %d tokens", len(t.X), t.Frames, t.Tokens)
 	}
@@ -64,7 +68,8 @@ func (t Table) checkLabels() error {
 	first := make(map[string]int, len(t.Names))
 	for i, name := range t.Names {
 		if j, ok := first[name]; ok {
-			errs = append(errs, fmt.Errorf("masked: tokens %d and %d are both named %q: names must differ", j, i, name))
+			errs = append(errs, fmt.Errorf("masked: tokens %d and %d are both named %q: names "+
+				"must differ", j, i, name))
 			break
 		}
 		first[name] = i
@@ -73,16 +78,19 @@ func (t Table) checkLabels() error {
 		if m < 0 || t.ModuleNames != nil && m >= len(t.ModuleNames) {
 			want := "0 or more"
 			if t.ModuleNames != nil {
-				want = fmt.Sprintf("0 to %d, a place in the %d module names", len(t.ModuleNames)-1, len(t.ModuleNames))
+				want = fmt.Sprintf("0 to %d, a place in the %d module names", len(t.ModuleNames)-1,
+					len(t.ModuleNames))
 			}
-			errs = append(errs, fmt.Errorf("masked: token %s has module label %d: want %s", t.token(i), m, want))
+			errs = append(errs, fmt.Errorf("masked: token %s has module label %d: want %s",
+				t.token(i), m, want))
 			break
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// checkFinite reports the first value that is NaN or infinite in the given frames, nil for all. The shape must fit.
+// checkFinite reports the first value that is NaN or infinite in the given frames, nil for all. The
+// shape must fit.
 func (t Table) checkFinite(frames []int) error {
 	n := len(frames)
 	if frames == nil {
@@ -95,14 +103,16 @@ func (t Table) checkFinite(frames []int) error {
 		}
 		for j, v := range t.Row(frame) {
 			if v-v != 0 { // true for NaN and infinities alone
-				return fmt.Errorf("masked: the value of frame %d, token %s is %v: leave the frame or the token out", frame, t.token(j), v)
+				return fmt.Errorf("masked: the value of frame %d, token %s is %v: leave the "+
+					"frame or the token out", frame, t.token(j), v)
 			}
 		}
 	}
 	return nil
 }
 
-// frames returns the given frames, or all where they are nil. It fails for one that the table does not have.
+// frames returns the given frames, or all where they are nil. It fails for one that the table does
+// not have.
 func (t Table) frames(frames []int) ([]int, error) {
 	if frames == nil {
 		frames = make([]int, t.Frames)
@@ -112,13 +122,14 @@ func (t Table) frames(frames []int) ([]int, error) {
 	}
 	for i, f := range frames {
 		if f < 0 || f >= t.Frames {
-			return nil, fmt.Errorf("masked: frame %d (place %d of the list) of a table of %d frames", f, i, t.Frames)
+			return nil, fmt.Errorf(
+				"masked: frame %d (place %d of the list) of a table of %d frames", f, i, t.Frames)
 		}
 	}
 	return frames, nil
 }
 
-// token says which token is meant: its number, and its name where it has one.
+// token names a token in a message: its number, and its name where it has one.
 func (t Table) token(i int) string {
 	if i < len(t.Names) {
 		return fmt.Sprintf("%d (%s)", i, t.Names[i])

@@ -1,13 +1,19 @@
-// Package nmar simulates the nonlinear multivariate autoregressive network of the paper's appendix A.4: nodes in modules
-// whose activity depends on their own past, strongly on nodes of their module and weakly on others.
+// Package nmar simulates the nonlinear multivariate autoregressive network of the paper's appendix
+// A.4: nodes in modules whose activity depends on their own past, strongly on nodes of their module
+// and weakly on others.
 //
 //	x_i(t) = sum_k w_ik x_i(t-k) + sum_j c_ij sin(x_j(t-1)) + e_i(t),   e ~ N(0, Noise^2)
 //
-// with w ~ Scale U(AR), and couplings c ~ U(Intra) within a module, U(Inter) between modules and 0 of a node with itself.
-// As printed (Scale 1) the process diverges; see Options.Scale. The paper has one size, 15 nodes in modules of 5: a node's
-// couplings with its 4 neighbours and 10 others. In larger networks couplings are divided so that a node's expected sums stay
-// those: c ~ min(1, 4/(m-1)) U(Intra) in a module of m nodes, and c ~ min(1, 10/(Nodes-m)) U(Inter). The paper's size and
-// smaller ones are left as they are. The package imports the standard library and gonum.
+// with w ~ Scale U(AR), and couplings c ~ U(Intra) within a module, U(Inter) between modules and 0
+// of a node with itself. As printed (Scale 1) the process diverges; see Options.Scale. The paper
+// has one size, 15 nodes in modules of 5: a node's couplings with its 4 neighbours and 10 others.
+// In larger networks couplings are divided so that a node's expected sums stay those: c ~ min(1,
+// 4/(m-1)) U(Intra) in a module of m nodes, and c ~ min(1, 10/(Nodes-m)) U(Inter). The paper's size
+// and smaller ones are left as they are.
+//
+// The nodes of a simulation come in an order drawn from its seed. Side by side in their modules
+// they would lie so that an encoding of their places on a line is modular, whatever was learned.
+// The package imports the standard library and gonum.
 package nmar
 
 import (
@@ -15,10 +21,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
-// The couplings that a node of the paper's network has: with the rest of its module of 5, and with the other 10 of 15 nodes.
+// The couplings that a node of the paper's network has: with the rest of its module of 5, and with
+// the other 10 of 15 nodes.
 const (
 	paperNeighbours = 4
 	paperOthers     = 10
@@ -32,13 +40,16 @@ type Options struct {
 	Burn           int // time points before those
 	// Ranges of the uniform weights.
 	AR, Intra, Inter [2]float64
-	Noise            float64 // SD of the noise; the paper's N(0, .2) must mean it so (FACTS 2.5)
-	// Scale is a factor on the autoregressive weights. The default, 0, is 1/Lags: a node's own past enters as the mean over
-	// its lags, so that the weights of each node sum to at most the upper end of AR. Below 1 that bounds the process, for what
-	// comes from other nodes is bounded by the sine. With the paper's numbers the series have mean 0. By default a network that
-	// is not stable is refused; with a factor only one that diverges is, so that those between can be looked at.
+	Noise            float64 // SD of the noise; the paper's N(0, .2) must mean it so
+	// Scale is a factor on the autoregressive weights. The default, 0, is 1/Lags: a node's own past
+	// enters as the mean over its lags, so that the weights of each node sum to at most the upper
+	// end of AR. Below 1 that bounds the process, for what comes from other nodes is bounded by the
+	// sine. With the paper's numbers the series have mean 0. By default a network that is not
+	// stable is refused; with a factor only one that diverges is, so that those between can be
+	// looked at.
 	Scale float64
-	// AsPrinted asks for the process as the paper prints it, without a scale. It is refused, with the reason.
+	// AsPrinted asks for the process as the paper prints it, without a scale. It is refused, with
+	// the reason.
 	AsPrinted bool
 }
 
@@ -70,7 +81,8 @@ func (o Options) Validate() error {
 	within("lags", o.Lags, 1, maxLags)
 	within("frames", o.Frames, 2, maxFrames)
 	within("burn-in", o.Burn, 0, maxFrames)
-	for what, r := range map[string][2]float64{"autoregressive": o.AR, "intra-module": o.Intra, "inter-module": o.Inter} {
+	for what, r := range map[string][2]float64{"autoregressive": o.AR, "intra-module": o.Intra,
+		"inter-module": o.Inter} {
 		if !(r[0] <= r[1]) || math.IsInf(r[0], 0) || math.IsInf(r[1], 0) {
 			bad = append(bad, fmt.Sprintf("%s weights from %g to %g: want a range that ascends", what, r[0], r[1]))
 		}
@@ -87,26 +99,33 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Simulation is a network and its series.
+// Simulation is a network and its series. All of it lists the nodes in one order: see Simulate and
+// ByModule.
 type Simulation struct {
 	Options Options
 	AR      []float64 // [nodes,lags], scaled
 	Weights []float64 // [nodes,nodes]: of node j on node i at [i,j], 0 on the diagonal
-	Labels  []int     // module of each node, from 0
-	Names   []string
+	Labels  []int     // [nodes] module of each node, from 0
+	Names   []string  // [nodes] node01, node02, ... by module
 	X       []float32 // [frames,nodes]
+
+	place []int // [nodes] of each node in the order of modules, which its name counts
 }
 
-// Streams of a seed: more frames only lengthen the series, and another range of weights leaves the noise alone.
+// Streams of a seed: more frames only lengthen the series, and another range of weights leaves the
+// noise alone.
 const (
 	streamWeights = 0x77656967687473 // "weights"
 	streamNoise   = 0x6e6f697365     // "noise"
+	streamOrder   = 0x6f72646572     // "order"
 )
 
-// diverged is the activity at which a simulation is given up: with stable weights it is of the order of the noise.
+// diverged is the activity at which a simulation is given up: with stable weights it is of the
+// order of the noise.
 const diverged = 1e6
 
-// Simulate draws a network and its series, which depend on the options and the seed alone.
+// Simulate draws a network, its series and the order of its nodes, which depend on the options and
+// the seed alone.
 func Simulate(o Options, seed uint64) (*Simulation, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -121,24 +140,64 @@ func Simulate(o Options, seed uint64) (*Simulation, error) {
 	s := &Simulation{Options: o}
 	s.draw(rand.New(rand.NewPCG(seed, streamWeights)))
 	if o.AsPrinted {
-		return nil, fmt.Errorf("nmar: as printed the process diverges: a node's %d autoregressive weights of %g to %g sum to about %.2f, and the "+
-			"linearised network has spectral radius %.2f, which must be below 1; leave --as-printed out, or give a factor with --scale (--nmar-scale in training)",
+		return nil, fmt.Errorf(
+			"nmar: as printed the process diverges: a node's %d autoregressive weights of %g to %g sum to "+
+				"about %.2f, and the "+
+				"linearised network has spectral radius %.2f, which must be below 1; leave --as-printed out, "+
+				"or give a factor with --scale (--nmar-scale in training)",
 			o.Lags, o.AR[0], o.AR[1], float64(o.Lags)*(o.AR[0]+o.AR[1])/2, s.SpectralRadius())
 	}
 	if byDefault && !s.Stable() {
-		return nil, fmt.Errorf("nmar: %d nodes in %d modules with seed %d: not stable, the linearised network has spectral radius %.4g, which must be below 1, "+
-			"though the autoregressive weights are scaled by %.4g: take another seed, or a smaller factor with --scale (--nmar-scale in training)", o.Nodes, o.Modules, seed, s.SpectralRadius(), o.Scale)
+		return nil, fmt.Errorf(
+			"nmar: %d nodes in %d modules with seed %d: not stable, the linearised network has spectral "+
+				"radius %.4g, which must be below 1, "+
+				"though the autoregressive weights are scaled by %.4g: take another seed, or a smaller "+
+				"factor with --scale (--nmar-scale in "+
+				"training)", o.Nodes, o.Modules, seed, s.SpectralRadius(), o.Scale)
 	}
-	return s, s.run(rand.New(rand.NewPCG(seed, streamNoise)))
+	if err := s.run(rand.New(rand.NewPCG(seed, streamNoise))); err != nil {
+		return nil, err
+	}
+	return s.reorder(rand.New(rand.NewPCG(seed, streamOrder)).Perm(o.Nodes)), nil
 }
 
-// draw draws the weights.
+// ByModule returns the simulation with its nodes in the order of their modules, and of their names.
+func (s *Simulation) ByModule() *Simulation {
+	order := make([]int, len(s.place))
+	for i, place := range s.place {
+		order[place] = i
+	}
+	return s.reorder(order)
+}
+
+// reorder returns the simulation with node order[i] in place i.
+func (s *Simulation) reorder(order []int) *Simulation {
+	n, lags := len(order), s.Options.Lags
+	out := &Simulation{Options: s.Options, X: make([]float32, 0, len(s.X))}
+	for _, i := range order {
+		out.AR = append(out.AR, s.AR[i*lags:(i+1)*lags]...)
+		for _, j := range order {
+			out.Weights = append(out.Weights, s.Weights[i*n+j])
+		}
+		out.Labels, out.Names = append(out.Labels, s.Labels[i]), append(out.Names, s.Names[i])
+		out.place = append(out.place, s.place[i])
+	}
+	for frame := range slices.Chunk(s.X, n) {
+		for _, i := range order {
+			out.X = append(out.X, frame[i])
+		}
+	}
+	return out
+}
+
+// draw draws the weights, of nodes in the order of their modules.
 func (s *Simulation) draw(rng *rand.Rand) {
 	o := s.Options
 	uniform := func(r [2]float64) float64 { return r[0] + (r[1]-r[0])*rng.Float64() }
 	for i := range o.Nodes {
 		s.Labels = append(s.Labels, i*o.Modules/o.Nodes)
 		s.Names = append(s.Names, fmt.Sprintf("node%02d", i+1))
+		s.place = append(s.place, i)
 		for range o.Lags {
 			s.AR = append(s.AR, o.Scale*uniform(o.AR))
 		}
@@ -162,7 +221,8 @@ func (s *Simulation) draw(rng *rand.Rand) {
 	}
 }
 
-// share is the factor on each of a node's couplings of one kind that keeps their expected sum that of the paper's network.
+// share is the factor on each of a node's couplings of one kind that keeps their expected sum that
+// of the paper's network.
 func share(paper, here int) float64 { return math.Min(1, float64(paper)/float64(here)) }
 
 // run makes the series, from rest.
@@ -188,8 +248,11 @@ func (s *Simulation) run(noise *rand.Rand) error {
 				v += c * sines[j]
 			}
 			if !(math.Abs(v) < diverged) {
-				return fmt.Errorf("nmar: the process diverges: %s is beyond %g at time point %d; the linearised network has spectral radius %.2f, "+
-					"which must be below 1: lower the scale of %g (--scale, in training --nmar-scale), or leave it out for one over the %d lags",
+				return fmt.Errorf(
+					"nmar: the process diverges: %s is beyond %g at time point %d; the linearised network "+
+						"has spectral radius %.2f, "+
+						"which must be below 1: lower the scale of %g (--scale, in training --nmar-scale), "+
+						"or leave it out for one over the %d lags",
 					s.Names[i], diverged, t, s.SpectralRadius(), o.Scale, o.Lags)
 			}
 			now[i] = v

@@ -9,14 +9,15 @@ import (
 // FuzzParse checks any text: no panic, and a label for every token, of a module that there is.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
-		"1\n2\n", "a,1\nb,2\n", "INDEX\tLABEL\tNETWORK\n1\tx\ty\n", "name\tmodule\na\tx\n", "\ufeff1\r\n2\r1\n", "# x\n\"a\",\"b\"\n", "1 2\n3 4\n",
+		"1\n2\n", "a,1\nb,2\n", "INDEX\tLABEL\tNETWORK\n1\tx\ty\n", "name\tmodule\na\tx\n",
+		"\ufeff1\r\n2\r1\n", "# x\n\"a\",\"b\"\n", "1 2\n3 4\n",
 	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		var p *Partition
 		var err error
-		alloctest.AtMost(t, justified(text), func() { p, err = Parse("x", text) })
+		alloctest.AtMost(t, justified(text), func() { p, err = parse("x", text) })
 		if err != nil {
 			return
 		}
@@ -40,6 +41,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// justified is how many bytes reading may allocate: a line of two bytes becomes a list of one name, a key of a map and a label, in rooms
-// that double.
+// justified is how many bytes reading may allocate: a line of two bytes becomes a list of one name,
+// a key of a map and a label, in rooms that double.
 func justified(text string) int { return 160*len(text) + 64<<10 }

@@ -5,7 +5,8 @@ import "strings"
 // Order is the order in which tokens of the two hemispheres come.
 type Order string
 
-// The orders. A Mixed one has left and right tokens in turn, or in several runs; Unknown means that names do not tell.
+// The orders. A Mixed one has left and right tokens in turn, or in several runs; Unknown means that
+// names do not tell.
 const (
 	LeftFirst  Order = "left-first"
 	RightFirst Order = "right-first"
@@ -15,8 +16,8 @@ const (
 	Unknown    Order = "unknown"
 )
 
-// Hemispheres returns the order of hemispheres that names tell. Names that tell neither left nor right, such as those of the
-// brain stem, are passed over where at least half tell.
+// Hemispheres returns the order of hemispheres that names tell. Names that tell neither left nor
+// right, such as those of the brain stem, are passed over where at least half tell.
 func Hemispheres(names []string) Order {
 	var sides []byte
 	for _, name := range names {
@@ -46,16 +47,19 @@ func Hemispheres(names []string) Order {
 	return RightOnly
 }
 
-// OrderOf returns the order of hemispheres that names tell, else the one that the sides of tokens tell (L, R or empty).
+// OrderOf returns the order of hemispheres that names tell, else the one that the sides of tokens
+// tell (L, R or empty).
 func OrderOf(names, sides []string) Order {
 	o, _ := Tokens{Names: names, Sides: sides}.hemispheres()
 	return o
 }
 
-// side returns L or R where a part of a name says so, else 0. It knows L_V1_ROI, lh.bankssts, ctx-rh-insula, 7Networks_LH_Vis_1,
-// Visual1-04_L-Ctx, "Left Amygdala" and V1_R.
+// side returns L or R where a part of a name says so, else 0. It knows L_V1_ROI, lh.bankssts,
+// ctx-rh-insula, 7Networks_LH_Vis_1, Visual1-04_L-Ctx, "Left Amygdala" and V1_R.
 func side(name string) byte {
-	parts := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' || r == ' ' })
+	parts := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return r == '_' || r == '-' || r == '.' || r == ' '
+	})
 	for _, p := range parts {
 		switch p {
 		case "l", "lh", "left":

@@ -14,8 +14,11 @@ type Tokens struct {
 	File      string   // that has so many
 	Names     []string // or nil
 	NamesFrom string   // the file that has the names, if it is another one
-	Sides     []string // hemisphere of each by its vertices, L, R or empty; nil where the file does not say
-	Parcels   string   // a CIFTI file whose parcels they are (a ptseries.nii, or the dlabel.nii they were averaged in), or empty
+	// Sides are the hemispheres by vertices, L, R or empty; nil where the file does not say.
+	Sides []string
+	// Parcels is the CIFTI file whose parcels the tokens are (a ptseries.nii, or the dlabel.nii
+	// that they were averaged in), or empty.
+	Parcels string
 }
 
 // namesFile returns the file that has the names.
@@ -53,7 +56,8 @@ func (p *Partition) Match(t Tokens) (*Matched, error) {
 	return p.byOrder(t)
 }
 
-// Key is what of a name counts: letters in any case, without the _ROI at the end of Glasser's names.
+// Key returns the part of a name that is compared: letters in any case, without the _ROI at the end
+// of Glasser's names.
 func Key(name string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.TrimSpace(name)), "_roi")
 }
@@ -70,7 +74,8 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 				continue
 			}
 			if j, twice := place[Key(name)]; twice {
-				return nil, fmt.Errorf("%s: its tokens %d and %d are both named %q", p.File, j, i, name)
+				return nil, fmt.Errorf("%s: its tokens %d and %d are both named %q",
+					p.File, j, i, name)
 			}
 			place[Key(name)] = i
 		}
@@ -84,15 +89,18 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 			}
 		}
 		if len(missing) == 0 {
-			return p.matched(labels, fmt.Sprintf("by name: %s has the names of %s", p.File, t.namesFile())), nil
+			return p.matched(labels, fmt.Sprintf("by name: %s has the names of %s", p.File,
+				t.namesFile())), nil
 		}
 		if best.missing == nil || len(labels) > best.found {
 			best.found, best.missing = len(labels), missing
 		}
 	}
 	shown := best.missing[:min(5, len(best.missing))]
-	return nil, fmt.Errorf("%s names %d of its %d tokens otherwise than %s, such as %q, which names %q: give the partition of the parcels that the data has",
-		t.namesFile(), len(best.missing), t.Count, p.File, shown, p.Names[0][:min(3, len(p.Names[0]))])
+	return nil, fmt.Errorf("%s names %d of its %d tokens otherwise than %s, such as %q, which "+
+		"names %q: give the partition of the parcels that the data has",
+		t.namesFile(), len(best.missing), t.Count, p.File, shown,
+		p.Names[0][:min(3, len(p.Names[0]))])
 }
 
 func (p *Partition) byOrder(t Tokens) (*Matched, error) {
@@ -102,12 +110,13 @@ func (p *Partition) byOrder(t Tokens) (*Matched, error) {
 		own = p.Names[0]
 	}
 	how := "by order"
-	if len(labels) != t.Count && t.Count == cortex && p.cortexFirst() {
+	if len(labels) != t.Count && t.Count == cortex && p.isCortexFirst() {
 		labels, own = labels[:cortex], own[:cortex]
 		how = "by order, with the first 360 of its 718 parcels, which are the cortex"
 	}
 	if len(labels) != t.Count {
-		return nil, fmt.Errorf("%s has %d tokens, %s labels %d: give the partition of the parcels that the data has", t.File, t.Count, p.File, len(labels))
+		return nil, fmt.Errorf("%s has %d tokens, %s labels %d: give the partition of the "+
+			"parcels that the data has", t.File, t.Count, p.File, len(labels))
 	}
 	order := p.Order
 	if own != nil {
@@ -116,11 +125,13 @@ func (p *Partition) byOrder(t Tokens) (*Matched, error) {
 	known := order != "" && order != Unknown
 	data, says := t.hemispheres()
 	if known && data != Unknown && data != order {
-		return nil, fmt.Errorf("%s, %s lists them %s and has no names to match: give a partition with names, such as CAB-NP's LabelKey, or a dlabel.nii", says, p.File, order)
+		return nil, fmt.Errorf("%s, %s lists them %s and has no names to match: give a partition "+
+			"with names, such as CAB-NP's LabelKey, or a dlabel.nii", says, p.File, order)
 	}
 	switch {
 	case t.Names == nil && known:
-		how += fmt.Sprintf(": %s has no names, and is taken to list hemispheres %s as %s does", t.File, order, p.File)
+		how += fmt.Sprintf(": %s has no names, and is taken to list hemispheres %s as %s does",
+			t.File, order, p.File)
 	case t.Names == nil:
 		how += fmt.Sprintf(": %s has no names", t.File)
 	case known && data != Unknown:
@@ -133,7 +144,9 @@ func (p *Partition) byOrder(t Tokens) (*Matched, error) {
 
 func (p *Partition) bySurface(t Tokens) (*Matched, error) {
 	if t.Parcels == "" {
-		return nil, fmt.Errorf("%s labels vertices, but %s does not say which vertices its %d tokens have: give the data as ptseries.nii, or the partition as text (CAB-NP's LabelKey)",
+		return nil, fmt.Errorf("%s labels vertices, but %s does not say which vertices its %d "+
+			"tokens have: give the data as ptseries.nii, or the partition as "+
+			"text (CAB-NP's LabelKey)",
 			p.File, t.File, t.Count)
 	}
 	parcels, err := cifti.Read(t.Parcels)
@@ -145,20 +158,24 @@ func (p *Partition) bySurface(t Tokens) (*Matched, error) {
 		return nil, err
 	}
 	if len(labels) != t.Count || t.Names != nil && !slices.Equal(names, t.Names) {
-		return nil, fmt.Errorf("%s has %d parcels, not the %d tokens of %s", t.Parcels, len(labels), t.Count, t.File)
+		return nil, fmt.Errorf("%s has %d parcels, not the %d tokens of %s", t.Parcels, len(labels),
+			t.Count, t.File)
 	}
 	q := Partition{File: p.File}
 	q.number(labels)
-	return q.matched(q.Labels, fmt.Sprintf("by the vertices of each parcel of %s in %s", t.Parcels, p.File)), nil
+	return q.matched(q.Labels, fmt.Sprintf("by the vertices of each parcel of %s in %s", t.Parcels,
+		p.File)), nil
 }
 
 // matched leaves out modules that no token has.
 func (p *Partition) matched(labels []int, how string) *Matched {
 	m := &Matched{How: how}
-	place := make([]int, len(p.Modules))
+	place, has := make([]int, len(p.Modules)), make([]bool, len(p.Modules))
+	for _, l := range labels {
+		has[l] = true
+	}
 	for i, name := range p.Modules {
-		place[i] = -1
-		if slices.Contains(labels, i) {
+		if place[i] = -1; has[i] {
 			place[i] = len(m.Modules)
 			m.Modules = append(m.Modules, name)
 		}

@@ -1,16 +1,18 @@
-// Package partition reads which module (network, sector, pathway) each token belongs to, and matches it to the tokens of a
-// table: by name where both have names, by the vertices of parcels where the partition is a CIFTI label file, else by order.
+// Package partition reads which module (network, sector, pathway) each token belongs to, and
+// matches it to the tokens of a table: by name where both have names, by the vertices of parcels
+// where the partition is a CIFTI label file, else by order.
 //
-// Invariants. Every token gets a label, or there is an error. Tokens are matched by order only where nothing speaks against it:
-// the numbers agree, and names that say left and right agree with the order of hemispheres that a partition is known to have.
+// Invariants. Every token gets a label, or there is an error. Tokens are matched by order only
+// where nothing contradicts it: the numbers agree, and names that say left and right agree with
+// the order of hemispheres that a partition is known to have.
 //
-// The package imports the readers of package array's subfolders, and the standard library otherwise.
+// The package imports the readers of package array's subfolders, and the standard library
+// otherwise.
 package partition
 
 import (
 	"encoding/csv"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -36,8 +38,9 @@ type Partition struct {
 // maxBytes is the longest text that is read as a partition.
 const maxBytes = 64 << 20
 
-// Read reads a partition: CAB-NP's LabelKey, text of one label a line (a number or a word) or of a name and a label a line, a
-// dlabel.nii with one module a label, or a vector of numbers in a .npy or .mat file.
+// Read reads a partition: CAB-NP's LabelKey, text of one label a line (a number or a word) or of a
+// name and a label a line, a dlabel.nii with one module a label, or a vector of numbers in a .npy
+// or .mat file.
 func Read(path string) (*Partition, error) {
 	switch base := strings.ToLower(filepath.Base(path)); {
 	case strings.HasSuffix(base, ".nii"), strings.HasSuffix(base, ".nii.gz"):
@@ -55,22 +58,15 @@ func Read(path string) (*Partition, error) {
 		}
 		return fromVector(path, all)
 	}
-	info, err := os.Stat(path)
+	text, err := array.ReadText(path, maxBytes)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxBytes {
-		return nil, fmt.Errorf("%s: not a regular file of at most %d bytes", path, maxBytes)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(path, string(b))
+	return parse(path, text)
 }
 
-// Parse reads the text of a partition. Errors call it name.
-func Parse(name, text string) (*Partition, error) {
+// parse reads the text of a partition. Errors call it name.
+func parse(name, text string) (*Partition, error) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	var rows [][]string
@@ -94,7 +90,7 @@ func cells(line string) []string {
 	switch {
 	case strings.Contains(line, "\t"):
 		parts = strings.Split(line, "\t")
-	case strings.Contains(line, ",") && strings.Contains(line, `"`): // commas can be part of a quoted name
+	case strings.Contains(line, ",") && strings.Contains(line, `"`): // a quoted name may hold commas
 		r := csv.NewReader(strings.NewReader(line))
 		r.LazyQuotes, r.TrimLeadingSpace = true, true
 		if parts, err := r.Read(); err == nil {
@@ -124,12 +120,14 @@ func labelKey(name string, rows [][]string, network int) (*Partition, error) {
 		}
 	}
 	if len(nameColumns) == 0 {
-		return nil, fmt.Errorf("%s: it has a column NETWORK, but none of GLASSERLABELNAME and LABEL", name)
+		return nil, fmt.Errorf(
+			"%s: it has a column NETWORK, but none of GLASSERLABELNAME and LABEL", name)
 	}
 	var labels []string
 	for i, row := range rows {
 		if len(row) <= network {
-			return nil, fmt.Errorf("%s: row %d has %d cells, the header %d", name, i+1, len(row), len(header))
+			return nil, fmt.Errorf("%s: row %d has %d cells, the header %d", name, i+1, len(row),
+				len(header))
 		}
 		labels = append(labels, row[network])
 		for k, column := range nameColumns {
@@ -151,7 +149,8 @@ func labelKey(name string, rows [][]string, network int) (*Partition, error) {
 func plain(name string, rows [][]string) (*Partition, error) {
 	width := len(rows[0])
 	if width > 2 {
-		return nil, fmt.Errorf("%s: its first line has %d cells; a line holds a label, or a name and a label (CAB-NP's LabelKey has a header with NETWORK)", name, width)
+		return nil, fmt.Errorf("%s: its first line has %d cells; a line holds a label, or a name "+
+			"and a label (CAB-NP's LabelKey has a header with NETWORK)", name, width)
 	}
 	if isHeader(rows, width) {
 		rows = rows[1:]
@@ -160,7 +159,8 @@ func plain(name string, rows [][]string) (*Partition, error) {
 	var names, labels []string
 	for i, row := range rows {
 		if len(row) != width {
-			return nil, fmt.Errorf("%s: line %d has %d cells, the first %d", name, i+1, len(row), width)
+			return nil, fmt.Errorf("%s: line %d has %d cells, the first %d", name, i+1,
+				len(row), width)
 		}
 		if row[width-1] == "" {
 			return nil, fmt.Errorf("%s: line %d has no label", name, i+1)
@@ -178,23 +178,29 @@ func plain(name string, rows [][]string) (*Partition, error) {
 	return p, nil
 }
 
-// isHeader says whether the first row names columns: its label is a word above numbers, or its name is a word for names.
+// isHeader reports whether the first row names columns: its label is a word above numbers, or its
+// name is a word for names.
 func isHeader(rows [][]string, width int) bool {
 	if len(rows) < 2 {
 		return false
 	}
 	number := func(s string) bool { _, err := strconv.Atoi(s); return err == nil }
-	if !number(rows[0][width-1]) && !slices.ContainsFunc(rows[1:], func(r []string) bool { return !number(r[len(r)-1]) }) {
+	if !number(rows[0][width-1]) &&
+		!slices.ContainsFunc(rows[1:], func(r []string) bool { return !number(r[len(r)-1]) }) {
 		return true
 	}
-	return width == 2 && slices.Contains([]string{"name", "token", "region", "parcel", "node", "sensor", "gene"}, strings.ToLower(rows[0][0]))
+	return width == 2 && slices.Contains([]string{"name", "token", "region", "parcel", "node",
+		"sensor", "gene"}, strings.ToLower(rows[0][0]))
 }
 
-// number turns words into places of a list of modules: numbers in their order, words in the order in which they come.
+// number turns words into places of a list of modules: numbers in their order, words in the order
+// in which they come.
 func (p *Partition) number(labels []string) {
 	p.Modules = nil
+	seen := map[string]bool{}
 	for _, l := range labels {
-		if !slices.Contains(p.Modules, l) {
+		if !seen[l] {
+			seen[l] = true
 			p.Modules = append(p.Modules, l)
 		}
 	}
@@ -220,19 +226,22 @@ func (p *Partition) number(labels []string) {
 	}
 }
 
-// CABNP are the networks of the cortex in the Cole-Anticevic partition (Ji et al. 2019, NeuroImage 185:35-57) with the number
-// of their parcels in the left and the right hemisphere, by key.
+// CABNP are the networks of the cortex in the Cole-Anticevic partition (Ji et al. 2019, NeuroImage
+// 185:35-57) with the number of their parcels in the left and the right hemisphere, by key.
 var CABNP = []struct {
 	Name, Abbreviation string
 	Left, Right        int
 }{
-	{"Visual1", "VIS1", 3, 3}, {"Visual2", "VIS2", 27, 27}, {"Somatomotor", "SMN", 19, 20}, {"Cingulo-Opercular", "CON", 27, 29},
-	{"Dorsal-Attention", "DAN", 12, 11}, {"Language", "LAN", 14, 9}, {"Frontoparietal", "FPN", 22, 28}, {"Auditory", "AUD", 8, 7},
-	{"Default", "DMN", 40, 37}, {"Posterior-Multimodal", "PMM", 3, 4}, {"Ventral-Multimodal", "VMM", 2, 2}, {"Orbito-Affective", "ORA", 3, 3},
+	{"Visual1", "VIS1", 3, 3}, {"Visual2", "VIS2", 27, 27}, {"Somatomotor", "SMN", 19, 20},
+	{"Cingulo-Opercular", "CON", 27, 29},
+	{"Dorsal-Attention", "DAN", 12, 11}, {"Language", "LAN", 14, 9},
+	{"Frontoparietal", "FPN", 22, 28}, {"Auditory", "AUD", 8, 7},
+	{"Default", "DMN", 40, 37}, {"Posterior-Multimodal", "PMM", 3, 4},
+	{"Ventral-Multimodal", "VMM", 2, 2}, {"Orbito-Affective", "ORA", 3, 3},
 }
 
-// recognise knows CAB-NP's list of numbers by the sizes of its networks in each half: it has no names, but its networks do, and
-// its left hemisphere comes first.
+// recognise knows CAB-NP's list of numbers by the sizes of its networks in each half: it has no
+// names, but its networks do, and its left hemisphere comes first.
 func (p *Partition) recognise() {
 	if len(p.Labels) != 360 || len(p.Modules) != len(CABNP) || p.Names != nil {
 		return
@@ -259,18 +268,18 @@ func (p *Partition) recognise() {
 // cortex is the number of CAB-NP's parcels of the cortex, which are the first of its 718.
 const cortex = 360
 
-// cortexFirst says whether this is CAB-NP with the subcortex.
-func (p *Partition) cortexFirst() bool {
+// isCortexFirst reports whether this is CAB-NP with the subcortex.
+func (p *Partition) isCortexFirst() bool {
 	return len(p.Labels) == 718 && p.Names != nil && Hemispheres(p.Names[0][:cortex]) == LeftFirst
 }
 
-// Counts returns the numbers of tokens that the partition can be laid over by their order: of its labels, and of those of the
-// cortex for CAB-NP with the subcortex. None for a map of the surface.
+// Counts returns the numbers of tokens that the partition can be laid over by their order: of its
+// labels, and of those of the cortex for CAB-NP with the subcortex. None for a map of the surface.
 func (p *Partition) Counts() []int {
 	switch {
 	case p.Labels == nil:
 		return nil
-	case p.cortexFirst():
+	case p.isCortexFirst():
 		return []int{len(p.Labels), cortex}
 	}
 	return []int{len(p.Labels)}
@@ -291,7 +300,8 @@ func fromVector(path string, all []array.Array) (*Partition, error) {
 		}
 	}
 	if len(found) != 1 {
-		return nil, fmt.Errorf("%s: it holds %d vectors; a partition is one vector of whole numbers", path, len(found))
+		return nil, fmt.Errorf(
+			"%s: it holds %d vectors; a partition is one vector of whole numbers", path, len(found))
 	}
 	labels := make([]string, len(found[0].Data))
 	for i, v := range found[0].Data {
@@ -313,7 +323,8 @@ func readSurface(path string) (*Partition, error) {
 		return nil, err
 	}
 	if image.Kind != cifti.Dlabel {
-		return nil, fmt.Errorf("%s: a CIFTI file of kind %s; a partition is a dlabel.nii", path, image.Kind)
+		return nil, fmt.Errorf("%s: a CIFTI file of kind %s; a partition is a dlabel.nii",
+			path, image.Kind)
 	}
 	return &Partition{File: path, surface: image}, nil
 }

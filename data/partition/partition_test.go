@@ -20,7 +20,7 @@ func TestPlain(t *testing.T) {
 		"\ufeffregion,net\na,DMN\nb,V":                    "[0 1] [DMN V] [[a b]]",
 		"name,module\n\"a, left\",x\n\"b \"\"2\"\"\",y\n": "[0 1] [x y] [[a, left b \"2\"]]",
 	} {
-		p, err := Parse("m", text)
+		p, err := parse("m", text)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 		} else if got := fmt.Sprint(p.Labels, p.Modules, p.Names); got != want {
@@ -28,10 +28,12 @@ func TestPlain(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "no labels", "1\n2,3\n": "2 cells", "a,b,c\n": "3 cells", "a,1\nb,\n": "no label", "# only\n": "no labels",
+		"": "no labels", "1\n2,3\n": "2 cells", "a,b,c\n": "3 cells", "a,1\nb,\n": "no label",
+		"# only\n":             "no labels",
 		"NETWORK\tKEY\nx\t1\n": "GLASSERLABELNAME", "NETWORK\tLABEL\n": "no rows",
 	} {
-		if _, err := Parse("m.txt", text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "m.txt") {
+		if _, err := parse("m.txt", text); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "m.txt") {
 			t.Errorf("%q: error %v, want one with %q", text, err, want)
 		}
 	}
@@ -45,7 +47,8 @@ func TestHemispheres(t *testing.T) {
 		{[]string{"L_V1_ROI", "L_MST_ROI", "R_V1_ROI"}, LeftFirst},
 		{[]string{"R_V1", "R_MST", "L_V1"}, RightFirst},
 		{[]string{"7Networks_LH_Vis_1", "7Networks_RH_Vis_1"}, LeftFirst},
-		{[]string{"Visual1-04_L-Ctx", "Visual2-28_L-Ctx", "Visual1-04_R-Ctx", "Brainstem"}, LeftFirst},
+		{[]string{"Visual1-04_L-Ctx", "Visual2-28_L-Ctx", "Visual1-04_R-Ctx", "Brainstem"},
+			LeftFirst},
 		{[]string{"lh.bankssts", "rh.bankssts", "lh.cuneus", "rh.cuneus"}, Mixed},
 		{[]string{"ctx-rh-insula"}, RightOnly},
 		{[]string{"Left Amygdala", "Left Caudate"}, LeftOnly},
@@ -60,53 +63,71 @@ func TestHemispheres(t *testing.T) {
 }
 
 func TestMatch(t *testing.T) {
-	byName := &Partition{File: "key.txt", Labels: []int{0, 1, 2, 1}, Modules: []string{"a", "b", "c"},
-		Names: [][]string{{"L_V1_ROI", "L_MT_ROI", "R_V1_ROI", "R_MT_ROI"}, {"A1_L", "A2_L", "A1_R", "A2_R"}}}
+	byName := &Partition{File: "key.txt", Labels: []int{0, 1, 2, 1},
+		Modules: []string{"a", "b", "c"},
+		Names: [][]string{{"L_V1_ROI", "L_MT_ROI", "R_V1_ROI", "R_MT_ROI"},
+			{"A1_L", "A2_L", "A1_R", "A2_R"}}}
 	m, err := byName.Match(Tokens{Count: 3, Names: []string{"r_mt", "L_V1", "L_MT_ROI"}, File: "x"})
-	if err != nil || !slices.Equal(m.Labels, []int{1, 0, 1}) || !slices.Equal(m.Modules, []string{"a", "b"}) || !strings.Contains(m.How, "by name") {
+	if err != nil || !slices.Equal(m.Labels, []int{1, 0, 1}) ||
+		!slices.Equal(m.Modules, []string{"a", "b"}) || !strings.Contains(m.How, "by name") {
 		t.Errorf("by name: %+v, %v", m, err)
 	}
-	if m, err := byName.Match(Tokens{Count: 2, Names: []string{"A1_R", "A1_L"}, File: "x"}); err != nil || !slices.Equal(m.Labels, []int{1, 0}) {
+	if m, err := byName.Match(Tokens{Count: 2, Names: []string{"A1_R", "A1_L"},
+		File: "x"}); err != nil || !slices.Equal(m.Labels, []int{1, 0}) {
 		t.Errorf("by the other names: %+v, %v", m, err)
 	}
-	if _, err := byName.Match(Tokens{Count: 2, Names: []string{"L_V1", "L_V9"}, File: "x.nii"}); err == nil || !strings.Contains(err.Error(), "L_V9") ||
+	if _, err := byName.Match(Tokens{Count: 2, Names: []string{"L_V1", "L_V9"},
+		File: "x.nii"}); err == nil || !strings.Contains(err.Error(), "L_V9") ||
 		!strings.Contains(err.Error(), "x.nii") || !strings.Contains(err.Error(), "key.txt") {
 		t.Errorf("a name that is missing: %v", err)
 	}
-	if m, err := byName.Match(Tokens{Count: 4, File: "x.npy"}); err != nil || !strings.Contains(m.How, "left-first") {
+	if m, err := byName.Match(Tokens{Count: 4, File: "x.npy"}); err != nil ||
+		!strings.Contains(m.How, "left-first") {
 		t.Errorf("by order: %+v, %v", m, err)
 	}
-	if _, err := byName.Match(Tokens{Count: 5, File: "x.npy"}); err == nil || !strings.Contains(err.Error(), "5 tokens") || !strings.Contains(err.Error(), "labels 4") {
+	if _, err := byName.Match(Tokens{Count: 5, File: "x.npy"}); err == nil ||
+		!strings.Contains(err.Error(), "5 tokens") || !strings.Contains(err.Error(), "labels 4") {
 		t.Errorf("another number: %v", err)
 	}
-	// A list without names whose order is known to be left first must not be laid over names that are right first.
-	list := &Partition{File: "cab.txt", Labels: []int{0, 1, 0, 1}, Modules: []string{"a", "b"}, Order: LeftFirst}
-	if _, err := list.Match(Tokens{Count: 4, Names: []string{"R_a", "R_b", "L_a", "L_b"}, File: "x.nii"}); err == nil ||
-		!strings.Contains(err.Error(), "right-first") || !strings.Contains(err.Error(), "LabelKey") {
+	// A list without names whose order is known to be left first must not be laid over names that
+	// are right first.
+	list := &Partition{File: "cab.txt", Labels: []int{0, 1, 0, 1}, Modules: []string{"a", "b"},
+		Order: LeftFirst}
+	if _, err := list.Match(Tokens{Count: 4, Names: []string{"R_a", "R_b", "L_a", "L_b"},
+		File: "x.nii"}); err == nil ||
+		!strings.Contains(err.Error(), "right-first") ||
+		!strings.Contains(err.Error(), "LabelKey") {
 		t.Errorf("hemispheres the other way round: %v", err)
 	}
-	if m, err := list.Match(Tokens{Count: 4, Names: []string{"L_a", "L_b", "R_a", "R_b"}, File: "x.nii"}); err != nil || !slices.Equal(m.Labels, []int{0, 1, 0, 1}) {
+	if m, err := list.Match(Tokens{Count: 4, Names: []string{"L_a", "L_b", "R_a", "R_b"},
+		File: "x.nii"}); err != nil || !slices.Equal(m.Labels, []int{0, 1, 0, 1}) {
 		t.Errorf("hemispheres the same way round: %+v, %v", m, err)
 	}
 	// Vertices tell hemispheres where names do not.
 	sides := []string{"R", "R", "L", "L"}
-	if _, err := list.Match(Tokens{Count: 4, Names: []string{"a", "b", "c", "d"}, Sides: sides, File: "x.nii"}); err == nil ||
+	if _, err := list.Match(Tokens{Count: 4, Names: []string{"a", "b", "c", "d"}, Sides: sides,
+		File: "x.nii"}); err == nil ||
 		!strings.Contains(err.Error(), "x.nii lists hemispheres right-first by the vertices") {
 		t.Errorf("hemispheres the other way round by vertices: %v", err)
 	}
 	slices.Reverse(sides)
-	if m, err := list.Match(Tokens{Count: 4, Names: []string{"a", "b", "c", "d"}, Sides: sides, File: "x.nii"}); err != nil || !strings.Contains(m.How, "left-first") {
+	if m, err := list.Match(Tokens{Count: 4, Names: []string{"a", "b", "c", "d"}, Sides: sides,
+		File: "x.nii"}); err != nil || !strings.Contains(m.How, "left-first") {
 		t.Errorf("the same way round by vertices: %+v, %v", m, err)
 	}
 	// Names are those of their own file.
-	if m, err := byName.Match(Tokens{Count: 1, Names: []string{"L_V1"}, File: "x.npy", NamesFrom: "n.txt"}); err != nil || !strings.HasSuffix(m.How, "the names of n.txt") {
+	if m, err := byName.Match(Tokens{Count: 1, Names: []string{"L_V1"}, File: "x.npy",
+		NamesFrom: "n.txt"}); err != nil || !strings.HasSuffix(m.How, "the names of n.txt") {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if _, err := byName.Match(Tokens{Count: 1, Names: []string{"L_V9"}, File: "x.npy", NamesFrom: "n.txt"}); err == nil || !strings.HasPrefix(err.Error(), "n.txt names 1") {
+	if _, err := byName.Match(Tokens{Count: 1, Names: []string{"L_V9"}, File: "x.npy",
+		NamesFrom: "n.txt"}); err == nil || !strings.HasPrefix(err.Error(), "n.txt names 1") {
 		t.Errorf("%v", err)
 	}
-	twice := &Partition{File: "t", Labels: []int{0, 1}, Modules: []string{"a", "b"}, Names: [][]string{{"x", "X"}}}
-	if _, err := twice.Match(Tokens{Count: 1, Names: []string{"x"}}); err == nil || !strings.Contains(err.Error(), "both named") {
+	twice := &Partition{File: "t", Labels: []int{0, 1}, Modules: []string{"a", "b"},
+		Names: [][]string{{"x", "X"}}}
+	if _, err := twice.Match(Tokens{Count: 1, Names: []string{"x"}}); err == nil ||
+		!strings.Contains(err.Error(), "both named") {
 		t.Errorf("two tokens of one name: %v", err)
 	}
 }
@@ -127,12 +148,14 @@ func TestCABNP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := Read(cabnp(t, "CortexSubcortex_ColeAnticevic_NetPartition_wSubcorGSR_parcels_LR_LabelKey.txt"))
+	key, err := Read(cabnp(t,
+		"CortexSubcortex_ColeAnticevic_NetPartition_wSubcorGSR_parcels_LR_LabelKey.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if list.Order != LeftFirst || list.Modules[8] != "Default" || len(key.Labels) != 718 {
-		t.Errorf("list of order %q with modules %v; key of %d", list.Order, list.Modules, len(key.Labels))
+		t.Errorf("list of order %q with modules %v; key of %d", list.Order, list.Modules,
+			len(key.Labels))
 	}
 	if !slices.Equal(list.Counts(), []int{360}) || !slices.Equal(key.Counts(), []int{718, 360}) {
 		t.Errorf("laid over %v and %v tokens", list.Counts(), key.Counts())
@@ -149,7 +172,8 @@ func TestCABNP(t *testing.T) {
 	sizes := map[string]int{}
 	for i := range a.Labels {
 		if a.Modules[a.Labels[i]] != b.Modules[b.Labels[i]] {
-			t.Fatalf("parcel %d is in %s and in %s", i, a.Modules[a.Labels[i]], b.Modules[b.Labels[i]])
+			t.Fatalf("parcel %d is in %s and in %s", i, a.Modules[a.Labels[i]],
+				b.Modules[b.Labels[i]])
 		}
 		sizes[b.Modules[b.Labels[i]]]++
 	}
@@ -166,7 +190,8 @@ func TestCABNP(t *testing.T) {
 	}
 	for i := range 360 {
 		if c.Modules[c.Labels[i]] != b.Modules[b.Labels[(i+180)%360]] {
-			t.Fatalf("%s is in %s, want %s", right[i], c.Modules[c.Labels[i]], b.Modules[b.Labels[(i+180)%360]])
+			t.Fatalf("%s is in %s, want %s", right[i], c.Modules[c.Labels[i]],
+				b.Modules[b.Labels[(i+180)%360]])
 		}
 	}
 	if _, err := list.Match(Tokens{Count: 360, Names: right, File: "x.nii"}); err == nil {

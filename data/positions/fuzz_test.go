@@ -8,7 +8,8 @@ import (
 
 // FuzzRead checks any text: an error, or places that are a permutation and hold the invariants.
 func FuzzRead(f *testing.F) {
-	for _, text := range []string{"0\n1\n", "a,0,1\nb,1,1\n", "a,b\nb,c,2\n", ring(4), "from to\n1 2\n", "from to", "x,y\n1e300,2\n", "id,x\n1,2\n"} {
+	for _, text := range []string{"0\n1\n", "a,0,1\nb,1,1\n", "a,b\nb,c,2\n", ring(4),
+		"from to\n1 2\n", "from to", "x,y\n1e300,2\n", "id,x\n1,2\n"} {
 		f.Add(text, "")
 		f.Add(text, "edges")
 		f.Add(text, "grid")
@@ -45,6 +46,6 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// justified is how many bytes reading may allocate: a token's name of two bytes becomes a name, a key of a map and numbers, in rooms
-// that double.
+// justified is how many bytes reading may allocate: a token's name of two bytes becomes a name, a
+// key of a map and numbers, in rooms that double.
 func justified(text string) int { return 128*len(text) + 64<<10 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"torchpe/data/partition"
+	"torchpe/internal/plural"
 )
 
 // Tokens are those that need a place.
@@ -16,18 +17,20 @@ type Tokens struct {
 	Names []string // or nil
 }
 
-// Placed says where each of N tokens lies. One of Cells, Points and Weights is given, or none for an order.
+// Placed holds the positions of N tokens. One of Cells, Points and Weights is given, or none for
+// an order.
 type Placed struct {
 	Index   []int       // [N] the place in the order, a permutation of 0..N-1: see How
 	Cells   [][2]int    // [N] row and column, from 0
 	Points  [][]float64 // [N][axes]
 	Weights [][]float64 // [N][N] symmetric adjacency matrix, by token
-	// Ranked says that Index has the ranks of numbers that are no places 0..N-1 or 1..N, and that nobody asked for ranks.
+	// Ranked is true where Index has the ranks of numbers that are no places 0..N-1 or 1..N, and
+	// the caller did not ask for ranks.
 	Ranked bool
 	How    []string // sentences on how the file was read
 }
 
-// Own returns the tokens that the file itself has: their number, 0 where it does not say, and their names.
+// Own returns the tokens of the file itself: their number, 0 where it is unknown, and their names.
 func (f *File) Own() Tokens {
 	switch {
 	case f.Form != Edges:
@@ -89,7 +92,8 @@ func (f *File) match(names []string, t Tokens) (from []int, how string, err erro
 		if f.columns == 2 && !f.stated {
 			hint = "; a list of edges between indexes is --positions-as edges"
 		}
-		return nil, "", fmt.Errorf("%s has positions of %d tokens, and there are %d: give one row for each token, or names in both files%s", f.Source, f.rows, t.Count, hint)
+		return nil, "", fmt.Errorf("%s has positions of %d tokens, and there are %d: give one "+
+			"row for each token, or names in both files%s", f.Source, f.rows, t.Count, hint)
 	}
 	from = make([]int, t.Count)
 	for i := range from {
@@ -105,36 +109,42 @@ func (f *File) match(names []string, t Tokens) (from []int, how string, err erro
 	return from, how, nil
 }
 
-// byName returns the place among names of each token. Names are the same where they are to package partition.
+// byName returns the place among names of each token. Names are the same where they are to package
+// partition.
 func (f *File) byName(names, tokens []string) ([]int, error) {
 	for i, name := range names {
 		if first := slices.Index(names, name); first < i {
-			return nil, fmt.Errorf("%s: rows %d and %d are both named %q", f.Source, first+1, i+1, name)
+			return nil, fmt.Errorf("%s: rows %d and %d are both named %q", f.Source,
+				first+1, i+1, name)
 		}
 	}
-	from, missing, surplus := pairUp(names, tokens, strings.TrimSpace)
+	from, missing, surplus := matchNames(names, tokens, strings.TrimSpace)
 	if len(missing)+len(surplus) == 0 {
 		return from, nil
 	}
-	if from, m, s := pairUp(names, tokens, partition.Key); len(m)+len(s) == 0 {
+	if from, m, s := matchNames(names, tokens, partition.Key); len(m)+len(s) == 0 {
 		return from, nil
 	}
 	if missing != nil {
-		return nil, fmt.Errorf("%s has no position of %s of the data%s", f.Source, listed("token", missing), also(surplus))
+		return nil, fmt.Errorf("%s has no position of %s of the data%s", f.Source,
+			listed("token", missing), describeSurplus(surplus))
 	}
-	return nil, fmt.Errorf("%s has positions of %s, which the data does not have: leave them out", f.Source, listed("token", surplus))
+	return nil, fmt.Errorf("%s has positions of %s, which the data does not have: leave them out",
+		f.Source, listed("token", surplus))
 }
 
-// pairUp returns the place among names of each token, where each is at one place alone, with the tokens and the names that are left.
-func pairUp(names, tokens []string, key func(string) string) (from []int, missing, surplus []string) {
+// matchNames returns the place among names of each token, where each is at one place alone, with
+// the tokens and the names that are left.
+func matchNames(names, tokens []string, key func(string) string) (
+	from []int, missing, surplus []string) {
 	place := map[string]int{}
 	for i, name := range names {
 		place[key(name)] = i
 	}
 	used := make([]bool, len(names))
 	for _, name := range tokens {
-		at, there := place[key(name)]
-		if !there || used[at] {
+		at, ok := place[key(name)]
+		if !ok || used[at] {
 			missing = append(missing, name)
 			continue
 		}
@@ -167,7 +177,7 @@ func listed(what string, names []string) string {
 	return text
 }
 
-func also(surplus []string) string {
+func describeSurplus(surplus []string) string {
 	if surplus == nil {
 		return ""
 	}
@@ -191,21 +201,23 @@ func ranks(n int, compare func(a, b int) int) (index []int, same [2]int, equal b
 	return index, same, false
 }
 
-func (f *File) twice(from []int, pair [2]int, at any) error {
+func (f *File) errSamePlace(from []int, pair [2]int, at any) error {
 	a, b := from[pair[0]], from[pair[1]]
-	return fmt.Errorf("%s: %s and %s are both at %v: every token has a place of its own", f.Source, f.row(min(a, b)), f.row(max(a, b)), at)
+	return fmt.Errorf("%s: %s and %s are both at %v: every token has a place of its own", f.Source,
+		f.row(min(a, b)), f.row(max(a, b)), at)
 }
 
 // order reads places on a line.
 func (f *File) order(from []int) (p Placed, err error) {
 	value := func(i int) float64 { return f.data[from[i]] }
-	index, same, equal := ranks(len(from), func(a, b int) int { return cmp.Compare(value(a), value(b)) })
+	index, same, equal := ranks(len(from),
+		func(a, b int) int { return cmp.Compare(value(a), value(b)) })
 	if equal {
-		return p, f.twice(from, same, value(same[0]))
+		return p, f.errSamePlace(from, same, value(same[0]))
 	}
 	p.Index = index
 	how := fmt.Sprintf("%s has the order of %d tokens", f.Source, len(from))
-	if !f.consecutive() {
+	if !f.isConsecutive() {
 		how += ", by the ranks of its numbers, whose distances are not used"
 	}
 	p.How = []string{how}
@@ -217,7 +229,8 @@ func (f *File) grid(from []int) (p Placed, err error) {
 	row, column, axes := 0, 1, "row and column"
 	if len(f.Axes) == 2 {
 		switch a, b := strings.ToLower(f.Axes[0]), strings.ToLower(f.Axes[1]); {
-		case a == "x" && b == "y" || strings.HasPrefix(a, "col") && strings.HasPrefix(b, "row") || a == "c" && b == "r":
+		case a == "x" && b == "y" || strings.HasPrefix(a, "col") && strings.HasPrefix(b, "row") ||
+			a == "c" && b == "r":
 			row, column = 1, 0
 		}
 		axes = fmt.Sprintf("row (%s) and column (%s)", f.Axes[row], f.Axes[column])
@@ -225,7 +238,8 @@ func (f *File) grid(from []int) (p Placed, err error) {
 	low := [2]float64{math.Inf(1), math.Inf(1)}
 	for i, v := range f.data {
 		if v != math.Trunc(v) || math.Abs(v) > 1<<40 {
-			return p, fmt.Errorf("%s: %s, column %d is %v: rows and columns of a grid are whole numbers; --positions-as coordinates takes others",
+			return p, fmt.Errorf("%s: %s, column %d is %v: rows and columns of a grid are whole "+
+				"numbers; --positions-as coordinates takes others",
 				f.Source, f.row(i/2), i%2+1, v)
 		}
 		low[i%2] = min(low[i%2], v)
@@ -238,16 +252,20 @@ func (f *File) grid(from []int) (p Placed, err error) {
 		p.Cells = append(p.Cells, [2]int{int(r), int(c)})
 	}
 	if extent[0]*extent[1] > maxCells {
-		return p, fmt.Errorf("%s: its rows and columns span a grid of %g x %g cells for %d tokens, and more than %d cells are refused: number them without gaps, "+
-			"or say --positions-as coordinates", f.Source, extent[0], extent[1], len(from), maxCells)
+		return p, fmt.Errorf("%s: its rows and columns span a grid of %g x %g cells for %d "+
+			"tokens, and more than %d cells are refused: number them without gaps, "+
+			"or say --positions-as coordinates", f.Source, extent[0], extent[1],
+			len(from), maxCells)
 	}
-	index, same, equal := ranks(len(from), func(a, b int) int { return slices.Compare(p.Cells[a][:], p.Cells[b][:]) })
+	index, same, equal := ranks(len(from),
+		func(a, b int) int { return slices.Compare(p.Cells[a][:], p.Cells[b][:]) })
 	if equal {
 		at := f.data[2*from[same[0]] : 2*from[same[0]]+2]
-		return p, f.twice(from, same, at)
+		return p, f.errSamePlace(from, same, at)
 	}
 	p.Index = index
-	how := fmt.Sprintf("%s has %s of %d tokens on a grid of %g x %g", f.Source, axes, len(from), extent[0], extent[1])
+	how := fmt.Sprintf("%s has %s of %d tokens on a grid of %g x %g", f.Source, axes, len(from),
+		extent[0], extent[1])
 	if low != [2]float64{} {
 		how += fmt.Sprintf(", counted from row %g and column %g", low[row], low[column])
 	}
@@ -260,28 +278,30 @@ func (f *File) points(from []int) (p Placed, err error) {
 	for _, row := range from {
 		p.Points = append(p.Points, slices.Clone(f.data[row*f.columns:(row+1)*f.columns]))
 	}
-	index, same, equal := ranks(len(from), func(a, b int) int { return slices.Compare(p.Points[a], p.Points[b]) })
+	index, same, equal := ranks(len(from),
+		func(a, b int) int { return slices.Compare(p.Points[a], p.Points[b]) })
 	if equal {
-		return p, f.twice(from, same, p.Points[same[0]])
+		return p, f.errSamePlace(from, same, p.Points[same[0]])
 	}
 	axes := ""
 	if f.Axes != nil {
 		axes = " (" + strings.Join(f.Axes, ", ") + ")"
 	}
-	how := fmt.Sprintf("%s has coordinates of %d tokens in %d dimension", f.Source, len(from), f.columns)
+	how := fmt.Sprintf("%s has coordinates of %d tokens in %d dimension", f.Source,
+		len(from), f.columns)
 	if f.columns > 1 {
 		how += "s"
 	}
 	p.How = []string{how + axes}
 	if f.columns == 1 {
-		p.Index, p.Ranked = index, !f.stated && !f.consecutive()
+		p.Index, p.Ranked = index, !f.stated && !f.isConsecutive()
 		return p, nil
 	}
-	p.Index = inOrder(len(from))
+	p.Index = identity(len(from))
 	return p, nil
 }
 
-func inOrder(n int) []int {
+func identity(n int) []int {
 	index := make([]int, n)
 	for i := range index {
 		index[i] = i
@@ -291,7 +311,7 @@ func inOrder(n int) []int {
 
 // graphNames returns the names of an adjacency matrix's rows, which are those of its columns.
 func (f *File) graphNames() ([]string, error) {
-	if f.Axes == nil || counted(f.Axes) {
+	if f.Axes == nil || isCounting(f.Axes) {
 		return f.Names, nil
 	}
 	if f.Names == nil {
@@ -299,14 +319,17 @@ func (f *File) graphNames() ([]string, error) {
 	}
 	for i, name := range f.Names {
 		if name != f.Axes[i] {
-			return nil, fmt.Errorf("%s: row %d is named %q and column %d %q: the rows and columns of an adjacency matrix are the same tokens in the same order", f.Source, i+1, name, i+1, f.Axes[i])
+			return nil, fmt.Errorf("%s: row %d is named %q and column %d %q: the rows and "+
+				"columns of an adjacency matrix are the same tokens in the same order", f.Source,
+				i+1, name, i+1, f.Axes[i])
 		}
 	}
 	return f.Names, nil
 }
 
-// counted says whether names are 0, 1, 2... or 1, 2, 3..., as tools head columns without names.
-func counted(names []string) bool {
+// isCounting reports whether names are 0, 1, 2... or 1, 2, 3..., as tools head columns without
+// names.
+func isCounting(names []string) bool {
 	for first := range 2 {
 		all := true
 		for i, name := range names {
@@ -327,11 +350,14 @@ func (f *File) graph(from []int) (p Placed, err error) {
 			v, back := f.data[i*n+j], f.data[j*n+i]
 			switch {
 			case v < 0:
-				return p, fmt.Errorf("%s: %s, column %d is %v: weights of edges are not negative; 0 stands for no edge", f.Source, f.row(i), j+1, v)
+				return p, fmt.Errorf("%s: %s, column %d is %v: weights of edges are not "+
+					"negative; 0 stands for no edge", f.Source, f.row(i), j+1, v)
 			case i == j && v != 0:
-				return p, fmt.Errorf("%s: %s, column %d, on the diagonal, is %v: no token is joined to itself; set the diagonal to 0", f.Source, f.row(i), j+1, v)
+				return p, fmt.Errorf("%s: %s, column %d, on the diagonal, is %v: no token is "+
+					"joined to itself; set the diagonal to 0", f.Source, f.row(i), j+1, v)
 			case v != back:
-				return p, fmt.Errorf("%s: %s, column %d is %v, and %s, column %d is %v: edges have one weight in both directions; make the matrix symmetric",
+				return p, fmt.Errorf("%s: %s, column %d is %v, and %s, column %d is %v: edges "+
+					"have one weight in both directions; make the matrix symmetric",
 					f.Source, f.row(i), j+1, v, f.row(j), i+1, back)
 			}
 		}
@@ -361,7 +387,8 @@ func (f *File) placeEdges(t Tokens) (p Placed, err error) {
 		return p, err
 	}
 	if t.Names == nil {
-		return p, fmt.Errorf("%s joins tokens by name, such as %q, and the data has no names: give indexes, or an adjacency matrix in the order of the tokens", f.Source, f.Names[0])
+		return p, fmt.Errorf("%s joins tokens by name, such as %q, and the data has no names: "+
+			"give indexes, or an adjacency matrix in the order of the tokens", f.Source, f.Names[0])
 	}
 	from, err := f.byName(f.Names, t.Names)
 	if err != nil {
@@ -385,7 +412,8 @@ func (f *File) placeEdges(t Tokens) (p Placed, err error) {
 	return p, err
 }
 
-// asGraph says what graph was read: the edges, the parts into which it falls, and tokens with no edge.
+// asGraph completes p of an adjacency matrix: How tells the number of edges, of connected
+// components and of tokens with no edge.
 func (p Placed) asGraph(source, what string) (Placed, error) {
 	n, edges := len(p.Weights), 0
 	part, alone := make([]int, n), 0
@@ -423,11 +451,13 @@ func (p Placed) asGraph(source, what string) (Placed, error) {
 		}
 		parts++
 	}
-	p.Index = inOrder(n)
+	p.Index = identity(n)
 	p.How = []string{fmt.Sprintf("%s has %s: %d tokens, %d edges", source, what, n, edges)}
 	if parts > 1 {
-		p.How = append(p.How, fmt.Sprintf("positions: the graph falls into %d parts, and %d token(s) have no edge: graphormer gives pairs with no path between them a number of their own, "+
-			"and the first eigenvectors of laplacian tell the parts apart", parts, alone))
+		p.How = append(p.How,
+			fmt.Sprintf("positions: the graph falls into %d parts, %s without an edge: "+
+				"graphormer gives pairs with no path between them a number of their own, "+
+				"and the first eigenvectors of laplacian tell the parts apart", parts, plural.Of(alone, "token")))
 	}
 	return p, nil
 }

@@ -56,26 +56,49 @@ func TestForms(t *testing.T) {
 		form       Form
 		want, how  string
 	}{
-		{"an order from 0", "2\n0\n1\n", Auto, nil, Order, "[2 0 1] [] [] []", "the order of 3 tokens; tokens matched by order: neither"},
-		{"an order from 1", "2\n3\n1\n", Auto, abc, Order, "[1 2 0] [] [] []", "the file has no names"},
-		{"an order by name", "name,place\nc,1\na,2\nb,3\n", Auto, abc, Order, "[1 2 0] [] [] []", "tokens matched by name"},
-		{"a row of names and numbers", "c,a,b,d\n4,3,2,1\n", Auto, []string{"a", "b", "c", "d"}, Order, "[2 1 3 0] [] [] []", "matched by name"},
-		{"ranks, asked for", "0.5\n-3\n7\n", Order, nil, Order, "[1 0 2] [] [] []", "by the ranks of its numbers"},
-		{"one coordinate", "0.5\n-3\n7\n", Auto, nil, Coordinates, "[1 0 2] [] [[0.5] [-3] [7]] []", "3 tokens in 1 dimension;"},
-		{"a grid", "0,1\n1,0\n0,0\n", Auto, nil, Grid, "[1 2 0] [[0 1] [1 0] [0 0]] [] []", "row and column of 3 tokens on a grid of 2 x 2"},
-		{"a grid from 1 by name", "name,row,column\nb,2,3\nc,1,3\na,1,2\n", Auto, abc, Grid, "[0 2 1] [[0 0] [1 1] [0 1]] [] []", "row (row) and column (column) of 3 tokens on a grid of 2 x 2, counted from row 1 and column 2"},
-		{"a grid of x and y", "x,y\n1,0\n0,1\n0,0\n", Auto, nil, Grid, "[1 2 0] [[0 1] [1 0] [0 0]] [] []", "row (y) and column (x)"},
-		{"a plane", "0.5,1\n1,0\n0,0\n", Auto, nil, Coordinates, "[0 1 2] [] [[0.5 1] [1 0] [0 0]] []", "in 2 dimensions;"},
-		{"whole coordinates", "0,100\n1,0\n0,0\n", Coordinates, nil, Coordinates, "[0 1 2] [] [[0 100] [1 0] [0 0]] []", "in 2 dimensions"},
-		{"space", "region\tx\ty\tz\nc\t1\t2\t3\nb\t1\t2\t4\nA_ROI\t-1\t2\t4\n", Auto, []string{"A", "b", "c"}, Coordinates, "[0 1 2] [] [[-1 2 4] [1 2 4] [1 2 3]] []", "in 3 dimensions (x, y, z); tokens matched by name"},
-		{"names that are numbers", "id,x,y\n30,0,1\n10,1,1\n20,0,0\n", Auto, []string{"10", "20", "30"}, Grid, "[2 0 1] [[1 1] [0 0] [1 0]] [] []", "by name"},
-		{"a matrix", ring(4), Auto, []string{"a", "b", "c", "d"}, Graph, "[0 1 2 3] [] [] [[0 1 0 1] [1 0 1 0] [0 1 0 1] [1 0 1 0]]", "an adjacency matrix: 4 tokens, 4 edges; tokens matched by order: the file has no names"},
-		{"a stated matrix of three with names", "name,c,a,b\nc,0,2,0\na,2,0,0.5\nb,0,0.5,0\n", Graph, abc, Graph, "[0 1 2] [] [] [[0 0.5 2] [0.5 0 0] [2 0 0]]", "matched by name"},
-		{"edges by name", "c,a\na,b\n", Auto, abc, Edges, "[0 1 2] [] [] [[0 1 1] [1 0 0] [1 0 0]]", "a list of edges: 3 tokens, 2 edges; tokens matched by name"},
-		{"edges with weights and a header", "from to weight\nc a 2\na c 2\nb a 1\n", Auto, abc, Edges, "[0 1 2] [] [] [[0 1 2] [1 0 0] [2 0 0]]", "2 edges"},
-		{"edges by index", "0,1\n1,2\n", Edges, nil, Edges, "[0 1 2] [] [] [[0 1 0] [1 0 1] [0 1 0]]", "indexes count from 0"},
-		{"edges by index from 1", "source,target\n1,2\n3,2\n", Auto, nil, Edges, "[0 1 2] [] [] [[0 1 0] [1 0 1] [0 1 0]]", "indexes count from 1"},
-		{"parts", "0 1 0\n1 0 0\n0 0 0\n", Graph, nil, Graph, "[0 1 2] [] [] [[0 1 0] [1 0 0] [0 0 0]]", "falls into 2 parts, and 1 token(s) have no edge"},
+		{"an order from 0", "2\n0\n1\n", Auto, nil, Order, "[2 0 1] [] [] []",
+			"the order of 3 tokens; tokens matched by order: neither"},
+		{"an order from 1", "2\n3\n1\n", Auto, abc, Order, "[1 2 0] [] [] []",
+			"the file has no names"},
+		{"an order by name", "name,place\nc,1\na,2\nb,3\n", Auto, abc, Order, "[1 2 0] [] [] []",
+			"tokens matched by name"},
+		{"a row of names and numbers", "c,a,b,d\n4,3,2,1\n", Auto, []string{"a", "b", "c", "d"},
+			Order, "[2 1 3 0] [] [] []", "matched by name"},
+		{"ranks, asked for", "0.5\n-3\n7\n", Order, nil, Order, "[1 0 2] [] [] []",
+			"by the ranks of its numbers"},
+		{"one coordinate", "0.5\n-3\n7\n", Auto, nil, Coordinates, "[1 0 2] [] [[0.5] [-3] [7]] []",
+			"3 tokens in 1 dimension;"},
+		{"a grid", "0,1\n1,0\n0,0\n", Auto, nil, Grid, "[1 2 0] [[0 1] [1 0] [0 0]] [] []",
+			"row and column of 3 tokens on a grid of 2 x 2"},
+		{"a grid from 1 by name", "name,row,column\nb,2,3\nc,1,3\na,1,2\n", Auto, abc, Grid,
+			"[0 2 1] [[0 0] [1 1] [0 1]] [] []", "row (row) and column (column) of 3 tokens on a " +
+				"grid of 2 x 2, counted from row 1 and column 2"},
+		{"a grid of x and y", "x,y\n1,0\n0,1\n0,0\n", Auto, nil, Grid,
+			"[1 2 0] [[0 1] [1 0] [0 0]] [] []", "row (y) and column (x)"},
+		{"a plane", "0.5,1\n1,0\n0,0\n", Auto, nil, Coordinates,
+			"[0 1 2] [] [[0.5 1] [1 0] [0 0]] []", "in 2 dimensions;"},
+		{"whole coordinates", "0,100\n1,0\n0,0\n", Coordinates, nil, Coordinates,
+			"[0 1 2] [] [[0 100] [1 0] [0 0]] []", "in 2 dimensions"},
+		{"space", "region\tx\ty\tz\nc\t1\t2\t3\nb\t1\t2\t4\nA_ROI\t-1\t2\t4\n", Auto,
+			[]string{"A", "b", "c"}, Coordinates, "[0 1 2] [] [[-1 2 4] [1 2 4] [1 2 3]] []",
+			"in 3 dimensions (x, y, z); tokens matched by name"},
+		{"names that are numbers", "id,x,y\n30,0,1\n10,1,1\n20,0,0\n", Auto,
+			[]string{"10", "20", "30"}, Grid, "[2 0 1] [[1 1] [0 0] [1 0]] [] []", "by name"},
+		{"a matrix", ring(4), Auto, []string{"a", "b", "c", "d"}, Graph,
+			"[0 1 2 3] [] [] [[0 1 0 1] [1 0 1 0] [0 1 0 1] [1 0 1 0]]", "an adjacency matrix: 4 " +
+				"tokens, 4 edges; tokens matched by order: the file has no names"},
+		{"a stated matrix of three with names", "name,c,a,b\nc,0,2,0\na,2,0,0.5\nb,0,0.5,0\n",
+			Graph, abc, Graph, "[0 1 2] [] [] [[0 0.5 2] [0.5 0 0] [2 0 0]]", "matched by name"},
+		{"edges by name", "c,a\na,b\n", Auto, abc, Edges, "[0 1 2] [] [] [[0 1 1] [1 0 0] [1 0 0]]",
+			"a list of edges: 3 tokens, 2 edges; tokens matched by name"},
+		{"edges with weights and a header", "from to weight\nc a 2\na c 2\nb a 1\n", Auto, abc,
+			Edges, "[0 1 2] [] [] [[0 1 2] [1 0 0] [2 0 0]]", "2 edges"},
+		{"edges by index", "0,1\n1,2\n", Edges, nil, Edges,
+			"[0 1 2] [] [] [[0 1 0] [1 0 1] [0 1 0]]", "indexes count from 0"},
+		{"edges by index from 1", "source,target\n1,2\n3,2\n", Auto, nil, Edges,
+			"[0 1 2] [] [] [[0 1 0] [1 0 1] [0 1 0]]", "indexes count from 1"},
+		{"parts", "0 1 0\n1 0 0\n0 0 0\n", Graph, nil, Graph, "[0 1 2] [] [] [[0 1 0] [1 0 0] [0 " +
+			"0 0]]", "falls into 2 parts, 1 token without an edge"},
 	} {
 		f, err := Read(write(t, named(c.body), c.body), c.as)
 		if err != nil {
@@ -91,8 +114,10 @@ func TestForms(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if how := strings.Join(p.How, "\n"); f.Form != c.form || p.short() != c.want || !strings.Contains(how, c.how) || !strings.HasPrefix(how, "positions: ") {
-			t.Errorf("%s: %s %s (%s), want %s %s (%s)", c.name, f.Form, p.short(), how, c.form, c.want, c.how)
+		if how := strings.Join(p.How, "\n"); f.Form != c.form || p.short() != c.want ||
+			!strings.Contains(how, c.how) || !strings.HasPrefix(how, "positions: ") {
+			t.Errorf("%s: %s %s (%s), want %s %s (%s)", c.name, f.Form, p.short(), how, c.form,
+				c.want, c.how)
 		}
 		if p.Ranked != (c.name == "one coordinate") {
 			t.Errorf("%s: ranked %v", c.name, p.Ranked)
@@ -109,38 +134,59 @@ func TestMistakes(t *testing.T) {
 		want       []string // besides the file's name
 	}{
 		{"too few", "0\n1\n", Auto, nil, []string{"positions of 2 tokens, and there are 3"}},
-		{"too many", "0,0\n0,1\n1,0\n1,1\n", Auto, nil, []string{"of 4 tokens, and there are 3", "--positions-as edges"}},
+		{"too many", "0,0\n0,1\n1,0\n1,1\n", Auto, nil, []string{"of 4 tokens, and there are 3",
+			"--positions-as edges"}},
 		{"a missing name", "a,0\nb,1\n", Auto, abc, []string{`no position of token "c"`}},
-		{"another name", "a,0\nb,1\nd,2\n", Auto, abc, []string{`no position of token "c"`, `other "d"`}},
-		{"a surplus name", "a,0\nb,1\nd,2\nc,3\n", Auto, abc, []string{`token "d"`, "leave them out"}},
+		{"another name", "a,0\nb,1\nd,2\n", Auto, abc, []string{`no position of token "c"`,
+			`other "d"`}},
+		{"a surplus name", "a,0\nb,1\nd,2\nc,3\n", Auto, abc,
+			[]string{`token "d"`, "leave them out"}},
 		{"a name twice", "a,0\nb,1\na,2\n", Auto, abc, []string{`rows 1 and 3 are both named "a"`}},
 		{"not a number", "a,0\nb,nan\nc,2\n", Auto, abc, []string{"row 2 (b), column 1 is NaN"}},
 		{"infinite", "0,1\n1,inf\n2,3\n", Auto, nil, []string{"row 1, column 2 is +Inf"}},
 		{"two at one place", "2\n1\n2\n", Order, nil, []string{"row 1 and row 3 are both at 2"}},
-		{"two in one cell", "a,0,1\nb,1,1\nc,0,1\n", Auto, abc, []string{"row 1 (a) and row 3 (c) are both at [0 1]"}},
-		{"two at one point", "0.5,1\n0,0\n0.5,1\n", Auto, nil, []string{"row 1 and row 3 are both at [0.5 1]"}},
-		{"a sparse grid", "0,0\n500,3\n2,900\n", Auto, nil, []string{"grid or coordinates", "--positions-as"}},
+		{"two in one cell", "a,0,1\nb,1,1\nc,0,1\n", Auto, abc,
+			[]string{"row 1 (a) and row 3 (c) are both at [0 1]"}},
+		{"two at one point", "0.5,1\n0,0\n0.5,1\n", Auto, nil,
+			[]string{"row 1 and row 3 are both at [0.5 1]"}},
+		{"a sparse grid", "0,0\n500,3\n2,900\n", Auto, nil, []string{"grid or coordinates",
+			"--positions-as"}},
 		{"negative cells", "0,0\n-1,0\n-1,1\n", Auto, nil, []string{"grid or coordinates"}},
-		{"three by three", "0 1 0\n1 0 1\n0 1 0\n", Auto, nil, []string{"graph or coordinates", "--positions-as"}},
-		{"a grid of fractions", "0,0\n0.5,1\n1,1\n", Grid, nil, []string{"row 2, column 1 is 0.5", "whole numbers"}},
+		{"three by three", "0 1 0\n1 0 1\n0 1 0\n", Auto, nil, []string{"graph or coordinates",
+			"--positions-as"}},
+		{"a grid of fractions", "0,0\n0.5,1\n1,1\n", Grid, nil, []string{"row 2, column 1 is 0.5",
+			"whole numbers"}},
 		{"a huge grid", "0,0\n1,100000\n100000,1\n", Grid, nil, []string{"100001 x 100001"}},
-		{"four columns", "1,2,3,4\n2,3,4,5\n3,4,5,6\n", Auto, nil, []string{"3 rows of 4 numbers", "--positions-as coordinates"}},
+		{"four columns", "1,2,3,4\n2,3,4,5\n3,4,5,6\n", Auto, nil, []string{"3 rows of 4 numbers",
+			"--positions-as coordinates"}},
 		{"an order of two columns", "0,1\n1,2\n2,3\n", Order, nil, []string{"one number a token"}},
-		{"a graph that is not square", "0,1\n1,0\n2,3\n", Graph, nil, []string{"square", "--positions-as edges"}},
-		{"one direction", "0 1 0\n0 0 1\n0 1 0\n", Graph, nil, []string{"row 1, column 2 is 1", "row 2, column 1 is 0", "symmetric"}},
-		{"a negative weight", "0 -1 0\n-1 0 1\n0 1 0\n", Graph, nil, []string{"row 1, column 2 is -1", "not negative"}},
-		{"a diagonal", "1 1 0\n1 1 1\n0 1 1\n", Graph, nil, []string{"row 1, column 1, on the diagonal, is 1"}},
-		{"no edges", "0 0 0\n0 0 0\n0 0 0\n", Graph, nil, []string{"no two of its 3 tokens are joined"}},
-		{"names of columns in another order", "name,a,c,b\na,0,1,0\nb,1,0,1\nc,0,1,0\n", Graph, abc, []string{`row 2 is named "b" and column 2 "c"`}},
+		{"a graph that is not square", "0,1\n1,0\n2,3\n", Graph, nil,
+			[]string{"square", "--positions-as edges"}},
+		{"one direction", "0 1 0\n0 0 1\n0 1 0\n", Graph, nil, []string{"row 1, column 2 is 1",
+			"row 2, column 1 is 0", "symmetric"}},
+		{"a negative weight", "0 -1 0\n-1 0 1\n0 1 0\n", Graph, nil,
+			[]string{"row 1, column 2 is -1", "not negative"}},
+		{"a diagonal", "1 1 0\n1 1 1\n0 1 1\n", Graph, nil,
+			[]string{"row 1, column 1, on the diagonal, is 1"}},
+		{"no edges", "0 0 0\n0 0 0\n0 0 0\n", Graph, nil,
+			[]string{"no two of its 3 tokens are joined"}},
+		{"names of columns in another order", "name,a,c,b\na,0,1,0\nb,1,0,1\nc,0,1,0\n", Graph, abc,
+			[]string{`row 2 is named "b" and column 2 "c"`}},
 		{"an edge to a stranger", "a,b\nb,c\nc,d\n", Auto, abc, []string{`"d"`}},
-		{"an edge to itself", "a,b\nb,b\nb,c\n", Auto, abc, []string{"edge 2, b to b, joins a token to itself"}},
-		{"two weights", "a,b,1\nb,a,2\nb,c,1\n", Auto, abc, []string{"edge 2, b to a, weighs 2, and in edge 1 1"}},
+		{"an edge to itself", "a,b\nb,b\nb,c\n", Auto, abc,
+			[]string{"edge 2, b to b, joins a token to itself"}},
+		{"two weights", "a,b,1\nb,a,2\nb,c,1\n", Auto, abc,
+			[]string{"edge 2, b to a, weighs 2, and in edge 1 1"}},
 		{"no weight", "a,b,0\nb,c,1\n", Auto, abc, []string{"edge 1, a to b, weighs 0"}},
-		{"a weight that is a word", "a,b,x\nb,c,1\n", Auto, abc, []string{`edge 1, a to b, weighs "x"`}},
-		{"a token without an edge", "a,b\n", Auto, abc, []string{`no position of token "c"`, "adjacency matrix"}},
-		{"an edge by name without names", "a,b\nb,c\n", Auto, nil, []string{"the data has no names"}},
+		{"a weight that is a word", "a,b,x\nb,c,1\n", Auto, abc,
+			[]string{`edge 1, a to b, weighs "x"`}},
+		{"a token without an edge", "a,b\n", Auto, abc, []string{`no position of token "c"`,
+			"adjacency matrix"}},
+		{"an edge by name without names", "a,b\nb,c\n", Auto, nil,
+			[]string{"the data has no names"}},
 		{"an index beyond", "0,1\n1,3\n", Edges, nil, []string{"joins token 3, and there are 3"}},
-		{"indexes of unknown base", "1,2\n", Edges, nil, []string{"from 1 to 2", "neither 0 nor 3"}},
+		{"indexes of unknown base", "1,2\n", Edges, nil,
+			[]string{"from 1 to 2", "neither 0 nor 3"}},
 		{"half an edge", "0,1.5\n1,2\n", Edges, nil, []string{"edge 1 joins 0 and 1.5"}},
 		{"nothing", "", Auto, nil, nil},
 		{"words", "x y z\n", Auto, nil, nil},
@@ -172,7 +218,8 @@ func TestMistakes(t *testing.T) {
 // A numpy file and a member of an archive are read as text is.
 func TestArrays(t *testing.T) {
 	var b bytes.Buffer
-	if err := npy.Write(&b, array.Array{Shape: []int{3, 2}, Data: []float64{0, 1, 1, 0, 0, 0}}, npy.Float64); err != nil {
+	if err := npy.Write(&b, array.Array{Shape: []int{3, 2}, Data: []float64{0, 1, 1, 0, 0, 0}},
+		npy.Float64); err != nil {
 		t.Fatal(err)
 	}
 	f, err := Read(write(t, "p.npy", b.String()), Auto)
@@ -183,7 +230,8 @@ func TestArrays(t *testing.T) {
 		t.Errorf("%s, %v", p.short(), err)
 	}
 	b.Reset()
-	if err := npy.Write(&b, array.Array{Shape: []int{4}, Data: []float64{3, 0, 2, 1}}, npy.Float64); err != nil {
+	if err := npy.Write(&b, array.Array{Shape: []int{4}, Data: []float64{3, 0, 2, 1}},
+		npy.Float64); err != nil {
 		t.Fatal(err)
 	}
 	if f, err = Read(write(t, "v.npy", b.String()), Auto); err != nil {
@@ -198,7 +246,8 @@ func TestArrays(t *testing.T) {
 func TestOwnTokens(t *testing.T) {
 	for body, want := range map[string]string{
 		"0,1\n1,0\n0,0\n": "{3 []}", "b,0\na,1\n": "{2 [b a]}", "b,a\na,c\n": "{3 [b a c]}",
-		"from,to\n0,1\n1,5\n": "{6 []}", "from,to\n1,2\n2,5\n": "{5 []}", "from,to\n2,3\n3,5\n": "{0 []}",
+		"from,to\n0,1\n1,5\n": "{6 []}", "from,to\n1,2\n2,5\n": "{5 []}",
+		"from,to\n2,3\n3,5\n": "{0 []}",
 	} {
 		f, err := Read(write(t, "p.csv", body), Auto)
 		if err != nil {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// folder is what convert writes: runs of frames x tokens with their names and modules, right hemisphere first.
+// folder is what convert writes: runs of frames x tokens with their names and modules, right
+// hemisphere first.
 func folder(t *testing.T, modules string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -17,7 +18,8 @@ func folder(t *testing.T, modules string) string {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		ConvertedName("01", 1): string(runs), ConvertedName("02", 1): string(runs), NamesFile: "R_a\nR_b\nR_c\nL_a\nL_b\nL_c\n", ModulesFile: modules,
+		convertedName("01", 1): string(runs), convertedName("02", 1): string(runs),
+		namesFile: "R_a\nR_b\nR_c\nL_a\nL_b\nL_c\n", modulesFile: modules,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -26,42 +28,50 @@ func folder(t *testing.T, modules string) string {
 	return dir
 }
 
-// A folder that convert wrote is read with the names and modules in it, whatever part of it is named.
+// A folder that convert wrote is read with the names and modules in it, whatever part of it is
+// named.
 func TestFolderOfConvert(t *testing.T) {
 	dir := folder(t, "name,module\nL_a,1\nL_b,1\nL_c,1\nR_a,2\nR_b,2\nR_c,2\n")
-	one := filepath.Join(dir, ConvertedName("02", 1))
+	one := filepath.Join(dir, convertedName("02", 1))
 	for _, data := range [][]string{{dir}, {one}} {
 		d, err := Source{Data: data}.Read(nil, false)
 		if err != nil {
 			t.Errorf("%v: %v", data, err)
 			continue
 		}
-		if d.Names[0] != "R_a" || d.NamesFrom != filepath.Join(dir, NamesFile) || d.X[1] != value(0, 1) || !slices.Equal(d.Modules.Labels, []int{1, 1, 1, 0, 0, 0}) ||
-			!strings.Contains(d.Modules.How, ModulesFile) || len(d.Notes) != 2 {
+		if d.Names[0] != "R_a" || d.NamesFrom != filepath.Join(dir, namesFile) ||
+			d.X[1] != value(0, 1) || !slices.Equal(d.Modules.Labels, []int{1, 1, 1, 0, 0, 0}) ||
+			!strings.Contains(d.Modules.How, modulesFile) || len(d.Notes) != 2 {
 			t.Errorf("%v: %+v", data, d)
 		}
 	}
 	// Its names count as names: of other files without any nothing is known.
-	if _, err := Load([]string{one, fixture("fortran.npy")}, Options{Tokens: []int{tokens}}); err == nil || !strings.Contains(err.Error(), "without names") {
+	if _, err := Load([]string{one, fixture("fortran.npy")},
+		Options{Tokens: []int{tokens}}); err == nil ||
+		!strings.Contains(err.Error(), "without names") {
 		t.Errorf("beside a file without names: %v", err)
 	}
-	if _, err := Load([]string{one}, Options{Names: names, NamesFrom: "n.txt"}); err == nil || !strings.Contains(err.Error(), "R_a") {
+	if _, err := Load([]string{one}, Options{Names: names, NamesFrom: "n.txt"}); err == nil ||
+		!strings.Contains(err.Error(), "R_a") {
 		t.Errorf("other names: %v", err)
 	}
 	// The user's modules go first.
 	own := write(t, "own.txt", "1\n2\n3\n1\n2\n3\n")
-	if d, err := (Source{Data: []string{dir}, Modules: own}).Read(nil, false); err != nil || len(d.Modules.Modules) != 3 {
+	if d, err := (Source{Data: []string{dir}, Modules: own}).Read(nil, false); err != nil ||
+		len(d.Modules.Modules) != 3 {
 		t.Errorf("own modules: %+v, %v", d, err)
 	}
 	other := folder(t, "name,module\nL_a,1\nL_b,1\nL_c,1\nR_a,1\nR_b,2\nR_c,2\n")
-	if _, err := (Source{Data: []string{dir, other}}).Read(nil, false); err == nil || !strings.Contains(err.Error(), "differ") {
+	if _, err := (Source{Data: []string{dir, other}}).Read(nil, false); err == nil ||
+		!strings.Contains(err.Error(), "differ") {
 		t.Errorf("two folders that differ: %v", err)
 	}
 	// Names of another number than the tokens are an error, not passed over.
-	if err := os.WriteFile(filepath.Join(dir, NamesFile), []byte("a\nb\nc\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, namesFile), []byte("a\nb\nc\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load([]string{one}, Options{Tokens: []int{tokens}}); err == nil || !strings.Contains(err.Error(), "no axis of 3 tokens") {
+	if _, err := Load([]string{one}, Options{Tokens: []int{tokens}}); err == nil ||
+		!strings.Contains(err.Error(), "no axis of 3 tokens") {
 		t.Errorf("three names: %v", err)
 	}
 }

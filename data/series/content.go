@@ -4,18 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"torchpe/data/array"
+	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/cifti"
-	"torchpe/data/array/hdf5"
-	"torchpe/data/array/mat"
-	"torchpe/data/array/npy"
 	"torchpe/data/array/text"
 )
 
@@ -34,37 +30,44 @@ const (
 	Text     Format = "text"
 )
 
-// content is what a file holds.
+// content lists the matrices of a file.
 type content struct {
 	file     string
 	format   Format
 	matrices []matrix
-	others   []string // what is no matrix of numbers, described
+	others   []string // descriptions of what is no matrix of numbers
+	foreign  *foreign // of a CIFTI file that holds no series
+}
+
+// foreign describes a file that holds no series.
+type foreign struct {
+	what  string
+	shape []int
+	names []string // of parcels, or nil
 }
 
 // matrix is an array of a file that has not been read, or of text, which has.
 type matrix struct {
-	name      string
-	shape     []int // as the format's reference library shows it: nibabel, h5py, scipy or MATLAB, numpy
+	name string
+	// shape is that which nibabel, h5py, scipy or MATLAB, or numpy shows.
+	shape     []int
 	axes      []Axis
 	names     []string // of the tokens, or nil
 	namesFrom string   // the file that has them
 	sides     []string // hemisphere of each token in CIFTI, as a name that says it; nil elsewhere
 	index     string   // the name of a first column that seems to count frames, or empty
 	dense     bool     // tokens are vertices and voxels, which are too many to train on
-	load      func() (array.Array, error)
+	note      string   // what of the file is not read, or empty
+	cell      arrayfile.Cell
+	// load reads the array; where it is transposed, its two axes come the other way round than in
+	// shape.
+	load       func() (array.Array, error)
+	transposed bool
 }
 
 // open finds the format of a file by its first bytes and lists what it holds.
 func open(file string, o Options) (*content, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file (%s)", file, info.Mode())
-	}
-	head, err := firstBytes(file, 1024)
+	head, err := array.FirstBytes(file, 1024)
 	if err != nil {
 		return nil, err
 	}
@@ -75,71 +78,62 @@ func open(file string, o Options) (*content, error) {
 		return c, c.openCIFTI(o)
 	case bytes.HasPrefix(head, []byte("MATLAB 7.3 MAT-file")):
 		c.format = MAT73
-		return c, c.openHDF5()
-	case bytes.HasPrefix(head, []byte("MATLAB 5.0 MAT-file")) || strings.HasSuffix(base, ".mat") && !bytes.HasPrefix(head, []byte("\x89HDF")):
+		return c, c.addArrays(arrayfile.ListHDF5(file, true))
+	case bytes.HasPrefix(head, []byte("MATLAB 5.0 MAT-file")) || strings.HasSuffix(base, ".mat") &&
+		!bytes.HasPrefix(head, []byte("\x89HDF")):
 		c.format = MAT5
-		return c, c.openMAT()
+		return c, c.addArrays(arrayfile.ListMAT(file))
 	case bytes.HasPrefix(head, []byte("\x93NUMPY")):
 		c.format = NPY
-		return c, c.openNPY()
+		return c, c.addArrays(arrayfile.ListNPY(file))
 	case bytes.HasPrefix(head, []byte("PK")):
 		c.format = NPZ
-		return c, c.openNPY()
-	case hasHDF5(head) || slices.Contains([]string{".h5", ".hdf5", ".he5", ".mat"}, filepath.Ext(base)):
+		return c, c.addArrays(arrayfile.ListNPY(file))
+	case hasHDF5(head) || slices.Contains([]string{".h5", ".hdf5", ".he5", ".mat"},
+		filepath.Ext(base)):
 		c.format = HDF5
-		return c, c.openHDF5()
+		return c, c.addArrays(arrayfile.ListHDF5(file, false))
 	}
 	c.format = Text
 	return c, c.openText()
 }
 
-func firstBytes(file string, n int) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b := make([]byte, n)
-	got, err := io.ReadFull(f, b)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, err
-	}
-	return b[:got], nil
-}
-
-// hasHDF5 says whether HDF5's signature stands at the beginning, or behind a user block of 512 bytes.
+// hasHDF5 reports whether HDF5's signature stands at the beginning, or behind a user block of 512
+// bytes.
 func hasHDF5(head []byte) bool {
 	signature := []byte("\x89HDF\r\n\x1a\n")
-	return bytes.HasPrefix(head, signature) || len(head) > 512 && bytes.HasPrefix(head[512:], signature)
+	return bytes.HasPrefix(head, signature) || len(head) > 512 &&
+		bytes.HasPrefix(head[512:], signature)
 }
 
-func (c *content) openHDF5() error {
-	entries, err := hdf5.List(c.file)
+// addArrays lists the arrays of a file of HDF5, MATLAB or numpy.
+func (c *content) addArrays(entries []arrayfile.Entry, err error) error {
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		shape := squeezed(e.Shape)
-		// MATLAB keeps the contents of cells below #refs#, and letters as numbers.
-		if strings.HasPrefix(e.Name, "/#") || e.Attributes["MATLAB_class"] == "char" || !numeric(e.DType) || !isMatrix(shape) {
-			c.others = append(c.others, fmt.Sprintf("%s %v %s", e.Name, e.Shape, e.DType))
+		if !e.Real && c.format == NPY {
+			_, err := e.Load() // whose error says what to do about this dtype
+			return err
+		}
+		shape := array.Array{Shape: e.Shape}.Squeeze().Shape
+		if !isMatrix(shape) || !e.Real {
+			c.others = append(c.others,
+				strings.TrimSpace(fmt.Sprintf("%s %v %s", array.Shown(e.Name), e.Shape,
+					array.Shown(e.Type))))
 			continue
 		}
-		m := matrix{name: e.Name, shape: shape}
-		m.load = func() (array.Array, error) {
-			a, err := hdf5.Read(c.file, e.Name)
+		m := matrix{name: e.Name, shape: shape, cell: e.Cell, load: func() (array.Array, error) {
+			a, err := e.Load()
 			return a.Squeeze(), err
+		}}
+		if m.cell.Of != "" {
+			m.note = fmt.Sprintf("Cells of %s, %v, in %s: %s.", array.Shown(m.cell.Of), m.cell.Shape, c.file,
+				m.cellsAre())
 		}
-		if c.format == MAT73 {
-			m.name = strings.TrimPrefix(e.Name, "/")
-			slices.Reverse(m.shape)
-			m.load = func() (array.Array, error) {
-				a, err := hdf5.Read(c.file, e.Name)
-				if err != nil {
-					return a, err
-				}
-				a = a.Squeeze()
-				return array.Array{Shape: m.shape, Data: array.FromColumnMajor(a.Data, m.shape)}, nil
+		if c.format == NPY || c.format == NPZ {
+			if m.names, m.namesFrom, err = namesBeside(c.file); err != nil {
+				return err
 			}
 		}
 		c.matrices = append(c.matrices, m)
@@ -147,79 +141,48 @@ func (c *content) openHDF5() error {
 	return nil
 }
 
-// numeric says whether a dtype as numpy spells it is of real numbers.
-func numeric(dtype string) bool {
-	return len(dtype) == 3 && strings.ContainsRune("<>|", rune(dtype[0])) && strings.ContainsRune("fiu", rune(dtype[1]))
+// cellsAre says what the cells of a cell array are taken for.
+func (m matrix) cellsAre() string {
+	if m.cell.Shape[0] > 1 && slices.Max(m.cell.Shape[1:]) > 1 {
+		return "rows are subjects, columns their runs"
+	}
+	return "each is of one subject"
 }
 
-// isMatrix says whether an array can be a series; MATLAB's single numbers and vectors have axes of length 1.
+// cellSubject returns the number of the subject of a matrix in a cell array, from 1: that of its
+// row, and in an array of one row that of its cell; 0 where it is in none.
+func (m matrix) cellSubject() int {
+	if m.cell.Of == "" {
+		return 0
+	}
+	if m.cell.Shape[0] > 1 {
+		return m.cell.Index[0]
+	}
+	n := 0
+	for k, i := range slices.Backward(m.cell.Index) {
+		n = n*m.cell.Shape[k] + i - 1
+	}
+	return n + 1
+}
+
+// isMatrix reports whether an array can be a series; MATLAB's single numbers and vectors have axes
+// of length 1.
 func isMatrix(shape []int) bool { return len(shape) >= 2 && slices.Min(shape) > 1 }
-
-func squeezed(shape []int) []int { return array.Array{Shape: shape}.Squeeze().Shape }
-
-// matClasses are the classes of MATLAB's variables that hold real numbers.
-var matClasses = []string{"double", "single", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "logical"}
-
-func (c *content) openMAT() error {
-	entries, err := mat.List(c.file)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		shape := squeezed(e.Shape)
-		if !isMatrix(shape) || !slices.Contains(matClasses, e.Class) {
-			c.others = append(c.others, fmt.Sprintf("%s %v %s", e.Name, e.Shape, e.Class))
-			continue
-		}
-		c.matrices = append(c.matrices, matrix{name: e.Name, shape: shape, load: func() (array.Array, error) {
-			a, err := mat.ReadVariable(c.file, e.Name)
-			return a.Squeeze(), err
-		}})
-	}
-	return nil
-}
-
-func (c *content) openNPY() error {
-	entries, err := npy.List(c.file)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		shape := squeezed(e.Shape)
-		numbers := numeric(e.DType) || strings.HasSuffix(e.DType, "b1")
-		if !numbers && c.format == NPY {
-			_, err := npy.Read(c.file) // it says what to do about this dtype
-			return err
-		}
-		if !isMatrix(shape) || !numbers {
-			c.others = append(c.others, strings.TrimSpace(fmt.Sprintf("%s %v of dtype %s", e.Name, e.Shape, e.DType)))
-			continue
-		}
-		names, from, err := namesBeside(c.file)
-		if err != nil {
-			return err
-		}
-		c.matrices = append(c.matrices, matrix{name: e.Name, shape: shape, names: names, namesFrom: from, load: func() (array.Array, error) {
-			if c.format == NPY {
-				a, err := npy.Read(c.file)
-				return a.Squeeze(), err
-			}
-			a, err := npy.ReadMember(c.file, e.Name)
-			return a.Squeeze(), err
-		}})
-	}
-	return nil
-}
 
 func (c *content) openText() error {
 	t, err := text.Read(c.file)
 	if err != nil {
 		return err
 	}
-	m := matrix{shape: t.Shape, namesFrom: c.file, load: func() (array.Array, error) { return t.Array, nil }}
+	m := matrix{shape: t.Shape, namesFrom: c.file,
+		load: func() (array.Array, error) { return t.Array, nil }}
 	switch {
 	case t.Columns != nil:
 		m.names, m.axes, m.index = t.Columns, []Axis{FrameAxis, TokenAxis}, indexColumn(t)
+		if t.Rows != nil {
+			m.note = fmt.Sprintf("The first column of %s, %q, holds names of frames (%q, ...) and "+
+				"is not read.", c.file, t.Corner, t.Rows[0])
+		}
 	case t.Rows != nil:
 		m.names, m.axes = t.Rows, []Axis{TokenAxis, FrameAxis}
 	}
@@ -248,21 +211,29 @@ func (c *content) openCIFTI(o Options) error {
 				}
 			}
 		}
-		c.matrices = []matrix{{shape: shape, axes: []Axis{FrameAxis, TokenAxis}, names: names, namesFrom: c.file, sides: sides, load: c.loadCIFTI}}
+		c.matrices = []matrix{{shape: shape, axes: []Axis{FrameAxis, TokenAxis}, names: names,
+			namesFrom: c.file, sides: sides, load: c.loadCIFTI, transposed: true}}
 		return nil
 	case cifti.Dtseries:
 		c.format = DTSeries
 		if o.Parcels != "" {
 			return c.openDense(o)
 		}
-		m := matrix{shape: shape, axes: []Axis{FrameAxis, TokenAxis}, dense: true, load: c.loadCIFTI}
+		m := matrix{shape: shape, axes: []Axis{FrameAxis, TokenAxis}, dense: true,
+			load: c.loadCIFTI, transposed: true}
 		for _, model := range image.Axes[1].Models {
-			m.sides = append(m.sides, slices.Repeat([]string{sideOf(model.Structure)}, model.Count)...)
+			m.sides = append(m.sides, slices.Repeat([]string{sideOf(model.Structure)},
+				model.Count)...)
 		}
 		c.matrices = []matrix{m}
 		return nil
 	}
-	return fmt.Errorf("%s: a CIFTI file of kind %s; a series is a ptseries.nii, or a dtseries.nii with a parcellation", c.file, image.Kind)
+	c.format = Format("cifti-" + string(image.Kind))
+	c.foreign = &foreign{what: describeCIFTI(image), shape: shape}
+	for _, p := range image.Axes[1].Parcels {
+		c.foreign.names = append(c.foreign.names, p.Name)
+	}
+	return nil
 }
 
 // sideOf returns a name that package partition takes for that of a hemisphere.
@@ -276,13 +247,13 @@ func sideOf(structure string) string {
 	return ""
 }
 
-// loadCIFTI reads the numbers as nibabel shows them.
+// loadCIFTI reads the numbers as they lie in the file, [tokens, frames].
 func (c *content) loadCIFTI() (array.Array, error) {
 	image, err := cifti.Read(c.file)
 	if err != nil {
 		return array.Array{}, err
 	}
-	return image.Data.Transpose(), nil
+	return image.Data, nil
 }
 
 // openDense averages a dense series within the parcels of the options.
@@ -295,17 +266,32 @@ func (c *content) openDense(o Options) error {
 	if err != nil {
 		return err
 	}
-	p, err := cifti.ParcellateMap(series, labels, o.ParcelMap)
+	parcellate := cifti.Parcellate
+	if o.SkipParcels {
+		parcellate = cifti.ParcellateCovered
+	}
+	p, err := parcellate(series, labels, o.ParcelMap)
+	var missing *cifti.MissingParcelsError
+	if errors.As(err, &missing) {
+		return fmt.Errorf("%w: --missing-parcels skip leaves such parcels out", err)
+	}
 	if err != nil {
 		return err
 	}
-	values := p.Values.Transpose()
-	c.matrices = []matrix{{shape: values.Shape, axes: []Axis{FrameAxis, TokenAxis}, names: p.Names, namesFrom: o.Parcels,
-		sides: sidesOf(labels, p.Keys, o.ParcelMap), load: func() (array.Array, error) { return values, nil }}}
+	values, note := p.Values, ""
+	if n := len(p.Missing); n > 0 {
+		note = fmt.Sprintf("%d of the %d parcels of %s have nothing in the dense series and are left out: %s.",
+			n, n+len(p.Names), o.Parcels, array.Join(p.Missing))
+	}
+	c.matrices = []matrix{{shape: []int{values.Shape[1], values.Shape[0]},
+		axes: []Axis{FrameAxis, TokenAxis}, names: p.Names, namesFrom: o.Parcels,
+		sides: sidesOf(labels, p.Keys, o.ParcelMap), note: note,
+		load: func() (array.Array, error) { return values, nil }, transposed: true}}
 	return nil
 }
 
-// sidesOf returns the hemisphere in which all vertices of a label lie, or nothing, for the labels with these keys.
+// sidesOf returns the hemisphere in which all vertices of a label lie, or nothing, for the labels
+// with these keys.
 func sidesOf(labels *cifti.Image, keys []int, mapName string) []string {
 	column := 0
 	for i, m := range labels.Axes[0].Maps {
@@ -332,19 +318,32 @@ func sidesOf(labels *cifti.Image, keys []int, mapName string) []string {
 	return sides
 }
 
-// choose returns the matrices that the options name, in the order of their names in the file; the only one where none is.
+// choose returns the matrices that the options name, in the order of their names in the file; the
+// only one where none is.
 func (c *content) choose(datasets []string) ([]matrix, error) {
+	if c.foreign != nil {
+		return nil, fmt.Errorf("%s: a CIFTI file of kind %s holds %s; a series is a ptseries.nii, or "+
+			"a dtseries.nii with --parcellation", c.file, strings.TrimPrefix(string(c.format), "cifti-"),
+			c.foreign.what)
+	}
 	if len(datasets) > 0 && slices.Contains([]Format{NPY, Text, PTSeries, DTSeries}, c.format) {
-		return nil, fmt.Errorf("%s (%s): --dataset names %s, but this file holds one array, which has no name: leave --dataset out", c.file, c.format, strings.Join(datasets, ", "))
+		return nil, fmt.Errorf("%s (%s): --dataset names %s, but this file holds one array, "+
+			"which has no name: leave --dataset out", c.file, c.format,
+			strings.Join(datasets, ", "))
 	}
 	if len(datasets) == 0 {
+		if c.isOneCellArray() {
+			return c.matrices, nil
+		}
 		switch len(c.matrices) {
 		case 1:
 			return c.matrices, nil
 		case 0:
-			return nil, fmt.Errorf("%s (%s): it holds no matrix of numbers%s", c.file, c.format, c.listed())
+			return nil, fmt.Errorf("%s (%s): it holds no matrix of numbers%s", c.file,
+				c.format, c.listed())
 		}
-		return nil, fmt.Errorf("%s (%s): it holds %d matrices: say which with --dataset%s", c.file, c.format, len(c.matrices), c.listed())
+		return nil, fmt.Errorf("%s (%s): it holds %d matrices: say which with --dataset%s", c.file,
+			c.format, len(c.matrices), c.listed())
 	}
 	var chosen []matrix
 	for _, pattern := range datasets {
@@ -354,22 +353,30 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 			if err != nil {
 				return nil, fmt.Errorf("--dataset %q: %w", pattern, err)
 			}
+			ok = ok || m.cell.Of != "" && m.cell.Of == pattern
 			if ok && !slices.ContainsFunc(chosen, func(c matrix) bool { return c.name == m.name }) {
 				chosen = append(chosen, m)
 			}
 		}
 		if len(chosen) == n {
-			return nil, fmt.Errorf("%s (%s): it holds no matrix of numbers named %q%s", c.file, c.format, pattern, c.listed())
+			return nil, fmt.Errorf("%s (%s): it holds no matrix of numbers named %q%s", c.file,
+				c.format, pattern, c.listed())
 		}
 	}
 	return chosen, nil
+}
+
+// isOneCellArray reports whether all matrices of the file are cells of one cell array.
+func (c *content) isOneCellArray() bool {
+	return len(c.matrices) > 0 && c.matrices[0].cell.Of != "" && !slices.ContainsFunc(c.matrices,
+		func(m matrix) bool { return m.cell.Of != c.matrices[0].cell.Of })
 }
 
 // listed describes what the file holds.
 func (c *content) listed() string {
 	var all []string
 	for _, m := range c.matrices {
-		all = append(all, fmt.Sprintf("%s %v", m.name, m.shape))
+		all = append(all, fmt.Sprintf("%s %v", array.Shown(m.name), m.shape))
 	}
 	all = append(all, c.others...)
 	if len(all) == 0 {

@@ -2,29 +2,39 @@ package series
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"torchpe/data/partition"
 )
 
-// Source says where a user's own series are. Paths are as given.
+// Source names the files of a user's own series. Paths are as given.
 type Source struct {
-	Data         []string `json:"data"`                   // files, or folders of files
-	Pattern      string   `json:"pattern,omitempty"`      // of the names of files in folders
-	Datasets     []string `json:"datasets,omitempty"`     // in files that hold several arrays
-	Axes         string   `json:"axes,omitempty"`         // of the arrays, where neither names nor a known number of tokens tell
-	Tokens       int      `json:"tokens,omitempty"`       // known number of tokens; 0 = not known
-	Names        string   `json:"names,omitempty"`        // file with the tokens' names, one a line
-	Modules      string   `json:"modules,omitempty"`      // file with the tokens' modules
-	Parcellation string   `json:"parcellation,omitempty"` // dlabel.nii within whose parcels dense series are averaged
-	Subjects     string   `json:"subjects,omitempty"`     // table of subjects
+	Data     []string `json:"data"`               // files, or folders of files
+	Pattern  string   `json:"pattern,omitempty"`  // of the names of files in folders
+	Datasets []string `json:"datasets,omitempty"` // in files that hold several arrays
+	// Axes are those of the arrays, where neither names nor a known number of tokens tell.
+	Axes    string `json:"axes,omitempty"`
+	Tokens  int    `json:"tokens,omitempty"`  // known number of tokens; 0 = not known
+	Names   string `json:"names,omitempty"`   // file with the tokens' names, one a line
+	Modules string `json:"modules,omitempty"` // file with the tokens' modules
+	// Parcellation is the dlabel.nii within whose parcels dense series are averaged.
+	Parcellation string `json:"parcellation,omitempty"`
+	// MissingParcels is SkipMissing, or empty where parcels without a vertex are an error.
+	MissingParcels string `json:"missing_parcels,omitempty"`
+	Subjects       string `json:"subjects,omitempty"` // table of subjects
+	// SubjectPattern is a regular expression that finds the subject in the path of a file.
+	SubjectPattern string `json:"subject_pattern,omitempty"`
 }
 
-// CorticalParcels are the numbers of parcels that series of human fMRI are taken to have where nothing else is said: Glasser's
-// cortex, and the Cole-Anticevic partition of the whole brain.
+// SkipMissing leaves out the parcels that have nothing in a dense series.
+const SkipMissing = "skip"
+
+// CorticalParcels are the numbers of parcels that series of human fMRI are taken to have where
+// nothing else is said: Glasser's cortex, and the Cole-Anticevic partition of the whole brain.
 var CorticalParcels = []int{360, 718}
 
-// Dataset is what a Source leads to.
+// Dataset is the data of a Source.
 type Dataset struct {
 	*Set
 	Subjects []string
@@ -33,9 +43,11 @@ type Dataset struct {
 	Modules  *partition.Matched
 }
 
-// Options returns what the source says about its files. known are the numbers of tokens that are taken where it names none.
+// Options returns what the source says about its files. known are the numbers of tokens that are
+// taken where it names none.
 func (s Source) Options(known []int) (Options, error) {
-	o := Options{Datasets: s.Datasets, Tokens: known, Parcels: s.Parcellation}
+	o := Options{Datasets: s.Datasets, Tokens: known, Parcels: s.Parcellation,
+		SkipParcels: s.MissingParcels == SkipMissing}
 	if s.Tokens > 0 {
 		o.Tokens, o.TokensFrom = []int{s.Tokens}, "--tokens"
 	}
@@ -52,7 +64,8 @@ func (s Source) Options(known []int) (Options, error) {
 			return o, fmt.Errorf("--names: %w", err)
 		}
 		if s.Tokens > 0 && len(names) != s.Tokens {
-			return o, fmt.Errorf("--tokens says %d, but --names %s has %d names", s.Tokens, s.Names, len(names))
+			return o, fmt.Errorf("--tokens says %d, but --names %s has %d names", s.Tokens,
+				s.Names, len(names))
 		}
 		o.Names, o.NamesFrom = names, s.Names
 	}
@@ -77,30 +90,28 @@ func (s Source) Read(known []int, zscore bool) (*Dataset, error) {
 	if modules != nil && o.TokensFrom == "" {
 		o.Tokens = append(modules.Counts(), o.Tokens...)
 	}
-	var table *Subjects
-	if s.Subjects != "" {
-		if table, err = ReadSubjects(s.Subjects); err != nil {
-			return nil, fmt.Errorf("--subjects: %w", err)
-		}
-		o.Subject = table.Of
+	table, notes, err := s.findSubjects(files, &o)
+	if err != nil {
+		return nil, err
 	}
 	set, err := Load(files, o)
 	if err != nil {
 		return nil, fmt.Errorf("--data: %w", err)
 	}
 	d := &Dataset{Set: set}
-	d.Subjects, d.OfFrame = set.Subjects()
-	set.Notes = append(set.Notes, about...)
+	d.Subjects, d.OfFrame = set.subjects()
+	set.Notes = slices.Concat(set.Notes, notes, about)
 	if table != nil {
 		if d.Test, err = table.held(d.Subjects); err != nil {
 			return nil, fmt.Errorf("--subjects: %w", err)
 		}
-		set.Notes = append(set.Notes, table.Unused(files, d.Subjects)...)
+		set.Notes = append(set.Notes, table.unused(files, d.Subjects)...)
 	}
 	if modules == nil {
 		return d, nil
 	}
-	t := partition.Tokens{Count: set.Tokens, File: files[0], Names: set.Names, NamesFrom: set.NamesFrom, Sides: set.Sides}
+	t := partition.Tokens{Count: set.Tokens, File: files[0], Names: set.Names,
+		NamesFrom: set.NamesFrom, Sides: set.Sides}
 	if s.Parcellation != "" {
 		t.Parcels = s.Parcellation
 	} else if strings.HasSuffix(files[0], ".nii") || strings.HasSuffix(files[0], ".nii.gz") {
@@ -112,14 +123,36 @@ func (s Source) Read(known []int, zscore bool) (*Dataset, error) {
 	return d, nil
 }
 
-// modules reads the partition that the source names, else the one beside its files. It is nil where there is none.
+// findSubjects stores the subjects of files in the options, and returns the table of subjects, nil
+// where the source names none.
+func (s Source) findSubjects(files []string, o *Options) (*subjects, []string, error) {
+	var f subjectFinder
+	var err error
+	if s.Subjects != "" {
+		if f.table, err = readSubjects(s.Subjects); err != nil {
+			return nil, nil, fmt.Errorf("--subjects: %w", err)
+		}
+	}
+	if s.SubjectPattern != "" {
+		if f.pattern, err = ParseSubjectPattern(s.SubjectPattern); err != nil {
+			return nil, nil, fmt.Errorf("--subject-pattern: %w", err)
+		}
+	}
+	var notes []string
+	o.Subjects, notes, err = f.of(files)
+	return f.table, notes, err
+}
+
+// modules reads the partition that the source names, else the one beside its files. It is nil where
+// there is none.
 func (s Source) modules(files []string) (p *partition.Partition, about []string, err error) {
 	path := s.Modules
 	if path == "" {
 		if path, err = modulesBeside(files); path == "" || err != nil {
 			return nil, nil, err
 		}
-		about = []string{fmt.Sprintf("Modules come from %s, which lies beside the series; --modules names others.", path)}
+		about = []string{fmt.Sprintf("Modules come from %s, which lies beside the series; "+
+			"--modules names others.", path)}
 	}
 	p, err = partition.Read(path)
 	return p, about, err

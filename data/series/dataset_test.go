@@ -21,92 +21,91 @@ func write(t *testing.T, name, text string) string {
 
 func TestValuesThatAreNotFinite(t *testing.T) {
 	path := write(t, "bad.csv", "a,b\n1,2\n3,nan\n4,5\n")
-	if _, err := Load([]string{path}, Options{}); err == nil || !strings.Contains(err.Error(), "frame 1 of token 1 (b) is NaN") || !strings.Contains(err.Error(), path) {
+	if _, err := Load([]string{path}, Options{}); err == nil || !strings.Contains(err.Error(),
+		"frame 1 of token 1 (b) is NaN") || !strings.Contains(err.Error(), path) {
 		t.Errorf("a NaN: %v", err)
 	}
 	path = write(t, "flat.csv", "a,b\n1,2\n3,2\n4,2\n")
-	if _, err := Load([]string{path}, Options{ZScore: true}); err == nil || !strings.Contains(err.Error(), "token 1 (b) is 2 at all 3 frames") {
+	if _, err := Load([]string{path}, Options{ZScore: true}); err == nil ||
+		!strings.Contains(err.Error(), "token 1 (b) is 2 at all 3 frames") {
 		t.Errorf("a constant token: %v", err)
 	}
-	if s, err := Load([]string{path}, Options{}); err != nil || !slices.Equal(s.X, []float32{1, 2, 3, 2, 4, 2}) {
+	if s, err := Load([]string{path}, Options{}); err != nil ||
+		!slices.Equal(s.X, []float32{1, 2, 3, 2, 4, 2}) {
 		t.Errorf("a constant token without z-scores: %v %v", s, err)
 	}
-	// The mean of 60 times 0.1 is not 0.1 in float64, so that numpy's SD is 1.4e-17, and its z-scores are all of one size.
+	// The mean of 60 times 0.1 is not 0.1 in float64, so that numpy's SD is 1.4e-17, and its
+	// z-scores are all of one size.
 	tenths := write(t, "tenths.csv", "a,b\n"+strings.Repeat("0.1,1\n0.1,2\n", 30))
-	if _, err := Load([]string{tenths}, Options{ZScore: true}); err == nil || !strings.Contains(err.Error(), "token 0 (a) is 0.1 at all 60 frames") {
+	if _, err := Load([]string{tenths}, Options{ZScore: true}); err == nil ||
+		!strings.Contains(err.Error(), "token 0 (a) is 0.1 at all 60 frames") {
 		t.Errorf("a constant token whose mean is rounded: %v", err)
 	}
 	rounded := write(t, "rounded.csv", "a,b\n"+strings.Repeat("0.30000000000000004,1\n0.3,2\n", 30))
-	if _, err := Load([]string{rounded}, Options{ZScore: true}); err == nil || !strings.Contains(err.Error(), "token 0 (a)") {
+	if _, err := Load([]string{rounded}, Options{ZScore: true}); err == nil ||
+		!strings.Contains(err.Error(), "token 0 (a)") {
 		t.Errorf("a token that varies by rounding: %v", err)
 	}
-	if s, err := Load([]string{rounded}, Options{}); err != nil || !slices.Equal(s.Flat, []Flat{{Run: rounded, Token: "0 (a)", Value: 0.3}}) {
+	if s, err := Load([]string{rounded}, Options{}); err != nil ||
+		!slices.Equal(s.Flat, []Flat{{Run: rounded, Token: "0 (a)", Value: 0.3}}) {
 		t.Errorf("flat tokens: %+v, %v", s, err)
 	}
 	// A small change of large numbers, such as of seconds since 1970, is none of rounding.
 	seconds := write(t, "seconds.csv", "a,b\n1.7e9,1\n1700000001,2\n")
-	if s, err := Load([]string{seconds}, Options{ZScore: true}); err != nil || !slices.Equal(s.X, []float32{-1, -1, 1, 1}) {
+	if s, err := Load([]string{seconds}, Options{ZScore: true}); err != nil ||
+		!slices.Equal(s.X, []float32{-1, -1, 1, 1}) {
 		t.Errorf("large numbers: %v, %v", s, err)
 	}
 	path = write(t, "twice.csv", "a,a\n1,2\n3,4\n")
-	if _, err := Load([]string{path}, Options{}); err == nil || !strings.Contains(err.Error(), `both named "a"`) {
+	if _, err := Load([]string{path}, Options{}); err == nil ||
+		!strings.Contains(err.Error(), `both named "a"`) {
 		t.Errorf("two tokens of one name: %v", err)
 	}
 }
 
-func TestDefaultSubject(t *testing.T) {
-	for file, want := range map[string]string{
-		"/data/HCP_example_restrun1_subj100206_data.h5":            "100206",
-		"sub-NDAR01_task-rest_stat-mean_timeseries.tsv":            "NDAR01",
-		"100307.ptseries.nii":                                      "100307",
-		"rfMRI_REST1_LR_100307_Atlas.nii":                          "100307",
-		"prices.csv":                                               "prices",
-		"run20240131.csv":                                          "run20240131",
-		"/200000/sub-02/func/sub-02_ses-1_run-1_bold.ptseries.nii": "02",
-		"2014_100307_1.npy":                                        "100307",
-	} {
-		if got := DefaultSubject(file); got != want {
-			t.Errorf("%s is of subject %q, want %q", file, got, want)
-		}
-	}
-}
-
 func TestSubjectsTable(t *testing.T) {
-	path := write(t, "subjects.tsv", "participant_id\tage\tset\tfile\nsub-01\t22\ttrain\ta.npy\nsub-02\t30\tTest\tb.npy\n")
-	s, err := ReadSubjects(path)
+	path := write(t, "subjects.tsv",
+		"participant_id\tage\tset\tfile\nsub-01\t22\ttrain\ta.npy\nsub-02\t30\tTest\tb.npy\n")
+	s, err := readSubjects(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Of("/x/a.npy") != "sub-01" || s.Of("sub-02_bold.nii") != "sub-02" || s.Of("c.npy") != "c" {
-		t.Errorf("subjects %q %q %q", s.Of("/x/a.npy"), s.Of("sub-02_bold.nii"), s.Of("c.npy"))
+	files := []string{"/x/a.npy", "sub-02_bold.nii", "c.npy"}
+	of, _, err := subjectFinder{table: s}.of(files)
+	if err != nil || of[files[0]] != "sub-01" || of[files[1]] != "sub-02" || of[files[2]] != "c" {
+		t.Errorf("subjects %q, %v", of, err)
 	}
-	held, given, err := s.Test([]string{"sub-02", "sub-01"})
+	held, given, err := s.test([]string{"sub-02", "sub-01"})
 	if !slices.Equal(held, []int{0}) || !given || err != nil {
 		t.Errorf("held out %v, %v, %v", held, given, err)
 	}
-	if _, _, err := s.Test([]string{"sub-03"}); err == nil || !strings.Contains(err.Error(), `"sub-03"`) {
+	if _, _, err := s.test([]string{"sub-03"}); err == nil ||
+		!strings.Contains(err.Error(), `"sub-03"`) {
 		t.Errorf("a subject without a row: %v", err)
 	}
-	// Whoever has no data is named.
-	unused := s.Unused([]string{"/x/b.npy"}, []string{"sub-02"})
-	if len(unused) != 2 || !strings.Contains(unused[0], "1 of the 2 subjects") || !strings.Contains(unused[0], "(sub-01)") || !strings.Contains(unused[1], "(a.npy)") {
+	// Columns that are not read are named, and whoever has no data.
+	unused := s.unused([]string{"/x/b.npy"}, []string{"sub-02"})
+	if len(unused) != 3 || !strings.Contains(unused[0], `columns "age"`) ||
+		!strings.Contains(unused[1], "1 of the 2 subjects") ||
+		!strings.Contains(unused[1], "(sub-01)") || !strings.Contains(unused[2], "(a.npy)") {
 		t.Errorf("without data: %q", unused)
 	}
-	if unused := s.Unused([]string{"b.npy", "a.npy"}, []string{"sub-01", "sub-02"}); unused != nil {
+	if unused := s.unused([]string{"b.npy", "a.npy"}, []string{"sub-01", "sub-02"}); len(unused) != 1 {
 		t.Errorf("all have data: %q", unused)
 	}
 	for text, want := range map[string]string{
-		"subject,set\n1,train\n1,test\n":        "was in",
-		"subject,set\n1,validation\n":           "train or test",
-		"subject,age\n1,20\n":                   "set (train or test) or file",
-		"set,file\ntrain,a\n":                   "subject is needed",
-		"subject,set\n":                         "a header and a row",
-		"subject,set\n,train\n":                 "no subject",
-		"subject,file\n1,a.npy\n2,x/a.npy\n":    "a.npy",
-		"subject,set\n1,train,3\n":              "wrong number of fields",
-		"subject,file\n\"1,a.npy\n2,x/a.npy\n ": "quote",
+		"subject,set\n1,train\n1,test\n":         "was in",
+		"subject,set\n1,validation\n":            "train or test",
+		"subject,age\n1,20\n":                    "set (train or test) or file",
+		"set,file\ntrain,a\n":                    "subject is needed",
+		"subject,set\n":                          "a header and a row",
+		"subject,set\n,train\n":                  "no subject",
+		"subject,file\n1,x/a.npy\n2,./x/a.npy\n": "a.npy",
+		"subject,set\n1,train,3\n":               "wrong number of fields",
+		"subject,file\n\"1,a.npy\n2,x/a.npy\n ":  "quote",
 	} {
-		if _, err := parseSubjects("s.csv", text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "s.csv") {
+		if _, err := parseSubjects("s.csv", text); err == nil ||
+			!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "s.csv") {
 			t.Errorf("%q: error %v, want one with %q", text, err, want)
 		}
 	}
@@ -115,12 +114,14 @@ func TestSubjectsTable(t *testing.T) {
 func TestSourceReadsModulesAndSubjects(t *testing.T) {
 	table := write(t, "subjects.csv", "subject,set\n01,train\n02,test\n03,test\n")
 	d, err := Source{
-		Data: []string{fixture("sub-01.ptseries.nii"), fixture("sub-02.ptseries.nii")}, Modules: fixture("networks.dlabel.nii"), Subjects: table,
+		Data:    []string{fixture("sub-01.ptseries.nii"), fixture("sub-02.ptseries.nii")},
+		Modules: fixture("networks.dlabel.nii"), Subjects: table,
 	}.Read(nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(d.Test, []int{1}) || !slices.Equal(d.Modules.Labels, []int{0, 1, 0, 1, 0, 1}) || !slices.Equal(d.Modules.Modules, []string{"Visual", "Motor"}) {
+	if !slices.Equal(d.Test, []int{1}) || !slices.Equal(d.Modules.Labels,
+		[]int{0, 1, 0, 1, 0, 1}) || !slices.Equal(d.Modules.Modules, []string{"Visual", "Motor"}) {
 		t.Errorf("test %v, modules %+v", d.Test, d.Modules)
 	}
 	if !slices.ContainsFunc(d.Notes, func(n string) bool { return strings.Contains(n, "(03)") }) {
@@ -130,7 +131,8 @@ func TestSourceReadsModulesAndSubjects(t *testing.T) {
 		t.Errorf("not z-scored: %v", d.X[0])
 	}
 	// Dense series take their parcels' labels from the vertices of the parcellation.
-	d, err = Source{Data: []string{fixture("dense.dtseries.nii")}, Parcellation: fixture("parcels.dlabel.nii"), Modules: fixture("networks.dlabel.nii")}.Read(nil, false)
+	d, err = Source{Data: []string{fixture("dense.dtseries.nii")}, Parcellation: fixture(
+		"parcels.dlabel.nii"), Modules: fixture("networks.dlabel.nii")}.Read(nil, false)
 	if err != nil || !slices.Equal(d.Modules.Labels, []int{0, 1, 0, 1, 0, 1}) {
 		t.Errorf("dense: %+v, %v", d, err)
 	}
@@ -140,16 +142,19 @@ func TestSourceReadsModulesAndSubjects(t *testing.T) {
 	if err != nil || d.Tokens != 6 || !slices.Equal(d.Modules.Labels, []int{0, 0, 1, 1, 2, 2}) {
 		t.Errorf("by the number of labels: %+v, %v", d, err)
 	}
-	if _, err := (Source{Data: []string{fixture("one.h5")}, Modules: fixture("networks.dlabel.nii"), Tokens: 6}).Read(nil, false); err == nil ||
+	if _, err := (Source{Data: []string{fixture("one.h5")}, Modules: fixture("networks.dlabel.nii"),
+		Tokens: 6}).Read(nil, false); err == nil ||
 		!strings.Contains(err.Error(), "labels vertices") {
 		t.Errorf("labels of vertices for an array: %v", err)
 	}
-	if d, err := (Source{Data: []string{fixture("plain.csv")}, Names: fixture("names.txt")}).Read(nil, false); err != nil || !slices.Equal(d.Names, names) {
+	if d, err := (Source{Data: []string{fixture("plain.csv")}, Names: fixture("names.txt")}).Read(
+		nil, false); err != nil || !slices.Equal(d.Names, names) {
 		t.Errorf("names: %v, %v", d, err)
 	}
 }
 
-// CAB-NP's LabelKey tells the axes of 360 parcels of the cortex, whatever the task; 718 rows are those with the subcortex.
+// CAB-NP's LabelKey tells the axes of 360 parcels of the cortex, whatever the task; 718 rows are
+// those with the subcortex.
 func TestLabelKeyTellsTheCortex(t *testing.T) {
 	key, rows := strings.Builder{}, strings.Builder{}
 	key.WriteString("LABEL\tNETWORK\tGLASSERLABELNAME\n")
@@ -161,32 +166,40 @@ func TestLabelKeyTellsTheCortex(t *testing.T) {
 		}
 		fmt.Fprintf(&key, "P%d\tN%d\t%s\n", i, i%3, name)
 	}
-	source := Source{Data: []string{write(t, "plain.csv", rows.String())}, Modules: write(t, "key.txt", key.String())}
+	source := Source{Data: []string{write(t, "plain.csv", rows.String())},
+		Modules: write(t, "key.txt", key.String())}
 	d, err := source.Read(nil, false)
-	if err != nil || d.Tokens != 360 || d.Frames != 3 || len(d.Modules.Labels) != 360 || d.Modules.Labels[4] != 1 {
+	if err != nil || d.Tokens != 360 || d.Frames != 3 || len(d.Modules.Labels) != 360 ||
+		d.Modules.Labels[4] != 1 {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
 
 // Messages about names say which file has them.
 func TestNamesAreThoseOfTheirFile(t *testing.T) {
-	other := write(t, "other.txt", strings.Join([]string{"L_V1", "L_MST", "L_V9", "R_V1", "R_MST", "R_V6"}, "\n"))
+	other := write(t, "other.txt", strings.Join([]string{"L_V1", "L_MST", "L_V9", "R_V1", "R_MST",
+		"R_V6"}, "\n"))
 	modules := write(t, "modules.csv", "L_V1,1\nL_MST,1\nL_V6,1\nR_V1,2\nR_MST,2\nR_V6,2\n")
 	for _, c := range []struct {
 		s    Source
 		want string
 	}{
-		{Source{Data: []string{fixture("plain.csv")}, Names: other, Modules: modules}, other + " names 1 of its 6 tokens otherwise"},
-		{Source{Data: []string{fixture("dense.dtseries.nii")}, Parcellation: fixture("anonymous-right.dlabel.nii"), Modules: modules},
+		{Source{Data: []string{fixture("plain.csv")}, Names: other, Modules: modules},
+			other + " names 1 of its 6 tokens otherwise"},
+		{Source{Data: []string{fixture("dense.dtseries.nii")},
+			Parcellation: fixture("anonymous-right.dlabel.nii"), Modules: modules},
 			fixture("anonymous-right.dlabel.nii") + " names 6 of its 6 tokens otherwise"},
-		{Source{Data: []string{fixture("plain.csv")}, Names: other, Tokens: 5}, "--tokens says 5, but --names " + other + " has 6"},
+		{Source{Data: []string{fixture("plain.csv")}, Names: other, Tokens: 5},
+			"--tokens says 5, but --names " + other + " has 6"},
 	} {
 		if _, err := c.s.Read(nil, false); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want an error with %q", err, c.want)
 		}
 	}
-	d, err := Source{Data: []string{fixture("sub-01.ptseries.nii")}, Modules: modules}.Read(nil, false)
-	if err != nil || !strings.HasSuffix(d.Modules.How, "has the names of "+fixture("sub-01.ptseries.nii")) {
+	d, err := Source{Data: []string{fixture("sub-01.ptseries.nii")}, Modules: modules}.Read(nil,
+		false)
+	if err != nil || !strings.HasSuffix(d.Modules.How,
+		"has the names of "+fixture("sub-01.ptseries.nii")) {
 		t.Errorf("%+v, %v", d, err)
 	}
 }

@@ -8,12 +8,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"torchpe/data/array"
 )
 
 // extensions are those of files that are taken from a folder.
-var extensions = []string{".nii", ".nii.gz", ".h5", ".hdf5", ".mat", ".npy", ".npz", ".csv", ".tsv", ".1d", ".txt"}
+var extensions = []string{".nii", ".nii.gz", ".h5", ".hdf5", ".mat", ".npy", ".npz", ".csv", ".tsv",
+	".1d", ".txt"}
 
-// extensionOf returns what follows the last dot of a file's name, and what follows the last but one of a compressed file.
+// extensionOf returns what follows the last dot of a file's name, and what follows the last but one
+// of a compressed file.
 func extensionOf(name string) string {
 	name = strings.ToLower(name)
 	extension := filepath.Ext(name)
@@ -23,11 +27,17 @@ func extensionOf(name string) string {
 	return extension
 }
 
-// Files lists the files that paths name: themselves, and for a folder those in and below it whose name matches pattern (such as
-// *_Atlas.ptseries.nii), in the order of their paths. Without a pattern the files of a folder that can be read must have one
-// extension; those ending in .txt are left out where there are others, because notes and licences end so too. NamesFile and
-// ModulesFile are no series. A file that is named twice is an error: it would count as two runs.
+// Files lists the files that paths name: themselves, and for a folder those in and below it whose
+// name matches pattern (such as *_Atlas.ptseries.nii), in the order of their paths. Without a
+// pattern the files of a folder that can be read must have one extension; those ending in .txt are
+// left out where there are others, because notes and licences end so too. namesFile and modulesFile
+// are no series. A file that is named twice is an error: it would count as two runs.
 func Files(paths []string, pattern string) ([]string, error) {
+	return listFiles(paths, pattern, false)
+}
+
+// listFiles lists files as Files does, of any kinds where the last argument says so.
+func listFiles(paths []string, pattern string, anyKind bool) ([]string, error) {
 	if _, err := filepath.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("--pattern %q: %w", pattern, err)
 	}
@@ -38,20 +48,23 @@ func Files(paths []string, pattern string) ([]string, error) {
 			return nil, err
 		}
 		if !info.IsDir() {
+			if err := array.CheckRegular(path, info); err != nil {
+				return nil, err
+			}
 			files = append(files, path)
 			continue
 		}
-		found, err := inFolder(path, pattern)
+		found, err := inFolder(path, pattern, anyKind)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, found...)
 	}
-	return files, eachOnce(files)
+	return files, checkDistinct(files)
 }
 
-// eachOnce returns an error where two paths lead to one file.
-func eachOnce(files []string) error {
+// checkDistinct returns an error where two paths lead to one file.
+func checkDistinct(files []string) error {
 	first := make(map[string]string, len(files))
 	for _, file := range files {
 		full, err := filepath.Abs(file)
@@ -66,17 +79,18 @@ func eachOnce(files []string) error {
 			if before != file {
 				as = fmt.Sprintf(" (as %s too)", before)
 			}
-			return fmt.Errorf("%s: this file is given twice%s and would count as two runs: give it once", file, as)
+			return fmt.Errorf("%s: this file is given twice%s and would count as two runs: "+
+				"give it once", file, as)
 		}
 		first[full] = file
 	}
 	return nil
 }
 
-func inFolder(folder, pattern string) ([]string, error) {
+func inFolder(folder, pattern string, anyKind bool) ([]string, error) {
 	byExtension := map[string][]string{} // all under "" where there is a pattern
 	err := filepath.WalkDir(folder, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == NamesFile || d.Name() == ModulesFile {
+		if err != nil || d.IsDir() || d.Name() == namesFile || d.Name() == modulesFile {
 			return err
 		}
 		extension := extensionOf(d.Name())
@@ -92,6 +106,11 @@ func inFolder(folder, pattern string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if anyKind && len(byExtension) > 0 {
+		all := slices.Concat(slices.Collect(maps.Values(byExtension))...)
+		slices.Sort(all)
+		return all, nil
+	}
 	if len(byExtension) > 1 {
 		delete(byExtension, ".txt")
 	}
@@ -104,9 +123,12 @@ func inFolder(folder, pattern string) ([]string, error) {
 		for _, k := range kinds {
 			counts = append(counts, fmt.Sprintf("%d %s", len(byExtension[k]), k))
 		}
-		return nil, fmt.Errorf("%s: this folder has files of several kinds (%s): say which with --pattern, such as --pattern '*%s'", folder, strings.Join(counts, ", "), kinds[0])
+		return nil, fmt.Errorf("%s: this folder has files of several kinds (%s): say which with "+
+			"--pattern, such as --pattern '*%s'", folder, strings.Join(counts, ", "), kinds[0])
 	case pattern != "":
-		return nil, fmt.Errorf("%s: no file in this folder has a name that matches %q", folder, pattern)
+		return nil, fmt.Errorf("%s: no file in this folder has a name that matches %q",
+			folder, pattern)
 	}
-	return nil, fmt.Errorf("%s: no file in this folder has an extension that can be read (%s)", folder, strings.Join(extensions, ", "))
+	return nil, fmt.Errorf("%s: no file in this folder has an extension that can be read (%s)",
+		folder, strings.Join(extensions, ", "))
 }

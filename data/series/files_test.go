@@ -1,6 +1,7 @@
 package series
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,7 +27,8 @@ func TestFiles(t *testing.T) {
 	if files, err := Files([]string{dir}, "2.*"); err != nil || !slices.Equal(files, want[1:]) {
 		t.Errorf("with a pattern: %v, %v", files, err)
 	}
-	if _, err := Files([]string{dir}, "*.nii"); err == nil || !strings.Contains(err.Error(), `"*.nii"`) {
+	if _, err := Files([]string{dir}, "*.nii"); err == nil ||
+		!strings.Contains(err.Error(), `"*.nii"`) {
 		t.Errorf("a pattern that nothing matches: %v", err)
 	}
 	if _, err := Files([]string{dir}, "[a"); err == nil {
@@ -35,7 +37,8 @@ func TestFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "x.npy"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Files([]string{dir}, ""); err == nil || !strings.Contains(err.Error(), "2 .h5, 1 .npy") {
+	if _, err := Files([]string{dir}, ""); err == nil ||
+		!strings.Contains(err.Error(), "2 .h5, 1 .npy") {
 		t.Errorf("two kinds: %v", err)
 	}
 	// Compressed CIFTI is found, and kept apart from what may be the same run uncompressed.
@@ -45,16 +48,19 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if files, err := Files([]string{packed}, ""); err != nil || !slices.Equal(files, []string{filepath.Join(packed, "x.ptseries.nii.gz")}) {
+	if files, err := Files([]string{packed}, ""); err != nil ||
+		!slices.Equal(files, []string{filepath.Join(packed, "x.ptseries.nii.gz")}) {
 		t.Errorf("compressed: %v, %v", files, err)
 	}
 	if err := os.WriteFile(filepath.Join(packed, "x.ptseries.nii"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Files([]string{packed}, ""); err == nil || !strings.Contains(err.Error(), "1 .nii, 1 .nii.gz") {
+	if _, err := Files([]string{packed}, ""); err == nil ||
+		!strings.Contains(err.Error(), "1 .nii, 1 .nii.gz") {
 		t.Errorf("both: %v", err)
 	}
-	if _, err := Files([]string{t.TempDir()}, ""); err == nil || !strings.Contains(err.Error(), ".npy") {
+	if _, err := Files([]string{t.TempDir()}, ""); err == nil ||
+		!strings.Contains(err.Error(), ".npy") {
 		t.Errorf("an empty folder: %v", err)
 	}
 }
@@ -70,8 +76,26 @@ func TestNoFileTwice(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, paths := range [][]string{{file, file}, {dir, dir + "/./a.npy"}, {file, link}} {
-		if _, err := Files(paths, ""); err == nil || !strings.Contains(err.Error(), "given twice") || !strings.Contains(err.Error(), paths[1]) {
+		if _, err := Files(paths, ""); err == nil || !strings.Contains(err.Error(),
+			"given twice") || !strings.Contains(err.Error(), paths[1]) {
 			t.Errorf("%v: %v", paths, err)
+		}
+	}
+}
+
+// A pipe is refused before anything waits for it, as is standard input that is one.
+func TestFilesRefusesPipes(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	for path, want := range map[string]string{fmt.Sprintf("/dev/fd/%d", r.Fd()): "a pipe",
+		"/dev/null": "a device"} {
+		if _, err := Files([]string{path}, ""); err == nil ||
+			!strings.Contains(err.Error(), path+": "+want) {
+			t.Errorf("%s: %v", path, err)
 		}
 	}
 }

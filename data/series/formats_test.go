@@ -35,7 +35,8 @@ func TestEveryFormat(t *testing.T) {
 		{"one.h5", HDF5, Options{Axes: []Axis{TokenAxis, FrameAxis}}, false},
 		{"one.h5", HDF5, Options{Tokens: []int{tokens}, Datasets: []string{"/restdata"}}, false},
 		{"v73.mat", MAT73, Options{Tokens: []int{tokens}}, false},
-		{"v73.mat", MAT73, Options{Axes: []Axis{TokenAxis, FrameAxis}, Datasets: []string{"tc"}}, false},
+		{"v73.mat", MAT73, Options{Axes: []Axis{TokenAxis, FrameAxis}, Datasets: []string{"tc"}},
+			false},
 		{"v5.mat", MAT5, Options{Tokens: []int{tokens}}, false},
 		{"frames.npy", NPY, Options{Axes: []Axis{FrameAxis, TokenAxis}}, false},
 		{"fortran.npy", NPY, Options{Tokens: []int{tokens}}, false},
@@ -53,13 +54,16 @@ func TestEveryFormat(t *testing.T) {
 			t.Errorf("%s: %v", c.file, err)
 			continue
 		}
-		if s.Frames != frames || s.Tokens != tokens || len(s.X) != frames*tokens || len(s.Runs) != 1 {
-			t.Errorf("%s: %d frames of %d tokens, %d values, %d runs", c.file, s.Frames, s.Tokens, len(s.X), len(s.Runs))
+		if s.Frames != frames || s.Tokens != tokens || len(s.X) != frames*tokens ||
+			len(s.Runs) != 1 {
+			t.Errorf("%s: %d frames of %d tokens, %d values, %d runs", c.file, s.Frames, s.Tokens,
+				len(s.X), len(s.Runs))
 			continue
 		}
 		for i, v := range s.X {
 			if v != value(i/tokens, i%tokens) {
-				t.Errorf("%s: frame %d, token %d is %v, want %v", c.file, i/tokens, i%tokens, v, value(i/tokens, i%tokens))
+				t.Errorf("%s: frame %d, token %d is %v, want %v", c.file, i/tokens, i%tokens, v,
+					value(i/tokens, i%tokens))
 				break
 			}
 		}
@@ -67,7 +71,9 @@ func TestEveryFormat(t *testing.T) {
 			t.Errorf("%s: names %v", c.file, s.Names)
 		}
 		info, err := Inspect(fixture(c.file), c.o)
-		if err != nil || info.Format != c.format || info.Tokens != tokens || info.Frames != frames || info.Runs != 1 || info.Subjects != 1 || len(info.SHA256) != 64 {
+		if err != nil || info.Format != c.format || info.Tokens != tokens ||
+			info.Frames != frames || info.Runs != 1 || info.Subjects != 1 ||
+			len(info.SHA256) != 64 {
 			t.Errorf("%s: %+v, %v", c.file, info, err)
 		}
 	}
@@ -83,7 +89,8 @@ func TestFirstRow(t *testing.T) {
 		return row
 	}
 	for file, want := range map[string][]Number{
-		"one.h5": of(1, 0), "v5.mat": of(1, 0), "v73.mat": of(1, 0), "frames.npy": of(1, 1), "sub-01.ptseries.nii": of(1, 1), "fortran.npy": of(1, 0),
+		"one.h5": of(1, 0), "v5.mat": of(1, 0), "v73.mat": of(1, 0), "frames.npy": of(1, 1),
+		"sub-01.ptseries.nii": of(1, 1), "fortran.npy": of(1, 0),
 	} {
 		info, err := Inspect(fixture(file), Options{Tokens: []int{tokens}})
 		if err != nil {
@@ -101,15 +108,18 @@ func TestSeveralRunsAndSubjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := write(t, "sub-01.h5", string(b))
-	s, err := Load([]string{fixture("100206.h5"), other}, Options{Tokens: []int{tokens}, Datasets: []string{"REST1_RL/resid", "*/resid"}})
+	s, err := Load([]string{fixture("100206.h5"), other}, Options{Tokens: []int{tokens},
+		Datasets: []string{"REST1_RL/resid", "*/resid"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	subjects, of := s.Subjects()
-	if !slices.Equal(subjects, []string{"100206", "01"}) || s.Frames != 14 || !slices.Equal(of, []int{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1}) {
+	subjects, of := s.subjects()
+	if !slices.Equal(subjects, []string{"100206", "01"}) || s.Frames != 14 ||
+		!slices.Equal(of, []int{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1}) {
 		t.Errorf("subjects %v of frames %v", subjects, of)
 	}
-	if s.Runs[0].Name != "/REST1_RL/resid" || s.Runs[0].Frames != 3 || s.Runs[1].First != 3 || s.Runs[1].Frames != 4 || s.Runs[2].First != 7 || s.Runs[2].Subject != "01" {
+	if s.Runs[0].Name != "/REST1_RL/resid" || s.Runs[0].Frames != 3 || s.Runs[1].First != 3 ||
+		s.Runs[1].Frames != 4 || s.Runs[2].First != 7 || s.Runs[2].Subject != "01" {
 		t.Errorf("runs %+v", s.Runs)
 	}
 	if s.X[0] != value(4, 0) || s.X[3*tokens+1] != value(0, 1) {
@@ -117,18 +127,21 @@ func TestSeveralRunsAndSubjects(t *testing.T) {
 	}
 	// The slices of a stack are subjects, or runs.
 	for axis, want := range map[Axis]int{SubjectAxis: 2, RunAxis: 1} {
-		s, err := Load([]string{fixture("stack.npy")}, Options{Axes: []Axis{axis, TokenAxis, FrameAxis}})
+		s, err := Load([]string{fixture("stack.npy")},
+			Options{Axes: []Axis{axis, TokenAxis, FrameAxis}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		subjects, _ := s.Subjects()
-		if len(s.Runs) != 2 || len(subjects) != want || s.X[0] != 0 || s.X[frames*tokens+tokens+2] != 100+value(1, 2) {
+		subjects, _ := s.subjects()
+		if len(s.Runs) != 2 || len(subjects) != want || s.X[0] != 0 ||
+			s.X[frames*tokens+tokens+2] != 100+value(1, 2) {
 			t.Errorf("%s: %d runs of %v", axis, len(s.Runs), subjects)
 		}
 	}
 }
 
-// Axes may hold another number of tokens than the expected ones where no axis has one of these, or the user insists.
+// Axes may hold another number of tokens than the expected ones where no axis has one of these, or
+// the user insists.
 func TestOtherNumbersOfTokens(t *testing.T) {
 	for _, o := range []Options{
 		{Tokens: []int{360, 718}, Axes: []Axis{FrameAxis, TokenAxis}},
@@ -138,18 +151,21 @@ func TestOtherNumbersOfTokens(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", o, s, err)
 		}
 	}
-	if s, err := Load([]string{fixture("sub-01.ptseries.nii")}, Options{Tokens: []int{360, frames}}); err != nil || s.Tokens != tokens {
+	if s, err := Load([]string{fixture("sub-01.ptseries.nii")},
+		Options{Tokens: []int{360, frames}}); err != nil || s.Tokens != tokens {
 		t.Errorf("names tell the axis: %+v, %v", s, err)
 	}
 }
 
 // Tokens in another order are matched by name, and the set says so.
 func TestTokensMatchedByName(t *testing.T) {
-	s, err := Load([]string{fixture("sub-01.ptseries.nii"), fixture("sub-02.ptseries.nii")}, Options{})
+	s, err := Load([]string{fixture("sub-01.ptseries.nii"), fixture("sub-02.ptseries.nii")},
+		Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(s.X[:frames*tokens], s.X[frames*tokens:]) || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "by their names") {
+	if !slices.Equal(s.X[:frames*tokens], s.X[frames*tokens:]) || len(s.Notes) != 1 ||
+		!strings.Contains(s.Notes[0], "by their names") {
 		t.Errorf("notes %v", s.Notes)
 	}
 	s, err = Load([]string{fixture("sub-02.ptseries.nii")}, Options{})
@@ -159,11 +175,13 @@ func TestTokensMatchedByName(t *testing.T) {
 }
 
 func TestZScore(t *testing.T) {
-	_, err := Load([]string{fixture("100206.h5"), fixture("one.h5")}, Options{Tokens: []int{tokens}, Datasets: []string{"*/resid", "restdata"}, ZScore: true})
+	_, err := Load([]string{fixture("100206.h5"), fixture("one.h5")}, Options{Tokens: []int{tokens},
+		Datasets: []string{"*/resid", "restdata"}, ZScore: true})
 	if err == nil || !strings.Contains(err.Error(), `no matrix of numbers named "restdata"`) {
 		t.Fatalf("a dataset that one file lacks: %v", err)
 	}
-	s, err := Load([]string{fixture("100206.h5")}, Options{Tokens: []int{tokens}, Datasets: []string{"*/resid"}, ZScore: true})
+	s, err := Load([]string{fixture("100206.h5")}, Options{Tokens: []int{tokens},
+		Datasets: []string{"*/resid"}, ZScore: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +190,8 @@ func TestZScore(t *testing.T) {
 	for p := range tokens {
 		for f, w := range want {
 			if d := s.X[f*tokens+p] - w; d > 2e-6 || d < -2e-6 {
-				t.Errorf("frame %d of token %d is %v, want %v: z-scores are of each run by itself", f, p, s.X[f*tokens+p], w)
+				t.Errorf("frame %d of token %d is %v, want %v: z-scores are of each run by itself",
+					f, p, s.X[f*tokens+p], w)
 			}
 		}
 	}
@@ -186,26 +205,42 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 		want  []string
 	}{
 		{[]string{"one.h5"}, Options{}, []string{"one.h5", "[6 7]", "--axes"}},
-		{[]string{"one.h5"}, Options{Tokens: []int{360, 718}}, []string{"[6 7]", "no axis of 360 or 718 tokens"}},
+		{[]string{"one.h5"}, Options{Tokens: []int{360, 718}},
+			[]string{"[6 7]", "no axis of 360 or 718 tokens"}},
 		{[]string{"one.h5"}, Options{Tokens: []int{6, 7}}, []string{"both axes", "6 or 7"}},
 		// What the user says must fit what is known.
-		{[]string{"one.h5"}, Options{Tokens: six, TokensFrom: "--tokens", Axes: []Axis{FrameAxis, TokenAxis}}, []string{"7 tokens by --axes frames,tokens", "6 by --tokens"}},
-		{[]string{"one.h5"}, Options{Tokens: six, Axes: []Axis{FrameAxis, TokenAxis}}, []string{"7 tokens", "axis 0 has 6", "--tokens 7"}},
-		{[]string{"stack.npy"}, Options{Tokens: six, Axes: []Axis{SubjectAxis, FrameAxis, TokenAxis}}, []string{"7 tokens", "axis 1 has 6"}},
-		{[]string{"one.h5"}, Options{Names: names, NamesFrom: "names.txt", Axes: []Axis{FrameAxis, TokenAxis}}, []string{"7 tokens", "6 by names.txt"}},
-		{[]string{"sub-01.ptseries.nii"}, Options{Tokens: []int{5}, TokensFrom: "--tokens"}, []string{"6 tokens by its names", "5 by --tokens"}},
-		{[]string{"one.h5"}, Options{Tokens: []int{5}}, []string{"no axis of 5 tokens", "one axis has one more", "index"}},
-		{[]string{"frames.npy"}, Options{Tokens: six, Datasets: []string{"x"}}, []string{"frames.npy", "--dataset names x", "leave --dataset out"}},
-		{[]string{"stack.npy"}, Options{Tokens: six}, []string{"[2 6 7]", "subjects,tokens,frames"}},
-		{[]string{"stack.npy"}, Options{Axes: []Axis{TokenAxis, FrameAxis}}, []string{"2 axes", "[2 6 7]"}},
-		{[]string{"named.csv"}, Options{Axes: []Axis{TokenAxis, FrameAxis}}, []string{"tokens,frames", "names say frames,tokens"}},
-		{[]string{"100206.h5"}, Options{Tokens: six}, []string{"3 matrices", "--dataset", "/REST1_LR/resid [6 4]"}},
-		{[]string{"two.npz"}, Options{Tokens: six, Datasets: []string{"c"}}, []string{`"c"`, "a [7 6], b [3 6]"}},
+		{[]string{"one.h5"}, Options{Tokens: six, TokensFrom: "--tokens", Axes: []Axis{FrameAxis,
+			TokenAxis}}, []string{"7 tokens by --axes frames,tokens", "6 by --tokens"}},
+		{[]string{"one.h5"}, Options{Tokens: six, Axes: []Axis{FrameAxis, TokenAxis}},
+			[]string{"7 tokens", "axis 0 has 6", "--tokens 7"}},
+		{[]string{"stack.npy"}, Options{Tokens: six, Axes: []Axis{SubjectAxis, FrameAxis,
+			TokenAxis}}, []string{"7 tokens", "axis 1 has 6"}},
+		{[]string{"one.h5"}, Options{Names: names, NamesFrom: "names.txt",
+			Axes: []Axis{FrameAxis, TokenAxis}}, []string{"7 tokens", "6 by names.txt"}},
+		{[]string{"sub-01.ptseries.nii"}, Options{Tokens: []int{5}, TokensFrom: "--tokens"},
+			[]string{"6 tokens by its names", "5 by --tokens"}},
+		{[]string{"one.h5"}, Options{Tokens: []int{5}}, []string{"no axis of 5 tokens",
+			"one axis has one more", "index"}},
+		{[]string{"frames.npy"}, Options{Tokens: six, Datasets: []string{"x"}},
+			[]string{"frames.npy", "--dataset names x", "leave --dataset out"}},
+		{[]string{"stack.npy"}, Options{Tokens: six},
+			[]string{"[2 6 7]", "subjects,tokens,frames"}},
+		{[]string{"stack.npy"}, Options{Axes: []Axis{TokenAxis, FrameAxis}},
+			[]string{"2 axes", "[2 6 7]"}},
+		{[]string{"named.csv"}, Options{Axes: []Axis{TokenAxis, FrameAxis}},
+			[]string{"tokens,frames", "names say frames,tokens"}},
+		{[]string{"100206.h5"}, Options{Tokens: six}, []string{"3 matrices", "--dataset",
+			"/REST1_LR/resid [6 4]"}},
+		{[]string{"two.npz"}, Options{Tokens: six, Datasets: []string{"c"}},
+			[]string{`"c"`, "a [7 6], b [3 6]"}},
 		{[]string{"dense.dtseries.nii"}, Options{}, []string{"dlabel.nii", "--parcellation"}},
 		{[]string{"networks.dlabel.nii"}, Options{}, []string{"kind dlabel"}},
-		{[]string{"one.h5", "two.npz"}, Options{Tokens: six, Datasets: []string{"x"}}, []string{"one.h5", `"x"`}},
-		{[]string{"sub-01.ptseries.nii"}, Options{Names: []string{"a", "b", "c", "d", "e", "f"}, NamesFrom: "names.txt"}, []string{"L_V1_ROI", "names.txt"}},
-		{[]string{"sub-01.ptseries.nii"}, Options{Names: names[:5], NamesFrom: "names.txt"}, []string{"6 tokens", "but 5 by names.txt"}},
+		{[]string{"one.h5", "two.npz"}, Options{Tokens: six, Datasets: []string{"x"}},
+			[]string{"one.h5", `"x"`}},
+		{[]string{"sub-01.ptseries.nii"}, Options{Names: []string{"a", "b", "c", "d", "e", "f"},
+			NamesFrom: "names.txt"}, []string{"L_V1_ROI", "names.txt"}},
+		{[]string{"sub-01.ptseries.nii"}, Options{Names: names[:5], NamesFrom: "names.txt"},
+			[]string{"6 tokens", "but 5 by names.txt"}},
 		{[]string{"missing.csv"}, Options{}, []string{"missing.csv"}},
 		{[]string{"."}, Options{}, []string{"not a regular file"}},
 	} {
@@ -227,12 +262,28 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 
 func TestParseAxes(t *testing.T) {
 	for text, want := range map[string]string{
-		"tokens,frames": "[tokens frames]", "frames, tokens": "[frames tokens]", "subjects,parcels,time": "[subjects tokens frames]", "runs,frames,tokens": "[runs frames tokens]",
-		"tokens": "", "frames,frames": "", "frames,tokens,voxels": "", "": "", "subjects,runs,frames,tokens": "",
+		"tokens,frames": "[tokens frames]", "frames, tokens": "[frames tokens]",
+		"subjects,parcels,time": "[subjects tokens frames]",
+		"runs,frames,tokens":    "[runs frames tokens]",
+		"tokens":                "", "frames,frames": "", "frames,tokens,voxels": "", "": "",
+		"subjects,runs,frames,tokens": "",
 	} {
 		axes, err := ParseAxes(text)
 		if (err == nil) != (want != "") || err == nil && fmt.Sprint(axes) != want {
 			t.Errorf("%q: %v, %v", text, axes, err)
 		}
+	}
+}
+
+// A column of names beside named tokens is not read, and said to be.
+func TestNamesOfFramesAreNoted(t *testing.T) {
+	file := write(t, "a.csv", "when,x,y\nt1,1,2\nt2,3,5\nt3,4,1\n")
+	s, err := Load([]string{file}, Options{})
+	if err != nil || s.Tokens != 2 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], `"when"`) {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	i, err := Inspect(file, Options{})
+	if err != nil || !slices.Equal(i.Notes, s.Notes) {
+		t.Errorf("%+v, %v", i, err)
 	}
 }

@@ -7,11 +7,14 @@ import (
 	"torchpe/data/array/text"
 )
 
-// indexNames are those that programs give a column which counts rows or says their time; pandas writes the first.
-var indexNames = []string{"unnamed: 0", "index", "idx", "time", "time_s", "t", "frame", "frames", "sample", "tr", "volume"}
+// indexNames are those that programs give a column which counts rows or says their time; pandas
+// writes the first.
+var indexNames = []string{"unnamed: 0", "index", "idx", "time", "time_s", "t", "frame", "frames",
+	"sample", "tr", "volume"}
 
-// indexColumn returns the name of the first column of a table with names where it seems to count frames, else nothing: it
-// rises throughout, and is called like an index, or goes from 0 or 1 by steps of 1. Such a column can be a token all the same.
+// indexColumn returns the name of the first column of a table with names where it seems to count
+// frames, else nothing: it rises throughout, and is called like an index, or goes from 0 or 1 by
+// steps of 1. Such a column can be a token all the same.
 func indexColumn(t text.Table) string {
 	rows, columns := t.Shape[0], t.Shape[1]
 	if rows < 3 || columns < 2 {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A column that counts frames is told apart from tokens where their number is known, and otherwise noted.
+// A column that counts frames is told apart from tokens where their number is known, and otherwise
+// noted.
 func TestIndexColumn(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -27,17 +28,23 @@ func TestIndexColumn(t *testing.T) {
 		}
 		path := write(t, "x.csv", text.String())
 		s, err := Load([]string{path}, Options{})
-		if err != nil || s.Tokens != 3 || (len(s.Notes) == 1 && strings.Contains(s.Notes[0], fmt.Sprintf("%q", c.name))) != c.index {
+		if err != nil || s.Tokens != 3 || (len(s.Notes) == 1 &&
+			strings.Contains(s.Notes[0], fmt.Sprintf("%q", c.name))) != c.index {
 			t.Errorf("%s: %+v, %v", text.String(), s, err)
 		}
 		// Two tokens are expected, and three may come; but not two and an index.
-		if _, err := Load([]string{path}, Options{Tokens: []int{2}}); (err != nil && strings.Contains(err.Error(), "leave it out")) != c.index {
+		if _, err := Load([]string{path}, Options{Tokens: []int{2}}); (err != nil &&
+			strings.Contains(err.Error(), "leave it out")) != c.index {
 			t.Errorf("%s: %v", text.String(), err)
 		}
-		if _, err := Load([]string{path}, Options{Tokens: []int{2}, TokensFrom: "--tokens"}); err == nil || !strings.Contains(err.Error(), "Leave it out") && !strings.Contains(err.Error(), "leave it out") {
+		if _, err := Load([]string{path},
+			Options{Tokens: []int{2}, TokensFrom: "--tokens"}); err == nil ||
+			!strings.Contains(err.Error(), "Leave it out") &&
+				!strings.Contains(err.Error(), "leave it out") {
 			t.Errorf("%s: %v", text.String(), err)
 		}
-		if _, err := Load([]string{path}, Options{Tokens: []int{3}, TokensFrom: "--tokens"}); err != nil {
+		if _, err := Load([]string{path},
+			Options{Tokens: []int{3}, TokensFrom: "--tokens"}); err != nil {
 			t.Errorf("%s: %v", text.String(), err)
 		}
 	}

@@ -7,30 +7,38 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"slices"
 
+	"torchpe/data/array"
 	"torchpe/data/partition"
 )
 
 // Info describes a file.
 type Info struct {
-	File            string          `json:"file"`
-	Format          Format          `json:"format"`
-	Shape           []int           `json:"shape"` // of the array, or the first of several
-	Axes            []Axis          `json:"axes"`  // what they stand for; empty where nothing says it
-	Subjects        int             `json:"subjects"`
-	Runs            int             `json:"runs"`
-	Tokens          int             `json:"tokens"` // 0 where the axes are not known, as frames
-	Frames          int             `json:"frames"` // of all runs together
-	Subject         string          `json:"subject"`
-	Names           []string        `json:"names"`                // of the tokens; empty where the file has none
-	NamesFrom       string          `json:"names_from,omitempty"` // the file that has them
-	HemisphereOrder partition.Order `json:"hemisphere_order"`     // by the names, or in CIFTI by the structures
+	File      string   `json:"file"`
+	Format    Format   `json:"format"`
+	Shape     []int    `json:"shape"` // of the array, or the first of several
+	Axes      []Axis   `json:"axes"`  // empty where nothing tells them
+	Subjects  int      `json:"subjects"`
+	Runs      int      `json:"runs"`
+	Tokens    int      `json:"tokens"` // 0 where the axes are not known, as frames
+	Frames    int      `json:"frames"` // of all runs together
+	Subject   string   `json:"subject"`
+	Names     []string `json:"names"`                // of the tokens; empty where there are none
+	NamesFrom string   `json:"names_from,omitempty"` // the file that has them
+	// HemisphereOrder is that of the names, or in CIFTI of the structures.
+	HemisphereOrder partition.Order `json:"hemisphere_order"`
 	SHA256          string          `json:"sha256"`
-	FirstRow        []Number        `json:"first_row"`  // the first five numbers of the first row, as nibabel, h5py, scipy or numpy show the array
-	NotFinite       int             `json:"not_finite"` // how many numbers are NaN or infinite
-	Datasets        []string        `json:"datasets,omitempty"`
-	Problem         string          `json:"problem,omitempty"` // why the file cannot be read as a series without more being said
+	// FirstRow has the first five numbers of the first row, as nibabel, h5py, scipy or numpy show
+	// the array
+	FirstRow []Number `json:"first_row"`
+	// NotFinite counts the numbers that are NaN or infinite; it is nil where they need more memory
+	// than readers may take.
+	NotFinite *int     `json:"not_finite"`
+	Datasets  []string `json:"datasets,omitempty"`
+	Notes     []string `json:"notes,omitempty"` // what of the file is not read
+	// Problem explains why the file cannot be read as a series without further options.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Number is a number that JSON writes as null where it is NaN or infinite.
@@ -44,27 +52,24 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// Inspect describes a file without keeping its numbers. What keeps it from being read as a series is part of the description,
-// unless it is the options that do not fit the file.
+// Inspect describes a file without keeping its numbers. What keeps it from being read as a series
+// is part of the description, unless it is the options that do not fit the file.
 func Inspect(file string, o Options) (*Info, error) {
 	c, err := open(file, o)
 	if err != nil {
 		return nil, err
 	}
-	subject := o.Subject
-	if subject == nil {
-		subject = DefaultSubject
-	}
-	i := &Info{
-		File: file, Format: c.format, Shape: []int{}, Axes: []Axis{}, Subjects: 1, Subject: subject(file), Names: []string{}, FirstRow: []Number{},
-		HemisphereOrder: partition.Unknown,
-	}
+	i := newInfo(file, c.format, o)
 	chosen, err := c.choose(o.Datasets)
 	if err != nil {
-		if len(o.Datasets) > 0 {
-			return nil, err
+		if len(o.Datasets) > 0 && c.foreign == nil {
+			return nil, misfit{err}
 		}
 		i.Problem = err.Error()
+	}
+	if f := c.foreign; f != nil {
+		i.Shape, i.Names, i.NotFinite = f.shape, append(i.Names, f.names...), nil
+		i.HemisphereOrder = partition.OrderOf(i.Names, nil)
 	}
 	for _, m := range chosen {
 		if err := i.add(c, m, o); err != nil {
@@ -75,12 +80,25 @@ func Inspect(file string, o Options) (*Info, error) {
 	return i, err
 }
 
+// newInfo describes a file of which nothing but its path is known.
+func newInfo(file string, format Format, o Options) *Info {
+	subject, given := o.Subjects[file]
+	if !given {
+		subject = inPath(file).subject
+	}
+	return &Info{
+		File: file, Format: format, Shape: []int{}, Axes: []Axis{}, Subjects: 1,
+		Subject: subject, Names: []string{}, FirstRow: []Number{},
+		HemisphereOrder: partition.Unknown, NotFinite: new(int),
+	}
+}
+
 // add describes one more matrix of the file.
 func (i *Info) add(c *content, m matrix, o Options) error {
 	axes, err := c.axesOf(m, o)
 	if err != nil {
 		if o.Axes != nil || o.Names != nil || o.TokensFrom != "" {
-			return err
+			return misfit{err}
 		}
 		i.Problem = err.Error()
 		axes = m.axes // names tell them, even if there are too many
@@ -91,19 +109,21 @@ func (i *Info) add(c *content, m matrix, o Options) error {
 	}
 	y := layout{slices: 1}
 	if axes != nil {
-		y = layoutOf(m.shape, axes)
+		y = m.layout(axes)
 	}
 	switch {
 	case first:
 		i.Tokens = y.tokens
 	case y.tokens != i.Tokens && i.Problem == "":
-		i.Problem = fmt.Sprintf("%s: %s has %d tokens, those before it %d: name those of one kind with --dataset", c.file, m.name, y.tokens, i.Tokens)
+		i.Problem = fmt.Sprintf("%s: %s has %d tokens, those before it %d: name those of one "+
+			"kind with --dataset", c.file, m.name, y.tokens, i.Tokens)
 	}
 	i.Frames += y.slices * y.frames
 	i.Runs += y.slices
 	if y.slicesAreSubjects {
 		i.Subjects = y.slices
 	}
+	i.Subjects = max(i.Subjects, m.cellSubject())
 	switch {
 	case m.names != nil:
 		i.Names, i.NamesFrom = m.names, m.namesFrom
@@ -114,32 +134,57 @@ func (i *Info) add(c *content, m matrix, o Options) error {
 	if m.name != "" {
 		i.Datasets = append(i.Datasets, m.name)
 	}
+	if m.note != "" && !slices.Contains(i.Notes, m.note) {
+		i.Notes = append(i.Notes, m.note)
+	}
+	return i.addNumbers(c, m, first)
+}
+
+// addNumbers describes the numbers of a matrix.
+func (i *Info) addNumbers(c *content, m matrix, first bool) error {
 	a, err := m.load()
+	var large *array.TooLargeError
+	if errors.As(err, &large) {
+		i.NotFinite = nil
+		if i.Problem == "" {
+			i.Problem = err.Error()
+		}
+		return nil
+	}
 	if err != nil {
 		return err
 	}
+	switch {
+	case isConnectivity(a):
+		i.Problem = fmt.Sprintf("%s: a square, symmetric matrix of %d tokens: this is a connectivity "+
+			"matrix, not series", plan{c: c, m: m}, a.Shape[0])
+	case c.format == Text && m.shape[1] == 1:
+		i.Problem = notSeries(c.file, fmt.Errorf("%s: one number a line, not series", c.file))
+	}
 	for _, v := range a.Data {
-		if v-v != 0 {
-			i.NotFinite++
+		if v-v != 0 && i.NotFinite != nil {
+			*i.NotFinite++
 		}
 	}
-	for _, v := range a.Data[:min(5, m.shape[len(m.shape)-1], len(a.Data))] {
-		if first {
-			i.FirstRow = append(i.FirstRow, Number(v))
-		}
+	columns, step := m.shape[len(m.shape)-1], 1
+	if m.transposed {
+		step = m.shape[0]
+	}
+	for k := 0; first && k < min(5, columns) && k*step < len(a.Data); k++ {
+		i.FirstRow = append(i.FirstRow, Number(a.Data[k*step]))
 	}
 	return nil
 }
 
 func digest(file string) (sum string, err error) {
-	f, err := os.Open(file)
+	f, err := array.Open(file)
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
-		return "", err
+		return "", fmt.Errorf("%s: %w", file, err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -34,16 +34,21 @@ func TestInfoOfWhatDoesNotTell(t *testing.T) {
 		{fixture("stack.npy"), expected, []int{2, 6, 7}, []Axis{}, "--axes subjects,tokens,frames"},
 		{fixture("one.h5"), Options{Tokens: []int{6, 7}}, []int{6, 7}, []Axis{}, "both axes"},
 		{fixture("100206.h5"), expected, []int{}, []Axis{}, "/REST1_LR/resid [6 4]"},
-		{write(t, "indexed.csv", "time,a,b\n0,1,2\n0.7,3,4\n1.4,5,6\n"), Options{Tokens: []int{2}}, []int{3, 3}, []Axis{FrameAxis, TokenAxis}, `"time"`},
-		{fixture("one.h5"), Options{Tokens: []int{6}}, []int{6, 7}, []Axis{TokenAxis, FrameAxis}, ""},
+		{write(t, "indexed.csv", "time,a,b\n0,1,2\n0.7,3,4\n1.4,5,6\n"), Options{Tokens: []int{2}},
+			[]int{3, 3}, []Axis{FrameAxis, TokenAxis}, `"time"`},
+		{fixture("one.h5"), Options{Tokens: []int{6}}, []int{6, 7}, []Axis{TokenAxis, FrameAxis},
+			""},
 	} {
 		info, err := Inspect(c.file, c.o)
-		if err != nil || !slices.Equal(info.Shape, c.shape) || !slices.Equal(info.Axes, c.axes) || !strings.Contains(info.Problem, c.problem) || c.problem == "" && info.Problem != "" {
+		if err != nil || !slices.Equal(info.Shape, c.shape) || !slices.Equal(info.Axes, c.axes) ||
+			!strings.Contains(info.Problem, c.problem) || c.problem == "" && info.Problem != "" {
 			t.Errorf("%s: %+v, %v", c.file, info, err)
 		}
 	}
 	// What the user says and the file does not is an error.
-	for _, o := range []Options{{Axes: []Axis{TokenAxis}}, {Tokens: []int{5}, TokensFrom: "--tokens"}, {Names: names[:5], NamesFrom: "n.txt"}, {Datasets: []string{"x"}}} {
+	for _, o := range []Options{{Axes: []Axis{TokenAxis}},
+		{Tokens: []int{5}, TokensFrom: "--tokens"}, {Names: names[:5], NamesFrom: "n.txt"},
+		{Datasets: []string{"x"}}} {
 		if info, err := Inspect(fixture("one.h5"), o); err == nil {
 			t.Errorf("%+v: %+v", o, info)
 		}
@@ -52,14 +57,16 @@ func TestInfoOfWhatDoesNotTell(t *testing.T) {
 
 func TestInfoShowsGivenNames(t *testing.T) {
 	info, err := Inspect(fixture("one.h5"), Options{Names: names, NamesFrom: "names.txt"})
-	if err != nil || !slices.Equal(info.Names, names) || info.NamesFrom != "names.txt" || info.HemisphereOrder != "left-first" {
+	if err != nil || !slices.Equal(info.Names, names) || info.NamesFrom != "names.txt" ||
+		info.HemisphereOrder != "left-first" {
 		t.Errorf("%+v, %v", info, err)
 	}
 }
 
 // Text in an array of numpy is what is wrong with it, not its axes.
 func TestTextInNumpy(t *testing.T) {
-	if _, err := Load([]string{fixture("../../array/npy/testdata/text.npy")}, Options{Tokens: []int{2}}); err == nil || !strings.Contains(err.Error(), "holds text") {
+	if _, err := Load([]string{fixture("../../array/npy/testdata/text.npy")},
+		Options{Tokens: []int{2}}); err == nil || !strings.Contains(err.Error(), "holds text") {
 		t.Errorf("%v", err)
 	}
 }

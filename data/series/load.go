@@ -4,36 +4,22 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
-	"regexp"
-	"strings"
 
 	"torchpe/data/array"
 )
 
-var subjectParts = []*regexp.Regexp{
-	regexp.MustCompile(`(?:^|[^a-zA-Z])sub-([A-Za-z0-9]+)`),  // BIDS
-	regexp.MustCompile(`(?:^|[^0-9])([0-9]{6})(?:[^0-9]|$)`), // HCP
-}
-
-// DefaultSubject finds the subject in the name of a file: what follows "sub-", as in BIDS; else six digits, as HCP numbers its
-// subjects; else the whole name without what follows its first dot.
-func DefaultSubject(file string) string {
-	base := filepath.Base(file)
-	for _, part := range subjectParts {
-		if found := part.FindStringSubmatch(base); found != nil {
-			return found[1]
-		}
-	}
-	name, _, _ := strings.Cut(base, ".")
-	return name
-}
-
-// Load reads all files into one set. Files of more than one token count, with names that differ or that only some have, or with
-// a value that is not finite are errors that name file, token and value; all files are opened before the first number of a
-// binary one is read.
+// Load reads all files into one set. Files of more than one token count, with names that differ or
+// that only some have, or with a value that is not finite are errors that name file, token and
+// value; all files are opened before the first number of a binary one is read.
 func Load(files []string, o Options) (*Set, error) {
 	l := newLoader(o)
+	if l.o.Subjects == nil {
+		found, notes, err := subjectFinder{}.of(files)
+		if err != nil {
+			return nil, err
+		}
+		l.o.Subjects, l.set.Notes = found, notes
+	}
 	var planned []plan
 	for _, file := range files {
 		p, err := l.plan(file)
@@ -57,24 +43,31 @@ func Load(files []string, o Options) (*Set, error) {
 	for _, p := range planned {
 		numbers += p.layout.numbers()
 	}
-	l.set.X = make([]float32, 0, numbers)
+	x, err := array.Make[float32](l.budget, numbers, fmt.Sprintf("the series of %s",
+		someOf(files)))
+	if err != nil {
+		return nil, err
+	}
+	l.set.X = x[:0]
 	for i := range planned {
 		if err := l.read(planned[i]); err != nil {
 			return nil, err
 		}
-		planned[i] = plan{} // text lets go of its numbers
+		planned[i] = plan{} // frees the numbers of text
 	}
 	return l.set, nil
 }
 
-// ReadRun reads the one run of a file as it is, [frames, tokens], with the names of its tokens where it or the options have any.
+// ReadRun reads the one run of a file as it is, [frames, tokens], with the names of its tokens
+// where it or the options have any.
 func ReadRun(file string, o Options) (array.Array, []string, error) {
 	plans, err := newLoader(o).plan(file)
 	if err != nil {
 		return array.Array{}, nil, err
 	}
 	if len(plans) != 1 || plans[0].layout.slices != 1 {
-		return array.Array{}, nil, fmt.Errorf("%s: it has several runs: name one with --dataset", file)
+		return array.Array{}, nil, fmt.Errorf(
+			"%s: it has several runs: name one with --dataset", file)
 	}
 	a, err := plans[0].m.load()
 	if err != nil {
@@ -96,20 +89,20 @@ type loader struct {
 	counted string          // what first said how many tokens there are
 	sided   string          // the file that first said on which side they lie
 	seen    map[string]bool // notes
+	budget  *array.Budget   // of all series together
 }
 
 func newLoader(o Options) *loader {
-	l := &loader{o: o, set: &Set{}, seen: map[string]bool{}}
-	if l.o.Subject == nil {
-		l.o.Subject = DefaultSubject
-	}
+	l := &loader{o: o, set: &Set{}, seen: map[string]bool{},
+		budget: array.NewBudget()}
 	if o.Names != nil {
-		l.set.Names, l.set.NamesFrom, l.set.Tokens, l.counted = o.Names, o.NamesFrom, len(o.Names), o.NamesFrom
+		l.set.Names, l.set.NamesFrom, l.set.Tokens, l.counted = o.Names, o.NamesFrom,
+			len(o.Names), o.NamesFrom
 	}
 	return l
 }
 
-// plan is a matrix that will be read, with where its tokens go.
+// plan is a matrix to read, with the places of its tokens in the set.
 type plan struct {
 	c      *content
 	m      matrix
@@ -131,18 +124,24 @@ func (l *loader) plan(file string) ([]plan, error) {
 	var plans []plan
 	for _, m := range chosen {
 		if m.dense {
-			return nil, fmt.Errorf("%s: a dense series (dtseries.nii) needs parcels to be averaged in: name a dlabel.nii with --parcellation", file)
+			return nil, fmt.Errorf("%s: a dense series (dtseries.nii) needs parcels to be "+
+				"averaged in: name a dlabel.nii with --parcellation", file)
 		}
 		axes, err := c.axesOf(m, l.o)
 		if err != nil {
 			return nil, err
 		}
-		p := plan{c: c, m: m, layout: layoutOf(m.shape, axes)}
+		p := plan{c: c, m: m, layout: m.layout(axes)}
+		if m.note != "" {
+			l.note("%s", m.note)
+		}
 		if m.index != "" {
-			l.note("The first column of %s, %q, rises from frame to frame: it was read as a token; leave it out if it only counts frames.", p, m.index)
+			l.note("The first column of %s, %q, rises from frame to frame: it was read as a "+
+				"token; leave it out if it only counts frames.", p, m.index)
 		}
 		if p.layout.tokens < 2 || p.layout.frames < 1 {
-			return nil, fmt.Errorf("%s: %d frames of %d tokens (shape %v): at least 1 frame and 2 tokens are needed", p, p.layout.frames, p.layout.tokens, m.shape)
+			return nil, fmt.Errorf("%s: %d frames of %d tokens (shape %v): at least 1 frame and "+
+				"2 tokens are needed", p, p.layout.frames, p.layout.tokens, m.shape)
 		}
 		if err := l.match(&p); err != nil {
 			return nil, err
@@ -154,9 +153,9 @@ func (l *loader) plan(file string) ([]plan, error) {
 
 func (p plan) String() string {
 	if p.m.name == "" {
-		return p.c.file
+		return array.Shown(p.c.file)
 	}
-	return p.c.file + ": " + p.m.name
+	return array.Shown(p.c.file) + ": " + array.Shown(p.m.name)
 }
 
 func (l *loader) note(format string, args ...any) {
@@ -167,13 +166,17 @@ func (l *loader) note(format string, args ...any) {
 	}
 }
 
-// readText reads the numbers of text as soon as it was opened, so that those of many files do not lie in memory as float64.
+// readText reads the numbers of text as soon as it was opened, so that those of many files do not
+// lie in memory as float64.
 func (l *loader) readText(p *plan) error {
 	if p.c.format != Text {
 		return nil
 	}
-	p.values = make([]float32, p.layout.numbers())
-	if err := l.fill(*p, p.values); err != nil {
+	var err error
+	if p.values, err = array.Make[float32](l.budget, p.layout.numbers(), p.String()); err == nil {
+		err = l.fill(*p, p.values)
+	}
+	if err != nil {
 		return err
 	}
 	p.m.load, p.c.matrices = nil, nil
@@ -190,9 +193,13 @@ func (l *loader) read(p plan) error {
 	} else if err := l.fill(p, s.X[from:]); err != nil {
 		return err
 	}
-	subject := l.o.Subject(p.c.file)
+	subject := l.o.Subjects[p.c.file]
+	if n := p.m.cellSubject(); n > 0 {
+		subject = fmt.Sprintf("%s{%d}", subject, n)
+	}
 	for slice := range y.slices {
-		r := Run{File: p.c.file, Name: p.m.name, Subject: subject, First: s.Frames, Frames: y.frames}
+		r := Run{File: p.c.file, Name: p.m.name, Subject: subject, First: s.Frames,
+			Frames: y.frames}
 		if y.slicesAreSubjects {
 			r.Subject = fmt.Sprintf("%s[%d]", subject, slice)
 		} else if y.slicesAreSeries {
@@ -212,15 +219,16 @@ func (l *loader) fill(p plan, into []float32) error {
 	}
 	y := p.layout
 	for slice := range y.slices {
-		if err := l.take(p, a.Data[slice*y.sliceStep:], into[slice*y.frames*y.tokens:]); err != nil {
+		if err := l.writeRun(p, a.Data[slice*y.sliceStep:],
+			into[slice*y.frames*y.tokens:]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// take writes one run, [frames, tokens], z-scored where the options say so.
-func (l *loader) take(p plan, data []float64, into []float32) error {
+// writeRun writes one run, [frames, tokens], z-scored where the options say so.
+func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 	y := p.layout
 	for token := range y.tokens {
 		to := token
@@ -232,7 +240,8 @@ func (l *loader) take(p plan, data []float64, into []float32) error {
 		for f := range y.frames {
 			v := at(f)
 			if v-v != 0 || math.Abs(v) > math.MaxFloat32 { // true for NaN and infinities
-				return fmt.Errorf("%s: frame %d of token %s is %v: leave the frame or the token out", p, f, l.token(to), v)
+				return fmt.Errorf("%s: frame %d of token %s is %v: leave the frame or the token "+
+					"out", p, f, l.token(to), v)
 			}
 			sum, low, high = sum+v, min(low, v), max(high, v)
 		}
@@ -243,7 +252,8 @@ func (l *loader) take(p plan, data []float64, into []float32) error {
 		sd := math.Sqrt(squares / float64(y.frames))
 		switch flat := isFlat(low, high, sd); {
 		case flat && l.o.ZScore:
-			return fmt.Errorf("%s: token %s is %v at all %d frames, so it has no z-score: leave it out, or turn z-scoring off with --zscore=false", p, l.token(to), low, y.frames)
+			return fmt.Errorf("%s: token %s is %v at all %d frames, so it has no z-score: leave "+
+				"it out, or turn z-scoring off with --zscore=false", p, l.token(to), low, y.frames)
 		case flat:
 			l.set.Flat = append(l.set.Flat, Flat{Run: p.String(), Token: l.token(to), Value: low})
 		}
@@ -257,16 +267,17 @@ func (l *loader) take(p plan, data []float64, into []float32) error {
 	return nil
 }
 
-// isFlat says whether a series from low to high is one number but for rounding, whose SD would be that of the rounding: the
-// mean of a constant 0.1 is not always 0.1, and over millions of frames off by more than the bound.
+// isFlat reports whether a series from low to high is one number but for rounding, whose SD would
+// be that of the rounding: the mean of a constant 0.1 is not always 0.1, and over millions of
+// frames off by more than the bound.
 func isFlat(low, high, sd float64) bool {
 	return low == high || sd <= 1e-10*max(math.Abs(low), math.Abs(high))
 }
 
-// token says which token is meant.
+// token names a token in a message.
 func (l *loader) token(i int) string {
 	if i < len(l.set.Names) {
-		return fmt.Sprintf("%d (%s)", i, l.set.Names[i])
+		return fmt.Sprintf("%d (%s)", i, array.Shown(l.set.Names[i]))
 	}
 	return fmt.Sprint(i)
 }

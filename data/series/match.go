@@ -9,19 +9,20 @@ import (
 	"torchpe/data/partition"
 )
 
-// match holds a matrix's tokens against the set's, and finds their order.
+// match compares a matrix's tokens with the set's, and finds their order.
 func (l *loader) match(p *plan) error {
 	s, names := l.set, p.m.names
 	if s.Tokens == 0 {
 		s.Tokens, l.counted = p.layout.tokens, p.c.file
 	}
 	if p.layout.tokens != s.Tokens {
-		return fmt.Errorf("%s: it has %d tokens, but %s has %d", p, p.layout.tokens, l.counted, s.Tokens)
+		return fmt.Errorf("%s: it has %d tokens, but %s has %d", p, p.layout.tokens,
+			l.counted, s.Tokens)
 	}
 	if names == nil {
 		return nil
 	}
-	if err := unique(names, p.m.namesFrom); err != nil {
+	if err := checkUnique(names, p.m.namesFrom); err != nil {
 		return err
 	}
 	if err := p.checkSides(); err != nil {
@@ -29,7 +30,7 @@ func (l *loader) match(p *plan) error {
 	}
 	if s.Names == nil {
 		s.Names, s.NamesFrom = names, p.m.namesFrom
-		if filepath.Base(s.NamesFrom) == NamesFile {
+		if filepath.Base(s.NamesFrom) == namesFile {
 			l.note("Names of tokens come from %s, which lies beside the series.", s.NamesFrom)
 		}
 	}
@@ -51,7 +52,8 @@ func (l *loader) order(p *plan) error {
 	for i, name := range p.m.names {
 		k, ok := place[name]
 		if !ok {
-			return fmt.Errorf("%s: it names token %d %q, which is not among the %d of %s (%s, ...)", p, i, name, s.Tokens, s.NamesFrom,
+			return fmt.Errorf("%s: it names token %d %q, which is not among the %d of %s (%s, ...)",
+				p, i, name, s.Tokens, s.NamesFrom,
 				strings.Join(s.Names[:min(3, len(s.Names))], ", "))
 		}
 		p.order = append(p.order, k)
@@ -60,12 +62,13 @@ func (l *loader) order(p *plan) error {
 	return nil
 }
 
-// checkSides returns an error where most names that tell a hemisphere tell another one than the vertices of their parcels. A few
-// may: an l can stand for lateral.
+// checkSides returns an error where most names that tell a hemisphere tell another one than the
+// vertices of their parcels. A few may: an l can stand for lateral.
 func (p plan) checkSides() error {
 	telling, wrong, first := 0, 0, 0
 	for i, side := range p.m.sides {
-		byName, byVertices := partition.Hemispheres(p.m.names[i:i+1]), partition.Hemispheres([]string{side})
+		byName, byVertices := partition.Hemispheres(p.m.names[i:i+1]),
+			partition.Hemispheres([]string{side})
 		if byName == partition.Unknown || byVertices == partition.Unknown {
 			continue
 		}
@@ -80,11 +83,13 @@ func (p plan) checkSides() error {
 	if 2*wrong <= telling {
 		return nil
 	}
-	return fmt.Errorf("%s: %d of the %d tokens whose names tell a hemisphere have their vertices in the other one, such as token %d, %q: names or structures are wrong",
+	return fmt.Errorf("%s: %d of the %d tokens whose names tell a hemisphere have their vertices "+
+		"in the other one, such as token %d, %q: names or structures are wrong",
 		p, wrong, telling, first, p.m.names[first])
 }
 
-// matchSides returns an error where a token lies in another hemisphere than the one of that name in a file before.
+// matchSides returns an error where a token lies in another hemisphere than the one of that name in
+// a file before.
 func (l *loader) matchSides(p *plan) error {
 	if p.m.sides == nil {
 		return nil
@@ -102,14 +107,17 @@ func (l *loader) matchSides(p *plan) error {
 		case s.Sides[to] == "":
 			s.Sides[to] = side
 		case side != "" && side != s.Sides[to]:
-			return fmt.Errorf("%s: token %d, %q, has its vertices in hemisphere %s, and in %s in %s: these names do not mean the same parcels; name them apart, or leave one of the files out",
+			return fmt.Errorf("%s: token %d, %q, has its vertices in hemisphere %s, and in %s in "+
+				"%s: these names do not mean the same parcels; name them apart, or leave one of "+
+				"the files out",
 				p, i, p.m.names[i], side, s.Sides[to], l.sided)
 		}
 	}
 	return nil
 }
 
-// checkNamed returns an error where some files have names of their tokens and others none: the latter may list them in any order.
+// checkNamed returns an error where some files have names of their tokens and others none: the
+// latter may list them in any order.
 func (l *loader) checkNamed(planned []plan) error {
 	if l.o.Names != nil {
 		return nil
@@ -125,7 +133,8 @@ func (l *loader) checkNamed(planned []plan) error {
 	if len(named) == 0 || len(bare) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: tokens without names, while %s has them, and may list them in another order: name those of the former with --names FILE, a line a token, or leave one kind out",
+	return fmt.Errorf("%s: tokens without names, while %s has them, and may list them in another "+
+		"order: name those of the former with --names FILE, a line a token, or leave one kind out",
 		someOf(bare), someOf(named))
 }
 
@@ -139,8 +148,8 @@ func someOf(files []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(files[:most], ", "), len(files)-most)
 }
 
-// unique returns an error where two tokens have one name.
-func unique(names []string, file string) error {
+// checkUnique returns an error where two tokens have one name.
+func checkUnique(names []string, file string) error {
 	first := make(map[string]int, len(names))
 	for i, name := range names {
 		if j, ok := first[name]; ok {

@@ -8,21 +8,26 @@ import (
 	"torchpe/data/partition"
 )
 
-// The order of a file without names is not that of another file: it is told by --names, or the files are refused.
+// The order of a file without names is not that of another file: it is told by --names, or the
+// files are refused.
 func TestFilesWithAndWithoutNames(t *testing.T) {
-	for _, files := range [][]string{{"fortran.npy", "sub-02.ptseries.nii"}, {"sub-02.ptseries.nii", "fortran.npy"}, {"plain.csv", "named.csv"}} {
+	for _, files := range [][]string{{"fortran.npy", "sub-02.ptseries.nii"},
+		{"sub-02.ptseries.nii", "fortran.npy"}, {"plain.csv", "named.csv"}} {
 		paths := []string{fixture(files[0]), fixture(files[1])}
 		_, err := Load(paths, Options{Tokens: []int{tokens}})
-		if err == nil || !strings.Contains(err.Error(), "without names") || !strings.Contains(err.Error(), "--names") ||
+		if err == nil || !strings.Contains(err.Error(), "without names") ||
+			!strings.Contains(err.Error(), "--names") ||
 			!strings.Contains(err.Error(), paths[0]) || !strings.Contains(err.Error(), paths[1]) {
 			t.Errorf("%v: %v", files, err)
 		}
 		s, err := Load(paths, Options{Names: names, NamesFrom: "names.txt"})
-		if err != nil || !slices.Equal(s.X[:frames*tokens], s.X[frames*tokens:]) || s.X[1] != value(0, 1) || s.NamesFrom != "names.txt" {
+		if err != nil || !slices.Equal(s.X[:frames*tokens], s.X[frames*tokens:]) ||
+			s.X[1] != value(0, 1) || s.NamesFrom != "names.txt" {
 			t.Errorf("%v with names: %+v, %v", files, s, err)
 		}
 	}
-	if s, err := Load([]string{fixture("fortran.npy"), fixture("one.h5")}, Options{Tokens: []int{tokens}}); err != nil || s.Names != nil || s.NamesFrom != "" {
+	if s, err := Load([]string{fixture("fortran.npy"), fixture("one.h5")},
+		Options{Tokens: []int{tokens}}); err != nil || s.Names != nil || s.NamesFrom != "" {
 		t.Errorf("no names at all: %+v, %v", s, err)
 	}
 }
@@ -31,7 +36,8 @@ func TestFilesWithAndWithoutNames(t *testing.T) {
 func TestHemispheresByVertices(t *testing.T) {
 	list := write(t, "list.txt", "1\n1\n2\n3\n3\n4\n")
 	left, right := fixture("anonymous-left.ptseries.nii"), fixture("anonymous-right.ptseries.nii")
-	for file, want := range map[string]partition.Order{left: partition.LeftFirst, right: partition.RightFirst} {
+	for file, want := range map[string]partition.Order{left: partition.LeftFirst,
+		right: partition.RightFirst} {
 		d, err := Source{Data: []string{file}, Modules: list}.Read(nil, false)
 		if err != nil || d.Hemispheres() != want {
 			t.Errorf("%s: %+v, %v", file, d, err)
@@ -52,19 +58,26 @@ func TestHemispheresByVertices(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Match(partition.Tokens{Count: s.Tokens, Names: s.Names, Sides: s.Sides, File: file}); (err == nil) != fits {
+		if _, err := p.Match(partition.Tokens{Count: s.Tokens, Names: s.Names, Sides: s.Sides,
+			File: file}); (err == nil) != fits {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	if _, err := Load([]string{right, left}, Options{}); err == nil || !strings.Contains(err.Error(), `token 0, "P0"`) || !strings.Contains(err.Error(), left) || !strings.Contains(err.Error(), right) {
+	if _, err := Load([]string{right, left}, Options{}); err == nil ||
+		!strings.Contains(err.Error(), `token 0, "P0"`) || !strings.Contains(err.Error(), left) ||
+		!strings.Contains(err.Error(), right) {
 		t.Errorf("one name in both hemispheres: %v", err)
 	}
-	if _, err := Load([]string{fixture("crossed.ptseries.nii")}, Options{}); err == nil || !strings.Contains(err.Error(), "6 of the 6 tokens") || !strings.Contains(err.Error(), "L_V1_ROI") {
+	if _, err := Load([]string{fixture("crossed.ptseries.nii")}, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "6 of the 6 tokens") ||
+		!strings.Contains(err.Error(), "L_V1_ROI") {
 		t.Errorf("names against vertices: %v", err)
 	}
 	// The parcels of dense series have vertices too.
-	s, err := Load([]string{fixture("dense.dtseries.nii")}, Options{Parcels: fixture("anonymous-right.dlabel.nii")})
-	if err != nil || s.Hemispheres() != partition.RightFirst || s.X[0] != value(0, 3) || s.NamesFrom != fixture("anonymous-right.dlabel.nii") {
+	s, err := Load([]string{fixture("dense.dtseries.nii")},
+		Options{Parcels: fixture("anonymous-right.dlabel.nii")})
+	if err != nil || s.Hemispheres() != partition.RightFirst || s.X[0] != value(0, 3) ||
+		s.NamesFrom != fixture("anonymous-right.dlabel.nii") {
 		t.Errorf("dense: %+v, %v", s, err)
 	}
 }

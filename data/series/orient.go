@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// axesOf returns what the axes of a matrix stand for. What the file, a known number of tokens and the user say must agree.
+// axesOf returns what the axes of a matrix stand for. What the file, a known number of tokens and
+// the user say must agree.
 func (c *content) axesOf(m matrix, o Options) ([]Axis, error) {
 	where := fmt.Sprintf("%s (%s)", plan{c: c, m: m}, c.format)
 	known, from := o.Tokens, o.TokensFrom
@@ -20,10 +21,12 @@ func (c *content) axesOf(m matrix, o Options) ([]Axis, error) {
 	axes := m.axes
 	switch {
 	case axes != nil && o.Axes != nil && !slices.Equal(o.Axes, axes):
-		return nil, fmt.Errorf("%s: --axes says %s, but its names say %s", where, join(o.Axes), join(axes))
+		return nil, fmt.Errorf("%s: --axes says %s, but its names say %s", where,
+			join(o.Axes), join(axes))
 	case axes == nil && o.Axes != nil:
 		if len(o.Axes) != len(m.shape) {
-			return nil, fmt.Errorf("%s: --axes names %d axes (%s), but its shape is %v", where, len(o.Axes), join(o.Axes), m.shape)
+			return nil, fmt.Errorf("%s: --axes names %d axes (%s), but its shape is %v", where,
+				len(o.Axes), join(o.Axes), m.shape)
 		}
 		axes = o.Axes
 	case axes == nil:
@@ -41,15 +44,18 @@ func (c *content) axesOf(m matrix, o Options) ([]Axis, error) {
 // axesByLength returns the axes of a matrix one of which is known to hold so many tokens.
 func axesByLength(shape, known []int) ([]Axis, error) {
 	if len(shape) != 2 {
-		return nil, fmt.Errorf("its shape is %v: say what its axes are, such as --axes subjects,tokens,frames", shape)
+		return nil, fmt.Errorf(
+			"its shape is %v: say what its axes are, such as --axes subjects,tokens,frames", shape)
 	}
 	if len(known) == 0 {
-		return nil, fmt.Errorf("its shape is %v: say which axis holds the tokens, with --axes frames,tokens or --axes tokens,frames, or --tokens N", shape)
+		return nil, fmt.Errorf("its shape is %v: say which axis holds the tokens, with --axes "+
+			"frames,tokens or --axes tokens,frames, or --tokens N", shape)
 	}
 	rows, columns := slices.Contains(known, shape[0]), slices.Contains(known, shape[1])
 	switch {
 	case rows && columns:
-		return nil, fmt.Errorf("both axes of %v could be the %s tokens: say which with --axes frames,tokens or --axes tokens,frames", shape, numbers(known))
+		return nil, fmt.Errorf("both axes of %v could be the %s tokens: say which with --axes "+
+			"frames,tokens or --axes tokens,frames", shape, numbers(known))
 	case rows:
 		return []Axis{TokenAxis, FrameAxis}, nil
 	case columns:
@@ -57,14 +63,18 @@ func axesByLength(shape, known []int) ([]Axis, error) {
 	}
 	hint := ""
 	if slices.Contains(known, shape[0]-1) || slices.Contains(known, shape[1]-1) {
-		hint = "; one axis has one more: is its first line or column an index or the time? Leave that out"
+		hint = "; one axis has one more: is its first line or column an index or " +
+			"the time? Leave that out"
 	}
-	return nil, fmt.Errorf("its shape is %v, with no axis of %s tokens: if it has another number, say which axis holds them, with --axes frames,tokens or --axes tokens,frames, or --tokens N%s",
+	return nil, fmt.Errorf("its shape is %v, with no axis of %s tokens: if it has another "+
+		"number, say which axis holds them, with --axes frames,tokens or --axes tokens,frames, "+
+		"or --tokens N%s",
 		shape, numbers(known), hint)
 }
 
-// checkTokens returns an error where the number of tokens along the axes is not a known one. An empty from says that
-// numbers are expected but others may come: then only what a wrong axis or a column that counts frames looks like is refused.
+// checkTokens returns an error where the number of tokens along the axes is not a known one. An
+// empty from says that numbers are expected but others may come: then only what a wrong axis or a
+// column that counts frames looks like is refused.
 func (m matrix) checkTokens(axes []Axis, known []int, from string) error {
 	n := m.shape[slices.Index(axes, TokenAxis)]
 	if len(known) == 0 || slices.Contains(known, n) {
@@ -74,7 +84,8 @@ func (m matrix) checkTokens(axes []Axis, known []int, from string) error {
 	if slices.Contains(known, n-1) {
 		hint = ": is the first an index or the time? Leave it out"
 		if m.index != "" {
-			hint = fmt.Sprintf(": its first column, %q, counts frames and is no token: leave it out", m.index)
+			hint = fmt.Sprintf(
+				": its first column, %q, counts frames and is no token: leave it out", m.index)
 		}
 	}
 	how := "by --axes " + join(axes)
@@ -92,7 +103,9 @@ func (m matrix) checkTokens(axes []Axis, known []int, from string) error {
 	}
 	for i, length := range m.shape {
 		if slices.Contains(known, length) {
-			return fmt.Errorf("its shape is %v: by --axes %s it has %d tokens, but axis %d has %d, a number of tokens that is expected: correct --axes, or give --tokens %d too if that is meant",
+			return fmt.Errorf("its shape is %v: by --axes %s it has %d tokens, but axis %d has "+
+				"%d, a number of tokens that is expected: correct --axes, or give --tokens "+
+				"%d too if that is meant",
 				m.shape, join(axes), n, i, length, n)
 		}
 	}
@@ -126,6 +139,14 @@ type layout struct {
 
 // numbers returns how many numbers the array has.
 func (l layout) numbers() int { return l.slices * l.frames * l.tokens }
+
+// layout returns that of the array that load returns.
+func (m matrix) layout(axes []Axis) layout {
+	if m.transposed {
+		return layoutOf([]int{m.shape[1], m.shape[0]}, []Axis{axes[1], axes[0]})
+	}
+	return layoutOf(m.shape, axes)
+}
 
 func layoutOf(shape []int, axes []Axis) layout {
 	l := layout{slices: 1}

@@ -6,15 +6,19 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"torchpe/data/array"
 )
 
-// Subjects is a table of subjects: which files are whose, and who is trained and who is tested on.
-type Subjects struct {
+// subjects is a table of subjects: which files are whose, and who is trained and who is tested on.
+type subjects struct {
 	File   string
 	names  []string          // of all subjects, in the table's order
-	files  []string          // the last parts of all paths, in the table's order
-	byFile map[string]string // subject by the last part of a path
+	files  []string          // paths or ends of paths, in the table's order
+	byFile map[string]string // subject by the end of a path
 	sets   map[string]string // train or test by subject; empty where the table does not say
+	// others are the columns that mean nothing here.
+	others []string
 }
 
 // The sets that a subject can be in.
@@ -26,17 +30,18 @@ const (
 // maxSubjectBytes is the longest table of subjects that is read.
 const maxSubjectBytes = 16 << 20
 
-// ReadSubjects reads a table of subjects with a header: a column subject (or participant_id), and at least one of set (train or
-// test) and file (the name of a file, without folders). Columns are separated by tabs, else by commas; others are left out.
-func ReadSubjects(path string) (*Subjects, error) {
-	b, err := readWhole(path, maxSubjectBytes)
+// readSubjects reads a table of subjects with a header: a column subject (or participant_id), and
+// at least one of set (train or test) and file (its path or the end of it). Columns are separated by
+// tabs, else by commas; others are left out, and [subjects.unused] names them.
+func readSubjects(path string) (*subjects, error) {
+	text, err := array.ReadText(path, maxSubjectBytes)
 	if err != nil {
 		return nil, err
 	}
-	return parseSubjects(path, strings.TrimPrefix(string(b), "\ufeff"))
+	return parseSubjects(path, strings.TrimPrefix(text, "\ufeff"))
 }
 
-func parseSubjects(path, text string) (*Subjects, error) {
+func parseSubjects(path, text string) (*subjects, error) {
 	r := csv.NewReader(strings.NewReader(text))
 	first, _, _ := strings.Cut(text, "\n")
 	if strings.Contains(first, "\t") {
@@ -51,13 +56,22 @@ func parseSubjects(path, text string) (*Subjects, error) {
 		return nil, fmt.Errorf("%s: a table of subjects has a header and a row a subject", path)
 	}
 	column := func(names ...string) int {
-		return slices.IndexFunc(rows[0], func(c string) bool { return slices.Contains(names, strings.ToLower(strings.TrimSpace(c))) })
+		return slices.IndexFunc(rows[0], func(c string) bool {
+			return slices.Contains(names, strings.ToLower(strings.TrimSpace(c)))
+		})
 	}
-	subject, set, file := column("subject", "participant_id"), column("set", "split"), column("file")
+	subject, set := column("subject", "participant_id"), column("set", "split")
+	file := column("file")
 	if subject < 0 || set < 0 && file < 0 {
-		return nil, fmt.Errorf("%s: its columns are %s; subject is needed, and set (train or test) or file", path, strings.Join(rows[0], ", "))
+		return nil, fmt.Errorf("%s: its columns are %s; subject is needed, and set (train or "+
+			"test) or file", path, array.Join(rows[0]))
 	}
-	s := &Subjects{File: path, byFile: map[string]string{}, sets: map[string]string{}}
+	s := &subjects{File: path, byFile: map[string]string{}, sets: map[string]string{}}
+	for i, name := range rows[0] {
+		if i != subject && i != set && i != file {
+			s.others = append(s.others, fmt.Sprintf("%q", name))
+		}
+	}
 	for i, row := range rows[1:] {
 		name := strings.TrimSpace(row[subject])
 		if name == "" {
@@ -65,40 +79,71 @@ func parseSubjects(path, text string) (*Subjects, error) {
 		}
 		value := ""
 		if set >= 0 {
-			if value = strings.ToLower(strings.TrimSpace(row[set])); value != TrainSet && value != TestSet {
-				return nil, fmt.Errorf("%s: row %d: set is %q; it is train or test", path, i+1, row[set])
+			if value = strings.ToLower(strings.TrimSpace(row[set])); value != TrainSet &&
+				value != TestSet {
+				return nil, fmt.Errorf("%s: row %d: set is %q; it is train or test", path,
+					i+1, row[set])
 			}
 		}
 		before, twice := s.sets[name]
 		if twice && before != value {
-			return nil, fmt.Errorf("%s: row %d: subject %s is in set %q, and was in %q above", path, i+1, name, value, before)
+			return nil, fmt.Errorf("%s: row %d: subject %s is in set %q, and was in %q above", path,
+				i+1, name, value, before)
 		}
 		if !twice {
 			s.names = append(s.names, name)
 		}
 		s.sets[name] = value
-		if file >= 0 {
-			base := filepath.Base(strings.TrimSpace(row[file]))
-			before, twice := s.byFile[base]
-			if twice && before != name {
-				return nil, fmt.Errorf("%s: row %d: file %s is of subject %s, and was of %s above", path, i+1, base, name, before)
+		if file >= 0 && strings.TrimSpace(row[file]) != "" {
+			if err := s.addFile(strings.TrimSpace(row[file]), name); err != nil {
+				return nil, fmt.Errorf("%s: row %d: %w", path, i+1, err)
 			}
-			if !twice {
-				s.files = append(s.files, base)
-			}
-			s.byFile[base] = name
 		}
 	}
 	return s, nil
 }
 
-// Of returns the subject of a file: the table's where it has a column of files, otherwise the one that DefaultSubject finds.
-func (s *Subjects) Of(file string) string {
-	if name, ok := s.byFile[filepath.Base(file)]; ok {
-		return name
+// addFile notes that a file is of the subject name.
+func (s *subjects) addFile(file, name string) error {
+	end := strings.Join(parts(filepath.Clean(file)), "/")
+	before, twice := s.byFile[end]
+	if twice && before != name {
+		return fmt.Errorf("file %s is of subject %s, and was of %s above", file, name, before)
 	}
-	name := DefaultSubject(file)
-	if _, known := s.sets[name]; !known { // BIDS writes sub- before participant IDs
+	if !twice {
+		s.files = append(s.files, end)
+	}
+	s.byFile[end] = name
+	return nil
+}
+
+// ofFile returns the subject of one of the files and the path in its row: of the rows that are an
+// end of its path the longest; else the row that names a file called alike in another folder, where
+// only one row and one file are called so. Both are empty where no row is of this file.
+func (s *subjects) ofFile(file string, files []string) (name, row string) {
+	path := parts(file)
+	if full, err := filepath.Abs(file); err == nil {
+		path = parts(full)
+	}
+	for i := range path {
+		end := strings.Join(path[i:], "/")
+		if name, ok := s.byFile[end]; ok {
+			return name, end
+		}
+	}
+	base := path[len(path)-1]
+	isCalled := func(p string) bool { return filepath.Base(p) == base }
+	i := slices.IndexFunc(s.files, isCalled)
+	if i < 0 || slices.ContainsFunc(s.files[i+1:], isCalled) ||
+		slices.ContainsFunc(files, func(p string) bool { return p != file && isCalled(p) }) {
+		return "", ""
+	}
+	return s.byFile[s.files[i]], s.files[i]
+}
+
+// known returns a subject as the table calls it: BIDS writes sub- before participant IDs.
+func (s *subjects) known(name string) string {
+	if _, known := s.sets[name]; !known {
 		if _, known := s.sets["sub-"+name]; known {
 			return "sub-" + name
 		}
@@ -106,13 +151,14 @@ func (s *Subjects) Of(file string) string {
 	return name
 }
 
-// Test returns the places in a list of subjects of those that the table holds out, and false where it has no sets. Every
-// subject must be in the table.
-func (s *Subjects) Test(names []string) (held []int, given bool, err error) {
+// test returns the places in a list of subjects of those that the table holds out, and false where
+// it has no sets. Every subject must be in the table.
+func (s *subjects) test(names []string) (held []int, given bool, err error) {
 	for i, name := range names {
 		set, known := s.sets[name]
 		if !known {
-			return nil, false, fmt.Errorf("%s has no subject %q, of whom there is data", s.File, name)
+			return nil, false, fmt.Errorf("%s has no subject %q, of whom there is data",
+				s.File, name)
 		}
 		if given = set != ""; set == TestSet {
 			held = append(held, i)
@@ -121,21 +167,28 @@ func (s *Subjects) Test(names []string) (held []int, given bool, err error) {
 	return held, given, nil
 }
 
-// held returns the places in a list of subjects of those that the table holds out; nil where it has no sets.
-func (s *Subjects) held(names []string) ([]int, error) {
-	held, given, err := s.Test(names)
+// held returns the places in a list of subjects of those that the table holds out; nil where it has
+// no sets.
+func (s *subjects) held(names []string) ([]int, error) {
+	held, given, err := s.test(names)
 	if err != nil || !given {
 		return nil, err
 	}
 	if len(held) == 0 || len(held) == len(names) {
-		return nil, fmt.Errorf("%s holds out %d of the %d subjects of the data: some must be trained and some tested on", s.File, len(held), len(names))
+		return nil, fmt.Errorf("%s holds out %d of the %d subjects of the data: some must be "+
+			"trained and some tested on", s.File, len(held), len(names))
 	}
 	return held, nil
 }
 
-// Unused says in sentences which subjects and files of the table the data lacks.
-func (s *Subjects) Unused(files, subjects []string) []string {
+// unused says in sentences which columns of the table are not read, and which of its subjects and
+// files the data lacks.
+func (s *subjects) unused(files, subjects []string) []string {
 	var notes []string
+	if len(s.others) > 0 {
+		notes = append(notes, fmt.Sprintf("Not read of %s: the columns %s; subject, set and file are.",
+			s.File, array.Join(s.others)))
+	}
 	note := func(what string, listed []string, isThere func(string) bool) {
 		lacking := slices.DeleteFunc(slices.Clone(listed), isThere)
 		if len(lacking) == 0 {
@@ -146,11 +199,16 @@ func (s *Subjects) Unused(files, subjects []string) []string {
 		if len(lacking) > most {
 			shown += ", ..."
 		}
-		notes = append(notes, fmt.Sprintf("Without data: %d of the %d %s of %s (%s).", len(lacking), len(listed), what, s.File, shown))
+		notes = append(notes, fmt.Sprintf("Without data: %d of the %d %s of %s (%s).", len(lacking),
+			len(listed), what, s.File, shown))
 	}
 	note("subjects", s.names, func(name string) bool { return slices.Contains(subjects, name) })
-	note("files", s.files, func(base string) bool {
-		return slices.ContainsFunc(files, func(f string) bool { return filepath.Base(f) == base })
-	})
+	used := map[string]bool{}
+	for _, file := range files {
+		if _, row := s.ofFile(file, files); row != "" {
+			used[row] = true
+		}
+	}
+	note("files", s.files, func(row string) bool { return used[row] })
 	return notes
 }

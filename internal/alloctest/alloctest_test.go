@@ -13,7 +13,8 @@ func (f *failed) Fatalf(string, ...any) { f.told = true }
 
 var sink []byte
 
-// What is let go of at once is counted like what stays, and one call of three within the bound is enough.
+// What is let go of at once is counted like what stays, and one call of three within the bound is
+// enough.
 func TestAtMost(t *testing.T) {
 	calls := 0
 	for name, test := range map[string]struct {

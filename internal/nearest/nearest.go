@@ -1,10 +1,11 @@
-// Package nearest finds the name that somebody probably meant. It imports the standard library only.
+// Package nearest finds the name that somebody probably meant. It imports the standard library
+// only.
 package nearest
 
 import "fmt"
 
-// Name returns the candidate closest to name by edit distance, or "" where none is close: more than a third of the letters,
-// and more than one, would have to change.
+// Name returns the candidate closest to name by edit distance, or "" where none is close: more than
+// a third of the letters, and more than one, would have to change.
 func Name(name string, candidates []string) string {
 	best, limit := "", max(1, len(name)/3)+1
 	for _, c := range candidates {
@@ -23,23 +24,26 @@ func Hint(name string, candidates []string) string {
 	return ""
 }
 
-// distance is the Levenshtein distance of a and b, in bytes.
+// distance returns the edit distance of a and b in bytes, in which two neighbours that changed places
+// count as one edit (optimal string alignment: Damerau 1964, each byte edited once).
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
+		next[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
+			cost := row[j]
 			if a[i] != b[j] {
 				cost++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			next[j+1] = min(cost, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
 		}
+		before, row, next = row, next, before
 	}
 	return row[len(b)]
 }

@@ -5,7 +5,8 @@ import "testing"
 func TestName(t *testing.T) {
 	names := []string{"learn", "1d-fixed", "2d-fixed", "relative", "rope", "nope", "c-nope", "random"}
 	for given, want := range map[string]string{
-		"lern": "learn", "2dfixed": "2d-fixed", "relativ": "relative", "ropee": "rope", "transformer": "", "": "", "raandom": "random",
+		"lern": "learn", "2dfixed": "2d-fixed", "relativ": "relative", "ropee": "rope",
+		"transformer": "", "": "", "raandom": "random",
 	} {
 		if got := Name(given, names); got != want {
 			t.Errorf("Name(%q) = %q, want %q", given, got, want)
@@ -17,7 +18,8 @@ func TestDistance(t *testing.T) { // the textbook pairs
 	for _, c := range []struct {
 		a, b string
 		d    int
-	}{{"kitten", "sitting", 3}, {"saturday", "sunday", 3}, {"", "abc", 3}, {"same", "same", 0}} {
+	}{{"kitten", "sitting", 3}, {"saturday", "sunday", 3}, {"", "abc", 3}, {"same", "same", 0},
+		{"ca", "abc", 3}, {"sedes", "seeds", 1}, {"sotr", "sort", 1}} {
 		if d := distance(c.a, c.b); d != c.d {
 			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, d, c.d)
 		}

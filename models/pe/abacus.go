@@ -1,12 +1,13 @@
-// abacus: a learned PE of a digit's place within its number (McLeish et al. 2024, "Transformers can do arithmetic with the right
-// embeddings", section 3.1).
+// abacus: a learned PE of a digit's place within its number (McLeish et al. 2024, "Transformers can
+// do arithmetic with the right embeddings", section 3.1).
 //
 //	x <- x + E[k],  k = 1, 2, ... within a run of digits, 0 for what is no digit
 //
-// It acts on tokens that spell numbers, which no task of this project has: its runs are those of the positions instead. Points of one
-// dimension are taken for k itself (DigitRuns makes them of symbols); on a grid each row is a run, on a line all tokens are one.
-// On a grid the tokens of a column are therefore alike. The paper adds a random offset to k in training, so that rows beyond the longest
-// run are trained; here k is as it stands, in training too. E starts as N(0, sigma^2).
+// It is made for tokens that spell numbers, which no task of this project has, so k comes from the
+// positions: points of one dimension are k itself; on a grid k is the place in the row, so that the
+// tokens of a column are alike; on a line it is the place. The paper adds a random offset to k in
+// training, so that rows beyond the longest run are trained; here there is none. E starts as
+// N(0, sigma^2).
 
 package pe
 
@@ -24,33 +25,20 @@ func init() {
 		Name: "abacus", Learned: true,
 		Summary: "learned PE of a digit's place in its number (here: of a token's place in its row)",
 		Title:   "Transformers Can Do Arithmetic with the Right Embeddings", Year: 2024,
-		Reference:    "McLeish et al. 2024, arXiv 2405.17399",
-		Formula:      "x <- x + E[k],  k = 1, 2, ... within a run of digits, 0 for what is no digit;  no task here spells numbers: a run is a row of the grid, or the line",
-		Parameters:   "R D for R rows of --abacus-rows, L times with a table each block",
-		Criteria:     Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true, Parallelizable: true},
+		Reference: "McLeish et al. 2024, arXiv 2405.17399",
+		Formula: "x <- x + E[k],  k = 1, 2, ... within a run of digits, 0 for what is no " +
+			"digit;  no task here spells numbers: a run is a row of the grid, or the line",
+		Parameters: "R D for R rows of --abacus-rows, L times with a table each block",
+		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
+			Parallelizable: true},
 		Extrapolates: Always,
 		Options:      []Option{placement, abacusRows},
 		New:          newAbacus,
 	})
 }
 
-// DigitRuns returns the positions of tokens one after the other, with one coordinate: the place of each digit in its run of digits,
-// from 1 on, and 0 for what is no digit.
-func DigitRuns(symbols []int, digit func(symbol int) bool) Positions {
-	p, k := Line(len(symbols)), 0
-	p.Points = make([][]float64, len(symbols))
-	for i, symbol := range symbols {
-		k++
-		if !digit(symbol) {
-			k = 0
-		}
-		p.Points[i] = []float64{float64(k)}
-	}
-	return p
-}
-
 type abacus struct {
-	None
+	atEmbed
 	table *torchpe.Param // [E,T,R,D]
 }
 
@@ -59,17 +47,15 @@ func newAbacus(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	if _, err := runPlaces(c.Positions, rows); err != nil {
 		return nil, fmt.Errorf("abacus: %w", err)
 	}
-	start, err := c.start("abacus", rows, c.DModel, false)
-	if err != nil {
-		return nil, err
-	}
-	return &abacus{table: ps.Add("pe.table", true, start, tablesFor(c), rows, c.DModel)}, nil
+	table, err := c.addLearned(ps, "pe.table", rows, c.DModel)
+	return &abacus{table: table}, err
 }
 
 // runPlaces returns each token's place in its run, which must be a row of the table.
 func runPlaces(p Positions, rows int) ([]int, error) {
 	if p.Points != nil && len(p.Points[0]) != 1 {
-		return nil, fmt.Errorf("%d coordinates a token: it takes one, the place in the run of digits", len(p.Points[0]))
+		return nil, fmt.Errorf("%d coordinates a token: it takes one, the place in the run "+
+			"of digits", len(p.Points[0]))
 	}
 	places := make([]int, p.Tokens())
 	for i, at := range p.Index {
@@ -81,18 +67,17 @@ func runPlaces(p Positions, rows int) ([]int, error) {
 			k = float64(p.Cells[i][1] + 1)
 		}
 		if places[i] = int(k); float64(places[i]) != k || k < 0 || places[i] >= rows {
-			return nil, fmt.Errorf("token %d has place %g in its run: places are whole numbers from 0 to %d (--abacus-rows %d)", i, k, rows-1, rows)
+			return nil, fmt.Errorf("token %d has place %g in its run: places are whole numbers "+
+				"from 0 to %d (--abacus-rows %d)", i, k, rows-1, rows)
 		}
 	}
 	return places, nil
 }
-
-func (a *abacus) Sites() Site { return AtEmbed }
 
 func (a *abacus) Begin(s *torchpe.Scope, p Positions) Hooks {
 	places, err := runPlaces(p, a.table.Shape[2])
 	if err != nil {
 		panic(&torchpe.Error{Op: "abacus", Msg: err.Error()})
 	}
-	return &tableHooks{tables: rowsAt(s, a.table.In(s), 2, places), each: a.table.Shape[1] > 1}
+	return &tableHooks{tables: rowsAt(s, a.table.In(s), 2, places)}
 }

@@ -1,12 +1,15 @@
-// alibi: a penalty on the logits that grows with distance, steeper in some heads than in others (Press et al. 2022, "Train Short, Test Long",
-// section 3).
+// alibi: a penalty on the logits that grows with distance, steeper in some heads than in others
+// (Press et al. 2022, "Train Short, Test Long", section 3).
 //
 //	logits_ij = q_i k_j / sqrt(Dh) - m_h (i-j) for j <= i,  m_h = 2^(-8h/H) for h = 1..H
 //
-// For H that is no power of 2 the slopes are those of the power below, followed by every second one of the power above, as in the authors'
-// code. That code adds m_h j, which softmax cannot tell from -m_h (i-j). The paper has no form for both directions; two are in use: -m_h |i-j|
-// (x-transformers), and DeepMind's, which takes half a step off for keys before the query, so that left and right can be told apart. Nothing is
-// trained; all layers share the bias.
+// For H that is no power of 2 the slopes are those of the power below, followed by every second one
+// of the power above, as in the authors' code. That code adds m_h j, which softmax cannot tell from
+// -m_h (i-j). The paper has no form for both directions; two are in use: -m_h |i-j|
+// (x-transformers), and DeepMind's, which takes half a step off for keys before the query, so that
+// left and right can be told apart. Over coordinates of more dimensions the distance is the Euclidean
+// one, as between patches of an image (Fuller et al. 2023, "CROMA"). Nothing is trained; all layers
+// share the bias.
 
 package pe
 
@@ -17,8 +20,10 @@ import (
 )
 
 var (
-	alibiForm = Option{Name: "alibi", Default: "causal", Check: oneOf("causal", "symmetric", "sided"),
-		Help: "direction of alibi: causal, the same both ways, or half a step less for keys before the query"}
+	alibiForm = Option{Name: "alibi", Default: "causal", Check: oneOf("causal", "symmetric",
+		"sided", "euclidean"),
+		Help: "distance of alibi: causal, the same both ways, half a step less for keys before " +
+			"the query, or that of the tokens' coordinates (on a grid those of cells)"}
 	alibiScaled = Option{Name: "alibi-scaled", Default: "false", Check: yesNo,
 		Help: "whether the bias of alibi is divided by sqrt(Dh) as the logits are"}
 )
@@ -27,12 +32,16 @@ func init() {
 	Register(Scheme{
 		Name:    "alibi",
 		Summary: "penalty on the logits that is linear in the distance, with a slope for each head",
-		Title:   "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation", Year: 2022,
-		Reference: "Press et al. 2022, arXiv 2108.12409",
+		Title:   "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation",
+		Year:    2022,
+		Reference: "Press et al. 2022, arXiv 2108.12409; Fuller et al. 2023, arXiv 2311.00566 " +
+			"(euclidean)",
 		Formula: "causal: logits_ij = q_i k_j / sqrt(Dh) - m_h (i-j) for j <= i,  m_h = 2^(-8h/H)\n" +
-			"symmetric: - m_h |i-j|;  sided: - m_h (|i-j| - 1/2 [j < i])",
-		Parameters:   "none",
-		Criteria:     Criteria{Inductive: true, ParameterEfficient: true, TranslationInvariant: true, Parallelizable: true, Interpretable: true},
+			"symmetric: - m_h |i-j|;  sided: - m_h (|i-j| - 1/2 [j < i]);  " +
+			"euclidean: - m_h |r_i - r_j|, r the coordinates",
+		Parameters: "none",
+		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
+			TranslationInvariant: true, Parallelizable: true, Interpretable: true},
 		Extrapolates: Always,
 		Options:      []Option{alibiForm, alibiScaled},
 		New:          newALiBi,
@@ -40,7 +49,7 @@ func init() {
 }
 
 type alibi struct {
-	None
+	atLogits
 	slopes *torchpe.Param // [E,H]
 	form   string
 	scale  float64 // of the bias
@@ -49,8 +58,10 @@ type alibi struct {
 func newALiBi(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	slopes := alibiSlopes(c.Heads)
 	a := &alibi{
-		slopes: ps.Add("pe.slopes", false, computed(func(h int) float64 { return slopes[h] }), c.Heads),
-		form:   c.Options.Text(alibiForm.Name), scale: 1,
+		slopes: ps.Add("pe.slopes", false, computed(func(h int) float64 {
+			return slopes[h]
+		}), c.Heads),
+		form: c.Options.Text(alibiForm.Name), scale: 1,
 	}
 	if c.Options.Bool(alibiScaled.Name) {
 		a.scale = 1 / math.Sqrt(float64(c.HeadWidth()))
@@ -71,11 +82,9 @@ func alibiSlopes(heads int) []float64 {
 	return slopes
 }
 
-func (a *alibi) Sites() Site { return AtLogits }
+func (a *alibi) Attention() Attention { return attentionWithMask(a.form == "causal") }
 
-func (a *alibi) Attention() Attention { return asked(a.form == "causal") }
-
-// distance is what a slope is multiplied by, for the places of a query and a key.
+// distance returns the factor of the slope for the places of a query and a key.
 func (a *alibi) distance(i, j int) float64 {
 	switch {
 	case a.form == "causal":
@@ -86,8 +95,25 @@ func (a *alibi) distance(i, j int) float64 {
 	return math.Abs(float64(i - j))
 }
 
+// euclidean returns the distance of two points.
+func euclidean(x, y []float64) float64 {
+	squares := 0.0
+	for a := range x {
+		squares += (x[a] - y[a]) * (x[a] - y[a])
+	}
+	return math.Sqrt(squares)
+}
+
 func (a *alibi) Begin(s *torchpe.Scope, p Positions) Hooks {
 	slopes := a.slopes.In(s)
-	distances := pairTensor(s, slopes, p.Index, func(i, j int) float64 { return -a.scale * a.distance(i, j) })
+	var distances torchpe.Tensor
+	if n := p.Tokens(); a.form == "euclidean" {
+		of := func(x, y []float64) float64 { return -a.scale * euclidean(x, y) }
+		distances = numbers(s, slopes, pairs(p.coordinates("alibi", 0), of), n, n)
+	} else {
+		distances = pairTensor(s, slopes, p.Index, func(i, j int) float64 {
+			return -a.scale * a.distance(i, j)
+		})
+	}
 	return biasHooks{bias: slopes.Reshape(slopes.Size(0), 1, slopes.Size(1), 1, 1).Mul(distances)}
 }

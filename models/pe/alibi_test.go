@@ -12,13 +12,16 @@ func TestALiBi(t *testing.T) {
 		Scheme: "alibi", Shift: petest.Unmoved,
 		Variants: []petest.Variant{
 			petest.Code("alibi", "symmetric"), petest.Code("alibi", "sided"), petest.Code("alibi-scaled", "true"),
+			petest.Code("alibi", "euclidean"),
 		},
+		Apart: [2][]int{{0, 1, 4, 5}, {2, 3, 6, 7}},
 	})
 }
 
 func init() {
 	vectors["alibi"] = only(alibiVector)
 	vectors["alibi_bidirectional"] = only(alibiBidirectionalVector)
+	vectors["alibi_2d"] = alibi2DVector
 }
 
 // plainWeights reads the projections of a case whose code names them as the tutorial's does.
@@ -30,7 +33,8 @@ func plainWeights(t testing.TB, c *petest.VectorCase) petest.Projections {
 	}
 }
 
-// alibiVector: the authors' row m_h j is our last row, moved so that it starts at zero. The tutorial's code divides the bias too.
+// alibiVector: the authors' row m_h j is our last row, moved so that it starts at zero. The
+// tutorial's code divides the bias too.
 func alibiVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	heads := c.Int("heads", 1)
 	sp := petest.Spec{Scheme: "alibi", Heads: heads, DModel: 2 * heads, Layers: 1}
@@ -72,7 +76,18 @@ func alibiBidirectionalVector(t testing.TB, c *petest.VectorCase) petest.Outputs
 		form = "sided"
 	}
 	sp := petest.Spec{
-		Scheme: "alibi", Heads: heads, DModel: 2 * heads, Layers: 1, Positions: pe.Line(c.Int("n", 2)), Given: pe.Options{"alibi": form},
+		Scheme: "alibi", Heads: heads, DModel: 2 * heads, Layers: 1,
+		Positions: pe.Line(c.Int("n", 2)), Given: pe.Options{"alibi": form},
+	}
+	return petest.Outputs{"bias": petest.AddedToLogits(sp.Model(t), 0, sp.Positions)}
+}
+
+// alibi2DVector: patches of a square image, row after row.
+func alibi2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+	heads, side := c.Int("heads", 1), c.Int("side", 0)
+	sp := petest.Spec{
+		Scheme: "alibi", Heads: heads, DModel: 2 * heads, Layers: 1,
+		Positions: pe.Grid(side, side), Given: pe.Options{"alibi": "euclidean"},
 	}
 	return petest.Outputs{"bias": petest.AddedToLogits(sp.Model(t), 0, sp.Positions)}
 }

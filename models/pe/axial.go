@@ -1,11 +1,13 @@
-// axial: a learned absolute PE of two factors, for long lines (Ho et al. 2019, arXiv 1912.12180; Kitaev et al. 2020,
-// "Reformer", section 5 and its code). With F places along the fast axis, place p lies at (floor(p/F), p mod F):
+// axial: a learned absolute PE of two factors, for long lines (Ho et al. 2019, arXiv 1912.12180;
+// Kitaev et al. 2020, "Reformer", section 5 and its code). With F places along the fast axis, place
+// p lies at (floor(p/F), p mod F):
 //
 //	slow-first  P[p] = [A[floor(p/F)] | B[p mod F]]   (Reformer)
-//	fast-first  P[p] = [B[p mod F] | A[floor(p/F)]]   (the tutorial of Foumani et al., NeurIPS 2025)
+//	fast-first  P[p] = [B[p mod F] | A[floor(p/F)]]   (tutorial of Foumani et al., NeurIPS 2025)
 //	sum         P[p] = A[floor(p/F)] + B[p mod F]     (lucidrains' variant; both of width D)
 //
-// A and B start as N(0, sigma^2). F is a setting; without it, it is the smallest whole number whose square is at least N.
+// A and B start as N(0, sigma^2). F is a setting; without it, it is the smallest whole number whose
+// square is at least N.
 
 package pe
 
@@ -16,10 +18,12 @@ import (
 )
 
 var (
-	axialJoin = Option{Name: "axial-join", Default: "slow-first", Check: oneOf("slow-first", "fast-first", "sum"),
-		Help: "how axial joins its factors: side by side in this order, or added"}
+	axialJoin = Option{Name: "axial-join", Default: "slow-first",
+		Check: oneOf("slow-first", "fast-first", "sum"),
+		Help:  "how axial joins its factors: side by side in this order, or added"}
 	axialFast = Option{Name: "axial-fast", Default: "0", Check: whole(0, 1<<20),
-		Help: "places along the fast axis of axial; 0 for the square root of the tokens, rounded up"}
+		Help: "places along the fast axis of axial; 0 for the square root of the tokens, " +
+			"rounded up"}
 	axialWidth = Option{Name: "axial-width", Default: "0", Check: whole(0, 1<<20),
 		Help: "dimensions of axial's first factor; 0 for half of d_model"}
 )
@@ -32,56 +36,52 @@ func init() {
 		Reference: "Kitaev et al. 2020, arXiv 2001.04451; Ho et al. 2019, arXiv 1912.12180",
 		Formula: "slow-first: P[p] = [A[floor(p/F)] | B[p mod F]];  fast-first: P[p] = [B[p mod F] | A[floor(p/F)]]\n" +
 			"sum: P[p] = A[floor(p/F)] + B[p mod F];  x <- x + P;  A and B start as N(0, sigma^2)",
-		Parameters: "ceil(N/F) d1 + F (D - d1) (slow-first), with d1 and D - d1 exchanged (fast-first), (ceil(N/F) + F) D (sum); L times with a table each block",
-		Criteria:   Criteria{DataDriven: true, ParameterEfficient: true, Parallelizable: true},
-		Options:    []Option{placement, axialJoin, axialFast, axialWidth},
-		New:        newAxial,
+		Parameters: "ceil(N/F) d1 + F (D - d1) (slow-first), with d1 and D - d1 exchanged " +
+			"(fast-first), (ceil(N/F) + F) D (sum); L times with a table each block",
+		Criteria: Criteria{DataDriven: true, ParameterEfficient: true, Parallelizable: true},
+		Options:  []Option{placement, axialJoin, axialFast, axialWidth},
+		New:      newAxial,
 	})
 }
 
 type axial struct {
-	None
+	atEmbed
 	slow, fast *torchpe.Param // [E,T,ceil(N/F),d], [E,T,F,d]
 	tokens     int
 	join       string
-	each       bool
 }
 
 func newAxial(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	n, f, first := c.Positions.Tokens(), c.Options.Int(axialFast.Name), c.Options.Int(axialWidth.Name)
+	n, f, first := c.Positions.Tokens(), c.Options.Int(axialFast.Name),
+		c.Options.Int(axialWidth.Name)
 	for f == 0 || c.Options.Int(axialFast.Name) == 0 && f*f < n {
 		f++
 	}
-	a := &axial{tokens: n, join: c.Options.Text(axialJoin.Name), each: tablesFor(c) > 1}
+	a := &axial{tokens: n, join: c.Options.Text(axialJoin.Name)}
 	slow, fast := c.DModel, c.DModel
 	if a.join != "sum" {
 		if first == 0 {
 			first = c.DModel / 2
 		}
 		if first < 1 || first >= c.DModel {
-			return nil, fmt.Errorf("axial: --axial-width %d of d_model %d leaves nothing for one of the two factors; take 1 to %d", first, c.DModel, c.DModel-1)
+			return nil, fmt.Errorf("axial: --axial-width %d of d_model %d leaves nothing for one "+
+				"of the two factors; take 1 to %d", first, c.DModel, c.DModel-1)
 		}
 		slow, fast = first, c.DModel-first
 		if a.join == "fast-first" {
 			slow, fast = fast, slow
 		}
 	} else if first != 0 {
-		return nil, fmt.Errorf("axial: --axial-width %d has no meaning with --axial-join sum, where both factors have d_model %d", first, c.DModel)
+		return nil, fmt.Errorf("axial: --axial-width %d has no meaning with --axial-join sum, "+
+			"where both factors have d_model %d", first, c.DModel)
 	}
-	startSlow, err := c.start("axial", (n+f-1)/f, slow, false)
-	if err != nil {
+	var err error
+	if a.slow, err = c.addLearned(ps, "pe.slow", (n+f-1)/f, slow); err != nil {
 		return nil, err
 	}
-	startFast, err := c.start("axial", f, fast, false)
-	if err != nil {
-		return nil, err
-	}
-	a.slow = ps.Add("pe.slow", true, startSlow, tablesFor(c), (n+f-1)/f, slow)
-	a.fast = ps.Add("pe.fast", true, startFast, tablesFor(c), f, fast)
-	return a, nil
+	a.fast, err = c.addLearned(ps, "pe.fast", f, fast)
+	return a, err
 }
-
-func (a *axial) Sites() Site { return AtEmbed }
 
 func (a *axial) Begin(s *torchpe.Scope, p Positions) Hooks {
 	checkPlaces(p.Index, a.tokens)
@@ -91,14 +91,11 @@ func (a *axial) Begin(s *torchpe.Scope, p Positions) Hooks {
 		slow[i], fast[i] = at/f, at%f
 	}
 	ofSlow, ofFast := rowsAt(s, a.slow.In(s), 2, slow), rowsAt(s, a.fast.In(s), 2, fast)
-	h := &tableHooks{each: a.each}
 	switch a.join {
 	case "slow-first":
-		h.tables = torchpe.Cat(-1, ofSlow, ofFast)
+		return &tableHooks{tables: torchpe.Cat(-1, ofSlow, ofFast)}
 	case "fast-first":
-		h.tables = torchpe.Cat(-1, ofFast, ofSlow)
-	default:
-		h.tables = ofSlow.Add(ofFast)
+		return &tableHooks{tables: torchpe.Cat(-1, ofFast, ofSlow)}
 	}
-	return h
+	return &tableHooks{tables: ofSlow.Add(ofFast)}
 }

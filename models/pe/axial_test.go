@@ -12,12 +12,16 @@ func TestAxial(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "axial",
 		Variants: []petest.Variant{
-			petest.Code("pe-placement", "input"), petest.Code("axial-join", "fast-first"), petest.Code("axial-join", "sum"),
+			petest.Code("pe-placement", "input"), petest.Code("axial-join", "fast-first"),
+			petest.Code("axial-join", "sum"),
 			petest.Text("axial-fast", "4"), petest.Code("axial-width", "2"),
 		},
 		Refuse: []petest.Refusal{
-			petest.Refuse("all for one factor", petest.Spec{Given: pe.Options{"axial-width": "8"}}, "axial", "--axial-width 8", "d_model 8"),
-			petest.Refuse("a width of a sum", petest.Spec{Given: pe.Options{"axial-width": "4", "axial-join": "sum"}}, "axial", "--axial-width 4", "sum"),
+			petest.Refuse("all for one factor", petest.Spec{Given: pe.Options{"axial-width": "8"}},
+				"axial", "--axial-width 8", "d_model 8"),
+			petest.Refuse("a width of a sum",
+				petest.Spec{Given: pe.Options{"axial-width": "4", "axial-join": "sum"}}, "axial",
+				"--axial-width 4", "sum"),
 			petest.Refuse("a width of one", petest.Spec{DModel: 1}, "axial", "d_model 1"),
 		},
 	})
@@ -25,8 +29,8 @@ func TestAxial(t *testing.T) {
 
 func init() { vectors["axial"] = axialVector }
 
-// axialVector: the tutorial's P1 is that of the fast axis and fills the first dimensions; lucidrains' axis 0 is the slow one,
-// and both are of full width where the factors are added.
+// axialVector: the tutorial's P1 is that of the fast axis and fills the first dimensions;
+// lucidrains' axis 0 is the slow one, and both are of full width where the factors are added.
 func axialVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	var slow, fast petest.Array
 	given := pe.Options{"axial-join": "slow-first"}
@@ -49,7 +53,8 @@ func axialVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		Scheme: "axial", Layers: 1, DModel: d, Positions: pe.Line(places), Given: given,
 		Set: map[string][]float64{"pe.slow": slow.Values, "pe.fast": fast.Values},
 	}.Model(t)
-	if have := m.Params.Get("pe.slow").PerMember() + m.Params.Get("pe.fast").PerMember(); have != c.Int("n_params", have) {
+	a, b := m.Params.Get("pe.slow"), m.Params.Get("pe.fast")
+	if have := a.PerMember() + b.PerMember(); have != c.Int("n_params", have) {
 		t.Errorf("%d parameters, the reference has %d", have, c.Int("n_params", have))
 	}
 	p := pe.Line(c.Int("n", places))

@@ -1,10 +1,12 @@
-// beit: Swin's trained number for each offset between two cells of a grid, and three more for pairs with a class token (Bao et al. 2022, BEiT,
-// section 2; its code).
+// beit: Swin's trained number for each offset between two cells of a grid, and three more for pairs
+// with a class token (Bao et al. 2022, BEiT, section 2; its code).
 //
-//	logits = q k^T / sqrt(Dh) + B,  B_ij = T[y-y', x-x'] between patches,  T[M] class to patch,  T[M+1] patch to class,  T[M+2] class to itself
+//	logits = q k^T / sqrt(Dh) + B,  B_ij = T[y-y', x-x'] between patches,
+//	T[M] class to patch,  T[M+1] patch to class,  T[M+2] class to itself
 //
-// with M = (2R-1)(2C-1). One table serves all layers, as when BEiT is pre-trained; in fine-tuning each has its own (--beit-shared false). The
-// tasks of this program have no class token; --beit-class-token first takes the first place of the line for one, whatever its cell.
+// with M = (2R-1)(2C-1). One table serves all layers, as when BEiT is pre-trained; in fine-tuning
+// each has its own (--beit-shared false). The tasks of this program have no class token;
+// --beit-class-token first takes the first place of the line for one, whatever its cell.
 
 package pe
 
@@ -18,7 +20,7 @@ var (
 	beitShared = Option{Name: "beit-shared", Default: "true", Check: yesNo,
 		Help: "one table of beit for all layers"}
 	beitClass = Option{Name: "beit-class-token", Default: "none", Check: oneOf("none", "first"),
-		Help: "which token of beit lies on no cell but stands for all"}
+		Help: "class token of beit, whose cell does not count: none, or the first token"}
 )
 
 func init() {
@@ -29,16 +31,18 @@ func init() {
 		Reference: "Bao et al. 2022, arXiv 2106.08254",
 		Formula: "logits = q k^T / sqrt(Dh) + B,  B_ij = T[y-y', x-x'] between patches;\n" +
 			"one number each for class to patch, patch to class and class to itself",
-		Parameters: "H ((2R-1) (2C-1) + 3), without the 3 where there is no class token; L times with --beit-shared false",
-		Criteria:   Criteria{DataDriven: true, ParameterEfficient: true, TranslationInvariant: true, Parallelizable: true, Interpretable: true},
-		Needs:      NeedsGrid,
-		Options:    []Option{beitShared, beitClass},
-		New:        newBEiT,
+		Parameters: "H ((2R-1) (2C-1) + 3), without the 3 where there is no class token; " +
+			"L times with --beit-shared false",
+		Criteria: Criteria{DataDriven: true, ParameterEfficient: true, TranslationInvariant: true,
+			Parallelizable: true, Interpretable: true},
+		Needs:   NeedsGrid,
+		Options: []Option{beitShared, beitClass},
+		New:     newBEiT,
 	})
 }
 
 type beit struct {
-	None
+	atLogits
 	table  *torchpe.Param // [E,T,M,H] or [E,T,M+3,H]
 	window window
 	class  bool
@@ -48,7 +52,8 @@ func newBEiT(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	b := &beit{class: c.Options.Text(beitClass.Name) == "first"}
 	b.window = windowOf(b.patches(c.Positions))
 	if b.window.rows == 0 {
-		return nil, fmt.Errorf("beit: --beit-class-token first leaves no patch of %d token", c.Positions.Tokens())
+		return nil, fmt.Errorf("beit: --beit-class-token first leaves no patch of %d token",
+			c.Positions.Tokens())
 	}
 	rows, tables := b.window.offsets(), 1
 	if b.class {
@@ -74,8 +79,6 @@ func (b *beit) patches(p Positions) Positions {
 	}
 	return rest
 }
-
-func (b *beit) Sites() Site { return AtLogits }
 
 func (b *beit) Begin(s *torchpe.Scope, p Positions) Hooks {
 	if p.Cells != nil && b.patches(p).Cells != nil {

@@ -1,12 +1,18 @@
-// What schemes that add numbers to the logits have in common.
+// Biases of the logits, and values of pairs of tokens.
 
 package pe
 
 import (
 	"fmt"
+	"math"
 
 	"torchpe/torchpe"
 )
+
+// atLogits is embedded by encodings that act on the logits alone.
+type atLogits struct{ None }
+
+func (atLogits) Sites() Site { return AtLogits }
 
 // biasHooks add a bias to the logits.
 type biasHooks struct {
@@ -18,12 +24,38 @@ func (h biasHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
 	return logits.Add(layerOf(h.bias, a.Layer))
 }
 
-// layerOf returns what tables [E,T,...] hold for a layer, as [E,1,...] over the batch.
+// layerOf returns the part of tables [E,T,...] for a layer, as [E,1,...] over the batch.
 func layerOf(tables torchpe.Tensor, layer int) torchpe.Tensor {
 	return tables.Narrow(1, min(layer, tables.Size(1)-1), 1)
 }
 
-// pairs returns f(i, j) for the place i of each query and the place j of each key, row after row [N*N].
+// attentionWithMask returns plain attention, with a causal mask or without.
+func attentionWithMask(causal bool) Attention {
+	a := PlainAttention
+	a.Causal = causal
+	return a
+}
+
+// attentionWithScale returns plain attention with logits scale q k^T; 0 stands for 1/sqrt(Dh).
+func attentionWithScale(scale float64) Attention {
+	a := PlainAttention
+	a.Scale = scale
+	return a
+}
+
+// CausalMask returns the addend of logits for a causal mask, [N,N] of like's dtype on its device:
+// 0, and -inf where the key's place in index [N] is after the query's.
+func CausalMask(s *torchpe.Scope, like torchpe.Tensor, index []int) torchpe.Tensor {
+	return pairTensor(s, like, index, func(i, j int) float64 {
+		if j > i {
+			return math.Inf(-1)
+		}
+		return 0
+	})
+}
+
+// pairs returns f(i, j) for the place i of each query and the place j of each key, row after row
+// [N*N].
 func pairs[P, T any](index []P, f func(i, j P) T) []T {
 	all := make([]T, 0, len(index)*len(index))
 	for _, i := range index {
@@ -34,17 +66,41 @@ func pairs[P, T any](index []P, f func(i, j P) T) []T {
 	return all
 }
 
-// pairTensor is pairs as numbers [N,N] of like's dtype, on its device.
-func pairTensor(s *torchpe.Scope, like torchpe.Tensor, index []int, f func(i, j int) float64) torchpe.Tensor {
+// pairTensor returns f(i, j) as pairs does, as a tensor [N,N] of like's dtype on its device.
+func pairTensor(s *torchpe.Scope, like torchpe.Tensor, index []int,
+	f func(i, j int) float64) torchpe.Tensor {
 	return numbers(s, like, pairs(index, f), len(index), len(index))
 }
 
-// numbers is a tensor of like's dtype, on its device.
+// pairIndex returns f(i, j) as pairs does, as an index tensor [N,N] on like's device.
+func pairIndex(s *torchpe.Scope, like torchpe.Tensor, index []int,
+	f func(i, j int) int) torchpe.Tensor {
+	return indexTensor(s, like.Device(), pairs(index, f), len(index), len(index))
+}
+
+// numbers returns a tensor of like's dtype on its device.
 func numbers(s *torchpe.Scope, like torchpe.Tensor, values []float64, shape ...int) torchpe.Tensor {
 	return torchpe.Of(s, torchpe.CPU, values, shape...).To(like.DType(), like.Device())
 }
 
-// oneIf is 1 where something is so, else 0.
+// places returns the places of tokens as numbers [N,1].
+func places(s *torchpe.Scope, like torchpe.Tensor, index []int) torchpe.Tensor {
+	values := make([]float64, len(index))
+	for i, at := range index {
+		values[i] = float64(at)
+	}
+	return numbers(s, like, values, len(index), 1)
+}
+
+// optional returns a parameter as a tensor of s; the zero Tensor for none.
+func optional(s *torchpe.Scope, p *torchpe.Param) torchpe.Tensor {
+	if p == nil {
+		return torchpe.Tensor{}
+	}
+	return p.In(s)
+}
+
+// oneIf returns 1 for true and 0 for false.
 func oneIf(is bool) float64 {
 	if is {
 		return 1
@@ -52,14 +108,16 @@ func oneIf(is bool) float64 {
 	return 0
 }
 
-// biasOf returns the rows of tables [E,T,R,H] that index [N*N] names for each pair of tokens, as biases [E,T,H,N,N].
+// biasOf returns rows of tables [E,T,R,H] as biases [E,T,H,N,N]; index [N*N] names the row of each
+// pair of tokens.
 func biasOf(s *torchpe.Scope, tables torchpe.Tensor, index []int, n int) torchpe.Tensor {
 	shape := tables.Shape()
-	rows := tables.Transpose(2, 3).Contiguous().IndexSelect(3, indexTensor(s, tables.Device(), index, n*n)) // [E,T,H,N*N]
+	at := indexTensor(s, tables.Device(), index, n*n)
+	rows := tables.Transpose(2, 3).Contiguous().IndexSelect(3, at) // [E,T,H,N*N]
 	return rows.Reshape(shape[0], shape[1], shape[3], n, n)
 }
 
-// gatherPairs returns, for numbers x [E,B,H,N,R] of each query, those at the places index [N,N] of the last axis: [E,B,H,N,N].
+// gatherPairs picks numbers of the last axis of x [E,B,H,N,R] by index [N,N]: [E,B,H,N,N].
 func gatherPairs(x, index torchpe.Tensor) torchpe.Tensor {
 	shape := x.Shape()
 	return x.Gather(-1, index.Expand(shape[0], shape[1], shape[2], shape[3], index.Size(1)))
@@ -78,14 +136,7 @@ func splitRows(rows torchpe.Tensor, heads int) torchpe.Tensor {
 	return rows.Reshape(e, r, heads, d/heads).Transpose(1, 2)
 }
 
-// asked returns plain attention, with a causal mask or without.
-func asked(causal bool) Attention {
-	a := PlainAttention
-	a.Causal = causal
-	return a
-}
-
-// window is the grid that a table of offsets in two dimensions was built for.
+// window holds the extent of the grid that a table of offsets in two dimensions was built for.
 type window struct{ rows, columns int }
 
 func windowOf(p Positions) window {
@@ -93,22 +144,29 @@ func windowOf(p Positions) window {
 	return window{rows, columns}
 }
 
-// offsets is the number of different offsets between two cells.
+// offsets returns the number of different offsets between two cells.
 func (w window) offsets() int { return (2*w.rows - 1) * (2*w.columns - 1) }
 
-// row is the place of the offset from key to query among all, row after row.
+// row returns the number of the offset from key to query, counted row after row.
 func (w window) row(query, key [2]int) int {
 	return (query[0]-key[0]+w.rows-1)*(2*w.columns-1) + query[1] - key[1] + w.columns - 1
 }
 
+// cells returns Cells, for the named scheme. It panics with an *Error where there are none.
+func (p Positions) cells(scheme string) [][2]int {
+	if p.Cells == nil {
+		panic(&torchpe.Error{Op: scheme,
+			Msg: fmt.Sprintf("it needs tokens on a grid, and they lie on %v", p)})
+	}
+	return p.Cells
+}
+
 // check panics with an *Error where a token lies on no cell, or on one outside.
 func (w window) check(scheme string, p Positions) {
-	if p.Cells == nil {
-		panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("it needs tokens on a grid, and they lie on %v", p)})
-	}
-	for i, cell := range p.Cells {
+	for i, cell := range p.cells(scheme) {
 		if cell[0] < 0 || cell[0] >= w.rows || cell[1] < 0 || cell[1] >= w.columns {
-			panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("token %d lies on cell %v; the encoding was built for a grid of %d x %d", i, cell, w.rows, w.columns)})
+			panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("token %d lies on cell %v; "+
+				"the encoding was built for a grid of %d x %d", i, cell, w.rows, w.columns)})
 		}
 	}
 }

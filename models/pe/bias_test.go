@@ -20,7 +20,8 @@ func only(a petest.Adapter) petest.Adapter {
 	}
 }
 
-// TestBiasParameters: the numbers of parameters are what the registry's formulas say, at the size of BERT on a grid of 16 x 32.
+// TestBiasParameters: the numbers of parameters are what the registry's formulas say, at the size
+// of BERT on a grid of 16 x 32.
 func TestBiasParameters(t *testing.T) {
 	const n, d, h, l, dh = 512, 768, 12, 12, 64
 	for _, c := range []struct {
@@ -31,6 +32,23 @@ func TestBiasParameters(t *testing.T) {
 		{"alibi", nil, 0},
 		{"t5", nil, 32 * h},
 		{"tisa", nil, 3 * 5 * h * l},
+		{"alibi", pe.Options{"alibi": "euclidean"}, 0},
+		{"sandwich", nil, 0},
+		{"kerple", pe.Options{"kerple-trained": "a", "kerple-weights": "ap"}, 3 * h},
+		{"dynamic-bias", pe.Options{"dynamic-bias-width": "20", "dynamic-bias-depth": "3"}, 2*20 + 2*(20*20+20) + h*21},
+		{"swin-v2", nil, l * (3*512 + h*512 + h)},
+		{"grape-a", nil, l * (h + d)},
+		{"grape-a", pe.Options{"grape-a": "both"}, l * (h + 2*d)},
+		{"grape-a", pe.Options{"grape-a": "path"}, l * d * d},
+		{"forgetting", nil, l * h * (d + 1)},
+		{"forgetting", pe.Options{"forgetting-direction": "bidirectional"}, 2 * l * h * (d + 1)},
+		{"dape", pe.Options{"dape": "alibi"}, l * (3*h*32 + 32 + h)},
+		{"dape", pe.Options{"dape-kernel": "3"}, l*(3*h*3*32+32+h) + 2*h},
+		{"dape", pe.Options{"dape": "fire"}, l * (3*h*32 + 32 + h + 2*32 + h*(32+1) + 2)},
+		{"path", nil, l * (2*32*d + h*(d+1))},
+		{"path", pe.Options{"path-rank": "0", "path-forget": "true"}, l * (d*d + 2*h*(d+1))},
+		{"string", nil, 2 * l * d},
+		{"rrwp", pe.Options{"rrwp-steps": "3"}, 3*d + d + l*h*3},
 		{"fire", nil, l * (2*32 + h*(32+1) + 2)},
 		{"fire", pe.Options{"fire-shared": "true"}, 2*32 + h*(32+1) + 2},
 		{"cope", nil, l * 64 * dh},
@@ -65,7 +83,8 @@ func TestBiasParameters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f, err := s.Describe(pe.Size{Tokens: n, DModel: d, Heads: h, Layers: l}, options); err != nil || f.Parameters != c.want {
+		if f, err := s.Describe(pe.Size{Tokens: n, DModel: d, Heads: h, Layers: l},
+			options); err != nil || f.Parameters != c.want {
 			t.Errorf("%s %v: %d parameters, %v; want %d", c.scheme, c.given, f.Parameters, err, c.want)
 		}
 	}

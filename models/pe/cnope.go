@@ -1,8 +1,10 @@
-// c-nope: no positional encoding, but a causal mask, from which positions can be inferred (Kazemnejad et al. 2023).
+// c-nope: no positional encoding, but a causal mask, from which positions can be inferred
+// (Kazemnejad et al. 2023).
 //
 //	logits_ij = q_i k_j / (T sqrt(Dh)) for j <= i
 //
-// The published code keeps a temperature T = 0.01 from another experiment, and projections without biases.
+// The published code keeps a temperature T = 0.01 from another experiment, and projections without
+// biases.
 
 package pe
 
@@ -12,17 +14,20 @@ import (
 	"torchpe/torchpe"
 )
 
-var cNopeTemperature = Option{Name: "c-nope-temperature", Text: "1", Code: "0.01", Check: number(1e-6, math.Inf(1)),
-	Help: "divides the attention logits of c-nope"}
+var cNopeTemperature = Option{Name: "c-nope-temperature", Text: "1", Code: "0.01",
+	Check: number(1e-6, math.Inf(1)),
+	Help:  "divides the attention logits of c-nope"}
 
 func init() {
 	Register(Scheme{
-		Name:    "c-nope",
-		Summary: "no positional encoding under a causal mask",
-		Title:   "The Impact of Positional Encoding on Length Generalization in Transformers", Year: 2023,
+		Name:      "c-nope",
+		Summary:   "no positional encoding under a causal mask",
+		Title:     "The Impact of Positional Encoding on Length Generalization in Transformers",
+		Year:      2023,
 		Reference: "Kazemnejad et al. 2023, arXiv 2305.19466",
 		Formula:   "logits_ij = q_i k_j / (T sqrt(Dh)) for j <= i", Parameters: "none",
-		Criteria:     Criteria{Inductive: true, ParameterEfficient: true, Parallelizable: true, TranslationInvariant: true},
+		Criteria: Criteria{Inductive: true, ParameterEfficient: true, Parallelizable: true,
+			TranslationInvariant: true},
 		Extrapolates: Always,
 		Options:      []Option{cNopeTemperature, attentionBias, attentionInit},
 		New:          newCausalNone,
@@ -37,7 +42,8 @@ type causalNone struct {
 func newCausalNone(c Config, _ *torchpe.ParamSet) (Encoding, error) {
 	return causalNone{attention: Attention{
 		Causal: true, Temperature: c.Options.Float(cNopeTemperature.Name), OutputProjection: true,
-		Bias: c.Options.Bool(attentionBias.Name), LinearInit: c.Options.Text(attentionInit.Name) == "linear",
+		Bias:       c.Options.Bool(attentionBias.Name),
+		LinearInit: c.Options.Text(attentionInit.Name) == "linear",
 	}}, nil
 }
 

@@ -14,16 +14,22 @@ func TestCausalNoPE(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "c-nope", Shift: petest.Unmoved,
 		Variants: []petest.Variant{
-			petest.Code("c-nope-temperature", "0.5"), petest.Code("attention-bias", "true"), petest.Code("attention-init", "xavier"),
+			petest.Code("c-nope-temperature", "0.5"), petest.Code("attention-bias", "true"),
+			petest.Code("attention-init", "xavier"),
 		},
 		Refuse: []petest.Refusal{
-			petest.Refuse("no temperature", petest.Spec{Given: pe.Options{"c-nope-temperature": "0"}}, "--c-nope-temperature", `"0"`),
-			petest.Refuse("an infinite temperature", petest.Spec{Given: pe.Options{"c-nope-temperature": "inf"}}, "--c-nope-temperature"),
+			petest.Refuse("no temperature",
+				petest.Spec{Given: pe.Options{"c-nope-temperature": "0"}}, "--c-nope-temperature",
+				`"0"`),
+			petest.Refuse("an infinite temperature",
+				petest.Spec{Given: pe.Options{"c-nope-temperature": "inf"}},
+				"--c-nope-temperature"),
 		},
 	})
 }
 
-// attentionOfFirstBlock returns the attention [E,B,H,N,N] of a model's first block over the symbols 0, 1, 2, ...
+// attentionOfFirstBlock returns the attention [E,B,H,N,N] of a model's first block over the symbols
+// 0, 1, 2, ...
 func attentionOfFirstBlock(m *models.Model) (a petest.Array) {
 	petest.Closed(func(s *torchpe.Scope) {
 		n := m.Config.Positions.Tokens()
@@ -42,10 +48,12 @@ func attentionOfFirstBlock(m *models.Model) (a petest.Array) {
 	return a
 }
 
-// TestCausalNoPETemperature: the temperature divides the logits: softmax(z/T) is softmax(z)^(1/T), normalised.
+// TestCausalNoPETemperature: the temperature divides the logits: softmax(z/T) is softmax(z)^(1/T),
+// normalised.
 func TestCausalNoPETemperature(t *testing.T) {
 	at := func(temperature string) petest.Array {
-		return attentionOfFirstBlock(petest.Spec{Scheme: "c-nope", Given: pe.Options{"c-nope-temperature": temperature}}.Model(t))
+		return attentionOfFirstBlock(petest.Spec{Scheme: "c-nope",
+			Given: pe.Options{"c-nope-temperature": temperature}}.Model(t))
 	}
 	plain := at("1")
 	for temperature, power := range map[string]float64{"0.5": 2, "2": 0.5, "0.1": 10} {
@@ -65,7 +73,8 @@ func TestCausalNoPETemperature(t *testing.T) {
 	}
 }
 
-// TestCausalNoPESeesNothingLater: the mask follows the tokens' places, not their order in the array.
+// TestCausalNoPESeesNothingLater: the mask follows the tokens' places, not their order in the
+// array.
 func TestCausalNoPESeesNothingLater(t *testing.T) {
 	p := petest.At(pe.Grid(2, 4), 5, 0, 3, 7, 1, 6, 2, 4)
 	for _, fidelity := range []string{"code", "text"} {

@@ -1,13 +1,14 @@
-// conv-pos: a convolution over the tokens' order as a relative encoding of the input (Baevski et al. 2020, "wav2vec 2.0", section 2;
-// Mohamed et al. 2019).
+// conv-pos: a convolution over the tokens' order as a relative encoding of the input (Baevski et
+// al. 2020, "wav2vec 2.0", section 2; Mohamed et al. 2019).
 //
 //	x <- x + GELU(conv(x) + b),  conv over k places with g groups of D/g dimensions, zeros outside
 //	W[:,:,t] = gain_t V[:,:,t] / |V[:,:,t]|   (weight normalisation for each tap t)
 //
-// Tap t sees the place t - floor(k/2) from its own, which is padding of k/2 with the last frame dropped where k is even. Places
-// that have no token count as zeros. V starts as N(0, 4/(k D)) and gain as |V|, as in fairseq; b, which fairseq starts at zero, as
-// in torch.nn.Conv1d. By default k = 128 and g is the largest divisor of D and 16: taps beyond the tokens act on nothing
-// and are not computed. There is no layer norm after the sum, as the block has its own.
+// Tap t sees the place t - floor(k/2) from its own, which is padding of k/2 with the last frame
+// dropped where k is even. Places that have no token count as zeros. V starts as N(0, 4/(k D)) and
+// gain as |V|, as in fairseq; b, which fairseq starts at zero, as in torch.nn.Conv1d. By default k
+// = 128 and g is the largest divisor of D and 16: taps beyond the tokens act on nothing and are not
+// computed. There is no layer norm after the sum, as the block has its own.
 
 package pe
 
@@ -24,18 +25,22 @@ var (
 	convKernel = Option{Name: "conv-kernel", Default: "128", Check: whole(1, 1<<12),
 		Help: "places that the convolution of conv-pos sees"}
 	convGroups = Option{Name: "conv-groups", Default: "0", Check: whole(0, 1<<12),
-		Help: "groups of the convolution of conv-pos, a divisor of d_model; 0 for the largest divisor of it and 16"}
+		Help: "groups of the convolution of conv-pos, a divisor of d_model; 0 for the largest " +
+			"divisor of it and 16"}
 )
 
 func init() {
 	Register(Scheme{
-		Name:    "conv-pos",
-		Summary: "a grouped convolution over the order of tokens, added to the input",
-		Title:   "wav2vec 2.0: A Framework for Self-Supervised Learning of Speech Representations", Year: 2020,
-		Reference:    "Baevski et al. 2020, arXiv 2006.11477",
-		Formula:      "x <- x + GELU(conv(x) + b),  conv over k places in g groups, W[:,:,t] = gain_t V[:,:,t] / |V[:,:,t]|",
-		Parameters:   "D (D/g) k + k + D",
-		Criteria:     Criteria{Inductive: true, DataDriven: true, TranslationInvariant: true, Parallelizable: true},
+		Name:      "conv-pos",
+		Summary:   "a grouped convolution over the order of tokens, added to the input",
+		Title:     "wav2vec 2.0: A Framework for Self-Supervised Learning of Speech Representations",
+		Year:      2020,
+		Reference: "Baevski et al. 2020, arXiv 2006.11477",
+		Formula: "x <- x + GELU(conv(x) + b),  conv over k places in g groups, " +
+			"W[:,:,t] = gain_t V[:,:,t] / |V[:,:,t]|",
+		Parameters: "D (D/g) k + k + D",
+		Criteria: Criteria{Inductive: true, DataDriven: true, TranslationInvariant: true,
+			Parallelizable: true},
 		Extrapolates: Always,
 		Options:      []Option{convKernel, convGroups},
 		New:          newConv,
@@ -43,7 +48,7 @@ func init() {
 }
 
 type conv struct {
-	None
+	atEmbed
 	v    *torchpe.Param // [E,D,D/g,k]
 	gain *torchpe.Param // [E,k]
 	bias *torchpe.Param // [E,D]
@@ -71,13 +76,13 @@ func newConv(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		norms[member] = norm
 	}
 	return &conv{
-		v:    ps.Add("pe.v", true, draw, d, d/groups, k),
-		gain: ps.Add("pe.gain", true, func(member int, _ *rand.Rand, out []float64) { copy(out, norms[member]) }, k),
+		v: ps.Add("pe.v", true, draw, d, d/groups, k),
+		gain: ps.Add("pe.gain", true, func(member int, _ *rand.Rand, out []float64) {
+			copy(out, norms[member])
+		}, k),
 		bias: ps.Add("pe.bias", true, torchpe.FanIn(d/groups*k), d),
 	}, nil
 }
-
-func (c *conv) Sites() Site { return AtEmbed }
 
 func (c *conv) Begin(s *torchpe.Scope, p Positions) Hooks {
 	e, d, inner, k := c.v.Shape[0], c.v.Shape[1], c.v.Shape[2], c.v.Shape[3]
@@ -108,7 +113,8 @@ func (h *convHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
 		return x
 	}
 	w, shape := h.w.Shape(), x.Shape()
-	// Two ways to the same: one matrix from all tokens to all, or all that the taps see of each sample. The smaller is made.
+	// Two ways to the same: one matrix from all tokens to all, or all that the taps see of each
+	// sample. The smaller is made.
 	convolve := h.bySeen
 	if samples, n := shape[1], shape[2]; w[3]*n < samples*w[2] {
 		convolve = h.byMatrix
@@ -131,7 +137,8 @@ func (h *convHooks) byMatrix(x torchpe.Tensor) torchpe.Tensor {
 		}
 	}
 	m := h.w.Pad(2, 0, 1, 0).IndexSelect(2, indexTensor(x.Scope(), x.Device(), index, n*n))
-	m = m.Reshape(e, groups, n, n, inner, inner).Permute(0, 1, 2, 4, 3, 5).Reshape(e, groups, n*inner, n*inner)
+	m = m.Reshape(e, groups, n, n, inner, inner).Permute(0, 1, 2, 4, 3, 5).
+		Reshape(e, groups, n*inner, n*inner)
 	rows := x.Reshape(e, b, n, groups, inner).Permute(0, 3, 1, 2, 4).Reshape(e, groups, b, n*inner)
 	return rows.MatMul(m).Reshape(e, groups, b, n, inner).Permute(0, 2, 3, 1, 4).Reshape(e, b, n, d)
 }
@@ -154,8 +161,10 @@ func (h *convHooks) bySeen(x torchpe.Tensor) torchpe.Tensor {
 			index = append(index, token)
 		}
 	}
-	seen := x.Pad(2, 0, 1, 0).IndexSelect(2, indexTensor(x.Scope(), x.Device(), index, len(index))) // [E,B,N taps,D]
-	seen = seen.Reshape(e, b*n, taps, groups, inner).Permute(0, 3, 1, 2, 4).Reshape(e, groups, b*n, taps*inner)
+	// [E,B,N taps,D]
+	seen := x.Pad(2, 0, 1, 0).IndexSelect(2, indexTensor(x.Scope(), x.Device(), index, len(index)))
+	seen = seen.Reshape(e, b*n, taps, groups, inner).Permute(0, 3, 1, 2, 4).
+		Reshape(e, groups, b*n, taps*inner)
 	y := seen.MatMul(h.w.Reshape(e, groups, taps*inner, inner)) // [E,g,B N,D/g]
 	return y.Permute(0, 2, 1, 3).Reshape(e, b, n, d)
 }

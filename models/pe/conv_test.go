@@ -14,7 +14,8 @@ func TestConv(t *testing.T) {
 		Scheme: "conv-pos", Shift: petest.Unmoved,
 		Variants: []petest.Variant{petest.Code("conv-kernel", "4"), petest.Code("conv-groups", "2")},
 		Refuse: []petest.Refusal{
-			petest.Refuse("groups that do not divide the width", petest.Spec{Given: pe.Options{"conv-groups": "3"}}, "--conv-groups 3", "d_model 8"),
+			petest.Refuse("groups that do not divide the width",
+				petest.Spec{Given: pe.Options{"conv-groups": "3"}}, "--conv-groups 3", "d_model 8"),
 		},
 	})
 }
@@ -28,7 +29,8 @@ func convVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	m := petest.Spec{
 		Scheme: "conv-pos", Layers: 1, DModel: x.Shape[2], Positions: p,
 		Given: pe.Options{"conv-kernel": fmt.Sprint(c.Int("kernel", 0)), "conv-groups": fmt.Sprint(c.Int("groups", 0))},
-		Set:   map[string][]float64{"pe.v": v.Values, "pe.gain": c.Param(t, "weight_g").Values, "pe.bias": c.Param(t, "bias").Values},
+		Set: map[string][]float64{"pe.v": v.Values, "pe.gain": c.Param(t, "weight_g").Values,
+			"pe.bias": c.Param(t, "bias").Values},
 	}.Model(t)
 	out := petest.Embedded(m, 0, x.Reshaped(append([]int{1}, x.Shape...)...), p)
 	// The same sequence many times over is convolved by one matrix.
@@ -37,12 +39,13 @@ func convVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		many.Values = append(many.Values, x.Row(0)...)
 	}
 	last := petest.Embedded(m, 0, many, p).Reshaped(50, len(x.Row(0))).Row(49)
-	petest.Near(t, "in a batch", petest.Array{Shape: x.Shape[1:], Values: last}, petest.Array{Shape: x.Shape[1:], Values: out.Values[:len(last)]}, 1e-13)
+	petest.Near(t, "in a batch", petest.Array{Shape: x.Shape[1:], Values: last},
+		petest.Array{Shape: x.Shape[1:], Values: out.Values[:len(last)]}, 1e-13)
 	return petest.Outputs{"pe": {Shape: x.Shape, Values: difference(out.Values, x.Values)}}
 }
 
-// TestConvStarts: at first the weights are V itself, for gain is its norm: the k taps of a wide kernel that reach past the tokens
-// change nothing.
+// TestConvStarts: at first the weights are V itself, for gain is its norm: the k taps of a wide
+// kernel that reach past the tokens change nothing.
 func TestConvStarts(t *testing.T) {
 	m := petest.Spec{Scheme: "conv-pos", DModel: 16, Given: pe.Options{"conv-kernel": "128"}}.Model(t)
 	values := func(name string) []float64 {

@@ -14,11 +14,13 @@ func TestCoPE(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "cope", Shift: petest.Unmoved,
 		Variants: []petest.Variant{
-			petest.Code("cope-direction", "bidirectional"), petest.Code("cope-positions", "3"), petest.Code("cope-scaled", "false"),
+			petest.Code("cope-direction", "bidirectional"), petest.Code("cope-positions", "3"),
+			petest.Code("cope-scaled", "false"),
 			petest.Code("cope-shared", "true"),
 		},
 		Refuse: []petest.Refusal{
-			petest.Refuse("one position", petest.Spec{Given: pe.Options{"cope-positions": "1"}}, "--cope-positions", `"1"`),
+			petest.Refuse("one position", petest.Spec{Given: pe.Options{"cope-positions": "1"}},
+				"--cope-positions", `"1"`),
 		},
 	})
 }
@@ -45,8 +47,8 @@ func copeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return out
 }
 
-// countsOf returns p of queries and keys [N,H,Dh]: what is added to their logits where every query is (1, 0, ...) and each vector of the
-// table its own number times that.
+// countsOf returns p of queries and keys [N,H,Dh]: what is added to their logits where every query
+// is (1, 0, ...) and each vector of the table its own number times that.
 func countsOf(t testing.TB, sp petest.Spec, q, k petest.Array) (counts petest.Array) {
 	n, heads, dh := q.Shape[0], q.Shape[1], q.Shape[2]
 	positions, numbers := len(sp.Set["pe.table"])/dh, []float64(nil)

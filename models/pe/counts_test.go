@@ -6,8 +6,8 @@ import (
 	"torchpe/models/pe"
 )
 
-// TestParameterCounts: schemes at the input have as many parameters as their formula in the registry says, worked out by hand
-// for 12 tokens on 3 x 4, D = 16, H = 2, L = 3.
+// TestParameterCounts: schemes at the input have as many parameters as their formula in the
+// registry says, worked out by hand for 12 tokens on 3 x 4, D = 16, H = 2, L = 3.
 func TestParameterCounts(t *testing.T) {
 	const n, d, l = 12, 16, 3
 	for _, c := range []struct {
@@ -23,6 +23,13 @@ func TestParameterCounts(t *testing.T) {
 		{"learn-waves", pe.Options{"pe-placement": "block"}, l * d / 2},
 		{"learn-fourier", nil, 8*2 + d*32 + 32 + 32*d + d}, // two coordinates
 		{"laplacian", nil, 8*d + d},
+		{"rwse", nil, 20*d + d},
+		{"signnet", nil, 2*32 + 4*32*33 + 4*33 + 32*5 + d*33},
+		{"signnet", pe.Options{"signnet": "mlp", "signnet-layers": "1", "signnet-post-layers": "1"},
+			2*32 + 4*33 + d*(8*4+1)},
+		{"cape", nil, 0},
+		{"bipe", nil, 4 * d}, // of the grid's columns
+		{"bipe", pe.Options{"bipe-places": "9"}, 9 * d},
 		{"conv-pos", nil, d*1*128 + 128 + d}, // 16 groups
 		{"floater", nil, 3*l*d + 2*d*(d+2)},
 		{"fourier-features", nil, 16*d + d},

@@ -1,7 +1,9 @@
-// da: distance-aware attention. A trained sigmoid of the distance between two tokens multiplies the positive part of their logit (Wu et al. 2021,
-// "DA-Transformer: Distance-aware Transformer", equations 2 to 5).
+// da: distance-aware attention. A trained sigmoid of the distance between two tokens multiplies the
+// positive part of their logit (Wu et al. 2021, "DA-Transformer: Distance-aware Transformer",
+// equations 2 to 5).
 //
-//	logits_ij = ReLU(q_i k_j) r_h(|i-j|) / sqrt(Dh),  r_h(d) = (1 + exp(v_h)) / (1 + exp(v_h - w_h d))
+//	logits_ij = ReLU(q_i k_j) r_h(|i-j|) / sqrt(Dh)
+//	r_h(d) = (1 + exp(v_h)) / (1 + exp(v_h - w_h d))
 //
 // with v and w for each head and layer, which start in U(0, 1) as in the tutorial's code.
 
@@ -9,7 +11,6 @@ package pe
 
 import (
 	"math"
-	"math/rand/v2"
 
 	"torchpe/torchpe"
 )
@@ -19,36 +20,37 @@ func init() {
 		Name:    "da",
 		Summary: "trained sigmoid of the distance, times the positive part of the logits",
 		Title:   "DA-Transformer: Distance-aware Transformer", Year: 2021,
-		Reference:    "Wu et al. 2021, arXiv 2010.06925",
-		Formula:      "logits_ij = ReLU(q_i k_j) r_h(|i-j|) / sqrt(Dh),  r_h(d) = (1 + exp(v_h)) / (1 + exp(v_h - w_h d))",
-		Parameters:   "2 L H",
-		Criteria:     Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true, TranslationInvariant: true, Interpretable: true},
+		Reference: "Wu et al. 2021, arXiv 2010.06925",
+		Formula: "logits_ij = ReLU(q_i k_j) r_h(|i-j|) / sqrt(Dh),  r_h(d) = (1 + exp(v_h)) " +
+			"/ (1 + exp(v_h - w_h d))",
+		Parameters: "2 L H",
+		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
+			TranslationInvariant: true, Interpretable: true},
 		Extrapolates: Always,
 		New:          newDA,
 	})
 }
 
 type distanceAware struct {
-	None
+	atLogits
 	v, w *torchpe.Param // [E,L,H]
 }
 
 func newDA(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	draw := func(_ int, rng *rand.Rand, out []float64) {
-		for i := range out {
-			out[i] = rng.Float64()
-		}
-	}
-	return &distanceAware{v: ps.Add("pe.v", true, draw, c.Layers, c.Heads), w: ps.Add("pe.w", true, draw, c.Layers, c.Heads)}, nil
+	return &distanceAware{
+		v: ps.Add("pe.v", true, uniformBelow(1), c.Layers, c.Heads),
+		w: ps.Add("pe.w", true, uniformBelow(1), c.Layers, c.Heads),
+	}, nil
 }
-
-func (d *distanceAware) Sites() Site { return AtLogits }
 
 // Begin writes r as sigmoid(w d - v) / sigmoid(-v), which does not overflow.
 func (d *distanceAware) Begin(s *torchpe.Scope, p Positions) Hooks {
-	wide := func(p *torchpe.Param) torchpe.Tensor { return p.In(s).Unsqueeze(3).Unsqueeze(4) } // [E,L,H,1,1]
+	// [E,L,H,1,1]
+	wide := func(p *torchpe.Param) torchpe.Tensor { return p.In(s).Unsqueeze(3).Unsqueeze(4) }
 	v, w := wide(d.v), wide(d.w)
-	distances := pairTensor(s, v, p.Index, func(i, j int) float64 { return math.Abs(float64(i - j)) })
+	distances := pairTensor(s, v, p.Index, func(i, j int) float64 {
+		return math.Abs(float64(i - j))
+	})
 	return daHooks{factors: w.Mul(distances).Sub(v).Sigmoid().Div(v.Neg().Sigmoid())}
 }
 

@@ -31,7 +31,8 @@ func daVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if c.Has("R_hat") {
 		petest.Closed(func(s *torchpe.Scope) {
 			ones := torchpe.Full(s, 1, torchpe.Float64, torchpe.CPU, 1, 1, heads, n, n)
-			out["R_hat"] = petest.ArrayOf(petest.Begin(s, m, sp.Positions).Logits(pe.Attn{}, ones)).Reshaped(heads, n, n)
+			out["R_hat"] = petest.ArrayOf(petest.Begin(s, m, sp.Positions).Logits(pe.Attn{}, ones)).
+				Reshaped(heads, n, n)
 		})
 	}
 	return out

@@ -1,11 +1,14 @@
-// deberta: disentangled attention. Contents attend to relative positions and relative positions to contents, each by projections of their own
-// (He et al. 2021, "DeBERTa", equations 3 and 4).
+// deberta: disentangled attention. Contents attend to relative positions and relative positions to
+// contents, each by projections of their own (He et al. 2021, "DeBERTa", equations 3 and 4).
 //
-//	logits_ij = (q_i k_j + q_i Kr_{d(i,j)} + k_j Qr_{d(i,j)}) / sqrt(3 Dh),  d(i,j) = clip(i-j+K, 0, 2K-1),  Kr = P W_Kr,  Qr = P W_Qr
+//	logits_ij = (q_i k_j + q_i Kr_{d(i,j)} + k_j Qr_{d(i,j)}) / sqrt(3 Dh)
+//	d(i,j) = clip(i-j+K, 0, 2K-1),  Kr = P W_Kr,  Qr = P W_Qr
 //
-// P in R^{2K x D} is shared by layers, which have their own W; with one of the two terms the divisor is sqrt(2 Dh). The paper writes d(j,i) in the
-// last term; the published code has d(i,j) in both, and so has this. Of version 2: --deberta-offsets 256/512 for logarithmic buckets of offsets beyond
-// half their number, and --deberta-projections content, which maps P by the layer's own queries and keys.
+// P in R^{2K x D} is shared by layers, which have their own W; with one of the two terms the
+// divisor is sqrt(2 Dh). The paper writes d(j,i) in the last term; the published code has d(i,j) in
+// both, and so has this. Of version 2: --deberta-offsets 256/512 for logarithmic buckets of offsets
+// beyond half their number, and --deberta-projections content, which maps P by the layer's own
+// queries and keys.
 
 package pe
 
@@ -23,11 +26,15 @@ var (
 	debertaOffsets = Option{Name: "deberta-offsets", Default: "512", Check: func(v string) error {
 		_, _, err := debertaSpan(v)
 		return err
-	}, Help: "offsets that deberta tells apart: all up to a number K, or buckets / largest offset as in 256/512 for logarithmic ones"}
-	debertaTerms = Option{Name: "deberta-terms", Default: "both", Check: oneOf("both", "c2p", "p2c"),
-		Help: "terms of deberta: content to position, position to content, or both"}
-	debertaProjections = Option{Name: "deberta-projections", Default: "own", Check: oneOf("own", "content"),
-		Help: "what maps relative positions of deberta to queries and keys: matrices of their own, or the layer's"}
+	}, Help: "offsets that deberta tells apart: all up to a number K, or buckets / largest " +
+		"offset as in 256/512 for logarithmic ones"}
+	debertaTerms = Option{Name: "deberta-terms", Default: "both",
+		Check: oneOf("both", "c2p", "p2c"),
+		Help:  "terms of deberta: content to position, position to content, or both"}
+	debertaProjections = Option{Name: "deberta-projections", Default: "own",
+		Check: oneOf("own", "content"),
+		Help: "projections of the relative positions of deberta to queries and keys: their own, " +
+			"or the layer's"}
 )
 
 func init() {
@@ -36,7 +43,8 @@ func init() {
 		Summary: "disentangled attention: relative positions with queries and keys of their own, on the logits",
 		Title:   "DeBERTa: Decoding-enhanced BERT with Disentangled Attention", Year: 2021,
 		Reference: "He et al. 2021, arXiv 2006.03654",
-		Formula: "logits_ij = (q_i k_j + q_i Kr_{d(i,j)} + k_j Qr_{d(i,j)}) / sqrt(3 Dh),  d(i,j) = clip(i-j+K, 0, 2K-1),\n" +
+		Formula: "logits_ij = (q_i k_j + q_i Kr_{d(i,j)} + k_j Qr_{d(i,j)}) / sqrt(3 Dh),  " +
+			"d(i,j) = clip(i-j+K, 0, 2K-1),\n" +
 			"Kr = P W_Kr + b,  Qr = P W_Qr + b",
 		Parameters:   "2 K D + 2 L (D^2 + D); half of the latter with one term; 2 K D with the layer's projections",
 		Criteria:     Criteria{DataDriven: true, TranslationInvariant: true},
@@ -46,7 +54,8 @@ func init() {
 	})
 }
 
-// debertaSpan parses --deberta-offsets: offsets or buckets on each side, and the largest offset that buckets tell apart; 0 without.
+// debertaSpan parses --deberta-offsets: offsets or buckets on each side, and the largest offset
+// that buckets tell apart; 0 without.
 func debertaSpan(text string) (span, most int, err error) {
 	first, second, bucketed := strings.Cut(text, "/")
 	span, err = strconv.Atoi(first)
@@ -55,15 +64,17 @@ func debertaSpan(text string) (span, most int, err error) {
 	}
 	switch {
 	case err != nil || span < 1 || span > 1<<20 || most < 0 || most > 1<<30:
-		return 0, 0, fmt.Errorf("%q is neither a whole number from 1 to %d nor two as in 256/512", text, 1<<20)
+		return 0, 0, fmt.Errorf("%q is neither a whole number from 1 to %d nor two as in 256/512",
+			text, 1<<20)
 	case bucketed && (span < 4 || most-1 <= span/2):
-		return 0, 0, fmt.Errorf("%q: take at least 4 buckets, and a largest offset above half their number plus 1", text)
+		return 0, 0, fmt.Errorf("%q: take at least 4 buckets, and a largest offset above half "+
+			"their number plus 1", text)
 	}
 	return span, most, nil
 }
 
-// debertaBucket returns the bucket of an offset: itself up to half the number of buckets, then logarithms, rounded as the float32 of the
-// published code are; offsets from most on are most-1.
+// debertaBucket returns the bucket of an offset: itself up to half the number of buckets, then
+// logarithms, rounded as the float32 of the published code are; offsets from most on are most-1.
 func debertaBucket(offset, number, most int) int {
 	middle := number / 2
 	size := max(offset, -offset)
@@ -81,9 +92,10 @@ func debertaBucket(offset, number, most int) int {
 }
 
 type deberta struct {
-	None
-	table        *torchpe.Param // [E,2K,D]
-	keyW, queryW *torchpe.Param // [E,L,D,D]; nil where there is no such term or the layer's own are used
+	atLogits
+	table *torchpe.Param // [E,2K,D]
+	// [E,L,D,D]; nil where there is no such term or the layer's own are used
+	keyW, queryW *torchpe.Param
 	keyB, queryB *torchpe.Param // [E,L,D]
 	span, most   int
 	terms        string
@@ -106,21 +118,17 @@ func newDeBERTa(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		return e, nil
 	}
 	if e.terms != "p2c" {
-		e.keyW, e.keyB = ps.Add("pe.key.weight", true, torchpe.Xavier(d, d), c.Layers, d, d), ps.Add("pe.key.bias", true, torchpe.FanIn(d), c.Layers, d)
+		e.keyW, e.keyB = ps.Add("pe.key.weight", true, torchpe.Xavier(d, d), c.Layers, d, d),
+			ps.Add("pe.key.bias", true, torchpe.FanIn(d), c.Layers, d)
 	}
 	if e.terms != "c2p" {
-		e.queryW, e.queryB = ps.Add("pe.query.weight", true, torchpe.Xavier(d, d), c.Layers, d, d), ps.Add("pe.query.bias", true, torchpe.FanIn(d), c.Layers, d)
+		e.queryW, e.queryB = ps.Add("pe.query.weight", true, torchpe.Xavier(d, d), c.Layers, d, d),
+			ps.Add("pe.query.bias", true, torchpe.FanIn(d), c.Layers, d)
 	}
 	return e, nil
 }
 
-func (e *deberta) Sites() Site { return AtLogits }
-
-func (e *deberta) Attention() Attention {
-	a := PlainAttention
-	a.Scale = e.scale
-	return a
-}
+func (e *deberta) Attention() Attention { return attentionWithScale(e.scale) }
 
 // row returns d(i,j).
 func (e *deberta) row(i, j int) int {
@@ -131,14 +139,9 @@ func (e *deberta) row(i, j int) int {
 	return max(0, min(2*e.span-1, offset+e.span))
 }
 
-// Begin takes the rows of the table between the least and the largest that occur: only these are projected.
+// Begin takes the rows of the table between the least and the largest that occur: only these are
+// projected.
 func (e *deberta) Begin(s *torchpe.Scope, p Positions) Hooks {
-	in := func(p *torchpe.Param) torchpe.Tensor {
-		if p == nil {
-			return torchpe.Tensor{}
-		}
-		return p.In(s)
-	}
 	index := pairs(p.Index, e.row)
 	first, last := slices.Min(index), slices.Max(index)
 	for i := range index {
@@ -146,7 +149,8 @@ func (e *deberta) Begin(s *torchpe.Scope, p Positions) Hooks {
 	}
 	table := e.table.In(s).Narrow(1, first, last-first+1)
 	return &debertaHooks{
-		table: table, keyW: in(e.keyW), keyB: in(e.keyB), queryW: in(e.queryW), queryB: in(e.queryB),
+		table: table, keyW: optional(s, e.keyW), keyB: optional(s, e.keyB),
+		queryW: optional(s, e.queryW), queryB: optional(s, e.queryB),
 		index: indexTensor(s, table.Device(), index, p.Tokens(), p.Tokens()), terms: e.terms,
 	}
 }
@@ -160,7 +164,8 @@ type debertaHooks struct {
 	terms        string
 }
 
-// positions returns keys and queries [E,H,R,Dh] of relative positions; of those that no term asks for, what comes.
+// positions returns keys and queries [E,H,R,Dh] of relative positions; those that no term uses may
+// be the zero Tensor.
 func (h *debertaHooks) positions(a Attn) (keys, queries torchpe.Tensor) {
 	heads := a.Q.Size(2)
 	if !h.keyW.Defined() && !h.queryW.Defined() {
@@ -168,10 +173,12 @@ func (h *debertaHooks) positions(a Attn) (keys, queries torchpe.Tensor) {
 		return k.Squeeze(1), q.Squeeze(1)
 	}
 	if h.keyW.Defined() {
-		keys = splitRows(torchpe.Linear(h.table, h.keyW.Select(1, a.Layer), h.keyB.Select(1, a.Layer)), heads)
+		keys = splitRows(torchpe.Linear(h.table, h.keyW.Select(1, a.Layer),
+			h.keyB.Select(1, a.Layer)), heads)
 	}
 	if h.queryW.Defined() {
-		queries = splitRows(torchpe.Linear(h.table, h.queryW.Select(1, a.Layer), h.queryB.Select(1, a.Layer)), heads)
+		queries = splitRows(torchpe.Linear(h.table, h.queryW.Select(1, a.Layer),
+			h.queryB.Select(1, a.Layer)), heads)
 	}
 	return keys, queries
 }

@@ -14,14 +14,18 @@ func TestDeBERTa(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "deberta", Shift: petest.Unmoved,
 		Variants: []petest.Variant{
-			petest.Code("deberta-offsets", "3"), petest.Code("deberta-offsets", "4/16"), petest.Code("deberta-terms", "c2p"),
+			petest.Code("deberta-offsets", "3"), petest.Code("deberta-offsets", "4/16"),
+			petest.Code("deberta-terms", "c2p"),
 			petest.Code("deberta-terms", "p2c"), petest.Code("deberta-projections", "content"),
 			petest.Code("deberta-projections", "content", "deberta-terms", "c2p", "deberta-offsets", "4"),
 		},
 		Unfelt: []string{"pe.key.bias"},
 		Refuse: []petest.Refusal{
-			petest.Refuse("no offsets", petest.Spec{Given: pe.Options{"deberta-offsets": "0"}}, "--deberta-offsets", `"0"`),
-			petest.Refuse("too few buckets", petest.Spec{Given: pe.Options{"deberta-offsets": "2/16"}}, "--deberta-offsets", "at least 4"),
+			petest.Refuse("no offsets", petest.Spec{Given: pe.Options{"deberta-offsets": "0"}},
+				"--deberta-offsets", `"0"`),
+			petest.Refuse("too few buckets",
+				petest.Spec{Given: pe.Options{"deberta-offsets": "2/16"}}, "--deberta-offsets",
+				"at least 4"),
 		},
 	})
 }
@@ -57,15 +61,19 @@ func debertaVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	for ours, theirs := range map[string]string{"key": "pos_key_proj", "query": "pos_query_proj"} {
 		if c.Has(theirs + ".weight") {
-			sp.Set["pe."+ours+".weight"], sp.Set["pe."+ours+".bias"] = c.Param(t, theirs+".weight").Values, c.Param(t, theirs+".bias").Values
+			sp.Set["pe."+ours+".weight"] = c.Param(t, theirs+".weight").Values
+			sp.Set["pe."+ours+".bias"] = c.Param(t, theirs+".bias").Values
 		}
 	}
 	w := petest.Projections{
-		QKV:  petest.StackRows(c.Param(t, "query_proj.weight"), c.Param(t, "key_proj.weight"), c.Param(t, "value_proj.weight")),
-		QKVB: petest.StackRows(c.Param(t, "query_proj.bias"), c.Param(t, "key_proj.bias"), c.Param(t, "value_proj.bias")),
+		QKV: petest.StackRows(c.Param(t, "query_proj.weight"), c.Param(t, "key_proj.weight"),
+			c.Param(t, "value_proj.weight")),
+		QKVB: petest.StackRows(c.Param(t, "query_proj.bias"), c.Param(t, "key_proj.bias"),
+			c.Param(t, "value_proj.bias")),
 	}
 	got := petest.Attend(sp.Model(t), x, w, sp.Positions, false)
-	out := petest.Outputs{"logits": got.Logits, "logits_minus_row_max": lessLargest(got.Logits), "weights": got.Weights, "output": got.Output}
+	out := petest.Outputs{"logits": got.Logits, "logits_minus_row_max": lessLargest(got.Logits),
+		"weights": got.Weights, "output": got.Output}
 	if c.Has("delta") {
 		out["delta"] = deltas(t, offsets, x.Shape[0])
 	}
@@ -88,15 +96,17 @@ func lessLargest(a petest.Array) petest.Array {
 	return out
 }
 
-// deltas reads the rows that are looked up for n tokens off a table of one column that holds their numbers.
+// deltas reads the rows that are looked up for n tokens off a table of one column that holds their
+// numbers.
 func deltas(t testing.TB, offsets string, n int) petest.Array {
 	span := 0
 	if _, err := fmt.Sscan(strings.Split(offsets, "/")[0], &span); err != nil {
 		t.Fatal(err)
 	}
 	m := petest.Spec{
-		Scheme: "deberta", Layers: 1, DModel: 1, Positions: pe.Line(n), Given: pe.Options{"deberta-offsets": offsets, "deberta-terms": "c2p"},
-		Set: map[string][]float64{"pe.table": count(2*span, 1), "pe.key.weight": {1}, "pe.key.bias": {0}},
+		Scheme: "deberta", Layers: 1, DModel: 1, Positions: pe.Line(n),
+		Given: pe.Options{"deberta-offsets": offsets, "deberta-terms": "c2p"},
+		Set:   map[string][]float64{"pe.table": count(2*span, 1), "pe.key.weight": {1}, "pe.key.bias": {0}},
 	}.Model(t)
 	q, k := petest.Array{Shape: []int{n, 1}}, petest.Array{Shape: []int{n, 1}, Values: make([]float64, n)}
 	for range n {

@@ -1,29 +1,31 @@
-// detr: an absolute PE of row and column that only queries and keys see, in every block (Carion et al. 2020, "End-to-end object
-// detection with transformers", section 3.2 and appendix A.4).
+// detr: an absolute PE of row and column that only queries and keys see, in every block (Carion et
+// al. 2020, "End-to-end object detection with transformers", section 3.2 and appendix A.4).
 //
 //	q = W_q (x + P),  k = W_k (x + P),  v = W_v x
 //
-// P is one table for all blocks: 2d-fixed with rows first and counted from 1, as it is (sine) or with coordinates scaled to
-// (0, 2 pi] (normalised, the default of DETR); or [C[c] | R[r]] with learned rows and columns, U(0, 1) at first as in DETR's code.
-// The values carry no position.
+// P is one table for all blocks: 2d-fixed with rows first and counted from 1, as it is (sine) or
+// with coordinates scaled to (0, 2 pi] (normalised, the default of DETR); or [C[c] | R[r]] with
+// learned rows and columns, U(0, 1) at first as in DETR's code. The values carry no position.
 
 package pe
 
 import (
 	"fmt"
-	"math/rand/v2"
 
 	"torchpe/torchpe"
 )
 
-var detrTable = Option{Name: "detr-table", Default: "normalised", Check: oneOf("normalised", "sine", "learned"),
-	Help: "table of detr: sinusoids of coordinates from 0 to 2 pi, of the coordinates themselves, or learned rows and columns"}
+var detrTable = Option{Name: "detr-table", Default: "normalised", Check: oneOf("normalised", "sine",
+	"learned"),
+	Help: "table of detr: sinusoids of coordinates from 0 to 2 pi, of the coordinates " +
+		"themselves, or learned rows and columns"}
 
 func init() {
 	Register(Scheme{
-		Name:    "detr",
-		Summary: "sinusoids or learned rows and columns, added to what queries and keys are made of in every block",
-		Title:   "End-to-End Object Detection with Transformers", Year: 2020,
+		Name: "detr",
+		Summary: "sinusoids or learned rows and columns, added to the input of the projections " +
+			"to q and k in every block",
+		Title: "End-to-End Object Detection with Transformers", Year: 2020,
 		Reference:    "Carion et al. 2020, arXiv 2005.12872",
 		Formula:      "q = W_q (x + P),  k = W_k (x + P),  v = W_v x,  P = [S(row) | S(column)] or [C[c] | R[r]]",
 		Parameters:   "none; (rows + columns) D/2 (learned)",
@@ -37,39 +39,33 @@ func init() {
 
 type detr struct {
 	None
-	table Encoding // what adds P at its one place
+	table Encoding // adds P, of which only the table is used
 }
 
 func newDETR(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	kind, scheme, given := c.Options.Text(detrTable.Name), "2d-fixed", Options{
-		positionsFrom.Name: "1", gridOrder.Name: "rows-first", gridNormalize.Name: "false", gridTable.Name: "concat", placement.Name: "input",
+	given := Options{
+		positionsFrom.Name: "1", gridOrder.Name: "rows-first", gridNormalize.Name: "false",
+		gridTable.Name: "concat", placement.Name: "input",
 	}
-	switch kind {
+	name := "2d-fixed"
+	switch c.Options.Text(detrTable.Name) {
 	case "normalised":
 		given[gridNormalize.Name] = "true"
 	case "learned":
-		scheme = "learn-2d"
+		name, c.initial = "learn-2d", uniformBelow(1)
 	}
-	base, err := Find(scheme)
+	if name == "2d-fixed" && c.DModel%4 != 0 {
+		return nil, fmt.Errorf("detr: d_model %d is not divisible by 4: two coordinates in pairs of "+
+			"sine and cosine", c.DModel)
+	}
+	base, err := Find(name)
 	if err != nil {
 		return nil, err
 	}
 	if c.Options, err = base.Resolve("text", given); err != nil {
 		return nil, err
 	}
-	if scheme == "2d-fixed" {
-		table, err := base.Build(c, ps)
-		if err != nil {
-			return nil, fmt.Errorf("detr: %w", err)
-		}
-		return &detr{table: table}, nil
-	}
-	unit := func(_ int, rng *rand.Rand, out []float64) {
-		for i := range out {
-			out[i] = rng.Float64()
-		}
-	}
-	table, err := learned2DFrom(c, ps, func(int, int) (torchpe.Init, error) { return unit, nil })
+	table, err := base.New(c, ps)
 	if err != nil {
 		return nil, fmt.Errorf("detr: %w", err)
 	}
@@ -88,7 +84,8 @@ type detrHooks struct {
 	table torchpe.Tensor // [E,1,N,D]
 }
 
-// QKV adds W_q P and W_k P, which are those of one sample: the projections of P without their biases, which q and k have already.
+// QKV adds W_q P and W_k P, which are those of one sample: the projections of P without their
+// biases, which q and k have already.
 func (h *detrHooks) QKV(a Attn) (q, k, v torchpe.Tensor) {
 	pq, pk, _ := a.Project(h.table)
 	zero := h.table.Narrow(2, 0, 1).Detach().MulScalar(0)

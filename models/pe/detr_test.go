@@ -14,17 +14,21 @@ func TestDETR(t *testing.T) {
 		Variants: []petest.Variant{petest.Code("detr-table", "sine"), petest.Text("detr-table", "learned")},
 		Refuse: []petest.Refusal{
 			petest.Refuse("a width that is not divisible by 4", petest.Spec{DModel: 6}, "detr", "d_model 6", "4"),
-			petest.Refuse("halves of an odd width", petest.Spec{DModel: 7, Given: pe.Options{"detr-table": "learned"}}, "detr", "d_model 7"),
+			petest.Refuse("halves of an odd width",
+				petest.Spec{DModel: 7, Given: pe.Options{"detr-table": "learned"}}, "detr",
+				"d_model 7"),
 			petest.Refuse("tokens on no grid", petest.Spec{Positions: pe.Line(8)}, "detr", "grid"),
 		},
 	})
 }
 
-// detrSees returns what detr makes of queries where the input is zero, the projections are the identity and have biases: the table.
+// detrSees returns what detr makes of queries where the input is zero, the projections are the
+// identity and have biases: the table.
 func detrSees(t testing.TB, d int, grid pe.Positions, normalise bool) petest.Array {
 	t.Helper()
 	table := map[bool]string{true: "normalised", false: "sine"}[normalise]
-	m := petest.Spec{Scheme: "detr", Layers: 1, DModel: d, Positions: grid, Given: pe.Options{"detr-table": table}}.Model(t)
+	m := petest.Spec{Scheme: "detr", Layers: 1, DModel: d, Positions: grid,
+		Given: pe.Options{"detr-table": table}}.Model(t)
 	n := grid.Tokens()
 	one := petest.Array{Shape: []int{d, d}, Values: identity(d)}
 	bias := petest.Array{Shape: []int{3 * d}}

@@ -1,15 +1,22 @@
-// edge-geometry: a bias of the logits by where the key lies, seen from the query (the edge features of Pfaff et al. 2021, "Learning
-// mesh-based simulation with graph networks", section 3.2, MeshGraphNets).
+// edge-geometry: a bias of the logits by where the key lies, seen from the query (the edge features
+// of Pfaff et al. 2021, "Learning mesh-based simulation with graph networks", section 3.2,
+// MeshGraphNets).
 //
 //	e_ij = [p_j - p_i, |p_j - p_i|] in R^{M+1},  logits_hij <- logits_hij + w_h e_ij
 //
-// In MeshGraphNets e_ij is the input of an edge's MLP, with j the edge's sender and i its receiver. In attention every pair is an
-// edge and the logit is what an edge has: a weight for each feature, head and block is our reading of it. w starts as in torch.nn.Linear.
-// Coordinates are cells {row, column}, points, or the line. The cost is a table of N x N x (M+1) a pass and a bias of H x N x N a block.
+// In MeshGraphNets e_ij is the input of an edge's MLP, with j the edge's sender and i its receiver.
+// In attention every pair is an edge and the logit is what an edge has: a weight for each feature,
+// head and block is our reading of it. w starts as in torch.nn.Linear. Coordinates are cells {row,
+// column}, points, or the line. The cost is a table of N x N x (M+1) a pass and a bias of H x N x N
+// a block.
 
 package pe
 
-import "torchpe/torchpe"
+import (
+	"slices"
+
+	"torchpe/torchpe"
+)
 
 func init() {
 	Register(Scheme{
@@ -20,7 +27,8 @@ func init() {
 		Formula:    "e_ij = [p_j - p_i, |p_j - p_i|],  logits_hij <- logits_hij + w_h e_ij",
 		Parameters: "L H (M + 1) for M coordinates",
 		Criteria: Criteria{
-			Inductive: true, DataDriven: true, ParameterEfficient: true, TranslationInvariant: true, Parallelizable: true, Interpretable: true,
+			Inductive: true, DataDriven: true, ParameterEfficient: true, TranslationInvariant: true,
+			Parallelizable: true, Interpretable: true,
 		},
 		Needs:        NeedsPoints,
 		Extrapolates: Always,
@@ -29,25 +37,21 @@ func init() {
 }
 
 type edgeGeometry struct {
-	None
+	atLogits
 	w    *torchpe.Param // [E,L,H,M+1]
 	dims int
 }
 
 func newEdgeGeometry(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	dims := len(c.Positions.coordinates("edge-geometry", 0)[0])
-	return &edgeGeometry{w: ps.Add("pe.weight", true, torchpe.FanIn(dims+1), c.Layers, c.Heads, dims+1), dims: dims}, nil
+	return &edgeGeometry{w: ps.Add("pe.weight", true, torchpe.FanIn(dims+1), c.Layers, c.Heads,
+		dims+1), dims: dims}, nil
 }
 
-func (g *edgeGeometry) Sites() Site { return AtLogits }
-
 func (g *edgeGeometry) Begin(s *torchpe.Scope, p Positions) Hooks {
-	var flat []float64
-	for _, point := range p.coordinates("edge-geometry", g.dims) {
-		flat = append(flat, point...)
-	}
+	flat := slices.Concat(p.coordinates("edge-geometry", g.dims)...)
 	w, n := g.w.In(s), p.Tokens()
-	at := torchpe.Of(s, torchpe.CPU, flat, n, g.dims).To(w.DType(), w.Device())
+	at := numbers(s, w, flat, n, g.dims)
 	apart := at.Unsqueeze(0).Sub(at.Unsqueeze(1)) // [N,N,M], of query and key
 	edges := torchpe.Cat(-1, apart, apart.Square().SumKeep(-1).Sqrt())
 	return &edgeHooks{w: w, edges: edges.Reshape(1, n*n, g.dims+1)}

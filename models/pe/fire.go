@@ -1,11 +1,14 @@
-// fire: a small network of the distance between two tokens, as a part of how far the query is from the start, added to the logits (Li et al.
-// 2024, "Functional Interpolation for Relative Positions Improves Long Context Transformers", equations 6 and 7).
+// fire: a small network of the distance between two tokens, as a part of how far the query is from
+// the start, added to the logits (Li et al. 2024, "Functional Interpolation for Relative Positions
+// Improves Long Context Transformers", equations 6 and 7).
 //
-//	logits_ij = q_i k_j / sqrt(Dh) + b_h(i, j),  b(i, j) = MLP( psi(i-j) / psi(max(i, L)) ),  psi(x) = ln(|c x| + 1)
+//	logits_ij = q_i k_j / sqrt(Dh) + b_h(i, j)
+//	b(i, j) = MLP( psi(i-j) / psi(max(i, L)) ),  psi(x) = ln(|c x| + 1)
 //
-// MLP: 1 -> width -> H with ReLU; c and the threshold L = L_0 m are trained through c and m. The query's place i is counted from 0, and 1e-6 is
-// added below the fraction, as in public code. The paper is causal; in both directions a key after the query gets the mirrored value. Each layer
-// has its own network (--fire-shared: one for all, the paper's FIRE-S).
+// MLP: 1 -> width -> H with ReLU; c and the threshold L = L_0 m are trained through c and m. The
+// query's place i is counted from 0, and 1e-6 is added below the fraction, as in public code. The
+// paper is causal; in both directions a key after the query gets the mirrored value. Each layer has
+// its own network (--fire-shared: one for all, the paper's FIRE-S).
 
 package pe
 
@@ -14,26 +17,30 @@ import "torchpe/torchpe"
 const fireEpsilon = 1e-6
 
 var (
-	fireDirection = Option{Name: "fire-direction", Default: "causal", Check: oneOf("causal", "bidirectional"),
-		Help: "whether tokens of fire see only those before them"}
+	fireDirection = Option{Name: "fire-direction", Default: "causal",
+		Check: oneOf("causal", "bidirectional"),
+		Help:  "whether tokens of fire see only those before them"}
 	fireWidth = Option{Name: "fire-width", Default: "32", Check: whole(1, 1<<16),
 		Help: "width of the network of fire"}
 	fireThreshold = Option{Name: "fire-threshold", Default: "512", Check: number(1, 1<<40),
-		Help: "place L_0 up to which fire starts out dividing by the same"}
+		Help: "initial threshold L_0 of fire: queries at smaller places are normalised alike"}
 	fireShared = Option{Name: "fire-shared", Default: "false", Check: yesNo,
 		Help: "one network of fire for all layers"}
 )
 
 func init() {
 	Register(Scheme{
-		Name:    "fire",
-		Summary: "small network of the relative distance, normalised by the query's place, on the logits",
-		Title:   "Functional Interpolation for Relative Positions Improves Long Context Transformers", Year: 2024,
+		Name:      "fire",
+		Summary:   "small network of the relative distance, normalised by the query's place, on the logits",
+		Title:     "Functional Interpolation for Relative Positions Improves Long Context Transformers",
+		Year:      2024,
 		Reference: "Li et al. 2024, arXiv 2310.04418",
-		Formula: "logits_ij = q_i k_j / sqrt(Dh) + MLP_h( psi(i-j) / (psi(max(i, |m L_0|)) + 1e-6) ),  psi(x) = ln(|c x| + 1),\n" +
+		Formula: "logits_ij = q_i k_j / sqrt(Dh) + MLP_h( psi(i-j) / (psi(max(i, " +
+			"|m L_0|)) + 1e-6) ),  psi(x) = ln(|c x| + 1),\n" +
 			"MLP(x) = W_2 ReLU(W_1 x + b_1) + b_2",
-		Parameters:   "L (2 width + H (width + 1) + 2); once, not L times, with --fire-shared",
-		Criteria:     Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true, Parallelizable: true},
+		Parameters: "L (2 width + H (width + 1) + 2); once, not L times, with --fire-shared",
+		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
+			Parallelizable: true},
 		Extrapolates: Always,
 		Options:      []Option{fireDirection, fireWidth, fireThreshold, fireShared},
 		New:          newFIRE,
@@ -41,19 +48,23 @@ func init() {
 }
 
 type fire struct {
-	None
+	atLogits
 	c, multiplier  *torchpe.Param // [E,T]
 	inW, outW      *torchpe.Param // [E,T,width,1], [E,T,H,width]
 	inB, outB      *torchpe.Param // [E,T,width], [E,T,H]
 	threshold      float64
 	causal         bool
 	tables, hidden int // T and width
+	// As in DAPE: LeakyReLU of this slope below 0, and keys after the query at the distance 0.
+	slope float64
+	cut   bool
 }
 
 func newFIRE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	f := &fire{
-		threshold: c.Options.Float(fireThreshold.Name), causal: c.Options.Text(fireDirection.Name) == "causal",
-		tables: c.Layers, hidden: c.Options.Int(fireWidth.Name),
+		threshold: c.Options.Float(fireThreshold.Name),
+		causal:    c.Options.Text(fireDirection.Name) == "causal",
+		tables:    c.Layers, hidden: c.Options.Int(fireWidth.Name),
 	}
 	if c.Options.Bool(fireShared.Name) {
 		f.tables = 1
@@ -61,32 +72,40 @@ func newFIRE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	t, w := f.tables, f.hidden
 	f.c = ps.Add("pe.c", true, torchpe.Constant(0.1), t)
 	f.multiplier = ps.Add("pe.multiplier", true, torchpe.Constant(1), t)
-	f.inW, f.inB = ps.Add("pe.in.weight", true, torchpe.FanIn(1), t, w, 1), ps.Add("pe.in.bias", true, torchpe.FanIn(1), t, w)
-	f.outW, f.outB = ps.Add("pe.out.weight", true, torchpe.FanIn(w), t, c.Heads, w), ps.Add("pe.out.bias", true, torchpe.FanIn(w), t, c.Heads)
+	f.inW, f.inB = addLinear(ps, "pe.in.", 1, t, w)
+	f.outW, f.outB = addLinear(ps, "pe.out.", w, t, c.Heads)
 	return f, nil
 }
 
-func (f *fire) Sites() Site { return AtLogits }
-
-func (f *fire) Attention() Attention { return asked(f.causal) }
+func (f *fire) Attention() Attention { return attentionWithMask(f.causal) }
 
 func (f *fire) Begin(s *torchpe.Scope, p Positions) Hooks {
 	c, n := f.c.In(s), p.Tokens()
 	e := c.Size(0)
 	c = c.Reshape(e, f.tables, 1, 1)
 	psi := func(x torchpe.Tensor) torchpe.Tensor { return c.Mul(x).Abs().Log1p() }
-	queries := make([]float64, n)
-	for a, i := range p.Index {
-		queries[a] = float64(i)
-	}
 	start := f.multiplier.In(s).MulScalar(f.threshold).Abs().Reshape(e, f.tables, 1, 1)
-	whole := psi(start.Maximum(numbers(s, c, queries, n, 1))).AddScalar(fireEpsilon) // [E,T,N,1]
-	distances := pairTensor(s, c, p.Index, func(i, j int) float64 { return float64(i - j) })
+	whole := psi(start.Maximum(places(s, c, p.Index))).AddScalar(fireEpsilon) // [E,T,N,1]
+	distances := pairTensor(s, c, p.Index, func(i, j int) float64 {
+		if f.cut {
+			return float64(max(i-j, 0))
+		}
+		return float64(i - j)
+	})
 	x := psi(distances).Div(whole).Reshape(e*f.tables, n*n, 1) // each network is a member
 	layer := func(x torchpe.Tensor, w, b *torchpe.Param) torchpe.Tensor {
-		shape := w.In(s).Shape()
-		return torchpe.Linear(x, w.In(s).Reshape(e*f.tables, shape[2], shape[3]), b.In(s).Reshape(e*f.tables, shape[2]))
+		out, in := w.Shape[2], w.Shape[3]
+		return torchpe.Linear(x,
+			w.In(s).Reshape(e*f.tables, out, in), b.In(s).Reshape(e*f.tables, out))
 	}
-	y := layer(layer(x, f.inW, f.inB).ReLU(), f.outW, f.outB) // [E*T,N*N,H]
+	y := layer(leakyReLU(layer(x, f.inW, f.inB), f.slope), f.outW, f.outB) // [E*T,N*N,H]
 	return biasHooks{bias: y.Transpose(1, 2).Contiguous().Reshape(e, f.tables, y.Size(2), n, n)}
+}
+
+// leakyReLU returns x where it is positive, else slope x.
+func leakyReLU(x torchpe.Tensor, slope float64) torchpe.Tensor {
+	if slope == 0 {
+		return x.ReLU()
+	}
+	return x.Maximum(x.MulScalar(slope))
 }

@@ -13,7 +13,8 @@ func TestFIRE(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "fire", Shift: petest.Unmoved, // as long as no query is beyond the threshold
 		Variants: []petest.Variant{
-			petest.Code("fire-direction", "bidirectional"), petest.Code("fire-width", "3"), petest.Code("fire-threshold", "100"),
+			petest.Code("fire-direction", "bidirectional"), petest.Code("fire-width", "3"),
+			petest.Code("fire-threshold", "100"),
 			petest.Code("fire-shared", "true"),
 		},
 		Constant: []string{"pe.c", "pe.multiplier"}, Unfelt: []string{"pe.in.bias", "pe.out.bias"},
@@ -27,7 +28,8 @@ func fireVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	n, heads := c.Int("n", 0), c.Int("heads", 1)
 	sp := petest.Spec{
 		Scheme: "fire", Layers: 1, Heads: heads, DModel: 2 * heads, Positions: pe.Line(n),
-		Given: pe.Options{"fire-width": fmt.Sprint(c.Int("mlp_width", 0)), "fire-threshold": fmt.Sprint(c.Float("L", 512))},
+		Given: pe.Options{"fire-width": fmt.Sprint(c.Int("mlp_width", 0)),
+			"fire-threshold": fmt.Sprint(c.Float("L", 512))},
 		Set: map[string][]float64{
 			"pe.c": {c.Float("c", 0.1)}, "pe.multiplier": {c.Float("L_multiplier", 1)},
 			"pe.in.weight": c.Param(t, "mlp.0.weight").Values, "pe.in.bias": c.Param(t, "mlp.0.bias").Values,
@@ -41,8 +43,9 @@ func fireVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return petest.Outputs{"bias": bias, "bias_causal": bias}
 }
 
-// TestFIREBeyondThreshold: a query beyond the threshold sees distances as parts of its own place: that of the farthest key is then the same for
-// all such queries, up to the 1e-6 below the fraction.
+// TestFIREBeyondThreshold: a query beyond the threshold sees distances as parts of its own place:
+// that of the farthest key is then the same for all such queries, up to the 1e-6 below the
+// fraction.
 func TestFIREBeyondThreshold(t *testing.T) {
 	const n = 12
 	sp := petest.Spec{Scheme: "fire", Positions: pe.Line(n), Given: pe.Options{"fire-threshold": "3"}}

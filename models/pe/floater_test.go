@@ -22,8 +22,8 @@ func TestFloater(t *testing.T) {
 
 func init() { vectors["floater"] = floaterVector }
 
-// floaterVector: one kind of case is the path alone, the other attention with given biases; in that one the projections have no
-// biases of their own.
+// floaterVector: one kind of case is the path alone, the other attention with given biases; in that
+// one the projections have no biases of their own.
 func floaterVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if c.Has("p0") {
 		return floaterPath(t, c)
@@ -33,7 +33,8 @@ func floaterVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		Scheme: "floater", Layers: 1, DModel: x.Shape[1], Heads: c.Int("heads", 1), Positions: pe.Line(x.Shape[0]),
 	}.Model(t)
 	m.Encoding = pe.GivenBiases(m.Encoding, biases.Values)
-	w := petest.Projections{QKV: c.Param(t, "in_proj_weights"), Out: c.Param(t, "out_proj.weight"), OutB: c.Param(t, "out_proj.bias")}
+	w := petest.Projections{QKV: c.Param(t, "in_proj_weights"), Out: c.Param(t, "out_proj.weight"),
+		OutB: c.Param(t, "out_proj.bias")}
 	got := petest.Attend(m, x, w, pe.Line(x.Shape[0]), false)
 	return petest.Outputs{"logits": got.Logits, "context_out": got.Output}
 }
@@ -64,8 +65,9 @@ func flowBiases(m *models.Model, p pe.Positions) (out petest.Array) {
 	return out
 }
 
-// TestFloaterConverges: where h has no kink on the way, a tenth of the time step changes the place reached by 1e-4 of the error of
-// a whole one, for the method is of order 4; Euler's error falls to a tenth. A path of weight zero runs straight, p = p_0 + b_2 t.
+// TestFloaterConverges: where h has no kink on the way, a tenth of the time step changes the place
+// reached by 1e-4 of the error of a whole one, for the method is of order 4; Euler's error falls to
+// a tenth. A path of weight zero runs straight, p = p_0 + b_2 t.
 func TestFloaterConverges(t *testing.T) {
 	const time = 1.2
 	end := func(solver string, places int, set map[string][]float64) []float64 {
@@ -89,7 +91,8 @@ func TestFloaterConverges(t *testing.T) {
 		}
 	}
 	straight := map[string][]float64{
-		"pe.in.weight": make([]float64, 8*9), "pe.in.bias": make([]float64, 8), "pe.out.weight": make([]float64, 8*9), "pe.out.bias": open,
+		"pe.in.weight": make([]float64, 8*9), "pe.in.bias": make([]float64, 8),
+		"pe.out.weight": make([]float64, 8*9), "pe.out.bias": open,
 		"pe.start": make([]float64, 3*8),
 	}
 	for _, v := range end("rk4", 3, straight) {

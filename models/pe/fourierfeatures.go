@@ -1,29 +1,33 @@
-// fourier-features: fixed features of coordinates (Tancik et al. 2020, "Fourier features let networks learn high frequency functions";
-// Mildenhall et al. 2020, NeRF, section 5.1; Li et al. 2021, Fourier neural operator).
+// fourier-features: fixed features of coordinates (Tancik et al. 2020, "Fourier features let
+// networks learn high frequency functions"; Mildenhall et al. 2020, NeRF, section 5.1; Li et al.
+// 2021, Fourier neural operator).
 //
-//	gaussian     z(c) = [sin(2 pi c B^T) | cos(2 pi c B^T)],  B in R^{m x M} drawn once from N(0, scale^2)
+//	gaussian     z(c) = [sin(2 pi c B^T) | cos(2 pi c B^T)],  B in R^{m x M} of N(0, scale^2)
 //	nerf         z(c) = sin(2^k pi c_a), cos(2^k pi c_a) for each coordinate a and k < m
-//	transformer  z(c) = sin(w_k c_a), cos(w_k c_a),  w_k = 10000^(-2k/m)   (neuraloperator's code; its text has k/m)
+//	transformer  z(c) = sin(w_k c_a), cos(w_k c_a),  w_k = 10000^(-2k/m)
 //	grid         z(c) = c
 //	x <- x + C z + b,  C in R^{D x F}
 //
-// These networks concatenate z to the channels of their input. Before a linear map that is C z added to x, which is how it acts in a
-// transformer of fixed width: C and b are trained, z is not. Coordinates are cells {row, column}, points, or the line, scaled to [0, 1)
-// as in neuraloperator's grid (i/H, j/W), or as they are.
+// The transformer form is neuraloperator's code; its text has k/m. These networks concatenate z to
+// the channels of their input. Before a linear map that is C z added to x, which is how it acts in
+// a transformer of fixed width: C and b are trained, z is not. Coordinates are cells {row, column},
+// points, or the line, scaled to [0, 1) as in neuraloperator's grid (i/H, j/W), or as they are.
 
 package pe
 
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
+	"slices"
 
 	"torchpe/torchpe"
 )
 
 var (
-	featureKind = Option{Name: "features", Default: "gaussian", Check: oneOf("gaussian", "nerf", "transformer", "grid"),
-		Help: "what fourier-features makes of coordinates: waves in random directions, octaves, sinusoids, or the coordinates themselves"}
+	featureKind = Option{Name: "features", Default: "gaussian", Check: oneOf("gaussian", "nerf",
+		"transformer", "grid"),
+		Help: "features of coordinates in fourier-features: waves in random directions, octaves, " +
+			"sinusoids, or the coordinates themselves"}
 	featureLevels = Option{Name: "feature-levels", Default: "8", Check: whole(1, 1<<12),
 		Help: "m, the waves of fourier-features: each gives a sine and a cosine"}
 	featureScale = Option{Name: "feature-scale", Default: "1", Check: number(1e-9, 1e9),
@@ -36,12 +40,16 @@ func init() {
 	Register(Scheme{
 		Name:    "fourier-features",
 		Summary: "fixed sines and cosines of the coordinates, through a linear map",
-		Title:   "Fourier Features Let Networks Learn High Frequency Functions in Low Dimensional Domains", Year: 2020,
-		Reference: "Tancik et al. 2020, arXiv 2006.10739; Mildenhall et al. 2020, arXiv 2003.08934; Li et al. 2021, arXiv 2010.08895",
-		Formula: "gaussian: z = [sin(2 pi c B^T) | cos(2 pi c B^T)], B ~ N(0, scale^2);  nerf: z = sin(2^k pi c), cos(2^k pi c)\n" +
+		Title:   "Fourier Features Let Networks Learn High Frequency Functions in Low Dimensional Domains",
+		Year:    2020,
+		Reference: "Tancik et al. 2020, arXiv 2006.10739; Mildenhall et al. 2020, " +
+			"arXiv 2003.08934; Li et al. 2021, arXiv 2010.08895",
+		Formula: "gaussian: z = [sin(2 pi c B^T) | cos(2 pi c B^T)], B ~ N(0, scale^2);  nerf: " +
+			"z = sin(2^k pi c), cos(2^k pi c)\n" +
 			"transformer: z = sin(w_k c), cos(w_k c), w_k = 10000^(-2k/m);  grid: z = c;  x <- x + C z + b",
-		Parameters:   "F D + D for F features: 2m (gaussian), 2m M (nerf, transformer), M (grid) for M coordinates",
-		Criteria:     Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true, Parallelizable: true},
+		Parameters: "F D + D for F features: 2m (gaussian), 2m M (nerf, transformer), M (grid) for M coordinates",
+		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
+			Parallelizable: true},
 		Needs:        NeedsPoints,
 		Extrapolates: Always,
 		Options:      []Option{featureKind, featureLevels, featureScale, featureRange},
@@ -49,73 +57,54 @@ func init() {
 	})
 }
 
-type fourierOf struct {
-	None
+type fourierFeature struct {
+	atEmbed
 	points *torchpe.Param // [E,N,M]
 	waves  *torchpe.Param // [E,m,M] for gaussian, [E,m] for others; nil for grid
 	w, b   *torchpe.Param // [E,D,F], [E,D]
-	rows   atlas
+	rows   coordinateIndex
 }
 
 func newFourierFeatures(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	const name = "fourier-features"
 	points := c.Positions.coordinates(name, 0)
-	n, dims, m, kind := len(points), len(points[0]), c.Options.Int(featureLevels.Name), c.Options.Text(featureKind.Name)
+	n, dims := len(points), len(points[0])
+	m, kind := c.Options.Int(featureLevels.Name), c.Options.Text(featureKind.Name)
 	if dims > 3 {
 		return nil, fmt.Errorf("%s: %d coordinates a token; it takes at most 3", name, dims)
 	}
 	if kind == "nerf" && m > 30 {
-		return nil, fmt.Errorf("%s: --feature-levels %d: the last octave of --features nerf has the frequency 2^%d, beyond what numbers resolve; take at most 30", name, m, m-1)
+		return nil, fmt.Errorf("%s: --feature-levels %d: the last octave of --features nerf has "+
+			"the frequency 2^%d, "+
+			"beyond what numbers resolve; take at most 30", name, m, m-1)
 	}
-	f := &fourierOf{rows: newAtlas(name, c.Positions, dims)}
-	flat := scaled(points, c.Options.Text(featureRange.Name) == "unit")
-	f.points = ps.Add("pe.points", false, func(_ int, _ *rand.Rand, out []float64) { copy(out, flat) }, n, dims)
+	f := &fourierFeature{rows: newCoordinateIndex(name, c.Positions, dims)}
+	flat := slices.Concat(points...)
+	if c.Options.Text(featureRange.Name) == "unit" {
+		flat = unitScaled(points)
+	}
+	f.points = ps.Add("pe.points", false, copied(flat), n, dims)
 	features := 2 * m * dims
 	switch kind {
 	case "gaussian":
 		features = 2 * m
-		f.waves = ps.Add("pe.waves", false, torchpe.Normal(0, c.Options.Float(featureScale.Name)), m, dims)
+		f.waves = ps.Add("pe.waves", false, torchpe.Normal(0, c.Options.Float(featureScale.Name)),
+			m, dims)
 	case "grid":
 		features = dims
 	default:
-		f.waves = ps.Add("pe.octaves", false, func(_ int, _ *rand.Rand, out []float64) {
-			for k := range out {
-				if out[k] = math.Pow(10000, -2*float64(k)/float64(m)); kind == "nerf" {
-					out[k] = math.Pi * math.Pow(2, float64(k))
-				}
+		f.waves = ps.Add("pe.octaves", false, computed(func(k int) float64 {
+			if kind == "nerf" {
+				return math.Pi * math.Pow(2, float64(k))
 			}
-		}, m)
+			return math.Pow(10000, -2*float64(k)/float64(m))
+		}), m)
 	}
-	f.w = ps.Add("pe.weight", true, torchpe.FanIn(features), c.DModel, features)
-	f.b = ps.Add("pe.bias", true, torchpe.FanIn(features), c.DModel)
+	f.w, f.b = addLinear(ps, "pe.", features, c.DModel)
 	return f, nil
 }
 
-// scaled returns the points one after the other; to unit range, each coordinate starts at 0 and steps of 1 end below 1.
-func scaled(points [][]float64, unit bool) (flat []float64) {
-	dims := len(points[0])
-	low, high := make([]float64, dims), make([]float64, dims)
-	copy(low, points[0])
-	copy(high, points[0])
-	for _, point := range points {
-		for a, x := range point {
-			low[a], high[a] = min(low[a], x), max(high[a], x)
-		}
-	}
-	for _, point := range points {
-		for a, x := range point {
-			if unit {
-				x = (x - low[a]) / (high[a] - low[a] + 1)
-			}
-			flat = append(flat, x)
-		}
-	}
-	return flat
-}
-
-func (f *fourierOf) Sites() Site { return AtEmbed }
-
-func (f *fourierOf) Begin(s *torchpe.Scope, p Positions) Hooks {
+func (f *fourierFeature) Begin(s *torchpe.Scope, p Positions) Hooks {
 	z := rowsAt(s, f.points.In(s), 1, f.rows.of(p)) // [E,N,M]
 	shape := z.Shape()
 	e, n, dims := shape[0], shape[1], shape[2]

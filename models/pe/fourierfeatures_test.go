@@ -18,15 +18,20 @@ func TestFourierFeatures(t *testing.T) {
 			petest.Text("feature-levels", "3"), petest.Code("feature-scale", "2"), petest.Code("feature-range", "raw"),
 		},
 		Refuse: []petest.Refusal{
-			petest.Refuse("octaves without end", petest.Spec{Given: pe.Options{"features": "nerf", "feature-levels": "60"}}, "--feature-levels 60", "nerf"),
-			petest.Refuse("too many coordinates", petest.Spec{Positions: pe.Positions{Index: []int{0}, Points: [][]float64{{1, 2, 3, 4}}}}, "4 coordinates"),
+			petest.Refuse("octaves without end",
+				petest.Spec{Given: pe.Options{"features": "nerf", "feature-levels": "60"}},
+				"--feature-levels 60", "nerf"),
+			petest.Refuse("too many coordinates",
+				petest.Spec{Positions: pe.Positions{Index: []int{0},
+					Points: [][]float64{{1, 2, 3, 4}}}}, "4 coordinates"),
 		},
 	})
 }
 
 func init() { vectors["fourier_features"] = fourierFeaturesVector }
 
-// fourierFeaturesVector: with the identity for C, what is added is z itself. MeshGraphNets' edges are of edge-geometry.
+// fourierFeaturesVector: with the identity for C, what is added is z itself. MeshGraphNets' edges
+// are of edge-geometry.
 func fourierFeaturesVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	given := pe.Options{"feature-range": "raw"}
 	set := map[string][]float64{}
@@ -67,12 +72,14 @@ func fourierFeaturesVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return petest.Outputs{"features": features(t, petest.Spec{Positions: p, Given: given, Set: set}, width)}
 }
 
-// TestFeaturesAreSinusoids: with half of the levels of a line's sinusoid, --features transformer is 1d-fixed: 2k/m in the exponent
-// where m = D/2 is twice that of 1d-fixed, so that every other pair of its columns is there.
+// TestFeaturesAreSinusoids: with half of the levels of a line's sinusoid, --features transformer is
+// 1d-fixed: 2k/m in the exponent where m = D/2 is twice that of 1d-fixed, so that every other pair
+// of its columns is there.
 func TestFeaturesAreSinusoids(t *testing.T) {
 	const n, m = 6, 4
 	z := features(t, petest.Spec{
-		Positions: pe.Line(n), Given: pe.Options{"features": "transformer", "feature-levels": fmt.Sprint(m), "feature-range": "raw"},
+		Positions: pe.Line(n), Given: pe.Options{"features": "transformer",
+			"feature-levels": fmt.Sprint(m), "feature-range": "raw"},
 	}, 2*m)
 	fixed := petest.Added(petest.Spec{
 		Scheme: "1d-fixed", DModel: 2 * m, Positions: pe.Line(n), Given: pe.Options{"fixed-pe-dropout": "0"},
@@ -113,8 +120,8 @@ func TestEdgeGeometry(t *testing.T) {
 	})
 }
 
-// edgeGeometryVector: a head for each feature, each with the weight 1 for its own: the bias of a key at the sender, seen from the
-// receiver, is the edge's feature.
+// edgeGeometryVector: a head for each feature, each with the weight 1 for its own: the bias of a
+// key at the sender, seen from the receiver, is the edge's feature.
 func edgeGeometryVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	at := c.Input(t, "mesh_pos")
 	n, dims := at.Shape[0], at.Shape[1]
@@ -124,7 +131,8 @@ func edgeGeometryVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	heads := dims + 1
 	m := petest.Spec{
-		Scheme: "edge-geometry", Layers: 1, Heads: heads, DModel: heads, Positions: p, Set: map[string][]float64{"pe.weight": identity(heads)},
+		Scheme: "edge-geometry", Layers: 1, Heads: heads, DModel: heads, Positions: p,
+		Set: map[string][]float64{"pe.weight": identity(heads)},
 	}.Model(t)
 	zero := petest.Array{Shape: []int{n, heads, 1}, Values: make([]float64, n*heads)}
 	bias := petest.AttendHeads(m, zero, zero, zero, p, false).Logits

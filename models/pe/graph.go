@@ -3,46 +3,58 @@ package pe
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Graph joins the places of tokens, its nodes 0..V-1, by weighted edges.
 type Graph struct {
 	weights [][]float64 // [V][V], 0 where there is no edge
+	in, out []int       // degrees as given; nil where edges are counted
 }
 
-// NewGraph returns the undirected graph of the given nodes and edges, each of weight 1.
-func NewGraph(nodes int, edges [][2]int) (*Graph, error) {
-	weights := make([][]float64, nodes)
-	for i := range weights {
-		weights[i] = make([]float64, nodes)
-	}
-	for k, e := range edges {
-		for _, node := range e {
-			if node < 0 || node >= nodes {
-				return nil, fmt.Errorf("edge %d joins %d and %d: nodes are 0..%d", k, e[0], e[1], nodes-1)
-			}
-		}
-		weights[e[0]][e[1]], weights[e[1]][e[0]] = 1, 1
-	}
-	return GraphOf(weights)
-}
-
-// GraphOf returns the graph of an adjacency matrix [V][V]: the weight of the edge from row to column, 0 where there is none.
+// GraphOf returns the graph of an adjacency matrix [V][V]: the weight of the edge from row to
+// column, 0 where there is none.
 func GraphOf(weights [][]float64) (*Graph, error) {
 	for i, row := range weights {
+		if i < len(row) && row[i] != 0 {
+			return nil, fmt.Errorf("node %d is joined to itself", i)
+		}
+	}
+	return LoopedGraphOf(weights)
+}
+
+// LoopedGraphOf does the same as GraphOf for graphs in which nodes may be joined to themselves.
+func LoopedGraphOf(weights [][]float64) (*Graph, error) {
+	for i, row := range weights {
 		if len(row) != len(weights) {
-			return nil, fmt.Errorf("row %d of the adjacency matrix has %d numbers, want %d: one for each node", i, len(row), len(weights))
+			return nil, fmt.Errorf("row %d of the adjacency matrix has %d numbers, want %d: "+
+				"one for each node", i, len(row), len(weights))
 		}
 		for j, w := range row {
-			switch {
-			case !(w >= 0) || math.IsInf(w, 1):
-				return nil, fmt.Errorf("the edge from %d to %d weighs %g: weights are finite and not negative", i, j, w)
-			case i == j && w != 0:
-				return nil, fmt.Errorf("node %d is joined to itself", i)
+			if !(w >= 0) || math.IsInf(w, 1) {
+				return nil, fmt.Errorf("the edge from %d to %d weighs %g: weights are finite and "+
+					"not negative", i, j, w)
 			}
 		}
 	}
-	return &Graph{weights}, nil
+	return &Graph{weights: weights}, nil
+}
+
+// WithDegrees returns the graph with given numbers of edges to and from each node in place of those
+// of its weights, as of a graph with several edges between two nodes, or of a part of a larger one.
+func (g *Graph) WithDegrees(in, out []int) (*Graph, error) {
+	for _, degrees := range [][]int{in, out} {
+		if len(degrees) != g.Nodes() {
+			return nil, fmt.Errorf("%d degrees for %d nodes", len(degrees), g.Nodes())
+		}
+		for node, degree := range degrees {
+			if degree < 0 {
+				return nil, fmt.Errorf("degree %d of node %d: a number of edges is not negative",
+					degree, node)
+			}
+		}
+	}
+	return &Graph{weights: g.weights, in: slices.Clone(in), out: slices.Clone(out)}, nil
 }
 
 // Nodes returns V.
@@ -51,8 +63,11 @@ func (g *Graph) Nodes() int { return len(g.weights) }
 // Weight returns the weight of the edge from i to j; 0 where there is none.
 func (g *Graph) Weight(i, j int) float64 { return g.weights[i][j] }
 
-// Degrees returns the number of edges that lead to and from each node.
+// Degrees returns the number of edges that lead to and from each node, or the numbers given.
 func (g *Graph) Degrees() (in, out []int) {
+	if g.in != nil {
+		return slices.Clone(g.in), slices.Clone(g.out)
+	}
 	in, out = make([]int, g.Nodes()), make([]int, g.Nodes())
 	for i, row := range g.weights {
 		for j, w := range row {
@@ -65,7 +80,8 @@ func (g *Graph) Degrees() (in, out []int) {
 	return in, out
 }
 
-// Distances returns the number of edges on the shortest path between any two nodes [V][V]; -1 where there is none.
+// Distances returns the number of edges on the shortest path between any two nodes [V][V]; -1 where
+// there is none.
 func (g *Graph) Distances() [][]int {
 	all := make([][]int, g.Nodes())
 	for from := range all {
@@ -87,8 +103,8 @@ func (g *Graph) Distances() [][]int {
 	return all
 }
 
-// Neighbours returns Graph; where there is none, the graph that joins each cell of the grid to those beside, above and below
-// it, or each place of the line to the next.
+// Neighbours returns Graph; where there is none, the graph that joins each cell of the grid to
+// those beside, above and below it, or each place of the line to the next.
 func (p Positions) Neighbours() *Graph {
 	if p.Graph != nil {
 		return p.Graph
@@ -110,5 +126,5 @@ func (p Positions) Neighbours() *Graph {
 			}
 		}
 	}
-	return &Graph{weights}
+	return &Graph{weights: weights}
 }

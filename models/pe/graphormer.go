@@ -1,16 +1,20 @@
-// graphormer: tokens are nodes of a graph. Trained numbers for the length of the shortest path between two of them, and for the edges on it, are
-// added to the logits, and trained vectors for the number of edges to and from a node to its input (Ying et al. 2021, "Do Transformers Really
+// graphormer: tokens are nodes of a graph. Trained numbers for the length of the shortest path
+// between two of them, and for the edges on it, are added to the logits, and trained vectors for
+// the number of edges to and from a node to its input (Ying et al. 2021, "Do Transformers Really
 // Perform Bad for Graph Representation?", equations 5 to 8).
 //
 //	x_i <- x_i + z_in[deg_in(i)] + z_out[deg_out(i)]
-//	logits_ij = q_i k_j / sqrt(Dh) + b_{spd(i,j)} + c_ij,  c_ij = 1/spd sum_n w[e_n] M_n  over the edges e_n of the path
+//	logits_ij = q_i k_j / sqrt(Dh) + b_{spd(i,j)} + c_ij
+//	c_ij = 1/spd sum_n w[e_n] M_n  over the edges e_n of the path
 //
-// b, c and z are shared by layers; M_n in R^{H x H}. The graph is that of the task, or neighbours on its grid or line. --graphormer-edges is the
-// number of hops of a path that count (the code's multi_hop), simple for w of the edge between i and j alone, or none: the tasks' edges are all
-// of one kind. The kind of an edge is its weight, a whole number; pairs without an edge are kind 0. As in the published code, hops beyond a
-// path's end up to the longest path of the graph take row 0 of w, and paths are those of Floyd and Warshall. (There row 0 is drawn and
-// never trained; here it is trained.) --graphormer-virtual-node first takes the node at the first place for the graph's virtual node: a trained
-// number of its own in place of b and c, and no z.
+// b, c and z are shared by layers; M_n in R^{H x H}. The graph is that of the task, or neighbours
+// on its grid or line. --graphormer-edges is the number of hops of a path that count (the code's
+// multi_hop), simple for w of the edge between i and j alone, or none: the tasks' edges are all of
+// one kind. The kind of an edge is its weight, a whole number; pairs without an edge are kind 0. As
+// in the published code, hops beyond a path's end up to the longest path of the graph take row 0 of
+// w, and paths are those of Floyd and Warshall. (There row 0 is drawn and never trained; here it is
+// trained.) --graphormer-virtual-node first takes the node at the first place for the graph's
+// virtual node: a trained number of its own in place of b and c, and no z.
 
 package pe
 
@@ -27,14 +31,18 @@ var (
 		Help: "whether graphormer adds vectors for the number of a node's edges to its input"}
 	graphormerDegrees = Option{Name: "graphormer-degrees", Default: "510", Check: whole(1, 1<<20),
 		Help: "largest number of edges that graphormer tells apart"}
-	graphormerDistances = Option{Name: "graphormer-distances", Default: "509", Check: whole(1, 1<<20),
-		Help: "longest path that graphormer tells apart"}
-	graphormerEdges = Option{Name: "graphormer-edges", Default: "none", Check: func(v string) error {
-		_, err := graphormerHops(v)
-		return err
-	}, Help: "what of edges graphormer adds to the logits: none, simple, or that of a number of hops as in 5"}
-	graphormerVirtual = Option{Name: "graphormer-virtual-node", Default: "none", Check: oneOf("none", "first"),
-		Help: "which node of graphormer stands for the graph, at no distance"}
+	graphormerDistances = Option{Name: "graphormer-distances", Default: "509",
+		Check: whole(1, 1<<20),
+		Help:  "longest path that graphormer tells apart"}
+	graphormerEdges = Option{Name: "graphormer-edges", Default: "none",
+		Check: func(v string) error {
+			_, err := graphormerHops(v)
+			return err
+		}, Help: "edges that graphormer adds to the logits: none, simple (the edge between two nodes), " +
+			"or the first hops of the shortest path, their number as in 5"}
+	graphormerVirtual = Option{Name: "graphormer-virtual-node", Default: "none",
+		Check: oneOf("none", "first"),
+		Help:  "virtual node of graphormer, at a distance of its own from all others: none, or the first"}
 )
 
 func init() {
@@ -44,14 +52,19 @@ func init() {
 		Title:   "Do Transformers Really Perform Bad for Graph Representation?", Year: 2021,
 		Reference: "Ying et al. 2021, arXiv 2106.05234",
 		Formula: "x_i <- x_i + z_in[deg_in(i)] + z_out[deg_out(i)];\n" +
-			"logits_ij = q_i k_j / sqrt(Dh) + b_{spd(i,j)} + c_ij,  c_ij = 1/spd(i,j) sum_n w[e_n] M_n over the path's edges",
-		Parameters: "(distances + 2) H, and 2 (degrees + 1) D with centrality, (kinds + 2) H + hops H^2 with edges, H with a virtual node",
-		Criteria:   Criteria{DataDriven: true, ParameterEfficient: true, Parallelizable: true, Interpretable: true},
-		// Nothing trained depends on the number of nodes; kinds of edges that were not there are an error.
+			"logits_ij = q_i k_j / sqrt(Dh) + b_{spd(i,j)} + c_ij,  c_ij = 1/spd(i,j) sum_n " +
+			"w[e_n] M_n over the path's edges",
+		Parameters: "(distances + 2) H, and 2 (degrees + 1) D with centrality, (kinds + 2) H + " +
+			"hops H^2 with edges, H with a virtual node",
+		Criteria: Criteria{DataDriven: true, ParameterEfficient: true, Parallelizable: true,
+			Interpretable: true},
+		// Nothing trained depends on the number of nodes; kinds of edges that were not there are an
+		// error.
 		Needs:        NeedsGraph,
 		Extrapolates: Always,
-		Options:      []Option{graphormerCentrality, graphormerDegrees, graphormerDistances, graphormerEdges, graphormerVirtual},
-		New:          newGraphormer,
+		Options: []Option{graphormerCentrality, graphormerDegrees, graphormerDistances,
+			graphormerEdges, graphormerVirtual},
+		New: newGraphormer,
 	})
 }
 
@@ -67,15 +80,17 @@ func graphormerHops(text string) (hops int, err error) {
 		return simpleEdges, nil
 	}
 	if hops, err = strconv.Atoi(text); err != nil || hops < 1 || hops > 1<<16 {
-		return 0, fmt.Errorf("%q is neither none, simple, nor a whole number from 1 to %d", text, 1<<16)
+		return 0, fmt.Errorf("%q is neither none, simple, nor a whole number from 1 to %d",
+			text, 1<<16)
 	}
 	return hops, nil
 }
 
 type graphormer struct {
 	None
-	in, out   *torchpe.Param // [E,degrees+1,D]; nil without centrality
-	distances *torchpe.Param // [E,1,longest+2,H]; the last row is for nodes with no path between them
+	in, out *torchpe.Param // [E,degrees+1,D]; nil without centrality
+	// [E,1,longest+2,H]; the last row is for nodes with no path between them
+	distances *torchpe.Param
 	edges     *torchpe.Param // [E,1,kinds+2,H]; nil without edges
 	hops      *torchpe.Param // [E,hops,H,H]; nil unless paths count
 	virtual   *torchpe.Param // [E,H]; nil without a virtual node
@@ -83,13 +98,13 @@ type graphormer struct {
 	kinds     int // largest kind of an edge
 }
 
-// graphFacts are what is known of a graph's nodes, by place.
+// graphFacts holds properties of a graph's nodes, by place.
 type graphFacts struct {
 	in, out  []int
 	distance [][]int
 	kind     [][]int
-	between  [][]int // a node on the path between two, -1 for an edge, -2 where there is none; nil unless paths count
-	longest  int     // of all paths; 510 where two nodes have none between them, as the published code has it
+	between  [][]int // a node on the path between two, -1 for an edge, -2: none; nil without hops
+	longest  int     // of all paths; 510 where two nodes have none, as in the published code
 }
 
 func newGraphormer(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -100,14 +115,17 @@ func newGraphormer(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	virtual := c.Options.Text(graphormerVirtual.Name) == "first"
 	g := &graphormer{}
 	if g.graph, err = factsOf(c.Positions.Neighbours(), virtual, hops); err != nil {
-		return nil, fmt.Errorf("graphormer: --graphormer-edges %s: %w", c.Options.Text(graphormerEdges.Name), err)
+		return nil, fmt.Errorf("graphormer: --graphormer-edges %s: %w",
+			c.Options.Text(graphormerEdges.Name), err)
 	}
 	draw := torchpe.Normal(0, 0.02) // as in the published code
 	if c.Options.Bool(graphormerCentrality.Name) {
 		rows := c.Options.Int(graphormerDegrees.Name) + 1
-		g.in, g.out = ps.Add("pe.in", true, draw, rows, c.DModel), ps.Add("pe.out", true, draw, rows, c.DModel)
+		g.in, g.out = ps.Add("pe.in", true, draw, rows, c.DModel),
+			ps.Add("pe.out", true, draw, rows, c.DModel)
 	}
-	g.distances = ps.Add("pe.distances", true, draw, 1, c.Options.Int(graphormerDistances.Name)+2, c.Heads)
+	rows := c.Options.Int(graphormerDistances.Name) + 2
+	g.distances = ps.Add("pe.distances", true, draw, 1, rows, c.Heads)
 	if virtual {
 		g.virtual = ps.Add("pe.virtual", true, draw, c.Heads)
 	}
@@ -128,7 +146,7 @@ func newGraphormer(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 
 // factsOf reads a graph; with a virtual node, without the edges of the node at the first place.
 func factsOf(g *Graph, virtual bool, hops int) (f graphFacts, err error) {
-	n := g.Nodes()
+	given, n := g, g.Nodes()
 	weights := make([][]float64, n)
 	f.kind = make([][]int, n)
 	for i := range n {
@@ -139,7 +157,8 @@ func factsOf(g *Graph, virtual bool, hops int) (f graphFacts, err error) {
 			}
 			w := g.Weight(i, j)
 			if hops != 0 && (w != math.Trunc(w) || w > 1<<16) {
-				return f, fmt.Errorf("the edge from %d to %d weighs %g: the weight is the edge's kind, a whole number up to %d", i, j, w, 1<<16)
+				return f, fmt.Errorf("the edge from %d to %d weighs %g: the weight is the edge's "+
+					"kind, a whole number up to %d", i, j, w, 1<<16)
 			}
 			weights[i][j], f.kind[i][j] = w, int(w)
 		}
@@ -147,7 +166,9 @@ func factsOf(g *Graph, virtual bool, hops int) (f graphFacts, err error) {
 	if g, err = GraphOf(weights); err != nil {
 		return f, err
 	}
-	f.in, f.out = g.Degrees()
+	if f.in, f.out = g.Degrees(); given.in != nil {
+		f.in, f.out = given.Degrees()
+	}
 	f.distance = g.Distances()
 	for i, row := range f.distance {
 		for j, d := range row {
@@ -163,7 +184,8 @@ func factsOf(g *Graph, virtual bool, hops int) (f graphFacts, err error) {
 	return f, nil
 }
 
-// betweenOf returns a node on the shortest path between any two, by the algorithm of Floyd and Warshall: of several paths the one it finds first.
+// betweenOf returns a node on the shortest path between any two, by the algorithm of Floyd and
+// Warshall: of several paths the one it finds first.
 func betweenOf(g *Graph) [][]int {
 	const far = 1 << 30
 	n := g.Nodes()
@@ -224,7 +246,7 @@ func (g *graphormer) Begin(s *torchpe.Scope, p Positions) Hooks {
 	checkPlaces(p.Index, len(g.graph.in))
 	h := &graphormerHooks{}
 	if g.in != nil {
-		h.tables = g.centrality(s, p.Index)
+		h.added = g.centrality(s, p.Index)
 	}
 	table := g.distances.In(s)
 	last := table.Size(2) - 1
@@ -238,7 +260,9 @@ func (g *graphormer) Begin(s *torchpe.Scope, p Positions) Hooks {
 		bias = bias.Add(g.edgeBias(s, p.Index))
 	}
 	if g.virtual != nil {
-		others := pairTensor(s, bias, p.Index, func(i, j int) float64 { return oneIf(i != 0 && j != 0) })
+		others := pairTensor(s, bias, p.Index, func(i, j int) float64 {
+			return oneIf(i != 0 && j != 0)
+		})
 		own := g.virtual.In(s).Reshape(bias.Size(0), 1, bias.Size(2), 1, 1)
 		bias = bias.Mul(others).Add(own.Mul(others.Neg().AddScalar(1)))
 	}
@@ -246,7 +270,7 @@ func (g *graphormer) Begin(s *torchpe.Scope, p Positions) Hooks {
 	return h
 }
 
-// centrality returns what is added to the input [E,1,N,D].
+// centrality returns the vectors of the degrees [E,N,D].
 func (g *graphormer) centrality(s *torchpe.Scope, index []int) torchpe.Tensor {
 	of := func(table *torchpe.Param, degree []int) torchpe.Tensor {
 		t, rows := table.In(s), make([]int, len(index))
@@ -263,20 +287,24 @@ func (g *graphormer) centrality(s *torchpe.Scope, index []int) torchpe.Tensor {
 		}
 		sum = sum.Mul(numbers(s, sum, nodes, len(nodes), 1))
 	}
-	return sum.Unsqueeze(1)
+	return sum
 }
 
 // edgeBias returns c [E,1,H,N,N].
 func (g *graphormer) edgeBias(s *torchpe.Scope, index []int) torchpe.Tensor {
 	n, table := len(index), g.edges.In(s)
 	if g.hops == nil {
-		return biasOf(s, table, pairs(index, func(i, j int) int { return g.graph.kind[i][j] + 1 }), n)
+		return biasOf(s, table, pairs(index, func(i, j int) int {
+			return g.graph.kind[i][j] + 1
+		}), n)
 	}
 	hops := g.hops.In(s)
 	var sum torchpe.Tensor
 	for hop := range min(hops.Size(1), max(g.graph.longest, 1)) {
 		mapped := table.Squeeze(1).MatMul(hops.Select(1, hop)).Unsqueeze(1) // [E,1,kinds+2,H]
-		c := biasOf(s, mapped, pairs(index, func(i, j int) int { return g.graph.kindOfHop(i, j, hop) }), n)
+		c := biasOf(s, mapped, pairs(index, func(i, j int) int {
+			return g.graph.kindOfHop(i, j, hop)
+		}), n)
 		if sum.Defined() {
 			c = sum.Add(c)
 		}
@@ -292,24 +320,17 @@ func (g *graphormer) edgeBias(s *torchpe.Scope, index []int) torchpe.Tensor {
 }
 
 type graphormerHooks struct {
-	tableHooks                // the zero value without centrality
-	bias       torchpe.Tensor // [E,1,H,N,N]
+	biasHooks
+	added torchpe.Tensor // to the input of the first block [E,N,D]; the zero Tensor for nothing
 }
 
 func (h *graphormerHooks) Table(layer int) (torchpe.Tensor, bool) {
-	if !h.tables.Defined() {
-		return torchpe.Tensor{}, false
-	}
-	return h.tableHooks.Table(layer)
+	return h.added, layer == 0 && h.added.Defined()
 }
 
 func (h *graphormerHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
-	if !h.tables.Defined() {
-		return x
+	if t, ok := h.Table(layer); ok {
+		return x.Add(t.Unsqueeze(1))
 	}
-	return h.tableHooks.Embed(layer, x)
-}
-
-func (h *graphormerHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
-	return biasHooks{bias: h.bias}.Logits(a, logits)
+	return x
 }

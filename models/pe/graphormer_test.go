@@ -17,15 +17,19 @@ func TestGraphormer(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "graphormer", Shift: petest.Moved,
 		Variants: []petest.Variant{
-			petest.Code("graphormer-centrality", "false"), petest.Code("graphormer-degrees", "2"), petest.Code("graphormer-distances", "2"),
-			petest.Code("graphormer-edges", "simple"), petest.Code("graphormer-edges", "2"), petest.Code("graphormer-virtual-node", "first"),
+			petest.Code("graphormer-centrality", "false"), petest.Code("graphormer-degrees", "2"),
+			petest.Code("graphormer-distances", "2"),
+			petest.Code("graphormer-edges", "simple"), petest.Code("graphormer-edges", "2"),
+			petest.Code("graphormer-virtual-node", "first"),
 			petest.Code("graphormer-edges", "5", "graphormer-virtual-node", "first", "graphormer-centrality", "false"),
 		},
 		Refuse: []petest.Refusal{
 			petest.Refuse("an edge of no kind", petest.Spec{
-				Positions: pe.Positions{Index: []int{0, 1}, Graph: odd}, Given: pe.Options{"graphormer-edges": "simple"},
+				Positions: pe.Positions{Index: []int{0, 1}, Graph: odd},
+				Given:     pe.Options{"graphormer-edges": "simple"},
 			}, "graphormer", "--graphormer-edges", "weighs 1.5"),
-			petest.Refuse("no hops", petest.Spec{Given: pe.Options{"graphormer-edges": "0"}}, "--graphormer-edges", `"0"`),
+			petest.Refuse("no hops", petest.Spec{Given: pe.Options{"graphormer-edges": "0"}},
+				"--graphormer-edges", `"0"`),
 		},
 	})
 }
@@ -49,8 +53,8 @@ func withVirtualNode(t testing.TB, weights [][]float64) pe.Positions {
 	return p
 }
 
-// graphormerVector: their rows are ours with one before them, for padding; the last of ours is for nodes that no path joins, theirs is 511. An
-// edge's feature is its weight.
+// graphormerVector: their rows are ours with one before them, for padding; the last of ours is for
+// nodes that no path joins, theirs is 511. An edge's feature is its weight.
 func graphormerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if c.Has("atom_features") {
 		return centralityVector(t, c)
@@ -69,8 +73,9 @@ func graphormerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	p := withVirtualNode(t, weights)
 	sp := petest.Spec{
 		Scheme: "graphormer", Layers: 1, Heads: heads, DModel: 2 * heads, Positions: p,
-		Given: pe.Options{"graphormer-virtual-node": "first", "graphormer-edges": "simple", "graphormer-centrality": "false"},
-		Set:   map[string][]float64{"pe.virtual": c.Param(t, "graph_token_virtual_distance.weight").Values},
+		Given: pe.Options{"graphormer-virtual-node": "first", "graphormer-edges": "simple",
+			"graphormer-centrality": "false"},
+		Set: map[string][]float64{"pe.virtual": c.Param(t, "graph_token_virtual_distance.weight").Values},
 	}
 	if c.Text("edge_type", "") == "multi_hop" {
 		hops := c.Int("multi_hop_max_dist", 5)
@@ -108,7 +113,8 @@ func distances(g *pe.Graph, n int) petest.Array {
 	return a
 }
 
-// checkGraphInputs holds the indices that the other code's module received against ours; those of hops are seen in the bias.
+// checkGraphInputs holds the indices that the other code's module received against ours; those of
+// hops are seen in the bias.
 func checkGraphInputs(t testing.TB, c *petest.VectorCase, spd, features petest.Array) {
 	t.Helper()
 	shifted := func(a petest.Array) petest.Array {
@@ -119,15 +125,17 @@ func checkGraphInputs(t testing.TB, c *petest.VectorCase, spd, features petest.A
 		return b
 	}
 	petest.Near(t, "shifted distances", shifted(spd), c.Input(t, "spatial_pos_shifted"), 0)
-	petest.Near(t, "kinds of edges", shifted(features), c.Input(t, "attn_edge_type_index").Reshaped(features.Shape...), 0)
+	petest.Near(t, "kinds of edges", shifted(features), c.Input(t, "attn_edge_type_index").
+		Reshaped(features.Shape...), 0)
 	c.Unused("edge_input_shifted")
 }
 
-// centralityVector: a case may have degrees that no graph has together, so that each of the two tables gets a graph of its own.
+// centralityVector: degrees are numbers, which no graph need have.
 func centralityVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	atoms, features := c.Param(t, "atom_encoder.weight"), c.Input(t, "atom_features")
 	n, d := features.Shape[0], atoms.Shape[1]
-	out := petest.Array{Shape: []int{n + 1, d}, Values: append([]float64(nil), c.Param(t, "graph_token.weight").Values...)}
+	out := petest.Array{Shape: []int{n + 1, d},
+		Values: append([]float64(nil), c.Param(t, "graph_token.weight").Values...)}
 	for i := range n {
 		sum := make([]float64, d)
 		for _, atom := range features.Row(i) {
@@ -137,39 +145,58 @@ func centralityVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		}
 		out.Values = append(out.Values, sum...)
 	}
-	for _, side := range []string{"in", "out"} {
-		weights := make([][]float64, n)
-		for i := range weights {
-			weights[i] = make([]float64, n)
+	weights := make([][]float64, n)
+	for i := range weights {
+		weights[i] = make([]float64, n)
+	}
+	p := withVirtualNode(t, weights)
+	degrees := func(side string) []int { // 0 is padding to them
+		all := []int{0}
+		for _, shifted := range c.Input(t, side+"_degree_shifted").Values {
+			all = append(all, int(shifted)-1)
 		}
-		for i, shifted := range c.Input(t, side+"_degree_shifted").Values {
-			for left, j := int(shifted)-1, 0; left > 0; j++ {
-				if j != i && side == "in" {
-					weights[j][i] = 1
-					left--
-				} else if j != i {
-					weights[i][j] = 1
-					left--
-				}
-			}
-		}
-		table := c.Param(t, side+"_degree_encoder.weight")
-		sp := petest.Spec{
-			Scheme: "graphormer", Layers: 1, DModel: d, Positions: withVirtualNode(t, weights),
-			Given: pe.Options{"graphormer-virtual-node": "first", "graphormer-degrees": fmt.Sprint(table.Shape[0] - 2)},
-			Set: map[string][]float64{
-				"pe.in": make([]float64, len(table.Values)-d), "pe.out": make([]float64, len(table.Values)-d),
-			},
-		}
-		sp.Set["pe."+side] = table.Values[d:]
-		for i, v := range petest.Added(sp.Model(t), 0, sp.Positions).Values {
-			out.Values[i] += v
-		}
+		return all
+	}
+	var err error
+	if p.Graph, err = p.Graph.WithDegrees(degrees("in"), degrees("out")); err != nil {
+		c.Lacks(t, "%v", err)
+	}
+	in, outgoing := c.Param(t, "in_degree_encoder.weight"), c.Param(t, "out_degree_encoder.weight")
+	sp := petest.Spec{
+		Scheme: "graphormer", Layers: 1, DModel: d, Positions: p,
+		Given: pe.Options{"graphormer-virtual-node": "first", "graphormer-degrees": fmt.Sprint(in.Shape[0] - 2)},
+		Set:   map[string][]float64{"pe.in": in.Values[d:], "pe.out": outgoing.Values[d:]},
+	}
+	for i, v := range petest.Added(sp.Model(t), 0, sp.Positions).Values {
+		out.Values[i] += v
 	}
 	return petest.Outputs{"node_features_with_graph_token": out}
 }
 
-// TestGraphormerPaths: hops of paths on a graph with several shortest ones, by hand: Floyd and Warshall go through node 1 from 0 to 3.
+// TestGraphormerGivenDegrees: degrees as given choose the rows, whatever the edges are; more than
+// the table has take its last.
+func TestGraphormerGivenDegrees(t *testing.T) {
+	g, err := pe.GraphOf([][]float64{{0, 1}, {1, 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := pe.Line(2)
+	if p.Graph, err = g.WithDegrees([]int{2, 7}, []int{0, 3}); err != nil {
+		t.Fatal(err)
+	}
+	m := petest.Spec{Scheme: "graphormer", Layers: 1, DModel: 1, Positions: p,
+		Given: pe.Options{"graphormer-degrees": "3"},
+		Set:   map[string][]float64{"pe.in": {1, 2, 3, 4}, "pe.out": {10, 20, 30, 40}}}.Model(t)
+	petest.Near(t, "added", petest.Added(m, 0, p), petest.Array{Shape: []int{2, 1}, Values: []float64{13, 44}}, 0)
+	for _, degrees := range [][]int{{1}, {1, -1}} {
+		if _, err := g.WithDegrees(degrees, degrees); err == nil {
+			t.Errorf("degrees %v of two nodes are no error", degrees)
+		}
+	}
+}
+
+// TestGraphormerPaths: hops of paths on a graph with several shortest ones, by hand: Floyd and
+// Warshall go through node 1 from 0 to 3.
 func TestGraphormerPaths(t *testing.T) {
 	// 0 - 1 - 3 and 0 - 2 - 3, by edges of kinds 1, 2 and 3, 4.
 	g, err := pe.GraphOf([][]float64{{0, 1, 3, 0}, {1, 0, 0, 2}, {3, 0, 0, 4}, {0, 2, 4, 0}})
@@ -179,7 +206,8 @@ func TestGraphormerPaths(t *testing.T) {
 	p := pe.Line(4)
 	p.Graph = g
 	m := petest.Spec{
-		Scheme: "graphormer", Layers: 1, DModel: 2, Positions: p, Given: pe.Options{"graphormer-edges": "2", "graphormer-centrality": "false"},
+		Scheme: "graphormer", Layers: 1, DModel: 2, Positions: p,
+		Given: pe.Options{"graphormer-edges": "2", "graphormer-centrality": "false"},
 		Set: map[string][]float64{
 			"pe.distances": make([]float64, 511), "pe.edges": {0, 0, 1, 10, 100, 1000}, "pe.hops": {1, 7},
 		},

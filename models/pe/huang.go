@@ -1,12 +1,14 @@
-// huang: the four ways in which Huang et al. 2020 have the offset between two tokens act on their logit (section 3, equations 5 to 12).
+// huang: the four ways in which Huang et al. 2020 have the offset between two tokens act on their
+// logit (section 3, equations 5 to 12).
 //
 //	1: logits_ij = q_i k_j w_{min(|j-i|,k)} / sqrt(Dh)           scalars, blind to direction
 //	2: logits_ij = q_i k_j w_{clip(j-i,-k,k)} / sqrt(Dh)         scalars
 //	3: logits_ij = sum_d q_id k_jd w_{clip(j-i),d} / sqrt(Dh)    vectors
 //	4: logits_ij = (q_i k_j + q_i a_ij + k_j a_ij) / sqrt(Dh)    vectors a_ij = w_{clip(j-i)}
 //
-// Offsets up to k are told apart: k+1 numbers in method 1, 2k+1 in the others (the tutorial's slides stop at k-1). The table is shared by heads
-// and own to each layer. Methods 1 to 3 start as N(0, 1), as in the tutorial's code, method 4 as relative does. Method 3 needs a tensor
+// Offsets up to k are told apart: k+1 numbers in method 1, 2k+1 in the others (the tutorial's
+// slides stop at k-1). The table is shared by heads and own to each layer. Methods 1 to 3 start as
+// N(0, 1), as in the tutorial's code, method 4 as relative does. Method 3 needs a tensor
 // [E,B,H,N,N,Dh]: its products do not come apart.
 
 package pe
@@ -22,14 +24,17 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "huang",
-		Summary: "trained numbers or vectors for the offset between two tokens, times or beside their product in the logits",
-		Title:   "Improve Transformer Models with Better Relative Position Embeddings", Year: 2020,
+		Name: "huang",
+		Summary: "trained numbers or vectors for the offset between two tokens, times or beside " +
+			"their product in the logits",
+		Title: "Improve Transformer Models with Better Relative Position Embeddings", Year: 2020,
 		Reference: "Huang et al. 2020, arXiv 2009.13658",
 		Formula: "1: logits_ij = q_i k_j w_{min(|j-i|,k)} / sqrt(Dh);  2: q_i k_j w_{clip(j-i)} / sqrt(Dh);\n" +
-			"3: sum_d q_id k_jd w_{clip(j-i),d} / sqrt(Dh);  4: (q_i k_j + q_i a_ij + k_j a_ij) / sqrt(Dh),  a_ij = w_{clip(j-i)}",
-		Parameters:   "L (k+1) (method 1); L (2k+1) (2); L (2k+1) Dh (3, 4)",
-		Criteria:     Criteria{DataDriven: true, ParameterEfficient: true, TranslationInvariant: true},
+			"3: sum_d q_id k_jd w_{clip(j-i),d} / sqrt(Dh);  4: (q_i k_j + q_i a_ij + k_j a_ij) " +
+			"/ sqrt(Dh),  a_ij = w_{clip(j-i)}",
+		Parameters: "L (k+1) (method 1); L (2k+1) (2); L (2k+1) Dh (3, 4)",
+		Criteria: Criteria{DataDriven: true, ParameterEfficient: true,
+			TranslationInvariant: true},
 		Extrapolates: Always,
 		Options:      []Option{huangMethod, huangClip},
 		New:          newHuang,
@@ -37,7 +42,7 @@ func init() {
 }
 
 type huang struct {
-	None
+	atLogits
 	table  *torchpe.Param // [E,L,R,1] or [E,L,R,Dh]
 	method string
 	clip   int
@@ -59,8 +64,6 @@ func newHuang(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	return h, nil
 }
 
-func (h *huang) Sites() Site { return AtLogits }
-
 // row returns the table's row for the places of a query and a key.
 func (h *huang) row(i, j int) int {
 	if h.method == "1" {
@@ -78,7 +81,8 @@ func (h *huang) Begin(s *torchpe.Scope, p Positions) Hooks {
 		hooks.factors = biasOf(s, table, index, n) // [E,L,1,N,N]
 	case "3":
 		rows := table.IndexSelect(2, indexTensor(s, table.Device(), index, n*n)) // [E,L,N*N,Dh]
-		hooks.factors = rows.AddScalar(-1).Reshape(table.Size(0), table.Size(1), 1, n, n, table.Size(3))
+		e, layers, dh := table.Size(0), table.Size(1), table.Size(3)
+		hooks.factors = rows.AddScalar(-1).Reshape(e, layers, 1, n, n, dh)
 	case "4":
 		hooks.index = indexTensor(s, table.Device(), index, n, n)
 	}
@@ -87,9 +91,10 @@ func (h *huang) Begin(s *torchpe.Scope, p Positions) Hooks {
 
 type huangHooks struct {
 	Identity
-	method  string
-	table   torchpe.Tensor // [E,L,R,Dh]
-	factors torchpe.Tensor // [E,L,1,N,N], for method 3 [E,L,1,N,N,Dh] less one: what is added to the plain product
+	method string
+	table  torchpe.Tensor // [E,L,R,Dh]
+	// [E,L,1,N,N], for method 3 [E,L,1,N,N,Dh] less one: what is added to the plain product
+	factors torchpe.Tensor
 	index   torchpe.Tensor // [N,N] row for query i and key j
 }
 
@@ -101,7 +106,8 @@ func (h *huangHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
 	case "4":
 		table := h.table.Select(1, a.Layer)
 		byQuery := gatherPairs(torchpe.Linear(a.Q, table, torchpe.Tensor{}), h.index)
-		byKey := gatherPairs(torchpe.Linear(a.K, table, torchpe.Tensor{}), h.index.Transpose(0, 1)).Transpose(3, 4)
+		byKey := gatherPairs(torchpe.Linear(a.K, table, torchpe.Tensor{}), h.index.Transpose(0, 1))
+		byKey = byKey.Transpose(3, 4)
 		return logits.Add(byQuery.Add(byKey).MulScalar(a.Scale))
 	}
 	return logits.Mul(layerOf(h.factors, a.Layer))

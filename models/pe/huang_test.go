@@ -12,7 +12,8 @@ func TestHuang(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "huang", Shift: petest.Unmoved,
 		Variants: []petest.Variant{
-			petest.Code("huang-method", "1"), petest.Code("huang-method", "2"), petest.Code("huang-method", "3"), petest.Code("huang-clip", "3"),
+			petest.Code("huang-method", "1"), petest.Code("huang-method", "2"),
+			petest.Code("huang-method", "3"), petest.Code("huang-clip", "3"),
 			petest.Code("huang-method", "1", "huang-clip", "3"), petest.Code("huang-method", "2", "huang-clip", "2"),
 			petest.Code("huang-method", "3", "huang-clip", "2"),
 		},
@@ -24,7 +25,9 @@ func TestHuang(t *testing.T) {
 
 func init() {
 	for _, method := range []string{"1", "2", "3", "4"} {
-		vectors["huang_m"+method] = only(func(t testing.TB, c *petest.VectorCase) petest.Outputs { return huangVector(t, c, method) })
+		vectors["huang_m"+method] = only(func(t testing.TB, c *petest.VectorCase) petest.Outputs {
+			return huangVector(t, c, method)
+		})
 	}
 }
 

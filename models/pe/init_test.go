@@ -41,7 +41,8 @@ func within(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-// rank counts the pivots of Gaussian elimination, rows and columns exchanged, that are above 1e-9 of the first.
+// rank counts the pivots of Gaussian elimination, rows and columns exchanged, that are above 1e-9
+// of the first.
 func rank(x []float64, width int) int {
 	a := slices.Collect(slices.Chunk(slices.Clone(x), width))
 	first := 0.0
@@ -73,12 +74,14 @@ func rank(x []float64, width int) int {
 	return min(len(a), width)
 }
 
-// TestInits compares each start with its closed form: norms, orthogonality, rank, bounds and moments.
+// TestInits compares each start with its closed form: norms, orthogonality, rank, bounds and
+// moments.
 func TestInits(t *testing.T) {
 	seeds, sigma := []uint64{3, 4}, []float64{0.2, 1.5}
 	for _, size := range []struct{ rows, columns, d int }{{2, 4, 24}, {4, 5, 12}, {4, 4, 16}} {
 		n, d, p := size.rows*size.columns, size.d, pe.Grid(size.rows, size.columns)
-		for _, init := range []string{"normal", "uniform", "orthogonal", "zeros", "sinusoidal-1d", "sinusoidal-2d", "low-rank:3", "low-rank:1", "matched:2d-fixed", "matched:random"} {
+		for _, init := range []string{"normal", "uniform", "orthogonal", "zeros", "sinusoidal-1d",
+			"sinusoidal-2d", "low-rank:3", "low-rank:1", "matched:2d-fixed", "matched:random"} {
 			for e, tables := range started(t, init, "", p, d, seeds, sigma) {
 				for layer, x := range tables {
 					name := fmt.Sprintf("%s, %d x %d, member %d, block %d", init, n, d, e, layer)
@@ -118,7 +121,8 @@ func TestInits(t *testing.T) {
 						}
 						within(t, name+": norm", norm(x), full, 0.15*full)
 					}
-					if layer > 0 && !strings.HasPrefix(init, "sinusoidal") && init != "zeros" && norm(difference(x, tables[0])) == 0 {
+					if layer > 0 && !strings.HasPrefix(init, "sinusoidal") && init != "zeros" &&
+						norm(difference(x, tables[0])) == 0 {
 						t.Errorf("%s starts as block 0", name)
 					}
 				}
@@ -132,7 +136,8 @@ func TestInits(t *testing.T) {
 	}
 }
 
-// gram checks that the rows of x (its columns where there are more rows) are orthogonal with squares of `square`.
+// gram checks that the rows of x (its columns where there are more rows) are orthogonal with
+// squares of `square`.
 func gram(t *testing.T, name string, x []float64, n, d int, square float64) {
 	t.Helper()
 	at := func(i, k int) float64 { return x[i*d+k] }
@@ -154,8 +159,8 @@ func gram(t *testing.T, name string, x []float64, n, d int, square float64) {
 	}
 }
 
-// TestInitMoments: uniform and normal have the standard deviation sigma and the kurtosis 9/5 and 3; orthogonal has no preferred direction, so
-// each entry has the variance sigma^2.
+// TestInitMoments: uniform and normal have the standard deviation sigma and the kurtosis 9/5 and 3;
+// orthogonal has no preferred direction, so each entry has the variance sigma^2.
 func TestInitMoments(t *testing.T) {
 	const sigma = 0.7
 	for init, kurtosis := range map[string]float64{"normal": 3, "uniform": 1.8, "orthogonal": 0} {
@@ -175,14 +180,16 @@ func TestInitMoments(t *testing.T) {
 	}
 }
 
-// TestInitsOfMembers: a member of an ensemble starts as the same model alone, other seeds start otherwise, and without a start given
-// the table has the bits that it has with normal.
+// TestInitsOfMembers: a member of an ensemble starts as the same model alone, other seeds start
+// otherwise, and without a start given the table has the bits that it has with normal.
 func TestInitsOfMembers(t *testing.T) {
 	p, seeds, sigma := pe.Grid(3, 4), []uint64{3, 4, 5}, []float64{0.2, 1.5, 0.2}
-	for _, init := range []string{"", "normal", "uniform", "orthogonal", "low-rank:2", "matched:2d-fixed", "sinusoidal-2d", "zeros"} {
+	for _, init := range []string{"", "normal", "uniform", "orthogonal", "low-rank:2",
+		"matched:2d-fixed", "sinusoidal-2d", "zeros"} {
 		all := started(t, init, "", p, 16, seeds, sigma)
 		for e := range seeds {
-			if alone := started(t, init, "", p, 16, seeds[e:e+1], sigma[e:e+1]); fmt.Sprint(alone[0]) != fmt.Sprint(all[e]) {
+			if alone := started(t, init, "", p, 16, seeds[e:e+1],
+				sigma[e:e+1]); fmt.Sprint(alone[0]) != fmt.Sprint(all[e]) {
 				t.Errorf("%q: member %d starts otherwise alone", init, e)
 			}
 		}
@@ -195,15 +202,19 @@ func TestInitsOfMembers(t *testing.T) {
 	}
 }
 
-// TestInitsOfOtherTables: each table of a factorised PE starts by itself; stacks start their learned part.
+// TestInitsOfOtherTables: each table of a factorised PE starts by itself; stacks start their
+// learned part.
 func TestInitsOfOtherTables(t *testing.T) {
-	for _, scheme := range []string{"axial", "learn-2d", "learn-resampled", "space-time", "abacus", "rope+learn", "t5+learn-2d"} {
+	for _, scheme := range []string{"axial", "learn-2d", "learn-resampled", "space-time", "abacus",
+		"rope+learn", "t5+learn-2d"} {
 		for _, init := range []string{"orthogonal", "uniform", "zeros", "low-rank:1"} {
 			i, _ := pe.ParseInit(init, "", "code")
-			m := petest.Spec{Scheme: scheme, Positions: pe.Grid(4, 4), Sigma: []float64{0.5}, Change: func(c *models.Config) { c.PEInit = i }}.Model(t)
+			m := petest.Spec{Scheme: scheme, Positions: pe.Grid(4, 4), Sigma: []float64{0.5},
+				Change: func(c *models.Config) { c.PEInit = i }}.Model(t)
 			tables := 0
 			for _, q := range m.Params.All() {
-				learned := strings.HasPrefix(q.Name, "pe.") && q.Trainable && len(q.Shape) == 4 && !strings.HasPrefix(q.Name, "pe.t5.")
+				learned := strings.HasPrefix(q.Name, "pe.") && q.Trainable && len(q.Shape) == 4 &&
+					!strings.HasPrefix(q.Name, "pe.t5.")
 				if !learned {
 					continue
 				}
@@ -231,9 +242,11 @@ func TestInitsOfOtherTables(t *testing.T) {
 	}
 }
 
-// TestRefusedInits: bad words, schemes without a learned table, ranks that a table cannot have, norms that another scheme does not have.
+// TestRefusedInits: bad words, schemes without a learned table, ranks that a table cannot have,
+// norms that another scheme does not have.
 func TestRefusedInits(t *testing.T) {
-	for _, text := range []string{"gaussian", "low-rank", "low-rank:0", "low-rank:x", "matched", "matched:nothing", "zeros:1", "uniform:", "normal:2"} {
+	for _, text := range []string{"gaussian", "low-rank", "low-rank:0", "low-rank:x", "matched",
+		"matched:nothing", "zeros:1", "uniform:", "normal:2"} {
 		if _, err := pe.ParseInit(text, "", "code"); err == nil {
 			t.Errorf("--pe-init %s is read", text)
 		}
@@ -244,9 +257,13 @@ func TestRefusedInits(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ scheme, init, says string }{
-		{"nope", "zeros", "no learned table"}, {"rope", "orthogonal", "no learned table"}, {"2d-fixed", "uniform", "no learned table"},
-		{"learn", "low-rank:9", "at most rank 8"}, {"learn", "matched:rope", "no fixed table"}, {"learn", "matched:learn-2d", "own sigma"},
-		{"learn", "matched:learn-fourier", "no fixed table"}, {"axial", "matched:2d-fixed", "row for each token"}, {"axial", "sinusoidal-1d", "row for each token"},
+		{"nope", "zeros", "no learned table"}, {"rope", "orthogonal", "no learned table"},
+		{"2d-fixed", "uniform", "no learned table"},
+		{"learn", "low-rank:9", "at most rank 8"}, {"learn", "matched:rope", "no fixed table"},
+		{"learn", "matched:learn-2d", "own sigma"},
+		{"learn", "matched:learn-fourier", "no fixed table"},
+		{"axial", "matched:2d-fixed", "row for each token"},
+		{"axial", "sinusoidal-1d", "row for each token"},
 		{"floater", "zeros", "no learned table"},
 	} {
 		i, err := pe.ParseInit(c.init, "", "code")
@@ -262,7 +279,8 @@ func TestRefusedInits(t *testing.T) {
 		}
 	}
 	i, _ := pe.ParseInit("sinusoidal-2d", "", "code")
-	if m, err := (petest.Spec{Scheme: "learn", Positions: pe.Line(6), Change: func(m *models.Config) { m.PEInit = i }}).New(); err == nil {
+	if m, err := (petest.Spec{Scheme: "learn", Positions: pe.Line(6),
+		Change: func(m *models.Config) { m.PEInit = i }}).New(); err == nil {
 		m.Close()
 		t.Error("a line has a 2-D sinusoid")
 	}

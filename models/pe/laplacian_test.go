@@ -14,7 +14,8 @@ func TestLaplacian(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "laplacian",
 		Variants: []petest.Variant{
-			petest.Code("laplacian-first", "3"), petest.Code("laplacian-last", "2"), petest.Text("laplacian-scale", "z-score"),
+			petest.Code("laplacian-first", "3"), petest.Code("laplacian-last", "2"),
+			petest.Text("laplacian-scale", "z-score"),
 			petest.Code("laplacian-alpha", "2"),
 		},
 	})
@@ -22,7 +23,8 @@ func TestLaplacian(t *testing.T) {
 
 func init() { vectors["laplacian_pe"] = laplacianVector }
 
-// laplacianVector: with the identity for C, what is added is z itself. Tab-PET's eigenvectors are z without its z-score.
+// laplacianVector: with the identity for C, what is added is z itself. Tab-PET's eigenvectors are z
+// without its z-score.
 func laplacianVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	adjacency := c.Input(t, "adjacency")
 	var rows [][]float64
@@ -48,8 +50,10 @@ func laplacianVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			identity[i*k+i] = 1
 		}
 		return petest.Added(petest.Spec{
-			Scheme: "laplacian", DModel: k, Positions: p, Set: map[string][]float64{"pe.weight": identity, "pe.bias": make([]float64, k)},
-			Given: pe.Options{"laplacian-first": fmt.Sprint(first), "laplacian-last": fmt.Sprint(last), "laplacian-scale": scale},
+			Scheme: "laplacian", DModel: k, Positions: p,
+			Set: map[string][]float64{"pe.weight": identity, "pe.bias": make([]float64, k)},
+			Given: pe.Options{"laplacian-first": fmt.Sprint(first),
+				"laplacian-last": fmt.Sprint(last), "laplacian-scale": scale},
 		}.Model(t), 0, p)
 	}
 	c.UpToSign("pe")
@@ -74,19 +78,16 @@ func edges(c *petest.VectorCase) (list [][2]int) {
 	return list
 }
 
-// TestLaplacianOfCycle: the normalised Laplacian of a cycle of n nodes has the eigenvalues 1 - cos(2 pi k/n), of which most
-// are there twice (Chung 1997, section 1.2); eigenvectors are orthonormal and are such. A node alone has degree 1 by convention:
-// its eigenvalue is 1.
+// TestLaplacianOfCycle: the normalised Laplacian of a cycle of n nodes has the eigenvalues 1 -
+// cos(2 pi k/n), of which most are there twice (Chung 1997, section 1.2); eigenvectors are
+// orthonormal and are such. A node alone has degree 1 by convention: its eigenvalue is 1.
 func TestLaplacianOfCycle(t *testing.T) {
 	const n = 12
 	var ring [][2]int
 	for i := range n {
 		ring = append(ring, [2]int{i, (i + 1) % n})
 	}
-	g, err := pe.NewGraph(n+1, ring)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := newGraph(t, n+1, ring)
 	values, vectors := g.Laplacian()
 	left := append([]float64(nil), values...)
 	for k := range n + 1 {

@@ -1,51 +1,47 @@
-// learn: a learned absolute PE, the subject of the paper (appendix A.1 and section 2 of "Learning positional encodings in
-// transformers depends on initialization"; Gehring et al. 2017, Devlin et al. 2019 for the scheme).
+// learn: a learned absolute PE, the subject of the paper (appendix A.1 and section 2 of "Learning
+// positional encodings in transformers depends on initialization"; Gehring et al. 2017, Devlin et
+// al. 2019 for the scheme).
 //
 //	x <- x + P,  P in R^{N x D} trained, P_0 ~ N(0, sigma^2)
 //
-// sigma is the standard deviation; other starts are Init's. In the code's reading each block owns a P that is added at its input.
+// sigma is the standard deviation; other starts are Init's. In the code's reading each block owns a
+// P that is added at its input.
 
 package pe
 
 import (
-	"math/rand/v2"
-
 	"torchpe/torchpe"
 )
 
 func init() {
 	Register(Scheme{
 		Name: "learn", Learned: true,
-		Summary: "learned absolute PE, initialised N(0, sigma^2)",
-		Title:   "Learning positional encodings in transformers depends on initialization", Year: 2025,
-		Reference: "Ito et al. 2025, arXiv 2406.08272",
-		Formula:   "x <- x + P,  P in R^{N x D}, P_0 ~ N(0, sigma^2)", Parameters: "N D (input), L N D (block)",
-		Criteria: Criteria{DataDriven: true, Parallelizable: true, Printed: true},
-		Options:  []Option{placement},
-		New:      newLearned,
+		Summary:    "learned absolute PE, initialised N(0, sigma^2)",
+		Title:      "Learning positional encodings in transformers depends on initialization",
+		Year:       2025,
+		Reference:  "Ito et al. 2025, arXiv 2406.08272",
+		Formula:    "x <- x + P,  P in R^{N x D}, P_0 ~ N(0, sigma^2)",
+		Parameters: "N D (input), L N D (block)",
+		Criteria:   Criteria{DataDriven: true, Parallelizable: true, Printed: true},
+		Options:    []Option{placement},
+		New:        newLearned,
 	})
 }
 
 type learned struct {
-	None
+	atEmbed
 	table *torchpe.Param // [E,T,N,D]
 }
 
 func newLearned(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	start, err := c.start("learn", c.Positions.Tokens(), c.DModel, true)
+	start, err := c.start(c.Positions.Tokens(), c.DModel, true)
 	if err != nil {
 		return nil, err
 	}
-	return &learned{table: ps.Add("pe.table", true, start, tablesFor(c), c.Positions.Tokens(), c.DModel)}, nil
+	return &learned{table: ps.Add("pe.table", true, start, tablesFor(c), c.Positions.Tokens(),
+		c.DModel)}, nil
 }
-
-// ofSigma draws N(0, sigma^2) with each member's own sigma.
-func ofSigma(c Config) torchpe.Init {
-	return func(member int, rng *rand.Rand, out []float64) { torchpe.Normal(0, c.Sigma[member])(member, rng, out) }
-}
-
-func (l *learned) Sites() Site { return AtEmbed }
 
 func (l *learned) Begin(s *torchpe.Scope, p Positions) Hooks {
-	return &tableHooks{tables: rowsAt(s, l.table.In(s), 2, p.Index), each: l.table.Shape[1] > 1}
+	return &tableHooks{tables: rowsAt(s, l.table.In(s), 2, p.Index)}
 }

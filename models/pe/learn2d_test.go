@@ -11,10 +11,13 @@ func TestLearn2D(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "learn-2d",
 		Variants: []petest.Variant{
-			petest.Code("pe-placement", "input"), petest.Code("grid-table", "concat"), petest.Code("grid-table", "full"),
+			petest.Code("pe-placement", "input"), petest.Code("grid-table", "concat"),
+			petest.Code("grid-table", "full"),
 		},
 		Refuse: []petest.Refusal{
-			petest.Refuse("halves of an odd width", petest.Spec{DModel: 7, Given: pe.Options{"grid-table": "concat"}}, "learn-2d", "d_model 7", "odd"),
+			petest.Refuse("halves of an odd width",
+				petest.Spec{DModel: 7, Given: pe.Options{"grid-table": "concat"}}, "learn-2d",
+				"d_model 7", "odd"),
 			petest.Refuse("tokens on no grid", petest.Spec{Positions: pe.Line(8)}, "learn-2d", "grid"),
 		},
 	})
@@ -22,7 +25,8 @@ func TestLearn2D(t *testing.T) {
 
 func init() { vectors["learned_2d"] = learned2DVector }
 
-// learned2DVector: ViT's table counts tokens in a row, its class token first: that is a grid of one row.
+// learned2DVector: ViT's table counts tokens in a row, its class token first: that is a grid of one
+// row.
 func learned2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	rows, columns := c.Int("H", 1), c.Int("W", c.Int("tokens", 0))
 	sp := petest.Spec{
@@ -48,7 +52,9 @@ func learned2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		return petest.Outputs{"table": petest.Added(m, 0, p)}
 	}
 	x := c.Input(t, "x")
-	return petest.Outputs{"y": petest.Embedded(m, 0, x.Reshaped(1, len(x.Values)/rows/columns/sp.DModel, rows*columns, sp.DModel), p).Reshaped(x.Shape...)}
+	return petest.Outputs{"y": petest.Embedded(m, 0,
+		x.Reshaped(1, len(x.Values)/rows/columns/sp.DModel, rows*columns, sp.DModel), p).
+		Reshaped(x.Shape...)}
 }
 
 // TestLearn2DParameters: (H + W) D, half of it side by side, H W D in full, for each block.

@@ -31,8 +31,9 @@ func learnVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return petest.Outputs{"y": out.Reshaped(x.Shape...)}
 }
 
-// TestLearnSigmaIsStandardDeviation: sigma is the SD of the initial values (FACTS 2.3: the code settles it), for each member
-// its own, so that at the paper's size the norm of a table is sigma sqrt(16*160) = 50.6 sigma.
+// TestLearnSigmaIsStandardDeviation: sigma is the SD of the initial values (the code
+// settles it), for each member its own, so that at the paper's size the norm of a table is sigma
+// sqrt(16*160) = 50.6 sigma.
 func TestLearnSigmaIsStandardDeviation(t *testing.T) {
 	sigma := []float64{0.1, 1, 2}
 	m := petest.Spec{
@@ -60,13 +61,15 @@ func TestLearnSigmaIsStandardDeviation(t *testing.T) {
 		for layer := range 4 {
 			table := petest.Array{Shape: []int{4, n / 4}, Values: values[e*n : (e+1)*n]}.Row(layer)
 			if norm := norm(table); math.Abs(norm/s-50.6) > 5*50.6/math.Sqrt(2*16*160) {
-				t.Errorf("member %d, block %d: the norm of the table is %g, about 50.6 sigma = %g expected", e, layer, norm, 50.6*s)
+				t.Errorf("member %d, block %d: the norm of the table is %g, about 50.6 sigma = "+
+					"%g expected", e, layer, norm, 50.6*s)
 			}
 		}
 	}
 }
 
-// TestLearnPlacement: in the code's reading each block adds a table of its own, in the text's the first block adds the one.
+// TestLearnPlacement: in the code's reading each block adds a table of its own, in the text's the
+// first block adds the one.
 func TestLearnPlacement(t *testing.T) {
 	p := pe.Grid(2, 4)
 	block := petest.Spec{Scheme: "learn", Layers: 3}.Model(t)

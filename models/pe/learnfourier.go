@@ -1,17 +1,20 @@
-// learn-fourier: learned Fourier features of coordinates, through an MLP (Li et al. 2021, "Learnable Fourier features for
-// multi-dimensional spatial positional encoding", equations 1-4).
+// learn-fourier: learned Fourier features of coordinates, through an MLP (Li et al. 2021,
+// "Learnable Fourier features for multi-dimensional spatial positional encoding", equations 1-4).
 //
-//	r_x = [cos(x W_r^T) | sin(x W_r^T)] / sqrt(F),  P(x) = GELU(r_x W_1^T + b_1) W_2^T + b_2,  W_r in R^{F/2 x M}
+//	r_x = [cos(x W_r^T) | sin(x W_r^T)] / sqrt(F),  W_r in R^{F/2 x M}
+//	P(x) = GELU(r_x W_1^T + b_1) W_2^T + b_2
 //
-// The coordinates of a token are split into G groups, in their order, which share all weights; each gives D/G dimensions. GELU is the
-// exact one. W_r starts as N(0, gamma^-2) in the paper; the public code (willGuimont) takes gamma^-2 for the standard
-// deviation. W_1, b_1, W_2, b_2 start as in torch.nn.Linear. Coordinates are as given: cells {row, column}, points, or the line.
+// The coordinates of a token are split into G groups, in their order, which share all weights; each
+// gives D/G dimensions. GELU is the exact one. W_r starts as N(0, gamma^-2) in the paper; the
+// public code (willGuimont) takes gamma^-2 for the standard deviation. W_1, b_1, W_2, b_2 start as
+// in torch.nn.Linear. Coordinates are as given: cells {row, column}, points, or the line.
 
 package pe
 
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"torchpe/torchpe"
 )
@@ -19,8 +22,10 @@ import (
 var (
 	fourierGamma = Option{Name: "fourier-gamma", Default: "2", Check: number(1e-6, 1e6),
 		Help: "gamma of learn-fourier: the smaller, the finer the initial waves"}
-	fourierSpread = Option{Name: "fourier-spread", Text: "variance", Code: "deviation", Check: oneOf("variance", "deviation"),
-		Help: "what gamma^-2 is of the initial waves of learn-fourier"}
+	fourierSpread = Option{Name: "fourier-spread", Text: "variance", Code: "deviation",
+		Check: oneOf("variance", "deviation"),
+		Help: "whether gamma^-2 is the variance or the standard deviation of the initial waves of " +
+			"learn-fourier"}
 	fourierFeatures = Option{Name: "fourier-features", Default: "0", Check: whole(0, 1<<16),
 		Help: "F, the features of learn-fourier, an even number; 0 for d_model"}
 	fourierHidden = Option{Name: "fourier-hidden", Default: "32", Check: whole(1, 1<<16),
@@ -31,23 +36,27 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "learn-fourier",
-		Summary: "learned Fourier features of the coordinates, through an MLP",
-		Title:   "Learnable Fourier Features for Multi-Dimensional Spatial Positional Encoding", Year: 2021,
+		Name:      "learn-fourier",
+		Summary:   "learned Fourier features of the coordinates, through an MLP",
+		Title:     "Learnable Fourier Features for Multi-Dimensional Spatial Positional Encoding",
+		Year:      2021,
 		Reference: "Li et al. 2021, arXiv 2106.02795",
-		Formula: "r_x = [cos(x W_r^T) | sin(x W_r^T)] / sqrt(F),  P = GELU(r_x W_1^T + b_1) W_2^T + b_2,  x <- x + P\n" +
+		Formula: "r_x = [cos(x W_r^T) | sin(x W_r^T)] / sqrt(F),  P = GELU(r_x W_1^T + b_1) " +
+			"W_2^T + b_2,  x <- x + P\n" +
 			"W_r ~ N(0, gamma^-2) in R^{F/2 x M}",
-		Parameters:   "(F/2)(M/G) + F H' + H' + H' D/G + D/G for H' hidden units, M coordinates",
-		Criteria:     Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true, Parallelizable: true},
+		Parameters: "(F/2)(M/G) + F H' + H' + H' D/G + D/G for H' hidden units, M coordinates",
+		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
+			Parallelizable: true},
 		Needs:        NeedsPoints,
 		Extrapolates: Always,
-		Options:      []Option{fourierGamma, fourierSpread, fourierFeatures, fourierHidden, fourierGroups},
-		New:          newLearnFourier,
+		Options: []Option{fourierGamma, fourierSpread, fourierFeatures, fourierHidden,
+			fourierGroups},
+		New: newLearnFourier,
 	})
 }
 
 type learnFourier struct {
-	None
+	atEmbed
 	waves            *torchpe.Param // [E,F/2,M/G]
 	in, inB          *torchpe.Param // [E,H',F], [E,H']
 	out, outB        *torchpe.Param // [E,D/G,H'], [E,D/G]
@@ -57,39 +66,36 @@ type learnFourier struct {
 
 func newLearnFourier(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	points := c.Positions.coordinates("learn-fourier", 0)
-	l := &learnFourier{groups: c.Options.Int(fourierGroups.Name), features: c.Options.Int(fourierFeatures.Name), dims: len(points[0])}
+	l := &learnFourier{groups: c.Options.Int(fourierGroups.Name),
+		features: c.Options.Int(fourierFeatures.Name), dims: len(points[0])}
 	if l.features == 0 {
 		l.features = c.DModel
 	}
 	switch {
 	case l.features%2 != 0:
-		return nil, fmt.Errorf("learn-fourier: %d features are an odd number; cosines and sines come in pairs: set --fourier-features", l.features)
+		return nil, fmt.Errorf("learn-fourier: %d features are an odd number; cosines and sines "+
+			"come in pairs: set --fourier-features", l.features)
 	case l.dims%l.groups != 0 || c.DModel%l.groups != 0:
-		return nil, fmt.Errorf("learn-fourier: --fourier-groups %d does not divide both the %d coordinates of a token and d_model %d", l.groups, l.dims, c.DModel)
+		return nil, fmt.Errorf("learn-fourier: --fourier-groups %d does not divide both the %d "+
+			"coordinates of a token and d_model %d", l.groups, l.dims, c.DModel)
 	}
-	gamma, f, hidden := c.Options.Float(fourierGamma.Name), l.features, c.Options.Int(fourierHidden.Name)
+	gamma, f, hidden := c.Options.Float(fourierGamma.Name), l.features,
+		c.Options.Int(fourierHidden.Name)
 	deviation := 1 / gamma
 	if c.Options.Text(fourierSpread.Name) == "deviation" {
 		deviation /= gamma
 	}
 	l.waves = ps.Add("pe.waves", true, torchpe.Normal(0, deviation), f/2, l.dims/l.groups)
-	l.in = ps.Add("pe.in.weight", true, torchpe.FanIn(f), hidden, f)
-	l.inB = ps.Add("pe.in.bias", true, torchpe.FanIn(f), hidden)
-	l.out = ps.Add("pe.out.weight", true, torchpe.FanIn(hidden), c.DModel/l.groups, hidden)
-	l.outB = ps.Add("pe.out.bias", true, torchpe.FanIn(hidden), c.DModel/l.groups)
+	l.in, l.inB = addLinear(ps, "pe.in.", f, hidden)
+	l.out, l.outB = addLinear(ps, "pe.out.", hidden, c.DModel/l.groups)
 	return l, nil
 }
 
-func (l *learnFourier) Sites() Site { return AtEmbed }
-
 func (l *learnFourier) Begin(s *torchpe.Scope, p Positions) Hooks {
-	var flat []float64
-	for _, point := range p.coordinates("learn-fourier", l.dims) {
-		flat = append(flat, point...)
-	}
+	flat := slices.Concat(p.coordinates("learn-fourier", l.dims)...)
 	w, n := l.waves.In(s), p.Tokens()
 	members := l.waves.Shape[0]
-	x := torchpe.Of(s, torchpe.CPU, flat, 1, n*l.groups, l.dims/l.groups).To(w.DType(), w.Device())
+	x := numbers(s, w, flat, 1, n*l.groups, l.dims/l.groups)
 	angles := x.MatMul(w.Transpose(1, 2)) // [E,N G,F/2]
 	r := torchpe.Cat(-1, angles.Cos(), angles.Sin()).MulScalar(1 / math.Sqrt(float64(l.features)))
 	hidden := torchpe.LinearGELU(r, l.in.In(s), l.inB.In(s))

@@ -11,7 +11,6 @@ func TestLearnWaves(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme:   "learn-waves",
 		Variants: []petest.Variant{petest.Code("pe-placement", "input"), petest.Code("sinusoid-base", "100")},
-		Refuse:   []petest.Refusal{petest.Refuse("an odd width", petest.Spec{DModel: 7}, "learn-waves", "d_model 7", "odd")},
 	})
 }
 
@@ -20,7 +19,8 @@ func init() { vectors["learned_wavelengths"] = learnWavesVector }
 func learnWavesVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	f, p := c.Param(t, "f"), pe.Line(c.Int("n", 0))
 	m := petest.Spec{
-		Scheme: "learn-waves", Layers: 1, DModel: c.Int("d", 0), Positions: p, Set: map[string][]float64{"pe.index": f.Values},
+		Scheme: "learn-waves", Layers: 1, DModel: c.Int("d", 0), Positions: p,
+		Set: map[string][]float64{"pe.index": f.Values},
 	}.Model(t)
 	if have := m.Params.Get("pe.index").PerMember(); have != c.Int("n_params", have) {
 		t.Errorf("%d parameters, the reference has %d", have, c.Int("n_params", have))

@@ -10,7 +10,8 @@ import (
 
 func TestNoPE(t *testing.T) { petest.Run(t, petest.Case{Scheme: "nope", Shift: petest.Unmoved}) }
 
-// attentionOf reads the projections of PyTorch's MultiheadAttention or of the published code's CausalSelfAttention.
+// attentionOf reads the projections of PyTorch's MultiheadAttention or of the published code's
+// CausalSelfAttention.
 func attentionOf(t testing.TB, c *petest.VectorCase) petest.Projections {
 	t.Helper()
 	if c.Has("c_attn.weight") {
@@ -24,14 +25,15 @@ func attentionOf(t testing.TB, c *petest.VectorCase) petest.Projections {
 
 func init() { vectors["nope"] = nopeVector }
 
-// nopeVector runs nope, or c-nope where the case is causal: among these is the published code's temperature of 0.01. What is
-// around the attention in the model is held against the case too.
+// nopeVector runs nope, or c-nope where the case is causal: among these is the published code's
+// temperature of 0.01. What is around the attention in the model is held against the case too.
 func nopeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	x, w := c.Input(t, "x"), attentionOf(t, c)
 	sp := petest.Spec{Scheme: "nope", DModel: x.Shape[1], Heads: c.Int("heads", 1), Positions: pe.Line(x.Shape[0])}
 	if c.Bool("causal") || c.Has("c_attn.weight") {
 		sp.Scheme, sp.Given = "c-nope", pe.Options{
-			"c-nope-temperature": fmt.Sprint(c.Float("temperature", 1)), "attention-bias": fmt.Sprint(w.QKVB.Values != nil),
+			"c-nope-temperature": fmt.Sprint(c.Float("temperature", 1)),
+			"attention-bias":     fmt.Sprint(w.QKVB.Values != nil),
 		}
 	}
 	m := sp.Model(t)

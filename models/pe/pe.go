@@ -1,14 +1,17 @@
-// Package pe holds the positional encodings: each scheme is one file and one test, and registers itself.
+// Package pe holds the positional encodings: each scheme is one file and one test, and registers
+// itself.
 //
-// A scheme is an Encoding. The transformer asks it at its start what it needs of the attention around it, opens
-// each forward pass with Begin, and calls the hooks of what Begin returns, those of its Sites at least: it knows no scheme by
-// name. A scheme embeds Identity in its hooks and overrides those where it acts.
+// A scheme is an Encoding. The transformer reads Attention when it is built, opens each forward
+// pass with Begin, and calls the hooks that Begin returns, at least those of the encoding's Sites.
+// It knows no scheme by name. A scheme embeds None, its hooks embed Identity, and both override
+// what they need.
 //
-// Parameters and fixed tables belong to the ParamSet given to New, under names that start with "pe.". What a
-// forward pass shares between layers is computed once in Begin. Nothing is kept in globals but the registry.
+// Parameters and fixed tables belong to the ParamSet given to New, under names that start with
+// "pe.". Begin computes once what the layers of a forward pass share. The only global is the
+// registry.
 //
-// Shapes: E members, B batch, N tokens, D model width, H heads, Dh head width, L layers. The package may import
-// torchpe and the standard library only.
+// Shapes: E members, B batch, N tokens, D model width, H heads, Dh head width, L layers. The
+// package may import torchpe and the standard library only.
 package pe
 
 import (
@@ -26,7 +29,7 @@ const (
 	AtEmbed  Site = 1 << iota // the input of a block
 	AtQK                      // queries and keys
 	AtLogits                  // attention logits, before mask and softmax
-	AtOutput                  // what attention gives out
+	AtOutput                  // the output of attention
 	AtValues                  // values
 )
 
@@ -36,7 +39,10 @@ func (s Site) String() string {
 	for _, place := range []struct {
 		site Site
 		name string
-	}{{AtEmbed, "embedding"}, {AtQK, "q and k"}, {AtValues, "values"}, {AtLogits, "logits"}, {AtOutput, "output"}} {
+	}{
+		{AtEmbed, "embedding"}, {AtQK, "q and k"}, {AtValues, "values"}, {AtLogits, "logits"},
+		{AtOutput, "output"},
+	} {
 		if s&place.site != 0 {
 			names = append(names, place.name)
 		}
@@ -47,18 +53,18 @@ func (s Site) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Attention is what a scheme needs of the attention around it.
+// Attention describes the attention that a scheme needs around it.
 type Attention struct {
 	Causal           bool    // token i sees only tokens j whose position is not after its own
 	Temperature      float64 // the scaled logits are divided by it before the softmax
 	Bias             bool    // biases in the projections to q, k, v and out
 	OutputProjection bool    // a linear map after the heads are merged
-	LinearInit       bool    // projections start as a plain linear map, U(+-1/sqrt(D)), instead of Xavier's
+	LinearInit       bool    // projections start as U(+-1/sqrt(D)) instead of Xavier's
 	Scale            float64 // the logits are Scale q k^T; 0 stands for 1/sqrt(Dh)
 	Replaces         bool    // the Logits hook puts its own logits in place of Scale q k^T
 }
 
-// LogitScale returns Scale, or what 0 stands for.
+// LogitScale returns Scale, or 1/sqrt(Dh) where it is 0.
 func (a Attention) LogitScale(headWidth int) float64 {
 	if a.Scale != 0 {
 		return a.Scale
@@ -66,15 +72,19 @@ func (a Attention) LogitScale(headWidth int) float64 {
 	return 1 / math.Sqrt(float64(headWidth))
 }
 
-// PlainAttention is the attention of Vaswani et al. 2017, as in torch.nn.MultiheadAttention.
+// PlainAttention describes the attention of Vaswani et al. 2017, as in torch.nn.MultiheadAttention.
 var PlainAttention = Attention{Temperature: 1, Bias: true, OutputProjection: true}
 
 // Encoding is a positional encoding, with its parameters, for all layers of a model.
 type Encoding interface {
-	// Sites says where the scheme acts: a hook changes its input if and only if its site is declared.
+	// Sites says where the scheme acts: a hook changes its input if and only if its site is
+	// declared.
 	Sites() Site
-	// Attention says what the scheme needs of the attention around it.
+	// Attention describes the attention that the scheme needs around it.
 	Attention() Attention
+	// DrawRange returns n where each batch needs positions drawn from 0..n-1 (Positions.Drawn),
+	// and 0 where none are drawn.
+	DrawRange() int
 	// Begin opens a forward pass in s over tokens at positions p.
 	Begin(s *torchpe.Scope, p Positions) Hooks
 }
@@ -83,18 +93,23 @@ type Encoding interface {
 type Hooks interface {
 	// Embed changes the input x [E,B,N,D] of a block.
 	Embed(layer int, x torchpe.Tensor) torchpe.Tensor
-	// Table returns what Embed adds to x, where that is a table: [E,N,D], or [E,B,N,D] where it depends on the draw. ok is false
-	// where it adds nothing, or what depends on x. It is shown and analysed.
+	// Table returns what Embed adds to x where that is a table: [E,N,D], or [E,B,N,D] where it
+	// depends on drawn positions. ok is false where Embed adds nothing, or what depends on x.
+	// Tables are traced and analysed.
 	Table(layer int) (t torchpe.Tensor, ok bool)
-	// QKV changes queries, keys and values [E,B,H,N,Dh], which are a's.
+	// DropTables returns the hooks with each element of the trained tables that Embed adds dropped
+	// with probability p, one draw for each member and step. ok is false where there is no such
+	// table.
+	DropTables(p float64) (dropped Hooks, ok bool)
+	// QKV changes the queries, keys and values of a, [E,B,H,N,Dh].
 	QKV(a Attn) (q, k, v torchpe.Tensor)
 	// Logits changes the scaled attention logits [E,B,H,N,N], before mask and softmax.
 	Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor
-	// Output changes what attention gives out, out [E,B,H,N,Dh] = weights [E,B,H,N,N] times values.
+	// Output changes out [E,B,H,N,Dh], the product of weights [E,B,H,N,N] and values.
 	Output(a Attn, weights, out torchpe.Tensor) torchpe.Tensor
 }
 
-// Attn is the attention of one layer, as the hooks in it see it.
+// Attn holds the attention of one layer for the hooks in it.
 type Attn struct {
 	Layer   int
 	X       torchpe.Tensor // [E,B,N,D], from which q, k and v were projected
@@ -104,7 +119,7 @@ type Attn struct {
 	Project func(y torchpe.Tensor) (q, k, v torchpe.Tensor)
 }
 
-// Identity is Hooks that change nothing.
+// Identity implements Hooks that change nothing; hooks embed it.
 type Identity struct{}
 
 // Embed returns x.
@@ -112,6 +127,9 @@ func (Identity) Embed(_ int, x torchpe.Tensor) torchpe.Tensor { return x }
 
 // Table returns no table.
 func (Identity) Table(int) (torchpe.Tensor, bool) { return torchpe.Tensor{}, false }
+
+// DropTables returns ok false.
+func (Identity) DropTables(float64) (Hooks, bool) { return nil, false }
 
 // QKV returns q, k and v.
 func (Identity) QKV(a Attn) (q, k, v torchpe.Tensor) { return a.Q, a.K, a.V }
@@ -122,7 +140,7 @@ func (Identity) Logits(_ Attn, logits torchpe.Tensor) torchpe.Tensor { return lo
 // Output returns out.
 func (Identity) Output(_ Attn, _, out torchpe.Tensor) torchpe.Tensor { return out }
 
-// None is the encoding that acts nowhere; schemes embed it.
+// None implements the encoding that acts nowhere; schemes embed it.
 type None struct{}
 
 // Sites returns the empty set.
@@ -131,11 +149,8 @@ func (None) Sites() Site { return 0 }
 // Attention returns PlainAttention.
 func (None) Attention() Attention { return PlainAttention }
 
+// DrawRange returns 0: no positions are drawn.
+func (None) DrawRange() int { return 0 }
+
 // Begin returns hooks that change nothing.
 func (None) Begin(*torchpe.Scope, Positions) Hooks { return Identity{} }
-
-// Sampler is implemented by encodings that need positions drawn anew for each batch.
-type Sampler interface {
-	// MaxPosition is the number of positions to draw from: 0..MaxPosition-1.
-	MaxPosition() int
-}

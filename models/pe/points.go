@@ -6,42 +6,63 @@ import (
 	"torchpe/torchpe"
 )
 
-// atlas knows, for each point that an encoding was built for, the row of its table.
-type atlas struct {
+// coordinateIndex finds the row of a table by a token's coordinates.
+type coordinateIndex struct {
 	scheme string
 	dims   int
 	rows   map[[3]float64]int
 }
 
-// newAtlas numbers the tokens' coordinates, of which there are dims, at most 3; points that several tokens share have the row of the last.
-func newAtlas(scheme string, p Positions, dims int) atlas {
-	a := atlas{scheme, dims, map[[3]float64]int{}}
+// newCoordinateIndex numbers the tokens' coordinates, of which there are dims, at most 3. Points
+// that several tokens share have the row of the last.
+func newCoordinateIndex(scheme string, p Positions, dims int) coordinateIndex {
+	x := coordinateIndex{scheme, dims, map[[3]float64]int{}}
 	for i, point := range p.coordinates(scheme, dims) {
-		a.rows[key(point)] = i
+		x.rows[pointKey(point)] = i
 	}
-	return a
+	return x
 }
 
-func key(point []float64) (k [3]float64) {
+func pointKey(point []float64) (k [3]float64) {
 	copy(k[:], point)
 	return k
 }
 
-// of returns the row of each token of p; it panics with an *Error where one is at a point that is not in the atlas.
-func (a atlas) of(p Positions) []int {
+// of returns the row of each token of p. It panics with an *Error where a token is at another
+// point.
+func (x coordinateIndex) of(p Positions) []int {
 	at := make([]int, p.Tokens())
-	for i, point := range p.coordinates(a.scheme, a.dims) {
-		row, ok := a.rows[key(point)]
+	for i, point := range p.coordinates(x.scheme, x.dims) {
+		row, ok := x.rows[pointKey(point)]
 		if !ok {
-			panic(&torchpe.Error{Op: a.scheme, Msg: fmt.Sprintf("token %d is at %v, which the encoding was not built for", i, point)})
+			panic(&torchpe.Error{Op: x.scheme,
+				Msg: fmt.Sprintf("token %d is at %v, which the encoding was not built for",
+					i, point)})
 		}
 		at[i] = row
 	}
 	return at
 }
 
-// newFixedAt is newFixed for a table whose rows are functions of the tokens' coordinates, of which there are dims.
-func newFixedAt(scheme string, c Config, ps *torchpe.ParamSet, dims int, row func(point, out []float64)) Encoding {
-	points := c.Positions.coordinates(scheme, dims)
-	return newFixed(c, ps, func(i int, out []float64) { row(points[i], out) }, newAtlas(scheme, c.Positions, dims).of)
+// bounds returns the smallest and largest coordinate on each axis.
+func bounds(points [][]float64) (low, high []float64) {
+	low, high = append(low, points[0]...), append(high, points[0]...)
+	for _, point := range points {
+		for a, x := range point {
+			low[a], high[a] = min(low[a], x), max(high[a], x)
+		}
+	}
+	return low, high
+}
+
+// unitScaled returns the points one after the other, each coordinate scaled to [0, 1) so that steps
+// of 1 end below 1.
+func unitScaled(points [][]float64) (flat []float64) {
+	low, high := bounds(points)
+	for _, point := range points {
+		for a, x := range point {
+			flat = append(flat, (x-low[a])/(high[a]-low[a]+1))
+		}
+	}
+	return flat
 }

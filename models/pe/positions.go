@@ -11,17 +11,23 @@ import (
 
 // Positions says where each of N tokens is.
 type Positions struct {
-	// Index [N] is the token's place in the one-dimensional order, a permutation of 0..N-1.
+	// Index [N] holds each token's place in the one-dimensional order, a permutation of 0..N-1.
 	Index []int
-	// Cells [N] is the token's place on a grid, {row, column}; nil where there is no grid.
+	// Cells [N] holds each token's place on a grid, {row, column}; nil where there is no grid.
 	Cells [][2]int
-	// Points [N][M] are coordinates in M dimensions, the slowest axis first as in {frame, row, column}; nil where there are none.
+	// Points [N][M] are coordinates in M dimensions, the slowest axis first as in
+	// {frame, row, column}; nil where there are none.
 	Points [][]float64
-	// Graph joins places: the token whose Index is i is its node i. nil where there is none; see Neighbours.
+	// Graph joins places: the token whose Index is i is its node i. nil where there is none; see
+	// Neighbours.
 	Graph *Graph
-	// Drawn [E,B,N] holds the positions drawn for this batch (see Sampler), sorted: that of the token whose Index is i at i. Its
-	// dtype is the model's; it is the zero Tensor where none are drawn.
+	// Drawn [E,B,N] holds the positions drawn for this batch (see Encoding.DrawRange), sorted:
+	// entry i belongs to the token whose Index is i. Its dtype is the model's; it is the zero
+	// Tensor where none are drawn.
 	Drawn torchpe.Tensor
+	// Training says that the pass is one of training, for encodings that move positions at random
+	// there. The model sets it.
+	Training bool
 }
 
 // Line returns the positions of n tokens one after the other.
@@ -43,12 +49,30 @@ func Grid(rows, columns int) Positions {
 	return p
 }
 
+// SquareGrid returns the positions of n tokens on the most square grid that they fill.
+func SquareGrid(n int) Positions {
+	rows := largestDivisor(n)
+	return Grid(rows, n/rows)
+}
+
+// largestDivisor returns the largest divisor of n up to its root.
+func largestDivisor(n int) int {
+	most := 1
+	for i := 1; i*i <= n; i++ {
+		if n%i == 0 {
+			most = i
+		}
+	}
+	return most
+}
+
 // Box returns the positions of frames x rows x columns tokens, row after row and frame after frame.
 func Box(frames, rows, columns int) Positions {
 	p := Line(frames * rows * columns)
 	p.Points = make([][]float64, p.Tokens())
 	for i := range p.Points {
-		p.Points[i] = []float64{float64(i / columns / rows), float64(i / columns % rows), float64(i % columns)}
+		p.Points[i] = []float64{float64(i / columns / rows), float64(i / columns % rows),
+			float64(i % columns)}
 	}
 	return p
 }
@@ -56,9 +80,11 @@ func Box(frames, rows, columns int) Positions {
 // Tokens returns N.
 func (p Positions) Tokens() int { return len(p.Index) }
 
-// Permuted returns the positions of the same tokens in another order: token i of the result is token order[i] of p.
+// Permuted returns the positions of tokens in another order: token i of the result is token
+// order[i] of p.
 func (p Positions) Permuted(order []int) Positions {
-	q := Positions{Index: make([]int, len(order)), Drawn: p.Drawn, Graph: p.Graph}
+	q := Positions{Index: make([]int, len(order)), Drawn: p.Drawn, Graph: p.Graph,
+		Training: p.Training}
 	if p.Cells != nil {
 		q.Cells = make([][2]int, len(order))
 	}
@@ -77,7 +103,7 @@ func (p Positions) Permuted(order []int) Positions {
 	return q
 }
 
-// String says what the tokens lie on, as in "a grid of 4 x 4".
+// String describes where the tokens lie, as in "a grid of 4 x 4".
 func (p Positions) String() string {
 	switch {
 	case p.Points != nil:
@@ -102,7 +128,7 @@ func (p Positions) extent() (rows, columns int) {
 	return rows, columns
 }
 
-// Need is what a scheme must know of where tokens are.
+// Need names the kind of positions that a scheme needs.
 type Need uint8
 
 // The needs. Every set of tokens has an order, and with it a graph (see Neighbours).
@@ -117,11 +143,12 @@ const (
 
 func (n Need) String() string {
 	return [...]string{
-		"tokens in an order", "tokens in a graph, on a grid or on a line", "tokens on a grid", "two coordinates a token", "three coordinates a token", "coordinates",
+		"tokens in an order", "tokens in a graph, on a grid or on a line", "tokens on a grid",
+		"two coordinates a token", "three coordinates a token", "coordinates",
 	}[n]
 }
 
-// provide returns an error where the positions lack what is needed.
+// provide returns an error where the positions are not of the needed kind.
 func (p Positions) provide(n Need) error {
 	ok := true
 	switch n {
@@ -135,14 +162,16 @@ func (p Positions) provide(n Need) error {
 		_, ok = p.Coordinates(3)
 	}
 	if !ok {
-		return fmt.Errorf("it needs %v, and the tokens lie on %v: say where they lie with --positions FILE, choose a task with such positions (lst has a grid), or another encoding", n, p)
+		return fmt.Errorf("it needs %v, and the tokens lie on %v: say where they lie with "+
+			"--positions FILE, "+
+			"choose a task with such positions (lst has a grid), or another encoding", n, p)
 	}
 	return nil
 }
 
-// Coordinates returns the tokens' coordinates [N][dims], the slowest axis first: those of Points; else of cells {row, column},
-// which are one frame {0, row, column} of three dimensions; else the place on the line for one. With dims 0 the number is that
-// of what is there. ok is false where there are no such coordinates.
+// Coordinates returns the tokens' coordinates [N][dims], the slowest axis first: Points; else cells
+// {row, column}, in three dimensions as one frame {0, row, column}; else, in one, the place on the
+// line. dims 0 takes as many as there are. ok is false where there are no such coordinates.
 func (p Positions) Coordinates(dims int) (points [][]float64, ok bool) {
 	if p.Points != nil {
 		return p.Points, dims == 0 || dims == len(p.Points[0])
@@ -173,23 +202,27 @@ func (p Positions) byPlace(dims int) [][]float64 {
 	return sorted
 }
 
-// placesIn returns the tokens' places. It panics with an *Error where a token's coordinates are not those that an encoding was built
-// for at its place.
+// placesIn returns the tokens' places. It panics with an *Error where a token has other coordinates
+// than the encoding was built for at its place.
 func (p Positions) placesIn(scheme string, built [][]float64) []int {
 	checkPlaces(p.Index, len(built))
 	for i, point := range p.coordinates(scheme, len(built[0])) {
 		if !slices.Equal(point, built[p.Index[i]]) {
-			panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("token %d at place %d has coordinates %v; the encoding was built for %v there", i, p.Index[i], point, built[p.Index[i]])})
+			panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("token %d at place %d has "+
+				"coordinates %v; "+
+				"the encoding was built for %v there", i, p.Index[i], point, built[p.Index[i]])})
 		}
 	}
 	return p.Index
 }
 
-// coordinates is Coordinates in a forward pass of the named scheme: it panics with an *Error where there are none.
+// coordinates returns Coordinates, for the named scheme. It panics with an *Error where there are
+// none.
 func (p Positions) coordinates(scheme string, dims int) [][]float64 {
 	points, ok := p.Coordinates(dims)
 	if !ok {
-		panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("%d coordinates a token are needed, and the tokens lie on %v", dims, p)})
+		panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("%d coordinates a token are needed, "+
+			"and the tokens lie on %v", dims, p)})
 	}
 	return points
 }
@@ -201,7 +234,8 @@ func (p Positions) validate() error {
 	seen := make([]bool, len(p.Index))
 	for i, at := range p.Index {
 		if at < 0 || at >= len(seen) || seen[at] {
-			return fmt.Errorf("position %d of token %d: positions must be a permutation of 0..%d", at, i, len(seen)-1)
+			return fmt.Errorf("position %d of token %d: positions must be a permutation of 0..%d",
+				at, i, len(seen)-1)
 		}
 		seen[at] = true
 	}
@@ -228,7 +262,8 @@ func (p Positions) validatePoints() error {
 	}
 	for i, point := range p.Points {
 		if len(point) == 0 || len(point) != len(p.Points[0]) {
-			return fmt.Errorf("%d coordinates of token %d, %d of token 0: every token has the same number, at least one", len(point), i, len(p.Points[0]))
+			return fmt.Errorf("%d coordinates of token %d, %d of token 0: "+
+				"every token has the same number, at least one", len(point), i, len(p.Points[0]))
 		}
 		for _, x := range point {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -239,34 +274,27 @@ func (p Positions) validatePoints() error {
 	return nil
 }
 
-// inOrder says whether token i is at position i for every i.
-func inOrder(index []int) bool {
-	for i, at := range index {
-		if i != at {
-			return false
-		}
-	}
-	return true
-}
-
-// checkPlaces panics with an *Error where a token's place is beyond the places that an encoding was built for.
+// checkPlaces panics with an *Error where a token's place is none that an encoding was built for.
 func checkPlaces(index []int, places int) {
 	for i, at := range index {
 		if at < 0 || at >= places {
-			panic(&torchpe.Error{Op: "positions", Msg: fmt.Sprintf("token %d is at position %d; the encoding was built for 0..%d", i, at, places-1)})
+			panic(&torchpe.Error{Op: "positions", Msg: fmt.Sprintf("token %d is at position %d; "+
+				"the encoding was built for 0..%d", i, at, places-1)})
 		}
 	}
 }
 
-// rowsAt returns the rows of table [E,...,R,...] (axis dim) that index names; the table itself where that is all in order.
+// rowsAt returns the rows of table [E,...,R,...] (axis dim) that index names: the table itself
+// where these are all rows in order.
 func rowsAt(s *torchpe.Scope, table torchpe.Tensor, dim int, index []int) torchpe.Tensor {
 	checkPlaces(index, table.Size(dim))
-	if inOrder(index) && table.Size(dim) == len(index) {
+	if table.Size(dim) == len(index) && slices.Equal(index, Line(len(index)).Index) {
 		return table
 	}
 	return table.IndexSelect(dim, indexTensor(s, table.Device(), index, len(index)))
 }
 
+// indexTensor returns index as int64 with the given shape.
 func indexTensor(s *torchpe.Scope, dev torchpe.Device, index []int, shape ...int) torchpe.Tensor {
 	wide := make([]int64, len(index))
 	for i, v := range index {
@@ -275,7 +303,8 @@ func indexTensor(s *torchpe.Scope, dev torchpe.Device, index []int, shape ...int
 	return torchpe.Of(s, dev, wide, shape...)
 }
 
-// DrawPositions fills out with n sorted distinct positions of 0..max-1 for each of len(out)/n samples (Ruoss et al. 2023).
+// DrawPositions fills out with n sorted distinct positions of 0..max-1 for each of len(out)/n
+// samples (Ruoss et al. 2023).
 func DrawPositions(rng *rand.Rand, n, max int, out []float64) {
 	for at := 0; at+n <= len(out); at += n {
 		sample := out[at : at+n]

@@ -26,18 +26,21 @@ func TestLineAndGrid(t *testing.T) {
 	}
 }
 
-// TestPermuted: token i of the result is token order[i], wherever it was; the order may name some tokens only.
+// TestPermuted: token i of the result is token order[i], wherever it was; the order may name some
+// tokens only.
 func TestPermuted(t *testing.T) {
 	grid := pe.Grid(2, 2)
 	once := grid.Permuted([]int{2, 0, 3, 1})
-	if !slices.Equal(once.Index, []int{2, 0, 3, 1}) || !slices.Equal(once.Cells, [][2]int{{1, 0}, {0, 0}, {1, 1}, {0, 1}}) {
+	if !slices.Equal(once.Index, []int{2, 0, 3, 1}) || !slices.Equal(once.Cells,
+		[][2]int{{1, 0}, {0, 0}, {1, 1}, {0, 1}}) {
 		t.Errorf("permuted once: %+v", once)
 	}
 	twice := once.Permuted([]int{1, 3, 0, 2}) // the inverse
 	if !slices.Equal(twice.Index, grid.Index) || !slices.Equal(twice.Cells, grid.Cells) {
 		t.Errorf("permuted there and back: %+v", twice)
 	}
-	if some := once.Permuted([]int{3}); !slices.Equal(some.Index, []int{1}) || !slices.Equal(some.Cells, [][2]int{{0, 1}}) {
+	if some := once.Permuted([]int{3}); !slices.Equal(some.Index, []int{1}) ||
+		!slices.Equal(some.Cells, [][2]int{{0, 1}}) {
 		t.Errorf("one token: %+v", some)
 	}
 	if line := pe.Line(2).Permuted([]int{1, 0}); line.Cells != nil {
@@ -84,7 +87,8 @@ func TestDrawPositionsIsUniform(t *testing.T) {
 		for _, seen := range count {
 			chi2 += (seen - expected) * (seen - expected) / expected
 		}
-		// Mean f and variance 2f for f = subsets-1 degrees of freedom: six standard deviations above.
+		// Mean f and variance 2f for f = subsets-1 degrees of freedom: six standard deviations
+		// above.
 		if f := float64(c.subsets - 1); chi2 > f+6*math.Sqrt(2*f) {
 			t.Errorf("%d of %d positions: chi-square %.1f with %g degrees of freedom", c.n, c.max, chi2, f)
 		}

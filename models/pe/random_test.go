@@ -20,14 +20,21 @@ func TestRandom(t *testing.T) {
 		Variants: []petest.Variant{
 			petest.Code("pe-placement", "input"), petest.Text("pe-placement", "block"), petest.Code("random", "ruoss"),
 			petest.Text("random-max", "20"), petest.Text("random-max", "8"),
-			petest.Text("random-base", "learn"), petest.Text("random-base", "rope"), petest.Text("random-base", "learn", "pe-placement", "block"),
+			petest.Text("random-base", "learn"), petest.Text("random-base", "rope"),
+			petest.Text("random-base", "learn", "pe-placement", "block"),
 		},
 		Refuse: []petest.Refusal{
-			petest.Refuse("fewer positions than tokens", petest.Spec{Fidelity: "text", Given: pe.Options{"random-max": "7"}}, "--random-max 7", "8 tokens"),
-			petest.Refuse("more positions than float32 can tell apart", petest.Spec{Given: pe.Options{"random-max": "16777217"}}, "--random-max", "16777217"),
-			petest.Refuse("an odd width", petest.Spec{Fidelity: "text", DModel: 7}, "random", "d_model 7", "odd"),
-			petest.Refuse("odd heads", petest.Spec{Fidelity: "text", DModel: 7, Given: pe.Options{"random-base": "rope"}}, "random", "head width 7", "odd"),
-			petest.Refuse("a base of a frozen table", petest.Spec{Given: pe.Options{"random-base": "rope"}}, "--random-base rope", "--random ruoss"),
+			petest.Refuse("fewer positions than tokens",
+				petest.Spec{Fidelity: "text", Given: pe.Options{"random-max": "7"}},
+				"--random-max 7", "8 tokens"),
+			petest.Refuse("more positions than float32 can tell apart",
+				petest.Spec{Given: pe.Options{"random-max": "16777217"}}, "--random-max",
+				"16777217"),
+			petest.Refuse("odd heads", petest.Spec{Fidelity: "text", DModel: 7,
+				Given: pe.Options{"random-base": "rope"}}, "random", "head width 7", "odd"),
+			petest.Refuse("a base of a frozen table",
+				petest.Spec{Given: pe.Options{"random-base": "rope"}}, "--random-base rope",
+				"--random ruoss"),
 		},
 	})
 }
@@ -39,15 +46,16 @@ func embedAt(m *models.Model, drawn []float64) (added petest.Array) {
 		p := pe.Line(n)
 		p.Drawn = torchpe.Of(s, torchpe.CPU, drawn, 1, 1, n)
 		hooks := m.Encoding.Begin(s, p)
-		added = petest.ArrayOf(hooks.Embed(0, torchpe.Zeros(s, torchpe.Float64, torchpe.CPU, 1, 1, n, d))).Reshaped(n, d)
+		added = petest.ArrayOf(hooks.Embed(0, torchpe.Zeros(s, torchpe.Float64, torchpe.CPU, 1, 1,
+			n, d))).Reshaped(n, d)
 	})
 	return added
 }
 
 func init() { vectors["randomized_pe"] = randomisedVector }
 
-// randomisedVector: DeepMind's sinusoids have all sines before all cosines where ours alternate as in the paper's other schemes:
-// the columns are compared in our order.
+// randomisedVector: DeepMind's sinusoids have all sines before all cosines where ours alternate as
+// in the paper's other schemes: the columns are compared in our order.
 func randomisedVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	n, draw := c.Int("n", 0), "draw_unsorted"
 	if c.Has("permutation") {
@@ -58,7 +66,8 @@ func randomisedVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		out["positions"] = petest.Array{Shape: []int{n}, Values: drawn}
 	}
 	sp := petest.Spec{
-		Scheme: "random", Fidelity: "text", Layers: 1, DModel: c.Int("d", 0), Heads: c.Int("heads", 1), Positions: pe.Line(n),
+		Scheme: "random", Fidelity: "text", Layers: 1, DModel: c.Int("d", 0),
+		Heads: c.Int("heads", 1), Positions: pe.Line(n),
 		Given: pe.Options{"random-max": fmt.Sprint(c.Int("L", 0))},
 	}
 	switch {
@@ -83,7 +92,8 @@ func randomisedVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return out
 }
 
-// turnedAt returns the queries x [B,N,H,Dh] as the drawn positions turn them, in every sample the same.
+// turnedAt returns the queries x [B,N,H,Dh] as the drawn positions turn them, in every sample the
+// same.
 func turnedAt(m *models.Model, x petest.Array, drawn []float64) (turned petest.Array) {
 	petest.Closed(func(s *torchpe.Scope) {
 		p := pe.Line(len(drawn))
@@ -111,11 +121,12 @@ func whole(values []float64) []int {
 	return list
 }
 
-// TestRandomisedIsSinusoidOfTheDraw: at the positions 0..N-1 the randomised scheme is 1d-fixed; at others it is the row of a
-// 1d-fixed that is long enough.
+// TestRandomisedIsSinusoidOfTheDraw: at the positions 0..N-1 the randomised scheme is 1d-fixed; at
+// others it is the row of a 1d-fixed that is long enough.
 func TestRandomisedIsSinusoidOfTheDraw(t *testing.T) {
 	random := petest.Spec{Scheme: "random", Fidelity: "text", Given: pe.Options{"random-max": "50"}}.Model(t)
-	fixed := petest.Spec{Scheme: "1d-fixed", Positions: pe.Line(50), Given: pe.Options{"fixed-pe-dropout": "0"}}.Model(t)
+	fixed := petest.Spec{Scheme: "1d-fixed", Positions: pe.Line(50),
+		Given: pe.Options{"fixed-pe-dropout": "0"}}.Model(t)
 	for _, drawn := range [][]float64{{0, 1, 2, 3, 4, 5, 6, 7}, {3, 4, 10, 11, 30, 31, 48, 49}} {
 		want := petest.Added(fixed, 0, petest.At(pe.Line(50), whole(drawn)...))
 		petest.Near(t, fmt.Sprint(drawn), embedAt(random, drawn), want, 1e-12)
@@ -131,17 +142,20 @@ func TestRandomisedBases(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := petest.Spec{
-		Scheme: "random", Fidelity: "text", Given: pe.Options{"random-max": "20", "random-base": "learn"}, Set: map[string][]float64{"pe.rows": rows},
+		Scheme: "random", Fidelity: "text", Given: pe.Options{"random-max": "20",
+			"random-base": "learn"}, Set: map[string][]float64{"pe.rows": rows},
 	}.Model(t)
 	petest.Near(t, "learn", embedAt(random, first), petest.Added(learn, 0, pe.Line(8)), 0)
 	x := wave(8, 2, 4, 0)
 	rope := petest.Spec{Scheme: "rope", Heads: 2, Given: pe.Options{"positions-from": "0"}}.Model(t)
 	want, _ := rotated(rope, x, x, pe.Line(8))
-	angles := petest.Spec{Scheme: "random", Fidelity: "text", Heads: 2, Given: pe.Options{"random-base": "rope"}}.Model(t)
+	angles := petest.Spec{Scheme: "random", Fidelity: "text", Heads: 2,
+		Given: pe.Options{"random-base": "rope"}}.Model(t)
 	petest.Near(t, "rope", turnedAt(angles, x, first), want, 1e-14)
 }
 
-// TestRandomisedFollowsPlaces: the i-th smallest draw belongs to the token at place i, wherever it is in the array.
+// TestRandomisedFollowsPlaces: the i-th smallest draw belongs to the token at place i, wherever it
+// is in the array.
 func TestRandomisedFollowsPlaces(t *testing.T) {
 	m := petest.Spec{Scheme: "random", Fidelity: "text"}.Model(t)
 	order := []int{5, 0, 3, 7, 1, 6, 2, 4}
@@ -174,7 +188,7 @@ func TestRandomisedNeedsADraw(t *testing.T) {
 // TestFrozenTable: the published code's table is N(0,1), one for each block, and not trained.
 func TestFrozenTable(t *testing.T) {
 	m := petest.Spec{Scheme: "random", Layers: 4, DModel: 160, Positions: pe.Grid(4, 4)}.Model(t)
-	if _, ok := m.Encoding.(pe.Sampler); ok {
+	if m.Encoding.DrawRange() != 0 {
 		t.Error("the frozen table wants positions drawn")
 	}
 	if p := m.Params.Get("pe.table"); p.Trainable {
@@ -184,7 +198,8 @@ func TestFrozenTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Four standard errors of the share of N(0,1) within one and two standard deviations, and of its SD.
+	// Four standard errors of the share of N(0,1) within one and two standard deviations, and of
+	// its SD.
 	n := float64(len(values))
 	for within, share := range map[float64]float64{1: 0.682689, 2: 0.954500} {
 		count := 0.0

@@ -9,7 +9,8 @@ import (
 	"torchpe/models/pe"
 )
 
-// TestSchemes: the eight schemes of the paper's Table 1 are there, sorted, and say what a reader needs.
+// TestSchemes: the eight schemes of the paper's Table 1 are there, sorted, and say what a reader
+// needs.
 func TestSchemes(t *testing.T) {
 	names := pe.Names()
 	if !slices.IsSorted(names) {
@@ -28,7 +29,8 @@ func TestSchemes(t *testing.T) {
 			t.Errorf("%s: summary %q, reference %q", s.Name, s.Summary, s.Reference)
 		}
 		if s.Title == "" || s.Formula == "" || s.Parameters == "" || s.Year < 2017 || s.Year > 2026 {
-			t.Errorf("%s: title %q, year %d, formula %q, parameters %q", s.Name, s.Title, s.Year, s.Formula, s.Parameters)
+			t.Errorf("%s: title %q, year %d, formula %q, parameters %q", s.Name, s.Title, s.Year,
+				s.Formula, s.Parameters)
 		}
 		if found, err := pe.Find(s.Name); err != nil || found.Name != s.Name {
 			t.Errorf("Find(%s) = %s, %v", s.Name, found.Name, err)
@@ -36,7 +38,8 @@ func TestSchemes(t *testing.T) {
 	}
 }
 
-// TestOptions: an option that several schemes share means the same in all, for it is one flag; its defaults are valid.
+// TestOptions: an option that several schemes share means the same in all, for it is one flag; its
+// defaults are valid.
 func TestOptions(t *testing.T) {
 	seen := map[string]pe.Option{}
 	for _, s := range pe.Schemes() {
@@ -62,7 +65,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestReadings: the defaults of both readings are those of DESIGN section 6, for all schemes that have the option.
+// TestReadings: the defaults of both readings are those of DESIGN section 6, for all schemes that
+// have the option.
 func TestReadings(t *testing.T) {
 	want := map[string][2]string{ // text, code
 		"pe-placement":       {"input", "block"},
@@ -100,7 +104,8 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// TestResolve: what is given wins, options of other schemes are ignored, and all bad values are reported at once.
+// TestResolve: what is given wins, options of other schemes are ignored, and all bad values are
+// reported at once.
 func TestResolve(t *testing.T) {
 	s, err := pe.Find("2d-fixed")
 	if err != nil {
@@ -108,7 +113,9 @@ func TestResolve(t *testing.T) {
 	}
 	given := pe.Options{"positions-from": "1", "rope-base": "bogus"}
 	options, err := s.Resolve("code", given)
-	want := pe.Options{"pe-placement": "block", "positions-from": "1", "grid-order": "columns-first", "fixed-pe-dropout": "0.1", "grid-exponent": "half", "grid-normalize": "false", "sinusoid-base": "10000", "sinusoid-layout": "interleaved"}
+	want := pe.Options{"pe-placement": "block", "positions-from": "1",
+		"grid-order": "columns-first", "fixed-pe-dropout": "0.1", "grid-exponent": "half",
+		"grid-normalize": "false", "sinusoid-base": "10000", "sinusoid-layout": "interleaved"}
 	if err != nil || !maps.Equal(options, want) {
 		t.Errorf("resolved to %v, %v; want %v", options, err, want)
 	}
@@ -116,7 +123,8 @@ func TestResolve(t *testing.T) {
 		t.Errorf("Resolve changed what was given: %v", given)
 	}
 	_, err = s.Resolve("code", pe.Options{"positions-from": "2", "grid-order": "diagonal", "fixed-pe-dropout": "1"})
-	for _, text := range []string{"--positions-from", `"2"`, "0, 1", "--grid-order", `"diagonal"`, "rows-first", "--fixed-pe-dropout", "[0, 1)"} {
+	for _, text := range []string{"--positions-from", `"2"`, "0, 1", "--grid-order", `"diagonal"`,
+		"rows-first", "--fixed-pe-dropout", "[0, 1)"} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("the error %v does not say %s", err, text)
 		}
@@ -133,10 +141,14 @@ func TestOptionsByType(t *testing.T) {
 	}
 }
 
+// An unknown name gives the nearest, or all where none is near.
 func TestFindUnknown(t *testing.T) {
-	_, err := pe.Find("leran")
-	if err == nil || !strings.Contains(err.Error(), `"leran"`) || !strings.Contains(err.Error(), strings.Join(pe.Names(), ", ")) {
-		t.Errorf("an unknown scheme gives the error %v", err)
+	for name, want := range map[string]string{"leran": `did you mean "learn"?`,
+		"something": strings.Join(pe.Names(), ", ")} {
+		_, err := pe.Find(name)
+		if err == nil || !strings.Contains(err.Error(), `"`+name+`"`) || !strings.Contains(err.Error(), want) {
+			t.Errorf("an unknown scheme gives the error %v", err)
+		}
 	}
 }
 
@@ -150,7 +162,8 @@ func TestRegisterTwice(t *testing.T) {
 	pe.Register(pe.Scheme{Name: "nope"})
 }
 
-// TestDescribe: the numbers of parameters are the closed forms, at the size of TISA's Table 2 and others; 393,216 are those of BERT.
+// TestDescribe: the numbers of parameters are the closed forms, at the size of TISA's Table 2 and
+// others; 393,216 are those of BERT.
 func TestDescribe(t *testing.T) {
 	bert := pe.Size{Tokens: 512, DModel: 768, Heads: 12, Layers: 12}
 	for _, c := range []struct {
@@ -164,7 +177,8 @@ func TestDescribe(t *testing.T) {
 		{"learn", "text", nil, bert, 393_216, pe.AtEmbed, false},
 		{"learn", "code", nil, pe.Size{Tokens: 16, DModel: 160, Heads: 1, Layers: 4}, 4 * 16 * 160, pe.AtEmbed, false},
 		{"relative", "text", nil, bert, 12 * 33 * 64, pe.AtLogits, true},
-		{"relative", "text", pe.Options{"relative-values": "true"}, bert, 2 * 12 * 33 * 64, pe.AtLogits | pe.AtOutput, true},
+		{"relative", "text", pe.Options{"relative-values": "true"}, bert, 2 * 12 * 33 * 64,
+			pe.AtLogits | pe.AtOutput, true},
 		{"relative", "code", nil, bert, 12 * 512 * 64, pe.AtLogits, false},
 		{"nope", "code", nil, bert, 0, 0, true},
 		{"2d-fixed", "code", nil, pe.Size{Tokens: 12, DModel: 8, Heads: 1, Layers: 2}, 0, pe.AtEmbed, true},
@@ -192,8 +206,8 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestCriteria: the rows of TISA's Table 1 are as printed: inductive, data-driven, parameter efficient, translation invariant,
-// parallelizable, interpretable.
+// TestCriteria: the rows of TISA's Table 1 are as printed: inductive, data-driven, parameter
+// efficient, translation invariant, parallelizable, interpretable.
 func TestCriteria(t *testing.T) {
 	printed := map[string]string{ // the marks of paper_tisa.txt, Table 1
 		"1d-fixed": "yny nyn", "learn": "nyn nyn", "relative": "nyy ynn", "rope": "yny yyn",
@@ -201,7 +215,8 @@ func TestCriteria(t *testing.T) {
 	}
 	for _, s := range pe.Schemes() {
 		c, marks := s.Criteria, ""
-		for i, is := range []bool{c.Inductive, c.DataDriven, c.ParameterEfficient, c.TranslationInvariant, c.Parallelizable, c.Interpretable} {
+		for i, is := range []bool{c.Inductive, c.DataDriven, c.ParameterEfficient,
+			c.TranslationInvariant, c.Parallelizable, c.Interpretable} {
 			if i == 3 {
 				marks += " "
 			}

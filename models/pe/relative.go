@@ -1,8 +1,10 @@
 // relative: learned vectors for the offset between two tokens, in two readings.
 //
 //	shaw (text; Shaw et al. 2018, equations 3-5): bidirectional, offsets clipped to +-k
-//	    logits_ij = (q_i k_j + q_i aK_{clip(j-i)}) / sqrt(Dh),   out_i = sum_j w_ij (v_j + aV_{clip(j-i)})
-//	skew (published code; Huang et al. 2018, "Music Transformer"): causal, no value term, no output projection
+//	    logits_ij = (q_i k_j + q_i aK_{clip(j-i)}) / sqrt(Dh)
+//	    out_i = sum_j w_ij (v_j + aV_{clip(j-i)})
+//	skew (published code; Huang et al. 2018, "Music Transformer"): causal, no value term and no
+//	output projection
 //	    logits_ij = (q_i k_j + q_i Er_{N-1-(i-j)}) / sqrt(Dh) for j <= i
 //
 // Tables are shared by the heads and own to each layer.
@@ -11,18 +13,20 @@ package pe
 
 import (
 	"fmt"
-	"strconv"
 
 	"torchpe/torchpe"
 )
 
 var (
-	relativeKind = Option{Name: "relative", Text: "shaw", Code: "skew", Check: oneOf("shaw", "skew"),
-		Help: "reading of relative: bidirectional and clipped, or skewed and causal without output projection"}
+	relativeKind = Option{Name: "relative", Text: "shaw", Code: "skew",
+		Check: oneOf("shaw", "skew"),
+		Help: "reading of relative: bidirectional and clipped, or skewed and causal without " +
+			"output projection"}
 	relativeClip = Option{Name: "relative-clip", Text: "16", Code: "16", Check: whole(1, 1<<20),
 		Help: "largest offset that --relative shaw tells apart"}
-	relativeValues = Option{Name: "relative-values", Text: "false", Code: "false", Check: oneOf("true", "false"),
-		Help: "with --relative shaw: offsets also act on the values"}
+	relativeValues = Option{Name: "relative-values", Text: "false", Code: "false",
+		Check: oneOf("true", "false"),
+		Help:  "with --relative shaw: offsets also act on the values"}
 )
 
 func init() {
@@ -31,10 +35,12 @@ func init() {
 		Summary: "learned vectors for the offset between two tokens, on the logits",
 		Title:   "Self-Attention with Relative Position Representations", Year: 2018,
 		Reference: "Shaw et al. 2018, arXiv 1803.02155; Huang et al. 2018, arXiv 1809.04281",
-		Formula: "shaw: logits_ij = (q_i k_j + q_i aK_{clip(j-i)}) / sqrt(Dh),  out_i = sum_j w_ij (v_j + aV_{clip(j-i)})\n" +
+		Formula: "shaw: logits_ij = (q_i k_j + q_i aK_{clip(j-i)}) / sqrt(Dh),  out_i = sum_j " +
+			"w_ij (v_j + aV_{clip(j-i)})\n" +
 			"skew: logits_ij = (q_i k_j + q_i Er_{N-1-(i-j)}) / sqrt(Dh) for j <= i",
-		Parameters:   "L (2k+1) Dh, twice with values (shaw); L N Dh (skew)",
-		Criteria:     Criteria{DataDriven: true, ParameterEfficient: true, TranslationInvariant: true, Printed: true},
+		Parameters: "L (2k+1) Dh, twice with values (shaw); L N Dh (skew)",
+		Criteria: Criteria{DataDriven: true, ParameterEfficient: true,
+			TranslationInvariant: true, Printed: true},
 		Extrapolates: func(o Options) bool { return o.Text(relativeKind.Name) == "shaw" },
 		Options:      []Option{relativeKind, relativeClip, relativeValues, attentionInit},
 		New:          newRelative,
@@ -58,7 +64,8 @@ func newRelative(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	values := c.Options.Bool(relativeValues.Name)
 	if r.skew {
 		if values {
-			return nil, fmt.Errorf("relative: --relative-values needs --relative shaw; the skewed reading has no value term")
+			return nil, fmt.Errorf("relative: --relative-values needs --relative shaw; " +
+				"the skewed reading has no value term")
 		}
 		r.keys = ps.Add("pe.keys", true, torchpe.Normal(0, 1), c.Layers, c.Positions.Tokens(), dh)
 		return r, nil
@@ -79,10 +86,12 @@ func (r *relative) Sites() Site {
 }
 
 func (r *relative) Attention() Attention {
-	return Attention{Causal: r.skew, Temperature: 1, Bias: true, OutputProjection: !r.skew, LinearInit: r.linearInit}
+	return Attention{Causal: r.skew, Temperature: 1, Bias: true, OutputProjection: !r.skew,
+		LinearInit: r.linearInit}
 }
 
-// row returns the table's row for the offset of a key at position j seen from a query at position i.
+// row returns the table's row for the offset of a key at position j seen from a query at position
+// i.
 func (r *relative) row(i, j int) int {
 	if r.skew {
 		last := r.keys.Shape[2] - 1  // offset 0, however many tokens there are in this batch
@@ -92,18 +101,11 @@ func (r *relative) row(i, j int) int {
 }
 
 func (r *relative) Begin(s *torchpe.Scope, p Positions) Hooks {
-	n := p.Tokens()
 	if r.skew {
 		checkPlaces(p.Index, r.keys.Shape[2])
 	}
-	index := make([]int, 0, n*n)
-	for _, i := range p.Index {
-		for _, j := range p.Index {
-			index = append(index, r.row(i, j))
-		}
-	}
 	keys := r.keys.In(s)
-	h := &relativeHooks{keys: keys, index: indexTensor(s, keys.Device(), index, n, n)}
+	h := &relativeHooks{keys: keys, index: pairIndex(s, keys, p.Index, r.row)}
 	if r.values != nil {
 		h.values = r.values.In(s)
 		h.buckets = h.index.OneHot(r.values.Shape[2], keys.DType()) // [N,N,R]
@@ -129,15 +131,9 @@ func (h *relativeHooks) Output(a Attn, weights, out torchpe.Tensor) torchpe.Tens
 	}
 	w := weights.Shape() // [E,B,H,N,N]
 	rows, n := w[0]*w[1]*w[2], w[3]
-	byQuery := weights.Permute(3, 0, 1, 2, 4).Reshape(n, rows, n)                             // [N,E*B*H,N]
-	sums := byQuery.MatMul(h.buckets).Reshape(n, w[0], w[1], w[2], -1).Permute(1, 2, 3, 0, 4) // [E,B,H,N,R]
-	return out.Add(torchpe.Linear(sums, h.values.Select(1, a.Layer).Transpose(1, 2).Contiguous(), torchpe.Tensor{}))
-}
-
-// String names the reading, for messages.
-func (r *relative) String() string {
-	if r.skew {
-		return "relative (skew)"
-	}
-	return "relative (shaw, clip " + strconv.Itoa(r.clip) + ")"
+	byQuery := weights.Permute(3, 0, 1, 2, 4).Reshape(n, rows, n) // [N,E*B*H,N]
+	// [E,B,H,N,R]
+	sums := byQuery.MatMul(h.buckets).Reshape(n, w[0], w[1], w[2], -1).Permute(1, 2, 3, 0, 4)
+	return out.Add(torchpe.Linear(sums, h.values.Select(1, a.Layer).Transpose(1, 2).Contiguous(),
+		torchpe.Tensor{}))
 }

@@ -1,38 +1,42 @@
-// relative-bias: a trained number for each offset between two tokens, added to the logits, own to each head and layer (the notes' "learned
-// bias matrices"; Liu et al. 2021, Swin, for one axis).
+// relative-bias: a trained number for each offset between two tokens, added to the logits, own to
+// each head and layer (the notes' "learned bias matrices"; Liu et al. 2021, Swin, for one axis).
 //
-//	softmax((q k^T + B) / sqrt(Dh)) v,  B_ij = b_{i-j} of 2N-1 numbers, or any N x N matrix (--relative-bias full)
+//	softmax((q k^T + B) / sqrt(Dh)) v
+//	B_ij = b_{i-j} of 2N-1 numbers, or any N x N matrix (--relative-bias full)
 //
-// The notes' formula divides B by sqrt(Dh) and its code, like Swin's, does not (--relative-bias-scaled false). It starts as
-// N(0, 0.02^2), as in Swin.
+// The notes' formula divides B by sqrt(Dh) and its code, like Swin's, does not
+// (--relative-bias-scaled false). It starts as N(0, 0.02^2), as in Swin.
 
 package pe
 
 import "torchpe/torchpe"
 
 var (
-	relativeBiasForm = Option{Name: "relative-bias", Default: "offset", Check: oneOf("offset", "full"),
-		Help: "one number for each offset i-j, or for each pair of places"}
+	relativeBiasForm = Option{Name: "relative-bias", Default: "offset",
+		Check: oneOf("offset", "full"),
+		Help:  "one number for each offset i-j, or for each pair of places"}
 	relativeBiasScaled = Option{Name: "relative-bias-scaled", Default: "true", Check: yesNo,
 		Help: "whether the bias of relative-bias is divided by sqrt(Dh) as the logits are"}
 )
 
 func init() {
 	Register(Scheme{
-		Name:    "relative-bias",
-		Summary: "trained number for each offset between two tokens, on the logits",
-		Title:   "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows", Year: 2021,
+		Name:       "relative-bias",
+		Summary:    "trained number for each offset between two tokens, on the logits",
+		Title:      "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows",
+		Year:       2021,
 		Reference:  "Liu et al. 2021, arXiv 2103.14030",
 		Formula:    "softmax((q k^T + B) / sqrt(Dh)) v,  B_ij = b_{i-j}, or any N x N matrix",
 		Parameters: "L H (2N-1) (offset); L H N^2 (full)",
-		Criteria:   Criteria{DataDriven: true, ParameterEfficient: true, TranslationInvariant: true, Parallelizable: true, Interpretable: true},
-		Options:    []Option{relativeBiasForm, relativeBiasScaled},
-		New:        newRelativeBias,
+		Criteria: Criteria{DataDriven: true, ParameterEfficient: true, TranslationInvariant: true,
+			Parallelizable: true, Interpretable: true},
+		Options: []Option{relativeBiasForm, relativeBiasScaled},
+		New:     newRelativeBias,
 	})
 }
 
 type relativeBias struct {
-	None
+	atLogits
 	bias   *torchpe.Param // [E,L,H,2N-1] or [E,L,H,N*N]
 	tokens int
 	full   bool
@@ -41,7 +45,8 @@ type relativeBias struct {
 
 func newRelativeBias(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	n := c.Positions.Tokens()
-	r := &relativeBias{tokens: n, full: c.Options.Text(relativeBiasForm.Name) == "full", scaled: c.Options.Bool(relativeBiasScaled.Name)}
+	r := &relativeBias{tokens: n, full: c.Options.Text(relativeBiasForm.Name) == "full",
+		scaled: c.Options.Bool(relativeBiasScaled.Name)}
 	numbers := 2*n - 1
 	if r.full {
 		numbers = n * n
@@ -50,24 +55,19 @@ func newRelativeBias(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	return r, nil
 }
 
-func (r *relativeBias) Sites() Site { return AtLogits }
-
 func (r *relativeBias) Begin(s *torchpe.Scope, p Positions) Hooks {
 	checkPlaces(p.Index, r.tokens)
 	n := p.Tokens()
-	index := make([]int, 0, n*n)
-	for _, i := range p.Index {
-		for _, j := range p.Index {
-			if r.full {
-				index = append(index, i*r.tokens+j)
-			} else {
-				index = append(index, i-j+r.tokens-1)
-			}
+	index := pairs(p.Index, func(i, j int) int {
+		if r.full {
+			return i*r.tokens + j
 		}
-	}
+		return i - j + r.tokens - 1
+	})
 	b := r.bias.In(s) // [E,L,H,...]
 	shape := b.Shape()
-	b = b.IndexSelect(-1, indexTensor(s, b.Device(), index, len(index))).Reshape(shape[0], shape[1], shape[2], n, n)
+	b = b.IndexSelect(-1, indexTensor(s, b.Device(), index, len(index))).
+		Reshape(shape[0], shape[1], shape[2], n, n)
 	return &relativeBiasHooks{bias: b, scaled: r.scaled}
 }
 
@@ -78,7 +78,7 @@ type relativeBiasHooks struct {
 }
 
 func (h *relativeBiasHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
-	bias := h.bias.Narrow(1, a.Layer, 1) // [E,1,H,N,N] over the batch
+	bias := layerOf(h.bias, a.Layer)
 	if h.scaled {
 		bias = bias.MulScalar(a.Scale)
 	}

@@ -22,7 +22,9 @@ func TestRoPEAndRelativeBias(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "rope+relative-bias", Shift: petest.Unmoved,
 		Variants: rotaryVariants(
-			petest.Code("rope-dims", "2"), petest.Code("relative-bias", "full").Moving(), petest.Code("relative-bias-scaled", "false"),
+			petest.Code("rope-dims", "2"), petest.Code("rope-proportion", "0.5"),
+			petest.Code("relative-bias", "full").Moving(),
+			petest.Code("relative-bias-scaled", "false"),
 		),
 	})
 }
@@ -32,15 +34,17 @@ func init() {
 	vectors["rope_plus_learned_bias"] = func(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		n, d := c.Int("n", 0), c.Int("d", 0)
 		sp := petest.Spec{
-			Scheme: "rope+relative-bias", Layers: 1, DModel: d, Positions: pe.Line(n), Given: pe.Options{"relative-bias-scaled": "false"},
-			Set: map[string][]float64{"pe.relative-bias.bias": c.Param(t, "bias_table").Values},
+			Scheme: "rope+relative-bias", Layers: 1, DModel: d, Positions: pe.Line(n),
+			Given: pe.Options{"relative-bias-scaled": "false"},
+			Set:   map[string][]float64{"pe.relative-bias.bias": c.Param(t, "bias_table").Values},
 		}
 		got := petest.AttendHeads(sp.Model(t), c.Input(t, "q"), c.Input(t, "k"), c.Input(t, "v"), sp.Positions, false)
 		return petest.Outputs{"logits": got.Logits.Reshaped(n, n), "output": got.Output}
 	}
 }
 
-// relativeBiasVector: Swin's table is [2n-1,H], ours [H,2n-1]; a case may have the whole matrix [H,n,n] and q and k [H,n,Dh].
+// relativeBiasVector: Swin's table is [2n-1,H], ours [H,2n-1]; a case may have the whole matrix
+// [H,n,n] and q and k [H,n,Dh].
 func relativeBiasVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	n, heads := c.Int("n", 0), c.Int("heads", 1)
 	sp := petest.Spec{
@@ -50,7 +54,8 @@ func relativeBiasVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if c.Has("q") {
 		sp.Given["relative-bias"] = "full"
 		sp.Set = map[string][]float64{"pe.bias": c.Input(t, "bias").Values}
-		got := petest.AttendHeads(sp.Model(t), tokensFirst(c.Input(t, "q")), tokensFirst(c.Input(t, "k")), petest.Array{}, sp.Positions, false)
+		got := petest.AttendHeads(sp.Model(t), tokensFirst(c.Input(t, "q")),
+			tokensFirst(c.Input(t, "k")), petest.Array{}, sp.Positions, false)
 		return petest.Outputs{"logits": got.Logits}
 	}
 	table := c.Param(t, "relative_position_bias_table")

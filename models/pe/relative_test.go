@@ -18,9 +18,14 @@ func TestRelative(t *testing.T) {
 			petest.Text("relative-values", "true", "relative-clip", "3"), petest.Code("attention-init", "xavier"),
 		},
 		Refuse: []petest.Refusal{
-			petest.Refuse("values in the skewed reading", petest.Spec{Given: pe.Options{"relative-values": "true"}}, "--relative-values", "--relative shaw"),
-			petest.Refuse("no clip", petest.Spec{Fidelity: "text", Given: pe.Options{"relative-clip": "0"}}, "--relative-clip", `"0"`),
-			petest.Refuse("a clip that overflows", petest.Spec{Fidelity: "text", Given: pe.Options{"relative-clip": "9223372036854775807"}}, "--relative-clip"),
+			petest.Refuse("values in the skewed reading",
+				petest.Spec{Given: pe.Options{"relative-values": "true"}}, "--relative-values",
+				"--relative shaw"),
+			petest.Refuse("no clip", petest.Spec{Fidelity: "text",
+				Given: pe.Options{"relative-clip": "0"}}, "--relative-clip", `"0"`),
+			petest.Refuse("a clip that overflows",
+				petest.Spec{Fidelity: "text",
+					Given: pe.Options{"relative-clip": "9223372036854775807"}}, "--relative-clip"),
 		},
 	})
 }
@@ -39,12 +44,14 @@ func init() {
 	vectors["music_transformer"] = musicTransformerVector
 }
 
-// shawVector: BERT's relative_key counts i-j where Shaw has j-i: its table is ours with the rows reversed, and without clipping
-// where it has rows for all offsets. A causal mask is no part of --relative shaw; it is the test's own.
+// shawVector: BERT's relative_key counts i-j where Shaw has j-i: its table is ours with the rows
+// reversed, and without clipping where it has rows for all offsets. A causal mask is no part of
+// --relative shaw; it is the test's own.
 func shawVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	x := c.Input(t, "x")
 	w, keys, values := shawWeights(t, c)
-	given := pe.Options{"relative": "shaw", "relative-clip": fmt.Sprint(keys.Shape[0] / 2), "relative-values": fmt.Sprint(values.Values != nil)}
+	given := pe.Options{"relative": "shaw", "relative-clip": fmt.Sprint(keys.Shape[0] / 2),
+		"relative-values": fmt.Sprint(values.Values != nil)}
 	sp := petest.Spec{
 		Scheme: "relative", Fidelity: "text", Given: given, Layers: 1,
 		DModel: x.Shape[1], Heads: c.Int("heads", 1), Positions: pe.Line(x.Shape[0]),
@@ -61,7 +68,8 @@ func shawVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return petest.Outputs{"logits": got.Logits, "weights": got.Weights, output: got.Output}
 }
 
-// shawWeights reads a case's projections and its tables of keys and values, in Shaw's order; no values where it has none.
+// shawWeights reads a case's projections and its tables of keys and values, in Shaw's order; no
+// values where it has none.
 func shawWeights(t testing.TB, c *petest.VectorCase) (w petest.Projections, keys, values petest.Array) {
 	t.Helper()
 	if c.Has("distance_embedding.weight") {
@@ -77,8 +85,9 @@ func shawWeights(t testing.TB, c *petest.VectorCase) (w petest.Projections, keys
 	return w, c.Param(t, "key_relative_positions_embeddings"), values
 }
 
-// musicTransformerVector: a table with more rows than tokens is one built for more positions, of which the tokens take the first.
-// The causal mask and the missing output projection are the scheme's, so that a whole layer of the model must agree.
+// musicTransformerVector: a table with more rows than tokens is one built for more positions, of
+// which the tokens take the first. The causal mask and the missing output projection are the
+// scheme's, so that a whole layer of the model must agree.
 func musicTransformerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	x, table := c.Input(t, "x"), c.Param(t, "Er")
 	w := petest.Projections{
@@ -94,7 +103,8 @@ func musicTransformerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return petest.Outputs{"weights": got.Weights, "output": got.Output}
 }
 
-// TestShawByHand holds keys and values against equations 3 to 5 of Shaw et al. 2018 as loops, with tokens in any order.
+// TestShawByHand holds keys and values against equations 3 to 5 of Shaw et al. 2018 as loops, with
+// tokens in any order.
 func TestShawByHand(t *testing.T) {
 	const n, dh, clip = 8, 4, 2
 	order := []int{5, 0, 3, 7, 1, 6, 2, 4}
@@ -121,7 +131,8 @@ func TestShawByHand(t *testing.T) {
 		for layer := range 2 {
 			attn := pe.Attn{Layer: layer, Q: q, K: k, V: k, Scale: 1 / math.Sqrt(dh)}
 			keys, values := table("pe.keys", layer), table("pe.values", layer)
-			logits, out := petest.Array{Shape: []int{1, 1, 1, n, n}}, petest.Array{Shape: []int{1, 1, 1, n, dh}, Values: make([]float64, n*dh)}
+			logits, out := petest.Array{Shape: []int{1, 1, 1, n, n}},
+				petest.Array{Shape: []int{1, 1, 1, n, dh}, Values: make([]float64, n*dh)}
 			query, weight := q.Float64s(), weights.Float64s()
 			for i := range n {
 				for j := range n {
@@ -134,20 +145,23 @@ func TestShawByHand(t *testing.T) {
 					logits.Values = append(logits.Values, sum)
 				}
 			}
-			petest.Near(t, "what is added to the logits", petest.ArrayOf(hooks.Logits(attn, zeros(1, 1, 1, n, n))), logits, 1e-13)
-			petest.Near(t, "what is added to the output", petest.ArrayOf(hooks.Output(attn, weights, zeros(1, 1, 1, n, dh))), out, 1e-13)
+			petest.Near(t, "what is added to the logits",
+				petest.ArrayOf(hooks.Logits(attn, zeros(1, 1, 1, n, n))), logits, 1e-13)
+			petest.Near(t, "what is added to the output",
+				petest.ArrayOf(hooks.Output(attn, weights, zeros(1, 1, 1, n, dh))), out, 1e-13)
 		}
 	})
 }
 
-// TestRelativeAsksOfAttention: the readings differ also in what is around them (FACTS 2.3): the published code's is causal
-// and has no output projection.
+// TestRelativeAsksOfAttention: the readings differ also in what is around them: the
+// published code's is causal and has no output projection.
 func TestRelativeAsksOfAttention(t *testing.T) {
 	code := petest.Spec{Scheme: "relative"}.Model(t).Encoding.Attention()
 	if want := (pe.Attention{Causal: true, Temperature: 1, Bias: true, LinearInit: true}); code != want {
 		t.Errorf("code: %+v, want %+v", code, want)
 	}
-	if text := (petest.Spec{Scheme: "relative", Fidelity: "text"}).Model(t).Encoding.Attention(); text != pe.PlainAttention {
+	if text := (petest.Spec{Scheme: "relative", Fidelity: "text"}).Model(t).
+		Encoding.Attention(); text != pe.PlainAttention {
 		t.Errorf("text: %+v, want %+v", text, pe.PlainAttention)
 	}
 }

@@ -1,19 +1,22 @@
-// learn-resampled: a learned absolute PE for a grid of some size, read at the places of another: what is done to a trained table
-// when there are more tokens than it has rows (notes on learned PEs, "position interpolation"; Dosovitskiy et al. 2021, section 3.2, for ViT).
+// learn-resampled: a learned absolute PE for a grid of some size, read at the places of another:
+// what is done to a trained table when there are more tokens than it has rows (notes on learned
+// PEs, "position interpolation"; Dosovitskiy et al. 2021, section 3.2, for ViT).
 //
-//	linear   P[p] = (1-u) W[floor p'] + u W[ceil p'],  p' = p L/N,  u = p' - floor p'; past the last row, that row
-//	bicubic  P = A_rows W A_columns^T: the table as an image of rows x columns, resized with antialiasing (timm's resample_abs_pos_embed)
+//	linear    P[p] = (1-u) W[floor p'] + u W[ceil p'],  p' = p L/N,  u = p' - floor p'
+//	bicubic   P = A_rows W A_columns^T: the table as an image of rows x columns, resized with
+//	          antialiasing (timm's resample_abs_pos_embed)
+//	bilinear  the same with a triangle for Keys' kernel (timm's interpolation="bilinear")
 //
-// W in R^{L x D} is trained and starts as N(0, sigma^2). L = rows x columns of --resample-from, whatever N is: so a model trained on
-// that grid can be evaluated on another. With N = L both are learn itself. The notes say where a fractional position lies, not how it
-// is read: linear is our reading. A class token keeps its own row in timm; no task of this project has one.
+// W in R^{L x D} is trained and starts as N(0, sigma^2). L = rows x columns of --resample-from,
+// whatever N is: so a model trained on that grid can be evaluated on another. With N = L both are
+// learn itself. The notes say where a fractional position lies, not how it is read: linear is our
+// reading. A class token keeps its own row in timm; no task of this project has one.
 
 package pe
 
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 
@@ -23,18 +26,20 @@ import (
 var (
 	resampleFrom = Option{Name: "resample-from", Default: "4x4", Check: gridSize,
 		Help: "rows x columns of the table of learn-resampled: the grid that it is trained on"}
-	resampleBy = Option{Name: "resample-by", Default: "linear", Check: oneOf("linear", "bicubic"),
+	resampleBy = Option{Name: "resample-by", Default: "linear", Check: oneOf("linear", "bicubic", "bilinear"),
 		Help: "how learn-resampled reads its table: along the line, or as an image on the grid"}
 )
 
 func init() {
 	Register(Scheme{
 		Name: "learn-resampled", Learned: true,
-		Summary: "learned absolute PE of a fixed size, interpolated to the tokens there are",
-		Title:   "An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale", Year: 2021,
+		Summary:   "learned absolute PE of a fixed size, interpolated to the tokens there are",
+		Title:     "An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale",
+		Year:      2021,
 		Reference: "Dosovitskiy et al. 2021, section 3.2, arXiv 2010.11929; timm resample_abs_pos_embed",
 		Formula: "linear: P[p] = (1-u) W[floor p'] + u W[ceil p'],  p' = p L/N,  u = p' - floor p'\n" +
-			"bicubic: P = A_rows W A_columns^T, an antialiased resize;  x <- x + P,  W in R^{L x D}, W_0 ~ N(0, sigma^2)",
+			"bicubic, bilinear: P = A_rows W A_columns^T, an antialiased resize;  x <- x + P,  W in " +
+			"R^{L x D}, W_0 ~ N(0, sigma^2)",
 		Parameters:   "L D for L = rows x columns of --resample-from, L times with a table each block",
 		Criteria:     Criteria{Inductive: true, DataDriven: true, Parallelizable: true},
 		Extrapolates: Always,
@@ -54,14 +59,16 @@ func parseGrid(v string) (rows, columns int, err error) {
 	a, b, ok := strings.Cut(v, "x")
 	rows, errA := strconv.Atoi(a)
 	columns, errB := strconv.Atoi(b)
-	if !ok || errA != nil || errB != nil || rows < 1 || columns < 1 || rows > most || columns > most {
-		return 0, 0, fmt.Errorf("%q is no size of a grid, such as 4x4, of at most %d a side", v, most)
+	if !ok || errA != nil || errB != nil || rows < 1 || columns < 1 || rows > most ||
+		columns > most {
+		return 0, 0, fmt.Errorf("%q is no size of a grid, such as 4x4, of at most %d a side",
+			v, most)
 	}
 	return rows, columns, nil
 }
 
 type resampled struct {
-	None
+	atEmbed
 	table *torchpe.Param // [E,T,L,D]
 	mix   *torchpe.Param // [E,1,N,L], what each place takes of each row
 }
@@ -73,12 +80,14 @@ func newResampled(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}
 	n, size := c.Positions.Tokens(), rows*columns
 	mix := make([]float64, n*size)
-	if c.Options.Text(resampleBy.Name) == "bicubic" {
-		if err := (Scheme{Name: "learn-resampled --resample-by bicubic", Needs: NeedsGrid}).Fits(c.Positions); err != nil {
+	if by := c.Options.Text(resampleBy.Name); by != "linear" {
+		if err := (Scheme{Name: "learn-resampled --resample-by " + by, Needs: NeedsGrid}).
+			Fits(c.Positions); err != nil {
 			return nil, err
 		}
 		newRows, newColumns := c.Positions.extent()
-		ofRow, ofColumn := bicubic(rows, newRows), bicubic(columns, newColumns)
+		kernel := kernels[by]
+		ofRow, ofColumn := kernel.resize(rows, newRows), kernel.resize(columns, newColumns)
 		for i, at := range c.Positions.Index {
 			cell := c.Positions.Cells[i]
 			for r, a := range ofRow[cell[0]] {
@@ -95,39 +104,47 @@ func newResampled(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 			mix[p*size+min(low+1, size-1)] += at - float64(low)
 		}
 	}
-	start, err := c.start("learn-resampled", size, c.DModel, false)
+	table, err := c.addLearned(ps, "pe.table", size, c.DModel)
 	if err != nil {
 		return nil, err
 	}
-	return &resampled{
-		table: ps.Add("pe.table", true, start, tablesFor(c), size, c.DModel),
-		mix:   ps.Add("pe.mix", false, func(_ int, _ *rand.Rand, out []float64) { copy(out, mix) }, 1, n, size),
-	}, nil
+	return &resampled{table: table, mix: ps.Add("pe.mix", false, copied(mix), 1, n, size)}, nil
 }
 
-// bicubic returns the weights [to][from] by which an antialiased bicubic resize takes old points for each new one: Keys' kernel
-// with a = -1/2, as wide as the step between new points where those are fewer, normalised within the image (Pillow, and
-// torch.nn.functional.interpolate with antialias).
-func bicubic(from, to int) [][]float64 {
-	kernel := func(x float64) float64 {
+// kernel weighs old points by their distance from a new one, up to its reach.
+type kernel struct {
+	weight func(distance float64) float64
+	reach  float64
+}
+
+// kernels are those of antialiased resizes: Keys' with a = -1/2, and the triangle.
+var kernels = map[string]kernel{
+	"bicubic": {func(x float64) float64 {
 		const a = -0.5
-		switch x = math.Abs(x); {
+		switch {
 		case x < 1:
 			return ((a+2)*x-(a+3))*x*x + 1
 		case x < 2:
 			return (((x-5)*x+8)*x - 4) * a
 		}
 		return 0
-	}
+	}, 2},
+	"bilinear": {func(x float64) float64 { return max(0, 1-x) }, 1},
+}
+
+// resize returns the weights [to][from] by which an antialiased resize takes old points for each new
+// one: the kernel, as wide as the step between new points where those are fewer, normalised within
+// the image (Pillow, and torch.nn.functional.interpolate with antialias).
+func (k kernel) resize(from, to int) [][]float64 {
 	step := float64(from) / float64(to)
 	spread := max(step, 1)
 	weights := make([][]float64, to)
 	for i := range weights {
 		weights[i] = make([]float64, from)
 		centre, sum := step*(float64(i)+0.5), 0.0
-		first, end := max(int(centre-2*spread+0.5), 0), min(int(centre+2*spread+0.5), from)
+		first, end := max(int(centre-k.reach*spread+0.5), 0), min(int(centre+k.reach*spread+0.5), from)
 		for j := first; j < end; j++ {
-			weights[i][j] = kernel((float64(j) - centre + 0.5) / spread)
+			weights[i][j] = k.weight(math.Abs(float64(j)-centre+0.5) / spread)
 			sum += weights[i][j]
 		}
 		for j := range weights[i] {
@@ -137,9 +154,7 @@ func bicubic(from, to int) [][]float64 {
 	return weights
 }
 
-func (r *resampled) Sites() Site { return AtEmbed }
-
 func (r *resampled) Begin(s *torchpe.Scope, p Positions) Hooks {
 	mix := rowsAt(s, r.mix.In(s), 2, p.Index)
-	return &tableHooks{tables: mix.MatMul(r.table.In(s)), each: r.table.Shape[1] > 1}
+	return &tableHooks{tables: mix.MatMul(r.table.In(s))}
 }

@@ -1,11 +1,18 @@
-// rope-longrope: LongRoPE (Ding et al. 2024): each frequency is divided by a factor of its own, which a search found; the first tokens
-// may keep their rotation; and the logits are made steeper.
+// rope-longrope: LongRoPE (Ding et al. 2024): each frequency is divided by a factor of its own,
+// which a search found; the first tokens may keep their rotation; and the logits are made steeper.
 //
 //	theta'_k = theta_k / lambda_k;  q and k times m;  the first n tokens as rope
 //	m = sqrt(1 + ln s/ln L) ("su"),  0.1 ln s + 1 ("yarn"),  or a number
 //
-// s is --rope-scale, L the trained tokens. The search is no part of torchpe: with --longrope-factors auto lambda_k = s^(k/(Dh/2-1)), which
-// is rope-ntk's stretch and where the search starts in the paper.
+// s is --rope-scale, L the trained tokens. Hugging Face's Phi-3 has two lists: up to L tokens
+// lambda_k are --longrope-short, beyond it --longrope-factors; m is that of s for both. With
+// --longrope-stretch dynamic the stretch grows with the length (the authors' longrope_dynamic):
+//
+//	lambda'_k = 1 + (lambda_k - 1) (N/L - 1)/(s - 1)
+//
+// and as in their code nothing stops it at N = L, below which frequencies grow. The search is no part of torchpe: with
+// --longrope-factors auto lambda_k = s^(k/(Dh/2-1)), which is rope-ntk's stretch and where the
+// search starts in the paper.
 
 package pe
 
@@ -19,10 +26,18 @@ import (
 )
 
 var (
-	longFactors = Option{Name: "longrope-factors", Default: "auto", Check: autoOrPositive,
-		Help: "what the frequencies are divided by, from fast to slow: Dh/2 numbers with commas between, or auto"}
-	longMagnitude = Option{Name: "longrope-magnitude", Default: "su", Check: longMagnitudeCheck,
-		Help: "what q and k are multiplied by: su, yarn, or a number"}
+	longFactors = Option{Name: "longrope-factors", Default: "auto",
+		Check: orWord(positives, "auto"),
+		Help:  "divisors of the frequencies, from fast to slow: Dh/2 numbers with commas between, or auto"}
+	longMagnitude = Option{Name: "longrope-magnitude", Default: "su",
+		Check: orWord(positive, "su", "yarn"),
+		Help:  "factor of q and k: su, yarn, or a number"}
+	longShort = Option{Name: "longrope-short", Default: "none", Check: orWord(positives, "none"),
+		Help: "divisors of the frequencies up to the trained tokens: Dh/2 numbers with commas " +
+			"between, or none for those of --longrope-factors"}
+	longStretch = Option{Name: "longrope-stretch", Default: "fixed",
+		Check: oneOf("fixed", "dynamic"),
+		Help:  "factors of rope-longrope as given, or less the nearer the length is to the trained one"}
 	longFirst = Option{Name: "longrope-first", Default: "0", Check: whole(0, 1<<30),
 		Help: "number of first tokens that are turned as by rope"}
 )
@@ -32,52 +47,59 @@ func init() {
 		Name:    "rope-longrope",
 		Summary: "rope with a factor for each frequency",
 		Title:   "LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens", Year: 2024,
-		Reference: "Ding et al. 2024, arXiv 2402.13753",
+		Reference: "Ding et al. 2024, arXiv 2402.13753; transformers rope_type longrope",
 		Formula: "as rope, with theta'_k = theta_k / lambda_k; q and k times sqrt(1 + ln s/ln N_trained);\n" +
-			"the first n tokens as rope", Parameters: "none (Dh/2 factors are searched, not trained)",
-		Criteria:     Criteria{Inductive: true, ParameterEfficient: true, TranslationInvariant: true, Parallelizable: true},
+			"the first n tokens as rope",
+		Parameters: "none (Dh/2 factors are searched, not trained)",
+		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
+			TranslationInvariant: true, Parallelizable: true},
 		MinHeadWidth: 4, Extrapolates: Always,
 		Options: []Option{
-			positionsFrom, ropeBase, ropeLayout, ropeScale, ropeTrained, longFactors, longMagnitude, longFirst, attentionBias, attentionInit,
+			positionsFrom, ropeBase, ropeLayout, ropeScale, ropeTrained, longFactors, later(longShort),
+			later(longStretch), longMagnitude, longFirst, attentionBias, attentionInit,
 		},
 		New: newLongRoPE,
 	})
 }
 
-// positive checks that a text is a positive, finite number.
-func positive(v string) error {
-	if x, err := strconv.ParseFloat(v, 64); err != nil || !(x > 0) || math.IsInf(x, 1) {
-		return fmt.Errorf("%q is not a number above 0", v)
-	}
-	return nil
-}
-
-func autoOrPositive(v string) error {
-	if v == "auto" {
-		return nil
-	}
+// positives checks for positive numbers with commas between.
+func positives(v string) error {
 	for _, part := range strings.Split(v, ",") {
 		if err := positive(part); err != nil {
-			return fmt.Errorf("%q is neither auto nor numbers above 0 with commas between: %w", v, err)
+			return fmt.Errorf("%q is not a list of numbers above 0 with commas between: %w", v, err)
 		}
 	}
 	return nil
 }
 
-func longMagnitudeCheck(v string) error {
-	if v == "su" || v == "yarn" {
-		return nil
+// longRescale returns lambda_k for the tokens there are.
+func longRescale(c Config, trained float64) ([]float64, error) {
+	name, s, n := longFactors.Name, c.Options.Float(ropeScale.Name), float64(c.Positions.Tokens())
+	if n <= trained && c.Options.Text(longShort.Name) != "none" {
+		name = longShort.Name
 	}
-	if err := positive(v); err != nil {
-		return fmt.Errorf("%w, su or yarn", err)
+	lambda, err := longList(c, name)
+	if err != nil || c.Options.Text(longStretch.Name) == "fixed" {
+		return lambda, err
 	}
-	return nil
+	if s == 1 {
+		return nil, fmt.Errorf("rope-longrope: --longrope-stretch dynamic divides by s - 1: give a " +
+			"--rope-scale above 1")
+	}
+	for k := range lambda {
+		factor := lambda[k]
+		if lambda[k] = 1 + (factor-1)*(n/trained-1)/(s-1); lambda[k] <= 0 {
+			return nil, fmt.Errorf("rope-longrope: --longrope-stretch dynamic makes the factor %g of "+
+				"pair %d %g at %g tokens, trained on %g: a factor is above 0", factor, k, lambda[k], n, trained)
+		}
+	}
+	return lambda, nil
 }
 
-// longRescale returns lambda_k.
-func longRescale(c Config) ([]float64, error) {
+// longList returns the factors of an option.
+func longList(c Config, name string) ([]float64, error) {
 	pairs, s := c.HeadWidth()/2, c.Options.Float(ropeScale.Name)
-	lambda, text := make([]float64, pairs), c.Options.Text(longFactors.Name)
+	lambda, text := make([]float64, pairs), c.Options.Text(name)
 	if text == "auto" {
 		for k := range lambda {
 			lambda[k] = math.Pow(s, float64(k)/float64(pairs-1))
@@ -86,8 +108,9 @@ func longRescale(c Config) ([]float64, error) {
 	}
 	parts := strings.Split(text, ",")
 	if len(parts) != pairs {
-		return nil, fmt.Errorf("rope-longrope: --longrope-factors has %d numbers, the head width %d = %d/%d has %d pairs",
-			len(parts), c.HeadWidth(), c.DModel, c.Heads, pairs)
+		return nil, fmt.Errorf("rope-longrope: --%s has %d numbers, the head width "+
+			"%d = %d/%d has %d pairs",
+			name, len(parts), c.HeadWidth(), c.DModel, c.Heads, pairs)
 	}
 	for k := range lambda {
 		lambda[k], _ = strconv.ParseFloat(parts[k], 64)
@@ -97,7 +120,7 @@ func longRescale(c Config) ([]float64, error) {
 
 func newLongRoPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	o, trained := c.Options, trainedTokens(c)
-	lambda, err := longRescale(c)
+	lambda, err := longRescale(c, trained)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +128,9 @@ func newLongRoPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	switch magnitude := o.Text(longMagnitude.Name); {
 	case magnitude == "su" && s > 1:
 		if trained < 2 {
-			return nil, fmt.Errorf("rope-longrope: --longrope-magnitude su divides by the logarithm of %g trained tokens: give --rope-trained-tokens, or another magnitude", trained)
+			return nil, fmt.Errorf("rope-longrope: --longrope-magnitude su divides by the "+
+				"logarithm of %g trained "+
+				"tokens: give --rope-trained-tokens, or another magnitude", trained)
 		}
 		m = math.Sqrt(1 + math.Log(s)/math.Log(trained))
 	case magnitude == "yarn":
@@ -115,10 +140,10 @@ func newLongRoPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}
 	plain := plainTurn(o.Float(ropeBase.Name), c.HeadWidth())
 	end := o.Float(positionsFrom.Name) + o.Float(longFirst.Name)
-	return newRotary(c, ps, rotary{name: "rope-longrope", turn: func(p float64, pair int) (angle, q, k float64) {
+	return newRotary(c, ps, c.HeadWidth(), func(p float64, pair int) (angle, q, k float64) {
 		if angle, q, k = plain(p, pair); p < end {
 			return angle, q, k
 		}
 		return angle / lambda[pair], m, m
-	}})
+	})
 }

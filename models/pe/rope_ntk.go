@@ -1,45 +1,54 @@
-// rope-ntk: NTK-aware interpolation (bloc97 2023; Peng et al. 2023, section 3.1): a larger base stretches slow rotations and leaves
-// fast ones as they are.
+// rope-ntk: NTK-aware interpolation (bloc97 2023; Peng et al. 2023, section 3.1): a larger base
+// stretches slow rotations and leaves fast ones as they are.
 //
 //	theta_k = base'^(-2k/Dh),  base' = base alpha^(Dh/(Dh-2))
 //
-// alpha is --rope-scale f. With --rope-trained-tokens L it follows the length ("dynamic"): alpha = f N/L - (f-1) where N > L, else 1.
+// alpha is --rope-scale f. With --rope-trained-tokens L it follows the length ("dynamic"): alpha =
+// f N/L - (f-1) where N > L, else 1. That is Hugging Face's "dynamic", whose L is
+// max_position_embeddings; its partial_rotary_factor is --rope-dims r, which takes the place of Dh.
 
 package pe
 
 import (
-	"math"
+	"fmt"
 
 	"torchpe/torchpe"
 )
 
 func init() {
 	Register(Scheme{
-		Name:    "rope-ntk",
-		Summary: "rope with a base that grows with the length",
-		Title:   "NTK-Aware Scaled RoPE; YaRN: Efficient Context Window Extension of Large Language Models", Year: 2023,
-		Reference: "bloc97 2023; Peng et al. 2023, arXiv 2309.00071",
+		Name:      "rope-ntk",
+		Summary:   "rope with a base that grows with the length",
+		Title:     "NTK-Aware Scaled RoPE; YaRN: Efficient Context Window Extension of Large Language Models",
+		Year:      2023,
+		Reference: "bloc97 2023; Peng et al. 2023, arXiv 2309.00071; transformers rope_type dynamic",
 		Formula: "as rope, with base' = base alpha^(Dh/(Dh-2));\n" +
-			"dynamic: alpha = f N/N_trained - (f-1) where N > N_trained, else 1", Parameters: "none",
-		Criteria:     Criteria{Inductive: true, ParameterEfficient: true, TranslationInvariant: true, Parallelizable: true},
+			"dynamic: alpha = f N/N_trained - (f-1) where N > N_trained, else 1",
+		Parameters: "none",
+		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
+			TranslationInvariant: true, Parallelizable: true},
 		MinHeadWidth: 4, Extrapolates: Always,
-		Options: []Option{positionsFrom, ropeBase, ropeLayout, ropeScale, ropeTrained, attentionBias, attentionInit},
-		New:     newRoPENTK,
+		Options: []Option{positionsFrom, ropeBase, ropeLayout, ropeScale, ropeTrained,
+			later(ropeDims), attentionBias, attentionInit},
+		New: newRoPENTK,
 	})
 }
 
-// ntkBase is the base that alpha makes of another over width dimensions.
-func ntkBase(base, alpha float64, width int) float64 {
-	return base * math.Pow(alpha, float64(width)/float64(width-2))
-}
-
 func newRoPENTK(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	base, alpha, dh := c.Options.Float(ropeBase.Name), c.Options.Float(ropeScale.Name), c.HeadWidth()
+	dims, err := c.turnedDims()
+	if err != nil {
+		return nil, err
+	}
+	if dims < 4 {
+		return nil, fmt.Errorf("rope-ntk: --rope-dims %d has one pair, which no base slows: take at "+
+			"least 4", dims)
+	}
+	base, alpha := c.Options.Float(ropeBase.Name), c.Options.Float(ropeScale.Name)
 	if trained, n := c.Options.Int(ropeTrained.Name), c.Positions.Tokens(); trained > 0 {
 		f := alpha
 		if alpha = 1; n > trained {
 			alpha = f*float64(n)/float64(trained) - (f - 1)
 		}
 	}
-	return newRotary(c, ps, rotary{name: "rope-ntk", turn: plainTurn(ntkBase(base, alpha, dh), dh)})
+	return newRotary(c, ps, dims, plainTurn(ntkBase(base, alpha, dims), dims))
 }

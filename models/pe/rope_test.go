@@ -3,6 +3,7 @@ package pe_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"torchpe/models"
@@ -14,12 +15,18 @@ import (
 func TestRoPE(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "rope", Shift: petest.Unmoved,
-		Variants: rotaryVariants(petest.Code("rope-dims", "2"), petest.Code("rope-dims", "4", "rope-layout", "half")),
+		Variants: rotaryVariants(petest.Code("rope-dims", "2"), petest.Code("rope-dims", "4", "rope-layout", "half"),
+			petest.Code("rope-proportion", "0.5")),
 		Refuse: []petest.Refusal{
 			petest.Refuse("an odd head width", petest.Spec{DModel: 6, Heads: 2}, "rope", "head width 3 = 6/2", "odd"),
 			petest.Refuse("a base below 1", petest.Spec{Given: pe.Options{"rope-base": "0.5"}}, "--rope-base", "0.5"),
-			petest.Refuse("more dimensions than a head has", petest.Spec{Given: pe.Options{"rope-dims": "10"}}, "--rope-dims 10", "head width 8"),
-			petest.Refuse("an odd number of dimensions", petest.Spec{Given: pe.Options{"rope-dims": "3"}}, "--rope-dims", `"3"`),
+			petest.Refuse("more dimensions than a head has",
+				petest.Spec{Given: pe.Options{"rope-dims": "10"}}, "--rope-dims 10",
+				"head width 8"),
+			petest.Refuse("a share of no pair", petest.Spec{Given: pe.Options{"rope-proportion": "0.2"}},
+				"--rope-proportion 0.2", "4 pairs", "at least 0.25"),
+			petest.Refuse("an odd number of dimensions",
+				petest.Spec{Given: pe.Options{"rope-dims": "3"}}, "--rope-dims", `"3"`),
 		},
 	})
 }
@@ -27,7 +34,10 @@ func TestRoPE(t *testing.T) {
 // rotated calls the QKV hook on q and k [B,N,H,Dh], for tokens at positions p.
 func rotated(m *models.Model, q, k petest.Array, p pe.Positions) (qOut, kOut petest.Array) {
 	petest.Closed(func(s *torchpe.Scope) {
-		in := func(x petest.Array) torchpe.Tensor { return x.Tensor(s).Unsqueeze(0).Permute(0, 1, 3, 2, 4) } // [1,B,H,N,Dh]
+		// [1,B,H,N,Dh]
+		in := func(x petest.Array) torchpe.Tensor {
+			return x.Tensor(s).Unsqueeze(0).Permute(0, 1, 3, 2, 4)
+		}
 		out := func(x torchpe.Tensor) petest.Array {
 			return petest.ArrayOf(x.Permute(0, 1, 3, 2, 4)).Reshaped(q.Shape...)
 		}
@@ -61,14 +71,42 @@ func init() {
 		sp.Positions = pe.Line(start + c.Int("n", 0)) // a case that starts at another position is tokens from there on
 		return rotaryOutputs(t, c, sp, petest.At(sp.Positions, places(start, c.Int("n", 0))...))
 	}
+	vectors["rope_proportional"] = func(t testing.TB, c *petest.VectorCase) petest.Outputs {
+		scheme, options := "rope", []string{"rope-proportion", fmt.Sprint(c.Float("proportion", 1))}
+		if factor := c.Float("factor", 1); factor != 1 {
+			scheme, options = "rope-pi", append(options, "rope-scale", fmt.Sprint(factor))
+		}
+		return hfOutputs(t, c, rotarySpec(c, scheme, "half", options...))
+	}
 	vectors["rope_half_split"] = func(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		sp := rotarySpec(c, "rope", "half", "rope-dims", fmt.Sprint(c.Int("rotary_dims", c.Int("d_head", 0))))
 		return rotaryOutputs(t, c, sp, sp.Positions)
 	}
 }
 
-// rotaryOutputs runs a scheme that turns pairs on a case's q and k [N,H,Dh]: what it makes of them, their products, and its
-// tables of cosines and sines [N,Dh/2], and what follows from these, where the case has them.
+// hfOutputs runs a scheme on a case of Hugging Face's scalings: on seq_len tokens, of which the case
+// may hold some, at given positions or from the first on.
+func hfOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec) petest.Outputs {
+	t.Helper()
+	at := places(0, c.Int("n", 0))
+	if c.Has("positions") {
+		at = whole(c.Input(t, "positions").Values)
+	}
+	n := max(c.Int("seq_len", 0), slices.Max(at)+1, 2)
+	if length := c.Int("seq_len", n); length < n && sp.Given["rope-trained-tokens"] != "" &&
+		sp.Scheme != "rope-llama3" {
+		c.Lacks(t, "positions up to %d in a sequence of %d tokens", n-1, length)
+	}
+	if factor := c.Float("partial_rotary_factor", 1); factor != 1 {
+		sp.Given["rope-dims"] = fmt.Sprint(int(factor * c.Float("d_head", 0)))
+	}
+	sp.Positions = pe.Line(n)
+	return rotaryOutputs(t, c, sp, petest.At(sp.Positions, at...))
+}
+
+// rotaryOutputs runs a scheme that turns pairs on a case's q and k [N,H,Dh]: what it makes of them,
+// their products, and its tables of cosines and sines [N,Dh/2], and what follows from these, where
+// the case has them.
 func rotaryOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec, p pe.Positions) petest.Outputs {
 	m, q, k := sp.Model(t), c.Input(t, "q"), c.Input(t, "k")
 	got := petest.AttendHeads(m, q, k, petest.Array{}, p, false)
@@ -77,12 +115,10 @@ func rotaryOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec, p pe.Posi
 		cos, sin := tableRows(t, m, "pe.cos", p), tableRows(t, m, "pe.sin", p)
 		pairs := cos.Shape[1]
 		last := len(cos.Values) - pairs
-		frequencies := petest.Array{Shape: []int{pairs}}
-		for i := pairs; i < 2*pairs; i++ { // those of the second token, at position 1
-			frequencies.Values = append(frequencies.Values, math.Atan2(sin.Values[i], cos.Values[i]))
-		}
+		frequencies := petest.Array{Shape: []int{pairs}, Values: anglesAt(t, m, 1)}
 		all["cos"], all["sin"], all["inv_freq"] = cos, sin, frequencies
 		all["mscale"] = petest.Scalar(math.Hypot(cos.Values[last], sin.Values[last]))
+		all["attention_factor"] = all["mscale"]
 	}
 	for name := range all {
 		if c.Outputs[name] == nil {
@@ -90,6 +126,18 @@ func rotaryOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec, p pe.Posi
 		}
 	}
 	return all
+}
+
+// anglesAt returns the angles by which pairs are turned at a place.
+func anglesAt(t testing.TB, m *models.Model, place int) []float64 {
+	t.Helper()
+	p := pe.Positions{Index: []int{place}}
+	cos, sin := tableRows(t, m, "pe.cos", p).Values, tableRows(t, m, "pe.sin", p).Values
+	angles := make([]float64, len(cos))
+	for i := range angles {
+		angles[i] = math.Atan2(sin[i], cos[i])
+	}
+	return angles
 }
 
 // tableRows returns the rows of a computed table [1,N,P] for the tokens.
@@ -107,19 +155,22 @@ func tableRows(t testing.TB, m *models.Model, name string, p pe.Positions) petes
 	return rows
 }
 
-// rotarySpec is a scheme that turns pairs in the code's layout of a case: heads, width, base, and options given as pairs.
+// rotarySpec is a scheme that turns pairs in the code's layout of a case: heads, width, base, and
+// options given as pairs.
 func rotarySpec(c *petest.VectorCase, scheme, layout string, options ...string) petest.Spec {
 	heads := c.Int("heads", 1)
 	given := pe.Options{"rope-base": fmt.Sprint(c.Float("base", 10000)), "rope-layout": layout}
 	for i := 0; i < len(options); i += 2 {
 		given[options[i]] = options[i+1]
 	}
-	return petest.Spec{Scheme: scheme, DModel: heads * c.Int("d_head", 0), Heads: heads, Positions: pe.Line(c.Int("n", 0)), Given: given}
+	return petest.Spec{Scheme: scheme, DModel: heads * c.Int("d_head", 0), Heads: heads,
+		Positions: pe.Line(c.Int("n", 0)), Given: given}
 }
 
 // rotaryVariants are those of the options that all schemes of one axis share.
 func rotaryVariants(more ...petest.Variant) []petest.Variant {
-	return append(more, petest.Code("positions-from", "1"), petest.Code("rope-base", "100"), petest.Code("rope-layout", "half"),
+	return append(more, petest.Code("positions-from", "1"), petest.Code("rope-base", "100"),
+		petest.Code("rope-layout", "half"),
 		petest.Code("attention-bias", "true"), petest.Code("attention-init", "xavier"))
 }
 
@@ -132,8 +183,8 @@ func wave(n, heads, dh int, phase float64) petest.Array {
 	return a
 }
 
-// TestRoPERotates: each pair of numbers keeps its length and is turned by p base^(-2k/Dh); the first token, at position 0,
-// stays as it is (Su et al. 2021, equation 15).
+// TestRoPERotates: each pair of numbers keeps its length and is turned by p base^(-2k/Dh); the
+// first token, at position 0, stays as it is (Su et al. 2021, equation 15).
 func TestRoPERotates(t *testing.T) {
 	const n, heads, dh = 8, 2, 6
 	m := petest.Spec{Scheme: "rope", DModel: heads * dh, Heads: heads, Given: pe.Options{"rope-base": "100"}}.Model(t)
@@ -157,8 +208,9 @@ func TestRoPERotates(t *testing.T) {
 
 func absolute(z complex128) float64 { return math.Hypot(real(z), imag(z)) }
 
-// TestRoPEIsRelative: with one vector for all queries and one for all keys, the logit knows i-j only, and is that of the two
-// vectors with one of them turned by i-j; and the number of the first position makes no difference to it.
+// TestRoPEIsRelative: with one vector for all queries and one for all keys, the logit knows i-j
+// only, and is that of the two vectors with one of them turned by i-j; and the number of the first
+// position makes no difference to it.
 func TestRoPEIsRelative(t *testing.T) {
 	const n, dh = 8, 8
 	logits := map[string]petest.Array{}

@@ -1,12 +1,14 @@
-// rope-yarn: YaRN (Peng et al. 2023, sections 3.2 to 3.4): fast rotations stay, slow ones are interpolated, those between in part; and
-// the logits are made steeper.
+// rope-yarn: YaRN (Peng et al. 2023, sections 3.2 to 3.4): fast rotations stay, slow ones are
+// interpolated, those between in part; and the logits are made steeper.
 //
 //	theta'_k = (1-g_k) theta_k/s + g_k theta_k,  g_k = 1 - clip((k-low)/(high-low), 0, 1)
-//	low = floor(dim(beta_fast)),  high = ceil(dim(beta_slow)),  dim(r) = Dh ln(L/(2 pi r)) / (2 ln base)
+//	low = floor(dim(beta_fast)),  high = ceil(dim(beta_slow))
+//	dim(r) = Dh ln(L/(2 pi r)) / (2 ln base)
 //	q and k times m = 0.1 ln s + 1
 //
-// L are the trained tokens, s is --rope-scale. --rope-yarn dynamic has s = N/L where N > L, and rope else. --rope-yarn by-parts is the
-// authors' earlier "NTK-by-parts" (their code's constants): NTK-aware between linear and plain, and m = 1.
+// L are the trained tokens, s is --rope-scale. --rope-yarn dynamic has s = N/L where N > L, and
+// rope else. --rope-yarn by-parts is the authors' earlier "NTK-by-parts" (their code's constants):
+// NTK-aware between linear and plain, and m = 1.
 
 package pe
 
@@ -17,8 +19,10 @@ import (
 )
 
 var (
-	yarnKind = Option{Name: "rope-yarn", Default: "fixed", Check: oneOf("fixed", "dynamic", "by-parts"),
-		Help: "YaRN with a fixed scale, with that of the length (dynamic), or the earlier NTK-by-parts"}
+	yarnKind = Option{Name: "rope-yarn", Default: "fixed", Check: oneOf("fixed", "dynamic",
+		"by-parts"),
+		Help: "YaRN with a fixed scale, with that of the length (dynamic), or the earlier " +
+			"NTK-by-parts"}
 	yarnFast = Option{Name: "yarn-beta-fast", Default: "32", Check: number(1e-6, 1e6),
 		Help: "turns over the trained tokens from which a rotation stays as it is"}
 	yarnSlow = Option{Name: "yarn-beta-slow", Default: "1", Check: number(1e-6, 1e6),
@@ -31,30 +35,23 @@ func init() {
 		Summary: "rope with slow rotations interpolated and steeper logits",
 		Title:   "YaRN: Efficient Context Window Extension of Large Language Models", Year: 2023,
 		Reference: "Peng et al. 2023, arXiv 2309.00071",
-		Formula: "as rope, with theta'_k = (1-g_k) theta_k/s + g_k theta_k,  g_k = 1 - clip((k-low)/(high-low), 0, 1),\n" +
+		Formula: "as rope, with theta'_k = (1-g_k) theta_k/s + g_k theta_k,  g_k = 1 - " +
+			"clip((k-low)/(high-low), 0, 1),\n" +
 			"low = floor(dim(beta_fast)), high = ceil(dim(beta_slow)), dim(r) = Dh ln(L/(2 pi r))/(2 ln base);\n" +
 			"q and k times 0.1 ln s + 1", Parameters: "none",
-		Criteria:     Criteria{Inductive: true, ParameterEfficient: true, TranslationInvariant: true, Parallelizable: true},
+		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
+			TranslationInvariant: true, Parallelizable: true},
 		MinHeadWidth: 4, Extrapolates: Always,
 		Options: []Option{
-			positionsFrom, ropeBase, ropeLayout, ropeScale, ropeTrained, yarnKind, yarnFast, yarnSlow, attentionBias, attentionInit,
+			positionsFrom, ropeBase, ropeLayout, ropeScale, ropeTrained, yarnKind, yarnFast,
+			yarnSlow, attentionBias, attentionInit,
 		},
 		New: newRoPEYaRN,
 	})
 }
 
-// trainedTokens returns --rope-trained-tokens, or where it is 0 the number that the model was trained on.
-func trainedTokens(c Config) float64 {
-	if trained := c.Options.Float(ropeTrained.Name); trained > 0 {
-		return trained
-	}
-	if c.Trained > 0 {
-		return float64(c.Trained)
-	}
-	return float64(c.Positions.Tokens())
-}
-
-// ramp returns g_k: 1 for pairs that turn more than fast times over the trained tokens, 0 for those that turn less than slow times.
+// ramp returns g_k: 1 for pairs that turn more than fast times over the trained tokens, 0 for those
+// that turn less than slow times.
 func ramp(width int, base, trained, fast, slow float64) func(k int) float64 {
 	dim := func(turns float64) float64 {
 		return float64(width) * math.Log(trained/(turns*2*math.Pi)) / (2 * math.Log(base))
@@ -87,7 +84,7 @@ func newRoPEYaRN(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 			frequency[k] = mix(plain(k), inner, theta(base, k))
 		}
 	}
-	return newRotary(c, ps, rotary{name: "rope-yarn", turn: func(p float64, pair int) (angle, q, k float64) {
+	return newRotary(c, ps, dh, func(p float64, pair int) (angle, q, k float64) {
 		return p * frequency[pair], m, m
-	}})
+	})
 }

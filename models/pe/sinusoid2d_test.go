@@ -15,13 +15,19 @@ func TestSinusoid2D(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "2d-fixed",
 		Variants: []petest.Variant{
-			petest.Code("pe-placement", "input"), petest.Code("positions-from", "1"), petest.Text("fixed-pe-dropout", "0.3"),
-			petest.Code("grid-order", "rows-first"), petest.Code("grid-exponent", "full"), petest.Code("sinusoid-base", "100"),
-			petest.Code("grid-normalize", "true"), petest.Text("sinusoid-layout", "concat"), petest.Code("sinusoid-layout", "t2t"),
+			petest.Code("pe-placement", "input"), petest.Code("positions-from", "1"),
+			petest.Text("fixed-pe-dropout", "0.3"),
+			petest.Code("grid-order", "rows-first"), petest.Code("grid-exponent", "full"),
+			petest.Code("sinusoid-base", "100"),
+			petest.Code("grid-normalize", "true"), petest.Text("sinusoid-layout", "concat"),
+			petest.Code("sinusoid-layout", "t2t"),
 		},
 		Noiseless: pe.Options{"fixed-pe-dropout": "0"},
 		Refuse: []petest.Refusal{
-			petest.Refuse("a width that is not divisible by 4", petest.Spec{DModel: 6}, "2d-fixed", "d_model 6", "4"),
+			petest.Refuse("an odd width", petest.Spec{DModel: 7}, "2d-fixed", "d_model 7", "odd"),
+			petest.Refuse("odd halves side by side", petest.Spec{DModel: 6,
+				Given: pe.Options{"sinusoid-layout": "concat"}},
+				"2d-fixed", "width 3", "concat"),
 			petest.Refuse("tokens on no grid", petest.Spec{Positions: pe.Line(8)}, "2d-fixed", "grid"),
 		},
 	})
@@ -77,7 +83,8 @@ func sinusoid2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		petest.Near(t, "the table of detr", detrSees(t, c.Int("d", 0), grid, c.Bool("normalize")), table, 1e-14)
 	}
 	if c.Bool("cls_token") { // MAE's class token has zeros
-		table = petest.StackRows(petest.Array{Shape: []int{1, table.Shape[1]}, Values: make([]float64, table.Shape[1])}, table)
+		table = petest.StackRows(petest.Array{Shape: []int{1, table.Shape[1]},
+			Values: make([]float64, table.Shape[1])}, table)
 	}
 	return petest.Outputs{"table": table}
 }
@@ -90,14 +97,16 @@ func fixedTable(t *testing.T, scheme, from, order string) petest.Array {
 	return petest.Added(petest.Spec{Scheme: scheme, DModel: 160, Positions: grid, Given: given}.Model(t), 0, grid)
 }
 
-// TestPaperBaselines: the cosine of the 1d and the 2d table, and the norm of the 2d table. The paper's figures A9/A10 print
-// 0.72, which tells the conventions apart; the numbers are those of FACTS 2.3, by numpy.
+// TestPaperBaselines: the cosine of the 1d and the 2d table, and the norm of the 2d table. The
+// paper's figures A9/A10 print 0.72, which tells the conventions apart; the numbers are those of
+// By numpy.
 func TestPaperBaselines(t *testing.T) {
 	for _, c := range []struct {
 		from, order string
 		cosine      float64
 	}{
-		{"0", "columns-first", 0.7246}, {"0", "rows-first", 0.710}, {"1", "columns-first", 0.678}, {"1", "rows-first", 0.663},
+		{"0", "columns-first", 0.7246}, {"0", "rows-first", 0.710}, {"1", "columns-first", 0.678},
+		{"1", "rows-first", 0.663},
 	} {
 		one, two := fixedTable(t, "1d-fixed", c.from, c.order), fixedTable(t, "2d-fixed", c.from, c.order)
 		product := 0.0
@@ -109,7 +118,8 @@ func TestPaperBaselines(t *testing.T) {
 			digits = 5e-5
 		}
 		if cosine := product / norm(one.Values) / norm(two.Values); math.Abs(cosine-c.cosine) > digits {
-			t.Errorf("positions from %s, %s: the cosine of the 1d and 2d tables is %.5f, want %g", c.from, c.order, cosine, c.cosine)
+			t.Errorf("positions from %s, %s: the cosine of the 1d and 2d tables is %.5f, want %g",
+				c.from, c.order, cosine, c.cosine)
 		}
 		// sin^2 + cos^2 = 1 for each of 16 x 80 pairs: sqrt(1280) = 35.78.
 		for _, table := range []petest.Array{one, two} {
@@ -120,10 +130,12 @@ func TestPaperBaselines(t *testing.T) {
 	}
 }
 
-// TestSinusoid2DHalves: with columns first, the first half of the dimensions is the same down a column and the second
-// along a row; with rows first the other way round. The halves are the 1d scheme's of half the width.
+// TestSinusoid2DHalves: with columns first, the first half of the dimensions is the same down a
+// column and the second along a row; with rows first the other way round. The halves are the 1d
+// scheme's of half the width.
 func TestSinusoid2DHalves(t *testing.T) {
-	line := petest.Spec{Scheme: "1d-fixed", DModel: 80, Positions: pe.Line(4), Given: pe.Options{"fixed-pe-dropout": "0"}}.Model(t)
+	line := petest.Spec{Scheme: "1d-fixed", DModel: 80, Positions: pe.Line(4),
+		Given: pe.Options{"fixed-pe-dropout": "0"}}.Model(t)
 	one := petest.Added(line, 0, pe.Line(4))
 	for order, axes := range map[string][2]int{"columns-first": {1, 0}, "rows-first": {0, 1}} {
 		table := fixedTable(t, "2d-fixed", "0", order)
@@ -138,7 +150,8 @@ func TestSinusoid2DHalves(t *testing.T) {
 	}
 }
 
-// TestSinusoid2DUnknownCell: a token in a cell that the scheme was not built for is an error, not some other cell's row.
+// TestSinusoid2DUnknownCell: a token in a cell that the scheme was not built for is an error, not
+// some other cell's row.
 func TestSinusoid2DUnknownCell(t *testing.T) {
 	m := petest.Spec{Scheme: "2d-fixed", Positions: pe.Grid(2, 4)}.Model(t)
 	for _, p := range []pe.Positions{pe.Grid(4, 2), pe.Line(8)} {

@@ -1,10 +1,12 @@
-// 3d-fixed: sinusoids of three coordinates, side by side (the "3D sinusoidal" encoding of video and volume transformers).
+// 3d-fixed: sinusoids of three coordinates, side by side (the "3D sinusoidal" encoding of video and
+// volume transformers).
 //
 //	P = [ S(a) | S(b) | S(c) ],  x <- x + P
 //
-// Public code has two readings of it. tatp22/multidim-positional-encoding: {frame, row, column}, each the interleaved 1-D sinusoid of
-// width 2 ceil(D/6), cut off after D columns. vit-pytorch's simple_vit_3d: {column, row, frame}, each [sin | cos] with
-// frequencies 10000^(-i/(D/6-1)), i < D/6 rounded down, and zeros in the columns that are left. On a grid the frame is 0.
+// Public code has two readings of it. tatp22/multidim-positional-encoding: {frame, row, column},
+// each the interleaved 1-D sinusoid of width 2 ceil(D/6), cut off after D columns. vit-pytorch's
+// simple_vit_3d: {column, row, frame}, each [sin | cos] with frequencies 10000^(-i/(D/6-1)), i <
+// D/6 rounded down, and zeros in the columns that are left. On a grid the frame is 0.
 
 package pe
 
@@ -16,14 +18,17 @@ import (
 )
 
 var spaceLayout = Option{Name: "space-layout", Default: "cut", Check: oneOf("cut", "padded"),
-	Help: "three sinusoids in D columns: frame first, rounded up and cut off; or column first, rounded down and padded with zeros"}
+	Help: "three sinusoids in D columns: frame first, rounded up and cut off; or column first, " +
+		"rounded down and padded with zeros"}
 
 func init() {
 	Register(Scheme{
 		Name:    "3d-fixed",
 		Summary: "sinusoids of three coordinates, a third of the dimensions each",
-		Title:   "Translating Math Formula Images to LaTeX Sequences Using Deep Neural Networks with Sequence-level Training", Year: 2019,
-		Reference:    "Wang and Liu 2019, arXiv 1908.11415 (two dimensions); tatp22/multidim-positional-encoding; lucidrains/vit-pytorch simple_vit_3d",
+		Title: "Translating Math Formula Images to LaTeX Sequences Using Deep Neural Networks " +
+			"with Sequence-level Training", Year: 2019,
+		Reference: "Wang and Liu 2019, arXiv 1908.11415 (two dimensions); " +
+			"tatp22/multidim-positional-encoding; lucidrains/vit-pytorch simple_vit_3d",
 		Formula:      "P = [ S(frame) | S(row) | S(column) ],  S the 1-D sinusoid of width D/3,  x <- x + P",
 		Parameters:   "none",
 		Criteria:     Criteria{Inductive: true, ParameterEfficient: true, Parallelizable: true},
@@ -35,17 +40,21 @@ func init() {
 }
 
 func newSinusoid3D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	layout, width, padded := "interleaved", 2*((c.DModel+5)/6), c.Options.Text(spaceLayout.Name) == "padded"
+	layout, width, padded := "interleaved", 2*((c.DModel+5)/6),
+		c.Options.Text(spaceLayout.Name) == "padded"
 	if padded {
 		layout, width = "t2t", 2*(c.DModel/6)
 		if width < 4 {
-			return nil, fmt.Errorf("3d-fixed: d_model %d has room for fewer than two frequencies a coordinate: take at least 12, or --space-layout cut", c.DModel)
+			return nil, fmt.Errorf("3d-fixed: d_model %d has room for fewer than two frequencies "+
+				"a coordinate: take at least 12, or --space-layout cut", c.DModel)
 		}
 	}
-	from, write := c.Options.Float(positionsFrom.Name), wave(layout, c.Options.Float(sinusoidBase.Name), width)
+	from := c.Options.Float(positionsFrom.Name)
+	write := sinusoidRow(layout, c.Options.Float(sinusoidBase.Name), width)
 	all := make([]float64, max(c.DModel, 3*width))
-	return newFixedAt("3d-fixed", c, ps, 3, func(point, out []float64) {
-		at := slices.Clone(point)
+	points := c.Positions.coordinates("3d-fixed", 3)
+	row := func(i int, out []float64) {
+		at := slices.Clone(points[i])
 		if padded {
 			slices.Reverse(at)
 		}
@@ -53,5 +62,6 @@ func newSinusoid3D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 			write(from+x, all[axis*width:(axis+1)*width])
 		}
 		copy(out, all)
-	}), nil
+	}
+	return newFixed(c, ps, row, newCoordinateIndex("3d-fixed", c.Positions, 3).of), nil
 }

@@ -13,12 +13,16 @@ func TestSinusoid3D(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "3d-fixed", DModel: 12, Positions: pe.Box(2, 2, 2), More: pe.Box(3, 2, 2),
 		Variants: []petest.Variant{
-			petest.Code("pe-placement", "input"), petest.Code("positions-from", "1"), petest.Text("space-layout", "padded"),
+			petest.Code("pe-placement", "input"), petest.Code("positions-from", "1"),
+			petest.Text("space-layout", "padded"),
 			petest.Code("sinusoid-base", "100"),
 		},
 		Refuse: []petest.Refusal{
-			petest.Refuse("a width for one frequency", petest.Spec{DModel: 10, Given: pe.Options{"space-layout": "padded"}}, "3d-fixed", "d_model 10"),
-			petest.Refuse("tokens on a line", petest.Spec{Positions: pe.Line(8)}, "3d-fixed", "three coordinates", "a line of 8"),
+			petest.Refuse("a width for one frequency",
+				petest.Spec{DModel: 10, Given: pe.Options{"space-layout": "padded"}}, "3d-fixed",
+				"d_model 10"),
+			petest.Refuse("tokens on a line", petest.Spec{Positions: pe.Line(8)}, "3d-fixed",
+				"three coordinates", "a line of 8"),
 		},
 	})
 }
@@ -39,7 +43,8 @@ func sinusoid3DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return petest.Outputs{"table": petest.Added(m, 0, box)}
 }
 
-// TestSinusoid3DOnGrid: a grid is one frame; a token at a point that the scheme was not built for is an error.
+// TestSinusoid3DOnGrid: a grid is one frame; a token at a point that the scheme was not built for
+// is an error.
 func TestSinusoid3DOnGrid(t *testing.T) {
 	grid := petest.Spec{Scheme: "3d-fixed", DModel: 12, Positions: pe.Grid(2, 4)}.Model(t)
 	box := petest.Spec{Scheme: "3d-fixed", DModel: 12, Positions: pe.Box(1, 2, 4)}.Model(t)

@@ -14,18 +14,21 @@ func TestSpaceTime(t *testing.T) {
 		Scheme: "space-time", Positions: pe.Box(2, 2, 2), More: pe.Box(3, 2, 2),
 		Variants: []petest.Variant{petest.Code("pe-placement", "input")},
 		Refuse: []petest.Refusal{
-			petest.Refuse("tokens on a line", petest.Spec{Positions: pe.Line(8)}, "space-time", "three coordinates", "a line of 8"),
+			petest.Refuse("tokens on a line", petest.Spec{Positions: pe.Line(8)}, "space-time",
+				"three coordinates", "a line of 8"),
 		},
 	})
 }
 
 func init() { vectors["space_time_learned"] = spaceTimeVector }
 
-// spaceTimeVector: TimeSformer's tokens lie patch by patch, with all frames of a patch together; its class token, which is no
-// token of the scheme, comes first and gets the first row of the spatial table.
+// spaceTimeVector: TimeSformer's tokens lie patch by patch, with all frames of a patch together;
+// its class token, which is no token of the scheme, comes first and gets the first row of the
+// spatial table.
 func spaceTimeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	b, frames, patches, d := c.Int("B", 0), c.Int("T", 0), c.Int("P", 0), c.Int("d", 0)
-	x, space, time, class := c.Input(t, "patches_bt_p_d"), c.Param(t, "pos_embed"), c.Param(t, "time_embed"), c.Param(t, "cls_token")
+	x, space, time, class := c.Input(t, "patches_bt_p_d"), c.Param(t, "pos_embed"),
+		c.Param(t, "time_embed"), c.Param(t, "cls_token")
 	var order []int
 	tokens := petest.Array{Shape: []int{1, b, patches * frames, d}}
 	for p := range patches {

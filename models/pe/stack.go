@@ -1,5 +1,6 @@
-// Stacks: several schemes at once, as in rope+learn. Each acts at its own sites, one after the other in the order of the name;
-// their parameters lie under pe.<scheme>. What acts on the logits sees queries and keys as those that turn them left them.
+// Stacks apply several schemes at once, as in rope+learn. Each acts at its own sites, in the order
+// of the name; their parameters lie under pe.<scheme>. A part that acts on the logits sees queries
+// and keys as the other parts' QKV hooks left them.
 
 package pe
 
@@ -11,7 +12,7 @@ import (
 	"torchpe/torchpe"
 )
 
-// stackOf returns the scheme that is all of the named ones.
+// stackOf returns the scheme that applies all of the named ones.
 func stackOf(names []string) (Scheme, error) {
 	all := Scheme{Name: strings.Join(names, "+")}
 	parts := make([]Scheme, len(names))
@@ -28,13 +29,17 @@ func stackOf(names []string) (Scheme, error) {
 	}
 	all.parts = parts
 	all.Extrapolates = func(o Options) bool {
-		return !slices.ContainsFunc(parts, func(part Scheme) bool { return !part.CanExtrapolate(o) })
+		return !slices.ContainsFunc(parts, func(part Scheme) bool {
+			return !part.CanExtrapolate(o)
+		})
 	}
-	all.New = func(c Config, ps *torchpe.ParamSet) (Encoding, error) { return newStack(parts, c, ps) }
+	all.New = func(c Config, ps *torchpe.ParamSet) (Encoding, error) {
+		return newStack(parts, c, ps)
+	}
 	return all, nil
 }
 
-// add joins what the registry says of a part.
+// add joins a part's entry in the registry to s.
 func (s *Scheme) add(part Scheme) {
 	join := func(a *string, separator, b string) {
 		if *a != "" {
@@ -59,10 +64,12 @@ func (s *Scheme) add(part Scheme) {
 	s.Learned = s.Learned || part.Learned
 	a, b := s.Criteria, part.Criteria
 	s.Criteria = Criteria{
-		Inductive: (first || a.Inductive) && b.Inductive, DataDriven: a.DataDriven || b.DataDriven,
+		Inductive:            (first || a.Inductive) && b.Inductive,
+		DataDriven:           a.DataDriven || b.DataDriven,
 		ParameterEfficient:   (first || a.ParameterEfficient) && b.ParameterEfficient,
 		TranslationInvariant: (first || a.TranslationInvariant) && b.TranslationInvariant,
-		Parallelizable:       (first || a.Parallelizable) && b.Parallelizable, Interpretable: (first || a.Interpretable) && b.Interpretable,
+		Parallelizable:       (first || a.Parallelizable) && b.Parallelizable,
+		Interpretable:        (first || a.Interpretable) && b.Interpretable,
 	}
 	for _, o := range part.Options {
 		if !slices.ContainsFunc(s.Options, func(have Option) bool { return have.Name == o.Name }) {
@@ -75,21 +82,17 @@ type stack struct {
 	parts     []Encoding
 	sites     Site
 	attention Attention
-}
-
-// sampledStack is a stack with a part that draws positions.
-type sampledStack struct {
-	*stack
-	Sampler
+	drawRange int
 }
 
 func newStack(schemes []Scheme, c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	s := &stack{attention: PlainAttention}
-	var sampler Sampler
 	for i, scheme := range schemes {
 		var part Encoding
 		var err error
-		within := func(name string) string { return "pe." + scheme.Name + strings.TrimPrefix(name, "pe") }
+		within := func(name string) string {
+			return "pe." + scheme.Name + strings.TrimPrefix(name, "pe")
+		}
 		ps.Renamed(within, func() { part, err = scheme.Build(c.forPart(scheme), ps) })
 		if err != nil {
 			return nil, err
@@ -98,20 +101,20 @@ func newStack(schemes []Scheme, c Config, ps *torchpe.ParamSet) (Encoding, error
 			return nil, err
 		}
 		s.parts, s.sites = append(s.parts, part), s.sites|part.Sites()
-		if draws, ok := part.(Sampler); ok {
-			if sampler != nil && sampler.MaxPosition() != draws.MaxPosition() {
-				return nil, fmt.Errorf("%s draws of %d positions, a scheme before it of %d: give both the same number", scheme.Name, draws.MaxPosition(), sampler.MaxPosition())
-			}
-			sampler = draws
+		switch n := part.DrawRange(); {
+		case n == 0:
+		case s.drawRange != 0 && s.drawRange != n:
+			return nil, fmt.Errorf("%s draws from %d positions, a scheme before it from %d: "+
+				"give both the same number", scheme.Name, n, s.drawRange)
+		default:
+			s.drawRange = n
 		}
-	}
-	if sampler != nil {
-		return sampledStack{s, sampler}, nil
 	}
 	return s, nil
 }
 
-// forPart is what a part of a stack is built for: what has no learned table has no start to choose.
+// forPart returns the configuration of a part of a stack: without Init where it has no learned
+// table.
 func (c Config) forPart(part Scheme) Config {
 	if !part.Learned {
 		c.Init = Init{}
@@ -119,8 +122,9 @@ func (c Config) forPart(part Scheme) Config {
 	return c
 }
 
-// merge joins what a part needs of attention with the needs of those before it. Where a part is content with plain attention
-// the others decide; where two want different things of which there can only be one, that is an error.
+// merge joins the attention that a part needs with that of the parts before it. Plain attention
+// gives way to any other; two different temperatures or scales, and logits that are replaced twice,
+// are an error.
 func (s *stack) merge(before []Scheme, name string, part Encoding) error {
 	a, b := &s.attention, part.Attention()
 	// rival names the parts before this one that want something else.
@@ -136,22 +140,29 @@ func (s *stack) merge(before []Scheme, name string, part Encoding) error {
 	switch {
 	case a.Temperature != 1 && b.Temperature != 1 && a.Temperature != b.Temperature:
 		with := rival(func(o Attention) bool { return o.Temperature != 1 })
-		return fmt.Errorf("%s and %s cannot be stacked: temperatures %g and %g of the logits", with, name, a.Temperature, b.Temperature)
+		return fmt.Errorf("%s and %s cannot be stacked: temperatures %g and %g of the logits",
+			with, name, a.Temperature, b.Temperature)
 	case a.Scale != 0 && b.Scale != 0 && a.Scale != b.Scale:
 		with := rival(func(o Attention) bool { return o.Scale != 0 })
-		return fmt.Errorf("%s and %s cannot be stacked: scales %g and %g of the logits", with, name, a.Scale, b.Scale)
+		return fmt.Errorf("%s and %s cannot be stacked: scales %g and %g of the logits",
+			with, name, a.Scale, b.Scale)
 	case a.Replaces && b.Replaces:
 		with := rival(func(o Attention) bool { return o.Replaces })
 		return fmt.Errorf("%s and %s cannot be stacked: both replace the logits", with, name)
 	case b.Replaces && s.sites&(AtQK|AtLogits) != 0:
 		with := rival(func(Attention) bool { return true })
-		return fmt.Errorf("%s replaces the logits and would undo %s: name it first, and leave out what turns q and k", name, with)
+		return fmt.Errorf("%s replaces the logits and would undo %s: "+
+			"name it first, and leave out what turns q and k", name, with)
 	case a.Replaces && part.Sites()&AtQK != 0:
 		with := rival(func(o Attention) bool { return o.Replaces })
-		return fmt.Errorf("%s and %s cannot be stacked: %s replaces the logits, which %s changes through q and k", with, name, with, name)
+		return fmt.Errorf("%s and %s cannot be stacked: %s replaces the logits, "+
+			"which %s changes through q and k", with, name, with, name)
 	}
-	a.Causal, a.Replaces, a.LinearInit = a.Causal || b.Causal, a.Replaces || b.Replaces, a.LinearInit || b.LinearInit
-	a.Bias, a.OutputProjection = a.Bias && b.Bias, a.OutputProjection && b.OutputProjection
+	a.Causal = a.Causal || b.Causal
+	a.Replaces = a.Replaces || b.Replaces
+	a.LinearInit = a.LinearInit || b.LinearInit
+	a.Bias = a.Bias && b.Bias
+	a.OutputProjection = a.OutputProjection && b.OutputProjection
 	if b.Temperature != 1 {
 		a.Temperature = b.Temperature
 	}
@@ -165,6 +176,8 @@ func (s *stack) Sites() Site { return s.sites }
 
 func (s *stack) Attention() Attention { return s.attention }
 
+func (s *stack) DrawRange() int { return s.drawRange }
+
 func (s *stack) Begin(scope *torchpe.Scope, p Positions) Hooks {
 	h := make(stackHooks, len(s.parts))
 	for i, part := range s.parts {
@@ -173,7 +186,7 @@ func (s *stack) Begin(scope *torchpe.Scope, p Positions) Hooks {
 	return h
 }
 
-// stacked is a part within a forward pass, and where it acts.
+// stacked is a part within a forward pass, with its sites.
 type stacked struct {
 	Hooks
 	sites Site
@@ -188,7 +201,7 @@ func (h stackHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
 	return x
 }
 
-// Table is the sum of the parts' tables; there is none where a part adds to x what is no table.
+// Table returns the sum of the parts' tables; none where a part adds something else to x.
 func (h stackHooks) Table(layer int) (sum torchpe.Tensor, ok bool) {
 	for _, part := range h {
 		if part.sites&AtEmbed == 0 {
@@ -210,6 +223,16 @@ func (h stackHooks) Table(layer int) (sum torchpe.Tensor, ok bool) {
 		}
 	}
 	return sum, ok
+}
+
+func (h stackHooks) DropTables(p float64) (Hooks, bool) {
+	some := false
+	for i := range h {
+		if dropped, ok := h[i].DropTables(p); ok {
+			h[i].Hooks, some = dropped, true
+		}
+	}
+	return h, some
 }
 
 func (h stackHooks) QKV(a Attn) (q, k, v torchpe.Tensor) {

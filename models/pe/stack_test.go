@@ -22,17 +22,21 @@ func build(s pe.Scheme, p pe.Positions) error {
 	return err
 }
 
-// The suite holds for stacks: two that add tables, one that draws positions, one of two places on the logits.
+// The suite holds for stacks: two that add tables, one that draws positions, one of two places on
+// the logits.
 func TestStackOfTables(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "learn+2d-fixed",
 		Variants: []petest.Variant{
-			petest.Code("pe-placement", "input"), petest.Code("positions-from", "1"), petest.Text("fixed-pe-dropout", "0.3"),
-			petest.Code("grid-order", "rows-first"), petest.Code("grid-exponent", "full"), petest.Code("sinusoid-base", "100"),
+			petest.Code("pe-placement", "input"), petest.Code("positions-from", "1"),
+			petest.Text("fixed-pe-dropout", "0.3"),
+			petest.Code("grid-order", "rows-first"), petest.Code("grid-exponent", "full"),
+			petest.Code("sinusoid-base", "100"),
 			petest.Code("grid-normalize", "true"), petest.Code("sinusoid-layout", "concat"),
 		},
 		Noiseless: pe.Options{"fixed-pe-dropout": "0"},
-		Refuse:    []petest.Refusal{petest.Refuse("tokens on no grid", petest.Spec{Positions: pe.Line(8)}, "2d-fixed", "grid")},
+		Refuse: []petest.Refusal{petest.Refuse("tokens on no grid",
+			petest.Spec{Positions: pe.Line(8)}, "2d-fixed", "grid")},
 	})
 }
 
@@ -40,7 +44,7 @@ func TestStackOfTables(t *testing.T) {
 func TestStackOfRotationAndRelative(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "rope+relative",
-		Variants: rotaryVariants(petest.Code("rope-dims", "2"),
+		Variants: rotaryVariants(petest.Code("rope-dims", "2"), petest.Code("rope-proportion", "0.5"),
 			petest.Code("relative", "shaw"), petest.Text("relative-clip", "2"), petest.Text("relative-values", "true"),
 		),
 	})
@@ -51,12 +55,14 @@ func TestStackThatDraws(t *testing.T) {
 		Scheme: "random+c-nope", Drawn: []string{"pe.random.table"},
 		Variants: []petest.Variant{
 			petest.Code("pe-placement", "input"), petest.Code("random", "ruoss"), petest.Text("random-max", "20"),
-			petest.Text("random-base", "rope"), petest.Code("c-nope-temperature", "0.5"), petest.Code("attention-bias", "true"), petest.Code("attention-init", "xavier"),
+			petest.Text("random-base", "rope"), petest.Code("c-nope-temperature", "0.5"),
+			petest.Code("attention-bias", "true"), petest.Code("attention-init", "xavier"),
 		},
 	})
 }
 
-// TestStackIsItsParts: a stack's hooks are its parts', one after the other; its parameters are theirs under their names.
+// TestStackIsItsParts: a stack's hooks are its parts', one after the other; its parameters are
+// theirs under their names.
 func TestStackIsItsParts(t *testing.T) {
 	both := petest.Spec{Scheme: "learn+rope", Heads: 2}.Model(t)
 	table, err := both.Params.Values("pe.learn.table")
@@ -81,13 +87,15 @@ func TestStackIsItsParts(t *testing.T) {
 	}
 }
 
-// TestStackInTheRegistry: a stack is found by its name and says what its parts say; it is no entry of its own.
+// TestStackInTheRegistry: a stack is found by its name and says what its parts say; it is no entry
+// of its own.
 func TestStackInTheRegistry(t *testing.T) {
 	s, err := pe.Find("rope+learn")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.Learned || s.Criteria.TranslationInvariant || !s.Criteria.DataDriven || s.Needs != pe.NeedsOrder || len(s.Options) != 7 {
+	if !s.Learned || s.Criteria.TranslationInvariant || !s.Criteria.DataDriven ||
+		s.Needs != pe.NeedsOrder || len(s.Options) != 8 {
 		t.Errorf("rope+learn: %+v", s)
 	}
 	if slices.Contains(pe.Names(), "rope+learn") {
@@ -128,14 +136,16 @@ func TestStackConflicts(t *testing.T) {
 	small := ask(func(a *pe.Attention) { a.Scale = 0.1 })
 	large := ask(func(a *pe.Attention) { a.Scale = 1 })
 	other := ask(func(a *pe.Attention) { a.Replaces = true })
-	logits, turning := wanting{sites: pe.AtLogits, wants: pe.PlainAttention}, wanting{sites: pe.AtQK, wants: pe.PlainAttention}
+	logits, turning := wanting{sites: pe.AtLogits, wants: pe.PlainAttention},
+		wanting{sites: pe.AtQK, wants: pe.PlainAttention}
 	for _, c := range []struct {
 		parts []wanting
 		says  []string // nil where they get along
 	}{
 		{[]wanting{{wants: hot}, {wants: hot}}, nil},
 		{[]wanting{{wants: hot}, {wants: small}, logits}, nil},
-		{[]wanting{{wants: hot}, {wants: pe.PlainAttention}, {wants: cold}}, []string{"one and three", "temperatures 2 and 0.5"}},
+		{[]wanting{{wants: hot}, {wants: pe.PlainAttention}, {wants: cold}},
+			[]string{"one and three", "temperatures 2 and 0.5"}},
 		{[]wanting{{wants: small}, {wants: large}}, []string{"one and two", "scales 0.1 and 1"}},
 		{[]wanting{{wants: other, sites: pe.AtLogits}, logits}, nil},
 		{[]wanting{{wants: other}, {wants: other}}, []string{"one and two", "both replace"}},

@@ -22,11 +22,13 @@ func init() { vectors["swin_bias_2d"] = only(swinVector) }
 func swinWeights(t testing.TB, c *petest.VectorCase) petest.Projections {
 	t.Helper()
 	return petest.Projections{
-		QKV: c.Param(t, "qkv.weight"), QKVB: c.Param(t, "qkv.bias"), Out: c.Param(t, "proj.weight"), OutB: c.Param(t, "proj.bias"),
+		QKV: c.Param(t, "qkv.weight"), QKVB: c.Param(t, "qkv.bias"), Out: c.Param(t, "proj.weight"),
+		OutB: c.Param(t, "proj.bias"),
 	}
 }
 
-// count returns 0..n-1 for one head and zeros for the others, as rows [n,H] of a table that shows which row was taken.
+// count returns 0..n-1 for one head and zeros for the others, as rows [n,H] of a table that shows
+// which row was taken.
 func count(n, heads int) []float64 {
 	values := make([]float64, n*heads)
 	for i := range n {
@@ -39,8 +41,9 @@ func count(n, heads int) []float64 {
 func swinVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	table, heads := c.Param(t, "relative_position_bias_table"), c.Int("heads", 1)
 	sp := petest.Spec{
-		Scheme: "swin", Layers: 1, Heads: heads, DModel: c.Int("d_model", 2*heads), Positions: pe.Grid(c.Int("Wh", 0), c.Int("Ww", 0)),
-		Set: map[string][]float64{"pe.table": table.Values},
+		Scheme: "swin", Layers: 1, Heads: heads, DModel: c.Int("d_model", 2*heads),
+		Positions: pe.Grid(c.Int("Wh", 0), c.Int("Ww", 0)),
+		Set:       map[string][]float64{"pe.table": table.Values},
 	}
 	n := sp.Positions.Tokens()
 	m, out := sp.Model(t), petest.Outputs{}

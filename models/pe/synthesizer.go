@@ -1,19 +1,25 @@
-// synthesizer: logits that are made without comparing queries and keys (Tay et al. 2021, "Synthesizer: Rethinking Self-Attention in Transformer
-// Models", section 3). Positions enter through the fixed column of each key.
+// synthesizer: logits that are made without comparing queries and keys (Tay et al. 2021,
+// "Synthesizer: Rethinking Self-Attention in Transformer Models", section 3). Positions enter
+// through the fixed column of each key.
 //
 //	dense:     logits_i = W_2 ReLU(W_1 x_i + b_1) + b_2      one number for each of N columns
 //	random:    logits = R                                    a trained N x N matrix for each head
 //	factorised: logits = R_1 R_2^T                           of rank k
-//	factorised-dense: logits_ij = A_i[p] B_i[r]              A_i = W_A x_i + b_A in R^a, B_i = W_B x_i + b_B in R^b, a b = N
+//	factorised-dense: logits_ij = A_i[p] B_i[r]
+//	    A_i = W_A x_i + b_A in R^a,  B_i = W_B x_i + b_B in R^b,  a b = N
 //
-// in place of q k^T / sqrt(Dh), own to each layer. The dense form has W for each head and reads the block's input; --synthesizer-input query
-// reads each head's queries by weights that the heads share, as a public reimplementation does. Tables start as N(0, 1), as there; the
-// factorised ones so that their product has that deviation.
+// in place of q k^T / sqrt(Dh), own to each layer. The dense form has W for each head and reads the
+// block's input; --synthesizer-input query reads each head's queries by weights that the heads
+// share, as a public reimplementation does. Tables start as N(0, 1), as there; the factorised ones
+// so that their product has that deviation.
 //
-// The factorised dense form multiplies two tilings of short vectors, C = H_A(A) * H_B(B). In column j it takes p = floor(j/b) and r = j mod b, so that all
-// columns differ, as the paper wants of the two tilings together. The form factorised-dense-tiled takes p = j mod a and r = j mod b: each vector
-// "simply duplicated", as the paper has it and a public reimplementation does; columns then repeat after the least common multiple of a and b.
-// factorised-dense:4 says a, by default the largest divisor of N up to its root. Reading queries it has weights that the heads share, as the dense form does.
+// The factorised dense form multiplies two tilings of short vectors, C = H_A(A) * H_B(B). In column
+// j it takes p = floor(j/b) and r = j mod b, so that all columns differ, as the paper wants of the
+// two tilings together. The form factorised-dense-tiled takes p = j mod a and r = j mod b: each
+// vector "simply duplicated", as the paper has it and a public reimplementation does; columns then
+// repeat after the least common multiple of a and b. factorised-dense:4 says a, by default the
+// largest divisor of N up to its root. Reading queries it has weights that the heads share, as the
+// dense form does.
 
 package pe
 
@@ -30,10 +36,14 @@ var (
 	synthesizerForm = Option{Name: "synthesizer", Default: "dense", Check: func(v string) error {
 		_, _, err := synthesizerForms(v)
 		return err
-	}, Help: "where synthesizer takes its logits from: dense, a network of the token; random, a matrix; factorised, the product of two thin ones; " +
-		"factorised-dense (or factorised-dense:4), products of two short vectors of the token, the first of length 4; factorised-dense-tiled, both repeated"}
-	synthesizerInput = Option{Name: "synthesizer-input", Default: "block", Check: oneOf("block", "query"),
-		Help: "what the network of synthesizer reads: the block's input, with weights for each head, or queries, with shared weights"}
+	}, Help: "source of the logits of synthesizer: dense, a network of the token; random, a matrix; " +
+		"factorised, the product of two thin ones; factorised-dense (or factorised-dense:4), " +
+		"products of two short vectors of the token, the first of length 4; " +
+		"factorised-dense-tiled, both repeated"}
+	synthesizerInput = Option{Name: "synthesizer-input", Default: "block",
+		Check: oneOf("block", "query"),
+		Help: "input of the network of synthesizer: the block's, with weights for each head, or queries, " +
+			"with shared weights"}
 	synthesizerWidth = Option{Name: "synthesizer-width", Default: "32", Check: whole(1, 1<<16),
 		Help: "hidden units of synthesizer's network, or the rank k of its factorised matrix"}
 )
@@ -47,36 +57,44 @@ func init() {
 		Formula: "dense: logits_i = W_2 ReLU(W_1 x_i + b_1) + b_2;  random: logits = R in R^{N x N};\n" +
 			"factorised: logits = R_1 R_2^T,  R_1, R_2 in R^{N x k};\n" +
 			"factorised-dense: logits_ij = (W_A x_i + b_A)[floor(j/b)] (W_B x_i + b_B)[j mod b],  a b = N",
-		Parameters: "L H (D h + h + h N + N) with h hidden units (dense; without H and with Dh for D where queries are read);\n" +
-			"L H N^2 (random); 2 L H N k (factorised); L H (a + b) (D + 1) (factorised-dense, as dense where queries are read)",
-		Criteria: Criteria{DataDriven: true, ParameterEfficient: true, Parallelizable: true, Printed: true},
-		Options:  []Option{synthesizerForm, synthesizerInput, synthesizerWidth},
-		New:      newSynthesizer,
+		Parameters: "L H (D h + h + h N + N) with h hidden units (dense; without H and with Dh " +
+			"for D where queries are read);\n" +
+			"L H N^2 (random); 2 L H N k (factorised); L H (a + b) (D + 1) (factorised-dense, " +
+			"as dense where queries are read)",
+		Criteria: Criteria{DataDriven: true, ParameterEfficient: true, Parallelizable: true,
+			Printed: true},
+		Options: []Option{synthesizerForm, synthesizerInput, synthesizerWidth},
+		New:     newSynthesizer,
 	})
 }
 
-// synthesizerForms parses --synthesizer: the form, and the length a of the first vector of those that are factorised dense, 0 for the default.
+// synthesizerForms parses --synthesizer: the form, and the length a of the first vector of those
+// that are factorised dense, 0 for the default.
 func synthesizerForms(text string) (form string, a int, err error) {
 	form, length, given := strings.Cut(text, ":")
 	if given {
-		if a, err = strconv.Atoi(length); err != nil || a < 1 || !strings.HasPrefix(form, "factorised-dense") {
-			return "", 0, fmt.Errorf("%q: a whole number from 1 follows factorised-dense: or factorised-dense-tiled: alone", text)
+		if a, err = strconv.Atoi(length); err != nil || a < 1 ||
+			!strings.HasPrefix(form, "factorised-dense") {
+			return "", 0, fmt.Errorf("%q: a whole number from 1 follows factorised-dense: "+
+				"or factorised-dense-tiled: alone", text)
 		}
 	}
-	return form, a, oneOf("dense", "random", "factorised", "factorised-dense", "factorised-dense-tiled")(form)
+	return form, a, oneOf("dense", "random", "factorised", "factorised-dense",
+		"factorised-dense-tiled")(form)
 }
 
 type synthesizer struct {
-	None
+	atLogits
 	tokens      int
 	matrix      *torchpe.Param // [E,L,H,N,N]; nil unless random
 	left, right *torchpe.Param // [E,L,H,N,k]; nil unless factorised
-	inW, outW   *torchpe.Param // [E,L,G,h,I], [E,L,G,N,h] for G = H heads that read I = D numbers, or one that reads Dh; nil unless dense
-	inB, outB   *torchpe.Param // [E,L,G,h], [E,L,G,N]
-	aW, bW      *torchpe.Param // [E,L,G,a,I], [E,L,G,b,I]; nil unless factorised dense
-	aB, bB      *torchpe.Param // [E,L,G,a], [E,L,G,b]
-	cross       bool
-	queries     bool
+	// Of G = H networks that read I = D numbers, or one that reads Dh; nil unless dense.
+	inW, outW *torchpe.Param // [E,L,G,h,I], [E,L,G,N,h]
+	inB, outB *torchpe.Param // [E,L,G,h], [E,L,G,N]
+	aW, bW    *torchpe.Param // [E,L,G,a,I], [E,L,G,b,I]; nil unless factorised dense
+	aB, bB    *torchpe.Param // [E,L,G,a], [E,L,G,b]
+	cross     bool
+	queries   bool
 }
 
 func newSynthesizer(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -100,17 +118,13 @@ func newSynthesizer(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		}
 		networks, reads := y.networks(c)
 		y.cross = form == "factorised-dense"
-		y.aW = ps.Add("pe.a.weight", true, torchpe.FanIn(reads), c.Layers, networks, a, reads)
-		y.aB = ps.Add("pe.a.bias", true, torchpe.FanIn(reads), c.Layers, networks, a)
-		y.bW = ps.Add("pe.b.weight", true, torchpe.FanIn(reads), c.Layers, networks, n/a, reads)
-		y.bB = ps.Add("pe.b.bias", true, torchpe.FanIn(reads), c.Layers, networks, n/a)
+		y.aW, y.aB = addLinear(ps, "pe.a.", reads, c.Layers, networks, a)
+		y.bW, y.bB = addLinear(ps, "pe.b.", reads, c.Layers, networks, n/a)
 	default:
 		networks, reads := y.networks(c)
 		h := c.Options.Int(synthesizerWidth.Name)
-		y.inW = ps.Add("pe.in.weight", true, torchpe.FanIn(reads), c.Layers, networks, h, reads)
-		y.inB = ps.Add("pe.in.bias", true, torchpe.FanIn(reads), c.Layers, networks, h)
-		y.outW = ps.Add("pe.out.weight", true, torchpe.FanIn(h), c.Layers, networks, n, h)
-		y.outB = ps.Add("pe.out.bias", true, torchpe.FanIn(h), c.Layers, networks, n)
+		y.inW, y.inB = addLinear(ps, "pe.in.", reads, c.Layers, networks, h)
+		y.outW, y.outB = addLinear(ps, "pe.out.", h, c.Layers, networks, n)
 	}
 	return y, nil
 }
@@ -126,19 +140,14 @@ func (y *synthesizer) networks(c Config) (networks, reads int) {
 // factorOf returns a, where a b = n.
 func factorOf(n, a int) (int, error) {
 	if a > 0 && n%a != 0 {
-		return 0, fmt.Errorf("synthesizer: --synthesizer factorised-dense:%d: %d does not divide %d tokens", a, a, n)
+		return 0, fmt.Errorf("synthesizer: --synthesizer factorised-dense:%d: %d does not divide "+
+			"%d tokens", a, a, n)
 	}
 	if a == 0 {
-		for i := 1; i*i <= n; i++ {
-			if n%i == 0 {
-				a = i
-			}
-		}
+		a = largestDivisor(n)
 	}
 	return a, nil
 }
-
-func (y *synthesizer) Sites() Site { return AtLogits }
 
 func (y *synthesizer) Attention() Attention {
 	a := PlainAttention
@@ -148,15 +157,19 @@ func (y *synthesizer) Attention() Attention {
 
 func (y *synthesizer) Begin(s *torchpe.Scope, p Positions) Hooks {
 	checkPlaces(p.Index, y.tokens)
-	rows := func(p *torchpe.Param, dim int, index []int) torchpe.Tensor { return rowsAt(s, p.In(s), dim, index) }
+	rows := func(p *torchpe.Param, dim int, index []int) torchpe.Tensor {
+		return rowsAt(s, p.In(s), dim, index)
+	}
 	switch {
 	case y.matrix != nil:
 		m := rows(y.matrix, 3, p.Index)
 		return synthesizerHooks{logits: rowsAt(s, m, 4, p.Index)}
 	case y.left != nil:
-		return synthesizerHooks{logits: rows(y.left, 3, p.Index).MatMul(rows(y.right, 3, p.Index).Transpose(3, 4))}
+		left, right := rows(y.left, 3, p.Index), rows(y.right, 3, p.Index)
+		return synthesizerHooks{logits: left.MatMul(right.Transpose(3, 4))}
 	case y.aW != nil:
-		h := shortHooks{aW: y.aW.In(s), aB: y.aB.In(s), bW: y.bW.In(s), bB: y.bB.In(s), queries: y.queries}
+		h := shortHooks{aW: y.aW.In(s), aB: y.aB.In(s), bW: y.bW.In(s), bB: y.bB.In(s),
+			queries: y.queries}
 		a, b := h.aB.Size(3), h.bB.Size(3)
 		for _, j := range p.Index {
 			if y.cross {
@@ -169,7 +182,8 @@ func (y *synthesizer) Begin(s *torchpe.Scope, p Positions) Hooks {
 		return h
 	}
 	return denseHooks{
-		inW: y.inW.In(s), inB: y.inB.In(s), outW: rows(y.outW, 3, p.Index), outB: rows(y.outB, 3, p.Index), queries: y.queries,
+		inW: y.inW.In(s), inB: y.inB.In(s), outW: rows(y.outW, 3, p.Index),
+		outB: rows(y.outB, 3, p.Index), queries: y.queries,
 	}
 }
 
@@ -189,8 +203,9 @@ type denseHooks struct {
 	queries   bool
 }
 
-func (h denseHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
-	inW, inB, outW, outB := h.inW.Select(1, a.Layer), h.inB.Select(1, a.Layer), h.outW.Select(1, a.Layer), h.outB.Select(1, a.Layer)
+func (h denseHooks) Logits(a Attn, _ torchpe.Tensor) torchpe.Tensor {
+	inW, inB, outW, outB := h.inW.Select(1, a.Layer), h.inB.Select(1, a.Layer),
+		h.outW.Select(1, a.Layer), h.outB.Select(1, a.Layer)
 	hidden := readBy(a, inW, inB, h.queries).ReLU()
 	if h.queries { // one network for all heads
 		return torchpe.Linear(hidden, outW.Squeeze(1), outB.Squeeze(1))
@@ -198,7 +213,8 @@ func (h denseHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
 	return byHead(hidden, outW).Add(outB.Unsqueeze(1).Unsqueeze(3))
 }
 
-// readBy returns W x_i + b of each network [E,B,G,N,O], W [E,G,O,D] and b [E,G,O]; or W q_i + b of each head, where W is that of one network.
+// readBy returns W x_i + b of each network [E,B,G,N,O], W [E,G,O,D] and b [E,G,O]; or W q_i + b of
+// each head, where W is that of one network.
 func readBy(a Attn, w, b torchpe.Tensor, queries bool) torchpe.Tensor {
 	if queries {
 		return torchpe.Linear(a.Q, w.Squeeze(1), b.Squeeze(1))

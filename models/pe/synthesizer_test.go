@@ -13,21 +13,26 @@ func TestSynthesizer(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "synthesizer", Shift: petest.Moved,
 		Variants: []petest.Variant{
-			petest.Code("synthesizer", "random"), petest.Code("synthesizer", "factorised"), petest.Code("synthesizer-input", "query"),
+			petest.Code("synthesizer", "random"), petest.Code("synthesizer", "factorised"),
+			petest.Code("synthesizer-input", "query"),
 			petest.Code("synthesizer-width", "6"),
 			petest.Code("synthesizer", "factorised", "synthesizer-width", "3"),
-			petest.Code("synthesizer", "factorised-dense"), petest.Code("synthesizer", "factorised-dense", "synthesizer-input", "query"),
+			petest.Code("synthesizer", "factorised-dense"),
+			petest.Code("synthesizer", "factorised-dense", "synthesizer-input", "query"),
 			petest.Code("synthesizer", "factorised-dense-tiled"), petest.Code("synthesizer", "factorised-dense:4"),
 		},
 		Refuse: []petest.Refusal{
-			petest.Refuse("a factor that does not divide the tokens", petest.Spec{Given: pe.Options{"synthesizer": "factorised-dense:3"}},
+			petest.Refuse("a factor that does not divide the tokens",
+				petest.Spec{Given: pe.Options{"synthesizer": "factorised-dense:3"}},
 				"factorised-dense:3", "8 tokens"),
-			petest.Refuse("a length of another form", petest.Spec{Given: pe.Options{"synthesizer": "random:3"}}, "random:3"),
+			petest.Refuse("a length of another form",
+				petest.Spec{Given: pe.Options{"synthesizer": "random:3"}}, "random:3"),
 		},
 	})
 }
 
-// TestSynthesizerFactorisedDense: Tay et al. 2021, section 3: A, B = F_A(X_i), F_B(X_i), C = H_A(A) * H_B(B), in plain loops.
+// TestSynthesizerFactorisedDense: Tay et al. 2021, section 3: A, B = F_A(X_i), F_B(X_i), C = H_A(A)
+// * H_B(B), in plain loops.
 func TestSynthesizerFactorisedDense(t *testing.T) {
 	const n, d, heads, a, b = 6, 4, 2, 2, 3
 	numbers := func(count int, seed float64) []float64 {
@@ -42,15 +47,17 @@ func TestSynthesizerFactorisedDense(t *testing.T) {
 	zero := petest.Array{Shape: []int{3 * d, d}, Values: make([]float64, 3*d*d)}
 	places := []int{3, 0, 5, 1, 4, 2} // of the tokens
 	for form, of := range map[string]func(j int) (p, r int){
-		"factorised-dense":       func(j int) (p, r int) { return j / b, j % b },
-		"factorised-dense-tiled": func(j int) (p, r int) { return j % a, j % b }, // a and b have no common divisor: all columns differ here too
+		"factorised-dense": func(j int) (p, r int) { return j / b, j % b },
+		// a and b have no common divisor: all columns differ here too
+		"factorised-dense-tiled": func(j int) (p, r int) { return j % a, j % b },
 	} {
 		sp := petest.Spec{
 			Scheme: "synthesizer", Layers: 1, Heads: heads, DModel: d, Positions: pe.Line(n),
 			Given: pe.Options{"synthesizer": form},
 			Set:   map[string][]float64{"pe.a.weight": aW, "pe.a.bias": aB, "pe.b.weight": bW, "pe.b.bias": bB},
 		}
-		got := petest.Attend(sp.Model(t), x, petest.Projections{QKV: zero}, petest.At(sp.Positions, places...), false).Logits
+		got := petest.Attend(sp.Model(t), x, petest.Projections{QKV: zero},
+			petest.At(sp.Positions, places...), false).Logits
 		for h := range heads {
 			project := func(w, bias []float64, size, token, k int) float64 {
 				sum := bias[h*size+k]
@@ -74,10 +81,11 @@ func TestSynthesizerFactorisedDense(t *testing.T) {
 
 func init() { vectors["synthesizer"] = only(synthesizerVector) }
 
-// synthesizerVector: 10-zin's code gives q and v [H,N,Dh], leaderj1001's gives x and has one head; L is the number of tokens that the tables are
-// for, of which the case has the first.
+// synthesizerVector: 10-zin's code gives q and v [H,N,Dh], leaderj1001's gives x and has one head;
+// L is the number of tokens that the tables are for, of which the case has the first.
 func synthesizerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
-	sp := petest.Spec{Scheme: "synthesizer", Layers: 1, Heads: c.Int("heads", 1), Positions: pe.Line(c.Int("L", c.Int("n", 0))), Given: pe.Options{}}
+	sp := petest.Spec{Scheme: "synthesizer", Layers: 1, Heads: c.Int("heads", 1),
+		Positions: pe.Line(c.Int("L", c.Int("n", 0))), Given: pe.Options{}}
 	p := petest.At(sp.Positions, places(0, c.Int("n", 0))...)
 	dense := func(first, second string) {
 		w := c.Param(t, first+".weight")
@@ -97,7 +105,9 @@ func synthesizerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		w := petest.Projections{QKV: petest.StackRows(none, none, value), QKVB: petest.StackRows(noBias, noBias, bias)}
 		return named(c, petest.Attend(sp.Model(t), x, w, p, false), sp.Heads)
 	}
-	v := petest.Array{Shape: []int{sp.Heads, p.Tokens(), 2}, Values: make([]float64, sp.Heads*p.Tokens()*2)} // where there is none
+	// where there is none
+	v := petest.Array{Shape: []int{sp.Heads, p.Tokens(), 2},
+		Values: make([]float64, sp.Heads*p.Tokens()*2)}
 	if c.Has("v") {
 		v = c.Input(t, "v")
 	}
@@ -119,7 +129,8 @@ func synthesizerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return named(c, petest.AttendHeads(sp.Model(t), q, q, v, p, false), sp.Heads)
 }
 
-// named returns those of the results that the case has, without the axis of heads where the case has no such axis.
+// named returns those of the results that the case has, without the axis of heads where the case
+// has no such axis.
 func named(c *petest.VectorCase, got petest.Attended, heads int) petest.Outputs {
 	out := petest.Outputs{}
 	n := got.Output.Shape[0]

@@ -1,12 +1,15 @@
-// t5: one trained number for each bucket of offsets and each head, added to the logits (Raffel et al. 2020, section 2.1).
+// t5: one trained number for each bucket of offsets and each head, added to the logits (Raffel et
+// al. 2020, section 2.1).
 //
 //	logits_ij = q_i k_j / sqrt(Dh) + B_{bucket(j-i), h}
 //
-// Buckets hold one offset each up to a distance m, then offsets of logarithmically growing ranges up to a largest distance, and all beyond it.
-// In both directions half of the buckets is for keys after the query; in the causal form all are for keys before it. All layers share the table.
+// Buckets hold one offset each up to a distance m, then offsets of logarithmically growing ranges
+// up to a largest distance, and all beyond it. In both directions half of the buckets is for keys
+// after the query; in the causal form all are for keys before it. All layers share the table.
 //
-// T5's code does not divide q k by sqrt(Dh): its initial queries are smaller by as much. Projections here start as those of other schemes, so
-// the division stays unless --t5-logit-scale none says otherwise. Logarithms are rounded to float32, as in every public code: some offsets lie
+// T5's code does not divide q k by sqrt(Dh): its initial queries are smaller by as much.
+// Projections here start as those of other schemes, so the division stays unless --t5-logit-scale
+// none says otherwise. Logarithms are rounded to float32, as in every public code: some offsets lie
 // just on the border of two buckets.
 
 package pe
@@ -19,85 +22,45 @@ import (
 )
 
 var (
-	t5Direction = Option{Name: "t5-direction", Default: "bidirectional", Check: oneOf("bidirectional", "causal"),
-		Help: "buckets of t5 for keys on both sides (encoder), or before the query only (decoder)"}
+	t5Direction = Option{Name: "t5-direction", Default: "bidirectional",
+		Check: oneOf("bidirectional", "causal"),
+		Help:  "buckets of t5 for keys on both sides (encoder), or before the query only (decoder)"}
 	t5Buckets = Option{Name: "t5-buckets", Default: "32", Check: whole(2, 1<<20),
 		Help: "number of buckets of offsets of t5"}
 	t5MaxDistance = Option{Name: "t5-max-distance", Default: "128", Check: whole(2, 1<<30),
 		Help: "distance from which on all offsets share the last bucket of t5"}
 	t5Scale = Option{Name: "t5-logit-scale", Default: "sqrt", Check: oneOf("sqrt", "none"),
-		Help: "whether t5 divides q k by sqrt(Dh), which its own code leaves to smaller initial queries"}
+		Help: "whether t5 divides q k by sqrt(Dh), which its own code leaves to smaller " +
+			"initial queries"}
 )
 
 func init() {
 	Register(Scheme{
-		Name:    "t5",
-		Summary: "trained number for each bucket of offsets and each head, on the logits",
-		Title:   "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer", Year: 2020,
-		Reference:    "Raffel et al. 2020, arXiv 1910.10683",
-		Formula:      "logits_ij = q_i k_j / sqrt(Dh) + B_{bucket(j-i), h}",
-		Parameters:   "buckets H",
-		Criteria:     Criteria{DataDriven: true, ParameterEfficient: true, TranslationInvariant: true, Parallelizable: true, Interpretable: true, Printed: true},
+		Name:       "t5",
+		Summary:    "trained number for each bucket of offsets and each head, on the logits",
+		Title:      "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer",
+		Year:       2020,
+		Reference:  "Raffel et al. 2020, arXiv 1910.10683",
+		Formula:    "logits_ij = q_i k_j / sqrt(Dh) + B_{bucket(j-i), h}",
+		Parameters: "buckets H",
+		Criteria: Criteria{DataDriven: true, ParameterEfficient: true,
+			TranslationInvariant: true, Parallelizable: true, Interpretable: true, Printed: true},
 		Extrapolates: Always,
 		Options:      []Option{t5Direction, t5Buckets, t5MaxDistance, t5Scale},
 		New:          newT5,
 	})
 }
 
-// buckets sort offsets by size.
-type buckets struct {
-	number, most  int // of buckets; the largest distance that is told apart
-	bidirectional bool
-}
-
-// check returns an error where there are too few buckets for the direction, or for the largest distance.
-func (b buckets) check() error {
-	least := 2
-	if b.bidirectional {
-		least = 4
-	}
-	if b.number < least || b.bidirectional && b.number%2 != 0 {
-		return fmt.Errorf("%d buckets: take at least %d, and an even number for both directions", b.number, least)
-	}
-	if _, exact := b.side(); b.most <= exact {
-		return fmt.Errorf("the largest distance %d is within the %d that have a bucket each: take a larger one, or fewer buckets than %d", b.most, exact, b.number)
-	}
-	return nil
-}
-
-// side returns the number of buckets for each direction and how many of them hold one offset.
-func (b buckets) side() (half, exact int) {
-	half = b.number
-	if b.bidirectional {
-		half /= 2
-	}
-	return half, half / 2
-}
-
-// of returns the bucket of the offset from query to key.
-func (b buckets) of(offset int) int {
-	half, exact := b.side()
-	first, distance := 0, -offset
-	if b.bidirectional && offset > 0 {
-		first, distance = half, offset
-	}
-	if distance = max(distance, 0); distance < exact {
-		return first + distance
-	}
-	log := float32(math.Log(float64(float32(distance) / float32(exact))))
-	part := log / float32(math.Log(float64(b.most)/float64(exact))) * float32(half-exact)
-	return first + min(exact+int(part), half-1)
-}
-
 type t5 struct {
-	None
+	atLogits
 	table   *torchpe.Param // [E,1,buckets,H]
 	buckets buckets
 	scale   float64
 }
 
 func newT5(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	b := buckets{c.Options.Int(t5Buckets.Name), c.Options.Int(t5MaxDistance.Name), c.Options.Text(t5Direction.Name) == "bidirectional"}
+	b := buckets{c.Options.Int(t5Buckets.Name), c.Options.Int(t5MaxDistance.Name),
+		c.Options.Text(t5Direction.Name) == "bidirectional"}
 	if err := b.check(); err != nil {
 		return nil, fmt.Errorf("t5: --t5-buckets, --t5-max-distance: %w", err)
 	}
@@ -105,14 +68,13 @@ func newT5(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	if c.Options.Text(t5Scale.Name) == "none" {
 		e.scale = 1
 	}
-	e.table = ps.Add("pe.table", true, torchpe.Normal(0, 1/math.Sqrt(float64(c.DModel))), 1, b.number, c.Heads)
+	draw := torchpe.Normal(0, 1/math.Sqrt(float64(c.DModel)))
+	e.table = ps.Add("pe.table", true, draw, 1, b.number, c.Heads)
 	return e, nil
 }
 
-func (e *t5) Sites() Site { return AtLogits }
-
 func (e *t5) Attention() Attention {
-	a := asked(!e.buckets.bidirectional)
+	a := attentionWithMask(!e.buckets.bidirectional)
 	a.Scale = e.scale
 	return a
 }

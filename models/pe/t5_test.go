@@ -12,14 +12,19 @@ func TestT5(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "t5", Shift: petest.Unmoved,
 		Variants: []petest.Variant{
-			petest.Code("t5-direction", "causal"), petest.Code("t5-buckets", "8"), petest.Code("t5-buckets", "8", "t5-max-distance", "4"),
+			petest.Code("t5-direction", "causal"), petest.Code("t5-buckets", "8"),
+			petest.Code("t5-buckets", "8", "t5-max-distance", "4"),
 			petest.Code("t5-max-distance", "9"), petest.Code("t5-logit-scale", "none"),
 		},
-		// With 32 buckets 8 distances are told apart, and --t5-max-distance acts beyond: on a line of 16.
+		// With 32 buckets 8 distances are told apart, and --t5-max-distance acts beyond: on a line
+		// of 16.
 		Positions: pe.Line(16), More: pe.Line(20), Apart: [2][]int{{0, 1, 2, 3, 4}, {3, 4, 5, 6, 7}},
 		Refuse: []petest.Refusal{
-			petest.Refuse("an odd number of buckets", petest.Spec{Given: pe.Options{"t5-buckets": "7"}}, "--t5-buckets", "7 buckets", "even"),
-			petest.Refuse("a distance that has a bucket", petest.Spec{Given: pe.Options{"t5-max-distance": "8"}}, "--t5-max-distance", "8"),
+			petest.Refuse("an odd number of buckets",
+				petest.Spec{Given: pe.Options{"t5-buckets": "7"}}, "--t5-buckets", "7 buckets",
+				"even"),
+			petest.Refuse("a distance that has a bucket",
+				petest.Spec{Given: pe.Options{"t5-max-distance": "8"}}, "--t5-max-distance", "8"),
 		},
 	})
 }
@@ -33,7 +38,8 @@ func bucketOptions(c *petest.VectorCase) pe.Options {
 		direction = "causal"
 	}
 	return pe.Options{
-		"t5-direction": direction, "t5-buckets": fmt.Sprint(c.Int("num_buckets", 32)), "t5-max-distance": fmt.Sprint(c.Int("max_distance", 128)),
+		"t5-direction": direction, "t5-buckets": fmt.Sprint(c.Int("num_buckets", 32)),
+		"t5-max-distance": fmt.Sprint(c.Int("max_distance", 128)),
 	}
 }
 
@@ -45,7 +51,8 @@ func t5Vector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		numbers[i] = float64(i)
 	}
 	buckets := func(n int) petest.Array {
-		sp := petest.Spec{Scheme: "t5", Given: given, Layers: 1, DModel: 2, Positions: pe.Line(n), Set: map[string][]float64{"pe.table": numbers}}
+		sp := petest.Spec{Scheme: "t5", Given: given, Layers: 1, DModel: 2, Positions: pe.Line(n),
+			Set: map[string][]float64{"pe.table": numbers}}
 		return petest.AddedToLogits(sp.Model(t), 0, sp.Positions).Reshaped(n, n)
 	}
 	if c.Has("relative_position_k_minus_q") {

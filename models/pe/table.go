@@ -2,30 +2,36 @@ package pe
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"torchpe/torchpe"
 )
 
-// tableHooks add rows of a table to the input of blocks: what all absolute encodings have in common.
+// atEmbed is embedded by encodings that act on the input of blocks alone.
+type atEmbed struct{ None }
+
+func (atEmbed) Sites() Site { return AtEmbed }
+
+// tableHooks add rows of a table to the input of blocks: the hooks of all absolute encodings.
 type tableHooks struct {
 	Identity
-	tables  torchpe.Tensor // [E,T,N,D]: T = 1, or one for each layer
-	each    bool           // one table for each layer; else one, for the first
-	shared  bool           // with each: all layers add the one table
+	tables  torchpe.Tensor // [E,T,N,D]: T = 1 for the first block alone, else one for each
+	fixed   bool           // the one table is computed, and not trained
+	repeat  bool           // the one table is added in every block
 	dropout float64        // on the sum, also at evaluation
 
-	rows []torchpe.Tensor // the tables [E,N,D], since the first was asked for
+	rows []torchpe.Tensor // the tables [E,N,D], once one was asked for
 }
 
 func (h *tableHooks) Table(layer int) (torchpe.Tensor, bool) {
-	if layer > 0 && !h.each {
-		return torchpe.Tensor{}, false
-	}
-	if h.shared {
-		layer = 0
-	}
 	if h.rows == nil {
 		h.rows = h.tables.Unbind(1)
+	}
+	if h.repeat {
+		layer = 0
+	}
+	if layer >= len(h.rows) {
+		return torchpe.Tensor{}, false
 	}
 	return h.rows[layer], true
 }
@@ -38,11 +44,78 @@ func (h *tableHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
 	return x.Add(t.Unsqueeze(1)).Dropout(h.dropout) // [E,1,N,D] over the batch
 }
 
-// computed is the Init of a table that is not drawn: f returns its elements in row-major order.
+func (h *tableHooks) DropTables(p float64) (Hooks, bool) {
+	if h.fixed {
+		return nil, false
+	}
+	return &tableHooks{tables: h.tables.Dropout(p), repeat: h.repeat, dropout: h.dropout}, true
+}
+
+// tablesFor returns how many tables an absolute PE has in its placement: one, or one a layer.
+func tablesFor(c Config) int {
+	if c.Options.Text(placement.Name) == "input" {
+		return 1
+	}
+	return c.Layers
+}
+
+// addLearned declares trained tables [T,rows,width] that start as --pe-init asks for, T as
+// placement has it. Rows stand for something else than tokens.
+func (c Config) addLearned(ps *torchpe.ParamSet, name string,
+	rows, width int) (*torchpe.Param, error) {
+	start, err := c.start(rows, width, false)
+	if err != nil {
+		return nil, err
+	}
+	return ps.Add(name, true, start, tablesFor(c), rows, width), nil
+}
+
+// addLinear declares the weight [shape,in] and bias [shape] of a linear map, which start as in
+// torch.nn.Linear. The last axis of shape is that of the outputs.
+func addLinear(ps *torchpe.ParamSet, name string, in int, shape ...int) (w, b *torchpe.Param) {
+	w = ps.Add(name+"weight", true, torchpe.FanIn(in), append(slices.Clone(shape), in)...)
+	return w, ps.Add(name+"bias", true, torchpe.FanIn(in), shape...)
+}
+
+// computed returns an Init that calls f for each element in row-major order.
 func computed(f func(i int) float64) torchpe.Init {
 	return func(_ int, _ *rand.Rand, out []float64) {
 		for i := range out {
 			out[i] = f(i)
 		}
 	}
+}
+
+// copied returns an Init that copies values.
+func copied(values []float64) torchpe.Init {
+	return func(_ int, _ *rand.Rand, out []float64) { copy(out, values) }
+}
+
+// fixed is a table that is computed and not drawn: one for all layers.
+type fixed struct {
+	atEmbed
+	table   *torchpe.Param // [E,1,N,D]
+	repeat  bool
+	dropout float64
+	rows    func(Positions) []int // the table's row for each token
+}
+
+// newFixed returns the encoding with a table whose row i is written by row.
+func newFixed(c Config, ps *torchpe.ParamSet, row func(i int, out []float64),
+	rows func(Positions) []int) Encoding {
+	n := c.Positions.Tokens()
+	fill := func(_ int, _ *rand.Rand, out []float64) {
+		for i := range n {
+			row(i, out[i*c.DModel:(i+1)*c.DModel])
+		}
+	}
+	return &fixed{
+		table: ps.Add("pe.fixed", false, fill, 1, n, c.DModel), repeat: tablesFor(c) > 1,
+		dropout: c.Options.Float(fixedDropout.Name), rows: rows,
+	}
+}
+
+func (f *fixed) Begin(s *torchpe.Scope, p Positions) Hooks {
+	tables := rowsAt(s, f.table.In(s), 2, f.rows(p))
+	return &tableHooks{tables: tables, fixed: true, repeat: f.repeat, dropout: f.dropout}
 }

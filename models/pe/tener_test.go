@@ -12,7 +12,8 @@ func TestTENER(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "tener", Shift: petest.Unmoved,
 		Variants: []petest.Variant{
-			petest.Code("tener-offset", "j-i"), petest.Code("tener-frequencies", "code"), petest.Code("tener-key-term", "true"),
+			petest.Code("tener-offset", "j-i"), petest.Code("tener-frequencies", "code"),
+			petest.Code("tener-key-term", "true"),
 			petest.Code("tener-scaled", "true"),
 			petest.Code("tener-offset", "j-i", "tener-frequencies", "code", "tener-key-term", "true"),
 		},
@@ -27,8 +28,8 @@ func TestTENER(t *testing.T) {
 
 func init() { vectors["tener"] = only(tenerVector) }
 
-// tenerVector: the official code calls u r_r_bias and v r_w_bias, and has no output projection. The tutorial's code has offsets j-i; a case
-// that follows the text says i-j.
+// tenerVector: the official code calls u r_r_bias and v r_w_bias, and has no output projection. The
+// tutorial's code has offsets j-i; a case that follows the text says i-j.
 func tenerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	x := c.Input(t, "x")
 	given := pe.Options{"tener-offset": "j-i"}
@@ -46,8 +47,9 @@ func tenerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		w = plainWeights(t, c)
 	}
 	sp := petest.Spec{
-		Scheme: "tener", Given: given, Layers: 1, DModel: x.Shape[1], Heads: c.Int("heads", 1), Positions: pe.Line(x.Shape[0]),
-		Set: map[string][]float64{"pe.u": c.Param(t, u).Values, "pe.v": c.Param(t, v).Values},
+		Scheme: "tener", Given: given, Layers: 1, DModel: x.Shape[1], Heads: c.Int("heads", 1),
+		Positions: pe.Line(x.Shape[0]),
+		Set:       map[string][]float64{"pe.u": c.Param(t, u).Values, "pe.v": c.Param(t, v).Values},
 	}
 	got := petest.Attend(sp.Model(t), x, w, sp.Positions, c.Bool("auto_regression"))
 	out := petest.Outputs{"logits": got.Logits}

@@ -1,13 +1,16 @@
-// tisa: translation-invariant self-attention, a bump-shaped function of the offset added to the logits (Wennberg and Henter 2021, equations
-// 5 and 6).
+// tisa: translation-invariant self-attention, a bump-shaped function of the offset added to the
+// logits (Wennberg and Henter 2021, equations 5 and 6).
 //
-//	logits_ij = q_i k_j / sqrt(Dh) + F_ij,  F_ij = f(j-i),  f(k) = sum_s a_s exp(-|b_s| (k - c_s)^2)
+//	logits_ij = q_i k_j / sqrt(Dh) + F_ij
+//	F_ij = f(j-i),  f(k) = sum_s a_s exp(-|b_s| (k - c_s)^2)
 //
-// with S amplitudes a, sharpnesses b and offsets c for each head and layer: 3 S H L numbers, 2,160 for S = 5 in BERT. Alone it replaces
-// position embeddings (the paper's case b); beside them, in a stack such as learn+tisa, it supplements them (case a).
+// with S amplitudes a, sharpnesses b and offsets c for each head and layer: 3 S H L numbers, 2,160
+// for S = 5 in BERT. Alone it replaces position embeddings (the paper's case b); beside them, in a
+// stack such as learn+tisa, it supplements them (case a).
 //
-// The published code gives F_ij = f(i-j-1), mirrored and off by one (--tisa-offset i-j-1). It leaves the initial values to its caller; here
-// a ~ N(0, 0.1^2), b ~ N(0, 0.1^2) and c ~ N(0, 5^2), so that kernels start broad and at different offsets.
+// The published code gives F_ij = f(i-j-1), mirrored and off by one (--tisa-offset i-j-1). It
+// leaves the initial values to its caller; here a ~ N(0, 0.1^2), b ~ N(0, 0.1^2) and c ~ N(0, 5^2),
+// so that kernels start broad and at different offsets.
 
 package pe
 
@@ -17,18 +20,21 @@ var (
 	tisaKernels = Option{Name: "tisa-kernels", Default: "5", Check: whole(1, 1<<16),
 		Help: "number S of kernels of tisa for each head and layer"}
 	tisaOffset = Option{Name: "tisa-offset", Default: "j-i", Check: oneOf("j-i", "i-j-1"),
-		Help: "offset that the kernels of tisa see: from query to key, or that of the published code"}
+		Help: "offset that the kernels of tisa see: from query to key, or that of the " +
+			"published code"}
 )
 
 func init() {
 	Register(Scheme{
-		Name:    "tisa",
-		Summary: "sum of bumps over the offset between two tokens, for each head and layer, on the logits",
-		Title:   "The Case for Translation-Invariant Self-Attention in Transformer-Based Language Models", Year: 2021,
+		Name:       "tisa",
+		Summary:    "sum of bumps over the offset between two tokens, for each head and layer, on the logits",
+		Title:      "The Case for Translation-Invariant Self-Attention in Transformer-Based Language Models",
+		Year:       2021,
 		Reference:  "Wennberg and Henter 2021, arXiv 2106.01950",
 		Formula:    "logits_ij = q_i k_j / sqrt(Dh) + f(j-i),  f(k) = sum_s a_s exp(-|b_s| (k - c_s)^2)",
 		Parameters: "3 S H L",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true, TranslationInvariant: true, Parallelizable: true,
+		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
+			TranslationInvariant: true, Parallelizable: true,
 			Interpretable: true, Printed: true},
 		Extrapolates: Always,
 		Options:      []Option{tisaKernels, tisaOffset},
@@ -37,22 +43,21 @@ func init() {
 }
 
 type tisa struct {
-	None
+	atLogits
 	amplitudes, sharpness, centres *torchpe.Param // [E,L,S,H]
 	published                      bool
 }
 
 func newTISA(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	add := func(name string, deviation float64) *torchpe.Param {
-		return ps.Add(name, true, torchpe.Normal(0, deviation), c.Layers, c.Options.Int(tisaKernels.Name), c.Heads)
+		return ps.Add(name, true, torchpe.Normal(0, deviation), c.Layers,
+			c.Options.Int(tisaKernels.Name), c.Heads)
 	}
 	return &tisa{
 		amplitudes: add("pe.a", 0.1), sharpness: add("pe.b", 0.1), centres: add("pe.c", 5),
 		published: c.Options.Text(tisaOffset.Name) == "i-j-1",
 	}, nil
 }
-
-func (t *tisa) Sites() Site { return AtLogits }
 
 // Begin computes f once for each offset that occurs, and places it.
 func (t *tisa) Begin(s *torchpe.Scope, p Positions) Hooks {

@@ -20,10 +20,12 @@ func TestTISA(t *testing.T) {
 
 func init() { vectors["tisa"] = only(tisaVector) }
 
-// tisaVector reads f off the first row and the first column of a bias over as many tokens as there are offsets.
+// tisaVector reads f off the first row and the first column of a bias over as many tokens as there
+// are offsets.
 func tisaVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	n, heads := c.Int("n", 0), c.Int("heads", 1)
-	set := map[string][]float64{"pe.a": c.Param(t, "a").Values, "pe.b": c.Param(t, "b").Values, "pe.c": c.Param(t, "c").Values}
+	set := map[string][]float64{"pe.a": c.Param(t, "a").Values, "pe.b": c.Param(t, "b").Values,
+		"pe.c": c.Param(t, "c").Values}
 	bias := func(offset string, tokens int) petest.Array {
 		sp := petest.Spec{
 			Scheme: "tisa", Layers: 1, Heads: heads, DModel: 2 * heads, Positions: pe.Line(tokens), Set: set,
@@ -54,7 +56,8 @@ func tisaVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return out
 }
 
-// TestTISASupplements: 3 S H L parameters (Table 2 of the paper), beside position embeddings in a stack (case a) and instead of them (b).
+// TestTISASupplements: 3 S H L parameters (Table 2 of the paper), beside position embeddings in a
+// stack (case a) and instead of them (b).
 func TestTISASupplements(t *testing.T) {
 	bert := pe.Size{Tokens: 512, DModel: 768, Heads: 12, Layers: 12}
 	for name, want := range map[string]int{"tisa": 2_160, "learn+tisa": 393_216 + 2_160} {

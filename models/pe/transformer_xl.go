@@ -1,13 +1,16 @@
-// transformer-xl: relative attention by sinusoids of the distance, which each layer maps to keys of its own (Dai et al. 2019, section 3.3).
+// transformer-xl: relative attention by sinusoids of the distance, which each layer maps to keys of
+// its own (Dai et al. 2019, section 3.3).
 //
 //	logits_ij = [ (q_i + u) k_j + (q_i + v) (W_R R_{i-j}) ] / sqrt(Dh)
 //
-// R_t = [sin(t c_k) | cos(t c_k)], c_k = 10000^(-2k/D), or a trained table; W_R in R^{D x D} for each layer, u and v for each head, shared by
-// layers as in the published code. The paper is causal, where i-j >= 0; --xl-direction bidirectional takes offsets of both signs
-// (mirrored: j-i, as in DeepMind's code, which does not scale either: --xl-scaled false).
+// R_t = [sin(t c_k) | cos(t c_k)], c_k = 10000^(-2k/D), or a trained table; W_R in R^{D x D} for
+// each layer, u and v for each head, shared by layers as in the published code. The paper is
+// causal, where i-j >= 0; --xl-direction bidirectional takes offsets of both signs (mirrored: j-i,
+// as in DeepMind's code, which does not scale either: --xl-scaled false).
 //
-// --xl-keys free is the code's other form (Al-Rfou's): logits_ij = [(q_i + u) k_j + q_i r_{i-j} + b_{i-j}] / sqrt(Dh) with trained vectors r and
-// numbers b for each distance, head and layer. The segment memory of the paper is no encoding: to attend to m tokens before is to have them.
+// --xl-keys free is the code's other form (Al-Rfou's): logits_ij = [(q_i + u) k_j + q_i r_{i-j} +
+// b_{i-j}] / sqrt(Dh) with trained vectors r and numbers b for each distance, head and layer. The
+// segment memory of the paper is no encoding: to attend to m tokens before is to have them.
 
 package pe
 
@@ -19,26 +22,33 @@ import (
 )
 
 var (
-	xlDirection = Option{Name: "xl-direction", Default: "causal", Check: oneOf("causal", "bidirectional", "mirrored"),
-		Help: "whether tokens of transformer-xl see only those before them; mirrored is both ways with distances j-i for i-j"}
+	xlDirection = Option{Name: "xl-direction", Default: "causal",
+		Check: oneOf("causal", "bidirectional", "mirrored"),
+		Help: "whether tokens of transformer-xl see only those before them; mirrored is both " +
+			"ways with distances j-i for i-j"}
 	xlTable = Option{Name: "xl-table", Default: "sinusoid", Check: oneOf("sinusoid", "learned"),
 		Help: "vectors of distances of transformer-xl before they are mapped"}
 	xlKeys = Option{Name: "xl-keys", Default: "mapped", Check: oneOf("mapped", "free"),
-		Help: "keys of distances of transformer-xl: mapped from one table, or trained for each head and layer with a number each"}
+		Help: "keys of distances of transformer-xl: mapped from one table, or trained for each " +
+			"head and layer with a number each"}
 	xlScaled = Option{Name: "xl-scaled", Default: "true", Check: yesNo,
 		Help: "whether transformer-xl divides its logits by sqrt(Dh)"}
 )
 
 func init() {
 	Register(Scheme{
-		Name:    "transformer-xl",
-		Summary: "sinusoids of the distance as keys of each layer, with trained vectors beside the queries, on the logits",
-		Title:   "Transformer-XL: Attentive Language Models beyond a Fixed-Length Context", Year: 2019,
+		Name: "transformer-xl",
+		Summary: "sinusoids of the distance as keys of each layer, with trained vectors beside " +
+			"the queries, on the logits",
+		Title:     "Transformer-XL: Attentive Language Models beyond a Fixed-Length Context",
+		Year:      2019,
 		Reference: "Dai et al. 2019, arXiv 1901.02860",
-		Formula: "logits_ij = [ (q_i + u) k_j + (q_i + v) (W_R R_{i-j}) ] / sqrt(Dh),  R_t = [sin(t c_k) | cos(t c_k)]\n" +
+		Formula: "logits_ij = [ (q_i + u) k_j + (q_i + v) (W_R R_{i-j}) ] / sqrt(Dh),  R_t = " +
+			"[sin(t c_k) | cos(t c_k)]\n" +
 			"free keys: [ (q_i + u) k_j + q_i r_{i-j} + b_{i-j} ] / sqrt(Dh)",
-		Parameters: "L D^2 + 2 H Dh, and N D with a learned table; H Dh + L N (H Dh + H) with free keys; 2N-1 for N in both directions",
-		Criteria:   Criteria{Inductive: true, DataDriven: true, TranslationInvariant: true},
+		Parameters: "L D^2 + 2 H Dh, and N D with a learned table; H Dh + L N (H Dh + H) with " +
+			"free keys; 2N-1 for N in both directions",
+		Criteria: Criteria{Inductive: true, DataDriven: true, TranslationInvariant: true},
 		Extrapolates: func(o Options) bool {
 			return o.Text(xlTable.Name) == "sinusoid" && o.Text(xlKeys.Name) == "mapped"
 		},
@@ -48,7 +58,7 @@ func init() {
 }
 
 type transformerXL struct {
-	None
+	atLogits
 	table, keys    *torchpe.Param // [E,R,D], [E,L,D,D]; nil with free keys
 	vectors, terms *torchpe.Param // [E,L,R,H,Dh], [E,L,R,H]; nil with mapped keys
 	u, v           *torchpe.Param // [E,H,Dh]; v nil with free keys
@@ -58,13 +68,15 @@ type transformerXL struct {
 }
 
 func newTransformerXL(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	n, d, dh, free := c.Positions.Tokens(), c.DModel, c.HeadWidth(), c.Options.Text(xlKeys.Name) == "free"
+	n, d, dh, free := c.Positions.Tokens(), c.DModel, c.HeadWidth(),
+		c.Options.Text(xlKeys.Name) == "free"
 	x := &transformerXL{causal: c.Options.Text(xlDirection.Name) == "causal", sign: 1, tokens: n}
 	switch {
 	case free && c.Options.Text(xlTable.Name) != "sinusoid":
-		return nil, fmt.Errorf("transformer-xl: --xl-table learned needs --xl-keys mapped; free keys have no table to map")
+		return nil, fmt.Errorf("transformer-xl: --xl-table learned needs --xl-keys mapped; " +
+			"free keys have no table to map")
 	case !free && d%2 != 0:
-		return nil, fmt.Errorf("transformer-xl: d_model %d is odd; sines and cosines come in pairs", d)
+		return nil, c.oddWidth()
 	}
 	if c.Options.Text(xlDirection.Name) == "mirrored" {
 		x.sign = -1
@@ -99,10 +111,8 @@ func newTransformerXL(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	return x, nil
 }
 
-func (x *transformerXL) Sites() Site { return AtLogits }
-
 func (x *transformerXL) Attention() Attention {
-	a := asked(x.causal)
+	a := attentionWithMask(x.causal)
 	a.Scale = x.scale
 	return a
 }
@@ -117,17 +127,11 @@ func (x *transformerXL) row(i, j int) int {
 
 func (x *transformerXL) Begin(s *torchpe.Scope, p Positions) Hooks {
 	checkPlaces(p.Index, x.tokens)
-	n := p.Tokens()
 	u := x.u.In(s)
-	in := func(p *torchpe.Param) torchpe.Tensor {
-		if p == nil {
-			return torchpe.Tensor{}
-		}
-		return p.In(s)
-	}
 	return &xlHooks{
-		u: u.Unsqueeze(1).Unsqueeze(3), v: in(x.v), table: in(x.table), keys: in(x.keys), vectors: in(x.vectors), terms: in(x.terms),
-		index: indexTensor(s, u.Device(), pairs(p.Index, x.row), n, n),
+		u: u.Unsqueeze(1).Unsqueeze(3), v: optional(s, x.v), table: optional(s, x.table),
+		keys: optional(s, x.keys), vectors: optional(s, x.vectors), terms: optional(s, x.terms),
+		index: pairIndex(s, u, p.Index, x.row),
 	}
 }
 
@@ -143,11 +147,14 @@ type xlHooks struct {
 func (h *xlHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
 	var byDistance torchpe.Tensor // [E,B,H,N,R]
 	if h.keys.Defined() {
-		keys := splitRows(torchpe.Linear(h.table, h.keys.Select(1, a.Layer), torchpe.Tensor{}), a.Q.Size(2)) // [E,H,R,Dh]
+		// [E,H,R,Dh]
+		keys := splitRows(torchpe.Linear(h.table, h.keys.Select(1, a.Layer), torchpe.Tensor{}),
+			a.Q.Size(2))
 		byDistance = byHead(a.Q.Add(h.v.Unsqueeze(1).Unsqueeze(3)), keys)
 	} else {
 		byDistance = byHead(a.Q, h.vectors.Select(1, a.Layer).Transpose(1, 2))
-		byDistance = byDistance.Add(h.terms.Select(1, a.Layer).Transpose(1, 2).Unsqueeze(1).Unsqueeze(3))
+		terms := h.terms.Select(1, a.Layer).Transpose(1, 2) // [E,H,R]
+		byDistance = byDistance.Add(terms.Unsqueeze(1).Unsqueeze(3))
 	}
 	content := a.K.Mul(h.u).Sum(-1).Unsqueeze(3) // u k_j [E,B,H,1,N]
 	return logits.Add(gatherPairs(byDistance, h.index).Add(content).MulScalar(a.Scale))

@@ -13,12 +13,16 @@ func TestTransformerXL(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "transformer-xl", Shift: petest.Unmoved,
 		Variants: []petest.Variant{
-			petest.Code("xl-direction", "bidirectional"), petest.Code("xl-table", "learned"), petest.Code("xl-keys", "free"),
+			petest.Code("xl-direction", "bidirectional"), petest.Code("xl-table", "learned"),
+			petest.Code("xl-keys", "free"),
 			petest.Code("xl-scaled", "false"), petest.Code("xl-direction", "mirrored"),
-			petest.Code("xl-direction", "bidirectional", "xl-keys", "free"), petest.Code("xl-direction", "bidirectional", "xl-table", "learned"),
+			petest.Code("xl-direction", "bidirectional", "xl-keys", "free"),
+			petest.Code("xl-direction", "bidirectional", "xl-table", "learned"),
 		},
 		Refuse: []petest.Refusal{
-			petest.Refuse("free keys and a table", petest.Spec{Given: pe.Options{"xl-keys": "free", "xl-table": "learned"}}, "--xl-table", "--xl-keys"),
+			petest.Refuse("free keys and a table",
+				petest.Spec{Given: pe.Options{"xl-keys": "free", "xl-table": "learned"}},
+				"--xl-table", "--xl-keys"),
 			petest.Refuse("an odd width", petest.Spec{DModel: 9, Heads: 3}, "d_model 9 is odd"),
 		},
 	})
@@ -26,10 +30,12 @@ func TestTransformerXL(t *testing.T) {
 
 func init() { vectors["transformer_xl"] = only(transformerXLVector) }
 
-// transformerXLVector: memory is tokens before the others; only the rows of the others are asked for.
+// transformerXLVector: memory is tokens before the others; only the rows of the others are asked
+// for.
 func transformerXLVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	sp := petest.Spec{
-		Scheme: "transformer-xl", Layers: 1, Heads: c.Int("heads", 1), Given: pe.Options{}, Set: map[string][]float64{"pe.u": c.Param(t, "u").Values},
+		Scheme: "transformer-xl", Layers: 1, Heads: c.Int("heads", 1), Given: pe.Options{},
+		Set: map[string][]float64{"pe.u": c.Param(t, "u").Values},
 	}
 	if c.Has("W_kR") { // DeepMind's: in both directions, without scale where the case says so, W to the right of R
 		q, k := c.Input(t, "q"), c.Input(t, "k")
@@ -41,7 +47,8 @@ func transformerXLVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			sp.Given["xl-scaled"] = "false"
 		}
 		sp.Set["pe.v"], sp.Set["pe.keys"] = c.Param(t, "v").Values, transposed(c.Param(t, "W_kR")).Values
-		return petest.Outputs{"logits": petest.AttendHeads(sp.Model(t), q, k, petest.Array{}, sp.Positions, false).Logits}
+		return petest.Outputs{"logits": petest.AttendHeads(sp.Model(t), q, k, petest.Array{},
+			sp.Positions, false).Logits}
 	}
 	x := c.Input(t, "x")
 	n, all := x.Shape[0], x
@@ -51,7 +58,8 @@ func transformerXLVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	sp.DModel, sp.Positions = x.Shape[1], pe.Line(all.Shape[0])
 	if c.Has("r_emb_by_distance") {
 		sp.Given["xl-keys"] = "free"
-		sp.Set["pe.vectors"], sp.Set["pe.terms"] = c.Param(t, "r_emb_by_distance").Values, c.Param(t, "r_bias_by_distance").Values
+		sp.Set["pe.vectors"], sp.Set["pe.terms"] = c.Param(t, "r_emb_by_distance").Values,
+			c.Param(t, "r_bias_by_distance").Values
 	} else {
 		sp.Set["pe.v"], sp.Set["pe.keys"] = c.Param(t, "v").Values, c.Param(t, "r_net.weight").Values
 		xlTable(t, c, &sp)

@@ -13,7 +13,8 @@ func TestXPos(t *testing.T) {
 	petest.Run(t, petest.Case{
 		Scheme: "xpos", Shift: petest.Unmoved,
 		Variants: rotaryVariants(
-			petest.Code("xpos-scale-base", "8"), petest.Code("xpos-gamma", "0.2", "xpos-scale-base", "8"), petest.Code("xpos-gamma", "0.1"),
+			petest.Code("xpos-scale-base", "8"), petest.Code("xpos-gamma", "0.2", "xpos-scale-base",
+				"8"), petest.Code("xpos-gamma", "0.1"),
 			petest.Code("xpos-causal", "false"),
 		),
 	})
@@ -21,7 +22,8 @@ func TestXPos(t *testing.T) {
 
 func init() {
 	vectors["xpos"] = func(t testing.TB, c *petest.VectorCase) petest.Outputs {
-		sp := rotarySpec(c, "xpos", "interleaved", "xpos-scale-base", fmt.Sprint(c.Float("scale_base", 512)), "xpos-gamma", fmt.Sprint(c.Float("gamma", 0.4)))
+		sp := rotarySpec(c, "xpos", "interleaved", "xpos-scale-base",
+			fmt.Sprint(c.Float("scale_base", 512)), "xpos-gamma", fmt.Sprint(c.Float("gamma", 0.4)))
 		if want := c.Int("centre", 0); want != (sp.Positions.Tokens()+1)/2 {
 			t.Errorf("the centre is %d; ours is ceil(n/2)", want)
 		}
@@ -29,7 +31,8 @@ func init() {
 	}
 }
 
-// TestXPosDecays: for one vector at all places, turned back, the logit of each pair goes with zeta^((i-j)/S) (Sun et al., equation 15).
+// TestXPosDecays: for one vector at all places, turned back, the logit of each pair goes with
+// zeta^((i-j)/S) (Sun et al., equation 15).
 func TestXPosDecays(t *testing.T) {
 	const n, dh, span, gamma = 8, 8, 4.0, 0.4
 	m := petest.Spec{Scheme: "xpos", Given: pe.Options{"xpos-scale-base": fmt.Sprint(span)}}.Model(t)

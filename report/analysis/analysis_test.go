@@ -11,8 +11,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	_ "torchpe/report/internal/golden" // the flag -update
-	"torchpe/report/metrics"
+	_ "torchpe/internal/golden" // the flag -update
+	"torchpe/internal/metrics"
 )
 
 func write(t *testing.T, name, body string) string {
@@ -25,7 +25,8 @@ func write(t *testing.T, name, body string) string {
 }
 
 func TestParsePositions(t *testing.T) {
-	for value, want := range map[string][2]int{"": {0, 0}, "0:128": {0, 128}, "1:": {1, 0}, ":5": {0, 5}, "3:5": {3, 5}} {
+	for value, want := range map[string][2]int{"": {0, 0}, "0:128": {0, 128}, "1:": {1, 0},
+		":5": {0, 5}, "3:5": {3, 5}} {
 		if from, to, err := ParsePositions(value); err != nil || from != want[0] || to != want[1] {
 			t.Errorf("%q: %d, %d, %v", value, from, to, err)
 		}
@@ -43,18 +44,20 @@ func TestNumbersThatHaveNoValue(t *testing.T) {
 		t.Errorf("%s, %v", body, err)
 	}
 	var back []Number
-	if err := json.Unmarshal(body, &back); err != nil || back[0] != 1.5 || back[1].Known() || back[1].String() != "–" {
+	if err := json.Unmarshal(body, &back); err != nil || back[0] != 1.5 || back[1].known() ||
+		back[1].String() != "–" {
 		t.Errorf("%v, %v", back, err)
 	}
-	if meanOf([]Number{1, None}, func(n Number) Number { return n }).Known() {
+	if meanOf([]Number{1, None}, func(n Number) Number { return n }).known() {
 		t.Error("a mean of what has no value")
 	}
 }
 
-// Positions that count from elsewhere, and halves in another order, are turned columns: a Procrustes transform undoes them.
+// Positions that count from elsewhere, and halves in another order, are turned columns: a
+// Procrustes transform undoes them.
 func TestSinusoids(t *testing.T) {
 	const side, d = 4, 16
-	code, err := Sinusoid2D(side, side, d)
+	code, err := sinusoid2D(side, side, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,57 +71,32 @@ func TestSinusoids(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	// Vaswani et al.: position 0 is 0, 1, 0, 1...; the norm of each row is sqrt(d/2).
-	line, err := Sinusoid1D(3, 6)
-	if err != nil || !slices.Equal(line[:6], []float64{0, 1, 0, 1, 0, 1}) || math.Abs(floats.Norm(line[6:12], 2)-math.Sqrt(3)) > 1e-15 || line[6] != math.Sin(1) {
+	line, err := sinusoid1D(3, 6)
+	if err != nil || !slices.Equal(line[:6], []float64{0, 1, 0, 1, 0, 1}) ||
+		math.Abs(floats.Norm(line[6:12], 2)-math.Sqrt(3)) > 1e-15 || line[6] != math.Sin(1) {
 		t.Errorf("%v, %v", line, err)
 	}
 	for _, bad := range [][2]int{{0, 4}, {3, 5}, {3, 0}} {
-		if _, err := Sinusoid1D(bad[0], bad[1]); err == nil {
+		if _, err := sinusoid1D(bad[0], bad[1]); err == nil {
 			t.Errorf("%v was accepted", bad)
 		}
 	}
-	if _, err := Sinusoid2D(2, 2, 6); err == nil {
+	if _, err := sinusoid2D(2, 2, 6); err == nil {
 		t.Error("6 dimensions were accepted")
 	}
 }
 
 // Rows (3, 4) and 0 times 1e200: norms 5e200 and mean 2.5e200, one dimension used.
 func TestRankOfLargeNumbers(t *testing.T) {
-	models, _, err := Tables(Selection{Files: []string{write(t, "t.csv", "3e200,4e200\n0,0\n")}, Member: All, Block: All})
+	models, _, err := Tables(Selection{Files: []string{write(t, "t.csv", "3e200,4e200\n0,0\n")},
+		Member: All, Block: All})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := Ranks(models)
-	if err != nil || math.Abs(float64(got[0].Frobenius)/5e200-1) > 1e-15 || math.Abs(float64(got[0].MeanRowNorm)/2.5e200-1) > 1e-15 || math.Abs(float64(got[0].EffectiveRank)-1) > 1e-12 {
+	if err != nil || math.Abs(float64(got[0].Frobenius)/5e200-1) > 1e-15 ||
+		math.Abs(float64(got[0].MeanRowNorm)/2.5e200-1) > 1e-15 || math.Abs(float64(got[0].EffectiveRank)-1) > 1e-12 {
 		t.Errorf("%+v, %v", got, err)
-	}
-}
-
-func TestReadColumn(t *testing.T) {
-	table := write(t, "t.csv", "\ufeffname, acc ,0\n# a comment\na,1,10\n\"b,c\",2,20\n")
-	semicolons := write(t, "s.txt", "x;y\n1;2\n3;4\n")
-	blanks := write(t, "b.txt", "x y\n1   2\n3 4\n")
-	bare := write(t, "bare.tsv", "1\t2\n3\t4\n")
-	sigmas := write(t, "sigmas.csv", "0.1,0.2\n0.93,0.95\n0.91,0.96\n")
-	one := write(t, "one.csv", "p\n0.5\n0.25\n")
-	for _, c := range []struct {
-		reference string
-		want      []float64
-	}{
-		{"1,2.5, -3e1", []float64{1, 2.5, -30}}, {table + ":acc", []float64{1, 2}}, {table + ":0", []float64{10, 20}}, // a name before a place
-		{sigmas + ":0.2", []float64{0.95, 0.96}},
-		{table + ":2", []float64{10, 20}}, {semicolons + ":y", []float64{2, 4}}, {blanks + ":1", []float64{2, 4}},
-		{bare + ":0", []float64{1, 3}}, {one, []float64{0.5, 0.25}},
-	} {
-		got, err := ReadColumn(c.reference)
-		if err != nil || !slices.Equal(got.Values, c.want) {
-			t.Errorf("%s: %v, %v", c.reference, got.Values, err)
-		}
-	}
-	for _, bad := range []string{"", "1,,2", table, table + ":name", table + ":3", table + ":-1", write(t, "e.csv", ""), write(t, "h.csv", "a,b\n"), write(t, "q.csv", "a\n\"1")} {
-		if _, err := ReadColumn(bad); err == nil {
-			t.Errorf("%q was accepted", bad)
-		}
 	}
 }
 
@@ -126,28 +104,32 @@ func TestReadColumn(t *testing.T) {
 func TestFormats(t *testing.T) {
 	anything := func([]int) error { return nil }
 	const other = "../../data/series/testdata/" // one matrix in three formats, MATLAB's with the axes swapped
-	hdf5, err := ReadArray(other+"one.h5", isTable)
+	hdf5, err := readArray(other+"one.h5", isTable)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"v5.mat", "v73.mat:tc"} {
-		if a, err := ReadArray(other+name, isTable); err != nil || !slices.Equal(a.Data, hdf5.Data) || !slices.Equal(a.Shape, hdf5.Shape) {
+		if a, err := readArray(other+name, isTable); err != nil ||
+			!slices.Equal(a.Data, hdf5.Data) || !slices.Equal(a.Shape, hdf5.Shape) {
 			t.Errorf("%s: %v unlike %v, %v", name, a.Shape, hdf5.Shape, err)
 		}
 	}
-	if a, err := ReadArray("../../data/array/hdf5/testdata/layouts-new.h5:chunked", isTable); err != nil || !slices.Equal(a.Shape, []int{5, 7}) {
+	if a, err := readArray("../../data/array/hdf5/testdata/layouts-new.h5:chunked",
+		isTable); err != nil || !slices.Equal(a.Shape, []int{5, 7}) {
 		t.Errorf("%v, %v", a.Shape, err)
 	}
-	for reference, least := range map[string]int{"testdata/table.mat:table": 72, "testdata/arrays.npz:query": 48, "testdata/named.csv": 72} {
-		a, err := ReadArray(reference, anything)
+	for reference, least := range map[string]int{"testdata/table.mat:table": 72,
+		"testdata/arrays.npz:query": 48, "testdata/named.csv": 72} {
+		a, err := readArray(reference, anything)
 		if err != nil || len(a.Data) != least {
 			t.Errorf("%s: %d numbers, %v", reference, len(a.Data), err)
 		}
 	}
-	if _, err := ReadArray("testdata/table.mat:note", anything); err == nil || !strings.Contains(err.Error(), "char") {
+	if _, err := readArray("testdata/table.mat:note", anything); err == nil ||
+		!strings.Contains(err.Error(), "char") {
 		t.Errorf("letters: %v", err)
 	}
-	a, err := ReadArray("testdata/table.mat", isTable) // the one that fits
+	a, err := readArray("testdata/table.mat", isTable) // the one that fits
 	if err != nil || a.Source != "testdata/table.mat:table" {
 		t.Errorf("%q, %v", a.Source, err)
 	}

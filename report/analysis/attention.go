@@ -5,25 +5,26 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"torchpe/report/metrics"
+	"torchpe/internal/metrics"
+	"torchpe/internal/plural"
 	"torchpe/report/runs"
 )
 
-// LayerAttention is how alike a layer's attention is to the reference's.
+// LayerAttention compares a layer's attention with the reference's.
 type LayerAttention struct {
 	Layer  int    `json:"layer"`
 	Cosine Number `json:"cosine"`
 	JSD    Number `json:"jsd"`
 }
 
-// ExampleAttention is how alike the attention of one example, such as a puzzle, is to the reference's.
+// ExampleAttention compares the attention of one example, such as a puzzle, with the reference's.
 type ExampleAttention struct {
 	Example int    `json:"example"`
 	Cosine  Number `json:"cosine"`
 	JSD     Number `json:"jsd"`
 }
 
-// AttentionResult is how alike a model's attention is to a reference's.
+// AttentionResult compares a model's attention with a reference's.
 type AttentionResult struct {
 	Subject
 	Reference Subject            `json:"reference"`
@@ -36,8 +37,9 @@ type AttentionResult struct {
 	ByExample []ExampleAttention `json:"by_example"` // likewise
 }
 
-// AttentionModels returns models with attention maps: of directories the members of runs, then the arrays FILE[:tensor], of shape
-// [tokens,tokens], [examples,tokens,tokens], [layers,examples,tokens,tokens] or [layers,examples,heads,tokens,tokens].
+// AttentionModels returns models with attention maps: of directories the members of runs, then the
+// arrays FILE[:tensor], of shape [tokens,tokens], [examples,tokens,tokens],
+// [layers,examples,tokens,tokens] or [layers,examples,heads,tokens,tokens].
 func AttentionModels(references []string, member int) (models []*Model, notes []string, err error) {
 	var dirs, files []string
 	for _, r := range references {
@@ -47,7 +49,7 @@ func AttentionModels(references []string, member int) (models []*Model, notes []
 			files = append(files, r)
 		}
 	}
-	models, notes, err = Members(dirs, member)
+	models, notes, err = members(dirs, member)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,9 +63,10 @@ func AttentionModels(references []string, member int) (models []*Model, notes []
 	return models, unique(notes), nil
 }
 
-// Attentions compares the attention of models with that of a reference: an array, or a run's member of the same seed, else its
-// first member, which a note says.
-func Attentions(models []*Model, reference string, how metrics.Pooling) (out []AttentionResult, notes []string, err error) {
+// Attentions compares the attention of models with that of a reference: an array, or a run's member
+// of the same seed, else its first member, which a note says.
+func Attentions(models []*Model, reference string,
+	how metrics.Pooling) (out []AttentionResult, notes []string, err error) {
 	references, notes, err := AttentionModels([]string{reference}, All)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reference: %w", err)
@@ -71,7 +74,8 @@ func Attentions(models []*Model, reference string, how metrics.Pooling) (out []A
 	for _, m := range models {
 		r, note := sameSeed(m, references)
 		if m.Seed == nil && len(references) > 1 {
-			note = fmt.Sprintf("%s has no seed: held against the reference's first of %s, of seed %d", m.Source, counted(len(references), "member"), *r.Seed)
+			note = fmt.Sprintf("%s has no seed: held against the reference's first of "+
+				"%s, of seed %d", m.Source, plural.Of(len(references), "member"), *r.Seed)
 		}
 		notes = append(notes, note, otherData(m, r))
 		a, b, err := attentionPair(m, r)
@@ -92,7 +96,7 @@ func Attentions(models []*Model, reference string, how metrics.Pooling) (out []A
 	return out, unique(notes), nil
 }
 
-// named is the model in a message: its source, and its member.
+// named returns the model in a message: its source, and its member.
 func (m *Model) named() string {
 	if m.Member == nil {
 		return m.Source
@@ -119,9 +123,11 @@ func attentionPair(m, r *Model) (a, b runs.Attention, err error) {
 	shape := func(x runs.Attention) [4]int { return [4]int{len(x.Layers), x.Examples, x.Heads, x.Tokens} }
 	if x, y := shape(a), shape(b); x != y {
 		parts := func(x [4]int) string {
-			return fmt.Sprintf("%s, %s, %s, %s", counted(x[0], "layer"), counted(x[1], "example"), counted(x[2], "head"), counted(x[3], "token"))
+			return fmt.Sprintf("%s, %s, %s, %s", plural.Of(x[0], "layer"), plural.Of(x[1], "example"),
+				plural.Of(x[2], "head"), plural.Of(x[3], "token"))
 		}
-		return a, b, fmt.Errorf("%s has attention of %s, the reference %s of %s: want the same", m.Source, parts(x), r.Source, parts(y))
+		return a, b, fmt.Errorf("%s has attention of %s, the reference %s of %s: want the same",
+			m.Source, parts(x), r.Source, parts(y))
 	}
 	return a, b, nil
 }
@@ -135,7 +141,8 @@ func compare(a, b runs.Attention, how metrics.Pooling) (AttentionResult, error) 
 	}
 	one.Cosine, one.JSD = Number(s.Cosine), Number(s.JSD)
 	for layer := range a.Layers {
-		s, err := metrics.CompareAttention(a.Layers[layer:layer+1], b.Layers[layer:layer+1], a.Examples, rows, a.Tokens, how)
+		s, err := metrics.CompareAttention(a.Layers[layer:layer+1], b.Layers[layer:layer+1],
+			a.Examples, rows, a.Tokens, how)
 		if err != nil {
 			return one, err
 		}
@@ -163,7 +170,7 @@ func example(a runs.Attention, e int) [][]float64 {
 
 // otherData says where two runs do not look at the same examples by their settings.
 func otherData(m, r *Model) string {
-	if m.Source == r.Source || !m.Run() || !r.Run() {
+	if m.Source == r.Source || !m.run() || !r.run() {
 		return ""
 	}
 	var settings [2]map[string]json.RawMessage
@@ -174,7 +181,8 @@ func otherData(m, r *Model) string {
 	}
 	for _, key := range []string{"task", "data_seed", "lst_validation"} {
 		if x, y := settings[0][key], settings[1][key]; !bytes.Equal(x, y) {
-			return fmt.Sprintf("%s and the reference %s may look at other examples: %s is %s and %s", m.Source, r.Source, key, x, y)
+			return fmt.Sprintf("%s and the reference %s may look at other examples: %s "+
+				"is %s and %s", m.Source, r.Source, key, x, y)
 		}
 	}
 	return ""

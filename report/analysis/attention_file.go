@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"torchpe/report/metrics"
+	"torchpe/internal/metrics"
 	"torchpe/report/runs"
 )
 
@@ -18,8 +18,9 @@ var attentionAxes = map[int][]string{
 func isAttention(shape []int) error {
 	axes, ok := attentionAxes[len(shape)]
 	if k := len(shape); !ok || shape[k-1] != shape[k-2] || shape[k-1] < 2 {
-		return fmt.Errorf("shape %v: want attention maps [tokens,tokens], [examples,tokens,tokens], [layers,examples,tokens,tokens] "+
-			"or [layers,examples,heads,tokens,tokens] of 2 tokens or more", shape)
+		return fmt.Errorf(
+			"shape %v: want attention maps [tokens,tokens], [examples,tokens,tokens], [layers,examples,tokens,tokens] "+
+				"or [layers,examples,heads,tokens,tokens] of 2 tokens or more", shape)
 	}
 	for i, axis := range axes {
 		if shape[i] < 1 {
@@ -31,7 +32,7 @@ func isAttention(shape []int) error {
 
 // fileAttention reads the attention maps of FILE[:tensor], whose rows must be distributions.
 func fileAttention(reference string) (*Model, string, error) {
-	a, err := ReadArray(reference, isAttention)
+	a, err := readArray(reference, isAttention)
 	if err != nil {
 		return nil, "", err
 	}
@@ -57,18 +58,20 @@ func fileAttention(reference string) (*Model, string, error) {
 }
 
 // areDistributions says which row of attention maps is no distribution.
-func areDistributions(a Array) error {
+func areDistributions(a namedArray) error {
 	n := a.Shape[len(a.Shape)-1]
 	for at := 0; at < len(a.Data); at += n {
 		sum := 0.0
 		for j, v := range a.Data[at : at+n] {
 			if v-v != 0 || v < 0 {
-				return fmt.Errorf("%s: %s, column %d is %v: want weights of attention after the softmax, which are at least 0", a.Source, rowOf(a.Shape, at/n), j, v)
+				return fmt.Errorf("%s: %s, column %d is %v: want weights of attention after the "+
+					"softmax, which are at least 0", a.Source, rowOf(a.Shape, at/n), j, v)
 			}
 			sum += v
 		}
 		if !(math.Abs(sum-1) < metrics.SumTolerance) {
-			return fmt.Errorf("%s: %s sums to %.6g: want weights of attention after the softmax, whose rows (the last axis) sum to 1 within %g",
+			return fmt.Errorf("%s: %s sums to %.6g: want weights of attention after the softmax, "+
+				"whose rows (the last axis) sum to 1 within %g",
 				a.Source, rowOf(a.Shape, at/n), sum, metrics.SumTolerance)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/npy"
-	"torchpe/report/metrics"
+	"torchpe/internal/metrics"
 )
 
 // compared is one entry of "attention" in expected.json, by scipy.
@@ -22,7 +22,8 @@ type compared struct {
 	ByExample   []struct{ Cosine, JSD float64 } `json:"by_example"`
 }
 
-// Arrays of two to five axes, in all formats, under every pooling: the whole, each layer and each example.
+// Arrays of two to five axes, in all formats, under every pooling: the whole, each layer and each
+// example.
 func TestAttentionOfArrays(t *testing.T) {
 	body, err := os.ReadFile("testdata/expected.json")
 	if err != nil {
@@ -59,7 +60,8 @@ func TestAttentionOfArrays(t *testing.T) {
 			}
 		}
 		check("whole", g.Cosine, g.JSD, w.Cosine, w.JSD)
-		if len(g.Layers) != len(w.Layers) || len(g.ByExample) != len(w.ByExample) || g.Examples != len(w.ByExample) || g.SameSeed != nil {
+		if len(g.Layers) != len(w.Layers) || len(g.ByExample) != len(w.ByExample) ||
+			g.Examples != len(w.ByExample) || g.SameSeed != nil {
 			t.Fatalf("%s: %+v", c.name, g)
 		}
 		for i, l := range g.Layers {
@@ -100,12 +102,15 @@ func TestRowsOfAttention(t *testing.T) {
 		{[]int{2, 2}, 2, 0.5, "a.npy: row 1 sums to 1.25"},
 		{[]int{3, 2, 2}, 4 + 1, -0.75, "a.npy: example 1, row 0, column 1 is -0.75"},
 		{[]int{2, 3, 2, 2}, 12 + 8 + 2, math.NaN(), "a.npy: layer 1, example 2, row 1, column 0 is NaN"},
-		{[]int{2, 3, 4, 2, 2}, 48 + 2*16 + 3*4 + 3, math.Inf(1), "a.npy: layer 1, example 2, head 3, row 1, column 1 is +Inf"},
-		{[]int{2, 2}, 0, 0.2511, "row 0 sums to 1.0011: want weights of attention after the softmax, whose rows (the last axis) sum to 1 within 0.001"},
+		{[]int{2, 3, 4, 2, 2}, 48 + 2*16 + 3*4 + 3, math.Inf(1),
+			"a.npy: layer 1, example 2, head 3, row 1, column 1 is +Inf"},
+		{[]int{2, 2}, 0, 0.2511, "row 0 sums to 1.0011: want weights of attention after the " +
+			"softmax, whose rows (the last axis) sum to 1 within 0.001"},
 		{[]int{2, 4}, 0, 0.25, "shape [2 4]: want attention maps [tokens,tokens]"},
 		{[]int{1, 1, 1, 1, 2, 2}, 0, 0.25, "[layers,examples,heads,tokens,tokens]"},
 	} {
-		if _, _, err := AttentionModels([]string{save(c.shape, c.at, c.v)}, All); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := AttentionModels([]string{save(c.shape, c.at, c.v)}, All); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.shape, err, c.want)
 		}
 	}

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"torchpe/report/metrics"
+	"torchpe/internal/metrics"
+	"torchpe/internal/plural"
 )
 
 // DistanceMatrix are the distances between the tokens of a table.
@@ -31,7 +32,7 @@ func Between(m *Model, kind metrics.Distance) (DistanceMatrix, error) {
 		out.Notes = append(out.Notes, m.Source+": "+why)
 	}
 	for i := range t.Tokens {
-		out.Distances = append(out.Distances, Numbers(out.Values[i*t.Tokens:(i+1)*t.Tokens]))
+		out.Distances = append(out.Distances, numbers(out.Values[i*t.Tokens:(i+1)*t.Tokens]))
 	}
 	return out, nil
 }
@@ -75,6 +76,18 @@ type MapOptions struct {
 	Modules  string // as of ModulesOf
 }
 
+// Maps maps the tokens of each model's first table.
+func Maps(models []*Model, o MapOptions) ([]Map, error) {
+	all := make([]Map, len(models))
+	for i, m := range models {
+		var err error
+		if all[i], err = Coordinates(m, o); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // Coordinates maps the tokens of a model's first table.
 func Coordinates(m *Model, o MapOptions) (Map, error) {
 	t := m.Tables[0]
@@ -84,9 +97,10 @@ func Coordinates(m *Model, o MapOptions) (Map, error) {
 		most = min(most, t.Dim)
 	}
 	if o.Dims < 1 || o.Dims > most {
-		return out, fmt.Errorf("%s: %s of a map of a table [%d,%d]: want 1 to %d", m.Source, counted(o.Dims, "dimension"), t.Tokens, t.Dim, most)
+		return out, fmt.Errorf("%s: %s of a map of a table [%d,%d]: want 1 to %d", m.Source,
+			plural.Of(o.Dims, "dimension"), t.Tokens, t.Dim, most)
 	}
-	found, err := ModulesOf(m, o.Modules)
+	found, err := modulesOf(m, o.Modules)
 	if err != nil && o.Modules != "" {
 		return out, err
 	}
@@ -99,7 +113,7 @@ func Coordinates(m *Model, o MapOptions) (Map, error) {
 	if o.Method == PCA {
 		var explained []float64
 		at, explained, err = metrics.PCA(t.Values, t.Tokens, t.Dim, o.Dims)
-		out.Explained = Numbers(explained)
+		out.Explained = numbers(explained)
 	} else {
 		at, err = out.scale(t, o)
 	}
@@ -107,7 +121,7 @@ func Coordinates(m *Model, o MapOptions) (Map, error) {
 		return out, fmt.Errorf("%s: %w", m.Source, err)
 	}
 	for i := range t.Tokens {
-		out.Coordinates = append(out.Coordinates, Numbers(at[i*o.Dims:(i+1)*o.Dims]))
+		out.Coordinates = append(out.Coordinates, numbers(at[i*o.Dims:(i+1)*o.Dims]))
 	}
 	return out, nil
 }
@@ -133,7 +147,8 @@ func (m *Map) scale(t Table, o MapOptions) ([]float64, error) {
 	return at, nil
 }
 
-// stress1 is sqrt(sum (d - d')^2 / sum d^2) over pairs (Kruskal 1964), d' the distances of the coordinates.
+// stress1 is sqrt(sum (d - d')^2 / sum d^2) over pairs (Kruskal 1964), d' the distances of the
+// coordinates.
 func stress1(d, at []float64, n, k int) float64 {
 	var off, all float64
 	for i := range n {

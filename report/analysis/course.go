@@ -19,15 +19,16 @@ type CourseRecord struct {
 	EffectiveRank Number `json:"effective_rank"`
 }
 
-// Course is how the size of a model's tables went over training.
+// Course has the size of a model's tables over training.
 type Course struct {
 	Subject
 	Records []CourseRecord `json:"records"`
 }
 
-// Courses returns the norm and effective rank that runs recorded over training. Members without them are left out, with a note.
+// Courses returns the norm and effective rank that runs recorded over training. Members without
+// them are left out, with a note.
 func Courses(dirs []string, member int) (out []Course, notes []string, err error) {
-	models, notes, err := Members(dirs, member)
+	models, notes, err := members(dirs, member)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -51,7 +52,9 @@ func Courses(dirs []string, member int) (out []Course, notes []string, err error
 			c.Records = append(c.Records, one)
 		}
 		if c.Records == nil {
-			notes = append(notes, fmt.Sprintf("%s: metrics.jsonl records no norm of the encoding %s, which adds no table: left out", m.Source, m.PE))
+			notes = append(notes,
+				fmt.Sprintf("%s: metrics.jsonl records no norm of the encoding %s, which adds no "+
+					"table: left out", m.Source, m.PE))
 			continue
 		}
 		out = append(out, c)
@@ -69,14 +72,15 @@ func CoursesCSV(courses []Course) ([]byte, error) {
 	w := csv.NewWriter(&b)
 	w.Write([]string{"source", "pe", "member", "seed", "step", "epoch", "frobenius", "effective_rank"})
 	cell := func(n Number) string {
-		if !n.Known() {
+		if !n.known() {
 			return ""
 		}
 		return strconv.FormatFloat(float64(n), 'g', -1, 64)
 	}
 	for _, c := range courses {
 		for _, r := range c.Records {
-			w.Write([]string{c.Source, c.PE, strconv.Itoa(*c.Member), strconv.FormatUint(*c.Seed, 10), strconv.Itoa(r.Step), strconv.Itoa(r.Epoch),
+			w.Write([]string{c.Source, c.PE, strconv.Itoa(*c.Member),
+				strconv.FormatUint(*c.Seed, 10), strconv.Itoa(r.Step), strconv.Itoa(r.Epoch),
 				cell(r.Frobenius), cell(r.EffectiveRank)})
 		}
 	}

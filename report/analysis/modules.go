@@ -9,8 +9,8 @@ import (
 	"torchpe/data/partition"
 )
 
-// Modules are the modules of the tokens of a model.
-type Modules struct {
+// moduleSet are the modules of the tokens of a model.
+type moduleSet struct {
 	Labels []int // [tokens], places in Names
 	Names  []string
 	From   string // where they come from, in words
@@ -18,37 +18,40 @@ type Modules struct {
 
 // The modules that a square grid has without a file.
 const (
-	Rows    = "rows"
-	Columns = "columns"
+	byRows    = "rows"
+	byColumns = "columns"
 )
 
-// ErrNoModules says that nothing says which module each token is in.
-var ErrNoModules = errors.New("no modules are known: give --modules FILE, or --modules rows or columns for tokens of a square grid")
+// errNoModules says that nothing says which module each token is in.
+var errNoModules = errors.New("no modules are known: give --modules FILE, or --modules rows or " +
+	"columns for tokens of a square grid")
 
-// ModulesOf returns the modules of a model's tokens: of a file (see package partition), the rows or columns of the square grid that
-// the tokens fill row by row, or for "" those that a run of masked prediction keeps with its probes.
-func ModulesOf(m *Model, source string) (Modules, error) {
+// modulesOf returns the modules of a model's tokens: of a file (see package partition), the rows or
+// columns of the square grid that the tokens fill row by row, or for "" those that a run of masked
+// prediction keeps with its probes.
+func modulesOf(m *Model, source string) (moduleSet, error) {
 	all, err := m.allModules(source)
 	if err != nil {
 		return all, fmt.Errorf("%s: %w", m.Source, err)
 	}
 	all.Labels = all.Labels[m.from : m.from+m.Tables[0].Tokens]
 	if !slices.ContainsFunc(all.Labels, func(l int) bool { return l != all.Labels[0] }) {
-		return all, fmt.Errorf("%s: all %d tokens are in module %s: want at least two modules", m.Source, len(all.Labels), all.Names[all.Labels[0]])
+		return all, fmt.Errorf("%s: all %d tokens are in module %s: want at least two modules",
+			m.Source, len(all.Labels), all.Names[all.Labels[0]])
 	}
 	return all, nil
 }
 
-func (m *Model) allModules(source string) (Modules, error) {
+func (m *Model) allModules(source string) (moduleSet, error) {
 	switch source {
 	case "":
 		return m.ownModules()
-	case Rows, Columns:
+	case byRows, byColumns:
 		return gridModules(m.tokens, source)
 	}
 	p, err := partition.Read(source)
 	if err != nil {
-		return Modules{}, err
+		return moduleSet{}, err
 	}
 	names := m.Names
 	if len(names) != m.tokens { // those of a part
@@ -56,30 +59,31 @@ func (m *Model) allModules(source string) (Modules, error) {
 	}
 	matched, err := p.Match(partition.Tokens{Count: m.tokens, Names: names, File: m.Source})
 	if err != nil {
-		return Modules{}, err
+		return moduleSet{}, err
 	}
-	return Modules{Labels: matched.Labels, Names: matched.Modules, From: source + ", " + matched.How}, nil
+	return moduleSet{Labels: matched.Labels, Names: matched.Modules, From: source + ", " + matched.How}, nil
 }
 
-// ownModules are those that a run keeps.
-func (m *Model) ownModules() (Modules, error) {
-	if !m.Run() {
-		return Modules{}, ErrNoModules
+// ownModules returns the modules that a run keeps.
+func (m *Model) ownModules() (moduleSet, error) {
+	if !m.run() {
+		return moduleSet{}, errNoModules
 	}
 	values, ok, err := m.probes.Shared("modules")
 	if err != nil {
-		return Modules{}, err
+		return moduleSet{}, err
 	}
 	if !ok {
-		return Modules{}, ErrNoModules
+		return moduleSet{}, errNoModules
 	}
 	if len(values) != m.tokens {
-		return Modules{}, fmt.Errorf("probes.safetensors has the modules of %d tokens, and tables of %d", len(values), m.tokens)
+		return moduleSet{}, fmt.Errorf("probes.safetensors has the modules of %d tokens, and "+
+			"tables of %d", len(values), m.tokens)
 	}
-	out := Modules{Names: m.probes.Text("module_names"), From: "the run"}
+	out := moduleSet{Names: m.probes.Text("module_names"), From: "the run"}
 	for i, v := range values {
 		if v != math.Trunc(v) || math.Abs(v) > 1e9 {
-			return Modules{}, fmt.Errorf("probes.safetensors: the module of token %d is %v", i, v)
+			return moduleSet{}, fmt.Errorf("probes.safetensors: the module of token %d is %v", i, v)
 		}
 		out.Labels = append(out.Labels, int(v))
 	}
@@ -87,7 +91,7 @@ func (m *Model) ownModules() (Modules, error) {
 }
 
 // named gives modules without a name their number.
-func (m Modules) named() Modules {
+func (m moduleSet) named() moduleSet {
 	low, high := slices.Min(m.Labels), slices.Max(m.Labels)
 	if low >= 0 && high < len(m.Names) {
 		return m
@@ -105,15 +109,15 @@ func (m Modules) named() Modules {
 	return m
 }
 
-func gridModules(n int, which string) (Modules, error) {
+func gridModules(n int, which string) (moduleSet, error) {
 	side, err := squareSide(n)
 	if err != nil {
-		return Modules{}, err
+		return moduleSet{}, err
 	}
-	out := Modules{From: fmt.Sprintf("%s of the %d x %d grid", which, side, side)}
+	out := moduleSet{From: fmt.Sprintf("%s of the %d x %d grid", which, side, side)}
 	for i := range n {
 		at := i / side
-		if which == Columns {
+		if which == byColumns {
 			at = i % side
 		}
 		out.Labels = append(out.Labels, at)

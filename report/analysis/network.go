@@ -3,7 +3,7 @@ package analysis
 import (
 	"fmt"
 
-	"torchpe/report/metrics"
+	"torchpe/internal/metrics"
 )
 
 // BlockNetwork are the scores of a block's table.
@@ -32,16 +32,18 @@ type NetworkOptions struct {
 	Seed         uint64
 }
 
-// Networks scores the tables of models against the modules of their tokens (metrics.ScorePE). Notes say why a score has no value.
+// Networks scores the tables of models against the modules of their tokens (metrics.ScorePE). Notes
+// say why a score has no value.
 func Networks(models []*Model, modules string, o NetworkOptions) (out []Network, notes []string, err error) {
-	all := make([]Modules, len(models))
+	all := make([]moduleSet, len(models))
 	for i, m := range models {
-		if all[i], err = ModulesOf(m, modules); err != nil {
+		if all[i], err = modulesOf(m, modules); err != nil {
 			return nil, nil, err
 		}
 	}
 	for i, m := range models {
-		n := Network{Subject: m.Subject, Tokens: m.Tables[0].Tokens, Modules: distinct(all[i].Labels), ModulesFrom: all[i].From}
+		n := Network{Subject: m.Subject, Tokens: m.Tables[0].Tokens,
+			Modules: distinct(all[i].Labels), ModulesFrom: all[i].From}
 		for _, t := range m.Tables {
 			b, why, err := o.table(t, all[i])
 			if err != nil {
@@ -60,7 +62,7 @@ func Networks(models []*Model, modules string, o NetworkOptions) (out []Network,
 }
 
 // table scores a table, and says why a score has no value.
-func (o NetworkOptions) table(t Table, modules Modules) (BlockNetwork, string, error) {
+func (o NetworkOptions) table(t Table, modules moduleSet) (BlockNetwork, string, error) {
 	none := BlockNetwork{Block: t.Block, Modularity: None, Clustering: None, P: None}
 	d, err := metrics.Distances(t.Values, t.Tokens, t.Dim, o.Distance)
 	if err != nil {
@@ -74,10 +76,10 @@ func (o NetworkOptions) table(t Table, modules Modules) (BlockNetwork, string, e
 	return b, why, err
 }
 
-// Weights scores a matrix of weights [n,n] as it is, or each of a stack of them. Notes say where it is not symmetric or has weights
-// below 0, and why a score has no value.
+// Weights scores a matrix of weights [n,n] as it is, or each of a stack of them. Notes say where it
+// is not symmetric or has weights below 0, and why a score has no value.
 func Weights(reference, modules string, o NetworkOptions) (n Network, notes []string, err error) {
-	a, err := ReadArray(reference, func(shape []int) error {
+	a, err := readArray(reference, func(shape []int) error {
 		if k := len(shape); k < 2 || shape[k-1] != shape[k-2] || shape[k-1] < 2 {
 			return fmt.Errorf("shape %v: want square weights [n,n], or a stack of them", shape)
 		}
@@ -94,7 +96,7 @@ func Weights(reference, modules string, o NetworkOptions) (n Network, notes []st
 	if a.Rows != nil {
 		m.Names = a.Rows
 	}
-	found, err := ModulesOf(m, modules)
+	found, err := modulesOf(m, modules)
 	if err != nil {
 		return Network{}, nil, err
 	}
@@ -104,7 +106,8 @@ func Weights(reference, modules string, o NetworkOptions) (n Network, notes []st
 		w := a.Data[at : at+size*size]
 		for i, v := range w {
 			if v-v != 0 {
-				return n, nil, fmt.Errorf("%s: the weight of %d and %d is %v: want finite numbers", a.Source, i/size, i%size, v)
+				return n, nil, fmt.Errorf("%s: the weight of %d and %d is %v: want finite numbers",
+					a.Source, i/size, i%size, v)
 			}
 			if v != w[i%size*size+i/size] {
 				notes = append(notes, a.Source+": the weights are not symmetric; degrees are the sums of rows")
@@ -128,10 +131,10 @@ func Weights(reference, modules string, o NetworkOptions) (n Network, notes []st
 }
 
 // score scores weights, and says why a score has no value.
-func (o NetworkOptions) score(w []float64, modules Modules) (BlockNetwork, string, error) {
+func (o NetworkOptions) score(w []float64, modules moduleSet) (BlockNetwork, string, error) {
 	s, err := metrics.ScoreNetwork(w, modules.Labels)
 	b := BlockNetwork{Modularity: Number(s.Modularity), Clustering: Number(s.Clustering), P: None}
-	if err == nil && o.Permutations > 0 && b.Modularity.Known() {
+	if err == nil && o.Permutations > 0 && b.Modularity.known() {
 		var p float64
 		p, err = metrics.PermutationP(w, modules.Labels, o.Permutations, o.Seed)
 		b.P = Number(p)

@@ -14,7 +14,7 @@ var None = Number(math.NaN())
 
 // MarshalJSON writes null for what is not finite.
 func (n Number) MarshalJSON() ([]byte, error) {
-	if !n.Known() {
+	if !n.known() {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(n))
@@ -29,27 +29,19 @@ func (n *Number) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*float64)(n))
 }
 
-// Known says whether there is a value.
-func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
+// known says whether there is a value.
+func (n Number) known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
 
 // String returns four significant digits, or a dash.
 func (n Number) String() string {
-	if !n.Known() {
+	if !n.known() {
 		return "–"
 	}
 	return fmt.Sprintf("%.4g", float64(n))
 }
 
-// counted returns "1 table", "2 tables".
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-// Numbers converts a list.
-func Numbers(values []float64) []Number {
+// numbers converts a list.
+func numbers(values []float64) []Number {
 	out := make([]Number, len(values))
 	for i, v := range values {
 		out[i] = Number(v)

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"torchpe/report/metrics"
+	"torchpe/internal/metrics"
 )
 
 // BlockRank are the sizes of a block's table.

@@ -5,10 +5,12 @@ import (
 	"math"
 	"slices"
 
-	"torchpe/report/metrics"
+	"torchpe/internal/metrics"
+	"torchpe/internal/plural"
 )
 
-// noDirection says which rows of a table have no direction by a distance, and so no distance from any other; empty for none.
+// noDirection says which rows of a table have no direction by a distance, and so no distance from
+// any other; empty for none.
 func noDirection(t Table, kind metrics.Distance) string {
 	what := ""
 	switch kind {
@@ -40,10 +42,12 @@ func noDirection(t Table, kind metrics.Distance) string {
 	case 1:
 		return fmt.Sprintf("row %d is %s and has no direction: its distances by %s have no value", first, what, kind)
 	}
-	return fmt.Sprintf("row %d and %d more are %s and have no direction: their distances by %s have no value", first, count-1, what, kind)
+	return fmt.Sprintf("row %d and %d more are %s and have no direction: their distances by %s "+
+		"have no value", first, count-1, what, kind)
 }
 
-// noWeights says why distances [n,n] between the rows of a table make no weights; empty where they do.
+// noWeights says why distances [n,n] between the rows of a table make no weights; empty where they
+// do.
 func noWeights(t Table, d []float64, kind metrics.Distance) string {
 	if why := noDirection(t, kind); why != "" {
 		return why
@@ -54,7 +58,8 @@ func noWeights(t Table, d []float64, kind metrics.Distance) string {
 	}
 	for i, v := range d {
 		if v-v != 0 {
-			return fmt.Sprintf("the distance between rows %d and %d is %v: the numbers are too large or too small, scale the table", i/t.Tokens, i%t.Tokens, v)
+			return fmt.Sprintf("the distance between rows %d and %d is %v: the numbers are too "+
+				"large or too small, scale the table", i/t.Tokens, i%t.Tokens, v)
 		}
 		largest = max(largest, math.Abs(v))
 	}
@@ -67,8 +72,9 @@ func noWeights(t Table, d []float64, kind metrics.Distance) string {
 	return "all rows are the same: every distance is 0, which makes no weights"
 }
 
-// noScore says why weights [n,n] have no modularity or no clustering (metrics.ScoreNetwork); empty where they have both.
-func noScore(w []float64, modules Modules, s BlockNetwork) string {
+// noScore says why weights [n,n] have no modularity or no clustering (metrics.ScoreNetwork); empty
+// where they have both.
+func noScore(w []float64, modules moduleSet, s BlockNetwork) string {
 	n, total := len(modules.Labels), 0.0
 	within, pairs := map[int]float64{}, map[int]int{}
 	for i, l := range modules.Labels {
@@ -83,7 +89,7 @@ func noScore(w []float64, modules Modules, s BlockNetwork) string {
 		}
 	}
 	switch {
-	case s.Modularity.Known() && s.Clustering.Known():
+	case s.Modularity.known() && s.Clustering.known():
 		return ""
 	case total-total != 0:
 		return "the weights are too large to add up: scale them"
@@ -94,13 +100,14 @@ func noScore(w []float64, modules Modules, s BlockNetwork) string {
 	}
 	for l, name := range modules.Names {
 		if pairs[l] > 0 && within[l] == 0 {
-			return fmt.Sprintf("the mean weight within module %s is 0: clustering C, which is divided by it, has no value", name)
+			return fmt.Sprintf("the mean weight within module %s is 0: clustering C, which is "+
+				"divided by it, has no value", name)
 		}
 	}
 	return "the weights are too large or too small for their scores in float64: scale them"
 }
 
-// negative is a note on weights below 0.
+// negative returns a note on weights below 0.
 func negative(source string, w []float64, n int) string {
 	count, lowest := 0, 0.0
 	for i, v := range w {
@@ -111,6 +118,8 @@ func negative(source string, w []float64, n int) string {
 	if count == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: %s below 0, to %.4g: Q and C are made for weights of at least 0, and may leave their range where sums that they are divided by "+
-		"cancel; they are of the weights as they are: set negative ones to 0 where they mean no connection", source, counted(count, "weight"), lowest)
+	return fmt.Sprintf("%s: %s below 0, to %.4g: Q and C are made for weights of at least 0, and may leave "+
+		"their range where sums that they are divided by "+
+		"cancel; they are of the weights as they are: set negative ones to 0 where they mean no "+
+		"connection", source, plural.Of(count, "weight"), lowest)
 }

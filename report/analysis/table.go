@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"torchpe/internal/plural"
 	"torchpe/report/runs"
 )
 
@@ -38,8 +39,8 @@ type Model struct {
 	maps   *runs.Attention // of a file of attention maps
 }
 
-// Run says whether the model is a member of a run.
-func (m *Model) Run() bool { return m.probes != nil }
+// run says whether the model is a member of a run.
+func (m *Model) run() bool { return m.probes != nil }
 
 // maxTokens is the largest table that is measured: its matrix of distances has 800 MB.
 const maxTokens = 10_000
@@ -80,7 +81,7 @@ func Tables(s Selection) (models []*Model, notes []string, err error) {
 	if len(s.Runs)+len(s.Files) == 0 {
 		return nil, nil, errors.New("nothing to measure: name the directory of a run, or --table FILE")
 	}
-	found, notes, err := Members(s.Runs, s.Member)
+	found, notes, err := members(s.Runs, s.Member)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -88,7 +89,8 @@ func Tables(s Selection) (models []*Model, notes []string, err error) {
 	for _, m := range found {
 		if err := m.readTables(); errors.Is(err, runs.ErrNoTable) {
 			if !without[m.Source] {
-				notes = append(notes, fmt.Sprintf("%s: the encoding %s %v: left out", m.Source, m.PE, runs.ErrNoTable))
+				notes = append(notes, fmt.Sprintf("%s: the encoding %s %v: left out", m.Source,
+					m.PE, runs.ErrNoTable))
 			}
 			without[m.Source] = true
 			continue
@@ -118,8 +120,9 @@ func Tables(s Selection) (models []*Model, notes []string, err error) {
 	return models, notes, nil
 }
 
-// Members opens runs and returns their members that did not diverge; folders that hold runs stand for all runs below them.
-func Members(dirs []string, member int) (models []*Model, notes []string, err error) {
+// members opens runs and returns their members that did not diverge; folders that hold runs stand
+// for all runs below them.
+func members(dirs []string, member int) (models []*Model, notes []string, err error) {
 	for _, dir := range dirs {
 		found, skipped, err := runs.Find(dir)
 		if err != nil {
@@ -132,7 +135,8 @@ func Members(dirs []string, member int) (models []*Model, notes []string, err er
 			notes = append(notes, fmt.Sprintf("%s: left out: %s", s.Dir, s.Reason))
 		}
 		if len(found) == 0 {
-			return nil, nil, fmt.Errorf("%s: no run is there: a run's directory has config.json, result.json and probes.safetensors", dir)
+			return nil, nil, fmt.Errorf("%s: no run is there: a run's directory has config.json, "+
+				"result.json and probes.safetensors", dir)
 		}
 		for _, r := range found {
 			own, diverged, err := membersOf(r, member)
@@ -140,7 +144,8 @@ func Members(dirs []string, member int) (models []*Model, notes []string, err er
 				return nil, nil, err
 			}
 			if diverged > 0 {
-				notes = append(notes, fmt.Sprintf("%s: %d of %s diverged: left out", r.Dir, diverged, counted(len(r.Config.Members), "member")))
+				notes = append(notes, fmt.Sprintf("%s: %d of %s diverged: left out", r.Dir,
+					diverged, plural.Of(len(r.Config.Members), "member")))
 			}
 			models = append(models, own...)
 		}
@@ -167,7 +172,8 @@ func membersOf(r *runs.Run, member int) (models []*Model, diverged int, err erro
 	for _, m := range found {
 		if member == All || m.Index == member {
 			models = append(models, &Model{
-				Subject: Subject{Source: r.Dir, Member: &m.Index, Seed: &m.Member.Seed, PE: m.Label()}, member: m, probes: probes,
+				Subject: Subject{Source: r.Dir, Member: &m.Index, Seed: &m.Member.Seed,
+					PE: m.Label()}, member: m, probes: probes,
 			})
 		}
 	}
@@ -187,20 +193,26 @@ func (m *Model) readTables() error {
 		}
 		m.Tables = append(m.Tables, Table{Block: block, Tokens: t.Tokens, Dim: t.Dim, Values: t.Values})
 	}
+	m.Names = m.probes.TokenNames(m.Tables[0].Tokens)
 	return nil
 }
 
 // isTable says whether a shape is that of a table or a stack of them.
 func isTable(shape []int) error {
 	if len(shape) < 2 || shape[len(shape)-2] < 2 || shape[len(shape)-1] < 1 {
-		return fmt.Errorf("shape %v: want a table [tokens,dimensions] of 2 tokens or more, or a stack of them [...,tokens,dimensions]", shape)
+		return fmt.Errorf("shape %v: want a table [tokens,dimensions] of 2 tokens or more, or a "+
+			"stack of them [...,tokens,dimensions]", shape)
 	}
 	return nil
 }
 
-// fileTables reads the tables of FILE[:tensor], with a note where a column of numbers was taken as names.
+// fileTables reads the tables of FILE[:tensor], or what MapsCSV wrote, with a note where a column of
+// numbers was taken as names.
 func fileTables(reference string) (*Model, string, error) {
-	a, err := ReadArray(reference, isTable)
+	if m, err := readMap(reference); m != nil || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return m, "", err
+	}
+	a, err := readArray(reference, isTable)
 	if err != nil {
 		return nil, "", err
 	}
@@ -215,11 +227,12 @@ func fileTables(reference string) (*Model, string, error) {
 	return m, numberedNames(a), nil
 }
 
-// take keeps the block and the positions that a selection names, and checks that numbers are finite.
+// take keeps the block and the positions that a selection names, and checks that numbers are
+// finite.
 func (m *Model) take(s Selection) error {
 	if s.Block != All {
 		if s.Block < 0 || s.Block >= len(m.Tables) {
-			return fmt.Errorf("%s: block %d: it has %s, from 0", m.Source, s.Block, counted(len(m.Tables), "table"))
+			return fmt.Errorf("%s: block %d: it has %s, from 0", m.Source, s.Block, plural.Of(len(m.Tables), "table"))
 		}
 		m.Tables = m.Tables[s.Block : s.Block+1]
 	}
@@ -230,10 +243,12 @@ func (m *Model) take(s Selection) error {
 			to = t.Tokens
 		}
 		if to > t.Tokens || to-s.From < 2 {
-			return fmt.Errorf("%s: positions %d:%d of %d: want two or more that are there", m.Source, s.From, to, t.Tokens)
+			return fmt.Errorf("%s: positions %d:%d of %d: want two or more that are there",
+				m.Source, s.From, to, t.Tokens)
 		}
 		if to-s.From > maxTokens {
-			return fmt.Errorf("%s: %d tokens: at most %d are measured at once: choose with --positions", m.Source, to-s.From, maxTokens)
+			return fmt.Errorf("%s: %d tokens: at most %d are measured at once: choose with "+
+				"--positions", m.Source, to-s.From, maxTokens)
 		}
 		if i == 0 {
 			m.from, m.tokens = s.From, t.Tokens
@@ -244,7 +259,8 @@ func (m *Model) take(s Selection) error {
 		t.Values, t.Tokens = t.Values[s.From*t.Dim:to*t.Dim], to-s.From
 		for j, v := range t.Values {
 			if v-v != 0 {
-				return fmt.Errorf("%s: table %d: row %d, column %d is %v: want finite numbers", m.Source, t.Block, s.From+j/t.Dim, j%t.Dim, v)
+				return fmt.Errorf("%s: table %d: row %d, column %d is %v: want finite numbers",
+					m.Source, t.Block, s.From+j/t.Dim, j%t.Dim, v)
 			}
 		}
 	}

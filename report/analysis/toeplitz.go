@@ -7,23 +7,28 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"torchpe/report/metrics"
+	"torchpe/internal/metrics"
+	"torchpe/internal/plural"
 	"torchpe/report/runs"
 	"torchpe/train/runlog"
 )
 
-// BlockToeplitz is how translation invariant a block's table is.
+// BlockToeplitz measures how translation invariant a block's table is.
 type BlockToeplitz struct {
-	Block             int      `json:"block"`
-	R2                Number   `json:"r2"`                 // of E E^T
-	R2Shuffled        Number   `json:"r2_shuffled"`        // mean over random orders of the tokens; null where none were drawn
-	P                 Number   `json:"p"`                  // the share of orders that reach R2, (1 + reached) / (1 + orders)
-	R2Centred         Number   `json:"r2_centred"`         // of E E^T with the mean row taken off E
-	Attention         []Number `json:"attention"`          // of E Wq Wk^T E^T, each head; null where no projections are known
+	Block int    `json:"block"`
+	R2    Number `json:"r2"` // of E E^T
+	// mean over random orders of the tokens; null where none were drawn
+	R2Shuffled Number `json:"r2_shuffled"`
+	// the share of orders that reach R2, (1 + reached) / (1 + orders)
+	P         Number `json:"p"`
+	R2Centred Number `json:"r2_centred"` // of E E^T with the mean row taken off E
+	// of E Wq Wk^T E^T, each head; null where no projections are known
+	Attention         []Number `json:"attention"`
 	AttentionShuffled Number   `json:"attention_shuffled"` // mean over random orders and heads
 }
 
-// Toeplitz is how translation invariant a model's tables are (Wennberg and Henter 2021, section 3 and appendix B).
+// Toeplitz measures how translation invariant a model's tables are (Wennberg and Henter 2021,
+// section 3 and appendix B).
 type Toeplitz struct {
 	Subject
 	Positions         [2]int          `json:"positions"` // first, and the one after the last
@@ -36,8 +41,8 @@ type Toeplitz struct {
 	Blocks            []BlockToeplitz `json:"blocks"`
 }
 
-// Shuffles say how many random orders of the tokens R^2 is held against: the diagonal alone, where a row meets itself, makes a
-// random table of d dimensions and n tokens look d/(d+n) Toeplitz.
+// Shuffles say how many random orders of the tokens R^2 is held against: the diagonal alone, where
+// a row meets itself, makes a random table of d dimensions and n tokens look d/(d+n) Toeplitz.
 type Shuffles struct {
 	Count int
 	Seed  uint64
@@ -46,7 +51,8 @@ type Shuffles struct {
 // streamShuffle keeps the draws apart from others of the same seed.
 const streamShuffle = 0x73687566 // "shuf"
 
-// of returns the mean R^2 of a matrix [n,n] under random orders of its tokens, and the share that reaches r2.
+// of returns the mean R^2 of a matrix [n,n] under random orders of its tokens, and the share that
+// reaches r2.
 func (s Shuffles) of(m []float64, n int, r2 float64) (mean, p Number, err error) {
 	if s.Count == 0 {
 		return None, None, nil
@@ -72,8 +78,9 @@ func (s Shuffles) of(m []float64, n int, r2 float64) (mean, p Number, err error)
 	return Number(sum / float64(s.Count)), Number(float64(1+reached) / float64(1+s.Count)), nil
 }
 
-// Projections are the query and key weights that positional scores are made with: Query and Key [k,d], as PyTorch stores them.
-type Projections struct {
+// headProjections are the query and key weights that positional scores are made with: Query and Key
+// [k,d], as PyTorch stores them.
+type headProjections struct {
 	Query, Key []float64
 	K, D       int // outputs, of all heads, and inputs
 	Heads      int
@@ -90,12 +97,12 @@ type ProjectionFiles struct {
 // Given says whether any is named.
 func (p ProjectionFiles) Given() bool { return p.Query != "" || p.Key != "" || p.Words != "" }
 
-// Read reads projections for tables of d dimensions.
-func (p ProjectionFiles) Read(d int) (*Projections, error) {
+// read reads projections for tables of d dimensions.
+func (p ProjectionFiles) read(d int) (*headProjections, error) {
 	if p.Query == "" || p.Key == "" {
 		return nil, errors.New("positional scores need the weights of queries and of keys: give --query and --key")
 	}
-	out := &Projections{D: d, Heads: p.Heads}
+	out := &headProjections{D: d, Heads: p.Heads}
 	for _, one := range []struct {
 		reference string
 		into      *[]float64
@@ -105,17 +112,19 @@ func (p ProjectionFiles) Read(d int) (*Projections, error) {
 			return nil, err
 		}
 		if out.K != 0 && k != out.K {
-			return nil, fmt.Errorf("%s has %s, the query's has %d: want the same", one.reference, counted(k, "output"), out.K)
+			return nil, fmt.Errorf("%s has %s, the query's has %d: want the same", one.reference,
+				plural.Of(k, "output"), out.K)
 		}
 		*one.into, out.K = values, k
 	}
 	if p.Heads < 1 || out.K%p.Heads != 0 {
-		return nil, fmt.Errorf("%s for %s of the query's weights: want a divisor", counted(p.Heads, "head"), counted(out.K, "output"))
+		return nil, fmt.Errorf("%s for %s of the query's weights: want a divisor",
+			plural.Of(p.Heads, "head"), plural.Of(out.K, "output"))
 	}
 	if p.Words == "" {
 		return out, nil
 	}
-	a, err := ReadArray(p.Words, func(shape []int) error {
+	a, err := readArray(p.Words, func(shape []int) error {
 		if len(shape) != 2 || shape[0] < 1 || shape[1] != d {
 			return fmt.Errorf("shape %v: want word embeddings [words,%d]", shape, d)
 		}
@@ -137,7 +146,7 @@ func (p ProjectionFiles) matrix(reference string, d int) ([]float64, int, error)
 	if p.InOut {
 		axis, want = 0, "[inputs,outputs] with %d inputs"
 	}
-	a, err := ReadArray(reference, func(shape []int) error {
+	a, err := readArray(reference, func(shape []int) error {
 		if len(shape) != 2 || shape[axis] != d || shape[1-axis] < 1 {
 			return fmt.Errorf("shape %v: want "+want, shape, d)
 		}
@@ -152,9 +161,10 @@ func (p ProjectionFiles) matrix(reference string, d int) ([]float64, int, error)
 	return a.Data, a.Shape[0], nil
 }
 
-// Scores returns the positional part of each head's attention scores, E Wq Wk^T E^T [n,n] (Wennberg and Henter 2021, equation 3;
-// with Words, E has the mean word embedding added to each row, their equation 12 but for a constant).
-func (p *Projections) Scores(t Table) [][]float64 {
+// scores returns the positional part of each head's attention scores, E Wq Wk^T E^T [n,n] (Wennberg
+// and Henter 2021, equation 3; with Words, E has the mean word embedding added to each row, their
+// equation 12 but for a constant).
+func (p *headProjections) scores(t Table) [][]float64 {
 	e := append([]float64(nil), t.Values...)
 	if p.Words != nil {
 		for i := range e {
@@ -169,28 +179,31 @@ func (p *Projections) Scores(t Table) [][]float64 {
 	width := p.K / p.Heads
 	for h := range out {
 		out[h] = make([]float64, t.Tokens*t.Tokens)
-		mat.NewDense(t.Tokens, t.Tokens, out[h]).Mul(q.Slice(0, t.Tokens, h*width, (h+1)*width), k.Slice(0, t.Tokens, h*width, (h+1)*width).T())
+		mat.NewDense(t.Tokens, t.Tokens, out[h]).Mul(q.Slice(0, t.Tokens, h*width, (h+1)*width),
+			k.Slice(0, t.Tokens, h*width, (h+1)*width).T())
 	}
 	return out
 }
 
-// Toeplitzness measures the tables of models, and the positional part of attention scores with the projections of files, or of a
-// run's own checkpoint: those of the block at whose input the table is added.
-func Toeplitzness(models []*Model, files ProjectionFiles, shuffles Shuffles) (out []Toeplitz, notes []string, err error) {
-	projections := make([][]*Projections, len(models))
+// Toeplitzness measures the tables of models, and the positional part of attention scores with the
+// projections of files, or of a run's own checkpoint: those of the block at whose input the table
+// is added.
+func Toeplitzness(models []*Model, files ProjectionFiles,
+	shuffles Shuffles) (out []Toeplitz, notes []string, err error) {
+	projections := make([][]*headProjections, len(models))
 	weights := map[*runs.Run]*runs.Weights{}
 	for i, m := range models {
-		var found []*Projections
+		var found []*headProjections
 		switch {
 		case files.Given():
-			p, err := files.Read(m.Tables[0].Dim)
+			p, err := files.read(m.Tables[0].Dim)
 			if err != nil {
 				return nil, nil, err
 			}
 			for range m.Tables {
 				found = append(found, p)
 			}
-		case m.Run():
+		case m.run():
 			var note string
 			if found, note, err = m.projections(weights); err != nil {
 				return nil, nil, err
@@ -211,11 +224,11 @@ func Toeplitzness(models []*Model, files ProjectionFiles, shuffles Shuffles) (ou
 	return out, unique(notes), nil
 }
 
-func (m *Model) toeplitz(projections []*Projections, shuffles Shuffles) (Toeplitz, error) {
+func (m *Model) toeplitz(projections []*headProjections, shuffles Shuffles) (Toeplitz, error) {
 	one := Toeplitz{Subject: m.Subject, Positions: [2]int{m.from, m.from + m.Tables[0].Tokens}, Dim: m.Tables[0].Dim}
 	var heads []Number
 	for i, t := range m.Tables {
-		var p *Projections
+		var p *headProjections
 		if i < len(projections) {
 			p = projections[i]
 		}
@@ -235,7 +248,7 @@ func (m *Model) toeplitz(projections []*Projections, shuffles Shuffles) (Toeplit
 }
 
 // toeplitz measures a table; p may be nil.
-func (t Table) toeplitz(p *Projections, shuffles Shuffles) (BlockToeplitz, error) {
+func (t Table) toeplitz(p *headProjections, shuffles Shuffles) (BlockToeplitz, error) {
 	b := BlockToeplitz{Block: t.Block, R2Centred: None, AttentionShuffled: None}
 	gram, err := metrics.Gram(t.Values, t.Tokens, t.Dim)
 	if err != nil {
@@ -259,7 +272,7 @@ func (t Table) toeplitz(p *Projections, shuffles Shuffles) (BlockToeplitz, error
 		return b, nil
 	}
 	var shuffled []Number
-	for h, scores := range p.Scores(t) {
+	for h, scores := range p.scores(t) {
 		r2, err := metrics.ToeplitzR2(scores, t.Tokens)
 		if err != nil {
 			return b, fmt.Errorf("head %d: %w", h, err)
@@ -287,8 +300,9 @@ func centre(t Table) []float64 {
 	return out
 }
 
-// projections finds those of a run's member for each of its tables, or a note that says why there are none.
-func (m *Model) projections(cache map[*runs.Run]*runs.Weights) ([]*Projections, string, error) {
+// projections finds those of a run's member for each of its tables, or a note that says why there
+// are none.
+func (m *Model) projections(cache map[*runs.Run]*runs.Weights) ([]*headProjections, string, error) {
 	r := m.member.Run
 	if cache[r] == nil {
 		w, err := r.Weights()
@@ -300,7 +314,7 @@ func (m *Model) projections(cache map[*runs.Run]*runs.Weights) ([]*Projections, 
 		}
 		cache[r] = w
 	}
-	var out []*Projections
+	var out []*headProjections
 	for _, t := range m.Tables {
 		name := fmt.Sprintf("block%d.attn.in.weight", t.Block)
 		values, shape, ok, err := cache[r].Parameter(name, m.member.Index)
@@ -309,10 +323,12 @@ func (m *Model) projections(cache map[*runs.Run]*runs.Weights) ([]*Projections, 
 		}
 		heads := max(1, r.Config.Heads)
 		if !ok || len(shape) != 2 || shape[0]%3 != 0 || shape[1] != t.Dim || shape[0]/3%heads != 0 {
-			return nil, fmt.Sprintf("%s: the checkpoint has no parameter %s of shape [3k,%d] (found %v): no positional attention scores", m.Source, name, t.Dim, shape), nil
+			return nil, fmt.Sprintf("%s: the checkpoint has no parameter %s of shape [3k,%d] "+
+				"(found %v): no positional attention scores", m.Source, name, t.Dim, shape), nil
 		}
 		k := shape[0] / 3
-		out = append(out, &Projections{Query: values[:k*t.Dim], Key: values[k*t.Dim : 2*k*t.Dim], K: k, D: t.Dim, Heads: heads})
+		out = append(out, &headProjections{Query: values[:k*t.Dim], Key: values[k*t.Dim : 2*k*t.Dim],
+			K: k, D: t.Dim, Heads: heads})
 	}
 	return out, "", nil
 }

@@ -20,8 +20,8 @@ type axis struct {
 	whole  bool // the data are whole numbers, and so are the ticks
 }
 
-// rangeOf returns an axis over the values, which are finite. It takes at least one; equal values get a range about them. Where pad is
-// not 0, it adds that share of the range at both ends.
+// rangeOf returns an axis over one or more finite values. Equal values get a range about them. It
+// adds the share pad of the range at both ends.
 func rangeOf(label string, values []float64, pad float64, log bool) axis {
 	a := axis{label: label, lo: math.Inf(1), hi: math.Inf(-1), log: log}
 	for _, v := range values {
@@ -46,6 +46,19 @@ func rangeOf(label string, values []float64, pad float64, log bool) axis {
 	return a
 }
 
+// leastSpan is the least range of the y axis of lines and boxes, as a share of the largest number on
+// it: smaller differences, such as those of seeds, would fill the panel and look like effects.
+const leastSpan = 0.1
+
+// widened returns a with at least that range, about its middle.
+func (a axis) widened() axis {
+	if least := leastSpan * max(math.Abs(a.lo), math.Abs(a.hi)); !a.log && a.hi-a.lo < least {
+		middle := (a.lo + a.hi) / 2
+		a.lo, a.hi = middle-least/2, middle+least/2
+	}
+	return a
+}
+
 // fixed returns a with the given ends where lo lies below hi.
 func (a axis) fixed(lo, hi float64) axis {
 	if lo < hi {
@@ -55,7 +68,7 @@ func (a axis) fixed(lo, hi float64) axis {
 }
 
 // checkFixed reports ends that cannot be those of an axis. Both 0 means that none are given.
-func checkFixed(name string, lo, hi float64, log bool) error {
+func checkFixed(name string, lo, hi float64) error {
 	if err := checkNumber(name+"Min", lo); err != nil {
 		return err
 	}
@@ -66,14 +79,14 @@ func checkFixed(name string, lo, hi float64, log bool) error {
 	case lo == 0 && hi == 0:
 		return nil
 	case hi-lo <= 1e-9*max(math.Abs(lo), math.Abs(hi)):
-		return fmt.Errorf("%sMin %g and %sMax %g are no range: give the lower end first, or neither", name, lo, name, hi)
-	case log && lo <= 0:
-		return fmt.Errorf("%sMin %g on a logarithmic axis: give a positive number", name, lo)
+		return fmt.Errorf(
+			"%sMin %g and %sMax %g are no range: give the lower end first, or neither", name, lo,
+			name, hi)
 	}
 	return nil
 }
 
-// norm is where v lies on the axis, 0 to 1.
+// norm returns where v lies on the axis, 0 to 1.
 func (a axis) norm(v float64) float64 {
 	if a.log {
 		return logScale{}.Normalize(a.lo, a.hi, v)
@@ -88,7 +101,7 @@ func (a axis) holds(v float64) bool {
 	return n >= -slack && n <= 1+slack
 }
 
-// ticks returns at most about count labelled ticks.
+// ticks returns about count labelled ticks at most.
 func (a axis) ticks(count int) plot.ConstantTicks {
 	if a.log {
 		return logTicks(a.lo, a.hi, count)
@@ -100,7 +113,7 @@ func (a axis) ticks(count int) plot.ConstantTicks {
 	return niceTicks(a.lo, a.hi, least, count)
 }
 
-// set gives one of a plot's axes the range and the ticks.
+// set sets the label, range and ticks of one of a plot's axes.
 func (a axis) set(to *plot.Axis, count int) {
 	to.Label.Text, to.Min, to.Max = a.label, a.lo, a.hi
 	to.Tick.Marker = a.ticks(count)
@@ -109,10 +122,10 @@ func (a axis) set(to *plot.Axis, count int) {
 	}
 }
 
-// yTicks is how many ticks a y axis of the given height has at most.
+// yTicks returns the largest number of ticks of a y axis of the given height.
 func yTicks(height vg.Length) int { return min(max(int(height/12.5), 2), 6) }
 
-// drawAxes draws p in c with an x axis labelled as densely as there is room, and returns where the data went.
+// drawAxes draws p in c with as many labels on the x axis as fit, and returns the area of the data.
 func drawAxes(p *plot.Plot, c draw.Canvas, x axis) (draw.Canvas, error) {
 	area, title := c, x.label
 	x.label = "" // set below: gonum would make room for it beside the data too
@@ -126,7 +139,8 @@ func drawAxes(p *plot.Plot, c draw.Canvas, x axis) (draw.Canvas, error) {
 			continue
 		}
 		if size := data.Size(); size.X < 30 || size.Y < 20 {
-			return data, errors.New("too little room is left between the axes: make the panel larger")
+			return data, errors.New(
+				"too little room is left between the axes: make the panel larger")
 		}
 		p.Draw(area)
 		drawXLabel(c, data, title)
@@ -134,7 +148,8 @@ func drawAxes(p *plot.Plot, c draw.Canvas, x axis) (draw.Canvas, error) {
 	}
 }
 
-// drawXLabel writes the label of an x axis at the lower edge of c, below the middle of the data where that leaves it within c.
+// drawXLabel writes the label of an x axis at the lower edge of c, centred below the data unless it
+// would leave c.
 func drawXLabel(c, data draw.Canvas, text string) {
 	w := newWriter(sans(labelSize), ink)
 	width := w.width(text)
@@ -142,7 +157,8 @@ func drawXLabel(c, data draw.Canvas, text string) {
 	w.left(c, x, c.Min.Y+labelSize*leading/2-0.5, text)
 }
 
-// logScale is plot.LogScale without its panic at numbers that are not positive: those lie at the lower end.
+// logScale maps numbers like plot.LogScale, but puts those that are not positive at the lower end
+// instead of panicking.
 type logScale struct{}
 
 // Normalize implements plot.Normalizer.
@@ -153,7 +169,8 @@ func (logScale) Normalize(lo, hi, x float64) float64 {
 	return math.Log(x/lo) / math.Log(hi/lo)
 }
 
-// niceTicks returns ticks at multiples of 1, 2 or 5 times a power of ten, which is at least least, within lo and hi, at most count.
+// niceTicks returns at most count ticks from lo to hi, at multiples of a step of 1, 2 or 5 times a
+// power of ten. The power is at least the given least.
 func niceTicks(lo, hi, least float64, count int) plot.ConstantTicks {
 	step := max(math.Pow(10, math.Floor(math.Log10((hi-lo)/float64(max(count, 1))))), least)
 	for i := 0; ; i++ {
@@ -165,13 +182,15 @@ func niceTicks(lo, hi, least float64, count int) plot.ConstantTicks {
 		var ticks plot.ConstantTicks
 		scientific := isScientific(max(math.Abs(lo), math.Abs(hi)), next)
 		for k := first; k <= last; k++ {
-			ticks = append(ticks, plot.Tick{Value: min(max(k*next, lo), hi), Label: number(k*next, next, scientific)})
+			ticks = append(ticks, plot.Tick{Value: min(max(k*next, lo), hi),
+				Label: number(k*next, next, scientific)})
 		}
 		return ticks
 	}
 }
 
-// logTicks returns ticks at powers of ten, at 1, 2 and 5 times them where those are few, and unlabelled ones between.
+// logTicks returns ticks at powers of ten, at 1, 2 and 5 times them where those are few, and
+// unlabelled ones between.
 func logTicks(lo, hi float64, count int) plot.ConstantTicks {
 	first, last := int(math.Floor(math.Log10(lo))), int(math.Ceil(math.Log10(hi)))
 	every := max(1, (last-first+count-1)/count)
@@ -218,8 +237,8 @@ func logTicks(lo, hi float64, count int) plot.ConstantTicks {
 	return plot.ConstantTicks{{Value: lo, Label: digits(lo, 3)}, {Value: hi, Label: digits(hi, 3)}}
 }
 
-// number writes v with the digits that steps of the given size need, as 0.25, −1 or, where scientific is set, 2×10^6. What follows ^
-// is to be raised.
+// number formats v with the digits that steps of the given size need, as 0.25, −1 or, where
+// scientific is set, 2×10^6. The text handler powers raises what follows ^.
 func number(v, step float64, scientific bool) string {
 	last := magnitude(step)
 	if v = math.Round(v/step) * step; v == 0 {
@@ -232,20 +251,22 @@ func number(v, step float64, scientific bool) string {
 		return "0"
 	}
 	exponent := magnitude(v)
-	mantissa := strconv.FormatFloat(v/math.Pow(10, float64(exponent)), 'f', max(0, exponent-last), 64)
+	mantissa := strconv.FormatFloat(v/math.Pow(10, float64(exponent)), 'f', max(0, exponent-last),
+		64)
 	return minus(mantissa + "×10^" + strconv.Itoa(exponent))
 }
 
-// magnitude is the power of ten of v's first digit.
+// magnitude returns the power of ten of v's first digit.
 func magnitude(v float64) int { return int(math.Floor(math.Log10(math.Abs(v)) + 1e-9)) }
 
-// isScientific reports whether numbers of up to the given size in such steps read better with powers of ten.
+// isScientific reports whether numbers of up to the given size in the given steps are written with
+// powers of ten.
 func isScientific(size, step float64) bool {
 	size = math.Abs(size)
 	return (size >= 1e6 || size < 1e-3) && size/step <= 1e4 || size >= 1e15 || step < 1e-9
 }
 
-// digits writes v with n digits.
+// digits formats v with n digits.
 func digits(v float64, n int) string {
 	if v == 0 {
 		return "0"
@@ -256,5 +277,5 @@ func digits(v float64, n int) string {
 	return number(v, step, isScientific(v, step))
 }
 
-// minus replaces hyphens of numbers by minus signs.
+// minus replaces hyphens by minus signs.
 func minus(s string) string { return strings.ReplaceAll(s, "-", "−") }

@@ -10,17 +10,18 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"torchpe/internal/stats"
 )
 
-// Bars compares means by bars with error bars and every value on them.
+// Bars compares means by bars with error bars and a dot for every value.
 type Bars struct {
 	Title, XLabel, YLabel string
 	Groups                []BarGroup // from left to right
-	YMin, YMax            float64    // the y axis; from 0 or the lowest number where both are 0
 	References            []Reference
 }
 
-// BarGroup is the bars of one place on the x axis.
+// BarGroup holds the bars at one place on the x axis.
 type BarGroup struct {
 	Label   string // below the bars; it decides the colour, of which the bars have shades
 	ColorOf string // the label whose colour it has instead
@@ -29,11 +30,11 @@ type BarGroup struct {
 
 // Bar is one bar.
 type Bar struct {
-	Label  string    // what the legend says, the same in every group: "training", "test"; may be empty where a group has one bar
-	Values []float64 // one a member; NaN is left out and counted in the note. Without values its place stays empty
+	Label  string    // in the legend, the same in every group: "training"; may be empty for one bar
+	Values []float64 // one a member; NaN is left out and counted in the note; none leaves a gap
 }
 
-// mostBars is how many shades of a colour can be told apart.
+// mostBars limits the bars of a group: more shades of a colour cannot be told apart.
 const mostBars = 5
 
 func (b Bars) heading() string { return b.Title }
@@ -45,9 +46,6 @@ func (b Bars) check() error {
 	if len(b.Groups) == 0 {
 		return errors.New("no groups: give at least one")
 	}
-	if err := checkFixed("Y", b.YMin, b.YMax, false); err != nil {
-		return err
-	}
 	seen := map[string]bool{}
 	for _, g := range b.Groups {
 		if seen[g.Label] {
@@ -58,16 +56,7 @@ func (b Bars) check() error {
 			return err
 		}
 	}
-	if err := checkReferences(b.References); err != nil {
-		return err
-	}
-	y := b.axis()
-	for _, v := range b.all() {
-		if !y.holds(v) {
-			return fmt.Errorf("%g (a value, a mean ± SD or a reference) lies outside the y axis, %g to %g: widen it", v, y.lo, y.hi)
-		}
-	}
-	return nil
+	return checkReferences(b.References)
 }
 
 func (b Bars) checkGroup(g BarGroup) error {
@@ -81,12 +70,16 @@ func (b Bars) checkGroup(g BarGroup) error {
 		return fmt.Errorf("group %q has %d bars: want 1 to %d", g.Label, len(g.Bars), mostBars)
 	}
 	if first := b.Groups[0]; len(g.Bars) != len(first.Bars) {
-		return fmt.Errorf("group %q has %d bars and group %q has %d: give each the same", g.Label, len(g.Bars), first.Label, len(first.Bars))
+		return fmt.Errorf("group %q has %d bars and group %q has %d: give each the same", g.Label,
+			len(g.Bars), first.Label, len(first.Bars))
 	}
 	some := 0
 	for i, bar := range g.Bars {
-		if want := b.Groups[0].Bars[i].Label; bar.Label != want || bar.Label == "" && len(g.Bars) > 1 {
-			return fmt.Errorf("bar %d of group %q is labelled %q: want the first group's label, %q, which must not be empty", i, g.Label, bar.Label, want)
+		want := b.Groups[0].Bars[i].Label
+		if bar.Label != want || bar.Label == "" && len(g.Bars) > 1 {
+			return fmt.Errorf(
+				"bar %d of group %q is labelled %q: want the first's, %q, which must not be empty",
+				i, g.Label, bar.Label, want)
 		}
 		if err := checkText(bar.Label); err != nil {
 			return err
@@ -103,16 +96,17 @@ func (b Bars) checkGroup(g BarGroup) error {
 	return nil
 }
 
-// all returns whatever the y axis has to hold, but its zero.
-func (b Bars) all() []float64 {
-	var values []float64
+// axis returns the y axis, which holds 0, values, error bars and references. It starts at 0 unless
+// something lies below.
+func (b Bars) axis() axis {
+	values := []float64{0}
 	for _, g := range b.Groups {
 		for _, bar := range g.Bars {
 			present := finite(bar.Values)
 			if len(present) == 0 {
 				continue
 			}
-			mean, sd := meanSD(present)
+			mean, sd := errorBar(present)
 			values = append(append(values, present...), mean+sd)
 			if mean < 0 {
 				values = append(values, mean-sd)
@@ -122,12 +116,7 @@ func (b Bars) all() []float64 {
 	for _, r := range b.References {
 		values = append(values, r.Y)
 	}
-	return values
-}
-
-// axis starts at 0 unless values lie below.
-func (b Bars) axis() axis {
-	y := rangeOf(b.YLabel, append(b.all(), 0), 0, false)
+	y := rangeOf(b.YLabel, values, 0, false)
 	pad := 0.04 * (y.hi - y.lo)
 	if y.hi > 0 {
 		y.hi += pad
@@ -135,10 +124,11 @@ func (b Bars) axis() axis {
 	if y.lo < 0 {
 		y.lo -= pad
 	}
-	return y.fixed(b.YMin, b.YMax)
+	return y
 }
 
-// counts returns the smallest and the largest n of the bars.
+// counts returns the smallest and the largest n of bars with values, and the numbers of missing and
+// of all values.
 func (b Bars) counts() (lo, hi, missing, total int) {
 	lo = math.MaxInt
 	for _, g := range b.Groups {
@@ -153,9 +143,15 @@ func (b Bars) counts() (lo, hi, missing, total int) {
 	return lo, hi, missing, total
 }
 
-func (b Bars) note() string {
+func (b Bars) note(draw.Canvas) string {
 	lo, hi, missing, total := b.counts()
 	parts := []string{"Bar: mean; error bar: ±1 SD; dots: members"}
+	if lo < fewestSD {
+		parts = []string{"Bar: mean; error bar: ±1 SD where n > 2; dots: members"}
+	}
+	if hi < fewestSD {
+		parts = []string{"Bar: mean; dots: members"}
+	}
 	switch {
 	case hi == 1:
 		parts = []string{"One member per bar (n = 1)"}
@@ -189,29 +185,32 @@ func (b Bars) draw(c draw.Canvas) error {
 		}
 		height := l.height(c.Size().X)
 		if height > 0.4*c.Size().Y {
-			return errors.New("the legend leaves too little of the panel: make it larger or shorten the labels of the bars")
+			return errors.New(
+				"the legend leaves too little of the panel: shorten the labels of the bars")
 		}
 		l.drawRows(c, c.Min.X+26, c.Max.Y, c.Size().X-26)
 		c.Max.Y -= height + 2
 	}
-	o := categoryPlot{xLabel: b.XLabel, y: b.axis(), categories: categories, references: b.References, referencesOver: true}
+	o := categoryPlot{xLabel: b.XLabel, y: b.axis(), categories: categories,
+		references: b.References, referencesOver: true}
 	o.marks = func(c draw.Canvas, p *plot.Plot) {
 		for i, g := range b.Groups {
 			for k := range g.Bars {
 				if values := finite(g.Bars[k].Values); len(values) > 0 {
-					drawBar(c, p, barPlace{i, k, len(g.Bars)}, values, styles[g.Label])
+					barMark{i, k, len(g.Bars), values, styles[g.Label]}.draw(c, p)
 				}
 			}
 		}
 		_, trY := p.Transforms(&c)
 		if p.Y.Min < 0 && p.Y.Max > 0 {
-			c.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, c.Min.X, trY(0), c.Max.X, trY(0))
+			c.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, c.Min.X, trY(0),
+				c.Max.X, trY(0))
 		}
 	}
 	return o.draw(c)
 }
 
-// shade is the k-th of n shades of a colour, the last of which is the colour itself.
+// shade returns the k-th of n shades of a colour. The last is the colour itself.
 func shade(c color.NRGBA, k, n int) color.NRGBA {
 	if n == 1 {
 		return c
@@ -219,34 +218,62 @@ func shade(c color.NRGBA, k, n int) color.NRGBA {
 	return mix(c, rgb(0xffffff), 0.68*float64(n-1-k)/float64(n-1))
 }
 
-// barPlace is the k-th of n bars of the i-th group.
-type barPlace struct{ i, k, n int }
+// errorBar returns the mean and the length of the error bar, which is 0 for too few values.
+func errorBar(values []float64) (mean, sd float64) {
+	if mean, sd = meanSD(values); len(values) < fewestSD {
+		sd = 0
+	}
+	return mean, sd
+}
 
-func drawBar(c draw.Canvas, p *plot.Plot, at barPlace, values []float64, style lineStyle) {
+// meanSD returns the mean and the standard deviation of the sample (n-1; 0 for one value).
+func meanSD(values []float64) (mean, sd float64) {
+	if len(values) < 2 {
+		return stats.Mean(values), 0
+	}
+	return stats.Mean(values), stats.SD(values)
+}
+
+// barMark is the k-th of n bars of the i-th group.
+type barMark struct {
+	i, k, n int
+	values  []float64
+	style   lineStyle
+}
+
+func (b barMark) draw(c draw.Canvas, p *plot.Plot) {
+	values, style := b.values, b.style
 	trX, trY := p.Transforms(&c)
-	width := 0.76 / float64(at.n)
-	middle := float64(at.i) - 0.38 + width*(float64(at.k)+0.5)
-	mean, sd := meanSD(values)
-	base := min(max(0, p.Y.Min), p.Y.Max)
+	width := 0.76 / float64(b.n)
+	middle := float64(b.i) - 0.38 + width*(float64(b.k)+0.5)
+	mean, sd := errorBar(values)
 	x0, x1 := trX(middle-0.46*width), trX(middle+0.46*width)
 	if x1-x0 > 26 { // few bars need not be broad
 		x0, x1 = trX(middle)-13, trX(middle)+13
 	}
-	fill(c, shade(style.color, at.k, at.n), x0, trY(base), x1, trY(mean))
-	if style.dashes != nil { // as its line would be, lest it be taken for the other label of this colour
-		c.StrokeLines(draw.LineStyle{Color: mix(style.color, black, 0.45), Width: 0.8, Dashes: finely(style.dashes)},
-			[]vg.Point{{X: x0, Y: trY(base)}, {X: x0, Y: trY(mean)}, {X: x1, Y: trY(mean)}, {X: x1, Y: trY(base)}})
+	fill(c, shade(style.color, b.k, b.n), rectangle{x0, trY(0), x1, trY(mean)})
+	if style.dashes != nil { // two labels have this colour
+		edge := mix(style.color, black, 0.45)
+		line := draw.LineStyle{Color: edge, Width: 0.8, Dashes: finely(style.dashes)}
+		base, top := trY(0), trY(mean)
+		c.StrokeLines(line,
+			[]vg.Point{{X: x0, Y: base}, {X: x0, Y: top}, {X: x1, Y: top}, {X: x1, Y: base}})
 	}
 	if len(values) == 1 {
 		return
 	}
-	lo, hi := trY(max(mean-sd, p.Y.Min)), trY(min(mean+sd, p.Y.Max))
+	drawDots(c, trX, trY, dots{x: middle, values: values, spread: 0.7 * width,
+		color: mix(style.color, black, 0.5), halo: true})
+	if sd == 0 {
+		return
+	}
+	lo, hi := trY(max(mean-sd, p.Y.Min)), trY(mean+sd)
 	x, tip := trX(middle), min((x1-x0)/5, 2.5)
-	for _, line := range []draw.LineStyle{{Color: rgb(0xffffff), Width: 1.4}, {Color: ink, Width: 0.8}} { // the white for bars as dark
+	lines := []draw.LineStyle{{Color: rgb(0xffffff), Width: 1.4}, {Color: ink, Width: 0.8}}
+	for _, line := range lines { // white below, for dark bars
 		more := (line.Width - 0.8) / 2
-		c.StrokeLines(line, []vg.Point{{X: x, Y: lo}, {X: x, Y: hi}}, []vg.Point{{X: x - tip - more, Y: lo}, {X: x + tip + more, Y: lo}},
+		c.StrokeLines(line, []vg.Point{{X: x, Y: lo}, {X: x, Y: hi}},
+			[]vg.Point{{X: x - tip - more, Y: lo}, {X: x + tip + more, Y: lo}},
 			[]vg.Point{{X: x - tip - more, Y: hi}, {X: x + tip + more, Y: hi}})
 	}
-	drawDots(c, trX, trY, dots{x: middle, values: values, spread: 0.7 * width, color: mix(style.color, black, 0.5),
-		halo: contrastWithWhite(shade(style.color, at.k, at.n)) > 6})
 }

@@ -6,31 +6,40 @@ import (
 	"image/color"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"torchpe/internal/stats"
 )
 
-// Boxes compares groups of values by box plots with every value on them.
+// Boxes compares groups of values by box plots with a dot for every value.
 type Boxes struct {
 	Title, XLabel, YLabel string
 	Groups                []Group // from left to right
-	Sorted                bool    // by falling mean instead
-	YMin, YMax            float64 // the y axis; from the numbers where both are 0
 	References            []Reference
+	HollowNote            string   // meaning of hollow dots: "hollow: not fitted"; needed if any
+	Beside                []string // names of the measures beside boxes, at most two
 }
 
-// Group is the values of one box.
+// Group holds the values of one box.
 type Group struct {
 	Label   string    // below the box; it decides the colour
-	ColorOf string    // the label whose colour it has instead, such as "learn σ=0.2" where Label is "0.2"
+	ColorOf string    // a label whose colour it has instead: "learn σ=0.2" where Label is "0.2"
 	Values  []float64 // one a member; NaN is left out and counted in the note
+	Hollow  []bool    // of Values, those that are drawn hollow; nil for none
+	Beside  []float64 // means of other measures, in the order of Boxes.Beside; NaN draws none
 }
 
-// fewest is how many values a box takes: quartiles of fewer mislead.
+// besideShapes are the signs of Boxes.Beside, with their names in the note.
+var besideShapes = []struct {
+	name  string
+	shape draw.GlyphDrawer
+}{{"triangle", draw.PyramidGlyph{}}, {"square", draw.BoxGlyph{}}}
+
+// fewest is the least number of values of a box: quartiles of fewer mislead.
 const fewest = 5
 
 func (b Boxes) heading() string { return b.Title }
@@ -41,9 +50,6 @@ func (b Boxes) check() error {
 	}
 	if len(b.Groups) == 0 {
 		return errors.New("no groups: give at least one")
-	}
-	if err := checkFixed("Y", b.YMin, b.YMax, false); err != nil {
-		return err
 	}
 	seen := map[string]bool{}
 	for _, g := range b.Groups {
@@ -64,50 +70,48 @@ func (b Boxes) check() error {
 		if present == 0 {
 			return fmt.Errorf("group %q has no values: leave it out", g.Label)
 		}
-	}
-	if err := checkReferences(b.References); err != nil {
-		return err
-	}
-	y := b.axis()
-	for _, v := range b.all() {
-		if !y.holds(v) {
-			return fmt.Errorf("%g lies outside the y axis, %g to %g: widen it", v, y.lo, y.hi)
+		if g.Hollow != nil && len(g.Hollow) != len(g.Values) ||
+			slices.Contains(g.Hollow, true) && b.HollowNote == "" {
+			return fmt.Errorf("group %q: %d flags of hollow dots for %d values, note %q", g.Label,
+				len(g.Hollow), len(g.Values), b.HollowNote)
+		}
+		if len(g.Beside) > len(b.Beside) || len(b.Beside) > len(besideShapes) {
+			return fmt.Errorf(
+				"group %q: %d signs beside the box, of %d that are named and %d that there are",
+				g.Label, len(g.Beside), len(b.Beside), len(besideShapes))
 		}
 	}
-	return nil
+	return checkReferences(b.References)
 }
 
-// all returns whatever the y axis has to hold.
-func (b Boxes) all() []float64 {
+// axis returns the y axis, which holds values, signs beside boxes and references.
+func (b Boxes) axis() axis {
 	var values []float64
 	for _, g := range b.Groups {
-		values = append(values, finite(g.Values)...)
+		values = append(append(values, finite(g.Values)...), finite(g.Beside)...)
 	}
 	for _, r := range b.References {
 		values = append(values, r.Y)
 	}
-	return values
+	return rangeOf(b.YLabel, values, 0.04, false).widened()
 }
 
-func (b Boxes) axis() axis { return rangeOf(b.YLabel, b.all(), 0.04, false).fixed(b.YMin, b.YMax) }
-
-// groups returns the groups in order, without missing values.
+// groups returns the groups without missing values.
 func (b Boxes) groups() []Group {
 	groups := slices.Clone(b.Groups)
-	for i := range groups {
-		groups[i].Values = finite(groups[i].Values)
-	}
-	if b.Sorted {
-		sort.SliceStable(groups, func(i, j int) bool {
-			x, _ := meanSD(groups[i].Values)
-			y, _ := meanSD(groups[j].Values)
-			return x > y
-		})
+	for i, g := range groups {
+		groups[i].Values, groups[i].Hollow = finite(g.Values), nil
+		for k, hollow := range g.Hollow {
+			if !math.IsNaN(g.Values[k]) {
+				groups[i].Hollow = append(groups[i].Hollow, hollow)
+			}
+		}
 	}
 	return groups
 }
 
-// mostCounted is how many groups have their n below them where it differs; of more, the note gives the range.
+// mostCounted limits the groups with n in their labels where n differs. For more groups the note
+// gives the range of n.
 const mostCounted = 12
 
 // counts returns the smallest and the largest n of the groups.
@@ -120,7 +124,7 @@ func (b Boxes) counts() (lo, hi int) {
 	return lo, hi
 }
 
-func (b Boxes) note() string {
+func (b Boxes) note(draw.Canvas) string {
 	var missing, total int
 	for _, g := range b.Groups {
 		missing, total = missing+len(g.Values)-len(finite(g.Values)), total+len(g.Values)
@@ -133,6 +137,13 @@ func (b Boxes) note() string {
 		parts = append(parts, "Line: median")
 	}
 	parts = append(parts, "dots: members")
+	hasHollow := func(g Group) bool { return slices.Contains(g.Hollow, true) }
+	if slices.ContainsFunc(b.Groups, hasHollow) {
+		parts = append(parts, b.HollowNote)
+	}
+	for i, name := range b.Beside {
+		parts = append(parts, besideShapes[i].name+": mean "+name)
+	}
 	if lo < fewest && hi >= fewest {
 		parts = append(parts, fmt.Sprintf("n < %d: median alone", fewest))
 	}
@@ -163,19 +174,31 @@ func (b Boxes) draw(c draw.Canvas) error {
 		categories = append(categories, place)
 	}
 	styles := stylesOf(labels, colorOf)
-	return categoryPlot{xLabel: b.XLabel, y: b.axis(), categories: categories, references: b.References, marks: func(c draw.Canvas, p *plot.Plot) {
+	o := categoryPlot{xLabel: b.XLabel, y: b.axis(), references: b.References}
+	o.categories = categories
+	o.marks = func(c draw.Canvas, p *plot.Plot) {
 		for i, g := range groups {
-			drawBox(c, p, i, g.Values, styles[g.Label])
+			boxMark{i, g, styles[g.Label]}.draw(c, p)
 		}
-	}}.draw(c)
+	}
+	return o.draw(c)
 }
 
-// drawBox draws one group at x = i: its box, unless the values are too few, and the values.
-func drawBox(c draw.Canvas, p *plot.Plot, i int, values []float64, style lineStyle) {
+// boxMark is a group at x = i.
+type boxMark struct {
+	i     int
+	group Group
+	style lineStyle
+}
+
+// draw draws the box, unless there are too few values, the signs beside it, the values and the
+// median.
+func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
+	g, style, values := b.group, b.style, b.group.Values
 	trX, trY := p.Transforms(&c)
 	pitch := trX(1) - trX(0)
 	half := min(0.31*pitch, 11)
-	x := trX(float64(i))
+	x := trX(float64(b.i))
 	q := quartiles(values)
 	edge := readable(style.color)
 	if len(values) >= fewest {
@@ -185,16 +208,23 @@ func drawBox(c draw.Canvas, p *plot.Plot, i int, values []float64, style lineSty
 		c.StrokeLine2(line, x, trY(q[2]), x, trY(hi))
 		c.StrokeLine2(line, x-half/2, trY(lo), x+half/2, trY(lo))
 		c.StrokeLine2(line, x-half/2, trY(hi), x+half/2, trY(hi))
-		fill(c, mix(style.color, rgb(0xffffff), 0.72), x-half, trY(q[0]), x+half, trY(q[2]))
+		box := rectangle{x - half, trY(q[0]), x + half, trY(q[2])}
+		fill(c, mix(style.color, rgb(0xffffff), 0.72), box)
 		line.Dashes = finely(style.dashes)
-		c.StrokeLines(line, []vg.Point{{X: x - half, Y: trY(q[0])}, {X: x + half, Y: trY(q[0])}, {X: x + half, Y: trY(q[2])},
-			{X: x - half, Y: trY(q[2])}, {X: x - half, Y: trY(q[0])}})
+		c.StrokeLines(line, box.closed())
 	}
-	drawDots(c, trX, trY, dots{x: float64(i), values: values, spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge})
+	for k, v := range g.Beside {
+		if !math.IsNaN(v) {
+			at := vg.Point{X: x + min(half+1.6, 0.48*pitch), Y: trY(v)}
+			c.DrawGlyph(draw.GlyphStyle{Color: edge, Radius: 1.7, Shape: besideShapes[k].shape}, at)
+		}
+	}
+	drawDots(c, trX, trY, dots{x: float64(b.i), values: values,
+		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge, hollow: g.Hollow})
 	c.StrokeLine2(draw.LineStyle{Color: edge, Width: 1.5}, x-half, trY(q[1]), x+half, trY(q[1]))
 }
 
-// finely shortens dashes for the outlines of small shapes.
+// finely halves dashes for the outlines of small shapes.
 func finely(dashes []vg.Length) []vg.Length {
 	var out []vg.Length
 	for _, d := range dashes {
@@ -203,22 +233,25 @@ func finely(dashes []vg.Length) []vg.Length {
 	return out
 }
 
-// dots are values shown one by one about an x, spread over a width of x.
+// dots are values drawn one by one about x, spread over a width in units of x.
 type dots struct {
 	x, spread float64
 	values    []float64
 	color     color.NRGBA
-	halo      bool // a thin white ring, for dots on strong colours
+	halo      bool   // a thin white ring, for dots on strong colours
+	hollow    []bool // of the values; nil for none
 }
 
-// drawDots draws them small and a little transparent, so that crowds show.
+// drawDots draws small dots, a little transparent so that overlaps show.
 func drawDots(c draw.Canvas, trX, trY func(float64) vg.Length, d dots) {
 	d.color.A = 0xb4
 	radius := vg.Length(1.1)
+	if d.hollow != nil {
+		radius = 1.5 // its hole shows
+	}
 	if trX(d.x+d.spread)-trX(d.x) < 4 {
 		radius = 0.8
 	}
-	glyph := draw.GlyphStyle{Color: d.color, Radius: radius, Shape: draw.CircleGlyph{}}
 	for i, v := range d.values {
 		x := d.x
 		if len(d.values) > 1 {
@@ -226,23 +259,21 @@ func drawDots(c draw.Canvas, trX, trY func(float64) vg.Length, d dots) {
 		}
 		at := vg.Point{X: trX(x), Y: trY(v)}
 		if d.halo {
-			c.DrawGlyph(draw.GlyphStyle{Color: color.NRGBA{0xff, 0xff, 0xff, 0xc8}, Radius: radius + 0.35, Shape: draw.CircleGlyph{}}, at)
+			circle(c, color.NRGBA{0xff, 0xff, 0xff, 0xc8}, radius+0.35, at)
 		}
-		c.DrawGlyph(glyph, at)
+		circle(c, d.color, radius, at)
+		if d.hollow != nil && d.hollow[i] {
+			circle(c, rgb(0xffffff), 0.6*radius, at)
+		}
 	}
 }
 
-// quartiles returns the first quartile, the median and the third, interpolated as R (type 7) and NumPy do by default.
-func quartiles(values []float64) [3]float64 {
+// quartiles returns the first quartile, the median and the third, interpolated as R (type 7) and
+// NumPy do by default.
+func quartiles(values []float64) (q [3]float64) {
 	sorted := slices.Sorted(slices.Values(values))
-	var q [3]float64
 	for i := range q {
-		at := float64(i+1) / 4 * float64(len(sorted)-1)
-		k := int(at)
-		q[i] = sorted[k]
-		if k+1 < len(sorted) {
-			q[i] += (at - float64(k)) * (sorted[k+1] - sorted[k])
-		}
+		q[i] = stats.Quantile(sorted, float64(i+1)/4)
 	}
 	return q
 }

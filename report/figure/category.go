@@ -11,13 +11,14 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// category is the label of a place on an axis of categories.
+// category labels a place on an axis of categories.
 type category struct {
 	text string
 	n    int // stated where it is not 0
 }
 
-// categoryPlot is a plot over an axis of categories at 0, 1, 2 ..., with the references' labels at its right.
+// categoryPlot draws marks over an axis of categories at 0, 1, 2 ..., with labels of the references
+// on the right.
 type categoryPlot struct {
 	xLabel         string
 	y              axis
@@ -34,13 +35,16 @@ func (o categoryPlot) draw(c draw.Canvas) error {
 		area.Max.X -= endLabelsWidth(right)
 	}
 	if area.Size().X < 60 || area.Size().Y < 40 {
-		return errors.New("too little room is left between the axes: make the panel larger or shorten the labels of the references")
+		return errors.New("too little room is left between the axes: make the panel larger")
 	}
 	p := newPlot()
 	p.X.Min, p.X.Max = -0.6, float64(len(o.categories))-0.4
-	p.X.Tick.Marker, p.X.Tick.Length, p.X.Padding = plot.ConstantTicks{}, 0, 0 // the labels are set below
+	// the labels are set below
+	p.X.Tick.Marker, p.X.Tick.Length, p.X.Padding = plot.ConstantTicks{}, 0, 0
 	o.y.set(&p.Y, yTicks(area.Size().Y-30))
-	references := plotterFunc(func(c draw.Canvas, p *plot.Plot) { drawReferences(c, p, o.references) })
+	references := plotterFunc(func(c draw.Canvas, p *plot.Plot) {
+		drawReferences(c, p, o.references)
+	})
 	if o.referencesOver {
 		p.Add(o.marks, references)
 	} else {
@@ -55,12 +59,15 @@ func (o categoryPlot) draw(c draw.Canvas) error {
 	whole := area
 	area.Min.Y += l.height + title
 	if area.Size().Y < 0.35*c.Size().Y {
-		return fmt.Errorf("the labels of the %d groups leave too little of the panel: shorten them or make the panel larger", len(o.categories))
+		return fmt.Errorf("the labels of the %d groups leave too little of the panel: shorten them",
+			len(o.categories))
 	}
 	o.y.set(&p.Y, yTicks(area.Size().Y-10))
 	data := p.DataCanvas(area)
 	if need := labelPitch * vg.Length(len(right)); need > data.Size().Y {
-		return fmt.Errorf("the labels of %d references do not fit one above the other: make the panel higher or leave some out", len(right))
+		return fmt.Errorf(
+			"the labels of %d references do not fit: make the panel higher or leave some out",
+			len(right))
 	}
 	p.Draw(area)
 	l.draw(data)
@@ -71,7 +78,7 @@ func (o categoryPlot) draw(c draw.Canvas) error {
 	return nil
 }
 
-// categoryLabels says how the labels of categories are set.
+// categoryLabels describes how the labels of categories are set.
 type categoryLabels struct {
 	degrees int // 0, 45 or 90
 	every   int // how many places share a label
@@ -79,9 +86,10 @@ type categoryLabels struct {
 	lines   [][]string // of each label
 }
 
-// fitCategories sets labels upright where they fit in the width, in one line or broken between words, else turned by 45 or 90 degrees, and
-// thins them out where even that is too dense. Numbers are thinned out before they are turned. To the left of the width there is some more
-// room.
+// fitCategories sets labels upright where they fit in the width, in one line or broken between
+// words, else turned by 45 or 90 degrees, and leaves some out where even that is too dense. It
+// leaves numbers out before it turns them. Slanted labels may also take the space to the left of
+// the data.
 func fitCategories(all []category, width, left vg.Length) categoryLabels {
 	w := newWriter(sans(smallSize), ink)
 	pitch := width / vg.Length(float64(len(all))+0.2)
@@ -89,7 +97,8 @@ func fitCategories(all []category, width, left vg.Length) categoryLabels {
 	numbers := true
 	var one, broken, single [][]string
 	for _, g := range all {
-		one, broken, single = append(one, g.lines(w, vg.Length(math.Inf(1)))), append(broken, g.lines(w, 0.95*pitch)), append(single, []string{g.line()})
+		one, broken, single = append(one, g.lines(w, vg.Length(math.Inf(1)))),
+			append(broken, g.lines(w, 0.95*pitch)), append(single, []string{g.line()})
 		wide, long = max(wide, w.width(g.text)), max(long, w.width(g.line()))
 		if _, err := strconv.ParseFloat(g.text, 64); err != nil {
 			numbers = false
@@ -108,7 +117,7 @@ func fitCategories(all []category, width, left vg.Length) categoryLabels {
 	return categoryLabels{90, thin(len(all), width, 1.15*smallSize), long + 5, single}
 }
 
-// linesHeight is the room that upright labels need.
+// linesHeight returns the height of upright labels.
 func linesHeight(labels [][]string) vg.Length {
 	most := 0
 	for _, lines := range labels {
@@ -117,7 +126,7 @@ func linesHeight(labels [][]string) vg.Length {
 	return vg.Length(most)*smallSize*leading + 3
 }
 
-// slantedFit reports whether labels at 45 degrees stay within the room to the left.
+// slantedFit reports whether labels at 45 degrees stay within the space to the left.
 func slantedFit(all []category, pitch, left vg.Length, w writer) bool {
 	for i, g := range all {
 		if left+pitch*(vg.Length(i)+0.6)-w.width(g.line())*math.Sqrt2/2 < -2 {
@@ -127,7 +136,7 @@ func slantedFit(all []category, pitch, left vg.Length, w writer) bool {
 	return true
 }
 
-// isUpright reports whether upright labels a pitch apart stand clear of each other.
+// isUpright reports whether upright labels a pitch apart do not overlap.
 func isUpright(labels [][]string, pitch vg.Length, w writer) bool {
 	right := vg.Length(math.Inf(-1))
 	for i, lines := range labels {
@@ -161,7 +170,7 @@ func (l categoryLabels) draw(data draw.Canvas) {
 	}
 }
 
-// lines is the label, broken to a width, above its n.
+// lines returns the label, broken to a width, followed by its n.
 func (g category) lines(w writer, width vg.Length) []string {
 	lines := w.wrap(g.text, width)
 	if g.n > 0 {
@@ -170,6 +179,7 @@ func (g category) lines(w writer, width vg.Length) []string {
 	return lines
 }
 
+// line returns the label and its n in one line.
 func (g category) line() string {
 	if g.n > 0 {
 		return fmt.Sprintf("%s (n=%d)", g.text, g.n)

@@ -16,11 +16,11 @@ const (
 // endLabel names a line at its right end, outside the axes.
 type endLabel struct {
 	text  string
-	x, y  float64 // where the line ends: a fraction of the x axis, and a value of the y axis from 0 to 1
+	x, y  float64 // the line's end, in fractions of the axes
 	color color.NRGBA
 }
 
-// endLabelsWidth is the room that labels need to the right of the data.
+// endLabelsWidth returns the width that labels take to the right of the data.
 func endLabelsWidth(labels []endLabel) vg.Length {
 	w := newWriter(sans(smallSize), ink)
 	var widest vg.Length
@@ -30,8 +30,8 @@ func endLabelsWidth(labels []endLabel) vg.Length {
 	return leaderWidth + leaderGap + widest
 }
 
-// drawEndLabels writes labels, given from top to bottom, to the right of the data, each as near to its line's end as the
-// others allow and joined to it by a thin leader.
+// drawEndLabels writes labels, given from top to bottom, to the right of the data, each as near to
+// its line's end as the others allow and joined to it by a thin leader.
 func drawEndLabels(c draw.Canvas, labels []endLabel, data draw.Canvas) {
 	want := make([]vg.Length, len(labels))
 	for i, l := range labels {
@@ -41,16 +41,19 @@ func drawEndLabels(c draw.Canvas, labels []endLabel, data draw.Canvas) {
 	for i, l := range labels {
 		edge, right := data.Max.X+1, data.Max.X+leaderWidth
 		if l.x < 1 { // the line ends early; dots, lest its leader be read as data
-			c.StrokeLine2(draw.LineStyle{Color: l.color, Width: hairline, Dashes: []vg.Length{0.5, 2}}, data.X(l.x)+3, want[i], edge, want[i])
+			c.StrokeLine2(draw.LineStyle{Color: l.color, Width: hairline,
+				Dashes: []vg.Length{0.5, 2}}, data.X(l.x)+3, want[i], edge, want[i])
 		}
-		c.StrokeLines(draw.LineStyle{Color: l.color, Width: hairline}, []vg.Point{{X: edge, Y: want[i]}, {X: right - 2, Y: at[i]}, {X: right, Y: at[i]}})
+		c.StrokeLines(draw.LineStyle{Color: l.color, Width: hairline},
+			[]vg.Point{{X: edge, Y: want[i]}, {X: right - 2, Y: at[i]}, {X: right, Y: at[i]}})
 		newWriter(sans(smallSize), readable(l.color)).left(c, right+leaderGap, at[i], l.text)
 	}
 }
 
-// spread returns positions as near to want (in descending order) as it can, by least squares, such that neighbours are at
-// least pitch apart and all lie within lo and hi. With i·pitch added, the positions have only to be in descending order: an
-// isotonic regression, solved by pooling neighbours that are in the wrong order. The caller sees to it that there is room.
+// spread returns the positions nearest to want (in descending order) by least squares, such that
+// neighbours are at least pitch apart and all lie within lo and hi, where the caller has checked
+// that they fit. With i·pitch added, the positions only have to be in descending order: an isotonic
+// regression, solved by pooling neighbours that are in the wrong order.
 func spread(want []vg.Length, pitch, lo, hi vg.Length) []vg.Length {
 	type pool struct {
 		sum vg.Length
@@ -59,9 +62,13 @@ func spread(want []vg.Length, pitch, lo, hi vg.Length) []vg.Length {
 	var pools []pool
 	for i, w := range want {
 		pools = append(pools, pool{w + vg.Length(i)*pitch, 1})
-		for k := len(pools) - 1; k > 0 && pools[k].sum*vg.Length(pools[k-1].n) > pools[k-1].sum*vg.Length(pools[k].n); k-- {
-			pools[k-1].sum += pools[k].sum
-			pools[k-1].n += pools[k].n
+		for k := len(pools) - 1; k > 0; k-- {
+			last, before := pools[k], &pools[k-1]
+			if last.sum*vg.Length(before.n) <= before.sum*vg.Length(last.n) {
+				break
+			}
+			before.sum += last.sum
+			before.n += last.n
 			pools = pools[:k]
 		}
 	}

@@ -25,8 +25,8 @@ func feasible(at []vg.Length, pitch, lo, hi vg.Length) bool {
 	return true
 }
 
-// Positions are feasible, and no small feasible change of them is nearer to what was wanted. The problem is convex, so that
-// makes them the best.
+// Positions are feasible, and no small feasible change of them is nearer to what was wanted. The
+// problem is convex, so that makes them the best.
 func TestSpreadIsBest(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for range 500 {
@@ -42,18 +42,21 @@ func TestSpreadIsBest(t *testing.T) {
 		const pitch, lo, hi = 8, 5, 110
 		at := spread(want, pitch, lo, hi)
 		if len(at) != len(want) || !feasible(at, pitch, lo, hi) {
-			t.Fatalf("want %v: got %v, which break pitch %v or the bounds %v to %v", want, at, pitch, lo, hi)
+			t.Fatalf("want %v: got %v, which break pitch %v or the bounds %v to %v", want, at,
+				pitch, lo, hi)
 		}
 		best := squares(want, at)
 		for range 200 {
 			try := slices.Clone(at)
-			from, to := rnd.IntN(len(try)), rnd.IntN(len(try)) // a run of neighbours, for they push each other
+			// a run of neighbours, for they push each other
+			from, to := rnd.IntN(len(try)), rnd.IntN(len(try))
 			shift := vg.Length(rnd.NormFloat64() * 0.5)
 			for i := min(from, to); i <= max(from, to); i++ {
 				try[i] += shift
 			}
 			if feasible(try, pitch, lo, hi) && squares(want, try) < best-1e-6 {
-				t.Fatalf("want %v: %v has squares %v, yet %v has %v", want, at, best, try, squares(want, try))
+				t.Fatalf("want %v: %v has squares %v, yet %v has %v", want, at, best, try,
+					squares(want, try))
 			}
 		}
 	}

@@ -1,12 +1,15 @@
-// Package figure draws torchpe's figures: vector PDF and SVG for papers and web pages, PNG for slides and READMEs.
+// Package figure draws torchpe's figures: vector PDF and SVG for papers and web pages, PNG for
+// slides and READMEs.
 //
-// Compose puts panels on a page: Lines, Boxes, Bars, Scatter, Matrix, Map, Puzzle, Strip and Schematic, structs of plain numbers
-// and texts. It and the constructors of single figures such as AccuracyCurves check what they are given and return a *Figure;
-// Figure.Save writes it. All figures share the theme in theme.go (one font, one set of sizes) and the palette in palette.go (a positional encoding
-// keeps its colour from figure to figure). What a figure averages over and leaves out is said in the note below it.
+// Compose puts panels on a page: Lines, Boxes, Bars, Scatter, Matrix, Map, Puzzle, Strip and
+// Schematic, structs of plain numbers and texts. Compose and NetworkSeries check their input and
+// return a *Figure, which Figure.Save writes. All figures share the theme in theme.go (one font,
+// one set of sizes) and the palette in palette.go (a positional encoding has the same colour in
+// every figure). The note below a figure says what it averages over and leaves out.
 //
-// It imports gonum/plot and torchpe/report's pdfcanvas, no libtorch and no run files. Drawing the same numbers twice gives
-// the same bytes. Bad input is an error from the constructor, never a panic.
+// The package imports gonum/plot and torchpe's pdfcanvas, stats and atomicfile, no libtorch and no
+// run files. Drawing the same numbers twice gives the same bytes. Bad input is an error of Compose
+// or NetworkSeries, never a panic.
 package figure
 
 import (
@@ -24,7 +27,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"torchpe/report/internal/atomicfile"
+	"torchpe/internal/atomicfile"
 	"torchpe/report/pdfcanvas"
 )
 
@@ -34,22 +37,24 @@ const (
 	PageWidth   = 7.0
 )
 
-// pngDPI is the resolution journals ask of line art on screen and in drafts; print uses the PDF.
+// pngDPI is the resolution of PNG files, enough for screens and drafts; print uses the PDF.
 const pngDPI = 300
 
-// Figure is a finished drawing of fixed size. Its zero value is not useful: a constructor of this package makes it.
+// Figure is a finished drawing of fixed size, made by Compose or NetworkSeries.
 type Figure struct {
 	width, height vg.Length
 	draw          func(draw.Canvas)
 }
 
-// Save writes the figure to path, whole or not at all. The format (pdf, png or svg) is that of path's extension where
-// format is empty. A device or pipe such as /dev/stdout is opened and written to, and needs the format named.
+// Save writes the figure to path, whole or not at all. An empty format means that of path's
+// extension: pdf, png or svg. A device or pipe such as /dev/stdout is opened and written to, and
+// needs the format.
 func (f *Figure) Save(path, format string) error {
 	if format == "" {
 		format = strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
 		if format == "" {
-			return fmt.Errorf("save figure %s: no extension to tell the format from: end the name in .pdf, .png or .svg", path)
+			return fmt.Errorf("save figure %s: no extension: end the name in .pdf, .png or .svg",
+				path)
 		}
 	}
 	var buf bytes.Buffer // drawn before the file is touched
@@ -71,7 +76,8 @@ func (f *Figure) Encode(w io.Writer, format string) error {
 		_, err := c.WriteTo(w)
 		return err
 	case "png":
-		c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(pngDPI))}
+		c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(f.width, f.height),
+			vgimg.UseDPI(pngDPI))}
 		f.draw(draw.New(c))
 		return writePatched(w, c, stampDPI)
 	case "svg":
@@ -82,7 +88,7 @@ func (f *Figure) Encode(w io.Writer, format string) error {
 	return fmt.Errorf("figure format %q: want pdf, png or svg", format)
 }
 
-// writePatched writes what src writes, after patch.
+// writePatched writes the output of src, changed by patch.
 func writePatched(w io.Writer, src io.WriterTo, patch func([]byte) []byte) error {
 	var buf bytes.Buffer
 	if _, err := src.WriteTo(&buf); err != nil {
@@ -92,17 +98,22 @@ func writePatched(w io.Writer, src io.WriterTo, patch func([]byte) []byte) error
 	return err
 }
 
-// portableSVG names fonts of the same widths for readers who lack Liberation Sans (a browser would fall back to a serif),
-// rounds line joins as the other formats do, and calls images what they are. All that belongs to vgsvg, which has no setting for it.
+// portableSVG changes what vgsvg writes and has no setting for. It names fonts of the same widths
+// for readers without Liberation Sans (a browser would fall back to a serif), rounds line joins as
+// the other formats do, corrects the type of images, and has them fill their rectangles: a browser
+// would keep the aspect ratio of their pixels.
 func portableSVG(svg []byte) []byte {
 	svg = bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
-	svg = bytes.ReplaceAll(svg, []byte("data:image/jpg;base64,iVBOR"), []byte("data:image/png;base64,iVBOR")) // a PNG's first bytes
-	return bytes.Replace(svg, []byte("<g transform="), []byte(`<g stroke-linejoin="round" transform=`), 1)
+	svg = bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `))
+	svg = bytes.ReplaceAll(svg, []byte("data:image/jpg;base64,iVBOR"),
+		[]byte("data:image/png;base64,iVBOR"))
+	return bytes.Replace(svg, []byte("<g transform="),
+		[]byte(`<g stroke-linejoin="round" transform=`), 1)
 }
 
-// stampDPI adds the resolution to a PNG (chunk pHYs, pixels per metre, right after the header chunk), so that LaTeX and
-// word processors place it at its true size.
+// stampDPI adds the resolution to a PNG (chunk pHYs, pixels per metre, right after the header
+// chunk), so that LaTeX and word processors place it at its true size.
 func stampDPI(png []byte) []byte {
 	const header = 8 + 25 // signature, IHDR
 	perMetre := uint32(math.Round(pngDPI / 0.0254))

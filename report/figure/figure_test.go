@@ -15,14 +15,20 @@ import (
 	"gonum.org/v1/plot"
 )
 
+func encode(t *testing.T, f *Figure, format string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f.Encode(&b, format); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 func TestEveryFigureInEveryFormat(t *testing.T) {
-	cases := edgeCases()
-	cases["example"] = exampleCurves(5)
-	for name, curves := range cases {
-		for _, band := range []Band{BandMinMax, BandSD, BandNone} {
-			o := DefaultAccuracyOptions()
-			o.Band, o.Markers = band, true
-			f := mustDraw(t, curves, o)
+	for name, l := range edgeCases() {
+		for _, band := range []Band{BandMinMax, BandSD, ""} {
+			l.Band, l.Markers = band, true
+			f := mustCompose(t, alone(l, ColumnWidth, 2.3))
 			checkSVG(t, name, encode(t, f, "svg"))
 			if pdf := encode(t, f, "pdf"); !bytes.HasPrefix(pdf, []byte("%PDF-")) {
 				t.Errorf("%s: the PDF starts with %q", name, pdf[:8])
@@ -33,8 +39,9 @@ func TestEveryFigureInEveryFormat(t *testing.T) {
 			img, err := png.Decode(bytes.NewReader(encode(t, f, "png")))
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
-			} else if size := img.Bounds().Size(); size.X != 990 || size.Y != 690 { // 3.3 x 2.3 in at 300 dpi
-				t.Errorf("%s: the PNG has %v pixels, want 990 x 690", name, size)
+				// 3.3 x 2.3 in and margins of 3 pt at 300 dpi
+			} else if size := img.Bounds().Size(); size.X != 990 || size.Y != 715 {
+				t.Errorf("%s: the PNG has %v pixels, want 990 x 715", name, size)
 			}
 		}
 	}
@@ -72,7 +79,7 @@ func TestSameFigureSameBytes(t *testing.T) {
 	for range 4 { // and at the same time
 		all.Go(func() {
 			for _, format := range []string{"pdf", "png", "svg"} {
-				f, err := AccuracyCurves(exampleCurves(5), DefaultAccuracyOptions())
+				f, err := Compose(alone(trainingLines(5), ColumnWidth, 2.3))
 				if err != nil {
 					t.Error(err)
 					return
@@ -81,7 +88,8 @@ func TestSameFigureSameBytes(t *testing.T) {
 				if err := f.Encode(&b, format); err != nil {
 					t.Error(err)
 				}
-				if want, loaded := first.LoadOrStore(format, b.Bytes()); loaded && !bytes.Equal(want.([]byte), b.Bytes()) {
+				if want, loaded := first.LoadOrStore(format, b.Bytes()); loaded &&
+					!bytes.Equal(want.([]byte), b.Bytes()) {
 					t.Errorf("two drawings of the same numbers as %s differ in their bytes", format)
 				}
 			}
@@ -91,8 +99,9 @@ func TestSameFigureSameBytes(t *testing.T) {
 }
 
 func TestPNGResolution(t *testing.T) {
-	data := encode(t, mustDraw(t, exampleCurves(1), DefaultAccuracyOptions()), "png")
-	// 300 dpi is 11811 pixels a metre (PNG specification 11.3.5.3); the decoder checks the chunk's CRC
+	data := encode(t, mustCompose(t, alone(trainingLines(1), ColumnWidth, 2.3)), "png")
+	// 300 dpi is 11811 pixels a metre (PNG specification 11.3.5.3); the decoder checks the chunk's
+	// CRC
 	want := append([]byte("pHYs"), 0, 0, 0x2e, 0x23, 0, 0, 0x2e, 0x23, 1)
 	if i := bytes.Index(data, want); i < 0 || i > bytes.Index(data, []byte("IDAT")) {
 		t.Errorf("no resolution of 300 dpi before the PNG's data")
@@ -100,17 +109,34 @@ func TestPNGResolution(t *testing.T) {
 }
 
 func TestSVGNamesFallbackFonts(t *testing.T) {
-	svg := encode(t, mustDraw(t, exampleCurves(1), DefaultAccuracyOptions()), "svg")
-	texts, portable := bytes.Count(svg, []byte("<text ")), bytes.Count(svg, []byte("font-family:'Liberation Sans',Arial,"))
+	svg := encode(t, mustCompose(t, alone(trainingLines(1), ColumnWidth, 2.3)), "svg")
+	texts, portable := bytes.Count(svg, []byte("<text ")),
+		bytes.Count(svg, []byte("font-family:'Liberation Sans',Arial,"))
 	if texts == 0 || texts != portable {
 		t.Errorf("%d of %d texts name Arial for readers without Liberation Sans", portable, texts)
 	}
 }
 
+// Images fill their rectangles, whatever the aspect ratio of their pixels, and say that they are
+// PNG.
+func TestSVGImages(t *testing.T) {
+	m := Matrix{Rows: 2, Columns: 5, Values: make([]float64, 10)}
+	svg := encode(t, mustCompose(t, alone(m, ColumnWidth, 2)), "svg")
+	images := bytes.Count(svg, []byte("<image "))
+	if n := bytes.Count(svg, []byte(`<image preserveAspectRatio="none" `)); images != 1 ||
+		n != images {
+		t.Errorf("%d of %d images fill their rectangles", n, images)
+	}
+	if !bytes.Contains(svg, []byte(`xlink:href="data:image/png;base64,`)) {
+		t.Error("the image is not given as PNG")
+	}
+}
+
 func TestSave(t *testing.T) {
-	f := mustDraw(t, exampleCurves(2), DefaultAccuracyOptions())
+	f := mustCompose(t, alone(trainingLines(2), ColumnWidth, 2.3))
 	dir := t.TempDir()
-	for name, magic := range map[string]string{"a.pdf": "%PDF-", "b.PNG": "\x89PNG", "c.d.svg": "<?xml"} {
+	for name, magic := range map[string]string{"a.pdf": "%PDF-", "b.PNG": "\x89PNG",
+		"c.d.svg": "<?xml"} {
 		path := filepath.Join(dir, name)
 		if err := f.Save(path, ""); err != nil {
 			t.Fatal(err)
@@ -126,7 +152,8 @@ func TestSave(t *testing.T) {
 		t.Errorf("to /dev/null: %v", err)
 	}
 	for path, want := range map[string]string{
-		"noext": ".pdf, .png or .svg", "x.jpeg": `"jpeg"`, "/dev/stdout": "no extension", "no/such/dir/x.pdf": "no/such/dir",
+		"noext": ".pdf, .png or .svg", "x.jpeg": `"jpeg"`, "/dev/stdout": "no extension",
+		"no/such/dir/x.pdf": "no/such/dir",
 	} {
 		if err := f.Save(path, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Save(%q): error %v, want one with %q", path, err, want)
@@ -152,7 +179,7 @@ func TestIntegerTicks(t *testing.T) {
 		{0, 5, "0 1 2 3 4 5"},
 		{7, 13, "8 10 12"},
 		{95, 104, "96 98 100 102 104"},
-		{0, maxEpoch, "0 200000000 400000000 600000000 800000000 1000000000"},
+		{0, 1_000_000_000, "0 200000000 400000000 600000000 800000000 1000000000"},
 	} {
 		if got := labels(integerTicks(c.lo, c.hi, 6)); got != c.want {
 			t.Errorf("%d to %d: %s, want %s", c.lo, c.hi, got, c.want)

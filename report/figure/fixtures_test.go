@@ -5,13 +5,20 @@ import (
 	"math/rand/v2"
 )
 
-// rise is a made-up learning curve: a logistic from chance to final, halfway there at epoch mid, steep within width epochs.
+var nan = math.NaN()
+
+// rise is a made-up learning curve: a logistic from chance to final, halfway there at epoch mid,
+// steep within width epochs.
 func rise(final, mid, width float64) func(epoch float64) float64 {
-	return func(epoch float64) float64 { return 0.25 + (final-0.25)/(1+math.Exp((mid-epoch)/width)) }
+	return func(epoch float64) float64 {
+		return 0.25 +
+			(final-0.25)/(1+math.Exp((mid-epoch)/width))
+	}
 }
 
-// exampleCurves imitates the latin square task over 20 epochs, members per encoding, with reproducible noise.
-func exampleCurves(members int) []Curve {
+// trainingLines imitates the latin square task over 20 epochs, members per encoding, with
+// reproducible noise.
+func trainingLines(members int) Lines {
 	shapes := []struct {
 		label string
 		mean  func(float64) float64
@@ -24,25 +31,27 @@ func exampleCurves(members int) []Curve {
 		{"1d-fixed", rise(0.70, 9, 2.2), 0.04},
 		{"nope", rise(0.33, 7, 2), 0.025},
 	}
-	var curves []Curve
+	l := Lines{XLabel: "Epoch", YLabel: "Validation accuracy", Band: BandSD, YMin: 0, YMax: 1,
+		References: []Reference{{"chance", 0.25}}}
 	for i, s := range shapes {
 		rnd := rand.New(rand.NewPCG(1, uint64(i)))
-		c := Curve{Label: s.label}
-		for epoch := 1; epoch <= 20; epoch++ {
-			c.Epochs = append(c.Epochs, epoch)
+		series := LineSeries{Label: s.label}
+		for epoch := 1.; epoch <= 20; epoch++ {
+			series.X = append(series.X, epoch)
 		}
 		for range members {
 			offset := rnd.NormFloat64()
 			var values []float64
-			for _, epoch := range c.Epochs {
-				y := s.mean(float64(epoch))
+			for _, epoch := range series.X {
+				y := s.mean(epoch)
 				damp := math.Sqrt(4 * y * (1 - y)) // spread shrinks towards 0 and 1
 				y += s.noise * damp * (0.7*offset + 0.5*rnd.NormFloat64())
-				values = append(values, math.Round(108*min(max(y, 0), 1))/108) // 108 validation puzzles
+				// 108 validation puzzles
+				values = append(values, math.Round(108*min(max(y, 0), 1))/108)
 			}
-			c.Values = append(c.Values, values)
+			series.Values = append(series.Values, values)
 		}
-		curves = append(curves, c)
+		l.Series = append(l.Series, series)
 	}
-	return curves
+	return l
 }

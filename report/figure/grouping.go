@@ -5,14 +5,14 @@ import (
 	"image/color"
 )
 
-// grouping is to which group each of some tokens belongs, with names and colours.
+// grouping assigns tokens to groups, which have names and colours.
 type grouping struct {
 	of    []int // group of each token, from 0
 	names []string
-	given []color.Color // those that are nil or missing come from the names of brain networks, else from the palette
+	given []color.Color // nil or missing: of the brain network of that name, or the palette
 }
 
-// mostGroups is beyond any grouping that colours can show.
+// mostGroups limits the groups; colours can show far fewer.
 const mostGroups = 100_000
 
 func (g grouping) check() error {
@@ -21,7 +21,8 @@ func (g grouping) check() error {
 	}
 	for i, k := range g.of {
 		if k < 0 || k >= mostGroups {
-			return fmt.Errorf("token %d is in group %d: groups count from 0 to %d", i, k, mostGroups-1)
+			return fmt.Errorf("token %d is in group %d: groups count from 0 to %d", i, k,
+				mostGroups-1)
 		}
 	}
 	if n := g.count(); len(g.names) > 0 && len(g.names) < n {
@@ -30,7 +31,7 @@ func (g grouping) check() error {
 	return nil
 }
 
-// count is how many groups there are at least: the largest number plus 1.
+// count returns the number of groups, with or without tokens: the largest number plus 1.
 func (g grouping) count() (n int) {
 	for _, k := range g.of {
 		n = max(n, k+1)
@@ -40,7 +41,7 @@ func (g grouping) count() (n int) {
 
 func (g grouping) colors() []color.NRGBA { return groupColors(g.count(), g.names, g.given) }
 
-// legend names the groups that have tokens, in their order.
+// legend returns the names of the groups that have tokens, in their order.
 func (g grouping) legend() legend {
 	if len(g.names) == 0 {
 		return nil
@@ -61,6 +62,7 @@ func (g grouping) legend() legend {
 // stretch is a run of neighbours of one group: tokens first to last-1.
 type stretch struct{ group, first, last int }
 
+// runs splits the tokens into stretches of one group.
 func (g grouping) runs() []stretch {
 	var runs []stretch
 	for i, k := range g.of {

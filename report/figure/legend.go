@@ -16,7 +16,7 @@ type legendEntry struct {
 	dashes []vg.Length
 }
 
-// legend is a list of them, set in rows or in one column.
+// legend lists colours with their names, in rows or in one column.
 type legend []legendEntry
 
 const (
@@ -40,10 +40,11 @@ func (e legendEntry) width() vg.Length {
 
 func (e legendEntry) draw(c draw.Canvas, x, y vg.Length) {
 	if e.line {
-		c.StrokeLine2(draw.LineStyle{Color: e.color, Width: lineWidth, Dashes: e.dashes}, x, y, x+strokeSwatch, y)
+		c.StrokeLine2(draw.LineStyle{Color: e.color, Width: lineWidth, Dashes: e.dashes}, x, y,
+			x+strokeSwatch, y)
 	} else {
-		fill(c, e.color, x, y-swatch/2, x+swatch, y+swatch/2)
-		outline(c, mix(e.color, black, 0.25), x, y-swatch/2, x+swatch, y+swatch/2)
+		fill(c, e.color, rectangle{x, y - swatch/2, x + swatch, y + swatch/2})
+		outline(c, mix(e.color, black, 0.25), rectangle{x, y - swatch/2, x + swatch, y + swatch/2})
 	}
 	newWriter(sans(smallSize), ink).left(c, x+e.mark()+swatchGap, y, e.text)
 }
@@ -70,16 +71,19 @@ func (l legend) rows(width vg.Length) []legend {
 	return rows
 }
 
-// columns is how many entries fit side by side where each has the room of the widest.
+// columns returns the number of entries that fit side by side where each is as wide as the widest.
 func (l legend) columns(width vg.Length) int {
 	wide, _ := l.column()
 	return max(1, int((width+entryGap)/(wide+entryGap)))
 }
 
-// height is that of the legend in rows.
-func (l legend) height(width vg.Length) vg.Length { return vg.Length(len(l.rows(width))) * legendLead }
+// height returns the height of the legend in rows.
+func (l legend) height(width vg.Length) vg.Length {
+	return vg.Length(len(l.rows(width))) * legendLead
+}
 
-// drawRows sets the legend in rows from the upper left corner (x, top) on, in columns where it has several rows and they fit.
+// drawRows sets the legend in rows from the upper left corner (x, top) on, in columns where it has
+// several rows and they fit.
 func (l legend) drawRows(c draw.Canvas, x, top, width vg.Length) {
 	rows := l.rows(width)
 	wide, _ := l.column()
@@ -98,7 +102,7 @@ func (l legend) drawRows(c draw.Canvas, x, top, width vg.Length) {
 	}
 }
 
-// column is the size of the legend as one column.
+// column returns the size of the legend in one column.
 func (l legend) column() (width, height vg.Length) {
 	for _, e := range l {
 		width = max(width, e.width())
@@ -113,8 +117,9 @@ func (l legend) drawColumn(c draw.Canvas, x, top vg.Length) {
 	}
 }
 
-// beside splits c into the space for a drawing whose width may be at most aspect times its height, and the legend beside it or,
-// where the drawing comes out larger so, in rows below it. It returns the space and what draws the legend.
+// beside splits c into the space for a drawing whose width is at most aspect times its height, and
+// the legend to its right or, where that makes the drawing larger, in rows below it. It returns the
+// space and a function that draws the legend.
 func (l legend) beside(c draw.Canvas, aspect vg.Length) (draw.Canvas, func(draw.Canvas), error) {
 	if len(l) == 0 {
 		return c, func(draw.Canvas) {}, nil
@@ -129,7 +134,9 @@ func (l legend) beside(c draw.Canvas, aspect vg.Length) (draw.Canvas, func(draw.
 	rows := l.height(size.X)
 	below := min(size.X/aspect, size.Y-rows-gap)
 	if max(right, below) < 0.4*size.Y {
-		return c, nil, fmt.Errorf("the legend of %d names leaves too little of the panel: make it larger, shorten the names or name fewer groups", len(l))
+		return c, nil, fmt.Errorf(
+			"the legend of %d names leaves too little room: enlarge the panel or name fewer groups",
+			len(l))
 	}
 	if right >= below {
 		space := draw.Crop(c, 0, -min(width+gap, size.X), 0, 0)
@@ -141,13 +148,27 @@ func (l legend) beside(c draw.Canvas, aspect vg.Length) (draw.Canvas, func(draw.
 	return space, func(to draw.Canvas) { l.drawRows(to, c.Min.X, c.Min.Y+rows, size.X) }, nil
 }
 
+// rectangle is given by its lower left and upper right corners.
+type rectangle struct{ x0, y0, x1, y1 vg.Length }
+
+// corners returns the corners counter-clockwise from the lower left.
+func (r rectangle) corners() []vg.Point {
+	return []vg.Point{
+		{X: r.x0, Y: r.y0}, {X: r.x1, Y: r.y0}, {X: r.x1, Y: r.y1}, {X: r.x0, Y: r.y1}}
+}
+
+// closed returns the corners, the first once more at the end.
+func (r rectangle) closed() []vg.Point { return append(r.corners(), vg.Point{X: r.x0, Y: r.y0}) }
+
 // fill paints a rectangle.
-func fill(c draw.Canvas, col color.Color, x0, y0, x1, y1 vg.Length) {
-	c.FillPolygon(col, []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
+func fill(c draw.Canvas, col color.Color, r rectangle) { c.FillPolygon(col, r.corners()) }
+
+// circle paints a disc.
+func circle(c draw.Canvas, col color.Color, radius vg.Length, at vg.Point) {
+	c.DrawGlyph(draw.GlyphStyle{Color: col, Radius: radius, Shape: draw.CircleGlyph{}}, at)
 }
 
 // outline strokes a rectangle with a hairline.
-func outline(c draw.Canvas, col color.Color, x0, y0, x1, y1 vg.Length) {
-	c.StrokeLines(draw.LineStyle{Color: col, Width: hairline},
-		[]vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}, {X: x0, Y: y0}})
+func outline(c draw.Canvas, col color.Color, r rectangle) {
+	c.StrokeLines(draw.LineStyle{Color: col, Width: hairline}, r.closed())
 }

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// lineArt is what a line figure shows between its axes: means with bands, over references.
+// lineArt draws means with bands, and references under them, between the axes of Lines.
 type lineArt struct {
 	lines      []summary // from the highest final value to the lowest
 	styles     map[string]lineStyle
@@ -20,7 +20,8 @@ type lineArt struct {
 	noMembers  bool // the note does not count members
 }
 
-// newLineArt sorts the lines and gives each its style; colorOf holds the labels whose colours others take.
+// newLineArt sorts the lines and gives each its style. colorOf maps labels to those whose colours
+// they have.
 func newLineArt(lines []summary, band Band, colorOf map[string]string) lineArt {
 	var labels []string
 	for _, l := range lines {
@@ -35,7 +36,7 @@ func newLineArt(lines []summary, band Band, colorOf map[string]string) lineArt {
 	return lineArt{lines: lines, styles: stylesOf(labels, colorOf), band: band}
 }
 
-// span is the range of x.
+// span returns the range of x.
 func (a lineArt) span() (first, last float64) {
 	first, last = a.lines[0].points[0].x, a.lines[0].points[0].x
 	for _, l := range a.lines {
@@ -51,7 +52,7 @@ func (a lineArt) Plot(c draw.Canvas, p *plot.Plot) {
 	at := func(m meanPoint, y float64) vg.Point { return vg.Point{X: trX(m.x), Y: trY(y)} }
 	drawReferences(c, p, a.references)
 	for i := len(a.lines) - 1; i >= 0; i-- {
-		if a.lines[i].members > 1 && a.band != BandNone {
+		if a.lines[i].members > 1 && a.band != "" {
 			a.drawBand(c, a.lines[i], at)
 		}
 	}
@@ -61,6 +62,10 @@ func (a lineArt) Plot(c draw.Canvas, p *plot.Plot) {
 }
 
 func (a lineArt) drawBand(c draw.Canvas, s summary, at func(meanPoint, float64) vg.Point) {
+	if s.each != nil {
+		a.drawMembers(c, s, at)
+		return
+	}
 	for _, points := range s.stretches() {
 		var outline []vg.Point
 		for _, m := range points {
@@ -76,24 +81,43 @@ func (a lineArt) drawBand(c draw.Canvas, s summary, at func(meanPoint, float64) 
 	}
 }
 
+// drawMembers draws the lines of the members.
+func (a lineArt) drawMembers(c draw.Canvas, s summary, at func(meanPoint, float64) vg.Point) {
+	style := draw.LineStyle{Color: mix(a.styles[s.label].color, rgb(0xffffff), 0.4), Width: 0.5}
+	for _, member := range s.each {
+		for _, points := range member.stretches() {
+			var line []vg.Point
+			for _, m := range points {
+				line = append(line, at(m, m.mean))
+			}
+			lines := [][]vg.Point{line}
+			if !inside(c, line) {
+				lines = c.ClipLinesXY(line)
+			}
+			c.StrokeLines(style, lines...)
+		}
+	}
+}
+
 func (a lineArt) drawLine(c draw.Canvas, s summary, at func(meanPoint, float64) vg.Point) {
 	style := a.styles[s.label]
-	dot := draw.GlyphStyle{Color: style.color, Radius: 1.5, Shape: draw.CircleGlyph{}}
 	every := (len(s.points) + 24) / 25
 	for _, points := range s.stretches() {
 		var line []vg.Point
 		for i, m := range points {
 			pt := at(m, m.mean)
 			line = append(line, pt)
-			if (len(points) == 1 || a.markers && i%every == 0) && inside(c, []vg.Point{pt}) { // a point on its own has no line to show it
-				c.DrawGlyph(dot, pt)
+			alone := len(points) == 1 // there is no line to show it
+			if (alone || a.markers && i%every == 0) && inside(c, []vg.Point{pt}) {
+				circle(c, style.color, 1.5, pt)
 			}
 		}
 		lines := [][]vg.Point{line}
 		if !inside(c, line) {
 			lines = c.ClipLinesXY(line)
 		}
-		c.StrokeLines(draw.LineStyle{Color: style.color, Width: lineWidth, Dashes: style.dashes}, lines...)
+		c.StrokeLines(draw.LineStyle{Color: style.color, Width: lineWidth, Dashes: style.dashes},
+			lines...)
 	}
 }
 
@@ -101,7 +125,8 @@ func (a lineArt) drawLine(c draw.Canvas, s summary, at func(meanPoint, float64) 
 func inside(c draw.Canvas, points []vg.Point) bool {
 	const slack = 1e-6
 	for _, p := range points {
-		if p.X < c.Min.X-slack || p.X > c.Max.X+slack || p.Y < c.Min.Y-slack || p.Y > c.Max.Y+slack {
+		if p.X < c.Min.X-slack || p.X > c.Max.X+slack ||
+			p.Y < c.Min.Y-slack || p.Y > c.Max.Y+slack {
 			return false
 		}
 	}
@@ -127,7 +152,8 @@ func (a lineArt) endLabels(x, y axis) []endLabel {
 	var labels []endLabel
 	for i, name := range a.names() {
 		end := a.lines[i].last()
-		labels = append(labels, endLabel{text: name, x: x.norm(end.x), y: min(max(y.norm(end.mean), 0), 1),
+		labels = append(labels, endLabel{text: name, x: x.norm(end.x),
+			y:     min(max(y.norm(end.mean), 0), 1),
 			color: a.styles[a.lines[i].label].color})
 	}
 	for _, r := range a.references {
@@ -136,7 +162,7 @@ func (a lineArt) endLabels(x, y axis) []endLabel {
 	return labels
 }
 
-// legend names the lines where labels at their ends do not fit.
+// legend returns the names of lines and references, for where labels at their ends do not fit.
 func (a lineArt) legend() legend {
 	var l legend
 	for i, name := range a.names() {
@@ -144,7 +170,8 @@ func (a lineArt) legend() legend {
 		l = append(l, legendEntry{text: name, color: style.color, line: true, dashes: style.dashes})
 	}
 	for _, r := range a.references {
-		l = append(l, legendEntry{text: r.Label, color: grey, line: true, dashes: referenceStyle.Dashes})
+		l = append(l, legendEntry{text: r.Label, color: grey, line: true,
+			dashes: referenceStyle.Dashes})
 	}
 	return l
 }
@@ -157,7 +184,7 @@ func (a lineArt) memberRange() (lo, hi int) {
 	return lo, hi
 }
 
-// note says what a line is, what the band is and what is missing.
+// note says what the lines and bands are and how many values are missing.
 func (a lineArt) note() string {
 	var missing, total int
 	for _, s := range a.lines {
@@ -173,12 +200,15 @@ func (a lineArt) note() string {
 	default:
 		parts = append(parts, fmt.Sprintf("Mean of n = %d to %d members", lo, hi))
 	}
-	if _, hi := a.memberRange(); hi > 1 {
-		switch a.band {
-		case BandMinMax:
+	if lo, hi := a.memberRange(); hi > 1 {
+		switch {
+		case a.band == BandMinMax:
 			parts = append(parts, "band: minimum to maximum")
-		case BandSD:
+		case a.band == BandSD && hi >= fewestSD:
 			parts = append(parts, "band: ±1 SD")
+		}
+		if a.band == BandSD && lo < fewestSD {
+			parts = append(parts, "thin lines: the members where n = 2")
 		}
 	}
 	parts = append(parts, missingNote(missing, total)...)

@@ -10,22 +10,23 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Lines shows means over members against x, with bands: curves over training, or a measure against a hyper-parameter.
+// Lines shows means over members against x, with bands: measures over training, or against a
+// hyper-parameter.
 type Lines struct {
 	Title, XLabel, YLabel string
 	Series                []LineSeries
-	Band                  Band // empty counts as BandNone
+	Band                  Band
 	Markers               bool // a dot at the points, thinned out to 25 a line
-	LogX, LogY            bool
-	YMin, YMax            float64 // the y axis, which cuts lines off; from the numbers where both are 0
+	LogX                  bool
+	YMin, YMax            float64 // of the y axis, which cuts lines off; both 0: from the numbers
 	References            []Reference
-	NoMembers             bool // the lines are not of members of an ensemble: the note does not count them
+	NoMembers             bool // lines are not of ensembles: the note does not count members
 }
 
 // LineSeries is one line.
 type LineSeries struct {
 	Label   string      // unique; it decides the colour
-	ColorOf string      // the label whose colour it has instead, such as "learn σ=0.2" where Label is "0.2"
+	ColorOf string      // a label whose colour it has instead: "learn σ=0.2" where Label is "0.2"
 	X       []float64   // strictly rising; positive on a logarithmic axis
 	Values  [][]float64 // [member][x]; NaN where a member has no value
 }
@@ -40,20 +41,21 @@ func (l Lines) check() error {
 		return errors.New("no lines: give at least one")
 	}
 	switch l.Band {
-	case BandMinMax, BandSD, BandNone, "":
+	case BandMinMax, BandSD, "":
 	default:
-		return fmt.Errorf("band %q: want %q, %q or %q", l.Band, BandMinMax, BandSD, BandNone)
+		return fmt.Errorf("band %q: want %q, %q or none", l.Band, BandMinMax, BandSD)
 	}
-	if err := checkFixed("Y", l.YMin, l.YMax, l.LogY); err != nil {
+	if err := checkFixed("Y", l.YMin, l.YMax); err != nil {
 		return err
 	}
 	seen := map[string]bool{}
 	for _, s := range l.Series {
 		if seen[s.Label] {
-			return fmt.Errorf("two lines are labelled %q: join their members or rename one", s.Label)
+			return fmt.Errorf("two lines are labelled %q: join their members or rename one",
+				s.Label)
 		}
 		seen[s.Label] = true
-		if err := s.check(l.LogX, l.LogY); err != nil {
+		if err := s.check(l.LogX); err != nil {
 			return err
 		}
 	}
@@ -62,14 +64,15 @@ func (l Lines) check() error {
 	}
 	_, y := l.axes(l.art())
 	for _, r := range l.References {
-		if l.LogY && r.Y <= 0 || !y.holds(r.Y) {
-			return fmt.Errorf("reference %q at %g lies outside the y axis, %g to %g: widen it or leave the reference out", r.Label, r.Y, y.lo, y.hi)
+		if !y.holds(r.Y) {
+			return fmt.Errorf("reference %q at %g lies outside the y axis, %g to %g: widen it",
+				r.Label, r.Y, y.lo, y.hi)
 		}
 	}
 	return nil
 }
 
-func (s LineSeries) check(logX, logY bool) error {
+func (s LineSeries) check(logX bool) error {
 	if s.Label == "" {
 		return errors.New("a line has no label: name it")
 	}
@@ -77,7 +80,8 @@ func (s LineSeries) check(logX, logY bool) error {
 		return err
 	}
 	if len(s.X) == 0 || len(s.Values) == 0 {
-		return fmt.Errorf("line %q has %d points and %d members: it needs at least one of each", s.Label, len(s.X), len(s.Values))
+		return fmt.Errorf("line %q has %d points and %d members: it needs at least one of each",
+			s.Label, len(s.X), len(s.Values))
 	}
 	for i, x := range s.X {
 		if err := checkNumber(fmt.Sprintf("line %q: x of point %d", s.Label, i), x); err != nil {
@@ -87,25 +91,23 @@ func (s LineSeries) check(logX, logY bool) error {
 			return fmt.Errorf("line %q: x = %g follows x = %g: x must rise", s.Label, x, s.X[i-1])
 		}
 		if logX && x < 1/largest {
-			return fmt.Errorf("line %q: x = %g on a logarithmic axis: x must be positive", s.Label, x)
+			return fmt.Errorf("line %q: x = %g on a logarithmic axis: x must be positive", s.Label,
+				x)
 		}
 	}
 	total := 0
 	for m, values := range s.Values {
 		name := fmt.Sprintf("line %q, member %d", s.Label, m)
 		if len(values) != len(s.X) {
-			return fmt.Errorf("%s: %d values for %d points: give one per point, NaN where there is none", name, len(values), len(s.X))
+			return fmt.Errorf(
+				"%s: %d values for %d points: give one per point, NaN where there is none", name,
+				len(values), len(s.X))
 		}
 		present, err := checkValues(name, values)
 		if err != nil {
 			return err
 		}
 		total += present
-		for i, v := range values {
-			if logY && v < 1/largest {
-				return fmt.Errorf("%s, value %d is %g on a logarithmic axis: values must be positive", name, i, v)
-			}
-		}
 	}
 	if total == 0 {
 		return fmt.Errorf("line %q: all its values are NaN: leave it out", s.Label)
@@ -114,17 +116,13 @@ func (s LineSeries) check(logX, logY bool) error {
 }
 
 func (l Lines) art() lineArt {
-	band := l.Band
-	if band == "" {
-		band = BandNone
-	}
 	var lines []summary
 	colorOf := map[string]string{}
 	for _, s := range l.Series {
-		lines = append(lines, summarize(s, band))
+		lines = append(lines, summarize(s, l.Band))
 		colorOf[s.Label] = s.ColorOf
 	}
-	a := newLineArt(lines, band, colorOf)
+	a := newLineArt(lines, l.Band, colorOf)
 	a.references, a.markers, a.noMembers = l.References, l.Markers, l.NoMembers
 	return a
 }
@@ -136,21 +134,28 @@ func (l Lines) axes(a lineArt) (x, y axis) {
 	var values []float64
 	for _, s := range a.lines {
 		for _, p := range finitePoints(s.points) {
-			values = append(values, p.mean, p.hi)
-			if !l.LogY || p.lo > p.mean/1000 {
-				values = append(values, p.lo) // an SD may reach below 0, where a logarithmic axis has no place
-			}
+			values = append(values, p.lo, p.hi)
 		}
 	}
 	for _, r := range l.References {
-		if !l.LogY || r.Y > 0 {
-			values = append(values, r.Y)
-		}
+		values = append(values, r.Y)
 	}
-	return x, rangeOf(l.YLabel, values, 0.04, l.LogY).fixed(l.YMin, l.YMax)
+	return x, rangeOf(l.YLabel, values, 0.04, false).widened().fixed(l.YMin, l.YMax)
 }
 
-// wholeX reports whether x counts something, such as epochs or steps.
+// ShareY gives panels that are compared the y axis that holds what all of them show.
+func ShareY(panels ...*Lines) {
+	shared := axis{lo: math.Inf(1), hi: math.Inf(-1)}
+	for _, l := range panels {
+		_, y := l.axes(l.art())
+		shared.lo, shared.hi = min(shared.lo, y.lo), max(shared.hi, y.hi)
+	}
+	for _, l := range panels {
+		l.YMin, l.YMax = shared.lo, shared.hi
+	}
+}
+
+// wholeX reports whether all x are whole, such as epochs or steps.
 func (l Lines) wholeX() bool {
 	for _, s := range l.Series {
 		for _, x := range s.X {
@@ -170,7 +175,7 @@ func finitePoints(points []meanPoint) []meanPoint {
 	return out
 }
 
-func (l Lines) note() string {
+func (l Lines) note(draw.Canvas) string {
 	a := l.art()
 	note := a.note()
 	if _, y := l.axes(a); l.YMin < l.YMax {
@@ -198,7 +203,8 @@ func (l Lines) draw(c draw.Canvas) error {
 		names := a.legend()
 		height := names.height(c.Size().X)
 		if height > 0.4*c.Size().Y {
-			return fmt.Errorf("the labels of %d lines do not fit: make the panel larger, shorten them or draw fewer lines", len(names))
+			return fmt.Errorf("the labels of %d lines do not fit: shorten them or draw fewer lines",
+				len(names))
 		}
 		names.drawRows(c, c.Min.X, c.Max.Y, c.Size().X)
 		area.Max.Y -= height + 3

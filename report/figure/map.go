@@ -10,16 +10,16 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Map shows where tokens lie in the plane, such as learned positions brought to two dimensions. Both axes have one scale.
+// Map shows where tokens lie in the plane, such as learned positions brought to two dimensions.
+// Both axes have one scale.
 type Map struct {
 	Title, XLabel, YLabel string
 	XY                    [][2]float64 // of each token
 	Groups                []int        // group of each token, from 0; none where empty
 	GroupNames            []string     // for the legend, which stands outside; none where empty
 	GroupColors           []color.Color
-	Labels                []string // of each token, such as the number of its cell; none where empty. In the dots, or beside them where dots overlap
+	Labels                []string // of each token, in the dots or beside them; none where empty
 	Edges                 [][2]int // pairs of tokens joined by thin lines, such as GridEdges
-	Radius                float64  // of the dots in points; 0 chooses
 	Note                  string   // below the panel, such as "n = 1 model"; none where empty
 }
 
@@ -53,8 +53,6 @@ func (m Map) check() error {
 		return fmt.Errorf("groups for %d of %d tokens: give one each or none", len(m.Groups), n)
 	case len(m.Labels) != 0 && len(m.Labels) != n:
 		return fmt.Errorf("%d labels for %d tokens: give one each or none", len(m.Labels), n)
-	case m.Radius != 0 && !(m.Radius >= 0.2 && m.Radius <= 20):
-		return fmt.Errorf("dots with a radius of %g pt: want 0.2 to 20, or 0", m.Radius)
 	}
 	for i, xy := range m.XY {
 		for _, v := range xy {
@@ -65,7 +63,8 @@ func (m Map) check() error {
 	}
 	for _, e := range m.Edges {
 		if e[0] < 0 || e[0] >= n || e[1] < 0 || e[1] >= n {
-			return fmt.Errorf("an edge joins tokens %d and %d of %d: they count from 0", e[0], e[1], n)
+			return fmt.Errorf("an edge joins tokens %d and %d of %d: they count from 0", e[0], e[1],
+				n)
 		}
 	}
 	return m.grouping().check()
@@ -79,17 +78,12 @@ func (m Map) grouping() grouping {
 	return grouping{m.Groups, m.GroupNames, m.GroupColors}
 }
 
-func (m Map) note() string { return sentences(m.Note) }
-
-func (m Map) noteIn(body draw.Canvas) string {
-	left, err := m.paint(body)
-	if err != nil {
-		return m.note()
-	}
-	return sentences(m.Note, unlabelled(left, len(m.XY)))
+func (m Map) note(c draw.Canvas) string {
+	key, _ := m.paint(c) // draw returns the error
+	return sentences(m.Note, key)
 }
 
-// labelledRadius has room for two digits.
+// labelledRadius is the radius of dots with labels in them, wide enough for two digits.
 const labelledRadius = 5.4
 
 func (m Map) draw(c draw.Canvas) error {
@@ -97,8 +91,8 @@ func (m Map) draw(c draw.Canvas) error {
 	return err
 }
 
-// paint draws the panel and returns how many labels found no place.
-func (m Map) paint(c draw.Canvas) (unplaced int, err error) {
+// paint draws the panel and returns the key to the numbers that stand for crowds of dots.
+func (m Map) paint(c draw.Canvas) (key string, err error) {
 	left, below := vg.Length(hairline), vg.Length(hairline)
 	if m.YLabel != "" {
 		left += labelSize*leading + 1
@@ -110,25 +104,26 @@ func (m Map) paint(c draw.Canvas) (unplaced int, err error) {
 	inner := max(c.Size().Y-below, 1)
 	space, drawLegend, err := m.grouping().legend().beside(c, (inner*aspect+left)/c.Size().Y)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
 	area := draw.Crop(space, left, -hairline, below, -hairline)
 	size := area.Size()
 	if size.X < 30 || size.Y < 30 {
-		return 0, errors.New("too little room is left for the dots: make the panel larger")
+		return "", errors.New("too little room is left for the dots: make the panel larger")
 	}
 	area.Max.X = area.Min.X + min(size.X, aspect*size.Y)
 	area.Min.Y = area.Max.Y - min(size.Y, area.Size().X/aspect)
-	outline(c, rgb(0xb0b0b0), area.Min.X, area.Min.Y, area.Max.X, area.Max.Y)
+	outline(c, rgb(0xb0b0b0), rectangle{area.Min.X, area.Min.Y, area.Max.X, area.Max.Y})
 	label := newWriter(sans(labelSize), ink)
 	label.centred(c, (area.Min.X+area.Max.X)/2, area.Min.Y-labelSize*leading/2-1, m.XLabel)
-	label.up(c, area.Min.X-labelSize*leading/2-1, (area.Min.Y+area.Max.Y-label.width(m.YLabel))/2, m.YLabel)
-	unplaced = m.drawDots(area)
+	label.up(c, area.Min.X-labelSize*leading/2-1, (area.Min.Y+area.Max.Y-label.width(m.YLabel))/2,
+		m.YLabel)
+	key = m.drawDots(area)
 	drawLegend(c)
-	return unplaced, nil
+	return key, nil
 }
 
-// extent is the range of the coordinates.
+// extent returns the range of the coordinates.
 func (m Map) extent() (lo, hi [2]float64) {
 	lo, hi = m.XY[0], m.XY[0]
 	for _, xy := range m.XY {
@@ -139,7 +134,7 @@ func (m Map) extent() (lo, hi [2]float64) {
 	return lo, hi
 }
 
-// aspect is the width of the frame in its heights: that of the tokens, within bounds.
+// aspect returns width over height of the frame: that of the tokens, within bounds.
 func (m Map) aspect() vg.Length {
 	lo, hi := m.extent()
 	if wide, high := hi[0]-lo[0], hi[1]-lo[1]; wide > 0 && high > 0 {
@@ -148,12 +143,13 @@ func (m Map) aspect() vg.Length {
 	return 1
 }
 
-// places returns where on c the tokens lie.
+// places returns the tokens' points on c.
 func (m Map) places(c draw.Canvas) []vg.Point {
 	lo, hi := m.extent()
 	const pad = labelledRadius + 4
 	size := c.Size()
-	scale := math.Min(float64(size.X-2*pad)/math.Max(hi[0]-lo[0], 1/largest), float64(size.Y-2*pad)/math.Max(hi[1]-lo[1], 1/largest))
+	scale := math.Min(float64(size.X-2*pad)/math.Max(hi[0]-lo[0], 1/largest),
+		float64(size.Y-2*pad)/math.Max(hi[1]-lo[1], 1/largest))
 	if lo == hi {
 		scale = 0
 	}
@@ -167,57 +163,47 @@ func (m Map) places(c draw.Canvas) []vg.Point {
 	return out
 }
 
-// drawDots draws edges, dots and labels, and returns how many labels found no place.
-func (m Map) drawDots(c draw.Canvas) (unplaced int) {
-	at := m.places(c)
+// drawDots draws edges, dots and labels, and returns the key to the numbers that stand for crowds.
+func (m Map) drawDots(c draw.Canvas) (key string) {
+	at, colors, of := m.places(c), m.grouping().colors(), m.grouping().of
 	var edges []segment
 	for _, e := range m.Edges {
 		edges = append(edges, segment{at[e[0]], at[e[1]]})
-		c.StrokeLine2(draw.LineStyle{Color: rgb(0x9a9a9a), Width: 0.7}, at[e[0]].X, at[e[0]].Y, at[e[1]].X, at[e[1]].Y)
+		c.StrokeLine2(draw.LineStyle{Color: rgb(0xc4c4c4), Width: 0.5}, at[e[0]].X, at[e[0]].Y,
+			at[e[1]].X, at[e[1]].Y)
 	}
-	inDots := m.labelsFitDots(at)
-	radius := vg.Length(m.Radius)
-	switch {
-	case radius > 0:
-	case inDots:
-		radius = labelledRadius
-	default:
-		radius = vg.Length(min(max(60/math.Sqrt(float64(len(at)))/5, 1.3), 3))
-	}
-	colors, of := m.grouping().colors(), m.grouping().of
-	if inDots {
+	if m.labelsFitDots(at) {
 		for i, pt := range at {
 			col := colors[of[i]]
-			c.DrawGlyph(draw.GlyphStyle{Color: col, Radius: radius, Shape: draw.CircleGlyph{}}, pt)
+			circle(c, col, labelledRadius, pt)
 			newWriter(sans(smallSize), inkOn(col)).centred(c, pt.X, pt.Y, m.Labels[i])
 		}
-		return 0
+		return ""
 	}
-	// A label may lie across edges, which are broken for it: better than a leader, one more line among them.
-	l := labelling{c: c, avoid: edges, over: 9}
+	radius := vg.Length(min(max(12/math.Sqrt(float64(len(at))), 1.3), 3))
+	l := labeller{area: c.Rectangle, radius: radius, strokes: edges, crossing: true}
 	for i, pt := range at {
-		s := spot{at: pt, radius: radius, color: ink}
+		point := labelledPoint{at: pt, color: ink}
 		if len(m.Labels) > 0 {
-			s.text = m.Labels[i]
+			point.text = m.Labels[i]
 		}
-		l.spots = append(l.spots, s)
+		l.points = append(l.points, point)
 	}
-	placed, unplaced := l.place()
-	for _, label := range placed {
-		fill(c, color.White, label.box.Min.X-0.5, label.box.Min.Y+0.3, label.box.Max.X+0.5, label.box.Max.Y-0.3)
-	}
+	labels, key := l.place()
+	clearGround(c, labels)
 	for i, pt := range at {
 		col := colors[of[i]]
-		c.DrawGlyph(draw.GlyphStyle{Color: mix(col, black, 0.3), Radius: radius, Shape: draw.CircleGlyph{}}, pt)
-		c.DrawGlyph(draw.GlyphStyle{Color: col, Radius: radius - 0.3, Shape: draw.CircleGlyph{}}, pt)
+		circle(c, mix(col, black, 0.3), radius, pt)
+		circle(c, col, radius-0.3, pt)
 	}
-	l.draw(placed)
-	return unplaced
+	drawLabels(c, labels)
+	return key
 }
 
-// labelsFitDots reports whether there are labels, all short enough to stand in their dots, and dots that stand apart.
+// labelsFitDots reports whether there are labels, all short enough to stand in their dots, and dots
+// that stand apart.
 func (m Map) labelsFitDots(at []vg.Point) bool {
-	if len(m.Labels) == 0 || len(at) > 1000 || m.Radius > 0 && m.Radius < labelledRadius {
+	if len(m.Labels) == 0 || len(at) > 1000 {
 		return false
 	}
 	w := newWriter(sans(smallSize), ink)
@@ -226,7 +212,7 @@ func (m Map) labelsFitDots(at []vg.Point) bool {
 			return false
 		}
 		for _, q := range at[:i] {
-			if math.Hypot(float64(p.X-q.X), float64(p.Y-q.Y)) < 2*labelledRadius {
+			if between(p, q) < 2*labelledRadius {
 				return false
 			}
 		}
@@ -234,7 +220,7 @@ func (m Map) labelsFitDots(at []vg.Point) bool {
 	return true
 }
 
-// inkOn is white or black, whichever reads better on c.
+// inkOn returns white or black, whichever is more readable on c.
 func inkOn(c color.NRGBA) color.NRGBA {
 	if contrastWithWhite(c) >= 4 {
 		return rgb(0xffffff)

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Scale says how a matrix's numbers become colours.
+// Scale maps a matrix's numbers to colours.
 type Scale string
 
 // The scales. Cells without a value (NaN) are grey in both.
@@ -28,30 +28,33 @@ type Matrix struct {
 	Rows, Columns           int
 	Values                  []float64 // [Rows,Columns], row-major; the first row is at the top
 	Scale                   Scale     // empty counts as Sequential
-	Min, Max                float64   // ends of the colours; from the numbers where both are 0. A diverging scale must have -Min = Max
+	Min, Max                float64   // of the colours; both 0: of Values. Diverging: -Min = Max
 	BarLabel                string    // what the numbers are, along the colour bar
-	HideBar                 bool      // no colour bar, where another panel's serves
+	HideBar                 bool      // where another panel has the same colour bar
 	RowLabels, ColumnLabels []string  // none, or one each; thinned out where they are too dense
-	Groups                  []int     // group of each row, and column where there are as many, as bars along the sides; from 0; none where empty
+	Groups                  []int     // of rows, and of columns in a square matrix; from 0; or none
 	GroupNames              []string  // for the legend; none where empty
 	GroupColors             []color.Color
 	Note                    string // below the panel, such as "n = 1 model"; none where empty
 
-	widest vg.Length // the cells' at most, where others of the row leave them less; 0 sets no limit
+	widest vg.Length // limits the width of the cells to that of others in the row; 0 does not
 }
 
-// The ends of the diverging colours: blue and red that differ for every kind of colour vision (ColorBrewer's RdBu).
+// The ends of the diverging colours: blue and red that differ for every kind of colour vision
+// (ColorBrewer's RdBu).
 var (
 	divergingLow  = rgb(0x2166ac)
 	divergingHigh = rgb(0xb2182b)
 	missingCell   = rgb(0xbdbdbd)
 
-	// viridis is matplotlib's colour map of that name at equal steps: even in lightness, and fit for every kind of colour vision.
-	viridis = []color.NRGBA{rgb(0x440154), rgb(0x472d7b), rgb(0x3b528b), rgb(0x2c728e), rgb(0x21918c), rgb(0x28ae80), rgb(0x5ec962),
+	// viridis is matplotlib's colour map of that name at equal steps: even in lightness, and fit
+	// for every kind of colour vision.
+	viridis = []color.NRGBA{rgb(0x440154), rgb(0x472d7b), rgb(0x3b528b), rgb(0x2c728e),
+		rgb(0x21918c), rgb(0x28ae80), rgb(0x5ec962),
 		rgb(0xaddc30), rgb(0xfde725)}
 )
 
-// diverging is the colour of a value from -1 to 1.
+// diverging returns the colour of a value from -1 to 1.
 func diverging(v float64) color.NRGBA {
 	white := rgb(0xf7f7f7)
 	if v < 0 {
@@ -60,7 +63,7 @@ func diverging(v float64) color.NRGBA {
 	return mix(white, divergingHigh, min(v, 1))
 }
 
-// sequential is the colour of a value from 0 to 1.
+// sequential returns the colour of a value from 0 to 1.
 func sequential(v float64) color.NRGBA {
 	at := min(max(v, 0), 1) * float64(len(viridis)-1)
 	i := min(int(at), len(viridis)-2)
@@ -69,24 +72,30 @@ func sequential(v float64) color.NRGBA {
 
 func (m Matrix) heading() string { return m.Title }
 
-// mostCells keeps images within what a reader's program can show.
+// mostCells limits the size of images: viewers of PDF and SVG fail on larger ones.
 const mostCells = 20_000_000
 
 func (m Matrix) check() error {
-	if err := checkTexts(append(append([]string{m.XLabel, m.YLabel, m.BarLabel, m.Note}, m.RowLabels...), m.ColumnLabels...)...); err != nil {
+	texts := []string{m.XLabel, m.YLabel, m.BarLabel, m.Note}
+	if err := checkTexts(slices.Concat(texts, m.RowLabels, m.ColumnLabels)...); err != nil {
 		return err
 	}
 	switch {
 	case m.Rows < 1 || m.Columns < 1 || m.Rows > mostCells || m.Columns > mostCells:
-		return fmt.Errorf("a matrix of %d x %d: want at least one row and one column and at most %d cells", m.Rows, m.Columns, mostCells)
+		return fmt.Errorf(
+			"a matrix of %d x %d: want at least one row and one column and at most %d cells",
+			m.Rows, m.Columns, mostCells)
 	case len(m.Values) != m.Rows*m.Columns:
-		return fmt.Errorf("%d values for a matrix of %d x %d: want %d", len(m.Values), m.Rows, m.Columns, m.Rows*m.Columns)
+		return fmt.Errorf("%d values for a matrix of %d x %d: want %d", len(m.Values), m.Rows,
+			m.Columns, m.Rows*m.Columns)
 	case m.Rows*m.Columns > mostCells:
-		return fmt.Errorf("a matrix of %d x %d: at most %d cells can be drawn: average it first", m.Rows, m.Columns, mostCells)
+		return fmt.Errorf("a matrix of %d x %d: at most %d cells can be drawn: average it first",
+			m.Rows, m.Columns, mostCells)
 	case len(m.RowLabels) != 0 && len(m.RowLabels) != m.Rows:
 		return fmt.Errorf("%d labels for %d rows: give one each or none", len(m.RowLabels), m.Rows)
 	case len(m.ColumnLabels) != 0 && len(m.ColumnLabels) != m.Columns:
-		return fmt.Errorf("%d labels for %d columns: give one each or none", len(m.ColumnLabels), m.Columns)
+		return fmt.Errorf("%d labels for %d columns: give one each or none", len(m.ColumnLabels),
+			m.Columns)
 	case m.Scale != Sequential && m.Scale != Diverging && m.Scale != "":
 		return fmt.Errorf("scale %q: want %q or %q", m.Scale, Sequential, Diverging)
 	case len(m.Groups) != 0 && len(m.Groups) != m.Rows:
@@ -95,16 +104,18 @@ func (m Matrix) check() error {
 	if _, err := checkValues("the matrix", m.Values); err != nil {
 		return err
 	}
-	if err := checkFixed("", m.Min, m.Max, false); err != nil {
+	if err := checkFixed("", m.Min, m.Max); err != nil {
 		return err
 	}
 	if m.Scale == Diverging && m.Min+m.Max != 0 {
-		return fmt.Errorf("diverging colours from %g to %g: white is 0, so give ends of the same size, or neither", m.Min, m.Max)
+		return fmt.Errorf(
+			"diverging colours from %g to %g: white is 0: give -Min = Max, or neither",
+			m.Min, m.Max)
 	}
 	return m.grouping().check()
 }
 
-// limits are the numbers at the ends of the colours.
+// limits returns the numbers at the ends of the colours.
 func (m Matrix) limits() (lo, hi float64) {
 	if m.Min < m.Max {
 		return m.Min, m.Max
@@ -136,17 +147,18 @@ func (m Matrix) color(v, lo, hi float64) color.NRGBA {
 	return sequential((v - lo) / (hi - lo))
 }
 
-func (m Matrix) note() string {
+func (m Matrix) note(draw.Canvas) string {
 	if missing := len(m.Values) - len(finite(m.Values)); missing > 0 {
-		return sentences(m.Note, fmt.Sprintf("Grey: no value (%d of %d cells)", missing, len(m.Values)))
+		return sentences(m.Note, fmt.Sprintf("Grey: no value (%d of %d cells)", missing,
+			len(m.Values)))
 	}
 	return sentences(m.Note)
 }
 
-// frame is how much room lies between a matrix's cells and the edges of its panel.
+// frame holds the widths of the margins between a matrix's cells and the edges of its panel.
 type frame struct {
 	left, right, bottom vg.Length
-	labels, columns     vg.Length // room of the row labels and of the column labels
+	labels, columns     vg.Length // of the row labels and of the column labels
 	turned              bool      // the column labels
 }
 
@@ -210,7 +222,7 @@ func (m Matrix) tickWidth(height vg.Length) (width vg.Length) {
 	return width
 }
 
-// barTicks are those of the colour bar. A diverging bar has 0 and its ends.
+// barTicks returns the ticks of the colour bar. A diverging bar has 0 and its ends.
 func (m Matrix) barTicks(height vg.Length) []tick {
 	a := m.barAxis()
 	if m.Scale == Diverging {
@@ -233,7 +245,7 @@ type tick struct {
 	Label string
 }
 
-// matrixLayout is where the parts of a matrix go.
+// matrixLayout holds the areas of a matrix's parts.
 type matrixLayout struct {
 	frame  frame
 	area   draw.Canvas // of the cells
@@ -257,12 +269,13 @@ func (m Matrix) layout(c draw.Canvas) (l matrixLayout, err error) {
 	}
 	l.legend = drawLegend
 	l.area = m.cells(space, l.frame)
-	if again := m.frame(l.area.Size().X); again != l.frame { // whether column labels are turned depends on the room they leave
+	// Whether column labels are turned depends on the width of the cells.
+	if again := m.frame(l.area.Size().X); again != l.frame {
 		l.frame = again
 		l.area = m.cells(space, again)
 	}
 	if size := l.area.Size(); size.X < 15 || size.Y < 15 {
-		return l, errors.New("the labels and the colour bar leave too little of the panel: make it larger or shorten them")
+		return l, errors.New("labels and colour bar leave too little of the panel: shorten them")
 	}
 	return l, nil
 }
@@ -284,7 +297,7 @@ func (m Matrix) draw(c draw.Canvas) error {
 	return nil
 }
 
-// asMatrix returns the matrix that p is, or points to.
+// asMatrix returns p as a Matrix, where p is one or points to one.
 func asMatrix(p Panel) (Matrix, bool) {
 	if m, ok := p.(*Matrix); ok {
 		return *m, true
@@ -293,12 +306,15 @@ func asMatrix(p Panel) (Matrix, bool) {
 	return m, ok
 }
 
-// alike reports whether two matrices have the same rows and columns, so that a reader compares them cell by cell.
+// alike reports whether two matrices have the same rows and columns, so that a reader compares them
+// cell by cell.
 func (m Matrix) alike(o Matrix) bool {
-	return m.Rows == o.Rows && m.Columns == o.Columns && slices.Equal(m.RowLabels, o.RowLabels) && slices.Equal(m.ColumnLabels, o.ColumnLabels)
+	return m.Rows == o.Rows && m.Columns == o.Columns && slices.Equal(m.RowLabels, o.RowLabels) &&
+		slices.Equal(m.ColumnLabels, o.ColumnLabels)
 }
 
-// evenMatrices gives matrices that are alike and have equally wide places the width of the one with the least room: colour bars differ in theirs.
+// evenMatrices gives matrices that are alike, in cells of the same width, the width of the
+// narrowest: colour bars take different widths.
 func evenMatrices(panels []Panel, bodies []draw.Canvas) {
 	widths := make([]vg.Length, len(panels))
 	for i, p := range panels {
@@ -313,7 +329,8 @@ func evenMatrices(panels []Panel, bodies []draw.Canvas) {
 		for k := range panels {
 			const slack = 0.01
 			same := math.Abs(float64(bodies[i].Size().X-bodies[k].Size().X)) < slack
-			if o, _ := asMatrix(panels[k]); widths[i] > 0 && widths[k] > 0 && same && m.alike(o) && (m.widest == 0 || widths[k] < m.widest) {
+			if o, _ := asMatrix(panels[k]); widths[i] > 0 && widths[k] > 0 && same && m.alike(o) &&
+				(m.widest == 0 || widths[k] < m.widest) {
 				m.widest = widths[k]
 			}
 		}
@@ -323,13 +340,14 @@ func evenMatrices(panels []Panel, bodies []draw.Canvas) {
 	}
 }
 
-// square reports whether the cells are squares, and the width of all of them in their heights: long matrices fill their panel instead.
+// square returns columns over rows and reports whether the cells are squares. Long matrices fill
+// their panel instead.
 func (m Matrix) square() (ratio vg.Length, ok bool) {
 	ratio = vg.Length(m.Columns) / vg.Length(m.Rows)
 	return ratio, ratio >= 1./3 && ratio <= 3
 }
 
-// cells returns the part of c for the cells.
+// cells returns the area of the cells within c.
 func (m Matrix) cells(c draw.Canvas, f frame) draw.Canvas {
 	area := draw.Crop(c, f.left, -f.right, f.bottom, -2)
 	if m.widest > 0 {
@@ -342,7 +360,8 @@ func (m Matrix) cells(c draw.Canvas, f frame) draw.Canvas {
 	return area
 }
 
-// image holds the cells. They are larger than a screen's pixels, so that viewers that smooth images leave them alone.
+// image returns the cells as an image of 600 or more pixels a side, so that viewers that smooth
+// images leave their edges sharp.
 func (m Matrix) image() image.Image {
 	lo, hi := m.limits()
 	zx, zy := max(1, 600/m.Columns), max(1, 600/m.Rows)
@@ -365,16 +384,20 @@ func (m Matrix) image() image.Image {
 	return pixels
 }
 
-// drawGroups draws the bars of groups to the left of the cells and below them.
+// drawGroups draws bars in the groups' colours to the left of the cells and below them.
 func (m Matrix) drawGroups(area draw.Canvas, g grouping) {
 	colors := g.colors()
 	size := area.Size()
 	for _, run := range g.runs() {
-		from, to := vg.Length(run.first)/vg.Length(len(g.of)), vg.Length(run.last)/vg.Length(len(g.of))
+		from, to := vg.Length(run.first)/vg.Length(len(g.of)),
+			vg.Length(run.last)/vg.Length(len(g.of))
 		col := colors[run.group]
-		fill(area, col, area.Min.X-groupGap-groupBar, area.Max.Y-size.Y*to, area.Min.X-groupGap, area.Max.Y-size.Y*from)
+		right, below := area.Min.X-groupGap, area.Min.Y-groupGap
+		fill(area, col,
+			rectangle{right - groupBar, area.Max.Y - size.Y*to, right, area.Max.Y - size.Y*from})
 		if m.Rows == m.Columns {
-			fill(area, col, area.Min.X+size.X*from, area.Min.Y-groupGap-groupBar, area.Min.X+size.X*to, area.Min.Y-groupGap)
+			fill(area, col,
+				rectangle{area.Min.X + size.X*from, below - groupBar, area.Min.X + size.X*to, below})
 		}
 	}
 }
@@ -412,10 +435,12 @@ func (m Matrix) drawLabels(area draw.Canvas, f frame) {
 		}
 	}
 	label.centred(area, area.Min.X+size.X/2, below-f.columns-labelSize*leading/2, m.XLabel)
-	label.up(area, left-f.labels-labelSize*leading/2+1, area.Min.Y+size.Y/2-label.width(m.YLabel)/2, m.YLabel)
+	label.up(area, left-f.labels-labelSize*leading/2+1, area.Min.Y+size.Y/2-label.width(m.YLabel)/2,
+		m.YLabel)
 }
 
-// thin returns of how many labels, side by side over a length, one has room.
+// thin returns the step at which n labels, side by side over a length, leave each other the needed
+// width.
 func thin(n int, length, need vg.Length) int {
 	return max(1, int(math.Ceil(float64(need*vg.Length(n)/length)-1e-9)))
 }
@@ -428,14 +453,18 @@ func (m Matrix) drawBar(area draw.Canvas) {
 	for k := range steps {
 		from, to := height*vg.Length(k)/steps, height*vg.Length(k+1)/steps
 		col := m.color(a.lo+(a.hi-a.lo)*(float64(k)+0.5)/steps, a.lo, a.hi)
-		fill(area, col, x, area.Min.Y+from, x+barWidth, min(area.Min.Y+to+0.1, area.Max.Y))
+		top := min(area.Min.Y+to+0.1, area.Max.Y)
+		fill(area, col, rectangle{x, area.Min.Y + from, x + barWidth, top})
 	}
 	small := newWriter(sans(smallSize), ink)
 	for _, t := range m.barTicks(height) {
 		y := area.Min.Y + height*vg.Length(a.norm(t.Value))
-		area.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, x+barWidth, y, x+barWidth+1.5, y)
-		small.power(area, x+barWidth+3, min(max(y, area.Min.Y+smallSize/2-1), area.Max.Y-smallSize/2+1), t.Label)
+		area.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, x+barWidth, y,
+			x+barWidth+1.5, y)
+		small.power(area, x+barWidth+3,
+			min(max(y, area.Min.Y+smallSize/2-1), area.Max.Y-smallSize/2+1), t.Label)
 	}
 	label := newWriter(sans(labelSize), ink)
-	label.up(area, x+barWidth+3+m.tickWidth(height)+labelSize*0.8, area.Min.Y+height/2-label.width(m.BarLabel)/2, m.BarLabel)
+	label.up(area, x+barWidth+3+m.tickWidth(height)+labelSize*0.8,
+		area.Min.Y+height/2-label.width(m.BarLabel)/2, m.BarLabel)
 }

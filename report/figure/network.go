@@ -11,7 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Network is a matrix over the nodes of a network, such as its weights or correlations, with examples of the nodes' series.
+// Network is a matrix over the nodes of a network, such as its weights or correlations, with
+// examples of the nodes' series.
 type Network struct {
 	Matrix      []float64 // [nodes,nodes], row-major
 	MatrixLabel string    // what its numbers are
@@ -23,17 +24,18 @@ type Network struct {
 	Note        string
 }
 
-// maxSeries is how many nodes' series are shown, evenly spaced.
+// maxSeries limits the series that are shown, of evenly spaced nodes.
 const maxSeries = 24
 
-// NetworkSeries draws the matrix as a heat map, with a bar along it in the colours of the modules, beside the series of its
-// nodes in the same colours (paper, Figure 5A). It is as wide as a page and 3 inches high. The colours of the heat map are
-// symmetric about 0.
+// NetworkSeries draws the matrix as a heat map, with a bar along it in the colours of the modules,
+// beside the series of its nodes in the same colours (paper, Figure 5A). It is as wide as a page
+// and 3 inches high. The colours of the heat map are symmetric about 0.
 func NetworkSeries(n Network) (*Figure, error) {
 	if err := n.check(); err != nil {
 		return nil, fmt.Errorf("network figure: %w", err)
 	}
-	if err := n.matrix().draw(draw.NewCanvas(newMeasure(), 0.47*PageWidth*vg.Inch, 3*vg.Inch)); err != nil {
+	c := draw.NewCanvas(newMeasure(), 0.47*PageWidth*vg.Inch, 3*vg.Inch)
+	if err := n.matrix().draw(c); err != nil {
 		return nil, fmt.Errorf("network figure: %w", err)
 	}
 	return &Figure{width: PageWidth * vg.Inch, height: 3 * vg.Inch, draw: n.draw}, nil
@@ -45,11 +47,14 @@ func (n Network) check() error {
 	case nodes < 2:
 		return fmt.Errorf("%d nodes: at least two are needed", nodes)
 	case len(n.Matrix) != nodes*nodes || len(n.Names) != nodes:
-		return fmt.Errorf("%d nodes with a matrix of %d numbers and %d names", nodes, len(n.Matrix), len(n.Names))
+		return fmt.Errorf("%d nodes with a matrix of %d numbers and %d names", nodes, len(n.Matrix),
+			len(n.Names))
 	case len(n.Series)%nodes != 0 || len(n.Series) < 2*nodes:
-		return fmt.Errorf("%d numbers are no series of at least two frames of %d nodes", len(n.Series), nodes)
+		return fmt.Errorf("%d numbers are no series of at least two frames of %d nodes",
+			len(n.Series), nodes)
 	}
-	for _, text := range append([]string{n.MatrixLabel, n.Row, n.Column, n.FrameLabel, n.Note}, n.Names...) {
+	for _, text := range append([]string{n.MatrixLabel, n.Row, n.Column, n.FrameLabel, n.Note},
+		n.Names...) {
 		if err := checkText(text); err != nil {
 			return err
 		}
@@ -86,18 +91,20 @@ func (n Network) draw(c draw.Canvas) {
 	drawNote(inner, n.Note)
 	panel := cropNote(inner, n.Note)
 	middle := panel.Min.X + 0.47*panel.Size().X
-	_ = n.matrix().draw(draw.Crop(panel, 0, middle-panel.Max.X, 0, 0)) // the constructor has drawn it already
+	_ = n.matrix().draw(draw.Crop(panel, 0, middle-panel.Max.X, 0, 0)) // checked by NetworkSeries
 	n.drawSeries(draw.Crop(panel, middle-panel.Min.X+14, 0, 0, 0))
 }
 
-// matrix is the left panel.
+// matrix returns the left panel.
 func (n Network) matrix() Matrix {
 	nodes := len(n.Labels)
-	return Matrix{Rows: nodes, Columns: nodes, Values: n.Matrix, Scale: Diverging, BarLabel: n.MatrixLabel, XLabel: n.Column, YLabel: n.Row,
+	return Matrix{Rows: nodes, Columns: nodes, Values: n.Matrix, Scale: Diverging,
+		BarLabel: n.MatrixLabel, XLabel: n.Column, YLabel: n.Row,
 		Groups: n.Labels}
 }
 
-// drawSeries draws the series of up to maxSeries nodes one above the other, each about its mean, all on one scale.
+// drawSeries draws the series of up to maxSeries nodes one above the other, each about its mean,
+// all on one scale.
 func (n Network) drawSeries(c draw.Canvas) {
 	nodes := len(n.Labels)
 	shown := min(nodes, maxSeries)

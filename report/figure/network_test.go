@@ -13,7 +13,8 @@ import (
 
 // twoModules is a network of two modules with waves for series.
 func twoModules(nodes, frames int) Network {
-	n := Network{MatrixLabel: "weight", Row: "node (to)", Column: "node (from)", FrameLabel: "time point", Note: "Two modules σ=1."}
+	n := Network{MatrixLabel: "weight", Row: "node (to)", Column: "node (from)",
+		FrameLabel: "time point", Note: "Two modules σ=1."}
 	for i := range nodes {
 		n.Labels = append(n.Labels, 2*i/nodes)
 		n.Names = append(n.Names, fmt.Sprintf("node%02d", i+1))
@@ -47,7 +48,8 @@ func TestNetworkSeries(t *testing.T) {
 			t.Fatalf("%d nodes: %v, %v", nodes, img.Bounds(), err)
 		}
 		text := poppler.Run(t, encode(t, f, "pdf"), "pdftotext", "-layout", poppler.File, "-")
-		for _, want := range []string{"node (from)", "time point", "node01", "Two modules σ=1.", "−1"} {
+		for _, want := range []string{"node (from)", "time point", "node01", "Two modules σ=1.",
+			"−1"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%d nodes: %q is missing from the PDF's text:\n%s", nodes, want, text)
 			}
@@ -55,7 +57,8 @@ func TestNetworkSeries(t *testing.T) {
 	}
 }
 
-// The colours of the heat map are where the numbers are: the first row is at the top, and blue is negative.
+// The colours of the heat map are where the numbers are: the first row is at the top, and blue is
+// negative.
 func TestNetworkColours(t *testing.T) {
 	n := twoModules(2, 10)
 	n.Matrix = []float64{0, -1, 1, 0} // to the first node from the second: negative
@@ -80,8 +83,11 @@ func TestNetworkColours(t *testing.T) {
 			at(&red, 0xb2182b)
 		}
 	}
-	if blue[2] < 1000 || red[2] < 1000 || blue[0]/blue[2] <= red[0]/red[2] || blue[1]/blue[2] >= red[1]/red[2] {
-		t.Errorf("blue %v and red %v: want blue in the upper right of the matrix, red in the lower left", blue, red)
+	if blue[2] < 1000 || red[2] < 1000 || blue[0]/blue[2] <= red[0]/red[2] ||
+		blue[1]/blue[2] >= red[1]/red[2] {
+		t.Errorf(
+			"blue %v and red %v: want blue in the upper right of the matrix, red in the lower left",
+			blue, red)
 	}
 }
 

@@ -18,7 +18,7 @@ type Page struct {
 	Rows  []Row   // from top to bottom
 }
 
-// Row is a line of panels.
+// Row holds panels side by side.
 type Row struct {
 	Height float64 // inches, of the panels with their titles and notes: 0.3 to 20
 	Cells  []Cell  // from left to right
@@ -34,14 +34,16 @@ const (
 	rowGap    vg.Length = 9
 	columnGap vg.Length = 14
 	noteGap   vg.Length = 5                     // above a panel's note
-	headLead  vg.Length = titleSize*leading + 3 // height of the line with a panel's letter and title
+	headLead  vg.Length = titleSize*leading + 3 // height of a panel's letter and title
 )
 
-// Compose puts panels on a page. Where there are several, each has its letter (A, B, C ...) at its upper left. A panel's own
-// note - n, what a band is, what is missing - stands below it in small print. The page is as high as its rows, title and note need.
+// Compose puts panels on a page. Where there are several, each has a letter (A, B, C ...) at its
+// upper left. A panel's note (n, the meaning of a band, missing values) stands below it in small
+// print. The height of the page follows from its rows, title and note.
 //
-// Bad numbers and text that does not fit are errors, which name the panel and say what to do. Labels of ticks are thinned out
-// or turned instead. The figure draws from the numbers it was given: leave them as they are until it is saved.
+// Bad numbers and text that does not fit are errors, which name the panel and say what to do;
+// labels of ticks are turned or left out instead. The figure keeps the slices that it is given: do
+// not change them before it is saved.
 func Compose(p Page) (*Figure, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("figure: %w", err)
@@ -78,11 +80,13 @@ func (p Page) check() error {
 		for _, cell := range r.Cells {
 			name := Letter(k)
 			k++
-			if v := reflect.ValueOf(cell.Panel); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+			if v := reflect.ValueOf(cell.Panel); !v.IsValid() ||
+				v.Kind() == reflect.Pointer && v.IsNil() {
 				return fmt.Errorf("panel %s is nil: leave its cell out", name)
 			}
 			if !(cell.Weight == 0 || cell.Weight >= 0.01 && cell.Weight <= 1000) {
-				return fmt.Errorf("panel %s has weight %g: want 0.01 to 1000, or 0 for 1", name, cell.Weight)
+				return fmt.Errorf("panel %s has weight %g: want 0.01 to 1000, or 0 for 1", name,
+					cell.Weight)
 			}
 			if err := checkText(cell.Panel.heading()); err != nil {
 				return fmt.Errorf("panel %s: %w", name, err)
@@ -95,7 +99,7 @@ func (p Page) check() error {
 	return nil
 }
 
-// Letter is the letter of the k-th panel, from 0: A to Z, AA, AB ...
+// Letter returns the letter of the k-th panel, from 0: A to Z, AA, AB ...
 func Letter(k int) string {
 	if k < 26 {
 		return string(rune('A' + k))
@@ -110,7 +114,7 @@ func (p Page) panels() (n int) {
 	return n
 }
 
-// height is that of the page.
+// height returns the height of the page.
 func (p Page) height(width vg.Length) vg.Length {
 	h := 2*margin + rowGap*vg.Length(len(p.Rows)-1)
 	if p.Title != "" {
@@ -126,7 +130,7 @@ func (p Page) height(width vg.Length) vg.Length {
 	return h
 }
 
-// paint draws the page, and measures it where c draws on a measure.
+// paint draws the page. Where c draws on a measure, it reports text that does not fit.
 func (p Page) paint(c draw.Canvas) error {
 	paintBackground(c)
 	inner := inset(c)
@@ -155,8 +159,8 @@ func (p Page) paint(c draw.Canvas) error {
 	return nil
 }
 
-// paintRow draws the cells of a row, whose first panel is the k-th of the page. Heads and notes take the same room in all of
-// them, so that axes line up.
+// paintRow draws the cells of a row, whose first panel is the k-th of the page. Heads and notes
+// have the same height in all cells, so that axes line up.
 func (p Page) paintRow(c draw.Canvas, r Row, k int) error {
 	cells := r.split(c)
 	head := p.panels() > 1
@@ -179,7 +183,8 @@ func (p Page) paintRow(c draw.Canvas, r Row, k int) error {
 		}
 		if lines := len(noteLines(whole, notes[i])); lines > 0 {
 			foot := bodies[i].Min.Y - whole.Min.Y
-			drawNote(draw.Crop(whole, 0, 0, foot-noteGap-vg.Length(lines)*smallSize*leading, 0), notes[i])
+			drawNote(draw.Crop(whole, 0, 0, foot-noteGap-vg.Length(lines)*smallSize*leading, 0),
+				notes[i])
 		}
 		if err == nil && m != nil {
 			err = m.check(from, whole.Rectangle)
@@ -191,23 +196,26 @@ func (p Page) paintRow(c draw.Canvas, r Row, k int) error {
 	return nil
 }
 
-// arrange returns the panels of the row as they are to be drawn, their notes, and where in its cell each goes.
-func (r Row) arrange(cells []draw.Canvas, head bool) (panels []Panel, notes []string, bodies []draw.Canvas) {
+// arrange returns the panels of the row, matrices with even widths, their notes and their areas.
+func (r Row) arrange(
+	cells []draw.Canvas, head bool,
+) (panels []Panel, notes []string, bodies []draw.Canvas) {
 	top := vg.Length(0)
 	if head {
 		top = headLead
 	}
 	for _, cell := range r.Cells {
-		panels, notes = append(panels, cell.Panel), append(notes, cell.Panel.note())
+		panels = append(panels, cell.Panel)
 	}
-	for foot, need := vg.Length(-1), footOf(cells, notes); need > foot; need = footOf(cells, notes) { // less room can make a note longer
-		foot, bodies = need, nil
+	notes, bodies = make([]string, len(cells)), make([]draw.Canvas, len(cells))
+	// notes can grow as panels shrink
+	for foot, need := vg.Length(-1), vg.Length(0); need > foot; need = footOf(cells, notes) {
+		foot = need
 		for i, cell := range cells {
-			body := draw.Crop(cell, 0, 0, foot, -top)
-			bodies = append(bodies, body)
-			if p, ok := panels[i].(crowded); ok && checkSpace(body) == nil {
-				body.Canvas = newMeasure()
-				notes[i] = p.noteIn(body)
+			bodies[i] = draw.Crop(cell, 0, 0, foot, -top)
+			if checkSpace(bodies[i]) == nil {
+				c := draw.Canvas{Canvas: newMeasure(), Rectangle: bodies[i].Rectangle}
+				notes[i] = panels[i].note(c)
 			}
 		}
 	}
@@ -215,7 +223,7 @@ func (r Row) arrange(cells []draw.Canvas, head bool) (panels []Panel, notes []st
 	return panels, notes, bodies
 }
 
-// footOf is the room that the notes need below the panels.
+// footOf returns the height of the notes below the panels.
 func footOf(cells []draw.Canvas, notes []string) (foot vg.Length) {
 	for i, note := range notes {
 		if lines := len(noteLines(cells[i], note)); lines > 0 {
@@ -225,15 +233,17 @@ func footOf(cells []draw.Canvas, notes []string) (foot vg.Length) {
 	return foot
 }
 
-// checkSpace reports a panel that is too small for anything.
+// checkSpace reports an area that is too small for any panel.
 func checkSpace(c draw.Canvas) error {
 	if size := c.Size(); size.X < 20 || size.Y < 12 || math.IsNaN(float64(size.X)) {
-		return fmt.Errorf("only %.1f x %.1f in are left for the panel: widen the page or make the row higher", float64(size.X/vg.Inch), float64(size.Y/vg.Inch))
+		return fmt.Errorf(
+			"only %.1f x %.1f in are left for the panel: widen the page or make the row higher",
+			float64(size.X/vg.Inch), float64(size.Y/vg.Inch))
 	}
 	return nil
 }
 
-// letter is that of the k-th panel; a panel alone has none.
+// letter returns the letter of the k-th panel; a panel alone has none.
 func (p Page) letter(k int) string {
 	if p.panels() == 1 {
 		return ""

@@ -13,10 +13,10 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// The one place for colours. Categories use Okabe and Ito's palette (jfly.uni-koeln.de/color, 2008), which readers with any
-// colour blindness can tell apart, without its yellow, too pale for a line on white, and with Tol's wine (SRON technical
-// note 3.2, 2021) added. Its blues belong to the ramp for learned encodings, whose darkest colour is Tol's indigo; its black to the
-// reference.
+// All colours are defined here. Categories use Okabe and Ito's palette (jfly.uni-koeln.de/color,
+// 2008), which readers with any colour blindness can tell apart, without its yellow, too pale for a
+// line on white, and with Tol's wine (SRON technical note 3.2, 2021) added. Its blues belong to the
+// ramp for learned encodings, whose darkest colour is Tol's indigo; its black to the reference.
 var (
 	ink       = rgb(0x262626)
 	axisColor = rgb(0x4d4d4d)
@@ -29,7 +29,7 @@ var (
 	vermillion = rgb(0xd55e00)
 	purple     = rgb(0xcc79a7)
 	wine       = rgb(0x882255)
-	blue       = rgb(0x0072b2) // of what has no category: the middle of the ramp for learned encodings
+	blue       = rgb(0x0072b2) // the default, and the middle of learnRamp
 	categories = []color.NRGBA{vermillion, green, purple, orange, wine}
 	solid      = []vg.Length(nil)
 	dashed     = []vg.Length{4, 1.6}
@@ -37,13 +37,14 @@ var (
 	dashDotted = []vg.Length{5, 1.4, 1.2, 1.4}
 )
 
-// lineStyle tells one labelled line from another.
+// lineStyle is the colour and dashes of a labelled line.
 type lineStyle struct {
 	color  color.NRGBA
 	dashes []vg.Length
 }
 
-// namedStyles fixes the styles of the paper's encodings, so that they look the same in every figure.
+// namedStyles fixes the styles of the paper's encodings, so that they look the same in every
+// figure.
 var namedStyles = map[string]lineStyle{
 	"2d-fixed": {black, solid}, // the ground truth's arrangement: the reference in most figures
 	"1d-fixed": {orange, solid},
@@ -54,7 +55,8 @@ var namedStyles = map[string]lineStyle{
 	"random":   {wine, solid},
 }
 
-// learnLabel matches the label of a learned encoding with its initial SD: "learn σ=0.2", "learn-0.2".
+// learnLabel matches the label of a learned encoding with its initial SD: "learn σ=0.2",
+// "learn-0.2".
 var learnLabel = regexp.MustCompile(`^learn(?:\s+σ\s*=\s*|-)([0-9]*\.?[0-9]+)$`)
 
 // styleByName returns the style that the label has in every figure, if it has one.
@@ -70,9 +72,10 @@ func styleByName(label string) (lineStyle, bool) {
 	return lineStyle{}, false
 }
 
-// learnRamp are the colours of the learned encodings, which those between them are mixed from in equal steps of √σ. From the paper's
-// 0.1 to its 2 they go from dark to light, so that both ends of that grid stay apart. Below, where the paper has 0.05 and 0.01 alone,
-// the hue changes instead: dark colours differ too little. So it does beyond 2, where lighter ones would vanish on white.
+// learnRamp holds colours of learned encodings; those between are mixed in equal steps of √σ. From
+// the paper's 0.1 to its 2 they go from dark to light, so that both ends of that grid differ
+// clearly. Below 0.1, where the paper has 0.05 and 0.01 alone, and above 2 the hue changes instead:
+// darker colours differ too little, and lighter ones are too pale on white.
 var learnRamp = []struct {
 	sigma float64
 	color color.NRGBA
@@ -82,7 +85,7 @@ var learnRamp = []struct {
 	{2, rgb(0x66bceb)}, {3, rgb(0xb8a860)},
 }
 
-// learnColor is the colour of a learned encoding with the initial SD sigma.
+// learnColor returns the colour of a learned encoding with the initial SD sigma.
 func learnColor(sigma float64) color.NRGBA {
 	i := 0
 	for i < len(learnRamp)-2 && sigma > learnRamp[i+1].sigma {
@@ -93,7 +96,8 @@ func learnColor(sigma float64) color.NRGBA {
 	return mix(from.color, to.color, min(max(t, 0), 1))
 }
 
-// learnDashes are those of its line: σ below the paper's main grid differ by more than colour, because their lines often lie on each other.
+// learnDashes returns the dashes of its line. Below the paper's main grid, where lines often
+// coincide, σ differ by dashes too.
 func learnDashes(sigma float64) []vg.Length {
 	switch {
 	case sigma < 0.03:
@@ -104,9 +108,9 @@ func learnDashes(sigma float64) []vg.Length {
 	return solid
 }
 
-// lineStyles gives each label a style. A label without a style of its own gets a colour by a hash of its name, so that it
-// usually keeps it from figure to figure, or the next colour that is free here; when all are taken, dashed lines follow.
-// Styles repeat from the 21st such label on.
+// lineStyles gives each label a style. A label without a fixed style gets a colour by a hash of its
+// name, so that it usually has the same one in every figure, or the next free colour; when all are
+// taken, dashed lines follow. Styles repeat from the 21st such label on.
 func lineStyles(labels []string) map[string]lineStyle {
 	styles := make(map[string]lineStyle, len(labels))
 	taken := map[string]bool{}
@@ -134,7 +138,8 @@ func lineStyles(labels []string) map[string]lineStyle {
 	return styles
 }
 
-// stylesOf is lineStyles where some labels have the styles of others: colorOf maps a label to the one it borrows from.
+// stylesOf returns a style for each label, where colorOf maps some labels to others whose styles
+// they have.
 func stylesOf(labels []string, colorOf map[string]string) map[string]lineStyle {
 	owners := make([]string, len(labels))
 	for i, label := range labels {
@@ -173,13 +178,14 @@ func mix(a, b color.NRGBA, t float64) color.NRGBA {
 	return color.NRGBA{R: m(a.R, b.R), G: m(a.G, b.G), B: m(a.B, b.B), A: 0xff}
 }
 
-// pale is c at a low opacity, for bands behind lines.
+// pale returns c at a low opacity, for bands behind lines.
 func pale(c color.NRGBA) color.NRGBA {
 	c.A = 0x2e
 	return c
 }
 
-// readable darkens c until text in it has the contrast of 4.5 to 1 with white that WCAG 2.1 (1.4.3) asks for.
+// readable darkens c until text in it has the contrast of 4.5 to 1 with white that WCAG 2.1 (1.4.3)
+// asks for.
 func readable(c color.NRGBA) color.NRGBA {
 	for contrastWithWhite(c) < 4.5 {
 		c = mix(c, black, 0.04)
@@ -187,7 +193,7 @@ func readable(c color.NRGBA) color.NRGBA {
 	return c
 }
 
-// contrastWithWhite is WCAG 2.1's contrast ratio, 1 to 21.
+// contrastWithWhite returns WCAG 2.1's contrast ratio, 1 to 21.
 func contrastWithWhite(c color.NRGBA) float64 {
 	lin := func(v uint8) float64 {
 		x := float64(v) / 255
@@ -199,32 +205,36 @@ func contrastWithWhite(c color.NRGBA) float64 {
 	return 1.05 / (0.2126*lin(c.R) + 0.7152*lin(c.G) + 0.0722*lin(c.B) + 0.05)
 }
 
-// networkColors are the colours in which the Cole-Anticevic network partition (CAB-NP) v1.1 is published.
+// networkColors holds the colours of the networks of the Cole-Anticevic partition (CAB-NP) v1.1: of
+// Krzywinski's twelve colours for colour-blind readers (mk.bcgsc.ca/colorblind, 12-colour palette),
+// for each network the one nearest to the partition's own. Those run from pure red to pure green.
 var networkColors = map[string]color.NRGBA{
-	"visual1":             rgb(0x0000ff),
-	"visual2":             rgb(0x6400ff),
-	"somatomotor":         rgb(0x00ffff),
-	"cinguloopercular":    rgb(0x990099),
-	"language":            rgb(0x009a9a),
-	"default":             rgb(0xff0000),
-	"frontoparietal":      rgb(0xffff00),
-	"auditory":            rgb(0xf93dfb),
-	"posteriormultimodal": rgb(0xb15928),
-	"dorsalattention":     rgb(0x00ff00),
-	"ventralmultimodal":   rgb(0xff9c00),
-	"orbitoaffective":     rgb(0x417c00),
+	"visual1":             rgb(0x008df9),
+	"visual2":             rgb(0x8400cd),
+	"somatomotor":         rgb(0x00c2f9),
+	"cinguloopercular":    rgb(0x9f0162),
+	"language":            rgb(0x009f81),
+	"default":             rgb(0xe20134),
+	"frontoparietal":      rgb(0xffc33b),
+	"auditory":            rgb(0xffb2fd),
+	"posteriormultimodal": rgb(0xa40122),
+	"dorsalattention":     rgb(0x00fccf),
+	"ventralmultimodal":   rgb(0xff6e3a),
+	"orbitoaffective":     rgb(0xff5aaf),
 }
 
-// NetworkColor is the colour in which the CAB-NP partition of the human cortex (Ji et al. 2019, NeuroImage 185:35) shows one of its
-// twelve networks. Case, hyphens, underscores and blanks in the name do not matter.
+// NetworkColor returns the colour of one of the twelve networks of the CAB-NP partition of the human
+// cortex (Ji et al. 2019, NeuroImage 185:35). Case, hyphens, underscores and blanks in
+// the name do not matter.
 func NetworkColor(name string) (color.NRGBA, bool) {
 	key := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
 	c, ok := networkColors[key]
 	return c, ok
 }
 
-// groupColors gives each of n groups its colour: the given one, that of the brain network it is named after where all are, or one
-// of the palette. From the seventh group on those of the palette come back in lighter and darker tints.
+// groupColors returns the colour of each of n groups: the given one, that of the brain network of
+// its name where all groups are named after networks, or one of moduleColors, which repeats in
+// lighter and darker tints from the ninth group on.
 func groupColors(n int, names []string, given []color.Color) []color.NRGBA {
 	out := make([]color.NRGBA, n)
 	networks := len(names) >= n
@@ -244,9 +254,14 @@ func groupColors(n int, names []string, given []color.Color) []color.NRGBA {
 	return out
 }
 
-// moduleColor is the colour of the i-th group of a set without colours of its own.
+// moduleColors are of groups of tokens: Tol's light scheme (SRON technical note 3.2, 2021, figure 6),
+// made for fills and none of the encodings' colours.
+var moduleColors = []color.NRGBA{rgb(0x77aadd), rgb(0xee8866), rgb(0x44bb99), rgb(0xffaabb), rgb(0xbbcc33),
+	rgb(0xeedd88), rgb(0x99ddff), rgb(0xaaaa00)}
+
+// moduleColor returns the colour of the i-th group.
 func moduleColor(i int) color.NRGBA {
-	all := append([]color.NRGBA{blue}, categories...)
+	all := moduleColors
 	c := all[i%len(all)]
 	switch i / len(all) % 3 {
 	case 1:

@@ -9,9 +9,11 @@ import (
 
 func TestColoursFollowNames(t *testing.T) {
 	alone := lineStyles([]string{"alibi"})["alibi"]
-	crowd := lineStyles([]string{"2d-fixed", "learn σ=0.2", "alibi", "rope", "learn-0.2", "learn σ = 0.2"})
+	crowd := lineStyles([]string{"2d-fixed", "learn σ=0.2", "alibi", "rope", "learn-0.2",
+		"learn σ = 0.2"})
 	for label, want := range map[string]lineStyle{
-		"2d-fixed": {black, solid}, "rope": {vermillion, solid}, "learn-0.2": crowd["learn σ=0.2"], "learn σ = 0.2": crowd["learn σ=0.2"],
+		"2d-fixed": {black, solid}, "rope": {vermillion, solid}, "learn-0.2": crowd["learn σ=0.2"],
+		"learn σ = 0.2": crowd["learn σ=0.2"],
 	} {
 		if got := crowd[label]; fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s has style %v, want %v", label, got, want)
@@ -20,7 +22,8 @@ func TestColoursFollowNames(t *testing.T) {
 	if got := crowd["alibi"]; fmt.Sprint(got) != fmt.Sprint(alone) {
 		t.Errorf("alibi has style %v beside others and %v alone", got, alone)
 	}
-	for _, label := range []string{"learn", "learn σ=", "learn σ=x", "learn σ=0", "learn 0.2", "relearn-0.2"} {
+	for _, label := range []string{"learn", "learn σ=", "learn σ=x", "learn σ=0", "learn 0.2",
+		"relearn-0.2"} {
 		if s, ok := styleByName(label); ok {
 			t.Errorf("%q has the style %v of a learned encoding", label, s)
 		}
@@ -45,8 +48,10 @@ func TestStylesAreDistinct(t *testing.T) {
 }
 
 // learnGrid are the colours of σ = 0.1 to 2.0 as published figures have them.
-var learnGrid = []uint32{0x332288, 0x273592, 0x1d449a, 0x1650a0, 0x0f5ba6, 0x0865ab, 0x036eb0, 0x0576b5, 0x107dbb, 0x1984c0,
-	0x228bc5, 0x2b91ca, 0x3397cf, 0x3b9dd3, 0x43a2d7, 0x4aa8db, 0x51ade0, 0x59b2e3, 0x5fb7e7, 0x66bceb}
+var learnGrid = []uint32{0x332288, 0x273592, 0x1d449a, 0x1650a0, 0x0f5ba6, 0x0865ab, 0x036eb0,
+	0x0576b5, 0x107dbb, 0x1984c0,
+	0x228bc5, 0x2b91ca, 0x3397cf, 0x3b9dd3, 0x43a2d7, 0x4aa8db, 0x51ade0, 0x59b2e3, 0x5fb7e7,
+	0x66bceb}
 
 func TestLearnRamp(t *testing.T) {
 	for i, want := range learnGrid {
@@ -65,20 +70,23 @@ func TestLearnRamp(t *testing.T) {
 	}
 }
 
-// The σ that the paper's grids add to 0.1 to 2.0 differ from each other and from those, and from all other encodings, by 20 or more
-// CIE76 units with normal vision and every kind of colour blindness, and can be seen on white: WCAG 2.1 (1.4.11) asks graphics for 3 to 1.
-// Beyond 2.0, whose own contrast is 2.1, more must do.
+// The σ that the paper's grids add to 0.1 to 2.0 differ from each other and from those, and from
+// all other encodings, by 20 or more CIE76 units with normal vision and every kind of colour
+// blindness, and can be seen on white: WCAG 2.1 (1.4.11) asks graphics for 3 to 1. Beyond 2.0,
+// whose own contrast is 2.1, more must do.
 func TestLearnOutsideGrid(t *testing.T) {
 	all := append([]color.NRGBA{black, grey}, categories...)
 	for _, hex := range learnGrid {
 		all = append(all, rgb(hex))
 	}
-	for _, c := range []struct{ sigma, contrast float64 }{{0.01, 3}, {0.05, 3}, {3, contrastWithWhite(rgb(learnGrid[19]))}} {
+	for _, c := range []struct{ sigma, contrast float64 }{{0.01, 3}, {0.05, 3},
+		{3, contrastWithWhite(rgb(learnGrid[19]))}} {
 		got := learnColor(c.sigma)
 		for name, blind := range blindness {
 			for _, other := range all {
-				if d := distance(got, other, blind); d < 20 {
-					t.Errorf("with %s σ = %g is only %.1f from #%02x%02x%02x", name, c.sigma, d, other.R, other.G, other.B)
+				if d := colorDistance(got, other, blind); d < 20 {
+					t.Errorf("with %s σ = %g is only %.1f from #%02x%02x%02x", name, c.sigma, d,
+						other.R, other.G, other.B)
 				}
 			}
 		}
@@ -101,13 +109,16 @@ func TestLearnOutsideGrid(t *testing.T) {
 }
 
 func TestReadable(t *testing.T) {
-	if got := contrastWithWhite(black); math.Abs(got-21) > 1e-9 { // WCAG: the largest contrast there is
+	// WCAG: the largest contrast there is
+	if got := contrastWithWhite(black); math.Abs(got-21) > 1e-9 {
 		t.Errorf("contrast of black with white %v, want 21", got)
 	}
-	if got := contrastWithWhite(rgb(0x777777)); math.Abs(got-4.48) > 0.005 { // WebAIM's contrast checker: 4.48:1
+	// WebAIM's contrast checker: 4.48:1
+	if got := contrastWithWhite(rgb(0x777777)); math.Abs(got-4.48) > 0.005 {
 		t.Errorf("contrast of #777777 with white %v, want 4.48", got)
 	}
-	for _, c := range append(append([]color.NRGBA{grey, rgb(0xffffff)}, rampColors()...), categories...) {
+	for _, c := range append(append([]color.NRGBA{grey, rgb(0xffffff)}, rampColors()...),
+		categories...) {
 		if got := contrastWithWhite(readable(c)); got < 4.5 {
 			t.Errorf("text in %v darkened to %v has contrast %v", c, readable(c), got)
 		}
@@ -117,13 +128,16 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// Machado, Oliveira and Fernandes (2009), "A physiologically-based model for simulation of color vision deficiency", severity
-// 1.0, on linear RGB.
+// Machado, Oliveira and Fernandes (2009), "A physiologically-based model for simulation of color
+// vision deficiency", severity 1.0, on linear RGB.
 var blindness = map[string][3][3]float64{
-	"none":         {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
-	"protanopia":   {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
-	"deuteranopia": {{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}},
-	"tritanopia":   {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}},
+	"none": {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+	"protanopia": {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216},
+		{-0.003882, -0.048116, 1.051998}},
+	"deuteranopia": {{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413},
+		{-0.011820, 0.042940, 0.968881}},
+	"tritanopia": {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602},
+		{0.004733, 0.691367, 0.303900}},
 }
 
 // lab is c as seen with the given blindness, in CIE L*a*b* (D65).
@@ -143,7 +157,8 @@ func lab(c color.NRGBA, blind [3][3]float64) [3]float64 {
 		}
 		return out
 	}
-	xyz := times([3][3]float64{{0.4124, 0.3576, 0.1805}, {0.2126, 0.7152, 0.0722}, {0.0193, 0.1192, 0.9505}},
+	xyz := times([3][3]float64{{0.4124, 0.3576, 0.1805}, {0.2126, 0.7152, 0.0722},
+		{0.0193, 0.1192, 0.9505}},
 		times(blind, [3]float64{lin(c.R), lin(c.G), lin(c.B)}))
 	f := func(t float64) float64 {
 		if t > 216./24389 {
@@ -155,8 +170,8 @@ func lab(c color.NRGBA, blind [3][3]float64) [3]float64 {
 	return [3]float64{116*y - 16, 500 * (x - y), 200 * (y - z)}
 }
 
-// distance is CIE76's between two colours as seen with the given blindness.
-func distance(a, b color.NRGBA, blind [3][3]float64) float64 {
+// colorDistance is CIE76's between two colours as seen with the given blindness.
+func colorDistance(a, b color.NRGBA, blind [3][3]float64) float64 {
 	x, y := lab(a, blind), lab(b, blind)
 	return math.Hypot(math.Hypot(x[0]-y[0], x[1]-y[1]), x[2]-y[2])
 }
@@ -169,15 +184,17 @@ func rampColors() (all []color.NRGBA) {
 	return all
 }
 
-// Any two colours of the palette differ by 10 or more CIE76 units (2.3 is just noticeable) for every kind of colour blindness.
+// Any two colours of the palette differ by 10 or more CIE76 units (2.3 is just noticeable) for
+// every kind of colour blindness.
 func TestColourBlindSafe(t *testing.T) {
 	all := append(append([]color.NRGBA{black, grey}, categories...), rampColors()...)
 	for name, blind := range blindness {
 		nearest, pair := math.Inf(1), ""
 		for i, a := range all {
 			for _, b := range all[:i] {
-				if d := distance(a, b, blind); d < nearest {
-					nearest, pair = d, fmt.Sprintf("#%02x%02x%02x and #%02x%02x%02x", a.R, a.G, a.B, b.R, b.G, b.B)
+				if d := colorDistance(a, b, blind); d < nearest {
+					nearest, pair = d,
+						fmt.Sprintf("#%02x%02x%02x and #%02x%02x%02x", a.R, a.G, a.B, b.R, b.G, b.B)
 				}
 			}
 		}

@@ -9,29 +9,23 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Panel is one of this package's drawings, to be put on a page by Compose: Lines, Boxes, Bars, Scatter, Matrix, Map, Puzzle,
+// Panel is a drawing that Compose puts on a page: Lines, Boxes, Bars, Scatter, Matrix, Map, Puzzle,
 // Strip or Schematic.
 type Panel interface {
-	check() error             // what is wrong with the numbers and texts, whatever the size
-	heading() string          // its title
-	note() string             // what its marks show and what is left out
-	draw(c draw.Canvas) error // an error where something does not fit in c
+	check() error              // reports numbers and texts that cannot be drawn, whatever the size
+	heading() string           // returns its title
+	note(c draw.Canvas) string // explains its marks and says what is left out in c
+	draw(c draw.Canvas) error  // draws it, or reports what does not fit in c
 }
 
-// crowded is a panel whose note depends on its room.
-type crowded interface {
-	noteIn(body draw.Canvas) string // the note of the panel drawn in body, on which it may draw
-}
-
-var _, _ crowded = Scatter{}, Map{}
-
-// Reference is a level that data are held against, drawn as a dashed grey line: chance, a baseline.
+// Reference is a level to compare data with, such as chance, drawn as a dashed grey line.
 type Reference struct {
 	Label string
 	Y     float64 // in the units of the y axis
 }
 
-// largest is the largest number that is drawn: beyond it the arithmetic of ticks would overflow.
+// largest is the largest number that can be drawn: beyond it the arithmetic of ticks would
+// overflow.
 const largest = 1e100
 
 // checkTexts reports the first text that cannot be set.
@@ -52,7 +46,8 @@ func checkNumber(what string, v float64) error {
 	return nil
 }
 
-// checkValues reports the first value that cannot be drawn, and whether all are NaN. NaN is a missing value.
+// checkValues reports the first value that cannot be drawn, and counts those that are not NaN,
+// which is a missing value.
 func checkValues(what string, values []float64) (present int, err error) {
 	for i, v := range values {
 		if math.IsNaN(v) {
@@ -93,21 +88,7 @@ func finite(values []float64) []float64 {
 	return out
 }
 
-// meanSD returns the mean and the standard deviation of the sample (n-1; 0 for one value).
-func meanSD(values []float64) (mean, sd float64) {
-	for _, v := range values {
-		mean += v / float64(len(values))
-	}
-	if len(values) < 2 {
-		return mean, 0
-	}
-	for _, v := range values {
-		sd += (v - mean) * (v - mean) / float64(len(values)-1)
-	}
-	return mean, math.Sqrt(sd)
-}
-
-// missingNote says how many of all values are NaN; it is empty where none is.
+// missingNote says how many of all values are NaN. It is empty where none is.
 func missingNote(missing, total int) []string {
 	if missing == 0 {
 		return nil
@@ -130,19 +111,21 @@ func sentences(parts ...string) string {
 	return strings.Join(all, " ")
 }
 
-// jitter spreads the i-th of many points over -0.5 to 0.5: multiples of the golden ratio, which never cluster.
+// jitter returns the i-th of points spread over -0.5 to 0.5: fractions of multiples of the golden
+// ratio, which do not cluster.
 func jitter(i int) float64 {
 	_, f := math.Modf(float64(i)*math.Phi + 0.5)
 	return f - 0.5
 }
 
-// plotterFunc is a plot.Plotter without a range of its own: the axes are set by hand.
+// plotterFunc is a plot.Plotter that does not set the range of the axes.
 type plotterFunc func(c draw.Canvas, p *plot.Plot)
 
 // Plot implements plot.Plotter.
 func (f plotterFunc) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
 
-// referenceLabels returns the labels at the right ends of the references, for a panel that has no other labels there.
+// referenceLabels returns the labels at the right ends of the references, for a panel that has no
+// other labels there.
 func referenceLabels(references []Reference, y axis) []endLabel {
 	var labels []endLabel
 	for _, r := range references {

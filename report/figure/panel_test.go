@@ -67,15 +67,19 @@ func TestWholeTicks(t *testing.T) {
 		{[]float64{1, 1.5, 3}, false, "1.0 1.5 2.0 2.5 3.0"},
 		{[]float64{1, 2, 3}, true, "1 2"},
 	} {
-		x, _ := func(l Lines) (x, y axis) { return l.axes(l.art()) }(Lines{LogX: c.log, Series: []LineSeries{{Label: "a", X: c.x, Values: [][]float64{make([]float64, len(c.x))}}}})
-		if got := strings.TrimSpace(labels(x.ticks(7))); strings.Join(strings.Fields(got), " ") != c.want {
+		series := LineSeries{Label: "a", X: c.x, Values: [][]float64{make([]float64, len(c.x))}}
+		l := Lines{LogX: c.log, Series: []LineSeries{series}}
+		x, _ := l.axes(l.art())
+		got := strings.Join(strings.Fields(labels(x.ticks(7))), " ")
+		if got != c.want {
 			t.Errorf("ticks %s for x of %v, want %s", got, c.x, c.want)
 		}
 	}
 }
 
 func TestDigits(t *testing.T) {
-	for v, want := range map[float64]string{0.123: "0.12", 99.9: "100", 9.9999e-6: "1.0×10^−5", 12345678: "1.2×10^7", 0: "0", -0.5: "−0.50"} {
+	for v, want := range map[float64]string{0.123: "0.12", 99.9: "100", 9.9999e-6: "1.0×10^−5",
+		12345678: "1.2×10^7", 0: "0", -0.5: "−0.50"} {
 		if got := digits(v, 2); got != want {
 			t.Errorf("%g with two digits: %s, want %s", v, got, want)
 		}
@@ -90,7 +94,8 @@ func TestTicksAreTrue(t *testing.T) {
 		values := []float64{size * rnd.NormFloat64(), size * rnd.NormFloat64()}
 		log := rnd.IntN(3) == 0
 		if log {
-			values[0], values[1] = math.Abs(values[0]), math.Abs(values[1])*math.Pow(10, float64(rnd.IntN(8)))
+			values[0], values[1] = math.Abs(values[0]),
+				math.Abs(values[1])*math.Pow(10, float64(rnd.IntN(8)))
 		}
 		a := rangeOf("", values, 0.04, log)
 		count := 2 + rnd.IntN(6)
@@ -118,11 +123,13 @@ func TestTicksAreTrue(t *testing.T) {
 				near = 0.01 * tick.Value
 			}
 			if v, err := strconv.ParseFloat(s, 64); err != nil || math.Abs(v-tick.Value) > near {
-				t.Fatalf("%g to %g: the tick at %g is labelled %q (%v)", a.lo, a.hi, tick.Value, tick.Label, err)
+				t.Fatalf("%g to %g: the tick at %g is labelled %q (%v)", a.lo, a.hi, tick.Value,
+					tick.Label, err)
 			}
 		}
 		if len(seen) == 0 || len(seen) > max(count, 3) {
-			t.Fatalf("%g to %g (log %v): %d labels, want 1 to %d", a.lo, a.hi, log, len(seen), count)
+			t.Fatalf("%g to %g (log %v): %d labels, want 1 to %d", a.lo, a.hi, log, len(seen),
+				count)
 		}
 	}
 }
@@ -133,7 +140,8 @@ func TestQuartiles(t *testing.T) {
 		want   [3]float64
 		lo, hi float64
 	}{
-		// numpy.percentile(values, [25, 50, 75]); whiskers as matplotlib.cbook.boxplot_stats has them
+		// numpy.percentile(values, [25, 50, 75]); whiskers as matplotlib.cbook.boxplot_stats has
+		// them
 		{[]float64{7, 1, 3, 5, 9}, [3]float64{3, 5, 7}, 1, 9},
 		{[]float64{1, 2, 3, 4}, [3]float64{1.75, 2.5, 3.25}, 1, 4},
 		{[]float64{1, 2, 3, 4, 50}, [3]float64{2, 3, 4}, 1, 4},
@@ -142,19 +150,24 @@ func TestQuartiles(t *testing.T) {
 	} {
 		got := quartiles(c.values)
 		if lo, hi := whiskers(c.values, got); got != c.want || lo != c.lo || hi != c.hi {
-			t.Errorf("%v: quartiles %v and whiskers %g to %g, want %v and %g to %g", c.values, got, lo, hi, c.want, c.lo, c.hi)
+			t.Errorf("%v: quartiles %v and whiskers %g to %g, want %v and %g to %g", c.values, got,
+				lo, hi, c.want, c.lo, c.hi)
 		}
 	}
 }
 
 func TestPanelNotes(t *testing.T) {
-	group := func(label string, n int) Group { return Group{Label: label, Values: make([]float64, n)} }
+	group := func(label string, n int) Group {
+		return Group{Label: label,
+			Values: make([]float64, n)}
+	}
 	gap := group("gap", 6)
 	gap.Values[2] = nan
 	bars := func(n ...int) Bars {
 		var b Bars
 		for i, k := range n {
-			b.Groups = append(b.Groups, BarGroup{Label: strconv.Itoa(i), Bars: []Bar{{Values: make([]float64, k)}}})
+			b.Groups = append(b.Groups,
+				BarGroup{Label: strconv.Itoa(i), Bars: []Bar{{Values: make([]float64, k)}}})
 		}
 		return b
 	}
@@ -162,9 +175,12 @@ func TestPanelNotes(t *testing.T) {
 		p    Panel
 		want string
 	}{
-		{Boxes{Groups: []Group{group("a", 5), group("b", 5)}}, "Box: quartiles and median; whiskers: up to 1.5 IQR; dots: members; n = 5 each."},
-		{Boxes{Groups: []Group{group("a", 7), gap}}, "Box: quartiles and median; whiskers: up to 1.5 IQR; dots: members; 1 of 13 values missing."},
-		{Boxes{Groups: []Group{group("a", 7), group("b", 4)}}, "Box: quartiles and median; whiskers: up to 1.5 IQR; dots: members; n < 5: median alone."},
+		{Boxes{Groups: []Group{group("a", 5), group("b", 5)}},
+			"Box: quartiles and median; whiskers: up to 1.5 IQR; dots: members; n = 5 each."},
+		{Boxes{Groups: []Group{group("a", 7), gap}},
+			"Box: quartiles and median; whiskers: up to 1.5 IQR; dots: members; 1 of 13 values missing."},
+		{Boxes{Groups: []Group{group("a", 7), group("b", 4)}},
+			"Box: quartiles and median; whiskers: up to 1.5 IQR; dots: members; n < 5: median alone."},
 		{Boxes{Groups: []Group{group("a", 3)}}, "Line: median; dots: members; n = 3."},
 		{bars(3, 3), "Bar: mean; error bar: ±1 SD; dots: members; n = 3 each."},
 		{bars(3, 4), "Bar: mean; error bar: ±1 SD; dots: members; n = 3 to 4."},
@@ -172,18 +188,24 @@ func TestPanelNotes(t *testing.T) {
 		{Matrix{Rows: 1, Columns: 2, Values: []float64{1, nan}}, "Grey: no value (1 of 2 cells)."},
 		{Matrix{Rows: 1, Columns: 1, Values: []float64{1}}, ""},
 		{Matrix{Rows: 1, Columns: 1, Values: []float64{1}, Note: "n = 1 model"}, "n = 1 model."},
-		{Matrix{Rows: 1, Columns: 2, Values: []float64{1, nan}, Note: "n = 1 model."}, "n = 1 model. Grey: no value (1 of 2 cells)."},
+		{Matrix{Rows: 1, Columns: 2, Values: []float64{1, nan}, Note: "n = 1 model."},
+			"n = 1 model. Grey: no value (1 of 2 cells)."},
 		{Map{XY: make([][2]float64, 1), Note: "n = 1 model"}, "n = 1 model."},
 		{Map{XY: make([][2]float64, 1)}, ""},
-		{Lines{NoMembers: true, Series: []LineSeries{{Label: "a", X: []float64{1}, Values: [][]float64{{2}}}}}, ""},
-		{Lines{YMin: 0, YMax: 1, NoMembers: true, Series: []LineSeries{{Label: "a", X: []float64{1}, Values: [][]float64{{2}}}}}, "The y axis cuts lines off."},
-		{Lines{YMin: 0, YMax: 1, Series: []LineSeries{{Label: "a", X: []float64{1}, Values: [][]float64{{2}}}}}, "One member per line (n = 1). The y axis cuts lines off."},
+		{Lines{NoMembers: true, Series: []LineSeries{{Label: "a", X: []float64{1},
+			Values: [][]float64{{2}}}}}, ""},
+		{Lines{YMin: 0, YMax: 1, NoMembers: true,
+			Series: []LineSeries{{Label: "a", X: []float64{1}, Values: [][]float64{{2}}}}},
+			"The y axis cuts lines off."},
+		{Lines{YMin: 0, YMax: 1, Series: []LineSeries{{Label: "a", X: []float64{1},
+			Values: [][]float64{{2}}}}}, "One member per line (n = 1). The y axis cuts lines off."},
 	} {
-		if got := c.p.note(); got != c.want {
+		if got := c.p.note(draw.NewCanvas(newMeasure(), 200, 100)); got != c.want {
 			t.Errorf("%T: note %q, want %q", c.p, got, c.want)
 		}
 	}
-	svg := string(encode(t, mustCompose(t, alone(Boxes{Groups: []Group{group("a", 7), group("b", 4)}}, 3, 2)), "svg"))
+	svg := string(encode(t, mustCompose(t,
+		alone(Boxes{Groups: []Group{group("a", 7), group("b", 4)}}, 3, 2)), "svg"))
 	for _, want := range []string{">n=7<", ">n=4<"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the figure lacks %s", want)
@@ -191,7 +213,8 @@ func TestPanelNotes(t *testing.T) {
 	}
 }
 
-// The labels of groups stand upright where they fit, then in several lines, then turned, then thinned out.
+// The labels of groups stand upright where they fit, then in several lines, then turned, then
+// thinned out.
 func TestCategoryLabels(t *testing.T) {
 	labelled := func(texts ...string) (all []category) {
 		for _, s := range texts {
@@ -215,26 +238,18 @@ func TestCategoryLabels(t *testing.T) {
 	} {
 		l := fitCategories(c.all, c.width, 30)
 		if l.degrees != c.degrees || l.every != c.every || len(l.lines[0]) != c.lines {
-			t.Errorf("%d labels like %q in %g pt: %d degrees, one of %d, in %d lines, want %d, %d, %d", len(c.all), c.all[0].text, c.width,
+			t.Errorf(
+				"%d labels like %q in %g pt: %d degrees, one of %d, in %d lines, want %d, %d, %d",
+				len(c.all), c.all[0].text, c.width,
 				l.degrees, l.every, len(l.lines[0]), c.degrees, c.every, c.lines)
 		}
 		m := newMeasure()
 		canvas := draw.NewCanvas(m, c.width, 20)
 		l.draw(canvas)
-		if err := m.check(0, vg.Rectangle{Min: vg.Point{X: -30, Y: -l.height}, Max: vg.Point{X: c.width, Y: 0}}); err != nil {
+		if err := m.check(0, vg.Rectangle{Min: vg.Point{X: -30, Y: -l.height},
+			Max: vg.Point{X: c.width, Y: 0}}); err != nil {
 			t.Errorf("%d labels like %q: %v", len(c.all), c.all[0].text, err)
 		}
-	}
-}
-
-func TestSortedBoxes(t *testing.T) {
-	b := Boxes{Sorted: true, Groups: []Group{{Label: "low", Values: []float64{1, nan}}, {Label: "high", Values: []float64{2, 4}}, {Label: "tie", Values: []float64{3}}}}
-	var got []string
-	for _, g := range b.groups() {
-		got = append(got, g.Label)
-	}
-	if s := strings.Join(got, " "); s != "high tie low" || b.Groups[0].Label != "low" {
-		t.Errorf("order %s, want high tie low, with the caller's groups as they were", s)
 	}
 }
 
@@ -244,7 +259,8 @@ func TestMapKeepsShape(t *testing.T) {
 	c := draw.NewCanvas(newMeasure(), 200, 100)
 	at := m.places(c)
 	scale := math.Hypot(float64(at[0].X-at[1].X), float64(at[0].Y-at[1].Y)) / 3
-	if d := math.Hypot(float64(at[1].X-at[2].X), float64(at[1].Y-at[2].Y)); math.Abs(d/scale-5) > 1e-9 {
+	if d := math.Hypot(float64(at[1].X-at[2].X),
+		float64(at[1].Y-at[2].Y)); math.Abs(d/scale-5) > 1e-9 {
 		t.Errorf("the sides 3, 4, 5 of a triangle come out as 3 and %g", d/scale)
 	}
 	if at[2].Y <= at[0].Y {
@@ -268,9 +284,11 @@ func TestGridEdges(t *testing.T) {
 }
 
 func TestNetworkColor(t *testing.T) {
-	for name, want := range map[string]color.NRGBA{ // CortexLcortex_subcortex_parcel_network labels file of CAB-NP v1.1
-		"Visual1": {0, 0, 255, 255}, "VISUAL-2": {100, 0, 255, 255}, "cingulo_opercular": {153, 0, 153, 255}, "Orbito Affective": {65, 124, 0, 255},
-		"Ventral-Multimodal": {255, 156, 0, 255}, "frontoparietal": {255, 255, 0, 255},
+	// Names: the labels file of CAB-NP v1.1. Colours: mk.bcgsc.ca/colorblind, 12-colour palette.
+	for name, want := range map[string]color.NRGBA{
+		"Visual1": {0x00, 0x8d, 0xf9, 255}, "VISUAL-2": {0x84, 0x00, 0xcd, 255},
+		"cingulo_opercular": {0x9f, 0x01, 0x62, 255}, "Orbito Affective": {0xff, 0x5a, 0xaf, 255},
+		"Ventral-Multimodal": {0xff, 0x6e, 0x3a, 255}, "frontoparietal": {0xff, 0xc3, 0x3b, 255},
 	} {
 		if got, ok := NetworkColor(name); !ok || got != want {
 			t.Errorf("%s has colour %v (%v), want %v", name, got, ok, want)
@@ -279,8 +297,10 @@ func TestNetworkColor(t *testing.T) {
 	if _, ok := NetworkColor("Limbic"); ok {
 		t.Error("Limbic, of another partition, has a colour")
 	}
-	given := groupColors(3, []string{"Visual1", "Default", "Auditory"}, []color.Color{nil, color.Gray{7}})
-	if given[0] != networkColors["visual1"] || given[1] != (color.NRGBA{7, 7, 7, 255}) || given[2] != networkColors["auditory"] {
+	given := groupColors(3, []string{"Visual1", "Default", "Auditory"},
+		[]color.Color{nil, color.Gray{7}})
+	if given[0] != networkColors["visual1"] || given[1] != (color.NRGBA{7, 7, 7, 255}) ||
+		given[2] != networkColors["auditory"] {
 		t.Errorf("colours %v: want those given before those of the networks", given)
 	}
 	seen := map[color.NRGBA]bool{}

@@ -9,7 +9,8 @@ import (
 // sigmaBoxes imitates validation accuracy after training for 20 initial SDs with 15 seeds each.
 func sigmaBoxes() Boxes {
 	rnd := rand.New(rand.NewPCG(5, 6))
-	b := Boxes{XLabel: "Initial SD σ", YLabel: "Validation accuracy", References: []Reference{{"chance", 0.25}, {"2d-fixed", 0.96}}}
+	b := Boxes{XLabel: "Initial SD σ", YLabel: "Validation accuracy",
+		References: []Reference{{"chance", 0.25}, {"2d-fixed", 0.96}}}
 	for i := 1; i <= 20; i++ {
 		sigma := float64(i) / 10
 		g := Group{Label: fmt.Sprintf("%.1f", sigma), ColorOf: fmt.Sprintf("learn σ=%.1f", sigma)}
@@ -26,12 +27,14 @@ func sigmaBoxes() Boxes {
 func schemeBars() Bars {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	b := Bars{YLabel: "Accuracy", References: []Reference{{"chance", 0.25}}}
-	for i, label := range []string{"2d-fixed", "learn σ=0.2", "1d-fixed", "relative", "rope", "c-nope", "random", "nope"} {
+	for i, label := range []string{"2d-fixed", "learn σ=0.2", "1d-fixed", "relative", "rope",
+		"c-nope", "random", "nope"} {
 		g := BarGroup{Label: label}
 		for k, name := range []string{"training", "test"} {
 			bar := Bar{Label: name}
 			for range 15 {
-				bar.Values = append(bar.Values, min(1, 0.98-0.09*float64(i*k)+0.03*rnd.NormFloat64()))
+				bar.Values = append(bar.Values,
+					min(1, 0.98-0.09*float64(i*k)+0.03*rnd.NormFloat64()))
 			}
 			g.Bars = append(g.Bars, bar)
 		}
@@ -48,13 +51,15 @@ func sigmaScatter() Scatter {
 	for i := 1; i <= 20; i++ {
 		sigma := float64(i) / 10
 		x := 0.1 + 0.8/(1+math.Exp((1.0-sigma)/0.3)) + 0.02*rnd.NormFloat64()
-		s.Points = append(s.Points, ScatterPoint{Label: fmt.Sprintf("%.1f", sigma), ColorOf: fmt.Sprintf("learn σ=%.1f", sigma),
+		label := fmt.Sprintf("%.1f", sigma)
+		s.Points = append(s.Points, ScatterPoint{Label: label, ColorOf: "learn σ=" + label,
 			X: x, Y: 1.05 - 0.8*x + 0.02*rnd.NormFloat64(), XErr: 0.02, YErr: 0.03 + 0.02*sigma})
 	}
 	return s
 }
 
-var networkNames = []string{"Visual1", "Visual2", "Somatomotor", "Cingulo-Opercular", "Dorsal-attention", "Language", "Frontoparietal",
+var networkNames = []string{"Visual1", "Visual2", "Somatomotor", "Cingulo-Opercular",
+	"Dorsal-attention", "Language", "Frontoparietal",
 	"Auditory", "Default", "Posterior-Multimodal", "Ventral-Multimodal", "Orbito-Affective"}
 
 // parcels imitates the sizes of the twelve networks among 360 parcels.
@@ -73,7 +78,8 @@ func connectivity() Matrix {
 	rnd := rand.New(rand.NewPCG(11, 12))
 	groups := parcels()
 	n := len(groups)
-	m := Matrix{Rows: n, Columns: n, Values: make([]float64, n*n), Scale: Diverging, BarLabel: "Correlation r", XLabel: "Parcel", YLabel: "Parcel",
+	m := Matrix{Rows: n, Columns: n, Values: make([]float64, n*n), Scale: Diverging,
+		BarLabel: "Correlation r", XLabel: "Parcel", YLabel: "Parcel",
 		Groups: groups, GroupNames: networkNames}
 	for i := range n {
 		for j := range i + 1 {
@@ -92,12 +98,14 @@ func connectivity() Matrix {
 // attention imitates attention among the 16 cells of a puzzle: along rows, columns or nowhere.
 func attention(title string, kind int) Matrix {
 	rnd := rand.New(rand.NewPCG(13, uint64(kind)))
-	m := Matrix{Title: title, Rows: 16, Columns: 16, XLabel: "Key cell", YLabel: "Query cell", BarLabel: "Attention", Max: 0.3}
+	m := Matrix{Title: title, Rows: 16, Columns: 16, XLabel: "Key cell", YLabel: "Query cell",
+		BarLabel: "Attention", Max: 0.3}
 	for i := range 16 {
 		m.RowLabels = append(m.RowLabels, fmt.Sprint(i+1))
 		for j := range 16 {
 			v := 0.02 + 0.02*rnd.Float64()
-			if kind == 0 && i/4 == j/4 || kind == 1 && i%4 == j%4 || kind == 2 && (i/4 == j/4 || i%4 == j%4) {
+			if kind == 0 && i/4 == j/4 || kind == 1 && i%4 == j%4 ||
+				kind == 2 && (i/4 == j/4 || i%4 == j%4) {
 				v = 0.2 + 0.05*rnd.NormFloat64()
 			}
 			m.Values = append(m.Values, v)
@@ -110,9 +118,11 @@ func attention(title string, kind int) Matrix {
 // learnedMap imitates learned positions of the 16 cells, brought to the plane.
 func learnedMap(title string, noise float64) Map {
 	rnd := rand.New(rand.NewPCG(15, 16))
-	m := Map{Title: title, XLabel: "Dimension 1", YLabel: "Dimension 2", Edges: GridEdges(4, 4), GroupNames: []string{"Row 1", "Row 2", "Row 3", "Row 4"}}
+	m := Map{Title: title, XLabel: "Dimension 1", YLabel: "Dimension 2", Edges: GridEdges(4, 4),
+		GroupNames: []string{"Row 1", "Row 2", "Row 3", "Row 4"}}
 	for i := range 16 {
-		m.XY = append(m.XY, [2]float64{float64(i%4) + noise*rnd.NormFloat64(), -float64(i/4) + noise*rnd.NormFloat64()})
+		m.XY = append(m.XY, [2]float64{float64(i%4) + noise*rnd.NormFloat64(),
+			-float64(i/4) + noise*rnd.NormFloat64()})
 		m.Groups = append(m.Groups, i/4)
 		m.Labels = append(m.Labels, fmt.Sprint(i+1))
 	}
@@ -122,36 +132,27 @@ func learnedMap(title string, noise float64) Map {
 // brainMap imitates learned positions of 360 parcels.
 func brainMap() Map {
 	rnd := rand.New(rand.NewPCG(17, 18))
-	m := Map{Groups: parcels(), GroupNames: networkNames, XLabel: "Dimension 1", YLabel: "Dimension 2"}
+	m := Map{Groups: parcels(), GroupNames: networkNames, XLabel: "Dimension 1",
+		YLabel: "Dimension 2"}
 	for _, k := range m.Groups {
 		sin, cos := math.Sincos(2 * math.Pi * float64(k) / 12)
-		m.XY = append(m.XY, [2]float64{3*cos + 0.5*rnd.NormFloat64(), 2*sin + 0.5*rnd.NormFloat64()})
+		m.XY = append(m.XY, [2]float64{3*cos + 0.5*rnd.NormFloat64(),
+			2*sin + 0.5*rnd.NormFloat64()})
 	}
 	return m
 }
 
-// trainingLines are exampleCurves as lines.
-func trainingLines(members int) Lines {
-	l := Lines{XLabel: "Epoch", YLabel: "Validation accuracy", Band: BandSD, YMin: 0, YMax: 1, References: []Reference{{"chance", 0.25}}}
-	for _, c := range exampleCurves(members) {
-		s := LineSeries{Label: c.Label, Values: c.Values}
-		for _, epoch := range c.Epochs {
-			s.X = append(s.X, float64(epoch))
-		}
-		l.Series = append(l.Series, s)
-	}
-	return l
-}
-
-// logLines is a loss against a learning rate, both on logarithmic axes.
+// logLines is a loss against a learning rate on a logarithmic axis.
 func logLines() Lines {
-	l := Lines{XLabel: "Learning rate", YLabel: "Test loss", LogX: true, LogY: true, Band: BandMinMax, Markers: true}
+	l := Lines{XLabel: "Learning rate", YLabel: "Test loss", LogX: true, Band: BandMinMax,
+		Markers: true}
 	for k, label := range []string{"2d-fixed", "nope", "rope"} {
 		s := LineSeries{Label: label, Values: make([][]float64, 3)}
 		for e := -5.; e <= -1; e += 0.5 {
 			s.X = append(s.X, math.Pow(10, e))
 			for m := range s.Values {
-				s.Values[m] = append(s.Values[m], math.Pow(10, 0.3*(e+3)*(e+3)-1.5+0.4*float64(k))*(1+0.2*float64(m)))
+				s.Values[m] = append(s.Values[m],
+					math.Pow(10, 0.3*(e+3)*(e+3)-1.5+0.4*float64(k))*(1+0.2*float64(m)))
 			}
 		}
 		l.Series = append(l.Series, s)
@@ -159,31 +160,39 @@ func logLines() Lines {
 	return l
 }
 
-var examplePuzzle = Puzzle{Title: "Puzzle", Cells: [16]int{1, 0, 3, 4, 0, 4, 1, 0, 2, 0, Probe, 3, 0, 3, 0, 1}, Answer: 4}
+var examplePuzzle = Puzzle{Title: "Puzzle",
+	Cells: [16]int{1, 0, 3, 4, 0, 4, 1, 0, 2, 0, Probe, 3, 0, 3, 0, 1}, Answer: 4}
 
-var exampleSchematic = Schematic{Boxes: []SchematicBox{{Text: "Puzzle\n(16 tokens)"}, {Text: "Symbol embedding"},
-	{Text: "Positional encoding", Emphasis: true}, {Text: "4 transformer blocks"}, {Text: "Read-out\nof the probe"}},
-	Arrows: []string{"", "+", "", ""}}
+var exampleSchematic = Schematic{Boxes: []SchematicBox{{Text: "Puzzle\n(16 tokens)"},
+	{Text: "Symbol embedding"},
+	{Text: "Positional encoding", Emphasis: true}, {Text: "4 transformer blocks"},
+	{Text: "Read-out\nof the probe"}}}
 
 // examplePages are pages with every kind of panel, in the sizes of a paper.
 func examplePages() map[string]Page {
-	down := Schematic{Title: "Steps", Boxes: exampleSchematic.Boxes, Arrows: exampleSchematic.Arrows, Vertical: true}
-	strip := Strip{Title: "Networks of the parcels", XLabel: "Parcel", Groups: parcels(), GroupNames: networkNames}
+	strip := Strip{Title: "Networks of the parcels", Groups: parcels(), GroupNames: networkNames}
 	return map[string]Page{
-		"task": {Width: PageWidth, Title: "The Latin square task", Note: "Numbers are made up. Symbols differ in shape and colour.", Rows: []Row{
-			{Height: 1.6, Cells: []Cell{{Panel: examplePuzzle, Weight: 0.2}, {Panel: exampleSchematic, Weight: 0.8}}},
-			{Height: 2.4, Cells: []Cell{{Panel: trainingLines(15), Weight: 1.2}, {Panel: sigmaScatter()}}},
-		}},
+		"task": {Width: PageWidth, Title: "The Latin square task",
+			Note: "Numbers are made up. Symbols differ in shape and colour.", Rows: []Row{
+				{Height: 1.6, Cells: []Cell{{Panel: examplePuzzle, Weight: 0.2},
+					{Panel: exampleSchematic, Weight: 0.8}}},
+				{Height: 2.4, Cells: []Cell{{Panel: trainingLines(15), Weight: 1.2},
+					{Panel: sigmaScatter()}}},
+			}},
 		"comparison": {Width: PageWidth, Rows: []Row{
 			{Height: 2.3, Cells: []Cell{{Panel: sigmaBoxes()}}},
 			{Height: 2.3, Cells: []Cell{{Panel: schemeBars(), Weight: 1.3}, {Panel: logLines()}}},
 		}},
 		"attention": {Width: PageWidth, Rows: []Row{
-			{Height: 1.35, Cells: []Cell{{Panel: attention("2d-fixed", 2)}, {Panel: attention("learn σ=0.2", 0)}, {Panel: attention("learn σ=2.0", 1)}, {Panel: attention("nope", 3)}}},
-			{Height: 2.2, Cells: []Cell{{Panel: learnedMap("learn σ=0.2", 0.12)}, {Panel: learnedMap("learn σ=2.0", 0.9)}}},
+			{Height: 1.35, Cells: []Cell{{Panel: attention("2d-fixed", 2)},
+				{Panel: attention("learn σ=0.2", 0)}, {Panel: attention("learn σ=2.0", 1)},
+				{Panel: attention("nope", 3)}}},
+			{Height: 2.2, Cells: []Cell{{Panel: learnedMap("learn σ=0.2", 0.12)},
+				{Panel: learnedMap("learn σ=2.0", 0.9)}}},
 		}},
 		"brain": {Width: PageWidth, Rows: []Row{
-			{Height: 3, Cells: []Cell{{Panel: connectivity(), Weight: 1.4}, {Panel: down, Weight: 0.6}}},
+			{Height: 3, Cells: []Cell{{Panel: connectivity(), Weight: 1.4},
+				{Panel: examplePuzzle, Weight: 0.6}}},
 			{Height: 2.6, Cells: []Cell{{Panel: brainMap()}, {Panel: strip}}},
 		}},
 		"column": {Width: ColumnWidth, Rows: []Row{

@@ -10,12 +10,13 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// powers is a text handler for labels of ticks. It raises what follows "^": Liberation Sans has no superscript minus.
+// powers is a text handler for labels of ticks that raises what follows "^". Liberation Sans has no
+// superscript minus.
 type powers struct{ text.Plain }
 
 var _ text.Handler = powers{}
 
-// Of an exponent: its size, and how far its baseline lies above that of the number, in font sizes.
+// The size of an exponent, and the height of its baseline above that of the number, in font sizes.
 const exponentSize, exponentRise = 0.72, 0.36
 
 func newPowers() powers { return powers{text.Plain{Fonts: plot.DefaultTextHandler.Cache()}} }
@@ -40,11 +41,13 @@ func (p powers) Draw(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
 	width, _, _ := p.Box(txt, sty.Font)
 	face := p.Fonts.Lookup(sty.Font, sty.Font.Size)
 	pt.X += width * vg.Length(sty.XAlign)
-	pt.Y += sty.Height(base)*vg.Length(sty.YAlign) - face.Extents().Ascent + sty.Font.Size // as Plain has it
+	// as in Plain
+	pt.Y += sty.Height(base)*vg.Length(sty.YAlign) - face.Extents().Ascent + sty.Font.Size
 	c.SetColor(sty.Color)
 	c.FillString(face, pt, base)
 	raised := withSize(sty.Font, exponentSize*sty.Font.Size)
-	c.FillString(p.Fonts.Lookup(raised, raised.Size), pt.Add(vg.Point{X: face.Width(base), Y: exponentRise * sty.Font.Size}), exponent)
+	c.FillString(p.Fonts.Lookup(raised, raised.Size),
+		pt.Add(vg.Point{X: face.Width(base), Y: exponentRise * sty.Font.Size}), exponent)
 }
 
 func withSize(f font.Font, size vg.Length) font.Font {
@@ -57,10 +60,11 @@ func (w writer) power(c draw.Canvas, x, y vg.Length, s string) {
 	base, exponent, _ := strings.Cut(s, "^")
 	w.left(c, x, y, base)
 	c.FillString(newWriter(withSize(w.face.Font, exponentSize*w.face.Font.Size), nil).face,
-		vg.Point{X: x + w.width(base), Y: y + (exponentRise-capHeight/2)*w.face.Font.Size}, exponent)
+		vg.Point{X: x + w.width(base), Y: y + (exponentRise-capHeight/2)*w.face.Font.Size},
+		exponent)
 }
 
-// powerWidth is how wide power sets s.
+// powerWidth returns the width of s as power writes it.
 func (w writer) powerWidth(s string) vg.Length {
 	width, _, _ := newPowers().Box(s, w.face.Font)
 	return width

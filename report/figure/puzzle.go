@@ -12,17 +12,18 @@ import (
 // Puzzle shows a puzzle of the Latin square task: 4 x 4 cells with symbols, blanks and the probe.
 type Puzzle struct {
 	Title  string
-	Cells  [16]int // row by row from the upper left: 0 blank, 1 to 4 symbols, Probe the cell in question
+	Cells  [16]int // row by row: 0 blank, 1 to 4 symbols, or Probe
 	Answer int     // symbol of the probe, shown below the grid; 0 shows none
 }
 
-// Probe is the number of the cell in question, shown as a question mark.
+// Probe is the number of the cell whose symbol is asked for, shown as a question mark.
 const Probe = 5
 
 // probeColor lies behind the question mark.
 var probeColor = rgb(0xfdf0d0)
 
-// PuzzleColors are the colours of what a cell may hold, in the order of Puzzle's numbers: blank, four symbols, the cell in question.
+// PuzzleColors returns the colours of a cell's contents in the order of Puzzle's numbers: blank,
+// four symbols, probe.
 func PuzzleColors() []color.Color {
 	return []color.Color{rgb(0xf2f2f2), blue, vermillion, green, purple, probeColor}
 }
@@ -32,7 +33,9 @@ func (p Puzzle) heading() string { return p.Title }
 func (p Puzzle) check() error {
 	for i, cell := range p.Cells {
 		if cell < 0 || cell > Probe {
-			return fmt.Errorf("cell %d of the puzzle holds %d: want 0 (blank), 1 to 4 (symbols) or %d (probe)", i, cell, Probe)
+			return fmt.Errorf(
+				"cell %d of the puzzle holds %d: want 0 (blank), 1 to 4 (symbols) or %d (probe)", i,
+				cell, Probe)
 		}
 	}
 	if p.Answer < 0 || p.Answer > 4 {
@@ -41,7 +44,7 @@ func (p Puzzle) check() error {
 	return nil
 }
 
-func (p Puzzle) note() string { return "" }
+func (p Puzzle) note(draw.Canvas) string { return "" }
 
 func (p Puzzle) draw(c draw.Canvas) error {
 	foot := vg.Length(0)
@@ -50,7 +53,8 @@ func (p Puzzle) draw(c draw.Canvas) error {
 	}
 	side := min(c.Size().X, c.Size().Y-foot) - 1
 	if side < 40 {
-		return fmt.Errorf("%.1f in are too little for a puzzle: make the panel larger", float64(side/vg.Inch))
+		return fmt.Errorf("%.1f in are too little for a puzzle: make the panel larger",
+			float64(side/vg.Inch))
 	}
 	side = min(side, 1.6*vg.Inch)
 	x, y := c.Min.X+0.5, c.Max.Y-0.5-side
@@ -58,7 +62,7 @@ func (p Puzzle) draw(c draw.Canvas) error {
 	for i, v := range p.Cells {
 		cx, cy := x+cell*(vg.Length(i%4)+0.5), y+side-cell*(vg.Length(i/4)+0.5)
 		if v == Probe {
-			fill(c, probeColor, cx-cell/2, cy-cell/2, cx+cell/2, cy+cell/2)
+			fill(c, probeColor, rectangle{cx - cell/2, cy - cell/2, cx + cell/2, cy + cell/2})
 			w := newWriter(bold(sans(max(0.62*cell, smallSize))), ink)
 			w.centred(c, cx, cy, "?")
 			continue
@@ -72,31 +76,35 @@ func (p Puzzle) draw(c draw.Canvas) error {
 		c.StrokeLine2(line, x, y+at, x+side, y+at)
 	}
 	line.Width = 1
-	c.StrokeLines(line, []vg.Point{{X: x, Y: y}, {X: x + side, Y: y}, {X: x + side, Y: y + side}, {X: x, Y: y + side}, {X: x, Y: y}, {X: x + side, Y: y}})
+	c.StrokeLines(line, []vg.Point{{X: x, Y: y}, {X: x + side, Y: y}, {X: x + side, Y: y + side},
+		{X: x, Y: y + side}, {X: x, Y: y}, {X: x + side, Y: y}})
 	if p.Answer != 0 {
 		w := newWriter(sans(smallSize), ink)
 		const text = "answer:"
 		radius := min(0.3*cell, 5)
 		left := x + (side-w.width(text)-4-2*radius)/2
 		w.left(c, left, y-foot/2-1, text)
-		drawSymbol(c, p.Answer, vg.Point{X: left + w.width(text) + 4 + radius, Y: y - foot/2 - 1}, radius)
+		drawSymbol(c, p.Answer, vg.Point{X: left + w.width(text) + 4 + radius, Y: y - foot/2 - 1},
+			radius)
 	}
 	return nil
 }
 
-// drawSymbol draws one of the four symbols, which differ in shape and colour, within a circle of the given radius.
+// drawSymbol draws one of the four symbols, which differ in shape and colour, within a circle of
+// the given radius.
 func drawSymbol(c draw.Canvas, symbol int, at vg.Point, r vg.Length) {
 	polygon := func(n int, radius vg.Length, start float64) []vg.Point {
 		var points []vg.Point
 		for k := range n {
 			sin, cos := math.Sincos(start + 2*math.Pi*float64(k)/float64(n))
-			points = append(points, vg.Point{X: at.X + radius*vg.Length(cos), Y: at.Y + radius*vg.Length(sin)})
+			points = append(points,
+				vg.Point{X: at.X + radius*vg.Length(cos), Y: at.Y + radius*vg.Length(sin)})
 		}
 		return points
 	}
 	switch symbol {
 	case 1:
-		c.DrawGlyph(draw.GlyphStyle{Color: blue, Radius: 0.92 * r, Shape: draw.CircleGlyph{}}, at)
+		circle(c, blue, 0.92*r, at)
 	case 2:
 		c.FillPolygon(vermillion, polygon(4, 1.15*r, math.Pi/4))
 	case 3:
@@ -105,7 +113,8 @@ func drawSymbol(c draw.Canvas, symbol int, at vg.Point, r vg.Length) {
 	case 4: // a plus
 		const arm = 0.34
 		var points []vg.Point
-		for _, p := range [][2]vg.Length{{arm, 1}, {arm, arm}, {1, arm}, {1, -arm}, {arm, -arm}, {arm, -1}, {-arm, -1}, {-arm, -arm},
+		for _, p := range [][2]vg.Length{{arm, 1}, {arm, arm}, {1, arm}, {1, -arm}, {arm, -arm},
+			{arm, -1}, {-arm, -1}, {-arm, -arm},
 			{-1, -arm}, {-1, arm}, {-arm, arm}, {-arm, 1}} {
 			points = append(points, vg.Point{X: at.X + p[0]*r, Y: at.Y + p[1]*r})
 		}

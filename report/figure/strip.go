@@ -9,12 +9,13 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Strip shows the groups of tokens in their order, such as the network of each brain region, as one coloured strip.
+// Strip shows the groups of tokens in their order, such as the network of each brain region, as one
+// coloured strip.
 type Strip struct {
-	Title, XLabel string
-	Groups        []int    // of each token, from 0
-	GroupNames    []string // for the legend below; none where empty
-	GroupColors   []color.Color
+	Title       string
+	Groups      []int    // of each token, from 0
+	GroupNames  []string // for the legend below; none where empty
+	GroupColors []color.Color
 }
 
 func (s Strip) heading() string { return s.Title }
@@ -25,36 +26,32 @@ func (s Strip) check() error {
 	if len(s.Groups) == 0 {
 		return errors.New("no tokens: give at least one")
 	}
-	if err := checkText(s.XLabel); err != nil {
-		return err
-	}
 	return s.grouping().check()
 }
 
-func (s Strip) note() string { return "" }
+func (s Strip) note(draw.Canvas) string { return "" }
 
 func (s Strip) draw(c draw.Canvas) error {
 	names := s.grouping().legend()
 	below := smallSize*leading + 2 // the numbers of tokens
-	if s.XLabel != "" {
-		below += labelSize * leading
-	}
 	rows := names.height(c.Size().X)
 	if len(names) > 0 {
 		rows += 4
 	}
 	height := c.Size().Y - below - rows
 	if height < 6 {
-		return errors.New("the legend leaves too little of the panel for the strip: make the panel larger, shorten the names or name fewer groups")
+		return errors.New(
+			"the legend leaves too little of the panel: enlarge it or name fewer groups")
 	}
 	height = min(height, 22)
 	colors, n := s.grouping().colors(), vg.Length(len(s.Groups))
 	width, top := c.Size().X, c.Max.Y
 	for _, run := range s.grouping().runs() {
-		fill(c, colors[run.group], c.Min.X+width*vg.Length(run.first)/n, top-height, c.Min.X+width*vg.Length(run.last)/n, top)
+		from, to := width*vg.Length(run.first)/n, width*vg.Length(run.last)/n
+		fill(c, colors[run.group], rectangle{c.Min.X + from, top - height, c.Min.X + to, top})
 	}
-	outline(c, axisColor, c.Min.X, top-height, c.Max.X, top)
-	small, label := newWriter(sans(smallSize), ink), newWriter(sans(labelSize), ink)
+	outline(c, axisColor, rectangle{c.Min.X, top - height, c.Max.X, top})
+	small := newWriter(sans(smallSize), ink)
 	y := top - height - smallSize*leading/2 - 2
 	right := c.Min.X - 10
 	for _, t := range integerTicks(1, len(s.Groups), 8) { // counted from 1, at the tokens' middles
@@ -64,13 +61,10 @@ func (s Strip) draw(c draw.Canvas) error {
 		if left < right+4 {
 			continue
 		}
-		c.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, x, top-height, x, top-height-2)
+		c.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, x, top-height, x,
+			top-height-2)
 		small.left(c, left, y, text)
 		right = left + small.width(text)
-	}
-	if s.XLabel != "" {
-		y -= smallSize*leading/2 + labelSize*leading/2
-		label.centred(c, (c.Min.X+c.Max.X)/2, y, s.XLabel)
 	}
 	names.drawRows(c, c.Min.X, top-height-below-4, width)
 	return nil

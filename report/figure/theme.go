@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// The house theme. Sizes are what a reader of the printed page sees: figures are never rescaled.
+// The theme. Sizes are those on the printed page: figures are not rescaled.
 const (
 	smallSize vg.Length = 7 // tick labels, line labels, the note
 	labelSize vg.Length = 8 // axis labels
@@ -29,18 +29,19 @@ const (
 	leading = 1.2 // from baseline to baseline, in font sizes
 )
 
-// referenceStyle is the line of a Reference.
+// referenceStyle is the style of a Reference's line.
 var referenceStyle = draw.LineStyle{Color: grey, Width: 0.8, Dashes: []vg.Length{3, 2}}
 
-// sans is Liberation Sans, which gonum/plot carries inside the binary: no system font is needed.
+// sans returns Liberation Sans, which gonum/plot embeds: no system font is needed.
 func sans(size vg.Length) font.Font {
 	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
 
-// capHeight is the height of an upper-case letter of Liberation Sans in ems (its OS/2 table: 1409 of 2048 units).
+// capHeight is the height of an upper-case letter of Liberation Sans in ems (its OS/2 table: 1409
+// of 2048 units).
 const capHeight = 0.688
 
-// newPlot returns an empty plot in the house theme.
+// newPlot returns an empty plot in the theme.
 func newPlot() *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil // the figure paints its own, once
@@ -57,8 +58,8 @@ func newPlot() *plot.Plot {
 	return p
 }
 
-// writer sets text of one font and colour by its baseline. gonum's own text styles align by the font's ascent and descent,
-// which leaves digits and capitals off-centre.
+// writer writes text of one font and colour, aligned by the height of capitals. gonum's text styles
+// align by the font's ascent and descent, which leaves digits and capitals off-centre.
 type writer struct {
 	face  font.Face
 	color color.Color
@@ -92,7 +93,8 @@ func (w writer) up(c draw.Canvas, x, y vg.Length, s string) {
 	c.FillString(w.face, vg.Point{Y: -capHeight / 2 * w.face.Font.Size}, s)
 }
 
-// slanted writes s upwards at 45 degrees, so that the upper right corner of its last letter lies at (x, y).
+// slanted writes s upwards at 45 degrees, so that the upper right corner of its last letter lies at
+// (x, y).
 func (w writer) slanted(c draw.Canvas, x, y vg.Length, s string) {
 	c.Push()
 	defer c.Pop()
@@ -102,7 +104,7 @@ func (w writer) slanted(c draw.Canvas, x, y vg.Length, s string) {
 	c.FillString(w.face, vg.Point{X: -w.width(s), Y: -capHeight * w.face.Font.Size}, s)
 }
 
-// width is how wide s comes out.
+// width returns the width of s.
 func (w writer) width(s string) vg.Length { return w.face.Width(s) }
 
 // wrap breaks s between words into lines no wider than width. A longer word stays whole.
@@ -128,7 +130,7 @@ func paintBackground(c draw.Canvas) {
 	c.Fill(c.Path())
 }
 
-// inset is c without the margin round the figure.
+// inset returns c without the margin round the figure.
 func inset(c draw.Canvas) draw.Canvas { return draw.Crop(c, margin, -margin, margin, -margin) }
 
 // noteLines breaks a note to the width of c.
@@ -136,7 +138,7 @@ func noteLines(c draw.Canvas, note string) []string {
 	return newWriter(sans(smallSize), noteColor).wrap(note, c.Max.X-c.Min.X)
 }
 
-// cropNote returns what is left of c above the note.
+// cropNote returns the part of c above the note.
 func cropNote(c draw.Canvas, note string) draw.Canvas {
 	n := len(noteLines(c, note))
 	if n == 0 {
@@ -154,20 +156,13 @@ func drawNote(c draw.Canvas, note string) {
 	}
 }
 
-// cropTitle returns what is left of c below the title.
-func cropTitle(c draw.Canvas, title string) draw.Canvas {
-	if title == "" {
-		return c
-	}
-	return draw.Crop(c, 0, 0, 0, -titleSize*leading)
-}
-
 // drawTitle writes the title along the upper edge of c, from x on.
 func drawTitle(c draw.Canvas, title string, x vg.Length) {
 	newWriter(bold(sans(titleSize)), ink).left(c, x, c.Max.Y-titleSize*leading/2, title)
 }
 
-// checkText reports text that cannot be set in one line of every format: SVG, being XML, takes no control characters.
+// checkText reports text that cannot be set in one line of every format: SVG, being XML, takes no
+// control characters.
 func checkText(s string) error {
 	if !utf8.ValidString(s) {
 		return fmt.Errorf("text %q is not UTF-8: convert it", s)
@@ -178,7 +173,7 @@ func checkText(s string) error {
 	return nil
 }
 
-// ticksFit reports whether the labels of p's x axis stand clear of each other.
+// ticksFit reports whether the labels of p's x axis do not overlap.
 func ticksFit(p *plot.Plot, data draw.Canvas) bool {
 	right := vg.Length(math.Inf(-1))
 	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
@@ -194,8 +189,8 @@ func ticksFit(p *plot.Plot, data draw.Canvas) bool {
 	return true
 }
 
-// integerTicks returns labelled ticks at whole numbers from lo to hi: at most count multiples of 1, 2 or 5 times a power of
-// ten, and lo itself where it stands clear of the first of them.
+// integerTicks returns labelled ticks at whole numbers from lo to hi: at most count multiples of 1,
+// 2 or 5 times a power of ten, and lo itself where it is not too near to the first of them.
 func integerTicks(lo, hi, count int) plot.ConstantTicks {
 	step := 1
 	for i := 0; (hi-lo)/step >= count; i++ {

@@ -11,43 +11,55 @@ import (
 	"torchpe/report/runs"
 )
 
-// Column is a column of a list.
-type Column struct {
+// column is a column of a list.
+type column struct {
 	Name     string // lower-case letters, digits and _
 	Heading  string
 	Unit     string
 	Decimals int // for people; fromValues where the values decide
+	Rank     int // as of table.Column
 }
 
 const fromValues = -1
 
-// The columns of any list: those before the settings that differ, those after them, and, after the errors by mask level, the last. But
-// for the first ones and two more they are shown where a model has a value.
+// The columns of any list: those before the settings that differ, those after them, and, after the
+// errors by mask level, the last. But for the first ones and two more they are shown where a model
+// has a value.
 var (
-	before = []Column{
-		{Name: "run", Heading: "run"}, {Name: "task", Heading: "task"}, {Name: "pe", Heading: "PE"},
+	before = []column{
+		{Name: "run", Heading: "run"}, {Name: "task", Heading: "task", Rank: 2}, {Name: "pe", Heading: "PE"},
 		{Name: "sigma", Heading: "σ", Decimals: fromValues}, {Name: "seed", Heading: "seed"},
+		{Name: "n", Heading: "n"}, // of averaged models
 	}
-	after = []Column{
-		{Name: "status", Heading: "status"}, {Name: "steps", Heading: "steps"},
-		{Name: "validation", Heading: "validation", Decimals: 3}, {Name: "iid", Heading: "IID test", Decimals: 3}, {Name: "train", Heading: "train", Decimals: 3},
+	after = []column{
+		{Name: "status", Heading: "status"}, {Name: "steps", Heading: "steps", Rank: 3},
+		{Name: "validation", Heading: "validation", Decimals: 3}, {Name: "iid", Heading: "IID test",
+			Decimals: 3, Rank: 1}, {Name: "train", Heading: "train", Decimals: 3, Rank: 1},
+		{Name: "fitted", Heading: "fitted at epoch", Rank: 2},
 	}
-	last = []Column{
-		{Name: "train_mse", Heading: "train MSE", Decimals: 4}, {Name: "modularity", Heading: "modularity", Decimals: 3},
-		{Name: "clustering", Heading: "clustering", Decimals: 3}, {Name: "seconds", Heading: "time", Unit: "s", Decimals: 1},
+	last = []column{
+		{Name: "train_mse", Heading: "train MSE", Decimals: 4, Rank: 2}, {Name: "modularity",
+			Heading: "modularity", Decimals: 3, Rank: 1},
+		{Name: "clustering", Heading: "clustering", Decimals: 3, Rank: 3}, {Name: "seconds", Heading: "time",
+			Unit: "s", Decimals: 1, Rank: 4},
 	}
 	// onRequest are not shown unless they are named.
-	onRequest = []Column{
-		{Name: "dir", Heading: "directory"}, {Name: "member", Heading: "member"}, {Name: "label", Heading: "label"}, {Name: "process", Heading: "process"},
-		{Name: "epochs", Heading: "epochs"}, {Name: "diverged_at", Heading: "diverged at"}, {Name: "steps_per_second", Heading: "steps/s", Decimals: 1},
-		{Name: "lr", Heading: "lr", Decimals: fromValues}, {Name: "weight_decay", Heading: "weight decay", Decimals: fromValues},
-		{Name: "pe_lr", Heading: "PE's lr", Decimals: fromValues}, {Name: "pe_weight_decay", Heading: "PE's weight decay", Decimals: fromValues},
+	onRequest = []column{
+		{Name: "dir", Heading: "directory"}, {Name: "member", Heading: "member"}, {Name: "label",
+			Heading: "label"}, {Name: "process", Heading: "process"},
+		{Name: "epochs", Heading: "epochs"}, {Name: "diverged_at", Heading: "diverged at"}, {
+			Name: "steps_per_second", Heading: "steps/s", Decimals: 1},
+		{Name: "lr", Heading: "lr", Decimals: fromValues}, {Name: "weight_decay",
+			Heading: "weight decay", Decimals: fromValues},
+		{Name: "pe_lr", Heading: "PE's lr", Decimals: fromValues}, {Name: "pe_weight_decay",
+			Heading: "PE's weight decay", Decimals: fromValues},
 	}
 )
 
 // aliases are other names of columns, as runs' files have them.
 var aliases = map[string]string{
-	"validation_accuracy": "validation", "iid_accuracy": "iid", "train_accuracy": "train", "wall_seconds": "seconds", "time": "seconds", "wall": "seconds",
+	"validation_accuracy": "validation", "iid_accuracy": "iid", "train_accuracy": "train",
+	"wall_seconds": "seconds", "time": "seconds", "wall": "seconds",
 	"name": "run", "scheme": "pe", "path": "dir",
 }
 
@@ -63,7 +75,8 @@ func normal(s string) string {
 
 // ofResults says whether a name is one of a column that is no setting.
 func ofResults(name string) bool {
-	if strings.HasPrefix(name, "test_mse_") || strings.HasPrefix(name, "validation_") || strings.HasPrefix(name, "tokens_") {
+	if strings.HasPrefix(name, "test_mse_") || strings.HasPrefix(name, "validation_") ||
+		strings.HasPrefix(name, "tokens_") {
 		return true
 	}
 	_, ok := fixed[name]
@@ -71,16 +84,16 @@ func ofResults(name string) bool {
 }
 
 // fixed are the columns of any list, by name.
-var fixed = func() map[string]Column {
-	all := map[string]Column{}
+var fixed = func() map[string]column {
+	all := map[string]column{}
 	for _, c := range slices.Concat(before, after, last, onRequest) {
 		all[c.Name] = c
 	}
 	return all
 }()
 
-// columnName is the name of the column of a setting. Where that is a column's already, it is told from it by a prefix; but task and
-// PE are the same thing.
+// columnName returns the name of the column of a setting. Where that is a column's already, it is
+// told from it by a prefix; but task and PE are the same thing.
 func columnName(key string) string {
 	name := normal(key)
 	if name != "task" && name != "pe" && ofResults(name) {
@@ -93,7 +106,7 @@ func columnName(key string) string {
 }
 
 // allColumns returns the columns that rows may have, by name.
-func allColumns(rows []Row) map[string]Column {
+func allColumns(rows []Row) map[string]column {
 	all := maps.Clone(fixed)
 	seen := map[string]bool{}
 	for _, r := range rows {
@@ -110,7 +123,7 @@ func allColumns(rows []Row) map[string]Column {
 					if strings.HasPrefix(name, "config_") {
 						heading = "config: " + heading
 					}
-					all[name] = Column{Name: name, Heading: heading, Decimals: fromValues}
+					all[name] = column{Name: name, Heading: heading, Decimals: fromValues, Rank: 1}
 				}
 			}
 		}
@@ -118,13 +131,13 @@ func allColumns(rows []Row) map[string]Column {
 	return all
 }
 
-// resultColumn is the column of a number whose name depends on what was measured.
-func resultColumn(name string) Column {
+// resultColumn returns the column of a number whose name depends on what was measured.
+func resultColumn(name string) column {
 	if level, ok := strings.CutPrefix(name, "test_mse_"); ok {
-		return Column{Name: name, Heading: "test MSE, 0." + level, Decimals: 4}
+		return column{Name: name, Heading: "test MSE, 0." + level, Decimals: 4, Rank: levelRank(level)}
 	}
 	if condition, ok := strings.CutPrefix(name, "validation_"); ok {
-		return Column{Name: name, Heading: "validation, " + condition, Decimals: 3}
+		return column{Name: name, Heading: "validation, " + condition, Decimals: 3}
 	}
 	if tokens, ok := strings.CutPrefix(name, "tokens_"); ok {
 		tokens, condition, by := strings.Cut(tokens, "_")
@@ -132,16 +145,26 @@ func resultColumn(name string) Column {
 		if by {
 			heading += ", " + condition
 		}
-		return Column{Name: name, Heading: heading, Decimals: 3}
+		return column{Name: name, Heading: heading, Decimals: 3, Rank: 1}
 	}
-	return Column{Name: name, Heading: name, Decimals: fromValues}
+	return column{Name: name, Heading: name, Decimals: fromValues}
 }
 
-// shortest is the last part of a setting's key.
+// levelRank returns the rank of the errors at a share of tokens masked: half of them is what most
+// models are trained at.
+func levelRank(level string) int {
+	if level == "50" {
+		return 0
+	}
+	return 2
+}
+
+// shortest returns the last part of a setting's key.
 func shortest(key string) string { return key[strings.LastIndex(key, ".")+1:] }
 
-// find returns the column that somebody means: by its name, another name of it, or the end of its name where only one ends so.
-func (l *List) find(given string) (Column, error) {
+// find returns the column that somebody means: by its name, another name of it, or the end of its
+// name where only one ends so.
+func (l *List) find(given string) (column, error) {
 	name := strings.Replace(normal(given), "test_mse_0_", "test_mse_", 1) // 0.50 is 50
 	if other, ok := aliases[name]; ok {
 		name = other
@@ -161,34 +184,39 @@ func (l *List) find(given string) (Column, error) {
 		return l.keys[ends[0]], nil
 	case 0:
 		names := slices.Sorted(maps.Keys(l.keys))
-		return Column{}, fmt.Errorf("%q is no column%s; there are %s", given, nearest.Hint(name, names), strings.Join(names, ", "))
+		return column{}, fmt.Errorf("%q is no column%s; there are %s", given,
+			nearest.Hint(name, names), strings.Join(names, ", "))
 	}
-	return Column{}, fmt.Errorf("%q may be any of %s: give the whole name", given, strings.Join(ends, ", "))
+	return column{}, fmt.Errorf("%q may be any of %s: give the whole name", given, strings.Join(ends, ", "))
 }
 
-// usual are the columns that are shown where none are named: those of any list, the settings that differ, and what was measured.
-func (l *List) usual() []Column {
-	has := func(c Column) bool {
+// usual returns the columns that are shown where none are named: those of any list, the settings
+// that differ, and what was measured.
+func (l *List) usual() []column {
+	has := func(c column) bool {
 		return slices.ContainsFunc(l.Rows, func(r Row) bool { return r.values[c.Name].kind != missing })
 	}
-	out := slices.DeleteFunc(slices.Clone(before), func(c Column) bool { return c.Name == "sigma" && !has(c) })
+	out := slices.DeleteFunc(slices.Clone(before),
+		func(c column) bool { return (c.Name == "sigma" || c.Name == "n") && !has(c) })
 	for _, key := range l.differing() {
 		if name := columnName(key); name != "task" && name != "pe" {
 			out = append(out, l.keys[name])
 		}
 	}
-	for _, name := range []string{"lr", "weight_decay", "pe_lr", "pe_weight_decay"} {
+	for _, name := range memberSettings {
 		if slices.ContainsFunc(l.Rows, func(r Row) bool { return r.values[name] != l.Rows[0].values[name] }) {
 			out = append(out, l.keys[name])
 		}
 	}
-	var levels []Column
+	var levels []column
 	for _, name := range slices.Sorted(maps.Keys(l.keys)) {
-		if strings.HasPrefix(name, "test_mse_") || strings.HasPrefix(name, "tokens_") && strings.Count(name, "_") == 1 {
+		if strings.HasPrefix(name, "test_mse_") || strings.HasPrefix(name, "tokens_") &&
+			strings.Count(name, "_") == 1 {
 			levels = append(levels, l.keys[name])
 		}
 	}
-	slices.SortStableFunc(levels, func(a, b Column) int { return cmp.Compare(len(a.Name), len(b.Name)) }) // tokens_9 before tokens_16
+	// tokens_9 before tokens_16
+	slices.SortStableFunc(levels, func(a, b column) int { return cmp.Compare(len(a.Name), len(b.Name)) })
 	for i, c := range slices.Concat(after, levels, last) {
 		if i < 2 || has(c) {
 			out = append(out, c)
@@ -197,23 +225,33 @@ func (l *List) usual() []Column {
 	return out
 }
 
-// differing are the keys of settings in which models differ that have them. What only one task or encoding has is no difference: the
-// column of the task or encoding says it.
+// memberSettings are the settings that members of one run may have each, besides sigma and seed.
+var memberSettings = []string{"lr", "weight_decay", "pe_lr", "pe_weight_decay"}
+
+// differing returns the keys of settings in which models differ: those that have them, or models of
+// one task and encoding of which some lack them. What only one task or encoding has is no
+// difference: the column of the task or encoding says it.
 func (l *List) differing() []string {
+	type kind struct{ task, pe string }
 	var settings []map[string]string
-	usual := map[string]string{} // the value of the first model that has one
+	all, kinds := map[string]string{}, map[kind]map[string]string{} // of the first model
 	for i, r := range l.Rows {
 		if i > 0 && r.Dir == l.Rows[i-1].Dir {
 			continue
 		}
 		settings = append(settings, r.settings)
+		if k := (kind{r.settings["task"], r.settings["pe"]}); kinds[k] == nil {
+			kinds[k] = r.settings
+		}
 		for key, v := range r.settings {
-			if usual[key] == "" {
-				usual[key] = v
+			if all[key] == "" {
+				all[key] = v
 			}
 		}
 	}
 	return slices.DeleteFunc(runs.Differing(settings), func(key string) bool {
-		return !slices.ContainsFunc(settings, func(s map[string]string) bool { return s[key] != "" && s[key] != usual[key] })
+		return !slices.ContainsFunc(settings, func(s map[string]string) bool {
+			return s[key] != "" && s[key] != all[key] || s[key] != kinds[kind{s["task"], s["pe"]}][key]
+		})
 	})
 }

@@ -1,6 +1,7 @@
-// Package listing makes one table of any directory of runs, a row a model, finished or not: which settings differ, how far each is,
-// and its numbers. Rows are chosen by filters, and the table is written for people, or as CSV, JSON and Parquet.
+// Package listing makes one table of any directory of runs, a row a model, finished or not: which
+// settings differ, how far each is, and its numbers. Rows are chosen by filters or averaged over
+// seeds. The table is written for people, as CSV and JSON, or with curves on a page.
 //
-// It needs no libtorch: it reads run directories through packages runs and runlog, and writes nothing into them. Only Parquet needs a
-// package from elsewhere.
+// It needs no libtorch: it reads run directories through packages runs and runlog, and writes
+// nothing into them.
 package listing

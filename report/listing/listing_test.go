@@ -95,7 +95,8 @@ func rows(t *testing.T, l *listing.List) (columns []string, rows []map[string]an
 func TestRead(t *testing.T) {
 	dir := sample(t)
 	l := read(t, dir)
-	if got, want := names(l), "a/learn#5 a/learn#10 a/rope#5 a/wide#5 nmar#5 stopped#18446744073709551615"; got != want {
+	if got, want := names(l), "a/learn#5 a/learn#10 a/rope#5 a/wide#5 nmar#5 "+
+		"stopped#18446744073709551615"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if len(l.Skipped) != 1 || !strings.Contains(l.Skipped[0].Reason, "99") {
@@ -103,19 +104,24 @@ func TestRead(t *testing.T) {
 	}
 	// The last is half of a run: the numbers of its last record.
 	last := l.Rows[5]
-	for name, want := range map[string]string{"status": "stopped", "steps": "30", "validation": "0.5", "iid": "", "sigma": "", "pe": "nope"} {
+	for name, want := range map[string]string{"status": "stopped", "steps": "30",
+		"validation": "0.5", "iid": "", "sigma": "", "pe": "nope"} {
 		if got := last.Value(name).String(); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
 	running := half(t, filepath.Join(dir, "running"))
 	defer running.Close()
-	if got := read(t, filepath.Join(dir, "running")).Rows[0]; got.Value("status").String() != "running" || !strings.Contains(got.Value("process").String(), fmt.Sprint(os.Getpid())) || got.Value("steps").String() != "0" {
+	if got := read(t, filepath.Join(dir, "running")).Rows[0]; got.Value(
+		"status").String() != "running" ||
+		!strings.Contains(got.Value("process").String(), fmt.Sprint(os.Getpid())) ||
+		got.Value("steps").String() != "0" {
 		t.Errorf("a run with its lock held: %q, process %q", got.Value("status"), got.Value("process"))
 	}
 	// Two directories: names tell them apart, and nothing is listed twice.
 	two := read(t, filepath.Join(dir, "a"), filepath.Join(dir, "a", "rope"), filepath.Join(dir, "nmar"))
-	if got, want := names(two), strings.ReplaceAll("D/a/learn#5 D/a/learn#10 D/a/rope#5 D/a/wide#5 D/nmar#5", "D", dir); got != want {
+	if got, want := names(two), strings.ReplaceAll(
+		"D/a/learn#5 D/a/learn#10 D/a/rope#5 D/a/wide#5 D/nmar#5", "D", dir); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if _, err := listing.Read(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
@@ -126,10 +132,12 @@ func TestRead(t *testing.T) {
 func TestColumns(t *testing.T) {
 	l := read(t, sample(t))
 	for _, v := range []struct{ where, want string }{
-		{"run~a/*", "run task pe sigma seed heads weight_decay status steps validation iid train seconds"},
-		{"task!=x", "run task pe sigma seed heads weight_decay status steps validation iid train test_mse_15 test_mse_50 test_mse_75 test_mse_90 train_mse modularity clustering seconds"},
-		{"run=a/learn", "run task pe sigma seed status steps validation iid train seconds"},
-		{"run=nmar", "run task pe sigma seed status steps test_mse_15 test_mse_50 test_mse_75 test_mse_90 train_mse modularity clustering seconds"},
+		{"run~a/*", "run task pe sigma seed heads weight_decay status steps validation iid train fitted seconds"},
+		{"task!=x", "run task pe sigma seed heads weight_decay status steps validation iid train " +
+			"fitted test_mse_15 test_mse_50 test_mse_75 test_mse_90 train_mse modularity clustering seconds"},
+		{"run=a/learn", "run task pe sigma seed status steps validation iid train fitted seconds"},
+		{"run=nmar", "run task pe sigma seed status steps test_mse_15 test_mse_50 test_mse_75 " +
+			"test_mse_90 train_mse modularity clustering seconds"},
 		{"run=stopped", "run task pe seed status steps validation"},
 	} {
 		s, err := l.Select(listing.Query{Where: []string{v.where}})
@@ -140,22 +148,26 @@ func TestColumns(t *testing.T) {
 			t.Errorf("%s: %s, want %s", v.where, strings.Join(columns, " "), v.want)
 		}
 	}
-	s, err := l.Select(listing.Query{Columns: []string{"run", "mask_level", "pe-placement", "label", "run", "wall", "test_mse_0.50"}})
+	s, err := l.Select(listing.Query{Columns: []string{"run", "mask_level", "pe-placement", "label",
+		"run", "wall", "test_mse_0.50"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	columns, got := rows(t, s)
-	if want := "run masked_mask_level pe_options_pe_placement label seconds test_mse_50"; strings.Join(columns, " ") != want {
+	if want := "run masked_mask_level pe_options_pe_placement label seconds " +
+		"test_mse_50"; strings.Join(columns, " ") != want {
 		t.Errorf("%v, want %s", columns, want)
 	}
-	if got[4]["masked_mask_level"] != .75 || got[0]["masked_mask_level"] != nil || got[0]["pe_options_pe_placement"] != "block" || got[3]["label"] != "learn-1.0" {
+	if got[4]["masked_mask_level"] != .75 || got[0]["masked_mask_level"] != nil ||
+		got[0]["pe_options_pe_placement"] != "block" || got[3]["label"] != "learn-1.0" {
 		t.Errorf("%v", got)
 	}
 }
 
 func TestSelect(t *testing.T) {
 	l := read(t, sample(t))
-	const a, b, rope, wide, nmar, half = "a/learn#5", "a/learn#10", "a/rope#5", "a/wide#5", "nmar#5", "stopped#18446744073709551615"
+	const a, b, rope, wide, nmar, half = "a/learn#5", "a/learn#10", "a/rope#5", "a/wide#5",
+		"nmar#5", "stopped#18446744073709551615"
 	for where, want := range map[string][]string{
 		"":                             {a, b, rope, wide, nmar, half},
 		"pe=learn":                     {a, b, wide, nmar},
@@ -200,7 +212,8 @@ func TestSelect(t *testing.T) {
 		"-task, run":    {nmar, a, b, rope, wide, half},
 		"status,-steps": nil,
 	} {
-		if s, err = l.Select(listing.Query{Sort: by}); err != nil || want != nil && names(s) != strings.Join(want, " ") {
+		if s, err = l.Select(listing.Query{Sort: by}); err != nil || want != nil &&
+			names(s) != strings.Join(want, " ") {
 			t.Errorf("sorted by %s: %s, %v, want %s", by, names(s), err, want)
 		}
 	}
@@ -242,60 +255,4 @@ func TestRuns(t *testing.T) {
 	if len(whole) != 3 || len(part) != 1 || part[0] != filepath.Join(dir, "a", "learn") {
 		t.Errorf("whole %v, part %v", whole, part)
 	}
-}
-
-func TestCompare(t *testing.T) {
-	dir := sample(t)
-	d, err := listing.Compare(filepath.Join(dir, "a", "learn"), filepath.Join(dir, "a", "wide"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := d.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got struct {
-		Settings, Numbers struct{ Rows []map[string]any }
-	}
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
-	var settings []string
-	for _, r := range got.Settings.Rows {
-		settings = append(settings, fmt.Sprintf("%v: %v %v", r["setting"], r["a"], r["b"]))
-	}
-	if want := "heads: 1 4; seed: 5, 10 5; sigma: 0.2 1; weight_decay: 0 0.1"; strings.Join(settings, "; ") != want {
-		t.Errorf("%s, want %s", strings.Join(settings, "; "), want)
-	}
-	l := read(t, filepath.Join(dir, "a"))
-	value := func(row int, name string) (v float64) {
-		if _, err := fmt.Sscan(l.Rows[row].Value(name).String(), &v); err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-	found := false
-	for _, r := range got.Numbers.Rows {
-		if r["number"] == "validation" {
-			found = true
-			mean := (value(0, "validation") + value(1, "validation")) / 2
-			if r["models"] != "all" || !near(r["a"], mean) || !near(r["b"], value(3, "validation")) || !near(r["difference"], value(3, "validation")-mean) {
-				t.Errorf("validation: %v", r)
-			}
-		}
-	}
-	if !found {
-		t.Errorf("no validation in %v", got.Numbers.Rows)
-	}
-	if _, err := listing.Compare(dir, filepath.Join(dir, "nmar")); err == nil || !strings.Contains(err.Error(), "5 runs") {
-		t.Errorf("a folder of several runs: %v", err)
-	}
-	if _, err := listing.Compare(filepath.Join(dir, "newer"), filepath.Join(dir, "nmar")); err == nil || !strings.Contains(err.Error(), "99") {
-		t.Errorf("a newer run: %v", err)
-	}
-}
-
-func near(got any, want float64) bool {
-	v, ok := got.(float64)
-	return ok && v-want < 1e-12 && want-v < 1e-12
 }

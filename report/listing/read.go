@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -16,33 +17,36 @@ import (
 
 // The states of a model. Those of a finished run are runlog's.
 const (
-	StatusRunning = "running" // a process writes to its run, or did on another host and may still
-	StatusStopped = "stopped" // it is not finished, and nobody goes on with it
+	statusRunning = "running" // a process writes to its run, or did on another host and may still
+	statusStopped = "stopped" // it is not finished, and nobody goes on with it
 )
 
 // Row is one model.
 type Row struct {
 	Dir    string // of its run
+	root   string // the directory that its run was found in, as it was given
 	values map[string]Value
 	// settings are those of the run, by key; rows of one run share them.
 	settings map[string]string
+	models   []Row // that an averaged row is over
 }
 
-// Value is what a row has in the column of that name.
+// Value returns the row's value in the column of that name.
 func (r Row) Value(name string) Value { return r.values[name] }
 
 // List is a table of models.
 type List struct {
 	Rows    []Row
 	Skipped []runs.Skipped // runs and folders that could not be read
-	columns []Column
-	keys    map[string]Column // of all columns that there may be, by name
+	columns []column
+	keys    map[string]column // of all columns that there may be, by name
 }
 
-// Read lists the models of the runs in directories and the folders below them. A run that is in two of them is listed once.
+// Read lists the models of the runs in directories and the folders below them. A run that is in two
+// of them is listed once.
 func Read(roots ...string) (*List, error) {
 	l := &List{}
-	var places []runs.Place
+	var places []place
 	seen := map[string]bool{}
 	for _, root := range roots {
 		found, skipped, err := runs.Places(root)
@@ -59,12 +63,13 @@ func Read(roots ...string) (*List, error) {
 				continue
 			}
 			seen[whole] = true
-			if trimmed := strings.TrimSuffix(filepath.ToSlash(root), "/"); len(roots) > 1 && filepath.Base(trimmed) != p.Name {
+			if trimmed := strings.TrimSuffix(filepath.ToSlash(root), "/"); len(roots) > 1 &&
+				filepath.Base(trimmed) != p.Name {
 				p.Name = trimmed + "/" + p.Name
 			} else if len(roots) > 1 {
 				p.Name = trimmed
 			}
-			places = append(places, p)
+			places = append(places, place{p, root})
 		}
 	}
 	l.read(places)
@@ -72,8 +77,14 @@ func Read(roots ...string) (*List, error) {
 	return l, nil
 }
 
+// place is where a run is, and the directory that it was found in.
+type place struct {
+	runs.Place
+	root string
+}
+
 // read reads the runs, as many at a time as there are processors, and keeps their order.
-func (l *List) read(places []runs.Place) {
+func (l *List) read(places []place) {
 	rows := make([][]Row, len(places))
 	failed := make([]error, len(places))
 	var next sync.Mutex
@@ -103,7 +114,7 @@ func (l *List) read(places []runs.Place) {
 }
 
 // readRun returns the rows of a run.
-func readRun(p runs.Place) ([]Row, error) {
+func readRun(p place) ([]Row, error) {
 	run, finished, err := runs.OpenAny(p.Dir)
 	if err != nil {
 		return nil, err
@@ -121,37 +132,39 @@ func readRun(p runs.Place) ([]Row, error) {
 		for key, s := range settings {
 			v[columnName(key)] = parse(s)
 		}
-		v["run"], v["dir"], v["member"] = Text(p.Name), Text(p.Dir), Integer(int64(i))
-		v["task"], v["pe"], v["label"] = Text(run.Config.Task), Text(run.Config.PE), Text(runs.Label(run.Config.PE, m.Sigma))
-		v["seed"], v["lr"], v["weight_decay"] = seed(m.Seed), Number(m.LR), Number(m.WeightDecay)
+		v["run"], v["dir"], v["member"] = textOf(p.Name), textOf(p.Dir), integerOf(int64(i))
+		v["task"], v["pe"], v["label"] = textOf(run.Config.Task), textOf(run.Config.PE), textOf(
+			runs.Label(run.Config.PE, m.Sigma))
+		v["seed"], v["lr"], v["weight_decay"] = seed(m.Seed), numberOf(m.LR), numberOf(m.WeightDecay)
 		for name, own := range map[string]*float64{"pe_lr": m.PELR, "pe_weight_decay": m.PEWeightDecay} {
 			if own != nil {
-				v[name] = Number(*own)
+				v[name] = numberOf(*own)
 			}
 		}
 		if m.Sigma != nil {
-			v["sigma"] = Number(*m.Sigma)
+			v["sigma"] = numberOf(*m.Sigma)
 		}
-		rows[i] = Row{Dir: p.Dir, values: v, settings: settings}
+		rows[i] = Row{Dir: p.Dir, root: p.root, values: v, settings: settings}
 	}
 	if !finished {
 		return rows, unfinished(p.Dir, rows)
 	}
 	for i, m := range run.Result.Members {
 		v := rows[i].values
-		v["status"], v["steps"], v["epochs"] = Text(m.Status), Integer(int64(m.Steps)), Integer(int64(m.Epochs))
-		v["seconds"], v["steps_per_second"] = Number(run.Result.WallSeconds), Number(run.Result.StepsPerSecond)
+		v["status"], v["steps"], v["epochs"] = textOf(m.Status), integerOf(int64(m.Steps)), integerOf(int64(m.Epochs))
+		v["seconds"], v["steps_per_second"] = numberOf(run.Result.WallSeconds), numberOf(run.Result.StepsPerSecond)
 		if m.DivergedAtStep > 0 {
-			v["diverged_at"] = Integer(int64(m.DivergedAtStep))
+			v["diverged_at"] = integerOf(int64(m.DivergedAtStep))
 		}
 		accuracies(v, m.ValidationAccuracy, m.IIDAccuracy, m.TrainAccuracy)
 		for condition, a := range m.ValidationByCondition {
-			v["validation_"+normal(condition)] = Number(a)
+			v["validation_"+normal(condition)] = numberOf(a)
 		}
+		fit(v, m.Fit)
 		byTokens(v, m.AccuracyByTokens)
 		for tokens, conditions := range m.AccuracyByTokensAndCondition {
 			for condition, a := range conditions {
-				v["tokens_"+normal(tokens)+"_"+normal(condition)] = Number(a)
+				v["tokens_"+normal(tokens)+"_"+normal(condition)] = numberOf(a)
 			}
 		}
 		masked(v, m.MaskedMeasures)
@@ -159,7 +172,22 @@ func readRun(p runs.Place) ([]Row, error) {
 	return rows, nil
 }
 
-// unfinished fills in what is known of a run without a result: its state, and the numbers of its last records.
+// notFitted is the value of a model that has not reached its criterion.
+const notFitted = "no"
+
+// fit says when a model reached its criterion, or that it has not.
+func fit(v map[string]Value, f *runlog.Fit) {
+	switch {
+	case f == nil:
+	case f.Reached:
+		v["fitted"] = textOf(strconv.Itoa(f.Epoch))
+	default:
+		v["fitted"] = textOf(notFitted)
+	}
+}
+
+// unfinished fills in what is known of a run without a result: its state, and the numbers of its
+// last records.
 func unfinished(dir string, rows []Row) error {
 	r, err := runlog.Open(dir)
 	if err != nil {
@@ -170,44 +198,52 @@ func unfinished(dir string, rows []Row) error {
 	if err != nil {
 		return err
 	}
-	status := Text(StatusStopped)
+	status := textOf(statusStopped)
 	h, running := r.Writer()
 	if running {
-		status = Text(StatusRunning)
+		status = textOf(statusRunning)
 	}
 	for _, row := range rows {
-		row.values["status"], row.values["steps"] = status, Integer(0)
+		row.values["status"], row.values["steps"] = status, integerOf(0)
 		if running {
-			row.values["process"] = Text(fmt.Sprintf("%d on %s", h.PID, h.Host))
+			row.values["process"] = textOf(fmt.Sprintf("%d on %s", h.PID, h.Host))
 		}
 	}
 	for _, rec := range records {
 		if rec.Member < 0 || rec.Member >= len(rows) {
-			return fmt.Errorf("%s: metrics.jsonl has a record of member %d: config.json has %d", dir, rec.Member, len(rows))
+			return fmt.Errorf("%s: metrics.jsonl has a record of member %d: config.json has %d",
+				dir, rec.Member, len(rows))
 		}
-		v := rows[rec.Member].values
-		v["steps"], v["epochs"], v["seconds"] = Integer(int64(rec.Step)), Integer(int64(rec.Epoch)), Number(rec.WallSeconds)
-		accuracies(v, rec.ValidationAccuracy, rec.IIDAccuracy, rec.TrainAccuracy)
-		for condition, a := range rec.ValidationByCondition {
-			v["validation_"+normal(condition)] = Number(a)
-		}
-		byTokens(v, rec.AccuracyByTokens)
-		masked(v, rec.MaskedMeasures)
-		if rec.StepMS > 0 {
-			v["steps_per_second"] = Number(1000 / rec.StepMS)
-		}
+		maps.Copy(rows[rec.Member].values, recorded(rec))
 	}
 	return nil
 }
 
+// recorded returns the values that a record has.
+func recorded(rec runlog.Record) map[string]Value {
+	v := map[string]Value{"steps": integerOf(int64(rec.Step)), "epochs": integerOf(int64(rec.Epoch)),
+		"seconds": numberOf(rec.WallSeconds)}
+	accuracies(v, rec.ValidationAccuracy, rec.IIDAccuracy, rec.TrainAccuracy)
+	for condition, a := range rec.ValidationByCondition {
+		v["validation_"+normal(condition)] = numberOf(a)
+	}
+	fit(v, rec.Fit)
+	byTokens(v, rec.AccuracyByTokens)
+	masked(v, rec.MaskedMeasures)
+	if rec.StepMS > 0 {
+		v["steps_per_second"] = numberOf(1000 / rec.StepMS)
+	}
+	return v
+}
+
 func accuracies(v map[string]Value, validation, iid, train float64) {
-	v["validation"], v["iid"], v["train"] = Number(validation), Number(iid), Number(train)
+	v["validation"], v["iid"], v["train"] = numberOf(validation), numberOf(iid), numberOf(train)
 }
 
 // byTokens adds the accuracies on puzzles of other sizes: tokens_25 for 25 tokens.
 func byTokens(v map[string]Value, all map[string]float64) {
 	for tokens, a := range all {
-		v["tokens_"+normal(tokens)] = Number(a)
+		v["tokens_"+normal(tokens)] = numberOf(a)
 	}
 }
 
@@ -216,25 +252,26 @@ func masked(v map[string]Value, m *runlog.MaskedMeasures) {
 		return
 	}
 	for level, mse := range m.TestMSEByMask {
-		v["test_mse_"+normal(strings.TrimPrefix(level, "0."))] = Number(mse)
+		v["test_mse_"+normal(strings.TrimPrefix(level, "0."))] = numberOf(mse)
 	}
-	for name, x := range map[string]*float64{"train_mse": m.TrainMSE, "modularity": m.Modularity, "clustering": m.Clustering} {
+	for name, x := range map[string]*float64{"train_mse": m.TrainMSE, "modularity": m.Modularity,
+		"clustering": m.Clustering} {
 		if x != nil {
-			v[name] = Number(*x)
+			v[name] = numberOf(*x)
 		}
 	}
 }
 
-// seed is a seed with every digit: those beyond the integers of tables are text.
+// seed returns a seed with every digit: those beyond the integers of tables are text.
 func seed(s uint64) Value {
 	if s > math.MaxInt64 {
-		return Text(fmt.Sprint(s))
+		return textOf(fmt.Sprint(s))
 	}
-	return Integer(int64(s))
+	return integerOf(int64(s))
 }
 
-// Runs returns the directories of the runs of which all models are in the list, and of those of which some are, where all is the
-// list that it was chosen from.
+// Runs returns the directories of the runs of which all models are in the list, and of those of
+// which some are, where all is the list that it was chosen from.
 func (l *List) Runs(all *List) (whole, part []string) {
 	count := func(l *List) (n map[string]int) {
 		n = map[string]int{}

@@ -28,7 +28,7 @@ func (l *List) Select(q Query) (*List, error) {
 	}
 	for _, r := range l.Rows {
 		status := r.values["status"].text
-		if q.Unfinished && status != StatusRunning && status != StatusStopped {
+		if q.Unfinished && status != statusRunning && status != statusStopped {
 			continue
 		}
 		if !slices.ContainsFunc(conditions, func(c condition) bool { return !c.holds(r) }) {
@@ -55,7 +55,7 @@ func (l *List) Select(q Query) (*List, error) {
 
 // condition is one part of a filter.
 type condition struct {
-	column Column
+	column column
 	op     string
 	value  Value
 	glob   *regexp.Regexp // of ~ and !~
@@ -83,7 +83,7 @@ func (l *List) conditions(where string) ([]condition, error) {
 		}
 		c := condition{op: op, value: parse(value)}
 		if c.value.kind == missing {
-			c.value = Text(value)
+			c.value = textOf(value)
 		}
 		var err error
 		if c.column, err = l.find(key); err != nil {
@@ -96,7 +96,8 @@ func (l *List) conditions(where string) ([]condition, error) {
 			c.glob = glob(value)
 		case "<", "<=", ">", ">=":
 			if _, ok := c.value.isNumber(); !ok {
-				return nil, fmt.Errorf("%q: %q is no number; texts are compared with = != ~ !~", where[h[2]:end], value)
+				return nil, fmt.Errorf("%q: %q is no number; texts are compared with = != ~ !~",
+					where[h[2]:end], value)
 			}
 		}
 		out = append(out, c)
@@ -104,14 +105,14 @@ func (l *List) conditions(where string) ([]condition, error) {
 	return out, nil
 }
 
-// glob is a pattern in which * stands for any text and ? for any sign.
+// glob returns a pattern in which * stands for any text and ? for any sign.
 func glob(pattern string) *regexp.Regexp {
 	quoted := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern))
 	return regexp.MustCompile("(?s)^" + quoted + "$")
 }
 
-// holds says whether a model meets the condition. What is missing is unequal to any value and equal to an empty one; it is neither less
-// nor greater.
+// holds says whether a model meets the condition. What is missing is unequal to any value and equal
+// to an empty one; it is neither less nor greater.
 func (c condition) holds(r Row) bool {
 	v := r.values[c.column.Name]
 	switch c.op {
@@ -146,7 +147,8 @@ func (v Value) equal(w Value) bool {
 	return v.compare(w) == 0
 }
 
-// sort orders the rows by columns. What is missing comes last, and models that are equal keep their order.
+// sort orders the rows by columns. What is missing comes last, and models that are equal keep their
+// order.
 func (l *List) sort(by string) error {
 	if by == "" {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"torchpe/train/runlog"
 )
 
-// Accuracies at other sizes have a column each, in the order of the sizes; those by condition are there for who asks.
+// Accuracies at other sizes have a column each, in the order of the sizes; those by condition are
+// there for who asks.
 func TestSizes(t *testing.T) {
 	dir := t.TempDir()
 	r := half(t, filepath.Join(dir, "sizes"), func() runlog.Record {
@@ -36,11 +37,13 @@ func TestSizes(t *testing.T) {
 		t.Fatal(err)
 	}
 	columns, _ := rows(t, all)
-	if text := strings.Join(columns, " "); !strings.Contains(text, "tokens_9 tokens_25 tokens_36") || strings.Contains(text, "tokens_25_") {
+	if text := strings.Join(columns, " "); !strings.Contains(text,
+		"tokens_9 tokens_25 tokens_36") || strings.Contains(text, "tokens_25_") {
 		t.Error(text)
 	}
 	for _, v := range []struct{ where, name, want string }{
-		{"run=sizes", "tokens_25", "0.25"}, {"run=sizes", "tokens_9", "0.75"}, {"run=sizes", "tokens_25_binary", "0.125"}, {"tokens_36>=0.5", "run", "stopped"},
+		{"run=sizes", "tokens_25", "0.25"}, {"run=sizes", "tokens_9", "0.75"}, {"run=sizes",
+			"tokens_25_binary", "0.125"}, {"tokens_36>=0.5", "run", "stopped"},
 	} {
 		s, err := l.Select(listing.Query{Where: []string{v.where}})
 		if err != nil || len(s.Rows) != 1 {

@@ -3,12 +3,13 @@ package listing
 import (
 	"io"
 
-	"torchpe/report/internal/atomicfile"
+	"torchpe/internal/atomicfile"
 	"torchpe/report/table"
 )
 
-// kindOf is the kind that all values of a column have: whole numbers, numbers, or text where any is text.
-func (l *List) kindOf(c Column) kind {
+// kindOf returns the kind that all values of a column have: whole numbers, numbers, or text where
+// any is text.
+func (l *List) kindOf(c column) kind {
 	k := missing
 	for _, r := range l.Rows {
 		k = max(k, r.values[c.Name].kind)
@@ -22,7 +23,8 @@ func (l *List) Table() table.Table {
 	kinds := make([]kind, len(l.columns))
 	for j, c := range l.columns {
 		kinds[j] = l.kindOf(c)
-		column := table.Column{Heading: c.Heading, Name: c.Name, Unit: c.Unit, Decimals: max(0, c.Decimals)}
+		column := table.Column{Heading: c.Heading, Name: c.Name, Unit: c.Unit, Rank: c.Rank,
+			Decimals: max(0, c.Decimals)}
 		if c.Decimals == fromValues {
 			for _, r := range l.Rows {
 				column.Decimals = max(column.Decimals, r.values[c.Name].decimals())
@@ -44,6 +46,3 @@ func (l *List) Table() table.Table {
 func (l *List) WriteCSV(path string) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return l.Table().CSV(w) })
 }
-
-// WriteParquet writes the list to a file, whole or not at all.
-func (l *List) WriteParquet(path string) error { return atomicfile.Write(path, l.Parquet) }

@@ -9,11 +9,12 @@ import (
 	"torchpe/report/table"
 )
 
-// Value is what a model has in a column. The zero Value is one that is missing.
+// Value is the number or text of a model in a column. The zero Value is missing.
 type Value struct {
 	kind   kind
 	text   string
-	number float64 // of integers too
+	number float64 // of integers too, and the mean of means
+	sd     float64 // of means
 	whole  int64
 }
 
@@ -23,17 +24,18 @@ const (
 	missing kind = iota
 	integer
 	number
+	mean
 	text
 )
 
-// Text is a value of text.
-func Text(s string) Value { return Value{kind: text, text: s} }
+// textOf returns a value of text.
+func textOf(s string) Value { return Value{kind: text, text: s} }
 
-// Integer is a whole number.
-func Integer(n int64) Value { return Value{kind: integer, number: float64(n), whole: n} }
+// integerOf returns a whole number.
+func integerOf(n int64) Value { return Value{kind: integer, number: float64(n), whole: n} }
 
-// Number is a number; what is NaN is missing.
-func Number(v float64) Value {
+// numberOf returns a number; what is NaN is missing.
+func numberOf(v float64) Value {
 	if math.IsNaN(v) {
 		return Value{}
 	}
@@ -43,18 +45,19 @@ func Number(v float64) Value {
 // parse makes a value of a setting's text: a number where it is one.
 func parse(s string) Value {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return Integer(n)
+		return integerOf(n)
 	}
 	if v, ok := numeric(s); ok {
-		return Number(v)
+		return numberOf(v)
 	}
 	if s == "" || s == "null" {
 		return Value{}
 	}
-	return Text(s)
+	return textOf(s)
 }
 
-// numeric reads a decimal number. Words that strconv takes for one (inf, nan) and hexadecimal are texts.
+// numeric reads a decimal number. Words that strconv takes for one (inf, nan) and hexadecimal are
+// texts.
 func numeric(s string) (float64, bool) {
 	if strings.Trim(s, "0123456789.+-eE") != "" {
 		return 0, false
@@ -63,12 +66,12 @@ func numeric(s string) (float64, bool) {
 	return v, err == nil
 }
 
-// String is the value with every digit; empty where it is missing.
+// String returns the value with every digit; empty where it is missing.
 func (v Value) String() string {
 	switch v.kind {
 	case integer:
 		return strconv.FormatInt(v.whole, 10)
-	case number:
+	case number, mean:
 		return strconv.FormatFloat(v.number, 'g', -1, 64)
 	}
 	return v.text
@@ -77,7 +80,7 @@ func (v Value) String() string {
 // isNumber says whether the value is a number, or text that reads as one.
 func (v Value) isNumber() (float64, bool) {
 	switch v.kind {
-	case integer, number:
+	case integer, number, mean:
 		return v.number, true
 	case text:
 		return numeric(v.text)
@@ -102,20 +105,22 @@ func (v Value) compare(w Value) int {
 	return strings.Compare(v.text, w.text)
 }
 
-// cell is the value in a column of the kind that all its values have in common.
+// cell returns the value in a column of the kind that all its values have in common.
 func (v Value) cell(column kind) table.Cell {
 	switch {
 	case v.kind == missing:
 		return table.Cell{}
 	case column == text:
 		return table.Text(v.String())
-	case column == number:
+	case v.kind == mean:
+		return table.MeanSD(v.number, v.sd)
+	case column == number, column == mean:
 		return table.Number(v.number)
 	}
 	return table.Count(int(v.whole))
 }
 
-// decimals is how many digits after the point a value needs, at most six.
+// decimals counts the digits after the point that a value needs, at most six.
 func (v Value) decimals() int {
 	const most = 6
 	if v.kind != number {

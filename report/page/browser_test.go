@@ -1,7 +1,6 @@
 package page
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,24 +8,28 @@ import (
 	"torchpe/report/internal/chromium"
 )
 
-func open(t *testing.T, p Page) *chromium.Page {
+// evaluate saves p and evaluates script in it, in a window of the given width.
+func evaluate(t *testing.T, p Page, width int, script string, result any) (problems []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "index.html")
 	if err := p.Save(file); err != nil {
 		t.Fatal(err)
 	}
-	return chromium.Open(t, file)
+	return chromium.Evaluate(t, file, width, script, result)
 }
 
-// checkDocument looks at what a browser makes of a page.
-func checkDocument(t *testing.T, b *chromium.Page) {
+// checkDocument checks the document that a browser makes of p: its IDs, links, images, headings and
+// scripts.
+func checkDocument(t *testing.T, p Page) {
 	t.Helper()
 	var got struct {
-		IDs, Targets, Undrawn, NoAlt, Hrefs []string
-		Headings                            []int
-		Scripts, Landmarks                  int
+		IDs, Targets, Undrawn, NoAlt, Hrefs, Requests []string
+		Headings                                      []int
+		Scripts, Landmarks                            int
 	}
-	b.Evaluate(`(() => { const all = (s, f) => [...document.querySelectorAll(s)].map(f); return {
+	problems := evaluate(t, p, 1280, `
+		const all = (s, f) => [...document.querySelectorAll(s)].map(f);
+		return {
 		IDs: all("[id]", e => e.id),
 		Targets: all("a[href^='#']", e => decodeURIComponent(e.hash.slice(1))),
 		Hrefs: all("a:not([href^='#'])", e => e.getAttribute("href")),
@@ -35,7 +38,8 @@ func checkDocument(t *testing.T, b *chromium.Page) {
 		Headings: all("h1,h2,h3,h4,h5,h6", e => +e.tagName[1]),
 		Scripts: document.scripts.length,
 		Landmarks: document.querySelectorAll("nav[aria-label], main").length,
-	}})()`, &got)
+		Requests: performance.getEntriesByType("resource").map(e => e.name),
+	};`, &got)
 	ids := map[string]bool{}
 	for _, id := range got.IDs {
 		if ids[id] {
@@ -60,14 +64,16 @@ func checkDocument(t *testing.T, b *chromium.Page) {
 		}
 		last = h
 	}
-	if len(got.Undrawn)+len(got.NoAlt) > 0 || got.Scripts != 1 || got.Landmarks != 2 || len(got.Targets) < 3 {
-		t.Errorf("images not drawn %q, without text %q; %d scripts, %d landmarks, %d links within", got.Undrawn, got.NoAlt, got.Scripts,
+	if len(got.Undrawn)+len(got.NoAlt) > 0 || got.Scripts != 1 || got.Landmarks != 2 ||
+		len(got.Targets) < 3 {
+		t.Errorf("images not drawn %q, without text %q; %d scripts, %d landmarks, %d links within",
+			got.Undrawn, got.NoAlt, got.Scripts,
 			got.Landmarks, len(got.Targets))
 	}
-	for _, problem := range b.Problems() {
+	for _, problem := range problems {
 		t.Error("the page logs", problem)
 	}
-	for _, r := range b.Requests()[1:] {
+	for _, r := range got.Requests {
 		if !strings.HasPrefix(r, "data:") {
 			t.Error("the page asks for", r)
 		}
@@ -75,56 +81,43 @@ func checkDocument(t *testing.T, b *chromium.Page) {
 }
 
 func TestInBrowser(t *testing.T) {
-	b := open(t, samplePage(t))
-	checkDocument(t, b)
-	for _, size := range [][2]int{{1280, 900}, {400, 800}} {
-		b.Resize(size[0], size[1])
-		for _, scheme := range []string{"light", "dark"} {
-			b.Media("screen", scheme)
-			for i, at := range []string{"#content", "#latin-square-2", "#latin-square-4", "#masked-1"} {
-				chromium.Save(t, fmt.Sprintf("page-%d-%s-%d.png", size[0], scheme, i), func() []byte {
-					b.Evaluate(fmt.Sprintf("document.querySelector(%q).scrollIntoView(); new Promise(r => setTimeout(r, 150))", at), nil)
-					return b.Screenshot()
-				})
-			}
-		}
+	checkDocument(t, samplePage(t))
+	for _, width := range []int{1280, 400} {
 		var got struct {
 			Width, Window int
 			Open          bool
 		}
-		want := size[0] > 960 // the page hears of its new width a moment later
-		b.Evaluate(fmt.Sprintf(`(async () => {
-			const contents = document.querySelector("nav details");
-			for (let i = 0; i < 250 && contents.open !== %v; i++) await new Promise(r => setTimeout(r, 20));
-			return {Width: document.documentElement.scrollWidth, Window: innerWidth, Open: contents.open};
-		})()`, want), &got)
+		evaluate(t, samplePage(t), width, `
+			const root = document.documentElement, contents = document.querySelector("nav details");
+			return {Width: root.scrollWidth, Window: innerWidth, Open: contents.open};`, &got)
 		if got.Width > got.Window {
-			t.Errorf("the page is %d wide in a window of %d: only tables may scroll", got.Width, got.Window)
+			t.Errorf("the page is %d wide in a window of %d: only tables may scroll", got.Width,
+				got.Window)
 		}
-		if got.Open != want {
-			t.Errorf("at %d: contents open: %v, want %v", size[0], got.Open, want)
+		if want := width > 960; got.Open != want {
+			t.Errorf("at %d: contents open: %v, want %v", width, got.Open, want)
 		}
 	}
-	b.Resize(1280, 900)
-	b.Media("", "light")
-	chromium.Save(t, "page.pdf", b.PDF)
 }
 
 // No hostile text runs or changes the page, and each is there to be read.
 func TestHostileInBrowser(t *testing.T) {
-	b := open(t, hostilePage(t))
-	checkDocument(t, b)
+	p := hostilePage(t)
+	checkDocument(t, p)
 	var got struct {
 		Title, H1, H2, Caption, Cell, Alt, Command, Entry string
 		Figures                                           int
 		Href                                              string
 	}
-	b.Evaluate(`(() => { const s = (q) => document.querySelector(q).textContent; return {
-		Title: document.title, H1: s("h1"), H2: s("h2"), Caption: s("figcaption p"), Cell: s("tbody th"), Alt: document.images[0].alt,
-		Command: s("code"), Entry: s("main li"), Figures: document.images.length,
+	evaluate(t, p, 1280, `const s = (q) => document.querySelector(q).textContent; return {
+		Title: document.title, H1: s("h1"), H2: s("h2"), Caption: s("figcaption p"), Cell: s("tbody th"),
+		Alt: document.images[0].alt, Command: s("code"), Entry: s("main li"), Figures: document.images.length,
 		Href: decodeURIComponent(document.querySelector(".links a").href).replace(/.*\//, ""),
-	}})()`, &got)
-	for place, text := range map[string]string{"title": got.Title, "h1": got.H1, "h2": got.H2, "caption": got.Caption, "cell": got.Cell, "alt": got.Alt, "command": got.Command, "entry": got.Entry} {
+	};`, &got)
+	for place, text := range map[string]string{
+		"title": got.Title, "h1": got.H1, "h2": got.H2, "caption": got.Caption,
+		"cell": got.Cell, "alt": got.Alt, "command": got.Command, "entry": got.Entry,
+	} {
 		if text != hostile {
 			t.Errorf("%s reads %q", place, text)
 		}
@@ -134,43 +127,50 @@ func TestHostileInBrowser(t *testing.T) {
 	}
 }
 
-// The button copies the command, whether or not the browser grants the page its clipboard, and says so.
+// The button copies the command, whether or not the browser grants the page its clipboard, and says
+// so.
 func TestCopy(t *testing.T) {
-	b := open(t, samplePage(t))
-	var command string
-	b.Evaluate(`document.querySelector("code").textContent`, &command)
-	press := func(prepare string) (copied, label string) {
-		var got []string
-		b.Evaluate(`(async () => {
-			const button = document.querySelector("button.copy");
-			let copied = "";
-			const clipboard = (f) => Object.defineProperty(navigator, "clipboard", {configurable: true, value: f && {writeText: f}});
-			document.execCommand = () => { const a = document.activeElement; copied = a.value.slice(a.selectionStart, a.selectionEnd); return true };
-			`+prepare+`
+	var got struct {
+		Command, Selected string
+		Pressed           map[string][2]string // what is copied, and the button's label then
+	}
+	problems := evaluate(t, samplePage(t), 1280, `
+		document.querySelector(".missing details").open = true;
+		const button = document.querySelector("button.copy"), pressed = {};
+		let copied;
+		const press = async (name, writeText, execCommand) => {
+			copied = "";
+			const value = writeText && {writeText};
+			Object.defineProperty(navigator, "clipboard", {configurable: true, value});
+			document.execCommand = execCommand;
 			button.click();
 			await new Promise(r => setTimeout(r, 50));
-			return [copied, button.textContent];
-		})()`, &got)
-		return got[0], got[1]
-	}
-	for name, prepare := range map[string]string{
-		"granted": `clipboard(async (s) => { copied = s });`,
-		"refused": `clipboard(async () => { throw new Error("not allowed") });`,
-		"absent":  `clipboard(undefined);`,
-	} {
-		if copied, label := press(prepare); copied != command || label != "Copied" {
-			t.Errorf("clipboard %s: copied %q with the label %q, want %q", name, copied, label, command)
+			pressed[name] = [copied, button.textContent];
+		};
+		const selection = () => {
+			const a = document.activeElement;
+			copied = a.value.slice(a.selectionStart, a.selectionEnd);
+			return true;
+		};
+		await press("granted", async (s) => { copied = s }, selection);
+		await press("refused", async () => { throw new Error("not allowed") }, selection);
+		await press("absent", undefined, selection);
+		await press("impossible", undefined, () => false);
+		const Command = document.querySelector("code").textContent;
+		return {Command, Selected: getSelection().toString(), Pressed: pressed};`, &got)
+	for _, name := range []string{"granted", "refused", "absent"} {
+		if want := [2]string{got.Command, "Copied"}; got.Pressed[name] != want {
+			t.Errorf("clipboard %s: copied text and label %q, want %q", name, got.Pressed[name],
+				want)
 		}
 	}
-	if _, label := press(`clipboard(undefined); document.execCommand = () => false;`); label != "Select and copy" {
+	if label := got.Pressed["impossible"][1]; label != "Select and copy" {
 		t.Errorf("where nothing copies the button says %q", label)
 	}
-	var selected string
-	b.Evaluate(`getSelection().toString()`, &selected)
-	if selected != command {
-		t.Errorf("where nothing copies %q is selected", selected)
+	if got.Selected != got.Command || got.Command == "" {
+		t.Errorf("where nothing copies %q is selected, want %q", got.Selected, got.Command)
 	}
-	if problems := b.Problems(); len(problems) > 0 {
+	if len(problems) > 0 {
 		t.Errorf("the page logs %q", problems)
 	}
 }

@@ -14,17 +14,18 @@ import (
 	"strings"
 )
 
-// image is a drawing inside the page, with its size there in CSS pixels, or 0 where the drawing has none.
+// image is an embedded drawing with its size on the page in CSS pixels, or 0 where the drawing has
+// none.
 type image struct {
 	Source        template.URL
 	Width, Height int
 }
 
-// figureScale is how much larger than on paper a figure is shown: a paper's 7-point labels are too small on a screen.
+// figureScale enlarges figures: a paper's 7-point labels are too small on a screen.
 const figureScale = 1.3
 
-// inline makes an SVG an image. As an image rather than a part of the page its IDs and styles meet no other figure's, and nothing
-// in it can run or load.
+// inline returns an SVG as an image rather than a part of the page, so that its IDs and styles
+// cannot clash with others and nothing in it can run or load.
 func inline(svg []byte) (image, error) {
 	d := xml.NewDecoder(bytes.NewReader(svg))
 	var root *xml.StartElement
@@ -53,9 +54,11 @@ func inline(svg []byte) (image, error) {
 
 var svgLength = regexp.MustCompile(`^\s*([0-9]*\.?[0-9]+)\s*(px|pt|pc|in|mm|cm)?\s*$`)
 
-var pixels = map[string]float64{"": 1, "px": 1, "pt": 96. / 72, "pc": 16, "in": 96, "mm": 96 / 25.4, "cm": 96 / 2.54}
+var pixels = map[string]float64{"": 1, "px": 1, "pt": 96. / 72, "pc": 16, "in": 96, "mm": 96 / 25.4,
+	"cm": 96 / 2.54}
 
-// svgSize is the size of a drawing in CSS pixels: its width and height, or its view box, or nothing.
+// svgSize returns the size of a drawing in CSS pixels by its width and height or its view box; 0
+// where it has neither.
 func svgSize(root *xml.StartElement) (width, height float64) {
 	const largest = 1e4
 	var box []string
@@ -71,7 +74,8 @@ func svgSize(root *xml.StartElement) (width, height float64) {
 		case "height":
 			height = length
 		case "viewBox":
-			box = strings.FieldsFunc(a.Value, func(r rune) bool { return strings.ContainsRune(" ,\t\r\n", r) })
+			box = strings.FieldsFunc(a.Value,
+				func(r rune) bool { return strings.ContainsRune(" ,\t\r\n", r) })
 		}
 	}
 	if (width <= 0 || height <= 0) && len(box) == 4 {
@@ -84,15 +88,18 @@ func svgSize(root *xml.StartElement) (width, height float64) {
 	return width, height
 }
 
-// tableAttributes are the elements of a table and the attributes that each may have.
+// tableAttributes maps the elements of a table to the attributes that each may have.
 var tableAttributes = map[string]string{
-	"table": "", "caption": "", "thead": "", "tbody": "", "tfoot": "", "tr": "", "th": "scope class", "td": "colspan class",
+	"table": "", "caption": "", "thead": "", "tbody": "", "tfoot": "", "tr": "",
+	"th": "scope class", "td": "colspan class",
 }
 
-// checkTable reads a table and returns its caption. Anything but one table of text is an error: no element in it can act.
+// checkTable returns the caption of a table in HTML. Anything but one table of text is an error, so
+// that no script or link gets in.
 func checkTable(html string) (caption string, err error) {
 	if strings.Contains(html, "<!") || strings.Contains(html, "<?") {
-		return "", errors.New("its HTML has a comment, declaration or instruction in it") // XML and HTML read these differently
+		// XML and HTML read these differently
+		return "", errors.New("its HTML has a comment, declaration or instruction in it")
 	}
 	d := xml.NewDecoder(strings.NewReader(html))
 	depth, tables, inCaption := 0, 0, false
@@ -135,11 +142,15 @@ func checkTable(html string) (caption string, err error) {
 func checkElement(e xml.StartElement, outermost bool) error {
 	attributes, known := tableAttributes[e.Name.Local]
 	if !known || e.Name.Space != "" || outermost != (e.Name.Local == "table") {
-		return fmt.Errorf("its HTML has <%s> in it, which torchpe/report/table does not write there", e.Name.Local)
+		return fmt.Errorf(
+			"its HTML has <%s> in it, which torchpe/report/table does not write there",
+			e.Name.Local)
 	}
 	for _, a := range e.Attr {
 		if a.Name.Space != "" || !strings.Contains(" "+attributes+" ", " "+a.Name.Local+" ") {
-			return fmt.Errorf("its HTML has <%s %s> in it, which torchpe/report/table does not write", e.Name.Local, a.Name.Local)
+			return fmt.Errorf(
+				"its HTML has <%s %s> in it, which torchpe/report/table does not write",
+				e.Name.Local, a.Name.Local)
 		}
 	}
 	return nil

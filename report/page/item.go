@@ -23,11 +23,8 @@ func (f Figure) view() (item, error) {
 	if err != nil {
 		return item{}, fmt.Errorf("figure %q: %w", f.Title, err)
 	}
-	alt := f.Alt
-	if alt == "" {
-		alt = f.Title
-	}
-	return item{Kind: "figure", Title: f.Title, Alt: alt, Image: img, Paragraphs: paragraphs(f.Caption), Links: links}, nil
+	return item{Kind: "figure", Title: f.Title, Image: img, Paragraphs: paragraphs(f.Caption),
+		Links: links}, nil
 }
 
 func (t TableItem) view() (item, error) {
@@ -43,7 +40,8 @@ func (t TableItem) view() (item, error) {
 		return item{}, fmt.Errorf("table %q: %w", t.Title, err)
 	}
 	same := strings.Join(strings.Fields(caption), " ") == strings.Join(strings.Fields(t.Title), " ")
-	return item{Kind: "table", Title: t.Title, Table: template.HTML(t.HTML), Captioned: same, Links: links}, nil
+	return item{Kind: "table", Title: t.Title, Table: template.HTML(t.HTML), Captioned: same,
+		Links: links}, nil
 }
 
 func (t Text) view() (item, error) {
@@ -65,12 +63,19 @@ func (l List) view() (item, error) {
 }
 
 func (m Missing) view() (item, error) {
-	if strings.TrimSpace(m.What) == "" || strings.TrimSpace(m.Command) == "" {
-		return item{}, fmt.Errorf("missing %q, command %q: give both", m.What, m.Command)
+	if strings.TrimSpace(m.Title) == "" || len(m.Results) == 0 {
+		return item{}, fmt.Errorf("missing %q with %d results: give both", m.Title, len(m.Results))
 	}
-	it := item{Kind: "missing", Title: m.What}
-	for _, w := range words.FindAllStringSubmatch(strings.TrimSpace(m.Command), -1) {
-		it.Command = append(it.Command, word{w[1], w[2]})
+	it := item{Kind: "missing", Title: m.Title}
+	for _, r := range m.Results {
+		if strings.TrimSpace(r.What) == "" || strings.TrimSpace(r.Command) == "" {
+			return item{}, fmt.Errorf("missing %q, command %q: give both", r.What, r.Command)
+		}
+		own := result{What: r.What}
+		for _, w := range words.FindAllStringSubmatch(strings.TrimSpace(r.Command), -1) {
+			own.Command = append(own.Command, word{w[1], w[2]})
+		}
+		it.Results = append(it.Results, own)
 	}
 	return it, nil
 }
@@ -98,7 +103,9 @@ func escapeHref(href string) (string, error) {
 	case href == "" || path.Clean(href) == ".":
 		return "", errors.New("a link leads nowhere")
 	case path.IsAbs(href), strings.Contains(href, `\`):
-		return "", fmt.Errorf("link %q: want a relative path with slashes, so that the folder can be moved", href)
+		return "",
+			fmt.Errorf(
+				"link %q: want a relative path with slashes, so that the folder can be moved", href)
 	case strings.Contains(first, ":"):
 		return "", fmt.Errorf("link %q has a scheme or drive: want a relative path", href)
 	case strings.ContainsFunc(href, unicode.IsControl):

@@ -1,12 +1,12 @@
-// Package page writes a report as one HTML page that needs nothing outside itself: it opens from a disk or an archive, without a
-// network, a server or a script that must run.
+// Package page writes a report as one self-contained HTML page: it opens from a disk or an archive,
+// without a network or a server, and can be read without JavaScript.
 //
-// A Page has sections, a section has items: figures, tables, texts, lists, and what is missing, with the command that makes
-// it. Figures are drawn inside the page; links lead to files beside it and are relative. Any text is legal in any place. The
-// same page always gives the same bytes; a page with a fault (two sections of one ID, a link that leaves the disk) is an error and
-// writes nothing.
+// A Page has sections, a section has items: figures, tables, texts, lists, and missing results with
+// the commands that make them. Figures are embedded; links are relative and lead to files beside
+// the page. Any text is legal in any place. The same page always gives the same bytes. A page with
+// a fault (two sections of one ID, a link that leaves the disk) is an error and writes nothing.
 //
-// It imports the standard library and report's atomicfile.
+// It imports the standard library and atomicfile.
 package page
 
 import (
@@ -19,7 +19,7 @@ import (
 	"regexp"
 	"strings"
 
-	"torchpe/report/internal/atomicfile"
+	"torchpe/internal/atomicfile"
 )
 
 // Page is a report.
@@ -29,11 +29,10 @@ type Page struct {
 	Sections []Section
 }
 
-// Section is a part of a page. Its ID, which is lower-case letters, digits and -, is where links to it lead (#id); item n of it is
-// #id-n.
+// Section is a part of a page. Its ID, of lower-case letters, digits and -, is the target of links
+// to it (#id); its item n is #id-n.
 type Section struct {
 	ID, Title string
-	Intro     string // paragraphs, with an empty line between them; may be empty
 	Items     []Item
 }
 
@@ -50,17 +49,16 @@ var (
 	_ Item = Missing{}
 )
 
-// Figure is a drawing with the files that hold it.
+// Figure is a drawing with links to its files. Its title is the image's alternative text too.
 type Figure struct {
 	Title   string
-	Caption string // below the figure; may be empty
-	Alt     string // what the figure shows, for who cannot see it; the title where it is empty
+	Caption string // below the figure, paragraphs with an empty line between them; may be empty
 	SVG     []byte
 	Links   []Link
 }
 
-// TableItem is a table as torchpe/report/table writes it in HTML. Its title heads it and stands in the navigation; a caption of the
-// same words is not shown a second time.
+// TableItem is a table in the HTML of torchpe/report/table. Its title heads it and stands in the
+// navigation; a caption of the same words is not shown a second time.
 type TableItem struct {
 	Title, HTML string
 	Links       []Link
@@ -72,26 +70,34 @@ type Text struct {
 	Paragraphs []string
 }
 
-// List is a list with bullets, and links below it. One without a title does not stand in the navigation.
+// List is a list with bullets, and links below it. One without a title does not stand in the
+// navigation.
 type List struct {
 	Title   string
 	Entries []string
 	Links   []Link
 }
 
-// Missing is something that the report should have and has not: what it is, and the command that makes it.
+// Missing lists results that the report lacks, folded away behind its title. It does not stand in
+// the navigation.
 type Missing struct {
+	Title   string
+	Results []Result
+}
+
+// Result is something that the report lacks, and the command that makes it.
+type Result struct {
 	What, Command string
 }
 
-// Link leads to a file beside the page. Href is its path from the page, with slashes and as it is on the disk: the page
-// escapes it.
+// Link leads to a file beside the page. Href is the file's path from the page, with slashes and
+// unescaped.
 type Link struct {
 	Label, Href string
 }
 
-// Write checks p and writes it to w.
-func (p Page) Write(w io.Writer) error {
+// write checks p and writes it to w.
+func (p Page) write(w io.Writer) error {
 	v, err := p.view()
 	if err != nil {
 		return fmt.Errorf("page %q: %w", p.Title, err)
@@ -109,7 +115,7 @@ func (p Page) Write(w io.Writer) error {
 // Save writes p to path, whole or not at all.
 func (p Page) Save(path string) error {
 	var b bytes.Buffer
-	if err := p.Write(&b); err != nil {
+	if err := p.write(&b); err != nil {
 		return err
 	}
 	return atomicfile.Write(path, func(w io.Writer) error {
@@ -118,7 +124,7 @@ func (p Page) Save(path string) error {
 	})
 }
 
-// document, section, item, link and word are what the template sees.
+// document, section, item, result, link and word are the data of the template.
 type document struct {
 	Title, Subtitle string
 	CSS             template.CSS
@@ -128,7 +134,6 @@ type document struct {
 
 type section struct {
 	ID, Title string
-	Intro     []string
 	Items     []item
 }
 
@@ -136,11 +141,15 @@ type item struct {
 	Kind, ID, Title string
 	Paragraphs      []string // of a text, the entries of a list, the caption of a figure
 	Image           image
-	Alt             string
 	Table           template.HTML
-	Captioned       bool // the table's caption says what the title says
-	Command         []word
+	Captioned       bool     // the table's caption repeats the title
+	Results         []result // that are missing
 	Links           []link
+}
+
+type result struct {
+	What    string
+	Command []word
 }
 
 type link struct{ Label, Href string }
@@ -162,7 +171,8 @@ var (
 var sectionID = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
 func (p Page) view() (document, error) {
-	d := document{Title: p.Title, Subtitle: p.Subtitle, CSS: template.CSS(styleSheet), JS: template.JS(script)}
+	d := document{Title: p.Title, Subtitle: p.Subtitle, CSS: template.CSS(styleSheet),
+		JS: template.JS(script)}
 	if strings.TrimSpace(p.Title) == "" {
 		return d, errors.New("no title")
 	}
@@ -175,9 +185,11 @@ func (p Page) view() (document, error) {
 		return nil
 	}
 	for i, s := range p.Sections {
-		v := section{ID: s.ID, Title: s.Title, Intro: paragraphs(s.Intro)}
+		v := section{ID: s.ID, Title: s.Title}
 		if !sectionID.MatchString(s.ID) {
-			return d, fmt.Errorf("section %d (%s): ID %q: want lower-case letters, digits and -, such as latin-square", i+1, s.Title, s.ID)
+			return d,
+				fmt.Errorf("section %d (%s): ID %q: want lower-case letters, digits and -",
+					i+1, s.Title, s.ID)
 		}
 		if strings.TrimSpace(s.Title) == "" {
 			return d, fmt.Errorf("section %q has no title", s.ID)
@@ -204,7 +216,7 @@ func (p Page) view() (document, error) {
 	return d, nil
 }
 
-// paragraphs takes prose apart at its empty lines.
+// paragraphs splits prose at its empty lines.
 func paragraphs(s string) (out []string) {
 	for _, p := range emptyLines.Split(s, -1) {
 		if p = strings.TrimSpace(p); p != "" {

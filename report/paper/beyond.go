@@ -5,64 +5,66 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"torchpe/data/lst"
+	"torchpe/internal/metrics"
+	"torchpe/internal/paper"
+	"torchpe/internal/stats"
 	"torchpe/report/figure"
-	"torchpe/report/metrics"
 	"torchpe/report/runs"
-	"torchpe/report/stats"
 	"torchpe/report/table"
 	"torchpe/train/runlog"
 )
 
-// cornerNames are the four readings of where the PE is added and where the answer is read.
-var cornerNames = [][2]string{{"block", "last"}, {"block", "probe"}, {"input", "last"}, {"input", "probe"}}
+// placements lists where the PE is added and where the answer is read, in the four readings.
+var placements = [][2]string{{"block", "last"}, {"block", "probe"}, {"input", "last"}, {"input", "probe"}}
 
-func (s *Study) corners(d *draft) error {
-	var lines []figure.LineSeries
+func (s *Study) ablation(d *draft) error {
+	lines := map[string][]figure.LineSeries{}
 	var shown []Model
-	for _, corner := range cornerNames {
-		v := s.Main()
-		v.Placement, v.ReadOut = corner[0], corner[1]
-		all := joined(learned(groups(s.Puzzles(v))))
-		name := fmt.Sprintf("PE at the %s, answer at the %s", map[string]string{"block": "input of every block", "input": "input"}[corner[0]],
-			map[string]string{"last": "last token", "probe": "probe's token"}[corner[1]])
-		s.missingSigmas(d, s.variant("corners", s.Puzzles(v), "--pe-placement "+corner[0], "--read-out "+corner[1]), ", "+name, []float64{.2, 1, 2})
+	for _, reading := range placements {
+		v := s.mainVariant()
+		v.Placement, v.ReadOut = reading[0], reading[1]
+		all := joined(learned(groups(s.puzzles(v))))
+		name := fmt.Sprintf("PE at the %s, answer at the %s",
+			map[string]string{"block": "input of every block", "input": "input"}[reading[0]],
+			map[string]string{"last": "last token", "probe": "probe's token"}[reading[1]])
+		s.missingSigmas(d, s.variant("ablation", s.puzzles(v), "--pe-placement "+reading[0],
+			"--read-out "+reading[1]), ", "+name, []float64{.2, 1, 2})
 		if len(all) == 0 {
 			continue
 		}
-		line := figure.LineSeries{Label: corner[0] + ", " + corner[1]}
-		n := 0
-		for _, g := range all {
-			n = max(n, len(g.Models))
+		for _, c := range accuracyColumns {
+			line := againstSigma(all, c.of)
+			line.Label = reading[0] + ", " + reading[1]
+			lines[c.name] = append(lines[c.name], line)
 		}
-		line.Values = make([][]float64, n)
-		for _, g := range all {
-			line.X = append(line.X, g.Sigma)
-			for k := range line.Values {
-				v := math.NaN()
-				if k < len(g.Models) {
-					v = validation(g.Models[k])
-				}
-				line.Values[k] = append(line.Values[k], v)
-			}
-		}
-		lines = append(lines, line)
 		shown = append(shown, modelsOf(all)...)
 	}
-	if lines == nil {
+	if shown == nil {
 		return nil
 	}
-	d.row(2.8, figure.Lines{XLabel: "Initial σ", YLabel: "Validation accuracy", Series: lines, Band: figure.BandSD, Markers: true, YMin: 0, YMax: 1, References: chanceLine})
-	d.Caption = fmt.Sprintf("The published code adds a PE of its own at the input of every block, and reads the answer at the last token; the text reads as one PE at the input and the answer at the "+
-		"probe's token. Neither is said to matter. Validation accuracy by σ in all four readings (%s), all else as in the code.", epochs(shown))
+	var panels []figure.Panel
+	for _, c := range []measureColumn{accuracyColumns[1], accuracyColumns[2], accuracyColumns[0]} {
+		panels = append(panels, figure.Lines{Title: capitalised(c.heading), XLabel: "Initial σ",
+			YLabel: "Accuracy", Series: lines[c.name], Band: figure.BandSD, Markers: true,
+			YMin: 0, YMax: 1, References: chanceLine})
+	}
+	d.row(2.4, panels...)
+	d.Caption = fmt.Sprintf(
+		"The published code adds a PE of its own at the input of every block, and reads the answer at the "+
+			"last token; the text reads as one PE at the input and the answer at the "+
+			"probe's token. Neither is said to matter. Validation accuracy by σ in all four readings (%s), "+
+			"all else as in the code.", epochs(shown)) + fitNote(shown)
 	text := func(of func(Variant) string) func(Model) string { return func(m Model) string { return of(m.Variant) } }
 	t := perModel("Placement and read-out", shown, accuracyColumns...)
 	for _, c := range []struct {
 		name string
 		of   func(Model) string
-	}{{"placement", text(func(v Variant) string { return v.Placement })}, {"read_out", text(func(v Variant) string { return v.ReadOut })}} {
+	}{{"placement", text(func(v Variant) string { return v.Placement })}, {"read_out",
+		text(func(v Variant) string { return v.ReadOut })}} {
 		t.Columns = append(t.Columns, table.Column{Heading: strings.ReplaceAll(c.name, "_", "-"), Name: c.name})
 		for i, m := range shown {
 			t.Rows[i] = append(t.Rows[i], table.Text(c.of(m)))
@@ -72,9 +74,34 @@ func (s *Study) corners(d *draft) error {
 	return nil
 }
 
+// againstSigma returns a measure of the k-th model of each group against its sigma, a line of as
+// many members as the largest group has.
+func againstSigma(all []group, of func(Model) float64) figure.LineSeries {
+	var line figure.LineSeries
+	n := 0
+	for _, g := range all {
+		n = max(n, len(g.Models))
+	}
+	line.Values = make([][]float64, n)
+	for _, g := range all {
+		line.X = append(line.X, g.Sigma)
+		for k := range line.Values {
+			v := math.NaN()
+			if k < len(g.Models) {
+				v = of(g.Models[k])
+			}
+			line.Values[k] = append(line.Values[k], v)
+		}
+	}
+	return line
+}
+
+// capitalised returns a heading with a capital letter first.
+func capitalised(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
 // joined makes one group of those of the same sigma.
-func joined(all []Group) []Group {
-	var out []Group
+func joined(all []group) []group {
+	var out []group
 	for _, g := range all {
 		if n := len(out); n > 0 && out[n-1].Sigma == g.Sigma {
 			out[n-1].Models = append(slices.Clone(out[n-1].Models), g.Models...)
@@ -92,38 +119,64 @@ func (s *Study) iidOOD(d *draft) error {
 		return nil
 	}
 	byS, others := learned(all), common(all)
-	pair := func(title, xLabel string, from []Group, label func(Group) string) figure.Panel {
+	pair := func(title, xLabel string, from []group, label func(group) string) figure.Panel {
 		if len(from) == 0 {
 			return nil
 		}
 		b := figure.Bars{Title: title, XLabel: xLabel, YLabel: "Accuracy", References: chanceLine}
 		for _, g := range from {
 			b.Groups = append(b.Groups, figure.BarGroup{Label: label(g), ColorOf: g.Label, Bars: []figure.Bar{
-				{Label: "held out, same kind (IID)", Values: g.values(iid)}, {Label: "validation, unlike training (OOD)", Values: g.values(validation)},
+				{Label: "training", Values: g.values(training)}, {
+					Label: "held out, same kind (IID)", Values: g.values(iid)},
+				{Label: "validation, unlike training (OOD)", Values: g.values(validation)},
 			}})
 		}
 		return b
 	}
 	d.row(plotHeight, pair("By initial σ", "Initial σ", byS, sigmaLabel))
-	d.row(plotHeight, pair("Common encodings", "", others, func(g Group) string { return g.Label }))
-	d.Caption = "The paper reports training and validation accuracy. A third set in its files, held out from the training puzzles, tells memorising from not generalising to other puzzles: published values are " +
-		".986 for learn-0.2 and .847 for learn-2.0, whose validation accuracies are .956 and .377."
+	d.row(plotHeight, pair("Common encodings", "", others, group.name))
+	d.Caption = "The paper reports training and validation accuracy. A third set in its files, held out from " +
+		"the training puzzles, tells memorising from not generalising to other puzzles: published values are " +
+		publishedIID() + fitNote(modelsOf(all))
 	d.table("", perModel("IID and OOD accuracy", modelsOf(all), accuracyColumns...))
 	return nil
 }
 
-// conditionColumns are the accuracies by kind of puzzle, in the order of its vectors.
-var conditionColumns = []measureColumn{
-	{"1-vector", "vector_1", ofCondition("Binary")}, {"2-vector", "vector_2", ofCondition("Ternary")}, {"3-vector", "vector_3", ofCondition("Quaternary")},
+// publishedIID writes the published IID accuracies beside the printed validation accuracies.
+func publishedIID() string {
+	small, large := paper.PublishedIID()
+	numbers, _ := paper.Table("A2")
+	validation := func(pe string) string { return decimals(numbers[[2]string{pe, "validation"}].Mean, 3) }
+	return fmt.Sprintf("%s for learn-0.2 and %s for learn-2.0, whose validation accuracies are %s and %s.",
+		decimals(small, 3), decimals(large, 3), validation("learn-0.2"), validation("learn-2.0"))
 }
 
-func ofCondition(name string) func(Model) float64 {
+// conditionColumns are the accuracies by kind of puzzle, in the order of its vectors.
+var conditionColumns = []measureColumn{
+	{"1-vector", "vector_1", ofLines(lst.OneVector)},
+	{"2-vector", "vector_2", ofLines(lst.TwoVector)},
+	{"3-vector", "vector_3", ofLines(lst.ThreeVector)},
+}
+
+// ofLines measures a model on the puzzles that need as many lines as the condition says; where its
+// run did not record that, on those labelled so.
+func ofLines(c lst.Condition) func(Model) float64 {
 	return func(m Model) float64 {
-		if v, ok := m.Result.ValidationByCondition[name]; ok {
+		by, key := m.Result.ValidationByLines, strconv.Itoa(int(c))
+		if by == nil {
+			by, key = m.Result.ValidationByCondition, c.Label()
+		}
+		if v, ok := by[key]; ok {
 			return v
 		}
 		return math.NaN()
 	}
+}
+
+// hasLabelsAlone says whether a model was measured by label on generated puzzles: before
+// validation_by_lines, some 8 of their 36 puzzles labelled 3-vector needed two lines.
+func hasLabelsAlone(m Model) bool {
+	return m.Result.ValidationByLines == nil && len(m.Run.Config.LSTTrain) == 0
 }
 
 func (s *Study) conditions(d *draft) error {
@@ -134,11 +187,11 @@ func (s *Study) conditions(d *draft) error {
 	}
 	for _, part := range []struct {
 		title  string
-		groups []Group
+		groups []group
 	}{{"Learned encodings", exemplars(learned(all))}, {"Common encodings", common(all)}} {
 		b := figure.Bars{Title: part.title, YLabel: "Validation accuracy", References: chanceLine}
 		for _, g := range part.groups {
-			bars := figure.BarGroup{Label: g.Label}
+			bars := figure.BarGroup{Label: g.name(), ColorOf: g.Label}
 			for _, c := range conditionColumns {
 				bars.Bars = append(bars.Bars, figure.Bar{Label: c.heading, Values: g.values(c.of)})
 			}
@@ -150,19 +203,25 @@ func (s *Study) conditions(d *draft) error {
 			d.row(plotHeight, b)
 		}
 	}
-	d.Caption = "Validation accuracy by how many rows and columns must be brought together. People (n = 40) reach .967, .870 and .663; the published models learn-0.2 .983, .935 and .948."
+	d.Caption = "Validation accuracy by how many rows and columns must be brought together. People (n = 40) " +
+		"reach .967, .870 and .663; the published models learn-0.2 .983, .935 and .948." + fitNote(modelsOf(all))
+	if slices.ContainsFunc(modelsOf(all), hasLabelsAlone) {
+		d.Caption += " Some runs are of an earlier torchpe and shown by the puzzles' labels: of the 36 generated " +
+			"puzzles labelled 3-vector some 8 need two lines only."
+	}
 	d.table("", perModel("Accuracy by kind of puzzle", modelsOf(all), conditionColumns...))
 	return nil
 }
 
 func (s *Study) maps(d *draft) error {
 	t := table.Table{Title: "Coordinates", Columns: []table.Column{
-		{Heading: "task", Name: "task"}, {Heading: "PE", Name: "pe"}, {Heading: "token", Name: "token"}, {Heading: "group", Name: "group"},
+		{Heading: "task", Name: "task"}, {Heading: "PE", Name: "pe"}, {Heading: "token",
+			Name: "token"}, {Heading: "group", Name: "group"},
 		{Heading: "x", Name: "x", Decimals: 4}, {Heading: "y", Name: "y", Decimals: 4},
 	}}
 	for _, part := range []struct {
 		task string
-		all  []Group
+		all  []group
 	}{
 		{"puzzles", append(exemplars(learned(s.mainGroups())), only(s.mainGroups(), reference)...)},
 		{"simulated network", exemplars(learned(groups(trainedAt(s.NMAR, 0.5))))},
@@ -186,15 +245,17 @@ func (s *Study) maps(d *draft) error {
 		d.missing(s.command(s.onPuzzles("fig2")), "models with learned encodings")
 		return nil
 	}
-	d.Caption = "The first two principal axes of a learned encoding (first block, first seed), with the share of variance that each explains. Cells of the puzzles are joined to their neighbours on the grid and coloured by row, then by column (first blue, then orange, green, pink); " +
+	d.Caption = "The first two principal axes of a learned encoding (first block, first seed), with the " +
+		"share of variance that each explains. Cells of the puzzles are joined to their neighbours on the " +
+		"grid and coloured by row, then by column (first blue, then orange, green, pink); " +
 		"nodes and regions by their module."
 	d.table("", t)
 	return nil
 }
 
-// mapsOf draws the encoding of a group's first model along its first two principal axes: coloured by row and by column where it is of
-// puzzles, else by module.
-func mapsOf(task string, g Group, t *table.Table) ([]figure.Panel, error) {
+// mapsOf draws the encoding of a group's first model along its first two principal axes: coloured
+// by row and by column where it is of puzzles, else by module.
+func mapsOf(task string, g group, t *table.Table) ([]figure.Panel, error) {
 	m := g.Models[0]
 	p, err := m.Run.Probes()
 	if err != nil {
@@ -217,14 +278,16 @@ func mapsOf(task string, g Group, t *table.Table) ([]figure.Panel, error) {
 	}
 	groupings := []mapGrouping{{"", labels, names}}
 	if m.Run.Config.Task == "lst" {
-		groupings = []mapGrouping{byLine("row", x.Tokens, func(i int) int { return i / lst.Side }), byLine("column", x.Tokens, func(i int) int { return i % lst.Side })}
+		groupings = []mapGrouping{byLine("row", x.Tokens, func(i int) int { return i / lst.Side }),
+			byLine("column", x.Tokens, func(i int) int { return i % lst.Side })}
 	}
 	var panels []figure.Panel
 	for k, by := range groupings {
 		if by.labels == nil {
 			by.labels = make([]int, x.Tokens)
 		}
-		panel := figure.Map{Title: fmt.Sprintf("%s, %s", g.Label, task), XLabel: axisLabel(1, explained), YLabel: axisLabel(2, explained), Note: "n = 1 model",
+		panel := figure.Map{Title: fmt.Sprintf("%s, %s", g.Label, task),
+			XLabel: axisLabel(1, explained), YLabel: axisLabel(2, explained), Note: "n = 1 model",
 			Groups: by.labels}
 		if by.name == "" {
 			panel.GroupNames, panel.GroupColors = by.names, networkColors(by.names)
@@ -242,7 +305,8 @@ func mapsOf(task string, g Group, t *table.Table) ([]figure.Panel, error) {
 				if by.labels[i] < len(by.names) {
 					group = by.names[by.labels[i]]
 				}
-				t.Rows = append(t.Rows, table.Row{table.Text(task), table.Text(g.Label), table.Count(i), table.Text(group), table.Number(at[2*i]), table.Number(at[2*i+1])})
+				t.Rows = append(t.Rows, table.Row{table.Text(task), table.Text(g.Label),
+					table.Count(i), table.Text(group), table.Number(at[2*i]), table.Number(at[2*i+1])})
 			}
 		}
 		panels = append(panels, panel)
@@ -250,7 +314,7 @@ func mapsOf(task string, g Group, t *table.Table) ([]figure.Panel, error) {
 	return panels, nil
 }
 
-// mapGrouping is what the tokens of a map are coloured by.
+// mapGrouping colours the tokens of a map.
 type mapGrouping struct {
 	name   string // row or column; empty for modules
 	labels []int
@@ -285,10 +349,11 @@ func (s *Study) course(d *draft) error {
 		"pe_norm":           func(r runlog.Record) float64 { return orNaN(r.PENorm) },
 		"pe_effective_rank": func(r runlog.Record) float64 { return orNaN(r.PEEffectiveRank) },
 	}
-	headings := map[string]string{"modularity": "Modularity Q", "pe_norm": "Norm of the PE", "pe_effective_rank": "Effective rank of the PE"}
+	headings := map[string]string{"modularity": "Modularity Q", "pe_norm": "Norm of the PE",
+		"pe_effective_rank": "Effective rank of the PE"}
 	for _, part := range []struct {
 		name, xName string
-		all         []Group
+		all         []group
 		x           func(runlog.Record) int
 	}{
 		{"puzzles", "epoch", exemplars(learned(s.mainGroups())), byEpoch},
@@ -307,19 +372,23 @@ func (s *Study) course(d *draft) error {
 			if len(lines[name]) == 0 {
 				continue
 			}
-			title := map[string]string{"puzzles": "Puzzles", "network": "Simulated network", "fmri": "fMRI"}[part.name]
+			title := map[string]string{"puzzles": "Puzzles", "network": "Simulated network",
+				"fmri": "fMRI"}[part.name]
 			panels = append(panels, figure.Lines{
-				Title: title, XLabel: strings.ToUpper(part.xName[:1]) + part.xName[1:], YLabel: headings[name], Series: lines[name], Band: figure.BandSD,
+				Title: title, XLabel: strings.ToUpper(part.xName[:1]) + part.xName[1:],
+				YLabel: headings[name], Series: lines[name], Band: figure.BandSD,
 			})
 		}
 		d.row(plotHeight, panels...)
 		d.table("_"+part.name, t)
 	}
 	if len(d.page.Rows) == 0 {
-		d.missing(s.command(s.onPuzzles("fig2")), "runs that record their encodings' norm, effective rank or modularity over training")
+		d.missing(s.command(s.onPuzzles("fig2")),
+			"runs that record their encodings' norm, effective rank or modularity over training")
 		return nil
 	}
-	d.Caption = "How the learned encodings change in training: their modularity against the known modules, their Frobenius norm and effective rank (exp of the entropy of the singular values), means over blocks."
+	d.Caption = "How the learned encodings change in training: their modularity against the known modules, " +
+		"their Frobenius norm and effective rank (exp of the entropy of the singular values), means over blocks."
 	return nil
 }
 
@@ -328,11 +397,13 @@ func (s *Study) toeplitz(d *draft) error {
 	for _, part := range []struct {
 		name   string
 		models []Model
-	}{{"puzzles", s.Puzzles(s.Main())}, {"simulated network", trainedAt(s.NMAR, 0.5)}, {"fMRI", trainedAt(s.FMRI, 0.5)}} {
+	}{{"puzzles", s.puzzles(s.mainVariant())}, {"simulated network", trainedAt(s.NMAR, 0.5)}, {"fMRI",
+		trainedAt(s.FMRI, 0.5)}} {
 		all := groups(part.models)
 		r2 := func(m Model) float64 { return stats.Mean(m.Toeplitz) }
 		rank := func(m Model) float64 { return stats.Mean(m.EffectiveRank) }
-		d.row(plotHeight, boxes("Toeplitzness, "+part.name, "R² of E Eᵀ", all, false, r2), boxes("Effective rank, "+part.name, "Dimensions", all, false, rank))
+		d.row(plotHeight, boxes("Toeplitzness, "+part.name, "R² of E Eᵀ", all, false, r2),
+			boxes("Effective rank, "+part.name, "Dimensions", all, false, rank))
 		for _, m := range part.models {
 			if len(m.Toeplitz) > 0 {
 				shown = append(shown, m)
@@ -343,9 +414,15 @@ func (s *Study) toeplitz(d *draft) error {
 		d.missing(s.command(s.onPuzzles("fig2")), "models whose encodings have a table")
 		return nil
 	}
-	d.Caption = "Share of the variance of E Eᵀ that a Toeplitz matrix, a function of the distance between two tokens in their order, explains (TISA, section 3.1): 1 for a line of tokens, low where the order in which a model " +
-		"sees them is not theirs. The diagonal alone gives a random table of n tokens and d dimensions about d / (d + n). And the effective rank of the encodings. Means over blocks. Encodings without a table, such as rope, have neither."
-	d.table("", perModel("Toeplitzness", shown, measureColumn{"Toeplitz R²", "toeplitz_r2", func(m Model) float64 { return stats.Mean(m.Toeplitz) }},
-		measureColumn{"effective rank", "effective_rank", func(m Model) float64 { return stats.Mean(m.EffectiveRank) }}))
+	d.Caption = "Share of the variance of E Eᵀ that a Toeplitz matrix, a function of the distance between " +
+		"two tokens in their order, explains (TISA, section 3.1): 1 for a line of tokens, low where the " +
+		"order in which a model " +
+		"sees them is not theirs. The diagonal alone gives a random table of n tokens and d dimensions about " +
+		"d / (d + n). And the effective rank of the encodings. Means over blocks. Encodings without a " +
+		"table, such as rope, have neither."
+	d.table("", perModel("Toeplitzness", shown, measureColumn{"Toeplitz R²", "toeplitz_r2",
+		func(m Model) float64 { return stats.Mean(m.Toeplitz) }},
+		measureColumn{"effective rank", "effective_rank",
+			func(m Model) float64 { return stats.Mean(m.EffectiveRank) }}))
 	return nil
 }

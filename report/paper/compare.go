@@ -5,7 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"torchpe/report/stats"
+	"torchpe/internal/paper"
+	"torchpe/internal/stats"
 	"torchpe/report/table"
 )
 
@@ -13,7 +14,7 @@ import (
 type quantity struct {
 	name, heading string // as in the printed numbers; for people
 	of            func(Model) float64
-	groups        []Group // where it is another selection than the table's; nil otherwise
+	groups        []group // where it is another selection than the table's; nil otherwise
 }
 
 // finite leaves out what is not a number.
@@ -21,13 +22,20 @@ func finite(x []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(x), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
 
-// beside sets the printed numbers of a table of the paper beside ours, a row an encoding: mean and SD of both, n, and the
-// difference with Welch's test, corrected for the number of rows (Holm).
-func beside(printed string, groups []Group, quantities ...quantity) (table.Table, error) {
-	numbers, labels, err := printedTable(printed)
-	if err != nil {
-		return table.Table{}, err
-	}
+// fewestForP is the least number of models for a p value: fewer have the difference and its
+// interval.
+const fewestForP = 5
+
+// roundedSD is the largest SD that is printed as .000.
+const roundedSD = 0.0005
+
+// beside sets the printed numbers of a table of the paper beside ours, a row an encoding: mean and
+// SD of both, n, and the difference with Welch's interval and, of at least fewestForP models,
+// Welch's test, corrected for the number of rows (Holm). A quantity that the table does not print
+// has mean and n alone. The last column counts the models that have fitted; where groups is nil,
+// and each quantity has its own, there is one for each.
+func beside(printed string, groups []group, quantities ...quantity) table.Table {
+	numbers, labels := paper.Table(printed)
 	for _, g := range groups { // what the paper lacks follows
 		if !slices.Contains(labels, g.Label) {
 			labels = append(labels, g.Label)
@@ -37,69 +45,131 @@ func beside(printed string, groups []Group, quantities ...quantity) (table.Table
 	for _, label := range labels {
 		t.Rows = append(t.Rows, table.Row{table.Text(label)})
 	}
+	addFitted := func(name string, groups []group) {
+		t.Columns = append(t.Columns, table.Column{Heading: "fitted", Name: name})
+		for i, label := range labels {
+			cell := table.Cell{}
+			for _, g := range only(groups, label) {
+				cell = table.Text(g.fittedText())
+			}
+			t.Rows[i] = append(t.Rows[i], cell)
+		}
+	}
 	for _, q := range quantities {
-		t.Columns = append(t.Columns,
-			table.Column{Heading: q.heading + ", paper", Name: q.name + "_paper", Decimals: 3},
-			table.Column{Heading: "here", Name: q.name, Decimals: 3},
-			table.Column{Heading: "n", Name: q.name + "_n"},
-			table.Column{Heading: "difference", Name: q.name + "_difference", Decimals: 3},
-			table.Column{Heading: "p", Name: q.name + "_p"})
 		from := groups
 		if q.groups != nil {
 			from = q.groups
 		}
-		for i, cells := range q.cells(numbers, labels, from) {
+		columns, rows := q.columns(numbers, labels, from)
+		t.Columns = append(t.Columns, columns...)
+		for i, cells := range rows {
 			t.Rows[i] = append(t.Rows[i], cells...)
 		}
+		if groups == nil { // each quantity has its own
+			addFitted(q.name+"_fitted", from)
+		}
+	}
+	if groups != nil {
+		addFitted("fitted", groups)
 	}
 	t.Rows = slices.DeleteFunc(t.Rows, func(r table.Row) bool {
 		return !slices.ContainsFunc(r[1:], func(c table.Cell) bool { return c != table.Cell{} })
 	})
-	t.Note = fmt.Sprintf("Mean ± SD. The paper's n is %d. difference: here less paper; p: Welch's t, two-sided, corrected by Holm over the rows.", printedN)
-	return t, nil
+	t.Note = fmt.Sprintf(
+		"Mean ± SD. The paper's n is %d; a printed SD of .000 is rounded, and counts as %.4f. difference: "+
+			"here less paper, with Welch's 95 %% interval; "+
+			"p: Welch's t, two-sided, corrected by Holm over the rows, of %d models or more.", len(paper.Seeds()),
+		roundedSD, fewestForP)
+	return t
 }
 
-// cells returns the cells of a quantity for each label.
-func (q quantity) cells(numbers map[[2]string]stats.Summary, labels []string, groups []Group) [][]table.Cell {
-	out := make([][]table.Cell, len(labels))
+// columns returns the columns of a quantity and their cells for each label.
+func (q quantity) columns(numbers map[[2]string]paper.Number, labels []string,
+	groups []group) ([]table.Column, [][]table.Cell) {
+	isPrinted := slices.ContainsFunc(labels,
+		func(label string) bool { _, ok := numbers[[2]string{label, q.name}]; return ok })
+	own := func(label string) []float64 {
+		if at := slices.IndexFunc(groups, func(g group) bool { return g.Label == label }); at >= 0 {
+			return finite(groups[at].values(q.of))
+		}
+		return nil
+	}
+	cells := make([][]table.Cell, len(labels))
+	if !isPrinted {
+		for i, label := range labels {
+			cells[i] = hereCells(own(label))
+		}
+		return []table.Column{{Heading: q.heading, Name: q.name, Decimals: 3},
+			{Heading: "n", Name: q.name + "_n"}}, cells
+	}
 	var tested []int
 	var ps []float64
 	for i, label := range labels {
+		row := make([]table.Cell, 6)
 		printed, known := numbers[[2]string{label, q.name}]
-		row := make([]table.Cell, 5)
 		if known {
 			row[0] = table.MeanSD(printed.Mean, printed.SD)
 		}
-		if at := slices.IndexFunc(groups, func(g Group) bool { return g.Label == label }); at >= 0 {
-			own := finite(groups[at].values(q.of))
-			if len(own) > 0 {
-				row[1], row[2] = table.MeanSD(stats.Mean(own), stats.SD(own)), table.Count(len(own))
+		x := own(label)
+		copy(row[1:], hereCells(x))
+		if known && len(x) > 0 {
+			row[3] = table.Number(stats.Mean(x) - printed.Mean)
+			there := stats.Summary{Mean: printed.Mean, SD: max(printed.SD, roundedSD), N: len(paper.Seeds())}
+			here := stats.Summary{Mean: stats.Mean(x), SD: stats.SD(x), N: len(x)}
+			if v, err := stats.WelchInterval(here, there, 0.95); err == nil { // one number has none
+				row[4] = table.Text(intervalText(v, 3))
 			}
-			if known && len(own) > 0 {
-				row[3] = table.Number(stats.Mean(own) - printed.Mean)
-				test, err := stats.WelchTFrom(stats.Summary{Mean: stats.Mean(own), SD: stats.SD(own), N: len(own)}, printed)
-				if err == nil { // one number, or none that varies, has no test
-					tested, ps = append(tested, i), append(ps, test.P)
-				}
+			if test, err := stats.WelchTFrom(here, there); err == nil && len(x) >= fewestForP {
+				tested, ps = append(tested, i), append(ps, test.P)
 			}
 		}
-		out[i] = row
+		cells[i] = row
 	}
 	if corrected, err := stats.Holm(ps); err == nil {
 		for k, i := range tested {
-			out[i][4] = table.P(corrected[k])
+			cells[i][5] = table.P(corrected[k])
 		}
 	}
-	return out
+	return []table.Column{
+		{Heading: q.heading + ", paper", Name: q.name + "_paper", Decimals: 3}, {Heading: "here",
+			Name: q.name, Decimals: 3}, {Heading: "n", Name: q.name + "_n"},
+		{Heading: "difference", Name: q.name + "_difference", Decimals: 3}, {Heading: "95 %",
+			Name: q.name + "_interval"}, {Heading: "p", Name: q.name + "_p"},
+	}, cells
 }
 
-// perModel is the table of a figure's numbers: a row a model, a column a measure. The columns of names and seed are there already.
+// hereCells are mean ± SD and n of our models, empty for none.
+func hereCells(x []float64) []table.Cell {
+	if len(x) == 0 {
+		return make([]table.Cell, 2)
+	}
+	return []table.Cell{table.MeanSD(stats.Mean(x), stats.SD(x)), table.Count(len(x))}
+}
+
+// intervalText returns "−.012 to .034".
+func intervalText(v stats.Interval, digits int) string {
+	return decimals(v.Low, digits) + " to " + decimals(v.High, digits)
+}
+
+// perModel returns the table of a figure's numbers: a row a model, a column a measure. The columns
+// of names and seed are there already.
 func perModel(title string, models []Model, columns ...measureColumn) table.Table {
+	puzzles := len(models) > 0 && models[0].Run.Config.Masked == nil
+	for _, c := range accuracyColumns { // validation never stands without training and IID accuracy
+		if puzzles && !slices.ContainsFunc(columns, func(own measureColumn) bool { return own.name == c.name }) {
+			columns = append(columns, c)
+		}
+	}
 	t := table.Table{Title: title, Columns: []table.Column{
-		{Heading: "PE", Name: "pe"}, {Heading: "σ", Name: "sigma", Decimals: 2}, {Heading: "seed", Name: "seed"}, {Heading: "run", Name: "run"},
+		{Heading: "PE", Name: "pe"}, {Heading: "σ", Name: "sigma", Decimals: 2}, {Heading: "seed",
+			Name: "seed"}, {Heading: "run", Name: "run"},
 	}}
 	for _, c := range columns {
 		t.Columns = append(t.Columns, table.Column{Heading: c.heading, Name: c.name, Decimals: 3})
+	}
+	fits := slices.ContainsFunc(models, func(m Model) bool { _, ok := m.Fitted(); return ok })
+	if fits {
+		t.Columns = append(t.Columns, table.Column{Heading: "fitted", Name: "fitted"})
 	}
 	for _, m := range models {
 		sigma := table.Cell{}
@@ -109,6 +179,9 @@ func perModel(title string, models []Model, columns ...measureColumn) table.Tabl
 		row := table.Row{table.Text(m.Run.Config.PE), sigma, table.Count(int(m.Member.Seed)), table.Text(m.Run.Name)}
 		for _, c := range columns {
 			row = append(row, table.Number(c.of(m)))
+		}
+		if fits {
+			row = append(row, table.Text(m.FitText()))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -121,16 +194,19 @@ type measureColumn struct {
 	of            func(Model) float64
 }
 
-// correlation says how two measures of groups' means correlate: "Spearman ρ = .96, p < .001, n = 20".
+// correlation says how two measures of groups' means correlate: "Spearman ρ = .96, p < .001, n =
+// 20".
 func correlation(x, y []float64, of string) (text string, rho float64) {
 	test, err := stats.Spearman(x, y)
 	if err != nil {
 		return "", math.NaN()
 	}
-	return fmt.Sprintf("Spearman ρ = %s, %s, n = %d %s", decimals(test.Statistic, 2), pText(test.P), test.N, of), test.Statistic
+	return fmt.Sprintf("Spearman ρ = %s, %s, n = %d %s", decimals(test.Statistic, 2), pText(test.P),
+		test.N, of), test.Statistic
 }
 
-// decimals formats a number that lies within -1 and 1 as papers do: without the zero before the point.
+// decimals formats a number that lies within -1 and 1 as papers do: without the zero before the
+// point.
 func decimals(v float64, digits int) string {
 	text := fmt.Sprintf("%.*f", digits, math.Abs(v))
 	if math.Abs(v) < 1 && text[0] == '0' {

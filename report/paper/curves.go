@@ -11,11 +11,14 @@ import (
 	"torchpe/train/runlog"
 )
 
-// courses returns a measure of each group's models over training, a line a group, and the table of all of it.
-func courses(all []Group, x func(runlog.Record) int, xName string, of map[string]func(runlog.Record) float64) (map[string][]figure.LineSeries, table.Table, error) {
+// courses returns a measure of each group's models over training, a line a group, and the table of
+// all of it.
+func courses(all []group, x func(runlog.Record) int, xName string,
+	of map[string]func(runlog.Record) float64) (map[string][]figure.LineSeries, table.Table, error) {
 	names := slices.Sorted(maps.Keys(of))
 	lines := map[string][]figure.LineSeries{}
-	t := table.Table{Columns: []table.Column{{Heading: "PE", Name: "pe"}, {Heading: "seed", Name: "seed"}, {Heading: xName, Name: xName}}}
+	t := table.Table{Columns: []table.Column{{Heading: "PE", Name: "pe"},
+		{Heading: "seed", Name: "seed"}, {Heading: xName, Name: xName}}}
 	for _, name := range names {
 		t.Columns = append(t.Columns, table.Column{Heading: name, Name: name, Decimals: 4})
 	}
@@ -25,14 +28,16 @@ func courses(all []Group, x func(runlog.Record) int, xName string, of map[string
 			return nil, t, err
 		}
 		for _, name := range names {
-			line := figure.LineSeries{Label: g.Label, X: at}
+			line := figure.LineSeries{Label: g.name(), ColorOf: g.Label, X: at}
 			any := false
-			for _, own := range read {
+			for k, own := range read {
 				values := make([]float64, len(at))
 				for i, step := range at {
 					values[i] = math.NaN()
 					if r, ok := own[int(step)]; ok {
 						values[i] = of[name](r)
+					} else if i > 0 && hasStopped(g.Models[k], x(last(own)), int(step)) {
+						values[i] = values[i-1]
 					}
 					any = any || !math.IsNaN(values[i])
 				}
@@ -56,7 +61,7 @@ func courses(all []Group, x func(runlog.Record) int, xName string, of map[string
 }
 
 // recordsOf returns the records of each model of a group by x, and all x.
-func recordsOf(g Group, x func(runlog.Record) int) (read []map[int]runlog.Record, at []float64, err error) {
+func recordsOf(g group, x func(runlog.Record) int) (read []map[int]runlog.Record, at []float64, err error) {
 	read = make([]map[int]runlog.Record, len(g.Models))
 	steps := map[int]bool{}
 	kept := map[*runs.Run][]runlog.Record{}
@@ -78,12 +83,38 @@ func recordsOf(g Group, x func(runlog.Record) int) (read []map[int]runlog.Record
 	return read, at, nil
 }
 
+// hasStopped reports whether a model has fitted, and so ended its training, before a place on the
+// x axis: there it is still what it was at its last record.
+func hasStopped(m Model, end, at int) bool {
+	return m.Run.Config.Until != "" && m.Result.Fit != nil && m.Result.Fit.Reached && at > end
+}
+
+// last returns the record with the most steps.
+func last(of map[int]runlog.Record) (r runlog.Record) {
+	for _, own := range of {
+		if own.Step >= r.Step {
+			r = own
+		}
+	}
+	return r
+}
+
+// inOrder returns records by their steps.
+func inOrder(of map[int]runlog.Record) []runlog.Record {
+	var out []runlog.Record
+	for _, step := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, of[step])
+	}
+	return out
+}
+
 func byEpoch(r runlog.Record) int { return r.Epoch }
 func byStep(r runlog.Record) int  { return r.Step }
 
-// exemplars returns, of groups by sigma, those nearest to a small, a middle and a large one of the paper's.
-func exemplars(all []Group) []Group {
-	var out []Group
+// exemplars returns, of groups by sigma, those nearest to a small, a middle and a large one of the
+// paper's.
+func exemplars(all []group) []group {
+	var out []group
 	for _, want := range []float64{0.2, 1, 2} {
 		best := -1
 		for i, g := range all {
@@ -91,7 +122,7 @@ func exemplars(all []Group) []Group {
 				best = i
 			}
 		}
-		if best >= 0 && !slices.ContainsFunc(out, func(g Group) bool { return g.Sigma == all[best].Sigma }) {
+		if best >= 0 && !slices.ContainsFunc(out, func(g group) bool { return g.Sigma == all[best].Sigma }) {
 			out = append(out, all[best])
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"torchpe/data/lst"
+	"torchpe/internal/metrics"
 	"torchpe/report/figure"
-	"torchpe/report/metrics"
 	"torchpe/report/table"
 )
 
@@ -28,11 +28,12 @@ func (s *Study) fig1(d *draft) error {
 			return err
 		}
 		shown := figure.Puzzle{Title: fmt.Sprintf("%d-vector", i+1), Answer: int(p.Answer)}
-		for k, cell := range p.Cells {
+		for k, cell := range p.Cells.Tokens() {
 			shown.Cells[k] = int(cell)
 		}
 		if i == 0 {
-			flattened = figure.Strip{Title: "The first puzzle as 16 tokens, row by row", Groups: slices.Clone(shown.Cells[:]), GroupNames: tokenNames, GroupColors: figure.PuzzleColors()}
+			flattened = figure.Strip{Title: "The first puzzle as 16 tokens, row by row",
+				Groups: slices.Clone(shown.Cells[:]), GroupNames: tokenNames, GroupColors: figure.PuzzleColors()}
 		}
 		examples = append(examples, shown)
 	}
@@ -41,7 +42,8 @@ func (s *Study) fig1(d *draft) error {
 	truth := trueDistances()
 	distances := []figure.Panel{matrix("Ground truth", "Distance", truth)}
 	t := table.Table{Title: "Distances between cells", Columns: []table.Column{
-		{Heading: "of", Name: "of"}, {Heading: "cell", Name: "cell"}, {Heading: "cell", Name: "other"}, {Heading: "distance", Name: "distance", Decimals: 3},
+		{Heading: "of", Name: "of"}, {Heading: "cell", Name: "cell"}, {Heading: "cell",
+			Name: "other"}, {Heading: "distance", Name: "distance", Decimals: 3},
 	}}
 	addMatrix(&t, "ground truth", truth)
 	for _, label := range []string{"1d-fixed", "2d-fixed"} {
@@ -66,16 +68,18 @@ func (s *Study) fig1(d *draft) error {
 		addMatrix(&t, label, between)
 	}
 	d.row(2.1, distances...)
-	d.Caption = "A–C: puzzles of the three kinds, by how many rows and columns must be brought together; each symbol stands once in a row and column. D: what a model gets, a token a cell. " +
-		"Then distances between the 16 cells, in the order in which a model sees them: on the grid, and in the fixed encodings."
+	d.Caption = "A–C: puzzles of the three kinds, by how many rows and columns must be brought together; " +
+		"each symbol stands once in a row and column. D: what a model gets, a token a cell. " +
+		"Then distances between the 16 cells, in the order in which a model sees them: on the grid, and in " +
+		"the fixed encodings."
 	d.table("", t)
 	return nil
 }
 
-// tokenNames are what a cell may hold, in the order of its digits.
+// tokenNames names the contents of a cell, in the order of its digits.
 var tokenNames = []string{"blank", "circle", "square", "triangle", "cross", "in question"}
 
-// trueDistances are the distances between cells on the grid, in its steps.
+// trueDistances returns the distances between cells on the grid, in its steps.
 func trueDistances() []float64 {
 	out := make([]float64, lst.Cells*lst.Cells)
 	for i := range lst.Cells {
@@ -92,7 +96,8 @@ func matrix(title, label string, values []float64) figure.Panel {
 	for n*n < len(values) {
 		n++
 	}
-	return figure.Matrix{Title: title, Values: values, Rows: n, Columns: n, Scale: figure.Sequential, BarLabel: label, XLabel: "Cell", YLabel: "Cell"}
+	return figure.Matrix{Title: title, Values: values, Rows: n, Columns: n,
+		Scale: figure.Sequential, BarLabel: label, XLabel: "Cell", YLabel: "Cell"}
 }
 
 func addMatrix(t *table.Table, of string, values []float64) {

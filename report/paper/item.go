@@ -3,30 +3,11 @@ package paper
 import (
 	"fmt"
 
+	"torchpe/report/document"
 	"torchpe/report/figure"
+	"torchpe/report/page"
 	"torchpe/report/table"
 )
-
-// Item is one table or figure of a report, with the numbers that it shows.
-type Item struct {
-	ID      string // of its files: fig2, table_a3
-	Section string
-	Title   string // with both numberings of the paper where they differ
-	Caption string
-	Figure  *figure.Figure // nil for a table
-	Panels  []figure.Row   // its panels, line by line
-	Tables  []NamedTable   // the table itself, or a figure's numbers
-	Missing []Missing
-}
-
-// NamedTable is a table with the name of its files.
-type NamedTable struct {
-	Name string
-	table.Table
-}
-
-// Missing is something that the runs at hand cannot feed, and the command that makes such runs.
-type Missing struct{ What, Command string }
 
 // The sections of a report.
 const (
@@ -54,7 +35,8 @@ func makers() []maker {
 		{"table_a2", puzzles, "Table A2: accuracy by σ", (*Study).tableA2},
 		{"table_a3", puzzles, "Table A3: attention near the ground truth by σ", (*Study).tableA3},
 		{"fig_a10", puzzles, "Figure A10 (A9 in the first version): common encodings", (*Study).figA10},
-		{"fig_a9", puzzles, "Figure A9 (A8 in the first version): attention by Jensen-Shannon divergence", (*Study).figA9},
+		{"fig_a9", puzzles,
+			"Figure A9 (A8 in the first version): attention by Jensen-Shannon divergence", (*Study).figA9},
 		{"fig_a11", puzzles, "Figure A11 (A10 in the first version): robustness to noise", (*Study).figA11},
 		{"fig_a7", variants, "Figure A7 (A6 in the first version): optimizer", (*Study).figA7},
 		{"table_a4", variants, "Table A4: Adam and SGD", (*Study).tableA4},
@@ -63,12 +45,18 @@ func makers() []maker {
 		{"table_a6", variants, "Table A6: weight decay, common encodings", (*Study).tableA6},
 		{"fig_a15", variants, "Figure A15 (A14 in the first version): several heads", (*Study).figA15},
 		{"fig4", masked, "Figure 4 (A15 in the first version): simulated network", (*Study).fig4},
+		{"nmar_error", masked, "Simulated network: test errors beside the printed one", (*Study).nmarError},
 		{"fig5", masked, "Figure 5 (4 in the first version): human fMRI", (*Study).fig5},
 		{"fig6", masked, "Figure 6 (5 in the first version): networks in learned encodings", (*Study).fig6},
-		{"fig_a12", masked, "Figure A12 (A11 in the first version): training masks of 15 %", func(s *Study, d *draft) error { return s.maskLevel(d, 0.15) }},
-		{"fig_a13", masked, "Figure A13 (A12 in the first version): training masks of 75 %", func(s *Study, d *draft) error { return s.maskLevel(d, 0.75) }},
-		{"fig_a14", masked, "Figure A14 (A13 in the first version): training masks of 90 %", func(s *Study, d *draft) error { return s.maskLevel(d, 0.9) }},
-		{"corners", beyond, "Which undocumented choice carries the effect", (*Study).corners},
+		{"fig_a12", masked, "Figure A12 (A11 in the first version): training masks of 15 %",
+			func(s *Study, d *draft) error { return s.maskLevel(d, "figA12", 0.15) }},
+		{"fig_a13", masked, "Figure A13 (A12 in the first version): training masks of 75 %",
+			func(s *Study, d *draft) error { return s.maskLevel(d, "figA13", 0.75) }},
+		{"fig_a14", masked, "Figure A14 (A13 in the first version): training masks of 90 %",
+			func(s *Study, d *draft) error { return s.maskLevel(d, "figA14", 0.9) }},
+		{"equal_training", beyond, "Generalisation at equal training accuracy", (*Study).equalTraining},
+		{"lazy", beyond, "How far learned encodings move: lazy and rich training", (*Study).lazy},
+		{"ablation", beyond, "Which undocumented choice carries the effect", (*Study).ablation},
 		{"iid_ood", beyond, "Held-out puzzles of the same kind, and of another", (*Study).iidOOD},
 		{"conditions", beyond, "Accuracy by what a puzzle asks for", (*Study).conditions},
 		{"maps", beyond, "Maps of the learned positions", (*Study).maps},
@@ -79,7 +67,7 @@ func makers() []maker {
 
 // draft is an item being made.
 type draft struct {
-	Item
+	document.Item
 	page figure.Page
 }
 
@@ -113,7 +101,7 @@ func (d *draft) grid(height float64, most int, panels []figure.Panel) {
 
 // missing notes what cannot be shown and how to make it.
 func (d *draft) missing(command, format string, args ...any) {
-	m := Missing{fmt.Sprintf(format, args...), command}
+	m := page.Result{What: fmt.Sprintf(format, args...), Command: command}
 	for _, other := range d.Missing {
 		if other == m {
 			return
@@ -124,14 +112,15 @@ func (d *draft) missing(command, format string, args ...any) {
 
 // table adds a table under the item's own name, or that with a suffix.
 func (d *draft) table(suffix string, t table.Table) {
-	d.Tables = append(d.Tables, NamedTable{d.ID + suffix, t})
+	d.Tables = append(d.Tables, document.Named{Name: d.ID + suffix, Table: t})
 }
 
-// Items makes everything that the study can feed.
-func (s *Study) Items() ([]Item, error) {
-	var out []Item
+// items makes everything that the study can feed.
+func (s *Study) items() ([]document.Item, error) {
+	var out []document.Item
 	for _, m := range makers() {
-		d := &draft{Item: Item{ID: m.id, Section: m.section, Title: m.title}, page: figure.Page{Width: figure.PageWidth}}
+		d := &draft{Item: document.Item{ID: m.id, Section: m.section, Title: m.title},
+			page: figure.Page{Width: figure.PageWidth}}
 		if err := m.make(s, d); err != nil {
 			return nil, fmt.Errorf("%s: %w", m.id, err)
 		}

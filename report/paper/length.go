@@ -7,44 +7,74 @@ import (
 	"slices"
 	"strings"
 
+	"torchpe/internal/plural"
 	"torchpe/report/runs"
 )
 
-// lengthOf is how long a model was trained: epochs on puzzles, steps in masked prediction.
-func lengthOf(m runs.Model) (n int, unit string) {
-	if m.Run.Config.Masked != nil {
-		return m.Result.Steps, "step"
-	}
-	return m.Result.Epochs, "epoch"
+// length is the length of a model's training: a number of epochs or steps, or until it fitted, that
+// number at most.
+type length struct {
+	n     int
+	unit  string // epoch or step
+	until string // the criterion; "" where the number is the length
 }
 
-// oneLength keeps, of the models that differ in their seed and length of training alone, those trained as long as most of them, the
-// longest of several such lengths; a mean over models trained for 20 epochs and for 4,000 says nothing. It notes what it leaves out.
-func (s *Study) oneLength(models []runs.Model) []runs.Model {
-	seeds := map[setting]map[int]map[uint64]bool{} // by length
-	for _, m := range models {
-		k, n := settingOf(m), 0
-		n, _ = lengthOf(m)
-		if seeds[k] == nil {
-			seeds[k] = map[int]map[uint64]bool{}
-		}
-		if seeds[k][n] == nil {
-			seeds[k][n] = map[uint64]bool{}
-		}
-		seeds[k][n][m.Member.Seed] = true
+func lengthOf(m runs.Model) length {
+	c := m.Run.Config
+	l := length{n: m.Result.Epochs, unit: "epoch", until: c.Until}
+	if c.Masked != nil {
+		l.n, l.unit = m.Result.Steps, "step"
 	}
-	shown := map[setting]int{}
-	for k, byLength := range seeds {
-		shown[k] = slices.MaxFunc(slices.Collect(maps.Keys(byLength)), func(a, b int) int {
-			return cmp.Or(cmp.Compare(len(byLength[a]), len(byLength[b])), cmp.Compare(a, b))
-		})
+	if c.Until != "" {
+		l.n = c.Epochs + c.Steps // one of them is 0
+	}
+	return l
+}
+
+// String returns "20 epochs", or "until train=0.99, 400 epochs at most".
+func (l length) String() string {
+	if l.until != "" {
+		return fmt.Sprintf("until %s, %s at most", l.until, plural.Of(l.n, l.unit))
+	}
+	return plural.Of(l.n, l.unit)
+}
+
+// after returns "for 20 epochs", or "until train=0.99, 400 epochs at most".
+func (l length) after() string {
+	if l.until != "" {
+		return l.String()
+	}
+	return "for " + l.String()
+}
+
+// oneLength keeps, of the models that differ in their seed and length of training alone, those
+// trained as long as most of them, the longest of several such lengths; a mean over models trained
+// for 20 epochs and for 4,000 says nothing. It notes what it leaves out.
+func (s *Study) oneLength(models []runs.Model) []runs.Model {
+	type trained struct {
+		modelKey
+		length
+		seed uint64
+	}
+	seen := map[trained]bool{}
+	seeds := map[modelKey]map[length]int{} // by length, how many
+	for _, m := range models {
+		k, l := modelKeyOf(m), lengthOf(m)
+		if seeds[k] == nil {
+			seeds[k] = map[length]int{}
+		}
+		if one := (trained{k, l, m.Member.Seed}); !seen[one] {
+			seen[one] = true
+			seeds[k][l]++
+		}
 	}
 	var kept []runs.Model
 	left := map[string]int{}
 	for _, m := range models {
-		n, unit := lengthOf(m)
-		if most := shown[settingOf(m)]; n != most {
-			left[fmt.Sprintf("%s, trained for %s, %%s not shown beside those trained for %d", m.Label(), plural(n, unit), most)]++
+		l := lengthOf(m)
+		if most := commonest(seeds[modelKeyOf(m)]); l != most {
+			left[fmt.Sprintf("%s, trained %s, %%s not shown beside those trained %s", m.Label(),
+				l.after(), most.after())]++
 			continue
 		}
 		kept = append(kept, m)
@@ -54,38 +84,58 @@ func (s *Study) oneLength(models []runs.Model) []runs.Model {
 		if left[what] == 1 {
 			verb = "is"
 		}
-		s.note("%s of %s: give their folder alone", plural(left[what], "model"), fmt.Sprintf(what, verb))
+		s.note("%s of %s: give their folder alone", plural.Of(left[what], "model"), fmt.Sprintf(what, verb))
 	}
 	return kept
 }
 
-// commonLength is the length that most models have, the longest of several such.
-func commonLength(models []Model) (n int, unit string) {
-	count := map[int]int{}
+// commonLength returns the length that most models have, the longest of several such.
+func commonLength(models []Model) length {
+	count := map[length]int{}
 	for _, m := range models {
-		n, unit = lengthOf(m.Model)
-		count[n]++
+		count[lengthOf(m.Model)]++
 	}
-	return slices.MaxFunc(slices.Collect(maps.Keys(count)), func(a, b int) int { return cmp.Or(cmp.Compare(count[a], count[b]), cmp.Compare(a, b)) }), unit
+	return commonest(count)
 }
 
-// epochs says how long models were trained, such as "20 epochs", or "20 epochs (learn-0.01, learn-0.05: 8)".
+// commonest returns the length that is counted most often, the longest of several such.
+func commonest(count map[length]int) length {
+	return slices.MaxFunc(slices.Collect(maps.Keys(count)), func(a, b length) int {
+		return cmp.Or(cmp.Compare(count[a], count[b]), cmp.Compare(a.n, b.n), cmp.Compare(a.until, b.until))
+	})
+}
+
+// epochs says how long models were trained, such as "20 epochs", "20 epochs (learn-0.01,
+// learn-0.05: 8 epochs)", or "until train=0.99, 400 epochs at most, which took 16 to 151".
 func epochs(models []Model) string {
 	if len(models) == 0 {
 		return ""
 	}
-	most, unit := commonLength(models)
-	labels := map[int][]string{}
+	most := commonLength(models)
+	labels, took := map[length][]string{}, map[length][]int{}
 	for _, m := range models {
-		if n, _ := lengthOf(m.Model); !slices.Contains(labels[n], m.Label()) {
-			labels[n] = append(labels[n], m.Label())
+		l := lengthOf(m.Model)
+		if !slices.Contains(labels[l], m.Label()) {
+			labels[l] = append(labels[l], m.Label())
+		}
+		if f := m.Result.Fit; l.until != "" && f != nil && f.Reached && l.unit == "epoch" {
+			took[l] = append(took[l], f.Epoch)
 		}
 	}
-	text := plural(most, unit)
+	describe := func(l length) string {
+		if took[l] == nil {
+			return l.String()
+		}
+		return l.String() + ", which took " + span(took[l])
+	}
+	text := describe(most)
 	var others []string
-	for _, n := range slices.Sorted(maps.Keys(labels)) {
-		if n != most {
-			others = append(others, fmt.Sprintf("%s: %d", strings.Join(labels[n], ", "), n))
+	for _, l := range slices.SortedFunc(maps.Keys(labels), func(a,
+		b length) int {
+		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.until, b.until))
+	}) {
+		if l != most {
+			others = append(others, strings.Join(labels[l], ", ")+": "+describe(l))
 		}
 	}
 	if others != nil {

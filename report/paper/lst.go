@@ -6,8 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"torchpe/internal/paper"
+	"torchpe/internal/plural"
+	"torchpe/internal/stats"
 	"torchpe/report/figure"
-	"torchpe/report/stats"
+	"torchpe/report/runs"
 	"torchpe/report/table"
 	"torchpe/train/runlog"
 )
@@ -19,35 +22,39 @@ var chanceLine = []figure.Reference{{Label: "chance", Y: chance}}
 
 // measures of accuracy for the tables of figures.
 var accuracyColumns = []measureColumn{
-	{"validation accuracy", "validation", validation}, {"training accuracy", "train", training}, {"IID test accuracy", "iid", iid},
+	{"validation accuracy", "validation", validation}, {"training accuracy", "train",
+		training}, {"IID test accuracy", "iid", iid},
 }
 
-// mainGroups are the groups of the paper's own variant.
-func (s *Study) mainGroups() []Group { return groups(s.Puzzles(s.Main())) }
+// mainGroups returns the groups of the paper's own variant.
+func (s *Study) mainGroups() []group { return groups(s.puzzles(s.mainVariant())) }
 
-// sigmaLabel is a tick of an axis of sigma: "0.2", "1", with the options that tell groups of one sigma apart.
-func sigmaLabel(g Group) string {
+// sigmaLabel returns a tick of an axis of sigma: "0.2", "1", with the options that tell groups of
+// one sigma apart.
+func sigmaLabel(g group) string {
 	text := strconv.FormatFloat(g.Sigma, 'f', -1, 64)
 	if _, options, differ := strings.Cut(g.Label, " ("); differ {
 		text += " (" + options
 	}
-	return text
+	return text + strings.TrimPrefix(g.name(), g.Label)
 }
 
-// boxes draws a measure of groups; where bySigma, the ticks are sigmas. It is nil where no group has the measure.
-func boxes(title, yLabel string, all []Group, bySigma bool, of func(Model) float64, references ...figure.Reference) figure.Panel {
-	b := figure.Boxes{Title: title, YLabel: yLabel, References: references}
+// boxes draws a measure of groups; where bySigma, the ticks are sigmas. It is nil where no group
+// has the measure.
+func boxes(title, yLabel string, all []group, bySigma bool, of func(Model) float64,
+	references ...figure.Reference) figure.Panel {
+	b := figure.Boxes{Title: title, YLabel: yLabel, References: references, HollowNote: hollowNote}
 	for _, g := range all {
 		values := g.values(of)
 		if len(finite(values)) == 0 {
 			continue
 		}
-		label := g.Label
+		label := g.name()
 		if bySigma {
 			label = sigmaLabel(g)
 			b.XLabel = "Initial σ"
 		}
-		b.Groups = append(b.Groups, figure.Group{Label: label, ColorOf: g.Label, Values: values})
+		b.Groups = append(b.Groups, figure.Group{Label: label, ColorOf: g.Label, Values: values, Hollow: g.hollow()})
 	}
 	if b.Groups == nil {
 		return nil
@@ -55,26 +62,61 @@ func boxes(title, yLabel string, all []Group, bySigma bool, of func(Model) float
 	return b
 }
 
+// validationBoxes draws validation accuracy with the means of training and IID accuracy beside it.
+func validationBoxes(title string, all []group, bySigma bool) figure.Panel {
+	b, ok := boxes(title, "Validation accuracy", all, bySigma, validation, chanceLine...).(figure.Boxes)
+	if !ok {
+		return nil
+	}
+	b.Beside = []string{"training accuracy", "IID test accuracy"}
+	of := map[string]group{}
+	for _, g := range all {
+		of[g.Label] = g
+	}
+	for i, drawn := range b.Groups {
+		g := of[drawn.ColorOf]
+		b.Groups[i].Beside = []float64{meanOf(g, training), meanOf(g, iid)}
+	}
+	return b
+}
+
+// accuracyCourses draws training, IID test and validation accuracy over training in a row, after
+// what the title says of all.
+func accuracyCourses(of string, lines map[string][]figure.LineSeries) []figure.Panel {
+	var row []figure.Panel
+	for _, c := range []struct{ name, title, yLabel string }{
+		{"train", "Training", "Training accuracy"}, {"iid", "Held out, same kind",
+			"IID test accuracy"}, {"validation", "Generalisation", "Validation accuracy"},
+	} {
+		if panel := accuracyLines(of+c.title, c.yLabel, lines[c.name]); panel != nil {
+			row = append(row, panel)
+		}
+	}
+	return row
+}
+
 // lines draws curves of accuracy; nil for none.
 func accuracyLines(title, yLabel string, series []figure.LineSeries) figure.Panel {
 	if len(series) == 0 {
 		return nil
 	}
-	return figure.Lines{Title: title, XLabel: "Epoch", YLabel: yLabel, Series: series, Band: figure.BandSD, YMin: 0, YMax: 1, References: chanceLine}
+	return figure.Lines{Title: title, XLabel: "Epoch", YLabel: yLabel, Series: series,
+		Band: figure.BandSD, YMin: 0, YMax: 1, References: chanceLine}
 }
 
-// scatter draws the means of groups of two measures, with their rank correlation over the groups. It is nil for fewer than two
-// groups that have both.
-func scatter(title, xLabel, yLabel, of string, all []Group, x, y func(Model) float64) (panel figure.Panel, rho string) {
-	f := figure.Scatter{Title: title, XLabel: xLabel, YLabel: yLabel}
+// scatter draws the mean validation accuracy of groups against the mean of a measure x, with their
+// rank correlation over the groups. It is nil for fewer than two groups that have both.
+func scatter(title, xLabel, of string, all []group,
+	x func(Model) float64) (panel figure.Panel, rho string) {
+	f := figure.Scatter{Title: title, XLabel: xLabel, YLabel: "Validation accuracy"}
 	var xs, ys []float64
 	var seeds []int
 	for _, g := range all {
-		a, b := finite(g.values(x)), finite(g.values(y))
+		a, b := finite(g.values(x)), finite(g.values(validation))
 		if len(a) == 0 || len(b) == 0 {
 			continue
 		}
-		p := figure.ScatterPoint{Label: g.Label, X: stats.Mean(a), Y: stats.Mean(b)}
+		p := figure.ScatterPoint{Label: g.name(), ColorOf: g.Label, X: stats.Mean(a), Y: stats.Mean(b)}
 		if len(a) > 1 && len(b) > 1 {
 			p.XErr, p.YErr = stats.SD(a), stats.SD(b)
 		}
@@ -93,7 +135,7 @@ func scatter(title, xLabel, yLabel, of string, all []Group, x, y func(Model) flo
 	return f, f.Annotation
 }
 
-// span is "3", or "1 to 3".
+// span returns "3", or "1 to 3".
 func span(counts []int) string {
 	low, high := slices.Min(counts), slices.Max(counts)
 	if low == high {
@@ -102,43 +144,56 @@ func span(counts []int) string {
 	return fmt.Sprintf("%d to %d", low, high)
 }
 
-// trainAndValidation are the two curves of the figures on training.
-func trainAndValidation() map[string]func(runlog.Record) float64 {
+// accuracyCurves returns the curves of the figures on training.
+func accuracyCurves() map[string]func(runlog.Record) float64 {
 	return map[string]func(runlog.Record) float64{
 		"train":      func(r runlog.Record) float64 { return r.TrainAccuracy },
+		"iid":        func(r runlog.Record) float64 { return r.IIDAccuracy },
 		"validation": func(r runlog.Record) float64 { return r.ValidationAccuracy },
 	}
 }
 
-// model is a drawing of what is trained.
-func model() figure.Panel {
+// modelSchematic draws what the models are made of, as a run's configuration has it.
+func modelSchematic(c runs.Config) figure.Panel {
 	return figure.Schematic{Title: "Model", Boxes: []figure.SchematicBox{
-		{Text: "16 cells"}, {Text: "embedding"}, {Text: "+ PE, N(0, σ²)", Emphasis: true}, {Text: "4 blocks: attention, MLP"}, {Text: "symbol"},
+		{Text: "cells"}, {Text: fmt.Sprintf("embedding, width %d", c.DModel)}, {
+			Text: "+ PE, N(0, σ²)", Emphasis: true},
+		{Text: blocksText(c)}, {Text: "symbol"},
 	}}
+}
+
+// blocksText returns "4 blocks: attention, MLP", with the number of heads where there are several.
+func blocksText(c runs.Config) string {
+	attention := "attention"
+	if c.Heads > 1 {
+		attention = fmt.Sprintf("attention of %d heads", c.Heads)
+	}
+	return fmt.Sprintf("%s: %s, MLP", plural.Of(c.Layers, "block"), attention)
 }
 
 func (s *Study) fig2(d *draft) error {
 	all := learned(s.mainGroups())
-	s.missingSigmas(d, s.onPuzzles("fig2"), "", mainSigmas())
+	s.missingSigmas(d, s.onPuzzles("fig2"), "", paper.Sigmas())
 	if len(all) == 0 {
 		return nil
 	}
-	lines, t, err := courses(exemplars(all), byEpoch, "epoch", trainAndValidation())
+	lines, t, err := courses(exemplars(all), byEpoch, "epoch", accuracyCurves())
 	if err != nil {
 		return err
 	}
-	d.row(0.8, model())
-	d.row(plotHeight, accuracyLines("Training", "Training accuracy", lines["train"]), accuracyLines("Generalisation", "Validation accuracy", lines["validation"]))
-	d.row(plotHeight, boxes("Generalisation by initial σ", "Validation accuracy", all, true, validation, chanceLine...))
-	models := s.Puzzles(s.Main())
-	d.Caption = fmt.Sprintf("Accuracy in training and on the validation puzzles, which are unlike those of training, after %s, by the SD σ of the initial PE.", epochs(models))
+	d.row(0.8, modelSchematic(all[0].Models[0].Run.Config))
+	d.row(plotHeight, accuracyCourses("", lines)...)
+	d.row(plotHeight, validationBoxes("Generalisation by initial σ", all, true))
+	models := modelsOf(all)
+	d.Caption = fmt.Sprintf("Accuracy in training and on the validation puzzles, which are unlike "+
+		"those of training, after %s, by the SD σ of the initial PE.", epochs(models)) + fitNote(models)
 	d.table("", perModel("Accuracy by σ", modelsOf(all), accuracyColumns...))
 	d.table("_curves", t)
 	return nil
 }
 
-// modelsOf are all models of groups.
-func modelsOf(all []Group) []Model {
+// modelsOf returns all models of groups.
+func modelsOf(all []group) []Model {
 	var out []Model
 	for _, g := range all {
 		out = append(out, g.Models...)
@@ -146,15 +201,17 @@ func modelsOf(all []Group) []Model {
 	return out
 }
 
-// similarityColumns are what a model shares with the reference.
+// similarityColumns measures the likeness of a model and the reference.
 var similarityColumns = []measureColumn{
 	{"attention cosine", "cosine", Model.cosine}, {"attention JSD (bits)", "jsd", Model.jsd},
 	{"Procrustes distance", "procrustes", Model.distance}, {"Procrustes disparity", "disparity", Model.disparity},
-	{"validation accuracy", "validation", validation},
+	{"validation accuracy", "validation", validation}, {"training accuracy", "train",
+		training}, {"IID test accuracy", "iid", iid},
 }
 
 // pooling says how attention was compared.
-const pooling = "Cosine of each layer's map of each validation puzzle with that of the 2d-fixed model of the same seed (else of the first), then the mean."
+const pooling = "Cosine of each layer's map of each validation puzzle with that of the 2d-fixed model of the " +
+	"same seed (else of the first), then the mean."
 
 func (s *Study) fig3(d *draft) error {
 	all := learned(s.mainGroups())
@@ -166,18 +223,30 @@ func (s *Study) fig3(d *draft) error {
 		return err
 	}
 	d.grid(mapHeight, 4, maps)
-	byCosine, rhoCosine := scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "Validation accuracy", "levels of σ", onGrid(all), Model.cosine, validation)
-	d.row(plotHeight, boxes("Attention near the ground truth", "Cosine with 2d-fixed", all, true, Model.cosine), byCosine)
+	byCosine, rhoCosine := scatter("Attention and generalisation", "Attention cosine with 2d-fixed",
+		"levels of σ", onGrid(all), Model.cosine)
+	d.row(plotHeight, boxes("Attention near the ground truth", "Cosine with 2d-fixed", all, true,
+		Model.cosine), byCosine)
 	d.row(0.8, figure.Schematic{Title: "Procrustes distance", Boxes: []figure.SchematicBox{
-		{Text: "learned PE, E"}, {Text: "turned, mirrored: E R"}, {Text: "less that of 2d-fixed: E R − G"}, {Text: "min ||E R − G|| over R", Emphasis: true},
+		{Text: "learned PE, E"}, {Text: "turned, mirrored: E R"}, {
+			Text: "less that of 2d-fixed: E R − G"}, {Text: "min ||E R − G|| over R", Emphasis: true},
 	}})
-	byDistance, rhoDistance := scatter("Encodings and generalisation", "Procrustes distance to 2d-fixed", "Validation accuracy", "levels of σ", onGrid(all), Model.distance, validation)
-	d.row(plotHeight, boxes("Encodings near the ground truth", "Procrustes distance", all, true, Model.distance), byDistance)
-	byDisparity, rhoDisparity := scatter("Whatever the norms", "Procrustes disparity", "Validation accuracy", "levels of σ", onGrid(all), Model.disparity, validation)
-	d.row(plotHeight, boxes("Encodings near it, whatever their norms", "Procrustes disparity", all, true, Model.disparity), byDisparity)
-	d.Caption = "Maps: attention of the first model of each encoding, mean over layers, heads and validation puzzles. " + pooling + " The Procrustes distance min ||E R − G|| over orthogonal R grows with σ whatever was learned, as large encodings are far from everything; " +
-		"the disparity, of centred and scaled encodings, does not. Means over blocks. The paper prints ρ = .96 for the cosine, and −.98 for the distance; here: " +
-		orNone(rhoCosine) + "; " + orNone(rhoDistance) + "; disparity: " + orNone(rhoDisparity) + "."
+	byDistance, rhoDistance := scatter("Encodings and generalisation",
+		"Procrustes distance to 2d-fixed", "levels of σ", onGrid(all),
+		Model.distance)
+	d.row(plotHeight, boxes("Encodings near the ground truth", "Procrustes distance", all, true,
+		Model.distance), byDistance)
+	byDisparity, rhoDisparity := scatter("Whatever the norms", "Procrustes disparity",
+		"levels of σ", onGrid(all), Model.disparity)
+	d.row(plotHeight, boxes("Encodings near it, whatever their norms", "Procrustes disparity", all,
+		true, Model.disparity), byDisparity)
+	d.Caption = "Maps: attention of the first model of each encoding, mean over layers, heads and validation " +
+		"puzzles. " + pooling + " The Procrustes distance min ||E R − G|| over orthogonal R grows with σ " +
+		"whatever was learned, as large encodings are far from everything; " +
+		"the disparity, of centred and scaled encodings, does not. Means over blocks. The paper prints ρ = " +
+		".96 for the cosine, and −.98 for the distance; here: " +
+		orNone(rhoCosine) + "; " + orNone(rhoDistance) + "; disparity: " + orNone(rhoDisparity) +
+		"." + fitNote(modelsOf(all))
 	d.table("", perModel("Likeness to the ground truth's model", modelsOf(all), similarityColumns...))
 	return nil
 }
@@ -190,11 +259,9 @@ func orNone(text string) string {
 }
 
 // compared says whether groups can be compared with the reference, and notes what is missing.
-func (s *Study) compared(d *draft, all []Group) bool {
-	s.missingSigmas(d, s.onPuzzles("fig2"), "", mainSigmas())
-	if only(s.mainGroups(), reference) == nil {
-		s.missingEncodings(d, s.onPuzzles("table1"), ", which the others are compared with", []string{reference})
-	}
+func (s *Study) compared(d *draft, all []group) bool {
+	s.missingSigmas(d, s.onPuzzles("fig2"), "", paper.Sigmas())
+	s.missingReference(d)
 	for _, m := range modelsOf(all) {
 		if m.Attention != nil {
 			return true
@@ -204,20 +271,21 @@ func (s *Study) compared(d *draft, all []Group) bool {
 }
 
 // only returns the group of that label, if it is there.
-func only(all []Group, label string) []Group {
+func only(all []group, label string) []group {
 	for _, g := range all {
 		if g.Label == label {
-			return []Group{g}
+			return []group{g}
 		}
 	}
 	return nil
 }
 
 // attentionMaps draws the mean attention of the first model of each group.
-func (s *Study) attentionMaps(d *draft, shown []Group) ([]figure.Panel, error) {
+func (s *Study) attentionMaps(d *draft, shown []group) ([]figure.Panel, error) {
 	var maps []figure.Matrix
 	t := table.Table{Title: "Mean attention", Columns: []table.Column{
-		{Heading: "PE", Name: "pe"}, {Heading: "query", Name: "query"}, {Heading: "key", Name: "key"}, {Heading: "weight", Name: "weight", Decimals: 4},
+		{Heading: "PE", Name: "pe"}, {Heading: "query", Name: "query"}, {Heading: "key",
+			Name: "key"}, {Heading: "weight", Name: "weight", Decimals: 4},
 	}}
 	var all []float64
 	for _, g := range shown {
@@ -237,11 +305,13 @@ func (s *Study) attentionMaps(d *draft, shown []Group) ([]figure.Panel, error) {
 			}
 		}
 		maps = append(maps, figure.Matrix{
-			Title: g.Label, Values: mean, Rows: n, Columns: n, Scale: figure.Sequential, BarLabel: "Attention", XLabel: "Key", YLabel: "Query", Note: "n = 1 model",
+			Title: g.name(), Values: mean, Rows: n, Columns: n, Scale: figure.Sequential,
+			BarLabel: "Attention", XLabel: "Key", YLabel: "Query", Note: "n = 1 model",
 		})
 		all = append(all, mean...)
 		for i, v := range mean {
-			t.Rows = append(t.Rows, table.Row{table.Text(g.Label), table.Count(i / n), table.Count(i % n), table.Number(v)})
+			t.Rows = append(t.Rows, table.Row{table.Text(g.Label), table.Count(i / n),
+				table.Count(i % n), table.Number(v)})
 		}
 	}
 	d.table("_attention", t)
@@ -262,36 +332,45 @@ func (s *Study) figA9(d *draft) error {
 	if !s.compared(d, all) {
 		return nil
 	}
-	byJSD, rho := scatter("Attention and generalisation", "Attention JSD from 2d-fixed (bits)", "Validation accuracy", "levels of σ", onGrid(all), Model.jsd, validation)
-	d.row(plotHeight, boxes("Attention away from the ground truth", "JSD from 2d-fixed (bits)", all, true, Model.jsd), byJSD)
-	d.Caption = "Jensen-Shannon divergence, base 2, of each row of each map from that of the 2d-fixed model of the same seed, then the mean. " + orNone(rho) + "."
+	byJSD, rho := scatter("Attention and generalisation", "Attention JSD from 2d-fixed (bits)",
+		"levels of σ", onGrid(all), Model.jsd)
+	d.row(plotHeight, boxes("Attention away from the ground truth", "JSD from 2d-fixed (bits)", all,
+		true, Model.jsd), byJSD)
+	d.Caption = "Jensen-Shannon divergence, base 2, of each row of each map from that of the 2d-fixed model " +
+		"of the same seed, then the mean. " + orNone(rho) + "." + fitNote(modelsOf(all))
 	d.table("", perModel("Likeness to the ground truth's model", modelsOf(all), similarityColumns...))
 	return nil
 }
 
 func (s *Study) figA10(d *draft) error {
 	all := common(s.mainGroups())
-	s.missingEncodings(d, s.onPuzzles("table1"), "", commonOrder)
+	s.missingEncodings(d, s.onPuzzles("table1"), "", paper.Encodings())
+	if only(s.mainGroups(), reference) != nil { // else it is among those
+		s.missingReference(d)
+	}
 	if len(all) == 0 || len(all) == 1 && all[0].Sigma >= 0 {
 		return nil
 	}
-	d.row(plotHeight, boxes("Generalisation", "Validation accuracy", all, false, validation, chanceLine...),
+	d.row(plotHeight, validationBoxes("Generalisation", all, false),
 		boxes("Attention near the ground truth", "Cosine with 2d-fixed", withoutReference(all), false, Model.cosine))
 	maps, err := s.attentionMaps(d, all)
 	if err != nil {
 		return err
 	}
 	d.grid(mapHeight, 4, maps)
-	byCosine, rho := scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "Validation accuracy", "encodings", withoutReference(all), Model.cosine, validation)
+	byCosine, rho := scatter("Attention and generalisation", "Attention cosine with 2d-fixed",
+		"encodings", withoutReference(all), Model.cosine)
 	d.row(plotHeight, byCosine)
-	d.Caption = pooling + " " + orNone(rho) + ". Maps: attention of the first model of each encoding, mean over layers, heads and validation puzzles."
+	d.Caption = pooling + " " + orNone(rho) +
+		". Maps: attention of the first model of each encoding, mean over layers, heads and validation " +
+		"puzzles." + fitNote(modelsOf(all))
 	d.table("", perModel("Common encodings", modelsOf(all), similarityColumns...))
 	return nil
 }
 
 // withoutReference leaves out the encoding that the others are compared with.
-func withoutReference(all []Group) []Group {
-	var out []Group
+func withoutReference(all []group) []group {
+	var out []group
 	for _, g := range all {
 		if g.Label != reference {
 			out = append(out, g)

@@ -9,15 +9,16 @@ import (
 	"strings"
 
 	"torchpe/data/nmar"
+	"torchpe/internal/metrics"
+	"torchpe/internal/paper"
+	"torchpe/internal/stats"
 	"torchpe/report/figure"
-	"torchpe/report/metrics"
 	"torchpe/report/runs"
-	"torchpe/report/stats"
 	"torchpe/report/table"
 	"torchpe/train/runlog"
 )
 
-// orNaN is the number that p points to.
+// orNaN returns the number that p points to.
 func orNaN(p *float64) float64 {
 	if p == nil {
 		return math.NaN()
@@ -29,7 +30,7 @@ func modularity(m Model) float64 { return orNaN(m.Result.Modularity) }
 func clustering(m Model) float64 { return orNaN(m.Result.Clustering) }
 func trainMSE(m Model) float64   { return orNaN(m.Result.TrainMSE) }
 
-// testMSE is the error with a share of tokens masked.
+// testMSE returns the error with a share of tokens masked.
 func testMSE(level string) func(Model) float64 {
 	return func(m Model) float64 {
 		if v, ok := m.Result.TestMSEByMask[level]; ok {
@@ -39,23 +40,23 @@ func testMSE(level string) func(Model) float64 {
 	}
 }
 
-// paperTestLevel is the share of tokens that the paper masks in tests.
-const paperTestLevel = "0.90"
-
 // maskedColumns are the measures of masked prediction.
 var maskedColumns = []measureColumn{
-	{"training MSE", "train_mse", trainMSE}, {"test MSE, 15 % masked", "test_mse_15", testMSE("0.15")}, {"50 %", "test_mse_50", testMSE("0.50")},
-	{"75 %", "test_mse_75", testMSE("0.75")}, {"90 %", "test_mse_90", testMSE("0.90")}, {"modularity Q", "modularity", modularity}, {"clustering C", "clustering", clustering},
+	{"training MSE", "train_mse", trainMSE}, {"test MSE, 15 % masked", "test_mse_15",
+		testMSE("0.15")}, {"50 %", "test_mse_50", testMSE("0.50")},
+	{"75 %", "test_mse_75", testMSE("0.75")}, {"90 %", "test_mse_90", testMSE("0.90")}, {
+		"modularity Q", "modularity", modularity}, {"clustering C", "clustering", clustering},
 }
 
 // trainedAt returns the models trained with a share of tokens masked.
 func trainedAt(models []Model, level float64) []Model {
-	return slices.DeleteFunc(slices.Clone(models), func(m Model) bool { return math.Abs(m.Run.Config.Masked.Level-level) > 1e-9 })
+	return slices.DeleteFunc(slices.Clone(models),
+		func(m Model) bool { return math.Abs(m.Run.Config.Masked.Level-level) > 1e-9 })
 }
 
 // byMean orders groups by the mean of a measure, those without it last.
-func byMean(all []Group, of func(Model) float64, rising bool) []Group {
-	value := func(g Group) float64 {
+func byMean(all []group, of func(Model) float64, rising bool) []group {
+	value := func(g group) float64 {
 		v := stats.Mean(finite(g.values(of)))
 		if math.IsNaN(v) {
 			return math.Inf(1)
@@ -66,12 +67,9 @@ func byMean(all []Group, of func(Model) float64, rising bool) []Group {
 		return v
 	}
 	out := slices.Clone(all)
-	slices.SortStableFunc(out, func(a, b Group) int { return cmp.Compare(value(a), value(b)) })
+	slices.SortStableFunc(out, func(a, b group) int { return cmp.Compare(value(a), value(b)) })
 	return out
 }
-
-// maskedPEs are the encodings of the paper's experiments on masked prediction.
-var maskedPEs = []string{"1d-fixed", "relative", "rope", "random", "learn-0.1", "learn-0.2", "learn-1.0", "learn-2.0"}
 
 func (s *Study) fig4(d *draft) error {
 	models := trainedAt(s.NMAR, 0.5)
@@ -85,9 +83,11 @@ func (s *Study) fig4(d *draft) error {
 		return err
 	}
 	d.row(2.1, network, series)
-	d.row(0.8, maskingSchematic("15 nodes at one time point"))
+	d.row(0.8, maskingSchematic(fmt.Sprintf("%d nodes at one time point",
+		models[0].Run.Config.Masked.NMAR.Nodes), models[0].Run.Config))
 	best := byMean(all, modularity, false)
-	d.row(plotHeight, boxes("Modularity of the encodings", "Modularity Q", best, false, modularity), boxes("Clustering of the encodings", "Clustering C", best, false, clustering))
+	d.row(plotHeight, boxes("Modularity of the encodings", "Modularity Q", best, false, modularity),
+		boxes("Clustering of the encodings", "Clustering C", best, false, clustering))
 	mseGroups := byMean(all, testMSE("0.50"), false)
 	d.row(plotHeight, mseBars(mseGroups, "0.50"))
 	d.row(0.8, scoring(distanceName(models[0])))
@@ -96,15 +96,21 @@ func (s *Study) fig4(d *draft) error {
 		return err
 	}
 	d.grid(mapHeight, 4, cosines)
-	d.Caption = fmt.Sprintf("A simulated network of %d nodes in %d modules, trained to predict masked nodes from the others at the same time (%s; test MSE with half of the nodes masked). "+
-		"Q and C are scored on the %s distance of encodings, not on the cosines that the paper shows as matrices: cosine similarity of the encodings of two nodes, nodes ordered by module; as they lie so, a fixed line (1d-fixed) is modular without having learned it.",
-		models[0].Run.Config.Masked.NMAR.Nodes, models[0].Run.Config.Masked.NMAR.Modules, epochs(models), distanceName(models[0]))
+	d.Caption = fmt.Sprintf(
+		"A simulated network of %d nodes in %d modules, trained to predict masked nodes from the others at "+
+			"the same time (%s; test MSE with half of the nodes masked). "+
+			"Q and C are scored on the %s distance of encodings. Matrices: their cosine similarity, which "+
+			"the paper shows, nodes ordered by module, %s.",
+		models[0].Run.Config.Masked.NMAR.Nodes, models[0].Run.Config.Masked.NMAR.Modules, epochs(
+			models), distanceName(models[0]), nodeOrder(models[0].Run))
 	var mse [][]float64
 	for _, g := range all {
 		mse = append(mse, finite(g.values(testMSE("0.50"))))
 	}
 	if test, err := stats.ANOVA(mse...); err == nil {
-		d.Caption += fmt.Sprintf(" Test MSE by encoding: F(%g, %g) = %.2f, %s (the paper prints F = .24, p = .97).", test.DF, test.DF2, test.Statistic, pText(test.P))
+		d.Caption += fmt.Sprintf(" Test MSE by encoding: F(%g, %g) = %.2f, %s (the paper prints "+
+			"F = %s, p = %s).", test.DF, test.DF2, test.Statistic, pText(test.P),
+			decimals(paper.NMARF, 2), decimals(paper.NMARP, 2))
 	}
 	d.table("", perModel("Simulated network", models, maskedColumns...))
 	return nil
@@ -122,7 +128,9 @@ func simulation(r *runs.Run) (network, series figure.Panel, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	network = figure.Matrix{Title: "True network", Values: sim.Weights, Rows: o.Nodes, Columns: o.Nodes, Scale: figure.Sequential,
+	sim = sim.ByModule()
+	network = figure.Matrix{Title: "True network", Values: sim.Weights, Rows: o.Nodes,
+		Columns: o.Nodes, Scale: figure.Sequential,
 		BarLabel: "Weight", XLabel: "From node", YLabel: "To node", Groups: sim.Labels}
 	l := figure.Lines{Title: "Series of three nodes", XLabel: "Time point", YLabel: "Activity", NoMembers: true}
 	for _, node := range []int{0, o.Nodes / 2, o.Nodes - 1} {
@@ -136,19 +144,21 @@ func simulation(r *runs.Run) (network, series figure.Panel, err error) {
 	return network, l, nil
 }
 
-// maskingSchematic is a drawing of masked prediction.
-func maskingSchematic(tokens string) figure.Panel {
+// maskingSchematic returns a drawing of masked prediction.
+func maskingSchematic(tokens string, c runs.Config) figure.Panel {
 	return figure.Schematic{Title: "Masked prediction", Boxes: []figure.SchematicBox{
-		{Text: tokens}, {Text: "mask a share of them", Emphasis: true}, {Text: "+ PE"}, {Text: "4 blocks: attention, MLP"}, {Text: "values of the masked"},
+		{Text: tokens}, {Text: "mask a share of them", Emphasis: true}, {Text: "+ PE"}, {
+			Text: blocksText(c)}, {Text: "values of the masked"},
 	}}
 }
 
 // mseBars draws errors in training and test, with those of the baselines.
-func mseBars(all []Group, level string) figure.Panel {
+func mseBars(all []group, level string) figure.Panel {
 	b := figure.Bars{Title: "Errors after training", YLabel: "MSE"}
 	for _, g := range all {
 		b.Groups = append(b.Groups, figure.BarGroup{Label: g.Label, Bars: []figure.Bar{
-			{Label: "training", Values: g.values(trainMSE)}, {Label: fmt.Sprintf("test, %s masked", percent(level)), Values: g.values(testMSE(level))},
+			{Label: "training", Values: g.values(trainMSE)}, {Label: fmt.Sprintf("test, %s masked",
+				percent(level)), Values: g.values(testMSE(level))},
 		}})
 	}
 	for _, name := range []string{"gaussian", "mean"} {
@@ -165,7 +175,7 @@ func percent(level string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(level, "0."), "0") + " %"
 }
 
-// scoredBy is the distance between encodings that a model's network scores are of.
+// scoredBy returns the distance between encodings that a model's network scores are of.
 func scoredBy(m Model) (metrics.Distance, error) {
 	if m.Run.Config.Masked.Distance == "" {
 		return metrics.Euclidean, nil
@@ -185,7 +195,7 @@ func distanceName(m Model) string {
 	}
 }
 
-// scoring is a drawing of how networks in encodings are scored.
+// scoring returns a drawing of how networks in encodings are scored.
 func scoring(distance string) figure.Panel {
 	return figure.Schematic{Title: "Modularity", Boxes: []figure.SchematicBox{
 		{Text: "PEs of two tokens, i and j"}, {Text: distance + " distance d, scaled to 0..1"}, {Text: "W = 1 − d"},
@@ -193,7 +203,7 @@ func scoring(distance string) figure.Panel {
 	}}
 }
 
-// likeness is what matrices show of the encodings of two tokens.
+// likeness is a measure of two tokens' encodings that matrices show.
 type likeness struct {
 	name, heading string // of files, and of the colour bar
 	min           float64
@@ -211,21 +221,23 @@ var cosineOf = likeness{"cosine", "Cosine", -1, figure.Diverging, func(_ Model, 
 }}
 
 // proximityOf is W, which the network scores are of: 1 less the scaled distance.
-var proximityOf = likeness{"proximity", "1 − scaled distance", 0, figure.Sequential, func(m Model, x runs.Table) ([]float64, error) {
-	kind, err := scoredBy(m)
-	if err != nil {
-		return nil, err
-	}
-	out, err := metrics.Distances(x.Values, x.Tokens, x.Dim, kind)
-	if err != nil {
-		return nil, err
-	}
-	return metrics.Proximity(out), nil
-}}
+var proximityOf = likeness{"proximity", "1 − scaled distance", 0, figure.Sequential,
+	func(m Model, x runs.Table) ([]float64, error) {
+		kind, err := scoredBy(m)
+		if err != nil {
+			return nil, err
+		}
+		out, err := metrics.Distances(x.Values, x.Tokens, x.Dim, kind)
+		if err != nil {
+			return nil, err
+		}
+		return metrics.Proximity(out), nil
+	}}
 
-// tokenMatrices draws how like each other the encodings of all tokens are, of the first model of each group that has a table.
-func tokenMatrices(d *draft, all []Group, how likeness) ([]figure.Panel, error) {
-	var panels []figure.Panel
+// tokenMatrices draws how like each other the encodings of all tokens are, of the first model of
+// each group that has a table.
+func tokenMatrices(d *draft, all []group, how likeness) ([]figure.Panel, error) {
+	var matrices []figure.Matrix
 	for _, g := range all {
 		m := g.Models[0]
 		p, err := m.Run.Probes()
@@ -248,7 +260,8 @@ func tokenMatrices(d *draft, all []Group, how likeness) ([]figure.Panel, error) 
 			return nil, err
 		}
 		order := orderBy(labels, x.Tokens)
-		panel := figure.Matrix{Title: g.Label, Rows: x.Tokens, Columns: x.Tokens, Scale: how.scale, Min: how.min, Max: 1, BarLabel: how.heading, Note: "n = 1 model"}
+		panel := figure.Matrix{Title: g.Label, Rows: x.Tokens, Columns: x.Tokens, Scale: how.scale,
+			Min: how.min, Max: 1, BarLabel: how.heading, Note: "n = 1 model"}
 		for _, i := range order {
 			for _, j := range order {
 				panel.Values = append(panel.Values, values[i*x.Tokens+j])
@@ -258,17 +271,45 @@ func tokenMatrices(d *draft, all []Group, how likeness) ([]figure.Panel, error) 
 			}
 		}
 		panel.GroupColors = networkColors(names)
-		panels = append(panels, panel)
-		d.table("_"+how.name+"_"+strings.NewReplacer(".", "", "-", "_").Replace(g.Label), squareTable(panel.Values, x.Tokens, order))
+		matrices = append(matrices, panel)
+		d.table("_"+how.name+"_"+strings.NewReplacer(".", "", "-", "_").Replace(g.Label),
+			squareTable(panel.Values, x.Tokens, order))
+	}
+	if how.scale == figure.Sequential {
+		spareDiagonal(matrices)
+	}
+	var panels []figure.Panel
+	for _, m := range matrices {
+		panels = append(panels, m)
 	}
 	return panels, nil
 }
 
-// squareTable is a matrix over tokens as a table.
+// spareDiagonal gives matrices one range of colours, the 1st to the 99th percentile of the values off
+// their diagonals, which are 1 and would leave little of the scale to the others.
+func spareDiagonal(all []figure.Matrix) {
+	var values []float64
+	for _, m := range all {
+		for i, v := range m.Values {
+			if i/m.Columns != i%m.Columns && !math.IsNaN(v) {
+				values = append(values, v)
+			}
+		}
+	}
+	slices.Sort(values)
+	if low, high := stats.Quantile(values, 0.01), stats.Quantile(values, 0.99); low < high {
+		for i := range all {
+			all[i].Min, all[i].Max = low, high
+		}
+	}
+}
+
+// squareTable returns a matrix over tokens as a table.
 func squareTable(values []float64, n int, order []int) table.Table {
 	t := table.Table{Columns: []table.Column{{Heading: "token", Name: "token"}}}
 	for _, i := range order {
-		t.Columns = append(t.Columns, table.Column{Heading: fmt.Sprint(i), Name: fmt.Sprintf("token_%d", i), Decimals: 4})
+		t.Columns = append(t.Columns, table.Column{Heading: fmt.Sprint(i),
+			Name: fmt.Sprintf("token_%d", i), Decimals: 4})
 	}
 	for r, i := range order {
 		row := table.Row{table.Count(i)}
@@ -280,7 +321,8 @@ func squareTable(values []float64, n int, order []int) table.Table {
 	return t
 }
 
-// modulesOf returns the modules of a run's tokens, if it knows them, and their names, if they have some.
+// modulesOf returns the modules of a run's tokens, if it knows them, and their names, if they have
+// some.
 func modulesOf(p *runs.Probes) (labels []int, names []string, err error) {
 	values, ok, err := p.Shared("modules")
 	if !ok || err != nil {
@@ -304,7 +346,8 @@ func orderBy(labels []int, n int) []int {
 	return order
 }
 
-// networkColors are the colours of the brain's networks, where all names are of those; nil otherwise.
+// networkColors returns the colours of the brain's networks, where all names are of those; nil
+// otherwise.
 func networkColors(names []string) []color.Color {
 	var out []color.Color
 	for _, name := range names {
@@ -317,7 +360,7 @@ func networkColors(names []string) []color.Color {
 	return out
 }
 
-// maskedCurves are the errors over training.
+// maskedCurves returns the errors over training.
 func maskedCurves(level string) map[string]func(runlog.Record) float64 {
 	return map[string]func(runlog.Record) float64{
 		"train_mse": func(r runlog.Record) float64 {
@@ -338,24 +381,34 @@ func maskedCurves(level string) map[string]func(runlog.Record) float64 {
 	}
 }
 
-func stepLines(title, yLabel string, series []figure.LineSeries) figure.Panel {
-	if len(series) == 0 {
-		return nil
-	}
+func stepLines(title, yLabel string, series []figure.LineSeries) figure.Lines {
 	return figure.Lines{Title: title, XLabel: "Step", YLabel: yLabel, Series: series, Band: figure.BandSD}
 }
 
-func (s *Study) fig5(d *draft) error { return s.fmri(d, 0.5, true, false) }
-func (s *Study) fig6(d *draft) error { return s.fmri(d, 0.5, false, true) }
+// ifAny returns no panel for no lines.
+func ifAny(l figure.Lines) figure.Panel {
+	if len(l.Series) == 0 {
+		return nil
+	}
+	return l
+}
+
+func (s *Study) fig5(d *draft) error { return s.fmri(d, "fig5", 0.5, fmriParts{errors: true}) }
+func (s *Study) fig6(d *draft) error { return s.fmri(d, "fig5", 0.5, fmriParts{networks: true}) }
 
 // maskLevel makes the figures of other shares of masked tokens in training.
-func (s *Study) maskLevel(d *draft, level float64) error { return s.fmri(d, level, true, true) }
+func (s *Study) maskLevel(d *draft, preset string, level float64) error {
+	return s.fmri(d, preset, level, fmriParts{errors: true, networks: true})
+}
 
-// fmri draws errors, and what networks the encodings have.
-func (s *Study) fmri(d *draft, level float64, errors, networks bool) error {
+// fmriParts chooses the parts of a figure on fMRI: errors, and the networks of the encodings.
+type fmriParts struct{ errors, networks bool }
+
+// fmri draws the models trained with a share of tokens masked, which the preset trains.
+func (s *Study) fmri(d *draft, preset string, level float64, show fmriParts) error {
 	models := trainedAt(s.FMRI, level)
 	all := groups(models)
-	s.missingMasked(d, map[float64]string{.15: "figA12", .5: "fig5", .75: "figA13", .9: "figA14"}[level], s.FMRI, level)
+	s.missingMasked(d, preset, s.FMRI, level)
 	if len(all) == 0 {
 		return nil
 	}
@@ -363,25 +416,32 @@ func (s *Study) fmri(d *draft, level float64, errors, networks bool) error {
 	if surrogate(models[0].Run) {
 		source = "the surrogate, made-up series of known networks"
 	}
-	d.Caption = fmt.Sprintf("Masked prediction of brain activity from %s; %.0f %% of the regions masked in training, %s.", source, 100*level, epochs(models))
-	if level == 0.5 && errors {
-		d.Caption += " The paper draws the networks on the cortex, for which there is no surface here: a strip shows them."
+	d.Caption = fmt.Sprintf("Masked prediction of brain activity from %s; %.0f %% of the regions "+
+		"masked in training, %s.", source, 100*level, epochs(models))
+	if level == 0.5 && show.errors {
+		d.Caption += " The paper draws the networks on the cortex, for which there is no surface here: a " +
+			"strip shows them."
 	}
 	if level == 0.5 {
-		if err := s.networkStrip(d, models[0].Run, errors); err != nil {
+		if err := s.networkStrip(d, models[0].Run, show.errors); err != nil {
 			return err
 		}
 	}
-	if errors {
-		lines, t, err := courses(all, byStep, "step", maskedCurves(paperTestLevel))
+	if show.errors {
+		lines, t, err := courses(all, byStep, "step", maskedCurves(paper.TestLevel))
 		if err != nil {
 			return err
 		}
-		d.row(plotHeight, stepLines("Training", "MSE in training", lines["train_mse"]), stepLines("Generalisation", "Test MSE, 90 % masked", lines["test_mse"]))
-		d.row(plotHeight, mseBars(byMean(all, testMSE(paperTestLevel), false), paperTestLevel))
+		training, test := stepLines("Training", "MSE in training", lines["train_mse"]),
+			stepLines("Generalisation", "Test MSE, 90 % masked", lines["test_mse"])
+		if training.Series != nil && test.Series != nil {
+			figure.ShareY(&training, &test)
+		}
+		d.row(plotHeight, ifAny(training), ifAny(test))
+		d.row(plotHeight, mseBars(byMean(all, testMSE(paper.TestLevel), false), paper.TestLevel))
 		d.table("_curves", t)
 	}
-	if networks {
+	if show.networks {
 		if level == 0.5 {
 			d.row(0.8, scoring(distanceName(models[0])))
 			matrices, err := tokenMatrices(d, all, proximityOf)
@@ -389,13 +449,17 @@ func (s *Study) fmri(d *draft, level float64, errors, networks bool) error {
 				return err
 			}
 			d.grid(mapHeight, 4, matrices)
-			d.Caption += " Matrices: 1 less the distance of the encodings of two regions, scaled to 0..1 over all pairs; regions ordered by network."
+			d.Caption += " Matrices: 1 less the distance of the encodings of two regions, scaled to 0..1 " +
+				"over all pairs; regions ordered by network. The colours " +
+				"span what is off the diagonal, but for its outermost hundredths."
 		}
 		scored := byMean(all, modularity, false)
-		q, c := boxes("Modularity of the encodings", "Modularity Q", scored, false, modularity), boxes("Clustering of the encodings", "Clustering C", scored, false, clustering)
+		q, c := boxes("Modularity of the encodings", "Modularity Q", scored, false, modularity),
+			boxes("Clustering of the encodings", "Clustering C", scored, false, clustering)
 		d.Caption += fmt.Sprintf(" Q and C are scored on the %s distance.", distanceName(models[0]))
 		if q == nil {
-			d.missing("torchpe train --task fmri --data DIR --modules CAB-NP_LABELKEY.txt", "network scores: the runs know no networks")
+			d.missing("torchpe train --task fmri --data DIR --modules CAB-NP_LABELKEY.txt",
+				"network scores: the runs know no networks")
 		}
 		d.row(plotHeight, q, c)
 	}
@@ -418,9 +482,10 @@ func (s *Study) networkStrip(d *draft, r *runs.Run, schematic bool) error {
 	if err != nil || labels == nil {
 		return err
 	}
-	d.row(1.1, figure.Strip{Title: "Networks of the regions, in the order of the tokens", Groups: labels, GroupNames: names, GroupColors: networkColors(names)})
+	d.row(1.1, figure.Strip{Title: "Networks of the regions, in the order of the tokens",
+		Groups: labels, GroupNames: names, GroupColors: networkColors(names)})
 	if schematic {
-		d.row(0.8, maskingSchematic("regions at one time point"))
+		d.row(0.8, maskingSchematic("regions at one time point", r.Config))
 	}
 	return nil
 }

@@ -8,7 +8,9 @@ import (
 	"runtime"
 	"sync"
 
-	"torchpe/report/metrics"
+	"torchpe/internal/metrics"
+	"torchpe/internal/paper"
+	"torchpe/internal/stats"
 	"torchpe/report/runs"
 )
 
@@ -17,10 +19,12 @@ type Model struct {
 	runs.Model
 	Variant Variant
 
-	// Of puzzles, against the model with the reference encoding: nil where there is no such model, or nothing to compare.
-	Attention  *metrics.Similarity
-	Procrustes []metrics.ProcrustesDistances // by block
-	PairedSeed bool                          // the reference has the same seed
+	// Of puzzles, against the model with the reference encoding: nil where there is no such model,
+	// or nothing to compare.
+	Attention   *metrics.Similarity
+	Procrustes  []metrics.ProcrustesDistances // by block
+	TableCosine []float64                     // of the two tables as they are, by block
+	PairedSeed  bool                          // the reference has the same seed
 
 	Toeplitz      []float64 // R^2 of E E^T, by block
 	EffectiveRank []float64 // of the table, by block
@@ -33,7 +37,7 @@ type NoisePoint struct {
 }
 
 // reference is the encoding that the others are compared with: the ground truth's arrangement.
-const reference = "2d-fixed"
+const reference = paper.Truth
 
 // measure reads the probes of all models once, those of the references first.
 func (s *Study) measure() error {
@@ -96,17 +100,18 @@ type referenceModel struct {
 	tables    []runs.Table // by block
 }
 
-// references holds the reference models of each variant, by seed; the first is that of seeds that have none.
+// references holds the reference models of each variant, by seed; the first is that of seeds that
+// have none.
 type references map[Variant]map[uint64]*referenceModel
 
 // firstSeed is the key of the reference for seeds that have none of their own.
 const firstSeed = math.MaxUint64
 
-// references reads the models of the reference encoding.
+// references reads the models of the reference encoding that have fitted their training puzzles.
 func (s *Study) references() (references, error) {
 	refs := references{}
 	for _, m := range s.LST {
-		if m.Label() != reference {
+		if m.Label() != reference || isUnfitted(m) {
 			continue
 		}
 		p, err := m.Run.Probes()
@@ -194,8 +199,10 @@ func (m *Model) compare(p *runs.Probes, tables []runs.Table, ref *referenceModel
 	if err != nil {
 		return err
 	}
-	if own.Examples == ref.attention.Examples && own.Heads == ref.attention.Heads && own.Tokens == ref.attention.Tokens && len(own.Layers) == len(ref.attention.Layers) {
-		s, err := metrics.CompareAttention(own.Layers, ref.attention.Layers, own.Examples, own.Heads*own.Tokens, own.Tokens, metrics.EachMap)
+	if own.Examples == ref.attention.Examples && own.Heads == ref.attention.Heads &&
+		own.Tokens == ref.attention.Tokens && len(own.Layers) == len(ref.attention.Layers) {
+		s, err := metrics.CompareAttention(own.Layers, ref.attention.Layers, own.Examples,
+			own.Heads*own.Tokens, own.Tokens, metrics.EachMap)
 		if err != nil {
 			return err
 		}
@@ -210,6 +217,7 @@ func (m *Model) compare(p *runs.Probes, tables []runs.Table, ref *referenceModel
 			break
 		}
 		m.Procrustes = append(m.Procrustes, d)
+		m.TableCosine = append(m.TableCosine, cosine(t.Values, ref.tables[block].Values))
 	}
 	return nil
 }
@@ -237,7 +245,8 @@ func (m *Model) readNoise(p *runs.Probes) error {
 	return nil
 }
 
-// cosine is the cosine similarity of the model's attention with the reference's; NaN where it is not known.
+// cosine returns the cosine similarity of the model's attention with the reference's; NaN where it
+// is not known.
 func (m Model) cosine() float64 {
 	if m.Attention == nil {
 		return math.NaN()
@@ -245,7 +254,7 @@ func (m Model) cosine() float64 {
 	return m.Attention.Cosine
 }
 
-// jsd is the Jensen-Shannon divergence of the model's attention from the reference's, in bits.
+// jsd returns the Jensen-Shannon divergence of the model's attention from the reference's, in bits.
 func (m Model) jsd() float64 {
 	if m.Attention == nil {
 		return math.NaN()
@@ -253,14 +262,27 @@ func (m Model) jsd() float64 {
 	return m.Attention.JSD
 }
 
-// distance is the orthogonal Procrustes distance from the reference's table, mean over blocks; NaN where there is no table.
+// distance returns the orthogonal Procrustes distance from the reference's table, mean over blocks;
+// NaN where there is no table.
 func (m Model) distance() float64 {
 	return m.overBlocks(func(d metrics.ProcrustesDistances) float64 { return d.Raw })
 }
 
-// disparity is the distance whatever the norms: scipy's disparity, mean over blocks.
+// disparity returns the distance whatever the norms: scipy's disparity, mean over blocks.
 func (m Model) disparity() float64 {
 	return m.overBlocks(func(d metrics.ProcrustesDistances) float64 { return d.Disparity })
+}
+
+// tableCosine returns the cosine of the model's table with the reference's as they are, mean over
+// blocks.
+func (m Model) tableCosine() float64 { return stats.Mean(m.TableCosine) }
+
+func cosine(a, b []float64) float64 {
+	var ab, aa, bb float64
+	for i := range a {
+		ab, aa, bb = ab+a[i]*b[i], aa+a[i]*a[i], bb+b[i]*b[i]
+	}
+	return ab / math.Sqrt(aa*bb)
 }
 
 func (m Model) overBlocks(of func(metrics.ProcrustesDistances) float64) float64 {

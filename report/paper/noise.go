@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 
+	"torchpe/internal/stats"
 	"torchpe/report/figure"
-	"torchpe/report/stats"
 	"torchpe/report/table"
 )
 
-// meanUnderNoise is the mean accuracy over the amplitudes of noise.
+// meanUnderNoise returns the mean accuracy over the amplitudes of noise.
 func meanUnderNoise(m Model) float64 {
 	sum := 0.0
 	for _, p := range m.Noise {
@@ -51,15 +51,18 @@ func (s *Study) figA11(d *draft) error {
 	all := s.mainGroups()
 	levels := amplitudes(modelsOf(all))
 	if len(levels) == 0 {
-		d.missing("torchpe sweep figA11 --out "+shellQuote(filepath.Join(s.Dir, "figA11")), "accuracy under noise, which runs measure at their end (not with --noise none)")
+		d.missing("torchpe sweep figA11 --out "+shellQuote(filepath.Join(s.Dir, "figA11")),
+			"accuracy under noise, which runs measure at their end (not with --noise none)")
 		return nil
 	}
 	byS, others := learned(all), common(all)
 	d.row(0.8, figure.Schematic{Title: "Noise", Boxes: []figure.SchematicBox{
-		{Text: "16 cells"}, {Text: "embedding"}, {Text: "+ N(0, amplitude²)", Emphasis: true}, {Text: "+ PE"}, {Text: "trained model"}, {Text: "symbol"},
+		{Text: "16 cells"}, {Text: "embedding"}, {Text: "+ N(0, amplitude²)",
+			Emphasis: true}, {Text: "+ PE"}, {Text: "trained model"}, {Text: "symbol"},
 	}})
 	heat := figure.Matrix{
-		Title: "Learned encodings", Rows: len(levels), Columns: len(byS), Scale: figure.Sequential, Min: 0, Max: 1, BarLabel: "Validation accuracy",
+		Title: "Learned encodings", Rows: len(levels), Columns: len(byS), Scale: figure.Sequential,
+		Min: 0, Max: 1, BarLabel: "Validation accuracy",
 		XLabel: "Initial σ", YLabel: "Noise amplitude",
 	}
 	var counts []int
@@ -79,17 +82,21 @@ func (s *Study) figA11(d *draft) error {
 		panel = heat
 	}
 	d.row(plotHeight, panel, noiseLines(others, levels))
-	d.row(plotHeight, boxes("Mean over noise, by initial σ", "Validation accuracy", byS, true, meanUnderNoise, chanceLine...),
+	d.row(plotHeight, boxes("Mean over noise, by initial σ", "Validation accuracy", byS, true,
+		meanUnderNoise, chanceLine...),
 		boxes("Mean over noise", "Validation accuracy", others, false, meanUnderNoise, chanceLine...))
-	d.Caption = "Validation accuracy where Gaussian noise of a standard deviation (amplitude) is added to each token embedding of a trained model; the paper names neither " +
-		"amplitudes nor distribution nor repeats, see docs/paper.md."
+	d.Caption = "Validation accuracy where Gaussian noise of a standard deviation (amplitude) is added to " +
+		"each token embedding of a trained model; the paper names neither " +
+		"amplitudes nor distribution nor repeats, see docs/paper.md." + fitNote(modelsOf(all))
 	t := table.Table{Title: "Accuracy under noise", Columns: []table.Column{
-		{Heading: "PE", Name: "pe"}, {Heading: "seed", Name: "seed"}, {Heading: "amplitude", Name: "amplitude", Decimals: 2}, {Heading: "accuracy", Name: "accuracy", Decimals: 3},
+		{Heading: "PE", Name: "pe"}, {Heading: "seed", Name: "seed"}, {Heading: "amplitude",
+			Name: "amplitude", Decimals: 2}, {Heading: "accuracy", Name: "accuracy", Decimals: 3},
 	}}
 	for _, g := range all {
 		for _, m := range g.Models {
 			for _, p := range m.Noise {
-				t.Rows = append(t.Rows, table.Row{table.Text(g.Label), table.Count(int(m.Member.Seed)), table.Number(p.Amplitude), table.Number(p.Accuracy)})
+				t.Rows = append(t.Rows, table.Row{table.Text(g.Label),
+					table.Count(int(m.Member.Seed)), table.Number(p.Amplitude), table.Number(p.Accuracy)})
 			}
 		}
 	}
@@ -97,11 +104,12 @@ func (s *Study) figA11(d *draft) error {
 	return nil
 }
 
-func noiseLines(all []Group, levels []float64) figure.Panel {
-	l := figure.Lines{Title: "Common encodings", XLabel: "Noise amplitude", YLabel: "Validation accuracy", Band: figure.BandSD, YMin: 0, YMax: 1, References: chanceLine}
+func noiseLines(all []group, levels []float64) figure.Panel {
+	l := figure.Lines{Title: "Common encodings", XLabel: "Noise amplitude",
+		YLabel: "Validation accuracy", Band: figure.BandSD, YMin: 0, YMax: 1, References: chanceLine}
 	l.LogX = levels[0] > 0
 	for _, g := range all {
-		line := figure.LineSeries{Label: g.Label, X: levels}
+		line := figure.LineSeries{Label: g.name(), ColorOf: g.Label, X: levels}
 		for _, m := range g.Models {
 			if len(m.Noise) == 0 {
 				continue

@@ -2,7 +2,6 @@ package paper
 
 import (
 	"crypto/sha256"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -15,6 +14,7 @@ import (
 	"testing"
 
 	"torchpe/data/lst"
+	"torchpe/internal/paper"
 	"torchpe/report/internal/chromium"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/runs"
@@ -67,11 +67,12 @@ func sums(t *testing.T, dir string) map[string][32]byte {
 	return out
 }
 
-// With the paper's whole grid nothing is missing, every listed file is there, and the same runs give the same bytes.
+// With the paper's whole grid nothing is missing, every listed file is there, and the same runs
+// give the same bytes.
 func TestWholeGrid(t *testing.T) {
-	dir := synthesise(t, synthetic.Paper(synthetic.Sigmas(), []int{1, 2, 3})...)
+	dir := synthesise(t, paperRuns(paper.Sigmas(), []int{1, 2, 3})...)
 	w, out := write(t, dir)
-	if w.Figures != 21 || w.Tables != 7 || len(w.Notes) != 0 {
+	if w.Figures != 23 || w.Tables != 8 || len(w.Notes) != 0 {
 		t.Errorf("%d figures, %d tables, notes %q", w.Figures, w.Tables, w.Notes)
 	}
 	if len(w.Missing) != 0 {
@@ -116,7 +117,7 @@ func TestPanels(t *testing.T) {
 	if _, err := s.Write(out, Options{Panels: true}); err != nil {
 		t.Fatal(err)
 	}
-	for _, letter := range []string{"a", "b", "c", "d"} { // the schematic, two curves, and boxes by sigma
+	for _, letter := range []string{"a", "b", "c", "d", "e"} { // the schematic, three curves, and boxes by sigma
 		text, err := os.ReadFile(filepath.Join(out, "fig2_"+letter+".svg"))
 		if err != nil {
 			t.Fatal(err)
@@ -129,35 +130,38 @@ func TestPanels(t *testing.T) {
 			t.Errorf("panel %s is not %s wide: %s", letter, width, head)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(out, "fig2_e.svg")); err == nil {
-		t.Error("figure 2 has a fifth panel")
+	if _, err := os.Stat(filepath.Join(out, "fig2_f.svg")); err == nil {
+		t.Error("figure 2 has a sixth panel")
 	}
 }
 
 // A page of a report shows all its figures in a browser, and nothing goes wrong there.
 func TestInBrowser(t *testing.T) {
-	dir := synthesise(t, append(synthetic.Paper([]float64{.2, 1, 2}, []int{1, 2}), synthetic.Run{Name: "other", Task: "nmar", PE: "rope", Seeds: []int{1}, MaskLevel: .3})...)
+	dir := synthesise(t, append(paperRuns([]float64{.2, 1, 2}, []int{1, 2}),
+		synthetic.Run{Name: "other", Task: "nmar", PE: "rope", Seeds: []int{1}, MaskLevel: .3})...)
 	w, _ := write(t, dir)
-	page := chromium.Open(t, w.Index)
 	var got struct {
 		Drawn   int
 		Undrawn []string
 		Missing int
 		Broken  []string
 	}
-	page.Evaluate(`(() => { const all = s => [...document.querySelectorAll(s)]; const ids = new Set(all("[id]").map(e => e.id)); return {
-		Drawn: all("img").filter(e => e.complete && e.naturalWidth > 0).length,
-		Undrawn: all("img").filter(e => !(e.complete && e.naturalWidth > 0)).map(e => e.alt),
-		Missing: all("code").length,
-		Broken: all("a[href^='#']").map(e => decodeURIComponent(e.hash.slice(1))).filter(id => !ids.has(id)),
-	}})()`, &got)
-	if got.Drawn != w.Figures || len(got.Undrawn) > 0 || got.Missing < len(w.Missing) || len(w.Missing) == 0 || len(got.Broken) > 0 {
+	problems := chromium.Evaluate(t, w.Index, 1280, `
+		const all = s => [...document.querySelectorAll(s)], ids = new Set(all("[id]").map(e => e.id));
+		const drawn = e => e.complete && e.naturalWidth > 0;
+		return {
+			Drawn: all("img").filter(drawn).length,
+			Undrawn: all("img").filter(e => !drawn(e)).map(e => e.alt),
+			Missing: all("code").length,
+			Broken: all("a[href^='#']").map(e => decodeURIComponent(e.hash.slice(1))).filter(id => !ids.has(id)),
+		};`, &got)
+	if got.Drawn != w.Figures || len(got.Undrawn) > 0 || got.Missing < len(w.Missing) ||
+		len(w.Missing) == 0 || len(got.Broken) > 0 {
 		t.Errorf("%+v of %d figures, %d missing", got, w.Figures, len(w.Missing))
 	}
-	for _, problem := range page.Problems() {
+	for _, problem := range problems {
 		t.Error("the page logs", problem)
 	}
-	chromium.Save(t, "report", page.Screenshot)
 }
 
 // One run makes what it can feed; all else is listed with the command that makes it.
@@ -177,7 +181,7 @@ func TestOneRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		items, err := s.Items()
+		items, err := s.items()
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -188,7 +192,8 @@ func TestOneRun(t *testing.T) {
 			}
 			for _, m := range item.Missing {
 				missing++
-				if !strings.HasPrefix(m.Command, "torchpe sweep ") && !strings.Contains(m.Command, "--modules") || m.What == "" {
+				if !strings.HasPrefix(m.Command, "torchpe sweep ") &&
+					!strings.Contains(m.Command, "--modules") || m.What == "" {
 					t.Errorf("%s: %+v", name, m)
 				}
 			}
@@ -204,18 +209,21 @@ func TestBasesAreNotMixed(t *testing.T) {
 	dir := synthesise(t,
 		synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2, 3}},
 		synthetic.Run{Name: "b", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}, Fidelity: "text"},
-		synthetic.Run{Name: "c", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{3}}, // trained as long as that of a
+		// trained as long as that of a
+		synthetic.Run{Name: "c", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{3}},
 	)
 	s, err := Read(dir, "")
-	if err != nil || s.Fidelity != "code" || len(s.Puzzles(s.Main())) != 3 || len(s.Notes) != 2 || !strings.Contains(s.Notes[0], "such as b") {
+	if err != nil || s.Fidelity != "code" || len(s.puzzles(s.mainVariant())) != 3 || len(s.Notes) != 2 ||
+		!strings.Contains(s.Notes[0], "such as b") {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if s, err = Read(dir, "text"); err != nil || s.Fidelity != "text" || len(s.Puzzles(s.Main())) != 2 {
+	if s, err = Read(dir, "text"); err != nil || s.Fidelity != "text" || len(s.puzzles(s.mainVariant())) != 2 {
 		t.Errorf("text: %d models, %v", len(s.LST), err)
 	}
 }
 
-// Runs that differ in their learning rate alone are groups of their own in every figure, and none is set beside a printed number.
+// Runs that differ in their learning rate alone are groups of their own in every figure, and none
+// is set beside a printed number.
 func TestLearningRates(t *testing.T) {
 	dir := synthesise(t,
 		synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}},
@@ -226,7 +234,7 @@ func TestLearningRates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Items(); err != nil {
+	if _, err := s.items(); err != nil {
 		t.Error(err)
 	}
 	var labels []string
@@ -238,71 +246,47 @@ func TestLearningRates(t *testing.T) {
 	}
 }
 
-// The embedded numbers are those of the paper's tables.
-func TestPrintedNumbers(t *testing.T) {
-	all, err := PrintedNumbers()
-	if err != nil || len(all) != 140 {
-		t.Fatalf("%d numbers, %v", len(all), err)
-	}
-	dir := os.Getenv("TORCHPE_PAPER_TABLES")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "paper", "tables")
-	}
-	f, err := os.Open(filepath.Join(dir, "table_a2.csv"))
-	if err != nil {
-		t.Skip("the paper's tables are not here: ", err)
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	numbers, labels, err := printedTable("A2")
-	if err != nil || len(labels) != 20 || len(rows) != 21 {
-		t.Fatalf("%d labels, %v", len(labels), err)
-	}
-	for i, row := range rows[1:] {
-		want := fmt.Sprintf("%s %s %s %s", row[1], row[2], row[3], row[4])
-		train, validation := numbers[[2]string{labels[i], "train"}], numbers[[2]string{labels[i], "validation"}]
-		if got := fmt.Sprintf("%.3f %.3f %.3f %.3f", train.Mean, train.SD, validation.Mean, validation.SD); got != want {
-			t.Errorf("%s: %s, want %s", labels[i], got, want)
-		}
-	}
-}
-
 // ours are models with the given validation accuracies.
-func ours(label string, sigma float64, values ...float64) Group {
-	g := Group{Label: label, Sigma: sigma}
+func ours(label string, sigma float64, values ...float64) group {
+	g := group{Label: label, Sigma: sigma}
 	for _, v := range values {
-		g.Models = append(g.Models, Model{Model: runs.Model{Result: runlog.MemberResult{ValidationAccuracy: v}}})
+		g.Models = append(g.Models, Model{Model: runs.Model{Run: &runs.Run{},
+			Result: runlog.MemberResult{ValidationAccuracy: v}}})
 	}
 	return g
 }
 
 func TestBesidePrinted(t *testing.T) {
-	// scipy.stats.ttest_ind_from_stats(mean(x), std(x, ddof=1), 4, .956, .039, 15, equal_var=False) with x as below gives p =
-	// 0.6447658281265176; the same with .925 and .083 for x = (.5, .6, .7) gives 0.019159154867413916; Holm doubles the smaller one.
+	// p of scipy.stats.ttest_ind_from_stats(mean(x), std(x, ddof=1), n, .956, .039, 15,
+	// equal_var=False) with x as below, of the same with .925 and .083 for learn-0.1, which Holm
+	// doubles as the smaller of two; the intervals by its formula with scipy.stats.t.ppf(.975, df).
 	q := quantity{name: "validation", heading: "validation", of: validation}
-	numbers, labels, err := printedTable("A2")
-	if err != nil {
-		t.Fatal(err)
+	numbers, labels := paper.Table("A2")
+	_, cells := q.columns(numbers, labels, []group{
+		ours("learn-0.2", .2, .93, .95, .98, 1, .97), ours("learn-0.1", .1, .5, .6, .7, .65,
+			.55), ours("learn-1.0", 1, .9, .8, .85, .95), ours("learn-2.0", 2, .3),
+	})
+	if !near(t, cells[1][5], 0.5390719423903977) || cells[1][4] != table.Text("−.025 to .045") ||
+		!near(t, cells[1][3], 0.01) {
+		t.Errorf("learn-0.2: %+v", cells[1])
 	}
-	cells := q.cells(numbers, labels, []Group{ours("learn-0.2", .2, .93, .95, .98, 1), ours("learn-0.1", .1, .5, .6, .7), ours("learn-2.0", 2, .3)})
-	if !near(t, cells[1][4], 0.6447658281265176) {
-		t.Errorf("p of learn-0.2: %+v", cells[1][4])
+	if !near(t, cells[0][5], 2*8.769173924932131e-05) ||
+		cells[0][4] != table.Text("−.422 to −.228") || !near(t, cells[0][3], -0.325) {
+		t.Errorf("learn-0.1: %+v", cells[0])
 	}
-	if !near(t, cells[0][4], 2*0.019159154867413916) {
-		t.Errorf("p of learn-0.1: %+v", cells[0][4])
+	if of4 := cells[9]; of4[5] != (table.Cell{}) || of4[4] != table.Text("−.116 to .078") ||
+		of4[2] != table.Count(4) {
+		t.Errorf("four models have a p, or no interval: %+v", of4)
 	}
-	if last := cells[19]; last[4] != (table.Cell{}) || last[2] != table.Count(1) {
+	if last := cells[19]; last[5] != (table.Cell{}) || last[4] != (table.Cell{}) || last[2] != table.Count(1) {
 		t.Errorf("one model has a test: %+v", last)
 	}
 	if cells[5][1] != (table.Cell{}) || cells[5][0] == (table.Cell{}) {
 		t.Errorf("a printed number without models: %+v", cells[5])
 	}
-	tab, err := beside("A2", []Group{ours("learn-0.2", .2, .9), ours("learn-7.0", 7, .3)}, q)
-	if err != nil || len(tab.Rows) != 21 {
-		t.Fatalf("%d rows, %v", len(tab.Rows), err)
+	tab := beside("A2", []group{ours("learn-0.2", .2, .9), ours("learn-7.0", 7, .3)}, q)
+	if len(tab.Rows) != 21 {
+		t.Fatalf("%d rows", len(tab.Rows))
 	}
 	var text strings.Builder
 	if err := tab.CSV(&text); err != nil || !strings.Contains(text.String(), "learn-7.0") {
@@ -339,7 +323,8 @@ func TestReferences(t *testing.T) {
 		if m.Attention == nil || m.PairedSeed != (m.Member.Seed < 5) {
 			t.Errorf("%s, seed %d: attention %v, paired %v", m.Label(), m.Member.Seed, m.Attention, m.PairedSeed)
 		}
-		if self := m.Label() == reference; self != (m.Attention.Cosine > 1-1e-12) || self && (m.distance() > 1e-6 || len(m.Procrustes) != 4) {
+		if self := m.Label() == reference; self != (m.Attention.Cosine > 1-1e-12) || self &&
+			(m.distance() > 1e-6 || len(m.Procrustes) != 4) {
 			t.Errorf("%s: cosine %v, distances %v", m.Label(), m.Attention.Cosine, m.Procrustes)
 		}
 	}
@@ -361,9 +346,9 @@ func TestExamplePuzzles(t *testing.T) {
 }
 
 func TestExemplars(t *testing.T) {
-	var all []Group
+	var all []group
 	for _, sigma := range []float64{.1, .2, .5, 1.5, 2} {
-		all = append(all, Group{Sigma: sigma})
+		all = append(all, group{Sigma: sigma})
 	}
 	var got []float64
 	for _, g := range exemplars(all) {
@@ -378,7 +363,7 @@ func TestExemplars(t *testing.T) {
 func BenchmarkThousandRuns(b *testing.B) {
 	var all []synthetic.Run
 	for seed := 0; len(all) < 1000; seed += 3 {
-		for _, r := range synthetic.Paper(synthetic.Sigmas(), []int{seed, seed + 1, seed + 2}) {
+		for _, r := range paperRuns(paper.Sigmas(), []int{seed, seed + 1, seed + 2}) {
 			r.Name = fmt.Sprintf("%d/%d", seed, len(all))
 			all = append(all, r)
 		}

@@ -8,10 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"torchpe/internal/paper"
+	"torchpe/internal/plural"
 	"torchpe/report/runs"
 )
 
-// Variant is what sets one of the paper's experiments on puzzles apart from another, besides the encoding.
+// Variant has the settings in which the paper's experiments on puzzles differ, besides the
+// encoding.
 type Variant struct {
 	Optimizer string  // adam, sgd
 	Decay     float64 // weight decay
@@ -20,7 +23,8 @@ type Variant struct {
 	ReadOut   string // last or probe
 }
 
-// Study is what a report is made from: the models of one base each on puzzles, the network simulation, and fMRI.
+// Study holds the models that a report shows: those of one base each on puzzles, the network
+// simulation, and fMRI.
 type Study struct {
 	Fidelity string // of the models on puzzles: code or text
 	LST      []Model
@@ -31,9 +35,9 @@ type Study struct {
 	Notes    []string // what was left out, and why
 }
 
-// Read sorts the finished runs found in dir into the paper's experiments. Where there are runs of several sizes of model or
-// data, those with the most models are taken, and Notes names the others. fidelity, code or text, chooses between readings; empty takes
-// that with the most models.
+// Read sorts the finished runs found in dir into the paper's experiments. Where there are runs of
+// several sizes of model or data, those with the most models are taken, and Notes names the others.
+// fidelity, code or text, chooses between readings; empty takes that with the most models.
 func Read(dir, fidelity string) (*Study, error) {
 	found, skipped, err := runs.Find(dir)
 	if err != nil {
@@ -42,7 +46,7 @@ func Read(dir, fidelity string) (*Study, error) {
 	s := &Study{Dir: dir, Runs: len(found)}
 	models, diverged := runs.Models(found)
 	if diverged > 0 {
-		s.note("%s diverged and count nowhere", plural(diverged, "model"))
+		s.note("%s diverged and count nowhere", plural.Of(diverged, "model"))
 	}
 	for _, skip := range skipped {
 		s.note("left out: %s", skip.Reason)
@@ -67,7 +71,7 @@ func Read(dir, fidelity string) (*Study, error) {
 		return nil, err
 	}
 	if n := len(byTask["masked"]); n > 0 {
-		s.note("%s on tables of one's own are not the paper's: see torchpe report compare", plural(n, "model"))
+		s.note("%s on tables of one's own are not the paper's: see torchpe report compare", plural.Of(n, "model"))
 	}
 	s.LST, s.NMAR, s.FMRI = s.once(lst), s.once(nmar), s.once(fmri)
 	return s, s.measure()
@@ -77,15 +81,8 @@ func (s *Study) note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
-// plural counts things whose plural ends in s.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-// oneBase returns the models of the base, and of the fidelity, that has the most, or of the given fidelity.
+// oneBase returns the models of the base, and of the fidelity, that has the most, or of the given
+// fidelity.
 func (s *Study) oneBase(what string, models []runs.Model, fidelity string) ([]runs.Model, error) {
 	type key struct{ base, fidelity string }
 	groups := map[key][]runs.Model{}
@@ -103,13 +100,15 @@ func (s *Study) oneBase(what string, models []runs.Model, fidelity string) ([]ru
 	}
 	order := slices.SortedFunc(maps.Keys(groups), func(a, b key) int {
 		return cmp.Or(-cmp.Compare(boolInt(a.fidelity == fidelity), boolInt(b.fidelity == fidelity)),
-			-cmp.Compare(len(groups[a]), len(groups[b])), cmp.Compare(a.fidelity, b.fidelity), cmp.Compare(a.base, b.base))
+			-cmp.Compare(len(groups[a]), len(groups[b])), cmp.Compare(a.fidelity,
+				b.fidelity), cmp.Compare(a.base, b.base))
 	})
 	if len(order) == 0 {
 		return nil, nil
 	}
 	if fidelity != "" && order[0].fidelity != fidelity {
-		s.note("no models on %s in the reading %s; there are %s of the other", what, fidelity, plural(len(models), "model"))
+		s.note("no models on %s in the reading %s; there are %s of the other", what, fidelity,
+			plural.Of(len(models), "model"))
 		return nil, nil
 	}
 	for _, k := range order[1:] {
@@ -117,7 +116,8 @@ func (s *Study) oneBase(what string, models []runs.Model, fidelity string) ([]ru
 		if k.fidelity != order[0].fidelity {
 			how += ", or --fidelity " + k.fidelity
 		}
-		s.note("%s on %s, such as %s, of another reading, size or data set: not shown; %s", plural(len(groups[k]), "model"), what, groups[k][0].Run.Name, how)
+		s.note("%s on %s, such as %s, of another reading, size or data set: not shown; %s",
+			plural.Of(len(groups[k]), "model"), what, groups[k][0].Run.Name, how)
 	}
 	return groups[order[0]], nil
 }
@@ -129,33 +129,35 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// setting is what tells models of a study apart, but for their seed and length of training.
-type setting struct {
+// modelKey identifies models that differ only in seed and length of training.
+type modelKey struct {
 	label, options string
 	variant        Variant
 	lr, level      float64
 	own            string
 }
 
-func settingOf(m runs.Model) setting {
-	k := setting{m.Label(), fmt.Sprint(m.Run.Config.PEOptions), variantOf(m), m.Member.LR, 0, ownRate(m) + " " + ownDecay(m)}
+func modelKeyOf(m runs.Model) modelKey {
+	k := modelKey{m.Label(), fmt.Sprint(m.Run.Config.PEOptions), variantOf(m), m.Member.LR, 0,
+		ownRate(m) + " " + ownDecay(m)}
 	if masked := m.Run.Config.Masked; masked != nil {
 		k.level = masked.Level
 	}
 	return k
 }
 
-// once returns the models, each seed of a setting once, in the order of encoding, sigma, options and seed.
+// once returns the models, each seed of a setting once, in the order of encoding, sigma, options
+// and seed.
 func (s *Study) once(models []runs.Model) []Model {
 	models = s.oneLength(models)
 	type key struct {
-		setting
+		modelKey
 		seed uint64
 	}
 	kept := map[key]runs.Model{}
 	twice := 0
 	for _, m := range models {
-		k := key{settingOf(m), m.Member.Seed}
+		k := key{modelKeyOf(m), m.Member.Seed}
 		if _, there := kept[k]; there {
 			twice++
 			continue
@@ -163,33 +165,35 @@ func (s *Study) once(models []runs.Model) []Model {
 		kept[k] = m
 	}
 	if twice > 0 {
-		s.note("%s of the same settings and seed as another count once", plural(twice, "model"))
+		s.note("%s of the same settings and seed as another count once", plural.Of(twice, "model"))
 	}
 	var out []Model
 	for _, m := range models {
-		if k := kept[key{settingOf(m), m.Member.Seed}]; k.Run == m.Run && k.Index == m.Index {
+		if k := kept[key{modelKeyOf(m), m.Member.Seed}]; k.Run == m.Run && k.Index == m.Index {
 			out = append(out, Model{Model: m, Variant: variantOf(m)})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Model) int {
 		return cmp.Or(cmp.Compare(a.Run.Config.PE, b.Run.Config.PE), cmp.Compare(a.Sigma(), b.Sigma()),
-			cmp.Compare(fmt.Sprint(a.Run.Config.PEOptions), fmt.Sprint(b.Run.Config.PEOptions)), cmp.Compare(a.Member.Seed, b.Member.Seed))
+			cmp.Compare(fmt.Sprint(a.Run.Config.PEOptions),
+				fmt.Sprint(b.Run.Config.PEOptions)), cmp.Compare(a.Member.Seed, b.Member.Seed))
 	})
 	return out
 }
 
 func variantOf(m runs.Model) Variant {
 	c := m.Run.Config
-	v := Variant{Optimizer: c.Optimizer, Decay: m.Member.WeightDecay, Heads: c.Heads, Placement: c.Placement(), ReadOut: c.ReadOut}
+	v := Variant{Optimizer: c.Optimizer, Decay: m.Member.WeightDecay, Heads: c.Heads,
+		Placement: c.Placement(), ReadOut: c.ReadOut}
 	if v.Optimizer == "adamw" && v.Decay == 0 { // the two are one without decay
 		v.Optimizer = "adam"
 	}
 	return v
 }
 
-// Main is the paper's own variant: Adam without weight decay, one head, and where the PE is added and the answer read as in the
-// reading at hand.
-func (s *Study) Main() Variant {
+// mainVariant returns the paper's own variant: Adam without weight decay, one head, and where the PE is
+// added and the answer read as in the reading at hand.
+func (s *Study) mainVariant() Variant {
 	v := Variant{Optimizer: "adam", Heads: 1, Placement: "block", ReadOut: "last"}
 	if s.Fidelity == "text" {
 		v.Placement, v.ReadOut = "input", "probe"
@@ -197,8 +201,9 @@ func (s *Study) Main() Variant {
 	return v
 }
 
-// Puzzles returns the models on puzzles of a variant. An encoding that has no placement belongs to each.
-func (s *Study) Puzzles(v Variant) []Model {
+// puzzles returns the models on puzzles of a variant. An encoding that has no placement belongs to
+// each.
+func (s *Study) puzzles(v Variant) []Model {
 	var out []Model
 	for _, m := range s.LST {
 		own := m.Variant
@@ -212,14 +217,15 @@ func (s *Study) Puzzles(v Variant) []Model {
 	return out
 }
 
-// Group are the models of one encoding, which differ in their seeds.
-type Group struct {
+// group are the models of one encoding, which differ in their seeds.
+type group struct {
 	Label  string
 	Sigma  float64 // -1 where the encoding has none
 	Models []Model
 }
 
-// ownRate and ownDecay are the learning rate and the weight decay of the PE's parameters, where they are not those of the rest.
+// ownRate and ownDecay are the learning rate and the weight decay of the PE's parameters, where
+// they are not those of the rest.
 func ownRate(m runs.Model) string { return ownOf(m.Member.PELR) }
 
 func ownDecay(m runs.Model) string { return ownOf(m.Member.PEWeightDecay) }
@@ -231,21 +237,23 @@ func ownOf(v *float64) string {
 	return fmt.Sprint(*v)
 }
 
-// optionsOf are the settings that may tell models of one encoding and variant apart: the encoding's options, the learning
-// rate, and what the PE has of its own.
+// optionsOf returns the settings that may tell models of one encoding apart: the encoding's
+// options, the variant, the learning rate, and the PE's own.
 func optionsOf(m Model) map[string]string {
 	out := maps.Clone(m.Run.Config.PEOptions)
 	if out == nil {
 		out = map[string]string{}
 	}
+	out["optimizer"], out["read_out"] = m.Variant.Optimizer, m.Variant.ReadOut
+	out["weight_decay"], out["heads"] = fmt.Sprint(m.Variant.Decay), fmt.Sprint(m.Variant.Heads)
 	out["lr"] = fmt.Sprint(m.Member.LR)
 	out["pe_lr"], out["pe_weight_decay"] = ownRate(m.Model), ownDecay(m.Model)
 	return out
 }
 
-// groups returns models by encoding and sigma, in the order of the models: the learned ones by sigma. Options in which the
-// models of an encoding differ join the label.
-func groups(models []Model) []Group {
+// groups returns models by encoding and sigma, in the order of the models: the learned ones by
+// sigma. Options in which the models of an encoding differ join the label.
+func groups(models []Model) []group {
 	options := map[string]map[string]map[string]bool{} // by label and option, its values
 	for _, m := range models {
 		label := m.Label()
@@ -259,7 +267,7 @@ func groups(models []Model) []Group {
 			options[label][k][v] = true
 		}
 	}
-	var out []Group
+	var out []group
 	at := map[string]int{}
 	for _, m := range models {
 		label := m.Label()
@@ -277,7 +285,7 @@ func groups(models []Model) []Group {
 		if !there {
 			i = len(out)
 			at[label] = i
-			out = append(out, Group{Label: label, Sigma: m.Sigma()})
+			out = append(out, group{Label: label, Sigma: m.Sigma()})
 		}
 		out[i].Models = append(out[i].Models, m)
 	}
@@ -285,39 +293,44 @@ func groups(models []Model) []Group {
 }
 
 // learned returns the groups of the paper's learned encoding, by sigma.
-func learned(all []Group) []Group {
-	return slices.DeleteFunc(slices.Clone(all), func(g Group) bool { return g.Sigma < 0 || g.Models[0].Run.Config.PE != "learn" })
+func learned(all []group) []group {
+	return slices.DeleteFunc(slices.Clone(all), func(g group) bool {
+		return g.Sigma < 0 ||
+			g.Models[0].Run.Config.PE != "learn"
+	})
 }
 
-// onGrid are the groups of the paper's main grid of sigma, 0.1 to 2 in tenths, over which it correlates; those of its study of
-// optimizers are smaller.
-func onGrid(all []Group) []Group {
-	return slices.DeleteFunc(slices.Clone(all), func(g Group) bool {
+// onGrid returns the groups of the paper's main grid of sigma, 0.1 to 2 in tenths, over which it
+// correlates; those of its study of optimizers are smaller.
+func onGrid(all []group) []group {
+	return slices.DeleteFunc(slices.Clone(all), func(g group) bool {
 		tenths := 10 * g.Sigma
 		return tenths < 0.5 || tenths > 20.5 || math.Abs(tenths-math.Round(tenths)) > 1e-9
 	})
 }
 
-// commonOrder is the paper's order of its common encodings, after their accuracy.
-var commonOrder = []string{"2d-fixed", "learn-0.2", "relative", "random", "rope", "1d-fixed", "nope", "c-nope"}
-
-// common returns the groups of the paper's common encodings and learn-0.2, in its order, then other encodings than learned ones.
-func common(all []Group) []Group {
-	place := func(g Group) int {
-		for i, label := range commonOrder {
+// common returns the groups of the paper's common encodings and learn-0.2, in its order, then other
+// encodings than learned ones.
+func common(all []group) []group {
+	order := paper.Encodings()
+	place := func(g group) int {
+		for i, label := range order {
 			if g.Label == label || strings.HasPrefix(g.Label, label+" (") {
 				return i
 			}
 		}
-		return len(commonOrder)
+		return len(order)
 	}
-	out := slices.DeleteFunc(slices.Clone(all), func(g Group) bool { return g.Sigma >= 0 && place(g) == len(commonOrder) })
-	slices.SortStableFunc(out, func(a, b Group) int { return cmp.Compare(place(a), place(b)) })
+	out := slices.DeleteFunc(slices.Clone(all), func(g group) bool {
+		return g.Sigma >= 0 &&
+			place(g) == len(order)
+	})
+	slices.SortStableFunc(out, func(a, b group) int { return cmp.Compare(place(a), place(b)) })
 	return out
 }
 
 // values returns a measure of each model of a group.
-func (g Group) values(of func(Model) float64) []float64 {
+func (g group) values(of func(Model) float64) []float64 {
 	out := make([]float64, len(g.Models))
 	for i, m := range g.Models {
 		out[i] = of(m)

@@ -3,84 +3,202 @@ package paper
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
-	"torchpe/report/stats"
+	"torchpe/internal/paper"
+	"torchpe/internal/plural"
+	"torchpe/internal/stats"
 	"torchpe/report/table"
 )
 
-// claims gathers the rows of the summary.
-type claims struct{ table.Table }
-
-func (c *claims) add(what, paper, here string, n int) {
-	count := table.Cell{}
-	if n > 0 {
-		count = table.Count(n)
-	}
-	if here == "" {
-		here = "no runs"
-	}
-	c.Rows = append(c.Rows, table.Row{table.Text(what), table.Text(paper), table.Text(here), count})
-}
-
-// summary sets the paper's main claims beside what the runs show.
+// summary sets the paper's claims, in its words, beside what the runs show.
 func (s *Study) summary(d *draft) error {
-	c := claims{table.Table{Title: d.Title, Columns: []table.Column{
-		{Heading: "claim", Name: "claim"}, {Heading: "paper", Name: "paper"}, {Heading: "here", Name: "here"}, {Heading: "n", Name: "n"},
-	}, Note: "Mean ± SD over models; n counts models, or levels of σ for correlations."}}
-	all := s.mainGroups()
-	byS := learned(all)
-	for _, p := range []struct{ label, paper string }{{"learn-0.2", ".956 ± .039"}, {"learn-1.0", ".894"}, {"learn-2.0", ".377"}, {reference, ".977 ± .073"}} {
-		text, n := meanText(only(all, p.label), validation)
-		c.add("Puzzles: validation accuracy of "+p.label, p.paper, text, n)
-	}
-	_, rhoCosine := scatter("", "", "", "levels of σ", onGrid(byS), Model.cosine, validation)
-	c.add("Puzzles: the nearer attention is to the ground truth's, the better", "Spearman ρ = .96", rhoCosine, 0)
-	_, rhoDistance := scatter("", "", "", "levels of σ", onGrid(byS), Model.distance, validation)
-	c.add("Puzzles: the nearer the PE is to the ground truth's, the better", "Spearman ρ = −.98", rhoDistance, 0)
-	_, rhoDisparity := scatter("", "", "", "levels of σ", onGrid(byS), Model.disparity, validation)
-	c.add("the same, whatever the norms (not in the paper)", "–", rhoDisparity, 0)
-	c.add("Puzzles: learn-0.2 is as good as 2d-fixed", "t = .96, p = .35 (of 15 pairs; it prints 13 degrees of freedom, which are 14)", pairedText(all), 0)
-	network := groups(trainedAt(s.NMAR, 0.5))
-	for _, label := range []string{"learn-0.1", "learn-2.0"} {
-		text, n := meanText(only(network, label), modularity)
-		c.add("Simulated network: modularity Q of "+label, map[string]string{"learn-0.1": "highest of all", "learn-2.0": "near 0"}[label], text, n)
-	}
-	brain := groups(trainedAt(s.FMRI, 0.5))
-	for _, label := range []string{"learn-0.1", "learn-2.0"} {
-		text, n := meanText(only(brain, label), testMSE(paperTestLevel))
-		c.add("fMRI: test MSE of "+label+", 90 % masked", map[string]string{"learn-0.1": "lowest of all", "learn-2.0": "higher"}[label], text, n)
-		text, n = meanText(only(brain, label), modularity)
-		c.add("fMRI: modularity Q of "+label, map[string]string{"learn-0.1": "highest of all", "learn-2.0": "near 0"}[label], text, n)
-	}
-	if len(brain) > 0 {
-		if v, ok := brain[0].Models[0].Run.Result.Baselines["gaussian"][paperTestLevel]; ok {
-			c.add("fMRI: test MSE of the conditional Gaussian, 90 % masked (not in the paper)", "–", fmt.Sprintf("%.3f", v), 0)
-		}
+	t := table.Table{Title: d.Title, Columns: []table.Column{
+		{Heading: "claim", Name: "claim"}, {Heading: "printed", Name: "printed"}, {Heading: "here",
+			Name: "here"}, {Heading: "test", Name: "test"},
+		{Heading: "n", Name: "n"}, {Heading: "verdict", Name: "verdict"},
+	}}
+	for _, c := range slices.Concat(s.puzzleClaims(), s.likenessClaims(), s.variantClaims(), s.maskedClaims()) {
+		t.Rows = append(t.Rows, c.row())
 	}
 	fidelity := ""
 	if s.Fidelity != "" {
 		fidelity = fmt.Sprintf(" Puzzles in the reading of the paper's %s.", s.Fidelity)
 	}
-	d.Caption = fmt.Sprintf("From %s: %d models on puzzles, %d on the simulated network, %d on fMRI.%s", plural(s.Runs, "run"), len(s.LST), len(s.NMAR), len(s.FMRI), fidelity)
-	d.table("", c.Table)
+	t.Note = fmt.Sprintf(
+		"Mean ± SD over models. A difference is \"%s\" where the 95 %% interval of the difference, paired by "+
+			"seed, excludes 0 in the claimed direction, \"%s\" where it does in the other; a "+
+			"number where %d models or more have it in their interval; a correlation by its sign, with p < "+
+			".05. \"%s\": too few models, or some that have not fitted their training puzzles (*).",
+		reproduced, notReproduced, fewestForP, capitalised(cannotBeTold))
+	d.Caption = fmt.Sprintf("From %s: %s on puzzles, %d on the simulated network, %d "+
+		"on fMRI.%s%s", plural.Of(s.Runs, "run"), plural.Of(len(s.LST), "model"), len(s.NMAR), len(s.FMRI),
+		fidelity, fitNote(s.LST))
+	d.table("", t)
 	return nil
 }
 
-// meanText is "0.956 ± 0.039" of the group, if there is one.
-func meanText(g []Group, of func(Model) float64) (string, int) {
+// printed writes a printed mean with its encoding: "learn-0.2: .956 ± .039".
+func printed(table, pe, quantity string) string {
+	numbers, _ := paper.Table(table)
+	n := numbers[[2]string{pe, quantity}]
+	return pe + ": " + decimals(n.Mean, 3) + " ± " + decimals(n.SD, 3)
+}
+
+// puzzleClaims returns the claims of sections 3.1 and 3.2.
+func (s *Study) puzzleClaims() []claim {
+	all := s.mainGroups()
+	over := func(high, low string) finding {
+		return comparison{high: high, low: low, of: validation, isPuzzle: true}.find(all)
+	}
+	both := func(table, a, b string) string {
+		return printed(table, a, "validation") + "; " + printed(table, b, "validation")
+	}
+	return []claim{
+		{"Compared to the default initialization choice of σ = 1, which had a generalization performance of " +
+			"0.89, we found that the optimal generalization performance was produced with PEs initialized " +
+			"with small norms (e.g., σ = 0.2; Acc=0.96)",
+			both("A2", "learn-0.2", "learn-1.0"), over("learn-0.2", "learn-1.0")},
+		{"PE's initialized from a distribution with large σ converged, but generalized poorly (e.g., σ = " +
+			"2.0, Acc=0.38)", both("A2", "learn-0.2", "learn-2.0"), over("learn-0.2", "learn-2.0")},
+		{"we did observe a slight reduction in generalization performance for PEs initialized at σ = 0.1 " +
+			"relative to σ = 0.2", both("A2", "learn-0.2", "learn-0.1"), over("learn-0.2", "learn-0.1")},
+		{"All models, except for the nope and c-nope models converged (accuracy after 4000 epochs, " +
+			"c-nope=0.56, nope=0.51)", printed("1", "c-nope", "train") + "; " +
+			printed("1", "nope", "train"), converged(common(all))},
+		{"we did not find a robust statistical difference between the ground truth 2d-fixed model (97.7%) " +
+			"and the learn-0.2 model (95.6%)",
+			paper.TruthTest().String() + " [15 pairs have 14 degrees of freedom]", alike(over(reference, "learn-0.2"))},
+		{"there was a significant difference between the learn-0.2 model with the next highest-performing " +
+			"model (relative)", paper.RelativeTest().String(), over("learn-0.2", "relative")},
+	}
+}
+
+// converged says which encodings have fitted.
+func converged(all []group) finding {
+	if len(all) == 0 {
+		return absent
+	}
+	f := finding{verdict: reproduced}
+	var parts []string
+	for _, g := range all {
+		parts = append(parts, fmt.Sprintf("%s %s (training %s)", g.Label, g.fittedText(),
+			shareText(meanOf(g, training))))
+		if isExcepted := g.Label == "nope" || g.Label == "c-nope"; isExcepted == (len(unfitted(g.Models)) == 0) {
+			f.verdict = cannotBeTold // more training may still change it
+		}
+	}
+	for _, label := range paper.Encodings() {
+		if only(all, label) == nil { // the claim is on all of them
+			f.verdict = cannotBeTold
+		}
+	}
+	f.here = "fitted: " + strings.Join(parts, ", ")
+	return f
+}
+
+// likenessClaims returns the claims of section 3.3 and of figure A9.
+func (s *Study) likenessClaims() []claim {
+	all := s.mainGroups()
+	grid := onGrid(learned(all))
+	const levels = "levels of σ"
+	return []claim{
+		{"the degree of agreement of learned attention maps with the ground truth (2d-fixed) predicted " +
+			"improved generalization", "ρ = 0.96, p < 0.0001", correlates(1, levels, grid, Model.cosine, validation)},
+		{"more similar ground truth PE approximation (measured by L2 norm) near perfectly predicted " +
+			"downstream generalization", "ρ = −0.98, p < " +
+			"0.0001", correlates(-1, levels, grid, Model.distance, validation)},
+		{"[the same, whatever the norms: Procrustes disparity]", "–",
+			correlates(-1, levels, grid, Model.disparity, validation)},
+		{"the 2d-fixed and 1d-fixed PEs are highly similar by design (the baseline cosine similarity between " +
+			"the two schemes is 0.72)", fmt.Sprintf("%.2f", paper.FixedCosine), fixedCosine(only(all, "1d-fixed"))},
+		{"despite having no similarity to the 2d-fixed PE scheme at initialization [learn-0.2] (cosine at " +
+			"initialization = 0.00)", fmt.Sprintf("%.2f", paper.StartCosine), startCosine(only(all, "learn-0.2"))},
+	}
+}
+
+// fixedCosine returns the cosine of the tables of 1d-fixed and 2d-fixed, which depends on the width
+// of the model alone.
+func fixedCosine(g []group) finding {
+	if g == nil || math.IsNaN(meanOf(g[0], Model.tableCosine)) {
+		return absent
+	}
+	v := meanOf(g[0], Model.tableCosine)
+	width := g[0].Models[0].Run.Config.DModel
+	f := finding{here: fmt.Sprintf("%s at width %d", decimals(v, 2), width), verdict: notReproduced}
+	switch {
+	case width != paper.Width:
+		f.verdict = cannotBeTold
+	case math.Abs(v-paper.FixedCosine) < 0.005:
+		f.verdict = reproduced
+	}
+	return f
+}
+
+// startCosine returns the cosine of a learned table with that of 2d-fixed before training.
+func startCosine(g []group) finding {
 	if g == nil {
-		return "", 0
+		return absent
 	}
-	values := finite(g[0].values(of))
-	switch len(values) {
-	case 0:
-		return "", 0
-	case 1:
-		return decimals(values[0], 3), 1
+	of := func(m Model) float64 {
+		if m.Result.PEMotion == nil {
+			return math.NaN()
+		}
+		return stats.Mean(m.Result.PEMotion.StartCosine)
 	}
-	sd := stats.SD(values)
-	if math.IsNaN(sd) {
-		return decimals(values[0], 3), 1
+	return number(g, paper.StartCosine, of, meanText(g[0], of))
+}
+
+// variantClaims returns the claims on optimizers, weight decay and noise.
+func (s *Study) variantClaims() []claim {
+	decayed := s.withDecay()
+	indistinct := comparison{high: reference, low: "learn-0.2", of: validation, isPuzzle: true}.find(decayed)
+	out := []claim{{"when applying L2 regularization (via weight decay), the generalization performance of " +
+		"learnable PEs was virtually indistinguishable from the ground truth 2d-fixed PE (both models " +
+		"generalized with 99% accuracy)",
+		printed("A6", reference, "validation") + "; " + printed("A6", "learn-0.2", "validation"), alike(indistinct)}}
+	for _, sigma := range []string{"learn-0.01", "learn-0.05", "learn-0.1"} {
+		both := slices.Concat(labelled(only(s.bySGD(), sigma), "SGD"),
+			labelled(only(s.mainGroups(), sigma), "Adam"))
+		out = append(out,
+			claim{"vanilla SGD outperformed the generalization ability of models trained with Adam for small " +
+				"values of σ ∈ {0.01, 0.05, 0.1} [" + sigma + "]",
+				"SGD " + printed("A4", sigma, "sgd") + "; Adam " + printed("A4", sigma, "adam"),
+				comparison{high: "SGD", low: "Adam", of: validation, isPuzzle: true}.find(both)})
 	}
-	return decimals(stats.Mean(values), 3) + " ± " + decimals(sd, 3), len(values)
+	sigma := func(m Model) float64 { return m.Sigma() }
+	return append(out, claim{
+		"models that were most robust to noise were those initialized from a low-norm distribution",
+		"–", correlates(-1, "levels of σ", onGrid(learned(s.mainGroups())), sigma, meanUnderNoise)})
+}
+
+// labelled gives groups another label.
+func labelled(g []group, label string) []group {
+	g = slices.Clone(g)
+	for i := range g {
+		g[i].Label = label
+	}
+	return g
+}
+
+// maskedClaims returns the claims of section 3.4 and appendix A.4.
+func (s *Study) maskedClaims() []claim {
+	network, brain := groups(trainedAt(s.NMAR, 0.5)), groups(trainedAt(s.FMRI, 0.5))
+	small := []string{"learn-0.1", "learn-0.2"}
+	return []claim{
+		{"[simulated network] learnable PE models with a small-norm were the models that were most capable " +
+			"of learning the ground truth network organization", "modularity Q, in a figure alone",
+			best(learned(network), modularity, false, small...)},
+		{"[human fMRI] small-norm initialized PEs (learn=0.1 and learn=0.2) achieved the best performance in " +
+			"both their training and validation sets [validation: MSE, 90 % masked]", "in a figure alone",
+			best(brain, testMSE(paper.TestLevel), true, small...)},
+		{"[the same in training]", "in a figure alone", best(brain, trainMSE, true, small...)},
+		{"relative PEs fared the worst, followed by absolute 1d-fixed and random PEs",
+			"in a figure alone", best(brain, testMSE(paper.TestLevel), false, "relative")},
+		{"the modularity of small-norm initialized PEs (learn-0.1 and learn-0.2) had the highest overall " +
+			"network modularity and segregation relative to other learnable PEs [modularity]", "in a figure alone",
+			best(learned(brain), modularity, false, small...)},
+		{"[segregation]", "in a figure alone", best(learned(brain), clustering, false, small...)},
+	}
 }

@@ -4,60 +4,43 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
+	"torchpe/internal/paper"
 	"torchpe/report/figure"
-	"torchpe/report/stats"
 )
 
-// table1 and its like set printed numbers beside ours.
-func (s *Study) accuracyTable(d *draft, printed string, all []Group) error {
+// accuracyTable adds the table of that number in the paper: printed accuracies beside ours.
+func (d *draft) accuracyTable(printed string, all []group) {
 	if len(all) == 0 {
-		return nil
+		return
 	}
-	t, err := beside(printed, all, quantity{name: "validation", heading: "validation", of: validation}, quantity{name: "train", heading: "training", of: training})
-	if err != nil {
-		return err
-	}
+	t := beside(printed, all, quantity{name: "validation", heading: "validation",
+		of: validation}, quantity{name: "train", heading: "training", of: training},
+		quantity{name: "iid", heading: "IID test", of: iid})
 	t.Title = d.Title
-	d.Caption = fmt.Sprintf("Final accuracies, %s epochs in the paper and %s here.", "4,000", epochs(modelsOf(all)))
+	d.Caption = fmt.Sprintf("Final accuracies, %d,%03d epochs in the paper and %s here.",
+		paper.Epochs/1000, paper.Epochs%1000, epochs(modelsOf(all))) + fitNote(modelsOf(all))
 	d.table("", t)
-	return nil
 }
 
 func (s *Study) table1(d *draft) error {
-	s.missingEncodings(d, s.onPuzzles("table1"), "", commonOrder)
-	if err := s.accuracyTable(d, "1", common(s.mainGroups())); err != nil {
-		return err
-	}
-	if text := pairedText(s.mainGroups()); text != "" {
-		d.Caption += " 2d-fixed against learn-0.2, paired by seed: " + text + " (the paper prints t(13) = .96, p = .35; 15 pairs have 14 degrees of freedom)."
+	s.missingEncodings(d, s.onPuzzles("table1"), "", paper.Encodings())
+	d.accuracyTable("1", common(s.mainGroups()))
+	of := comparison{high: reference, low: "learn-0.2", of: validation, isPuzzle: true}.find(s.mainGroups())
+	if of.test != "" {
+		printed := paper.TruthTest()
+		d.Caption += fmt.Sprintf(" %s less %s, paired by seed: %s (the paper prints t(%d) = %s, p = %s; "+
+			"15 pairs have 14 degrees of freedom).", paper.Truth, paper.Learned, of.test,
+			printed.DF, decimals(printed.T, 2), decimals(printed.P, 2))
 	}
 	return nil
 }
 
-// pairedText compares learn-0.2 with the ground truth's encoding over the seeds that both have.
-func pairedText(all []Group) string {
-	fixed, small := only(all, reference), only(all, "learn-0.2")
-	if fixed == nil || small == nil {
-		return ""
-	}
-	var a, b []float64
-	for _, m := range fixed[0].Models {
-		at := slices.IndexFunc(small[0].Models, func(o Model) bool { return o.Member.Seed == m.Member.Seed })
-		if at >= 0 {
-			a, b = append(a, validation(m)), append(b, validation(small[0].Models[at]))
-		}
-	}
-	test, err := stats.PairedT(a, b)
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprintf("t(%g) = %s, %s", test.DF, decimals(test.Statistic, 2), pText(test.P))
-}
-
 func (s *Study) tableA2(d *draft) error {
-	s.missingSigmas(d, s.onPuzzles("fig2"), "", mainSigmas())
-	return s.accuracyTable(d, "A2", learned(s.mainGroups()))
+	s.missingSigmas(d, s.onPuzzles("fig2"), "", paper.Sigmas())
+	d.accuracyTable("A2", learned(s.mainGroups()))
+	return nil
 }
 
 func (s *Study) tableA3(d *draft) error {
@@ -65,80 +48,84 @@ func (s *Study) tableA3(d *draft) error {
 	if !s.compared(d, all) {
 		return nil
 	}
-	t, err := beside("A3", all, quantity{name: "cosine", heading: "attention cosine", of: Model.cosine})
-	if err != nil {
-		return err
-	}
+	t := beside("A3", all, quantity{name: "cosine", heading: "attention cosine", of: Model.cosine})
 	t.Title = d.Title
 	d.Caption = pooling + " The paper does not say how it pooled."
 	d.table("", t)
 	return nil
 }
 
-// withOptimizer are the models of an optimizer.
-func (s *Study) withOptimizer(name string) []Group {
-	v := s.Main()
-	v.Optimizer = name
-	return groups(s.Puzzles(v))
+// bySGD returns the models trained by SGD.
+func (s *Study) bySGD() []group {
+	v := s.mainVariant()
+	v.Optimizer = "sgd"
+	return groups(s.puzzles(v))
 }
 
-// withDecay are the models with weight decay: by AdamW, as in the published code, else by Adam.
-func (s *Study) withDecay(decay float64) []Group {
-	v := s.Main()
-	v.Decay, v.Optimizer = decay, "adamw"
-	if all := groups(s.Puzzles(v)); all != nil {
+// withDecay returns the models with the paper's weight decay: by AdamW, as in the published code,
+// else by Adam.
+func (s *Study) withDecay() []group {
+	v := s.mainVariant()
+	v.Decay, v.Optimizer = paper.Decay, "adamw"
+	if all := groups(s.puzzles(v)); all != nil {
 		return all
 	}
 	v.Optimizer = "adam"
-	return groups(s.Puzzles(v))
+	return groups(s.puzzles(v))
 }
 
-// withHeads are the models with several heads.
-func (s *Study) withHeads(n int) []Group {
-	v := s.Main()
+// withHeads returns the models with several heads.
+func (s *Study) withHeads(n int) []group {
+	v := s.mainVariant()
 	v.Heads = n
-	return groups(s.Puzzles(v))
+	return groups(s.puzzles(v))
 }
 
-// optimizerSigmas are the sigmas of the study of optimizers.
-var optimizerSigmas = []float64{0.01, 0.05, 0.1, 0.2}
-
-func ofSigmas(all []Group, sigmas []float64) []Group {
-	return slices.DeleteFunc(learned(all), func(g Group) bool { return !slices.Contains(sigmas, g.Sigma) })
+func ofSigmas(all []group, sigmas []float64) []group {
+	return slices.DeleteFunc(learned(all), func(g group) bool { return !slices.Contains(sigmas, g.Sigma) })
 }
 
 func (s *Study) figA7(d *draft) error {
-	sgd, adam := ofSigmas(s.withOptimizer("sgd"), optimizerSigmas), ofSigmas(s.mainGroups(), optimizerSigmas)
+	sgd, adam := ofSigmas(s.bySGD(), paper.OptimizerSigmas()), ofSigmas(s.mainGroups(), paper.OptimizerSigmas())
 	s.missingOptimizers(d)
 	if len(sgd)+len(adam) == 0 {
 		return nil
 	}
-	sgdLines, t, err := courses(sgd, byEpoch, "epoch", trainAndValidation())
+	sgdLines, t, err := courses(sgd, byEpoch, "epoch", accuracyCurves())
 	if err != nil {
 		return err
 	}
-	adamLines, t2, err := courses(adam, byEpoch, "epoch", trainAndValidation())
+	adamLines, t2, err := courses(adam, byEpoch, "epoch", accuracyCurves())
 	if err != nil {
 		return err
 	}
-	d.row(plotHeight, accuracyLines("SGD", "Validation accuracy", sgdLines["validation"]), accuracyLines("Adam", "Validation accuracy", adamLines["validation"]))
+	d.row(plotHeight, accuracyCourses("SGD: ", sgdLines)...)
+	d.row(plotHeight, accuracyCourses("Adam: ", adamLines)...)
 	d.row(plotHeight, besideBySigma(sgd, adam))
-	d.Caption = fmt.Sprintf("Encodings that start very small, trained by SGD and by Adam (%s).", epochs(append(modelsOf(sgd), modelsOf(adam)...)))
-	d.table("", perModel("Accuracy by optimizer", append(modelsOf(sgd), modelsOf(adam)...), accuracyColumns...))
+	both := append(modelsOf(sgd), modelsOf(adam)...)
+	d.Caption = fmt.Sprintf("Encodings that start very small, trained by SGD and by Adam (%s).",
+		epochs(both)) + fitNote(both)
+	d.table("", perModel("Accuracy by optimizer", both, accuracyColumns...))
 	d.table("_sgd_curves", t)
 	d.table("_adam_curves", t2)
 	return nil
 }
 
-// besideBySigma draws the validation accuracy by SGD beside that by Adam, for each sigma that either has.
-func besideBySigma(sgd, adam []Group) figure.Panel {
-	b := figure.Bars{Title: "SGD and Adam, after training", XLabel: "Initial σ", YLabel: "Validation accuracy", References: chanceLine}
-	for _, sigma := range optimizerSigmas {
-		pair := figure.BarGroup{Label: strconv.FormatFloat(sigma, 'g', -1, 64), Bars: []figure.Bar{{Label: "SGD"}, {Label: "Adam"}}}
-		for i, all := range [][]Group{sgd, adam} {
+// besideBySigma draws the validation accuracy by SGD beside that by Adam, for each sigma that
+// either has.
+func besideBySigma(sgd, adam []group) figure.Panel {
+	b := figure.Bars{Title: "SGD and Adam, after training", XLabel: "Initial σ",
+		YLabel: "Validation accuracy", References: chanceLine}
+	for _, sigma := range paper.OptimizerSigmas() {
+		pair := figure.BarGroup{Label: strconv.FormatFloat(sigma, 'g', -1, 64),
+			Bars: []figure.Bar{{Label: "SGD"}, {Label: "Adam"}}}
+		for i, all := range [][]group{sgd, adam} {
 			for _, g := range all {
 				if g.Sigma == sigma {
 					pair.ColorOf = g.Label
+					if len(unfitted(g.Models)) > 0 {
+						pair.Label = strings.TrimSuffix(pair.Label, "*") + "*"
+					}
 					pair.Bars[i].Values = append(pair.Bars[i].Values, g.values(validation)...)
 				}
 			}
@@ -152,101 +139,113 @@ func besideBySigma(sgd, adam []Group) figure.Panel {
 
 // missingOptimizers notes what the study of optimizers lacks.
 func (s *Study) missingOptimizers(d *draft) {
-	bySGD := modelsOf(s.withOptimizer("sgd"))
+	bySGD := modelsOf(s.bySGD())
 	flags := []string{"--optimizer sgd"}
 	if len(bySGD) == 0 {
 		flags = append(flags, "--lr 1e-3") // the paper's
 	}
-	s.missingSigmas(d, s.variant("figA7", bySGD, flags...), " trained by SGD", optimizerSigmas)
-	s.missingSigmas(d, s.onPuzzles("figA7"), " trained by Adam", optimizerSigmas)
+	s.missingSigmas(d, s.variant("figA7", bySGD, flags...), " trained by SGD", paper.OptimizerSigmas())
+	s.missingSigmas(d, s.onPuzzles("figA7"), " trained by Adam", paper.OptimizerSigmas())
 }
 
 func (s *Study) tableA4(d *draft) error {
-	sgd, adam := ofSigmas(s.withOptimizer("sgd"), optimizerSigmas), ofSigmas(s.mainGroups(), optimizerSigmas)
+	sgd, adam := ofSigmas(s.bySGD(), paper.OptimizerSigmas()), ofSigmas(s.mainGroups(), paper.OptimizerSigmas())
 	s.missingOptimizers(d)
 	if len(sgd)+len(adam) == 0 {
 		return nil
 	}
-	t, err := beside("A4", nil, quantity{name: "adam", heading: "Adam", of: validation, groups: adam}, quantity{name: "sgd", heading: "SGD", of: validation, groups: sgd})
-	if err != nil {
-		return err
-	}
+	t := beside("A4", nil, quantity{name: "adam", heading: "Adam", of: validation,
+		groups: adam}, quantity{name: "sgd", heading: "SGD", of: validation, groups: sgd})
 	t.Title = d.Title
-	d.Caption = "Validation accuracy."
+	d.Caption = "Validation accuracy." + fitNote(append(modelsOf(sgd), modelsOf(adam)...))
 	d.table("", t)
 	return nil
 }
 
-// paperDecay is the weight decay of the paper's variant.
-const paperDecay = 0.1
-
-const withDecayText = " with weight decay 0.1"
-
-// decayed is the experiment with weight decay.
-func (s *Study) decayed() experiment {
-	models := modelsOf(s.withDecay(paperDecay))
-	optimizer := "adamw"
-	if len(models) > 0 {
-		optimizer = models[0].Variant.Optimizer
+// decayed returns the experiment with weight decay, and how its models are trained: AdamW's decay
+// is none of Adam's L2.
+func (s *Study) decayed() (e experiment, how string) {
+	models := modelsOf(s.withDecay())
+	optimizer, how := "adamw", fmt.Sprintf("by AdamW with weight decay %g", paper.Decay)
+	if len(models) > 0 && models[0].Variant.Optimizer != optimizer {
+		optimizer, how = models[0].Variant.Optimizer, fmt.Sprintf(
+			"by Adam with L2 of %g (the paper's: AdamW)", paper.Decay)
 	}
-	return s.variant("figA8", models, "--optimizer "+optimizer, fmt.Sprintf("--weight-decay %g", paperDecay))
+	return s.variant("figA8", models, "--optimizer "+optimizer, fmt.Sprintf("--weight-decay %g", paper.Decay)), how
 }
 
 func (s *Study) figA8(d *draft) error {
-	all := s.withDecay(paperDecay)
+	all := s.withDecay()
 	byS, others := learned(all), common(all)
-	s.missingSigmas(d, s.decayed(), withDecayText, mainSigmas())
-	s.missingEncodings(d, s.decayed(), withDecayText, commonOrder)
+	e, how := s.decayed()
+	s.missingSigmas(d, e, " trained "+how, paper.Sigmas())
+	s.missingEncodings(d, e, " trained "+how, paper.Encodings())
 	if len(all) == 0 {
 		return nil
 	}
-	lines, t, err := courses(exemplars(byS), byEpoch, "epoch", trainAndValidation())
+	lines, t, err := courses(exemplars(byS), byEpoch, "epoch", accuracyCurves())
 	if err != nil {
 		return err
 	}
-	d.row(plotHeight, accuracyLines("Training", "Training accuracy", lines["train"]), accuracyLines("Generalisation", "Validation accuracy", lines["validation"]))
-	d.row(plotHeight, boxes("Generalisation by initial σ", "Validation accuracy", byS, true, validation, chanceLine...))
-	d.row(plotHeight, boxes("Common encodings", "Validation accuracy", others, false, validation, chanceLine...))
-	d.Caption = fmt.Sprintf("As figures 2 and A10, with a weight decay of %g (%s).", paperDecay, epochs(modelsOf(all)))
+	d.row(plotHeight, accuracyCourses("", lines)...)
+	d.row(plotHeight, validationBoxes("Generalisation by initial σ", byS, true))
+	d.row(plotHeight, validationBoxes("Common encodings", others, false))
+	d.Caption = fmt.Sprintf("As figures 2 and A10, trained %s (%s).", how,
+		epochs(modelsOf(all))) + fitNote(modelsOf(all))
 	d.table("", perModel("Accuracy with weight decay", modelsOf(all), accuracyColumns...))
 	d.table("_curves", t)
 	return nil
 }
 
+// trained adds to the caption, where there is one, how the models were trained.
+func (d *draft) trained(how string) {
+	if d.Caption != "" {
+		d.Caption += " Trained " + how + "."
+	}
+}
+
 func (s *Study) tableA5(d *draft) error {
-	s.missingSigmas(d, s.decayed(), withDecayText, mainSigmas())
-	return s.accuracyTable(d, "A5", learned(s.withDecay(paperDecay)))
+	e, how := s.decayed()
+	s.missingSigmas(d, e, " trained "+how, paper.Sigmas())
+	d.accuracyTable("A5", learned(s.withDecay()))
+	d.trained(how)
+	return nil
 }
 
 func (s *Study) tableA6(d *draft) error {
-	s.missingEncodings(d, s.decayed(), withDecayText, commonOrder)
-	return s.accuracyTable(d, "A6", common(s.withDecay(paperDecay)))
+	e, how := s.decayed()
+	s.missingEncodings(d, e, " trained "+how, paper.Encodings())
+	d.accuracyTable("A6", common(s.withDecay()))
+	d.trained(how)
+	return nil
 }
 
 func (s *Study) figA15(d *draft) error {
 	var shown []Model
 	for _, heads := range []int{2, 4} {
 		all := s.withHeads(heads)
-		e, with := s.variant("figA15", modelsOf(all), fmt.Sprintf("--heads %d", heads)), fmt.Sprintf(" with %d heads", heads)
-		s.missingSigmas(d, e, with, mainSigmas())
-		s.missingEncodings(d, e, with, commonOrder)
+		e, with := s.variant("figA15", modelsOf(all),
+			fmt.Sprintf("--heads %d", heads)), fmt.Sprintf(" with %d heads", heads)
+		s.missingSigmas(d, e, with, paper.Sigmas())
+		s.missingEncodings(d, e, with, paper.Encodings())
 		if len(all) == 0 {
 			continue
 		}
-		lines, t, err := courses(common(all), byEpoch, "epoch", trainAndValidation())
+		lines, t, err := courses(common(all), byEpoch, "epoch", accuracyCurves())
 		if err != nil {
 			return err
 		}
-		d.row(plotHeight, boxes(fmt.Sprintf("%d heads, common encodings", heads), "Validation accuracy", common(all), false, validation, chanceLine...),
-			boxes(fmt.Sprintf("%d heads, training", heads), "Training accuracy", common(all), false, training, chanceLine...))
-		d.row(plotHeight, boxes(fmt.Sprintf("%d heads, by initial σ", heads), "Validation accuracy", learned(all), true, validation, chanceLine...),
-			accuracyLines(fmt.Sprintf("%d heads, over training", heads), "Validation accuracy", lines["validation"]))
+		d.row(plotHeight, validationBoxes(fmt.Sprintf("%d heads, common encodings", heads), common(all), false),
+			validationBoxes(fmt.Sprintf("%d heads, by initial σ", heads), learned(all), true))
+		d.row(plotHeight, accuracyCourses(fmt.Sprintf("%d heads: ", heads), lines)...)
 		d.table(fmt.Sprintf("_%dheads_curves", heads), t)
 		shown = append(shown, modelsOf(all)...)
 	}
 	if shown != nil {
-		d.table("", perModel("Accuracy with several heads", shown, append([]measureColumn{{"heads", "heads", func(m Model) float64 { return float64(m.Variant.Heads) }}}, accuracyColumns...)...))
-		d.Caption = fmt.Sprintf("Attention with 2 and with 4 heads (%s).", epochs(shown))
+		d.table("", perModel("Accuracy with several heads", shown,
+			append([]measureColumn{{"heads", "heads",
+				func(m Model) float64 { return float64(m.Variant.Heads) }}}, accuracyColumns...)...))
+		d.Caption = fmt.Sprintf("Attention with 2 and with 4 heads (%s).", epochs(shown)) + fitNote(shown)
 	}
 	return nil
 }

@@ -1,11 +1,12 @@
-// Package pdfcanvas draws gonum/plot figures as PDF with real Unicode text.
+// Package pdfcanvas draws gonum/plot figures as PDF with Unicode text.
 //
-// It exists because gonum's own vgpdf writes σ, −1 and ² as garbage: it embeds cp1252 fonts and passes them raw UTF-8
-// (gonum/plot issue 347). Here every font is embedded as a TrueType subset with a Unicode map, so text in the PDF looks
-// right, can be searched and can be copied.
+// It replaces gonum's vgpdf, which writes σ, −1 and ² as other characters: it embeds cp1252 fonts
+// and passes them UTF-8 (gonum/plot issue 347). Here every font is embedded as a TrueType subset
+// with a Unicode map, so that text in the PDF can be searched and copied.
 //
-// Invariants: the same drawing gives the same bytes (the date is fixed, or SOURCE_DATE_EPOCH); text is as wide as
-// gonum/plot measured it, kerning included; nothing panics, the first error comes back from WriteTo.
+// Invariants: the same drawing gives the same bytes (the date is fixed, or SOURCE_DATE_EPOCH); text
+// is as wide as gonum/plot measured it, kerning included; nothing panics, WriteTo returns the first
+// error.
 //
 // It imports gonum/plot's vg and font, and fpdf, nothing of torchpe.
 package pdfcanvas
@@ -33,8 +34,9 @@ var _ vg.CanvasWriterTo = (*Canvas)(nil)
 
 // Canvas is a one-page PDF document that implements vg.Canvas, vg.CanvasSizer and io.WriterTo.
 //
-// Transforms are kept here rather than in the PDF's own graphics-state stack: each mark that needs one is wrapped in
-// its own q … Q, so that fpdf's idea of the current font and colour never disagrees with the page's.
+// It keeps transforms itself, not on the PDF's graphics-state stack: each mark that needs one is
+// wrapped in its own q … Q, so that the font and colour that fpdf takes for current are always
+// those of the page.
 type Canvas struct {
 	doc    *fpdf.Fpdf
 	w, h   vg.Length
@@ -47,15 +49,15 @@ type Canvas struct {
 	err    error
 }
 
-// state is what Push saves and Pop restores.
+// state holds the settings that Push saves and Pop restores.
 type state struct {
-	ctm   matrix
+	ctm   Matrix
 	color color.NRGBA
 	width vg.Length
 	dash  string // the operand of the PDF operator d
 }
 
-// sent mirrors the page's graphics state, so that an operator is written only when it changes something.
+// sent mirrors the page's graphics state, so that operators are written for changes only.
 type sent struct {
 	rgb   [3]uint8
 	alpha uint8
@@ -68,30 +70,34 @@ type sent struct {
 func New(w, h vg.Length) *Canvas {
 	c := &Canvas{w: w, h: h, fonts: map[string]bool{}, widths: map[int]bool{}}
 	if !(w > 0 && h > 0) {
-		c.err = fmt.Errorf("pdfcanvas: page of %g x %g pt: both sides must be positive", w.Points(), h.Points())
+		c.err = fmt.Errorf("pdfcanvas: page of %g x %g pt: both sides must be positive", w.Points(),
+			h.Points())
 		w, h = 1, 1 // a page for fpdf to hold; WriteTo returns the error
 	}
 	date, err := documentDate()
 	if c.err == nil {
 		c.err = err
 	}
-	c.doc = fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt", Size: fpdf.SizeType{Wd: w.Points(), Ht: h.Points()}})
+	c.doc = fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt",
+		Size: fpdf.SizeType{Wd: w.Points(), Ht: h.Points()}})
 	c.doc.SetCreator("torchpe", false)
 	c.doc.SetCreationDate(date)
 	c.doc.SetModificationDate(date)
 	c.doc.SetCatalogSort(true) // fpdf otherwise writes fonts and images in map order
 	c.doc.SetMargins(0, 0, 0)
 	c.doc.SetAutoPageBreak(false, 0)
-	c.doc.SetLineJoinStyle("round") // as gonum's PNG canvas does; a miter would overshoot on steep curves
+	// as gonum's PNG canvas does; a miter would overshoot on steep curves
+	c.doc.SetLineJoinStyle("round")
 	c.doc.AddPage()
 	c.sent = sent{alpha: 0xff, width: -1, dash: "[] 0"}
-	c.stack = []state{{ctm: identity}}
+	c.stack = []state{{ctm: Identity()}}
 	vg.Initialize(c)
 	return c
 }
 
-// documentDate is the date written into the PDF: SOURCE_DATE_EPOCH (seconds since 1970, see reproducible-builds.org)
-// where it is set, else a fixed day, so that a figure drawn twice has the same bytes.
+// documentDate returns the date written into the PDF: SOURCE_DATE_EPOCH (seconds since 1970, see
+// reproducible-builds.org) where it is set, else a fixed day, so that a figure drawn twice has the
+// same bytes.
 func documentDate() (time.Time, error) {
 	fixed := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	epoch := os.Getenv("SOURCE_DATE_EPOCH")
@@ -100,7 +106,10 @@ func documentDate() (time.Time, error) {
 	}
 	sec, err := strconv.ParseInt(epoch, 10, 64)
 	if err != nil || sec < 0 || sec > 253402300799 {
-		return fixed, fmt.Errorf("pdfcanvas: SOURCE_DATE_EPOCH is %q: want whole seconds since 1970, up to the year 9999, or unset it", epoch)
+		return fixed,
+			fmt.Errorf(
+				"pdfcanvas: SOURCE_DATE_EPOCH is %q: want seconds since 1970, up to 9999, or unset it",
+				epoch)
 	}
 	return time.Unix(sec, 0).UTC(), nil
 }
@@ -132,15 +141,13 @@ func (c *Canvas) SetColor(clr color.Color) {
 }
 
 // Rotate turns what is drawn from now on by rad radians, counter-clockwise.
-func (c *Canvas) Rotate(rad float64) { c.cur().ctm = rotation(rad).times(c.cur().ctm) }
+func (c *Canvas) Rotate(rad float64) { c.cur().ctm = c.cur().ctm.Rotate(rad) }
 
 // Translate shifts what is drawn from now on.
-func (c *Canvas) Translate(pt vg.Point) {
-	c.cur().ctm = matrix{1, 0, 0, 1, pt.X.Points(), pt.Y.Points()}.times(c.cur().ctm)
-}
+func (c *Canvas) Translate(pt vg.Point) { c.cur().ctm = c.cur().ctm.Translate(pt) }
 
 // Scale stretches what is drawn from now on, line widths and text included.
-func (c *Canvas) Scale(x, y float64) { c.cur().ctm = matrix{x, 0, 0, y, 0, 0}.times(c.cur().ctm) }
+func (c *Canvas) Scale(x, y float64) { c.cur().ctm = c.cur().ctm.Scale(x, y) }
 
 // Push saves the line width, dash pattern, colour and transform.
 func (c *Canvas) Push() { c.stack = append(c.stack, *c.cur()) }
@@ -196,7 +203,7 @@ func (c *Canvas) drawPath(p vg.Path, op string) {
 	c.transformed(func() { c.doc.RawWriteStr(ops + op) })
 }
 
-// setColor brings the page's stroke and fill colour and opacity up to date.
+// setColor sets the page's stroke and fill colour and opacity to the current ones.
 func (c *Canvas) setColor() {
 	clr := c.cur().color
 	if rgb := [3]uint8{clr.R, clr.G, clr.B}; rgb != c.sent.rgb {
@@ -214,11 +221,12 @@ func (c *Canvas) setAlpha(a uint8) {
 	}
 }
 
-// transformed runs mark under the current transform. A transform that squeezes the plane to a line draws nothing.
+// transformed calls mark under the current transform. It does nothing under a transform that maps
+// the plane to a line.
 func (c *Canvas) transformed(mark func()) {
 	m := c.cur().ctm
 	switch {
-	case m == identity:
+	case m == Identity():
 		mark()
 	case m[0]*m[3]-m[1]*m[2] != 0:
 		c.doc.TransformBegin()
@@ -234,7 +242,8 @@ func (c *Canvas) DrawImage(rect vg.Rectangle, img image.Image) {
 	if img.Bounds().Empty() || size.X <= 0 || size.Y <= 0 {
 		return
 	}
-	// fpdf writes images of one width in map order: each gets a width of its own, by columns that are clipped off.
+	// fpdf writes images of the same width in map order: added columns, which are clipped, give
+	// each its own width.
 	width := img.Bounds().Dx()
 	padded := width
 	for c.widths[padded] {
@@ -246,7 +255,8 @@ func (c *Canvas) DrawImage(rect vg.Rectangle, img image.Image) {
 	draw.Draw(flat, image.Rect(0, 0, width, flat.Rect.Dy()), img, img.Bounds().Min, draw.Src)
 	var buf bytes.Buffer
 	if err := png.Encode(&buf, flat); err != nil {
-		c.fail(fmt.Errorf("pdfcanvas: image of %d x %d pixels: %w", flat.Rect.Dx(), flat.Rect.Dy(), err))
+		c.fail(fmt.Errorf("pdfcanvas: image of %d x %d pixels: %w", flat.Rect.Dx(), flat.Rect.Dy(),
+			err))
 		return
 	}
 	c.images++
@@ -264,10 +274,12 @@ func (c *Canvas) DrawImage(rect vg.Rectangle, img image.Image) {
 	})
 }
 
-// fromTop converts a height above the page's lower edge, as vg has it, to fpdf's distance from the upper edge.
+// fromTop converts a height above the page's lower edge, as vg has it, to fpdf's distance from the
+// upper edge.
 func (c *Canvas) fromTop(y vg.Length) float64 { return (c.h - y).Points() }
 
-// WriteTo writes the PDF, or returns the first error that drawing met. It may be called again; drawing after it may not.
+// WriteTo writes the PDF, or returns the first error of drawing. It may be called again, but
+// nothing may be drawn after it.
 func (c *Canvas) WriteTo(w io.Writer) (int64, error) {
 	if c.err == nil && c.doc.Err() {
 		c.err = fmt.Errorf("pdfcanvas: %w", c.doc.Error())

@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/vgimg"
 
-	"torchpe/report/internal/golden"
+	"torchpe/internal/golden"
 	"torchpe/report/internal/poppler"
 )
 
@@ -106,7 +106,8 @@ func shapes(c vg.Canvas) {
 	c.DrawImage(vg.Rectangle{Min: pt(60, 62), Max: pt(84, 74)}, blocks(image.Point{}))
 }
 
-// blocks is an image of 48 x 24 pixels, 12 to a block, with a hole; its upper left corner is at min.
+// blocks is an image of 48 x 24 pixels, 12 to a block, with a hole; its upper left corner is at
+// min.
 func blocks(min image.Point) image.Image {
 	img := image.NewNRGBA64(image.Rectangle{min, min.Add(image.Pt(48, 24))})
 	for i := range 48 * 24 {
@@ -120,13 +121,15 @@ func blocks(min image.Point) image.Image {
 	return img
 }
 
-// The same marks through gonum's PNG canvas and through this package and poppler are the same picture.
+// The same marks through gonum's PNG canvas and through this package and poppler are the same
+// picture.
 func TestShapesLookAsInPNG(t *testing.T) {
 	ref := vgimg.NewWith(vgimg.UseWH(120, 90), vgimg.UseDPI(144)) // two pixels a point
 	shapes(ref)
 	c := New(120, 90)
 	shapes(c)
-	got, err := png.Decode(strings.NewReader(poppler.Run(t, document(t, c), "pdftoppm", "-r", "144", "-png", poppler.File)))
+	got, err := png.Decode(strings.NewReader(poppler.Run(t, document(t, c), "pdftoppm", "-r", "144",
+		"-png", poppler.File)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,8 +149,11 @@ func TestShapesLookAsInPNG(t *testing.T) {
 	}
 	n := float64(want.Bounds().Dx() * want.Bounds().Dy())
 	t.Logf("mean difference %.4f, %.2f %% of the pixels more than half off", sum/n, 100*off/n)
-	if sum/n > 0.01 || off/n > 0.003 { // what is left is antialiasing along edges and the image's scaling
-		t.Errorf("mean difference of the pixels %.4f, %.2f %% more than half off: want at most 0.01 and 0.3 %%", sum/n, 100*off/n)
+	// what is left is antialiasing along edges and the image's scaling
+	if sum/n > 0.01 || off/n > 0.003 {
+		t.Errorf(
+			"mean difference of the pixels %.4f, %.2f %% more than half off: want at most 0.01 and 0.3 %%",
+			sum/n, 100*off/n)
 	}
 }
 
@@ -159,7 +165,8 @@ func distance(a, b color.Color) float64 {
 	return max(d(ar, br), d(ag, bg), d(ab, bb))
 }
 
-// imageName is a hash of the image's compressed bytes, which another release of Go may compress differently.
+// imageName is a hash of the image's compressed bytes, which another release of Go may compress
+// differently.
 var imageName = regexp.MustCompile(`/I[0-9a-f]{40}`)
 
 func TestOperators(t *testing.T) {
@@ -181,7 +188,8 @@ func TestImageOffOrigin(t *testing.T) {
 	}
 }
 
-// Images of one size come in the order in which they were drawn, each where it belongs and nothing beyond it.
+// Images of one size come in the order in which they were drawn, each where it belongs and nothing
+// beyond it.
 func TestImagesOfOneSize(t *testing.T) {
 	draw := func() []byte {
 		c := New(100, 10)
@@ -190,7 +198,8 @@ func TestImagesOfOneSize(t *testing.T) {
 			for k := range tile.Pix {
 				tile.Pix[k] = uint8(20*i) | uint8(k%4/3*0xff)
 			}
-			c.DrawImage(vg.Rectangle{Min: vg.Point{X: vg.Length(12 * i)}, Max: vg.Point{X: vg.Length(12*i + 10), Y: 10}}, tile)
+			c.DrawImage(vg.Rectangle{Min: vg.Point{X: vg.Length(12 * i)},
+				Max: vg.Point{X: vg.Length(12*i + 10), Y: 10}}, tile)
 		}
 		return document(t, c)
 	}
@@ -200,26 +209,31 @@ func TestImagesOfOneSize(t *testing.T) {
 			t.Fatal("the same images give another document")
 		}
 	}
-	page, err := png.Decode(strings.NewReader(poppler.Run(t, first, "pdftoppm", "-r", "72", "-png", poppler.File)))
+	page, err := png.Decode(strings.NewReader(poppler.Run(t, first, "pdftoppm", "-r", "72", "-png",
+		poppler.File)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 8 {
-		inside, beside := color.GrayModel.Convert(page.At(12*i+5, 5)), color.GrayModel.Convert(page.At(12*i+11, 5))
+		inside, beside := color.GrayModel.Convert(page.At(12*i+5, 5)),
+			color.GrayModel.Convert(page.At(12*i+11, 5))
 		if inside != (color.Gray{uint8(20 * i)}) || beside != (color.Gray{255}) {
 			t.Errorf("image %d is %v, and beside it lies %v", i, inside, beside)
 		}
 	}
 }
 
-// A stroke under a transform is stretched with it, as in PDF and SVG: a pen of 1 pt, scaled by 6 and 2, is 6 wide and 2 high.
+// A stroke under a transform is stretched with it, as in PDF and SVG: a pen of 1 pt, scaled by 6
+// and 2, is 6 wide and 2 high.
 func TestPenIsTransformed(t *testing.T) {
 	c := New(100, 100)
 	c.Push()
 	c.Scale(6, 2)
-	c.Stroke(vg.Path{{Type: vg.MoveComp, Pos: vg.Point{X: 10}}, {Type: vg.LineComp, Pos: vg.Point{X: 10, Y: 50}}})
+	c.Stroke(vg.Path{{Type: vg.MoveComp, Pos: vg.Point{X: 10}},
+		{Type: vg.LineComp, Pos: vg.Point{X: 10, Y: 50}}})
 	c.Pop()
-	page, err := png.Decode(strings.NewReader(poppler.Run(t, document(t, c), "pdftoppm", "-r", "72", "-png", poppler.File)))
+	page, err := png.Decode(strings.NewReader(poppler.Run(t, document(t, c), "pdftoppm", "-r", "72",
+		"-png", poppler.File)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +247,8 @@ func TestPenIsTransformed(t *testing.T) {
 func TestSameDrawingSameBytes(t *testing.T) {
 	draw := func() []byte {
 		c := New(120, 90)
-		for _, variant := range []font.Variant{"Sans", "Serif", "Mono"} { // fpdf keeps fonts and images in maps
+		// fpdf keeps fonts and images in maps
+		for _, variant := range []font.Variant{"Sans", "Serif", "Mono"} {
 			c.FillString(face(variant, 8), vg.Point{X: 10, Y: 20}, "ρ²")
 			shapes(c)
 		}
@@ -249,19 +264,23 @@ func TestSameDrawingSameBytes(t *testing.T) {
 
 func TestDate(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "")
-	if pdf := document(t, New(10, 10)); !bytes.Contains(pdf, []byte("/CreationDate (D:20000101000000)")) {
+	if pdf := document(t, New(10, 10)); !bytes.Contains(pdf,
+		[]byte("/CreationDate (D:20000101000000)")) {
 		t.Error("without SOURCE_DATE_EPOCH the creation date is not the fixed one")
 	}
-	t.Setenv("SOURCE_DATE_EPOCH", "1700000000") // `date -u -d @1700000000`: Tue Nov 14 22:13:20 UTC 2023
+	// `date -u -d @1700000000`: Tue Nov 14 22:13:20 UTC 2023
+	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
 	pdf := document(t, New(10, 10))
-	for _, want := range []string{"/CreationDate (D:20231114221320)", "/ModDate (D:20231114221320)"} {
+	for _, want := range []string{"/CreationDate (D:20231114221320)",
+		"/ModDate (D:20231114221320)"} {
 		if !bytes.Contains(pdf, []byte(want)) {
 			t.Errorf("with SOURCE_DATE_EPOCH=1700000000 the PDF lacks %s", want)
 		}
 	}
 	for _, bad := range []string{"yesterday", "-1", "1e9", "999999999999999"} {
 		t.Setenv("SOURCE_DATE_EPOCH", bad)
-		if _, err := New(10, 10).WriteTo(io.Discard); err == nil || !strings.Contains(err.Error(), bad) {
+		if _, err := New(10, 10).WriteTo(io.Discard); err == nil ||
+			!strings.Contains(err.Error(), bad) {
 			t.Errorf("SOURCE_DATE_EPOCH=%s: error %v, want one with the value", bad, err)
 		}
 	}
@@ -281,11 +300,21 @@ func TestErrors(t *testing.T) {
 		draw func(*Canvas)
 		want string
 	}{
-		"NaN in a line":   {func(c *Canvas) { c.Stroke(vg.Path{{Type: vg.MoveComp}, {Type: vg.LineComp, Pos: vg.Point{X: nan}}}) }, "(NaN, 0)"},
-		"infinite fill":   {func(c *Canvas) { c.Fill(vg.Path{{Type: vg.MoveComp, Pos: vg.Point{Y: vg.Length(math.Inf(1))}}}) }, "+Inf"},
-		"NaN in an arc":   {func(c *Canvas) { c.Stroke(vg.Path{{Type: vg.ArcComp, Radius: nan, Angle: 1}}) }, "NaN"},
-		"unknown part":    {func(c *Canvas) { c.Fill(vg.Path{{Type: 42}}) }, "type 42"},
-		"curve without":   {func(c *Canvas) { c.Stroke(vg.Path{{Type: vg.CurveComp}}) }, "0 control points"},
+		"NaN in a line": {func(c *Canvas) {
+			c.Stroke(vg.Path{{Type: vg.MoveComp},
+				{Type: vg.LineComp, Pos: vg.Point{X: nan}}})
+		}, "(NaN, 0)"},
+		"infinite fill": {func(c *Canvas) {
+			c.Fill(
+				vg.Path{{Type: vg.MoveComp, Pos: vg.Point{Y: vg.Length(math.Inf(1))}}})
+		}, "+Inf"},
+		"NaN in an arc": {func(c *Canvas) {
+			c.Stroke(
+				vg.Path{{Type: vg.ArcComp, Radius: nan, Angle: 1}})
+		}, "NaN"},
+		"unknown part": {func(c *Canvas) { c.Fill(vg.Path{{Type: 42}}) }, "type 42"},
+		"curve without": {func(c *Canvas) { c.Stroke(vg.Path{{Type: vg.CurveComp}}) },
+			"0 control points"},
 		"Pop too many":    {func(c *Canvas) { c.Push(); c.Pop(); c.Pop() }, "Pop without a Push"},
 		"font not loaded": {func(c *Canvas) { c.FillString(unloaded, vg.Point{}, "x") }, "Comic"},
 	} {
@@ -293,8 +322,10 @@ func TestErrors(t *testing.T) {
 		c.draw(canvas)
 		canvas.FillString(face("Sans", 8), vg.Point{}, "still no panic")
 		var b bytes.Buffer
-		if _, err := canvas.WriteTo(&b); err == nil || !strings.Contains(err.Error(), c.want) || b.Len() > 0 {
-			t.Errorf("%s: error %v and %d bytes, want an error with %q and none", name, err, b.Len(), c.want)
+		if _, err := canvas.WriteTo(&b); err == nil || !strings.Contains(err.Error(), c.want) ||
+			b.Len() > 0 {
+			t.Errorf("%s: error %v and %d bytes, want an error with %q and none", name, err,
+				b.Len(), c.want)
 		}
 	}
 	for _, size := range [][2]vg.Length{{0, 10}, {10, -1}, {nan, 10}} {
@@ -316,13 +347,16 @@ func TestEmptyMarks(t *testing.T) {
 	c.Stroke(vg.Path{{Type: vg.MoveComp}, {Type: vg.LineComp, Pos: vg.Point{X: 5}}})
 	c.Push()
 	c.Scale(0, 1)
-	c.Fill(vg.Path{{Type: vg.MoveComp}, {Type: vg.LineComp, Pos: vg.Point{X: 5, Y: 5}}, {Type: vg.CloseComp}})
+	c.Fill(vg.Path{{Type: vg.MoveComp}, {Type: vg.LineComp, Pos: vg.Point{X: 5, Y: 5}},
+		{Type: vg.CloseComp}})
 	c.Pop()
 	pdf := document(t, c)
-	if got := string(operators(t, pdf)); got != "0 J\n1 j\n0.57 w\n0.000 G\n0.000 g\n" { // fpdf's own preamble
+	// fpdf's own preamble
+	if got := string(operators(t, pdf)); got != "0 J\n1 j\n0.57 w\n0.000 G\n0.000 g\n" {
 		t.Errorf("marks that draw nothing wrote %q", got)
 	}
-	if info := poppler.Run(t, pdf, "pdfinfo", poppler.File); !strings.Contains(info, "200 x 100 pts") {
+	if info := poppler.Run(t, pdf, "pdfinfo", poppler.File); !strings.Contains(info,
+		"200 x 100 pts") {
 		t.Errorf("page size is not 200 x 100 pt:\n%s", info)
 	}
 }

@@ -9,26 +9,42 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// matrix is a PDF transform [a b c d e f]: x' = a x + c y + e, y' = b x + d y + f.
-type matrix [6]float64
+// Matrix is a PDF transform [a b c d e f]: x' = a x + c y + e, y' = b x + d y + f.
+type Matrix [6]float64
 
-var identity = matrix{1, 0, 0, 1, 0, 0}
+// Identity returns the transform that changes nothing.
+func Identity() Matrix { return Matrix{1, 0, 0, 1, 0, 0} }
 
-func rotation(rad float64) matrix {
+// Rotate turns by rad radians, counter-clockwise, before m.
+func (m Matrix) Rotate(rad float64) Matrix {
 	sin, cos := math.Sincos(rad)
-	return matrix{cos, sin, -sin, cos, 0, 0}
+	return Matrix{cos, sin, -sin, cos, 0, 0}.times(m)
+}
+
+// Translate shifts before m.
+func (m Matrix) Translate(pt vg.Point) Matrix {
+	return Matrix{1, 0, 0, 1, pt.X.Points(), pt.Y.Points()}.times(m)
+}
+
+// Scale stretches before m.
+func (m Matrix) Scale(x, y float64) Matrix { return Matrix{x, 0, 0, y, 0, 0}.times(m) }
+
+// Apply maps a point.
+func (m Matrix) Apply(x, y float64) [2]float64 {
+	return [2]float64{m[0]*x + m[2]*y + m[4], m[1]*x + m[3]*y + m[5]}
 }
 
 // times returns the transform that applies m first and then n.
-func (m matrix) times(n matrix) matrix {
-	return matrix{
+func (m Matrix) times(n Matrix) Matrix {
+	return Matrix{
 		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
 		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
 		m[4]*n[0] + m[5]*n[2] + n[4], m[4]*n[1] + m[5]*n[3] + n[5],
 	}
 }
 
-// num writes a number as PDF wants it: no exponent, at most three decimals (a thousandth of a point), no trailing zeros.
+// num formats a number for PDF: no exponent, at most three decimals (a thousandth of a point), no
+// trailing zeros.
 func num(x float64) string {
 	s := strconv.FormatFloat(x, 'f', 3, 64)
 	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
@@ -71,8 +87,11 @@ func pathOperators(p vg.Path) (string, error) {
 // op writes the points and the operator; the last point becomes current.
 func (w *pathWriter) op(operator string, pts ...vg.Point) {
 	for _, pt := range pts {
-		if math.IsNaN(float64(pt.X-pt.X)) || math.IsNaN(float64(pt.Y-pt.Y)) { // Inf - Inf is NaN too
-			w.err = fmt.Errorf("pdfcanvas: path through the point (%g, %g): coordinates must be finite", pt.X, pt.Y)
+		// Inf - Inf is NaN too
+		if math.IsNaN(float64(pt.X-pt.X)) || math.IsNaN(float64(pt.Y-pt.Y)) {
+			w.err = fmt.Errorf(
+				"pdfcanvas: path through the point (%g, %g): coordinates must be finite", pt.X,
+				pt.Y)
 		}
 		w.b.WriteString(num(pt.X.Points()) + " " + num(pt.Y.Points()) + " ")
 	}
@@ -80,7 +99,7 @@ func (w *pathWriter) op(operator string, pts ...vg.Point) {
 	w.open, w.at = true, pts[len(pts)-1]
 }
 
-// line goes to pt, or starts there: PDF allows no line without a current point.
+// line draws a line to pt, or moves there where there is no current point.
 func (w *pathWriter) line(pt vg.Point) {
 	if !w.open {
 		w.op("m", pt)
@@ -89,7 +108,7 @@ func (w *pathWriter) line(pt vg.Point) {
 	w.op("l", pt)
 }
 
-// curve starts at its own end where there is no current point, for want of a better one.
+// curve draws a curve from the current point, or from its own end where there is none.
 func (w *pathWriter) curve(comp vg.PathComp) {
 	if !w.open {
 		w.op("m", comp.Pos)
@@ -101,7 +120,8 @@ func (w *pathWriter) curve(comp vg.PathComp) {
 	case 2:
 		w.op("c", comp.Control[0], comp.Control[1], comp.Pos)
 	default:
-		w.err = fmt.Errorf("pdfcanvas: curve with %d control points: want 1 or 2", len(comp.Control))
+		w.err = fmt.Errorf("pdfcanvas: curve with %d control points: want 1 or 2",
+			len(comp.Control))
 	}
 }
 
@@ -109,11 +129,13 @@ func toward(a, b vg.Point, t vg.Length) vg.Point {
 	return vg.Point{X: a.X + t*(b.X-a.X), Y: a.Y + t*(b.Y-a.Y)}
 }
 
-// arc draws a circular arc as cubic curves of at most a quarter turn, which are within 0.03 % of the radius.
+// arc draws a circular arc as cubic curves of at most a quarter turn, whose error is below 0.03 %
+// of the radius.
 func (w *pathWriter) arc(comp vg.PathComp) {
 	on := func(a float64) vg.Point {
 		sin, cos := math.Sincos(a)
-		return vg.Point{X: comp.Pos.X + comp.Radius*vg.Length(cos), Y: comp.Pos.Y + comp.Radius*vg.Length(sin)}
+		return vg.Point{X: comp.Pos.X + comp.Radius*vg.Length(cos),
+			Y: comp.Pos.Y + comp.Radius*vg.Length(sin)}
 	}
 	if start := on(comp.Start); !w.open || start != w.at {
 		w.line(start)

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// FillString writes text with its baseline's left end at pt. Of each font only the glyphs in use are embedded. A
-// character that the font lacks shows as the font's box for missing glyphs.
+// FillString writes text with its baseline's left end at pt. Only the glyphs in use of each font
+// are embedded. A character that the font lacks shows as its glyph for missing characters.
 func (c *Canvas) FillString(f plotfont.Face, pt vg.Point, text string) {
 	if f.Font.Size == 0 || text == "" {
 		return
@@ -36,8 +36,8 @@ func (c *Canvas) FillString(f plotfont.Face, pt vg.Point, text string) {
 	})
 }
 
-// writable replaces what fpdf cannot encode: it reads beyond the string's end at invalid UTF-8, and mangles characters
-// above U+FFFF. Control characters become blanks.
+// writable replaces text that fpdf cannot encode: it reads beyond the string's end at invalid
+// UTF-8, and garbles characters above U+FFFF. Control characters become blanks.
 func writable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -50,13 +50,15 @@ func writable(text string) string {
 	}, text)
 }
 
-// useFont makes f the page's font and embeds it when it is new. The PDF knows the font by its full name
-// (LiberationSans-Bold), so that weights and styles need no mapping to fpdf's.
+// useFont sets the page's font to f and embeds it when it is new. The PDF names the font by its
+// full name (LiberationSans-Bold), so that weights and styles need no mapping to fpdf's.
 func (c *Canvas) useFont(f plotfont.Face) error {
 	name := f.Name()
 	if !c.fonts[name] {
 		if f.Face == nil {
-			return fmt.Errorf("pdfcanvas: font %q has no outlines: add its collection to gonum/plot's font cache", name)
+			return fmt.Errorf(
+				"pdfcanvas: font %q has no outlines: add its collection to gonum/plot's font cache",
+				name)
 		}
 		var ttf bytes.Buffer
 		if _, err := f.Face.WriteSourceTo(nil, &ttf); err != nil {
@@ -72,14 +74,14 @@ func (c *Canvas) useFont(f plotfont.Face) error {
 	return nil
 }
 
-// run is a part of a string that is set without kerning, dx to the right of the string's start.
+// run is a part of a string without kerning, dx to the right of the string's start.
 type run struct {
 	dx   vg.Length
 	text string
 }
 
-// kernedRuns splits text where the font kerns, with the arithmetic of gonum/plot's font.Face.Width: without it "Validation"
-// would be set wider than it was measured and its first letters apart.
+// kernedRuns splits text where the font kerns, with the arithmetic of gonum/plot's font.Face.Width.
+// Without it text would be wider than measured.
 func kernedRuns(f plotfont.Face, text string) ([]run, error) {
 	var (
 		buf  sfnt.Buffer
@@ -99,7 +101,8 @@ func kernedRuns(f plotfont.Face, text string) ([]run, error) {
 		if i > 0 {
 			kern, err := f.Face.Kern(&buf, prev, idx, ppem, font.HintingNone)
 			if err != nil && !errors.Is(err, sfnt.ErrNotFound) {
-				return nil, fmt.Errorf("pdfcanvas: kerning of %q in font %q: %w", text, f.Name(), err)
+				return nil, fmt.Errorf("pdfcanvas: kerning of %q in font %q: %w", text, f.Name(),
+					err)
 			}
 			if err == nil && kern != 0 {
 				runs = append(runs, run{dx, text[from:i]})

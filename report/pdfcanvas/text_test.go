@@ -17,7 +17,8 @@ import (
 )
 
 func face(variant font.Variant, size vg.Length) font.Face {
-	return plot.DefaultTextHandler.Cache().Lookup(font.Font{Typeface: "Liberation", Variant: variant}, size)
+	return plot.DefaultTextHandler.Cache().Lookup(font.Font{Typeface: "Liberation",
+		Variant: variant}, size)
 }
 
 var unloaded = font.Face{Font: font.Font{Typeface: "Comic", Size: 8}}
@@ -37,7 +38,8 @@ func TestTextIsUnicode(t *testing.T) {
 	}
 	pdf := document(t, c)
 	var got []string
-	for line := range strings.Lines(poppler.Run(t, pdf, "pdftotext", "-layout", poppler.File, "-")) {
+	for line := range strings.Lines(poppler.Run(t, pdf, "pdftotext", "-layout", poppler.File,
+		"-")) {
 		if line = strings.Trim(line, " \f\n"); line != "" {
 			got = append(got, line)
 		}
@@ -46,12 +48,14 @@ func TestTextIsUnicode(t *testing.T) {
 		t.Errorf("pdftotext reads other text than was written (- written, + read):\n%s", diff)
 	}
 	if len(pdf) > 40_000 {
-		t.Errorf("%d bytes for four lines of text: the font is not cut down to its used glyphs", len(pdf))
+		t.Errorf("%d bytes for four lines of text: the font is not cut down to its used glyphs",
+			len(pdf))
 	}
 }
 
 // fontRow matches pdffonts: name, type, encoding, emb, sub, uni.
-var fontRow = regexp.MustCompile(`(?m)^(\S+)\s+CID TrueType\s+Identity-H\s+yes\s+(?:yes|no)\s+yes\b`)
+var fontRow = regexp.MustCompile(
+	`(?m)^(\S+)\s+CID TrueType\s+Identity-H\s+yes\s+(?:yes|no)\s+yes\b`)
 
 func TestFontsAreEmbedded(t *testing.T) {
 	c := New(200, 100)
@@ -60,35 +64,41 @@ func TestFontsAreEmbedded(t *testing.T) {
 	italic.Style, bold.Weight = stdfont.StyleItalic, stdfont.WeightBold
 	both.Style, both.Weight = stdfont.StyleItalic, stdfont.WeightBold
 	for i, f := range []font.Font{regular, italic, bold, both, regular} {
-		c.FillString(plot.DefaultTextHandler.Cache().Lookup(f, f.Size), vg.Point{X: 5, Y: vg.Length(10 + 15*i)}, "σ = 0.2")
+		c.FillString(plot.DefaultTextHandler.Cache().Lookup(f, f.Size),
+			vg.Point{X: 5, Y: vg.Length(10 + 15*i)}, "σ = 0.2")
 	}
 	out := poppler.Run(t, document(t, c), "pdffonts", poppler.File)
 	if got := len(fontRow.FindAllString(out, -1)); got != 4 {
 		t.Errorf("%d fonts are embedded CID TrueType with a Unicode map, want 4:\n%s", got, out)
 	}
-	for _, name := range []string{"sans-regular ", "sans-italic ", "sans-bold ", "sans-bolditalic "} {
+	for _, name := range []string{"sans-regular ", "sans-italic ", "sans-bold ",
+		"sans-bolditalic "} {
 		if !strings.Contains(out, name) {
 			t.Errorf("no font %s in\n%s", name, out)
 		}
 	}
 }
 
-var word = regexp.MustCompile(`<word xMin="([0-9.]+)" yMin="([0-9.]+)" xMax="([0-9.]+)" yMax="([0-9.]+)">([^<]*)</word>`)
+var word = regexp.MustCompile(
+	`<word xMin="([0-9.]+)" yMin="([0-9.]+)" xMax="([0-9.]+)" yMax="([0-9.]+)">([^<]*)</word>`)
 
-// What poppler finds on the page is as wide as gonum/plot measures, where letters kern, and stands where it was put.
+// What poppler finds on the page is as wide as gonum/plot measures, where letters kern, and stands
+// where it was put.
 func TestTextIsAsWideAsMeasured(t *testing.T) {
 	f := face("Sans", 20)
 	for _, s := range []string{"Validation", "AVATAR", "σ=0.2", "1111", "To"} {
 		c := New(200, 100)
 		c.FillString(f, vg.Point{X: 30, Y: 40}, s)
-		words := word.FindAllStringSubmatch(poppler.Run(t, document(t, c), "pdftotext", "-bbox", poppler.File, "-"), -1)
+		words := word.FindAllStringSubmatch(poppler.Run(t, document(t, c), "pdftotext", "-bbox",
+			poppler.File, "-"), -1)
 		if len(words) != 1 || words[0][5] != s {
 			t.Errorf("%q: poppler finds the words %q", s, words)
 			continue
 		}
 		x0, _ := strconv.ParseFloat(words[0][1], 64)
 		x1, _ := strconv.ParseFloat(words[0][3], 64)
-		if got, want := x1-x0, f.Width(s).Points(); math.Abs(got-want) > 0.1 || math.Abs(x0-30) > 0.01 {
+		if got, want := x1-x0, f.Width(s).Points(); math.Abs(got-want) > 0.1 ||
+			math.Abs(x0-30) > 0.01 {
 			t.Errorf("%q starts at %.3f and is %.3f pt wide, want 30 and %.3f", s, x0, got, want)
 		}
 	}
@@ -106,7 +116,8 @@ func TestKernedRuns(t *testing.T) {
 			joined += r.text
 		}
 		last := runs[len(runs)-1]
-		if end := last.dx + f.Width(last.text); joined != s || math.Abs((end-f.Width(s)).Points()) > 1e-9 {
+		if end := last.dx + f.Width(last.text); joined != s ||
+			math.Abs((end-f.Width(s)).Points()) > 1e-9 {
 			t.Errorf("%q: runs %v end at %v, want %v", s, runs, end, f.Width(s))
 		}
 	}
@@ -118,7 +129,8 @@ func TestKernedRuns(t *testing.T) {
 // fpdf reads past the end of invalid UTF-8 and mangles what is above U+FFFF.
 func TestHostileText(t *testing.T) {
 	c := New(200, 200)
-	for i, s := range []string{"cut \xe2\x88", "\xff\xfe\xf0", "emoji 😀 done", "tab\tand\x00nul", "注意", strings.Repeat("(", 300)} {
+	for i, s := range []string{"cut \xe2\x88", "\xff\xfe\xf0", "emoji 😀 done", "tab\tand\x00nul",
+		"注意", strings.Repeat("(", 300)} {
 		c.FillString(face("Sans", 8), vg.Point{X: 5, Y: vg.Length(20 + 20*i)}, s)
 	}
 	out := poppler.Run(t, document(t, c), "pdftotext", "-layout", poppler.File, "-")

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"torchpe/internal/plural"
 	"torchpe/train/runlog"
 )
 
@@ -32,9 +33,10 @@ type Place struct {
 	Name string // relative to where it was looked for, with slashes; its directory's name where that is a run itself
 }
 
-// Find returns the finished runs in root and the folders below it, in the order of their names; root may be a run itself.
-// Runs that are not finished, or cannot be read, are returned as skipped. Symbolic links are not followed, but for root. What a
-// sweep is working on is passed over: it gets its place among the sweep's runs when it is finished.
+// Find returns the finished runs in root and the folders below it, in the order of their names;
+// root may be a run itself. Runs that are not finished, or cannot be read, are returned as skipped.
+// Symbolic links are not followed, but for root. What a sweep is working on is passed over: it gets
+// its place among the sweep's runs when it is finished.
 func Find(root string) (found []*Run, skipped []Skipped, err error) {
 	places, skipped, err := Places(root)
 	for _, p := range places {
@@ -49,7 +51,8 @@ func Find(root string) (found []*Run, skipped []Skipped, err error) {
 	return found, skipped, err
 }
 
-// Places returns where Find looks: runs, finished or not, of any version. Folders that cannot be read are returned as skipped.
+// Places returns where Find looks: runs, finished or not, of any version. Folders that cannot be
+// read are returned as skipped.
 func Places(root string) (places []Place, skipped []Skipped, err error) {
 	if root, err = filepath.EvalSymlinks(root); err != nil {
 		return nil, nil, err
@@ -95,7 +98,8 @@ func looksLikeRun(dir string) bool {
 	return json.Unmarshal(text, &head) == nil && head.Schema != nil
 }
 
-// Open reads the finished run in dir. The error matches runlog.ErrNoResult where it is not finished.
+// Open reads the finished run in dir. The error matches runlog.ErrNoResult where it is not
+// finished.
 func Open(dir string) (*Run, error) {
 	run, finished, err := OpenAny(dir)
 	if err == nil && !finished {
@@ -125,7 +129,8 @@ func OpenAny(dir string) (run *Run, finished bool, err error) {
 		return nil, false, err
 	}
 	if len(run.Result.Members) != len(run.Config.Members) {
-		return nil, false, fmt.Errorf("%s: result.json has %d members and config.json %d", dir, len(run.Result.Members), len(run.Config.Members))
+		return nil, false, fmt.Errorf("%s: result.json has %s and config.json %d", dir,
+			plural.Of(len(run.Result.Members), "member"), len(run.Config.Members))
 	}
 	return run, true, nil
 }

@@ -27,7 +27,7 @@ func Models(found []*Run) (models []Model, diverged int) {
 // Label names the model's encoding as the paper does: learn-0.2, 2d-fixed.
 func (m Model) Label() string { return Label(m.Run.Config.PE, m.Member.Sigma) }
 
-// Sigma is the SD that the learned PE started with, or -1 where there is none.
+// Sigma returns the SD that the learned PE started with, or -1 where there is none.
 func (m Model) Sigma() float64 {
 	if m.Member.Sigma == nil {
 		return -1

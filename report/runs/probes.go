@@ -1,13 +1,16 @@
 package runs
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
-	"torchpe/train/runlog/safetensors"
+	"torchpe/data/array/safetensors"
+	"torchpe/internal/plural"
 )
 
-// Probes are what the models of a run do inside at the end of training.
+// Probes reads the intermediates of a run's models at the end of training.
 type Probes struct {
 	file    *safetensors.File
 	members int
@@ -26,7 +29,8 @@ type Attention struct {
 	Layers                  [][]float64 // [layers][Examples*Heads*Tokens*Tokens]
 }
 
-// Blocks lists the blocks, from 0, at whose input a table is added. It is empty for an encoding without one.
+// Blocks lists the blocks, from 0, at whose input a table is added. It is empty for an encoding
+// without one.
 func (p *Probes) Blocks() []int {
 	var blocks []int
 	for block := 0; ; block++ {
@@ -41,7 +45,8 @@ func (p *Probes) Blocks() []int {
 	}
 }
 
-// Table returns the table that a member adds at the input of a block. The error matches ErrNoTable where there is none.
+// Table returns the table that a member adds at the input of a block. The error matches ErrNoTable
+// where there is none.
 func (p *Probes) Table(member, block int) (Table, error) {
 	x, ok := p.file.Tensor(fmt.Sprintf("pe/%d", block))
 	if !ok || len(x.Shape) != 3 {
@@ -51,8 +56,8 @@ func (p *Probes) Table(member, block int) (Table, error) {
 	return Table{Tokens: x.Shape[1], Dim: x.Shape[2], Values: values}, err
 }
 
-// Attention returns a member's attention maps on the validation puzzles; of masked prediction there is one example, the mean
-// over test frames.
+// Attention returns a member's attention maps on the validation puzzles; of masked prediction there
+// is one example, the mean over test frames.
 func (p *Probes) Attention(member int) (Attention, error) {
 	var a Attention
 	for layer := 0; ; layer++ {
@@ -68,7 +73,8 @@ func (p *Probes) Attention(member int) (Attention, error) {
 			return a, fmt.Errorf("%s: probes.safetensors: attention/%d has shape %v", p.dir, layer, x.Shape)
 		}
 		if layer > 0 && (a.Examples != shape[1] || a.Heads != shape[2] || a.Tokens != shape[3]) {
-			return a, fmt.Errorf("%s: probes.safetensors: attention/%d has shape %v, unlike those before it", p.dir, layer, x.Shape)
+			return a, fmt.Errorf("%s: probes.safetensors: attention/%d has shape %v, unlike "+
+				"those before it", p.dir, layer, x.Shape)
 		}
 		a.Examples, a.Heads, a.Tokens = shape[1], shape[2], shape[3]
 		values, err := p.part(x, member)
@@ -83,7 +89,8 @@ func (p *Probes) Attention(member int) (Attention, error) {
 	return a, nil
 }
 
-// Values returns a member's part of a probe [E,...] with the shape of the part; ok is false where there is no such probe.
+// Values returns a member's part of a probe [E,...] with the shape of the part; ok is false where
+// there is no such probe.
 func (p *Probes) Values(name string, member int) (values []float64, shape []int, ok bool, err error) {
 	x, ok := p.file.Tensor(name)
 	if !ok {
@@ -103,7 +110,39 @@ func (p *Probes) Shared(name string) (values []float64, ok bool, err error) {
 	return values, true, err
 }
 
-// Text returns a line of text that was kept with the probes, such as the names of modules; empty where there is none.
+// TokenNames returns the names of n tokens, or nil where the run does not know them.
+func (p *Probes) TokenNames(n int) []string {
+	if names := p.Text("token_names"); len(names) == n {
+		return names
+	}
+	return nil
+}
+
+// TokenPoints returns where a file places n tokens, each on the same axes, the slowest first; nil
+// where none does.
+func (p *Probes) TokenPoints(n int) [][]float64 {
+	var points [][]float64
+	err := json.Unmarshal([]byte(p.file.Metadata["token_points"]), &points)
+	if err != nil || len(points) != n ||
+		slices.ContainsFunc(points, func(at []float64) bool { return len(at) != len(points[0]) }) {
+		return nil
+	}
+	return points
+}
+
+// SubjectErrors returns the test error of a member on each test subject at a share of tokens
+// masked, such as "0.50"; nil where there are fewer than two subjects, or a run of an earlier
+// version.
+func (p *Probes) SubjectErrors(level string, member int) (subjects []string, mse []float64, err error) {
+	values, shape, ok, err := p.Values("subjects/"+level, member)
+	if subjects = p.Text("test_subjects"); err != nil || !ok || len(shape) != 1 || shape[0] != len(subjects) {
+		return nil, nil, err
+	}
+	return subjects, values, nil
+}
+
+// Text returns a line of text that was kept with the probes, such as the names of modules; empty
+// where there is none.
 func (p *Probes) Text(key string) []string {
 	text := p.file.Metadata[key]
 	if text == "" {
@@ -115,9 +154,11 @@ func (p *Probes) Text(key string) []string {
 // part returns a member's part of a tensor [E,...]: only that part is turned into numbers.
 func (p *Probes) part(x safetensors.Tensor, member int) ([]float64, error) {
 	if len(x.Shape) < 1 || x.Shape[0] != p.members || member < 0 || member >= p.members {
-		return nil, fmt.Errorf("%s: probes.safetensors: %s has shape %v, and the run %d members", p.dir, x.Name, x.Shape, p.members)
+		return nil, fmt.Errorf("%s: probes.safetensors: %s has shape %v, and the run %s",
+			p.dir, x.Name, x.Shape, plural.Of(p.members, "member"))
 	}
 	size := len(x.Data) / p.members
-	own := safetensors.Tensor{Name: x.Name, DType: x.DType, Shape: x.Shape[1:], Data: x.Data[member*size : (member+1)*size]}
+	own := safetensors.Tensor{Name: x.Name, DType: x.DType, Shape: x.Shape[1:],
+		Data: x.Data[member*size : (member+1)*size]}
 	return own.Float64s()
 }

@@ -28,13 +28,15 @@ func TestFind(t *testing.T) {
 		"newer/config.json":       `{"schema":99}`,
 		"not a run/config.json":   `{"name":"x"}`,
 		"b/two/inner/config.json": `{"schema":1}`, // inside a run: not looked at
-		// Of a sweep, what it is working on is passed over; a folder that is merely called so is not.
+		// Of a sweep, what it is working on is passed over; a folder that is merely called so is
+		// not.
 		"swept/sweep.json":                   `{}`,
 		"swept/tasks/000001/run/config.json": `{"schema":1,"task":"lst"}`,
 		"tasks/x/config.json":                `{"schema":99}`,
 	} {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -42,15 +44,19 @@ func TestFind(t *testing.T) {
 	if err != nil || len(found) != 2 || found[0].Name != "a" || found[1].Name != "b/two" {
 		t.Fatalf("%v, %v", found, err)
 	}
-	if len(skipped) != 3 || !strings.Contains(skipped[0].Reason, "99") || !strings.Contains(skipped[1].Reason, "99") || !strings.Contains(skipped[2].Reason, runlog.ErrNoResult.Error()) {
+	if len(skipped) != 3 || !strings.Contains(skipped[0].Reason, "99") ||
+		!strings.Contains(skipped[1].Reason, "99") ||
+		!strings.Contains(skipped[2].Reason, runlog.ErrNoResult.Error()) {
 		t.Errorf("skipped %+v", skipped)
 	}
 	models, diverged := runs.Models(found)
-	if len(models) != 3 || diverged != 0 || models[0].Label() != "rope" || models[2].Label() != "learn-0.2" || models[2].Member.Seed != 6 || models[0].Sigma() != -1 {
+	if len(models) != 3 || diverged != 0 || models[0].Label() != "rope" ||
+		models[2].Label() != "learn-0.2" || models[2].Member.Seed != 6 || models[0].Sigma() != -1 {
 		t.Errorf("%+v, %d", models, diverged)
 	}
 	records, err := found[1].Records()
-	if own := models[2].Records(records); err != nil || len(own) == 0 || len(own) != len(records)/2 || own[0].Seed != 6 {
+	if own := models[2].Records(records); err != nil || len(own) == 0 ||
+		len(own) != len(records)/2 || own[0].Seed != 6 {
 		t.Errorf("%d of %d records, %v", len(own), len(records), err)
 	}
 	if _, _, err := runs.Find(filepath.Join(dir, "absent")); !errors.Is(err, fs.ErrNotExist) {
@@ -83,7 +89,8 @@ func TestProbes(t *testing.T) {
 	}
 	first, err1 := p.Table(0, 0)
 	second, err2 := p.Table(1, 0)
-	if err1 != nil || err2 != nil || first.Tokens != 16 || len(second.Values) != 16*first.Dim || slices.Equal(first.Values, second.Values) {
+	if err1 != nil || err2 != nil || first.Tokens != 16 || len(second.Values) != 16*first.Dim ||
+		slices.Equal(first.Values, second.Values) {
 		t.Errorf("tables %v, %v", err1, err2)
 	}
 	a, err := p.Attention(1)
@@ -131,28 +138,37 @@ func TestBaseAndDifferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	var bases []string
-	var configs []runs.Config
+	var settings []map[string]string
 	for _, r := range found {
 		base, err := r.Config.Base()
 		if err != nil {
 			t.Fatal(err)
 		}
-		bases, configs = append(bases, base), append(configs, r.Config)
+		own, err := r.Config.Settings()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bases, settings = append(bases, base), append(settings, own)
 	}
 	if bases[0] != bases[1] || bases[1] == bases[2] {
 		t.Errorf("bases %q", bases)
 	}
-	keys, values, err := runs.Differences(configs[:2])
-	if want := []string{"heads", "masked.mask_level", "pe", "pe_options.pe-placement"}; err != nil || !slices.Equal(keys, want) {
-		t.Errorf("differences %v, want %v, %v", keys, want, err)
+	keys := runs.Differing(settings[:2])
+	if want := []string{"heads", "masked.mask_level", "pe", "pe_options.pe-placement"}; !slices.Equal(keys, want) {
+		t.Errorf("differences %v, want %v", keys, want)
 	}
-	if !slices.Equal(values["masked.mask_level"], []string{"0.5", "0.9"}) || !slices.Equal(values["pe_options.pe-placement"], []string{"block", ""}) {
-		t.Errorf("%v", values)
+	if settings[0]["masked.mask_level"] != "0.5" || settings[1]["masked.mask_level"] != "0.9" ||
+		settings[0]["pe_options.pe-placement"] != "block" {
+		t.Errorf("%v", settings)
+	}
+	if !runs.IsIncidental("device") || runs.IsIncidental("heads") {
+		t.Error("the device changes no model, the number of heads does")
 	}
 }
 
 func TestLabel(t *testing.T) {
-	for sigma, want := range map[float64]string{.2: "learn-0.2", 1: "learn-1.0", .05: "learn-0.05", 10: "learn-10.0", 0: "learn-0.0"} {
+	for sigma, want := range map[float64]string{.2: "learn-0.2", 1: "learn-1.0", .05: "learn-0.05",
+		10: "learn-10.0", 0: "learn-0.0"} {
 		if got := runs.Label("learn", &sigma); got != want {
 			t.Errorf("%g: %s, want %s", sigma, got, want)
 		}

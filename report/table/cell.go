@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Cell is what stands in one place of a table. The zero Cell is a missing value.
+// Cell is the value at one place of a table. The zero Cell is a missing value.
 type Cell struct {
 	kind      kind
 	text      string
@@ -27,24 +27,25 @@ const (
 	pValue
 )
 
-// dash stands for what is missing.
+// dash stands for a missing value.
 const dash = "–"
 
-// Text is a cell of text.
+// Text returns a cell of text.
 func Text(s string) Cell { return Cell{kind: text, text: s} }
 
-// Number is a cell with a number; NaN is one that is missing.
+// Number returns a cell with a number. NaN is a missing value.
 func Number(v float64) Cell { return Cell{kind: number, value: v} }
 
-// Count is a cell with an integer.
+// Count returns a cell with an integer.
 func Count(n int) Cell { return Cell{kind: count, count: n} }
 
-// MeanSD is a cell with a mean and its standard deviation, either of which is NaN where it is missing. In CSV and JSON its
-// column becomes two, name and name_sd.
+// MeanSD returns a cell with a mean and a standard deviation, either of which is NaN where it is
+// missing. In CSV and JSON its column becomes two, name and name_sd.
 func MeanSD(mean, sd float64) Cell { return Cell{kind: meanSD, value: mean, sd: sd} }
 
-// P is a cell with a p-value from 0 to 1, or NaN where it is missing. People read it with three decimals and without the
-// zero that all have, "< .001" where it is less (APA style, 7th edition, section 6.36).
+// P returns a cell with a p-value from 0 to 1, or NaN where it is missing. Tables for people show
+// three decimals without the leading zero, and "< .001" for smaller values (APA style, 7th edition,
+// section 6.36).
 func P(p float64) Cell { return Cell{kind: pValue, value: p} }
 
 func (c Cell) check() error {
@@ -59,7 +60,7 @@ func (c Cell) check() error {
 	return nil
 }
 
-// shown is the cell for people.
+// shown formats the cell for people.
 func (c Cell) shown(decimals int) string {
 	switch c.kind {
 	case text:
@@ -82,10 +83,10 @@ func (c Cell) shown(decimals int) string {
 	return dash
 }
 
-// hugeNumber is where a number is shown with an exponent.
+// hugeNumber is the least number that is shown with an exponent.
 const hugeNumber = 1e15
 
-// rounded is v with decimals digits after the point and a true minus.
+// rounded formats v with the given number of decimals and a minus sign instead of a hyphen.
 func rounded(v float64, decimals int) string {
 	switch {
 	case math.IsNaN(v):
@@ -106,7 +107,7 @@ func rounded(v float64, decimals int) string {
 	return strings.ReplaceAll(s, "-", "−")
 }
 
-// exact is v with the digits that read back as v, or empty for NaN.
+// exact formats v with the fewest digits that read back as v. NaN gives an empty string.
 func exact(v float64) string {
 	if math.IsNaN(v) {
 		return ""

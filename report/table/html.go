@@ -7,15 +7,18 @@ import (
 	"io"
 )
 
-// HTML writes t as a <table> element: the title is its caption, the note its foot; columns of numbers have class "n", centred
-// ones "c". It is also well-formed XML.
+// HTML writes t as a <table> element, which is well-formed XML too: the title is its caption, the
+// note its foot, and columns of numbers have class "n".
 func (t Table) HTML(w io.Writer) error {
 	return t.write(w, "HTML", t.forPeople(), t.html)
 }
 
 func (t Table) html(b *bytes.Buffer) error {
 	class := func(j int) string {
-		return map[Align]string{AlignRight: ` class="n"`, AlignCenter: ` class="c"`}[t.align(j)]
+		if t.isLeft(j) {
+			return ""
+		}
+		return ` class="n"`
 	}
 	b.WriteString("<table>\n")
 	if title := oneLine(t.Title); title != "" {
@@ -40,7 +43,8 @@ func (t Table) html(b *bytes.Buffer) error {
 	}
 	b.WriteString("</tbody>\n")
 	if note := oneLine(t.Note); note != "" {
-		fmt.Fprintf(b, "<tfoot>\n<tr><td colspan=\"%d\">%s</td></tr>\n</tfoot>\n", len(t.Columns), html.EscapeString(note))
+		fmt.Fprintf(b, "<tfoot>\n<tr><td colspan=\"%d\">%s</td></tr>\n</tfoot>\n", len(t.Columns),
+			html.EscapeString(note))
 	}
 	b.WriteString("</table>\n")
 	return nil

@@ -5,20 +5,24 @@ import (
 	"strings"
 )
 
-// notInOT1 are the letters up to U+017E that pdflatex refuses in its default text encoding.
+// notInOT1 lists the letters up to U+017E that pdflatex refuses in its default text encoding.
 const notInOT1 = "ÐÞðþĄąĐđĘęĦħĮįĸĿŀŉŊŋŦŧŲų"
 
-// latexSource is what stands for a character in LaTeX source.
+// latexSource maps characters to LaTeX source.
 var latexSource = func() map[rune]string {
 	m := map[rune]string{
-		'\\': `\textbackslash{}`, '&': `\&`, '%': `\%`, '$': `\$`, '#': `\#`, '_': `\_`, '{': `\{`, '}': `\}`,
-		'~': `\textasciitilde{}`, '^': `\textasciicircum{}`, '<': `$<$`, '>': `$>$`, '|': `\textbar{}`,
+		'\\': `\textbackslash{}`, '&': `\&`, '%': `\%`, '$': `\$`, '#': `\#`, '_': `\_`, '{': `\{`,
+		'}': `\}`,
+		'~': `\textasciitilde{}`, '^': `\textasciicircum{}`, '<': `$<$`, '>': `$>$`,
+		'|': `\textbar{}`,
 		'"': `''`,
 		'[': `{[}`, ']': `{]}`, '*': `{*}`, // \\ and \midrule would take [ and * for their own
 		'\u00a0': `~`, '\u2009': `\,`, '\u202f': `\,`, '\u00ad': `\-`, '\u200b': ``, '\u200d': ``,
 		'\u2002': ` `, '\u2003': ` `, '\u2007': ` `, '\u2008': ` `, '\u200a': `\,`,
-		'–': `--`, '—': `---`, '‐': `-`, '‑': `-`, '‒': `--`, '…': `\ldots{}`, '‘': "`", '’': `'`, '“': "``", '”': `''`, '„': `,,`, '‚': `,`,
-		'¡': "!`", '¿': "?`", '§': `\S{}`, '¶': `\P{}`, '†': `\dag{}`, '‡': `\ddag{}`, '©': `\copyright{}`, '®': `\textregistered{}`,
+		'–': `--`, '—': `---`, '‐': `-`, '‑': `-`, '‒': `--`, '…': `\ldots{}`, '‘': "`", '’': `'`,
+		'“': "``", '”': `''`, '„': `,,`, '‚': `,`,
+		'¡': "!`", '¿': "?`", '§': `\S{}`, '¶': `\P{}`, '†': `\dag{}`, '‡': `\ddag{}`,
+		'©': `\copyright{}`, '®': `\textregistered{}`,
 		'™': `\texttrademark{}`, '£': `\pounds{}`, 'ı': `\i{}`,
 	}
 	maps.Copy(m, mathSigns)
@@ -41,24 +45,34 @@ var latexSource = func() map[rune]string {
 	return m
 }()
 
-var lowerGreek = strings.Fields(`\alpha \beta \gamma \delta \varepsilon \zeta \eta \theta \iota \kappa \lambda \mu \nu \xi o \pi \rho
-	\varsigma \sigma \tau \upsilon \varphi \chi \psi \omega`)
+var lowerGreek = strings.Fields(`\alpha \beta \gamma \delta \varepsilon \zeta \eta \theta \iota \kappa \lambda \mu 
+	\nu \xi o \pi \rho \varsigma \sigma \tau \upsilon \varphi \chi \psi \omega`)
 
-var upperGreek = strings.Fields(`A B \Gamma \Delta E Z H \Theta I K \Lambda M N \Xi O \Pi P \Sigma T \Upsilon \Phi X \Psi \Omega`)
+var upperGreek = strings.Fields(
+	`A B \Gamma \Delta E Z H \Theta I K \Lambda M N \Xi O \Pi P \Sigma T \Upsilon \Phi X \Psi \Omega`)
 
-// mathSigns are the signs and further letters that are mathematics in LaTeX.
+// mathSigns maps signs and letters that are mathematics in LaTeX to their source.
 var mathSigns = func() map[rune]string {
 	m := map[rune]string{}
 	for r, name := range map[rune]string{
-		'×': `\times`, '÷': `\div`, '±': `\pm`, '∓': `\mp`, '−': `-`, '·': `\cdot`, '∙': `\cdot`, '•': `\bullet`, '∗': `\ast`, '∘': `\circ`,
-		'≤': `\leq`, '≥': `\geq`, '≠': `\neq`, '≈': `\approx`, '≡': `\equiv`, '∼': `\sim`, '≃': `\simeq`, '≅': `\cong`, '∝': `\propto`,
-		'≪': `\ll`, '≫': `\gg`, '∞': `\infty`, '∂': `\partial`, '∇': `\nabla`, '∆': `\Delta`, '∑': `\sum`, '∏': `\prod`, '∫': `\int`,
-		'√': `\surd`, '∈': `\in`, '∉': `\notin`, '⊂': `\subset`, '⊆': `\subseteq`, '∪': `\cup`, '∩': `\cap`, '∅': `\emptyset`,
-		'∀': `\forall`, '∃': `\exists`, '¬': `\neg`, '∧': `\wedge`, '∨': `\vee`, '⊕': `\oplus`, '⊗': `\otimes`, '⊥': `\perp`, '∥': `\parallel`,
-		'←': `\leftarrow`, '→': `\rightarrow`, '↑': `\uparrow`, '↓': `\downarrow`, '↔': `\leftrightarrow`, '⇒': `\Rightarrow`,
-		'⇐': `\Leftarrow`, '⇔': `\Leftrightarrow`, '↦': `\mapsto`, '⟨': `\langle`, '⟩': `\rangle`, '‖': `\|`, '′': `'`, '″': `''`,
-		'°': `^{\circ}`, 'µ': `\mu`, 'ϵ': `\epsilon`, 'ϕ': `\phi`, 'ϑ': `\vartheta`, 'ϱ': `\varrho`, 'ϖ': `\varpi`, 'Ω': `\Omega`,
-		'ℓ': `\ell`, 'ℝ': `\mathbf{R}`, 'ℕ': `\mathbf{N}`, 'ℤ': `\mathbf{Z}`, '½': `\frac{1}{2}`, '¼': `\frac{1}{4}`, '¾': `\frac{3}{4}`,
+		'×': `\times`, '÷': `\div`, '±': `\pm`, '∓': `\mp`, '−': `-`, '·': `\cdot`, '∙': `\cdot`,
+		'•': `\bullet`, '∗': `\ast`, '∘': `\circ`,
+		'≤': `\leq`, '≥': `\geq`, '≠': `\neq`, '≈': `\approx`, '≡': `\equiv`, '∼': `\sim`,
+		'≃': `\simeq`, '≅': `\cong`, '∝': `\propto`,
+		'≪': `\ll`, '≫': `\gg`, '∞': `\infty`, '∂': `\partial`, '∇': `\nabla`, '∆': `\Delta`,
+		'∑': `\sum`, '∏': `\prod`, '∫': `\int`,
+		'√': `\surd`, '∈': `\in`, '∉': `\notin`, '⊂': `\subset`, '⊆': `\subseteq`, '∪': `\cup`,
+		'∩': `\cap`, '∅': `\emptyset`,
+		'∀': `\forall`, '∃': `\exists`, '¬': `\neg`, '∧': `\wedge`, '∨': `\vee`, '⊕': `\oplus`,
+		'⊗': `\otimes`, '⊥': `\perp`, '∥': `\parallel`,
+		'←': `\leftarrow`, '→': `\rightarrow`, '↑': `\uparrow`, '↓': `\downarrow`,
+		'↔': `\leftrightarrow`, '⇒': `\Rightarrow`,
+		'⇐': `\Leftarrow`, '⇔': `\Leftrightarrow`, '↦': `\mapsto`, '⟨': `\langle`, '⟩': `\rangle`,
+		'‖': `\|`, '′': `'`, '″': `''`,
+		'°': `^{\circ}`, 'µ': `\mu`, 'ϵ': `\epsilon`, 'ϕ': `\phi`, 'ϑ': `\vartheta`, 'ϱ': `\varrho`,
+		'ϖ': `\varpi`, 'Ω': `\Omega`,
+		'ℓ': `\ell`, 'ℝ': `\mathbf{R}`, 'ℕ': `\mathbf{N}`, 'ℤ': `\mathbf{Z}`, '½': `\frac{1}{2}`,
+		'¼': `\frac{1}{4}`, '¾': `\frac{3}{4}`,
 		'★': `\star`, '△': `\triangle`, '⋯': `\cdots`, '⋮': `\vdots`,
 	} {
 		m[r] = "$" + name + "$"

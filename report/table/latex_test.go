@@ -26,34 +26,35 @@ func TestEscapeLaTeX(t *testing.T) {
 		"two\r\n\x1blines": `two lines`,
 		"":                 "",
 	} {
-		if got := EscapeLaTeX(s); got != want {
-			t.Errorf("EscapeLaTeX(%q) = %s, want %s", s, got, want)
+		if got := escapeLaTeX(s); got != want {
+			t.Errorf("escapeLaTeX(%q) = %s, want %s", s, got, want)
 		}
 	}
 }
 
-// latexToken is all that may stand in escaped text: letters and signs that mean themselves, a special behind a backslash, a
-// command of letters ended by {}, braces of its own, and formulas of commands, digits and signs.
+// latexToken is all that may stand in escaped text: letters and signs that mean themselves, a
+// special behind a backslash, a command of letters ended by {}, braces of its own, and formulas of
+// commands, digits and signs.
 var latexToken = regexp.MustCompile("^(?:[^\\\\&%$#_{}~^<>|\\[\\]*\"]|~|" +
 	`\\[&%$#_{},-]|\\[A-Za-z]+\{\}|\{\}|\{[\[\]*]\}|` +
 	`\$(?:[A-Za-z<>'+-]|\\[A-Za-z]+|\\\||[_^]?\{(?:[A-Za-z0-9+-]|\\circ)\}|\\frac\{1\}\{[24]\}|\{[234]\})+\$)`)
 
 func checkEscaped(t *testing.T, s string) {
-	escaped := EscapeLaTeX(s)
+	escaped := escapeLaTeX(s)
 	for rest := escaped; rest != ""; {
 		token := latexToken.FindString(rest)
 		if token == "" {
-			t.Fatalf("EscapeLaTeX(%q) = %s: bare special at %s", s, escaped, rest)
+			t.Fatalf("escapeLaTeX(%q) = %s: bare special at %s", s, escaped, rest)
 		}
 		rest = rest[len(token):]
 	}
 	for _, ligature := range []string{"?`", "!`"} {
 		if strings.Contains(escaped, ligature) && !strings.ContainsAny(s, "¿¡") {
-			t.Errorf("EscapeLaTeX(%q) = %s: prints another sign for %s", s, escaped, ligature)
+			t.Errorf("escapeLaTeX(%q) = %s: prints another sign for %s", s, escaped, ligature)
 		}
 	}
 	if !utf8.ValidString(escaped) || strings.ContainsAny(escaped, "\n\r") {
-		t.Errorf("EscapeLaTeX(%q) = %q", s, escaped)
+		t.Errorf("escapeLaTeX(%q) = %q", s, escaped)
 	}
 }
 
@@ -70,7 +71,8 @@ func FuzzEscapeLaTeX(f *testing.F) {
 	f.Fuzz(checkEscaped)
 }
 
-// Where LaTeX is installed it compiles the goldens and every character that EscapeLaTeX lets through or replaces.
+// Where LaTeX is installed it compiles the goldens and every character that escapeLaTeX lets
+// through or replaces.
 func TestLaTeXCompiles(t *testing.T) {
 	for _, tool := range []string{"pdflatex", "kpsewhich"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -83,11 +85,12 @@ func TestLaTeXCompiles(t *testing.T) {
 	var signs strings.Builder
 	for r := ' '; r < 0x2600; r++ {
 		if _, known := latexSource[r]; known || accented(r) || r <= '~' {
-			signs.WriteString(EscapeLaTeX("x"+string(r)) + "\\par\n")
+			signs.WriteString(escapeLaTeX("x"+string(r)) + "\\par\n")
 		}
 	}
 	var b bytes.Buffer
-	b.WriteString("\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n" + signs.String())
+	b.WriteString("\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n" +
+		signs.String())
 	for _, table := range []Table{plainTable(), hostileTable()} {
 		if err := table.LaTeX(&b); err != nil {
 			t.Fatal(err)

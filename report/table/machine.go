@@ -8,9 +8,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
-// allMachineNames are the names of all columns for machines.
+// allMachineNames returns the names of all columns for machines.
 func (t Table) allMachineNames() [][]string {
 	names := make([][]string, len(t.Columns))
 	for j := range names {
@@ -19,7 +20,7 @@ func (t Table) allMachineNames() [][]string {
 	return names
 }
 
-// machineNames are the names of column j for machines: two where it holds a mean and its SD.
+// machineNames returns the names of column j for machines: two where it holds means with SDs.
 func (t Table) machineNames(j int) []string {
 	name := t.Columns[j].Name
 	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r[j].kind == meanSD }) {
@@ -28,8 +29,21 @@ func (t Table) machineNames(j int) []string {
 	return []string{name}
 }
 
-// CSV writes t as CSV (RFC 4180, with line feeds), UTF-8, with the columns' names as its header. Numbers have every digit;
-// what is missing is empty, infinity is +Inf or -Inf. The title and the note are left out.
+// noFormula puts an apostrophe before a text that spreadsheets would take for a formula and compute,
+// with whatever commands it has; numbers stay as they are (OWASP, CSV Injection).
+func noFormula(s string) string {
+	if len(s) < 2 || strings.IndexByte("=+-@\t\r", s[0]) < 0 {
+		return s
+	}
+	if _, err := strconv.ParseFloat(s, 64); err == nil {
+		return s
+	}
+	return "'" + s
+}
+
+// CSV writes t as CSV (RFC 4180, with line feeds), UTF-8, with the columns' names as its header and
+// without title and note. Numbers have every digit; missing values are empty, infinity is +Inf or
+// -Inf. A text that spreadsheets would take for a formula begins with an apostrophe.
 func (t Table) CSV(w io.Writer) error {
 	return t.write(w, "CSV", t.forMachines(), t.csv)
 }
@@ -60,7 +74,7 @@ func (t Table) csv(b *bytes.Buffer) error {
 func (c Cell) csv() string {
 	switch c.kind {
 	case text:
-		return c.text
+		return noFormula(c.text)
 	case count:
 		return strconv.Itoa(c.count)
 	case missing:
@@ -76,8 +90,9 @@ func (c Cell) csvSD() string {
 	return exact(c.sd)
 }
 
-// JSON writes t as an object with title, note, columns (name, heading, unit) and rows, each an object keyed by the columns'
-// names. Numbers have every digit; what is missing is null, and infinity, for which JSON has no number, "+Inf" or "-Inf".
+// JSON writes t as an object with title, note, columns (name, heading, unit) and rows, each an
+// object keyed by the columns' names. Numbers have every digit; missing values are null, and
+// infinity, for which JSON has no number, is "+Inf" or "-Inf".
 func (t Table) JSON(w io.Writer) error {
 	return t.write(w, "JSON", t.forMachines(), t.json)
 }
@@ -123,7 +138,8 @@ func (t Table) json(b *bytes.Buffer) error {
 	return nil
 }
 
-// jsonCell writes a cell with the name of its column, and its SD where that has two.
+// jsonCell writes a cell with the names of its column: its value, and its SD where there are two
+// names.
 func jsonCell(b *bytes.Buffer, names []string, c Cell) {
 	value := jsonNumber(c.value)
 	switch c.kind {

@@ -9,8 +9,8 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
-// Markdown writes t in GitHub's dialect, its columns aligned in the source too. The title stands above in bold, the note
-// below it.
+// Markdown writes t in GitHub's dialect, with columns aligned in the source too, the title above it
+// in bold and the note below.
 func (t Table) Markdown(w io.Writer) error {
 	return t.write(w, "Markdown", t.forPeople(), t.markdown)
 }
@@ -29,11 +29,8 @@ func (t Table) markdown(b *bytes.Buffer) error {
 	line := func(cells []string) {
 		for j, cell := range cells {
 			left, right := 0, width[j]-twwidth.Width(cell)
-			switch t.align(j) {
-			case AlignRight:
+			if !t.isLeft(j) {
 				left, right = right, 0
-			case AlignCenter:
-				left, right = right/2, right-right/2
 			}
 			fmt.Fprintf(b, "| %s%s%s ", strings.Repeat(" ", left), cell, strings.Repeat(" ", right))
 		}
@@ -41,14 +38,9 @@ func (t Table) markdown(b *bytes.Buffer) error {
 	}
 	line(header)
 	for j, n := range width {
-		rule := strings.Repeat("-", n-1)
-		switch t.align(j) {
-		case AlignRight:
-			rule += ":"
-		case AlignCenter:
-			rule = ":" + rule[1:] + ":"
-		default:
-			rule = ":" + rule
+		rule := strings.Repeat("-", n-1) + ":"
+		if t.isLeft(j) {
+			rule = ":" + strings.Repeat("-", n-1)
 		}
 		fmt.Fprintf(b, "| %s ", rule)
 	}
@@ -62,8 +54,8 @@ func (t Table) markdown(b *bytes.Buffer) error {
 	return nil
 }
 
-// escapeMarkdown puts a backslash before what Markdown, its tables and GitHub's formulas give a meaning within a line
-// (CommonMark 0.31, section 2.4).
+// escapeMarkdown puts a backslash before characters that have a meaning within a line of Markdown,
+// its tables or GitHub's formulas (CommonMark 0.31, section 2.4).
 func escapeMarkdown(s string) string { return markdownSpecials.Replace(s) }
 
 var markdownSpecials = func() *strings.Replacer {

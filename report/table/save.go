@@ -7,18 +7,19 @@ import (
 	"io"
 	"path/filepath"
 
-	"torchpe/report/internal/atomicfile"
+	"torchpe/internal/atomicfile"
 )
 
-// formats are the files that Save writes, in its order.
+// formats lists the files that Save writes, in order.
 var formats = []struct {
 	extension string
 	write     func(Table, io.Writer) error
 }{
-	{"csv", Table.CSV}, {"tex", Table.LaTeX}, {"md", Table.Markdown}, {"html", Table.HTML}, {"json", Table.JSON},
+	{"csv", Table.CSV}, {"tex", Table.LaTeX}, {"md", Table.Markdown}, {"html", Table.HTML},
+	{"json", Table.JSON},
 }
 
-// Formats are the extensions of the files that Save writes.
+// Formats returns the extensions of the files that Save writes.
 func Formats() []string {
 	var all []string
 	for _, f := range formats {
@@ -27,11 +28,12 @@ func Formats() []string {
 	return all
 }
 
-// Save writes t to dir, which exists, as name.csv, name.tex, name.md, name.html and name.json, each whole or not at all. Nothing is
-// written where the table has a fault.
+// Save writes t to dir, which must exist, as name.csv, name.tex, name.md, name.html and name.json,
+// each whole or not at all. It writes nothing where the table has a fault.
 func (t Table) Save(dir, name string) error {
 	if name == "" || name == "." || name == ".." || filepath.Base(name) != name {
-		return t.errorf("files", fmt.Errorf("name %q: want a file's name without directory and extension", name))
+		return t.errorf("files", fmt.Errorf(
+			"name %q: want a file's name without directory and extension", name))
 	}
 	bodies := make([]bytes.Buffer, len(formats))
 	for i, f := range formats {
@@ -41,10 +43,11 @@ func (t Table) Save(dir, name string) error {
 	}
 	var failed []error
 	for i, f := range formats {
-		failed = append(failed, atomicfile.Write(filepath.Join(dir, name+"."+f.extension), func(w io.Writer) error {
-			_, err := w.Write(bodies[i].Bytes())
-			return err
-		}))
+		failed = append(failed, atomicfile.Write(filepath.Join(dir, name+"."+f.extension),
+			func(w io.Writer) error {
+				_, err := w.Write(bodies[i].Bytes())
+				return err
+			}))
 	}
 	return errors.Join(failed...)
 }

@@ -1,11 +1,12 @@
-// Package table is the one kind of table that reports have: titled columns of text, numbers, counts, means with their SD and
-// p-values, written for people (terminal, LaTeX, Markdown, HTML) and for machines (CSV, JSON).
+// Package table writes tables of text, numbers, counts, means with their SD and p-values for people
+// (terminal, LaTeX, Markdown, HTML) and for machines (CSV, JSON).
 //
-// People see rounded numbers and – for what is missing; machines get every digit and an empty cell or null. The same table
-// always gives the same bytes. Any text is legal in a title, heading, note or cell: each format escapes it. A table that is
-// not one (a row too short, two columns of one name) is an error of every writer, which then writes nothing.
+// Tables for people have rounded numbers and – for missing values; tables for machines have every
+// digit and an empty cell or null. The same table always gives the same bytes. Titles, headings,
+// notes and cells may hold any text: each format escapes it. A fault (a row too short, two columns
+// of one name) is an error of every writer, which then writes nothing.
 //
-// It imports tablewriter and report's atomicfile.
+// It imports tablewriter, term and atomicfile.
 package table
 
 import (
@@ -14,13 +15,17 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
 
-// Table is a table with its title and the note below it, both of which may be empty. Each row has one cell a column.
+// Table is a table with its title and the note below it, both of which may be empty. Each row has
+// one cell a column.
 type Table struct {
 	Title, Note string
+	More        string // where a reader finds columns that a terminal is too narrow for: "--csv -"
+	Prose       bool   // its texts are broken into lines there, others are cut
 	Columns     []Column
 	Rows        []Row
 }
@@ -28,27 +33,16 @@ type Table struct {
 // Row is one line of a table.
 type Row []Cell
 
-// Column says how a column is called and shown.
+// Column describes a column. Columns with text in them are set left, others right.
 type Column struct {
 	Heading  string // for people: "σ, validation"
 	Name     string // for machines: lower-case letters, digits and _; needed by CSV and JSON only
 	Unit     string // shown after the heading in parentheses, where it is not empty
-	Align    Align
-	Decimals int // of its numbers, for people
+	Decimals int    // of its numbers, for people
+	Rank     int    // columns of the greatest go first where a terminal is too narrow for all
 }
 
-// Align is where the text of a column stands.
-type Align uint8
-
-// The zero Align puts numbers right and columns with text in them left.
-const (
-	AlignAuto Align = iota
-	AlignLeft
-	AlignRight
-	AlignCenter
-)
-
-// heading is the heading with its unit.
+// heading returns the heading with its unit.
 func (c Column) heading() string {
 	if c.Unit == "" {
 		return c.Heading
@@ -56,23 +50,14 @@ func (c Column) heading() string {
 	return c.Heading + " (" + c.Unit + ")"
 }
 
-// align resolves AlignAuto for column j.
-func (t Table) align(j int) Align {
-	if a := t.Columns[j].Align; a != AlignAuto {
-		return a
-	}
-	for _, row := range t.Rows {
-		if row[j].kind == text {
-			return AlignLeft
-		}
-	}
-	if len(t.Rows) == 0 {
-		return AlignLeft
-	}
-	return AlignRight
+// isLeft reports whether column j is set left: one with text, or without rows.
+func (t Table) isLeft(j int) bool {
+	return len(t.Rows) == 0 || slices.ContainsFunc(t.Rows,
+		func(r Row) bool { return r[j].kind == text })
 }
 
-// shown is the grid for people: headings and cells as each format's escape makes them of a single line of text.
+// shown returns headings and cells for people, each a single line of text that escape has made safe
+// for a format.
 func (t Table) shown(escape func(string) string) (header []string, rows [][]string) {
 	for _, c := range t.Columns {
 		header = append(header, escape(oneLine(c.heading())))
@@ -87,20 +72,18 @@ func (t Table) shown(escape func(string) string) (header []string, rows [][]stri
 	return header, rows
 }
 
-// maxDecimals is more than a float64 has.
+// maxDecimals is the largest number of decimals; a float64 has fewer.
 const maxDecimals = 17
 
-// check returns what makes t no table for people.
+// check returns the first fault of t, names of columns aside.
 func (t Table) check() error {
 	if len(t.Columns) == 0 {
 		return errors.New("no columns: give at least one")
 	}
 	for j, c := range t.Columns {
 		if c.Decimals < 0 || c.Decimals > maxDecimals {
-			return fmt.Errorf("column %d (%s): %d decimals: give 0 to %d", j+1, c.Heading, c.Decimals, maxDecimals)
-		}
-		if c.Align > AlignCenter {
-			return fmt.Errorf("column %d (%s): unknown alignment %d", j+1, c.Heading, c.Align)
+			return fmt.Errorf("column %d (%s): %d decimals: give 0 to %d", j+1, c.Heading,
+				c.Decimals, maxDecimals)
 		}
 	}
 	for i, row := range t.Rows {
@@ -118,12 +101,14 @@ func (t Table) check() error {
 
 var machineName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-// checkNames returns what makes t no table for machines.
+// checkNames returns the first fault in the columns' names, which CSV and JSON need.
 func (t Table) checkNames() error {
 	seen := map[string]bool{}
 	for j, c := range t.Columns {
 		if !machineName.MatchString(c.Name) {
-			return fmt.Errorf("column %d (%s): name %q: want lower-case letters, digits and _, such as iid_test", j+1, c.Heading, c.Name)
+			return fmt.Errorf(
+				"column %d (%s): name %q: want lower-case letters, digits and _, such as iid_test",
+				j+1, c.Heading, c.Name)
 		}
 		for _, name := range t.machineNames(j) {
 			if seen[name] {
@@ -135,8 +120,9 @@ func (t Table) checkNames() error {
 	return nil
 }
 
-// write checks t, has body render it to memory and then writes it in one call.
-func (t Table) write(w io.Writer, format string, checks []func() error, body func(*bytes.Buffer) error) error {
+// write checks t, renders it to memory with body and writes it in one call.
+func (t Table) write(w io.Writer, format string, checks []func() error,
+	body func(*bytes.Buffer) error) error {
 	var b bytes.Buffer
 	for _, check := range checks {
 		if err := check(); err != nil {
@@ -163,14 +149,16 @@ func (t Table) errorf(format string, err error) error {
 func (t Table) forPeople() []func() error   { return []func() error{t.check} }
 func (t Table) forMachines() []func() error { return []func() error{t.check, t.checkNames} }
 
-// oneLine makes s valid UTF-8 without line breaks, control characters (an escape sequence would steer the terminal), marks that turn the
-// direction of what follows, and code points that no character may have; runs of space become one.
+// oneLine returns s as one line of valid UTF-8 without control characters (escape sequences would
+// reach the terminal), marks that change the direction of writing, and code points that are no
+// characters. Runs of spaces become one.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
 			return ' '
-		case unicode.Is(unicode.Bidi_Control, r), r == '\uFEFF', r&0xfffe == 0xfffe, 0xfdd0 <= r && r <= 0xfdef:
+		case unicode.Is(unicode.Bidi_Control, r), r == '\uFEFF', r&0xfffe == 0xfffe, 0xfdd0 <= r &&
+			r <= 0xfdef:
 			return -1
 		}
 		return r

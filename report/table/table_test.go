@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/report/internal/golden"
+	"torchpe/internal/golden"
 )
 
-// plainTable has every kind of cell and of alignment, and what is missing of each.
+// plainTable has every kind of cell, with missing values of each.
 func plainTable() Table {
 	nan := math.NaN()
 	return Table{
@@ -26,13 +26,17 @@ func plainTable() Table {
 			{Heading: "validation", Name: "validation", Decimals: 3},
 			{Heading: "Δ", Name: "delta", Unit: "%", Decimals: 1},
 			{Heading: "p", Name: "p"},
-			{Heading: "status", Name: "status", Align: AlignCenter},
+			{Heading: "status", Name: "status"},
 		},
 		Rows: []Row{
-			{Text("2d-fixed"), Count(15), Number(nan), MeanSD(0.977, 0.0123), Number(0), P(1), Text("ok")},
-			{Text("learn"), Count(15), Number(0.2), MeanSD(0.956, 0.1), Number(-2.1), P(0.0432), Text("ok")},
-			{Text("learn"), Count(15), Number(2), MeanSD(0.377, nan), Number(-60), P(0.00002), Text("few seeds")},
-			{Text("nope"), Count(-1), Number(math.Inf(1)), MeanSD(nan, nan), Number(-0.04), P(nan), Text("")},
+			{Text("2d-fixed"), Count(15), Number(nan), MeanSD(0.977, 0.0123), Number(0), P(1),
+				Text("ok")},
+			{Text("learn"), Count(15), Number(0.2), MeanSD(0.956, 0.1), Number(-2.1), P(0.0432),
+				Text("ok")},
+			{Text("learn"), Count(15), Number(2), MeanSD(0.377, nan), Number(-60), P(0.00002),
+				Text("few seeds")},
+			{Text("nope"), Count(-1), Number(math.Inf(1)), MeanSD(nan, nan), Number(-0.04), P(nan),
+				Text("")},
 			{Text("rope"), {}, {}, {}, Number(math.Inf(-1)), {}, {}},
 		},
 	}
@@ -51,9 +55,11 @@ func hostileTable() Table {
 		Rows: []Row{
 			{Text(`a|b\|c`), Number(1), Text("two\nlines")},
 			{Text(`=1+1, "quoted"`), Number(-1.005), Text("</td></table><script>")},
-			{Text("[0.5ex] \\\\ \\hline"), Number(1e300), Text("*a* _b_ `c` ~~d~~ [e](f) $g$ &amp; --- ''")},
+			{Text("[0.5ex] \\\\ \\hline"), Number(1e300),
+				Text("*a* _b_ `c` ~~d~~ [e](f) $g$ &amp; --- ''")},
 			{Text("*"), Number(5e-324), Text("学習された é ß Ł ğ 🙂 x\u0301")},
-			{Text("日本語の表"), Number(math.MaxFloat64), Text("² ³ ⁻¹ × − – — ≥ ≤ ± σ ρ Σ Δ ∞ “q” ‘q’ ?` !` ``")},
+			{Text("日本語の表"), Number(math.MaxFloat64),
+				Text("² ³ ⁻¹ × − – — ≥ ≤ ± σ ρ Σ Δ ∞ “q” ‘q’ ?` !` ``")},
 		},
 	}
 }
@@ -99,7 +105,8 @@ func TestRounded(t *testing.T) {
 
 // The examples are APA's: p = .043, p < .001.
 func TestPValues(t *testing.T) {
-	for p, want := range map[float64]string{0.0432: ".043", 0.001: ".001", 0.00099: "< .001", 0: "< .001", 1: "1.000", 0.9999: "1.000"} {
+	for p, want := range map[float64]string{0.0432: ".043", 0.001: ".001", 0.00099: "< .001",
+		0: "< .001", 1: "1.000", 0.9999: "1.000"} {
 		if got := P(p).shown(9); got != want {
 			t.Errorf("P(%g) shows %q, want %q", p, got, want)
 		}
@@ -112,16 +119,17 @@ func TestFaults(t *testing.T) {
 		"no columns":                {},
 		"row 1 has 2 cells for 1":   {Columns: one, Rows: []Row{{Count(1), Count(2)}}},
 		"-1 decimals":               {Columns: []Column{{Name: "a", Decimals: -1}}},
-		"unknown alignment 9":       {Columns: []Column{{Name: "a", Align: 9}}},
 		"p-value 1.5":               {Columns: one, Rows: []Row{{P(1.5)}}},
 		"standard deviation -1":     {Columns: one, Rows: []Row{{MeanSD(0, -1)}}},
 		`name "IID test"`:           {Columns: []Column{{Name: "IID test"}}},
 		`two columns are named "a"`: {Columns: []Column{{Name: "a"}, {Name: "a"}}},
-		`named "a_sd"`:              {Columns: []Column{{Name: "a"}, {Name: "a_sd"}}, Rows: []Row{{MeanSD(1, 1), Count(1)}}},
+		`named "a_sd"`: {Columns: []Column{{Name: "a"}, {Name: "a_sd"}},
+			Rows: []Row{{MeanSD(1, 1), Count(1)}}},
 	} {
 		table.Title = "T"
 		var b bytes.Buffer
-		if err := table.CSV(&b); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `"T"`) {
+		if err := table.CSV(&b); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), `"T"`) {
 			t.Errorf("CSV: error %v, want one with %q", err, want)
 		}
 		if b.Len() != 0 {
@@ -133,7 +141,8 @@ func TestFaults(t *testing.T) {
 // A table for people alone needs no names.
 func TestNamesAreForMachines(t *testing.T) {
 	table := Table{Columns: []Column{{Heading: "a file"}}, Rows: []Row{{Text("x")}}}
-	for _, write := range []func(io.Writer) error{table.Terminal, table.LaTeX, table.Markdown, table.HTML} {
+	for _, write := range []func(io.Writer) error{table.Terminal, table.LaTeX, table.Markdown,
+		table.HTML} {
 		if err := write(io.Discard); err != nil {
 			t.Error(err)
 		}
@@ -151,7 +160,8 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestFullDisk(t *testing.T) {
 	table := plainTable()
-	for _, write := range []func(io.Writer) error{table.Terminal, table.CSV, table.JSON, table.LaTeX, table.Markdown, table.HTML} {
+	for _, write := range []func(io.Writer) error{table.Terminal, table.CSV, table.JSON,
+		table.LaTeX, table.Markdown, table.HTML} {
 		if err := write(fullDisk{}); !errors.Is(err, errFull) {
 			t.Errorf("error %v, want %v", err, errFull)
 		}
@@ -176,15 +186,18 @@ func TestSave(t *testing.T) {
 			t.Errorf("%s differs from what its writer writes", e.Name())
 		}
 	}
-	if want := "accuracy.v2.csv accuracy.v2.html accuracy.v2.json accuracy.v2.md accuracy.v2.tex"; strings.Join(got, " ") != want {
+	want := "accuracy.v2.csv accuracy.v2.html accuracy.v2.json accuracy.v2.md accuracy.v2.tex"
+	if strings.Join(got, " ") != want {
 		t.Errorf("wrote %q, want %q", got, want)
 	}
 	for _, name := range []string{"", "..", "a/b", "/a"} {
-		if err := plainTable().Save(dir, name); err == nil || !strings.Contains(err.Error(), "want a file's name") {
+		if err := plainTable().Save(dir, name); err == nil ||
+			!strings.Contains(err.Error(), "want a file's name") {
 			t.Errorf("name %q: error %v", name, err)
 		}
 	}
-	if err := plainTable().Save(filepath.Join(dir, "none"), "a"); err == nil || !strings.Contains(err.Error(), "make it first") {
+	if err := plainTable().Save(filepath.Join(dir, "none"), "a"); err == nil ||
+		!strings.Contains(err.Error(), "make it first") {
 		t.Errorf("missing directory: error %v", err)
 	}
 }

@@ -9,19 +9,33 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// Terminal writes t framed with lines, the title above and the note below it.
+// Terminal writes t framed with lines, the title above and the note below it, as wide as w is
+// (COLUMNS, or the terminal; a file or pipe gets all of it). Where t is wider, it says what it left
+// out.
 func (t Table) Terminal(w io.Writer) error {
-	return t.write(w, "text", t.forPeople(), t.terminal)
+	return t.write(w, "text", t.forPeople(), func(b *bytes.Buffer) error { return t.terminal(b, Width(w)) })
 }
 
-func (t Table) terminal(b *bytes.Buffer) error { // into memory: tablewriter drops errors of the writer it is given
-	var align tw.Alignment
-	for j := range t.Columns {
-		align = append(align, map[Align]tw.Align{AlignLeft: tw.AlignLeft, AlignRight: tw.AlignRight, AlignCenter: tw.AlignCenter}[t.align(j)])
+// into memory: tablewriter drops errors of the writer it is given
+func (t Table) terminal(b *bytes.Buffer, width int) error {
+	more := ""
+	if t.More != "" {
+		more = ", and so does " + t.More
 	}
-	if title := oneLine(t.Title); title != "" {
-		fmt.Fprintln(b, title)
+	s := t.shape().fit(width, more)
+	align := make(tw.Alignment, len(s.columns))
+	header, rows := make([]string, len(s.columns)), make([][]string, s.rows)
+	for j, c := range s.columns {
+		align[j] = tw.AlignRight
+		if c.left {
+			align[j] = tw.AlignLeft
+		}
+		header[j] = c.heading
+		for i, cell := range c.cells {
+			rows[i] = append(rows[i], cell)
+		}
 	}
+	writeLines(b, oneLine(t.Title), width)
 	grid := tablewriter.NewTable(b,
 		tablewriter.WithHeaderAutoFormat(tw.Off), // or σ becomes Σ and "IID test" is shouted
 		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
@@ -29,7 +43,6 @@ func (t Table) terminal(b *bytes.Buffer) error { // into memory: tablewriter dro
 		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
 		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: align}),
 	)
-	header, rows := t.shown(func(s string) string { return s })
 	grid.Header(header)
 	if err := grid.Bulk(rows); err != nil {
 		return err
@@ -37,8 +50,19 @@ func (t Table) terminal(b *bytes.Buffer) error { // into memory: tablewriter dro
 	if err := grid.Render(); err != nil {
 		return err
 	}
-	if note := oneLine(t.Note); note != "" {
-		fmt.Fprintln(b, note)
+	for _, note := range append(s.notes, oneLine(t.Note)) {
+		writeLines(b, note, width)
 	}
 	return nil
+}
+
+// writeLines writes a text, unless it is empty, in lines of a width; 0 is no limit.
+func writeLines(b *bytes.Buffer, text string, width int) {
+	if width == 0 && text != "" {
+		fmt.Fprintln(b, text)
+		return
+	}
+	for _, line := range Wrap(text, width) {
+		fmt.Fprintln(b, line)
+	}
 }

@@ -14,20 +14,21 @@ import (
 	"strconv"
 	"strings"
 
+	"torchpe/internal/atomicfile"
 	"torchpe/train/runlog/tensorboard"
 )
 
-// The names of the event files: tensorboard/<curve>/events.out.tfevents.<start of the run in seconds>.torchpe.
+// The names of the event files: tensorboard/<curve>/events.out.tfevents.<start in seconds>.torchpe.
 const (
 	boardDir    = "tensorboard"
 	eventPrefix = "events.out.tfevents."
 	eventSuffix = ".torchpe"
 )
 
-// Board writes the records of a run once more, as event files for TensorBoard: a folder a member, which is a curve there. They
-// follow from metrics.jsonl and the start time in environment.json alone, byte for byte, so they are made anew whenever training
-// starts or goes on, and nothing of them is synced: a failure costs no number. The time of an event is that of the start plus the
-// seconds of training, so the pause before a resumption is not seen.
+// Board writes the records of a run as event files for TensorBoard, a folder a member, which is a
+// curve there. Their bytes follow from metrics.jsonl and the start time in environment.json alone.
+// So they are rewritten whenever training starts or resumes, and never synced: a failure costs no
+// number. The time of an event is the start plus the seconds of training, without pauses.
 type Board struct {
 	run    *Run
 	start  float64 // of the run, in seconds since 1970
@@ -37,10 +38,10 @@ type Board struct {
 
 type boardFile struct {
 	name string
-	size int64 // what it has, if nobody else writes to it
+	size int64 // if nobody else writes to it
 }
 
-// CurveName names the curve of a member: learn-0.2_seed1. sigma is nil where the encoding has none.
+// CurveName names a member's curve: learn-0.2_seed1. sigma is nil where the encoding has none.
 func CurveName(pe string, sigma *float64, seed uint64) string {
 	if sigma != nil {
 		pe = fmt.Sprintf("%s-%g", pe, *sigma)
@@ -48,12 +49,14 @@ func CurveName(pe string, sigma *float64, seed uint64) string {
 	return fmt.Sprintf("%s_seed%d", pe, seed)
 }
 
-// OpenBoard makes the event files that belong to the records in metrics.jsonl, a curve a member, and returns a Board that goes on
-// with them. Curves are names of folders, all different. After [Resume], call [Run.TruncateMetrics] first. A file whose beginning
-// is as it must be is cut and kept, so that a TensorBoard that has it open goes on reading.
+// OpenBoard writes the event files of the records in metrics.jsonl, a curve a member, and returns a
+// Board that appends to them. Curves are names of folders, all different. After [Resume], call
+// [Run.TruncateMetrics] first. A file that begins with the right bytes is truncated and kept, so
+// that a TensorBoard that has it open goes on reading.
 func (r *Run) OpenBoard(curves []string) (*Board, error) {
 	if r.metrics.f == nil {
-		return nil, fmt.Errorf("open %s: the end of %s is not known: call TruncateMetrics first", r.path(boardDir), metricsFile)
+		return nil, fmt.Errorf("open %s: the end of %s is not known: call TruncateMetrics first",
+			r.path(boardDir), metricsFile)
 	}
 	for i, name := range curves {
 		if err := ValidateName(name); err != nil {
@@ -70,7 +73,8 @@ func (r *Run) OpenBoard(curves []string) (*Board, error) {
 	start := envs[0].StartTime.Unix()
 	b := &Board{run: r, start: float64(start)}
 	for _, curve := range curves {
-		b.files = append(b.files, boardFile{name: path.Join(boardDir, curve, eventPrefix+strconv.FormatInt(start, 10)+eventSuffix)})
+		b.files = append(b.files, boardFile{name: path.Join(boardDir, curve,
+			eventPrefix+strconv.FormatInt(start, 10)+eventSuffix)})
 	}
 	if err := b.fill(); err != nil {
 		return nil, err
@@ -78,7 +82,7 @@ func (r *Run) OpenBoard(curves []string) (*Board, error) {
 	return b, r.removeBoard(b.files)
 }
 
-// fill makes the files have the records of metrics.jsonl and nothing else.
+// fill writes the records of metrics.jsonl to the files.
 func (b *Board) fill() error {
 	records, err := ReadMetrics[Record](b.run.Reader)
 	if err != nil {
@@ -90,7 +94,8 @@ func (b *Board) fill() error {
 	}
 	for _, rec := range records {
 		if rec.Member < 0 || rec.Member >= len(wants) {
-			return fmt.Errorf("%s: a record of member %d: there are %d curves", b.run.path(boardDir), rec.Member, len(wants))
+			return fmt.Errorf("%s: a record of member %d: there are %d curves",
+				b.run.path(boardDir), rec.Member, len(wants))
 		}
 		wants[rec.Member] = tensorboard.Append(wants[rec.Member], b.event(rec))
 	}
@@ -99,7 +104,7 @@ func (b *Board) fill() error {
 		need += len(want)
 	}
 	if err := b.run.needSpace(int64(need)); err != nil {
-		return b.run.failed("write", boardDir, err)
+		return b.run.fileError("write", boardDir, err)
 	}
 	if err := b.run.makeFolder(boardDir); err != nil {
 		return err
@@ -116,7 +121,7 @@ func (b *Board) fill() error {
 	return nil
 }
 
-// makeFolder makes a folder of the run, where there is none.
+// makeFolder makes a folder of the run, unless it exists.
 func (r *Run) makeFolder(name string) error {
 	err := r.root.Mkdir(name, 0o777)
 	if errors.Is(err, fs.ErrExist) {
@@ -126,44 +131,35 @@ func (r *Run) makeFolder(name string) error {
 		}
 	}
 	if err != nil {
-		return r.failed("make", name, err)
+		return r.fileError("make", name, err)
 	}
 	return nil
 }
 
-// makeEventFile makes a file have these bytes: by cutting it where it begins with them, by a new file otherwise.
+// makeEventFile gives a file these bytes. It truncates a file that begins with them.
 func (r *Run) makeEventFile(name string, want []byte) error {
-	if r.begins(name, want) {
+	if r.hasPrefix(name, want) {
 		f, err := r.root.OpenFile(name, os.O_WRONLY, 0)
 		if err == nil {
 			err = errors.Join(f.Truncate(int64(len(want))), f.Close())
 		}
 		if err != nil {
-			return r.failed("cut", name, err)
+			return r.fileError("cut", name, err)
 		}
 		return nil
 	}
 	temp := name + tempSuffix
 	if err := r.root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return r.failed("remove", temp, err)
+		return r.fileError("remove", temp, err)
 	}
-	f, err := r.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err == nil {
-		_, err = f.Write(want)
-		err = errors.Join(err, f.Close())
-	}
-	if err == nil {
-		err = r.root.Rename(temp, name)
-	}
-	if err != nil {
-		_ = r.root.Remove(temp) // the first error is the one to report
-		return r.noSpace(name, int64(len(want)), err)
+	if err := atomicfile.WriteIn(r.root, name, want, false); err != nil {
+		return r.writeError(name, int64(len(want)), err)
 	}
 	return nil
 }
 
-// begins says whether there is an ordinary file that begins with these bytes.
-func (r *Run) begins(name string, want []byte) bool {
+// hasPrefix says whether name is an ordinary file that begins with these bytes.
+func (r *Run) hasPrefix(name string, want []byte) bool {
 	info, err := r.root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() < int64(len(want)) {
 		return false
@@ -178,22 +174,23 @@ func (r *Run) begins(name string, want []byte) bool {
 	return err == nil && bytes.Equal(have, want)
 }
 
-// Append adds records, which are in metrics.jsonl already. After an error the files may end in half an event, which TensorBoard
-// waits behind: give the Board up, the next OpenBoard repairs it.
+// Append adds records that are in metrics.jsonl already. After an error a file may end in half an
+// event, where TensorBoard stops reading: drop the Board; the next OpenBoard repairs the file.
 func (b *Board) Append(records ...Record) error {
 	for _, rec := range records {
 		if rec.Member < 0 || rec.Member >= len(b.files) {
-			return fmt.Errorf("%s: a record of member %d: there are %d curves", b.run.path(boardDir), rec.Member, len(b.files))
+			return fmt.Errorf("%s: a record of member %d: there are %d curves",
+				b.run.path(boardDir), rec.Member, len(b.files))
 		}
 		b.buffer = tensorboard.Append(b.buffer[:0], b.event(rec))
 		if err := b.append(&b.files[rec.Member]); err != nil {
-			return b.run.noSpace(b.files[rec.Member].name, int64(len(b.buffer)), err)
+			return b.run.writeError(b.files[rec.Member].name, int64(len(b.buffer)), err)
 		}
 	}
 	return nil
 }
 
-// append appends the buffer to a file in one write. The file is not kept open: an ensemble has many.
+// append appends the buffer to a file in one write. Files are not kept open: an ensemble has many.
 func (b *Board) append(to *boardFile) error {
 	f, err := b.run.root.OpenFile(to.name, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -215,8 +212,8 @@ func (b *Board) append(to *boardFile) error {
 	return err
 }
 
-// removeBoard removes the event files that this package made, but for some, and the folders that are empty then. What others put
-// there stays.
+// removeBoard removes the event files that this package made, except some, and the folders that are
+// empty then. Other files stay.
 func (r *Run) removeBoard(keep []boardFile) error {
 	var failed error
 	folders, err := r.entries(boardDir)
@@ -232,12 +229,14 @@ func (r *Run) removeBoard(keep []boardFile) error {
 		failed = errors.Join(failed, err)
 		for _, f := range files {
 			name := path.Join(dir, f.Name())
-			ours := strings.HasPrefix(f.Name(), eventPrefix) && strings.HasSuffix(strings.TrimSuffix(f.Name(), tempSuffix), eventSuffix)
-			if !ours || slices.ContainsFunc(keep, func(k boardFile) bool { return k.name == name }) {
+			ours := strings.HasPrefix(f.Name(), eventPrefix) &&
+				strings.HasSuffix(strings.TrimSuffix(f.Name(), tempSuffix), eventSuffix)
+			kept := slices.ContainsFunc(keep, func(k boardFile) bool { return k.name == name })
+			if !ours || kept {
 				continue
 			}
 			if err := r.root.Remove(name); err != nil {
-				failed = errors.Join(failed, r.failed("remove", name, err))
+				failed = errors.Join(failed, r.fileError("remove", name, err))
 			}
 		}
 		_ = r.root.Remove(dir) // fails where something is left in it
@@ -257,17 +256,17 @@ func (r *Reader) entries(name string) ([]fs.DirEntry, error) {
 		f, err = r.root.Open(name)
 	}
 	if err != nil {
-		return nil, r.failed("look into", name, err)
+		return nil, r.fileError("look into", name, err)
 	}
 	defer f.Close()
 	entries, err := f.ReadDir(-1)
 	if err != nil {
-		return nil, r.failed("look into", name, err)
+		return nil, r.fileError("look into", name, err)
 	}
 	return entries, nil
 }
 
-// event is a record as TensorBoard gets it. What was not measured, or is not finite, is left out.
+// event converts a record. Numbers that were not measured, or are not finite, are left out.
 func (b *Board) event(r Record) tensorboard.Event {
 	e := tensorboard.Event{WallTime: b.start, Step: int64(r.Step)}
 	if !math.IsNaN(r.WallSeconds) && !math.IsInf(r.WallSeconds, 0) {

@@ -20,8 +20,8 @@ func eventFile(dir, curve string) string {
 
 var startOfRun = Environment{StartTime: time.Unix(1732181400, 0).UTC()}
 
-// measured returns records of two members in which everything is measured that a record of puzzles, or of masked prediction, may
-// have, and some values are not finite.
+// measured returns records of two members in which everything is measured that a record of puzzles,
+// or of masked prediction, may have, and some values are not finite.
 func measured(step int) []Record {
 	a, b := NewRecord(step, step/10, 0), NewRecord(step, step/10, 1)
 	norm := 1.5
@@ -44,14 +44,16 @@ type decoded struct {
 	Scalars     [][2]any `json:"scalars"`
 }
 
-// decode reads event files with testdata/decode.py, which knows the format and nothing of this package.
+// decode reads event files with testdata/decode.py, which knows the format and nothing of this
+// package.
 func decode(t *testing.T, paths ...string) [][]decoded {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("no python3 to decode event files with")
 	}
-	out, err := exec.Command(python, append([]string{filepath.Join("tensorboard", "testdata", "decode.py")}, paths...)...).Output()
+	out, err := exec.Command(python, append([]string{filepath.Join("tensorboard", "testdata", "decode.py")},
+		paths...)...).Output()
 	if err != nil {
 		if e, ok := err.(*exec.ExitError); ok {
 			t.Fatalf("decode.py: %s", e.Stderr)
@@ -99,8 +101,11 @@ func again(t *testing.T, r *Run, step int) (*Run, *Board) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Resume(r.Dir(), Environment{StartTime: time.Unix(1732189999, 0)}, Options{wrap: lazy})
+	r, err := Resume(r.Dir(), Options{wrap: lazy})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.AddEnvironment(Environment{StartTime: time.Unix(1732189999, 0)}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
@@ -124,24 +129,36 @@ func TestBoardIsDecoded(t *testing.T) {
 	third := float64(float32(1. / 301))
 	want := []decoded{
 		{WallTime: 1732181400, FileVersion: "brain.Event:2"},
-		{WallTime: 1732181400 + 7./3, Step: 7, Scalars: [][2]any{{"loss", .125}, {"accuracy/train", .25}, {"accuracy/iid", .5}, {"validation_by_condition/Binary", .75}, {"validation_by_condition/Ternary", .5}, {"accuracy_by_tokens/25", .5}, {"accuracy_by_tokens/9", .25}, {"pe/norm", 1.5}, {"time/epoch", 0.}, {"time/step_ms", 2.}, {"extra/σ", 2.}}},
-		{WallTime: 1732181400 + 300./3, Step: 300, Scalars: [][2]any{{"loss", third}, {"accuracy/train", .25}, {"accuracy/iid", .5}, {"validation_by_condition/Binary", .75}, {"validation_by_condition/Ternary", .5}, {"accuracy_by_tokens/25", .5}, {"accuracy_by_tokens/9", .25}, {"pe/norm", 1.5}, {"time/epoch", 30.}, {"time/step_ms", 2.}, {"extra/σ", 2.}}},
+		{WallTime: 1732181400 + 7./3, Step: 7, Scalars: [][2]any{{"loss", .125}, {"accuracy/train", .25},
+			{"accuracy/iid", .5}, {"validation_by_condition/Binary",
+				.75}, {"validation_by_condition/Ternary", .5}, {"accuracy_by_tokens/25", .5},
+			{"accuracy_by_tokens/9", .25}, {"pe/norm", 1.5}, {"time/epoch", 0.}, {"time/step_ms",
+				2.}, {"extra/σ", 2.}}},
+		{WallTime: 1732181400 + 300./3, Step: 300, Scalars: [][2]any{{"loss", third},
+			{"accuracy/train", .25}, {"accuracy/iid", .5}, {"validation_by_condition/Binary",
+				.75}, {"validation_by_condition/Ternary", .5}, {"accuracy_by_tokens/25", .5},
+			{"accuracy_by_tokens/9", .25}, {"pe/norm", 1.5}, {"time/epoch", 30.}, {"time/step_ms",
+				2.}, {"extra/σ", 2.}}},
 	}
 	same := func(got, want []decoded) bool {
 		return slices.EqualFunc(got, want, func(a, b decoded) bool {
-			return a.WallTime == b.WallTime && a.Step == b.Step && a.FileVersion == b.FileVersion && slices.Equal(a.Scalars, b.Scalars)
+			return a.WallTime == b.WallTime && a.Step == b.Step && a.FileVersion == b.FileVersion &&
+				slices.Equal(a.Scalars, b.Scalars)
 		})
 	}
 	if !same(files[0], want) {
 		t.Errorf("puzzles: %+v", files[0])
 	}
-	masked := [][2]any{{"mse/train", 1.5}, {"test_mse/0.15", .25}, {"test_mse/0.50", .5}, {"network/clustering", 1.5}, {"modularity_by_block/0", .5}, {"modularity_by_block/1", .25}, {"clustering_by_block/0", 1.}, {"time/epoch", 0.}}
+	masked := [][2]any{{"mse/train", 1.5}, {"test_mse/0.15", .25}, {"test_mse/0.50", .5},
+		{"network/clustering", 1.5}, {"modularity_by_block/0", .5}, {"modularity_by_block/1",
+			.25}, {"clustering_by_block/0", 1.}, {"time/epoch", 0.}}
 	if got := files[1][1]; len(files[1]) != 3 || !slices.Equal(got.Scalars, masked) || got.WallTime != 1732181400 {
 		t.Errorf("masked prediction: %+v", files[1])
 	}
 }
 
-// After a crash at any byte of the event files, and a resumption at any checkpoint, they are those of the undisturbed run.
+// After a crash at any byte of the event files, and a resumption at any checkpoint, they are those
+// of the undisturbed run.
 func TestBoardAfterResume(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "whole")
 	boarded(t, whole, 10, 20, 30, 40)
@@ -213,12 +230,14 @@ func TestForceRemovesTheBoard(t *testing.T) {
 	if err := os.WriteFile(foreign, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Create(dir, []byte("{}"), Environment{StartTime: time.Unix(1732189999, 0)}, Options{wrap: lazy, Force: true})
+	r, err := Create(dir, []byte("{}"), Environment{StartTime: time.Unix(1732189999, 0)},
+		Options{wrap: lazy, Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if got := files(t, dir); !slices.Contains(got, "tensorboard/b/events.out.tfevents.1.somebody") || slices.ContainsFunc(got, func(s string) bool { return strings.HasSuffix(s, eventSuffix) }) {
+	if got := files(t, dir); !slices.Contains(got, "tensorboard/b/events.out.tfevents.1.somebody") ||
+		slices.ContainsFunc(got, func(s string) bool { return strings.HasSuffix(s, eventSuffix) }) {
 		t.Errorf("after --force: %v", got)
 	}
 	if _, err := r.OpenBoard([]string{"c"}); err != nil {
@@ -244,18 +263,22 @@ func files(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// Links that lead out of the run, or to another of its files, are refused or replaced, and never written through.
+// Links that lead out of the run, or to another of its files, are refused or replaced, and never
+// written through.
 func TestBoardLinks(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.Mkdir(outside, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	for name, plant := range map[string]func(dir string) error{
-		"the folder":  func(dir string) error { return os.Symlink(outside, filepath.Join(dir, "tensorboard")) },
-		"a curve":     func(dir string) error { return link(outside, filepath.Join(dir, "tensorboard", "a")) },
-		"a file":      func(dir string) error { return link(filepath.Join(outside, "x"), eventFile(dir, "a")) },
-		"within":      func(dir string) error { return link(filepath.Join(dir, configFile), eventFile(dir, "a")) },
-		"a plain one": func(dir string) error { return os.WriteFile(filepath.Join(dir, "tensorboard"), []byte("x"), 0o666) },
+		"the folder": func(dir string) error { return os.Symlink(outside, filepath.Join(dir, "tensorboard")) },
+		"a curve":    func(dir string) error { return link(outside, filepath.Join(dir, "tensorboard", "a")) },
+		"a file":     func(dir string) error { return link(filepath.Join(outside, "x"), eventFile(dir, "a")) },
+		"within":     func(dir string) error { return link(filepath.Join(dir, configFile), eventFile(dir, "a")) },
+		"a plain one": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "tensorboard"),
+				[]byte("x"), 0o666)
+		},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
 		r, err := Create(dir, []byte("{}"), startOfRun, Options{wrap: lazy})

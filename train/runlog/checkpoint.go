@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"torchpe/train/runlog/safetensors"
+	"torchpe/data/array/safetensors"
 )
 
 // The keys that a checkpoint has in its metadata besides the caller's.
@@ -20,9 +20,13 @@ const (
 	reservedPrefix  = "torchpe."
 	checkpointKey   = reservedPrefix + "schema"        // SchemaVersion
 	stepKey         = reservedPrefix + "step"          // optimizer steps done
-	checksumKey     = reservedPrefix + "crc32c"        // JSON object: CRC-32C of each tensor's data, 8 hexadecimal digits
+	checksumKey     = reservedPrefix + "crc32c"        // JSON object: hexadecimal CRC-32C of each tensor's data
 	headChecksumKey = reservedPrefix + "crc32c.header" // CRC-32C of everything else in the header
 )
+
+// ConfigKey is the key of a checkpoint's metadata with the configuration that made it, as compact
+// JSON.
+const ConfigKey = "config"
 
 // Checkpoint is a state of training that was read back, complete and undamaged.
 type Checkpoint struct {
@@ -33,61 +37,65 @@ type Checkpoint struct {
 	Warning string // why a newer checkpoint was passed over; empty if there is nothing to say
 }
 
-// head is what a Run knows about the file checkpoint.safetensors.
+// head is the known state of the file checkpoint.safetensors.
 type head struct {
 	state headState
 	step  int // of the newest checkpoint; noStep when there is none
 }
 
-// headState says whether checkpoint.safetensors may become the previous checkpoint when the next one is saved.
+// headState says whether checkpoint.safetensors may become the previous checkpoint.
 type headState int
 
 const (
-	headUnknown headState = iota // nobody has looked since Resume
+	headUnknown headState = iota // not read since Resume
 	headNone                     // there is no such file
 	headGood                     // it is complete: keep it
 	headDamaged                  // it is not: replace it and leave the previous checkpoint where it is
 )
 
-// SaveCheckpoint writes the state of training after step, and keeps the checkpoint before it. Its data is safe on disk,
-// and so are the metrics appended so far, when it returns. It needs space for one more checkpoint; when there is too
-// little it fails with a [SpaceError] and the checkpoints stay as they were. Metadata keys may not begin with "torchpe.".
+// SaveCheckpoint writes the state of training after step, and keeps the checkpoint before it. Its
+// data is safe on disk, and so are the metrics appended so far, when it returns. It needs space for
+// one more checkpoint; when there is too little it fails with a [SpaceError] and the checkpoints
+// stay as they were. Metadata keys may not begin with "torchpe.".
 func (r *Run) SaveCheckpoint(step int, tensors []safetensors.Tensor, metadata map[string]string) error {
 	sealed, err := seal(step, tensors, metadata)
 	if err != nil {
-		return r.failed("write", checkpointFile, err)
+		return r.fileError("write", checkpointFile, err)
 	}
 	if err := r.findHead(); err != nil {
 		return fmt.Errorf("before writing a checkpoint of step %d: %w", step, err)
 	}
 	if step < r.head.step || step < 0 {
-		return fmt.Errorf("write %s: step %d comes after step %d: to start over, create the run again with --force",
+		return fmt.Errorf("write %s: step %d comes after step %d: to start over, create the run "+
+			"again with --force",
 			r.path(checkpointFile), step, r.head.step)
 	}
 	size, err := safetensors.EncodedSize(tensors, sealed)
 	if err != nil {
-		return r.failed("write", checkpointFile, err)
+		return r.fileError("write", checkpointFile, err)
 	}
 	if err := r.needSpace(size); err != nil {
-		return r.failed("write", checkpointFile, err)
+		return r.fileError("write", checkpointFile, err)
 	}
 	// First the metrics: a checkpoint of a step promises the records up to it.
 	if err := r.metrics.sync(); err != nil {
-		return r.failed("sync", metricsFile, err)
+		return r.fileError("sync", metricsFile, err)
 	}
-	err = r.writeTemp(checkpointFile, size, func(w io.Writer) error { return safetensors.Encode(w, tensors, sealed) })
+	err = r.writeTemp(checkpointFile, size,
+		func(w io.Writer) error { return safetensors.Encode(w, tensors, sealed) })
 	if err != nil {
 		return err
 	}
 	return r.commitCheckpoint(step)
 }
 
-// commitCheckpoint gives the complete temporary file its name. Between the two renames the previous checkpoint is the
-// only one; it is complete, because a damaged one is not renamed to it.
+// commitCheckpoint gives the complete temporary file its name. Between the two renames the previous
+// checkpoint is the only one; it is complete, because a damaged one is not renamed to it.
 func (r *Run) commitCheckpoint(step int) error {
 	old := r.head
 	r.head = head{state: headUnknown, step: old.step} // until the renames are known to have happened
-	if old.state == headGood && old.step != step {    // the same step again does not push the one before out
+	// Saving the same step again keeps the one before.
+	if old.state == headGood && old.step != step {
 		if err := r.rename(checkpointFile, previousFile); err != nil {
 			return errors.Join(err, r.remove(checkpointFile+tempSuffix))
 		}
@@ -99,7 +107,7 @@ func (r *Run) commitCheckpoint(step int) error {
 	return r.syncDir()
 }
 
-// findHead looks at the checkpoints that are there, unless this Run has written or read them.
+// findHead reads the checkpoints, unless this Run has written or read them.
 func (r *Run) findHead() error {
 	if r.head.state != headUnknown {
 		return nil
@@ -123,9 +131,9 @@ func (r *Run) LoadCheckpoint() (*Checkpoint, error) {
 	return c, err
 }
 
-// LoadCheckpoint returns the newest checkpoint that is whole. When the newest file is damaged it returns the one before,
-// with a Warning. It fails with ErrNoCheckpoint when there is none, and with ErrDamaged when there are some but none can
-// be read; it never changes or removes a file.
+// LoadCheckpoint returns the newest checkpoint that is whole. When the newest file is damaged it
+// returns the one before, with a Warning. It fails with ErrNoCheckpoint when there is none, and
+// with ErrDamaged when there are some but none can be read; it never changes or removes a file.
 func (r *Reader) LoadCheckpoint() (*Checkpoint, error) {
 	c, _, err := r.loadNewest()
 	return c, err
@@ -145,7 +153,7 @@ func (r *Reader) loadNewest() (*Checkpoint, headState, error) {
 	case err == nil && (previousErr != nil || newest.Step >= previous.Step):
 		return newest, headGood, nil
 	case err == nil:
-		return previous, headGood, nil // somebody moved files about; the step decides
+		return previous, headGood, nil // files were moved by hand; the step decides
 	case none && previousErr == nil:
 		return previous, headNone, nil // a crash between the two renames
 	case previousErr == nil:
@@ -154,11 +162,12 @@ func (r *Reader) loadNewest() (*Checkpoint, headState, error) {
 	case none && nonePrevious:
 		return nil, headNone, fmt.Errorf("%s: %w", r.dir, ErrNoCheckpoint)
 	}
-	return nil, headUnknown, fmt.Errorf("%s: no checkpoint can be read, and none was changed: %w; restore one of them, or start over with --force",
+	return nil, headUnknown, fmt.Errorf("%s: no checkpoint can be read, and none was changed: %w; "+
+		"restore one of them, or start over with --force",
 		r.dir, joinPresent(err, previousErr))
 }
 
-// joinPresent joins the errors of files that are there.
+// joinPresent joins the errors of existing files.
 func joinPresent(errs ...error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, fs.ErrNotExist) })
 	if len(errs) == 2 {
@@ -184,15 +193,16 @@ func (r *Reader) readCheckpoint(name string) (*Checkpoint, error) {
 func (r *Reader) readTensors(name string) (*safetensors.File, error) {
 	f, err := r.root.Open(name)
 	if err != nil {
-		return nil, r.failed("read", name, err)
+		return nil, r.fileError("read", name, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, r.failed("read", name, err)
+		return nil, r.fileError("read", name, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s: %w: not a regular file (%s)", r.path(name), ErrDamaged, info.Mode())
+		return nil, fmt.Errorf("read %s: %w: not a regular file (%s)", r.path(name),
+			ErrDamaged, info.Mode())
 	}
 	file, err := safetensors.Decode(f, info.Size())
 	if err != nil {
@@ -203,8 +213,7 @@ func (r *Reader) readTensors(name string) (*safetensors.File, error) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum returns the CRC-32C of b as 8 hexadecimal digits. It finds every error of a few bits, at gigabytes a second;
-// it is no protection against somebody who means harm.
+// checksum returns the CRC-32C of b as 8 hexadecimal digits. It does not protect against forgery.
 func checksum(b []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(b, castagnoli)) }
 
 // seal returns the metadata of a checkpoint file: the caller's, the step and the checksums.
@@ -233,7 +242,7 @@ func seal(step int, tensors []safetensors.Tensor, metadata map[string]string) (m
 	return sealed, err
 }
 
-// headChecksum returns the checksum of what the header says: metadata, names, dtypes and shapes. The offsets follow.
+// headChecksum returns the checksum of a header: metadata, names, dtypes and shapes.
 func headChecksum(tensors []safetensors.Tensor, metadata map[string]string) (string, error) {
 	type tensor struct {
 		DType safetensors.DType
@@ -254,12 +263,14 @@ func headChecksum(tensors []safetensors.Tensor, metadata map[string]string) (str
 	return checksum(text), nil
 }
 
-// unseal checks the checksums and takes our keys out of the metadata. The header's checksum comes first and is computed
-// the same way in every schema, so that a flipped bit in the schema is not taken for a newer program.
+// unseal checks the checksums and takes our keys out of the metadata. The header's checksum comes
+// first and is computed the same way in every schema, so that a flipped bit in the schema is not
+// taken for a newer program.
 func (c *Checkpoint) unseal() error {
 	want, ok := c.Metadata[headChecksumKey]
 	if !ok {
-		return fmt.Errorf("%w: it has no checksum (key %q of its metadata): not a checkpoint of torchpe", ErrDamaged, headChecksumKey)
+		return fmt.Errorf("%w: it has no checksum (key %q of its metadata): not a "+
+			"checkpoint of torchpe", ErrDamaged, headChecksumKey)
 	}
 	got, err := headChecksum(c.Tensors, c.Metadata)
 	if err != nil {
@@ -269,7 +280,8 @@ func (c *Checkpoint) unseal() error {
 		return fmt.Errorf("%w: the header has CRC-32C %s, its metadata says %s", ErrDamaged, got, want)
 	}
 	if version, err := strconv.Atoi(c.Metadata[checkpointKey]); err != nil || version > SchemaVersion {
-		return fmt.Errorf("%s %q: %w: this one reads up to %d", checkpointKey, c.Metadata[checkpointKey], ErrSchema, SchemaVersion)
+		return fmt.Errorf("%s %q: %w: this one reads up to %d", checkpointKey,
+			c.Metadata[checkpointKey], ErrSchema, SchemaVersion)
 	}
 	var sums map[string]string
 	if err := json.Unmarshal([]byte(c.Metadata[checksumKey]), &sums); err != nil {
@@ -277,7 +289,8 @@ func (c *Checkpoint) unseal() error {
 	}
 	for _, t := range c.Tensors {
 		if got := checksum(t.Data); got != sums[t.Name] {
-			return fmt.Errorf("%w: tensor %q has CRC-32C %s, the header says %q", ErrDamaged, t.Name, got, sums[t.Name])
+			return fmt.Errorf("%w: tensor %q has CRC-32C %s, the header says %q", ErrDamaged,
+				t.Name, got, sums[t.Name])
 		}
 	}
 	if c.Step, err = strconv.Atoi(c.Metadata[stepKey]); err != nil {
@@ -294,13 +307,14 @@ func (r *Run) SaveProbes(tensors []safetensors.Tensor, metadata map[string]strin
 		err = r.needSpace(size)
 	}
 	if err != nil {
-		return r.failed("write", probesFile, err)
+		return r.fileError("write", probesFile, err)
 	}
-	return r.writeFile(probesFile, size, func(w io.Writer) error { return safetensors.Encode(w, tensors, metadata) })
+	return r.writeFile(probesFile, size,
+		func(w io.Writer) error { return safetensors.Encode(w, tensors, metadata) })
 }
 
-// SharedTensor says whether the tensor of that name in a checkpoint or in the probes belongs to all members of the ensemble. All
-// others have the members as their first axis.
+// SharedTensor says whether the tensor of that name in a checkpoint or in the probes belongs to all
+// members of the ensemble. All others have the members as their first axis.
 func SharedTensor(name string) bool {
 	return name == "state/seen" || name == "noise/amplitude" || name == "modules"
 }

@@ -12,10 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"torchpe/train/runlog/safetensors"
+	"torchpe/data/array/safetensors"
 )
 
-// twoCheckpoints returns a run with the checkpoints of steps 2 and 4, not complete, and its simulation.
+// twoCheckpoints returns a run with the checkpoints of steps 2 and 4, not complete, and its
+// simulation.
 func twoCheckpoints(t *testing.T) *simulation {
 	t.Helper()
 	s := newSimulation(filepath.Join(fastDir(t), "run"), Options{wrap: lazy})
@@ -49,8 +50,8 @@ func load(t *testing.T, dir string) (*Checkpoint, error) {
 	return r.LoadCheckpoint()
 }
 
-// TestEveryBitOfACheckpoint flips each bit of the newest checkpoint in turn. Each flip must be found, named, and answered
-// with the checkpoint before.
+// TestEveryBitOfACheckpoint flips each bit of the newest checkpoint in turn. Each flip must be
+// found, named, and answered with the checkpoint before.
 func TestEveryBitOfACheckpoint(t *testing.T) {
 	s := twoCheckpoints(t)
 	path := filepath.Join(s.dir, checkpointFile)
@@ -78,7 +79,8 @@ func TestEveryBitOfACheckpoint(t *testing.T) {
 	}
 }
 
-// TestEveryCutOfACheckpoint does the same with each number of bytes cut off the end, and with bytes added.
+// TestEveryCutOfACheckpoint does the same with each number of bytes cut off the end, and with bytes
+// added.
 func TestEveryCutOfACheckpoint(t *testing.T) {
 	s := twoCheckpoints(t)
 	path := filepath.Join(s.dir, checkpointFile)
@@ -99,7 +101,8 @@ func TestEveryCutOfACheckpoint(t *testing.T) {
 	}
 }
 
-// TestNoGoodCheckpoint damages both: loading and saving must fail, and every file must stay as it is.
+// TestNoGoodCheckpoint damages both: loading and saving must fail, and every file must stay as it
+// is.
 func TestNoGoodCheckpoint(t *testing.T) {
 	s := twoCheckpoints(t)
 	for _, name := range []string{checkpointFile, previousFile} {
@@ -108,12 +111,13 @@ func TestNoGoodCheckpoint(t *testing.T) {
 		}
 	}
 	before := snapshot(t, s.dir)
-	r, err := Resume(s.dir, Environment{}, Options{})
+	r, err := Resume(s.dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = r.LoadCheckpoint()
-	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), checkpointFile) || !strings.Contains(err.Error(), previousFile) {
+	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), checkpointFile) ||
+		!strings.Contains(err.Error(), previousFile) {
 		t.Errorf("LoadCheckpoint: %v", err)
 	}
 	if err := r.SaveCheckpoint(6, s.state(6), nil); !errors.Is(err, ErrDamaged) {
@@ -148,8 +152,8 @@ func snapshot(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// TestDamagedCheckpointIsReplaced checks that after a fallback the good checkpoint is not pushed out by the damaged one,
-// whatever operation the process dies at.
+// TestDamagedCheckpointIsReplaced checks that after a fallback the good checkpoint is not pushed
+// out by the damaged one, whatever operation the process dies at.
 func TestDamagedCheckpointIsReplaced(t *testing.T) {
 	for n := 1; ; n++ {
 		s := twoCheckpoints(t)
@@ -171,7 +175,8 @@ func TestDamagedCheckpointIsReplaced(t *testing.T) {
 	}
 }
 
-// TestNewestByStep checks that the step decides between two good checkpoints, not the name and not the clock.
+// TestNewestByStep checks that the step decides between two good checkpoints, not the name and not
+// the clock.
 func TestNewestByStep(t *testing.T) {
 	s := twoCheckpoints(t)
 	a, b := filepath.Join(s.dir, checkpointFile), filepath.Join(s.dir, previousFile)
@@ -205,13 +210,13 @@ func TestNewestByStep(t *testing.T) {
 	}
 }
 
-// TestSaveCheckpointRefuses checks wrong steps, wrong tensors, reserved keys and a disk that is known to be too small:
-// nothing may change.
+// TestSaveCheckpointRefuses checks wrong steps, wrong tensors, reserved keys and a disk that is
+// known to be too small: nothing may change.
 func TestSaveCheckpointRefuses(t *testing.T) {
 	s := twoCheckpoints(t)
 	var free fixedFree
 	wrap := func(d disk) disk { free = fixedFree{d, 1 << 40}; return &free }
-	r, err := Resume(s.dir, Environment{}, Options{wrap: wrap})
+	r, err := Resume(s.dir, Options{wrap: wrap})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +246,8 @@ func TestSaveCheckpointRefuses(t *testing.T) {
 			t.Errorf("got %v, want %q", err, test.want)
 		}
 	}
-	if err := r.SaveProbes([]safetensors.Tensor{big}, nil); err == nil || !strings.Contains(err.Error(), "needs 5 MB") {
+	if err := r.SaveProbes([]safetensors.Tensor{big}, nil); err == nil ||
+		!strings.Contains(err.Error(), "needs 5 MB") {
 		t.Errorf("SaveProbes: %v", err)
 	}
 	if after := snapshot(t, s.dir); !maps.Equal(before, after) {
@@ -257,8 +263,8 @@ type fixedFree struct {
 
 func (d *fixedFree) Free() (int64, error) { return d.bytes, nil }
 
-// TestCheckpointSchema checks that a checkpoint of a newer program is refused, not passed over for an older one, and that
-// one without checksums is no checkpoint.
+// TestCheckpointSchema checks that a checkpoint of a newer program is refused, not passed over for
+// an older one, and that one without checksums is no checkpoint.
 func TestCheckpointSchema(t *testing.T) {
 	s := twoCheckpoints(t)
 	path := filepath.Join(s.dir, checkpointFile)
@@ -287,7 +293,7 @@ func TestCheckpointSchema(t *testing.T) {
 // TestProbes checks that probes come back, and that there are none before they are saved.
 func TestProbes(t *testing.T) {
 	s := twoCheckpoints(t)
-	r, err := Resume(s.dir, Environment{}, Options{})
+	r, err := Resume(s.dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,8 +310,8 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// TestKnownChecksum compares the checksum with the check value of CRC-32C in RFC 3720, appendix B.4 (32 bytes of zeros,
-// here as a number, and of 0 to 31).
+// TestKnownChecksum compares the checksum with the check value of CRC-32C in RFC 3720, appendix B.4
+// (32 bytes of zeros, here as a number, and of 0 to 31).
 func TestKnownChecksum(t *testing.T) {
 	count := make([]byte, 32)
 	for i := range count {
@@ -316,7 +322,8 @@ func TestKnownChecksum(t *testing.T) {
 	}
 }
 
-// BenchmarkSaveCheckpoint saves 16 MB, the parameters and optimizer of 15 members of the paper's size several times over.
+// BenchmarkSaveCheckpoint saves 16 MB, the parameters and optimizer of 15 members of the paper's
+// size several times over.
 func BenchmarkSaveCheckpoint(b *testing.B) {
 	r, err := Create(filepath.Join(b.TempDir(), "run"), []byte("{}"), Environment{}, Options{})
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"strconv"
 )
 
-// SchemaVersion is the version of the run directory that this program writes. It reads this one and all older ones.
+// SchemaVersion is the version of run directories that this program writes. It reads older ones
+// too.
 const SchemaVersion = 1
 
 // schemaKey is the first key of config.json; the other keys are the caller's.
@@ -25,6 +26,18 @@ type Config struct {
 // Config returns the configuration of the run.
 func (r *Reader) Config() Config { return r.config }
 
+// SetConfig replaces the configuration of a run that goes on with other settings.
+func (r *Run) SetConfig(config []byte) error {
+	text, err := stampSchema(config)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.dir, err)
+	}
+	if err := r.writeText(configFile, text); err != nil {
+		return err
+	}
+	return r.readConfig()
+}
+
 // readConfig reads config.json and checks its schema.
 func (r *Reader) readConfig() error {
 	text, err := r.root.ReadFile(configFile)
@@ -32,21 +45,22 @@ func (r *Reader) readConfig() error {
 		return fmt.Errorf("%s: %w: it has no %s", r.dir, ErrNoRun, configFile)
 	}
 	if err != nil {
-		return r.failed("read", configFile, err)
+		return r.fileError("read", configFile, err)
 	}
 	schema, object, err := splitSchema(text)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", r.path(configFile), err)
 	}
 	if schema == 0 {
-		return fmt.Errorf("read %s: has no key %q: not written by torchpe; use it with --config in a new run", r.path(configFile), schemaKey)
+		return fmt.Errorf("read %s: has no key %q: not written by torchpe; use it with --config "+
+			"in a new run", r.path(configFile), schemaKey)
 	}
 	r.config = Config{Schema: schema, JSON: object}
 	return nil
 }
 
-// stampSchema returns the text of config.json: the object with the schema version in front. An object that has one
-// already, because it comes from another run's config.json, gets the present one.
+// stampSchema returns the text of config.json: the object with the schema version in front. A
+// version that it has from another run's config.json is replaced.
 func stampSchema(config []byte) ([]byte, error) {
 	_, object, err := splitSchema(config)
 	if err != nil {
@@ -64,8 +78,8 @@ func stampSchema(config []byte) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// splitSchema takes the schema version (0 when there is none) out of a JSON object and returns the rest in the order of
-// the text, without white space.
+// splitSchema takes the schema version (0 when there is none) out of a JSON object and returns the
+// rest in the order of the text, without white space.
 func splitSchema(text []byte) (int, []byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
@@ -121,7 +135,8 @@ func parseSchema(value json.RawMessage) (int, error) {
 	case err != nil || n < 1:
 		return 0, fmt.Errorf("%s %s: not a positive integer", schemaKey, value)
 	case n > SchemaVersion:
-		return 0, fmt.Errorf("%s %d: %w: this one reads up to %d; use the torchpe that wrote it, or a newer one", schemaKey, n, ErrSchema, SchemaVersion)
+		return 0, fmt.Errorf("%s %d: %w: this one reads up to %d; use the torchpe that wrote it, "+
+			"or a newer one", schemaKey, n, ErrSchema, SchemaVersion)
 	}
 	return n, nil
 }

@@ -8,11 +8,12 @@ import (
 	"testing"
 )
 
-// TestConfig checks that the configuration comes back as it was, in its order and with its numbers as they were spelled,
-// and that config.json itself is fit to start another run.
+// TestConfig checks that the configuration comes back as it was, in its order and with its numbers
+// as they were spelled, and that config.json itself is fit to start another run.
 func TestConfig(t *testing.T) {
 	const config = `{"task":"lst","pe":{"name":"learn","sigma":0.20},"seed":18446744073709551615,"lr":1e-3,"σ":"<&>"}`
-	for _, given := range []string{config, "  " + config + "\n", `{"schema":1,` + config[1:], config[:len(config)-1] + `,"schema":1}`} {
+	for _, given := range []string{config, "  " + config + "\n", `{"schema":1,` + config[1:],
+		config[:len(config)-1] + `,"schema":1}`} {
 		dir := filepath.Join(t.TempDir(), "a")
 		r, err := Create(dir, []byte(given), Environment{}, Options{})
 		if err != nil {
@@ -98,17 +99,20 @@ func TestForeignConfig(t *testing.T) {
 	if err := open(`{"sche`); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("half a file: %v", err)
 	}
-	if _, err := Resume(dir, Environment{}, Options{}); err == nil {
+	if _, err := Resume(dir, Options{}); err == nil {
 		t.Error("half a file was resumed")
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	for name, f := range map[string]func() error{
-		"Open":          func() error { _, err := Open(dir); return err },
-		"Resume":        func() error { _, err := Resume(dir, Environment{}, Options{}); return err },
-		"Open missing":  func() error { _, err := Open(filepath.Join(dir, "missing")); return err },
-		"Resume missed": func() error { _, err := Resume(filepath.Join(dir, "missing"), Environment{}, Options{}); return err },
+		"Open":         func() error { _, err := Open(dir); return err },
+		"Resume":       func() error { _, err := Resume(dir, Options{}); return err },
+		"Open missing": func() error { _, err := Open(filepath.Join(dir, "missing")); return err },
+		"Resume missed": func() error {
+			_, err := Resume(filepath.Join(dir, "missing"), Options{})
+			return err
+		},
 	} {
 		if err := f(); !errors.Is(err, ErrNoRun) {
 			t.Errorf("%s: %v", name, err)
@@ -121,7 +125,8 @@ func TestForeignConfig(t *testing.T) {
 
 // TestValidateName lists names that are fine and names that are not, with a word of the reason.
 func TestValidateName(t *testing.T) {
-	for _, name := range []string{"a", "lst-learn_sigma=0.2_seed3", ".hidden", "a.b", "Größe", "σ0.2", "脑", "com10", "console", strings.Repeat("x", 128), "a b"} {
+	for _, name := range []string{"a", "lst-learn_sigma=0.2_seed3", ".hidden", "a.b", "Größe", "σ0.2", "脑",
+		"com10", "console", strings.Repeat("x", 128), "a b"} {
 		if err := ValidateName(name); err != nil {
 			t.Error(err)
 		}

@@ -6,9 +6,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"torchpe/internal/atomicfile"
 )
 
 // The names in a run directory.
@@ -22,16 +27,15 @@ const (
 	resultFile      = "result.json"
 	lockFile        = "lock"
 
-	// tempSuffix marks a file that is being written. One name a file is enough, because the lock admits one writer.
-	tempSuffix = ".torchpe-tmp"
+	// tempSuffix marks a file that is being written, by one process: that with the lock.
+	tempSuffix = atomicfile.TempSuffix
 )
 
-// runFiles are the files that make a directory a run, in the order in which [Options].Force removes them: a crash on the
-// way leaves a run that can be resumed or forced again.
+// runFiles are the files that make a directory a run, in the order in which [Options].Force removes
+// them: a crash in between leaves a run that can be resumed or forced again.
 var runFiles = []string{resultFile, probesFile, previousFile, checkpointFile, metricsFile, configFile}
 
-// disk is every operation by which a run directory changes what is on disk. Tests put one in between that fails or
-// crashes at the n-th operation.
+// disk has the operations that change files. Tests wrap it to fail or crash at the n-th operation.
 type disk interface {
 	Open(name string, flag int) (file, error)
 	Rename(from, to string) error
@@ -47,8 +51,7 @@ type file interface {
 	Sync() error
 }
 
-// rootDisk is the disk of the operating system. Names are resolved below the directory only: a symbolic link in it that
-// leads out of it is refused.
+// rootDisk is the real disk. It refuses symbolic links that lead out of the directory.
 type rootDisk struct {
 	root *os.Root
 }
@@ -75,11 +78,24 @@ func (d rootDisk) SyncDir() error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Free returns the bytes that may still be written.
-func (d rootDisk) Free() (int64, error) { return freeBytes(d.root.Name()) }
+// Free returns the bytes that an unprivileged process may still write.
+func (d rootDisk) Free() (int64, error) { return FreeSpace(d.root.Name()) }
 
-// makeDir makes the directory with one mkdir, so that of two processes one makes it, and its parents as needed. A
-// directory that is there already is fine, a file or a symbolic link is not.
+// FreeSpace returns the bytes that an unprivileged process may still write to the file system of a
+// directory; math.MaxInt64 where the file system does not say.
+func FreeSpace(dir string) (int64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, err
+	}
+	if s.Blocks == 0 {
+		return math.MaxInt64, nil // some network file systems do not say
+	}
+	return int64(s.Bavail) * int64(s.Bsize), nil
+}
+
+// makeDir makes the directory with one mkdir, so that of two processes one makes it, and its
+// parents as needed. An existing directory is fine, a file or a symbolic link is not.
 func makeDir(dir string) error {
 	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o777); err != nil {
@@ -99,7 +115,7 @@ func makeDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// checkDir reports why a run cannot be written to dir: it is no directory, or a link that may lead anywhere.
+// checkDir reports why a run cannot be written to dir: it is no directory, or a symbolic link.
 func checkDir(dir string) error {
 	info, err := os.Lstat(dir)
 	switch {
@@ -116,17 +132,18 @@ func checkDir(dir string) error {
 // path returns the path of a file of the run, for messages.
 func (r *Reader) path(name string) string { return filepath.Join(r.dir, name) }
 
-// writeTemp writes a file of size bytes under its temporary name and syncs it. After an error the temporary file is gone,
-// so that a full disk gets its space back.
+// writeTemp writes a file of size bytes under its temporary name and syncs it. After an error the
+// temporary file is removed, so that a full disk gets its space back. It is no atomicfile.WriteIn:
+// a checkpoint is streamed and takes two renames, and tests fail each operation of disk.
 func (r *Run) writeTemp(name string, size int64, write func(io.Writer) error) (err error) {
 	temp := name + tempSuffix
 	if err := r.remove(temp); err != nil {
 		return err
 	}
-	// O_EXCL: nobody else may have put something under the name.
+	// O_EXCL: another process may have made a file of that name.
 	f, err := r.disk.Open(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
-		return r.failed("write", name, err)
+		return r.fileError("write", name, err)
 	}
 	buffer := bufio.NewWriterSize(f, 1<<16)
 	err = write(buffer)
@@ -141,12 +158,12 @@ func (r *Run) writeTemp(name string, size int64, write func(io.Writer) error) (e
 	}
 	if err != nil {
 		_ = r.remove(temp) // the first error is the one to report; the next start removes the file
-		return r.noSpace(name, size, err)
+		return r.writeError(name, size, err)
 	}
 	return nil
 }
 
-// writeFile writes a file atomically: it has the old content or the new one, also after a power loss.
+// writeFile writes a file atomically, also when the power fails.
 func (r *Run) writeFile(name string, size int64, write func(io.Writer) error) error {
 	if err := r.writeTemp(name, size, write); err != nil {
 		return err
@@ -169,7 +186,7 @@ func (r *Run) writeText(name string, text []byte) error {
 // rename renames a file of the run.
 func (r *Run) rename(from, to string) error {
 	if err := r.disk.Rename(from, to); err != nil {
-		return r.failed("rename "+from+" to", to, err)
+		return r.fileError("rename "+from+" to", to, err)
 	}
 	return nil
 }
@@ -177,7 +194,7 @@ func (r *Run) rename(from, to string) error {
 // remove removes a file of the run, if there is one.
 func (r *Run) remove(name string) error {
 	if err := r.disk.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return r.failed("remove", name, err)
+		return r.fileError("remove", name, err)
 	}
 	return nil
 }
@@ -185,12 +202,12 @@ func (r *Run) remove(name string) error {
 // syncDir syncs the run directory.
 func (r *Run) syncDir() error {
 	if err := r.disk.SyncDir(); err != nil {
-		return r.failed("sync", ".", err)
+		return r.fileError("sync", ".", err)
 	}
 	return nil
 }
 
-// removeTemps removes what a crash left under the temporary names of our own files, and nothing else.
+// removeTemps removes the temporary files of a run that a crash left.
 func (r *Run) removeTemps() error {
 	for _, name := range append([]string{environmentFile}, runFiles...) {
 		temp := name + tempSuffix
@@ -204,12 +221,12 @@ func (r *Run) removeTemps() error {
 	return nil
 }
 
-// failed says which file of the run could not be changed and why.
-func (r *Reader) failed(verb, name string, err error) error {
+// fileError says which file of the run could not be changed and why.
+func (r *Reader) fileError(verb, name string, err error) error {
 	return fmt.Errorf("%s %s: %w", verb, r.path(name), Cause(err))
 }
 
-// Cause strips the names that package os adds to an error. Of a file in an os.Root they are relative to it, and say little to a person.
+// Cause strips the file names of package os from an error: in an os.Root they are relative.
 func Cause(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -248,11 +265,15 @@ func (r *Run) needSpace(need int64) error {
 	return &SpaceError{Dir: r.dir, Need: need, Have: have, err: syscall.ENOSPC}
 }
 
-// noSpace describes a failed write; where the disk is full or a quota is used up, as a [SpaceError].
-func (r *Run) noSpace(name string, need int64, err error) error {
+// writeError describes a failed write, as a [SpaceError] where the disk or a quota is full.
+func (r *Run) writeError(name string, need int64, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		have, _ := r.disk.Free()
 		err = &SpaceError{Dir: r.dir, Need: need, Have: have, err: Cause(err)}
 	}
-	return r.failed("write", name, err)
+	if errors.Is(err, syscall.EFBIG) {
+		err = fmt.Errorf("%w: %d bytes are more than the limit on the size of files allows "+
+			"(ulimit -f)", Cause(err), need)
+	}
+	return r.fileError("write", name, err)
 }

@@ -1,7 +1,7 @@
 // Package runlog keeps one training run on disk: the run directory.
 //
 //	config.json                   the resolved configuration, with a schema version
-//	environment.json              versions, device, threads, commit and command line; again for each time it was resumed
+//	environment.json              versions, device, threads, commit and command line; again for each resumption
 //	metrics.jsonl                 one JSON record a line, a few lines a log interval
 //	checkpoint.safetensors        the newest state of training
 //	checkpoint.prev.safetensors   the one before
@@ -10,7 +10,7 @@
 //	tensorboard/                  the records once more, for TensorBoard: a folder with an event file a member
 //	lock                          who writes to the directory now
 //
-// The event files follow from metrics.jsonl and are made anew from it whenever training starts or goes on; see [Board].
+// The event files are rewritten from metrics.jsonl when training starts or resumes; see [Board].
 //
 // [Create] starts a run, [Resume] goes on with one that was stopped, [Open] reads one.
 //
@@ -23,9 +23,10 @@
 //   - Which checkpoint is newest is decided by its step, never by a clock.
 //   - Nothing is written outside the directory, also when symbolic links were planted in it.
 //
-// The order of work that makes a resumed run repeat the uninterrupted one: [Run.Append] the records of a step, then
-// [Run.SaveCheckpoint] of that step; after [Resume], [Run.LoadCheckpoint], then [Run.TruncateMetrics] to its step.
+// The order of work that makes a resumed run repeat the uninterrupted one: [Run.Append] the records
+// of a step, then [Run.SaveCheckpoint] of that step; after [Resume], [Run.LoadCheckpoint], then
+// [Run.TruncateMetrics] to its step.
 //
-// The package imports the standard library, golang.org/x/sys (free space) and github.com/gofrs/flock. It does not know
-// what a configuration means, nor libtorch. A Run is not safe for concurrent use.
+// The package needs golang.org/x/sys (free space) and github.com/gofrs/flock, and no libtorch. It
+// does not interpret configurations. A Run is not safe for concurrent use.
 package runlog

@@ -2,6 +2,9 @@ package runlog
 
 import (
 	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -9,12 +12,15 @@ import (
 	"time"
 )
 
+// Version is the version of this program, the newest of CHANGELOG.md.
+const Version = "0.1.0"
+
 // Environment says where and by what a run was computed.
 type Environment struct {
 	Torchpe         string    `json:"torchpe"`             // version of this program
 	Go              string    `json:"go"`                  // version of Go
-	LibtorchBuilt   string    `json:"libtorch_built"`      // libtorch that the shim was compiled against
-	LibtorchRunning string    `json:"libtorch_running"`    // libtorch that was loaded
+	LibtorchBuilt   string    `json:"libtorch_built"`      // that the shim was compiled against
+	LibtorchRunning string    `json:"libtorch_running"`    // that was loaded
 	Device          string    `json:"device"`              // as in --device, resolved: cpu, cuda:0
 	GPU             string    `json:"gpu"`                 // name of the GPU; empty on a CPU
 	Precision       string    `json:"precision,omitempty"` // operands of products: fp32, tf32, bf16
@@ -25,16 +31,33 @@ type Environment struct {
 	Arch            string    `json:"arch"`
 	CPU             string    `json:"cpu"` // model name
 	Host            string    `json:"host"`
-	GitCommit       string    `json:"git_commit"`   // of this program; empty when it was built outside a checkout
+	GitCommit       string    `json:"git_commit"`   // of this program; empty outside a checkout
 	GitModified     bool      `json:"git_modified"` // the checkout had uncommitted changes
 	CommandLine     []string  `json:"command_line"`
 	StartTime       time.Time `json:"start_time"` // UTC, for people; nothing is decided by it
+
+	// Changed lists what differs from the checkpoint that a resumption went on from: another
+	// library, device or number of threads, and settings that were allowed to change.
+	Changed []string `json:"changed,omitempty"`
 }
 
-// HostEnvironment returns the part of an Environment that needs no libtorch: versions, commit, system, CPU, command line
-// and the time. The caller fills in libtorch, device, BLAS and threads.
+// Build describes the program in one line: its version, its commit where the build recorded one, and Go's version.
+func (e Environment) Build() string {
+	commit := ""
+	if e.GitCommit != "" {
+		commit = ", commit " + e.GitCommit[:min(12, len(e.GitCommit))]
+		if e.GitModified {
+			commit += " with changes"
+		}
+	}
+	return fmt.Sprintf("torchpe %s%s, %s %s/%s", e.Torchpe, commit, e.Go, e.OS, e.Arch)
+}
+
+// HostEnvironment returns the part of an Environment that needs no libtorch: versions, commit,
+// system, CPU, command line and the time. The caller fills in libtorch, device, BLAS and threads.
 func HostEnvironment(commandLine []string) Environment {
 	env := Environment{
+		Torchpe:     Version,
 		Go:          runtime.Version(),
 		OS:          runtime.GOOS,
 		Arch:        runtime.GOARCH,
@@ -44,7 +67,6 @@ func HostEnvironment(commandLine []string) Environment {
 	}
 	env.Host, _ = os.Hostname() // for people; empty is fine
 	if info, ok := debug.ReadBuildInfo(); ok {
-		env.Torchpe = info.Main.Version
 		for _, s := range info.Settings {
 			switch s.Key {
 			case "vcs.revision":
@@ -57,7 +79,7 @@ func HostEnvironment(commandLine []string) Environment {
 	return env
 }
 
-// cpuModel returns the CPU's model name where Linux tells it, or nothing.
+// cpuModel returns the CPU's model name on Linux, else nothing.
 func cpuModel() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {
@@ -65,14 +87,15 @@ func cpuModel() string {
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
+		name, value, ok := strings.Cut(lines.Text(), ":")
+		if ok && strings.TrimSpace(name) == "model name" {
 			return strings.TrimSpace(value)
 		}
 	}
 	return ""
 }
 
-// environments is the content of environment.json: the environment of the start, and those of each resumption.
+// environments is the content of environment.json.
 type environments struct {
 	Environment
 	Resumed []Environment `json:"resumed,omitempty"`
@@ -85,6 +108,15 @@ func (r *Reader) Environments() ([]Environment, error) {
 		return nil, err
 	}
 	return append([]Environment{e.Environment}, e.Resumed...), nil
+}
+
+// AddEnvironment adds the environment in which a resumed run goes on.
+func (r *Run) AddEnvironment(env Environment) error {
+	envs, err := r.Environments()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return r.writeEnvironments(append(envs, env))
 }
 
 // writeEnvironments writes environment.json; envs has at least one element.

@@ -9,10 +9,11 @@ import (
 	"testing"
 )
 
-// errCrash is what every operation returns once the process is taken to be dead.
+// errCrash stands for the death of the process: every later operation returns it.
 var errCrash = errors.New("the process is dead")
 
-// A faultDisk fails at the n-th operation, as SQLite's test harness does ("How SQLite Is Tested", sections 3 and 4).
+// A faultDisk fails at the n-th operation, as SQLite's test harness does ("How SQLite Is Tested",
+// sections 3 and 4).
 type faultDisk struct {
 	disk
 	n     int   // operations until the fault, counted from 1; 0 means never
@@ -144,8 +145,9 @@ func (f *faultFile) Close() error {
 	return errors.Join(f.d.fault("close", f.name), f.file.Close())
 }
 
-// A model knows what of the directory would survive a power loss, by the letter of POSIX: a file has the bytes of its
-// last fsync, and a name leads where it led at the last fsync of the directory.
+// A model knows what of the directory would survive a power loss, by the letter of POSIX: a file
+// has the bytes of its last fsync, and a name leads where it led at the last fsync of the
+// directory.
 type model struct {
 	now, durable map[string]*inode
 	pending      []func(map[string]*inode) // changes of names since the last fsync of the directory
@@ -202,8 +204,8 @@ var afterPowerLoss = map[string]func(*inode) []byte{
 	},
 }
 
-// images calls f with every directory that a power loss now could leave: each subset of the pending changes of names,
-// with each treatment of the bytes.
+// images calls f with every directory that a power loss now could leave: each subset of the pending
+// changes of names, with each treatment of the bytes.
 func (m *model) images(t *testing.T, f func(dir, description string)) {
 	t.Helper()
 	if len(m.pending) > 8 {

@@ -23,8 +23,9 @@ func (d *faultDisk) where(n int) string {
 	return fmt.Sprintf("fault at operation %d (%s)", n, d.log[len(d.log)-1])
 }
 
-// TestCrashAtEveryOperation kills the run at its n-th operation for every n, with half of a write done; then it must hold
-// an old or the new checkpoint, and go on to the same files as an uninterrupted run.
+// TestCrashAtEveryOperation kills the run at its n-th operation for every n, with half of a write
+// done; then it must hold an old or the new checkpoint, and go on to the same files as an
+// uninterrupted run.
 func TestCrashAtEveryOperation(t *testing.T) {
 	want := uninterrupted(t)
 	for n := 1; ; n++ {
@@ -67,8 +68,8 @@ func TestCrashWhileResuming(t *testing.T) {
 	}
 }
 
-// TestPowerLossAtEveryOperation is the same for a machine that loses its power: of what was not synced, everything,
-// nothing or a part survives, in any combination.
+// TestPowerLossAtEveryOperation is the same for a machine that loses its power: of what was not
+// synced, everything, nothing or a part survives, in any combination.
 func TestPowerLossAtEveryOperation(t *testing.T) {
 	want := uninterrupted(t)
 	images := 0
@@ -87,8 +88,8 @@ func TestPowerLossAtEveryOperation(t *testing.T) {
 	}
 }
 
-// TestErrorAtEveryOperation makes the n-th operation fail once, as a full disk or a bad sector does: the error comes
-// back, and the run can be resumed.
+// TestErrorAtEveryOperation makes the n-th operation fail once, as a full disk or a bad sector
+// does: the error comes back, and the run can be resumed.
 func TestErrorAtEveryOperation(t *testing.T) {
 	want := uninterrupted(t)
 	for _, fault := range []error{syscall.ENOSPC, syscall.EIO, syscall.ESTALE} {
@@ -100,7 +101,8 @@ func TestErrorAtEveryOperation(t *testing.T) {
 			}
 			switch {
 			case err == nil && !strings.HasPrefix(d.log[n-1], "remove"):
-				// Removing what is not there, or tidying after another error, may fail quietly; nothing else.
+				// Removing what is not there, or tidying after another error, may fail quietly;
+				// nothing else.
 				t.Errorf("operation %d (%s) failed, and nothing was said", n, d.log[n-1])
 			case err != nil && !errors.Is(err, fault):
 				t.Errorf("operation %d (%s): error %v does not match %v", n, d.log[n-1], err, fault)
@@ -112,8 +114,8 @@ func TestErrorAtEveryOperation(t *testing.T) {
 	}
 }
 
-// TestGoingOnAfterAnError makes the n-th operation fail once; the caller repeats the call that failed and goes on with
-// the same Run, as after freeing space.
+// TestGoingOnAfterAnError makes the n-th operation fail once; the caller repeats the call that
+// failed and goes on with the same Run, as after freeing space.
 func TestGoingOnAfterAnError(t *testing.T) {
 	want := uninterrupted(t)
 	for n := 1; ; n++ {
@@ -131,8 +133,9 @@ func TestGoingOnAfterAnError(t *testing.T) {
 	}
 }
 
-// TestCrashWhileForcing kills Create at its n-th operation while it removes a complete run: what is left is that run, a
-// part of it that can be resumed, or a directory for a new one; never a run that is complete and is not.
+// TestCrashWhileForcing kills Create at its n-th operation while it removes a complete run: what is
+// left is that run, a part of it that can be resumed, or a directory for a new one; never a run
+// that is complete and is not.
 func TestCrashWhileForcing(t *testing.T) {
 	want := uninterrupted(t)
 	for n := 1; ; n++ {
@@ -160,8 +163,8 @@ func TestCrashWhileForcing(t *testing.T) {
 	}
 }
 
-// TestFullDisk lets every write fail from the n-th on, as a disk that stays full does: the error is a SpaceError, the
-// last checkpoint stays, and after space was freed the run goes on.
+// TestFullDisk lets every write fail from the n-th on, as a disk that stays full does: the error is
+// a SpaceError, the last checkpoint stays, and after space was freed the run goes on.
 func TestFullDisk(t *testing.T) {
 	want := uninterrupted(t)
 	for n := 1; ; n++ {

@@ -19,11 +19,11 @@ type Holder struct {
 	Since time.Time `json:"since"`
 }
 
-// LockedError says that another process writes to a run directory, or did on another host and may still.
+// LockedError says that another process writes to a run directory, or may on another host.
 type LockedError struct {
 	Dir    string
 	Holder Holder // zero when it could not be read
-	// Stale is true when no process that this host can see holds the lock: [Options].BreakLock takes it over.
+	// Stale: no process of this host holds the lock, and [Options].BreakLock takes it over.
 	Stale bool
 }
 
@@ -31,7 +31,8 @@ type LockedError struct {
 func (e *LockedError) Error() string {
 	s := fmt.Sprintf("%s: locked by another process", e.Dir)
 	if e.Holder != (Holder{}) {
-		s = fmt.Sprintf("%s: locked by pid %d on host %s since %s", e.Dir, e.Holder.PID, e.Holder.Host, e.Holder.Since.Format(time.RFC3339))
+		s = fmt.Sprintf("%s: locked by pid %d on host %s since %s", e.Dir, e.Holder.PID,
+			e.Holder.Host, e.Holder.Since.Format(time.RFC3339))
 	}
 	if e.Stale {
 		return s + "; if that process is dead, go on with --break-lock"
@@ -39,8 +40,8 @@ func (e *LockedError) Error() string {
 	return s + "; wait for it or stop it"
 }
 
-// Writer returns who writes to the run now, and false when nobody does. Of a process on another host, which cannot be seen from
-// here, the lock file is believed: it may be dead.
+// Writer returns the process that writes to the run now, and false for none. A process on another
+// host, which cannot be checked from here, may be dead.
 func (r *Reader) Writer() (Holder, bool) {
 	h := r.holder()
 	if h.PID <= 0 || checkLockFile(r.root) != nil {
@@ -49,8 +50,9 @@ func (r *Reader) Writer() (Holder, bool) {
 	if host, err := os.Hostname(); err != nil || h.Host != host {
 		return h, true
 	}
-	// Looked at first, for to try the lock is to hold it for a moment, in which a run that starts would be turned away.
-	if p, err := os.FindProcess(h.PID); err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+	// Checked first: trying the lock holds it for a moment, in which no run can start.
+	p, err := os.FindProcess(h.PID)
+	if err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
 		return Holder{}, false
 	}
 	l := flock.New(r.path(lockFile), flock.SetFlag(os.O_RDONLY))
@@ -61,17 +63,17 @@ func (r *Reader) Writer() (Holder, bool) {
 	return h, true
 }
 
-// acquire takes the lock of the run directory. The kernel drops it when the process dies, so that what a dead process of
-// this host left in the file is ignored. The kernel cannot speak for other hosts, where the file system may not share
-// locks: there a file that names a holder is believed, unless breakLock is set.
+// acquire takes the lock of the run directory. The kernel drops it when the process dies, so the
+// file of a dead process of this host is ignored. File systems may not share locks with other
+// hosts: a file that names a holder there is believed, unless breakLock is set.
 func (r *Run) acquire(breakLock bool) error {
 	if err := checkLockFile(r.root); err != nil {
-		return r.failed("lock", lockFile, err)
+		return r.fileError("lock", lockFile, err)
 	}
 	l := flock.New(r.path(lockFile), flock.SetPermissions(0o666))
 	ok, err := l.TryLock()
 	if err != nil {
-		return r.failed("lock", lockFile, err)
+		return r.fileError("lock", lockFile, err)
 	}
 	if !ok {
 		return &LockedError{Dir: r.dir, Holder: r.waitForHolder()}
@@ -99,9 +101,9 @@ func checkLockFile(root *os.Root) error {
 func (r *Run) claim(l *flock.Flock, breakLock bool) error {
 	locked, err := l.Stat()
 	if err != nil {
-		return r.failed("lock", lockFile, err)
+		return r.fileError("lock", lockFile, err)
 	}
-	if there, err := r.root.Lstat(lockFile); err != nil || !os.SameFile(locked, there) {
+	if present, err := r.root.Lstat(lockFile); err != nil || !os.SameFile(locked, present) {
 		return fmt.Errorf("lock %s: the file was replaced meanwhile: try again", r.path(lockFile))
 	}
 	host, err := os.Hostname()
@@ -111,25 +113,26 @@ func (r *Run) claim(l *flock.Flock, breakLock bool) error {
 	if old := r.holder(); old.Host != "" && old.Host != host && !breakLock {
 		return &LockedError{Dir: r.dir, Holder: old, Stale: true}
 	}
-	text, err := json.Marshal(Holder{PID: os.Getpid(), Host: host, Since: time.Now().UTC().Truncate(time.Second)})
+	text, err := json.Marshal(Holder{PID: os.Getpid(), Host: host,
+		Since: time.Now().UTC().Truncate(time.Second)})
 	if err != nil {
-		return r.failed("lock", lockFile, err)
+		return r.fileError("lock", lockFile, err)
 	}
 	return r.fillLock(append(text, '\n'))
 }
 
-// fillLock replaces the content of the lock file, in place: the lock is on the file, not on its name.
+// fillLock replaces the content of the lock file in place: the lock is on the file, not its name.
 func (r *Run) fillLock(text []byte) error {
 	f, err := r.disk.Open(lockFile, os.O_WRONLY|os.O_TRUNC)
 	if err != nil {
-		return r.failed("lock", lockFile, err)
+		return r.fileError("lock", lockFile, err)
 	}
 	_, err = f.Write(text)
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
 	if err != nil {
-		return r.noSpace(lockFile, int64(len(text)), err)
+		return r.writeError(lockFile, int64(len(text)), err)
 	}
 	return nil
 }
@@ -155,7 +158,7 @@ func (r *Run) waitForHolder() Holder {
 	return Holder{}
 }
 
-// release gives the lock up. The file stays, empty: a lock file that comes and goes can be locked twice.
+// release releases the lock. The file stays: removed and made again, it could be locked twice.
 func (r *Run) release() error {
 	if r.lock == nil {
 		return nil

@@ -42,10 +42,10 @@ func child(role, dir string) *exec.Cmd {
 func createEmpty(dir string) (*Run, error) {
 	return Create(dir, []byte("{}"), Environment{}, Options{})
 }
-func resumeIt(dir string) (*Run, error) { return Resume(dir, Environment{}, Options{}) }
+func resumeIt(dir string) (*Run, error) { return Resume(dir, Options{}) }
 
-// raceFor waits for a line on standard input, tries to get the run, says how that went, and keeps the run until standard
-// input ends.
+// raceFor waits for a line on standard input, tries to get the run, says how that went, and keeps
+// the run until standard input ends.
 func raceFor(dir string, get func(string) (*Run, error)) error {
 	in := bufio.NewReader(os.Stdin)
 	fmt.Println("ready")
@@ -83,7 +83,8 @@ func startRacer(t *testing.T, role, dir string) *racer {
 	return r
 }
 
-// startAndWait starts a process and waits until it says that it is ready. It returns what the process prints after that.
+// startAndWait starts a process and waits until it says that it is ready. It returns what the
+// process prints after that.
 func startAndWait(t *testing.T, cmd *exec.Cmd) *bufio.Reader {
 	t.Helper()
 	pipe, err := cmd.StdoutPipe()
@@ -110,7 +111,8 @@ func (r *racer) line(t *testing.T) string {
 	return strings.TrimSuffix(s, "\n")
 }
 
-// race lets processes compete for a directory and checks that one gets it and that the others name it.
+// race lets processes compete for a directory and checks that one gets it and that the others name
+// it.
 func race(t *testing.T, role, dir string, processes int) {
 	t.Helper()
 	racers := make([]*racer, processes)
@@ -166,11 +168,11 @@ func TestRaceToResume(t *testing.T) {
 	}
 }
 
-// TestLockedByThisProcess checks that a second Run is refused in the process that has the first, also with Force and
-// BreakLock, and that the files of the first are untouched.
+// TestLockedByThisProcess checks that a second Run is refused in the process that has the first,
+// also with Force and BreakLock, and that the files of the first are untouched.
 func TestLockedByThisProcess(t *testing.T) {
 	s := twoCheckpoints(t)
-	r, err := Resume(s.dir, Environment{}, Options{})
+	r, err := Resume(s.dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +183,7 @@ func TestLockedByThisProcess(t *testing.T) {
 	if !errors.As(err, &locked) || locked.Stale || locked.Holder.PID != os.Getpid() {
 		t.Errorf("Create: %v", err)
 	}
-	if _, err := Resume(s.dir, Environment{}, opts); !errors.As(err, &locked) {
+	if _, err := Resume(s.dir, opts); !errors.As(err, &locked) {
 		t.Errorf("Resume: %v", err)
 	}
 	if after := snapshot(t, s.dir); fmt.Sprint(after) != fmt.Sprint(before) {
@@ -193,13 +195,14 @@ func TestLockedByThisProcess(t *testing.T) {
 	if text := snapshot(t, s.dir)[lockFile]; text != "" {
 		t.Errorf("after Close the lock says %q", text)
 	}
-	if r, err = Resume(s.dir, Environment{}, Options{}); err != nil {
+	if r, err = Resume(s.dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	_ = r.Close()
 }
 
-// TestStaleLock checks what a dead process left: on this host it is ignored, on another it needs BreakLock.
+// TestStaleLock checks what a dead process left: on this host it is ignored, on another it needs
+// BreakLock.
 func TestStaleLock(t *testing.T) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -211,9 +214,10 @@ func TestStaleLock(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, text := range []string{"", "garbage", fmt.Sprintf(`{"pid":1,"host":%q,"since":"2031-02-03T04:05:06Z"}`, host)} {
+	for _, text := range []string{"", "garbage",
+		fmt.Sprintf(`{"pid":1,"host":%q,"since":"2031-02-03T04:05:06Z"}`, host)} {
 		leave(text)
-		r, err := Resume(s.dir, Environment{}, Options{})
+		r, err := Resume(s.dir, Options{})
 		if err != nil {
 			t.Fatalf("lock %q: %v", text, err)
 		}
@@ -223,12 +227,13 @@ func TestStaleLock(t *testing.T) {
 	}
 	const foreign = `{"pid":77,"host":"node-that-died","since":"2031-02-03T04:05:06Z"}`
 	leave(foreign)
-	_, err = Resume(s.dir, Environment{}, Options{})
+	_, err = Resume(s.dir, Options{})
 	var locked *LockedError
 	if !errors.As(err, &locked) || !locked.Stale {
 		t.Fatalf("foreign lock: %v", err)
 	}
-	for _, want := range []string{s.dir, "locked by pid 77 on host node-that-died since 2031-02-03T04:05:06Z", "--break-lock"} {
+	for _, want := range []string{s.dir,
+		"locked by pid 77 on host node-that-died since 2031-02-03T04:05:06Z", "--break-lock"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("message %q lacks %q", err, want)
 		}
@@ -236,7 +241,7 @@ func TestStaleLock(t *testing.T) {
 	if text := snapshot(t, s.dir)[lockFile]; text != foreign {
 		t.Errorf("the lock became %q", text)
 	}
-	r, err := Resume(s.dir, Environment{}, Options{BreakLock: true})
+	r, err := Resume(s.dir, Options{BreakLock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,4 +249,80 @@ func TestStaleLock(t *testing.T) {
 		t.Errorf("holder %+v", h)
 	}
 	_ = r.Close()
+}
+
+// A directory that is claimed for a run that never starts is left as it was.
+func TestClaim(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "runs", "run")
+	r, err := Claim(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var locked *LockedError
+	if _, err := Claim(dir, Options{}); !errors.As(err, &locked) {
+		t.Errorf("claimed twice: %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(base); err != nil || len(left) > 0 {
+		t.Errorf("%v stay: %v", left, err)
+	}
+	if r, err = Create(dir, []byte(`{"task":"lst"}`), Environment{}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Claim(dir, Options{}); !errors.Is(err, ErrExists) {
+		t.Errorf("%v", err)
+	}
+	if r, err = Claim(dir, Options{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Open(dir); err != nil || string(r.Config().JSON) != `{"task":"lst"}` {
+		t.Errorf("a claim with Force removed the run: %v", err)
+	}
+}
+
+// A run in a folder of runs, of sweeps or of other people's files.
+func TestRunsBelow(t *testing.T) {
+	for _, below := range []string{"a", "a/b", "sweep/runs/a"} {
+		dir := t.TempDir()
+		r, err := Create(filepath.Join(dir, below), []byte("{}"), Environment{}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, force := range []bool{false, true} {
+			_, err := Create(dir, []byte("{}"), Environment{}, Options{Force: force})
+			if !errors.Is(err, ErrRunsBelow) ||
+				!strings.Contains(err.Error(), below) {
+				t.Errorf("%s: %v", below, err)
+			}
+		}
+		if held, err := os.ReadDir(dir); err != nil || len(held) != 1 {
+			t.Errorf("%s: %v %v", below, held, err)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "other"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "other", "config.json"), []byte(`{"name": "npm"}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Create(dir, []byte("{}"), Environment{}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// noStep is the step before the first one, for a run without a checkpoint: TruncateMetrics(-1) drops every record.
+// noStep is the step of a run without a checkpoint: TruncateMetrics(-1) drops every record.
 const noStep = -1
 
 // metricsWriter appends to metrics.jsonl.
@@ -44,7 +44,7 @@ func (r *Run) closeMetrics() error {
 	}
 	r.metrics.f = nil
 	if err := f.Close(); err != nil {
-		return r.failed("close", metricsFile, err)
+		return r.fileError("close", metricsFile, err)
 	}
 	return nil
 }
@@ -80,31 +80,35 @@ func (m *metricsWriter) write(lines []byte) error {
 func (r *Run) openMetrics(step, flag int) error {
 	f, err := r.disk.Open(metricsFile, os.O_WRONLY|os.O_APPEND|flag)
 	if err != nil {
-		return r.failed("open", metricsFile, err)
+		return r.fileError("open", metricsFile, err)
 	}
 	r.metrics = metricsWriter{f: f, step: step}
 	return nil
 }
 
-// Append adds records to metrics.jsonl, all of them or none. Their steps must not decrease, and must be greater than the
-// step of the last checkpoint: a run that resumes there would drop them. After Resume call TruncateMetrics first.
+// Append adds records to metrics.jsonl, all of them or none. Their steps must not decrease, and
+// must be greater than the step of the last checkpoint: a run that resumes there would drop them.
+// After Resume call TruncateMetrics first.
 func (r *Run) Append(records ...Record) error {
 	if r.metrics.f == nil {
-		return fmt.Errorf("append to %s: the end of the file is not known: call TruncateMetrics first", r.path(metricsFile))
+		return fmt.Errorf("append to %s: the end of the file is not known: call "+
+			"TruncateMetrics first", r.path(metricsFile))
 	}
 	var lines []byte
 	step := r.metrics.step
 	for _, rec := range records {
 		switch {
 		case rec.Step < step:
-			return fmt.Errorf("append to %s: step %d comes after step %d", r.path(metricsFile), rec.Step, step)
+			return fmt.Errorf("append to %s: step %d comes after step %d", r.path(metricsFile),
+				rec.Step, step)
 		case rec.Step <= r.head.step:
-			return fmt.Errorf("append to %s: step %d is in the checkpoint of step %d: append the records of a step before its checkpoint",
+			return fmt.Errorf("append to %s: step %d is in the checkpoint of step %d: append the "+
+				"records of a step before its checkpoint",
 				r.path(metricsFile), rec.Step, r.head.step)
 		}
 		line, err := json.Marshal(rec)
 		if err != nil {
-			return r.failed("append to", metricsFile, err)
+			return r.fileError("append to", metricsFile, err)
 		}
 		lines = append(append(lines, line...), '\n')
 		step = rec.Step
@@ -113,15 +117,16 @@ func (r *Run) Append(records ...Record) error {
 		return nil
 	}
 	if err := r.metrics.write(lines); err != nil {
-		return r.noSpace(metricsFile, int64(len(lines)), err)
+		return r.writeError(metricsFile, int64(len(lines)), err)
 	}
 	r.metrics.step = step
 	return nil
 }
 
-// TruncateMetrics prepares metrics.jsonl for going on after the given step, that of the checkpoint, or -1 when there is
-// none: it cuts off the records of later steps and half a record that a crash left, and returns how many. The records up
-// to the step keep their bytes. If one of those is damaged it fails with ErrDamaged and changes nothing.
+// TruncateMetrics prepares metrics.jsonl for going on after the given step, that of the checkpoint,
+// or -1 when there is none: it cuts off the records of later steps and half a record that a crash
+// left, and returns how many. The records up to the step keep their bytes. If one of those is
+// damaged it fails with ErrDamaged and changes nothing.
 func (r *Run) TruncateMetrics(step int) (cut int, err error) {
 	scan, err := r.scanMetrics(step)
 	flag := 0
@@ -147,12 +152,12 @@ func (r *Run) TruncateMetrics(step int) (cut int, err error) {
 		err = r.disk.SyncDir()
 	}
 	if err != nil {
-		return 0, errors.Join(r.noSpace(metricsFile, 0, err), r.closeMetrics())
+		return 0, errors.Join(r.writeError(metricsFile, 0, err), r.closeMetrics())
 	}
 	return scan.cut, nil
 }
 
-// scan is what TruncateMetrics finds.
+// scan is the result of scanMetrics.
 type scan struct {
 	size    int64 // bytes of the records to keep
 	step    int   // of the last of them
@@ -171,7 +176,8 @@ func (r *Reader) scanMetrics(step int) (scan, error) {
 		keep := whole && *rec.Step <= step
 		switch {
 		case keep && s.cut > 0:
-			return fmt.Errorf("read %s: %w: line %d has step %d, but a line before it is unreadable or beyond step %d: repair the file by hand",
+			return fmt.Errorf("read %s: %w: line %d has step %d, but a line before it is "+
+				"unreadable or beyond step %d: repair the file by hand",
 				r.path(metricsFile), ErrDamaged, number, *rec.Step, step)
 		case keep:
 			s.size += int64(len(line))
@@ -183,13 +189,15 @@ func (r *Reader) scanMetrics(step int) (scan, error) {
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) && step >= 0 {
-		return s, fmt.Errorf("%w: the history up to step %d is lost; make an empty file to go on without it", err, step)
+		return s, fmt.Errorf("%w: the history up to step %d is lost; make an empty file to go "+
+			"on without it", err, step)
 	}
 	return s, err
 }
 
-// ReadMetrics returns the records of metrics.jsonl as values of the caller's type: [Record], a struct with some of its
-// keys, or a map. Half a record at the end, which a crash or a running training leaves, is passed over.
+// ReadMetrics returns the records of metrics.jsonl as values of the caller's type: [Record], a
+// struct with some of its keys, or a map. Half a record at the end, which a crash or a running
+// training leaves, is passed over.
 func ReadMetrics[T any](r *Reader) ([]T, error) {
 	var records []T
 	err := r.eachLine(func(number int, line []byte) error {
@@ -209,29 +217,29 @@ func ReadMetrics[T any](r *Reader) ([]T, error) {
 	return records, nil
 }
 
-// tailBytes is how much of the end of metrics.jsonl is read at first for its last records.
+// tailBytes is the size of the end of metrics.jsonl that LastRecords reads first.
 const tailBytes = 1 << 14
 
-// LastRecords returns the records of the last step in metrics.jsonl, at most one a member; it reads no more of the file than that
-// takes. There are none where the file is not there, or holds no whole record.
+// LastRecords returns the records of the last step in metrics.jsonl, at most one a member. It reads
+// only the end of the file. A missing file has no records.
 func LastRecords(r *Reader) ([]Record, error) {
 	f, err := r.root.Open(metricsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, r.failed("read", metricsFile, err)
+		return nil, r.fileError("read", metricsFile, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, r.failed("read", metricsFile, err)
+		return nil, r.fileError("read", metricsFile, err)
 	}
 	for length := int64(tailBytes); ; length *= 4 {
 		length = min(length, info.Size())
 		text := make([]byte, length)
 		if _, err := f.ReadAt(text, info.Size()-length); err != nil && !errors.Is(err, io.EOF) {
-			return nil, r.failed("read", metricsFile, err)
+			return nil, r.fileError("read", metricsFile, err)
 		}
 		records, whole := lastRecords(text)
 		if whole || length == info.Size() {
@@ -240,8 +248,8 @@ func LastRecords(r *Reader) ([]Record, error) {
 	}
 }
 
-// lastRecords returns the records of the last step in a text, which may begin and end within a line, and whether a record of the
-// step before is in it too, so that none is missing.
+// lastRecords returns the records of the last step in a text, which may begin and end within a
+// line, and whether a record of the step before is in it too, so that none is missing.
 func lastRecords(text []byte) (records []Record, whole bool) {
 	lines := bytes.Split(text, []byte("\n"))
 	for _, line := range slices.Backward(lines) {
@@ -263,7 +271,7 @@ func lastRecords(text []byte) (records []Record, whole bool) {
 func (r *Reader) eachLine(f func(number int, line []byte) error) error {
 	metrics, err := r.root.Open(metricsFile)
 	if err != nil {
-		return r.failed("read", metricsFile, err)
+		return r.fileError("read", metricsFile, err)
 	}
 	defer metrics.Close()
 	lines := bufio.NewReaderSize(metrics, 1<<16)
@@ -278,7 +286,7 @@ func (r *Reader) eachLine(f func(number int, line []byte) error) error {
 			return nil
 		}
 		if err != nil {
-			return r.failed("read", metricsFile, err)
+			return r.fileError("read", metricsFile, err)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func resumed(t testing.TB, text string) *Run {
 	if err := os.WriteFile(filepath.Join(dir, metricsFile), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if r, err = Resume(dir, Environment{}, Options{wrap: lazy}); err != nil {
+	if r, err = Resume(dir, Options{wrap: lazy}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
@@ -72,7 +72,8 @@ func TestTruncateMetrics(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			r := resumed(t, test.file)
-			if err := r.Append(NewRecord(100, 0, 0)); err == nil || !strings.Contains(err.Error(), "TruncateMetrics") {
+			if err := r.Append(NewRecord(100, 0, 0)); err == nil ||
+				!strings.Contains(err.Error(), "TruncateMetrics") {
 				t.Errorf("Append before TruncateMetrics: %v", err)
 			}
 			cut, err := r.TruncateMetrics(test.step)
@@ -97,7 +98,8 @@ func TestTruncateMetrics(t *testing.T) {
 	}
 }
 
-// TestTruncateMetricsRefuses checks that history which ought to be there is not thrown away with damage before it.
+// TestTruncateMetricsRefuses checks that history which ought to be there is not thrown away with
+// damage before it.
 func TestTruncateMetricsRefuses(t *testing.T) {
 	for name, file := range map[string]string{
 		"damage in the middle": text(1) + "{\"ste#\n" + text(3),
@@ -106,7 +108,8 @@ func TestTruncateMetricsRefuses(t *testing.T) {
 	} {
 		r := resumed(t, file)
 		_, err := r.TruncateMetrics(3)
-		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "line 3") || !strings.Contains(err.Error(), r.path(metricsFile)) {
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "line 3") ||
+			!strings.Contains(err.Error(), r.path(metricsFile)) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got, err := os.ReadFile(r.path(metricsFile)); err != nil || string(got) != file {
@@ -117,7 +120,8 @@ func TestTruncateMetricsRefuses(t *testing.T) {
 	if err := os.Remove(r.path(metricsFile)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.TruncateMetrics(3); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "up to step 3 is lost") {
+	if _, err := r.TruncateMetrics(3); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "up to step 3 is lost") {
 		t.Errorf("file missing: %v", err)
 	}
 	if _, err := r.TruncateMetrics(-1); err != nil {
@@ -137,7 +141,8 @@ func TestAppendRefuses(t *testing.T) {
 	if err := r.Append(NewRecord(from, 0, 0)); err == nil || !strings.Contains(err.Error(), "checkpoint of step 4") {
 		t.Errorf("a step of the checkpoint: %v", err)
 	}
-	if err := r.Append(NewRecord(6, 0, 0), NewRecord(5, 0, 0)); err == nil || !strings.Contains(err.Error(), "step 5 comes after step 6") {
+	if err := r.Append(NewRecord(6, 0, 0), NewRecord(5, 0, 0)); err == nil ||
+		!strings.Contains(err.Error(), "step 5 comes after step 6") {
 		t.Errorf("steps out of order: %v", err)
 	}
 	if err := r.Append(); err != nil {
@@ -148,8 +153,8 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
-// TestReadMetrics reads into the caller's types, with keys that only later records have, while half a line is being
-// written.
+// TestReadMetrics reads into the caller's types, with keys that only later records have, while half
+// a line is being written.
 func TestReadMetrics(t *testing.T) {
 	r := resumed(t, "{\"step\":1,\"loss\":0.5}\n{\"step\":2,\"loss\":null,\"later\":7}\n{\"step\":3,\"lo")
 	records, err := ReadMetrics[Record](r.Reader)
@@ -170,7 +175,8 @@ func TestReadMetrics(t *testing.T) {
 	}
 }
 
-// TestReadWhileWriting reads a run that another Run is appending to: every reading is a prefix of whole records.
+// TestReadWhileWriting reads a run that another Run is appending to: every reading is a prefix of
+// whole records.
 func TestReadWhileWriting(t *testing.T) {
 	r := resumed(t, "")
 	if _, err := r.TruncateMetrics(noStep); err != nil {
@@ -212,10 +218,11 @@ func TestReadWhileWriting(t *testing.T) {
 	}
 }
 
-// FuzzTruncateMetrics checks any file: it is refused and left as it was, or what is left is the beginning of it, holds
-// only records up to the step, loses none of them, and can be appended to.
+// FuzzTruncateMetrics checks any file: it is refused and left as it was, or what is left is the
+// beginning of it, holds only records up to the step, loses none of them, and can be appended to.
 func FuzzTruncateMetrics(f *testing.F) {
-	for _, seed := range []string{"", text(1, 2, 3), text(1) + `{"step":2}`, text(1, 9, 2), text(2) + "\x00\n", "{\"STEP\":1}\n", "null\n", "\n\n"} {
+	for _, seed := range []string{"", text(1, 2, 3), text(1) + `{"step":2}`, text(1, 9, 2),
+		text(2) + "\x00\n", "{\"STEP\":1}\n", "null\n", "\n\n"} {
 		f.Add(seed, 2)
 	}
 	f.Fuzz(func(t *testing.T, file string, step int) {
@@ -236,7 +243,8 @@ func FuzzTruncateMetrics(f *testing.F) {
 		if !strings.HasPrefix(file+"\n", string(left)) {
 			t.Fatalf("%q is not the beginning of %q", left, file)
 		}
-		if kept := stepsUpTo(t, string(left), step); kept != strings.Count(string(left), "\n") || kept != stepsUpTo(t, file, step) {
+		if kept := stepsUpTo(t, string(left), step); kept != strings.Count(string(left), "\n") ||
+			kept != stepsUpTo(t, file, step) {
 			t.Fatalf("kept %q of %q: %d records up to step %d", left, file, kept, step)
 		}
 		if err := r.Append(NewRecord(step+1, 0, 0)); err != nil {

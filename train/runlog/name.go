@@ -7,14 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxName is the length of the longest name in bytes; file systems allow 255, and sweeps add to names.
+// maxName is the largest length of a name in bytes. File systems allow 255; sweeps add to names.
 const maxName = 128
 
-// ValidateName reports why name cannot be the name of a run or a sweep: a single path element that means the same thing
-// in every shell, file system and script. Join it to a directory only after it was checked.
+// ValidateName reports why name cannot be the name of a run or a sweep: a path element with the
+// same meaning in every shell, file system and script.
 func ValidateName(name string) error {
 	if problem := nameProblem(name); problem != "" {
-		return fmt.Errorf("name %s: %s; use letters, digits, '.', '_', '=' and '-'", quoteName(name), problem)
+		return fmt.Errorf("name %s: %s; use letters, digits, '.', '_', '=' and '-'",
+			quoteName(name), problem)
 	}
 	return nil
 }
@@ -51,7 +52,7 @@ func nameProblem(name string) string {
 	return ""
 }
 
-// isDeviceName reports whether Windows, and file servers that speak its protocol, take name for a device.
+// isDeviceName reports whether name is a device on Windows and its file servers.
 func isDeviceName(name string) bool {
 	base, _, _ := strings.Cut(strings.ToLower(name), ".")
 	switch base {

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// Record is one line of metrics.jsonl: what was measured of one member of the ensemble at one step. A measurement that
-// is NaN or infinite is written as null, and null is read as NaN, so NaN is also how to say "not measured".
+// Record is one line of metrics.jsonl: the measurements of one member of the ensemble at one step.
+// NaN and infinity are written as null, and null is read as NaN, which also means "not measured".
 type Record struct {
 	Step                  int                `json:"step"`  // optimizer steps done
 	Epoch                 int                `json:"epoch"` // epochs done, or the one under way
@@ -22,49 +22,70 @@ type Record struct {
 	IIDAccuracy           float64            `json:"iid_accuracy"`
 	ValidationAccuracy    float64            `json:"validation_accuracy"`
 	ValidationByCondition map[string]float64 `json:"validation_by_condition"`
-	// Accuracy on puzzles of other sizes by their number of tokens; absent where it is not measured.
+	// Validation accuracy by the number of rows and columns that a puzzle needs (see lst.Lines),
+	// "1" to "3". Absent for other sides than 4.
+	ValidationByLines map[string]float64 `json:"validation_by_lines,omitempty"`
+	// Accuracy on puzzles of other sizes by their number of tokens, where it is measured.
 	AccuracyByTokens map[string]float64 `json:"accuracy_by_tokens,omitempty"`
-	// Frobenius norm and effective rank (see metrics.EffectiveRank) of the table [N,D] that the PE adds, means over the blocks that
-	// have one; absent where the scheme has no table, and the rank of a table of zeros.
+	// Frobenius norm and effective rank (see metrics.EffectiveRank) of the PE's table [N,D], means
+	// over the blocks that have one. Absent without a table.
 	PENorm          *float64 `json:"pe_norm,omitempty"`
 	PEEffectiveRank *float64 `json:"pe_effective_rank,omitempty"`
 
-	WallSeconds     float64            `json:"wall_seconds"` // since the start of training, resumptions added up
+	PEMotion *PEMotion `json:"pe_motion,omitempty"` // absent where no table is trained
+	Fit      *Fit      `json:"fit,omitempty"`       // absent where there is no criterion
+
+	WallSeconds     float64            `json:"wall_seconds"` // of training, over all resumptions
 	StepMS          float64            `json:"step_ms"`      // milliseconds a step since the last record
 	Extra           map[string]float64 `json:"extra,omitempty"`
 	*MaskedMeasures                    // nil but for masked prediction, which has no accuracies
 }
 
-// MaskedMeasures is what is measured of masked prediction, in place of accuracies. Errors are mean squares over masked
-// tokens, in units of the data; what is not finite is null or absent.
+// PEMotion says how far the tables of a learned PE have moved from their start. Lists have a number
+// a block, or one where all blocks share a table; a number that is not finite is left out.
+type PEMotion struct {
+	Moved         []float64 `json:"moved"`                    // norm of the change over the norm at the start
+	GradientShare *float64  `json:"gradient_share,omitempty"` // norm over that of all, at the last step
+	// Of tokens on a grid, compared with 2d-fixed in the published code: the Procrustes disparity
+	// (see metrics.Procrustes), and the cosine of the two tables (0.72 for 1d-fixed at the paper's
+	// size).
+	Disparity []float64 `json:"disparity,omitempty"`
+	Cosine    []float64 `json:"cosine,omitempty"`
+	// That cosine before the first step; in results alone.
+	StartCosine []float64 `json:"start_cosine,omitempty"`
+}
+
+// MaskedMeasures has the measurements of masked prediction, in place of accuracies. Errors are mean
+// squares over masked tokens, in units of the data; what is not finite is null or absent.
 type MaskedMeasures struct {
 	TrainMSE      *float64           `json:"train_mse"`        // in training, since the last record
-	TestMSEByMask map[string]float64 `json:"test_mse_by_mask"` // by the share of tokens masked, with two decimals
-	// Network scores of the learned PE against the known modules, and those of each block's table; null where there is no
-	// table or no modules. With a table in every block the score is their mean.
+	TestMSEByMask map[string]float64 `json:"test_mse_by_mask"` // by share masked: "0.50"
+	// Network scores of the learned PE against the known modules: the mean over blocks with a
+	// table, and each. Null where there is no table or no modules.
 	Modularity        *float64  `json:"modularity"`
 	Clustering        *float64  `json:"clustering"`
 	ModularityByBlock []float64 `json:"modularity_by_block,omitempty"`
 	ClusteringByBlock []float64 `json:"clustering_by_block,omitempty"`
 }
 
-// NewRecord returns a record in which nothing was measured yet: its measurements are NaN.
+// NewRecord returns a record whose measurements are NaN.
 func NewRecord(step, epoch, member int) Record {
 	r := Record{Step: step, Epoch: epoch, Member: member}
-	r.blank()
+	r.setNaN()
 	return r
 }
 
-// blank sets the measurements to NaN.
-func (r *Record) blank() {
+// setNaN sets the measurements to NaN.
+func (r *Record) setNaN() {
 	nan := math.NaN()
-	r.Loss, r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy, r.WallSeconds, r.StepMS = nan, nan, nan, nan, nan, nan
+	r.Loss, r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = nan, nan, nan, nan
+	r.WallSeconds, r.StepMS = nan, nan
 }
 
 // plainRecord is a Record without its methods.
 type plainRecord Record
 
-// recordJSON has the fields of a Record with those that may be null in front of the plain ones.
+// recordJSON replaces the fields of a Record that may be null.
 type recordJSON struct {
 	*plainRecord
 	Sigma                 *number  `json:"sigma"`
@@ -103,7 +124,7 @@ func (r *Record) json() recordJSON {
 	return v
 }
 
-// MarshalJSON writes measurements that are not finite as null, and no accuracies where there are MaskedMeasures.
+// MarshalJSON writes numbers that are not finite as null, and no accuracies with MaskedMeasures.
 func (r Record) MarshalJSON() ([]byte, error) {
 	v := r.json()
 	if r.MaskedMeasures != nil {
@@ -115,7 +136,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads measurements that are null or absent as NaN.
 func (r *Record) UnmarshalJSON(text []byte) error {
 	*r = Record{}
-	r.blank()
+	r.setNaN()
 	v := r.json()
 	v.Extra, v.AccuracyByTokens = (*numbers)(&r.Extra), (*numbers)(&r.AccuracyByTokens)
 	if err := json.Unmarshal(text, &v); err != nil {
@@ -134,16 +155,16 @@ const (
 // Result is the content of result.json: the final numbers of a run.
 type Result struct {
 	Members []MemberResult `json:"members"`
-	// TrainedTogether is the number of members of the ensemble that this run's one was trained in, where a sweep took it apart: times
-	// and memory are the ensemble's. 0 for an ordinary run.
+	// TrainedTogether is the number of members of the ensemble that a sweep split this run from:
+	// times and memory are the ensemble's. 0 for an ordinary run.
 	TrainedTogether int `json:"trained_together,omitempty"`
 
 	WallSeconds    float64 `json:"wall_seconds"`
 	StepsPerSecond float64 `json:"steps_per_second"`
 	PeakRSSMB      float64 `json:"peak_rss_mb"`
 	Fidelity       string  `json:"fidelity"` // text or code
-	// Baselines are the test errors of masked prediction without a model: zero, mean (regression on the mean of the visible
-	// tokens) and gaussian (conditional Gaussian), each by the share of tokens masked.
+	// Baselines are test errors without a model, by the share of tokens masked: zero, mean
+	// (regression on the mean of the visible tokens) and gaussian (conditional Gaussian).
 	Baselines map[string]map[string]float64 `json:"baselines,omitempty"`
 	Data      *DataSummary                  `json:"data,omitempty"` // of masked prediction
 }
@@ -161,11 +182,12 @@ type DataSummary struct {
 	TestSubjects   []string `json:"test_subjects,omitempty"`
 	Modules        int      `json:"modules,omitempty"`
 	ModulesFrom    string   `json:"modules_from,omitempty"` // how they were matched to the tokens
-	ARScale        float64  `json:"ar_scale,omitempty"`     // of a simulated network: the factor on its autoregressive weights, also where config.json has 0 for the default
-	Notes          []string `json:"notes,omitempty"`
+	// Of a simulated network: the factor on its autoregressive weights, never 0 for the default.
+	ARScale float64  `json:"ar_scale,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
 }
 
-// MemberResult has the final numbers of one member of the ensemble. NaN is null in the file, as in a Record.
+// MemberResult has the final numbers of one member. NaN is null in the file, as in a Record.
 type MemberResult struct {
 	PE                    string             `json:"pe"`
 	Sigma                 *float64           `json:"sigma"` // null where the scheme has none
@@ -176,21 +198,27 @@ type MemberResult struct {
 	IIDAccuracy           float64            `json:"iid_accuracy"`
 	ValidationAccuracy    float64            `json:"validation_accuracy"`
 	ValidationByCondition map[string]float64 `json:"validation_by_condition"`
-	// Accuracy on puzzles of other sizes by their number of tokens, and of these by condition; absent where it was not measured.
+	ValidationByLines     map[string]float64 `json:"validation_by_lines,omitempty"` // as in Record
+	// Accuracy on puzzles of other sizes by their number of tokens, and of these by condition.
+	// Absent where it was not measured, as all that follows.
 	AccuracyByTokens             map[string]float64            `json:"accuracy_by_tokens,omitempty"`
 	AccuracyByTokensAndCondition map[string]map[string]float64 `json:"accuracy_by_tokens_and_condition,omitempty"`
-	// Validation accuracy with Gaussian noise on the token embeddings, by its standard deviation; a mean over repeats. Absent
-	// where it was not measured.
-	NoiseAccuracy   map[string]float64 `json:"noise_accuracy,omitempty"`
-	Status          string             `json:"status"`                     // StatusDone or StatusDiverged
-	DivergedAtStep  int                `json:"diverged_at_step,omitempty"` // from 1
-	*MaskedMeasures                    // nil but for masked prediction, which has no accuracies
+	// Mean validation accuracy with Gaussian noise on the embeddings, by standard deviation.
+	NoiseAccuracy map[string]float64 `json:"noise_accuracy,omitempty"`
+	// Alignment of the tangent kernel at the end with that at the start, -1 to 1.
+	TangentAlignment *float64 `json:"tangent_alignment,omitempty"`
+
+	PEMotion        *PEMotion `json:"pe_motion,omitempty"`        // absent where no table is trained
+	Fit             *Fit      `json:"fit,omitempty"`              // absent where there is no criterion
+	Status          string    `json:"status"`                     // StatusDone or StatusDiverged
+	DivergedAtStep  int       `json:"diverged_at_step,omitempty"` // from 1
+	*MaskedMeasures           // nil but for masked prediction, which has no accuracies
 }
 
 // plainMember is a MemberResult without its methods.
 type plainMember MemberResult
 
-// memberJSON has the fields of a MemberResult with those that may be null in front of the plain ones.
+// memberJSON replaces the fields of a MemberResult that may be null.
 type memberJSON struct {
 	*plainMember
 	Sigma                 *number  `json:"sigma"`
@@ -218,7 +246,7 @@ func (m *MemberResult) json() memberJSON {
 	return v
 }
 
-// MarshalJSON writes accuracies that are not finite as null, and none where there are MaskedMeasures.
+// MarshalJSON writes numbers that are not finite as null, and no accuracies with MaskedMeasures.
 func (m MemberResult) MarshalJSON() ([]byte, error) {
 	v := m.json()
 	if m.MaskedMeasures != nil {
@@ -243,7 +271,7 @@ func (m *MemberResult) UnmarshalJSON(text []byte) error {
 // plainResult is a Result without its methods.
 type plainResult Result
 
-// resultJSON has the fields of a Result with those that may be null in front of the plain ones.
+// resultJSON replaces the fields of a Result that may be null.
 type resultJSON struct {
 	*plainResult
 	WallSeconds    *number `json:"wall_seconds"`
@@ -253,7 +281,8 @@ type resultJSON struct {
 
 // json returns the view of the result that JSON is written from and read into.
 func (r *Result) json() resultJSON {
-	return resultJSON{(*plainResult)(r), (*number)(&r.WallSeconds), (*number)(&r.StepsPerSecond), (*number)(&r.PeakRSSMB)}
+	return resultJSON{(*plainResult)(r), (*number)(&r.WallSeconds), (*number)(&r.StepsPerSecond),
+		(*number)(&r.PeakRSSMB)}
 }
 
 // MarshalJSON writes numbers that are not finite as null.
@@ -274,11 +303,12 @@ func (r *Run) SaveResult(result Result) error {
 	}
 	for i, m := range result.Members {
 		if m.Status != StatusDone && m.Status != StatusDiverged {
-			return fmt.Errorf("write %s: member %d has status %q, not %q or %q", r.path(resultFile), i, m.Status, StatusDone, StatusDiverged)
+			return fmt.Errorf("write %s: member %d has status %q, not %q or %q",
+				r.path(resultFile), i, m.Status, StatusDone, StatusDiverged)
 		}
 	}
 	if err := r.metrics.sync(); err != nil {
-		return r.failed("sync", metricsFile, err)
+		return r.fileError("sync", metricsFile, err)
 	}
 	return r.writeJSON(resultFile, result)
 }
@@ -327,16 +357,13 @@ func (m numbers) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads null as NaN.
 func (m *numbers) UnmarshalJSON(text []byte) error {
-	var object map[string]*float64
+	var object map[string]number
 	if err := json.Unmarshal(text, &object); err != nil {
 		return err
 	}
 	*m = make(numbers, len(object))
 	for key, v := range object {
-		(*m)[key] = math.NaN()
-		if v != nil {
-			(*m)[key] = *v
-		}
+		(*m)[key] = float64(v)
 	}
 	return nil
 }

@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// Remove removes the run in dir with its directory. It fails with ErrNoRun where there is none, with ErrSchema where a newer
-// torchpe made it, and with a [LockedError] where a process writes to it. A symbolic link, or a directory with a folder in it that is
-// not of a run, is refused; other files in it go with the run. A crash on the way leaves a run that can be removed again, or the
+// Remove removes the run in dir with its directory. It fails with ErrNoRun where there is none,
+// with ErrSchema where a newer torchpe made it, and with a [LockedError] where a process writes to
+// it. A symbolic link, or a directory with a folder in it that is not of a run, is refused; other
+// files in it go with the run. A crash on the way leaves a run that can be removed again, or the
 // rest of a directory that is none.
 func Remove(dir string, opts Options) error {
 	dir, err := filepath.Abs(dir)
@@ -53,12 +54,14 @@ func (r *Reader) checkFolders() error {
 	}
 	slices.Sort(foreign)
 	if foreign != nil {
-		return fmt.Errorf("%s: holds folders that are not of a run (%s): move them away first", r.dir, strings.Join(foreign, ", "))
+		return fmt.Errorf("%s: holds folders that are not of a run (%s): move them away first",
+			r.dir, strings.Join(foreign, ", "))
 	}
 	return nil
 }
 
-// removeAll removes the files that make the directory a run, then the others, and the directory. The lock stays until the end.
+// removeAll removes the files that make the directory a run, then the others, and the directory.
+// The lock stays until the end.
 func (r *Run) removeAll() error {
 	parent, err := os.OpenRoot(filepath.Dir(r.dir))
 	if err != nil {
@@ -70,7 +73,7 @@ func (r *Run) removeAll() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.dir, Cause(err))
 	}
-	if there, err := parent.Lstat(name); err != nil || !os.SameFile(opened, there) {
+	if present, err := parent.Lstat(name); err != nil || !os.SameFile(opened, present) {
 		return fmt.Errorf("%s: the directory was replaced meanwhile: try again", r.dir)
 	}
 	for _, file := range runFiles {

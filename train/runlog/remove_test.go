@@ -15,7 +15,8 @@ func finished(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "run")
 	r, _ := boarded(t, dir, 10, 20)
 	result := Result{Members: []MemberResult{{Status: StatusDone}}}
-	if err := errors.Join(r.SaveResult(result), r.Close(), os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o666)); err != nil {
+	if err := errors.Join(r.SaveResult(result), r.Close(), os.WriteFile(filepath.Join(dir, "notes.txt"),
+		nil, 0o666)); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -49,7 +50,8 @@ func TestRemoveRefuses(t *testing.T) {
 	if err := errors.Join(os.Symlink(dir, link), os.WriteFile(other, []byte(`{"name":"x"}`), 0o666)); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{link: "symbolic link", plain: "not written by torchpe", filepath.Join(plain, "none"): "no such file"} {
+	for path, want := range map[string]string{link: "symbolic link", plain: "not written by torchpe",
+		filepath.Join(plain, "none"): "no such file"} {
 		if err := Remove(path, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
@@ -75,7 +77,8 @@ func TestRemoveRefuses(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, lockFile), []byte(`{"pid":1,"host":"elsewhere.example"}`), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, lockFile), []byte(`{"pid":1,"host":"elsewhere.example"}`),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := Remove(dir, Options{}); !errors.As(err, &locked) || !locked.Stale {
@@ -119,9 +122,10 @@ func TestWriter(t *testing.T) {
 		want bool
 	}{
 		"left by a process whose number another has": {string(text), false},
-		"left by a process that is gone":             {`{"pid":4194305,"host":"` + host + `"}`, false}, // above the largest number on Linux
-		"of another host":                            {`{"pid":1,"host":"elsewhere.example"}`, true},
-		"nonsense":                                   {"xx", false},
+		// above the largest number on Linux
+		"left by a process that is gone": {`{"pid":4194305,"host":"` + host + `"}`, false},
+		"of another host":                {`{"pid":1,"host":"elsewhere.example"}`, true},
+		"nonsense":                       {"xx", false},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, lockFile), []byte(v.text), 0o666); err != nil {
 			t.Fatal(err)

@@ -16,6 +16,8 @@ import (
 var (
 	// ErrExists says that Create was given a directory that holds a run.
 	ErrExists = errors.New("holds a run already")
+	// ErrRunsBelow says that Create was given a directory with runs in its folders.
+	ErrRunsBelow = errors.New("holds other runs")
 	// ErrNoRun says that there is no run in a directory.
 	ErrNoRun = errors.New("holds no run")
 	// ErrComplete says that Resume was given a run that has its result.
@@ -24,7 +26,7 @@ var (
 	ErrNoCheckpoint = errors.New("the run has no checkpoint")
 	// ErrNoResult says that a run is not complete.
 	ErrNoResult = errors.New("the run has no result")
-	// ErrDamaged says that a file is there and cannot be trusted.
+	// ErrDamaged says that a file cannot be trusted.
 	ErrDamaged = errors.New("damaged")
 	// ErrSchema says that a newer torchpe wrote a file.
 	ErrSchema = errors.New("written by a newer torchpe")
@@ -32,10 +34,10 @@ var (
 
 // Options say what Create and Resume may override.
 type Options struct {
-	Force     bool // Create: remove the run that is there
+	Force     bool // Create: remove an existing run
 	BreakLock bool // take over a lock that a process on another host left; see [LockedError]
 
-	wrap func(disk) disk // tests put a failing disk in between
+	wrap func(disk) disk // set by tests that make the disk fail
 }
 
 // Reader reads a run directory. It takes no lock, and may read while the run is being written.
@@ -52,19 +54,37 @@ type Run struct {
 	lock    *flock.Flock
 	metrics metricsWriter
 	head    head
+	claimed bool     // not begun yet
+	made    []string // directories that Claim made, the innermost first
+	force   bool     // Start removes the run that is there
 }
 
-// Create makes dir the directory of a new run with this configuration, any JSON object. It fails with ErrExists when
-// there is a run already, unless opts.Force removes it, and with a [LockedError] when another process has it.
+// Create makes dir the directory of a new run with this configuration, any JSON object: it claims
+// the directory and starts the run.
 func Create(dir string, config []byte, env Environment, opts Options) (*Run, error) {
-	text, err := stampSchema(config)
+	r, err := Claim(dir, opts)
 	if err != nil {
-		return nil, fmt.Errorf("create run %s: %w", dir, err)
+		return nil, err
 	}
+	if err := r.Start(config, env); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// Claim makes and locks dir for a new run, which Start begins, and writes nothing else: without
+// Start, Close leaves what was there before. It fails with ErrExists when there is a run already,
+// unless opts.Force lets Start remove it, with ErrRunsBelow when there are runs in folders of dir,
+// and with a [LockedError] when another process has it.
+func Claim(dir string, opts Options) (*Run, error) {
 	dir = filepath.Clean(dir)
 	if err := ValidateName(filepath.Base(dir)); err != nil {
 		return nil, fmt.Errorf("create run %s: %w", dir, err)
 	}
+	if err := checkBelow(dir); err != nil {
+		return nil, fmt.Errorf("create run: %w", err)
+	}
+	made := missing(dir)
 	if err := makeDir(dir); err != nil {
 		return nil, fmt.Errorf("create run: %w", err)
 	}
@@ -72,22 +92,23 @@ func Create(dir string, config []byte, env Environment, opts Options) (*Run, err
 	if err != nil {
 		return nil, fmt.Errorf("create run: %w", err)
 	}
-	if err := r.start(text, env, opts.Force); err != nil {
+	r.claimed, r.made, r.force = true, made, opts.Force
+	if err := r.checkEmpty(); err != nil {
 		return nil, fmt.Errorf("create run: %w", errors.Join(err, r.Close()))
 	}
 	return r, nil
 }
 
-// Resume locks the run in dir to go on with it, and adds env to its environments. It fails with ErrNoRun, ErrComplete,
-// ErrSchema or a [LockedError]. Before the first Append call LoadCheckpoint and TruncateMetrics.
-func Resume(dir string, env Environment, opts Options) (*Run, error) {
+// Resume locks the run in dir to go on with it. It fails with ErrNoRun, ErrComplete, ErrSchema or a
+// [LockedError]. Then call LoadCheckpoint, AddEnvironment and TruncateMetrics.
+func Resume(dir string, opts Options) (*Run, error) {
 	dir = filepath.Clean(dir)
 	r, err := Open(dir)
 	if err != nil {
 		return nil, fmt.Errorf("resume run: %w", err)
 	}
-	// Looked at before the lock, to leave alone what is no run or needs no resuming; and again below, when nobody else can
-	// change it.
+	// Checked before the lock, to leave alone what is no run or needs no resuming; and again below,
+	// when nobody else can change it.
 	err = errors.Join(checkDir(dir), r.checkIncomplete(), r.Close())
 	if err != nil {
 		return nil, fmt.Errorf("resume run: %w", err)
@@ -96,7 +117,7 @@ func Resume(dir string, env Environment, opts Options) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("resume run: %w", err)
 	}
-	if err := run.goOn(env); err != nil {
+	if err := run.resume(); err != nil {
 		return nil, fmt.Errorf("resume run: %w", errors.Join(err, run.Close()))
 	}
 	return run, nil
@@ -126,7 +147,16 @@ func (r *Reader) Close() error { return r.root.Close() }
 
 // Close gives up the lock and releases the directory. What was written before is safe without it.
 func (r *Run) Close() error {
-	return errors.Join(r.closeMetrics(), r.release(), r.Reader.Close())
+	err := r.closeMetrics()
+	if r.claimed && r.made != nil && r.lock != nil {
+		_ = r.root.Remove(lockFile) // where it stays, so does the directory: no harm
+		err = errors.Join(err, r.lock.Unlock())
+		r.lock = nil
+		for _, made := range r.made {
+			_ = os.Remove(made) // fails where it is not empty
+		}
+	}
+	return errors.Join(err, r.release(), r.Reader.Close())
 }
 
 // lockDir opens a directory that exists for writing and takes its lock.
@@ -145,29 +175,83 @@ func lockDir(dir string, opts Options) (*Run, error) {
 	return r, nil
 }
 
-// start writes the first files of a run. The environment comes before config.json, which makes the directory a run, and
-// the metrics after it, because they can be made anew: a crash on the way leaves no run, or one that Resume goes on with.
-func (r *Run) start(config []byte, env Environment, force bool) error {
-	held, err := r.held()
+// checkEmpty returns ErrExists where the directory holds a run that may not be removed.
+func (r *Run) checkEmpty() error {
+	held, err := r.existingFiles()
 	if err != nil {
 		return err
 	}
-	if len(held) > 0 && !force {
+	if len(held) > 0 && !r.force {
 		return fmt.Errorf("%s: %w (%s): resume it, choose another directory, or use --force to remove it",
 			r.dir, ErrExists, strings.Join(held, ", "))
+	}
+	return nil
+}
+
+// missing lists dir and the directories above it that do not exist, the innermost first.
+func missing(dir string) (all []string) {
+	for {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return all
+		}
+		all = append(all, dir)
+		dir = filepath.Dir(dir)
+	}
+}
+
+// checkBelow returns ErrRunsBelow where a run in dir would hide runs in its folders.
+func checkBelow(dir string) error {
+	for _, pattern := range []string{"*", "*/*", "*/*/*"} { // a folder of sweeps has runs three folders down
+		found, err := fs.Glob(os.DirFS(dir), pattern+"/"+configFile)
+		if err != nil {
+			return err
+		}
+		for _, name := range found {
+			below := filepath.Join(dir, filepath.Dir(name))
+			r, err := Open(below)
+			if err != nil {
+				continue // another program's file
+			}
+			return errors.Join(r.Close(),
+				fmt.Errorf("%s: %w, such as %s, which lists and reports would no longer find: "+
+					"choose another directory", dir, ErrRunsBelow, below))
+		}
+	}
+	return nil
+}
+
+// Start begins a claimed run with this configuration, any JSON object. The environment comes
+// before config.json, which makes the directory a run, and the metrics after it, because it can be
+// made again: a crash in between leaves no run, or one that Resume accepts.
+func (r *Run) Start(config []byte, env Environment) error {
+	text, err := stampSchema(config)
+	if err != nil {
+		return fmt.Errorf("create run %s: %w", r.dir, err)
+	}
+	if err := r.start(text, env); err != nil {
+		return fmt.Errorf("create run: %w", err)
+	}
+	r.claimed = false
+	return nil
+}
+
+func (r *Run) start(config []byte, env Environment) error {
+	held, err := r.existingFiles()
+	if err != nil {
+		return err
 	}
 	for _, name := range held {
 		if err := r.remove(name); err != nil {
 			return err
 		}
 	}
-	if force {
-		_ = r.removeBoard(nil) // OpenBoard tries again, and says what is in the way
+	if r.force {
+		_ = r.removeBoard(nil) // OpenBoard tries again, and reports what fails
 	}
 	if err := r.removeTemps(); err != nil {
 		return err
 	}
-	// This syncs the directory, so that no removed checkpoint comes back under the new configuration.
+	// This syncs the directory, so that no removed checkpoint comes back.
 	if err := r.writeEnvironments([]Environment{env}); err != nil {
 		return err
 	}
@@ -184,24 +268,20 @@ func (r *Run) start(config []byte, env Environment, force bool) error {
 	return r.readConfig()
 }
 
-// goOn checks a run that was just locked and notes that it goes on in another environment.
-func (r *Run) goOn(env Environment) error {
+// resume checks a run that was just locked.
+func (r *Run) resume() error {
 	if err := errors.Join(r.readConfig(), r.checkIncomplete()); err != nil {
 		return err
 	}
 	if err := r.removeTemps(); err != nil {
 		return err
 	}
-	envs, err := r.Environments()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
 	r.head = head{state: headUnknown, step: noStep}
-	return r.writeEnvironments(append(envs, env))
+	return nil
 }
 
-// held returns which of a run's files are in the directory.
-func (r *Reader) held() ([]string, error) {
+// existingFiles returns which of a run's files are in the directory.
+func (r *Reader) existingFiles() ([]string, error) {
 	var held []string
 	for _, name := range runFiles {
 		_, err := r.root.Lstat(name)
@@ -209,7 +289,7 @@ func (r *Reader) held() ([]string, error) {
 		case err == nil:
 			held = append(held, name)
 		case !errors.Is(err, fs.ErrNotExist):
-			return nil, r.failed("look for", name, err)
+			return nil, r.fileError("look for", name, err)
 		}
 	}
 	return held, nil
@@ -233,7 +313,7 @@ func (r *Reader) checkIncomplete() error {
 func (r *Reader) readJSON(name string, v any) error {
 	text, err := r.root.ReadFile(name)
 	if err != nil {
-		return r.failed("read", name, err)
+		return r.fileError("read", name, err)
 	}
 	if err := json.Unmarshal(text, v); err != nil {
 		return fmt.Errorf("read %s: %w: %w", r.path(name), ErrDamaged, err)
@@ -245,7 +325,7 @@ func (r *Reader) readJSON(name string, v any) error {
 func (r *Run) writeJSON(name string, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		return r.failed("write", name, err)
+		return r.fileError("write", name, err)
 	}
 	return r.writeText(name, append(text, '\n'))
 }

@@ -9,11 +9,12 @@ import (
 	"slices"
 	"testing"
 
-	"torchpe/train/runlog/safetensors"
+	"torchpe/data/array/safetensors"
 )
 
-// A simulation trains nothing, but writes a run directory in the order in which training does. The state after a step is
-// a function of the step, so that what a resumed run must contain is known without running it.
+// A simulation trains nothing, but writes a run directory in the order in which training does. The
+// state after a step is a function of the step, so that what a resumed run must contain is known
+// without running it.
 type simulation struct {
 	dir    string
 	steps  int
@@ -94,7 +95,10 @@ func (s *simulation) run() (err error) {
 			continue
 		}
 		s.trying = step
-		if err := s.try(func() error { return r.SaveCheckpoint(step, s.state(step), map[string]string{"pe": "learn"}) }); err != nil {
+		if err := s.try(func() error {
+			return r.SaveCheckpoint(step, s.state(step),
+				map[string]string{"pe": "learn"})
+		}); err != nil {
 			return err
 		}
 		s.saved = step
@@ -113,9 +117,15 @@ func (s *simulation) result() Result {
 // begin creates the run or resumes it, and returns the step to go on from.
 func (s *simulation) begin() (r *Run, from int, err error) {
 	open := func() error {
-		r, err = Resume(s.dir, Environment{Host: "again"}, s.opts)
+		r, err = Resume(s.dir, s.opts)
 		if errors.Is(err, ErrNoRun) {
 			r, err = Create(s.dir, []byte(`{"task":"lst"}`), Environment{Host: "first"}, s.opts)
+			return err
+		}
+		if err == nil {
+			if err = r.AddEnvironment(Environment{Host: "again"}); err != nil {
+				err = errors.Join(err, r.Close())
+			}
 		}
 		return err
 	}
@@ -163,7 +173,8 @@ func (s *simulation) checkState(c *Checkpoint) error {
 	return nil
 }
 
-// finalFiles are the files that a run that was stopped and resumed must share with one that was not.
+// finalFiles are the files that a run that was stopped and resumed must share with one that was
+// not.
 var finalFiles = []string{configFile, metricsFile, checkpointFile, previousFile, probesFile, resultFile}
 
 // content returns the final files of a run.
@@ -180,7 +191,8 @@ func content(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// fastDir returns a directory in memory where there is one: for tests that make thousands of files and need no disk.
+// fastDir returns a directory in memory where there is one: for tests that make thousands of files
+// and need no disk.
 func fastDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "runlog")
@@ -218,8 +230,8 @@ func (s *simulation) checkPrevious(t *testing.T, fault string) {
 	}
 }
 
-// finish takes a run that was stopped to its end, after checking that it kept what it had promised, and compares it with
-// the uninterrupted one.
+// finish takes a run that was stopped to its end, after checking that it kept what it had promised,
+// and compares it with the uninterrupted one.
 func (s *simulation) finish(t *testing.T, want map[string]string, fault string) {
 	t.Helper()
 	again := newSimulation(s.dir, Options{wrap: lazy})
@@ -246,7 +258,8 @@ func (s *simulation) finish(t *testing.T, want map[string]string, fault string) 
 	for name, text := range content(t, s.dir) {
 		// After a power loss between two renames the previous checkpoint may be an older one.
 		if text != want[name] && (name != previousFile || !s.powerLoss) {
-			t.Errorf("%s: %s differs from the uninterrupted run's:\n%.300q\nwant\n%.300q", fault, name, text, want[name])
+			t.Errorf("%s: %s differs from the uninterrupted run's:\n%.300q\nwant\n%.300q", fault, name,
+				text, want[name])
 		}
 	}
 	s.checkPrevious(t, fault)

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"torchpe/train/runlog/safetensors"
+	"torchpe/data/array/safetensors"
 )
 
 func init() {
@@ -31,8 +31,8 @@ func childSimulation(dir string) error {
 	return s.run()
 }
 
-// TestKill kills a process that writes a run, with SIGKILL at random moments, until it gets to the end between two kills;
-// the files must be those of a process that was left alone.
+// TestKill kills a process that writes a run, with SIGKILL at random moments, until it gets to the
+// end between two kills; the files must be those of a process that was left alone.
 func TestKill(t *testing.T) {
 	whole, killed := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "killed")
 	start := time.Now()
@@ -98,7 +98,8 @@ func childWithFileLimit(dir string) error {
 	return r.Close()
 }
 
-// TestFileSizeLimit checks ulimit -f: an error that names the file, no death by SIGXFSZ, and the checkpoint before stays.
+// TestFileSizeLimit checks ulimit -f: an error that names the file, no death by SIGXFSZ, and the
+// checkpoint before stays.
 func TestFileSizeLimit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	out, err := child("limited", dir).Output()
@@ -110,8 +111,8 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-// TestSmallDisk fills a real file system of 5 MB: before a write that cannot fit, and in the middle of one that could
-// have.
+// TestSmallDisk fills a real file system of 5 MB: before a write that cannot fit, and in the middle
+// of one that could have.
 func TestSmallDisk(t *testing.T) {
 	mount := t.TempDir()
 	if err := syscall.Mount("tmpfs", mount, "tmpfs", 0, "size=5m"); err != nil {
@@ -136,7 +137,8 @@ func TestSmallDisk(t *testing.T) {
 		}
 		err = r.SaveCheckpoint(3, twoMB(), nil)
 		var space *SpaceError
-		if !errors.As(err, &space) || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "no space left: needs 3 MB, has ") {
+		if !errors.As(err, &space) || !errors.Is(err, syscall.ENOSPC) ||
+			!strings.Contains(err.Error(), "no space left: needs 3 MB, has ") {
 			t.Errorf("%s: %v", name, err)
 		}
 		c, loadErr := r.LoadCheckpoint()
@@ -228,7 +230,8 @@ func TestBadPaths(t *testing.T) {
 	plain := filepath.Join(dir, "plain")
 	link := filepath.Join(dir, "link")
 	real := filepath.Join(dir, "real")
-	if err := errors.Join(os.WriteFile(plain, nil, 0o666), os.Mkdir(real, 0o777), os.Symlink(real, link)); err != nil {
+	if err := errors.Join(os.WriteFile(plain, nil, 0o666), os.Mkdir(real, 0o777),
+		os.Symlink(real, link)); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
@@ -263,13 +266,16 @@ func TestBadPaths(t *testing.T) {
 	_ = reader.Close()
 }
 
-// TestPlantedLinks puts a symbolic link in the place of each file in turn: nothing outside the directory may change.
+// TestPlantedLinks puts a symbolic link in the place of each file in turn: nothing outside the
+// directory may change.
 func TestPlantedLinks(t *testing.T) {
-	for _, name := range append([]string{environmentFile, lockFile, checkpointFile + tempSuffix, metricsFile + tempSuffix}, runFiles...) {
+	for _, name := range append([]string{environmentFile, lockFile, checkpointFile + tempSuffix,
+		metricsFile + tempSuffix}, runFiles...) {
 		base := t.TempDir()
 		outside := filepath.Join(base, "outside")
 		dir := filepath.Join(base, "run")
-		if err := errors.Join(os.WriteFile(outside, []byte("precious"), 0o666), os.Mkdir(dir, 0o777), os.Symlink("../outside", filepath.Join(dir, name))); err != nil {
+		if err := errors.Join(os.WriteFile(outside, []byte("precious"), 0o666), os.Mkdir(dir, 0o777),
+			os.Symlink("../outside", filepath.Join(dir, name))); err != nil {
 			t.Fatal(err)
 		}
 		s := newSimulation(dir, Options{wrap: lazy, Force: true})
@@ -283,10 +289,12 @@ func TestPlantedLinks(t *testing.T) {
 	}
 }
 
-// TestForceAndForeignFiles checks that Force removes a run and leaves what is not ours, as every start does.
+// TestForceAndForeignFiles checks that Force removes a run and leaves what is not ours, as every
+// start does.
 func TestForceAndForeignFiles(t *testing.T) {
 	s := twoCheckpoints(t)
-	foreign := []string{"slurm-12.out", "notes" + tempSuffix, "checkpoint.safetensors.tmp", "checkpoint.best.safetensors"}
+	foreign := []string{"slurm-12.out", "notes" + tempSuffix, "checkpoint.safetensors.tmp",
+		"checkpoint.best.safetensors"}
 	for _, name := range append(foreign, checkpointFile+tempSuffix, resultFile+tempSuffix) {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte("x"), 0o666); err != nil {
 			t.Fatal(err)

@@ -23,7 +23,8 @@ func finish(c *Claim) error {
 	t := c.Plan.Tasks[c.Index]
 	var d Done
 	for _, name := range t.Runs {
-		if err := errors.Join(os.MkdirAll(c.RunDir(name), 0o777), os.WriteFile(filepath.Join(c.RunDir(name), resultFile), []byte("{}"), 0o666)); err != nil {
+		if err := errors.Join(os.MkdirAll(c.RunDir(name), 0o777),
+			os.WriteFile(filepath.Join(c.RunDir(name), resultFile), []byte("{}"), 0o666)); err != nil {
 			return err
 		}
 		d.Results = append(d.Results, runlog.MemberResult{PE: "a", Status: runlog.StatusDone})
@@ -31,7 +32,8 @@ func finish(c *Claim) error {
 	return c.commit(d)
 }
 
-// Of many that claim one task at the same instant exactly one gets it, while others look at its state.
+// Of many that claim one task at the same instant exactly one gets it, while others look at its
+// state.
 func TestOneClaims(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 6, axis("pe", "learn")), 1)
 	for index := range 6 {
@@ -67,12 +69,14 @@ func TestOneClaims(t *testing.T) {
 	}
 }
 
-// A worker of another host is believed to be alive, unless somebody says otherwise or it is the same job of a scheduler.
+// A worker of another host is believed to be alive, unless somebody says otherwise or it is the
+// same job of a scheduler.
 func TestOtherHosts(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 1, axis("pe", "learn")), 1)
 	put := func(b Heartbeat) {
 		t.Helper()
-		if err := errors.Join(s.root.MkdirAll(taskDir(0), 0o777), s.write(in(0, beatFile), must1(json.Marshal(b)), false), s.write(in(0, lockFile), nil, false)); err != nil {
+		if err := errors.Join(s.root.MkdirAll(taskDir(0), 0o777), s.write(taskFile(0, beatFile),
+			must1(json.Marshal(b)), false), s.write(taskFile(0, lockFile), nil, false)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -85,7 +89,8 @@ func TestOtherHosts(t *testing.T) {
 	if _, err := s.Claim(0, false); !errors.Is(err, ErrBusy) || state() != StateLost {
 		t.Errorf("%v, %s", err, state())
 	}
-	// Within an array: another task's worker is believed as long as it gives signs of life, the own place is taken over at once.
+	// Within an array: another task's worker is believed as long as it gives signs of life, the own
+	// place is taken over at once.
 	put(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 4, Step: 7, Job: "12_3", Time: time.Now()})
 	t.Setenv("SLURM_ARRAY_JOB_ID", "12")
 	t.Setenv("SLURM_ARRAY_TASK_ID", "4")
@@ -100,7 +105,8 @@ func TestOtherHosts(t *testing.T) {
 	if err := c.Stop("test"); err != nil || state() != StatePending {
 		t.Errorf("%v, %s", err, state())
 	}
-	put(Heartbeat{PID: 1, Host: "elsewhere", Job: "11_0", Time: time.Now().Add(-time.Hour)}) // lost with its node, and submitted anew
+	// lost with its node, and submitted anew
+	put(Heartbeat{PID: 1, Host: "elsewhere", Job: "11_0", Time: time.Now().Add(-time.Hour)})
 	if c, err = s.Claim(0, false); err != nil {
 		t.Fatal(err)
 	}
@@ -139,14 +145,15 @@ func TestPlantedFiles(t *testing.T) {
 	}
 }
 
-// model is what a task ought to be.
+// model holds the expected state of a task.
 type model struct {
 	state    State
 	attempts int
 	step     int
 }
 
-// Any order of claims, signs of life, ends and deaths leaves every task in the state that a list of rules in this test gives it.
+// Any order of claims, signs of life, ends and deaths leaves every task in the state that a list of
+// rules in this test gives it.
 func TestStates(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "s")
@@ -199,7 +206,8 @@ func TestStates(t *testing.T) {
 					rt.Skip("being refused takes a while")
 				}
 				c, err := s.Claim(i, rapid.Bool().Draw(rt, "break"))
-				refusal := map[State]error{StateDone: ErrDone, StateFailed: ErrFailed, StateRunning: ErrBusy}[want[i].state]
+				refusal := map[State]error{StateDone: ErrDone, StateFailed: ErrFailed,
+					StateRunning: ErrBusy}[want[i].state]
 				if !errors.Is(err, refusal) || (err == nil) != (refusal == nil) {
 					rt.Fatalf("task %d is %s, and Claim said %v", i, want[i].state, err)
 				}
@@ -220,7 +228,11 @@ func TestStates(t *testing.T) {
 			},
 			"die":  func(rt *rapid.T) { i := claimed(rt); end(i, StateLost, claims[i].Release()) },
 			"stop": func(rt *rapid.T) { i := claimed(rt); end(i, StatePending, claims[i].Stop("signal")) },
-			"fail": func(rt *rapid.T) { i := claimed(rt); end(i, StateFailed, claims[i].Fail(Failure{Reason: ReasonOOM})) },
+			"fail": func(rt *rapid.T) {
+				i := claimed(rt)
+				end(i, StateFailed,
+					claims[i].Fail(Failure{Reason: ReasonOOM}))
+			},
 			"commit": func(rt *rapid.T) {
 				i := claimed(rt)
 				end(i, StateDone, errors.Join(finish(claims[i]), claims[i].Release()))
@@ -230,7 +242,7 @@ func TestStates(t *testing.T) {
 				if want[i].state != StateFailed {
 					rt.Skip("the task has not failed")
 				}
-				if err := s.Forgive(i, rapid.Bool().Draw(rt, "fresh")); err != nil {
+				if err := s.clearFailure(i, rapid.Bool().Draw(rt, "fresh")); err != nil {
 					rt.Fatal(err)
 				}
 				want[i].state = StatePending
@@ -290,7 +302,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// A worker that dies at any point of Complete leaves a task that another one completes to the same bytes.
+// A worker that dies at any point of Complete leaves a task that another one completes to the same
+// bytes.
 func TestCompleteGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	configs := resolved(t, 3, axis("pe", "learn"))
@@ -318,7 +331,8 @@ func TestCompleteGoesOn(t *testing.T) {
 		}
 		// And half of the next.
 		half := filepath.Join(s.Dir, taskDir(0), splitDir, s.Plan.Tasks[0].Runs[min(died, 2)])
-		if err := errors.Join(os.MkdirAll(half, 0o777), os.WriteFile(filepath.Join(half, "config.json"), []byte("{"), 0o666)); err != nil {
+		if err := errors.Join(os.MkdirAll(half, 0o777), os.WriteFile(filepath.Join(half, "config.json"),
+			[]byte("{"), 0o666)); err != nil {
 			t.Fatal(err)
 		}
 		c.Release()
@@ -349,7 +363,8 @@ func TestCompleteOverwritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	mine := filepath.Join(s.RunDir(s.Plan.Tasks[0].Runs[1]), "mine.txt")
-	if err := errors.Join(trainFake(c, 6, 0), os.MkdirAll(filepath.Dir(mine), 0o777), os.WriteFile(mine, []byte("x"), 0o666)); err != nil {
+	if err := errors.Join(trainFake(c, 6, 0), os.MkdirAll(filepath.Dir(mine), 0o777),
+		os.WriteFile(mine, []byte("x"), 0o666)); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Complete(); err == nil || !strings.Contains(err.Error(), "in the way") {

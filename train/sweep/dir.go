@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"torchpe/internal/atomicfile"
 	"torchpe/train/runlog"
 )
 
@@ -29,7 +30,7 @@ const (
 	doneFile     = "done"
 	failedFile   = "failed.json"
 	resultFile   = "result.json" // of a run that has ended
-	tempSuffix   = ".torchpe-tmp"
+	tempSuffix   = atomicfile.TempSuffix
 	indexPattern = "%06d"
 )
 
@@ -43,7 +44,7 @@ type Sweep struct {
 	root *os.Root
 }
 
-// Open opens the sweep in dir. It fails with ErrNoSweep where there is none, and otherwise where only the plan is gone.
+// Open opens the sweep in dir. It fails with ErrNoSweep where there is none.
 func Open(dir string) (*Sweep, error) {
 	s, err := openDir(dir)
 	if err != nil {
@@ -72,7 +73,9 @@ func openDir(dir string) (*Sweep, error) {
 	text, err := root.ReadFile(planFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		if s.exists(tasksDir) { // they would be taken for those of a new plan
-			return nil, errors.Join(fmt.Errorf("%s has the tasks of a sweep in %s, but no %s: put that back, or give another directory", dir, tasksDir, planFile), root.Close())
+			err := fmt.Errorf("%s has the tasks of a sweep in %s, but no %s: put that back, or give "+
+				"another directory", dir, tasksDir, planFile)
+			return nil, errors.Join(err, root.Close())
 		}
 		return s, nil
 	}
@@ -85,8 +88,8 @@ func openDir(dir string) (*Sweep, error) {
 	return s, nil
 }
 
-// Extend makes dir a sweep, or appends to the one that is there, and opens it. change adds to the plan; nothing is written where
-// that adds no task. Of two processes one waits for the other.
+// Extend makes dir a sweep, or appends to the existing one, and opens it. change adds to the plan;
+// the plan is not written when change adds no task. Of two processes one waits for the other.
 func Extend(dir, name string, change func(*Plan) error) (*Sweep, error) {
 	if err := runlog.ValidateName(filepath.Base(filepath.Clean(dir))); err != nil {
 		return nil, err
@@ -133,7 +136,7 @@ func lockPlan(dir string) (*flock.Flock, error) {
 	return lock, nil
 }
 
-// Exclusive calls f while no other process is in Exclusive or Extend for this sweep.
+// Exclusive calls f while no other process is in Exclusive or Extend of this sweep.
 func (s *Sweep) Exclusive(f func() error) error {
 	lock, err := lockPlan(s.Dir)
 	if err != nil {
@@ -145,28 +148,30 @@ func (s *Sweep) Exclusive(f func() error) error {
 // Close releases the directory.
 func (s *Sweep) Close() error { return s.root.Close() }
 
-// taskDir is the directory of a task, relative to the sweep's.
+// taskDir returns the directory of a task, relative to the sweep's.
 func taskDir(index int) string { return filepath.Join(tasksDir, fmt.Sprintf(indexPattern, index)) }
 
-// in is the path of a file of a task, relative to the sweep's directory.
-func in(index int, name string) string { return filepath.Join(taskDir(index), name) }
+// taskFile returns the path of a file of a task, relative to the sweep's directory.
+func taskFile(index int, name string) string { return filepath.Join(taskDir(index), name) }
 
-// Log is the path of a task's log.
-func (s *Sweep) Log(index int) string { return filepath.Join(s.Dir, in(index, logFile)) }
+// Log returns the path of a task's log.
+func (s *Sweep) Log(index int) string { return filepath.Join(s.Dir, taskFile(index, logFile)) }
 
 // OpenLog opens a task's log to add to it.
 func (c *Claim) OpenLog() (*os.File, error) {
-	f, err := c.root.OpenFile(in(c.Index, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	f, err := c.root.OpenFile(taskFile(c.Index, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
-		return nil, c.failed("open", in(c.Index, logFile), err)
+		return nil, c.fileError("open", taskFile(c.Index, logFile), err)
 	}
 	return f, nil
 }
 
-// EnsembleDir is where a task's ensemble trains.
-func (s *Sweep) EnsembleDir(index int) string { return filepath.Join(s.Dir, in(index, ensembleDir)) }
+// EnsembleDir returns the run directory in which a task's ensemble trains.
+func (s *Sweep) EnsembleDir(index int) string {
+	return filepath.Join(s.Dir, taskFile(index, ensembleDir))
+}
 
-// RunDir is the directory of a finished run.
+// RunDir returns the directory of a finished run.
 func (s *Sweep) RunDir(name string) string { return filepath.Join(s.Dir, runsDir, name) }
 
 // Check says whether there is a task of that index.
@@ -179,34 +184,16 @@ func (s *Sweep) Check(index int) error {
 
 // write replaces a file in one step. A durable one is on disk when write returns.
 func (s *Sweep) write(name string, text []byte, durable bool) error {
-	temp := name + tempSuffix
-	f, err := s.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
-	if err != nil {
-		return s.failed("write", name, err)
-	}
-	_, err = f.Write(text)
-	if err == nil && durable {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = s.root.Rename(temp, name)
-	}
-	if err == nil && durable {
-		err = s.sync(filepath.Dir(name))
-	}
-	if err != nil {
-		return s.failed("write", name, err)
+	if err := atomicfile.WriteIn(s.root, name, text, durable); err != nil {
+		return s.fileError("write", name, err)
 	}
 	return nil
 }
 
-// makeDir makes a directory of the sweep, unless it is there.
+// makeDir makes a directory of the sweep, unless it exists.
 func (s *Sweep) makeDir(name string) error {
 	if err := s.root.MkdirAll(name, 0o777); err != nil {
-		return s.failed("make", name, err)
+		return s.fileError("make", name, err)
 	}
 	return nil
 }
@@ -215,12 +202,12 @@ func (s *Sweep) makeDir(name string) error {
 func (s *Sweep) sync(dir string) error {
 	f, err := s.root.Open(dir)
 	if err != nil {
-		return s.failed("sync", dir, err)
+		return s.fileError("sync", dir, err)
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// exists says whether there is something under a name.
+// exists says whether there is a file of that name.
 func (s *Sweep) exists(name string) bool {
 	_, err := s.root.Lstat(name)
 	return err == nil
@@ -234,13 +221,13 @@ func (s *Sweep) Cancel() error {
 // Cancelled says whether Cancel was called.
 func (s *Sweep) Cancelled() bool { return s.exists(cancelFile) }
 
-// Uncancel takes Cancel back. A directory that nobody may write to is no hindrance where nothing was cancelled.
+// Uncancel takes Cancel back. Where nothing was cancelled it writes nothing.
 func (s *Sweep) Uncancel() error {
 	if !s.Cancelled() {
 		return nil
 	}
 	if err := s.root.Remove(cancelFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s.failed("remove", cancelFile, err)
+		return s.fileError("remove", cancelFile, err)
 	}
 	return nil
 }

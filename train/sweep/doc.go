@@ -1,28 +1,28 @@
-// Package sweep trains many configurations: it turns a grid over the flags of "torchpe train" into a plan of tasks, runs the
-// tasks in worker processes, and makes one run directory a configuration and seed.
+// Package sweep trains many configurations: it turns a grid over the flags of "torchpe train" into
+// a plan of tasks, runs the tasks in worker processes, and makes a run directory of each run.
 //
 //	DIR/sweep.json                the plan: hashed tasks, written once; more may be appended, none changes
 //	    tasks/000123/lock         held by the process that works on the task
-//	                 heartbeat.json  where it is
-//	                 log.txt      what it said, all attempts
+//	                 heartbeat.json  its last step
+//	                 log.txt      the output of all attempts
 //	                 run/         the run directory of the task's ensemble, while it trains
 //	                 done         the task is complete; or
 //	                 failed.json  how it ended instead
 //	    runs/NAME/                finished runs, one a configuration and seed, as if trained alone
-//	    cancel                    asks all workers to stop; gone with the next launch
+//	    cancel                    asks all workers to stop; removed by the next launch
 //	    summary.csv               final numbers of all finished runs
 //
-// A task is an ensemble: configurations that differ in their members alone (seed, sigma, learning rate, weight decay).
+// A task is an ensemble: runs that differ in seed, sigma, learning rate and weight decay alone.
 //
 // Invariants.
-//   - Folders are the truth: what is done, failed, running, lost or pending is read from them alone.
+//   - The states of tasks - done, failed, running, lost, pending - are read from folders alone.
 //   - One process at a time works on a task: it holds the lock.
-//   - done is written after all of the task's runs are in runs/, and failed.json is never beside it. Both have the hash of the task.
-//     A done task whose runs were removed is to be done again.
+//   - done is written after all of the task's runs are in runs/, and failed.json is never beside
+//     it. Both have the hash of the task. A done task whose runs were removed is to be done again.
 //   - A directory in runs/ is complete: it is built elsewhere and renamed.
 //   - The plan only grows; a task keeps its index, its members and the names of its runs.
 //
-// The package imports the run directory's format (runlog), nearest, YAML and file locks: it builds and tests without libtorch. It
-// does not know what a configuration means but for the names of some keys; the caller turns flags into configurations and
-// trains them.
+// The package imports the run directory's format (runlog), the settings (config), nearest, YAML and
+// file locks: it builds and tests without libtorch. The caller turns flags into configurations;
+// train.RunTask trains them.
 package sweep

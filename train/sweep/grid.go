@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Spec is a sweep as a person writes it: the union of its parts.
+// Spec is the definition of a sweep: the union of its parts.
 type Spec struct {
 	Name  string
 	Parts []Part
@@ -17,12 +17,12 @@ type Spec struct {
 // Part is a grid over flags of "torchpe train".
 type Part struct {
 	Name string
-	// Axes are crossed in their order, the first varying slowest. An axis of one value is a setting.
+	// Axes are crossed, the first varying slowest. An axis of one value is a setting.
 	Axes []Axis
-	// Zip names groups of axes that advance together; each group is crossed with the rest as if it were one axis.
+	// Zip names groups of axes that advance together; each group is crossed as one axis.
 	Zip [][]string
-	// Seeds is the argument of --seeds: a list, ranges, or the word paper. Count is the number of seeds from --seed on. At most one is set;
-	// with neither there is one seed.
+	// Seeds is the argument of --seeds: a list, ranges, or the word paper. Count is the number of
+	// seeds from --seed on. At most one is set; with neither there is one seed.
 	Seeds string
 	Count int
 	// Exclude drops the points that agree with one of these.
@@ -38,7 +38,7 @@ type Axis struct {
 // Match agrees with a point where each of its flags has one of the values there.
 type Match []Axis
 
-// Setting is one flag with one value. A value of several lines is a flag that is given several times.
+// Setting is a flag with a value. A value of several lines is a flag given several times.
 type Setting struct{ Flag, Value string }
 
 // Point is one configuration of a part, for all of its seeds.
@@ -58,7 +58,7 @@ func (p Point) Args() []string {
 	return args
 }
 
-// String is how messages name the point.
+// String returns the point for messages.
 func (p Point) String() string {
 	text := strings.Join(p.Args(), " ")
 	if p.Part != "" {
@@ -67,7 +67,7 @@ func (p Point) String() string {
 	return text
 }
 
-// Limits that keep a slip of the keyboard from asking for the impossible.
+// Limits against typing errors.
 const (
 	maxPoints = 1_000_000
 	maxValues = 10_000 // of a range
@@ -164,7 +164,8 @@ func (p Part) dimensions() ([][]Axis, error) {
 		g, zipped := group[a.Flag]
 		if i, started := at[g]; zipped && started {
 			if first := out[i][0]; len(first.Values) != len(a.Values) {
-				return nil, fmt.Errorf("zip: %s has %d values and %s %d: they advance together", first.Flag, len(first.Values), a.Flag, len(a.Values))
+				return nil, fmt.Errorf("zip: %s has %d values and %s %d: they advance together",
+					first.Flag, len(first.Values), a.Flag, len(a.Values))
 			}
 			out[i] = append(out[i], a)
 			continue
@@ -182,17 +183,13 @@ func (p Part) dimensions() ([][]Axis, error) {
 	return out, nil
 }
 
-// distinct refuses values that are there twice: of an axis, or of axes that advance together in all of them.
+// distinct refuses equal values of an axis, or of axes that advance together in all of them.
 func distinct(axes []Axis) error {
 	seen := map[string]bool{}
 	for i, shown := range axes[0].Values {
 		key := ""
 		for j, a := range axes {
-			value := a.Values[i]
-			if x, err := strconv.ParseFloat(value, 64); err == nil {
-				value = strconv.FormatFloat(x, 'g', -1, 64) // 0.50 is .5
-			}
-			key += value + "\n"
+			key += canonical(a.Values[i]) + "\n"
 			if j > 0 {
 				shown += " with " + a.Flag + " " + a.Values[i]
 			}
@@ -235,14 +232,28 @@ func (p Part) excludes(point Point) bool {
 func (m Match) agrees(point Point) bool {
 	for _, a := range m {
 		i := slices.IndexFunc(point.Settings, func(s Setting) bool { return s.Flag == a.Flag })
-		if i < 0 || !slices.ContainsFunc(a.Values, func(v string) bool { return sameValue(v, point.Settings[i].Value) }) {
+		if i < 0 || !slices.ContainsFunc(a.Values,
+			func(v string) bool { return canonical(v) == canonical(point.Settings[i].Value) }) {
 			return false
 		}
 	}
 	return len(m) > 0
 }
 
-// String writes a match as the flag --exclude has it.
+// ParseMatch reads a match as the flag --exclude has it: pe=nope,heads=2|4.
+func ParseMatch(text string) (Match, error) {
+	var m Match
+	for term := range strings.SplitSeq(text, ",") {
+		flag, values, ok := strings.Cut(term, "=")
+		if !ok {
+			return nil, fmt.Errorf("%q is not of the form pe=nope,heads=2|4", text)
+		}
+		m = append(m, Axis{Flag: strings.TrimSpace(flag), Values: strings.Split(values, "|")})
+	}
+	return m, nil
+}
+
+// String writes what ParseMatch reads.
 func (m Match) String() string {
 	var terms []string
 	for _, a := range m {
@@ -251,8 +262,8 @@ func (m Match) String() string {
 	return strings.Join(terms, ",")
 }
 
-// Idle lists the exclusions that no point of any part agrees with: slips of the keyboard, mostly.
-func (s Spec) Idle() (idle []string, err error) {
+// UnusedExclusions lists the exclusions that no point of any part agrees with: typing errors, mostly.
+func (s Spec) UnusedExclusions() (idle []string, err error) {
 	agrees := map[string]bool{}
 	for _, p := range s.Parts {
 		whole := p
@@ -274,18 +285,20 @@ func (s Spec) Idle() (idle []string, err error) {
 	return slices.DeleteFunc(idle, func(text string) bool { return agrees[text] }), nil
 }
 
-// sameValue compares texts, and numbers by their value: 0.50 is .5.
-func sameValue(a, b string) bool {
-	if a == b {
-		return true
+// canonical returns a text that is equal for equal values: 0.5 for .50.
+func canonical(value string) string {
+	x, err := strconv.ParseFloat(value, 64)
+	switch {
+	case err != nil:
+		return value
+	case x == 0:
+		return "0" // -0, too
 	}
-	x, errX := strconv.ParseFloat(a, 64)
-	y, errY := strconv.ParseFloat(b, 64)
-	return errX == nil && errY == nil && x == y
+	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// Set gives flags other values in every part, in place of those they have there: flags of a command line over a preset. Values of
-// seed, seeds and members replace a part's seeds.
+// Set gives flags other values in every part, in place of those they have there: flags of a command
+// line over a preset. Values of seed, seeds and members replace a part's seeds.
 func (s Spec) Set(axes []Axis) Spec {
 	out := Spec{Name: s.Name, Parts: slices.Clone(s.Parts)}
 	for i := range out.Parts {
@@ -305,35 +318,26 @@ func (s Spec) Set(axes []Axis) Spec {
 	return out
 }
 
-// Range returns from, from+step, ... up to and including to; exactly, so that 0.1 to 2 in tenths has 20 values.
-func Range(from, to, step string) ([]string, error) {
-	return progression(from, to, step, "step", func(x, by *big.Rat) *big.Rat { return new(big.Rat).Add(x, by) })
-}
-
-// Powers returns from, from*factor, ... up to and including to.
-func Powers(from, to, factor string) ([]string, error) {
-	return progression(from, to, factor, "factor", func(x, by *big.Rat) *big.Rat { return new(big.Rat).Mul(x, by) })
-}
-
-func progression(from, to, by, name string, next func(x, by *big.Rat) *big.Rat) ([]string, error) {
+// numberRange returns from, from+step, ..., to, exactly: 0.1 to 2 in tenths has 20 values.
+func numberRange(from, to, step string) ([]string, error) {
 	var numbers [3]*big.Rat
-	for i, text := range []string{from, to, by} {
+	for i, text := range []string{from, to, step} {
 		x, err := number(text)
 		if err != nil {
-			return nil, fmt.Errorf("range: %s: %w", []string{"from", "to", name}[i], err)
+			return nil, fmt.Errorf("range: %s: %w", []string{"from", "to", "step"}[i], err)
 		}
 		numbers[i] = x
 	}
-	x, last, step := numbers[0], numbers[1], numbers[2]
-	rises := next(x, step).Cmp(x)
+	x, last, by := numbers[0], numbers[1], numbers[2]
+	rises := by.Sign()
 	if rises == 0 {
-		return nil, fmt.Errorf("range: %s %s does not move %s", name, by, from)
+		return nil, fmt.Errorf("range: step %s does not move %s", step, from)
 	}
 	if d := last.Cmp(x); d != 0 && d != rises {
-		return nil, fmt.Errorf("range: %s %s leads away from %s", name, by, to)
+		return nil, fmt.Errorf("range: step %s leads away from %s", step, to)
 	}
 	var out []string
-	for ; x.Cmp(last) != rises; x = next(x, step) {
+	for ; x.Cmp(last) != rises; x = new(big.Rat).Add(x, by) {
 		if len(out) == maxValues {
 			return nil, fmt.Errorf("range: more than %d values", maxValues)
 		}
@@ -346,7 +350,8 @@ func progression(from, to, by, name string, next func(x, by *big.Rat) *big.Rat) 
 // number reads a decimal number of modest size exactly.
 func number(text string) (*big.Rat, error) {
 	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f != f || f > 1e18 || f < -1e18 || f != 0 && f < 1e-18 && f > -1e-18 || strings.ContainsAny(text, "xXpP_") {
+	if err != nil || f != f || f > 1e18 || f < -1e18 || f != 0 && f < 1e-18 && f > -1e-18 ||
+		strings.ContainsAny(text, "xXpP_") {
 		return nil, fmt.Errorf("%q is no number between 1e-18 and 1e18", text)
 	}
 	x, ok := new(big.Rat).SetString(text)
@@ -356,13 +361,14 @@ func number(text string) (*big.Rat, error) {
 	return x, nil
 }
 
-// ParseValues reads the values of an axis as a flag has them: values separated by commas, each a value or a range from:to:step.
+// ParseValues reads the values of an axis as a flag has them: values separated by commas, each a
+// value or a range from:to:step.
 func ParseValues(text string) ([]string, error) {
 	var out []string
 	for _, part := range strings.Split(text, ",") {
 		part = strings.TrimSpace(part)
 		if ends := strings.Split(part, ":"); len(ends) == 3 {
-			values, err := Range(ends[0], ends[1], ends[2])
+			values, err := numberRange(ends[0], ends[1], ends[2])
 			if err != nil {
 				return nil, err
 			}
@@ -377,8 +383,8 @@ func ParseValues(text string) ([]string, error) {
 	return out, nil
 }
 
-// ParseSeeds reads seeds: the word paper, or numbers and ranges separated by commas. A range is from:to, from..to or from:to:step. It
-// returns the argument of "torchpe train --seeds".
+// ParseSeeds reads seeds: the word paper, or numbers and ranges separated by commas. A range is
+// from:to, from..to or from:to:step. It returns the argument of "torchpe train --seeds".
 func ParseSeeds(text string) (string, error) {
 	if strings.TrimSpace(text) == "paper" {
 		return "paper", nil
@@ -393,13 +399,14 @@ func ParseSeeds(text string) (string, error) {
 		}
 		if len(ends) == 3 {
 			var err error
-			if values, err = Range(ends[0], ends[1], ends[2]); err != nil {
+			if values, err = numberRange(ends[0], ends[1], ends[2]); err != nil {
 				return "", fmt.Errorf("%s: %w", part, err)
 			}
 		}
 		for _, v := range values {
 			if _, err := strconv.ParseUint(v, 10, 64); err != nil {
-				return "", fmt.Errorf("%q is no seed: give whole numbers from 0 to 2^64-1, ranges as 1:15, or the word paper alone", v)
+				return "", fmt.Errorf("%q is no seed: give whole numbers from 0 to 2^64-1, ranges "+
+					"as 1:15, or the word paper alone", v)
 			}
 			if slices.Contains(out, v) {
 				return "", fmt.Errorf("%s is given twice", v)

@@ -11,8 +11,9 @@ import (
 
 func TestPoints(t *testing.T) {
 	p := Part{
-		Name:  "p",
-		Axes:  []Axis{axis("pe", "learn", "nope"), axis("optimizer", "adam", "sgd"), axis("heads", "1", "2"), axis("lr", "1e-4", "1e-3")},
+		Name: "p",
+		Axes: []Axis{axis("pe", "learn", "nope"), axis("optimizer", "adam", "sgd"),
+			axis("heads", "1", "2"), axis("lr", "1e-4", "1e-3")},
 		Zip:   [][]string{{"optimizer", "lr"}},
 		Count: 3,
 		Exclude: []Match{
@@ -30,8 +31,10 @@ func TestPoints(t *testing.T) {
 	}
 	// By hand: 2 x 2 x 2 = 8; nope with 2 heads drops 2, learn with sgd drops 2.
 	want := []string{
-		"--pe=learn --optimizer=adam --lr=1e-4 --heads=1 --members=3", "--pe=learn --optimizer=adam --lr=1e-4 --heads=2 --members=3",
-		"--pe=nope --optimizer=adam --lr=1e-4 --heads=1 --members=3", "--pe=nope --optimizer=sgd --lr=1e-3 --heads=1 --members=3",
+		"--pe=learn --optimizer=adam --lr=1e-4 --heads=1 --members=3", "--pe=learn --optimizer=adam " +
+			"--lr=1e-4 --heads=2 --members=3",
+		"--pe=nope --optimizer=adam --lr=1e-4 --heads=1 --members=3",
+		"--pe=nope --optimizer=sgd --lr=1e-3 --heads=1 --members=3",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -39,10 +42,12 @@ func TestPoints(t *testing.T) {
 }
 
 func TestSet(t *testing.T) {
-	s := Spec{Parts: []Part{{Axes: []Axis{axis("pe", "learn"), axis("sigma", "1", "2")}, Seeds: "paper"}, {Axes: []Axis{axis("pe", "nope")}, Count: 2}}}
+	s := Spec{Parts: []Part{{Axes: []Axis{axis("pe", "learn"), axis("sigma", "1", "2")}, Seeds: "paper"},
+		{Axes: []Axis{axis("pe", "nope")}, Count: 2}}}
 	changed := s.Set([]Axis{axis("sigma", "0.5"), axis("epochs", "3"), axis("seeds", "7,8")})
 	points, err := changed.Points()
-	if err != nil || len(points) != 2 || strings.Join(points[0].Args(), " ") != "--pe=learn --sigma=0.5 --epochs=3 --seeds=7,8" {
+	if err != nil || len(points) != 2 ||
+		strings.Join(points[0].Args(), " ") != "--pe=learn --sigma=0.5 --epochs=3 --seeds=7,8" {
 		t.Errorf("%v, %v", points, err)
 	}
 	if points, err = s.Points(); err != nil || len(points) != 3 || len(s.Parts[0].Axes[1].Values) != 2 {
@@ -58,15 +63,19 @@ func TestGridMistakes(t *testing.T) {
 		{Part{Axes: []Axis{axis("pe")}}, "pe has no values"},
 		{Part{Axes: []Axis{axis("pe", "a"), axis("pe", "b")}}, "pe is given twice"},
 		{Part{Axes: []Axis{axis("sigma", "0.5", "1", ".50")}}, "sigma: .50 is given twice"},
-		{Part{Axes: []Axis{axis("pe", "a", "a"), axis("lr", "1", "1.0")}, Zip: [][]string{{"pe", "lr"}}}, "pe: a with lr 1.0 is given twice"},
+		{Part{Axes: []Axis{axis("pe", "a", "a"), axis("lr", "1", "1.0")}, Zip: [][]string{{"pe", "lr"}}},
+			"pe: a with lr 1.0 is given twice"},
 		{Part{Axes: []Axis{axis("pe", "a")}, Seeds: "1:3,2"}, "seeds: 2 is given twice"},
-		{Part{Axes: []Axis{axis("pe", "a", "b"), axis("lr", "1")}, Zip: [][]string{{"pe", "lr"}}}, "pe has 2 values and lr 1"},
+		{Part{Axes: []Axis{axis("pe", "a", "b"), axis("lr", "1")}, Zip: [][]string{{"pe", "lr"}}},
+			"pe has 2 values and lr 1"},
 		{Part{Axes: []Axis{axis("pe", "a")}, Zip: [][]string{{"pe", "lr"}}}, "no lr"},
-		{Part{Axes: []Axis{axis("pe", "a"), axis("lr", "1")}, Zip: [][]string{{"pe", "lr"}, {"lr"}}}, "lr is named twice"},
+		{Part{Axes: []Axis{axis("pe", "a"), axis("lr", "1")}, Zip: [][]string{{"pe", "lr"}, {"lr"}}},
+			"lr is named twice"},
 		{Part{Axes: []Axis{axis("pe", "a")}, Exclude: []Match{{axis("heads", "2")}}}, "no heads"},
 		{Part{Axes: []Axis{axis("seed", "1", "2")}, Seeds: "3,4"}, "both give seeds"},
 		{Part{Axes: []Axis{axis("pe", "a")}, Seeds: "3", Count: 2}, "give one of them"},
-		{Part{Axes: []Axis{axis("a", must1(Range("1", "1001", "1"))...), axis("b", must1(Range("1", "1000", "1"))...)}}, "more than 1000000"},
+		{Part{Axes: []Axis{axis("a", must1(numberRange("1", "1001", "1"))...),
+			axis("b", must1(numberRange("1", "1000", "1"))...)}}, "more than 1000000"},
 	} {
 		if _, err := c.part.Points(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.part, err, c.want)
@@ -111,7 +120,8 @@ func TestCrossedCount(t *testing.T) {
 
 // Axes that advance together may have a value twice, as long as no pair is.
 func TestZipRepeats(t *testing.T) {
-	p := Part{Axes: []Axis{axis("optimizer", "adam", "adam", "sgd"), axis("lr", "1", "2", "2")}, Zip: [][]string{{"optimizer", "lr"}}}
+	p := Part{Axes: []Axis{axis("optimizer", "adam", "adam", "sgd"), axis("lr", "1", "2", "2")},
+		Zip: [][]string{{"optimizer", "lr"}}}
 	if points, err := p.Points(); err != nil || len(points) != 3 {
 		t.Errorf("%v, %v", points, err)
 	}
@@ -119,14 +129,16 @@ func TestZipRepeats(t *testing.T) {
 
 func TestParseSeeds(t *testing.T) {
 	for text, want := range map[string]string{
-		"paper": "paper", "7": "7", "3, 1": "3,1", "1:4": "1,2,3,4", "1..4": "1,2,3,4", "1:7:3,10": "1,4,7,10", "18446744073709551615": "18446744073709551615",
+		"paper": "paper", "7": "7", "3, 1": "3,1", "1:4": "1,2,3,4", "1..4": "1,2,3,4",
+		"1:7:3,10": "1,4,7,10", "18446744073709551615": "18446744073709551615",
 	} {
 		if got, err := ParseSeeds(text); err != nil || got != want {
 			t.Errorf("%s: %s, %v", text, got, err)
 		}
 	}
 	for text, want := range map[string]string{
-		"1,1": "1 is given twice", "1:3,2": "2 is given twice", "": "no seed", "1.5": "no seed", "-1": "no seed", "a": "no seed", "paper,1": "no seed", "1:2:0": "does not move",
+		"1,1": "1 is given twice", "1:3,2": "2 is given twice", "": "no seed", "1.5": "no seed",
+		"-1": "no seed", "a": "no seed", "paper,1": "no seed", "1:2:0": "does not move",
 		"4:1": "leads away", "1:x": "no number", "1:100000": "more than",
 	} {
 		if got, err := ParseSeeds(text); err == nil || !strings.Contains(err.Error(), want) {
@@ -137,11 +149,12 @@ func TestParseSeeds(t *testing.T) {
 
 // An exclusion is idle where no part has a point for it; those that one part needs are not.
 func TestIdle(t *testing.T) {
-	nope, rope, wide := Match{axis("pe", "nope")}, Match{axis("pe", "rope", "t5")}, Match{axis("pe", "learn"), axis("heads", "4")}
+	nope, rope, wide := Match{axis("pe", "nope")}, Match{axis("pe", "rope", "t5")}, Match{
+		axis("pe", "learn"), axis("heads", "4")}
 	grid := func(pe string) Part {
 		return Part{Axes: []Axis{axis("pe", pe), axis("heads", "1", "2")}, Exclude: []Match{nope, rope, wide}}
 	}
-	idle, err := Spec{Parts: []Part{grid("learn"), grid("nope")}}.Idle()
+	idle, err := Spec{Parts: []Part{grid("learn"), grid("nope")}}.UnusedExclusions()
 	if want := []string{"pe=rope|t5", "pe=learn,heads=4"}; err != nil || !slices.Equal(idle, want) {
 		t.Errorf("%q, %v", idle, err)
 	}
@@ -152,7 +165,8 @@ func TestRanges(t *testing.T) {
 		text string
 		want string
 	}{
-		{"0.1:2:0.1", "0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1 1.1 1.2 1.3 1.4 1.5 1.6 1.7 1.8 1.9 2"}, // the paper's grid: 0.1 x 3 is not 0.3 in binary
+		// the paper's grid: 0.1 x 3 is not 0.3 in binary
+		{"0.1:2:0.1", "0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1 1.1 1.2 1.3 1.4 1.5 1.6 1.7 1.8 1.9 2"},
 		{"1:5:2", "1 3 5"},
 		{"1:6:2", "1 3 5"},
 		{"3:1:-1", "3 2 1"},
@@ -167,21 +181,17 @@ func TestRanges(t *testing.T) {
 			t.Errorf("%s: %v, %v", c.text, got, err)
 		}
 	}
-	for _, text := range []string{"1:2:0", "1:2:-1", "1:2:x", "0:1e17:1e-3", "a,,b", "", "1:inf:1", "nan:1:1", "1:2:1e-300", "0x1:2:1"} {
+	for _, text := range []string{"1:2:0", "1:2:-1", "1:2:x", "0:1e17:1e-3", "a,,b", "", "1:inf:1",
+		"nan:1:1", "1:2:1e-300", "0x1:2:1"} {
 		if got, err := ParseValues(text); err == nil {
 			t.Errorf("%q gave %d values", text, len(got))
 		}
 	}
-	if got, err := Powers("1e-4", "1e-1", "10"); err != nil || strings.Join(got, " ") != "0.0001 0.001 0.01 0.1" {
-		t.Errorf("%v, %v", got, err)
-	}
-	if got, err := Powers("1", "8", "1"); err == nil {
-		t.Errorf("a factor of 1 gave %v", got)
-	}
 }
 
-// The numbers in the presets' comments. Within one preset of a figure no two runs are the same; paper's number counts runs that
-// two have once, which only resolved configurations tell: see cmd/torchpe.
+// The numbers in the presets' comments. Within one preset of a figure no two runs are the same;
+// those of paper and evidence count runs that two parts have once, which only resolved
+// configurations tell: see cmd/torchpe.
 func TestPresetCounts(t *testing.T) {
 	for _, p := range Presets() {
 		points, err := p.Spec.Points()
@@ -201,11 +211,42 @@ func TestPresetCounts(t *testing.T) {
 			}
 			runs += n
 		}
-		if p.Name != "paper" && runs != p.Runs || p.Name == "paper" && runs <= p.Runs {
+		isUnion := p.Name == "paper" || p.Name == "evidence"
+		if !isUnion && runs != p.Runs || isUnion && runs <= p.Runs {
 			t.Errorf("%s: %d runs, want %d", p.Name, runs, p.Runs)
 		}
 	}
 	if _, err := FindPreset("figg2"); err == nil || !strings.Contains(err.Error(), `"fig2"`) {
 		t.Error(err)
+	}
+}
+
+// The paper's Methods (2.3): weight decay is AdamW's, of 0.1, and each model variation has 15
+// seeds, which the reduced grids have not.
+func TestPresetsFollowThePaper(t *testing.T) {
+	decayed := map[string]bool{}
+	for _, p := range Presets() {
+		points, err := p.Spec.Points()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, point := range points {
+			args := point.Args()
+			decays := slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--weight-decay") })
+			if decays {
+				decayed[p.Name] = true
+			}
+			if decays && !(slices.Contains(args, "--optimizer=adamw") &&
+				slices.Contains(args, "--weight-decay=0.1")) {
+				t.Errorf("%s: %v", p.Name, args)
+			}
+			reduced := p.Name == "quick" || strings.HasPrefix(p.Name, "evidence")
+			if !reduced && !slices.Contains(args, "--seeds=paper") {
+				t.Errorf("%s: %v", p.Name, args)
+			}
+		}
+	}
+	if !decayed["quick"] || !decayed["figA8"] {
+		t.Errorf("weight decay in %v", decayed)
 	}
 }

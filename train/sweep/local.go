@@ -16,26 +16,53 @@ import (
 
 // Launcher gets tasks of a sweep worked on.
 type Launcher interface {
-	// Launch works on the tasks that are neither done nor failed, or hands them to a queue, and returns when there is nothing left for
-	// it to do, or ctx has ended. What became of the tasks is in their folders: an error is of the launcher itself.
+	// Launch works on the tasks that are neither done nor failed, or hands them to a queue, and
+	// returns when it has nothing left to do, or ctx has ended. The outcomes of tasks are in their
+	// folders: an error is of the launcher itself.
 	Launch(ctx context.Context, s *Sweep, indexes []int) error
 }
 
 // Local is the Launcher of this machine: worker processes, each on one task at a time.
 type Local struct {
 	Workers int
-	// Command returns what works on a task: a process that claims it, and ends with the task done, failed or stopped. worker counts
-	// from 0 to Workers-1.
+	// Command returns the process that claims a task and ends with it done, failed or stopped, such
+	// as that of TaskCommand. worker counts from 0 to Workers-1.
 	Command func(index, worker int) *exec.Cmd
-	// TakeLost says that workers of other hosts that fell silent are dead.
+	// TakeLost says that silent workers of other hosts are dead.
 	TakeLost bool
-	// Event, which may be nil, is told what happens, by one goroutine at a time.
+	// Event, which may be nil, is called by one goroutine at a time.
 	Event func(Event)
 }
 
 var _ Launcher = Local{}
 
-// Event says that a worker began a task (state running), or what became of it.
+// TaskCommand makes the commands "PROGRAM sweep run-task" of worker processes.
+type TaskCommand struct {
+	Program   string
+	Dir       string // of the sweep
+	Threads   int
+	BreakLock bool
+	GPUs      []string // as VisibleGPUs names them: each worker sees one, in turn; nil = the CPU
+}
+
+// Command returns the command of a worker on a task. The process has a group of its own, so that
+// Ctrl-C reaches it through the launcher alone, once.
+func (c TaskCommand) Command(index, worker int) *exec.Cmd {
+	cmd := exec.Command(c.Program, "sweep", "run-task", "--index", strconv.Itoa(index),
+		"--threads", strconv.Itoa(c.Threads))
+	if c.BreakLock {
+		cmd.Args = append(cmd.Args, "--break-lock")
+	}
+	if c.GPUs != nil {
+		cmd.Args = append(cmd.Args, "--device", "cuda:0") // the only one that it sees
+		cmd.Env = append(os.Environ(), cudaDevices+"="+c.GPUs[worker%len(c.GPUs)])
+	}
+	cmd.Args = append(cmd.Args, "--", c.Dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+// Event says that a worker began a task (state running), or how the task ended.
 type Event struct {
 	Worker int
 	Task   TaskStatus
@@ -43,22 +70,23 @@ type Event struct {
 
 const (
 	pollEvery = 300 * time.Millisecond // for tasks that others work on
-	tailBytes = 4 << 10                // of what a worker says before it has a log
+	tailBytes = 4 << 10                // of a worker's output before it has a log
 )
 
-// Launch works through the tasks. Tasks that other processes work on are waited for, and taken where those die. When ctx ends the
-// workers are told to save and stop, and waited for.
+// Launch works through the tasks. It waits for tasks that other processes work on, and takes them
+// when those die. When ctx ends it interrupts the workers, which save, and waits for them.
 func (l Local) Launch(ctx context.Context, s *Sweep, indexes []int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	q := &queue{todo: slices.Clone(indexes), busy: map[int]bool{}}
 	for _, i := range indexes {
-		if s.exists(in(i, ensembleDir)) && s.outcome(i).done != nil { // a worker died as it cleaned up
+		// a worker died as it cleaned up
+		if s.exists(taskFile(i, ensembleDir)) && s.outcome(i).done != nil {
 			(&Claim{Sweep: s, Index: i}).cleanUp()
 		}
 	}
 	var mu sync.Mutex
-	tell := func(e Event) {
+	report := func(e Event) {
 		if l.Event != nil {
 			mu.Lock()
 			defer mu.Unlock()
@@ -68,19 +96,20 @@ func (l Local) Launch(ctx context.Context, s *Sweep, indexes []int) error {
 	var wg sync.WaitGroup
 	for worker := range max(1, l.Workers) {
 		wg.Go(func() {
-			if err := l.work(ctx, s, q, worker, tell); err != nil {
+			if err := l.work(ctx, s, q, worker, report); err != nil {
 				cancel(err)
 			}
 		})
 	}
 	wg.Wait()
-	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) &&
+		!errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return nil
 }
 
-// queue are the tasks that are left, and which of them others work on.
+// queue holds the tasks that are left, and which of them others work on.
 type queue struct {
 	mu   sync.Mutex
 	todo []int
@@ -98,8 +127,8 @@ func (q *queue) take() (index int, ok bool) {
 	return index, true
 }
 
-// later puts back a task that another process works on, and says whether it was put back before.
-func (q *queue) later(index int) (again bool) {
+// putBack appends a task that another process works on, and says whether it was put back before.
+func (q *queue) putBack(index int) (again bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	again, q.busy[index] = q.busy[index], true
@@ -107,8 +136,9 @@ func (q *queue) later(index int) (again bool) {
 	return again
 }
 
-// work is one worker.
-func (l Local) work(ctx context.Context, s *Sweep, q *queue, worker int, tell func(Event)) error {
+// work takes tasks from the queue for one worker.
+func (l Local) work(
+	ctx context.Context, s *Sweep, q *queue, worker int, report func(Event)) error {
 	for ctx.Err() == nil && !s.Cancelled() {
 		index, ok := q.take()
 		if !ok {
@@ -119,20 +149,21 @@ func (l Local) work(ctx context.Context, s *Sweep, q *queue, worker int, tell fu
 		case t.State == StateDone || t.State == StateFailed || t.State == StateUnknown:
 			continue
 		case t.Elsewhere() && !l.TakeLost:
-			tell(Event{worker, t})
+			report(Event{worker, t})
 			continue
 		case t.State != StateRunning:
-			tell(Event{worker, TaskStatus{Index: index, State: StateRunning, Runs: t.Runs, Log: s.Log(index)}})
+			running := TaskStatus{Index: index, State: StateRunning, Runs: t.Runs, Log: s.Log(index)}
+			report(Event{worker, running})
 			var err error
 			if t, err = l.run(ctx, s, index, worker); err != nil {
 				return err
 			}
 		}
 		if t.State != StateRunning {
-			tell(Event{worker, t})
+			report(Event{worker, t})
 			continue
 		}
-		if q.later(index) {
+		if q.putBack(index) {
 			select {
 			case <-ctx.Done():
 			case <-time.After(pollEvery):
@@ -142,11 +173,11 @@ func (l Local) work(ctx context.Context, s *Sweep, q *queue, worker int, tell fu
 	return nil
 }
 
-// run starts a worker process on a task, waits for it, and returns what became of the task.
+// run starts a worker process on a task, waits for it, and returns the state of the task.
 func (l Local) run(ctx context.Context, s *Sweep, index, worker int) (TaskStatus, error) {
 	cmd := l.Command(index, worker)
-	said := &tailWriter{}
-	cmd.Stdout, cmd.Stderr = said, said
+	output := &tailWriter{}
+	cmd.Stdout, cmd.Stderr = output, output
 	oomBefore := oomKills()
 	if err := cmd.Start(); err != nil {
 		return TaskStatus{}, fmt.Errorf("start a worker: %w", err)
@@ -164,17 +195,19 @@ func (l Local) run(ctx context.Context, s *Sweep, index, worker int) (TaskStatus
 	close(ended)
 	wg.Wait()
 	t := s.Task(index)
-	if t.State == StateDone || t.State == StateFailed || t.State == StateRunning || t.State == StateUnknown || ctx.Err() != nil {
+	if t.State != StatePending && t.State != StateLost || ctx.Err() != nil {
 		return t, nil
 	}
-	if t.State == StatePending && t.Heartbeat != nil && t.Heartbeat.PID == cmd.Process.Pid && t.Heartbeat.Stopped != "" {
-		return t, nil // somebody stopped the worker
+	b := t.Heartbeat
+	if t.State == StatePending && b != nil && b.PID == cmd.Process.Pid && b.Stopped != "" {
+		return t, nil // the worker was stopped
 	}
-	c, err := s.lockTask(index)
+	c, err := s.lockOpenTask(index)
 	if errors.Is(err, ErrBusy) || errors.Is(err, ErrDone) || errors.Is(err, ErrFailed) {
 		return s.Task(index), nil
 	}
-	f := died(waitErr, said.String(), s.tail(index), oomKills() > oomBefore)
+	f := workerFailure(waitErr, output.String(), oomKills() > oomBefore)
+	f.LastLog = s.tail(index)
 	if err == nil {
 		c.beat, _ = c.heartbeat(index)
 		err = c.Fail(f)
@@ -185,29 +218,29 @@ func (l Local) run(ctx context.Context, s *Sweep, index, worker int) (TaskStatus
 	return s.Task(index), nil
 }
 
-// died describes the end of a worker that could not do so itself.
-func died(err error, said string, log []string, oom bool) Failure {
-	f := Failure{Reason: ReasonError, Message: "the worker ended without a word", LastLog: log}
+// workerFailure describes the end of a worker that recorded none itself. oom says that the system
+// killed a process for lack of memory meanwhile.
+func workerFailure(err error, output string, oom bool) Failure {
+	f := Failure{Reason: ReasonError, Message: "the worker ended without a word"}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		f.ExitCode = exit.ExitCode()
 		f.Message = fmt.Sprintf("the worker ended with exit code %d", f.ExitCode)
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			f = killed(status.Signal())
-			f.LastLog = log
 			if status.Signal() == syscall.SIGKILL && oom {
 				f.Reason = ReasonOOM
 				f.Message = "the system killed the worker as its memory ran out: fewer --workers, or a smaller --pack"
 			}
 		}
 	}
-	if said = strings.TrimSpace(said); said != "" {
-		f.Message += ": " + said
+	if output = strings.TrimSpace(output); output != "" {
+		f.Message += ": " + output
 	}
 	return f
 }
 
-// oomKills counts the processes that Linux has killed for lack of memory; 0 where it does not say.
+// oomKills counts the processes that Linux has killed for lack of memory; 0 where unknown.
 func oomKills() int {
 	text, err := os.ReadFile("/proc/vmstat")
 	if err != nil {

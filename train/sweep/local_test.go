@@ -32,7 +32,8 @@ func all(s *Sweep) (indexes []int) {
 
 // Failed tasks stop nothing, and each says why; what is tried again is what failed.
 func TestLocal(t *testing.T) {
-	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("lr", "0.1", "1", "0.2", "2", "3", "0.3"), axis("pe", "learn")), 2)
+	s, _ := extend(t, filepath.Join(t.TempDir(), "s"),
+		resolved(t, 2, axis("lr", "0.1", "1", "0.2", "2", "3", "0.3"), axis("pe", "learn")), 2)
 	var ended []string
 	l := local(s, 2)
 	l.Event = func(e Event) {
@@ -63,7 +64,8 @@ func TestLocal(t *testing.T) {
 	if !slices.Equal(troubles, want) {
 		t.Errorf("%q", troubles)
 	}
-	if f := st.Tasks[3].Failure; f.ExitCode != 137 || !slices.Equal(f.LastLog, []string{"attempt 1"}) || f.Attempt != 1 {
+	if f := st.Tasks[3].Failure; f.ExitCode != 137 || !slices.Equal(f.LastLog, []string{"attempt 1"}) ||
+		f.Attempt != 1 {
 		t.Errorf("%+v", f)
 	}
 	// Nothing to do the second time.
@@ -71,7 +73,7 @@ func TestLocal(t *testing.T) {
 	if err := l.Launch(t.Context(), s, all(s)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Forgive(1, true); err != nil {
+	if err := s.clearFailure(1, true); err != nil {
 		t.Fatal(err)
 	}
 	l.Event = func(e Event) {
@@ -89,12 +91,14 @@ func TestLocal(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(s.Dir, summaryFile))
-	if lines := strings.Split(strings.TrimSpace(string(text)), "\n"); err != nil || len(lines) != 7 || lines[2] != "learn-0.2_lr=0.1_seed=2,0,learn,0.2,2,0.1,,done,6,2,0,0,,," {
+	if lines := strings.Split(strings.TrimSpace(string(text)), "\n"); err != nil || len(lines) != 7 ||
+		lines[2] != "learn-0.2_lr=0.1_seed=2,0,learn,0.2,2,0.1,,done,6,2,0,0,,,," {
 		t.Errorf("%s, %v", text, err)
 	}
 }
 
-// Two sweeps on one directory at once: every task runs once, and both return when all of it is done.
+// Two sweeps on one directory at once: every task runs once, and both return when all of it is
+// done.
 func TestTwoLaunchers(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 12, axis("pe", "learn")), 1)
 	var wg sync.WaitGroup
@@ -160,12 +164,14 @@ func TestNoWorker(t *testing.T) {
 	}
 }
 
-// TestETA: two members took 100 s; one runs at a third of its steps after 20 s, one of two members waits.
+// TestETA: two members took 100 s; one runs at a third of its steps after 20 s, one of two members
+// waits.
 func TestETA(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 6, axis("pe", "learn")), 2)
 	tasks := []TaskStatus{
 		{Index: 0, State: StateDone, Runs: []string{"a", "b"}, Done: &Done{Seconds: 100}},
-		{Index: 1, State: StateRunning, Runs: []string{"a", "b"}, Heartbeat: &Heartbeat{First: 10, Step: 20, Total: 40, Seconds: 20}},
+		{Index: 1, State: StateRunning, Runs: []string{"a", "b"}, Heartbeat: &Heartbeat{First: 10, Step: 20,
+			Total: 40, Seconds: 20}},
 		{Index: 2, State: StatePending, Runs: []string{"a", "b"}},
 	}
 	if got := s.eta(tasks); got != 40+100 {
@@ -185,7 +191,8 @@ func BenchmarkFiveThousandTasks(b *testing.B) {
 	var s *Sweep
 	b.Run("plan", func(b *testing.B) {
 		for i := range b.N {
-			points := must1(Part{Axes: []Axis{{"lr", must1(Range("0.001", "1", "0.001"))}, axis("pe", "a", "b", "c", "d", "e")}}.Points())
+			points := must1(Part{Axes: []Axis{{"lr", must1(numberRange("0.001", "1", "0.001"))},
+				axis("pe", "a", "b", "c", "d", "e")}}.Points())
 			configs, _, _ = Resolve(points, fake)
 			s, _ = extend(b, filepath.Join(dir, fmt.Sprint(b.N, "-", i)), configs, 1)
 		}

@@ -6,35 +6,32 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
-// unnamed are the keys that a run's name does not mention though they differ: PE, sigma and seed have their place, the others change
-// no model.
-var unnamed = []string{"task", "pe", membersKey, "device", "threads", "checkpoint_every", "tensorboard", "log_every", "noise", "noise_repeats", "schema"}
+// unnamed lists the keys that a run's name does not mention though they differ: PE, sigma and seed
+// have their place, the others change no model.
+var unnamed = append([]string{"task", "pe", membersKey, "schema"},
+	config.KeysWith(config.Measures, config.Nothing)...)
 
-// facts is what a name is made of.
-type facts struct {
+// nameParts holds the parts of a run's name.
+type nameParts struct {
 	task, pe string
 	sigma    *float64
 	seed     uint64
 	settings map[string]string // by key, joined with dots; lr and weight_decay of the member among them
 }
 
-func factsOf(r run, settings map[string]string) (facts, error) {
-	var member struct {
-		Seed  uint64   `json:"seed"`
-		Sigma *float64 `json:"sigma"`
-	}
+func namePartsOf(r run, settings map[string]string) (nameParts, error) {
+	var member config.Member
 	if err := json.Unmarshal(r.member, &member); err != nil {
-		return facts{}, fmt.Errorf("member %s: %w", r.member, err)
+		return nameParts{}, fmt.Errorf("member %s: %w", r.member, err)
 	}
-	f := facts{sigma: member.Sigma, seed: member.Seed, settings: maps.Clone(settings)}
+	f := nameParts{sigma: member.Sigma, seed: member.Seed, settings: maps.Clone(settings)}
 	own, err := parseObject(r.member)
 	if err != nil {
 		return f, err
@@ -67,10 +64,11 @@ func textOf(value json.RawMessage) string {
 	return string(value)
 }
 
-// name returns the names of runs[first:]; those before have theirs. Names mention PE, sigma and seed, and what else differs between
-// runs of one task (options of a scheme: of one task and scheme), but for the value that more than half of them have.
+// name returns the names of runs[first:]; those before have theirs. Names mention PE, sigma and
+// seed, and what else differs between runs of one task (options of a scheme: of one task and
+// scheme), but for the value that more than half of them have.
 func (p *Plan) name(runs []run, first int) ([]string, error) {
-	all := make([]facts, len(runs))
+	all := make([]nameParts, len(runs))
 	bases := map[string]map[string]string{}
 	for i, r := range runs {
 		text := string(r.base.text())
@@ -81,7 +79,7 @@ func (p *Plan) name(runs []run, first int) ([]string, error) {
 			}
 		}
 		var err error
-		if all[i], err = factsOf(r, bases[text]); err != nil {
+		if all[i], err = namePartsOf(r, bases[text]); err != nil {
 			return nil, err
 		}
 	}
@@ -111,15 +109,15 @@ func (p *Plan) name(runs []run, first int) ([]string, error) {
 	return out, nil
 }
 
-// longestName leaves room for what tells two names apart.
+// longestName bounds a name without its hash.
 const longestName = 110
 
 // setting is a key within a scope.
 type setting struct{ scope, key string }
 
-// differing returns the settings in which runs differ, with the value that goes without saying: that of more than half of the runs,
-// or none.
-func differing(all []facts) map[setting]string {
+// differing returns the settings in which runs differ, with the usual value, which names leave out:
+// that of more than half of the runs, or noUsual.
+func differing(all []nameParts) map[setting]string {
 	values := map[setting]map[string]int{}
 	count := map[string]int{}
 	for _, f := range all {
@@ -154,27 +152,28 @@ func differing(all []facts) map[setting]string {
 	return out
 }
 
-// noUsual is no value of a setting: values are JSON without white space, or text of one line.
+// noUsual equals no value of a setting: values are JSON without white space, or text of one line.
 const noUsual = "\n"
 
 var taskSetting = setting{"", "task"}
 
 const optionsPrefix = "pe_options."
 
-// scope is what runs must share for a setting to be compared: the task, and the scheme for its options.
-func (f facts) scope(key string) string {
+// scope returns a key that runs among which a setting is compared have in common: the task, and the
+// scheme for its options.
+func (f nameParts) scope(key string) string {
 	if strings.HasPrefix(key, optionsPrefix) {
 		return f.task + "/" + f.pe
 	}
 	return f.task
 }
 
-func (f facts) name(differ map[setting]string) string {
+func (f nameParts) name(differ map[setting]string) string {
 	var parts []string
 	if _, several := differ[taskSetting]; several {
 		parts = append(parts, clean(f.task))
 	}
-	parts = append(parts, clean(label(f.pe, f.sigma)))
+	parts = append(parts, clean(config.Label(f.pe, f.sigma)))
 	for _, key := range slices.Sorted(maps.Keys(f.settings)) {
 		if usual, differs := differ[setting{f.scope(key), key}]; differs && f.settings[key] != usual {
 			short := key[strings.LastIndex(key, ".")+1:]
@@ -184,19 +183,8 @@ func (f facts) name(differ map[setting]string) string {
 	return strings.Join(append(parts, fmt.Sprintf("seed=%d", f.seed)), "_")
 }
 
-// label names an encoding as the paper does: learn-0.2, 2d-fixed.
-func label(pe string, sigma *float64) string {
-	if sigma == nil {
-		return pe
-	}
-	text := strconv.FormatFloat(*sigma, 'f', -1, 64)
-	if *sigma == math.Trunc(*sigma) {
-		text += ".0"
-	}
-	return pe + "-" + text
-}
-
-// clean makes a value part of a name: other signs than letters, digits, dots and dashes become dashes; long ones become a hash.
+// clean makes a value part of a name: other signs than letters, digits, dots and dashes become
+// dashes; long ones become a hash.
 func clean(text string) string {
 	const longest = 24
 	if len(text) > longest {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+
+	"torchpe/train/config"
 )
 
 // Packing says how many configurations train together as one ensemble.
@@ -12,32 +14,31 @@ type Packing struct {
 	Machine Machine // where Members is 0
 }
 
-// Machine is what tasks run on.
-type Machine struct {
-	Workers  int     // processes at a time
-	MemoryMB float64 // of all workers together on a CPU, of each GPU on GPUs; 0 = not known
-	GPU      bool
-	PerGPU   int // workers that share a GPU; 0 means 1
-}
-
-// Limits of what is packed by itself.
+// Limits of packing where no number of members was asked for.
 const (
-	// mostOnCPU is where an ensemble on a CPU stops to gain: its members already share the work that is not theirs, and a larger one
-	// loses more when it is stopped.
+	// mostOnCPU bounds an ensemble on a CPU: more members take no less time each, and lose more
+	// steps when they are stopped.
 	mostOnCPU = 16
 	mostOnGPU = 1024
 	// tasksPerWorker keeps all workers busy to the end of a sweep on a CPU.
 	tasksPerWorker = 4
-	// usable is the share of the memory that is planned with.
+	// usable is the share of the free memory that packing counts on.
 	usable = 0.7
 )
 
 // most returns how many members a task of a configuration has at most, of a number of runs in all.
-func (p Packing) most(config json.RawMessage, runs int) (int, error) {
+func (p Packing) most(text json.RawMessage, runs int) (int, error) {
 	if p.Members > 0 {
 		return p.Members, nil
 	}
 	m := p.Machine
+	var c config.Config
+	if err := json.Unmarshal(text, &c); err != nil {
+		return 0, fmt.Errorf("configuration: %w", err)
+	}
+	if c.Until != "" && !m.GPU { // members that have stopped still take their share of a step
+		return 1, nil
+	}
 	workers := max(1, m.Workers)
 	most, each := mostOnCPU, m.MemoryMB/float64(workers)
 	share := runs / (tasksPerWorker * workers)
@@ -45,7 +46,7 @@ func (p Packing) most(config json.RawMessage, runs int) (int, error) {
 		most, each, share = mostOnGPU, m.MemoryMB/float64(max(1, m.PerGPU)), (runs+workers-1)/workers
 	}
 	if m.MemoryMB > 0 {
-		size, err := SizeOf(config)
+		size, err := sizeOf(text)
 		if err != nil {
 			return 0, err
 		}
@@ -54,41 +55,21 @@ func (p Packing) most(config json.RawMessage, runs int) (int, error) {
 	return max(1, min(most, share)), nil
 }
 
-// Size is what one member of a configuration takes, roughly.
-type Size struct {
+// memberSize holds the estimated resources of one member of a configuration.
+type memberSize struct {
 	Parameters float64
 	MemberMB   float64 // in training
 	DiskMB     float64 // of its finished run
 }
 
-// SizeOf estimates the size of a member from a configuration.
-func SizeOf(config json.RawMessage) (Size, error) {
-	var c struct {
-		Task       string  `json:"task"`
-		Layers     float64 `json:"layers"`
-		Heads      float64 `json:"heads"`
-		DModel     float64 `json:"d_model"`
-		FFMultiple float64 `json:"ff_multiple"`
-		Batch      float64 `json:"batch"`
-		DType      string  `json:"dtype"`
-		Optimizer  string  `json:"optimizer"`
-		LSTSide    float64 `json:"lst_side"`
-		Masked     *struct {
-			NMAR *struct {
-				Nodes float64 `json:"nodes"`
-			} `json:"nmar"`
-			Files *struct {
-				Tokens float64 `json:"tokens"`
-			} `json:"files"`
-		} `json:"masked"`
+// sizeOf estimates the size of a member from a configuration.
+func sizeOf(text json.RawMessage) (memberSize, error) {
+	var c config.Config
+	if err := json.Unmarshal(text, &c); err != nil {
+		return memberSize{}, fmt.Errorf("configuration: %w", err)
 	}
-	if err := json.Unmarshal(config, &c); err != nil {
-		return Size{}, fmt.Errorf("configuration: %w", err)
-	}
-	tokens, examples := 16.0, 108.0 // Latin squares, and the puzzles whose attention is kept
-	if c.LSTSide > 0 {
-		tokens = c.LSTSide * c.LSTSide
-	}
+	side := c.Side()
+	tokens, examples := side*side, 108 // of Latin squares, and the puzzles whose attention is kept
 	if c.Masked != nil {
 		tokens, examples = 360, 1 // of human fMRI; a mean over frames is kept
 		if c.Masked.NMAR != nil {
@@ -105,28 +86,13 @@ func SizeOf(config json.RawMessage) (Size, error) {
 	if c.Optimizer == "sgd" {
 		states = 1
 	}
-	d := c.DModel
-	s := Size{Parameters: c.Layers * (d*d*(4+2*c.FFMultiple) + d*(10+tokens))}
-	attention := c.Layers * c.Heads * tokens * tokens
-	activations := c.Batch * (c.Layers*tokens*d*(12+4*c.FFMultiple) + 2*attention)
+	n, d, layers, ff := float64(tokens), float64(c.DModel), float64(c.Layers), float64(c.FFMultiple)
+	s := memberSize{Parameters: layers * (d*d*(4+2*ff) + d*(10+n))}
+	attention := layers * float64(c.Heads) * n * n
+	activations := float64(c.Batch) * (layers*n*d*(12+4*ff) + 2*attention)
 	const mb = 1 << 20
-	s.MemberMB = math.Max(0.01, bytes*((2*states+1)*s.Parameters+activations)/mb) // gradients, and the last checkpoint's copy
-	s.DiskMB = (bytes*states*s.Parameters + 4*(examples*attention+c.Layers*tokens*d)) / mb
+	// Gradients and the last checkpoint's copy are in device memory, too.
+	s.MemberMB = math.Max(0.01, bytes*((2*states+1)*s.Parameters+activations)/mb)
+	s.DiskMB = (bytes*states*s.Parameters + 4*(float64(examples)*attention+layers*n*d)) / mb
 	return s, nil
-}
-
-// DiskMB estimates what the finished runs of the tasks take that counts names.
-func (p *Plan) DiskMB(counts func(task int) bool) (sum float64, err error) {
-	sizes := make([]Size, len(p.Configurations))
-	for i, c := range p.Configurations {
-		if sizes[i], err = SizeOf(c); err != nil {
-			return 0, err
-		}
-	}
-	for i, t := range p.Tasks {
-		if counts(i) {
-			sum += sizes[t.Configuration].DiskMB * float64(len(t.Runs))
-		}
-	}
-	return sum, nil
 }

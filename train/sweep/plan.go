@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"torchpe/train/config"
 )
 
 // schema is the version of sweep.json that this program writes; it reads older ones.
@@ -18,9 +20,10 @@ const schema = 1
 type Plan struct {
 	Schema int    `json:"schema"`
 	Name   string `json:"name"`
-	// Generations say how the plan grew. The hash of each covers the one before and what it added, so that the last covers all.
+	// Generations are the additions to the plan. The hash of each covers the one before and its own
+	// addition, so that the last covers all.
 	Generations    []Generation      `json:"generations"`
-	Configurations []json.RawMessage `json:"configurations"` // resolved, as in config.json, with no members
+	Configurations []json.RawMessage `json:"configurations"` // resolved, without members
 	Tasks          []Task            `json:"tasks"`
 }
 
@@ -40,8 +43,9 @@ type Task struct {
 	Runs          []string          `json:"runs"`          // names in runs/, one a member
 }
 
-// Resolver turns arguments of "torchpe train" into a configuration as config.json holds it, and says what a person should know.
-type Resolver func(args []string) (config []byte, notes []string, err error)
+// Resolver turns arguments of "torchpe train" into a configuration as in config.json, and notes for
+// the user.
+type Resolver func(args []string) (text []byte, notes []string, err error)
 
 // Resolve resolves points. It returns what is wrong with all of them at once, each mistake once.
 func Resolve(points []Point, resolve Resolver) (configs [][]byte, notes []string, err error) {
@@ -74,17 +78,13 @@ func Resolve(points []Point, resolve Resolver) (configs [][]byte, notes []string
 	return configs, notes, nil
 }
 
-// Added says what Add did.
+// Added counts the runs of a call of Add.
 type Added struct {
 	New       int // runs that were added
 	Known     int // runs that the plan had already
 	Identical int // runs that came out the same as another one asked for: sigma where the scheme has none
 	Tasks     int // that were added
 }
-
-// incidental are the keys of a configuration that change no number of a run: they do not tell runs apart. log_every is not among them,
-// as it changes which records there are.
-var incidental = []string{"device", "threads", "checkpoint_every", "tensorboard"}
 
 // membersKey is the key of a configuration that holds its members.
 const membersKey = "members"
@@ -95,14 +95,18 @@ type run struct {
 	member json.RawMessage
 }
 
-// identity is what tells runs apart.
+// incidental lists the keys of the settings in which runs may differ and be the same run.
+var incidental = config.KeysWith(config.Nothing)
+
+// identity returns a text that is equal for equal runs: the settings that change anything but where
+// and how fast they are made. log_every is among them, as it changes which records there are.
 func (r run) identity() string {
 	return string(r.base.without(incidental...).text()) + string(r.member)
 }
 
 // runsOf splits a resolved configuration into its members.
-func runsOf(config []byte) ([]run, error) {
-	text, err := json.Marshal(json.RawMessage(config)) // escaped as it comes back from the file
+func runsOf(resolved []byte) ([]run, error) {
+	text, err := json.Marshal(json.RawMessage(resolved)) // escaped as it comes back from the file
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
@@ -112,7 +116,7 @@ func runsOf(config []byte) ([]run, error) {
 	}
 	var members []json.RawMessage
 	if err := json.Unmarshal(all.get(membersKey), &members); err != nil || len(members) == 0 {
-		return nil, fmt.Errorf("configuration: no %s: %s", membersKey, config)
+		return nil, fmt.Errorf("configuration: no %s: %s", membersKey, resolved)
 	}
 	base := all.with(membersKey, json.RawMessage("[]"))
 	out := make([]run, len(members))
@@ -122,7 +126,8 @@ func runsOf(config []byte) ([]run, error) {
 	return out, nil
 }
 
-// Add appends what the plan lacks of configurations, packed into tasks. What is there keeps its place.
+// Add appends the runs of configurations that the plan lacks, packed into tasks. Tasks of the plan
+// keep their places.
 func (p *Plan) Add(configs [][]byte, packing Packing, command []string) (Added, error) {
 	var added Added
 	known := map[string]bool{}
@@ -183,8 +188,8 @@ func (p *Plan) pack(runs []run, names []string, packing Packing) error {
 	var order []int
 	for i, r := range runs {
 		text := string(r.base.text())
-		at, there := place[text]
-		if !there {
+		at, known := place[text]
+		if !known {
 			at = len(p.Configurations)
 			place[text] = at
 			p.Configurations = append(p.Configurations, json.RawMessage(text))
@@ -213,9 +218,12 @@ func (p *Plan) pack(runs []run, names []string, packing Packing) error {
 	return nil
 }
 
-// seal adds a generation of what was appended since the last.
+// seal adds a generation of the tasks and configurations that follow the last.
 func (p *Plan) seal(command []string) error {
-	g := Generation{Tasks: len(p.Tasks), Configurations: len(p.Configurations), Command: command, Created: time.Now().UTC().Truncate(time.Second)}
+	g := Generation{
+		Tasks: len(p.Tasks), Configurations: len(p.Configurations), Command: command,
+		Created: time.Now().UTC().Truncate(time.Second),
+	}
 	p.Schema = schema
 	var err error
 	g.SHA256, err = p.digest(p.last(), g)
@@ -223,7 +231,7 @@ func (p *Plan) seal(command []string) error {
 	return err
 }
 
-// last is the newest generation, or a zero one.
+// last returns the newest generation, or a zero one.
 func (p *Plan) last() Generation {
 	if n := len(p.Generations); n > 0 {
 		return p.Generations[n-1]
@@ -231,7 +239,7 @@ func (p *Plan) last() Generation {
 	return Generation{}
 }
 
-// Hash is the SHA-256 over the whole plan.
+// Hash returns the SHA-256 over the whole plan.
 func (p *Plan) Hash() string { return p.last().SHA256 }
 
 // Runs counts the runs of all tasks.
@@ -242,7 +250,7 @@ func (p *Plan) Runs() (n int) {
 	return n
 }
 
-// digest is the hash of a generation after another one.
+// digest returns the hash of a generation after another one.
 func (p *Plan) digest(before, g Generation) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "torchpe sweep %d\n%q\n%s\n", schema, p.Name, before.SHA256)
@@ -259,14 +267,23 @@ func (p *Plan) digest(before, g Generation) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Config returns the configuration of a task, as config.json holds it.
-func (p *Plan) Config(index int) (json.RawMessage, error) {
+// configText returns the configuration of a task, as config.json holds it.
+func (p *Plan) configText(index int) (json.RawMessage, error) {
 	t := p.Tasks[index]
 	base, err := parseObject(p.Configurations[t.Configuration])
 	if err != nil {
 		return nil, err
 	}
 	return base.with(membersKey, list(t.Members)).text(), nil
+}
+
+// TaskConfig reads the configuration of a task.
+func (p *Plan) TaskConfig(index int) (config.Config, error) {
+	text, err := p.configText(index)
+	if err != nil {
+		return config.Config{}, err
+	}
+	return config.Parse(text)
 }
 
 // encode returns the text of sweep.json, a configuration and a task a line.
@@ -305,7 +322,8 @@ func decode(text []byte) (*Plan, error) {
 		return nil, err
 	}
 	if head.Schema < 1 || head.Schema > schema {
-		return nil, fmt.Errorf("schema %d: written by a newer torchpe; this one reads up to %d", head.Schema, schema)
+		return nil, fmt.Errorf("schema %d: written by a newer torchpe; this one reads up to %d",
+			head.Schema, schema)
 	}
 	var p Plan
 	if err := json.Unmarshal(text, &p); err != nil {
@@ -314,28 +332,34 @@ func decode(text []byte) (*Plan, error) {
 	return &p, p.check()
 }
 
-// check says what is wrong with a plan that was read.
+// check returns an error where a plan that was read is not as it was written.
 func (p *Plan) check() error {
 	var before Generation
 	for i, g := range p.Generations {
-		if g.Tasks < before.Tasks || g.Tasks > len(p.Tasks) || g.Configurations < before.Configurations || g.Configurations > len(p.Configurations) {
-			return fmt.Errorf("generation %d: %d tasks and %d configurations do not follow from what is there", i, g.Tasks, g.Configurations)
+		if g.Tasks < before.Tasks || g.Tasks > len(p.Tasks) ||
+			g.Configurations < before.Configurations || g.Configurations > len(p.Configurations) {
+			return fmt.Errorf("generation %d: %d tasks and %d configurations do not follow from "+
+				"what is there", i, g.Tasks, g.Configurations)
 		}
 		sum, err := p.digest(before, g)
 		if err != nil {
 			return err
 		}
 		if sum != g.SHA256 {
-			return fmt.Errorf("generation %d has SHA-256 %.12s and says %.12s: the file was changed; a plan is never edited", i, sum, g.SHA256)
+			return fmt.Errorf("generation %d has SHA-256 %.12s and says %.12s: the file was "+
+				"changed; a plan is never edited", i, sum, g.SHA256)
 		}
 		before = g
 	}
 	if before.Tasks != len(p.Tasks) || before.Configurations != len(p.Configurations) {
-		return fmt.Errorf("%d of %d tasks are in no generation: the file was changed; a plan is never edited", len(p.Tasks)-before.Tasks, len(p.Tasks))
+		return fmt.Errorf("%d of %d tasks are in no generation: the file was changed; a plan is "+
+			"never edited", len(p.Tasks)-before.Tasks, len(p.Tasks))
 	}
 	for i, t := range p.Tasks {
-		if t.Configuration < 0 || t.Configuration >= len(p.Configurations) || len(t.Members) == 0 || len(t.Members) != len(t.Runs) {
-			return fmt.Errorf("task %d: %d members, %d runs, configuration %d", i, len(t.Members), len(t.Runs), t.Configuration)
+		if t.Configuration < 0 || t.Configuration >= len(p.Configurations) || len(t.Members) == 0 ||
+			len(t.Members) != len(t.Runs) {
+			return fmt.Errorf("task %d: %d members, %d runs, configuration %d", i, len(t.Members),
+				len(t.Runs), t.Configuration)
 		}
 	}
 	return nil

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// fake is a resolver that knows three flags and seeds; sigma is of scheme learn alone, as in the real one.
+// fake is a resolver that knows three flags and seeds; sigma is of scheme learn alone, as in the
+// real one.
 func fake(args []string) ([]byte, []string, error) {
 	type member struct {
 		Seed  int      `json:"seed"`
@@ -106,12 +107,15 @@ func TestPlanAndAppend(t *testing.T) {
 		got = append(got, strings.Join(task.Runs, " "))
 	}
 	// Four of learn in two tasks of at most three, nearly equal; two of nope.
-	want := []string{"learn-0.1_seed=1 learn-0.1_seed=2", "learn-1.0_seed=1 learn-1.0_seed=2", "nope_seed=1 nope_seed=2"}
+	want := []string{"learn-0.1_seed=1 learn-0.1_seed=2", "learn-1.0_seed=1 learn-1.0_seed=2",
+		"nope_seed=1 nope_seed=2"}
 	if !slices.Equal(got, want) {
 		t.Errorf("tasks %q", got)
 	}
-	config, err := s.Plan.Config(1)
-	if want := `{"task":"lst","pe":"learn","members":[{"seed":1,"sigma":1,"lr":0.0001},{"seed":2,"sigma":1,"lr":0.0001}],"heads":1,"data":"\u003ca\u0026b\u003e","device":"cpu"}`; err != nil || string(config) != want {
+	config, err := s.Plan.configText(1)
+	if want := `{"task":"lst","pe":"learn","members":[{"seed":1,"sigma":1,"lr":0.0001},{"seed":2,` +
+		`"sigma":1,"lr":0.0001}],"heads":1,"data":"\u003ca\u0026b\u003e","device":"cpu"}`; err != nil ||
+		string(config) != want {
 		t.Errorf("%s, %v", config, err)
 	}
 	before, err := os.ReadFile(filepath.Join(dir, planFile))
@@ -121,7 +125,8 @@ func TestPlanAndAppend(t *testing.T) {
 
 	// The same again, and another device, add nothing and write nothing.
 	for _, device := range []string{"cpu", "cuda"} {
-		if _, added = extend(t, dir, resolved(t, 2, axis("device", device), axis("pe", "learn", "nope"), axis("sigma", "0.1", "1")), 1); added != (Added{Known: 6, Identical: 2}) {
+		if _, added = extend(t, dir, resolved(t, 2, axis("device", device), axis("pe", "learn", "nope"),
+			axis("sigma", "0.1", "1")), 1); added != (Added{Known: 6, Identical: 2}) {
 			t.Errorf("%+v", added)
 		}
 	}
@@ -129,7 +134,8 @@ func TestPlanAndAppend(t *testing.T) {
 		t.Error("the plan was written though nothing was added")
 	}
 
-	// More values append tasks; what was planned keeps its place, members and names, though names would be others now.
+	// More values append tasks; what was planned keeps its place, members and names, though names
+	// would be others now.
 	s2, added := extend(t, dir, resolved(t, 3, axis("pe", "learn"), axis("sigma", "1"), axis("heads", "1", "2")), 10)
 	if added != (Added{New: 4, Known: 2, Tasks: 2}) {
 		t.Errorf("%+v", added)
@@ -141,14 +147,18 @@ func TestPlanAndAppend(t *testing.T) {
 	if now, err := json.Marshal(s2.Plan.Tasks[:3]); err != nil || string(now) != string(old) {
 		t.Errorf("tasks changed from %s to %s", old, now)
 	}
-	if runs := fmt.Sprint(s2.Plan.Tasks[3].Runs, s2.Plan.Tasks[4].Runs); runs != "[learn-1.0_seed=3] [learn-1.0_heads=2_seed=1 learn-1.0_heads=2_seed=2 learn-1.0_heads=2_seed=3]" {
+	if runs := fmt.Sprint(s2.Plan.Tasks[3].Runs,
+		s2.Plan.Tasks[4].Runs); runs !=
+		"[learn-1.0_seed=3] [learn-1.0_heads=2_seed=1 learn-1.0_heads=2_seed=2 learn-1.0_heads=2_seed=3]" {
 		t.Error(runs)
 	}
-	if len(s2.Plan.Generations) != 2 || s2.Plan.Generations[0].SHA256 != s.Plan.Hash() || s2.Plan.Hash() == s.Plan.Hash() {
+	if len(s2.Plan.Generations) != 2 || s2.Plan.Generations[0].SHA256 != s.Plan.Hash() ||
+		s2.Plan.Hash() == s.Plan.Hash() {
 		t.Errorf("%+v", s2.Plan.Generations)
 	}
 	// The hash is of the content: the same plan elsewhere has the same.
-	other, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn", "nope"), axis("sigma", "0.1", "1")), 3)
+	other, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn", "nope"),
+		axis("sigma", "0.1", "1")), 3)
 	if other.Plan.Hash() != s.Plan.Hash() {
 		t.Error("the same plan has another hash")
 	}
@@ -196,9 +206,11 @@ func TestNamesAreSafeAndDistinct(t *testing.T) {
 		[]byte(`{"task":"lst","pe":"a","file":"../../x/y","members":[{"seed":1,"sigma":null}]}`),
 		[]byte(`{"task":"lst","pe":"a","file":"..-..-x-y","members":[{"seed":1,"sigma":null}]}`),
 		[]byte(`{"task":"lst","pe":"A","file":"","members":[{"seed":1,"sigma":null}]}`),
-		[]byte(`{"task":"nmar","pe":"a","deep":{"er":{"x":1}},"members":[{"seed":18446744073709551615,"sigma":0.00001}]}`),
+		[]byte(`{"task":"nmar","pe":"a","deep":{"er":{"x":1}},"members":[{"seed":18446744073709551615,` +
+			`"sigma":0.00001}]}`),
 		[]byte(`{"task":"nmar","pe":"a","deep":{"er":{"x":2}},"members":[{"seed":1,"sigma":20}]}`),
-		[]byte(`{"task":"nmar","pe":"` + strings.Repeat("é", 300) + `","deep":{"er":{"x":2}},"members":[{"seed":1,"sigma":20}]}`),
+		[]byte(`{"task":"nmar","pe":"` + strings.Repeat("é", 300) +
+			`","deep":{"er":{"x":2}},"members":[{"seed":1,"sigma":20}]}`),
 	}
 	s, _ := extend(t, dir, configs, 1)
 	seen := map[string]bool{}
@@ -215,12 +227,14 @@ func TestNamesAreSafeAndDistinct(t *testing.T) {
 }
 
 func TestPacking(t *testing.T) {
-	config := []byte(`{"task":"lst","layers":4,"heads":1,"d_model":160,"ff_multiple":4,"batch":128,"dtype":"float32","optimizer":"adam"}`)
-	size, err := SizeOf(config)
+	config := []byte(`{"task":"lst","layers":4,"heads":1,"d_model":160,"ff_multiple":4,"batch":128,` +
+		`"dtype":"float32","optimizer":"adam"}`)
+	size, err := sizeOf(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The paper's model has 1,248,964 parameters (FACTS.md, 2.2); the estimate leaves out embedding and read-out.
+	// The paper's model has 1,248,964 parameters; the estimate leaves out embedding
+	// and read-out.
 	if size.Parameters < 1.2e6 || size.Parameters > 1.26e6 {
 		t.Errorf("%g parameters", size.Parameters)
 	}
@@ -237,7 +251,8 @@ func TestPacking(t *testing.T) {
 		{Packing{Machine: Machine{Workers: 2, MemoryMB: 1}}, 1000, 1},
 		{Packing{Machine: Machine{Workers: 4, MemoryMB: 80_000, GPU: true}}, 100, 25},
 		{Packing{Machine: Machine{Workers: 1, MemoryMB: size.MemberMB * 100.5 / usable, GPU: true}}, 1000, 100},
-		{Packing{Machine: Machine{Workers: 4, MemoryMB: size.MemberMB * 100.5 / usable, GPU: true, PerGPU: 2}}, 1000, 50},
+		{Packing{Machine: Machine{Workers: 4, MemoryMB: size.MemberMB * 100.5 / usable, GPU: true,
+			PerGPU: 2}}, 1000, 50},
 	} {
 		if got, err := c.p.most(config, c.runs); err != nil || got != c.want {
 			t.Errorf("%+v of %d runs: %d, want %d (%v)", c.p, c.runs, got, c.want, err)

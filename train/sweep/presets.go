@@ -3,13 +3,15 @@ package sweep
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"torchpe/internal/nearest"
+	"torchpe/internal/paper"
 )
 
-// Preset is a sweep behind figures and tables of the paper, in their present numbering. All are in the reading of the published
-// code, which produced the printed numbers; --fidelity text gives the text's.
+// Preset is a sweep behind figures and tables of the paper, in their present numbering. All follow
+// the published code, which produced the printed numbers; --fidelity text follows the text.
 type Preset struct {
 	Name  string
 	About string
@@ -19,45 +21,57 @@ type Preset struct {
 
 // Presets lists the presets, the small ones after those of the paper.
 func Presets() []Preset {
-	return []Preset{table1, fig2, fig3, fig4, fig5, figA7, figA8, figA11, figA12, figA13, figA14, figA15, corners, paper, quick}
+	return []Preset{table1, fig2, fig3, fig4, fig5, figA7, figA8, figA11, figA12, figA13, figA14,
+		figA15, ablation, wholePaper, quick, evidence, evidenceWide}
 }
 
 // FindPreset returns the preset of that name.
 func FindPreset(name string) (Preset, error) {
 	var names []string
 	for _, p := range Presets() {
-		if p.Name == name {
+		if p.Name == name || p.Name == ablation.Name && name == "corners" { // its name once
 			return p, nil
 		}
 		names = append(names, p.Name)
 	}
-	return Preset{}, fmt.Errorf("%q is neither a file nor a preset; the presets are %s%s", name, strings.Join(names, ", "), nearest.Hint(name, names))
+	return Preset{}, fmt.Errorf("%q is neither a file nor a preset; the presets are %s%s", name,
+		strings.Join(names, ", "), nearest.Hint(name, names))
 }
 
 // The values that grids of the paper share.
 var (
 	// common are the encodings of Table 1 without learn-0.2, in its order.
-	common = axis("pe", "2d-fixed", "relative", "random", "rope", "1d-fixed", "nope", "c-nope")
-	// mainSigmas is the grid of Figure 2.
-	mainSigmas = axis("sigma", must(Range("0.1", "2", "0.1"))...)
-	// maskedSigmas are those of masked prediction.
-	maskedSigmas = axis("sigma", "0.1", "0.2", "1", "2")
-	learn        = axis("pe", "learn")
+	common          = axis("pe", paper.WithoutSigma()...)
+	mainSigmas      = sigmaGrid(paper.Sigmas())
+	optimizerSigmas = sigmaGrid(paper.OptimizerSigmas())
+	maskedSigmas    = sigmaGrid(paper.MaskedSigmas())
+	learn           = axis("pe", "learn")
 )
 
 const paperSeeds = "paper" // the 15 of the published runs
 
 func axis(flag string, values ...string) Axis { return Axis{flag, values} }
 
-// must is for values of this file.
-func must(values []string, err error) []string {
-	if err != nil {
-		panic(err)
+func sigmas(values ...string) Axis { return axis("sigma", values...) }
+
+// sigmaGrid is the axis of σ with these values.
+func sigmaGrid(values []float64) Axis {
+	var texts []string
+	for _, v := range values {
+		texts = append(texts, strconv.FormatFloat(v, 'g', -1, 64))
 	}
-	return values
+	return sigmas(texts...)
 }
 
-// lst is a grid on puzzles at the paper's size, over its 15 seeds.
+// set returns axes of one value from flags and their values in turn.
+func set(pairs ...string) (out []Axis) {
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, axis(pairs[i], pairs[i+1]))
+	}
+	return out
+}
+
+// lst returns a grid on puzzles at the paper's size, over its 15 seeds.
 func lst(name string, axes ...Axis) Part {
 	return Part{Name: name, Axes: append([]Axis{axis("task", "lst")}, axes...), Seeds: paperSeeds}
 }
@@ -75,12 +89,13 @@ func union(name string, presets ...Preset) Spec {
 //
 //	torchpe sweep table1 --out table1 && torchpe report table1
 //
-// 8 encodings x 15 seeds = 120 runs of 4,000 epochs. Expected validation accuracy (SD): 2d-fixed .977 (.073), learn-0.2 .956
-// (.039), relative .920 (.042), random .888 (.046), rope .805 (.115), 1d-fixed .781 (.185), nope .334 (.020), c-nope .314 (.042).
+// 8 encodings x 15 seeds = 120 runs of 4,000 epochs. Expected validation accuracy (SD): 2d-fixed
+// .977 (.073), learn-0.2 .956 (.039), relative .920 (.042), random .888 (.046), rope .805 (.115),
+// 1d-fixed .781 (.185), nope .334 (.020), c-nope .314 (.042).
 var table1 = Preset{
 	Name: "table1", About: "Table 1, Figure A10: learn-0.2 and the common encodings", Runs: 120,
 	Spec: Spec{Name: "table1", Parts: []Part{
-		lst("learned", learn, axis("sigma", "0.2")),
+		lst("learned", learn, sigmas("0.2")),
 		lst("common", common),
 	}},
 }
@@ -89,8 +104,8 @@ var table1 = Preset{
 //
 //	torchpe sweep fig2 --out fig2 && torchpe report fig2
 //
-// 20 σ x 15 seeds = 300 runs of 4,000 epochs. Expected: training accuracy 1 everywhere; validation accuracy falls from .956 at σ =
-// 0.2 over .894 at 1 to .377 at 2.
+// 20 σ x 15 seeds = 300 runs of 4,000 epochs. Expected: training accuracy 1 everywhere; validation
+// accuracy falls from .956 at σ = 0.2 over .894 at 1 to .377 at 2.
 var fig2 = Preset{
 	Name: "fig2", About: "Figure 2, Table A2: accuracy by initial sigma", Runs: 300,
 	Spec: Spec{Name: "fig2", Parts: []Part{lst("sigma", learn, mainSigmas)}},
@@ -100,58 +115,64 @@ var fig2 = Preset{
 //
 //	torchpe sweep fig3 --out fig3 && torchpe report fig3
 //
-// Figure 2's 300 runs and 15 of 2d-fixed = 315. Expected: cosine of attention maps from .836 at σ = 0.1 to .577 at 2; its Spearman
-// correlation with validation accuracy over σ is .96, that of the Procrustes distance -.98.
+// Figure 2's 300 runs and 15 of 2d-fixed = 315. Expected: cosine of attention maps from .836 at σ =
+// 0.1 to .577 at 2; its Spearman correlation with validation accuracy over σ is .96, that of the
+// Procrustes distance -.98.
 var fig3 = Preset{
 	Name: "fig3", About: "Figures 3 and A9, Table A3: attention and encodings near the ground truth", Runs: 315,
-	Spec: Spec{Name: "fig3", Parts: []Part{lst("sigma", learn, mainSigmas), lst("truth", axis("pe", "2d-fixed"))}},
+	Spec: Spec{Name: "fig3", Parts: []Part{lst("sigma", learn, mainSigmas),
+		lst("truth", axis("pe", "2d-fixed"))}},
 }
 
 // Figure A7 and Table A4: optimizers.
 //
 //	torchpe sweep figA7 --out figA7 && torchpe report figA7
 //
-// 2 optimizers x 4 σ x 15 seeds = 120 runs. Expected validation accuracy at σ = .01, .05, .1, .2: Adam .588, .836, .925, .956; SGD
-// .885, .941, .947, .930.
+// 2 optimizers x 4 σ x 15 seeds = 120 runs. Expected validation accuracy at σ = .01, .05, .1, .2:
+// Adam .588, .836, .925, .956; SGD .885, .941, .947, .930.
 var figA7 = Preset{
 	Name: "figA7", About: "Figure A7, Table A4: Adam and SGD", Runs: 120,
 	Spec: Spec{Name: "figA7", Parts: []Part{{
 		Name: "optimizers", Seeds: paperSeeds,
-		Axes: []Axis{axis("task", "lst"), learn, axis("sigma", "0.01", "0.05", "0.1", "0.2"), axis("optimizer", "adam", "sgd"), axis("lr", "1e-4", "1e-3")},
-		Zip:  [][]string{{"optimizer", "lr"}},
+		Axes: []Axis{axis("task", "lst"), learn, optimizerSigmas,
+			axis("optimizer", "adam", "sgd"), axis("lr", "1e-4", "1e-3")},
+		Zip: [][]string{{"optimizer", "lr"}},
 	}}},
 }
 
-// Figure A8 and Tables A5 and A6: weight decay 0.1.
+// Figure A8 and Tables A5 and A6: AdamW with weight decay 0.1.
 //
 //	torchpe sweep figA8 --out figA8 && torchpe report figA8
 //
-// 20 σ and 7 common encodings, x 15 seeds = 405 runs. Expected validation accuracy: .996 at σ = 0.1, .993 at 1, .586 at 2; 2d-fixed
-// .997, random .987, relative .965, rope .959, 1d-fixed .872, c-nope .352, nope .322.
+// 20 σ and 7 common encodings, x 15 seeds = 405 runs. Expected validation accuracy: .996 at σ =
+// 0.1, .993 at 1, .586 at 2; 2d-fixed .997, random .987, relative .965, rope .959, 1d-fixed .872,
+// c-nope .352, nope .322.
 var figA8 = Preset{
-	Name: "figA8", About: "Figure A8, Tables A5 and A6: weight decay 0.1", Runs: 405,
+	Name: "figA8", About: "Figure A8, Tables A5 and A6: AdamW with weight decay 0.1", Runs: 405,
 	Spec: Spec{Name: "figA8", Parts: []Part{
 		lst("sigma", axis("optimizer", "adamw"), axis("weight-decay", "0.1"), learn, mainSigmas),
 		lst("common", axis("optimizer", "adamw"), axis("weight-decay", "0.1"), common),
 	}},
 }
 
-// Figure A11: robustness to noise on the token embeddings, which every run on puzzles measures at its end.
+// Figure A11: robustness to noise on the embeddings, which runs on puzzles measure at their end.
 //
 //	torchpe sweep figA11 --out figA11 && torchpe report figA11
 //
-// It needs no runs of its own: Figure 2's 300 and Table 1's 105 of common encodings = 405. Expected: accuracy falls with the
-// amplitude everywhere, and small σ stay ahead (the paper prints no numbers).
+// It needs no runs of its own: Figure 2's 300 and Table 1's 105 of common encodings = 405.
+// Expected: accuracy falls with the amplitude, and small σ stay ahead (no numbers printed).
 var figA11 = Preset{
-	Name: "figA11", About: "Figure A11: noise on the token embeddings (Figure 2's runs and the common encodings)", Runs: 405,
-	Spec: Spec{Name: "figA11", Parts: []Part{lst("sigma", learn, mainSigmas), lst("common", common)}},
+	Name: "figA11", Runs: 405,
+	About: "Figure A11: noise on the token embeddings (Figure 2's runs and the common encodings)",
+	Spec:  Spec{Name: "figA11", Parts: []Part{lst("sigma", learn, mainSigmas), lst("common", common)}},
 }
 
 // Figure A15: attention with 2 and with 4 heads.
 //
 //	torchpe sweep figA15 --out figA15 && torchpe report figA15
 //
-// 2 numbers of heads x (20 σ and 7 common encodings) x 15 seeds = 810 runs. Expected: the order of one head (no numbers printed).
+// 2 numbers of heads x (20 σ and 7 common encodings) x 15 seeds = 810 runs. Expected: the order of
+// one head (no numbers printed).
 var figA15 = Preset{
 	Name: "figA15", About: "Figure A15: 2 and 4 heads", Runs: 810,
 	Spec: Spec{Name: "figA15", Parts: []Part{
@@ -160,30 +181,34 @@ var figA15 = Preset{
 	}},
 }
 
-// Beyond the paper: which of two undocumented choices carries its effect, where the PE is added or from which token the answer is
-// read.
+// Beyond the paper: which of two undocumented choices carries its effect, where the PE is added or
+// from which token the answer is read.
 //
-//	torchpe sweep corners --out corners && torchpe report corners
+//	torchpe sweep ablation --out ablation && torchpe report ablation
 //
-// 2 placements x 2 read-outs x 20 σ x 15 seeds = 1,200 runs; the corner of the published code is Figure 2. Expected: at σ = 2 only
-// the runs that add the PE in every block fail to generalise (validation accuracy after 24 epochs, one seed: .204 and .250 in every
-// block, .815 and .944 at the input).
-var corners = Preset{
-	Name: "corners", About: "beyond the paper: placement of the PE x read-out, by sigma", Runs: 1200,
-	Spec: Spec{Name: "corners", Parts: []Part{
-		lst("corners", axis("pe-placement", "block", "input"), axis("read-out", "last", "probe"), learn, mainSigmas),
+// 2 placements x 2 read-outs x 20 σ x 15 seeds = 1,200 runs; those in the reading of the published
+// code are Figure 2's. Expected: at σ = 2 only the runs that add the PE in every block fail to generalise
+// (validation accuracy after 24 epochs, one seed: .204 and .250 in every block, .815 and .944 at
+// the input).
+var ablation = Preset{
+	Name: "ablation", About: "beyond the paper: placement of the PE x read-out, by sigma", Runs: 1200,
+	Spec: Spec{Name: "ablation", Parts: []Part{
+		lst("ablation", axis("pe-placement", "block", "input"), axis("read-out", "last", "probe"),
+			learn, mainSigmas),
 	}},
 }
 
-// The whole paper, and the corners.
+// The whole paper, and the ablation.
 //
 //	torchpe sweep paper --out paper && torchpe report paper
 //
-// The presets above without repetition: 105 (Table 1 without learn-0.2, which is Figure 2's) + 1,200 (corners, Figure 2 among them)
-// + 90 (A7: SGD, and Adam at two σ that Figure 2 lacks) + 405 (A8) + 810 (A15) + 48 (4) + 4 x 24 (5, A12 to A14) = 2,754 runs.
-var paper = Preset{
-	Name: "paper", About: "all of the above", Runs: 2754,
-	Spec: union("paper", table1, fig2, fig3, fig4, fig5, figA7, figA8, figA11, figA12, figA13, figA14, figA15, corners),
+// The presets above without repetition: 105 (Table 1 without learn-0.2, which is Figure 2's) +
+// 1,200 (ablation, Figure 2 among them) + 90 (A7: SGD, and Adam at two σ that Figure 2 lacks) + 405
+// (A8) + 810 (A15) + 120 (4) + 4 x 120 (5, A12 to A14) = 3,210 runs.
+var wholePaper = Preset{
+	Name: "paper", About: "all of the above", Runs: 3210,
+	Spec: union("paper", table1, fig2, fig3, fig4, fig5, figA7, figA8, figA11, figA12, figA13,
+		figA14, figA15, ablation),
 }
 
 // clones returns axes followed by more, in a slice of its own.

@@ -1,18 +1,22 @@
 package sweep
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 
+	"torchpe/data/array/safetensors"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
-	"torchpe/train/runlog/safetensors"
 )
 
-// Complete makes the finished ensemble of the task into one run directory a member, marks the task as done, and gives it up. A
-// worker that dies on the way leaves a task that is not done; the next one goes on where it was.
+// Complete splits the finished ensemble of the task into one run directory a member, marks the task
+// as done, and releases it. A worker that dies meanwhile leaves a task that is not done; the next
+// worker goes on where it stopped.
 func (c *Claim) Complete() error {
 	e, err := c.readEnsemble()
 	if err != nil {
@@ -21,8 +25,8 @@ func (c *Claim) Complete() error {
 	if err := c.makeDir(runsDir); err != nil {
 		return err
 	}
-	if err := c.root.RemoveAll(in(c.Index, splitDir)); err != nil { // of a worker that died
-		return c.failed("remove", in(c.Index, splitDir), err)
+	if err := c.root.RemoveAll(taskFile(c.Index, splitDir)); err != nil { // of a worker that died
+		return c.fileError("remove", taskFile(c.Index, splitDir), err)
 	}
 	for m, name := range c.Plan.Tasks[c.Index].Runs {
 		if err := c.split(e, m, name); err != nil {
@@ -36,17 +40,18 @@ func (c *Claim) Complete() error {
 	for _, r := range e.result.Members {
 		steps = max(steps, r.Steps)
 	}
-	if err := c.commit(Done{Seconds: e.result.WallSeconds, Steps: steps, Results: e.result.Members}); err != nil {
+	if err := c.commit(Done{Seconds: e.result.WallSeconds, Steps: steps,
+		Results: e.result.Members}); err != nil {
 		return err
 	}
 	c.cleanUp()
 	return c.Release()
 }
 
-// cleanUp removes what a done task needs no more. It may fail: what stays does not count.
+// cleanUp removes what a done task does not need. It may fail: the rest is ignored.
 func (c *Claim) cleanUp() {
 	for _, name := range []string{splitDir, ensembleDir} {
-		_ = c.root.RemoveAll(in(c.Index, name))
+		_ = c.root.RemoveAll(taskFile(c.Index, name))
 	}
 }
 
@@ -73,7 +78,7 @@ func (c *Claim) readEnsemble() (*ensemble, error) {
 	if e.config, err = parseObject(r.Config().JSON); err != nil {
 		return nil, err
 	}
-	want, err := c.Plan.Config(c.Index)
+	want, err := c.Plan.configText(c.Index)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +103,7 @@ func (c *Claim) readEnsemble() (*ensemble, error) {
 	return e, err
 }
 
-// sameRuns says whether two configurations train the same.
+// sameRuns returns an error unless two configurations train the same runs.
 func sameRuns(a, b []byte) error {
 	x, err := runsOf(a)
 	if err != nil {
@@ -118,7 +123,7 @@ func sameRuns(a, b []byte) error {
 	return nil
 }
 
-// split makes runs/NAME of member m, unless it is there.
+// split makes runs/NAME of member m, unless it exists.
 func (c *Claim) split(e *ensemble, m int, name string) error {
 	if err := runlog.ValidateName(name); err != nil {
 		return err
@@ -130,7 +135,7 @@ func (c *Claim) split(e *ensemble, m int, name string) error {
 	config := e.config.with(membersKey, list(members[m:m+1])).text()
 	final := filepath.Join(runsDir, name)
 	if c.exists(final) {
-		return c.isThere(name, config)
+		return c.checkFinished(name, config)
 	}
 	temp := filepath.Join(taskDir(c.Index), splitDir, name)
 	if err := c.makeDir(filepath.Dir(temp)); err != nil {
@@ -139,7 +144,8 @@ func (c *Claim) split(e *ensemble, m int, name string) error {
 	if err := e.write(filepath.Join(c.Dir, temp), m, config); err != nil {
 		return err
 	}
-	text, err := c.root.ReadFile(in(c.Index, filepath.Join(ensembleDir, "environment.json"))) // with all resumptions
+	// with all resumptions
+	text, err := c.root.ReadFile(taskFile(c.Index, filepath.Join(ensembleDir, "environment.json")))
 	if err == nil {
 		err = c.write(filepath.Join(temp, "environment.json"), text, true)
 	}
@@ -147,25 +153,38 @@ func (c *Claim) split(e *ensemble, m int, name string) error {
 		return err
 	}
 	if err := c.root.Rename(temp, final); err != nil {
-		return c.failed("make", final, err)
+		return c.fileError("make", final, err)
 	}
 	return nil
 }
 
-// isThere checks that a run directory is the finished one that would be written.
-func (c *Claim) isThere(name string, config []byte) error {
+// checkFinished checks that a run directory is the finished one that would be written.
+func (c *Claim) checkFinished(name string, config []byte) error {
 	r, err := runlog.Open(c.RunDir(name))
+	if err == nil {
+		defer r.Close()
+		_, err = r.Result()
+	}
+	if err == nil {
+		err = sameRuns(r.Config().JSON, config)
+	}
 	if err != nil {
 		return fmt.Errorf("it is in the way: %w", err)
 	}
-	defer r.Close()
-	if _, err := r.Result(); err != nil {
-		return fmt.Errorf("it is in the way: %w", err)
-	}
-	if err := sameRuns(r.Config().JSON, config); err != nil {
-		return fmt.Errorf("it is in the way: %w", err)
-	}
 	return nil
+}
+
+// memberMetadata returns the metadata of an ensemble's checkpoint as a member alone has it: with its
+// own configuration.
+func memberMetadata(of map[string]string, config []byte) (map[string]string, error) {
+	own := maps.Clone(of)
+	if _, has := own[runlog.ConfigKey]; !has {
+		return own, nil
+	}
+	var text bytes.Buffer
+	err := json.Compact(&text, config)
+	own[runlog.ConfigKey] = text.String()
+	return own, err
 }
 
 // write makes the complete run directory of one member.
@@ -191,15 +210,19 @@ func (e *ensemble) write(dir string, m int, config []byte) (err error) {
 	if err := openBoard(run, config); err != nil {
 		return err
 	}
-	tensors, err := member(e.checkpoint.Tensors, m, all)
+	tensors, err := memberTensors(e.checkpoint.Tensors, m, all)
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	if err := run.SaveCheckpoint(e.checkpoint.Step, tensors, e.checkpoint.Metadata); err != nil {
+	metadata, err := memberMetadata(e.checkpoint.Metadata, config)
+	if err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	if err := run.SaveCheckpoint(e.checkpoint.Step, tensors, metadata); err != nil {
 		return err
 	}
 	if e.probes != nil {
-		tensors, err := member(e.probes.Tensors, m, all)
+		tensors, err := memberTensors(e.probes.Tensors, m, all)
 		if err != nil {
 			return fmt.Errorf("probes: %w", err)
 		}
@@ -215,28 +238,23 @@ func (e *ensemble) write(dir string, m int, config []byte) (err error) {
 	return run.SaveResult(result)
 }
 
-// openBoard makes the event files for TensorBoard of a run of one member, unless its configuration does without.
-func openBoard(run *runlog.Run, config []byte) error {
-	var c struct {
-		PE      string `json:"pe"`
-		Members []struct {
-			Seed  uint64   `json:"seed"`
-			Sigma *float64 `json:"sigma"`
-		} `json:"members"`
-		TensorBoard *bool `json:"tensorboard"`
-	}
-	if err := json.Unmarshal(config, &c); err != nil || len(c.Members) != 1 {
+// openBoard makes the event files for TensorBoard of a run of one member, unless its configuration
+// does without.
+func openBoard(run *runlog.Run, text []byte) error {
+	var c config.Config
+	c.TensorBoard = true // where the text does not say
+	if err := json.Unmarshal(text, &c); err != nil || len(c.Members) != 1 {
 		return errors.Join(err, fmt.Errorf("configuration of %d members: want one", len(c.Members)))
 	}
-	if c.TensorBoard != nil && !*c.TensorBoard {
+	if !c.TensorBoard {
 		return nil
 	}
 	_, err := run.OpenBoard([]string{runlog.CurveName(c.PE, c.Members[0].Sigma, c.Members[0].Seed)})
 	return err
 }
 
-// member returns member m's part of tensors [E,...]; those that all members share stay whole.
-func member(tensors []safetensors.Tensor, m, all int) ([]safetensors.Tensor, error) {
+// memberTensors returns member m's part of tensors [E,...], and shared ones whole.
+func memberTensors(tensors []safetensors.Tensor, m, all int) ([]safetensors.Tensor, error) {
 	out := make([]safetensors.Tensor, len(tensors))
 	for i, t := range tensors {
 		out[i] = t

@@ -13,7 +13,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// State is where a task is.
+// State is the state of a task.
 type State string
 
 // The states of a task.
@@ -21,12 +21,12 @@ const (
 	StateDone    State = "done"
 	StateFailed  State = "failed"
 	StateRunning State = "running"
-	StateLost    State = "lost"    // its worker died without a word; the next launch goes on with it
+	StateLost    State = "lost"    // its worker died and recorded nothing; the next launch goes on with it
 	StatePending State = "pending" // not begun, stopped in good order, or to be done again
 	StateUnknown State = "unknown" // the system does not let its files be read
 )
 
-// TaskStatus is what the folders say of one task.
+// TaskStatus is the state of one task, read from its folder.
 type TaskStatus struct {
 	Index     int        `json:"index"`
 	State     State      `json:"state"`
@@ -35,13 +35,14 @@ type TaskStatus struct {
 	Failure   *Failure   `json:"failure,omitempty"`
 	Done      *Done      `json:"done,omitempty"`
 	Log       string     `json:"log,omitempty"`
-	Note      string     `json:"note,omitempty"` // what is wrong with its files
+	Note      string     `json:"note,omitempty"` // a fault of its files
 }
 
-// Elsewhere says whether a lost task's worker was on another host, which cannot be seen from here to be dead: only retry --lost takes it.
+// Elsewhere says whether a lost task's worker was on another host, where this one cannot see
+// whether it is dead: only retry --lost takes the task.
 func (t TaskStatus) Elsewhere() bool { return t.State == StateLost && !sameHost(t.Heartbeat.Host) }
 
-// Status is what the folders say of the sweep.
+// Status is the state of the sweep, read from its folders.
 type Status struct {
 	Dir      string        `json:"dir"`
 	Hash     string        `json:"hash"`
@@ -50,15 +51,15 @@ type Status struct {
 	Runs     int           `json:"runs"`
 	DoneRuns int           `json:"done_runs"`
 	Diverged int           `json:"diverged_runs"`
-	// ETA is how long the rest takes at the present rate, in seconds; 0 where nothing tells yet, or nothing runs.
+	// ETA is the time that the rest takes, in seconds; 0 where it is unknown or nothing runs.
 	ETA float64 `json:"eta_seconds"`
 }
 
-// staleAfter is how long the worker of another host may be silent before it counts as lost. Its clock may differ from ours.
+// staleAfter limits the silence of a worker of another host, whose clock may differ.
 const staleAfter = 3 * time.Minute
 
-// Status reads the state of all tasks from their folders. queued, which may be nil, says whether a scheduler still has a task: that
-// is not lost.
+// Status reads the state of all tasks from their folders. queued, which may be nil, says whether a
+// scheduler still has a task, which is then not lost.
 func (s *Sweep) Status(queued func(index int) bool) (Status, error) {
 	st := Status{Dir: s.Dir, Hash: s.Plan.Hash(), Counts: map[State]int{}, Runs: s.Plan.Runs()}
 	begun, err := s.begun()
@@ -85,14 +86,14 @@ func (s *Sweep) Status(queued func(index int) bool) (Status, error) {
 	return st, nil
 }
 
-// begun is the set of tasks that have a directory.
+// begun returns the set of tasks that have a directory.
 func (s *Sweep) begun() (map[int]bool, error) {
 	f, err := s.root.Open(tasksDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, s.failed("read", tasksDir, err)
+		return nil, s.fileError("read", tasksDir, err)
 	}
 	defer f.Close()
 	names, err := f.Readdirnames(-1)
@@ -108,7 +109,7 @@ func (s *Sweep) begun() (map[int]bool, error) {
 // Task reads the state of one task.
 func (s *Sweep) Task(index int) TaskStatus {
 	t := TaskStatus{Index: index, State: StatePending, Runs: s.Plan.Tasks[index].Runs}
-	// The order matters where a worker is just ending: it writes a marker before it gives up its lock.
+	// First the lock, then the markers: a worker writes a marker before it releases the lock.
 	held := s.held(index)
 	o := s.outcome(index)
 	if o.done != nil {
@@ -147,13 +148,14 @@ func sameHost(host string) bool {
 	return err == nil && host == own
 }
 
-// held says whether a process holds the lock of a task, by taking a shared one for a moment; Claim tries more than once.
+// held says whether a process holds the lock of a task, by taking a shared lock for a moment. Claim
+// tries more than once because of that.
 func (s *Sweep) held(index int) bool {
-	info, err := s.root.Lstat(in(index, lockFile))
+	info, err := s.root.Lstat(taskFile(index, lockFile))
 	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	l := flock.New(filepath.Join(s.Dir, in(index, lockFile)), flock.SetFlag(os.O_RDONLY))
+	l := flock.New(filepath.Join(s.Dir, taskFile(index, lockFile)), flock.SetFlag(os.O_RDONLY))
 	ok, err := l.TryRLock()
 	if ok {
 		err = l.Unlock()
@@ -161,8 +163,9 @@ func (s *Sweep) held(index int) bool {
 	return err == nil && !ok
 }
 
-// eta estimates the seconds until all that runs and pends is done: what is left of running tasks by their own rate, and pending ones
-// like the done ones of their configuration, or of all, shared by as many workers as run now.
+// eta estimates the seconds until all running and pending tasks are done: the rest of running tasks
+// by their own rate, pending ones by the mean of done ones of their configuration, or of all,
+// shared by as many workers as run now.
 func (s *Sweep) eta(tasks []TaskStatus) float64 {
 	type mean struct{ seconds, members float64 }
 	by := map[int]mean{}
@@ -170,7 +173,8 @@ func (s *Sweep) eta(tasks []TaskStatus) float64 {
 	for _, t := range tasks {
 		if t.Done != nil {
 			m := by[s.Plan.Tasks[t.Index].Configuration]
-			by[s.Plan.Tasks[t.Index].Configuration] = mean{m.seconds + t.Done.Seconds, m.members + float64(len(t.Runs))}
+			by[s.Plan.Tasks[t.Index].Configuration] = mean{m.seconds + t.Done.Seconds,
+				m.members + float64(len(t.Runs))}
 			all = mean{all.seconds + t.Done.Seconds, all.members + float64(len(t.Runs))}
 		}
 	}
@@ -202,7 +206,7 @@ func (s *Sweep) eta(tasks []TaskStatus) float64 {
 	return (running + waiting) / float64(workers)
 }
 
-// Left is the time in seconds until the task is at its end, by the rate of the present attempt.
+// Left returns the seconds until the task is done, by the rate of the present attempt.
 func (b *Heartbeat) Left() (seconds float64, ok bool) {
 	if b == nil || b.Step <= b.First || b.Seconds <= 0 || b.Total <= 0 {
 		return 0, false
@@ -213,7 +217,7 @@ func (b *Heartbeat) Left() (seconds float64, ok bool) {
 // tail returns the last lines of a task's log.
 func (s *Sweep) tail(index int) []string {
 	const most, lines = 8 << 10, 20
-	f, err := s.root.Open(in(index, logFile))
+	f, err := s.root.Open(taskFile(index, logFile))
 	if err != nil {
 		return []string{}
 	}

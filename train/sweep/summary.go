@@ -39,11 +39,15 @@ func (st Status) Troubles() (out []Trouble) {
 			if b.Total > 0 {
 				where = fmt.Sprintf("at step %d of %d", b.Step, b.Total)
 			}
-			out = append(out, Trouble{t.Index, t.Runs[0], string(StateLost), fmt.Sprintf("its worker, pid %d on %s, died %s; %s", b.PID, b.Host, where, next), t.Log})
+			message := fmt.Sprintf("its worker, pid %d on %s, died %s; %s", b.PID, b.Host, where, next)
+			out = append(out, Trouble{t.Index, t.Runs[0], string(StateLost), message, t.Log})
 		case t.Done != nil:
 			for m, r := range t.Done.Results {
 				if r.Status == runlog.StatusDiverged {
-					out = append(out, Trouble{t.Index, t.Runs[m], ReasonDiverged, fmt.Sprintf("its loss was not finite at step %d: lower --lr or set --clip-norm", r.DivergedAtStep), ""})
+					message := fmt.Sprintf(
+						"its loss was not finite at step %d: lower --lr or set --clip-norm",
+						r.DivergedAtStep)
+					out = append(out, Trouble{t.Index, t.Runs[m], ReasonDiverged, message, ""})
 				}
 			}
 		}
@@ -52,13 +56,18 @@ func (st Status) Troubles() (out []Trouble) {
 }
 
 // summaryColumns are the columns of summary.csv after run, task and settings.
-var summaryColumns = []string{"status", "steps", "train_accuracy", "iid_accuracy", "validation_accuracy", "train_mse", "test_mse", "modularity"}
+var summaryColumns = []string{
+	"status", "steps", "train_accuracy", "iid_accuracy", "validation_accuracy", "train_mse", "test_mse",
+	"modularity", "fitted_epoch",
+}
 
-// WriteSummary writes summary.csv: a row for each run that has ended, with the final numbers. One that says so already stays as it is.
+// WriteSummary writes summary.csv: a row for each run that has ended, with the final numbers. A
+// file with the same text is not touched.
 func (s *Sweep) WriteSummary(st Status) error {
 	var text bytes.Buffer
 	w := csv.NewWriter(&text)
-	w.Write(append([]string{"run", "task", "pe", "sigma", "seed", "lr", "weight_decay"}, summaryColumns...))
+	w.Write(append([]string{"run", "task", "pe", "sigma", "seed", "lr", "weight_decay"},
+		summaryColumns...))
 	for _, t := range st.Tasks {
 		if t.Done == nil {
 			continue
@@ -72,8 +81,15 @@ func (s *Sweep) WriteSummary(st Status) error {
 			if err := json.Unmarshal(task.Members[m], &member); err != nil {
 				return fmt.Errorf("task %d: %w", t.Index, err)
 			}
-			row := []string{task.Runs[m], strconv.Itoa(t.Index), r.PE, cell(r.Sigma), strconv.FormatInt(r.Seed, 10), member.LR.String(), member.Decay.String(), r.Status, strconv.Itoa(r.Steps)}
-			w.Write(append(row, measures(r)...))
+			row := []string{
+				task.Runs[m], strconv.Itoa(t.Index), r.PE, cell(r.Sigma), strconv.FormatInt(r.Seed, 10),
+				member.LR.String(), member.Decay.String(), r.Status, strconv.Itoa(r.Steps),
+			}
+			fitted := ""
+			if r.Fit != nil && r.Fit.Reached {
+				fitted = strconv.Itoa(r.Fit.Epoch)
+			}
+			w.Write(append(append(row, measures(r)...), fitted))
 		}
 	}
 	w.Flush()
@@ -86,10 +102,10 @@ func (s *Sweep) WriteSummary(st Status) error {
 	return s.write(summaryFile, text.Bytes(), false)
 }
 
-// SummaryOfLast writes summary.csv if the task was the last to end of all. Where launchers do not wait, the workers of tasks call it.
+// SummaryOfLast writes summary.csv if all tasks have ended, for launchers that do not wait.
 func (s *Sweep) SummaryOfLast(index int) error {
 	n := len(s.Plan.Tasks)
-	for k := range n { // tasks mostly end in their order: what follows is looked at first, and mostly open
+	for k := range n { // tasks mostly end in their order: those that follow are mostly open
 		if o := s.outcome((index + k) % n); o.done == nil && o.failure == nil {
 			return nil
 		}
@@ -103,7 +119,7 @@ func (s *Sweep) SummaryOfLast(index int) error {
 	})
 }
 
-// measures are the cells of the final numbers; test_mse is that of the highest mask level.
+// measures returns the cells of the final numbers; test_mse is that of the highest mask level.
 func measures(r runlog.MemberResult) []string {
 	if m := r.MaskedMeasures; m != nil {
 		test := math.NaN()
@@ -115,7 +131,7 @@ func measures(r runlog.MemberResult) []string {
 	return []string{cell(&r.TrainAccuracy), cell(&r.IIDAccuracy), cell(&r.ValidationAccuracy), "", "", ""}
 }
 
-// cell is empty where there is no number.
+// cell formats a number; it is empty where there is none.
 func cell(v *float64) string {
 	if v == nil || math.IsNaN(*v) {
 		return ""

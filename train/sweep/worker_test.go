@@ -9,22 +9,26 @@ import (
 	"testing"
 	"time"
 
+	"torchpe/data/array/safetensors"
 	"torchpe/train/runlog"
-	"torchpe/train/runlog/safetensors"
 )
 
-// asWorker in the environment makes the test binary a worker: its value is the sweep's directory and a task's index.
+// asWorker in the environment makes the test binary a worker: its value is the sweep's directory
+// and a task's index.
 const asWorker = "TORCHPE_TEST_SWEEP_WORKER"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(asWorker); dir != "" {
 		os.Exit(worker(dir, os.Args[1]))
 	}
+	if dir := os.Getenv(asHistorian); dir != "" {
+		os.Exit(historian(dir, os.Args[1], os.Args[2]))
+	}
 	os.Exit(m.Run())
 }
 
-// worker works on a task as its learning rate says: 1 fails, 2 kills itself, 3 exits without a word, 4 claims and dies; others take
-// some steps with checkpoints between them.
+// worker works on a task as its learning rate says: 1 fails, 2 kills itself, 3 exits without a
+// word, 4 claims and dies; others take some steps with checkpoints between them.
 func worker(dir, index string) int {
 	i, err := strconv.Atoi(index)
 	if err != nil {
@@ -45,11 +49,11 @@ func worker(dir, index string) int {
 		return 1
 	}
 	fmt.Fprintf(log, "attempt %d\n", c.Attempt())
-	switch own, err := runsOf(must1(s.Plan.Config(i))); {
+	switch own, err := runsOf(must1(s.Plan.configText(i))); {
 	case err != nil:
 		return 1
 	default:
-		f, err := factsOf(own[0], map[string]string{})
+		f, err := namePartsOf(own[0], map[string]string{})
 		if err != nil {
 			return 1
 		}
@@ -85,13 +89,15 @@ func must1[T any](v T, err error) T {
 	return v
 }
 
-// trainFake makes the task's ensemble as training would, resumably: what it holds of a member is a function of that alone, and each
-// step is counted in a file of the task.
+// trainFake makes the task's ensemble as training would, resumably: what it holds of a member is a
+// function of that alone, and each step is counted in a file of the task.
 func trainFake(c *Claim, steps int, pause time.Duration) error {
-	config := must1(c.Plan.Config(c.Index))
+	config := must1(c.Plan.configText(c.Index))
 	dir := c.EnsembleDir(c.Index)
-	r, err := runlog.Resume(dir, runlog.Environment{Host: "resumed"}, runlog.Options{})
+	r, err := runlog.Resume(dir, runlog.Options{})
 	switch {
+	case err == nil:
+		err = r.AddEnvironment(runlog.Environment{Host: "resumed"})
 	case errors.Is(err, runlog.ErrComplete):
 		return nil
 	case errors.Is(err, runlog.ErrNoRun):
@@ -114,7 +120,7 @@ func trainFake(c *Claim, steps int, pause time.Duration) error {
 	result.WallSeconds, result.StepsPerSecond, result.PeakRSSMB, result.Fidelity = 1, 2, 3, "code"
 	values := func(step int) (all []float64) {
 		for m := range E {
-			f := must1(factsOf(members[m], map[string]string{}))
+			f := must1(namePartsOf(members[m], map[string]string{}))
 			for k := range 6 {
 				all = append(all, float64(f.seed)*1000+float64(len(f.pe))*100+float64(step)*10+float64(k))
 			}
@@ -125,7 +131,7 @@ func trainFake(c *Claim, steps int, pause time.Duration) error {
 		time.Sleep(pause)
 		for m := range E {
 			rec := runlog.NewRecord(step, step, m)
-			rec.Seed = int64(must1(factsOf(members[m], map[string]string{})).seed)
+			rec.Seed = int64(must1(namePartsOf(members[m], map[string]string{})).seed)
 			rec.Loss = values(step)[m*6]
 			if err := r.Append(rec); err != nil {
 				return err
@@ -133,7 +139,8 @@ func trainFake(c *Claim, steps int, pause time.Duration) error {
 		}
 		w := must1(safetensors.New("w/x", []int{E, 2, 3}, values(step)))
 		seen := must1(safetensors.New("state/seen", []int{1}, []float64{float64(step)}))
-		if err := r.SaveCheckpoint(step, []safetensors.Tensor{w, seen}, map[string]string{"seconds": "1"}); err != nil {
+		if err := r.SaveCheckpoint(step, []safetensors.Tensor{w, seen},
+			map[string]string{"seconds": "1"}); err != nil {
 			return err
 		}
 		if err := c.Beat(first, step, steps); err != nil {
@@ -146,17 +153,20 @@ func trainFake(c *Claim, steps int, pause time.Duration) error {
 		return err
 	}
 	for m := range E {
-		f := must1(factsOf(members[m], map[string]string{}))
-		result.Members = append(result.Members, runlog.MemberResult{PE: f.pe, Sigma: f.sigma, Seed: int64(f.seed), Steps: steps, Status: runlog.StatusDone, TrainAccuracy: float64(f.seed)})
+		f := must1(namePartsOf(members[m], map[string]string{}))
+		result.Members = append(result.Members, runlog.MemberResult{PE: f.pe, Sigma: f.sigma,
+			Seed: int64(f.seed), Steps: steps, Status: runlog.StatusDone, TrainAccuracy: float64(f.seed)})
 	}
 	return r.SaveResult(result)
 }
 
-// finished reads a finished run's bytes, by file; environment.json tells attempts apart and is left out.
+// finished reads a finished run's bytes, by file; environment.json tells attempts apart and is left
+// out.
 func finished(t testing.TB, s *Sweep, name string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, file := range []string{"config.json", "metrics.jsonl", "checkpoint.safetensors", "probes.safetensors", "result.json"} {
+	for _, file := range []string{"config.json", "metrics.jsonl", "checkpoint.safetensors",
+		"probes.safetensors", "result.json"} {
 		text, err := os.ReadFile(filepath.Join(s.RunDir(name), file))
 		if err != nil {
 			t.Fatal(err)

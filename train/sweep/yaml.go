@@ -30,10 +30,10 @@ const (
 // Flag is a flag that a sweep file may set.
 type Flag struct {
 	Kind  Kind
-	Check func(value string) error // what is wrong with a value by itself; nil where anything goes
+	Check func(value string) error // what is wrong with a value by itself; nil takes any
 }
 
-// maxFile is the size of the largest sweep file, in bytes: far above any that a person writes.
+// maxFile is the size of the largest sweep file in bytes.
 const maxFile = 1 << 20
 
 // ReadFile reads a sweep from a YAML file; flags are those that it may set.
@@ -47,16 +47,16 @@ func ReadFile(path string, flags map[string]Flag) (Spec, error) {
 	if err != nil {
 		return Spec{}, err
 	}
-	s, err := ParseYAML(text, flags)
+	s, err := parseYAML(text, flags)
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
 }
 
-// ParseYAML reads a sweep. It is strict: unknown and repeated keys, a second document, aliases, null, and numbers with leading
-// zeros are errors that name line and column.
-func ParseYAML(text []byte, flags map[string]Flag) (Spec, error) {
+// parseYAML reads a sweep. It is strict: unknown and repeated keys, a second document, aliases,
+// null, and numbers with leading zeros are errors that name line and column.
+func parseYAML(text []byte, flags map[string]Flag) (Spec, error) {
 	if len(text) > maxFile {
 		return Spec{}, fmt.Errorf("larger than %d bytes: no sweep file", maxFile)
 	}
@@ -85,7 +85,8 @@ func at(n *yaml.Node, format string, args ...any) error {
 }
 
 // pairs returns the keys and values of a mapping, whose keys must be among the known ones.
-func (r yamlReader) pairs(n *yaml.Node, what string, known []string) (keys []string, values map[string]*yaml.Node, err error) {
+func (r yamlReader) pairs(n *yaml.Node, what string,
+	known []string) (keys []string, values map[string]*yaml.Node, err error) {
 	if n.Kind != yaml.MappingNode {
 		return nil, nil, at(n, "%s: want keys and values, such as %s: ...", what, known[0])
 	}
@@ -110,7 +111,7 @@ func (r yamlReader) pairs(n *yaml.Node, what string, known []string) (keys []str
 	return keys, values, nil
 }
 
-// shared are the keys that a sweep and its parts both have.
+// shared lists the keys that a sweep and its parts both have.
 var shared = []string{"set", "grid", "zip", "seeds", "exclude"}
 
 func (r yamlReader) spec(n *yaml.Node) (Spec, error) {
@@ -166,7 +167,8 @@ func (r yamlReader) spec(n *yaml.Node) (Spec, error) {
 
 // part reads set, grid, zip, seeds and exclude over those of above.
 func (r yamlReader) part(values map[string]*yaml.Node, above Part) (Part, error) {
-	p := Part{Axes: slices.Clone(above.Axes), Seeds: above.Seeds, Count: above.Count, Exclude: slices.Clone(above.Exclude)}
+	p := Part{Axes: slices.Clone(above.Axes), Seeds: above.Seeds, Count: above.Count,
+		Exclude: slices.Clone(above.Exclude)}
 	over := func(axes []Axis) { p = Spec{Parts: []Part{p}}.Set(axes).Parts[0] }
 	if v := values["set"]; v != nil {
 		axes, err := r.axes(v, "set", r.setting)
@@ -194,7 +196,8 @@ func (r yamlReader) part(values map[string]*yaml.Node, above Part) (Part, error)
 			var names []string
 			for _, a := range axes {
 				if len(a.Values) != len(axes[0].Values) {
-					return p, at(group, "zip: %s has %d values and %s %d: they advance together", axes[0].Flag, len(axes[0].Values), a.Flag, len(a.Values))
+					return p, at(group, "zip: %s has %d values and %s %d: they advance together",
+						axes[0].Flag, len(axes[0].Values), a.Flag, len(a.Values))
 				}
 				names = append(names, a.Flag)
 			}
@@ -211,7 +214,8 @@ func (r yamlReader) part(values map[string]*yaml.Node, above Part) (Part, error)
 }
 
 // axes reads a mapping of flags.
-func (r yamlReader) axes(n *yaml.Node, what string, read func(*yaml.Node, string) ([]string, error)) ([]Axis, error) {
+func (r yamlReader) axes(n *yaml.Node, what string, read func(*yaml.Node, string) ([]string,
+	error)) ([]Axis, error) {
 	keys, values, err := r.pairs(n, what, slices.Sorted(maps.Keys(r.flags)))
 	if err != nil {
 		return nil, err
@@ -280,7 +284,7 @@ func (r yamlReader) zipped(n *yaml.Node, flag string) ([]string, error) {
 func (r yamlReader) axis(n *yaml.Node, flag string, distinct bool) ([]string, error) {
 	switch n.Kind {
 	case yaml.MappingNode:
-		return r.progression(n, flag)
+		return r.numberRange(n, flag)
 	case yaml.SequenceNode:
 		if len(n.Content) == 0 {
 			return nil, at(n, "%s: an empty list", flag)
@@ -291,7 +295,7 @@ func (r yamlReader) axis(n *yaml.Node, flag string, distinct bool) ([]string, er
 			if err != nil {
 				return nil, err
 			}
-			if distinct && slices.ContainsFunc(out, func(o string) bool { return sameValue(o, v[0]) }) {
+			if distinct && slices.ContainsFunc(out, func(o string) bool { return canonical(o) == canonical(v[0]) }) {
 				return nil, at(item, "%s: %s is given twice", flag, v[0])
 			}
 			out = append(out, v[0])
@@ -301,9 +305,9 @@ func (r yamlReader) axis(n *yaml.Node, flag string, distinct bool) ([]string, er
 	return r.value(n, flag)
 }
 
-// progression reads {from: 0.1, to: 2, step: 0.1}, or factor in place of step.
-func (r yamlReader) progression(n *yaml.Node, flag string) ([]string, error) {
-	_, values, err := r.pairs(n, flag, []string{"from", "to", "step", "factor"})
+// numberRange reads {from: 0.1, to: 2, step: 0.1}.
+func (r yamlReader) numberRange(n *yaml.Node, flag string) ([]string, error) {
+	_, values, err := r.pairs(n, flag, []string{"from", "to", "step"})
 	if err != nil {
 		return nil, err
 	}
@@ -313,15 +317,10 @@ func (r yamlReader) progression(n *yaml.Node, flag string) ([]string, error) {
 			return nil, err
 		}
 	}
-	if values["from"] == nil || values["to"] == nil || (values["step"] == nil) == (values["factor"] == nil) {
-		return nil, at(n, "%s: a range has from, to, and either step or factor", flag)
+	if len(values) < 3 {
+		return nil, at(n, "%s: a range has from, to and step", flag)
 	}
-	var out []string
-	if values["step"] != nil {
-		out, err = Range(text["from"], text["to"], text["step"])
-	} else {
-		out, err = Powers(text["from"], text["to"], text["factor"])
-	}
+	out, err := numberRange(text["from"], text["to"], text["step"])
 	if err != nil {
 		return nil, at(n, "%s: %w", flag, err)
 	}
@@ -339,7 +338,7 @@ func (r yamlReader) seeds(n *yaml.Node, p *Part) (err error) {
 	var list []string
 	switch n.Kind {
 	case yaml.MappingNode:
-		list, err = r.progression(n, "seeds")
+		list, err = r.numberRange(n, "seeds")
 	case yaml.SequenceNode:
 		list, err = r.scalars(n, "seeds")
 		if err == nil && len(list) == 0 {
@@ -347,9 +346,11 @@ func (r yamlReader) seeds(n *yaml.Node, p *Part) (err error) {
 		}
 	default:
 		var text string
-		if text, err = r.scalar(n, "seeds"); err == nil && text != "paper" && !strings.ContainsAny(text, ":.") {
+		if text, err = r.scalar(n, "seeds"); err == nil && text != "paper" &&
+			!strings.ContainsAny(text, ":.") {
 			if p.Count, err = strconv.Atoi(text); err != nil || p.Count < 1 {
-				return at(n, "seeds: %q is neither a count, a list, a range as 1:15, nor the word paper", text)
+				return at(n, "seeds: %q is neither a count, a list, a range as 1:15, nor "+
+					"the word paper", text)
 			}
 			return nil
 		}
@@ -393,10 +394,10 @@ func (r yamlReader) scalars(n *yaml.Node, what string) ([]string, error) {
 	return out, nil
 }
 
-// ambiguous are numbers that YAML, Go and people read as different ones: 010 is 8 or 10.
+// ambiguous matches numbers that YAML and Go read as different ones: 010 is 8 or 10.
 var ambiguous = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
 
-// scalar returns a value as it is written.
+// scalar returns the text of a value.
 func (r yamlReader) scalar(n *yaml.Node, what string) (string, error) {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":

@@ -11,7 +11,8 @@ import (
 )
 
 var testFlags = map[string]Flag{
-	"pe": {}, "sigma": {Check: aNumber}, "heads": {}, "optimizer": {}, "lr": {}, "preset": {}, "zscore": {}, "noise": {List, aNumber}, "lst-train": {Kind: Repeated}, "seed": {},
+	"pe": {}, "sigma": {Check: aNumber}, "heads": {}, "optimizer": {}, "lr": {}, "preset": {}, "zscore": {},
+	"noise": {List, aNumber}, "lst-train": {Kind: Repeated}, "seed": {},
 	"weight-decay": {}, "epochs": {}, "batch": {},
 }
 
@@ -23,7 +24,7 @@ func aNumber(text string) error {
 }
 
 func TestYAML(t *testing.T) {
-	s, err := ParseYAML([]byte(`# a sweep
+	s, err := parseYAML([]byte(`# a sweep
 name: mine
 seeds: paper
 set: {preset: quick, noise: [0.1, 1], lst-train: [a.csv, b.csv]}
@@ -64,14 +65,16 @@ parts:
 	if strings.Join(got, "\n") != strings.Join(want, "\n") || s.Name != "mine" || points[0].Part != "first" {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for text, want := range map[string]string{"1:4": "1,2,3,4", "2..3": "2,3", "{from: 1, to: 5, step: 2}": "1,3,5", "[1:3, 9]": "1,2,3,9"} {
-		s, err := ParseYAML([]byte("grid: {pe: learn}\nseeds: "+text+"\n"), testFlags)
+	for text, want := range map[string]string{"1:4": "1,2,3,4", "2..3": "2,3",
+		"{from: 1, to: 5, step: 2}": "1,3,5", "[1:3, 9]": "1,2,3,9"} {
+		s, err := parseYAML([]byte("grid: {pe: learn}\nseeds: "+text+"\n"), testFlags)
 		if err != nil || s.Parts[0].Seeds != want {
 			t.Errorf("seeds %s: %+v, %v", text, s, err)
 		}
 	}
-	crlf, err := ParseYAML([]byte("\xef\xbb\xbfgrid:\r\n  pe: [learn, nope]\r\nseeds: [3, 4]\r\n"), testFlags)
-	if err != nil || len(crlf.Parts) != 1 || crlf.Parts[0].Seeds != "3,4" || crlf.Parts[0].Axes[0].Values[1] != "nope" {
+	crlf, err := parseYAML([]byte("\xef\xbb\xbfgrid:\r\n  pe: [learn, nope]\r\nseeds: [3, 4]\r\n"), testFlags)
+	if err != nil || len(crlf.Parts) != 1 || crlf.Parts[0].Seeds != "3,4" ||
+		crlf.Parts[0].Axes[0].Values[1] != "nope" {
 		t.Errorf("%+v, %v", crlf, err)
 	}
 }
@@ -83,7 +86,9 @@ func TestYAMLMistakes(t *testing.T) {
 		{"- a\n- b\n", "line 1"},
 		{"name: x\n", "nothing to train"},
 		{"grid:\n  pee: [learn]\n", `line 2, column 3: grid: "pee" is unknown; did you mean "pe"?`},
-		{"grd:\n  pe: [learn]\n", `line 1, column 1: sweep: "grd" is unknown; there are name, set, grid, zip, seeds, exclude, parts; did you mean "grid"?`},
+		{"grd:\n  pe: [learn]\n",
+			`line 1, column 1: sweep: "grd" is unknown; there are name, set, grid, zip, seeds, exclude, ` +
+				`parts; did you mean "grid"?`},
 		{"grid: {pe: learn}\nparts: [{grid: {pe: nope}}]\n", "line 1, column 7: grid stands beside parts"},
 		{"grid:\n  pe: learn\n  pe: nope\n", `line 3, column 3: grid: "pe" is given twice`},
 		{"grid: {pe: learn}\ngrid: {pe: nope}\n", `line 2, column 1: sweep: "grid" is given twice`},
@@ -93,7 +98,7 @@ func TestYAMLMistakes(t *testing.T) {
 		{"grid: {pe: }\n", "no value"},
 		{"grid: {pe: [~]}\n", "no value"},
 		{"grid: {epochs: 010}\n", "line 1, column 16: epochs: 010 may be read as octal"},
-		{"grid: {sigma: {from: 1, to: 2}}\n", "from, to, and either step or factor"},
+		{"grid: {sigma: {from: 1, to: 2}}\n", "from, to and step"},
 		{"grid: {sigma: {from: 1, to: 2, stepp: 1}}\n", `did you mean "step"?`},
 		{"grid: {sigma: {from: 1, to: 2, step: 0}}\n", "does not move"},
 		{"grid: {sigma: {from: .nan, to: 2, step: 1}}\n", "is no number"},
@@ -127,7 +132,7 @@ func TestYAMLMistakes(t *testing.T) {
 		{strings.Repeat("# long\n", 200_000), "larger than"},
 	} {
 		start := time.Now()
-		s, err := ParseYAML([]byte(c.text), testFlags)
+		s, err := parseYAML([]byte(c.text), testFlags)
 		if c.want == "" {
 			continue // it must not panic; what it means is up to YAML
 		}
@@ -152,7 +157,7 @@ func FuzzYAML(f *testing.F) {
 	f.Add("grid: {pe: [learn, nope]}\nseeds: 3\n")
 	f.Add("parts: [{grid: {sigma: {from: 1, to: 2, step: .5}}}]\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if s, err := ParseYAML([]byte(text), testFlags); err == nil && len(s.Parts) == 0 {
+		if s, err := parseYAML([]byte(text), testFlags); err == nil && len(s.Parts) == 0 {
 			t.Errorf("%q: no parts", text)
 		}
 	})

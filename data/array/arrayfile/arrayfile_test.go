@@ -1,11 +1,18 @@
 package arrayfile
 
 import (
+	"encoding/binary"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/data/array"
+	"torchpe/data/array/safetensors"
+	"torchpe/internal/alloctest"
 )
 
 func write(t *testing.T, name, body string) string {
@@ -28,25 +35,150 @@ func TestSplit(t *testing.T) {
 			t.Errorf("%s: %q, %q, %v", c.reference, file, selector, err)
 		}
 	}
-	for _, bad := range []string{"", ":", "::", "nowhere:x", filepath.Dir(odd), filepath.Dir(odd) + ":x"} {
+	for _, bad := range []string{"", ":", "::", "nowhere:x", filepath.Dir(odd),
+		filepath.Dir(odd) + ":x"} {
 		if _, _, err := Split(bad); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}
 	}
 }
 
-// A format of the caller's goes before those that are known, and only by its extension.
-func TestOtherFormats(t *testing.T) {
-	path := write(t, "x.own", "anything")
-	own := Format{Extension: ".own", List: func(string) ([]Entry, error) { return nil, errors.New("asked") }}
-	any := func([]int) error { return nil }
-	if _, err := Read(path, any, own); err == nil || err.Error() != "asked" {
+func anyShape([]int) error { return nil }
+
+// A file of an unknown format, or an empty one, is refused by name.
+func TestReadRefuses(t *testing.T) {
+	for name, want := range map[string]string{"x.own": "files called .own are not read",
+		"x.zip": ".safetensors, .npy"} {
+		if _, err := Read(write(t, name, "anything"), anyShape); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+	if _, err := Read(write(t, "x.csv", ""), anyShape); err == nil ||
+		!strings.Contains(err.Error(), "an empty file") {
+		t.Error(err)
+	}
+}
+
+func TestReadSafetensors(t *testing.T) {
+	a, err := safetensors.New("a", []int{2}, []float32{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := safetensors.New("b", []int{1, 2}, []float32{3, 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "x.safetensors")
+	if err := safetensors.Write(path, []safetensors.Tensor{b, a}, nil); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(path+":b", anyShape)
+	if err != nil || got.Source != path+":b" || !slices.Equal(got.Data, []float64{3, 4}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := Read(path, anyShape); err == nil || !strings.Contains(err.Error(), "name one as") {
+		t.Errorf("two that fit: %v", err)
+	}
+	all, err := ReadAll(path)
+	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Data[1] != 4 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+func TestReadJSON(t *testing.T) {
+	all, err := ReadAll(write(t, "p.json", `{"pe.table": [[1, 2, 3], [4, 5, 6]], "a": 7}`))
+	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Name != "pe.table" ||
+		!slices.Equal(all[1].Shape, []int{2, 3}) || all[1].Data[4] != 5 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	for _, text := range []string{`[[1], [2]]`, `{"kind": "table", "values": [[1], [2]]}`} {
+		path := write(t, "p.json", text)
+		a, err := Read(path, anyShape)
+		if err != nil || a.Source != path || !slices.Equal(a.Shape, []int{2, 1}) || a.Data[1] != 2 {
+			t.Errorf("%s: %+v, %v", text, a, err)
+		}
+		if _, err := Read(path+":x", anyShape); err == nil ||
+			!strings.Contains(err.Error(), "leave out :x") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, bad := range []string{`{"a": [[1], [2, 3]]}`, `{"a": "x"}`, `{`, `{"a": [null]}`} {
+		if _, err := ReadAll(write(t, "p.json", bad)); err == nil {
+			t.Errorf("%s is read", bad)
+		}
+	}
+}
+
+// JSON that is damaged or hostile gives an error with its place.
+func TestHostileJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":[1],"a":[2]}`: `byte 12: "a" is given twice`, `[1,[2]]`: "different lengths",
+		`[[1,2],[3]]`: "different lengths", `{"a":[1,"x"]}`: `"a": want numbers in nested lists`,
+		`[1`: "ends within a value", "": "an empty file", `[1]x`: "invalid character", `[1][2]`: "more after",
+		`[1e999]`: "1e999", "null": "want numbers", `"x"`: "want numbers",
+		strings.Repeat("[", 100_000): "more than 64 deep", `{"kind":"x","values":[[1],2]}`: "lengths",
+	} {
+		path := filepath.Join(t.TempDir(), "a.json")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if all, err := ReadAll(path); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), path) {
+			t.Errorf("%.40s: %v, %v", text, all, err)
+		}
+	}
+}
+
+// What "torchpe pe values --json" prints is its values, whatever else is in it.
+func TestJSONOfValues(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.json")
+	text := `{"kind":"table","about":{"x":[1,{"y":null}]},"values":[[1,2],[3,4]],"empty":[]}`
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	all, err := ReadAll(path)
+	if err != nil || len(all) != 1 || !slices.Equal(all[0].Shape, []int{2, 2}) ||
+		!slices.Equal(all[0].Data, []float64{1, 2, 3, 4}) {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// A tensor is read without the others, which may be larger than the memory for all.
+func TestOneTensorOfALargeFile(t *testing.T) {
+	header := `{"big":{"dtype":"F32","shape":[268435456],"data_offsets":[16,1073741840]},` +
+		`"small":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}`
+	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
+	b = append(b, header...)
+	for _, v := range []float32{1, 2, 3, 4} {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	path := write(t, "large.safetensors", string(b))
+	if err := os.Truncate(path, int64(len(b))+1<<30); err != nil { // zeros that take no disk
+		t.Fatal(err)
+	}
+	before := array.Limit()
+	array.SetLimit(64 << 20)
+	defer array.SetLimit(before)
+	alloctest.AtMost(t, 1<<20, func() {
+		a, err := Read(path+":small", func([]int) error { return nil })
+		if err != nil || !slices.Equal(a.Data, []float64{1, 2, 3, 4}) {
+			t.Errorf("%v, %v", a, err)
+		}
+	})
+	var large *array.TooLargeError
+	if _, err := Read(path+":big", func([]int) error { return nil }); !errors.As(err, &large) ||
+		large.Need != 1<<30 || !strings.Contains(err.Error(), path) {
 		t.Errorf("%v", err)
 	}
-	if _, err := Read(path, any); err == nil || !strings.Contains(err.Error(), "files called .own are not read") {
-		t.Errorf("%v", err)
+	entries, err := list(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := Read(write(t, "x.zip", "x"), any, own); err == nil || !strings.Contains(err.Error(), ".own, .npy") {
-		t.Errorf("%v", err)
+	if err := os.Truncate(path, int64(len(b))+1<<20); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := entries[1].Load(); err == nil || !strings.Contains(err.Error(), "replaced meanwhile") {
+		t.Errorf("after the file was cut: %v", err)
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// AxisKind says what the indices of an axis stand for, in the words of the format (IndicesMapToDataType).
+// AxisKind is the kind of things that the indices of an axis stand for, in the words of the format
+// (IndicesMapToDataType).
 type AxisKind string
 
 // The kinds of axes.
@@ -17,8 +18,8 @@ const (
 	Labels      AxisKind = "CIFTI_INDEX_TYPE_LABELS"
 )
 
-// Axis says what the rows or the columns of the data are. Which of its fields are filled depends on its kind; the two axes
-// of a square matrix may share them.
+// Axis describes the rows or the columns of the data. Which of its fields are filled depends on
+// its kind; the two axes of a square matrix may share them.
 type Axis struct {
 	Kind     AxisKind
 	Length   int
@@ -27,7 +28,8 @@ type Axis struct {
 	Surfaces []Surface // PARCELS, the surfaces that their vertices lie on
 	Models   []Model   // BRAIN_MODELS, by ascending offset
 	Maps     []Map     // SCALARS and LABELS, one for each index
-	Volume   *Volume   // the space of the voxels of PARCELS and BRAIN_MODELS, nil where the file gives none
+	// Volume is the space of the voxels of PARCELS and BRAIN_MODELS, nil where the file gives none.
+	Volume *Volume
 }
 
 // Sampling is the regular sampling of a SERIES axis: index i lies at Start + i*Step.
@@ -50,13 +52,15 @@ type Vertices struct {
 	Index     []int32
 }
 
-// Surface is the size of the surface of a structure, with the vertices that are left out (the medial wall) counted.
+// Surface is the size of the surface of a structure, with the vertices that are left out (the
+// medial wall) counted.
 type Surface struct {
 	Structure string
 	Vertices  int // such as 32492 for 32k_fs_LR
 }
 
-// Model says which vertices or voxels of one structure the indices from Offset to Offset+Count-1 of an axis are.
+// Model lists the vertices or voxels of one structure that the indices from Offset to
+// Offset+Count-1 of an axis stand for.
 type Model struct {
 	Structure       string
 	Offset, Count   int
@@ -65,7 +69,7 @@ type Model struct {
 	Voxels          [][3]int32 // i, j, k, [Count]
 }
 
-// Surface says whether the model is of vertices; otherwise it is of voxels.
+// Surface reports whether the model is of vertices; otherwise it is of voxels.
 func (m Model) Surface() bool { return m.SurfaceVertices > 0 }
 
 // Map is one index of a SCALARS or LABELS axis.
@@ -75,7 +79,7 @@ type Map struct {
 	Metadata map[string]string
 }
 
-// Label is what a key in the data of a label file stands for.
+// Label is the meaning of a key in the data of a label file.
 type Label struct {
 	Name string
 	RGBA [4]float64 // 0 to 1
@@ -103,7 +107,8 @@ func (a *Axis) check() error {
 	return nil
 }
 
-// checkParcels checks that names, vertices and voxels are of one parcel each and lie in their space.
+// checkParcels checks that names, vertices and voxels are of one parcel each and lie in their
+// space.
 func (a *Axis) checkParcels() error {
 	if len(a.Parcels) != a.Length {
 		return fmt.Errorf("%d parcels for a length of %d", len(a.Parcels), a.Length)
@@ -137,8 +142,9 @@ func (a *Axis) checkParcels() error {
 	}
 	for structure, list := range vertices {
 		slices.Sort(list)
-		if v, ok := twice(list); ok {
-			return fmt.Errorf("vertex %d of %q is in more than one parcel, or twice in one", v, clip(structure))
+		if v, ok := duplicate(list); ok {
+			return fmt.Errorf("vertex %d of %q is in more than one parcel, or twice in one", v,
+				clip(structure))
 		}
 	}
 	return distinctVoxels(voxels)
@@ -150,7 +156,8 @@ func (p Parcel) checkVertices(sizes map[string]int) error {
 	for _, v := range p.Vertices {
 		size, ok := sizes[v.Structure]
 		if !ok {
-			return fmt.Errorf("has vertices of %q, which is not among the surfaces", clip(v.Structure))
+			return fmt.Errorf("has vertices of %q, which is not among the surfaces",
+				clip(v.Structure))
 		}
 		if seen[v.Structure] {
 			return fmt.Errorf("has the vertices of %q twice", clip(v.Structure))
@@ -171,11 +178,13 @@ func (a *Axis) checkModels() error {
 	var voxels [][3]int32
 	for _, m := range a.Models {
 		if m.Offset != at {
-			return fmt.Errorf("the model of %q begins at index %d, but the one before it ends at %d", clip(m.Structure), m.Offset, at)
+			return fmt.Errorf("the model of %q begins at index %d, but the one before it ends at "+
+				"%d", clip(m.Structure), m.Offset, at)
 		}
 		at += m.Count
 		if got := len(m.Vertices) + len(m.Voxels); got != m.Count {
-			return fmt.Errorf("the model of %q has %d vertices or voxels, its IndexCount is %d", clip(m.Structure), got, m.Count)
+			return fmt.Errorf("the model of %q has %d vertices or voxels, its IndexCount is %d",
+				clip(m.Structure), got, m.Count)
 		}
 		if !m.Surface() {
 			if err := a.inVolume(m.Voxels); err != nil {
@@ -231,8 +240,8 @@ func (a *Axis) inVolume(voxels [][3]int32) error {
 	return nil
 }
 
-// twice returns a value that a sorted list has more than once.
-func twice(sorted []int32) (int32, bool) {
+// duplicate returns a value that a sorted list has more than once.
+func duplicate(sorted []int32) (int32, bool) {
 	for i := 1; i < len(sorted); i++ {
 		if sorted[i] == sorted[i-1] {
 			return sorted[i], true
@@ -243,7 +252,7 @@ func twice(sorted []int32) (int32, bool) {
 
 // distinctVertices checks a sorted list of vertices for one that is there twice.
 func distinctVertices(sorted []int32) error {
-	if v, ok := twice(sorted); ok {
+	if v, ok := duplicate(sorted); ok {
 		return fmt.Errorf("vertex %d is there twice", v)
 	}
 	return nil

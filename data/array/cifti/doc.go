@@ -1,19 +1,22 @@
-// Package cifti reads CIFTI-2 files, the form in which Workbench, the HCP pipelines and nibabel keep brain data: a NIfTI-2
-// header, an XML text that says what the rows and columns are, and one matrix. It also averages vertices within the parcels
-// of a label file.
+// Package cifti reads CIFTI-2 files, the form in which Workbench, the HCP pipelines and nibabel
+// keep brain data: a NIfTI-2 header, an XML text that says what the rows and columns are, and one
+// matrix. It also averages vertices within the parcels of a label file.
 //
-// A file has two axes. Axis 0 (AppliesToMatrixDimension 0, dim[5] of the header) varies fastest in the file, axis 1 (dim[6])
-// slowest, so the data is a row-major matrix of shape [axis 1, axis 0]. In a ptseries file axis 0 is time and axis 1 the
-// parcels: the matrix is [parcels, time]. nibabel shows the transpose of it, Workbench calls axis 0 ROW.
+// A file has two axes. Axis 0 (AppliesToMatrixDimension 0, dim[5] of the header) varies fastest in
+// the file, axis 1 (dim[6]) slowest, so the data is a row-major matrix of shape [axis 1, axis 0].
+// In a ptseries file axis 0 is time and axis 1 the parcels: the matrix is [parcels, time]. nibabel
+// shows the transpose of it, Workbench calls axis 0 ROW.
 //
-// Sources: NIfTI-2 (nifti.nimh.nih.gov/nifti-2), CIFTI-2 main specification (www.nitrc.org/projects/cifti).
+// Sources: NIfTI-2 (nifti.nimh.nih.gov/nifti-2), CIFTI-2 main specification
+// (www.nitrc.org/projects/cifti).
 //
-// Invariants. An [Image] that was read is complete: its axes have the lengths of its data, the models of a BRAIN_MODELS axis
-// cover it with no hole, overlap or repeated vertex, and no two parcels share a name, a vertex or a voxel. Lengths are held
-// against the file's before room is made for them; of a compressed file against what its bytes can expand to at most, and
-// room grows with what really comes. An image keeps eight bytes for each number of the data, whatever its type in the file,
-// and a few times the XML. The XML may have no DOCTYPE and no entities of its own, and only the elements of the format,
-// which bounds its nesting.
+// Invariants. An [Image] that was read is complete: its axes have the lengths of its data, the
+// models of a BRAIN_MODELS axis cover it with no hole, overlap or repeated vertex, and no two
+// parcels share a name, a vertex or a voxel. Lengths are checked against the file's before memory
+// is allocated for them; of a compressed file against the most that its bytes can expand to, and
+// against an [array.Budget]. An image keeps eight bytes for each number of the data,
+// whatever its type in the file, and a few times the XML. The XML may have no DOCTYPE and no
+// entities of its own, and only the elements of the format, which bounds its nesting.
 //
 // The package imports the standard library and package array.
 package cifti

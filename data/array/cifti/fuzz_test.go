@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"torchpe/data/array"
 	"torchpe/internal/alloctest"
 )
 
@@ -46,9 +47,11 @@ func FuzzXML(f *testing.F) {
 		}
 	}
 	f.Add(good().xml, true)
-	f.Add(wrap(mapOf("0,1", "BRAIN_MODELS", volume234, surfaceModel("L", 1, 1, "8"), voxelModel("T", 0, 1, "1 2 3"))), false)
-	f.Add(wrap(mapOf("1", "LABELS", "<NamedMap/>"), mapOf("0", "LABELS", "<NamedMap><MapName>a</MapName><MetaData/><LabelTable>"+
-		labelThree+"</LabelTable></NamedMap>")), false)
+	f.Add(wrap(mapOf("0,1", "BRAIN_MODELS", volume234, surfaceModel("L", 1, 1, "8"),
+		voxelModel("T", 0, 1, "1 2 3"))), false)
+	f.Add(wrap(mapOf("1", "LABELS", "<NamedMap/>"),
+		mapOf("0", "LABELS", "<NamedMap><MapName>a</MapName><MetaData/><LabelTable>"+
+			labelThree+"</LabelTable></NamedMap>")), false)
 	f.Fuzz(func(t *testing.T, text string, three bool) {
 		s := good()
 		s.xml = text
@@ -70,11 +73,12 @@ func FuzzXML(f *testing.F) {
 	})
 }
 
-// justified is how many bytes reading may allocate: those of a plain file's hostile tests; of a compressed one 8 for each byte that
-// comes out of deflate, in rooms that double, and the constant of its reader.
+// justified is how many bytes reading may allocate: those of a plain file's hostile tests; of a
+// compressed one 8 for each byte that comes out of deflate, in rooms that double, and the constant
+// of its reader.
 func justified(file []byte) int {
 	if bytes.HasPrefix(file, []byte{0x1f, 0x8b}) {
-		return 2*8*deflateMost*len(file) + 1<<20
+		return 2*8*array.MaxInflate*len(file) + 1<<20
 	}
 	return 8*len(file) + 256<<10
 }
@@ -83,13 +87,16 @@ func justified(file []byte) int {
 func checkInvariants(t *testing.T, m *Image) {
 	t.Helper()
 	shape := []int{m.Axes[1].Length, m.Axes[0].Length}
-	if err := m.Data.Check(); err != nil || !slices.Equal(m.Data.Shape, shape) || len(m.Data.Data) == 0 {
+	if err := m.Data.Check(); err != nil || !slices.Equal(m.Data.Shape, shape) ||
+		len(m.Data.Data) == 0 {
 		t.Fatalf("data of shape %d: %v", m.Data.Shape, err)
 	}
 	for _, a := range m.Axes {
-		n := map[AxisKind]int{Series: a.Length, Parcels: len(a.Parcels), Scalars: len(a.Maps), Labels: len(a.Maps)}[a.Kind]
+		n := map[AxisKind]int{Series: a.Length, Parcels: len(a.Parcels), Scalars: len(a.Maps),
+			Labels: len(a.Maps)}[a.Kind]
 		for _, model := range a.Models {
-			if model.Offset != n || model.Count < 1 || len(model.Vertices)+len(model.Voxels) != model.Count {
+			if model.Offset != n || model.Count < 1 ||
+				len(model.Vertices)+len(model.Voxels) != model.Count {
 				t.Fatalf("model %+v at %d", model, n)
 			}
 			n += model.Count

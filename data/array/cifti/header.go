@@ -11,8 +11,8 @@ import (
 	"torchpe/data/array"
 )
 
-// The sizes of the two NIfTI headers, which stand in their first four bytes, and what begins a NIfTI-2 file that holds its
-// own data. The line ends in it show a file that was copied as text.
+// The sizes of the two NIfTI headers, which stand in their first four bytes, and what begins a
+// NIfTI-2 file that holds its own data. The line ends in it show a file that was copied as text.
 const (
 	nifti1Size = 348
 	nifti2Size = 540
@@ -25,7 +25,8 @@ const ecodeCIFTI = 32
 // maxExtensions bounds the extensions before CIFTI's. Files have one.
 const maxExtensions = 100
 
-// fileHeader is the NIfTI-2 header as it lies in a file (nifti2.h, struct nifti_2_header), 540 bytes.
+// fileHeader is the NIfTI-2 header as it lies in a file (nifti2.h, struct nifti_2_header), 540
+// bytes.
 type fileHeader struct {
 	Size                                     int32
 	Magic                                    [8]byte
@@ -48,31 +49,18 @@ type fileHeader struct {
 	Unused                                   [15]byte
 }
 
-// number is a type of numbers that a file can hold.
-type number struct {
-	name  string
-	bytes int
-	get   func(b []byte, o binary.ByteOrder) float64
-}
-
-// numbers lists the types by NIfTI's code. Complex and 128-bit numbers and colours have no place in a matrix of float64.
-var numbers = map[int16]number{
-	2:    {"uint8", 1, func(b []byte, _ binary.ByteOrder) float64 { return float64(b[0]) }},
-	4:    {"int16", 2, func(b []byte, o binary.ByteOrder) float64 { return float64(int16(o.Uint16(b))) }},
-	8:    {"int32", 4, func(b []byte, o binary.ByteOrder) float64 { return float64(int32(o.Uint32(b))) }},
-	16:   {"float32", 4, func(b []byte, o binary.ByteOrder) float64 { return float64(math.Float32frombits(o.Uint32(b))) }},
-	64:   {"float64", 8, func(b []byte, o binary.ByteOrder) float64 { return math.Float64frombits(o.Uint64(b)) }},
-	256:  {"int8", 1, func(b []byte, _ binary.ByteOrder) float64 { return float64(int8(b[0])) }},
-	512:  {"uint16", 2, func(b []byte, o binary.ByteOrder) float64 { return float64(o.Uint16(b)) }},
-	768:  {"uint32", 4, func(b []byte, o binary.ByteOrder) float64 { return float64(o.Uint32(b)) }},
-	1024: {"int64", 8, func(b []byte, o binary.ByteOrder) float64 { return float64(int64(o.Uint64(b))) }},
-	1280: {"uint64", 8, func(b []byte, o binary.ByteOrder) float64 { return float64(o.Uint64(b)) }},
+// numbers lists the types by NIfTI's code. Complex and 128-bit numbers and colours have no place in
+// a matrix of float64.
+var numbers = map[int16]array.Number{
+	2: array.Uint(1), 4: array.Int(2), 8: array.Int(4), 16: array.Float(4), 64: array.Float(8),
+	256: array.Int(1), 512: array.Uint(2), 768: array.Uint(4), 1024: array.Int(8),
+	1280: array.Uint(8),
 }
 
 // readFileHeader reads the header and finds out its byte order.
 func readFileHeader(s *source) (*fileHeader, binary.ByteOrder, error) {
-	if s.room() < 4 {
-		return nil, nil, fmt.Errorf("%d bytes are too few for a CIFTI-2 file", s.room())
+	if s.left() < 4 {
+		return nil, nil, fmt.Errorf("%d bytes are too few for a CIFTI-2 file", s.left())
 	}
 	b := make([]byte, nifti2Size)
 	if err := s.read(b[:4], "NIfTI header"); err != nil {
@@ -80,14 +68,16 @@ func readFileHeader(s *source) (*fileHeader, binary.ByteOrder, error) {
 	}
 	order, size := byteOrder(b)
 	if size == nifti1Size {
-		return nil, nil, errors.New("a NIfTI-1 file, an image volume: CIFTI-2 data is in NIfTI-2 files with names such as " +
-			"X.ptseries.nii or X.dtseries.nii")
+		return nil, nil, errors.New("a NIfTI-1 file, an image volume: CIFTI-2 data is in NIfTI-2 " +
+			"files with names such as X.ptseries.nii or X.dtseries.nii")
 	}
 	if size != nifti2Size {
-		return nil, nil, fmt.Errorf("not a NIfTI file: begins with %q, not with a header size of %d", b[:4], nifti2Size)
+		return nil, nil, fmt.Errorf(
+			"not a NIfTI file: begins with %q, not with a header size of %d", b[:4], nifti2Size)
 	}
-	if s.room() < nifti2Size-4 {
-		return nil, nil, fmt.Errorf("expected %d bytes of NIfTI-2 header, the file has %d: could it be damaged?", nifti2Size, s.limit)
+	if s.left() < nifti2Size-4 {
+		return nil, nil, fmt.Errorf("expected %d bytes of NIfTI-2 header, the file has %d: could "+
+			"it be damaged?", nifti2Size, s.limit)
 	}
 	if err := s.read(b[4:], "NIfTI-2 header"); err != nil {
 		return nil, nil, err
@@ -97,15 +87,18 @@ func readFileHeader(s *source) (*fileHeader, binary.ByteOrder, error) {
 		return nil, nil, err
 	}
 	if string(h.Magic[:4]) == "ni2\x00" {
-		return nil, nil, errors.New("the header of a NIfTI-2 pair (.hdr and .img): CIFTI-2 keeps header and data in one .nii file")
+		return nil, nil, errors.New("the header of a NIfTI-2 pair (.hdr and .img): CIFTI-2 keeps " +
+			"header and data in one .nii file")
 	}
 	if string(h.Magic[:]) != magic {
-		return nil, nil, fmt.Errorf("magic %q, not %q: could the file be damaged, or copied as text?", h.Magic[:], magic)
+		return nil, nil, fmt.Errorf(
+			"magic %q, not %q: could the file be damaged, or copied as text?", h.Magic[:], magic)
 	}
 	return h, order, nil
 }
 
-// byteOrder returns the byte order in which the first four bytes are the size of a NIfTI header, and that size.
+// byteOrder returns the byte order in which the first four bytes are the size of a NIfTI header,
+// and that size.
 func byteOrder(b []byte) (binary.ByteOrder, uint32) {
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		if size := order.Uint32(b); size == nifti1Size || size == nifti2Size {
@@ -115,13 +108,16 @@ func byteOrder(b []byte) (binary.ByteOrder, uint32) {
 	return binary.LittleEndian, 0
 }
 
-// errNoCIFTI is what a NIfTI-2 file without the XML is told.
-var errNoCIFTI = errors.New("a NIfTI-2 file without a CIFTI extension (code 32): not a CIFTI file, perhaps an image volume")
+// errNoCIFTI is the error of a NIfTI-2 file without the XML.
+var errNoCIFTI = errors.New(
+	"a NIfTI-2 file without a CIFTI extension (code 32): not a CIFTI file, perhaps an image volume")
 
-// findXML walks the header's extensions and returns the text of the one that is CIFTI's, without the zeros that fill it up.
+// findXML walks the header's extensions and returns the text of the one that is CIFTI's, without
+// the zeros that fill it up.
 func findXML(s *source, h *fileHeader, order binary.ByteOrder) ([]byte, error) {
 	if h.VoxOffset < nifti2Size || h.VoxOffset > s.limit {
-		return nil, fmt.Errorf("vox_offset says that the data begins at byte %d, %s: could it be damaged?", h.VoxOffset, s.holds(0))
+		return nil, fmt.Errorf("vox_offset says that the data begins at byte %d, %s: could it be "+
+			"damaged?", h.VoxOffset, s.holds(0))
 	}
 	if h.VoxOffset < nifti2Size+4 {
 		return nil, errNoCIFTI
@@ -143,29 +139,33 @@ func findXML(s *source, h *fileHeader, order binary.ByteOrder) ([]byte, error) {
 		}
 		size, code := int64(int32(order.Uint32(b[:]))), order.Uint32(b[4:])
 		if size < int64(len(b)) {
-			return nil, fmt.Errorf("the header extension at byte %d says that it has %d bytes; it needs at least %d: "+
-				"could the file be damaged?", start, size, len(b))
+			return nil, fmt.Errorf(
+				"the header extension at byte %d says that it has %d bytes; it needs at least %d: "+
+					"could the file be damaged?", start, size, len(b))
 		}
 		if size > h.VoxOffset-start {
-			return nil, fmt.Errorf("the header extension at byte %d says that it has %d bytes, but the data begins after %d "+
-				"(vox_offset %d): could the file be damaged?", start, size, h.VoxOffset-start, h.VoxOffset)
+			return nil, fmt.Errorf("the header extension at byte %d says that it has %d bytes, "+
+				"but the data begins after %d "+
+				"(vox_offset %d): could the file be damaged?", start, size, h.VoxOffset-start,
+				h.VoxOffset)
 		}
 		if code == ecodeCIFTI {
-			text, err := s.bytes(size-int64(len(b)), "CIFTI XML")
+			text, err := s.xml(size - int64(len(b)))
 			return bytes.TrimRight(text, "\x00"), err
 		}
 		if err := s.skip(size - int64(len(b))); err != nil {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("none of the first %d header extensions is CIFTI's: could the file be damaged?", maxExtensions)
+	return nil, fmt.Errorf("none of the first %d header extensions is CIFTI's: could the file be "+
+		"damaged?", maxExtensions)
 }
 
-// layout is what a header says about the data.
+// layout describes the data by the header.
 type layout struct {
 	dims         [2]int // by CIFTI's dimension: dim[5], dim[6]
 	count        int
-	number       number
+	number       array.Number
 	slope, inter float64 // 1 and 0 where the header asks for no scaling
 }
 
@@ -173,67 +173,63 @@ type layout struct {
 func (h *fileHeader) layout(s *source) (layout, error) {
 	l := layout{slope: 1}
 	if h.Dim[0] == 7 {
-		return l, fmt.Errorf("dim[0] is 7: a CIFTI-2 file of three axes (intent %d %q); only files of two are read",
+		return l, fmt.Errorf(
+			"dim[0] is 7: a CIFTI-2 file of three axes (intent %d %q); only files of two are read",
 			h.IntentCode, cString(h.IntentName[:]))
 	}
 	if h.Dim[0] != 6 {
-		return l, fmt.Errorf("dim[0] is %d; a CIFTI-2 file of two axes has 6: could it be damaged?", h.Dim[0])
+		return l, fmt.Errorf("dim[0] is %d; a CIFTI-2 file of two axes has 6: could it be damaged?",
+			h.Dim[0])
 	}
 	if !slices.Equal(h.Dim[1:5], []int64{1, 1, 1, 1}) {
-		return l, fmt.Errorf("dim[1] to dim[4] are %d; CIFTI-2 has 1 in all: could the file be damaged?", h.Dim[1:5])
+		return l, fmt.Errorf(
+			"dim[1] to dim[4] are %d; CIFTI-2 has 1 in all: could the file be damaged?", h.Dim[1:5])
 	}
 	if h.Dim[5] < 1 || h.Dim[6] < 1 || h.Dim[5] > math.MaxInt32 || h.Dim[6] > math.MaxInt32 {
-		return l, fmt.Errorf("dim[5] and dim[6] are %d and %d; they must lie between 1 and 2^31-1: could the file be damaged?",
+		return l, fmt.Errorf("dim[5] and dim[6] are %d and %d; they must lie between 1 and "+
+			"2^31-1: could the file be damaged?",
 			h.Dim[5], h.Dim[6])
 	}
 	l.dims = [2]int{int(h.Dim[5]), int(h.Dim[6])}
 	var ok bool
 	if l.number, ok = numbers[h.Datatype]; !ok {
-		return l, fmt.Errorf("datatype %d; read are the integers of 8 to 64 bits, float32 (16) and float64 (64)", h.Datatype)
+		return l, fmt.Errorf("datatype %d; read are the integers of 8 to 64 bits, float32 (16) "+
+			"and float64 (64)", h.Datatype)
 	}
-	if h.Bitpix != 0 && int(h.Bitpix) != 8*l.number.bytes {
-		return l, fmt.Errorf("datatype %d (%s) has %d bits, bitpix says %d: could the file be damaged?", h.Datatype, l.number.name,
-			8*l.number.bytes, h.Bitpix)
+	if h.Bitpix != 0 && int(h.Bitpix) != 8*l.number.Bytes {
+		return l, fmt.Errorf("datatype %d (%s) has %d bits, bitpix says %d: could the file be "+
+			"damaged?", h.Datatype, l.number,
+			8*l.number.Bytes, h.Bitpix)
 	}
 	var err error
 	if l.count, err = array.Count(l.dims[:], 8); err != nil {
 		return l, err
 	}
-	if want := int64(l.count) * int64(l.number.bytes); want > s.limit-h.VoxOffset {
-		return l, fmt.Errorf("expected %d bytes of data, %s: could it be damaged?", want, s.holds(h.VoxOffset))
+	if want := int64(l.count) * int64(l.number.Bytes); want > s.limit-h.VoxOffset {
+		return l, fmt.Errorf("expected %d bytes of data, %s: could it be damaged?", want,
+			s.holds(h.VoxOffset))
 	}
 	if h.Slope != 0 && !math.IsNaN(h.Slope) && !math.IsInf(h.Slope, 0) {
 		l.slope, l.inter = h.Slope, h.Inter
 		if math.IsNaN(l.inter) || math.IsInf(l.inter, 0) {
-			return l, fmt.Errorf("scl_slope is %v but scl_inter is %v: could the file be damaged?", h.Slope, h.Inter)
+			return l, fmt.Errorf("scl_slope is %v but scl_inter is %v: could the file be damaged?",
+				h.Slope, h.Inter)
 		}
 	}
 	return l, nil
 }
 
-// readNumbers reads the data. Room for a compressed file's grows with what really comes.
+// readNumbers reads the data.
 func readNumbers(s *source, l layout, order binary.ByteOrder) ([]float64, error) {
-	const most = 1 << 13 // numbers at a time
-	chunk := make([]byte, most*l.number.bytes)
-	room := l.count
-	if s.compressed {
-		room = min(room, most)
+	n := array.Numbers{Shape: []int{l.dims[1], l.dims[0]}, Bytes: l.number.Bytes,
+		Decode: func(_ int, b []byte) (float64, error) {
+			return l.number.Float64(b, order)*l.slope + l.inter, nil
+		},
+		Ended: func(err error, got int64) error {
+			return ended(err, int64(l.count)*int64(l.number.Bytes), got, "data")
+		},
 	}
-	values := make([]float64, 0, room)
-	start, total := s.at, int64(l.count)*int64(l.number.bytes)
-	for len(values) < l.count {
-		b := chunk[:min(most, l.count-len(values))*l.number.bytes]
-		if _, err := s.fill(b); err != nil {
-			return nil, ended(err, total, s.at-start, "data")
-		}
-		if need := len(values) + len(b)/l.number.bytes; need > cap(values) {
-			values = append(make([]float64, 0, min(l.count, 2*need)), values...)
-		}
-		for ; len(b) > 0; b = b[l.number.bytes:] {
-			values = append(values, l.number.get(b, order)*l.slope+l.inter)
-		}
-	}
-	return values, nil
+	return n.Read(s.r, s.budget)
 }
 
 // cString returns the text before the first zero byte.

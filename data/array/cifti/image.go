@@ -3,12 +3,11 @@ package cifti
 import (
 	"fmt"
 	"io"
-	"os"
 
 	"torchpe/data/array"
 )
 
-// Kind says what a file holds, by the name that stands before .nii in the names of such files.
+// Kind is the kind of a file, by the name that stands before .nii in the names of such files.
 type Kind string
 
 // The kinds of files with two axes. Unknown stands for a pair of axes that has no name.
@@ -26,7 +25,8 @@ const (
 	Unknown  Kind = "unknown"
 )
 
-// kinds maps the kinds of axes 0 and 1 to the kind of file (CIFTI-2 specification, "File types"; plabel is Workbench's).
+// kinds maps the kinds of axes 0 and 1 to the kind of file (CIFTI-2 specification, "File types";
+// plabel is Workbench's).
 var kinds = map[[2]AxisKind]Kind{
 	{BrainModels, BrainModels}: Dconn,
 	{Series, BrainModels}:      Dtseries,
@@ -40,17 +40,12 @@ var kinds = map[[2]AxisKind]Kind{
 	{Parcels, BrainModels}:     Dpconn,
 }
 
-// intents maps the intent codes of files with two axes to their kind. Code 3000 leaves it open.
-var intents = map[int]Kind{
-	3001: Dconn, 3002: Dtseries, 3003: Pconn, 3004: Ptseries, 3006: Dscalar, 3007: Dlabel, 3008: Pscalar, 3009: Pdconn, 3010: Dpconn,
-}
-
 // Image is the content of a CIFTI-2 file.
 type Image struct {
 	Name string // the file, as it was named to the reader; errors begin with it
 
-	// Kind follows from the axes. Programs that copy headers leave wrong intents behind, so the intent may say another thing;
-	// IntentKind returns what it says.
+	// Kind follows from the axes. Programs that copy headers leave wrong intents behind, so the
+	// intent may say another thing.
 	Kind       Kind
 	Intent     int    // intent code of the header, 3000-3012 in files that keep to the format
 	IntentName string // such as "ConnParcelSries"
@@ -59,55 +54,38 @@ type Image struct {
 	Axes     [2]Axis // by AppliesToMatrixDimension: Axes[0] varies fastest in the file
 	Metadata map[string]string
 
-	// Data has shape [Axes[1].Length, Axes[0].Length], with the header's slope and intercept applied. Integers beyond 2^53
-	// are rounded to float64. ReadHeader leaves it empty.
+	// Data has shape [Axes[1].Length, Axes[0].Length], with the header's slope and intercept
+	// applied. Integers beyond 2^53 are rounded to float64. ReadHeader leaves it empty.
 	Data array.Array
 }
 
-// IntentKind returns the kind that the header's intent code stands for, Unknown where it stands for none.
-func (m *Image) IntentKind() Kind {
-	if k, ok := intents[m.Intent]; ok {
-		return k
-	}
-	return Unknown
-}
-
-// Shape returns the shape of the data, [Axes[1].Length, Axes[0].Length], also where it was not read.
+// Shape returns the shape of the data, [Axes[1].Length, Axes[0].Length], also where it was not
+// read.
 func (m *Image) Shape() []int {
 	return []int{m.Axes[1].Length, m.Axes[0].Length}
 }
 
-// Read reads the file at path, which must be a regular file, plain or compressed by gzip. Its errors name the file, what is
-// wrong with which value, and for other NIfTI files what to do.
+// Read reads the file at path, which must be a regular file, plain or compressed by gzip. Its
+// errors name the file, what is wrong with which value, and for other NIfTI files what to do.
 func Read(path string) (*Image, error) {
 	return readPath(path, true)
 }
 
-// ReadHeader reads everything but the data of the file at path. In a plain file it also checks that the data is there; of a
-// compressed one it reads only the beginning, so that damage after it stays unseen.
+// ReadHeader reads everything but the data of the file at path. In a plain file it also checks that
+// the data is there; of a compressed one it reads only the beginning, so that damage after it stays
+// unseen.
 func ReadHeader(path string) (*Image, error) {
 	return readPath(path, false)
 }
 
 // readPath reads a file with or without its data.
 func readPath(path string, data bool) (*Image, error) {
-	// Looked at before it is opened: opening a named pipe would wait for a writer.
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("read cifti: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read cifti: %s: not a regular file (%s)", path, info.Mode())
-	}
-	f, err := os.Open(path)
+	f, err := array.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read cifti: %w", err)
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err != nil {
-		return nil, fmt.Errorf("read cifti: %w", err)
-	}
-	return read(f, info.Size(), path, data)
+	return read(f, f.Size(), path, data)
 }
 
 // ReadFrom reads a file of size bytes from r. The name stands in errors and becomes the image's.
@@ -124,8 +102,8 @@ func read(r io.ReaderAt, size int64, name string, data bool) (*Image, error) {
 	return m, nil
 }
 
-// decode reads the parts of a file in their order. The version in the XML is looked at before the header's dimensions:
-// CIFTI-1 gives them another order, and its message must come first.
+// decode reads the parts of a file in their order. The version in the XML is checked before the
+// header's dimensions: CIFTI-1 gives them another order, and its message must come first.
 func decode(r io.ReaderAt, size int64, name string, data bool) (*Image, error) {
 	s, err := newSource(r, size)
 	if err != nil {
@@ -148,8 +126,9 @@ func decode(r io.ReaderAt, size int64, name string, data bool) (*Image, error) {
 		return nil, err
 	}
 	m := &Image{
-		Name: name, Intent: int(h.IntentCode), IntentName: cString(h.IntentName[:]), Datatype: l.number.name,
-		Axes: [2]Axis{{Length: l.dims[0]}, {Length: l.dims[1]}},
+		Name: name, Intent: int(h.IntentCode), IntentName: cString(h.IntentName[:]),
+		Datatype: l.number.String(),
+		Axes:     [2]Axis{{Length: l.dims[0]}, {Length: l.dims[1]}},
 	}
 	if err := p.matrix(m); err != nil {
 		return nil, fmt.Errorf("XML: %w", err)

@@ -24,7 +24,8 @@ func (p *parser) indicesMap(e xml.StartElement, m *Image) error {
 	for s := range strings.SplitSeq(applies, ",") {
 		i := slices.Index([]string{"0", "1"}, strings.TrimSpace(s))
 		if i < 0 {
-			return fmt.Errorf("AppliesToMatrixDimension is %q; the dimensions of a matrix are 0 and 1", clip(applies))
+			return fmt.Errorf("AppliesToMatrixDimension is %q; the dimensions of a matrix are "+
+				"0 and 1", clip(applies))
 		}
 		if m.Axes[i].Kind != "" || slices.Contains(axes, i) {
 			return fmt.Errorf("dimension %d has two MatrixIndicesMaps", i)
@@ -37,7 +38,8 @@ func (p *parser) indicesMap(e xml.StartElement, m *Image) error {
 	}
 	for _, i := range axes {
 		if m.Axes[i].Length != a.Length {
-			return fmt.Errorf("one MatrixIndicesMap applies to dimensions %s, but dim[5] and dim[6] are %d and %d",
+			return fmt.Errorf("one MatrixIndicesMap applies to dimensions %s, but dim[5] "+
+				"and dim[6] are %d and %d",
 				applies, m.Axes[0].Length, m.Axes[1].Length)
 		}
 		m.Axes[i] = a
@@ -66,7 +68,8 @@ func (p *parser) axis(e xml.StartElement, a *Axis) error {
 	case Scalars, Labels:
 		element = func(e xml.StartElement) error { return p.namedMap(e, a) }
 	default:
-		return fmt.Errorf("IndicesMapToDataType is %q, not one of CIFTI-2's: could the file be damaged?", clip(kind))
+		return fmt.Errorf("IndicesMapToDataType is %q, not one of CIFTI-2's: could the file "+
+			"be damaged?", clip(kind))
 	}
 	if err := p.each(string(a.Kind), element); err != nil {
 		return err
@@ -88,9 +91,11 @@ func (a *Axis) series(e xml.StartElement) error {
 		return fmt.Errorf("NumberOfSeriesPoints is %d for a length of %d", n, a.Length)
 	}
 	if !slices.Contains([]string{"SECOND", "HERTZ", "METER", "RADIAN"}, unit) {
-		return fmt.Errorf("SeriesUnit is %q; CIFTI-2 has SECOND, HERTZ, METER and RADIAN", clip(unit))
+		return fmt.Errorf("SeriesUnit is %q; CIFTI-2 has SECOND, HERTZ, METER and RADIAN",
+			clip(unit))
 	}
-	// Division by a power of ten that float64 holds is rounded once: 720 with -3 is 0.72 and not the number beside it.
+	// Division by a power of ten that float64 holds is rounded once: 720 with -3 is 0.72 and not
+	// the number beside it.
 	scale := func(v float64) float64 {
 		if exponent < 0 {
 			return v / math.Pow10(-exponent)
@@ -99,7 +104,8 @@ func (a *Axis) series(e xml.StartElement) error {
 	}
 	a.Series = Sampling{Start: scale(start), Step: scale(step), Exponent: exponent, Unit: unit}
 	if math.IsInf(a.Series.Start, 0) || math.IsInf(a.Series.Step, 0) {
-		return fmt.Errorf("SeriesStart %v and SeriesStep %v with SeriesExponent %d are beyond float64", start, step, exponent)
+		return fmt.Errorf("SeriesStart %v and SeriesStep %v with SeriesExponent %d are beyond "+
+			"float64", start, step, exponent)
 	}
 	return nil
 }
@@ -111,7 +117,8 @@ func (p *parser) parcels(e xml.StartElement, a *Axis) error {
 		return p.volume(e, a)
 	case "Surface":
 		at := attributes{e: e}
-		a.Surfaces = append(a.Surfaces, Surface{at.text("BrainStructure"), at.integer("SurfaceNumberOfVertices", 1, math.MaxInt32)})
+		a.Surfaces = append(a.Surfaces, Surface{at.text("BrainStructure"),
+			at.integer("SurfaceNumberOfVertices", 1, math.MaxInt32)})
 		if at.err != nil {
 			return at.err
 		}
@@ -182,14 +189,16 @@ func (p *parser) models(e xml.StartElement, a *Axis) error {
 func (p *parser) model(e xml.StartElement) (m Model, err error) {
 	at := attributes{e: e}
 	m.Structure = at.text("BrainStructure")
-	m.Offset, m.Count = at.integer("IndexOffset", 0, math.MaxInt32), at.integer("IndexCount", 1, math.MaxInt32)
+	m.Offset, m.Count = at.integer("IndexOffset", 0, math.MaxInt32), at.integer(
+		"IndexCount", 1, math.MaxInt32)
 	kind := at.text("ModelType")
 	switch kind {
 	case "CIFTI_MODEL_TYPE_SURFACE":
 		m.SurfaceVertices = at.integer("SurfaceNumberOfVertices", 1, math.MaxInt32)
 	case "CIFTI_MODEL_TYPE_VOXELS":
 	default:
-		return m, fmt.Errorf("ModelType is %q, neither CIFTI_MODEL_TYPE_SURFACE nor CIFTI_MODEL_TYPE_VOXELS", clip(kind))
+		return m, fmt.Errorf("ModelType is %q, neither CIFTI_MODEL_TYPE_SURFACE nor "+
+			"CIFTI_MODEL_TYPE_VOXELS", clip(kind))
 	}
 	if at.err != nil {
 		return m, at.err
@@ -278,13 +287,15 @@ func (p *parser) volume(e xml.StartElement, a *Axis) error {
 	for i, s := range lengths {
 		n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 32)
 		if err != nil || n < 1 || len(lengths) != 3 {
-			return fmt.Errorf("VolumeDimensions are %q, not three lengths such as 91,109,91", clip(size))
+			return fmt.Errorf("VolumeDimensions are %q, not three lengths such as 91,109,91",
+				clip(size))
 		}
 		a.Volume.Size[i] = int(n)
 	}
 	transforms := 0
 	err := p.each("Volume", func(e xml.StartElement) error {
-		if transforms++; e.Name.Local != "TransformationMatrixVoxelIndicesIJKtoXYZ" || transforms > 1 {
+		if transforms++; e.Name.Local != "TransformationMatrixVoxelIndicesIJKtoXYZ" ||
+			transforms > 1 {
 			return p.unexpected(e, "Volume")
 		}
 		return p.transform(e, a.Volume)

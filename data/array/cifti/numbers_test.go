@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNumbers reads every type of number, in both byte orders, at the ends of its range, with and without scaling. Expected
-// are the values that Go's own conversions give.
+// TestNumbers reads every type of number, in both byte orders, at the ends of its range, with and
+// without scaling. Expected are the values that Go's own conversions give.
 func TestNumbers(t *testing.T) {
 	tests := []struct {
 		datatype, bits int16
@@ -18,17 +18,24 @@ func TestNumbers(t *testing.T) {
 		{256, 8, []int8{0, 1, 127, -128, -1, 5}, []float64{0, 1, 127, -128, -1, 5}},
 		{4, 16, []int16{0, 1, 32767, -32768, -1, 258}, []float64{0, 1, 32767, -32768, -1, 258}},
 		{512, 16, []uint16{0, 1, 32767, 65535, 258, 9}, []float64{0, 1, 32767, 65535, 258, 9}},
-		{8, 32, []int32{0, 1, math.MaxInt32, math.MinInt32, -1, 258}, []float64{0, 1, 2147483647, -2147483648, -1, 258}},
-		{768, 32, []uint32{0, 1, math.MaxUint32, 258, 2, 3}, []float64{0, 1, 4294967295, 258, 2, 3}},
-		{1024, 64, []int64{0, 1, 1 << 53, -1 << 63, -1, 258}, []float64{0, 1, 9007199254740992, -9223372036854775808, -1, 258}},
-		{1280, 64, []uint64{0, 1, 1 << 53, 1 << 63, 258, 3}, []float64{0, 1, 9007199254740992, 9223372036854775808, 258, 3}},
-		{16, 32, []float32{0, 1.5, -2.25, math.MaxFloat32, float32(math.Inf(1)), math.SmallestNonzeroFloat32},
+		{8, 32, []int32{0, 1, math.MaxInt32, math.MinInt32, -1, 258},
+			[]float64{0, 1, 2147483647, -2147483648, -1, 258}},
+		{768, 32, []uint32{0, 1, math.MaxUint32, 258, 2, 3},
+			[]float64{0, 1, 4294967295, 258, 2, 3}},
+		{1024, 64, []int64{0, 1, 1 << 53, -1 << 63, -1, 258}, []float64{0, 1, 9007199254740992,
+			-9223372036854775808, -1, 258}},
+		{1280, 64, []uint64{0, 1, 1 << 53, 1 << 63, 258, 3}, []float64{0, 1, 9007199254740992,
+			9223372036854775808, 258, 3}},
+		{16, 32, []float32{0, 1.5, -2.25, math.MaxFloat32, float32(math.Inf(1)),
+			math.SmallestNonzeroFloat32},
 			[]float64{0, 1.5, -2.25, math.MaxFloat32, math.Inf(1), math.SmallestNonzeroFloat32}},
-		{64, 64, []float64{0, 1.5, -2.25, math.MaxFloat64, math.Inf(-1), math.SmallestNonzeroFloat64},
+		{64, 64, []float64{0, 1.5, -2.25, math.MaxFloat64, math.Inf(-1),
+			math.SmallestNonzeroFloat64},
 			[]float64{0, 1.5, -2.25, math.MaxFloat64, math.Inf(-1), math.SmallestNonzeroFloat64}},
 	}
 	scales := []struct{ slope, inter, wantSlope, wantInter float64 }{
-		{1, 0, 1, 0}, {0, 7, 1, 0}, {math.NaN(), 7, 1, 0}, {math.Inf(1), math.NaN(), 1, 0}, {0.5, -3, 0.5, -3}, {-2, 0, -2, 0},
+		{1, 0, 1, 0}, {0, 7, 1, 0}, {math.NaN(), 7, 1, 0}, {math.Inf(1), math.NaN(), 1, 0},
+		{0.5, -3, 0.5, -3}, {-2, 0, -2, 0},
 	}
 	for _, test := range tests {
 		for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
@@ -46,7 +53,8 @@ func TestNumbers(t *testing.T) {
 				}
 				for i, w := range test.want {
 					if w = w*scale.wantSlope + scale.wantInter; m.Data.Data[i] != w {
-						t.Errorf("datatype %d (%s), %v, scale %v: %v, want %v", test.datatype, m.Datatype, order, scale, m.Data.Data[i], w)
+						t.Errorf("datatype %d (%s), %v, scale %v: %v, want %v", test.datatype,
+							m.Datatype, order, scale, m.Data.Data[i], w)
 					}
 				}
 			}

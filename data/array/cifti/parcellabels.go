@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// ParcelLabels returns the names of parcels and the label that each has in a dlabel file, such as its network: parcels are
-// those of a parcel file (ptseries, pscalar, ...) or the labels of the first map of a dlabel file, by ascending key. mapName
-// is the map of labels, empty for the first. More than half of a parcel's labelled vertices and voxels must agree.
+// ParcelLabels returns the names of parcels and the label that each has in a dlabel file, such as
+// its network: parcels are those of a parcel file (ptseries, pscalar, ...) or the labels of the
+// first map of a dlabel file, by ascending key. mapName is the map of labels, empty for the first.
+// More than half of a parcel's labelled vertices and voxels must agree.
 func ParcelLabels(parcels, labels *Image, mapName string) (names, found []string, err error) {
 	if labels.Axes[0].Kind != Labels || labels.Axes[1].Kind != BrainModels {
 		return nil, nil, fmt.Errorf("%s is a %s file, not a dlabel file", labels.Name, labels.Kind)
@@ -41,7 +42,8 @@ func ParcelLabels(parcels, labels *Image, mapName string) (names, found []string
 			}
 		}
 		if 2*most <= all {
-			return nil, nil, fmt.Errorf("parcel %d (%q) of %s has %d vertices and voxels; of the %d that %s labels, no label has more than half",
+			return nil, nil, fmt.Errorf("parcel %d (%q) of %s has %d vertices and voxels; of the "+
+				"%d that %s labels, no label has more than half",
 				i, clip(name), parcels.Name, len(members[i]), all, labels.Name)
 		}
 		found = append(found, table[best].Name)
@@ -57,8 +59,10 @@ func (m *Image) members(space *Image) (names []string, members [][]grayordinate,
 	}
 	for _, s := range m.Axes[i].Surfaces {
 		for _, model := range space.Axes[1].Models {
-			if model.Structure == s.Structure && model.Surface() && model.SurfaceVertices != s.Vertices {
-				return nil, nil, fmt.Errorf("the surface of %q has %d vertices in %s and %d in %s; resample one of them, as by wb_command -cifti-resample",
+			if model.Structure == s.Structure && model.Surface() &&
+				model.SurfaceVertices != s.Vertices {
+				return nil, nil, fmt.Errorf("the surface of %q has %d vertices in %s and %d in "+
+					"%s; resample one of them, as by wb_command -cifti-resample",
 					clip(s.Structure), s.Vertices, m.Name, model.SurfaceVertices, space.Name)
 			}
 		}

@@ -20,52 +20,91 @@ type Parcellation struct {
 	Keys   []int       // [parcels], ascending
 
 	Grayordinates []int // [parcels], how many vertices and voxels each mean is of
-	NotFinite     []int // [parcels], how many of these have a NaN or an infinity at some index of axis 0
-	Uncovered     []int // [parcels], how many more carry the label, but are not in the dense file
+	// NotFinite counts those of them that have a NaN or an infinity at some index of axis 0.
+	NotFinite []int
+	Uncovered []int // [parcels], how many more carry the label, but are not in the dense file
+
+	Missing []string // names of the parcels that ParcellateCovered left out
 }
 
-// Parcellate averages a dense file (dtseries, dscalar) within the labels of the first map of a dlabel file. It returns the
-// values [parcels, time] and the names and keys of the parcels. ParcellateMap says how.
-func Parcellate(series, labels *Image) (values array.Array, names []string, keys []int, err error) {
-	p, err := ParcellateMap(series, labels, "")
-	if err != nil {
-		return array.Array{}, nil, nil, err
-	}
-	return p.Values, p.Names, p.Keys, nil
-}
-
-// ParcellateMap averages a dense file (dtseries, dscalar) within the labels of the map of that name of a dlabel file; an
-// empty name is the first map. Vertices are matched by structure and number and voxels by i, j, k, never by their place in
-// the file. The mean is over vertices and voxels with equal weights.
+// Parcellate averages a dense file (dtseries, dscalar) within the labels of the map of that name
+// of a dlabel file; an empty name is the first map. Vertices are matched by structure and number
+// and voxels by i, j, k, never by their place in the file. The mean is over vertices and voxels
+// with equal weights.
 //
-// Parcels are the labels that some vertex or voxel of the map has, by ascending key, as wb_command -cifti-parcellate emits
-// them; labels of the table that nothing has are no parcels. The label "???" is left out, and key 0 where the table gives
-// it no name. A vertex that the dense file lacks is left out of the mean, as with -legacy-mode, and counted in Uncovered. A
-// NaN or infinity is part of the mean, as without -only-numeric, so that the parcel's value at that time is not finite
+// Parcels are the labels that some vertex or voxel of the map has, by ascending key, as wb_command
+// -cifti-parcellate emits them; labels of the table that nothing has are no parcels. The label
+// "???" is left out, and key 0 where the table gives it no name. A vertex that the dense file lacks
+// is left out of the mean, as with -legacy-mode, and counted in Uncovered. A NaN or infinity is
+// part of the mean, as without -only-numeric, so that the parcel's value at that time is not finite
 // either; NotFinite counts such vertices.
 //
-// It fails where the files disagree about the vertices of a surface or the space of voxels, where a parcel has nothing in
-// the dense file, where the map has a key that is not in its table, and where two parcels have one name.
-func ParcellateMap(series, labels *Image, name string) (*Parcellation, error) {
+// It fails where the files disagree about the vertices of a surface or the space of voxels, where a
+// parcel has nothing in the dense file, where the map has a key that is not in its table, and where
+// two parcels have one name.
+func Parcellate(series, labels *Image, name string) (*Parcellation, error) {
 	p, err := parcellate(series, labels, name)
+	if err == nil {
+		err = p.checkCovered(series.Name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("parcellate %s by %s: %w", series.Name, labels.Name, err)
 	}
 	return p, nil
 }
 
-// parcellate does the work of ParcellateMap.
+// ParcellateCovered averages as Parcellate does, but leaves out the parcels that have nothing in the
+// dense file, such as those below the cortex where it has the cortex alone. Missing names them. It
+// fails where no parcel is left.
+func ParcellateCovered(series, labels *Image, name string) (*Parcellation, error) {
+	p, err := parcellate(series, labels, name)
+	if err == nil && !slices.ContainsFunc(p.Grayordinates, func(n int) bool { return n > 0 }) {
+		err = p.checkCovered(series.Name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("parcellate %s by %s: %w", series.Name, labels.Name, err)
+	}
+	return p.covered(), nil
+}
+
+// covered returns the parcels that have something in the dense file.
+func (p *Parcellation) covered() *Parcellation {
+	width := p.Values.Shape[1]
+	out := &Parcellation{}
+	for i, n := range p.Grayordinates {
+		if n == 0 {
+			out.Missing = append(out.Missing, p.Names[i])
+			continue
+		}
+		out.Names, out.Keys = append(out.Names, p.Names[i]), append(out.Keys, p.Keys[i])
+		out.Grayordinates = append(out.Grayordinates, n)
+		out.NotFinite, out.Uncovered = append(out.NotFinite, p.NotFinite[i]), append(out.Uncovered, p.Uncovered[i])
+		out.Values.Data = append(out.Values.Data, p.Values.Data[i*width:(i+1)*width]...)
+	}
+	out.Values.Shape = []int{len(out.Keys), width}
+	return out
+}
+
+// MissingParcelsError says that parcels have no vertex or voxel in a dense file.
+type MissingParcelsError struct{ text string }
+
+func (e *MissingParcelsError) Error() string { return e.text }
+
+// parcellate averages; parcels that have nothing in the dense file are NaN.
 func parcellate(series, labels *Image, name string) (*Parcellation, error) {
 	for _, m := range []*Image{series, labels} {
 		if m.Axes[1].Kind != BrainModels {
-			return nil, fmt.Errorf("%s is a %s file; axis 1 must be of brain models", m.Name, m.Kind)
+			return nil, fmt.Errorf("%s is a %s file; axis 1 must be of brain models",
+				m.Name, m.Kind)
 		}
 		if err := m.Data.Check(); err != nil || !slices.Equal(m.Data.Shape, m.Shape()) {
-			return nil, fmt.Errorf("%s: its data was not read, or is not of the shape %d of its axes", m.Name, m.Shape())
+			return nil, fmt.Errorf("%s: its data was not read, or is not of the shape %d of its "+
+				"axes", m.Name, m.Shape())
 		}
 	}
 	if series.Axes[0].Kind == BrainModels || series.Axes[0].Kind == Labels {
-		return nil, fmt.Errorf("%s is a %s file; averaged are dtseries and dscalar files", series.Name, series.Kind)
+		return nil, fmt.Errorf("%s is a %s file; averaged are dtseries and dscalar files",
+			series.Name, series.Kind)
 	}
 	if labels.Axes[0].Kind != Labels {
 		return nil, fmt.Errorf("%s is a %s file, not a dlabel file", labels.Name, labels.Kind)
@@ -85,9 +124,7 @@ func parcellate(series, labels *Image, name string) (*Parcellation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.average(series, t); err != nil {
-		return nil, err
-	}
+	p.average(series, t)
 	return p, nil
 }
 
@@ -104,7 +141,8 @@ func (m *Image) mapIndex(name string) (int, error) {
 		for j := range names {
 			names[j] = clip(list[j].Name)
 		}
-		return 0, fmt.Errorf("no map is called %q; the first of the %d are %q", name, len(list), names)
+		return 0, fmt.Errorf("no map is called %q; the first of the %d are %q", name,
+			len(list), names)
 	}
 	if slices.ContainsFunc(list[i+1:], is) {
 		return 0, fmt.Errorf("more than one map is called %q", name)
@@ -124,8 +162,10 @@ func sameSpace(a, b *Image) error {
 	}
 	for _, m := range b.Axes[1].Models {
 		if size, both := sizes[m.Structure]; both && m.Surface() && size != m.SurfaceVertices {
-			return fmt.Errorf("the surface of %q has %d vertices in %s and %d in %s; resample one of them, "+
-				"as by wb_command -cifti-resample", clip(m.Structure), size, a.Name, m.SurfaceVertices, b.Name)
+			return fmt.Errorf(
+				"the surface of %q has %d vertices in %s and %d in %s; resample one of them, "+
+					"as by wb_command -cifti-resample", clip(m.Structure), size, a.Name,
+				m.SurfaceVertices, b.Name)
 		}
 		voxels[1] = voxels[1] || !m.Surface()
 	}
@@ -134,15 +174,18 @@ func sameSpace(a, b *Image) error {
 	}
 	v, w := a.Axes[1].Volume, b.Axes[1].Volume
 	if v.Size != w.Size {
-		return fmt.Errorf("the volume has %d voxels in %s and %d in %s; resample one of them", v.Size, a.Name, w.Size, b.Name)
+		return fmt.Errorf("the volume has %d voxels in %s and %d in %s; resample one of them",
+			v.Size, a.Name, w.Size, b.Name)
 	}
-	// A thousandth of a millimetre: far below a voxel, far above what writing a matrix with few digits changes.
+	// A thousandth of a millimetre: far below a voxel, far above what writing a matrix with few
+	// digits changes.
 	const tolerance = 1e-6
 	for i, row := range v.Affine[:3] {
 		for j := range row {
 			x, y := row[j]*math.Pow10(v.MeterExponent), w.Affine[i][j]*math.Pow10(w.MeterExponent)
 			if math.Abs(x-y) > tolerance {
-				return fmt.Errorf("row %d, column %d of the matrix from voxels to places is %g m in %s and %g m in %s; resample one of them",
+				return fmt.Errorf("row %d, column %d of the matrix from voxels to places is %g m "+
+					"in %s and %g m in %s; resample one of them",
 					i, j, x, a.Name, y, b.Name)
 			}
 		}
@@ -191,7 +234,8 @@ func labelTable(labels *Image, column int) (*keyTable, error) {
 			switch {
 			case known && l.Name == unassigned, key == 0 && l.Name == "":
 			case !known:
-				err = fmt.Errorf("map %q of %s has the key %d at %s, which is not in its label table", clip(m.Name), labels.Name, key, g)
+				err = fmt.Errorf("map %q of %s has the key %d at %s, which is not in its label "+
+					"table", clip(m.Name), labels.Name, key, g)
 			default:
 				t.keys[g] = key
 				t.counts[key]++
@@ -199,7 +243,8 @@ func labelTable(labels *Image, column int) (*keyTable, error) {
 		})
 	}
 	if err == nil && len(t.keys) == 0 {
-		err = fmt.Errorf("map %q of %s has no parcels: nothing in it has a label but %q", clip(m.Name), labels.Name, unassigned)
+		err = fmt.Errorf("map %q of %s has no parcels: nothing in it has a label but %q",
+			clip(m.Name), labels.Name, unassigned)
 	}
 	return t, err
 }
@@ -220,7 +265,8 @@ func (t *keyTable) parcels(table map[int]Label) (*Parcellation, error) {
 	for i, key := range p.Keys {
 		name := table[key].Name
 		if other, twice := byName[name]; twice {
-			return nil, fmt.Errorf("the label table has two parcels %q, with keys %d and %d", clip(name), other, key)
+			return nil, fmt.Errorf("the label table has two parcels %q, with keys %d and %d",
+				clip(name), other, key)
 		}
 		byName[name] = key
 		t.parcel[key] = i
@@ -230,19 +276,17 @@ func (t *keyTable) parcels(table map[int]Label) (*Parcellation, error) {
 	return p, nil
 }
 
-// average fills the means. A parcel sums up in the order of the dense file, so that the same files give the same bits.
-func (p *Parcellation) average(series *Image, t *keyTable) error {
+// average fills the means. A parcel sums up in the order of the dense file, so that the same files
+// give the same bits.
+func (p *Parcellation) average(series *Image, t *keyTable) {
 	p.Grayordinates, p.NotFinite = make([]int, len(p.Keys)), make([]int, len(p.Keys))
 	t.each(series, func(parcel int, _ []float64) {
 		p.Grayordinates[parcel]++
 		p.Uncovered[parcel]--
 	})
-	if err := p.checkCovered(series.Name); err != nil {
-		return err
-	}
-	// Every parcel has a row of the dense file, so this is no larger than its data.
 	width := series.Axes[0].Length
-	p.Values = array.Array{Shape: []int{len(p.Keys), width}, Data: make([]float64, len(p.Keys)*width)}
+	p.Values = array.Array{Shape: []int{len(p.Keys), width},
+		Data: make([]float64, len(p.Keys)*width)}
 	t.each(series, func(parcel int, row []float64) {
 		sum, finite := p.Values.Data[parcel*width:(parcel+1)*width], true
 		for j, v := range row {
@@ -258,7 +302,6 @@ func (p *Parcellation) average(series *Image, t *keyTable) error {
 			p.Values.Data[i*width+j] /= float64(n)
 		}
 	}
-	return nil
 }
 
 // each calls f with each row of a dense file that is in a parcel.
@@ -278,7 +321,8 @@ func (p *Parcellation) checkCovered(name string) error {
 	var empty []string
 	for i, n := range p.Grayordinates {
 		if n == 0 {
-			empty = append(empty, fmt.Sprintf("%q (key %d, %d in the label file)", clip(p.Names[i]), p.Keys[i], p.Uncovered[i]))
+			empty = append(empty, fmt.Sprintf("%q (key %d, %d in the label file)", clip(p.Names[i]),
+				p.Keys[i], p.Uncovered[i]))
 		}
 	}
 	if len(empty) == 0 {
@@ -288,5 +332,6 @@ func (p *Parcellation) checkCovered(name string) error {
 	if n := len(empty) - 5; n > 0 {
 		empty, more = empty[:5], fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Errorf("%s has no vertex or voxel of the parcels %s%s", name, strings.Join(empty, ", "), more)
+	return &MissingParcelsError{fmt.Sprintf("%s has no vertex or voxel of the parcels %s%s", name,
+		strings.Join(empty, ", "), more)}
 }

@@ -9,9 +9,11 @@ import (
 	"torchpe/data/array"
 )
 
-// dense returns a dtseries image of two times over a surface L of ten vertices: vertex v has the values v and 100+v.
+// dense returns a dtseries image of two times over a surface L of ten vertices: vertex v has the
+// values v and 100+v.
 func dense(vertices ...int32) *Image {
-	m := &Image{Name: "series.nii", Kind: Dtseries, Axes: [2]Axis{{Kind: Series, Length: 2}, surfaceAxis(vertices)}}
+	m := &Image{Name: "series.nii", Kind: Dtseries, Axes: [2]Axis{{Kind: Series, Length: 2},
+		surfaceAxis(vertices)}}
 	for _, v := range vertices {
 		m.Data.Data = append(m.Data.Data, float64(v), 100+float64(v))
 	}
@@ -22,7 +24,8 @@ func dense(vertices ...int32) *Image {
 // surfaceAxis returns an axis of vertices of L.
 func surfaceAxis(vertices []int32) Axis {
 	n := len(vertices)
-	return Axis{Kind: BrainModels, Length: n, Models: []Model{{Structure: "L", Count: n, SurfaceVertices: 10, Vertices: vertices}}}
+	return Axis{Kind: BrainModels, Length: n,
+		Models: []Model{{Structure: "L", Count: n, SurfaceVertices: 10, Vertices: vertices}}}
 }
 
 // dlabel returns a dlabel image of one map, "map", whose vertex i of L has the key keys[i].
@@ -31,7 +34,8 @@ func dlabel(table map[int]Label, keys ...float64) *Image {
 	for i := range vertices {
 		vertices[i] = int32(i)
 	}
-	m := &Image{Name: "labels.nii", Kind: Dlabel, Axes: [2]Axis{{Kind: Labels, Length: 1}, surfaceAxis(vertices)}}
+	m := &Image{Name: "labels.nii", Kind: Dlabel, Axes: [2]Axis{{Kind: Labels, Length: 1},
+		surfaceAxis(vertices)}}
 	m.Axes[0].Maps = []Map{{Name: "map", Labels: table}}
 	m.Data = array.Array{Shape: m.Shape(), Data: keys}
 	return m
@@ -39,16 +43,19 @@ func dlabel(table map[int]Label, keys ...float64) *Image {
 
 // areas is a table of labels.
 func areas() map[int]Label {
-	return map[int]Label{0: {Name: unassigned}, 1: {Name: "one"}, 2: {Name: "two"}, 9: {Name: "unused"}}
+	return map[int]Label{0: {Name: unassigned}, 1: {Name: "one"}, 2: {Name: "two"},
+		9: {Name: "unused"}}
 }
 
-// TestParcellateByHand compares with means taken by hand: vertices 1 and 3 are "one", 2 and 5 "two"; 5 is not in the series.
+// TestParcellateByHand compares with means taken by hand: vertices 1 and 3 are "one", 2 and 5
+// "two"; 5 is not in the series.
 func TestParcellateByHand(t *testing.T) {
-	p, err := ParcellateMap(dense(3, 0, 2, 1, 7), dlabel(areas(), 0, 1, 2, 1, 0, 2), "map")
+	p, err := Parcellate(dense(3, 0, 2, 1, 7), dlabel(areas(), 0, 1, 2, 1, 0, 2), "map")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(p.Values.Data, []float64{2, 102, 2, 102}) || !slices.Equal(p.Values.Shape, []int{2, 2}) ||
+	if !slices.Equal(p.Values.Data, []float64{2, 102, 2, 102}) ||
+		!slices.Equal(p.Values.Shape, []int{2, 2}) ||
 		!slices.Equal(p.Names, []string{"one", "two"}) || !slices.Equal(p.Keys, []int{1, 2}) ||
 		!slices.Equal(p.Grayordinates, []int{2, 1}) || !slices.Equal(p.Uncovered, []int{0, 1}) ||
 		!slices.Equal(p.NotFinite, []int{0, 0}) {
@@ -56,8 +63,8 @@ func TestParcellateByHand(t *testing.T) {
 	}
 }
 
-// TestUnassigned checks which labels are no parcels: "???" with any key, and key 0 unless the table names it, as in
-// Workbench (GiftiLabelTable::getUnassignedLabelKey).
+// TestUnassigned checks which labels are no parcels: "???" with any key, and key 0 unless the table
+// names it, as in Workbench (GiftiLabelTable::getUnassignedLabelKey).
 func TestUnassigned(t *testing.T) {
 	tests := []struct {
 		table map[int]Label
@@ -70,30 +77,35 @@ func TestUnassigned(t *testing.T) {
 		{map[int]Label{0: {Name: "zero"}, 1: {Name: "???"}, 4: {Name: "???"}}, []int{0}},
 	}
 	for _, test := range tests {
-		_, _, keys, err := Parcellate(dense(0, 1, 2), dlabel(test.table, 0, 1, 4))
-		if err != nil || !slices.Equal(keys, test.want) {
-			t.Errorf("%v: keys %d (%v), want %d", test.table, keys, err, test.want)
+		p, err := Parcellate(dense(0, 1, 2), dlabel(test.table, 0, 1, 4), "")
+		if err != nil || !slices.Equal(p.Keys, test.want) {
+			t.Errorf("%v: %+v (%v), want the keys %d", test.table, p, err, test.want)
 		}
 	}
 }
 
-// TestNotFinite checks that a NaN and an infinity reach the mean of their parcel and time only, and are counted.
+// TestNotFinite checks that a NaN and an infinity reach the mean of their parcel and time only, and
+// are counted.
 func TestNotFinite(t *testing.T) {
 	series := dense(0, 1, 2, 3)
-	series.Data.Data[2], series.Data.Data[3], series.Data.Data[7] = math.NaN(), math.Inf(1), math.Inf(-1)
-	p, err := ParcellateMap(series, dlabel(areas(), 1, 1, 2, 2), "")
+	series.Data.Data[2], series.Data.Data[3], series.Data.Data[7] = math.NaN(), math.Inf(1),
+		math.Inf(-1)
+	p, err := Parcellate(series, dlabel(areas(), 1, 1, 2, 2), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	v := p.Values.Data
-	if !math.IsNaN(v[0]) || !math.IsInf(v[1], 1) || v[2] != 2.5 || !math.IsInf(v[3], -1) || !slices.Equal(p.NotFinite, []int{1, 1}) {
+	if !math.IsNaN(v[0]) || !math.IsInf(v[1], 1) || v[2] != 2.5 || !math.IsInf(v[3], -1) ||
+		!slices.Equal(p.NotFinite, []int{1, 1}) {
 		t.Errorf("%+v", p)
 	}
 }
 
-// TestParcellateErrors checks that what does not fit is refused, with the files and the values named.
+// TestParcellateErrors checks that what does not fit is refused, with the files and the values
+// named.
 func TestParcellateErrors(t *testing.T) {
-	series, labels := dense(0, 1, 2), func(keys ...float64) *Image { return dlabel(areas(), keys...) }
+	series, labels := dense(0, 1, 2),
+		func(keys ...float64) *Image { return dlabel(areas(), keys...) }
 	surface := labels(1, 2)
 	surface.Axes[1].Models[0].SurfaceVertices = 59
 	header := dense(0, 1)
@@ -110,24 +122,31 @@ func TestParcellateErrors(t *testing.T) {
 		mapName        string
 		want           []string
 	}{
-		{"no vertex", series, labels(1, 1, 1, 2), "", []string{"series.nii", `"two" (key 2, 1 in the label file)`}},
-		{"no vertices of many", dense(0), dlabel(many, keys...), "", []string{`"pp"`, `"pppppp"`, "and 3 more"}},
-		{"surface sizes", series, surface, "", []string{"10 vertices in series.nii", "59 in labels.nii", `"L"`, "-cifti-resample"}},
+		{"no vertex", series, labels(1, 1, 1, 2), "",
+			[]string{"series.nii", `"two" (key 2, 1 in the label file)`}},
+		{"no vertices of many", dense(0), dlabel(many, keys...), "",
+			[]string{`"pp"`, `"pppppp"`, "and 3 more"}},
+		{"surface sizes", series, surface, "", []string{"10 vertices in series.nii",
+			"59 in labels.nii", `"L"`, "-cifti-resample"}},
 		{"no parcels", series, labels(0, 0), "", []string{"labels.nii", "no parcels", "???"}},
 		{"unknown key", series, labels(1, 5), "", []string{"key 5", "vertex 1 of L", "labels.nii"}},
 		{"fraction", series, labels(1, 1.5), "", []string{"1.5", "vertex 1 of L"}},
 		{"NaN key", series, labels(math.NaN(), 1), "", []string{"NaN", "vertex 0 of L"}},
 		{"huge key", series, labels(1e300, 1), "", []string{"1e+300"}},
-		{"two parcels of a name", series, dlabel(map[int]Label{1: {Name: "x"}, 2: {Name: "x"}}, 1, 2), "", []string{`"x"`, "keys 1 and 2"}},
+		{"two parcels of a name", series, dlabel(map[int]Label{1: {Name: "x"}, 2: {Name: "x"}}, 1,
+			2), "", []string{`"x"`, "keys 1 and 2"}},
 		{"no such map", series, labels(1, 2), "nets", []string{`"nets"`, `["map"]`}},
 		{"header only", header, labels(1, 2), "", []string{"series.nii", "not read"}},
-		{"labels for series", labels(1, 2), labels(1, 2), "", []string{"labels.nii is a dlabel file"}},
-		{"series for labels", series, series, "", []string{"series.nii is a dtseries file, not a dlabel"}},
-		{"ptseries", load(t, "x.ptseries.nii"), labels(1, 2), "", []string{"ptseries file; axis 1"}},
+		{"labels for series", labels(1, 2), labels(1, 2), "",
+			[]string{"labels.nii is a dlabel file"}},
+		{"series for labels", series, series, "",
+			[]string{"series.nii is a dtseries file, not a dlabel"}},
+		{"ptseries", load(t, "x.ptseries.nii"), labels(1, 2), "",
+			[]string{"ptseries file; axis 1"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := ParcellateMap(test.series, test.labels, test.mapName)
+			_, err := Parcellate(test.series, test.labels, test.mapName)
 			if err == nil {
 				t.Fatal("was accepted")
 			}
@@ -140,8 +159,8 @@ func TestParcellateErrors(t *testing.T) {
 	}
 }
 
-// TestVolumeSpaces checks that voxels are averaged only within one space: other lengths or another matrix are refused, and
-// the same matrix in metres is not.
+// TestVolumeSpaces checks that voxels are averaged only within one space: other lengths or another
+// matrix are refused, and the same matrix in metres is not.
 func TestVolumeSpaces(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -157,27 +176,30 @@ func TestVolumeSpaces(t *testing.T) {
 				}
 			}
 		}, ""},
-		{"size", func(v *Volume) { v.Size[1]++ }, "[9 8 7] voxels in testdata/lr.dtseries.nii and [9 9 7]"},
+		{"size", func(v *Volume) { v.Size[1]++ },
+			"[9 8 7] voxels in testdata/lr.dtseries.nii and [9 9 7]"},
 		{"origin", func(v *Volume) { v.Affine[0][3]++ }, "row 0, column 3"},
 	}
 	for _, test := range tests {
 		labels := load(t, "lr.dlabel.nii")
 		test.change(labels.Axes[1].Volume)
-		_, err := ParcellateMap(load(t, "lr.dtseries.nii"), labels, "areas")
-		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+		_, err := Parcellate(load(t, "lr.dtseries.nii"), labels, "areas")
+		if (err == nil) != (test.want == "") || err != nil &&
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
 }
 
-// TestOrderDoesNotMatter reverses rows and models of both files and expects the same means up to the order of summation.
+// TestOrderDoesNotMatter reverses rows and models of both files and expects the same means up to
+// the order of summation.
 func TestOrderDoesNotMatter(t *testing.T) {
 	series, labels := load(t, "lr.dtseries.nii"), load(t, "rl.dlabel.nii")
-	want, err := ParcellateMap(series, labels, "areas")
+	want, err := Parcellate(series, labels, "areas")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := ParcellateMap(reversed(series), reversed(labels), "areas")
+	got, err := Parcellate(reversed(series), reversed(labels), "areas")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +210,8 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
-// reversed returns an image with its rows, and so its models, vertices and voxels, in reverse order.
+// reversed returns an image with its rows, and so its models, vertices and voxels, in reverse
+// order.
 func reversed(m *Image) *Image {
 	r := *m
 	n, columns := m.Axes[1].Length, m.Axes[0].Length

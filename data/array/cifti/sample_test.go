@@ -57,8 +57,10 @@ func (s sample) build() []byte {
 
 // Parts of XML texts.
 const (
-	seriesMap = `<MatrixIndicesMap AppliesToMatrixDimension="0" IndicesMapToDataType="CIFTI_INDEX_TYPE_SERIES" ` +
-		`NumberOfSeriesPoints="3" SeriesExponent="0" SeriesStart="0" SeriesStep="1" SeriesUnit="SECOND"/>`
+	seriesMap = `<MatrixIndicesMap AppliesToMatrixDimension="0" ` +
+		`IndicesMapToDataType="CIFTI_INDEX_TYPE_SERIES" ` +
+		`NumberOfSeriesPoints="3" SeriesExponent="0" SeriesStart="0" SeriesStep="1" ` +
+		`SeriesUnit="SECOND"/>`
 	surfaceL  = `<Surface BrainStructure="L" SurfaceNumberOfVertices="9"/>`
 	parcelA   = `<Parcel Name="A"><Vertices BrainStructure="L">0 1</Vertices></Parcel>`
 	parcelB   = `<Parcel Name="B"><Vertices BrainStructure="L">2</Vertices></Parcel>`
@@ -70,30 +72,40 @@ const (
 
 // wrap puts maps into a text.
 func wrap(maps ...string) string {
-	return `<?xml version="1.0" encoding="UTF-8"?><CIFTI Version="2"><Matrix>` + strings.Join(maps, "") + "</Matrix></CIFTI>"
+	return `<?xml version="1.0" encoding="UTF-8"?><CIFTI Version="2"><Matrix>` + strings.Join(maps,
+		"") + "</Matrix></CIFTI>"
 }
 
 // mapOf returns a MatrixIndicesMap.
 func mapOf(applies, kind string, elements ...string) string {
-	return fmt.Sprintf(`<MatrixIndicesMap AppliesToMatrixDimension="%s" IndicesMapToDataType="CIFTI_INDEX_TYPE_%s">`+
-		`%s</MatrixIndicesMap>`, applies, kind, strings.Join(elements, ""))
+	return fmt.Sprintf(
+		`<MatrixIndicesMap AppliesToMatrixDimension="%s" `+
+			`IndicesMapToDataType="CIFTI_INDEX_TYPE_%s">`+
+			`%s</MatrixIndicesMap>`, applies, kind, strings.Join(elements, ""))
 }
 
 // surfaceModel and voxelModel return a BrainModel.
 func surfaceModel(structure string, offset, count int, vertices string) string {
-	return fmt.Sprintf(`<BrainModel IndexOffset="%d" IndexCount="%d" BrainStructure="%s" ModelType="CIFTI_MODEL_TYPE_SURFACE" `+
-		`SurfaceNumberOfVertices="9"><VertexIndices>%s</VertexIndices></BrainModel>`, offset, count, structure, vertices)
+	return fmt.Sprintf(
+		`<BrainModel IndexOffset="%d" IndexCount="%d" BrainStructure="%s" `+
+			`ModelType="CIFTI_MODEL_TYPE_SURFACE" `+
+			`SurfaceNumberOfVertices="9"><VertexIndices>%s</VertexIndices></BrainModel>`,
+		offset, count,
+		structure, vertices)
 }
 
 func voxelModel(structure string, offset, count int, voxels string) string {
-	return fmt.Sprintf(`<BrainModel IndexOffset="%d" IndexCount="%d" BrainStructure="%s" ModelType="CIFTI_MODEL_TYPE_VOXELS">`+
-		`<VoxelIndicesIJK>%s</VoxelIndicesIJK></BrainModel>`, offset, count, structure, voxels)
+	return fmt.Sprintf(
+		`<BrainModel IndexOffset="%d" IndexCount="%d" BrainStructure="%s" `+
+			`ModelType="CIFTI_MODEL_TYPE_VOXELS">`+
+			`<VoxelIndicesIJK>%s</VoxelIndicesIJK></BrainModel>`, offset, count, structure, voxels)
 }
 
 // good is a ptseries file of two parcels and three times.
 func good() sample {
 	return sample{
-		xml: wrap(seriesMap, mapOf("1", "PARCELS", surfaceL, parcelA, parcelB)), dims: [2]int64{3, 2}, datatype: 2, bits: 8,
+		xml:  wrap(seriesMap, mapOf("1", "PARCELS", surfaceL, parcelA, parcelB)),
+		dims: [2]int64{3, 2}, datatype: 2, bits: 8,
 		data: []byte{1, 2, 3, 4, 5, 6},
 	}
 }
@@ -147,7 +159,8 @@ func bomb() string {
 	for i := 1; i < 10; i++ {
 		fmt.Fprintf(&b, `<!ENTITY l%d "%s">`, i, strings.Repeat(fmt.Sprintf("&l%d;", i-1), 10))
 	}
-	b.WriteString(`]><CIFTI Version="2"><Matrix><MetaData><MD><Name>n</Name><Value>&l9;</Value></MD></MetaData></Matrix></CIFTI>`)
+	b.WriteString(
+		`]><CIFTI Version="2"><Matrix><MetaData><MD><Name>n</Name><Value>&l9;</Value></MD></MetaData></Matrix></CIFTI>`)
 	return b.String()
 }
 

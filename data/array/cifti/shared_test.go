@@ -15,7 +15,8 @@ import (
 	"torchpe/data/array"
 )
 
-// shared returns a file of the CIFTI-2 test set (nitrc.org/projects/cifti) beside the repository, or skips the test.
+// shared returns a file of the CIFTI-2 test set (nitrc.org/projects/cifti) beside the repository,
+// or skips the test.
 func shared(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -106,7 +107,8 @@ type testSet struct {
 	} `json:"mims"`
 }
 
-// TestStandardFiles compares two files of the standard's test set with everything that their JSON says.
+// TestStandardFiles compares two files of the standard's test set with everything that their JSON
+// says.
 func TestStandardFiles(t *testing.T) {
 	for _, name := range []string{conte + "dtseries", conte + "ptseries"} {
 		t.Run(name, func(t *testing.T) {
@@ -150,12 +152,14 @@ func sameRaw(t *testing.T, path string, want testSet) {
 	}
 	if h.Size != w.Size || strings.Trim(fmt.Sprintf("%q", h.Magic), `"`) != w.Magic ||
 		h.Datatype != w.Datatype || h.Bitpix != w.Bitpix ||
-		h.Dim != w.Dim || h.Pixdim != w.Pixdim || h.VoxOffset != w.VoxOffset || h.Slope != w.Slope || h.Inter != w.Inter ||
+		h.Dim != w.Dim || h.Pixdim != w.Pixdim || h.VoxOffset != w.VoxOffset ||
+		h.Slope != w.Slope || h.Inter != w.Inter ||
 		order.String() != "LittleEndian" || w.Flag[0] != 1 {
 		t.Errorf("header %+v, want %+v", h, w)
 	}
 	text, err := findXML(s, h, order)
-	if err != nil || len(text) != w.Extensions[0].Length || string(text[:80]) != w.Extensions[0].Start {
+	if err != nil || len(text) != w.Extensions[0].Length ||
+		string(text[:80]) != w.Extensions[0].Start {
 		t.Errorf("XML of %d bytes (%v), want %+v", len(text), err, w.Extensions)
 	}
 	if int64(len(b))-h.VoxOffset != w.DataBytes {
@@ -166,12 +170,14 @@ func sameRaw(t *testing.T, path string, want testSet) {
 // sameImage compares axes and data.
 func sameImage(t *testing.T, got *Image, want testSet) {
 	t.Helper()
-	if got.Intent != want.Raw.IntentCode || got.IntentName != want.Raw.IntentName || got.Datatype != want.DType ||
+	if got.Intent != want.Raw.IntentCode || got.IntentName != want.Raw.IntentName ||
+		got.Datatype != want.DType ||
 		!slices.Equal(got.Data.Shape, []int{want.Shape[1], want.Shape[0]}) {
 		t.Errorf("intent %d %q, %s %d", got.Intent, got.IntentName, got.Datatype, got.Data.Shape)
 	}
 	for name, value := range want.Metadata {
-		if strings.TrimSpace(got.Metadata[name]) != strings.TrimSpace(value) || len(got.Metadata) != len(want.Metadata) {
+		if strings.TrimSpace(got.Metadata[name]) != strings.TrimSpace(value) ||
+			len(got.Metadata) != len(want.Metadata) {
 			t.Errorf("metadata %q is %q, want %q", name, got.Metadata[name], value)
 		}
 	}
@@ -179,16 +185,20 @@ func sameImage(t *testing.T, got *Image, want testSet) {
 		if m.Applies[0] != i || got.Axes[i].Kind != m.Type {
 			t.Errorf("axis %d is %s, want %+v", i, got.Axes[i].Kind, m)
 		}
-		if s := m.Series; s != nil && (got.Axes[i].Series != Sampling{s.Start, s.Step, s.Exponent, s.Unit} ||
-			got.Axes[i].Length != s.N) {
+		if s := m.Series; s != nil &&
+			(got.Axes[i].Series != Sampling{s.Start, s.Step, s.Exponent, s.Unit} ||
+				got.Axes[i].Length != s.N) {
 			t.Errorf("series %+v, want %+v", got.Axes[i].Series, s)
 		}
 	}
 	for i, w := range want.Axes {
 		a := got.Axes[i]
-		if a.Length != w.Size || a.Series.Start != w.Start || a.Series.Step != w.Step || a.Series.Unit != w.Unit ||
-			len(a.Parcels) != len(w.Names) || len(a.Models) != len(w.Structures) || a.Volume != nil || w.Volume != nil {
-			t.Errorf("axis %d: %s of %d with %d parcels and %d models", i, a.Kind, a.Length, len(a.Parcels), len(a.Models))
+		if a.Length != w.Size || a.Series.Start != w.Start || a.Series.Step != w.Step ||
+			a.Series.Unit != w.Unit ||
+			len(a.Parcels) != len(w.Names) || len(a.Models) != len(w.Structures) ||
+			a.Volume != nil || w.Volume != nil {
+			t.Errorf("axis %d: %s of %d with %d parcels and %d models", i, a.Kind, a.Length,
+				len(a.Parcels), len(a.Models))
 		}
 		for j, name := range w.Names {
 			if a.Parcels[j].Name != name {
@@ -196,20 +206,24 @@ func sameImage(t *testing.T, got *Image, want testSet) {
 			}
 		}
 		for j, p := range w.First {
-			if a.Parcels[j].Name != p.Name || len(a.Parcels[j].Voxels) != p.NVoxels || len(a.Parcels[j].Vertices) != len(p.NVertices) {
+			if a.Parcels[j].Name != p.Name || len(a.Parcels[j].Voxels) != p.NVoxels ||
+				len(a.Parcels[j].Vertices) != len(p.NVertices) {
 				t.Errorf("parcel %d: %+v", j, a.Parcels[j])
 			}
 			for _, v := range a.Parcels[j].Vertices {
 				n := len(p.Vertices[v.Structure])
-				if len(v.Index) != p.NVertices[v.Structure] || n == 0 || !slices.Equal(v.Index[:n], p.Vertices[v.Structure]) {
+				if len(v.Index) != p.NVertices[v.Structure] || n == 0 ||
+					!slices.Equal(v.Index[:n], p.Vertices[v.Structure]) {
 					t.Errorf("parcel %d, %s: %d", j, v.Structure, len(v.Index))
 				}
 			}
 		}
 		for j, s := range w.Structures {
 			m := a.Models[j]
-			if m.Structure != s.Name || m.Offset != s.Offset || m.Count != s.Count || m.Surface() != s.Surface ||
-				!slices.Equal(m.Vertices[:len(s.FirstVertices)], s.FirstVertices) || m.SurfaceVertices != w.NVertices[s.Name] {
+			if m.Structure != s.Name || m.Offset != s.Offset || m.Count != s.Count ||
+				m.Surface() != s.Surface ||
+				!slices.Equal(m.Vertices[:len(s.FirstVertices)], s.FirstVertices) ||
+				m.SurfaceVertices != w.NVertices[s.Name] {
 				t.Errorf("model %d: %s %d %d", j, m.Structure, m.Offset, m.Count)
 			}
 		}
@@ -243,12 +257,14 @@ func sameNumbers(t *testing.T, got array.Array, want testSet) {
 	}
 	if nans != want.NaNs || slices.Min(got.Data) != want.Min || slices.Max(got.Data) != want.Max ||
 		math.Abs(sum-want.Sum) > 1e-12*want.Sum || math.Abs(squares-want.SumSq) > 1e-12*want.SumSq {
-		t.Errorf("%d NaNs, %v to %v, sums %v and %v", nans, slices.Min(got.Data), slices.Max(got.Data), sum, squares)
+		t.Errorf("%d NaNs, %v to %v, sums %v and %v", nans, slices.Min(got.Data),
+			slices.Max(got.Data), sum, squares)
 	}
 }
 
-// TestParcellateAsWorkbench compares with wb_command: the test set's ptseries file is its -cifti-parcellate of the dtseries
-// file (so the Provenance says). The label file is not here; its labels are those of the parcels that the ptseries file has.
+// TestParcellateAsWorkbench compares with wb_command: the test set's ptseries file is its
+// -cifti-parcellate of the dtseries file (so the Provenance says). The label file is not here; its
+// labels are those of the parcels that the ptseries file has.
 func TestParcellateAsWorkbench(t *testing.T) {
 	dense, err := Read(shared(t, conte+"dtseries.nii"))
 	if err != nil {
@@ -259,7 +275,7 @@ func TestParcellateAsWorkbench(t *testing.T) {
 		t.Fatal(err)
 	}
 	labels := labelsOf(want.Axes[1])
-	p, err := ParcellateMap(dense, labels, "parcels")
+	p, err := Parcellate(dense, labels, "parcels")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +285,8 @@ func TestParcellateAsWorkbench(t *testing.T) {
 		}
 		for j := range 2 {
 			got, want := p.Values.Data[2*i+j], want.Data.Data[2*i+j]
-			if math.Abs(got-want) > 5e-6 { // numpy's means of the same vertices differ from the file by 2.9e-6 at most
+			// numpy's means of the same vertices differ from the file by 2.9e-6 at most
+			if math.Abs(got-want) > 5e-6 {
 				t.Errorf("%s at %d: %v, want %v", parcel.Name, j, got, want)
 			}
 		}
@@ -278,18 +295,21 @@ func TestParcellateAsWorkbench(t *testing.T) {
 
 // labelsOf makes a dlabel image of parcels, with keys from 1 and the right hemisphere first.
 func labelsOf(a Axis) *Image {
-	m := &Image{Name: "labels", Kind: Dlabel, Axes: [2]Axis{{Kind: Labels, Length: 1}, {Kind: BrainModels}}}
+	m := &Image{Name: "labels", Kind: Dlabel, Axes: [2]Axis{{Kind: Labels, Length: 1},
+		{Kind: BrainModels}}}
 	table := map[int]Label{0: {Name: unassigned}}
 	surfaces := slices.Clone(a.Surfaces)
 	slices.Reverse(surfaces)
 	for _, s := range surfaces {
-		model := Model{Structure: s.Structure, Offset: m.Axes[1].Length, SurfaceVertices: s.Vertices}
+		model := Model{Structure: s.Structure, Offset: m.Axes[1].Length,
+			SurfaceVertices: s.Vertices}
 		for i, p := range a.Parcels {
 			table[i+1] = Label{Name: p.Name}
 			for _, v := range p.Vertices {
 				if v.Structure == s.Structure {
 					model.Vertices = append(model.Vertices, v.Index...)
-					m.Data.Data = append(m.Data.Data, slices.Repeat([]float64{float64(i + 1)}, len(v.Index))...)
+					m.Data.Data = append(m.Data.Data, slices.Repeat([]float64{float64(i + 1)},
+						len(v.Index))...)
 				}
 			}
 		}

@@ -7,20 +7,22 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"torchpe/data/array"
 )
 
-// deflateMost is how many bytes a byte of deflate data can expand to at most (zlib.net/zlib_tech.html).
-const deflateMost = 1032
-
-// source reads a plain or compressed file from its start to its end and knows how many bytes can still come.
+// source reads a plain or compressed file from its start to its end and knows how many bytes can
+// still come.
 type source struct {
 	r          io.Reader
 	at         int64 // bytes read so far
 	limit      int64 // the file's length; of a compressed file what its bytes can expand to
 	compressed bool
+	budget     *array.Budget
 }
 
-// newSource looks at the first bytes of a file; those of gzip make it a compressed one, whatever its name.
+// newSource looks at the first bytes of a file; those of gzip make it a compressed one, whatever
+// its name.
 func newSource(r io.ReaderAt, size int64) (*source, error) {
 	section := io.NewSectionReader(r, 0, size)
 	var start [2]byte
@@ -29,21 +31,21 @@ func newSource(r io.ReaderAt, size int64) (*source, error) {
 		return nil, err
 	}
 	if n < 2 || start != [2]byte{0x1f, 0x8b} {
-		return &source{r: section, limit: size}, nil
+		return &source{r: section, limit: size, budget: array.NewBudget()}, nil
 	}
 	z, err := gzip.NewReader(section)
 	if err != nil {
 		return nil, fmt.Errorf("gzip header: %w: could the file be damaged?", err)
 	}
 	limit := int64(math.MaxInt64)
-	if size < limit/deflateMost {
-		limit = size * deflateMost
+	if size < limit/array.MaxInflate {
+		limit = size * array.MaxInflate
 	}
-	return &source{r: z, limit: limit, compressed: true}, nil
+	return &source{r: z, limit: limit, compressed: true, budget: array.NewBudget()}, nil
 }
 
-// room returns how many bytes can still come.
-func (s *source) room() int64 { return s.limit - s.at }
+// left returns the largest number of bytes that can still come.
+func (s *source) left() int64 { return s.limit - s.at }
 
 // holds says what a message should call the file's length after offset at.
 func (s *source) holds(at int64) string {
@@ -66,28 +68,50 @@ func (s *source) read(b []byte, what string) error {
 	return ended(err, int64(len(b)), n, what)
 }
 
-// ended puts a read error into words.
+// ended describes a read error.
 func ended(err error, want, got int64, what string) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("expected %d bytes of %s, the file has %d: could it be damaged?", want, what, got)
+		return fmt.Errorf("expected %d bytes of %s, the file has %d: could it be damaged?",
+			want, what, got)
 	}
-	return fmt.Errorf("%s: after %d of %d bytes: %w: could the file be damaged?", what, got, want, err)
+	return fmt.Errorf("%s: after %d of %d bytes: %w: could the file be damaged?", what,
+		got, want, err)
 }
 
-// bytes returns the next n bytes, which are of what and at most the room there is. Memory for a compressed file's grows with
-// what really comes.
-func (s *source) bytes(n int64, what string) ([]byte, error) {
+// expansion bounds the memory that XML takes, the text included, as a multiple of the text: tokens
+// are copied twice, and two characters can be an index of twelve bytes that is kept and sorted.
+const expansion = 20
+
+// xml returns the next n bytes, at most left(), which are XML. Memory for a compressed file's
+// grows with what really comes.
+func (s *source) xml(n int64) ([]byte, error) {
+	const what = "CIFTI XML"
+	if err := s.budget.Fits(n, what); err != nil {
+		return nil, err
+	}
 	if !s.compressed {
+		if err := s.budget.Take(expansion*n, what); err != nil {
+			return nil, err
+		}
 		b := make([]byte, n)
 		return b, s.read(b, what)
 	}
 	var b bytes.Buffer
-	got, err := io.CopyN(&b, s.r, n)
-	s.at += got
-	return b.Bytes(), ended(err, n, got, what)
+	for got := int64(0); got < n; {
+		piece := min(n-got, max(1<<16, got))
+		if err := s.budget.Take(expansion*piece, what); err != nil {
+			return nil, err
+		}
+		more, err := io.CopyN(&b, s.r, piece)
+		s.at, got = s.at+more, got+more
+		if err != nil {
+			return nil, ended(err, n, got, what)
+		}
+	}
+	return b.Bytes(), nil
 }
 
 // skip leaves out the next n bytes.
@@ -102,9 +126,14 @@ func (s *source) finish() error {
 	if !s.compressed {
 		return nil
 	}
-	if _, err := io.Copy(io.Discard, s.r); err != nil {
-		return fmt.Errorf("gzip: the data is there, but the compressed file does not end as it should: %w: "+
-			"could the file be damaged?", err)
+	const most = 1 << 20 // more than any padding
+	n, err := io.CopyN(io.Discard, s.r, most)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err == nil:
+		return fmt.Errorf("gzip: more than %d bytes follow the data: could the file be damaged?", n)
 	}
-	return nil
+	return fmt.Errorf("gzip: the data is there, but the compressed file does not end as it should: "+
+		"%w: could the file be damaged?", err)
 }

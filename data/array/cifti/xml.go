@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// parser walks the XML. Each element has a function that knows the elements it may contain and refuses others, as Workbench
-// does, so that the depth of the text is bounded by the format and not by the file.
+// parser walks the XML. Each element has a function that knows the elements it may contain and
+// refuses others, as Workbench does, so that the depth of the text is bounded by the format and not
+// by the file.
 type parser struct {
 	d *xml.Decoder
 }
@@ -21,28 +22,32 @@ type parser struct {
 func newParser(text []byte) *parser {
 	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))))
 	d.CharsetReader = func(name string, _ io.Reader) (io.Reader, error) {
-		return nil, fmt.Errorf("is encoded in %q; only UTF-8, which CIFTI-2 asks for, is read", clip(name))
+		return nil, fmt.Errorf("is encoded in %q; only UTF-8, which CIFTI-2 asks for, is read",
+			clip(name))
 	}
 	return &parser{d}
 }
 
-// token returns the next tag or text. encoding/xml expands no entities but XML's own five and reads nothing from elsewhere;
-// a DOCTYPE, which could declare others, is refused all the same, so that no file means more than it shows.
+// token returns the next tag or text. encoding/xml expands no entities but XML's own five and reads
+// nothing from elsewhere; a DOCTYPE, which could declare others, is refused all the same, so that
+// no file means more than it shows.
 func (p *parser) token() (xml.Token, error) {
 	for {
 		t, err := p.d.Token()
 		var syntax *xml.SyntaxError
 		switch {
 		case errors.As(err, &syntax):
-			return nil, fmt.Errorf("line %d: %s: could the file be damaged?", syntax.Line, clip(syntax.Msg))
+			return nil, fmt.Errorf("line %d: %s: could the file be damaged?", syntax.Line,
+				clip(syntax.Msg))
 		case err != nil:
 			return nil, err // io.EOF, or an encoding that is not UTF-8
 		}
 		switch t.(type) {
 		case xml.Directive:
 			line, _ := p.d.InputPos()
-			return nil, fmt.Errorf("line %d: a DOCTYPE or other declaration; CIFTI has none, and it is refused "+
-				"because it could define entities", line)
+			return nil, fmt.Errorf(
+				"line %d: a DOCTYPE or other declaration; CIFTI has none, and it is refused "+
+					"because it could define entities", line)
 		case xml.StartElement, xml.EndElement, xml.CharData:
 			return t, nil
 		}
@@ -74,12 +79,14 @@ func (p *parser) each(parent string, f func(xml.StartElement) error) error {
 // unexpected refuses an element.
 func (p *parser) unexpected(e xml.StartElement, parent string) error {
 	line, _ := p.d.InputPos()
-	return fmt.Errorf("line %d: the element %q has no place in %s", line, clip(e.Name.Local), parent)
+	return fmt.Errorf("line %d: the element %q has no place in %s", line, clip(e.Name.Local),
+		parent)
 }
 
 // empty reads to the end of an element that contains nothing.
 func (p *parser) empty(e xml.StartElement) error {
-	return p.each(e.Name.Local, func(c xml.StartElement) error { return p.unexpected(c, e.Name.Local) })
+	return p.each(e.Name.Local,
+		func(c xml.StartElement) error { return p.unexpected(c, e.Name.Local) })
 }
 
 // text reads to the end of an element that contains text only.
@@ -115,7 +122,8 @@ func (p *parser) indices(e xml.StartElement) ([]int32, error) {
 	for f := range bytes.FieldsSeq(b) {
 		v, err := strconv.ParseInt(string(f), 10, 32)
 		if err != nil || v < 0 {
-			return nil, fmt.Errorf("%s: %q is not an index from 0 to 2^31-1", e.Name.Local, clip(string(f)))
+			return nil, fmt.Errorf("%s: %q is not an index from 0 to 2^31-1", e.Name.Local,
+				clip(string(f)))
 		}
 		list = append(list, int32(v))
 	}
@@ -164,7 +172,8 @@ func (a *attributes) integer(name string, least, most int) int {
 	s := a.text(name)
 	v, err := strconv.Atoi(strings.TrimSpace(s))
 	if (err != nil || v < least || v > most) && a.err == nil {
-		a.err = fmt.Errorf("%s: %s is %q, not an integer from %d to %d", a.e.Name.Local, name, clip(s), least, most)
+		a.err = fmt.Errorf("%s: %s is %q, not an integer from %d to %d", a.e.Name.Local, name,
+			clip(s), least, most)
 	}
 	return v
 }
@@ -192,7 +201,8 @@ func (p *parser) root() error {
 	for {
 		t, err := p.token()
 		if errors.Is(err, io.EOF) {
-			return errors.New("the CIFTI extension has no CIFTI element: could the file be damaged?")
+			return errors.New(
+				"the CIFTI extension has no CIFTI element: could the file be damaged?")
 		}
 		if err != nil {
 			return err
@@ -210,7 +220,8 @@ func (p *parser) root() error {
 			return checkVersion(version)
 		case xml.CharData:
 			if text := bytes.TrimSpace(t); len(text) > 0 {
-				return fmt.Errorf("the text %q before the CIFTI element: could the file be damaged?", clip(string(text)))
+				return fmt.Errorf("the text %q before the CIFTI element: could the file be "+
+					"damaged?", clip(string(text)))
 			}
 		}
 	}

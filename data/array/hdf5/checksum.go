@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// lookup3 is Bob Jenkins' hash of 2006 (hashlittle, with the initial value 0), the checksum of HDF5's metadata.
+// lookup3 is Bob Jenkins' hash of 2006 (hashlittle, with the initial value 0), the checksum of
+// HDF5's metadata.
 func lookup3(k []byte) uint32 {
 	a := 0xdeadbeef + uint32(len(k))
 	b, c := a, a
@@ -50,7 +51,8 @@ func mix(a, b, c uint32) (uint32, uint32, uint32) {
 	return a, b, c
 }
 
-// fletcher32 is the checksum that the filter of this name puts behind each chunk: over words of 16 bits, high byte first.
+// fletcher32 is the checksum that the filter of this name puts behind each chunk: over words of 16
+// bits, high byte first.
 func fletcher32(b []byte) uint32 {
 	var sum1, sum2 uint32
 	add := func(word uint32) {

@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// paged is a run of elements in the file, which lies in pages of equal length with a checksum each where it is long.
+// paged is a run of elements in the file, which lies in pages of equal length with a checksum each
+// where it is long.
 type paged struct {
 	f            *file
 	address      uint64 // of the first element
@@ -23,14 +24,16 @@ type paged struct {
 // element returns the bytes of an element, or nil where its page was never written.
 func (p *paged) element(i int) ([]byte, error) {
 	if i < 0 || i >= p.elements {
-		return nil, fmt.Errorf("an index of chunks has %d elements and no element %d: could the file be damaged?", p.elements, i)
+		return nil, fmt.Errorf("an index of chunks has %d elements and no element %d: could the "+
+			"file be damaged?", p.elements, i)
 	}
 	page, first, n := 0, 0, p.elements
 	if p.pageElements > 0 {
 		page = i / p.pageElements
 		first = page * p.pageElements
 		n = min(p.pageElements, p.elements-first)
-		if bit := p.firstBit + page; p.written != nil && (bit/8 >= len(p.written) || p.written[bit/8]>>(7-bit%8)&1 == 0) {
+		if bit := p.firstBit + page; p.written != nil &&
+			(bit/8 >= len(p.written) || p.written[bit/8]>>(7-bit%8)&1 == 0) {
 			return nil, nil
 		}
 	}
@@ -56,7 +59,8 @@ func (p *paged) element(i int) ([]byte, error) {
 	return p.b[(i-first)*p.elementBytes : (i-first+1)*p.elementBytes], nil
 }
 
-// arrayHead checks what the headers of both kinds of array begin with, and returns the bytes of an element.
+// arrayHead checks what the headers of both kinds of array begin with, and returns the bytes of an
+// element.
 func (c *cursor) arrayHead(filtered bool) (int, error) {
 	version, client, element := c.u8(), c.u8(), int(c.u8())
 	least := c.f.offsetBytes
@@ -65,7 +69,8 @@ func (c *cursor) arrayHead(filtered bool) (int, error) {
 		least, want = least+5, 1
 	}
 	if c.err == nil && (version != 0 || client != want || element < least || element > least+8) {
-		return 0, fmt.Errorf("an index of chunks of version %d and kind %d with elements of %d bytes: could the file be damaged?", version, client, element)
+		return 0, fmt.Errorf("an index of chunks of version %d and kind %d with elements of %d "+
+			"bytes: could the file be damaged?", version, client, element)
 	}
 	return element, c.err
 }
@@ -87,14 +92,16 @@ func (f *file) fixedArray(address uint64, filtered bool) (*paged, error) {
 		return nil, c.err
 	}
 	if n > uint64(f.size) || pageBits > 31 {
-		return nil, fmt.Errorf("%s claims %d elements in pages of 2^%d: could the file be damaged?", what, n, pageBits)
+		return nil, fmt.Errorf("%s claims %d elements in pages of 2^%d: could the file be damaged?",
+			what, n, pageBits)
 	}
 	p := &paged{f: f, elementBytes: element, elements: int(n)}
 	return p, p.open(block, "FADB", 0, 1<<pageBits)
 }
 
-// open reads the head of the data block at an address, which begins with sign and has extra bytes before its elements. It is
-// paged where it has more elements than a page; in a fixed array the bits of written pages lie in the block.
+// open reads the head of the data block at an address, which begins with sign and has extra bytes
+// before its elements. It is paged where it has more elements than a page; in a fixed array the
+// bits of written pages lie in the block.
 func (p *paged) open(address uint64, sign string, extra, page int) error {
 	const what = "block of an index of chunks"
 	if address == undefined {
@@ -132,8 +139,9 @@ func (p *paged) open(address uint64, sign string, extra, page int) error {
 	return nil
 }
 
-// extensible is the index of a dataset with one axis that may grow without end: its first elements lie in the index block,
-// the next in data blocks that it points to, and the rest in data blocks of secondary blocks, ever larger ones.
+// extensible is the index of a dataset with one axis that may grow without end: its first elements
+// lie in the index block, the next in data blocks that it points to, and the rest in data blocks of
+// secondary blocks, ever larger ones.
 type extensible struct {
 	f            *file
 	elementBytes int
@@ -153,8 +161,10 @@ type extensible struct {
 }
 
 type secondaryBlock struct {
-	data    []uint64
-	written []byte // a bit a page of its data blocks, one after the other; nil where they are not paged
+	data []uint64
+	// written has a bit a page of its data blocks, one after the other; nil where they are not
+	// paged.
+	written []byte
 }
 
 func (f *file) extensibleArray(address uint64, filtered bool) (*extensible, error) {
@@ -174,7 +184,8 @@ func (f *file) extensibleArray(address uint64, filtered bool) (*extensible, erro
 	if c.checksum(); c.err != nil {
 		return nil, c.err
 	}
-	if a.bits < 1 || a.bits > 62 || bits.OnesCount(uint(a.least)) != 1 || bits.OnesCount(uint(a.pointers)) != 1 || a.pointers < 2 || pageBits > 31 ||
+	if a.bits < 1 || a.bits > 62 || bits.OnesCount(uint(a.least)) != 1 ||
+		bits.OnesCount(uint(a.pointers)) != 1 || a.pointers < 2 || pageBits > 31 ||
 		bits.Len(uint(a.least)) > a.bits {
 		return nil, fmt.Errorf("%s at address %d: could the file be damaged?", what, address)
 	}
@@ -185,7 +196,8 @@ func (f *file) extensibleArray(address uint64, filtered bool) (*extensible, erro
 	return a, a.readIndex(block)
 }
 
-// inIndexBlocks is how many of the secondary blocks, counted from the smallest, the index block holds itself.
+// inIndexBlocks is how many of the secondary blocks, counted from the smallest, the index block
+// holds itself.
 func (a *extensible) inIndexBlocks() int { return 2 * (bits.Len(uint(a.pointers)) - 1) }
 
 func (a *extensible) readIndex(address uint64) error {
@@ -239,7 +251,8 @@ func (a *extensible) element(i int) ([]byte, error) {
 	} else {
 		k := u - a.inIndexBlocks()
 		if k >= len(a.secondary) {
-			return nil, fmt.Errorf("an index of chunks has no level %d: could the file be damaged?", u)
+			return nil, fmt.Errorf("an index of chunks has no level %d: could the file be damaged?",
+				u)
 		}
 		if a.secondary[k] == undefined {
 			return nil, nil
@@ -254,7 +267,8 @@ func (a *extensible) element(i int) ([]byte, error) {
 	if address == undefined {
 		return nil, nil
 	}
-	if a.open == nil || a.openAt != address { // elements come in order, so that one open block is enough
+	// Elements come in order, so that one open block is enough
+	if a.open == nil || a.openAt != address {
 		if err := p.open(address, "EADB", (a.bits+7)/8, a.page); err != nil {
 			return nil, err
 		}

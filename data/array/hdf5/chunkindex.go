@@ -37,7 +37,8 @@ func (x *chunkIndex) read(c *cursor) error {
 		c.skip(6)
 	default:
 		if c.err == nil {
-			return fmt.Errorf("the index of its chunks is of kind %d, which cannot be read: rewrite it with h5repack", kind)
+			return fmt.Errorf("the index of its chunks is of kind %d, which cannot be read: "+
+				"rewrite it with h5repack", kind)
 		}
 	}
 	address := c.offset()
@@ -72,8 +73,9 @@ func (x *chunkIndex) read(c *cursor) error {
 	return f.treeV2(address, x.record)
 }
 
-// order finds how the index counts chunks: over the shape up to which the dataset may grow, in row-major order; where one
-// axis may grow without end, an extensible array counts that axis slowest.
+// order finds how the index counts chunks: over the shape up to which the dataset may grow, in
+// row-major order; where one axis may grow without end, an extensible array counts that axis
+// slowest.
 func (x *chunkIndex) order(extensible bool) error {
 	d, rank := x.d, len(x.sides)
 	var axes []int // slowest first
@@ -87,7 +89,8 @@ func (x *chunkIndex) order(extensible bool) error {
 		}
 	}
 	if endless > 1 {
-		return fmt.Errorf("%d of its axes may grow without end, but its index is an extensible array: could the file be damaged?", endless)
+		return fmt.Errorf("%d of its axes may grow without end, but its index is an extensible "+
+			"array: could the file be damaged?", endless)
 	}
 	x.grid, x.down = make([]int, rank), make([]int, rank)
 	step := uint64(1)
@@ -97,14 +100,16 @@ func (x *chunkIndex) order(extensible bool) error {
 		x.down[i] = int(step)
 		over, next := bits.Mul64(step, uint64((max(d.most[i], d.shape[i])-1)/x.sides[i]+1))
 		if over != 0 || next > 1<<62 {
-			return fmt.Errorf("it may grow to more chunks than can be counted: could the file be damaged?")
+			return fmt.Errorf(
+				"it may grow to more chunks than can be counted: could the file be damaged?")
 		}
 		step = next
 	}
 	return nil
 }
 
-// each visits the chunks that the shape needs; at returns the chunk at a place of the index, or false where there is none.
+// each visits the chunks that the shape needs; at returns the chunk at a place of the index, or
+// false where there is none.
 func (x *chunkIndex) each(at func(i int) (chunk, bool, error)) error {
 	place := make([]int, len(x.sides)) // in chunks
 	for {
@@ -136,7 +141,8 @@ func (x *chunkIndex) each(at func(i int) (chunk, bool, error)) error {
 	}
 }
 
-// element takes an element of an array: an address, and for filtered chunks their bytes and the filters left out.
+// element takes an element of an array: an address, and for filtered chunks their bytes and the
+// filters left out.
 func (x *chunkIndex) element(b []byte, err error) (chunk, bool, error) {
 	if err != nil || b == nil {
 		return chunk{}, false, err
@@ -149,11 +155,13 @@ func (x *chunkIndex) element(b []byte, err error) (chunk, bool, error) {
 	return k, k.address != undefined, c.err
 }
 
-// record takes a record of a B-tree of version 2: as an element, with the place of the chunk, in chunks, behind.
+// record takes a record of a B-tree of version 2: as an element, with the place of the chunk, in
+// chunks, behind.
 func (x *chunkIndex) record(b []byte) error {
 	places := 8 * len(x.sides)
 	if len(b) < places+x.d.f.offsetBytes {
-		return fmt.Errorf("a record of its index of chunks has %d bytes: could the file be damaged?", len(b))
+		return fmt.Errorf(
+			"a record of its index of chunks has %d bytes: could the file be damaged?", len(b))
 	}
 	k, ok, err := x.element(b[:len(b)-places], nil)
 	if err != nil || !ok {
@@ -163,7 +171,8 @@ func (x *chunkIndex) record(b []byte) error {
 	for i := range k.place {
 		n := le64(b[len(b)-places+8*i:])
 		if n > uint64(1<<62/x.sides[i]) {
-			return fmt.Errorf("a chunk begins at chunk %d of axis %d: could the file be damaged?", n, i)
+			return fmt.Errorf("a chunk begins at chunk %d of axis %d: could the file be damaged?",
+				n, i)
 		}
 		k.place[i] = int(n) * x.sides[i]
 	}

@@ -7,7 +7,7 @@ import (
 	"torchpe/data/array"
 )
 
-// dataset is what a dataset's header says.
+// dataset is the header of a dataset.
 type dataset struct {
 	f       *file
 	shape   []int
@@ -17,9 +17,12 @@ type dataset struct {
 	filters []filter
 	fill    []byte // of one element that was never written; empty for zero
 	layout  []byte
+
+	inflated []byte // room for a chunk
 }
 
-// entry describes a dataset by its messages; ok is false for an object of another kind, such as a named datatype.
+// entry describes a dataset by its messages; ok is false for an object of another kind, such as a
+// named datatype.
 func (f *file) entry(path string, messages []message) (Entry, bool) {
 	e := Entry{Name: path, Attributes: map[string]string{}}
 	space, ok, err := f.find(messages, msgDataspace)
@@ -92,7 +95,8 @@ func (f *file) dataset(path string) (*dataset, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("it is a group: name one of its datasets: %w", f.missing(path, "", links))
+		return nil, fmt.Errorf("it is a group: name one of its datasets: %w",
+			f.missing(path, "", links))
 	}
 	d := &dataset{f: f}
 	part := func(kind int, what string, required bool) []byte {
@@ -107,12 +111,14 @@ func (f *file) dataset(path string) (*dataset, error) {
 	}
 	space, kind := part(msgDataspace, "dataspace", true), part(msgDatatype, "datatype", true)
 	d.layout = part(msgLayout, "layout", true)
-	pipeline, fill, external := part(msgFilters, "filters", false), part(msgFill, "fill value", false), part(msgExternal, "external files", false)
+	pipeline, fill, external := part(msgFilters, "filters", false),
+		part(msgFill, "fill value", false), part(msgExternal, "external files", false)
 	if err != nil {
 		return nil, err
 	}
 	if external != nil {
-		return nil, fmt.Errorf("its numbers lie in other files (external storage), which cannot be read: rewrite it with h5repack")
+		return nil, fmt.Errorf("its numbers lie in other files (external storage), which cannot " +
+			"be read: rewrite it with h5repack")
 	}
 	if d.shape, d.most, err = f.cursor(space, "dataspace").dataspace(); err != nil {
 		return nil, err
@@ -150,7 +156,8 @@ func (f *file) fillValue(data []byte) ([]byte, error) {
 	case 3:
 		defined = c.u8()&0x20 != 0
 	default:
-		return nil, fmt.Errorf("its fill value has version %d; versions 1 to 3 can be read", version)
+		return nil, fmt.Errorf("its fill value has version %d; versions 1 to 3 can be read",
+			version)
 	}
 	if !defined {
 		return nil, c.err
@@ -171,10 +178,13 @@ func (f *file) readReal(name string) (array.Array, error) {
 		return array.Array{}, named(name, err)
 	}
 	if d.t.re != nil {
-		return array.Array{}, named(name, fmt.Errorf("it holds complex numbers (%s); real ones are expected", d.t.dtype))
+		return array.Array{}, named(name,
+			fmt.Errorf("it holds complex numbers (%s); real ones are expected", d.t.dtype))
 	}
-	if !d.t.real() {
-		return array.Array{}, named(name, fmt.Errorf("it holds %s; integers of 8 to 64 bits and floats of 16, 32 and 64 bits can be read", d.t.dtype))
+	if !d.t.isReal() {
+		return array.Array{},
+			named(name, fmt.Errorf("it holds %s; integers of 8 to 64 bits and floats of 16, 32 "+
+				"and 64 bits can be read", d.t.dtype))
 	}
 	a := array.Array{Name: name, Shape: d.shape}
 	if err := d.readAll([]part{{d.t, 0, &a.Data}}); err != nil {
@@ -192,9 +202,11 @@ func (f *file) readComplex(name string) (re, im array.Array, err error) {
 	switch {
 	case d.t.re != nil:
 		err = d.readAll([]part{{d.t.re, d.t.reAt, &re.Data}, {d.t.im, d.t.imAt, &im.Data}})
-	case d.t.real():
+	case d.t.isReal():
 		err = d.readAll([]part{{d.t, 0, &re.Data}})
-		im.Data = make([]float64, len(re.Data))
+		if err == nil {
+			im.Data, err = array.Make[float64](f.budget, len(re.Data), "imaginary parts")
+		}
 	default:
 		err = fmt.Errorf("it holds %s, not complex numbers", d.t.dtype)
 	}
@@ -214,7 +226,8 @@ type part struct {
 // readAll reads all elements.
 func (d *dataset) readAll(parts []part) error {
 	if len(d.fill) != 0 && len(d.fill) != d.t.bytes {
-		return fmt.Errorf("its fill value has %d bytes, its elements %d: could the file be damaged?", len(d.fill), d.t.bytes)
+		return fmt.Errorf("its fill value has %d bytes, its elements %d: could the file be "+
+			"damaged?", len(d.fill), d.t.bytes)
 	}
 	if d.count == 0 {
 		for _, p := range parts {
@@ -241,6 +254,26 @@ func (d *dataset) store(parts []part, i int, b []byte) error {
 				return fmt.Errorf("the element at index %v %w", d.index(i+j), err)
 			}
 			(*p.into)[i+j] = v
+		}
+	}
+	return nil
+}
+
+// storeShuffled is store for n elements from the given one on of a shuffled chunk, which has the
+// first bytes of all elements first.
+func (d *dataset) storeShuffled(parts []part, i int, b []byte, from, n int) error {
+	const most = 1 << 12 // elements at a time
+	size, all := d.t.bytes, len(b)/d.t.bytes
+	out := make([]byte, min(n, most)*size)
+	for done := 0; done < n; done += most {
+		out = out[:min(n-done, most)*size]
+		for k := range size {
+			for j, v := range b[k*all+from+done : k*all+from+done+len(out)/size] {
+				out[j*size+k] = v
+			}
+		}
+		if err := d.store(parts, i+done, out); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"torchpe/data/array"
 )
 
 // datatype is the type of a dataset's elements.
@@ -35,9 +37,10 @@ const (
 	classArray
 )
 
-var classNames = []string{"integer", "float", "time", "text", "bit field", "opaque", "compound", "reference", "enumeration", "variable length", "array"}
+var classNames = []string{"integer", "float", "time", "text", "bit field", "opaque", "compound",
+	"reference", "enumeration", "variable length", "array"}
 
-// maxNested is how deep datatypes may lie in one another.
+// maxNested bounds the depth of nested datatypes.
 const maxNested = 8
 
 // datatype takes a datatype message, whole.
@@ -51,7 +54,8 @@ func (c *cursor) datatype(depth int) (*datatype, error) {
 		return nil, c.err
 	}
 	if version < 1 || version > 4 || size == 0 || size > math.MaxInt32 || depth > maxNested {
-		return nil, fmt.Errorf("a datatype of version %d with %d bytes, %d deep: could the file be damaged?", version, size, depth)
+		return nil, fmt.Errorf("a datatype of version %d with %d bytes, %d deep: could the file "+
+			"be damaged?", version, size, depth)
 	}
 	t.bytes = int(size)
 	t.dtype = "unknown"
@@ -62,7 +66,8 @@ func (c *cursor) datatype(depth int) (*datatype, error) {
 	case classInteger:
 		t.big, t.signed = flags&1 != 0, flags&8 != 0
 		shift, precision := c.u16(), c.u16()
-		t.exact = shift == 0 && precision == 8*t.bytes && (t.bytes == 1 || t.bytes == 2 || t.bytes == 4 || t.bytes == 8)
+		t.exact = shift == 0 && precision == 8*t.bytes && (t.bytes == 1 || t.bytes == 2 ||
+			t.bytes == 4 || t.bytes == 8)
 		kind := "u"
 		if t.signed {
 			kind = "i"
@@ -82,7 +87,8 @@ func (c *cursor) datatype(depth int) (*datatype, error) {
 			return nil, err
 		}
 		if base.class == classInteger && base.bytes == t.bytes {
-			t.class, t.big, t.signed, t.exact, t.dtype = classInteger, base.big, base.signed, base.exact, base.dtype
+			t.class, t.big, t.signed, t.exact, t.dtype = classInteger, base.big, base.signed,
+				base.exact, base.dtype
 		}
 	case classCompound:
 		return t, t.compound(c, int(flags&0xffff), version, depth)
@@ -90,8 +96,8 @@ func (c *cursor) datatype(depth int) (*datatype, error) {
 	return t, c.err
 }
 
-// ieee are the bits of the floats of 16, 32 and 64 bits: offset, precision, exponent's place and size, mantissa's place and
-// size, bias.
+// ieee are the bits of the floats of 16, 32 and 64 bits: offset, precision, exponent's place and
+// size, mantissa's place and size, bias.
 var ieee = map[int]string{
 	2: "\x00\x00\x10\x00\x0a\x05\x00\x0a\x0f\x00\x00\x00",
 	4: "\x00\x00\x20\x00\x17\x08\x00\x17\x7f\x00\x00\x00",
@@ -113,7 +119,8 @@ func (t *datatype) spell(kind string) {
 	}
 }
 
-// compound takes the members of a compound; two floats that are named r and i, or real and imag, make complex numbers.
+// compound takes the members of a compound; two floats that are named r and i, or real and imag,
+// make complex numbers.
 func (t *datatype) compound(c *cursor, members int, version byte, depth int) error {
 	var names []string
 	var types []*datatype
@@ -139,13 +146,15 @@ func (t *datatype) compound(c *cursor, members int, version byte, depth int) err
 		}
 		types = append(types, m)
 	}
-	if members != 2 || types[0].class != classFloat || types[1].class != classFloat || !types[0].exact || !types[1].exact {
+	if members != 2 || types[0].class != classFloat || types[1].class != classFloat ||
+		!types[0].exact || !types[1].exact {
 		return nil
 	}
 	if names[0] == "r" && names[1] == "i" || names[0] == "real" && names[1] == "imag" {
 		for i, m := range types {
 			if places[i] < 0 || places[i] > t.bytes-m.bytes {
-				return fmt.Errorf("member %q of a compound of %d bytes begins at %d: could the file be damaged?", names[i], t.bytes, places[i])
+				return fmt.Errorf("member %q of a compound of %d bytes begins at %d: could the "+
+					"file be damaged?", names[i], t.bytes, places[i])
 			}
 		}
 		t.re, t.im, t.reAt, t.imAt = types[0], types[1], places[0], places[1]
@@ -154,8 +163,8 @@ func (t *datatype) compound(c *cursor, members int, version byte, depth int) err
 	return nil
 }
 
-// real says whether the elements are real numbers that can be read.
-func (t *datatype) real() bool {
+// isReal reports whether the elements are real numbers that can be read.
+func (t *datatype) isReal() bool {
 	return t.exact && (t.class == classInteger || t.class == classFloat)
 }
 
@@ -166,31 +175,20 @@ func (t *datatype) get(b []byte) (float64, error) {
 		order = binary.BigEndian
 	}
 	if t.class == classFloat {
-		switch t.bytes {
-		case 2:
-			return half(order.Uint16(b)), nil
-		case 4:
-			return float64(math.Float32frombits(order.Uint32(b))), nil
-		}
-		return math.Float64frombits(order.Uint64(b)), nil
+		return array.Float(t.bytes).Float64(b, order), nil
 	}
-	var u uint64
-	switch t.bytes {
-	case 1:
-		u = uint64(b[0])
-	case 2:
-		u = uint64(order.Uint16(b))
-	case 4:
-		u = uint64(order.Uint32(b))
-	case 8:
-		u = order.Uint64(b)
+	n := array.Uint(t.bytes)
+	if t.signed {
+		n = array.Int(t.bytes)
 	}
-	if !t.signed {
-		return exactly(float64(u), u>>11 != 0 && (float64(u) >= 1<<64 || uint64(float64(u)) != u), u)
+	v := n.Float64(b, order)
+	if t.bytes < 8 {
+		return v, nil
 	}
-	shift := 64 - 8*t.bytes
-	i := int64(u<<shift) >> shift
-	v := float64(i)
+	if u := order.Uint64(b); !t.signed {
+		return exactly(v, v >= 1<<64 || uint64(v) != u, u)
+	}
+	i := int64(order.Uint64(b))
 	return exactly(v, v >= 1<<63 || int64(v) != i, i)
 }
 
@@ -201,26 +199,8 @@ func exactly[I int64 | uint64](v float64, rounded bool, i I) (float64, error) {
 	return v, nil
 }
 
-// half returns the value of a float of 16 bits.
-func half(b uint16) float64 {
-	sign := 1.0
-	if b&0x8000 != 0 {
-		sign = -1
-	}
-	exponent, mantissa := int(b>>10&31), float64(b&0x3ff)
-	switch exponent {
-	case 0:
-		return sign * math.Ldexp(mantissa, -24)
-	case 31:
-		if mantissa != 0 {
-			return math.NaN()
-		}
-		return math.Inf(int(sign))
-	}
-	return sign * math.Ldexp(1024+mantissa, exponent-25)
-}
-
-// dataspace takes a dataspace message: the shape, and the shape up to which it may grow (0 for without end).
+// dataspace takes a dataspace message: the shape, and the shape up to which it may grow (0 for
+// without end).
 func (c *cursor) dataspace() (shape, most []int, err error) {
 	version, rank, flags := c.u8(), int(c.u8()), c.u8()
 	kind := byte(1)
@@ -231,7 +211,8 @@ func (c *cursor) dataspace() (shape, most []int, err error) {
 		kind = c.u8()
 	default:
 		if c.err == nil {
-			return nil, nil, fmt.Errorf("its dataspace has version %d; versions 1 and 2 can be read", version)
+			return nil, nil, fmt.Errorf(
+				"its dataspace has version %d; versions 1 and 2 can be read", version)
 		}
 	}
 	if rank > 32 {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Indices of chunks and links that are several levels deep, and paged, are followed. The files are too large to commit.
+// Indices of chunks and links that are several levels deep, and paged, are followed. The files are
+// too large to commit.
 func TestDeepIndices(t *testing.T) {
 	const python = "/usr/bin/python3"
 	if err := exec.Command(python, "-c", "import h5py").Run(); err != nil {
@@ -18,7 +19,8 @@ func TestDeepIndices(t *testing.T) {
 		t.Fatalf("deep.py: %v\n%s", err, out)
 	}
 	for file, datasets := range map[string][]string{
-		"new.h5": {"extensible", "extensible-deflated", "extensible-sparse", "fixed", "fixed-sparse", "tree", "tree-deflated"},
+		"new.h5": {"extensible", "extensible-deflated", "extensible-sparse", "fixed",
+			"fixed-sparse", "tree", "tree-deflated"},
 		"old.h5": {"tree"},
 	} {
 		path := filepath.Join(dir, file)
@@ -52,7 +54,8 @@ func TestDeepIndices(t *testing.T) {
 		if n != 20001 || err != nil {
 			t.Errorf("%s: List finds %d of 20001 links, %v", file, n, err)
 		}
-		if a, err := Read(path, "many/a17777"); err != nil || len(a.Shape) != 0 || len(a.Data) != 1 || a.Data[0] != 1 {
+		if a, err := Read(path, "many/a17777"); err != nil || len(a.Shape) != 0 ||
+			len(a.Data) != 1 || a.Data[0] != 1 {
 			t.Errorf("%s: many/a17777 is %v, %v", file, a, err)
 		}
 	}

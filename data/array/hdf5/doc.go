@@ -1,14 +1,15 @@
-// Package hdf5 reads datasets of numbers from HDF5 files, following the HDF Group's "HDF5 File Format Specification",
-// version 3.0. It reads what h5py, MATLAB (v7.3) and the C library write: superblocks 0 to 3, also behind a user block;
-// object headers of versions 1 and 2; groups with a symbol table, with links in the header or in a fractal heap, and soft
-// links; compact, contiguous and chunked data with every chunk index of versions 3 and 4 of the layout; the filters deflate,
-// shuffle and fletcher32; integers and enumerations of 8 to 64 bits, floats of 16, 32 and 64 bits, little or big endian, and
-// complex numbers as h5py writes them.
+// Package hdf5 reads datasets of numbers from HDF5 files, following the HDF Group's "HDF5 File
+// Format Specification", version 3.0. It reads what h5py, MATLAB (v7.3) and the C library write:
+// superblocks 0 to 3, also behind a user block; object headers of versions 1 and 2; groups with a
+// symbol table, with links in the header or in a fractal heap, and soft links; compact, contiguous
+// and chunked data with every chunk index of versions 3 and 4 of the layout; the filters deflate,
+// shuffle and fletcher32; integers and enumerations of 8 to 64 bits, floats of 16, 32 and 64 bits,
+// little or big endian, and complex numbers as h5py writes them.
 //
-// Invariants. An array.Array that was read is row-major and holds exactly the numbers of the file; an integer that a float64
-// would round is an error. What a file claims is held against its length before room is made for it, checksums of
-// metadata are verified, and links, trees and headers that lead back to themselves are errors. A feature that cannot be read
-// is named.
+// Invariants. An array.Array that was read is row-major and holds exactly the numbers of the file;
+// an integer that a float64 would round is an error. What a file claims is checked against its
+// length before memory is allocated for it, checksums of metadata are verified, and links, trees
+// and headers that lead back to themselves are errors. A feature that cannot be read is named.
 //
 // The package imports the standard library and the array package.
 package hdf5

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -13,17 +12,19 @@ import (
 
 // Entry describes a dataset that has not been read.
 type Entry struct {
-	Name       string            // its path in the file, from "/"
-	Shape      []int             // empty for a single number
-	DType      string            // as numpy spells it ("<f8"), or what it is where it holds no numbers
+	Name  string // its path in the file, from "/"
+	Shape []int  // empty for a single number
+	// DType is spelled as numpy does ("<f8"), or describes what is no number.
+	DType      string
 	Attributes map[string]string // its attributes that are short texts, such as MATLAB_class
 }
 
-// List returns the datasets of the HDF5 file at path, those that cannot be read among them, without reading their numbers.
-// They come in the order of their paths; of the links, only hard ones are followed.
+// List returns the datasets of the HDF5 file at path, those that cannot be read among them, without
+// reading their numbers. They come in the order of their paths; of the links, only hard ones are
+// followed.
 func List(path string) ([]Entry, error) {
 	var entries []Entry
-	err := with(path, func(f *file) error {
+	err := withFile(path, func(f *file) error {
 		var err error
 		entries, err = f.list()
 		return err
@@ -31,10 +32,11 @@ func List(path string) ([]Entry, error) {
 	return entries, err
 }
 
-// Read reads the dataset of real numbers at the path name in the HDF5 file at path. The array is named like the dataset.
+// Read reads the dataset of real numbers at the path name in the HDF5 file at path. The array is
+// named like the dataset.
 func Read(path, name string) (array.Array, error) {
 	var a array.Array
-	err := with(path, func(f *file) error {
+	err := withFile(path, func(f *file) error {
 		var err error
 		a, err = f.readReal(name)
 		return err
@@ -42,10 +44,11 @@ func Read(path, name string) (array.Array, error) {
 	return a, err
 }
 
-// ReadComplex reads a dataset of complex numbers, which h5py and MATLAB store as compounds of two floats (r and i, real and
-// imag), and returns their real and imaginary parts. A dataset of real numbers has imaginary parts of zero.
+// ReadComplex reads a dataset of complex numbers, which h5py and MATLAB store as compounds of two
+// floats (r and i, real and imag), and returns their real and imaginary parts. A dataset of real
+// numbers has imaginary parts of zero.
 func ReadComplex(path, name string) (re, im array.Array, err error) {
-	err = with(path, func(f *file) error {
+	err = withFile(path, func(f *file) error {
 		var err error
 		re, im, err = f.readComplex(name)
 		return err
@@ -53,22 +56,14 @@ func ReadComplex(path, name string) (re, im array.Array, err error) {
 	return re, im, err
 }
 
-// with opens the file at path, which must be a regular file, and calls use.
-func with(path string, use func(*file) error) error {
-	// Looked at before it is opened: opening a named pipe would wait for a writer.
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("hdf5: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("hdf5: %s: not a regular file (%s)", path, info.Mode())
-	}
-	r, err := os.Open(path)
+// withFile opens the file at path, which must be a regular file, and calls use.
+func withFile(path string, use func(*file) error) error {
+	r, err := array.Open(path)
 	if err != nil {
 		return fmt.Errorf("hdf5: %w", err)
 	}
 	defer r.Close()
-	f, err := open(r, info.Size())
+	f, err := open(r, r.Size())
 	if err == nil {
 		err = use(f)
 	}
@@ -86,14 +81,17 @@ type file struct {
 	offsetBytes int // of an address
 	lengthBytes int // of a length
 	root        uint64
-	lax         bool // checksums of metadata are not verified, for tests
+	budget      *array.Budget
+	failed      error // of the first read that the file system or the budget refused
+	lax         bool  // checksums of metadata are not verified, for tests
 }
 
 const signature = "\x89HDF\r\n\x1a\n"
 
-// open finds the superblock, which lies at the beginning of the file or behind a user block of 512, 1024, 2048... bytes.
+// open finds the superblock, which lies at the beginning of the file or behind a user block of 512,
+// 1024, 2048... bytes.
 func open(r io.ReaderAt, size int64) (*file, error) {
-	f := &file{r: r, size: size}
+	f := &file{r: r, size: size, budget: array.NewBudget()}
 	for f.base = 0; f.base+int64(len(signature)) <= size; f.base = max(512, 2*f.base) {
 		b, err := f.bytes(0, uint64(len(signature)), "signature")
 		if err != nil {
@@ -127,7 +125,8 @@ func (f *file) readSuperblock() error {
 		c.skip(1)
 	default:
 		if c.err == nil {
-			return fmt.Errorf("its superblock has version %d; versions 0 to 3 can be read: rewrite it with h5repack", version)
+			return fmt.Errorf("its superblock has version %d; versions 0 to 3 can be read: "+
+				"rewrite it with h5repack", version)
 		}
 	}
 	if c.err != nil {
@@ -135,7 +134,8 @@ func (f *file) readSuperblock() error {
 	}
 	for _, n := range []int{f.offsetBytes, f.lengthBytes} {
 		if n != 2 && n != 4 && n != 8 {
-			return fmt.Errorf("its superblock says that addresses have %d and lengths %d bytes; expected 2, 4 or 8", f.offsetBytes, f.lengthBytes)
+			return fmt.Errorf("its superblock says that addresses have %d and lengths %d bytes; "+
+				"expected 2, 4 or 8", f.offsetBytes, f.lengthBytes)
 		}
 	}
 	c.offset() // of its base, which is wrong where a user block was put before the file
@@ -149,8 +149,10 @@ func (f *file) readSuperblock() error {
 	if version >= 2 {
 		c.checksum()
 	}
-	if c.err == nil && end != undefined && (end > uint64(f.size) || int64(end) > f.size-min(f.base, int64(end))) && int64(end) != f.size {
-		return fmt.Errorf("expected %d bytes behind its superblock, got %d: could the file be damaged?", end, f.size-f.base)
+	if c.err == nil && end != undefined && (end > uint64(f.size) ||
+		int64(end) > f.size-min(f.base, int64(end))) && int64(end) != f.size {
+		return fmt.Errorf("expected %d bytes behind its superblock, got %d: could the file be "+
+			"damaged?", end, f.size-f.base)
 	}
 	return c.err
 }
@@ -160,18 +162,33 @@ const undefined = ^uint64(0)
 
 // bytes returns the n bytes at an address.
 func (f *file) bytes(address, n uint64, what string) ([]byte, error) {
-	room := uint64(f.size - f.base)
-	if address > room || n > room-address {
-		return nil, fmt.Errorf("%s: expected %d bytes at address %d, but the file ends at %d: could it be damaged?", what, n, address, room)
+	length := uint64(f.size - f.base)
+	if address > length || n > length-address {
+		return nil, fmt.Errorf("%s: expected %d bytes at address %d, but the file ends at %d: "+
+			"could it be damaged?", what, n, address, length)
+	}
+	b, err := f.readAt(address, n, what)
+	if err != nil && f.failed == nil {
+		f.failed = err
+	}
+	return b, err
+}
+
+func (f *file) readAt(address, n uint64, what string) ([]byte, error) {
+	if err := f.budget.Fits(int64(n), what); err != nil {
+		return nil, err
 	}
 	b := make([]byte, n)
-	if got, err := f.r.ReadAt(b, f.base+int64(address)); err != nil && (err != io.EOF || got < len(b)) {
-		return nil, fmt.Errorf("%s: read %d of %d bytes at address %d: %w", what, got, n, address, err)
+	if got, err := f.r.ReadAt(b, f.base+int64(address)); err != nil &&
+		(err != io.EOF || got < len(b)) {
+		return nil, fmt.Errorf("%s: read %d of %d bytes at address %d: %w", what, got, n,
+			address, err)
 	}
 	return b, nil
 }
 
-// cursor takes the fields of b one after the other. After the first that does not fit, err says so and all are zero.
+// cursor takes the fields of b one after the other. After the first that does not fit, err says so
+// and all are zero.
 type cursor struct {
 	f    *file
 	b    []byte
@@ -189,7 +206,8 @@ func (f *file) cursorAt(address, n uint64, sign, what string) (*cursor, error) {
 		return nil, err
 	}
 	if len(b) < len(sign) || string(b[:len(sign)]) != sign {
-		return nil, fmt.Errorf("%s: there is no %s at address %d: could the file be damaged?", what, sign, address)
+		return nil, fmt.Errorf("%s: there is no %s at address %d: could the file be damaged?", what,
+			sign, address)
 	}
 	c := f.cursor(b, what)
 	c.skip(len(sign))
@@ -198,7 +216,8 @@ func (f *file) cursorAt(address, n uint64, sign, what string) (*cursor, error) {
 
 func (c *cursor) take(n int) []byte {
 	if c.err == nil && (n < 0 || n > len(c.b)-c.at) {
-		c.err = fmt.Errorf("%s: ends after %d bytes, in the middle of a field: could the file be damaged?", c.what, len(c.b))
+		c.err = fmt.Errorf("%s: ends after %d bytes, in the middle of a field: could the file be "+
+			"damaged?", c.what, len(c.b))
 	}
 	if c.err != nil {
 		return make([]byte, min(max(n, 0), 8))

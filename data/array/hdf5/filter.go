@@ -15,7 +15,8 @@ const (
 	filterFletcher = 3
 )
 
-var filterNames = map[int]string{4: "szip", 5: "nbit", 6: "scaleoffset", 307: "bzip2", 32000: "LZF", 32001: "Blosc", 32004: "LZ4", 32015: "Zstandard"}
+var filterNames = map[int]string{4: "szip", 5: "nbit", 6: "scaleoffset", 307: "bzip2", 32000: "LZF",
+	32001: "Blosc", 32004: "LZ4", 32015: "Zstandard"}
 
 // filter is one step of a pipeline.
 type filter struct {
@@ -72,65 +73,76 @@ func readable(filters []filter) error {
 			if name == "" {
 				name = "a filter"
 			}
-			return fmt.Errorf("it is compressed with %s (filter %d), which cannot be read: rewrite it with h5repack -f GZIP=4 OLD NEW", name, f.id)
+			return fmt.Errorf("it is compressed with %s (filter %d), which cannot be read: "+
+				"rewrite it with h5repack -f GZIP=4 OLD NEW", name, f.id)
 		}
 	}
 	return nil
 }
 
-// undo returns the size bytes of a chunk that went through the filters; those whose bit is set in mask were left out.
-func undo(filters []filter, mask uint32, b []byte, size int) ([]byte, error) {
-	for i := len(filters) - 1; i >= 0; i-- {
+// undo returns the size bytes of a chunk that went through the filters; those whose bit is set in
+// mask were left out. A last shuffle of whole elements is not undone but reported.
+func (d *dataset) undo(mask uint32, b []byte, size int) (out []byte, shuffled bool, err error) {
+	for i := len(d.filters) - 1; i >= 0; i-- {
 		if mask>>i&1 != 0 {
 			continue
 		}
-		switch f := filters[i]; f.id {
+		switch f := d.filters[i]; f.id {
 		case filterFletcher:
 			if len(b) < 4 {
-				return nil, fmt.Errorf("has %d bytes, fewer than its checksum: could the file be damaged?", len(b))
+				return nil, false, fmt.Errorf(
+					"has %d bytes, fewer than its checksum: could the file be damaged?", len(b))
 			}
 			want := binary.LittleEndian.Uint32(b[len(b)-4:])
 			b = b[:len(b)-4]
 			if !sameFletcher(fletcher32(b), want) {
-				return nil, fmt.Errorf("its checksum is wrong: the file is damaged")
+				return nil, false, fmt.Errorf("its checksum is wrong: the file is damaged")
 			}
 		case filterDeflate:
-			// Behind the chunk's bytes only a checksum can have come out.
-			out, err := inflate(b, size+4)
-			if err != nil {
-				return nil, err
+			if len(b) > 0 && &b[0] == &d.inflated[0] { // deflated twice
+				b = bytes.Clone(b)
 			}
-			b = out
+			// Behind the chunk's bytes only a checksum can have come out.
+			if b, err = inflate(b, d.inflated[:size+5]); err != nil {
+				return nil, false, err
+			}
 		case filterShuffle:
+			if shuffled = i == 0 && f.bytes == d.t.bytes && len(b) == size; shuffled {
+				break
+			}
+			if err := d.f.budget.Fits(int64(len(b)), "a shuffled chunk"); err != nil {
+				return nil, false, err
+			}
 			b = unshuffle(b, f.bytes)
 		}
 	}
 	if len(b) != size {
-		return nil, fmt.Errorf("expected %d bytes, got %d: could the file be damaged?", size, len(b))
+		return nil, false, fmt.Errorf("expected %d bytes, got %d: could the file be damaged?",
+			size, len(b))
 	}
-	return b, nil
+	return b, shuffled, nil
 }
 
-// inflate returns what b holds, at most limit bytes; room grows with what comes out.
-func inflate(b []byte, limit int) ([]byte, error) {
+// inflate puts what b holds into a buffer that has a byte more than may come out.
+func inflate(b, buffer []byte) ([]byte, error) {
 	z, err := zlib.NewReader(bytes.NewReader(b))
-	if err != nil {
-		return nil, fmt.Errorf("its deflated bytes: %w: could the file be damaged?", err)
+	n := 0
+	for err == nil && n < len(buffer) {
+		var more int
+		more, err = z.Read(buffer[n:])
+		n += more
 	}
-	var out bytes.Buffer
-	out.Grow(min(limit, 1<<16, deflateGain*len(b)))
-	n, err := io.Copy(&out, io.LimitReader(z, int64(limit)+1))
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("its deflated bytes: %w after %d bytes: could the file be damaged?", err, n)
-	case n > int64(limit):
-		return nil, fmt.Errorf("more than %d bytes come out: could the file be damaged?", limit)
+	case n == len(buffer):
+		return nil, fmt.Errorf("more than %d bytes come out: could the file be damaged?", n-1)
+	case err == io.EOF:
+		return buffer[:n], nil
 	}
-	return out.Bytes(), nil
+	return nil, fmt.Errorf("its deflated bytes: %w after %d bytes: could the file be damaged?", err, n)
 }
 
-// unshuffle puts the bytes of elements, which lie first bytes first, together again. Bytes behind the last whole element
-// were left as they are.
+// unshuffle puts the bytes of elements, which lie first bytes first, together again. Bytes behind
+// the last whole element were left as they are.
 func unshuffle(b []byte, element int) []byte {
 	if element <= 1 || len(b) < element {
 		return b
@@ -146,11 +158,13 @@ func unshuffle(b []byte, element int) []byte {
 	return out
 }
 
-// sameFletcher compares checksums. Writers differ in the order of the bytes of each half (an old version of the library
-// swapped them), and in whether a sum that is a multiple of 65535 is 0 or 65535.
+// sameFletcher compares checksums. Writers differ in the order of the bytes of each half (an old
+// version of the library swapped them), and in whether a sum that is a multiple of 65535 is 0 or
+// 65535.
 func sameFletcher(got, want uint32) bool {
 	same := func(a, b uint32) bool { return a%65535 == b%65535 }
 	swap := func(v uint32) uint32 { return v>>8&0xff | v<<8&0xff00 }
 	hi, lo := want>>16, want&0xffff
-	return same(got>>16, hi) && same(got&0xffff, lo) || same(got>>16, swap(hi)) && same(got&0xffff, swap(lo))
+	return same(got>>16, hi) && same(got&0xffff, lo) || same(got>>16, swap(hi)) &&
+		same(got&0xffff, swap(lo))
 }

@@ -10,9 +10,10 @@ import (
 	"torchpe/internal/alloctest"
 )
 
-// FuzzRead reads all datasets of damaged files, with checksums of metadata off so that damage is not seen at once. What opening
-// allocates goes with the file. A dataset may take what deflate can make of the file and what was never written, 8 bytes for each
-// of these, once stored and once as numbers, real or complex.
+// FuzzRead reads all datasets of damaged files, with checksums of metadata off so that damage is
+// not seen at once. What opening allocates goes with the file. A dataset may take what deflate can
+// make of the file and what was never written, 8 bytes for each of these, once stored and once as
+// numbers, real or complex.
 func FuzzRead(f *testing.F) {
 	paths, err := filepath.Glob("testdata/*.h5")
 	if err != nil {
@@ -40,7 +41,7 @@ func FuzzRead(f *testing.F) {
 		for _, e := range entries[:min(len(entries), 40)] { // one of them may claim megabytes
 			var a array.Array
 			var err error
-			alloctest.AtMost(t, 2*8*(deflateGain*len(b)+unwritten), func() {
+			alloctest.AtMost(t, 2*8*(array.MaxInflate*len(b)+unwritten), func() {
 				if a, err = opened.readReal(e.Name); err != nil {
 					a, _, err = opened.readComplex(e.Name)
 				}
@@ -51,7 +52,7 @@ func FuzzRead(f *testing.F) {
 			if err := a.Check(); err != nil {
 				t.Fatalf("%s: %v", e.Name, err)
 			}
-			if len(a.Data) > deflateGain*len(b)+unwritten {
+			if len(a.Data) > array.MaxInflate*len(b)+unwritten {
 				t.Fatalf("%s: %d numbers out of %d bytes", e.Name, len(a.Data), len(b))
 			}
 		}

@@ -15,14 +15,15 @@ type link struct {
 	target  string // of a soft link
 }
 
-// isGroup says whether the messages are a group's.
+// isGroup reports whether the messages are a group's.
 func isGroup(messages []message) bool {
 	return slices.ContainsFunc(messages, func(m message) bool {
 		return m.kind == msgSymbolTable || m.kind == msgLinkInfo || m.kind == msgLink
 	})
 }
 
-// links returns the members of the group with these messages. Links of other kinds than hard and soft are left out.
+// links returns the members of the group with these messages. Links of other kinds than hard and
+// soft are left out.
 func (f *file) links(messages []message) ([]link, error) {
 	var links []link
 	for _, m := range messages {
@@ -42,6 +43,15 @@ func (f *file) links(messages []message) ([]link, error) {
 		links = append(links, more...)
 	}
 	return links, nil
+}
+
+// take counts the memory of links.
+func (f *file) take(links []link) error {
+	size := 64 * len(links)
+	for _, l := range links {
+		size += len(l.name) + len(l.target)
+	}
+	return f.budget.Take(int64(size), "names of links")
 }
 
 // linkMessage returns the link of a message, or none where it is of a kind that is not followed.
@@ -75,10 +85,11 @@ func (f *file) linkMessage(data []byte) ([]link, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	return []link{l}, nil
+	return []link{l}, f.take([]link{l})
 }
 
-// symbolTable returns the members of a group of the old kind: a tree of nodes of symbols whose names lie in a heap.
+// symbolTable returns the members of a group of the old kind: a tree of nodes of symbols whose
+// names lie in a heap.
 func (f *file) symbolTable(data []byte) ([]link, error) {
 	c := f.cursor(data, "symbol table")
 	tree, heap := c.offset(), c.offset()
@@ -141,13 +152,17 @@ func (f *file) symbols(address uint64, names []byte) ([]link, error) {
 			}
 		}
 		links = append(links, l)
+		if err := f.take(links[len(links)-1:]); err != nil {
+			return nil, err
+		}
 	}
 	return links, c.err
 }
 
 func (f *file) heapText(heap []byte, at uint64) (string, error) {
 	if at >= uint64(len(heap)) {
-		return "", fmt.Errorf("a name lies at byte %d of a heap of %d: could the file be damaged?", at, len(heap))
+		return "", fmt.Errorf("a name lies at byte %d of a heap of %d: could the file be damaged?",
+			at, len(heap))
 	}
 	c := f.cursor(heap[at:], "heap of names")
 	text := c.text()
@@ -176,10 +191,16 @@ func (f *file) list() ([]Entry, error) {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		if !isGroup(messages) {
-			if e, ok := f.entry(path, messages); ok {
-				entries = append(entries, e)
+			e, ok := f.entry(path, messages)
+			if !ok || f.failed != nil { // entry takes what it cannot read for damaged
+				return f.failed
 			}
-			return nil
+			entries = append(entries, e)
+			size := len(path) + 8*len(e.Shape) + 128
+			for name, text := range e.Attributes {
+				size += len(name) + len(text) + 64
+			}
+			return f.budget.Take(int64(size), "names and attributes of datasets")
 		}
 		if visited[address] {
 			return nil // a hard link to a group that is listed under another name
@@ -197,7 +218,8 @@ func (f *file) list() ([]Entry, error) {
 			if l.address == undefined {
 				continue
 			}
-			if err := walk(strings.TrimSuffix(path, "/")+"/"+l.name, l.address, depth+1); err != nil {
+			if err := walk(strings.TrimSuffix(path, "/")+"/"+l.name, l.address,
+				depth+1); err != nil {
 				return err
 			}
 		}
@@ -218,7 +240,8 @@ func (f *file) lookup(path string) ([]message, error) {
 	at := "/" // the group that parts[0] is looked for in
 	for len(parts) > 0 {
 		if !isGroup(messages) {
-			return nil, fmt.Errorf("%s is no group, so there is no %s in it", at, strings.Join(parts, "/"))
+			return nil, fmt.Errorf("%s is no group, so there is no %s in it", at,
+				strings.Join(parts, "/"))
 		}
 		links, err := f.links(messages)
 		if err != nil {
@@ -230,7 +253,8 @@ func (f *file) lookup(path string) ([]message, error) {
 		}
 		if l := links[i]; l.address == undefined {
 			if soft++; soft > maxSoft {
-				return nil, fmt.Errorf("%s: more than %d soft links lead from one to the next", path, maxSoft)
+				return nil, fmt.Errorf("%s: more than %d soft links lead from one to the next",
+					path, maxSoft)
 			}
 			target := l.target
 			if !strings.HasPrefix(target, "/") {
@@ -249,7 +273,9 @@ func (f *file) lookup(path string) ([]message, error) {
 }
 
 func split(path string) []string {
-	return slices.DeleteFunc(strings.Split(path, "/"), func(s string) bool { return s == "" || s == "." })
+	return slices.DeleteFunc(strings.Split(path, "/"), func(s string) bool {
+		return s == "" || s == "."
+	})
 }
 
 func (f *file) missing(group, name string, links []link) error {
@@ -265,5 +291,6 @@ func (f *file) missing(group, name string, links []link) error {
 	if len(names) > 20 {
 		shown += ", ..."
 	}
-	return fmt.Errorf("there is no %q in %s, which holds %s%s", name, group, shown, nearest.Hint(name, names))
+	return fmt.Errorf("there is no %q in %s, which holds %s%s", name, group, shown,
+		nearest.Hint(name, names))
 }

@@ -58,7 +58,9 @@ func number(t *testing.T, v any) float64 {
 	return 0
 }
 
-func same(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b }
+func same(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
+}
 
 // Every dataset that h5py reads as numbers is read with the same shape and the same bits.
 func TestAgreesWithH5py(t *testing.T) {
@@ -75,12 +77,15 @@ func TestAgreesWithH5py(t *testing.T) {
 					continue
 				}
 				for i := range re.Data {
-					if !same(re.Data[i], number(t, want.Values[2*i])) || !same(im.Data[i], number(t, want.Values[2*i+1])) {
-						t.Errorf("%s %s[%d] = %v + %vi, h5py reads %v", file, name, i, re.Data[i], im.Data[i], want.Values[2*i:2*i+2])
+					if !same(re.Data[i], number(t, want.Values[2*i])) ||
+						!same(im.Data[i], number(t, want.Values[2*i+1])) {
+						t.Errorf("%s %s[%d] = %v + %vi, h5py reads %v", file, name, i, re.Data[i],
+							im.Data[i], want.Values[2*i:2*i+2])
 					}
 				}
 				if len(re.Data) != len(want.Values)/2 || re.Check() != nil || im.Check() != nil {
-					t.Errorf("%s %s has %d numbers of shape %v, want %d", file, name, len(re.Data), re.Shape, len(want.Values)/2)
+					t.Errorf("%s %s has %d numbers of shape %v, want %d", file, name, len(re.Data),
+						re.Shape, len(want.Values)/2)
 				}
 				continue
 			}
@@ -95,8 +100,10 @@ func TestAgreesWithH5py(t *testing.T) {
 				t.Errorf("%s %s: %v", file, name, err)
 				continue
 			}
-			if !slices.Equal(a.Shape, want.Shape) || len(a.Data) != len(want.Values) || a.Name != name {
-				t.Errorf("%s %s has shape %v and %d numbers, h5py reads %v and %d", file, name, a.Shape, len(a.Data), want.Shape, len(want.Values))
+			if !slices.Equal(a.Shape, want.Shape) || len(a.Data) != len(want.Values) ||
+				a.Name != name {
+				t.Errorf("%s %s has shape %v and %d numbers, h5py reads %v and %d", file, name,
+					a.Shape, len(a.Data), want.Shape, len(want.Values))
 				continue
 			}
 			for i, v := range a.Data {
@@ -132,7 +139,8 @@ func TestListAgreesWithH5py(t *testing.T) {
 			}
 			dtype := want.DType
 			switch {
-			case strings.Contains(dtype, "c") || strings.Contains(dtype, "V") || strings.Contains(dtype, "O"):
+			case strings.Contains(dtype, "c") || strings.Contains(dtype, "V") ||
+				strings.Contains(dtype, "O"):
 				continue
 			case dtype == "|b1":
 				dtype = "|i1"
@@ -153,7 +161,8 @@ func TestListAgreesWithH5py(t *testing.T) {
 func TestLinks(t *testing.T) {
 	for _, file := range []string{"links-old.h5", "links-new.h5", "links-tracked.h5"} {
 		path := filepath.Join("testdata", file)
-		for _, name := range []string{"soft", "/soft", "rfMRI_REST1_RL/beside", "rfMRI_REST1_RL/up/hard", "hard", "//rfMRI_REST1_RL//./nuisanceReg_resid/"} {
+		for _, name := range []string{"soft", "/soft", "rfMRI_REST1_RL/beside",
+			"rfMRI_REST1_RL/up/hard", "hard", "//rfMRI_REST1_RL//./nuisanceReg_resid/"} {
 			a, err := Read(path, name)
 			if err != nil || !slices.Equal(a.Data, []float64{-3, -2.5, -2, -1.5, -1, -.5}) {
 				t.Errorf("%s: %s holds %v, %v", file, name, a.Data, err)
@@ -177,8 +186,10 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%s: List finds %d of the %d links of one group", file, n, many)
 		}
 		for name, want := range map[string]string{
-			"loop": "soft links", "dangling": `no "nowhere"`, "external": `no "external"`, "rfMRI_REST1_RL": "nuisanceReg_resid",
-			"soft/x": "no group", "rfMRI_REST1_R/nuisanceReg_resid": `did you mean "rfMRI_REST1_RL"`,
+			"loop": "soft links", "dangling": `no "nowhere"`, "external": `no "external"`,
+			"rfMRI_REST1_RL":                  "nuisanceReg_resid",
+			"soft/x":                          "no group",
+			"rfMRI_REST1_R/nuisanceReg_resid": `did you mean "rfMRI_REST1_RL"`,
 		} {
 			if _, err := Read(path, name); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: reading %s gives %v, want an error with %q", file, name, err, want)
@@ -194,7 +205,8 @@ func TestTextAttributes(t *testing.T) {
 			t.Fatal(err)
 		}
 		i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == "/types/attributes" })
-		if i < 0 || entries[i].Attributes["MATLAB_class"] != "double" || len(entries[i].Attributes) != 1 {
+		if i < 0 || entries[i].Attributes["MATLAB_class"] != "double" ||
+			len(entries[i].Attributes) != 1 {
 			t.Errorf("%s: /types/attributes has %v, want the text MATLAB_class", file, entries[i])
 		}
 	}
@@ -203,23 +215,29 @@ func TestTextAttributes(t *testing.T) {
 func TestUnreadableFeaturesAreNamed(t *testing.T) {
 	for _, file := range []string{"unreadable-old.h5", "unreadable-new.h5"} {
 		for name, want := range map[string]string{
-			"lzf": "LZF", "never-written": "never written", "scaleoffset": "scaleoffset", "virtual": "virtual", "external": "external",
+			"lzf": "LZF", "never-written": "never written", "scaleoffset": "scaleoffset",
+			"virtual": "virtual", "external": "external",
 		} {
 			_, err := Read(filepath.Join("testdata", file), name)
-			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), name) {
+			if err == nil || !strings.Contains(err.Error(), want) ||
+				!strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s %s: error %v, want one with %q that names both", file, name, err, want)
 			}
 		}
 	}
-	for name, want := range map[string]string{"types/text": "S7", "types/texts": "variable length", "types/record": "compound", "types/complex": "complex"} {
-		if _, err := Read("testdata/types-old.h5", name); err == nil || !strings.Contains(err.Error(), want) {
+	for name, want := range map[string]string{"types/text": "S7", "types/texts": "variable length",
+		"types/record": "compound", "types/complex": "complex"} {
+		if _, err := Read("testdata/types-old.h5", name); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, want)
 		}
 	}
-	if _, _, err := ReadComplex("testdata/types-old.h5", "types/text"); err == nil || !strings.Contains(err.Error(), "not complex") {
+	if _, _, err := ReadComplex("testdata/types-old.h5", "types/text"); err == nil ||
+		!strings.Contains(err.Error(), "not complex") {
 		t.Errorf("a text as complex numbers: error %v", err)
 	}
-	if _, im, err := ReadComplex("testdata/types-old.h5", "types/f8"); err != nil || slices.Max(im.Data) != 0 || len(im.Data) != 6 {
+	if _, im, err := ReadComplex("testdata/types-old.h5", "types/f8"); err != nil ||
+		slices.Max(im.Data) != 0 || len(im.Data) != 6 {
 		t.Errorf("real numbers as complex ones: imaginary %v, %v", im.Data, err)
 	}
 }

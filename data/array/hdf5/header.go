@@ -49,7 +49,7 @@ type headerReader struct {
 	tracked  bool            // each message has its creation order (version 2)
 }
 
-// maxBlocks is how many blocks a header may have.
+// maxBlocks bounds the blocks of a header.
 const maxBlocks = 1000
 
 func (h *headerReader) version1(address uint64) error {
@@ -59,7 +59,8 @@ func (h *headerReader) version1(address uint64) error {
 	}
 	c := h.f.cursor(b, "object header")
 	if version := c.u8(); version != 1 {
-		return fmt.Errorf("there is no object header at address %d: could the file be damaged?", address)
+		return fmt.Errorf("there is no object header at address %d: could the file be damaged?",
+			address)
 	}
 	c.skip(7)
 	size := uint64(c.u32())
@@ -69,7 +70,8 @@ func (h *headerReader) version1(address uint64) error {
 	return h.block1(b)
 }
 
-// block1 takes the messages of one block of a header of version 1, and of the blocks that it leads to.
+// block1 takes the messages of one block of a header of version 1, and of the blocks that it leads
+// to.
 func (h *headerReader) block1(b []byte) error {
 	c := h.f.cursor(b, "object header")
 	for c.left() >= 8 {
@@ -108,13 +110,15 @@ func (h *headerReader) continuation(m message) (address, length uint64, err erro
 		return 0, 0, c.err
 	}
 	if h.seen[address] {
-		return 0, 0, fmt.Errorf("an object header leads back to its block at address %d: could the file be damaged?", address)
+		return 0, 0, fmt.Errorf("an object header leads back to its block at address %d: could "+
+			"the file be damaged?", address)
 	}
 	h.seen[address] = true
 	// Blocks may not lie in one another, so that together they are no longer than the file.
 	h.total += min(length, uint64(h.f.size)+1)
 	if h.total > uint64(h.f.size) || len(h.seen) > maxBlocks {
-		return 0, 0, fmt.Errorf("an object header has %d blocks with %d bytes in all: could the file be damaged?", len(h.seen), h.total)
+		return 0, 0, fmt.Errorf("an object header has %d blocks with %d bytes in all: could the "+
+			"file be damaged?", len(h.seen), h.total)
 	}
 	return address, length, nil
 }
@@ -143,7 +147,8 @@ func (h *headerReader) version2(address uint64) error {
 	}
 	h.tracked = flags&0x04 != 0
 	if size > uint64(h.f.size) {
-		return fmt.Errorf("an object header claims %d bytes, more than the file has: could it be damaged?", size)
+		return fmt.Errorf(
+			"an object header claims %d bytes, more than the file has: could it be damaged?", size)
 	}
 	if b, err = h.f.bytes(address, uint64(c.at)+size+4, "object header"); err != nil {
 		return err
@@ -151,7 +156,8 @@ func (h *headerReader) version2(address uint64) error {
 	return h.block2(b, c.at)
 }
 
-// block2 takes the messages of one block of a header of version 2, which begin at start and end before its checksum.
+// block2 takes the messages of one block of a header of version 2, which begin at start and end
+// before its checksum.
 func (h *headerReader) block2(b []byte, start int) error {
 	c := h.f.cursor(b, "object header")
 	c.at = len(b) - 4
@@ -179,7 +185,8 @@ func (h *headerReader) block2(b []byte, start int) error {
 			return err
 		}
 		if length < 8 {
-			return fmt.Errorf("a block of an object header has %d bytes: could the file be damaged?", length)
+			return fmt.Errorf(
+				"a block of an object header has %d bytes: could the file be damaged?", length)
 		}
 		block, err := h.f.cursorAt(next, length, "OCHK", "object header")
 		if err == nil {
@@ -192,7 +199,8 @@ func (h *headerReader) block2(b []byte, start int) error {
 	return c.err
 }
 
-// find returns the data of the first message of a kind, following it where it is shared with another header.
+// find returns the data of the first message of a kind, following it where it is shared with
+// another header.
 func (f *file) find(messages []message, kind int) ([]byte, bool, error) {
 	for _, m := range messages {
 		if m.kind != kind {
@@ -207,7 +215,8 @@ func (f *file) find(messages []message, kind int) ([]byte, bool, error) {
 	return nil, false, nil
 }
 
-// shared returns the data of a message that lies in another object's header, as that of a named datatype does.
+// shared returns the data of a message that lies in another object's header, as that of a named
+// datatype does.
 func (f *file) shared(m message) ([]byte, error) {
 	c := f.cursor(m.data, "shared message")
 	version, place := c.u8(), c.u8()
@@ -215,7 +224,8 @@ func (f *file) shared(m message) ([]byte, error) {
 	case version == 1:
 		c.skip(6)
 	case version == 3 && place == 1:
-		return nil, fmt.Errorf("a message lies in the file's heap of shared messages, which cannot be read: rewrite it with h5repack")
+		return nil, fmt.Errorf("a message lies in the file's heap of shared messages, which " +
+			"cannot be read: rewrite it with h5repack")
 	}
 	address := c.offset()
 	if c.err != nil {
@@ -230,5 +240,6 @@ func (f *file) shared(m message) ([]byte, error) {
 			return other.data, nil
 		}
 	}
-	return nil, fmt.Errorf("a shared message is not at address %d: could the file be damaged?", address)
+	return nil, fmt.Errorf("a shared message is not at address %d: could the file be damaged?",
+		address)
 }

@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// denseLinks returns the members of a group with many of them, whose links lie in a fractal heap and are found by a B-tree
-// of version 2 over the hashes of their names; none where the group keeps its links in its header.
+// denseLinks returns the members of a group with many of them, whose links lie in a fractal heap
+// and are found by a B-tree of version 2 over the hashes of their names; none where the group keeps
+// its links in its header.
 func (f *file) denseLinks(info []byte) ([]link, error) {
 	c := f.cursor(info, "link info")
 	c.skip(1)
@@ -24,7 +25,8 @@ func (f *file) denseLinks(info []byte) ([]link, error) {
 	var links []link
 	err = f.treeV2(tree, func(record []byte) error {
 		if len(record) < 4 {
-			return fmt.Errorf("a record of a group's B-tree has %d bytes: could the file be damaged?", len(record))
+			return fmt.Errorf("a record of a group's B-tree has %d bytes: could the file "+
+				"be damaged?", len(record))
 		}
 		data, err := heap.object(record[4:])
 		if err != nil {
@@ -39,12 +41,13 @@ func (f *file) denseLinks(info []byte) ([]link, error) {
 
 // fractalHeap is a heap of small objects in blocks whose sizes double from row to row.
 type fractalHeap struct {
-	f           *file
-	width       int    // blocks in a row
-	start       uint64 // bytes of a block in the first row
-	largest     uint64 // bytes of the largest direct block; rows of larger ones hold indirect blocks
-	offsetBytes int    // of a place in the heap
-	lengthBytes int    // of an object's length
+	f     *file
+	width int    // blocks in a row
+	start uint64 // bytes of a block in the first row
+	// largest is the size of the largest direct block; rows of larger ones hold indirect blocks
+	largest     uint64
+	offsetBytes int // of a place in the heap
+	lengthBytes int // of an object's length
 	root        uint64
 	rows        int // of the root, which is a direct block where it has none
 }
@@ -66,14 +69,17 @@ func (f *file) fractalHeap(address uint64) (*fractalHeap, error) {
 	c.skip(2)
 	h.root, h.rows = c.offset(), c.u16()
 	if filters != 0 && c.err == nil {
-		return nil, fmt.Errorf("a group's links are compressed (a fractal heap with filters), which cannot be read: rewrite the file with h5repack")
+		return nil, fmt.Errorf("a group's links are compressed (a fractal heap with filters), " +
+			"which cannot be read: rewrite the file with h5repack")
 	}
 	if c.checksum(); c.err != nil {
 		return nil, c.err
 	}
-	if bits.OnesCount64(h.start) != 1 || bits.OnesCount64(h.largest) != 1 || h.largest < h.start || h.width == 0 || heapBits == 0 ||
+	if bits.OnesCount64(h.start) != 1 || bits.OnesCount64(h.largest) != 1 || h.largest < h.start ||
+		h.width == 0 || heapBits == 0 ||
 		heapBits > 64 || managed == 0 {
-		return nil, fmt.Errorf("%s at address %d with blocks of %d to %d bytes, %d in a row, for %d bits: could the file be damaged?",
+		return nil, fmt.Errorf("%s at address %d with blocks of %d to %d bytes, %d in a row, for "+
+			"%d bits: could the file be damaged?",
 			what, address, h.start, h.largest, h.width, heapBits)
 	}
 	h.offsetBytes = (heapBits + 7) / 8
@@ -85,7 +91,8 @@ func (f *file) fractalHeap(address uint64) (*fractalHeap, error) {
 func (h *fractalHeap) object(id []byte) ([]byte, error) {
 	c := h.f.cursor(id, "ID of an object in a fractal heap")
 	if kind := c.u8() >> 4 & 3; kind != 0 && c.err == nil {
-		return nil, fmt.Errorf("a link is too long for its group's heap (kind %d), which cannot be read: rewrite the file with h5repack", kind)
+		return nil, fmt.Errorf("a link is too long for its group's heap (kind %d), which cannot "+
+			"be read: rewrite the file with h5repack", kind)
 	}
 	offset, length := c.uint(h.offsetBytes), c.uint(h.lengthBytes)
 	if c.err != nil {
@@ -96,14 +103,17 @@ func (h *fractalHeap) object(id []byte) ([]byte, error) {
 		return nil, err
 	}
 	if offset-begin > size || length > size-(offset-begin) {
-		return nil, fmt.Errorf("an object of %d bytes at %d of a fractal heap does not fit its block: could the file be damaged?", length, offset)
+		return nil, fmt.Errorf("an object of %d bytes at %d of a fractal heap does not fit its "+
+			"block: could the file be damaged?", length, offset)
 	}
 	return h.f.bytes(address+offset-begin, length, "link")
 }
 
-// block returns the direct block that holds a place of the heap: its address, bytes and first place. It looks below the
-// block at an address, which is indirect where it has rows and whose first place is begin.
-func (h *fractalHeap) block(address uint64, rows int, begin, place uint64, depth int) (at, size, first uint64, err error) {
+// block returns the direct block that holds a place of the heap: its address, bytes and first
+// place. It looks below the block at an address, which is indirect where it has rows and whose
+// first place is begin.
+func (h *fractalHeap) block(address uint64, rows int, begin, place uint64, depth int) (at, size,
+	first uint64, err error) {
 	lost := fmt.Errorf("place %d is not in its fractal heap: could the file be damaged?", place)
 	if rows == 0 {
 		return address, h.start, begin, nil
@@ -111,7 +121,8 @@ func (h *fractalHeap) block(address uint64, rows int, begin, place uint64, depth
 	if depth > 64 || rows > 64 {
 		return 0, 0, 0, lost
 	}
-	c, err := h.f.cursorAt(address, uint64(5+h.f.offsetBytes+h.offsetBytes), "FHIB", "block of a fractal heap")
+	c, err := h.f.cursorAt(address, uint64(5+h.f.offsetBytes+h.offsetBytes), "FHIB",
+		"block of a fractal heap")
 	if err != nil {
 		return 0, 0, 0, err
 	}
@@ -131,7 +142,8 @@ func (h *fractalHeap) block(address uint64, rows int, begin, place uint64, depth
 			continue
 		}
 		k := (place - begin) / size
-		b, err := h.f.bytes(entry+k*uint64(h.f.offsetBytes), uint64(h.f.offsetBytes), "block of a fractal heap")
+		b, err := h.f.bytes(entry+k*uint64(h.f.offsetBytes), uint64(h.f.offsetBytes),
+			"block of a fractal heap")
 		if err != nil {
 			return 0, 0, 0, err
 		}
@@ -140,7 +152,8 @@ func (h *fractalHeap) block(address uint64, rows int, begin, place uint64, depth
 		if size <= h.largest {
 			return child, size, begin, nil
 		}
-		// A block of this size holds rows until its own size is full: 2 rows of start, then doubling.
+		// A block of this size holds rows until its own size is full: 2 rows of start, then
+		// doubling.
 		below := bits.Len64(size) - bits.Len64(h.start*uint64(h.width)) + 1
 		return h.block(child, max(below, 0), begin, place, depth+1)
 	}

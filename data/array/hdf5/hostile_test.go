@@ -2,7 +2,6 @@ package hdf5
 
 import (
 	"bytes"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,7 +11,8 @@ import (
 	"torchpe/data/array"
 )
 
-// everything reads all datasets of a file that lies in memory, with no checksum of metadata verified where lax.
+// everything reads all datasets of a file that lies in memory, with no checksum of metadata
+// verified where lax.
 func everything(b []byte, lax bool) (map[string]array.Array, error) {
 	f, err := open(bytes.NewReader(b), int64(len(b)))
 	if f != nil {
@@ -47,7 +47,8 @@ func fixture(t testing.TB, name string) []byte {
 	return b
 }
 
-// Damage anywhere gives an error or numbers, never a panic, and no more room than the file is good for.
+// Damage anywhere gives an error or numbers, never a panic, and no more room than the file is good
+// for.
 func TestEveryByteDamaged(t *testing.T) {
 	for _, name := range []string{"userblock.h5", "userblock-new.h5"} {
 		good := fixture(t, name)
@@ -94,7 +95,8 @@ func TestChecksums(t *testing.T) {
 			t.Fatalf("no %s in the fixture", sign)
 		}
 		b[at+12] ^= 1
-		if _, err := readX(b); err == nil || !strings.Contains(err.Error(), "checksum") && !strings.Contains(err.Error(), "damaged") {
+		if _, err := readX(b); err == nil || !strings.Contains(err.Error(), "checksum") &&
+			!strings.Contains(err.Error(), "damaged") {
 			t.Errorf("a damaged %s: error %v", sign, err)
 		}
 	}
@@ -110,7 +112,8 @@ func TestChecksums(t *testing.T) {
 	c := f.cursor(d.layout, "layout")
 	c.skip(3)
 	var first uint64
-	if err := d.chunksV1(c.offset(), 2, func(k chunk) error { first = max(first, k.address); return nil }); err != nil {
+	if err := d.chunksV1(c.offset(), 2,
+		func(k chunk) error { first = max(first, k.address); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	b[first] ^= 1
@@ -129,12 +132,14 @@ func readX(b []byte) (array.Array, error) {
 
 func TestNotHDF5(t *testing.T) {
 	dir := t.TempDir()
-	for name, content := range map[string]string{"empty": "", "text": strings.Repeat("1 2 3\n", 1000), "cut": signature[:5]} {
+	for name, content := range map[string]string{"empty": "", "text": strings.Repeat("1 2 3\n",
+		1000), "cut": signature[:5]} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := List(path); err == nil || !strings.Contains(err.Error(), "not an HDF5 file") || !strings.Contains(err.Error(), path) {
+		if _, err := List(path); err == nil || !strings.Contains(err.Error(), "not an HDF5 file") ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -166,7 +171,8 @@ func TestClaimsCostNothing(t *testing.T) {
 		}
 		f.lax = true
 		for _, dataset := range []string{"contiguous", "compact", "chunked", "deflated"} {
-			if _, err := f.readReal(dataset); err == nil || !strings.Contains(err.Error(), "could the file be damaged") {
+			if _, err := f.readReal(dataset); err == nil ||
+				!strings.Contains(err.Error(), "could the file be damaged") {
 				t.Errorf("%s %s: error %v", name, dataset, err)
 			}
 		}
@@ -187,20 +193,10 @@ func le(v uint64) []byte {
 
 // Known answers: Bob Jenkins' own for lookup3 with the initial value 0.
 func TestLookup3(t *testing.T) {
-	for text, want := range map[string]uint32{"": 0xdeadbeef, "Four score and seven years ago": 0x17770551} {
+	for text, want := range map[string]uint32{"": 0xdeadbeef,
+		"Four score and seven years ago": 0x17770551} {
 		if got := lookup3([]byte(text)); got != want {
 			t.Errorf("lookup3(%q) = %#x, want %#x", text, got, want)
 		}
-	}
-}
-
-func TestHalf(t *testing.T) {
-	for b, want := range map[uint16]float64{0x3c00: 1, 0xc000: -2, 0x7bff: 65504, 0x0001: math.Ldexp(1, -24), 0x0400: math.Ldexp(1, -14), 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1)} {
-		if got := half(b); got != want {
-			t.Errorf("half(%#x) = %v, want %v", b, got, want)
-		}
-	}
-	if !math.IsNaN(half(0x7e00)) {
-		t.Error("half(0x7e00) is a number")
 	}
 }

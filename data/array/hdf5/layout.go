@@ -2,8 +2,11 @@ package hdf5
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
+
+	"torchpe/data/array"
 )
 
 func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
@@ -13,7 +16,8 @@ func (d *dataset) load(parts []part) error {
 	c := d.f.cursor(d.layout, "layout")
 	version, class := c.u8(), c.u8()
 	if c.err == nil && version != 3 && version != 4 {
-		return fmt.Errorf("its layout has version %d; versions 3 and 4 can be read: rewrite it with h5repack", version)
+		return fmt.Errorf("its layout has version %d; versions 3 and 4 can be read: rewrite it "+
+			"with h5repack", version)
 	}
 	switch class {
 	case 0:
@@ -24,7 +28,9 @@ func (d *dataset) load(parts []part) error {
 		if err := d.fits(uint64(len(b))); err != nil {
 			return err
 		}
-		d.room(parts)
+		if err := d.allocate(parts); err != nil {
+			return err
+		}
 		return d.store(parts, 0, b[:d.count*d.t.bytes])
 	case 1:
 		address, size := c.offset(), c.length()
@@ -35,7 +41,8 @@ func (d *dataset) load(parts []part) error {
 	case 2:
 		return d.chunked(parts, c, version)
 	case 3:
-		return fmt.Errorf("it is put together from other datasets (virtual), which cannot be read: rewrite it with h5repack")
+		return fmt.Errorf("it is put together from other datasets (virtual), which cannot be " +
+			"read: rewrite it with h5repack")
 	}
 	return fmt.Errorf("its layout is of kind %d, which cannot be read", class)
 }
@@ -43,16 +50,22 @@ func (d *dataset) load(parts []part) error {
 // fits returns an error where the elements need more bytes than there are.
 func (d *dataset) fits(bytes uint64) error {
 	if need := uint64(d.count) * uint64(d.t.bytes); need > bytes {
-		return fmt.Errorf("expected %d bytes for shape %v of %s, got %d: could the file be damaged?", need, d.shape, d.t.dtype, bytes)
+		return fmt.Errorf("expected %d bytes for shape %v of %s, got %d: could the file be "+
+			"damaged?", need, d.shape, d.t.dtype, bytes)
 	}
 	return nil
 }
 
-// room makes room for all elements.
-func (d *dataset) room(parts []part) {
+// allocate makes the slices of all elements.
+func (d *dataset) allocate(parts []part) error {
+	what := fmt.Sprintf("an array of shape %v", d.shape)
 	for _, p := range parts {
-		*p.into = make([]float64, d.count)
+		var err error
+		if *p.into, err = array.Make[float64](d.f.budget, d.count, what); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 func (d *dataset) contiguous(parts []part, address, size uint64) error {
@@ -65,7 +78,9 @@ func (d *dataset) contiguous(parts []part, address, size uint64) error {
 	if err := d.fits(uint64(d.f.size)); err != nil {
 		return err
 	}
-	d.room(parts)
+	if err := d.allocate(parts); err != nil {
+		return err
+	}
 	const elements = 1 << 15 // read at once
 	for i := 0; i < d.count; i += elements {
 		n := min(elements, d.count-i)
@@ -81,16 +96,15 @@ func (d *dataset) contiguous(parts []part, address, size uint64) error {
 }
 
 const (
-	// deflateGain is the most bytes that come out of a deflated one.
-	deflateGain = 1032
-	// unwritten is how many bytes of a dataset may be in chunks that were never written, which take no room in the file.
+	// unwritten bounds the bytes of a dataset in chunks that were never written, which take
+	// no bytes in the file.
 	unwritten = 16 << 20
 )
 
 // gain is the most bytes that come out of one of the file's chunks.
 func (d *dataset) gain() uint64 {
 	if slices.ContainsFunc(d.filters, func(f filter) bool { return f.id == filterDeflate }) {
-		return deflateGain
+		return array.MaxInflate
 	}
 	return 1
 }
@@ -111,42 +125,9 @@ func (d *dataset) chunked(parts []part, c *cursor, version byte) error {
 	if err := d.fits(uint64(d.f.size)*d.gain() + unwritten); err != nil {
 		return err
 	}
-	var flags byte
-	if version == 4 {
-		flags = c.u8()
-	}
-	rank := int(c.u8()) - 1 // the last axis is an element's bytes
-	var address uint64
-	width := 4
-	if version == 4 {
-		width = int(c.u8())
-	} else {
-		address = c.offset()
-	}
-	if c.err == nil && (rank != len(d.shape) || width < 1 || width > 8) {
-		return fmt.Errorf("its chunks have %d axes, its shape %v %d: could the file be damaged?", rank, d.shape, len(d.shape))
-	}
-	sides := make([]int, rank)
-	size := uint64(d.t.bytes)
-	for i := range sides {
-		n := c.uint(width)
-		if c.err == nil && (n == 0 || n > 1<<32 || size > 1<<32/n) {
-			return fmt.Errorf("its chunks claim more than 4 GiB: could the file be damaged?")
-		}
-		sides[i] = int(n)
-		size *= n
-	}
-	if n := c.uint(width); c.err == nil && n != uint64(d.t.bytes) {
-		return fmt.Errorf("elements of its chunks have %d bytes, its datatype %d: could the file be damaged?", n, d.t.bytes)
-	}
-	if c.err != nil {
-		return c.err
-	}
-	if size > d.gain()*uint64(d.f.size) {
-		return fmt.Errorf("its chunks claim %d bytes each, the file has %d: could it be damaged?", size, d.f.size)
-	}
-	if flags&1 != 0 && len(d.filters) > 0 {
-		return fmt.Errorf("the chunks at its edges are not filtered as the others are, which cannot be read: rewrite it with h5repack")
+	h, err := d.chunkHeader(c, version)
+	if err != nil {
+		return err
 	}
 	var chunks []chunk
 	stored := uint64(0)
@@ -156,16 +137,16 @@ func (d *dataset) chunked(parts []part, c *cursor, version byte) error {
 		}
 		// Chunks may not lie in one another, so that together they are no longer than the file.
 		if stored += min(k.bytes, uint64(d.f.size)+1); stored > uint64(d.f.size) {
-			return fmt.Errorf("its chunks claim more bytes than the file has (%d): could it be damaged?", d.f.size)
+			return fmt.Errorf("its chunks claim more bytes than the file has (%d): could "+
+				"it be damaged?", d.f.size)
 		}
 		chunks = append(chunks, k)
-		return nil
+		return d.f.budget.Take(int64(64+8*len(k.place)), "an index of chunks")
 	}
-	var err error
 	if version == 3 {
-		err = d.chunksV1(address, rank, note)
+		err = d.chunksV1(h.address, len(h.sides), note)
 	} else {
-		x := chunkIndex{d: d, sides: sides, size: size, flags: flags, visit: note}
+		x := chunkIndex{d: d, sides: h.sides, size: h.size, flags: h.flags, visit: note}
 		err = x.read(c)
 	}
 	if err == nil {
@@ -174,16 +155,70 @@ func (d *dataset) chunked(parts []part, c *cursor, version byte) error {
 	if err != nil {
 		return err
 	}
-	d.room(parts)
-	if err := d.fillAll(parts); err != nil {
-		return err
+	if err = d.allocate(parts); err == nil {
+		err = d.fillAll(parts)
 	}
-	for _, k := range chunks {
-		if err := d.storeChunk(parts, sides, int(size), k); err != nil {
-			return err
+	if err == nil && d.gain() > 1 && len(chunks) > 0 { // behind a chunk may be a checksum
+		d.inflated, err = array.Make[byte](d.f.budget, int(h.size)+5, "a chunk")
+	}
+	for i := 0; err == nil && i < len(chunks); i++ {
+		err = d.storeChunk(parts, h.sides, int(h.size), chunks[i])
+	}
+	return err
+}
+
+// chunkHeader describes the chunks of a dataset.
+type chunkHeader struct {
+	flags   byte
+	address uint64 // of the index, in version 3
+	sides   []int  // lengths of a chunk
+	size    uint64 // of a chunk in bytes, unpacked
+}
+
+// chunkHeader reads the header of a layout in chunks and checks the size of a chunk.
+func (d *dataset) chunkHeader(c *cursor, version byte) (h chunkHeader, err error) {
+	if version == 4 {
+		h.flags = c.u8()
+	}
+	rank := int(c.u8()) - 1 // the last axis is an element's bytes
+	width := 4
+	if version == 4 {
+		width = int(c.u8())
+	} else {
+		h.address = c.offset()
+	}
+	if c.err != nil {
+		return h, c.err
+	}
+	if rank != len(d.shape) || width < 1 || width > 8 {
+		return h, fmt.Errorf("its chunks have %d axes, its shape %v %d: could the file be damaged?",
+			rank, d.shape, len(d.shape))
+	}
+	h.sides, h.size = make([]int, rank), uint64(d.t.bytes)
+	for i := range h.sides {
+		n := c.uint(width)
+		if c.err == nil && (n == 0 || n > 1<<32 || h.size > 1<<32/n) {
+			return h, errors.New("its chunks claim more than 4 GiB: could the file be damaged?")
 		}
+		h.sides[i] = int(n)
+		h.size *= n
 	}
-	return nil
+	if n := c.uint(width); c.err == nil && n != uint64(d.t.bytes) {
+		return h, fmt.Errorf("elements of its chunks have %d bytes, its datatype %d: could the "+
+			"file be damaged?", n, d.t.bytes)
+	}
+	if c.err != nil {
+		return h, c.err
+	}
+	if h.size > d.gain()*uint64(d.f.size) {
+		return h, fmt.Errorf("its chunks claim %d bytes each, the file has %d: could it be "+
+			"damaged?", h.size, d.f.size)
+	}
+	if h.flags&1 != 0 && len(d.filters) > 0 {
+		return h, errors.New("the chunks at its edges are not filtered as the others are, which " +
+			"cannot be read: rewrite it with h5repack")
+	}
+	return h, nil
 }
 
 // fillAll sets all elements to the fill value.
@@ -214,7 +249,8 @@ func (d *dataset) chunksV1(address uint64, rank int, visit func(chunk) error) er
 		for i := range k.place {
 			n := c.uint(8)
 			if n > 1<<62 {
-				return fmt.Errorf("a chunk begins at index %d of axis %d: could the file be damaged?", n, i)
+				return fmt.Errorf(
+					"a chunk begins at index %d of axis %d: could the file be damaged?", n, i)
 			}
 			k.place[i] = int(n)
 		}
@@ -222,26 +258,34 @@ func (d *dataset) chunksV1(address uint64, rank int, visit func(chunk) error) er
 	})
 }
 
-// storeChunk reads a chunk of size bytes and puts the part of it that lies in the dataset into the parts.
+// storeChunk reads a chunk of size bytes and puts the part of it that lies in the dataset into the
+// parts.
 func (d *dataset) storeChunk(parts []part, sides []int, size int, k chunk) error {
 	for i, n := range d.shape {
 		if k.place[i] >= n {
 			return nil // left over from when the dataset was larger
 		}
 		if k.place[i]%sides[i] != 0 {
-			return fmt.Errorf("a chunk begins at %v, between chunks of %v: could the file be damaged?", k.place, sides)
+			return fmt.Errorf("a chunk begins at %v, between chunks of %v: could the file be "+
+				"damaged?", k.place, sides)
 		}
 	}
 	raw, err := d.f.bytes(k.address, k.bytes, "chunk")
 	if err != nil {
 		return err
 	}
-	b, err := undo(d.filters, k.mask, raw, size)
+	b, shuffled, err := d.undo(k.mask, raw, size)
 	if err != nil {
 		return fmt.Errorf("the chunk at %v: %w", k.place, err)
 	}
+	store := func(to, from, n int) error {
+		if shuffled {
+			return d.storeShuffled(parts, to, b, from, n)
+		}
+		return d.store(parts, to, b[from*d.t.bytes:(from+n)*d.t.bytes])
+	}
 	if len(sides) == 0 {
-		return d.store(parts, 0, b)
+		return store(0, 0, 1)
 	}
 	last := len(sides) - 1
 	row := min(sides[last], d.shape[last]-k.place[last])
@@ -254,7 +298,7 @@ func (d *dataset) storeChunk(parts []part, sides []int, size int, k chunk) error
 			inside = inside && k.place[i]+in[i] < d.shape[i]
 		}
 		if inside {
-			if err := d.store(parts, to, b[from*d.t.bytes:(from+row)*d.t.bytes]); err != nil {
+			if err := store(to, from, row); err != nil {
 				return err
 			}
 		}

@@ -5,39 +5,53 @@ import (
 	"math/bits"
 )
 
-// treeV1 calls leaf with the key before each child of the lowest level of a B-tree of version 1, in order. kind is 0 for a
-// group's tree and 1 for a dataset's; keyBytes is the length of a key.
-func (f *file) treeV1(address uint64, kind byte, keyBytes int, leaf func(key []byte, child uint64) error) error {
-	return f.nodeV1(address, kind, keyBytes, -1, map[uint64]bool{}, leaf)
+// treeV1 calls leaf with the key before each child of the lowest level of a B-tree of version 1, in
+// order. kind is 0 for a group's tree and 1 for a dataset's; keyBytes is the length of a key.
+func (f *file) treeV1(address uint64, kind byte, keyBytes int,
+	leaf func(key []byte, child uint64) error) error {
+	t := treeV1{f, kind, keyBytes, leaf, map[uint64]bool{}}
+	return t.walk(address, -1)
 }
 
-func (f *file) nodeV1(address uint64, kind byte, keyBytes, level int, seen map[uint64]bool, leaf func([]byte, uint64) error) error {
+// treeV1 is a B-tree of version 1 that is walked.
+type treeV1 struct {
+	f        *file
+	kind     byte
+	keyBytes int
+	leaf     func(key []byte, child uint64) error
+	seen     map[uint64]bool // addresses of nodes
+}
+
+// walk visits the node at an address, which is of the level, or of any for a negative one.
+func (t *treeV1) walk(address uint64, level int) error {
 	const what = "B-tree"
-	if seen[address] {
-		return fmt.Errorf("a B-tree leads back to its node at address %d: could the file be damaged?", address)
+	if t.seen[address] {
+		return fmt.Errorf(
+			"a B-tree leads back to its node at address %d: could the file be damaged?", address)
 	}
-	seen[address] = true
-	head := 8 + 2*f.offsetBytes
-	c, err := f.cursorAt(address, uint64(head), "TREE", what)
+	t.seen[address] = true
+	head := 8 + 2*t.f.offsetBytes
+	c, err := t.f.cursorAt(address, uint64(head), "TREE", what)
 	if err != nil {
 		return err
 	}
 	k, l, n := c.u8(), int(c.u8()), c.u16()
-	if k != kind || level >= 0 && l != level {
-		return fmt.Errorf("the node at address %d of a B-tree is of kind %d and level %d; expected kind %d and level %d: could the file be damaged?",
-			address, k, l, kind, level)
+	if k != t.kind || level >= 0 && l != level {
+		return fmt.Errorf("the node at address %d of a B-tree is of kind %d and level %d; "+
+			"expected kind %d and level %d: could the file be damaged?",
+			address, k, l, t.kind, level)
 	}
-	b, err := f.bytes(address+uint64(head), uint64(n*(keyBytes+f.offsetBytes)), what)
+	b, err := t.f.bytes(address+uint64(head), uint64(n*(t.keyBytes+t.f.offsetBytes)), what)
 	if err != nil {
 		return err
 	}
-	c = f.cursor(b, what)
+	c = t.f.cursor(b, what)
 	for range n {
-		key, child := c.take(keyBytes), c.offset()
+		key, child := c.take(t.keyBytes), c.offset()
 		if l == 0 {
-			err = leaf(key, child)
+			err = t.leaf(key, child)
 		} else {
-			err = f.nodeV1(child, kind, keyBytes, l-1, seen, leaf)
+			err = t.walk(child, l-1)
 		}
 		if err != nil {
 			return err
@@ -57,7 +71,7 @@ type treeV2 struct {
 	record      func([]byte) error
 }
 
-// levelV2 is what nodes of one level hold; level 0 are leaves.
+// levelV2 describes the nodes of one level; level 0 are leaves.
 type levelV2 struct {
 	records    int    // at most in one node
 	cumulative uint64 // at most in a node and all below it
@@ -67,7 +81,8 @@ type levelV2 struct {
 // encoded is the number of bytes that hold numbers up to limit.
 func encoded(limit uint64) int { return (max(bits.Len64(limit), 1)-1)/8 + 1 }
 
-// treeV2 calls record with each record of the B-tree of version 2 whose header lies at an address, in order.
+// treeV2 calls record with each record of the B-tree of version 2 whose header lies at an address,
+// in order.
 func (f *file) treeV2(address uint64, record func([]byte) error) error {
 	const what = "B-tree of version 2"
 	c, err := f.cursorAt(address, uint64(22+f.offsetBytes+f.lengthBytes), "BTHD", what)
@@ -88,8 +103,10 @@ func (f *file) treeV2(address uint64, record func([]byte) error) error {
 		return nil
 	}
 	const overhead = 10 // signature, version, kind, checksum
-	if int64(t.nodeBytes) > f.size || t.recordBytes == 0 || t.nodeBytes < overhead+t.recordBytes || depth > 32 {
-		return fmt.Errorf("%s at address %d with nodes of %d bytes, records of %d and depth %d: could the file be damaged?", what, address, t.nodeBytes, t.recordBytes, depth)
+	if int64(t.nodeBytes) > f.size || t.recordBytes == 0 || t.nodeBytes < overhead+t.recordBytes ||
+		depth > 32 {
+		return fmt.Errorf("%s at address %d with nodes of %d bytes, records of %d and depth %d: "+
+			"could the file be damaged?", what, address, t.nodeBytes, t.recordBytes, depth)
 	}
 	leaf := levelV2{records: (t.nodeBytes - overhead) / t.recordBytes}
 	leaf.cumulative = uint64(leaf.records)
@@ -100,7 +117,8 @@ func (f *file) treeV2(address uint64, record func([]byte) error) error {
 		pointer := f.offsetBytes + t.countBytes + below.bytes
 		l := levelV2{records: (t.nodeBytes - overhead - pointer) / (t.recordBytes + pointer)}
 		if l.records < 1 || below.cumulative > 1<<56 {
-			return fmt.Errorf("%s at address %d is too deep for its nodes of %d bytes: could the file be damaged?", what, address, t.nodeBytes)
+			return fmt.Errorf("%s at address %d is too deep for its nodes of %d bytes: could the "+
+				"file be damaged?", what, address, t.nodeBytes)
 		}
 		l.cumulative = uint64(l.records+1)*below.cumulative + uint64(l.records)
 		l.bytes = encoded(l.cumulative)
@@ -112,7 +130,8 @@ func (f *file) treeV2(address uint64, record func([]byte) error) error {
 func (t *treeV2) node(address uint64, records, level int, seen map[uint64]bool) error {
 	const what = "node of a B-tree of version 2"
 	if seen[address] {
-		return fmt.Errorf("a B-tree leads back to its node at address %d: could the file be damaged?", address)
+		return fmt.Errorf(
+			"a B-tree leads back to its node at address %d: could the file be damaged?", address)
 	}
 	seen[address] = true
 	sign := "BTLF"
@@ -121,7 +140,8 @@ func (t *treeV2) node(address uint64, records, level int, seen map[uint64]bool) 
 	}
 	l := t.levels[level]
 	if records > l.records {
-		return fmt.Errorf("%s at address %d claims %d records; at most %d fit: could the file be damaged?", what, address, records, l.records)
+		return fmt.Errorf("%s at address %d claims %d records; at most %d fit: could the file be "+
+			"damaged?", what, address, records, l.records)
 	}
 	pointer := 0
 	if level > 0 {
@@ -137,7 +157,8 @@ func (t *treeV2) node(address uint64, records, level int, seen map[uint64]bool) 
 	}
 	c.skip(1)
 	if kind := c.u8(); kind != t.kind {
-		return fmt.Errorf("%s at address %d is of kind %d, its tree of kind %d: could the file be damaged?", what, address, kind, t.kind)
+		return fmt.Errorf("%s at address %d is of kind %d, its tree of kind %d: could the file "+
+			"be damaged?", what, address, kind, t.kind)
 	}
 	c.at = used
 	if c.checksum(); c.err != nil {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"torchpe/data/array"
 )
 
 // kind is the type of a data element ("MAT-File Format", table 1-1).
@@ -31,8 +33,10 @@ const (
 )
 
 var kindNames = map[kind]string{
-	miInt8: "miINT8", miUint8: "miUINT8", miInt16: "miINT16", miUint16: "miUINT16", miInt32: "miINT32", miUint32: "miUINT32",
-	miSingle: "miSINGLE", miDouble: "miDOUBLE", miInt64: "miINT64", miUint64: "miUINT64", miMatrix: "miMATRIX",
+	miInt8: "miINT8", miUint8: "miUINT8", miInt16: "miINT16", miUint16: "miUINT16",
+	miInt32: "miINT32", miUint32: "miUINT32",
+	miSingle: "miSINGLE", miDouble: "miDOUBLE", miInt64: "miINT64", miUint64: "miUINT64",
+	miMatrix:     "miMATRIX",
 	miCompressed: "miCOMPRESSED", miUTF8: "miUTF8", miUTF16: "miUTF16", miUTF32: "miUTF32",
 }
 
@@ -51,6 +55,7 @@ type stream struct {
 	left   int64 // bytes of this matrix
 	after  int64 // bytes of the structs around it that follow it
 	packed bool  // the bytes come out of deflate, so that they may end before
+	budget *array.Budget
 }
 
 // Read reads bytes of the matrix.
@@ -81,16 +86,19 @@ func (s *stream) next(what string, kinds ...kind) (*element, error) {
 	e := &element{Reader: s, kind: kind(first), size: int64(s.order.Uint32(tag[4:]))}
 	if n := first >> 16; n != 0 { // the small form: two bytes of size, two of type, four of data
 		if n > 4 {
-			return nil, fmt.Errorf("the tag of its %s claims %d bytes for itself, which has 4: could the file be damaged?", what, n)
+			return nil, fmt.Errorf("the tag of its %s claims %d bytes for itself, which has 4: "+
+				"could the file be damaged?", what, n)
 		}
 		e.kind, e.size, e.small = kind(first&0xffff), int64(n), true
 		e.Reader = bytes.NewReader(tag[4 : 4+n])
 	}
 	if !slices.Contains(kinds, e.kind) {
-		return nil, fmt.Errorf("the type of its %s is %s, want %s: could the file be damaged?", what, e.kind, choice(kinds))
+		return nil, fmt.Errorf("the type of its %s is %s, want %s: could the file be damaged?",
+			what, e.kind, choice(kinds))
 	}
 	if !e.small && e.size > s.left {
-		return nil, fmt.Errorf("expected %d bytes of %s, the variable has %d: could the file be damaged?", e.size, what, s.left)
+		return nil, fmt.Errorf("expected %d bytes of %s, the variable has %d: could the file be "+
+			"damaged?", e.size, what, s.left)
 	}
 	return e, nil
 }
@@ -123,7 +131,8 @@ func (s *stream) all(what string, limit int64, kinds ...kind) ([]byte, error) {
 	return b, s.pass(e)
 }
 
-// pass steps over the padding after an element whose bytes have been read. At the end of a matrix it may be missing.
+// pass steps over the padding after an element whose bytes have been read. At the end of a matrix
+// it may be missing.
 func (s *stream) pass(e *element) error {
 	if e.small {
 		return nil
@@ -149,7 +158,8 @@ func (s *stream) enter(size int64) {
 // bytes reads n bytes, a few.
 func (s *stream) bytes(n int64, what string) ([]byte, error) {
 	if n > s.left {
-		return nil, fmt.Errorf("expected %d bytes of %s, the variable has %d: could the file be damaged?", n, what, s.left)
+		return nil, fmt.Errorf("expected %d bytes of %s, the variable has %d: could the file be "+
+			"damaged?", n, what, s.left)
 	}
 	b := make([]byte, n)
 	if got, err := io.ReadFull(s, b); err != nil {
@@ -177,13 +187,16 @@ func (s *stream) finish() error {
 	return nil
 }
 
-// ended puts an error of io.ReadFull into words.
+// ended describes an error of io.ReadFull.
 func (s *stream) ended(err error, what string, want, got int64) error {
 	switch short := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF); {
 	case short && s.packed:
-		return fmt.Errorf("expected %d bytes of %s, the compressed data end before: could the file be damaged?", want, what)
+		return fmt.Errorf("expected %d bytes of %s, the compressed data end before: could the "+
+			"file be damaged?", want, what)
 	case short:
-		return fmt.Errorf("expected %d bytes of %s, the file has %d: could it be damaged?", want, what, got)
+		return fmt.Errorf("expected %d bytes of %s, the file has %d: could it be damaged?",
+			want, what, got)
 	}
-	return fmt.Errorf("%s: after %d of %d bytes: %w: could the file be damaged?", what, got, want, err)
+	return fmt.Errorf("%s: after %d of %d bytes: %w: could the file be damaged?", what,
+		got, want, err)
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"torchpe/data/array"
 )
 
-// maxNames is how many bytes of field names are read of a struct: MATLAB gives each 32 or 64.
+// maxNames bounds the bytes of field names of a struct: MATLAB gives each 32 or 64.
 const maxNames = 1 << 20
 
 // names reads the names of a struct's fields.
@@ -16,14 +18,16 @@ func (s *stream) names() ([]string, error) {
 		return nil, err
 	}
 	if len(b) != 4 {
-		return nil, fmt.Errorf("%d bytes of field name length, want 4: could the file be damaged?", len(b))
+		return nil, fmt.Errorf("%d bytes of field name length, want 4: could the file be damaged?",
+			len(b))
 	}
 	width := int(int32(s.order.Uint32(b)))
 	if b, err = s.all("field names", maxNames, miInt8, miUTF8); err != nil {
 		return nil, err
 	}
 	if len(b) > 0 && (width < 1 || len(b)%width != 0) {
-		return nil, fmt.Errorf("%d bytes of field names, each of %d: could the file be damaged?", len(b), width)
+		return nil, fmt.Errorf("%d bytes of field names, each of %d: could the file be damaged?",
+			len(b), width)
 	}
 	var names []string
 	for ; len(b) > 0; b = b[width:] {
@@ -33,12 +37,14 @@ func (s *stream) names() ([]string, error) {
 	return names, nil
 }
 
-// field goes into the field of a struct that path, such as a or a.b, begins with. It returns the field's header and the rest
-// of the path; with an error the path, until it is in the field. h is the struct's.
+// field goes into the field of a struct that path, such as a or a.b, begins with. It returns the
+// field's header and the rest of the path; with an error the path, until it is in the field. h is
+// the struct's.
 func (s *stream) field(h *header, path string) (*header, string, error) {
 	switch {
-	case h.class != classStruct && h.real():
-		return nil, path, fmt.Errorf("is no struct and has no field %s: it is %s of shape %v", clip(path), h.className(), h.shape)
+	case h.class != classStruct && h.isReal():
+		return nil, path, fmt.Errorf("is no struct and has no field %s: it is %s of shape %v",
+			array.Quote(path), h.className(), h.shape)
 	case h.class != classStruct:
 		return nil, path, h.unreadable()
 	}
@@ -46,7 +52,7 @@ func (s *stream) field(h *header, path string) (*header, string, error) {
 	if err != nil {
 		return nil, path, err
 	}
-	if !h.single() {
+	if !h.isSingle() {
 		return nil, path, h.many()
 	}
 	at, rest, err := choose(names, path)
@@ -73,14 +79,15 @@ func (s *stream) field(h *header, path string) (*header, string, error) {
 
 // inField names what a field holds for a message.
 func inField(name string) string {
-	return "contents of the field " + clip(name)
+	return "contents of the field " + array.Quote(name)
 }
 
-// choose returns the place of the field with the longest name that path begins with, and the rest of path.
+// choose returns the place of the field with the longest name that path begins with, and the rest
+// of path.
 func choose(names []string, path string) (int, string, error) {
 	best, rest, twice := -1, "", false
 	for i, name := range names {
-		after, ok := within(path, name)
+		after, ok := cutPath(path, name)
 		if !ok || best >= 0 && len(name) < len(names[best]) {
 			continue
 		}
@@ -89,15 +96,16 @@ func choose(names []string, path string) (int, string, error) {
 	}
 	switch {
 	case best < 0:
-		return 0, "", fmt.Errorf("the struct has no field %s; %s", clip(path), has(names))
+		return 0, "", fmt.Errorf("the struct has no field %s; %s", array.Quote(path), has(names))
 	case twice:
-		return 0, "", fmt.Errorf("two fields are called %s: could the file be damaged?", clip(names[best]))
+		return 0, "", fmt.Errorf("two fields are called %s: could the file be damaged?",
+			array.Quote(names[best]))
 	}
 	return best, rest, nil
 }
 
-// within says whether path is name or, after a dot, something in it, and returns that.
-func within(path, name string) (string, bool) {
+// cutPath reports whether path is name or, after a dot, something in it, and returns that.
+func cutPath(path, name string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, name)
 	if !ok || rest == "" {
 		return rest, ok
@@ -113,13 +121,13 @@ func has(names []string) string {
 	}
 	var quoted []string
 	for _, name := range names {
-		quoted = append(quoted, clip(name))
+		quoted = append(quoted, array.Quote(name))
 	}
-	return "it has " + shorten(quoted)
+	return "it has " + array.Join(quoted)
 }
 
-// single says whether a struct is 1x1.
-func (h *header) single() bool {
+// isSingle reports whether a struct is 1x1.
+func (h *header) isSingle() bool {
 	for _, n := range h.shape {
 		if n != 1 {
 			return false
@@ -129,8 +137,9 @@ func (h *header) single() bool {
 }
 
 func (h *header) many() error {
-	return fmt.Errorf("is an array of structs of shape %v, and fields are read of a single struct: "+
-		"store the field of one as a variable (x = s(1).a)", h.shape)
+	return fmt.Errorf(
+		"is an array of structs of shape %v, and fields are read of a single struct: "+
+			"store the field of one as a variable (x = s(1).a)", h.shape)
 }
 
 // structError says that a struct holds fields and not numbers.
@@ -139,8 +148,9 @@ func (s *stream) structError(h *header) error {
 	if err != nil {
 		return err
 	}
-	if !h.single() {
+	if !h.isSingle() {
 		return h.many()
 	}
-	return fmt.Errorf("is a struct, whose fields are read one at a time, by a name such as s.a; %s", has(names))
+	return fmt.Errorf("is a struct, whose fields are read one at a time, by a name such as s.a; %s",
+		has(names))
 }

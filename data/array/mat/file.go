@@ -9,31 +9,37 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"torchpe/data/array"
 )
 
 // ErrHDF5 says that a file is HDF5, as MATLAB's version 7.3 is: a reader of HDF5 reads it.
-var ErrHDF5 = errors.New("an HDF5 file (MATLAB v7.3, from save -v7.3): read it as HDF5, or save it again in MATLAB with save -v7")
+var ErrHDF5 = errors.New("an HDF5 file (MATLAB v7.3, from save -v7.3): read it as HDF5, or save " +
+	"it again in MATLAB with save -v7")
 
-// signature begins the HDF5 data of a file (HDF5 File Format Specification, II.A), in one of MATLAB at byte 512.
+// signature begins the HDF5 data of a file (HDF5 File Format Specification, II.A), in one of MATLAB
+// at byte 512.
 const (
 	signature   = "\x89HDF\r\n\x1a\n"
 	signatureAt = 512
 )
 
 const (
-	headerBytes = 128 // 116 of text, 8 for the place of MATLAB's own data, 2 of version, 2 of byte order
-	// deflateMost is how many bytes a byte of deflate data can expand to at most (zlib.net/zlib_tech.html).
-	deflateMost = 1032
+	// 116 of text, 8 for the place of MATLAB's own data, 2 of version, 2 of byte order
+	headerBytes = 128
 )
 
-// file is what a .mat file holds.
+// file is an open .mat file.
 type file struct {
 	r         io.ReaderAt
 	size      int64
 	order     binary.ByteOrder
 	variables []variable // in the file's order, each with a name of its own
-	unnamed   []variable // what MATLAB keeps for itself: the workspaces of functions and the contents of objects
+	// unnamed is what MATLAB keeps for itself: the workspaces of functions and the contents of
+	// objects
+	unnamed []variable
 
+	budget  *array.Budget // of names, and of arrays that Read keeps
 	buffer  *bufio.Reader // of the variable that is being read
 	inflate io.ReadCloser // what unpacks it; nil before the first compressed one
 }
@@ -51,12 +57,14 @@ func newFile(r io.ReaderAt, size int64) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &file{r: r, size: size, order: order, buffer: bufio.NewReader(nil)}
+	f := &file{r: r, size: size, order: order, buffer: bufio.NewReader(nil),
+		budget: array.NewBudget()}
 	seen := map[string]bool{}
 	for at := int64(headerBytes); at < size; {
 		v, err := f.next(at)
 		if err != nil {
-			return nil, fmt.Errorf("the variable at byte %d (number %d of the file): %w", at, len(f.variables)+len(f.unnamed)+1, err)
+			return nil, fmt.Errorf("the variable at byte %d (number %d of the file): %w", at,
+				len(f.variables)+len(f.unnamed)+1, err)
 		}
 		at = v.at + v.bytes
 		if !v.packed { // compressed data have no padding
@@ -67,9 +75,12 @@ func newFile(r io.ReaderAt, size int64) (*file, error) {
 			continue
 		}
 		if seen[v.name] {
-			return nil, fmt.Errorf("two variables are called %s", clip(v.name))
+			return nil, fmt.Errorf("two variables are called %s", array.Quote(v.name))
 		}
 		seen[v.name] = true
+		if err := f.budget.Take(int64(len(v.name))+256, "names of variables"); err != nil {
+			return nil, err
+		}
 		f.variables = append(f.variables, v)
 	}
 	return f, nil
@@ -83,7 +94,8 @@ func byteOrder(r io.ReaderAt, size int64) (binary.ByteOrder, error) {
 	}
 	var order binary.ByteOrder
 	if len(b) == headerBytes {
-		switch string(b[126:]) { // the number 0x4D49, "MI", in the order of the machine that wrote the file
+		// The number 0x4D49, "MI", in the order of the machine that wrote the file
+		switch string(b[126:]) {
 		case "IM":
 			order = binary.LittleEndian
 		case "MI":
@@ -97,27 +109,37 @@ func byteOrder(r io.ReaderAt, size int64) (binary.ByteOrder, error) {
 		return nil, ErrHDF5
 	}
 	start := make([]byte, len(signature))
-	if n, _ := r.ReadAt(start, signatureAt); string(start[:n]) == signature && size >= int64(signatureAt+n) {
+	if n, _ := r.ReadAt(start, signatureAt); string(start[:n]) == signature &&
+		size >= int64(signatureAt+n) {
 		return nil, ErrHDF5
 	}
 	switch {
-	case strings.HasPrefix(string(b), "MATLAB 7.3 MAT-file") || order != nil && order.Uint16(b[124:]) == 0x0200:
-		return nil, fmt.Errorf("begins as MATLAB v7.3, which is HDF5, but has no HDF5 data at byte %d: could it be damaged?", signatureAt)
+	case strings.HasPrefix(string(b), "MATLAB 7.3 MAT-file") || order != nil &&
+		order.Uint16(b[124:]) == 0x0200:
+		return nil, fmt.Errorf("begins as MATLAB v7.3, which is HDF5, but has no HDF5 data at "+
+			"byte %d: could it be damaged?", signatureAt)
 	case order != nil:
-		return nil, fmt.Errorf("format version %#04x, want 0x0100 (MATLAB 5 to 7): could the file be damaged?", order.Uint16(b[124:]))
+		return nil, fmt.Errorf("format version %#04x, want 0x0100 (MATLAB 5 to 7): could the "+
+			"file be damaged?", order.Uint16(b[124:]))
 	case isVersion4(b):
-		return nil, errors.New("a file of MATLAB's version 4, want version 5: load it in MATLAB and save it again with save -v7")
-	case strings.HasPrefix(string(b), "# Created by Octave"), strings.HasPrefix(string(b), "Octave-1-"):
-		return nil, errors.New("a file in Octave's own format: load it in Octave and save it again with save -v7")
+		return nil, errors.New("a file of MATLAB's version 4, want version 5: load it in MATLAB " +
+			"and save it again with save -v7")
+	case strings.HasPrefix(string(b), "# Created by Octave"),
+		strings.HasPrefix(string(b), "Octave-1-"):
+		return nil, errors.New(
+			"a file in Octave's own format: load it in Octave and save it again with save -v7")
 	case len(b) < headerBytes:
-		return nil, fmt.Errorf("the file has %d bytes, too few for a .mat file, whose header has %d", len(b), headerBytes)
+		return nil, fmt.Errorf("the file has %d bytes, too few for a .mat file, whose header has "+
+			"%d", len(b), headerBytes)
 	}
-	return nil, fmt.Errorf("has %q where a .mat file has its byte order, IM or MI: not a .mat file of MATLAB 5 to 7 "+
-		"(one from save -ascii is text: read it as such)", b[126:])
+	return nil, fmt.Errorf(
+		"has %q where a .mat file has its byte order, IM or MI: not a .mat file of MATLAB 5 to 7 "+
+			"(one from save -ascii is text: read it as such)", b[126:])
 }
 
-// isVersion4 says whether b begins like a file of version 4: with a number whose decimal digits MOPT mean the machine (0 to
-// 4), 0, the type of numbers (0 to 5) and of matrix (0 to 2). Four bytes of a version 5 header cannot: they are text.
+// isVersion4 reports whether b begins like a file of version 4: with a number whose decimal digits
+// MOPT mean the machine (0 to 4), 0, the type of numbers (0 to 5) and of matrix (0 to 2). Four
+// bytes of a version 5 header cannot: they are text.
 func isVersion4(b []byte) bool {
 	if len(b) < 20 { // the header of its first matrix
 		return false
@@ -134,7 +156,8 @@ func isVersion4(b []byte) bool {
 // next reads the header of the variable at a byte of the file and checks its size.
 func (f *file) next(at int64) (variable, error) {
 	if f.size-at < 8 {
-		return variable{}, fmt.Errorf("expected a tag of 8 bytes, the file has %d: could it be damaged?", f.size-at)
+		return variable{}, fmt.Errorf(
+			"expected a tag of 8 bytes, the file has %d: could it be damaged?", f.size-at)
 	}
 	var tag [8]byte
 	if n, err := f.r.ReadAt(tag[:], at); n < len(tag) {
@@ -146,10 +169,12 @@ func (f *file) next(at int64) (variable, error) {
 	case miCompressed:
 		v.packed = true
 	default:
-		return variable{}, fmt.Errorf("is of type %s, want %s or %s: could the file be damaged?", k, miMatrix, miCompressed)
+		return variable{}, fmt.Errorf("is of type %s, want %s or %s: could the file be damaged?", k,
+			miMatrix, miCompressed)
 	}
 	if left := f.size - v.at; v.bytes > left {
-		return variable{}, fmt.Errorf("expected %d bytes, the file has %d: could it be damaged?", v.bytes, left)
+		return variable{}, fmt.Errorf("expected %d bytes, the file has %d: could it be damaged?",
+			v.bytes, left)
 	}
 	s, err := f.open(&v)
 	if err != nil {
@@ -159,9 +184,9 @@ func (f *file) next(at int64) (variable, error) {
 	if err != nil {
 		return variable{}, err
 	}
-	if h.real() && !h.void {
+	if h.isReal() && !h.void {
 		if _, err := s.data(h); err != nil {
-			return variable{}, fmt.Errorf("%s: %w", clip(h.name), err)
+			return variable{}, fmt.Errorf("%s: %w", array.Quote(h.name), err)
 		}
 	}
 	v.header = *h
@@ -171,7 +196,8 @@ func (f *file) next(at int64) (variable, error) {
 // open returns the bytes of a variable without its tags. It ends what was opened before.
 func (f *file) open(v *variable) (*stream, error) {
 	f.buffer.Reset(io.NewSectionReader(f.r, v.at, v.bytes))
-	s := &stream{r: f.buffer, order: f.order, left: v.bytes, packed: v.packed}
+	s := &stream{r: f.buffer, order: f.order, left: v.bytes, packed: v.packed,
+		budget: f.budget}
 	if !v.packed {
 		return s, nil
 	}
@@ -192,10 +218,12 @@ func (f *file) open(v *variable) (*stream, error) {
 	}
 	k, size := kind(f.order.Uint32(tag)), int64(f.order.Uint32(tag[4:]))
 	if k != miMatrix {
-		return nil, fmt.Errorf("its compressed data are of type %s, want %s: could the file be damaged?", k, miMatrix)
+		return nil, fmt.Errorf(
+			"its compressed data are of type %s, want %s: could the file be damaged?", k, miMatrix)
 	}
-	if size/deflateMost > v.bytes {
-		return nil, fmt.Errorf("claims to unpack %d bytes from %d, more than deflate can: could the file be damaged?", size, v.bytes)
+	if size/array.MaxInflate > v.bytes {
+		return nil, fmt.Errorf("claims to unpack %d bytes from %d, more than deflate can: could "+
+			"the file be damaged?", size, v.bytes)
 	}
 	s.left = size
 	return s, nil
@@ -205,25 +233,7 @@ func (f *file) open(v *variable) (*stream, error) {
 func (f *file) names() string {
 	var names []string
 	for _, v := range f.variables {
-		names = append(names, fmt.Sprintf("%s (%s)", clip(v.name), v.className()))
+		names = append(names, fmt.Sprintf("%s (%s)", array.Quote(v.name), v.className()))
 	}
-	return shorten(names)
-}
-
-// shorten joins names for a message.
-func shorten(names []string) string {
-	const most = 20
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
-}
-
-// clip shortens text from a file for a message.
-func clip(s string) string {
-	const most = 60
-	if len(s) > most {
-		return fmt.Sprintf("%.*q...", most, s)
-	}
-	return fmt.Sprintf("%q", s)
+	return array.Join(names)
 }

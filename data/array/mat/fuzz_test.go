@@ -35,11 +35,12 @@ func seeds(f *testing.F) [][]byte {
 	return all
 }
 
-// justified is how many bytes reading may allocate: 8 for each byte that comes out of deflate, in rooms that double, and the
-// constant of its reader.
-func justified(file []byte) int { return 2*8*deflateMost*len(file) + 1<<20 }
+// justified is how many bytes reading may allocate: 8 for each byte that comes out of deflate, in
+// rooms that double, and the constant of its reader.
+func justified(file []byte) int { return 2*8*array.MaxInflate*len(file) + 1<<20 }
 
-// justifiedPlain is that of a file without compression: a byte becomes a number of 8, again in rooms that double.
+// justifiedPlain is that of a file without compression: a byte becomes a number of 8, again in
+// rooms that double.
 func justifiedPlain(file []byte) int { return 2*8*len(file) + 64<<10 }
 
 // check holds an array that was accepted against the bytes that it came from.
@@ -51,13 +52,14 @@ func check(t *testing.T, a array.Array, file []byte) {
 	if len(a.Shape) < 2 {
 		t.Fatalf("shape %v", a.Shape)
 	}
-	if len(a.Data) > deflateMost*len(file) {
+	if len(a.Data) > array.MaxInflate*len(file) {
 		t.Fatalf("%d numbers from %d bytes", len(a.Data), len(file))
 	}
 }
 
-// FuzzRead checks any bytes and any name: no panic, and what is accepted has as many numbers as its shape says and no more
-// than deflate can make of the file, and is the same alone as among the others.
+// FuzzRead checks any bytes and any name: no panic, and what is accepted has as many numbers as its
+// shape says and no more than deflate can make of the file, and is the same alone as among the
+// others.
 func FuzzRead(f *testing.F) {
 	for _, b := range seeds(f) {
 		f.Add(b, "s.run.mask")
@@ -66,7 +68,8 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, name string) {
 		var file *file
 		var err error
-		alloctest.AtMost(t, justified(b), func() { file, err = newFile(bytes.NewReader(b), int64(len(b))) })
+		alloctest.AtMost(t, justified(b),
+			func() { file, err = newFile(bytes.NewReader(b), int64(len(b))) })
 		if err != nil {
 			return
 		}
@@ -75,6 +78,14 @@ func FuzzRead(f *testing.F) {
 			if a.Name != name {
 				t.Fatalf("%q is called %q", name, a.Name)
 			}
+		}
+		for _, v := range file.variables {
+			_ = file.cells(v.name, func(_ int, s *stream, h *header) (bool, error) {
+				if a, err := s.array(h); err == nil {
+					check(t, a, b)
+				}
+				return true, nil
+			})
 		}
 		var as []array.Array
 		alloctest.AtMost(t, justified(b), func() { as, err = file.readAll() })
@@ -91,7 +102,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzPacked checks the bytes of any one variable: compressed it reads the same as plain, or neither is accepted.
+// FuzzPacked checks the bytes of any one variable: compressed it reads the same as plain, or
+// neither is accepted.
 func FuzzPacked(f *testing.F) {
 	for _, b := range seeds(f) {
 		if len(b) > headerBytes && kind(b[headerBytes]) == miMatrix {
@@ -104,7 +116,8 @@ func FuzzPacked(f *testing.F) {
 		if bigEndian {
 			m = big
 		}
-		if len(b) < 8 || kind(m.Uint32(b)) != miMatrix || int64(m.Uint32(b[4:])) != int64(len(b)-8) {
+		if len(b) < 8 || kind(m.Uint32(b)) != miMatrix ||
+			int64(m.Uint32(b[4:])) != int64(len(b)-8) {
 			return // more than a variable, or less
 		}
 		plain, packed := m.file(b), m.file(m.packed(t, b))

@@ -8,7 +8,8 @@ import (
 	"torchpe/data/array"
 )
 
-// class is the class of a matrix ("MAT-File Format", table 1-3; 16 and 17 are not in it and are read as scipy does).
+// class is the class of a matrix ("MAT-File Format", table 1-3; 16 and 17 are not in it and are
+// read as scipy does).
 type class byte
 
 const (
@@ -32,9 +33,12 @@ const (
 )
 
 var classNames = map[class]string{
-	classCell: "cell", classStruct: "struct", classObject: "object", classChar: "char", classSparse: "double",
-	classDouble: "double", classSingle: "single", classInt8: "int8", classUint8: "uint8", classInt16: "int16",
-	classUint16: "uint16", classInt32: "int32", classUint32: "uint32", classInt64: "int64", classUint64: "uint64",
+	classCell: "cell", classStruct: "struct", classObject: "object", classChar: "char",
+	classSparse: "double",
+	classDouble: "double", classSingle: "single", classInt8: "int8", classUint8: "uint8",
+	classInt16:  "int16",
+	classUint16: "uint16", classInt32: "int32", classUint32: "uint32", classInt64: "int64",
+	classUint64:   "uint64",
 	classFunction: "function_handle", classOpaque: "object",
 }
 
@@ -43,7 +47,7 @@ const (
 	maxName = 4096 // bytes of a name; MATLAB's have 63 at most
 )
 
-// header is what stands before the data of a matrix.
+// header describes a matrix.
 type header struct {
 	class            class
 	complex, logical bool
@@ -63,7 +67,8 @@ func (s *stream) header() (*header, error) {
 		return nil, err
 	}
 	if len(b) != 8 {
-		return nil, fmt.Errorf("%d bytes of array flags, want 8: could the file be damaged?", len(b))
+		return nil, fmt.Errorf("%d bytes of array flags, want 8: could the file be damaged?",
+			len(b))
 	}
 	flags := s.order.Uint32(b)
 	h := &header{class: class(flags), complex: flags&0x800 != 0, logical: flags&0x200 != 0}
@@ -96,7 +101,8 @@ func (s *stream) shape() ([]int, error) {
 		return nil, err
 	}
 	if len(b)%4 != 0 || len(b) < 8 {
-		return nil, fmt.Errorf("%d bytes of dimensions, want 4 for each axis and two axes at least: could the file be damaged?", len(b))
+		return nil, fmt.Errorf("%d bytes of dimensions, want 4 for each axis and two axes at "+
+			"least: could the file be damaged?", len(b))
 	}
 	var shape []int
 	for ; len(b) > 0; b = b[4:] {
@@ -116,13 +122,14 @@ func (s *stream) text(what string) (string, error) {
 	}
 	text := string(b)
 	if strings.IndexByte(text, 0) >= 0 {
-		return "", fmt.Errorf("its %s %s holds a NUL: could the file be damaged?", what, clip(text))
+		return "", fmt.Errorf("its %s %s holds a NUL: could the file be damaged?", what,
+			array.Quote(text))
 	}
 	return text, nil
 }
 
-// real says whether the matrix is one of real numbers, which can be read.
-func (h *header) real() bool {
+// isReal reports whether the matrix is one of real numbers, which can be read.
+func (h *header) isReal() bool {
 	return h.class >= classDouble && h.class <= classUint64 && !h.complex
 }
 
@@ -146,14 +153,15 @@ func (h *header) className() string {
 	return name
 }
 
-// unreadable says why a variable cannot be read and what to store in its place.
+// unreadable explains why a variable cannot be read and what to store in its place.
 func (h *header) unreadable() error {
 	switch h.class {
 	case classCell:
-		return errors.New("is a cell array, whose cells are not read: store the numbers of a cell as a variable (x = c{1})")
+		return errors.New("is a cell array, whose cells are not read: store the numbers of a " +
+			"cell as a variable (x = c{1})")
 	case classObject, classOpaque:
-		return fmt.Errorf("is an object of the class %s, which only MATLAB reads: store its numbers as a variable "+
-			"(of a table: x = table2array(t))", clip(h.object))
+		return fmt.Errorf("is an object of the class %s, which only MATLAB reads: store its "+
+			"numbers as a variable (of a table: x = table2array(t))", array.Quote(h.object))
 	case classChar:
 		return errors.New("holds text (char): store numbers here, and text in a file of its own")
 	case classFunction:
@@ -161,6 +169,6 @@ func (h *header) unreadable() error {
 	case classSparse:
 		return fmt.Errorf("is a %s matrix: store all of its numbers (x = full(x))", h.className())
 	}
-	return fmt.Errorf("holds complex numbers (%s): store the real parts (real(x)), and the imaginary ones as a variable of "+
-		"their own (imag(x))", h.className())
+	return fmt.Errorf("holds complex numbers (%s): store the real parts (real(x)), and the "+
+		"imaginary ones as a variable of their own (imag(x))", h.className())
 }

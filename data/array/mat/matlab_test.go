@@ -71,7 +71,8 @@ func (m maker) doubles(values ...float64) []byte {
 
 // start returns the header of a matrix; class has its flags in the second byte.
 func (m maker) start(class int, name string, shape ...int) []byte {
-	return slices.Concat(m.element(miUint32, m.words(class, 0)), m.element(miInt32, m.words(shape...)), m.element(miInt8, []byte(name)))
+	return slices.Concat(m.element(miUint32, m.words(class, 0)),
+		m.element(miInt32, m.words(shape...)), m.element(miInt8, []byte(name)))
 }
 
 // matrix returns a matrix of a header and the rest.
@@ -128,9 +129,10 @@ const (
 	isLogical = 0x200
 )
 
-// TestMatlabForms reads what MATLAB writes and scipy does not, plain and compressed, in both byte orders: values stored in
-// every type whatever their class, tags with the data in them, fields that nothing was put into, and its own data at the
-// end. The bytes are spelled out by the tables of "MAT-File Format".
+// TestMatlabForms reads what MATLAB writes and scipy does not, plain and compressed, in both byte
+// orders: values stored in every type whatever their class, tags with the data in them, fields that
+// nothing was put into, and its own data at the end. The bytes are spelled out by the tables of
+// "MAT-File Format".
 func TestMatlabForms(t *testing.T) {
 	for order, m := range map[string]maker{"little": little, "big": big} {
 		u16 := func(v ...uint16) []byte {
@@ -142,30 +144,45 @@ func TestMatlabForms(t *testing.T) {
 		}
 		matrices := [][]byte{
 			// A double of small integers in columns 1 2, 3 4, 5 6, its name in the tag.
-			m.matrix(m.element(miUint32, m.words(int(classDouble), 0)), m.element(miInt32, m.words(2, 3)), m.small(miInt8, "tc"),
+			m.matrix(m.element(miUint32, m.words(int(classDouble), 0)),
+				m.element(miInt32, m.words(2, 3)), m.small(miInt8, "tc"),
 				m.element(miUint8, []byte{1, 2, 3, 4, 5, 6})),
 			m.matrix(m.start(int(classDouble), "byte", 1, 1), m.small(miUint8, "\x07")),
 			m.matrix(m.start(int(classDouble), "negative", 2, 1), m.small(miInt8, "\xff\x80")),
-			m.matrix(m.start(int(classDouble), "short", 1, 2), m.small(miInt16, string(u16(0x8000, 0x7fff)))),
-			m.matrix(m.start(int(classDouble), "ushort", 1, 3), m.element(miUint16, u16(0, 1, 0xffff))),
-			m.matrix(m.start(int(classDouble), "long", 1, 1), m.small(miInt32, string(m.words(-5)))),
-			m.matrix(m.start(int(classInt64), "ulong", 1, 1), m.small(miUint32, string(m.words(1<<32-1)))),
-			m.matrix(m.start(int(classDouble), "wide", 1, 1), m.element(miInt64, m.AppendUint64(nil, 1<<53))),
-			m.matrix(m.start(int(classUint64), "uwide", 1, 1), m.element(miUint64, m.AppendUint64(nil, 1<<53))),
-			m.matrix(m.start(int(classDouble), "float", 1, 1), m.small(miSingle, string(m.AppendUint32(nil, 0x3fc00000)))),
-			m.matrix(m.start(int(classInt16), "as_double", 1, 2), m.element(miDouble, m.doubles(-32768, 32767))),
-			m.matrix(m.start(int(classDouble)|isLogical|isGlobal, "flag", 1, 2), m.element(miDouble, m.doubles(0, 1))),
-			m.matrix(m.start(int(classUint8)|isLogical, "mask", 1, 3), m.small(miUint8, "\x01\x00\x01")),
-			m.matrix(m.start(int(classSingle), "cube", 2, 1, 2), m.element(miSingle, m.words(0x3f800000, 0x40000000, 0x40400000, 0x40800000))),
+			m.matrix(m.start(int(classDouble), "short", 1, 2),
+				m.small(miInt16, string(u16(0x8000, 0x7fff)))),
+			m.matrix(m.start(int(classDouble), "ushort", 1, 3),
+				m.element(miUint16, u16(0, 1, 0xffff))),
+			m.matrix(m.start(int(classDouble), "long", 1, 1),
+				m.small(miInt32, string(m.words(-5)))),
+			m.matrix(m.start(int(classInt64), "ulong", 1, 1),
+				m.small(miUint32, string(m.words(1<<32-1)))),
+			m.matrix(m.start(int(classDouble), "wide", 1, 1),
+				m.element(miInt64, m.AppendUint64(nil, 1<<53))),
+			m.matrix(m.start(int(classUint64), "uwide", 1, 1),
+				m.element(miUint64, m.AppendUint64(nil, 1<<53))),
+			m.matrix(m.start(int(classDouble), "float", 1, 1),
+				m.small(miSingle, string(m.AppendUint32(nil, 0x3fc00000)))),
+			m.matrix(m.start(int(classInt16), "as_double", 1, 2),
+				m.element(miDouble, m.doubles(-32768, 32767))),
+			m.matrix(m.start(int(classDouble)|isLogical|isGlobal, "flag", 1, 2),
+				m.element(miDouble, m.doubles(0, 1))),
+			m.matrix(m.start(int(classUint8)|isLogical, "mask", 1, 3),
+				m.small(miUint8, "\x01\x00\x01")),
+			m.matrix(m.start(int(classSingle), "cube", 2, 1, 2),
+				m.element(miSingle, m.words(0x3f800000, 0x40000000, 0x40400000, 0x40800000))),
 			m.matrix(m.start(int(classDouble), "empty", 0, 5), m.element(miDouble, nil)),
 			m.matrix(m.start(int(classStruct), "s", 1, 1), m.small(miInt32, string(m.words(6))),
 				m.element(miInt8, []byte("first\x00none\x00\x00last\x00\x00")),
 				m.matrix(m.start(int(classChar), "", 1, 2), m.small(miUTF8, "V1")),
 				m.tag(miMatrix, 0), // a field that nothing was put into
-				m.matrix(m.start(int(classDouble), "", 1, 2), m.element(miDouble, m.doubles(0.5, -0.5)))),
+				m.matrix(m.start(int(classDouble), "", 1, 2),
+					m.element(miDouble, m.doubles(0.5, -0.5)))),
 			// A table, as MATLAB writes objects of new kinds: no dimensions, then three names.
-			m.matrix(m.element(miUint32, m.words(int(classOpaque), 0)), m.small(miInt8, "t"), m.small(miInt8, "MCOS"),
-				m.element(miInt8, []byte("table")), m.matrix(m.start(int(classUint32), "", 2, 1), m.element(miUint32, m.words(0xdd000000, 2)))),
+			m.matrix(m.element(miUint32, m.words(int(classOpaque), 0)), m.small(miInt8, "t"),
+				m.small(miInt8, "MCOS"),
+				m.element(miInt8, []byte("table")), m.matrix(m.start(int(classUint32), "", 2, 1),
+					m.element(miUint32, m.words(0xdd000000, 2)))),
 			m.matrix(m.start(int(classObject), "line", 1, 1), m.element(miInt8, []byte("inline"))),
 			// What belongs to the objects has no name.
 			m.matrix(m.start(int(classUint8), "", 1, 2), m.small(miUint8, "\x00\x01")),
@@ -187,7 +204,8 @@ func TestMatlabForms(t *testing.T) {
 			{Name: "cube", Shape: []int{2, 1, 2}, Data: []float64{1, 3, 2, 4}},
 			{Name: "empty", Shape: []int{0, 5}, Data: []float64{}},
 		}
-		classes := strings.Fields("double double double double double double int64 double uint64 double int16 logical logical single double struct table inline")
+		classes := strings.Fields("double double double double double double int64 double uint64 " +
+			"double int16 logical logical single double struct table inline")
 		var mixed [][]byte
 		for i, b := range matrices {
 			if i%2 == 0 {
@@ -233,18 +251,23 @@ func TestMatlabForms(t *testing.T) {
 					}
 				}
 				_, err = ReadVariable(path, "t")
-				wantError(t, err, "mat: "+path+`: variable "t": is an object of the class "table", which only MATLAB reads: `+
-					`store its numbers as a variable (of a table: x = table2array(t))`)
+				wantError(
+					t, err, "mat: "+path+`: variable "t": is an object of the class "table", `+
+						`which only MATLAB reads: `+
+						`store its numbers as a variable (of a table: x = table2array(t))`)
 			})
 		}
 	}
 }
 
-// TestNoPadding reads a matrix whose size leaves out the padding of its last element, which then follows it.
+// TestNoPadding reads a matrix whose size leaves out the padding of its last element, which then
+// follows it.
 func TestNoPadding(t *testing.T) {
-	x := little.matrix(little.start(int(classDouble), "x", 1, 3), append(little.tag(miUint8, 3), 1, 2, 3))
+	x := little.matrix(little.start(int(classDouble), "x", 1, 3),
+		append(little.tag(miUint8, 3), 1, 2, 3))
 	y := little.matrix(little.start(int(classDouble), "y", 1, 1), little.small(miUint8, "\x04"))
-	want := []array.Array{{Name: "x", Shape: []int{1, 3}, Data: []float64{1, 2, 3}}, {Name: "y", Shape: []int{1, 1}, Data: []float64{4}}}
+	want := []array.Array{{Name: "x", Shape: []int{1, 3}, Data: []float64{1, 2, 3}},
+		{Name: "y", Shape: []int{1, 1}, Data: []float64{4}}}
 	as, err := readBytes(little.file(x, y))
 	if err != nil || !equal(as, want) {
 		t.Errorf("got %v and %v, want %v", as, err, want)
@@ -254,13 +277,17 @@ func TestNoPadding(t *testing.T) {
 	}
 }
 
-// TestDots checks that names with dots, which scipy writes and MATLAB does not, are found before fields are looked for.
+// TestDots checks that names with dots, which scipy writes and MATLAB does not, are found before
+// fields are looked for.
 func TestDots(t *testing.T) {
 	one := func(name string, v byte) []byte {
-		return little.matrix(little.start(int(classDouble), name, 1, 1), little.small(miUint8, string(rune(v))))
+		return little.matrix(little.start(int(classDouble), name, 1, 1),
+			little.small(miUint8, string(rune(v))))
 	}
-	s := little.matrix(little.start(int(classStruct), "s", 1, 1), little.small(miInt32, string(little.words(4))),
-		little.element(miInt8, []byte("a.b\x00a\x00\x00\x00c\x00\x00\x00")), one("", 2), one("", 1), one("", 3))
+	s := little.matrix(little.start(int(classStruct), "s", 1, 1),
+		little.small(miInt32, string(little.words(4))),
+		little.element(miInt8, []byte("a.b\x00a\x00\x00\x00c\x00\x00\x00")), one("", 2), one(
+			"", 1), one("", 3))
 	b := little.file(s, one("s.a", 4))
 	for name, want := range map[string]float64{"s.a": 4, "s.a.b": 2, "s.c": 3} {
 		if name == "s.a.b" { // the variable s.a hides it
@@ -284,7 +311,8 @@ func TestDeepStruct(t *testing.T) {
 	const depth = 20000
 	inner := little.matrix(little.start(int(classDouble), "", 1, 1), little.small(miUint8, "\x09"))
 	part := func(name string) []byte {
-		return slices.Concat(little.start(int(classStruct), name, 1, 1), little.small(miInt32, string(little.words(2))), little.small(miInt8, "a\x00"))
+		return slices.Concat(little.start(int(classStruct), name, 1, 1),
+			little.small(miInt32, string(little.words(2))), little.small(miInt8, "a\x00"))
 	}
 	var b []byte
 	for i := range depth {

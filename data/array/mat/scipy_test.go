@@ -52,15 +52,16 @@ func expectations(t testing.TB) map[string]contents {
 	return all
 }
 
-// same says whether two numbers have the same bits or are both NaN.
+// same reports whether two numbers have the same bits or are both NaN.
 func same(a, b float64) bool {
 	return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
 }
 
-// equal says whether two lists of arrays are the same.
+// equal reports whether two lists of arrays are the same.
 func equal(a, b []array.Array) bool {
 	return slices.EqualFunc(a, b, func(a, b array.Array) bool {
-		return a.Name == b.Name && slices.Equal(a.Shape, b.Shape) && slices.EqualFunc(a.Data, b.Data, same)
+		return a.Name == b.Name && slices.Equal(a.Shape, b.Shape) &&
+			slices.EqualFunc(a.Data, b.Data, same)
 	})
 }
 
@@ -80,7 +81,8 @@ func compare(t *testing.T, a array.Array, name string, want variableOf) {
 	}
 }
 
-// compareFile lists and reads all of a file, at once and one by one, against scipy. It returns how many arrays it compared.
+// compareFile lists and reads all of a file, at once and one by one, against scipy. It returns how
+// many arrays it compared.
 func compareFile(t *testing.T, path string, want contents) int {
 	t.Helper()
 	entries, err := List(path)
@@ -92,7 +94,8 @@ func compareFile(t *testing.T, path string, want contents) int {
 	}
 	var numbers []variableOf
 	for i, v := range want.Variables {
-		if e := entries[i]; e.Name != v.Name || !slices.Equal(e.Shape, v.Shape) || e.Class != v.Class {
+		if e := entries[i]; e.Name != v.Name || !slices.Equal(e.Shape, v.Shape) ||
+			e.Class != v.Class {
 			t.Errorf("listed %v, scipy has %q %v %s", e, v.Name, v.Shape, v.Class)
 		}
 		if v.Values != nil {
@@ -132,8 +135,9 @@ func compareFile(t *testing.T, path string, want contents) int {
 	return len(numbers) + len(want.Fields)
 }
 
-// TestScipyFiles reads every file that scipy wrote, plain and compressed: each class with the ends of its range, shapes that
-// are empty, long or small enough for the small form, structs in structs, and variables that are not read.
+// TestScipyFiles reads every file that scipy wrote, plain and compressed: each class with the ends
+// of its range, shapes that are empty, long or small enough for the small form, structs in structs,
+// and variables that are not read.
 func TestScipyFiles(t *testing.T) {
 	arrays := 0
 	for name, want := range expectations(t) {
@@ -144,19 +148,21 @@ func TestScipyFiles(t *testing.T) {
 			arrays += compareFile(t, filepath.Join("testdata", name), want)
 		})
 	}
-	// Both flavours: 11 classes, 12 shapes, 2 mixed with 5 fields in them, and a field among what is not read.
+	// Both flavours: 11 classes, 12 shapes, 2 mixed with 5 fields in them, and a field among what
+	// is not read.
 	if arrays != 2*(11+12+2+5+1) {
 		t.Errorf("%d arrays, testdata/make.py makes %d", arrays, 2*(11+12+2+5+1))
 	}
 }
 
-// TestMatlabFiles reads the files that scipy's own tests come with. MATLAB 5.3 to 8 wrote most of them, on Solaris (big
-// endian), Linux and Windows; some were damaged by hand.
+// TestMatlabFiles reads the files that scipy's own tests come with. MATLAB 5.3 to 8 wrote most of
+// them, on Solaris (big endian), Linux and Windows; some were damaged by hand.
 func TestMatlabFiles(t *testing.T) {
 	const python = "/usr/bin/python3"
 	out, err := exec.Command(python, "testdata/make.py", "--scipy").Output()
 	if err != nil {
-		t.Skip("needs Debian's python3-scipy, which has its tests' files with it (apt-get install python3-scipy):", err)
+		t.Skip("needs Debian's python3-scipy, which has its tests' files with it (apt-get "+
+			"install python3-scipy):", err)
 	}
 	var all map[string]contents
 	if err := json.Unmarshal(out, &all); err != nil {
@@ -168,7 +174,8 @@ func TestMatlabFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := Read(path)
 			switch {
-			case strings.Contains(name, "_4_") || strings.Contains(name, "_4.2c_") || strings.Contains(name, "mat4"):
+			case strings.Contains(name, "_4_") || strings.Contains(name, "_4.2c_") ||
+				strings.Contains(name, "mat4"):
 				if err == nil || !strings.Contains(err.Error(), "MATLAB's version 4") {
 					t.Error(err)
 				}
@@ -177,7 +184,8 @@ func TestMatlabFiles(t *testing.T) {
 					t.Error(err)
 				}
 			case name == "bad_miutf8_array_name.mat": // scipy takes names in ASCII only
-				if a, err := ReadVariable(path, "\u00e4ray_name"); err != nil || !slices.Equal(a.Data, []float64{1}) {
+				if a, err := ReadVariable(path, "\u00e4ray_name"); err != nil ||
+					!slices.Equal(a.Data, []float64{1}) {
 					t.Error(a, err)
 				}
 			case want.Error != "":
@@ -191,7 +199,9 @@ func TestMatlabFiles(t *testing.T) {
 				}
 				compare(t, a, "Summary.Top_Q", want.Fields["Summary.Top_Q"])
 				_, err = ReadVariable(path, "Summary.Station_Q")
-				wantError(t, err, "mat: "+path+`: variable "Summary": two fields are called "Station_Q": could the file be damaged?`)
+				wantError(
+					t, err, "mat: "+path+`: variable "Summary": two fields are called `+
+						`"Station_Q": could the file be damaged?`)
 			default:
 				arrays += compareFile(t, path, want)
 			}
@@ -202,13 +212,15 @@ func TestMatlabFiles(t *testing.T) {
 	}
 }
 
-// TestZeros reads 100000 zeros, compressed by scipy to less than a hundredth: room grows as they come.
+// TestZeros reads 100000 zeros, compressed by scipy to less than a hundredth: room grows as they
+// come.
 func TestZeros(t *testing.T) {
 	a, err := ReadVariable("testdata/zeros.mat", "z")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(a.Shape, []int{200, 500}) || len(a.Data) != 100_000 || slices.Max(a.Data) != 0 || slices.Min(a.Data) != 0 {
+	if !slices.Equal(a.Shape, []int{200, 500}) || len(a.Data) != 100_000 ||
+		slices.Max(a.Data) != 0 || slices.Min(a.Data) != 0 {
 		t.Errorf("shape %v, %d numbers", a.Shape, len(a.Data))
 	}
 }
@@ -216,40 +228,57 @@ func TestZeros(t *testing.T) {
 // TestOtherVersions checks the errors for files that MATLAB or Octave write in other formats.
 func TestOtherVersions(t *testing.T) {
 	_, err := Read("testdata/v4.mat")
-	wantError(t, err, "mat: testdata/v4.mat: a file of MATLAB's version 4, want version 5: load it in MATLAB and save it again with save -v7")
+	wantError(t, err, "mat: testdata/v4.mat: a file of MATLAB's version 4, want version 5: load "+
+		"it in MATLAB and save it again with save -v7")
 	for _, do := range []func() error{
 		func() error { _, err := Read("testdata/v73.mat"); return err },
 		func() error { _, err := ReadVariable("testdata/v73.mat", "x"); return err },
 		func() error { _, err := List("testdata/v73.mat"); return err },
 	} {
-		if err := do(); !errors.Is(err, ErrHDF5) || !strings.Contains(err.Error(), "mat: testdata/v73.mat: ") {
+		if err := do(); !errors.Is(err, ErrHDF5) ||
+			!strings.Contains(err.Error(), "mat: testdata/v73.mat: ") {
 			t.Error(err)
 		}
 	}
 }
 
-// TestAsked checks what is said about names that are not there or cannot be read, in both flavours of the file.
+// TestAsked checks what is said about names that are not there or cannot be read, in both flavours
+// of the file.
 func TestAsked(t *testing.T) {
 	for _, path := range []string{"testdata/mixed-v6.mat", "testdata/mixed-v7.mat"} {
 		for name, want := range map[string]string{
-			"bold": `holds no variable "bold"; it holds "text" (char), "tc" (double), "z" (complex double), "sp" (sparse double), ` +
-				`"zsp" (sparse complex double), "c" (cell), "s" (struct), "runs" (struct), "mask" (logical), "none" (struct)`,
-			"":         `holds no variable ""; it holds "text" (char), "tc" `,
-			".s":       `holds no variable ".s"; it holds "text" (char), "tc" `,
-			"text":     `variable "text": holds text (char): store numbers here, and text in a file of its own`,
-			"sp":       `variable "sp": is a sparse double matrix: store all of its numbers (x = full(x))`,
-			"c":        `variable "c": is a cell array, whose cells are not read: store the numbers of a cell as a variable (x = c{1})`,
-			"runs":     `variable "runs": is an array of structs of shape [1 2], and fields are read of a single struct: store the field of one as a variable (x = s(1).a)`,
-			"runs.a":   `variable "runs": is an array of structs of shape [1 2], and fields are read of a single struct: store the field of one as a variable (x = s(1).a)`,
-			"z":        `variable "z": holds complex numbers (complex double): store the real parts (real(x)), and the imaginary ones as a variable of their own (imag(x))`,
-			"s":        `variable "s": is a struct, whose fields are read one at a time, by a name such as s.a; it has "tr", "bold", "run", "label", "cell", "last"`,
-			"s.run":    `variable "s.run": is a struct, whose fields are read one at a time, by a name such as s.a; it has "mask", "deep"`,
-			"s.label":  `variable "s.label": holds text (char): store numbers here, and text in a file of its own`,
-			"s.x":      `variable "s": the struct has no field "x"; it has "tr", "bold", "run", "label", "cell", "last"`,
-			"s.tr.x":   `variable "s.tr": is no struct and has no field "x": it is double of shape [1 1]`,
-			"s.cell.x": `variable "s.cell": is a cell array, whose cells are not read: store the numbers of a cell as a variable (x = c{1})`,
-			"none.x":   `variable "none": the struct has no field "x"; it has none`,
-			"tc.":      `holds no variable "tc."; it holds "text" (char), "tc" `,
+			"bold": `holds no variable "bold"; it holds "text" (char), "tc" (double), "z" ` +
+				`(complex double), "sp" (sparse double), ` +
+				`"zsp" (sparse complex double), "c" (cell), "s" (struct), "runs" (struct), ` +
+				`"mask" (logical), "none" (struct)`,
+			"":   `holds no variable ""; it holds "text" (char), "tc" `,
+			".s": `holds no variable ".s"; it holds "text" (char), "tc" `,
+			"text": `variable "text": holds text (char): store numbers here, and text in a ` +
+				`file of its own`,
+			"sp": `variable "sp": is a sparse double matrix: store all of its numbers (x ` +
+				`= full(x))`,
+			"c": `variable "c": is a cell array, whose cells are not read: store the ` +
+				`numbers of a cell as a variable (x = c{1})`,
+			"runs": `variable "runs": is an array of structs of shape [1 2], and fields are ` +
+				`read of a single struct: store the field of one as a variable (x = s(1).a)`,
+			"runs.a": `variable "runs": is an array of structs of shape [1 2], and fields are ` +
+				`read of a single struct: store the field of one as a variable (x = s(1).a)`,
+			"z": `variable "z": holds complex numbers (complex double): store the real ` +
+				`parts (real(x)), and the imaginary ones as a variable of their own (imag(x))`,
+			"s": `variable "s": is a struct, whose fields are read one at a time, by a ` +
+				`name such as s.a; it has "tr", "bold", "run", "label", "cell", "last"`,
+			"s.run": `variable "s.run": is a struct, whose fields are read one at a time, by ` +
+				`a name such as s.a; it has "mask", "deep"`,
+			"s.label": `variable "s.label": holds text (char): store numbers here, and text in ` +
+				`a file of its own`,
+			"s.x": `variable "s": the struct has no field "x"; it has "tr", "bold", "run", ` +
+				`"label", "cell", "last"`,
+			"s.tr.x": `variable "s.tr": is no struct and has no field "x": it is double of ` +
+				`shape [1 1]`,
+			"s.cell.x": `variable "s.cell": is a cell array, whose cells are not read: store the ` +
+				`numbers of a cell as a variable (x = c{1})`,
+			"none.x": `variable "none": the struct has no field "x"; it has none`,
+			"tc.":    `holds no variable "tc."; it holds "text" (char), "tc" `,
 		} {
 			_, err := ReadVariable(path, name)
 			if err == nil || !strings.HasPrefix(err.Error(), "mat: "+path+": "+want) {
@@ -260,7 +289,9 @@ func TestAsked(t *testing.T) {
 	for _, flavour := range []string{"v6", "v7"} {
 		path := "testdata/unread-" + flavour + ".mat"
 		_, err := Read(path)
-		wantError(t, err, "mat: "+path+`: holds no variable of real numbers; it holds "text" (char), "s" (struct) (ReadVariable says what to do)`)
+		wantError(
+			t, err, "mat: "+path+`: holds no variable of real numbers; it holds "text" (char), `+
+				`"s" (struct) (ReadVariable says what to do)`)
 		path = "testdata/nothing-" + flavour + ".mat"
 		_, err = Read(path)
 		wantError(t, err, "mat: "+path+": holds no variables")
@@ -269,15 +300,22 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// TestBigIntegers checks that integers which a float64 would round are not read, and that their place is named.
+// TestBigIntegers checks that integers which a float64 would round are not read, and that their
+// place is named.
 func TestBigIntegers(t *testing.T) {
 	_, err := Read("testdata/big.mat")
-	wantError(t, err, `mat: testdata/big.mat: variable "i": the element at index [1 2] of the int64 array is 9007199254740993, beyond 2^53: `+
-		`a float64 would round it; store such numbers as double if that is meant (ReadVariable reads the others)`)
+	wantError(
+		t, err, `mat: testdata/big.mat: variable "i": the element at index [1 2] of the int64 `+
+			`array is 9007199254740993, beyond 2^53: `+
+			`a float64 would round it; store such numbers in double precision if that is meant `+
+			`(ReadVariable reads the others)`)
 	_, err = ReadVariable("testdata/big.mat", "u")
-	wantError(t, err, `mat: testdata/big.mat: variable "u": the element at index [0 0] of the uint64 array is 18446744073709551615, beyond 2^53: `+
-		`a float64 would round it; store such numbers as double if that is meant`)
-	if a, err := ReadVariable("testdata/big.mat", "small"); err != nil || !slices.Equal(a.Data, []float64{1, 2}) {
+	wantError(
+		t, err, `mat: testdata/big.mat: variable "u": the element at index [0 0] of the uint64 `+
+			`array is 18446744073709551615, beyond 2^53: `+
+			`a float64 would round it; store such numbers in double precision if that is meant`)
+	if a, err := ReadVariable("testdata/big.mat", "small"); err != nil ||
+		!slices.Equal(a.Data, []float64{1, 2}) {
 		t.Error(a, err)
 	}
 }

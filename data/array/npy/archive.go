@@ -10,31 +10,8 @@ import (
 	"torchpe/data/array"
 )
 
-// deflateMost is how many bytes a byte of deflate data can expand to at most (zlib.net/zlib_tech.html).
-const deflateMost = 1032
-
 // suffix ends the name of a member that is an array. numpy shows the name without it.
 const suffix = ".npy"
-
-// ReadArchive reads all arrays of the .npz file at path in the order in which they lie in it, each with its member's name
-// without .npy. A member whose name does not end in .npy is no array and is left out.
-func ReadArchive(path string) ([]array.Array, error) {
-	var as []array.Array
-	err := inArchive(path, func(members []member) error {
-		for _, m := range members {
-			a, err := m.read()
-			if err != nil && len(members) > 1 {
-				err = fmt.Errorf("%w (ReadMember reads the others)", err)
-			}
-			if err != nil {
-				return err
-			}
-			as = append(as, a)
-		}
-		return nil
-	})
-	return as, err
-}
 
 // ReadMember reads the array that the .npz file at path calls name, which has no .npy at its end.
 func ReadMember(path, name string) (array.Array, error) {
@@ -48,19 +25,21 @@ func ReadMember(path, name string) (array.Array, error) {
 			}
 			names = append(names, fmt.Sprintf("%q", m.name))
 		}
-		return fmt.Errorf("holds no array %q; it holds %s", name, shorten(names))
+		return fmt.Errorf("holds no array %q; it holds %s", name, array.Join(names))
 	})
 	return a, err
 }
 
-// List returns what the .npz file at path holds, in its order, or the one array of an .npy file, without reading numbers.
-// It names arrays of every dtype, those that cannot be read among them; of those that can it checks the size.
+// List returns what the .npz file at path holds, in its order, or the one array of an .npy file,
+// without reading numbers. It names arrays of every dtype, those that cannot be read among them; of
+// those that can it checks the size.
 func List(path string) ([]Entry, error) {
-	f, size, err := open(path)
+	f, err := array.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("npy: %w", err)
 	}
 	defer f.Close()
+	size := f.Size()
 	var entries []Entry
 	if start := make([]byte, len(magic)); size >= int64(len(magic)) {
 		if _, err := f.ReadAt(start, 0); err != nil {
@@ -93,8 +72,7 @@ func entry(r io.Reader, size int64, holder string) (Entry, error) {
 		return Entry{}, err
 	}
 	if n, _, err := dtype(h.descr); err == nil {
-		_, err = h.check(n)
-		if err != nil {
+		if err := h.check(n); err != nil {
 			return Entry{}, err
 		}
 	} else if _, err := array.Count(h.shape, 1); err != nil {
@@ -103,23 +81,15 @@ func entry(r io.Reader, size int64, holder string) (Entry, error) {
 	return Entry{Shape: h.shape, DType: h.descr}, nil
 }
 
-// shorten joins names for a message.
-func shorten(names []string) string {
-	const most = 20
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
-}
-
-// inArchive calls f with the arrays of an archive, which stays open meanwhile, and names the file in errors.
+// inArchive calls f with the arrays of an archive, which stays open meanwhile, and names the file
+// in errors.
 func inArchive(path string, f func([]member) error) error {
-	file, size, err := open(path)
+	file, err := array.Open(path)
 	if err != nil {
-		return err
+		return fmt.Errorf("npy: %w", err)
 	}
 	defer file.Close()
-	members, err := membersOf(file, size)
+	members, err := membersOf(file, file.Size())
 	if err == nil {
 		err = f(members)
 	}
@@ -136,8 +106,9 @@ type member struct {
 	size int64 // of the archive
 }
 
-// membersOf returns the arrays of an archive of size bytes in their order. Their claims hold together: the sizes fit
-// what deflate can do, all of them together fit the archive, and no name stands twice.
+// membersOf returns the arrays of an archive of size bytes in their order. Their claims hold
+// together: the sizes fit what deflate can do, all of them together fit the archive, and no name
+// stands twice.
 func membersOf(r io.ReaderAt, size int64) ([]member, error) {
 	z, err := zip.NewReader(r, size)
 	if errors.Is(err, zip.ErrFormat) {
@@ -150,6 +121,9 @@ func membersOf(r io.ReaderAt, size int64) ([]member, error) {
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // nothing is written where a name says
 		return nil, fmt.Errorf("zip: %w: could the file be damaged?", err)
 	}
+	if err := array.NewBudget().Take(512*int64(len(z.File)), "names of arrays"); err != nil {
+		return nil, err
+	}
 	var members []member
 	seen := map[string]bool{}
 	left := uint64(max(0, size))
@@ -159,35 +133,41 @@ func membersOf(r io.ReaderAt, size int64) ([]member, error) {
 			continue
 		}
 		if seen[name] {
-			return nil, fmt.Errorf("two arrays are called %s", clip(name))
+			return nil, fmt.Errorf("two arrays are called %s", array.Quote(name))
 		}
 		seen[name] = true
-		if err := plausible(f, left); err != nil {
-			return nil, fmt.Errorf("array %s: %w", clip(name), err)
+		if err := checkSizes(f, left); err != nil {
+			return nil, fmt.Errorf("array %s: %w", array.Quote(name), err)
 		}
 		left -= f.CompressedSize64
 		members = append(members, member{name, f, size})
 	}
 	if len(members) == 0 {
-		return nil, fmt.Errorf("a zip archive of %d files, none of which ends in %s", len(z.File), suffix)
+		return nil, fmt.Errorf("a zip archive of %d files, none of which ends in %s",
+			len(z.File), suffix)
 	}
 	return members, nil
 }
 
-// plausible checks what the archive's directory says about a member; left is how many bytes the members before it left.
-func plausible(f *zip.File, left uint64) error {
+// checkSizes checks what the archive's directory says about a member; left is how many bytes the
+// members before it left.
+func checkSizes(f *zip.File, left uint64) error {
 	packed, unpacked := f.CompressedSize64, f.UncompressedSize64
 	switch {
 	case f.Flags&1 != 0:
 		return errors.New("is encrypted: store it without a password")
 	case f.Method != zip.Store && f.Method != zip.Deflate:
-		return fmt.Errorf("is compressed by method %d, want 0 (numpy.savez) or 8 (numpy.savez_compressed)", f.Method)
+		return fmt.Errorf("is compressed by method %d, want 0 (numpy.savez) or 8 "+
+			"(numpy.savez_compressed)", f.Method)
 	case packed > left:
-		return fmt.Errorf("claims %d bytes of the archive, which has %d left for it: could it be damaged?", packed, left)
+		return fmt.Errorf("claims %d bytes of the archive, which has %d left for it: could it be "+
+			"damaged?", packed, left)
 	case f.Method == zip.Store && packed != unpacked:
-		return fmt.Errorf("is stored in %d bytes but claims %d: could the archive be damaged?", packed, unpacked)
-	case unpacked/deflateMost > packed:
-		return fmt.Errorf("claims to unpack %d bytes from %d, more than deflate can: could the archive be damaged?", unpacked, packed)
+		return fmt.Errorf("is stored in %d bytes but claims %d: could the archive be damaged?",
+			packed, unpacked)
+	case unpacked/array.MaxInflate > packed:
+		return fmt.Errorf("claims to unpack %d bytes from %d, more than deflate can: could the "+
+			"archive be damaged?", unpacked, packed)
 	}
 	return nil
 }
@@ -198,8 +178,10 @@ func (m member) open() (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("local zip header: %w: could the archive be damaged?", err)
 	}
-	if packed := m.file.CompressedSize64; start < 0 || start > m.size || packed > uint64(m.size-start) {
-		return nil, fmt.Errorf("expected %d bytes from byte %d on, the file has %d: could it be damaged?",
+	if packed := m.file.CompressedSize64; start < 0 || start > m.size ||
+		packed > uint64(m.size-start) {
+		return nil, fmt.Errorf(
+			"expected %d bytes from byte %d on, the file has %d: could it be damaged?",
 			packed, start, max(0, m.size-start))
 	}
 	return m.file.Open()
@@ -216,14 +198,14 @@ func (m member) entry() (Entry, error) {
 			return e, nil
 		}
 	}
-	return Entry{}, fmt.Errorf("array %s: %w", clip(m.name), err)
+	return Entry{}, fmt.Errorf("array %s: %w", array.Quote(m.name), err)
 }
 
 // read reads the member to its end, where its checksum is.
 func (m member) read() (array.Array, error) {
 	a, err := m.numbers()
 	if err != nil {
-		return array.Array{}, fmt.Errorf("array %s: %w", clip(m.name), err)
+		return array.Array{}, fmt.Errorf("array %s: %w", array.Quote(m.name), err)
 	}
 	a.Name = m.name
 	return a, nil
@@ -239,12 +221,14 @@ func (m member) numbers() (array.Array, error) {
 	if err != nil {
 		return array.Array{}, err
 	}
-	a, err := h.read(r, m.file.Method == zip.Store)
+	a, err := h.read(r)
 	if err != nil {
 		return array.Array{}, err
 	}
-	if _, err := io.Copy(io.Discard, r); err != nil { // nothing is left but the checksum, and archive/zip stops at the size
-		return array.Array{}, fmt.Errorf("at the end of its data: %w: could the archive be damaged?", err)
+	// Nothing is left but the checksum, and archive/zip stops at the size
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return array.Array{}, fmt.Errorf(
+			"at the end of its data: %w: could the archive be damaged?", err)
 	}
 	return a, nil
 }

@@ -15,17 +15,19 @@ import (
 const magic = "\x93NUMPY"
 
 const (
-	maxHeader = 65536 // bytes of a header; numpy writes 118 for a matrix and by default reads no more than 10000
-	maxRank   = 64    // axes; numpy's own limit (NPY_MAXDIMS)
+	// maxHeader bounds the bytes of a header; numpy writes 118 for a matrix and by default reads no
+	// more than 10000
+	maxHeader = 65536
+	maxRank   = 64 // axes; numpy's own limit (NPY_MAXDIMS)
 )
 
-// header is what stands before the numbers of an array.
+// header describes the numbers that follow it.
 type header struct {
-	descr   string // the dtype as numpy spells it, of records the whole list
-	fortran bool   // the first axis varies fastest
-	shape   []int
-	room    int64  // bytes that follow the header in its file or member
-	holder  string // what these bytes lie in: "file" or "member"
+	descr     string // the dtype as numpy spells it, of records the whole list
+	fortran   bool   // the first axis varies fastest
+	shape     []int
+	bodyBytes int64  // bytes that follow the header in its file or member
+	holder    string // what these bytes lie in: "file" or "member"
 }
 
 // readHeader reads the header of an array that has size bytes with its header and lies in a holder.
@@ -39,7 +41,8 @@ func readHeader(r io.Reader, size int64, holder string) (*header, error) {
 		return nil, err
 	}
 	if strings.HasPrefix(string(b), "PK\x03\x04") || strings.HasPrefix(string(b), "PK\x05\x06") {
-		return nil, errors.New("a zip archive (.npz), not a single array: read it with ReadArchive or ReadMember")
+		return nil, errors.New(
+			"a zip archive (.npz), not a single array: read it with ReadMember")
 	}
 	if string(b[:6]) != magic {
 		return nil, fmt.Errorf("begins with %q, not with %q: not an .npy array", b[:6], magic)
@@ -53,7 +56,8 @@ func readHeader(r io.Reader, size int64, holder string) (*header, error) {
 		width = 4
 	}
 	if size-8 < int64(width) {
-		return nil, fmt.Errorf("the %s ends within the header's length: could it be damaged?", holder)
+		return nil, fmt.Errorf("the %s ends within the header's length: could it be damaged?",
+			holder)
 	}
 	if _, err := io.ReadFull(r, b[8:8+width]); err != nil {
 		return nil, err
@@ -61,9 +65,11 @@ func readHeader(r io.Reader, size int64, holder string) (*header, error) {
 	length := int64(binary.LittleEndian.Uint32(b[8:])) // the last two bytes are zero in version 1
 	switch left := size - 8 - int64(width); {
 	case length > left:
-		return nil, fmt.Errorf("expected %d bytes of header, the %s has %d: could it be damaged?", length, holder, left)
+		return nil, fmt.Errorf("expected %d bytes of header, the %s has %d: could it be damaged?",
+			length, holder, left)
 	case length > maxHeader:
-		return nil, fmt.Errorf("header of %d bytes: at most %d are read, and an array of numbers needs about 118", length, maxHeader)
+		return nil, fmt.Errorf("header of %d bytes: at most %d are read, and an array of numbers "+
+			"needs about 118", length, maxHeader)
 	}
 	text := make([]byte, length)
 	if n, err := io.ReadFull(r, text); err != nil {
@@ -73,35 +79,40 @@ func readHeader(r io.Reader, size int64, holder string) (*header, error) {
 	if err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
-	h.room, h.holder = size-8-int64(width)-length, holder
+	h.bodyBytes, h.holder = size-8-int64(width)-length, holder
 	return h, nil
 }
 
-// ended puts an error of io.ReadFull into words.
+// ended describes an error of io.ReadFull.
 func ended(err error, what string, want, got int64, holder string) error {
 	switch short := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF); {
 	case short && holder == "member": // archive/zip keeps the last bytes to itself
-		return fmt.Errorf("expected %d bytes of %s, the member ends before: could the archive be damaged?", want, what)
+		return fmt.Errorf("expected %d bytes of %s, the member ends before: could the archive "+
+			"be damaged?", want, what)
 	case short:
-		return fmt.Errorf("expected %d bytes of %s, the %s has %d: could it be damaged?", want, what, holder, got)
+		return fmt.Errorf("expected %d bytes of %s, the %s has %d: could it be damaged?", want,
+			what, holder, got)
 	}
-	return fmt.Errorf("%s: after %d of %d bytes: %w: could the %s be damaged?", what, got, want, err, holder)
+	return fmt.Errorf("%s: after %d of %d bytes: %w: could the %s be damaged?", what, got, want,
+		err, holder)
 }
 
-// check holds the shape against the bytes that are there and returns the number of elements.
-func (h *header) check(n number) (int, error) {
+// check compares the shape with the bytes that follow.
+func (h *header) check(n number) error {
 	count, err := array.Count(h.shape, 8)
 	if err != nil {
-		return 0, fmt.Errorf("header: %w: could the %s be damaged?", err, h.holder)
+		return fmt.Errorf("header: %w: could the %s be damaged?", err, h.holder)
 	}
-	if want := int64(count) * int64(n.bytes); want != h.room {
-		return 0, fmt.Errorf("expected %d bytes of data for shape %v of %s, the %s has %d: could it be damaged?",
-			want, h.shape, h.descr, h.holder, h.room)
+	if want := int64(count) * int64(n.Bytes); want != h.bodyBytes {
+		return fmt.Errorf(
+			"expected %d bytes of data for shape %v of %s, the %s has %d: could it be damaged?",
+			want, h.shape, h.descr, h.holder, h.bodyBytes)
 	}
-	return count, nil
+	return nil
 }
 
-// parser reads the one form of Python literal that a header is: a dictionary of a string, a boolean and a tuple of integers.
+// parser reads the one form of Python literal that a header is: a dictionary of a string, a boolean
+// and a tuple of integers.
 type parser struct {
 	text string
 	at   int
@@ -120,7 +131,7 @@ func parseHeader(text string) (*header, error) {
 			return nil, err
 		}
 		if seen[key] {
-			return nil, fmt.Errorf("has the key %s twice", clip(key))
+			return nil, fmt.Errorf("has the key %s twice", array.Quote(key))
 		}
 		seen[key] = true
 		if err := p.expect(':'); err != nil {
@@ -171,7 +182,7 @@ func (p *parser) value(h *header, key string) (err error) {
 	case "shape":
 		h.shape, err = p.tuple()
 	default:
-		err = fmt.Errorf("unknown key %s, want descr, fortran_order and shape", clip(key))
+		err = fmt.Errorf("unknown key %s, want descr, fortran_order and shape", array.Quote(key))
 	}
 	return err
 }
@@ -195,12 +206,14 @@ func (p *parser) expect(c byte) error {
 	return nil
 }
 
-// unexpected says what stands where something else was wanted.
+// unexpected returns an error for what stands where something else was wanted.
 func (p *parser) unexpected(want string) error {
 	if p.at >= len(p.text) {
 		return fmt.Errorf("ends at byte %d, want %s: could the file be damaged?", p.at, want)
 	}
-	return fmt.Errorf("has %s at byte %d, want %s: could the file be damaged?", clip(p.text[p.at:]), p.at, want)
+	return fmt.Errorf("has %s at byte %d, want %s: could the file be damaged?",
+		array.Quote(p.text[p.at:]),
+		p.at, want)
 }
 
 // quoted parses a string of one line in single or double quotes. No dtype needs an escape.
@@ -274,7 +287,8 @@ func (p *parser) tuple() ([]int, error) {
 	return shape, nil
 }
 
-// integer parses a length of an axis. A negative one is let through for the message that names the shape.
+// integer parses a length of an axis. A negative one is let through for the message that names the
+// shape.
 func (p *parser) integer() (int, error) {
 	p.peek()
 	start := p.at
@@ -288,7 +302,8 @@ func (p *parser) integer() (int, error) {
 	n, err := strconv.Atoi(digits)
 	if err != nil {
 		if errors.Is(err, strconv.ErrRange) {
-			return 0, fmt.Errorf("length %s in the shape is larger than any file: could the file be damaged?", clip(digits))
+			return 0, fmt.Errorf("length %s in the shape is larger than any file: could the file "+
+				"be damaged?", array.Quote(digits))
 		}
 		p.at = start
 		return 0, p.unexpected("a length in the shape")

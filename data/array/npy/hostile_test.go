@@ -44,59 +44,107 @@ var hostile = []struct {
 }{
 	{"empty", nil, "the file has 0 bytes, too few for an .npy array"},
 	{"seven bytes", []byte("\x93NUMPY\x01"), "the file has 7 bytes, too few for an .npy array"},
-	{"text", []byte("1,2,3\n4,5,6\n"), `begins with "1,2,3\n", not with "\x93NUMPY": not an .npy array`},
-	{"archive", []byte("PK\x03\x04............"), "a zip archive (.npz), not a single array: read it with ReadArchive or ReadMember"},
+	{"text", []byte("1,2,3\n4,5,6\n"),
+		`begins with "1,2,3\n", not with "\x93NUMPY": not an .npy array`},
+	{"archive", []byte("PK\x03\x04............"), "a zip archive (.npz), not a single array: " +
+		"read it with ReadMember"},
 	{"version 4", header2(4, 10), "format version 4.0, want 1.0, 2.0 or 3.0"},
-	{"version 1.1", []byte("\x93NUMPY\x01\x01\x00\x00"), "format version 1.1, want 1.0, 2.0 or 3.0"},
-	{"cut in the length", []byte("\x93NUMPY\x01\x00\x00"), "the file ends within the header's length: could it be damaged?"},
-	{"cut in a long length", []byte("\x93NUMPY\x02\x00\x00\x00\x00"), "the file ends within the header's length: could it be damaged?"},
-	{"header beyond the file", npyFile("{}", 0)[:11], "expected 2 bytes of header, the file has 1: could it be damaged?"},
-	{"header of 4 GB", header2(2, 1<<32-1), "expected 4294967295 bytes of header, the file has 0: could it be damaged?"},
+	{"version 1.1", []byte("\x93NUMPY\x01\x01\x00\x00"),
+		"format version 1.1, want 1.0, 2.0 or 3.0"},
+	{"cut in the length", []byte("\x93NUMPY\x01\x00\x00"),
+		"the file ends within the header's length: could it be damaged?"},
+	{"cut in a long length", []byte("\x93NUMPY\x02\x00\x00\x00\x00"),
+		"the file ends within the header's length: could it be damaged?"},
+	{"header beyond the file", npyFile("{}", 0)[:11], "expected 2 bytes of header, the file has " +
+		"1: could it be damaged?"},
+	{"header of 4 GB", header2(2, 1<<32-1), "expected 4294967295 bytes of header, the file has " +
+		"0: could it be damaged?"},
 	{"long header", append(header2(3, 65537), make([]byte, 65537)...),
 		"header of 65537 bytes: at most 65536 are read, and an array of numbers needs about 118"},
 	{"no header", npyFile("", 0), "header: ends at byte 0, want '{': could the file be damaged?"},
-	{"code", npyFile("__import__('os')", 0), `header: has "__import__('os')" at byte 0, want '{': could the file be damaged?`},
-	{"unfinished", npyFile("{'descr': '<f8'", 0), "header: ends at byte 15, want ',': could the file be damaged?"},
-	{"unfinished string", npyFile("{'descr", 0), `header: has "'descr" at byte 1, want a string that ends: could the file be damaged?`},
-	{"escape", npyFile(`{'d\x65scr': '<f8'}`, 0), `header: has "'d\\x65scr': '<f8'}" at byte 1, want a string without escapes: could the file be damaged?`},
-	{"descr number", npyFile("{'descr': 8}", 0), `header: has "8}" at byte 10, want a string in quotes: could the file be damaged?`},
-	{"no shape", npyFile("{'descr': '<f8', 'fortran_order': False}", 0), `header: lacks the key "shape"`},
+	{"code", npyFile("__import__('os')", 0),
+		`header: has "__import__('os')" at byte 0, want '{': could the file be damaged?`},
+	{"unfinished", npyFile("{'descr': '<f8'", 0),
+		"header: ends at byte 15, want ',': could the file be damaged?"},
+	{"unfinished string", npyFile("{'descr", 0),
+		`header: has "'descr" at byte 1, want a string that ends: could the file be damaged?`},
+	{"escape", npyFile(`{'d\x65scr': '<f8'}`, 0),
+		`header: has "'d\\x65scr': '<f8'}" at byte 1, want a string without escapes: could the ` +
+			`file be damaged?`},
+	{"descr number", npyFile("{'descr': 8}", 0),
+		`header: has "8}" at byte 10, want a string in quotes: could the file be damaged?`},
+	{"no shape", npyFile("{'descr': '<f8', 'fortran_order': False}", 0),
+		`header: lacks the key "shape"`},
 	{"no keys", npyFile("{}", 0), `header: lacks the key "descr"`},
-	{"key twice", npyFile("{'descr': '<f8', 'descr': '<f4'}", 0), `header: has the key "descr" twice`},
-	{"unknown key", npyFile("{'order': 'C'}", 0), `header: unknown key "order", want descr, fortran_order and shape`},
-	{"no colon", npyFile("{'descr' '<f8'}", 0), `header: has "'<f8'}" at byte 9, want ':': could the file be damaged?`},
-	{"fortran 1", npyFile("{'fortran_order': 1}", 0), `header: has "1}" at byte 18, want True or False for fortran_order: could the file be damaged?`},
-	{"shape number", shaped("<f8", "3", 24), `header: has "3, }\n" at byte 50, want '(': could the file be damaged?`},
-	{"shape (3)", shaped("<f8", "(3)", 24), `header: has "), }\n" at byte 52, want a comma after the one length of the shape: could the file be damaged?`},
-	{"shape (,)", shaped("<f8", "(,)", 24), `header: has ",), }\n" at byte 51, want a length in the shape: could the file be damaged?`},
-	{"shape 1 2", shaped("<f8", "(1 2)", 24), `header: has "2), }\n" at byte 53, want ',' or ')' in the shape: could the file be damaged?`},
-	{"shape 1.5", shaped("<f8", "(1.5,)", 24), `header: has ".5,), }\n" at byte 52, want ',' or ')' in the shape: could the file be damaged?`},
-	{"negative length", shaped("<f8", "(2, -3)", 48), "header: shape [2 -3] has a negative length: could the file be damaged?"},
-	{"huge length", shaped("<f8", "(99999999999999999999,)", 8), `header: length "99999999999999999999" in the shape is larger than any file: could the file be damaged?`},
-	{"product overflow", shaped("<f8", "(4294967296, 4294967296)", 0), "header: shape [4294967296 4294967296] is larger than any file: could the file be damaged?"},
-	{"bytes overflow", shaped("|u1", "(4611686018427387904,)", 0), "header: shape [4611686018427387904] is larger than any file: could the file be damaged?"},
-	{"65 axes", shaped("<f8", "("+strings.Repeat("1, ", 65)+")", 8), "header: the shape has more than 64 axes"},
+	{"key twice", npyFile("{'descr': '<f8', 'descr': '<f4'}", 0),
+		`header: has the key "descr" twice`},
+	{"unknown key", npyFile("{'order': 'C'}", 0),
+		`header: unknown key "order", want descr, fortran_order and shape`},
+	{"no colon", npyFile("{'descr' '<f8'}", 0),
+		`header: has "'<f8'}" at byte 9, want ':': could the file be damaged?`},
+	{"fortran 1", npyFile("{'fortran_order': 1}", 0),
+		`header: has "1}" at byte 18, want True or False for fortran_order: could the file ` +
+			`be damaged?`},
+	{"shape number", shaped("<f8", "3", 24),
+		`header: has "3, }\n" at byte 50, want '(': could the file be damaged?`},
+	{"shape (3)", shaped("<f8", "(3)", 24),
+		`header: has "), }\n" at byte 52, want a comma after the one length of the shape: could ` +
+			`the file be damaged?`},
+	{"shape (,)", shaped("<f8", "(,)", 24),
+		`header: has ",), }\n" at byte 51, want a length in the shape: could the file be damaged?`},
+	{"shape 1 2", shaped("<f8", "(1 2)", 24),
+		`header: has "2), }\n" at byte 53, want ',' or ')' in the shape: could the file ` +
+			`be damaged?`},
+	{"shape 1.5", shaped("<f8", "(1.5,)", 24),
+		`header: has ".5,), }\n" at byte 52, want ',' or ')' in the shape: could the file ` +
+			`be damaged?`},
+	{"negative length", shaped("<f8", "(2, -3)", 48),
+		"header: shape [2 -3] has a negative length: could the file be damaged?"},
+	{"huge length", shaped("<f8", "(99999999999999999999,)", 8),
+		`header: length "99999999999999999999" in the shape is larger than any file: could the ` +
+			`file be damaged?`},
+	{"product overflow", shaped("<f8", "(4294967296, 4294967296)", 0),
+		"header: shape [4294967296 4294967296] is larger than any file: could the file " +
+			"be damaged?"},
+	{"bytes overflow", shaped("|u1", "(4611686018427387904,)", 0),
+		"header: shape [4611686018427387904] is larger than any file: could the file be damaged?"},
+	{"65 axes", shaped("<f8", "("+strings.Repeat("1, ", 65)+")", 8),
+		"header: the shape has more than 64 axes"},
 	{"500 million numbers in 200 bytes", shaped("<f8", "(500000000,)", 200),
-		"expected 4000000000 bytes of data for shape [500000000] of <f8, the file has 200: could it be damaged?"},
-	{"truncated", shaped("<f8", "(2, 3)", 40), "expected 48 bytes of data for shape [2 3] of <f8, the file has 40: could it be damaged?"},
-	{"a byte more", shaped("<f8", "(2, 3)", 49), "expected 48 bytes of data for shape [2 3] of <f8, the file has 49: could it be damaged?"},
-	{"no data", shaped("<f2", "()", 0), "expected 2 bytes of data for shape [] of <f2, the file has 0: could it be damaged?"},
-	{"after the header", npyFile("{'descr': '<f8', 'fortran_order': False, 'shape': (), } x", 8), `header: has "x" at byte 56, want the end of the header: could the file be damaged?`},
-	{"NUL after the header", npyFile("{'descr': '<f8', 'fortran_order': False, 'shape': (), }\x00", 8), `header: has "\x00" at byte 55, want the end of the header: could the file be damaged?`},
+		"expected 4000000000 bytes of data for shape [500000000] of <f8, the file has 200: could " +
+			"it be damaged?"},
+	{"truncated", shaped("<f8", "(2, 3)", 40), "expected 48 bytes of data for shape [2 3] of " +
+		"<f8, the file has 40: could it be damaged?"},
+	{"a byte more", shaped("<f8", "(2, 3)", 49), "expected 48 bytes of data for shape [2 3] of " +
+		"<f8, the file has 49: could it be damaged?"},
+	{"no data", shaped("<f2", "()", 0), "expected 2 bytes of data for shape [] of <f2, the file " +
+		"has 0: could it be damaged?"},
+	{"after the header", npyFile("{'descr': '<f8', 'fortran_order': False, 'shape': (), } x", 8),
+		`header: has "x" at byte 56, want the end of the header: could the file be damaged?`},
+	{"NUL after the header", npyFile("{'descr': '<f8', 'fortran_order': False, 'shape': (), }\x00",
+		8), `header: has "\x00" at byte 55, want the end of the header: could the file ` +
+		`be damaged?`},
 	{"empty dtype", shaped("", "()", 8), "the dtype is empty"},
 	{"only a mark", shaped("<", "()", 8), "the dtype is empty"},
 	{"unknown dtype", shaped("<x8", "()", 8), `dtype "<x8" want b1, i1-i8, u1-u8, f2, f4 or f8`},
-	{"native order", shaped("=f8", "()", 8), `dtype "=f8" does not say its byte order, want < or > before f8`},
-	{"no order", shaped("f8", "()", 8), `dtype "f8" does not say its byte order, want < or > before f8`},
-	{"records", npyFile("{'descr': [('a', '<f8'), ('b', [('c', '|O')], (2,))], 'fortran_order': False, 'shape': (1,), }", 8),
-		`dtype "[('a', '<f8'), ('b', [('c', '|O')], (2,))]" is one of records: store each field as an array of its own`},
+	{"native order", shaped("=f8", "()", 8),
+		`dtype "=f8" does not say its byte order, want < or > before f8`},
+	{"no order", shaped("f8", "()", 8),
+		`dtype "f8" does not say its byte order, want < or > before f8`},
+	{"records", npyFile("{'descr': [('a', '<f8'), ('b', [('c', '|O')], (2,))], 'fortran_order': "+
+		"False, 'shape': (1,), }", 8),
+		`dtype "[('a', '<f8'), ('b', [('c', '|O')], (2,))]" is one of records: store each field ` +
+			`as an array of its own`},
 	{"list without end", npyFile("{'descr': ["+strings.Repeat("[", 60000), 0),
-		`header: has "` + strings.Repeat("[", 60) + `"... at byte 10, want a list that ends: could the file be damaged?`},
+		`header: has "` + strings.Repeat(
+			"[", 60) + `"... at byte 10, want a list that ends: could the file be damaged?`},
 	{"a boolean of 2", append(shaped("|b1", "(2, 2)", 3), 2),
-		"the element at index [1 1] of the array of |b1 is the byte 2, and a boolean is 0 or 1: could the file be damaged?"},
+		"the element at index [1 1] of the array of |b1 is the byte 2, and a boolean is 0 or 1: " +
+			"could the file be damaged?"},
 }
 
-// TestHostileFiles checks the message of each broken file, and that none costs more memory than its length and a constant.
+// TestHostileFiles checks the message of each broken file, and that none costs more memory than its
+// length and a constant.
 func TestHostileFiles(t *testing.T) {
 	for _, test := range hostile {
 		t.Run(test.name, func(t *testing.T) {
@@ -105,41 +153,57 @@ func TestHostileFiles(t *testing.T) {
 			_, err := ReadFrom(bytes.NewReader(test.file), int64(len(test.file)), "a.npy")
 			runtime.ReadMemStats(&after)
 			wantError(t, err, "npy: a.npy: "+test.want)
-			if spent := after.TotalAlloc - before.TotalAlloc; spent > uint64(2*len(test.file))+64<<10 {
+			if spent := after.TotalAlloc -
+				before.TotalAlloc; spent > uint64(2*len(test.file))+64<<10 {
 				t.Errorf("allocated %d bytes for a file of %d", spent, len(test.file))
 			}
 		})
 	}
 }
 
-// TestUnreadableNumpyFiles checks the messages for arrays that numpy can store but that are no real numbers, or none that
-// a float64 holds.
+// TestUnreadableNumpyFiles checks the messages for arrays that numpy can store but that are no real
+// numbers, or none that a float64 holds.
 func TestUnreadableNumpyFiles(t *testing.T) {
 	for file, want := range map[string]string{
-		"c16.npy":        `dtype "<c16" holds complex numbers: store the real parts (a.real), and the imaginary ones as an array of their own`,
-		"c8.npy":         `dtype "<c8" holds complex numbers: store the real parts (a.real), and the imaginary ones as an array of their own`,
-		"object.npy":     `dtype "|O" holds Python objects, which are programs and not numbers: store an array of numbers`,
-		"text.npy":       `dtype "<U4" holds text: store numbers here, and text in a file of its own`,
-		"bytes.npy":      `dtype "|S3" holds text: store numbers here, and text in a file of its own`,
-		"date.npy":       `dtype "<M8[D]" holds dates or times: store a number of seconds as float64`,
-		"longdouble.npy": `dtype "<f16" holds floating-point numbers of a size that differs between machines: store float64`,
-		"raw.npy":        `dtype "|V2" holds raw bytes (a bfloat16 or a type of another library?): store float32`,
-		"records.npy":    `dtype "[('name', '<U4'), ('x', '<f8', (2,))]" is one of records: store each field as an array of its own`,
-		"big-i8.npy": "the element at index [1 2] of the array of <i8 is 9007199254740993, beyond 2^53: a float64 would round it; " +
-			"store such numbers as float64 if that is meant",
-		"big-F-i8.npy": "the element at index [0 2] of the array of <i8 is -1152921504606846976, beyond 2^53: a float64 would round it; " +
-			"store such numbers as float64 if that is meant",
-		"big-u8.npy": "the element at index [0] of the array of <u8 is 18446744073709551615, beyond 2^53: a float64 would round it; " +
-			"store such numbers as float64 if that is meant",
+		"c16.npy": `dtype "<c16" holds complex numbers: store the real parts (a.real), ` +
+			`and the imaginary ones as an array of their own`,
+		"c8.npy": `dtype "<c8" holds complex numbers: store the real parts (a.real), and ` +
+			`the imaginary ones as an array of their own`,
+		"object.npy": `dtype "|O" holds Python objects, which are programs and not numbers: ` +
+			`store an array of numbers`,
+		"text.npy": `dtype "<U4" holds text: store numbers here, and text in a file ` +
+			`of its own`,
+		"bytes.npy": `dtype "|S3" holds text: store numbers here, and text in a file ` +
+			`of its own`,
+		"date.npy": `dtype "<M8[D]" holds dates or times: store a number of seconds ` +
+			`as float64`,
+		"longdouble.npy": `dtype "<f16" holds floating-point numbers of a size that differs ` +
+			`between machines: store float64`,
+		"raw.npy": `dtype "|V2" holds raw bytes (a bfloat16 or a type of another ` +
+			`library?): store float32`,
+		"records.npy": `dtype "[('name', '<U4'), ('x', '<f8', (2,))]" is one of records: ` +
+			`store each field as an array of its own`,
+		"big-i8.npy": "the element at index [1 2] of the array of <i8 is 9007199254740993, " +
+			"beyond 2^53: a float64 would round it; " +
+			"store such numbers in double precision if that is meant",
+		"big-F-i8.npy": "the element at index [0 2] of the array of <i8 is -1152921504606846976, " +
+			"beyond 2^53: a float64 would round it; " +
+			"store such numbers in double precision if that is meant",
+		"big-u8.npy": "the element at index [0] of the array of <u8 is 18446744073709551615, " +
+			"beyond 2^53: a float64 would round it; " +
+			"store such numbers in double precision if that is meant",
 	} {
 		_, err := Read(filepath.Join("testdata", file))
 		wantError(t, err, "npy: "+filepath.Join("testdata", file)+": "+want)
 	}
-	_, err := ReadArchive("testdata/bzip2.npz")
-	wantError(t, err, `npy: testdata/bzip2.npz: array "a": is compressed by method 12, want 0 (numpy.savez) or 8 (numpy.savez_compressed)`)
+	_, err := readArchive("testdata/bzip2.npz")
+	wantError(
+		t, err, `npy: testdata/bzip2.npz: array "a": is compressed by method 12, want 0 `+
+			`(numpy.savez) or 8 (numpy.savez_compressed)`)
 }
 
-// TestEveryCutAndEveryExtension checks that a file with any number of bytes missing, or one byte more, is refused.
+// TestEveryCutAndEveryExtension checks that a file with any number of bytes missing, or one byte
+// more, is refused.
 func TestEveryCutAndEveryExtension(t *testing.T) {
 	for _, name := range []string{"v1.npy", "v2.npy", "f4-be-F.npy"} {
 		whole, err := os.ReadFile(filepath.Join("testdata", name))
@@ -155,7 +219,8 @@ func TestEveryCutAndEveryExtension(t *testing.T) {
 				t.Errorf("%s: the first %d of %d bytes were accepted as all", name, n, len(whole))
 			}
 		}
-		if _, err := ReadFrom(bytes.NewReader(append(whole, 0)), int64(len(whole)+1), name); err == nil {
+		if _, err := ReadFrom(bytes.NewReader(append(whole, 0)), int64(len(whole)+1),
+			name); err == nil {
 			t.Errorf("%s: a byte too many was accepted", name)
 		}
 	}
@@ -196,7 +261,8 @@ func TestDamagedArchive(t *testing.T) {
 	}
 }
 
-// zipOf returns an archive of one member a.npy with the sizes, flags and method of h and the bytes of packed.
+// zipOf returns an archive of one member a.npy with the sizes, flags and method of h and the bytes
+// of packed.
 func zipOf(t testing.TB, h zip.FileHeader, packed []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -241,16 +307,19 @@ func hostileArchives(t testing.TB) []struct {
 	good := shaped("<f8", "(2, 3)", 48)
 	sum := crc32.ChecksumIEEE(good)
 	stored := func(b []byte, packed, unpacked uint64) []byte {
-		return zipOf(t, zip.FileHeader{Method: zip.Store, CRC32: sum, CompressedSize64: packed, UncompressedSize64: unpacked}, b)
+		return zipOf(t, zip.FileHeader{Method: zip.Store, CRC32: sum, CompressedSize64: packed,
+			UncompressedSize64: unpacked}, b)
 	}
 	packed := deflated(t, good)
 	pack := func(b []byte, sum uint32, unpacked int) []byte {
-		return zipOf(t, zip.FileHeader{Method: zip.Deflate, CRC32: sum, CompressedSize64: uint64(len(b)), UncompressedSize64: uint64(unpacked)}, b)
+		return zipOf(t, zip.FileHeader{Method: zip.Deflate, CRC32: sum,
+			CompressedSize64: uint64(len(b)), UncompressedSize64: uint64(unpacked)}, b)
 	}
 	n := uint64(len(good))
 	bomb := deflated(t, shaped("|u1", "(4000000,)", 4_000_000))
 	var twice, other bytes.Buffer
-	for b, names := range map[*bytes.Buffer][]string{&twice: {"a.npy", "a.npy"}, &other: {"a.txt", "b/"}} {
+	for b, names := range map[*bytes.Buffer][]string{&twice: {"a.npy", "a.npy"},
+		&other: {"a.txt", "b/"}} {
 		z := zip.NewWriter(b)
 		for _, name := range names {
 			if _, err := z.Create(name); err != nil {
@@ -261,7 +330,8 @@ func hostileArchives(t testing.TB) []struct {
 			t.Fatal(err)
 		}
 	}
-	// Two members that are the same bytes: the directory's entry is there twice, the second with another name.
+	// Two members that are the same bytes: the directory's entry is there twice, the second with
+	// another name.
 	large := shaped("<f8", "(60,)", 480)
 	shared := stored(large, uint64(len(large)), uint64(len(large)))
 	at := bytes.Index(shared, []byte("PK\x01\x02"))
@@ -278,27 +348,49 @@ func hostileArchives(t testing.TB) []struct {
 		file []byte
 		want string
 	}{
-		{"no archive", []byte("hello, world, these are more than 22 bytes"), "zip: not a valid zip file: not an .npz archive, or a damaged one"},
+		{"no archive", []byte("hello, world, these are more than 22 bytes"),
+			"zip: not a valid zip file: not an .npz archive, or a damaged one"},
 		{"empty", nil, "zip: not a valid zip file: not an .npz archive, or a damaged one"},
 		{"a single array", good, "a single array (.npy), not an archive: read it with Read"},
-		{"nothing in it", []byte("PK\x05\x06" + strings.Repeat("\x00", 18)), "a zip archive of 0 files, none of which ends in .npy"},
+		{"nothing in it", []byte("PK\x05\x06" + strings.Repeat("\x00", 18)),
+			"a zip archive of 0 files, none of which ends in .npy"},
 		{"no array in it", other.Bytes(), "a zip archive of 2 files, none of which ends in .npy"},
 		{"a name twice", twice.Bytes(), `two arrays are called "a"`},
-		{"encrypted", zipOf(t, zip.FileHeader{Flags: 1, CompressedSize64: n, UncompressedSize64: n}, good), `array "a": is encrypted: store it without a password`},
-		{"larger than the archive", stored(good, 1000, 1000), `array "a": claims 1000 bytes of the archive, which has 226 left for it: could it be damaged?`},
-		{"beyond the archive's end", stored(good, 220, 220), `array "a": expected 220 bytes from byte 35 on, the file has 191: could it be damaged?`},
-		{"stored in fewer bytes", stored(good, n, 1<<40), `array "a": is stored in 118 bytes but claims 1099511627776: could the archive be damaged?`},
-		{"2^64-1 bytes", stored(good, 1<<64-1, 1<<64-1), `array "a": claims 18446744073709551615 bytes of the archive, which has 254 left for it: could it be damaged?`},
-		{"4 GB from 77 bytes", pack(packed, sum, 4<<30), `array "a": claims to unpack 4294967296 bytes from 77, more than deflate can: could the archive be damaged?`},
-		{"the same bytes twice", shared, `array "b": claims 549 bytes of the archive, which has 159 left for it: could it be damaged?`},
-		{"wrong checksum", pack(packed, sum+1, len(good)), `array "a": at the end of its data: zip: checksum error: could the archive be damaged?`},
+		{"encrypted", zipOf(t, zip.FileHeader{Flags: 1, CompressedSize64: n, UncompressedSize64: n},
+			good), `array "a": is encrypted: store it without a password`},
+		{"larger than the archive", stored(good, 1000, 1000),
+			`array "a": claims 1000 bytes of the archive, which has 226 left for it: could it ` +
+				`be damaged?`},
+		{"beyond the archive's end", stored(good, 220, 220),
+			`array "a": expected 220 bytes from byte 35 on, the file has 191: could it ` +
+				`be damaged?`},
+		{"stored in fewer bytes", stored(good, n, 1<<40),
+			`array "a": is stored in 118 bytes but claims 1099511627776: could the archive ` +
+				`be damaged?`},
+		{"2^64-1 bytes", stored(good, 1<<64-1, 1<<64-1),
+			`array "a": claims 18446744073709551615 bytes of the archive, which has 254 left for ` +
+				`it: could it be damaged?`},
+		{"4 GB from 77 bytes", pack(packed, sum, 4<<30),
+			`array "a": claims to unpack 4294967296 bytes from 77, more than deflate can: could ` +
+				`the archive be damaged?`},
+		{"the same bytes twice", shared,
+			`array "b": claims 549 bytes of the archive, which has 159 left for it: could it ` +
+				`be damaged?`},
+		{"wrong checksum", pack(packed, sum+1, len(good)),
+			`array "a": at the end of its data: zip: checksum error: could the archive ` +
+				`be damaged?`},
 		{"deflate cut", pack(packed[:len(packed)-4], sum, len(good)), ``},
 		{"no deflate data", pack(bytes.Repeat([]byte{0xff}, 20), sum, len(good)), ``},
-		{"more than it says", pack(deflated(t, append(bytes.Clone(good), 1)), sum, len(good)), `array "a": at the end of its data: zip: not a valid zip file: could the archive be damaged?`},
-		{"fewer than it says", pack(deflated(t, good[:len(good)-8]), crc32.ChecksumIEEE(good[:len(good)-8]), len(good)),
-			`array "a": expected 48 bytes of data, the member ends before: could the archive be damaged?`},
+		{"more than it says", pack(deflated(t, append(bytes.Clone(good), 1)), sum, len(good)),
+			`array "a": at the end of its data: zip: not a valid zip file: could the archive ` +
+				`be damaged?`},
+		{"fewer than it says", pack(deflated(t, good[:len(good)-8]),
+			crc32.ChecksumIEEE(good[:len(good)-8]), len(good)),
+			`array "a": expected 48 bytes of data, the member ends before: could the archive ` +
+				`be damaged?`},
 		{"header says more", pack(deflated(t, shaped("<f8", "(2, 4)", 48)), 0, len(good)),
-			`array "a": expected 64 bytes of data for shape [2 4] of <f8, the member has 48: could it be damaged?`},
+			`array "a": expected 64 bytes of data for shape [2 4] of <f8, the member has 48: ` +
+				`could it be damaged?`},
 		{"bomb", pack(bomb[:3000], 0, 68+4_000_000-8), ``},
 	}
 }
@@ -316,8 +408,8 @@ func readAll(b []byte) (as []member0, err error) {
 	return as, err
 }
 
-// TestHostileArchives checks the message of each broken archive, and that none costs more memory than what can come of its
-// bytes.
+// TestHostileArchives checks the message of each broken archive, and that none costs more memory
+// than what can come of its bytes.
 func TestHostileArchives(t *testing.T) {
 	for _, test := range hostileArchives(t) {
 		t.Run(test.name, func(t *testing.T) {
@@ -327,7 +419,7 @@ func TestHostileArchives(t *testing.T) {
 			}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err := ReadArchive(path)
+			_, err := readArchive(path)
 			runtime.ReadMemStats(&after)
 			if test.want != "" {
 				wantError(t, err, "npy: "+path+": "+test.want)
@@ -351,7 +443,7 @@ func TestReadNamesTheFile(t *testing.T) {
 	}
 	for _, path := range []string{filepath.Join(dir, "missing"), dir, pipe, "/dev/zero"} {
 		_, err := Read(path)
-		_, err2 := ReadArchive(path)
+		_, err2 := readArchive(path)
 		_, err3 := ReadMember(path, "a")
 		_, err4 := List(path)
 		for _, err := range []error{err, err2, err3, err4} {
@@ -370,7 +462,7 @@ func TestReadError(t *testing.T) {
 		section := io.MultiReader(bytes.NewReader(file[:n]), iotest.ErrReader(broken))
 		h, err := readHeader(section, int64(len(file)), "file")
 		if err == nil {
-			_, err = h.read(section, true)
+			_, err = h.read(section)
 		}
 		if !errors.Is(err, broken) {
 			t.Errorf("after %d bytes: %v", n, err)

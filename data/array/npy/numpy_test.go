@@ -2,6 +2,7 @@ package npy
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"math"
 	"os"
@@ -46,7 +47,7 @@ func expectations(t testing.TB) map[string]expectation {
 	return all
 }
 
-// same says whether two numbers have the same bits or are both NaN.
+// same reports whether two numbers have the same bits or are both NaN.
 func same(a, b float64) bool {
 	return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
 }
@@ -57,7 +58,8 @@ func compare(t *testing.T, a array.Array, want expectation) {
 	if err := a.Check(); err != nil {
 		t.Fatal(err)
 	}
-	if a.Name != want.Name || !slices.Equal(a.Shape, want.Shape) || len(a.Data) != len(want.Values) {
+	if a.Name != want.Name || !slices.Equal(a.Shape, want.Shape) ||
+		len(a.Data) != len(want.Values) {
 		t.Fatalf("got %q of shape %v, numpy has %q of %v", a.Name, a.Shape, want.Name, want.Shape)
 	}
 	for i, v := range want.Values {
@@ -67,8 +69,9 @@ func compare(t *testing.T, a array.Array, want expectation) {
 	}
 }
 
-// TestNumpyFiles reads every file that numpy wrote: each dtype in both byte orders and both orders of axes, with the ends
-// of its range, and each version of the format; archives stored, deflated and with the records of a large one.
+// TestNumpyFiles reads every file that numpy wrote: each dtype in both byte orders and both orders
+// of axes, with the ends of its range, and each version of the format; archives stored, deflated
+// and with the records of a large one.
 func TestNumpyFiles(t *testing.T) {
 	files := 0
 	for name, want := range expectations(t) {
@@ -86,7 +89,7 @@ func TestNumpyFiles(t *testing.T) {
 				}
 				compare(t, a, want)
 			} else if name != "mixed.npz" {
-				as, err := ReadArchive(path)
+				as, err := readArchive(path)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -101,7 +104,8 @@ func TestNumpyFiles(t *testing.T) {
 				t.Fatalf("listed %v", entries)
 			}
 			for i, m := range want.Members {
-				if e := entries[i]; e.Name != m.Name || !slices.Equal(e.Shape, m.Shape) || e.DType != m.DType {
+				if e := entries[i]; e.Name != m.Name || !slices.Equal(e.Shape, m.Shape) ||
+					e.DType != m.DType {
 					t.Errorf("listed %v, numpy has %q %v %s", e, m.Name, m.Shape, m.DType)
 				}
 			}
@@ -126,20 +130,25 @@ func TestMembers(t *testing.T) {
 			t.Errorf("%s: %v", m.Name, err)
 		}
 	}
-	_, err := ReadArchive("testdata/mixed.npz")
-	wantError(t, err, `npy: testdata/mixed.npz: array "labels": dtype "<U4" holds text: store numbers here, and text in a file of its own `+
-		`(ReadMember reads the others)`)
+	_, err := readArchive("testdata/mixed.npz")
+	wantError(
+		t, err, `npy: testdata/mixed.npz: array "labels": dtype "<U4" holds text: store numbers `+
+			`here, and text in a file of its own`)
 	_, err = ReadMember("testdata/mixed.npz", "bold")
-	wantError(t, err, `npy: testdata/mixed.npz: holds no array "bold"; it holds "sim_bold", "fc", "labels", "subject/run-1", "rows"`)
+	wantError(
+		t, err, `npy: testdata/mixed.npz: holds no array "bold"; it holds "sim_bold", "fc", `+
+			`"labels", "subject/run-1", "rows"`)
 }
 
-// TestZeros reads 100000 zeros, deflated by numpy to less than a hundredth: room grows as they come.
+// TestZeros reads 100000 zeros, deflated by numpy to less than a hundredth: room grows as they
+// come.
 func TestZeros(t *testing.T) {
 	a, err := ReadMember("testdata/zeros.npz", "z")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(a.Shape, []int{200, 500}) || len(a.Data) != 100_000 || slices.Max(a.Data) != 0 || slices.Min(a.Data) != 0 {
+	if !slices.Equal(a.Shape, []int{200, 500}) || len(a.Data) != 100_000 ||
+		slices.Max(a.Data) != 0 || slices.Min(a.Data) != 0 {
 		t.Errorf("shape %v, %d numbers", a.Shape, len(a.Data))
 	}
 }
@@ -157,7 +166,8 @@ func TestHalf(t *testing.T) {
 		case e == 31:
 			want = math.NaN()
 		}
-		if got := half(uint16(bits)); !same(got, want) {
+		b := binary.LittleEndian.AppendUint16(nil, uint16(bits))
+		if got := array.Float(2).Float64(b, binary.LittleEndian); !same(got, want) {
 			t.Errorf("%#x is %v, want %v", bits, got, want)
 		}
 	}
@@ -165,7 +175,8 @@ func TestHalf(t *testing.T) {
 
 // TestWriteAsNumpy writes arrays to the very bytes that numpy.save gives.
 func TestWriteAsNumpy(t *testing.T) {
-	for name, dtype := range map[string]DType{"v1.npy": Float64, "scalar.npy": Float64, "vector.npy": Float64, "empty.npy": Float64,
+	for name, dtype := range map[string]DType{"v1.npy": Float64, "scalar.npy": Float64,
+		"vector.npy": Float64, "empty.npy": Float64,
 		"f8-le-C.npy": Float64, "f4-le-C.npy": Float32, "vector-f4.npy": Float32} {
 		path := filepath.Join("testdata", name)
 		want, err := os.ReadFile(path)
@@ -194,21 +205,23 @@ func TestPythonReads(t *testing.T) {
 	}
 	dir := t.TempDir()
 	as := []array.Array{
-		{Name: "z/run 1", Shape: []int{2, 3}, Data: []float64{1, 2.5, math.NaN(), math.Inf(-1), 1e300, -0.1}},
+		{Name: "z/run 1", Shape: []int{2, 3}, Data: []float64{1, 2.5, math.NaN(), math.Inf(-1),
+			1e300, -0.1}},
 		{Name: "é", Shape: []int{}, Data: []float64{7}},
 		{Name: "a", Shape: []int{0, 4}, Data: []float64{}},
 	}
 	var archive, again, cube bytes.Buffer
-	if err := WriteArchive(&archive, as, Float64); err != nil {
+	if err := writeArchive(&archive, as, Float64); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteArchive(&again, as, Float64); err != nil {
+	if err := writeArchive(&again, as, Float64); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(archive.Bytes(), again.Bytes()) {
 		t.Error("the same arrays gave other bytes")
 	}
-	if err := Write(&cube, array.Array{Shape: []int{1, 2, 2}, Data: []float64{0.1, 1, 2, 3}}, Float32); err != nil {
+	if err := Write(&cube, array.Array{Shape: []int{1, 2, 2}, Data: []float64{0.1, 1, 2, 3}},
+		Float32); err != nil {
 		t.Fatal(err)
 	}
 	for name, b := range map[string][]byte{"a.npz": archive.Bytes(), "a.npy": cube.Bytes()} {
@@ -221,7 +234,8 @@ import numpy as np, sys
 z = np.load("a.npz")
 a = np.load("a.npy")
 assert z.zip.testzip() is None
-print(z.files, [z[f].shape for f in z.files], z["z/run 1"].tolist(), float(z["é"]), z["a"].dtype.str)
+print(z.files, [z[f].shape for f in z.files], z["z/run 1"].tolist(), float(z["é"]),
+      z["a"].dtype.str)
 print(a.dtype.str, a.shape, a.ravel().tolist(), open("a.npy", "rb").read().index(a.tobytes()) % 64)
 `
 	cmd := exec.Command(python, "-c", script)
@@ -237,12 +251,13 @@ print(a.dtype.str, a.shape, a.ravel().tolist(), open("a.npy", "rb").read().index
 	if string(out) != want {
 		t.Errorf("numpy reads\n%s, want\n%s", out, want)
 	}
-	back, err := ReadArchive(filepath.Join(dir, "a.npz"))
+	back, err := readArchive(filepath.Join(dir, "a.npz"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, a := range back {
-		if a.Name != as[i].Name || !slices.Equal(a.Shape, as[i].Shape) || !slices.EqualFunc(a.Data, as[i].Data, same) {
+		if a.Name != as[i].Name || !slices.Equal(a.Shape, as[i].Shape) ||
+			!slices.EqualFunc(a.Data, as[i].Data, same) {
 			t.Errorf("read back %v, want %v", a, as[i])
 		}
 	}
@@ -250,29 +265,31 @@ print(a.dtype.str, a.shape, a.ravel().tolist(), open("a.npy", "rb").read().index
 
 // TestWriteFaults checks what is not written.
 func TestWriteFaults(t *testing.T) {
-	one := func(name string, v float64) array.Array {
-		return array.Array{Name: name, Shape: []int{1}, Data: []float64{v}}
-	}
+	one := func(v float64) array.Array { return array.Array{Shape: []int{1}, Data: []float64{v}} }
 	for _, test := range []struct {
-		as   []array.Array
+		a    array.Array
 		t    DType
 		want string
 	}{
-		{[]array.Array{one("a", 1e39)}, Float32, `npy: writing array "a" of shape [1]: element 0 is 1e+39, too large for a float32: write it as Float64`},
-		{[]array.Array{one("a", 1)}, "<f2", `npy: writing array "a" of shape [1]: dtype "<f2", want "<f4" or "<f8"`},
-		{[]array.Array{one("a", 1), one("a", 2)}, Float64, `npy: writing an archive: the name "a" is empty or stands twice`},
-		{[]array.Array{one("", 1)}, Float64, `npy: writing an archive: the name "" is empty or stands twice`},
-		{nil, Float64, "npy: writing an archive: no arrays"},
-		{[]array.Array{{Name: "a", Shape: []int{2}, Data: []float64{1}}}, Float64, `npy: writing array "a" of shape [2]: 1 numbers in an array of shape [2]`},
-		{[]array.Array{{Name: "a", Shape: slices.Repeat([]int{1}, 65), Data: []float64{1}}}, Float64,
-			`npy: writing array "a" of shape [` + strings.Repeat("1 ", 64) + `1]: 65 axes, and numpy takes at most 64`},
+		{one(1e39), Float32,
+			`npy: writing an array of shape [1]: element 0 is 1e+39, too large for a float32: ` +
+				`write it as Float64`},
+		{one(1), "<f2",
+			`npy: writing an array of shape [1]: dtype "<f2", want "<f4" or "<f8"`},
+		{array.Array{Shape: []int{2}, Data: []float64{1}}, Float64,
+			`npy: writing an array of shape [2]: 1 numbers in an array of shape [2]`},
+		{array.Array{Shape: slices.Repeat([]int{1}, 65), Data: []float64{1}}, Float64,
+			`npy: writing an array of shape [` + strings.Repeat(
+				"1 ", 64) + `1]: 65 axes, and numpy takes at most 64`},
 	} {
-		wantError(t, WriteArchive(new(bytes.Buffer), test.as, test.t), test.want)
+		wantError(t, Write(new(bytes.Buffer), test.a, test.t), test.want)
 	}
-	wantError(t, Write(new(bytes.Buffer), one("", -1e39), Float32),
-		"npy: writing an array of shape [1]: element 0 is -1e+39, too large for a float32: write it as Float64")
+	wantError(t, Write(new(bytes.Buffer), one(-1e39), Float32),
+		"npy: writing an array of shape [1]: element 0 is -1e+39, too large for a float32: write "+
+			"it as Float64")
 	// Infinity is a float32, and what rounds to the largest float32 is written.
-	if err := Write(new(bytes.Buffer), array.Array{Shape: []int{2}, Data: []float64{math.Inf(1), 3.4028235e38}}, Float32); err != nil {
+	if err := Write(new(bytes.Buffer), array.Array{Shape: []int{2},
+		Data: []float64{math.Inf(1), 3.4028235e38}}, Float32); err != nil {
 		t.Error(err)
 	}
 }

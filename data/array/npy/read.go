@@ -1,10 +1,8 @@
 package npy
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
-	"os"
 
 	"torchpe/data/array"
 )
@@ -16,14 +14,15 @@ type Entry struct {
 	DType string // as numpy spells it: "<f8" is a little-endian float64
 }
 
-// Read reads the array of the .npy file at path, which must be a regular file. The array has no name.
+// Read reads the array of the .npy file at path, which must be a regular file. The array has no
+// name.
 func Read(path string) (array.Array, error) {
-	f, size, err := open(path)
+	f, err := array.Open(path)
 	if err != nil {
-		return array.Array{}, err
+		return array.Array{}, fmt.Errorf("npy: %w", err)
 	}
 	defer f.Close()
-	return ReadFrom(f, size, path)
+	return ReadFrom(f, f.Size(), path)
 }
 
 // ReadFrom reads an .npy file of size bytes from r. Errors call it name.
@@ -32,7 +31,7 @@ func ReadFrom(r io.ReaderAt, size int64, name string) (array.Array, error) {
 	h, err := readHeader(section, size, "file")
 	var a array.Array
 	if err == nil {
-		a, err = h.read(section, true)
+		a, err = h.read(section)
 	}
 	if err != nil {
 		return array.Array{}, fmt.Errorf("npy: %s: %w", name, err)
@@ -40,75 +39,30 @@ func ReadFrom(r io.ReaderAt, size int64, name string) (array.Array, error) {
 	return a, nil
 }
 
-// open opens a regular file and returns its size.
-func open(path string) (*os.File, int64, error) {
-	// Looked at before it is opened: opening a named pipe would wait for a writer.
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, 0, fmt.Errorf("npy: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, 0, fmt.Errorf("npy: %s: not a regular file (%s)", path, info.Mode())
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, 0, fmt.Errorf("npy: %w", err)
-	}
-	if info, err = f.Stat(); err != nil {
-		f.Close()
-		return nil, 0, fmt.Errorf("npy: %w", err)
-	}
-	return f, info.Size(), nil
-}
-
-// chunk is how many bytes are read at once, a multiple of every type's size; carefully is the room in numbers that is made
-// before the first of a compressed array has come.
-const (
-	chunk     = 1 << 16
-	carefully = 1 << 16
-)
-
-// read reads the numbers after the header. The bytes are sure to be there where they are not compressed.
-func (h *header) read(r io.Reader, sure bool) (array.Array, error) {
+// read reads the numbers after the header.
+func (h *header) read(r io.Reader) (array.Array, error) {
 	n, order, err := dtype(h.descr)
 	if err != nil {
 		return array.Array{}, err
 	}
-	count, err := h.check(n)
-	if err != nil {
+	if err := h.check(n); err != nil {
 		return array.Array{}, err
 	}
-	room := count
-	if !sure {
-		room = min(room, carefully)
+	numbers := array.Numbers{Shape: h.shape, Bytes: n.Bytes, Columns: h.fortran,
+		Decode: func(i int, b []byte) (float64, error) {
+			v, err := n.decode(b, order)
+			if err != nil {
+				err = fmt.Errorf("the element at index %v of the array of %s %w", h.index(i),
+					h.descr, err)
+			}
+			return v, err
+		},
+		Ended: func(err error, got int64) error {
+			return ended(err, "data", h.bodyBytes, got, h.holder)
+		},
 	}
-	data := make([]float64, 0, room)
-	buffer := make([]byte, min(count, chunk/n.bytes)*n.bytes)
-	for len(data) < count {
-		b := buffer[:min(len(buffer), (count-len(data))*n.bytes)]
-		if got, err := io.ReadFull(r, b); err != nil {
-			return array.Array{}, ended(err, "data", h.room, int64(len(data)*n.bytes+got), h.holder)
-		}
-		if data, err = h.decode(data, b, n, order); err != nil {
-			return array.Array{}, err
-		}
-	}
-	if h.fortran {
-		data = array.FromColumnMajor(data, h.shape)
-	}
-	return array.Array{Shape: h.shape, Data: data}, nil
-}
-
-// decode appends the numbers in b to data.
-func (h *header) decode(data []float64, b []byte, n number, order binary.ByteOrder) ([]float64, error) {
-	for ; len(b) > 0; b = b[n.bytes:] {
-		v, err := n.get(b, order)
-		if err != nil {
-			return nil, fmt.Errorf("the element at index %v of the array of %s %w", h.index(len(data)), h.descr, err)
-		}
-		data = append(data, v)
-	}
-	return data, nil
+	data, err := numbers.Read(r, array.NewBudget())
+	return array.Array{Shape: h.shape, Data: data}, err
 }
 
 // index returns the place in the array of the i-th element of the file.

@@ -1,10 +1,8 @@
 package npy
 
 import (
-	"archive/zip"
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -23,40 +21,13 @@ const (
 	Float64 DType = "<f8" // all bits
 )
 
-// Write writes a as an .npy file of version 1.0, in row-major order and little endian. The bytes are those of numpy.save:
-// the numbers begin at a multiple of 64 bytes, and the header has room for the first axis to grow. It fails where a's shape
-// and numbers disagree, and where a finite number is too large for a float32.
+// Write writes a as an .npy file of version 1.0, in row-major order and little endian. The bytes
+// are those of numpy.save: the numbers begin at a multiple of 64 bytes, and the header has room for
+// the first axis to grow. It fails where a's shape and numbers disagree, and where a finite number
+// is too large for a float32.
 func Write(w io.Writer, a array.Array, t DType) error {
 	if err := write(w, a, t); err != nil {
 		return fmt.Errorf("npy: writing an array of shape %v: %w", a.Shape, err)
-	}
-	return nil
-}
-
-// WriteArchive writes arrays as an .npz file, not compressed, under their names, which must differ and not be empty. The
-// same arrays give the same bytes.
-func WriteArchive(w io.Writer, as []array.Array, t DType) error {
-	z := zip.NewWriter(w)
-	seen := map[string]bool{}
-	for _, a := range as {
-		if a.Name == "" || seen[a.Name] {
-			return fmt.Errorf("npy: writing an archive: the name %q is empty or stands twice", a.Name)
-		}
-		seen[a.Name] = true
-		// As a header by hand, because Create would ask for deflate.
-		member, err := z.CreateHeader(&zip.FileHeader{Name: a.Name + suffix, Method: zip.Store})
-		if err == nil {
-			err = write(member, a, t)
-		}
-		if err != nil {
-			return fmt.Errorf("npy: writing array %q of shape %v: %w", a.Name, a.Shape, err)
-		}
-	}
-	if len(as) == 0 {
-		return errors.New("npy: writing an archive: no arrays")
-	}
-	if err := z.Close(); err != nil {
-		return fmt.Errorf("npy: writing an archive: %w", err)
 	}
 	return nil
 }
@@ -71,7 +42,7 @@ func write(w io.Writer, a array.Array, t DType) error {
 	if len(a.Shape) > maxRank {
 		return fmt.Errorf("%d axes, and numpy takes at most %d", len(a.Shape), maxRank)
 	}
-	b := bufio.NewWriterSize(w, chunk)
+	b := bufio.NewWriterSize(w, 1<<16)
 	if _, err := b.WriteString(newHeader(a.Shape, t)); err != nil {
 		return err
 	}
@@ -83,7 +54,8 @@ func write(w io.Writer, a array.Array, t DType) error {
 		} else {
 			narrow := float32(v)
 			if math.IsInf(float64(narrow), 0) && !math.IsInf(v, 0) {
-				return fmt.Errorf("element %d is %v, too large for a float32: write it as Float64", i, v)
+				return fmt.Errorf("element %d is %v, too large for a float32: write it as Float64",
+					i, v)
 			}
 			bytes = element[:4]
 			binary.LittleEndian.PutUint32(bytes, math.Float32bits(narrow))
@@ -98,8 +70,9 @@ func write(w io.Writer, a array.Array, t DType) error {
 // newHeader returns the header of a row-major array with all that stands before it.
 func newHeader(shape []int, t DType) string {
 	const (
-		align     = 64
-		mostDigit = 21 // digits for which numpy leaves room in the first length (GROWTH_AXIS_MAX_DIGITS)
+		align = 64
+		// mostDigit is the width that numpy leaves for the first length (GROWTH_AXIS_MAX_DIGITS).
+		mostDigit = 21
 	)
 	var b strings.Builder
 	fmt.Fprintf(&b, "{'descr': '%s', 'fortran_order': False, 'shape': (", t)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -17,6 +18,7 @@ type cells struct {
 	// The current cell.
 	text   []byte // without blanks and quotes around it
 	start  int    // where it begins
+	textAt int    // where the text begins, if there are no quotes in it
 	quoted bool
 	fault  string // what is wrong with its quotes
 }
@@ -26,21 +28,21 @@ func (p *parser) cells(line []byte) cells {
 	return cells{line: line, delimiter: p.delimiter, ended: line == nil}
 }
 
-// blank says whether a byte can stand around a cell.
-func (c *cells) blank(b byte) bool {
+// isBlank reports whether a byte can stand around a cell.
+func (c *cells) isBlank(b byte) bool {
 	return b == ' ' || b == '\t' && c.delimiter != Tab
 }
 
-// next goes to the next cell and says whether there is one.
+// next goes to the next cell and reports whether there is one.
 func (c *cells) next() bool {
 	line, i := c.line, c.at
-	for i < len(line) && c.blank(line[i]) {
+	for i < len(line) && c.isBlank(line[i]) {
 		i++
 	}
 	if c.ended || i == len(line) && c.delimiter == Blanks {
 		return false
 	}
-	c.start, c.quoted = i, false
+	c.start, c.textAt, c.quoted = i, i, false
 	if i < len(line) && line[i] == '"' {
 		i = c.unquote()
 	} else {
@@ -54,7 +56,7 @@ func (c *cells) next() bool {
 			}
 		}
 		end := i
-		for end > c.start && c.blank(line[end-1]) {
+		for end > c.start && c.isBlank(line[end-1]) {
 			end--
 		}
 		c.text = line[c.start:end]
@@ -64,7 +66,8 @@ func (c *cells) next() bool {
 	return true
 }
 
-// unquote takes the cell in quotes that begins at start, and returns where it and the blanks after it end.
+// unquote takes the cell in quotes that begins at start, and returns where it and the blanks after
+// it end.
 func (c *cells) unquote() int {
 	line, i := c.line, c.start+1
 	c.quoted = true
@@ -79,13 +82,13 @@ func (c *cells) unquote() int {
 			i++
 			continue
 		}
-		c.text = line[c.start+1 : i]
+		c.text, c.textAt = line[c.start+1:i], c.start+1
 		if doubled {
 			c.text = bytes.ReplaceAll(c.text, []byte(`""`), []byte(`"`))
 		}
 		break
 	}
-	for i++; i < len(line) && c.blank(line[i]) && (c.delimiter != Blanks); i++ {
+	for i++; i < len(line) && c.isBlank(line[i]) && (c.delimiter != Blanks); i++ {
 	}
 	if i < len(line) && line[i] != byte(c.delimiter) && (c.delimiter != Blanks || line[i] != '\t') {
 		c.text, c.fault = line[c.start:], "goes on after its second quote"
@@ -93,7 +96,7 @@ func (c *cells) unquote() int {
 	return i
 }
 
-// kind is what a cell looks like.
+// kind is the class of a cell by its text.
 type kind int
 
 const (
@@ -117,7 +120,8 @@ func (c *cells) kind() kind {
 	return numeric
 }
 
-// decimal marks the bytes that a decimal number consists of. strconv alone would take hexadecimal numbers too.
+// decimal marks the bytes that a decimal number consists of. strconv alone would take hexadecimal
+// numbers too.
 var decimal = func() (is [256]bool) {
 	for _, b := range []byte("0123456789+-.eE") {
 		is[b] = true
@@ -157,8 +161,35 @@ func special(cell []byte) (float64, error) {
 	return 0, strconv.ErrSyntax
 }
 
-// whole says whether a cell is a whole number in nothing but digits, and which.
-func whole(cell []byte) (int, bool) {
+// comma matches a number with a decimal comma: 1,5 or 1.234,5 or -,5e3.
+const comma = `[+-]?(\d{1,3}([.' ]\d{3})+|\d*),\d+(e[+-]?\d+)?`
+
+var decimalComma = regexp.MustCompile(`(?i)^` + comma + `$`)
+
+// almost matches what is meant as a number but not written as one: hexadecimal and other bases,
+// percent and per mille, a decimal comma, groups of thousands, a number with a minus sign of its own,
+// an exponent with d, a currency, a bound, marks of significance, and what Excel and C write for
+// what is no number.
+var almost = regexp.MustCompile(`(?i)^(` + strings.Join([]string{
+	`[+-]?0x[0-9a-f]+`, `[+-]?0[bo][0-7]+`,
+	`[+-]?[\d.,]+ ?[%‰]`,
+	comma,
+	`[+-]?\d{1,3}([', \x{a0}\x{2009}\x{202f}]\d{3})+(\.\d*)?`,
+	`[−–] ?[\d.]+(e[+−-]?\d+)?`,
+	`[+-]?(\d+\.\d*|\.\d+|\d+)d[+-]\d+`, `[+-]?(\d+\.\d*|\.\d+)d\d+`,
+	`[+-]?[$€£¥] ?[\d.,]+`, `[+-]?[\d.,]+ ?[$€£¥]`,
+	`[<>~≈≤≥]=? ?[+-]?[\d.]+(e[+-]?\d+)?`, `[+-]?[\d.]+\*+`, `\([\d.,]+\)`,
+	`#(n/a|div/0!|value!|num!|ref!|name\?|null!)`, `[+-]?1\.#[a-z]+0*`,
+}, "|") + `)$`)
+
+// looksLikeNumber reports whether a cell that is no number is meant as one.
+func looksLikeNumber(cell []byte) bool {
+	const longest = 64
+	return len(cell) <= longest && almost.Match(cell)
+}
+
+// parseWhole reports whether a cell is a whole number in nothing but digits, and which.
+func parseWhole(cell []byte) (int, bool) {
 	for _, b := range cell {
 		if b < '0' || b > '9' {
 			return 0, false

@@ -10,7 +10,8 @@ import (
 	"torchpe/internal/alloctest"
 )
 
-// FuzzParse checks any bytes under any name: no panic, and what is accepted is a table with as many names as it has rows and columns.
+// FuzzParse checks any bytes under any name: no panic, and what is accepted is a table with as many
+// names as it has rows and columns.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.*")
 	if err != nil {
@@ -28,21 +29,24 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte, name string) {
 		var got Table
 		var err error
-		alloctest.AtMost(t, justified(raw, name), func() { got, err = Parse(bytes.NewReader(raw), name, Options{}) })
+		alloctest.AtMost(t, justified(raw, name),
+			func() { got, err = Parse(bytes.NewReader(raw), name, Options{}) })
 		if err != nil {
 			return
 		}
-		if err := got.Check(); err != nil || len(got.Shape) != 2 || got.Shape[0] < 1 || got.Shape[1] < 1 {
+		if err := got.Check(); err != nil || len(got.Shape) != 2 || got.Shape[0] < 1 ||
+			got.Shape[1] < 1 {
 			t.Errorf("shape %v, %v", got.Shape, err)
 		}
-		if got.Columns != nil && len(got.Columns) != got.Shape[1] || got.Rows != nil && len(got.Rows) != got.Shape[0] {
+		if got.Columns != nil && len(got.Columns) != got.Shape[1] || got.Rows != nil &&
+			len(got.Rows) != got.Shape[0] {
 			t.Errorf("%d and %d names for shape %v", len(got.Columns), len(got.Rows), got.Shape)
 		}
 	})
 }
 
-// justified is how many bytes reading may allocate: a cell of two bytes becomes a name of 16 or a number of 8, in rooms that double; the
-// repeats of AFNI's files are bounded by themselves.
+// justified is how many bytes reading may allocate: a cell of two bytes becomes a name of 16 or a
+// number of 8, in rooms that double; the repeats of AFNI's files are bounded by themselves.
 func justified(raw []byte, name string) int {
 	most := 64*len(raw) + 64<<10
 	if strings.EqualFold(filepath.Ext(name), ".1D") {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// layout is how the cells of a file are to be read.
+// layout holds the delimiter of a file and which cells are names.
 type layout struct {
 	header   bool
 	rowNames bool
@@ -29,7 +29,8 @@ func (p *parser) choose(o Options) error {
 		p.delimiter = find(first, p.name)
 	case Comma, Tab, Semicolon, Blanks:
 	default:
-		return fmt.Errorf("text: %s: delimiter %q, want a comma, a tab, a semicolon or Blanks", p.name, rune(o.Delimiter))
+		return fmt.Errorf("text: %s: delimiter %q, want a comma, a tab, a semicolon or Blanks",
+			p.name, rune(o.Delimiter))
 	}
 	start = *p // with the delimiter, lines of tabs count
 	first, _ = start.next()
@@ -55,9 +56,10 @@ func (p *parser) choose(o Options) error {
 		c := p.cells(first)
 		c.next()
 		third, _ := next.next()
-		p.rowNames = len(c.text) == 0 && !c.ended || named(p.cells(second)) && p.namedToo(third)
+		p.rowNames = len(c.text) == 0 && !c.ended || hasName(p.cells(second)) &&
+			p.nextHasName(third)
 	case !p.afni:
-		p.rowNames = named(p.cells(first)) && p.namedToo(second)
+		p.rowNames = hasName(p.cells(first)) && p.nextHasName(second)
 	}
 	return nil
 }
@@ -107,7 +109,8 @@ func (p *parser) count(line []byte) int {
 	return n
 }
 
-// isHeader says whether the first line holds the names of columns; second is nil where there is none.
+// isHeader reports whether the first line holds the names of columns; second is nil where there is
+// none.
 func (p *parser) isHeader(first, second []byte) (bool, error) {
 	a, b := p.cells(first), p.cells(second)
 	if p.count(first) > 1 {
@@ -118,10 +121,12 @@ func (p *parser) isHeader(first, second []byte) (bool, error) {
 	}
 	names, numbers := "", ""
 	isName, isNumber := false, false
-	at := 0
+	at, usable := 0, false // usable says that some name does not look like a number
 	for a.next() {
 		below := b.next() && !b.quoted
 		k := a.kind()
+		usable = usable || k == textual && (a.quoted || !looksLikeNumber(a.text)) ||
+			k == quotedNumber && len(a.text) > 0
 		switch {
 		case k == textual || k == quotedNumber && below:
 			if !isName {
@@ -136,18 +141,25 @@ func (p *parser) isHeader(first, second []byte) (bool, error) {
 		}
 		if isName && isNumber {
 			if p.delimiter == Comma && strings.Contains(names, ";") {
-				return false, p.fail(at, "the first line has cells such as %s between its commas: with semicolons between cells, write decimals with a point", names)
+				return false, p.fail(at, "the first line has cells such as %s between its "+
+					"commas: with semicolons between cells, write decimals with a point", names)
 			}
 			return false, p.fail(at, "the first line has names such as %s and numbers such as %s: "+
-				"if it names the columns, put quotes around all names; if it holds numbers, one is damaged", names, numbers)
+				"if it names the columns, put quotes around all names; if it holds numbers, one "+
+				"is damaged", names, numbers)
 		}
 	}
-	return isName || p.delimiter != Blanks && p.counts(first, second), nil
+	if isName && !usable {
+		return false, p.fail(0, "the first line is %s...: all of its cells look like numbers but are "+
+			"none: write them in decimal digits with a point, or put quotes around names", names)
+	}
+	return isName || p.delimiter != Blanks && p.isCounting(first, second), nil
 }
 
-// counts says whether the first line is the numbers 0, 1, 2... or 1, 2, 3... that name columns without names. The line
-// below must have a number that is not whole, or begin with the 0 of a counted row where the first line begins empty.
-func (p *parser) counts(first, second []byte) bool {
+// isCounting reports whether the first line is the numbers 0, 1, 2... or 1, 2, 3... that name
+// columns without names. The line below must have a number that is not whole, or begin with the 0
+// of a counted row where the first line begins empty.
+func (p *parser) isCounting(first, second []byte) bool {
 	a, b := p.cells(first), p.cells(second)
 	a.next()
 	corner := len(a.text) == 0
@@ -159,7 +171,7 @@ func (p *parser) counts(first, second []byte) bool {
 	}
 	n, base, fractions := 0, 0, false
 	for ; a.next(); n++ {
-		v, ok := whole(a.text)
+		v, ok := parseWhole(a.text)
 		if n == 0 {
 			base = v
 		}
@@ -167,7 +179,8 @@ func (p *parser) counts(first, second []byte) bool {
 			return false
 		}
 		if b.next() {
-			if _, ok := whole(bytes.TrimPrefix(b.text, []byte("-"))); !ok && b.kind() != textual {
+			if _, ok := parseWhole(bytes.TrimPrefix(b.text, []byte("-"))); !ok &&
+				b.kind() != textual {
 				fractions = true
 			}
 		}
@@ -175,8 +188,8 @@ func (p *parser) counts(first, second []byte) bool {
 	return n >= 2 && (fractions || corner)
 }
 
-// named says whether the first of a row's cells is a name.
-func named(c cells) bool {
+// hasName reports whether the first of a row's cells is a name.
+func hasName(c cells) bool {
 	if !c.next() || c.ended {
 		return false
 	}
@@ -189,8 +202,8 @@ func named(c cells) bool {
 	return false
 }
 
-// namedToo says whether the row below one with a name, nil where there is none, has a name too. If not, the first cell of
-// the upper one is rather a damaged number, and reading it says so.
-func (p *parser) namedToo(below []byte) bool {
-	return below == nil || named(p.cells(below))
+// nextHasName reports whether the row below one with a name, nil where there is none, has a name
+// too. If not, the first cell of the upper one is rather a damaged number, and reading it says so.
+func (p *parser) nextHasName(below []byte) bool {
+	return below == nil || hasName(p.cells(below))
 }

@@ -9,23 +9,38 @@ import (
 // maxRepeated bounds the numbers that the repeats of a .1D file add to it, 8 MB.
 const maxRepeated = 1 << 20
 
-// names returns the names of the columns in the header line.
-func (p *parser) names(line []byte) ([]string, error) {
-	names := make([]string, 0, p.columns)
+// names returns the names of the columns in the header line, and that of the column of names.
+func (p *parser) names(line []byte) (names []string, corner string, err error) {
+	n := p.count(line)
+	if err := p.take(len(line) + 16*n); err != nil {
+		return nil, "", err
+	}
+	names = make([]string, 0, n)
+	text := string(line) // which names are parts of
 	c := p.cells(line)
 	for n := 0; c.next(); n++ {
 		if c.fault != "" {
-			return nil, p.fail(c.start, "cell %d, %s, %s", n+1, quote(c.text), c.fault)
+			return nil, "", p.fail(c.start, "cell %d, %s, %s", n+1, quote(c.text), c.fault)
+		}
+		name := text[c.textAt : c.textAt+len(c.text)]
+		if name != string(c.text) { // it has quotes in it
+			name = string(c.text)
+		}
+		if p.headed && decimalComma.MatchString(name) {
+			return nil, "", p.fail(c.start, "cell %d is %s, which looks like a number with a decimal "+
+				"comma: write numbers with a point, or give the columns other names", n+1, quote(name))
 		}
 		if n > 0 || !p.rowNames || p.short {
-			names = append(names, string(c.text))
+			names = append(names, name)
+		} else {
+			corner = name
 		}
 	}
-	return names, nil
+	return names, corner, nil
 }
 
-// row appends the numbers of a line to the data and returns the row's name. The first row, or the header, says how many
-// columns there are.
+// row appends the numbers of a line to the data and returns the row's name. The first row, or the
+// header, says how many columns there are.
 func (p *parser) row(line []byte) (name string, err error) {
 	c := p.cells(line)
 	before, n := len(p.data), 0
@@ -34,17 +49,23 @@ func (p *parser) row(line []byte) (name string, err error) {
 		if c.fault != "" {
 			return "", p.fail(c.start, "cell 1, %s, %s", quote(c.text), c.fault)
 		}
+		if p.guessed && looksLikeNumber(c.text) {
+			return "", p.fail(c.start, "the first cell is %s, which looks like a number but is none: "+
+				"write numbers with a point and without other signs (0.07 for 7%%), or give the rows "+
+				"other names", quote(c.text))
+		}
 		name = string(c.text)
 		n = 1
 	}
 	for c.next() {
 		n++
 		if p.counted > 0 && len(p.data)-before == p.columns {
-			return "", p.fail(c.start, "cell %d, %s, is one more than in line %d", n, quote(c.text), p.counted)
+			return "", p.fail(c.start, "cell %d, %s, is one more than in line %d", n,
+				quote(c.text), p.counted)
 		}
 		if v, err := number(c.text); err == nil && c.fault == "" {
 			p.data = append(p.data, v)
-		} else if err := p.odd(&c, n, err, before); err != nil {
+		} else if err := p.expandRepeat(&c, n, err, before); err != nil {
 			return "", err
 		}
 	}
@@ -55,27 +76,30 @@ func (p *parser) row(line []byte) (name string, err error) {
 	case p.counted == 0:
 		p.columns, p.counted = got, p.line
 	case got < p.columns:
-		return "", p.fail(len(line), "the line ends after %d of the %d numbers that line %d has: %s", got, p.columns, p.counted, quote(line))
+		return "", p.fail(len(line), "the line ends after %d of the %d numbers that line %d has: "+
+			"%s", got, p.columns, p.counted, quote(line))
 	}
 	return name, nil
 }
 
-// odd takes a cell that is no number: a repeat in AFNI's files, else an error.
-func (p *parser) odd(c *cells, n int, err error, before int) error {
+// expandRepeat takes a cell that is no number: a repeat in AFNI's files, else an error.
+func (p *parser) expandRepeat(c *cells, n int, err error, before int) error {
 	if c.fault != "" {
 		return p.fail(c.start, "cell %d, %s, %s", n, quote(c.text), c.fault)
 	}
 	count, value, isRepeat := bytes.Cut(c.text, []byte("@"))
 	if p.afni && isRepeat && !c.quoted {
-		times, ok := whole(count)
+		times, ok := parseWhole(count)
 		v, err := number(value)
 		switch {
 		case !ok || times == 0 || err != nil || len(value) == 0:
 			return p.fail(c.start, "cell %d is %s, want a repeat such as 10@1.5", n, quote(c.text))
 		case times > maxRepeated-p.repeated:
-			return p.fail(c.start, "cell %d is %s: repeats may add up to at most %d numbers in a file", n, quote(c.text), maxRepeated)
+			return p.fail(c.start, "cell %d is %s: repeats may add up to at most %d numbers in a "+
+				"file", n, quote(c.text), maxRepeated)
 		case p.counted > 0 && len(p.data)-before+times > p.columns:
-			return p.fail(c.start, "cell %d, %s, gives more numbers than the %d in line %d", n, quote(c.text), p.columns, p.counted)
+			return p.fail(c.start, "cell %d, %s, gives more numbers than the %d in line %d", n,
+				quote(c.text), p.columns, p.counted)
 		}
 		p.repeated += times
 		for range times {
@@ -87,11 +111,14 @@ func (p *parser) odd(c *cells, n int, err error, before int) error {
 	case errors.Is(err, strconv.ErrRange):
 		return p.fail(c.start, "cell %d is %s, too large for a float64", n, quote(c.text))
 	case isRepeat:
-		return p.fail(c.start, "cell %d is %s, not a number: repeats are read in files called .1D", n, quote(c.text))
+		return p.fail(c.start, "cell %d is %s, not a number: repeats are read in files called .1D",
+			n, quote(c.text))
 	case bytes.IndexByte(c.text, ',') >= 0 && p.delimiter != Comma:
-		return p.fail(c.start, "cell %d is %s, not a number: write decimals with a point", n, quote(c.text))
+		return p.fail(c.start, "cell %d is %s, not a number: write decimals with a point", n,
+			quote(c.text))
 	case bytes.IndexByte(c.text, ';') >= 0 && p.delimiter == Comma:
-		return p.fail(c.start, "cell %d is %s, not a number: with semicolons between cells, write decimals with a point", n, quote(c.text))
+		return p.fail(c.start, "cell %d is %s, not a number: with semicolons between cells, "+
+			"write decimals with a point", n, quote(c.text))
 	}
 	return p.fail(c.start, "cell %d is %s, not a number", n, quote(c.text))
 }

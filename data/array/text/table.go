@@ -5,30 +5,30 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"torchpe/data/array"
 )
 
-// Table is a matrix of numbers with the names of its rows and columns. Its shape is [rows, columns]; names are not counted
-// in it.
+// Table is a matrix of numbers with the names of its rows and columns. Its shape is [rows,
+// columns]; names are not counted in it.
 type Table struct {
 	Columns []string // nil where the file has none
 	Rows    []string // nil where the file has none
+	Corner  string   // what the header calls the names of rows, or empty
 	array.Array
 }
 
-// Delimiter is what stands between two cells. The zero Delimiter asks Parse to find it: a tab in files called .tsv or .tab;
-// otherwise what the first line has outside quotes: a comma, else a semicolon, else tabs where that line holds names (which
-// can have spaces in them), else blanks. A .csv file of one column has commas.
+// Delimiter is the separator of two cells. The zero Delimiter asks Parse to find it: a tab in
+// files called .tsv or .tab; otherwise what the first line has outside quotes: a comma, else a
+// semicolon, else tabs where that line holds names (which can have spaces in them), else blanks. A
+// .csv file of one column has commas.
 type Delimiter byte
 
-// The delimiters. A cell between two Commas, Tabs or Semicolons can be empty; one between Blanks, which are runs of spaces
-// and tabs, cannot.
+// The delimiters. A cell between two Commas, Tabs or Semicolons can be empty; one between Blanks,
+// which are runs of spaces and tabs, cannot.
 const (
 	Comma     Delimiter = ','
 	Tab       Delimiter = '\t'
@@ -36,7 +36,7 @@ const (
 	Blanks    Delimiter = ' '
 )
 
-// Choice says whether a file has something.
+// Choice states whether a file has a header or names of rows, or leaves it to Parse.
 type Choice int
 
 // The choices.
@@ -49,41 +49,52 @@ const (
 // Options say what Parse should not find out for itself. The zero Options leave everything to it.
 type Options struct {
 	Delimiter Delimiter
-	// Header is Yes where the first line holds the names of columns. Auto takes the first line as names where the cells
-	// after the first are no numbers, or quoted numbers above bare ones; where a CSV or TSV file counts its columns
-	// 0, 1, 2... or 1, 2, 3... in whole numbers above a line with fractions, as pandas does for columns without names; and
-	// never in .1D. Some names and some numbers are an error: the first row could be damaged.
+	// Header is Yes where the first line holds the names of columns. Auto takes the first line as
+	// names where the cells after the first are no numbers, or quoted numbers above bare ones;
+	// where a CSV or TSV file counts its columns 0, 1, 2... or 1, 2, 3... in whole numbers above a
+	// line with fractions, as pandas does for columns without names; and never in .1D. Some names
+	// and some numbers are an error: the first row could be damaged.
 	Header Choice
-	// RowNames is Yes where the first cell of each line is the name of its row. Auto takes it so where that of the first
-	// rows is no number, where the header's first cell is empty, and where the header has a cell less than the rows.
+	// RowNames is Yes where the first cell of each line is the name of its row. Auto takes it so
+	// where that of the first rows is no number, where the header's first cell is empty, and where
+	// the header has a cell less than the rows. Names that look like numbers, such as 7%, are errors
+	// then: a column of them would be lost.
 	RowNames Choice
 }
 
 // Read reads the table in the file at path, which must be a regular file, with the zero Options.
-func Read(path string) (Table, error) {
-	// Looked at before it is opened: opening a named pipe would wait for a writer.
-	info, err := os.Stat(path)
+func Read(path string) (Table, error) { return ReadWith(path, Options{}) }
+
+// ReadWith is Read with options.
+func ReadWith(path string, o Options) (Table, error) {
+	f, err := array.Open(path)
 	if err != nil {
 		return Table{}, fmt.Errorf("text: %w", err)
 	}
-	if !info.Mode().IsRegular() {
-		return Table{}, fmt.Errorf("text: %s: not a regular file (%s)", path, info.Mode())
+	defer f.Close()
+	budget := array.NewBudget()
+	data, err := array.Make[byte](budget, int(f.Size()), "a text")
+	if err == nil {
+		_, err = io.ReadFull(f, data)
 	}
-	data, err := os.ReadFile(path)
 	if err != nil {
-		return Table{}, fmt.Errorf("text: %w", err)
+		return Table{}, fmt.Errorf("text: %s: %w", path, err)
 	}
-	return parse(data, path, Options{})
+	return parse(data, path, o, budget)
 }
 
-// Parse reads a table from r to its end. The name stands for the file in errors, and its extension says what it does for a
-// file's. Errors begin name:line:column.
+// Parse reads a table from r to its end. The name stands for the file in errors, and its extension
+// says what it does for a file's. Errors begin name:line:column.
 func Parse(r io.Reader, name string, o Options) (Table, error) {
-	data, err := io.ReadAll(r)
+	budget := array.NewBudget()
+	data, err := io.ReadAll(io.LimitReader(r, array.Limit()+1))
+	if err == nil {
+		err = budget.Take(int64(len(data)), "a text")
+	}
 	if err != nil {
 		return Table{}, fmt.Errorf("text: %s: %w", name, err)
 	}
-	return parse(data, name, o)
+	return parse(data, name, o, budget)
 }
 
 // parser goes through a file line by line.
@@ -96,13 +107,17 @@ type parser struct {
 	layout
 	data     []float64
 	repeated int // numbers that came from repeats such as 10@1.5
+	budget   *array.Budget
+	guessed  bool // that the first cells are names
+	headed   bool // guessed that the first line is names
 }
 
 // parse reads a table from bytes, in which it may change line ends.
-func parse(data []byte, name string, o Options) (Table, error) {
-	p := &parser{name: name, afni: strings.EqualFold(filepath.Ext(name), ".1D")}
+func parse(data []byte, name string, o Options, budget *array.Budget) (Table, error) {
+	p := &parser{name: name, afni: strings.EqualFold(filepath.Ext(name), ".1D"), budget: budget,
+		guessed: o.RowNames == Auto, headed: o.Header == Auto}
 	var err error
-	if p.rest, err = p.plain(data); err != nil {
+	if p.rest, err = p.normalize(data); err != nil {
 		return Table{}, err
 	}
 	if err := p.choose(o); err != nil {
@@ -111,16 +126,21 @@ func parse(data []byte, name string, o Options) (Table, error) {
 	var t Table
 	if p.header {
 		line, _ := p.next()
-		if t.Columns, err = p.names(line); err != nil {
+		if t.Columns, t.Corner, err = p.names(line); err != nil {
 			return Table{}, err
 		}
 		p.columns, p.counted = len(t.Columns), p.line
 	}
 	rows := 0
-	for {
+	for ; ; rows++ {
 		line, ok := p.next()
 		if !ok {
 			break
+		}
+		if rows == 0 {
+			if err := p.reserve(line); err != nil {
+				return Table{}, err
+			}
 		}
 		rowName, err := p.row(line)
 		if err != nil {
@@ -128,9 +148,9 @@ func parse(data []byte, name string, o Options) (Table, error) {
 		}
 		if p.rowNames {
 			t.Rows = append(t.Rows, rowName)
-		}
-		if rows++; rows == 1 {
-			p.makeRoom()
+			if err := p.take(len(rowName) + 32); err != nil {
+				return Table{}, err
+			}
 		}
 	}
 	if rows == 0 {
@@ -140,10 +160,11 @@ func parse(data []byte, name string, o Options) (Table, error) {
 	return t, nil
 }
 
-// plain takes off a byte order mark, makes all line ends LF and refuses what is not text.
-func (p *parser) plain(data []byte) ([]byte, error) {
+// normalize takes off a byte order mark, makes all line ends LF and refuses what is not text.
+func (p *parser) normalize(data []byte) ([]byte, error) {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
-		return nil, fmt.Errorf("text: %s: UTF-16, want UTF-8: save it as such, or as plain CSV", p.name)
+		return nil, fmt.Errorf("text: %s: UTF-16, want UTF-8: save it as such, or as plain CSV",
+			p.name)
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	for at := 0; ; at++ { // a CR without LF ends a line too
@@ -175,21 +196,39 @@ func (p *parser) next() (line []byte, ok bool) {
 		if p.delimiter == Tab && len(start) == 0 {
 			start = bytes.TrimLeft(line, " ") // tabs stand between cells, even if all are empty
 		}
-		if len(start) > 0 && start[0] != '#' && start[0] != '%' && (!p.afni || !bytes.HasPrefix(start, []byte("//"))) {
+		if len(start) > 0 && start[0] != '#' && start[0] != '%' &&
+			(!p.afni || !bytes.HasPrefix(start, []byte("//"))) {
 			return line, true
 		}
 	}
 	return nil, false
 }
 
-// makeRoom makes room for the numbers after the first row, of which there are at most one for each two bytes unless cells
-// are empty.
-func (p *parser) makeRoom() {
-	most := len(p.rest)/2 + 1
-	if rows := bytes.Count(p.rest, []byte("\n")) + 1; p.columns > 0 && rows <= math.MaxInt/p.columns {
-		most = min(most, rows*p.columns)
+// reserve allocates memory for the numbers of the current line, the first of numbers, and of those
+// after it: as many as the first has in each, but no more than a byte for each.
+func (p *parser) reserve(line []byte) error {
+	columns, rows := p.count(line), 1
+	if len(p.rest) > 0 {
+		rows += bytes.Count(p.rest, []byte("\n")) + 1
 	}
-	p.data = slices.Grow(p.data, most)
+	most := len(line) + len(p.rest) + 1
+	if columns > 0 && rows <= math.MaxInt/columns {
+		most = min(most, rows*columns)
+	}
+	data, err := array.Make[float64](p.budget, most, "its numbers")
+	if err != nil {
+		return fmt.Errorf("text: %s: %w", p.name, err)
+	}
+	p.data = data[:0]
+	return nil
+}
+
+// take counts memory for names.
+func (p *parser) take(bytes int) error {
+	if err := p.budget.Take(int64(bytes), "its names"); err != nil {
+		return fmt.Errorf("text: %s: %w", p.name, err)
+	}
+	return nil
 }
 
 // fail returns an error at a place in the current line, counted in bytes from 0.

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Write writes t, which must be a matrix with a row and a column, so that Parse with the same delimiter reads it back: names
-// in quotes where they could be taken for something else, numbers in the fewest digits that give back all bits, and NaN.
-// Files called .1D hold no names.
+// Write writes t, which must be a matrix with a row and a column, so that Parse with the same
+// delimiter reads it back: names in quotes where they could be taken for something else, numbers in
+// the fewest digits that give back all bits, and NaN. Files called .1D hold no names.
 func Write(w io.Writer, t Table, d Delimiter) error {
 	if err := t.writable(d); err != nil {
 		return fmt.Errorf("text: writing a table: %w", err)
@@ -91,7 +91,8 @@ func (t Table) writable(d Delimiter) error {
 func quoted(name string) string {
 	bare := true
 	for _, b := range []byte(name) {
-		bare = bare && (b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b == '.' || b == '-')
+		bare = bare && (b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' ||
+			b == '_' || b == '.' || b == '-')
 	}
 	c := cells{text: []byte(name)}
 	if bare && c.kind() == textual {

@@ -8,16 +8,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Options are what the pipeline leaves open. Start from [DefaultOptions].
+// Options are the choices that the pipeline leaves to its user. Start from [DefaultOptions].
 type Options struct {
-	Drop   int  // frames at the start of a run, not used
-	ZScore bool // bring each parcel's residual to mean 0 and standard deviation 1 (divided by the number of frames)
+	Drop int // frames at the start of a run, not used
+	// ZScore brings each parcel's residual to mean 0 and SD 1 (divided by the number of frames).
+	ZScore bool
 }
 
 // DefaultOptions returns those of the published pipeline: 5 frames dropped, residuals not z-scored.
 func DefaultOptions() Options { return Options{Drop: 5} }
 
-// Method is how the least-squares problem was solved.
+// Method names the algorithm that solved the least-squares problem.
 type Method string
 
 // The methods.
@@ -36,23 +37,26 @@ type Result struct {
 	Notes     []string // what a user should know of the inputs, one sentence each
 }
 
-// Clean regresses the nuisance signals of [Design] out of a run's series.
+// Clean regresses the nuisance signals of [designOf] out of a run's series.
 func Clean(r Run, o Options) (*Result, error) {
 	if r.Series.empty() {
 		return nil, errors.New("clean: no series")
 	}
-	if err := errors.Join(r.Series.check("series", "parcel", "frame"), r.checkSignals()); err != nil {
+	if err := errors.Join(r.Series.check("series", "parcel", "frame"),
+		r.checkSignals()); err != nil {
 		return nil, err
 	}
 	if o.Drop < 0 {
 		return nil, fmt.Errorf("clean: %d frames to drop: want 0 or more", o.Drop)
 	}
 	kept := r.Series.Columns - o.Drop
-	if kept <= DesignColumns+1 {
-		return nil, fmt.Errorf("clean: %s has %d frames, less %d to drop: want more than the %d columns of the design with its "+
-			"intercept, else nothing remains", r.Series.called("series"), r.Series.Columns, o.Drop, DesignColumns+1)
+	if kept <= designColumns+1 {
+		return nil, fmt.Errorf("clean: %s has %d frames, less %d to drop: want more than the %d "+
+			"columns of the design with its "+
+			"intercept, else nothing remains", r.Series.called("series"), r.Series.Columns, o.Drop,
+			designColumns+1)
 	}
-	design, err := Design(r)
+	design, err := designOf(r)
 	if err != nil {
 		return nil, err
 	}
@@ -71,14 +75,15 @@ func Clean(r Run, o Options) (*Result, error) {
 	return result, nil
 }
 
-// constant is the range of a column, as a part of its largest value, below which it counts as constant: far above the
-// rounding of its numbers, far below any signal.
+// constant is the range of a column, as a part of its largest value, below which it counts as
+// constant: far above the rounding of its numbers, far below any signal.
 const constant = 1e-12
 
-// standardize returns an intercept and the design's columns after the first drop frames, [frames-drop, 1 + columns], each
-// less its mean and of unit norm. Neither changes what the columns span beside an intercept, and so no residual; together
-// they make the decomposition's condition independent of the signals' units. Columns that do not vary are left out.
-func (r *Result) standardize(design Nuisance, drop int) *mat.Dense {
+// standardize returns an intercept and the design's columns after the first drop frames,
+// [frames-drop, 1 + columns], each less its mean and of unit norm. Neither changes what the columns
+// span beside an intercept, and so no residual; together they make the decomposition's condition
+// independent of the signals' units. Columns that do not vary are left out.
+func (r *Result) standardize(design nuisance, drop int) *mat.Dense {
 	kept := design.X.Rows - drop
 	var columns [][]float64
 	for j, name := range design.Names {
@@ -90,7 +95,8 @@ func (r *Result) standardize(design Nuisance, drop int) *mat.Dense {
 		}
 		if scale := max(math.Abs(low), math.Abs(high)); high-low <= constant*scale {
 			r.Constant = append(r.Constant, name)
-			r.Notes = append(r.Notes, fmt.Sprintf("%s is %v in all frames: left out of the design", name, column[0]))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s is %v in all frames: left out of the design",
+				name, column[0]))
 			continue
 		} else if scale > 0 {
 			// Very large or small numbers would overflow a sum of squares.
@@ -116,8 +122,8 @@ func (r *Result) standardize(design Nuisance, drop int) *mat.Dense {
 	return x
 }
 
-// detrended returns the series after the first drop frames, [frames-drop, parcels], each parcel less its mean and its
-// least-squares line.
+// detrended returns the series after the first drop frames, [frames-drop, parcels], each parcel
+// less its mean and its least-squares line.
 func detrended(series Matrix, drop int) *mat.Dense {
 	kept := series.Columns - drop
 	line := make([]float64, kept)
@@ -141,8 +147,8 @@ func detrended(series Matrix, drop int) *mat.Dense {
 	return y
 }
 
-// project returns y less its projection on the columns of x, by QR, or by the singular value decomposition where the
-// columns depend on one another to working precision.
+// project returns y less its projection on the columns of x, by QR, or by the singular value
+// decomposition where the columns depend on one another to working precision.
 func (r *Result) project(x, y *mat.Dense) (*mat.Dense, error) {
 	rows, columns := x.Dims()
 	tolerance := float64(rows) * 0x1p-52 // as numpy.linalg.lstsq
@@ -158,7 +164,8 @@ func (r *Result) project(x, y *mat.Dense) (*mat.Dense, error) {
 	} else {
 		var svd mat.SVD
 		if !svd.Factorize(x, mat.SVDThin) {
-			return nil, errors.New("clean: the singular value decomposition of the design did not converge")
+			return nil, errors.New(
+				"clean: the singular value decomposition of the design did not converge")
 		}
 		var u mat.Dense
 		svd.UTo(&u)
@@ -166,14 +173,16 @@ func (r *Result) project(x, y *mat.Dense) (*mat.Dense, error) {
 		basis := u.Slice(0, rows, 0, r.Rank)
 		b.Mul(basis.T(), y)
 		fitted.Mul(basis, &b)
-		r.Notes = append(r.Notes, fmt.Sprintf("the design has rank %d of %d columns: some signals follow from others; solved by the "+
+		r.Notes = append(r.Notes, fmt.Sprintf("the design has rank %d of %d columns: some "+
+			"signals follow from others; solved by the "+
 			"singular value decomposition", r.Rank, columns))
 	}
 	fitted.Sub(y, &fitted)
 	return &fitted, nil
 }
 
-// finish notes the parcels of which nothing but rounding remains, sets these to 0, and z-scores the others where o says so.
+// finish notes the parcels of which nothing but rounding remains, sets these to 0, and z-scores the
+// others where o says so.
 func (r *Result) finish(series Matrix, o Options) error {
 	for p := range r.Residuals.Rows {
 		row, largest := r.Residuals.Row(p), 0.0
@@ -182,13 +191,14 @@ func (r *Result) finish(series Matrix, o Options) error {
 		}
 		sd := math.Sqrt(square(row) / float64(len(row)))
 		if sd-sd != 0 {
-			return fmt.Errorf("clean: parcel %d (from 0) of %s reaches %v, beyond the range of the sums: give it in another unit",
+			return fmt.Errorf("clean: parcel %d (from 0) of %s reaches %v, beyond the range of "+
+				"the sums: give it in another unit",
 				p, series.called("series"), largest)
 		}
 		if sd <= constant*largest {
 			clear(row)
-			r.Notes = append(r.Notes, fmt.Sprintf("nothing remains of parcel %d (from 0): its series is constant, or a sum of "+
-				"nuisance signals; its residual is 0", p))
+			r.Notes = append(r.Notes, fmt.Sprintf("nothing remains of parcel %d (from 0): its "+
+				"series is constant, or a sum of nuisance signals; its residual is 0", p))
 			continue
 		}
 		if o.ZScore {

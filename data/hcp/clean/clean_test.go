@@ -63,7 +63,8 @@ func setColumn(m Matrix, column int, from func(row int) float64) {
 func checkEqual(t *testing.T, what string, got Matrix, want []float64, tolerance float64) {
 	t.Helper()
 	if len(got.Data) != len(want) || got.Rows*got.Columns != len(want) {
-		t.Fatalf("%s: %d rows of %d columns with %d values, want %d values", what, got.Rows, got.Columns, len(got.Data), len(want))
+		t.Fatalf("%s: %d rows of %d columns with %d values, want %d values", what, got.Rows,
+			got.Columns, len(got.Data), len(want))
 	}
 	largest, worst := 0.0, 0.0
 	for i, v := range want {
@@ -97,10 +98,14 @@ func TestResidualsEqualNumpy(t *testing.T) {
 		rank   int
 		notes  []string // parts of the notes, in their order
 	}{
-		{"published", DefaultOptions(), func(r *Run) {}, QR, 65, []string{"white-matter derivatives", "ventricle derivatives"}},
-		{"drop 0", Options{}, func(r *Run) {}, QR, 65, []string{"white-matter derivatives", "ventricle derivatives"}},
-		{"z-scored", Options{Drop: 5, ZScore: true}, func(r *Run) {}, QR, 65, []string{"white", "ventricle"}},
-		{"six motion columns", DefaultOptions(), func(r *Run) { r.Motion = columns(r.Motion, 0, 6) }, QR, 65,
+		{"published", DefaultOptions(), func(r *Run) {}, QR, 65,
+			[]string{"white-matter derivatives", "ventricle derivatives"}},
+		{"drop 0", Options{}, func(r *Run) {}, QR, 65, []string{"white-matter derivatives",
+			"ventricle derivatives"}},
+		{"z-scored", Options{Drop: 5, ZScore: true}, func(r *Run) {}, QR, 65,
+			[]string{"white", "ventricle"}},
+		{"six motion columns", DefaultOptions(),
+			func(r *Run) { r.Motion = columns(r.Motion, 0, 6) }, QR, 65,
 			[]string{"Movement_Regressors.txt", "white", "ventricle"}},
 		{"derivatives given", DefaultOptions(), func(r *Run) {
 			r.WhiteMatterDerivative = Matrix{"", f.Frames, 5, f.WMDeriv}
@@ -109,7 +114,8 @@ func TestResidualsEqualNumpy(t *testing.T) {
 		{"component twice", DefaultOptions(), func(r *Run) {
 			setColumn(r.Ventricles, 4, func(i int) float64 { return r.WhiteMatter.Row(i)[0] })
 		}, SVD, 61, []string{"white", "ventricle", "rank 61 of 65"}},
-		{"still head", DefaultOptions(), func(r *Run) { setColumn(r.Motion, 2, func(int) float64 { return 0.25 }) }, QR, 63,
+		{"still head", DefaultOptions(),
+			func(r *Run) { setColumn(r.Motion, 2, func(int) float64 { return 0.25 }) }, QR, 63,
 			[]string{"white", "ventricle", "motion3 is 0.25", "motion3_squared is 0.0625"}},
 	} {
 		r := f.run()
@@ -118,10 +124,13 @@ func TestResidualsEqualNumpy(t *testing.T) {
 		got := mustClean(t, r, test.o)
 		checkEqual(t, test.name, got.Residuals, f.Residuals[test.name], 1e-9)
 		if got.Residuals.Rows != f.Parcels || got.Residuals.Columns != f.Frames-test.o.Drop {
-			t.Errorf("%s: residuals of %d rows and %d columns", test.name, got.Residuals.Rows, got.Residuals.Columns)
+			t.Errorf("%s: residuals of %d rows and %d columns", test.name, got.Residuals.Rows,
+				got.Residuals.Columns)
 		}
-		if got.Method != test.method || got.Rank != test.rank || len(got.Columns)+len(got.Constant) != 64 {
-			t.Errorf("%s: method %s, rank %d of %d columns, %d constant", test.name, got.Method, got.Rank, len(got.Columns), len(got.Constant))
+		if got.Method != test.method || got.Rank != test.rank ||
+			len(got.Columns)+len(got.Constant) != 64 {
+			t.Errorf("%s: method %s, rank %d of %d columns, %d constant", test.name, got.Method,
+				got.Rank, len(got.Columns), len(got.Constant))
 		}
 		if len(got.Notes) != len(test.notes) {
 			t.Errorf("%s: notes %q", test.name, got.Notes)
@@ -142,12 +151,13 @@ func TestDesignEqualsNumpy(t *testing.T) {
 	f := load(t)
 	r := f.run()
 	r.Series = Matrix{}
-	design, err := Design(r)
+	design, err := designOf(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if design.X.Rows != f.Frames || design.X.Columns != 64 || len(design.Names) != 64 {
-		t.Fatalf("%d rows, %d columns, %d names", design.X.Rows, design.X.Columns, len(design.Names))
+		t.Fatalf("%d rows, %d columns, %d names", design.X.Rows, design.X.Columns,
+			len(design.Names))
 	}
 	for k, frame := range f.DesignFrames {
 		for j, got := range design.X.Row(frame) {
@@ -157,8 +167,10 @@ func TestDesignEqualsNumpy(t *testing.T) {
 		}
 	}
 	// The order of FMRI preprocessing notes: 6, 6, 5, 5, 5, 5, then the squares.
-	for place, want := range map[int]string{0: "motion1", 6: "motion1_deriv", 11: "motion6_deriv", 12: "wm1", 17: "wm1_deriv",
-		22: "ventricles1", 27: "ventricles1_deriv", 31: "ventricles5_deriv", 32: "motion1_squared", 63: "ventricles5_deriv_squared"} {
+	for place, want := range map[int]string{0: "motion1", 6: "motion1_deriv", 11: "motion6_deriv",
+		12: "wm1", 17: "wm1_deriv",
+		22: "ventricles1", 27: "ventricles1_deriv", 31: "ventricles5_deriv", 32: "motion1_squared",
+		63: "ventricles5_deriv_squared"} {
 		if design.Names[place] != want {
 			t.Errorf("column %d is %s, want %s", place, design.Names[place], want)
 		}
@@ -170,13 +182,13 @@ func TestResidualsAreOrthogonal(t *testing.T) {
 	f := load(t)
 	r := f.run()
 	result := mustClean(t, r, DefaultOptions())
-	design, err := Design(r)
+	design, err := designOf(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for p := range f.Parcels {
 		residual := result.Residuals.Row(p)
-		for j := -1; j < DesignColumns; j++ {
+		for j := -1; j < designColumns; j++ {
 			dot, norm := 0.0, 0.0
 			for i, v := range residual {
 				x := 1.0
@@ -193,8 +205,9 @@ func TestResidualsAreOrthogonal(t *testing.T) {
 	}
 }
 
-// TestUnitsAndSignsDoNotMatter: signals in other units and of the other sign, and a series with another mean and slope,
-// give the same residuals; a series of other units gives residuals of those units.
+// TestUnitsAndSignsDoNotMatter: signals in other units and of the other sign, and a series with
+// another mean and slope, give the same residuals; a series of other units gives residuals of those
+// units.
 func TestUnitsAndSignsDoNotMatter(t *testing.T) {
 	f := load(t)
 	base := mustClean(t, f.run(), DefaultOptions())
@@ -213,19 +226,21 @@ func TestUnitsAndSignsDoNotMatter(t *testing.T) {
 			row[i] += 17 - 3.5*float64(i)
 		}
 	}
-	checkEqual(t, "other units", mustClean(t, r, DefaultOptions()).Residuals, base.Residuals.Data, 1e-9)
+	checkEqual(t, "other units", mustClean(t, r, DefaultOptions()).Residuals, base.Residuals.Data,
+		1e-9)
 	for i := range r.Series.Data {
 		r.Series.Data[i] *= -1e-3
 		if i < len(base.Residuals.Data) {
 			base.Residuals.Data[i] *= -1e-3
 		}
 	}
-	checkEqual(t, "series of other units", mustClean(t, r, DefaultOptions()).Residuals, base.Residuals.Data, 1e-9)
+	checkEqual(t, "series of other units", mustClean(t, r, DefaultOptions()).Residuals,
+		base.Residuals.Data, 1e-9)
 }
 
-// TestOffsetsDoNotMatter: with c added to a motion parameter its square is x^2 + 2cx + c^2, of the same span beside x and an
-// intercept. It is nearly a line of x, and must not be taken for one. Its rounding (1e-6 of numbers of 1e10, beside squares
-// of 0.1) allows for no more than four digits.
+// TestOffsetsDoNotMatter: with c added to a motion parameter its square is x^2 + 2cx + c^2, of the
+// same span beside x and an intercept. It is nearly a line of x, and must not be taken for one. Its
+// rounding (1e-6 of numbers of 1e10, beside squares of 0.1) allows for no more than four digits.
 func TestOffsetsDoNotMatter(t *testing.T) {
 	f := load(t)
 	base, r := mustClean(t, f.run(), DefaultOptions()), f.run()
@@ -237,8 +252,8 @@ func TestOffsetsDoNotMatter(t *testing.T) {
 	checkEqual(t, "offset", got.Residuals, base.Residuals.Data, 1e-4)
 }
 
-// TestDroppedFramesDoNotMatter: the first frames of the series are not used. Those of the signals are, by the derivative
-// of the first frame kept.
+// TestDroppedFramesDoNotMatter: the first frames of the series are not used. Those of the signals
+// are, by the derivative of the first frame kept.
 func TestDroppedFramesDoNotMatter(t *testing.T) {
 	f := load(t)
 	base, r := mustClean(t, f.run(), DefaultOptions()), f.run()
@@ -250,14 +265,16 @@ func TestDroppedFramesDoNotMatter(t *testing.T) {
 	for i := range 4 * r.WhiteMatter.Columns {
 		r.WhiteMatter.Data[i] = 99
 	}
-	checkEqual(t, "other first frames", mustClean(t, r, DefaultOptions()).Residuals, base.Residuals.Data, 0)
+	checkEqual(t, "other first frames", mustClean(t, r, DefaultOptions()).Residuals,
+		base.Residuals.Data, 0)
 	r.WhiteMatter.Row(4)[0] = 99
 	if slices.Equal(mustClean(t, r, DefaultOptions()).Residuals.Data, base.Residuals.Data) {
 		t.Error("the derivative of frame 5 does not see frame 4")
 	}
 }
 
-// TestParcelsOfNothing: a constant series, and a line, leave nothing, not the noise of rounding at unit variance.
+// TestParcelsOfNothing: a constant series, and a line, leave nothing, not the noise of rounding at
+// unit variance.
 func TestParcelsOfNothing(t *testing.T) {
 	f := load(t)
 	r := f.run()
@@ -271,11 +288,13 @@ func TestParcelsOfNothing(t *testing.T) {
 			slices.ContainsFunc(got.Residuals.Row(2), func(v float64) bool { return v != 0 }) {
 			t.Errorf("something remains: %v", got.Residuals.Row(0)[:4])
 		}
-		if sd := math.Sqrt(square(got.Residuals.Row(1)) / float64(f.Frames-5)); z != (math.Abs(sd-1) < 1e-12) {
+		sd := math.Sqrt(square(got.Residuals.Row(1)) / float64(f.Frames-5))
+		if z != (math.Abs(sd-1) < 1e-12) {
 			t.Errorf("z-score %v: parcel 1 has standard deviation %v", z, sd)
 		}
 		notes := strings.Join(got.Notes, "\n")
-		if !strings.Contains(notes, "parcel 0") || !strings.Contains(notes, "parcel 2") || strings.Contains(notes, "parcel 1") {
+		if !strings.Contains(notes, "parcel 0") || !strings.Contains(notes, "parcel 2") ||
+			strings.Contains(notes, "parcel 1") {
 			t.Errorf("notes %q", got.Notes)
 		}
 	}
@@ -287,7 +306,8 @@ func TestNoiseLosesItsDegrees(t *testing.T) {
 	r := noise(frames, parcels)
 	got := mustClean(t, r, Options{})
 	variance := square(got.Residuals.Data) / float64(len(got.Residuals.Data))
-	// A part of the slope lies in the 65 columns already. The standard error is sqrt(2/(334 x 200)) = 0.0055.
+	// A part of the slope lies in the 65 columns already. The standard error is sqrt(2/(334 x 200))
+	// = 0.0055.
 	if want := float64(frames-66) / frames; math.Abs(variance-want) > 0.02 {
 		t.Errorf("variance %v, want %v", variance, want)
 	}
@@ -303,7 +323,8 @@ func noise(frames, parcels int) Run {
 		}
 		return m
 	}
-	return Run{Series: matrix(parcels, frames), Motion: matrix(frames, 12), WhiteMatter: matrix(frames, 5), Ventricles: matrix(frames, 5)}
+	return Run{Series: matrix(parcels, frames), Motion: matrix(frames, 12),
+		WhiteMatter: matrix(frames, 5), Ventricles: matrix(frames, 5)}
 }
 
 func TestCleanRefuses(t *testing.T) {
@@ -315,32 +336,44 @@ func TestCleanRefuses(t *testing.T) {
 		want   []string
 	}{
 		{"nothing", func(r *Run, o *Options) { *r = Run{} }, []string{"no series"}},
-		{"no signals", func(r *Run, o *Options) { r.Motion, r.Ventricles = Matrix{}, Matrix{} }, []string{"no motion", "no ventricle components"}},
+		{"no signals", func(r *Run, o *Options) { r.Motion, r.Ventricles = Matrix{}, Matrix{} },
+			[]string{"no motion", "no ventricle components"}},
 		{"frames differ", func(r *Run, o *Options) { cut(&r.Motion, 105) },
-			[]string{"series (run1.csv) 110", "motion (Movement_Regressors.txt) 105", "white-matter components (wm.txt) 110"}},
+			[]string{"series (run1.csv) 110", "motion (Movement_Regressors.txt) 105",
+				"white-matter components (wm.txt) 110"}},
 		{"derivative frames", func(r *Run, o *Options) {
 			r.WhiteMatterDerivative = Matrix{"d.txt", 105, 5, f.WMDeriv[:525]}
 		}, []string{"white-matter derivatives (d.txt) 105"}},
-		{"series transposed", func(r *Run, o *Options) { r.Series.Rows, r.Series.Columns = r.Series.Columns, r.Series.Rows },
+		{"series transposed", func(r *Run, o *Options) {
+			r.Series.Rows, r.Series.Columns = r.Series.Columns, r.Series.Rows
+		},
 			[]string{"series (run1.csv) 3", "transposed"}},
-		{"signal transposed", func(r *Run, o *Options) { r.WhiteMatter.Rows, r.WhiteMatter.Columns = 5, f.Frames },
+		{"signal transposed", func(r *Run, o *Options) {
+			r.WhiteMatter.Rows, r.WhiteMatter.Columns = 5, f.Frames
+		},
 			[]string{"wm.txt", "5 rows and 110 columns", "want 5 columns", "transposed"}},
-		{"motion columns", func(r *Run, o *Options) { r.Motion = columns(r.Motion, 0, 7) }, []string{"7 columns", "6 or 12"}},
+		{"motion columns", func(r *Run, o *Options) { r.Motion = columns(r.Motion, 0, 7) },
+			[]string{"7 columns", "6 or 12"}},
 		{"two faults", func(r *Run, o *Options) {
 			r.Motion = columns(r.Motion, 0, 7)
 			r.Ventricles = columns(r.Ventricles, 0, 4)
 		}, []string{"Movement_Regressors.txt", "ventricles.txt", "4 columns"}},
-		{"values missing", func(r *Run, o *Options) { r.Ventricles.Data = r.Ventricles.Data[:547] }, []string{"ventricles.txt", "547 values"}},
-		{"NaN in series", func(r *Run, o *Options) { r.Series.Row(1)[30] = math.NaN() }, []string{"run1.csv", "NaN", "parcel 1, frame 30"}},
+		{"values missing", func(r *Run, o *Options) { r.Ventricles.Data = r.Ventricles.Data[:547] },
+			[]string{"ventricles.txt", "547 values"}},
+		{"NaN in series", func(r *Run, o *Options) { r.Series.Row(1)[30] = math.NaN() },
+			[]string{"run1.csv", "NaN", "parcel 1, frame 30"}},
 		{"infinite motion", func(r *Run, o *Options) { r.Motion.Row(9)[11] = math.Inf(1) },
 			[]string{"Movement_Regressors.txt", "+Inf", "frame 9, column 11"}},
 		{"NaN in series and a transposed signal", func(r *Run, o *Options) {
 			r.Series.Row(1)[30] = math.NaN()
 			r.WhiteMatter.Rows, r.WhiteMatter.Columns = 5, f.Frames
 		}, []string{"parcel 1, frame 30", "wm.txt"}},
-		{"overflow of a square", func(r *Run, o *Options) { r.Motion.Row(9)[3] = 1e200 }, []string{"motion4_squared", "frame 9"}},
-		{"overflow of the series", func(r *Run, o *Options) { r.Series.Row(2)[50] = 1e300 }, []string{"parcel 2", "run1.csv"}},
-		{"too many dropped", func(r *Run, o *Options) { o.Drop = 45 }, []string{"110 frames", "45 to drop", "65 columns"}},
+		{"overflow of a square", func(r *Run, o *Options) { r.Motion.Row(9)[3] = 1e200 },
+			[]string{"motion4_squared", "frame 9"}},
+		{"overflow of the series", func(r *Run, o *Options) { r.Series.Row(2)[50] = 1e300 },
+			[]string{"parcel 2", "run1.csv"}},
+		{"too many dropped", func(r *Run, o *Options) { o.Drop = 45 },
+			[]string{"110 frames", "45 to drop", "65 columns"}},
 		{"all dropped", func(r *Run, o *Options) { o.Drop = 200 }, []string{"200 to drop"}},
 		{"negative drop", func(r *Run, o *Options) { o.Drop = -1 }, []string{"-1 frames"}},
 	} {

@@ -2,28 +2,31 @@ package clean
 
 import "fmt"
 
-// Nuisance is the design of a run: its nuisance signals over all frames, without an intercept.
-type Nuisance struct {
+// nuisance is the design of a run: its nuisance signals over all frames, without an intercept.
+type nuisance struct {
 	X     Matrix   // [frames, 64]
 	Names []string // of the columns, such as motion1, motion1_deriv, wm5_deriv_squared
 	Notes []string // what was taken here because it was not given
 }
 
-// Design returns the 64 nuisance signals of a run in the published order: motion, its derivatives, white matter, its
-// derivatives, ventricles, their derivatives, then the squares of these 32. Derivatives that are not given are backward
-// differences with 0 at the first frame. The run's Series may be left empty; where it is given, its frames are counted.
-func Design(r Run) (Nuisance, error) {
+// designOf returns the 64 nuisance signals of a run in the published order: motion, its derivatives,
+// white matter, its derivatives, ventricles, their derivatives, then the squares of these 32.
+// Derivatives that are not given are backward differences with 0 at the first frame. The run's
+// Series may be left empty; where it is given, its frames are counted.
+func designOf(r Run) (nuisance, error) {
 	if err := r.checkSignals(); err != nil {
-		return Nuisance{}, err
+		return nuisance{}, err
 	}
 	frames := r.Motion.Rows
-	n := Nuisance{X: Matrix{Name: "design", Rows: frames, Columns: DesignColumns, Data: make([]float64, frames*DesignColumns)}}
-	n.add(columns(r.Motion, 0, MotionParameters), "motion", "")
-	if r.Motion.Columns == 2*MotionParameters {
-		n.add(columns(r.Motion, MotionParameters, 2*MotionParameters), "motion", "_deriv")
+	n := nuisance{X: Matrix{Name: "design", Rows: frames, Columns: designColumns,
+		Data: make([]float64, frames*designColumns)}}
+	n.add(columns(r.Motion, 0, motionParameters), "motion", "")
+	if r.Motion.Columns == 2*motionParameters {
+		n.add(columns(r.Motion, motionParameters, 2*motionParameters), "motion", "_deriv")
 	} else {
 		n.add(difference(r.Motion), "motion", "_deriv")
-		n.Notes = append(n.Notes, r.Motion.called("motion")+" has 6 columns: its derivatives are taken here as backward differences")
+		n.Notes = append(n.Notes, r.Motion.called("motion")+" has 6 columns: its derivatives are "+
+			"taken here as backward differences")
 	}
 	signals := r.signals()
 	for i := 1; i < len(signals); i += 2 {
@@ -31,7 +34,8 @@ func Design(r Run) (Nuisance, error) {
 		n.add(values.Matrix, values.column, "")
 		if derivative.empty() {
 			n.add(difference(values.Matrix), values.column, "_deriv")
-			n.Notes = append(n.Notes, fmt.Sprintf("no %s: they are taken here as backward differences", derivative.what))
+			n.Notes = append(n.Notes,
+				fmt.Sprintf("no %s: they are taken here as backward differences", derivative.what))
 		} else {
 			n.add(derivative.Matrix, derivative.column, "_deriv")
 		}
@@ -39,15 +43,16 @@ func Design(r Run) (Nuisance, error) {
 	n.square()
 	for i, v := range n.X.Data {
 		if v-v != 0 {
-			return Nuisance{}, fmt.Errorf("clean: %s at frame %d is beyond the range of numbers: give the signals in another unit",
-				n.Names[i%DesignColumns], i/DesignColumns)
+			return nuisance{}, fmt.Errorf("clean: %s at frame %d is beyond the range of numbers: "+
+				"give the signals in another unit",
+				n.Names[i%designColumns], i/designColumns)
 		}
 	}
 	return n, nil
 }
 
 // add appends the columns of m to the design.
-func (n *Nuisance) add(m Matrix, name, suffix string) {
+func (n *nuisance) add(m Matrix, name, suffix string) {
 	at := len(n.Names)
 	for f := range m.Rows {
 		copy(n.X.Row(f)[at:], m.Row(f))
@@ -58,7 +63,7 @@ func (n *Nuisance) add(m Matrix, name, suffix string) {
 }
 
 // square appends the squares of all columns so far.
-func (n *Nuisance) square() {
+func (n *nuisance) square() {
 	half := len(n.Names)
 	for f := range n.X.Rows {
 		row := n.X.Row(f)
@@ -73,7 +78,8 @@ func (n *Nuisance) square() {
 
 // columns returns a copy of the columns from first to before last.
 func columns(m Matrix, first, last int) Matrix {
-	c := Matrix{Name: m.Name, Rows: m.Rows, Columns: last - first, Data: make([]float64, 0, m.Rows*(last-first))}
+	c := Matrix{Name: m.Name, Rows: m.Rows, Columns: last - first,
+		Data: make([]float64, 0, m.Rows*(last-first))}
 	for f := range m.Rows {
 		c.Data = append(c.Data, m.Row(f)[first:last]...)
 	}

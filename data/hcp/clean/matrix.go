@@ -12,7 +12,7 @@ type Matrix struct {
 	Data          []float64
 }
 
-// empty says whether a matrix was not given.
+// empty reports whether a matrix was not given.
 func (m Matrix) empty() bool { return m.Rows == 0 && m.Columns == 0 && len(m.Data) == 0 }
 
 // Row returns a row, [Columns]. It shares the matrix's memory.
@@ -26,15 +26,18 @@ func (m Matrix) called(what string) string {
 	return what + " (" + m.Name + ")"
 }
 
-// check returns an error where the size is not that of the data or a value is not finite. row and column are what the
-// rows and columns hold.
+// check returns an error where the size is not that of the data or a value is not finite. row and
+// column name the contents of rows and columns.
 func (m Matrix) check(what, row, column string) error {
-	if m.Rows < 1 || m.Columns < 1 || len(m.Data)/m.Columns != m.Rows || len(m.Data)%m.Columns != 0 {
-		return fmt.Errorf("clean: %s has %d values for %d rows of %d columns", m.called(what), len(m.Data), m.Rows, m.Columns)
+	if m.Rows < 1 || m.Columns < 1 || len(m.Data)/m.Columns != m.Rows ||
+		len(m.Data)%m.Columns != 0 {
+		return fmt.Errorf("clean: %s has %d values for %d rows of %d columns", m.called(what),
+			len(m.Data), m.Rows, m.Columns)
 	}
 	for i, v := range m.Data {
 		if v-v != 0 { // true for NaN and infinities alone
-			return fmt.Errorf("clean: %s has %v at %s %d, %s %d (from 0): give a finite number", m.called(what), v,
+			return fmt.Errorf("clean: %s has %v at %s %d, %s %d (from 0): give a finite number",
+				m.called(what), v,
 				row, i/m.Columns, column, i%m.Columns)
 		}
 	}
@@ -43,30 +46,33 @@ func (m Matrix) check(what, row, column string) error {
 
 // Run is one run of one subject. Series and the signals must have the same frames, none dropped.
 type Run struct {
-	Series      Matrix // [parcels, frames]
-	Motion      Matrix // [frames, 12]: 6 parameters, then their derivatives, as HCP's Movement_Regressors.txt; or [frames, 6]
+	Series Matrix // [parcels, frames]
+	// Motion is [frames, 12]: 6 parameters, then their derivatives, as HCP's
+	// Movement_Regressors.txt; or [frames, 6].
+	Motion      Matrix
 	WhiteMatter Matrix // [frames, 5], aCompCor components
 	Ventricles  Matrix // [frames, 5], aCompCor components
 
-	// Derivatives of the components, [frames, 5], or left empty to be taken here as backward differences.
+	// Derivatives of the components, [frames, 5], or left empty to be taken here as backward
+	// differences.
 	WhiteMatterDerivative, VentriclesDerivative Matrix
 }
 
 // Sizes of the published design.
 const (
-	MotionParameters = 6
-	Components       = 5  // of each mask
-	DesignColumns    = 64 // 32 signals and their squares
+	motionParameters = 6
+	components       = 5  // of each mask
+	designColumns    = 64 // 32 signals and their squares
 )
 
 // signals lists the inputs of the design in its order.
 func (r Run) signals() []signal {
 	return []signal{
-		{"motion", "motion", r.Motion, []int{MotionParameters, 2 * MotionParameters}, false},
-		{"white-matter components", "wm", r.WhiteMatter, []int{Components}, false},
-		{"white-matter derivatives", "wm", r.WhiteMatterDerivative, []int{Components}, true},
-		{"ventricle components", "ventricles", r.Ventricles, []int{Components}, false},
-		{"ventricle derivatives", "ventricles", r.VentriclesDerivative, []int{Components}, true},
+		{"motion", "motion", r.Motion, []int{motionParameters, 2 * motionParameters}, false},
+		{"white-matter components", "wm", r.WhiteMatter, []int{components}, false},
+		{"white-matter derivatives", "wm", r.WhiteMatterDerivative, []int{components}, true},
+		{"ventricle components", "ventricles", r.Ventricles, []int{components}, false},
+		{"ventricle derivatives", "ventricles", r.VentriclesDerivative, []int{components}, true},
 	}
 }
 
@@ -78,7 +84,8 @@ type signal struct {
 	derivative bool  // of the input before it, and may be left out
 }
 
-// checkSignals returns everything that is wrong with the signals, and where nothing is, numbers of frames that differ.
+// checkSignals returns everything that is wrong with the signals, and where nothing is, numbers of
+// frames that differ.
 func (r Run) checkSignals() error {
 	var errs []error
 	for _, s := range r.signals() {
@@ -145,5 +152,6 @@ func (r Run) checkFrames() error {
 	if r.Series.Rows == r.Motion.Rows {
 		hint = "; the series looks transposed: want a row a parcel"
 	}
-	return fmt.Errorf("clean: the inputs have different numbers of frames: %s: give all frames of one run in each%s", said, hint)
+	return fmt.Errorf("clean: the inputs have different numbers of frames: %s: give all frames "+
+		"of one run in each%s", said, hint)
 }

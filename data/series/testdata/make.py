@@ -93,3 +93,15 @@ with open("rows.csv", "w") as out:
     out.write("".join(",".join([n, *(repr(v) for v in row)]) + "\n" for n, row in zip(NAMES, X.T.tolist())))
 with open("names.txt", "w") as out:
     out.write("\n".join(NAMES) + "\n")
+
+# The cortex of the left hemisphere alone.
+left = nib.cifti2.BrainModelAxis.from_mask(np.ones(VERTICES, bool), "CIFTI_STRUCTURE_CORTEX_LEFT")
+save("left.dtseries.nii", dense[:, :VERTICES], series, left)
+
+# Subjects x conditions, as LEiDA's tc_aal; the second subject has fewer frames and nothing in the second condition.
+cells = np.empty((3, 2), dtype=object)
+for i in range(3):
+    for j in range(2):
+        cells[i, j] = (X + 100 * i + 1000 * j)[: FRAMES - 2 * (i == 1)].T
+cells[1, 1] = np.zeros((0, 0))
+scipy.io.savemat("cells.mat", {"tc_aal": cells}, do_compression=True)

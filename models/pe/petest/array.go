@@ -97,13 +97,14 @@ func (a *Array) flatten(nested any, shape []int) error {
 	return nil
 }
 
-// tolerance is how far got may be from want: absolute, and relative to want.
+// tolerance bounds the difference of got and want: absolute, and relative to want.
 type tolerance struct{ absolute, relative float64 }
 
 // exactly allows rounding of a few products in float64.
 var exactly = tolerance{1e-12, 1e-12}
 
-// compare returns an error that names the first element that differs. Where want is NaN (masked) got may be anything.
+// compare returns an error that names the first element that differs. Where want is NaN (masked)
+// got may be anything.
 func compare(got, want Array, tol tolerance) error {
 	if fmt.Sprint(got.Shape) != fmt.Sprint(want.Shape) {
 		return fmt.Errorf("shape %v, want %v", got.Shape, want.Shape)
@@ -113,13 +114,14 @@ func compare(got, want Array, tol tolerance) error {
 			continue
 		}
 		if d := math.Abs(got.Values[i] - w); !(d <= tol.absolute+tol.relative*math.Abs(w)) {
-			return fmt.Errorf("element %d of %v is %g, want %g (off by %.1e)", i, got.Shape, got.Values[i], w, d)
+			return fmt.Errorf("element %d of %v is %g, want %g (off by %.1e)",
+				i, got.Shape, got.Values[i], w, d)
 		}
 	}
 	return nil
 }
 
-// same says whether two arrays have the same shape and bits.
+// same reports whether two arrays have the same shape and bits.
 func same(a, b Array) bool {
 	if fmt.Sprint(a.Shape) != fmt.Sprint(b.Shape) {
 		return false
@@ -132,7 +134,7 @@ func same(a, b Array) bool {
 	return true
 }
 
-// finite says whether no value is NaN or infinite.
+// finite reports whether no value is NaN or infinite.
 func finite(values []float64) bool {
 	for _, v := range values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -9,8 +9,8 @@ import (
 	"torchpe/torchpe"
 )
 
-// Projections are the linear maps of one attention layer as PyTorch stores them, [out,in]; Out and the biases may be the
-// zero Array, for none.
+// Projections are the linear maps of one attention layer as PyTorch stores them, [out,in]; Out and
+// the biases may be the zero Array, for none.
 type Projections struct {
 	QKV  Array // [3D,D], one below the other
 	QKVB Array // [3D]
@@ -28,16 +28,16 @@ func StackRows(parts ...Array) Array {
 	return all
 }
 
-// Attended is what one layer's attention made of one sequence.
+// Attended holds the intermediates and the output of one layer's attention for one sequence.
 type Attended struct {
 	Q, K            Array // [N,H,Dh], after the QKV hook
 	Logits, Weights Array // [H,N,N]; masked logits are as the hook left them
 	Output          Array // [N,D]
 }
 
-// Attend calls the hooks on queries, keys, logits and output around plain attention over x [N,D]. It is what a model's
-// layer does, written for this test, so that a scheme can be held against code that has no more than this. Where causal or
-// the scheme asks for it, token i sees no j after it.
+// Attend calls the hooks on queries, keys, logits and output around plain attention over x [N,D].
+// It repeats a layer of the model for this test, so that a scheme can be compared with code of
+// attention alone. Where causal or the scheme asks for it, token i sees no j after it.
 func Attend(m *models.Model, x Array, w Projections, p pe.Positions, causal bool) (a Attended) {
 	Closed(func(s *torchpe.Scope) {
 		member := func(a Array) torchpe.Tensor { // with the axis E
@@ -61,26 +61,56 @@ func Attend(m *models.Model, x Array, w Projections, p pe.Positions, causal bool
 	return a
 }
 
-// AttendHeads is Attend from queries, keys and values on [N,H,Dh], or [N,Dh] for one head; v may be the zero Array. It has no
-// output projection.
+// AttendHeads does the same as Attend from queries, keys and values on, [N,H,Dh], or [N,Dh] for one
+// head. v may be the zero Array. There is no output projection.
 func AttendHeads(m *models.Model, q, k, v Array, p pe.Positions, causal bool) (a Attended) {
+	return HeadInputs{Q: q, K: k, V: v}.Attend(m, p, causal)
+}
+
+// HeadInputs are those of AttendHeads; X [N,D] is for schemes that read the tokens too.
+type HeadInputs struct{ Q, K, V, X Array }
+
+// Attend does what AttendHeads does.
+func (h HeadInputs) Attend(m *models.Model, p pe.Positions, causal bool) (a Attended) {
+	q, k, v := h.Q, h.K, h.V
 	if v.Values == nil {
 		v = q
 	}
 	n, heads := q.Shape[0], m.Config.Heads
 	Closed(func(s *torchpe.Scope) {
 		in := func(x Array) torchpe.Tensor {
-			return x.Reshaped(1, 1, n, heads, len(x.Values)/n/heads).Tensor(s).Permute(0, 1, 3, 2, 4)
+			return x.Reshaped(1, 1, n, heads, len(x.Values)/n/heads).Tensor(s).
+				Permute(0, 1, 3, 2, 4)
 		}
 		attn := pe.Attn{Q: in(q), K: in(k), V: in(v)}
+		if h.X.Values != nil {
+			attn.X = h.X.Reshaped(1, 1, n, h.X.Shape[1]).Tensor(s)
+		}
 		a.Output = ArrayOf(a.attend(s, m, attn, p, causal)).Reshaped(n, len(v.Values)/n)
 		a.Q.Shape, a.K.Shape = q.Shape, k.Shape
 	})
 	return a
 }
 
+// BiasOf returns what the Logits hook adds to logits of zero for queries and keys [N,H,Dh]: [H,N,N].
+func BiasOf(m *models.Model, q, k Array, p pe.Positions) (out Array) {
+	n, heads := q.Shape[0], m.Config.Heads
+	Closed(func(s *torchpe.Scope) {
+		in := func(x Array) torchpe.Tensor {
+			return x.Reshaped(1, 1, n, heads, len(x.Values)/n/heads).Tensor(s).
+				Permute(0, 1, 3, 2, 4)
+		}
+		attn := pe.Attn{Q: in(q), K: in(k), V: in(k)}
+		attn.Scale = m.Encoding.Attention().LogitScale(attn.Q.Size(-1))
+		zeros := torchpe.Zeros(s, torchpe.Float64, torchpe.CPU, 1, 1, heads, n, n)
+		out = ArrayOf(Begin(s, m, p).Logits(attn, zeros)).Reshaped(heads, n, n)
+	})
+	return out
+}
+
 // attend does layer 0 from the projections on and returns the merged heads [1,1,N,D].
-func (a *Attended) attend(s *torchpe.Scope, m *models.Model, attn pe.Attn, p pe.Positions, causal bool) torchpe.Tensor {
+func (a *Attended) attend(s *torchpe.Scope, m *models.Model, attn pe.Attn, p pe.Positions,
+	causal bool) torchpe.Tensor {
 	shape := attn.Q.Shape()
 	heads, n, dh := shape[2], shape[3], shape[4]
 	hooks, wants := Begin(s, m, p), m.Encoding.Attention()
@@ -106,12 +136,14 @@ func (a *Attended) attend(s *torchpe.Scope, m *models.Model, attn pe.Attn, p pe.
 	}
 	weights := logits.Softmax(-1)
 	a.Weights = ArrayOf(weights).Reshaped(heads, n, n)
-	return hooks.Output(attn, weights, torchpe.AttentionValues(weights, attn.V)).Permute(0, 1, 3, 2, 4).Reshape(1, 1, n, heads*dh)
+	return hooks.Output(attn, weights, torchpe.AttentionValues(weights, attn.V)).
+		Permute(0, 1, 3, 2, 4).Reshape(1, 1, n, heads*dh)
 }
 
-// AttendInModel holds one whole layer of a model against weights [H,N,N] and output [N,D] of other code's attention over x
-// [N,D]: the model's symbols are embedded as the rows of x, and its MLP is set to zero, so that it must return
-// LN(LN(x + output)), which is computed here from the other code's output.
+// AttendInModel holds one whole layer of a model against weights [H,N,N] and output [N,D] of other
+// code's attention over x [N,D]: the model's symbols are embedded as the rows of x, and its MLP is
+// set to zero, so that it must return LN(LN(x + output)), which is computed here from the other
+// code's output.
 func AttendInModel(t testing.TB, sp Spec, x Array, w Projections, weights, output Array) {
 	t.Helper()
 	n, d := x.Shape[0], x.Shape[1]
@@ -138,10 +170,12 @@ func AttendInModel(t testing.TB, sp Spec, x Array, w Projections, weights, outpu
 	set("block0.attn.in.bias", w.QKVB.Values)
 	set("block0.attn.out.weight", w.Out.Values)
 	set("block0.attn.out.bias", w.OutB.Values)
-	for _, name := range []string{"block0.mlp.in.weight", "block0.mlp.in.bias", "block0.mlp.out.weight", "block0.mlp.out.bias"} {
+	for _, name := range []string{"block0.mlp.in.weight", "block0.mlp.in.bias",
+		"block0.mlp.out.weight", "block0.mlp.out.bias"} {
 		set(name, nil)
 	}
-	b := batch{members: 1, size: 1, tokens: n, probe: []int64{0}, positions: window(sp.Positions, 0, n)}
+	b := batch{members: 1, size: 1, tokens: n, probe: []int64{0},
+		positions: window(sp.Positions, 0, n)}
 	for i := range n {
 		b.symbols = append(b.symbols, int64(i))
 	}
@@ -158,7 +192,7 @@ func AttendInModel(t testing.TB, sp Spec, x Array, w Projections, weights, outpu
 	Near(t, "output in the model", run["hidden/0"], want, 1e-11)
 }
 
-// layerNorm is (x - mean)/sqrt(variance + 1e-5), as in torch.nn.LayerNorm.
+// layerNorm returns (x - mean)/sqrt(variance + 1e-5), as torch.nn.LayerNorm does.
 func layerNorm(x []float64) []float64 {
 	var mean, variance float64
 	for _, v := range x {

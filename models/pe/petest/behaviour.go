@@ -11,8 +11,9 @@ import (
 	"torchpe/torchpe"
 )
 
-// checkPermutation: tokens in another order, at their positions, give the same in that order: attention, hidden states
-// and the probe's answer. The same without their positions does so only where the scheme knows none.
+// checkPermutation checks that tokens in another order, at their positions, give the same in that
+// order: attention, hidden states and the probe's answer. Without their positions they must do so
+// only where the scheme knows none.
 func checkPermutation(tr trial) error {
 	m, err := tr.quiet().New()
 	if err != nil {
@@ -45,12 +46,14 @@ func checkPermutation(tr trial) error {
 	case blind && err != nil:
 		return fmt.Errorf("a scheme that acts nowhere feels the order of tokens: %w", err)
 	case !blind && err == nil:
-		return fmt.Errorf("permuted tokens without their positions give the same: the scheme ignores positions")
+		return fmt.Errorf("permuted tokens without their positions give the same: " +
+			"the scheme ignores positions")
 	}
 	return nil
 }
 
-// checkShift: the same tokens at places further on give the same if and only if the case says so.
+// checkShift checks that the same tokens at places further on give the same if and only if the case
+// says so.
 func checkShift(tr trial) error {
 	m, err := tr.quiet().New()
 	if err != nil {
@@ -107,7 +110,7 @@ func build(sp Spec) (params, run map[string]Array, err error) {
 	return params, newBatch(m, m.Config.Positions).forward(m), nil
 }
 
-// checkSeeds: the same seed gives the same bits; another seed draws other values, and computes the same.
+// checkSeeds checks that the same seed gives the same bits, and another seed other values.
 func checkSeeds(tr trial) error {
 	sp := tr.spec()
 	params, run, err := build(sp)
@@ -144,19 +147,22 @@ func checkSeeds(tr trial) error {
 			equal := slices.Equal(params[p.Name].Row(e), other[p.Name].Row(e))
 			if slices.Contains(tr.Constant, p.Name) {
 				if !equal {
-					return fmt.Errorf("%s of member %d depends on the seed, but is in Case.Constant", p.Name, e)
+					return fmt.Errorf("%s of member %d depends on the seed, "+
+						"but is in Case.Constant", p.Name, e)
 				}
 			} else if equal && drawn {
 				return fmt.Errorf("%s of member %d is the same for another seed", p.Name, e)
 			} else if !equal && !drawn {
-				return fmt.Errorf("%s of member %d depends on the seed, but is neither trained nor in Case.Drawn", p.Name, e)
+				return fmt.Errorf("%s of member %d depends on the seed, but is neither trained "+
+					"nor in Case.Drawn", p.Name, e)
 			}
 		}
 	}
 	return nil
 }
 
-// checkMembers: a member of the ensemble, with its own seed and sigma, is the same model alone.
+// checkMembers checks that a member of the ensemble, with its own seed and sigma, equals the same
+// model alone.
 func checkMembers(tr trial) error {
 	sp := tr.spec()
 	params, run, err := build(sp)
@@ -170,7 +176,8 @@ func checkMembers(tr trial) error {
 		if err != nil {
 			return err
 		}
-		for _, pair := range []struct{ all, own map[string]Array }{{params, ownParams}, {run, own}} {
+		for _, pair := range []struct{ all, own map[string]Array }{{params, ownParams},
+			{run, own}} {
 			if err := near(memberOf(pair.all, e), pair.own, exactly); err != nil {
 				return fmt.Errorf("member %d and the same model alone: %w", e, err)
 			}
@@ -188,21 +195,23 @@ func memberOf(all map[string]Array, e int) map[string]Array {
 	return own
 }
 
-// checkTokens: a forward pass with fewer tokens than the scheme was built for works. One with more gives what a scheme
-// built for them gives, or is an *Error.
+// checkTokens checks that a forward pass works with fewer tokens than the scheme was built for. One
+// with more must equal that of a scheme built for them, or be an *Error.
 func checkTokens(tr trial) error {
 	m, err := tr.spec().New()
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	for _, p := range []pe.Positions{window(m.Config.Positions, 0, 3), window(m.Config.Positions, 0, 1)} {
+	for _, p := range []pe.Positions{window(m.Config.Positions, 0, 3),
+		window(m.Config.Positions, 0, 1)} {
 		var run map[string]Array
 		if err := torchpe.Catch(func() { run = newBatch(m, p).forward(m) }); err != nil {
 			return fmt.Errorf("%d tokens of %d: %w", p.Tokens(), m.Config.Positions.Tokens(), err)
 		}
 		if !finite(run["logits"].Values) {
-			return fmt.Errorf("%d tokens of %d: logits that are not finite", p.Tokens(), m.Config.Positions.Tokens())
+			return fmt.Errorf("%d tokens of %d: logits that are not finite",
+				p.Tokens(), m.Config.Positions.Tokens())
 		}
 	}
 	more := tr.More
@@ -220,13 +229,15 @@ func checkTokens(tr trial) error {
 		return err
 	}
 	if err := near(got, want, exactly); err != nil {
-		return fmt.Errorf("12 tokens, built for 8, are no error and differ from what a scheme built for 12 gives: %w", err)
+		return fmt.Errorf("12 tokens, built for 8, are no error and differ from what a scheme "+
+			"built for 12 gives: %w", err)
 	}
 	return nil
 }
 
-// checkExtrapolation: what the registry says of evaluation at more tokens is so: nothing that is trained or drawn depends on
-// their number, and a model with these parameters gives what one built for as many gives. Where it cannot, the model says so.
+// checkExtrapolation checks the registry's claim about evaluation at more tokens: nothing that is
+// trained or drawn depends on their number, and a model with these parameters computes the same as
+// one built for as many. Otherwise Model.At must return an error.
 func checkExtrapolation(tr trial) error {
 	scheme, err := pe.Find(tr.Scheme)
 	if err != nil {
@@ -260,13 +271,15 @@ func checkExtrapolation(tr trial) error {
 			continue // computed anew
 		}
 		if kept == nil || fmt.Sprint(kept.Shape) != fmt.Sprint(p.Shape) {
-			return fmt.Errorf("it is said to extrapolate, but %s %v is of another shape at %d tokens", p.Name, p.Shape, wider.Positions.Tokens())
+			return fmt.Errorf("it is said to extrapolate, but %s %v is of another shape at "+
+				"%d tokens", p.Name, p.Shape, wider.Positions.Tokens())
 		}
 	}
 	return evaluatesAt(m, w)
 }
 
-// refusesMore: a scheme that cannot be evaluated at more tokens says so, with its name.
+// refusesMore checks that a scheme that cannot be evaluated at more tokens returns an error with
+// its name.
 func refusesMore(m *models.Model, name string, p pe.Positions) error {
 	if p.Tokens() <= m.Config.Positions.Tokens() {
 		return nil
@@ -282,15 +295,17 @@ func refusesMore(m *models.Model, name string, p pe.Positions) error {
 	return nil
 }
 
-// evaluatesAt: m at the positions of w, which was built for them from the same seeds, gives what w gives. Rotations that remember how many
-// tokens they were trained on differ, but are finite.
+// evaluatesAt checks that m at the positions of w computes the same as w, which was built for them
+// from the same seeds. Rotations that depend on the number of trained tokens differ, but must be
+// finite.
 func evaluatesAt(m, w *models.Model) error {
 	at, err := m.At(w.Config.Positions)
 	if err != nil {
 		return err
 	}
 	defer at.Close()
-	got, want := newBatch(at, w.Config.Positions).forward(at), newBatch(w, w.Config.Positions).forward(w)
+	got := newBatch(at, w.Config.Positions).forward(at)
+	want := newBatch(w, w.Config.Positions).forward(w)
 	if !finite(got["logits"].Values) {
 		return fmt.Errorf("at %v: logits that are not finite", w.Config.Positions)
 	}
@@ -298,12 +313,13 @@ func evaluatesAt(m, w *models.Model) error {
 		return nil
 	}
 	if err := near(got, want, exactly); err != nil {
-		return fmt.Errorf("at %v it differs from the same scheme built for them: %w", w.Config.Positions, err)
+		return fmt.Errorf("at %v it differs from the same scheme built for them: %w",
+			w.Config.Positions, err)
 	}
 	return nil
 }
 
-// checkMemory: nothing is left of a model once it and its scopes are closed.
+// checkMemory checks that closing a model and its scopes frees all tensors.
 func checkMemory(tr trial) error {
 	before := torchpe.Live()
 	if _, _, err := build(tr.spec()); err != nil {
@@ -315,7 +331,7 @@ func checkMemory(tr trial) error {
 	return nil
 }
 
-// checkDevices: a GPU, where there is one, gives what the CPU gives.
+// checkDevices checks that a GPU, where there is one, computes the same as the CPU.
 func checkDevices(tr trial) error {
 	_, want, err := build(tr.spec())
 	if err != nil {

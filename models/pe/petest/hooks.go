@@ -14,7 +14,7 @@ func Begin(s *torchpe.Scope, m *models.Model, p pe.Positions) pe.Hooks {
 	return m.Encoding.Begin(s, newBatch(m, p).input(s, m).Positions)
 }
 
-// call is one hook's call, with its tensors before and after.
+// call records one call of a hook, with its tensors before and after.
 type call struct {
 	name    string
 	layer   int
@@ -23,7 +23,7 @@ type call struct {
 	before  []Array
 }
 
-// changed says whether an output differs from its input.
+// changed reports whether an output differs from its input.
 func (c call) changed() bool {
 	for i := range c.in {
 		if !same(ArrayOf(c.out[i]), c.before[i]) {
@@ -45,7 +45,8 @@ func callHooks(s *torchpe.Scope, m *models.Model, p pe.Positions) (pe.Hooks, []c
 	heads := func() torchpe.Tensor { return random(members, size, c.Heads, n, c.DModel/c.Heads) }
 	var calls []call
 	for layer := range c.Layers {
-		add := func(name string, site pe.Site, f func(in []torchpe.Tensor) []torchpe.Tensor, in ...torchpe.Tensor) {
+		add := func(name string, site pe.Site, f func(in []torchpe.Tensor) []torchpe.Tensor,
+			in ...torchpe.Tensor) {
 			made := call{name: name, layer: layer, site: site, in: in}
 			for _, t := range in {
 				made.before = append(made.before, ArrayOf(t))
@@ -58,7 +59,8 @@ func callHooks(s *torchpe.Scope, m *models.Model, p pe.Positions) (pe.Hooks, []c
 		}, random(members, size, n, c.DModel))
 		q, k, v := heads(), heads(), heads()
 		weight := random(members, 3*c.DModel, c.DModel)
-		attn := pe.Attn{Layer: layer, X: random(members, size, n, c.DModel), Q: q, K: k, V: v, Scale: 0.5}
+		attn := pe.Attn{Layer: layer, X: random(members, size, n, c.DModel), Q: q, K: k, V: v,
+			Scale: 0.5}
 		attn.Project = func(y torchpe.Tensor) (q, k, v torchpe.Tensor) {
 			return torchpe.ProjectQKV(y, weight, torchpe.Tensor{}, c.Heads)
 		}
@@ -82,7 +84,8 @@ func callHooks(s *torchpe.Scope, m *models.Model, p pe.Positions) (pe.Hooks, []c
 	return hooks, calls
 }
 
-// everyType runs f on the trial's model in float32 and float64, on the CPU and on a GPU where there is one.
+// everyType runs f on the trial's model in float32 and float64, on the CPU and on a GPU where there
+// is one.
 func (tr trial) everyType(f func(m *models.Model) error) error {
 	for _, device := range devices() {
 		for _, dtype := range []torchpe.DType{torchpe.Float32, torchpe.Float64} {
@@ -108,7 +111,8 @@ func devices() []torchpe.Device {
 	return []torchpe.Device{torchpe.CPU}
 }
 
-// checkHooks: every hook keeps shape, dtype and device, gives finite values, and leaves its input as it was.
+// checkHooks checks that every hook keeps shape, dtype and device, returns finite values, and
+// leaves its input as it was.
 func checkHooks(tr trial) error {
 	return tr.everyType(func(m *models.Model) error {
 		s := torchpe.NewScopeNoGrad()
@@ -119,9 +123,11 @@ func checkHooks(tr trial) error {
 				out := c.out[i]
 				switch {
 				case fmt.Sprint(out.Shape()) != fmt.Sprint(in.Shape()):
-					return fmt.Errorf("%s of layer %d turns the shape %v into %v", c.name, c.layer, in.Shape(), out.Shape())
+					return fmt.Errorf("%s of layer %d turns the shape %v into %v",
+						c.name, c.layer, in.Shape(), out.Shape())
 				case out.DType() != in.DType() || out.Device() != in.Device():
-					return fmt.Errorf("%s of layer %d turns %v on %v into %v on %v", c.name, c.layer, in.DType(), in.Device(), out.DType(), out.Device())
+					return fmt.Errorf("%s of layer %d turns %v on %v into %v on %v",
+						c.name, c.layer, in.DType(), in.Device(), out.DType(), out.Device())
 				case !finite(out.Float64s()):
 					return fmt.Errorf("%s of layer %d: values that are not finite", c.name, c.layer)
 				case !same(ArrayOf(in), c.before[i]):
@@ -133,7 +139,8 @@ func checkHooks(tr trial) error {
 	})
 }
 
-// checkSites: a hook changes its input in some layer if and only if its site is declared, and always in the first.
+// checkSites checks that a hook changes its input in some layer if and only if its site is
+// declared, and always in the first.
 func checkSites(tr trial) error {
 	m, err := tr.spec().New()
 	if err != nil {
@@ -146,15 +153,18 @@ func checkSites(tr trial) error {
 	for _, c := range calls {
 		declared := m.Encoding.Sites()&c.site != 0
 		if changed := c.changed(); changed && !declared {
-			return fmt.Errorf("%s of layer %d changes its input, although the site is not declared", c.name, c.layer)
+			return fmt.Errorf("%s of layer %d changes its input, although the site is not declared",
+				c.name, c.layer)
 		} else if !changed && declared && c.layer == 0 {
-			return fmt.Errorf("%s of layer 0 changes nothing, although the site is declared", c.name)
+			return fmt.Errorf("%s of layer 0 changes nothing, although the site is declared",
+				c.name)
 		}
 	}
 	return nil
 }
 
-// checkTables: what Table returns, for schemes that have one, is what Embed adds; in a layer without one Embed adds nothing.
+// checkTables checks that Embed adds what Table returns, for schemes that have a table, and nothing
+// in a layer without one.
 func checkTables(tr trial) error {
 	m, err := tr.quiet().New()
 	if err != nil {
@@ -190,7 +200,7 @@ func checkTables(tr trial) error {
 	return nil
 }
 
-// Embedded returns what a layer's Embed hook makes of x [E,B,N,D].
+// Embedded returns the output of a layer's Embed hook for x [E,B,N,D].
 func Embedded(m *models.Model, layer int, x Array, p pe.Positions) (out Array) {
 	Closed(func(s *torchpe.Scope) {
 		out = ArrayOf(Begin(s, m, p).Embed(layer, x.Tensor(s).To(m.Config.DType, m.Config.Device)))
@@ -198,23 +208,39 @@ func Embedded(m *models.Model, layer int, x Array, p pe.Positions) (out Array) {
 	return out
 }
 
-// Added returns what a layer's Embed hook adds to the tokens of the one member, [N,D].
+// Added returns the addend of a layer's Embed hook for the tokens of the one member, [N,D].
 func Added(m *models.Model, layer int, p pe.Positions) Array {
 	n, d := p.Tokens(), m.Config.DModel
 	zero := Array{Shape: []int{1, 1, n, d}, Values: make([]float64, n*d)}
 	return Embedded(m, layer, zero, p).Reshaped(n, d)
 }
 
-// AddedToLogits returns what a layer's Logits hook makes of logits that are zero, of queries and keys that are zero: the bias [H,N,N]
-// of schemes that add one.
-func AddedToLogits(m *models.Model, layer int, p pe.Positions) (out Array) {
+// AddedToLogits returns the output of a layer's Logits hook for logits, queries and keys of zero:
+// the bias [H,N,N] of schemes that add one.
+func AddedToLogits(m *models.Model, layer int, p pe.Positions) Array {
+	h, n := m.Config.Heads, p.Tokens()
+	zeros := Array{Shape: []int{h, n, n}, Values: make([]float64, h*n*n)}
+	return throughLogits(m, layer, zeros, p)
+}
+
+// LogitsOf returns the output of the first layer's Logits hook for the given logits [H,N,N], and
+// queries and keys of zero.
+func LogitsOf(m *models.Model, logits Array, p pe.Positions) Array {
+	return throughLogits(m, 0, logits, p)
+}
+
+func throughLogits(m *models.Model, layer int, logits Array, p pe.Positions) (out Array) {
 	Closed(func(s *torchpe.Scope) {
 		c, n := m.Config, p.Tokens()
-		zeros := func(shape ...int) torchpe.Tensor { return torchpe.Zeros(s, c.DType, c.Device, shape...) }
+		zeros := func(shape ...int) torchpe.Tensor {
+			return torchpe.Zeros(s, c.DType, c.Device, shape...)
+		}
 		dh := c.DModel / c.Heads
 		q := zeros(1, 1, c.Heads, n, dh)
-		attn := pe.Attn{Layer: layer, X: zeros(1, 1, n, c.DModel), Q: q, K: q, V: q, Scale: m.Encoding.Attention().LogitScale(dh)}
-		out = ArrayOf(Begin(s, m, p).Logits(attn, zeros(1, 1, c.Heads, n, n))).Reshaped(c.Heads, n, n)
+		attn := pe.Attn{Layer: layer, X: zeros(1, 1, n, c.DModel), Q: q, K: q, V: q,
+			Scale: m.Encoding.Attention().LogitScale(dh)}
+		in := logits.Reshaped(1, 1, c.Heads, n, n).Tensor(s).To(c.DType, c.Device)
+		out = ArrayOf(Begin(s, m, p).Logits(attn, in)).Reshaped(c.Heads, n, n)
 	})
 	return out
 }

@@ -1,9 +1,11 @@
-// Package petest is the conformance suite of positional encodings: what every scheme promises, checked on the scheme
-// alone and inside a small model. A scheme's test calls Run with what the registry does not say; the package's TestMain
-// calls Main, which fails where a registered scheme was not run.
+// Package petest is the conformance suite of positional encodings: what every scheme promises,
+// checked on the scheme alone and inside a small model. A scheme's test calls Run with what the
+// registry does not say; the package's TestMain calls Main, which fails where a registered scheme
+// was not run.
 //
-// A check returns an error instead of failing a test, so that petest's own tests can hold broken schemes against it.
-// Inputs are drawn for each member from its seed alone, so that a member can be compared with the same model alone.
+// A check returns an error instead of failing a test, so that petest's own tests can hold broken
+// schemes against it. Inputs are drawn for each member from its seed alone, so that a member can be
+// compared with the same model alone.
 //
 // The package is for tests. It may import torchpe, models/pe, models and the standard library.
 package petest
@@ -21,25 +23,33 @@ import (
 	"torchpe/torchpe"
 )
 
-// Case is a scheme, with what the suite cannot read off the registry.
+// Case describes a scheme to the suite, beside its entry in the registry.
 type Case struct {
 	Scheme string
-	// Variants are run beside the two readings. Each option of the scheme must be the only one that some variant changes.
+	// Variants are run beside the two readings. Each option of the scheme must be the only one that
+	// some variant changes.
 	Variants []Variant
-	// Noiseless holds options that turn off what is drawn anew for each element, for checks that move tokens about.
+	// Noiseless holds options that turn off what is drawn anew for each element, for checks that
+	// move tokens about.
 	Noiseless pe.Options
 	// Shift says what a shift of all positions does.
 	Shift Shift
-	// Drawn names the parameters that are not trained but drawn from the seed; all others that are not trained are computed.
+	// Drawn names the parameters that are not trained but drawn from the seed; all others that are
+	// not trained are computed.
 	Drawn []string
 	// Constant names the trained parameters that start at the same values for every seed.
 	Constant []string
-	// Unfelt names the trained parameters whose gradient may be zero in some variant: they add the same to all logits of a query, which
-	// the softmax does not see.
+	// Unfelt names the trained parameters whose gradient may be zero in some variant: they add the
+	// same to all logits of a query, which the softmax does not see.
 	Unfelt []string
-	// Positions are of 8 tokens, for schemes that cannot use a grid of 2 x 4, or of as many as an option needs to act; More are those of more tokens (3 x 4).
+	// Kinks says that a network with kinks reads so many numbers that difference quotients meet some:
+	// gradients are compared by smaller steps, to fewer digits.
+	Kinks bool
+	// Positions are of 8 tokens, for schemes that cannot use a grid of 2 x 4, or of as many as an
+	// option needs to act; More are those of more tokens (3 x 4).
 	Positions, More pe.Positions
-	// Apart names two sets of tokens that a shift brings on each other; places 0..4 and 3..7 where it is left out.
+	// Apart names two sets of tokens that a shift brings on each other; places 0..4 and 3..7 where
+	// it is left out.
 	Apart [2][]int
 	// DModel is for schemes that need wider heads than 8 and 4.
 	DModel int
@@ -47,7 +57,7 @@ type Case struct {
 	Refuse []Refusal
 }
 
-// Variant is a reading, and options that differ from it.
+// Variant names a reading, and options that differ from it.
 type Variant struct {
 	Fidelity string // "code" or "text"
 	Given    pe.Options
@@ -56,13 +66,15 @@ type Variant struct {
 	heads int  // the only number of heads; 0 for one and two
 }
 
-// Moving returns the variant as one in which a shift of positions is seen, although the case is Unmoved.
+// Moving returns the variant as one in which a shift of positions is seen, although the case is
+// Unmoved.
 func (v Variant) Moving() Variant {
 	v.moved = true
 	return v
 }
 
-// For returns the variant as one that is run with the given number of heads only: its options are tied to their width.
+// For returns the variant as one that is run with the given number of heads only: its options are
+// tied to their width.
 func (v Variant) For(heads int) Variant {
 	v.heads = heads
 	return v
@@ -90,7 +102,7 @@ func (v Variant) String() string {
 	return name
 }
 
-// Shift says what a shift of all positions by the same amount does to the output.
+// Shift names the effect on the output of a shift of all positions by the same amount.
 type Shift int
 
 // The kinds. A relative scheme is Unmoved; so is one that knows no positions, or only their order.
@@ -99,7 +111,7 @@ const (
 	Unmoved
 )
 
-// Refusal is a configuration that Build must answer with an error.
+// Refusal holds a configuration that Build must answer with an error.
 type Refusal struct {
 	Name   string
 	Spec   Spec     // its Scheme is set by the suite
@@ -109,7 +121,7 @@ type Refusal struct {
 // Refuse returns a Refusal.
 func Refuse(name string, sp Spec, expect ...string) Refusal { return Refusal{name, sp, expect} }
 
-// check is a promise of every scheme.
+// check tests one promise of every scheme.
 type check struct {
 	name string
 	run  func(trial) error
@@ -138,7 +150,7 @@ var (
 	}
 )
 
-// trial is a variant at one size: what a check works on.
+// trial is a variant at one size, the argument of a check.
 type trial struct {
 	Case
 	variant        Variant
@@ -148,12 +160,16 @@ type trial struct {
 // ran holds the schemes that Run was called for.
 var ran = map[string]bool{}
 
-// Run holds a scheme against the suite: both readings and all variants, with one head and two, one member and three.
+// Run holds a scheme against the suite: both readings and all variants, with one head and two, one
+// member and three.
 func Run(t *testing.T, c Case) {
 	t.Helper()
 	ran[c.Scheme] = true
 	for _, check := range schemeChecks {
-		t.Run(check.name, func(t *testing.T) { report(t, check, trial{Case: c, variant: Code(), heads: 1, members: 1}) })
+		t.Run(check.name, func(t *testing.T) {
+			report(t, check, trial{Case: c, variant: Code(),
+				heads: 1, members: 1})
+		})
 	}
 	for _, v := range append([]Variant{Code(), Text()}, c.Variants...) {
 		for _, heads := range []int{1, 2} {
@@ -162,7 +178,8 @@ func Run(t *testing.T, c Case) {
 			}
 			for _, members := range []int{1, 3} {
 				for _, check := range checks {
-					t.Run(fmt.Sprintf("%v/H%d/E%d/%s", v, heads, members, check.name), func(t *testing.T) {
+					t.Run(fmt.Sprintf("%v/H%d/E%d/%s",
+						v, heads, members, check.name), func(t *testing.T) {
 						report(t, check, trial{Case: c, variant: v, heads: heads, members: members})
 					})
 				}
@@ -178,7 +195,7 @@ func report(t *testing.T, c check, tr trial) {
 	}
 }
 
-// perform runs a check; what an operator panics with is its error.
+// perform runs a check and turns the panic of an operator into its error.
 func perform(c check, tr trial) (err error) {
 	if caught := torchpe.Catch(func() { err = c.run(tr) }); caught != nil {
 		return caught
@@ -186,8 +203,8 @@ func perform(c check, tr trial) (err error) {
 	return err
 }
 
-// Main runs a package's tests. The exit status is 1 also where tensors are left alive or, if all tests were run, where a
-// registered scheme was not held against the suite.
+// Main runs a package's tests. The exit status is 1 also where tensors are left alive or, if all
+// tests were run, where a registered scheme was not held against the suite.
 func Main(m *testing.M) int {
 	code := m.Run()
 	var problems []string
@@ -196,7 +213,8 @@ func Main(m *testing.M) int {
 	}
 	if !filtered() {
 		for _, name := range missing(pe.Names(), ran) {
-			problems = append(problems, fmt.Sprintf("scheme %s is registered but no test calls petest.Run for it", name))
+			problems = append(problems, fmt.Sprintf("scheme %s is registered but no test calls "+
+				"petest.Run for it", name))
 		}
 	}
 	if problems == nil {
@@ -211,7 +229,7 @@ func missing(names []string, ran map[string]bool) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return ran[name] })
 }
 
-// filtered says whether the command line left out tests.
+// filtered reports whether the command line left out tests.
 func filtered() bool {
 	for _, name := range []string{"test.run", "test.skip", "test.list"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {

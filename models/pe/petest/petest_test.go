@@ -88,7 +88,7 @@ func (h doubleTable) Table(int) (torchpe.Tensor, bool) {
 // unsteady counts the parameters that were drawn in the whole program.
 var unsteady float64
 
-// left is what the leaking scheme leaves behind, for the test to close.
+// left holds the tensor that the leaking scheme leaves open, for the test to close.
 var left []*torchpe.Scope
 
 // table returns a builder of fakes with a trained N(0, sigma^2) table.
@@ -96,9 +96,11 @@ func table(change func(f *fake)) func(pe.Config, *torchpe.ParamSet) (pe.Encoding
 	return tableOf(torchpe.Normal(0, 1), true, change)
 }
 
-func tableOf(init torchpe.Init, trainable bool, change func(f *fake)) func(pe.Config, *torchpe.ParamSet) (pe.Encoding, error) {
+func tableOf(init torchpe.Init, trainable bool, change func(f *fake)) func(pe.Config,
+	*torchpe.ParamSet) (pe.Encoding, error) {
 	return func(c pe.Config, ps *torchpe.ParamSet) (pe.Encoding, error) {
-		f := &fake{sites: pe.AtEmbed, embed: add, table: ps.Add("pe.table", trainable, init, c.Positions.Tokens(), c.DModel)}
+		f := &fake{sites: pe.AtEmbed, embed: add, table: ps.Add("pe.table", trainable, init,
+			c.Positions.Tokens(), c.DModel)}
 		if change != nil {
 			change(f)
 		}
@@ -125,16 +127,23 @@ var broken = []struct {
 	change            func(*Case)
 }{
 	{"sound", "", "", table(nil), nil},
-	{"narrow", "hooks", "turns the shape", table(embed(func(_ *fake, x torchpe.Tensor, _ pe.Positions) torchpe.Tensor { return x.Narrow(-1, 0, 4) })), nil},
+	{"narrow", "hooks", "turns the shape",
+		table(embed(func(_ *fake, x torchpe.Tensor, _ pe.Positions) torchpe.Tensor {
+			return x.Narrow(-1, 0, 4)
+		})), nil},
 	{"widening", "hooks", "float32", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
 		return add(f, x, p).To(torchpe.Float64, torchpe.CPU)
 	})), nil},
-	{"not a number", "hooks", "not finite", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor { return x.MulScalar(math.NaN()) })), nil},
-	{"writer", "hooks", "writes into its input", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
-		out := add(f, x, p)
-		x.Fill(0)
-		return out
-	})), nil},
+	{"not a number", "hooks", "not finite",
+		table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+			return x.MulScalar(math.NaN())
+		})), nil},
+	{"writer", "hooks", "writes into its input",
+		table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+			out := add(f, x, p)
+			x.Fill(0)
+			return out
+		})), nil},
 	{"undeclared", "sites", "not declared", table(func(f *fake) { f.sites = pe.AtQK }), nil},
 	{"idle", "sites", "changes nothing", table(func(f *fake) { f.sites |= pe.AtLogits }), nil},
 	{"hidden table", "tables", "Embed changes its input", table(func(f *fake) {
@@ -143,22 +152,32 @@ var broken = []struct {
 	{"mistaken table", "tables", "does not add the table", table(func(f *fake) {
 		f.hooks = func(s *torchpe.Scope, h fakeHooks) pe.Hooks { return doubleTable{h, s} }
 	}), nil},
-	{"in array order", "permutation", "permuted tokens and positions", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
-		return add(f, x, pe.Line(p.Tokens()))
-	})), nil},
-	{"one row for all", "permutation", "ignores positions", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
-		return x.Add(f.rows(x.Scope(), make([]int, p.Tokens())))
-	})), nil},
+	{"in array order", "permutation", "permuted tokens and positions",
+		table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+			return add(f, x, pe.Line(p.Tokens()))
+		})), nil},
+	{"one row for all", "permutation", "ignores positions",
+		table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+			return x.Add(f.rows(x.Scope(), make([]int, p.Tokens())))
+		})), nil},
 	{"not relative", "shift", "positions shifted", table(nil), func(c *Case) { c.Shift = Unmoved }},
-	{"not absolute", "shift", "which the case does not say", table(embed(func(_ *fake, x torchpe.Tensor, _ pe.Positions) torchpe.Tensor { return x })), nil},
-	{"unused", "gradients", "is zero for member", table(embed(func(_ *fake, x torchpe.Tensor, _ pe.Positions) torchpe.Tensor { return x })), nil},
-	{"half detached", "gradients", "finite differences", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
-		return add(f, add(f, x, p), p).Sub(f.rows(x.Scope(), p.Index).MulScalar(0.5).Detach())
-	})), nil},
-	{"exploding", "gradients", "not finite", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
-		zero := f.rows(x.Scope(), p.Index).MulScalar(0)
-		return add(f, x, p).Add(zero.Square().Sqrt())
-	})), nil},
+	{"not absolute", "shift", "which the case does not say",
+		table(embed(func(_ *fake, x torchpe.Tensor, _ pe.Positions) torchpe.Tensor {
+			return x
+		})), nil},
+	{"unused", "gradients", "is zero for member",
+		table(embed(func(_ *fake, x torchpe.Tensor, _ pe.Positions) torchpe.Tensor {
+			return x
+		})), nil},
+	{"half detached", "gradients", "finite differences",
+		table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+			return add(f, add(f, x, p), p).Sub(f.rows(x.Scope(), p.Index).MulScalar(0.5).Detach())
+		})), nil},
+	{"exploding", "gradients", "not finite",
+		table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+			zero := f.rows(x.Scope(), p.Index).MulScalar(0)
+			return add(f, x, p).Add(zero.Square().Sqrt())
+		})), nil},
 	{"unsteady", "seeds", "between two models of one seed", tableOf(func(_ int, _ *rand.Rand, out []float64) {
 		for i := range out {
 			unsteady++
@@ -167,20 +186,24 @@ var broken = []struct {
 	}, true, nil), nil},
 	{"always alike", "seeds", "same for another seed", tableOf(torchpe.Constant(1), true, nil), nil},
 	{"drawn but not said", "seeds", "Case.Drawn", tableOf(torchpe.Normal(0, 1), false, nil), nil},
-	{"said but not drawn", "seeds", "same for another seed", tableOf(torchpe.Constant(1), false, nil), func(c *Case) { c.Drawn = []string{"pe.table"} }},
-	{"mixed members", "members", "the same model alone", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
-		return x.Add(f.rows(x.Scope(), p.Index).SumKeep(0))
-	})), nil},
-	{"wrapping", "tokens", "built for 8, are no error", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
-		places := slices.Clone(p.Index)
-		for i := range places {
-			places[i] %= f.table.Shape[1]
-		}
-		return x.Add(f.rows(x.Scope(), places))
-	})), nil},
-	{"whole or nothing", "tokens", "3 tokens of 8", table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
-		return x.Add(f.table.In(x.Scope()).Unsqueeze(1))
-	})), nil},
+	{"said but not drawn", "seeds", "same for another seed", tableOf(torchpe.Constant(1), false,
+		nil), func(c *Case) { c.Drawn = []string{"pe.table"} }},
+	{"mixed members", "members", "the same model alone",
+		table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+			return x.Add(f.rows(x.Scope(), p.Index).SumKeep(0))
+		})), nil},
+	{"wrapping", "tokens", "built for 8, are no error",
+		table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+			places := slices.Clone(p.Index)
+			for i := range places {
+				places[i] %= f.table.Shape[1]
+			}
+			return x.Add(f.rows(x.Scope(), places))
+		})), nil},
+	{"whole or nothing", "tokens", "3 tokens of 8",
+		table(embed(func(f *fake, x torchpe.Tensor, p pe.Positions) torchpe.Tensor {
+			return x.Add(f.table.In(x.Scope()).Unsqueeze(1))
+		})), nil},
 	{"said to extrapolate", "extrapolation", "of another shape at 12 tokens", table(nil), nil},
 	{"leaking", "memory", "1 tensors are left", func(c pe.Config, ps *torchpe.ParamSet) (pe.Encoding, error) {
 		s := torchpe.NewScope()
@@ -189,15 +212,19 @@ var broken = []struct {
 		return table(nil)(c, ps)
 	}, nil},
 	{"option not varied", "options", "no variant changes --fake alone", table(nil), func(c *Case) { c.Variants = nil }},
-	{"variant of nothing", "options", "changes no option", table(nil), func(c *Case) { c.Variants = append(c.Variants, Code("fake", "a")) }},
+	{"variant of nothing", "options", "changes no option", table(nil), func(c *Case) {
+		c.Variants = append(c.Variants, Code("fake", "a"))
+	}},
 	{"option without effect", "differ", "the same as its plain reading", table(nil), nil},
-	{"not refused", "refusals", "is not refused", table(nil), func(c *Case) { c.Refuse = []Refusal{Refuse("7", Spec{DModel: 7}, "7")} }},
-	{"refused in other words", "refusals", `does not say "seven"`, func(c pe.Config, ps *torchpe.ParamSet) (pe.Encoding, error) {
-		if c.DModel == 7 {
-			return nil, fmt.Errorf("no")
-		}
-		return table(nil)(c, ps)
-	}, func(c *Case) { c.Refuse = []Refusal{Refuse("7", Spec{DModel: 7}, "seven")} }},
+	{"not refused", "refusals", "is not refused", table(nil),
+		func(c *Case) { c.Refuse = []Refusal{Refuse("7", Spec{DModel: 7}, "7")} }},
+	{"refused in other words", "refusals", `does not say "seven"`,
+		func(c pe.Config, ps *torchpe.ParamSet) (pe.Encoding, error) {
+			if c.DModel == 7 {
+				return nil, fmt.Errorf("no")
+			}
+			return table(nil)(c, ps)
+		}, func(c *Case) { c.Refuse = []Refusal{Refuse("7", Spec{DModel: 7}, "seven")} }},
 }
 
 func init() {
@@ -210,7 +237,8 @@ func init() {
 	}
 }
 
-// TestBrokenSchemes: each fault is caught by the check that is there for it, and a sound scheme by none.
+// TestBrokenSchemes: each fault is caught by the check that is there for it, and a sound scheme by
+// none.
 func TestBrokenSchemes(t *testing.T) {
 	caught := map[string]bool{}
 	for _, b := range broken {
@@ -271,7 +299,8 @@ func TestArrayFromJSON(t *testing.T) {
 func TestArrayAlong(t *testing.T) {
 	a := Array{Shape: []int{2, 3, 2}, Values: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}
 	got := a.along(1, []int{2, 0})
-	if want := []float64{4, 5, 0, 1, 10, 11, 6, 7}; !slices.Equal(got.Values, want) || !slices.Equal(got.Shape, []int{2, 2, 2}) {
+	if want := []float64{4, 5, 0, 1, 10, 11, 6, 7}; !slices.Equal(got.Values, want) ||
+		!slices.Equal(got.Shape, []int{2, 2, 2}) {
 		t.Errorf("along axis 1: %+v, want %v", got, want)
 	}
 	if got := a.along(0, []int{1, 0}); !slices.Equal(got.Values, []float64{6, 7, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5}) {
@@ -299,23 +328,37 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestVectorsAreFound: the folder that the environment names comes first; a file without cases is an error.
+// TestVectorsAreFound: the folders that the environment names come first, each of which must hold
+// vectors; a file without cases is an error.
 func TestVectorsAreFound(t *testing.T) {
 	t.Setenv("TORCHPE_PE_VECTORS", "")
-	folder, err := vectorFolder()
-	if err != nil || !strings.HasSuffix(folder, "shared/pe") {
-		t.Errorf("folder %q, %v", folder, err)
+	folders, err := vectorFolders()
+	if err != nil || len(folders) != 2 || !strings.HasSuffix(folders[0], "shared/pe") ||
+		!strings.HasSuffix(folders[1], "shared/pe-new") {
+		t.Errorf("folders %q, %v", folders, err)
 	}
-	own := t.TempDir()
-	t.Setenv("TORCHPE_PE_VECTORS", own)
-	if folder, err := vectorFolder(); folder != own || err != nil {
-		t.Errorf("folder %q, %v; want %q", folder, err, own)
+	own, other := t.TempDir(), t.TempDir()
+	for _, folder := range []string{own, other} {
+		if err := os.WriteFile(folder+"/x.json", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("TORCHPE_PE_VECTORS", own+":"+other)
+	if files, _, err := vectorFiles(); !slices.Equal(files, []string{own + "/x.json", other + "/x.json"}) ||
+		err != nil {
+		t.Errorf("files %q, %v; want those of %q and %q", files, err, own, other)
+	}
+	empty := t.TempDir()
+	t.Setenv("TORCHPE_PE_VECTORS", own+":"+empty)
+	if _, _, err := vectorFiles(); err == nil || !strings.Contains(err.Error(), empty) {
+		t.Errorf("a folder without vectors: %v", err)
 	}
 	path := own + "/x.json"
 	for _, text := range []string{
 		`{"cases": [{"name": "a", "outputs": {"y": 1}}], "tolerance": {"atol": 1e-12}, "colour": "red"}`,
 		`{"cases": [{"name": "a", "outputs": {"y": 1}, "colour": "red"}], "tolerance": {"atol": 1e-12}}`,
-		`{"cases": [{"name": "a", "outputs": {}}], "tolerance": {"atol": 1e-12}}`, `{"tolerance": {"atol": 1e-12}, "cases": []}`, `{"cases": [{"name": "a"}]}`, `{`} {
+		`{"cases": [{"name": "a", "outputs": {}}], "tolerance": {"atol": 1e-12}}`,
+		`{"tolerance": {"atol": 1e-12}, "cases": []}`, `{"cases": [{"name": "a"}]}`, `{`} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -336,8 +379,30 @@ func TestSpecDefaults(t *testing.T) {
 	}
 }
 
-// TestVectorComparison: outputs that are missing, too many or off are named; null may be anything, NaN may not be a number; the
-// tolerance is the case's own; eigenvectors compare up to sign, column by column.
+// recorder is a test that records its failure.
+type recorder struct {
+	testing.TB
+	said string
+}
+
+func (*recorder) Helper() {}
+
+func (r *recorder) Fatalf(format string, args ...any) { r.said = fmt.Sprintf(format, args...) }
+
+// TestAdapterThatPanics: an adapter's panic is a failure that says what the case needs.
+func TestAdapterThatPanics(t *testing.T) {
+	c, r := &VectorCase{Config: map[string]any{"axes": 7.}}, &recorder{TB: t}
+	c.run(r, func(testing.TB, *VectorCase) Outputs { panic(&torchpe.Error{Op: "Narrow", Msg: "too short"}) })
+	for _, text := range []string{"lacks", "too short", "axes:7"} {
+		if !strings.Contains(r.said, text) {
+			t.Errorf("the failure %q does not say %q", r.said, text)
+		}
+	}
+}
+
+// TestVectorComparison: outputs that are missing, too many or off are named; null may be anything,
+// NaN may not be a number; the tolerance is the case's own; eigenvectors compare up to sign, column
+// by column.
 func TestVectorComparison(t *testing.T) {
 	path := t.TempDir() + "/x.json"
 	text := `{"tolerance": {"atol": 1e-12, "rtol": 1e-12}, "cases": [
@@ -361,7 +426,8 @@ func TestVectorComparison(t *testing.T) {
 		{0, Outputs{"y": pair(1, math.NaN()), "z": Scalar(2)}, false, nil},
 		{0, Outputs{"y": pair(1, 5), "z": Scalar(2 + 1e-13)}, false, nil},
 		{0, Outputs{"y": pair(1+1e-6, 5)}, false, []string{"y: element 0", "z: the adapter gives no such output"}},
-		{0, Outputs{"y": pair(math.NaN(), 5), "z": pair(2, 2), "w": Scalar(1)}, false, []string{"y: element 0", "z: shape [2]", "w: the case has no such"}},
+		{0, Outputs{"y": pair(math.NaN(), 5), "z": pair(2, 2), "w": Scalar(1)}, false,
+			[]string{"y: element 0", "z: shape [2]", "w: the case has no such"}},
 		{1, Outputs{"y": square(1.05, -2, 3, 4)}, false, nil},
 		{1, Outputs{"y": square(1, 2, 3, -4)}, false, []string{"y: element 1"}},
 		{1, Outputs{"y": square(1, 2, 3, -4)}, true, nil},

@@ -11,7 +11,7 @@ import (
 	"torchpe/torchpe"
 )
 
-// checkOptions: every option has an effect that a variant shows by changing it alone.
+// checkOptions checks that each option is the only one that some variant changes.
 func checkOptions(tr trial) error {
 	scheme, err := pe.Find(tr.Scheme)
 	if err != nil {
@@ -48,8 +48,8 @@ func checkOptions(tr trial) error {
 	return nil
 }
 
-// fingerprint is everything by which two instances can be told apart: what they ask of attention, their parameters, what
-// their hooks make of fixed inputs, and what the model computes.
+// fingerprint returns everything by which two instances can be told apart: the parameters, the
+// outputs of the hooks for fixed inputs, and the intermediates of the model.
 func fingerprint(sp Spec) (map[string]Array, error) {
 	m, err := sp.New()
 	if err != nil {
@@ -74,9 +74,10 @@ func fingerprint(sp Spec) (map[string]Array, error) {
 	return print, nil
 }
 
-// checkDiffer: a variant differs from its reading, and it is seen in more than the seventh digit.
+// checkDiffer checks that a variant differs from its reading in more than the seventh digit.
 func checkDiffer(tr trial) error {
 	for _, v := range tr.Variants {
+		tr.heads = max(1, v.heads)
 		tr.variant = Variant{Fidelity: v.Fidelity}
 		plain, err := fingerprint(tr.spec())
 		if err != nil {
@@ -94,7 +95,7 @@ func checkDiffer(tr trial) error {
 	return nil
 }
 
-// refusals are the configurations that no scheme can serve.
+// refusals lists the configurations that no scheme can serve.
 func refusals(s pe.Scheme, width int) []Refusal {
 	change := func(name string, f func(*models.Config), expect ...string) Refusal {
 		return Refuse(name, Spec{Change: f}, expect...)
@@ -103,20 +104,26 @@ func refusals(s pe.Scheme, width int) []Refusal {
 		return Refuse(name, Spec{Positions: pe.Positions{Index: index}}, expect...)
 	}
 	list := []Refusal{
-		change("no members", func(c *models.Config) { c.Seeds, c.Sigma = nil, nil }, "at least one member"),
+		change("no members", func(c *models.Config) {
+			c.Seeds, c.Sigma = nil, nil
+		}, "at least one member"),
 		change("no layers", func(c *models.Config) { c.Layers = 0 }, "layers 0"),
 		change("no heads", func(c *models.Config) { c.Heads = 0 }, "heads 0"),
 		change("no width", func(c *models.Config) { c.DModel = 0 }, "d_model 0"),
-		change("heads that do not divide the width", func(c *models.Config) { c.Heads = width + 1 }, fmt.Sprintf("d_model %d", width), fmt.Sprintf("%d heads", width+1)),
+		change("heads that do not divide the width", func(c *models.Config) {
+			c.Heads = width + 1
+		}, fmt.Sprintf("d_model %d", width), fmt.Sprintf("%d heads", width+1)),
 		change("no tokens", func(c *models.Config) { c.Positions = pe.Positions{} }, "no tokens"),
 		at("a position twice", []int{0, 2, 2}, "position 2", "permutation"),
 		at("a position out of range", []int{0, 1, 3}, "position 3", "0..2"),
 		at("a negative position", []int{0, -1}, "position -1"),
-		Refuse("too few grid cells", Spec{Positions: pe.Positions{Index: []int{0, 1}, Cells: [][2]int{{0, 0}}}}, "1 grid cells", "2 tokens"),
+		Refuse("too few grid cells", Spec{Positions: pe.Positions{Index: []int{0, 1},
+			Cells: [][2]int{{0, 0}}}}, "1 grid cells", "2 tokens"),
 	}
 	if s.Learned {
 		list = append(list,
-			Refuse("too few sigmas", Spec{Seeds: []uint64{1, 2}, Sigma: []float64{1}}, "1 values of sigma", "2 members"),
+			Refuse("too few sigmas", Spec{Seeds: []uint64{1, 2}, Sigma: []float64{1}},
+				"1 values of sigma", "2 members"),
 			Refuse("a negative sigma", Spec{Sigma: []float64{-1}}, "sigma -1"),
 			Refuse("an infinite sigma", Spec{Sigma: []float64{math.Inf(1)}}, "sigma +Inf"),
 			Refuse("sigma NaN", Spec{Sigma: []float64{math.NaN()}}, "sigma NaN"),
@@ -133,7 +140,8 @@ func refusals(s pe.Scheme, width int) []Refusal {
 	return list
 }
 
-// checkRefusals: what a scheme cannot serve is an error that says so, with the model's parts as well as with Build alone.
+// checkRefusals checks that configurations that the scheme cannot serve are errors with the
+// expected text, both from the model and from Build alone.
 func checkRefusals(tr trial) error {
 	scheme, err := pe.Find(tr.Scheme)
 	if err != nil {
@@ -169,7 +177,7 @@ func checkRefusals(tr trial) error {
 	return nil
 }
 
-// refuseAlone holds Build to the same without the model's own checks before it.
+// refuseAlone checks that Build returns an error too, without the model's own checks before it.
 func refuseAlone(scheme pe.Scheme, sp Spec) error {
 	c, err := sp.Config()
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"torchpe/torchpe"
 )
 
-// Spec says which instance of a scheme to build, in a small model around it; fields left at zero take the suite's values.
+// Spec describes an instance of a scheme in a small model; fields left at zero take the suite's
+// values.
 type Spec struct {
 	Scheme    string
 	Fidelity  string // "code" where empty
@@ -19,7 +20,8 @@ type Spec struct {
 	DModel    int          // 8, or what the scheme's MinHeadWidth asks for
 	Seeds     []uint64     // one member
 	Sigma     []float64    // a value of its own for each member
-	// Change, where given, is applied to the configuration last; it starts out as float64 on the CPU.
+	// Change, where given, is applied to the configuration last; it starts out as float64 on the
+	// CPU.
 	Change func(*models.Config)
 	// Set holds values of parameters that replace the initial ones, for Model.
 	Set map[string][]float64
@@ -68,7 +70,8 @@ func (sp Spec) Config() (models.Config, error) {
 		Positions: sp.Positions, Symbols: 5, Classes: 3,
 		Layers: or(sp.Layers, 2), Heads: or(sp.Heads, 1), DModel: sp.DModel, FFMultiple: 2,
 		TokenInput: models.OneHot, EmbeddingInit: models.LikeLinear, ReadOut: models.ProbeToken,
-		PE: sp.Scheme, PEOptions: options, Sigma: sp.Sigma, Seeds: sp.Seeds, DType: torchpe.Float64, Device: torchpe.CPU,
+		PE: sp.Scheme, PEOptions: options, Sigma: sp.Sigma, Seeds: sp.Seeds, DType: torchpe.Float64,
+		Device: torchpe.CPU,
 	}
 	if sp.Change != nil {
 		sp.Change(&c)
@@ -101,21 +104,22 @@ func (sp Spec) Model(t testing.TB) *models.Model {
 	return m
 }
 
-// spec is the trial's instance.
+// spec returns the trial's instance.
 func (tr trial) spec() Spec {
 	return Spec{
 		Scheme: tr.Scheme, Fidelity: tr.variant.Fidelity, Given: tr.variant.Given, Heads: tr.heads,
-		Seeds: suiteSeeds[:tr.members], Sigma: suiteSigma[:tr.members], Positions: tr.Positions, DModel: tr.DModel,
+		Seeds: suiteSeeds[:tr.members], Sigma: suiteSigma[:tr.members], Positions: tr.Positions,
+		DModel: tr.DModel,
 	}
 }
 
-// typed is the instance with elements of a type, on a device.
+// typed returns the instance with elements of a type, on a device.
 func (sp Spec) typed(dtype torchpe.DType, device torchpe.Device) Spec {
 	sp.Change = func(c *models.Config) { c.DType, c.Device = dtype, device }
 	return sp
 }
 
-// quiet is the trial's instance without what is drawn anew for each element.
+// quiet returns the trial's instance without dropout.
 func (tr trial) quiet() Spec {
 	sp := tr.spec()
 	sp.Given = pe.Options{}
@@ -159,10 +163,10 @@ func newBatch(m *models.Model, p pe.Positions) batch {
 			}
 			b.probe = append(b.probe, rng.Int64N(int64(b.tokens)))
 		}
-		if sampler, ok := m.Encoding.(pe.Sampler); ok {
+		if max := m.Encoding.DrawRange(); max > 0 {
 			places := m.Config.Positions.Tokens()
 			drawn := make([]float64, b.size*places)
-			pe.DrawPositions(torchpe.Stream(seed, "drawn"), places, sampler.MaxPosition(), drawn)
+			pe.DrawPositions(torchpe.Stream(seed, "drawn"), places, max, drawn)
 			b.drawn = append(b.drawn, drawn...)
 		}
 	}
@@ -194,12 +198,13 @@ func (b batch) input(s *torchpe.Scope, m *models.Model) models.Input {
 		Positions: b.positions, Training: b.training,
 	}
 	if b.drawn != nil {
-		in.Positions.Drawn = torchpe.Of(s, torchpe.CPU, b.drawn, b.members, b.size, len(b.drawn)/(b.members*b.size)).To(c.DType, c.Device)
+		in.Positions.Drawn = torchpe.Of(s, torchpe.CPU, b.drawn, b.members, b.size,
+			len(b.drawn)/(b.members*b.size)).To(c.DType, c.Device)
 	}
 	return in
 }
 
-// noiseStep is the step that random operators of the suite draw for.
+// noiseStep is the step in the seed of random operators in the suite.
 const noiseStep = 3
 
 // forward runs the model and returns all intermediates by name.

@@ -16,8 +16,8 @@ import (
 	"torchpe/torchpe"
 )
 
-// Vectors are the reference vectors of a scheme: numbers that other people's code gave. The README beside the files says
-// what is in them.
+// Vectors holds the reference vectors of a scheme, computed by other people's code. The README
+// beside the files describes their fields.
 type Vectors struct {
 	Scheme             string        `json:"scheme"`
 	Title              string        `json:"title"`
@@ -36,10 +36,10 @@ type Vectors struct {
 	Cases              []*VectorCase `json:"cases"`
 }
 
-// Tolerance is how far a value may be from want: Atol + Rtol |want|.
+// Tolerance bounds the difference of a value from want: Atol + Rtol |want|.
 type Tolerance struct{ Atol, Rtol float64 }
 
-// VectorCase is one run of the other code.
+// VectorCase holds one run of the other code.
 type VectorCase struct {
 	Name             string                     `json:"name"`
 	Source           string                     `json:"source"`
@@ -57,40 +57,60 @@ type VectorCase struct {
 	Params           map[string]json.RawMessage `json:"params"`
 	Inputs           map[string]json.RawMessage `json:"inputs"`
 	Outputs          map[string]json.RawMessage `json:"outputs"`
-	Tolerance        *Tolerance                 `json:"tolerance"` // that of the file where it is missing
+	Tolerance        *Tolerance                 `json:"tolerance"` // default: that of the file
 
 	used     map[string]bool // what the adapter asked for
 	signless map[string]bool // outputs whose columns are compared up to sign
 }
 
-// Outputs are what torchpe gives for a case, by the case's names.
+// Outputs holds torchpe's results for a case, by the case's names.
 type Outputs map[string]Array
 
-// Adapter runs torchpe on a case's configuration, weights and inputs and returns every output of the case. It chooses by what
-// the configuration says, never by the case's name: other cases of the same kind exist.
+// Adapter runs torchpe on a case's configuration, weights and inputs and returns every output of
+// the case. It must depend on the configuration, never on the case's name: other cases of the same
+// kind exist.
 type Adapter func(t testing.TB, c *VectorCase) Outputs
 
-// vectorFolder returns the folder that TORCHPE_PE_VECTORS names, or shared/pe beside the repository.
-func vectorFolder() (string, error) {
-	if folder := os.Getenv("TORCHPE_PE_VECTORS"); folder != "" {
-		return folder, nil
+// vectorFolders returns the folders that TORCHPE_PE_VECTORS names, with colons between, or
+// shared/pe and shared/pe-new beside the repository.
+func vectorFolders() ([]string, error) {
+	if folders := os.Getenv("TORCHPE_PE_VECTORS"); folders != "" {
+		return filepath.SplitList(folders), nil
 	}
 	root, err := os.Getwd()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-			return filepath.Join(root, "..", "shared", "pe"), nil
+			shared := filepath.Join(root, "..", "shared")
+			return []string{filepath.Join(shared, "pe"), filepath.Join(shared, "pe-new")}, nil
 		}
 		if root == filepath.Dir(root) {
-			return "", errors.New("no go.mod above the test")
+			return nil, errors.New("no go.mod above the test")
 		}
 		root = filepath.Dir(root)
 	}
 }
 
-// readVectors reads a scheme's file; what it does not know is an error.
+// vectorFiles returns the files of all folders. A folder that TORCHPE_PE_VECTORS names and that
+// holds none is an error.
+func vectorFiles() (files, folders []string, err error) {
+	if folders, err = vectorFolders(); err != nil {
+		return nil, nil, err
+	}
+	for _, folder := range folders {
+		found, _ := filepath.Glob(filepath.Join(folder, "*.json"))
+		if len(found) == 0 && os.Getenv("TORCHPE_PE_VECTORS") != "" {
+			return nil, nil, fmt.Errorf("TORCHPE_PE_VECTORS names %q, where there are no reference "+
+				"vectors", folder)
+		}
+		files = append(files, found...)
+	}
+	return files, folders, nil
+}
+
+// readVectors reads a scheme's file; an unknown field is an error.
 func readVectors(path string) (Vectors, error) {
 	var v Vectors
 	text, err := os.ReadFile(path)
@@ -103,68 +123,86 @@ func readVectors(path string) (Vectors, error) {
 		return v, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(v.Cases) == 0 || v.Tolerance == nil || v.Tolerance.Atol <= 0 {
-		return v, fmt.Errorf("%s: %d cases, tolerance %v: want at least one case and a tolerance", path, len(v.Cases), v.Tolerance)
+		return v, fmt.Errorf("%s: %d cases, tolerance %v: want at least one case and a tolerance",
+			path, len(v.Cases), v.Tolerance)
 	}
 	for i, c := range v.Cases {
 		if c.Tolerance == nil {
 			c.Tolerance = v.Tolerance
 		}
 		if c.Name == "" || len(c.Outputs) == 0 {
-			return v, fmt.Errorf("%s: case %d %q has %d outputs: want a name and at least one", path, i, c.Name, len(c.Outputs))
+			return v, fmt.Errorf("%s: case %d %q has %d outputs: want a name and at least one",
+				path, i, c.Name, len(c.Outputs))
 		}
 		c.used, c.signless = map[string]bool{}, map[string]bool{}
 	}
 	return v, nil
 }
 
-// EachVector calls f with every case of every file of the folder, as a subtest, and the adapter of the file's scheme. A file
-// without adapter is a failure, unless notYet has it: those are printed and counted. The test is skipped where there is no
-// folder. (go test does not notice that files outside the module change: run with -count=1 then.)
-func EachVector(t *testing.T, adapters map[string]Adapter, notYet []string, f func(t *testing.T, a Adapter, c *VectorCase)) {
+// EachVector calls f with every case of every file of the folders, as a subtest, and the adapter of
+// the file's scheme. A file without adapter is a failure, unless it is listed as unused:
+// those are counted. The test is skipped where there is no file. (go test does not notice that files
+// outside the module change: run with -count=1 then.)
+func EachVector(t *testing.T, adapters map[string]Adapter, unused []string,
+	f func(t *testing.T, a Adapter, c *VectorCase)) {
 	t.Helper()
-	folder, err := vectorFolder()
+	files, folders, err := vectorFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, _ := filepath.Glob(filepath.Join(folder, "*.json"))
 	if len(files) == 0 {
-		if os.Getenv("TORCHPE_PE_VECTORS") != "" {
-			t.Fatalf("TORCHPE_PE_VECTORS names %s, where there are no reference vectors", folder)
-		}
-		t.Skipf("no reference vectors in %s; TORCHPE_PE_VECTORS names their folder", folder)
+		t.Skipf("no reference vectors in %s; TORCHPE_PE_VECTORS names their folders",
+			strings.Join(folders, " or "))
 	}
-	schemes, cases, waiting, waitingCases := 0, 0, 0, 0
+	schemes, cases, left := 0, 0, 0
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
 		v, err := readVectors(file)
 		switch {
 		case err != nil:
 			t.Error(err)
-		case adapters[name] != nil && slices.Contains(notYet, name):
-			t.Errorf("%s has an adapter: take it off the list of those that have none yet", name)
+		case adapters[name] != nil && slices.Contains(unused, name):
+			t.Errorf("%s has an adapter: take it off the list of those that are not used", name)
 		case adapters[name] != nil:
 			schemes++
 			for _, c := range v.Cases {
 				cases++
 				t.Run(name+"/"+c.Name, func(t *testing.T) { f(t, adapters[name], c) })
 			}
-		case slices.Contains(notYet, name):
-			waiting, waitingCases = waiting+1, waitingCases+len(v.Cases)
-			t.Logf("%s: %d cases wait for an adapter", name, len(v.Cases))
+		case slices.Contains(unused, name):
+			left++
 		default:
 			t.Errorf("%s has no adapter: vectors[%q] = ... in the scheme's test", file, name)
 		}
 	}
-	t.Logf("%d schemes, %d cases checked; %d schemes, %d cases wait", schemes, cases, waiting, waitingCases)
+	t.Logf("%d files, %d cases checked; %d files are not used", schemes, cases, left)
+}
+
+// Lacks fails the test with what a case needs and the scheme has not.
+func (c *VectorCase) Lacks(t testing.TB, format string, args ...any) {
+	t.Helper()
+	t.Fatalf("the case needs what the scheme lacks: "+format, args...)
+}
+
+// run calls an adapter. Where it panics, as on an operator's error, the test fails with the reason.
+func (c *VectorCase) run(t testing.TB, adapter Adapter) Outputs {
+	t.Helper()
+	defer func() {
+		if r := recover(); r != nil {
+			c.Lacks(t, "%v (%v)", r, c.Config)
+		}
+	}()
+	return adapter(t, c)
 }
 
 // CheckVector runs an adapter on a case and compares every output.
 func CheckVector(t *testing.T, adapter Adapter, c *VectorCase) {
 	t.Helper()
-	if err := c.compare(adapter(t, c), c.want(t)); err != nil {
+	if err := c.compare(c.run(t, adapter), c.want(t)); err != nil {
 		t.Error(err)
 	}
-	for kind, entries := range map[string]map[string]json.RawMessage{"parameter": c.Params, "input": c.Inputs} {
+	for kind, entries := range map[string]map[string]json.RawMessage{"parameter": c.Params,
+		"input": c.Inputs} {
 		for name := range entries {
 			if !c.used[kind+" "+name] {
 				t.Errorf("the adapter does not use the %s %q of the case", kind, name)
@@ -173,7 +211,8 @@ func CheckVector(t *testing.T, adapter Adapter, c *VectorCase) {
 	}
 	var ignored []string
 	for _, name := range slices.Sorted(maps.Keys(c.Config)) {
-		size := slices.Contains([]string{"n", "d", "d_model", "d_head", "heads", "batch"}, name) // arrays have it too
+		// arrays have it too
+		size := slices.Contains([]string{"n", "d", "d_model", "d_head", "heads", "batch"}, name)
 		if !size && !c.used["config "+name] {
 			ignored = append(ignored, fmt.Sprintf("%s=%v", name, c.Config[name]))
 		}
@@ -183,11 +222,11 @@ func CheckVector(t *testing.T, adapter Adapter, c *VectorCase) {
 	}
 }
 
-// CheckVectorChanged changes one value of each output of a case by 1e-6 (relative to values above 1), or by ten times the
-// tolerance where that is more, and expects the comparison to fail.
+// CheckVectorChanged changes one value of each output of a case by 1e-6 (relative to values above
+// 1), or by ten times the tolerance where that is more, and expects the comparison to fail.
 func CheckVectorChanged(t *testing.T, adapter Adapter, c *VectorCase) {
 	t.Helper()
-	got, want := adapter(t, c), c.want(t)
+	got, want := c.run(t, adapter), c.want(t)
 	for name, w := range want {
 		at := slices.IndexFunc(w.Values, func(v float64) bool { return !math.IsNaN(v) })
 		for i := range w.Values { // the largest one: no column of it is compared to nothing
@@ -243,7 +282,8 @@ func (c *VectorCase) compare(got, want Outputs) error {
 	return errors.Join(bad...)
 }
 
-// withSigns returns the columns of got [N,K], each with the sign that brings it nearer to that of want.
+// withSigns returns the columns of got [N,K], each with the sign that brings it nearer to that of
+// want.
 func withSigns(got, want Array) Array {
 	if len(got.Shape) != 2 || !slices.Equal(got.Shape, want.Shape) {
 		return got
@@ -263,7 +303,8 @@ func withSigns(got, want Array) Array {
 }
 
 // array parses one entry of the case's weights, inputs or outputs.
-func (c *VectorCase) array(t testing.TB, kind string, from map[string]json.RawMessage, name string) Array {
+func (c *VectorCase) array(t testing.TB, kind string, from map[string]json.RawMessage,
+	name string) Array {
 	t.Helper()
 	text, ok := from[name]
 	if !ok {
@@ -299,7 +340,8 @@ func (c *VectorCase) Output(t testing.TB, name string) Array {
 func (c *VectorCase) Rows(t testing.TB, name string) map[string][]float64 {
 	t.Helper()
 	var rows map[string][]float64
-	for kind, from := range map[string]map[string]json.RawMessage{"parameter": c.Params, "input": c.Inputs} {
+	for kind, from := range map[string]map[string]json.RawMessage{"parameter": c.Params,
+		"input": c.Inputs} {
 		if text, ok := from[name]; ok {
 			c.used[kind+" "+name] = true
 			if err := json.Unmarshal(text, &rows); err != nil {
@@ -310,7 +352,7 @@ func (c *VectorCase) Rows(t testing.TB, name string) map[string][]float64 {
 	return rows
 }
 
-// Has says whether the case has such a weight, input or output.
+// Has reports whether the case has such a weight, input or output.
 func (c *VectorCase) Has(name string) bool {
 	return c.Params[name] != nil || c.Inputs[name] != nil || c.Outputs[name] != nil
 }
@@ -322,7 +364,7 @@ func (c *VectorCase) Unused(names ...string) {
 	}
 }
 
-// UpToSign has the columns of an output [N,K] compared up to the sign of each, as eigenvectors are.
+// UpToSign makes compare ignore the signs of the columns of an output [N,K], as of eigenvectors.
 func (c *VectorCase) UpToSign(name string) { c.signless[name] = true }
 
 // Value returns an entry of the case's configuration, nil where it has none.
@@ -355,7 +397,7 @@ func (c *VectorCase) Text(name, fallback string) string {
 	return fallback
 }
 
-// Bool says whether an entry of the case's configuration is true.
+// Bool reports whether an entry of the case's configuration is true.
 func (c *VectorCase) Bool(name string) bool { return c.Value(name) == true }
 
 // Floats returns a list of numbers of the case's configuration; nil where it has none.

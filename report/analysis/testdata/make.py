@@ -124,23 +124,6 @@ out["map"] = {"pca": x.tolist(), "explained": (s**2 / (s**2).sum())[:2].tolist()
 v = np.linalg.svd(table, compute_uv=False)
 p = v / v.sum()
 out["rank"] = {"frobenius": float(np.linalg.norm(table)), "mean_row_norm": float(np.linalg.norm(table, axis=1).mean()), "effective_rank": float(np.exp(-(p * np.log(p)).sum()))}
-a, b, g = rng.normal(size=12), rng.normal(size=12), rng.normal(size=7) + 1
-b[3] = b[5]
-with open("groups.csv", "w") as f:
-    f.write("name,a,b\n" + "".join(f"run {i},{a[i]:.17g},{b[i]:.17g}\n" for i in range(12)))
-np.save("group.npy", g)
-
-
-def test(t):
-    return {"statistic": float(t[0]), "p": float(t[1])}
-
-
-p = [0.01, 0.04, 0.03, 0.005]
-order = np.argsort(p)
-holm = np.empty(4)
-holm[order] = np.maximum.accumulate(np.minimum(1, (4 - np.arange(4)) * np.array(p)[order]))
-out["stats"] = {"pearson": test(scipy.stats.pearsonr(a, b)), "spearman": test(scipy.stats.spearmanr(a, b)), "paired": test(scipy.stats.ttest_rel(a, b)),
-                "welch": test(scipy.stats.ttest_ind(a, g, equal_var=False)), "anova": test(scipy.stats.f_oneway(a, b, g)), "holm": holm.tolist()}
 more = np.random.default_rng(12)  # its own, so that what is above stays as it is
 LAYERS, EXAMPLES, MAP_HEADS, TOKENS = 3, 4, 2, 5
 maps = np.exp(1.5 * more.normal(size=(2, LAYERS, EXAMPLES, MAP_HEADS, TOKENS, TOKENS)))

@@ -6,60 +6,51 @@ import (
 	"strings"
 	"testing"
 
-	_ "torchpe/report/internal/golden" // takes the flag of `go test ./report/... -update`
+	_ "torchpe/internal/golden" // takes the flag of `go test ./report/... -update`
 )
 
-func open(t *testing.T, html string) *Page {
+func write(t *testing.T, html string) (file string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "a page #1.html")
-	if err := os.WriteFile(file, []byte("<!doctype html><meta charset=utf-8>"+html), 0o666); err != nil {
+	file = filepath.Join(t.TempDir(), "a page #1.html")
+	if err := os.WriteFile(file, []byte("<!doctype html><meta charset=utf-8><title>σ</title>"+html),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
-	return Open(t, file)
+	return file
 }
 
 func TestQuietPage(t *testing.T) {
-	p := open(t, `<title>σ</title><script>console.log("only said")</script>`)
-	var title string
-	p.Evaluate("document.title", &title)
-	if title != "σ" {
-		t.Errorf("title %q", title)
+	var got struct {
+		Title               string
+		Sum, Width, Scripts int
 	}
-	var sum int
-	p.Evaluate("Promise.resolve(1 + 1)", &sum)
-	if sum != 2 {
-		t.Errorf("1 + 1 = %d", sum)
+	file := write(t, `<script>console.log("only said")</script>`)
+	problems := Evaluate(t, file, 600, `
+		const sum = await new Promise(r => setTimeout(() => r(1 + 1), 100));
+		return {Title: document.title, Sum: sum, Width: innerWidth, Scripts: document.scripts.length};`, &got)
+	if got.Title != "σ" || got.Sum != 2 || got.Width != 600 || got.Scripts != 1 ||
+		len(problems) != 0 {
+		t.Errorf(
+			"%+v, problems %q: want the title σ, 1 + 1 = 2, a width of 600, the page's own script",
+			got, problems)
 	}
-	if got := p.Problems(); len(got) != 0 {
-		t.Errorf("problems %q", got)
-	}
-	if got := p.Requests(); len(got) != 1 || !strings.HasPrefix(got[0], "file://") {
-		t.Errorf("requests %q", got)
-	}
-	if png := p.Screenshot(); !strings.HasPrefix(string(png), "\x89PNG") {
-		t.Errorf("the screenshot starts with %q", png[:8])
+	if left, _ := filepath.Glob(filepath.Dir(file) + "/*.copy.html"); left != nil {
+		t.Errorf("%q is left behind", left)
 	}
 }
 
-// Each way for a page to go wrong is seen; or the tests that use this package would pass for nothing.
+// Each kind of error of a page is reported; otherwise the tests that use this package would pass
+// whatever the page does.
 func TestLoudPage(t *testing.T) {
-	p := open(t, `<script>console.error("called"); setTimeout(() => { throw new Error("thrown") }, 0)</script><img src="missing.png">`)
-	p.Evaluate("new Promise(r => setTimeout(r, 100))", nil)
-	got := strings.Join(p.Problems(), "\n")
-	for _, want := range []string{"called", "thrown", "missing.png"} {
+	problems := Evaluate(t, write(t, `<script>
+		console.error("called");
+		setTimeout(() => { throw new Error("thrown") }, 0);
+		Promise.reject("broken promise");
+	</script><img src="missing.png">`), 800, "await new Promise(r => setTimeout(r, 100));", nil)
+	got := strings.Join(problems, "\n")
+	for _, want := range []string{"called", "thrown", "broken promise", "missing.png"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no problem with %q in %q", want, got)
 		}
-	}
-}
-
-func TestMedia(t *testing.T) {
-	p := open(t, "")
-	p.Resize(400, 800)
-	p.Media("print", "dark")
-	var got []bool
-	p.Evaluate(`[innerWidth === 400, matchMedia("print").matches, matchMedia("(prefers-color-scheme: dark)").matches]`, &got)
-	if len(got) != 3 || !got[0] || !got[1] || !got[2] {
-		t.Errorf("width, print, dark: %v", got)
 	}
 }

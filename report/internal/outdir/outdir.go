@@ -1,5 +1,6 @@
-// Package outdir is a directory that a page and its files are written to, again and again: what an earlier page left there and the new
-// one does not have is removed, and nothing else is touched. It imports the standard library and atomicfile.
+// Package outdir manages a directory that a page and its files are written to again and again: it
+// removes files of an earlier page that the new one does not have, and nothing else. It imports the
+// standard library and atomicfile.
 package outdir
 
 import (
@@ -11,34 +12,37 @@ import (
 	"slices"
 	"strings"
 
-	"torchpe/report/internal/atomicfile"
+	"torchpe/internal/atomicfile"
 )
 
-// list is the file that names what was made, a line each.
+// list is the file that lists the files of a page, one a line.
 const list = ".made"
 
-// Dir is such a directory.
+// Dir is a directory for a page and its files.
 type Dir struct {
 	Root    string
 	earlier []string
 	made    []string
 }
 
-// refused is an error that matches fs.ErrExist: what is there is in the way.
+// refused is an error that matches fs.ErrExist: the directory holds something else.
 type refused string
 
 func (r refused) Error() string      { return string(r) }
 func (refused) Is(target error) bool { return target == fs.ErrExist }
 
-// Open makes the directory. One that holds a run, or a page that was not made here, is refused before anything is written; the error
-// matches fs.ErrExist.
+// Open creates the directory where there is none. It refuses one that holds a run, or a page that
+// torchpe did not write, with an error that matches fs.ErrExist.
 func Open(dir string) (*Dir, error) {
 	if has(dir, "config.json") {
 		return nil, refused(dir + " is a run directory: name another one with --out")
 	}
 	text, err := os.ReadFile(filepath.Join(dir, list))
-	if errors.Is(err, fs.ErrNotExist) && has(dir, "index.html") && !has(dir, "report.json") { // reports had no list once
-		return nil, refused(dir + " has an index.html that torchpe did not make: name another directory with --out, or remove it")
+	// reports had no list once
+	if errors.Is(err, fs.ErrNotExist) && has(dir, "index.html") && !has(dir, "report.json") {
+		return nil,
+			refused(dir +
+				" has an index.html that torchpe did not make: remove it, or name another --out")
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -54,19 +58,22 @@ func has(dir, name string) bool {
 	return err == nil
 }
 
-// File returns where the file of that name goes, and counts it as made.
+// File returns the path for a file of that name, and records it as one of the page.
 func (d *Dir) File(name string) string {
 	d.made = append(d.made, name)
 	return filepath.Join(d.Root, name)
 }
 
-// Close removes what an earlier page had and this one has not.
+// Close removes files of an earlier page that this one does not have, and writes the list of this
+// one's.
 func (d *Dir) Close() error {
 	for _, name := range d.earlier {
-		if name != filepath.Base(name) || slices.Contains(d.made, name) { // a list that somebody edited leads nowhere else
+		// a list that somebody edited leads nowhere else
+		if name != filepath.Base(name) || slices.Contains(d.made, name) {
 			continue
 		}
-		if info, err := os.Lstat(filepath.Join(d.Root, name)); err != nil || !info.Mode().IsRegular() {
+		if info, err := os.Lstat(filepath.Join(d.Root, name)); err != nil ||
+			!info.Mode().IsRegular() {
 			continue
 		}
 		if err := os.Remove(filepath.Join(d.Root, name)); err != nil {

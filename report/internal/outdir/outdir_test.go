@@ -46,7 +46,8 @@ func TestEarlierFilesGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	page(t, dir, "index.html", "fig2.svg")
-	if got, want := names(t, dir), []string{".made", "fig2.svg", "index.html", "mine.txt"}; !slices.Equal(got, want) {
+	if got, want := names(t, dir), []string{".made", "fig2.svg", "index.html",
+		"mine.txt"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -59,7 +60,8 @@ func TestListStaysInside(t *testing.T) {
 	if err := os.WriteFile(kept, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(out, list), []byte("../kept\n"+kept+"\n..\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(out, list), []byte("../kept\n"+kept+"\n..\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	page(t, out, "index.html")
@@ -69,12 +71,14 @@ func TestListStaysInside(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	for file, want := range map[string]string{"config.json": "run directory", "index.html": "did not make"} {
+	for file, want := range map[string]string{"config.json": "run directory",
+		"index.html": "did not make"} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, file), []byte("x"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(dir); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
+		if _, err := Open(dir); !errors.Is(err, fs.ErrExist) ||
+			!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", file, err)
 		}
 		if got := names(t, dir); !slices.Equal(got, []string{file}) {

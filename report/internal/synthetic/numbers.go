@@ -6,8 +6,9 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"torchpe/data/array/safetensors"
+	"torchpe/internal/paper"
 	"torchpe/train/runlog"
-	"torchpe/train/runlog/safetensors"
 )
 
 // maker makes up the numbers of a run.
@@ -18,12 +19,13 @@ type maker struct {
 
 // networks are those of the brain (CAB-NP).
 var networks = []string{
-	"Visual1", "Visual2", "Somatomotor", "Cingulo-Opercular", "Dorsal-attention", "Language", "Frontoparietal", "Auditory", "Default",
+	"Visual1", "Visual2", "Somatomotor", "Cingulo-Opercular", "Dorsal-attention", "Language",
+	"Frontoparietal", "Auditory", "Default",
 	"Posterior-Multimodal", "Ventral-Multimodal", "Orbito-Affective",
 }
 
-// common are mean validation accuracies of the encodings without sigma, as the paper's Table 1 has them.
-var common = map[string]float64{"2d-fixed": .977, "relative": .92, "random": .888, "rope": .805, "1d-fixed": .781, "nope": .334, "c-nope": .314}
+// table1 are the accuracies that the paper's Table 1 prints, by encoding and quantity.
+var table1, _ = paper.Table("1")
 
 func (m maker) around(mean, sd, low, high float64) float64 {
 	return math.Min(high, math.Max(low, mean+sd*m.rng.NormFloat64()))
@@ -31,19 +33,25 @@ func (m maker) around(mean, sd, low, high float64) float64 {
 
 // member makes up the result and the records of a member.
 func (m maker) member(i, seed int) (runlog.MemberResult, []runlog.Record) {
-	final := common[m.PE]
+	final := table1[[2]string{m.PE, "validation"}].Mean
 	if m.PE == "learn" {
-		final = Accuracy(m.Sigma)
+		final = accuracy(m.Sigma)
 	}
 	if m.Decay > 0 {
 		final = math.Sqrt(final)
 	}
 	validation := m.around(final, 0.03, 0, 1)
-	train := m.around(0.99, 0.01, 0, 1)
+	train := m.around(0.997, 0.002, 0.99, 1) // all have fitted but those that do not in the paper
+	if m.PE == "nope" || m.PE == "c-nope" {
+		train = m.around(table1[[2]string{m.PE, "train"}].Mean, 0.01, 0, .98)
+	}
 	r := runlog.MemberResult{
-		PE: m.PE, Sigma: m.sigma(), Seed: int64(seed), Epochs: m.Records, Steps: 100 * m.Records, Status: runlog.StatusDone,
+		PE: m.PE, Sigma: m.sigma(), Seed: int64(seed), Epochs: m.Records, Steps: 100 * m.Records,
+		Status:        runlog.StatusDone,
 		TrainAccuracy: train, IIDAccuracy: m.around((train+validation)/2, 0.01, 0, 1), ValidationAccuracy: validation,
-		ValidationByCondition: map[string]float64{"Binary": validation, "Ternary": validation * .97, "Quaternary": validation * .94},
+		ValidationByCondition: map[string]float64{"Binary": validation, "Ternary": validation * .97,
+			"Quaternary": validation * .94},
+		ValidationByLines: map[string]float64{"1": validation, "2": validation * .97, "3": validation * .94},
 	}
 	var course []runlog.Record
 	for k := range m.Records {
@@ -51,26 +59,54 @@ func (m maker) member(i, seed int) (runlog.MemberResult, []runlog.Record) {
 		rec := runlog.NewRecord(100*(k+1), k+1, i)
 		rec.Seed, rec.Sigma, rec.Loss = int64(seed), m.sigma(), 1.4*(1-rise)
 		if m.Task == "lst" {
-			rec.TrainAccuracy, rec.IIDAccuracy, rec.ValidationAccuracy = .25+(train-.25)*rise, .25+(r.IIDAccuracy-.25)*rise, .25+(validation-.25)*rise
+			rec.TrainAccuracy, rec.IIDAccuracy = .25+(train-.25)*rise, .25+(r.IIDAccuracy-.25)*rise
+			rec.ValidationAccuracy = .25 + (validation-.25)*rise
+			rec.PEMotion, rec.Fit = m.motion(rise), &runlog.Fit{Criterion: runlog.DefaultCriterion}
 		} else {
 			rec.MaskedMeasures = m.masked(rise)
 		}
 		course = append(course, rec)
 	}
+	if m.Task == "lst" && train >= 0.99 {
+		r.Fit = &runlog.Fit{Criterion: runlog.DefaultCriterion, Reached: true, Epoch: r.Epochs, Step: r.Steps}
+	} else if m.Task == "lst" {
+		r.Fit = &runlog.Fit{Criterion: runlog.DefaultCriterion}
+	}
+	if m.PE == "learn" && m.Task == "lst" {
+		motion, alignment := *m.motion(1), 1-.5/(1+m.Sigma)
+		motion.StartCosine = []float64{m.around(0, .02, -1, 1)}
+		r.PEMotion, r.TangentAlignment = &motion, &alignment
+	}
 	if m.Task != "lst" {
 		nan := math.NaN()
 		r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy, r.ValidationByCondition = nan, nan, nan, nil
+		r.ValidationByLines = nil
 		r.MaskedMeasures = course[m.Records-1].MaskedMeasures
 	}
 	return r, course
+}
+
+// motion makes up how far a learned table has moved: further where it started small.
+func (m maker) motion(rise float64) *runlog.PEMotion {
+	if m.PE != "learn" {
+		return nil
+	}
+	share := .3 * rise
+	return &runlog.PEMotion{
+		Moved: []float64{rise / (1 + m.Sigma)}, GradientShare: &share, Disparity: []float64{
+			1 - .5*rise*m.structure()}, Cosine: []float64{.1 * rise},
+	}
 }
 
 // masked makes up the measures of masked prediction.
 func (m maker) masked(rise float64) *runlog.MaskedMeasures {
 	train := m.around(1-.35*rise, 0.005, 0, 2)
 	out := &runlog.MaskedMeasures{TrainMSE: &train, TestMSEByMask: map[string]float64{}}
-	for key, base := range map[string]float64{"0.15": .64, "0.50": .65, "0.75": .69, "0.90": .75} {
-		out.TestMSEByMask[key] = m.around(1-(1-base)*rise, 0.005, 0, 2)
+	for _, level := range []struct { // in order: each draws a number
+		key  string
+		base float64
+	}{{"0.15", .64}, {"0.50", .65}, {"0.75", .69}, {"0.90", .75}} {
+		out.TestMSEByMask[level.key] = m.around(1-(1-level.base)*rise, 0.005, 0, 2)
 	}
 	if added(m.PE) {
 		q, c := m.around(.2*rise*m.structure(), .01, -1, 1), m.around(.4*rise*m.structure(), .02, -1, 1)
@@ -79,7 +115,7 @@ func (m maker) masked(rise float64) *runlog.MaskedMeasures {
 	return out
 }
 
-// structure is how much of the true arrangement a table has, 0 to 1.
+// structure returns the share of the true arrangement in a table, 0 to 1.
 func (m maker) structure() float64 {
 	switch m.PE {
 	case "learn":
@@ -97,55 +133,101 @@ func (m maker) nodes() (n, modules int) {
 		return 15, 3
 	case "fmri":
 		return 60, 12
+	case "masked":
+		return len(TokenNames), 2
 	}
 	return lstTokens, 4
 }
 
+// TokenNames are the names of the tokens of task masked.
+var TokenNames = []string{"Fp1", "Fp2", "C3", "C4", "O1", "O2", "T3", "T4"}
+
+// probe is a tensor of probes.safetensors.
+type probe struct {
+	name   string
+	shape  []int
+	values []float32
+}
+
+// showTo shows a member its part of a probe [E,...], which it may change.
+func (p probe) showTo(m *Member, members int) {
+	size := len(p.values) / members
+	own := p.values[m.Index*size : (m.Index+1)*size]
+	switch kind, _, _ := strings.Cut(p.name, "/"); {
+	case kind == "pe":
+		m.Tables = append(m.Tables, own)
+	case kind == "attention":
+		m.Attention = append(m.Attention, own)
+	case p.name == "noise/accuracy":
+		m.Noise = own
+	}
+}
+
 // probes makes up tables, attention maps, and for puzzles the accuracy under noise.
-func (m maker) probes() ([]safetensors.Tensor, map[string]string, error) {
+func (m maker) probes() []probe {
 	n, modules := m.nodes()
-	var out []safetensors.Tensor
-	var failed error
-	add := func(name string, shape []int, values []float32) {
-		x, err := safetensors.New(name, shape, values)
-		if err != nil {
-			failed = err
-		}
-		out = append(out, x)
-	}
-	members, about := len(m.Seeds), map[string]string{"step": fmt.Sprint(100 * m.Records)}
-	if m.Task == "fmri" {
-		about["module_names"] = strings.Join(networks, "\n")
-	}
+	var out []probe
+	members := len(m.Seeds)
 	for layer := range layers {
 		if added(m.PE) && (layer == 0 || m.Placement == "block") {
-			add(fmt.Sprintf("pe/%d", layer), []int{members, n, dim}, m.tables(members, n, modules))
+			shape := []int{members, n, dim}
+			out = append(out, probe{fmt.Sprintf("pe/%d", layer), shape, m.tables(members, n, modules)})
 		}
+		shape, rows := []int{members, m.Heads, n, n}, members*m.Heads*n
 		if m.Task == "lst" {
-			add(fmt.Sprintf("attention/%d", layer), []int{members, puzzles, m.Heads, n, n}, m.attention(members*puzzles*m.Heads*n, n))
-		} else {
-			add(fmt.Sprintf("attention/%d", layer), []int{members, m.Heads, n, n}, m.attention(members*m.Heads*n, n))
+			shape, rows = []int{members, puzzles, m.Heads, n, n}, puzzles*rows
 		}
+		out = append(out, probe{fmt.Sprintf("attention/%d", layer), shape, m.attention(rows, n)})
+	}
+	if m.Subjects != nil {
+		var mse []float32
+		for i := range members * len(m.Subjects) {
+			mse = append(mse, .1*float32(i%len(m.Subjects)+1))
+		}
+		out = append(out, probe{"subjects/0.50", []int{members, len(m.Subjects)}, mse})
 	}
 	if m.Task != "lst" {
-		labels := make([]int64, n)
-		for i := range labels {
-			labels[i] = int64(i * modules / n)
-		}
-		x, err := safetensors.New("modules", []int{n}, labels)
-		if err != nil {
-			return nil, nil, err
-		}
-		return append(out, x), about, failed
+		return out
 	}
 	amplitudes := []float32{.0625, .25, .5, 1}
 	accuracy := make([]float32, members*len(amplitudes)*3)
 	for i := range accuracy {
 		accuracy[i] = float32(m.around(.9/(1+float64(amplitudes[i/3%len(amplitudes)])), .02, 0, 1))
 	}
-	add("noise/amplitude", []int{len(amplitudes)}, amplitudes)
-	add("noise/accuracy", []int{members, len(amplitudes), 3}, accuracy)
-	return out, about, failed
+	return append(out, probe{"noise/amplitude", []int{len(amplitudes)}, amplitudes},
+		probe{"noise/accuracy", []int{members, len(amplitudes), 3}, accuracy})
+}
+
+// tensors returns the probes with the modules of the tokens, as a file has them.
+func (m maker) tensors(all []probe) (out []safetensors.Tensor, about map[string]string, err error) {
+	about = map[string]string{"step": fmt.Sprint(100 * m.Records)}
+	for _, p := range all {
+		x, err := safetensors.New(p.name, p.shape, p.values)
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, x)
+	}
+	if m.Task == "lst" {
+		return out, about, nil
+	}
+	if m.Task == "masked" {
+		about["token_names"], about["module_names"] = strings.Join(TokenNames, "\n"), "left\nright"
+		about["test_subjects"] = strings.Join(m.Subjects, "\n")
+	}
+	if m.Task == "fmri" {
+		about["module_names"] = strings.Join(networks, "\n")
+	}
+	n, modules := m.nodes()
+	labels := make([]int64, n)
+	for i := range labels {
+		labels[i] = int64(i * modules / n)
+		if m.Modules != nil {
+			labels[i] = int64(m.Modules[i])
+		}
+	}
+	x, err := safetensors.New("modules", []int{n}, labels)
+	return append(out, x), about, err
 }
 
 // tables are random, with what the modules share on top.

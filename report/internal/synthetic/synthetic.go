@@ -1,5 +1,6 @@
-// Package synthetic writes finished run directories with made-up numbers, in a moment and without training, for the tests of what
-// reads runs. The numbers have the shapes and ranges of real ones, and an effect of sigma of which the truth is known: see Accuracy.
+// Package synthetic writes finished run directories with made-up numbers, in a moment and without
+// training, for the tests of what reads runs. The numbers have the shapes and ranges of real ones,
+// and an effect of sigma of which the truth is known: see Accuracy.
 package synthetic
 
 import (
@@ -18,7 +19,7 @@ import (
 // Run is a run to be made up.
 type Run struct {
 	Name      string // its directory; made of the rest where empty
-	Task      string // lst, nmar or fmri
+	Task      string // lst, nmar, fmri, or masked: a file of one's own with named tokens
 	Fidelity  string // code where empty
 	PE        string
 	Sigma     float64 // of PE learn
@@ -31,6 +32,27 @@ type Run struct {
 	ReadOut   string
 	MaskLevel float64 // of masked prediction; 0.5 where 0
 	Records   int     // epochs, or hundreds of steps, each with a record; 12 where 0
+
+	Until    string  // the criterion at which the run stops; none where empty
+	PELR     float64 // the PE's own learning rate; none where 0
+	DataSeed int
+	Distance string   // between encodings, of masked prediction; euclidean where empty
+	Modules  []int    // of the tokens of masked prediction; one after the other where nil
+	Subjects []string // held out, of task masked: subject i has the error 0.1 (i+1) in all members
+
+	// Edit changes what was made up of a member before it is written; nil changes nothing.
+	Edit func(*Member)
+}
+
+// Member holds the made-up numbers of one member of a run. A test that sets one knows what a report
+// of the run must say.
+type Member struct {
+	Index, Seed int
+	Result      *runlog.MemberResult
+	Records     []runlog.Record // of metrics.jsonl
+	Tables      [][]float32     // [blocks][tokens*dim]; none where the encoding has none
+	Attention   [][]float32     // [layers][examples*heads*tokens*tokens]
+	Noise       []float32       // of puzzles, the accuracy [amplitudes*repeats]
 }
 
 // The sizes of the made-up models.
@@ -41,8 +63,9 @@ const (
 	dim       = 32
 )
 
-// Accuracy is the mean validation accuracy that made-up models with a learned PE of a sigma have: it falls from about 1 to 0.25.
-func Accuracy(sigma float64) float64 { return 0.25 + 0.72/(1+math.Exp(4*(sigma-1.4))) }
+// accuracy returns the mean validation accuracy that made-up models with a learned PE of a sigma
+// have: it falls from about 1 to 0.25.
+func accuracy(sigma float64) float64 { return 0.25 + 0.72/(1+math.Exp(4*(sigma-1.4))) }
 
 // added says whether an encoding is added to the tokens, and so has a table and a placement.
 func added(pe string) bool {
@@ -80,7 +103,9 @@ func (r *Run) fill() {
 	if r.Records == 0 {
 		r.Records = 12
 	}
-	set(&r.Name, fmt.Sprintf("%s-%s-%s-%s-wd%g-h%d-%s-%s-m%g", r.Task, r.Fidelity, runs.Label(r.PE, r.sigma()), r.Optimizer, r.Decay, r.Heads,
+	set(&r.Distance, "euclidean")
+	set(&r.Name, fmt.Sprintf("%s-%s-%s-%s-wd%g-h%d-%s-%s-m%g", r.Task, r.Fidelity,
+		runs.Label(r.PE, r.sigma()), r.Optimizer, r.Decay, r.Heads,
 		r.Placement, r.ReadOut, r.MaskLevel))
 }
 
@@ -119,18 +144,23 @@ func (r *Run) write(dir string) error {
 	h.Write([]byte(r.Name))
 	m := maker{r, rand.New(rand.NewPCG(h.Sum64(), 1))}
 	result := runlog.Result{WallSeconds: 60, StepsPerSecond: 20, PeakRSSMB: 300, Fidelity: r.Fidelity}
-	courses := make([][]runlog.Record, len(r.Seeds))
+	members := make([]Member, len(r.Seeds))
 	for i, seed := range r.Seeds {
-		var member runlog.MemberResult
-		member, courses[i] = m.member(i, seed)
-		result.Members = append(result.Members, member)
+		final, course := m.member(i, seed)
+		members[i] = Member{Index: i, Seed: seed, Result: &final, Records: course}
 	}
-	for k := range r.Records {
-		for _, course := range courses {
-			if err := run.Append(course[k]); err != nil {
-				return err
-			}
+	probes := m.probes()
+	for i := range members {
+		for _, p := range probes {
+			p.showTo(&members[i], len(members))
 		}
+		if r.Edit != nil {
+			r.Edit(&members[i])
+		}
+		result.Members = append(result.Members, *members[i].Result)
+	}
+	if err := appendRecords(run, members); err != nil {
+		return err
 	}
 	if r.Task != "lst" {
 		result.Baselines = map[string]map[string]float64{
@@ -139,7 +169,13 @@ func (r *Run) write(dir string) error {
 			"gaussian": {"0.15": .62, "0.50": .63, "0.75": .66, "0.90": .72},
 		}
 	}
-	tensors, about, err := m.probes()
+	if r.Task == "masked" {
+		n, modules := m.nodes()
+		result.Data = &runlog.DataSummary{Frames: 900, Tokens: n, Runs: 3, Subjects: 3,
+			TrainFrames: 600, TestFrames: 300, MeasuredFrames: 300, Split: "made up",
+			TestSubjects: r.Subjects, Modules: modules, ModulesFrom: "by name"}
+	}
+	tensors, about, err := m.tensors(probes)
 	if err != nil {
 		return err
 	}
@@ -149,29 +185,60 @@ func (r *Run) write(dir string) error {
 	return run.SaveResult(result)
 }
 
-// config is the part of a config.json that analyses read.
+// appendRecords writes the records as training does: those of all members at a step, then the next.
+func appendRecords(run *runlog.Run, members []Member) error {
+	for k, any := 0, true; any; k++ {
+		any = false
+		for _, m := range members {
+			if k >= len(m.Records) {
+				continue
+			}
+			any = true
+			if err := run.Append(m.Records[k]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// config returns the part of a config.json that analyses read.
 func (r *Run) config() map[string]any {
 	var members []map[string]any
 	for _, seed := range r.Seeds {
-		members = append(members, map[string]any{"seed": seed, "sigma": r.sigma(), "lr": r.LR, "weight_decay": r.Decay})
+		m := map[string]any{"seed": seed, "sigma": r.sigma(), "lr": r.LR, "weight_decay": r.Decay}
+		if r.PELR != 0 {
+			m["pe_lr"] = r.PELR
+		}
+		members = append(members, m)
 	}
 	options := map[string]string{}
 	if added(r.PE) {
 		options["pe-placement"] = r.Placement
 	}
 	c := map[string]any{
-		"task": r.Task, "fidelity": r.Fidelity, "pe": r.PE, "pe_options": options, "members": members, "layers": layers, "heads": r.Heads,
-		"d_model": dim, "optimizer": r.Optimizer, "read_out": r.ReadOut, "batch": 128, "data_seed": 0, "lst_train": nil,
-		"token_input": map[string]string{"code": "one-hot", "text": "embedding"}[r.Fidelity], "device": "cpu", "threads": 1, "log_every": 1,
+		"task": r.Task, "fidelity": r.Fidelity, "pe": r.PE, "pe_options": options,
+		"members": members, "layers": layers, "heads": r.Heads,
+		"d_model": dim, "optimizer": r.Optimizer, "read_out": r.ReadOut, "batch": 128,
+		"data_seed": r.DataSeed, "lst_train": nil,
+		"token_input": map[string]string{"code": "one-hot",
+			"text": "embedding"}[r.Fidelity], "device": "cpu", "threads": 1, "log_every": 1,
+	}
+	if r.Until != "" {
+		c["until"] = r.Until
 	}
 	if r.Task == "lst" {
 		c["epochs"] = r.Records
 		return c
 	}
 	c["steps"] = 100 * r.Records
-	masked := map[string]any{"mask_level": r.MaskLevel, "test_levels": []float64{.15, .5, .75, .9}, "pe_distance": "euclidean"}
+	masked := map[string]any{"mask_level": r.MaskLevel, "test_levels": []float64{.15, .5, .75, .9},
+		"pe_distance": r.Distance}
 	if r.Task == "nmar" {
-		masked["nmar"] = map[string]any{"nodes": 15, "modules": 3, "frames": 2000, "scale": 0}
+		masked["nmar"] = map[string]any{"nodes": 15, "modules": 3, "frames": 2000, "scale": 0, "order": "drawn"}
+	}
+	if r.Task == "masked" {
+		masked["files"] = map[string]any{"data": []string{"own.csv"}, "sha256": "00"}
 	}
 	c["masked"] = masked
 	return c

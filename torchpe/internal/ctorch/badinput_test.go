@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// call runs the operation and frees what it made. An error must come with no tensor and have a text.
+// call runs the operation and frees what it made. An error must come with no tensor and have a
+// text.
 func (o operation) call(t *testing.T, a arguments) error {
 	t.Helper()
 	made, err := o.run(a)
@@ -57,14 +58,16 @@ func (a arguments) withInt(k, v int) arguments {
 	return a
 }
 
-// TestEveryFunctionHasACase reads shim.h, so that a function that is new there and tested nowhere fails here.
+// TestEveryFunctionHasACase reads shim.h, so that a function that is new there and tested nowhere
+// fails here.
 func TestEveryFunctionHasACase(t *testing.T) {
 	header, err := os.ReadFile("shim/shim.h")
 	if err != nil {
 		t.Fatal(err)
 	}
 	declared := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^[a-z][a-z0-9_* ]*\b(tp_\w+)\(`).FindAllStringSubmatch(string(header), -1) {
+	function := regexp.MustCompile(`(?m)^[a-z][a-z0-9_* ]*\b(tp_\w+)\(`)
+	for _, m := range function.FindAllStringSubmatch(string(header), -1) {
 		declared[m[1]] = true
 	}
 	if len(declared) < 80 {
@@ -113,8 +116,10 @@ func TestBadHandles(t *testing.T) {
 	closed := must(Full(nil, 0, Float32, CPU))
 	check(Release([]Handle{closed}))
 	bad := map[string]Handle{
-		"closed": closed, "zero": 0, "slot without generation": 1, "generation without slot": 1 << 32, "all ones": math.MaxUint64,
-		"older generation": closed - 1<<32, "newer generation": closed + 1<<52, "slot that was never made": 1<<32 | 1<<31,
+		"closed": closed, "zero": 0, "slot without generation": 1,
+		"generation without slot": 1 << 32, "all ones": math.MaxUint64,
+		"older generation": closed - 1<<32, "newer generation": closed + 1<<52,
+		"slot that was never made": 1<<32 | 1<<31,
 	}
 	for _, o := range operations {
 		a := o.good()
@@ -126,7 +131,8 @@ func TestBadHandles(t *testing.T) {
 				err := o.call(t, a.with(k, h))
 				if err == nil {
 					t.Errorf("%s takes a handle of kind %q as operand %d", o.c, what, k)
-				} else if h != 0 && !strings.Contains(err.Error(), "closed") || h == 0 && !strings.Contains(err.Error(), "zero") {
+				} else if h != 0 && !strings.Contains(err.Error(), "closed") || h == 0 &&
+					!strings.Contains(err.Error(), "zero") {
 					t.Errorf("%s with a handle of kind %q as operand %d says %q", o.c, what, k, err)
 				}
 			}
@@ -145,7 +151,8 @@ func TestBadIntegers(t *testing.T) {
 					t.Errorf("%s takes %d as integer %d", o.c, v, k)
 				}
 			}
-			for _, v := range []int{math.MinInt, math.MinInt + 1, math.MinInt32, -1, 0, 2, math.MaxInt32, math.MaxInt - 1} {
+			for _, v := range []int{math.MinInt, math.MinInt + 1, math.MinInt32, -1, 0, 2,
+				math.MaxInt32, math.MaxInt - 1} {
 				if v == math.MaxInt32 && o.c == "tp_one_hot" || v == math.MaxInt32 && o.c == "tp_pad" {
 					continue // is a lot of memory, not an error
 				}
@@ -158,8 +165,10 @@ func TestBadIntegers(t *testing.T) {
 
 // absurdLists are no shape of any tensor, and no list of its axes.
 var absurdLists = [][]int{
-	{math.MaxInt, math.MaxInt}, {1 << 62, 1 << 62}, {1 << 32, 1 << 32}, {1 << 31, 1 << 31, 4}, {1 << 59, 3}, {-3, -5}, {math.MinInt}, {-2, 3}, {2, -7},
-	{1, 1, 1, 1, 1, 1, 1, 1, 1}, {2, 3, 1, 1, 1, 1, 1, 1, 1}, slices.Repeat([]int{1}, 65), slices.Repeat([]int{0}, 1000),
+	{math.MaxInt, math.MaxInt}, {1 << 62, 1 << 62}, {1 << 32, 1 << 32}, {1 << 31, 1 << 31, 4},
+	{1 << 59, 3}, {-3, -5}, {math.MinInt}, {-2, 3}, {2, -7},
+	{1, 1, 1, 1, 1, 1, 1, 1, 1}, {2, 3, 1, 1, 1, 1, 1, 1, 1}, slices.Repeat([]int{1}, 65),
+	slices.Repeat([]int{0}, 1000),
 }
 
 // TestBadLists gives every shape and list of axes absurd values.
@@ -175,7 +184,8 @@ func TestBadLists(t *testing.T) {
 				t.Errorf("%s takes the list %v", o.c, list)
 			}
 		}
-		for _, list := range [][]int{nil, {}, {0}, {-1}, {-1, -1}, {0, 0}, {math.MaxInt}, {math.MaxInt, 1}, {0, math.MaxInt}, {0, math.MaxInt, math.MaxInt}, {2, 2}} {
+		for _, list := range [][]int{nil, {}, {0}, {-1}, {-1, -1}, {0, 0}, {math.MaxInt},
+			{math.MaxInt, 1}, {0, math.MaxInt}, {0, math.MaxInt, math.MaxInt}, {2, 2}} {
 			a.list = list // means something to some of them
 			o.call(t, a)
 		}
@@ -186,12 +196,17 @@ func TestBadLists(t *testing.T) {
 // oddities returns tensors that few operators expect.
 func oddities() []Handle {
 	hs := []Handle{
-		must(Full(nil, 1, Float32, CPU)), must(Full([]int{0}, 0, Float32, CPU)), must(Full([]int{0, 3}, 0, Float64, CPU)),
+		must(Full(nil, 1, Float32, CPU)), must(Full([]int{0}, 0, Float32, CPU)),
+		must(Full([]int{0, 3}, 0, Float64, CPU)),
 		must(Full([]int{2, 0, 4}, 0, Float32, CPU)), must(Full([]int{1, 1, 2, 1, 3, 1, 1, 1}, 1, Float32, CPU)),
-		must(Full([]int{2, 3}, 2, Float64, CPU)), must(Full([]int{2, 3, 4}, 2, Float32, CPU)), must(Full([]int{2, 3}, 1, Bool, CPU)),
-		must(FromData([]int64{-1, math.MaxInt64, math.MinInt64}, []int{3}, Int64, CPU)), must(Full([]int{2, 3}, 0, Int64, CPU)),
-		must(FromData([]float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))}, []int{1, 3}, Float32, CPU)),
-		must(RandN([]int{2, 3, 2, 3, 4}, 1, Float32, CPU)), must(Full(nil, 0, Int64, CPU)), wanted(), leafWithGradient(),
+		must(Full([]int{2, 3}, 2, Float64, CPU)), must(Full([]int{2, 3, 4}, 2, Float32, CPU)),
+		must(Full([]int{2, 3}, 1, Bool, CPU)),
+		must(FromData([]int64{-1, math.MaxInt64, math.MinInt64}, []int{3}, Int64, CPU)),
+		must(Full([]int{2, 3}, 0, Int64, CPU)),
+		must(FromData([]float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))},
+			[]int{1, 3}, Float32, CPU)),
+		must(RandN([]int{2, 3, 2, 3, 4}, 1, Float32, CPU)), must(Full(nil, 0, Int64, CPU)),
+		wanted(), leafWithGradient(),
 	}
 	turned := must(Transpose(hs[6], 0, 2, true))
 	repeated := must(Expand(hs[0], []int{2, 3}, true))
@@ -199,8 +214,9 @@ func oddities() []Handle {
 	return append(hs, turned, repeated, history)
 }
 
-// TestOddOperands puts tensors of other shapes, dtypes, layouts and histories in the place of operands: of one at a
-// time, and, for what takes two, of both in every combination. Whatever comes, it is a result or an error.
+// TestOddOperands puts tensors of other shapes, dtypes, layouts and histories in the place of
+// operands: of one at a time, and, for what takes two, of both in every combination. Whatever
+// comes, it is a result or an error.
 func TestOddOperands(t *testing.T) {
 	for _, form := range []int{Emulated, Composed, Fused} {
 		SetFusedForm(form)
@@ -231,8 +247,9 @@ func tryOddOperands(t *testing.T) {
 	}
 }
 
-// TestRandomCalls makes sequences of calls with arguments drawn at random from good, odd and bad ones, on results of
-// earlier calls: only errors and results come back, and every tensor can be freed after.
+// TestRandomCalls makes sequences of calls with arguments drawn at random from good, odd and bad
+// ones, on results of earlier calls: only errors and results come back, and every tensor can be
+// freed after.
 func TestRandomCalls(t *testing.T) {
 	sequences := 12
 	if testing.Short() {
@@ -240,7 +257,7 @@ func TestRandomCalls(t *testing.T) {
 	}
 	before := Live()
 	for seed := range sequences {
-		calls, failed := randomSequence(t, rand.New(rand.NewPCG(uint64(seed), 32)), 1500)
+		calls, failed := randomSequence(rand.New(rand.NewPCG(uint64(seed), 32)), 1500)
 		if failed == 0 || failed == calls {
 			t.Errorf("sequence %d: %d of %d calls failed; the mixture tests nothing", seed, failed, calls)
 		}
@@ -253,7 +270,7 @@ func TestRandomCalls(t *testing.T) {
 }
 
 // randomSequence makes n calls and returns how many there were and how many failed.
-func randomSequence(t *testing.T, rng *rand.Rand, n int) (calls, failed int) {
+func randomSequence(rng *rand.Rand, n int) (calls, failed int) {
 	var pool []Handle
 	defer func() {
 		for _, h := range pool {
@@ -329,8 +346,8 @@ func (o operation) random(rng *rand.Rand, pool []Handle) arguments {
 	return a
 }
 
-// moderate says whether further calls can work on a tensor without much memory or time. A list like {MaxInt} makes
-// a tensor of that many elements out of one, by repeating it.
+// moderate says whether further calls can work on a tensor without much memory or time. A list like
+// {MaxInt} makes a tensor of that many elements out of one, by repeating it.
 func moderate(h Handle) bool {
 	info, err := Describe(h)
 	if err != nil {

@@ -1,14 +1,20 @@
-// Package ctorch is the only package with import "C": it calls the C ABI of lib/libtorchpe.so (shim/shim.h)
-// and turns its results into Go values. It knows handles, not tensors; scopes, shapes and panics are the
-// business of package torchpe. Every error comes back from the call that made it.
+// Package ctorch calls the C ABI of lib/libtorchpe.so (shim/shim.h) and turns its results into Go
+// values. It is the only package with import "C". It handles numbers of tensors (Handle); scopes,
+// shapes and panics belong to package torchpe. Each call returns its own error.
 //
-// It may import the standard library only.
+// A program looks for its library in ../lib beside its own folder, then in its own folder. Tests,
+// which `go test` builds in a temporary folder, then look in lib of this clone; the tag
+// `installed`, with which `make build` builds, leaves that out, so that a program that was copied
+// or moved never loads the library of another clone.
+//
+// The package imports the standard library only.
 package ctorch
 
 /*
 #cgo CFLAGS: -I${SRCDIR}/shim
 #cgo LDFLAGS: -L${SRCDIR}/../../../lib -ltorchpe
-#cgo LDFLAGS: -Wl,-rpath,${SRCDIR}/../../../lib -Wl,-rpath,$ORIGIN/../lib -Wl,-rpath,$ORIGIN
+#cgo LDFLAGS: -Wl,-rpath,$ORIGIN/../lib -Wl,-rpath,$ORIGIN
+#cgo !installed LDFLAGS: -Wl,-rpath,${SRCDIR}/../../../lib
 #include <stdlib.h>
 #include "shim.h"
 */
@@ -17,6 +23,8 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"unsafe"
 )
 
@@ -37,13 +45,14 @@ const CPU = int(C.TP_CPU)
 // MaxRank is the largest number of axes of a tensor.
 const MaxRank = int(C.TP_MAX_RANK)
 
-// abi is TP_ABI of shim.h. It stands here too because Go's build cache does not look at that header: with the number a file changes that
-// it does look at.
-const abi = 7
+// abi is TP_ABI of shim.h. Go's build cache does not see that header change: a new number here
+// makes it rebuild.
+const abi = 8
 
 func init() {
 	if have := int(C.tp_abi()); have != abi {
-		panic(fmt.Sprintf("libtorchpe.so has interface %d, this program needs %d: rebuild both with `make build`", have, abi))
+		panic(fmt.Sprintf("libtorchpe.so has interface %d, this program needs %d: "+
+			"rebuild both with `make build`", have, abi))
 	}
 }
 
@@ -53,7 +62,20 @@ func failure(text *C.char) error {
 		return nil
 	}
 	defer C.tp_free_text(text)
-	return errors.New(C.GoString(text))
+	return errors.New(plain(C.GoString(text)))
+}
+
+// shortOfMemory matches what libtorch's CPU allocator says, which names a line of its source.
+var shortOfMemory = regexp.MustCompile(`^\[enforce fail at [^\]]*\].*can't allocate memory: ` +
+	`you tried to allocate (\d+) bytes`)
+
+// plain returns what libtorch says in words of users.
+func plain(text string) string {
+	if m := shortOfMemory.FindStringSubmatch(text); m != nil {
+		bytes, _ := strconv.ParseFloat(m[1], 64) // digits
+		return fmt.Sprintf("can't allocate memory: %.4g GB at once", bytes/1e9)
+	}
+	return text
 }
 
 func result(r C.tp_result) (Handle, error) {
@@ -83,8 +105,6 @@ func ints(v []int) *C.int64_t { return (*C.int64_t)(unsafe.Pointer(unsafe.SliceD
 
 func handles(v []Handle) *C.tp_tensor { return (*C.tp_tensor)(unsafe.Pointer(unsafe.SliceData(v))) }
 
-func doubles(v []float64) *C.double { return (*C.double)(unsafe.Pointer(unsafe.SliceData(v))) }
-
 // Live counts the tensors that exist.
 func Live() int { return int(C.tp_live()) }
 
@@ -96,7 +116,8 @@ func Release(hs []Handle) error {
 	return failure(C.tp_release(handles(hs), C.int64_t(len(hs))))
 }
 
-// FromData copies an array into a new tensor. T must be the Go type of dtype, and the shape hold as many values.
+// FromData copies an array into a new tensor. T must be the Go type of dtype, and the shape hold as
+// many values.
 func FromData[T float32 | float64 | int64 | bool](data []T, shape []int, dtype, device int) (Handle, error) {
 	n := 1
 	for _, d := range shape {
@@ -106,7 +127,8 @@ func FromData[T float32 | float64 | int64 | bool](data []T, shape []int, dtype, 
 	if size := elementSize(dtype); n != len(data) || size != 0 && size != unsafe.Sizeof(zero) {
 		return 0, fmt.Errorf("%d values of %T for shape %v and dtype number %d", len(data), zero, shape, dtype)
 	}
-	return result(C.tp_from_data(unsafe.Pointer(unsafe.SliceData(data)), ints(shape), C.int(len(shape)), C.int(dtype), C.int(device)))
+	return result(C.tp_from_data(unsafe.Pointer(unsafe.SliceData(data)), ints(shape),
+		C.int(len(shape)), C.int(dtype), C.int(device)))
 }
 
 // elementSize is the size in bytes of a data type, 0 of an unknown one.

@@ -7,17 +7,23 @@ import (
 	"testing"
 )
 
-// TestFromDataFits checks that an array is only read as far as it goes: a shape that holds more or less, and a dtype of
-// another size, are errors.
+// TestFromDataFits checks that an array is only read as far as it goes: a shape that holds more or
+// less, and a dtype of another size, are errors.
 func TestFromDataFits(t *testing.T) {
 	for name, f := range map[string]func() (Handle, error){
-		"too short":         func() (Handle, error) { return FromData([]float32{1}, []int{1000, 1000}, Float32, CPU) },
-		"too long":          func() (Handle, error) { return FromData([]float32{1, 2}, []int{1}, Float32, CPU) },
-		"nothing for one":   func() (Handle, error) { return FromData([]float32(nil), nil, Float32, CPU) },
-		"larger dtype":      func() (Handle, error) { return FromData(make([]float32, 6), []int{6}, Float64, CPU) },
-		"smaller dtype":     func() (Handle, error) { return FromData(make([]float64, 6), []int{6}, Bool, CPU) },
-		"overflow to a fit": func() (Handle, error) { return FromData([]float32(nil), []int{1 << 32, 1 << 32}, Float32, CPU) },
-		"two negatives":     func() (Handle, error) { return FromData(make([]float32, 6), []int{-2, -3}, Float32, CPU) },
+		"too short":       func() (Handle, error) { return FromData([]float32{1}, []int{1000, 1000}, Float32, CPU) },
+		"too long":        func() (Handle, error) { return FromData([]float32{1, 2}, []int{1}, Float32, CPU) },
+		"nothing for one": func() (Handle, error) { return FromData([]float32(nil), nil, Float32, CPU) },
+		"larger dtype":    func() (Handle, error) { return FromData(make([]float32, 6), []int{6}, Float64, CPU) },
+		"smaller dtype":   func() (Handle, error) { return FromData(make([]float64, 6), []int{6}, Bool, CPU) },
+		"overflow to a fit": func() (Handle, error) {
+			return FromData([]float32(nil),
+				[]int{1 << 32, 1 << 32}, Float32, CPU)
+		},
+		"two negatives": func() (Handle, error) {
+			return FromData(make([]float32, 6),
+				[]int{-2, -3}, Float32, CPU)
+		},
 	} {
 		if h, err := f(); err == nil {
 			t.Errorf("%s is no error", name)
@@ -40,7 +46,8 @@ func TestReadFits(t *testing.T) {
 	if err := Read(h, have); err != nil || !slices.Equal(have, want) {
 		t.Errorf("read %v, error %v; want %v", have, err, want)
 	}
-	if Read(h, make([]int64, 3)) == nil || Read(h, make([]int64, 5)) == nil || Read(h, make([]float32, 4)) == nil || Read(h, []bool(nil)) == nil {
+	if Read(h, make([]int64, 3)) == nil || Read(h, make([]int64, 5)) == nil ||
+		Read(h, make([]float32, 4)) == nil || Read(h, []bool(nil)) == nil {
 		t.Error("reading into an array of another size is no error")
 	}
 }
@@ -48,7 +55,8 @@ func TestReadFits(t *testing.T) {
 // TestLeafGradientFits checks that the buffer of a parameter's gradient has its shape and dtype.
 func TestLeafGradientFits(t *testing.T) {
 	p := must(Full([]int{2, 3}, 1, Float64, CPU))
-	for _, g := range []Handle{must(Full([]int{2, 3}, 1, Float32, CPU)), must(Full([]int{2, 3}, 1, Int64, CPU)), must(Full([]int{2, 4}, 1, Float64, CPU))} {
+	for _, g := range []Handle{must(Full([]int{2, 3}, 1, Float32, CPU)),
+		must(Full([]int{2, 3}, 1, Int64, CPU)), must(Full([]int{2, 4}, 1, Float64, CPU))} {
 		if h, err := Leaf(p, 0, []int{2, 3}, g); err == nil || !strings.Contains(err.Error(), "gradient buffer") {
 			t.Errorf("another buffer is taken: %v", err)
 			Release([]Handle{h})

@@ -39,8 +39,10 @@ func AddLayerNorm(x, y, gain, bias Handle, eps float64, grad bool) (Handle, erro
 	return result(C.tp_add_layer_norm(c(x), c(y), c(gain), c(bias), C.double(eps), flag(grad)))
 }
 
-func AttentionBlock(x, qkvW, qkvB Handle, heads int, mask Handle, scale float64, outW, outB, read, gain, bias Handle, eps float64, grad bool) (Handle, error) {
-	return result(C.tp_attention_block(c(x), c(qkvW), c(qkvB), C.int64_t(heads), c(mask), C.double(scale), c(outW), c(outB), c(read), c(gain), c(bias),
+func AttentionBlock(x, qkvW, qkvB Handle, heads int, mask Handle, scale float64, outW, outB, read,
+	gain, bias Handle, eps float64, grad bool) (Handle, error) {
+	return result(C.tp_attention_block(c(x), c(qkvW), c(qkvB), C.int64_t(heads), c(mask),
+		C.double(scale), c(outW), c(outB), c(read), c(gain), c(bias),
 		C.double(eps), flag(grad)))
 }
 
@@ -49,7 +51,8 @@ func MLPBlock(x, inW, inB, outW, outB, gain, bias Handle, eps float64, grad bool
 }
 
 func Dropout(x Handle, p float64, seeds []uint64, step, call uint64, grad bool) (Handle, error) {
-	return result(C.tp_dropout(c(x), C.double(p), (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(seeds))), C.int64_t(len(seeds)),
+	return result(C.tp_dropout(c(x), C.double(p),
+		(*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(seeds))), C.int64_t(len(seeds)),
 		C.uint64_t(step), C.uint64_t(call), flag(grad)))
 }
 
@@ -62,7 +65,7 @@ func CrossEntropy(logits, target Handle, grad bool) (Handle, error) {
 	return result(C.tp_cross_entropy(c(logits), c(target), flag(grad)))
 }
 
-func RightAnswers(logits, target Handle) (Handle, error) {
+func CountCorrect(logits, target Handle) (Handle, error) {
 	return result(C.tp_right_answers(c(logits), c(target)))
 }
 
@@ -77,15 +80,16 @@ func SetRequiresGrad(x Handle, on bool) error {
 // Grad returns the gradient that Backward left in x.
 func Grad(x Handle) (Handle, error) { return result(C.tp_grad(c(x))) }
 
-// Leaf returns a parameter of shape [E,...] that lives in columns offset... of the buffer x [E,P], with its
-// gradient in the same columns of grads; grads = 0 gives one without a gradient.
+// Leaf returns a parameter of shape [E,...] that lives in columns offset... of the buffer x [E,P],
+// with its gradient in the same columns of grads; grads = 0 gives one without a gradient.
 func Leaf(x Handle, offset int, shape []int, grads Handle) (Handle, error) {
 	return result(C.tp_leaf(c(x), C.int64_t(offset), ints(shape), C.int(len(shape)), c(grads)))
 }
 
 // Adam makes one step of Adam, or AdamW where decoupled, with settings [E,6] on the device.
 func Adam(p, g, m, v, settings Handle, beta1, beta2, eps float64, decoupled bool) error {
-	return failure(C.tp_adam_(c(p), c(g), c(m), c(v), c(settings), C.double(beta1), C.double(beta2), C.double(eps), flag(decoupled)))
+	return failure(C.tp_adam_(c(p), c(g), c(m), c(v), c(settings), C.double(beta1), C.double(beta2),
+		C.double(eps), flag(decoupled)))
 }
 
 // SGD makes one step of gradient descent without momentum, with settings [E,6] on the device.

@@ -5,7 +5,8 @@ import "C"
 
 import "unsafe"
 
-// Streams and graphs of a GPU, and copies that the host does not wait for; shim.h says what they do.
+// Streams and graphs of a GPU, and copies that the host does not wait for; shim.h says what they
+// do.
 
 func OwnStream(device int) error { return failure(C.tp_own_stream(C.int(device))) }
 
@@ -28,7 +29,8 @@ func GraphFree(graph uint64) error { return failure(C.tp_graph_free(C.uint64_t(g
 // Write copies data into dst's memory, which must be dense and of as many bytes.
 func Write[T float32 | float64 | int64 | bool](dst Handle, data []T) error {
 	var zero T
-	return failure(C.tp_write_(c(dst), unsafe.Pointer(unsafe.SliceData(data)), C.int64_t(len(data)*int(unsafe.Sizeof(zero)))))
+	return failure(C.tp_write_(c(dst), unsafe.Pointer(unsafe.SliceData(data)),
+		C.int64_t(len(data)*int(unsafe.Sizeof(zero)))))
 }
 
 // DeviceMemory returns the bytes that libtorch's allocator has in use, had at most, and holds.

@@ -2,8 +2,8 @@ package ctorch
 
 import "math"
 
-// operation is a C function with arguments that it accepts. The tests then put bad ones in their place, one
-// kind of argument at a time, and all at random.
+// operation is a C function with arguments that it accepts. The tests then put bad ones in their
+// place, one kind of argument at a time, and all at random.
 type operation struct {
 	c       string // its name in shim.h
 	tensors []sample
@@ -12,8 +12,8 @@ type operation struct {
 	run     func(a arguments) ([]Handle, error)
 }
 
-// sample says how a tensor that the operation accepts is made. The shape is nil for an operand that may be
-// missing and is not given.
+// sample says how a tensor that the operation accepts is made. The shape is nil for an operand that
+// may be missing and is not given.
 type sample struct {
 	shape    []int
 	dtype    int
@@ -45,7 +45,7 @@ var (
 	devices   = integer{CPU, []int{-1, 1 + DescribeSystem().GPUs, 128, 129, math.MaxInt32, math.MinInt32}}
 )
 
-func real(shape ...int) sample    { return sample{shape: shape, dtype: Float32} }
+func float(shape ...int) sample   { return sample{shape: shape, dtype: Float32} }
 func double(shape ...int) sample  { return sample{shape: shape, dtype: Float64} }
 func indices(shape ...int) sample { return sample{shape: shape, dtype: Int64} }
 func truth(shape ...int) sample   { return sample{shape: shape, dtype: Bool} }
@@ -54,15 +54,18 @@ func one(h Handle, err error) ([]Handle, error) { return []Handle{h}, err }
 func none(err error) ([]Handle, error)          { return nil, err }
 
 func unary(c string, f Unary) operation {
-	return operation{c: c, tensors: []sample{real(2, 3)}, run: func(a arguments) ([]Handle, error) { return one(f(a.t[0], a.grad)) }}
+	return operation{c: c, tensors: []sample{float(2, 3)},
+		run: func(a arguments) ([]Handle, error) { return one(f(a.t[0], a.grad)) }}
 }
 
 func binary(c string, f Binary, x, y sample) operation {
-	return operation{c: c, tensors: []sample{x, y}, run: func(a arguments) ([]Handle, error) { return one(f(a.t[0], a.t[1], a.grad)) }}
+	return operation{c: c, tensors: []sample{x, y},
+		run: func(a arguments) ([]Handle, error) { return one(f(a.t[0], a.t[1], a.grad)) }}
 }
 
 func scalar(c string, f func(x Handle, v float64, grad bool) (Handle, error)) operation {
-	return operation{c: c, tensors: []sample{real(2, 3)}, run: func(a arguments) ([]Handle, error) { return one(f(a.t[0], a.f, a.grad)) }}
+	return operation{c: c, tensors: []sample{float(2, 3)},
+		run: func(a arguments) ([]Handle, error) { return one(f(a.t[0], a.f, a.grad)) }}
 }
 
 func alongAxis(c string, f func(x Handle, dim int, grad bool) (Handle, error), x sample) operation {
@@ -72,15 +75,16 @@ func alongAxis(c string, f func(x Handle, dim int, grad bool) (Handle, error), x
 }
 
 func shaped(c string, f func(x Handle, list []int, grad bool) (Handle, error), list ...int) operation {
-	return operation{c: c, tensors: []sample{real(2, 3)}, list: list, run: func(a arguments) ([]Handle, error) {
+	return operation{c: c, tensors: []sample{float(2, 3)}, list: list, run: func(a arguments) ([]Handle, error) {
 		return one(f(a.t[0], a.list, a.grad))
 	}}
 }
 
 func reduction(c string, f Reduction) operation {
-	return operation{c: c, tensors: []sample{real(2, 3)}, list: []int{0, -1}, run: func(a arguments) ([]Handle, error) {
-		return one(f(a.t[0], a.list, a.on, a.grad))
-	}}
+	return operation{c: c, tensors: []sample{float(2, 3)}, list: []int{0, -1},
+		run: func(a arguments) ([]Handle, error) {
+			return one(f(a.t[0], a.list, a.on, a.grad))
+		}}
 }
 
 // leafWithGradient makes a parameter that Backward has reached.
@@ -139,133 +143,168 @@ var operations = []operation{
 	{c: "tp_randn", ints: []integer{dtypes, devices}, list: []int{2, 3}, run: func(a arguments) ([]Handle, error) {
 		return one(RandN(a.list, 7, a.i[0], a.i[1]))
 	}},
-	{c: "tp_info", tensors: []sample{real(2, 3)}, run: func(a arguments) ([]Handle, error) { _, err := Describe(a.t[0]); return nil, err }},
-	{c: "tp_read", tensors: []sample{real(2, 3)}, run: func(a arguments) ([]Handle, error) { return none(Read(a.t[0], make([]float32, 6))) }},
-	{c: "tp_copy_", tensors: []sample{real(2, 3), double(2, 3)}, run: func(a arguments) ([]Handle, error) { return none(Copy(a.t[0], a.t[1])) }},
-	{c: "tp_fill_", tensors: []sample{real(2, 3)}, run: func(a arguments) ([]Handle, error) { return none(Fill(a.t[0], a.f)) }},
+	{c: "tp_info", tensors: []sample{float(2, 3)},
+		run: func(a arguments) ([]Handle, error) { _, err := Describe(a.t[0]); return nil, err }},
+	{c: "tp_read", tensors: []sample{float(2, 3)},
+		run: func(a arguments) ([]Handle, error) { return none(Read(a.t[0], make([]float32, 6))) }},
+	{c: "tp_copy_", tensors: []sample{float(2, 3), double(2, 3)},
+		run: func(a arguments) ([]Handle, error) { return none(Copy(a.t[0], a.t[1])) }},
+	{c: "tp_fill_", tensors: []sample{float(2, 3)},
+		run: func(a arguments) ([]Handle, error) { return none(Fill(a.t[0], a.f)) }},
 
 	unary("tp_neg", Neg), unary("tp_abs", Abs), unary("tp_exp", Exp), unary("tp_log", Log), unary("tp_log1p", Log1p),
 	unary("tp_sqrt", Sqrt), unary("tp_square", Square), unary("tp_reciprocal", Reciprocal), unary("tp_sin", Sin),
 	unary("tp_cos", Cos), unary("tp_tanh", Tanh), unary("tp_sigmoid", Sigmoid), unary("tp_softplus", Softplus),
-	unary("tp_relu", ReLU), unary("tp_gelu", GELU), unary("tp_erf", Erf), unary("tp_sign", Sign), unary("tp_floor", Floor),
+	unary("tp_relu", ReLU), unary("tp_gelu", GELU), unary("tp_erf", Erf), unary("tp_sign", Sign),
+	unary("tp_floor", Floor),
 	unary("tp_isfinite", IsFinite), unary("tp_logical_not", Not), unary("tp_contiguous", Contiguous),
 	unary("tp_detach", Detach), unary("tp_clone", Clone),
 
-	binary("tp_add", Add, real(2, 3), real(3)), binary("tp_sub", Sub, real(2, 3), real(1, 3)),
-	binary("tp_mul", Mul, real(2, 3), double(3)), binary("tp_div", Div, real(2, 3), real(2, 1)),
-	binary("tp_pow", Pow, real(2, 3), real()), binary("tp_maximum", Maximum, real(2, 3), real(3)),
-	binary("tp_minimum", Minimum, real(2, 3), real(3)), binary("tp_eq", Eq, real(2, 3), real(3)),
-	binary("tp_lt", Lt, real(2, 3), real(3)), binary("tp_le", Le, real(2, 3), real(3)),
+	binary("tp_add", Add, float(2, 3), float(3)), binary("tp_sub", Sub, float(2, 3), float(1, 3)),
+	binary("tp_mul", Mul, float(2, 3), double(3)), binary("tp_div", Div, float(2, 3), float(2, 1)),
+	binary("tp_pow", Pow, float(2, 3), float()), binary("tp_maximum", Maximum, float(2, 3), float(3)),
+	binary("tp_minimum", Minimum, float(2, 3), float(3)), binary("tp_eq", Eq, float(2, 3), float(3)),
+	binary("tp_lt", Lt, float(2, 3), float(3)), binary("tp_le", Le, float(2, 3), float(3)),
 	binary("tp_logical_and", And, truth(2, 3), truth(3)), binary("tp_logical_or", Or, truth(2, 3), truth(3)),
-	binary("tp_matmul", MatMul, real(2, 3), real(3, 4)),
+	binary("tp_matmul", MatMul, float(2, 3), float(3, 4)),
 	scalar("tp_add_scalar", AddScalar), scalar("tp_mul_scalar", MulScalar), scalar("tp_pow_scalar", PowScalar),
-	{c: "tp_clamp", tensors: []sample{real(2, 3)}, run: func(a arguments) ([]Handle, error) {
+	{c: "tp_clamp", tensors: []sample{float(2, 3)}, run: func(a arguments) ([]Handle, error) {
 		return one(Clamp(a.t[0], -a.f, a.f, a.grad))
 	}},
-	{c: "tp_where", tensors: []sample{truth(2, 3), real(3), real(2, 1)}, run: func(a arguments) ([]Handle, error) {
+	{c: "tp_where", tensors: []sample{truth(2, 3), float(3), float(2, 1)}, run: func(a arguments) ([]Handle, error) {
 		return one(Where(a.t[0], a.t[1], a.t[2], a.grad))
 	}},
-	{c: "tp_masked_fill", tensors: []sample{real(2, 3), truth(3)}, run: func(a arguments) ([]Handle, error) {
+	{c: "tp_masked_fill", tensors: []sample{float(2, 3), truth(3)}, run: func(a arguments) ([]Handle, error) {
 		return one(MaskedFill(a.t[0], a.t[1], a.f, a.grad))
 	}},
 
 	shaped("tp_reshape", Reshape, 3, 2), shaped("tp_expand", Expand, 4, 2, 3), shaped("tp_permute", Permute, 1, 0),
-	{c: "tp_transpose", tensors: []sample{real(2, 3)}, ints: []integer{axis, axis}, run: func(a arguments) ([]Handle, error) {
-		return one(Transpose(a.t[0], a.i[0], a.i[1], a.grad))
-	}},
-	alongAxis("tp_unsqueeze", Unsqueeze, real(2, 3)), alongAxis("tp_squeeze", Squeeze, real(1, 3)),
-	{c: "tp_narrow", tensors: []sample{real(2, 3)}, ints: []integer{axis, {1, []int{3, -3, math.MaxInt, math.MinInt}}, size},
-		run: func(a arguments) ([]Handle, error) { return one(Narrow(a.t[0], a.i[0], a.i[1], a.i[2], a.grad)) }},
-	{c: "tp_select", tensors: []sample{real(2, 3)}, ints: []integer{axis, {1, []int{2, -3, math.MaxInt, math.MinInt}}},
+	{c: "tp_transpose", tensors: []sample{float(2, 3)}, ints: []integer{axis, axis},
+		run: func(a arguments) ([]Handle, error) {
+			return one(Transpose(a.t[0], a.i[0], a.i[1], a.grad))
+		}},
+	alongAxis("tp_unsqueeze", Unsqueeze, float(2, 3)), alongAxis("tp_squeeze", Squeeze, float(1, 3)),
+	{c: "tp_narrow", tensors: []sample{float(2, 3)},
+		ints: []integer{axis, {1, []int{3, -3, math.MaxInt, math.MinInt}}, size},
+		run:  func(a arguments) ([]Handle, error) { return one(Narrow(a.t[0], a.i[0], a.i[1], a.i[2], a.grad)) }},
+	{c: "tp_select", tensors: []sample{float(2, 3)}, ints: []integer{axis, {1, []int{2, -3, math.MaxInt, math.MinInt}}},
 		run: func(a arguments) ([]Handle, error) { return one(Select(a.t[0], a.i[0], a.i[1], a.grad)) }},
-	{c: "tp_unbind", tensors: []sample{real(2, 3)}, ints: []integer{axis, {2, []int{-1, 0, 1, 3, 1000}}},
+	{c: "tp_unbind", tensors: []sample{float(2, 3)}, ints: []integer{axis, {2, []int{-1, 0, 1, 3, 1000}}},
 		run: func(a arguments) ([]Handle, error) { return Unbind(a.t[0], a.i[0], min(max(0, a.i[1]), 1000), a.grad) }},
-	{c: "tp_cat", tensors: []sample{real(2, 3), real(1, 3)}, ints: []integer{axis}, run: func(a arguments) ([]Handle, error) {
-		return one(Cat(a.t, a.i[0], a.grad))
-	}},
-	{c: "tp_stack", tensors: []sample{real(2, 3), real(2, 3)}, ints: []integer{axis}, run: func(a arguments) ([]Handle, error) {
-		return one(Stack(a.t, a.i[0], a.grad))
-	}},
-	alongAxis("tp_flip", Flip, real(2, 3)),
-	{c: "tp_pad", tensors: []sample{real(2, 3)}, ints: []integer{axis, {1, []int{-5, 1 << 59, math.MaxInt, math.MinInt}}, {1, []int{-5, 1 << 59, math.MaxInt, math.MinInt}}},
+	{c: "tp_cat", tensors: []sample{float(2, 3), float(1, 3)}, ints: []integer{axis},
+		run: func(a arguments) ([]Handle, error) {
+			return one(Cat(a.t, a.i[0], a.grad))
+		}},
+	{c: "tp_stack", tensors: []sample{float(2, 3), float(2, 3)}, ints: []integer{axis},
+		run: func(a arguments) ([]Handle, error) {
+			return one(Stack(a.t, a.i[0], a.grad))
+		}},
+	alongAxis("tp_flip", Flip, float(2, 3)),
+	{c: "tp_pad", tensors: []sample{float(2, 3)},
+		ints: []integer{axis, {1, []int{-5, 1 << 59, math.MaxInt, math.MinInt}},
+			{1, []int{-5, 1 << 59, math.MaxInt, math.MinInt}}},
 		run: func(a arguments) ([]Handle, error) { return one(Pad(a.t[0], a.i[0], a.i[1], a.i[2], a.f, a.grad)) }},
-	{c: "tp_tril", tensors: []sample{real(2, 3)}, ints: []integer{anyNumber}, run: func(a arguments) ([]Handle, error) {
-		return one(Tril(a.t[0], a.i[0], a.grad))
-	}},
-	{c: "tp_triu", tensors: []sample{real(2, 3)}, ints: []integer{anyNumber}, run: func(a arguments) ([]Handle, error) {
-		return one(Triu(a.t[0], a.i[0], a.grad))
-	}},
-	{c: "tp_index_select", tensors: []sample{real(2, 3), indices(4)}, ints: []integer{axis}, run: func(a arguments) ([]Handle, error) {
-		return one(IndexSelect(a.t[0], a.i[0], a.t[1], a.grad))
-	}},
-	{c: "tp_gather", tensors: []sample{real(2, 3), indices(2, 2)}, ints: []integer{axis}, run: func(a arguments) ([]Handle, error) {
-		return one(Gather(a.t[0], a.i[0], a.t[1], a.grad))
-	}},
-	{c: "tp_one_hot", tensors: []sample{indices(2, 3)}, ints: []integer{size, dtypes}, run: func(a arguments) ([]Handle, error) {
-		return one(OneHot(a.t[0], a.i[0], a.i[1], a.grad))
-	}},
-	{c: "tp_to", tensors: []sample{real(2, 3)}, ints: []integer{dtypes, devices}, run: func(a arguments) ([]Handle, error) {
-		return one(To(a.t[0], a.i[0], a.i[1], a.grad))
-	}},
+	{c: "tp_tril", tensors: []sample{float(2, 3)}, ints: []integer{anyNumber},
+		run: func(a arguments) ([]Handle, error) {
+			return one(Tril(a.t[0], a.i[0], a.grad))
+		}},
+	{c: "tp_triu", tensors: []sample{float(2, 3)}, ints: []integer{anyNumber},
+		run: func(a arguments) ([]Handle, error) {
+			return one(Triu(a.t[0], a.i[0], a.grad))
+		}},
+	{c: "tp_index_select", tensors: []sample{float(2, 3), indices(4)}, ints: []integer{axis},
+		run: func(a arguments) ([]Handle, error) {
+			return one(IndexSelect(a.t[0], a.i[0], a.t[1], a.grad))
+		}},
+	{c: "tp_gather", tensors: []sample{float(2, 3), indices(2, 2)}, ints: []integer{axis},
+		run: func(a arguments) ([]Handle, error) {
+			return one(Gather(a.t[0], a.i[0], a.t[1], a.grad))
+		}},
+	{c: "tp_one_hot", tensors: []sample{indices(2, 3)}, ints: []integer{size, dtypes},
+		run: func(a arguments) ([]Handle, error) {
+			return one(OneHot(a.t[0], a.i[0], a.i[1], a.grad))
+		}},
+	{c: "tp_to", tensors: []sample{float(2, 3)}, ints: []integer{dtypes, devices},
+		run: func(a arguments) ([]Handle, error) {
+			return one(To(a.t[0], a.i[0], a.i[1], a.grad))
+		}},
 
-	reduction("tp_sum", Sum), reduction("tp_mean", Mean), reduction("tp_amax", Amax), reduction("tp_logsumexp", LogSumExp),
-	alongAxis("tp_argmax", Argmax, real(2, 3)), alongAxis("tp_cumsum", Cumsum, real(2, 3)),
-	alongAxis("tp_softmax", Softmax, real(2, 3)), alongAxis("tp_log_softmax", LogSoftmax, real(2, 3)),
+	reduction("tp_sum", Sum), reduction("tp_mean", Mean), reduction("tp_amax", Amax),
+	reduction("tp_logsumexp", LogSumExp),
+	alongAxis("tp_argmax", Argmax, float(2, 3)), alongAxis("tp_cumsum", Cumsum, float(2, 3)),
+	alongAxis("tp_softmax", Softmax, float(2, 3)), alongAxis("tp_log_softmax", LogSoftmax, float(2, 3)),
 
-	{c: "tp_linear", tensors: []sample{real(2, 5, 3), real(2, 4, 3), real(2, 4).orNone()}, run: func(a arguments) ([]Handle, error) {
-		return one(Linear(a.t[0], a.t[1], a.t[2], a.on, a.grad))
-	}},
-	{c: "tp_project_qkv", tensors: []sample{real(2, 1, 3, 4), real(2, 12, 4), real(2, 12).orNone()},
-		ints: []integer{{2, []int{0, -1, 3, 1 << 40, math.MaxInt, math.MinInt}}}, run: func(a arguments) ([]Handle, error) {
+	{c: "tp_linear", tensors: []sample{float(2, 5, 3), float(2, 4, 3), float(2, 4).orNone()},
+		run: func(a arguments) ([]Handle, error) {
+			return one(Linear(a.t[0], a.t[1], a.t[2], a.on, a.grad))
+		}},
+	{c: "tp_project_qkv", tensors: []sample{float(2, 1, 3, 4), float(2, 12, 4), float(2, 12).orNone()},
+		ints: []integer{{2, []int{0, -1, 3, 1 << 40, math.MaxInt, math.MinInt}}},
+		run: func(a arguments) ([]Handle, error) {
 			qkv, err := ProjectQKV(a.t[0], a.t[1], a.t[2], a.i[0], a.grad)
 			return qkv[:], err
 		}},
-	binary("tp_attention_logits", func(q, k Handle, grad bool) (Handle, error) { return AttentionLogits(q, k, 0.5, grad) },
-		real(2, 1, 2, 3, 4), real(2, 1, 2, 5, 4)),
-	binary("tp_attention_values", AttentionValues, real(2, 1, 2, 3, 5), real(2, 1, 2, 5, 4)),
-	{c: "tp_attention", tensors: []sample{real(2, 1, 2, 67, 8), real(2, 1, 2, 500, 8), real(2, 1, 2, 500, 5), real(2, 1, 1, 1, 500).orNone()},
+	binary("tp_attention_logits",
+		func(q, k Handle, grad bool) (Handle, error) { return AttentionLogits(q, k, 0.5, grad) },
+		float(2, 1, 2, 3, 4), float(2, 1, 2, 5, 4)),
+	binary("tp_attention_values", AttentionValues, float(2, 1, 2, 3, 5), float(2, 1, 2, 5, 4)),
+	{c: "tp_attention", tensors: []sample{float(2, 1, 2, 67, 8), float(2, 1, 2, 500, 8),
+		float(2, 1, 2, 500, 5), float(2, 1, 1, 1, 500).orNone()},
 		run: func(a arguments) ([]Handle, error) {
 			return one(Attention(a.t[0], a.t[1], a.t[2], a.t[3], a.f, a.grad))
 		}},
-	{c: "tp_rotate", tensors: []sample{real(2, 1, 2, 3, 4), real(3, 2), real(3, 2)}, run: func(a arguments) ([]Handle, error) {
-		return one(Rotate(a.t[0], a.t[1], a.t[2], a.on, a.grad))
-	}},
-	{c: "tp_add_layer_norm", tensors: []sample{real(2, 3, 4), real(2, 3, 4).orNone(), real(2, 4), real(2, 4)}, run: func(a arguments) ([]Handle, error) {
+	{c: "tp_rotate", tensors: []sample{float(2, 1, 2, 3, 4), float(3, 2), float(3, 2)},
+		run: func(a arguments) ([]Handle, error) {
+			return one(Rotate(a.t[0], a.t[1], a.t[2], a.on, a.grad))
+		}},
+	{c: "tp_add_layer_norm", tensors: []sample{float(2, 3, 4), float(2, 3, 4).orNone(), float(2, 4),
+		float(2, 4)}, run: func(a arguments) ([]Handle, error) {
 		return one(AddLayerNorm(a.t[0], a.t[1], a.t[2], a.t[3], 1e-5, a.grad))
 	}},
-	{c: "tp_attention_block", tensors: []sample{real(2, 3, 5, 4), real(2, 12, 4), real(2, 12).orNone(), real(5, 5).orNone(), real(2, 4, 4), real(2, 4).orNone(), indices(2, 3, 1).orNone(), real(2, 4), real(2, 4)},
+	{c: "tp_attention_block", tensors: []sample{float(2, 3, 5, 4), float(2, 12, 4),
+		float(2, 12).orNone(), float(5, 5).orNone(), float(2, 4, 4), float(2, 4).orNone(),
+		indices(2, 3, 1).orNone(), float(2, 4), float(2, 4)},
 		run: func(a arguments) ([]Handle, error) {
-			return one(AttentionBlock(a.t[0], a.t[1], a.t[2], 2, a.t[3], 0.5, a.t[4], a.t[5], a.t[6], a.t[7], a.t[8], 1e-5, a.grad))
+			return one(AttentionBlock(a.t[0], a.t[1], a.t[2], 2, a.t[3], 0.5, a.t[4], a.t[5],
+				a.t[6], a.t[7], a.t[8], 1e-5, a.grad))
 		}},
-	{c: "tp_mlp_block", tensors: []sample{real(2, 3, 4), real(2, 6, 4), real(2, 6).orNone(), real(2, 4, 6), real(2, 4).orNone(), real(2, 4), real(2, 4)},
+	{c: "tp_mlp_block", tensors: []sample{float(2, 3, 4), float(2, 6, 4), float(2, 6).orNone(),
+		float(2, 4, 6), float(2, 4).orNone(), float(2, 4), float(2, 4)},
 		run: func(a arguments) ([]Handle, error) {
 			return one(MLPBlock(a.t[0], a.t[1], a.t[2], a.t[3], a.t[4], a.t[5], a.t[6], 1e-5, a.grad))
 		}},
-	{c: "tp_dropout", tensors: []sample{real(2, 3, 4)}, run: func(a arguments) ([]Handle, error) {
+	{c: "tp_dropout", tensors: []sample{float(2, 3, 4)}, run: func(a arguments) ([]Handle, error) {
 		return one(Dropout(a.t[0], a.f, []uint64{1, 2}, 3, 4, a.grad))
 	}},
-	{c: "tp_dropout_drawn", tensors: []sample{real(2, 3, 4), indices(3)}, run: func(a arguments) ([]Handle, error) {
+	{c: "tp_dropout_drawn", tensors: []sample{float(2, 3, 4), indices(3)}, run: func(a arguments) ([]Handle, error) {
 		return one(DropoutDrawn(a.t[0], a.f, a.t[1], 4, a.grad))
 	}},
-	binary("tp_cross_entropy", CrossEntropy, real(2, 3, 4), indices(2, 3)),
-	{c: "tp_right_answers", tensors: []sample{real(2, 3, 4), indices(2, 3)}, run: func(a arguments) ([]Handle, error) { return one(RightAnswers(a.t[0], a.t[1])) }},
+	binary("tp_cross_entropy", CrossEntropy, float(2, 3, 4), indices(2, 3)),
+	{c: "tp_right_answers", tensors: []sample{float(2, 3, 4), indices(2, 3)},
+		run: func(a arguments) ([]Handle, error) { return one(CountCorrect(a.t[0], a.t[1])) }},
 
-	{c: "tp_backward", tensors: []sample{{make: wanted}}, run: func(a arguments) ([]Handle, error) { return none(Backward(a.t[0])) }},
-	{c: "tp_set_requires_grad", tensors: []sample{real(2, 3)}, run: func(a arguments) ([]Handle, error) {
+	{c: "tp_backward", tensors: []sample{{make: wanted}},
+		run: func(a arguments) ([]Handle, error) { return none(Backward(a.t[0])) }},
+	{c: "tp_set_requires_grad", tensors: []sample{float(2, 3)}, run: func(a arguments) ([]Handle, error) {
 		return none(SetRequiresGrad(a.t[0], a.on))
 	}},
-	{c: "tp_grad", tensors: []sample{{make: leafWithGradient}}, run: func(a arguments) ([]Handle, error) { return one(Grad(a.t[0])) }},
-	{c: "tp_leaf", tensors: []sample{real(2, 20), real(2, 20).orNone()}, ints: []integer{{3, []int{-1, 15, 20, 21, math.MaxInt, math.MinInt}}},
-		list: []int{2, 3, 2}, run: func(a arguments) ([]Handle, error) { return one(Leaf(a.t[0], a.i[0], a.list, a.t[1])) }},
+	{c: "tp_grad", tensors: []sample{{make: leafWithGradient}},
+		run: func(a arguments) ([]Handle, error) { return one(Grad(a.t[0])) }},
+	{c: "tp_leaf", tensors: []sample{float(2, 20), float(2, 20).orNone()},
+		ints: []integer{{3, []int{-1, 15, 20, 21, math.MaxInt, math.MinInt}}},
+		list: []int{2, 3, 2},
+		run:  func(a arguments) ([]Handle, error) { return one(Leaf(a.t[0], a.i[0], a.list, a.t[1])) }},
 
-	{c: "tp_adam_", tensors: []sample{real(2, 5), real(2, 5), real(2, 5), real(2, 5), double(2, 6)}, run: func(a arguments) ([]Handle, error) {
-		return none(Adam(a.t[0], a.t[1], a.t[2], a.t[3], a.t[4], 0.9, 0.999, 1e-8, a.on))
-	}},
-	{c: "tp_sgd_", tensors: []sample{real(2, 5), real(2, 5), double(2, 6)}, run: func(a arguments) ([]Handle, error) {
+	{c: "tp_adam_", tensors: []sample{float(2, 5), float(2, 5), float(2, 5), float(2, 5), double(2, 6)},
+		run: func(a arguments) ([]Handle, error) {
+			return none(Adam(a.t[0], a.t[1], a.t[2], a.t[3], a.t[4], 0.9, 0.999, 1e-8, a.on))
+		}},
+	{c: "tp_sgd_", tensors: []sample{float(2, 5), float(2, 5), double(2, 6)}, run: func(a arguments) ([]Handle, error) {
 		return none(SGD(a.t[0], a.t[1], a.t[2]))
 	}},
-	{c: "tp_account_", tensors: []sample{real(2), double(2).orNone(), indices(1), double(5, 2)}, run: func(a arguments) ([]Handle, error) {
-		return none(Account(a.t[0], a.t[1], 3, a.t[2], a.t[3]))
-	}},
+	{c: "tp_account_", tensors: []sample{float(2), double(2).orNone(), indices(1), double(5, 2)},
+		run: func(a arguments) ([]Handle, error) {
+			return none(Account(a.t[0], a.t[1], 3, a.t[2], a.t[3]))
+		}},
 	unary("tp_member_norm", MemberNorm),
 }

@@ -3,8 +3,8 @@ package ctorch
 // #include "shim.h"
 import "C"
 
-// The operators of libtorch itself, one Go function for each C function; shim.h says what they do. grad is
-// the grad mode of the call.
+// The operators of libtorch itself, one Go function for each C function; shim.h says what they do.
+// grad is the grad mode of the call.
 
 // Unary is an operator with one operand.
 type Unary func(x Handle, grad bool) (Handle, error)
@@ -165,7 +165,8 @@ func To(x Handle, dtype, device int, grad bool) (Handle, error) {
 	return result(C.tp_to(c(x), C.int(dtype), C.int(device), flag(grad)))
 }
 
-// Reduction is an operator over the axes dims, all where dims is empty; keep leaves them with length 1.
+// Reduction is an operator over the axes dims, all where dims is empty; keep leaves them with
+// length 1.
 type Reduction func(x Handle, dims []int, keep, grad bool) (Handle, error)
 
 func Sum(x Handle, dims []int, keep, grad bool) (Handle, error) {

@@ -3,7 +3,7 @@ package ctorch
 // #include "shim.h"
 import "C"
 
-// System is what the shim says of libtorch and the machine.
+// System describes libtorch and the machine.
 type System struct {
 	BuiltVersion, RunningVersion int // major*10000 + minor*100 + patch
 	Running                      string
@@ -15,11 +15,12 @@ type System struct {
 	Kernels                      string // instruction set of the fused loops
 }
 
-// Describe the machine.
+// DescribeSystem returns the shim's description of libtorch and the machine.
 func DescribeSystem() System {
 	s := C.tp_system()
 	return System{
-		BuiltVersion: int(s.built_version), RunningVersion: int(s.running_version), Running: taken(C.tp_running_version()),
+		BuiltVersion: int(s.built_version), RunningVersion: int(s.running_version),
+		Running:     taken(C.tp_running_version()),
 		CUDAKernels: s.cuda_kernels != 0,
 		CUDABuilt:   s.cuda_built != 0, CUDAAvailable: s.cuda_available != 0, CUDAReason: taken(C.tp_cuda_reason()),
 		GPUs: int(s.gpus), Threads: int(s.threads),
@@ -36,7 +37,8 @@ func GPU(index int) (name string, total, free int64, err error) {
 	return taken(cname), int64(ctotal), int64(cfree), err
 }
 
-// RepairBLAS puts a BLAS kernel that is slower than the CPU allows right and says what it did; "" = nothing.
+// RepairBLAS replaces a BLAS kernel that is slower than the CPU allows and says what it did; "" =
+// nothing.
 func RepairBLAS() string { return taken(C.tp_blas_repair()) }
 
 // SetThreads sets the number of threads of one operator.
@@ -55,10 +57,11 @@ const (
 // SetFusedForm chooses one of these forms; Emulated is slow, and for tests.
 func SetFusedForm(form int) { C.tp_set_fused(C.int(form)) }
 
-// SetPrecision sets the precision of the operands of float32 products: 0 float32, 1 tf32, 2 bfloat16.
+// SetPrecision sets the precision of the operands of float32 products: 0 float32, 1 tf32, 2
+// bfloat16.
 func SetPrecision(p int) { C.tp_set_precision(C.int(p)) }
 
-// Precision returns it.
+// Precision returns the precision that SetPrecision set.
 func Precision() int { return int(C.tp_precision()) }
 
 // SetFused turns the fused CPU loops on or off, to compare them with libtorch's operators.
@@ -67,13 +70,18 @@ func SetFused(on bool) { C.tp_set_fused(flag(on)) }
 // Profile starts (from zero) or stops measuring where the time of the fused operators goes.
 func Profile(on bool) { C.tp_profile(flag(on)) }
 
-// ProfileNS returns the nanoseconds spent in a part since Profile(true): 0 products, 1 bias and GELU, 2 attention,
-// 3 layer norm, 4 optimizer; -1 for another.
+// ProfileNS returns the nanoseconds spent in a part since Profile(true): 0 products, 1 bias and
+// GELU, 2 attention, 3 layer norm, 4 optimizer; -1 for another.
 func ProfileNS(part int) int64 { return int64(C.tp_profile_ns(C.int(part))) }
 
-// CountOperators starts (from zero) or stops counting the calls of libtorch's operators, by any thread.
+// CountOperators starts (from zero) or stops counting the calls of libtorch's operators, by any
+// thread.
 func CountOperators(on bool) { C.tp_count_operators(flag(on)) }
 
-// Operators returns the calls of each operator since CountOperators(true), those by other operators too: lines of a name and a
-// number.
+// Operators returns the calls of each operator since CountOperators(true), those by other operators
+// too: lines of a name and a number.
 func Operators() string { return taken(C.tp_operators()) }
+
+// FailAllocation makes the n-th allocation of memory for tensors on the CPU from now fail, once, for
+// tests; 0 = none.
+func FailAllocation(n int) { C.tp_fail_allocation(C.int64_t(n)) }

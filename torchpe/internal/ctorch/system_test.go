@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// systemCases holds a test for every C function of shim.h that is about the machine, not about tensors.
+// systemCases holds a test for every C function of shim.h that is about the machine, not about
+// tensors.
 var systemCases = map[string]func(t *testing.T){
 	"tp_abi": func(t *testing.T) { // init has compared it with abi
 		header, err := os.ReadFile("shim/shim.h")
@@ -28,7 +29,7 @@ var systemCases = map[string]func(t *testing.T){
 			t.Errorf("%d tensors after freeing one, %d before it was made", n, before)
 		}
 	},
-	"tp_free_text":       func(t *testing.T) {}, // failure and taken call it for every error and text here
+	"tp_free_text":       func(*testing.T) {}, // failure and taken call it for every error and text here
 	"tp_release":         testRelease,
 	"tp_system":          func(t *testing.T) { testVersions(t, DescribeSystem()) },
 	"tp_running_version": func(t *testing.T) { testVersions(t, DescribeSystem()) },
@@ -63,7 +64,7 @@ var systemCases = map[string]func(t *testing.T){
 			t.Errorf("fused kernels for %q", k)
 		}
 	},
-	"tp_set_fused":     func(t *testing.T) { SetFused(false); SetFused(true) }, // torchpe's tests compare the two
+	"tp_set_fused":     func(*testing.T) { SetFused(false); SetFused(true) }, // torchpe's tests compare the two
 	"tp_set_precision": testPrecision,
 	"tp_precision":     testPrecision,
 	"tp_profile":       testProfile,
@@ -91,7 +92,8 @@ func testKernels(t *testing.T) {
 	}
 }
 
-// testRelease frees open, closed, unknown and repeated handles: the open ones are freed, the others counted.
+// testRelease frees open, closed, unknown and repeated handles: the open ones are freed, the others
+// counted.
 func testRelease(t *testing.T) {
 	before := Live()
 	a, b := must(Full(nil, 0, Float32, CPU)), must(Full(nil, 0, Float32, CPU))
@@ -115,8 +117,8 @@ func testRelease(t *testing.T) {
 	}
 }
 
-// testThreads sets absurd and good numbers of threads. A number holds for every thread of the program, also for
-// those that libtorch knows already.
+// testThreads sets absurd and good numbers of threads. A number holds for every thread of the
+// program, also for those that libtorch knows already.
 func testThreads(t *testing.T) {
 	defer SetThreads(Threads())
 	for _, n := range []int{0, -1, -1 << 31, 1 << 30} {
@@ -169,7 +171,8 @@ func testProfile(t *testing.T) {
 	}
 }
 
-// testOperators counts the operators of a transpose, one of which another calls, and nothing before or after.
+// testOperators counts the operators of a transpose, one of which another calls, and nothing before
+// or after.
 func testOperators(t *testing.T) {
 	x := must(Full([]int{2, 2}, 1, Float32, CPU))
 	defer func() { check(Release([]Handle{x})) }()
@@ -180,7 +183,8 @@ func testOperators(t *testing.T) {
 		transpose()
 		CountOperators(false)
 		transpose()
-		if got := Operators(); !strings.Contains(got, "aten::transpose 1\n") || !strings.Contains(got, "aten::as_strided 1\n") {
+		if got := Operators(); !strings.Contains(got, "aten::transpose 1\n") ||
+			!strings.Contains(got, "aten::as_strided 1\n") {
 			t.Errorf("the operators of a transpose are %q", got)
 		}
 	}

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Event is what was measured at one step.
+// Event holds the measurements of one step.
 type Event struct {
 	WallTime float64 // seconds since 1970, UTC
 	Step     int64
 	Scalars  []Scalar
 }
 
-// Scalar is a number by its tag. What stands before the first slash of a tag is its group in TensorBoard.
+// Scalar is a number by its tag. A tag begins with its group in TensorBoard and a slash.
 type Scalar struct {
 	Tag   string
 	Value float32
@@ -23,7 +23,8 @@ type Scalar struct {
 // fileVersion is in the first event of each file.
 const fileVersion = "brain.Event:2"
 
-// Header is how a file begins that was made at a time, in seconds since 1970: the event that names the version of the format.
+// Header returns the first event of a file that was made at a time, in seconds since 1970. It names
+// the version of the format.
 func Header(wallTime float64) []byte {
 	event := appendWallTime(nil, wallTime)
 	return appendRecord(nil, appendBytes(event, eventFileVersion, []byte(fileVersion)))
@@ -39,7 +40,8 @@ func Append(file []byte, e Event) []byte {
 	for _, s := range e.Scalars {
 		value := appendBytes(nil, valueTag, []byte(strings.ToValidUTF8(s.Tag, "\uFFFD")))
 		// A member of a oneof is written also when it is zero.
-		value = binary.LittleEndian.AppendUint32(appendKey(value, valueSimple, wireFixed32), math.Float32bits(s.Value))
+		value = binary.LittleEndian.AppendUint32(appendKey(value, valueSimple, wireFixed32),
+			math.Float32bits(s.Value))
 		summary = appendBytes(summary, summaryValue, value)
 	}
 	return appendRecord(file, appendBytes(event, eventSummary, summary))
@@ -86,7 +88,7 @@ func appendRecord(file, data []byte) []byte {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// maskedCRC is the CRC-32C of b, turned and shifted so that a checksum of data that holds checksums is no worse.
+// maskedCRC returns the CRC-32C of b, rotated and shifted as TFRecords need it.
 func maskedCRC(b []byte) uint32 {
 	crc := crc32.Checksum(b, castagnoli)
 	return (crc>>15 | crc<<17) + 0xa282ead8

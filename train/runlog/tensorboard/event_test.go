@@ -49,13 +49,15 @@ func TestTagIsUTF8(t *testing.T) {
 	}
 }
 
-// The vectors of RFC 3720, appendix B.4 (their bytes are in the order of transmission), and the mask of the zero checksum.
+// The vectors of RFC 3720, appendix B.4 (their bytes are in the order of transmission), and the
+// mask of the zero checksum.
 func TestCRC(t *testing.T) {
 	up, down := make([]byte, 32), make([]byte, 32)
 	for i := range up {
 		up[i], down[i] = byte(i), byte(31-i)
 	}
-	scsi, err := hex.DecodeString("01c00000000000000000000000000000140000000000040000000014000000182800000000000000020000000000000000")
+	scsi, err := hex.DecodeString(
+		"01c00000000000000000000000000000140000000000040000000014000000182800000000000000020000000000000000")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,8 +65,10 @@ func TestCRC(t *testing.T) {
 		data []byte
 		want uint32
 	}{
-		{make([]byte, 32), 0x8a9136aa}, {bytes.Repeat([]byte{0xff}, 32), 0x62a8ab43}, {up, 0x46dd794e}, {down, 0x113fdb5c},
-		{scsi[:48], 0xd9963a56}, {[]byte("123456789"), 0xe3069283}, // the last: the catalogue of CRCs, check value of CRC-32/ISCSI
+		{make([]byte, 32), 0x8a9136aa}, {bytes.Repeat([]byte{0xff}, 32), 0x62a8ab43}, {up,
+			0x46dd794e}, {down, 0x113fdb5c},
+		// the last: the catalogue of CRCs, check value of CRC-32/ISCSI
+		{scsi[:48], 0xd9963a56}, {[]byte("123456789"), 0xe3069283},
 	} {
 		crc := crc32.Checksum(v.data, castagnoli)
 		if crc != v.want {

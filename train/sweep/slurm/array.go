@@ -10,26 +10,28 @@ import (
 	"time"
 )
 
-// ExitRequeue is the exit status by which the program asks to be queued again: EX_TEMPFAIL of sysexits.h.
+// ExitRequeue is the program's exit status to be queued again: EX_TEMPFAIL of sysexits.h.
 const ExitRequeue = 75
 
-// DefaultRestarts is how often a job is queued again when [Options].MaxRestarts is 0.
-const DefaultRestarts = 20
+// defaultRestarts stands for an [Options].MaxRestarts of 0.
+const defaultRestarts = 20
 
-// DefaultSubmissions is how often [Client.Reconcile] submits a task that is lost each time when [Options].MaxSubmissions is 0.
+// DefaultSubmissions stands for an [Options].MaxSubmissions of 0.
 const DefaultSubmissions = 5
 
 // Array is a set of tasks to run.
 type Array struct {
-	Name    string   // begins the names of its jobs; letters, digits, _ . -
-	Tasks   []int    // indexes, in the order in which they start
-	Program []string // run as Program... --index I, in Dir; the first is an absolute path or a command on the node's PATH
-	Dir     string   // absolute, on a file system that the nodes share; the package writes below Dir/slurm
-	Logs    string   // absolute; "" means Dir/logs
+	Name  string // begins the names of its jobs; letters, digits, _ . -
+	Tasks []int  // indexes, in the order in which they start
+	// Program is run in Dir as Program... --index I. It begins with an absolute path or a command
+	// on the node's PATH.
+	Program []string
+	Dir     string // absolute, shared by the nodes; the package writes below Dir/slurm
+	Logs    string // absolute; "" means Dir/logs
 	Options Options
 }
 
-// Options are what sbatch is asked for. The zero value asks for nothing but one task a job.
+// Options are options of sbatch. With the zero value a job runs one task.
 type Options struct {
 	Partition, Account, QOS string
 	Time                    time.Duration // limit of a job, whole minutes; 0 is the partition's default
@@ -40,14 +42,16 @@ type Options struct {
 	CPUs                    int           // cores a job; 0 is the site's default
 	Memory                  string        // a node: 4000M, 16G
 
-	// Signal is how long before the limit the program gets USR1. Slurm's clock ticks slowly: it may come a minute earlier.
+	// Signal is the time before the limit at which the program gets USR1. Slurm may be a minute early.
 	Signal time.Duration
-	// Requeue lets Slurm queue a job again: after a node died, after preemption, and when the program exits with ExitRequeue.
+	// Requeue lets Slurm queue a job again: after a node died, after preemption, and when the
+	// program exits with ExitRequeue.
 	Requeue        bool
-	MaxRestarts    int // of one job; 0 means DefaultRestarts
+	MaxRestarts    int // of one job; 0 means defaultRestarts
 	MaxSubmissions int // of one task that is lost each time, by Reconcile; 0 means DefaultSubmissions
 
-	Extra []string // any other options of sbatch, each as one argument: --constraint=a100, --mail-type=FAIL
+	// Extra are other options of sbatch, each one argument: --constraint=a100, --mail-type=FAIL.
+	Extra []string
 }
 
 var (
@@ -56,14 +60,18 @@ var (
 	validMemory = regexp.MustCompile(`^[0-9]+[KMGT]?$`)
 )
 
-// own are options of sbatch that the package sets or that would break what it relies on, with the flag of "torchpe sweep" that says the
-// same, where there is one.
-var own = map[string]string{
-	"array": "--throttle and --tasks-per-job", "job-name": "", "chdir": "", "output": "", "error": "", "open-mode": "", "parsable": "", "wrap": "",
-	"signal": "--signal", "requeue": "--no-requeue or nothing", "no-requeue": "--no-requeue", "time": "--time", "partition": "--partition", "account": "--account",
-	"qos": "--qos", "gres": "--gpus and --gpu-type", "cpus-per-task": "--cpus", "mem": "--memory", "ntasks": "", "nodes": "", "wait": "", "test-only": "",
-	"clusters": "", "input": "", "a": "--throttle and --tasks-per-job", "J": "", "D": "", "o": "", "e": "", "t": "--time", "p": "--partition", "A": "--account",
-	"q": "--qos", "c": "--cpus", "n": "", "N": "", "W": "", "M": "", "i": "", "V": "", "h": "", "version": "", "help": "", "usage": "",
+// ownOptions are options of sbatch that the package sets or that would break it, with the
+// equivalent flag of "torchpe sweep", where there is one.
+var ownOptions = map[string]string{
+	"array": "--throttle and --tasks-per-job", "a": "--throttle and --tasks-per-job",
+	"signal": "--signal", "requeue": "--no-requeue or nothing", "no-requeue": "--no-requeue",
+	"time": "--time", "t": "--time", "partition": "--partition", "p": "--partition",
+	"account": "--account", "A": "--account", "qos": "--qos", "q": "--qos",
+	"gres": "--gpus and --gpu-type", "cpus-per-task": "--cpus", "c": "--cpus", "mem": "--memory",
+	"job-name": "", "J": "", "chdir": "", "D": "", "output": "", "o": "", "error": "", "e": "",
+	"open-mode": "", "parsable": "", "wrap": "", "ntasks": "", "n": "", "nodes": "", "N": "",
+	"wait": "", "W": "", "test-only": "", "clusters": "", "M": "", "input": "", "i": "",
+	"version": "", "V": "", "help": "", "h": "", "usage": "",
 }
 
 // Validate returns every fault of an array at once, before anything is written or submitted.
@@ -97,8 +105,7 @@ func (a Array) Validate() error {
 		}
 	}
 	a.validatePaths(fault)
-	a.Options.validate(fault)
-	return errors.Join(faults...)
+	return errors.Join(append(faults, a.Options.Validate())...)
 }
 
 // validatePaths finds the faults of Dir and Logs.
@@ -110,7 +117,8 @@ func (a Array) validatePaths(fault func(string, ...any)) {
 		case control(p.path):
 			fault("%s %q has a control character, which a job script cannot carry", p.what, p.path)
 		case strings.Contains(p.path, `\`) && p.what != "folder":
-			fault(`%s %q has a backslash, by which Slurm changes the names of output files`, p.what, p.path)
+			fault(`%s %q has a backslash, by which Slurm changes the names of output files`,
+				p.what, p.path)
 		}
 	}
 }
@@ -118,13 +126,10 @@ func (a Array) validatePaths(fault func(string, ...any)) {
 // Validate returns every fault of options at once.
 func (o Options) Validate() error {
 	var faults []error
-	o.validate(func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) })
-	return errors.Join(faults...)
-}
-
-// validate finds the faults of options.
-func (o Options) validate(fault func(string, ...any)) {
-	for _, f := range []struct{ what, value string }{{"partition", o.Partition}, {"account", o.Account}, {"QOS", o.QOS}, {"GPU type", o.GPUType}} {
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	for _, f := range []struct{ what, value string }{
+		{"partition", o.Partition}, {"account", o.Account}, {"QOS", o.QOS}, {"GPU type", o.GPUType},
+	} {
 		if f.value != "" && !validList.MatchString(f.value) {
 			fault("%s %q: only letters, digits and _ . , - are taken", f.what, f.value)
 		}
@@ -132,7 +137,10 @@ func (o Options) validate(fault func(string, ...any)) {
 	for _, f := range []struct {
 		what  string
 		value int
-	}{{"throttle", o.Throttle}, {"tasks per job", o.TasksPerJob}, {"GPUs", o.GPUs}, {"CPUs", o.CPUs}, {"restarts", o.MaxRestarts}, {"submissions", o.MaxSubmissions}} {
+	}{
+		{"throttle", o.Throttle}, {"tasks per job", o.TasksPerJob}, {"GPUs", o.GPUs},
+		{"CPUs", o.CPUs}, {"restarts", o.MaxRestarts}, {"submissions", o.MaxSubmissions},
+	} {
 		if f.value < 0 {
 			fault("%s: %d is negative", f.what, f.value)
 		}
@@ -153,6 +161,7 @@ func (o Options) validate(fault func(string, ...any)) {
 		fault("signal %v before the limit: the limit is only %v", o.Signal, o.Time)
 	}
 	o.validateExtra(fault)
+	return errors.Join(faults...)
 }
 
 // validateExtra finds among the extra options those that the package sets itself.
@@ -164,7 +173,7 @@ func (o Options) validateExtra(fault func(string, ...any)) {
 		if short {
 			name = e[1:2]
 		}
-		switch flag, taken := own[ownName(name, long)]; {
+		switch flag, taken := ownOptions[ownName(name, long)]; {
 		case control(e):
 			fault("option %q has a control character", e)
 		case !long && !short:
@@ -177,13 +186,13 @@ func (o Options) validateExtra(fault func(string, ...any)) {
 	}
 }
 
-// ownName returns the full name of a long option that sbatch would take abbreviated, where that is one of the package's own.
+// ownName completes an abbreviated long option, where that is one of ownOptions.
 func ownName(name string, long bool) string {
-	if _, exact := own[name]; exact || !long {
+	if _, exact := ownOptions[name]; exact || !long {
 		return name
 	}
 	var full []string
-	for o := range own {
+	for o := range ownOptions {
 		if len(o) > 1 && strings.HasPrefix(o, name) {
 			full = append(full, o)
 		}
@@ -216,7 +225,7 @@ func (o Options) restarts() int {
 	case !o.Requeue:
 		return 0
 	case o.MaxRestarts == 0:
-		return DefaultRestarts
+		return defaultRestarts
 	}
 	return o.MaxRestarts
 }

@@ -16,8 +16,8 @@ import (
 type fake struct {
 	t       *testing.T
 	config  string            // of scontrol show config
-	answers map[string]Output // by command
-	hooks   map[string]func(args []string) Output
+	answers map[string]output // by command
+	hooks   map[string]func(args []string) output
 	calls   [][]string
 }
 
@@ -37,8 +37,8 @@ Slurmctld(primary) at vm is UP
 `
 
 // client returns a client of the fake.
-func (f *fake) client() *Client {
-	return &Client{Run: func(_ context.Context, argv []string) (Output, error) {
+func (f *fake) client() *client {
+	return &client{run: func(_ context.Context, argv []string) (output, error) {
 		f.calls = append(f.calls, argv)
 		if hook := f.hooks[argv[0]]; hook != nil {
 			return hook(argv[1:]), nil
@@ -47,7 +47,7 @@ func (f *fake) client() *Client {
 			if f.config == "" {
 				f.config = config
 			}
-			return Output{Stdout: f.config}, nil
+			return output{Stdout: f.config}, nil
 		}
 		out, ok := f.answers[argv[0]]
 		if !ok {
@@ -62,7 +62,7 @@ func (f *fake) of(command string) [][]string {
 	return slices.DeleteFunc(slices.Clone(f.calls), func(c []string) bool { return c[0] != command })
 }
 
-// down is what Slurm 22.05 says when its controller is dead.
+// down holds the message of Slurm 22.05 when its controller is dead.
 const down = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"
 
 func TestProcess(t *testing.T) {
@@ -72,11 +72,13 @@ func TestProcess(t *testing.T) {
 	put(t, filepath.Join(bin, "scontrol"), "#!/bin/sh\nsleep 30 & sleep 30\n")
 	put(t, filepath.Join(bin, "scancel"), "#!/bin/sh\nkill -9 $$\n")
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	for _, e := range []string{"SLURM_CONF=/x", "SLURM_RESTART_COUNT=7", "SLURM_ARRAY_TASK_ID=3", "SLURM_TIME_FORMAT=x", "SQUEUE_FORMAT=%i", "SQUEUE_STATES=RUNNING", "SCANCEL_STATE=RUNNING", "SBATCH_WAIT=1", "SBATCH_ACCOUNT=mine", "LC_ALL=de_DE.UTF-8"} {
+	for _, e := range []string{"SLURM_CONF=/x", "SLURM_RESTART_COUNT=7", "SLURM_ARRAY_TASK_ID=3",
+		"SLURM_TIME_FORMAT=x", "SQUEUE_FORMAT=%i", "SQUEUE_STATES=RUNNING", "SCANCEL_STATE=RUNNING",
+		"SBATCH_WAIT=1", "SBATCH_ACCOUNT=mine", "LC_ALL=de_DE.UTF-8"} {
 		name, value, _ := strings.Cut(e, "=")
 		t.Setenv(name, value)
 	}
-	var c Client
+	var c client
 	out, err := c.call(t.Context(), "squeue", "a b", "$(c)")
 	if err != nil || out != "a b\n$(c)\n" {
 		t.Errorf("%q %v", out, err)
@@ -90,22 +92,26 @@ func TestProcess(t *testing.T) {
 			t.Errorf("no %q in the environment", has)
 		}
 	}
-	for _, not := range []string{"SLURM_RESTART_COUNT", "SLURM_ARRAY", "SLURM_TIME", "SQUEUE_", "SCANCEL_", "SBATCH_WAIT", "de_DE"} {
+	for _, not := range []string{"SLURM_RESTART_COUNT", "SLURM_ARRAY", "SLURM_TIME", "SQUEUE_", "SCANCEL_",
+		"SBATCH_WAIT", "de_DE"} {
 		if strings.Contains(string(text), not) {
 			t.Errorf("%s stayed in the environment", not)
 		}
 	}
 
-	var failed *CommandError
-	if _, err := c.call(t.Context(), "sbatch"); !errors.As(err, &failed) || failed.Status != 4 || err.Error() != "sbatch: two; three; one (exit status 4)" || Unreachable(err) {
+	var failed *commandError
+	if _, err := c.call(t.Context(), "sbatch"); !errors.As(err, &failed) || failed.Status != 4 ||
+		err.Error() != "sbatch: two; three; one (exit status 4)" || isUnreachable(err) {
 		t.Errorf("exit status 4: %v", err)
 	}
-	if _, err := c.call(t.Context(), "scancel"); !errors.As(err, &failed) || failed.Status != -1 || !strings.Contains(err.Error(), "killed") {
+	if _, err := c.call(t.Context(), "scancel"); !errors.As(err, &failed) || failed.Status != -1 ||
+		!strings.Contains(err.Error(), "killed") {
 		t.Errorf("killed: %v", err)
 	}
-	c.Timeout = 200 * time.Millisecond
+	c.timeout = 200 * time.Millisecond
 	start := time.Now()
-	if _, err := c.call(t.Context(), "scontrol"); !Unreachable(err) || !strings.Contains(err.Error(), "no answer within 200ms") {
+	if _, err := c.call(t.Context(), "scontrol"); !isUnreachable(err) ||
+		!strings.Contains(err.Error(), "no answer within 200ms") {
 		t.Errorf("hanging: %v", err)
 	}
 	if took := time.Since(start); took > 15*time.Second {
@@ -113,15 +119,15 @@ func TestProcess(t *testing.T) {
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.call(stopped, "squeue"); !errors.Is(err, context.Canceled) || Unreachable(err) {
+	if _, err := c.call(stopped, "squeue"); !errors.Is(err, context.Canceled) || isUnreachable(err) {
 		t.Errorf("interrupted: %v", err)
 	}
-	c.Sbatch = "/no/such/sbatch"
-	if _, err := c.call(t.Context(), "sbatch"); err == nil || !strings.Contains(err.Error(), "/no/such/sbatch") {
+	if _, err := c.call(t.Context(), "/no/such/sbatch"); err == nil ||
+		!strings.Contains(err.Error(), "/no/such/sbatch") {
 		t.Errorf("missing: %v", err)
 	}
-	c.Sbatch = "no-such-sbatch"
-	if _, err := c.call(t.Context(), "sbatch"); !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "not on PATH") {
+	if _, err := c.call(t.Context(), "no-such-sbatch"); !errors.Is(err, exec.ErrNotFound) ||
+		!strings.Contains(err.Error(), "not on PATH") {
 		t.Errorf("missing: %v", err)
 	}
 }
@@ -129,18 +135,26 @@ func TestProcess(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	for message, want := range map[string]bool{
 		down: true,
-		"sbatch: error: Batch job submission failed: Socket timed out on send/recv operation":                                               true,
-		"sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)":                                  true,
-		"slurm_load_jobs error: Slurm backup controller in standby mode":                                                                    true,
-		"sbatch: error: Batch job submission failed: Invalid partition name specified":                                                      false,
-		"sbatch: error: QOSMaxSubmitJobPerUserLimit":                                                                                        false,
-		"squeue: error: Munge encode failed: Failed to access \"/run/munge/munge.socket.2\": No such file or directory (retrying ...)":      false,
-		"sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)": false,
+		"sbatch: error: " +
+			"Batch job submission failed: Socket timed out on send/recv operation": true,
+		"sbatch: error: " +
+			"Batch job submission failed: Unable to contact slurm controller (connect failure)": true,
+		"slurm_load_jobs error: Slurm backup controller in standby mode": true,
+		"sbatch: error: " +
+			"Batch job submission failed: Invalid partition name specified": false,
+		"sbatch: error: " +
+			"QOSMaxSubmitJobPerUserLimit": false,
+		"squeue: error: " +
+			"Munge encode failed: Failed to access \"/run/munge/munge.socket.2\": No such file or " +
+			"directory (retrying ...)": false,
+		"sbatch: error: " +
+			"Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's " +
+			"size and/or time limits)": false,
 		"": false,
 	} {
-		f := &fake{t: t, answers: map[string]Output{"squeue": {Stderr: message, Status: 1}}}
+		f := &fake{t: t, answers: map[string]output{"squeue": {Stderr: message, Status: 1}}}
 		_, err := f.client().States(t.Context(), []Job{{ID: 1, Name: "x.0123abcd.0", Tasks: []int{1}}})
-		if err == nil || Unreachable(err) != want {
+		if err == nil || isUnreachable(err) != want {
 			t.Errorf("%q: %v", message, err)
 		}
 	}
@@ -148,35 +162,33 @@ func TestUnreachable(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	f := &fake{t: t}
-	l, err := f.client().Limits(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if l.Version != "22.05.8" || l.Cluster != "onenode" || l.MaxArraySize != 1001 || l.MaxArrayTasks != 1001 || l.MaxJobs != 10000 || l.KillWait != 30*time.Second || l.PreemptMode != "REQUEUE" || l.PreemptSignal {
-		t.Errorf("%+v", l)
-	}
-	if !l.Requeues() || !slices.Equal(l.RequeueExit, []int{75, 100, 101, 102}) {
-		t.Errorf("RequeueExit %v", l.RequeueExit)
-	}
-	f.config = strings.NewReplacer("75,100-102", "(null)", "batch_sched_delay=0", "max_array_tasks=400", "MaxArraySize            = 1001", "MaxArraySize            = 4000001").Replace(config) + "PreemptParameters = preempt_send_user_signal\n"
-	if l, err = f.client().Limits(t.Context()); err != nil || l.Requeues() || l.MaxArrayTasks != 400 || l.MaxArraySize != 4000001 || !l.PreemptSignal {
+	l, err := f.client().limits(t.Context())
+	if err != nil || l != (limits{maxTasks: 1001, requeues: true}) {
 		t.Errorf("%+v %v", l, err)
 	}
-	for _, bad := range []string{"", "garbage", strings.Replace(config, "1001", "many", 1), strings.Replace(config, "MaxJobCount", "X", 1)} {
-		f := &fake{t: t, hooks: map[string]func([]string) Output{"scontrol": func([]string) Output { return Output{Stdout: bad} }}}
-		if _, err := f.client().Limits(t.Context()); err == nil {
+	f.config = strings.NewReplacer("75,100-102", "(null)", "batch_sched_delay=0", "max_array_tasks=400",
+		"MaxArraySize            = 1001", "MaxArraySize            = 4000001").Replace(config)
+	if l, err = f.client().limits(t.Context()); err != nil || l != (limits{maxTasks: 400}) {
+		t.Errorf("%+v %v", l, err)
+	}
+	for _, bad := range []string{"", "garbage", strings.Replace(config, "1001", "many", 1)} {
+		f := &fake{t: t, hooks: map[string]func([]string) output{
+			"scontrol": func([]string) output { return output{Stdout: bad} }}}
+		if _, err := f.client().limits(t.Context()); err == nil {
 			t.Errorf("took %q", bad)
 		}
 	}
 }
 
 func TestParseRanges(t *testing.T) {
-	for s, want := range map[string][]int{"3": {3}, "0-3%2": {0, 1, 2, 3}, "3,5,7-9": {3, 5, 7, 8, 9}, "[0-1,4%1]": {0, 1, 4}, "0-8:4": {0, 4, 8}, "0-6:4": {0, 4}} {
+	for s, want := range map[string][]int{"3": {3}, "0-3%2": {0, 1, 2, 3}, "3,5,7-9": {3, 5, 7, 8, 9},
+		"[0-1,4%1]": {0, 1, 4}, "0-8:4": {0, 4, 8}, "0-6:4": {0, 4}} {
 		if got, err := parseRanges(s); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %v %v", s, got, err)
 		}
 	}
-	for _, s := range []string{"", "N/A", "0-", "-3", "3-1", "0-9...", "0,...", "1,,2", "0-3:0", "99999999999", "0-2000000000", "a-b"} {
+	for _, s := range []string{"", "N/A", "0-", "-3", "3-1", "0-9...", "0,...", "1,,2", "0-3:0",
+		"99999999999", "0-2000000000", "a-b"} {
 		if got, err := parseRanges(s); err == nil {
 			t.Errorf("%q: took it as %v", s, got)
 		}

@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// Outcome is what a task's folder tells.
-type Outcome int
+// taskOutcome tells whether the folder of a task has an end of it.
+type taskOutcome int
 
-// The outcomes.
+// The outcomes of tasks.
 const (
-	Open  Outcome = iota // not started, or stopped before its end
-	Ended                // done or failed, with a record of it
-	Busy                 // a process gave a sign of life lately: not to be started beside it
+	openTask  taskOutcome = iota // not started, or stopped before its end
+	endedTask                    // done or failed, with a record of it
+	busyTask                     // a process works on it: must not be started again
 )
 
-// Standing is what the folder of a task says of it.
-type Standing struct {
-	Outcome Outcome
-	// Stopped is when the last program at the task saved and stopped in good order; zero where it did not.
+// taskState is the state of a task in its folder.
+type taskState struct {
+	Outcome taskOutcome
+	// Stopped is the time at which the last program stopped in good order; zero if it did not.
 	Stopped time.Time
 }
 
-// Report says where the tasks of an array stand after [Client.Reconcile]. Each task is in one of the lists.
+// Report lists the tasks of an array after a call of reconcile. Each task is in one of the lists.
 type Report struct {
 	Ended     []int // by their folders
 	Waiting   []int // pending or running in Slurm, or busy by their folders
@@ -34,25 +34,23 @@ type Report struct {
 	Left      []int // to be submitted, but that failed: see the error
 
 	Jobs   []Job         // those of Submitted
-	States map[int]State // what Slurm said of each task that was ever submitted
+	States map[int]State // in Slurm, of each task that was ever submitted
 }
 
-// Over says whether nothing is left to wait for.
-func (r Report) Over() bool {
-	return len(r.Waiting)+len(r.Held)+len(r.Submitted)+len(r.Left) == 0
-}
-
-// Reconcile submits each task of an array that has no end and is not in the queue: at first all, later what was lost with a
-// node, at a time limit, or by the controller. It can be called at any time and as often as one likes, but not by two
-// processes at once. The queue is asked before the folders, so that a task that ends in between is not taken for lost.
+// Reconcile submits each task of an array that has no end and is not in the queue: at first all,
+// later what was lost with a node, at a time limit, or by the controller. It can be called at any
+// time and as often as one likes, but not by two processes at once. The queue is asked before the
+// folders, so that a task that ends in between is not taken for lost.
 //
-// A task that is lost again and again is given up: see [Options].MaxSubmissions. A submission does not count after which the task
-// stopped in good order or was cancelled, nor one that was excused; see [Excuse].
-func (c *Client) Reconcile(ctx context.Context, a Array, standing func(task int) (Standing, error)) (Report, error) {
+// A task that is lost after [Options].MaxSubmissions submissions is given up. Submissions do not
+// count after which the task stopped in good order or was cancelled, nor excused ones; see
+// [ExcuseSweep].
+func (c *client) Reconcile(ctx context.Context, a Array,
+	standing func(task int) (taskState, error)) (Report, error) {
 	if err := a.Validate(); err != nil {
 		return Report{}, err
 	}
-	jobs, err := Recorded(a.Dir, a.Name)
+	jobs, err := recordedJobs(a.Dir, a.Name)
 	if err != nil {
 		return Report{}, err
 	}
@@ -71,11 +69,11 @@ func (c *Client) Reconcile(ctx context.Context, a Array, standing func(task int)
 		}
 		state, known := r.States[t]
 		switch {
-		case s.Outcome == Ended:
+		case s.Outcome == endedTask:
 			r.Ended = append(r.Ended, t)
 		case known && state.Phase == Held:
 			r.Held = append(r.Held, t)
-		case s.Outcome == Busy, known && state.Phase != Gone:
+		case s.Outcome == busyTask, known && state.Phase != Gone:
 			r.Waiting = append(r.Waiting, t)
 		default:
 			open = append(open, t)
@@ -114,14 +112,17 @@ func submissions(jobs []Job, task int) (n int) {
 	return n
 }
 
-// excuseOrderly excuses the last submission of each open task that stopped in good order since, at the given time, or that Slurm
-// says was cancelled.
-func excuseOrderly(dir string, jobs []Job, states map[int]State, stopped map[int]time.Time) error {
+// excuseOrderly excuses the last submission of each open task that stopped in good order since, at
+// the given time, or that was cancelled in Slurm.
+func excuseOrderly(
+	dir string, jobs []Job, states map[int]State, stopped map[int]time.Time) error {
 	for i := range jobs {
 		var tasks []int
 		for _, t := range jobs[i].Tasks {
 			at, open := stopped[t]
-			later := slices.ContainsFunc(jobs[i+1:], func(j Job) bool { return !j.Withdrawn && slices.Contains(j.Tasks, t) })
+			later := slices.ContainsFunc(jobs[i+1:], func(j Job) bool {
+				return !j.Withdrawn && slices.Contains(j.Tasks, t)
+			})
 			cancelled := states[t].Name == jobs[i].Name && states[t].Slurm == "CANCELLED"
 			if open && !later && (cancelled || !at.Before(jobs[i].Submitted)) {
 				tasks = append(tasks, t)
@@ -134,18 +135,14 @@ func excuseOrderly(dir string, jobs []Job, states map[int]State, stopped map[int
 	return nil
 }
 
-// Excuse makes no submission of some tasks so far count, or with nil of all: a person cancelled them, or wants them tried again.
-func Excuse(dir, name string, tasks []int) error {
-	jobs, err := Recorded(dir, name)
+// excuseAll makes all submissions of an array so far not count, to try its tasks again.
+func excuseAll(dir, name string) error {
+	jobs, err := recordedJobs(dir, name)
 	if err != nil {
 		return err
 	}
 	for i := range jobs {
-		own := jobs[i].Tasks
-		if tasks != nil {
-			own = slices.DeleteFunc(slices.Clone(own), func(t int) bool { return !slices.Contains(tasks, t) })
-		}
-		if err := jobs[i].excuse(dir, own); err != nil {
+		if err := jobs[i].excuse(dir, jobs[i].Tasks); err != nil {
 			return err
 		}
 	}

@@ -16,15 +16,17 @@ type Chunk struct {
 	Name  string  // of the job
 	Lines [][]int // task indexes that array index 0, 1, ... runs in turn
 
-	// SiteRequeues says that the site queues a job again that exits with ExitRequeue; else the job script asks for that.
+	// SiteRequeues: the site queues a job again that exits with ExitRequeue, not the job script.
 	SiteRequeues bool
 }
 
 // chunks splits an array into parts of at most size jobs each. The token makes their names new.
 func (a Array) chunks(token string, size int, siteRequeues bool) []Chunk {
 	var chunks []Chunk
-	for lines := range slices.Chunk(slices.Collect(slices.Chunk(a.Tasks, a.Options.perJob())), size) {
-		chunks = append(chunks, Chunk{Name: fmt.Sprintf("%s.%s.%d", a.Name, token, len(chunks)), Lines: lines, SiteRequeues: siteRequeues})
+	jobs := slices.Collect(slices.Chunk(a.Tasks, a.Options.perJob()))
+	for lines := range slices.Chunk(jobs, size) {
+		name := fmt.Sprintf("%s.%s.%d", a.Name, token, len(chunks))
+		chunks = append(chunks, Chunk{Name: name, Lines: lines, SiteRequeues: siteRequeues})
 	}
 	return chunks
 }
@@ -52,15 +54,16 @@ func (a Array) path(chunk, extension string) string {
 	return filepath.Join(a.Dir, folder, chunk+extension)
 }
 
-// arguments returns the options with which sbatch submits a chunk. They go on its command line, where nothing is
-// interpreted and which beats SBATCH_* variables of the user.
+// arguments returns the options with which sbatch submits a chunk. They go on its command line,
+// where nothing is interpreted and which beats SBATCH_* variables of the user.
 func (a Array) arguments(c Chunk) []string {
 	o := a.Options
 	indexes := fmt.Sprintf("0-%d", len(c.Lines)-1)
 	if o.Throttle > 0 {
 		indexes += "%" + strconv.Itoa(o.Throttle)
 	}
-	args := []string{"--job-name=" + c.Name, "--array=" + indexes, "--nodes=1", "--ntasks=1", "--open-mode=append"}
+	args := []string{"--job-name=" + c.Name, "--array=" + indexes, "--nodes=1", "--ntasks=1",
+		"--open-mode=append"}
 	add := func(set bool, format string, value any) {
 		if set {
 			args = append(args, fmt.Sprintf(format, value))
@@ -68,7 +71,7 @@ func (a Array) arguments(c Chunk) []string {
 	}
 	add(o.Requeue, "--%s", "requeue")
 	add(!o.Requeue, "--%s", "no-requeue")
-	// B: to the job script alone, which is the program or passes it on. Without it only job steps get the signal, and there are none.
+	// B: to the job script, which passes it on; else only job steps get it, and there are none.
 	add(o.Signal > 0, "--signal=B:USR1@%d", int(o.Signal/time.Second))
 	add(o.Time > 0, "--time=%d", int(o.Time/time.Minute))
 	add(o.Partition != "", "--partition=%s", o.Partition)
@@ -86,7 +89,7 @@ func (a Array) arguments(c Chunk) []string {
 	return append(args, "--chdir="+a.Dir, "--output="+strings.ReplaceAll(a.logs(), "%", "%%")+"/%x_%a.out")
 }
 
-// plain is what needs no quoting, for sbatch's own reader of #SBATCH lines and for bash.
+// plain matches words that need no quoting, in #SBATCH lines and in bash.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@%=,+-]+$`)
 
 // quote quotes a word for bash.
@@ -97,9 +100,9 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Script returns the job script of a chunk. It runs the tasks in turn, passes USR1 on to the program, and stays behind it even with one
-// task: somebody must say how a program ended that was killed.
-func Script(a Array, c Chunk) (string, error) {
+// jobScript returns the job script of a chunk. It runs the tasks in turn and passes USR1 on to the
+// program. It does not exec the program even for one task: it records how a killed program ended.
+func jobScript(a Array, c Chunk) (string, error) {
 	if err := a.Validate(); err != nil {
 		return "", err
 	}
@@ -109,7 +112,9 @@ func Script(a Array, c Chunk) (string, error) {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("#!/usr/bin/env bash")
-	line("# %d jobs, %d tasks of %s. Written by torchpe; array index i runs the tasks of line i+1 of the list below.", len(c.Lines), len(c.tasks()), a.Name)
+	line("# %d jobs, %d tasks of %s. Written by torchpe; "+
+		"array index i runs the tasks of line i+1 of the list below.",
+		len(c.Lines), len(c.tasks()), a.Name)
 	for _, arg := range a.arguments(c) {
 		if plain.MatchString(arg) {
 			line("#SBATCH %s", arg)
@@ -199,6 +204,8 @@ for task in "${tasks[@]}"; do
   # After USR1, 138: it came before the program listened. -1: the program ended as the signal came, and bash lost its exit status.
   if [ -n "$usr1" ] && { [ "$code" = 138 ] || [ "$code" = -1 ]; }; then code=75; fi
   if [ "$code" = 75 ]; then requeue; fi
+  # Stopped by INT or TERM, its state is saved. When Slurm ends the job, the program may end before this script has its TERM.
+  if [ "$code" = 130 ] || [ "$code" = 143 ]; then term=1; fi
   if [ "$code" != 0 ]; then failed=$code; say "task $task ended with exit status $code"; fi
   # By a signal, which let it record nothing. When the job itself is ended, the task is to go on later.
   if [ "$code" -gt 128 ] && [ -z "$term" ]; then "${program[@]}" --index "$task" --ended "$code"; fi

@@ -18,15 +18,19 @@ import (
 var update = flag.Bool("update", false, "rewrite the job scripts in testdata instead of comparing with them")
 
 func TestScriptGolden(t *testing.T) {
-	a := Array{Name: "puzzles", Tasks: []int{5, 17, 4000, 4001, 4002}, Program: []string{"/opt/torch pe/torchpe", "sweep", "run-task", "/data/it's a $(sweep)"}, Dir: "/data/it's a $(sweep)",
-		Options: Options{Partition: "gpu", Time: 2 * time.Hour, Throttle: 8, GPUs: 1, CPUs: 4, Memory: "16G", Signal: 5 * time.Minute, Requeue: true, MaxRestarts: 3, Extra: []string{"--constraint=a100&ib"}}}
+	a := Array{Name: "puzzles", Tasks: []int{5, 17, 4000, 4001, 4002},
+		Program: []string{"/opt/torch pe/torchpe", "sweep", "run-task",
+			"/data/it's a $(sweep)"}, Dir: "/data/it's a $(sweep)",
+		Options: Options{Partition: "gpu", Time: 2 * time.Hour, Throttle: 8, GPUs: 1, CPUs: 4,
+			Memory: "16G", Signal: 5 * time.Minute, Requeue: true, MaxRestarts: 3, Extra: []string{
+				"--constraint=a100&ib"}}}
 	several := a
 	several.Options.TasksPerJob = 2
 	for name, c := range map[string]struct {
 		a    Array
 		site bool
 	}{"one.sh": {a, true}, "several.sh": {several, false}} {
-		got, err := Script(c.a, c.a.chunks("0123abcd", 1001, c.site)[0])
+		got, err := jobScript(c.a, c.a.chunks("0123abcd", 1001, c.site)[0])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +57,8 @@ func TestChunks(t *testing.T) {
 	}
 	a.Tasks[0] = 17
 	chunks := a.chunks("0123abcd", 4, true)
-	if len(chunks) != 2 || chunks[1].Name != "x.0123abcd.1" || len(chunks[0].Lines) != 4 || len(chunks[1].Lines) != 3 {
+	if len(chunks) != 2 || chunks[1].Name != "x.0123abcd.1" || len(chunks[0].Lines) != 4 ||
+		len(chunks[1].Lines) != 3 {
 		t.Fatalf("%v", chunks)
 	}
 	if got := slices.Concat(chunks[0].tasks(), chunks[1].tasks()); !slices.Equal(got, a.Tasks) {
@@ -95,7 +100,7 @@ type script struct {
 func write(t *testing.T, a Array, site bool) script {
 	t.Helper()
 	c := a.chunks("0123abcd", 1001, site)[0]
-	text, err := Script(a, c)
+	text, err := jobScript(a, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +112,8 @@ func write(t *testing.T, a Array, site bool) script {
 	}
 	put(t, s.path, text)
 	put(t, a.path(c.Name, ".tasks"), c.list())
-	s.env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "SLURM_ARRAY_JOB_ID=12", "CALLS="+filepath.Join(bin, "calls"))
+	s.env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "SLURM_ARRAY_JOB_ID=12",
+		"CALLS="+filepath.Join(bin, "calls"))
 	return s
 }
 
@@ -135,7 +141,8 @@ func (s script) calls() string {
 	return string(text)
 }
 
-// Every word reaches the program as it is, from folders with hostile names, in every kind of script.
+// Every word reaches the program as it is, from folders with hostile names, in every kind of
+// script.
 func TestScriptKeepsEveryWord(t *testing.T) {
 	for name, v := range variants {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +157,8 @@ func TestScriptKeepsEveryWord(t *testing.T) {
 				}
 				program := filepath.Join(dir, "say it's "+strings.ReplaceAll(bad, "/", "_"))
 				put(t, program, "#!/bin/sh\nprintf '%s\\0' \"$PWD\" \"$@\" >>words\n")
-				a := Array{Name: "x", Tasks: []int{5, 17, 4000, 4001}, Program: append([]string{program}, hostile...), Dir: dir, Logs: base, Options: Options{TasksPerJob: v.perJob, Requeue: v.requeue}}
+				a := Array{Name: "x", Tasks: []int{5, 17, 4000, 4001}, Program: append([]string{program},
+					hostile...), Dir: dir, Logs: base, Options: Options{TasksPerJob: v.perJob, Requeue: v.requeue}}
 				s := write(t, a, v.site)
 				if out, err := exec.Command("bash", "-n", s.path).CombinedOutput(); err != nil {
 					t.Fatalf("%q: bash -n: %s", bad, out)
@@ -224,8 +232,13 @@ func TestScriptEnds(t *testing.T) {
 		{"too many starts", "exit 0", "several, site", 3, 1, "", ""},
 		{"too many starts of one", "exit 0", "one, site", 3, 1, "", ""},
 		{"requeued where it should never be", "exit 0", "one, never", 1, 1, "", ""},
-		{"one is killed, the others run", "[ $2 != 17 ] || [ $# -gt 2 ] || kill -KILL $$; [ $# = 2 ] || echo $3 $4 >>ran", "several, self", 0, 137, "5 17 17 --ended 137 4000", ""},
-		{"a task alone is killed", "[ $# -gt 2 ] || kill -SEGV $$; echo $3 $4 >>ran", "one, never", 0, 139, "5 5 --ended 139", ""},
+		{"one is killed, the others run", "[ $2 != 17 ] || [ $# -gt 2 ] || kill -KILL $$; [ $# = 2 ] || " +
+			"echo $3 $4 >>ran", "several, self", 0, 137, "5 17 17 --ended 137 4000", ""},
+		{"a task alone is killed", "[ $# -gt 2 ] || kill -SEGV $$; echo $3 $4 >>ran", "one, never", 0, 139,
+			"5 5 --ended 139", ""},
+		// Slurm's TERM reached the program first: the task goes on later, and no other starts.
+		{"TERM, the script not yet", "exit 143", "several, self", 0, 143, "5", ""},
+		{"TERM, the script not yet, one task", "kill -TERM $$", "one, site", 0, 143, "5", ""},
 		{"no such program", "", "missing", 0, 127, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -239,7 +252,8 @@ func TestScriptEnds(t *testing.T) {
 			s := write(t, a, v.site)
 			out, err := s.command(0, c.restarts).CombinedOutput()
 			if got := status(t, err); got != c.want || s.ran() != c.ran || s.calls() != c.calls {
-				t.Errorf("exit status %d, ran %q, scontrol %q; want %d, %q, %q\n%s", got, s.ran(), s.calls(), c.want, c.ran, c.calls, out)
+				t.Errorf("exit status %d, ran %q, scontrol %q; want %d, %q, %q\n%s", got, s.ran(),
+					s.calls(), c.want, c.ran, c.calls, out)
 			}
 		})
 	}
@@ -264,8 +278,9 @@ func TestScriptWithdrawn(t *testing.T) {
 	}
 }
 
-// Signals sent to the script alone: USR1 reaches the program once and ends in requeueing before the next task; TERM, which
-// Slurm itself sends to every process, is not sent on, the running task ends, and no other starts.
+// Signals sent to the script alone: USR1 reaches the program once and ends in requeueing before the
+// next task; TERM, which Slurm itself sends to every process, is not sent on, the running task
+// ends, and no other starts.
 func TestScriptSignals(t *testing.T) {
 	const body = `got='' ; trap 'echo USR1 >>ran; got=75' USR1; trap 'echo TERM >>ran; got=9' TERM
 echo ready >>ran
@@ -294,7 +309,8 @@ for i in $(seq 100); do sleep 0.05; [ -z "$got" ] || exit $got; [ ! -e go ] || e
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			for deadline := time.Now().Add(20 * time.Second); s.ran() != "5 ready"; time.Sleep(20 * time.Millisecond) {
+			for deadline := time.Now().Add(20 * time.Second); s.ran() != "5 ready"; time.Sleep(
+				20 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatalf("not ready: %q", s.ran())
 				}
@@ -307,7 +323,8 @@ for i in $(seq 100); do sleep 0.05; [ -z "$got" ] || exit $got; [ ! -e go ] || e
 				put(t, filepath.Join(a.Dir, "go"), "")
 			}
 			if got := status(t, cmd.Wait()); got != c.want || s.ran() != c.ran || s.calls() != c.calls {
-				t.Errorf("exit status %d, %q, scontrol %q; want %d, %q, %q", got, s.ran(), s.calls(), c.want, c.ran, c.calls)
+				t.Errorf("exit status %d, %q, scontrol %q; want %d, %q, %q", got, s.ran(), s.calls(),
+					c.want, c.ran, c.calls)
 			}
 		})
 	}
@@ -330,7 +347,8 @@ func TestScriptSignalRace(t *testing.T) {
 		}
 		time.Sleep(20*time.Millisecond + time.Duration(n)*time.Millisecond)
 		signalled := cmd.Process.Signal(syscall.SIGUSR1) == nil
-		// 75: the signal came before the program could ignore it, or bash lost its exit status. -1: before the script's trap.
+		// 75: the signal came before the program could ignore it, or bash lost its exit status. -1:
+		// before the script's trap.
 		if got := status(t, cmd.Wait()); got != 7 && (!signalled || got != 75 && got != -1) {
 			t.Errorf("round %d: exit status %d", n, got)
 		}

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Phase is where a task stands in the queue.
+// Phase is the state of a task in the queue.
 type Phase string
 
 // The phases.
@@ -22,22 +22,22 @@ const (
 	Gone    Phase = "gone"    // not in the queue: only the task's folder says how it ended
 )
 
-// State is where Slurm has a task.
+// State is the state of a task in Slurm.
 type State struct {
 	Phase  Phase  `json:"phase"`
-	Slurm  string `json:"slurm,omitempty"`  // Slurm's own word: PENDING, TIMEOUT; empty when Slurm has forgotten the job
-	Reason string `json:"reason,omitempty"` // why it waits or ended: JobArrayTaskLimit, BeginTime, NonZeroExitCode
+	Slurm  string `json:"slurm,omitempty"`  // PENDING, TIMEOUT; empty when Slurm has forgotten the job
+	Reason string `json:"reason,omitempty"` // why it waits or ended: JobArrayTaskLimit, NonZeroExitCode
 	Job    string `json:"job,omitempty"`    // 12_3
 	Node   string `json:"node,omitempty"`
 	Name   string `json:"name,omitempty"` // of the job that Job and the rest are of
 }
 
-// phases says what Slurm's states mean. One that is not here is in the queue, for all that is known.
+// phases maps Slurm's states. One that is not listed is taken for Running.
 var phases = map[string]Phase{
 	"PENDING": Pending, "REQUEUED": Pending, "REQUEUE_FED": Pending, "CONFIGURING": Pending,
 	"REQUEUE_HOLD": Held, "SPECIAL_EXIT": Held, "RESV_DEL_HOLD": Held,
-	"COMPLETED": Gone, "CANCELLED": Gone, "FAILED": Gone, "TIMEOUT": Gone, "NODE_FAIL": Gone, "BOOT_FAIL": Gone, "DEADLINE": Gone, "OUT_OF_MEMORY": Gone,
-	"PREEMPTED": Gone, "REVOKED": Gone,
+	"COMPLETED": Gone, "CANCELLED": Gone, "FAILED": Gone, "TIMEOUT": Gone, "NODE_FAIL": Gone,
+	"BOOT_FAIL": Gone, "DEADLINE": Gone, "OUT_OF_MEMORY": Gone, "PREEMPTED": Gone, "REVOKED": Gone,
 }
 
 // row is one line of squeue.
@@ -47,9 +47,10 @@ type row struct {
 	state, reason, node, name string
 }
 
-// States asks the queue for every task of some jobs. A task of several jobs has the state of the newest that is in the queue,
-// or else of the newest. A controller that does not answer is an error, never a guess: see [Unreachable].
-func (c *Client) States(ctx context.Context, jobs []Job) (map[int]State, error) {
+// States asks the queue for every task of some jobs. A task of several jobs has the state of the
+// newest that is in the queue, or else of the newest. A silent controller is an error: see
+// [isUnreachable].
+func (c *client) States(ctx context.Context, jobs []Job) (map[int]State, error) {
 	rows, err := c.queue(ctx, jobs)
 	if err != nil {
 		return nil, err
@@ -66,7 +67,10 @@ func (c *Client) States(ctx context.Context, jobs []Job) (map[int]State, error) 
 				continue
 			}
 			for _, i := range r.indexes {
-				s := State{Phase: r.phase(), Slurm: r.state, Reason: r.reason, Job: fmt.Sprintf("%d_%d", r.id, i), Node: r.node, Name: j.Name}
+				s := State{
+					Phase: r.phase(), Slurm: r.state, Reason: r.reason, Job: fmt.Sprintf("%d_%d", r.id, i),
+					Node: r.node, Name: j.Name,
+				}
 				for _, t := range j.line(i) {
 					if s.Phase != Gone || states[t].Phase == Gone {
 						states[t] = s
@@ -78,20 +82,25 @@ func (c *Client) States(ctx context.Context, jobs []Job) (map[int]State, error) 
 	return states, nil
 }
 
-// phase says what a line means for its tasks.
+// phase returns the phase of a line's tasks.
 func (r row) phase() Phase {
 	p, known := phases[r.state]
 	if !known {
 		return Running
 	}
-	// The reason of an array may be several, with commas between.
-	if reason := strings.ToLower(r.reason); p == Pending && (strings.Contains(reason, "jobheld") || strings.Contains(reason, "requeued held") || strings.Contains(reason, "requeued_held")) {
-		return Held
+	if p != Pending {
+		return p
+	}
+	reason := strings.ToLower(r.reason) // an array may have several, separated by commas
+	for _, held := range []string{"jobheld", "requeued held", "requeued_held"} {
+		if strings.Contains(reason, held) {
+			return Held
+		}
 	}
 	return p
 }
 
-// Waits counts the tasks that are in the queue and have not started, by the reasons that Slurm gives: "3 JobArrayTaskLimit".
+// Waits counts the waiting tasks by Slurm's reasons: "3 JobArrayTaskLimit".
 func Waits(states map[int]State) []string {
 	counts := map[string]int{}
 	for _, s := range states {
@@ -107,8 +116,8 @@ func Waits(states map[int]State) []string {
 	return lines
 }
 
-// queue returns what squeue says of jobs with the names of these.
-func (c *Client) queue(ctx context.Context, jobs []Job) ([]row, error) {
+// queue returns the lines of squeue for jobs with the names of these.
+func (c *client) queue(ctx context.Context, jobs []Job) ([]row, error) {
 	var rows []row
 	// Linux takes 128 kB in one argument.
 	for part := range slices.Chunk(jobs, 500) {
@@ -119,7 +128,8 @@ func (c *Client) queue(ctx context.Context, jobs []Job) ([]row, error) {
 			}
 			names[i] = j.Name
 		}
-		out, err := c.call(ctx, "squeue", "--noheader", "--array", "--states=all", "--user="+user(), "--name="+strings.Join(names, ","), "--format=%F|%K|%T|%r|%N|%j")
+		out, err := c.call(ctx, "squeue", "--noheader", "--array", "--states=all", "--user="+user(),
+			"--name="+strings.Join(names, ","), "--format=%F|%K|%T|%r|%N|%j")
 		if err != nil {
 			return nil, err
 		}
@@ -145,16 +155,19 @@ func parseRow(line string) (row, error) {
 	if len(f) != 6 {
 		return row{}, fmt.Errorf("squeue printed a line that cannot be read: %q", line)
 	}
-	r := row{state: strings.TrimSpace(f[2]), reason: strings.TrimSpace(f[3]), node: strings.TrimSpace(f[4]), name: strings.TrimSpace(f[5])}
+	for i := range f {
+		f[i] = strings.TrimSpace(f[i])
+	}
+	r := row{state: f[2], reason: f[3], node: f[4], name: f[5]}
 	var err error
-	if r.id, err = strconv.Atoi(strings.TrimSpace(f[0])); err != nil || r.state == "" {
+	if r.id, err = strconv.Atoi(f[0]); err != nil || r.state == "" {
 		return row{}, fmt.Errorf("squeue printed a line that cannot be read: %q", line)
 	}
-	// An array of which the waiting part was cancelled is listed once without indexes. What is in the queue has indexes.
-	if strings.TrimSpace(f[1]) == "N/A" && phases[r.state] == Gone {
+	// An array whose waiting part was cancelled is listed once without indexes.
+	if f[1] == "N/A" && phases[r.state] == Gone {
 		return r, nil
 	}
-	if r.indexes, err = parseRanges(strings.TrimSpace(f[1])); err != nil {
+	if r.indexes, err = parseRanges(f[1]); err != nil {
 		return row{}, fmt.Errorf("squeue printed a line that cannot be read: %q: %w", line, err)
 	}
 	if r.reason == "None" {
@@ -163,7 +176,8 @@ func parseRow(line string) (row, error) {
 	return r, nil
 }
 
-// validJob says whether a name can be of a job that this package submitted. Anything else is not handed to Slurm's commands.
+// validJob says whether a name can be of a job that this package submitted. Other names are not
+// passed to Slurm's commands.
 func validJob(name string) bool {
 	for i := range name {
 		if suffix.MatchString(name[i:]) && validName.MatchString(name[:i]) {
@@ -173,50 +187,9 @@ func validJob(name string) bool {
 	return false
 }
 
-// ErrGone says that Slurm does not know a job any more.
-var ErrGone = errors.New("slurm does not know this job any more")
-
-// ReusedError says that a job id belongs to another job now.
-type ReusedError struct {
-	ID        int
-	Want, Got string
-}
-
-// Error says which job has the id.
-func (e *ReusedError) Error() string {
-	return fmt.Sprintf("job %d is %q now, not %q: Slurm gave the id again after its controller lost its memory", e.ID, e.Got, e.Want)
-}
-
-// Verify checks that a job's id still has its name. It returns ErrGone, a *ReusedError, or that Slurm could not be asked.
-func (c *Client) Verify(ctx context.Context, j Job) error {
-	if j.ID <= 0 {
-		return fmt.Errorf("job %s has no id", j.Name)
-	}
-	out, err := c.call(ctx, "squeue", "--noheader", "--states=all", "--jobs="+strconv.Itoa(j.ID), "--format=%F|%j")
-	var failed *CommandError
-	if errors.As(err, &failed) && strings.Contains(failed.Message, "Invalid job id") {
-		return ErrGone
-	}
-	if err != nil {
-		return err
-	}
-	other := ErrGone
-	for line := range strings.Lines(out) {
-		id, name, _ := strings.Cut(strings.TrimRight(line, "\r\n"), "|")
-		if strings.TrimSpace(id) != strconv.Itoa(j.ID) {
-			continue
-		}
-		if name == j.Name {
-			return nil
-		}
-		other = &ReusedError{ID: j.ID, Want: j.Name, Got: name}
-	}
-	return other
-}
-
-// Cancel cancels what of the jobs is in the queue. A running program gets TERM, and KILL after the site's KillWait. It goes by name, so
-// that no job is hit that has the id now.
-func (c *Client) Cancel(ctx context.Context, jobs []Job) error {
+// Cancel cancels the jobs that are in the queue. A running program gets TERM, and KILL after the
+// site's KillWait. Jobs are named, because Slurm may give an id again.
+func (c *client) Cancel(ctx context.Context, jobs []Job) error {
 	var faults []error
 	for _, j := range jobs {
 		if !validJob(j.Name) {
@@ -224,14 +197,14 @@ func (c *Client) Cancel(ctx context.Context, jobs []Job) error {
 			continue
 		}
 		_, err := c.call(ctx, "scancel", "--user="+user(), "--name="+j.Name)
-		var failed *CommandError
+		var failed *commandError
 		if errors.As(err, &failed) && strings.Contains(failed.Message, "Invalid job id") {
 			continue // it ended meanwhile
 		}
 		if err != nil {
 			faults = append(faults, err)
 		}
-		if Unreachable(err) {
+		if isUnreachable(err) {
 			break
 		}
 	}

@@ -14,9 +14,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"torchpe/internal/atomicfile"
 )
 
-// folder is where the package writes, below an array's Dir.
+// folder holds the package's files, below an array's Dir.
 const folder = "slurm"
 
 // Job is one submission of a chunk. It is stored beside the job script.
@@ -28,7 +30,7 @@ type Job struct {
 	TasksPerJob int       `json:"tasks_per_job"`
 	Submitted   time.Time `json:"submitted"`
 	Logs        string    `json:"logs"`
-	// Withdrawn says that sbatch failed. Should Slurm have kept the job all the same, it ends without doing anything.
+	// Withdrawn says that sbatch failed. If Slurm has the job nevertheless, the job does nothing.
 	Withdrawn bool `json:"withdrawn,omitempty"`
 	// Excused are tasks for which this submission does not count among [Options].MaxSubmissions.
 	Excused []int `json:"excused,omitempty"`
@@ -50,15 +52,15 @@ func (j Job) line(i int) []int {
 	return j.Tasks[from:min(from+n, len(j.Tasks))]
 }
 
-// SubmitError says that a part of an array was not submitted.
-type SubmitError struct {
+// submitError says that a part of an array was not submitted.
+type submitError struct {
 	Submitted []Job // what was; these run
 	Left      []int // tasks that were not
 	Err       error
 }
 
 // Error says how much was submitted, and why no more.
-func (e *SubmitError) Error() string {
+func (e *submitError) Error() string {
 	n := 0
 	for _, j := range e.Submitted {
 		n += len(j.Tasks)
@@ -70,7 +72,7 @@ func (e *SubmitError) Error() string {
 }
 
 // Unwrap returns the reason.
-func (e *SubmitError) Unwrap() error { return e.Err }
+func (e *submitError) Unwrap() error { return e.Err }
 
 // ids lists job ids for people.
 func ids(jobs []Job) string {
@@ -81,18 +83,20 @@ func ids(jobs []Job) string {
 	return "job " + strings.Join(list, ", ")
 }
 
-// Submit writes the job scripts of an array and hands them to sbatch, in as many chunks as the cluster's limits ask for. When it
-// fails in between, the error is a *SubmitError and the jobs that were submitted are returned with it.
-func (c *Client) Submit(ctx context.Context, a Array) ([]Job, error) {
+// Submit writes the job scripts of an array and passes them to sbatch, in as many chunks as the
+// cluster's limits need. When it fails in between, the error is a *submitError, and the submitted
+// jobs are returned with it.
+func (c *client) Submit(ctx context.Context, a Array) ([]Job, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
 	}
-	limits, err := c.Limits(ctx)
+	limits, err := c.limits(ctx)
 	if err != nil {
-		return nil, &SubmitError{Left: a.Tasks, Err: err}
+		return nil, &submitError{Left: a.Tasks, Err: err}
 	}
-	if limits.MaxArrayTasks < 1 {
-		return nil, &SubmitError{Left: a.Tasks, Err: errors.New("this cluster takes no job arrays (MaxArraySize is 0)")}
+	if limits.maxTasks < 1 {
+		return nil, &submitError{Left: a.Tasks,
+			Err: errors.New("this cluster takes no job arrays (MaxArraySize is 0)")}
 	}
 	token := make([]byte, 4)
 	if _, err := rand.Read(token); err != nil {
@@ -100,23 +104,26 @@ func (c *Client) Submit(ctx context.Context, a Array) ([]Job, error) {
 	}
 	var jobs []Job
 	done := 0
-	for k, chunk := range a.chunks(hex.EncodeToString(token), limits.MaxArrayTasks, limits.Requeues()) {
-		job := Job{Name: chunk.Name, Chunk: k, Tasks: chunk.tasks(), TasksPerJob: a.Options.perJob(), Logs: a.logs(), Submitted: time.Now().UTC().Truncate(time.Microsecond)}
+	for k, chunk := range a.chunks(hex.EncodeToString(token), limits.maxTasks, limits.requeues) {
+		job := Job{
+			Name: chunk.Name, Chunk: k, Tasks: chunk.tasks(), TasksPerJob: a.Options.perJob(),
+			Logs: a.logs(), Submitted: time.Now().UTC().Truncate(time.Microsecond),
+		}
 		err := c.submitChunk(ctx, a, chunk, &job)
 		if job.ID != 0 {
 			jobs = append(jobs, job)
 			done += len(job.Tasks)
 		}
 		if err != nil {
-			return jobs, &SubmitError{Submitted: jobs, Left: a.Tasks[done:], Err: err}
+			return jobs, &submitError{Submitted: jobs, Left: a.Tasks[done:], Err: err}
 		}
 	}
 	return jobs, nil
 }
 
 // submitChunk writes the files of a chunk and submits it. It sets the job's id when Slurm took it.
-func (c *Client) submitChunk(ctx context.Context, a Array, chunk Chunk, job *Job) error {
-	script, err := Script(a, chunk)
+func (c *client) submitChunk(ctx context.Context, a Array, chunk Chunk, job *Job) error {
+	script, err := jobScript(a, chunk)
 	if err != nil {
 		return err
 	}
@@ -134,7 +141,7 @@ func (c *Client) submitChunk(ctx context.Context, a Array, chunk Chunk, job *Job
 	if err := disk.create(chunk.Name+".tasks", chunk.list()); err != nil {
 		return err
 	}
-	// Recorded before it is submitted: whoever is killed in between finds the job by its name.
+	// Recorded before it is submitted: after a crash in between the job is found by its name.
 	if err := disk.record(*job); err != nil {
 		return err
 	}
@@ -148,9 +155,8 @@ func (c *Client) submitChunk(ctx context.Context, a Array, chunk Chunk, job *Job
 	return errors.Join(err, c.withdraw(ctx, disk, job))
 }
 
-// withdraw makes sure that a job of which sbatch did not say that it was taken does nothing, should it exist: a controller
-// under load takes jobs after sbatch gave up.
-func (c *Client) withdraw(ctx context.Context, disk *folderRoot, job *Job) error {
+// withdraw disables a job without sbatch's answer, which a controller under load may still take.
+func (c *client) withdraw(ctx context.Context, disk *folderRoot, job *Job) error {
 	err := disk.Remove(job.Name + ".tasks")
 	job.Withdrawn = true
 	err = errors.Join(err, disk.record(*job))
@@ -161,7 +167,7 @@ func (c *Client) withdraw(ctx context.Context, disk *folderRoot, job *Job) error
 	return err
 }
 
-// jobID is what sbatch --parsable prints: the id and, on some sites, the cluster.
+// jobID matches the output of sbatch --parsable: the id and, on some sites, the cluster.
 var jobID = regexp.MustCompile(`^([0-9]{1,10})(;[^;\s]+)?$`)
 
 // parseID finds the job id in the output of sbatch. Sites print their own lines around it.
@@ -218,25 +224,18 @@ func (f *folderRoot) create(name, text string) error {
 	return err
 }
 
-// record writes a job's record, or replaces it at once.
+// record writes a job's record, or replaces it in one step.
 func (f *folderRoot) record(j Job) error {
 	text, err := json.MarshalIndent(j, "", " ")
 	if err != nil {
 		return err
 	}
-	temporary := j.Name + ".json.new"
-	if err := f.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if err := f.create(temporary, string(text)+"\n"); err != nil {
-		return err
-	}
-	return f.Rename(temporary, j.Name+".json")
+	return atomicfile.WriteIn(f.Root, j.Name+".json", append(text, '\n'), true)
 }
 
-// Recorded returns the jobs of an array's Dir and Name that were ever submitted, the oldest first. Those that a killed process
-// submitted before it learned the id are among them, with ID 0: Slurm is asked by name.
-func Recorded(dir, name string) ([]Job, error) {
+// recordedJobs returns all jobs of an array's Dir and Name that were ever submitted, the oldest first.
+// A job whose submitter was killed before it learned the id has ID 0.
+func recordedJobs(dir, name string) ([]Job, error) {
 	disk, err := openFolder(dir, false)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -266,10 +265,12 @@ func Recorded(dir, name string) ([]Job, error) {
 		}
 		var j Job
 		if err := json.Unmarshal(text, &j); err != nil {
-			return nil, fmt.Errorf("%s is not the record of a job: %w", filepath.Join(dir, folder, file), err)
+			return nil, fmt.Errorf("%s is not the record of a job: %w",
+				filepath.Join(dir, folder, file), err)
 		}
 		if j.Name != stem {
-			return nil, fmt.Errorf("%s is the record of another job, %q", filepath.Join(dir, folder, file), j.Name)
+			return nil, fmt.Errorf("%s is the record of another job, %q",
+				filepath.Join(dir, folder, file), j.Name)
 		}
 		jobs = append(jobs, j)
 	}
@@ -285,7 +286,7 @@ func Recorded(dir, name string) ([]Job, error) {
 	return jobs, nil
 }
 
-// suffix is what follows an array's name in the name of a job.
+// suffix matches the part of a job's name after the array's name.
 var suffix = regexp.MustCompile(`^\.[0-9a-f]{8}\.[0-9]+$`)
 
 // submission says whether a job name belongs to an array's name.

@@ -27,7 +27,7 @@ func TestSubmit(t *testing.T) {
 	a := array(t, append(numbers(2500), 4999, 17000)...)
 	a.Logs = filepath.Join(t.TempDir(), "50% it's")
 	a.Options = Options{Time: time.Hour, Throttle: 4, Extra: []string{"--comment=a b"}}
-	f.hooks = map[string]func([]string) Output{"sbatch": func(args []string) Output {
+	f.hooks = map[string]func([]string) output{"sbatch": func(args []string) output {
 		// All that the job needs is on the disk when sbatch is called, the record included.
 		file := args[len(args)-1]
 		for _, extension := range []string{".sh", ".tasks", ".json"} {
@@ -36,7 +36,7 @@ func TestSubmit(t *testing.T) {
 			}
 		}
 		id++
-		return Output{Stdout: fmt.Sprintf("sbatch: some notice of the site\n%d;cluster\n", id)}
+		return output{Stdout: fmt.Sprintf("sbatch: some notice of the site\n%d;cluster\n", id)}
 	}}
 	jobs, err := f.client().Submit(t.Context(), a)
 	if err != nil || len(jobs) != 3 {
@@ -45,10 +45,13 @@ func TestSubmit(t *testing.T) {
 	// The index of an array ends at MaxArraySize-1 = 1000.
 	for k, want := range []int{1001, 1001, 500} {
 		args := f.of("sbatch")[k][1:]
-		if len(jobs[k].Tasks) != want || jobs[k].ID != 101+k || !slices.Contains(args, fmt.Sprintf("--array=0-%d%%4", want-1)) || !slices.Contains(args, "--comment=a b") || args[0] != "--parsable" {
+		if len(jobs[k].Tasks) != want || jobs[k].ID != 101+k || !slices.Contains(args,
+			fmt.Sprintf("--array=0-%d%%4", want-1)) || !slices.Contains(args, "--comment=a b") ||
+			args[0] != "--parsable" {
 			t.Errorf("chunk %d: %d tasks, job %d, %q", k, len(jobs[k].Tasks), jobs[k].ID, args)
 		}
-		if !slices.Contains(args, "--output="+strings.ReplaceAll(a.Logs, "%", "%%")+"/%x_%a.out") || !slices.Contains(args, "--chdir="+a.Dir) {
+		if !slices.Contains(args, "--output="+strings.ReplaceAll(a.Logs, "%", "%%")+"/%x_%a.out") ||
+			!slices.Contains(args, "--chdir="+a.Dir) {
 			t.Errorf("%q", args)
 		}
 	}
@@ -64,18 +67,19 @@ func TestSubmit(t *testing.T) {
 	if err := json.Unmarshal(text, &again); err != nil {
 		t.Fatal(err)
 	}
-	stored, err := Recorded(a.Dir, a.Name)
+	stored, err := recordedJobs(a.Dir, a.Name)
 	if err != nil || len(stored) != 3 {
 		t.Fatalf("%v %v", stored, err)
 	}
 	for k := range jobs {
 		for _, got := range []Job{again[k], stored[k]} {
-			if got.ID != jobs[k].ID || got.Name != jobs[k].Name || !slices.Equal(got.Tasks, jobs[k].Tasks) || !got.Submitted.Equal(jobs[k].Submitted) {
+			if got.ID != jobs[k].ID || got.Name != jobs[k].Name ||
+				!slices.Equal(got.Tasks, jobs[k].Tasks) || !got.Submitted.Equal(jobs[k].Submitted) {
 				t.Errorf("%v, want %v", got, jobs[k])
 			}
 		}
 	}
-	if other, err := Recorded(a.Dir, "puzzle"); err != nil || len(other) != 0 {
+	if other, err := recordedJobs(a.Dir, "puzzle"); err != nil || len(other) != 0 {
 		t.Errorf("%v %v", other, err)
 	}
 	// A second submission is another one.
@@ -86,10 +90,15 @@ func TestSubmit(t *testing.T) {
 
 // Whatever sbatch does, what was submitted is reported, and a job that was not reported never runs.
 func TestSubmitFails(t *testing.T) {
-	for name, bad := range map[string]Output{
-		"refused":           {Stderr: "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit)\n", Status: 1},
-		"controller down":   {Stderr: "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)\n", Status: 1},
-		"timed out":         {Stderr: "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation\n", Status: 1},
+	for name, bad := range map[string]output{
+		"refused": {
+			Stderr: "sbatch: error: Batch job submission failed: " +
+				"Job violates accounting/QOS policy (job submit limit)\n", Status: 1},
+		"controller down": {
+			Stderr: "sbatch: error: Batch job submission failed: " +
+				"Unable to contact slurm controller (connect failure)\n", Status: 1},
+		"timed out": {
+			Stderr: "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation\n", Status: 1},
 		"no id":             {Stdout: "Submitted batch job\n"},
 		"empty":             {},
 		"two ids":           {Stdout: "12\n13\n"},
@@ -99,26 +108,28 @@ func TestSubmitFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := 0
-			f := &fake{t: t, answers: map[string]Output{"scancel": {Stderr: down, Status: 1}}}
-			f.hooks = map[string]func([]string) Output{"sbatch": func([]string) Output {
+			f := &fake{t: t, answers: map[string]output{"scancel": {Stderr: down, Status: 1}}}
+			f.hooks = map[string]func([]string) output{"sbatch": func([]string) output {
 				if n++; n == 2 {
 					return bad
 				}
-				return Output{Stdout: fmt.Sprintln(n)}
+				return output{Stdout: fmt.Sprintln(n)}
 			}}
 			a := array(t, numbers(2500)...)
 			jobs, err := f.client().Submit(t.Context(), a)
-			var partial *SubmitError
-			if !errors.As(err, &partial) || len(jobs) != 1 || len(partial.Submitted) != 1 || len(partial.Left) != 1499 || partial.Left[0] != 1001 || n != 2 {
+			var partial *submitError
+			if !errors.As(err, &partial) || len(jobs) != 1 || len(partial.Submitted) != 1 ||
+				len(partial.Left) != 1499 || partial.Left[0] != 1001 || n != 2 {
 				t.Fatalf("%d calls, jobs %d, %v", n, len(jobs), err)
 			}
 			if !strings.Contains(err.Error(), "1001 tasks submitted (job 1), 1499 not") {
 				t.Error(err)
 			}
-			if want := strings.Contains(bad.Stderr, "contact") || strings.Contains(bad.Stderr, "Socket"); Unreachable(err) != want {
+			if want := strings.Contains(bad.Stderr, "contact") ||
+				strings.Contains(bad.Stderr, "Socket"); isUnreachable(err) != want {
 				t.Errorf("unreachable: %v", err)
 			}
-			stored, err := Recorded(a.Dir, a.Name)
+			stored, err := recordedJobs(a.Dir, a.Name)
 			if err != nil || len(stored) != 2 || stored[0].Withdrawn || !stored[1].Withdrawn {
 				t.Fatalf("%v %v", stored, err)
 			}
@@ -131,11 +142,14 @@ func TestSubmitFails(t *testing.T) {
 		})
 	}
 	f := &fake{t: t, config: strings.Replace(config, "1001", "0", 1)}
-	if _, err := f.client().Submit(t.Context(), array(t, 1)); err == nil || !strings.Contains(err.Error(), "no job arrays") {
+	if _, err := f.client().Submit(t.Context(), array(t, 1)); err == nil ||
+		!strings.Contains(err.Error(), "no job arrays") {
 		t.Error(err)
 	}
-	f = &fake{t: t, hooks: map[string]func([]string) Output{"scontrol": func([]string) Output { return Output{Stderr: down, Status: 1} }}}
-	if _, err := f.client().Submit(t.Context(), array(t, 1)); !Unreachable(err) || !strings.Contains(err.Error(), "nothing submitted") {
+	f = &fake{t: t, hooks: map[string]func([]string) output{
+		"scontrol": func([]string) output { return output{Stderr: down, Status: 1} }}}
+	if _, err := f.client().Submit(t.Context(), array(t, 1)); !isUnreachable(err) ||
+		!strings.Contains(err.Error(), "nothing submitted") {
 		t.Error(err)
 	}
 	a := array(t, 1)
@@ -147,7 +161,7 @@ func TestSubmitFails(t *testing.T) {
 
 // A link planted in the place of the folder or of a file leads nothing out of it.
 func TestSubmitStaysInside(t *testing.T) {
-	f := &fake{t: t, answers: map[string]Output{"sbatch": {Stdout: "1\n"}, "scancel": {}}}
+	f := &fake{t: t, answers: map[string]output{"sbatch": {Stdout: "1\n"}, "scancel": {}}}
 	outside := t.TempDir()
 	a := array(t, 1)
 	if err := os.Symlink(outside, filepath.Join(a.Dir, folder)); err != nil {
@@ -163,7 +177,7 @@ func TestSubmitStaysInside(t *testing.T) {
 
 func TestRecordedRefuses(t *testing.T) {
 	a := array(t, 1)
-	if jobs, err := Recorded(a.Dir, a.Name); err != nil || jobs != nil {
+	if jobs, err := recordedJobs(a.Dir, a.Name); err != nil || jobs != nil {
 		t.Errorf("%v %v", jobs, err)
 	}
 	if err := os.MkdirAll(filepath.Join(a.Dir, folder), 0o777); err != nil {
@@ -171,15 +185,16 @@ func TestRecordedRefuses(t *testing.T) {
 	}
 	for _, text := range []string{"", "{", `{"name": "puzzles.ffffffff.0"}`, "null"} {
 		put(t, a.path("puzzles.0123abcd.0", ".json"), text)
-		if _, err := Recorded(a.Dir, a.Name); err == nil || !strings.Contains(err.Error(), "0123abcd.0.json") {
+		if _, err := recordedJobs(a.Dir, a.Name); err == nil || !strings.Contains(err.Error(), "0123abcd.0.json") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 	// Of an array whose name begins like this one, and what is no record at all.
-	if err := os.Rename(a.path("puzzles.0123abcd.0", ".json"), a.path("puzzles.0123abcd.0.0123abcd.0", ".json")); err != nil {
+	if err := os.Rename(a.path("puzzles.0123abcd.0", ".json"), a.path("puzzles.0123abcd.0.0123abcd.0",
+		".json")); err != nil {
 		t.Fatal(err)
 	}
-	if jobs, err := Recorded(a.Dir, a.Name); err != nil || len(jobs) != 0 {
+	if jobs, err := recordedJobs(a.Dir, a.Name); err != nil || len(jobs) != 0 {
 		t.Errorf("%v %v", jobs, err)
 	}
 }

@@ -1,5 +1,6 @@
 // attention.cc: logits and values of attention over few tokens, and rotation of queries and keys.
-// libtorch without MKL runs one BLAS call a head and puzzle, which for 16 tokens is mostly overhead.
+// libtorch without MKL runs one BLAS call a head and puzzle, which for 16 tokens is mostly
+// overhead.
 #include "heads.h"
 #include "product.h"
 #include "profile.h"
@@ -119,7 +120,8 @@ at::Tensor angles_like(const at::Tensor& angles, const at::Tensor& x) {
 }
 
 template <typename T>
-void rotate_all(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, bool half, double sign, const at::Tensor& out) {
+void rotate_all(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, bool half, double sign,
+                const at::Tensor& out) {
   Timer timer(PROFILE_ATTENTION);
   const Heads<T> X(x), C(cos), S(sin), O(out);
   const int64_t N = x.size(3), D = x.size(4);
@@ -132,7 +134,8 @@ void rotate_all(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& si
 }
 
 struct RotateFunction : torch::autograd::Function<RotateFunction> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& cos, const at::Tensor& sin, bool half) {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& cos, const at::Tensor& sin,
+                            bool half) {
     auto x = dense_rows(x_in);
     ctx->save_for_backward({cos, sin});
     ctx->saved_data["half"] = half;
@@ -170,7 +173,8 @@ namespace torchpe {
 
 at::Tensor attention_logits(const at::Tensor& q, const at::Tensor& k, double scale) {
   check_heads("attention logits", q, k, true);
-  if (rounds_operands(q) && !few_tokens(q.size(3), k.size(3), q.size(4), 1)) return rounded_heads(q, k.transpose(-1, -2)) * scale;
+  if (rounds_operands(q) && !few_tokens(q.size(3), k.size(3), q.size(4), 1))
+    return rounded_heads(q, k.transpose(-1, -2)) * scale;
   if (use_loops(q) && small(q, k)) return LogitsFunction::apply(q, k, scale);
   return at::matmul(q, k.transpose(-1, -2)) * scale;
 }
@@ -197,7 +201,8 @@ tp_result tp_attention_values(tp_tensor hw, tp_tensor hv, int grad) {
 tp_result tp_rotate(tp_tensor hx, tp_tensor hcos, tp_tensor hsin, int half, int grad) {
   return op(grad, [&] {
     auto x = get(hx), cos = get(hcos), sin = get(hsin);
-    TORCH_CHECK(x.dim() >= 2 && x.size(-1) % 2 == 0 && cos.sizes() == sin.sizes() && cos.dim() >= 1 && cos.size(-1) * 2 == x.size(-1),
+    TORCH_CHECK(x.dim() >= 2 && x.size(-1) % 2 == 0 && cos.sizes() == sin.sizes() && cos.dim() >= 1 &&
+                    cos.size(-1) * 2 == x.size(-1),
                 "rotation of ", x.sizes(), " by cos ", cos.sizes(), " and sin ", sin.sizes(),
                 "; expected an even last axis D and angles [...,N,D/2]");
     check_same("rotation", x, cos);

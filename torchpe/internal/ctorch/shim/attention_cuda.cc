@@ -65,7 +65,8 @@ void AttentionPass::backward(const at::Tensor& dout) const {
 namespace {
 
 struct AttentionOnGpu : torch::autograd::Function<AttentionOnGpu> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask, double scale) {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const at::Tensor& mask, double scale) {
     const AttentionPass a = pass(dense_rows(q), dense_rows(k), dense_rows(v), mask, scale);
     auto out = empty_tokens_first(q.size(0), q.size(1), q.size(2), q.size(3), v.size(4), q.options());
     a.forward(out);
@@ -83,7 +84,8 @@ struct AttentionOnGpu : torch::autograd::Function<AttentionOnGpu> {
     return {a.dq, a.dk, a.dv, at::Tensor(), at::Tensor()};
   }
 
-  static AttentionPass pass(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask, double scale) {
+  static AttentionPass pass(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
+                            double scale) {
     AttentionPass a;
     a.q = q;
     a.k = k;
@@ -93,7 +95,8 @@ struct AttentionOnGpu : torch::autograd::Function<AttentionOnGpu> {
     return a;
   }
 
-  // Room for the gradients that are wanted: for self-attention one [E,B,N,3D], as ProjectQKV's backward pass takes it.
+  // Allocates the gradients that are wanted: for self-attention one [E,B,N,3D], as ProjectQKV's
+  // backward pass takes it.
   static void make_room(AttentionPass& a, const bool need[3]) {
     const auto& q = a.q;
     if (need[0] && need[1] && need[2] && q.sizes() == a.k.sizes() && q.sizes() == a.v.sizes()) {
@@ -103,7 +106,9 @@ struct AttentionOnGpu : torch::autograd::Function<AttentionOnGpu> {
       a.dv = part_as_heads(all, 2, q.size(2));
       return;
     }
-    const auto like = [](const at::Tensor& t) { return empty_tokens_first(t.size(0), t.size(1), t.size(2), t.size(3), t.size(4), t.options()); };
+    const auto like = [](const at::Tensor& t) {
+      return empty_tokens_first(t.size(0), t.size(1), t.size(2), t.size(3), t.size(4), t.options());
+    };
     if (need[0]) a.dq = like(a.q);
     if (need[1]) a.dk = like(a.k);
     if (need[2]) a.dv = like(a.v);
@@ -112,7 +117,8 @@ struct AttentionOnGpu : torch::autograd::Function<AttentionOnGpu> {
 
 }  // namespace
 
-at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask, double scale) {
+at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
+                            double scale) {
   return AttentionOnGpu::apply(q, k, v, mask, scale);
 }
 

@@ -1,9 +1,10 @@
 // attention_fused.cc: softmax(scale q k^T + bias) v for many tokens.
 //
-// Composed, each head's logits and weights [N,M] are written and read several times, which costs more than the products. Here
-// blocks of rows go from queries to output while they are in cache: the forward pass keeps of each row its largest logit and
-// the sum of its exponentials, from which the backward pass makes the weights anew. One thread does all of a head, so that
-// results do not depend on the number of threads.
+// Composed, each head's logits and weights [N,M] are written and read several times, which costs
+// more than the products. Here blocks of rows go from queries to output while they are in cache:
+// the forward pass keeps of each row its largest logit and the sum of its exponentials, from which
+// the backward pass makes the weights anew. One thread does all of a head, so that results do not
+// depend on the number of threads.
 #include <ATen/ExpandUtils.h>
 
 #include "gpu.h"
@@ -17,18 +18,18 @@ using torch::autograd::variable_list;
 
 namespace {
 
-// Rows worked on together, a multiple of the 4 or 6 that a product holds in registers: two blocks of 360 logits each, with
-// packed keys and values, fit a second-level cache of 512 KiB.
+// Rows worked on together, a multiple of the 4 or 6 that a product holds in registers: two blocks
+// of 360 logits each, with packed keys and values, fit a second-level cache of 512 KiB.
 constexpr int64_t BLOCK = 48;
 
 constexpr int64_t up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 
-// Room for a thread's blocks and packed operands, handed out in whole cache lines.
+// Arena holds a thread's blocks and packed operands, and hands them out in whole cache lines.
 template <typename T>
-class Room {
+class Arena {
  public:
   static constexpr int64_t LINE = 64 / int64_t(sizeof(T));
-  explicit Room(int64_t n) : memory_(size_t(n + LINE)) {
+  explicit Arena(int64_t n) : memory_(size_t(n + LINE)) {
     next_ = memory_.data();
     next_ += (64 - reinterpret_cast<uintptr_t>(next_) % 64) % 64 / sizeof(T);
   }
@@ -45,17 +46,19 @@ class Room {
 
 // The sizes of one attention: E*B*H heads of N queries and M keys of width D to values of width Dv.
 struct Sizes {
-  Sizes(const at::Tensor& q, const at::Tensor& v) : heads(q.size(0) * q.size(1) * q.size(2)), N(q.size(3)), M(v.size(3)), D(q.size(4)), Dv(v.size(4)) {}
+  Sizes(const at::Tensor& q, const at::Tensor& v)
+      : heads(q.size(0) * q.size(1) * q.size(2)), N(q.size(3)), M(v.size(3)), D(q.size(4)), Dv(v.size(4)) {}
   int64_t heads, N, M, D, Dv;
 };
 
-// A block [BLOCK,M] of logits: columns to compute, a whole number of vectors, and the distance of its rows, an odd number of
-// cache lines, so that a column does not fall into few sets of the cache.
+// A block [BLOCK,M] of logits: columns to compute, a whole number of vectors, and the distance of
+// its rows, an odd number of cache lines, so that a column does not fall into few sets of the
+// cache.
 template <typename T>
 struct Block {
   explicit Block(int64_t M)
-      : columns(std::min(up(M, Room<T>::LINE), up(M, kernels<T>().panel))), row(up(columns, Room<T>::LINE)) {
-    if (row / Room<T>::LINE % 2 == 0) row += Room<T>::LINE;
+      : columns(std::min(up(M, Arena<T>::LINE), up(M, kernels<T>().panel))), row(up(columns, Arena<T>::LINE)) {
+    if (row / Arena<T>::LINE % 2 == 0) row += Arena<T>::LINE;
   }
   int64_t size() const { return BLOCK * row; }
   int64_t columns, row;
@@ -73,10 +76,11 @@ struct Bias {
   c10::optional<Heads<T>> heads;
 };
 
-// out, and of each row of each head the largest logit and 1 / the sum of exponentials: stats [heads,2,N].
+// out, and of each row of each head the largest logit and 1 / the sum of exponentials: stats
+// [heads,2,N].
 template <typename T>
-void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& b, double scale, const at::Tensor& out,
-            const at::Tensor& stats) {
+void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& b, double scale,
+            const at::Tensor& out, const at::Tensor& stats) {
   Timer timer(PROFILE_ATTENTION);
   const auto& f = kernels<T>();
   const Heads<T> Q(q), K(k), V(v), O(out);
@@ -86,8 +90,8 @@ void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const
   T* const kept = stats.data_ptr<T>();
   in_parallel(0, n.heads, 1, [&](int64_t begin, int64_t end) {
     const int64_t keys = packed_size<T>(n.D, n.M), values = packed_size<T>(n.M, n.Dv);
-    Room<T> room(block.size() + keys + values + 3 * Room<T>::LINE);
-    T *const s = room.take(block.size()), *const kt = room.take(keys), *const vp = room.take(values);
+    Arena<T> arena(block.size() + keys + values + 3 * Arena<T>::LINE);
+    T *const s = arena.take(block.size()), *const kt = arena.take(keys), *const vp = arena.take(values);
     for (int64_t i = begin; i < end; i++) {
       f.pack(n.D, n.M, K.at(i), 1, K.row(), kt);
       f.pack(n.M, n.Dv, V.at(i), V.row(), 1, vp);
@@ -113,24 +117,26 @@ struct Gradients {
   void compute() const;
 };
 
-// With w the weights and d the gradient of out: dv = w^T d, dw = d v^T, ds = w (dw - rowsum(d out)), dq = scale ds k and
-// dk = scale ds^T q.
+// With w the weights and d the gradient of out: dv = w^T d, dw = d v^T, ds = w (dw - rowsum(d
+// out)), dq = scale ds k and dk = scale ds^T q.
 template <typename T>
 void Gradients::compute() const {
   Timer timer(PROFILE_ATTENTION);
   const auto& f = kernels<T>();
-  const Heads<T> Q(q), K(k), V(v), O(out), Do(d), Dq(dq.defined() ? dq : q), Dk(dk.defined() ? dk : k), Dvalues(dv.defined() ? dv : v);
+  const Heads<T> Q(q), K(k), V(v), O(out), Do(d), Dq(dq.defined() ? dq : q), Dk(dk.defined() ? dk : k),
+      Dvalues(dv.defined() ? dv : v);
   const Bias<T> b(bias);
   const Sizes n(q, v);
   const Block<T> block(n.M);
   const T* const kept = stats.data_ptr<T>();
   in_parallel(0, n.heads, 1, [&](int64_t begin, int64_t end) {
-    const int64_t keys = packed_size<T>(n.D, n.M), values = packed_size<T>(n.Dv, n.M), rows_of_keys = packed_size<T>(n.M, n.D);
+    const int64_t keys = packed_size<T>(n.D, n.M), values = packed_size<T>(n.Dv, n.M),
+                  rows_of_keys = packed_size<T>(n.M, n.D);
     const int64_t queries = packed_size<T>(BLOCK, n.D), outs = packed_size<T>(BLOCK, n.Dv);
-    Room<T> room(2 * block.size() + keys + values + rows_of_keys + queries + outs + BLOCK + 8 * Room<T>::LINE);
-    T *const s = room.take(block.size()), *const ds = room.take(block.size()), *const dots = room.take(BLOCK);
-    T *const kt = room.take(keys), *const vt = room.take(values), *const kp = room.take(rows_of_keys);
-    T *const qp = room.take(queries), *const dp = room.take(outs);
+    Arena<T> arena(2 * block.size() + keys + values + rows_of_keys + queries + outs + BLOCK + 8 * Arena<T>::LINE);
+    T *const s = arena.take(block.size()), *const ds = arena.take(block.size()), *const dots = arena.take(BLOCK);
+    T *const kt = arena.take(keys), *const vt = arena.take(values), *const kp = arena.take(rows_of_keys);
+    T *const qp = arena.take(queries), *const dp = arena.take(outs);
     for (int64_t i = begin; i < end; i++) {
       f.pack(n.D, n.M, K.at(i), 1, K.row(), kt);
       f.pack(n.Dv, n.M, V.at(i), 1, V.row(), vt);
@@ -162,8 +168,8 @@ at::Tensor empty_tokens_first_like(const at::Tensor& t) {
 }
 
 struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in, const at::Tensor& v_in, const at::Tensor& bias,
-                            double scale) {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in,
+                            const at::Tensor& v_in, const at::Tensor& bias, double scale) {
     auto q = dense_rows(q_in), k = dense_rows(k_in), v = dense_rows(v_in);
     auto out = empty_tokens_first(q.size(0), q.size(1), q.size(2), q.size(3), v.size(4), q.options());
     auto stats = at::empty({q.size(0) * q.size(1) * q.size(2), 2, q.size(3)}, q.options());
@@ -174,7 +180,17 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
   }
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
-    Gradients g{saved[0], saved[1], saved[2], saved[3], saved[4], saved[5], dense_rows(grads[0]), ctx->saved_data["scale"].toDouble(), {}, {}, {}};
+    Gradients g{saved[0],
+                saved[1],
+                saved[2],
+                saved[3],
+                saved[4],
+                saved[5],
+                dense_rows(grads[0]),
+                ctx->saved_data["scale"].toDouble(),
+                {},
+                {},
+                {}};
     if (ctx->needs_input_grad(0)) g.dq = empty_tokens_first_like(g.q);
     if (ctx->needs_input_grad(1)) g.dk = empty_tokens_first_like(g.k);
     if (ctx->needs_input_grad(2)) g.dv = empty_tokens_first_like(g.v);
@@ -185,11 +201,15 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
 
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1)
 #define TORCHPE_SDPA
-// libtorch's own fused attention for many tokens. On a GPU it picks the fastest of its forms that takes the type and the bias;
-// a row whose keys are all hidden may be 0 rather than NaN. In bfloat16 the result is rounded once more, to bfloat16.
-at::Tensor attention_of_libtorch(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias, double scale, bool bf16) {
+// libtorch's own fused attention for many tokens. On a GPU it picks the fastest of its forms that
+// takes the type and the bias; a row whose keys are all hidden may be 0 rather than NaN. In
+// bfloat16 the result is rounded once more, to bfloat16.
+at::Tensor attention_of_libtorch(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias,
+                                 double scale, bool bf16) {
   const auto type = bf16 ? at::kBFloat16 : q.scalar_type();
-  const auto flat = [&](const at::Tensor& t) { return t.reshape({t.size(0) * t.size(1), t.size(2), t.size(3), t.size(4)}).to(type); };
+  const auto flat = [&](const at::Tensor& t) {
+    return t.reshape({t.size(0) * t.size(1), t.size(2), t.size(3), t.size(4)}).to(type);
+  };
   c10::optional<at::Tensor> mask;
   if (given(bias)) mask = flat(bias);
   const auto y = at::scaled_dot_product_attention(flat(q), flat(k), flat(v), mask, 0.0, false, scale);
@@ -210,22 +230,26 @@ at::Tensor bias_rows(const at::Tensor& bias, at::IntArrayRef shape) {
 
 namespace torchpe {
 
-at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias, double scale) {
+at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias,
+                     double scale) {
   check_heads("attention", q, k, true);
-  TORCH_CHECK(v.dim() == 5 && v.sizes().slice(0, 4) == k.sizes().slice(0, 4), "attention with keys ", k.sizes(), " and values ", v.sizes(),
-              "; expected [E,B,H,M,Dh] and [E,B,H,M,Dv]");
+  TORCH_CHECK(v.dim() == 5 && v.sizes().slice(0, 4) == k.sizes().slice(0, 4), "attention with keys ", k.sizes(),
+              " and values ", v.sizes(), "; expected [E,B,H,M,Dh] and [E,B,H,M,Dv]");
   check_same("attention", q, v);
   const std::vector<int64_t> shape = {q.size(0), q.size(1), q.size(2), q.size(3), k.size(3)};
   const bool biased = bias.defined();
   if (biased) {
-    TORCH_CHECK(at::is_expandable_to(bias.sizes(), shape), "attention with bias ", bias.sizes(), "; expected one that broadcasts to [E,B,H,N,M] = ",
-                at::IntArrayRef(shape));
+    TORCH_CHECK(at::is_expandable_to(bias.sizes(), shape), "attention with bias ", bias.sizes(),
+                "; expected one that broadcasts to [E,B,H,N,M] = ", at::IntArrayRef(shape));
     check_same("attention's bias", q, bias);
   }
-  const bool any = q.numel() > 0 && v.numel() > 0, constant = !(at::GradMode::is_enabled() && biased && bias.requires_grad());
-  const bool few = few_tokens(q.size(3), k.size(3), q.size(4), v.size(4)), many = q.size(3) * q.size(4) * k.size(3) > SMALL_PRODUCT;
+  const bool any = q.numel() > 0 && v.numel() > 0,
+             constant = !(at::GradMode::is_enabled() && biased && bias.requires_grad());
+  const bool few = few_tokens(q.size(3), k.size(3), q.size(4), v.size(4)),
+             many = q.size(3) * q.size(4) * k.size(3) > SMALL_PRODUCT;
   if (any && constant) {
-    const auto none = at::empty({0}, q.options().requires_grad(false));  // autograd functions of libtorch 1.13 take no undefined tensors
+    // Autograd functions of libtorch 1.13 take no undefined tensors.
+    const auto none = at::empty({0}, q.options().requires_grad(false));
     const auto expanded = [&] { return biased ? bias.detach().expand(shape) : none; };
     if (use_kernels(q) && few) return attention_on_gpu(q, k, v, expanded(), scale);
 #ifdef TORCHPE_SDPA

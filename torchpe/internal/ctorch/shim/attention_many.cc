@@ -1,6 +1,7 @@
-// attention_many.cc: attention over many tokens between the products of an attention block, on a GPU: libtorch's memory-efficient form,
-// called as it lies below autograd. It takes queries, keys and values where the projection left them, and lays their gradients side by
-// side, as the projection's gradients want them: nothing is copied.
+// attention_many.cc: attention over many tokens between the products of an attention block, on a
+// GPU: libtorch's memory-efficient form, called as it lies below autograd. It takes queries, keys
+// and values where the projection left them, and lays their gradients side by side, as the
+// projection's gradients want them: nothing is copied.
 #include <torch/version.h>
 
 #include "gpu_parts.h"
@@ -36,8 +37,11 @@ struct Operands {
 };
 
 Operands operands(const ManyTokens& m, const at::Tensor& uq, const at::Tensor& u) {
-  const auto part = [&](const at::Tensor& y, int64_t i, int64_t parts) { return part_of(y, i, parts, m.batch, m.heads); };
-  return m.apart ? Operands{part(uq, 0, 1), part(u, 0, 2), part(u, 1, 2)} : Operands{part(u, 0, 3), part(u, 1, 3), part(u, 2, 3)};
+  const auto part = [&](const at::Tensor& y, int64_t i, int64_t parts) {
+    return part_of(y, i, parts, m.batch, m.heads);
+  };
+  return m.apart ? Operands{part(uq, 0, 1), part(u, 0, 2), part(u, 1, 2)}
+                 : Operands{part(u, 0, 3), part(u, 1, 3), part(u, 2, 3)};
 }
 
 // Adds the sums over rows of d [E,rows,O] to `into` [E,O].
@@ -45,7 +49,10 @@ void add_row_sums(const at::Tensor& d, const at::Tensor& into) {
   const int64_t E = d.size(0), rows = d.size(1), O = d.size(2);
   const auto parts = at::empty({E, sum_chunks(rows), 1, O}, d.options());
   const OnDevice here(d);
-  TORCHPE_DISPATCH(d, [&] { gpu_kernels<T>(d).dense_backward(here, E, rows, O, nullptr, nullptr, 0, d.data_ptr<T>(), nullptr, nullptr, parts.data_ptr<T>()); });
+  TORCHPE_DISPATCH(d, [&] {
+    gpu_kernels<T>(d).dense_backward(here, E, rows, O, nullptr, nullptr, 0, d.data_ptr<T>(), nullptr, nullptr,
+                                     parts.data_ptr<T>());
+  });
   add_sums(parts, {into});
 }
 
@@ -62,7 +69,8 @@ at::Tensor ManyTokens::forward(const at::Tensor& b, bool keep) {
     bias_gelu(u, b, false, u);
   }
   const auto o = operands(*this, uq, u);
-  const auto all = at::_efficient_attention_forward(o.q, o.k, o.v, c10::nullopt, c10::nullopt, c10::nullopt, c10::nullopt, c10::nullopt, 0.0, NO_MASK,
+  const auto all = at::_efficient_attention_forward(o.q, o.k, o.v, c10::nullopt, c10::nullopt, c10::nullopt,
+                                                    c10::nullopt, c10::nullopt, 0.0, NO_MASK,
                                                     /*compute_log_sumexp=*/keep, scale);
   sums = std::get<1>(all);
   seed = std::get<2>(all);
@@ -74,17 +82,20 @@ void ManyTokens::backward(const at::Tensor& a, const at::Tensor& da, const at::T
   const int64_t D = a.size(2);
   const auto o = operands(*this, uq, u);
   const auto as_heads = [&](const at::Tensor& t) { return part_of(t, 0, 1, batch, heads); };
-  const auto all = at::_efficient_attention_backward(as_heads(da), o.q, o.k, o.v, c10::nullopt, as_heads(a), c10::nullopt, c10::nullopt, o.q.size(1), o.k.size(1),
-                                                     sums, 0.0, seed, offset, NO_MASK, /*bias_requires_grad=*/false, scale, c10::nullopt, c10::nullopt,
-                                                     /*shared_storage_dqdkdv=*/!apart);
+  const auto all = at::_efficient_attention_backward(
+      as_heads(da), o.q, o.k, o.v, c10::nullopt, as_heads(a), c10::nullopt, c10::nullopt, o.q.size(1), o.k.size(1),
+      sums, 0.0, seed, offset, NO_MASK, /*bias_requires_grad=*/false, scale, c10::nullopt, c10::nullopt,
+      /*shared_storage_dqdkdv=*/!apart);
   const auto &dq = std::get<0>(all), &dk = std::get<1>(all), &dv = std::get<2>(all);
   if (apart) {
     duq = dq.reshape(uq.sizes());
     du = at::stack({dk, dv}, 2).view(u.sizes());
   } else {
     const int64_t rows = dq.size(1), width[] = {rows * 3 * D, 3 * D, dq.size(3), 1};
-    const bool beside = dk.is_alias_of(dq) && dv.is_alias_of(dq) && dq.strides() == at::IntArrayRef(width) && dk.strides() == dq.strides() &&
-                        dv.strides() == dq.strides() && dk.storage_offset() == dq.storage_offset() + D && dv.storage_offset() == dq.storage_offset() + 2 * D;
+    const bool beside = dk.is_alias_of(dq) && dv.is_alias_of(dq) && dq.strides() == at::IntArrayRef(width) &&
+                        dk.strides() == dq.strides() && dv.strides() == dq.strides() &&
+                        dk.storage_offset() == dq.storage_offset() + D &&
+                        dv.storage_offset() == dq.storage_offset() + 2 * D;
     du = beside ? dq.as_strided(u.sizes(), u.strides()) : at::stack({dq, dk, dv}, 2).view(u.sizes());
     duq = du;
   }
@@ -95,7 +106,9 @@ void ManyTokens::backward(const at::Tensor& a, const at::Tensor& da, const at::T
 
 #else
 
-at::Tensor ManyTokens::forward(const at::Tensor&, bool) { TORCH_CHECK(false, "this libtorch has no attention over many tokens below autograd"); }
+at::Tensor ManyTokens::forward(const at::Tensor&, bool) {
+  TORCH_CHECK(false, "this libtorch has no attention over many tokens below autograd");
+}
 void ManyTokens::backward(const at::Tensor&, const at::Tensor&, const at::Tensor&) {}
 
 #endif

@@ -1,5 +1,6 @@
-// block.cc: the halves of a transformer's block: attention and the residual sum around it, the two linear maps and theirs. On the
-// CPU they are the operators that they are made of, which find their operands in cache; block_cuda.cc makes fewer passes over memory.
+// block.cc: the halves of a transformer's block: attention and the residual sum around it, the two
+// linear maps and theirs. On the CPU they are the operators that they are made of, which find their
+// operands in cache; block_cuda.cc makes fewer passes over memory.
 #include <ATen/ExpandUtils.h>
 
 #include "gpu.h"
@@ -11,9 +12,12 @@ namespace {
 
 at::Tensor composed(const AttentionBlock& b) {
   const auto qkv = project_qkv(b.x, b.qkv_w, b.qkv_b, b.heads);
-  const auto merged = [](const at::Tensor& t) { return t.permute({0, 1, 3, 2, 4}).reshape({t.size(0), t.size(1), t.size(3), t.size(2) * t.size(4)}); };
+  const auto merged = [](const at::Tensor& t) {
+    return t.permute({0, 1, 3, 2, 4}).reshape({t.size(0), t.size(1), t.size(3), t.size(2) * t.size(4)});
+  };
   auto x = b.x, q = qkv[0];
-  const bool asks = b.read.defined() && !b.mask.defined();  // else all tokens ask, and what is not read is dropped after
+  // Else all tokens ask, and what is not read is dropped after.
+  const bool asks = b.read.defined() && !b.mask.defined();
   if (asks) {
     const auto read = tokens_of(merged(q), b.read);
     q = read.view({q.size(0), q.size(1), read.size(2), q.size(2), q.size(4)}).permute({0, 1, 3, 2, 4});
@@ -34,61 +38,82 @@ at::Tensor composed(const MLPBlock& b) {
 bool maps(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias, int64_t I, int64_t O) {
   const auto like = [&](const at::Tensor& t) { return t.scalar_type() == x.scalar_type() && t.device() == x.device(); };
   const int64_t of_w[] = {x.size(0), O, I}, of_b[] = {x.size(0), O};
-  return w.sizes() == at::IntArrayRef(of_w) && like(w) && (!given(bias) || (bias.sizes() == at::IntArrayRef(of_b) && like(bias)));
+  return w.sizes() == at::IntArrayRef(of_w) && like(w) &&
+         (!given(bias) || (bias.sizes() == at::IntArrayRef(of_b) && like(bias)));
 }
 
-// Whether the sum's layer norm is one that the kernels take, and the summand's bias, given or not, dense and a parameter of its own: their
-// gradients are added at a time.
+// Whether the sum's layer norm is one that the kernels take, and the summand's bias, given or not,
+// dense and a parameter of its own: their gradients are added at a time.
 bool norm_fits(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bias, const at::Tensor& summand_bias) {
   const int64_t shape[] = {x.size(0), x.size(-1)};
   const auto rows_of_x = [&](const at::Tensor& t) {
     return t.sizes() == at::IntArrayRef(shape) && t.scalar_type() == x.scalar_type() && t.device() == x.device();
   };
   if (!rows_of_x(gain) || !rows_of_x(bias) || !norm_fits_gpu(x, gain, bias)) return false;
-  return !given(summand_bias) || ((summand_bias.stride(1) == 1 || summand_bias.size(1) == 1) && !summand_bias.is_same(gain) && !summand_bias.is_same(bias));
+  return !given(summand_bias) || ((summand_bias.stride(1) == 1 || summand_bias.size(1) == 1) &&
+                                  !summand_bias.is_same(gain) && !summand_bias.is_same(bias));
 }
 
 // What does not fit is left to the operators, which say so if it is wrong.
 bool fits_gpu(const AttentionBlock& b) {
-  if (!use_kernels(b.x) || b.x.dim() != 4 || b.x.numel() == 0 || b.heads < 1 || b.x.size(3) % b.heads != 0) return false;
+  if (!use_kernels(b.x) || b.x.dim() != 4 || b.x.numel() == 0 || b.heads < 1 || b.x.size(3) % b.heads != 0)
+    return false;
   if (b.read.defined() && (b.mask.defined() || b.read.numel() == 0 || b.read.device() != b.x.device())) return false;
-  const int64_t D = b.x.size(3), N = b.x.size(2), Dh = D / b.heads, of_logits[] = {b.x.size(0), b.x.size(1), b.heads, N, N};
-  if (b.mask.defined() && ((at::GradMode::is_enabled() && b.mask.requires_grad()) || b.mask.scalar_type() != b.x.scalar_type() ||
-                           b.mask.device() != b.x.device() || !at::is_expandable_to(b.mask.sizes(), of_logits)))
+  const int64_t D = b.x.size(3), N = b.x.size(2), Dh = D / b.heads,
+                of_logits[] = {b.x.size(0), b.x.size(1), b.heads, N, N};
+  if (b.mask.defined() &&
+      ((at::GradMode::is_enabled() && b.mask.requires_grad()) || b.mask.scalar_type() != b.x.scalar_type() ||
+       b.mask.device() != b.x.device() || !at::is_expandable_to(b.mask.sizes(), of_logits)))
     return false;
   const int64_t asking = b.read.defined() ? b.read.size(2) : N;
-  return (few_tokens(asking, N, Dh, Dh) || (!b.mask.defined() && has_many_tokens(b.x))) && maps(b.x, b.qkv_w, b.qkv_b, D, 3 * D) && maps(b.x, b.out_w, b.out_b, D, D) &&
+  return (few_tokens(asking, N, Dh, Dh) || (!b.mask.defined() && has_many_tokens(b.x))) &&
+         maps(b.x, b.qkv_w, b.qkv_b, D, 3 * D) && maps(b.x, b.out_w, b.out_b, D, D) &&
          norm_fits(b.x, b.gain, b.bias, b.out_b);
 }
 
 bool fits_gpu(const MLPBlock& b) {
   if (!use_kernels(b.x) || b.x.dim() < 2 || b.x.numel() == 0 || b.in_w.dim() != 3) return false;
   const int64_t D = b.x.size(-1), inner = b.in_w.size(1);
-  return inner > 0 && maps(b.x, b.in_w, b.in_b, D, inner) && maps(b.x, b.out_w, b.out_b, inner, D) && norm_fits(b.x, b.gain, b.bias, b.out_b);
+  return inner > 0 && maps(b.x, b.in_w, b.in_b, D, inner) && maps(b.x, b.out_w, b.out_b, inner, D) &&
+         norm_fits(b.x, b.gain, b.bias, b.out_b);
 }
 
 }  // namespace
 
 extern "C" {
 
-tp_result tp_attention_block(tp_tensor hx, tp_tensor hqkv_w, tp_tensor hqkv_b, int64_t heads, tp_tensor hmask, double scale, tp_tensor hout_w,
-                             tp_tensor hout_b, tp_tensor hread, tp_tensor hgain, tp_tensor hbias, double eps, int grad) {
+tp_result tp_attention_block(tp_tensor hx, tp_tensor hqkv_w, tp_tensor hqkv_b, int64_t heads, tp_tensor hmask,
+                             double scale, tp_tensor hout_w, tp_tensor hout_b, tp_tensor hread, tp_tensor hgain,
+                             tp_tensor hbias, double eps, int grad) {
   return op(grad, [&] {
     const auto optional = [](tp_tensor h) { return h == 0 ? at::Tensor() : get(h); };
     const auto x = get(hx);
-    const AttentionBlock b{x, get(hqkv_w), get_or_empty(hqkv_b, x), get(hout_w), get_or_empty(hout_b, x), optional(hmask), optional(hread),
-                           get(hgain), get(hbias), heads, scale, eps};
-    TORCH_CHECK(!b.read.defined() || (b.read.dim() == 3 && x.dim() == 4 && b.read.scalar_type() == at::kLong && b.read.sizes().slice(0, 2) == x.sizes().slice(0, 2)),
-                "attention block of ", x.sizes(), " whose tokens ", b.read.sizes(), " of ", b.read.scalar_type(), " are read; expected x [E,B,N,D] and int64 [E,B,M]");
+    const AttentionBlock b{x,
+                           get(hqkv_w),
+                           get_or_empty(hqkv_b, x),
+                           get(hout_w),
+                           get_or_empty(hout_b, x),
+                           optional(hmask),
+                           optional(hread),
+                           get(hgain),
+                           get(hbias),
+                           heads,
+                           scale,
+                           eps};
+    TORCH_CHECK(!b.read.defined() || (b.read.dim() == 3 && x.dim() == 4 && b.read.scalar_type() == at::kLong &&
+                                      b.read.sizes().slice(0, 2) == x.sizes().slice(0, 2)),
+                "attention block of ", x.sizes(), " whose tokens ", b.read.sizes(), " of ", b.read.scalar_type(),
+                " are read; expected x [E,B,N,D] and int64 [E,B,M]");
     return fits_gpu(b) ? attention_block_on_gpu(b) : composed(b);
   });
 }
 
-tp_result tp_mlp_block(tp_tensor hx, tp_tensor hin_w, tp_tensor hin_b, tp_tensor hout_w, tp_tensor hout_b, tp_tensor hgain, tp_tensor hbias, double eps,
-                       int grad) {
+tp_result tp_mlp_block(tp_tensor hx, tp_tensor hin_w, tp_tensor hin_b, tp_tensor hout_w, tp_tensor hout_b,
+                       tp_tensor hgain, tp_tensor hbias, double eps, int grad) {
   return op(grad, [&] {
     const auto x = get(hx);
-    const MLPBlock b{x, get(hin_w), get_or_empty(hin_b, x), get(hout_w), get_or_empty(hout_b, x), get(hgain), get(hbias), eps};
+    const MLPBlock b{x,          get(hin_w), get_or_empty(hin_b, x), get(hout_w), get_or_empty(hout_b, x), get(hgain),
+                     get(hbias), eps};
     return fits_gpu(b) ? mlp_block_on_gpu(b) : composed(b);
   });
 }

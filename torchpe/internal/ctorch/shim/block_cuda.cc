@@ -1,6 +1,8 @@
-// block_cuda.cc: the halves of a transformer's block on a GPU. A step's time there is memory traffic, and what the operators cannot
-// save between them is saved here: biases are added where their sums are read, GELU before the residual sum is the layer norm's, as
-// are the gradients through it, and the gradient of the residual sum is the one that the first product adds its own to.
+// block_cuda.cc: the halves of a transformer's block on a GPU. A step's time there is memory
+// traffic, and what the operators cannot save between them is saved here: biases are added where
+// their sums are read, GELU before the residual sum is the layer norm's, as are the gradients
+// through it, and the gradient of the residual sum is the one that the first product adds its own
+// to.
 #include "gpu_parts.h"
 #include "heads.h"
 
@@ -12,9 +14,11 @@ namespace torchpe {
 namespace {
 
 struct MLPOnGpu : torch::autograd::Function<MLPOnGpu> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& in_w, const at::Tensor& in_b, const at::Tensor& out_w,
-                            const at::Tensor& out_b, const at::Tensor& gain, const at::Tensor& bias, double eps, bool keep) {
-    const auto rows = as_rows(x_in), x = operand(rows), w1 = operand(dense_members(in_w)), w2 = operand(dense_members(out_w));
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& in_w,
+                            const at::Tensor& in_b, const at::Tensor& out_w, const at::Tensor& out_b,
+                            const at::Tensor& gain, const at::Tensor& bias, double eps, bool keep) {
+    const auto rows = as_rows(x_in), x = operand(rows), w1 = operand(dense_members(in_w)),
+               w2 = operand(dense_members(out_w));
     const auto u = operand_product(x, w1.transpose(1, 2));
     const bool bf16 = operand_type(u) == at::kBFloat16;
     const auto inner = bf16 ? at::empty(u.sizes(), u.options().dtype(at::kBFloat16)) : keep ? at::empty_like(u) : u;
@@ -35,8 +39,8 @@ struct MLPOnGpu : torch::autograd::Function<MLPOnGpu> {
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
-    const auto &x = saved[0], &w1 = saved[1], &u = saved[2], &h = saved[3], &w2 = saved[4], &v = saved[5], &in_w = saved[8], &in_b = saved[9],
-               &out_w = saved[10];
+    const auto &x = saved[0], &w1 = saved[1], &u = saved[2], &h = saved[3], &w2 = saved[4], &v = saved[5],
+               &in_w = saved[8], &in_b = saved[9], &out_w = saved[10];
     const bool bf16 = x.scalar_type() == at::kBFloat16, need_x = ctx->needs_input_grad(0);
     const bool need_inner = need_x || in_w.requires_grad() || (given(in_b) && in_b.requires_grad());
     NormPass n;
@@ -57,18 +61,29 @@ struct MLPOnGpu : torch::autograd::Function<MLPOnGpu> {
       if (du.defined()) dx = product_backward(x, w1, du, need_x, n.ds, dw1.into);
       db = between.db;
     }
-    return {dx.defined() ? shaped(dx, grads[0].sizes()) : dx, dw1.result(), db, dw2.result(), n.dy_bias, n.dgain, n.dbias, {}, {}};
+    return {dx.defined() ? shaped(dx, grads[0].sizes()) : dx,
+            dw1.result(),
+            db,
+            dw2.result(),
+            n.dy_bias,
+            n.dgain,
+            n.dbias,
+            {},
+            {}};
   }
 };
 
-// Where no tokens are named all are read: their queries, keys and values are one product. Else queries are a product of their own.
+// Where no tokens are named all are read: their queries, keys and values are one product. Else
+// queries are a product of their own.
 struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& qkv_w, const at::Tensor& qkv_b, const at::Tensor& out_w,
-                            const at::Tensor& out_b, const at::Tensor& mask, const at::Tensor& read, const at::Tensor& gain, const at::Tensor& bias,
-                            int64_t heads, double scale, double eps, bool keep) {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& qkv_w,
+                            const at::Tensor& qkv_b, const at::Tensor& out_w, const at::Tensor& out_b,
+                            const at::Tensor& mask, const at::Tensor& read, const at::Tensor& gain,
+                            const at::Tensor& bias, int64_t heads, double scale, double eps, bool keep) {
     const int64_t D = x_in.size(3);
     const auto rows = as_rows(x_in), asking = given(read) ? as_rows(tokens_of(x_in, read)) : rows;
-    const auto x = operand(rows), asks = given(read) ? operand(asking) : x, w1 = operand(dense_members(qkv_w)), w2 = operand(dense_members(out_w));
+    const auto x = operand(rows), asks = given(read) ? operand(asking) : x, w1 = operand(dense_members(qkv_w)),
+               w2 = operand(dense_members(out_w));
     const auto u = operand_product(x, (given(read) ? w1.narrow(1, D, 2 * D) : w1).transpose(1, 2));
     const auto uq = given(read) ? operand_product(asks, w1.narrow(1, 0, D).transpose(1, 2)) : u;
     const Projected p{x_in.size(1), heads, !given(read)};
@@ -90,7 +105,8 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     n.eps = eps;
     const auto out = n.forward(keep);
     if (keep) {
-      ctx->save_for_backward({x, asks, w1, uq, u, a, w2, n.xhat, n.rstd, mask, read, qkv_w, qkv_b, out_w, out_b, gain, bias, many.sums, many.seed, many.offset});
+      ctx->save_for_backward({x,    asks,  w1,    uq,    u,     a,    w2,   n.xhat,    n.rstd,    mask,
+                              read, qkv_w, qkv_b, out_w, out_b, gain, bias, many.sums, many.seed, many.offset});
       ctx->saved_data["shape"] = x_in.sizes().vec();
       ctx->saved_data["heads"] = heads;
       ctx->saved_data["scale"] = scale;
@@ -100,11 +116,13 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
-    const auto &x = saved[0], &asks = saved[1], &w1 = saved[2], &uq = saved[3], &u = saved[4], &a = saved[5], &w2 = saved[6], &mask = saved[9],
-               &read = saved[10], &qkv_w = saved[11], &qkv_b = saved[12], &out_w = saved[13];
+    const auto &x = saved[0], &asks = saved[1], &w1 = saved[2], &uq = saved[3], &u = saved[4], &a = saved[5],
+               &w2 = saved[6], &mask = saved[9], &read = saved[10], &qkv_w = saved[11], &qkv_b = saved[12],
+               &out_w = saved[13];
     const auto shape = ctx->saved_data["shape"].toIntVector();
     const int64_t D = shape[3];
-    const bool bf16 = x.scalar_type() == at::kBFloat16, need_x = ctx->needs_input_grad(0), need_b = given(qkv_b) && qkv_b.requires_grad();
+    const bool bf16 = x.scalar_type() == at::kBFloat16, need_x = ctx->needs_input_grad(0),
+               need_b = given(qkv_b) && qkv_b.requires_grad();
     const bool need_inner = need_x || qkv_w.requires_grad() || need_b;
     NormPass n;
     n.y_bias = saved[14];
@@ -142,16 +160,32 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
       if (!given(read)) {
         if (need_x || dw1.into.defined()) dx = product_backward(x, w1, operand(du), need_x, n.ds, dw1.into);
       } else if (need_x || dw1.into.defined()) {
-        const auto part = [&](int64_t from, int64_t count) { return dw1.into.defined() ? dw1.into.narrow(1, from, count) : at::Tensor(); };
+        const auto part = [&](int64_t from, int64_t count) {
+          return dw1.into.defined() ? dw1.into.narrow(1, from, count) : at::Tensor();
+        };
         const auto d_asking = product_backward(asks, w1.narrow(1, 0, D), operand(duq), need_x, n.ds, part(0, D));
         dx = product_backward(x, w1.narrow(1, D, 2 * D), operand(du), need_x, {}, part(D, 2 * D));
-        if (need_x) dx.view(shape).scatter_add_(2, token_index(read, D), d_asking.view({shape[0], shape[1], read.size(2), D}));
+        if (need_x)
+          dx.view(shape).scatter_add_(2, token_index(read, D), d_asking.view({shape[0], shape[1], read.size(2), D}));
       }
     }
-    return {dx.defined() ? at::_unsafe_view(dx, shape) : dx, dw1.result(), db.result(), dw2.result(), n.dy_bias, {}, {}, n.dgain, n.dbias, {}, {}, {}, {}};
+    return {dx.defined() ? at::_unsafe_view(dx, shape) : dx,
+            dw1.result(),
+            db.result(),
+            dw2.result(),
+            n.dy_bias,
+            {},
+            {},
+            n.dgain,
+            n.dbias,
+            {},
+            {},
+            {},
+            {}};
   }
 
-  // How the products lie: queries in uq [E,B M,D], keys and values in u [E,B N,2D]; or, where they are one, all three in [E,B N,3D].
+  // How the products lie: queries in uq [E,B M,D], keys and values in u [E,B N,2D]; or, where they
+  // are one, all three in [E,B N,3D].
   struct Projected {
     int64_t batch, heads;
     bool one;
@@ -161,7 +195,8 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
       return part_as_heads(y.view({y.size(0), batch, y.size(1) / batch, y.size(2)}), part, heads, parts);
     }
 
-    AttentionPass attention(const at::Tensor& uq, const at::Tensor& u, const at::Tensor& b, const at::Tensor& mask, double scale) const {
+    AttentionPass attention(const at::Tensor& uq, const at::Tensor& u, const at::Tensor& b, const at::Tensor& mask,
+                            double scale) const {
       AttentionPass a;
       a.q = part(uq, 0, one ? 3 : 1);
       a.k = part(u, one ? 1 : 0, one ? 3 : 2);
@@ -186,7 +221,9 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     // Part `part` of the bias b [E,3D] of t [E,B,H,N,Dh], as [E,B,H,1,Dh].
     at::Tensor bias(const at::Tensor& b, int64_t part, const at::Tensor& t) const {
       const int64_t Dh = t.size(4);
-      return b.narrow(1, part * heads * Dh, heads * Dh).view({b.size(0), 1, heads, 1, Dh}).expand({t.size(0), t.size(1), heads, 1, Dh});
+      return b.narrow(1, part * heads * Dh, heads * Dh)
+          .view({b.size(0), 1, heads, 1, Dh})
+          .expand({t.size(0), t.size(1), heads, 1, Dh});
     }
   };
 };
@@ -198,9 +235,13 @@ at::Tensor mlp_block_on_gpu(const MLPBlock& b) {
 }
 
 at::Tensor attention_block_on_gpu(const AttentionBlock& b) {
-  const auto none = [&](at::ScalarType type) { return at::empty({0}, b.x.options().dtype(type).requires_grad(false)); };  // libtorch 1.13 takes no undefined ones
-  const auto mask = b.mask.defined() ? b.mask.detach().expand({b.x.size(0), b.x.size(1), b.heads, b.x.size(2), b.x.size(2)}) : none(b.x.scalar_type());
-  return AttentionBlockOnGpu::apply(b.x, b.qkv_w, b.qkv_b, b.out_w, b.out_b, mask, b.read.defined() ? b.read : none(at::kLong), b.gain, b.bias, b.heads, b.scale,
+  // Libtorch 1.13 takes no undefined ones.
+  const auto none = [&](at::ScalarType type) { return at::empty({0}, b.x.options().dtype(type).requires_grad(false)); };
+  const auto mask = b.mask.defined()
+                        ? b.mask.detach().expand({b.x.size(0), b.x.size(1), b.heads, b.x.size(2), b.x.size(2)})
+                        : none(b.x.scalar_type());
+  return AttentionBlockOnGpu::apply(b.x, b.qkv_w, b.qkv_b, b.out_w, b.out_b, mask,
+                                    b.read.defined() ? b.read : none(at::kLong), b.gain, b.bias, b.heads, b.scale,
                                     b.eps, at::GradMode::is_enabled());
 }
 

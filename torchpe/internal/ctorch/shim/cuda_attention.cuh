@@ -6,9 +6,10 @@ namespace torchpe {
 namespace TORCHPE_FORM {
 namespace {
 
-// A block takes one head of at most R queries and keys. Sums over the width (logits, and d v^T) come from shared memory:
-// a thread takes 4x4 of them over every SLICESth column. Sums over tokens (out, dq, dk, dv) are a thread a column, which
-// holds the column of the other operand in registers and gets the weights from shared memory, four at a time.
+// A block takes one head of at most R queries and keys. Sums over the width (logits, and d v^T)
+// come from shared memory: a thread takes 4x4 of them over every SLICESth column. Sums over tokens
+// (out, dq, dk, dv) are a thread a column, which holds the column of the other operand in registers
+// and gets the weights from shared memory, four at a time.
 template <typename T>
 struct alignas(16) Four {
   T v[4];
@@ -23,28 +24,30 @@ struct Cut {
 
 template <typename T, int R>
 Cut cut_of(int width) {
-  constexpr int tasks = R / 4 * (R / 4), room = int(46 * 1024 / sizeof(T)) - 2 * R * R;
+  constexpr int tasks = R / 4 * (R / 4), numbers = int(46 * 1024 / sizeof(T)) - 2 * R * R;
   Cut c;
   c.threads = (width + 31) / 32 * 32;
   c.threads = c.threads < 64 ? 64 : c.threads;
-  const int widest = room / (2 * R) - 1;
+  const int widest = numbers / (2 * R) - 1;
   c.tile = int(parts_of(width, parts_of(width, widest)));
-  c.slices = c.threads / tasks < room / (R * R) ? c.threads / tasks : room / (R * R);
+  c.slices = c.threads / tasks < numbers / (R * R) ? c.threads / tasks : numbers / (R * R);
   const int tiles = 2 * R * (c.tile | 1), sums = c.slices * R * R;
   c.area = ((tiles > sums ? tiles : sums) + 3) / 4 * 4;
   c.shared = sizeof(T) * size_t(c.area + 2 * R * R);
   return c;
 }
 
-// parts[slice,n,m]: the share of a slice of columns in a[n] . b[m], to whose rows a_bias and b_bias are added, null for none. The
-// block waits before and after.
+// parts[slice,n,m]: the share of a slice of columns in a[n] . b[m], to whose rows a_bias and b_bias
+// are added, null for none. The block waits before and after.
 template <typename T, int R>
-__device__ __forceinline__ void partial_products(int N, int M, int width, const T* __restrict a, int64_t a_row, const T* a_bias, const T* __restrict b,
-                                                 int64_t b_row, const T* b_bias, const Cut& cut, T* area) {
+__device__ __forceinline__ void partial_products(int N, int M, int width, const T* __restrict a, int64_t a_row,
+                                                 const T* a_bias, const T* __restrict b, int64_t b_row, const T* b_bias,
+                                                 const Cut& cut, T* area) {
   constexpr int SIDE = R / 4;
   const int ld = cut.tile | 1;  // odd: rows lie in different banks
   T *const ta = area, *const tb = area + R * ld;
-  const int task = threadIdx.x % (SIDE * SIDE), slice = threadIdx.x / (SIDE * SIDE), i = task / SIDE * 4, j = task % SIDE * 4;
+  const int task = threadIdx.x % (SIDE * SIDE), slice = threadIdx.x / (SIDE * SIDE), i = task / SIDE * 4,
+            j = task % SIDE * 4;
   const bool busy = slice < cut.slices && i < N && j < M;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
   T sum[4][4] = {};
@@ -89,9 +92,11 @@ __device__ __forceinline__ T whole_product(const T* parts, int slices, int n, in
   return sum;
 }
 
-// w [R,R] = softmax(scale * products + bias), zero outside [N,M]: a warp a row. The block waits after.
+// w [R,R] = softmax(scale * products + bias), zero outside [N,M]: a warp a row. The block waits
+// after.
 template <typename T, int R>
-__device__ __forceinline__ void weights(int N, int M, const T* parts, int slices, T scale, const T* bias, int64_t bias_row, int64_t bias_column, T* w) {
+__device__ __forceinline__ void weights(int N, int M, const T* parts, int slices, T scale, const T* bias,
+                                        int64_t bias_row, int64_t bias_column, T* w) {
   const int m = threadIdx.x % 32;
   for (int n = threadIdx.x / 32; n < R; n += blockDim.x / 32) {
     T v = 0;
@@ -171,8 +176,8 @@ __global__ void __launch_bounds__(THREADS) attention_kernel(const GpuAttention<T
   TORCHPE_SHARED(T, area);
   T* const w = area + cut.area;
   const int64_t i = blockIdx.x;
-  partial_products<T, R>(a.N, a.M, a.D, head_of(a, a.q, i), a.q.row, head_of(a, a.q_bias, i), head_of(a, a.k, i), a.k.row, head_of(a, a.k_bias, i), cut,
-                         area);
+  partial_products<T, R>(a.N, a.M, a.D, head_of(a, a.q, i), a.q.row, head_of(a, a.q_bias, i), head_of(a, a.k, i),
+                         a.k.row, head_of(a, a.k_bias, i), cut, area);
   weights<T, R>(a.N, a.M, area, cut.slices, T(a.scale), head_of(a, a.bias, i), a.bias.row, a.bias.column, w);
   const T *v = head_of(a, a.v, i), *v_bias = head_of(a, a.v_bias, i);
   T* out = head_of(a, a.out, i);
@@ -183,8 +188,8 @@ __global__ void __launch_bounds__(THREADS) attention_kernel(const GpuAttention<T
   }
 }
 
-// With w the weights and d the gradient of out: dv = w^T d, dw = d v^T, ds = scale w (dw - rowsum(w dw)), dq = ds k and
-// dk = ds^T q.
+// With w the weights and d the gradient of out: dv = w^T d, dw = d v^T, ds = scale w (dw - rowsum(w
+// dw)), dq = ds k and dk = ds^T q.
 template <typename T, int R>
 __global__ void __launch_bounds__(THREADS) attention_backward_kernel(const GpuAttention<T> a, const Cut cut) {
   TORCHPE_SHARED(T, area);
@@ -194,7 +199,8 @@ __global__ void __launch_bounds__(THREADS) attention_backward_kernel(const GpuAt
   const T *const q_bias = head_of(a, a.q_bias, i), *const k_bias = head_of(a, a.k_bias, i);
   partial_products<T, R>(a.N, a.M, a.D, q, a.q.row, q_bias, k, a.k.row, k_bias, cut, area);
   weights<T, R>(a.N, a.M, area, cut.slices, T(a.scale), head_of(a, a.bias, i), a.bias.row, a.bias.column, w);
-  partial_products<T, R>(a.N, a.M, a.Dv, d, a.dout.row, nullptr, head_of(a, a.v, i), a.v.row, head_of(a, a.v_bias, i), cut, area);
+  partial_products<T, R>(a.N, a.M, a.Dv, d, a.dout.row, nullptr, head_of(a, a.v, i), a.v.row, head_of(a, a.v_bias, i),
+                         cut, area);
   const int m = threadIdx.x % 32;
   for (int n = threadIdx.x / 32; n < R; n += blockDim.x / 32) {
     T weight = 0, dw = 0;
@@ -237,7 +243,8 @@ void attend(GpuStream s, const GpuAttention<T>& a, void (*kernel)(const GpuAtten
 
 template <typename T>
 void check_attention(const GpuAttention<T>& a) {
-  if (a.N < 1 || a.N > GPU_FEW_TOKENS || a.M < 1 || a.M > GPU_FEW_TOKENS || a.D < 1 || a.D > GPU_FEW_WIDTH || a.Dv < 1 || a.Dv > GPU_FEW_WIDTH)
+  if (a.N < 1 || a.N > GPU_FEW_TOKENS || a.M < 1 || a.M > GPU_FEW_TOKENS || a.D < 1 || a.D > GPU_FEW_WIDTH ||
+      a.Dv < 1 || a.Dv > GPU_FEW_WIDTH)
     throw std::runtime_error("attention of few tokens: sizes out of range");
 }
 

@@ -1,4 +1,5 @@
-// cuda_common.cuh: what all kernels share: how they are compiled and launched, and the functions of single numbers.
+// cuda_common.cuh: what all kernels share: how they are compiled and launched, and the functions of
+// single numbers.
 #pragma once
 #include "cuda_kernels.h"
 #include "erfc.h"
@@ -31,7 +32,8 @@ template <typename... P, typename... A>
 void launch(GpuStream s, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A... args) {
   kernel<<<grid, block, shared, static_cast<cudaStream_t>(s.stream)>>>(static_cast<P>(args)...);
   const cudaError_t e = cudaGetLastError();
-  if (e != cudaSuccess) throw std::runtime_error(std::string("CUDA error: ") + cudaGetErrorString(e) + " (at a kernel of torchpe)");
+  if (e != cudaSuccess)
+    throw std::runtime_error(std::string("CUDA error: ") + cudaGetErrorString(e) + " (at a kernel of torchpe)");
 }
 #endif
 

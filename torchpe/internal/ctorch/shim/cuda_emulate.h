@@ -1,8 +1,11 @@
-// cuda_emulate.h: what CUDA gives a kernel, for a C++ compiler: a block's threads are fibers that run one at a time until
-// they wait for each other, one block after another. It is for tests, so it is strict where a GPU is not:
-//   * shared memory starts as NaN, has exactly the size that the launch asked for (AddressSanitizer sees what lies beyond),
-//     and is at most the 48 KiB that every GPU gives without asking;
-//   * a barrier that a thread has left behind, or a shuffle without its whole warp, throws std::runtime_error;
+// cuda_emulate.h: what CUDA gives a kernel, for a C++ compiler: a block's threads are fibers that
+// run one at a time until they wait for each other, one block after another. It is for tests, so it
+// is strict where a GPU is not:
+//   * shared memory starts as NaN, has exactly the size that the launch asked for
+//     (AddressSanitizer sees what lies beyond), and is at most the 48 KiB that every GPU gives
+//     without asking;
+//   * a barrier that a thread has left behind, or a shuffle without its whole warp, throws
+//     std::runtime_error;
 //   * the order of threads changes from pass to pass, so that a missing barrier shows in results.
 #pragma once
 #include <algorithm>
@@ -38,8 +41,9 @@ struct dim3 {
 static dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 #if defined(__x86_64__)
-// Keeps the registers that a function must keep on the stack, the stack's address in *from, and goes on at `to`. The
-// system's swapcontext does a system call each time, which takes a hundred times as long.
+// Keeps the registers that a function must keep on the stack, the stack's address in *from, and
+// goes on at `to`. The system's swapcontext does a system call each time, which takes a hundred
+// times as long.
 extern "C" void torchpe_switch_fiber(void** from, void* to);
 asm(R"(
 .text
@@ -102,8 +106,10 @@ class Machine {
     std::lock_guard<std::mutex> lock(one);
     const int n = int(block.x * block.y * block.z);
     if (n < 1 || n > 1024 || grid.x < 1 || grid.y < 1 || grid.z < 1 || grid.y > 65535 || grid.z > 65535)
-      throw std::runtime_error("emulated launch: a block of " + std::to_string(n) + " threads, or a grid, that no GPU takes");
-    if (shared > SHARED_MOST) throw std::runtime_error("emulated launch: " + std::to_string(shared) + " bytes of shared memory");
+      throw std::runtime_error("emulated launch: a block of " + std::to_string(n) +
+                               " threads, or a grid, that no GPU takes");
+    if (shared > SHARED_MOST)
+      throw std::runtime_error("emulated launch: " + std::to_string(shared) + " bytes of shared memory");
     while (fibers_.size() < size_t(n)) fibers_.push_back(std::make_unique<Fiber>());
     threads_ = n;
     body_ = &body;

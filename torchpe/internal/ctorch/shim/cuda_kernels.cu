@@ -1,5 +1,6 @@
-// cuda_kernels.cu: the kernels of cuda_kernels.h. What limits them is memory traffic: each reads and writes every number
-// once, neighbouring threads neighbouring numbers, and enough loads are under way at a time that their latency is hidden.
+// cuda_kernels.cu: the kernels of cuda_kernels.h. What limits them is memory traffic: each reads
+// and writes every number once, neighbouring threads neighbouring numbers, and enough loads are
+// under way at a time that their latency is hidden.
 #include "cuda_attention.cuh"
 #include "cuda_common.cuh"
 
@@ -13,8 +14,8 @@ namespace {
 constexpr int COLUMNS = 32, LANES = THREADS / COLUMNS;
 
 template <typename T, bool GELU, typename U>
-__global__ void __launch_bounds__(THREADS)
-    bias_gelu_kernel(int64_t rows, int64_t cols, int64_t per_chunk, const T* u, const T* bias, int64_t bias_member, U* y) {
+__global__ void __launch_bounds__(THREADS) bias_gelu_kernel(int64_t rows, int64_t cols, int64_t per_chunk, const T* u,
+                                                            const T* bias, int64_t bias_member, U* y) {
   const int64_t c = int64_t(blockIdx.x) * COLUMNS + threadIdx.x, e = blockIdx.z, first = blockIdx.y * per_chunk;
   if (c >= cols) return;
   const int64_t end = first + per_chunk < rows ? first + per_chunk : rows, base = e * rows * cols + c;
@@ -32,19 +33,23 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <typename T>
-void bias_gelu(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias, int64_t bias_member, bool gelu, T* y, uint16_t* y16) {
+void bias_gelu(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias, int64_t bias_member,
+               bool gelu, T* y, uint16_t* y16) {
   if (E * rows * cols == 0) return;
   const int64_t per = gpu_chunk_rows(rows, 4 * LANES, 60000);
   const dim3 grid(parts_of(cols, COLUMNS), parts_of(rows, per), E), block(COLUMNS, LANES);
   if (y16)
-    launch(s, gelu ? bias_gelu_kernel<T, true, uint16_t> : bias_gelu_kernel<T, false, uint16_t>, grid, block, 0, rows, cols, per, u, bias, bias_member, y16);
+    launch(s, gelu ? bias_gelu_kernel<T, true, uint16_t> : bias_gelu_kernel<T, false, uint16_t>, grid, block, 0, rows,
+           cols, per, u, bias, bias_member, y16);
   else
-    launch(s, gelu ? bias_gelu_kernel<T, true, T> : bias_gelu_kernel<T, false, T>, grid, block, 0, rows, cols, per, u, bias, bias_member, y);
+    launch(s, gelu ? bias_gelu_kernel<T, true, T> : bias_gelu_kernel<T, false, T>, grid, block, 0, rows, cols, per, u,
+           bias, bias_member, y);
 }
 
 template <typename T, bool GELU, typename U>
-__global__ void __launch_bounds__(THREADS) dense_backward_kernel(int64_t rows, int64_t cols, int64_t per_chunk, const T* __restrict u, const T* bias,
-                                                                 int64_t bias_member, const T* __restrict dy, U* __restrict du, T* parts) {
+__global__ void __launch_bounds__(THREADS)
+    dense_backward_kernel(int64_t rows, int64_t cols, int64_t per_chunk, const T* __restrict u, const T* bias,
+                          int64_t bias_member, const T* __restrict dy, U* __restrict du, T* parts) {
   TORCHPE_SHARED(T, sums);
   const int64_t c = int64_t(blockIdx.x) * COLUMNS + threadIdx.x, e = blockIdx.z, first = blockIdx.y * per_chunk;
   const int64_t end = first + per_chunk < rows ? first + per_chunk : rows, base = e * rows * cols + c;
@@ -69,18 +74,18 @@ __global__ void __launch_bounds__(THREADS) dense_backward_kernel(int64_t rows, i
 }
 
 template <typename T>
-void dense_backward(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias, int64_t bias_member, const T* dy, T* du, uint16_t* du16,
-                    T* parts) {
+void dense_backward(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias, int64_t bias_member,
+                    const T* dy, T* du, uint16_t* du16, T* parts) {
   if (E * rows * cols == 0) return;
   const int64_t per = sum_chunk_rows(rows);
   const dim3 grid(parts_of(cols, COLUMNS), sum_chunks(rows), E), block(COLUMNS, LANES);
   const size_t shared = sizeof(T) * THREADS;
   if (du16)
-    launch(s, u ? dense_backward_kernel<T, true, uint16_t> : dense_backward_kernel<T, false, uint16_t>, grid, block, shared, rows, cols, per, u, bias,
-           bias_member, dy, du16, parts);
+    launch(s, u ? dense_backward_kernel<T, true, uint16_t> : dense_backward_kernel<T, false, uint16_t>, grid, block,
+           shared, rows, cols, per, u, bias, bias_member, dy, du16, parts);
   else
-    launch(s, u ? dense_backward_kernel<T, true, T> : dense_backward_kernel<T, false, T>, grid, block, shared, rows, cols, per, u, bias, bias_member, dy,
-           du, parts);
+    launch(s, u ? dense_backward_kernel<T, true, T> : dense_backward_kernel<T, false, T>, grid, block, shared, rows,
+           cols, per, u, bias, bias_member, dy, du, parts);
 }
 
 template <typename T>
@@ -104,30 +109,31 @@ __global__ void __launch_bounds__(THREADS) add_sums_kernel(const GpuSums<T> a) {
 template <typename T>
 void add_sums(GpuStream s, const GpuSums<T>& a) {
   if (a.members * a.chunks * a.cols == 0) return;
-  launch(s, add_sums_kernel<T>, dim3(parts_of(a.count * a.cols, COLUMNS), a.members), dim3(COLUMNS, LANES), sizeof(T) * THREADS, a);
+  launch(s, add_sums_kernel<T>, dim3(parts_of(a.count * a.cols, COLUMNS), a.members), dim3(COLUMNS, LANES),
+         sizeof(T) * THREADS, a);
 }
 
 // ---- layer norm ----
 
 // A row is GROUP threads', a warp or a block, each of which holds up to PER of its numbers.
 template <typename T, int GROUP>
-__device__ __forceinline__ T group_sum(T v, T* room) {
+__device__ __forceinline__ T group_sum(T v, T* scratch) {
   v = warp_sum(v);
   if constexpr (GROUP == 32) {
     return v;
   } else {
-    __syncthreads();  // the room may still be read
-    if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = v;
+    __syncthreads();  // scratch may still be read
+    if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = v;
     __syncthreads();
     T sum = 0;
-    for (int w = 0; w < GROUP / 32; w++) sum += room[w];
+    for (int w = 0; w < GROUP / 32; w++) sum += scratch[w];
     return sum;
   }
 }
 
 template <typename T, int GROUP, int PER, bool GELU>
 __global__ void __launch_bounds__(THREADS) add_layer_norm_kernel(const GpuNorm<T> a) {
-  TORCHPE_SHARED(T, room);
+  TORCHPE_SHARED(T, scratch);
   const int lane = threadIdx.x % GROUP, cols = int(a.cols);
   const int64_t e = blockIdx.y, r = int64_t(blockIdx.x) * (THREADS / GROUP) + threadIdx.x / GROUP;
   if (r >= a.rows) return;  // as a group
@@ -144,14 +150,14 @@ __global__ void __launch_bounds__(THREADS) add_layer_norm_kernel(const GpuNorm<T
     }
     sum += h[k];
   }
-  const T mean = group_sum<T, GROUP>(sum, room) / T(cols);
+  const T mean = group_sum<T, GROUP>(sum, scratch) / T(cols);
   sum = 0;
   TORCHPE_UNROLL()
   for (int k = 0; k < PER; k++) {
     const T d = lane + k * GROUP < cols ? h[k] - mean : T(0);
     sum += d * d;
   }
-  const T rs = T(1) / root_of(group_sum<T, GROUP>(sum, room) / T(cols) + T(a.eps));
+  const T rs = T(1) / root_of(group_sum<T, GROUP>(sum, scratch) / T(cols) + T(a.eps));
   T gain[PER], bias[PER];  // loaded before the first store, which might be to where they are
   TORCHPE_UNROLL()
   for (int k = 0; k < PER; k++) {
@@ -172,10 +178,11 @@ __global__ void __launch_bounds__(THREADS) add_layer_norm_kernel(const GpuNorm<T
 
 template <typename T, int GROUP, int PER, bool GELU>
 __global__ void __launch_bounds__(THREADS) layer_norm_backward_kernel(const GpuNorm<T> a, int64_t per_chunk) {
-  TORCHPE_SHARED(T, room);  // group_sum's where the block is one group; else rows [sums,cols] for each
+  TORCHPE_SHARED(T, scratch);  // group_sum's where the block is one group; else rows [sums,cols] for each
   constexpr int GROUPS = THREADS / GROUP;
   const int lane = threadIdx.x % GROUP, group = threadIdx.x / GROUP, cols = int(a.cols);
-  const int64_t e = blockIdx.y, first = blockIdx.x * per_chunk, end = first + per_chunk < a.rows ? first + per_chunk : a.rows;
+  const int64_t e = blockIdx.y, first = blockIdx.x * per_chunk,
+                end = first + per_chunk < a.rows ? first + per_chunk : a.rows;
   T g[PER], y_bias[GELU ? PER : 1], dgain[PER], dbias[PER], dy_sum[PER];
   TORCHPE_UNROLL()
   for (int k = 0; k < PER; k++) {
@@ -202,8 +209,8 @@ __global__ void __launch_bounds__(THREADS) layer_norm_backward_kernel(const GpuN
       dgain[k] += d[k] * h[k];
       dbias[k] += d[k];
     }
-    m1 = group_sum<T, GROUP>(m1, room) / T(cols);
-    m2 = group_sum<T, GROUP>(m2, room) / T(cols);
+    m1 = group_sum<T, GROUP>(m1, scratch) / T(cols);
+    m2 = group_sum<T, GROUP>(m2, scratch) / T(cols);
     TORCHPE_UNROLL()
     for (int k = 0; k < PER; k++) {
       const int c = lane + k * GROUP;
@@ -217,7 +224,7 @@ __global__ void __launch_bounds__(THREADS) layer_norm_backward_kernel(const GpuN
     }
   }
   T* const mine = a.parts + (e * gridDim.x + blockIdx.x) * a.sums * cols;
-  T* const to = GROUPS == 1 ? mine : room + group * a.sums * cols;
+  T* const to = GROUPS == 1 ? mine : scratch + group * a.sums * cols;
   TORCHPE_UNROLL()
   for (int k = 0; k < PER; k++) {
     const int c = lane + k * GROUP;
@@ -229,8 +236,8 @@ __global__ void __launch_bounds__(THREADS) layer_norm_backward_kernel(const GpuN
   if constexpr (GROUPS > 1) {
     __syncthreads();
     for (int i = threadIdx.x; i < a.sums * cols; i += THREADS) {
-      T sum = room[i];
-      for (int w = 1; w < GROUPS; w++) sum += room[w * a.sums * cols + i];
+      T sum = scratch[i];
+      for (int w = 1; w < GROUPS; w++) sum += scratch[w * a.sums * cols + i];
       mine[i] = sum;
     }
   }
@@ -240,12 +247,13 @@ template <typename T, int GROUP, int PER>
 struct Norm {
   static constexpr int GROUPS = THREADS / GROUP;
   static void forward(GpuStream s, const GpuNorm<T>& a) {
-    launch(s, a.gelu ? add_layer_norm_kernel<T, GROUP, PER, true> : add_layer_norm_kernel<T, GROUP, PER, false>, dim3(parts_of(a.rows, GROUPS), a.members),
-           dim3(THREADS), sizeof(T) * 8, a);
+    launch(s, a.gelu ? add_layer_norm_kernel<T, GROUP, PER, true> : add_layer_norm_kernel<T, GROUP, PER, false>,
+           dim3(parts_of(a.rows, GROUPS), a.members), dim3(THREADS), sizeof(T) * 8, a);
   }
   static void backward(GpuStream s, const GpuNorm<T>& a) {
     const size_t shared = sizeof(T) * size_t(GROUPS == 1 ? 8 : GROUPS * a.sums * a.cols);
-    launch(s, a.gelu ? layer_norm_backward_kernel<T, GROUP, PER, true> : layer_norm_backward_kernel<T, GROUP, PER, false>,
+    launch(s,
+           a.gelu ? layer_norm_backward_kernel<T, GROUP, PER, true> : layer_norm_backward_kernel<T, GROUP, PER, false>,
            dim3(norm_chunks(a.rows), a.members), dim3(THREADS), shared, a, norm_chunk_rows(a.rows));
   }
 };
@@ -383,8 +391,9 @@ __device__ __forceinline__ T sum_of_exponentials(const T* z, int64_t C, T most) 
 
 // A block is a member.
 template <typename T>
-__global__ void __launch_bounds__(THREADS) cross_entropy_kernel(int64_t B, int64_t C, const T* __restrict z, const int64_t* __restrict target, T* loss) {
-  TORCHPE_SHARED(T, room);
+__global__ void __launch_bounds__(THREADS)
+    cross_entropy_kernel(int64_t B, int64_t C, const T* __restrict z, const int64_t* __restrict target, T* loss) {
+  TORCHPE_SHARED(T, scratch);
   const int64_t e = blockIdx.x;
   T sum = 0;
   for (int64_t b = threadIdx.x; b < B; b += THREADS) {
@@ -394,24 +403,27 @@ __global__ void __launch_bounds__(THREADS) cross_entropy_kernel(int64_t B, int64
     const T most = largest(row, C, at);
     sum += y >= 0 && y < C ? log_of(sum_of_exponentials(row, C, most)) + most - row[y] : T(NAN);
   }
-  sum = group_sum<T, THREADS>(sum, room);
+  sum = group_sum<T, THREADS>(sum, scratch);
   if (threadIdx.x == 0) loss[e] = sum / T(B);
 }
 
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    cross_entropy_backward_kernel(int64_t B, int64_t C, const T* __restrict z, const int64_t* __restrict target, const T* g, int64_t g_member, T* __restrict dz) {
+    cross_entropy_backward_kernel(int64_t B, int64_t C, const T* __restrict z, const int64_t* __restrict target,
+                                  const T* g, int64_t g_member, T* __restrict dz) {
   const int64_t b = int64_t(blockIdx.x) * THREADS + threadIdx.x, e = blockIdx.y, first = (e * B + b) * C;
   if (b >= B) return;
   int64_t at;
-  const T most = largest(z + first, C, at), share = g[e * g_member] / T(B), scale = share / sum_of_exponentials(z + first, C, most);
+  const T most = largest(z + first, C, at), share = g[e * g_member] / T(B),
+          scale = share / sum_of_exponentials(z + first, C, most);
   const int64_t y = target[e * B + b];
   for (int64_t c = 0; c < C; c++) dz[first + c] = exp_of(z[first + c] - most) * scale - (c == y ? share : T(0));
 }
 
 template <typename T>
-__global__ void __launch_bounds__(THREADS) right_answers_kernel(int64_t B, int64_t C, const T* __restrict z, const int64_t* __restrict target, double* right) {
-  TORCHPE_SHARED(double, room);
+__global__ void __launch_bounds__(THREADS)
+    right_answers_kernel(int64_t B, int64_t C, const T* __restrict z, const int64_t* __restrict target, double* right) {
+  TORCHPE_SHARED(double, scratch);
   const int64_t e = blockIdx.x;
   double sum = 0;
   for (int64_t b = threadIdx.x; b < B; b += THREADS) {
@@ -419,7 +431,7 @@ __global__ void __launch_bounds__(THREADS) right_answers_kernel(int64_t B, int64
     largest(z + (e * B + b) * C, C, at);
     sum += at == target[e * B + b] ? 1 : 0;
   }
-  sum = group_sum<double, THREADS>(sum, room);
+  sum = group_sum<double, THREADS>(sum, scratch);
   if (threadIdx.x == 0) right[e] = sum;
 }
 
@@ -429,21 +441,24 @@ void cross_entropy(GpuStream s, int64_t E, int64_t B, int64_t C, const T* z, con
 }
 
 template <typename T>
-void cross_entropy_backward(GpuStream s, int64_t E, int64_t B, int64_t C, const T* z, const int64_t* target, const T* g, int64_t g_member, T* dz) {
+void cross_entropy_backward(GpuStream s, int64_t E, int64_t B, int64_t C, const T* z, const int64_t* target, const T* g,
+                            int64_t g_member, T* dz) {
   if (E * B * C > 0)
-    launch(s, cross_entropy_backward_kernel<T>, dim3(parts_of(B, THREADS), E), dim3(THREADS), 0, B, C, z, target, g, g_member, dz);
+    launch(s, cross_entropy_backward_kernel<T>, dim3(parts_of(B, THREADS), E), dim3(THREADS), 0, B, C, z, target, g,
+           g_member, dz);
 }
 
 template <typename T>
 void right_answers(GpuStream s, int64_t E, int64_t B, int64_t C, const T* z, const int64_t* target, double* right) {
-  if (E * B * C > 0) launch(s, right_answers_kernel<T>, dim3(E), dim3(THREADS), sizeof(double) * 8, B, C, z, target, right);
+  if (E * B * C > 0)
+    launch(s, right_answers_kernel<T>, dim3(E), dim3(THREADS), sizeof(double) * 8, B, C, z, target, right);
 }
 
 // ---- dropout ----
 
 template <typename T, bool ALIGNED>
-__global__ void __launch_bounds__(THREADS)
-    dropout_kernel(int64_t n, const T* __restrict x, const int64_t* draws, uint64_t call, uint32_t threshold, T keep, T* __restrict y) {
+__global__ void __launch_bounds__(THREADS) dropout_kernel(int64_t n, const T* __restrict x, const int64_t* draws,
+                                                          uint64_t call, uint32_t threshold, T keep, T* __restrict y) {
   const int64_t e = blockIdx.y, block = int64_t(blockIdx.x) * THREADS + threadIdx.x, first = e * n + 4 * block;
   const int count = int(n - 4 * block < 4 ? n - 4 * block : 4);
   if (count <= 0) return;
@@ -462,10 +477,13 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <typename T>
-void dropout(GpuStream s, int64_t E, int64_t n, const T* x, const int64_t* draws, uint64_t call, uint32_t threshold, double keep, T* y) {
+void dropout(GpuStream s, int64_t E, int64_t n, const T* x, const int64_t* draws, uint64_t call, uint32_t threshold,
+             double keep, T* y) {
   if (E * n == 0) return;
-  const bool aligned = n % 4 == 0 && reinterpret_cast<uintptr_t>(x) % 16 == 0 && reinterpret_cast<uintptr_t>(y) % 16 == 0;
-  launch(s, aligned ? dropout_kernel<T, true> : dropout_kernel<T, false>, dim3(parts_of(parts_of(n, 4), THREADS), E), dim3(THREADS), 0, n, x, draws, call, threshold, keep, y);
+  const bool aligned =
+      n % 4 == 0 && reinterpret_cast<uintptr_t>(x) % 16 == 0 && reinterpret_cast<uintptr_t>(y) % 16 == 0;
+  launch(s, aligned ? dropout_kernel<T, true> : dropout_kernel<T, false>, dim3(parts_of(parts_of(n, 4), THREADS), E),
+         dim3(THREADS), 0, n, x, draws, call, threshold, keep, y);
 }
 
 template <typename T>

@@ -1,11 +1,12 @@
-// cuda_kernels.h: the fused GPU kernels. cuda_kernels.cu is compiled by nvcc, where there is one, and always by the C++
-// compiler too, as loops that go through a grid thread by thread (cuda_emulate.h), so that a machine without a GPU can test
-// what a GPU runs. Each gives a table of the same functions.
+// cuda_kernels.h: the fused GPU kernels. cuda_kernels.cu is compiled by nvcc, where there is one,
+// and always by the C++ compiler too, as loops that go through a grid thread by thread
+// (cuda_emulate.h), so that a machine without a GPU can test what a GPU runs. Each gives a table of
+// the same functions.
 //
-// All arrays are given: no function allocates, waits or reads anything back, so each may be captured in a CUDA graph. Sums
-// are made in an order that depends on sizes alone, without atomics: a step repeats to the same bits. [E,...] arrays are
-// dense unless there is a `..._member`, the distance of one member to the next in elements. A failed launch throws
-// std::runtime_error.
+// All arrays are given: no function allocates, waits or reads anything back, so each may be
+// captured in a CUDA graph. Sums are made in an order that depends on sizes alone, without atomics:
+// a step repeats to the same bits. [E,...] arrays are dense unless there is a `..._member`, the
+// distance of one member to the next in elements. A failed launch throws std::runtime_error.
 #pragma once
 #include <cstdint>
 
@@ -15,15 +16,16 @@ struct GpuStream {
   void* stream;  // cudaStream_t; the emulation needs none
 };
 
-// A [E,B,H,rows,columns] operand of attention: its address, null for none, and its strides in elements.
+// A [E,B,H,rows,columns] operand of attention: its address, null for none, and its strides in
+// elements.
 template <typename T>
 struct GpuHeads {
   T* p;
   int64_t member, batch, head, row, column;
 };
 
-// Attention over at most GPU_FEW_TOKENS queries and keys, at most GPU_FEW_WIDTH wide; both passes. columns are dense but
-// those of bias.
+// Attention over at most GPU_FEW_TOKENS queries and keys, at most GPU_FEW_WIDTH wide; both passes.
+// columns are dense but those of bias.
 constexpr int GPU_FEW_TOKENS = 32, GPU_FEW_WIDTH = 256;
 template <typename T>
 struct GpuAttention {
@@ -31,13 +33,15 @@ struct GpuAttention {
   int N, M, D, Dv;
   double scale;
   GpuHeads<const T> q, k, v, bias, dout;
-  GpuHeads<const T> q_bias, k_bias, v_bias;  // one row [E,1,H,1,width] each, added to all of q, k, v as they are read; null for none
+  // One row [E,1,H,1,width] each, added to all of q, k, v as they are read; null for none.
+  GpuHeads<const T> q_bias, k_bias, v_bias;
   GpuHeads<T> out, dq, dk, dv;
   GpuHeads<T> dq_sum, dk_sum, dv_sum;  // sums of dq, dk, dv over their tokens, one row [E,B,H,1,width]; null for none
 };
 
-// Layer norm of x + f(y + y_bias), f GELU where gelu, else nothing; and its backward pass. [E,rows,cols] are x, y, xhat, out, dout,
-// ds, dy; [E,cols] the biases and the gain; [E,rows] rstd. y and y_bias may be null, y of the backward pass where not gelu.
+// Layer norm of x + f(y + y_bias), f GELU where gelu, else nothing; and its backward pass.
+// [E,rows,cols] are x, y, xhat, out, dout, ds, dy; [E,cols] the biases and the gain; [E,rows] rstd.
+// y and y_bias may be null, y of the backward pass where not gelu.
 template <typename T>
 struct GpuNorm {
   int64_t members, rows, cols;
@@ -55,10 +59,11 @@ struct GpuNorm {
   T* dy;           // of y, null where that is ds or goes to dy16
   uint16_t* dy16;  // the same rounded to bfloat16, or null
   int sums;        // 2, or 3
-  T* parts;        // sums over chunks of rows [E,norm_chunks(rows),sums,cols]: of the gradients of gain and bias, and of y
+  T* parts;  // sums over chunks of rows [E,norm_chunks(rows),sums,cols]: of the gradients of gain and bias, and of y
 };
 
-// into[i][e,c] += sum over chunks of parts[e,chunk,i,c], for i < count: parts [E,chunks,count,cols].
+// into[i][e,c] += sum over chunks of parts[e,chunk,i,c], for i < count: parts
+// [E,chunks,count,cols].
 template <typename T>
 struct GpuSums {
   int64_t members, chunks, cols;
@@ -99,32 +104,41 @@ constexpr int64_t GPU_FEW_CLASSES = 128;  // a thread goes through the logits of
 
 template <typename T>
 struct GpuTable {
-  // u + bias, then GELU where gelu; to y, which may be u, or rounded to bfloat16 to y16. u, y [E,rows,cols]; bias may be null
-  void (*bias_gelu)(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias, int64_t bias_member, bool gelu, T* y, uint16_t* y16);
-  // d = dy * gelu'(u + bias), or dy where u is null; d goes to du, or rounded to bfloat16 to du16, and its column sums over
-  // chunks of rows to parts [E,sum_chunks(rows),cols]. Each of the three may be null
-  void (*dense_backward)(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias, int64_t bias_member, const T* dy, T* du,
-                         uint16_t* du16, T* parts);
+  // u + bias, then GELU where gelu; to y, which may be u, or rounded to bfloat16 to y16. u, y
+  // [E,rows,cols]; bias may be null
+  void (*bias_gelu)(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias, int64_t bias_member,
+                    bool gelu, T* y, uint16_t* y16);
+  // d = dy * gelu'(u + bias), or dy where u is null; d goes to du, or rounded to bfloat16 to du16,
+  // and its column sums over chunks of rows to parts [E,sum_chunks(rows),cols]. Each of the three
+  // may be null
+  void (*dense_backward)(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias,
+                         int64_t bias_member, const T* dy, T* du, uint16_t* du16, T* parts);
   void (*add_sums)(GpuStream s, const GpuSums<T>& a);
   void (*add_layer_norm)(GpuStream s, const GpuNorm<T>& a);
   void (*layer_norm_backward)(GpuStream s, const GpuNorm<T>& a);
-  // out = softmax(scale q k^T + bias) v, and the gradients that are not null; logits never leave the multiprocessor
+  // out = softmax(scale q k^T + bias) v, and the gradients that are not null; logits never leave
+  // the multiprocessor
   void (*attention)(GpuStream s, const GpuAttention<T>& a);
   void (*attention_backward)(GpuStream s, const GpuAttention<T>& a);
   void (*adam)(GpuStream s, const GpuAdam<T>& a);
   void (*sgd)(GpuStream s, const GpuAdam<T>& a);  // m and v are not used
   void (*account)(GpuStream s, const GpuAccount<T>& a);
-  // Of logits z [E,B,C] and classes target [E,B]: the mean cross-entropy [E] (NaN where a class is none of the C), its gradient times
-  // g [E], and in how many rows the first of the largest logits, or of NaNs, is the target's
+  // Of logits z [E,B,C] and classes target [E,B]: the mean cross-entropy [E] (NaN where a class is
+  // none of the C), its gradient times g [E], and in how many rows the first of the largest logits,
+  // or of NaNs, is the target's
   void (*cross_entropy)(GpuStream s, int64_t E, int64_t B, int64_t C, const T* z, const int64_t* target, T* loss);
-  void (*cross_entropy_backward)(GpuStream s, int64_t E, int64_t B, int64_t C, const T* z, const int64_t* target, const T* g, int64_t g_member, T* dz);
+  void (*cross_entropy_backward)(GpuStream s, int64_t E, int64_t B, int64_t C, const T* z, const int64_t* target,
+                                 const T* g, int64_t g_member, T* dz);
   void (*right_answers)(GpuStream s, int64_t E, int64_t B, int64_t C, const T* z, const int64_t* target, double* right);
-  // y = x / (1-p) where the draw of (seed, step, call) is not below threshold, else 0. x [E,n]; draws: step, then E seeds
-  void (*dropout)(GpuStream s, int64_t E, int64_t n, const T* x, const int64_t* draws, uint64_t call, uint32_t threshold, double keep, T* y);
+  // y = x / (1-p) where the draw of (seed, step, call) is not below threshold, else 0. x [E,n];
+  // draws: step, then E seeds
+  void (*dropout)(GpuStream s, int64_t E, int64_t n, const T* x, const int64_t* draws, uint64_t call,
+                  uint32_t threshold, double keep, T* y);
 };
 
-// Columns are summed over chunks of this many rows: at least `least`, and a multiple of 8 that makes at most most_chunks of
-// them. It follows from the rows alone, so that no result depends on the GPU.
+// Columns are summed over chunks of this many rows: at least `least`, and a multiple of 8 that
+// makes at most most_chunks of them. It follows from the rows alone, so that no result depends on
+// the GPU.
 inline int64_t gpu_chunk_rows(int64_t rows, int64_t least, int64_t most_chunks) {
   const int64_t per = (rows + most_chunks - 1) / most_chunks;
   return per <= least ? least : (per + 7) / 8 * 8;

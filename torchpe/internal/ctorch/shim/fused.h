@@ -1,6 +1,6 @@
-// fused.h: what the fused operators share. Each has up to three forms: hand-written CPU loops with their own backward pass;
-// the kernels of cuda_kernels.cu for GPUs (gpu.h); and a composition of libtorch operators for everything else, which is also
-// what the others are tested against.
+// fused.h: what the fused operators share. Each has up to three forms: hand-written CPU loops with
+// their own backward pass; the kernels of cuda_kernels.cu for GPUs (gpu.h); and a composition of
+// libtorch operators for everything else, which is also what the others are tested against.
 #pragma once
 #include <ATen/Parallel.h>
 #if defined(__x86_64__)
@@ -12,7 +12,8 @@
 
 namespace torchpe {
 
-// What tp_set_fused chose: 0 composed, 1 the CPU's loops and the GPU's kernels, 2 the GPU's kernels on the CPU too.
+// What tp_set_fused chose: 0 composed, 1 the CPU's loops and the GPU's kernels, 2 the GPU's kernels
+// on the CPU too.
 int fused_form();
 
 // The loops serve dense float32 and float64 on the CPU.
@@ -25,7 +26,8 @@ inline void check_same(const char* what, const at::Tensor& a, const at::Tensor& 
               a.device(), " with ", b.scalar_type(), " on ", b.device());
 }
 
-// An operand that may be missing is an empty tensor then: autograd functions of libtorch 1.13 take no undefined ones.
+// An operand that may be missing is an empty tensor then: autograd functions of libtorch 1.13 take
+// no undefined ones.
 inline bool given(const at::Tensor& t) { return t.numel() > 0; }
 inline at::Tensor get_or_empty(tp_tensor h, const at::Tensor& like) {
   return h == 0 ? at::empty({0}, like.options().requires_grad(false)) : get(h);
@@ -43,8 +45,9 @@ inline at::Tensor get_or_empty(tp_tensor h, const at::Tensor& like) {
     }                                  \
   } while (0)
 
-// Numbers below the smallest normal one (1e-38) are zeros to the loops while one of these lives: each costs a CPU a hundred times what
-// another costs, and saturated softmaxes make tensors full of them. The thread's own setting comes back: Go runs on it too.
+// Numbers below the smallest normal one (1e-38) are zeros to the loops while one of these lives:
+// each costs a CPU a hundred times what another costs, and saturated softmaxes make tensors full of
+// them. The thread's own setting comes back: Go runs on it too.
 class FlushDenormals {
 #if defined(__x86_64__)
  public:
@@ -66,8 +69,8 @@ void in_parallel(int64_t begin, int64_t end, int64_t grain, const F& f) {
   });
 }
 
-// Rows are worked on in chunks of fixed size, whose partial sums are added in order: the result does
-// not depend on the number of threads.
+// Rows are worked on in chunks of fixed size, whose partial sums are added in order: the result
+// does not depend on the number of threads.
 constexpr int64_t ROW_CHUNK = 96;
 
 template <typename F>
@@ -88,12 +91,13 @@ void for_row_chunks_summing(int64_t rows, int64_t width, T* into, F&& f) {
     for (int64_t i = 0; i < width; i++) into[i] += parts[size_t(c * width + i)];
 }
 
-// Whether each member's part of t [E,...] is dense, as the loops read and write it; members may lie apart.
+// Whether each member's part of t [E,...] is dense, as the loops read and write it; members may lie
+// apart.
 inline bool members_dense(const at::Tensor& t) { return t.size(0) == 0 || t[0].is_contiguous(); }
 
-// Where the gradient of parameter w goes: straight into its own gradient buffer where it is a leaf that has
-// one (the flat buffer of a ParamSet), which saves a pass over all parameters; else into a new tensor
-// that is handed to autograd.
+// Where the gradient of parameter w goes: straight into its own gradient buffer where it is a leaf
+// that has one (the flat buffer of a ParamSet), which saves a pass over all parameters; else into a
+// new tensor that is handed to autograd.
 struct GradTarget {
   at::Tensor into;
   bool own;  // into is the leaf's buffer: hand nothing to autograd
@@ -108,11 +112,14 @@ inline GradTarget grad_target(const at::Tensor& w) {
   return {at::zeros(w.sizes(), w.options().requires_grad(false)), false};
 }
 
-// The operators of shim.h, for others to be composed of; they see whether gradients are on. b and y may be empty, attention's bias
-// undefined.
+// The operators of shim.h, for others to be composed of; they see whether gradients are on. b and y
+// may be empty, attention's bias undefined.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu);
-torch::autograd::variable_list project_qkv(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, int64_t heads);
-at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias, double scale);
-at::Tensor add_layer_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias, double eps);
+torch::autograd::variable_list project_qkv(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b,
+                                           int64_t heads);
+at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias,
+                     double scale);
+at::Tensor add_layer_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias,
+                          double eps);
 
 }  // namespace torchpe

@@ -1,5 +1,5 @@
-// gpu.h: the fused operators as the kernels of cuda_kernels.h compute them, and the products between, which are cuBLAS's.
-// Each is checked by its caller.
+// gpu.h: the fused operators as the kernels of cuda_kernels.h compute them, and the products
+// between, which are cuBLAS's. Each is checked by its caller.
 #pragma once
 #include <c10/core/DeviceGuard.h>
 
@@ -8,15 +8,16 @@
 
 namespace torchpe {
 
-// Whether the kernels compute what t takes part in: float32 and float64 on a GPU, where nvcc compiled them, or on the CPU
-// after tp_set_fused(2).
+// Whether the kernels compute what t takes part in: float32 and float64 on a GPU, where nvcc
+// compiled them, or on the CPU after tp_set_fused(2).
 bool use_kernels(const at::Tensor& t);
 
 // The kernels for t's device and type.
 template <typename T>
 const GpuTable<T>& gpu_kernels(const at::Tensor& t);
 
-// Makes t's device the current one while it lives; converts to the stream that libtorch uses there at the moment.
+// Makes t's device the current one while it lives; converts to the stream that libtorch uses there
+// at the moment.
 class OnDevice {
  public:
   explicit OnDevice(const at::Tensor& t);
@@ -29,11 +30,14 @@ class OnDevice {
 
 at::Tensor linear_on_gpu(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu, bool keep);
 torch::autograd::variable_list qkv_on_gpu(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, int64_t heads);
-// Whether rows of x are short enough, and gain and bias two parameters with dense rows: their gradients are added at a time.
+// Whether rows of x are short enough, and gain and bias two parameters with dense rows: their
+// gradients are added at a time.
 bool norm_fits_gpu(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bias);
-at::Tensor add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias, double eps, bool keep);
+at::Tensor add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain,
+                                 const at::Tensor& bias, double eps, bool keep);
 // mask: empty, or [E,B,H,N,M] with any strides and without a gradient
-at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask, double scale);
+at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
+                            double scale);
 // As tp_attention_block and tp_mlp_block; biases empty for none, mask and read undefined.
 struct AttentionBlock {
   at::Tensor x, qkv_w, qkv_b, out_w, out_b, mask, read, gain, bias;

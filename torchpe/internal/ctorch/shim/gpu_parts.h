@@ -1,5 +1,5 @@
-// gpu_parts.h: what the operators and blocks on a GPU are made of: the passes of a linear map, of layer norm and of attention over
-// few tokens, without autograd. Each has its own file, *_cuda.cc.
+// gpu_parts.h: what the operators and blocks on a GPU are made of: the passes of a linear map, of
+// layer norm and of attention over few tokens, without autograd. Each has its own file, *_cuda.cc.
 #pragma once
 #include "gpu.h"
 #include "product.h"
@@ -21,8 +21,8 @@ at::Tensor shaped(const at::Tensor& rows, at::IntArrayRef like);
 // u + b, then GELU where gelu: u [E,rows,O], b [E,O] or none. y may be u, or of bfloat16.
 void bias_gelu(const at::Tensor& u, const at::Tensor& b, bool gelu, const at::Tensor& y);
 
-// The gradient of u, by that of bias_gelu's result; u is undefined where there was no GELU. Its sums over rows go to b, a parameter
-// or none.
+// The gradient of u, by that of bias_gelu's result; u is undefined where there was no GELU. Its
+// sums over rows go to b, a parameter or none.
 struct BiasGeluBackward {
   at::Tensor u, b, dy;
   at::Tensor db;  // what autograd is to have of b's gradient
@@ -30,14 +30,18 @@ struct BiasGeluBackward {
   at::Tensor run(bool wanted, bool bf16);
 };
 
-// The gradient of x w^T by du [E,rows,O], x, w and du as products take them: of x, added to `onto` where that is defined, if it is
-// wanted; that of w is added to dw, if that is defined.
-at::Tensor product_backward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& du, bool wanted, const at::Tensor& onto, const at::Tensor& dw);
+// The gradient of x w^T by du [E,rows,O], x, w and du as products take them: of x, added to `onto`
+// where that is defined, if it is wanted; that of w is added to dw, if that is defined.
+at::Tensor product_backward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& du, bool wanted,
+                            const at::Tensor& onto, const at::Tensor& dw);
 
 // Where the gradient of a parameter goes, or nowhere if it wants none.
-inline GradTarget wanted_target(const at::Tensor& w) { return given(w) && w.requires_grad() ? grad_target(w) : GradTarget{{}, true}; }
+inline GradTarget wanted_target(const at::Tensor& w) {
+  return given(w) && w.requires_grad() ? grad_target(w) : GradTarget{{}, true};
+}
 
-// Layer norm of x + f(y + y_bias), f GELU or nothing: x, y [E,rows,D], y_bias [E,D]; without GELU y and y_bias may be empty or undefined.
+// Layer norm of x + f(y + y_bias), f GELU or nothing: x, y [E,rows,D], y_bias [E,D]; without GELU y
+// and y_bias may be empty or undefined.
 struct NormPass {
   at::Tensor x, y, y_bias;
   bool gelu = false;
@@ -46,7 +50,7 @@ struct NormPass {
   at::Tensor xhat, rstd;  // for the backward pass, which needs y, y_bias, gain and bias besides; after forward(true)
   at::Tensor forward(bool keep);
 
-  at::Tensor ds, dy;                // the gradients of x and y; dy is ds where they are the same, and bfloat16 where it was asked for
+  at::Tensor ds, dy;  // the gradients of x and y; dy is ds where they are the same, and bfloat16 where it was asked for
   at::Tensor dgain, dbias, dy_bias;  // what autograd is to have of them
   void backward(const at::Tensor& dout, bool bf16);
 
@@ -55,8 +59,9 @@ struct NormPass {
   GpuNorm<T> described() const;
 };
 
-// Attention over few tokens: q, k, v [E,B,H,N,Dh] with dense rows; the biases of q, k and v [E,B,H,1,Dh] or undefined; mask [E,B,H,N,M]
-// or empty. backward fills the gradients, of the same shapes, and their sums over tokens, shaped like the biases: those that are defined.
+// Attention over few tokens: q, k, v [E,B,H,N,Dh] with dense rows; the biases of q, k and v
+// [E,B,H,1,Dh] or undefined; mask [E,B,H,N,M] or empty. backward fills the gradients, of the same
+// shapes, and their sums over tokens, shaped like the biases: those that are defined.
 struct AttentionPass {
   at::Tensor q, k, v, q_bias, k_bias, v_bias, mask;
   double scale = 1;
@@ -70,8 +75,9 @@ struct AttentionPass {
   GpuAttention<T> described() const;
 };
 
-// Attention over many tokens by libtorch's memory-efficient form, as AttentionBlock's products lie: q, k, v in u [E,B N,3D], or where
-// apart q in uq [E,B M,D] and k, v in u [E,B N,2D]. Without a mask.
+// Attention over many tokens by libtorch's memory-efficient form, as AttentionBlock's products lie:
+// q, k, v in u [E,B N,3D], or where apart q in uq [E,B M,D] and k, v in u [E,B N,2D]. Without a
+// mask.
 struct ManyTokens {
   int64_t batch, heads;
   double scale;
@@ -82,13 +88,16 @@ struct ManyTokens {
   at::Tensor forward(const at::Tensor& b, bool keep);
 
   at::Tensor duq, du;  // the gradients of uq and u
-  // a is forward's result and da its gradient; sums over tokens go to db [E,3D], if that is defined.
+  // a is forward's result and da its gradient; sums over tokens go to db [E,3D], if that is
+  // defined.
   void backward(const at::Tensor& a, const at::Tensor& da, const at::Tensor& db);
 };
 
 // Part number `part` of y [E,B,N,parts D] as [E,B,H,N,Dh].
 inline at::Tensor part_as_heads(const at::Tensor& y, int64_t part, int64_t H, int64_t parts = 3) {
-  return y.view({y.size(0), y.size(1), y.size(2), parts, H, y.size(3) / parts / H}).select(3, part).permute({0, 1, 3, 2, 4});
+  return y.view({y.size(0), y.size(1), y.size(2), parts, H, y.size(3) / parts / H})
+      .select(3, part)
+      .permute({0, 1, 3, 2, 4});
 }
 
 // Adds the sums over chunks of parts [E,chunks,count,cols] to `into`, `count` of [E,cols].

@@ -1,8 +1,9 @@
 // graph.cc: streams, CUDA graphs, and copies to the device that the host does not wait for.
 //
-// A graph is recorded from the calls that one thread makes between tp_graph_begin and tp_graph_end, on a stream that is not the
-// default one: the thread takes one of its own first (tp_own_stream). Memory that a recording allocates belongs to the
-// graph; graphs that never run at the same time share it.
+// A graph is recorded from the calls that one thread makes between tp_graph_begin and tp_graph_end,
+// on a stream that is not the default one: the thread takes one of its own first (tp_own_stream).
+// Memory that a recording allocates belongs to the graph; graphs that never run at the same time
+// share it.
 #include "handles.h"
 
 #include <map>
@@ -52,7 +53,9 @@ c10::DeviceIndex gpu(int number) {
 #else
 
 [[noreturn]] void no_cuda() {
-  TORCH_CHECK(false, "this shim was built without CUDA: build it against a libtorch with CUDA, on a machine with its toolkit's headers");
+  TORCH_CHECK(false,
+              "this shim was built without CUDA: build it against a libtorch with CUDA, on a machine with its "
+              "toolkit's headers");
 }
 
 #endif
@@ -153,7 +156,8 @@ char* tp_write_(tp_tensor hdst, const void* data, int64_t bytes) {
     at::NoGradGuard off;
     auto dst = get(hdst);
     const int64_t have = dst.numel() * int64_t(dst.element_size());
-    TORCH_CHECK(dst.is_contiguous() && have == bytes, "writing ", bytes, " bytes into ", dst.is_contiguous() ? "" : "the strided ", dst.sizes(), " of ", have);
+    TORCH_CHECK(dst.is_contiguous() && have == bytes, "writing ", bytes, " bytes into ",
+                dst.is_contiguous() ? "" : "the strided ", dst.sizes(), " of ", have);
     if (bytes == 0) return;
     if (dst.is_cpu()) {
       std::memcpy(dst.data_ptr(), data, size_t(bytes));

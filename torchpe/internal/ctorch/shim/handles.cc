@@ -22,7 +22,8 @@ Handles& Handles::instance() {
 
 tp_tensor Handles::put(at::Tensor t) {
   TORCH_CHECK(t.defined(), "the result is no tensor");
-  TORCH_CHECK(t.dim() <= TP_MAX_RANK, "a result of rank ", t.dim(), "; at most ", int(TP_MAX_RANK), " axes are supported");
+  TORCH_CHECK(t.dim() <= TP_MAX_RANK, "a result of rank ", t.dim(), "; at most ", int(TP_MAX_RANK),
+              " axes are supported");
   std::lock_guard<std::mutex> lock(mutex_);
   uint32_t i;
   if (free_.empty()) {

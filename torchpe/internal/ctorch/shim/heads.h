@@ -5,8 +5,8 @@
 
 namespace torchpe {
 
-// Above this many multiplications a head, a product of its own for each head is BLAS's, and attention as a whole the loops' of
-// attention_fused.cc.
+// Above this many multiplications a head, a product of its own for each head is BLAS's, and
+// attention as a whole the loops' of attention_fused.cc.
 constexpr int64_t SMALL_PRODUCT = 64 * 64 * 64;
 
 // A [E,B,H,R,C] tensor whose last axis is dense, as the loops read it.
@@ -29,23 +29,30 @@ struct Heads {
 inline at::Tensor dense_rows(const at::Tensor& t) { return t.stride(-1) == 1 || t.size(-1) == 1 ? t : t.contiguous(); }
 
 // An empty [E,B,H,N,D] that lies in memory as [E,B,N,H,D], so that merging heads copies nothing.
-inline at::Tensor empty_tokens_first(int64_t E, int64_t B, int64_t H, int64_t N, int64_t D, const at::TensorOptions& o) {
+inline at::Tensor empty_tokens_first(int64_t E, int64_t B, int64_t H, int64_t N, int64_t D,
+                                     const at::TensorOptions& o) {
   return at::empty({E, B, N, H, D}, o).permute({0, 1, 3, 2, 4});
 }
 
 // The index [E,B,M,D] of the tokens `read` [E,B,M], for gather, and those tokens of x [E,B,N,D].
-inline at::Tensor token_index(const at::Tensor& read, int64_t D) { return read.unsqueeze(-1).expand({read.size(0), read.size(1), read.size(2), D}); }
-inline at::Tensor tokens_of(const at::Tensor& x, const at::Tensor& read) { return x.gather(2, token_index(read, x.size(3))); }
+inline at::Tensor token_index(const at::Tensor& read, int64_t D) {
+  return read.unsqueeze(-1).expand({read.size(0), read.size(1), read.size(2), D});
+}
+inline at::Tensor tokens_of(const at::Tensor& x, const at::Tensor& read) {
+  return x.gather(2, token_index(read, x.size(3)));
+}
 
 inline void check_heads(const char* what, const at::Tensor& a, const at::Tensor& b, bool same_width) {
-  TORCH_CHECK(a.dim() == 5 && b.dim() == 5 && a.size(0) == b.size(0) && a.size(1) == b.size(1) && a.size(2) == b.size(2) &&
-                  (same_width ? a.size(4) == b.size(4) : a.size(4) == b.size(3)),
-              what, " of ", a.sizes(), " and ", b.sizes(), "; expected [E,B,H,N,", same_width ? "Dh] and [E,B,H,M,Dh]" : "M] and [E,B,H,M,Dh]");
+  TORCH_CHECK(a.dim() == 5 && b.dim() == 5 && a.size(0) == b.size(0) && a.size(1) == b.size(1) &&
+                  a.size(2) == b.size(2) && (same_width ? a.size(4) == b.size(4) : a.size(4) == b.size(3)),
+              what, " of ", a.sizes(), " and ", b.sizes(), "; expected [E,B,H,N,",
+              same_width ? "Dh] and [E,B,H,M,Dh]" : "M] and [E,B,H,M,Dh]");
   check_same(what, a, b);
 }
 
-// Whether attention of N queries, D wide, over M keys with values Dv wide is one kernel on a GPU. Its arithmetic, on any
-// device, is that of the type; the products of more tokens follow tp_set_precision.
+// Whether attention of N queries, D wide, over M keys with values Dv wide is one kernel on a GPU.
+// Its arithmetic, on any device, is that of the type; the products of more tokens follow
+// tp_set_precision.
 inline bool few_tokens(int64_t N, int64_t M, int64_t D, int64_t Dv) {
   return N <= GPU_FEW_TOKENS && M <= GPU_FEW_TOKENS && D <= GPU_FEW_WIDTH && Dv <= GPU_FEW_WIDTH;
 }

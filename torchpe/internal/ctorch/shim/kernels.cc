@@ -1,6 +1,6 @@
 // kernels.cc: the loops of kernels.h, compiled once for each instruction set: TORCHPE_ISA names the
-// namespace, the compiler's -m flags do the rest. Plain loops that the compiler vectorises; only the small
-// product is blocked by hand.
+// namespace, the compiler's -m flags do the rest. Plain loops that the compiler vectorises; only
+// the small product is blocked by hand.
 #include "kernels.h"
 
 #include "erfc.h"
@@ -46,9 +46,9 @@ inline float exp_fast(float x) {
   return x == x ? out : x;
 }
 
-// Phi(u) and phi(u), the standard normal's distribution and density.
-// float: erfc(z) = exp(-z^2) t P(t), t = 1/(1 + p z) (the form of Abramowitz & Stegun 7.1.26, refitted:
-// scripts/fit_erfc.py), z = |u|/sqrt(2); absolute error of Phi below 1e-7.
+// Phi(u) and phi(u), the standard normal's distribution and density. float: erfc(z) = exp(-z^2) t
+// P(t), t = 1/(1 + p z) (the form of Abramowitz & Stegun 7.1.26, refitted: scripts/fit_erfc.py), z
+// = |u|/sqrt(2); absolute error of Phi below 1e-7.
 inline void normal(float u, float& cdf, float& pdf) {
   const float e = exp_fast(-0.5f * u * u);
   const float z = (u < 0 ? -u : u) * 0.70710678118654752f;
@@ -179,7 +179,8 @@ void layer_norm_backward(int64_t rows, int64_t cols, const T* __restrict xhat, c
   }
 }
 
-// A vector register of T and the block of C, ROWS by COLUMNS vectors, that the registers of the instruction set hold.
+// A vector register of T and the block of C, ROWS by COLUMNS vectors, that the registers of the
+// instruction set hold.
 #if defined(__AVX512F__)
 constexpr int VECTOR_BYTES = 64, ROWS = 6, COLUMNS = 4;
 #elif defined(__AVX2__)
@@ -214,10 +215,12 @@ inline void store(T* p, V<T> v) {
   *reinterpret_cast<V<T>*>(p) = v;
 }
 
-// One block of a product: RB rows by W vectors of C, held in registers over the sum. Only `valid` columns are stored.
+// One block of a product: RB rows by W vectors of C, held in registers over the sum. Only `valid`
+// columns are stored.
 template <typename T, int RB, int W>
-inline __attribute__((always_inline)) void product_block(int64_t K, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb,
-                                                         T alpha, T* c, int64_t ldc, bool add, int64_t valid) {
+inline __attribute__((always_inline)) void product_block(int64_t K, const T* a, int64_t ars, int64_t acs, const T* b,
+                                                         int64_t ldb, T alpha, T* c, int64_t ldc, bool add,
+                                                         int64_t valid) {
   typedef typename Vec<T>::type V;
   constexpr int width = Vec<T>::width;
   V acc[RB][W];  // in registers only where all loops over it are unrolled early
@@ -257,23 +260,25 @@ inline __attribute__((always_inline)) void product_block(int64_t K, const T* a, 
 
 // All rows of one column strip of W vectors.
 template <typename T, int W>
-inline void product_strip(int64_t R, int64_t K, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb, T alpha, T* c,
-                          int64_t ldc, bool add, int64_t valid) {
+inline void product_strip(int64_t R, int64_t K, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb, T alpha,
+                          T* c, int64_t ldc, bool add, int64_t valid) {
   int64_t r = 0;
   for (; r + ROWS <= R; r += ROWS)
     product_block<T, ROWS, W>(K, a + r * ars, ars, acs, b, ldb, alpha, c + r * ldc, ldc, add, valid);
-  for (; r + 2 <= R; r += 2) product_block<T, 2, W>(K, a + r * ars, ars, acs, b, ldb, alpha, c + r * ldc, ldc, add, valid);
+  for (; r + 2 <= R; r += 2)
+    product_block<T, 2, W>(K, a + r * ars, ars, acs, b, ldb, alpha, c + r * ldc, ldc, add, valid);
   for (; r < R; r++) product_block<T, 1, W>(K, a + r * ars, ars, acs, b, ldb, alpha, c + r * ldc, ldc, add, valid);
 }
 
 template <typename T>
-void small_product(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb, T alpha, T* c,
-                   int64_t ldc) {
+void small_product(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb,
+                   T alpha, T* c, int64_t ldc) {
   constexpr int64_t width = Vec<T>::width;
   int64_t j = 0;
   for (; j + COLUMNS * width <= C; j += COLUMNS * width)
     product_strip<T, COLUMNS>(R, K, a, ars, acs, b + j, ldb, alpha, c + j, ldc, false, COLUMNS * width);
-  for (; j + width <= C; j += width) product_strip<T, 1>(R, K, a, ars, acs, b + j, ldb, alpha, c + j, ldc, false, width);
+  for (; j + width <= C; j += width)
+    product_strip<T, 1>(R, K, a, ars, acs, b + j, ldb, alpha, c + j, ldc, false, width);
   for (; j < C; j++)
     for (int64_t r = 0; r < R; r++) {
       T s = 0;
@@ -285,8 +290,9 @@ void small_product(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int
 template <typename T>
 constexpr int64_t PANEL = COLUMNS * Vec<T>::width;
 
-// t[k * P + c] = b[c * bcs + k] for k < width and c < n <= width, and 0 for the other c < width: rows are shuffled together, each
-// with the one half the rows away, which as often as rows can be halved turns rows into columns.
+// t[k * P + c] = b[c * bcs + k] for k < width and c < n <= width, and 0 for the other c < width:
+// rows are shuffled together, each with the one half the rows away, which as often as rows can be
+// halved turns rows into columns.
 template <typename T>
 inline void turn(int64_t n, const T* b, int64_t bcs, T* t, int64_t P) {
   constexpr int width = Vec<T>::width;
@@ -319,7 +325,8 @@ void pack(int64_t K, int64_t C, const T* __restrict b, int64_t brs, int64_t bcs,
     }
     int64_t done = 0;  // rows that are turned whole vectors at a time
     for (; brs == 1 && done + width <= K; done += width)
-      for (int64_t c = 0; c < n; c += width) turn(n - c < width ? n - c : width, b + (j + c) * bcs + done, bcs, packed + done * P + c, P);
+      for (int64_t c = 0; c < n; c += width)
+        turn(n - c < width ? n - c : width, b + (j + c) * bcs + done, bcs, packed + done * P + c, P);
     for (int64_t k = done; k < K; k++)
       for (int64_t c = 0; c < n; c++) packed[k * P + c] = b[k * brs + (j + c) * bcs];
   }
@@ -329,7 +336,8 @@ void pack(int64_t K, int64_t C, const T* __restrict b, int64_t brs, int64_t bcs,
 constexpr int64_t DEPTH = 128;
 
 template <typename T>
-void product(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* packed, T* c, int64_t ldc, bool add) {
+void product(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* packed, T* c, int64_t ldc,
+             bool add) {
   constexpr int64_t P = PANEL<T>;
   for (int64_t k = 0; k < K || k == 0; k += DEPTH) {
     const int64_t depth = K - k < DEPTH ? K - k : DEPTH;
@@ -349,8 +357,8 @@ void product(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t a
   }
 }
 
-// exp(r) - 1 - r over r^2 for |r| <= log(2)/2: Cephes expf's coefficients, about 1 ulp of exp; Taylor's in double, whose next
-// term is below 1e-17.
+// exp(r) - 1 - r over r^2 for |r| <= log(2)/2: Cephes expf's coefficients, about 1 ulp of exp;
+// Taylor's in double, whose next term is below 1e-17.
 inline V<float> exp_rest(V<float> r) {
   V<float> p = 1.9875691500e-4f * r + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
@@ -373,15 +381,18 @@ inline V<double> exp_rest(V<double> r) {
   return p * r + 0.5;
 }
 
-// exp(x) for x <= 0 (or a rounding above): p = exp of the remainder times 2^n. n is at least the exponent that stands for
-// zero, so that the result is 0 where it would be no normal number, and for -inf; NaN passes through p.
+// exp(x) for x <= 0 (or a rounding above): p = exp of the remainder times 2^n. n is at least the
+// exponent that stands for zero, so that the result is 0 where it would be no normal number, and
+// for -inf; NaN passes through p.
 template <typename T>
 inline V<T> exp_below(V<T> x) {
   constexpr bool single = sizeof(T) == 4;
   constexpr int mantissa = single ? 23 : 52, zero = single ? 127 : 1023;  // bits of it, and the exponent's offset
   constexpr T log2 = T(0.693147180559945309417);
-  constexpr T log2_high = single ? T(0.693359375) : T(6.93147180369123816490e-01), log2_low = single ? T(-2.12194440e-4) : T(1.90821492927058770002e-10);
-  constexpr T low = -zero * log2, magic = single ? T(12582912.0) : T(6755399441055744.0);  // 1.5 * 2^mantissa rounds to an integer
+  constexpr T log2_high = single ? T(0.693359375) : T(6.93147180369123816490e-01),
+              log2_low = single ? T(-2.12194440e-4) : T(1.90821492927058770002e-10);
+  // 1.5 * 2^mantissa rounds to an integer.
+  constexpr T low = -zero * log2, magic = single ? T(12582912.0) : T(6755399441055744.0);
   typedef typename Ints<T>::type I;
   const V<T> y = x < low ? V<T>{} + low : x;
   const V<T> shifted = y * (1 / log2) + magic;
@@ -391,7 +402,8 @@ inline V<T> exp_below(V<T> x) {
   return p * reinterpret_cast<V<T>>((reinterpret_cast<I>(shifted) + zero) << mantissa);
 }
 
-// A row's logits scale * s + bias in the place of s, and -inf from its end to that of the last vector.
+// A row's logits scale * s + bias in the place of s, and -inf from its end to that of the last
+// vector.
 template <typename T>
 inline void to_logits(int64_t cols, T* __restrict s, T scale, const T* __restrict bias) {
   if (bias)
@@ -431,8 +443,8 @@ void softmax(int64_t rows, int64_t cols, T* s, int64_t lds, T scale, const T* bi
 }
 
 template <typename T>
-void softmax_backward(int64_t rows, int64_t cols, T* __restrict s, T* __restrict dw, int64_t lds, T scale, const T* bias, int64_t ldb,
-                      const T* most, const T* over, const T* dots) {
+void softmax_backward(int64_t rows, int64_t cols, T* __restrict s, T* __restrict dw, int64_t lds, T scale,
+                      const T* bias, int64_t ldb, const T* most, const T* over, const T* dots) {
   for (int64_t r = 0; r < rows; r++, s += lds, dw += lds, bias += bias ? ldb : 0) {
     to_logits(cols, s, scale, bias);
     for (int64_t c = 0; c < cols; c += Vec<T>::width) {

@@ -17,29 +17,33 @@ struct KernelTable {
   void (*gelu_backward)(int64_t rows, int64_t cols, const T* slope, const T* dy, T* du, T* dbias);
   // out += column sums of x
   void (*column_sum)(int64_t rows, int64_t cols, const T* x, T* out);
-  // s = x + y (y may be null); xhat = (s - mean)/std; out = xhat * gain + bias. xhat and rstd may be null
-  void (*add_layer_norm)(int64_t rows, int64_t cols, const T* x, const T* y, const T* gain, const T* bias, T eps, T* xhat,
-                         T* rstd, T* out);
+  // s = x + y (y may be null); xhat = (s - mean)/std; out = xhat * gain + bias. xhat and rstd may
+  // be null
+  void (*add_layer_norm)(int64_t rows, int64_t cols, const T* x, const T* y, const T* gain, const T* bias, T eps,
+                         T* xhat, T* rstd, T* out);
   // ds from dout; dgain, dbias += column sums
-  void (*layer_norm_backward)(int64_t rows, int64_t cols, const T* xhat, const T* rstd, const T* gain, const T* dout, T* ds,
-                              T* dgain, T* dbias);
+  void (*layer_norm_backward)(int64_t rows, int64_t cols, const T* xhat, const T* rstd, const T* gain, const T* dout,
+                              T* ds, T* dgain, T* dbias);
   // C[r,c] = alpha * sum_k A[r*ars + k*acs] * B[k*ldb + c], for small sizes; C's rows are ldc apart
-  void (*small_product)(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb, T alpha,
-                        T* c, int64_t ldc);
+  void (*small_product)(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb,
+                        T alpha, T* c, int64_t ldc);
   // C[r,c] = sum_k A[r*ars + k*acs] * B[k,c], or C += where add, with B packed: see pack
-  void (*product)(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* packed, T* c, int64_t ldc,
-                  bool add);
-  // B[k,c] = b[k*brs + c*bcs] into panels of `panel` columns, zeros behind the last: packed_size(K, C) elements
+  void (*product)(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* packed, T* c,
+                  int64_t ldc, bool add);
+  // B[k,c] = b[k*brs + c*bcs] into panels of `panel` columns, zeros behind the last: packed_size(K,
+  // C) elements
   void (*pack)(int64_t K, int64_t C, const T* b, int64_t brs, int64_t bcs, T* packed);
   int64_t panel;
   // pairs (x[2k], x[2k+1]), or (x[k], x[k+D/2]), turned by the angles; sign = -1 turns back
   void (*rotate)(int64_t D, const T* x, const T* cos, const T* sin, int half, T sign, T* out);
-  // e = exp(l - most) with the logits l = scale * s + bias (bias may be null) in the place of s, and of each row its largest
-  // logit and 1 / the sum of e. Rows of s are `lds` apart and have room for whole vectors, those of bias `ldb`
+  // e = exp(l - most) with the logits l = scale * s + bias (bias may be null) in the place of s,
+  // and of each row its largest logit and 1 / the sum of e. Rows of s are `lds` apart and have room
+  // for whole vectors, those of bias `ldb`
   void (*softmax)(int64_t rows, int64_t cols, T* s, int64_t lds, T scale, const T* bias, int64_t ldb, T* most, T* over);
-  // w = e * over, made of s anew, in the place of s, and scale * w * (dw - dots) in the place of dw, laid out like s
-  void (*softmax_backward)(int64_t rows, int64_t cols, T* s, T* dw, int64_t lds, T scale, const T* bias, int64_t ldb, const T* most,
-                           const T* over, const T* dots);
+  // w = e * over, made of s anew, in the place of s, and scale * w * (dw - dots) in the place of
+  // dw, laid out like s
+  void (*softmax_backward)(int64_t rows, int64_t cols, T* s, T* dw, int64_t lds, T scale, const T* bias, int64_t ldb,
+                           const T* most, const T* over, const T* dots);
   // x[r,c] *= by[r]
   void (*scale_rows)(int64_t rows, int64_t cols, T* x, int64_t ldx, const T* by);
   // out[r] = sum_c a[r,c] * b[r,c]

@@ -1,7 +1,8 @@
 // linear.cc: the linear map with optional GELU, and the projection to queries, keys and values.
 //
-// On the CPU the products are our own loops rather than BLAS: rows are worked on in chunks that stay in cache while bias,
-// GELU and their derivatives are applied, which BLAS would need further passes over memory for.
+// On the CPU the products are our own loops rather than BLAS: rows are worked on in chunks that
+// stay in cache while bias, GELU and their derivatives are applied, which BLAS would need further
+// passes over memory for.
 #include "gpu.h"
 #include "product.h"
 #include "profile.h"
@@ -18,8 +19,8 @@ struct Sizes {
 };
 
 Sizes check_linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b) {
-  TORCH_CHECK(x.dim() >= 2 && w.dim() == 3 && x.size(0) == w.size(0) && x.size(-1) == w.size(2), "linear map of x ", x.sizes(),
-              " with weight ", w.sizes(), "; expected x [E,...,I] and weight [E,O,I]");
+  TORCH_CHECK(x.dim() >= 2 && w.dim() == 3 && x.size(0) == w.size(0) && x.size(-1) == w.size(2), "linear map of x ",
+              x.sizes(), " with weight ", w.sizes(), "; expected x [E,...,I] and weight [E,O,I]");
   check_same("linear map", x, w);
   if (given(b)) {
     TORCH_CHECK(b.dim() == 2 && b.size(0) == w.size(0) && b.size(1) == w.size(1), "linear map with bias ", b.sizes(),
@@ -36,12 +37,13 @@ std::vector<int64_t> with_last(const at::Tensor& x, int64_t last) {
 }
 
 // What is done to a chunk of the product while it is in cache.
-enum class Then { nothing, gelu, gelu_keeping_slope };
+enum class Epilogue { nothing, gelu, gelu_keeping_slope };
 
-// u [rows,O] = x [rows,I] w^T [I,O], w's rows dense, then bias (may be null) and what `then` says; with
+// u [rows,O] = x [rows,I] w^T [I,O], w's rows dense, then bias (may be null) and `epilogue`; with
 // gelu_keeping_slope y gets the result and u its slope.
 template <typename T>
-void forward_member(int64_t rows, int64_t I, int64_t O, const T* x, const T* w, const T* bias, Then then, T* u, T* y) {
+void forward_member(int64_t rows, int64_t I, int64_t O, const T* x, const T* w, const T* bias, Epilogue epilogue, T* u,
+                    T* y) {
   const auto& k = kernels<T>();
   std::vector<T> packed(static_cast<size_t>(packed_size<T>(I, O)));
   {
@@ -55,25 +57,25 @@ void forward_member(int64_t rows, int64_t I, int64_t O, const T* x, const T* w, 
       k.product(r1 - r0, I, O, x + r0 * I, I, 1, packed.data(), uc, O, false);
     }
     Timer timer(PROFILE_BIAS_GELU);
-    if (then == Then::gelu_keeping_slope)
+    if (epilogue == Epilogue::gelu_keeping_slope)
       k.bias_gelu(r1 - r0, O, uc, bias, y + r0 * O);
-    else if (then == Then::gelu)
+    else if (epilogue == Epilogue::gelu)
       k.bias_gelu_only(r1 - r0, O, uc, bias);
     else if (bias)
       k.add_bias(r1 - r0, O, uc, bias);
   });
 }
 
-// The backward pass of one linear map. Null pointers stand for what is not wanted; dw and dbias are added to, and so is dx
-// where add_x.
+// The backward pass of one linear map. Null pointers stand for what is not wanted; dw and dbias are
+// added to, and so is dx where add_x.
 template <typename T>
 struct Backward {
   int64_t rows, I, O;
   const T *dy, *slope, *x, *w;  // [rows,O], [rows,O] or null, [rows,I], [O,I]
-  T *du;                        // [rows,O] room for dy * slope; dy itself where there is no slope
+  T *du;                        // [rows,O] memory for dy * slope; dy itself where there is no slope
   T *dx, *dw, *dbias;           // [rows,I], [O,I], [O]
   bool add_x;
-  Precision round;  // of du as an operand: in its own room then
+  Precision round;  // of du as an operand: then in memory of its own
 
   void run() const {
     const auto& k = kernels<T>();
@@ -132,17 +134,18 @@ T* member(const at::Tensor& t, int64_t e) {
 }
 
 struct LinearFunction : torch::autograd::Function<LinearFunction> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in, const at::Tensor& b_in, bool gelu,
-                            bool keep) {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in,
+                            const at::Tensor& b_in, bool gelu, bool keep) {
     const auto n = check_linear(x_in, w_in, b_in);
     auto x = operand(x_in.contiguous()), w = operand(dense_members(w_in)), b = given(b_in) ? dense_members(b_in) : b_in;
     auto u = at::empty(with_last(x, n.O), x.options());
-    const Then then = !gelu ? Then::nothing : keep ? Then::gelu_keeping_slope : Then::gelu;
-    auto y = then == Then::gelu_keeping_slope ? at::empty_like(u) : u;
+    const Epilogue epilogue = !gelu ? Epilogue::nothing : keep ? Epilogue::gelu_keeping_slope : Epilogue::gelu;
+    auto y = epilogue == Epilogue::gelu_keeping_slope ? at::empty_like(u) : u;
     TORCHPE_DISPATCH(x, [&] {
       for (int64_t e = 0; e < n.E; e++)
-        forward_member<T>(n.rows, n.I, n.O, x.data_ptr<T>() + e * n.rows * n.I, member<T>(w, e), given(b) ? member<T>(b, e) : nullptr, then,
-                          u.data_ptr<T>() + e * n.rows * n.O, y.data_ptr<T>() + e * n.rows * n.O);
+        forward_member<T>(n.rows, n.I, n.O, x.data_ptr<T>() + e * n.rows * n.I, member<T>(w, e),
+                          given(b) ? member<T>(b, e) : nullptr, epilogue, u.data_ptr<T>() + e * n.rows * n.O,
+                          y.data_ptr<T>() + e * n.rows * n.O);
     });
     if (keep) {
       ctx->save_for_backward(gelu ? variable_list{x, w_in, b_in, u} : variable_list{x, w_in, b_in});
@@ -168,9 +171,19 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     TORCHPE_DISPATCH(x, [&] {
       for (int64_t e = 0; e < n.E; e++) {
         const int64_t wide = e * n.rows * n.O, narrow = e * n.rows * n.I;
-        Backward<T>{n.rows, n.I, n.O, dy.data_ptr<T>() + wide, gelu ? saved[3].data_ptr<T>() + wide : nullptr, x.data_ptr<T>() + narrow,
-                    member<T>(w, e), du.data_ptr<T>() + wide, need_x ? dx.data_ptr<T>() + narrow : nullptr,
-                    need_w ? member<T>(dw.into, e) : nullptr, need_b ? member<T>(db.into, e) : nullptr, false, round}
+        Backward<T>{n.rows,
+                    n.I,
+                    n.O,
+                    dy.data_ptr<T>() + wide,
+                    gelu ? saved[3].data_ptr<T>() + wide : nullptr,
+                    x.data_ptr<T>() + narrow,
+                    member<T>(w, e),
+                    du.data_ptr<T>() + wide,
+                    need_x ? dx.data_ptr<T>() + narrow : nullptr,
+                    need_w ? member<T>(dw.into, e) : nullptr,
+                    need_b ? member<T>(db.into, e) : nullptr,
+                    false,
+                    round}
             .run();
       }
     });
@@ -205,8 +218,8 @@ at::Tensor from_heads(const at::Tensor& x) {
 }
 
 struct QKVFunction : torch::autograd::Function<QKVFunction> {
-  static variable_list forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in, const at::Tensor& b_in,
-                               int64_t heads) {
+  static variable_list forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in,
+                               const at::Tensor& b_in, int64_t heads) {
     const auto n = check_linear(x_in, w_in, b_in);
     auto x = operand(x_in.contiguous()), w = operand(dense_members(w_in)), b = given(b_in) ? dense_members(b_in) : b_in;
     variable_list out;
@@ -216,7 +229,7 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
         for (int64_t e = 0; e < n.E; e++) {
           T* u = y.data_ptr<T>() + e * n.rows * n.I;
           forward_member<T>(n.rows, n.I, n.I, x.data_ptr<T>() + e * n.rows * n.I, member<T>(w, e) + part * n.I * n.I,
-                            given(b) ? member<T>(b, e) + part * n.I : nullptr, Then::nothing, u, u);
+                            given(b) ? member<T>(b, e) + part * n.I : nullptr, Epilogue::nothing, u, u);
         }
       });
       out.push_back(as_heads(y, heads));
@@ -245,9 +258,19 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
       TORCHPE_DISPATCH(x, [&] {
         for (int64_t e = 0; e < n.E; e++) {
           const int64_t at = e * n.rows * n.I;
-          Backward<T>{n.rows, n.I, n.I, dy.data_ptr<T>() + at, nullptr, x.data_ptr<T>() + at, member<T>(w, e) + row * n.I,
-                      du.data_ptr<T>() + at, need_x ? dx.data_ptr<T>() + at : nullptr,
-                      need_w ? member<T>(dw.into, e) + row * n.I : nullptr, need_b ? member<T>(db.into, e) + row : nullptr, !first, round}
+          Backward<T>{n.rows,
+                      n.I,
+                      n.I,
+                      dy.data_ptr<T>() + at,
+                      nullptr,
+                      x.data_ptr<T>() + at,
+                      member<T>(w, e) + row * n.I,
+                      du.data_ptr<T>() + at,
+                      need_x ? dx.data_ptr<T>() + at : nullptr,
+                      need_w ? member<T>(dw.into, e) + row * n.I : nullptr,
+                      need_b ? member<T>(db.into, e) + row : nullptr,
+                      !first,
+                      round}
               .run();
         }
       });

@@ -1,9 +1,9 @@
-// linear_cuda.cc: the linear map and the projection to queries, keys and values on a GPU: cuBLAS's products, and one kernel
-// each way for bias, GELU, its slope and the bias's gradient.
+// linear_cuda.cc: the linear map and the projection to queries, keys and values on a GPU: cuBLAS's
+// products, and one kernel each way for bias, GELU, its slope and the bias's gradient.
 //
-// The forward pass keeps what GELU was applied to, which the product wrote anyway, and the backward pass computes the slope
-// from it: writing the slope too would be a third of the forward pass's traffic, and the arithmetic is free while memory is
-// waited for.
+// The forward pass keeps what GELU was applied to, which the product wrote anyway, and the backward
+// pass computes the slope from it: writing the slope too would be a third of the forward pass's
+// traffic, and the arithmetic is free while memory is waited for.
 #include "gpu_parts.h"
 
 using torch::autograd::AutogradContext;
@@ -43,8 +43,9 @@ void bias_gelu(const at::Tensor& u, const at::Tensor& b, bool gelu, const at::Te
   if (!given(b) && !gelu && !bf16) return;
   const OnDevice here(u);
   TORCHPE_DISPATCH(u, [&] {
-    gpu_kernels<T>(u).bias_gelu(here, u.size(0), u.size(1), u.size(2), u.data_ptr<T>(), address<T>(b), given(b) ? b.stride(0) : 0, gelu,
-                                bf16 ? nullptr : y.data_ptr<T>(), bf16 ? reinterpret_cast<uint16_t*>(y.data_ptr<at::BFloat16>()) : nullptr);
+    gpu_kernels<T>(u).bias_gelu(here, u.size(0), u.size(1), u.size(2), u.data_ptr<T>(), address<T>(b),
+                                given(b) ? b.stride(0) : 0, gelu, bf16 ? nullptr : y.data_ptr<T>(),
+                                bf16 ? reinterpret_cast<uint16_t*>(y.data_ptr<at::BFloat16>()) : nullptr);
   });
 }
 
@@ -52,17 +53,19 @@ at::Tensor BiasGeluBackward::run(bool wanted, bool bf16) {
   const int64_t E = dy.size(0), rows = dy.size(1), O = dy.size(2);
   const bool slope = u.defined(), sums = given(b) && b.requires_grad();
   at::Tensor du = dy;
-  if (wanted && (bf16 || slope)) du = at::empty(dy.sizes(), dy.options().dtype(bf16 ? at::kBFloat16 : dy.scalar_type()));
+  if (wanted && (bf16 || slope))
+    du = at::empty(dy.sizes(), dy.options().dtype(bf16 ? at::kBFloat16 : dy.scalar_type()));
   const bool writes = !du.is_same(dy);
   if (writes || sums) {
     const auto bias = slope && given(b) ? dense_members(b) : at::Tensor();
     const auto parts = sums ? at::empty({E, sum_chunks(rows), 1, O}, dy.options()) : at::Tensor();
     const OnDevice here(dy);
     TORCHPE_DISPATCH(dy, [&] {
-      gpu_kernels<T>(dy).dense_backward(here, E, rows, O, slope ? u.data_ptr<T>() : nullptr, address<T>(bias), bias.defined() ? bias.stride(0) : 0,
-                                        dy.data_ptr<T>(), writes && !bf16 ? du.data_ptr<T>() : nullptr,
-                                        writes && bf16 ? reinterpret_cast<uint16_t*>(du.data_ptr<at::BFloat16>()) : nullptr,
-                                        sums ? parts.data_ptr<T>() : nullptr);
+      gpu_kernels<T>(dy).dense_backward(
+          here, E, rows, O, slope ? u.data_ptr<T>() : nullptr, address<T>(bias), bias.defined() ? bias.stride(0) : 0,
+          dy.data_ptr<T>(), writes && !bf16 ? du.data_ptr<T>() : nullptr,
+          writes && bf16 ? reinterpret_cast<uint16_t*>(du.data_ptr<at::BFloat16>()) : nullptr,
+          sums ? parts.data_ptr<T>() : nullptr);
     });
     if (sums) {
       const auto to = grad_target(b);
@@ -74,7 +77,8 @@ at::Tensor BiasGeluBackward::run(bool wanted, bool bf16) {
   return bf16 ? du : operand(du);
 }
 
-at::Tensor product_backward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& du, bool wanted, const at::Tensor& onto, const at::Tensor& dw) {
+at::Tensor product_backward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& du, bool wanted,
+                            const at::Tensor& onto, const at::Tensor& dw) {
   if (dw.defined()) add_product_(dw, du.transpose(1, 2), x);
   if (!wanted) return {};
   if (!onto.defined()) return operand_product(du, w);
@@ -84,9 +88,10 @@ at::Tensor product_backward(const at::Tensor& x, const at::Tensor& w, const at::
 
 namespace {
 
-// What the backward passes of both operators do: x and w as the product took them, u before bias and GELU, or undefined.
-variable_list linear_backward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& u, const at::Tensor& w_in, const at::Tensor& b_in,
-                              const at::Tensor& dy, bool need_x, at::IntArrayRef shape) {
+// What the backward passes of both operators do: x and w as the product took them, u before bias
+// and GELU, or undefined.
+variable_list linear_backward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& u, const at::Tensor& w_in,
+                              const at::Tensor& b_in, const at::Tensor& dy, bool need_x, at::IntArrayRef shape) {
   BiasGeluBackward outer{u, b_in, dy, {}};
   const auto du = outer.run(need_x || w_in.requires_grad(), x.scalar_type() == at::kBFloat16);
   const auto to = wanted_target(w_in);
@@ -95,7 +100,8 @@ variable_list linear_backward(const at::Tensor& x, const at::Tensor& w, const at
 }
 
 struct LinearOnGpu : torch::autograd::Function<LinearOnGpu> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in, const at::Tensor& b_in, bool gelu, bool keep) {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in,
+                            const at::Tensor& b_in, bool gelu, bool keep) {
     const auto x = operand(as_rows(x_in)), w = operand(dense_members(w_in));
     const auto u = operand_product(x, w.transpose(1, 2)), y = gelu && keep ? at::empty_like(u) : u;
     bias_gelu(u, dense_members(b_in), gelu, y);
@@ -108,13 +114,14 @@ struct LinearOnGpu : torch::autograd::Function<LinearOnGpu> {
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
-    auto d = linear_backward(saved[0], saved[1], saved.size() > 4 ? saved[4] : at::Tensor(), saved[2], saved[3], as_rows(grads[0]), ctx->needs_input_grad(0),
-                             ctx->saved_data["shape"].toIntVector());
+    auto d = linear_backward(saved[0], saved[1], saved.size() > 4 ? saved[4] : at::Tensor(), saved[2], saved[3],
+                             as_rows(grads[0]), ctx->needs_input_grad(0), ctx->saved_data["shape"].toIntVector());
     return {d[0], d[1], d[2], at::Tensor(), at::Tensor()};
   }
 };
 
-// Whether t is part `part` of a [E,B,N,3D] whose part 0 is `first`, as attention's backward pass gives its gradients.
+// Whether t is part `part` of a [E,B,N,3D] whose part 0 is `first`, as attention's backward pass
+// gives its gradients.
 bool lies_beside(const at::Tensor& t, const at::Tensor& first, int64_t part) {
   if (!t.defined() || !first.defined() || t.sizes() != first.sizes() || !t.is_alias_of(first)) return false;
   const int64_t B = t.size(1), H = t.size(2), N = t.size(3), Dh = t.size(4), D = H * Dh;
@@ -125,8 +132,8 @@ bool lies_beside(const at::Tensor& t, const at::Tensor& first, int64_t part) {
   return true;
 }
 
-// The gradients of q, k, v as one [E,B,N,3D]: as they are where they lie so, else copied together. One that is undefined is
-// zero.
+// The gradients of q, k, v as one [E,B,N,3D]: as they are where they lie so, else copied together.
+// One that is undefined is zero.
 at::Tensor together(const variable_list& grads, at::IntArrayRef shape, int64_t H) {
   const int64_t E = shape[0], B = shape[1], N = shape[2], D = shape[3];
   if (lies_beside(grads[0], grads[0], 0) && lies_beside(grads[1], grads[0], 1) && lies_beside(grads[2], grads[0], 2))
@@ -145,7 +152,8 @@ at::Tensor together(const variable_list& grads, at::IntArrayRef shape, int64_t H
 }
 
 struct QKVOnGpu : torch::autograd::Function<QKVOnGpu> {
-  static variable_list forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in, const at::Tensor& b_in, int64_t heads) {
+  static variable_list forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in,
+                               const at::Tensor& b_in, int64_t heads) {
     const auto x = operand(as_rows(x_in)), w = operand(dense_members(w_in));
     const auto u = operand_product(x, w.transpose(1, 2));
     bias_gelu(u, dense_members(b_in), false, u);
@@ -159,7 +167,8 @@ struct QKVOnGpu : torch::autograd::Function<QKVOnGpu> {
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
     const auto shape = ctx->saved_data["shape"].toIntVector();
-    auto d = linear_backward(saved[0], saved[1], at::Tensor(), saved[2], saved[3], as_rows(together(grads, shape, ctx->saved_data["heads"].toInt())),
+    auto d = linear_backward(saved[0], saved[1], at::Tensor(), saved[2], saved[3],
+                             as_rows(together(grads, shape, ctx->saved_data["heads"].toInt())),
                              ctx->needs_input_grad(0), shape);
     return {d[0], d[1], d[2], at::Tensor()};
   }
@@ -171,6 +180,8 @@ at::Tensor linear_on_gpu(const at::Tensor& x, const at::Tensor& w, const at::Ten
   return LinearOnGpu::apply(x, w, b, gelu, keep);
 }
 
-variable_list qkv_on_gpu(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, int64_t heads) { return QKVOnGpu::apply(x, w, b, heads); }
+variable_list qkv_on_gpu(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, int64_t heads) {
+  return QKVOnGpu::apply(x, w, b, heads);
+}
 
 }  // namespace torchpe

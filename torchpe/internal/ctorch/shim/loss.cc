@@ -8,8 +8,10 @@ using torch::autograd::variable_list;
 namespace {
 
 void check_classes(const char* what, const at::Tensor& z, const at::Tensor& y) {
-  TORCH_CHECK(z.dim() == 3 && y.dim() == 2 && z.size(0) == y.size(0) && z.size(1) == y.size(1) && z.device() == y.device() && y.scalar_type() == at::kLong, what,
-              " of logits ", z.sizes(), " with targets ", y.sizes(), " of ", y.scalar_type(), "; expected [E,B,C] and int64 [E,B] beside them");
+  TORCH_CHECK(z.dim() == 3 && y.dim() == 2 && z.size(0) == y.size(0) && z.size(1) == y.size(1) &&
+                  z.device() == y.device() && y.scalar_type() == at::kLong,
+              what, " of logits ", z.sizes(), " with targets ", y.sizes(), " of ", y.scalar_type(),
+              "; expected [E,B,C] and int64 [E,B] beside them");
 }
 
 bool fits_gpu(const at::Tensor& z) { return use_kernels(z) && z.numel() > 0 && z.size(2) <= GPU_FEW_CLASSES; }
@@ -20,7 +22,8 @@ struct CrossEntropyOnGpu : torch::autograd::Function<CrossEntropyOnGpu> {
     auto loss = at::empty({z.size(0)}, z.options());
     const OnDevice here(z);
     TORCHPE_DISPATCH(z, [&] {
-      gpu_kernels<T>(z).cross_entropy(here, z.size(0), z.size(1), z.size(2), z.data_ptr<T>(), y.data_ptr<int64_t>(), loss.data_ptr<T>());
+      gpu_kernels<T>(z).cross_entropy(here, z.size(0), z.size(1), z.size(2), z.data_ptr<T>(), y.data_ptr<int64_t>(),
+                                      loss.data_ptr<T>());
     });
     ctx->save_for_backward({z, y});
     return loss;
@@ -32,8 +35,8 @@ struct CrossEntropyOnGpu : torch::autograd::Function<CrossEntropyOnGpu> {
     auto dz = at::empty_like(z);
     const OnDevice here(z);
     TORCHPE_DISPATCH(z, [&] {
-      gpu_kernels<T>(z).cross_entropy_backward(here, z.size(0), z.size(1), z.size(2), z.data_ptr<T>(), y.data_ptr<int64_t>(), d.data_ptr<T>(), d.stride(0),
-                                               dz.data_ptr<T>());
+      gpu_kernels<T>(z).cross_entropy_backward(here, z.size(0), z.size(1), z.size(2), z.data_ptr<T>(),
+                                               y.data_ptr<int64_t>(), d.data_ptr<T>(), d.stride(0), dz.data_ptr<T>());
     });
     return {dz, at::Tensor()};
   }
@@ -61,7 +64,8 @@ tp_result tp_right_answers(tp_tensor logits, tp_tensor target) {
     auto right = at::empty({z.size(0)}, z.options().dtype(at::kDouble));
     const OnDevice here(z);
     TORCHPE_DISPATCH(z, [&] {
-      gpu_kernels<T>(z).right_answers(here, z.size(0), z.size(1), z.size(2), dense.data_ptr<T>(), classes.data_ptr<int64_t>(), right.data_ptr<double>());
+      gpu_kernels<T>(z).right_answers(here, z.size(0), z.size(1), z.size(2), dense.data_ptr<T>(),
+                                      classes.data_ptr<int64_t>(), right.data_ptr<double>());
     });
     return right;
   });

@@ -12,7 +12,8 @@ namespace {
 void check_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias) {
   TORCH_CHECK(x.dim() >= 2 && gain.dim() == 2 && gain.sizes() == bias.sizes() && gain.size(0) == x.size(0) &&
                   gain.size(1) == x.size(-1),
-              "layer norm of ", x.sizes(), " with gain ", gain.sizes(), " and bias ", bias.sizes(), "; expected x [E,...,D], gain and bias [E,D]");
+              "layer norm of ", x.sizes(), " with gain ", gain.sizes(), " and bias ", bias.sizes(),
+              "; expected x [E,...,D], gain and bias [E,D]");
   check_same("layer norm", x, gain);
   check_same("layer norm", x, bias);
   if (given(y)) {
@@ -22,8 +23,8 @@ void check_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain
 }
 
 struct NormFunction : torch::autograd::Function<NormFunction> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& y_in, const at::Tensor& gain,
-                            const at::Tensor& bias, double eps, bool keep) {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& y_in,
+                            const at::Tensor& gain, const at::Tensor& bias, double eps, bool keep) {
     auto x = x_in.contiguous();
     auto y = given(y_in) ? y_in.contiguous() : y_in;
     const int64_t E = x.size(0), D = x.size(-1), rows = x.numel() == 0 ? 0 : x.numel() / (E * D);
@@ -37,9 +38,9 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
         const T *g = gain[e].data_ptr<T>(), *b = bias[e].data_ptr<T>();
         for_row_chunks(rows, [&](int64_t, int64_t r0, int64_t r1) {
           const int64_t i = o + r0 * D;
-          kernels<T>().add_layer_norm(r1 - r0, D, x.data_ptr<T>() + i, given(y) ? y.data_ptr<T>() + i : nullptr, g, b, T(eps),
-                                      keep ? xhat.data_ptr<T>() + i : nullptr, keep ? rstd.data_ptr<T>() + e * rows + r0 : nullptr,
-                                      out.data_ptr<T>() + i);
+          kernels<T>().add_layer_norm(r1 - r0, D, x.data_ptr<T>() + i, given(y) ? y.data_ptr<T>() + i : nullptr, g, b,
+                                      T(eps), keep ? xhat.data_ptr<T>() + i : nullptr,
+                                      keep ? rstd.data_ptr<T>() + e * rows + r0 : nullptr, out.data_ptr<T>() + i);
         });
       }
     });
@@ -71,11 +72,13 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
         }
       }
     });
-    return {ds, ctx->needs_input_grad(1) ? ds : at::Tensor(), dgain.result(), dbias.result(), at::Tensor(), at::Tensor()};
+    return {ds,          ctx->needs_input_grad(1) ? ds : at::Tensor(), dgain.result(), dbias.result(), at::Tensor(),
+            at::Tensor()};
   }
 };
 
-at::Tensor norm_composed(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias, double eps) {
+at::Tensor norm_composed(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias,
+                         double eps) {
   auto s = given(y) ? x + y : x;
   std::vector<int64_t> shape(size_t(x.dim()), 1);
   shape.front() = x.size(0);
@@ -113,14 +116,17 @@ std::pair<at::Tensor, at::Tensor> wide_product(const at::Tensor& a, int64_t b) {
   return {at::bitwise_and(at::__rshift__(p, 32), LOW), at::bitwise_and(p, LOW)};
 }
 
-// The mask composed of libtorch's operators, for a device where draws lie and must not be waited for: Philox as in philox.h,
-// each word an int64 below 2^32, broadcast over members [E,1] and blocks [1,n/4].
+// The mask composed of libtorch's operators, for a device where draws lie and must not be waited
+// for: Philox as in philox.h, each word an int64 below 2^32, broadcast over members [E,1] and
+// blocks [1,n/4].
 at::Tensor dropout_mask_composed(const at::Tensor& x, double p, const at::Tensor& draws, uint64_t call) {
   const int64_t E = x.size(0), n = x.numel() / std::max<int64_t>(E, 1);
   const auto low = [](const at::Tensor& t) { return at::bitwise_and(t, LOW); };
   const auto high = [&](const at::Tensor& t) { return low(at::__rshift__(t, 32)); };
-  const auto block = at::arange((n + 3) / 4, draws.options()).unsqueeze(0), seeds = draws.narrow(0, 1, E).unsqueeze(1), step = draws.narrow(0, 0, 1).unsqueeze(1);
-  at::Tensor c[4] = {low(block), at::bitwise_xor(low(at::__lshift__(high(block), 16)), int64_t(uint32_t(call))), low(step), high(step)};
+  const auto block = at::arange((n + 3) / 4, draws.options()).unsqueeze(0), seeds = draws.narrow(0, 1, E).unsqueeze(1),
+             step = draws.narrow(0, 0, 1).unsqueeze(1);
+  at::Tensor c[4] = {low(block), at::bitwise_xor(low(at::__lshift__(high(block), 16)), int64_t(uint32_t(call))),
+                     low(step), high(step)};
   at::Tensor k0 = low(seeds), k1 = high(seeds);
   for (int i = 0; i < 10; i++) {
     const auto a = wide_product(c[0], 0xD2511F53), b = wide_product(c[2], 0xCD9E8D57);
@@ -132,25 +138,29 @@ at::Tensor dropout_mask_composed(const at::Tensor& x, double p, const at::Tensor
     k1 = low(k1 + int64_t(0xBB67AE85));
   }
   for (auto& word : c) word = word.expand({E, (n + 3) / 4});
-  const auto kept = at::stack({c[0], c[1], c[2], c[3]}, -1).reshape({E, -1}).narrow(1, 0, n).ge(int64_t(dropout_threshold(p)));
+  const auto kept =
+      at::stack({c[0], c[1], c[2], c[3]}, -1).reshape({E, -1}).narrow(1, 0, n).ge(int64_t(dropout_threshold(p)));
   return kept.reshape(x.sizes());
 }
 
 void check_dropout(const at::Tensor& x, double p, int64_t members) {
   TORCH_CHECK(p >= 0 && p < 1, "dropout with probability ", p, "; it must be in [0, 1)");
   TORCH_CHECK(x.is_floating_point(), "dropout of dtype ", x.scalar_type());
-  TORCH_CHECK(x.dim() >= 1 && x.size(0) == members, "dropout of ", x.sizes(), " with the seeds of ", members, " members");
+  TORCH_CHECK(x.dim() >= 1 && x.size(0) == members, "dropout of ", x.sizes(), " with the seeds of ", members,
+              " members");
 }
 
 }  // namespace
 
 namespace torchpe {
 
-at::Tensor add_layer_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias, double eps) {
+at::Tensor add_layer_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias,
+                          double eps) {
   check_norm(x, y, gain, bias);
   const bool keep = at::GradMode::is_enabled();
   if (norm_fits_gpu(x, gain, bias)) return add_layer_norm_on_gpu(x, y, gain, bias, eps, keep);
-  if (use_loops(x) && gain.stride(1) == 1 && bias.stride(1) == 1) return NormFunction::apply(x, y, gain, bias, eps, keep);
+  if (use_loops(x) && gain.stride(1) == 1 && bias.stride(1) == 1)
+    return NormFunction::apply(x, y, gain, bias, eps, keep);
   return norm_composed(x, y, gain, bias, eps);
 }
 
@@ -165,7 +175,8 @@ tp_result tp_add_layer_norm(tp_tensor hx, tp_tensor hy, tp_tensor hgain, tp_tens
   });
 }
 
-tp_result tp_dropout(tp_tensor hx, double p, const uint64_t* seeds, int64_t members, uint64_t step, uint64_t call, int grad) {
+tp_result tp_dropout(tp_tensor hx, double p, const uint64_t* seeds, int64_t members, uint64_t step, uint64_t call,
+                     int grad) {
   return op(grad, [&] {
     auto x = get(hx);
     check_dropout(x, p, members);
@@ -183,9 +194,10 @@ tp_result tp_dropout(tp_tensor hx, double p, const uint64_t* seeds, int64_t memb
 tp_result tp_dropout_drawn(tp_tensor hx, double p, tp_tensor hdraws, uint64_t call, int grad) {
   return op(grad, [&] {
     auto x = get(hx), draws = get(hdraws);
-    TORCH_CHECK(draws.dim() == 1 && draws.size(0) >= 1 && draws.scalar_type() == at::kLong && draws.is_contiguous() && draws.device() == x.device(),
-                "dropout of ", x.sizes(), " on ", x.device(), " with draws ", draws.sizes(), " of ", draws.scalar_type(), " on ", draws.device(),
-                "; expected int64 [1+E] there");
+    TORCH_CHECK(draws.dim() == 1 && draws.size(0) >= 1 && draws.scalar_type() == at::kLong && draws.is_contiguous() &&
+                    draws.device() == x.device(),
+                "dropout of ", x.sizes(), " on ", x.device(), " with draws ", draws.sizes(), " of ",
+                draws.scalar_type(), " on ", draws.device(), "; expected int64 [1+E] there");
     check_dropout(x, p, draws.size(0) - 1);
     if (use_kernels(x)) return dropout_on_gpu(x, p, draws, call);
     if (use_loops(x)) {

@@ -79,8 +79,8 @@ void NormPass::backward(const at::Tensor& dout, bool bf16) {
 namespace {
 
 struct NormOnGpu : torch::autograd::Function<NormOnGpu> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias, double eps,
-                            bool keep) {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain,
+                            const at::Tensor& bias, double eps, bool keep) {
     NormPass n;
     n.x = as_rows(x);
     if (given(y)) n.y = as_rows(y);
@@ -107,7 +107,8 @@ struct NormOnGpu : torch::autograd::Function<NormOnGpu> {
 
 // The mask is drawn anew in the backward pass: nothing is kept but the draws.
 struct DropoutOnGpu : torch::autograd::Function<DropoutOnGpu> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, double p, const at::Tensor& draws, int64_t call) {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, double p, const at::Tensor& draws,
+                            int64_t call) {
     ctx->save_for_backward({draws});
     ctx->saved_data["p"] = p;
     ctx->saved_data["call"] = call;
@@ -115,7 +116,8 @@ struct DropoutOnGpu : torch::autograd::Function<DropoutOnGpu> {
   }
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto draws = ctx->get_saved_variables()[0];
-    return {masked(grads[0], ctx->saved_data["p"].toDouble(), draws, ctx->saved_data["call"].toInt()), at::Tensor(), at::Tensor(), at::Tensor()};
+    return {masked(grads[0], ctx->saved_data["p"].toDouble(), draws, ctx->saved_data["call"].toInt()), at::Tensor(),
+            at::Tensor(), at::Tensor()};
   }
   static at::Tensor masked(const at::Tensor& x_in, double p, const at::Tensor& draws, int64_t call) {
     const auto x = x_in.contiguous();
@@ -123,7 +125,8 @@ struct DropoutOnGpu : torch::autograd::Function<DropoutOnGpu> {
     const int64_t E = x.size(0), n = x.numel() / std::max<int64_t>(E, 1);
     const OnDevice here(x);
     TORCHPE_DISPATCH(x, [&] {
-      gpu_kernels<T>(x).dropout(here, E, n, x.data_ptr<T>(), draws.data_ptr<int64_t>(), uint64_t(call), dropout_threshold(p), 1 / (1 - p), y.data_ptr<T>());
+      gpu_kernels<T>(x).dropout(here, E, n, x.data_ptr<T>(), draws.data_ptr<int64_t>(), uint64_t(call),
+                                dropout_threshold(p), 1 / (1 - p), y.data_ptr<T>());
     });
     return y;
   }
@@ -136,7 +139,8 @@ bool norm_fits_gpu(const at::Tensor& x, const at::Tensor& gain, const at::Tensor
   return use_kernels(x) && x.size(-1) <= GPU_NORM_WIDTH && dense(gain) && dense(bias) && !gain.is_same(bias);
 }
 
-at::Tensor add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias, double eps, bool keep) {
+at::Tensor add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain,
+                                 const at::Tensor& bias, double eps, bool keep) {
   return NormOnGpu::apply(x, y, gain, bias, eps, keep);
 }
 

@@ -247,7 +247,8 @@ tp_result tp_index_select(tp_tensor x, int64_t dim, tp_tensor index, int grad) {
   return op(grad, [&] {
     auto t = get(x), i = get(index);
     // libtorch 1.13 writes beside the result of a scalar.
-    TORCH_CHECK(t.dim() >= 1 && i.dim() == 1, "index select of ", t.sizes(), " by ", i.sizes(), "; expected at least one axis, and index [n]");
+    TORCH_CHECK(t.dim() >= 1 && i.dim() == 1, "index select of ", t.sizes(), " by ", i.sizes(),
+                "; expected at least one axis, and index [n]");
     return t.index_select(dim, i);
   });
 }
@@ -314,7 +315,8 @@ char* tp_set_requires_grad(tp_tensor x, int on) {
 tp_result tp_grad(tp_tensor x) {
   return op(0, [&] {
     auto t = get(x);
-    TORCH_CHECK(t.is_leaf() && t.grad().defined(), "the tensor has no gradient: it is no leaf, or Backward did not reach it");
+    TORCH_CHECK(t.is_leaf() && t.grad().defined(),
+                "the tensor has no gradient: it is no leaf, or Backward did not reach it");
     return t.grad();
   });
 }
@@ -323,13 +325,14 @@ tp_result tp_leaf(tp_tensor x, int64_t offset, const int64_t* shape, int rank, t
     auto flat = get(x);
     auto grads = get_or_none(grad_buffer);
     auto s = dims(shape, rank);
-    TORCH_CHECK(flat.dim() == 2 && rank >= 1 && s[0] == flat.size(0), "a leaf of shape ", s, " in a buffer ", flat.sizes());
+    TORCH_CHECK(flat.dim() == 2 && rank >= 1 && s[0] == flat.size(0), "a leaf of shape ", s, " in a buffer ",
+                flat.sizes());
     const int64_t per_member = element_count(s.slice(1));
     auto part = [&](const at::Tensor& t) { return t.narrow(1, offset, per_member).view(s); };
     auto leaf = part(flat).detach();
     if (grads.defined()) {
-      TORCH_CHECK(grads.sizes() == flat.sizes() && grads.options().type_equal(flat.options()), "a gradient buffer ", grads.sizes(),
-                  " of ", grads.toString(), " for parameters ", flat.sizes(), " of ", flat.toString());
+      TORCH_CHECK(grads.sizes() == flat.sizes() && grads.options().type_equal(flat.options()), "a gradient buffer ",
+                  grads.sizes(), " of ", grads.toString(), " for parameters ", flat.sizes(), " of ", flat.toString());
       leaf.requires_grad_(true);
       leaf.mutable_grad() = part(grads).detach();
     }

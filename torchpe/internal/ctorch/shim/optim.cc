@@ -10,28 +10,43 @@ namespace {
 bool dense_rows(const at::Tensor& t) { return t.size(1) <= 1 || t.stride(1) == 1; }
 
 void check_buffers(const char* what, const at::Tensor& p, const at::Tensor& other) {
-  TORCH_CHECK(p.dim() == 2 && p.sizes() == other.sizes() && dense_rows(p) && dense_rows(other), what, ": buffers ", p.sizes(), " and ",
-              other.sizes(), "; expected [E,P] with dense rows");
+  TORCH_CHECK(p.dim() == 2 && p.sizes() == other.sizes() && dense_rows(p) && dense_rows(other), what, ": buffers ",
+              p.sizes(), " and ", other.sizes(), "; expected [E,P] with dense rows");
   check_same(what, p, other);
 }
 
 // Settings of each member where p is: [E,6], float64.
 void check_settings(const char* what, const at::Tensor& p, const at::Tensor& s) {
-  TORCH_CHECK(s.dim() == 2 && s.size(0) == p.size(0) && s.size(1) == 6 && s.scalar_type() == at::kDouble && s.device() == p.device() && dense_rows(s), what,
-              ": settings ", s.sizes(), " of ", s.scalar_type(), " on ", s.device(), " for parameters ", p.sizes(), " on ", p.device(),
-              "; expected float64 [E,6] there");
+  TORCH_CHECK(s.dim() == 2 && s.size(0) == p.size(0) && s.size(1) == 6 && s.scalar_type() == at::kDouble &&
+                  s.device() == p.device() && dense_rows(s),
+              what, ": settings ", s.sizes(), " of ", s.scalar_type(), " on ", s.device(), " for parameters ",
+              p.sizes(), " on ", p.device(), "; expected float64 [E,6] there");
 }
 
 enum Setting { LR, WEIGHT_DECAY, SCALE, ACTIVE, CORRECTION1, CORRECTION2_ROOT };
 
 // One step of all members by the GPU's kernels; m and v are undefined for SGD.
-void step_on_gpu(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v, const at::Tensor& settings, double beta1, double beta2,
-                 double eps, bool decoupled) {
+void step_on_gpu(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v,
+                 const at::Tensor& settings, double beta1, double beta2, double eps, bool decoupled) {
   const OnDevice here(p);
   TORCHPE_DISPATCH(p, [&] {
     const auto& k = gpu_kernels<T>(p);
-    GpuAdam<T> a = {p.size(0), p.size(1), p.data_ptr<T>(), g.data_ptr<T>(), nullptr, nullptr, p.stride(0), g.stride(0), 0, 0, settings.data_ptr<double>(),
-                    settings.stride(0), beta1, beta2, eps, decoupled};
+    GpuAdam<T> a = {p.size(0),
+                    p.size(1),
+                    p.data_ptr<T>(),
+                    g.data_ptr<T>(),
+                    nullptr,
+                    nullptr,
+                    p.stride(0),
+                    g.stride(0),
+                    0,
+                    0,
+                    settings.data_ptr<double>(),
+                    settings.stride(0),
+                    beta1,
+                    beta2,
+                    eps,
+                    decoupled};
     if (!m.defined()) return k.sgd(here, a);
     a.m = m.data_ptr<T>();
     a.v = v.data_ptr<T>();
@@ -42,18 +57,22 @@ void step_on_gpu(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, 
 }
 
 // A column of settings [E,6] as [E,1] of p's type.
-at::Tensor column(const at::Tensor& settings, const at::Tensor& p, Setting s) { return settings.narrow(1, s, 1).to(p.scalar_type()); }
+at::Tensor column(const at::Tensor& settings, const at::Tensor& p, Setting s) {
+  return settings.narrow(1, s, 1).to(p.scalar_type());
+}
 
 // One step of all members composed of libtorch's operators, which read no setting back to the host.
-void adam_composed(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v, const at::Tensor& settings, double beta1, double beta2,
-                   double eps, bool decoupled) {
-  const auto lr = settings.narrow(1, LR, 1), decay = settings.narrow(1, WEIGHT_DECAY, 1), active = settings.narrow(1, ACTIVE, 1).ne(0);
+void adam_composed(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v,
+                   const at::Tensor& settings, double beta1, double beta2, double eps, bool decoupled) {
+  const auto lr = settings.narrow(1, LR, 1), decay = settings.narrow(1, WEIGHT_DECAY, 1),
+             active = settings.narrow(1, ACTIVE, 1).ne(0);
   const auto type = p.scalar_type();
   const auto w = decoupled ? p * (1 - lr * decay).to(type) : p;
   auto d = g * column(settings, p, SCALE);
   if (!decoupled) d = d + p * decay.to(type);
   const auto m1 = m * beta1 + d * (1 - beta1), v1 = v * beta2 + d * d * (1 - beta2);
-  const auto next = w - (lr / settings.narrow(1, CORRECTION1, 1)).to(type) * m1 / (v1.sqrt() / column(settings, p, CORRECTION2_ROOT) + eps);
+  const auto next = w - (lr / settings.narrow(1, CORRECTION1, 1)).to(type) * m1 /
+                            (v1.sqrt() / column(settings, p, CORRECTION2_ROOT) + eps);
   p.copy_(at::where(active, next, p));
   m.copy_(at::where(active, m1, m));
   v.copy_(at::where(active, v1, v));
@@ -67,13 +86,15 @@ void sgd_composed(const at::Tensor& p, const at::Tensor& g, const at::Tensor& se
 // The rows of tp_account_'s state.
 enum Account { LOSS, CORRECT, STILL_ACTIVE, DIVERGED, LAST };
 
-void account(const at::Tensor& each, const at::Tensor& correct, double examples, const at::Tensor& step, const at::Tensor& state) {
+void account(const at::Tensor& each, const at::Tensor& correct, double examples, const at::Tensor& step,
+             const at::Tensor& state) {
   if (use_kernels(each)) {
     const auto losses = each.contiguous(), right = correct.defined() ? correct.contiguous() : correct;
     const OnDevice here(each);
     TORCHPE_DISPATCH(each, [&] {
-      gpu_kernels<T>(each).account(here, {each.size(0), losses.data_ptr<T>(), right.defined() ? right.data_ptr<double>() : nullptr, examples,
-                                          step.data_ptr<int64_t>(), state.data_ptr<double>()});
+      gpu_kernels<T>(each).account(
+          here, {each.size(0), losses.data_ptr<T>(), right.defined() ? right.data_ptr<double>() : nullptr, examples,
+                 step.data_ptr<int64_t>(), state.data_ptr<double>()});
     });
     return;
   }
@@ -86,7 +107,8 @@ void account(const at::Tensor& each, const at::Tensor& correct, double examples,
   state[LAST].copy_(loss);
 }
 
-void adam_member(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v, const AdamStep& s) {
+void adam_member(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v,
+                 const AdamStep& s) {
   Timer timer(PROFILE_OPTIMIZER);
   TORCHPE_DISPATCH(p, [&] {
     in_parallel(0, p.numel(), 1 << 15, [&](int64_t a, int64_t b) {
@@ -106,8 +128,8 @@ void sgd_member(const at::Tensor& p, const at::Tensor& g, double lr, double weig
 
 extern "C" {
 
-char* tp_adam_(tp_tensor hp, tp_tensor hg, tp_tensor hm, tp_tensor hv, tp_tensor hsettings, double beta1, double beta2, double eps,
-               int decoupled) {
+char* tp_adam_(tp_tensor hp, tp_tensor hg, tp_tensor hm, tp_tensor hv, tp_tensor hsettings, double beta1, double beta2,
+               double eps, int decoupled) {
   return act([&] {
     at::NoGradGuard off;
     auto p = get(hp), g = get(hg), m = get(hm), v = get(hv), settings = get(hsettings);
@@ -119,7 +141,8 @@ char* tp_adam_(tp_tensor hp, tp_tensor hg, tp_tensor hm, tp_tensor hv, tp_tensor
       const double* row = settings.data_ptr<double>() + e * settings.stride(0);
       if (row[ACTIVE] == 0) continue;
       adam_member(p[e], g[e], m[e], v[e],
-                  {row[LR], row[WEIGHT_DECAY], row[SCALE], beta1, beta2, eps, row[CORRECTION1], row[CORRECTION2_ROOT], decoupled != 0});
+                  {row[LR], row[WEIGHT_DECAY], row[SCALE], beta1, beta2, eps, row[CORRECTION1], row[CORRECTION2_ROOT],
+                   decoupled != 0});
     }
   });
 }
@@ -145,14 +168,17 @@ char* tp_account_(tp_tensor heach, tp_tensor hcorrect, double examples, tp_tenso
     auto each = get(heach), step = get(hstep), state = get(hstate);
     const auto correct = hcorrect ? get(hcorrect) : at::Tensor();
     const int64_t E = each.dim() == 1 ? each.size(0) : -1;
-    TORCH_CHECK(each.is_floating_point() && E >= 0 && state.sizes() == at::IntArrayRef({5, E}) && state.scalar_type() == at::kDouble && state.is_contiguous(),
-                "accounting of losses ", each.sizes(), " of ", each.scalar_type(), " in ", state.sizes(), " of ", state.scalar_type(),
-                "; expected [E] in dense float64 [5,E]");
-    TORCH_CHECK(!correct.defined() || (correct.sizes() == each.sizes() && correct.scalar_type() == at::kDouble), "accounting of right answers ",
-                correct.defined() ? correct.sizes() : at::IntArrayRef(), "; expected float64 ", each.sizes());
-    TORCH_CHECK(step.dim() == 1 && step.size(0) > 0 && step.scalar_type() == at::kLong, "accounting of step ", step.sizes(), " of ", step.scalar_type(),
-                "; expected int64, the step first");
-    TORCH_CHECK(each.device() == state.device() && step.device() == state.device() && (!correct.defined() || correct.device() == state.device()),
+    TORCH_CHECK(each.is_floating_point() && E >= 0 && state.sizes() == at::IntArrayRef({5, E}) &&
+                    state.scalar_type() == at::kDouble && state.is_contiguous(),
+                "accounting of losses ", each.sizes(), " of ", each.scalar_type(), " in ", state.sizes(), " of ",
+                state.scalar_type(), "; expected [E] in dense float64 [5,E]");
+    TORCH_CHECK(!correct.defined() || (correct.sizes() == each.sizes() && correct.scalar_type() == at::kDouble),
+                "accounting of right answers ", correct.defined() ? correct.sizes() : at::IntArrayRef(),
+                "; expected float64 ", each.sizes());
+    TORCH_CHECK(step.dim() == 1 && step.size(0) > 0 && step.scalar_type() == at::kLong, "accounting of step ",
+                step.sizes(), " of ", step.scalar_type(), "; expected int64, the step first");
+    TORCH_CHECK(each.device() == state.device() && step.device() == state.device() &&
+                    (!correct.defined() || correct.device() == state.device()),
                 "accounting on ", state.device(), " of losses on ", each.device(), " and the step on ", step.device());
     account(each.detach(), correct, examples, step, state);
   });

@@ -1,6 +1,6 @@
-// philox.h: the counter-based generator Philox4x32-10 (Salmon, Moraes, Dror & Shaw, "Parallel random
-// numbers: as easy as 1, 2, 3", SC 2011). What it draws is a function of its counter and key alone, so
-// a resumed run draws the same again.
+// philox.h: the counter-based generator Philox4x32-10 (Salmon, Moraes, Dror & Shaw, "Parallel
+// random numbers: as easy as 1, 2, 3", SC 2011). What it draws is a function of its counter and key
+// alone, so a resumed run draws the same again.
 #pragma once
 #include <cstdint>
 
@@ -30,7 +30,8 @@ TORCHPE_EVERYWHERE inline void philox4x32_raw(uint32_t c[4], uint32_t k0, uint32
 }
 
 // Four numbers for block `block` of call `call` in step `step`, keyed by the member's seed.
-TORCHPE_EVERYWHERE inline void philox4x32(uint64_t block, uint64_t call, uint64_t step, uint64_t seed, uint32_t out[4]) {
+TORCHPE_EVERYWHERE inline void philox4x32(uint64_t block, uint64_t call, uint64_t step, uint64_t seed,
+                                          uint32_t out[4]) {
   out[0] = uint32_t(block);
   out[1] = uint32_t(call) ^ (uint32_t(block >> 32) << 16);
   out[2] = uint32_t(step);

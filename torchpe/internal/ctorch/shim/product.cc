@@ -1,13 +1,16 @@
-// product.cc: products in lower precision. libtorch's bmm gives bfloat16 for bfloat16; training wants sums of float32, which
-// the tensor cores have anyway: cuBLAS is called directly, or, where the shim knows no CUDA, float32 operands are rounded.
+// product.cc: products in lower precision. libtorch's bmm gives bfloat16 for bfloat16; training
+// wants sums of float32, which the tensor cores have anyway: cuBLAS is called directly, or, where
+// the shim knows no CUDA, float32 operands are rounded.
 #include "product.h"
 
 #include "gpu.h"
 #include "quiet.h"
 
-// libtorch's header that gives its cuBLAS handle names further libraries, whose headers may be missing.
+// libtorch's header that gives its cuBLAS handle names further libraries, whose headers may be
+// missing.
 #ifdef TORCHPE_CUBLAS
-#if __has_include(<cublas_v2.h>) && __has_include(<cublasLt.h>) && __has_include(<cusparse.h>) && __has_include(<cusolverDn.h>)
+#if __has_include(<cublas_v2.h>) && __has_include(<cublasLt.h>) && \
+    __has_include(<cusparse.h>) && __has_include(<cusolverDn.h>)
 #include <ATen/cuda/CUDAContext.h>
 #include <cublas_v2.h>
 #else
@@ -30,11 +33,13 @@ constexpr bool HAVE_CUBLAS = true;
 constexpr bool HAVE_CUBLAS = false;
 #endif
 
-// While it lives, libtorch's products of float32 like t use a GPU's tensor cores, where the precision says so. libtorch's switch
-// is the process's, and angles and distances, which are also products, must not see it.
+// While it lives, libtorch's products of float32 like t use a GPU's tensor cores, where the
+// precision says so. libtorch's switch is the process's, and angles and distances, which are also
+// products, must not see it.
 class TensorCores {
  public:
-  explicit TensorCores(const at::Tensor& t) : on_(t.is_cuda() && t.scalar_type() == at::kFloat && precision() != Precision::fp32) {
+  explicit TensorCores(const at::Tensor& t)
+      : on_(t.is_cuda() && t.scalar_type() == at::kFloat && precision() != Precision::fp32) {
     if (on_) allow(true);
   }
   ~TensorCores() {
@@ -50,23 +55,28 @@ class TensorCores {
   const bool on_;
 };
 
-// Whether bfloat16 operands with float32 results are multiplied here: by cuBLAS, or the emulation of its call.
+// Whether bfloat16 operands with float32 results are multiplied here: by cuBLAS, or the emulation
+// of its call.
 bool multiplies_bf16(const at::Tensor& t) { return t.is_cuda() ? HAVE_CUBLAS : use_kernels(t); }
 
-// One call of cublasGemmStridedBatchedEx: column-major c [m,n] = op(a) op(b) with m, n, k, leading dimensions and strides in
-// elements. Row-major C = A B is column-major C^T = B^T A^T, so the operands change places.
+// One call of cublasGemmStridedBatchedEx: column-major c [m,n] = op(a) op(b) with m, n, k, leading
+// dimensions and strides in elements. Row-major C = A B is column-major C^T = B^T A^T, so the
+// operands change places.
 struct Gemm {
   bool transpose_a, transpose_b;
   int64_t m, n, k, lda, stride_a, ldb, stride_b, ldc, stride_c, batch;
 };
 
-// How the rows of t [E,R,C] lie: dense rows are a column-major [C,R] as it is, dense columns a column-major [R,C] to transpose.
+// How the rows of t [E,R,C] lie: dense rows are a column-major [C,R] as it is, dense columns a
+// column-major [R,C] to transpose.
 void layout(const at::Tensor& t, bool& transpose, int64_t& ld, int64_t& stride) {
   const int64_t R = t.size(1), C = t.size(2);
   transpose = t.stride(2) != 1 && C > 1;
-  TORCH_CHECK(!transpose || t.stride(1) == 1 || R == 1, "product of a matrix ", t.sizes(), " with strides ", t.strides(), "; a row or a column must be dense");
+  TORCH_CHECK(!transpose || t.stride(1) == 1 || R == 1, "product of a matrix ", t.sizes(), " with strides ",
+              t.strides(), "; a row or a column must be dense");
   ld = transpose ? t.stride(2) : R == 1 ? C : t.stride(1);
-  TORCH_CHECK(ld >= (transpose ? R : C), "product of a matrix that overlaps itself: ", t.sizes(), " with strides ", t.strides());
+  TORCH_CHECK(ld >= (transpose ? R : C), "product of a matrix that overlaps itself: ", t.sizes(), " with strides ",
+              t.strides());
   stride = t.size(0) == 1 ? 0 : t.stride(0);
 }
 
@@ -112,17 +122,21 @@ void gemm_bf16(const at::Tensor& a, const at::Tensor& b, float beta, const at::T
 #ifdef TORCHPE_CUBLAS
   const OnDevice here(c);
   const float one = 1;
-  const auto status = cublasGemmStridedBatchedEx(at::cuda::getCurrentCUDABlasHandle(), g.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
-                                                 g.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, int(g.m), int(g.n), int(g.k), &one, pa, CUDA_R_16BF,
-                                                 int(g.lda), g.stride_a, pb, CUDA_R_16BF, int(g.ldb), g.stride_b, &beta, pc, CUDA_R_32F, int(g.ldc),
-                                                 g.stride_c, int(g.batch), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
-  const bool gpu = status == CUBLAS_STATUS_EXECUTION_FAILED || status == CUBLAS_STATUS_INTERNAL_ERROR;  // and not what was asked of it
-  TORCH_CHECK(status == CUBLAS_STATUS_SUCCESS, gpu ? "CUDA error: " : "", "cublasGemmStridedBatchedEx of ", a.sizes(), " and ", b.sizes(), ": status ", int(status));
+  const auto status = cublasGemmStridedBatchedEx(
+      at::cuda::getCurrentCUDABlasHandle(), g.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
+      g.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, int(g.m), int(g.n), int(g.k), &one, pa, CUDA_R_16BF, int(g.lda),
+      g.stride_a, pb, CUDA_R_16BF, int(g.ldb), g.stride_b, &beta, pc, CUDA_R_32F, int(g.ldc), g.stride_c, int(g.batch),
+      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+  // And not what was asked of it.
+  const bool gpu = status == CUBLAS_STATUS_EXECUTION_FAILED || status == CUBLAS_STATUS_INTERNAL_ERROR;
+  TORCH_CHECK(status == CUBLAS_STATUS_SUCCESS, gpu ? "CUDA error: " : "", "cublasGemmStridedBatchedEx of ", a.sizes(),
+              " and ", b.sizes(), ": status ", int(status));
 #endif
 }
 
 void check_operands(const at::Tensor& a, const at::Tensor& b) {
-  TORCH_CHECK(a.dim() == 3 && b.dim() == 3 && a.size(0) == b.size(0) && a.size(2) == b.size(1), "product of ", a.sizes(), " and ", b.sizes());
+  TORCH_CHECK(a.dim() == 3 && b.dim() == 3 && a.size(0) == b.size(0) && a.size(2) == b.size(1), "product of ",
+              a.sizes(), " and ", b.sizes());
   check_same("product", a, b);
 }
 
@@ -169,7 +183,8 @@ void round_numbers(float* x, int64_t n, Precision to) {
 at::Tensor rounded(const at::Tensor& x, Precision to) {
   TORCH_CHECK(x.device().is_cpu() && x.scalar_type() == at::kFloat, "rounding of ", x.toString());
   auto y = x.detach().clone(at::MemoryFormat::Preserve);  // without gaps
-  at::parallel_for(0, y.numel(), 1 << 15, [&](int64_t a, int64_t b) { round_numbers(y.data_ptr<float>() + a, b - a, to); });
+  at::parallel_for(0, y.numel(), 1 << 15,
+                   [&](int64_t a, int64_t b) { round_numbers(y.data_ptr<float>() + a, b - a, to); });
   return y;
 }
 

@@ -1,4 +1,5 @@
-// product.h: batched products, and the precision of their operands, which tp_set_precision chooses for float32.
+// product.h: batched products, and the precision of their operands, which tp_set_precision chooses
+// for float32.
 #pragma once
 #include "fused.h"
 
@@ -7,23 +8,26 @@ namespace torchpe {
 enum class Precision { fp32 = 0, tf32 = 1, bf16 = 2 };
 Precision precision();
 
-// Whether products of operands like t are to be less precise than float32: those of operand() and operand_product() then are.
+// Whether products of operands like t are to be less precise than float32: those of operand() and
+// operand_product() then are.
 bool rounds_operands(const at::Tensor& t);
 
-// x with mantissas of 10 bits (tf32) or 7 (bf16), the nearest, of two the even one; x float32 on the CPU. Without a gradient.
+// x with mantissas of 10 bits (tf32) or 7 (bf16), the nearest, of two the even one; x float32 on
+// the CPU. Without a gradient.
 at::Tensor rounded(const at::Tensor& x, Precision to);
 // The same in place of n numbers.
 void round_numbers(float* x, int64_t n, Precision to);
 
-// x as products take it: x itself (a GPU rounds to tf32 as it multiplies), rounded, or in bfloat16, where a product of bfloat16
-// with a float32 result exists. Without a gradient where it is another tensor.
+// x as products take it: x itself (a GPU rounds to tf32 as it multiplies), rounded, or in bfloat16,
+// where a product of bfloat16 with a float32 result exists. Without a gradient where it is another
+// tensor.
 at::Tensor operand(const at::Tensor& x);
 
 // The type in which operand() gives x.
 at::ScalarType operand_type(const at::Tensor& x);
 
-// Products of operands, without a gradient: a [E,n,k], b [E,k,m] -> [E,n,m], of float32 for bfloat16. A row or a column of
-// each matrix must be dense.
+// Products of operands, without a gradient: a [E,n,k], b [E,k,m] -> [E,n,m], of float32 for
+// bfloat16. A row or a column of each matrix must be dense.
 at::Tensor operand_product(const at::Tensor& a, const at::Tensor& b);
 // c += a b
 void add_product_(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b);

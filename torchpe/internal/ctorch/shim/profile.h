@@ -1,11 +1,19 @@
-// profile.h: where the time of the fused operators goes, for `torchpe bench step --profile`. Off, a timer costs one load.
+// profile.h: where the time of the fused operators goes, for `torchpe bench step --profile`. Off, a
+// timer costs one load.
 #pragma once
 #include <atomic>
 #include <chrono>
 
 namespace torchpe {
 
-enum ProfilePart { PROFILE_PRODUCT, PROFILE_BIAS_GELU, PROFILE_ATTENTION, PROFILE_NORM, PROFILE_OPTIMIZER, PROFILE_PARTS };
+enum ProfilePart {
+  PROFILE_PRODUCT,
+  PROFILE_BIAS_GELU,
+  PROFILE_ATTENTION,
+  PROFILE_NORM,
+  PROFILE_OPTIMIZER,
+  PROFILE_PARTS
+};
 
 struct Profile {
   std::atomic<bool> on{false};

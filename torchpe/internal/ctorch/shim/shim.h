@@ -1,4 +1,4 @@
-/* shim.h: the C ABI of libtorchpe.so, all that the Go side knows of libtorch.
+/* shim.h declares the C ABI of libtorchpe.so, all that the Go side knows of libtorch.
  *
  * Tensors are handles: a slot and its generation in one integer, never a pointer. A handle that was
  * freed, or never given, is an error of the call that names it, not a crash. Every call that can fail
@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Bumped when a function is added or changes; the Go side refuses a library of another number. */
-#define TP_ABI 7
+#define TP_ABI 8
 
 typedef uint64_t tp_tensor; /* 0 = no tensor */
 typedef struct {
@@ -100,7 +100,7 @@ tp_result tp_unsqueeze(tp_tensor x, int64_t dim, int grad);
 tp_result tp_squeeze(tp_tensor x, int64_t dim, int grad);
 tp_result tp_narrow(tp_tensor x, int64_t dim, int64_t start, int64_t length, int grad);
 tp_result tp_select(tp_tensor x, int64_t dim, int64_t index, int grad);
-/* all entries of axis dim, of which there must be n, at a time: their gradients come back as one stack */
+/* Returns all n entries of axis dim. Their gradients are collected in one call. */
 char* tp_unbind(tp_tensor x, int64_t dim, int n, int grad, tp_tensor* out);
 tp_result tp_cat(const tp_tensor* xs, int n, int64_t dim, int grad);
 tp_result tp_stack(const tp_tensor* xs, int n, int64_t dim, int grad);
@@ -126,80 +126,96 @@ tp_result tp_cumsum(tp_tensor x, int64_t dim, int grad);
 
 /* ---- products ---- */
 tp_result tp_matmul(tp_tensor a, tp_tensor b, int grad);
-/* y = x w^T + b, then GELU where gelu = 1. x [E,...,I], w [E,O,I], b [E,O] or 0 -> [E,...,O] */
+/* Computes x w^T + b, then GELU where gelu = 1: x [E,...,I], w [E,O,I], b [E,O] or 0
+ * -> [E,...,O]. */
 tp_result tp_linear(tp_tensor x, tp_tensor w, tp_tensor b, int gelu, int grad);
-/* q, k, v [E,B,H,N,Dh] of x [E,B,N,D] with w [E,3D,D] (rows q, k, v) and b [E,3D] or 0 */
+/* Computes q, k and v, each [E,B,H,N,Dh], of x [E,B,N,D] with w [E,3D,D] (rows q, k, v) and b
+ * [E,3D] or 0. */
 char* tp_project_qkv(tp_tensor x, tp_tensor w, tp_tensor b, int64_t heads, int grad, tp_tensor out[3]);
 
 /* ---- attention ---- */
-/* scale q k^T: q [...,N,Dh], k [...,M,Dh] -> [...,N,M] */
+/* Computes scale q k^T: q [...,N,Dh], k [...,M,Dh] -> [...,N,M]. */
 tp_result tp_attention_logits(tp_tensor q, tp_tensor k, double scale, int grad);
-/* w v: w [E,B,H,N,M], v [E,B,H,M,Dh] -> [E,B,H,N,Dh], in memory as [E,B,N,H,Dh] */
+/* Computes w v: w [E,B,H,N,M], v [E,B,H,M,Dh] -> [E,B,H,N,Dh], in memory as [E,B,N,H,Dh]. */
 tp_result tp_attention_values(tp_tensor w, tp_tensor v, int grad);
-/* softmax(scale q k^T + bias) v: q [E,B,H,N,Dh], k [E,B,H,M,Dh], v [E,B,H,M,Dv], bias (0 = none) broadcast to [E,B,H,N,M]
- * -> [E,B,H,N,Dv], in memory as [E,B,N,H,Dv]. For many tokens on the CPU, logits and weights never lie in memory as a whole,
- * unless bias wants a gradient. */
+/* Computes softmax(scale q k^T + bias) v: q [E,B,H,N,Dh], k [E,B,H,M,Dh], v [E,B,H,M,Dv], bias
+ * (0 = none) broadcast to [E,B,H,N,M] -> [E,B,H,N,Dv], in memory as [E,B,N,H,Dv]. For many tokens
+ * on the CPU, neither logits nor weights are stored as a whole, unless bias requires a gradient. */
 tp_result tp_attention(tp_tensor q, tp_tensor k, tp_tensor v, tp_tensor bias, double scale, int grad);
 tp_result tp_softmax(tp_tensor x, int64_t dim, int grad);
 tp_result tp_log_softmax(tp_tensor x, int64_t dim, int grad);
-/* pairs (2k,2k+1), or (k,k+D/2) where half = 1, of x [...,N,D] turned by angles given as cos, sin [...,N,D/2] */
+/* Rotates the pairs (2k,2k+1), or (k,k+D/2) where half = 1, of x [...,N,D] by the angles whose
+ * cosines and sines are given [...,N,D/2]. */
 tp_result tp_rotate(tp_tensor x, tp_tensor cos, tp_tensor sin, int half, int grad);
 
 /* ---- normalisation, noise, losses ---- */
-/* layer norm over the last axis of x + y (y may be 0); gain, bias [E,D] */
+/* Computes the layer norm over the last axis of x + y (y may be 0); gain, bias [E,D]. */
 tp_result tp_add_layer_norm(tp_tensor x, tp_tensor y, tp_tensor gain, tp_tensor bias, double eps, int grad);
-/* the halves of a transformer's block as one operator each, x [E,B,N,D], biases of linear maps 0 for none:
- * layer norm of x + attention(x) out_w^T + out_b, the attention as tp_project_qkv and tp_attention with a mask (0 = none) give it;
- * of the tokens int64 [E,B,M] that are read alone, in their order, or of all (0) */
-tp_result tp_attention_block(tp_tensor x, tp_tensor qkv_w, tp_tensor qkv_b, int64_t heads, tp_tensor mask, double scale, tp_tensor out_w, tp_tensor out_b,
-                             tp_tensor read, tp_tensor gain, tp_tensor bias, double eps, int grad);
-/* layer norm of x + gelu(gelu(x in_w^T + in_b) out_w^T + out_b) */
-tp_result tp_mlp_block(tp_tensor x, tp_tensor in_w, tp_tensor in_b, tp_tensor out_w, tp_tensor out_b, tp_tensor gain, tp_tensor bias, double eps, int grad);
-/* dropout with probability p; the mask of member e is a pure function of (seeds[e], step, call) */
-tp_result tp_dropout(tp_tensor x, double p, const uint64_t* seeds, int64_t members, uint64_t step, uint64_t call, int grad);
-/* the same with the step and the seeds where x is: draws int64 [1+E], the step and then each member's seed (its bits). Nothing is
- * read back from a GPU. The backward pass reads draws again, which must not have changed. */
+/* Computes the first half of a transformer's block: the layer norm of x + a out_w^T + out_b, where
+ * a is the attention of tp_project_qkv and tp_attention with a mask (0 = none), x [E,B,N,D]. Biases
+ * of linear maps may be 0. Where read is given, int64 [E,B,M], only those tokens are returned. */
+tp_result tp_attention_block(tp_tensor x, tp_tensor qkv_w, tp_tensor qkv_b, int64_t heads, tp_tensor mask, double scale,
+                             tp_tensor out_w, tp_tensor out_b, tp_tensor read, tp_tensor gain, tp_tensor bias,
+                             double eps, int grad);
+/* Computes the second half: the layer norm of x + gelu(gelu(x in_w^T + in_b) out_w^T + out_b). */
+tp_result tp_mlp_block(tp_tensor x, tp_tensor in_w, tp_tensor in_b, tp_tensor out_w, tp_tensor out_b, tp_tensor gain,
+                       tp_tensor bias, double eps, int grad);
+/* Drops elements with probability p; the mask of member e is a pure function of (seeds[e], step,
+ * call). */
+tp_result tp_dropout(tp_tensor x, double p, const uint64_t* seeds, int64_t members, uint64_t step, uint64_t call,
+                     int grad);
+/* Does the same with the step and the seeds on x's device: draws, int64 [1+E], holds the step and
+ * then the bits of each member's seed. Nothing is read back from a GPU. The backward pass reads
+ * draws again: they must not have changed. */
 tp_result tp_dropout_drawn(tp_tensor x, double p, tp_tensor draws, uint64_t call, int grad);
-/* mean cross-entropy of each member: logits [E,B,C], target int64 [E,B] -> [E] */
+/* Computes each member's mean cross-entropy: logits [E,B,C], target int64 [E,B] -> [E]. */
 tp_result tp_cross_entropy(tp_tensor logits, tp_tensor target, int grad);
-/* in how many of them the largest logit is the target's: float64 [E], without a gradient */
+/* Counts the rows of logits [E,B,C] whose first largest entry is at target [E,B]: float64 [E],
+ * without a gradient. */
 tp_result tp_right_answers(tp_tensor logits, tp_tensor target);
 
 /* ---- gradients ---- */
 char* tp_backward(tp_tensor loss);
 char* tp_set_requires_grad(tp_tensor x, int on);
 tp_result tp_grad(tp_tensor x);
-/* a leaf that shares x's memory and whose gradient accumulates into grad's memory */
+/* Returns a leaf that shares x's memory and whose gradient accumulates into grad_buffer's. */
 tp_result tp_leaf(tp_tensor x, int64_t offset, const int64_t* shape, int rank, tp_tensor grad_buffer);
 
-/* ---- optimizers: one call over all parameters. p, g, m, v: [E,P] with dense rows. settings, where p is: float64 [E,6] with lr, weight decay,
- * gradient scale, active (0 or 1), 1 - beta1^t and sqrt(1 - beta2^t); SGD takes the first four. Nothing is read back from a GPU, so a CUDA
- * graph that holds the step follows what is written there. ---- */
-char* tp_adam_(tp_tensor p, tp_tensor g, tp_tensor m, tp_tensor v, tp_tensor settings, double beta1, double beta2, double eps, int decoupled);
+/* ---- optimizers: one call over all parameters ----
+ * p, g, m, v: [E,P] with dense rows. settings, on p's device: float64 [E,6] with learning rate,
+ * weight decay, gradient scale, active (0 or 1), 1 - beta1^t and sqrt(1 - beta2^t); SGD takes the
+ * first four. Nothing is read back from a GPU, so a CUDA graph that holds the step uses what is
+ * written there before each replay. */
+char* tp_adam_(tp_tensor p, tp_tensor g, tp_tensor m, tp_tensor v, tp_tensor settings, double beta1, double beta2,
+               double eps, int decoupled);
 char* tp_sgd_(tp_tensor p, tp_tensor g, tp_tensor settings);
-/* Adds what a training step saw to state, float64 [5,E] where all of it is, dense: rows of the sums of loss (of each mean, times examples) and of
- * right answers (correct, float64; 0 = none), whether members are active, the step (from 1) whose loss stopped them, and the losses of the
- * last step. step, int64, starts with its number from 0. A loss that is not finite makes its member inactive. */
+/* Adds the results of a training step to state, dense float64 [5,E] on the same device. Its rows:
+ * the sum of the losses (each mean times examples); the sum of correct predictions (correct,
+ * float64; 0 = none); whether the member is active; the step, from 1, at which it diverged (0 =
+ * none); the losses of the last step. step, int64, starts with the step's number from 0. A loss
+ * that is not finite makes its member inactive. */
 char* tp_account_(tp_tensor each, tp_tensor correct, double examples, tp_tensor step, tp_tensor state);
-/* Euclidean norm of each member's gradient: [E,P] -> [E] */
+/* Computes the Euclidean norm of each member's gradient: [E,P] -> [E]. */
 tp_result tp_member_norm(tp_tensor g, int grad);
 
 /* ---- streams, CUDA graphs, copies that the host does not wait for ---- */
-char* tp_own_stream(int device);     /* the calling thread works on a stream of its own from now on */
-char* tp_default_stream(int device); /* and on the common one again */
+char* tp_own_stream(int device);     /* moves the calling thread to a stream of its own */
+char* tp_default_stream(int device); /* moves it back to the common stream */
 char* tp_synchronize(int device);    /* waits for all work; returns at once for the CPU */
-/* What this thread does on the device until tp_graph_end is recorded, not done. Graphs share memory with the one called share (0 = none). */
+/* Starts recording what this thread does on the device, until tp_graph_end, instead of doing it.
+ * Graphs share memory with the graph named share (0 = none). */
 char* tp_graph_begin(int device, uint64_t share, uint64_t* graph);
 char* tp_graph_end(uint64_t graph);
 char* tp_graph_replay(uint64_t graph);
 char* tp_graph_free(uint64_t graph);
 /* Copies data into dst, which must be dense and of that many bytes; data may be used again at once. */
 char* tp_write_(tp_tensor dst, const void* data, int64_t bytes);
-/* Bytes that libtorch's allocator has in use, had at most since tp_reset_peak_memory, and holds; zeros for the CPU. */
+/* Returns the bytes that libtorch's allocator has in use, had at most since tp_reset_peak_memory,
+ * and holds; zeros for the CPU. */
 char* tp_device_memory(int device, int64_t* allocated, int64_t* peak, int64_t* reserved);
 char* tp_reset_peak_memory(int device);
 char* tp_release_cached(int device); /* gives memory that is not in use back to the device */
-char* tp_set_deterministic(int on);  /* operators that give the same bits each time, where libtorch has them */
+char* tp_set_deterministic(int on);  /* selects operators that repeat to the same bits, where libtorch has them */
 
 /* ---- the machine ---- */
 typedef struct {
@@ -214,25 +230,30 @@ char* tp_gpu(int index, char** name, int64_t* total_bytes, int64_t* free_bytes);
 char* tp_blas(void);                        /* name and version of the BLAS behind libtorch */
 char* tp_blas_kernel(void);                 /* name of OpenBLAS's CPU kernel, or "" */
 char* tp_blas_wanted(void);                 /* the kernel that this CPU allows, or "" */
-char* tp_blas_repair(void);                 /* puts a slow kernel right; the text says what was done, "" = nothing */
+char* tp_blas_repair(void);                 /* selects a faster kernel; the text says what was done, "" = nothing */
 void tp_set_threads(int n);                 /* of one operator, on every thread; limited to what makes sense here */
 int tp_threads(void);
 const char* tp_kernels(void);               /* instruction set of the fused kernels: avx512, avx2, generic */
-/* How the fused operators compute: 1 (default) our own loops on the CPU and our own kernels on a GPU; 0 composed of libtorch's
- * operators, to compare; 2 the GPU's kernels, on the CPU too, where they are emulated: slow, to test them. */
+/* Makes the n-th allocation of memory for tensors on the CPU from now fail, once, for tests; 0 = none. */
+void tp_fail_allocation(int64_t n);
+/* Chooses how the fused operators compute: 1 (default) our own loops on the CPU and our own kernels
+ * on a GPU; 0 composed of libtorch's operators, for comparison; 2 the GPU's kernels, emulated on
+ * the CPU: slow, for tests. */
 void tp_set_fused(int form);
-/* Operands of the products of float32 tensors in linear maps, projections and attention of many tokens: 0 float32 (default);
- * 1 tf32, mantissas of 10 bits; 2 bfloat16, of 7 bits. Sums and results are float32 and everything else is left alone, float64
- * altogether. A GPU's tensor cores do so, but attention of many tokens in tf32 is libtorch's, whose products are its own affair;
- * on the CPU operands are rounded (to nearest, ties to even) before the usual product. */
+/* Sets the precision of the operands of float32 products in linear maps, projections and attention
+ * of many tokens: 0 float32 (default); 1 tf32, mantissas of 10 bits; 2 bfloat16, of 7 bits. Sums,
+ * results, all other operators and float64 are not affected. A GPU's tensor cores do this, except
+ * for attention of many tokens in tf32, which libtorch computes; on the CPU operands are rounded
+ * (to nearest, ties to even) before the usual product. */
 void tp_set_precision(int precision);
 int tp_precision(void);
-/* Time spent since tp_profile(1) in the fused operators, by part: 0 products, 1 bias and GELU, 2 attention, 3 layer norm,
- * 4 optimizer; -1 for another part. */
+/* tp_profile(1) starts measuring the time of the fused operators from zero, tp_profile(0) stops.
+ * tp_profile_ns returns the nanoseconds of a part: 0 products, 1 bias and GELU, 2 attention, 3 layer
+ * norm, 4 optimizer; -1 for another part. */
 void tp_profile(int on);
 int64_t tp_profile_ns(int part);
-/* libtorch's operators that any thread called since tp_count_operators(1), those that others call too: a name and its calls in a
- * line. */
+/* tp_count_operators(1) starts counting the calls of libtorch's operators, by any thread and by other
+ * operators too, from zero. tp_operators returns them, a name and its calls in each line. */
 void tp_count_operators(int on);
 char* tp_operators(void);
 

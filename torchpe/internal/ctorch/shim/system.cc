@@ -1,11 +1,13 @@
 // system.cc: what the machine has, and putting a slow BLAS kernel right.
 #include <dlfcn.h>
 #include <malloc.h>
+#include <c10/core/CPUAllocator.h>
 #include <torch/version.h>
 
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 
 #include "fused.h"
@@ -19,8 +21,9 @@ using namespace torchpe;
 
 namespace {
 
-// Runs when the library is loaded, before any tensor exists. A training step frees and asks for the same
-// megabytes again: kept in one heap they are reused; given back to the kernel each time they are paged in anew.
+// Runs when the library is loaded, before any tensor exists. A training step frees and asks for the
+// same megabytes again: kept in one heap they are reused; given back to the kernel each time they
+// are paged in anew.
 __attribute__((constructor)) void keep_memory() {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
@@ -39,8 +42,9 @@ std::string blas_kernel() {
 }
 
 // OpenBLAS's names of x86-64 kernels by what they need; the last one that holds is the fastest.
-constexpr std::array<const char*, 14> slow_kernels = {"Prescott", "Core2",  "Penryn",      "Dunnington", "Nehalem",   "Athlon",     "Opteron",
-                                                      "Barcelona", "Bobcat", "Sandybridge", "Bulldozer",  "Piledriver", "Steamroller", "generic"};
+constexpr std::array<const char*, 14> slow_kernels = {
+    "Prescott",  "Core2",  "Penryn",      "Dunnington", "Nehalem",    "Athlon",      "Opteron",
+    "Barcelona", "Bobcat", "Sandybridge", "Bulldozer",  "Piledriver", "Steamroller", "generic"};
 constexpr std::array<const char*, 3> avx2_kernels = {"Haswell", "Zen", "Excavator"};
 
 int rank_of(const std::string& kernel) {
@@ -100,8 +104,8 @@ namespace torchpe {
 
 int fused_form() { return fused_chosen.load(std::memory_order_relaxed); }
 
-// libtorch sets the number of threads for the calling thread and for those it has not seen yet. Go moves its
-// goroutines from thread to thread, so each call makes the number its own thread's.
+// libtorch sets the number of threads for the calling thread and for those it has not seen yet. Go
+// moves its goroutines from thread to thread, so each call makes the number its own thread's.
 void use_threads() {
   thread_local int have = 0;
   const int wanted = threads_wanted.load(std::memory_order_relaxed);
@@ -133,8 +137,8 @@ KernelTable<T> pick(KernelTable<T> (*generic)(), KernelTable<T> (*two)(), Kernel
   const char* wish = std::getenv("TORCHPE_KERNELS");
   const std::string most = wish ? wish : "avx512";
   __builtin_cpu_init();
-  if (five && most == "avx512" && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl"))
+  if (five && most == "avx512" && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
     return five();
   if (two && most != "generic" && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return two();
 #endif
@@ -163,6 +167,44 @@ const KernelTable<double>& kernels<double>() {
 }
 
 }  // namespace torchpe
+
+namespace {
+
+// Fails at a chosen allocation, and leaves the others to libtorch's own allocator.
+class FailingAllocator : public c10::Allocator {
+ public:
+  static FailingAllocator& instance() {
+    static FailingAllocator* a = new FailingAllocator();  // libtorch may use it until the process ends
+    return *a;
+  }
+
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 3)
+  c10::DataPtr allocate(size_t n) override {
+    count(n);
+    return own_->allocate(n);
+  }
+  void copy_data(void* to, const void* from, size_t n) const override { std::memcpy(to, from, n); }
+#else
+  c10::DataPtr allocate(size_t n) const override {
+    count(n);
+    return own_->allocate(n);
+  }
+#endif
+  c10::DeleterFnPtr raw_deleter() const override { return own_->raw_deleter(); }
+
+  mutable std::atomic<int64_t> left{0};  // allocations until the one that fails
+
+ private:
+  FailingAllocator() : own_(c10::GetCPUAllocator()) { c10::SetCPUAllocator(this); }
+
+  void count(size_t n) const {
+    if (left.load() > 0 && left.fetch_sub(1) == 1) TORCH_CHECK(false, "can't allocate memory: ", n, " bytes, as told");
+  }
+
+  c10::Allocator* own_;
+};
+
+}  // namespace
 
 extern "C" {
 
@@ -247,6 +289,8 @@ int tp_threads(void) {
 }
 
 const char* tp_kernels(void) { return kernels<float>().name; }
+
+void tp_fail_allocation(int64_t n) { FailingAllocator::instance().left = n; }
 
 void tp_set_fused(int form) { fused_chosen = form; }
 

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// docLine is a command in a fenced block of a page.
+type docLine struct {
+	at      string // page:line
+	command string // as the page has it, continued lines and here documents included
+}
+
+// startsCommand matches the first line of a command that is run.
+var startsCommand = regexp.MustCompile(`^(\$ )?((bin/)?torchpe |printf |python3 - <<'PY'$)`)
+
+// docLines returns the commands of a page in order.
+func docLines(t *testing.T, page string) (all []docLine) {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join("../..", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fenced, lines := false, strings.Split(string(body), "\n")
+	for i := 0; i < len(lines); i++ {
+		line := strings.TrimSpace(lines[i])
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
+		}
+		if !fenced || !startsCommand.MatchString(line) {
+			continue
+		}
+		at := fmt.Sprintf("%s:%d", page, i+1)
+		for strings.HasSuffix(line, "\\") {
+			i++
+			line += "\n" + lines[i]
+		}
+		if strings.HasSuffix(line, "<<'PY'") {
+			for lines[i] != "PY" {
+				i++
+				line += "\n" + lines[i]
+			}
+		}
+		all = append(all, docLine{at, strings.TrimPrefix(line, "$ ")})
+	}
+	return all
+}
+
+// notRun are parts of commands that are not run, with the reason. Each must be in some page.
+var notRun = []struct{ part, reason string }{
+	{"--device cuda:0", "needs a GPU"},
+	{"--members auto", "needs a GPU"},
+	{"sweep table1", "needs a GPU"},
+	{"--launcher slurm", "needs a cluster"},
+	{"sweep status fig2", "needs a cluster, as the line before it"},
+	{"data prices.csv", "the reader's own data: docs/own-data.md makes such a table"},
+	{"data eeg.csv", "the reader's own data: docs/own-data.md makes such a table"},
+	{"LabelKey.txt", "published data: HCP's, and the Cole-Anticevic partition"},
+	{"encoder.layer.0", "published data: the weights of BERT"},
+	{"sweep quick --out reproduce", "half an hour on two cores"},
+	{"kerple", "the reader writes this scheme on that page"},
+	{"--out RUN", "RUN stands for a run that was stopped"},
+}
+
+// fails are the exit codes of commands that are there to show an error, by what they begin with.
+var fails = []struct {
+	begins string
+	code   int
+}{
+	{"torchpe analyze rank --table model.safetensors:embeddings.position_embedding.weight", 2},
+	{"torchpe train --preset quick --pe learn --eval-tokens 25,36", 2},
+}
+
+// smaller are flags that make a command short, by what it begins with. Others run as they are.
+var smaller = []struct{ begins, flags string }{
+	{"torchpe train --resume", ""},
+	{"torchpe train", "--d-model 16 --layers 1 --batch 32 --threads 1 --limit-steps 4"},
+	{"torchpe sweep paper", "--no-calibrate"},
+	{"torchpe sweep", "--dry-run --no-calibrate"},
+	{"torchpe analyze noise", "--repeats 1"},
+	{"torchpe data hcp generate", "--surrogate subjects=4,frames=60"},
+}
+
+// shortened returns a command with the flags that make it short, without its comment.
+func shortened(command string) string {
+	command = strings.TrimPrefix(command, "bin/")
+	if !strings.Contains(command, "\n") {
+		if comment := regexp.MustCompile(`\s+#.*$`).FindString(command); comment != "" {
+			command = strings.TrimSuffix(command, comment)
+		}
+	}
+	for _, s := range smaller {
+		if strings.HasPrefix(command, s.begins) {
+			return command + " " + s.flags
+		}
+	}
+	return command
+}
+
+// The commands of README.md and docs/*.md run in the order of the pages, in one folder.
+func TestDocsRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs every command of the documentation")
+	}
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(pages)
+	lines := docLines(t, "README.md")
+	for _, page := range pages {
+		lines = append(lines, docLines(t, "docs/"+filepath.Base(page))...)
+	}
+	if len(lines) < 80 {
+		t.Errorf("only %d commands were found", len(lines))
+	}
+	dir, bin := t.TempDir(), t.TempDir()
+	// A user's own arrays.
+	for _, name := range []string{"attention.npz", "attention.safetensors", "model.safetensors"} {
+		body, err := os.ReadFile(filepath.Join(analyzed, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), body, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	program := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", asProgram, os.Args[0])
+	if err := os.WriteFile(filepath.Join(bin, "torchpe"), []byte(program), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, line := range lines {
+		skip := ""
+		for _, n := range notRun {
+			if strings.Contains(line.command, n.part) {
+				skip, used[n.part] = n.reason, true
+			}
+		}
+		if skip != "" {
+			t.Logf("%s: not run: %s", line.at, skip)
+			continue
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		cmd := exec.CommandContext(ctx, "bash", "-c", shortened(line.command))
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		start := time.Now()
+		err := cmd.Run()
+		cancel()
+		t.Logf("%s: %.1f s", line.at, time.Since(start).Seconds())
+		want := 0
+		for _, f := range fails {
+			if strings.HasPrefix(line.command, f.begins) {
+				want = f.code
+			}
+		}
+		if code := cmd.ProcessState.ExitCode(); code != want {
+			t.Errorf("%s: %s: %v, want exit code %d\n%s", line.at, shortened(line.command), err, want,
+				tail(out.String()))
+		}
+	}
+	for _, n := range notRun {
+		if !used[n.part] {
+			t.Errorf("no page has %q: take it off the list", n.part)
+		}
+	}
+}
+
+// tail returns the last lines of an output.
+func tail(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-6):], "\n")
+}

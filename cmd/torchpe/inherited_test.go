@@ -1,0 +1,148 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// inherit makes the program begin in a state that a shell command sets up.
+func inherit(t *testing.T, dir, setup string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := program(dir, args...)
+	cmd.Args = append([]string{"sh", "-c", setup + `; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+	return cmd
+}
+
+// A run comes to the same numbers whatever state the program inherits: limits, closed descriptors,
+// masks, terminals and a missing home.
+func TestInheritedState(t *testing.T) {
+	dir := t.TempDir()
+	args := append(append([]string{"train"}, smallSet(t, dir)...), "--epochs", "2", "--out")
+	want := ""
+	for i, c := range []struct{ name, setup string }{
+		{"as it is", ":"},
+		{"64 open files", "ulimit -n 64"},
+		{"no home", "unset HOME"},
+		{"a home that cannot be written", "HOME=/proc; export HOME"},
+		{"no folder for temporary files", "TMPDIR=/nowhere; export TMPDIR"},
+		{"umask 077", "umask 077"},
+		{"standard input closed", "exec 0<&-"},
+		{"standard output closed", "exec 1>&-"},
+		{"all three closed", "exec 0<&- 1>&- 2>&-"},
+		{"a dumb terminal", "TERM=dumb; export TERM"},
+		{"no colours", "NO_COLOR=1; export NO_COLOR"},
+		{"no columns", "COLUMNS=0; export COLUMNS"},
+		{"20 columns", "COLUMNS=20; export COLUMNS"},
+		{"another locale", "LC_ALL=tr_TR.UTF-8 LANG=tr_TR.UTF-8; export LC_ALL LANG"},
+		{"another time zone", "TZ=Pacific/Kiritimati; export TZ"},
+		{"4 GB of addresses", "ulimit -v 4000000"},
+	} {
+		out := fmt.Sprintf("run%d", i)
+		cmd := inherit(t, dir, c.setup, append(args, out)...)
+		printed, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v: %s", c.name, err, printed)
+			continue
+		}
+		if strings.Contains(string(printed), "\x1b") {
+			t.Errorf("%s: escape codes in %q", c.name, printed)
+		}
+		if got := membersOf(t, filepath.Join(dir, out)); want == "" {
+			want = got
+		} else if got != want {
+			t.Errorf("%s: %s, want %s", c.name, got, want)
+		}
+		if c.name == "umask 077" {
+			checkPrivate(t, filepath.Join(dir, out))
+		}
+	}
+}
+
+// membersOf returns the final numbers of a run.
+func membersOf(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result struct{ Members json.RawMessage }
+	if err := json.Unmarshal(text, &result); err != nil {
+		t.Fatal(err)
+	}
+	return string(result.Members)
+}
+
+// checkPrivate checks that nobody else may read what was written.
+func checkPrivate(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A limit on the size of files, as a full disk, ends a run with a code of its own; what is left goes
+// on once there is room.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	args := append(append([]string{"train"}, smallSet(t, dir)...), "--d-model", "64", "--epochs", "2", "--out", "run")
+	printed, err := inherit(t, dir, "ulimit -f 100", args...).CombinedOutput()
+	if code := exitStatus(err); code != exitDiskFull || !strings.Contains(string(printed), "ulimit -f") {
+		t.Errorf("exit code %d: %s", code, printed)
+	}
+	if _, stderr, code := torchpeIn(t, dir, append(args, "--resume")...); code != 0 {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+// exitStatus returns the exit status that an error of a command carries.
+func exitStatus(err error) int {
+	if exit, ok := err.(*exec.ExitError); ok {
+		return exit.ExitCode()
+	}
+	return 0
+}
+
+// The clock may be wrong: durations come from a clock that never jumps.
+func TestClockJumps(t *testing.T) {
+	library := faketime(t)
+	dir := t.TempDir()
+	args := append(append([]string{"train"}, smallSet(t, dir)...), "--epochs", "2", "--json", "--out")
+	for i, when := range []string{"@1970-01-02 00:00:00", "-1h", "+10y", "@2026-03-29 01:59:58"} {
+		setup := fmt.Sprintf("LD_PRELOAD=%s FAKETIME='%s'; export LD_PRELOAD FAKETIME", library, when)
+		printed, err := inherit(t, dir, setup, append(args, fmt.Sprintf("run%d", i))...).Output()
+		if err != nil {
+			t.Errorf("%s: %v", when, err)
+			continue
+		}
+		if seconds := keys(t, string(printed), "wall_seconds")["wall_seconds"].(float64); seconds < 0 || seconds > 600 {
+			t.Errorf("%s: %v s", when, seconds)
+		}
+	}
+}
+
+// faketime returns the path of a library that changes the time which programs see.
+func faketime(t *testing.T) string {
+	t.Helper()
+	found, err := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
+	if err != nil || len(found) == 0 {
+		t.Skip("a clock that jumps was not checked: there is no libfaketime (apt-get install libfaketime)")
+	}
+	return found[0]
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"torchpe/data/array"
+)
+
+// memoryVariable hands --max-memory on to the workers of a sweep.
+const memoryVariable = "TORCHPE_MAX_MEMORY"
+
+// memoryFlag is --max-memory, which bounds the memory of the readers of files.
+type memoryFlag struct{ text string }
+
+// newMemoryFlag returns the flag with the value that the program was started with by another.
+func newMemoryFlag() *memoryFlag {
+	f := new(memoryFlag)
+	if text := os.Getenv(memoryVariable); text != "" {
+		if err := f.Set(text); err != nil {
+			fmt.Fprintf(os.Stderr, "torchpe: %s has no effect: %v\n", memoryVariable, err)
+		}
+	}
+	return f
+}
+
+func (f *memoryFlag) String() string { return f.text }
+func (f *memoryFlag) Type() string   { return "size" }
+
+// Set reads a size. Garbage is collected before the heap is much larger.
+func (f *memoryFlag) Set(text string) error {
+	bytes, err := array.ParseBytes(text)
+	if err != nil {
+		return err
+	}
+	f.text = text
+	array.SetLimit(bytes)
+	debug.SetMemoryLimit(bytes + bytes/2)
+	return os.Setenv(memoryVariable, text)
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"torchpe/train"
+	"torchpe/train/runlog"
+)
+
+// A mean in the log is over the seeds of one configuration: members of another sigma or learning
+// rate have their own.
+func TestLogAveragesSeedsOnly(t *testing.T) {
+	small, large := 0.2, 2.0
+	var c train.Config
+	c.PE, c.Epochs, c.Members = "learn", 4, []train.Member{
+		{Seed: 1, Sigma: &small}, {Seed: 2, Sigma: &small}, {Seed: 1, Sigma: &large}, {Seed: 2, Sigma: &large},
+	}
+	record := func(member int, train float64) runlog.Record {
+		r := runlog.NewRecord(64, 1, member)
+		r.TrainAccuracy, r.ValidationAccuracy, r.IIDAccuracy, r.Loss = train, train/2, math.NaN(), 1
+		return r
+	}
+	var out bytes.Buffer
+	p := newProgress(&out, c, false)
+	p.Started(0, 256)
+	p.Logged([]runlog.Record{record(0, .9), record(1, .7), record(2, .3), record(3, .1)})
+	for _, want := range []string{"learn-0.2: loss 1.0000 train 0.800 validation 0.400",
+		"learn-2: loss 1.0000 train 0.200 validation 0.100"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in %s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "0.500") {
+		t.Errorf("a mean over sigmas: %s", out.String())
+	}
+}
+
+// How long a run takes is told once, before its first record; from an hour on with what helps.
+func TestForecast(t *testing.T) {
+	var c train.Config
+	c.Device, c.Members, c.Masked = "cpu", []train.Member{{}}, &train.MaskedConfig{}
+	for _, test := range []struct {
+		took  time.Duration
+		total int
+		want  []string
+	}{
+		{9 * time.Second, 50000, nil},
+		{20 * time.Second, 50001, []string{"step 1 of 50001, 20s a step: about 11.6 days left",
+			"fewer --steps", "GPU"}},
+		{20 * time.Second, 61, []string{"about 20 minutes left"}},
+	} {
+		var out bytes.Buffer
+		p := newProgress(&out, c, false)
+		p.Started(0, test.total)
+		out.Reset()
+		p.started = time.Now().Add(-test.took)
+		p.Stepped(1)
+		first := out.String()
+		p.Stepped(1)
+		if out.String() != first || test.want == nil && first != "" {
+			t.Errorf("%v: %q", test.took, out.String())
+		}
+		for _, want := range test.want {
+			if !strings.Contains(first, want) {
+				t.Errorf("no %q in %q", want, first)
+			}
+		}
+		if len(test.want) == 1 && strings.Contains(first, "fewer") {
+			t.Errorf("%q", first)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package arrayfile
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"torchpe/data/array"
+	"torchpe/data/array/hdf5"
+	"torchpe/data/array/mat"
+	"torchpe/data/array/npy"
+	"torchpe/data/array/safetensors"
+	"torchpe/data/array/text"
+)
+
+// list returns the arrays of a file. It tells the format by the first bytes and the name.
+func list(file string) ([]Entry, error) {
+	head, err := array.FirstBytes(file, 16)
+	if err != nil {
+		return nil, err
+	}
+	if len(head) == 0 {
+		return nil, fmt.Errorf("%s: an empty file", file)
+	}
+	startsWith := func(magic string) bool { return bytes.HasPrefix(head, []byte(magic)) }
+	extension := strings.ToLower(filepath.Ext(file))
+	switch {
+	case extension == ".safetensors":
+		return inSafetensors(file)
+	case extension == ".json":
+		return inJSON(file)
+	case startsWith("\x93NUMPY"), startsWith("PK\x03\x04"), extension == ".npy",
+		extension == ".npz":
+		return ListNPY(file)
+	case startsWith("MATLAB 5.0"):
+		return ListMAT(file)
+	case startsWith("\x89HDF"), startsWith("MATLAB 7.3"), extension == ".h5", extension == ".hdf5":
+		return ListHDF5(file, startsWith("MATLAB"))
+	case extension == ".mat":
+		return ListMAT(file)
+	case slices.Contains([]string{".csv", ".tsv", ".tab", ".txt", ".1d", ""}, extension):
+		t, err := text.Read(file)
+		a := Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}
+		load := func(Entry) (Array, error) { return a, nil }
+		return []Entry{{Shape: a.Shape, Real: true, load: load}}, err
+	}
+	return nil, fmt.Errorf("%s: files called %s are not read; "+
+		"there are .safetensors, .npy, .npz, .csv, .tsv, .txt, .json, .h5 and .mat",
+		file, extension)
+}
+
+// loading adapts a reader of the array of a name to Entry.load.
+func loading(read func(name string) (array.Array, error)) func(Entry) (Array, error) {
+	return func(e Entry) (Array, error) {
+		a, err := read(e.Name)
+		return Array{Array: a}, err
+	}
+}
+
+// inSafetensors lists tensors in the order of their names.
+func inSafetensors(file string) ([]Entry, error) {
+	tensors, read, err := safetensors.List(file)
+	load := loading(func(name string) (array.Array, error) {
+		t, err := read(name)
+		if err != nil {
+			return array.Array{}, err
+		}
+		values, err := t.Float64s()
+		return array.Array{Name: t.Name, Shape: t.Shape, Data: values}, err
+	})
+	out := make([]Entry, len(tensors))
+	for i, t := range tensors {
+		out[i] = Entry{Name: t.Name, Shape: t.Shape, Type: string(t.DType), Real: true, load: load}
+	}
+	slices.SortFunc(out, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	return out, err
+}
+
+// ListNPY lists the arrays of an .npz file, or the one without a name of an .npy file.
+func ListNPY(file string) ([]Entry, error) {
+	all, err := npy.List(file)
+	load := loading(func(name string) (array.Array, error) {
+		if name == "" {
+			return npy.Read(file)
+		}
+		return npy.ReadMember(file, name)
+	})
+	var out []Entry
+	for _, e := range all {
+		out = append(out, Entry{Name: e.Name, Shape: e.Shape, Type: e.DType, Real: isReal(e.DType), load: load})
+	}
+	return out, err
+}
+
+// matClasses are the classes of MATLAB's variables that hold real numbers.
+var matClasses = []string{"double", "single", "int8", "int16", "int32", "int64", "uint8", "uint16",
+	"uint32", "uint64", "logical"}
+
+// ListMAT lists the variables of a .mat file of version 5. Of a cell array with nothing but real
+// numbers it lists the cells in its place, with names such as c{2,1}.
+func ListMAT(file string) ([]Entry, error) {
+	all, err := mat.List(file)
+	load := loading(func(name string) (array.Array, error) { return mat.ReadVariable(file, name) })
+	var out []Entry
+	for _, e := range all {
+		if e.Class == "cell" {
+			cells, err := listCells(file, e)
+			if err != nil {
+				return nil, err
+			}
+			if cells != nil {
+				out = append(out, cells...)
+				continue
+			}
+		}
+		isReal := slices.Contains(matClasses, e.Class)
+		out = append(out, Entry{Name: e.Name, Shape: e.Shape, Type: e.Class, Real: isReal, load: load})
+	}
+	return out, err
+}
+
+// listCells lists the cells of a cell array that are not empty; none where one of them holds
+// something else than real numbers.
+func listCells(file string, of mat.Entry) ([]Entry, error) {
+	cells, err := mat.ListCells(file, of.Name)
+	var out []Entry
+	for i, c := range cells {
+		if !slices.Contains(matClasses, c.Class) {
+			return nil, nil
+		}
+		if slices.Contains(c.Shape, 0) {
+			continue
+		}
+		cell := Cell{Of: of.Name, Shape: of.Shape}
+		var place []string
+		for rest, k := i, 0; k < len(of.Shape); k++ {
+			cell.Index = append(cell.Index, rest%of.Shape[k]+1)
+			place = append(place, fmt.Sprint(cell.Index[k]))
+			rest /= of.Shape[k]
+		}
+		out = append(out, Entry{Name: of.Name + "{" + strings.Join(place, ",") + "}", Shape: c.Shape,
+			Type: c.Class, Real: true, Cell: cell, load: loading(func(string) (array.Array, error) {
+				return mat.ReadCell(file, of.Name, i)
+			})})
+	}
+	return out, err
+}
+
+// ListHDF5 lists the datasets of an HDF5 file. Those of MATLAB 7.3 have their axes the other way
+// round; it keeps the contents of cells below #refs#, which are left out, and letters as numbers.
+func ListHDF5(file string, matlab bool) ([]Entry, error) {
+	all, err := hdf5.List(file)
+	var out []Entry
+	for _, e := range all {
+		if strings.HasPrefix(e.Name, "/#") {
+			continue
+		}
+		one := Entry{Name: e.Name, Shape: slices.Clone(e.Shape), Type: e.DType}
+		one.Real = isReal(e.DType) && e.Attributes["MATLAB_class"] != "char"
+		if matlab {
+			one.Name = strings.TrimPrefix(e.Name, "/")
+			slices.Reverse(one.Shape)
+		}
+		one.load = loading(func(string) (array.Array, error) {
+			a, err := hdf5.Read(file, e.Name)
+			if err == nil && matlab {
+				if err := array.NewBudget().Fits(16*int64(len(a.Data)), one.String()); err != nil {
+					return a, fmt.Errorf("%s: %w", file, err)
+				}
+				data := array.FromColumnMajor(a.Data, one.Shape)
+				a = array.Array{Name: one.Name, Shape: one.Shape, Data: data}
+			}
+			return a, err
+		})
+		out = append(out, one)
+	}
+	return out, err
+}
+
+// isReal reports whether a dtype as numpy spells it is of real numbers.
+func isReal(dtype string) bool {
+	return len(dtype) == 3 && strings.ContainsRune("<>|", rune(dtype[0])) &&
+		strings.ContainsRune("fiub", rune(dtype[1]))
+}

@@ -1,0 +1,158 @@
+package array
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// File is an open file. A read within its size gives all bytes or an error.
+type File struct {
+	*io.SectionReader
+	file *os.File
+}
+
+// Open opens a regular file.
+func Open(path string) (*File, error) {
+	// Checked before it is opened: opening a named pipe would wait for a writer.
+	info, err := os.Stat(path)
+	if err == nil {
+		err = CheckRegular(path, info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return &File{io.NewSectionReader(whole{through(f)}, 0, info.Size()), f}, nil
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.file.Close() }
+
+// CheckRegular returns an error for what is no regular file: most formats cannot be read in one
+// pass, and a device may never end.
+func CheckRegular(path string, info fs.FileInfo) error {
+	if info.Mode().IsRegular() {
+		return nil
+	}
+	kind := "a device"
+	switch {
+	case info.IsDir():
+		kind = "a folder"
+	case info.Mode()&fs.ModeNamedPipe != 0:
+		kind = "a pipe"
+	case info.Mode()&fs.ModeSocket != 0:
+		kind = "a socket"
+	}
+	hint := ": save what it holds to a file, and name that"
+	if info.IsDir() {
+		hint = ""
+	}
+	return fmt.Errorf("%s: %s, not a regular file%s", path, kind, hint)
+}
+
+// through wraps files in tests.
+var through = func(r io.ReaderAt) io.ReaderAt { return r }
+
+// whole makes reads fail that do not give all bytes.
+type whole struct{ r io.ReaderAt }
+
+var errShorter = errors.New("the file ends: has it become shorter since it was opened?")
+
+// ReadAt fills b.
+func (w whole) ReadAt(b []byte, at int64) (int, error) {
+	n, err := w.r.ReadAt(b, at)
+	if n == len(b) {
+		return n, nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = errShorter
+	}
+	var named *fs.PathError // callers name the file
+	if errors.As(err, &named) {
+		err = named.Err
+	}
+	return n, fmt.Errorf("reading %d bytes at byte %d: %w", len(b), at, err)
+}
+
+// parsed bounds the memory of the lines and cells of a text, which can be of one byte each.
+const parsed = 40
+
+// ReadText reads a text of at most so many bytes, within a budget that holds its lines and cells
+// too.
+func ReadText(path string, most int64) (string, error) {
+	f, err := Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if f.Size() > most {
+		return "", fmt.Errorf("%s: a file of %s, want a text of at most %s", path, Bytes(f.Size()),
+			Bytes(most))
+	}
+	var text strings.Builder
+	if err = NewBudget().Take(parsed*f.Size(), fmt.Sprintf("a text of %s", Bytes(f.Size()))); err == nil {
+		text.Grow(int(f.Size()))
+		_, err = io.Copy(&text, f)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return text.String(), nil
+}
+
+// FirstBytes returns the first n bytes of a file, or all of a shorter one.
+func FirstBytes(path string, n int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := make([]byte, min(n, f.Size()))
+	if _, err := io.ReadFull(f, b); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return b, nil
+}
+
+// MaxInflate is the number of bytes to which a byte of deflate data can expand at most
+// (zlib.net/zlib_tech.html).
+const MaxInflate = 1032
+
+// Quote quotes text from a file for an error, cut to 60 bytes.
+func Quote(s string) string {
+	const most = 60
+	if len(s) > most {
+		return fmt.Sprintf("%.*q...", most, s)
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// Shown returns a name as one line without control characters, with escapes where it has any.
+func Shown(name string) string {
+	if strings.IndexFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) < 0 {
+		return name
+	}
+	quoted := strconv.Quote(name)
+	return quoted[1 : len(quoted)-1]
+}
+
+// Join joins names for an error, at most 20 of them.
+func Join(names []string) string {
+	const most = 20
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,292 @@
+package safetensors
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// fileOf returns a file with the given header and a payload of n bytes.
+func fileOf(header string, n int) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
+	b = append(b, header...)
+	return append(b, make([]byte, n)...)
+}
+
+// decodeBytes decodes a file in memory.
+func decodeBytes(b []byte) (*File, error) {
+	return Decode(bytes.NewReader(b), int64(len(b)))
+}
+
+// hostile lists files that break one rule of the format each (github.com/huggingface/safetensors,
+// README, "Format" and the attacks directory), with what the message must contain.
+var hostile = []struct {
+	name string
+	file []byte
+	want []string
+}{
+	{"empty file", nil, []string{"0 bytes"}},
+	{"nine bytes", fileOf("{", 0), []string{"9 bytes"}},
+	{"header length 0", fileOf("", 8), []string{"header of 0 bytes"}},
+	{"header length 2^63", append(binary.LittleEndian.AppendUint64(nil, 1<<63), "{}"...),
+		[]string{"9223372036854775808", "100000000"}},
+	{"header length 2^64-1", append(binary.LittleEndian.AppendUint64(nil, 1<<64-1), "{}"...),
+		[]string{"18446744073709551615"}},
+	{"header over the cap", append(binary.LittleEndian.AppendUint64(nil, MaxHeader+1), "{}"...),
+		[]string{"100000001"}},
+	{"header over the file", append(binary.LittleEndian.AppendUint64(nil, 1000), "{}"...),
+		[]string{"1000", "only 2"}},
+	{"not JSON", fileOf("hello", 0), []string{"'h'", "'{'"}},
+	{"leading space", fileOf(" {}", 0), []string{"' '", "'{'"}},
+	{"array", fileOf("[]", 0), []string{"'['"}},
+	{"no end", fileOf(`{"a":`, 0), []string{"the end"}},
+	{"NaN for a tensor", fileOf(`{"a":NaN}`, 0), []string{"'N'"}},
+	{"NaN name", fileOf(`{NaN:{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}`, 0),
+		[]string{"'N'"}},
+	{"trailing comma", fileOf(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},}`, 1),
+		[]string{`'"'`, "'}'"}},
+	{"trailing JSON", fileOf(`{}{}`, 0), []string{"byte 2", "after the end"}},
+	{"trailing NUL", fileOf("{}\x00", 0), []string{"byte 2", "after the end"}},
+	{"duplicate tensor",
+		fileOf(
+			`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`+
+				`,"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}`, 0),
+		[]string{`duplicate key "a"`}},
+	{"duplicate by escape",
+		fileOf(
+			`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`+
+				`,"\u0061":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}`, 0),
+		[]string{`duplicate key "a"`}},
+	{"duplicate dtype", fileOf(`{"a":{"dtype":"U8","dtype":"I8","shape":[1],"data_offsets":[0,1]}}`,
+		1), []string{`"a"`, `duplicate key "dtype"`}},
+	{"duplicate metadata", fileOf(`{"__metadata__":{},"__metadata__":{}}`, 0),
+		[]string{"duplicate key"}},
+	{"duplicate metadata key", fileOf(`{"__metadata__":{"k":"1","k":"2"}}`, 0),
+		[]string{`duplicate key "k"`}},
+	{"metadata number", fileOf(`{"__metadata__":{"k":1}}`, 0), []string{"__metadata__", "'1'"}},
+	{"unknown key", fileOf(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":1}}`, 1),
+		[]string{`"a"`, `"x"`, "valid: dtype"}},
+	{"missing shape", fileOf(`{"a":{"dtype":"U8","data_offsets":[0,1]}}`, 1),
+		[]string{`"a"`, "needs the keys"}},
+	{"unknown dtype", fileOf(`{"a":{"dtype":"F7","shape":[1],"data_offsets":[0,1]}}`, 1),
+		[]string{`"a"`, `"F7"`}},
+	{"dtype number", fileOf(`{"a":{"dtype":8,"shape":[1],"data_offsets":[0,1]}}`, 1),
+		[]string{`"a"`, "'8'"}},
+	{"negative dimension", fileOf(`{"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,1]}}`, 1),
+		[]string{`"a"`, "-1"}},
+	{"minus zero", fileOf(`{"a":{"dtype":"U8","shape":[-0],"data_offsets":[0,0]}}`, 0),
+		[]string{`"a"`, "-0"}},
+	{"fraction", fileOf(`{"a":{"dtype":"U8","shape":[1.0],"data_offsets":[0,1]}}`, 1),
+		[]string{`"a"`, "1.0"}},
+	{"exponent", fileOf(`{"a":{"dtype":"U8","shape":[1e0],"data_offsets":[0,1]}}`, 1),
+		[]string{`"a"`, "1e0"}},
+	{"leading zero", fileOf(`{"a":{"dtype":"U8","shape":[01],"data_offsets":[0,1]}}`, 1),
+		[]string{`"a"`, "01"}},
+	{"dimension 2^64", fileOf(
+		`{"a":{"dtype":"U8","shape":[18446744073709551616],"data_offsets":[0,1]}}`, 1),
+		[]string{`"a"`, "18446744073709551616"}},
+	{"product overflow",
+		fileOf(`{"a":{"dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`, 0),
+		[]string{`"a"`, "[4294967296 4294967296] overflows"}},
+	{"overflow beside a zero",
+		fileOf(`{"a":{"dtype":"U8","shape":[0,4294967296,4294967296],"data_offsets":[0,0]}}`, 0),
+		[]string{`"a"`, "overflows"}},
+	{"bytes overflow", fileOf(
+		`{"a":{"dtype":"F64","shape":[2305843009213693952],"data_offsets":[0,0]}}`, 0),
+		[]string{`"a"`, "overflows the number of bytes"}},
+	{"65 dimensions", fileOf(`{"a":{"dtype":"U8","shape":[`+strings.Repeat("1,",
+		64)+`1],"data_offsets":[0,1]}}`, 1), []string{`"a"`, "64"}},
+	{"one offset", fileOf(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[1]}}`, 1),
+		[]string{`"a"`, "1 numbers, not 2"}},
+	{"three offsets", fileOf(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1,2]}}`, 1),
+		[]string{`"a"`, "more than 2"}},
+	{"negative offset", fileOf(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[-1,0]}}`, 1),
+		[]string{`"a"`, "-1"}},
+	{"reversed offsets", fileOf(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,0]}}`, 1),
+		[]string{`"a"`, "[1, 0]", "reversed"}},
+	{"too few bytes for the shape", fileOf(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`,
+		4), []string{`"a"`, "needs 8 bytes", "[0, 4]"}},
+	{"huge shape in a small file",
+		fileOf(`{"a":{"dtype":"F64","shape":[1000000000000],"data_offsets":[0,8]}}`, 8),
+		[]string{`"a"`, "8000000000000"}},
+	{"offsets over the payload",
+		fileOf(`{"a":{"dtype":"F64","shape":[1000000000000],"data_offsets":[0,8000000000000]}}`, 8),
+		[]string{`"a"`, "8000000000000", "payload of 8 bytes"}},
+	{"hole at the start", fileOf(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, 2),
+		[]string{`"a"`, "hole after byte 0"}},
+	{"hole between", fileOf(
+		`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}`+
+			`,"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}`, 3),
+		[]string{`"b"`, "hole after byte 1"}},
+	{"overlap", fileOf(
+		`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}`+
+			`,"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}`, 3),
+		[]string{`"b"`, `"a"`, "byte 1", "ends at 2"}},
+	{"same bytes twice",
+		fileOf(
+			`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}`+
+				`,"b":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}`, 2),
+		[]string{"inside tensor"}},
+	{"trailing byte", fileOf(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 2),
+		[]string{"end at byte 1", "it has 2"}},
+	{"payload without tensors", fileOf(`{}`, 1), []string{"end at byte 0", "it has 1"}},
+	{"bad UTF-8", fileOf("{\"\xff\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0),
+		[]string{"UTF-8"}},
+	{"half a surrogate pair", fileOf(`{"\ud800":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}`,
+		0), []string{"bad escape"}},
+	{"bad escape", fileOf(`{"\x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}`, 0),
+		[]string{"bad escape"}},
+	{"control character",
+		fileOf("{\"a\nb\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0),
+		[]string{"control character"}},
+	{"deep nesting", fileOf(strings.Repeat(`{"a":`, 100_000), 0), []string{"unknown key"}},
+}
+
+// TestHostileFiles checks that each broken file is refused with a message that names what is wrong,
+// fast, and with no more memory than the file's size and a constant.
+func TestHostileFiles(t *testing.T) {
+	for _, test := range hostile {
+		t.Run(test.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := decodeBytes(test.file)
+			runtime.ReadMemStats(&after)
+			took := fastest(3, func() { _, _ = decodeBytes(test.file) })
+			if err == nil {
+				t.Fatal("was accepted")
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("message %q lacks %q", err, want)
+				}
+			}
+			if len(err.Error()) > 1000 {
+				t.Errorf("message of %d bytes", len(err.Error()))
+			}
+			if spent := after.TotalAlloc -
+				before.TotalAlloc; spent > uint64(len(test.file))+64<<10 {
+				t.Errorf("allocated %d bytes for a file of %d", spent, len(test.file))
+			}
+			if took > 100*time.Millisecond {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+// TestEveryCutAndEveryExtension checks that a file with any number of bytes missing, or one byte
+// more, is refused.
+func TestEveryCutAndEveryExtension(t *testing.T) {
+	whole := encodeSample(t)
+	if _, err := decodeBytes(whole); err != nil {
+		t.Fatal(err)
+	}
+	for n := range whole {
+		if _, err := decodeBytes(whole[:n]); err == nil {
+			t.Errorf("the first %d of %d bytes were accepted", n, len(whole))
+		}
+	}
+	if _, err := decodeBytes(append(whole, 0)); err == nil {
+		t.Error("a byte too many was accepted")
+	}
+}
+
+// TestSizeBeyondReader checks a reader that ends before the size that was promised, as a file cut
+// while it is read.
+func TestSizeBeyondReader(t *testing.T) {
+	whole := encodeSample(t)
+	for _, n := range []int{4, 20, len(whole) - 1} {
+		_, err := Decode(bytes.NewReader(whole[:n]), int64(len(whole)))
+		if err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("%d of %d bytes: %v", n, len(whole), err)
+		}
+	}
+}
+
+// TestReadNamesTheFile checks the errors of Read: a missing file, things that are no files, and a
+// damaged file.
+func TestReadNamesTheFile(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip("cannot make a named pipe:", err)
+	}
+	damaged := filepath.Join(dir, "damaged.safetensors")
+	if err := os.WriteFile(damaged, fileOf(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`,
+		2), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Join(dir, "missing"), dir, pipe, "/dev/zero", damaged} {
+		_, err := Read(path)
+		if err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("Read(%s): %v", path, err)
+		}
+	}
+}
+
+// millionEntries returns a file of n one-byte tensors, written without the package.
+func millionEntries(n int) []byte {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `"t%d":{"dtype":"U8","shape":[1],"data_offsets":[%d,%d]}`, i, i, i+1)
+	}
+	b.WriteByte('}')
+	return fileOf(b.String(), n)
+}
+
+// fastest returns the shortest of a few times that f takes, so that a busy machine does not matter.
+func fastest(times int, f func()) time.Duration {
+	best := time.Duration(1<<63 - 1)
+	for range times {
+		start := time.Now()
+		f()
+		best = min(best, time.Since(start))
+	}
+	return best
+}
+
+// TestMillionEntries checks that a million tensors are read in a few times the header's size and in
+// a time that grows with their number, not with its square, and that the last of them being wrong
+// is found.
+func TestMillionEntries(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a 62 MB file")
+	}
+	const n = 1_000_000
+	file, tenth := millionEntries(n), millionEntries(n/10)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	f, err := decodeBytes(file)
+	long := time.Since(start)
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Tensors) != n || f.Tensors[n-1].Name != "t999999" {
+		t.Errorf("read %d tensors, the last is %q", len(f.Tensors),
+			f.Tensors[len(f.Tensors)-1].Name)
+	}
+	spent := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(file))
+	short := fastest(2, func() { _, _ = decodeBytes(tenth) })
+	t.Logf("%d entries, %d MB: %v, %v for a tenth of them, %.1f times the file allocated in all", n,
+		len(file)>>20, long, short, spent)
+	if long > 40*short || spent > 8 {
+		t.Errorf("took %v and %v for a tenth, and allocated %.1f times the file", long,
+			short, spent)
+	}
+	if _, err := decodeBytes(append(file, 0)); err == nil {
+		t.Error("a trailing byte was accepted")
+	}
+}

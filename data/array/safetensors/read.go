@@ -1,0 +1,288 @@
+package safetensors
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"torchpe/data/array"
+)
+
+// MaxHeader is the largest header in bytes that the format allows; it holds for reading and for
+// writing.
+const MaxHeader = 100_000_000
+
+// MaxMetadata is the largest number of metadata keys. The format has no such limit; without one a
+// hostile header would cost ten times its size in memory.
+const MaxMetadata = 100_000
+
+// prefix is the size of the header length at the start of a file.
+const prefix = 8
+
+// File is the content of a safetensors file.
+type File struct {
+	// Tensors are in the order of their data; they share one buffer and must not be appended to.
+	Tensors  []Tensor
+	Metadata map[string]string // nil when the file has none
+	index    map[string]int    // from name to Tensors
+}
+
+// Names returns the names of the tensors in the order of their data.
+func (f *File) Names() []string {
+	names := make([]string, len(f.Tensors))
+	for i, t := range f.Tensors {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// Tensor returns the tensor of that name and whether there is one.
+func (f *File) Tensor(name string) (Tensor, bool) {
+	i, ok := f.index[name]
+	if !ok {
+		return Tensor{}, false
+	}
+	return f.Tensors[i], true
+}
+
+// Read reads the file at path, which must be a regular file. Its errors name the file.
+func Read(path string) (f *File, err error) {
+	err = inFile(path, func(r *array.File) error {
+		f, err = Decode(r, r.Size())
+		return err
+	})
+	return f, err
+}
+
+// List returns the tensors of the file at path without their data, in the order of their data. read
+// reads the data of one of them from the file.
+func List(path string) (tensors []Tensor, read func(name string) (Tensor, error), err error) {
+	const most = 16 << 20 // bytes of data that are read at once, and kept
+	var h *header
+	var data []byte
+	err = inFile(path, func(r *array.File) error {
+		budget := array.NewBudget()
+		if h, err = parseFile(r, r.Size(), budget); err != nil || r.Size()-h.start > most {
+			return err
+		}
+		if data, err = array.Make[byte](budget, int(r.Size()-h.start), "tensors"); err != nil {
+			return err
+		}
+		return readFull(r, data, h.start)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	tensors = make([]Tensor, len(h.entries))
+	for i, e := range h.entries {
+		tensors[i] = Tensor{Name: e.name, DType: e.dtype, Shape: e.shape}
+	}
+	return tensors, func(name string) (t Tensor, err error) {
+		i, ok := h.index[name]
+		if !ok {
+			return t, fmt.Errorf("read tensors: %s: no tensor %q", path, name)
+		}
+		t = tensors[i]
+		e := h.entries[i]
+		if data != nil {
+			t.Data = data[e.begin:e.end:e.end]
+			return t, nil
+		}
+		return t, inFile(path, func(r *array.File) error {
+			if r.Size() != h.size {
+				return fmt.Errorf("had %d bytes and has %d now: it was replaced meanwhile", h.size,
+					r.Size())
+			}
+			budget, what := array.NewBudget(), fmt.Sprintf("tensor %q", clip(name))
+			if t.Data, err = array.Make[byte](budget, int(e.end-e.begin), what); err != nil {
+				return err
+			}
+			if err := budget.Fits(8*(e.end-e.begin)/int64(t.DType.Size()), what); err != nil {
+				return err // of its numbers as float64
+			}
+			return readFull(r, t.Data, h.start+e.begin)
+		})
+	}, nil
+}
+
+// inFile calls do with the file at path and names it in errors.
+func inFile(path string, do func(*array.File) error) error {
+	r, err := array.Open(path)
+	if err != nil {
+		return fmt.Errorf("read tensors: %w", err)
+	}
+	defer r.Close()
+	if err := do(r); err != nil {
+		return fmt.Errorf("read tensors: %s: %w", path, err)
+	}
+	return nil
+}
+
+// Decode reads a file of size bytes from r. Its errors name the tensor and the values that are
+// wrong, not the file.
+func Decode(r io.ReaderAt, size int64) (*File, error) {
+	budget := array.NewBudget()
+	h, err := parseFile(r, size, budget)
+	if err != nil {
+		return nil, err
+	}
+	data, err := array.Make[byte](budget, int(size-h.start), "tensors")
+	if err == nil {
+		err = readFull(r, data, h.start)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Tensors: make([]Tensor, len(h.entries)), Metadata: h.metadata, index: h.index}
+	for i, e := range h.entries {
+		f.Tensors[i] = Tensor{Name: e.name, DType: e.dtype, Shape: e.shape,
+			Data: data[e.begin:e.end:e.end]}
+	}
+	return f, nil
+}
+
+// perTensor is the memory that a tensor takes besides its text in the header and its data.
+const perTensor = 256
+
+// parseFile reads the header of a file of size bytes and checks it against them.
+func parseFile(r io.ReaderAt, size int64, budget *array.Budget) (*header, error) {
+	text, err := readHeader(r, size, budget)
+	if err != nil {
+		return nil, err
+	}
+	most := mostTensors(text)
+	if err := budget.Take(perTensor*int64(most), fmt.Sprintf("%d tensors", most)); err != nil {
+		return nil, err
+	}
+	h, err := parseHeader(text)
+	if err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	h.size, h.start = size, prefix+int64(len(text))
+	return h, h.layout(size - h.start)
+}
+
+// readHeader returns the JSON header after checking its length against the file's.
+func readHeader(r io.ReaderAt, size int64, budget *array.Budget) (string, error) {
+	if size < prefix+2 {
+		return "", fmt.Errorf("%d bytes are too few for a safetensors file", size)
+	}
+	if size > math.MaxInt {
+		return "", fmt.Errorf("%d bytes are more than this machine can address", size)
+	}
+	var length [prefix]byte
+	if err := readFull(r, length[:], 0); err != nil {
+		return "", err
+	}
+	n := binary.LittleEndian.Uint64(length[:])
+	switch {
+	case n < 2:
+		return "", fmt.Errorf("header of %d bytes: too short to be JSON", n)
+	case n > MaxHeader:
+		return "", fmt.Errorf("header of %d bytes: at most %d are allowed (is this a safetensors "+
+			"file?)", n, MaxHeader)
+	case int64(n) > size-prefix:
+		return "", fmt.Errorf("header of %d bytes, but only %d bytes follow: could the file be "+
+			"damaged?", n, size-prefix)
+	}
+	if err := budget.Take(int64(n), "the header"); err != nil {
+		return "", err
+	}
+	var header strings.Builder // gives a string with no second copy; names are slices of it
+	header.Grow(int(n))
+	got, err := io.Copy(&header, io.NewSectionReader(r, prefix, int64(n)))
+	if err != nil {
+		return "", err
+	}
+	if got != int64(n) {
+		return "", fmt.Errorf("expected a header of %d bytes, got %d: could the file be damaged?",
+			n, got)
+	}
+	return header.String(), nil
+}
+
+// readFull fills b from the given offset of r.
+func readFull(r io.ReaderAt, b []byte, offset int64) error {
+	n, err := r.ReadAt(b, offset)
+	if n == len(b) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		return fmt.Errorf("expected %d bytes at offset %d, got %d: could the file be damaged?",
+			len(b), offset, n)
+	}
+	return err
+}
+
+// entry describes one tensor by the header.
+type entry struct {
+	name       string
+	dtype      DType
+	shape      []int
+	begin, end int64 // from the start of the payload
+}
+
+// header is the parsed header of a file.
+type header struct {
+	entries  []entry
+	metadata map[string]string
+	index    map[string]int // from name to entries, once they are in their place
+
+	size, start int64 // of the file, and of the payload in it
+}
+
+// layout sorts the entries by their place in the payload, indexes them and checks that they fill
+// its size bytes exactly.
+func (h *header) layout(size int64) error {
+	slices.SortFunc(h.entries, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end))
+	})
+	h.index = make(map[string]int, len(h.entries))
+	last, at := "", int64(0)
+	for i, e := range h.entries {
+		if _, twice := h.index[e.name]; twice {
+			return fmt.Errorf("header: duplicate key %q", clip(e.name))
+		}
+		h.index[e.name] = i
+		if err := e.check(size); err != nil {
+			return fmt.Errorf("tensor %q: %w", clip(e.name), err)
+		}
+		if e.begin < at {
+			return fmt.Errorf("tensor %q: begins at byte %d, inside tensor %q, which ends at %d",
+				clip(e.name), e.begin, clip(last), at)
+		}
+		if e.begin > at {
+			return fmt.Errorf("tensor %q: begins at byte %d, leaving a hole after byte %d",
+				clip(e.name), e.begin, at)
+		}
+		last, at = e.name, e.end
+	}
+	if at != size {
+		return fmt.Errorf("the tensors end at byte %d of the payload, but it has %d: could the "+
+			"file be damaged?", at, size)
+	}
+	return nil
+}
+
+// check reports what is wrong with one entry in a payload of size bytes.
+func (e entry) check(size int64) error {
+	n, err := byteCount(e.dtype, e.shape)
+	switch {
+	case err != nil:
+		return err
+	case e.begin > e.end:
+		return fmt.Errorf("data_offsets [%d, %d] are reversed", e.begin, e.end)
+	case e.end-e.begin != int64(n):
+		return fmt.Errorf("%s%v needs %d bytes, data_offsets [%d, %d] hold %d", e.dtype, e.shape, n,
+			e.begin, e.end, e.end-e.begin)
+	case e.end > size:
+		return fmt.Errorf("data_offsets [%d, %d] go beyond the payload of %d bytes: could the "+
+			"file be damaged?", e.begin, e.end, size)
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package safetensors
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"strings"
+	"unsafe"
+
+	"torchpe/data/array"
+)
+
+// DType is the element type of a tensor, spelled as in the file.
+type DType string
+
+// The element types that the package accepts; a file with any other is refused.
+const (
+	F64  DType = "F64"
+	F32  DType = "F32"
+	F16  DType = "F16"
+	BF16 DType = "BF16"
+	I64  DType = "I64"
+	I32  DType = "I32"
+	I16  DType = "I16"
+	I8   DType = "I8"
+	U64  DType = "U64"
+	U32  DType = "U32"
+	U16  DType = "U16"
+	U8   DType = "U8"
+	BOOL DType = "BOOL"
+)
+
+// Size returns the bytes of one element, or 0 for a dtype that the package does not know.
+func (d DType) Size() int {
+	switch d {
+	case F64, I64, U64:
+		return 8
+	case F32, I32, U32:
+		return 4
+	case F16, BF16, I16, U16:
+		return 2
+	case I8, U8, BOOL:
+		return 1
+	}
+	return 0
+}
+
+// MaxRank is the largest number of dimensions of a tensor.
+const MaxRank = 64
+
+// Tensor is a named array in row-major order. An empty Shape is a scalar.
+type Tensor struct {
+	Name  string
+	DType DType
+	Shape []int
+	Data  []byte // little-endian, product(Shape) * DType.Size() bytes
+}
+
+// Element is a Go type that holds the elements of one dtype.
+type Element interface {
+	float64 | float32 | int64 | int32 | int16 | int8 | uint64 | uint32 | uint16 | uint8 | bool
+}
+
+// dtypeOf returns the dtype whose elements are T.
+func dtypeOf[T Element]() DType {
+	switch any(*new(T)).(type) {
+	case float64:
+		return F64
+	case float32:
+		return F32
+	case int64:
+		return I64
+	case int32:
+		return I32
+	case int16:
+		return I16
+	case int8:
+		return I8
+	case uint64:
+		return U64
+	case uint32:
+		return U32
+	case uint16:
+		return U16
+	case uint8:
+		return U8
+	}
+	return BOOL
+}
+
+// New returns a tensor with a copy of values. It fails when the shape does not hold len(values)
+// elements.
+func New[T Element](name string, shape []int, values []T) (Tensor, error) {
+	t := Tensor{Name: name, DType: dtypeOf[T](), Shape: append([]int{}, shape...)}
+	n, err := count(t.Shape)
+	if err != nil {
+		return Tensor{}, fmt.Errorf("tensor %q: %w", name, err)
+	}
+	if n != len(values) {
+		return Tensor{}, fmt.Errorf("tensor %q: shape %v holds %d elements, got %d", name, shape, n,
+			len(values))
+	}
+	// Preallocated, because binary.Append grows step by step.
+	t.Data, err = binary.Append(make([]byte, 0, n*t.DType.Size()), binary.LittleEndian, values)
+	if err != nil {
+		return Tensor{}, fmt.Errorf("tensor %q: %w", name, err)
+	}
+	return t, nil
+}
+
+// Values returns a copy of the elements. It fails when T is not the Go type of the tensor's dtype:
+// nothing is converted.
+func Values[T Element](t Tensor) ([]T, error) {
+	if want := dtypeOf[T](); t.DType != want {
+		return nil, fmt.Errorf("tensor %q: has dtype %s, asked for %s", t.Name, t.DType, want)
+	}
+	if err := t.Check(); err != nil {
+		return nil, err
+	}
+	values := make([]T, len(t.Data)/int(unsafe.Sizeof(*new(T))))
+	if _, err := binary.Decode(t.Data, binary.LittleEndian, values); err != nil {
+		return nil, fmt.Errorf("tensor %q: %w", t.Name, err)
+	}
+	return values, nil
+}
+
+// Float64s returns the elements as float64, whatever the dtype; BOOL gives 0 and 1. Only I64 and
+// U64 values beyond 2^53 are rounded.
+func (t Tensor) Float64s() ([]float64, error) {
+	if err := t.Check(); err != nil {
+		return nil, err
+	}
+	le := binary.LittleEndian
+	n := array.Uint(t.DType.Size()) // also of BOOL
+	switch t.DType {
+	case F64, F32, F16:
+		n = array.Float(n.Bytes)
+	case I64, I32, I16, I8:
+		n = array.Int(n.Bytes)
+	}
+	values := make([]float64, len(t.Data)/n.Bytes)
+	for i := range values {
+		b := t.Data[i*n.Bytes:]
+		if t.DType == BF16 {
+			values[i] = float64(math.Float32frombits(uint32(le.Uint16(b)) << 16))
+		} else {
+			values[i] = n.Float64(b, le)
+		}
+	}
+	return values, nil
+}
+
+// Check reports what makes the tensor one that cannot be written: its name, dtype, shape or number
+// of bytes.
+func (t Tensor) Check() error {
+	if problem := nameProblem(t.Name); problem != "" {
+		return fmt.Errorf("tensor %q: %s", t.Name, problem)
+	}
+	n, err := byteCount(t.DType, t.Shape)
+	if err != nil {
+		return fmt.Errorf("tensor %q: %w", t.Name, err)
+	}
+	if n != len(t.Data) {
+		return fmt.Errorf("tensor %q: %s%v needs %d bytes, has %d", t.Name, t.DType, t.Shape, n,
+			len(t.Data))
+	}
+	return nil
+}
+
+// byteCount returns the bytes that a tensor needs, or why there can be no such tensor.
+func byteCount(d DType, shape []int) (int, error) {
+	if d.Size() == 0 {
+		return 0, fmt.Errorf("unknown dtype %q", clip(string(d)))
+	}
+	n, err := count(shape)
+	if err != nil {
+		return 0, err
+	}
+	hi, lo := bits.Mul64(uint64(n), uint64(d.Size()))
+	if hi != 0 || lo > math.MaxInt {
+		return 0, fmt.Errorf("%s%v overflows the number of bytes", d, shape)
+	}
+	return int(lo), nil
+}
+
+// count returns the product of the dimensions, or why there is none. Zeros are set aside, so that
+// the answer does not depend on the order of the dimensions.
+func count(shape []int) (int, error) {
+	if len(shape) > MaxRank {
+		return 0, fmt.Errorf("%d dimensions, at most %d are allowed", len(shape), MaxRank)
+	}
+	product, empty := uint64(1), false
+	for _, n := range shape {
+		if n < 0 {
+			return 0, fmt.Errorf("shape %v has a negative dimension", shape)
+		}
+		if n == 0 {
+			empty = true
+			continue
+		}
+		hi, lo := bits.Mul64(product, uint64(n))
+		if hi != 0 || lo > math.MaxInt {
+			return 0, fmt.Errorf("shape %v overflows the number of elements", shape)
+		}
+		product = lo
+	}
+	if empty {
+		return 0, nil
+	}
+	return int(product), nil
+}
+
+// clip shortens text from a file for an error message.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
+}

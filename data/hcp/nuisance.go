@@ -1,0 +1,123 @@
+package hcp
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"torchpe/data/array"
+	"torchpe/data/array/hdf5"
+	"torchpe/data/array/npy"
+	"torchpe/data/array/text"
+	"torchpe/data/hcp/clean"
+)
+
+// NuisanceFiles names the files of a run's nuisance signals: one each, or one HDF5 file of them all.
+type NuisanceFiles struct {
+	Motion, WhiteMatter, Ventricles             string
+	WhiteMatterDerivative, VentriclesDerivative string // "" = taken as backward differences
+	All                                         string // HDF5 file with all signals of its runs
+	Run                                         string // in All, such as rfMRI_REST1_RL
+}
+
+// Read fills in the signals of a run.
+func (f NuisanceFiles) Read(run *clean.Run) error {
+	if f.All != "" {
+		return f.readAll(run)
+	}
+	for _, signal := range []struct {
+		path string // may be that of another signal too
+		into *clean.Matrix
+	}{
+		{f.Motion, &run.Motion}, {f.WhiteMatter, &run.WhiteMatter}, {f.Ventricles, &run.Ventricles},
+		{f.WhiteMatterDerivative, &run.WhiteMatterDerivative}, {f.VentriclesDerivative, &run.VentriclesDerivative},
+	} {
+		if signal.path == "" {
+			continue
+		}
+		a, err := readMatrix(signal.path)
+		if err != nil {
+			return err
+		}
+		*signal.into = Matrix(signal.path, a)
+	}
+	return nil
+}
+
+// readMatrix reads a table from .npy or text.
+func readMatrix(path string) (array.Array, error) {
+	var a array.Array
+	var err error
+	if strings.HasSuffix(strings.ToLower(path), ".npy") {
+		a, err = npy.Read(path)
+	} else {
+		var t text.Table
+		t, err = text.Read(path)
+		a = t.Array
+	}
+	if err == nil && len(a.Shape) != 2 {
+		err = fmt.Errorf("%s: shape %v; a row a frame and a column a signal are expected", path, a.Shape)
+	}
+	return a, err
+}
+
+// Matrix returns a table of two axes as package clean takes it.
+func Matrix(name string, a array.Array) clean.Matrix {
+	return clean.Matrix{Name: name, Rows: a.Shape[0], Columns: a.Shape[1], Data: a.Data}
+}
+
+// readAll reads the signals of a run from an HDF5 file. Components are stored as complex
+// numbers, whose real part counts.
+func (f NuisanceFiles) readAll(run *clean.Run) error {
+	read := func(dataset string) (clean.Matrix, error) {
+		re, _, err := hdf5.ReadComplex(f.All, f.Run+"/"+dataset)
+		if err != nil {
+			return clean.Matrix{}, err
+		}
+		if len(re.Shape) != 2 {
+			return clean.Matrix{}, fmt.Errorf("%s: %s/%s has shape %v; a row a frame and a column "+
+				"a signal are expected", f.All, f.Run, dataset, re.Shape)
+		}
+		return Matrix(f.All+": "+f.Run+"/"+dataset, re), nil
+	}
+	var motion, derivative clean.Matrix
+	for dataset, into := range map[string]*clean.Matrix{
+		"motionParams": &motion, "motionParams_deriv": &derivative, "aCompCor_WM": &run.WhiteMatter,
+		"aCompCor_ventricles": &run.Ventricles,
+		"aCompCor_WM_deriv":   &run.WhiteMatterDerivative, "aCompCor_ventricles_deriv": &run.VentriclesDerivative,
+	} {
+		m, err := read(dataset)
+		if err != nil {
+			return err
+		}
+		*into = m
+	}
+	if motion.Rows != derivative.Rows {
+		return fmt.Errorf("%s: %s/motionParams has %d frames, motionParams_deriv %d", f.All,
+			f.Run, motion.Rows, derivative.Rows)
+	}
+	run.Motion = clean.Matrix{Name: motion.Name, Rows: motion.Rows, Columns: motion.Columns + derivative.Columns}
+	for i := range motion.Rows {
+		run.Motion.Data = append(append(run.Motion.Data, motion.Row(i)...), derivative.Row(i)...)
+	}
+	return nil
+}
+
+// WriteResiduals writes the residuals of a run, frames x parcels, as .npy, or as .csv with the names
+// of the parcels where there are any.
+func WriteResiduals(path string, r clean.Matrix, names []string) (err error) {
+	a := array.Array{Shape: []int{r.Rows, r.Columns}, Data: r.Data}.Transpose()
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := file.Close(); err == nil {
+			err = e
+		}
+	}()
+	if strings.HasSuffix(path, ".npy") {
+		return npy.Write(file, a, npy.Float64)
+	}
+	return text.Write(file, text.Table{Array: a, Columns: names}, text.Comma)
+}

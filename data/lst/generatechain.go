@@ -1,0 +1,285 @@
+package lst
+
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+)
+
+// Puzzles makes n puzzles of a side to test on: a validation set of [Generate]. At side 4 it is
+// another set than that of Generate with the same seed, since all sides are drawn by a
+// chainGenerator.
+func Puzzles(side, n int, seed uint64) ([]Puzzle, error) {
+	if err := CheckSide(side); err != nil {
+		return nil, fmt.Errorf("lst: %w", err)
+	}
+	_, ps, err := generateByChain(Options{Side: side, Validation: n}, seed)
+	return ps, err
+}
+
+// generateByChain is [Generate] for puzzles of any side.
+func generateByChain(o Options, seed uint64) (train, validation []Puzzle, err error) {
+	if err := o.Validate(); err != nil {
+		return nil, nil, err
+	}
+	g := &chainGenerator{side: o.Side, seen: map[Grid]bool{}}
+	if validation, err = g.fill(o.Validation, true, seed); err != nil {
+		return nil, nil, err
+	}
+	for _, p := range validation {
+		g.validation = append(g.validation, p.Cells.features())
+	}
+	if train, err = g.fill(o.Train, false, seed); err != nil {
+		return nil, nil, err
+	}
+	return train, validation, nil
+}
+
+// chainGenerator draws puzzles of any side: a Latin square, uniformly among those with the wanted
+// answer at the probe, and of all sets of so many cells that make a puzzle of the condition one,
+// uniformly.
+type chainGenerator struct {
+	side       int
+	rng        *rand.Rand
+	squares    *chain
+	seen       map[Grid]bool // puzzles made so far
+	validation []features    // be dissimilar to these
+}
+
+// fill makes n puzzles in random order.
+func (g *chainGenerator) fill(n int, validation bool, seed uint64) ([]Puzzle, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	stream := uint64(streamTraining)
+	if validation {
+		stream = streamValidation
+	}
+	g.rng = rand.New(rand.NewPCG(seed, uint64(g.side)<<32|stream))
+	g.squares = newChain(g.side, g.rng)
+	return newSet(g.side, n, validation).fill(g.rng, g.draw)
+}
+
+// givensWeights returns a distribution over the numbers of givens of a side: that of side 4 in
+// shares of the cells. g of 16 cells covers (g - 1/2) side^2/16 to (g + 1/2) side^2/16, and a rule
+// needs side-1 givens at least.
+func givensWeights(side int, published [12]int) []int {
+	cells := side * side
+	weights := make([]int, cells)
+	for g, weight := range published {
+		for m := side - 1; m < cells; m++ {
+			// In units of 1/32: g covers (2g-1) cells to (2g+1) cells, m covers 16(2m-1) to
+			// 16(2m+1).
+			high, low := min((2*g+1)*cells, 16*(2*m+1)), max((2*g-1)*cells, 16*(2*m-1))
+			weights[m] += weight * max(0, high-low)
+		}
+	}
+	return weights
+}
+
+// A slot whose number of givens is not found within chainExactDraws takes another. maxChainDraws
+// bounds the search for one puzzle to a second or so.
+const (
+	chainExactDraws = 2_000
+	maxChainDraws   = 100_000
+)
+
+// draw returns a new puzzle for the slot.
+func (g *chainGenerator) draw(s slot) (Puzzle, error) {
+	for i := range maxChainDraws {
+		if i > 0 && i%chainExactDraws == 0 {
+			s.givens = pick(s.weights, g.rng)
+		}
+		square := g.squares.square()
+		rename(square, square[s.probe], s.answer)
+		shown, ok := g.drawCells(s, square)
+		if !ok {
+			continue
+		}
+		for c := range square {
+			if shown>>c&1 == 0 {
+				square[c] = 0
+			}
+		}
+		square[s.probe] = uint8(g.side + 1)
+		grid := gridOf(square)
+		if f := grid.features(); g.isDissimilar(&f) && !g.seen[grid] {
+			g.seen[grid] = true
+			return Puzzle{Cells: grid, Answer: s.answer, Condition: s.condition}, nil
+		}
+	}
+	return Puzzle{}, s.notFound(g.side, maxChainDraws, len(g.validation))
+}
+
+// isDissimilar reports whether a grid is dissimilar to all validation puzzles.
+func (g *chainGenerator) isDissimilar(f *features) bool {
+	for i := range g.validation {
+		if !f.isDissimilar(&g.validation[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// rename swaps two symbols of a square.
+func rename(square []uint8, a, b uint8) {
+	for i, v := range square {
+		switch v {
+		case a:
+			square[i] = b
+		case b:
+			square[i] = a
+		}
+	}
+}
+
+// drawCells draws the cells of a square to show. A condition requires, for each of side-1 pairs of
+// cells, that at least one be shown:
+//
+//	1-vector  each other cell of one line of the probe (a pair of the same cell)
+//	2-vector  each other symbol's cell in the probe's row, or in its column
+//	3-vector  each other cell of one line of the probe, or the answer's cell in its crossing line
+//
+// Sets that do so for a line are drawn uniformly; where both lines do, half of them are thrown
+// away, so that all sets are as likely. ok is false for those and for sets that a simpler rule, or
+// where the slot is strict two lines, decide.
+func (g *chainGenerator) drawCells(s slot, square []uint8) (shown uint64, ok bool) {
+	lines := [2]Line{rowOf(g.side, s.probe), columnOf(g.side, s.probe)}
+	one := g.rng.IntN(2)
+	var both [2][]pair
+	for i, line := range lines {
+		both[i] = g.pairs(s, square, line)
+	}
+	if shown, ok = g.drawCover(both[one], s); !ok {
+		return 0, false
+	}
+	if s.condition != TwoVector && isCovered(shown, both[1-one]) && g.rng.IntN(2) == 0 {
+		return 0, false
+	}
+	v := given{side: g.side}
+	for i, symbol := range square {
+		if shown>>i&1 == 1 {
+			v.show(i, symbol)
+		}
+	}
+	if s.strict && v.twoLines(s.condition, s.probe) != nil {
+		return 0, false
+	}
+	return shown, v.simplest(s.probe) == s.condition
+}
+
+// pair is two cells of which one must be shown.
+type pair [2]int
+
+// pairs lists the pairs that a condition requires of a line of the probe.
+func (g *chainGenerator) pairs(s slot, square []uint8, line Line) []pair {
+	var all []pair
+	for k := range g.side {
+		i := lineCell(g.side, line, k)
+		if i == s.probe {
+			continue
+		}
+		other := i
+		switch s.condition {
+		case TwoVector: // the symbol's cell in the probe's other line
+			other = g.find(square, crossing(g.side, line, s.probe), square[i])
+		case ThreeVector:
+			other = g.find(square, crossing(g.side, line, i), s.answer)
+		}
+		all = append(all, pair{i, other})
+	}
+	return all
+}
+
+// find returns the cell of a line that has a symbol.
+func (g *chainGenerator) find(square []uint8, line Line, symbol uint8) int {
+	for k := range g.side {
+		if i := lineCell(g.side, line, k); square[i] == symbol {
+			return i
+		}
+	}
+	return -1 // no Latin square
+}
+
+func isCovered(shown uint64, pairs []pair) bool {
+	for _, p := range pairs {
+		if (shown>>p[0]|shown>>p[1])&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// drawCover draws a set of s.givens cells without the probe with one or both of each pair,
+// uniformly; ok is false where there is none.
+func (g *chainGenerator) drawCover(pairs []pair, s slot) (shown uint64, ok bool) {
+	n := len(pairs)
+	free := g.side*g.side - 1 - 2*n
+	twice := n // pairs of which both may be shown
+	if s.condition == OneVector {
+		free, twice = free+n, 0
+	}
+	weights := make([]float64, twice+1) // by the number of pairs of which both are shown
+	total := 0.0
+	for b := range weights {
+		weights[b] = choose(twice, b) * float64(uint64(1)<<(twice-b)) * choose(free, s.givens-n-b)
+		total += weights[b]
+	}
+	if total == 0 {
+		return 0, false
+	}
+	b, at := 0, g.rng.Float64()*total
+	for ; b < twice && at >= weights[b]; b++ {
+		at -= weights[b]
+	}
+	taken := uint64(1) << s.probe
+	for k, i := range g.rng.Perm(n) {
+		p := pairs[i]
+		taken |= 1<<p[0] | 1<<p[1]
+		switch {
+		case k < b:
+			shown |= 1<<p[0] | 1<<p[1]
+		default:
+			shown |= 1 << p[g.rng.IntN(2)]
+		}
+	}
+	rest := make([]int, 0, free)
+	for i := range g.side * g.side {
+		if taken>>i&1 == 0 {
+			rest = append(rest, i)
+		}
+	}
+	for k := range s.givens - bits.OnesCount64(shown) { // the beginning of a random order
+		j := k + g.rng.IntN(len(rest)-k)
+		rest[k], rest[j] = rest[j], rest[k]
+		shown |= 1 << rest[k]
+	}
+	return shown, true
+}
+
+// choose returns n over k, 0 where there is no such choice. It is exact below 2^53.
+func choose(n, k int) float64 {
+	if k < 0 || k > n {
+		return 0
+	}
+	c := 1.0
+	for i := range k {
+		c = c * float64(n-i) / float64(i+1)
+	}
+	return c
+}
+
+// pick draws an index with its weight's probability.
+func pick(weights []int, rng *rand.Rand) int {
+	total := 0
+	for _, w := range weights {
+		total += w
+	}
+	at := rng.IntN(total)
+	for i, w := range weights {
+		if at -= w; at < 0 {
+			return i
+		}
+	}
+	return len(weights) - 1
+}

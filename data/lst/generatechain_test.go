@@ -1,0 +1,321 @@
+package lst
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// One puzzle of each rule at side 5, decided by hand.
+func TestRulesOfSide5(t *testing.T) {
+	for _, c := range []struct {
+		grid      string
+		condition Condition
+		answer    uint8
+		err       error
+	}{
+		{"61234" + "00000" + "00000" + "00000" + "00000", OneVector, 5, nil},
+		{"61200" + "30000" + "40000" + "00000" + "00000", TwoVector, 5, nil},
+		// the row's other blanks, in columns 4 and 5, cannot be 5
+		{"61200" + "00050" + "00005" + "00000" + "00000", ThreeVector, 5, nil},
+		// one other blank: no rule of lst's
+		{"61230" + "00005" + "00000" + "00000" + "00000", 0, 0, errNoRule},
+		{"61200" + "00050" + "00000" + "00000" + "00000", 0, 0, errNoRule},
+		{"60000" + "02345" + "03254" + "04523" + "05432", 0, 0, errConflict},
+		{"61234" + "50000" + "00000" + "00000" + "00000", 0, 0, errUnsolvable},
+		{"61234" + "15000" + "00000" + "00000" + "00000", OneVector, 5, nil},
+	} {
+		condition, answer, err := classify(mustParse(t, c.grid))
+		if !errors.Is(err, c.err) || condition != c.condition || answer != c.answer {
+			t.Errorf("%s: %v, %d, %v; want %v, %d, %v", c.grid, condition, answer, err, c.condition,
+				c.answer, c.err)
+		}
+	}
+}
+
+// Sets are balanced, valid, distinct and a function of their seed.
+func TestGenerateSides(t *testing.T) {
+	for side := 4; side <= MaxSide; side++ {
+		o := Options{Side: side, Train: 6 * side * side, Validation: 3 * side}
+		train, validation, err := Generate(o, 11)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(train) != o.Train || len(validation) != o.Validation {
+			t.Errorf("side %d: %d and %d puzzles", side, len(train), len(validation))
+		}
+		seen := map[Grid]bool{}
+		for _, p := range append(train, validation...) {
+			if err := p.Verify(); err != nil || p.Cells.Side() != side || p.Cells.Probe() < 0 ||
+				seen[p.Cells] {
+				t.Errorf("side %d: %v: %v, seen before: %v", side, p, err, seen[p.Cells])
+			}
+			seen[p.Cells] = true
+		}
+		for _, set := range [][]Puzzle{train, validation} {
+			for _, c := range Conditions() {
+				answers, probes, all := make([]int, side), make([]int, side*side), 0
+				for _, p := range set {
+					if p.Condition == c {
+						all++
+						answers[p.Answer-1]++
+						probes[p.Cells.Probe()]++
+					}
+				}
+				if all != len(set)/3 || slices.Max(answers)-slices.Min(answers) > 1 ||
+					slices.Max(probes)-slices.Min(probes) > 1 {
+					t.Errorf("side %d: %d of %d puzzles are %v, answers %v, probes %v", side, all,
+						len(set), c, answers, probes)
+				}
+			}
+		}
+		for _, a := range train {
+			for _, b := range validation {
+				if d := dissimilarity(a.Cells, b.Cells); d <= 0.8 {
+					t.Errorf("side %d: %v and %v have dissimilarity %g", side, a, b, d)
+				}
+			}
+		}
+		again, _, err := Generate(o, 11)
+		other, _, _ := Generate(o, 12)
+		if err != nil || !reflect.DeepEqual(again, train) || reflect.DeepEqual(other, train) {
+			t.Errorf("side %d: not a function of the seed (%v)", side, err)
+		}
+	}
+}
+
+// dissimilarity returns the Jaccard distance of two grids as one-hot vectors (see features).
+func dissimilarity(a, b Grid) float64 {
+	both, either := 0, 0
+	for i := range max(len(a), len(b)) { // cells that one grid lacks are blank
+		v, w := i < len(a) && a[i] > '0', i < len(b) && b[i] > '0'
+		switch {
+		case v && w && a[i] == b[i]:
+			both++
+			either++
+		case v && w:
+			either += 2
+		case v || w:
+			either++
+		}
+	}
+	if either == 0 {
+		return 0
+	}
+	return 1 - float64(both)/float64(either)
+}
+
+// The default sets of all sides have the same sizes, and givens as dense as those of side 4.
+func TestDefaultSides(t *testing.T) {
+	want := 0.0
+	for _, side := range []int{4, 5, 6, 8} {
+		set, err := Default(side, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPaperSizes(t, set)
+		density := 0.0
+		for _, p := range set.Train {
+			density += float64(p.Cells.Givens()) / float64(side*side) / float64(len(set.Train))
+		}
+		if side == Side {
+			want = density
+		} else if math.Abs(density-want) > 0.05 {
+			t.Errorf("side %d: %.3f of the cells are given, at side 4 %.3f", side, density, want)
+		}
+	}
+}
+
+// forces reports, by trying all fillings, whether some lines force the probe's symbol where nothing
+// else is known and no other line must be without repetitions.
+func forces(p Puzzle, lines ...Line) bool {
+	side, given, probe := p.Cells.Side(), p.Cells.Tokens(), p.Cells.Probe()
+	repeats := func(cells []uint8, i int) bool {
+		for _, line := range lines {
+			for k := range side {
+				j := lineCell(side, line, k)
+				if j != i && cells[j] == cells[i] && onLine(side, line, i) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	var open []int // cells of the lines that show nothing
+	for _, line := range lines {
+		for k := range side {
+			if i := lineCell(side, line, k); given[i] == 0 && !slices.Contains(open, i) {
+				open = append(open, i)
+			}
+		}
+	}
+	var fillable func(cells []uint8, open []int) bool
+	fillable = func(cells []uint8, open []int) bool {
+		if len(open) == 0 {
+			return true
+		}
+		i := open[0]
+		defer func() { cells[i] = 0 }()
+		for symbol := range uint8(side) {
+			if cells[i] = symbol + 1; !repeats(cells, i) && fillable(cells, open[1:]) {
+				return true
+			}
+		}
+		return false
+	}
+	possible := 0
+	for symbol := range uint8(side) {
+		cells := slices.Clone(given)
+		if cells[probe] = symbol + 1; !repeats(cells, probe) && fillable(cells, open) {
+			possible++
+		}
+	}
+	return possible == 1
+}
+
+func onLine(side int, line Line, cell int) bool {
+	return line == rowOf(side, cell) || line == columnOf(side, cell)
+}
+
+// Two lines decide a puzzle of a training set where TwoLines says so, and none of a validation set.
+func TestTwoLines(t *testing.T) {
+	for _, side := range []int{4, 5, 6} {
+		train, validation, err := Generate(Options{Side: side, Train: 20 * side,
+			Validation: 10 * side}, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for i, p := range append(train, validation...) {
+			two := false
+			for k, a := range linesOf(side) {
+				for _, b := range linesOf(side)[:k] {
+					two = two || p.Condition == ThreeVector && forces(p, a, b)
+				}
+			}
+			if two {
+				found++
+			}
+			if named := TwoLines(p.Cells) != nil; named != two {
+				t.Errorf("side %d: %v: TwoLines %v, but two lines decide it: %v", side, p,
+					TwoLines(p.Cells), two)
+			}
+			if two && i >= len(train) {
+				t.Errorf("side %d: validation puzzle %v needs two lines only", side, p)
+			}
+		}
+		if found == 0 {
+			t.Errorf("side %d: no training puzzle of two lines: nothing was tested", side)
+		}
+		t.Logf("side %d: %d of %d 3-vector training puzzles need two lines", side, found,
+			len(train)/3)
+	}
+}
+
+// Of all sets of cells that make one square a 3-vector puzzle each is as likely: chi-square against
+// a count of all of them.
+func TestCellsAreUniform(t *testing.T) {
+	g := &chainGenerator{side: 4, rng: rand.New(rand.NewPCG(9, 10))}
+	square := []uint8{1, 2, 3, 4, 2, 1, 4, 3, 3, 4, 1, 2, 4, 3, 2, 1}
+	for k := range 4 {
+		c := Condition(min(k+1, 3))
+		s := slot{condition: c, probe: 5, answer: square[5], givens: 5, strict: k == 3}
+		all := map[uint64]int{}
+		for shown := range uint64(1 << 16) {
+			v := given{side: 4}
+			n := 0
+			for i, symbol := range square {
+				if shown>>i&1 == 1 {
+					v.show(i, symbol)
+					n++
+				}
+			}
+			fewer := v.twoLines(c, s.probe) != nil
+			if n == s.givens && shown>>s.probe&1 == 0 && v.simplest(s.probe) == c &&
+				!(s.strict && fewer) {
+				all[shown] = 0
+			}
+		}
+		n := 0
+		for n < 50*len(all) {
+			if shown, ok := g.drawCells(s, square); ok {
+				if _, is := all[shown]; !is {
+					t.Fatalf("%v: %b is no such set", c, shown)
+				}
+				all[shown]++
+				n++
+			}
+		}
+		sum := 0.0
+		for _, count := range all {
+			sum += float64((count-50)*(count-50)) / 50
+		}
+		if df := float64(len(all) - 1); sum > df+5*math.Sqrt(2*df) {
+			t.Errorf("%v: chi-square %.1f over %d sets", c, sum, len(all))
+		}
+	}
+}
+
+// There are few puzzles of side 3, but enough to test on.
+func TestPuzzles(t *testing.T) {
+	if ps, err := Puzzles(3, 108, 0); err != nil || len(ps) != 108 {
+		t.Errorf("108 puzzles of side 3: %d, %v", len(ps), err)
+	}
+	for _, side := range []int{0, 2, 9} {
+		if _, err := Puzzles(side, 1, 0); err == nil {
+			t.Errorf("puzzles of side %d", side)
+		}
+	}
+}
+
+// Files hold puzzles of any side, but of one.
+func TestFilesOfSides(t *testing.T) {
+	for _, side := range []int{4, 6} {
+		ps, err := Puzzles(side, 30, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := writeSet(&b, ps); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := readSet(&b, "in.csv"); err != nil || !slices.Equal(again, ps) {
+			t.Errorf("side %d: %v: %v", side, err, again)
+		}
+	}
+	const head = "condition,puzzles,solutions\n"
+	for text, want := range map[string]string{
+		"Binary,612340000000000000000000,5\n":   "24 tokens",
+		"Binary,6123400000000000000000000,6\n":  "answer",
+		"Seventh,6123400000000000000000000,5\n": "condition",
+		"Binary,7123400000000000000000000,5\n":  "digit 1",
+		"Binary,6123410000000000000000000\n":    "fields",
+		"Binary,6113400000000000000000000,5\n":  "twice in row 1",
+		"Binary,6123400000000000000000006,5\n":  "2 probes",
+
+		"Binary,6123400000000000000000000,5\nBinary,712345000000000000000000000000000000,6\n": "side 6 after",
+	} {
+		if _, err := readSet(strings.NewReader(head+text), "x.csv"); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	p := Puzzle{Cells: "412000000", Answer: 3, Condition: OneVector}
+	if got := strings.Join(p.Cells.Rows(), "/"); got != "? 1 2/. . ./. . ." ||
+		p.Cells.Givens() != 2 {
+		t.Errorf("%s, %d givens", got, p.Cells.Givens())
+	}
+	p.Answer = 1
+	if err := p.Verify(); err == nil || !strings.Contains(err.Error(), "answer 1 claimed") {
+		t.Error(err)
+	}
+	p.Answer, p.Condition = 3, TwoVector
+	if err := p.Verify(); err == nil || !strings.Contains(err.Error(), "condition") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,170 @@
+package lst
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// seenAlone returns, by trying all fillings, the symbols that the probe can have where only some
+// lines (bit line) are looked at: no other symbol is known, and no other line must be without
+// repetitions.
+func seenAlone(g Grid, lines int) (symbols []uint8) {
+	repeats := func(h *[Cells]uint8, i int) bool {
+		for _, line := range [2]Line{rowOf(Side, i), columnOf(Side, i)} {
+			for k := range Side {
+				if j := lineCell(Side, line, k); lines>>line&1 == 1 && j != i && h[j] == h[i] {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	var fillable func(h *[Cells]uint8, i int) bool
+	fillable = func(h *[Cells]uint8, i int) bool {
+		if i == Cells {
+			return true
+		}
+		if lines&(1<<rowOf(Side, i)|1<<columnOf(Side, i)) == 0 || h[i] != 0 {
+			return fillable(h, i+1)
+		}
+		for h[i] = 1; h[i] <= Side; h[i]++ {
+			if !repeats(h, i) && fillable(h, i+1) {
+				return true
+			}
+		}
+		h[i] = 0
+		return false
+	}
+	probe := g.Probe()
+	for symbol := uint8(1); symbol <= Side; symbol++ {
+		h := [Cells]uint8(g.Tokens())
+		h[probe] = symbol
+		if !repeats(&h, probe) && fillable(&h, 0) {
+			symbols = append(symbols, symbol)
+		}
+	}
+	return symbols
+}
+
+// fewestLines tries all sets of lines for the smallest that forces the answer.
+func fewestLines(g Grid) int {
+	fewest := 2*Side + 1
+	for set := range 1 << (2 * Side) {
+		lines := set&0xF | set>>Side<<MaxSide
+		if n := bits.OnesCount(uint(lines)); n < fewest && len(seenAlone(g, lines)) == 1 {
+			fewest = n
+		}
+	}
+	return fewest
+}
+
+// checkLines compares Lines with trying all sets.
+func checkLines(t *testing.T, p Puzzle) (n int) {
+	t.Helper()
+	lines, set := Lines(p.Cells), 0
+	for _, v := range lines {
+		set |= 1 << v
+	}
+	want, v, probe := fewestLines(p.Cells), newGiven(p.Cells), p.Cells.Probe()
+	for _, line := range []Line{rowOf(Side, probe), columnOf(Side, probe)} {
+		if v.shows[line] == 0 { // not counted: see Lines
+			set |= 1 << line
+			want = min(want, 3)
+		}
+	}
+	if got := seenAlone(p.Cells, set); !slices.Equal(got, []uint8{p.Answer}) {
+		t.Fatalf("%v: %v leave the symbols %v, want %d alone", p.Cells, lines, got, p.Answer)
+	}
+	if len(lines) != want {
+		t.Fatalf("%v: %v, but %d lines force the answer", p.Cells, lines, want)
+	}
+	return len(lines)
+}
+
+// lineCounts counts puzzles by condition and number of lines.
+func lineCounts(t *testing.T, ps []Puzzle) (counts [1 + ThreeVector][4]int) {
+	t.Helper()
+	for _, p := range ps {
+		counts[p.Condition][checkLines(t, p)]++
+	}
+	return counts
+}
+
+// A fifth of the published training puzzles called 3-vector need two lines, none for validation.
+func TestLinesPublished(t *testing.T) {
+	train, validation := published(t)
+	want := [1 + ThreeVector][4]int{
+		OneVector: {1: 3000}, TwoVector: {2: 3000}, ThreeVector: {2: 594, 3: 2406},
+	}
+	if got := lineCounts(t, train); got != want {
+		t.Errorf("training puzzles by condition and lines: %v, want %v", got, want)
+	}
+	want = [1 + ThreeVector][4]int{OneVector: {1: 36}, TwoVector: {2: 36}, ThreeVector: {3: 36}}
+	if got := lineCounts(t, validation); got != want {
+		t.Errorf("validation puzzles by condition and lines: %v, want %v", got, want)
+	}
+}
+
+// Generated validation puzzles need as many lines as they say; of the training puzzles called
+// 3-vector a fifth needs two, as of the published.
+func TestLinesGenerated(t *testing.T) {
+	for seed := range uint64(2) {
+		train, validation, err := Generate(DefaultOptions(), seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := [1 + ThreeVector][4]int{OneVector: {1: 36}, TwoVector: {2: 36},
+			ThreeVector: {3: 36}}
+		if got := lineCounts(t, validation); got != want {
+			t.Errorf("seed %d: validation puzzles by condition and lines: %v, want %v",
+				seed, got, want)
+		}
+		// 594 of 3,000 published ones: .198.
+		if n := lineCounts(t, train)[ThreeVector][2]; n < 500 || n > 750 {
+			t.Errorf("seed %d: %d of 3,000 3-vector training puzzles need two lines", seed, n)
+		}
+	}
+}
+
+func TestLinesByHand(t *testing.T) {
+	for _, c := range []struct{ grid, want string }{
+		{"1532 0000 0000 0000", "[row 1]"},
+		{"1520 0000 0300 0000", "[row 1 column 2]"},
+		{"5200 0010 0001 0000", "[row 1 column 3 column 4]"},
+		// Row 1 is empty: that columns 2, 3 and 4 show a 1 is all there is to read.
+		{"5000 0100 0010 0001", "[column 2 column 3 column 4]"},
+		// Row 1 lacks 3 and 4, and column 4 has the 3. Column 1 and rows 2, 3 and 4 say so, too.
+		{"5120 0300 0003 0030", "[row 1 column 4]"},
+		{"5120 0000 0003 0000", "[]"}, // the same without the rule that makes it a puzzle
+		{"5000 0000 0000 0000", "[]"},
+	} {
+		if got := fmt.Sprint(Lines(mustParse(t, c.grid))); got != c.want {
+			t.Errorf("%s: %s, want %s", c.grid, got, c.want)
+		}
+	}
+}
+
+// Any puzzle, and its image under a symmetry of the grid, needs the lines that brute force finds.
+func TestLinesAreFewest(t *testing.T) {
+	images := rapid.Custom(anySymmetry)
+	var counts [1 + ThreeVector][4]int
+	for i := range 20_000 {
+		p, err := NewPuzzle(anyGrid().Example(i)) // the same ones each time
+		if err != nil {
+			continue
+		}
+		n := checkLines(t, p)
+		if h := images.Example(i).apply(p.Cells); len(Lines(h)) != n {
+			t.Fatalf("%v needs %d lines, its image %v %d", p.Cells, n, h, len(Lines(h)))
+		}
+		counts[p.Condition][n]++
+	}
+	if c := counts; min(c[OneVector][1], c[TwoVector][2], c[ThreeVector][2],
+		c[ThreeVector][3]) < 50 {
+		t.Errorf("puzzles by condition and lines: %v, too few to say anything", c)
+	}
+}

@@ -1,0 +1,149 @@
+package series
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"torchpe/data/array"
+	"torchpe/data/array/npy"
+)
+
+// Folder is a folder of .npy files, one a run, with the names and modules of their tokens beside
+// them: what "torchpe data hcp convert" writes.
+type Folder struct {
+	Dir     string
+	Force   bool // overwrite files
+	Set     *Set
+	Labels  []int // module of each token; nil where none are known
+	Modules []string
+}
+
+// Write writes the folder. It checks the names of all files before it writes the first.
+func (f Folder) Write() error {
+	runs, err := f.runNames()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(f.Dir, 0o777); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	if err := f.checkFolder(runs); err != nil {
+		return err
+	}
+	for i, r := range f.Set.Runs {
+		a := array.Array{Shape: []int{r.Frames, f.Set.Tokens}, Data: make([]float64, r.Frames*f.Set.Tokens)}
+		for k, v := range f.Set.X[r.First*f.Set.Tokens : (r.First+r.Frames)*f.Set.Tokens] {
+			a.Data[k] = float64(v)
+		}
+		if err := f.create(runs[i], func(w io.Writer) error { return npy.Write(w, a, npy.Float32) }); err != nil {
+			return err
+		}
+	}
+	return f.writeBeside()
+}
+
+// runNames returns the name of each run's file. Two subjects of one name would be one subject when
+// the files are read.
+func (f Folder) runNames() ([]string, error) {
+	var names []string
+	subjects, count := map[string]string{}, map[string]int{} // by word
+	for _, r := range f.Set.Runs {
+		word := fileWord(r.Subject)
+		if before, seen := subjects[word]; seen && before != r.Subject {
+			return nil, fmt.Errorf("subjects %q and %q would both be written as sub-%s and read "+
+				"as one: give them other names with --subjects, a table with the columns subject and file",
+				before, r.Subject, word)
+		}
+		subjects[word] = r.Subject
+		count[word]++
+		names = append(names, convertedName(word, count[word]))
+	}
+	return names, nil
+}
+
+// checkFolder returns an error where something that is there would be overwritten unasked, or where
+// runs of another conversion would be read with the names and modules of this one.
+func (f Folder) checkFolder(runs []string) error {
+	entries, err := os.ReadDir(f.Dir)
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		ours := slices.Contains(runs, name) || name == namesFile || name == modulesFile
+		switch {
+		case ours && !f.Force:
+			return fmt.Errorf("%s exists: use --force to overwrite it, or another --out", filepath.Join(f.Dir, name))
+		case !ours && isConverted(name):
+			return fmt.Errorf("%s exists and is no run of this data, but would be read with its "+
+				"names of tokens: use another --out, or move that file away", filepath.Join(f.Dir, name))
+		}
+	}
+	return nil
+}
+
+// writeBeside writes the names and modules of the tokens, and removes those that are there where
+// these tokens have none.
+func (f Folder) writeBeside() error {
+	var names, modules func(io.Writer) error
+	if f.Set.Names != nil {
+		names = func(w io.Writer) error {
+			_, err := io.WriteString(w, strings.Join(f.Set.Names, "\n")+"\n")
+			return err
+		}
+	}
+	if f.Labels != nil {
+		modules = func(w io.Writer) error {
+			rows := [][]string{{"name", "module"}}
+			for i, l := range f.Labels {
+				name := fmt.Sprintf("token%d", i+1)
+				if f.Set.Names != nil {
+					name = f.Set.Names[i]
+				}
+				rows = append(rows, []string{name, f.Modules[l]})
+			}
+			return csv.NewWriter(w).WriteAll(rows)
+		}
+	}
+	return errors.Join(f.createOrRemove(namesFile, names), f.createOrRemove(modulesFile, modules))
+}
+
+func (f Folder) createOrRemove(name string, fill func(io.Writer) error) error {
+	if fill != nil {
+		return f.create(name, fill)
+	}
+	if err := os.Remove(filepath.Join(f.Dir, name)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (f Folder) create(name string, fill func(io.Writer) error) error {
+	file, err := os.Create(filepath.Join(f.Dir, name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(fill(file), file.Close())
+}
+
+// fileWord makes a subject's name fit for the name of a file, such that its subject is found again.
+func fileWord(subject string) string {
+	subject = strings.TrimPrefix(subject, "sub-")
+	word := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, subject)
+	if word == "" {
+		return "unnamed"
+	}
+	return word
+}

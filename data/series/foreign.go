@@ -1,0 +1,117 @@
+package series
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"torchpe/data/array"
+	"torchpe/data/array/cifti"
+	"torchpe/data/partition"
+	"torchpe/internal/plural"
+)
+
+// InspectAll describes the files that paths name, of all kinds in folders. known are the numbers of
+// tokens that are taken where the source names none. Files that cannot be read are described by
+// their error. The error returned, beside the descriptions, names the files that the options do not
+// fit.
+func InspectAll(s Source, known []int) (all []*Info, notes []string, err error) {
+	o, err := s.Options(known)
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := listFiles(s.Data, s.Pattern, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, notes, err = s.findSubjects(files, &o); err != nil {
+		notes = []string{err.Error()}
+	}
+	var misfits []error
+	for _, file := range files {
+		info, err := Inspect(file, o)
+		if err != nil {
+			var wrong misfit
+			if errors.As(err, &wrong) {
+				misfits = append(misfits, err)
+			}
+			info = newInfo(file, "unknown", o)
+			info.NotFinite = nil
+			info.Problem = notSeries(file, err)
+		}
+		all = append(all, info)
+	}
+	return all, notes, errors.Join(misfits...)
+}
+
+// misfit is the error of options that do not fit a file.
+type misfit struct{ error }
+
+// notSeries explains why a file is no series: it is a list of labels, or what its reader said.
+func notSeries(file string, err error) string {
+	if !slices.Contains([]string{".txt", ".csv", ".tsv"}, extensionOf(file)) {
+		return err.Error()
+	}
+	p, labelErr := partition.Read(file)
+	if labelErr != nil || len(p.Labels) == 0 {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s: a list of %s in %s (%s), not series: name it with --modules (as series: %v)",
+		file, plural.Of(len(p.Labels), "label"), plural.Of(len(p.Modules), "module"), firstOf(p.Modules), err)
+}
+
+// describeCIFTI says what a CIFTI file that is no series holds.
+func describeCIFTI(m *cifti.Image) string {
+	var of []string
+	for _, k := range m.Axes[0].Maps {
+		of = append(of, k.Name)
+	}
+	switch m.Kind {
+	case cifti.Dlabel, cifti.Plabel:
+		labels := 0
+		if len(m.Axes[0].Maps) > 0 {
+			labels = len(m.Axes[0].Maps[0].Labels)
+		}
+		return fmt.Sprintf("labels (%s; %s in the first), not series: name a dlabel.nii with "+
+			"--parcellation or --modules", firstOf(of), plural.Of(labels, "label"))
+	case cifti.Dscalar, cifti.Pscalar:
+		return fmt.Sprintf("maps of scalars (%s), not series", firstOf(of))
+	case cifti.Dconn, cifti.Pconn, cifti.Pdconn, cifti.Dpconn:
+		return "a connectivity matrix, not series"
+	}
+	return "no series"
+}
+
+// firstOf lists the first few of texts.
+func firstOf(texts []string) string {
+	const most = 3
+	var shown []string
+	for _, t := range texts[:min(most, len(texts))] {
+		shown = append(shown, array.Shown(t))
+	}
+	if len(texts) > most {
+		shown = append(shown, "...")
+	}
+	return strings.Join(shown, ", ")
+}
+
+// isConnectivity reports whether an array is a square symmetric matrix, as correlations are and
+// series never.
+func isConnectivity(a array.Array) bool {
+	if len(a.Shape) != 2 || a.Shape[0] != a.Shape[1] || a.Shape[0] < 3 {
+		return false
+	}
+	n, varies := a.Shape[0], false
+	for i := range n {
+		for j := range i {
+			x, y := a.Data[i*n+j], a.Data[j*n+i]
+			if math.Abs(x-y) > 1e-6*max(math.Abs(x), math.Abs(y)) {
+				return false
+			}
+			varies = varies || x != a.Data[n] // of the first pair
+		}
+	}
+	return varies
+}

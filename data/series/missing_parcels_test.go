@@ -1,0 +1,35 @@
+package series
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The left half of a dense series (make.py) holds the three left parcels of six.
+func TestMissingParcels(t *testing.T) {
+	s := Source{Data: []string{fixture("left.dtseries.nii")}, Parcellation: fixture("parcels.dlabel.nii")}
+	if _, err := s.Read(nil, false); err == nil || !strings.Contains(err.Error(), "--missing-parcels skip") ||
+		!strings.Contains(err.Error(), "R_V1_ROI") {
+		t.Errorf("%v", err)
+	}
+	s.MissingParcels = SkipMissing
+	d, err := s.Read(nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := Source{Data: []string{fixture("dense.dtseries.nii")}, Parcellation: s.Parcellation}.Read(nil, false)
+	if err != nil || !slices.Equal(d.Names, names[:3]) || d.Frames != whole.Frames {
+		t.Fatalf("%q, %d frames, %v", d.Names, d.Frames, err)
+	}
+	for f := range d.Frames {
+		if !slices.Equal(d.X[3*f:3*f+3], whole.X[6*f:6*f+3]) {
+			t.Errorf("frame %d: %v, want %v", f, d.X[3*f:3*f+3], whole.X[6*f:6*f+3])
+		}
+	}
+	if !slices.ContainsFunc(d.Notes, func(n string) bool {
+		return strings.Contains(n, "3 of the 6 parcels") && strings.Contains(n, "R_V1_ROI")
+	}) {
+		t.Errorf("%q", d.Notes)
+	}
+}

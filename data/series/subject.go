@@ -1,0 +1,203 @@
+package series
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"torchpe/data/array"
+	"torchpe/internal/plural"
+)
+
+// Subjects are found in the names of files by these, in this order.
+var subjectParts = []*regexp.Regexp{
+	regexp.MustCompile(`(?:^|[^a-zA-Z])sub-([A-Za-z0-9]+)`),  // BIDS
+	regexp.MustCompile(`(?:^|[^0-9])([0-9]{6})(?:[^0-9]|$)`), // HCP
+}
+
+// Folders that hold one subject's files are called like these.
+var (
+	subjectFolder = regexp.MustCompile(`^(sub-[A-Za-z0-9]+|[0-9]{6})$`)
+	bidsFolder    = regexp.MustCompile(`^sub-([A-Za-z0-9]+)$`)
+)
+
+// ParseSubjectPattern compiles a regular expression that finds the subject in the path of a file by
+// its one group.
+func ParseSubjectPattern(text string) (*regexp.Regexp, error) {
+	pattern, err := regexp.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	if n := pattern.NumSubexp(); n != 1 {
+		return nil, fmt.Errorf("%q has %s: put the part of the path that is the subject, and no "+
+			"other, in parentheses, such as 'rest/([^/]+)/'; (?:...) groups without being one", text,
+			plural.Of(n, "group"))
+	}
+	return pattern, nil
+}
+
+// subjectFinder finds the subjects of files: in the table where it has a column of files, else by
+// the pattern, else in the path. Either may be nil.
+type subjectFinder struct {
+	table   *subjects
+	pattern *regexp.Regexp
+}
+
+// found is a subject with its origin.
+type found struct {
+	subject string
+	by      origin
+}
+
+// origin says where a subject was found.
+type origin int
+
+// The origins; those after byName need a look at the folders of files.
+const (
+	byTable origin = iota
+	byPattern
+	byName   // sub- in the name of the file
+	byNumber // six digits in the name of the file
+	byFolder // in the name of the nearest folder above it
+	byStem   // the whole name of the file
+	byRow    // a row of the table that names no folder
+)
+
+// inPath finds the subject in the path of a file: what follows "sub-" in its name, as in BIDS; else
+// six digits there, as HCP numbers its subjects; else the nearest folder called sub-NAME or with six
+// digits, as in HCP's 100307/MNINonLinear/Results; else the whole name without what follows its
+// first dot.
+func inPath(file string) found {
+	base := filepath.Base(file)
+	for i, part := range subjectParts {
+		if m := part.FindStringSubmatch(base); m != nil {
+			return found{m[1], byName + origin(i)}
+		}
+	}
+	if subject := folderOf(file, subjectFolder); subject != "" {
+		return found{subject, byFolder}
+	}
+	name, _, _ := strings.Cut(base, ".")
+	return found{name, byStem}
+}
+
+// folderOf returns the subject that the nearest folder above a file names, or nothing.
+func folderOf(file string, names *regexp.Regexp) string {
+	full, err := filepath.Abs(file)
+	if err != nil {
+		full = file
+	}
+	for _, folder := range slices.Backward(parts(filepath.Dir(full))) {
+		if m := names.FindStringSubmatch(folder); m != nil {
+			return strings.TrimPrefix(m[1], "sub-")
+		}
+	}
+	return ""
+}
+
+// parts splits a path into the names of its folders and its file.
+func parts(path string) []string {
+	return strings.FieldsFunc(filepath.ToSlash(path), func(r rune) bool { return r == '/' })
+}
+
+// of returns the subject of each file by its path, with notes on how they were found. Files that
+// would become one subject by chance are an error.
+func (f subjectFinder) of(files []string) (map[string]string, []string, error) {
+	all := make(map[string]found, len(files))
+	for _, file := range files {
+		one, err := f.one(file, files)
+		if err != nil {
+			return nil, nil, err
+		}
+		all[file] = one
+	}
+	if err := checkApart(files, all); err != nil {
+		return nil, nil, err
+	}
+	names := make(map[string]string, len(files))
+	var byFolders, subjects []string
+	for _, file := range files {
+		names[file] = all[file].subject
+		if all[file].by == byFolder {
+			byFolders = append(byFolders, file)
+			if !slices.Contains(subjects, all[file].subject) {
+				subjects = append(subjects, all[file].subject)
+			}
+		}
+	}
+	if byFolders == nil {
+		return names, nil, nil
+	}
+	return names, []string{fmt.Sprintf("%s of %s are told by folders, such as %s for %s; "+
+		"--subjects or --subject-pattern says otherwise.", plural.Of(len(subjects), "subject"),
+		plural.Of(len(byFolders), "file"), subjects[0], byFolders[0])}, nil
+}
+
+// one finds the subject of one of the files.
+func (f subjectFinder) one(file string, files []string) (found, error) {
+	if f.table != nil {
+		if name, row := f.table.ofFile(file, files); row != "" {
+			if filepath.Base(row) == row {
+				return found{name, byRow}, nil
+			}
+			return found{name, byTable}, nil
+		}
+	}
+	one := inPath(file)
+	if f.pattern != nil {
+		full, err := filepath.Abs(file)
+		if err != nil {
+			return found{}, err
+		}
+		m := f.pattern.FindStringSubmatch(filepath.ToSlash(full))
+		if m == nil || m[1] == "" {
+			return found{}, fmt.Errorf("--subject-pattern %q finds no subject in %s: correct it, or "+
+				"leave this file out", f.pattern, full)
+		}
+		one = found{m[1], byPattern}
+	}
+	if f.table != nil {
+		one.subject = f.table.known(one.subject)
+	}
+	return one, nil
+}
+
+// checkApart returns an error where files of different folders are of one subject only because they
+// are called alike: where the name is all that there is, or where the folders tell other subjects
+// than a number in it, which may be a date.
+func checkApart(files []string, all map[string]found) error {
+	type alike struct {
+		found
+		name string // of the file, where a row of the table tells the subject
+	}
+	first := map[alike]string{}
+	for _, file := range files {
+		one := alike{found: all[file]}
+		switch one.by {
+		case byRow:
+			one.name = filepath.Base(file)
+			if by := inPath(file).by; by == byName || by == byNumber { // the name holds a subject, too
+				continue
+			}
+		case byStem, byNumber:
+		default:
+			continue
+		}
+		before, seen := first[one]
+		if !seen {
+			first[one] = file
+			continue
+		}
+		if filepath.Dir(before) == filepath.Dir(file) ||
+			one.by == byNumber && folderOf(before, bidsFolder) == folderOf(file, bidsFolder) {
+			continue
+		}
+		return fmt.Errorf("%s and %s would be one subject, %q, because their names are alike: say "+
+			"whose they are with --subject-pattern, a regular expression on the path with one group "+
+			"such as 'rest/([^/]+)/', or with --subjects, a table whose column file has the end of "+
+			"each path", before, file, array.Shown(one.subject))
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package series
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Names of files come first: the identity of old runs rests on them.
+func TestSubjectInPath(t *testing.T) {
+	const hcp = "MNINonLinear/Results/rfMRI_REST1_LR/rfMRI_REST1_LR_Atlas_MSMAll.dtseries.nii"
+	for file, want := range map[string]string{
+		"/data/HCP_example_restrun1_subj100206_data.h5":            "100206",
+		"sub-NDAR01_task-rest_stat-mean_timeseries.tsv":            "NDAR01",
+		"100307.ptseries.nii":                                      "100307",
+		"rfMRI_REST1_LR_100307_Atlas.nii":                          "100307",
+		"/data/prices.csv":                                         "prices",
+		"run20240131.csv":                                          "run20240131",
+		"/200000/sub-02/func/sub-02_ses-1_run-1_bold.ptseries.nii": "02",
+		"2014_100307_1.npy":                                        "100307",
+		"/hcp/100307/" + hcp:                                       "100307",
+		"/200000/sub-02/ses-1/func/bold.npy":                       "02",
+		"/data/sub-project1_old/prices.csv":                        "prices",
+		"/sub-01/100307_rest.npy":                                  "100307",
+		"/1003070/100307_V1/rest.npy":                              "rest",
+	} {
+		if got := inPath(file).subject; got != want {
+			t.Errorf("%s is of subject %q, want %q", file, got, want)
+		}
+	}
+}
+
+func TestSubjectsApart(t *testing.T) {
+	table := func(text string) *subjects {
+		s, err := parseSubjects("s.csv", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	pattern := regexp.MustCompile("rest/([^/]+)/")
+	for _, c := range []struct {
+		f     subjectFinder
+		files string
+		want  string // subjects, or an error
+	}{
+		{subjectFinder{}, "/rest/a/r.npy /rest/b/r.npy", "would be one subject, \"r\""},
+		{subjectFinder{}, "/rest/a/r.LR.npy /rest/b/r.RL.npy", "--subject-pattern"},
+		{subjectFinder{}, "/rest/r.LR.npy /rest/r.RL.npy", "r r"},
+		{subjectFinder{}, "/rest/LR/100307.npy /rest/RL/100307.npy", "100307 100307"},
+		{subjectFinder{}, "/240131/100307.npy /240201/100307.npy", "100307 100307"},
+		{subjectFinder{}, "/sub-01/r.npy /sub-02/r.npy", "01 02"},
+		{subjectFinder{}, "/sub-01/ses-1/r.npy /sub-01/ses-2/r.npy", "01 01"},
+		{subjectFinder{}, "/sub-01/r_240131.npy /sub-02/r_240131.npy", `"240131"`},
+		{subjectFinder{pattern: pattern}, "/rest/a/r.npy /rest/b/r.npy", "a b"},
+		{subjectFinder{pattern: pattern}, "/rest/a/sub-01.npy /rest/b/sub-01.npy", "a b"},
+		{subjectFinder{pattern: pattern}, "/rest/a/r.npy /b/r.npy", "finds no subject in /b/r.npy"},
+		{subjectFinder{table: table("subject,file\nx,a/r.npy\ny,b/r.npy\n")},
+			"/rest/a/r.npy /rest/b/r.npy", "x y"},
+		{subjectFinder{table: table("subject,file\nx,a/r.npy\ny,r.npy\n")},
+			"/rest/a/r.npy /rest/b/r.npy", "x y"},
+		{subjectFinder{table: table("subject,file\nx,r.npy\n")}, "/rest/a/r.npy /rest/b/r.npy",
+			"would be one subject"},
+		{subjectFinder{table: table("subject,file\nx,r.npy\nx,q.npy\n")}, "/a/r.npy /b/q.npy", "x x"},
+		{subjectFinder{table: table("subject,file\nx,100307.npy\n")}, "/a/100307.npy /b/100307.npy", "x x"},
+		// Rows with paths of another place have always been taken by their file's name.
+		{subjectFinder{table: table("subject,file\nx,/old/r.npy\ny,/old/q.npy\n")}, "/new/r.npy /new/q.npy", "x y"},
+		{subjectFinder{table: table("subject,set\nsub-a,train\nsub-b,test\n"), pattern: pattern},
+			"/rest/a/r.npy /rest/b/r.npy", "sub-a sub-b"},
+	} {
+		files := strings.Fields(c.files)
+		of, _, err := c.f.of(files)
+		var got []string
+		for _, file := range files {
+			got = append(got, of[file])
+		}
+		if strings.Join(got, " ") != c.want && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %q, %v; want %s", c.files, got, err, c.want)
+		}
+	}
+	for _, bad := range []string{"(", "rest/[0-9]+", "(a)/(b)"} {
+		if p, err := ParseSubjectPattern(bad); err == nil {
+			t.Errorf("%s: %v", bad, p)
+		}
+	}
+}
+
+// Two subjects in HCP's own layout, two runs each: whole subjects can be held out.
+func TestSubjectsOfHCPLayout(t *testing.T) {
+	dir := t.TempDir()
+	for _, subject := range []string{"100307", "100408"} {
+		for _, run := range []string{"rfMRI_REST1_LR", "rfMRI_REST1_RL"} {
+			folder := filepath.Join(dir, subject, "MNINonLinear", "Results", run)
+			if err := os.MkdirAll(folder, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(folder, run+"_Atlas.csv"), []byte("a,b\n1,2\n3,5\n"),
+				0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	d, err := Source{Data: []string{dir}}.Read(nil, true)
+	if err != nil || !slices.Equal(d.Subjects, []string{"100307", "100408"}) ||
+		!slices.Equal(d.OfFrame, []int{0, 0, 0, 0, 1, 1, 1, 1}) {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if !slices.ContainsFunc(d.Notes, func(n string) bool {
+		return strings.Contains(n, "2 subjects of 4 files are told by folders")
+	}) {
+		t.Errorf("%q", d.Notes)
+	}
+	table := write(t, "subjects.csv", "subject,set,file\na,train,100307/MNINonLinear/Results/"+
+		"rfMRI_REST1_LR/rfMRI_REST1_LR_Atlas.csv\n100408,test,\n100307,train,\n")
+	s := Source{Data: []string{dir}, Subjects: table, SubjectPattern: `/(\d{6})/MNI`}
+	if d, err = s.Read(nil, true); err != nil || !slices.Equal(d.Subjects, []string{"a", "100307", "100408"}) {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	set, err := Load([]string{d.Runs[0].File, d.Runs[2].File},
+		Options{})
+	if err != nil || set.Runs[0].Subject != "100307" || set.Runs[1].Subject != "100408" {
+		t.Errorf("%+v, %v", set, err)
+	}
+}

@@ -1,0 +1,161 @@
+// Package atomicfile writes a file as a whole or not at all.
+//
+// A reader of the path sees the old contents or the new, never a half; a write that fails leaves
+// the old file and no litter. It imports the standard library only.
+package atomicfile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Write has body write the contents of path: into a temporary file beside it, which is synced and
+// then renamed to path. A symbolic link is followed and stays a link. What is not a regular file
+// (/dev/stdout, /dev/null, a named pipe) is opened and appended to, for renaming over it would
+// replace the device. A new file's mode is 0666 less the umask, an existing file keeps its own.
+func Write(path string, body func(io.Writer) error) error {
+	return WriteAll(File{path, body})
+}
+
+// File is a path and the function that writes its contents.
+type File struct {
+	Path string
+	Body func(io.Writer) error
+}
+
+// WriteAll writes several files as [Write] does. The contents of all are on disk before the first
+// path is replaced, so that a full disk or an error of a body leaves every file as it was.
+func WriteAll(files ...File) (err error) {
+	var staged []staging
+	defer func() {
+		for _, s := range staged { // those that were not renamed
+			_ = os.Remove(s.temporary)
+		}
+	}()
+	for _, f := range files {
+		s, err := stage(f)
+		if err != nil {
+			return fmt.Errorf("write %s: %w", f.Path, err)
+		}
+		if s.temporary != "" { // else it is a device and written
+			staged = append(staged, s)
+		}
+	}
+	for len(staged) > 0 {
+		s := staged[0]
+		if err := os.Rename(s.temporary, s.target); err != nil {
+			return fmt.Errorf("write %s: %w", s.target, err)
+		}
+		staged = staged[1:]
+		syncDir(filepath.Dir(s.target))
+	}
+	return nil
+}
+
+// staging is a file whose contents are on disk under a temporary name.
+type staging struct{ temporary, target string }
+
+// stage writes the contents beside a file, or into a device; then there is no temporary file.
+func stage(f File) (staging, error) {
+	mode := fs.FileMode(0)
+	switch info, err := os.Stat(f.Path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return staging{}, err
+	case info.IsDir():
+		return staging{}, errors.New("it is a directory: name a file")
+	case !info.Mode().IsRegular() || isStream(f.Path):
+		return staging{}, writeDevice(f)
+	default:
+		mode = info.Mode().Perm()
+	}
+	target, err := filepath.EvalSymlinks(f.Path)
+	if err != nil {
+		target = f.Path // it is new, or its directory is missing and the next step says so
+	}
+	temporary, err := writeBeside(target, mode, f.Body)
+	return staging{temporary, target}, err
+}
+
+// isStream reports whether path names an open stream of the process, such as /dev/stdout, which may
+// lead to a regular file.
+func isStream(path string) bool {
+	path = filepath.Clean(path)
+	return path == "/dev/stdout" || path == "/dev/stderr" || strings.HasPrefix(path, "/dev/fd/") ||
+		strings.HasPrefix(path, "/proc/")
+}
+
+func writeDevice(f File) error {
+	device, err := os.OpenFile(f.Path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(buffered(device, f.Body), device.Close())
+}
+
+// writeBeside writes a synced temporary file in target's directory and returns its name. It gives
+// the file the mode, or the default one for mode 0.
+func writeBeside(target string, mode fs.FileMode, body func(io.Writer) error) (name string, err error) {
+	f, err := createBeside(target)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if err := buffered(f, body); err != nil {
+		return "", err
+	}
+	if mode != 0 {
+		if err := f.Chmod(mode); err != nil {
+			return "", err
+		}
+	}
+	if err := f.Sync(); err != nil {
+		return "", err
+	}
+	return f.Name(), f.Close()
+}
+
+// createBeside makes a new file in target's directory. os.CreateTemp would do but for its fixed
+// mode 0600, which keeps a figure from the group that shares the directory.
+func createBeside(target string) (*os.File, error) {
+	dir := filepath.Dir(target)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("directory %s does not exist: make it first", dir)
+	}
+	for try := 0; ; try++ {
+		name := filepath.Join(dir, fmt.Sprintf(".torchpe-%d-%d.tmp", os.Getpid(), try))
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if errors.Is(err, fs.ErrExist) && try < 1000 {
+			continue
+		}
+		return f, err
+	}
+}
+
+func buffered(f *os.File, body func(io.Writer) error) error {
+	w := bufio.NewWriter(f)
+	if err := body(w); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// syncDir makes the rename survive a power cut. A file system that cannot sync a directory is no
+// reason to fail.
+func syncDir(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		_ = d.Sync()
+		_ = d.Close()
+	}
+}

@@ -1,0 +1,201 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	_ "torchpe/internal/golden" // takes the flag of `go test ./report/... -update`
+)
+
+func text(s string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, s)
+		return err
+	}
+}
+
+func contents(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// onlyFile fails where dir holds anything but the named file: a temporary one left behind.
+func onlyFile(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if strings.Join(got, " ") != strings.Join(names, " ") {
+		t.Errorf("the directory holds %q, want %q", got, names)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a figure.pdf")
+	for _, want := range []string{"old", "new and longer", ""} {
+		if err := Write(path, text(want)); err != nil {
+			t.Fatal(err)
+		}
+		if got := contents(t, path); got != want {
+			t.Errorf("holds %q, want %q", got, want)
+		}
+	}
+	onlyFile(t, dir, "a figure.pdf")
+}
+
+func TestModes(t *testing.T) {
+	umask := syscall.Umask(0o027)
+	defer syscall.Umask(umask)
+	path := filepath.Join(t.TempDir(), "f")
+	mode := func() fs.FileMode {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Mode().Perm()
+	}
+	if err := Write(path, text("")); err != nil {
+		t.Fatal(err)
+	}
+	if mode() != 0o640 {
+		t.Errorf("a new file has mode %o, want 640 under umask 027", mode())
+	}
+	if err := os.Chmod(path, 0o664); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(path, text("again")); err != nil {
+		t.Fatal(err)
+	}
+	if mode() != 0o664 {
+		t.Errorf("an existing file's mode went from 664 to %o", mode())
+	}
+}
+
+func TestFailedBodyKeepsOldFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	if err := Write(path, text("old")); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken")
+	err := Write(path, func(w io.Writer) error {
+		io.WriteString(w, "half")
+		return broken
+	})
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v, want %v and the path", err, broken)
+	}
+	if got := contents(t, path); got != "old" {
+		t.Errorf("holds %q after a failed write, want the old contents", got)
+	}
+	onlyFile(t, dir, "f")
+}
+
+func TestSymlinkStays(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	target := filepath.Join(dir, "target")
+	if err := os.WriteFile(target, []byte("old"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("target", link); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(link, text("new")); err != nil {
+		t.Fatal(err)
+	}
+	if got := contents(t, target); got != "new" {
+		t.Errorf("the link's target holds %q, want new", got)
+	}
+	if _, err := os.Readlink(link); err != nil {
+		t.Errorf("the link is no link any more: %v", err)
+	}
+}
+
+func TestDevicesAreOpenedNotReplaced(t *testing.T) {
+	if err := Write("/dev/null", text("x")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat("/dev/null")
+	if err != nil || info.Mode()&fs.ModeCharDevice == 0 {
+		t.Fatalf("/dev/null is %v (%v), want a device still", info.Mode(), err)
+	}
+
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip("no named pipes here:", err)
+	}
+	read := make(chan string)
+	go func() {
+		b, _ := os.ReadFile(pipe)
+		read <- string(b)
+	}()
+	if err := Write(pipe, text("through")); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-read; got != "through" {
+		t.Errorf("the pipe's reader got %q", got)
+	}
+}
+
+// /dev/full refuses every byte: an error that only closing or flushing shows must not be lost.
+func TestFullDevice(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full here")
+	}
+	if err := Write("/dev/full", text("x")); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("error %v, want %v", err, syscall.ENOSPC)
+	}
+}
+
+func TestErrorsNameThePath(t *testing.T) {
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "no", "f.pdf")
+	if err := Write(missing, text("")); err == nil || !strings.Contains(err.Error(), missing) ||
+		!strings.Contains(err.Error(), "make it first") {
+		t.Errorf("in a missing directory: %v", err)
+	}
+	if err := Write(dir, text("")); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("to a directory: %v", err)
+	}
+	onlyFile(t, dir)
+}
+
+// With `torchpe … > out.pdf`, /dev/stdout leads to a regular file that the shell holds open: it
+// must be that very file that is written to, after what is there already.
+func TestStreamToRegularFile(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	stream := fmt.Sprintf("/dev/fd/%d", f.Fd())
+	if _, err := os.Stat(stream); err != nil {
+		t.Skip("no /dev/fd here:", err)
+	}
+	io.WriteString(f, "before ")
+	if err := Write(stream, text("after")); err != nil {
+		t.Fatal(err)
+	}
+	f.Seek(0, io.SeekStart)
+	if got, _ := io.ReadAll(f); string(got) != "before after" {
+		t.Errorf("the open file holds %q", got)
+	}
+}

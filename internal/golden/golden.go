@@ -1,0 +1,49 @@
+// Package golden compares what report draws and prints with files committed in testdata.
+//
+// It registers the test flag -update. `go test ./report/... -update` passes that flag to every test
+// below report, so each of their packages imports this one. Only tests import it.
+package golden
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false,
+	"rewrite the golden files in testdata instead of comparing with them")
+
+// Check fails t where got differs from testdata/name, or writes that file under -update.
+func Check(t *testing.T, name string, got []byte) {
+	t.Helper()
+	if err := Compare(name, got); err != nil {
+		t.Error(err)
+	}
+}
+
+// Compare returns an error where got differs from testdata/name, or writes that file under -update.
+// Look at what changed before committing it. An Example, which has no testing.T, prints the error.
+func Compare(name string, got []byte) error {
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o777); err != nil {
+			return err
+		}
+		return os.WriteFile(path, got, 0o666)
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("%w: `go test ./report/... -update` makes it", err)
+	}
+	if !bytes.Equal(want, got) {
+		return fmt.Errorf(
+			"%s differs (- committed, + now); if that is meant, `go test ./report/... -update`:\n%s",
+			path, cmp.Diff(string(want), string(got)))
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Distance is a distance between the learned encodings a and b of two tokens. The paper aligns the
+// two by an orthogonal Procrustes transform before it takes the Frobenius norm, and does not say of
+// which matrices; SignAligned and OneMinusCorr2 are what its readings come to.
+type Distance int
+
+// The distances.
+const (
+	Euclidean     Distance = iota // |a - b|
+	SignAligned                   // min(|a - b|, |a + b|): Procrustes of two columns [D,1]
+	OneMinusCorr2                 // 1 - corr(a,b)^2: the disparity of scipy.spatial.procrustes of two columns
+	Cosine                        // 1 - a.b / (|a| |b|)
+)
+
+var distanceNames = []string{"euclidean", "sign-aligned", "corr2", "cosine"}
+
+// String returns the name that ParseDistance knows.
+func (d Distance) String() string { return distanceNames[d] }
+
+// DistanceNames lists the distances by name.
+func DistanceNames() []string { return append([]string(nil), distanceNames...) }
+
+// ParseDistance returns the distance of that name.
+func ParseDistance(name string) (Distance, error) {
+	for i, n := range distanceNames {
+		if n == name {
+			return Distance(i), nil
+		}
+	}
+	return 0, fmt.Errorf("distance %q is not one of %s", name, strings.Join(distanceNames, ", "))
+}
+
+// Distances returns the distances [n,n] between the rows of a table [n,d]. A row of zeros, or for
+// OneMinusCorr2 a row of equal numbers, has no direction: its distances are NaN but for Euclidean
+// and SignAligned.
+func Distances(table []float64, n, d int, kind Distance) ([]float64, error) {
+	if n < 1 || d < 1 || len(table) != n*d {
+		return nil, fmt.Errorf("metrics: %d numbers in a table of %d rows of %d", len(table), n, d)
+	}
+	out := make([]float64, n*n)
+	for i := range n {
+		for j := range i {
+			v := kind.between(table[i*d:(i+1)*d], table[j*d:(j+1)*d])
+			out[i*n+j], out[j*n+i] = v, v
+		}
+	}
+	return out, nil
+}
+
+func (d Distance) between(a, b []float64) float64 {
+	switch d {
+	case Euclidean:
+		return norm(a, b, -1)
+	case SignAligned:
+		return math.Min(norm(a, b, -1), norm(a, b, 1))
+	case OneMinusCorr2:
+		c := cosine(centred(a), centred(b))
+		return 1 - c*c
+	default:
+		return 1 - cosine(a, b)
+	}
+}
+
+// norm returns |a + sign b|.
+func norm(a, b []float64, sign float64) float64 {
+	sum := 0.0
+	for i := range a {
+		v := a[i] + sign*b[i]
+		sum += v * v
+	}
+	return math.Sqrt(sum)
+}
+
+// centred returns a less its mean: exact zeros for equal numbers, of which rounding would else
+// leave a direction.
+func centred(a []float64) []float64 {
+	if slices.Max(a) == slices.Min(a) {
+		return make([]float64, len(a))
+	}
+	mean := 0.0
+	for _, v := range a {
+		mean += v / float64(len(a))
+	}
+	out := make([]float64, len(a))
+	for i, v := range a {
+		out[i] = v - mean
+	}
+	return out
+}
+
+func cosine(a, b []float64) float64 {
+	ab, aa, bb := 0.0, 0.0, 0.0
+	for i := range a {
+		ab, aa, bb = ab+a[i]*b[i], aa+a[i]*a[i], bb+b[i]*b[i]
+	}
+	return ab / (math.Sqrt(aa) * math.Sqrt(bb))
+}
+
+// Proximity turns distances [n,n] into weights: the distances are scaled to 0...1 over the whole
+// matrix, its diagonal of zeros included, and taken from 1 (the paper's A.3). Where all distances
+// are equal every weight is NaN.
+func Proximity(distances []float64) []float64 {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range distances {
+		low, high = math.Min(low, v), math.Max(high, v)
+	}
+	out := make([]float64, len(distances))
+	for i, v := range distances {
+		out[i] = 1 - (v-low)/(high-low)
+	}
+	return out
+}

@@ -1,0 +1,135 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// PCA returns the coordinates [n,k] of the rows of a table [n,d] along its k principal axes, and
+// the share of variance that each explains. The sign of an axis, which is free, is such that its
+// largest coordinate is positive.
+func PCA(table []float64, n, d, k int) (coordinates, explained []float64, err error) {
+	if n < 2 || d < 1 || k < 1 || len(table) != n*d {
+		return nil, nil, fmt.Errorf("metrics: %d numbers are no table of %d x %d with %d "+
+			"principal axes", len(table), n, d, k)
+	}
+	x := centredRows(table, n, d)
+	var svd mat.SVD
+	if !svd.Factorize(mat.NewDense(n, d, x), mat.SVDThin) {
+		return nil, nil, errors.New("metrics: the singular values of the table were not found")
+	}
+	return principal(&svd, n, k)
+}
+
+func principal(svd *mat.SVD, n, k int) (coordinates, explained []float64, err error) {
+	values := svd.Values(nil)
+	var u mat.Dense
+	svd.UTo(&u)
+	total := 0.0
+	for _, v := range values {
+		total += v * v
+	}
+	if total == 0 {
+		return nil, nil, errors.New("metrics: all rows are the same: they have no principal axes")
+	}
+	coordinates, explained = make([]float64, n*k), make([]float64, k)
+	for axis := range min(k, len(values)) {
+		largest := 0.0
+		for i := range n {
+			v := u.At(i, axis) * values[axis]
+			coordinates[i*k+axis] = v
+			if math.Abs(v) > math.Abs(largest) {
+				largest = v
+			}
+		}
+		if largest < 0 {
+			for i := range n {
+				coordinates[i*k+axis] = -coordinates[i*k+axis]
+			}
+		}
+		explained[axis] = values[axis] * values[axis] / total
+	}
+	return coordinates, explained, nil
+}
+
+// ClassicalMDS returns coordinates [n,k] whose Euclidean distances come as near as k dimensions
+// allow to distances [n,n] (Torgerson 1952): the leading eigenvectors of the doubly centred squared
+// distances, scaled by the roots of their eigenvalues; negative ones, of distances that no points
+// have, count as 0.
+func ClassicalMDS(distances []float64, n, k int) ([]float64, error) {
+	if n < 2 || k < 1 || len(distances) != n*n {
+		return nil, fmt.Errorf("metrics: %d numbers are no distances between %d tokens", len(distances), n)
+	}
+	rows, all := make([]float64, n), 0.0
+	for i := range n {
+		for j := range n {
+			v := distances[i*n+j]
+			if v-v != 0 || v < 0 || math.Abs(v-distances[j*n+i]) > 1e-9*math.Abs(v) {
+				return nil, fmt.Errorf("metrics: the distance between tokens %d and %d is %v, "+
+					"and back %v", i, j, v, distances[j*n+i])
+			}
+			rows[i] += v * v / float64(n)
+		}
+		all += rows[i] / float64(n)
+	}
+	b := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := range i + 1 {
+			v := distances[i*n+j]
+			b.SetSym(i, j, -0.5*(v*v-rows[i]-rows[j]+all))
+		}
+	}
+	var e mat.EigenSym
+	if !e.Factorize(b, true) {
+		return nil, errors.New("metrics: the eigenvalues of the distances were not found")
+	}
+	values := e.Values(nil) // ascending
+	var vectors mat.Dense
+	e.VectorsTo(&vectors)
+	out := make([]float64, n*k)
+	for axis := range min(k, n) {
+		from := n - 1 - axis
+		scale, largest := math.Sqrt(max(0, values[from])), 0.0
+		for i := range n {
+			if v := vectors.At(i, from); math.Abs(v) > math.Abs(largest)+1e-12 {
+				largest = v
+			}
+		}
+		if largest < 0 {
+			scale = -scale
+		}
+		for i := range n {
+			out[i*k+axis] = scale * vectors.At(i, from)
+		}
+	}
+	return out, nil
+}
+
+// EffectiveRank returns exp of the entropy of the singular values of a table [n,d], normalised to
+// sum 1 (Roy and Vetterli 2007): the number of dimensions that it uses, from 1 to min(n, d).
+func EffectiveRank(table []float64, n, d int) (float64, error) {
+	if n < 1 || d < 1 || len(table) != n*d {
+		return 0, fmt.Errorf("metrics: %d numbers are no table of %d x %d", len(table), n, d)
+	}
+	var svd mat.SVD
+	if !svd.Factorize(mat.NewDense(n, d, append([]float64(nil), table...)), mat.SVDNone) {
+		return 0, errors.New("metrics: the singular values of the table were not found")
+	}
+	total, entropy := 0.0, 0.0
+	values := svd.Values(nil)
+	for _, v := range values {
+		total += v
+	}
+	if total == 0 {
+		return 0, errors.New("metrics: a table of zeros has no rank to speak of")
+	}
+	for _, v := range values {
+		if p := v / total; p > 0 {
+			entropy -= p * math.Log(p)
+		}
+	}
+	return math.Exp(entropy), nil
+}

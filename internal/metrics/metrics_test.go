@@ -1,0 +1,113 @@
+package metrics
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+)
+
+// scored is one case of testdata/scores.json, which testdata/make.py writes with numpy and scipy.
+type scored struct {
+	N, D                   int
+	Modules                []int
+	Table                  []float64
+	Distances              map[string][]float64
+	Modularity, Clustering map[string]float64
+}
+
+func TestScoresAgainstScipy(t *testing.T) {
+	text, err := os.ReadFile("testdata/scores.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []scored
+	if err := json.Unmarshal(text, &cases); err != nil || len(cases) < 3 {
+		t.Fatalf("%d cases, %v", len(cases), err)
+	}
+	for i, c := range cases {
+		for _, name := range DistanceNames() {
+			kind, err := ParseDistance(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Distances(c.Table, c.N, c.D, kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j, want := range c.Distances[name] {
+				if !(math.Abs(got[j]-want) <= 1e-12) {
+					t.Errorf("case %d: %s distance %d is %g, scipy has %g", i, name, j, got[j], want)
+				}
+			}
+			score, err := ScorePE(c.Table, c.N, c.D, kind, c.Modules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := c.Modularity[name]; !(math.Abs(score.Modularity-want) <= 1e-12) {
+				t.Errorf("case %d: modularity by %s is %g, numpy has %g", i, name, score.Modularity, want)
+			}
+			if want := c.Clustering[name]; !(math.Abs(score.Clustering-want) <= 1e-12) {
+				t.Errorf("case %d: clustering by %s is %g, numpy has %g", i, name, score.Clustering, want)
+			}
+		}
+	}
+}
+
+// Two pairs with weight 1 inside and 0 between: Q = 1 - 2 (1/2)^2 = 1/2 and C = 1.
+func TestTwoPairs(t *testing.T) {
+	w := []float64{9, 1, 0, 0, 1, 9, 0, 0, 0, 0, 9, 1, 0, 0, 1, 9} // the diagonal must not count
+	got, err := ScoreNetwork(w, []int{4, 4, 2, 2})
+	if err != nil || math.Abs(got.Modularity-0.5) > 1e-15 || math.Abs(got.Clustering-1) > 1e-15 {
+		t.Errorf("%+v, %v; want 0.5 and 1", got, err)
+	}
+}
+
+// Scores depend neither on the order of the nodes nor on the names of the modules nor, being
+// scaled, on a factor of the PE.
+func TestScoreInvariances(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n, d = 9, 4
+	modules := []int{0, 0, 0, 1, 1, 1, 2, 2, 2}
+	table := make([]float64, n*d)
+	for i := range table {
+		table[i] = rng.NormFloat64()
+	}
+	for _, kind := range []Distance{Euclidean, SignAligned, OneMinusCorr2, Cosine} {
+		want, err := ScorePE(table, n, d, kind, modules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		order := rng.Perm(n)
+		moved, renamed := make([]float64, 0, n*d), make([]int, n)
+		for i, from := range order {
+			for _, v := range table[from*d : (from+1)*d] {
+				moved = append(moved, 3*v)
+			}
+			renamed[i] = []int{7, -1, 4}[modules[from]]
+		}
+		got, err := ScorePE(moved, n, d, kind, renamed)
+		if err != nil || math.Abs(got.Modularity-want.Modularity) > 1e-12 ||
+			math.Abs(got.Clustering-want.Clustering) > 1e-12 {
+			t.Errorf("%s: %+v, %v after relabelling; %+v before", kind, got, err, want)
+		}
+	}
+}
+
+func TestScoreRefuses(t *testing.T) {
+	for name, err := range map[string]error{
+		"want n x n":        second(ScoreNetwork(make([]float64, 5), []int{0, 1})),
+		"want at least two": second(ScoreNetwork(make([]float64, 4), []int{3, 3})),
+		"5 numbers":         second(Distances(make([]float64, 5), 2, 3, Euclidean)),
+		"2 module labels":   second(ScorePE(make([]float64, 9), 3, 3, Cosine, []int{0, 1})),
+		"euclidean, sign":   second(ParseDistance("l2")),
+	} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("error %v, want one with %q", err, name)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

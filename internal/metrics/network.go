@@ -1,0 +1,104 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// NetworkScore says how well the modules of a network are those of known labels.
+type NetworkScore struct {
+	Modularity float64 // Q
+	Clustering float64 // C
+}
+
+// ScoreNetwork scores weights w [n,n] against the module of each node (the paper's A.3, after
+// Rubinov and Sporns 2010):
+//
+//	Q = 1/l sum_ij [w_ij - k_i k_j / l] delta(m_i, m_j),   l = sum_ij w_ij,   k_i = sum_j w_ij
+//	C = mean over modules of (w_in - w_out) / w_in
+//
+// where w_in is the mean weight between two nodes of the module and w_out that between one of it
+// and one of another. The diagonal, a node's weight with itself, is taken as 0 and counts in no
+// mean. Modules of one node have no w_in and are left out of C. Q or C is NaN where its
+// denominators are 0.
+func ScoreNetwork(w []float64, modules []int) (NetworkScore, error) {
+	n := len(modules)
+	if n < 2 || len(w) != n*n {
+		return NetworkScore{}, fmt.Errorf("metrics: %d weights for the modules of %d nodes: want "+
+			"n x n of them", len(w), n)
+	}
+	labels := slices.Compact(slices.Sorted(slices.Values(modules)))
+	if len(labels) < 2 {
+		return NetworkScore{}, fmt.Errorf("metrics: all %d nodes are in module %d: want at least "+
+			"two modules", n, labels[0])
+	}
+	return NetworkScore{modularity(w, modules), clustering(w, modules, labels)}, nil
+}
+
+func modularity(w []float64, modules []int) float64 {
+	n := len(modules)
+	degree, total, within := make([]float64, n), 0.0, 0.0
+	for i := range n {
+		for j := range n {
+			if i == j {
+				continue
+			}
+			degree[i] += w[i*n+j]
+			total += w[i*n+j]
+			if modules[i] == modules[j] {
+				within += w[i*n+j]
+			}
+		}
+	}
+	expected := 0.0
+	for i := range n {
+		for j := range n {
+			if modules[i] == modules[j] {
+				expected += degree[i] * degree[j] / total
+			}
+		}
+	}
+	return (within - expected) / total
+}
+
+func clustering(w []float64, modules, labels []int) float64 {
+	n := len(modules)
+	sum, count := 0.0, 0
+	for _, label := range labels {
+		var in, out, ins, outs float64
+		for i := range n {
+			for j := range n {
+				switch {
+				case i == j || modules[i] != label:
+				case modules[j] == label:
+					in, ins = in+w[i*n+j], ins+1
+				default:
+					out, outs = out+w[i*n+j], outs+1
+				}
+			}
+		}
+		if ins == 0 {
+			continue
+		}
+		in, out = in/ins, out/outs
+		sum, count = sum+(in-out)/in, count+1
+	}
+	if count == 0 || math.IsInf(sum, 0) {
+		return math.NaN()
+	}
+	return sum / float64(count)
+}
+
+// ScorePE scores a learned encoding [n,d] against the modules of its tokens: ScoreNetwork of the
+// Proximity of its Distances. modules has n labels.
+func ScorePE(table []float64, n, d int, kind Distance, modules []int) (NetworkScore, error) {
+	distances, err := Distances(table, n, d, kind)
+	if err != nil {
+		return NetworkScore{}, err
+	}
+	if len(modules) != n {
+		return NetworkScore{}, fmt.Errorf("metrics: %d module labels for %d tokens", len(modules), n)
+	}
+	return ScoreNetwork(Proximity(distances), modules)
+}

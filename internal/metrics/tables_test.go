@@ -1,0 +1,178 @@
+package metrics
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"testing"
+)
+
+type tables struct {
+	Procrustes []struct {
+		Name        string
+		N, D        int
+		A, B        []float64
+		Raw         float64
+		NormMatched float64 `json:"norm_matched"`
+		Disparity   float64
+	}
+	Embeddings []struct {
+		N, D              int
+		X, PCA, Explained []float64
+		Gram              []float64
+		Rank, Toeplitz    float64
+	}
+	Attention struct {
+		Layers, Examples, Rows, N int
+		A, B                      [][]float64
+		Cosine, JSD               map[string]float64
+		ByLayer                   []float64 `json:"by_layer"`
+	}
+}
+
+func readTables(t *testing.T) tables {
+	t.Helper()
+	b, err := os.ReadFile("testdata/tables.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var x tables
+	if err := json.Unmarshal(b, &x); err != nil || len(x.Procrustes) != 4 || len(x.Embeddings) != 3 {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func close10(a, b float64) bool { return math.Abs(a-b) <= 1e-10*(1+math.Abs(b)) }
+
+func TestProcrustesAgainstScipy(t *testing.T) {
+	for _, c := range readTables(t).Procrustes {
+		got, err := Procrustes(c.A, c.B, c.N, c.D)
+		if err != nil || !close10(got.Raw, c.Raw) || !close10(got.NormMatched, c.NormMatched) ||
+			!close10(got.Disparity, c.Disparity) {
+			t.Errorf("%s: %+v (%v), scipy has %v, %v, %v", c.Name, got, err, c.Raw, c.NormMatched, c.Disparity)
+		}
+	}
+	for name, err := range map[string]error{
+		"zeros":    second(Procrustes(make([]float64, 6), []float64{1, 2, 3, 4, 5, 6}, 3, 2)),
+		"one row":  second(Procrustes([]float64{1, 2, 1, 2}, []float64{1, 2, 3, 4}, 2, 2)),
+		"NaN":      second(Procrustes([]float64{1, math.NaN()}, []float64{1, 2}, 2, 1)),
+		"the size": second(Procrustes([]float64{1}, []float64{1, 2}, 2, 1)),
+	} {
+		if err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+func TestEmbeddingsAgainstNumpy(t *testing.T) {
+	for i, c := range readTables(t).Embeddings {
+		points, explained, err := PCA(c.X, c.N, c.D, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range points {
+			if !close10(v, c.PCA[k]) {
+				t.Fatalf("table %d: coordinate %d is %v, numpy has %v", i, k, v, c.PCA[k])
+			}
+		}
+		if !close10(explained[0], c.Explained[0]) || !close10(explained[1], c.Explained[1]) {
+			t.Errorf("table %d: explained %v, numpy has %v", i, explained, c.Explained)
+		}
+		if rank, err := EffectiveRank(c.X, c.N, c.D); err != nil || math.Abs(rank-c.Rank) > 1e-6 {
+			t.Errorf("table %d: effective rank %v (%v), numpy has %v", i, rank, err, c.Rank)
+		}
+		gram, err := Gram(c.X, c.N, c.D)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range gram {
+			if !close10(v, c.Gram[k]) {
+				t.Fatalf("table %d: inner product %d is %v, numpy has %v", i, k, v, c.Gram[k])
+			}
+		}
+		if r2, err := ToeplitzR2(gram, c.N); err != nil || !close10(r2, c.Toeplitz) {
+			t.Errorf("table %d: Toeplitzness %v (%v), numpy has %v", i, r2, err, c.Toeplitz)
+		}
+		// The distances of points are kept by MDS where they lie in few enough dimensions.
+		distances, err := Distances(points, c.N, 2, Euclidean)
+		if err != nil {
+			t.Fatal(err)
+		}
+		placed, err := ClassicalMDS(distances, c.N, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Distances(placed, c.N, 2, Euclidean)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range again {
+			if math.Abs(v-distances[k]) > 1e-8 {
+				t.Fatalf("table %d: distance %d is %v after MDS, was %v", i, k, v, distances[k])
+			}
+		}
+	}
+}
+
+func TestToeplitz(t *testing.T) {
+	if r2, err := ToeplitzR2([]float64{1, 2, 3, 0, 1, 2, -1, 0, 1}, 3); err != nil || r2 != 1 {
+		t.Errorf("a Toeplitz matrix has %v (%v)", r2, err)
+	}
+	// By hand: diagonals (1,5), 2, 4; mean 3; RSS 8, TSS 10.
+	if r2, err := ToeplitzR2([]float64{1, 2, 4, 5}, 2); err != nil || !close10(r2, 0.2) {
+		t.Errorf("%v (%v), want .2", r2, err)
+	}
+	if _, err := ToeplitzR2([]float64{1, 1, 1, 1}, 2); err == nil {
+		t.Error("a constant matrix is taken")
+	}
+}
+
+func TestAttentionAgainstScipy(t *testing.T) {
+	c := readTables(t).Attention
+	for _, how := range poolings() {
+		got, err := CompareAttention(c.A, c.B, c.Examples, c.Rows, c.N, how)
+		if err != nil || !close10(got.Cosine, c.Cosine[string(how)]) || !close10(got.JSD, c.JSD[string(how)]) {
+			t.Errorf("%s: %+v (%v), scipy has %v, %v", how, got, err, c.Cosine[string(how)], c.JSD[string(how)])
+		}
+		if how == EachMap {
+			for k, v := range got.Layers {
+				if !close10(v, c.ByLayer[k]) {
+					t.Errorf("layer %d: %v, numpy has %v", k, v, c.ByLayer[k])
+				}
+			}
+		}
+	}
+	if got, err := CompareAttention(c.A, c.A, c.Examples, c.Rows, c.N, EachMap); err != nil ||
+		!close10(got.Cosine, 1) || got.JSD > 1e-12 {
+		t.Errorf("maps with themselves: %+v (%v)", got, err)
+	}
+	for name, err := range map[string]error{
+		"sizes":   second(CompareAttention(c.A, c.B, c.Examples+1, c.Rows, c.N, EachMap)),
+		"layers":  second(CompareAttention(c.A[:2], c.B, c.Examples, c.Rows, c.N, EachMap)),
+		"pooling": second(CompareAttention(c.A, c.B, c.Examples, c.Rows, c.N, "some")),
+		"no sum":  second(jsd([]float64{.5, .4}, []float64{.5, .5})),
+		"below 0": second(jsd([]float64{1.5, -.5}, []float64{.5, .5})),
+	} {
+		if err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+// Two clear modules of four nodes: of the 70 ways to deal eight labels, 2 reach their modularity.
+func TestPermutationP(t *testing.T) {
+	w := make([]float64, 64)
+	modules := []int{0, 0, 0, 0, 1, 1, 1, 1}
+	for i := range 8 {
+		for j := range 8 {
+			if i != j && modules[i] == modules[j] {
+				w[i*8+j] = 1
+			}
+		}
+	}
+	p, err := PermutationP(w, modules, 20000, 1)
+	if err != nil || math.Abs(p-2.0/70) > 0.004 {
+		t.Errorf("%v (%v), want 2/70 = %v", p, err, 2.0/70)
+	}
+}

@@ -1,0 +1,60 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ToeplitzR2 returns how much of the variance of the elements of a matrix [n,n] the best-fitting
+// Toeplitz matrix explains, R^2 = 1 - RSS/TSS (Wennberg and Henter 2021, appendix B): 1 where
+// elements depend on the difference of their indices alone. The best-fitting Toeplitz matrix has
+// the mean of each diagonal.
+func ToeplitzR2(m []float64, n int) (float64, error) {
+	if n < 2 || len(m) != n*n {
+		return 0, fmt.Errorf("metrics: %d numbers are no matrix of %d x %d", len(m), n, n)
+	}
+	sums, counts, mean := make([]float64, 2*n-1), make([]float64, 2*n-1), 0.0
+	for i := range n {
+		for j := range n {
+			v := m[i*n+j]
+			if v-v != 0 {
+				return 0, fmt.Errorf("metrics: element (%d, %d) is %v", i, j, v)
+			}
+			sums[j-i+n-1] += v
+			counts[j-i+n-1]++
+			mean += v
+		}
+	}
+	mean /= float64(n * n)
+	var rss, tss float64
+	for i := range n {
+		for j := range n {
+			r := m[i*n+j] - sums[j-i+n-1]/counts[j-i+n-1]
+			t := m[i*n+j] - mean
+			rss, tss = rss+r*r, tss+t*t
+		}
+	}
+	if tss == 0 {
+		return 0, errors.New("metrics: all elements are the same: there is no variance to explain")
+	}
+	return 1 - rss/tss, nil
+}
+
+// Gram returns the inner products E E^T [n,n] of the rows of a table [n,d], whose Toeplitzness says
+// whether an encoding is translation invariant (Wennberg and Henter 2021, section 3.1).
+func Gram(table []float64, n, d int) ([]float64, error) {
+	if n < 1 || d < 1 || len(table) != n*d {
+		return nil, fmt.Errorf("metrics: %d numbers are no table of %d x %d", len(table), n, d)
+	}
+	out := make([]float64, n*n)
+	for i := range n {
+		for j := range i + 1 {
+			dot := 0.0
+			for k := range d {
+				dot += table[i*d+k] * table[j*d+k]
+			}
+			out[i*n+j], out[j*n+i] = dot, dot
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,158 @@
+package paper
+
+import (
+	"crypto/sha256"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// printedSum is the SHA-256 of printed.csv as it was compared, number by number, with the paper's
+// tables: TestPrintedAgainstPaper.
+const printedSum = "9a8e58d032e140823d713ea6733d905f7d3b1e023d893842ba5c208347cc1708"
+
+// The transcription of the paper's tables is the one that was compared with the paper: 140 means
+// with their SDs, over 15 seeds.
+func TestPrintedNumbers(t *testing.T) {
+	if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(printedCSV))); sum != printedSum {
+		t.Errorf("printed.csv has changed, to %s: compare it with the paper", sum)
+	}
+	all := printedNumbers()
+	count := map[string]int{}
+	for _, p := range all {
+		count[p.Table+" "+p.Quantity]++
+		if p.Mean < 0 || p.Mean > 1 || p.SD < 0 || p.SD > .5 {
+			t.Errorf("%+v", p)
+		}
+	}
+	for what, want := range map[string]int{
+		"1 validation": 8, "1 train": 8, "A2 validation": 20, "A2 train": 20, "A3 cosine": 20,
+		"A4 adam": 4, "A4 sgd": 4,
+		"A5 validation": 20, "A5 train": 20, "A6 validation": 8, "A6 train": 8,
+	} {
+		if count[what] != want {
+			t.Errorf("%d numbers of Table %s, want %d", count[what], what, want)
+		}
+		delete(count, what)
+	}
+	if len(all) != 140 || len(count) != 0 {
+		t.Errorf("%d numbers, and unknown ones: %v", len(all), count)
+	}
+}
+
+// paperTable is a table of the paper as shared/paper/tables has it.
+type paperTable struct {
+	file, id   string
+	quantities map[string][2]string // the columns of its mean and SD
+}
+
+var paperTables = []paperTable{
+	{"table_1.csv", "1", accuracyNames}, {"table_a2.csv", "A2", accuracyNames},
+	{"table_a5.csv", "A5", accuracyNames},
+	{"table_a6.csv", "A6", accuracyNames}, {"table_a3.csv", "A3",
+		map[string][2]string{"cosine": {"cosine", "sd"}}},
+	{"table_a4.csv", "A4", map[string][2]string{"adam": {"adam_acc", "adam_sd"},
+		"sgd": {"sgd_acc", "sgd_sd"}}},
+}
+
+var accuracyNames = map[string][2]string{
+	"validation": {"validation_acc", "validation_sd"}, "train": {"training_acc", "training_sd"},
+}
+
+// Each number of the paper's tables stands in its cell: that of its encoding and quantity, in the
+// table's order. Without the tables this is not checked.
+func TestPrintedAgainstPaper(t *testing.T) {
+	dir := os.Getenv("TORCHPE_PAPER_TABLES")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "paper", "tables")
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("printed.csv was not compared with the paper's tables, which are not here: ", err)
+	}
+	numbers := 0
+	for _, p := range paperTables {
+		rows := readCSV(t, filepath.Join(dir, p.file))
+		got, encodings := Table(p.id)
+		if len(encodings) != len(rows)-1 {
+			t.Fatalf("%s: %d encodings, want %d", p.file, len(encodings), len(rows)-1)
+		}
+		for i, row := range rows[1:] {
+			if label := paperLabel(row[0]); encodings[i] != label {
+				t.Errorf("%s, row %d is %s, want %s", p.file, i, encodings[i], label)
+			}
+			for name, from := range p.quantities {
+				n := got[[2]string{encodings[i], name}]
+				for k, have := range []float64{n.Mean, n.SD} {
+					want, err := strconv.ParseFloat(row[slices.Index(rows[0], from[k])], 64)
+					if err != nil || have != want {
+						t.Errorf("%s, %s: %s is %g, want %g, %v", p.file, row[0], from[k], have, want, err)
+					}
+					numbers++
+				}
+			}
+		}
+	}
+	if numbers != 280 {
+		t.Errorf("%d numbers, want 140 means and their SDs", numbers)
+	}
+}
+
+// paperLabel is a row's encoding as a report has it: of "0.100" learn-0.1.
+func paperLabel(text string) string {
+	sigma, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return strings.TrimSuffix(text, " (ground truth)")
+	}
+	text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	if sigma == math.Trunc(sigma) {
+		text += ".0"
+	}
+	return "learn-" + text
+}
+
+func readCSV(t *testing.T, path string) [][]string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(path, err)
+	}
+	return rows
+}
+
+// The grids of σ are those of the tables: Figure 2's from 0.1 to 2 in tenths (section 2.1), and the
+// encodings the paper's eight, each once.
+func TestGrids(t *testing.T) {
+	all := Sigmas()
+	for i, sigma := range all {
+		if want := float64(i+1) / 10; sigma != want {
+			t.Errorf("σ %d is %g, want %g", i, sigma, want)
+		}
+	}
+	if len(all) != 20 || !slices.Equal(OptimizerSigmas(), []float64{0.01, 0.05, 0.1, 0.2}) ||
+		!slices.Equal(MaskedSigmas(), []float64{0.1, 0.2, 1, 2}) {
+		t.Errorf("%v, %v, %v", all, OptimizerSigmas(), MaskedSigmas())
+	}
+	if e := Encodings(); len(e) != 8 || e[0] != Truth || e[1] != Learned || e[7] != "c-nope" ||
+		len(WithoutSigma()) != 7 || slices.Contains(WithoutSigma(), Learned) {
+		t.Errorf("%v, %v", e, WithoutSigma())
+	}
+	seeds := Seeds()
+	slices.Sort(seeds)
+	if len(slices.Compact(seeds)) != 15 {
+		t.Errorf("%d seeds, want 15", len(seeds))
+	}
+	if got := TruthTest().String(); got != "t(13) = 0.96, p = 0.35" {
+		t.Error(got)
+	}
+}

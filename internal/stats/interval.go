@@ -1,0 +1,57 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Interval is a confidence interval.
+type Interval struct {
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Level float64 `json:"level"` // such as 0.95
+}
+
+// MeanInterval returns Student's confidence interval of the mean of x.
+func MeanInterval(x []float64, level float64) (Interval, error) {
+	if err := check("x", x, 2); err != nil {
+		return Interval{}, err
+	}
+	return around(Mean(x), SD(x)/math.Sqrt(float64(len(x))), float64(len(x)-1), level)
+}
+
+// WelchInterval returns Welch's confidence interval of the difference of two means, x less y.
+func WelchInterval(x, y Summary, level float64) (Interval, error) {
+	test, err := WelchTFrom(x, y)
+	if err != nil {
+		return Interval{}, err
+	}
+	se := math.Hypot(x.SD/math.Sqrt(float64(x.N)), y.SD/math.Sqrt(float64(y.N)))
+	return around(x.Mean-y.Mean, se, test.DF, level)
+}
+
+// around returns the interval of t(df) about a centre.
+func around(centre, se, df, level float64) (Interval, error) {
+	if !(level > 0 && level < 1) {
+		return Interval{}, fmt.Errorf("level %g: want a share above 0 and below 1", level)
+	}
+	half := se * distuv.StudentsT{Sigma: 1, Nu: df}.Quantile((1+level)/2)
+	return Interval{Low: centre - half, High: centre + half, Level: level}, nil
+}
+
+// Quantile returns the q-quantile of sorted numbers, linear between neighbours, as numpy.quantile
+// does.
+func Quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 || !(q >= 0 && q <= 1) {
+		return math.NaN()
+	}
+	at := q * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	a, b := sorted[i]/2, sorted[i+1]/2 // halves, whose difference does not overflow
+	return 2 * (a + (at-float64(i))*(b-a))
+}

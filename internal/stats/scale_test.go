@@ -1,0 +1,180 @@
+package stats
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"strings"
+	"testing"
+)
+
+// Numbers whose squares leave float64 at either end, or of which only the last digits differ,
+// against exact fractions.
+func TestAgainstFractions(t *testing.T) {
+	b, err := os.ReadFile("testdata/exact.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Name                 string
+		X, Y                 []float64
+		Paired, Welch, ANOVA []float64 // statistic and p
+	}
+	if err := json.Unmarshal(b, &cases); err != nil || len(cases) < 20 {
+		t.Fatalf("%d cases, %v", len(cases), err)
+	}
+	for _, c := range cases {
+		last := len(c.Y) - 1
+		for name, one := range map[string]struct {
+			want []float64
+			got  func() (Test, error)
+		}{
+			"PairedT": {c.Paired, func() (Test, error) { return PairedT(c.X, c.Y) }},
+			"Welch":   {c.Welch, func() (Test, error) { return welch(c.X, c.Y[:last]) }},
+			"ANOVA":   {c.ANOVA, func() (Test, error) { return ANOVA(c.X, c.Y[:last], c.Y[1:]) }},
+		} {
+			if one.want == nil {
+				continue
+			}
+			got, err := one.got()
+			if err != nil || !near(got.Statistic, one.want[0], 1e-9) || !near(got.P, one.want[1], 1e-9) {
+				t.Errorf("%s of %s: %v with p %v (%v), want %v", name, c.Name, got.Statistic, got.P, err, one.want)
+			}
+		}
+	}
+}
+
+// The mean and the SD of numbers times a constant are those times the constant.
+func TestMeanAndSDOfAnySize(t *testing.T) {
+	for _, factor := range []float64{1, 1e-300, 1e200, 4e307} {
+		x := []float64{1 * factor, 2 * factor, 4 * factor} // mean 7/3; squares (16+1+25)/9, divided by 2
+		if m, s := Mean(x), SD(x); !near(m, 7*(factor/3), 1e-15) || !near(s, math.Sqrt(7.0/3)*factor, 1e-15) {
+			t.Errorf("times %g: mean %g, SD %g", factor, m, s)
+		}
+	}
+	if q := Quantile([]float64{-math.MaxFloat64, math.MaxFloat64}, 0.5); q != 0 {
+		t.Errorf("the median of two extremes is %g", q)
+	}
+}
+
+// Differences and squares of SDs may leave float64 where the numbers themselves do not.
+func TestTOfExtremes(t *testing.T) {
+	x, y := []float64{1.5e308, 1.2e308, 1.7e308}, []float64{-1.5e308, -1.2e308, -1.7e308}
+	mean, sd := 4.4/3, sdOf(1.5, 1.2, 1.7)
+	if got, err := PairedT(x, y); err != nil || !near(got.Statistic, mean/(sd/math.Sqrt(3)), 1e-12) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	want, err := WelchTFrom(Summary{0.977, 0.073, 15}, Summary{0.956, 0.039, 9}) // held against scipy above
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []int{-700, 700, 1000} {
+		by := func(v float64) float64 { return math.Ldexp(v, e) }
+		if got, err := WelchTFrom(Summary{by(0.977), by(0.073), 15},
+			Summary{by(0.956), by(0.039), 9}); err != nil || got != want {
+			t.Errorf("times 2^%d: %+v, %v, want %+v", e, got, err, want)
+		}
+	}
+}
+
+// What differs by rounding alone is said to be constant; what differs by more is measured. In exact
+// numbers all differences of the first pair are .1, and t has no value.
+func TestRoundingIsNoSpread(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		err        error
+	}{
+		{"equal differences", "all the same, but for rounding",
+			second(PairedT([]float64{0.3, 0.4, 0.5}, []float64{0.2, 0.3, 0.4}))},
+		{"of 1e200", "all the same, but for rounding",
+			second(PairedT([]float64{0.3e200, 0.4e200, 0.5e200}, []float64{0.2e200, 0.3e200, 0.4e200}))},
+		{"of 1/3", "all the same, but for rounding",
+			second(PairedT([]float64{4.0 / 3, 7.0 / 3, 100.0 / 3}, []float64{1, 2, 33}))},
+		{"equal ranks", "y is constant", second(Spearman([]float64{1, 2, 3}, []float64{3, 3, 3}))},
+		{"flat groups", "no group varies",
+			second(ANOVA([]float64{sum(0.1, 0.2), 0.3}, []float64{0.5, 0.5}, []float64{2}))},
+		{"F beyond float64", "no value in float64", second(ANOVA([]float64{0, 1e-200}, []float64{1e200, 1e200}))},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, c.err, c.want)
+		}
+	}
+	// Ten units in the last place are no rounding: differences 0 and 10 of them have mean 5 and SD
+	// 10/sqrt(2), so t = 1.
+	got, err := PairedT([]float64{1, 1 + 10*0x1p-52}, []float64{1, 1})
+	if err != nil || got.Statistic != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// A pair of large numbers, equal, does not hide what the small ones differ by.
+	if got, err = PairedT([]float64{1e20, 1, 2, 4}, []float64{1e20, 0.5, 1, 3}); err != nil ||
+		!near(got.Statistic, 0.625/(sdOf(0, 0.5, 1, 1)/2), 1e-12) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func sum(a, b float64) float64 { return a + b } // at run time: the compiler's constants are exact
+
+// sdOf is the textbook's formula for small numbers.
+func sdOf(x ...float64) float64 {
+	var one, two float64
+	for _, v := range x {
+		one, two = one+v, two+v*v
+	}
+	n := float64(len(x))
+	return math.Sqrt((two - one*one/n) / (n - 1))
+}
+
+// Numbers in the same order correlate with exactly 1 or -1, however many are tied.
+func TestSpearmanOfMonotoneNumbers(t *testing.T) {
+	for n := 3; n < 60; n++ {
+		var x, up, down []float64
+		for i := range n {
+			v := float64(i / 3)
+			x, up, down = append(x, v), append(up, math.Exp(v/7)), append(down, -v*v*v)
+		}
+		if x[0] == x[n-1] {
+			continue
+		}
+		if got, err := Spearman(x, up); err != nil || got.Statistic != 1 || got.P != 0 {
+			t.Errorf("%d rising numbers: %+v, %v", n, got, err)
+		}
+		if got, err := Spearman(x, down); err != nil || got.Statistic != -1 || got.P != 0 {
+			t.Errorf("%d falling numbers: %+v, %v", n, got, err)
+		}
+	}
+}
+
+// With two pairs t has one degree of freedom, a Cauchy distribution: differences 1 and 3 give t = 2
+// and p = 1 - 2 atan(2)/pi.
+func TestTwoPairs(t *testing.T) {
+	got, err := PairedT([]float64{2, 5}, []float64{1, 2})
+	if err != nil || !near(got.Statistic, 2, 1e-15) || got.DF != 1 || !near(got.P, 1-2*math.Atan(2)/math.Pi, 1e-12) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// A message names the input once, and counts in words that agree.
+func TestMessages(t *testing.T) {
+	for want, err := range map[string]error{
+		"x and y make 2 pairs: at least 3 are needed": second(
+			Spearman([]float64{1, 2}, []float64{1, 2})),
+		"x and y make 1 pair: at least 2 are needed": second(
+			PairedT([]float64{1}, []float64{1})),
+		"x has 1 number: at least 2 are needed": second(
+			MeanInterval([]float64{1}, 0.95)),
+		"1 group: at least two are needed":     second(ANOVA([]float64{1, 2})),
+		"group 2 has no numbers: leave it out": second(ANOVA([]float64{1, 2}, nil)),
+		"number 1 of y is +Inf: leave it out": second(
+			Spearman([]float64{1, 2, 3}, []float64{1, math.Inf(1), 3})),
+		"x has 2 numbers and y 3: pairs are needed": second(
+			PairedT([]float64{1, 2}, []float64{1, 2, 3})),
+		"neither x nor y varies: there is nothing to test against": second(
+			WelchTFrom(Summary{1, 0, 2}, Summary{2, 0, 2})),
+		"y is a group of 1 with mean 2 and SD 1: at least 2 numbers with a mean": second(
+			WelchTFrom(Summary{1, 1, 2}, Summary{2, 1, 1})),
+	} {
+		if err == nil || strings.Count(err.Error(), want) != 1 || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

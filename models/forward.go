@@ -1,0 +1,254 @@
+package models
+
+import (
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// Input is one batch.
+type Input struct {
+	Symbols torchpe.Tensor // int64 [E,B,N]
+	Probe   torchpe.Tensor // int64 [E,B], the probe's token; used by ReadOut ProbeToken
+
+	Values torchpe.Tensor // [E,B,N], for TokenInput Scalar in place of Symbols
+	Masked torchpe.Tensor // [E,B,N], 1 where the token's value is hidden and 0 elsewhere
+	Read   torchpe.Tensor // int64 [E,B,M], the tokens to predict; the zero Tensor for all
+
+	// [E,B,N,D], added to the token embedding before any PE; the zero Tensor for none
+	Noise torchpe.Tensor
+
+	Positions pe.Positions
+	Training  bool
+}
+
+// pass holds what the blocks of one forward pass share.
+type pass struct {
+	batch Input
+	hooks pe.Hooks
+	mask  torchpe.Tensor // [N,N], added to the logits; the zero Tensor for none
+	trace *Trace
+}
+
+// Forward returns the logits [E,B,C] of a batch, or with ReadTokens the predicted values [E,B,M].
+// trace keeps the intermediates that it asks for; it may be nil.
+func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Tensor {
+	x := m.embed(s, batch)
+	if batch.Noise.Defined() {
+		x = x.Add(batch.Noise.In(s))
+	}
+	trace.keep("embedding", x)
+	at := batch.Positions
+	at.Training = at.Training || batch.Training
+	p := pass{batch: batch, hooks: m.Encoding.Begin(s, at), trace: trace}
+	if batch.Training && m.Config.PEDropout > 0 {
+		dropped, ok := p.hooks.DropTables(m.Config.PEDropout)
+		if !ok {
+			panic(&torchpe.Error{Op: "PE dropout", Msg: m.Config.PE + " adds no learned table"})
+		}
+		p.hooks = dropped
+	}
+	if m.attention.Causal {
+		p.mask = pe.CausalMask(s, x, batch.Positions.Index)
+	}
+	for layer := range m.blocks {
+		x = m.block(s, layer, x, p)
+		trace.keep(hiddenName(layer), x)
+	}
+	if !m.readsOnly(len(m.blocks)-1, p) {
+		x = m.readOut(x, batch)
+	}
+	logits := torchpe.Linear(x, m.headW.In(s), m.headB.In(s))
+	if m.Config.ReadOut == ReadTokens {
+		logits = logits.Squeeze(3)
+	} else {
+		logits = logits.Squeeze(2)
+	}
+	trace.keep("logits", logits)
+	return logits
+}
+
+// embed returns the tokens of a batch as x [E,B,N,D].
+func (m *Model) embed(s *torchpe.Scope, batch Input) torchpe.Tensor {
+	switch m.Config.TokenInput {
+	case Scalar:
+		return m.embedValues(s, batch.Values.In(s), batch.Masked.In(s))
+	case OneHot:
+		return torchpe.Linear(m.oneHot(s, batch.Symbols.In(s), 1), m.embedW.In(s), m.embedB.In(s))
+	}
+	weight := m.embedW.In(s).Transpose(1, 2).Contiguous()
+	return torchpe.Linear(m.oneHot(s, batch.Symbols.In(s), 0), weight, torchpe.Tensor{})
+}
+
+// oneHot returns symbols [E,B,N] as one-hot vectors [E,B,N,S-first] of the symbols from first on;
+// those before are all zero. The vectors are rows of a table: one kernel on a GPU, where OneHot and
+// a copy of its columns are four.
+func (m *Model) oneHot(s *torchpe.Scope, symbols torchpe.Tensor, first int) torchpe.Tensor {
+	n, width := m.Config.Symbols, m.Config.Symbols-first
+	rows := make([]float64, n*width)
+	for i := range width {
+		rows[(first+i)*width+i] = 1
+	}
+	table := torchpe.Of(s, torchpe.CPU, rows, n, width).To(m.Config.DType, m.Config.Device)
+	return table.IndexSelect(0, symbols.Reshape(-1)).Reshape(append(symbols.Shape(), width)...)
+}
+
+// embedValues returns value * w + b for tokens that are seen and the mask token for those that are
+// masked, as one product: the columns of [w, b, mask token] weighted by (value, 1, 0) or (0, 0, 1).
+func (m *Model) embedValues(s *torchpe.Scope, values, masked torchpe.Tensor) torchpe.Tensor {
+	seen := masked.MulScalar(-1).AddScalar(1)
+	channels := []torchpe.Tensor{values.Mul(seen), seen}
+	columns := []torchpe.Tensor{m.embedW.In(s), m.embedB.In(s).Unsqueeze(-1)}
+	if m.maskToken != nil {
+		channels = append(channels, masked)
+		columns = append(columns, m.maskToken.In(s).Unsqueeze(-1))
+	}
+	return torchpe.Linear(torchpe.Stack(-1, channels...), torchpe.Cat(-1, columns...),
+		torchpe.Tensor{})
+}
+
+// block returns the output of a layer from its input x [E,B,N,D]: [E,B,N,D], or [E,B,M,D] of the
+// tokens that are read where readsOnly.
+func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) torchpe.Tensor {
+	b := &m.blocks[layer]
+	x = p.hooks.Embed(layer, x)
+	if table, ok := p.hooks.Table(layer); ok {
+		p.trace.keep(peName(layer), table)
+	}
+	x = m.dropout(x, p.batch)
+	norm := torchpe.Norm{Gain: b.norm1W.In(s), Bias: b.norm1B.In(s), Eps: layerNormEps}
+	if b.outW != nil && m.Encoding.Sites()&^pe.AtEmbed == 0 && m.canFuseAttention(layer, p) {
+		a := torchpe.SelfAttention{
+			QKVWeight: b.qkvW.In(s), QKVBias: optional(s, b.qkvB),
+			OutWeight: b.outW.In(s), OutBias: optional(s, b.outB),
+			Mask: p.mask, Heads: m.Config.Heads, Scale: m.scale() / m.attention.Temperature,
+		}
+		if m.readsOnly(layer, p) {
+			a.Read = m.readTokens(x, p.batch)
+		}
+		x = torchpe.AttentionBlock(x, a, norm)
+	} else {
+		a := m.attend(s, layer, x, p)
+		if b.outW != nil {
+			a = torchpe.Linear(a, b.outW.In(s), optional(s, b.outB))
+		}
+		x = torchpe.AddLayerNorm(m.readOnlyTokens(layer, x, p), a, norm)
+	}
+	norm = torchpe.Norm{Gain: b.norm2W.In(s), Bias: b.norm2B.In(s), Eps: layerNormEps}
+	return torchpe.MLPBlock(x,
+		b.mlpInW.In(s), b.mlpInB.In(s), b.mlpOutW.In(s), b.mlpOutB.In(s), norm)
+}
+
+// optional returns a parameter as a tensor of s; the zero Tensor for none.
+func optional(s *torchpe.Scope, p *torchpe.Param) torchpe.Tensor {
+	if p == nil {
+		return torchpe.Tensor{}
+	}
+	return p.In(s)
+}
+
+// scale returns the factor of q k^T.
+func (m *Model) scale() float64 { return m.attention.LogitScale(m.Config.DModel / m.Config.Heads) }
+
+// attend returns the merged heads [E,B,N,D] of one layer's attention, before the output projection;
+// those of the tokens that are read where readsOnly.
+func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) torchpe.Tensor {
+	b, heads := &m.blocks[layer], m.Config.Heads
+	attn := pe.Attn{Layer: layer, X: x, Scale: m.scale()}
+	attn.Project = func(y torchpe.Tensor) (q, k, v torchpe.Tensor) {
+		return torchpe.ProjectQKV(y, b.qkvW.In(s), optional(s, b.qkvB), heads)
+	}
+	attn.Q, attn.K, attn.V = attn.Project(x)
+	attn.Q, attn.K, attn.V = p.hooks.QKV(attn)
+	q, k, v := attn.Q, attn.K, attn.V
+	if m.canFuseAttention(layer, p) {
+		scale := attn.Scale / m.attention.Temperature
+		if !p.mask.Defined() && m.readsOnly(layer, p) { // a mask has a row for every query
+			q = splitHeads(m.readOut(mergeHeads(q), p.batch), heads)
+			return mergeHeads(torchpe.Attention(q, k, v, p.mask, scale))
+		}
+		return m.readOnlyTokens(layer, mergeHeads(torchpe.Attention(q, k, v, p.mask, scale)), p)
+	}
+	logits := p.hooks.Logits(attn, torchpe.AttentionLogits(q, k, attn.Scale))
+	if m.attention.Temperature != 1 {
+		logits = logits.MulScalar(1 / m.attention.Temperature)
+	}
+	if p.mask.Defined() {
+		logits = logits.Add(p.mask)
+	}
+	weights := logits.Softmax(-1)
+	p.trace.keep(attentionName(layer), weights)
+	weights = m.dropout(weights, p.batch)
+	out := p.hooks.Output(attn, weights, torchpe.AttentionValues(weights, v))
+	return m.readOnlyTokens(layer, mergeHeads(out), p)
+}
+
+// canFuseAttention says whether the logits and weights of a layer's attention need not exist as
+// tensors: neither the encoding nor dropout nor the trace uses them.
+func (m *Model) canFuseAttention(layer int, p pass) bool {
+	acts := m.Encoding.Sites()&(pe.AtLogits|pe.AtOutput) != 0
+	drops := p.batch.Training && m.Config.Dropout > 0
+	return !acts && !drops && !p.trace.wants(attentionName(layer))
+}
+
+// readsOnly says whether a layer computes only the tokens that are read: the last one does, unless
+// all of its output is traced. What follows attention acts on each token alone.
+func (m *Model) readsOnly(layer int, p pass) bool {
+	return layer == len(m.blocks)-1 && !p.trace.wants(hiddenName(layer))
+}
+
+// readOnlyTokens returns the tokens of x [E,B,N,D] that a layer's output needs.
+func (m *Model) readOnlyTokens(layer int, x torchpe.Tensor, p pass) torchpe.Tensor {
+	if !m.readsOnly(layer, p) {
+		return x
+	}
+	return m.readOut(x, p.batch)
+}
+
+// mergeHeads returns x [E,B,H,N,Dh] as [E,B,N,D].
+func mergeHeads(x torchpe.Tensor) torchpe.Tensor {
+	n := x.Shape()
+	return x.Permute(0, 1, 3, 2, 4).Reshape(n[0], n[1], n[3], n[2]*n[4])
+}
+
+// splitHeads returns x [E,B,N,D] as [E,B,H,N,Dh].
+func splitHeads(x torchpe.Tensor, heads int) torchpe.Tensor {
+	n := x.Shape()
+	return x.Reshape(n[0], n[1], n[2], heads, n[3]/heads).Permute(0, 1, 3, 2, 4)
+}
+
+func (m *Model) dropout(x torchpe.Tensor, batch Input) torchpe.Tensor {
+	if !batch.Training {
+		return x
+	}
+	return x.Dropout(m.Config.Dropout)
+}
+
+// readOut returns the tokens of x [E,B,N,D] that are read, [E,B,M,D]; M is 1 but for ReadTokens.
+func (m *Model) readOut(x torchpe.Tensor, batch Input) torchpe.Tensor {
+	shape := x.Shape()
+	if m.Config.ReadOut == LastToken {
+		return x.Narrow(2, shape[2]-1, 1)
+	}
+	index := m.readTokens(x, batch)
+	if !index.Defined() {
+		return x
+	}
+	return x.Gather(2, index.Unsqueeze(-1).Expand(shape[0], shape[1], index.Size(2), shape[3]))
+}
+
+// readTokens returns the indices of the tokens of x [E,B,N,D] that are read, [E,B,M]; the zero
+// Tensor for all.
+func (m *Model) readTokens(x torchpe.Tensor, batch Input) torchpe.Tensor {
+	s, shape := x.Scope(), x.Shape()
+	switch m.Config.ReadOut {
+	case LastToken:
+		last := float64(shape[2] - 1)
+		return torchpe.Full(s, last, torchpe.Int64, m.Config.Device, shape[0], shape[1], 1)
+	case ProbeToken:
+		return batch.Probe.In(s).Unsqueeze(-1)
+	}
+	if batch.Read.Defined() {
+		return batch.Read.In(s)
+	}
+	return torchpe.Tensor{}
+}

@@ -1,0 +1,42 @@
+package analysis
+
+import (
+	"strings"
+	"testing"
+)
+
+// A quoted decimal comma would be taken as a name, and its column lost; it is refused with its
+// place, wherever it is read.
+func TestDecimalCommas(t *testing.T) {
+	anything := func([]int) error { return nil }
+	array := func(reference string) error { _, err := readArray(reference, anything); return err }
+	for _, c := range []struct {
+		name, body, want string
+	}{
+		{"first.csv", "\"1,5\",2\n\"2,5\",3\n", `first.csv:1:1: the first cell is "1,5"`},
+		{"below.csv", "name,a\n# of 1,5\nx,1\ny,2\n\"-1,5e3\",2\n", `below.csv:5:1: the first cell is "-1,5e3"`},
+		{"tabs.tsv", "1,5\t2\n2,5\t3\n", `tabs.tsv:1:1: the first cell is "1,5"`},
+		{"head.csv", "a,\"1.234,5\"\n1,2\n", `head.csv:1:3: cell 2 is "1.234,5"`},
+	} {
+		err := array(write(t, c.name, c.body))
+		if err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), "write numbers with a point") {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// Quoted numbers are taken as names, which is said; names and counted rows, as pandas writes them,
+// need no word.
+func TestNumbersAsNames(t *testing.T) {
+	for body, noted := range map[string]bool{
+		"\"1.5\",2,3\n\"2.5\",3,4\n": true, ",a,b\n0,2,3\n1,3,4\n": false,
+		",a,b\n1,2,3\n2,3,4\n": false, "x,2,3\ny,3,4\n": false, "1.5,2,3\n2.5,3,4\n": false,
+	} {
+		_, notes, err := Tables(Selection{Files: []string{write(t, "t.csv", body)}, Member: All, Block: All})
+		if err != nil || (len(notes) == 1 && strings.Contains(notes[0],
+			"(1.5...) is taken as names")) != noted || !noted && len(notes) > 0 {
+			t.Errorf("%q: %q, %v", body, notes, err)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package analysis
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func saved(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Rows are paired by name where both tables have names. Distances do not change when one turns by
+// 90 degrees and lists its rows in another order.
+func TestProcrustesPairsByName(t *testing.T) {
+	a := saved(t, "a.csv", "token,module,x1,x2\nV1,vis,0,1\nM1,mot,2,0\nA1,aud,5,3\nS1,som,1,7\n")
+	for _, c := range []struct{ reference, positions, problem, note string }{
+		{"token,x1,x2\nS1,-7,1\nV1,-1,0\nA1,-3,5\nM1,0,2\n", "", "", ""},
+		{"token,x1,x2\nS1,-7,1\nV1,-1,0\nA1,-3,5\nM1,0,2\n", "1:3", "", ""},
+		{"member,token,x1,x2\n0,S1,-7,1\n0,V1,-1,0\n0,A1,-3,5\n0,M1,0,2\n", "", "", ""},
+		{"token,x1,x2\nS1,-7,1\nV1,-1,0\nA1,-3,5\nM2,0,2\n", "", `"M1" is not among the 4`, ""},
+		{"token,x1,x2\nS1,-7,1\nV1,-1,0\nA1,-3,5\n", "", "4 named tokens, the reference 3", ""},
+		{"token,x1,x2\nS1,-7,1\nV1,-1,0\nS1,-3,5\nM1,1,1\n", "", "both named", ""},
+		{"0,1\n2,0\n5,3\n1,7\n", "", "", "rows are paired in order"},
+		{"token,x1,x2\n0,0,1\n1,2,0\n2,5,3\n3,1,7\n", "", `"V1" is not among`, ""},
+	} {
+		from, to, err := ParsePositions(c.positions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Selection{Files: []string{a}, Member: All, Block: All, From: from, To: to}
+		models, _, err := Tables(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, notes, err := Procrustes(models, saved(t, "b.csv", c.reference), s)
+		if c.problem != "" {
+			if err == nil || !strings.Contains(err.Error(), c.problem) {
+				t.Errorf("%q: %v, want %s", c.reference, err, c.problem)
+			}
+			continue
+		}
+		if err != nil || math.Abs(float64(got[0].Raw)) > 1e-7 || !strings.Contains(strings.Join(notes, ""), c.note) ||
+			(c.note == "") != (notes == nil) {
+			t.Errorf("%q: %+v, %q, %v", c.reference, got, notes, err)
+		}
+	}
+}
+
+// A map whose tokens are numbered is held against a table without names, row by row.
+func TestMapOfNumberedTokens(t *testing.T) {
+	a := saved(t, "a.csv", "token,x1,x2\n0,0,1\n1,2,0\n2,5,3\n")
+	s := Selection{Files: []string{a}, Member: All, Block: All}
+	models, _, err := Tables(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, notes, err := Procrustes(models, saved(t, "b.csv", "0,1\n2,0\n5,3\n"), s)
+	if err != nil || got[0].Dim != 2 || got[0].Raw > 1e-7 || notes != nil {
+		t.Errorf("%+v, %q, %v", got, notes, err)
+	}
+	for _, bad := range []string{"token,x1\n0,a\n1,2\n", "member,token,x1\n0,a,1\n0,b,2\n1,b,1\n1,a,2\n",
+		"member,token,x1\n0,a,1\n0,b,2\n1,a,1\n", "token,x1\n0,1\n1,2,3\n", "token,x1\n"} {
+		if m, _, err := fileTables(saved(t, "c.csv", bad)); err == nil {
+			t.Errorf("%q: %+v", bad, m)
+		}
+	}
+}

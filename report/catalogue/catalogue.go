@@ -1,0 +1,181 @@
+// Package catalogue describes the schemes in the registry of package pe: facts about each at a
+// given size, the values of its tables, biases and rotations in float64, pictures of them, and the
+// page docs/encodings.md.
+//
+// It knows no scheme by name: everything comes from pe.Scheme and from running the scheme's hooks.
+// A scheme that cannot be built at the size (its heads are too narrow, say) has a reason in
+// Entry.Refused; that is no error. It imports torchpe, pe, the readers of arrays and of
+// safetensors, and report's tables and figures.
+package catalogue
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"torchpe/models/pe"
+)
+
+// Setting holds the size and options at which schemes are described.
+type Setting struct {
+	pe.Size
+	Fidelity string     // the reading whose defaults hold: code or text
+	Given    pe.Options // options that are not at their default
+}
+
+// DefaultSetting returns the model of the paper on Latin squares, with the paper's one head.
+func DefaultSetting() Setting {
+	return Setting{Size: pe.Size{Tokens: 16, DModel: 160, Heads: 1, Layers: 4}, Fidelity: "code"}
+}
+
+// Validate returns an error where no scheme could be built.
+func (s Setting) Validate() error {
+	for _, n := range []struct {
+		flag  string
+		value int
+	}{{"tokens", s.Tokens}, {"dim", s.DModel}, {"heads", s.Heads}, {"layers", s.Layers}} {
+		if n.value < 1 || n.value > 1<<20 {
+			return fmt.Errorf("--%s %d: want a whole number from 1 to %d", n.flag, n.value, 1<<20)
+		}
+	}
+	if s.DModel%s.Heads != 0 {
+		return fmt.Errorf("--dim %d does not divide into --heads %d", s.DModel, s.Heads)
+	}
+	if s.Fidelity != "code" && s.Fidelity != "text" {
+		return fmt.Errorf("--fidelity %q is unknown; it is code or text", s.Fidelity)
+	}
+	return nil
+}
+
+// Entry describes a scheme. Its JSON keys are part of the command line's interface.
+type Entry struct {
+	Name              string      `json:"name"`
+	Year              int         `json:"year"`
+	Family            string      `json:"family"`
+	Summary           string      `json:"summary"`
+	Title             string      `json:"title"`
+	Reference         string      `json:"reference"`
+	Formula           string      `json:"formula"`
+	ActsOn            string      `json:"acts_on"`            // as pe.Site.String lists them
+	ParametersFormula string      `json:"parameters_formula"` // of those that are trained
+	Parameters        *int        `json:"parameters"`         // at this size; null if Refused
+	Refused           string      `json:"refused,omitempty"`  // why the scheme cannot be built
+	Needs             string      `json:"needs"`              // the kind of positions
+	Causal            bool        `json:"causal"`             // tokens see only those before them
+	Extrapolates      bool        `json:"extrapolates"`
+	Trained           bool        `json:"trained"` // it has parameters that are trained
+	Sigma             bool        `json:"sigma"`   // sigma is the SD of its initial values
+	MinHeadWidth      int         `json:"min_head_width"`
+	Criteria          pe.Criteria `json:"criteria"`
+	Options           []Option    `json:"options"`
+}
+
+// Option is a setting of a scheme.
+type Option struct {
+	Name  string `json:"name"`
+	Code  string `json:"default_code"`
+	Text  string `json:"default_text"`
+	Value string `json:"value"` // here
+	Help  string `json:"help"`
+}
+
+// options returns the value of each option of the scheme in a setting; one that is given and not
+// the scheme's is an error.
+func (s Setting) options(scheme pe.Scheme) (pe.Options, error) {
+	for name := range s.Given {
+		if !slices.ContainsFunc(scheme.Options, func(o pe.Option) bool { return o.Name == name }) {
+			var names []string
+			for _, o := range scheme.Options {
+				names = append(names, "--"+o.Name)
+			}
+			if names == nil {
+				return nil, fmt.Errorf("--%s: %s has no options", name, scheme.Name)
+			}
+			return nil, fmt.Errorf("--%s is no option of %s, which has %s",
+				name, scheme.Name, strings.Join(names, ", "))
+		}
+	}
+	return scheme.Resolve(s.Fidelity, s.Given)
+}
+
+// Describe returns the entry of a scheme.
+func Describe(scheme pe.Scheme, s Setting) (Entry, error) {
+	options, err := s.options(scheme)
+	if err != nil {
+		return Entry{}, err
+	}
+	e := Entry{
+		Name: scheme.Name, Year: scheme.Year, Summary: scheme.Summary, Title: scheme.Title,
+		Reference: scheme.Reference, Formula: scheme.Formula,
+		ParametersFormula: scheme.Parameters, Needs: scheme.Needs.String(), Sigma: scheme.Learned,
+		MinHeadWidth: scheme.MinHeadWidth, Criteria: scheme.Criteria, Options: []Option{},
+	}
+	for _, o := range scheme.Options {
+		e.Options = append(e.Options, Option{o.Name, o.Code, o.Text, options[o.Name], o.Help})
+	}
+	facts, err := scheme.Describe(s.Size, options)
+	if err == nil {
+		e.Parameters = &facts.Parameters
+	} else {
+		e.Refused = err.Error()
+		// The other facts do not depend on the size.
+		if facts, err = scheme.Describe(sizeForAll, options); err != nil {
+			return Entry{}, err
+		}
+	}
+	e.ActsOn, e.Family = facts.Sites.String(), family(facts)
+	e.Causal, e.Extrapolates = facts.Attention.Causal, facts.Extrapolates
+	e.Trained = facts.Parameters > 0
+	return e, nil
+}
+
+// sizeForAll is a size at which all schemes can be built.
+var sizeForAll = pe.Size{Tokens: 16, DModel: 192, Heads: 2, Layers: 2}
+
+// Families in the order in which they are shown.
+var families = []string{
+	"Nothing but attention",
+	"Added to the input, computed",
+	"Added to the input, trained",
+	"On queries and keys, computed",
+	"On queries and keys, trained",
+	"On the logits, computed",
+	"On the logits, trained",
+	"At several places",
+}
+
+// family returns the family of a scheme, by where it acts and whether it is trained.
+func family(f pe.Facts) string {
+	k := 0
+	switch sites := f.Sites &^ pe.AtOutput; {
+	case f.Sites == 0:
+		return families[0]
+	case sites == pe.AtEmbed:
+		k = 1
+	case sites == pe.AtQK || sites == pe.AtQK|pe.AtValues:
+		k = 3
+	case sites == pe.AtLogits || sites == pe.AtLogits|pe.AtValues:
+		k = 5
+	default:
+		return families[len(families)-1]
+	}
+	if f.Parameters > 0 {
+		k++
+	}
+	return families[k]
+}
+
+// Entries describes all schemes, by name.
+func Entries(s Setting) ([]Entry, error) {
+	var all []Entry
+	for _, scheme := range pe.Schemes() {
+		own := s
+		own.Given = nil
+		e, err := Describe(scheme, own)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}

@@ -1,0 +1,507 @@
+package catalogue
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/data/array"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+var update = flag.Bool("update", false, "write docs/encodings.md anew")
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := torchpe.CheckNoLiveTensors(); err != nil && code == 0 {
+		fmt.Println(err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// Table 2 of Wennberg and Henter 2021: n, d of the position embeddings; S = 5, H = 12, L = 12.
+// ALBERT's column "Ke et al." takes its width of 128, which its layers share.
+func TestParametersOfTISATable2(t *testing.T) {
+	for _, c := range []struct {
+		model            string
+		tokens, width    int
+		table, tupe, own int
+	}{
+		{"Longformer", 4096, 768, 3_145_728, 4_325_376, 2_160},
+		{"BERT/RoBERTa", 512, 768, 393_216, 1_572_864, 2_160},
+		{"ALBERT", 512, 128, 65_536, 98_304, 2_160},
+	} {
+		heads := 12
+		if c.width%heads != 0 {
+			heads = 16 // counts of learn and tupe do not depend on it
+		}
+		for _, s := range []struct {
+			scheme string
+			size   pe.Size
+			want   int
+		}{
+			{"learn", pe.Size{Tokens: c.tokens, DModel: c.width, Heads: heads, Layers: 12}, c.table},
+			{"tupe", pe.Size{Tokens: c.tokens, DModel: c.width, Heads: heads, Layers: 12}, c.tupe},
+			{"tisa", pe.Size{Tokens: c.tokens, DModel: 768, Heads: 12, Layers: 12}, c.own},
+			// "added to the counts in other columns"
+			{"learn+tisa", pe.Size{Tokens: c.tokens, DModel: 768, Heads: 12, Layers: 12},
+				c.tokens*768 + c.own},
+		} {
+			scheme, err := pe.Find(s.scheme)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := Describe(scheme, Setting{Size: s.size, Fidelity: "text"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Parameters == nil || *e.Parameters != s.want {
+				t.Errorf("%s, %s: %s parameters, want %d", c.model, s.scheme, count(e.Parameters), s.want)
+			}
+		}
+	}
+}
+
+// Table 1 of the same paper, in its order: inductive, data-driven, parameter efficient, translation
+// invariant, parallelizable, interpretable.
+func TestCriteriaOfTISATable1(t *testing.T) {
+	for name, want := range map[string]string{
+		"1d-fixed": "101010", "learn": "010010", "relative": "011100", "t5": "011111",
+		"floater": "111000", "synthesizer": "011010", "tupe": "010010",
+		"rope": "101110", "tisa": "111111",
+	} {
+		scheme, err := pe.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, got := scheme.Criteria, ""
+		for _, is := range []bool{c.Inductive, c.DataDriven, c.ParameterEfficient,
+			c.TranslationInvariant, c.Parallelizable, c.Interpretable} {
+			got += map[bool]string{true: "1", false: "0"}[is]
+		}
+		if got != want || !c.Printed {
+			t.Errorf("%s: %s, printed %v, want %s as printed", name, got, c.Printed, want)
+		}
+	}
+}
+
+func TestEntries(t *testing.T) {
+	all, err := Entries(DefaultSetting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != len(pe.Names()) {
+		t.Errorf("%d entries of %d schemes", len(all), len(pe.Names()))
+	}
+	for _, e := range all {
+		if e.Parameters == nil && e.Refused == "" || !slices.Contains(families, e.Family) ||
+			e.Year < 2017 || e.Reference == "" || e.Formula == "" {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+func TestRefusedSize(t *testing.T) {
+	scheme, err := pe.Find("rope-3d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := DefaultSetting()
+	s.DModel, s.Heads = 8, 4
+	e, err := Describe(scheme, s)
+	if err != nil || e.Parameters != nil || !strings.Contains(e.Refused, "head width 2") {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if !strings.Contains(Show(e, s), "refused: rope-3d") {
+		t.Error("show does not say so")
+	}
+}
+
+func TestWhere(t *testing.T) {
+	all, err := Entries(DefaultSetting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(conditions ...string) string {
+		kept, err := Where(all, conditions)
+		if err != nil {
+			return err.Error()
+		}
+		var names []string
+		for _, e := range kept {
+			names = append(names, e.Name)
+		}
+		return strings.Join(names, " ")
+	}
+	for _, c := range []struct{ condition, want string }{
+		{"name=tisa", "tisa"},
+		{"year<=2017", "1d-fixed"},
+		{"acts_on=nowhere", "c-nope nope"},
+		{"reference=SHAW", "relative"},
+		{"parameters=60", "tisa"},
+		{"yeer=3", `unknown key "yeer"; did you mean "year"?`},
+		{"year=new", `"new" is not a whole number`},
+		{"causal=maybe", "want causal=yes or causal=no"},
+		{"name>=a", "which = and != compare"},
+		{"causal", "want key=value"},
+	} {
+		if got := names(c.condition); got != c.want && (!strings.Contains(c.want, " ") ||
+			!strings.Contains(got, c.want)) {
+			t.Errorf("%s: %s, want %s", c.condition, got, c.want)
+		}
+	}
+	if got := names("printed=yes", "data_driven=no"); got != "1d-fixed rope" { // TISA's Table 1
+		t.Errorf("printed and not data-driven: %s", got)
+	}
+	if a, b := strings.Fields(names("causal=yes")),
+		strings.Fields(names("causal!=yes")); len(a)+len(b) != len(all) || len(a) == 0 {
+		t.Errorf("%v causal, %v not", a, b)
+	}
+}
+
+// instance builds a scheme for a test.
+func instance(t *testing.T, name string, s Setting) *Instance {
+	t.Helper()
+	scheme, err := pe.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Fidelity == "" {
+		s.Fidelity = "code"
+	}
+	at, err := Place("grid", s.Tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := Build(scheme, s, at, 0.2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(i.Close)
+	return i
+}
+
+// Equations 5 and 6 of TISA, with parameters from outside.
+func TestGivenParameters(t *testing.T) {
+	const n = 5
+	i := instance(t, "tisa", Setting{Size: pe.Size{Tokens: n, DModel: 8, Heads: 2, Layers: 1},
+		Given: pe.Options{"tisa-kernels": "1"}})
+	shape := []int{1, 1, 2}
+	a, b, c := []float64{0.5, -1}, []float64{0.1, -0.3}, []float64{1, -2}
+	given := []array.Array{
+		// member 1 of 2, as in a checkpoint
+		{Name: "pe.a", Shape: shape, Data: a}, {Name: "b", Shape: shape, Data: b},
+		{Name: "w/pe.c", Shape: append([]int{2}, shape...),
+			Data: append([]float64{7, 7}, c...)},
+		{Name: "state/loss", Shape: []int{1}, Data: []float64{0}},
+		{Name: "block0.mlp.in.weight", Shape: []int{1}, Data: []float64{0}}, // of another part of a model
+	}
+	if err := i.Set(given, 1); err != nil {
+		t.Fatal(err)
+	}
+	got, kind, err := i.Values(Want{})
+	if err != nil || kind != kindBias || !slices.Equal(got.Shape, []int{2, n, n}) {
+		t.Fatalf("%v %v %v", kind, got.Shape, err)
+	}
+	for h := range 2 {
+		for q := range n {
+			for k := range n {
+				d := float64(k-q) - c[h]
+				if want := a[h] * math.Exp(-math.Abs(b[h])*d*d); math.Abs(got.Data[(h*n+q)*n+k]-want) > 1e-14 {
+					t.Fatalf("head %d, query %d, key %d: %v, want %v", h, q, k, got.Data[(h*n+q)*n+k], want)
+				}
+			}
+		}
+	}
+	for want, wrong := range map[string][]array.Array{
+		"pe.c is missing":    given[:2],
+		"want [1 1 2]":       {{Name: "a", Shape: []int{2}, Data: a}},
+		"has members 0 to 1": given[2:],
+		"pe.d is no paramet": {{Name: "pe.d", Shape: shape, Data: a}},
+	} {
+		if err := i.Set(wrong, 2); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// The product of rotated queries and keys depends on their offset alone, and rotation keeps
+// lengths.
+func TestRotatedQueries(t *testing.T) {
+	const h, n, dh = 2, 6, 4
+	i := instance(t, "rope", Setting{Size: pe.Size{Tokens: n, DModel: h * dh, Heads: h, Layers: 1}})
+	x := array.Array{Shape: []int{n, h * dh}, Data: make([]float64, n*h*dh)}
+	for k := range x.Data {
+		x.Data[k] = float64(k%(h*dh)) + 1 // the same at all places
+	}
+	q, kind, err := i.Values(Want{Q: x})
+	if err != nil || kind != kindQuery || !slices.Equal(q.Shape, []int{h, n, dh}) {
+		t.Fatalf("%v %v %v", kind, q.Shape, err)
+	}
+	for head := range h {
+		for place := range n {
+			sum, want := 0.0, 0.0
+			for k := range dh {
+				v, given := q.Data[(head*n+place)*dh+k], x.Data[head*dh+k]
+				sum, want = sum+v*v, want+given*given
+			}
+			if math.Abs(sum-want) > 1e-12*want {
+				t.Errorf("head %d, place %d: squared length %v, want %v", head, place, sum, want)
+			}
+		}
+	}
+	logits, kind, err := i.Values(Want{Q: x, K: x})
+	if err != nil || kind != kindLogits {
+		t.Fatal(kind, err)
+	}
+	for head := range h {
+		for a := 1; a < n; a++ {
+			for b := 1; b < n; b++ {
+				at := (head*n+a)*n + b
+				if math.Abs(logits.Data[at]-logits.Data[at-n-1]) > 1e-12*math.Abs(logits.Data[at]) {
+					t.Fatalf("head %d: logits at %d,%d and %d,%d differ", head, a, b, a-1, b-1)
+				}
+			}
+		}
+	}
+}
+
+func TestValuesRefused(t *testing.T) {
+	size := pe.Size{Tokens: 4, DModel: 8, Heads: 2, Layers: 2}
+	x := array.Array{Shape: []int{4, 8}, Data: make([]float64, 32)}
+	for _, c := range []struct {
+		scheme string
+		want   Want
+		says   string
+	}{
+		{"rope", Want{}, "give queries and keys"},
+		{"nope", Want{}, "acts nowhere"},
+		{"rope", Want{Kind: kindTable}, "rope has no table: it acts on q and k"},
+		{"learn", Want{Kind: kindBias}, "learn has no bias"},
+		{"learn", Want{Kind: "tabel"}, "there are table, bias"},
+		{"learn", Want{Layer: 2}, "there are layers 0 to 1"},
+		{"rope", Want{Kind: kindLogits, Q: x}, "logits need queries and keys"},
+		{"rope", Want{Q: array.Array{Shape: []int{4, 4}, Data: make([]float64, 16)}},
+			"want [H,N,Dh] = [2,4,4] or [N,D] = [4,8]"},
+		{"conv-pos", Want{}, "depends on the input, which --x gives"},
+		{"conv-pos", Want{X: array.Array{Shape: []int{4, 4}, Data: make([]float64, 16)}},
+			"embeddings have shape [4 4], want [N,D] = [4,8]"},
+		{"conv-pos", Want{Kind: kindInput}, "x needs embeddings"},
+		{"rope", Want{Kind: kindInput, X: x}, "rope leaves embeddings as they are: it acts on q and k"},
+		{"rope", Want{Kind: kindValue}, "v needs values"},
+		{"detr", Want{Q: x, K: x}, "give --params that hold block0.attn.in.weight"},
+		{"detr", Want{X: x}, "or --x with --params that hold block0.attn.in.weight"},
+	} {
+		if _, _, err := instance(t, c.scheme, Setting{Size: size}).Values(c.want); err == nil ||
+			!strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %s", c.scheme, err, c.says)
+		}
+	}
+}
+
+// wavy are numbers that have nothing to do with each other.
+func wavy(seed float64, shape ...int) array.Array {
+	a := array.Array{Shape: shape}
+	count := 1
+	for _, d := range shape {
+		count *= d
+	}
+	for k := range count {
+		a.Data = append(a.Data, math.Sin(seed+1.3*float64(k*k)))
+	}
+	return a
+}
+
+// Baevski et al. 2020: x + GELU(conv(x) + b), with one group and a kernel of 3 as plain loops.
+func TestConvolvedEmbeddings(t *testing.T) {
+	const n, d, k = 5, 4, 3
+	i := instance(t, "conv-pos", Setting{Size: pe.Size{Tokens: n, DModel: d, Heads: 1, Layers: 2},
+		Given: pe.Options{"conv-kernel": "3", "conv-groups": "1"}})
+	x, v, gain, bias := wavy(1, n, d), wavy(2, d, d, k), wavy(3, k), wavy(4, d)
+	if err := i.Set([]array.Array{{Name: "v", Shape: v.Shape, Data: v.Data},
+		{Name: "gain", Shape: gain.Shape, Data: gain.Data}, {Name: "bias", Shape: bias.Shape,
+			Data: bias.Data}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	got, kind, err := i.Values(Want{X: x})
+	if err != nil || kind != kindInput || !slices.Equal(got.Shape, []int{n, d}) {
+		t.Fatal(kind, got.Shape, err)
+	}
+	var norm [k]float64
+	for at, w := range v.Data {
+		norm[at%k] += w * w
+	}
+	for token := range n {
+		for out := range d {
+			sum := bias.Data[out]
+			for tap := range k {
+				if seen := token + tap - 1; seen >= 0 && seen < n {
+					for in := range d {
+						sum += gain.Data[tap] * v.Data[(out*d+in)*k+tap] / math.Sqrt(norm[tap]) * x.Data[seen*d+in]
+					}
+				}
+			}
+			want := x.Data[token*d+out] + sum*0.5*(1+math.Erf(sum/math.Sqrt2))
+			if math.Abs(got.Data[token*d+out]-want) > 1e-13 {
+				t.Errorf("token %d, dimension %d: %v, want %v", token, out, got.Data[token*d+out], want)
+			}
+		}
+	}
+}
+
+// Carion et al. 2020: q = W_q (x + P) + b_q, with P the sinusoids of row and column; values carry
+// no position.
+func TestProjectedEmbeddings(t *testing.T) {
+	const n, d = 4, 8
+	size := Setting{Size: pe.Size{Tokens: n, DModel: d, Heads: 2, Layers: 2}}
+	table, _, err := instance(t, "2d-fixed", Setting{Size: size.Size, Fidelity: "text"}).Values(Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	size.Given = pe.Options{"detr-table": "sine"}
+	i := instance(t, "detr", size)
+	x, w, b := wavy(1, n, d), wavy(2, 2, 3*d, d), wavy(3, 2, 3*d)
+	// As in a checkpoint of two members; those of layer 0 and of other parts of a model lie beside
+	// them.
+	if err := i.Set([]array.Array{{Name: "w/block1.attn.in.weight", Shape: w.Shape, Data: w.Data},
+		{Name: "w/block1.attn.in.bias", Shape: b.Shape, Data: b.Data},
+		{Name: "w/block1.attn.out.weight", Shape: []int{1}, Data: []float64{1}}}, 1); err != nil {
+		t.Fatal(err)
+	}
+	for part, kind := range []string{kindQuery, kindKey, kindValue} {
+		got, _, err := i.Values(Want{Kind: kind, Layer: 1, X: x})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for token := range n {
+			for k := range d {
+				row := 3*d + part*d + k // of member 1
+				want := b.Data[row]
+				for in := range d {
+					v := x.Data[token*d+in]
+					if kind != kindValue {
+						v += table.Data[token*d+in]
+					}
+					want += w.Data[row*d+in] * v
+				}
+				if at := (k/4*n+token)*4 + k%4; math.Abs(got.Data[at]-want) > 1e-13 {
+					t.Errorf("%s of token %d, dimension %d: %v, want %v", kind, token, k, got.Data[at], want)
+				}
+			}
+		}
+	}
+	if _, kind, err := i.Values(Want{Layer: 1, X: x}); err != nil || kind != kindLogits {
+		t.Error(kind, err)
+	}
+	if _, _, err := i.Values(Want{X: x}); err == nil {
+		t.Error("layer 0 has no weights")
+	}
+	if err := i.Set([]array.Array{{Name: "attn.in.weight", Shape: []int{d, d},
+		Data: make([]float64, d*d)}}, 0); err == nil || !strings.Contains(err.Error(),
+		"want [24 8]") {
+		t.Error(err)
+	}
+}
+
+// Under a causal mask alone a query of place i sees i + 1 equal keys: Kazemnejad et al. 2023.
+// ALiBi's bias and mask, through the softmax.
+func TestAttentionWeights(t *testing.T) {
+	size := Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 1}}
+	for _, scheme := range []string{"c-nope", "alibi"} {
+		want := Want{}
+		slope := func(int) float64 { return 0 }
+		if scheme == "alibi" {
+			want.Kind, slope = kindWeights, func(h int) float64 { return math.Pow(2, -4*float64(h+1)) } // 2 heads
+		}
+		got, kind, err := instance(t, scheme, size).Values(want)
+		if err != nil || kind != kindWeights {
+			t.Fatal(kind, err)
+		}
+		for h := range 2 {
+			for i := range 6 {
+				sum := 0.0
+				for j := range i + 1 {
+					sum += math.Exp(-slope(h) * float64(i-j))
+				}
+				for j := range 6 {
+					w := 0.0
+					if j <= i {
+						w = math.Exp(-slope(h)*float64(i-j)) / sum
+					}
+					if have := got.Data[(h*6+i)*6+j]; math.Abs(have-w) > 1e-14 {
+						t.Errorf("%s, head %d, query %d, key %d: %v, want %v", scheme, h, i, j, have, w)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestPlace(t *testing.T) {
+	for text, want := range map[string]string{"grid": "a grid of 3 x 4", "line": "a line of 12",
+		"2x6": "a grid of 2 x 6", "3x2x2": "12 points in 3 dimensions"} {
+		if p, err := Place(text, 12); err != nil || p.String() != want {
+			t.Errorf("%s: %v, %v", text, p, err)
+		}
+	}
+	for _, text := range []string{"", "3x3", "axb", "1x1x1x12", "-3x-4", "3x 4"} {
+		if _, err := Place(text, 12); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
+
+// Every scheme that has something to draw draws.
+func TestPlot(t *testing.T) {
+	for _, name := range append(pe.Names(), "rope+learn", "rope+detr") {
+		if name == "nope" {
+			continue
+		}
+		i := instance(t, name, Setting{Size: pe.Size{Tokens: 6, DModel: 24, Heads: 2, Layers: 2}})
+		if _, err := Plot(i, 0); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Plot(instance(t, "nope",
+		Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}}), 0); err == nil ||
+		!strings.Contains(err.Error(), "torchpe pe show nope") {
+		t.Errorf("nope is drawn: %v", err)
+	}
+	i := instance(t, "conv-pos", Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}})
+	i.X = wavy(1, 6, 8)
+	if _, err := Plot(i, 0); err != nil {
+		t.Error(err)
+	}
+	if _, err := Plot(i, 1); err == nil || !strings.Contains(err.Error(), "adds nothing in layer 1") {
+		t.Error(err)
+	}
+}
+
+// docs/encodings.md is what the registry says; go test ./report/catalogue -update writes it.
+func TestPageIsFresh(t *testing.T) {
+	page, err := Page(DefaultSetting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "../../docs/encodings.md"
+	if *update {
+		if err := os.WriteFile(path, []byte(page), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(path)
+	if err != nil || string(have) != page {
+		t.Errorf("%s is stale (%v): run go test ./report/catalogue -update", path, err)
+	}
+	for _, name := range pe.Names() {
+		if !strings.Contains(page, "\n### "+name+"\n") {
+			t.Errorf("%s is not in the page", name)
+		}
+	}
+}

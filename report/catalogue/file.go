@@ -1,0 +1,61 @@
+package catalogue
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+
+	"torchpe/data/array"
+	"torchpe/data/array/arrayfile"
+	"torchpe/data/array/npy"
+)
+
+// ReadArray reads the one array of a file.
+func ReadArray(path string) (array.Array, error) {
+	a, err := arrayfile.Read(path, func([]int) error { return nil })
+	return a.Array, err
+}
+
+// Result holds values and their description, as WriteJSON writes them.
+type Result struct {
+	Scheme string `json:"scheme"`
+	Kind   string `json:"kind"`
+	Layer  int    `json:"layer"`
+	Tokens int    `json:"tokens"`
+	Dim    int    `json:"dim"`
+	Heads  int    `json:"heads"`
+	Shape  []int  `json:"shape"`
+	Values any    `json:"values"` // nested lists; null where a number is not finite
+}
+
+// WriteJSON writes values as a Result.
+func WriteJSON(w io.Writer, i *Instance, kind string, layer int, a array.Array) error {
+	s := i.Setting
+	e := json.NewEncoder(w)
+	return e.Encode(Result{i.Scheme.Name, kind, layer, s.Tokens, s.DModel, s.Heads, a.Shape,
+		lists(a.Shape, a.Data)})
+}
+
+func lists(shape []int, data []float64) any {
+	if len(shape) == 1 {
+		row := make([]any, len(data))
+		for i, v := range data {
+			if v-v == 0 {
+				row[i] = v
+			}
+		}
+		return row
+	}
+	all, each := make([]any, shape[0]), len(data)/shape[0]
+	for i := range all {
+		all[i] = lists(shape[1:], data[i*each:(i+1)*each])
+	}
+	return all
+}
+
+// NPY returns an array as an .npy file.
+func NPY(a array.Array) ([]byte, error) {
+	var b bytes.Buffer
+	err := npy.Write(&b, a, npy.Float64)
+	return b.Bytes(), err
+}

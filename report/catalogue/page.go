@@ -1,0 +1,177 @@
+package catalogue
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"torchpe/models/pe"
+)
+
+// Page returns docs/encodings.md.
+func Page(s Setting) (string, error) {
+	all, err := Entries(s)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `# Positional encodings
+
+<!-- Generated from the registry: torchpe pe list --markdown > docs/encodings.md -->
+
+%d schemes. %s
+`+"`torchpe pe show SCHEME`"+` says the same of any stack at any size,
+`+"`torchpe pe plot SCHEME`"+` draws it, and `+"`torchpe train --pe SCHEME`"+` trains with it.
+
+N tokens, D model width, H heads, Dh = D/H, L layers; x the input of a block, i the query's place,
+j the key's. Numbers of parameters are those that are trained at N = %d, D = %d, H = %d, L = %d with
+the defaults of the published code. "When" follows from TISA's criteria and from what a scheme needs.
+`, len(all), Stacks, s.Tokens, s.DModel, s.Heads, s.Layers)
+	for _, name := range families {
+		var links []string
+		for _, e := range all {
+			if e.Family == name {
+				links = append(links, fmt.Sprintf("[%s](#%s)", e.Name, e.Name))
+			}
+		}
+		if links != nil {
+			fmt.Fprintf(&b, "* **%s**: %s\n", name, strings.Join(links, ", "))
+		}
+	}
+	decisions(&b, all)
+	for _, name := range families {
+		first := true
+		for _, e := range all {
+			if e.Family != name {
+				continue
+			}
+			if first {
+				fmt.Fprintf(&b, "\n## %s\n", name)
+			}
+			first = false
+			section(&b, e)
+		}
+	}
+	return b.String(), nil
+}
+
+// decisions writes the table "Which encoding?": by what is known of the tokens' places, whether a
+// model is to meet more tokens than in training, and what the task allows.
+func decisions(b *strings.Builder, all []Entry) {
+	b.WriteString(`
+## Which encoding?
+
+Find the row of what is known of your tokens; an encoding of a row above it works as well. Fixed encodings are right where their places
+are the true ones; trained ones find out, and start small to generalise (` + "`learn --sigma 0.2`" + `; results/evidence). Where nothing is known of the
+places - regions, sensors, genes - take ` + "`learn`" + `, and look at what it found with ` + "`torchpe analyze map`" + `.
+
+| what is known of the tokens | and | nothing is trained | the encoding is trained |
+|---|---|---|---|
+`)
+	var needs []string
+	for _, e := range all {
+		if !slices.Contains(needs, e.Needs) {
+			needs = append(needs, e.Needs)
+		}
+	}
+	slices.SortFunc(needs, func(a, b string) int { return cmp.Compare(needIndex(a), needIndex(b)) })
+	for _, need := range needs {
+		for _, row := range []struct {
+			text                 string
+			extrapolates, causal bool
+		}{
+			{"models meet more tokens than in training", true, false},
+			{"the number of tokens stays", false, false},
+			{"each token sees only those before it", false, true},
+		} {
+			var fixed, trained []string
+			for _, e := range all {
+				if e.Needs != need || e.Causal != row.causal || !row.causal && e.Extrapolates != row.extrapolates {
+					continue
+				}
+				link := fmt.Sprintf("[%s](#%s)", e.Name, e.Name)
+				if e.ParametersFormula == "none" {
+					fixed = append(fixed, link)
+				} else {
+					trained = append(trained, link)
+				}
+			}
+			if fixed != nil || trained != nil {
+				fmt.Fprintf(b, "| %s | %s | %s | %s |\n", need, row.text, strings.Join(fixed, ", "),
+					strings.Join(trained, ", "))
+			}
+		}
+	}
+}
+
+// needIndex returns the place of a need among the needs, from the least on.
+func needIndex(text string) int {
+	for n := pe.NeedsOrder; n <= pe.NeedsPoints; n++ {
+		if n.String() == text {
+			return int(n)
+		}
+	}
+	return -1
+}
+
+// section writes a scheme's section.
+func section(b *strings.Builder, e Entry) {
+	fmt.Fprintf(b, "\n### %s\n\n%s.\n\n```\n%s\n```\n\n", e.Name, capital(e.Summary), e.Formula)
+	fmt.Fprintf(b, "* Paper: *%s*, %s\n", e.Title, e.Reference)
+	fmt.Fprintf(b, "* When: %s\n", when(e))
+	cost := "no trained parameters"
+	if e.ParametersFormula != "none" {
+		cost = fmt.Sprintf("%s trained parameters (%s)",
+			count(e.Parameters), strings.ReplaceAll(e.ParametersFormula, "\n", " "))
+	}
+	if !e.Criteria.Parallelizable {
+		cost += "; slow: TISA's Table 1 or its words call it hard to parallelize"
+	}
+	fmt.Fprintf(b, "* Cost: %s\n", cost)
+	if len(e.Options) > 0 {
+		b.WriteString("* Options:\n")
+	}
+	for _, o := range e.Options {
+		value := "`" + o.Code + "`"
+		if o.Code != o.Text {
+			value = fmt.Sprintf("`%s` in the code, `%s` in the text", o.Code, o.Text)
+		}
+		fmt.Fprintf(b, "  * `--%s`: %s. Default %s\n", o.Name, o.Help, value)
+	}
+}
+
+// when returns the conditions under which a scheme is useful, by its entry.
+func when(e Entry) string {
+	var s []string
+	s = append(s, "there are "+e.Needs)
+	if e.Causal {
+		s = append(s, "each token may see only those before it")
+	}
+	if e.Extrapolates {
+		s = append(s, "models are to be evaluated at more tokens than they were trained on")
+	}
+	if e.ActsOn == "nowhere" {
+		s = append(s, "positions should not matter, or only through the mask")
+	} else if e.Criteria.TranslationInvariant {
+		s = append(s, "the offset between tokens matters rather than their place")
+	} else {
+		s = append(s, "the place itself matters")
+	}
+	if e.Criteria.DataDriven {
+		s = append(s, "the data should decide what positions mean")
+	}
+	if e.Criteria.Interpretable {
+		s = append(s, "what was learned is to be read off")
+	}
+	text := s[0]
+	if len(s) > 1 {
+		text = strings.Join(s[:len(s)-1], ", ") + " and " + s[len(s)-1]
+	}
+	if !e.Extrapolates {
+		text += "; not for more tokens than in training"
+	}
+	return text
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

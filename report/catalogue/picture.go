@@ -1,0 +1,368 @@
+package catalogue
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"torchpe/data/array"
+	"torchpe/models/pe"
+	"torchpe/report/figure"
+)
+
+const mostHeads = 4 // that a figure shows
+
+// picture holds one view of an instance: matrices, and their means against the distance.
+type picture struct {
+	kind     string
+	matrices []figure.Matrix
+	against  figure.Lines
+}
+
+// pictures returns all views of an instance: the table, the bias, and the logits of equal queries
+// and keys.
+func (i *Instance) pictures(layer int) ([]picture, error) {
+	var all []picture
+	sites := i.sites()
+	if sites&pe.AtEmbed != 0 {
+		t, _, err := i.Values(Want{Kind: kindTable, Layer: layer})
+		var p picture
+		if err == nil {
+			p = i.table(t)
+		} else if p, err = i.response(layer); err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	bias := false
+	if sites&pe.AtLogits != 0 {
+		b, _, err := i.Values(Want{Kind: kindBias, Layer: layer})
+		if err != nil {
+			return nil, err
+		}
+		if bias = !constant(b.Data); bias {
+			all = append(all, i.pairs("bias", "bias on the logits", b))
+		}
+	}
+	if sites&pe.AtQK != 0 || sites&pe.AtLogits != 0 && !bias {
+		ones := array.Array{Shape: []int{i.Setting.Heads, i.Positions.Tokens(),
+			i.Setting.DModel / i.Setting.Heads}}
+		ones.Data = make([]float64, ones.Shape[0]*ones.Shape[1]*ones.Shape[2])
+		for k := range ones.Data {
+			ones.Data[k] = 1
+		}
+		l, _, err := i.Values(Want{Kind: kindLogits, Layer: layer, Q: ones, K: ones})
+		var p picture
+		if err == nil {
+			p = i.pairs("equal q and k", "logit of all-ones q and k", l)
+		} else if p, err = i.addedToQ(layer, ones.Shape); err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	if sites == 0 && i.encoding.Attention().Causal {
+		w, _, err := i.Values(Want{Kind: kindWeights, Layer: layer})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, i.pairs("attention", "weight of equal q and k", w))
+		sites = pe.AtLogits
+	}
+	if sites == 0 {
+		return nil, fmt.Errorf("%s acts nowhere: any order of tokens is the same to it, "+
+			"and it has no table, bias or mask: there is nothing to draw; torchpe pe show %s "+
+			"says what it is",
+			i.Scheme.Name, i.Scheme.Name)
+	}
+	if all == nil {
+		return nil, fmt.Errorf("%s acts on %v: there is no table, bias or rotation to draw",
+			i.Scheme.Name, sites)
+	}
+	return all, nil
+}
+
+func constant(data []float64) bool {
+	for _, v := range data {
+		if v != data[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// response shows the addend of a scheme whose Embed hook depends on the embeddings: for X, or where
+// that is not given, for embeddings that are 1 for the token in the middle of the order and 0
+// elsewhere.
+func (i *Instance) response(layer int) (picture, error) {
+	n, d := i.Positions.Tokens(), i.Setting.DModel
+	added := func(x array.Array) ([]float64, error) {
+		y, _, err := i.Values(Want{Kind: kindInput, Layer: layer, X: x})
+		for k := range y.Data {
+			y.Data[k] -= x.Data[k]
+		}
+		return y.Data, err
+	}
+	x, middle, title := i.X, n/2, "added to the given x"
+	if x.Data == nil {
+		title = fmt.Sprintf("added to x, 1 at place %d, 0 elsewhere", middle)
+		x = array.Array{Shape: []int{n, d}, Data: make([]float64, n*d)}
+		for token, at := range i.Positions.Index {
+			for k := range d {
+				if at == middle {
+					x.Data[token*d+k] = 1
+				}
+			}
+		}
+	}
+	values, err := added(x)
+	if err != nil {
+		return picture{}, err
+	}
+	if constant(values) {
+		return picture{}, fmt.Errorf("%s adds nothing in layer %d", i.Scheme.Name, layer)
+	}
+	norms := make([]float64, n) // by place in the order
+	for token, at := range i.Positions.Index {
+		for k := range d {
+			norms[at] = math.Hypot(norms[at], values[token*d+k])
+		}
+	}
+	return picture{kind: "response", matrices: []figure.Matrix{
+		{Title: title, XLabel: "dimension", YLabel: "token", Rows: n, Columns: d, Values: values,
+			Scale: figure.Diverging, BarLabel: "value"},
+	}, against: figure.Lines{Title: "by place", XLabel: "place in the order",
+		YLabel: "norm of what is added", NoMembers: true, Markers: true,
+		Series: []figure.LineSeries{{Label: i.Scheme.Name, X: steps(0, n-1),
+			Values: [][]float64{norms}}}}}, nil
+}
+
+// addedToQ shows the table that a scheme adds to the input of the projections to q and k. With the
+// identity for a projection it equals the change of q.
+func (i *Instance) addedToQ(layer int, shape []int) (picture, error) {
+	q, _, err := i.Values(Want{Kind: kindQuery, Layer: layer,
+		Q:        array.Array{Shape: shape, Data: make([]float64, shape[0]*shape[1]*shape[2])},
+		identity: true})
+	if err != nil {
+		return picture{}, err
+	}
+	h, n, dh := shape[0], shape[1], shape[2]
+	t := array.Array{Shape: []int{n, h * dh}, Data: make([]float64, h*n*dh)}
+	for head := range h {
+		for token := range n {
+			copy(t.Data[token*h*dh+head*dh:], q.Data[(head*n+token)*dh:(head*n+token+1)*dh])
+		}
+	}
+	p := i.table(t)
+	p.matrices[0].Title = "added to what q and k are made of"
+	return p, nil
+}
+
+// table shows a table [N,D] and the dot products of its rows.
+func (i *Instance) table(t array.Array) picture {
+	n, d := t.Shape[0], t.Shape[1]
+	dots := make([]float64, n*n)
+	for a := range n {
+		for b := range n {
+			for k := range d {
+				dots[a*n+b] += t.Data[a*d+k] * t.Data[b*d+k]
+			}
+		}
+	}
+	p := picture{kind: "table", matrices: []figure.Matrix{
+		{Title: "table", XLabel: "dimension", YLabel: "token", Rows: n, Columns: d, Values: t.Data,
+			Scale: figure.Diverging, BarLabel: "value"},
+		{Title: "dot products", XLabel: "token", YLabel: "token", Rows: n, Columns: n, Values: dots,
+			BarLabel: "dot product"},
+	}}
+	p.against = figure.Lines{Title: "against distance", XLabel: "distance in the order",
+		YLabel: "dot product",
+		Series: []figure.LineSeries{{Label: i.Scheme.Name, X: steps(0, n-1),
+			Values: byOffset(dots, i.Positions.Index, 0, n-1)}}, Markers: true, NoMembers: true}
+	return p
+}
+
+// pairs shows matrices [H,N,N] over queries and keys.
+func (i *Instance) pairs(kind, label string, m array.Array) picture {
+	heads, n := m.Shape[0], m.Shape[1]
+	shown, all, most := min(heads, mostHeads), false, n-1
+	if alike(m) && heads > 1 {
+		shown, all = 1, true
+	}
+	p := picture{kind: kind, against: figure.Lines{Title: "against offset",
+		XLabel: "key minus query", YLabel: label, NoMembers: true}}
+	low, high := ends(m.Data[:shown*n*n])
+	causal := i.encoding.Attention().Causal
+	if causal {
+		most = 0
+	}
+	for h := range shown {
+		values, title, name := m.Data[h*n*n:(h+1)*n*n], kind, i.Scheme.Name
+		if heads > 1 {
+			title, name = fmt.Sprintf("%s, head %d", kind, h+1), fmt.Sprintf("head %d", h+1)
+		}
+		if all {
+			title, name = kind+", all heads", i.Scheme.Name
+		}
+		panel := figure.Matrix{Title: title, XLabel: "key", YLabel: "query", Rows: n, Columns: n,
+			Values: values, Min: low, Max: high,
+			BarLabel: label, HideBar: h < shown-1}
+		if low < 0 && high > 0 {
+			far := math.Max(-low, high)
+			panel.Scale, panel.Min, panel.Max = figure.Diverging, -far, far
+		}
+		if causal {
+			panel.Values = i.masked(values)
+		}
+		p.matrices = append(p.matrices, panel)
+		p.against.Series = append(p.against.Series,
+			figure.LineSeries{Label: name, X: steps(1-n, most),
+				Values: byOffset(values, i.Positions.Index, 1-n, most)})
+	}
+	return p
+}
+
+// alike reports whether all matrices of [H,N,N] are the same.
+func alike(m array.Array) bool {
+	each := m.Shape[1] * m.Shape[2]
+	for k, v := range m.Data {
+		if v != m.Data[k%each] {
+			return false
+		}
+	}
+	return true
+}
+
+// masked returns a matrix [N,N] with NaN where a causal mask hides the key.
+func (i *Instance) masked(values []float64) []float64 {
+	left := slices.Clone(values)
+	for row, query := range i.Positions.Index {
+		for column, key := range i.Positions.Index {
+			if key > query {
+				left[row*len(i.Positions.Index)+column] = math.NaN()
+			}
+		}
+	}
+	return left
+}
+
+// ends returns the least and the largest number, which differ: by 1 where they are the same but for
+// rounding.
+func ends(data []float64) (low, high float64) {
+	low, high = data[0], data[0]
+	for _, v := range data {
+		low, high = math.Min(low, v), math.Max(high, v)
+	}
+	if high-low <= 1e-12*math.Max(math.Abs(low), math.Abs(high)) {
+		high = low + 1
+	}
+	return low, high
+}
+
+func steps(from, to int) []float64 {
+	var x []float64
+	for v := from; v <= to; v++ {
+		x = append(x, float64(v))
+	}
+	return x
+}
+
+// byOffset returns the mean of the entries of a matrix [N,N] over query and key whose places in the
+// order are apart by an offset, for offsets from the least to the most.
+func byOffset(values []float64, index []int, least, most int) [][]float64 {
+	sums, entries := make([]float64, most-least+1), make([]float64, most-least+1)
+	for row, query := range index {
+		for column, key := range index {
+			if at := key - query - least; at >= 0 && at < len(sums) {
+				sums[at] += values[row*len(index)+column]
+				entries[at]++
+			}
+		}
+	}
+	for i := range sums {
+		sums[i] /= entries[i]
+	}
+	return [][]float64{sums}
+}
+
+// note returns the note under a figure of an instance.
+func (i *Instance) note(layer int) string {
+	s := i.Setting
+	text := fmt.Sprintf("N = %d tokens on %v, D = %d, H = %d, layer %d of %d, seed %d, "+
+		"in the reading of the %s. Lines are means over all pairs at a distance.",
+		s.Tokens, i.Positions, s.DModel, s.Heads, layer+1, s.Layers, i.seed, s.Fidelity)
+	if s.Heads > mostHeads && i.sites()&^pe.AtEmbed != 0 {
+		text += fmt.Sprintf(" The first %d heads are shown.", mostHeads)
+	}
+	if i.encoding.Attention().Causal {
+		text += " Grey: hidden by the causal mask."
+	}
+	return text
+}
+
+// Plot draws the pictures of an instance: matrices above, their means against the distance below.
+func Plot(i *Instance, layer int) (*figure.Figure, error) {
+	all, err := i.pictures(layer)
+	if err != nil {
+		return nil, err
+	}
+	title := i.Scheme.Name + ": " + i.Scheme.Summary
+	if len(title) > 110 { // of a stack: it would run out of the page
+		title = i.Scheme.Name
+	}
+	page := figure.Page{Width: figure.PageWidth, Title: title, Note: i.note(layer)}
+	for _, p := range all {
+		row := figure.Row{Height: 2.4}
+		if len(p.matrices) > 2 { // narrow ones, which are square
+			row.Height = 1.75
+		}
+		for k := range p.matrices {
+			weight := 1.0
+			if !p.matrices[k].HideBar && len(p.matrices) > 2 {
+				weight = 1.35
+			}
+			row.Cells = append(row.Cells, figure.Cell{Panel: p.matrices[k], Weight: weight})
+		}
+		if len(p.matrices) == 1 {
+			row.Cells = append(row.Cells, figure.Cell{Panel: p.against, Weight: 1.3})
+			page.Rows = append(page.Rows, row)
+			continue
+		}
+		page.Rows = append(page.Rows, row,
+			figure.Row{Height: 2.2, Cells: []figure.Cell{{Panel: p.against}}})
+	}
+	return figure.Compose(page)
+}
+
+// noteOf returns the note of the first causal instance, or else of the first.
+func noteOf(all []*Instance, layer int) string {
+	for _, i := range all {
+		if i.encoding.Attention().Causal {
+			return i.note(layer)
+		}
+	}
+	return all[0].note(layer)
+}
+
+// PlotSideBySide draws instances in a column each: the first matrix, and its means against the
+// distance.
+func PlotSideBySide(all []*Instance, layer int) (*figure.Figure, error) {
+	const most = 6
+	if len(all) > most {
+		return nil, fmt.Errorf("%d schemes: a figure holds at most %d", len(all), most)
+	}
+	page := figure.Page{Width: math.Max(figure.PageWidth, 2.4*float64(len(all))),
+		Note: noteOf(all, layer)}
+	rows := []figure.Row{{Height: 2.3}, {Height: 2.2}}
+	for _, i := range all {
+		p, err := i.pictures(layer)
+		if err != nil {
+			return nil, err
+		}
+		m, lines := p[0].matrices[0], p[0].against
+		m.Title, m.HideBar, lines.Title = i.Scheme.Name+": "+m.Title, false, i.Scheme.Name+": "+lines.Title
+		rows[0].Cells = append(rows[0].Cells, figure.Cell{Panel: m})
+		rows[1].Cells = append(rows[1].Cells, figure.Cell{Panel: lines})
+	}
+	page.Rows = rows
+	return figure.Compose(page)
+}

@@ -1,0 +1,454 @@
+package catalogue
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"torchpe/data/array"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// The kinds of values.
+const (
+	kindTable   = "table"   // added to the input of a block, [N,D]
+	kindBias    = "bias"    // output of the Logits hook for logits and inputs of zero, [H,N,N]
+	kindInput   = "x"       // output of the Embed hook for given embeddings, [N,D]
+	kindQuery   = "q"       // output of the QKV hook for given queries, [H,N,Dh]
+	kindKey     = "k"       // output of the QKV hook for given keys, [H,N,Dh]
+	kindValue   = "v"       // output of the QKV hook for given values, [H,N,Dh]
+	kindLogits  = "logits"  // of given queries and keys, before mask, temperature and softmax, [H,N,N]
+	kindWeights = "weights" // of attention, with zeros for logits that are not given, [H,N,N]
+)
+
+// Kinds lists the kinds of values.
+func Kinds() []string {
+	return []string{kindTable, kindBias, kindInput, kindQuery, kindKey, kindValue, kindLogits, kindWeights}
+}
+
+// Instance is a scheme with its parameters, in float64 on the CPU. Close it.
+type Instance struct {
+	Scheme    pe.Scheme
+	Setting   Setting
+	Positions pe.Positions
+	X         array.Array // embeddings [N,D] to draw responses to; none where Data is nil
+
+	encoding pe.Encoding
+	params   *torchpe.ParamSet
+	seed     uint64
+	weights  map[string][]float64 // of given projections, by their names in a checkpoint
+}
+
+// Build makes an instance with the initial parameters, in float64, of a run's member that has that
+// sigma and seed.
+func Build(scheme pe.Scheme, s Setting, at pe.Positions, sigma float64,
+	seed uint64) (*Instance, error) {
+	options, err := s.options(scheme)
+	if err != nil {
+		return nil, err
+	}
+	i := &Instance{Scheme: scheme, Setting: s, Positions: at, seed: seed,
+		params: torchpe.NewParamSet(1, torchpe.Float64, torchpe.CPU)}
+	i.encoding, err = scheme.Build(pe.Config{
+		Members: 1, Layers: s.Layers, Heads: s.Heads, DModel: s.DModel, Positions: at,
+		Sigma: []float64{sigma}, Options: options,
+	}, i.params)
+	if err != nil {
+		return nil, err
+	}
+	if err := i.params.Build([]uint64{seed}); err != nil {
+		i.params.Close()
+		return nil, err
+	}
+	return i, nil
+}
+
+// Close frees the parameters.
+func (i *Instance) Close() { i.params.Close() }
+
+// sites returns the places where the scheme acts.
+func (i *Instance) sites() pe.Site { return i.encoding.Sites() }
+
+// Set replaces parameters by arrays of their names, with or without "pe.". They may lie as in a
+// checkpoint, which has an axis of members in front, of which member is taken. Every parameter that
+// is trained must be there; names that are no parameter of the scheme are an error, but those of
+// other parts of a model.
+func (i *Instance) Set(given []array.Array, member int) error {
+	left := map[string]bool{}
+	for _, p := range i.params.All() {
+		if p.Trainable {
+			left[p.Name] = true
+		}
+	}
+	for _, a := range given {
+		a.Name = strings.TrimPrefix(a.Name, "w/") // in a checkpoint
+		p := i.params.Get(a.Name)
+		if p == nil {
+			p = i.params.Get("pe." + a.Name)
+		}
+		if p == nil && strings.HasSuffix(a.Name, projectionWeight) ||
+			strings.HasSuffix(a.Name, projectionBias) {
+			if err := i.setProjection(a, member); err != nil {
+				return err
+			}
+			continue
+		}
+		if p == nil {
+			if ours := strings.HasPrefix(a.Name, "pe.") || !strings.ContainsAny(a.Name,
+				"./"); ours {
+				return fmt.Errorf("%s is no parameter of %s, which has %s",
+					a.Name, i.Scheme.Name, i.Parameters())
+			}
+			continue
+		}
+		data, err := ofMember(a, p.Name, p.Shape[1:], member)
+		if err != nil {
+			return err
+		}
+		if err := i.params.Set(p.Name, data); err != nil {
+			return err
+		}
+		delete(left, p.Name)
+	}
+	for _, p := range i.params.All() {
+		if left[p.Name] {
+			return fmt.Errorf("%s is missing: %s has %s", p.Name, i.Scheme.Name, i.Parameters())
+		}
+	}
+	return nil
+}
+
+// ofMember returns the numbers of an array of the wanted shape, or of that with an axis of members
+// in front, of which one is taken.
+func ofMember(a array.Array, name string, want []int, member int) ([]float64, error) {
+	switch {
+	case slices.Equal(a.Shape, want):
+		return a.Data, nil
+	case len(a.Shape) == 0 || !slices.Equal(a.Shape[1:], want):
+		return nil, fmt.Errorf("%s has shape %v, want %v", name, a.Shape, want)
+	case member < 0 || member >= a.Shape[0]:
+		return nil, fmt.Errorf("%s has members 0 to %d, and not %d", name, a.Shape[0]-1, member)
+	}
+	each := len(a.Data) / a.Shape[0]
+	return a.Data[member*each : (member+1)*each], nil
+}
+
+// Suffixes of the names of the projections to queries, keys and values in a checkpoint.
+const (
+	projectionWeight = "attn.in.weight" // [3D,D]
+	projectionBias   = "attn.in.bias"   // [3D]
+)
+
+// projection returns the name of a layer's projections.
+func projection(layer int, name string) string { return fmt.Sprintf("block%d.%s", layer, name) }
+
+// setProjection keeps the weights of projections: block0.attn.in.weight is that of layer 0,
+// attn.in.weight that of all.
+func (i *Instance) setProjection(a array.Array, member int) error {
+	d := i.Setting.DModel
+	want := []int{3 * d, d}
+	if strings.HasSuffix(a.Name, projectionBias) {
+		want = want[:1]
+	}
+	data, err := ofMember(a, a.Name, want, member)
+	if err != nil {
+		return err
+	}
+	if i.weights == nil {
+		i.weights = map[string][]float64{}
+	}
+	for layer := range i.Setting.Layers {
+		if a.Name == projectionWeight || a.Name == projectionBias {
+			i.weights[projection(layer, a.Name)] = data
+		}
+	}
+	i.weights[a.Name] = data
+	return nil
+}
+
+// Parameters lists the names and shapes of all parameters, in one line.
+func (i *Instance) Parameters() string {
+	var all []string
+	for _, p := range i.params.All() {
+		text := fmt.Sprintf("%s %v", p.Name, p.Shape[1:])
+		if !p.Trainable {
+			text += " (computed)"
+		}
+		all = append(all, text)
+	}
+	if all == nil {
+		return "no parameters"
+	}
+	return strings.Join(all, ", ")
+}
+
+// Want selects the values that Values returns.
+type Want struct {
+	Kind  string // one of Kinds; "" for the kind that suits the scheme and the given arrays
+	Layer int
+	// Given are embeddings [N,D]; and queries, keys and values [H,N,Dh], or [N,D] with the heads
+	// side by side. None where Data is nil. Without queries, keys or values they are the embeddings
+	// times the weights of the layer, where Set had those.
+	X, Q, K, V array.Array
+
+	identity bool // projections are the identity
+}
+
+// Values computes the selected values and returns their kind.
+func (i *Instance) Values(w Want) (out array.Array, kind string, err error) {
+	if w.Layer < 0 || w.Layer >= i.Setting.Layers {
+		return out, "", fmt.Errorf("layer %d: there are layers 0 to %d",
+			w.Layer, i.Setting.Layers-1)
+	}
+	if kind, err = i.kind(w); err != nil {
+		return out, kind, err
+	}
+	if n, d := i.Positions.Tokens(), i.Setting.DModel; w.X.Data != nil &&
+		!slices.Equal(w.X.Shape, []int{n, d}) {
+		return out, kind, fmt.Errorf("embeddings have shape %v, want [N,D] = [%d,%d]",
+			w.X.Shape, n, d)
+	}
+	for _, in := range []*array.Array{&w.Q, &w.K, &w.V} {
+		if in.Data != nil {
+			if *in, err = i.byHeads(*in); err != nil {
+				return out, kind, err
+			}
+		}
+	}
+	caught := torchpe.Catch(func() {
+		s := torchpe.NewScopeNoGrad()
+		defer s.Close()
+		s.Seed([]uint64{i.seed}, 0)
+		out, err = i.compute(s, w, kind)
+	})
+	if caught != nil {
+		return out, kind, fmt.Errorf("%s: %w", i.Scheme.Name, caught)
+	}
+	return out, kind, err
+}
+
+// kind returns the kind that is wanted, or an error where the scheme has no such values.
+func (i *Instance) kind(w Want) (string, error) {
+	sites, name := i.sites(), i.Scheme.Name
+	projected := w.X.Data != nil && i.weights[projection(w.Layer, projectionWeight)] != nil
+	kind := w.Kind
+	if kind == "" {
+		var err error
+		if kind, err = i.usual(w, projected); err != nil {
+			return "", err
+		}
+	}
+	missing := func(what string) error {
+		return fmt.Errorf("%s; or --x with --params that hold %s, as a run's checkpoint does",
+			what, projection(w.Layer, projectionWeight))
+	}
+	pair := w.Q.Data != nil && w.K.Data != nil || projected ||
+		w.X.Data != nil && i.encoding.Attention().Replaces
+	switch {
+	case !slices.Contains(Kinds(), kind):
+		return "", fmt.Errorf("kind of values %q is unknown; there are %s",
+			kind, strings.Join(Kinds(), ", "))
+	case kind == kindTable && sites&pe.AtEmbed == 0:
+		return "", fmt.Errorf("%s has no table: it acts on %v", name, sites)
+	case kind == kindBias && sites&pe.AtLogits == 0:
+		return "", fmt.Errorf("%s has no bias: it acts on %v", name, sites)
+	case kind == kindInput && sites&pe.AtEmbed == 0:
+		return "", fmt.Errorf("%s leaves embeddings as they are: it acts on %v", name, sites)
+	case kind == kindInput && w.X.Data == nil:
+		return "", fmt.Errorf("x needs embeddings")
+	case kind == kindLogits && !pair:
+		return "", missing("logits need queries and keys")
+	case kind == kindQuery && w.Q.Data == nil && !projected:
+		return "", missing("q needs queries")
+	case kind == kindKey && w.K.Data == nil && !projected:
+		return "", missing("k needs keys")
+	case kind == kindValue && w.V.Data == nil && !projected:
+		return "", missing("v needs values")
+	}
+	return kind, nil
+}
+
+// usual returns the kind of values that a scheme has, or computes from the given arrays.
+func (i *Instance) usual(w Want, projected bool) (string, error) {
+	sites, name := i.sites(), i.Scheme.Name
+	switch {
+	case w.Q.Data != nil && w.K.Data != nil:
+		return kindLogits, nil
+	case w.X.Data != nil && sites&pe.AtEmbed != 0:
+		return kindInput, nil
+	case projected || w.X.Data != nil && i.encoding.Attention().Replaces:
+		return kindLogits, nil
+	case sites&pe.AtEmbed != 0:
+		return kindTable, nil
+	case sites&pe.AtLogits != 0:
+		return kindBias, nil
+	case w.Q.Data != nil:
+		return kindQuery, nil
+	case w.K.Data != nil:
+		return kindKey, nil
+	case w.V.Data != nil:
+		return kindValue, nil
+	case sites&pe.AtQK != 0:
+		return "", fmt.Errorf("%s acts on %v: give queries and keys, or --x with --params that "+
+			"hold %s, as a run's checkpoint does",
+			name, sites, projection(w.Layer, projectionWeight))
+	case sites == 0 && i.encoding.Attention().Causal:
+		return kindWeights, nil
+	case sites == 0:
+		return "", fmt.Errorf("%s acts nowhere: it has no values", name)
+	}
+	return "", fmt.Errorf("%s acts on %v: it has no values of its own", name, sites)
+}
+
+// byHeads returns queries or keys as [H,N,Dh].
+func (i *Instance) byHeads(a array.Array) (array.Array, error) {
+	h, n, dh := i.Setting.Heads, i.Positions.Tokens(), i.Setting.DModel/i.Setting.Heads
+	if slices.Equal(a.Shape, []int{h, n, dh}) {
+		return a, nil
+	}
+	if !slices.Equal(a.Shape, []int{n, h * dh}) {
+		return a, fmt.Errorf("queries or keys have shape %v, want [H,N,Dh] = [%d,%d,%d] or [N,D] "+
+			"= [%d,%d]", a.Shape, h, n, dh, n, h*dh)
+	}
+	sorted := array.Array{Shape: []int{h, n, dh}}
+	for head := range h {
+		for token := range n {
+			at := token*h*dh + head*dh
+			sorted.Data = append(sorted.Data, a.Data[at:at+dh]...)
+		}
+	}
+	return sorted, nil
+}
+
+// compute runs the hooks.
+func (i *Instance) compute(s *torchpe.Scope, w Want, kind string) (array.Array, error) {
+	h, n, d := i.Setting.Heads, i.Positions.Tokens(), i.Setting.DModel
+	dh := d / h
+	zeros := func(shape ...int) torchpe.Tensor {
+		return torchpe.Zeros(s, torchpe.Float64, torchpe.CPU, shape...)
+	}
+	hooks := i.encoding.Begin(s, i.drawn(s))
+	if kind == kindTable {
+		t, ok := hooks.Table(w.Layer)
+		if !ok && w.Layer > 0 {
+			return array.Array{}, fmt.Errorf("%s adds no table in layer %d", i.Scheme.Name, w.Layer)
+		}
+		if !ok {
+			return array.Array{}, fmt.Errorf("%s adds no table: what it adds depends on the "+
+				"input, which --x gives", i.Scheme.Name)
+		}
+		return array.Array{Shape: []int{n, d}, Data: t.Float64s()}, nil
+	}
+	a := pe.Attn{Layer: w.Layer, X: zeros(1, 1, n, d), Scale: i.encoding.Attention().LogitScale(dh)}
+	if w.X.Data != nil && kind != kindBias {
+		a.X = hooks.Embed(w.Layer, torchpe.Of(s, torchpe.CPU, w.X.Data, 1, 1, n, d))
+	}
+	if kind == kindInput {
+		return array.Array{Shape: []int{n, d}, Data: a.X.Contiguous().Float64s()}, nil
+	}
+	a.Project = i.project(s, w, kind)
+	a.Q, a.K, a.V = zeros(1, 1, h, n, dh), zeros(1, 1, h, n, dh), zeros(1, 1, h, n, dh)
+	if w.X.Data != nil && kind != kindBias && i.weights[projection(w.Layer, projectionWeight)] != nil {
+		a.Q, a.K, a.V = a.Project(a.X)
+	}
+	for in, x := range map[*torchpe.Tensor]array.Array{&a.Q: w.Q, &a.K: w.K, &a.V: w.V} {
+		if x.Data != nil && kind != kindBias {
+			*in = torchpe.Of(s, torchpe.CPU, x.Data, 1, 1, h, n, dh)
+		}
+	}
+	a.Q, a.K, a.V = hooks.QKV(a)
+	if t, ok := map[string]torchpe.Tensor{kindQuery: a.Q, kindKey: a.K, kindValue: a.V}[kind]; ok {
+		return array.Array{Shape: []int{h, n, dh}, Data: t.Contiguous().Float64s()}, nil
+	}
+	logits := hooks.Logits(a, torchpe.AttentionLogits(a.Q, a.K, a.Scale)).Expand(1, 1, h, n, n)
+	if kind == kindWeights {
+		logits = i.softmax(s, logits)
+	}
+	return array.Array{Shape: []int{h, n, n}, Data: logits.Contiguous().Float64s()}, nil
+}
+
+// project returns the projections of a layer: by the given weights, or in their place the identity
+// or zeros.
+func (i *Instance) project(s *torchpe.Scope, w Want,
+	kind string) func(torchpe.Tensor) (q, k, v torchpe.Tensor) {
+	h, d := i.Setting.Heads, i.Setting.DModel
+	return func(y torchpe.Tensor) (q, k, v torchpe.Tensor) {
+		weight, bias := i.weights[projection(w.Layer, projectionWeight)],
+			i.weights[projection(w.Layer, projectionBias)]
+		switch {
+		case w.identity:
+			q = y.Reshape(1, y.Size(1), y.Size(2), h, d/h).Permute(0, 1, 3, 2, 4)
+			return q, q, q
+		case kind == kindBias:
+			q = torchpe.Zeros(s, torchpe.Float64, torchpe.CPU, 1, y.Size(1), h, y.Size(2), d/h)
+			return q, q, q
+		case weight == nil:
+			panic(&torchpe.Error{Op: "project", Msg: fmt.Sprintf("it projects positions by the "+
+				"weights of the layer, which queries and keys do not say: give --params that "+
+				"hold %s [3D,D], as a run's checkpoint does",
+				projection(w.Layer, projectionWeight))})
+		}
+		var b torchpe.Tensor
+		if bias != nil {
+			b = torchpe.Of(s, torchpe.CPU, bias, 1, 3*d)
+		}
+		return torchpe.ProjectQKV(y, torchpe.Of(s, torchpe.CPU, weight, 1, 3*d, d), b, h)
+	}
+}
+
+// softmax returns the weights of logits [1,1,H,N,N], as the model around the scheme makes them.
+func (i *Instance) softmax(s *torchpe.Scope, logits torchpe.Tensor) torchpe.Tensor {
+	around := i.encoding.Attention()
+	logits = logits.MulScalar(1 / around.Temperature)
+	if around.Causal {
+		logits = logits.Add(pe.CausalMask(s, logits, i.Positions.Index))
+	}
+	return logits.Softmax(-1)
+}
+
+// drawn returns the positions, with draws from the seed where the scheme needs them.
+func (i *Instance) drawn(s *torchpe.Scope) pe.Positions {
+	p := i.Positions
+	if max := i.encoding.DrawRange(); max > 0 {
+		out := make([]float64, p.Tokens())
+		pe.DrawPositions(torchpe.Stream(i.seed, "positions"), len(out), max, out)
+		p.Drawn = torchpe.Of(s, torchpe.CPU, out, 1, 1, len(out))
+	}
+	return p
+}
+
+// Place parses positions: "grid" (the most square one of n tokens), "line",
+// or sizes as in 4x4 and 2x4x4.
+func Place(text string, n int) (pe.Positions, error) {
+	switch text {
+	case "line":
+		return pe.Line(n), nil
+	case "grid":
+		return pe.SquareGrid(n), nil
+	}
+	sizes, product := []int{}, 1
+	for _, part := range strings.Split(text, "x") {
+		var size int
+		if _, err := fmt.Sscanf(part, "%d", &size); err != nil || size < 1 || size > 1<<20 ||
+			fmt.Sprint(size) != part {
+			return pe.Positions{}, fmt.Errorf("positions %q: want line, grid, sizes as in 4x4 or "+
+				"2x4x4, or a file", text)
+		}
+		sizes = append(sizes, size)
+		product *= size
+	}
+	if product != n {
+		return pe.Positions{}, fmt.Errorf("positions %q are %d, and there are %d tokens",
+			text, product, n)
+	}
+	switch len(sizes) {
+	case 1:
+		return pe.Line(n), nil
+	case 2:
+		return pe.Grid(sizes[0], sizes[1]), nil
+	case 3:
+		return pe.Box(sizes[0], sizes[1], sizes[2]), nil
+	}
+	return pe.Positions{}, fmt.Errorf("positions %q: at most three axes", text)
+}

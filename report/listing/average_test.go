@@ -1,0 +1,161 @@
+package listing_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"torchpe/report/internal/chromium"
+	"torchpe/report/internal/synthetic"
+	"torchpe/train/runlog"
+)
+
+// member is one of an ensemble with its validation accuracy.
+type member struct {
+	sigma, lr float64
+	seed      int
+	accuracy  float64
+	status    string // done where empty
+}
+
+// ensemble writes a finished run whose members may differ in more than their seeds. settings are
+// further ones of its configuration.
+func ensemble(t *testing.T, dir, settings string, all ...member) {
+	t.Helper()
+	var members []string
+	var result runlog.Result
+	for _, m := range all {
+		members = append(members, fmt.Sprintf(`{"seed":%d,"sigma":%g,"lr":%g,"weight_decay":0}`, m.seed, m.sigma, m.lr))
+		if m.status == "" {
+			m.status = runlog.StatusDone
+		}
+		result.Members = append(result.Members, runlog.MemberResult{Status: m.status, Steps: 30,
+			ValidationAccuracy: m.accuracy, IIDAccuracy: math.NaN(), TrainAccuracy: 1})
+	}
+	r, err := runlog.Create(dir, fmt.Appendf(nil, `{"task":"lst","pe":"learn","members":[%s]%s}`,
+		strings.Join(members, ","), settings), runlog.Environment{}, runlog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for i, m := range all {
+		rec := runlog.NewRecord(30, 3, i)
+		rec.ValidationAccuracy = m.accuracy
+		if err := r.Append(rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.SaveResult(result); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A mean is over the seeds of one configuration: members of other σ or learning rates, other states
+// and other settings have rows of their own, in one run and in several.
+func TestAverage(t *testing.T) {
+	dir := t.TempDir()
+	ensemble(t, filepath.Join(dir, "a"), "",
+		member{.2, 1e-4, 1, .2, ""}, member{.2, 1e-4, 2, .4, ""}, member{1, 1e-4, 1, .8, ""},
+		member{.2, 1e-3, 1, .5, ""}, member{.2, 1e-4, 3, .1, runlog.StatusDiverged})
+	ensemble(t, filepath.Join(dir, "b"), `,"device":"cuda"`, member{.2, 1e-4, 7, .6, ""})
+	ensemble(t, filepath.Join(dir, "c"), `,"heads":4`, member{.2, 1e-4, 7, .9, ""})
+	ensemble(t, filepath.Join(dir, "d"), `,"heads":4,"until":"train=0.99"`, member{.2, 1e-4, 7, .7, ""})
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	for name, v := range map[string]struct {
+		roots []string
+		want  []string
+	}{
+		// SD of .2 and .4: √.02; of .2, .4 and .6: .2.
+		"side by side": {[]string{a, b}, []string{
+			a + " 1, 2: σ 0.2, lr 0.0001, n 2, done .300 ± .141", a + " 1: σ 1, lr 0.0001, n 1, done .800",
+			a + " 1: σ 0.2, lr 0.001, n 1, done .500", a + " 3: σ 0.2, lr 0.0001, n 1, diverged .100",
+			b + " 7: σ 0.2, lr 0.0001, n 1, done .600"}},
+		"in one folder": {[]string{dir}, []string{
+			dir + " 1, 2, 7: σ 0.2, lr 0.0001, n 3, done .400 ± .200", "a 1: σ 1, lr 0.0001, n 1, done .800",
+			"a 1: σ 0.2, lr 0.001, n 1, done .500", "a 3: σ 0.2, lr 0.0001, n 1, diverged .100",
+			"c 7: σ 0.2, lr 0.0001, n 1, done .900", "d 7: σ 0.2, lr 0.0001, n 1, done .700"}},
+	} {
+		columns, got := rows(t, read(t, v.roots...).Average())
+		if len(got) != len(v.want) {
+			t.Fatalf("%s: %d rows, want %d: %v", name, len(got), len(v.want), got)
+		}
+		for i, r := range got {
+			text := fmt.Sprintf("%v %v: σ %v, lr %v, n %v, %v %s", r["run"], r["seed"], r["sigma"], r["lr"],
+				r["n"], r["status"], strings.TrimPrefix(fmt.Sprintf("%.3f", r["validation"]), "0"))
+			if sd, ok := r["validation_sd"].(float64); ok {
+				text += " ± " + strings.TrimPrefix(fmt.Sprintf("%.3f", sd), "0")
+			}
+			if text != v.want[i] {
+				t.Errorf("%s: %s, want %s", name, text, v.want[i])
+			}
+		}
+		// What only one of two runs of an encoding has tells them apart.
+		shown := strings.Join(columns, " ")
+		if differ := strings.Contains(shown, "heads until"); differ != (name == "in one folder") ||
+			strings.Contains(shown, "device") {
+			t.Errorf("%s: columns %s", name, shown)
+		}
+	}
+}
+
+// The page has the curves of all tasks, a line a configuration.
+func TestWritePage(t *testing.T) {
+	dir := t.TempDir()
+	if err := synthetic.Write(dir,
+		synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}},
+		synthetic.Run{Name: "b", Task: "lst", PE: "rope", Seeds: []int{3}, Heads: 2},
+		synthetic.Run{Name: "c", Task: "nmar", PE: "learn", Sigma: 1, Seeds: []int{1}},
+		synthetic.Run{Name: "d", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{3}},
+	); err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	if err := read(t, dir).Average().WritePage(out); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"index.html", "runs.csv", "runs.tex", "validation.pdf",
+		"test_mse_90.svg", "test_mse_90.csv", "modularity.png"} {
+		if info, err := os.Stat(filepath.Join(out, name)); err != nil || info.Size() == 0 {
+			t.Error(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(out, "validation.csv"))
+	// 12 records a model; that of σ 0.2 are over two runs.
+	if err != nil || strings.Count(string(text), "\nlearn-0.2,") != 36 ||
+		strings.Count(string(text), "\nrope,1,") != 12 {
+		t.Errorf("validation.csv: %v\n%s", err, text)
+	}
+	var undrawn int
+	problems := chromium.Evaluate(t, filepath.Join(out, "index.html"), 1280, `
+		return [...document.querySelectorAll("img")].filter(e => !(e.complete && e.naturalWidth > 0)).length;`, &undrawn)
+	if undrawn > 0 || len(problems) > 0 {
+		t.Errorf("%d images are not drawn; %v", undrawn, problems)
+	}
+}
+
+// Many configurations with long names are drawn in several figures.
+func TestManyLines(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 15 {
+		if err := synthetic.Write(dir, synthetic.Run{Name: strings.Repeat("very-long-name-of-a-run", 3) +
+			string(rune('a'+i)), Task: "lst", PE: "rope", Seeds: []int{1}, Heads: i + 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := t.TempDir()
+	if err := read(t, dir).Average().WritePage(out); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"validation_1.pdf", "train_2.csv"} {
+		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(out, "validation_1.csv"))
+	if err != nil || !strings.Contains(string(text), "\n\"rope, heads 3\",1,100,") {
+		t.Errorf("%v\n%.200s", err, text)
+	}
+}

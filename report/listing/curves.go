@@ -1,0 +1,207 @@
+package listing
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"torchpe/report/figure"
+	"torchpe/report/runs"
+	"torchpe/report/table"
+	"torchpe/train/runlog"
+)
+
+// curve is one measure over the steps of training.
+type curve struct {
+	name, title string
+	figure      *figure.Figure
+	lines       []figure.LineSeries
+	numbers     table.Table
+}
+
+// maxLines is the largest number of lines in a figure.
+const maxLines = 12
+
+// hasCurve reports whether records have the column's number over training.
+func (c column) hasCurve() bool {
+	return c.isAccuracy() || strings.HasPrefix(c.Name, "test_mse_") ||
+		slices.Contains([]string{"train_mse", "modularity", "clustering"}, c.Name)
+}
+
+func (c column) isAccuracy() bool {
+	return slices.Contains([]string{"validation", "iid", "train"}, c.Name)
+}
+
+// curves draws each measure over the steps, a line a row of an averaged list.
+func (l *List) curves() ([]curve, error) {
+	read := map[string][]runlog.Record{}
+	for _, r := range l.Rows {
+		for _, m := range r.models {
+			if read[m.Dir] != nil {
+				continue
+			}
+			var err error
+			if read[m.Dir], err = (&runs.Run{Dir: m.Dir}).Records(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	labels := l.lineLabels()
+	var out []curve
+	for _, c := range l.columns {
+		if !c.hasCurve() {
+			continue
+		}
+		var series []figure.LineSeries
+		for i, r := range l.Rows {
+			if line := r.line(c, read); line.X != nil {
+				line.Label = labels[i]
+				series = append(series, line)
+			}
+		}
+		drawn, err := draw(c, series)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, drawn...)
+	}
+	return out, nil
+}
+
+// draw makes as many figures of the lines as they need.
+func draw(c column, series []figure.LineSeries) ([]curve, error) {
+	heading := c.Heading
+	if c.isAccuracy() {
+		heading += " accuracy"
+	}
+	var out []curve
+	for part := range slices.Chunk(series, maxLines) {
+		drawn, err := compose(strings.ToUpper(heading[:1])+heading[1:], part)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", heading, err)
+		}
+		out = append(out, drawn...)
+	}
+	for i := range out {
+		out[i].name, out[i].title = c.Name, heading
+		if len(out) > 1 {
+			out[i].name = fmt.Sprintf("%s_%d", c.Name, i+1)
+			out[i].title = fmt.Sprintf("%s (%d of %d)", heading, i+1, len(out))
+		}
+		out[i].numbers = lineNumbers(c, out[i].lines)
+	}
+	return out, nil
+}
+
+// compose draws lines in one figure, or in more where their labels do not fit.
+func compose(yLabel string, lines []figure.LineSeries) ([]curve, error) {
+	f, err := figure.Compose(figure.Page{Width: figure.PageWidth,
+		Rows: []figure.Row{{Height: 3, Cells: []figure.Cell{{Panel: figure.Lines{
+			XLabel: "Step", YLabel: yLabel, Series: lines, Band: figure.BandMinMax,
+		}}}}}})
+	if err == nil {
+		return []curve{{figure: f, lines: lines}}, nil
+	}
+	if len(lines) == 1 {
+		return nil, err
+	}
+	first, err := compose(yLabel, lines[:len(lines)/2])
+	if err != nil {
+		return nil, err
+	}
+	rest, err := compose(yLabel, lines[len(lines)/2:])
+	return append(first, rest...), err
+}
+
+// line returns a measure of the row's models by step; without steps where nothing was measured.
+func (r Row) line(c column, read map[string][]runlog.Record) figure.LineSeries {
+	steps := map[int]bool{}
+	values := make([]map[int]float64, len(r.models))
+	for i, m := range r.models {
+		values[i] = map[int]float64{}
+		for _, rec := range read[m.Dir] {
+			if int64(rec.Member) != m.values["member"].whole {
+				continue
+			}
+			if v, isNumber := recorded(rec)[c.Name].isNumber(); isNumber {
+				steps[rec.Step], values[i][rec.Step] = true, v
+			}
+		}
+	}
+	var line figure.LineSeries
+	at := slices.Sorted(maps.Keys(steps))
+	for _, step := range at {
+		line.X = append(line.X, float64(step))
+	}
+	for _, own := range values {
+		row := make([]float64, len(at))
+		for i, step := range at {
+			row[i] = math.NaN()
+			if v, ok := own[step]; ok {
+				row[i] = v
+			}
+		}
+		line.Values = append(line.Values, row)
+	}
+	return line
+}
+
+// lineNumbers returns the numbers of a figure's lines, a row a model and step.
+func lineNumbers(c column, series []figure.LineSeries) table.Table {
+	t := table.Table{Columns: []table.Column{
+		{Heading: "line", Name: "line"}, {Heading: "model", Name: "model"}, {Heading: "step",
+			Name: "step"}, {Heading: c.Heading, Name: c.Name, Decimals: 4},
+	}}
+	for _, line := range series {
+		for model, values := range line.Values {
+			for i, v := range values {
+				t.Rows = append(t.Rows, table.Row{table.Text(line.Label), table.Count(model + 1),
+					table.Count(int(line.X[i])), table.Number(v)})
+			}
+		}
+	}
+	return t
+}
+
+// lineLabels names each row by its encoding, its run where several were given, and the settings in
+// which it differs from others that are named so.
+func (l *List) lineLabels() []string {
+	labels := make([]string, len(l.Rows))
+	for i, r := range l.Rows {
+		labels[i] = r.values["label"].text
+		if slices.ContainsFunc(l.Rows, func(o Row) bool { return o.root != r.root }) {
+			labels[i] = shorten(r.values["run"].text) + ": " + labels[i]
+		}
+	}
+	for _, c := range l.columns {
+		if c.Name == "sigma" || c.Name == "pe" || c.Name == "run" || ofResults(c.Name) && c.Name != "task" &&
+			c.Name != "status" && !slices.Contains(memberSettings, c.Name) {
+			continue
+		}
+		values := map[string][]string{} // by label so far
+		for i, r := range l.Rows {
+			if v := r.values[c.Name].String(); !slices.Contains(values[labels[i]], v) {
+				values[labels[i]] = append(values[labels[i]], v)
+			}
+		}
+		own := slices.Clone(labels)
+		for i, r := range l.Rows {
+			if v := r.values[c.Name].String(); len(values[labels[i]]) > 1 && v != "" {
+				own[i] += ", " + c.Heading + " " + v
+			}
+		}
+		labels = own
+	}
+	return labels
+}
+
+// shorten keeps the end of a long name.
+func shorten(name string) string {
+	const most = 24
+	if runes := []rune(name); len(runes) > most {
+		return "…" + string(runes[len(runes)-most+1:])
+	}
+	return name
+}

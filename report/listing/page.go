@@ -1,0 +1,31 @@
+package listing
+
+import "torchpe/report/document"
+
+// WritePage writes an averaged list to a directory: index.html with the table and the curves, each
+// of which has files of its own.
+func (l *List) WritePage(dir string) error {
+	curves, err := l.curves()
+	if err != nil {
+		return err
+	}
+	d, err := document.Open(dir, "Comparison of runs")
+	if err != nil {
+		return err
+	}
+	t := l.Table()
+	t.Title = "Configurations: mean ± SD over seeds"
+	items := []document.Item{{ID: "runs", Section: "Runs", Title: t.Title,
+		Tables: []document.Named{{Name: "runs", Table: t}}}}
+	for _, c := range curves {
+		items = append(items, document.Item{ID: c.name, Section: "Curves", Title: c.title,
+			Caption: "Mean over the seeds of a configuration; band: least and greatest.",
+			Figure:  c.figure, Tables: []document.Named{{Name: c.name, Table: c.numbers}}})
+	}
+	for _, item := range items {
+		if _, err := d.Add(item); err != nil {
+			return err
+		}
+	}
+	return d.Close()
+}

@@ -1,0 +1,286 @@
+package own
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"torchpe/internal/stats"
+	"torchpe/report/document"
+	"torchpe/report/figure"
+	"torchpe/report/runs"
+	"torchpe/report/table"
+	"torchpe/train/runlog"
+)
+
+// The sections of a report, in order.
+const (
+	errorsSection    = "Errors"
+	positionsSection = "Learned positions"
+	attentionSection = "Attention"
+	runsSection      = "Runs"
+)
+
+// Heights of rows of panels, in inches.
+const (
+	plotHeight = 2.3
+	mapHeight  = 2.6
+)
+
+// baselineNames are the names of the errors without a model, best first.
+var baselineNames = []struct{ key, name string }{
+	{"gaussian", "conditional Gaussian"}, {"mean", "mean of the visible"}, {"zero", "zero"}}
+
+// levels returns the shares of tokens masked in tests, in order, and of these the one nearest to
+// that of training.
+func (s *Study) levels() (all []string, main string) {
+	r := s.groups[0].models[0].Run
+	all = slices.Sorted(maps.Keys(r.Result.Baselines["zero"]))
+	least := math.Inf(1)
+	for _, level := range all {
+		if v, err := strconv.ParseFloat(level, 64); err == nil && math.Abs(v-r.Config.Masked.Level) < least {
+			least, main = math.Abs(v-r.Config.Masked.Level), level
+		}
+	}
+	return all, main
+}
+
+// percent writes "0.50" as "50 %", which does not break.
+func percent(level string) string {
+	v, _ := strconv.ParseFloat(level, 64)
+	return fmt.Sprintf("%.0f\u00a0%%", 100*v)
+}
+
+func (s *Study) baseline(key, level string) float64 {
+	if v, ok := s.groups[0].models[0].Run.Result.Baselines[key][level]; ok {
+		return v
+	}
+	return math.NaN()
+}
+
+// references are the baselines that a model should beat.
+func (s *Study) references(level string) (out []figure.Reference) {
+	for _, b := range baselineNames[:2] {
+		if v := s.baseline(b.key, level); !math.IsNaN(v) {
+			out = append(out, figure.Reference{Label: b.name, Y: v})
+		}
+	}
+	return out
+}
+
+// values returns a measure of each model of a group.
+func (g group) values(of func(runs.Model) float64) []float64 {
+	var out []float64
+	for _, m := range g.models {
+		out = append(out, of(m))
+	}
+	return out
+}
+
+func orNaN(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
+}
+
+// trainErrorOf and testErrorOf return NaN where there is no such error.
+func trainErrorOf(m *runlog.MaskedMeasures) float64 {
+	if m == nil {
+		return math.NaN()
+	}
+	return orNaN(m.TrainMSE)
+}
+
+func testErrorOf(m *runlog.MaskedMeasures, level string) float64 {
+	if m != nil {
+		if v, ok := m.TestMSEByMask[level]; ok {
+			return v
+		}
+	}
+	return math.NaN()
+}
+
+func testError(level string) func(runs.Model) float64 {
+	return func(m runs.Model) float64 { return testErrorOf(m.Result.MaskedMeasures, level) }
+}
+
+func trainError(m runs.Model) float64 { return trainErrorOf(m.Result.MaskedMeasures) }
+
+func modularity(m runs.Model) float64 {
+	if m.Result.MaskedMeasures == nil {
+		return math.NaN()
+	}
+	return orNaN(m.Result.Modularity)
+}
+
+func clustering(m runs.Model) float64 {
+	if m.Result.MaskedMeasures == nil {
+		return math.NaN()
+	}
+	return orNaN(m.Result.Clustering)
+}
+
+// errors draws the course of training and the errors at its end, beside the baselines.
+func (s *Study) errors() (document.Item, error) {
+	_, level := s.levels()
+	item := document.Item{ID: "errors", Section: errorsSection, Title: "Errors over training and at its end"}
+	kinds := []struct {
+		title string
+		of    func(runlog.Record) float64
+	}{
+		{"Training", func(r runlog.Record) float64 { return trainErrorOf(r.MaskedMeasures) }},
+		{"Test, " + percent(level) + " masked",
+			func(r runlog.Record) float64 { return testErrorOf(r.MaskedMeasures, level) }},
+	}
+	numbers := table.Table{Columns: []table.Column{{Heading: "PE", Name: "pe"}, {Heading: "seed", Name: "seed"},
+		{Heading: "step", Name: "step"}, {Heading: "train MSE", Name: "train_mse", Decimals: 4},
+		{Heading: "test MSE", Name: "test_mse", Decimals: 4}}}
+	courses := make([]figure.Lines, len(kinds))
+	for _, g := range s.groups {
+		read, steps, err := g.records()
+		if err != nil {
+			return item, err
+		}
+		for k, kind := range kinds {
+			courses[k].Series = appendLine(courses[k].Series, g.label, steps, read, kind.of)
+		}
+		for i, own := range read {
+			for _, step := range slices.Sorted(maps.Keys(own)) {
+				numbers.Rows = append(numbers.Rows, table.Row{table.Text(g.label),
+					table.Text(strconv.FormatUint(g.models[i].Member.Seed, 10)), table.Count(step),
+					table.Number(kinds[0].of(own[step])),
+					table.Number(kinds[1].of(own[step]))})
+			}
+		}
+	}
+	var cells []figure.Cell
+	var drawn []*figure.Lines
+	for k := range courses {
+		c := &courses[k]
+		c.Title, c.XLabel, c.YLabel, c.Band = kinds[k].title, "Step", "MSE", figure.BandMinMax
+		if c.References = s.references(level); c.Series != nil {
+			drawn, cells = append(drawn, c), append(cells, figure.Cell{Panel: c})
+		}
+	}
+	figure.ShareY(drawn...)
+	if cells != nil {
+		item.Panels = append(item.Panels, figure.Row{Height: plotHeight, Cells: cells})
+	}
+	end := figure.Boxes{Title: "Test error after training, " + percent(level) + " masked", YLabel: "MSE",
+		References: s.references(level)}
+	for _, g := range s.groups {
+		if values := g.values(testError(level)); hasNumber(values) {
+			end.Groups = append(end.Groups, figure.Group{Label: g.label, Values: values})
+		}
+	}
+	if end.Groups != nil {
+		item.Panels = append(item.Panels, figure.Row{Height: plotHeight, Cells: []figure.Cell{{Panel: end}}})
+	}
+	item.Caption = fmt.Sprintf("Mean squared error over masked tokens, in units of the data as they are trained on; "+
+		"a dot or line a seed, bands from the least to the greatest. Dashed: errors without a model under the same "+
+		"masks, the conditional Gaussian (the best linear prediction) and a regression on the mean of the "+
+		"visible tokens. Trained with %.0f %% masked.", 100*s.groups[0].models[0].Run.Config.Masked.Level)
+	item.Tables = []document.Named{{Name: "errors", Table: numbers}}
+	return item, compose(&item)
+}
+
+// hasNumber reports whether a number is among values.
+func hasNumber(values []float64) bool {
+	return slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) })
+}
+
+// records returns the records of each model by step, and all steps.
+func (g group) records() (read []map[int]runlog.Record, steps []float64, err error) {
+	kept := map[*runs.Run][]runlog.Record{}
+	all := map[int]bool{}
+	for _, m := range g.models {
+		if kept[m.Run] == nil {
+			if kept[m.Run], err = m.Run.Records(); err != nil {
+				return nil, nil, err
+			}
+		}
+		own := map[int]runlog.Record{}
+		for _, r := range m.Records(kept[m.Run]) {
+			own[r.Step], all[r.Step] = r, true
+		}
+		read = append(read, own)
+	}
+	for _, step := range slices.Sorted(maps.Keys(all)) {
+		steps = append(steps, float64(step))
+	}
+	return read, steps, nil
+}
+
+// appendLine adds a measure of a group's models over training, where there is a number.
+func appendLine(to []figure.LineSeries, label string, steps []float64, read []map[int]runlog.Record,
+	of func(runlog.Record) float64) []figure.LineSeries {
+	line := figure.LineSeries{Label: label, X: steps}
+	some := false
+	for _, own := range read {
+		values := make([]float64, len(steps))
+		for i, step := range steps {
+			values[i] = math.NaN()
+			if r, ok := own[int(step)]; ok {
+				values[i] = of(r)
+			}
+		}
+		some = some || hasNumber(values)
+		line.Values = append(line.Values, values)
+	}
+	if !some {
+		return to
+	}
+	return append(to, line)
+}
+
+// errorTable lists the errors by encoding, with the baselines below.
+func (s *Study) errorTable() document.Item {
+	levels, _ := s.levels()
+	t := table.Table{Title: "Errors and network scores by encoding", Columns: []table.Column{
+		{Heading: "encoding", Name: "encoding"}, {Heading: "n", Name: "n"}, {Heading: "steps", Name: "steps"},
+		{Heading: "train MSE", Name: "train_mse", Decimals: 3}}}
+	measures := []func(runs.Model) float64{trainError}
+	for _, level := range levels {
+		t.Columns = append(t.Columns, table.Column{Heading: "test MSE, " + percent(level),
+			Name: "test_mse_" + strings.TrimPrefix(level, "0."), Decimals: 3})
+		measures = append(measures, testError(level))
+	}
+	if slices.ContainsFunc(s.groups, func(g group) bool { return hasNumber(g.values(modularity)) }) {
+		t.Columns = append(t.Columns, table.Column{Heading: "modularity Q", Name: "modularity", Decimals: 3},
+			table.Column{Heading: "clustering C", Name: "clustering", Decimals: 3})
+		measures = append(measures, modularity, clustering)
+	}
+	for _, g := range s.groups {
+		row := table.Row{table.Text(g.label), table.Count(len(g.models)), table.Count(g.models[0].Result.Steps)}
+		for _, of := range measures {
+			row = append(row, meanCell(g.values(of)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	for _, b := range baselineNames {
+		row := table.Row{table.Text("baseline: " + b.name), {}, {}, {}}
+		for _, level := range levels {
+			row = append(row, table.Number(s.baseline(b.key, level)))
+		}
+		t.Rows = append(t.Rows, append(row, make(table.Row, len(t.Columns)-len(row))...))
+	}
+	return document.Item{ID: "table_errors", Section: errorsSection, Title: t.Title,
+		Caption: "Mean ± SD over n seeds; the share is of tokens masked in the test.",
+		Tables:  []document.Named{{Name: "table_errors", Table: t}}}
+}
+
+// meanCell returns the mean and SD of the numbers among values; one of them alone.
+func meanCell(values []float64) table.Cell {
+	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	switch len(values) {
+	case 0:
+		return table.Cell{}
+	case 1:
+		return table.Number(values[0])
+	}
+	return table.MeanSD(stats.Mean(values), stats.SD(values))
+}

@@ -1,0 +1,258 @@
+package own
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+
+	"torchpe/internal/metrics"
+	"torchpe/report/document"
+	"torchpe/report/figure"
+	"torchpe/report/runs"
+	"torchpe/report/table"
+)
+
+// tokens holds names, modules and places of a run's tokens.
+type tokens struct {
+	names   []string // their places where they have none
+	labels  []int    // modules; nil where none are known
+	modules []string // names of these; may be empty
+	order   []int    // by module, else as they are
+}
+
+func tokensOf(p *runs.Probes, n int) (tokens, error) {
+	t := tokens{names: p.TokenNames(n)}
+	for i := range n {
+		if len(t.names) <= i {
+			t.names = append(t.names, fmt.Sprint(i))
+		}
+		t.order = append(t.order, i)
+	}
+	values, ok, err := p.Shared("modules")
+	if err != nil || !ok || len(values) != n {
+		return t, err
+	}
+	t.modules = p.Text("module_names")
+	for _, v := range values {
+		t.labels = append(t.labels, int(v))
+	}
+	slices.SortStableFunc(t.order, func(a, b int) int { return cmp.Compare(t.labels[a], t.labels[b]) })
+	return t, nil
+}
+
+// matrix returns a panel of values [n,n] between tokens, in their order.
+func (t tokens) matrix(values []float64) figure.Matrix {
+	n := len(t.names)
+	m := figure.Matrix{Rows: n, Columns: n, GroupNames: t.modules}
+	for _, i := range t.order {
+		for _, j := range t.order {
+			m.Values = append(m.Values, values[i*n+j])
+		}
+		m.RowLabels = append(m.RowLabels, t.names[i])
+		if t.labels != nil {
+			m.Groups = append(m.Groups, t.labels[i])
+		}
+	}
+	if t.labels == nil {
+		m.GroupNames = nil
+	}
+	return m
+}
+
+// numbers returns values [n,n] between tokens as a table.
+func (t tokens) numbers(values []float64) table.Table {
+	out := table.Table{Columns: []table.Column{{Heading: "token", Name: "token"}}}
+	n := len(t.names)
+	for i, name := range t.names {
+		out.Columns = append(out.Columns, table.Column{Heading: name, Name: fmt.Sprintf("token_%d", i), Decimals: 4})
+		row := table.Row{table.Text(name)}
+		for _, v := range values[i*n : (i+1)*n] {
+			row = append(row, table.Number(v))
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// mostNamed is the largest number of tokens whose names stand beside their dots.
+const mostNamed = 64
+
+// positions draws maps and similarities of the learned tables: of the first seed of each group.
+func (s *Study) positions() ([]document.Item, error) {
+	maps := document.Item{ID: "maps", Section: positionsSection, Title: "Maps of the learned positions"}
+	alike := document.Item{ID: "similarity", Section: positionsSection, Title: "Similarity of the learned positions"}
+	coordinates := table.Table{Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
+		{Heading: "token", Name: "token"}, {Heading: "module", Name: "module"},
+		{Heading: "x", Name: "x", Decimals: 4}, {Heading: "y", Name: "y", Decimals: 4}}}
+	var mapPanels, matrixPanels []figure.Panel
+	var without []string
+	for k, g := range s.groups {
+		m := g.models[0]
+		p, err := m.Run.Probes()
+		if errors.Is(err, fs.ErrNotExist) {
+			s.note("%s: the run kept no probes: no map", g.label)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		x, err := p.Table(m.Index, 0)
+		if errors.Is(err, runs.ErrNoTable) {
+			without = append(without, g.label)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		t, err := tokensOf(p, x.Tokens)
+		if err != nil {
+			return nil, err
+		}
+		if k == 0 || mapPanels == nil {
+			if given := givenMap(p, t); given != nil {
+				mapPanels = append(mapPanels, given)
+			}
+		}
+		if panel, ok := t.mapOf(x, g.label, &coordinates); ok {
+			mapPanels = append(mapPanels, panel)
+		}
+		cosine, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Cosine)
+		if err != nil {
+			return nil, err
+		}
+		for i := range cosine {
+			cosine[i] = 1 - cosine[i]
+		}
+		panel := t.matrix(cosine)
+		panel.Title, panel.Scale, panel.BarLabel, panel.Note = g.label, figure.Diverging, "Cosine", "n = 1 model"
+		panel.Min, panel.Max = offDiagonal(panel.Values, x.Tokens)
+		matrixPanels = append(matrixPanels, panel)
+		alike.Tables = append(alike.Tables, document.Named{Name: fmt.Sprintf("similarity_%d", len(matrixPanels)),
+			Table: t.numbers(cosine)})
+	}
+	if without != nil {
+		s.note("No table of positions, and so no map: %s", joined(without))
+	}
+	if mapPanels == nil {
+		return nil, nil
+	}
+	maps.Panels, maps.Tables = grid(mapPanels, mapHeight, 2), []document.Named{{Name: "maps", Table: coordinates}}
+	maps.Caption = "The first two principal axes of the learned positions (first block, first seed), with the share " +
+		"of variance that each explains; dots are tokens, coloured by module where modules are known."
+	alike.Panels = grid(matrixPanels, mapHeight, 2)
+	alike.Caption = "Cosine similarity of the positions of two tokens (first block, first seed), tokens ordered by " +
+		"module where modules are known. The colours span the values off the diagonal, which is 1."
+	if err := compose(&maps); err != nil {
+		return nil, err
+	}
+	return []document.Item{maps, alike}, compose(&alike)
+}
+
+// offDiagonal returns colours' limits around 0 that hold all entries but those of the diagonal.
+func offDiagonal(values []float64, n int) (low, high float64) {
+	most := 0.0
+	for i, v := range values {
+		if i/n != i%n && !math.IsNaN(v) {
+			most = max(most, math.Abs(v))
+		}
+	}
+	if most == 0 {
+		most = 1
+	}
+	return -most, most
+}
+
+// givenMap draws where a file places the tokens; nil where none does in a plane.
+func givenMap(p *runs.Probes, t tokens) figure.Panel {
+	points := p.TokenPoints(len(t.names))
+	if points == nil || len(points[0]) != 2 {
+		return nil
+	}
+	panel := figure.Map{Title: "As given", Groups: t.labels}
+	for _, at := range points { // rows count downwards, columns to the right
+		panel.XY = append(panel.XY, [2]float64{at[1], -at[0]})
+	}
+	t.name(&panel)
+	return panel
+}
+
+// name adds names and modules to a map.
+func (t tokens) name(panel *figure.Map) {
+	if t.labels != nil {
+		panel.GroupNames = t.modules
+	}
+	if len(t.names) <= mostNamed {
+		panel.Labels = t.names
+	}
+}
+
+// mapOf draws a table along its first two principal axes; not ok where all its rows are equal.
+func (t tokens) mapOf(x runs.Table, label string, into *table.Table) (figure.Map, bool) {
+	at, explained, err := metrics.PCA(x.Values, x.Tokens, x.Dim, 2)
+	if err != nil {
+		return figure.Map{}, false
+	}
+	axis := func(k int) string { return fmt.Sprintf("Axis %d (%.0f %%)", k+1, 100*explained[k]) }
+	panel := figure.Map{Title: label, XLabel: axis(0), YLabel: axis(1), Groups: t.labels, Note: "n = 1 model"}
+	for i, name := range t.names {
+		panel.XY = append(panel.XY, [2]float64{at[2*i], at[2*i+1]})
+		module := table.Cell{}
+		if t.labels != nil {
+			module = table.Text(fmt.Sprint(t.labels[i]))
+			if t.labels[i] < len(t.modules) {
+				module = table.Text(t.modules[t.labels[i]])
+			}
+		}
+		into.Rows = append(into.Rows, table.Row{table.Text(label), table.Text(name), module,
+			table.Number(at[2*i]), table.Number(at[2*i+1])})
+	}
+	t.name(&panel)
+	return panel, true
+}
+
+// attention draws the mean attention between tokens, a row of panels a group.
+func (s *Study) attention() (document.Item, error) {
+	item := document.Item{ID: "attention", Section: attentionSection, Title: "Attention between tokens"}
+	for _, g := range s.groups {
+		m := g.models[0]
+		p, err := m.Run.Probes()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return item, err
+		}
+		a, err := p.Attention(m.Index)
+		if err != nil {
+			return item, err
+		}
+		t, err := tokensOf(p, a.Tokens)
+		if err != nil {
+			return item, err
+		}
+		var panels []figure.Panel
+		for layer, values := range a.Layers {
+			mean := make([]float64, a.Tokens*a.Tokens)
+			for i, v := range values {
+				mean[i%len(mean)] += v / float64(a.Examples*a.Heads)
+			}
+			panel := t.matrix(mean)
+			panel.Title, panel.BarLabel = fmt.Sprintf("%s, block %d", g.label, layer+1), "Attention"
+			panel.Max, panel.Note = slices.Max(mean), "n = 1 model"
+			panel.GroupNames = nil // the maps have them
+			panels = append(panels, panel)
+			item.Tables = append(item.Tables, document.Named{Table: t.numbers(mean),
+				Name: fmt.Sprintf("attention_%d_block%d", len(item.Panels)+1, layer+1)})
+		}
+		item.Panels = append(item.Panels, grid(panels, mapHeight, 3)...)
+	}
+	if item.Panels == nil {
+		return item, nil
+	}
+	item.Caption = "How much the token of a row attends to that of a column: the mean over heads and test samples, " +
+		"first seed, tokens ordered by module where modules are known."
+	return item, compose(&item)
+}

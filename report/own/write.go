@@ -1,0 +1,168 @@
+package own
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"torchpe/internal/plural"
+	"torchpe/report/document"
+	"torchpe/report/figure"
+	"torchpe/report/page"
+	"torchpe/report/table"
+)
+
+// Written says what a report has.
+type Written struct {
+	Index           string // the page
+	Figures, Tables int
+	Notes           []string
+}
+
+// Write makes the report in dir: the files of figures and tables, and index.html. With panels each
+// panel gets files of its own, too.
+func (s *Study) Write(dir string, panels bool) (Written, error) {
+	w := Written{Index: filepath.Join(dir, "index.html")}
+	if len(s.groups) == 0 {
+		return w, fmt.Errorf("nothing to report: %s", strings.Join(s.Notes, "; "))
+	}
+	d, err := document.Open(dir, "Masked prediction: what the positions learned") // before the work
+	if err != nil {
+		return w, err
+	}
+	d.Panels = panels
+	n := 0
+	for _, g := range s.groups {
+		n += len(g.models)
+	}
+	d.Subtitle = fmt.Sprintf("%s of %s, by torchpe.", plural.Of(n, "model"), plural.Of(s.Runs, "run"))
+	about := d.Section("Data")
+	about.Items = append(about.Items, page.List{Entries: s.data()})
+	items, err := s.items()
+	if err != nil {
+		return w, err
+	}
+	for _, item := range items {
+		if item.Figure == nil && item.Tables == nil {
+			continue
+		}
+		if _, err := d.Add(item); err != nil {
+			return w, fmt.Errorf("%s: %w", item.ID, err)
+		}
+	}
+	if s.Notes != nil {
+		to := d.Section("Left out")
+		to.Items = append(to.Items, page.List{Entries: s.Notes})
+	}
+	w.Figures, w.Tables, w.Notes = d.Figures, d.Tables, s.Notes
+	return w, d.Close()
+}
+
+func (s *Study) items() ([]document.Item, error) {
+	course, err := s.errors()
+	if err != nil {
+		return nil, err
+	}
+	bySubject, err := s.subjects()
+	if err != nil {
+		return nil, err
+	}
+	positions, err := s.positions()
+	if err != nil {
+		return nil, err
+	}
+	scores, err := s.scores()
+	if err != nil {
+		return nil, err
+	}
+	attention, err := s.attention()
+	if err != nil {
+		return nil, err
+	}
+	if bySubject.Figure == nil {
+		s.note("No errors by subject: fewer than two test subjects are known, or runs are of an earlier version")
+	}
+	if scores.Figure == nil {
+		s.note("No modularity: no modules are known; train with --modules FILE")
+	}
+	return slices.Concat([]document.Item{course, s.errorTable(), bySubject}, positions,
+		[]document.Item{scores, attention, s.runTable()}), nil
+}
+
+// data describes the data in sentences.
+func (s *Study) data() []string {
+	d := s.groups[0].models[0].Run.Result.Data
+	if d == nil {
+		return []string{"The runs do not say what data they had."}
+	}
+	out := []string{
+		fmt.Sprintf("%d samples of %s; %s of %s.", d.Frames, plural.Of(d.Tokens, "token"), plural.Of(d.Runs, "file"),
+			plural.Of(d.Subjects, "subject")),
+		fmt.Sprintf("Held out: %s; %d of %d held-out samples measured.", d.Split, d.MeasuredFrames, d.TestFrames)}
+	if d.TestSubjects != nil {
+		out = append(out, "Held-out subjects: "+joined(d.TestSubjects)+".")
+	}
+	if d.Modules > 0 {
+		out = append(out, fmt.Sprintf("%s, %s.", plural.Of(d.Modules, "module"), d.ModulesFrom))
+	}
+	return append(out, d.Notes...)
+}
+
+// runTable lists the models with short names of their runs.
+func (s *Study) runTable() document.Item {
+	t := table.Table{Title: "Models", Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
+		{Heading: "run", Name: "run"}, {Heading: "seed", Name: "seed"}, {Heading: "steps", Name: "steps"},
+		{Heading: "status", Name: "status"}}}
+	for _, g := range s.groups {
+		for _, m := range g.models {
+			t.Rows = append(t.Rows, table.Row{table.Text(g.label), table.Text(short(m.Run.Name)),
+				table.Text(strconv.FormatUint(m.Member.Seed, 10)), table.Count(m.Result.Steps),
+				table.Text(m.Result.Status)})
+		}
+	}
+	return document.Item{ID: "models", Section: runsSection, Title: t.Title,
+		Tables: []document.Named{{Name: "models", Table: t}}}
+}
+
+// short keeps the last two parts of a path.
+func short(path string) string {
+	parts := strings.Split(path, "/")
+	if len(parts) <= 2 {
+		return path
+	}
+	return "…/" + strings.Join(parts[len(parts)-2:], "/")
+}
+
+// joined joins names, and counts those beyond the twelfth.
+func joined(names []string) string {
+	const most = 12
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// grid puts panels in rows of at most some.
+func grid(panels []figure.Panel, height float64, most int) (rows []figure.Row) {
+	for part := range slices.Chunk(panels, most) {
+		var cells []figure.Cell
+		for _, p := range part {
+			cells = append(cells, figure.Cell{Panel: p})
+		}
+		rows = append(rows, figure.Row{Height: height, Cells: cells})
+	}
+	return rows
+}
+
+// compose makes the figure of an item's panels.
+func compose(item *document.Item) (err error) {
+	if item.Panels == nil {
+		return nil
+	}
+	if item.Figure, err = figure.Compose(figure.Page{Width: figure.PageWidth, Rows: item.Panels}); err != nil {
+		return fmt.Errorf("%s: %w", item.ID, err)
+	}
+	return nil
+}

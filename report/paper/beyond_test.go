@@ -1,0 +1,43 @@
+package paper
+
+import (
+	"strings"
+	"testing"
+
+	"torchpe/data/lst"
+	"torchpe/report/internal/synthetic"
+)
+
+// Accuracy by kind of puzzle is by the lines that puzzles need; of runs that did not record it it
+// is by label, and the caption says so where the puzzles were generated.
+func TestConditions(t *testing.T) {
+	dir := synthesise(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}})
+	s, err := Read(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &s.LST[0]
+	m.Result.ValidationByCondition = map[string]float64{"Binary": .9, "Ternary": .8, "Quaternary": .7}
+	for _, c := range []struct {
+		lines   map[string]float64
+		files   []string
+		want    float64
+		earlier bool
+	}{
+		{map[string]float64{"1": .9, "2": .75, "3": .6}, nil, .6, false},
+		{nil, []string{"published.csv"}, .7, false},
+		{nil, nil, .7, true},
+	} {
+		m.Result.ValidationByLines, m.Run.Config.LSTTrain = c.lines, c.files
+		if got := ofLines(lst.ThreeVector)(*m); got != c.want {
+			t.Errorf("%v: 3-vector %v, want %v", c.lines, got, c.want)
+		}
+		var d draft
+		if err := s.conditions(&d); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(d.Caption, "by the puzzles' labels") != c.earlier || len(d.Tables) != 1 {
+			t.Errorf("%v, files %v: %s", c.lines, c.files, d.Caption)
+		}
+	}
+}

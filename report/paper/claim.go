@@ -1,0 +1,240 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"torchpe/internal/plural"
+	"torchpe/internal/stats"
+	"torchpe/report/table"
+)
+
+// claim is a sentence of the paper beside what the runs at hand show.
+type claim struct {
+	quote   string // the paper's own words; in brackets what is not of it
+	printed string
+	finding
+}
+
+// finding holds the numbers of runs beside a claim, and the verdict.
+type finding struct {
+	here    string // numbers, with training and IID accuracy beside validation
+	test    string // difference with its interval, or a correlation with its p
+	n       string
+	verdict string
+	canMiss bool // of a comparison: it has too few pairs, or models that have not fitted
+}
+
+// The verdicts on a claim.
+const (
+	reproduced    = "reproduced"
+	notReproduced = "not reproduced"
+	cannotBeTold  = "cannot be told"
+)
+
+// absent is the finding without runs.
+var absent = finding{here: "no runs", verdict: cannotBeTold}
+
+// confidence is the level of intervals.
+const confidence = 0.95
+
+// row returns the claim's row of the summary.
+func (c claim) row() table.Row {
+	return table.Row{table.Text(c.quote), table.Text(c.printed), table.Text(c.here),
+		table.Text(c.test), table.Text(c.n), table.Text(c.verdict)}
+}
+
+// accuracyText returns "learn-0.2: validation .956 ± .039 (training .99, IID .98)", with a star
+// where models have not fitted.
+func accuracyText(g group) string {
+	return fmt.Sprintf("%s: validation %s (training %s, IID %s)", g.name(), meanText(g, validation),
+		shareText(meanOf(g, training)), shareText(meanOf(g, iid)))
+}
+
+func shareText(v float64) string {
+	if math.IsNaN(v) {
+		return "not measured"
+	}
+	return decimals(v, 3)
+}
+
+// meanText returns ".956 ± .039", or ".956" of one model.
+func meanText(g group, of func(Model) float64) string {
+	values := finite(g.values(of))
+	if len(values) == 0 {
+		return "not measured"
+	}
+	text := decimals(stats.Mean(values), 3)
+	if len(values) > 1 {
+		text += " ± " + decimals(stats.SD(values), 3)
+	}
+	return text
+}
+
+// comparison asks whether a group has more of a measure than another.
+type comparison struct {
+	high, low string // labels
+	of        func(Model) float64
+	isPuzzle  bool // accuracies of models that have not fitted tell nothing
+}
+
+// pairsOf returns the measure of models of two groups that have the same seed.
+func pairsOf(a, b group, of func(Model) float64) (x, y []float64) {
+	for _, m := range a.Models {
+		at := slices.IndexFunc(b.Models, func(o Model) bool { return o.Member.Seed == m.Member.Seed })
+		if at < 0 {
+			continue
+		}
+		if u, v := of(m), of(b.Models[at]); !math.IsNaN(u) && !math.IsNaN(v) {
+			x, y = append(x, u), append(y, v)
+		}
+	}
+	return x, y
+}
+
+// find compares the two groups over the seeds that both have.
+func (c comparison) find(all []group) finding {
+	high, low := only(all, c.high), only(all, c.low)
+	if high == nil || low == nil {
+		return absent
+	}
+	describe := func(g group) string {
+		if c.isPuzzle {
+			return accuracyText(g)
+		}
+		return g.name() + ": " + meanText(g, c.of)
+	}
+	f := finding{here: describe(high[0]) + "; " + describe(low[0]), verdict: cannotBeTold}
+	x, y := pairsOf(high[0], low[0], c.of)
+	hasUnfitted := c.isPuzzle && len(unfitted(slices.Concat(high[0].Models, low[0].Models))) > 0
+	f.n, f.canMiss = plural.Of(len(x), "pair"), len(x) < fewestForP || hasUnfitted
+	d := make([]float64, len(x))
+	for i := range x {
+		d[i] = x[i] - y[i]
+	}
+	v, err := stats.MeanInterval(d, confidence)
+	if err != nil {
+		return f
+	}
+	f.test = "difference " + decimals(stats.Mean(d), 3) + ", 95 % " + intervalText(v, 3)
+	if test, err := stats.PairedT(x, y); err == nil && len(x) >= fewestForP {
+		f.test += fmt.Sprintf(", paired t(%g) = %s, %s", test.DF, decimals(test.Statistic, 2), pText(test.P))
+	}
+	if hasUnfitted {
+		return f
+	}
+	switch {
+	case v.Low > 0:
+		f.verdict = reproduced
+	case v.High < 0:
+		f.verdict = notReproduced
+	}
+	return f
+}
+
+// alike turns the verdict of a comparison around: the claim is that no difference was found. Models
+// that have not fitted, or too few, show none whatever is true.
+func alike(f finding) finding {
+	switch {
+	case f.verdict != cannotBeTold:
+		f.verdict = notReproduced
+	case !f.canMiss && f.test != "":
+		f.verdict = reproduced
+	}
+	return f
+}
+
+// correlates asks whether a correlation over groups has the sign and the significance that is
+// claimed.
+func correlates(sign float64, of string, all []group, x, y func(Model) float64) finding {
+	var xs, ys []float64
+	for _, g := range all {
+		if a, b := meanOf(g, x), meanOf(g, y); !math.IsNaN(a) && !math.IsNaN(b) {
+			xs, ys = append(xs, a), append(ys, b)
+		}
+	}
+	test, err := stats.Spearman(xs, ys)
+	if err != nil {
+		return absent
+	}
+	text, rho := correlation(xs, ys, of)
+	f := finding{here: "ρ = " + decimals(rho, 2), test: text, n: fmt.Sprintf("%d %s", len(xs), of),
+		verdict: cannotBeTold}
+	switch {
+	case len(unfitted(modelsOf(all))) > 0 || test.P >= 0.05:
+	case rho*sign > 0:
+		f.verdict = reproduced
+	default:
+		f.verdict = notReproduced
+	}
+	return f
+}
+
+// number holds a mean against a printed one: reproduced where that lies in our interval.
+func number(g []group, printed float64, of func(Model) float64, here string) finding {
+	if g == nil || len(finite(g[0].values(of))) == 0 {
+		return absent
+	}
+	values := finite(g[0].values(of))
+	f := finding{here: here, n: plural.Of(len(values), "model"), verdict: cannotBeTold}
+	v, err := stats.MeanInterval(values, confidence)
+	if err != nil {
+		return f
+	}
+	f.test = "95 % " + intervalText(v, 3)
+	if len(values) < fewestForP {
+		return f
+	}
+	f.verdict = notReproduced
+	if v.Low <= printed && printed <= v.High {
+		f.verdict = reproduced
+	}
+	return f
+}
+
+// ranking lists groups with the mean of a measure, in its order.
+func ranking(all []group, of func(Model) float64, rising bool) string {
+	var parts []string
+	for _, g := range byMean(all, of, rising) {
+		if len(finite(g.values(of))) > 0 {
+			parts = append(parts, g.name()+" "+meanText(g, of))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// best asks whether the first groups of a ranking are those that are claimed to be.
+func best(all []group, of func(Model) float64, rising bool, first ...string) finding {
+	all = slices.DeleteFunc(slices.Clone(all), func(g group) bool { return len(finite(g.values(of))) == 0 })
+	f := finding{here: ranking(all, of, rising), verdict: cannotBeTold}
+	if len(all) <= len(first) {
+		if f.here == "" {
+			return absent
+		}
+		return f
+	}
+	var counts []int
+	for _, g := range all {
+		counts = append(counts, len(finite(g.values(of))))
+	}
+	f.n = span(counts) + " each"
+	isFirst := func(g group) bool { return slices.Contains(first, g.Label) }
+	ordered := byMean(all, of, rising)
+	worst := slices.IndexFunc(ordered, func(g group) bool { return !isFirst(g) }) // the best of the others
+	last := len(ordered) - 1                                                      // the worst of those claimed
+	for ; last >= 0 && !isFirst(ordered[last]); last-- {
+	}
+	if last < 0 {
+		return f
+	}
+	between := comparison{high: ordered[last].Label, low: ordered[worst].Label, of: of}
+	if rising { // the others have more of it
+		between.high, between.low = between.low, between.high
+	}
+	own := between.find(ordered)
+	f.test = fmt.Sprintf("%s less %s: %s", between.high, between.low, own.test)
+	f.verdict = own.verdict
+	return f
+}

@@ -1,0 +1,332 @@
+package paper
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/internal/paper"
+	"torchpe/report/runs"
+	"torchpe/train/runlog"
+)
+
+// fixtures are accuracies and what scipy makes of them: testdata/make.py.
+type fixtures struct {
+	Pairs map[string]struct {
+		High, Low struct {
+			Seeds  []uint64
+			Values []float64
+		}
+		Difference, T, P float64
+		Interval         [2]float64
+	}
+	Means map[string]struct {
+		Values   []float64
+		Interval [2]float64
+	}
+	Correlations map[string]struct {
+		X, Y   []float64
+		Rho, P float64
+	}
+}
+
+func readFixtures(t *testing.T) (f fixtures) {
+	t.Helper()
+	b, err := os.ReadFile("testdata/claims.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &f); err != nil || len(f.Pairs) != 5 || len(f.Means) != 3 ||
+		len(f.Correlations) != 4 {
+		t.Fatalf("%d pairs, %v", len(f.Pairs), err)
+	}
+	return f
+}
+
+// made is a group of fitted models with the given validation accuracies, training accuracy 1, IID
+// accuracy .9, and modularity and error as much as validation accuracy.
+func made(label string, seeds []uint64, values ...float64) group {
+	g := group{Label: label, Sigma: -1}
+	for i, v := range values {
+		seed := uint64(i)
+		if seeds != nil {
+			seed = seeds[i]
+		}
+		result := runlog.MemberResult{ValidationAccuracy: v, TrainAccuracy: 1, IIDAccuracy: .9}
+		m := runs.Model{Run: &runs.Run{}, Member: runs.Member{Seed: seed}, Result: result}
+		g.Models = append(g.Models, Model{Model: m})
+	}
+	return g
+}
+
+// unfit makes a model one that has not fitted, with training accuracy .5.
+func (g group) unfit(i int) group {
+	g.Models = slices.Clone(g.Models)
+	g.Models[i].Result.TrainAccuracy = .5
+	return g
+}
+
+// A difference is reproduced where its interval lies above 0, not reproduced where it lies below,
+// and cannot be told else, nor of models that have not fitted; models are paired by seed, in any
+// order.
+func TestComparison(t *testing.T) {
+	for name, want := range map[string]struct{ n, verdict string }{
+		"clear": {"6 pairs", reproduced}, "opposite": {"5 pairs", notReproduced},
+		"unclear": {"7 pairs", cannotBeTold},
+		"four":    {"4 pairs", reproduced}, "some seeds": {"6 pairs", reproduced},
+	} {
+		p := readFixtures(t).Pairs[name]
+		high, low := made("a", p.High.Seeds, p.High.Values...), made("b", p.Low.Seeds,
+			p.Low.Values...)
+		c := comparison{high: "a", low: "b", of: validation, isPuzzle: true}
+		f := c.find([]group{made("c", nil, .1), low, high})
+		n := float64(len(p.Low.Values))
+		test := fmt.Sprintf("difference %s, 95 %% %s to %s", short(p.Difference, 3),
+			short(p.Interval[0], 3), short(p.Interval[1], 3))
+		if n >= 5 { // of fewer there is no p
+			test += fmt.Sprintf(", paired t(%g) = %s, %s", n-1, short(p.T, 2), chanceOf(p.P))
+		}
+		here := fmt.Sprintf("a: validation %s (training 1.000, IID .900); b: validation %s "+
+			"(training 1.000, IID .900)",
+			meanSpread(p.High.Values), meanSpread(p.Low.Values))
+		if f.here != here || f.test != test || f.n != want.n || f.verdict != want.verdict {
+			t.Errorf("%s:\n%+v, want\n%q, %q, %v", name, f, here, test, want)
+		}
+		turned := map[string]string{reproduced: notReproduced, notReproduced: notReproduced,
+			cannotBeTold: reproduced}
+		if got := alike(f).verdict; got != turned[want.verdict] {
+			t.Errorf("%s: that they are alike is %s", name, got)
+		}
+		for side, all := range map[string][]group{"high": {high.unfit(1), low},
+			"low": {high, low.unfit(2)}} {
+			f := c.find(all)
+			if f.verdict != cannotBeTold || f.test != test || alike(f).verdict != cannotBeTold ||
+				!strings.Contains(f.here, "*: validation") {
+				t.Errorf("%s, the %s not fitted: %+v, alike %s", name, side, f, alike(f).verdict)
+			}
+		}
+		c.isPuzzle = false // masked prediction has no criterion
+		f = c.find([]group{high.unfit(1), low})
+		if f.verdict != want.verdict || strings.Contains(f.here, "training") {
+			t.Errorf("%s, not of puzzles: %+v", name, f)
+		}
+	}
+}
+
+// Without a group, a pair, or a number, nothing is compared.
+func TestComparisonOfNothing(t *testing.T) {
+	c := comparison{high: "a", low: "b", of: validation, isPuzzle: true}
+	a, nan := made("a", nil, .9, .8, .7), math.NaN()
+	for name, all := range map[string][]group{"none": nil, "no low": {a},
+		"no high": {made("b", nil, .5)}} {
+		if f := c.find(all); f != absent || alike(f).verdict != cannotBeTold ||
+			f.here != "no runs" {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+	for n, b := range map[string]group{
+		"0 pairs": made("b", []uint64{7, 8}, .5, .6), "1 pair": made("b", []uint64{1, 8}, .5, .6),
+		"2 pairs": made("b", nil, .5, nan, .6), // a seed without a number is no pair
+	} {
+		f := c.find([]group{a, b})
+		if f.n != n || (f.test == "") != (n != "2 pairs") || f.test == "" &&
+			f.verdict != cannotBeTold || alike(f).verdict == reproduced {
+			t.Errorf("%s: %+v", n, f)
+		}
+	}
+	// Differences .4 and .1 of seeds 0 and 2: mean .25, SD .3/sqrt 2, t(.975, 1) = 12.7062.
+	f := c.find([]group{a, made("b", nil, .5, nan, .6)})
+	if f.test != "difference .250, 95 % −1.656 to 2.156" {
+		t.Errorf("two pairs: %+v", f)
+	}
+	f = c.find([]group{made("a", nil, .9), made("b", nil, .5)})
+	if f.here != "a: validation .900 (training 1.000, IID .900); "+
+		"b: validation .500 (training 1.000, IID .900)" {
+		t.Errorf("one model has an SD: %+v", f)
+	}
+}
+
+// A correlation is reproduced where it has the claimed sign and p < .05, and not reproduced where
+// it has the other.
+func TestCorrelates(t *testing.T) {
+	for name, verdicts := range map[string][2]string{ // of a claimed rise and of a claimed fall
+		"rising": {reproduced, notReproduced}, "falling": {notReproduced, reproduced},
+		"neither": {cannotBeTold, cannotBeTold}, "four": {cannotBeTold, cannotBeTold},
+	} {
+		c := readFixtures(t).Correlations[name]
+		var all []group
+		for i := range c.X { // means of two models each
+			g := made(fmt.Sprint(i), nil, c.X[i]-.1, c.X[i]+.1)
+			g.Models[0].Result.IIDAccuracy, g.Models[1].Result.IIDAccuracy = c.Y[i]+.05, c.Y[i]-.05
+			all = append(all, g)
+		}
+		want := fmt.Sprintf("Spearman ρ = %s, %s, n = %d groups", short(c.Rho, 2), chanceOf(c.P),
+			len(c.X))
+		for k, sign := range []float64{1, -1} {
+			f := correlates(sign, "groups", all, validation, iid)
+			if f.verdict != verdicts[k] || f.test != want || f.here != "ρ = "+short(c.Rho, 2) ||
+				f.n != fmt.Sprint(len(c.X), " groups") {
+				t.Errorf("%s, sign %g: %+v, want %q, %s", name, sign, f, want, verdicts[k])
+			}
+			bad := append(slices.Clone(all[1:]), all[0].unfit(0))
+			if f := correlates(sign, "groups", bad, validation, iid); f.verdict != cannotBeTold {
+				t.Errorf("%s, one not fitted: %+v", name, f)
+			}
+		}
+		if f := correlates(1, "groups", all[:2], validation, iid); f != absent {
+			t.Errorf("two groups correlate: %+v", f)
+		}
+	}
+}
+
+// A number is reproduced where it lies in the interval of five models or more.
+func TestNumber(t *testing.T) {
+	for name, want := range map[string]struct{ n, verdict string }{
+		"about 0": {"6 models", reproduced}, "away": {"5 models", notReproduced},
+		"four": {"4 models", cannotBeTold},
+	} {
+		c := readFixtures(t).Means[name]
+		f := number([]group{made("a", nil, append(c.Values, math.NaN())...)}, 0, validation, "here")
+		test := "95 % " + short(c.Interval[0], 3) + " to " + short(c.Interval[1], 3)
+		if f.here != "here" || f.test != test || f.n != want.n || f.verdict != want.verdict {
+			t.Errorf("%s: %+v, want %q, %v", name, f, test, want)
+		}
+	}
+	f := number([]group{made("a", nil, .3)}, .3, validation, "x")
+	if f.test != "" || f.n != "1 model" || f.verdict != cannotBeTold {
+		t.Errorf("one model: %+v", f)
+	}
+	for name, g := range map[string][]group{"no group": nil,
+		"no number": {made("a", nil, math.NaN())}} {
+		if f := number(g, 0, validation, "x"); f != absent {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// The best are those claimed where the worst of them beats the best of the others, pair by pair.
+func TestBest(t *testing.T) {
+	x, y, z := made("x", nil, .9, .8, .85), made("y", nil, .7, .62, .66),
+		made("z", nil, .5, .41, .45)
+	// Differences .2, .18, .19: mean .19, SD .01, t(.975, 2) = 4.3027, half .0248; y less z: .2,
+	// .21, .21.
+	const xy, yz = "difference .190, 95 % .165 to .215", "difference .207, 95 % .192 to .221"
+	names := "x .850 ± .050, y .660 ± .040, z .453 ± .045"
+	for name, c := range map[string]struct {
+		isRising            bool
+		first               []string
+		here, test, verdict string
+	}{
+		"the first":  {false, []string{"x"}, names, "x less y: " + xy, reproduced},
+		"first two":  {false, []string{"y", "x"}, names, "y less z: " + yz, reproduced},
+		"the second": {false, []string{"y"}, names, "y less x: " + negative(xy), notReproduced},
+		"the lowest": {true, []string{"z"}, "z .453 ± .045, y .660 ± .040, x .850 ± .050",
+			"y less z: " + yz, reproduced},
+		"not lowest": {true, []string{"x"}, "z .453 ± .045, y .660 ± .040, x .850 ± .050",
+			"z less x: difference −.397, 95 % −.411 to −.382", notReproduced},
+		"nobody's":    {false, []string{"w"}, names, "", cannotBeTold},
+		"all of them": {false, []string{"x", "y", "z"}, names, "", cannotBeTold},
+	} {
+		f := best([]group{z, x, made("without", nil, math.NaN()), y}, validation, c.isRising,
+			c.first...)
+		if f.here != c.here || f.test != c.test || f.verdict != c.verdict || c.test != "" &&
+			f.n != "3 each" {
+			t.Errorf("%s: %+v, want %+v", name, f, c)
+		}
+	}
+	if f := best(nil, validation, false, "x"); f != absent {
+		t.Errorf("of nothing: %+v", f)
+	}
+	// Differences of .06 and −.02: their interval, −.488 to .528, holds 0.
+	near := []group{made("x", nil, .7, .6), made("y", []uint64{1, 0}, .62, .64)}
+	f := best(near, validation, false, "x")
+	if f.verdict != cannotBeTold || f.test != "x less y: difference .020, 95 % −.488 to .528" {
+		t.Errorf("near: %+v", f)
+	}
+}
+
+// negative turns a difference and its interval around.
+func negative(text string) string {
+	var mean, low, high float64
+	fmt.Sscanf(strings.ReplaceAll(text, "difference .", "difference 0."),
+		"difference %f, 95 %% %f to %f", &mean, &low, &high)
+	return fmt.Sprintf("difference %s, 95 %% %s to %s", short(-mean, 3), short(-high, 3),
+		short(-low, 3))
+}
+
+// That all encodings but nope and c-nope converge takes models of each.
+func TestConverged(t *testing.T) {
+	var all []group
+	for _, label := range paper.Encodings() {
+		all = append(all, made(label, nil, .9, .8))
+	}
+	nope, cnope := all[6].unfit(0).unfit(1), all[7].unfit(1)
+	rest := all[:6:6]
+	for name, c := range map[string]struct {
+		all     []group
+		verdict string
+	}{
+		"as printed":       {append(rest, nope, cnope), reproduced},
+		"nope fits":        {append(rest, all[6], cnope), cannotBeTold},
+		"another does not": {append(all[1:6:6], all[0].unfit(0), nope, cnope), cannotBeTold},
+		"no c-nope":        {append(rest, nope), cannotBeTold}, "no nope": {append(rest, cnope),
+			cannotBeTold},
+		"those two alone": {[]group{nope, cnope}, cannotBeTold},
+		"no rope": {append(slices.Delete(slices.Clone(rest), 4, 5), nope, cnope),
+			cannotBeTold},
+	} {
+		if f := converged(c.all); f.verdict != c.verdict {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+	f := converged([]group{all[0], cnope})
+	if f.here != "fitted: 2d-fixed 2 of 2 (training 1.000), c-nope 1 of 2 (training .750)" {
+		t.Errorf("%+v", f)
+	}
+	if f := converged(nil); f != absent {
+		t.Errorf("of nothing: %+v", f)
+	}
+}
+
+// The cosine of the fixed tables is the paper's at the paper's width alone; that of a learned table
+// at its start is a mean over models, each a mean over blocks.
+func TestCosines(t *testing.T) {
+	for _, c := range []struct {
+		width         int
+		cosines       []float64
+		here, verdict string
+	}{
+		{160, []float64{.7246, .7154}, ".72 at width 160", reproduced},
+		{160, []float64{.7}, ".70 at width 160", notReproduced},
+		{160, []float64{.727}, ".73 at width 160", notReproduced}, {32, []float64{.72},
+			".72 at width 32", cannotBeTold},
+	} {
+		g := made("1d-fixed", nil, .9, .9)
+		for i := range g.Models { // by block, and one model as the other
+			g.Models[i].Run.Config.DModel, g.Models[i].TableCosine = c.width, c.cosines
+		}
+		if f := fixedCosine([]group{g}); f.here != c.here || f.verdict != c.verdict {
+			t.Errorf("%+v: %+v", c, f)
+		}
+	}
+	if f := fixedCosine([]group{made("1d-fixed", nil, .9)}); f != absent {
+		t.Errorf("not measured: %+v", f)
+	}
+	g := made("learn-0.2", nil, 1, 1, 1, 1, 1, 1)
+	for i, v := range []float64{-.0142, -.0013, .0041, .0255, .0283,
+		-.035} { // as "about 0" of the fixtures
+		g.Models[i].Result.PEMotion = &runlog.PEMotion{StartCosine: []float64{v - .3, v + .3}}
+	}
+	if f := startCosine([]group{g}); f.here != ".001 ± .024" || f.test != "95 % −.024 to .026" ||
+		f.verdict != reproduced {
+		t.Errorf("%+v", f)
+	}
+	if f := startCosine([]group{made("learn-0.2", nil, 1)}); f != absent ||
+		startCosine(nil) != absent {
+		t.Errorf("not measured: %+v", f)
+	}
+}

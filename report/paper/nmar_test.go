@@ -1,0 +1,144 @@
+package paper
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"torchpe/internal/paper"
+	"torchpe/report/figure"
+	"torchpe/report/internal/synthetic"
+	"torchpe/report/runs"
+	"torchpe/train/runlog"
+)
+
+// errorRows returns the table of errors of groups as rows by their first cell, less that cell.
+func errorRows(t *testing.T, all []group, zscored bool) map[string][]string {
+	t.Helper()
+	var text strings.Builder
+	if err := nmarErrors(all, zscored).CSV(&text); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(text.String())).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "pe,n,test_mse_50,test_mse_50_sd,difference,f,df,p"; strings.Join(rows[0], ",") != want {
+		t.Fatalf("columns %v, want %s", rows[0], want)
+	}
+	out := map[string][]string{}
+	for _, row := range rows[1:] {
+		out[row[0]] = row[1:]
+	}
+	return out
+}
+
+// isNear says whether a cell is a number within 1e-9 of another.
+func isNear(cell string, want float64) bool {
+	v, err := strconv.ParseFloat(cell, 64)
+	return err == nil && math.Abs(v-want) < 1e-9
+}
+
+// The F of errors is scipy's (internal/stats/testdata/make.py, scipy.stats.f_oneway) of eight groups
+// of six, the paper's design; a change of scale and offset leaves it. Beside it stand the printed
+// numbers of appendix A.4.
+func TestNMARErrors(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "internal", "stats", "testdata", "scipy.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type test struct {
+		Name   string
+		Groups [][]float64
+		F, P   float64
+	}
+	var scipy struct{ Groups []test }
+	if err := json.Unmarshal(text, &scipy); err != nil {
+		t.Fatal(err)
+	}
+	design := scipy.Groups[slices.IndexFunc(scipy.Groups, func(g test) bool { return g.Name == "same" })]
+	run := &runs.Run{Result: runlog.Result{Baselines: map[string]map[string]float64{
+		"gaussian": {"0.50": .0483}, "mean": {"0.50": .0496}}}}
+	var all []group
+	sum, first := 0.0, 0.0
+	for i, values := range design.Groups {
+		g := group{Label: paper.MaskedEncodings()[i]}
+		for _, v := range values {
+			mse := .0485 + .0001*v
+			sum += mse / 48
+			if i == 0 {
+				first += mse / 6
+			}
+			g.Models = append(g.Models, Model{Model: runs.Model{Run: run, Result: runlog.MemberResult{
+				MaskedMeasures: &runlog.MaskedMeasures{TestMSEByMask: map[string]float64{"0.50": mse, "0.90": 7}}}}})
+		}
+		all = append(all, g)
+	}
+	rows := errorRows(t, all, false)
+	ours, paper := rows["all"], rows["all, in the paper"]
+	if len(rows) != 8+1+1+2 || ours[0] != "48" || !isNear(ours[1], sum) ||
+		!isNear(ours[3], sum-.049) || ours[5] != "7, 40" {
+		t.Errorf("%d rows, all: %v, want a mean of %g", len(rows), ours, sum)
+	}
+	if f, _ := strconv.ParseFloat(ours[4], 64); math.Abs(f/design.F-1) > 1e-9 {
+		t.Errorf("F %s, scipy has %g", ours[4], design.F)
+	}
+	if p, _ := strconv.ParseFloat(ours[6], 64); math.Abs(p/design.P-1) > 1e-9 {
+		t.Errorf("p %s, scipy has %g", ours[6], design.P)
+	}
+	if strings.Join(paper, ",") != ",0.049,,,0.24,,0.97" {
+		t.Errorf("the paper: %v", paper)
+	}
+	if row := rows["1d-fixed"]; row[0] != "6" || !isNear(row[1], first) ||
+		!isNear(row[3], first-.049) || row[4] != "" {
+		t.Errorf("1d-fixed: %v, want a mean of %g", row, first)
+	}
+	if row := rows["conditional Gaussian"]; !isNear(row[1], .0483) || !isNear(row[3], -.0007) {
+		t.Errorf("conditional Gaussian: %v", row)
+	}
+	// shares of a variance have no difference from the printed error
+	if row := errorRows(t, all, true)["all"]; row[3] != "" {
+		t.Errorf("z-scored: %v", row)
+	}
+	for i := range all { // one model each: no test
+		all[i].Models = all[i].Models[:1]
+	}
+	if row := errorRows(t, all, false)["all"]; row[0] != "8" || row[4] != "" || row[6] != "" {
+		t.Errorf("one model each: %v", row)
+	}
+}
+
+// The figure is of nodes by module, whatever order the models had them in, and its caption says
+// which; 1d-fixed is modular by itself only in runs of versions before nodes came in a drawn order.
+func TestNMAROrder(t *testing.T) {
+	s, err := Read(synthesise(t, synthetic.Run{Name: "a", Task: "nmar", PE: "1d-fixed", Seeds: []int{1}}), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, _, err := simulation(s.NMAR[0].Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := network.(figure.Matrix); !ok || !slices.IsSorted(m.Groups) || len(m.Groups) != 15 {
+		t.Errorf("the true network is drawn in the order %v of modules", m.Groups)
+	}
+	for order, want := range map[string]string{"drawn": "drawn by data seed 0",
+		"": "modular without having learned it"} {
+		s.NMAR[0].Run.Config.Masked.NMAR.Order = order
+		items, err := s.items()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range items {
+			if item.ID == "fig4" && !strings.Contains(item.Caption, want) {
+				t.Errorf("order %q: %s", order, item.Caption)
+			}
+		}
+	}
+}

@@ -1,0 +1,266 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+)
+
+// atLevel returns a number of a record when training accuracy first reached a level: on the line
+// from the record before, whose training accuracy was below. NaN where there is none before, or
+// none that reached it.
+func atLevel(course []object, level float64, name string) float64 {
+	for i := 1; i < len(course); i++ {
+		before, now := course[i-1], course[i]
+		x0, x1 := before.number("train_accuracy"), now.number("train_accuracy")
+		if x0 < level && x1 >= level {
+			y0, y1 := before.number(name), now.number(name)
+			return (y0*(x1-level) + y1*(level-x0)) / (x1 - x0)
+		}
+	}
+	return math.NaN()
+}
+
+func equalTrainingNumbers(t *testing.T, w *world) {
+	groups := bunches(w.puzzles(mainVariant))
+	var levels []float64
+	for percent := 30; percent <= 95; percent += 5 {
+		levels = append(levels, float64(percent)/100)
+	}
+	levels = append(levels, .99)
+	want := columns("pe", "train", "validation", "validation_sd", "iid", "iid_sd", "n", "of")
+	var panels []drawn
+	done := map[string]bool{}
+	for _, part := range []struct {
+		title string
+		all   []bunch
+	}{{"Learned, by initial σ", bySigma(groups)}, {"Common encodings",
+		named(groups, paperOrder...)}} {
+		lines := [2]drawn{{title: part.title, y: "Validation accuracy", lines: guess},
+			{title: part.title + ": held out, same kind", y: "IID test accuracy", lines: guess}}
+		for _, b := range part.all {
+			marks := [2]mark{{label: b.starred(), colour: b.label}, {label: b.starred(),
+				colour: b.label}}
+			for k := range marks {
+				marks[k].values = make([][]float64, len(b.models))
+			}
+			for _, level := range levels {
+				var both [2][]float64
+				for _, m := range b.models {
+					both[0] = append(both[0], atLevel(m.course(), level, "validation_accuracy"))
+					both[1] = append(both[1], atLevel(m.course(), level, "iid_accuracy"))
+				}
+				if len(present(both[0])) == 0 {
+					continue
+				}
+				for k := range marks {
+					marks[k].x = append(marks[k].x, level)
+					for i, v := range both[k] {
+						marks[k].values[i] = append(marks[k].values[i], v)
+					}
+				}
+				if !done[b.label] {
+					want = append(want, []any{b.label, level, average(both[0]), spread(both[0]),
+						average(both[1]), spread(both[1]),
+						len(present(both[0])), len(b.models)})
+				}
+			}
+			done[b.label] = true
+			lines[0].marks, lines[1].marks = append(lines[0].marks, marks[0]),
+				append(lines[1].marks, marks[1])
+		}
+		panels = append(panels, lines[0], lines[1])
+	}
+	w.checkCSV(t, "equal_training", want)
+	w.checkPanels(t, "equal_training", panels...)
+	w.checkCaption(t, "equal_training", []string{fitSentences(modelsIn(groups))})
+}
+
+// motions are the measures of how far an encoding has moved, means over blocks.
+var motions = []recorded{
+	{"moved", motion("moved")}, {"gradient_share", key("pe_motion", "gradient_share")},
+	{"disparity", motion("disparity")},
+	{"cosine", motion("cosine")},
+}
+
+// motion returns the mean of a list of pe_motion.
+func motion(name string) func(object) float64 {
+	return func(r object) float64 { return average(r.object("pe_motion").list(name)) }
+}
+
+func lazyNumbers(t *testing.T, w *world) {
+	all := bySigma(bunches(w.puzzles(mainVariant)))
+	shown := named(all, "learn-0.2", "learn-1.0", "learn-2.0")
+	columns := []measured{}
+	var panels []drawn
+	for i, m := range motions {
+		columns = append(columns, measured{m.name,
+			func(one seen) float64 { return m.of(one.result) }})
+		panels = append(panels, drawn{title: "Over training", marks: courseMarks(shown, "epoch",
+			m.of),
+			y: []string{"||E − E₀|| / ||E₀||", "PE's share of the gradient",
+				"Disparity from 2d-fixed", "Cosine with 2d-fixed"}[i]})
+	}
+	kernel := end("tangent_alignment")
+	columns = append(columns, measured{"tangent_alignment", kernel})
+	w.checkCSV(t, "lazy", modelSheet(modelsIn(all), append(columns, accuracies...)...))
+	w.checkCSV(t, "lazy_curves", courseSheet(shown, "epoch", motions[3], motions[2], motions[1],
+		motions[0]))
+	moved, share := columns[0].of, columns[1].of
+	byMotion, rhoMotion := scatterPanel("Motion and generalisation", panels[0].y,
+		"Validation accuracy", "levels of σ", all, moved, valid)
+	byKernel, rhoKernel := scatterPanel("Kernel and generalisation", "Tangent kernel's alignment",
+		"Validation accuracy", "levels of σ", all, kernel, valid)
+	w.checkPanels(t, "lazy", append(panels, drawn{title: "Motion by initial σ", y: panels[0].y,
+		marks: boxMarks(all, tick, moved)},
+		drawn{title: "Tangent kernel by initial σ", y: "Alignment with the start's",
+			marks: boxMarks(all, tick, kernel)}, byMotion, byKernel)...)
+	w.checkCaption(t, "lazy", []string{"(" + shortRange(bunch{models: modelsIn(all)}.of(share)) +
+		" at the end)",
+		"Motion and validation: " + rhoMotion + "; kernel and validation: " + rhoKernel + ".",
+		fitSentences(modelsIn(all))}, "1 is lazy")
+}
+
+func mapsNumbers(t *testing.T, w *world) {
+	want := columns("task", "pe", "token", "group", "x", "y")
+	var panels []drawn
+	puzzles, network, brain := bunches(w.puzzles(mainVariant)), bunches(w.at("nmar", .5)),
+		bunches(w.at("fmri", .5))
+	for _, part := range []struct {
+		task string
+		all  []bunch
+		by   []string
+	}{
+		{"puzzles", named(puzzles, "learn-0.2", "learn-1.0", "learn-2.0", "2d-fixed"),
+			[]string{"row", "column"}},
+		{"simulated network", named(network, "learn-0.2", "learn-1.0", "learn-2.0"), []string{""}},
+		{"fMRI", named(brain, "learn-0.2", "learn-1.0", "learn-2.0"), []string{""}},
+	} {
+		for k, by := range part.by {
+			for _, b := range part.all {
+				d, groups, names := b.models[0].plane()
+				d.title = b.label + ", " + part.task
+				if by != "" {
+					d.title = b.label + ", by " + by
+				}
+				for i := range d.marks {
+					group := []int{i / 4, i % 4}[k]
+					if by == "" {
+						group = groups[i]
+					}
+					d.marks[i].groups = []int{group}
+					if k == 0 {
+						name := fmt.Sprint(by, " ", group+1)
+						if by == "" {
+							name = names(group)
+						}
+						want = append(want, []any{part.task, b.label, i, name,
+							rough(d.marks[i].x[0]), rough(d.marks[i].values[0][0])})
+					}
+				}
+				panels = append(panels, d)
+			}
+		}
+	}
+	w.checkCSV(t, "maps", want)
+	w.checkPanels(t, "maps", panels...)
+	w.checkCaption(t, "maps", nil)
+}
+
+// plane returns the first two principal axes of a model's first table, on which the token that is
+// farthest along an axis is on its positive side, with the modules of the tokens and their names.
+func (m seen) plane() (d drawn, modules []int, names func(int) string) {
+	tables, dim := m.tables()
+	axes, norms := rotated(aboutMean(tables[0], dim), dim)
+	for _, axis := range axes[:2] {
+		far := slices.MaxFunc(axis, func(a, b float64) int {
+			return int(math.Copysign(1,
+				math.Abs(a)-math.Abs(b)))
+		})
+		if far < 0 {
+			for i := range axis {
+				axis[i] = -axis[i]
+			}
+		}
+	}
+	share := func(k int) float64 { return 100 * norms[k] * norms[k] / dot(norms, norms) }
+	d = drawn{y: fmt.Sprintf("PC 1 (%.0f %%), PC 2 (%.0f %%)", share(0), share(1)),
+		note: "n = 1 model"}
+	for i := range axes[0] {
+		d.marks = append(d.marks, mark{x: []float64{axes[0][i]}, values: [][]float64{{axes[1][i]}}})
+	}
+	modules, _ = m.modules()
+	return d, modules, func(k int) string {
+		if all := m.moduleNames(); all != nil {
+			return all[k]
+		}
+		return fmt.Sprint(k)
+	}
+}
+
+func courseNumbers(t *testing.T, w *world) {
+	measures := []recorded{{"modularity", key("modularity")}, {"pe_effective_rank",
+		key("pe_effective_rank")}, {"pe_norm", key("pe_norm")}}
+	var panels []drawn
+	for _, part := range []struct {
+		name, title, x string
+		all            []bunch
+	}{
+		{"puzzles", "Puzzles", "epoch", named(bunches(w.puzzles(mainVariant)), "learn-0.2",
+			"learn-1.0", "learn-2.0")},
+		{"network", "Simulated network", "step", bySigma(bunches(w.at("nmar", .5)))},
+		{"fmri", "fMRI", "step", bySigma(bunches(w.at("fmri", .5)))},
+	} {
+		w.checkCSV(t, "course_"+part.name, courseSheet(part.all, part.x, measures...))
+		for i, y := range []string{"Modularity Q", "Norm of the PE", "Effective rank of the PE"} {
+			marks := courseMarks(part.all, part.x, measures[[]int{0, 2, 1}[i]].of)
+			if marks != nil {
+				panels = append(panels, drawn{title: part.title, y: y, marks: marks})
+			}
+		}
+	}
+	w.checkPanels(t, "course", panels...)
+	w.checkCaption(t, "course", nil)
+}
+
+func toeplitzNumbers(t *testing.T, w *world) {
+	overBlocks := func(of func([]float64, int) float64) func(seen) float64 {
+		known := map[string]float64{}
+		return func(m seen) float64 {
+			at := fmt.Sprint(m.dir, " ", m.index)
+			if _, ok := known[at]; !ok {
+				var all []float64
+				tables, d := m.tables()
+				for _, table := range tables {
+					all = append(all, of(table, d))
+				}
+				known[at] = average(all)
+			}
+			return known[at]
+		}
+	}
+	line, rank := overBlocks(byDistance), overBlocks(dimensions)
+	var panels []drawn
+	var shown []seen
+	for _, part := range []struct {
+		name   string
+		models []seen
+	}{{"puzzles", w.puzzles(mainVariant)}, {"simulated network", w.at("nmar", .5)},
+		{"fMRI", w.at("fmri", .5)}} {
+		all := bunches(part.models)
+		panels = append(panels, drawn{title: "Toeplitzness, " + part.name, y: "R² of E Eᵀ",
+			marks: boxMarks(all, bunch.starred, line)},
+			drawn{title: "Effective rank, " + part.name, y: "Dimensions",
+				marks: boxMarks(all, bunch.starred, rank)})
+		shown = append(shown, pick(part.models, func(m seen) bool {
+			tables,
+				_ := m.tables()
+			return tables != nil
+		})...)
+	}
+	w.checkCSV(t, "toeplitz", modelSheet(shown, append([]measured{{"toeplitz_r2", line},
+		{"effective_rank", rank}}, accuracies...)...))
+	w.checkPanels(t, "toeplitz", panels...)
+	w.checkCaption(t, "toeplitz", nil, "(TISA, section 3.1): 1 for a line")
+}

@@ -1,0 +1,180 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+)
+
+// with returns the main variant with a change.
+func with(change func(*variant)) variant {
+	v := mainVariant
+	change(&v)
+	return v
+}
+
+func figA7Numbers(t *testing.T, w *world) {
+	small := []string{"learn-0.01", "learn-0.05", "learn-0.1", "learn-0.2"}
+	sgd := named(bunches(w.puzzles(sgdVariant)), small...)
+	adam := named(bunches(w.puzzles(mainVariant)), small...)
+	both := slices.Concat(modelsIn(sgd), modelsIn(adam))
+	w.checkCSV(t, "fig_a7", modelSheet(both, accuracies...))
+	w.checkCSV(t, "fig_a7_sgd_curves", courseSheet(sgd, "epoch", accuracyRecords...))
+	w.checkCSV(t, "fig_a7_adam_curves", courseSheet(adam, "epoch", accuracyRecords...))
+	bars := drawn{title: "SGD and Adam, after training", y: "Validation accuracy", lines: guess}
+	for i := range sgd {
+		label := tick(adam[i])
+		if other := tick(sgd[i]); len(other) > len(label) {
+			label = other
+		}
+		bars.marks = append(bars.marks,
+			mark{label: label + ": SGD", colour: sgd[i].label,
+				values: [][]float64{sgd[i].of(valid)}},
+			mark{label: label + ": Adam", colour: sgd[i].label,
+				values: [][]float64{adam[i].of(valid)}})
+	}
+	w.checkPanels(t, "fig_a7", slices.Concat(accuracyPanels("SGD: ", sgd),
+		accuracyPanels("Adam: ", adam), []drawn{bars})...)
+	// SGD ran for 9 epochs and has 16 models, Adam for 12 and 15.
+	w.checkCaption(t, "fig_a7", []string{"(9 epochs (learn-0.01, learn-0.05, learn-0.1, " +
+		"learn-0.2: 12 epochs))", fitSentences(both)})
+}
+
+func figA8Numbers(t *testing.T, w *world) {
+	all := bunches(w.puzzles(decayedVariant))
+	learned, ends := bySigma(all), named(all, "learn-0.2", "learn-2.0")
+	w.checkCSV(t, "fig_a8", modelSheet(modelsIn(all), accuracies...))
+	w.checkCSV(t, "fig_a8_curves", courseSheet(ends, "epoch", accuracyRecords...))
+	w.checkPanels(t, "fig_a8", slices.Concat(accuracyPanels("", ends),
+		[]drawn{validationPanel("Generalisation by initial σ", learned, tick),
+			validationPanel("Common encodings", named(all, paperOrder...), bunch.starred)})...)
+	w.checkCaption(t, "fig_a8", []string{"(12 epochs)", fitSentences(modelsIn(all))},
+		"figures 2 and A10", "weight decay of 0.1", "weight decay 0.1")
+}
+
+func figA15Numbers(t *testing.T, w *world) {
+	var shown []seen
+	var panels []drawn
+	for _, heads := range []int{2, 4} {
+		all := bunches(w.puzzles(with(func(v *variant) { v.heads = heads })))
+		common := named(all, paperOrder...)
+		name := fmt.Sprintf("%d heads", heads)
+		w.checkCSV(t, fmt.Sprintf("fig_a15_%dheads_curves", heads), courseSheet(common, "epoch",
+			accuracyRecords...))
+		panels = append(panels, validationPanel(name+", common encodings", common, bunch.starred),
+			validationPanel(name+", by initial σ", bySigma(all), tick))
+		panels = append(panels, accuracyPanels(name+": ", common)...)
+		shown = append(shown, modelsIn(all)...)
+	}
+	heads := measured{"heads", func(m seen) float64 { return m.config.number("heads") }}
+	w.checkCSV(t, "fig_a15", modelSheet(shown, append([]measured{heads}, accuracies...)...))
+	w.checkPanels(t, "fig_a15", panels...)
+	w.checkCaption(t, "fig_a15", []string{"with 2 and with 4 heads (12 epochs)",
+		fitSentences(shown)})
+}
+
+func ablationNumbers(t *testing.T, w *world) {
+	of := []measured{{"Training accuracy", trained}, {"IID test accuracy", heldOut},
+		{"Validation accuracy", valid}}
+	panels := []drawn{{title: of[0].name}, {title: of[1].name}, {title: of[2].name}}
+	var shown []seen
+	for _, corner := range [][2]string{{"block", "last"}, {"block", "probe"}, {"input", "last"},
+		{"input", "probe"}} {
+		all := bySigma(bunches(w.puzzles(with(func(v *variant) {
+			v.placement, v.readOut = corner[0],
+				corner[1]
+		}))))
+		for i, b := range all { // a setting of its own follows the others of its sigma
+			slices.SortStableFunc(all[i].models, func(a, b seen) int {
+				return len(a.member) - len(b.member)
+			})
+			shown = append(shown, b.models...)
+		}
+		for i, measure := range of {
+			line := mark{label: corner[0] + ", " + corner[1]}
+			for _, b := range all {
+				line.x = append(line.x, b.sigma)
+				for k := range b.models {
+					for len(line.values) <= k {
+						line.values = append(line.values, slices.Repeat([]float64{math.NaN()},
+							len(all)))
+					}
+				}
+			}
+			for at, b := range all {
+				for k, v := range b.of(measure.of) {
+					line.values[k][at] = v
+				}
+			}
+			panels[i].y, panels[i].lines = "Accuracy", guess
+			panels[i].marks = append(panels[i].marks, line)
+		}
+	}
+	want := modelSheet(shown, accuracies...)
+	want[0] = append(want[0], "placement", "read_out")
+	for i, m := range shown {
+		want[i+1] = append(want[i+1], m.placement(), m.config.text("read_out"))
+	}
+	w.checkCSV(t, "ablation", want)
+	w.checkPanels(t, "ablation", panels...)
+	w.checkCaption(t, "ablation", []string{"(12 epochs)", fitSentences(shown)})
+}
+
+func iidOODNumbers(t *testing.T, w *world) {
+	groups := bunches(w.puzzles(mainVariant))
+	w.checkCSV(t, "iid_ood", modelSheet(modelsIn(groups), accuracies...))
+	bars := func(title string, all []bunch, label func(bunch) string) drawn {
+		d := drawn{title: title, y: "Accuracy", lines: guess}
+		for _, b := range all {
+			for _, one := range []measured{{"training", trained}, {"held out, same kind (IID)",
+				heldOut},
+				{"validation, unlike training (OOD)", valid}} {
+				d.marks = append(d.marks, mark{label: label(b) + ": " + one.name, colour: b.label,
+					values: [][]float64{b.of(one.of)}})
+			}
+		}
+		return d
+	}
+	w.checkPanels(t, "iid_ood", bars("By initial σ", bySigma(groups), tick),
+		bars("Common encodings", named(groups, paperOrder...), bunch.starred))
+	// The published result files, whose validation accuracies are those of Table A2.
+	w.checkCaption(t, "iid_ood", []string{".986 for learn-0.2 and .847 for learn-2.0",
+		"are .956 and .377", fitSentences(modelsIn(groups))})
+}
+
+func conditionsNumbers(t *testing.T, w *world) {
+	groups := bunches(w.puzzles(mainVariant))
+	kinds := func(lines, label string) func(seen) float64 {
+		return func(m seen) float64 {
+			if by := m.result.object("validation_by_lines"); by != nil {
+				return by.number(lines)
+			}
+			return m.result.number("validation_by_condition", label)
+		}
+	}
+	of := []measured{{"1-vector", kinds("1", "Binary")}, {"2-vector", kinds("2", "Ternary")},
+		{"3-vector", kinds("3", "Quaternary")}}
+	var csv []measured
+	for i, one := range of {
+		csv = append(csv, measured{fmt.Sprint("vector_", i+1), one.of})
+	}
+	w.checkCSV(t, "conditions", modelSheet(modelsIn(groups), append(csv, accuracies...)...))
+	bars := func(title string, all []bunch) drawn {
+		d := drawn{title: title, y: "Validation accuracy", lines: guess}
+		for _, b := range all {
+			for _, one := range of {
+				d.marks = append(d.marks, mark{label: b.starred() + ": " + one.name,
+					colour: b.label, values: [][]float64{b.of(one.of)}})
+			}
+		}
+		return d
+	}
+	w.checkPanels(t, "conditions", bars("Learned encodings", named(groups, "learn-0.2", "learn-1.0",
+		"learn-2.0")),
+		bars("Common encodings", named(groups, paperOrder...)))
+	// People's and the published models' are of the published result files.
+	w.checkCaption(t, "conditions", []string{"(n = 40) reach .967, .870 and .663",
+		"learn-0.2 .983, .935 and .948", fitSentences(modelsIn(groups))},
+		"of the 36 generated puzzles labelled 3-vector some 8")
+}

@@ -1,0 +1,361 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/report/document"
+	"torchpe/report/figure"
+	"torchpe/report/internal/synthetic"
+	"torchpe/train/runlog"
+)
+
+// world is a study of made-up runs with all that goes wrong in real ones: seeds out of order, an
+// encoding in two folders, members that diverged, did not fit or lack a number, a ground truth that
+// lacks a seed, modules that are not in order. Its numbers are read from the folders by seen.
+type world struct {
+	study  *Study
+	all    []seen
+	drafts map[string]*draft
+	likes  map[string]nearness // of like, by model
+}
+
+// makeWorld writes the runs, reads them as a report does, and makes all items but for their
+// drawing.
+func makeWorld(t *testing.T) *world {
+	t.Helper()
+	dir := synthesise(t, slices.Concat(mainRuns(), variantRuns(), maskedRuns())...)
+	s, err := Read(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{study: s, all: readFolders(t, dir), drafts: map[string]*draft{}}
+	for _, m := range makers() {
+		d := &draft{Item: document.Item{ID: m.id, Section: m.section, Title: m.title}}
+		if err := m.make(s, d); err != nil {
+			t.Fatal(m.id, err)
+		}
+		w.drafts[m.id] = d
+	}
+	return w
+}
+
+// A seed is a place in these lists, so that neither order nor number of members tells it.
+var (
+	five  = []int{7, 3, 11, 5, 2}
+	three = []int{11, 3, 7}
+)
+
+// mainRuns are those of the paper's variant.
+func mainRuns() []synthetic.Run {
+	learn := func(name string, sigma float64, seeds ...int) synthetic.Run {
+		return synthetic.Run{Name: name, Task: "lst", PE: "learn", Sigma: sigma, Seeds: seeds,
+			Edit: edit}
+	}
+	common := func(pe string, seeds ...int) synthetic.Run {
+		return synthetic.Run{Name: "z/" + pe, Task: "lst", PE: pe, Seeds: seeds, Edit: edit}
+	}
+	return []synthetic.Run{
+		learn("tiny", .01, three...), learn("small", .05, three...), learn("l1", .1, 7, 3, 2, 11),
+		learn("y/second", .2, 11, 5, 2), learn("y/first", .2, 7, 3),
+		// in the order of neither name nor seed
+		learn("one", 1, 1, 7, 3, 11, 5, 2), learn("two", 2, five...),
+		learn("three", 3, 3, 11), // beyond the paper's grid, as .01 and .05 are
+		common("2d-fixed", 7, 3, 5, 2), common("relative", five...), common("random", five...),
+		common("rope", three...), common("1d-fixed", five...), common("nope", five...),
+		common("c-nope", three...),
+	}
+}
+
+// variantRuns are those of the paper's variants on puzzles.
+func variantRuns() []synthetic.Run {
+	lst := func(name, pe string, sigma float64, seeds ...int) synthetic.Run {
+		return synthetic.Run{Name: name, Task: "lst", PE: pe, Sigma: sigma, Seeds: seeds,
+			Edit: edit}
+	}
+	var all []synthetic.Run
+	add := func(r synthetic.Run, change func(*synthetic.Run)) {
+		change(&r)
+		all = append(all, r)
+	}
+	for _, r := range []synthetic.Run{
+		lst("d/a", "learn", .1, three...), lst("d/b", "learn", .2, five...),
+		lst("d/c", "learn", 2, three...), lst("d/d", "2d-fixed", 0, five...),
+		lst("d/e", "rope", 0, five...), lst("d/f", "nope", 0, 3),
+	} {
+		add(r, func(r *synthetic.Run) { r.Decay, r.Optimizer = .1, "adamw" })
+	}
+	for _, r := range []synthetic.Run{
+		lst("s/a", "learn", .01, three...), lst("s/b", "learn", .05, three...),
+		lst("s/c", "learn", .1, five...), lst("s/d", "learn", .2, five...),
+	} {
+		add(r, func(r *synthetic.Run) { r.Optimizer, r.Records = "sgd", 9 })
+	}
+	for _, r := range []synthetic.Run{
+		lst("h2/a", "learn", .2, three...), lst("h2/b", "learn", 2, 3, 7),
+		lst("h2/c", "2d-fixed", 0, 7, 3),
+		lst("h2/d", "rope", 0, 3),
+	} {
+		add(r, func(r *synthetic.Run) { r.Heads = 2 })
+	}
+	for _, r := range []synthetic.Run{lst("h4/a", "learn", .2, 3), lst("h4/b", "relative", 0, 7,
+		3)} {
+		add(r, func(r *synthetic.Run) { r.Heads = 4 })
+	}
+	for i, corner := range [][2]string{{"block", "probe"}, {"input", "last"}, {"input", "probe"}} {
+		for k, sigma := range []float64{.2, 1, 2}[i%2:] {
+			name := string([]byte{'c', byte('0' + i), byte('0' + k)})
+			add(lst(name, "learn", sigma, three[k:]...), func(r *synthetic.Run) {
+				r.Placement, r.ReadOut = corner[0], corner[1]
+			})
+		}
+	}
+	add(lst("c3", "learn", 2, 7), func(r *synthetic.Run) { // a setting of its own in a corner
+		r.Placement, r.ReadOut, r.PELR = "input", "probe", .001
+	})
+	return all
+}
+
+// maskedRuns are those of masked prediction.
+func maskedRuns() []synthetic.Run {
+	var all []synthetic.Run
+	add := func(task, name, pe string, sigma, level float64, seeds []int) {
+		r := synthetic.Run{Name: task + "/" + name, Task: task, PE: pe, Sigma: sigma,
+			MaskLevel: level,
+			Seeds:     seeds, DataSeed: 4, Edit: edit}
+		n, distance := 15, "euclidean"
+		if task == "fmri" {
+			n, distance = 60, "sign-aligned"
+		}
+		for i := range n {
+			r.Modules = append(r.Modules, i*7%(n/5))
+		}
+		r.Distance = distance
+		all = append(all, r)
+	}
+	for _, task := range []string{"nmar", "fmri"} {
+		for i, pe := range []string{"1d-fixed", "relative", "rope", "random"} {
+			add(task, pe, pe, 0, .5, [][]int{three, {3, 7}}[i%2])
+		}
+		for i, sigma := range []float64{.1, .2, 1, 2} {
+			add(task, "l"+string(rune('0'+i)), "learn", sigma, .5, [][]int{five, three}[i%2])
+		}
+	}
+	add("nmar", "much", "learn", .1, .75, three) // no figure's
+	for i, level := range []float64{.15, .75, .9} {
+		name := "m" + string(rune('0'+i))
+		add("fmri", name+"a", "learn", .1, level, three)
+		add("fmri", name+"b", "rope", 0, level, []int{7, 3})
+		add("fmri", name+"c", "random", 0, level, []int{11, 7})
+	}
+	return all
+}
+
+// edit gives a member numbers of its own, and takes from some what a real run may lack.
+func edit(m *synthetic.Member) {
+	r := m.Result
+	rng := rand.New(rand.NewPCG(uint64(m.Seed), uint64(m.Index)))
+	number := func() *float64 { v := rng.Float64(); return &v }
+	for i := range m.Records {
+		if len(m.Tables) > 0 {
+			m.Records[i].PENorm, m.Records[i].PEEffectiveRank = number(), number()
+		}
+		for _, motion := range []*runlog.PEMotion{m.Records[i].PEMotion, r.PEMotion} {
+			if motion != nil {
+				motion.Moved = []float64{*number(), *number(), *number(), *number()}
+				motion.Disparity = []float64{*number(), *number()}
+				motion.Cosine = []float64{*number(), *number()}
+				motion.GradientShare = number()
+			}
+		}
+	}
+	if r.PE == "2d-fixed" || r.PE == "1d-fixed" { // the truth differs between seeds and blocks
+		for _, table := range m.Tables {
+			for i := range table {
+				table[i] += float32(.2 * rng.NormFloat64())
+			}
+		}
+	}
+	sigma := -1.0
+	if r.Sigma != nil {
+		sigma = *r.Sigma
+	}
+	takeFrom(m, sigma)
+}
+
+// takeFrom makes some members of some runs what they should not be.
+func takeFrom(m *synthetic.Member, sigma float64) {
+	r := m.Result
+	unfit := func(accuracy float64) {
+		r.TrainAccuracy, r.Fit = accuracy, &runlog.Fit{Criterion: runlog.DefaultCriterion}
+	}
+	switch {
+	case sigma == 1 && m.Seed == 1:
+		r.Status = runlog.StatusDiverged
+	case sigma == 2 && m.Seed == 5: // and its last records are not there
+		unfit(.7)
+		m.Records = m.Records[:8]
+	case r.PE == "2d-fixed" && m.Seed == 5 && len(m.Attention[0]) == 24*256:
+		unfit(.93)
+	case sigma == .05 && m.Seed == 3:
+		unfit(.4)
+	case sigma == 1 && m.Seed == 3:
+		r.IIDAccuracy, r.TangentAlignment = math.NaN(), nil
+	case sigma == .1 && m.Seed == 7: // a run of before there were criteria
+		r.Fit = nil
+	case r.PE == "relative" && m.Seed == 2 && r.MaskedMeasures == nil:
+		r.Fit, r.TrainAccuracy = nil, .985
+	case r.PE == "rope" && m.Seed == 7 && r.MaskedMeasures != nil:
+		delete(r.TestMSEByMask, "0.90")
+	case r.PE == "random" && m.Seed == 7 && r.MaskedMeasures != nil:
+		r.Modularity = nil
+	}
+}
+
+// on returns the models of a task, in the report's order.
+func (w *world) on(task string) []seen {
+	return pick(w.all, func(m seen) bool { return m.config.text("task") == task })
+}
+
+func pick(all []seen, is func(seen) bool) []seen {
+	return slices.DeleteFunc(slices.Clone(all), func(m seen) bool { return !is(m) })
+}
+
+// variant identifies an experiment on puzzles.
+type variant struct {
+	optimizer, placement, readOut string
+	decay                         float64
+	heads                         int
+}
+
+var (
+	mainVariant    = variant{"adam", "block", "last", 0, 1}
+	sgdVariant     = variant{"sgd", "block", "last", 0, 1}
+	decayedVariant = variant{"adamw", "block", "last", .1, 1}
+)
+
+// puzzles returns the models of a variant; those without a placement are in each.
+func (w *world) puzzles(v variant) []seen {
+	return pick(w.on("lst"), func(m seen) bool {
+		p := m.placement()
+		return m.config.text("optimizer") == v.optimizer && (p == v.placement || p == "") &&
+			m.config.text("read_out") == v.readOut && m.member.number("weight_decay") == v.decay &&
+			int(m.config.number("heads")) == v.heads
+	})
+}
+
+// bunch is the models of one encoding.
+type bunch struct {
+	label  string
+	sigma  float64
+	models []seen
+}
+
+// bunches returns models by encoding, as they come.
+func bunches(models []seen) (out []bunch) {
+	for _, m := range models {
+		i := slices.IndexFunc(out, func(b bunch) bool { return b.label == m.label() })
+		if i < 0 {
+			i, out = len(out), append(out, bunch{label: m.label(), sigma: m.sigma})
+		}
+		out[i].models = append(out[i].models, m)
+	}
+	return out
+}
+
+// apartBySettings returns models by encoding, and by heads, optimizer, where the PE is added, its
+// learning rate, read-out and weight decay where models of the encoding differ in these; the labels
+// say in which.
+func apartBySettings(models []seen) (out []bunch) {
+	settings := []struct {
+		name string
+		of   func(seen) string
+	}{{"heads", func(m seen) string { return fmt.Sprint(m.config.number("heads")) }}, {"optimizer",
+		func(m seen) string { return m.config.text("optimizer") }},
+		{"pe-placement", seen.placement}, {"pe_lr", func(m seen) string {
+			if v := m.member.number("pe_lr"); !math.IsNaN(v) {
+				return fmt.Sprint(v)
+			}
+			return "shared"
+		}}, {"read_out", func(m seen) string { return m.config.text("read_out") }}, {"weight_decay",
+			func(m seen) string { return fmt.Sprint(m.member.number("weight_decay")) }}}
+	for _, b := range bunches(models) {
+		var parts []bunch
+		for _, m := range b.models {
+			var differ []string
+			for _, s := range settings {
+				if slices.ContainsFunc(b.models, func(o seen) bool { return s.of(o) != s.of(m) }) {
+					differ = append(differ, s.name+" "+s.of(m))
+				}
+			}
+			label := b.label
+			if differ != nil {
+				label += " (" + strings.Join(differ, ", ") + ")"
+			}
+			i := slices.IndexFunc(parts, func(p bunch) bool { return p.label == label })
+			if i < 0 {
+				i, parts = len(parts), append(parts, bunch{label: label, sigma: b.sigma})
+			}
+			parts[i].models = append(parts[i].models, m)
+		}
+		out = append(out, parts...)
+	}
+	return out
+}
+
+// named returns the bunches of some labels, in that order.
+func named(all []bunch, labels ...string) (out []bunch) {
+	for _, label := range labels {
+		for _, b := range all {
+			if b.label == label {
+				out = append(out, b)
+			}
+		}
+	}
+	return out
+}
+
+// paperOrder is the order of Table 1.
+var paperOrder = []string{"2d-fixed", "learn-0.2", "relative", "random", "rope", "1d-fixed", "nope",
+	"c-nope"}
+
+// bySigma returns the learned encodings.
+func bySigma(all []bunch) []bunch {
+	return slices.DeleteFunc(slices.Clone(all), func(b bunch) bool { return b.sigma < 0 })
+}
+
+// modelsIn returns the models of bunches.
+func modelsIn(all []bunch) (out []seen) {
+	for _, b := range all {
+		out = append(out, b.models...)
+	}
+	return out
+}
+
+// of returns a measure of each model.
+func (b bunch) of(measure func(seen) float64) (out []float64) {
+	for _, m := range b.models {
+		out = append(out, measure(m))
+	}
+	return out
+}
+
+// starred is the label, with a star where a model has not fitted.
+func (b bunch) starred() string {
+	if slices.ContainsFunc(b.models, seen.unfitted) {
+		return b.label + "*"
+	}
+	return b.label
+}
+
+// Measures of a model's end.
+func valid(m seen) float64   { return m.result.number("validation_accuracy") }
+func trained(m seen) float64 { return m.result.number("train_accuracy") }
+func heldOut(m seen) float64 { return m.result.number("iid_accuracy") }
+
+// guess is the line of chance.
+var guess = []figure.Reference{{Label: "chance", Y: .25}}

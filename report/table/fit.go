@@ -1,0 +1,251 @@
+package table
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"golang.org/x/term"
+)
+
+// Width returns how many columns of text w shows: COLUMNS where that is a number, else the width
+// of the terminal; 0, no limit, for files and pipes.
+func Width(w io.Writer) int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n >= 0 {
+		return n
+	}
+	if f, ok := w.(interface{ Fd() uintptr }); ok { // a file, or what writes to one
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
+		}
+	}
+	return 0
+}
+
+// shape is a table as a terminal shows it: texts whose lines end with \n, and notes below them.
+type shape struct {
+	columns []shapeColumn
+	rows    int
+	prose   bool
+	notes   []string
+}
+
+type shapeColumn struct {
+	heading string
+	cells   []string
+	left    bool
+	rank    int
+}
+
+// shape returns all of t.
+func (t Table) shape() shape {
+	header, rows := t.shown(func(s string) string { return s })
+	s := shape{rows: len(rows), prose: t.Prose}
+	for j, heading := range header {
+		c := shapeColumn{heading: heading, left: t.isLeft(j), rank: t.Columns[j].Rank}
+		for _, row := range rows {
+			c.cells = append(c.cells, row[j])
+		}
+		s.columns = append(s.columns, c)
+	}
+	return s
+}
+
+// The narrowest that a text is shortened to, and the most names that a note lists.
+const (
+	leastText  = 12
+	mostListed = 8
+)
+
+// fit returns s in at most width columns of text, 0 for no limit. It first breaks headings, then
+// takes out columns whose cells are all the same, then turns rows into columns; these lose nothing.
+// Then it shortens texts, and leaves out columns by their rank, of one rank the last ones first.
+// Notes say what was taken out; more says where all is found.
+func (s shape) fit(width int, more string) shape {
+	if width == 0 || s.width() <= width {
+		return s
+	}
+	s = s.breakHeadings()
+	if s.width() <= width {
+		return s
+	}
+	s = s.takeOutSame()
+	if turned := s.turn(); s.width() > width && turned.width() <= width {
+		return turned
+	}
+	var left []string
+	for s.leastWidth() > width && len(s.columns) > 1 {
+		j := len(s.columns) - 1
+		for i := j; i > 0; i-- {
+			if s.columns[i].rank > s.columns[j].rank {
+				j = i
+			}
+		}
+		left = append(left, strings.ReplaceAll(s.columns[j].heading, "\n", " "))
+		s.columns = slices.Delete(slices.Clone(s.columns), j, j+1)
+	}
+	if left != nil {
+		slices.Reverse(left)
+		s.notes = append(s.notes, fmt.Sprintf("Left out at %d columns: %s. COLUMNS=0 shows all%s.", width,
+			listed(left), more))
+	}
+	return s.shorten(width)
+}
+
+// listed joins names, and counts those beyond the most that a note lists.
+func listed(names []string) string {
+	if n := len(names); n > mostListed {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostListed], ", "), n-mostListed)
+	}
+	return strings.Join(names, ", ")
+}
+
+// width returns the width of s with its frame.
+func (s shape) width() int {
+	w := 1
+	for _, c := range s.columns {
+		w += c.width() + 3
+	}
+	return w
+}
+
+// leastWidth returns the width of s with its texts as short as they may be.
+func (s shape) leastWidth() int {
+	w := 1
+	for _, c := range s.columns {
+		w += c.leastWidth() + 3
+	}
+	return w
+}
+
+// width returns the width of the widest line of c.
+func (c shapeColumn) width() int { return max(widest(c.heading), widest(c.cells...)) }
+
+// leastWidth returns the width of c with its texts as short as they may be; numbers stay whole.
+func (c shapeColumn) leastWidth() int {
+	if c.left {
+		return max(widest(c.heading), min(leastText, widest(c.cells...)))
+	}
+	return c.width()
+}
+
+func widest(texts ...string) int {
+	w := 0
+	for _, s := range texts {
+		for line := range strings.SplitSeq(s, "\n") {
+			w = max(w, twwidth.Width(line))
+		}
+	}
+	return w
+}
+
+// breakHeadings breaks headings that are wider than their cells between words.
+func (s shape) breakHeadings() shape {
+	s.columns = slices.Clone(s.columns)
+	for j, c := range s.columns {
+		s.columns[j].heading = strings.Join(Wrap(c.heading, widest(c.cells...)), "\n")
+	}
+	return s
+}
+
+// takeOutSame moves columns whose cells are all the same to a note, where there are several rows.
+func (s shape) takeOutSame() shape {
+	if s.rows < 2 {
+		return s
+	}
+	var same []string
+	kept := s.columns[:1:1]
+	for _, c := range s.columns[1:] {
+		if slices.ContainsFunc(c.cells, func(v string) bool { return v != c.cells[0] }) {
+			kept = append(kept, c)
+		} else {
+			same = append(same, strings.ReplaceAll(c.heading, "\n", " ")+" "+c.cells[0])
+		}
+	}
+	if same != nil {
+		s.columns, s.notes = kept, append(slices.Clone(s.notes), "The same in all rows: "+strings.Join(same, ", ")+".")
+	}
+	return s
+}
+
+// turn makes rows of columns and columns of rows.
+func (s shape) turn() shape {
+	out := shape{rows: len(s.columns) - 1, notes: s.notes}
+	names := shapeColumn{heading: s.columns[0].heading, left: true}
+	for _, c := range s.columns[1:] {
+		names.cells = append(names.cells, strings.ReplaceAll(c.heading, "\n", " "))
+	}
+	out.columns = append(out.columns, names)
+	for i := range s.rows {
+		c := shapeColumn{heading: cut(s.columns[0].cells[i], 2*leastText)}
+		for _, from := range s.columns[1:] {
+			c.cells = append(c.cells, from.cells[i])
+		}
+		out.columns = append(out.columns, c)
+	}
+	return out.breakHeadings()
+}
+
+// shorten cuts the widest texts until s is as wide as width, or they are as short as they may be.
+func (s shape) shorten(width int) shape {
+	s.columns = slices.Clone(s.columns)
+	for s.width() > width {
+		widestText, at := leastText, -1
+		for j, c := range s.columns {
+			if w := widest(c.cells...); c.left && w > widestText && w > widest(c.heading) {
+				widestText, at = w, j
+			}
+		}
+		if at < 0 {
+			return s
+		}
+		cells := slices.Clone(s.columns[at].cells)
+		for i, v := range cells {
+			if s.prose {
+				v = strings.Join(Wrap(v, widestText-1), "\n")
+			}
+			cells[i] = cut(v, widestText-1)
+		}
+		s.columns[at].cells = cells
+	}
+	return s
+}
+
+// cut shortens a text to a width: of a path, whose end tells most, the beginning goes, of others
+// the end.
+func cut(s string, width int) string {
+	if widest(s) <= width {
+		return s
+	}
+	isPath := strings.HasPrefix(s, "…") || strings.Contains(s, "/") && !strings.Contains(s, " ")
+	for rest := []rune(strings.Trim(s, "…")); len(rest) > 0; {
+		if isPath {
+			rest = rest[1:]
+		} else {
+			rest = rest[:len(rest)-1]
+		}
+		if shorter := string(rest); twwidth.Width(shorter) < width {
+			if isPath {
+				return "…" + shorter
+			}
+			return shorter + "…"
+		}
+	}
+	return "…"
+}
+
+// Wrap breaks a text between words into lines of a width. Longer words stay whole.
+func Wrap(s string, width int) (lines []string) {
+	for _, word := range strings.Fields(s) {
+		if n := len(lines); n > 0 && twwidth.Width(lines[n-1])+1+twwidth.Width(word) <= width {
+			lines[n-1] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Trains small models with two builds of torchpe and compares what they write, byte for byte: for
+# changes that may not change a result.
+#   scripts/same_bits.sh OLD NEW     two programs; each finds its library as it does otherwise
+set -euo pipefail
+[ $# -eq 2 ] || { sed -n '2,4p' "$0" >&2; exit 2; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+small="--layers 2 --d-model 32 --threads 1 --device cpu --quiet"
+puzzles="--preset quick --epochs 3 --seeds 1,2 $small"
+masked="--steps 50 --batch 8 $small"
+for side in old new; do
+  program=$1
+  [ $side = old ] || program=$2
+  program=$(realpath "$program")
+  mkdir -p "$work/$side" && cd "$work/$side"
+  run() { local name=$1; shift; "$program" train "$@" --out "$name" >/dev/null; }
+  for pe in learn-0.2 2d-fixed relative rope random c-nope; do run "lst-$pe" $puzzles --pe $pe; done
+  run lst-text $puzzles --fidelity text --pe learn-0.2
+  run nmar --task nmar --pe learn-0.1 --nmar-frames 500 $masked
+  run fmri --task fmri --pe learn-0.1 --surrogate subjects=3,frames=60 $masked
+  "$program" data nmar generate --frames 200 --out nmar-data >/dev/null
+  run own --task masked --data nmar-data --pe learn-0.1 $masked
+  "$program" data lst generate --out puzzles >/dev/null
+  for scheme in $("$program" pe list --json |
+    python3 -c 'import json, sys; print(*(s["name"] for s in json.load(sys.stdin)))'); do
+    "$program" pe values "$scheme" --tokens 16 --dim 32 --heads 4 --seed 3 \
+      --out "values-$scheme.npy" >/dev/null 2>"values-$scheme.txt" || true
+  done
+  cd - >/dev/null
+done
+# A run's records and results hold times; a checkpoint's header holds how long training took.
+python3 - "$work" <<'PY'
+import hashlib, json, os, struct, sys
+work = sys.argv[1]
+times = {"wall_seconds", "step_ms", "steps_per_second", "peak_rss_mb"}
+
+def drop(v):
+    if isinstance(v, dict):
+        return {k: drop(x) for k, x in v.items() if k not in times}
+    return [drop(x) for x in v] if isinstance(v, list) else v
+
+def bits(path):
+    data = open(path, "rb").read()
+    name = os.path.basename(path)
+    if name.endswith(".safetensors"):
+        size = struct.unpack("<Q", data[:8])[0]
+        head = json.loads(data[8:8 + size])
+        head.pop("__metadata__", None)
+        body = data[8 + size:]
+        tensors = {k: hashlib.sha256(body[slice(*v["data_offsets"])]).hexdigest() for k, v in head.items()}
+        return json.dumps(tensors, sort_keys=True)
+    if name in ("metrics.jsonl", "result.json"):
+        lines = data.decode().splitlines() if name.endswith("l") else [data.decode()]
+        return json.dumps([drop(json.loads(line)) for line in lines], sort_keys=True)
+    return hashlib.sha256(data).hexdigest()
+
+files = {}
+for side in ("old", "new"):
+    for folder, _, names in os.walk(os.path.join(work, side)):
+        for name in names:
+            path = os.path.join(folder, name)
+            if name in ("environment.json", "lock") or "tensorboard" in path:
+                continue
+            key = os.path.relpath(path, os.path.join(work, side))
+            key = key if "checkpoint" not in key else os.path.join(os.path.dirname(key), "checkpoint " + str(name))
+            files.setdefault(key, {})[side] = bits(path)
+differ = [k for k, v in sorted(files.items()) if len(v) < 2 or v["old"] != v["new"]]
+print(f"{len(files)} files, {len(files) - len(differ)} the same")
+for k in differ:
+    print("differs:", k)
+sys.exit(1 if differ or len(files) < 50 else 0)
+PY

@@ -1,0 +1,92 @@
+// Package config holds the settings of a training run: their table, the configuration that
+// config.json stores, and its presets.
+//
+// Each setting is a field of Config and, in the same file, a row of the table (Setting): flag,
+// help, default, check, what it changes, how a sweep varies it and which tasks have it. The flags
+// of torchpe train, the notes on flags without effect, the check at resume, the identity of a
+// sweep's runs, the comparison of runs in reports and docs/settings.md are derived from the rows.
+// Options of positional encodings have a table of their own (pe.Option).
+package config
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// Config is everything needed to repeat a run; config.json holds it resolved. The order of its
+// fields is that of the keys in the file and must stay: sweeps identify their runs by the text.
+type Config struct {
+	TaskConfig
+	EncodingConfig
+	ModelConfig
+	OptimizerConfig
+	DataConfig
+	MeasuresConfig
+	OutputConfig
+	DeviceConfig
+}
+
+// Clone returns a copy that shares no memory that a setting changes.
+func (c Config) Clone() Config {
+	c.Members = slices.Clone(c.Members)
+	c.LSTTrain = slices.Clone(c.LSTTrain)
+	c.PEOptions = maps.Clone(c.PEOptions)
+	c.Positions = clone(c.Positions)
+	if c.Masked = clone(c.Masked); c.Masked != nil {
+		m := c.Masked
+		m.NMAR, m.Surrogate, m.Files = clone(m.NMAR), clone(m.Surrogate), clone(m.Files)
+		if m.Files != nil {
+			m.Files.Data = slices.Clone(m.Files.Data)
+		}
+	}
+	return c
+}
+
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
+
+// Complete derives settings from others and leaves out defaults, as config.json has them.
+func (c *Config) Complete(bad *Problems) {
+	for _, s := range Settings() {
+		if s.Complete != nil {
+			s.Complete(c, bad)
+		}
+	}
+}
+
+// Validate reports everything wrong with a configuration that can be seen without the registry of
+// encodings.
+func (c *Config) Validate(bad *Problems) {
+	for _, s := range Settings() {
+		if s.Value != nil && s.Flag != "" && s.Tasks.has(c) {
+			s.Value.check(c, s.Flag, bad)
+		}
+		if s.Member != nil {
+			s.Member.check(c, s.Flag, bad)
+		}
+		if s.Check != nil {
+			s.Check(c, bad)
+		}
+	}
+}
+
+// TotalSteps returns the length of training where an epoch has perEpoch steps.
+func (c Config) TotalSteps(perEpoch int) int {
+	total := c.Steps
+	if c.Masked == nil {
+		total = perEpoch * c.Epochs
+	}
+	if c.LimitSteps > 0 {
+		total = min(total, c.LimitSteps)
+	}
+	return total
+}
+
+// JSON returns the configuration as config.json holds it.
+func (c Config) JSON() ([]byte, error) { return json.MarshalIndent(c, "", "  ") }

@@ -1,0 +1,191 @@
+package config
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write docs/settings.md and docs/settings.schema.json")
+
+// jsonKeys lists the keys of a struct's JSON, those of inner structs after a dot; without members'
+// and the surrogate's, which one row sets as a whole.
+func jsonKeys(t reflect.Type, prefix string) (keys []string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice {
+			inner = inner.Elem()
+		}
+		switch {
+		case f.Anonymous:
+			keys = append(keys, jsonKeys(f.Type, prefix)...)
+			continue
+		case inner == reflect.TypeFor[Member]():
+			keys = append(keys, prefix+name)
+			keys = append(keys, jsonKeys(inner, prefix+name+".")...)
+		case inner.Kind() == reflect.Struct && inner != reflect.TypeFor[Surrogate]():
+			keys = append(keys, jsonKeys(inner, prefix+name+".")...)
+		default:
+			keys = append(keys, prefix+name)
+		}
+	}
+	return keys
+}
+
+// TestRows checks that each key of config.json has one row, and each flag one.
+func TestRows(t *testing.T) {
+	fields := jsonKeys(reflect.TypeFor[Config](), "")
+	rows := Keys(func(Setting) bool { return true })
+	slices.Sort(fields)
+	slices.Sort(rows)
+	if !slices.Equal(fields, rows) {
+		t.Errorf("fields %q\nrows %q", fields, rows)
+	}
+	flags := map[string]bool{}
+	for _, s := range Settings() {
+		if flags[s.Flag] && s.Flag != "" {
+			t.Errorf("two rows have the flag --%s", s.Flag)
+		}
+		flags[s.Flag] = true
+		if s.Flag != "" && (s.Value == nil) == (s.Member == nil) {
+			t.Errorf("%s: want one of Value and Member", s.Key)
+		}
+		if s.Help == "" {
+			t.Errorf("%s: no help", s.Key)
+		}
+	}
+}
+
+// TestPresetsAreValid checks the defaults of all presets against the rows' checks; data of one's
+// own is missing.
+func TestPresetsAreValid(t *testing.T) {
+	for _, name := range Presets() {
+		for _, fidelity := range fidelities() {
+			c, err := Preset(name, fidelity)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "masked" {
+				c.Masked.Files.Data = []string{"x.csv"}
+			}
+			var bad Problems
+			c.Complete(&bad)
+			c.Validate(&bad)
+			if err := bad.Err(); err != nil {
+				t.Errorf("%s, %s: %v", name, fidelity, err)
+			}
+		}
+	}
+}
+
+// TestEffects pins the settings that tell no runs of a sweep apart: a plan made by an earlier
+// version finds its runs again only as long as they stay.
+func TestEffects(t *testing.T) {
+	for effect, want := range map[Effect][]string{
+		Nothing:  {"checkpoint_every", "tensorboard", "device", "threads"},
+		Measures: {"noise", "noise_repeats", "tangent_puzzles", "log_every"},
+	} {
+		if got := KeysWith(effect); !slices.Equal(got, want) {
+			t.Errorf("settings that change %s: %q, want %q", effect, got, want)
+		}
+	}
+}
+
+// TestFlagsTakeTheirDefaults checks that each flag reads what it shows, and that a copy is not
+// changed by it.
+func TestFlagsTakeTheirDefaults(t *testing.T) {
+	for _, preset := range []string{"lst", "nmar"} {
+		c, _ := Preset(preset, "code")
+		before, _ := c.JSON()
+		for _, s := range Settings() {
+			if s.Value == nil || s.Flag == "" || s.Flag == "eval-tokens" || s.Sweep == Repeated || !s.Tasks.has(&c) {
+				continue
+			}
+			f := s.Value.NewFlag()
+			text := strings.Trim(f.String(), "[]")
+			if s.Flag == "pe-warmup-steps" {
+				text = "0"
+			}
+			if err := f.Set(text); err != nil {
+				t.Errorf("--%s %q: %v", s.Flag, text, err)
+				continue
+			}
+			changed := c.Clone()
+			if err := s.Store(&changed, f); err != nil {
+				t.Errorf("--%s %q: %v", s.Flag, text, err)
+			}
+		}
+		if after, _ := c.JSON(); string(after) != string(before) {
+			t.Error("a flag changed the configuration that a copy was made of")
+		}
+	}
+}
+
+// TestPage fails when docs/settings.md or the schema is stale.
+func TestPage(t *testing.T) {
+	schema, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"settings.md": Page(), "settings.schema.json": string(schema)} {
+		path := filepath.Join("..", "..", "docs", name)
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if text, err := os.ReadFile(path); err != nil || string(text) != want {
+			t.Errorf("%s is stale (%v): go test ./train/config -update", path, err)
+		}
+	}
+}
+
+// experiments matches files whose values of settings are data: experiments and fixtures.
+var experiments = regexp.MustCompile(`_test\.go$|train/sweep/presets|report/paper/|report/internal/synthetic/`)
+
+// TestFilesThatNameASetting counts the files of Go that hold the key or flag of a setting as a
+// text: its row, and one that uses it. Keys of one word and those of members are not counted, as
+// they name columns and other things, too.
+func TestFilesThatNameASetting(t *testing.T) {
+	named := map[string][]string{} // files by key
+	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || experiments.MatchString(filepath.ToSlash(path)) {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, s := range Settings() {
+			key := s.Key[strings.LastIndex(s.Key, ".")+1:]
+			if !strings.Contains(key, "_") || s.Member != nil || s.Flag == "" {
+				continue
+			}
+			for _, name := range []string{`"` + key + `"`, `"` + key + `,`, `"` + s.Flag + `"`} {
+				if strings.Contains(string(text), name) {
+					named[s.Key] = append(named[s.Key], path)
+					break
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range Settings() {
+		if files := named[s.Key]; len(files) > 2 {
+			t.Errorf("%s is named in %d files: %q; want its row and its use", s.Key, len(files), files)
+		}
+	}
+	if len(named) < 30 {
+		t.Errorf("only %d settings were found", len(named))
+	}
+}

@@ -1,0 +1,74 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// DeviceConfig says where, and with which arithmetic, a run computes.
+type DeviceConfig struct {
+	DType         string `json:"dtype"`
+	Device        string `json:"device"`
+	Threads       int    `json:"threads"`                 // 0 = found by a short calibration
+	Precision     string `json:"precision,omitempty"`     // of products; "" is auto: tf32 on a GPU, fp32 on a CPU
+	NoGraph       bool   `json:"no_graph,omitempty"`      // launch each kernel by itself
+	Deterministic bool   `json:"deterministic,omitempty"` // the same bits each time, where libtorch can
+}
+
+var deviceSettings = []Setting{
+	{
+		Key: "dtype", Flag: "dtype", Help: "precision: float32 or float64",
+		Value: Of[string]{
+			At:      func(c *Config) *string { return &c.DType },
+			Default: "float32",
+			OneOf:   []string{"float32", "float64"},
+		},
+	},
+	{
+		Key: "device", Flag: "device", Usual: true, Effect: Nothing, Help: "device: auto, cpu, cuda or cuda:i",
+		Value: Of[string]{At: func(c *Config) *string { return &c.Device }, Default: "auto"},
+	},
+	{
+		Key: "precision", Flag: "precision",
+		Help: "operands of products: fp32, tf32, bf16; auto is tf32 on a GPU and fp32 on a CPU",
+		Value: Of[string]{
+			At:    func(c *Config) *string { return &c.Precision },
+			Shown: "auto", OneOf: []string{"auto", "fp32", "tf32", "bf16"},
+		},
+		Complete: func(c *Config, _ *Problems) {
+			if c.Precision == "auto" {
+				c.Precision = ""
+			}
+		},
+	},
+	{
+		Key: "no_graph", Flag: "no-graph",
+		Help:  "launch each kernel by itself instead of replaying recorded steps [GPU]",
+		Value: Of[bool]{At: func(c *Config) *bool { return &c.NoGraph }},
+	},
+	{
+		Key: "deterministic", Flag: "deterministic",
+		Help:  "the same bits each time, at some cost in speed [GPU; a CPU always gives them]",
+		Value: Of[bool]{At: func(c *Config) *bool { return &c.Deterministic }},
+	},
+	{
+		Key: "threads", Flag: "threads", Effect: Nothing, Untimed: true,
+		Help: "CPU threads of one step; auto measures",
+		Value: Of[int]{
+			At: func(c *Config) *int { return &c.Threads }, Check: in[int](0, 4096),
+			Words: &words[int]{kind: "string", parse: parseThreads, text: func(int) string { return "auto" }},
+		},
+	},
+}
+
+func parseThreads(texts []string) (int, error) {
+	text := texts[0]
+	if text == "auto" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%q is neither auto nor a number of at least 1", text)
+	}
+	return n, nil
+}

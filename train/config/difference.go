@@ -1,0 +1,113 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Difference is a setting in which two configurations differ. Was and Now are JSON, or "none" where
+// one of them lacks the setting.
+type Difference struct{ Key, Was, Now string }
+
+// String says what changed, as in "lr was 0.0003 and is 0.3".
+func (d Difference) String() string { return fmt.Sprintf("%s was %s and is %s", d.Key, d.Was, d.Now) }
+
+// Differences lists, by key, the settings in which configurations differ and which change results
+// or measurements.
+func Differences(was, now Config) ([]Difference, error) {
+	a, err := was.values()
+	if err != nil {
+		return nil, err
+	}
+	b, err := now.values()
+	if err != nil {
+		return nil, err
+	}
+	all, unimportant := maps.Clone(a), KeysWith(Nothing)
+	maps.Copy(all, b) // either may lack some
+	var found []Difference
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if !bytes.Equal(a[key], b[key]) && !slices.Contains(unimportant, key) {
+			found = append(found, Difference{key, orNone(a[key]), orNone(b[key])})
+		}
+	}
+	return found, nil
+}
+
+// CheckResumed returns an error that lists the settings in which two configurations differ and may
+// not. Files may have moved: their content is compared later.
+func CheckResumed(stored, now Config, path string, allowed []string) error {
+	all, err := Differences(stored, now)
+	if err != nil {
+		return err
+	}
+	var differ []string
+	for _, d := range all {
+		if !slices.Contains(allowed, d.Key) && !slices.Contains(PathKeys(), d.Key) {
+			differ = append(differ, fmt.Sprintf("%s was %s and would be %s", d.Key, d.Was, d.Now))
+		}
+	}
+	if differ != nil {
+		return fmt.Errorf("the run to resume has another configuration (%s):\n  %s\nleave these flags "+
+			"out, start a new run with another --out, or change what is trained from here on, which will be "+
+			"recorded, by --allow-changed and the name before \"was\"", path, strings.Join(differ, "\n  "))
+	}
+	return nil
+}
+
+// PathKeys lists the keys of the settings that name files.
+func PathKeys() []string { return Keys(func(s Setting) bool { return s.Path }) }
+
+// values returns the values of config.json by key. Those of inner objects follow a dot; those of a
+// list of objects, such as members, are joined.
+func (c Config) values() (map[string][]byte, error) {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string][]byte{}
+	return all, flatten(all, "", text)
+}
+
+// flatten adds the values of a JSON object, which begins with prefix.
+func flatten(all map[string][]byte, prefix string, object json.RawMessage) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(object, &fields); err != nil {
+		return err
+	}
+	for key, value := range fields {
+		key = prefix + key
+		var list []json.RawMessage
+		switch {
+		case bytes.HasPrefix(value, []byte("[{")):
+			if err := json.Unmarshal(value, &list); err != nil {
+				return err
+			}
+		case bytes.HasPrefix(value, []byte("{")):
+			list = []json.RawMessage{value}
+		default:
+			if had := all[key]; had != nil {
+				value = slices.Concat(had, []byte(", "), value)
+			}
+			all[key] = value
+		}
+		for _, inner := range list {
+			if err := flatten(all, key+".", inner); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// orNone names what a configuration lacks.
+func orNone(value []byte) string {
+	if value == nil {
+		return "none"
+	}
+	return string(value)
+}

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/internal/paper"
+)
+
+// SplitLabel takes apart what Label puts together; a dash in a name is no sign of a number.
+func TestSplitLabel(t *testing.T) {
+	for _, sigma := range []float64{0.1, 0.2, 1, 2, 1e-9, 1234.5} {
+		label := Label("rope+learn", &sigma)
+		if pe, s, ok := SplitLabel(label); pe != "rope+learn" || s != sigma || !ok {
+			t.Errorf("%s is %s, %g, %v", label, pe, s, ok)
+		}
+	}
+	for _, label := range []string{"nope", "2d-fixed", "c-nope", "-1", "learn-", ""} {
+		if pe, _, ok := SplitLabel(label); pe != label || ok {
+			t.Errorf("%s was taken apart", label)
+		}
+	}
+}
+
+// Flags that were given have one value for all members or one a member; the others stay.
+func TestNewMembers(t *testing.T) {
+	flags := map[string]*MemberFlag{}
+	for _, s := range Settings() {
+		if s.Member != nil {
+			flags[s.Flag] = s.Member.NewFlag()
+		}
+	}
+	if err := flags["lr"].Set("0.1,0.2"); err != nil {
+		t.Fatal(err)
+	}
+	flags["sigma"].Give(3)
+	got, err := NewMembers(Member{WeightDecay: 7, LR: 5}, []uint64{4, 2}, flags)
+	if err != nil || len(got) != 2 {
+		t.Fatal(got, err)
+	}
+	for i, want := range []Member{{Seed: 4, LR: 0.1}, {Seed: 2, LR: 0.2}} {
+		if m := got[i]; m.Seed != want.Seed || m.LR != want.LR || *m.Sigma != 3 || m.WeightDecay != 7 || m.PELR != nil {
+			t.Errorf("member %d: %+v", i, m)
+		}
+	}
+	if _, err := NewMembers(Member{}, []uint64{1, 2, 3}, flags); err == nil ||
+		!strings.Contains(err.Error(), "--lr: 2 values for 3 members") {
+		t.Error(err)
+	}
+}
+
+func TestParseSeeds(t *testing.T) {
+	if got, err := ParseSeeds([]string{"3", " 18446744073709551615"}); err != nil ||
+		!slices.Equal(got, []uint64{3, 1<<64 - 1}) {
+		t.Error(got, err)
+	}
+	if got, err := ParseSeeds([]string{"paper"}); err != nil || !slices.Equal(got, paper.Seeds()) {
+		t.Error(got, err)
+	}
+	for _, bad := range [][]string{{"paper", "1"}, {"-1"}, {"1.5"}, {""}} {
+		if got, err := ParseSeeds(bad); err == nil {
+			t.Errorf("%q is %v", bad, got)
+		}
+	}
+}
+
+// A run goes on with other threads, but not with another model.
+func TestCheckResumed(t *testing.T) {
+	stored, err := Preset("quick", "code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := stored.Clone()
+	now.Threads++
+	if err := CheckResumed(stored, now, "f", nil); err != nil {
+		t.Error(err)
+	}
+	now.Layers = stored.Layers + 1
+	if err := CheckResumed(stored, now, "f", nil); err == nil || !strings.Contains(err.Error(), "layers was ") ||
+		strings.Contains(err.Error(), "threads") {
+		t.Error(err)
+	}
+	if err := CheckResumed(stored, now, "f", []string{"layers"}); err != nil {
+		t.Error(err)
+	}
+}

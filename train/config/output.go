@@ -1,0 +1,70 @@
+package config
+
+import (
+	"fmt"
+	"time"
+)
+
+// OutputConfig says how often, and how, a run writes.
+type OutputConfig struct {
+	LogEvery        int      `json:"log_every"`        // epochs; steps of masked prediction
+	CheckpointEvery Duration `json:"checkpoint_every"` // wall time
+	TensorBoard     bool     `json:"tensorboard"`      // true where a file does not say
+}
+
+// Duration is a time.Duration that JSON holds as text, such as "1m0s".
+type Duration time.Duration
+
+// MarshalText writes the duration as time.Duration.String does.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads what time.ParseDuration does.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	*d = Duration(v)
+	return err
+}
+
+var outputSettings = []Setting{
+	{
+		Key: "log_every", Flag: "log-every", Effect: Measures, Untimed: true,
+		Help: "epochs between records, or steps of masked prediction (default: a twentieth; 1 up to 50 epochs)",
+		Value: Of[int]{
+			At: func(c *Config) *int { return &c.LogEvery }, Check: atLeast(1),
+			Store: func(c *Config, v int) error {
+				c.LogEvery = orInvalid(v)
+				return nil
+			},
+		},
+		Complete: func(c *Config, _ *Problems) {
+			length := c.Epochs + c.Steps
+			switch {
+			case c.LogEvery != 0:
+			case c.Until != "": // only a record can end a run
+				c.LogEvery = max(1, length/500)
+			case c.Masked == nil && c.Epochs <= 50:
+				c.LogEvery = 1
+			default:
+				c.LogEvery = max(1, length/20)
+			}
+		},
+	},
+	{
+		Key: "checkpoint_every", Flag: "checkpoint-every", Effect: Nothing, Untimed: true,
+		Help: "time between checkpoints",
+		Value: Of[Duration]{
+			At: func(c *Config) *Duration { return &c.CheckpointEvery }, Default: Duration(time.Minute),
+			Check: func(v Duration) string {
+				if v < 0 {
+					return fmt.Sprintf("%v is negative", time.Duration(v))
+				}
+				return ""
+			},
+		},
+	},
+	{
+		Key: "tensorboard", Flag: "tensorboard", Effect: Nothing, Untimed: true,
+		Help:  "write event files for TensorBoard into the run directory",
+		Value: Of[bool]{At: func(c *Config) *bool { return &c.TensorBoard }, Default: true},
+	},
+}

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Page returns docs/settings.md, the table of all settings.
+func Page() string {
+	var b strings.Builder
+	b.WriteString(`# Settings
+
+<!-- Generated from train/config by "go test ./train/config -update". Do not edit. -->
+
+Each setting is a flag of ` + "`torchpe train`" + ` and a key of a run's config.json; ` + "`torchpe sweep`" + ` takes the same flags.
+Options of positional encodings are in [encodings.md](encodings.md). settings.schema.json beside this page is the
+JSON schema of config.json.
+
+- **changes**: a sweep tells runs apart by all settings but those that change nothing, which may also differ when a
+  run is resumed. Names of runs and comparisons leave out those that change measurements alone, too.
+- **in a sweep**: an axis takes several values, each of which is trained; members of one ensemble may differ in those
+  that say so.
+`)
+	for _, g := range Groups() {
+		fmt.Fprintf(&b, "\n## %s%s\n\n| flag | key | default | changes | in a sweep | "+
+			"|\n|---|---|---|---|---|---|\n", strings.ToUpper(g.Name[:1]), g.Name[1:])
+		for _, s := range g.Settings {
+			flag, standard, how := "", "", s.Sweep.String()
+			switch {
+			case s.Flag == "":
+				how = ""
+			case s.Member != nil:
+				flag, standard, how = "`--"+s.Flag+"`", s.Member.NewFlag().String(), "axis, per member"
+			default:
+				flag, standard = "`--"+s.Flag+"`", s.Value.NewFlag().String()
+			}
+			fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s |\n", flag, s.Key, standard, s.Effect,
+				how, cell(s.Usage()))
+		}
+	}
+	return b.String()
+}
+
+// cell writes text into a table of Markdown.
+func cell(text string) string {
+	return strings.NewReplacer("|", "\\|", "*", "\\*", "<", "&lt;").Replace(text)
+}
+
+// Schema returns the JSON schema of config.json.
+func Schema() ([]byte, error) {
+	root := object()
+	root["$schema"], root["title"] = "https://json-schema.org/draft/2020-12/schema", "config.json of a torchpe run"
+	properties(root)["schema"] = map[string]any{"type": "integer", "description": "version of the run directory"}
+	properties(root)["members"] = map[string]any{"type": "array", "minItems": 1, "items": object()}
+	for _, s := range Settings() {
+		at, names := root, strings.Split(s.Key, ".")
+		for _, name := range names[:len(names)-1] {
+			inner, _ := properties(at)[name].(map[string]any)
+			if inner == nil {
+				inner = object()
+				properties(at)[name] = inner
+			}
+			if items, ok := inner["items"].(map[string]any); ok {
+				inner = items
+			}
+			at = inner
+		}
+		name := names[len(names)-1]
+		switch known, _ := properties(at)[name].(map[string]any); {
+		case s.Value != nil:
+			known = s.Value.schema()
+			known["description"] = s.Usage()
+			properties(at)[name] = known
+		case s.Member != nil:
+			properties(at)[name] = map[string]any{"type": []string{"number", "null"}, "description": s.Usage()}
+		case known != nil:
+			known["description"] = s.Help
+		default:
+			properties(at)[name] = map[string]any{"description": s.Help}
+		}
+	}
+	text, err := json.MarshalIndent(root, "", "  ")
+	return append(text, '\n'), err
+}
+
+func object() map[string]any {
+	return map[string]any{"type": "object", "properties": map[string]any{}, "additionalProperties": false}
+}
+
+func properties(object map[string]any) map[string]any { return object["properties"].(map[string]any) }
+
+// schema returns the JSON schema of a value.
+func (o Of[T]) schema() map[string]any {
+	out := map[string]any{}
+	var v T
+	switch any(v).(type) {
+	case int, uint64:
+		out["type"] = "integer"
+	case *int:
+		out["type"] = []string{"integer", "null"}
+	case float64:
+		out["type"] = "number"
+	case *float64:
+		out["type"] = []string{"number", "null"}
+	case bool:
+		out["type"] = "boolean"
+	case *bool:
+		out["type"] = []string{"boolean", "null"}
+	case string, Duration:
+		out["type"] = "string"
+	case []string:
+		out["type"], out["items"] = []string{"array", "null"}, map[string]any{"type": "string"}
+	case []float64:
+		out["type"], out["items"] = []string{"array", "null"}, map[string]any{"type": "number"}
+	case []int:
+		out["type"], out["items"] = []string{"array", "null"}, map[string]any{"type": "integer"}
+	case Surrogate:
+		integer := map[string]any{"type": "integer"}
+		out = object()
+		out["properties"] = map[string]any{"subjects": integer, "frames": integer}
+	}
+	if o.OneOf != nil {
+		out["enum"] = append(o.OneOf[:len(o.OneOf):len(o.OneOf)], "")
+	}
+	return out
+}

@@ -1,0 +1,48 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// MakePathsAbsolute makes the paths of a configuration's files absolute. It returns an error for
+// files that cannot be read.
+func MakePathsAbsolute(c *Config) error {
+	var faults []error
+	for _, s := range Settings() {
+		if !s.Path || !s.hasPlace(c) {
+			continue
+		}
+		for _, path := range s.Value.texts(c) {
+			if *path == "" {
+				continue
+			}
+			absolute, err := filepath.Abs(*path)
+			if err == nil {
+				*path = absolute
+				err = checkReadable(absolute)
+			}
+			if err != nil {
+				faults = append(faults, fmt.Errorf("--%s: %w", s.Flag, err))
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// checkReadable returns an error where a file is missing; FILE:NAME is an array in a file.
+func checkReadable(path string) error {
+	_, err := os.Stat(path)
+	for i, c := range path {
+		if c != ':' || !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if _, inner := os.Stat(path[:i]); inner == nil {
+			return nil
+		}
+	}
+	return err
+}

@@ -1,0 +1,110 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+
+	"torchpe/data/array"
+	"torchpe/data/array/arrayfile"
+	"torchpe/data/positions"
+)
+
+// PositionsConfig names the file that says where tokens lie. Without one the task says it: Latin
+// squares lie on their grid, all else on a line.
+type PositionsConfig struct {
+	File   string `json:"file"`         // FILE, or FILE:NAME of one that holds several arrays
+	As     string `json:"as,omitempty"` // one of positions.Forms; "" for what the shape says
+	SHA256 string `json:"sha256"`       // of the file; a run stays with what it was planned for
+}
+
+// PositionsAsHelp is the help of --positions-as.
+var PositionsAsHelp = "what the file of --positions holds: auto (what its shape says), " +
+	strings.Join(positions.Forms(), ", ")
+
+var positionsSettings = []Setting{
+	{
+		Key: "positions.file", Flag: "positions", Path: true,
+		Help: "file that says where tokens lie, FILE or FILE:NAME: a number (order), row and column " +
+			"(grid), coordinates, an adjacency matrix or a list of edges (graph) (default: the task's own)",
+		Value: Of[string]{
+			At: func(c *Config) *string {
+				return positionsText(c,
+					func(p *PositionsConfig) *string { return &p.File })
+			},
+			Store: func(c *Config, v string) error { // read anew, whatever it held
+				if c.Positions = nil; v != "" {
+					c.Positions = &PositionsConfig{File: v}
+				}
+				return nil
+			},
+		},
+	},
+	{
+		Key: "positions.as", Flag: "positions-as", Help: PositionsAsHelp,
+		Value: Of[string]{
+			At: func(c *Config) *string {
+				return positionsText(c,
+					func(p *PositionsConfig) *string { return &p.As })
+			},
+			Shown: "auto",
+		},
+		Complete: func(c *Config, bad *Problems) {
+			if c.Positions == nil {
+				return
+			}
+			form, err := positions.ParseForm(c.Positions.As)
+			if err != nil {
+				bad.Add("--positions-as: %v", err)
+			}
+			c.Positions = clone(c.Positions)
+			c.Positions.As = string(form)
+		},
+		Unused: func(c *Config) string {
+			if c.Positions == nil {
+				return "without --positions"
+			}
+			return ""
+		},
+	},
+	{
+		Key: "positions.sha256", Help: "SHA-256 of that file",
+		Complete: func(c *Config, bad *Problems) {
+			if c.Positions == nil || c.Positions.SHA256 != "" {
+				return
+			}
+			var err error
+			if c.Positions.SHA256, err = SumOf(c.Positions.File); err != nil {
+				bad.Add("--positions: %v", err)
+			}
+		},
+	},
+}
+
+// positionsText returns a field of the positions, or one that goes nowhere where there are none.
+func positionsText(c *Config, at func(*PositionsConfig) *string) *string {
+	if c.Positions == nil {
+		return new(string)
+	}
+	return at(c.Positions)
+}
+
+// SumOf returns the SHA-256 of the file that a reference names.
+func SumOf(reference string) (string, error) {
+	file, _, err := arrayfile.Split(reference)
+	if err != nil {
+		return "", err
+	}
+	in, err := array.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, in); err != nil {
+		return "", fmt.Errorf("%s: %w", file, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

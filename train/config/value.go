@@ -1,0 +1,310 @@
+package config
+
+import (
+	"encoding/csv"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Value is the typed half of a Setting; Of implements it.
+type Value interface {
+	NewFlag() Flag
+	reset(c *Config, preset, fidelity string)
+	check(c *Config, flag string, bad *Problems)
+	others() string // the defaults but the first, in brackets
+	schema() map[string]any
+	texts(c *Config) []*string // the texts that the value is made of
+}
+
+// Flag holds the value of a flag until it is stored. It has the methods of pflag.Value.
+type Flag interface {
+	Set(text string) error
+	String() string
+	Type() string
+	store(c *Config) error // returns the mistake in the text of flags that take words
+	storesItself() bool    // whether it makes the place for its value
+}
+
+// Of is the value of a setting.
+type Of[T any] struct {
+	At      func(c *Config) *T // the field; called only where the configuration has it
+	Default T
+	By      map[string]T               // other defaults, by preset or fidelity
+	Check   func(v T) string           // returns what is wrong with a value, or ""
+	Store   func(c *Config, v T) error // stores what a flag gave; nil: at At
+	Words   *words[T]                  // reads flags that take words; nil: by T
+	Shown   string                     // what the help shows for the default, where that is zero
+	OneOf   []string                   // the values of a text, checked
+}
+
+// words reads and writes a value that is more than the text of its type.
+type words[T any] struct {
+	kind  string // "string", or "stringSlice" where commas separate texts
+	parse func(texts []string) (T, error)
+	text  func(v T) string
+}
+
+// others lists defaults other than the first.
+func others[T any](by map[string]T) string {
+	names := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		text := textOf(by[name])
+		names[text] = append(names[text], name)
+	}
+	var parts []string
+	for _, text := range slices.Sorted(maps.Keys(names)) {
+		parts = append(parts, strings.Join(names[text], ", ")+": "+text)
+	}
+	if parts == nil {
+		return ""
+	}
+	return " (" + strings.Join(parts, "; ") + ")"
+}
+
+func (o Of[T]) others() string { return others(o.By) }
+
+func (o Of[T]) texts(c *Config) (texts []*string) {
+	switch v := any(o.At(c)).(type) {
+	case *string:
+		texts = []*string{v}
+	case *[]string:
+		for i := range *v {
+			texts = append(texts, &(*v)[i])
+		}
+	}
+	return texts
+}
+
+// reset stores the default of a preset in a reading of the paper.
+func (o Of[T]) reset(c *Config, preset, fidelity string) {
+	v := o.Default
+	for _, name := range []string{fidelity, preset} {
+		if other, ok := o.By[name]; ok {
+			v = other
+		}
+	}
+	*o.At(c) = v
+}
+
+func (o Of[T]) check(c *Config, flag string, bad *Problems) {
+	v := *o.At(c)
+	if text := fmt.Sprint(v); o.OneOf != nil && !(text == "" && o.Shown != "") {
+		bad.oneOf(flag, text, o.OneOf...)
+	}
+	if o.Check != nil {
+		if wrong := o.Check(v); wrong != "" {
+			bad.Add("--%s: %s", flag, wrong)
+		}
+	}
+}
+
+// NewFlag returns a flag that holds the default.
+func (o Of[T]) NewFlag() Flag { return &flagOf[T]{of: o, value: o.Default} }
+
+type flagOf[T any] struct {
+	of    Of[T]
+	value T
+	texts []string // given so far
+}
+
+// Set reads the text of a flag. Lists grow when their flag is given again.
+func (f *flagOf[T]) Set(text string) (err error) {
+	again := f.texts != nil
+	if f.of.Words != nil { // read by Store, so that all mistakes are reported together
+		texts := []string{text}
+		if f.of.Words.kind == "stringSlice" {
+			texts, err = split(text)
+		} else {
+			f.texts = nil
+		}
+		f.texts = append(f.texts, texts...)
+		return err
+	}
+	f.texts = append(f.texts, text)
+	return parse(&f.value, text, again)
+}
+
+// String returns the value as --help shows it.
+func (f *flagOf[T]) String() string {
+	switch {
+	case f.of.Words != nil && f.texts != nil:
+		return strings.Join(f.texts, ",")
+	case f.texts == nil && f.of.Shown != "":
+		return f.of.Shown
+	case f.of.Words != nil && f.of.Words.text != nil:
+		return f.of.Words.text(f.value)
+	}
+	return textOf(f.value)
+}
+
+// Type names the type as pflag does.
+func (f *flagOf[T]) Type() string {
+	if f.of.Words != nil {
+		return f.of.Words.kind
+	}
+	return typeOf(f.value)
+}
+
+func (f *flagOf[T]) storesItself() bool { return f.of.Store != nil }
+
+// store puts the value into a configuration.
+func (f *flagOf[T]) store(c *Config) error {
+	if f.of.Words != nil {
+		var err error
+		if f.value, err = f.of.Words.parse(f.texts); err != nil {
+			return err
+		}
+	}
+	if f.of.Store != nil {
+		return f.of.Store(c, f.value)
+	}
+	*f.of.At(c) = f.value
+	return nil
+}
+
+// typeOf returns the type of a flag as pflag names it.
+func typeOf(v any) string {
+	switch v.(type) {
+	case *int:
+		return "int"
+	case *float64:
+		return "float64"
+	case Duration:
+		return "duration"
+	case []float64:
+		return "float64Slice"
+	case []string:
+		return "stringArray"
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+// textOf writes a value as the help does.
+func textOf(v any) string {
+	switch v := v.(type) {
+	case Duration:
+		return time.Duration(v).String()
+	case []float64:
+		texts := make([]string, len(v))
+		for i, x := range v {
+			texts[i] = strconv.FormatFloat(x, 'g', -1, 64)
+		}
+		return "[" + strings.Join(texts, ",") + "]"
+	case *int, *float64, []string:
+		return ""
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return fmt.Sprint(v)
+}
+
+// parse reads text into a value; a list that was given before grows.
+func parse(into any, text string, again bool) (err error) {
+	switch v := into.(type) {
+	case *string:
+		*v = text
+	case *int:
+		*v, err = number(text)
+	case **int:
+		var n int
+		n, err = number(text)
+		*v = &n
+	case *uint64:
+		*v, err = strconv.ParseUint(text, 0, 64)
+		err = plain(err, text, "a whole number")
+	case *float64:
+		*v, err = real(text)
+	case **float64:
+		var x float64
+		x, err = real(text)
+		*v = &x
+	case *bool:
+		*v, err = strconv.ParseBool(text)
+		if err != nil {
+			err = fmt.Errorf("%q is neither true nor false", text)
+		}
+	case *Duration:
+		err = v.UnmarshalText([]byte(text))
+	case *[]string:
+		if !again {
+			*v = nil
+		}
+		*v = append(*v, text)
+	case *[]float64:
+		if !again {
+			*v = []float64{}
+		}
+		for part := range strings.SplitSeq(text, ",") {
+			x, err := real(part)
+			if err != nil {
+				return err
+			}
+			*v = append(*v, x)
+		}
+	default:
+		panic(fmt.Sprintf("no flag holds a %T", into))
+	}
+	return err
+}
+
+func number(text string) (int, error) {
+	v, err := strconv.ParseInt(text, 0, 64)
+	return int(v), plain(err, text, "a whole number")
+}
+
+func real(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	return v, plain(err, text, "a number")
+}
+
+// plain rewrites an error of package strconv for people.
+func plain(err error, text, what string) error {
+	switch {
+	case err == nil:
+		return nil
+	case strings.HasSuffix(err.Error(), strconv.ErrRange.Error()):
+		return fmt.Errorf("%q is out of range", text)
+	}
+	return fmt.Errorf("%q is not %s", text, what)
+}
+
+// split separates texts at commas, as pflag does.
+func split(text string) ([]string, error) {
+	if text == "" {
+		return []string{}, nil
+	}
+	return csv.NewReader(strings.NewReader(text)).Read()
+}
+
+// in checks that a number lies in [low, high].
+func in[T int | float64](low, high float64) func(T) string {
+	return func(v T) string {
+		if x := float64(v); math.IsNaN(x) || x < low || x > high {
+			return fmt.Sprintf("%g is not in [%g, %g]", x, low, high)
+		}
+		return ""
+	}
+}
+
+// atLeast checks that a number is not below a bound.
+func atLeast(low int) func(int) string {
+	return func(v int) string {
+		if v < low {
+			return fmt.Sprintf("%d is less than %d", v, low)
+		}
+		return ""
+	}
+}
+
+// belowOne checks that a probability is not 1.
+func belowOne(p float64) string {
+	if !(p >= 0 && p < 1) {
+		return fmt.Sprintf("%g is not in [0, 1)", p)
+	}
+	return ""
+}

@@ -1,0 +1,74 @@
+package train
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+
+	"torchpe/data/lst"
+	"torchpe/train/runlog"
+)
+
+// Accuracy by lines is the share of right predictions among puzzles that need so many, though
+// their labels say otherwise: predictions of the probes against puzzles of known lines.
+func TestValidationByLines(t *testing.T) {
+	c := tiny(t, "learn")
+	c.LimitSteps, c.Noise = 20, nil
+	// Of a pool; validation sets have no 3-vector puzzle that two lines decide.
+	pool, _, err := lst.Generate(lst.Options{Train: 120}, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lst.WriteFiles(lst.File{Path: c.LSTValidation, Puzzles: pool}); err != nil {
+		t.Fatal(err)
+	}
+	dir, result := runTiny(t, c)
+	shape, predicted := probed(t, dir, "prediction/validation")
+	if !slices.Equal(shape, []int{2, 120}) {
+		t.Fatalf("predictions %v", shape)
+	}
+	records := recordsOf(t, dir)
+	for m, member := range result.Members {
+		right, count, relabelled := map[string]float64{}, map[string]float64{}, 0
+		for i, p := range pool {
+			n := len(lst.Lines(p.Cells))
+			if n != int(p.Condition) {
+				relabelled++
+			}
+			key := strconv.Itoa(n)
+			count[key]++
+			if predicted[m*len(pool)+i] == float64(p.Answer-1) {
+				right[key]++
+			}
+		}
+		if relabelled == 0 || len(count) != 3 || len(member.ValidationByLines) != 3 {
+			t.Fatalf("%d puzzles of other lines than their label, counts %v", relabelled, count)
+		}
+		last := records[len(records)-len(result.Members)+m].ValidationByLines
+		for key, n := range count {
+			want := right[key] / n
+			if member.ValidationByLines[key] != want || last[key] != want {
+				t.Errorf("member %d, %s lines: result %v, last record %v, want %g", m, key,
+					member.ValidationByLines, last, want)
+			}
+		}
+		if member.ValidationByLines["1"] != member.ValidationByCondition["Binary"] {
+			t.Errorf("member %d: %v by lines, %v by condition", m, member.ValidationByLines,
+				member.ValidationByCondition)
+		}
+	}
+}
+
+func recordsOf(t *testing.T, dir string) []runlog.Record {
+	t.Helper()
+	r, err := runlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	records, err := runlog.ReadMetrics[runlog.Record](r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}

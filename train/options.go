@@ -1,0 +1,102 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"torchpe/torchpe"
+	"torchpe/train/runlog"
+)
+
+// Options say how Run treats the run directory, and who observes it.
+type Options struct {
+	Resume    bool // go on with the run in the directory; start one where there is none
+	Force     bool // replace the run in the directory
+	BreakLock bool // take over the lock of a dead process on another host
+	Command   []string
+	Observer  Observer // may be nil
+
+	// AllowChanged lists keys of settings in which a run that is resumed may differ from its
+	// checkpoint. The run's environment records what changed at which step.
+	AllowChanged []string
+
+	// Stalled, which may be nil, is called from another goroutine when a GPU has not answered for
+	// StallAfter. A hanging driver cannot be stopped: a program can only report it and end.
+	Stalled    func(*StalledError)
+	StallAfter time.Duration
+}
+
+// Observer receives the progress of a run.
+type Observer interface {
+	Started(done, total int)   // steps made before, and in all
+	Stepped(done int)          // after each step
+	Logged(rs []runlog.Record) // one record a member
+	Noticed(message string)    // something that a person should read
+}
+
+// noopObserver ignores everything.
+type noopObserver struct{}
+
+var _ Observer = noopObserver{}
+
+func (noopObserver) Started(int, int)       {}
+func (noopObserver) Stepped(int)            {}
+func (noopObserver) Logged([]runlog.Record) {}
+func (noopObserver) Noticed(string)         {}
+
+// Interrupted says that the context ended before the run did; its state is saved.
+type Interrupted struct {
+	Dir         string
+	Step, Total int
+}
+
+func (e *Interrupted) Error() string {
+	return fmt.Sprintf("interrupted after step %d of %d; the state is saved, --resume --out %s goes on",
+		e.Step, e.Total, e.Dir)
+}
+
+// ConfigError says that no model can be made of a configuration: the encoding does not fit it.
+type ConfigError struct{ err error }
+
+func (e *ConfigError) Error() string { return e.err.Error() }
+
+// Unwrap returns what was wrong.
+func (e *ConfigError) Unwrap() error { return e.err }
+
+// DataError says that the data cannot be read, or is not what the checkpoint was trained on.
+type DataError struct{ err error }
+
+func (e *DataError) Error() string { return e.err.Error() }
+
+// Unwrap returns what was wrong.
+func (e *DataError) Unwrap() error { return e.err }
+
+// claimRunDir locks the run directory for a new run, or for one to go on with.
+func claimRunDir(dir string, o Options) (run *runlog.Run, resumed bool, err error) {
+	opts := runlog.Options{Force: o.Force, BreakLock: o.BreakLock}
+	if o.Resume {
+		run, err := runlog.Resume(dir, opts)
+		if !errors.Is(err, runlog.ErrNoRun) {
+			return run, true, err
+		}
+	}
+	run, err = runlog.Claim(dir, opts)
+	if errors.Is(err, runlog.ErrExists) {
+		err = fmt.Errorf("%w: --resume goes on with it, --force replaces it", err)
+	}
+	return run, false, err
+}
+
+func environment(c Config, command []string) runlog.Environment {
+	env, sys := runlog.HostEnvironment(command), torchpe.DescribeSystem()
+	env.LibtorchBuilt, env.LibtorchRunning = sys.LibtorchBuilt, sys.LibtorchRunning
+	env.BLAS, env.BLASKernel, env.Threads = sys.BLAS, sys.BLASKernel, c.Threads
+	if device, err := torchpe.ParseDevice(c.Device); err == nil {
+		env.Device, env.Precision = device.String(), c.precisionOn(device)
+		if i, ok := device.GPU(); ok && i < len(sys.GPUs) {
+			env.GPU = sys.GPUs[i].Name
+		}
+	}
+	return env
+}

@@ -1,0 +1,122 @@
+package train
+
+import (
+	"math"
+
+	"torchpe/internal/metrics"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+	"torchpe/train/runlog"
+)
+
+// motionMeter measures how far a trained encoding's tables have moved from their start, relative to
+// their norm: little in lazy training, much in rich training.
+type motionMeter struct {
+	start peTables
+	truth []float64 // [N,D] of the tokens' grid; nil where they lie on none
+}
+
+// newMotionMeter copies the tables of an untrained model; nil where no table is trained.
+func (e *ensemble) newMotionMeter() (*motionMeter, error) {
+	start, err := e.peTables()
+	if err != nil || len(start.blocks) == 0 || e.model.EncodingSize() == 0 {
+		return nil, err
+	}
+	m := &motionMeter{start: start}
+	if p := e.model.Config.Positions; len(p.Cells) == start.tokens && start.width%4 == 0 {
+		m.truth, err = gridSinusoids(p, start.width)
+	}
+	return m, err
+}
+
+// gridSinusoids returns the table [N,D] of 2d-fixed, the ground truth of tokens on a grid.
+func gridSinusoids(p pe.Positions, width int) ([]float64, error) {
+	scheme, err := pe.Find("2d-fixed")
+	if err != nil {
+		return nil, err
+	}
+	options, err := scheme.Resolve("code", map[string]string{"pe-placement": "input"})
+	if err != nil {
+		return nil, err
+	}
+	ps := torchpe.NewParamSet(1, torchpe.Float64, torchpe.CPU)
+	defer ps.Close()
+	pc := pe.Config{Members: 1, Layers: 1, Heads: 1, DModel: width, Positions: p, Options: options}
+	if _, err := scheme.New(pc, ps); err != nil {
+		return nil, err
+	}
+	if err := ps.Build([]uint64{0}); err != nil {
+		return nil, err
+	}
+	return ps.Values(ps.All()[0].Name)
+}
+
+// measure compares a member's tables with their start. share is that of gradientShares.
+func (m *motionMeter) measure(member int, now peTables, share float64) *runlog.PEMotion {
+	if m == nil {
+		return nil
+	}
+	out := &runlog.PEMotion{GradientShare: finiteOrNil(share)}
+	for block, tables := range now.blocks {
+		table, start := tables[member], m.start.blocks[block][member]
+		change := make([]float64, len(table))
+		for i := range table {
+			change[i] = table[i] - start[i]
+		}
+		out.Moved = appendFinite(out.Moved, frobenius(change)/frobenius(start))
+		if m.truth == nil {
+			continue
+		}
+		out.Cosine = appendFinite(out.Cosine, cosine(table, m.truth))
+		d, err := metrics.Procrustes(table, m.truth, now.tokens, now.width)
+		if err == nil { // zeros have no shape
+			out.Disparity = append(out.Disparity, d.Disparity)
+		}
+	}
+	return out
+}
+
+// startCosines returns the cosines of a member's untrained tables with those of 2d-fixed.
+func (m *motionMeter) startCosines(member int) (cosines []float64) {
+	if m.truth == nil {
+		return nil
+	}
+	for _, tables := range m.start.blocks {
+		cosines = appendFinite(cosines, cosine(tables[member], m.truth))
+	}
+	return cosines
+}
+
+// gradientShares returns, for each member, the norm of the gradient of the PE's parameters over
+// that of all parameters, at the last training step; NaN before the first.
+func (e *ensemble) gradientShares() (shares []float64, err error) {
+	shares = make([]float64, e.members())
+	err = torchpe.Catch(func() {
+		s := e.resident.ChildNoGrad()
+		defer s.Close()
+		squares := e.model.Params.Grads(s).To(torchpe.Float64, e.device).Square()
+		own := squares.Narrow(1, 0, e.model.EncodingColumns()).Sum(1).Float64s()
+		for m, all := range squares.Sum(1).Float64s() {
+			shares[m] = math.Sqrt(own[m] / all)
+		}
+	})
+	return shares, err
+}
+
+// cosine returns the cosine of two tables, which are not centred or aligned.
+func cosine(a, b []float64) float64 { return dot(a, b) / (frobenius(a) * frobenius(b)) }
+
+func dot(a, b []float64) (sum float64) {
+	for i := range a {
+		sum += a[i] * b[i]
+	}
+	return sum
+}
+
+// appendFinite appends v unless it is NaN or infinite.
+func appendFinite(to []float64, v float64) []float64 {
+	if finiteOrNil(v) == nil {
+		return to
+	}
+	return append(to, v)
+}

@@ -1,0 +1,156 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"torchpe/train/config"
+	"torchpe/train/runlog"
+)
+
+// environmentKey is the key of a checkpoint's metadata with the provenance of what made it.
+const environmentKey = "environment"
+
+// provenance is the part of an Environment on which bits may depend.
+type provenance struct {
+	Torchpe    string `json:"torchpe"`
+	Libtorch   string `json:"libtorch"`
+	BLAS       string `json:"blas"`
+	BLASKernel string `json:"blas_kernel"`
+	Device     string `json:"device"`
+	GPU        string `json:"gpu"`
+	Precision  string `json:"precision"`
+	Arch       string `json:"arch"`
+}
+
+func provenanceOf(e runlog.Environment) provenance {
+	return provenance{Torchpe: e.Torchpe, Libtorch: e.LibtorchRunning, BLAS: e.BLAS, BLASKernel: e.BLASKernel,
+		Device: e.Device, GPU: e.GPU, Precision: e.Precision, Arch: e.Arch}
+}
+
+// start begins the claimed directory of a new run.
+func (t *trainer) start() error {
+	text, err := t.config.JSON()
+	if err != nil {
+		return err
+	}
+	return t.run.Start(text, t.environment)
+}
+
+// metadata returns what a checkpoint says of the configuration and the machine that made it.
+func (t *trainer) metadata() (map[string]string, error) {
+	c, err := json.Marshal(t.config)
+	if err != nil {
+		return nil, err
+	}
+	made, err := json.Marshal(provenanceOf(t.environment))
+	return map[string]string{runlog.ConfigKey: string(c), environmentKey: string(made)}, err
+}
+
+// checkResumed compares a checkpoint with what goes on with it, and lists in the environment what
+// has changed. Settings that are not allowed to change are an error. Checkpoints of earlier versions
+// say nothing of either.
+func (t *trainer) checkResumed(c *runlog.Checkpoint) error {
+	changed, err := t.changedSettings(c)
+	if err != nil {
+		return err
+	}
+	moved, err := changedMachine(c, provenanceOf(t.environment))
+	if err != nil {
+		return err
+	}
+	if moved != nil {
+		t.observer.Noticed(fmt.Sprintf("goes on from step %d with another machine or program, so not bit for bit: %s",
+			c.Step, strings.Join(moved, "; ")))
+	}
+	t.environment.Changed = slices.Concat(changed, moved)
+	return nil
+}
+
+// goOn records that a run goes on from its checkpoint, which fits: the environment, and the
+// configuration where it has changed.
+func (t *trainer) goOn() error {
+	if err := t.run.AddEnvironment(t.environment); err != nil {
+		return err
+	}
+	return t.updateConfig()
+}
+
+// updateConfig writes the configuration where it is not the stored one: settings that were allowed
+// to change, and files that have moved.
+func (t *trainer) updateConfig() error {
+	stored, err := ParseConfig(t.run.Config().JSON)
+	if err != nil {
+		return err
+	}
+	if all, err := config.Differences(stored.Config, t.config.Config); err != nil || all == nil {
+		return err
+	}
+	text, err := t.config.JSON()
+	if err != nil {
+		return err
+	}
+	return t.run.SetConfig(text)
+}
+
+// changedSettings describes the allowed differences between the configuration of a checkpoint and
+// that of the run. Where files are does not matter: their content is compared apart.
+func (t *trainer) changedSettings(c *runlog.Checkpoint) ([]string, error) {
+	text, ok := c.Metadata[runlog.ConfigKey]
+	if !ok {
+		return nil, nil
+	}
+	was, err := ParseConfig([]byte(text))
+	if err == nil {
+		err = was.Resolve()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: the configuration in its metadata: %w", c.Name, err)
+	}
+	all, err := config.Differences(was.Config, t.config.Config)
+	if err != nil {
+		return nil, err
+	}
+	var allowed, refused, keys []string
+	for _, d := range all {
+		switch {
+		case slices.Contains(config.PathKeys(), d.Key):
+		case slices.Contains(t.allowChanged, d.Key):
+			allowed = append(allowed, fmt.Sprintf("%s after step %d", d, c.Step))
+		default:
+			refused, keys = append(refused, d.String()), append(keys, "--allow-changed "+d.Key)
+		}
+	}
+	if refused != nil {
+		return nil, fmt.Errorf("the settings of this run are not those of its first %d steps (%s):\n  %s\nput them "+
+			"back in config.json, or go on with these, which will be recorded, by %s", c.Step, c.Name,
+			strings.Join(refused, "\n  "), strings.Join(keys, " "))
+	}
+	return allowed, nil
+}
+
+// changedMachine describes in what the program and the machine differ from those that made a
+// checkpoint.
+func changedMachine(c *runlog.Checkpoint, now provenance) ([]string, error) {
+	text, ok := c.Metadata[environmentKey]
+	if !ok {
+		return nil, nil
+	}
+	var was provenance
+	if err := json.Unmarshal([]byte(text), &was); err != nil {
+		return nil, fmt.Errorf("%s: the environment in its metadata: %w", c.Name, err)
+	}
+	var changed []string
+	for _, p := range []struct{ name, was, now string }{
+		{"torchpe", was.Torchpe, now.Torchpe}, {"libtorch", was.Libtorch, now.Libtorch}, {"BLAS", was.BLAS, now.BLAS},
+		{"BLAS kernel", was.BLASKernel, now.BLASKernel}, {"device", was.Device, now.Device}, {"GPU", was.GPU, now.GPU},
+		{"precision", was.Precision, now.Precision}, {"processor", was.Arch, now.Arch},
+	} {
+		if p.was != p.now {
+			changed = append(changed, fmt.Sprintf("%s was %q and is %q", p.name, p.was, p.now))
+		}
+	}
+	return changed, nil
+}

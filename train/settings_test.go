@@ -1,0 +1,328 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+	"torchpe/train/config"
+)
+
+// settingsTask returns a run of a few steps of one of the kinds of tasks.
+func settingsTask(t *testing.T, kind string) Config {
+	t.Helper()
+	if kind == "lst" {
+		c := tiny(t, "learn")
+		c.Epochs, c.LimitSteps = 2, 12
+		return c
+	}
+	c := tinyMasked(t, "learn")
+	c.Steps, c.LogEvery = 4, 2
+	c.Masked.NMAR.Frames, c.Masked.TestFrames = 200, 20
+	if kind == "surrogate" {
+		c.Task, c.Masked.NMAR = "fmri", nil
+		c.Masked.Surrogate = &Surrogate{Subjects: 3, Frames: 30}
+		c.Masked.Split = config.AutoSplit
+	}
+	return c
+}
+
+// change sets another value of a setting in one kind of task.
+type change struct {
+	kind string
+	set  func(c *Config)
+}
+
+// settingChanges have one change for each setting that changes results, by key. Several values that
+// must all differ from each other follow one another.
+var settingChanges = map[string][]change{
+	"fidelity": {{"lst", func(c *Config) { c.Fidelity, c.PEOptions = "text", nil }}},
+	"task":     {{"surrogate", func(*Config) {}}, {"nmar", func(*Config) {}}},
+	"pe":       {{"lst", func(c *Config) { c.PE, c.PEOptions = "1d-fixed", nil }}},
+	"members":  {{"lst", func(c *Config) { c.Members = c.Members[:1] }}},
+	"layers":   {{"lst", func(c *Config) { c.Layers = 1 }}},
+	"heads":    {{"lst", func(c *Config) { c.Heads = 2 }}},
+	"d_model":  {{"lst", func(c *Config) { c.DModel = 32 }}},
+	"optimizer": {{"lst", func(c *Config) { c.Optimizer = "sgd" }},
+		{"lst", func(c *Config) { c.Optimizer = "adamw" }}},
+	"schedule":     {{"lst", func(c *Config) { c.Schedule = config.Cosine }}},
+	"batch":        {{"lst", func(c *Config) { c.Batch = 16 }}, {"nmar", func(c *Config) { c.Batch = 16 }}},
+	"epochs":       {{"lst", func(c *Config) { c.Epochs = 1 }}},
+	"steps":        {{"nmar", func(c *Config) { c.Steps = 3 }}},
+	"dtype":        {{"lst", func(c *Config) { c.DType = "float64" }}},
+	"data_seed":    {{"lst", func(c *Config) { c.DataSeed = 7 }}, {"nmar", func(c *Config) { c.DataSeed = 7 }}},
+	"pe_options":   {{"lst", func(c *Config) { c.PEOptions = map[string]string{"pe-placement": "input"} }}},
+	"members.seed": {{"lst", func(c *Config) { c.Members[0].Seed = 6 }}},
+	"members.sigma": {{"lst", func(c *Config) { c.Members[0].Sigma = pointer(0.5) }},
+		{"nmar", func(c *Config) { c.Members[0].Sigma = pointer(0.5) }}},
+	"members.lr": {{"lst", func(c *Config) { c.Members[0].LR = 2e-3 }},
+		{"lst", func(c *Config) { c.Members[0].LR = 3e-3 }}},
+	"members.pe_lr": {{"lst", func(c *Config) { c.Members[0].PELR = pointer(0.01) }},
+		{"lst", func(c *Config) { c.Members[0].PELR = pointer(0.) }}},
+	"warmup_steps": {{"lst", func(c *Config) { c.WarmupSteps = 3 }}, {"lst", func(c *Config) { c.WarmupSteps = 5 }}},
+	"pe_init": {{"lst", func(c *Config) { c.PEInit = "uniform" }},
+		{"lst", func(c *Config) { c.PEInit = "matched:2d-fixed" }}},
+	"pe_init_scale": {{"lst", func(c *Config) { c.PEInit = "sinusoidal-1d" }},
+		{"lst", func(c *Config) { c.PEInit, c.PEInitScale = "sinusoidal-1d", "sigma" }}},
+	"pe_warmup_steps": {{"lst", func(c *Config) { c.PEWarmupSteps = pointer(3) }},
+		{"lst", func(c *Config) { c.PEWarmupSteps = pointer(6) }}},
+	"pe_dropout": {{"lst", func(c *Config) { c.PEDropout = 0.2 }}, {"lst", func(c *Config) { c.PEDropout = 0.5 }}},
+	"init_scale": {{"lst", func(c *Config) { c.InitScale = pointer(0.5) }},
+		{"nmar", func(c *Config) { c.InitScale = pointer(0.5) }}},
+	"ff_multiple": {{"lst", func(c *Config) { c.FFMultiple = 2 }}},
+	"dropout": {{"lst", func(c *Config) { c.Dropout = 0 }}, {"lst", func(c *Config) { c.Dropout = 0.2 }},
+		{"nmar", func(c *Config) { c.Dropout = 0 }}, {"nmar", func(c *Config) { c.Dropout = 0.2 }}},
+	"token_input": {{"lst", func(c *Config) { c.TokenInput = "embedding" }}},
+	"embedding_init": {{"lst", func(c *Config) { c.TokenInput = "embedding" }},
+		{"lst", func(c *Config) { c.TokenInput, c.EmbeddingInit = "embedding", "normal" }}},
+	"read_out": {{"lst", func(c *Config) { c.ReadOut = "probe" }}},
+	"members.weight_decay": {{"lst", func(c *Config) { c.Members[0].WeightDecay = 0.1 }},
+		{"lst", func(c *Config) { c.Members[0].WeightDecay = 0.2 }}},
+	"members.pe_weight_decay": {{"lst", func(c *Config) { c.Members[1].PEWeightDecay = pointer(0.) }},
+		{"lst", func(c *Config) { c.Members[1].PEWeightDecay = pointer(0.3) }}},
+	"clip_norm": {{"lst", func(c *Config) { c.Optimizer, c.ClipNorm = "sgd", 0.1 }},
+		{"lst", func(c *Config) { c.Optimizer, c.ClipNorm = "sgd", 0.2 }},
+		{"nmar", func(c *Config) { c.Optimizer, c.ClipNorm = "sgd", 0.01 }},
+		{"nmar", func(c *Config) { c.Optimizer, c.ClipNorm = "sgd", 0.02 }}},
+	"limit_steps":    {{"lst", func(c *Config) { c.LimitSteps = 5 }}},
+	"until":          {{"lst", func(c *Config) { c.Until = "train=0.01" }}},
+	"eval_tokens":    {{"lst", func(c *Config) { c.PE, c.PEOptions, c.EvalTokens = "rope", nil, []int{25} }}},
+	"rename_symbols": {{"lst", func(c *Config) { c.RenameSymbols = pointer(true) }}},
+
+	"masked.mask_level": {{"nmar", func(c *Config) { c.Masked.Level = 0.25 }},
+		{"nmar", func(c *Config) { c.Masked.Level = 0.75 }}},
+	"masked.mask_draw":  {{"nmar", func(c *Config) { c.Masked.Draw = config.BernoulliMask }}},
+	"masked.mask_token": {{"nmar", func(c *Config) { c.Masked.Token = "zero" }}},
+	"masked.mask_sd": {{"nmar", func(c *Config) { c.Masked.TokenSD = 2 }},
+		{"nmar", func(c *Config) { c.Masked.TokenSD = 3 }}},
+	"masked.test_levels":  {{"nmar", func(c *Config) { c.Masked.TestLevels = []float64{0.3} }}},
+	"masked.split":        {{"surrogate", func(c *Config) { c.Masked.Split = "time" }}},
+	"masked.test_share":   {{"nmar", func(c *Config) { c.Masked.TestShare = 0.4 }}},
+	"masked.test_frames":  {{"nmar", func(c *Config) { c.Masked.TestFrames = 21 }}},
+	"masked.zscore":       {{"nmar", func(c *Config) { c.Masked.ZScore = !c.Masked.ZScore }}},
+	"masked.pe_distance":  {{"nmar", func(c *Config) { c.Masked.Distance = "cosine" }}},
+	"masked.nmar.nodes":   {{"nmar", func(c *Config) { c.Masked.NMAR.Nodes *= 2 }}},
+	"masked.nmar.modules": {{"nmar", func(c *Config) { c.Masked.NMAR.Modules = 2 }}},
+	"masked.nmar.frames":  {{"nmar", func(c *Config) { c.Masked.NMAR.Frames = 210 }}},
+	"masked.nmar.scale":   {{"nmar", func(c *Config) { c.Masked.NMAR.Scale = 0.25 }}},
+	"masked.surrogate":    {{"surrogate", func(c *Config) { c.Masked.Surrogate.Frames = 31 }}},
+}
+
+// settingElsewhere says where settings are tested that this test cannot change.
+var settingElsewhere = map[string]string{
+	"lst_train": "TestResumeRefusesOtherData", "lst_validation": "the same", "lst_side": "sizes_test.go",
+	"masked.nmar.order": "no flag: drawn from the data seed",
+	"precision":         "gpu_test.go", "no_graph": "gpu_test.go", "deterministic": "gpu_test.go",
+	"positions.file": "positions_test.go", "positions.as": "positions_test.go", "positions.sha256": "derived",
+}
+
+func pointer[T any](v T) *T { return &v }
+
+// outcome returns a digest of all numbers that a run ends with; an error names what was changed.
+func outcome(t *testing.T, what string, c Config) [32]byte {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	if _, err := Run(context.Background(), c, dir, Options{}); err != nil {
+		t.Errorf("%s: %v", what, err)
+		return [32]byte{}
+	}
+	f := readFinal(t, dir)
+	var all bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(f.weights)) {
+		all.Write(f.weights[name])
+	}
+	fmt.Fprint(&all, f.metrics)
+	all.Write(f.probes)
+	return sha256.Sum256(all.Bytes())
+}
+
+// Each setting that changes results reaches the computation: values that must differ give other
+// numbers.
+func TestEverySettingReachesTheComputation(t *testing.T) {
+	base := map[string][32]byte{}
+	for _, kind := range []string{"lst", "nmar", "surrogate"} {
+		base[kind] = outcome(t, kind, settingsTask(t, kind))
+	}
+	for _, s := range config.Settings() {
+		if s.Effect != config.Results || settingElsewhere[s.Key] != "" || s.Tasks == config.FromFiles {
+			continue // those of files are in masked_source_test.go
+		}
+		changes := settingChanges[s.Key]
+		if changes == nil {
+			t.Errorf("%s: no test changes it", s.Key)
+		}
+		seen := map[[32]byte]bool{base["lst"]: true, base["nmar"]: true, base["surrogate"]: s.Key != "task"}
+		if s.Key == "task" {
+			seen = map[[32]byte]bool{base["lst"]: true}
+		}
+		for i, change := range changes {
+			c := settingsTask(t, change.kind)
+			change.set(&c)
+			got := outcome(t, s.Key, c)
+			if seen[got] {
+				t.Errorf("%s: change %d on task %s changes no number", s.Key, i+1, change.kind)
+			}
+			seen[got] = true
+		}
+	}
+}
+
+// started builds the ensemble of a configuration.
+func started(t *testing.T, c Config) *ensemble {
+	t.Helper()
+	if err := c.Resolve(); err != nil {
+		t.Fatal(err)
+	}
+	task, err := newTask(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := newEnsemble(c, task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.close)
+	return e
+}
+
+// flat returns the trained parameters, [member][parameter].
+func flat(t *testing.T, e *ensemble) [][]float64 {
+	t.Helper()
+	s := torchpe.NewScopeNoGrad()
+	defer s.Close()
+	all := e.model.Params.Flat(s)
+	values, per := all.Float64s(), all.Size(1)
+	return slices.Collect(slices.Chunk(values, per))
+}
+
+// The numbers that are used are those that were set: masks drawn, the step of SGD, clipped norms,
+// decay.
+func TestSettingsAreUsedAsGiven(t *testing.T) {
+	for _, level := range []float64{0.25, 0.5, 0.75} {
+		c := settingsTask(t, "nmar")
+		c.Masked.Level = level
+		e := started(t, c)
+		for _, a := range e.task.inputs(e, 0).arrays {
+			if a.name != "masks" {
+				continue
+			}
+			tokens, masked := a.shape[2], 0
+			for _, m := range a.flags {
+				if m {
+					masked++
+				}
+			}
+			if want := int(math.Round(level*float64(tokens))) * len(a.flags) / tokens; masked != want {
+				t.Errorf("level %v: %d of %d tokens masked, want %d", level, masked, len(a.flags), want)
+			}
+		}
+	}
+	// One step of SGD without decay from the same start: its length is lr times the gradient's norm.
+	move := func(set func(c *Config)) (length, start []float64) {
+		c := settingsTask(t, "lst")
+		c.Optimizer, c.DType, c.Members[1].WeightDecay = "sgd", "float64", 0
+		c.Members[0].LR, c.Members[1].LR = 1, 1
+		set(&c)
+		e := started(t, c)
+		before := flat(t, e)
+		if err := e.step(0, 1000); err != nil {
+			t.Fatal(err)
+		}
+		for m, after := range flat(t, e) {
+			sum, norm := 0.0, 0.0
+			for i, v := range after {
+				sum += (v - before[m][i]) * (v - before[m][i])
+				norm += before[m][i] * before[m][i]
+			}
+			length, start = append(length, math.Sqrt(sum)), append(start, math.Sqrt(norm))
+		}
+		return length, start
+	}
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 1e-6*want {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	free, _ := move(func(*Config) {})
+	for m := range free {
+		half, _ := move(func(c *Config) { c.Members[m].LR = 0.5 })
+		near("half the learning rate", half[m], free[m]/2)
+		near("of the other member", half[1-m], free[1-m])
+		clipped, _ := move(func(c *Config) { c.ClipNorm = free[m] / 3 })
+		near("clipped norm", clipped[m], free[m]/3)
+	}
+	warm, _ := move(func(c *Config) { c.WarmupSteps = 4 })
+	near("the first of four steps of warm-up", warm[0], free[0]/4)
+	// With a gradient clipped to nothing, only decay moves: by lr x decay x the parameters.
+	decayed, start := move(func(c *Config) {
+		c.Members[0].WeightDecay, c.Optimizer,
+			c.Members[0].LR = 0.25, "adamw", 1e-3
+	})
+	plain, _ := move(func(c *Config) { c.Optimizer, c.Members[0].LR = "adamw", 1e-3 })
+	if difference := decayed[0] - plain[0]; math.Abs(difference) > 1e-3*0.25*start[0] || difference == 0 {
+		t.Errorf("decay changes a step by %v, parameters of norm %v", difference, start[0])
+	}
+}
+
+// Dropout reaches the model as set.
+func TestDropoutIsHandedOn(t *testing.T) {
+	c := settingsTask(t, "lst")
+	c.Dropout, c.PEDropout = 0.3, 0.4
+	e := started(t, c)
+	if m := e.model.Config; m.Dropout != 0.3 || m.PEDropout != 0.4 {
+		t.Errorf("dropout %v, of the PE %v", m.Dropout, m.PEDropout)
+	}
+}
+
+// At the start no two parameters of a model that are drawn are alike: each has its own stream.
+func TestParametersStartDifferent(t *testing.T) {
+	for _, scheme := range []string{"learn", "relative", "t5"} {
+		c := tiny(t, scheme)
+		c.Layers = 3
+		scheme, err := pe.Find(scheme)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !scheme.Learned {
+			c.Members[0].Sigma, c.Members[1].Sigma = nil, nil
+		}
+		e := started(t, c)
+		seen := map[string]string{}
+		s := torchpe.NewScopeNoGrad()
+		for _, p := range e.model.Params.All() {
+			values := p.In(s).Float64s()
+			per := len(values) / len(e.seeds)
+			for m := range e.seeds {
+				part := values[m*per : (m+1)*per]
+				// Rows of one parameter, such as the tables of blocks, are told apart too.
+				for row, width := 0, p.Shape[len(p.Shape)-1]; row < per/width; row++ {
+					v := part[row*width : (row+1)*width]
+					if constant(v) {
+						continue
+					}
+					first := min(4, len(v))
+					key, name := fmt.Sprint(v[:first]), fmt.Sprintf("%s member %d row %d", p.Name, m, row)
+					if other := seen[key]; other != "" && first == 4 && !strings.HasPrefix(other, "fixed") {
+						t.Fatalf("%s: %s starts as %s", c.PE, name, other)
+					}
+					seen[key] = name
+				}
+			}
+		}
+		s.Close()
+	}
+}
+
+func constant(v []float64) bool {
+	return !slices.ContainsFunc(v, func(x float64) bool { return x != v[0] })
+}

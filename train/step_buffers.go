@@ -1,0 +1,182 @@
+package train
+
+import (
+	"math"
+	"slices"
+
+	"torchpe/torchpe"
+)
+
+// stepBuffers is the memory on the device that all training steps share, at fixed addresses: what
+// they read, what they leave, and for each shape of their inputs the recorded step. The host waits
+// for it only when it must: see trainer.checkDivergence.
+type stepBuffers struct {
+	stepAndSeeds torchpe.Tensor // int64 [1+E], of random draws
+	// float64 [AccountRows,E]: sums since the last record, who is active, and who diverged when
+	accounts torchpe.Tensor
+	examples float64 // of each member since the last record
+
+	variants  map[string]*stepVariant
+	graphPool *torchpe.Graph // whose memory the other graphs share; nil before the first
+	inputs    prefetcher
+}
+
+// stepVariant is the step for inputs of certain shapes.
+type stepVariant struct {
+	inputs    deviceInputs
+	constants *torchpe.Constants // nil on the CPU, which need not keep them
+	graph     *torchpe.Graph     // nil before it was recorded
+	runs      int
+}
+
+// eagerRuns counts the runs of a step before it is recorded: libraries set up in first runs.
+const eagerRuns = 3
+
+// trainSums sums up what training saw since the last record, for each member.
+type trainSums struct {
+	loss     []float64 // [E], over examples
+	correct  []float64 // [E]
+	examples float64
+}
+
+func newTrainSums(members int) trainSums {
+	return trainSums{loss: make([]float64, members), correct: make([]float64, members)}
+}
+
+func (e *ensemble) newStepBuffers() *stepBuffers {
+	n, s := e.members(), e.resident
+	b := &stepBuffers{variants: map[string]*stepVariant{}}
+	b.stepAndSeeds = torchpe.Zeros(s, torchpe.Int64, e.device, 1+n)
+	b.accounts = torchpe.Zeros(s, torchpe.Float64, e.device, torchpe.AccountRows, n)
+	b.inputs.make = func(step int) stepInputs { return e.task.inputs(e, step) }
+	return b
+}
+
+func (b *stepBuffers) close() {
+	b.inputs.wait()
+	b.dropGraphs()
+	for _, v := range b.variants {
+		if v.constants != nil {
+			v.constants.Close()
+		}
+	}
+}
+
+// dropGraphs frees the recorded steps, which are recorded again, and says whether there were any.
+func (b *stepBuffers) dropGraphs() bool {
+	had := false
+	for _, v := range b.variants {
+		if v.graph != nil {
+			_ = v.graph.Close() // the device's memory goes with the process where this fails
+			v.graph, v.runs, had = nil, 0, true
+		}
+	}
+	b.graphPool = nil
+	return had
+}
+
+// retryAfterOOM calls f. Where the device has no memory for it beside the recorded steps, these are
+// dropped and f is called again. f may be a training step: all its memory but a few numbers is
+// allocated before it changes anything.
+func (e *ensemble) retryAfterOOM(f func() error) error {
+	err := f()
+	if err == nil || !outOfMemory(err) || !e.buffers.dropGraphs() {
+		return err
+	}
+	if err := torchpe.ReleaseCached(e.device); err != nil {
+		return err
+	}
+	return f()
+}
+
+// writeBatch writes the inputs of a step to the device and returns the variant for their shapes.
+func (e *ensemble) writeBatch(in stepInputs, step int) (v *stepVariant, err error) {
+	err = torchpe.Catch(func() {
+		v = e.variantOf(in)
+		v.inputs.write(in)
+		stepAndSeeds := []int64{int64(step)}
+		for _, seed := range e.seeds {
+			stepAndSeeds = append(stepAndSeeds, int64(seed))
+		}
+		torchpe.Write(e.buffers.stepAndSeeds, stepAndSeeds)
+		e.buffers.examples += float64(in.examples)
+	})
+	return v, err
+}
+
+// variantOf returns the step for inputs of these shapes.
+func (e *ensemble) variantOf(in stepInputs) *stepVariant {
+	key := in.shapes()
+	v := e.buffers.variants[key]
+	if v == nil {
+		v = &stepVariant{inputs: allocateInputs(e.resident, e.device, in)}
+		if e.device != torchpe.CPU || e.repeat {
+			v.constants = torchpe.NewConstants()
+		}
+		e.buffers.variants[key] = v
+	}
+	return v
+}
+
+// runRecorded runs a step's work on the device. On a GPU the fourth run of a variant records it as
+// a CUDA graph, which that run and later ones replay.
+func (e *ensemble) runRecorded(v *stepVariant, compute func()) (err error) {
+	v.runs++
+	if v.graph == nil && e.graphs && v.runs > eagerRuns {
+		// Memory of the runs before goes to the recording.
+		if err = torchpe.ReleaseCached(e.device); err != nil {
+			return err
+		}
+		if v.graph, err = torchpe.Record(e.device, e.buffers.graphPool, compute); err != nil {
+			return err
+		}
+		if e.buffers.graphPool == nil {
+			e.buffers.graphPool = v.graph
+		}
+	}
+	if v.graph != nil {
+		return v.graph.Replay()
+	}
+	return e.retryAfterOOM(func() error { return torchpe.Catch(compute) })
+}
+
+// reset puts sums and the state of members on the device.
+func (b *stepBuffers) reset(sums trainSums, active []bool) error {
+	b.examples = sums.examples
+	on := make([]float64, len(active))
+	for m, a := range active {
+		if a {
+			on[m] = 1
+		}
+	}
+	rows := slices.Concat(sums.loss, sums.correct, on, make([]float64, 2*len(active))) // in order
+	return torchpe.Catch(func() { torchpe.Write(b.accounts, rows) })
+}
+
+// sums waits for the device and returns what training saw since the last record.
+func (b *stepBuffers) sums() (sums trainSums, err error) {
+	err = torchpe.Catch(func() {
+		rows := b.rows()
+		sums = trainSums{rows[torchpe.AccountLoss], rows[torchpe.AccountCorrect], b.examples}
+	})
+	return sums, err
+}
+
+// rows waits for the device and returns the rows of accounts.
+func (b *stepBuffers) rows() [][]float64 {
+	all := b.accounts.Float64s()
+	return slices.Collect(slices.Chunk(all, len(all)/torchpe.AccountRows))
+}
+
+// divergedAt waits for the device and returns for each member the step (from 1) whose loss was not
+// finite, 0 = none, and the losses of the last step.
+func (b *stepBuffers) divergedAt() (at []int, last []float64, err error) {
+	err = torchpe.Catch(func() {
+		rows := b.rows()
+		for _, v := range rows[torchpe.AccountDiverged] {
+			at = append(at, int(math.Round(v)))
+		}
+		last = rows[torchpe.AccountLast]
+	})
+	return at, last, err
+}

@@ -1,0 +1,163 @@
+package train
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+	"torchpe/train/config"
+)
+
+// build returns the ensemble of a configuration on a thread of its own, as Run makes it, and what
+// ends both.
+func build(t testing.TB, c Config) (e *ensemble, end func()) {
+	t.Helper()
+	if err := c.Resolve(); err != nil {
+		t.Fatal(err)
+	}
+	done, err := c.onDevice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, err := newTask(c)
+	if err == nil {
+		e, err = newEnsemble(c, task)
+	}
+	if err != nil {
+		done()
+		t.Fatal(err)
+	}
+	return e, func() { e.close(); done() }
+}
+
+// after trains n steps and returns all parameters, the sums since the start, and the steps at which
+// members stopped.
+func after(t *testing.T, c Config, n int, how func(*ensemble)) (weights []float64, sums trainSums, stopped []int) {
+	t.Helper()
+	e, end := build(t, c)
+	defer end()
+	how(e)
+	for step := range n {
+		if err := e.step(step, n); err != nil {
+			t.Fatalf("%s, step %d: %v", c.PE, step, err)
+		}
+	}
+	sums, err := e.buffers.sums()
+	if err == nil {
+		stopped, _, err = e.buffers.divergedAt()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := torchpe.NewScopeNoGrad()
+	defer s.Close()
+	return e.model.Params.Flat(s).Float64s(), sums, stopped
+}
+
+// recorded trains as a GPU does: what never changes is brought to the device once, and a step is
+// recorded and replayed. What the host sends must be all that differs between steps.
+func recorded(e *ensemble) { e.graphs, e.repeat = true, true }
+
+// Every scheme trains the same with recorded steps, over epochs whose last batch is smaller.
+func TestRecordedStepsOfEveryScheme(t *testing.T) {
+	base := tiny(t, "learn")
+	base.Batch, base.Layers = 120, 1
+	for _, scheme := range pe.Schemes() {
+		c := base
+		c.PE = scheme.Name
+		if !scheme.Learned {
+			c.Members = slices.Clone(c.Members)
+			for m := range c.Members {
+				c.Members[m].Sigma = nil
+			}
+		}
+		plain, sums, _ := after(t, c, 9, func(*ensemble) {})
+		same, sumsToo, _ := after(t, c, 9, recorded)
+		if !slices.Equal(plain, same) || !slices.Equal(sums.loss, sumsToo.loss) ||
+			!slices.Equal(sums.correct, sumsToo.correct) || sums.examples != sumsToo.examples {
+			t.Errorf("%s: recorded steps train otherwise: losses %v and %v", scheme.Name, sums, sumsToo)
+		}
+	}
+}
+
+// The same for masked prediction, with exact and independent masks, clipping, and a warm-up of the
+// PE's own.
+func TestRecordedStepsOfMaskedPrediction(t *testing.T) {
+	for _, draw := range []string{config.ExactMask, config.BernoulliMask} {
+		c := tinyMasked(t, "learn")
+		c.Masked.Draw, c.ClipNorm, c.Schedule, c.PEWarmupSteps = draw, 0.1, config.Cosine, new(int)
+		*c.PEWarmupSteps = 4
+		plain, sums, _ := after(t, c, 8, func(*ensemble) {})
+		same, sumsToo, _ := after(t, c, 8, recorded)
+		if !slices.Equal(plain, same) || !slices.Equal(sums.loss, sumsToo.loss) {
+			t.Errorf("%s masks: recorded steps train otherwise: %v and %v", draw, sums, sumsToo)
+		}
+	}
+}
+
+// On a GPU no operator of a step may read from the device, for that waits for it and cannot be
+// recorded. libtorch's operators that do so on a GPU call one of these there and here.
+func TestStepsReadNothing(t *testing.T) {
+	reads := []string{"aten::_local_scalar_dense", "aten::nonzero", "aten::masked_select", "aten::equal",
+		"unique", "multinomial", "bincount",
+		"repeat_interleave", "linalg", "cholesky", "embedding_dense_backward"}
+	check := func(c Config) {
+		t.Helper()
+		e, end := build(t, c)
+		defer end()
+		recorded(e)
+		var calls map[string]int
+		for step := range eagerRuns + 1 {
+			calls = torchpe.Operators(func() {
+				if err := e.step(step, eagerRuns+1); err != nil {
+					t.Fatalf("%s, step %d: %v", c.PE, step, err)
+				}
+			})
+		}
+		if calls["aten::sum"] == 0 {
+			t.Fatalf("%s %s: a step of %v", c.Task, c.PE, calls)
+		}
+		// on the CPU alone it looks for classes out of range
+		calls["aten::_local_scalar_dense"] -= 2 * calls["aten::one_hot"]
+		for name, n := range calls {
+			if n != 0 && slices.ContainsFunc(reads, func(r string) bool { return strings.Contains(name, r) }) {
+				t.Errorf("%s %s: a step calls %s", c.Task, c.PE, name)
+			}
+		}
+	}
+	for _, scheme := range pe.Schemes() {
+		c := tiny(t, scheme.Name)
+		c.Layers = 1
+		check(c)
+		if m := tinyMasked(t, scheme.Name); scheme.Needs == pe.NeedsOrder {
+			m.Layers = 1
+			check(m)
+		}
+	}
+}
+
+// A member whose loss is not finite is left as it was before that step by the device itself, and
+// the others go on.
+func TestDeviceStopsMembers(t *testing.T) {
+	c := tiny(t, "learn")
+	c.Members[1].LR, c.Optimizer = 1e6, string(torchpe.SGD)
+	weights, sums, stopped := after(t, c, 12, recorded)
+	alone := c
+	alone.Members = c.Members[:1]
+	want, wantSums, _ := after(t, alone, 12, recorded)
+	if !slices.Equal(weights[:len(want)], want) || sums.loss[0] != wantSums.loss[0] {
+		t.Error("the member that goes on is not what it is alone")
+	}
+	if stopped[0] != 0 || stopped[1] < 2 || stopped[1] > 12 { // beyond: stopped more than once
+		t.Fatalf("stopped at %v", stopped)
+	}
+	until, _, _ := after(t, c, stopped[1]-1, recorded)
+	if !slices.EqualFunc(weights[len(want):], until[len(want):], func(a, b float64) bool {
+		return a == b ||
+			a != a && b != b
+	}) {
+		t.Error("the member that stopped changed after that")
+	}
+}

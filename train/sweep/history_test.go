@@ -1,0 +1,287 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// asHistorian in the environment makes the test binary a process that works on a sweep and writes a
+// history: its value is the sweep's directory; the arguments are the history's file and a seed.
+const asHistorian = "TORCHPE_TEST_SWEEP_HISTORY"
+
+// history is a file to which processes append events in the order in which they happen.
+type history struct{ *os.File }
+
+func openHistory(path string) (history, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
+	return history{f}, err
+}
+
+// add writes an event of a process and a task in one call, which O_APPEND keeps whole.
+func (h history) add(pid int, event string, task int) {
+	fmt.Fprintf(h, "%d %s %d\n", pid, event, task)
+}
+
+// historian claims open tasks until none is left, often in the order of all, so that many want the
+// same one. Of those it claims it completes most, fails some, stops some in good order and leaves
+// some without a word.
+func historian(dir, path, seed string) int {
+	h, err := openHistory(path)
+	if err != nil {
+		return 2
+	}
+	s, err := Open(dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	var n uint64
+	fmt.Sscan(seed, &n)
+	r := rand.New(rand.NewPCG(n, 1))
+	pid := os.Getpid()
+	for open := true; open; {
+		open = false
+		order := r.Perm(len(s.Plan.Tasks))
+		if r.IntN(3) > 0 {
+			slices.Sort(order)
+		}
+		for _, i := range order {
+			c, err := s.Claim(i, false)
+			switch {
+			case errors.Is(err, ErrDone) || errors.Is(err, ErrFailed):
+				continue
+			case errors.Is(err, ErrBusy):
+				open = true
+				h.add(pid, "waits", i)
+				continue
+			case err != nil:
+				fmt.Fprintln(os.Stderr, err)
+				return 1
+			}
+			h.add(pid, "claims", i)
+			if err := work(h, c, r); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 1
+			}
+		}
+		time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
+	}
+	return 0
+}
+
+// work does with a claimed task what the draw says. Events come before the call that gives it up.
+func work(h history, c *Claim, r *rand.Rand) error {
+	pause := time.Duration(r.IntN(30)) * time.Millisecond
+	if r.IntN(4) == 0 {
+		pause = claimTries * claimPause // the task stays taken for longer than others try
+	}
+	if err := trainFake(c, 4, pause); err != nil {
+		return err
+	}
+	i, pid := c.Index, os.Getpid()
+	switch draw := r.IntN(10); draw {
+	case 0:
+		h.add(pid, "leaves", i)
+		return c.Fail(Failure{Reason: ReasonError, Message: "drawn"})
+	case 1:
+		h.add(pid, "leaves", i)
+		return c.Stop("drawn")
+	case 2:
+		h.add(pid, "leaves", i)
+		return c.Release()
+	}
+	h.add(pid, "leaves", i)
+	if err := c.Complete(); err != nil {
+		return err
+	}
+	h.add(pid, "completed", i)
+	return nil
+}
+
+// schedule disturbs processes that work on one sweep, as the draws of a seed say, until they have
+// run for so long, and then lets the sweep end. It returns the number of disturbances.
+func schedule(t *testing.T, s *Sweep, path string, seed uint64, during time.Duration) int {
+	t.Helper()
+	h, err := openHistory(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	r := rand.New(rand.NewPCG(seed, 2))
+	var running []*exec.Cmd
+	var ends sync.WaitGroup
+	start := func() {
+		cmd := exec.Command(os.Args[0], path, fmt.Sprint(r.Uint64()))
+		cmd.Env = append(os.Environ(), asHistorian+"="+s.Dir)
+		cmd.Stderr = os.Stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		running = append(running, cmd)
+		ends.Go(func() { cmd.Wait() })
+	}
+	signal := func(cmd *exec.Cmd, sig syscall.Signal) {
+		if err := cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Error(err)
+		}
+	}
+	disturbed := 0
+	for begin := time.Now(); time.Since(begin) < during; {
+		time.Sleep(time.Duration(r.IntN(150)) * time.Millisecond)
+		if len(running) < 4 {
+			start()
+			continue
+		}
+		n := r.IntN(len(running))
+		cmd := running[n]
+		disturbed++
+		switch r.IntN(4) {
+		case 0, 1:
+			h.add(cmd.Process.Pid, "killed", 0)
+			signal(cmd, syscall.SIGKILL)
+			running = append(running[:n], running[n+1:]...)
+		case 2: // for longer than a task takes
+			signal(cmd, syscall.SIGSTOP)
+			time.Sleep(time.Duration(r.IntN(200)) * time.Millisecond)
+			signal(cmd, syscall.SIGCONT)
+		case 3:
+			if err := s.ClearFailures(r.IntN(2) == 0); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for _, cmd := range running {
+		signal(cmd, syscall.SIGCONT)
+	}
+	ends.Wait()
+	return disturbed
+}
+
+// finishSweep works undisturbed until every task is done.
+func finishSweep(t *testing.T, s *Sweep, path string, seed uint64) {
+	t.Helper()
+	for n := range uint64(200) {
+		if err := s.ClearFailures(false); err != nil {
+			t.Fatal(err)
+		}
+		if code := historian(s.Dir, path, fmt.Sprint(seed+n)); code != 0 {
+			t.Fatalf("exit code %d", code)
+		}
+		st, err := s.Status(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Counts[StateDone] == len(s.Plan.Tasks) {
+			return
+		}
+	}
+	t.Error("tasks are lost")
+}
+
+// checkHistory reports each task that two processes owned at once, or that was worked on after it
+// was completed, and returns the numbers of claims and of processes that found a task taken.
+func checkHistory(t *testing.T, text string, tasks int) (claims, waits int) {
+	t.Helper()
+	owner, completed := map[int]int{}, map[int]int{}
+	for n, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		var pid, task int
+		var event string
+		if _, err := fmt.Sscan(line, &pid, &event, &task); err != nil {
+			t.Fatalf("line %d: %q", n+1, line)
+		}
+		switch event {
+		case "claims":
+			claims++
+			if other := owner[task]; other != 0 {
+				t.Errorf("line %d: task %d is claimed by %d and held by %d", n+1, task, pid, other)
+			}
+			if completed[task] > 0 {
+				t.Errorf("line %d: task %d is claimed after it was completed", n+1, task)
+			}
+			owner[task] = pid
+		case "waits":
+			waits++
+		case "leaves":
+			delete(owner, task)
+		case "completed":
+			if completed[task]++; completed[task] > 1 {
+				t.Errorf("line %d: task %d is completed again", n+1, task)
+			}
+		case "killed":
+			for task, holder := range owner {
+				if holder == pid {
+					delete(owner, task)
+				}
+			}
+		}
+	}
+	if claims < tasks {
+		t.Errorf("%d claims of %d tasks", claims, tasks)
+	}
+	return claims, waits
+}
+
+// Whatever happens to the processes that work on a sweep - SIGKILL at any moment, SIGSTOP for longer
+// than a task takes, failures tried again meanwhile - no task ever has two owners, none is lost, and
+// the results are those of a sweep that was left alone. TORCHPE_SWEEP_HISTORY gives the time, such
+// as 10m.
+func TestHistories(t *testing.T) {
+	total := 10 * time.Second
+	if given := os.Getenv("TORCHPE_SWEEP_HISTORY"); given != "" {
+		var err error
+		if total, err = time.ParseDuration(given); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if testing.Short() {
+		total = 2 * time.Second
+	}
+	base := t.TempDir()
+	grid := resolved(t, 24, axis("pe", "learn"))
+	alone, _ := extend(t, filepath.Join(base, "alone"), grid, 1)
+	finishSweep(t, alone, filepath.Join(base, "alone.txt"), 1)
+
+	seed := uint64(time.Now().UnixNano())
+	schedules, claims, waits, disturbed := 0, 0, 0, 0
+	for began := time.Now(); time.Since(began) < total && !t.Failed(); schedules++ {
+		seed++
+		dir := filepath.Join(base, fmt.Sprint(schedules))
+		s, _ := extend(t, dir, grid, 1)
+		disturbed += schedule(t, s, dir+".txt", seed, 2*time.Second)
+		finishSweep(t, s, dir+".txt", seed)
+		text, err := os.ReadFile(dir + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, w := checkHistory(t, string(text), len(s.Plan.Tasks))
+		claims, waits = claims+c, waits+w
+		for _, task := range s.Plan.Tasks {
+			for _, name := range task.Runs {
+				want := finished(t, alone, name)
+				for file, got := range finished(t, s, name) {
+					if got != want[file] {
+						t.Errorf("%s of %s differs", file, name)
+					}
+				}
+			}
+		}
+		if t.Failed() {
+			t.Logf("seed %d:\n%s", seed, text)
+		}
+	}
+	if waits < schedules {
+		t.Errorf("only %d times was a task taken: the processes did not get in each other's way", waits)
+	}
+	t.Logf("%d schedules, %d disturbances, %d claims, %d times a task was taken, the last with seed %d", schedules,
+		disturbed, claims, waits, seed)
+}

@@ -1,0 +1,166 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"torchpe/torchpe"
+	"torchpe/train/config"
+	"torchpe/train/runlog"
+	"torchpe/train/sweep"
+)
+
+// TaskStoppedError says that the task of a sweep was stopped before its end; its state is saved.
+type TaskStoppedError struct {
+	Cancelled bool // the sweep was cancelled; else the context ended
+	err       error
+}
+
+func (e *TaskStoppedError) Error() string { return e.err.Error() }
+
+// Unwrap returns why and where training stopped.
+func (e *TaskStoppedError) Unwrap() error { return e.err }
+
+// RunTask trains a claimed task of a sweep, from its last checkpoint where there is one, and gives
+// the claim up: done, failed, or with a TaskStoppedError stopped. It resumes whatever the options
+// say. The observer, which must not be nil, is told of a failure before that is recorded: the
+// record holds the end of the task's log.
+func RunTask(ctx context.Context, claim *sweep.Claim, c Config, o Options) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	observer, stalled := o.Observer, o.Stalled
+	beats := &heartbeats{Observer: observer, claim: claim}
+	fail := func(err error) error {
+		observer.Noticed(err.Error())
+		return claim.Fail(sweep.Failure{Reason: failureReason(err), ExitCode: 1, Message: err.Error()})
+	}
+	o.Resume, o.BreakLock, o.Observer = true, true, beats
+	o.Stalled = func(err *StalledError) {
+		if failed := fail(err); failed != nil {
+			observer.Noticed(failed.Error())
+		}
+		if stalled != nil {
+			stalled(err)
+		}
+	}
+	stopBeating := beats.start(cancel)
+	_, err := Run(ctx, c, claim.EnsembleDir(claim.Index), o)
+	stopBeating()
+	var interrupted *Interrupted
+	if errors.As(err, &interrupted) {
+		cancelled, why := claim.Cancelled(), "signal"
+		if cancelled {
+			why = "cancelled"
+		}
+		return &TaskStoppedError{Cancelled: cancelled, err: errors.Join(claim.Stop(why), err)}
+	}
+	if err == nil || errors.Is(err, runlog.ErrComplete) { // complete: a worker died between training and splitting
+		if err = claim.Complete(); err == nil {
+			return claim.SummaryOfLast(claim.Index)
+		}
+	}
+	return errors.Join(err, fail(err), claim.SummaryOfLast(claim.Index))
+}
+
+// failureReason sorts an error into the classes of sweep.Failure.
+func failureReason(err error) string {
+	var data *DataError
+	switch {
+	case errors.As(err, &data):
+		return sweep.ReasonData
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
+		return sweep.ReasonDisk
+	case outOfMemory(err):
+		return sweep.ReasonOOM
+	case deviceLost(err):
+		return sweep.ReasonDevice
+	}
+	return sweep.ReasonError
+}
+
+// beatEvery is the time between heartbeats.
+const beatEvery = 2 * time.Second
+
+// heartbeats is an Observer that also writes the heartbeats of a task.
+type heartbeats struct {
+	Observer
+	claim              *sweep.Claim
+	first, step, total atomic.Int64
+}
+
+// Started notes the step at which the attempt begins.
+func (h *heartbeats) Started(done, total int) {
+	h.first.Store(int64(done))
+	h.step.Store(int64(done))
+	h.total.Store(int64(total))
+	h.Observer.Started(done, total)
+}
+
+// Stepped notes a step.
+func (h *heartbeats) Stepped(done int) {
+	h.step.Store(int64(done))
+	h.Observer.Stepped(done)
+}
+
+// start writes heartbeats until the returned function is called, and calls cancel when the sweep is
+// cancelled.
+func (h *heartbeats) start(cancel func()) (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	beat := func() {
+		// A heartbeat that cannot be written is no reason to stop training.
+		_ = h.claim.Beat(int(h.first.Load()), int(h.step.Load()), int(h.total.Load()))
+	}
+	wg.Go(func() {
+		ticker := time.NewTicker(beatEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				beat()
+				if h.claim.Cancelled() {
+					cancel()
+				}
+			}
+		}
+	})
+	return func() {
+		close(done)
+		wg.Wait()
+		beat()
+	}
+}
+
+// Steps, members and time of a calibration.
+const (
+	calibrationWarmup  = 1
+	calibrationSteps   = 3
+	calibrationMembers = 2 // on a CPU, where the time grows with the members
+	calibrationEnough  = time.Second
+)
+
+// TimeStep times a step of a task's configuration for the estimate of a sweep. It takes seconds.
+func TimeStep(c config.Config) (sweep.StepTime, error) {
+	b, err := BenchStep(calibrated(c, len(torchpe.DescribeSystem().GPUs)), BenchOptions{
+		Warmup: calibrationWarmup, Steps: calibrationSteps, Enough: calibrationEnough})
+	return sweep.StepTime{Device: b.Device, MemberMS: b.Median / float64(b.Members),
+		StepsPerEpoch: b.StepsPerEpoch}, err
+}
+
+// calibrated returns the configuration to time: with fewer members on a CPU, and one thread where
+// the number is open.
+func calibrated(c config.Config, gpus int) Config {
+	if c.Threads == 0 {
+		c.Threads = 1
+	}
+	if c.Device == "cpu" || gpus == 0 {
+		c.Members = c.Members[:min(calibrationMembers, len(c.Members))]
+	}
+	return Config{c}
+}

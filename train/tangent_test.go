@@ -1,0 +1,160 @@
+package train
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"torchpe/torchpe"
+	"torchpe/train/runlog"
+)
+
+// The two-layer linear model f(x) = V U x has df_c/dV = e_c (U x)' and df_c/dU = V'e_c x', so that
+// its traced tangent kernel is K(x,y) = C <U x, U y> + ||V||² <x, y>.
+func TestTangentKernelOfLinearModel(t *testing.T) {
+	const members, n, in, hidden, out = 2, 5, 3, 4, 2
+	ps := torchpe.NewParamSet(members, torchpe.Float64, torchpe.CPU)
+	defer ps.Close()
+	normal := func(_ int, rng *rand.Rand, out []float64) {
+		for i := range out {
+			out[i] = rng.NormFloat64()
+		}
+	}
+	u, v := ps.Add("u", true, normal, hidden, in), ps.Add("v", true, normal, out, hidden)
+	if err := ps.Build([]uint64{1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	x := make([]float64, n*in)
+	normal(0, torchpe.Stream(3, "x"), x)
+	within := torchpe.NewScope()
+	defer within.Close()
+	kernels, err := tangentKernels(within, ps, n, out, func(s *torchpe.Scope, i int) torchpe.Tensor {
+		xi := torchpe.Of(s, torchpe.CPU, x[i*in:(i+1)*in], 1, in, 1).Expand(members, in, 1)
+		return v.In(s).MatMul(u.In(s).MatMul(xi)).Reshape(members, out)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	us, err := ps.Values("u")
+	if err != nil {
+		t.Fatal(err)
+	}
+	vs, err := ps.Values("v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m := range members {
+		um, vm := us[m*hidden*in:(m+1)*hidden*in], vs[m*out*hidden:(m+1)*out*hidden]
+		for i := range n {
+			for j := range n {
+				xi, xj := x[i*in:(i+1)*in], x[j*in:(j+1)*in]
+				want := dot(vm, vm) * dot(xi, xj)
+				for h := range hidden {
+					want += out * dot(um[h*in:(h+1)*in], xi) * dot(um[h*in:(h+1)*in], xj)
+				}
+				if got := kernels[m][i*n+j]; math.Abs(got-want) > 1e-10*math.Abs(want)+1e-12 {
+					t.Errorf("member %d: K[%d,%d] = %g, want %g", m, i, j, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestAlignment(t *testing.T) {
+	a := []float64{2, 1, 1, 3}
+	if got := alignment(a, []float64{4, 2, 2, 6}); math.Abs(got-1) > 1e-15 {
+		t.Errorf("of a kernel and its double: %g, want 1", got)
+	}
+	if got := alignment([]float64{1, 0, 0, 0}, []float64{0, 0, 0, 1}); got != 0 {
+		t.Errorf("of kernels that share nothing: %g, want 0", got)
+	}
+}
+
+// A model that has hardly learned has the tangent kernel of its start; one that has learned has
+// not. Members of an ensemble have what each has alone.
+func TestTangentAlignments(t *testing.T) {
+	of := func(lr float64, sigma ...float64) []float64 {
+		c := tiny(t, "learn")
+		c.TangentPuzzles, c.LimitSteps, c.DType = 8, 20, "float64"
+		member := c.Members[0]
+		c.Members = nil
+		for i, s := range sigma {
+			m := member
+			m.LR, m.Sigma, m.Seed = lr, &s, uint64(i+1)
+			c.Members = append(c.Members, m)
+		}
+		_, result := runTiny(t, c)
+		var out []float64
+		for _, m := range result.Members {
+			if m.TangentAlignment == nil {
+				t.Fatal("no alignment in the result")
+			}
+			out = append(out, *m.TangentAlignment)
+		}
+		return out
+	}
+	if still := of(1e-12, 0.2); math.Abs(still[0]-1) > 1e-6 {
+		t.Errorf("without training %g, want 1", still[0])
+	}
+	alone, both := of(1e-2, 0.2), of(1e-2, 0.2, 2)
+	if alone[0] > 0.99 || alone[0] < -1 {
+		t.Errorf("after training %g, want less than 1", alone[0])
+	}
+	if math.Abs(alone[0]-both[0]) > 1e-9 {
+		t.Errorf("alone %g, beside another %g", alone[0], both[0])
+	}
+}
+
+// The PE's motion is that between the tables of the start and those in the probes; its truth is
+// 2d-fixed.
+func TestPEMotion(t *testing.T) {
+	c := tiny(t, "learn")
+	c.LimitSteps, c.Noise = 4, nil
+	moved := func(lr float64) *runlog.PEMotion {
+		for m := range c.Members {
+			c.Members[m].LR = lr
+		}
+		_, result := runTiny(t, c)
+		m := result.Members[0].PEMotion
+		if m == nil || len(m.Moved) != c.Layers || len(m.Disparity) != c.Layers ||
+			len(m.Cosine) != c.Layers || m.GradientShare == nil {
+			t.Fatalf("motion %+v, want a number for each of %d blocks", m, c.Layers)
+		}
+		return m
+	}
+	still, far := moved(1e-12), moved(0.05)
+	// Adam moves each number by about lr a step: 4 steps of 0.05 against sigma 0.2.
+	for block := range c.Layers {
+		if still.Moved[block] > 1e-9 || far.Moved[block] < 0.2 || far.Moved[block] > 1.05 {
+			t.Errorf("block %d moved by %g and %g of its norm, want 0 and up to 4*0.05/0.2", block,
+				still.Moved[block], far.Moved[block])
+		}
+		if math.Abs(still.StartCosine[block]-still.Cosine[block]) > 1e-9 ||
+			math.Abs(far.StartCosine[block]-still.Cosine[block]) > 1e-9 {
+			t.Errorf("block %d: cosine %g at the start, %g and %g without training", block,
+				far.StartCosine[block], still.StartCosine[block], still.Cosine[block])
+		}
+		if math.Abs(still.Cosine[block]) > 5/math.Sqrt(16*float64(c.DModel)) {
+			t.Errorf("block %d: cosine %g of random numbers with 2d-fixed", block, still.Cosine[block])
+		}
+	}
+	if s := *still.GradientShare; !(s > 0 && s < 1) {
+		t.Errorf("the PE's share of the gradient is %g, want in (0,1)", s)
+	}
+}
+
+// A PE that starts as the sinusoids of the grid is the ground truth.
+func TestPEMotionOfTruth(t *testing.T) {
+	c := tiny(t, "learn")
+	c.PEInit, c.LimitSteps, c.Noise = "sinusoidal-2d", 1, nil
+	for m := range c.Members {
+		c.Members[m].LR = 1e-12
+	}
+	_, result := runTiny(t, c)
+	m := result.Members[0].PEMotion
+	for block := range m.Cosine {
+		if math.Abs(m.Cosine[block]-1) > 1e-5 || m.Disparity[block] > 1e-5 {
+			t.Errorf("block %d: cosine %g and disparity %g, want 1 and 0", block, m.Cosine[block], m.Disparity[block])
+		}
+	}
+}

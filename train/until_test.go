@@ -1,0 +1,111 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"torchpe/train/runlog"
+)
+
+// untilTiny trains until the loss is low, which its two members reach at different epochs.
+func untilTiny(t *testing.T) Config {
+	c := tiny(t, "learn")
+	c.Until, c.Epochs, c.Dropout, c.DType, c.Noise = "loss=1.36", 60, 0, "float64", nil
+	c.Members[1] = Member{Seed: 9, Sigma: c.Members[0].Sigma, LR: 2e-3}
+	return c
+}
+
+// memberRecords returns a member's records without times.
+func memberRecords(t *testing.T, dir string, member int) []map[string]any {
+	var own []map[string]any
+	for _, r := range readFinal(t, dir).metrics {
+		if int(r["member"].(float64)) == member {
+			delete(r, "member")
+			own = append(own, r)
+		}
+	}
+	return own
+}
+
+// A member stops at the first record that reaches the bound, with the weights and records that it
+// has alone; the run ends with the last of them, also where it is resumed.
+func TestUntil(t *testing.T) {
+	c := untilTiny(t)
+	dir, result := runTiny(t, c)
+	steps := map[int]bool{}
+	for m, r := range result.Members {
+		own := memberRecords(t, dir, m)
+		for i, record := range own {
+			if fits := record["loss"].(float64) <= 1.36; fits != (i == len(own)-1) {
+				t.Fatalf("member %d: record %d of %d has a loss of %v: it is to stop at the first of "+
+					"1.36 or less", m, i+1, len(own), record["loss"])
+			}
+		}
+		// 270 puzzles in batches of 32
+		want := runlog.Fit{Criterion: "loss=1.36", Reached: true, Epoch: len(own), Step: 9 * len(own)}
+		if r.Fit == nil || *r.Fit != want || r.Steps != want.Step || r.Epochs != want.Epoch ||
+			r.Status != runlog.StatusDone {
+			t.Errorf("member %d: %+v of %d steps, want %+v", m, r.Fit, r.Steps, want)
+		}
+		if r.TrainAccuracy != own[len(own)-1]["train_accuracy"].(float64) {
+			t.Errorf("member %d: its accuracy %g is not of its last record", m, r.TrainAccuracy)
+		}
+		steps[r.Steps] = true
+		alone := c
+		alone.Members = c.Members[m : m+1]
+		aloneDir, _ := runTiny(t, alone)
+		if want := memberRecords(t, aloneDir, 0); !reflect.DeepEqual(own, want) {
+			t.Errorf("member %d has other records beside another:\n%v\nalone\n%v", m, own, want)
+		}
+		both, one := readFinal(t, dir).weights["w/head.weight"], readFinal(t, aloneDir).weights["w/read_out.weight"]
+		if !bytes.Equal(both[m*len(one):(m+1)*len(one)], one) {
+			t.Errorf("member %d has other weights beside another than alone", m)
+		}
+	}
+	if len(steps) != 2 {
+		t.Errorf("both members stop after steps %v: the test shows nothing", steps)
+	}
+	if got, want := checkpointOf(t, dir).Step, max(result.Members[0].Steps, result.Members[1].Steps); got != want {
+		t.Errorf("the run ended after step %d, want after %d, when the last member has fitted", got, want)
+	}
+	parts := filepath.Join(t.TempDir(), "parts")
+	first := min(result.Members[0].Steps, result.Members[1].Steps)
+	for _, after := range []int{15, first - 11, 1000} { // one stops in time, one after a member has fitted
+		ctx, cancel := context.WithCancel(context.Background())
+		_, err := Run(ctx, c, parts, Options{Resume: true, Observer: &stopper{after: after, cancel: cancel}})
+		cancel()
+		if stopped := new(*Interrupted); err != nil && !errors.As(err, stopped) {
+			t.Fatal(err)
+		}
+	}
+	sameFinal(t, readFinal(t, parts), readFinal(t, dir))
+}
+
+// Where the bound is not reached a run has its whole length, and says so. Without --until, puzzles
+// say when they were fitted.
+func TestUntilTheEnd(t *testing.T) {
+	c := untilTiny(t)
+	c.Until, c.Epochs = "train=1.1", 3
+	_, result := runTiny(t, c)
+	for _, r := range result.Members {
+		if want := (runlog.Fit{Criterion: "train=1.1"}); r.Fit == nil || *r.Fit != want || r.Epochs != 3 {
+			t.Errorf("%+v after %d epochs, want not reached after 3", r.Fit, r.Epochs)
+		}
+	}
+	c.Until = ""
+	_, result = runTiny(t, c)
+	if f := result.Members[0].Fit; f == nil || f.Criterion != runlog.DefaultCriterion || f.Reached {
+		t.Errorf("without --until: %+v, want %s, not reached", f, runlog.DefaultCriterion)
+	}
+	for _, bad := range []string{"train", "trian=1", "train=nan"} {
+		c.Until = bad
+		if err := c.Resolve(); err == nil || !strings.Contains(err.Error(), "--until") {
+			t.Errorf("--until %s: %v", bad, err)
+		}
+	}
+}
