@@ -21,6 +21,10 @@ type Options struct {
 	// checkpoint. The run's environment records what changed at which step.
 	AllowChanged []string
 
+	// StopAfter ends training as the context's end does, after so many epochs (steps of masked
+	// prediction); 0 = not before the end.
+	StopAfter int
+
 	// Stalled, which may be nil, is called from another goroutine when a GPU has not answered for
 	// StallAfter. A hanging driver cannot be stopped: a program can only report it and end.
 	Stalled    func(*StalledError)

@@ -52,7 +52,7 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	}
 	ens.config = c
 	t := &trainer{ensemble: ens, run: run, observer: o.Observer, allowChanged: o.AllowChanged,
-		environment: environment(c, o.Command)}
+		stopAfter: o.StopAfter, environment: environment(c, o.Command)}
 	if !resumed {
 		if err := t.start(); err != nil {
 			return runlog.Result{}, err
@@ -80,6 +80,7 @@ type trainer struct {
 
 	environment  runlog.Environment
 	allowChanged []string // keys, as in Options
+	stopAfter    int      // as in Options
 
 	state    state
 	saved    time.Time // when the last checkpoint was written
@@ -99,9 +100,9 @@ func (t *trainer) train(ctx context.Context, resumed bool) (runlog.Result, error
 	}
 	t.openBoard()
 	perEpoch := t.task.stepsPerEpoch()
-	total, logEvery := t.config.TotalSteps(perEpoch), t.config.LogEvery
+	total, logEvery, stopAfter := t.config.TotalSteps(perEpoch), t.config.LogEvery, t.stopAfter
 	if t.config.Masked == nil { // counted in epochs
-		logEvery *= perEpoch
+		logEvery, stopAfter = logEvery*perEpoch, stopAfter*perEpoch
 	}
 	if err := t.buffers.reset(t.state.sums, t.settings.Active); err != nil {
 		return runlog.Result{}, err
@@ -132,7 +133,7 @@ func (t *trainer) train(ctx context.Context, resumed bool) (runlog.Result, error
 			}
 		}
 		ended := t.state.step == total || !t.anyActive()
-		stop := ctx.Err() != nil && !ended
+		stop := (ctx.Err() != nil || stopAfter > 0 && t.state.step >= stopAfter) && !ended
 		if stop || ended || time.Since(t.saved) >= time.Duration(t.config.CheckpointEvery) {
 			if err := t.checkDivergence(); err != nil {
 				return runlog.Result{}, err

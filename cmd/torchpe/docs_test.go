@@ -86,6 +86,7 @@ var smaller = []struct{ begins, flags string }{
 	{"torchpe train", "--d-model 16 --layers 1 --batch 32 --threads 1 --limit-steps 4"},
 	{"torchpe sweep paper", "--no-calibrate"},
 	{"torchpe sweep", "--dry-run --no-calibrate"},
+	{"torchpe advise", "--dry-run --d-model 16 --layers 1 --batch 32 --threads 1"},
 	{"torchpe analyze noise", "--repeats 1"},
 	{"torchpe data hcp generate", "--surrogate subjects=4,frames=60"},
 }

@@ -66,7 +66,8 @@ initialization" (Ito et al. 2025, arXiv 2406.08272).`,
 		"memory that reading one file of data may take, such as 8G (default: half of what is free)")
 	root.SetHelpFunc(printHelp)
 	root.SetUsageFunc(func(cmd *cobra.Command) error { printUsage(cmd.OutOrStderr(), cmd, false); return nil })
-	root.AddCommand(newTrainCommand(), newSweepCommand(), newDemoCommand(), newDataCommand(), newPECommand(),
+	root.AddCommand(newTrainCommand(), newSweepCommand(), newAdviseCommand(), newDemoCommand(), newDataCommand(),
+		newPECommand(),
 		newAnalyzeCommand(), newReportCommand(), newRunsCommand(), newDoctorCommand(), newBenchCommand())
 	return root
 }

@@ -35,17 +35,24 @@ type progress struct {
 	summary string
 	told    bool // how long it takes was said, or can be read off a record
 	onCPU   bool
-	fitted  map[int]bool // members that have reached their criterion
+	fitted  map[int]bool    // members that have reached their criterion
+	said    map[string]bool // messages, which are printed once
 }
 
 func newProgress(w io.Writer, c train.Config, quiet bool) *progress {
-	p := &progress{w: w, c: c, quiet: quiet, fitted: map[int]bool{}}
+	p := &progress{w: w, c: c, quiet: quiet, fitted: map[int]bool{}, said: map[string]bool{}}
 	device, err := torchpe.ParseDevice(c.Device)
 	p.onCPU = err == nil && device == torchpe.CPU
-	if f, ok := fileOf(w); ok && !quiet && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
+	if f, ok := fileOf(w); ok && !quiet && onTerminal(w) {
 		p.bars = mpb.New(mpb.WithOutput(f), mpb.WithWidth(40))
 	}
 	return p
+}
+
+// onTerminal reports whether w is a terminal that can draw bars.
+func onTerminal(w io.Writer) bool {
+	f, ok := fileOf(w)
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 // Started begins the display.
@@ -237,8 +244,12 @@ func maskedSummary(rs []runlog.Record) string {
 	}))
 }
 
-// Noticed prints a message.
+// Noticed prints a message, once.
 func (p *progress) Noticed(message string) {
+	if p.said[message] {
+		return
+	}
+	p.said[message] = true
 	w := p.w
 	if p.bars != nil {
 		w = p.bars

@@ -136,17 +136,25 @@ func trainKinds() map[string]sweep.Flag {
 	return kinds
 }
 
-// spec returns the sweep that the arguments ask for.
-func (f *sweepFlags) spec(what string) (sweep.Spec, error) {
-	var axes []sweep.Axis
-	for _, a := range f.axes {
+// givenAxes returns the flags that were given, with their values.
+func givenAxes(flags []*axisFlag) (axes []sweep.Axis, err error) {
+	for _, a := range flags {
 		axis, ok, err := a.axis()
 		if err != nil {
-			return sweep.Spec{}, err
+			return nil, err
 		}
 		if ok {
 			axes = append(axes, axis)
 		}
+	}
+	return axes, nil
+}
+
+// spec returns the sweep that the arguments ask for.
+func (f *sweepFlags) spec(what string) (sweep.Spec, error) {
+	axes, err := givenAxes(f.axes)
+	if err != nil {
+		return sweep.Spec{}, err
 	}
 	spec := sweep.Spec{Parts: []sweep.Part{{}}}
 	switch {
@@ -156,7 +164,6 @@ func (f *sweepFlags) spec(what string) (sweep.Spec, error) {
 				"torchpe sweep --help")
 		}
 	case isFile(what):
-		var err error
 		if spec, err = sweep.ReadFile(what, trainKinds()); err != nil {
 			return spec, err
 		}

@@ -38,14 +38,7 @@ var baselineNames = []struct{ key, name string }{
 // that of training.
 func (s *Study) levels() (all []string, main string) {
 	r := s.groups[0].models[0].Run
-	all = slices.Sorted(maps.Keys(r.Result.Baselines["zero"]))
-	least := math.Inf(1)
-	for _, level := range all {
-		if v, err := strconv.ParseFloat(level, 64); err == nil && math.Abs(v-r.Config.Masked.Level) < least {
-			least, main = math.Abs(v-r.Config.Masked.Level), level
-		}
-	}
-	return all, main
+	return slices.Sorted(maps.Keys(r.Result.Baselines["zero"])), r.Config.Masked.MainTest()
 }
 
 // percent writes "0.50" as "50 %", which does not break.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"torchpe/internal/paper"
+	"torchpe/internal/shell"
 	"torchpe/train/runlog"
 )
 
@@ -40,7 +41,7 @@ func (s *Study) variant(preset string, models []Model, flags ...string) experime
 // of some of them, and flags over them. Where there are none it is the paper's preset. A report of
 // the same folder finds what it made.
 func (s *Study) command(e experiment, flags ...string) string {
-	out := " --out " + shellQuote(filepath.Join(s.Dir, e.preset))
+	out := " --out " + shell.Quote(filepath.Join(s.Dir, e.preset))
 	from := e.models
 	if len(from) == 0 {
 		from = e.like
@@ -54,7 +55,7 @@ func (s *Study) command(e experiment, flags ...string) string {
 	most := commonLength(from)
 	like := from[slices.IndexFunc(from, func(m Model) bool { return lengthOf(m.Model) == most })]
 	all := append([]string{"torchpe sweep --config",
-		shellQuote(filepath.Join(like.Run.Dir, "config.json"))}, flags...)
+		shell.Quote(filepath.Join(like.Run.Dir, "config.json"))}, flags...)
 	return strings.Join(append(append(all, e.flags...), "--seeds", seedsOf(from)), " ") + out
 }
 
@@ -70,18 +71,6 @@ func seedsOf(models []Model) string {
 		}
 	}
 	return strings.Join(most, ",")
-}
-
-// shellQuote returns a path as a shell takes it for one word.
-func shellQuote(path string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
-			strings.ContainsRune("/._-+=:,@", r)
-	}
-	if path != "" && strings.TrimFunc(path, plain) == "" {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // missingSigmas notes the learned encodings of an experiment that have no models. what tells the

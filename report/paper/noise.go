@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"torchpe/internal/shell"
 	"torchpe/internal/stats"
 	"torchpe/report/figure"
 	"torchpe/report/table"
@@ -51,7 +52,7 @@ func (s *Study) figA11(d *draft) error {
 	all := s.mainGroups()
 	levels := amplitudes(modelsOf(all))
 	if len(levels) == 0 {
-		d.missing("torchpe sweep figA11 --out "+shellQuote(filepath.Join(s.Dir, "figA11")),
+		d.missing("torchpe sweep figA11 --out "+shell.Quote(filepath.Join(s.Dir, "figA11")),
 			"accuracy under noise, which runs measure at their end (not with --noise none)")
 		return nil
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -27,6 +28,15 @@ type MaskedConfig struct {
 	NMAR      *NMAR          `json:"nmar,omitempty"`
 	Surrogate *Surrogate     `json:"surrogate,omitempty"`
 	Files     *series.Source `json:"files,omitempty"`
+}
+
+// MainTest returns the share masked in tests that is nearest to that of training, as the key of
+// errors in records and results: "0.50".
+func (m *MaskedConfig) MainTest() string {
+	main := slices.MinFunc(m.TestLevels, func(a, b float64) int {
+		return cmp.Compare(math.Abs(a-m.Level), math.Abs(b-m.Level))
+	})
+	return fmt.Sprintf("%.2f", main)
 }
 
 // NMAR is the simulation of task nmar; the rest of its settings are the paper's (see package nmar).

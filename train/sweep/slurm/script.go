@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"torchpe/internal/shell"
 )
 
 // Chunk is the part of an array that one call of sbatch submits.
@@ -89,17 +90,6 @@ func (a Array) arguments(c Chunk) []string {
 	return append(args, "--chdir="+a.Dir, "--output="+strings.ReplaceAll(a.logs(), "%", "%%")+"/%x_%a.out")
 }
 
-// plain matches words that need no quoting, in #SBATCH lines and in bash.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@%=,+-]+$`)
-
-// quote quotes a word for bash.
-func quote(s string) string {
-	if plain.MatchString(s) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
 // jobScript returns the job script of a chunk. It runs the tasks in turn and passes USR1 on to the
 // program. It does not exec the program even for one task: it records how a killed program ended.
 func jobScript(a Array, c Chunk) (string, error) {
@@ -116,17 +106,17 @@ func jobScript(a Array, c Chunk) (string, error) {
 		"array index i runs the tasks of line i+1 of the list below.",
 		len(c.Lines), len(c.tasks()), a.Name)
 	for _, arg := range a.arguments(c) {
-		if plain.MatchString(arg) {
+		if shell.IsPlain(arg) {
 			line("#SBATCH %s", arg)
 		} else {
-			line("# on sbatch's command line: %s", quote(arg))
+			line("# on sbatch's command line: %s", shell.Quote(arg))
 		}
 	}
-	line("dir=%s", quote(a.Dir))
-	line("list=%s", quote(a.path(c.Name, ".tasks")))
+	line("dir=%s", shell.Quote(a.Dir))
+	line("list=%s", shell.Quote(a.path(c.Name, ".tasks")))
 	words := make([]string, len(a.Program))
 	for i, w := range a.Program {
-		words[i] = quote(w)
+		words[i] = shell.Quote(w)
 	}
 	line("program=(%s)", strings.Join(words, " "))
 	line("max_restarts=%d", a.Options.restarts())

@@ -1,0 +1,378 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"torchpe/internal/atomicfile"
+	"torchpe/internal/paper"
+	"torchpe/internal/plural"
+	"torchpe/internal/shell"
+	"torchpe/internal/stats"
+	"torchpe/train"
+	"torchpe/train/advise"
+	"torchpe/train/config"
+	"torchpe/train/sweep"
+)
+
+// adviseFlags holds the flags of "torchpe advise" besides those of "torchpe train".
+type adviseFlags struct {
+	axes                []*axisFlag
+	out                 string
+	dryRun, json, quiet bool
+}
+
+// adviseSeeds is the number of seeds of each candidate where none are asked for.
+const adviseSeeds = "5"
+
+func newAdviseCommand() *cobra.Command {
+	var f adviseFlags
+	cmd := &cobra.Command{
+		Use:   "advise",
+		Short: "Find which encoding suits your data, and whether any is better than none",
+		Long: `Find which encoding and which σ have the least held-out error, by successive halving: train all candidates
+for a short time, the best fifth of them five times as long, and so on to the best one; none (nope) beside them.
+Each candidate is an ensemble of five seeds, the same for all, so that errors are compared in pairs.
+
+Every flag of torchpe train takes several values, as in torchpe sweep, and all are crossed. Without --pe the
+candidates are the encodings of the paper that need nothing but tokens, and learned ones from eight σ.
+
+The same command goes on where it was stopped.`,
+		Example: `  torchpe advise --task masked --data prices.csv --steps 4000 --out advice
+  torchpe advise --preset quick --epochs 100 --pe learn-0.1,learn-0.2,learn-1,rope --out advice
+  torchpe advise --task fmri --data rest/ --steps 5000 --dry-run`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runAdvise(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVarP(&f.out, "out", "o", "advice", "directory to write to")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "print the candidates and what they cost, and stop")
+	fl.BoolVar(&f.json, "json", false, "print the outcome as JSON")
+	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
+	f.axes = addAxes(fl)
+	return cmd
+}
+
+func runAdvise(out, say io.Writer, f adviseFlags) error {
+	study, commands, err := f.study(say)
+	if err != nil {
+		return usageError{err}
+	}
+	if !f.quiet || f.dryRun {
+		if err := sayCost(say, study); err != nil {
+			return err
+		}
+	}
+	if f.dryRun {
+		return nil
+	}
+	ctx, stopped := untilSignal(say)
+	var watch *progress
+	said := map[string]bool{}
+	advice, err := study.Run(ctx, func(c advise.Candidate) advise.Watch {
+		watch = newProgress(say, c.Config, f.quiet || !onTerminal(say))
+		watch.said = said
+		return advise.Watch{Observer: watch, Ended: func(length int, errs []float64, took time.Duration) {
+			watch.Close()
+			if !f.quiet {
+				fmt.Fprintf(say, "%s, %d %s: %s (%.0f s)\n", c.Name, length, c.Unit(), errorText(errs), took.Seconds())
+			}
+		}}
+	})
+	if err != nil && watch != nil {
+		watch.Close()
+	}
+	if errors.As(err, new(*train.Interrupted)) {
+		return interruptedError{code: stopped(), msg: f.out + ": stopped; the same command goes on"}
+	}
+	if err != nil {
+		return err
+	}
+	outcome := outcome{study, commands, advice}
+	if err := outcome.save(); err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(out, outcome.rows())
+	}
+	return outcome.print(out)
+}
+
+// study returns the study that the flags ask for, and the arguments of "torchpe train" of each
+// candidate.
+func (f adviseFlags) study(say io.Writer) (s *advise.Study, commands [][]string, err error) {
+	points, guessed, err := f.points()
+	if err != nil {
+		return nil, nil, err
+	}
+	configs, notes, err := sweep.Resolve(points, resolveArguments)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, n := range notes {
+		fmt.Fprintln(say, "torchpe: "+n)
+	}
+	var candidates []advise.Candidate
+	seen := map[string]bool{} // sigma makes no difference where the encoding has none
+	for i, text := range configs {
+		if seen[string(text)] {
+			continue
+		}
+		seen[string(text)] = true
+		var c advise.Candidate
+		if err := json.Unmarshal(text, &c.Config); err != nil {
+			return nil, nil, err
+		}
+		c.Name = nameOf(points, i, c.Config.Members[0].Sigma != nil)
+		candidates, commands = append(candidates, c), append(commands, points[i].Args())
+	}
+	if candidates, commands, err = suited(candidates, commands, guessed); err != nil {
+		return nil, nil, err
+	}
+	s, err = advise.NewStudy(f.out, candidates)
+	return s, commands, err
+}
+
+// suited returns the candidates of which models can be made. One that the user named must be.
+func suited(all []advise.Candidate, commands [][]string, guessed bool) (good []advise.Candidate, of [][]string,
+	err error) {
+	configs := make([]train.Config, len(all))
+	for i, c := range all {
+		configs[i] = c.Config
+	}
+	unsuited, err := train.CheckModels(configs)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, c := range all {
+		switch wrong := unsuited[i]; {
+		case wrong == nil:
+			good, of = append(good, c), append(of, commands[i])
+		case !guessed || c.Config.PE == advise.Without:
+			return nil, nil, fmt.Errorf("%s: %w", c.Name, wrong)
+		}
+	}
+	return good, of, nil
+}
+
+// points returns the configurations that the flags ask for, and whether their encodings are guessed.
+func (f adviseFlags) points() (points []sweep.Point, guessed bool, err error) {
+	axes, err := givenAxes(f.axes)
+	if err != nil {
+		return nil, false, err
+	}
+	has := func(flag string) int {
+		return slices.IndexFunc(axes, func(a sweep.Axis) bool { return a.Flag == flag })
+	}
+	if has("seed") < 0 && has("seeds") < 0 && has("members") < 0 {
+		axes = append(axes, sweep.Axis{Flag: "members", Values: []string{adviseSeeds}})
+	}
+	if at := has("pe"); at < 0 {
+		guessed = true
+		axes = append([]sweep.Axis{{Flag: "pe", Values: usualCandidates(has("sigma") >= 0)}}, axes...)
+	} else if !slices.Contains(axes[at].Values, advise.Without) {
+		axes[at].Values = append(axes[at].Values, advise.Without)
+	}
+	points, err = sweep.Part{Axes: axes}.Points()
+	return points, guessed, err
+}
+
+// usualCandidates returns the encodings that are compared where none are named.
+func usualCandidates(sigmaGiven bool) []string {
+	out := []string{advise.Without}
+	for _, pe := range paper.WithoutSigma() {
+		if pe != advise.Without && pe != "c-nope" { // whose tokens have no order
+			out = append(out, pe)
+		}
+	}
+	if sigmaGiven {
+		return append(out, "learn")
+	}
+	for _, sigma := range []float64{0.01, 0.1, 0.2, 0.5, 0.7, 1, 1.5, 2} {
+		out = append(out, config.Label("learn", &sigma))
+	}
+	return out
+}
+
+// nameOf names a point by its encoding and the flags whose values differ between points: sigma where
+// the encoding has one.
+func nameOf(points []sweep.Point, i int, hasSigma bool) string {
+	var parts []string
+	for _, set := range points[i].Settings {
+		differs := slices.ContainsFunc(points, func(p sweep.Point) bool { return !slices.Contains(p.Settings, set) })
+		switch {
+		case set.Flag == "pe":
+			parts = append([]string{set.Value}, parts...)
+		case differs && (hasSigma || set.Flag != "sigma"):
+			parts = append(parts, set.Flag+"="+filepath.Base(set.Value))
+		}
+	}
+	return strings.Join(parts, "_")
+}
+
+// sayCost prints the candidates, and about how long they take.
+func sayCost(say io.Writer, s *advise.Study) error {
+	first := s.Candidates[0]
+	var names, stages []string
+	for _, c := range s.Candidates {
+		names = append(names, c.Name)
+	}
+	for _, r := range s.Rungs {
+		stages = append(stages, fmt.Sprintf("%d to %d", r.Candidates, r.Length))
+	}
+	members, unit, cost := len(first.Config.Members), first.Unit(), advise.Cost(s.Rungs)
+	fmt.Fprintf(say, "%s, %s each: %s\n", plural.Of(len(names), "candidate"), plural.Of(members, "seed"),
+		strings.Join(names, ", "))
+	fmt.Fprintf(say, "stages: %s %s, %s beside them\n", strings.Join(stages, ", "), unit, advise.Without)
+	t, err := train.TimeStep(first.Config.Config)
+	if err != nil {
+		return err
+	}
+	seconds := t.MemberMS / 1e3 * float64(cost*members)
+	if first.Config.Masked == nil {
+		seconds *= float64(t.StepsPerEpoch)
+	}
+	_, err = fmt.Fprintf(say, "%d %s, of %d that all candidates to the end would take; about %s on %s\n", cost,
+		unit, len(names)*first.Length(), leftText(seconds), t.Device)
+	return err
+}
+
+// errorText writes the mean and SD of errors.
+func errorText(errs []float64) string {
+	if len(errs) < 2 {
+		return fmt.Sprintf("%.4g", stats.Mean(errs))
+	}
+	return fmt.Sprintf("%.4g ± %.2g", stats.Mean(errs), stats.SD(errs))
+}
+
+// differenceText writes a difference with its interval.
+func differenceText(d *advise.Difference) string {
+	switch {
+	case d == nil:
+		return "–"
+	case d.Interval == nil:
+		return fmt.Sprintf("%.3g", d.Mean)
+	}
+	return fmt.Sprintf("%.3g (95 %% %.3g to %.3g)", d.Mean, d.Interval.Low, d.Interval.High)
+}
+
+// outcome is a study with what came out.
+type outcome struct {
+	*advise.Study
+	commands [][]string // by candidate
+	advice   advise.Advice
+}
+
+// advised is one candidate in advice.json.
+type advised struct {
+	Name   string             `json:"name"`
+	Args   []string           `json:"args"` // of torchpe train
+	Length int                `json:"length"`
+	Unit   string             `json:"unit"`
+	Errors []*float64         `json:"errors"` // by seed; null where it diverged
+	Behind *advise.Difference `json:"behind"` // the best; null for it
+}
+
+// rows returns the candidates, longest trained first.
+func (o outcome) rows() (all []advised) {
+	for _, s := range o.advice.Standings {
+		c := o.Candidates[s.Candidate]
+		one := advised{Name: c.Name, Args: o.commands[s.Candidate], Length: s.Length, Unit: c.Unit(),
+			Behind: s.Behind}
+		for _, e := range s.Errors {
+			if math.IsNaN(e) {
+				one.Errors = append(one.Errors, nil)
+				continue
+			}
+			one.Errors = append(one.Errors, &e)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// save writes advice.json.
+func (o outcome) save() error {
+	return atomicfile.Write(filepath.Join(o.Dir, "advice.json"), func(w io.Writer) error {
+		return printJSON(w, o.rows())
+	})
+}
+
+// print prints the candidates and what follows from them.
+func (o outcome) print(out io.Writer) error {
+	first, best := o.Candidates[0], o.Candidates[o.advice.Best].Name
+	unit, seeds := first.Unit(), plural.Of(len(first.Config.Members), "seed")
+	var rows [][]string
+	var close []string
+	for _, s := range o.advice.Standings {
+		name := o.Candidates[s.Candidate].Name
+		rows = append(rows, []string{name, fmt.Sprint(s.Length), errorText(s.Errors), differenceText(s.Behind)})
+		if s.Behind != nil && !s.Behind.Clear() && s.Candidate != o.Baseline {
+			close = append(close, name)
+		}
+	}
+	if err := printTable(out, []string{"candidate", unit, "held-out error", "more than " + best}, rows); err != nil {
+		return err
+	}
+	what := "mean squared error of held-out samples"
+	if first.Config.Masked == nil {
+		what = "share of validation puzzles answered wrongly"
+	}
+	fmt.Fprintf(out, "Held-out error: %s, mean ± SD of %s, after so many %s.\n\n%s\n", what, seeds, unit,
+		o.answer(best, seeds))
+	if close != nil {
+		fmt.Fprintf(out, "Left though %s cannot tell them from %s there: %s.\n", seeds, best, strings.Join(close, ", "))
+	}
+	_, err := fmt.Fprintf(out, "%s was chosen by the held-out data, so its error is flattered. To confirm, with other "+
+		"seeds:\n  %s\nThe runs are in %s.\n", best, o.confirm(), filepath.Join(o.Dir, "runs"))
+	return err
+}
+
+// answer says whether the best encoding is better than none.
+func (o outcome) answer(best, seeds string) string {
+	gain, none := o.advice.Gain, "none ("+advise.Without+")"
+	switch {
+	case !gain.Clear():
+		return fmt.Sprintf("%s do not tell the best encoding, %s, from %s: its error is less by %s.", seeds, best, none,
+			differenceText(&gain))
+	case gain.Mean < 0:
+		more := gain.Negated()
+		return fmt.Sprintf("No encoding is better than %s: the error of the best, %s, is greater by %s.", none, best,
+			differenceText(&more))
+	}
+	return fmt.Sprintf("%s is the best encoding, and better than %s: its error is less by %s.", best, none,
+		differenceText(&gain))
+}
+
+// confirm returns the command that trains the best candidate, and none, with seeds not used here.
+func (o outcome) confirm() string {
+	used := uint64(0)
+	for _, m := range o.Candidates[o.advice.Best].Config.Members {
+		used = max(used, m.Seed)
+	}
+	words := []string{"torchpe", "sweep"}
+	for _, arg := range o.commands[o.advice.Best] {
+		flag, value, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		switch flag {
+		case "seed", "seeds", "members":
+			continue
+		case "pe":
+			value += "," + advise.Without
+		}
+		words = append(words, "--"+flag+"="+shell.Quote(value))
+	}
+	return strings.Join(append(words, fmt.Sprintf("--seeds=%d:%d", used+1, used+15),
+		"--out="+shell.Quote(o.Dir+"-confirmed")), " ")
+}

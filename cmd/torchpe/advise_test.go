@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A network that has modules and no order: the advice names the candidates, what they cost, the best
+// one and a command that confirms it; done again it trains nothing.
+func TestAdvise(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{"advise", "--task", "nmar", "--steps", "25", "--d-model", "8", "--layers", "1",
+		"--batch", "8", "--threads", "1", "--members", "2", "--pe", "rope,learn", "--sigma", "0.1,1",
+		"--out", "my advice"}
+	out, errs, code := torchpeIn(t, dir, args...)
+	if code != 0 {
+		t.Fatalf("%d: %s%s", code, out, errs)
+	}
+	for _, want := range []string{"Held-out error: mean squared error", "(nope)", ",nope ",
+		"--seeds=3:17 --out='my advice-confirmed'"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "--members") {
+		t.Errorf("the command to confirm has the members of the advice:\n%s", out)
+	}
+	// rope and nope have no sigma and are one candidate each.
+	if want := "4 candidates, 2 seeds each: rope, learn_sigma=0.1, learn_sigma=1, nope\n" +
+		"stages: 3 to 5, 1 to 25 steps, nope beside them\n60 steps, of 100 "; !strings.Contains(errs, want) {
+		t.Errorf("no %q in\n%s", want, errs)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "my advice", "advice.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []advised
+	if err := json.Unmarshal(text, &all); err != nil || len(all) != 4 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if all[0].Length != 25 || all[1].Length != 25 || all[2].Length != 5 || len(all[0].Errors) != 2 {
+		t.Errorf("%s", text)
+	}
+	again, errs, code := torchpeIn(t, dir, append(args, "--json")...)
+	if code != 0 || again != string(text) || strings.Contains(errs, " s)") {
+		t.Errorf("%d: %s%s; want what was stored", code, again, errs)
+	}
+}
+
+// Where no encodings are named, those that do not suit the tokens are left out.
+func TestAdviseCandidates(t *testing.T) {
+	_, errs, code := torchpeIn(t, t.TempDir(), "advise", "--task", "nmar", "--d-model", "8", "--layers", "1", "--batch",
+		"8", "--threads", "1", "--dry-run")
+	if want := "13 candidates, 5 seeds each: nope, relative, random, rope, 1d-fixed, learn-0.01, "; code != 0 ||
+		!strings.HasPrefix(errs, want) {
+		t.Errorf("%d: %s; want %s", code, errs, want)
+	}
+}
+
+func TestAdviseMistakes(t *testing.T) {
+	for want, args := range map[string][]string{
+		"is the only candidate":                  {"--task", "nmar", "--pe", "nope"},
+		"at least 25":                            {"--preset", "quick", "--epochs", "5"},
+		"is not one of":                          {"--task", "nmarr"},
+		"candidates are compared after the same": {"--task", "nmar", "--pe", "rope", "--steps", "50,100"},
+		"no such file":                           {"--task", "masked", "--data", "nothing.csv"},
+		"2d-fixed: it needs tokens on a grid":    {"--task", "nmar", "--pe", "2d-fixed,learn"},
+	} {
+		dir := t.TempDir()
+		_, errs, code := torchpeIn(t, dir, append([]string{"advise"}, args...)...)
+		if code != 2 || !strings.Contains(errs, want) {
+			t.Errorf("%v: %d, %s; want %q", args, code, errs, want)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%v left %v, %v", args, left, err)
+		}
+	}
+}

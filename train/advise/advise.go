@@ -1,0 +1,176 @@
+// Package advise chooses one of several configurations by successive halving: all are trained for a
+// short time, the better ones go on for longer, and the best is trained to the end. A baseline, with
+// no encoding, is trained beside them at each stage.
+package advise
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"torchpe/internal/stats"
+)
+
+// keepOne says that one of so many candidates goes on to the next rung, which is as many times as
+// long.
+const keepOne = 5
+
+// level is that of the confidence intervals.
+const level = 0.95
+
+// Rung is a stage: so many candidates are trained up to a length, in epochs or steps.
+type Rung struct {
+	Length     int `json:"length"`
+	Candidates int `json:"candidates"` // without the baseline
+}
+
+// Rungs returns the stages by which one of n candidates is chosen, the last of the whole length. It
+// fails where the length is too short for them.
+func Rungs(n, length int) ([]Rung, error) {
+	rungs := []Rung{{Length: length, Candidates: min(n, 1)}}
+	shortest := 1 // of the whole
+	for left := n; left > 1; left = next(left) {
+		rungs, shortest = append(rungs, Rung{}), shortest*keepOne
+	}
+	if length < shortest {
+		return nil, fmt.Errorf("a length of %d is too short to choose one of %d candidates in %d stages: "+
+			"want at least %d", length, n, len(rungs), shortest)
+	}
+	at := length / shortest
+	for i, left := 0, n; left > 1; i, left = i+1, next(left) {
+		rungs[i] = Rung{Length: at, Candidates: left}
+		at *= keepOne
+	}
+	rungs[len(rungs)-1] = Rung{Length: length, Candidates: min(n, 1)}
+	return rungs, nil
+}
+
+// next returns how many of n candidates go on.
+func next(n int) int { return (n + keepOne - 1) / keepOne }
+
+// Cost returns the sum of all lengths that are trained, the baseline's among them.
+func Cost(rungs []Rung) int {
+	sum, before := 0, 0
+	for _, r := range rungs {
+		sum += (r.Candidates + 1) * (r.Length - before)
+		before = r.Length
+	}
+	return sum
+}
+
+// Measure trains a candidate, by its index, up to a length and returns its held-out error for each
+// seed, in the same order for all candidates; NaN for a seed that diverged.
+type Measure func(candidate, length int) ([]float64, error)
+
+// Standing is how far a candidate came.
+type Standing struct {
+	Candidate int
+	Length    int         // that it was trained
+	Errors    []float64   // by seed, there
+	Behind    *Difference // its errors less those of the best after that length; nil for the best
+}
+
+// Difference is the mean of paired differences of errors over seeds.
+type Difference struct {
+	Mean     float64         `json:"mean"`
+	Interval *stats.Interval `json:"interval"` // nil below two pairs
+	Pairs    int             `json:"pairs"`
+}
+
+// Clear reports whether the interval leaves out 0.
+func (d Difference) Clear() bool {
+	return d.Interval != nil && (d.Interval.Low > 0 || d.Interval.High < 0)
+}
+
+// Negated returns the difference the other way round.
+func (d Difference) Negated() Difference {
+	d.Mean = -d.Mean
+	if d.Interval != nil {
+		d.Interval = &stats.Interval{Low: -d.Interval.High, High: -d.Interval.Low, Level: d.Interval.Level}
+	}
+	return d
+}
+
+// Advice is the outcome of Choose.
+type Advice struct {
+	Standings []Standing // longest trained first, then least error
+	Best      int        // candidate, not the baseline
+	Gain      Difference // the baseline's errors less those of the best, at the end
+}
+
+// Choose trains candidates along the rungs, of which the baseline is one, and finds the best of the
+// others. A candidate of which a seed has no finite error comes after those that have one for each.
+func Choose(rungs []Rung, candidates, baseline int, measure Measure) (Advice, error) {
+	history := make([]map[int][]float64, candidates) // by length
+	var left []int
+	for c := range candidates {
+		history[c] = map[int][]float64{}
+		if c != baseline {
+			left = append(left, c)
+		}
+	}
+	for _, r := range rungs {
+		left = left[:min(r.Candidates, len(left))]
+		for _, c := range append([]int{baseline}, left...) {
+			errors, err := measure(c, r.Length)
+			if err != nil {
+				return Advice{}, err
+			}
+			history[c][r.Length] = errors
+		}
+		slices.SortStableFunc(left, func(a, b int) int {
+			return cmp.Compare(mean(history[a][r.Length]), mean(history[b][r.Length]))
+		})
+	}
+	advice := Advice{Best: left[0]}
+	for c := range candidates {
+		length := slices.Max(slices.Collect(maps.Keys(history[c])))
+		s := Standing{Candidate: c, Length: length, Errors: history[c][length]}
+		if c != advice.Best {
+			d, err := difference(s.Errors, history[advice.Best][length])
+			if err != nil {
+				return advice, err
+			}
+			s.Behind = &d
+			if c == baseline {
+				advice.Gain = d
+			}
+		}
+		advice.Standings = append(advice.Standings, s)
+	}
+	slices.SortStableFunc(advice.Standings, func(a, b Standing) int {
+		return cmp.Or(cmp.Compare(b.Length, a.Length), cmp.Compare(mean(a.Errors), mean(b.Errors)))
+	})
+	return advice, nil
+}
+
+// mean returns the mean over seeds; infinity where one of them diverged.
+func mean(errors []float64) float64 {
+	m := stats.Mean(errors)
+	if math.IsNaN(m) {
+		return math.Inf(1)
+	}
+	return m
+}
+
+// difference returns the mean of a-b over the seeds at which both are finite.
+func difference(a, b []float64) (Difference, error) {
+	if len(a) != len(b) {
+		return Difference{}, fmt.Errorf("errors of %d and of %d seeds cannot be paired", len(a), len(b))
+	}
+	var d []float64
+	for i := range a {
+		if x := a[i] - b[i]; !math.IsNaN(x) && !math.IsInf(x, 0) {
+			d = append(d, x)
+		}
+	}
+	out := Difference{Mean: stats.Mean(d), Pairs: len(d)}
+	if len(d) < 2 {
+		return out, nil
+	}
+	interval, err := stats.MeanInterval(d, level)
+	out.Interval = &interval
+	return out, err
+}

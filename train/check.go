@@ -1,0 +1,43 @@
+package train
+
+import (
+	"fmt"
+	"reflect"
+
+	"torchpe/torchpe"
+)
+
+// CheckModels builds the untrained model of each configuration and returns for each nil or why it
+// cannot be: the encoding does not suit the tokens, say. It reads data once for configurations in a
+// row that share them, and fails where they cannot be read.
+func CheckModels(configs []Config) (unsuited []error, err error) {
+	var t task
+	unsuited = make([]error, len(configs))
+	for i, c := range configs {
+		if err := c.Resolve(); err != nil {
+			return nil, err
+		}
+		if i == 0 || !sameData(c, configs[i-1]) {
+			if t, err = newTask(c); err != nil {
+				return nil, &DataError{err}
+			}
+		}
+		e := &ensemble{config: c, task: t, device: torchpe.CPU}
+		if e.dtype, err = torchpe.ParseDType(c.DType); err != nil {
+			return nil, err
+		}
+		e.config.Members = c.Members[:1]
+		e.seeds = []uint64{c.Members[0].Seed}
+		e.model, unsuited[i] = e.newModel()
+		e.close()
+		if unsuited[i] != nil && outOfMemory(unsuited[i]) {
+			return nil, fmt.Errorf("%s: %w", c.PE, unsuited[i])
+		}
+	}
+	return unsuited, nil
+}
+
+// sameData reports whether two configurations read the same data.
+func sameData(a, b Config) bool {
+	return reflect.DeepEqual(a.TaskConfig, b.TaskConfig) && reflect.DeepEqual(a.DataConfig, b.DataConfig)
+}
