@@ -23,7 +23,7 @@ var floors = [][]string{
 	{"train"},
 	{"report/runs"},
 	{"report/pdfcanvas", "report/internal"},
-	{"report/figure", "report/table", "report/page"},
+	{"report/figure", "report/table", "report/page", "report/explorer"},
 	{"report/catalogue", "report/document"},
 	{"report/analysis", "report/listing", "report/paper", "report/own"},
 	{"cmd"},

@@ -232,6 +232,9 @@ func NetworkColor(name string) (color.NRGBA, bool) {
 	return c, ok
 }
 
+// GroupColors returns the colours that panels give to groups of these names.
+func GroupColors(names []string) []color.NRGBA { return groupColors(len(names), names, nil) }
+
 // groupColors returns the colour of each of n groups: the given one, that of the brain network of
 // its name where all groups are named after networks, or one of moduleColors, which repeats in
 // lighter and darker tints from the ninth group on.

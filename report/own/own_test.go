@@ -75,6 +75,16 @@ func TestReport(t *testing.T) {
 		!strings.HasPrefix(subjects[2][1], "0.2") {
 		t.Errorf("subjects %q", subjects)
 	}
+	explorer, err := os.ReadFile(filepath.Join(dir, "explorer.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"label":"learn-0.1"`, `"label":"learn-2.0"`, `"name":"` + synthetic.TokenNames[5],
+		`"name":"right"`, `"label":"attention, block 1`} {
+		if !strings.Contains(string(explorer), want) {
+			t.Errorf("explorer.html has no %s", want)
+		}
+	}
 	for i, row := range rows(t, dir, "maps.csv")[1:] {
 		k := i % len(synthetic.TokenNames)
 		if row[1] != synthetic.TokenNames[k] || row[2] != []string{"left", "right"}[k/4] {

@@ -119,12 +119,9 @@ func (s *Study) positions() ([]document.Item, error) {
 		if panel, ok := t.mapOf(x, g.label, &coordinates); ok {
 			mapPanels = append(mapPanels, panel)
 		}
-		cosine, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Cosine)
+		cosine, err := similarity(x)
 		if err != nil {
 			return nil, err
-		}
-		for i := range cosine {
-			cosine[i] = 1 - cosine[i]
 		}
 		panel := t.matrix(cosine)
 		panel.Title, panel.Scale, panel.BarLabel, panel.Note = g.label, figure.Diverging, "Cosine", "n = 1 model"

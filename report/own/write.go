@@ -40,6 +40,9 @@ func (s *Study) Write(dir string, panels bool) (Written, error) {
 	d.Subtitle = fmt.Sprintf("%s of %s, by torchpe.", plural.Of(n, "model"), plural.Of(s.Runs, "run"))
 	about := d.Section("Data")
 	about.Items = append(about.Items, page.List{Entries: s.data()})
+	if err := s.explore(d); err != nil {
+		return w, err
+	}
 	items, err := s.items()
 	if err != nil {
 		return w, err

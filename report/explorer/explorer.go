@@ -1,0 +1,179 @@
+// Package explorer writes an interactive page of what models learned of their tokens: a map of the
+// positions in which a token can be chosen with mouse, finger or keyboard, its neighbours in that
+// map's space, and the attention from and to it by block and head. The page is one file and asks for
+// nothing from outside.
+package explorer
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"image/color"
+	"io"
+	"math"
+
+	"torchpe/internal/atomicfile"
+	"torchpe/internal/plural"
+)
+
+// Page is what there is to explore.
+type Page struct {
+	Title  string
+	Back   string // file of the report beside it; empty for none
+	Tokens []Token
+	Groups []Group // modules; empty where none are known
+	Models []Model
+}
+
+// Token is one token; Group is its place in Page.Groups, -1 for none.
+type Token struct {
+	Name  string `json:"name"`
+	Group int    `json:"group"`
+}
+
+// Group is a module.
+type Group struct {
+	Name  string
+	Color color.NRGBA
+}
+
+// Model holds what one model learned.
+type Model struct {
+	Label    string
+	Map      [][2]float64 // a point for each token
+	Axes     [2]string    // labels of the map's axes
+	Matrices []Matrix     // the first says which tokens are neighbours
+}
+
+// Matrix has a value for each pair of tokens, by row.
+type Matrix struct {
+	Label  string // "attention, block 1, head 2"
+	From   string // what a row says of its token: "attends to"
+	To     string // what a column says: "is attended by"; empty for a symmetric matrix
+	Values []float64
+}
+
+// largest bounds the size of the page in bytes.
+const largest = 5 << 20
+
+//go:embed explorer.html
+var htmlSource string
+
+//go:embed explorer.css
+var css string
+
+//go:embed explorer.js
+var js string
+
+var layout = template.Must(template.New("explorer").Parse(htmlSource))
+
+// model is a Model as the script reads it.
+type model struct {
+	Label    string       `json:"label"`
+	Map      [][2]float64 `json:"map"`
+	Axes     [2]string    `json:"axes"`
+	Matrices []matrix     `json:"matrices"`
+}
+
+// matrix is a Matrix with values in 256 steps from Low to High, a byte each.
+type matrix struct {
+	Label string  `json:"label"`
+	From  string  `json:"from"`
+	To    string  `json:"to,omitempty"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Bytes string  `json:"bytes"` // base64
+}
+
+// Save writes the page. Matrices that would make it larger than 5 MB are left out, the last ones
+// first; left says so, or is empty.
+func (p Page) Save(path string) (left string, err error) {
+	n := len(p.Tokens)
+	size := 1 << 16 // of everything else, about
+	total, dropped := 0, 0
+	var models []model
+	for _, m := range p.Models {
+		if len(m.Map) != n {
+			return "", fmt.Errorf("explorer: %s: %d points for %s", m.Label, len(m.Map), plural.Of(n, "token"))
+		}
+		size += 64 * n
+		out := model{Label: m.Label, Axes: m.Axes, Map: rounded(m.Map)}
+		for _, x := range m.Matrices {
+			if len(x.Values) != n*n {
+				return "", fmt.Errorf("explorer: %s: %s: %d values for %s", m.Label, x.Label, len(x.Values),
+					plural.Of(n, "token"))
+			}
+			total++
+			if size += base64.StdEncoding.EncodedLen(n*n) + 200; size > largest {
+				dropped++
+				continue
+			}
+			out.Matrices = append(out.Matrices, quantised(x))
+		}
+		models = append(models, out)
+	}
+	if dropped > 0 {
+		left = fmt.Sprintf("%d of %d matrices: the page would be larger than %d MB", dropped, total, largest>>20)
+	}
+	type group struct {
+		Name  string `json:"name"`
+		Color string `json:"color"`
+	}
+	groups := []group{}
+	for _, g := range p.Groups {
+		groups = append(groups, group{g.Name, fmt.Sprintf("#%02x%02x%02x", g.Color.R, g.Color.G, g.Color.B)})
+	}
+	var b bytes.Buffer
+	err = layout.Execute(&b, map[string]any{
+		"Title": p.Title, "Back": p.Back, "CSS": template.CSS(css), "JS": template.JS(js), "Left": left,
+		"Data": map[string]any{"tokens": p.Tokens, "groups": groups, "models": models},
+	})
+	if err != nil {
+		return "", fmt.Errorf("explorer: %w", err)
+	}
+	return left, atomicfile.Write(path, func(w io.Writer) error {
+		_, err := w.Write(b.Bytes())
+		return err
+	})
+}
+
+// rounded keeps four digits of the map's extent.
+func rounded(points [][2]float64) [][2]float64 {
+	most := 0.0
+	for _, at := range points {
+		most = max(most, math.Abs(at[0]), math.Abs(at[1]))
+	}
+	if most == 0 {
+		most = 1
+	}
+	out := make([][2]float64, len(points))
+	for i, at := range points {
+		for k, v := range at {
+			out[i][k] = math.Round(v/most*1e4) / 1e4
+		}
+	}
+	return out
+}
+
+// quantised returns a matrix in 256 steps; what is not finite is its lowest value.
+func quantised(x Matrix) matrix {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range x.Values {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	if low > high {
+		low, high = 0, 0
+	}
+	steps := make([]byte, len(x.Values))
+	for i, v := range x.Values {
+		if high > low && v > low {
+			steps[i] = byte(math.Round(255 * min(1, (v-low)/(high-low))))
+		}
+	}
+	return matrix{Label: x.Label, From: x.From, To: x.To, Low: low, High: high,
+		Bytes: base64.StdEncoding.EncodeToString(steps)}
+}

@@ -1,0 +1,139 @@
+package own
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"torchpe/internal/metrics"
+	"torchpe/report/document"
+	"torchpe/report/explorer"
+	"torchpe/report/figure"
+	"torchpe/report/page"
+	"torchpe/report/runs"
+)
+
+// explore writes explorer.html, with the first seed of each group that learned a table, and links to
+// it.
+func (s *Study) explore(d *document.Document) error {
+	const file = "explorer.html"
+	p := explorer.Page{Title: "Explore the learned positions", Back: "index.html"}
+	for _, g := range s.groups {
+		probes, err := g.models[0].Run.Probes()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		x, err := probes.Table(g.models[0].Index, 0)
+		if errors.Is(err, runs.ErrNoTable) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		t, err := tokensOf(probes, x.Tokens)
+		if err != nil {
+			return err
+		}
+		m, err := explorerModel(x, g.label)
+		if err != nil {
+			continue // all rows are equal: no map
+		}
+		if p.Tokens == nil {
+			p.Tokens, p.Groups = explorerTokens(t)
+		}
+		a, err := probes.Attention(g.models[0].Index)
+		if err != nil {
+			return err
+		}
+		m.Matrices = append(m.Matrices, attentionMatrices(a)...)
+		p.Models = append(p.Models, m)
+	}
+	if p.Models == nil {
+		return nil
+	}
+	left, err := p.Save(d.File(file))
+	if err != nil {
+		return err
+	}
+	if left != "" {
+		s.note("%s: %s", file, left)
+	}
+	to := d.Section("Explore")
+	to.Items = append(to.Items, page.List{Entries: []string{"Choose tokens on a map of the learned positions: their " +
+		"neighbours, and the attention from and to them by block and head."},
+		Links: []page.Link{{Label: file, Href: file}}})
+	return nil
+}
+
+// explorerTokens returns the tokens and modules of a page.
+func explorerTokens(t tokens) (all []explorer.Token, groups []explorer.Group) {
+	modules := 0
+	for i, name := range t.names {
+		one := explorer.Token{Name: name, Group: -1}
+		if t.labels != nil {
+			one.Group = t.labels[i]
+			modules = max(modules, one.Group+1)
+		}
+		all = append(all, one)
+	}
+	names := t.modules
+	for len(names) < modules {
+		names = append(names, fmt.Sprintf("module %d", len(names)))
+	}
+	for i, c := range figure.GroupColors(names[:modules]) {
+		groups = append(groups, explorer.Group{Name: names[i], Color: c})
+	}
+	return all, groups
+}
+
+// explorerModel returns a table's map and the similarity of its rows.
+func explorerModel(x runs.Table, label string) (m explorer.Model, err error) {
+	at, explained, err := metrics.PCA(x.Values, x.Tokens, x.Dim, 2)
+	if err != nil {
+		return m, err
+	}
+	m.Label = label
+	for k := range m.Axes {
+		m.Axes[k] = fmt.Sprintf("Axis %d (%.0f %%)", k+1, 100*explained[k])
+	}
+	for i := range x.Tokens {
+		m.Map = append(m.Map, [2]float64{at[2*i], at[2*i+1]})
+	}
+	alike, err := similarity(x)
+	m.Matrices = []explorer.Matrix{{Label: "similarity of positions (cosine)", From: "is like", Values: alike}}
+	return m, err
+}
+
+// similarity returns the cosine similarity [N,N] of a table's rows.
+func similarity(x runs.Table) ([]float64, error) {
+	out, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Cosine)
+	for i := range out {
+		out[i] = 1 - out[i]
+	}
+	return out, err
+}
+
+// attentionMatrices returns the attention of each block and head, the mean over examples.
+func attentionMatrices(a runs.Attention) (out []explorer.Matrix) {
+	nn := a.Tokens * a.Tokens
+	for block, values := range a.Layers {
+		for head := range a.Heads {
+			m := explorer.Matrix{Label: fmt.Sprintf("attention, block %d", block+1), From: "attends to",
+				To: "is attended by", Values: make([]float64, nn)}
+			if a.Heads > 1 {
+				m.Label += fmt.Sprintf(", head %d", head+1)
+			}
+			for example := range a.Examples {
+				from := (example*a.Heads + head) * nn
+				for i, v := range values[from : from+nn] {
+					m.Values[i] += v / float64(a.Examples)
+				}
+			}
+			out = append(out, m)
+		}
+	}
+	return out
+}
