@@ -150,12 +150,13 @@ func TestSize(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	p := ring(3, 1)
 	p.Models[0].Map = p.Models[0].Map[:2]
-	if _, err := p.Save(filepath.Join(t.TempDir(), "a.html")); err == nil || !strings.Contains(err.Error(), "2 points") {
+	file := filepath.Join(t.TempDir(), "a.html")
+	if _, err := p.Save(file); err == nil || !strings.Contains(err.Error(), "2 points") {
 		t.Error(err)
 	}
 	p = ring(3, 1)
 	p.Models[0].Matrices[0].Values = []float64{1}
-	if _, err := p.Save(filepath.Join(t.TempDir(), "a.html")); err == nil || !strings.Contains(err.Error(), "1 value") {
+	if _, err := p.Save(file); err == nil || !strings.Contains(err.Error(), "1 value") {
 		t.Error(err)
 	}
 }
