@@ -123,21 +123,30 @@ func (e *ensemble) variantOf(in stepInputs) *stepVariant {
 func (e *ensemble) runRecorded(v *stepVariant, compute func()) (err error) {
 	v.runs++
 	if v.graph == nil && e.graphs && v.runs > eagerRuns {
-		// Memory of the runs before goes to the recording.
-		if err = torchpe.ReleaseCached(e.device); err != nil {
+		// Where graphs of other shapes leave no room for this one, it is recorded without them.
+		if err = e.retryAfterOOM(func() error { return e.record(v, compute) }); err != nil {
 			return err
-		}
-		if v.graph, err = torchpe.Record(e.device, e.buffers.graphPool, compute); err != nil {
-			return err
-		}
-		if e.buffers.graphPool == nil {
-			e.buffers.graphPool = v.graph
 		}
 	}
 	if v.graph != nil {
 		return v.graph.Replay()
 	}
 	return e.retryAfterOOM(func() error { return torchpe.Catch(compute) })
+}
+
+// record records a step's work, in memory that it shares with the steps recorded before.
+func (e *ensemble) record(v *stepVariant, compute func()) (err error) {
+	// Memory of the runs before goes to the recording.
+	if err = torchpe.ReleaseCached(e.device); err != nil {
+		return err
+	}
+	if v.graph, err = torchpe.Record(e.device, e.buffers.graphPool, compute); err != nil {
+		return err
+	}
+	if e.buffers.graphPool == nil {
+		e.buffers.graphPool = v.graph
+	}
+	return nil
 }
 
 // reset puts sums and the state of members on the device.

@@ -44,6 +44,9 @@ func printSystem(w io.Writer, s torchpe.System) error {
 	if s.CUDA {
 		line("CUDA", "yes, %d GPUs, %s", len(s.GPUs), map[bool]string{true: "torchpe's own kernels",
 			false: "libtorch's operators alone"}[s.CUDAKernels])
+		if !s.CUDABF16 {
+			line("", "--precision bf16 is rounded float32, and no faster: the shim was built without cuBLAS's headers")
+		}
 	} else {
 		line("CUDA", "no: %s", s.CUDAReason)
 	}

@@ -9,6 +9,7 @@ type System struct {
 	Running                      string
 	CUDABuilt, CUDAAvailable     bool
 	CUDAKernels                  bool   // our own GPU kernels were compiled
+	CUDABF16                     bool   // a GPU multiplies bfloat16; else float32 operands are rounded
 	CUDAReason                   string // why CUDA is not available; "" where it is
 	GPUs, Threads                int
 	BLAS, BLASKernel, BLASWanted string // kernels: "" where the library has no choice of kernels
@@ -21,7 +22,7 @@ func DescribeSystem() System {
 	return System{
 		BuiltVersion: int(s.built_version), RunningVersion: int(s.running_version),
 		Running:     taken(C.tp_running_version()),
-		CUDAKernels: s.cuda_kernels != 0,
+		CUDAKernels: s.cuda_kernels != 0, CUDABF16: s.cuda_bf16 != 0,
 		CUDABuilt:   s.cuda_built != 0, CUDAAvailable: s.cuda_available != 0, CUDAReason: taken(C.tp_cuda_reason()),
 		GPUs: int(s.gpus), Threads: int(s.threads),
 		BLAS: taken(C.tp_blas()), BLASKernel: taken(C.tp_blas_kernel()), BLASWanted: taken(C.tp_blas_wanted()),

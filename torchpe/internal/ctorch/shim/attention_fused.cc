@@ -201,6 +201,36 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
 
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1)
 #define TORCHPE_SDPA
+// In deterministic mode libtorch warns of operators that have no deterministic form (see
+// tp_set_deterministic), and its attention then takes forms that add gradients in no fixed order,
+// though it has others. The hooks make the mode strict while its backward pass runs.
+void set_strict(bool on) { at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/!on); }
+
+struct BeginStrict : torch::autograd::FunctionPreHook {
+  variable_list operator()(const variable_list& grads) override {
+    set_strict(true);
+    return grads;
+  }
+};
+
+struct EndStrict : torch::autograd::FunctionPostHook {
+  variable_list operator()(const variable_list& outputs, const variable_list&) override {
+    set_strict(false);
+    return outputs;
+  }
+};
+
+void make_backward_repeat(const at::Tensor& y) {
+  if (!at::globalContext().deterministicAlgorithms()) return;
+  // Views may follow the attention where it pads the width of heads.
+  for (auto node = y.grad_fn(); node; node = node->num_outputs() > 0 ? node->next_edge(0).function : nullptr) {
+    if (node->name().find("ScaledDotProduct") == std::string::npos) continue;
+    node->add_pre_hook(std::make_unique<BeginStrict>());
+    node->add_post_hook(std::make_unique<EndStrict>());
+    return;
+  }
+}
+
 // libtorch's own fused attention for many tokens. On a GPU it picks the fastest of its forms that
 // takes the type and the bias; a row whose keys are all hidden may be 0 rather than NaN. In
 // bfloat16 the result is rounded once more, to bfloat16.
@@ -212,7 +242,12 @@ at::Tensor attention_of_libtorch(const at::Tensor& q, const at::Tensor& k, const
   };
   c10::optional<at::Tensor> mask;
   if (given(bias)) mask = flat(bias);
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 5
+  // cuDNN's form of bfloat16 has read beyond its operands at numbers of tokens like 360.
+  if (q.is_cuda()) at::globalContext().setSDPUseCuDNN(false);
+#endif
   const auto y = at::scaled_dot_product_attention(flat(q), flat(k), flat(v), mask, 0.0, false, scale);
+  make_backward_repeat(y);
   return y.to(q.scalar_type()).view({q.size(0), q.size(1), q.size(2), q.size(3), v.size(4)});
 }
 #endif

@@ -82,9 +82,12 @@ void ManyTokens::backward(const at::Tensor& a, const at::Tensor& da, const at::T
   const int64_t D = a.size(2);
   const auto o = operands(*this, uq, u);
   const auto as_heads = [&](const at::Tensor& t) { return part_of(t, 0, 1, batch, heads); };
+  // blocks of keys that are split add to a query's gradient in no fixed order
+  c10::optional<int64_t> splits;
+  if (at::globalContext().deterministicAlgorithms()) splits = 1;
   const auto all = at::_efficient_attention_backward(
       as_heads(da), o.q, o.k, o.v, c10::nullopt, as_heads(a), c10::nullopt, c10::nullopt, o.q.size(1), o.k.size(1),
-      sums, 0.0, seed, offset, NO_MASK, /*bias_requires_grad=*/false, scale, c10::nullopt, c10::nullopt,
+      sums, 0.0, seed, offset, NO_MASK, /*bias_requires_grad=*/false, scale, splits, c10::nullopt,
       /*shared_storage_dqdkdv=*/!apart);
   const auto &dq = std::get<0>(all), &dk = std::get<1>(all), &dv = std::get<2>(all);
   if (apart) {

@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 
+#include <torch/version.h>
+
 #ifdef TORCHPE_CUDA
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/core/DeviceGuard.h>
@@ -209,6 +211,10 @@ char* tp_set_deterministic(int on) {
     at::globalContext().setDeterministicAlgorithms(on != 0, /*warn_only=*/true);
     at::globalContext().setDeterministicCuDNN(on != 0);
     at::globalContext().setBenchmarkCuDNN(false);
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 2)
+    // What is read here was written before: a pass over every new tensor would only take time.
+    at::globalContext().setDeterministicFillUninitializedMemory(false);
+#endif
   });
 }
 

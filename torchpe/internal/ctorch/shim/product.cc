@@ -160,6 +160,8 @@ struct RoundedProduct : torch::autograd::Function<RoundedProduct> {
 
 }  // namespace
 
+bool has_bf16_products() { return HAVE_CUBLAS; }
+
 Precision precision() { return Precision(precision_of_products.load(std::memory_order_relaxed)); }
 
 bool rounds_operands(const at::Tensor& t) {

@@ -32,6 +32,9 @@ at::Tensor operand_product(const at::Tensor& a, const at::Tensor& b);
 // c += a b
 void add_product_(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b);
 
+// Whether a GPU's products of bfloat16 with float32 results were built in (cuBLAS was found).
+bool has_bf16_products();
+
 // The product of a [E,n,k] and b [E,k,m] with a gradient, all of whose operands are rounded.
 at::Tensor rounded_product(const at::Tensor& a, const at::Tensor& b);
 

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Bumped when a function is added or changes; the Go side refuses a library of another number. */
-#define TP_ABI 8
+#define TP_ABI 9
 
 typedef uint64_t tp_tensor; /* 0 = no tensor */
 typedef struct {
@@ -222,6 +222,7 @@ typedef struct {
   int64_t built_version, running_version; /* major*10000 + minor*100 + patch */
   int cuda_built, cuda_available, gpus, threads, openblas;
   int cuda_kernels; /* our own kernels were compiled by nvcc */
+  int cuda_bf16;    /* a GPU multiplies bfloat16 by cuBLAS; else float32 operands are rounded */
 } tp_system_info;
 tp_system_info tp_system(void);
 char* tp_running_version(void);             /* "2.6.0"; never NULL, free with tp_free_text */

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "fused.h"
+#include "product.h"
 #include "profile.h"
 
 #ifdef TORCHPE_CUDA
@@ -219,6 +220,7 @@ tp_system_info tp_system(void) {
 #ifdef TORCHPE_CUDA_KERNELS
     s.cuda_kernels = 1;
 #endif
+    s.cuda_bf16 = has_bf16_products();
     s.cuda_available = torch::cuda::is_available();
     s.gpus = s.cuda_available ? int(torch::cuda::device_count()) : 0;
     s.threads = tp_threads();
