@@ -59,7 +59,8 @@ func TestStartFromThePuzzlesGrid(t *testing.T) {
 	for m, table := range tables {
 		apartBy(t, table, want, 16, *c.Members[m].Sigma)
 	}
-	if slices.Equal(tables[0], tables[1]) || !strings.Contains(notes, "2 coordinates of distances of tokens on a grid") {
+	if slices.Equal(tables[0], tables[1]) ||
+		!strings.Contains(notes, "2 coordinates of distances of tokens on a grid of 4 x 4") {
 		t.Error(notes)
 	}
 }
