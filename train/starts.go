@@ -90,10 +90,13 @@ func (c Config) scaled(init pe.Init, at pe.Positions, baselines *masked.Baseline
 	if x, k = withoutZeros(all, n, most); k == 0 {
 		return nil, 0, "", fmt.Errorf("the distances %s are all 0", from)
 	}
-	classical := metrics.Stress(d, x, n, k)
+	stress := func() float64 { // without the last digits of sums that are 0
+		return math.Round(1e10*metrics.Stress(d, x, n, k)) / 1e10
+	}
+	classical := stress()
 	x = metrics.RefineMDS(d, x, n, k)
 	return x, k, fmt.Sprintf("%s of distances %s, stress-1 %.3g (%.3g by classical scaling)",
-		plural.Of(k, "coordinate"), from, math.Max(0, metrics.Stress(d, x, n, k)), classical), nil
+		plural.Of(k, "coordinate"), from, stress(), classical), nil
 }
 
 // withoutZeros returns the columns of x [n,most] before the first that is 0 but for rounding.
