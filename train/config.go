@@ -69,6 +69,9 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 		bad.Add("--pe-init: %v", err)
 	} else if err := scheme.CheckInit(init); err != nil {
 		bad.Add("%v", err)
+	} else if init.Kind == pe.GradientsInit && c.Masked == nil {
+		bad.Add("--pe-init %s: gradients are of correlations between series, and task %s has none; "+
+			"tasks nmar, fmri and masked have them, and mds takes the grid of puzzles", init, c.Task)
 	}
 	if c.PEDropout != 0 && !scheme.Learned {
 		bad.Add("--pe-dropout: %s has no learned table that starts with sigma", c.PE)

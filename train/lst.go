@@ -31,6 +31,7 @@ type lstTask struct {
 
 	positions     pe.Positions
 	positionNotes []string
+	start         [][]float64 // coordinates of Init
 }
 
 // newLSTTask returns a task whose cells lie on their grid, unless a file says otherwise.
@@ -39,6 +40,13 @@ func newLSTTask(c Config, s splits) (*lstTask, error) {
 	var err error
 	side := c.Side()
 	t.positions, t.positionNotes, err = c.place(positions.Tokens{Count: side * side}, pe.Grid(side, side))
+	if err != nil {
+		return t, err
+	}
+	var about string
+	if t.start, about, err = c.startOf(t.positions, nil); about != "" {
+		t.positionNotes = append(t.positionNotes, about)
+	}
 	return t, err
 }
 
@@ -62,7 +70,7 @@ func (t *lstTask) notes() []string {
 
 func (t *lstTask) configureModel(c *models.Config) {
 	symbols := t.config.Symbols()
-	c.Positions = t.positions
+	c.Positions, c.PEInit.Coordinates = t.positions, t.start
 	c.Symbols, c.Classes = symbols+2, symbols // symbols with the blank and the probe
 	c.TokenInput = models.TokenInput(t.config.TokenInput)
 	c.EmbeddingInit = models.EmbeddingInit(t.config.EmbeddingInit)

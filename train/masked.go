@@ -27,6 +27,7 @@ type maskedTask struct {
 	values torchpe.Tensor // [frames,N], the table on the device
 	order  []*masked.Sampler
 	at     pe.Positions
+	start  [][]float64 // coordinates of Init
 
 	subjects []string // by group of the table; nil where it has none
 	placed   bool     // at is of a file, not the line that tokens lie on otherwise
@@ -45,7 +46,7 @@ func (t testSet) key() string { return fmt.Sprintf("%.2f", t.level) }
 func (t *maskedTask) fingerprint() string { return t.digest }
 
 func (t *maskedTask) configureModel(c *models.Config) {
-	c.Positions, c.Classes = t.at, 1
+	c.Positions, c.Classes, c.PEInit.Coordinates = t.at, 1, t.start
 	c.TokenInput, c.ReadOut = models.Scalar, models.ReadTokens
 	c.MaskToken, c.MaskSD = models.MaskToken(t.config.Token), t.config.TokenSD
 }

@@ -41,7 +41,18 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 	if err := t.checkMasks(); err != nil {
 		return nil, err
 	}
-	return t, t.prepareTests(c.DataSeed)
+	baselines, err := masked.Fit(t.table, t.split.Train, masked.DefaultRidge)
+	if err != nil {
+		return nil, fmt.Errorf("data: %w", err)
+	}
+	var start string
+	if t.start, start, err = c.startOf(t.at, baselines); err != nil {
+		return nil, err
+	}
+	if start != "" {
+		t.data.Notes = append(t.data.Notes, start)
+	}
+	return t, t.prepareTests(c.DataSeed, baselines)
 }
 
 // checkMasks returns an error where a level cannot be drawn for the number of tokens.
@@ -58,11 +69,7 @@ func (t *maskedTask) checkMasks() error {
 }
 
 // prepareTests draws the test masks and measures the baselines under them.
-func (t *maskedTask) prepareTests(seed uint64) error {
-	baselines, err := masked.Fit(t.table, t.split.Train, masked.DefaultRidge)
-	if err != nil {
-		return fmt.Errorf("data: %w", err)
-	}
+func (t *maskedTask) prepareTests(seed uint64, baselines *masked.Baselines) (err error) {
 	for _, level := range t.config.TestLevels {
 		set := testSet{level: level, masks: make([]bool, len(t.split.Test)*t.table.Tokens)}
 		masking := masked.Masking{Level: level, Exact: t.train.Exact}

@@ -33,6 +33,12 @@ func (c Config) place(tokens positions.Tokens, usual pe.Positions) (
 	if err != nil {
 		return at, nil, err
 	}
+	if scheme.Needs == pe.NeedsOrder && c.startsFromDistances() { // its start takes more than the order
+		scheme.Needs = pe.NeedsPoints
+		if file.Form == positions.Graph || file.Form == positions.Edges {
+			scheme.Needs = pe.NeedsGraph
+		}
+	}
 	at, notes, err = Place(file, tokens, scheme)
 	if err != nil {
 		return at, nil, fmt.Errorf("--positions: %w", err)

@@ -73,6 +73,8 @@ var settingChanges = map[string][]change{
 		{"lst", func(c *Config) { c.PEInit = "matched:2d-fixed" }}},
 	"pe_init_scale": {{"lst", func(c *Config) { c.PEInit = "sinusoidal-1d" }},
 		{"lst", func(c *Config) { c.PEInit, c.PEInitScale = "sinusoidal-1d", "sigma" }}},
+	"pe_init_sparsity": {{"nmar", func(c *Config) { c.PEInit, c.PEInitSparsity = "gradients:2", pointer(0.5) }},
+		{"nmar", func(c *Config) { c.PEInit, c.PEInitSparsity = "gradients:2", pointer(0.7) }}},
 	"pe_warmup_steps": {{"lst", func(c *Config) { c.PEWarmupSteps = pointer(3) }},
 		{"lst", func(c *Config) { c.PEWarmupSteps = pointer(6) }}},
 	"pe_dropout": {{"lst", func(c *Config) { c.PEDropout = 0.2 }}, {"lst", func(c *Config) { c.PEDropout = 0.5 }}},

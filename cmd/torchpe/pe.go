@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -97,6 +99,7 @@ func newPEListCommand() *cobra.Command {
 	var f peFlags
 	var asJSON, asCSV, asMarkdown bool
 	var where []string
+	var pictures string
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List all schemes: where they act, their parameters, TISA's criteria, reference",
@@ -111,6 +114,9 @@ func newPEListCommand() *cobra.Command {
 				return err
 			}
 			out := cmd.OutOrStdout()
+			if pictures != "" {
+				return drawSheets(out, pictures)
+			}
 			if asMarkdown {
 				page, err := catalogue.Page(s)
 				if err != nil {
@@ -147,9 +153,26 @@ func newPEListCommand() *cobra.Command {
 	fl.BoolVar(&asJSON, "json", false, "print as JSON, with formulas and options")
 	fl.BoolVar(&asCSV, "csv", false, "print as CSV")
 	fl.BoolVar(&asMarkdown, "markdown", false, "print docs/encodings.md")
-	cmd.MarkFlagsMutuallyExclusive("json", "csv", "markdown")
+	fl.StringVar(&pictures, "pictures", "",
+		"draw a small picture of each scheme instead, into an .svg file a family in this directory")
+	cmd.MarkFlagsMutuallyExclusive("json", "csv", "markdown", "pictures")
 	cmd.MarkFlagsMutuallyExclusive("where", "markdown")
+	cmd.MarkFlagsMutuallyExclusive("where", "pictures")
 	return cmd
+}
+
+// drawSheets draws the pictures of all schemes into a directory and prints what was written.
+func drawSheets(out io.Writer, folder string) error {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	files, without, err := catalogue.Sheets(folder)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s\nnothing to draw: %s\n%s\n", strings.Join(files, "\n"), strings.Join(without, ", "),
+		catalogue.SheetNote)
+	return err
 }
 
 func newPEShowCommand() *cobra.Command {

@@ -2,6 +2,7 @@ package masked
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/blas"
@@ -111,6 +112,26 @@ func covariance(t Table, frames []int, mean []float64) []float64 {
 		}
 	}
 	return sum.Data
+}
+
+// Correlation returns the correlation of the tokens over the frames that the baselines were fit on,
+// [Tokens, Tokens]. It fails where a token is constant there.
+func (b *Baselines) Correlation() ([]float64, error) {
+	n := b.tokens
+	r := make([]float64, n*n)
+	for i := range n {
+		if !(b.covariance[i*n+i] > 0) {
+			return nil, fmt.Errorf("masked: token %d is constant over %s: it has no correlations", i,
+				plural.Of(b.Frames, "training frame"))
+		}
+		for j := range i {
+			v := b.covariance[i*n+j] / math.Sqrt(b.covariance[i*n+i]*b.covariance[j*n+j])
+			v = max(-1, min(1, v))
+			r[i*n+j], r[j*n+i] = v, v
+		}
+		r[i*n+i] = 1
+	}
+	return r, nil
 }
 
 // inverse returns the inverse of a symmetric positive matrix, [n, n] with both triangles, or nil

@@ -116,6 +116,10 @@ func TestTwoTokensByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if r, err := b.Correlation(); err != nil || !near(r[1], 2/math.Sqrt(5), 1e-15) || r[1] != r[2] ||
+		r[0] != 1 || r[3] != 1 { // (8/3) / sqrt(8/3 10/3)
+		t.Errorf("correlations %v, %v", r, err)
+	}
 	test := Table{Frames: 1, Tokens: 2, X: []float32{5, 3}}
 	// Token 1 from token 0: 2 + (8/3)/(8/3) (5-2) = 5, error 4. Token 0 from token 1: 2 + 0.8 (3-2)
 	// = 2.8, error 4.84.

@@ -36,6 +36,9 @@ func init() {
 		Year:    2022,
 		Reference: "Press et al. 2022, arXiv 2108.12409; Fuller et al. 2023, arXiv 2311.00566 " +
 			"(euclidean)",
+		Differ: "the authors' code adds m_h j, which is the same after the softmax; both directions " +
+			"alike (x-transformers) or half a step apart (DeepMind): --alibi; a tutorial adds " +
+			"it before the division by sqrt(Dh): --alibi-scaled",
 		Formula: "causal: logits_ij = q_i k_j / sqrt(Dh) - m_h (i-j) for j <= i,  m_h = 2^(-8h/H)\n" +
 			"symmetric: - m_h |i-j|;  sided: - m_h (|i-j| - 1/2 [j < i]);  " +
 			"euclidean: - m_h |r_i - r_j|, r the coordinates",

@@ -8,8 +8,9 @@
 //
 // For each sample Delta ~ U(-G, G) on each axis and ln lambda ~ U(-ln S, ln S); for each token delta ~
 // U(-l, l) on each axis, in 2d times the step of the grid. 1d reads the one coordinate of points where
-// there is one, else places. The limits are by default those of the authors' example for images; with
-// 0, 0 and 1 nothing is drawn. The draws are sums of random bits.
+// there is one, else places. The limits are by default those of the example for images in the README of
+// gcambara/cape, whose code draws nothing and takes no mean off unless told to; with 0, 0 and 1 nothing
+// is drawn. The draws are sums of random bits.
 
 package pe
 
@@ -45,6 +46,10 @@ func init() {
 		Title: "CAPE: Encoding Relative Positions with Continuous Augmented Positional " +
 			"Embeddings", Year: 2021,
 		Reference: "Likhomanenko et al. 2021, arXiv 2106.03143",
+		Differ: "gcambara/cape draws nothing unless told to, and takes no mean off: its example for " +
+			"images has the limits that are default here, that for text --cape-global 5 " +
+			"--cape-local 0.5 --cape-scaling 1.03 --cape-centred false; early versions have " +
+			"half the local shift and rho_c = 10^((c+1)/(D/2))",
 		Formula: "1d: E[c] = sin(p f 10000^(-2 floor(c/2)/D) + (pi/2) (c mod 2)),  p = t - mean t\n" +
 			"2d: E = [cos a | sin a],  a_c = pi rho_c (cos(c) x + sin(c) y),  " +
 			"rho_c = 10^(c/(D/2-1)),  x, y in [-1, 1]\n" +

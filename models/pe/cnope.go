@@ -25,7 +25,9 @@ func init() {
 		Title:     "The Impact of Positional Encoding on Length Generalization in Transformers",
 		Year:      2023,
 		Reference: "Kazemnejad et al. 2023, arXiv 2305.19466",
-		Formula:   "logits_ij = q_i k_j / (T sqrt(Dh)) for j <= i", Parameters: "none",
+		Differ: "the published code divides by a temperature of 0.01, which its text does not " +
+			"mention: --c-nope-temperature",
+		Formula: "logits_ij = q_i k_j / (T sqrt(Dh)) for j <= i", Parameters: "none",
 		Criteria: Criteria{Inductive: true, ParameterEfficient: true, Parallelizable: true,
 			TranslationInvariant: true},
 		Extrapolates: Always,

@@ -43,6 +43,9 @@ func init() {
 		Summary: "disentangled attention: relative positions with queries and keys of their own, on the logits",
 		Title:   "DeBERTa: Decoding-enhanced BERT with Disentangled Attention", Year: 2021,
 		Reference: "He et al. 2021, arXiv 2006.03654",
+		Differ: "the offset is i-j, not Shaw's j-i; the paper has d(j,i) in the last term, the code " +
+			"d(i,j) as here; version 2 has logarithmic buckets and shared projections: " +
+			"--deberta-offsets, --deberta-projections",
 		Formula: "logits_ij = (q_i k_j + q_i Kr_{d(i,j)} + k_j Qr_{d(i,j)}) / sqrt(3 Dh),  " +
 			"d(i,j) = clip(i-j+K, 0, 2K-1),\n" +
 			"Kr = P W_Kr + b,  Qr = P W_Qr + b",

@@ -8,7 +8,8 @@
 // ALiBi with the slope -ln f. In both directions (x-transformers) keys after the query count other
 // gates, those of i+1..j. --forgetting-scale multiplies the logarithms; a window leaves out keys
 // further back than so many tokens (flash-linear-attention). Layers have their own w and b. w starts as
-// in torch.nn.Linear, b at --forgetting-bias: 5 in x-transformers, where gates start close to 1.
+// in torch.nn.Linear, b at --forgetting-bias: 0 as in the authors' code (whose fgate_bias_init, which sets
+// it, is for gates that no token draws), 5 in x-transformers, where gates start close to 1.
 
 package pe
 
@@ -40,6 +41,10 @@ func init() {
 		Title:     "Forgetting Transformer: Softmax Attention with a Forget Gate",
 		Year:      2025,
 		Reference: "Lin et al. 2025, arXiv 2503.02130; lucidrains/x-transformers (both directions)",
+		Differ: "PaTH's form in flash-linear-attention multiplies the logarithms by 1/sqrt(Dh) too: " +
+			"--forgetting-scale; the authors start the gates' bias at 0, x-transformers at 5: " +
+			"--forgetting-bias; both directions are in x-transformers alone: " +
+			"--forgetting-direction",
 		Formula: "f_t = sigmoid(w_h x_t + b_h),  logits_ij = q_i k_j / sqrt(Dh) + " +
 			"sum_{l=j+1..i} ln f_l;\n" +
 			"bidirectional: for j > i the sum of ln f'_l over l=i+1..j",

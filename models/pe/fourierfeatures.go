@@ -44,6 +44,8 @@ func init() {
 		Year:    2020,
 		Reference: "Tancik et al. 2020, arXiv 2006.10739; Mildenhall et al. 2020, " +
 			"arXiv 2003.08934; Li et al. 2021, arXiv 2010.08895",
+		Differ: "neuraloperator's code has w_k = 10000^(-2k/m) as here, its text k/m; scaled to [0, " +
+			"1) or as they are: --feature-range",
 		Formula: "gaussian: z = [sin(2 pi c B^T) | cos(2 pi c B^T)], B ~ N(0, scale^2);  nerf: " +
 			"z = sin(2^k pi c), cos(2^k pi c)\n" +
 			"transformer: z = sin(w_k c), cos(w_k c), w_k = 10000^(-2k/m);  grid: z = c;  x <- x + C z + b",

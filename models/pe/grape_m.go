@@ -46,6 +46,8 @@ func init() {
 		Summary: "rotation of queries and keys with trained frequencies, phases from tokens, or planes",
 		Title:   "Group Representational Position Encoding", Year: 2025,
 		Reference: "Zhang et al. 2025, arXiv 2512.07805; model-architectures/GRAPE",
+		Differ: "turns the other way than rope, with the same logits; the published contextual form " +
+			"has a sigmoid, its comments and start a softplus: --grape-m contextual:softplus",
 		Formula: "commuting: (x_j, x_j+Dh/2) turned by -p theta_j;  contextual: by -theta_j " +
 			"sum_{s<p} sigmoid((W x_s + b)/c)\n" +
 			"rank-2: G(p) = exp(p w (a b^T - b a^T));  theta, W, b and a trained",

@@ -51,6 +51,8 @@ func init() {
 		Summary: "trained numbers for shortest paths in a graph on the logits, and vectors for degrees at the input",
 		Title:   "Do Transformers Really Perform Bad for Graph Representation?", Year: 2021,
 		Reference: "Ying et al. 2021, arXiv 2106.05234",
+		Differ: "row 0 of the edges' table is drawn and never trained in the published code, and " +
+			"trained here",
 		Formula: "x_i <- x_i + z_in[deg_in(i)] + z_out[deg_out(i)];\n" +
 			"logits_ij = q_i k_j / sqrt(Dh) + b_{spd(i,j)} + c_ij,  c_ij = 1/spd(i,j) sum_n " +
 			"w[e_n] M_n over the path's edges",

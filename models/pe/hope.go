@@ -22,6 +22,8 @@ func init() {
 		Title: "HoPE: A Novel Positional Encoding Without Long-Term Decay for Enhanced Context " +
 			"Awareness and Extrapolation", Year: 2024,
 		Reference: "Chen et al. 2024, arXiv 2410.21216",
+		Differ: "a frequency of just 2 pi/L is dropped, which fope's code keeps; pairs: " +
+			"--rope-layout",
 		Formula: "(q_2k, q_2k+1) turned by p theta_k where theta_k > 2 pi/N_trained, else as they are;  " +
 			"theta_k = base^(-2k/Dh);  k likewise",
 		Parameters: "none",

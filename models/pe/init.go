@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,15 +24,22 @@ import (
 //	sinusoidal-2d  the same of 2d-fixed
 //	low-rank:R     A B times sigma sqrt(N D) / |A B|_F, A in R^{N x R}, B in R^{R x D} of N(0, 1)
 //	matched:S      a draw of N(0, 1), scaled to the Frobenius norm of the table of scheme S
+//	mds:K          Y Q times sigma sqrt(N D) / |Y|_F, Y in R^{N x K} the tokens' Coordinates and Q in
+//	               R^{K x D} drawn with orthonormal rows: no column is preferred, and the rows are as
+//	               far apart as the coordinates, but for the scale
+//	gradients:K    the same with other coordinates
 //
 // The Frobenius norm of normal and uniform is sigma sqrt(N D) in the mean square, that of
-// orthogonal and low-rank is that exactly.
+// orthogonal, low-rank, mds and gradients is that exactly.
 type Init struct {
 	Kind     string // one of those above without what follows the colon; "" is normal
-	Rank     int    // of low-rank
+	Rank     int    // of low-rank, mds and gradients; 0 for those that do not say it
 	Scheme   string // of matched
 	Scale    string // of the sinusoids: "own" (or "") or "sigma", for a norm of sigma sqrt(N D)
 	Fidelity string // reading from which the other scheme's options come, "code" or "text"
+	// Coordinates [N][K] are those of mds and gradients, by the Index of tokens. Who knows the
+	// tokens' distances or series sets them.
+	Coordinates [][]float64
 }
 
 // The kinds of Init.
@@ -44,11 +52,14 @@ const (
 	sinusoidal2D = "sinusoidal-2d"
 	lowRank      = "low-rank"
 	matched      = "matched"
+
+	MDSInit       = "mds"
+	GradientsInit = "gradients"
 )
 
 // InitForms lists the forms that ParseInit reads.
 const InitForms = "normal, uniform, orthogonal, zeros, sinusoidal-1d, sinusoidal-2d, " +
-	"low-rank:R, matched:SCHEME"
+	"low-rank:R, matched:SCHEME, mds, mds:K, gradients, gradients:K"
 
 // ParseInit reads an Init and, for sinusoids, its scale ("" is own). The options of other schemes
 // are those of the reading fidelity.
@@ -59,11 +70,14 @@ func ParseInit(text, scale, fidelity string) (Init, error) {
 	case "", normalInit:
 		i.Kind = ""
 	case uniformInit, orthogonal, zerosInit, sinusoidal1D, sinusoidal2D:
-	case lowRank:
+	case lowRank, MDSInit, GradientsInit:
+		if !colon && kind != lowRank {
+			break
+		}
 		rank, err := strconv.Atoi(argument)
 		if err != nil || rank < 1 {
-			return i, fmt.Errorf("%q: a rank of at least 1 follows the colon, as in low-rank:2",
-				text)
+			return i, fmt.Errorf("%q: a rank of at least 1 follows the colon, as in %s:2", text,
+				kind)
 		}
 		i.Rank, colon = rank, false
 	case matched:
@@ -93,8 +107,10 @@ func (i Init) String() string {
 	switch i.Kind {
 	case "":
 		return normalInit
-	case lowRank:
-		return fmt.Sprintf("%s:%d", i.Kind, i.Rank)
+	case lowRank, MDSInit, GradientsInit:
+		if i.Rank > 0 {
+			return fmt.Sprintf("%s:%d", i.Kind, i.Rank)
+		}
 	case matched:
 		return i.Kind + ":" + i.Scheme
 	}
@@ -162,6 +178,9 @@ func (c Config) startOf(rows, width int, perToken bool) (torchpe.Init, error) {
 		return nil, errors.New("its tables have no row for each token, as learn's have; " +
 			"take another start or --pe learn")
 	}
+	if i.Kind == MDSInit || i.Kind == GradientsInit {
+		return c.startAt(rows, width)
+	}
 	other, err := c.tableOf(cmp.Or(i.Scheme, sinusoids[i.Kind]))
 	if err != nil {
 		return nil, err
@@ -179,6 +198,34 @@ func (c Config) startOf(rows, width int, perToken bool) (torchpe.Init, error) {
 			toNorm(table, norm(member))
 		}
 	}), nil
+}
+
+// startAt returns the Init of tables of rows x width that start at the tokens' coordinates.
+func (c Config) startAt(rows, width int) (torchpe.Init, error) {
+	x := c.Init.Coordinates
+	switch {
+	case len(x) != rows:
+		return nil, fmt.Errorf("coordinates of %d tokens for tables of %d rows: Init.Coordinates has "+
+			"a row for each", len(x), rows)
+	case len(x[0]) > width:
+		return nil, fmt.Errorf("%d coordinates a token, and tables have %d columns", len(x[0]), width)
+	}
+	k := len(x[0])
+	return func(member int, rng *rand.Rand, out []float64) {
+		turn := make([]float64, k*width)
+		for table := range slices.Chunk(out, rows*width) {
+			orthonormal(rng, k, width, turn)
+			clear(table)
+			for i, point := range x {
+				for a, v := range point {
+					for j := range width {
+						table[i*width+j] += v * turn[a*width+j]
+					}
+				}
+			}
+			toNorm(table, c.Sigma[member]*math.Sqrt(float64(rows*width)))
+		}
+	}, nil
 }
 
 // tableOf returns the table [N,D] that another scheme adds at the input of the first block, row i

@@ -246,7 +246,7 @@ func TestInitsOfOtherTables(t *testing.T) {
 // norms that another scheme does not have.
 func TestRefusedInits(t *testing.T) {
 	for _, text := range []string{"gaussian", "low-rank", "low-rank:0", "low-rank:x", "matched",
-		"matched:nothing", "zeros:1", "uniform:", "normal:2"} {
+		"matched:nothing", "zeros:1", "uniform:", "normal:2", "mds:0", "mds:", "gradients:x"} {
 		if _, err := pe.ParseInit(text, "", "code"); err == nil {
 			t.Errorf("--pe-init %s is read", text)
 		}
@@ -265,6 +265,7 @@ func TestRefusedInits(t *testing.T) {
 		{"axial", "matched:2d-fixed", "row for each token"},
 		{"axial", "sinusoidal-1d", "row for each token"},
 		{"floater", "zeros", "no learned table"},
+		{"learn", "mds", "coordinates of 0 tokens"}, {"axial", "gradients:2", "row for each token"},
 	} {
 		i, err := pe.ParseInit(c.init, "", "code")
 		if err != nil {

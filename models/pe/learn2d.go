@@ -28,6 +28,8 @@ func init() {
 		Year:    2023,
 		Reference: "Dehghani et al. 2023, arXiv 2307.06304; Carion et al. 2020, " +
 			"arXiv 2005.12872; Dosovitskiy et al. 2021, arXiv 2010.11929",
+		Differ: "NaViT adds two tables, DETR sets columns beside rows, ViT has a row for each cell: " +
+			"--grid-table",
 		Formula: "sum: P(r,c) = R[r] + C[c];  concat: P(r,c) = [C[c] | R[r]];  full: " +
 			"P(r,c) = W[r columns + c];  x <- x + P\n" +
 			"all start as N(0, sigma^2)",

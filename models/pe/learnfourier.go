@@ -41,6 +41,8 @@ func init() {
 		Title:     "Learnable Fourier Features for Multi-Dimensional Spatial Positional Encoding",
 		Year:      2021,
 		Reference: "Li et al. 2021, arXiv 2106.02795",
+		Differ: "gamma^-2 is the variance in the paper, the standard deviation in its code: " +
+			"--fourier-spread",
 		Formula: "r_x = [cos(x W_r^T) | sin(x W_r^T)] / sqrt(F),  P = GELU(r_x W_1^T + b_1) " +
 			"W_2^T + b_2,  x <- x + P\n" +
 			"W_r ~ N(0, gamma^-2) in R^{F/2 x M}",

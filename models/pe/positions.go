@@ -192,6 +192,39 @@ func (p Positions) Coordinates(dims int) (points [][]float64, ok bool) {
 	return points, true
 }
 
+// Distances returns the distances [N,N] between tokens: of their coordinates; with a graph, the
+// number of edges on the shortest path, in either direction where edges have one; else of their
+// places in the order. It fails where no path joins two tokens.
+func (p Positions) Distances() ([]float64, error) {
+	n := p.Tokens()
+	all := make([]float64, n*n)
+	var paths [][]int
+	if p.Graph != nil && p.Points == nil {
+		paths = p.Graph.Distances()
+	}
+	points, _ := p.Coordinates(0)
+	for a := range n {
+		for b := range a {
+			d := 0.0
+			if paths != nil {
+				i, j := p.Index[a], p.Index[b]
+				if d = float64(min(paths[i][j], paths[j][i])); d < 0 {
+					d = float64(max(paths[i][j], paths[j][i]))
+				}
+				if d < 0 {
+					return nil, fmt.Errorf("no path joins tokens %d and %d", b, a)
+				}
+			} else {
+				for axis, x := range points[a] {
+					d = math.Hypot(d, x-points[b][axis])
+				}
+			}
+			all[a*n+b], all[b*n+a] = d, d
+		}
+	}
+	return all, nil
+}
+
 // byPlace returns the coordinates of the token at each place of the line.
 func (p Positions) byPlace(dims int) [][]float64 {
 	points, _ := p.Coordinates(dims)

@@ -37,6 +37,7 @@ func init() {
 		Title:     "Randomized Positional Encodings Boost Length Generalization of Transformers",
 		Year:      2023,
 		Reference: "Ruoss et al. 2023, arXiv 2305.16843",
+		Differ:    "the paper cites Ruoss et al. and its code has a frozen table of N(0, 1): --random",
 		Formula: "frozen: x <- x + P_l,  P_l ~ N(0, 1) drawn once a block\n" +
 			"ruoss:  x <- x + S(p),  p sorted distinct positions drawn from 0..max-1 for each " +
 			"sample, S the 1-D sinusoid,\n" +

@@ -36,6 +36,7 @@ type Scheme struct {
 	Year       int
 	Reference  string
 	Formula    string // plain text
+	Differ     string // in what implementations differ, and the options for it; "" where they do not
 	Parameters string // number of trained ones, a formula in N, D, H, L, Dh and the options; "none"
 	Criteria   Criteria
 	Needs      Need

@@ -33,6 +33,8 @@ func init() {
 		Title: "RoFormer: Enhanced Transformer with Rotary Position Embedding (axial in three " +
 			"dimensions)", Year: 2021,
 		Reference: "Su et al. 2021, arXiv 2104.09864; rotary-embedding-torch",
+		Differ: "frequencies of rope, or of pixels over coordinates from -1 to 1 (lucidrains): " +
+			"--rope-max-frequency; pairs: --rope-layout",
 		Formula: "block a of width 2 floor(Dh/6) is rope of coordinate a; the rest of a head " +
 			"is not turned", Parameters: "none",
 		Criteria: Criteria{Inductive: true, ParameterEfficient: true,

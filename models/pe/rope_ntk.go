@@ -22,6 +22,8 @@ func init() {
 		Title:     "NTK-Aware Scaled RoPE; YaRN: Efficient Context Window Extension of Large Language Models",
 		Year:      2023,
 		Reference: "bloc97 2023; Peng et al. 2023, arXiv 2309.00071; transformers rope_type dynamic",
+		Differ: "\"dynamic\" in Hugging Face follows the present length, and its L is " +
+			"max_position_embeddings: --rope-trained-tokens",
 		Formula: "as rope, with base' = base alpha^(Dh/(Dh-2));\n" +
 			"dynamic: alpha = f N/N_trained - (f-1) where N > N_trained, else 1",
 		Parameters: "none",

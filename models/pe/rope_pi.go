@@ -17,7 +17,9 @@ func init() {
 		Title:     "Extending Context Window of Large Language Models via Positional Interpolation",
 		Year:      2023,
 		Reference: "Chen et al. 2023, arXiv 2306.15595; transformers rope_type linear",
-		Formula:   "as rope, with angles p theta_k / s,  s = N / N_trained", Parameters: "none",
+		Differ: "\"linear\" in Hugging Face; \"proportional\" with a factor: --rope-proportion; pairs: " +
+			"--rope-layout",
+		Formula: "as rope, with angles p theta_k / s,  s = N / N_trained", Parameters: "none",
 		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
 			TranslationInvariant: true, Parallelizable: true},
 		MinHeadWidth: 2, Extrapolates: Always,

@@ -38,6 +38,8 @@ func init() {
 		Title:     "Graph Neural Networks with Learnable Structural and Positional Representations",
 		Year:      2022,
 		Reference: "Dwivedi et al. 2022, arXiv 2110.07875; Rampasek et al. 2022, arXiv 2205.12454",
+		Differ: "GraphGPS and PyTorch Geometric have edges' weights in the degrees alone, which is " +
+			"no walk; here weights do not count",
 		Formula: "z_p = [(P^k)_pp k^(d/2)] for the steps k,  P = D^-1 A\n" +
 			"x <- x + C z + c",
 		Parameters: "K D + D for K steps",

@@ -34,6 +34,7 @@ func init() {
 		Title:     "Dissecting Transformer Length Extrapolation via the Lens of Receptive Field Analysis",
 		Year:      2023,
 		Reference: "Chi et al. 2023, arXiv 2212.10356",
+		Differ:    "m from 0 (attention-gym), or from 1 with d/2 subtracted (NeMo): --sandwich-first",
 		Formula: "logits_ij = q_i k_j / sqrt(Dh) + (1/r_h) sum_{m=0}^{d/2-1} " +
 			"cos((i-j) 10000^(-2m/d)),  r_h = 8h/H, h = 1..H",
 		Parameters: "none",

@@ -43,6 +43,8 @@ func init() {
 		Title:     "Sign and Basis Invariant Networks for Spectral Graph Representation Learning",
 		Year:      2023,
 		Reference: "Lim et al. 2023, arXiv 2202.13013; Rampasek et al. 2022, arXiv 2205.12454",
+		Differ: "where a graph has fewer eigenvectors, one form reads zeros and the other leaves " +
+			"them out: --signnet; the published code may have batch norm",
 		Formula: "x <- x + rho( [phi(v_k) + phi(-v_k)]_k ) or rho( sum_k phi(v_k) + phi(-v_k) ),  " +
 			"L v_k = lambda_k v_k,\n" +
 			"phi: layers W_2 ReLU(W_1 (I + A) y + b_1) + b_2",

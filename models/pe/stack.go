@@ -51,6 +51,9 @@ func (s *Scheme) add(part Scheme) {
 	join(&s.Title, "; ", part.Title)
 	join(&s.Reference, "; ", part.Reference)
 	join(&s.Formula, "\n", part.Formula)
+	if part.Differ != "" {
+		join(&s.Differ, "; ", part.Name+": "+part.Differ)
+	}
 	if s.Parameters == "none" {
 		s.Parameters = ""
 	}

@@ -10,8 +10,8 @@ import (
 // about fills it in.
 var vectors = map[string]petest.Adapter{}
 
-// noEncodings are the files of what is no encoding: positions from data, and null models.
-var noEncodings = []string{"gradient_positions", "moran_randomization", "spin_test"}
+// noEncodings are the files of what is no encoding and starts none: null models.
+var noEncodings = []string{"moran_randomization", "spin_test"}
 
 // TestVectors: every scheme gives what other people's code gave, in float64 within the tolerance of
 // each case.

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"fmt"
-	"math"
 
 	"torchpe/internal/metrics"
 	"torchpe/internal/plural"
@@ -142,25 +141,7 @@ func (m *Map) scale(t Table, o MapOptions) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	stress := Number(stress1(d, at, t.Tokens, o.Dims))
+	stress := Number(metrics.Stress(d, at, t.Tokens, o.Dims))
 	m.Stress = &stress
 	return at, nil
-}
-
-// stress1 is sqrt(sum (d - d')^2 / sum d^2) over pairs (Kruskal 1964), d' the distances of the
-// coordinates.
-func stress1(d, at []float64, n, k int) float64 {
-	var off, all float64
-	for i := range n {
-		for j := range i {
-			sum := 0.0
-			for axis := range k {
-				v := at[i*k+axis] - at[j*k+axis]
-				sum += v * v
-			}
-			r := d[i*n+j] - math.Sqrt(sum)
-			off, all = off+r*r, all+d[i*n+j]*d[i*n+j]
-		}
-	}
-	return math.Sqrt(off / all)
 }

@@ -56,6 +56,7 @@ type Entry struct {
 	Title             string      `json:"title"`
 	Reference         string      `json:"reference"`
 	Formula           string      `json:"formula"`
+	Differ            string      `json:"differ"`             // in what implementations differ; "" for nothing
 	ActsOn            string      `json:"acts_on"`            // as pe.Site.String lists them
 	ParametersFormula string      `json:"parameters_formula"` // of those that are trained
 	Parameters        *int        `json:"parameters"`         // at this size; null if Refused
@@ -106,7 +107,7 @@ func Describe(scheme pe.Scheme, s Setting) (Entry, error) {
 	}
 	e := Entry{
 		Name: scheme.Name, Year: scheme.Year, Summary: scheme.Summary, Title: scheme.Title,
-		Reference: scheme.Reference, Formula: scheme.Formula,
+		Reference: scheme.Reference, Formula: scheme.Formula, Differ: scheme.Differ,
 		ParametersFormula: scheme.Parameters, Needs: scheme.Needs.String(), Sigma: scheme.Learned,
 		MinHeadWidth: scheme.MinHeadWidth, Criteria: scheme.Criteria, Options: []Option{},
 	}

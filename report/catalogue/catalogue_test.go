@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +16,7 @@ import (
 	"torchpe/torchpe"
 )
 
-var update = flag.Bool("update", false, "write docs/encodings.md anew")
+var update = flag.Bool("update", false, "write docs/encodings.md and its pictures anew")
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -503,5 +505,69 @@ func TestPageIsFresh(t *testing.T) {
 		if !strings.Contains(page, "\n### "+name+"\n") {
 			t.Errorf("%s is not in the page", name)
 		}
+	}
+}
+
+// Each scheme has its picture on the one sheet of the page that its family has, or is known to have
+// none; go test ./report/catalogue -update draws them. Colours are compared by eye.
+func TestSheets(t *testing.T) {
+	const folder = "../../docs/images"
+	fresh := t.TempDir()
+	if *update {
+		fresh = folder
+	}
+	files, without, err := Sheets(fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"conv-pos", "nope", "path", "string"}; !slices.Equal(without, want) {
+		t.Errorf("no picture of %q, want %q", without, want)
+	}
+	there, err := filepath.Glob(filepath.Join(folder, "encodings-*.svg"))
+	if err != nil || len(there) != len(files) || len(files) != len(families) {
+		t.Errorf("%d sheets in %s, %d are drawn, of %d families", len(there), folder, len(files), len(families))
+	}
+	drawn := map[string]int{}
+	title := regexp.MustCompile(`font-weight:bold[^>]*>([a-z0-9-]+)</text>`)
+	for _, path := range there {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range title.FindAllSubmatch(text, -1) {
+			drawn[string(m[1])]++
+		}
+	}
+	for _, name := range pe.Names() {
+		want := 1
+		if slices.Contains(without, name) {
+			want = 0
+		}
+		if drawn[name] != want {
+			t.Errorf("%s has %d pictures in %s, want %d", name, drawn[name], folder, want)
+		}
+	}
+}
+
+// TestDiffer: what is said of implementations names options that the scheme has, and ends as a part
+// of a sentence does.
+func TestDiffer(t *testing.T) {
+	option := regexp.MustCompile(`--([a-z0-9-]+)`)
+	said := 0
+	for _, s := range pe.Schemes() {
+		for _, m := range option.FindAllStringSubmatch(s.Differ, -1) {
+			if !slices.ContainsFunc(s.Options, func(o pe.Option) bool { return o.Name == m[1] }) {
+				t.Errorf("%s has no option --%s", s.Name, m[1])
+			}
+		}
+		if s.Differ != "" {
+			said++
+		}
+		if strings.HasSuffix(s.Differ, ".") || strings.Contains(s.Differ, "  ") || strings.Contains(s.Differ, "\n") {
+			t.Errorf("%s: %q", s.Name, s.Differ)
+		}
+	}
+	if said < 50 {
+		t.Errorf("%d schemes say in what implementations differ", said)
 	}
 }

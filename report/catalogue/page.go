@@ -3,6 +3,7 @@ package catalogue
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,7 +28,10 @@ func Page(s Setting) (string, error) {
 N tokens, D model width, H heads, Dh = D/H, L layers; x the input of a block, i the query's place,
 j the key's. Numbers of parameters are those that are trained at N = %d, D = %d, H = %d, L = %d with
 the defaults of the published code. "When" follows from TISA's criteria and from what a scheme needs.
-`, len(all), Stacks, s.Tokens, s.DModel, s.Heads, s.Layers)
+`+"`torchpe pe list --pictures docs/images`"+` draws the pictures; a scheme without one acts nowhere, alike on all tokens as it starts,
+or on what tokens hold alone.
+%s
+`, len(all), Stacks, s.Tokens, s.DModel, s.Heads, s.Layers, SheetNote)
 	for _, name := range families {
 		var links []string
 		for _, e := range all {
@@ -47,7 +51,7 @@ the defaults of the published code. "When" follows from TISA's criteria and from
 				continue
 			}
 			if first {
-				fmt.Fprintf(&b, "\n## %s\n", name)
+				fmt.Fprintf(&b, "\n## %s\n\n![%s](images/%s)\n", name, name, sheetOf(name))
 			}
 			first = false
 			section(&b, e)
@@ -129,6 +133,9 @@ func section(b *strings.Builder, e Entry) {
 		cost += "; slow: TISA's Table 1 or its words call it hard to parallelize"
 	}
 	fmt.Fprintf(b, "* Cost: %s\n", cost)
+	if e.Differ != "" {
+		fmt.Fprintf(b, "* Implementations differ: %s\n", markedFlags.ReplaceAllString(e.Differ, "`$0`"))
+	}
 	if len(e.Options) > 0 {
 		b.WriteString("* Options:\n")
 	}
@@ -140,6 +147,9 @@ func section(b *strings.Builder, e Entry) {
 		fmt.Fprintf(b, "  * `--%s`: %s. Default %s\n", o.Name, o.Help, value)
 	}
 }
+
+// markedFlags finds options in a sentence, with the value that follows them.
+var markedFlags = regexp.MustCompile(`--[a-z0-9-]+( (contextual:softplus|false|[0-9.]+))?`)
 
 // when returns the conditions under which a scheme is useful, by its entry.
 func when(e Entry) string {

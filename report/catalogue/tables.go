@@ -146,6 +146,9 @@ func Show(e Entry, s Setting) string {
 	for _, line := range strings.Split(e.Formula, "\n") {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
+	if e.Differ != "" {
+		fmt.Fprintf(&b, "\nImplementations differ: %s.\n", e.Differ)
+	}
 	fmt.Fprintf(&b, "\nAt N = %d tokens, D = %d, H = %d heads, L = %d layers, in the reading of "+
 		"the %s:\n", s.Tokens, s.DModel, s.Heads, s.Layers, s.Fidelity)
 	for _, fact := range facts(e) {

@@ -36,6 +36,7 @@ type Matrix struct {
 	GroupNames              []string  // for the legend; none where empty
 	GroupColors             []color.Color
 	Note                    string // below the panel, such as "n = 1 model"; none where empty
+	HideMissing             bool   // where the page says what cells without a value are
 
 	widest vg.Length // limits the width of the cells to that of others in the row; 0 does not
 }
@@ -148,7 +149,7 @@ func (m Matrix) color(v, lo, hi float64) color.NRGBA {
 }
 
 func (m Matrix) note(draw.Canvas) string {
-	if missing := len(m.Values) - len(finite(m.Values)); missing > 0 {
+	if missing := len(m.Values) - len(finite(m.Values)); missing > 0 && !m.HideMissing {
 		return sentences(m.Note, fmt.Sprintf("Grey: no value (%d of %d cells)", missing,
 			len(m.Values)))
 	}

@@ -1,18 +1,22 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // EncodingConfig says which positional encoding is trained and how it starts and learns apart from
 // the rest. The registry of encodings checks it: see train.Config.Resolve.
 type EncodingConfig struct {
-	PE            string            `json:"pe"`
-	PEOptions     map[string]string `json:"pe_options"` // every option of the scheme
-	Members       []Member          `json:"members"`
-	PEInit        string            `json:"pe_init,omitempty"`         // as pe.ParseInit reads it; "" is normal
-	PEInitScale   string            `json:"pe_init_scale,omitempty"`   // "" is own, or sigma
-	PEWarmupSteps *int              `json:"pe_warmup_steps,omitempty"` // nil: as the others
-	PEDropout     float64           `json:"pe_dropout,omitempty"`
-	InitScale     *float64          `json:"init_scale,omitempty"` // nil is 1
+	PE             string            `json:"pe"`
+	PEOptions      map[string]string `json:"pe_options"` // every option of the scheme
+	Members        []Member          `json:"members"`
+	PEInit         string            `json:"pe_init,omitempty"`          // as pe.ParseInit reads it; "" is normal
+	PEInitScale    string            `json:"pe_init_scale,omitempty"`    // "" is own, or sigma
+	PEInitSparsity *float64          `json:"pe_init_sparsity,omitempty"` // nil is 0.9
+	PEWarmupSteps  *int              `json:"pe_warmup_steps,omitempty"`  // nil: as the others
+	PEDropout      float64           `json:"pe_dropout,omitempty"`
+	InitScale      *float64          `json:"init_scale,omitempty"` // nil is 1
 }
 
 var encodingSettings = []Setting{
@@ -64,7 +68,7 @@ var encodingSettings = []Setting{
 	{
 		Key: "pe_init", Flag: "pe-init",
 		Help: "start of the learned PE: normal, uniform, orthogonal, zeros, sinusoidal-1d, " +
-			"sinusoidal-2d, low-rank:R, matched:SCHEME",
+			"sinusoidal-2d, low-rank:R, matched:SCHEME, mds, mds:K, gradients, gradients:K",
 		Value: Of[string]{At: func(c *Config) *string { return &c.PEInit }, Shown: "normal"},
 		Complete: func(c *Config, _ *Problems) {
 			if c.PEInit == "normal" {
@@ -80,6 +84,30 @@ var encodingSettings = []Setting{
 			if c.PEInitScale == "own" && len(c.PEInit) >= 10 && c.PEInit[:10] == "sinusoidal" {
 				c.PEInitScale = ""
 			}
+		},
+	},
+	{
+		Key: "pe_init_sparsity", Flag: "pe-init-sparsity", Tasks: Masked,
+		Help: "start at gradients: share of the correlations of each token that is dropped, the least",
+		Value: Of[*float64]{
+			At: func(c *Config) **float64 { return &c.PEInitSparsity }, Shown: "0.9",
+			Check: func(v *float64) string {
+				if v == nil {
+					return ""
+				}
+				return belowOne(*v)
+			},
+		},
+		Complete: func(c *Config, _ *Problems) {
+			if c.PEInitSparsity != nil && *c.PEInitSparsity == 0.9 {
+				c.PEInitSparsity = nil
+			}
+		},
+		Unused: func(c *Config) string {
+			if !strings.HasPrefix(c.PEInit, "gradients") {
+				return "without --pe-init gradients"
+			}
+			return ""
 		},
 	},
 	{

@@ -1,0 +1,188 @@
+package metrics
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Kernel names how Gradients makes an affinity of two rows of connectivity.
+type Kernel string
+
+// The kernels, of the cosine c of two rows; negative affinities are 0.
+const (
+	CosineKernel    Kernel = "cosine"           // c
+	NormalizedAngle Kernel = "normalized_angle" // 1 - acos(c) / pi
+)
+
+// GradientOptions say how Gradients makes an affinity of connectivity, and a diffusion map of that.
+type GradientOptions struct {
+	Sparsity float64 // share of each row that is dropped, its least entries
+	Kernel   Kernel
+	Alpha    float64 // 0 to 1: how far the density of tokens is divided out
+	Time     float64 // of diffusion: eigenvalues count as l^Time; 0 for all times, l / (1 - l)
+	Dims     int     // gradients
+}
+
+// DefaultGradients returns the options of BrainSpace's GradientMaps("dm", "normalized_angle").
+func DefaultGradients() GradientOptions {
+	return GradientOptions{Sparsity: 0.9, Kernel: NormalizedAngle, Alpha: 0.5, Dims: 10}
+}
+
+// Gradients returns the coordinates [n,Dims] of tokens along the gradients of their connectivity
+// [n,n], and the eigenvalue of each (Margulies et al. 2016; Coifman and Lafon 2006, diffusion maps;
+// the conventions of BrainSpace, Vos de Wael et al. 2020, with the exact eigenvectors):
+//
+//	A = kernel of the sparsified rows,  W = D_A^-alpha A D_A^-alpha,  P = D_W^-1 W,  P v = l v
+//
+// The first eigenvector, which is constant, is left out; the others have root mean square l^Time or
+// l / (1 - l). The largest entry of each is positive, the first of those where several are.
+func Gradients(connectivity []float64, n int, o GradientOptions) (
+	coordinates, eigenvalues []float64, err error,
+) {
+	a, err := Affinity(connectivity, n, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.Dims < 1 || o.Dims > n-1 {
+		return nil, nil, fmt.Errorf("%d gradients of %d tokens: there are 1 to %d", o.Dims, n, n-1)
+	}
+	scaleBoth(a, n, o.Alpha)
+	degree := scaleBoth(a, n, 0.5) // the symmetric matrix with the eigenvalues of P
+	values, vectors, err := leading(a, n, o.Dims+1)
+	if err != nil {
+		return nil, nil, err
+	}
+	if values[1] > values[0]*(1-1e-10) {
+		return nil, nil, fmt.Errorf("the %d tokens fall into parts that are not connected with each other", n)
+	}
+	coordinates = make([]float64, n*o.Dims)
+	for axis := range o.Dims {
+		l, squares := values[axis+1]/values[0], 0.0
+		eigenvalues = append(eigenvalues, math.Pow(l, o.Time))
+		if o.Time == 0 {
+			eigenvalues[axis] = l / (1 - l)
+		}
+		v := vectors[axis+1]
+		for i := range v {
+			v[i] /= math.Sqrt(degree[i])
+			squares += v[i] * v[i]
+		}
+		turn(v)
+		for i := range v {
+			coordinates[i*o.Dims+axis] = v[i] * math.Sqrt(float64(n)/squares) * eigenvalues[axis]
+		}
+	}
+	return coordinates, eigenvalues, nil
+}
+
+// Affinity returns the affinity [n,n] between the rows of connectivity [n,n], of each of which the
+// int(n (1 - Sparsity)) largest entries are kept.
+func Affinity(connectivity []float64, n int, o GradientOptions) ([]float64, error) {
+	keep := int(float64(n) * (1 - o.Sparsity))
+	switch {
+	case n < 2 || len(connectivity) != n*n:
+		return nil, fmt.Errorf("%d numbers are no connectivity between %d tokens", len(connectivity), n)
+	case keep < 2:
+		return nil, fmt.Errorf("a sparsity of %g leaves %d of the %d entries of a token, and there is "+
+			"itself among them: at least 2 are needed", o.Sparsity, max(keep, 0), n)
+	}
+	rows := make([][]float64, n)
+	for i := range rows {
+		row := connectivity[i*n : (i+1)*n]
+		for j, v := range row {
+			if v-v != 0 {
+				return nil, fmt.Errorf("the connectivity of tokens %d and %d is %v", i, j, v)
+			}
+		}
+		rows[i] = sparsified(row, keep)
+		length := math.Sqrt(floats.Dot(rows[i], rows[i]))
+		if length == 0 {
+			return nil, fmt.Errorf("token %d is connected with no other", i)
+		}
+		for j := range rows[i] {
+			rows[i][j] /= length
+		}
+	}
+	a := make([]float64, n*n)
+	for i := range n {
+		for j := range i + 1 {
+			v := max(-1, min(1, floats.Dot(rows[i], rows[j])))
+			if o.Kernel == NormalizedAngle {
+				v = 1 - math.Acos(v)/math.Pi
+			}
+			v = max(0, v)
+			a[i*n+j], a[j*n+i] = v, v
+		}
+	}
+	return a, nil
+}
+
+// sparsified returns a row with its largest entries, the first of those that are equal, and zeros for
+// the others.
+func sparsified(row []float64, keep int) []float64 {
+	order := make([]int, len(row))
+	for j := range order {
+		order[j] = j
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(row[j], row[i]) })
+	kept := make([]float64, len(row))
+	for _, j := range order[:keep] {
+		kept[j] = row[j]
+	}
+	return kept
+}
+
+// scaleBoth divides the entries of a [n,n] by powers of the sums of their row and their column, and
+// returns the sums.
+func scaleBoth(a []float64, n int, power float64) []float64 {
+	sums, by := make([]float64, n), make([]float64, n)
+	for i := range n {
+		for _, v := range a[i*n : (i+1)*n] {
+			sums[i] += v
+		}
+		by[i] = math.Pow(sums[i], -power)
+	}
+	for i := range n {
+		for j := range n {
+			a[i*n+j] *= by[i] * by[j]
+		}
+	}
+	return sums
+}
+
+// leading returns the k largest eigenvalues of a symmetric matrix [n,n], in descending order, and
+// their eigenvectors.
+func leading(a []float64, n, k int) (values []float64, vectors [][]float64, err error) {
+	var e mat.EigenSym
+	if !e.Factorize(mat.NewSymDense(n, a), true) {
+		return nil, nil, errors.New("the eigenvalues of the affinity were not found")
+	}
+	var all mat.Dense
+	e.VectorsTo(&all)
+	ascending := e.Values(nil)
+	for i := range k {
+		values = append(values, ascending[n-1-i])
+		vectors = append(vectors, mat.Col(nil, n-1-i, &all))
+	}
+	return values, vectors, nil
+}
+
+// turn changes the sign of v where its largest entry, the first of those that are equal but for
+// rounding, is negative.
+func turn(v []float64) {
+	largest := 0.0
+	for _, x := range v {
+		if math.Abs(x) > math.Abs(largest)*(1+1e-9) {
+			largest = x
+		}
+	}
+	for i := range v {
+		v[i] = math.Copysign(1, largest) * v[i]
+	}
+}

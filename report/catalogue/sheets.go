@@ -1,0 +1,99 @@
+package catalogue
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"torchpe/models/pe"
+	"torchpe/report/figure"
+)
+
+// sheetColumns are the most pictures side by side on a sheet.
+const sheetColumns = 5
+
+// SheetNote explains the pictures.
+const SheetNote = "Pictures show 16 tokens on a grid of 4 x 4, queries down and keys across, as a scheme starts with " +
+	"seed 1: what is added to the logits, else the logits of queries and keys that are all ones, of a table the " +
+	"products of its rows. Dark is low, bright is high, on each picture's own scale; grey is hidden by the causal mask."
+
+// sheetOf returns the name of the file that holds a family's pictures.
+func sheetOf(family string) string {
+	return "encodings-" + strings.NewReplacer(",", "", " ", "-").Replace(strings.ToLower(family)) + ".svg"
+}
+
+// Sheets writes a small picture of each scheme to a folder, a file a family, and returns their
+// paths, and the schemes that have none: they act nowhere, alike on all tokens as they start, or
+// on what the tokens hold alone.
+func Sheets(folder string) (files, without []string, err error) {
+	byFamily := map[string][]figure.Matrix{}
+	for _, scheme := range pe.Schemes() {
+		family, m, err := thumbnail(scheme)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", scheme.Name, err)
+		}
+		if m == nil {
+			without = append(without, scheme.Name)
+			continue
+		}
+		byFamily[family] = append(byFamily[family], *m)
+	}
+	for _, family := range families {
+		page := figure.Page{Width: figure.PageWidth}
+		pictures := byFamily[family]
+		if len(pictures) == 0 {
+			continue
+		}
+		rows := (len(pictures) + sheetColumns - 1) / sheetColumns
+		for row := range slices.Chunk(pictures, (len(pictures)+rows-1)/rows) {
+			var cells []figure.Cell
+			for _, m := range row {
+				cells = append(cells, figure.Cell{Panel: m})
+			}
+			page.Rows = append(page.Rows, figure.Row{Height: 1.3, Cells: cells})
+		}
+		drawn, err := figure.Compose(page)
+		if err != nil {
+			return nil, nil, err
+		}
+		path := filepath.Join(folder, sheetOf(family))
+		if err := drawn.Save(path, ""); err != nil {
+			return nil, nil, err
+		}
+		files = append(files, path)
+	}
+	return files, without, nil
+}
+
+// thumbnail returns the family of a scheme and its picture on a sheet: of a table the products of
+// its rows, else the first matrix of its pictures; nil where there is none.
+func thumbnail(scheme pe.Scheme) (string, *figure.Matrix, error) {
+	s := Setting{Size: sizeForAll, Fidelity: "code"}
+	e, err := Describe(scheme, s)
+	if err != nil {
+		return "", nil, err
+	}
+	i, err := Build(scheme, s, pe.SquareGrid(s.Tokens), 0.2, 1)
+	if err != nil {
+		return "", nil, err
+	}
+	defer i.Close()
+	all, err := i.pictures(0)
+	if err != nil { // nothing to draw
+		return e.Family, nil, nil //nolint:nilerr // the caller lists the scheme
+	}
+	m := all[0].matrices[0]
+	if all[0].kind == kindTable {
+		m = all[0].matrices[1]
+	}
+	seen := slices.DeleteFunc(slices.Clone(m.Values), math.IsNaN)
+	low, high := slices.Min(seen), slices.Max(seen)
+	if m.Rows != m.Columns || high-low <= 1e-12*max(-low, high) {
+		return e.Family, nil, nil
+	}
+	m.Scale, m.Min, m.Max, m.HideMissing = figure.Sequential, 0, 0, true
+	m.Title, m.XLabel, m.YLabel, m.HideBar = scheme.Name, "", "", true
+	return e.Family, &m, nil
+}
