@@ -10,6 +10,6 @@ func newDataCommand() *cobra.Command {
 		Args:  noArguments,
 		RunE:  showHelp,
 	}
-	cmd.AddCommand(newLSTCommand(), newNMARCommand(), newHCPCommand())
+	cmd.AddCommand(newLSTCommand(), newNMARCommand(), newHCPCommand(), newDataPositionsCommand())
 	return cmd
 }

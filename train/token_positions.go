@@ -1,0 +1,42 @@
+package train
+
+import (
+	"fmt"
+	"strings"
+
+	"torchpe/models/pe"
+)
+
+// TokenPositions are coordinates of tokens that follow from training samples.
+type TokenPositions struct {
+	Names       []string    // nil where the data has none
+	Coordinates [][]float64 // [tokens][dims]
+	Note        string      // how they were found
+}
+
+// FindPositions returns where the tokens of masked prediction lie by their training samples alone:
+// the coordinates at which learned encodings start with c.PEInit, mds or gradients. Samples that
+// training with c would hold out play no part.
+func FindPositions(c Config) (p TokenPositions, err error) {
+	if err := c.Resolve(); err != nil {
+		return p, err
+	}
+	init, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)
+	if err != nil {
+		return p, err
+	}
+	if c.Masked == nil || init.Kind != pe.MDSInit && init.Kind != pe.GradientsInit {
+		return p, fmt.Errorf("positions follow from data of masked prediction by mds or gradients, not from task %s "+
+			"by %s", c.Task, init)
+	}
+	t, err := newMaskedTask(c)
+	if err != nil {
+		return p, &DataError{err}
+	}
+	p.Names, p.Coordinates = t.table.Names, make([][]float64, t.table.Tokens)
+	for token, row := range t.at.Index {
+		p.Coordinates[token] = t.start[row]
+	}
+	_, p.Note, _ = strings.Cut(t.data.Notes[len(t.data.Notes)-1], ": ") // "start of learn: ..."
+	return p, nil
+}

@@ -1,0 +1,78 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// Tokens of a line whose correlations fall with their distance come back in its order, by both
+// methods, and what is held out changes nothing.
+func TestFindPositions(t *testing.T) {
+	for _, init := range []string{"mds:1", "gradients:1"} {
+		found := func(heldOut float64) TokenPositions {
+			c := lineOfTokens(t, heldOut)
+			c.PE, c.PEInit = "learn", init
+			sparsity := 0.5
+			if strings.HasPrefix(init, "gradients") {
+				c.PEInitSparsity = &sparsity
+			}
+			p, err := FindPositions(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		p := found(1)
+		if p.Names[3] != "t3" || !strings.Contains(p.Note, "training frames") || strings.Contains(p.Note, "start") {
+			t.Errorf("%s: %q, %q", init, p.Names, p.Note)
+		}
+		var xy, xx, yy float64 // about their means
+		for i, at := range p.Coordinates {
+			x, y := float64(i-4), at[0]
+			xy, xx, yy = xy+x*y, xx+x*x, yy+y*y
+		}
+		if r := math.Abs(xy / math.Sqrt(xx*yy)); r < 0.9 {
+			t.Errorf("%s: r = %g with the order on the line: %v", init, r, p.Coordinates)
+		}
+		other := found(-7)
+		for i, at := range other.Coordinates {
+			if at[0] != p.Coordinates[i][0] {
+				t.Errorf("%s: token %d moved with held-out samples", init, i)
+			}
+		}
+	}
+	c := tiny(t, "learn")
+	c.PEInit = "mds"
+	if _, err := FindPositions(c); err == nil || !strings.Contains(err.Error(), "masked prediction") {
+		t.Errorf("puzzles: %v", err)
+	}
+}
+
+// lineOfTokens returns a configuration of nine tokens t0 to t8 of which neighbours correlate by 0.8.
+// The held-out end of the series is multiplied by a number.
+func lineOfTokens(t *testing.T, heldOut float64) Config {
+	t.Helper()
+	const frames, tokens = 1000, 9
+	r := rand.New(rand.NewPCG(1, 2))
+	var text strings.Builder
+	for i := range tokens {
+		fmt.Fprintf(&text, "%st%d", map[bool]string{true: ","}[i > 0], i)
+	}
+	for frame := range frames {
+		x := r.NormFloat64()
+		for i := range tokens {
+			shown := x
+			if frame >= frames*7/10 {
+				shown *= heldOut * float64(i)
+			}
+			fmt.Fprintf(&text, "%s%.6f", map[bool]string{true: ",", false: "\n"}[i > 0], shown)
+			x = 0.8*x + 0.6*r.NormFloat64()
+		}
+	}
+	c, _ := tinyFiles(t, map[string]string{"line.csv": text.String() + "\n"})
+	c.Masked.Split, c.Masked.ZScore = "time", false
+	return c
+}
