@@ -14,6 +14,7 @@ import (
 type motionMeter struct {
 	start peTables
 	truth []float64 // [N,D] of the tokens' grid; nil where they lie on none
+	maps  bool      // measures draw maps
 }
 
 // newMotionMeter copies the tables of an untrained model; nil where no table is trained.
@@ -22,7 +23,7 @@ func (e *ensemble) newMotionMeter() (*motionMeter, error) {
 	if err != nil || len(start.blocks) == 0 || e.model.EncodingSize() == 0 {
 		return nil, err
 	}
-	m := &motionMeter{start: start}
+	m := &motionMeter{start: start, maps: e.config.RecordMaps}
 	if p := e.model.Config.Positions; len(p.Cells) == start.tokens && start.width%4 == 0 {
 		m.truth, err = gridSinusoids(p, start.width)
 	}
@@ -57,6 +58,9 @@ func (m *motionMeter) measure(member int, now peTables, share float64) *runlog.P
 		return nil
 	}
 	out := &runlog.PEMotion{GradientShare: finiteOrNil(share)}
+	if m.maps {
+		out.Map = mapOf(now.blocks[0][member], now.tokens, now.width)
+	}
 	for block, tables := range now.blocks {
 		table, start := tables[member], m.start.blocks[block][member]
 		change := make([]float64, len(table))
@@ -74,6 +78,23 @@ func (m *motionMeter) measure(member int, now peTables, share float64) *runlog.P
 		}
 	}
 	return out
+}
+
+// mapOf returns the rows of a table along its first two principal axes, with four digits and a largest
+// coordinate of 1; nil where all rows are equal.
+func mapOf(table []float64, tokens, width int) (points [][2]float64) {
+	at, _, err := metrics.PCA(table, tokens, width, 2)
+	if err != nil {
+		return nil
+	}
+	most := 0.0
+	for _, v := range at {
+		most = max(most, math.Abs(v))
+	}
+	for i := range tokens {
+		points = append(points, [2]float64{math.Round(at[2*i]/most*1e4) / 1e4, math.Round(at[2*i+1]/most*1e4) / 1e4})
+	}
+	return points
 }
 
 // startCosines returns the cosines of a member's untrained tables with those of 2d-fixed.

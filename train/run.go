@@ -451,7 +451,7 @@ func (t *trainer) memberResult(m int) runlog.MemberResult {
 	}
 	if last != nil && last.PEMotion != nil {
 		motion := *last.PEMotion
-		motion.StartCosine = t.motion.startCosines(m)
+		motion.StartCosine, motion.Map = t.motion.startCosines(m), nil
 		r.PEMotion = &motion
 	}
 	t.task.memberResult(last, &r)

@@ -3,6 +3,7 @@ package train
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"torchpe/torchpe"
@@ -155,6 +156,30 @@ func TestPEMotionOfTruth(t *testing.T) {
 	for block := range m.Cosine {
 		if math.Abs(m.Cosine[block]-1) > 1e-5 || m.Disparity[block] > 1e-5 {
 			t.Errorf("block %d: cosine %g and disparity %g, want 1 and 0", block, m.Cosine[block], m.Disparity[block])
+		}
+	}
+}
+
+// Maps of the PE stand in the records where they are asked for, in no result, and change no other
+// number.
+func TestRecordMaps(t *testing.T) {
+	c := tiny(t, "learn")
+	c.LimitSteps, c.Noise, c.LogEvery = 4, nil, 1
+	plainDir, plain := runTiny(t, c)
+	c.RecordMaps = true
+	dir, result := runTiny(t, c)
+	if !reflect.DeepEqual(result.Members, plain.Members) {
+		t.Errorf("members %+v, without maps %+v", result.Members, plain.Members)
+	}
+	without := recordsOf(t, plainDir)
+	for i, r := range recordsOf(t, dir) {
+		most := 0.0
+		for _, at := range r.PEMotion.Map {
+			most = max(most, math.Abs(at[0]), math.Abs(at[1]))
+		}
+		if len(r.PEMotion.Map) != 16 || most != 1 || without[i].PEMotion.Map != nil || r.Loss != without[i].Loss {
+			t.Errorf("record %d: %d points up to %g; without maps %v", i, len(r.PEMotion.Map), most,
+				without[i].PEMotion.Map)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 
 	"torchpe/internal/atomicfile"
 	"torchpe/internal/plural"
@@ -43,8 +44,15 @@ type Group struct {
 type Model struct {
 	Label    string
 	Map      [][2]float64 // a point for each token
+	Frames   []Frame      // maps over training, may be empty
 	Axes     [2]string    // labels of the map's axes
 	Matrices []Matrix     // the first says which tokens are neighbours
+}
+
+// Frame is a map during training.
+type Frame struct {
+	Step int          `json:"step"`
+	Map  [][2]float64 `json:"map"`
 }
 
 // Matrix has a value for each pair of tokens, by row.
@@ -74,6 +82,7 @@ type model struct {
 	Label    string       `json:"label"`
 	Map      [][2]float64 `json:"map"`
 	Axes     [2]string    `json:"axes"`
+	Frames   []Frame      `json:"frames"`
 	Matrices []matrix     `json:"matrices"`
 }
 
@@ -99,7 +108,18 @@ func (p Page) Save(path string) (left string, err error) {
 			return "", fmt.Errorf("explorer: %s: %d points for %s", m.Label, len(m.Map), plural.Of(n, "token"))
 		}
 		size += 64 * n
-		out := model{Label: m.Label, Axes: m.Axes, Map: rounded(m.Map)}
+		out := model{Label: m.Label, Axes: m.Axes, Map: rounded(m.Map), Frames: []Frame{}}
+		last := m.Map
+		for _, f := range slices.Backward(m.Frames) {
+			if len(f.Map) != n {
+				return "", fmt.Errorf("explorer: %s: step %d: %d points for %s", m.Label, f.Step, len(f.Map),
+					plural.Of(n, "token"))
+			}
+			last = turned(f.Map, last)
+			out.Frames = append(out.Frames, Frame{f.Step, rounded(last)})
+			size += 20 * n
+		}
+		slices.Reverse(out.Frames)
 		for _, x := range m.Matrices {
 			if len(x.Values) != n*n {
 				return "", fmt.Errorf("explorer: %s: %s: %d values for %s", m.Label, x.Label, len(x.Values),
@@ -137,6 +157,28 @@ func (p Page) Save(path string) (left string, err error) {
 		_, err := w.Write(b.Bytes())
 		return err
 	})
+}
+
+// turned returns a map turned, or mirrored and turned, about 0 so that its points are nearest to those
+// of another: principal axes change places and signs from one record to the next.
+func turned(points, to [][2]float64) [][2]float64 {
+	var dot, cross, mirroredDot, mirroredCross float64
+	for i, a := range points {
+		b := to[i]
+		dot, cross = dot+a[0]*b[0]+a[1]*b[1], cross+a[0]*b[1]-a[1]*b[0]
+		mirroredDot, mirroredCross = mirroredDot+a[0]*b[0]-a[1]*b[1], mirroredCross+a[0]*b[1]+a[1]*b[0]
+	}
+	sign := 1.0
+	if math.Hypot(mirroredDot, mirroredCross) > math.Hypot(dot, cross) {
+		sign, dot, cross = -1, mirroredDot, mirroredCross
+	}
+	sin, cos := math.Sincos(math.Atan2(cross, dot))
+	out := make([][2]float64, len(points))
+	for i, a := range points {
+		x, y := a[0], sign*a[1]
+		out[i] = [2]float64{cos*x - sin*y, sin*x + cos*y}
+	}
+	return out
 }
 
 // rounded keeps four digits of the map's extent.

@@ -41,6 +41,12 @@ for (const g of data.groups) {
 
 let places = [], dots = [];
 const drawModel = () => {
+  // Over training: the frames, and at last the map itself.
+  const frame = byId("frame");
+  byId("course").hidden = !model.frames.length;
+  frame.max = model.frames.length;
+  frame.value = frame.max;
+  byId("step").textContent = "its end";
   const matrices = byId("matrix");
   matrices.replaceChildren(option(data.groups.length ? "modules" : "none", -1));
   model.matrices.forEach((m, i) => matrices.append(option(m.label + " of the chosen token", i)));
@@ -132,6 +138,15 @@ byId("map").addEventListener("keydown", (e) => {
     if (j !== chosen && along > 0 && off <= along + 1e-9 && far < least) [best, least] = [j, far];
   });
   if (best >= 0) choose(best);
+});
+byId("frame").addEventListener("input", (e) => {
+  const f = model.frames[e.target.value];
+  byId("step").textContent = f ? `step ${f.step}` : "its end";
+  places = placesOf(f ? f.map : model.map);
+  dots.forEach((dot, i) => {
+    dot.setAttribute("cx", places[i][0]);
+    dot.setAttribute("cy", places[i][1]);
+  });
 });
 byId("model").addEventListener("change", (e) => {
   model = data.models[e.target.value];

@@ -117,6 +117,57 @@ func TestInBrowser(t *testing.T) {
 	}
 }
 
+// Maps over training are turned towards each other, and the slider moves the tokens from one to the
+// next.
+func TestTraining(t *testing.T) {
+	p := ring(12, 1)
+	final := p.Models[0].Map
+	for k := range 3 {
+		angle, mirror := 2.1*float64(k), []float64{1, -1, 1}[k]
+		f := Frame{Step: 10 * (k + 1)}
+		for i, at := range final {
+			x, y := at[0], mirror*at[1]
+			x, y = x*math.Cos(angle)-y*math.Sin(angle), x*math.Sin(angle)+y*math.Cos(angle)
+			if k == 0 && i == 0 { // one token lies elsewhere at first
+				x, y = x/2, y/2
+			}
+			f.Map = append(f.Map, [2]float64{x, y})
+		}
+		p.Models[0].Frames = append(p.Models[0].Frames, f)
+	}
+	for i, at := range turned(p.Models[0].Frames[1].Map, final) {
+		if math.Hypot(at[0]-final[i][0], at[1]-final[i][1]) > 1e-12 {
+			t.Fatalf("token %d is at %v, want %v", i, at, final[i])
+		}
+	}
+	var got struct {
+		Hidden bool
+		Steps  []string
+		First  []float64 // distance of token 0 from the middle
+	}
+	choose(t, p, 1280, `
+		const frame = document.getElementById("frame"), out = {Steps: [], First: []};
+		const dot = [...document.querySelectorAll("circle")].find(c => c.textContent === "token 0");
+		const note = () => {
+			out.Steps.push(document.getElementById("step").textContent);
+			out.First.push(Math.round(Math.hypot(dot.getAttribute("cx") - 320, dot.getAttribute("cy") - 280)));
+		};
+		note();
+		for (const k of [0, 1, 3]) {
+			frame.value = k;
+			frame.dispatchEvent(new Event("input"));
+			note();
+		}
+		out.Hidden = document.getElementById("course").hidden;
+		return out;`, &got)
+	if want := "its end|step 10|step 20|its end"; strings.Join(got.Steps, "|") != want || got.Hidden {
+		t.Errorf("steps %q, hidden %v", got.Steps, got.Hidden)
+	}
+	if f := got.First; len(f) != 4 || f[1] >= f[0]*3/4 || math.Abs(f[2]-f[0]) > 1 || f[3] != f[0] {
+		t.Errorf("token 0 is %v from the middle", f)
+	}
+}
+
 // 360 tokens of five models with four blocks stay below 5 MB, fit a phone and are drawn at once.
 func TestSize(t *testing.T) {
 	p := ring(360, 5)
@@ -140,7 +191,8 @@ func TestSize(t *testing.T) {
 	choose(t, ring(360, 1), 390, `return {
 		Width: document.documentElement.scrollWidth, Window: innerWidth,
 		Dots: document.querySelectorAll("circle").length,
-		Least: Math.min(...[...document.querySelectorAll("select,input,ol button")].map(e => Math.round(e.offsetHeight))),
+		Least: Math.min(...[...document.querySelectorAll("select,input,ol button")].map(e => Math.round(e.offsetHeight))
+			.filter(h => h > 0)),
 	};`, &got)
 	if got.Width > got.Window || got.Dots != 360 || got.Least < 36 {
 		t.Errorf("%+v: too wide, dots missing, or too small for a finger", got)

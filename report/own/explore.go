@@ -49,6 +49,9 @@ func (s *Study) explore(d *document.Document) error {
 			return err
 		}
 		m.Matrices = append(m.Matrices, attentionMatrices(a)...)
+		if m.Frames, err = mapsOver(g.models[0], x.Tokens); err != nil {
+			return err
+		}
 		p.Models = append(p.Models, m)
 	}
 	if p.Models == nil {
@@ -66,6 +69,31 @@ func (s *Study) explore(d *document.Document) error {
 		"neighbours, and the attention from and to them by block and head."},
 		Links: []page.Link{{Label: file, Href: file}}})
 	return nil
+}
+
+// mostFrames bounds the maps of a model over training.
+const mostFrames = 40
+
+// mapsOver returns the maps that a run kept in its records (--record-maps), of more than mostFrames every
+// second, third, ... one.
+func mapsOver(m runs.Model, tokens int) (frames []explorer.Frame, err error) {
+	records, err := m.Run.Records()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range m.Records(records) {
+		if r.PEMotion != nil && len(r.PEMotion.Map) == tokens {
+			frames = append(frames, explorer.Frame{Step: r.Step, Map: r.PEMotion.Map})
+		}
+	}
+	every := (len(frames) + mostFrames - 1) / mostFrames
+	var kept []explorer.Frame
+	for i, f := range frames {
+		if (len(frames)-1-i)%every == 0 {
+			kept = append(kept, f)
+		}
+	}
+	return kept, nil
 }
 
 // explorerTokens returns the tokens and modules of a page.

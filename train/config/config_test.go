@@ -90,7 +90,7 @@ func TestPresetsAreValid(t *testing.T) {
 func TestEffects(t *testing.T) {
 	for effect, want := range map[Effect][]string{
 		Nothing:  {"checkpoint_every", "tensorboard", "device", "threads"},
-		Measures: {"noise", "noise_repeats", "tangent_puzzles", "log_every"},
+		Measures: {"noise", "noise_repeats", "tangent_puzzles", "record_maps", "log_every"},
 	} {
 		if got := KeysWith(effect); !slices.Equal(got, want) {
 			t.Errorf("settings that change %s: %q, want %q", effect, got, want)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// MeasuresConfig says what is measured at the end of task lst.
+// MeasuresConfig says what is measured besides what every run measures.
 type MeasuresConfig struct {
 	// Validation accuracy with N(0, a²) added to each token embedding, for these a, each so many
 	// times.
@@ -17,6 +17,8 @@ type MeasuresConfig struct {
 	// Similarity of the tangent kernel on so many training puzzles to that at the start; 0: not
 	// measured.
 	TangentPuzzles int `json:"tangent_puzzles,omitempty"`
+
+	RecordMaps bool `json:"record_maps,omitempty"` // each record has a map of the learned PE
 }
 
 // maxNoiseRepeats is the largest number of draws of noise.
@@ -91,6 +93,11 @@ var measureSettings = []Setting{
 				bad.Add("--tangent-puzzles: task %s has no puzzles; task lst has", c.Task)
 			}
 		},
+	},
+	{
+		Key: "record_maps", Flag: "record-maps", Effect: Measures, Untimed: true,
+		Help:  "keep a map of the learned PE in each record: explorer.html of the report then shows how it came about",
+		Value: Of[bool]{At: func(c *Config) *bool { return &c.RecordMaps }},
 	},
 }
 

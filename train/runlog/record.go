@@ -53,6 +53,9 @@ type PEMotion struct {
 	Cosine    []float64 `json:"cosine,omitempty"`
 	// That cosine before the first step; in results alone.
 	StartCosine []float64 `json:"start_cosine,omitempty"`
+	// The first block's table along its first two principal axes, a point a token, whose largest
+	// coordinate is 1 or -1; where it was asked for, and never in results.
+	Map [][2]float64 `json:"map,omitempty"`
 }
 
 // MaskedMeasures has the measurements of masked prediction, in place of accuracies. Errors are mean
