@@ -64,11 +64,8 @@ func chanceOf(m runs.Model) (c chance, ok bool, err error) {
 	if err != nil {
 		return c, false, err
 	}
-	if c.p, err = metrics.PermutationP(w, t.labels, permutations, permutationSeed); err != nil {
-		return c, false, err
-	}
 	slices.Sort(null)
-	c.q, c.mean = score.Modularity, stats.Mean(null)
+	c.q, c.p, c.mean = score.Modularity, metrics.Reached(null, score.Modularity), stats.Mean(null)
 	c.low, c.high = stats.Quantile(null, 0.025), stats.Quantile(null, 0.975)
 	return c, true, nil
 }
