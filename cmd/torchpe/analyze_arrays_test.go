@@ -167,7 +167,8 @@ func TestAnalyzeDistancesOfArrays(t *testing.T) {
 	want := expected(t, "distances")
 	dir := t.TempDir()
 	for _, kind := range []string{"euclidean", "cosine"} {
-		near(t, kind, analyze(t, "distances", "--table", "named.csv", "--distance", kind)["distances"], want[kind])
+		near(t, kind, model(t, analyze(t, "distances", "--table", "named.csv", "--distance", kind))["distances"],
+			want[kind])
 		for _, extension := range []string{".csv", ".npy"} {
 			out := filepath.Join(dir, kind+extension)
 			args := []string{"analyze", "distances", "--table", "named.csv", "--distance", kind, "--out", out}
@@ -435,6 +436,7 @@ func TestAnalyzeRefuses(t *testing.T) {
 		{"toeplitz --table good.csv --query good.csv --key good.csv --heads 2", []string{"2 heads for 3 outputs"}},
 		{"toeplitz --table good.csv --query good.csv --key good.csv --heads 0", []string{"--heads 0"}},
 		{"toeplitz --table good.csv --heads 2", []string{"--query"}},
+		{"map --table good.csv --dim 2", []string{"did you mean --dims?"}},
 		{"map --table good.csv --method tsne", []string{"pca and mds"}},
 		{"map --table good.csv --dims 3", []string{"want 1 to 2"}},
 		{"map --table zeros.csv", []string{"zeros.csv", "same"}},

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"torchpe/internal/nearest"
-	"torchpe/internal/plural"
 	"torchpe/report/analysis"
 	"torchpe/report/figure"
 )
@@ -100,27 +99,6 @@ func runAnalyzeMap(out, notes io.Writer, args []string, f analyzeMapFlags) error
 		}
 	}
 	return nil
-}
-
-// membersOfOne returns the members of one run, or one table.
-func (f *analyzeMapFlags) membersOfOne(args []string, notes io.Writer) ([]*analysis.Model, error) {
-	if len(args)+len(f.tables) > 1 {
-		return nil, usagef("%s and %s: this command takes one", plural.Of(len(args), "run"),
-			plural.Of(len(f.tables), "table"))
-	}
-	models, err := f.models(args, notes)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range models {
-		if m.Source != models[0].Source {
-			return nil, usagef("%s: %s and %s: choose one run", args[0], models[0].Source, m.Source)
-		}
-		if len(m.Tables) > 1 {
-			return nil, usagef("%s: %d tables: choose one with --block", m.Source, len(m.Tables))
-		}
-	}
-	return models, nil
 }
 
 // save writes --out: the coordinates as .csv, else a drawing.

@@ -30,7 +30,7 @@ type Network struct {
 type NetworkOptions struct {
 	Distance     metrics.Distance
 	Permutations int    // 0 = no test
-	Null         string // Permute, Moran or Spin
+	Null         string // Permute, which is the default, Moran or Spin
 	Seed         uint64
 	Coordinates  string // of tokens, for a spatial null: a file, or grid; empty = those that a run keeps
 	Distances    string // between tokens, in the place of coordinates

@@ -106,7 +106,7 @@ type null struct {
 // nullOf prepares the surrogates of a model.
 func (o NetworkOptions) nullOf(m *Model) (null, error) {
 	out := null{name: o.Null}
-	if o.Permutations == 0 || o.Null == Permute {
+	if o.Permutations == 0 || o.Null != Moran && o.Null != Spin {
 		return out, nil
 	}
 	p, err := o.placesOf(m)
