@@ -45,7 +45,7 @@ notes say why a distance has no value.`,
 			return runAnalyzeDistances(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f, o, distance)
 		},
 	}
-	f.add(cmd, analysis.All, 0)
+	f.add(cmd, 0)
 	cmd.Flags().StringVar(&distance, "distance", "euclidean", distanceHelp())
 	o.add(cmd, "write the distances to this .csv or .npy file")
 	return cmd

@@ -52,7 +52,7 @@ or .png draws the first two axes, a panel a member.`,
 			return runAnalyzeMap(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f)
 		},
 	}
-	f.tableFlags.add(cmd, analysis.All, 0)
+	f.tableFlags.add(cmd, 0)
 	fl := cmd.Flags()
 	fl.StringVar(&f.method, "method", analysis.PCA, "pca or mds")
 	fl.StringVar(&f.distance, "distance", "euclidean", "of mds, "+distanceHelp())
@@ -117,6 +117,9 @@ func (f *analyzeMapFlags) save(maps []analysis.Map) error {
 	return fig.Save(f.out, "")
 }
 
+// mostNamed is the largest number of tokens whose names a drawing has.
+const mostNamed = 64
+
 // drawMaps draws the first two axes of maps, at most three in a row.
 func drawMaps(maps []analysis.Map) (*figure.Figure, error) {
 	const inRow = 3
@@ -128,8 +131,10 @@ func drawMaps(maps []analysis.Map) (*figure.Figure, error) {
 		panel := figure.Map{Title: mapTitle(m), XLabel: mapAxis(m, 0), YLabel: mapAxis(m, 1)}
 		for k, at := range m.Coordinates {
 			panel.XY = append(panel.XY, [2]float64{float64(at[0]), float64(at[1])})
-			if m.Modules == nil {
+			if len(m.Tokens) <= mostNamed {
 				panel.Labels = append(panel.Labels, m.Tokens[k])
+			}
+			if m.Modules == nil {
 				continue
 			}
 			group := slices.Index(panel.GroupNames, m.Modules[k])

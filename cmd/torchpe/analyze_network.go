@@ -63,7 +63,7 @@ no value, such as a row of zeros by cosine, and what to know of weights, such as
 			return runAnalyzeNetwork(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f)
 		},
 	}
-	f.add(cmd, analysis.All, analysis.All)
+	f.add(cmd, analysis.All)
 	fl := cmd.Flags()
 	fl.StringVar(&f.weights, "weights", "", "score the weights [n,n] of FILE[:tensor] as they are, instead of tables")
 	fl.StringVar(&f.modules, "modules", "", "FILE, rows or columns (default: those that the run keeps)")

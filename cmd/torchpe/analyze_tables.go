@@ -23,14 +23,14 @@ type tableFlags struct {
 	json          bool
 }
 
-// add adds the flags; member and block are the defaults, analysis.All or a number.
-func (f *tableFlags) add(cmd *cobra.Command, member, block int) {
+// add adds the flags; block is the default, analysis.All or a number.
+func (f *tableFlags) add(cmd *cobra.Command, block int) {
 	cmd.Args = cobra.ArbitraryArgs
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringArrayVar(&f.tables, "table", nil,
 		"measure FILE[:tensor], a table [tokens,dimensions] or a stack of them; may be given several times")
-	fl.IntVar(&f.member, "member", member, "member of a run, from 0; -1 = all")
+	fl.IntVar(&f.member, "member", analysis.All, "member of a run, from 0; -1 = all")
 	fl.IntVar(&f.block, "block", block, "block of a run, or place in a stack of tables, from 0; -1 = all")
 	fl.StringVar(&f.positions, "positions", "",
 		"FROM:TO, only these positions, from 0 and without the last (default all)")
