@@ -4,8 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"torchpe/report/internal/synthetic"
+	"torchpe/report/runs"
 )
 
 // gridTable is a table [16,3] of a 4 x 4 grid with names in another order, and with the files that
@@ -119,6 +123,42 @@ func TestSpinOfWeights(t *testing.T) {
 		bad.Null, bad.Permutations = Spin, 99
 		if _, _, err := Weights(files[0], files[1], bad); err == nil || strings.Contains(err.Error(), "metrics:") {
 			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// The report's tests of a run's modules are those of "torchpe analyze network" with its seed, where
+// the tokens lie as the run keeps it.
+func TestChanceOfRuns(t *testing.T) {
+	dir := t.TempDir()
+	places := ""
+	for i := range synthetic.TokenNames {
+		places += fmt.Sprintf(",[%d,%d]", i/3, i%3)
+	}
+	if err := synthetic.Write(dir, synthetic.Run{Name: "run", Task: "masked", PE: "learn", Sigma: 1, Seeds: []int{3},
+		Subjects: []string{"a", "b"}, Places: "[" + places[1:] + "]"}); err != nil {
+		t.Fatal(err)
+	}
+	found, _, err := runs.Find(filepath.Join(dir, "run"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	all, _ := runs.Models(found)
+	chance, err := all[0].Chance()
+	if err != nil || chance == nil {
+		t.Fatalf("%v, %v", chance, err)
+	}
+	models, _, err := Tables(Selection{Runs: []string{dir}, Member: All, Block: 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for null, want := range map[string]float64{Permute: chance.P, Moran: chance.Smooth} {
+		got, _, err := Networks(models, "", NetworkOptions{Null: null, Permutations: runs.Surrogates, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := got[0].Blocks[0]; float64(b.P) != want || float64(b.Modularity) != chance.Q {
+			t.Errorf("%s: %+v, the report has %+v", null, b, chance)
 		}
 	}
 }
