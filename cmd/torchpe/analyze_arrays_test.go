@@ -167,7 +167,8 @@ func TestAnalyzeDistancesOfArrays(t *testing.T) {
 	want := expected(t, "distances")
 	dir := t.TempDir()
 	for _, kind := range []string{"euclidean", "cosine"} {
-		near(t, kind, analyze(t, "distances", "--table", "named.csv", "--distance", kind)["distances"], want[kind])
+		near(t, kind, model(t, analyze(t, "distances", "--table", "named.csv", "--distance", kind))["distances"],
+			want[kind])
 		for _, extension := range []string{".csv", ".npy"} {
 			out := filepath.Join(dir, kind+extension)
 			args := []string{"analyze", "distances", "--table", "named.csv", "--distance", kind, "--out", out}
@@ -402,6 +403,18 @@ func TestAnalyzeRefuses(t *testing.T) {
 		{"network --table good.csv --modules rows", []string{"3 tokens fill no square grid"}},
 		{"network --table good.csv --modules three.txt --distance cosin", []string{`"cosine"`}},
 		{"network --table good.csv --modules three.txt --permutations -1", []string{"--permutations -1"}},
+		{"network --table good.csv --modules three.txt --null spn", []string{`"spn"`, `"spin"`}},
+		{"network --table good.csv --modules three.txt --null moran --coordinates grid", []string{"--permutations"}},
+		{"network --table good.csv --modules three.txt --permutations 9 --null moran", []string{"--coordinates"}},
+		{"network --table good.csv --modules three.txt --permutations 9 --coordinates grid", []string{"--null moran"}},
+		{"network --table good.csv --modules three.txt --permutations 9 --null moran --coordinates grid",
+			[]string{"3 tokens fill no square grid"}},
+		{"network --table good.csv --modules three.txt --permutations 9 --null moran --coordinates grid --distances x",
+			[]string{"give one"}},
+		{"network --table good.csv --modules three.txt --permutations 9 --null moran --distances good.csv",
+			[]string{"square matrix"}},
+		{"network --weights good.csv --modules three.txt --permutations 9 --null moran --coordinates grid",
+			[]string{"--weights has none"}},
 		{"network --table " + filepath.Join(analyzed, "table.npy") + " --modules three.txt",
 			[]string{"9 tokens", "labels 3"}},
 		{"network --weights good.csv --modules three.txt", []string{"[3 2]", "[n,n]"}},
@@ -423,6 +436,7 @@ func TestAnalyzeRefuses(t *testing.T) {
 		{"toeplitz --table good.csv --query good.csv --key good.csv --heads 2", []string{"2 heads for 3 outputs"}},
 		{"toeplitz --table good.csv --query good.csv --key good.csv --heads 0", []string{"--heads 0"}},
 		{"toeplitz --table good.csv --heads 2", []string{"--query"}},
+		{"map --table good.csv --dim 2", []string{"did you mean --dims?"}},
 		{"map --table good.csv --method tsne", []string{"pca and mds"}},
 		{"map --table good.csv --dims 3", []string{"want 1 to 2"}},
 		{"map --table zeros.csv", []string{"zeros.csv", "same"}},

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,8 +32,12 @@ func newAnalyzeDistancesCommand() *cobra.Command {
 The paper aligns the two by a Procrustes transform and does not say of which matrices; these
 are its readings. Up to 20 tokens are printed; more go to --out or --json.
 
-JSON: {source, member, seed, pe, block, distance, tokens, distances: [[...]], notes}; notes say why
-a distance has no value.`,
+All members of a run are measured, each by itself; --member chooses one. --out m.csv has the names
+of the tokens and holds one member; --out m.npy is [tokens,tokens], of several members
+[members,tokens,tokens].
+
+JSON: {models: [{source, member, seed, pe, block, distance, tokens, distances: [[...]]}], notes};
+notes say why a distance has no value.`,
 		Example: `  torchpe analyze distances runs/lst_learn-0.2_code_seed1
   torchpe analyze distances runs/fmri --block 1 --out distances.csv
   torchpe analyze distances --table bert.safetensors:embeddings.position_embeddings.weight --distance cosine --out d.npy`,
@@ -39,9 +45,9 @@ a distance has no value.`,
 			return runAnalyzeDistances(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f, o, distance)
 		},
 	}
-	f.add(cmd, 0, 0)
+	f.add(cmd, 0)
 	cmd.Flags().StringVar(&distance, "distance", "euclidean", distanceHelp())
-	o.add(cmd, "write the matrix to this .csv or .npy file")
+	o.add(cmd, "write the distances to this .csv or .npy file")
 	return cmd
 }
 
@@ -53,32 +59,58 @@ func runAnalyzeDistances(out, notes io.Writer, args []string, f tableFlags, o ou
 	if err := o.check(".csv", ".npy"); err != nil {
 		return err
 	}
-	m, err := f.one(args, notes)
+	models, err := f.membersOfOne(args, notes)
 	if err != nil {
 		return err
 	}
-	if n := m.Tables[0].Tokens; n > mostShown && o.out == "" && !f.json {
+	if n := models[0].Tables[0].Tokens; n > mostShown && o.out == "" && !f.json {
 		return usagef("%s: %d tokens make a table too large to read: use --out FILE.csv, --json "+
-			"or --positions", m.Source, n)
+			"or --positions", models[0].Source, n)
 	}
-	d, err := analysis.Between(m, kind)
-	if err != nil {
-		return usageError{err}
+	if len(models) > 1 && strings.EqualFold(filepath.Ext(o.out), ".csv") {
+		return usagef("--out %s: a .csv holds one matrix, and %s has %d members: choose one with --member, or write "+
+			".npy", o.out, models[0].Source, len(models))
 	}
-	if err := note(notes, d.Notes); err != nil {
+	var said []string
+	all := make([]analysis.DistanceMatrix, len(models))
+	for i, m := range models {
+		if all[i], err = analysis.Between(m, kind); err != nil {
+			return usageError{err}
+		}
+		said = append(said, all[i].Notes...)
+	}
+	if err := note(notes, said); err != nil {
 		return err
 	}
 	if o.out != "" {
-		if err := analysis.Save(o.out, d.Table()); err != nil {
+		if err := analysis.Save(o.out, analysis.DistanceTable(all)); err != nil {
 			return err
 		}
 	}
-	switch {
-	case f.json:
-		return printJSON(out, d)
-	case o.out != "":
-		_, err := fmt.Fprintf(out, "%s distances between %s of %s, block %d: %s\n", kind,
-			plural.Of(len(d.Tokens), "token"), d.Source, d.Block, o.out)
+	if f.json {
+		return printJSON(out, struct {
+			Models []analysis.DistanceMatrix `json:"models"`
+			Notes  []string                  `json:"notes,omitempty"`
+		}{all, said})
+	}
+	for _, d := range all {
+		if err := printDistances(out, d, o.out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printDistances prints the distances of a model, or where they were written.
+func printDistances(out io.Writer, d analysis.DistanceMatrix, file string) error {
+	source := d.Source
+	if d.Member != nil {
+		source += fmt.Sprintf(", member %d", *d.Member)
+	}
+	how := fmt.Sprintf("%s distances between %s of %s, block %d", d.Distance, plural.Of(len(d.Tokens), "token"),
+		source, d.Block)
+	if file != "" {
+		_, err := fmt.Fprintf(out, "%s: %s\n", how, file)
 		return err
 	}
 	var rows [][]string
@@ -89,7 +121,11 @@ func runAnalyzeDistances(out, notes io.Writer, args []string, f tableFlags, o ou
 		}
 		rows = append(rows, cells)
 	}
-	return printTable(out, row([]string{kind.String()}, anyOf(d.Tokens)...), rows)
+	if err := printTable(out, row([]string{d.Distance}, anyOf(d.Tokens)...), rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(out, how)
+	return err
 }
 
 // anyOf returns the elements as values of any type.

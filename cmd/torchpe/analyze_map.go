@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"torchpe/internal/nearest"
-	"torchpe/internal/plural"
 	"torchpe/report/analysis"
 	"torchpe/report/figure"
 )
@@ -53,7 +52,7 @@ or .png draws the first two axes, a panel a member.`,
 			return runAnalyzeMap(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f)
 		},
 	}
-	f.tableFlags.add(cmd, analysis.All, 0)
+	f.tableFlags.add(cmd, 0)
 	fl := cmd.Flags()
 	fl.StringVar(&f.method, "method", analysis.PCA, "pca or mds")
 	fl.StringVar(&f.distance, "distance", "euclidean", "of mds, "+distanceHelp())
@@ -102,27 +101,6 @@ func runAnalyzeMap(out, notes io.Writer, args []string, f analyzeMapFlags) error
 	return nil
 }
 
-// membersOfOne returns the members of one run, or one table.
-func (f *analyzeMapFlags) membersOfOne(args []string, notes io.Writer) ([]*analysis.Model, error) {
-	if len(args)+len(f.tables) > 1 {
-		return nil, usagef("%s and %s: this command takes one", plural.Of(len(args), "run"),
-			plural.Of(len(f.tables), "table"))
-	}
-	models, err := f.models(args, notes)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range models {
-		if m.Source != models[0].Source {
-			return nil, usagef("%s: %s and %s: choose one run", args[0], models[0].Source, m.Source)
-		}
-		if len(m.Tables) > 1 {
-			return nil, usagef("%s: %d tables: choose one with --block", m.Source, len(m.Tables))
-		}
-	}
-	return models, nil
-}
-
 // save writes --out: the coordinates as .csv, else a drawing.
 func (f *analyzeMapFlags) save(maps []analysis.Map) error {
 	if strings.EqualFold(filepath.Ext(f.out), ".csv") {
@@ -139,6 +117,9 @@ func (f *analyzeMapFlags) save(maps []analysis.Map) error {
 	return fig.Save(f.out, "")
 }
 
+// mostNamed is the largest number of tokens whose names a drawing has.
+const mostNamed = 64
+
 // drawMaps draws the first two axes of maps, at most three in a row.
 func drawMaps(maps []analysis.Map) (*figure.Figure, error) {
 	const inRow = 3
@@ -150,8 +131,10 @@ func drawMaps(maps []analysis.Map) (*figure.Figure, error) {
 		panel := figure.Map{Title: mapTitle(m), XLabel: mapAxis(m, 0), YLabel: mapAxis(m, 1)}
 		for k, at := range m.Coordinates {
 			panel.XY = append(panel.XY, [2]float64{float64(at[0]), float64(at[1])})
-			if m.Modules == nil {
+			if len(m.Tokens) <= mostNamed {
 				panel.Labels = append(panel.Labels, m.Tokens[k])
+			}
+			if m.Modules == nil {
 				continue
 			}
 			group := slices.Index(panel.GroupNames, m.Modules[k])

@@ -39,7 +39,7 @@ those of a model are means over its blocks.`,
 			return runAnalyzeProcrustes(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f, reference)
 		},
 	}
-	f.add(cmd, analysis.All, analysis.All)
+	f.add(cmd, analysis.All)
 	cmd.Flags().StringVar(&reference, "reference", analysis.Fixed2D, "2d-fixed, 1d-fixed, a run or FILE[:tensor]")
 	return cmd
 }

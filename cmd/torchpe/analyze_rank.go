@@ -43,7 +43,7 @@ are means over its blocks. With --over-training: {models: [{source, member, seed
 			return runAnalyzeRank(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f)
 		},
 	}
-	f.tableFlags.add(cmd, analysis.All, analysis.All)
+	f.tableFlags.add(cmd, analysis.All)
 	cmd.Flags().BoolVar(&f.overTraining, "over-training", false,
 		"list norm and effective rank by step, as a run recorded them")
 	f.outFlags.add(cmd, "with --over-training, write the records to this .csv file")

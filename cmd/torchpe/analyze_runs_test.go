@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/array/npy"
 	"torchpe/data/array/safetensors"
 )
 
@@ -56,6 +57,20 @@ func TestAnalyzeMaskedRun(t *testing.T) {
 		if got["member"] != float64(i) || got["seed"] != 1.0 || got["pe"] != []string{"learn-0.1", "learn-2.0"}[i] {
 			t.Errorf("member %d: %v", i, got)
 		}
+	}
+	// Distances of both members, each as it is alone.
+	both := analyzeIn(t, dir, "distances", "run", "--positions", "0:3")["models"].([]any)
+	if len(both) != 2 {
+		t.Fatalf("distances of %d of 2 members", len(both))
+	}
+	second := model(t, analyzeIn(t, dir, "distances", "run", "--positions", "0:3", "--member", "1"))
+	near(t, "distances of member 1", both[1].(map[string]any)["distances"], second["distances"])
+	if _, stderr, code := torchpeIn(t, dir, "analyze", "distances", "run", "--out", "d.npy"); code != 0 {
+		t.Error(stderr)
+	}
+	if d, err := npy.Read(filepath.Join(dir, "d.npy")); err != nil || !slices.Equal(d.Shape, []int{2, 15, 15}) ||
+		d.Data[225+1] != second["distances"].([]any)[0].([]any)[1] || d.Data[1] == d.Data[226] {
+		t.Errorf("%v, %v", d.Shape, err)
 	}
 	if maps := analyzeIn(t, dir, "map", "run")["models"].([]any); len(maps) != 2 {
 		t.Errorf("a map of %d of 2 members", len(maps))
@@ -158,8 +173,8 @@ func TestAnalyzeLSTRuns(t *testing.T) {
 		"network runs/fixed":                        "--modules rows or columns",
 		"rank runs/learned --member 2":              "member 2: the run has 2",
 		"distances runs/learned --block 2":          "block 2",
-		"distances runs":                            "--member",
-		"distances runs/learned --member -1":        "--member",
+		"distances runs":                            "choose one run",
+		"distances runs/learned --out d.csv":        "--member",
 		"attention runs/fixed --reference nope/no":  "reference",
 		"procrustes runs/fixed --reference nope":    "has no table of positions",
 		"map runs/fixed --modules absent.txt":       "absent.txt",

@@ -23,14 +23,14 @@ type tableFlags struct {
 	json          bool
 }
 
-// add adds the flags; member and block are the defaults, analysis.All or a number.
-func (f *tableFlags) add(cmd *cobra.Command, member, block int) {
+// add adds the flags; block is the default, analysis.All or a number.
+func (f *tableFlags) add(cmd *cobra.Command, block int) {
 	cmd.Args = cobra.ArbitraryArgs
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringArrayVar(&f.tables, "table", nil,
 		"measure FILE[:tensor], a table [tokens,dimensions] or a stack of them; may be given several times")
-	fl.IntVar(&f.member, "member", member, "member of a run, from 0; -1 = all")
+	fl.IntVar(&f.member, "member", analysis.All, "member of a run, from 0; -1 = all")
 	fl.IntVar(&f.block, "block", block, "block of a run, or place in a stack of tables, from 0; -1 = all")
 	fl.StringVar(&f.positions, "positions", "",
 		"FROM:TO, only these positions, from 0 and without the last (default all)")
@@ -69,8 +69,8 @@ func (f *tableFlags) models(args []string, notes io.Writer) ([]*analysis.Model, 
 	return models, note(notes, said)
 }
 
-// one returns the one model that the flags and arguments choose.
-func (f *tableFlags) one(args []string, notes io.Writer) (*analysis.Model, error) {
+// membersOfOne returns the members of one run, or one table.
+func (f *tableFlags) membersOfOne(args []string, notes io.Writer) ([]*analysis.Model, error) {
 	if len(args)+len(f.tables) > 1 {
 		return nil, usagef("%s and %s: this command takes one", plural.Of(len(args), "run"),
 			plural.Of(len(f.tables), "table"))
@@ -79,14 +79,15 @@ func (f *tableFlags) one(args []string, notes io.Writer) (*analysis.Model, error
 	if err != nil {
 		return nil, err
 	}
-	if len(models) > 1 {
-		return nil, usagef("%s: %d members: choose one run, and one of its members with --member",
-			args[0], len(models))
+	for _, m := range models {
+		if m.Source != models[0].Source {
+			return nil, usagef("%s: %s and %s: choose one run", args[0], models[0].Source, m.Source)
+		}
+		if len(m.Tables) > 1 {
+			return nil, usagef("%s: %d tables: choose one with --block", m.Source, len(m.Tables))
+		}
 	}
-	if len(models[0].Tables) > 1 {
-		return nil, usagef("%s: %d tables: choose one with --block", models[0].Source, len(models[0].Tables))
-	}
-	return models[0], nil
+	return models, nil
 }
 
 // note prints notes, a line each.

@@ -52,7 +52,7 @@ attention_shuffled}]}]}; those of a model are means over its blocks.`,
 			return runAnalyzeToeplitz(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f, p, shuffles)
 		},
 	}
-	f.add(cmd, analysis.All, analysis.All)
+	f.add(cmd, analysis.All)
 	fl := cmd.Flags()
 	fl.StringVar(&p.Query, "query", "", "FILE[:tensor], weights of the queries [outputs,inputs]")
 	fl.StringVar(&p.Key, "key", "", "FILE[:tensor], weights of the keys [outputs,inputs]")

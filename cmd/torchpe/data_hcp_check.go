@@ -10,6 +10,7 @@ import (
 
 	"torchpe/data/hcp"
 	"torchpe/data/series"
+	"torchpe/internal/plural"
 )
 
 func newHCPCheckCommand() *cobra.Command {
@@ -61,9 +62,10 @@ func runHCPCheck(w io.Writer, s series.Source, asJSON bool) error {
 		}
 		var sizes []string
 		for _, name := range d.Modules.Modules {
-			sizes = append(sizes, fmt.Sprintf("%s %d", name, c.Networks[name]))
+			sizes = append(sizes, fmt.Sprintf("%s (%s)", name, plural.Of(c.Networks[name], "token")))
 		}
-		rows = append(rows, []string{"networks", strings.Join(sizes, ", ")}, []string{"matched", c.NetworksFrom},
+		networks := fmt.Sprintf("%d: %s", len(sizes), strings.Join(sizes, ", "))
+		rows = append(rows, []string{"networks", networks}, []string{"matched", c.NetworksFrom},
 			[]string{"modularity", modularity})
 	}
 	for _, n := range c.Notes {

@@ -158,6 +158,10 @@ func TestHCPConvert(t *testing.T) {
 		c.Modularity == nil || math.Abs(*c.Modularity+0.1) > 1e-6 {
 		t.Errorf("%s", out)
 	}
+	if out, _, _ = torchpeIn(t, ".", "data", "hcp", "check", dir); !strings.Contains(out,
+		"2: Visual (3 tokens), Motor (3 tokens)\n") {
+		t.Error(out)
+	}
 	// It overwrites nothing unasked.
 	_, errs, code = torchpeIn(t, ".", "data", "hcp", "convert", seriesFixture(t, "sub-01.ptseries.nii"), "--out", dir)
 	if code == 0 || !strings.Contains(errs, "--force") {

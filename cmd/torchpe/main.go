@@ -72,13 +72,20 @@ initialization" (Ito et al. 2025, arXiv 2406.08272).`,
 	return root
 }
 
+// otherNames are flags that another command, or other programs, call by another name.
+var otherNames = map[string]string{"dim": "d-model", "d-model": "dim", "width": "d-model"}
+
 // flagError makes a mistake in the flags a usage error that suggests the flag that may be meant.
 func flagError(cmd *cobra.Command, err error) error {
 	hint := ""
 	if _, name, ok := strings.Cut(err.Error(), "unknown flag: --"); ok {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if best := nearest.Name(name, names); best != "" {
+		best := nearest.Name(name, names)
+		if other := otherNames[name]; cmd.Flags().Lookup(other) != nil {
+			best = other
+		}
+		if best != "" {
 			hint = fmt.Sprintf("; did you mean --%s?", best)
 		}
 	}

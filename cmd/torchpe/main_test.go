@@ -144,6 +144,7 @@ func TestMistakesExitWithTwo(t *testing.T) {
 		{[]string{"train", "--pe", "lern", "--d-model", "-3", "--lr", "nan", "--epochs", "0",
 			"--batch", "0"}, []string{`"learn"`, "--d-model", "--lr", "--epochs", "--batch"}},
 		{[]string{"train", "--epoch", "3"}, []string{"--epochs"}},
+		{[]string{"train", "--dim", "16"}, []string{"did you mean --d-model?"}},
 		{[]string{"train", "--heads", "three"}, []string{"--heads"}},
 		{[]string{"train", "--d-model", "10", "--heads", "3"}, []string{"divisible"}},
 		{[]string{"train", "--pe", "rope", "--rope-base", "-1", "--fixed-pe-dropout", "7"}, []string{"--rope-base"}},

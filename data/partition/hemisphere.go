@@ -1,6 +1,9 @@
 package partition
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Order is the order in which tokens of the two hemispheres come.
 type Order string
@@ -52,6 +55,22 @@ func Hemispheres(names []string) Order {
 func OrderOf(names, sides []string) Order {
 	o, _ := Tokens{Names: names, Sides: sides}.hemispheres()
 	return o
+}
+
+// Right says which tokens are of the right hemisphere by their names; nil where no name tells a side.
+// Where only some do, it is an error.
+func Right(names []string) ([]bool, error) {
+	var right []bool
+	for i, name := range names {
+		s := side(name)
+		if i > 0 && (s == 0) != (right == nil) {
+			return nil, fmt.Errorf("the names tell the hemisphere of some tokens alone: %q and %q", names[0], name)
+		}
+		if s != 0 {
+			right = append(right, s == 'R')
+		}
+	}
+	return right, nil
 }
 
 // side returns L or R where a part of a name says so, else 0. It knows L_V1_ROI, lh.bankssts,

@@ -62,6 +62,21 @@ func TestHemispheres(t *testing.T) {
 	}
 }
 
+func TestRight(t *testing.T) {
+	right, err := Right([]string{"R_V1", "lh.cuneus", "x-rh"})
+	if err != nil || !slices.Equal(right, []bool{true, false, true}) {
+		t.Errorf("%v, %v", right, err)
+	}
+	if right, err := Right([]string{"Fz", "Cz", "Pz"}); err != nil || right != nil {
+		t.Errorf("names without sides: %v, %v", right, err)
+	}
+	for _, names := range [][]string{{"L_V1", "R_V1", "Brainstem"}, {"Brainstem", "L_V1"}} {
+		if _, err := Right(names); err == nil || !strings.Contains(err.Error(), "Brainstem") {
+			t.Errorf("%v: %v", names, err)
+		}
+	}
+}
+
 func TestMatch(t *testing.T) {
 	byName := &Partition{File: "key.txt", Labels: []int{0, 1, 2, 1},
 		Modules: []string{"a", "b", "c"},

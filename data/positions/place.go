@@ -23,7 +23,7 @@ type Placed struct {
 	Index   []int       // [N] the place in the order, a permutation of 0..N-1: see How
 	Cells   [][2]int    // [N] row and column, from 0
 	Points  [][]float64 // [N][axes]
-	Weights [][]float64 // [N][N] symmetric adjacency matrix, by token
+	Weights [][]float64 // [N][N] symmetric adjacency matrix, by token; of Distances the distances
 	// Ranked is true where Index has the ranks of numbers that are no places 0..N-1 or 1..N, and
 	// the caller did not ask for ranks.
 	Ranked bool
@@ -54,7 +54,7 @@ func (f *File) Place(t Tokens) (Placed, error) {
 		return f.placeEdges(t)
 	}
 	names := f.Names
-	if f.Form == Graph {
+	if f.Form == Graph || f.Form == Distances {
 		var err error
 		if names, err = f.graphNames(); err != nil {
 			return Placed{}, err
@@ -74,6 +74,8 @@ func (f *File) Place(t Tokens) (Placed, error) {
 		p, err = f.points(from)
 	case Graph:
 		p, err = f.graph(from)
+	case Distances:
+		p, err = f.distances(from)
 	}
 	if err == nil {
 		p.How = append([]string{fmt.Sprintf("positions: %s; %s", p.How[0], how)}, p.How[1:]...)
@@ -369,6 +371,32 @@ func (f *File) graph(from []int) (p Placed, err error) {
 		}
 	}
 	return p.asGraph(f.Source, "an adjacency matrix")
+}
+
+// uneven is the largest difference of a distance from that of the way back, as a share of it, which
+// is taken for rounding.
+const uneven = 1e-4
+
+// distances reads a matrix of distances.
+func (f *File) distances(from []int) (p Placed, err error) {
+	p.Index, p.Weights = identity(len(from)), square(len(from))
+	p.How = []string{fmt.Sprintf("%s has distances between %d tokens", f.Source, len(from))}
+	for a, i := range from {
+		if v := f.data[i*f.rows+i]; v != 0 {
+			return p, fmt.Errorf("%s: %s, column %d, on the diagonal, is %v: no token is away from itself; "+
+				"set the diagonal to 0 if the others are distances", f.Source, f.row(i), i+1, v)
+		}
+		for b, j := range from[:a] {
+			v, back := f.data[i*f.rows+j], f.data[j*f.rows+i]
+			if v <= 0 || math.Abs(v-back) > uneven*v {
+				return p, fmt.Errorf("%s: %s, column %d is %v, and %s, column %d is %v: distances of two "+
+					"tokens are above 0 and the same both ways", f.Source, f.row(i), j+1, v, f.row(j), i+1, back)
+			}
+			p.Weights[a][b] = (v + back) / 2
+			p.Weights[b][a] = p.Weights[a][b]
+		}
+	}
+	return p, nil
 }
 
 func (f *File) placeEdges(t Tokens) (p Placed, err error) {

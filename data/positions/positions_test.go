@@ -97,6 +97,9 @@ func TestForms(t *testing.T) {
 			"[0 1 2] [] [] [[0 1 0] [1 0 1] [0 1 0]]", "indexes count from 0"},
 		{"edges by index from 1", "source,target\n1,2\n3,2\n", Auto, nil, Edges,
 			"[0 1 2] [] [] [[0 1 0] [1 0 1] [0 1 0]]", "indexes count from 1"},
+		{"distances by name", "name,c,a,b\nc,0,2,3\na,2.0001,0,0.5\nb,3,0.5,0\n", Distances, abc, Distances,
+			"[0 1 2] [] [] [[0 0.5 2.00005] [0.5 0 3] [2.00005 3 0]]",
+			"distances between 3 tokens; tokens matched by name"},
 		{"parts", "0 1 0\n1 0 0\n0 0 0\n", Graph, nil, Graph, "[0 1 2] [] [] [[0 1 0] [1 0 0] [0 " +
 			"0 0]]", "falls into 2 parts, 1 token without an edge"},
 	} {
@@ -142,6 +145,11 @@ func TestMistakes(t *testing.T) {
 		{"a surplus name", "a,0\nb,1\nd,2\nc,3\n", Auto, abc,
 			[]string{`token "d"`, "leave them out"}},
 		{"a name twice", "a,0\nb,1\na,2\n", Auto, abc, []string{`rows 1 and 3 are both named "a"`}},
+		{"distances of a rectangle", "0,1\n1,0\n2,3\n", Distances, nil, []string{"3 rows of 2", "square"}},
+		{"similarities as distances", "1,.5,.5\n.5,1,.5\n.5,.5,1\n", Distances, nil, []string{"on the diagonal, is 1"}},
+		{"a distance of 0", "0,1,2\n1,0,0\n2,0,0\n", Distances, nil, []string{"row 3, column 2 is 0", "above 0"}},
+		{"one-way distances", "0,1,2\n1,0,1\n2,2,0\n", Distances, nil,
+			[]string{"column 2 is 2", "column 3 is 1", "both ways"}},
 		{"not a number", "a,0\nb,nan\nc,2\n", Auto, abc, []string{"row 2 (b), column 1 is NaN"}},
 		{"infinite", "0,1\n1,inf\n2,3\n", Auto, nil, []string{"row 1, column 2 is +Inf"}},
 		{"two at one place", "2\n1\n2\n", Order, nil, []string{"row 1 and row 3 are both at 2"}},

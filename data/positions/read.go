@@ -35,6 +35,8 @@ const (
 	Graph       Form = "graph"       // an adjacency matrix
 	// Edges is a list of edges: two tokens, by name or by index, and perhaps a weight
 	Edges Form = "edges"
+	// Distances is a square matrix of distances, of no use to an encoding and so not among Forms
+	Distances Form = "distances"
 )
 
 // Forms lists what can be stated.
@@ -151,6 +153,8 @@ func (f *File) decideForm() error {
 		case f.Form == Graph && f.columns != f.rows:
 			return fmt.Errorf("%s: a graph is a square adjacency matrix; for a list of edges say "+
 				"--positions-as edges", shape)
+		case f.Form == Distances && f.columns != f.rows:
+			return fmt.Errorf("%s: distances between tokens are a square matrix", shape)
 		case f.Form == Edges && f.columns != 2 && f.columns != 3:
 			return fmt.Errorf("%s: an edge is two tokens and perhaps a weight", shape)
 		}

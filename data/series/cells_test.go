@@ -7,15 +7,26 @@ import (
 	"testing"
 )
 
-// Cells that scipy wrote: value 10*token + f + f*f/8 + 100*subject + 1000*condition (make.py).
+// Cells that scipy wrote, and h5py as MATLAB 7.3 does: value 10*token + f + f*f/8 + 100*subject +
+// 1000*condition (make.py).
 func TestCellArray(t *testing.T) {
-	s, err := Load([]string{fixture("cells.mat")}, Options{Tokens: []int{6}})
+	for _, name := range []string{"cells", "cells73"} {
+		t.Run(name, func(t *testing.T) { testCells(t, name) })
+	}
+}
+
+func testCells(t *testing.T, name string) {
+	file := fixture(name + ".mat")
+	s, err := Load([]string{file}, Options{Tokens: []int{6}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, r := range s.Runs {
 		got = append(got, fmt.Sprintf("%s %s %d", r.Subject, r.Name, r.Frames))
+	}
+	for i := range got {
+		got[i] = strings.Replace(got[i], name+"{", "cells{", 1)
 	}
 	if want := []string{"cells{1} tc_aal{1,1} 7", "cells{2} tc_aal{2,1} 5", "cells{3} tc_aal{3,1} 7",
 		"cells{1} tc_aal{1,2} 7", "cells{3} tc_aal{3,2} 7"}; !slices.Equal(got, want) {
@@ -35,15 +46,21 @@ func TestCellArray(t *testing.T) {
 	if len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "rows are subjects, columns their runs") {
 		t.Errorf("%q", s.Notes)
 	}
-	s, err = Load([]string{fixture("cells.mat")}, Options{Tokens: []int{6}, Datasets: []string{"tc_aal{*,1}"}})
+	if name == "cells73" { // letters and an empty array of cells are listed beside the matrices
+		_, err = Load([]string{file}, Options{Datasets: []string{"names"}})
+		if want := "names [1 3] cell, nothing [2] empty cell"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+	s, err = Load([]string{file}, Options{Tokens: []int{6}, Datasets: []string{"tc_aal{*,1}"}})
 	if err != nil || len(s.Runs) != 3 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	s, err = Load([]string{fixture("cells.mat")}, Options{Tokens: []int{6}, Datasets: []string{"tc_aal"}})
+	s, err = Load([]string{file}, Options{Tokens: []int{6}, Datasets: []string{"tc_aal"}})
 	if err != nil || len(s.Runs) != 5 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	info, err := Inspect(fixture("cells.mat"), Options{Tokens: []int{6}})
+	info, err := Inspect(file, Options{Tokens: []int{6}})
 	if err != nil || info.Subjects != 3 || info.Runs != 5 || info.Tokens != 6 || info.Frames != 33 ||
 		info.Problem != "" {
 		t.Errorf("%+v, %v", info, err)

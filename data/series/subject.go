@@ -17,10 +17,12 @@ var subjectParts = []*regexp.Regexp{
 	regexp.MustCompile(`(?:^|[^0-9])([0-9]{6})(?:[^0-9]|$)`), // HCP
 }
 
-// Folders that hold one subject's files are called like these.
+// Folders that hold one subject's files are called like these; six digits alone may be a date or the
+// number of a job.
 var (
-	subjectFolder = regexp.MustCompile(`^(sub-[A-Za-z0-9]+|[0-9]{6})$`)
-	bidsFolder    = regexp.MustCompile(`^sub-([A-Za-z0-9]+)$`)
+	bidsFolder = regexp.MustCompile(`^sub-([A-Za-z0-9]+)$`)
+	sixDigits  = regexp.MustCompile(`^[0-9]{6}$`)
+	hcpInside  = []string{"MNINonLinear", "T1w", "unprocessed", "MEG"} // what HCP puts in them
 )
 
 // ParseSubjectPattern compiles a regular expression that finds the subject in the path of a file by
@@ -66,9 +68,8 @@ const (
 )
 
 // inPath finds the subject in the path of a file: what follows "sub-" in its name, as in BIDS; else
-// six digits there, as HCP numbers its subjects; else the nearest folder called sub-NAME or with six
-// digits, as in HCP's 100307/MNINonLinear/Results; else the whole name without what follows its
-// first dot.
+// six digits there, as HCP numbers its subjects; else the nearest folder called sub-NAME or laid out
+// as HCP's 100307/MNINonLinear/Results; else the whole name without what follows its first dot.
 func inPath(file string) found {
 	base := filepath.Base(file)
 	for i, part := range subjectParts {
@@ -76,25 +77,36 @@ func inPath(file string) found {
 			return found{m[1], byName + origin(i)}
 		}
 	}
-	if subject := folderOf(file, subjectFolder); subject != "" {
+	if subject := folderOf(file, true); subject != "" {
 		return found{subject, byFolder}
 	}
 	name, _, _ := strings.Cut(base, ".")
 	return found{name, byStem}
 }
 
-// folderOf returns the subject that the nearest folder above a file names, or nothing.
-func folderOf(file string, names *regexp.Regexp) string {
+// folderOf returns the subject that the nearest folder above a file names, by BIDS or, with hcp, by
+// HCP's layout too; or nothing.
+func folderOf(file string, hcp bool) string {
+	inside := ""
+	for _, folder := range slices.Backward(foldersOf(file)) {
+		if m := bidsFolder.FindStringSubmatch(folder); m != nil {
+			return m[1]
+		}
+		if hcp && sixDigits.MatchString(folder) && slices.Contains(hcpInside, inside) {
+			return folder
+		}
+		inside = folder
+	}
+	return ""
+}
+
+// foldersOf lists the folders above a file, from the root.
+func foldersOf(file string) []string {
 	full, err := filepath.Abs(file)
 	if err != nil {
 		full = file
 	}
-	for _, folder := range slices.Backward(parts(filepath.Dir(full))) {
-		if m := names.FindStringSubmatch(folder); m != nil {
-			return strings.TrimPrefix(m[1], "sub-")
-		}
-	}
-	return ""
+	return parts(filepath.Dir(full))
 }
 
 // parts splits a path into the names of its folders and its file.
@@ -117,9 +129,16 @@ func (f subjectFinder) of(files []string) (map[string]string, []string, error) {
 		return nil, nil, err
 	}
 	names := make(map[string]string, len(files))
-	var byFolders, subjects []string
+	var byFolders, subjects, numbered []string
 	for _, file := range files {
 		names[file] = all[file].subject
+		if all[file].by == byStem {
+			for _, folder := range foldersOf(file) {
+				if sixDigits.MatchString(folder) && !slices.Contains(numbered, folder) {
+					numbered = append(numbered, folder)
+				}
+			}
+		}
 		if all[file].by == byFolder {
 			byFolders = append(byFolders, file)
 			if !slices.Contains(subjects, all[file].subject) {
@@ -127,12 +146,18 @@ func (f subjectFinder) of(files []string) (map[string]string, []string, error) {
 			}
 		}
 	}
-	if byFolders == nil {
-		return names, nil, nil
+	var notes []string
+	if len(numbered) > 1 {
+		notes = append(notes, fmt.Sprintf("folders such as %s and %s are not taken for subjects, as HCP's hold %s, "+
+			"and each file is of a subject of its own name: if they are, say --subject-pattern '/([0-9]{6})/'.",
+			numbered[0], numbered[1], strings.Join(hcpInside[:2], " or ")))
 	}
-	return names, []string{fmt.Sprintf("%s of %s are told by folders, such as %s for %s; "+
+	if byFolders == nil {
+		return names, notes, nil
+	}
+	return names, append(notes, fmt.Sprintf("%s of %s are told by folders, such as %s for %s; "+
 		"--subjects or --subject-pattern says otherwise.", plural.Of(len(subjects), "subject"),
-		plural.Of(len(byFolders), "file"), subjects[0], byFolders[0])}, nil
+		plural.Of(len(byFolders), "file"), subjects[0], byFolders[0])), nil
 }
 
 // one finds the subject of one of the files.
@@ -191,7 +216,7 @@ func checkApart(files []string, all map[string]found) error {
 			continue
 		}
 		if filepath.Dir(before) == filepath.Dir(file) ||
-			one.by == byNumber && folderOf(before, bidsFolder) == folderOf(file, bidsFolder) {
+			one.by == byNumber && folderOf(before, false) == folderOf(file, false) {
 			continue
 		}
 		return fmt.Errorf("%s and %s would be one subject, %q, because their names are alike: say "+

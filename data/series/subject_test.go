@@ -26,6 +26,10 @@ func TestSubjectInPath(t *testing.T) {
 		"/data/sub-project1_old/prices.csv":                        "prices",
 		"/sub-01/100307_rest.npy":                                  "100307",
 		"/1003070/100307_V1/rest.npy":                              "rest",
+		"/scratch/123456/prices.csv":                               "prices", // the number of a job
+		"/240131/100307/T1w/fsaverage/thickness.npy":               "100307",
+		"/scratch/100307/jobs/MNINonLinear/rest.npy":               "rest",
+		"/100307/unprocessed/3T/123456/rest.npy":                   "100307",
 	} {
 		if got := inPath(file).subject; got != want {
 			t.Errorf("%s is of subject %q, want %q", file, got, want)
@@ -55,6 +59,8 @@ func TestSubjectsApart(t *testing.T) {
 		{subjectFinder{}, "/sub-01/r.npy /sub-02/r.npy", "01 02"},
 		{subjectFinder{}, "/sub-01/ses-1/r.npy /sub-01/ses-2/r.npy", "01 01"},
 		{subjectFinder{}, "/sub-01/r_240131.npy /sub-02/r_240131.npy", `"240131"`},
+		{subjectFinder{}, "/jobs/123456/a.npy /jobs/123456/b.npy", "a b"},
+		{subjectFinder{}, "/100307/r.npy /100408/r.npy", "--subject-pattern"},
 		{subjectFinder{pattern: pattern}, "/rest/a/r.npy /rest/b/r.npy", "a b"},
 		{subjectFinder{pattern: pattern}, "/rest/a/sub-01.npy /rest/b/sub-01.npy", "a b"},
 		{subjectFinder{pattern: pattern}, "/rest/a/r.npy /b/r.npy", "finds no subject in /b/r.npy"},
@@ -84,6 +90,23 @@ func TestSubjectsApart(t *testing.T) {
 	for _, bad := range []string{"(", "rest/[0-9]+", "(a)/(b)"} {
 		if p, err := ParseSubjectPattern(bad); err == nil {
 			t.Errorf("%s: %v", bad, p)
+		}
+	}
+}
+
+// Folders with numbers that may be subjects or dates are named; that of one job is not.
+func TestNoteOnNumberedFolders(t *testing.T) {
+	for files, want := range map[string]int{"/100307/a.npy /100408/b.npy": 1, "/123456/a.npy /123456/b.npy": 0,
+		"/100307/MNINonLinear/a.npy /100408/MNINonLinear/b.npy": 0} {
+		_, notes, err := subjectFinder{}.of(strings.Fields(files))
+		count := 0
+		for _, n := range notes {
+			if strings.Contains(n, "such as 100307 and 100408 are not taken for subjects") {
+				count++
+			}
+		}
+		if err != nil || count != want {
+			t.Errorf("%s: %q, %v", files, notes, err)
 		}
 	}
 }

@@ -161,7 +161,7 @@ func TestAttentionAgainstScipy(t *testing.T) {
 }
 
 // Two clear modules of four nodes: of the 70 ways to deal eight labels, 2 reach their modularity.
-func TestPermutationP(t *testing.T) {
+func TestPermutation(t *testing.T) {
 	w := make([]float64, 64)
 	modules := []int{0, 0, 0, 0, 1, 1, 1, 1}
 	for i := range 8 {
@@ -171,8 +171,12 @@ func TestPermutationP(t *testing.T) {
 			}
 		}
 	}
-	p, err := PermutationP(w, modules, 20000, 1)
-	if err != nil || math.Abs(p-2.0/70) > 0.004 {
+	null, err := PermutationNull(w, modules, 20000, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	score, err := ScoreNetwork(w, modules)
+	if p := Reached(null, score.Modularity); err != nil || math.Abs(p-2.0/70) > 0.004 {
 		t.Errorf("%v (%v), want 2/70 = %v", p, err, 2.0/70)
 	}
 }

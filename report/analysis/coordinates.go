@@ -14,7 +14,7 @@ type DistanceMatrix struct {
 	Distance  string     `json:"distance"`
 	Tokens    []string   `json:"tokens"` // names, or positions where there are none
 	Distances [][]Number `json:"distances"`
-	Notes     []string   `json:"notes,omitempty"` // why distances have no value
+	Notes     []string   `json:"-"` // why distances have no value
 
 	Values []float64 `json:"-"` // [n,n]
 }

@@ -11,7 +11,7 @@ type BlockNetwork struct {
 	Block      int    `json:"block"`
 	Modularity Number `json:"modularity"`
 	Clustering Number `json:"clustering"`
-	P          Number `json:"p"` // of the modularity, by permutation; null where none was asked for
+	P          Number `json:"p"` // of the modularity by surrogates; null where none were asked for
 }
 
 // Network are the scores of a model.
@@ -20,32 +20,41 @@ type Network struct {
 	Tokens      int            `json:"tokens"`
 	Modules     int            `json:"modules"`
 	ModulesFrom string         `json:"modules_from"`
-	Modularity  Number         `json:"modularity"` // mean over blocks
-	Clustering  Number         `json:"clustering"` // mean over blocks
+	PlacesFrom  string         `json:"places_from,omitempty"` // of a spatial null
+	Modularity  Number         `json:"modularity"`            // mean over blocks
+	Clustering  Number         `json:"clustering"`            // mean over blocks
 	Blocks      []BlockNetwork `json:"blocks"`
 }
 
 // NetworkOptions say how weights are made and tested.
 type NetworkOptions struct {
 	Distance     metrics.Distance
-	Permutations int // 0 = no test
+	Permutations int    // 0 = no test
+	Null         string // Permute, which is the default, Moran or Spin
 	Seed         uint64
+	Coordinates  string // of tokens, for a spatial null: a file, or grid; empty = those that a run keeps
+	Distances    string // between tokens, in the place of coordinates
 }
 
 // Networks scores the tables of models against the modules of their tokens (metrics.ScorePE). Notes
 // say why a score has no value.
 func Networks(models []*Model, modules string, o NetworkOptions) (out []Network, notes []string, err error) {
-	all := make([]moduleSet, len(models))
+	all, by := make([]moduleSet, len(models)), make([]null, len(models))
 	for i, m := range models {
 		if all[i], err = modulesOf(m, modules); err != nil {
+			return nil, nil, err
+		}
+		if i > 0 && m.Source == models[i-1].Source { // another member
+			by[i] = by[i-1]
+		} else if by[i], err = o.nullOf(m); err != nil {
 			return nil, nil, err
 		}
 	}
 	for i, m := range models {
 		n := Network{Subject: m.Subject, Tokens: m.Tables[0].Tokens,
-			Modules: distinct(all[i].Labels), ModulesFrom: all[i].From}
+			Modules: distinct(all[i].Labels), ModulesFrom: all[i].From, PlacesFrom: by[i].from}
 		for _, t := range m.Tables {
-			b, why, err := o.table(t, all[i])
+			b, why, err := o.table(t, all[i], by[i])
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", m.Source, err)
 			}
@@ -62,7 +71,7 @@ func Networks(models []*Model, modules string, o NetworkOptions) (out []Network,
 }
 
 // table scores a table, and says why a score has no value.
-func (o NetworkOptions) table(t Table, modules moduleSet) (BlockNetwork, string, error) {
+func (o NetworkOptions) table(t Table, modules moduleSet, by null) (BlockNetwork, string, error) {
 	none := BlockNetwork{Block: t.Block, Modularity: None, Clustering: None, P: None}
 	d, err := metrics.Distances(t.Values, t.Tokens, t.Dim, o.Distance)
 	if err != nil {
@@ -71,7 +80,8 @@ func (o NetworkOptions) table(t Table, modules moduleSet) (BlockNetwork, string,
 	if why := noWeights(t, d, o.Distance); why != "" {
 		return none, "no scores: " + why, nil
 	}
-	b, why, err := o.score(metrics.Proximity(d), modules)
+	w := metrics.Proximity(d)
+	b, why, err := o.score(w, modules, o.surrogate(by, t, w, modules))
 	b.Block = t.Block
 	return b, why, err
 }
@@ -100,7 +110,12 @@ func Weights(reference, modules string, o NetworkOptions) (n Network, notes []st
 	if err != nil {
 		return Network{}, nil, err
 	}
-	n = Network{Subject: m.Subject, Tokens: size, Modules: distinct(found.Labels), ModulesFrom: found.From}
+	by, err := o.nullOf(m)
+	if err != nil {
+		return Network{}, nil, err
+	}
+	n = Network{Subject: m.Subject, Tokens: size, Modules: distinct(found.Labels), ModulesFrom: found.From,
+		PlacesFrom: by.from}
 	notes = []string{numberedNames(a), negative(a.Source, a.Data, size)}
 	for at := 0; at < len(a.Data); at += size * size {
 		w := a.Data[at : at+size*size]
@@ -113,7 +128,7 @@ func Weights(reference, modules string, o NetworkOptions) (n Network, notes []st
 				notes = append(notes, a.Source+": the weights are not symmetric; degrees are the sums of rows")
 			}
 		}
-		b, why, err := o.score(w, found)
+		b, why, err := o.score(w, found, o.surrogate(by, Table{}, w, found))
 		if err != nil {
 			return n, nil, fmt.Errorf("%s: %w", a.Source, err)
 		}
@@ -131,13 +146,12 @@ func Weights(reference, modules string, o NetworkOptions) (n Network, notes []st
 }
 
 // score scores weights, and says why a score has no value.
-func (o NetworkOptions) score(w []float64, modules moduleSet) (BlockNetwork, string, error) {
+func (o NetworkOptions) score(w []float64, modules moduleSet, draw metrics.Surrogate) (
+	BlockNetwork, string, error) {
 	s, err := metrics.ScoreNetwork(w, modules.Labels)
 	b := BlockNetwork{Modularity: Number(s.Modularity), Clustering: Number(s.Clustering), P: None}
 	if err == nil && o.Permutations > 0 && b.Modularity.known() {
-		var p float64
-		p, err = metrics.PermutationP(w, modules.Labels, o.Permutations, o.Seed)
-		b.P = Number(p)
+		b.P = Number(metrics.Reached(metrics.Null(draw, o.Permutations, o.Seed), s.Modularity))
 	}
 	return b, noScore(w, modules, b), err
 }

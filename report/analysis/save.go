@@ -48,10 +48,18 @@ func Save(path string, t text.Table) error {
 	return os.WriteFile(path, b.Bytes(), 0o666)
 }
 
-// Table returns the distances as a table with the names of tokens.
-func (d DistanceMatrix) Table() text.Table {
-	n := len(d.Tokens)
-	return text.Table{Columns: d.Tokens, Rows: d.Tokens, Array: array.Array{Shape: []int{n, n}, Data: d.Values}}
+// DistanceTable returns the distances of a model as a table with the names of tokens, or those of
+// several as a stack.
+func DistanceTable(all []DistanceMatrix) text.Table {
+	n := len(all[0].Tokens)
+	t := text.Table{Columns: all[0].Tokens, Rows: all[0].Tokens, Array: array.Array{Shape: []int{n, n}}}
+	if len(all) > 1 {
+		t.Shape = []int{len(all), n, n}
+	}
+	for _, d := range all {
+		t.Data = append(t.Data, d.Values...)
+	}
+	return t
 }
 
 // MapsCSV returns a row a token: its name, its module where modules are known, and its coordinates

@@ -31,6 +31,14 @@ type Group struct {
 	Values  []float64 // one a member; NaN is left out and counted in the note
 	Hollow  []bool    // of Values, those that are drawn hollow; nil for none
 	Beside  []float64 // means of other measures, in the order of Boxes.Beside; NaN draws none
+	Chance  *Chance   // what chance gives; nil for none
+}
+
+// Chance is the null distribution of a test of a group: a grey band behind its box, with a star
+// above where P is below 0.05.
+type Chance struct {
+	Low, High float64 // 2.5 and 97.5 %
+	P         float64
 }
 
 // besideShapes are the signs of Boxes.Beside, with their names in the note.
@@ -75,6 +83,11 @@ func (b Boxes) check() error {
 			return fmt.Errorf("group %q: %d flags of hollow dots for %d values, note %q", g.Label,
 				len(g.Hollow), len(g.Values), b.HollowNote)
 		}
+		if g.Chance != nil {
+			if ch := *g.Chance; !(ch.Low <= ch.High) || math.IsInf(ch.High-ch.Low, 0) || !(ch.P >= 0 && ch.P <= 1) {
+				return fmt.Errorf("group %q: chance from %v to %v with p = %v", g.Label, ch.Low, ch.High, ch.P)
+			}
+		}
 		if len(g.Beside) > len(b.Beside) || len(b.Beside) > len(besideShapes) {
 			return fmt.Errorf(
 				"group %q: %d signs beside the box, of %d that are named and %d that there are",
@@ -89,6 +102,9 @@ func (b Boxes) axis() axis {
 	var values []float64
 	for _, g := range b.Groups {
 		values = append(append(values, finite(g.Values)...), finite(g.Beside)...)
+		if g.Chance != nil {
+			values = append(values, g.Chance.Low, g.Chance.High)
+		}
 	}
 	for _, r := range b.References {
 		values = append(values, r.Y)
@@ -143,6 +159,12 @@ func (b Boxes) note(draw.Canvas) string {
 	}
 	for i, name := range b.Beside {
 		parts = append(parts, besideShapes[i].name+": mean "+name)
+	}
+	if slices.ContainsFunc(b.Groups, func(g Group) bool { return g.Chance != nil }) {
+		parts = append(parts, "grey: 95 % of chance")
+	}
+	if slices.ContainsFunc(b.Groups, func(g Group) bool { return g.Chance != nil && g.Chance.P < 0.05 }) {
+		parts = append(parts, "*: p < .05")
 	}
 	if lo < fewest && hi >= fewest {
 		parts = append(parts, fmt.Sprintf("n < %d: median alone", fewest))
@@ -201,6 +223,15 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 	x := trX(float64(b.i))
 	q := quartiles(values)
 	edge := readable(style.color)
+	if g.Chance != nil {
+		wide := min(0.46*pitch, 2*half)
+		band := rectangle{x - wide, trY(g.Chance.Low), x + wide, trY(g.Chance.High)}
+		fill(c, rgb(0xd9d9d9), band)
+		if g.Chance.P < 0.05 {
+			top := trY(max(g.Chance.High, slices.Max(values)))
+			newWriter(sans(smallSize), ink).centred(c, x, top+smallSize/2, "*")
+		}
+	}
 	if len(values) >= fewest {
 		line := draw.LineStyle{Color: edge, Width: 0.6}
 		lo, hi := whiskers(values, q)

@@ -69,8 +69,8 @@ func ExampleLines() {
 	// Output: testdata/lines.svg
 }
 
-// Three groups of models. One model that did not fit its training data is hollow, and signs beside
-// the boxes show two other means.
+// Three groups of models. One model that did not fit its training data is hollow, signs beside the
+// boxes show two other means, and a grey band what chance gives the last.
 func ExampleBoxes() {
 	fmt.Println(drawn("boxes.svg", 1.8, figure.Boxes{
 		YLabel: "Validation accuracy", References: []figure.Reference{{Label: "chance", Y: 0.25}},
@@ -81,7 +81,8 @@ func ExampleBoxes() {
 			{Label: "1.0", ColorOf: "learn σ=1.0",
 				Values: []float64{0.7, 0.52, 0.81, 0.75, 0.68, 0.25}, Beside: []float64{0.96, 0.9},
 				Hollow: []bool{5: true}},
-			{Label: "rope", Values: []float64{0.5, 0.7, 0.65}, Beside: []float64{0.99, 0.85}},
+			{Label: "rope", Values: []float64{0.5, 0.7, 0.65}, Beside: []float64{0.99, 0.85},
+				Chance: &figure.Chance{Low: 0.2, High: 0.31, P: 0.001}},
 		},
 	}))
 	// Output: testdata/boxes.svg

@@ -31,7 +31,7 @@ type Matrix struct {
 	Min, Max                float64   // of the colours; both 0: of Values. Diverging: -Min = Max
 	BarLabel                string    // what the numbers are, along the colour bar
 	HideBar                 bool      // where another panel has the same colour bar
-	RowLabels, ColumnLabels []string  // none, or one each; thinned out where they are too dense
+	RowLabels, ColumnLabels []string  // none, or one each, perhaps empty; thinned out where too dense
 	Groups                  []int     // of rows, and of columns in a square matrix; from 0; or none
 	GroupNames              []string  // for the legend; none where empty
 	GroupColors             []color.Color
@@ -414,7 +414,7 @@ func (m Matrix) drawLabels(area draw.Canvas, f frame) {
 		}
 	}
 	size := area.Size()
-	every := thin(m.Rows, size.Y, 1.1*smallSize)
+	every := thinLabels(m.RowLabels, size.Y, 1.1*smallSize)
 	for i := 0; i < len(m.RowLabels); i += every {
 		y := area.Max.Y - size.Y*(vg.Length(i)+0.5)/vg.Length(m.Rows)
 		small.left(area, left-small.width(m.RowLabels[i]), y, m.RowLabels[i])
@@ -426,7 +426,7 @@ func (m Matrix) drawLabels(area draw.Canvas, f frame) {
 			need = max(need, small.width(s)+3)
 		}
 	}
-	every = thin(m.Columns, size.X, need)
+	every = thinLabels(m.ColumnLabels, size.X, need)
 	for j := 0; j < len(m.ColumnLabels); j += every {
 		x := area.Min.X + size.X*(vg.Length(j)+0.5)/vg.Length(m.Columns)
 		if f.turned {
@@ -438,6 +438,20 @@ func (m Matrix) drawLabels(area draw.Canvas, f frame) {
 	label.centred(area, area.Min.X+size.X/2, below-f.columns-labelSize*leading/2, m.XLabel)
 	label.up(area, left-f.labels-labelSize*leading/2+1, area.Min.Y+size.Y/2-label.width(m.YLabel)/2,
 		m.YLabel)
+}
+
+// thinLabels is thin of labels of which those that are empty need no room.
+func thinLabels(labels []string, length, need vg.Length) int {
+	pitch, before := len(labels), -len(labels)
+	for i, s := range labels {
+		if s != "" {
+			pitch, before = min(pitch, i-before), i
+		}
+	}
+	if vg.Length(pitch)*length >= need*vg.Length(len(labels)) {
+		return 1
+	}
+	return thin(len(labels), length, need)
 }
 
 // thin returns the step at which n labels, side by side over a length, leave each other the needed

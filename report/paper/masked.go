@@ -86,8 +86,11 @@ func (s *Study) fig4(d *draft) error {
 	d.row(0.8, maskingSchematic(fmt.Sprintf("%d nodes at one time point",
 		models[0].Run.Config.Masked.NMAR.Nodes), models[0].Run.Config))
 	best := byMean(all, modularity, false)
-	d.row(plotHeight, boxes("Modularity of the encodings", "Modularity Q", best, false, modularity),
-		boxes("Clustering of the encodings", "Clustering C", best, false, clustering))
+	q, tests, err := modularityBoxes(best)
+	if err != nil {
+		return err
+	}
+	d.row(plotHeight, q, boxes("Clustering of the encodings", "Clustering C", best, false, clustering))
 	mseGroups := byMean(all, testMSE("0.50"), false)
 	d.row(plotHeight, mseBars(mseGroups, "0.50"))
 	d.row(0.8, scoring(distanceName(models[0])))
@@ -103,6 +106,7 @@ func (s *Study) fig4(d *draft) error {
 			"the paper shows, nodes ordered by module, %s.",
 		models[0].Run.Config.Masked.NMAR.Nodes, models[0].Run.Config.Masked.NMAR.Modules, epochs(
 			models), distanceName(models[0]), nodeOrder(models[0].Run))
+	d.Caption += tests
 	var mse [][]float64
 	for _, g := range all {
 		mse = append(mse, finite(g.values(testMSE("0.50"))))
@@ -114,6 +118,36 @@ func (s *Study) fig4(d *draft) error {
 	}
 	d.table("", perModel("Simulated network", models, maskedColumns...))
 	return nil
+}
+
+// modularityBoxes draws modularity with what chance gives each encoding, and says so in a sentence of
+// the caption. Chance is tested on the first model of a group.
+func modularityBoxes(all []group) (panel figure.Panel, tests string, err error) {
+	b, ok := boxes("Modularity of the encodings", "Modularity Q", all, false, modularity).(figure.Boxes)
+	if !ok {
+		return nil, "", nil
+	}
+	of := map[string]group{}
+	for _, g := range all {
+		of[g.Label] = g
+	}
+	var texts []string
+	for i, drawn := range b.Groups {
+		found, err := of[drawn.ColorOf].Models[0].Chance()
+		if err != nil {
+			return nil, "", err
+		}
+		if found != nil {
+			b.Groups[i].Chance = &figure.Chance{Low: found.Low, High: found.High, P: found.P}
+			texts = append(texts, fmt.Sprintf("%s %s", drawn.Label, pText(found.P)))
+		}
+	}
+	if texts == nil {
+		return b, "", nil
+	}
+	return b, fmt.Sprintf(" Chance: modules dealt to the tokens at random (%d permutations, first block, first seed): "+
+		"%s. Where neighbours are alike, modules of neighbours pass this test too easily.", runs.Surrogates,
+		strings.Join(texts, "; ")), nil
 }
 
 // simulation draws the network that a run was trained on, and the series of some nodes.
@@ -270,6 +304,7 @@ func tokenMatrices(d *draft, all []group, how likeness) ([]figure.Panel, error) 
 				panel.Groups = append(panel.Groups, labels[i])
 			}
 		}
+		panel.RowLabels = tokenTicks(order)
 		panel.GroupColors = networkColors(names)
 		matrices = append(matrices, panel)
 		d.table("_"+how.name+"_"+strings.NewReplacer(".", "", "-", "_").Replace(g.Label),
@@ -283,6 +318,22 @@ func tokenMatrices(d *draft, all []group, how likeness) ([]figure.Panel, error) 
 		panels = append(panels, m)
 	}
 	return panels, nil
+}
+
+// tokenTicks labels the rows of a matrix over tokens: few with their numbers, many by their count at
+// each hundred.
+func tokenTicks(order []int) []string {
+	const few, step = 60, 100
+	labels := make([]string, len(order))
+	for place, token := range order {
+		switch {
+		case len(order) <= few:
+			labels[place] = fmt.Sprint(token)
+		case (place+1)%step == 0:
+			labels[place] = fmt.Sprint(place + 1)
+		}
+	}
+	return labels
 }
 
 // spareDiagonal gives matrices one range of colours, the 1st to the 99th percentile of the values off
@@ -454,9 +505,15 @@ func (s *Study) fmri(d *draft, preset string, level float64, show fmriParts) err
 				"span what is off the diagonal, but for its outermost hundredths."
 		}
 		scored := byMean(all, modularity, false)
-		q, c := boxes("Modularity of the encodings", "Modularity Q", scored, false, modularity),
-			boxes("Clustering of the encodings", "Clustering C", scored, false, clustering)
-		d.Caption += fmt.Sprintf(" Q and C are scored on the %s distance.", distanceName(models[0]))
+		q, tests := boxes("Modularity of the encodings", "Modularity Q", scored, false, modularity), ""
+		if level == 0.5 {
+			var err error
+			if q, tests, err = modularityBoxes(scored); err != nil {
+				return err
+			}
+		}
+		c := boxes("Clustering of the encodings", "Clustering C", scored, false, clustering)
+		d.Caption += fmt.Sprintf(" Q and C are scored on the %s distance.", distanceName(models[0])) + tests
 		if q == nil {
 			d.missing("torchpe train --task fmri --data DIR --modules CAB-NP_LABELKEY.txt",
 				"network scores: the runs know no networks")

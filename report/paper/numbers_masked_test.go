@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -106,7 +107,16 @@ func (w *world) checkTokens(t *testing.T, id, bar string, all []bunch,
 			}
 		}
 		want := columns("token")
-		shown := mark{label: "|", x: []float64{float64(n), float64(n)}, values: [][]float64{nil}}
+		ticks := make([]string, n)
+		for place, i := range order {
+			if n <= 60 {
+				ticks[place] = fmt.Sprint(i)
+			} else if place%100 == 99 {
+				ticks[place] = fmt.Sprint(place + 1)
+			}
+		}
+		shown := mark{label: strings.Join(ticks, " ") + "|", x: []float64{float64(n), float64(n)},
+			values: [][]float64{nil}}
 		for _, i := range order {
 			want[0] = append(want[0], fmt.Sprintf("token_%d", i))
 			row := []any{i}
@@ -121,6 +131,90 @@ func (w *world) checkTokens(t *testing.T, id, bar string, all []bunch,
 			marks: []mark{shown}})
 	}
 	return panels
+}
+
+// checkChance holds the bands of an item's panel of modularity, and the p that its caption prints,
+// against 2,000 deals of the modules that are drawn here. It returns those parts of the caption.
+func (w *world) checkChance(t *testing.T, id string, all []bunch, between func(a, b []float64) float64) []string {
+	t.Helper()
+	drawn := map[string]figure.Group{}
+	for _, row := range w.drafts[id].page.Rows {
+		for _, cell := range row.Cells {
+			if b, ok := cell.Panel.(figure.Boxes); ok && b.YLabel == "Modularity Q" {
+				for _, g := range b.Groups {
+					drawn[g.ColorOf] = g
+				}
+			}
+		}
+	}
+	fragments := []string{"(999 permutations, first block, first seed)"}
+	rng := rand.New(rand.NewPCG(7, 11))
+	for _, b := range falling(all, end("modularity")) {
+		tables, d := b.models[0].tables()
+		if tables == nil {
+			continue
+		}
+		labels, _ := b.models[0].modules()
+		weights := weightsOf(tables[0], len(labels), d, between)
+		q, dealt := shareWithin(weights, labels), slices.Clone(labels)
+		var null []float64
+		reached := 0.0
+		for range 2000 {
+			rng.Shuffle(len(dealt), func(i, j int) { dealt[i], dealt[j] = dealt[j], dealt[i] })
+			null = append(null, shareWithin(weights, dealt))
+			if null[len(null)-1] >= q-1e-12 {
+				reached += 1. / 2000
+			}
+		}
+		slices.Sort(null)
+		band := drawn[b.label].Chance
+		spread := null[1949] - null[50]
+		if band == nil || math.Abs(band.Low-null[50]) > spread/5 || math.Abs(band.High-null[1949]) > spread/5 ||
+			math.Abs(band.P-reached) > 0.08 {
+			t.Errorf("%s: %s: chance is %+v, want %v to %v with p = %v", id, b.label, band, null[50], null[1949],
+				reached)
+			continue
+		}
+		fragments = append(fragments, b.label+" "+chanceOf(band.P))
+	}
+	return fragments
+}
+
+// weightsOf returns 1 less the distances of all rows of a table [n,d], scaled to 0...1.
+func weightsOf(table []float64, n, d int, between func(a, b []float64) float64) [][]float64 {
+	w, largest := make([][]float64, n), 0.0
+	for i := range w {
+		for j := range n {
+			w[i] = append(w[i], between(table[i*d:(i+1)*d], table[j*d:(j+1)*d]))
+			largest = max(largest, w[i][j])
+		}
+	}
+	for i := range w {
+		for j := range w[i] {
+			w[i][j] = 1 - w[i][j]/largest
+		}
+		w[i][i] = 0
+	}
+	return w
+}
+
+// shareWithin is modularity: the sum over modules of the share of weight within less the squared
+// share of degree (Newman and Girvan 2004).
+func shareWithin(w [][]float64, labels []int) (q float64) {
+	within, degree, total := map[int]float64{}, map[int]float64{}, 0.0
+	for i := range w {
+		for j, v := range w[i] {
+			total += v
+			degree[labels[i]] += v
+			if labels[i] == labels[j] {
+				within[labels[i]] += v
+			}
+		}
+	}
+	for label, k := range degree {
+		q += within[label]/total - k/total*k/total
+	}
+	return q
 }
 
 // simulated returns what figure 4 shows of a simulation: its couplings, and the first 100 time
@@ -173,9 +267,9 @@ func fig4Numbers(t *testing.T, w *world) {
 		scoreBoxes(all),
 		[]drawn{errorBars(all, "0.50", "50"), {title: "Modularity"}}, cosines)...)
 	f, df, df2 := w.varianceRatio(all, end("test_mse_by_mask", "0.50"))
-	w.checkCaption(t, "fig4", []string{"15 nodes in 3 modules", "(1200 steps;",
+	w.checkCaption(t, "fig4", append(w.checkChance(t, "fig4", all, apart), "15 nodes in 3 modules", "(1200 steps;",
 		fmt.Sprintf("F(%g, %g) = %.2f, %s (the paper prints F = .24, p = .97).", df, df2, f,
-			chanceOf(upperTail(f, df, df2)))},
+			chanceOf(upperTail(f, df, df2)))),
 		"data seed 4")
 }
 
@@ -237,7 +331,8 @@ func fig6Numbers(t *testing.T, w *world) {
 		"order of the tokens",
 		marks: []mark{{groups: labels}}}, {title: "Modularity"}}, matrices,
 		scoreBoxes(bunches(models)))...)
-	w.checkCaption(t, "fig6", []string{"50 % of the regions masked in training, 1200 steps."},
+	w.checkCaption(t, "fig6", append(w.checkChance(t, "fig6", bunches(models), mirrored),
+		"50 % of the regions masked in training, 1200 steps."),
 		"1 less the distance", "0..1")
 }
 

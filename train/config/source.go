@@ -136,7 +136,7 @@ var sourceSettings = []Setting{
 	{
 		Key: "masked.files.subject_pattern", Flag: "subject-pattern", Tasks: FromFiles, Sweep: Whole,
 		Help: "regular expression that finds the subject in a file's absolute path by its one group, such " +
-			"as 'rest/([^/]+)/' (default: sub-NAME, six digits, else the file's name)",
+			"as 'rest/([^/]+)/' (default: sub-NAME, six digits of HCP, else the file's name)",
 		Value: sourceText(func(s *series.Source) *string { return &s.SubjectPattern }),
 		Check: func(c *Config, bad *Problems) {
 			if !FromFiles.has(c) || c.Masked.Files.SubjectPattern == "" {

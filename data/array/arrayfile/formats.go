@@ -133,23 +133,28 @@ func listCells(file string, of mat.Entry) ([]Entry, error) {
 		if slices.Contains(c.Shape, 0) {
 			continue
 		}
-		cell := Cell{Of: of.Name, Shape: of.Shape}
-		var place []string
-		for rest, k := i, 0; k < len(of.Shape); k++ {
-			cell.Index = append(cell.Index, rest%of.Shape[k]+1)
-			place = append(place, fmt.Sprint(cell.Index[k]))
-			rest /= of.Shape[k]
-		}
-		out = append(out, Entry{Name: of.Name + "{" + strings.Join(place, ",") + "}", Shape: c.Shape,
-			Type: c.Class, Real: true, Cell: cell, load: loading(func(string) (array.Array, error) {
-				return mat.ReadCell(file, of.Name, i)
-			})})
+		out = append(out, cellEntry(of.Name, of.Shape, i, Entry{Shape: c.Shape, Type: c.Class,
+			load: loading(func(string) (array.Array, error) { return mat.ReadCell(file, of.Name, i) })}))
 	}
 	return out, err
 }
 
+// cellEntry makes e the i-th cell, from 0 with the first axis fastest, of a cell array.
+func cellEntry(of string, shape []int, i int, e Entry) Entry {
+	e.Cell, e.Real = Cell{Of: of, Shape: shape}, true
+	var place []string
+	for _, n := range shape {
+		e.Cell.Index = append(e.Cell.Index, i%n+1)
+		place = append(place, fmt.Sprint(i%n+1))
+		i /= n
+	}
+	e.Name = of + "{" + strings.Join(place, ",") + "}"
+	return e
+}
+
 // ListHDF5 lists the datasets of an HDF5 file. Those of MATLAB 7.3 have their axes the other way
-// round; it keeps the contents of cells below #refs#, which are left out, and letters as numbers.
+// round, and letters are numbers. It keeps the contents of cells below #refs#, which are left out;
+// of a cell array with nothing but real numbers the cells are listed in its place, as by ListMAT.
 func ListHDF5(file string, matlab bool) ([]Entry, error) {
 	all, err := hdf5.List(file)
 	var out []Entry
@@ -157,26 +162,83 @@ func ListHDF5(file string, matlab bool) ([]Entry, error) {
 		if strings.HasPrefix(e.Name, "/#") {
 			continue
 		}
-		one := Entry{Name: e.Name, Shape: slices.Clone(e.Shape), Type: e.DType}
-		one.Real = isReal(e.DType) && e.Attributes["MATLAB_class"] != "char"
-		if matlab {
-			one.Name = strings.TrimPrefix(e.Name, "/")
-			slices.Reverse(one.Shape)
+		if !matlab {
+			out = append(out, Entry{Name: e.Name, Shape: e.Shape, Type: e.DType,
+				Real: isReal(e.DType) && e.Attributes[matlabClass] != "char",
+				load: loading(func(name string) (array.Array, error) { return hdf5.Read(file, name) })})
+			continue
 		}
-		one.load = loading(func(string) (array.Array, error) {
-			a, err := hdf5.Read(file, e.Name)
-			if err == nil && matlab {
-				if err := array.NewBudget().Fits(16*int64(len(a.Data)), one.String()); err != nil {
-					return a, fmt.Errorf("%s: %w", file, err)
-				}
-				data := array.FromColumnMajor(a.Data, one.Shape)
-				a = array.Array{Name: one.Name, Shape: one.Shape, Data: data}
+		one := inMATLAB73(file, e)
+		if one.Type == "cell" {
+			cells, err := listCells73(file, e, one, all)
+			if err != nil {
+				return nil, err
 			}
-			return a, err
-		})
+			if cells != nil {
+				out = append(out, cells...)
+				continue
+			}
+		}
 		out = append(out, one)
 	}
 	return out, err
+}
+
+// The attributes of datasets that MATLAB 7.3 writes. An empty one holds its shape.
+const (
+	matlabClass = "MATLAB_class"
+	matlabEmpty = "MATLAB_empty"
+)
+
+// inMATLAB73 describes a dataset as MATLAB shows it.
+func inMATLAB73(file string, e hdf5.Entry) Entry {
+	class := e.Attributes[matlabClass]
+	one := Entry{Name: strings.TrimPrefix(e.Name, "/"), Shape: slices.Clone(e.Shape), Type: e.DType}
+	slices.Reverse(one.Shape)
+	if class == "cell" {
+		one.Type = class
+	}
+	one.Real = isReal(e.DType) && class != "char" && class != "cell"
+	if e.Attributes[matlabEmpty] == "1" {
+		one.Type, one.Real = "empty "+class, false
+	}
+	one.load = func(as Entry) (Array, error) {
+		a, err := hdf5.Read(file, e.Name)
+		if err != nil {
+			return Array{}, err
+		}
+		if err := array.NewBudget().Fits(16*int64(len(a.Data)), as.String()); err != nil {
+			return Array{}, fmt.Errorf("%s: %w", file, err)
+		}
+		data := array.FromColumnMajor(a.Data, one.Shape)
+		return Array{Array: array.Array{Name: as.Name, Shape: one.Shape, Data: data}}, nil
+	}
+	return one
+}
+
+// listCells73 is listCells of MATLAB 7.3, whose cell arrays are references to other datasets of all.
+func listCells73(file string, e hdf5.Entry, of Entry, all []hdf5.Entry) ([]Entry, error) {
+	paths, err := hdf5.References(file, e.Name)
+	if err != nil {
+		return nil, err
+	}
+	byPath := map[string]hdf5.Entry{}
+	for _, d := range all {
+		byPath[d.Name] = d
+	}
+	var out []Entry
+	for i, path := range paths {
+		d, ok := byPath[path]
+		if ok && d.Attributes[matlabEmpty] == "1" {
+			continue
+		}
+		cell := inMATLAB73(file, d)
+		if !ok || !cell.Real {
+			return nil, nil
+		}
+		out = append(out, cellEntry(of.Name, of.Shape, i, cell))
+	}
+	return out, nil
 }
 
 // isReal reports whether a dtype as numpy spells it is of real numbers.

@@ -41,7 +41,7 @@ func (f *file) entry(path string, messages []message) (Entry, bool) {
 	}
 	for _, m := range messages {
 		if m.kind == msgAttribute {
-			if name, text, ok := f.textAttribute(m.data); ok {
+			if name, text, ok := f.attribute(m.data); ok {
 				e.Attributes[name] = text
 			}
 		}
@@ -49,8 +49,8 @@ func (f *file) entry(path string, messages []message) (Entry, bool) {
 	return e, true
 }
 
-// textAttribute takes an attribute message that holds one text of fixed length.
-func (f *file) textAttribute(data []byte) (name, text string, ok bool) {
+// attribute takes an attribute message that holds one text of fixed length or one whole number.
+func (f *file) attribute(data []byte) (name, text string, ok bool) {
 	c := f.cursor(data, "attribute")
 	version, flags := c.u8(), c.u8()
 	nameBytes, typeBytes, spaceBytes := c.u16(), c.u16(), c.u16()
@@ -70,7 +70,7 @@ func (f *file) textAttribute(data []byte) (name, text string, ok bool) {
 	part := func(n int) *cursor { return f.cursor(c.take(padded(n)), "attribute") }
 	name = part(nameBytes).text()
 	t, err := part(typeBytes).datatype(0)
-	if err != nil || t.class != classText {
+	if err != nil || t.class != classText && !(t.class == classInteger && t.exact) {
 		return "", "", false
 	}
 	shape, _, err := part(spaceBytes).dataspace()
@@ -78,6 +78,10 @@ func (f *file) textAttribute(data []byte) (name, text string, ok bool) {
 		return "", "", false
 	}
 	b := c.take(t.bytes)
+	if t.class == classInteger && c.err == nil {
+		v, err := t.get(b)
+		return name, fmt.Sprintf("%.0f", v), err == nil
+	}
 	for len(b) > 0 && (b[len(b)-1] == 0 || b[len(b)-1] == ' ') {
 		b = b[:len(b)-1]
 	}
@@ -191,6 +195,23 @@ func (f *file) readReal(name string) (array.Array, error) {
 		return array.Array{}, named(name, err)
 	}
 	return a, nil
+}
+
+// readReferences returns the addresses that a dataset of object references holds.
+func (f *file) readReferences(name string) (addresses []float64, err error) {
+	d, err := f.dataset(name)
+	if err != nil {
+		return nil, named(name, err)
+	}
+	if d.t.class != classReference || d.t.bytes != 8 || f.offsetBytes != 8 {
+		return nil, named(name, fmt.Errorf("it holds %s of %d bytes; references of 8 bytes to objects can be "+
+			"followed", d.t.dtype, d.t.bytes))
+	}
+	address := &datatype{class: classInteger, bytes: 8, exact: true}
+	if err := d.readAll([]part{{address, 0, &addresses}}); err != nil {
+		return nil, named(name, err)
+	}
+	return addresses, nil
 }
 
 func (f *file) readComplex(name string) (re, im array.Array, err error) {

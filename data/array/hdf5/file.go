@@ -15,8 +15,12 @@ type Entry struct {
 	Name  string // its path in the file, from "/"
 	Shape []int  // empty for a single number
 	// DType is spelled as numpy does ("<f8"), or describes what is no number.
-	DType      string
-	Attributes map[string]string // its attributes that are short texts, such as MATLAB_class
+	DType string
+	// Attributes holds its attributes that are a short text or a whole number, such as MATLAB_class
+	// and MATLAB_empty.
+	Attributes map[string]string
+
+	address uint64 // of its object header
 }
 
 // List returns the datasets of the HDF5 file at path, those that cannot be read among them, without
@@ -30,6 +34,28 @@ func List(path string) ([]Entry, error) {
 		return err
 	})
 	return entries, err
+}
+
+// References returns for each element of a dataset of object references, in row-major order, the
+// path of the dataset that it leads to; empty where it leads to none.
+func References(path, name string) ([]string, error) {
+	var paths []string
+	err := withFile(path, func(f *file) error {
+		addresses, err := f.readReferences(name)
+		if err != nil {
+			return err
+		}
+		entries, err := f.list()
+		at := map[uint64]string{}
+		for _, e := range slices.Backward(entries) {
+			at[e.address] = e.Name
+		}
+		for _, address := range addresses {
+			paths = append(paths, at[uint64(address)])
+		}
+		return err
+	})
+	return paths, err
 }
 
 // Read reads the dataset of real numbers at the path name in the HDF5 file at path. The array is

@@ -45,6 +45,7 @@ func FuzzRead(f *testing.F) {
 				if a, err = opened.readReal(e.Name); err != nil {
 					a, _, err = opened.readComplex(e.Name)
 				}
+				opened.readReferences(e.Name)
 			})
 			if err != nil {
 				continue

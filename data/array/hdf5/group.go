@@ -195,6 +195,7 @@ func (f *file) list() ([]Entry, error) {
 			if !ok || f.failed != nil { // entry takes what it cannot read for damaged
 				return f.failed
 			}
+			e.address = address
 			entries = append(entries, e)
 			size := len(path) + 8*len(e.Shape) + 128
 			for name, text := range e.Attributes {

@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -195,6 +196,24 @@ func TestLinks(t *testing.T) {
 				t.Errorf("%s: reading %s gives %v, want an error with %q", file, name, err, want)
 			}
 		}
+	}
+}
+
+// The cells of a MATLAB 7.3 file that h5py wrote lie below #refs# in another order
+// (data/series/testdata/make.py).
+func TestReferences(t *testing.T) {
+	const file = "../../series/testdata/cells73.mat"
+	got, err := References(file, "tc_aal")
+	if want := "[/#refs#/z /#refs#/y /#refs#/x /#refs#/w /#refs#/v /#refs#/u]"; err != nil || fmt.Sprint(got) != want {
+		t.Errorf("%v, %v; want %s", got, err, want)
+	}
+	if _, err := References(file, "nothing"); err == nil || !strings.Contains(err.Error(), "<u8") {
+		t.Errorf("numbers as references: %v", err)
+	}
+	entries, err := List(file)
+	i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == "/nothing" })
+	if err != nil || i < 0 || entries[i].Attributes["MATLAB_empty"] != "1" {
+		t.Errorf("%+v, %v", entries, err)
 	}
 }
 

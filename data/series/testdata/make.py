@@ -105,3 +105,27 @@ for i in range(3):
         cells[i, j] = (X + 100 * i + 1000 * j)[: FRAMES - 2 * (i == 1)].T
 cells[1, 1] = np.zeros((0, 0))
 scipy.io.savemat("cells.mat", {"tc_aal": cells}, do_compression=True)
+
+# The same as MATLAB 7.3 has it: references to datasets below #refs#, every axis the other way round, an empty cell as the
+# shape of it.
+with h5py.File("cells73.mat", "w", userblock_size=512) as h:
+    refs = h.create_group("#refs#")
+    d = h.create_dataset("tc_aal", (2, 3), dtype=h5py.ref_dtype)
+    d.attrs["MATLAB_class"] = np.bytes_("cell")
+    for k, (i, j) in enumerate((i, j) for j in range(2) for i in range(3)):
+        empty = cells[i, j].size == 0
+        cell = refs.create_dataset("zyxwvu"[k], data=np.zeros(2, "u8") if empty else cells[i, j].T)
+        cell.attrs["MATLAB_class"] = np.bytes_("double")
+        if empty:
+            cell.attrs["MATLAB_empty"] = np.uint8(1)
+        d[j, i] = cell.ref
+    d = h.create_dataset("names", (3, 1), dtype=h5py.ref_dtype)
+    d.attrs["MATLAB_class"] = np.bytes_("cell")
+    for i in range(3):
+        cell = refs.create_dataset(f"n{i}", data=np.array([[115], [49 + i]], "u2"))
+        cell.attrs["MATLAB_class"] = np.bytes_("char")
+        d[i, 0] = cell.ref
+    d = h.create_dataset("nothing", data=np.zeros(2, "u8"))
+    d.attrs["MATLAB_class"], d.attrs["MATLAB_empty"] = np.bytes_("cell"), np.uint8(1)
+with open("cells73.mat", "r+b") as raw:
+    raw.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02IM")

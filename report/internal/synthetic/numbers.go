@@ -214,6 +214,7 @@ func (m maker) tensors(all []probe) (out []safetensors.Tensor, about map[string]
 	if m.Task == "masked" {
 		about["token_names"], about["module_names"] = strings.Join(TokenNames, "\n"), "left\nright"
 		about["test_subjects"] = strings.Join(m.Subjects, "\n")
+		about["token_points"] = m.Places
 	}
 	if m.Task == "fmri" {
 		about["module_names"] = strings.Join(networks, "\n")

@@ -40,6 +40,8 @@ type Run struct {
 	Modules  []int    // of the tokens of masked prediction; one after the other where nil
 	Subjects []string // held out, of task masked: subject i has the error 0.1 (i+1) in all members
 
+	Places string // token_points of task masked; none where empty
+
 	// Edit changes what was made up of a member before it is written; nil changes nothing.
 	Edit func(*Member)
 }

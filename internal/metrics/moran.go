@@ -1,0 +1,102 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Moran holds the eigenvectors of spatial weights between n tokens, from the smoothest to the
+// roughest map over them (Moran's eigenvector maps; Dray, Legendre and Peres-Neto 2006).
+type Moran struct {
+	values  []float64  // [n-1]
+	vectors *mat.Dense // [n,n-1]
+}
+
+// NewMoran decomposes symmetric spatial weights w [n,n], less the means of their rows and columns.
+// The constant map, to which that leaves the eigenvalue 0, is left out; others of eigenvalue 0 stay.
+func NewMoran(w []float64, n int) (*Moran, error) {
+	if n < 3 || len(w) != n*n {
+		return nil, fmt.Errorf("metrics: %d spatial weights of %d tokens: want n x n of 3 or more", len(w), n)
+	}
+	mean, all, size := make([]float64, n), 0.0, 0.0
+	for i, v := range w {
+		if back := w[i%n*n+i/n]; v-v != 0 || v != back {
+			return nil, fmt.Errorf("metrics: the spatial weight of tokens %d and %d is %v, and of %d and %d "+
+				"%v: want finite numbers, the same both ways", i/n, i%n, v, i%n, i/n, back)
+		}
+		mean[i/n] += v / float64(n)
+		all, size = all+v/float64(n*n), math.Hypot(size, v)
+	}
+	centred := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := range i + 1 {
+			// The last term lifts the constant map's eigenvalue above all others, so that it comes out
+			// alone and last whatever else has the eigenvalue 0.
+			centred.SetSym(i, j, w[i*n+j]-mean[i]-mean[j]+all+2*size/float64(n))
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(centred, true) {
+		return nil, errors.New("metrics: the spatial weights have no eigenvectors in float64: scale them")
+	}
+	var ascending mat.Dense
+	eigen.VectorsTo(&ascending)
+	m := &Moran{vectors: mat.NewDense(n, n-1, nil)}
+	for c := range n - 1 {
+		m.values = append(m.values, eigen.Values(nil)[n-2-c])
+		m.vectors.SetCol(c, mat.Col(nil, n-2-c, &ascending))
+	}
+	return m, nil
+}
+
+// flip returns a table [n,d] with the share of each eigenvector, in all columns alike, times its
+// sign [n-1] (Moran spectral randomisation, "singleton" and joint; Wagner and Dray 2015): columns
+// keep their means, their covariances and Moran's I of any combination of them.
+func (m *Moran) flip(table []float64, signs []float64) []float64 {
+	n, _ := m.vectors.Dims()
+	d := len(table) / n
+	x := mat.NewDense(n, d, append([]float64(nil), table...))
+	mean := make([]float64, d)
+	for i, v := range table {
+		mean[i%d] += v / float64(n)
+	}
+	var share mat.Dense
+	share.Mul(m.vectors.T(), x)
+	share.Apply(func(c, _ int, v float64) float64 { return v * signs[c] }, &share)
+	x.Mul(m.vectors, &share)
+	x.Apply(func(_, j int, v float64) float64 { return v + mean[j] }, x)
+	return x.RawMatrix().Data
+}
+
+// Surrogate leaves the modules as they are and draws tables [n,d] that are as smooth over the
+// tokens as the given one: one sign an eigenvector for all columns, so that it does not matter how a
+// table is turned. Their weights are the Proximity of their Distances.
+func (m *Moran) Surrogate(table []float64, kind Distance, modules []int) Surrogate {
+	n := len(modules)
+	signs := make([]float64, len(m.values))
+	return func(rng *rand.Rand) ([]float64, []int) {
+		for i := range signs {
+			signs[i] = float64(2*rng.IntN(2) - 1)
+		}
+		distances, err := Distances(m.flip(table, signs), n, len(table)/n, kind)
+		if err != nil {
+			panic(err) // the given table has distances
+		}
+		return Proximity(distances), modules
+	}
+}
+
+// InverseDistances returns spatial weights 1/d of distances [n,n], and 0 of a token and itself.
+func InverseDistances(d []float64, n int) []float64 {
+	w := make([]float64, len(d))
+	for i, v := range d {
+		if i/n != i%n {
+			w[i] = 1 / v
+		}
+	}
+	return w
+}

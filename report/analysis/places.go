@@ -1,0 +1,151 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"torchpe/data/partition"
+	"torchpe/data/positions"
+	"torchpe/internal/metrics"
+)
+
+// The ways to draw networks whose modules mean nothing.
+const (
+	Permute = "permute" // labels are dealt to the tokens at random
+	Moran   = "moran"   // tables are drawn that are as smooth over where tokens lie (metrics.Moran)
+	Spin    = "spin"    // the sphere on which tokens lie is turned (metrics.Sphere)
+)
+
+// Nulls lists them.
+func Nulls() []string { return []string{Permute, Moran, Spin} }
+
+// places says where the tokens of a model lie.
+type places struct {
+	points    [][]float64 // [tokens][axes], or nil
+	distances []float64   // [tokens,tokens]
+	from      string      // where they come from, in words
+}
+
+// byGrid places tokens on the square grid that they fill row by row.
+const byGrid = "grid"
+
+// errNoPlaces says that nothing says where tokens lie.
+var errNoPlaces = errors.New("nothing says where tokens lie, which a spatial null needs: give " +
+	"--coordinates FILE, or grid for tokens of a square grid, or --distances FILE")
+
+// placesOf returns where a model's tokens lie: by a file of coordinates or of distances, on a grid,
+// or as a run keeps it.
+func (o NetworkOptions) placesOf(m *Model) (places, error) {
+	p, err := o.allPlaces(m)
+	if err != nil {
+		return p, fmt.Errorf("%s: %w", m.Source, err)
+	}
+	n := m.Tables[0].Tokens
+	if p.points == nil {
+		part := make([]float64, 0, n*n)
+		for i := range n {
+			at := (m.from+i)*m.tokens + m.from
+			part = append(part, p.distances[at:at+n]...)
+		}
+		p.distances = part
+		return p, nil
+	}
+	p.points = p.points[m.from : m.from+n]
+	p.distances, err = metrics.Distances(slices.Concat(p.points...), n, len(p.points[0]), metrics.Euclidean)
+	return p, err
+}
+
+func (o NetworkOptions) allPlaces(m *Model) (places, error) {
+	reference, form := o.Coordinates, positions.Coordinates
+	switch {
+	case reference == byGrid:
+		side, err := squareSide(m.tokens)
+		p := places{from: fmt.Sprintf("the %d x %d grid", side, side)}
+		for i := range m.tokens {
+			p.points = append(p.points, []float64{float64(i / max(side, 1)), float64(i % max(side, 1))})
+		}
+		return p, err
+	case o.Distances != "":
+		reference, form = o.Distances, positions.Distances
+	case reference == "" && m.run():
+		if p := m.probes.TokenPoints(m.tokens); p != nil {
+			return places{points: p, from: "the run's coordinates"}, nil
+		}
+	}
+	if reference == "" {
+		return places{}, errNoPlaces
+	}
+	file, err := positions.Read(reference, form)
+	if err != nil {
+		return places{}, err
+	}
+	names := m.Names
+	if len(names) != m.tokens { // those of a part
+		names = nil
+	}
+	placed, err := file.Place(positions.Tokens{Count: m.tokens, Names: names})
+	if err != nil {
+		return places{}, err
+	}
+	p := places{points: placed.Points, from: string(form) + " of " + reference}
+	if form == positions.Distances {
+		p.distances = slices.Concat(placed.Weights...)
+	}
+	return p, nil
+}
+
+// null makes the surrogates of a table's or a matrix's modularity.
+type null struct {
+	name   string
+	moran  *metrics.Moran
+	sphere *metrics.Sphere
+	from   string // where tokens lie, in words
+}
+
+// nullOf prepares the surrogates of a model.
+func (o NetworkOptions) nullOf(m *Model) (null, error) {
+	out := null{name: o.Null}
+	if o.Permutations == 0 || o.Null != Moran && o.Null != Spin {
+		return out, nil
+	}
+	p, err := o.placesOf(m)
+	if err != nil {
+		return out, err
+	}
+	out.from = p.from
+	if o.Null == Moran {
+		n := m.Tables[0].Tokens
+		out.moran, err = metrics.NewMoran(metrics.InverseDistances(p.distances, n), n)
+		return out, err
+	}
+	var right []bool
+	if m.Names != nil {
+		if right, err = partition.Right(m.Names); err != nil {
+			return out, fmt.Errorf("%s: %w", m.Source, err)
+		}
+	}
+	if p.points == nil {
+		return out, fmt.Errorf("%s: a spin needs --coordinates of tokens on a sphere, and no distances", m.Source)
+	}
+	if out.sphere, err = metrics.NewSphere(p.points, right); err != nil {
+		return out, fmt.Errorf("%s: %s: %w; --null moran takes tokens that lie anywhere", m.Source, p.from, err)
+	}
+	out.from += ", one sphere"
+	if right != nil {
+		out.from = p.from + ", a sphere for each hemisphere by the names of tokens"
+	}
+	return out, nil
+}
+
+// surrogate returns how the weights of a table, or weights as they are where the table has no
+// values, are drawn anew.
+func (o NetworkOptions) surrogate(by null, t Table, w []float64, modules moduleSet) metrics.Surrogate {
+	switch {
+	case by.moran != nil:
+		return by.moran.Surrogate(t.Values, o.Distance, modules.Labels)
+	case by.sphere != nil:
+		return by.sphere.Surrogate(w, modules.Labels)
+	}
+	return metrics.Permuted(w, modules.Labels)
+}
