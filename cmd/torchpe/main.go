@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"torchpe/internal/nearest"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -72,9 +73,6 @@ initialization" (Ito et al. 2025, arXiv 2406.08272).`,
 	return root
 }
 
-// otherNames are flags that another command, or other programs, call by another name.
-var otherNames = map[string]string{"dim": "d-model", "d-model": "dim", "width": "d-model"}
-
 // flagError makes a mistake in the flags a usage error that suggests the flag that may be meant.
 func flagError(cmd *cobra.Command, err error) error {
 	hint := ""
@@ -82,7 +80,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		best := nearest.Name(name, names)
-		if other := otherNames[name]; cmd.Flags().Lookup(other) != nil {
+		if other := config.OtherNames[name]; cmd.Flags().Lookup(other) != nil {
 			best = other
 		}
 		if best != "" {

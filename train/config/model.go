@@ -18,6 +18,9 @@ const (
 	maxLayers = 1 << 10
 )
 
+// OtherNames are flags that another command, or other programs, call by another name.
+var OtherNames = map[string]string{"dim": "d-model", "d-model": "dim", "width": "d-model"}
+
 var modelSettings = []Setting{
 	{
 		Key: "layers", Flag: "layers", Usual: true, Help: "blocks",
