@@ -180,10 +180,23 @@ func (s *Sweep) busy(index int) error {
 	return fmt.Errorf("task %d %w", index, ErrBusy)
 }
 
-// heartbeat returns the last one of a task.
+// heartbeat returns the last one of a task, if there is one that can be read.
 func (s *Sweep) heartbeat(index int) (b Heartbeat, ok bool) {
+	b, ok, _ = s.readHeartbeat(index)
+	return b, ok
+}
+
+// readHeartbeat returns the last heartbeat of a task, if there is a whole one, and an error where
+// that cannot be known.
+func (s *Sweep) readHeartbeat(index int) (b Heartbeat, ok bool, err error) {
 	text, err := s.root.ReadFile(taskFile(index, beatFile))
-	return b, err == nil && json.Unmarshal(text, &b) == nil
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, false, nil
+	}
+	if err != nil {
+		return b, false, s.fileError("read", taskFile(index, beatFile), err)
+	}
+	return b, json.Unmarshal(text, &b) == nil, nil
 }
 
 // schedulerJob returns this process's task of a scheduler's job array, such as 1234_5; empty
@@ -205,7 +218,10 @@ func (c *Claim) takeOver(breakLock bool) error {
 		return err
 	}
 	job := schedulerJob()
-	old, found := c.heartbeat(c.Index)
+	old, found, err := c.readHeartbeat(c.Index)
+	if err != nil {
+		return err
+	}
 	if old.Attempt <= c.void {
 		old.Stopped = wasEnded
 	}
@@ -343,8 +359,9 @@ func (s *Sweep) clearFailure(index int, fresh bool) error {
 }
 
 func (c *Claim) removeFailure(fresh bool) error {
-	if c.outcome(c.Index).failure == nil { // another process was faster
-		return nil
+	o := c.outcome(c.Index)
+	if o.failure == nil { // another process was faster, or nothing is known
+		return o.err
 	}
 	if fresh {
 		if err := c.root.RemoveAll(taskFile(c.Index, ensembleDir)); err != nil {

@@ -108,10 +108,15 @@ func trainFake(c *Claim, steps int, pause time.Duration) error {
 	}
 	defer r.Close()
 	first := 0
-	if saved, err := r.LoadCheckpoint(); err == nil {
+	saved, err := r.LoadCheckpoint()
+	switch {
+	case err == nil:
 		first = saved.Step
+		_, err = r.TruncateMetrics(first)
+	case errors.Is(err, runlog.ErrNoCheckpoint):
+		_, err = r.TruncateMetrics(-1)
 	}
-	if _, err := r.TruncateMetrics(first); err != nil {
+	if err != nil {
 		return err
 	}
 	members := must1(runsOf(config))
