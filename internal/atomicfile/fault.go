@@ -24,6 +24,14 @@ func fault(operation, name string) error {
 	return nil
 }
 
+// ReadFile reads a whole file.
+func ReadFile(path string) ([]byte, error) {
+	if err := fault("read", path); err != nil && !errors.Is(err, ErrShort) {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
 // Root is an os.Root of which every operation on files can fail by Fault.
 type Root struct{ *os.Root }
 

@@ -11,37 +11,8 @@ import (
 	"time"
 
 	"torchpe/internal/atomicfile"
+	"torchpe/internal/atomicfile/faulttest"
 )
-
-// faults fails operations on files from the n-th on, or the n-th alone.
-type faults struct {
-	n     int
-	err   error
-	crash bool // all from the n-th on fail: the process is dead
-	done  int
-	log   string // what failed first
-}
-
-var errDead = errors.New("the process is dead")
-
-// during calls f while operations fail.
-func (x *faults) during(f func() error) error {
-	atomicfile.Fault = func(operation, name string) error {
-		if errors.Is(x.err, atomicfile.ErrShort) && operation != "read" {
-			return nil
-		}
-		x.done++
-		if x.done == x.n {
-			x.log = operation + " " + name
-		}
-		if x.done == x.n || x.crash && x.done > x.n {
-			return x.err
-		}
-		return nil
-	}
-	defer func() { atomicfile.Fault = nil }()
-	return f()
-}
 
 // doTask claims a task, trains it and completes it.
 func doTask(s *Sweep, index int) error {
@@ -134,18 +105,17 @@ func TestFaultAtEveryOperation(t *testing.T) {
 	}
 	alone := must1(Open(filepath.Join(base, "alone")))
 	defer alone.Close()
-	for _, fault := range []faults{{err: errDead, crash: true}, {err: syscall.EIO}, {err: atomicfile.ErrShort}} {
+	for _, fault := range []error{faulttest.ErrCrash, syscall.EIO, atomicfile.ErrShort} {
 		for n, more := 1, true; more; n++ {
 			dir := filepath.Join(base, "sweep")
-			x, completed := fault, false
-			x.n = n
-			err := x.during(func() error { return sweepLife(dir, extend, &completed) })
-			if more = x.done >= n; !more {
-				t.Logf("%v: %d operations", x.err, x.done)
+			completed, x := false, &faulttest.Faults{N: n, Err: fault}
+			err := x.During(func() error { return sweepLife(dir, extend, &completed) })
+			if more = x.Done >= n; !more {
+				t.Logf("%v: %d operations", fault, x.Done)
 			}
-			what := fmt.Sprintf("%v at operation %d (%s), which gave %v", x.err, n, x.log, err)
+			what := fmt.Sprintf("%v at operation %d (%s), which gave %v", fault, n, x.First, err)
 			// A failure whose record could not be read is left alone: the next process clears it.
-			if err != nil && !errors.Is(err, x.err) && !errors.Is(err, ErrFailed) {
+			if err != nil && !errors.Is(err, fault) && !errors.Is(err, ErrFailed) {
 				t.Error(what)
 			}
 			s, err := extend(dir)
