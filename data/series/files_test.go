@@ -1,7 +1,9 @@
 package series
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +35,23 @@ func TestFiles(t *testing.T) {
 	}
 	if _, err := Files([]string{dir}, "[a"); err == nil {
 		t.Error("a damaged pattern is taken")
+	}
+	for _, path := range []string{filepath.Join(dir, "none"), "/dev/null"} {
+		if _, err := Files([]string{path}, ""); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	// As where a folder is gone, or must not be read, by the time that its turn comes.
+	if _, err := inFolder(filepath.Join(dir, "none"), "", false); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	want2 := []string{filepath.Join(link, "a/1.h5"), filepath.Join(link, "b/2.h5")}
+	if files, err := Files([]string{link}, ""); err != nil || !slices.Equal(files, want2) {
+		t.Errorf("a link to a folder: %v, %v", files, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "x.npy"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/data/series"
 )
 
 var update = flag.Bool("update", false, "write docs/settings.md and docs/settings.schema.json")
@@ -187,5 +189,50 @@ func TestFilesThatNameASetting(t *testing.T) {
 	}
 	if len(named) < 30 {
 		t.Errorf("only %d settings were found", len(named))
+	}
+}
+
+// What a run of an earlier version has, or a caller of the package may give, is refused or named.
+func TestConfigurationsOfOthers(t *testing.T) {
+	c, err := Preset("nmar", "code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bad Problems
+	c.Complete(&bad)
+	c.Masked.NMAR.Order = ""
+	c.Validate(&bad)
+	if err := bad.Err(); err == nil || !strings.Contains(err.Error(), `masked.nmar.order is ""`) {
+		t.Error(err)
+	}
+	if _, err := parseTokens(nil); err == nil {
+		t.Error("no numbers of tokens are taken")
+	}
+	if got, err := parseTokens([]string{"none"}); err != nil || got != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	files, made, simulated := &series.Source{}, &Surrogate{}, &NMAR{}
+	for task, want := range map[string][4]bool{ // of an NMAR, a surrogate, files, and two of them
+		"nmar": {true, false, false, false}, "fmri": {false, true, true, false}, "masked": {false, false, true, false},
+	} {
+		for i, m := range []MaskedConfig{{NMAR: simulated}, {Surrogate: made}, {Files: files},
+			{NMAR: simulated, Files: files}} {
+			if got := m.hasSourceOf(task); got != want[i] {
+				t.Errorf("task %s, source %d: %v", task, i, got)
+			}
+		}
+	}
+	was, now := c.Clone(), c.Clone()
+	now.Masked.NMAR.Order, was.Masked.NMAR = DrawnOrder, nil
+	for _, pair := range [][2]Config{{was, now}, {now, was}} {
+		all, err := Differences(pair[0], pair[1])
+		if err != nil || len(all) == 0 {
+			t.Errorf("%v, %v", all, err)
+		}
+		for _, d := range all {
+			if none := [2]bool{d.Was == "none", d.Now == "none"}; none[0] == none[1] {
+				t.Errorf("%v: one of them has the data", d)
+			}
+		}
 	}
 }
