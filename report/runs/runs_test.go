@@ -13,6 +13,7 @@ import (
 	"torchpe/data/array/safetensors"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/runs"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -134,7 +135,11 @@ func TestWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(r.SaveCheckpoint(1, []safetensors.Tensor{w, odd}, nil), r.Close()); err != nil {
+	none, err := safetensors.New("w/none", []int{}, []float64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(r.SaveCheckpoint(1, []safetensors.Tensor{w, odd, none}, nil), r.Close()); err != nil {
 		t.Fatal(err)
 	}
 	run, _, err := runs.OpenAny(dir)
@@ -151,7 +156,7 @@ func TestWeights(t *testing.T) {
 			t.Errorf("member %d: %v %v, %v, %v", member, got, shape, ok, err)
 		}
 	}
-	for name, member := range map[string]int{"x": 2, "odd": 0} {
+	for name, member := range map[string]int{"x": 2, "odd": 0, "none": 0} {
 		if _, _, _, err := all.Parameter(name, member); err == nil || !strings.Contains(err.Error(), "2 members") {
 			t.Errorf("%s of member %d: %v", name, member, err)
 		}
@@ -271,5 +276,25 @@ func TestLabel(t *testing.T) {
 	}
 	if got := runs.Label("rope", nil); got != "rope" {
 		t.Error(got)
+	}
+}
+
+// A run of before there was a criterion has fitted where it reached the default one, 99 % in training.
+func TestFitted(t *testing.T) {
+	masked := &runs.Run{}
+	masked.Config.Masked = &config.MaskedConfig{}
+	for i, c := range []struct {
+		run  *runs.Run
+		fit  *runlog.Fit
+		got  float64
+		want string
+	}{
+		{&runs.Run{}, nil, .99, "yes"}, {&runs.Run{}, nil, .98, "no"}, {masked, nil, .99, ""},
+		{masked, &runlog.Fit{Reached: true}, 0, "yes"}, {&runs.Run{}, &runlog.Fit{}, 1, "no"},
+	} {
+		m := runs.Model{Run: c.run, Result: runlog.MemberResult{Fit: c.fit, TrainAccuracy: c.got}}
+		if got := m.FitText(); got != c.want {
+			t.Errorf("case %d: %q, want %q", i, got, c.want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -233,6 +234,58 @@ func TestConfigurationsOfOthers(t *testing.T) {
 			if none := [2]bool{d.Was == "none", d.Now == "none"}; none[0] == none[1] {
 				t.Errorf("%v: one of them has the data", d)
 			}
+		}
+	}
+}
+
+// The least and the greatest value of each number are taken, and what lies beyond is not.
+func TestBounds(t *testing.T) {
+	for _, b := range []struct {
+		flag      string
+		low, high int
+		at        func(c *Config) *int
+	}{
+		{"threads", 0, 4096, func(c *Config) *int { return &c.Threads }},
+		{"layers", 1, maxLayers, func(c *Config) *int { return &c.Layers }},
+		{"heads", 1, maxWidth, func(c *Config) *int { return &c.Heads }},
+		{"d-model", 1, maxWidth, func(c *Config) *int { return &c.DModel }},
+		{"ff-multiple", 1, 1024, func(c *Config) *int { return &c.FFMultiple }},
+		{"batch", 1, 1 << 24, func(c *Config) *int { return &c.Batch }},
+		{"epochs", 1, maxEpochs, func(c *Config) *int { return &c.Epochs }},
+		{"tangent-puzzles", 0, 4096, func(c *Config) *int { return &c.TangentPuzzles }},
+	} {
+		for v, refused := range map[int]bool{b.low - 1: true, b.low: false, b.high: false, b.high + 1: true} {
+			c, err := Preset("quick", "code")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var bad Problems
+			c.Complete(&bad)
+			*b.at(&c) = v
+			c.Validate(&bad)
+			want := "--" + b.flag + ": " + fmt.Sprintf("%g is not in [%g, %g]", float64(v), float64(b.low), float64(b.high))
+			if got := slices.Contains(bad, want); got != refused {
+				t.Errorf("--%s %d: %q", b.flag, v, bad)
+			}
+		}
+	}
+	for sizes, want := range map[[2]int]string{{25, 36}: "", {25, 25}: "--eval-tokens: 25 is given twice",
+		{25, 26}: "--eval-tokens: "} {
+		c, err := Preset("quick", "code")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.EvalTokens = sizes[:]
+		var bad Problems
+		checkTokens(&c, &bad)
+		if want == "" && len(bad) > 0 || want != "" && (len(bad) != 1 || !strings.HasPrefix(bad[0], want)) {
+			t.Errorf("%v: %q", sizes, bad)
+		}
+	}
+	// Earlier versions wrote tensorboard where it was off alone.
+	for text, want := range map[string]bool{`{}`: true, `{"tensorboard":false}`: false} {
+		if c, err := Parse([]byte(text)); err != nil || c.TensorBoard != want {
+			t.Errorf("%s: %v, %v", text, c.TensorBoard, err)
 		}
 	}
 }
