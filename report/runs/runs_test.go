@@ -135,11 +135,11 @@ func TestWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	none, err := safetensors.New("w/none", []int{}, []float64{1})
+	scalar, err := safetensors.New("w/scalar", []int{}, []float64{1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(r.SaveCheckpoint(1, []safetensors.Tensor{w, odd, none}, nil), r.Close()); err != nil {
+	if err := errors.Join(r.SaveCheckpoint(1, []safetensors.Tensor{w, odd, scalar}, nil), r.Close()); err != nil {
 		t.Fatal(err)
 	}
 	run, _, err := runs.OpenAny(dir)
@@ -156,7 +156,7 @@ func TestWeights(t *testing.T) {
 			t.Errorf("member %d: %v %v, %v, %v", member, got, shape, ok, err)
 		}
 	}
-	for name, member := range map[string]int{"x": 2, "odd": 0, "none": 0} {
+	for name, member := range map[string]int{"x": 2, "odd": 0, "scalar": 0} {
 		if _, _, _, err := all.Parameter(name, member); err == nil || !strings.Contains(err.Error(), "2 members") {
 			t.Errorf("%s of member %d: %v", name, member, err)
 		}
