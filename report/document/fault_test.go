@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"torchpe/internal/atomicfile/faulttest"
+	_ "torchpe/internal/golden" // takes the flag of `go test ./report/... -update`
 	"torchpe/report/document"
 	"torchpe/report/table"
 )

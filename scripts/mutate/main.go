@@ -1,7 +1,7 @@
 // Command mutate measures what a package's tests would notice: it changes one place of the code at a
 // time, in an overlay that leaves the tree alone, and runs the tests of the package.
 //
-//	go run ./scripts/mutate [-n 15] [-seed 1] [-v] PACKAGE...
+//	go run ./scripts/mutate [-n 12] [-seed 1] [-v] PACKAGE...
 //
 // It tries n mutants of each package, the same ones for the same seed and code. A mutant that no
 // test notices survives and is printed; the exit code is 1 where less than 97 % are killed. What
@@ -50,7 +50,7 @@ const (
 type tally struct{ tried, killed, equivalent int }
 
 func main() {
-	each := flag.Int("n", 15, "mutants of each package")
+	each := flag.Int("n", 12, "mutants of each package")
 	seed := flag.Int("seed", 1, "which mutants")
 	verbose := flag.Bool("v", false, "print those that are killed too")
 	flag.Parse()

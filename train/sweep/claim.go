@@ -72,6 +72,9 @@ func (d Done) Diverged() (n int) {
 	return n
 }
 
+// now is the wall clock, which may jump and differ between hosts; tests set it.
+var now = time.Now
+
 // Errors of Claim, for errors.Is.
 var (
 	ErrDone   = errors.New("is done")
@@ -226,7 +229,7 @@ func (c *Claim) takeOver(breakLock bool) error {
 		old.Stopped = wasEnded
 	}
 	foreign := found && old.Stopped == "" && old.Host != host && (job == "" || old.Job != job)
-	if foreign && job != "" && old.Job != "" && time.Since(old.Time).Abs() > staleAfter {
+	if foreign && job != "" && old.Job != "" && now().Sub(old.Time).Abs() > staleAfter {
 		foreign = false // the scheduler has given up the old job, and submitted the task again
 	}
 	if foreign && !breakLock {
@@ -251,7 +254,7 @@ func (c *Claim) Beat(first, step, total int) error {
 }
 
 func (c *Claim) writeBeat(b Heartbeat) error {
-	b.Seconds, b.Time = time.Since(c.start).Seconds(), time.Now().UTC()
+	b.Seconds, b.Time = time.Since(c.start).Seconds(), now().UTC()
 	return c.writeJSON(beatFile, b, false)
 }
 
@@ -280,7 +283,7 @@ func (c *Claim) Release() error { return c.lock.Unlock() }
 // Fail records how the task ended, and releases it.
 func (c *Claim) Fail(f Failure) error {
 	f.Task, f.Attempt, f.Host, f.Time = c.Plan.taskHash(c.Index), c.beat.Attempt, c.beat.Host,
-		time.Now().UTC()
+		now().UTC()
 	if f.LastLog == nil {
 		f.LastLog = c.tail(c.Index)
 	}
@@ -323,7 +326,7 @@ func killed(by syscall.Signal) Failure {
 // commit writes the marker that makes the task done.
 func (c *Claim) commit(d Done) error {
 	d.Task, d.Attempt, d.Host, d.Time = c.Plan.taskHash(c.Index), c.beat.Attempt, c.beat.Host,
-		time.Now().UTC()
+		now().UTC()
 	return c.writeJSON(doneFile, d, true)
 }
 

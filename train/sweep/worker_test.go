@@ -22,6 +22,11 @@ func TestMain(m *testing.M) {
 		os.Exit(worker(dir, os.Args[1]))
 	}
 	if dir := os.Getenv(asHistorian); dir != "" {
+		seed, err := strconv.ParseUint(os.Args[2], 10, 64)
+		if err != nil {
+			os.Exit(2)
+		}
+		misfortune(seed)
 		os.Exit(historian(dir, os.Args[1], os.Args[2]))
 	}
 	os.Exit(m.Run())
