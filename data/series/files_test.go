@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/data/array/cifti"
+	"torchpe/data/array/npy"
 )
 
 func TestFiles(t *testing.T) {
@@ -116,5 +119,43 @@ func TestFilesRefusesPipes(t *testing.T) {
 			!strings.Contains(err.Error(), path+": "+want) {
 			t.Errorf("%s: %v", path, err)
 		}
+	}
+}
+
+// Each run of a set is a file with its own frames, which Load reads back.
+func TestFolderOfRuns(t *testing.T) {
+	set := &Set{Frames: 5, Tokens: 2, X: []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, Runs: []Run{
+		{Subject: "a", First: 0, Frames: 2}, {Subject: "b", First: 2, Frames: 3}}}
+	dir := filepath.Join(t.TempDir(), "new")
+	if err := (Folder{Dir: dir, Set: set}).Write(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := Files([]string{dir}, "")
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	for i, file := range files {
+		a, err := npy.Read(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := set.Runs[i]
+		for k, v := range a.Data {
+			if v != float64(r.First*2+k) {
+				t.Errorf("%s: number %d is %v", file, k, v)
+			}
+		}
+		if !slices.Equal(a.Shape, []int{r.Frames, 2}) || !strings.Contains(file, "sub-"+r.Subject) {
+			t.Errorf("%s: %v", file, a.Shape)
+		}
+	}
+	if err := (Folder{Dir: dir, Set: set}).Write(); err == nil {
+		t.Error("files were overwritten")
+	}
+	if err := (Folder{Dir: dir, Set: set, Force: true}).Write(); err != nil {
+		t.Error(err)
+	}
+	if got := describeCIFTI(&cifti.Image{Kind: cifti.Dlabel}); !strings.Contains(got, "0 labels in the first") {
+		t.Error(got)
 	}
 }

@@ -128,7 +128,8 @@ func TestSubjectsOfHCPLayout(t *testing.T) {
 
 // The pieces of which names of subjects are made.
 func TestPiecesOfNames(t *testing.T) {
-	for subject, want := range map[string]string{"sub-01": "01", "A b_c/9z": "Abc9z", "é{@[`^": "unnamed", "": "unnamed",
+	for subject, want := range map[string]string{"sub-01": "01", "A b_c/9z": "Abc9z", "é{@[`^": "unnamed",
+		"":       "unnamed",
 		"aAzZ09": "aAzZ09"} {
 		if got := fileWord(subject); got != want {
 			t.Errorf("%q: %q, want %q", subject, got, want)

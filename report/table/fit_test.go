@@ -86,7 +86,8 @@ func TestTerminalByWidth(t *testing.T) {
 
 // Of a text the end is cut, of a path the beginning, to less than the width.
 func TestCut(t *testing.T) {
-	for text, want := range map[string]string{"abcdef": "abcd…", "abcde": "abcde", "a/bcdef": "…cdef", "a /bcdef": "a /b…"} {
+	for text, want := range map[string]string{"abcdef": "abcd…", "abcde": "abcde", "a/bcdef": "…cdef",
+		"a /bcdef": "a /b…"} {
 		if got := cut(text, 5); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}

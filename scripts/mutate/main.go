@@ -198,7 +198,7 @@ func (p pkg) try(m mutation, changed string) (result, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(dir) //nolint:errcheck // the system's temporary folder is emptied by others
 	file, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
 	path, err := filepath.Abs(m.file)
 	if err != nil {

@@ -225,14 +225,14 @@ func TestConfigurationsOfOthers(t *testing.T) {
 	}
 	was, now := c.Clone(), c.Clone()
 	now.Masked.NMAR.Order, was.Masked.NMAR = DrawnOrder, nil
-	for _, pair := range [][2]Config{{was, now}, {now, was}} {
+	for i, pair := range [][2]Config{{was, now}, {now, was}} {
 		all, err := Differences(pair[0], pair[1])
 		if err != nil || len(all) == 0 {
 			t.Errorf("%v, %v", all, err)
 		}
 		for _, d := range all {
-			if none := [2]bool{d.Was == "none", d.Now == "none"}; none[0] == none[1] {
-				t.Errorf("%v: one of them has the data", d)
+			if d.Was == "none" != (i == 0) || d.Now == "none" != (i == 1) {
+				t.Errorf("%v: the other has the data", d)
 			}
 		}
 	}
@@ -263,7 +263,7 @@ func TestBounds(t *testing.T) {
 			c.Complete(&bad)
 			*b.at(&c) = v
 			c.Validate(&bad)
-			want := "--" + b.flag + ": " + fmt.Sprintf("%g is not in [%g, %g]", float64(v), float64(b.low), float64(b.high))
+			want := fmt.Sprintf("--%s: %g is not in [%g, %g]", b.flag, float64(v), float64(b.low), float64(b.high))
 			if got := slices.Contains(bad, want); got != refused {
 				t.Errorf("--%s %d: %q", b.flag, v, bad)
 			}

@@ -139,7 +139,8 @@ func TestUnreadableIsNotGone(t *testing.T) {
 	}
 	put(t, s, taskFile(1, beatFile),
 		string(must1(json.Marshal(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 1, Time: time.Now()}))))
-	for task, file := range []string{filepath.Join(runsDir, s.Plan.Tasks[0].Runs[0], resultFile), taskFile(1, beatFile)} {
+	result := filepath.Join(runsDir, s.Plan.Tasks[0].Runs[0], resultFile)
+	for task, file := range []string{result, taskFile(1, beatFile)} {
 		atomicfile.Fault = func(_, name string) error {
 			if name == file {
 				return syscall.ESTALE
