@@ -155,7 +155,13 @@ func TestFolderOfRuns(t *testing.T) {
 	if err := (Folder{Dir: dir, Set: set, Force: true}).Write(); err != nil {
 		t.Error(err)
 	}
-	if got := describeCIFTI(&cifti.Image{Kind: cifti.Dlabel}); !strings.Contains(got, "0 labels in the first") {
-		t.Error(got)
+}
+
+func TestLabelsAreDescribed(t *testing.T) {
+	none, two := &cifti.Image{Kind: cifti.Dlabel}, &cifti.Image{Kind: cifti.Dlabel}
+	two.Axes[0].Maps = []cifti.Map{{Name: "m", Labels: map[int]cifti.Label{0: {}, 7: {}}}}
+	if a, b := describeCIFTI(none), describeCIFTI(two); !strings.Contains(a, "0 labels in the first") ||
+		!strings.Contains(b, "(m; 2 labels in the first)") {
+		t.Errorf("%s; %s", a, b)
 	}
 }
