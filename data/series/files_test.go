@@ -165,3 +165,19 @@ func TestLabelsAreDescribed(t *testing.T) {
 		t.Errorf("%s; %s", a, b)
 	}
 }
+
+// The side of a label is that of its vertices in the map that is named, in the first without a name;
+// a label on both sides has none.
+func TestSidesOfLabels(t *testing.T) {
+	labels := &cifti.Image{}
+	labels.Axes[0].Length, labels.Axes[0].Maps = 2, []cifti.Map{{Name: "a"}, {Name: "b"}}
+	labels.Axes[1].Models = []cifti.Model{{Structure: "CIFTI_STRUCTURE_CORTEX_LEFT", Count: 2},
+		{Structure: "CIFTI_STRUCTURE_CORTEX_RIGHT", Offset: 2, Count: 2},
+		{Structure: "CIFTI_STRUCTURE_OTHER", Offset: 4, Count: 1}}
+	labels.Data.Data = []float64{1, 1, 1, 2, 2, 1, 2, 2, 3, 3} // [vertices, maps]
+	for name, want := range map[string]string{"": "L,R,", "a": "L,R,", "b": ",,"} {
+		if got := strings.Join(sidesOf(labels, []int{1, 2, 3}, name), ","); got != want {
+			t.Errorf("map %q: %q, want %q", name, got, want)
+		}
+	}
+}

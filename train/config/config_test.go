@@ -282,6 +282,14 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%v: %q", sizes, bad)
 		}
 	}
+	surrogate := Settings()[slices.IndexFunc(Settings(), func(s Setting) bool { return s.Flag == "surrogate" })]
+	for _, task := range []string{"nmar", "masked", "lst"} {
+		var c Config
+		c.Task = task
+		if err := surrogate.Value.(Of[Surrogate]).Store(&c, Surrogate{}); err == nil {
+			t.Errorf("task %s takes a surrogate", task)
+		}
+	}
 	// Earlier versions wrote tensorboard where it was off alone.
 	for text, want := range map[string]bool{`{}`: true, `{"tensorboard":false}`: false} {
 		if c, err := Parse([]byte(text)); err != nil || c.TensorBoard != want {
