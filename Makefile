@@ -5,7 +5,7 @@ LST ?=
 GO_PACKAGES := ./...
 
 .PHONY: help setup shim build demo reproduce-quick quick test test-race test-libtorch2 \
-  test-cuda-build test-cuda-host lint fuzz nightly gpu-kit bench fixtures clean
+  test-cuda-build test-cuda-host lint fuzz mutate nightly gpu-kit bench fixtures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,13 @@ lint: ## gofmt, go vet and golangci-lint
 
 fuzz: ## fuzz every reader of foreign files, a minute each
 	@scripts/fuzz.sh 60
+
+MUTANTS ?= 12
+SEED ?= 1
+mutate: ## change the code in random places, see that tests fail (MUTANTS=12 a package, SEED=1; 20 minutes)
+	@go run ./scripts/mutate -n $(MUTANTS) -seed $(SEED) ./internal/... ./data/array/text ./data/array/npy \
+	  ./data/partition ./data/positions ./data/masked ./data/nmar ./data/series ./data/hcp/clean ./train/config \
+	  ./train/runlog ./train/sweep ./report/runs ./report/table
 
 nightly: shim ## kills, histories of sweeps and fuzzing for hours: SIGKILL 200 times and more
 	@TORCHPE_KILLS=200 TORCHPE_SWEEP_KILLS=200 TORCHPE_SWEEP_HISTORY=10m go test -count=1 -timeout 5h -v \

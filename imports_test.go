@@ -26,7 +26,7 @@ var floors = [][]string{
 	{"report/figure", "report/table", "report/page", "report/explorer"},
 	{"report/catalogue", "report/document"},
 	{"report/analysis", "report/listing", "report/paper", "report/own"},
-	{"cmd"},
+	{"cmd", "scripts"},
 }
 
 // meet are the floors of which one may not import the other though it lies above: they meet in the

@@ -109,7 +109,7 @@ func TestNoiseMistakesExitWithTwo(t *testing.T) {
 		{[]string{"analyze", "noise", "missing"}, "missing"},
 		{[]string{"analyze", "nois"}, "noise"},
 	} {
-		if _, stderr, code := torchpeIn(t, dir, c.args...); code != exitUsage || !strings.Contains(stderr, c.want) {
+		if _, stderr, code := here(t, dir, c.args...); code != exitUsage || !strings.Contains(stderr, c.want) {
 			t.Errorf("%q: exit code %d, no %q in %s", c.args, code, c.want, stderr)
 		}
 	}

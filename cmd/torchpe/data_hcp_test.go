@@ -28,7 +28,7 @@ func seriesFixture(t *testing.T, name string) string {
 }
 
 func TestHCPInfo(t *testing.T) {
-	out, errs, code := torchpeIn(t, ".", "data", "hcp", "info", "--json", "--tokens", "6",
+	out, errs, code := here(t, ".", "data", "hcp", "info", "--json", "--tokens", "6",
 		seriesFixture(t, "sub-01.ptseries.nii"), seriesFixture(t, "one.h5"))
 	if code != 0 {
 		t.Fatal(errs)
@@ -58,21 +58,21 @@ func TestHCPInfo(t *testing.T) {
 	if err == nil && !strings.HasPrefix(string(sum), h.SHA256) {
 		t.Errorf("SHA-256 %s, sha256sum says %s", h.SHA256, sum)
 	}
-	out, _, code = torchpeIn(t, ".", "data", "hcp", "info", seriesFixture(t, "sub-01.ptseries.nii"))
+	out, _, code = here(t, ".", "data", "hcp", "info", seriesFixture(t, "sub-01.ptseries.nii"))
 	if code != 0 || !strings.Contains(out, "left-first") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	// What fits no known number of tokens is described all the same; what the user says of it must
 	// fit.
-	out, _, code = torchpeIn(t, ".", "data", "hcp", "info", seriesFixture(t, "one.h5"))
+	out, _, code = here(t, ".", "data", "hcp", "info", seriesFixture(t, "one.h5"))
 	if code != 0 || !strings.Contains(out, "[6 7]") || !strings.Contains(out, "no axis of 360 or 718 tokens") {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	_, errs, code = torchpeIn(t, ".", "data", "hcp", "info", "--dataset", "zzz", seriesFixture(t, "frames.npy"))
+	_, errs, code = here(t, ".", "data", "hcp", "info", "--dataset", "zzz", seriesFixture(t, "frames.npy"))
 	if code == 0 || !strings.Contains(errs, "leave --dataset out") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	out, _, code = torchpeIn(t, ".", "data", "hcp", "info", "--names",
+	out, _, code = here(t, ".", "data", "hcp", "info", "--names",
 		seriesFixture(t, "names.txt"), seriesFixture(t, "one.h5"))
 	if code != 0 || !strings.Contains(out, "L_V1_ROI") {
 		t.Errorf("exit %d: %s", code, out)
@@ -88,7 +88,7 @@ func TestHCPWithoutNumbers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, errs, code := torchpeIn(t, dir, "data", "hcp", "info", "--json", "nan.csv")
+	out, errs, code := here(t, dir, "data", "hcp", "info", "--json", "nan.csv")
 	var infos []struct {
 		FirstRow  []*float64 `json:"first_row"`
 		NotFinite int        `json:"not_finite"`
@@ -98,14 +98,14 @@ func TestHCPWithoutNumbers(t *testing.T) {
 		*infos[0].FirstRow[1] != 1 {
 		t.Errorf("exit %d: %s %s", code, out, errs)
 	}
-	out, errs, code = torchpeIn(t, dir, "data", "hcp", "check", "--json", "flat.csv", "--modules", "modules.csv")
+	out, errs, code = here(t, dir, "data", "hcp", "check", "--json", "flat.csv", "--modules", "modules.csv")
 	var c hcp.Report
 	if err := json.Unmarshal([]byte(out), &c); code != 0 || err != nil || c.Modularity != nil ||
 		c.Constant != 2 || c.SD != [2]float64{} ||
 		!strings.Contains(strings.Join(c.Notes, " "), "token 0 (a) of flat.csv, which is 0.1 throughout") {
 		t.Errorf("exit %d: %s %s", code, out, errs)
 	}
-	if out, errs, code = torchpeIn(t, dir, "data", "hcp", "check", "flat.csv", "--modules",
+	if out, errs, code = here(t, dir, "data", "hcp", "check", "flat.csv", "--modules",
 		"modules.csv"); code != 0 || !strings.Contains(out, "no two tokens correlate") ||
 		!strings.Contains(out, "--zscore=false") {
 		t.Errorf("exit %d: %s %s", code, out, errs)
@@ -116,7 +116,7 @@ func TestHCPWithoutNumbers(t *testing.T) {
 func TestHCPConvert(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "npy")
 	modules := seriesFixture(t, "networks.dlabel.nii")
-	out, errs, code := torchpeIn(t, ".", "data", "hcp", "convert",
+	out, errs, code := here(t, ".", "data", "hcp", "convert",
 		seriesFixture(t, "sub-01.ptseries.nii"), seriesFixture(t,
 			"sub-02.ptseries.nii"), "--modules", modules, "--out", dir)
 	if code != 0 {
@@ -143,7 +143,7 @@ func TestHCPConvert(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"data", "hcp", "check", "--json", "--subjects", table, dir}
-	out, errs, code = torchpeIn(t, ".", args...)
+	out, errs, code = here(t, ".", args...)
 	if code != 0 {
 		t.Fatal(errs)
 	}
@@ -163,12 +163,12 @@ func TestHCPConvert(t *testing.T) {
 		t.Error(out)
 	}
 	// It overwrites nothing unasked.
-	_, errs, code = torchpeIn(t, ".", "data", "hcp", "convert", seriesFixture(t, "sub-01.ptseries.nii"), "--out", dir)
+	_, errs, code = here(t, ".", "data", "hcp", "convert", seriesFixture(t, "sub-01.ptseries.nii"), "--out", dir)
 	if code == 0 || !strings.Contains(errs, "--force") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	// Even if asked it leaves no runs of another conversion beside its names.
-	_, errs, code = torchpeIn(t, ".", "data", "hcp", "convert",
+	_, errs, code = here(t, ".", "data", "hcp", "convert",
 		seriesFixture(t, "sub-01.ptseries.nii"), "--out", dir, "--force")
 	if code == 0 || !strings.Contains(errs, "sub-02_run-1.npy exists and is no run of this data") {
 		t.Errorf("exit %d: %s", code, errs)
@@ -178,7 +178,7 @@ func TestHCPConvert(t *testing.T) {
 	}
 	plain := filepath.Join(t.TempDir(), "sub-01.npy")
 	copyFile(t, seriesFixture(t, "frames.npy"), plain)
-	if _, errs, code = torchpeIn(t, ".", "data", "hcp", "convert", plain, "--tokens", "6", "--out",
+	if _, errs, code = here(t, ".", "data", "hcp", "convert", plain, "--tokens", "6", "--out",
 		dir, "--force"); code != 0 {
 		t.Fatal(errs)
 	}
@@ -205,7 +205,7 @@ func TestHCPConvertKeepsSubjectsApart(t *testing.T) {
 		copyFile(t, seriesFixture(t, "frames.npy"), filepath.Join(dir, name))
 	}
 	convert := []string{"data", "hcp", "convert", "p_01.npy", "p01.npy", "--tokens", "6", "--out", "out", "--force"}
-	_, errs, code := torchpeIn(t, dir, convert...)
+	_, errs, code := here(t, dir, convert...)
 	if _, err := os.Stat(filepath.Join(dir, "out")); code == 0 ||
 		!strings.Contains(errs, `"p_01" and "p01"`) || !os.IsNotExist(err) {
 		t.Errorf("exit %d, %v: %s", code, err, errs)
@@ -214,7 +214,7 @@ func TestHCPConvertKeepsSubjectsApart(t *testing.T) {
 		[]byte("subject,file\na,p_01.npy\nb,p01.npy\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code = torchpeIn(t, dir, append(convert, "--subjects", "s.csv")...); code != 0 {
+	if _, errs, code = here(t, dir, append(convert, "--subjects", "s.csv")...); code != 0 {
 		t.Error(errs)
 	}
 	if found, _ := filepath.Glob(filepath.Join(dir, "out", "sub-[ab]_run-1.npy")); len(found) != 2 {
@@ -225,11 +225,11 @@ func TestHCPConvertKeepsSubjectsApart(t *testing.T) {
 // What generate writes is read with its networks.
 func TestHCPGenerateIsRead(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
-	if _, errs, code := torchpeIn(t, ".", "data", "hcp", "generate", "--out", dir, "--surrogate",
+	if _, errs, code := here(t, ".", "data", "hcp", "generate", "--out", dir, "--surrogate",
 		"subjects=2,frames=5"); code != 0 {
 		t.Fatal(errs)
 	}
-	out, errs, code := torchpeIn(t, ".", "data", "hcp", "check", "--json", dir)
+	out, errs, code := here(t, ".", "data", "hcp", "check", "--json", dir)
 	var c hcp.Report
 	if err := json.Unmarshal([]byte(out), &c); code != 0 || err != nil || c.Subjects != 2 ||
 		c.Networks["Default"] != 77 || c.HemisphereOrder != "left-first" ||
@@ -244,7 +244,7 @@ func TestHCPCheckNamesBothFiles(t *testing.T) {
 		[]byte("name,module\nL_V1,1\nL_MST,1\nL_V6,1\nR_V1,2\nR_MST,2\nR_V7,2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, errs, code := torchpeIn(t, ".", "data", "hcp", "check",
+	_, errs, code := here(t, ".", "data", "hcp", "check",
 		seriesFixture(t, "sub-01.ptseries.nii"), "--modules", modules)
 	if code == 0 || !strings.Contains(errs, "sub-01.ptseries.nii") ||
 		!strings.Contains(errs, modules) || !strings.Contains(errs, "R_V6_ROI") {
@@ -255,7 +255,11 @@ func TestHCPCheckNamesBothFiles(t *testing.T) {
 // The command gives numpy's residuals, from text files and from the HDF5 layout of the published
 // pipeline.
 func TestHCPClean(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "data", "hcp", "clean", "testdata", "runs.json"))
+	fixture, err := filepath.Abs("../../data/hcp/clean/testdata/runs.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(fixture)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +307,7 @@ func TestHCPClean(t *testing.T) {
 			}
 		}
 	}
-	out, errs, code := torchpeIn(t, dir, append(args, "clean.npy")...)
+	out, errs, code := here(t, dir, append(args, "clean.npy")...)
 	if code != 0 {
 		t.Fatal(errs)
 	}
@@ -315,7 +319,7 @@ func TestHCPClean(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(a.Data)
-	if _, errs, code = torchpeIn(t, dir, append(args, "clean.csv")...); code != 0 {
+	if _, errs, code = here(t, dir, append(args, "clean.csv")...); code != 0 {
 		t.Fatal(errs)
 	}
 	table, err := text.Read(filepath.Join(dir, "clean.csv"))
@@ -326,7 +330,7 @@ func TestHCPClean(t *testing.T) {
 	// One file may stand for two signals.
 	both := append(slices.Clone(args), "both.npy")
 	both[slices.Index(both, "--ventricles")+1] = both[slices.Index(both, "--wm")+1]
-	if _, errs, code = torchpeIn(t, dir, both...); code != 0 {
+	if _, errs, code = here(t, dir, both...); code != 0 {
 		t.Error(errs)
 	}
 	const python = "/usr/bin/python3"
@@ -343,13 +347,12 @@ with h5py.File("nuisance.h5", "w") as h:
     g["aCompCor_WM"], g["aCompCor_ventricles"] = wm + 0j, csf + 0j
     g["aCompCor_WM_deriv"], g["aCompCor_ventricles_deriv"] = back(wm), back(csf)
 `
-		fixture, _ := filepath.Abs(filepath.Join("..", "..", "data", "hcp", "clean", "testdata", "runs.json"))
 		cmd := exec.Command(python, "-c", script, fixture)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v %s", err, out)
 		}
-		if _, errs, code = torchpeIn(t, dir, "data", "hcp", "clean", "--data", series, "--axes",
+		if _, errs, code = here(t, dir, "data", "hcp", "clean", "--data", series, "--axes",
 			"tokens,frames", "--nuisance", "nuisance.h5", "--run", "rfMRI_REST1_RL", "--out",
 			"again.npy"); code != 0 {
 			t.Fatal(errs)
@@ -364,7 +367,7 @@ with h5py.File("nuisance.h5", "w") as h:
 		if flag == "--run" {
 			missing = append(missing, "r")
 		}
-		if _, errs, code := torchpeIn(t, dir, missing...); code != 2 || !strings.Contains(errs, want) {
+		if _, errs, code := here(t, dir, missing...); code != 2 || !strings.Contains(errs, want) {
 			t.Errorf("%s: exit %d: %s", flag, code, errs)
 		}
 	}

@@ -21,7 +21,7 @@ func TestNMARFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "network")
 	args := []string{"data", "nmar", "generate", "--frames", "3000", "--nodes", "6", "--modules",
 		"2", "--seed", "4", "--json", "--out", dir}
-	out, _, code := torchpeIn(t, ".", args...)
+	out, _, code := here(t, ".", args...)
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, out)
 	}
@@ -86,19 +86,19 @@ func TestNMARFiles(t *testing.T) {
 	if math.Abs(within-described.Within) > 1e-6 || math.Abs(between-described.Between) > 1e-6 {
 		t.Errorf("correlations %g and %g in the file, %+v described", within, between, described)
 	}
-	if _, stderr, code := torchpeIn(t, ".", args...); code != 1 || !strings.Contains(stderr, "--force") {
+	if _, stderr, code := here(t, ".", args...); code != 1 || !strings.Contains(stderr, "--force") {
 		t.Errorf("written twice: exit %d, %s", code, stderr)
 	}
-	if _, stderr, code := torchpeIn(t, ".", "data", "nmar", "show", "--as-printed"); code != 1 ||
+	if _, stderr, code := here(t, ".", "data", "nmar", "show", "--as-printed"); code != 1 ||
 		!strings.Contains(stderr, "spectral radius 1.") {
 		t.Errorf("as printed: exit %d, %s", code, stderr)
 	}
-	if _, stderr, code := torchpeIn(t, ".", "train", "--task", "nmar", "--nmar-scale", "1",
+	if _, stderr, code := here(t, ".", "train", "--task", "nmar", "--nmar-scale", "1",
 		"--quiet", "--out", filepath.Join(dir, "run")); code != 1 || !strings.Contains(stderr, "diverges") ||
 		!strings.Contains(stderr, "spectral radius 1.") || !strings.Contains(stderr, "--nmar-scale") {
 		t.Errorf("training as printed: exit %d, %s", code, stderr)
 	}
-	if _, stderr, code := torchpeIn(t, ".", "data", "nmar", "show", "--nodes", "0", "--noise",
+	if _, stderr, code := here(t, ".", "data", "nmar", "show", "--nodes", "0", "--noise",
 		"-1"); code != 2 || !strings.Contains(stderr, "noise -1") {
 		t.Errorf("bad options: exit %d, %s", code, stderr)
 	}
@@ -120,7 +120,7 @@ func TestNMARStability(t *testing.T) {
 			"lower --scale from 0.6, or leave it out for one over the lags, 0.3333"},
 	} {
 		args := append([]string{"data", "nmar", "show", "--frames", "300"}, test.args...)
-		out, stderr, code := torchpeIn(t, ".", append(args, "--json")...)
+		out, stderr, code := here(t, ".", append(args, "--json")...)
 		var got struct {
 			Radius  float64 `json:"spectral_radius"`
 			Stable  *bool
@@ -137,7 +137,7 @@ func TestNMARStability(t *testing.T) {
 		if (stderr == "") != test.stable || !strings.Contains(stderr, test.stderr) {
 			t.Errorf("%v: stderr %q", test.args, stderr)
 		}
-		out, _, _ = torchpeIn(t, ".", args...)
+		out, _, _ = here(t, ".", args...)
 		lines := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " ")
 		if want := map[bool]string{true: "stable yes",
 			false: "stable no"}[test.stable]; !strings.Contains(lines, want) ||
@@ -153,12 +153,12 @@ func TestZScoreOfTheSurrogate(t *testing.T) {
 	small := []string{"--zscore=false", "--steps", "1", "--batch", "2", "--layers", "1",
 		"--d-model", "16", "--test-frames", "4", "--test-levels", "0.5", "--threads", "1",
 		"--device", "cpu", "--out", filepath.Join(t.TempDir(), "run")}
-	if _, stderr, code := torchpeIn(t, ".", append([]string{"train", "--task", "fmri",
+	if _, stderr, code := here(t, ".", append([]string{"train", "--task", "fmri",
 		"--surrogate", "subjects=2,frames=20"}, small...)...); code != 0 || !strings.Contains(stderr, note) {
 		t.Errorf("surrogate: exit %d, %s", code, stderr)
 	}
 	small[len(small)-1] += "-nmar"
-	if _, stderr, code := torchpeIn(t, ".", append([]string{"train", "--task", "nmar",
+	if _, stderr, code := here(t, ".", append([]string{"train", "--task", "nmar",
 		"--nmar-frames", "200"}, small...)...); code != 0 || strings.Contains(stderr, "--zscore") {
 		t.Errorf("nmar: exit %d, %s", code, stderr)
 	}
@@ -171,7 +171,7 @@ func TestTrainNMAR(t *testing.T) {
 	small := []string{"train", "--task", "nmar", "--nmar-frames", "600", "--test-frames", "40",
 		"--steps", "12", "--batch", "16", "--d-model", "16",
 		"--layers", "2", "--threads", "1", "--device", "cpu"}
-	out, stderr, code := torchpeIn(t, dir, append(small, "--members", "2", "--json", "--out", "run",
+	out, stderr, code := here(t, dir, append(small, "--members", "2", "--json", "--out", "run",
 		"--read-out", "last", "--epochs", "3")...)
 	if code != 0 || !strings.Contains(stderr, "--read-out has no effect on task nmar") ||
 		!strings.Contains(stderr, "--epochs has no effect on task nmar") {
@@ -209,15 +209,15 @@ func TestTrainNMAR(t *testing.T) {
 			t.Errorf("level %s of %s", level, out)
 		}
 	}
-	if out, stderr, code := torchpeIn(t, dir, "train", "--resume", "--out", "run",
+	if out, stderr, code := here(t, dir, "train", "--resume", "--out", "run",
 		"--quiet"); code != 0 || !strings.Contains(out, "baseline: gaussian") {
 		t.Errorf("a finished run: exit %d, %s%s", code, out, stderr)
 	}
-	if _, stderr, code := torchpeIn(t, dir, "train", "--task", "nmr"); code != 2 ||
+	if _, stderr, code := here(t, dir, "train", "--task", "nmr"); code != 2 ||
 		!strings.Contains(stderr, `--task: "nmr"`) || !strings.Contains(stderr, `"nmar"?`) {
 		t.Errorf("an unknown task: exit %d, %s", code, stderr)
 	}
-	if _, stderr, code := torchpeIn(t, dir, append(small, "--mask-level", "0", "--out",
+	if _, stderr, code := here(t, dir, append(small, "--mask-level", "0", "--out",
 		"bad")...); code != 2 || !strings.Contains(stderr, "--mask-level") {
 		t.Errorf("mask level 0: exit %d, %s", code, stderr)
 	}
@@ -225,7 +225,7 @@ func TestTrainNMAR(t *testing.T) {
 
 func TestNMARFigure(t *testing.T) {
 	dir := t.TempDir()
-	if _, errs, code := torchpeIn(t, dir, "data", "nmar", "show", "--figure", "network.pdf",
+	if _, errs, code := here(t, dir, "data", "nmar", "show", "--figure", "network.pdf",
 		"--frames", "300"); code != 0 {
 		t.Fatal(errs)
 	}
@@ -233,7 +233,7 @@ func TestNMARFigure(t *testing.T) {
 		!strings.HasPrefix(string(b), "%PDF-") {
 		t.Errorf("%v", err)
 	}
-	if _, errs, code := torchpeIn(t, dir, "data", "nmar", "show", "--figure",
+	if _, errs, code := here(t, dir, "data", "nmar", "show", "--figure",
 		"network.doc"); code == 0 || !strings.Contains(errs, "pdf, png or svg") {
 		t.Errorf("exit %d: %s", code, errs)
 	}

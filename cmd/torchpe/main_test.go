@@ -173,7 +173,7 @@ func TestMistakesExitWithTwo(t *testing.T) {
 		{[]string{"demo", "--lst", "nowhere"}, []string{"nowhere"}},
 	} {
 		dir := t.TempDir()
-		_, stderr, code := torchpeIn(t, dir, c.args...)
+		_, stderr, code := here(t, dir, c.args...)
 		if code != exitUsage {
 			t.Errorf("%q: exit code %d, want 2: %s", c.args, code, stderr)
 		}

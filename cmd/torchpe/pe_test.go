@@ -17,7 +17,7 @@ import (
 // peRun runs "torchpe pe" in dir, which must succeed.
 func peRun(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	out, errs, code := torchpeIn(t, dir, append([]string{"pe"}, args...)...)
+	out, errs, code := here(t, dir, append([]string{"pe"}, args...)...)
 	if code != exitDone {
 		t.Fatalf("pe %v: exit code %d: %s", args, code, errs)
 	}
@@ -94,7 +94,7 @@ func TestPEValuesOfSinusoids(t *testing.T) {
 			}
 		}
 	}
-	if _, errs, code := torchpeIn(t, dir, "pe", "values", "1d-fixed", "--out",
+	if _, errs, code := here(t, dir, "pe", "values", "1d-fixed", "--out",
 		"p.npy"); code != exitUsage || !strings.Contains(errs, "--force") {
 		t.Errorf("overwritten: %d, %s", code, errs)
 	}
@@ -213,7 +213,7 @@ func TestPEMistakes(t *testing.T) {
 		"no such file":                   "values learn --params none.json --out -",
 		"did you mean \"values\"":        "value",
 	} {
-		out, errs, code := torchpeIn(t, dir, append([]string{"pe"}, strings.Fields(args)...)...)
+		out, errs, code := here(t, dir, append([]string{"pe"}, strings.Fields(args)...)...)
 		if code != exitUsage || !strings.Contains(errs, want) || out != "" {
 			t.Errorf("pe %s: exit code %d, %s%s, want %s", args, code, out, errs, want)
 		}

@@ -60,7 +60,7 @@ func TestPEValuesOfPositionsInAFile(t *testing.T) {
 		"values swin --positions where.csv --tokens 5 --out -":              "4 tokens, and there are 5",
 		"values rope-3d --positions where.csv --positions-as graph --out -": "square",
 	} {
-		if out, errs, code := torchpeIn(t, dir, append([]string{"pe"},
+		if out, errs, code := here(t, dir, append([]string{"pe"},
 			strings.Fields(args)...)...); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("pe %s: exit code %d, %s%s, want %s", args, code, out, errs, want)
 		}
@@ -98,11 +98,11 @@ func TestTrainWithPositions(t *testing.T) {
 		!strings.Contains(errs, "positions.sha256 was") {
 		t.Errorf("another file: %d, %s", code, errs)
 	}
-	if _, errs, code := torchpeIn(t, dir, "train", "--config", "run/config.json", "--positions-as",
+	if _, errs, code := here(t, dir, "train", "--config", "run/config.json", "--positions-as",
 		"coordinates", "--dry-run"); code != exitDone {
 		t.Errorf("another form: %s", errs)
 	}
-	if out, _, _ := torchpeIn(t, dir, "train", "--config", "run/config.json", "--positions", "",
+	if out, _, _ := here(t, dir, "train", "--config", "run/config.json", "--positions", "",
 		"--pe", "learn", "--dry-run"); strings.Contains(out, `"positions"`) {
 		t.Errorf("taken away: %s", out)
 	}

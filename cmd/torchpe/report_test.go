@@ -27,7 +27,7 @@ func TestReportOfTrainedRuns(t *testing.T) {
 			t.Fatal(stderr)
 		}
 	}
-	stdout, stderr, code := torchpeIn(t, dir, "report", "runs", "--out", "made")
+	stdout, stderr, code := here(t, dir, "report", "runs", "--out", "made")
 	if code != 0 || !strings.Contains(stdout, "from 2 runs") ||
 		!strings.Contains(stdout, filepath.Join("made", "index.html")) {
 		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
@@ -41,7 +41,7 @@ func TestReportOfTrainedRuns(t *testing.T) {
 	if err != nil || len(rows) != 3 || rows[0][4] != "cosine" || rows[1][4] == "" || rows[1][6] == "" {
 		t.Errorf("fig3.csv: %v, %v", rows, err)
 	}
-	stdout, stderr, code = torchpeIn(t, dir, "report", "runs", "--out", "made", "--json")
+	stdout, stderr, code = here(t, dir, "report", "runs", "--out", "made", "--json")
 	if code != 0 {
 		t.Fatal(stderr)
 	}
@@ -68,7 +68,7 @@ func TestReportOfTrainedRuns(t *testing.T) {
 		t.Errorf("planned %v", planned)
 	}
 
-	stdout, stderr, code = torchpeIn(t, dir, "report", "compare", "runs/learn", "runs/fixed", "--out", "both")
+	stdout, stderr, code = here(t, dir, "report", "compare", "runs/learn", "runs/fixed", "--out", "both")
 	if code != 0 || !strings.Contains(stdout, "runs/fixed") ||
 		!strings.Contains(stdout, "2d-fixed") || strings.Count(stdout, "runs/learn") != 2 { // of each σ
 
@@ -77,7 +77,7 @@ func TestReportOfTrainedRuns(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "both", "validation.pdf")); err != nil {
 		t.Error(err)
 	}
-	if _, stderr, code = torchpeIn(t, dir, "report", "runs", "--out",
+	if _, stderr, code = here(t, dir, "report", "runs", "--out",
 		"runs/learn"); code != exitUsage || !strings.Contains(stderr, "run directory") {
 		t.Errorf("a report into a run: exit code %d: %s", code, stderr)
 	}
@@ -93,7 +93,7 @@ func TestReportRefuses(t *testing.T) {
 		"at least one":    {"report", "compare"},
 		"no such file":    {"report", "compare", "absent"},
 	} {
-		if _, stderr, code := torchpeIn(t, dir, args...); code != exitUsage || !strings.Contains(stderr, want) {
+		if _, stderr, code := here(t, dir, args...); code != exitUsage || !strings.Contains(stderr, want) {
 			t.Errorf("%v: exit code %d, %s", args, code, stderr)
 		}
 	}
@@ -120,11 +120,11 @@ func TestReportOfOwnData(t *testing.T) {
 		"--layers", "1", "--d-model", "16", "--steps", "10", "--quiet", "--out", "runs/own"); code != 0 {
 		t.Fatal(stderr)
 	}
-	stdout, stderr, code := torchpeIn(t, dir, "report", "runs")
+	stdout, stderr, code := here(t, dir, "report", "runs")
 	if code != 0 || !strings.Contains(stdout, "from 1 run on own data") || strings.Contains(stdout, "missing") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
-	stdout, stderr, code = torchpeIn(t, dir, "analyze", "map", "runs/own")
+	stdout, stderr, code = here(t, dir, "analyze", "map", "runs/own")
 	if code != 0 || !strings.Contains(stdout, "gamma") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}

@@ -38,7 +38,7 @@ func someRuns(t *testing.T, dir string) {
 func TestRunsList(t *testing.T) {
 	dir := t.TempDir()
 	someRuns(t, dir)
-	out, errs, code := torchpeIn(t, dir, "runs", "list", "runs", "--where", "sigma<=0.5,seed=1",
+	out, errs, code := here(t, dir, "runs", "list", "runs", "--where", "sigma<=0.5,seed=1",
 		"--sort", "-d_model", "--json")
 	var got struct{ Rows []map[string]any }
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || len(got.Rows) != 2 {
@@ -48,11 +48,11 @@ func TestRunsList(t *testing.T) {
 		r["status"] != "stopped" || r["steps"] != 0. {
 		t.Errorf("%v", r)
 	}
-	out, errs, code = torchpeIn(t, dir, "runs", "list", "runs", "--columns", "run,sigma", "--csv", "-")
+	out, errs, code = here(t, dir, "runs", "list", "runs", "--columns", "run,sigma", "--csv", "-")
 	if want := "run,sigma\na,0.2\nb,1\nc,0.2\nc,0.2\n"; out != want || code != 0 {
 		t.Errorf("%d: %s%s, want %s", code, out, errs, want)
 	}
-	out, _, code = torchpeIn(t, dir, "runs", "list", "runs", "--csv", "m.csv")
+	out, _, code = here(t, dir, "runs", "list", "runs", "--csv", "m.csv")
 	if code != 0 || out != "m.csv: 4 models\n" {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -60,11 +60,11 @@ func TestRunsList(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "m.csv")); err != nil || !bytes.HasPrefix(text, []byte(want)) {
 		t.Errorf("m.csv: %.80q, %v", text, err)
 	}
-	if out, _, code = torchpeIn(t, dir, "runs", "list", "runs/a", "runs/c"); code != 0 ||
+	if out, _, code = here(t, dir, "runs", "list", "runs/a", "runs/c"); code != 0 ||
 		!strings.Contains(out, "runs/c") || !strings.HasSuffix(out, "3 models of 2 runs\n") {
 		t.Errorf("%d: %s", code, out)
 	}
-	if out, _, code = torchpeIn(t, dir, "report", "compare", "runs/a", "runs/b"); code != 0 ||
+	if out, _, code = here(t, dir, "report", "compare", "runs/a", "runs/b"); code != 0 ||
 		!strings.Contains(out, "d_model") || !strings.Contains(out, "σ") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -86,7 +86,7 @@ func TestRunsMistakesExitWithTwo(t *testing.T) {
 		{[]string{"runs", "rm", "runs/a"}, "--yes"},
 		{[]string{"runs", "rm", "runs", "--where", "sigmma=1", "--yes"}, `did you mean "sigma"`},
 	} {
-		if out, errs, code := torchpeIn(t, dir, v.args...); code != 2 ||
+		if out, errs, code := here(t, dir, v.args...); code != 2 ||
 			!strings.Contains(errs, v.want) || out != "" {
 			t.Errorf("%v: %d, %s%s, want %q", v.args, code, out, errs, v.want)
 		}
@@ -113,7 +113,7 @@ func runsLeft(t *testing.T, dir string) string {
 func TestRunsRemove(t *testing.T) {
 	dir := t.TempDir()
 	someRuns(t, dir)
-	out, _, code := torchpeIn(t, dir, "runs", "rm", "runs", "--where", "sigma=0.2", "--dry-run")
+	out, _, code := here(t, dir, "runs", "rm", "runs", "--where", "sigma=0.2", "--dry-run")
 	if code != 0 || out != "would remove runs/a\nwould remove runs/c\n" || runsLeft(t, dir) != "a b c" {
 		t.Errorf("%d: %s, left: %s", code, out, runsLeft(t, dir))
 	}
@@ -122,7 +122,7 @@ func TestRunsRemove(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, errs, code := torchpeIn(t, dir, "runs", "rm", "runs", "--where", "seed=1", "--yes")
+	out, errs, code := here(t, dir, "runs", "rm", "runs", "--where", "seed=1", "--yes")
 	if code != 1 || out != "removed runs/a\n" || !strings.Contains(errs,
 		"runs/c: --where chooses some") || !strings.Contains(errs, "locked by pid") || runsLeft(t, dir) != "b c" {
 		t.Errorf("%d: %s%s, left: %s", code, out, errs, runsLeft(t, dir))
@@ -134,14 +134,14 @@ func TestRunsRemove(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "runs"), filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code = torchpeIn(t, dir, "runs", "rm", "link", "--yes"); code != 2 ||
+	if _, errs, code = here(t, dir, "runs", "rm", "link", "--yes"); code != 2 ||
 		!strings.Contains(errs, "symbolic link") {
 		t.Errorf("%d: %s", code, errs)
 	}
 	if err := os.Symlink(filepath.Join(dir, "runs", "c"), filepath.Join(dir, "runs", "d")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, code = torchpeIn(t, dir, "runs", "rm", "runs/b", "--yes"); code != 0 || runsLeft(t, dir) != "c d" {
+	if _, _, code = here(t, dir, "runs", "rm", "runs/b", "--yes"); code != 0 || runsLeft(t, dir) != "c d" {
 		t.Errorf("%d, left: %s", code, runsLeft(t, dir))
 	}
 	// On a terminal the command asks.

@@ -20,7 +20,7 @@ func TestSizeFlags(t *testing.T) {
 		{[]string{"--rename-symbols", "true"}, `"data_seed":0,"rename_symbols":true`},
 		{[]string{"--lst-side", "4", "--eval-tokens", "none", "--rename-symbols", "auto"}, `"data_seed":0,"noise"`},
 	} {
-		stdout, stderr, code := torchpeIn(t, t.TempDir(),
+		stdout, stderr, code := here(t, t.TempDir(),
 			append([]string{"train", "--dry-run", "--preset", "quick", "--pe", "rope"}, c.flags...)...)
 		text := strings.Join(strings.Fields(stdout), "")
 		if code != 0 || !strings.Contains(text, c.want) && !strings.Contains(strings.Replace(text,
@@ -48,7 +48,7 @@ func TestSizeFlags(t *testing.T) {
 		{[]string{"--preset", "nmar", "--eval-tokens", "25"}, "task nmar has data of one size"},
 	} {
 		args := append([]string{"train", "--dry-run", "--preset", "quick", "--pe", "rope"}, c.flags...)
-		if _, stderr, code := torchpeIn(t, t.TempDir(), args...); code != 2 || !strings.Contains(stderr, c.want) {
+		if _, stderr, code := here(t, t.TempDir(), args...); code != 2 || !strings.Contains(stderr, c.want) {
 			t.Errorf("%v: exit code %d, %s; want 2 and %q", c.flags, code, stderr, c.want)
 		}
 	}
@@ -70,7 +70,7 @@ func TestTrainAtOtherSizes(t *testing.T) {
 		"25"); code != 2 || !strings.Contains(stderr, "eval_tokens was [9,25] and would be [25]") {
 		t.Errorf("resumed with other sizes: exit code %d, %s", code, stderr)
 	}
-	stdout, stderr, code = torchpeIn(t, dir, "runs", "list", "run")
+	stdout, stderr, code = here(t, dir, "runs", "list", "run")
 	if code != 0 || !strings.Contains(stdout, "at 9 tokens") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -73,6 +74,7 @@ func runTask(out io.Writer, dir string, f taskFlags) error {
 	if err != nil {
 		return err
 	}
+	ctx, stopped := untilSignal(os.Stderr) // first: a task that is claimed must be given up in words
 	claim, err := s.Claim(f.index, f.breakLock)
 	if errors.Is(err, sweep.ErrDone) {
 		_, err = fmt.Fprintf(out, "task %d is done already\n", f.index)
@@ -84,7 +86,7 @@ func runTask(out io.Writer, dir string, f taskFlags) error {
 	if err := redirectOutput(claim); err != nil {
 		return errors.Join(err, claim.Stop("no log"))
 	}
-	return work(claim, config)
+	return work(ctx, claim, config, stopped)
 }
 
 // taskConfig returns the configuration that this process trains.
@@ -118,9 +120,9 @@ func redirectOutput(claim *sweep.Claim) error {
 	return nil
 }
 
-// work trains a claimed task to its end, and gives it up.
-func work(claim *sweep.Claim, c train.Config) error {
-	ctx, stopped := untilSignal(os.Stderr)
+// work trains a claimed task to its end or that of the context, for which stopped gives the exit
+// code, and gives it up.
+func work(ctx context.Context, claim *sweep.Claim, c train.Config, stopped func() int) error {
 	watch := newProgress(os.Stderr, c, false)
 	fmt.Fprintf(os.Stderr, "task %d, attempt %d, pid %d, %s\n", claim.Index, claim.Attempt(),
 		os.Getpid(), time.Now().Format(time.RFC3339))

@@ -94,7 +94,8 @@ func TestDefaultIsStableAndPrintedIsNot(t *testing.T) {
 		}
 		o := DefaultOptions()
 		o.Scale, o.Burn = 1, 0
-		if _, err := Simulate(o, seed); err == nil || !strings.Contains(err.Error(), "diverges") ||
+		if _, err := Simulate(o, seed); err == nil || !strings.Contains(err.Error(), "diverges: node") ||
+			!strings.Contains(err.Error(), "is beyond 1e+06 at time point") ||
 			!strings.Contains(err.Error(), "spectral radius 1.") {
 			t.Errorf("seed %d: as printed, by its scale: %v", seed, err)
 		}
@@ -310,6 +311,25 @@ func TestSeedsAndOptions(t *testing.T) {
 	if got := simulate(t, o, 1).ByModule().Labels; !slices.Equal(got, []int{0, 0, 0, 1, 1, 1, 2, 2}) {
 		t.Errorf("labels of 8 nodes in 3 modules: %v", got)
 	}
+	for what, change := range map[string]func(o *Options){
+		"":                  func(o *Options) { o.Frames, o.Burn = 1<<26, 1<<26 }, // the most that there may be
+		"frames 67108865":   func(o *Options) { o.Frames = 1<<26 + 1 },
+		"burn-in -1":        func(o *Options) { o.Burn = -1 },
+		"noise 0":           func(o *Options) { o.Noise = 0 },
+		"noise +Inf":        func(o *Options) { o.Noise = math.Inf(1) },
+		"scale +Inf":        func(o *Options) { o.Scale = math.Inf(1) },
+		"from 0.02 to +Inf": func(o *Options) { o.Intra[1] = math.Inf(1) },
+	} {
+		o := DefaultOptions()
+		change(&o)
+		if err := o.Validate(); (err == nil) != (what == "") || err != nil && !strings.Contains(err.Error(), what) {
+			t.Errorf("%v, want one with %q", err, what)
+		}
+	}
+	// Loud noise is no divergence.
+	o = DefaultOptions()
+	o.Noise, o.Frames = 1000, 50
+	simulate(t, o, 1)
 	bad := Options{Nodes: 1, Modules: 9, Noise: -1, Scale: math.NaN(), AR: [2]float64{1, 0}}
 	err := bad.Validate()
 	for _, what := range []string{"nodes 1", "modules 9", "lags 0", "frames 0", "noise -1",
@@ -317,5 +337,16 @@ func TestSeedsAndOptions(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%v does not name %q", err, what)
 		}
+	}
+}
+
+// Two nodes with means 1 and 3, and variances 1 and 9 of the samples 0, 1, 2 and 0, 3, 6.
+func TestSummariseByHand(t *testing.T) {
+	s := Simulation{Options: Options{Nodes: 2, Lags: 1}, X: []float32{0, 6, 1, 3, 2, 0}, Labels: []int{0, 0},
+		AR: []float64{0, 0}, Weights: make([]float64, 4)}
+	got := s.Summarise()
+	if got.Mean != [2]float64{1, 3} || got.SD != [2]float64{1, 3} || math.Abs(got.Within+1) > 1e-12 ||
+		!math.IsNaN(got.Between) {
+		t.Errorf("%+v", got)
 	}
 }

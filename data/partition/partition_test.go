@@ -31,6 +31,7 @@ func TestPlain(t *testing.T) {
 		"": "no labels", "1\n2,3\n": "2 cells", "a,b,c\n": "3 cells", "a,1\nb,\n": "no label",
 		"# only\n":             "no labels",
 		"NETWORK\tKEY\nx\t1\n": "GLASSERLABELNAME", "NETWORK\tLABEL\n": "no rows",
+		"LABEL\tNETWORK\na\tx\nb\n": "row 2 has 1 cells, the header 2",
 	} {
 		if _, err := parse("m.txt", text); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "m.txt") {

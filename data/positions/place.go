@@ -447,16 +447,16 @@ func (p Placed) asGraph(source, what string) (Placed, error) {
 	part, alone := make([]int, n), 0
 	for i, row := range p.Weights {
 		part[i] = -1
-		degree := 0
+		joined := false
 		for j, w := range row {
 			if w > 0 {
-				degree++
+				joined = true
 				if j > i {
 					edges++
 				}
 			}
 		}
-		if degree == 0 {
+		if !joined {
 			alone++
 		}
 	}

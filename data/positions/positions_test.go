@@ -155,6 +155,8 @@ func TestMistakes(t *testing.T) {
 		{"two at one place", "2\n1\n2\n", Order, nil, []string{"row 1 and row 3 are both at 2"}},
 		{"two in one cell", "a,0,1\nb,1,1\nc,0,1\n", Auto, abc,
 			[]string{"row 1 (a) and row 3 (c) are both at [0 1]"}},
+		{"two in the second cell", "a,0,1\nb,1,2\nc,1,2\n", Auto, abc,
+			[]string{"row 2 (b) and row 3 (c) are both at [1 2]"}},
 		{"two at one point", "0.5,1\n0,0\n0.5,1\n", Auto, nil,
 			[]string{"row 1 and row 3 are both at [0.5 1]"}},
 		{"a sparse grid", "0,0\n500,3\n2,900\n", Auto, nil, []string{"grid or coordinates",

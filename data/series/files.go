@@ -89,7 +89,8 @@ func checkDistinct(files []string) error {
 
 func inFolder(folder, pattern string, anyKind bool) ([]string, error) {
 	byExtension := map[string][]string{} // all under "" where there is a pattern
-	err := filepath.WalkDir(folder, func(p string, d fs.DirEntry, err error) error {
+	// With the slash a link to a folder is followed.
+	err := filepath.WalkDir(folder+"/", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || d.Name() == namesFile || d.Name() == modulesFile {
 			return err
 		}

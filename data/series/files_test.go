@@ -1,12 +1,17 @@
 package series
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/data/array/cifti"
+	"torchpe/data/array/npy"
 )
 
 func TestFiles(t *testing.T) {
@@ -33,6 +38,23 @@ func TestFiles(t *testing.T) {
 	}
 	if _, err := Files([]string{dir}, "[a"); err == nil {
 		t.Error("a damaged pattern is taken")
+	}
+	for _, path := range []string{filepath.Join(dir, "none"), "/dev/null"} {
+		if _, err := Files([]string{path}, ""); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	// As where a folder is gone, or must not be read, by the time that its turn comes.
+	if _, err := inFolder(filepath.Join(dir, "none"), "", false); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	want2 := []string{filepath.Join(link, "a/1.h5"), filepath.Join(link, "b/2.h5")}
+	if files, err := Files([]string{link}, ""); err != nil || !slices.Equal(files, want2) {
+		t.Errorf("a link to a folder: %v, %v", files, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "x.npy"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -96,6 +118,66 @@ func TestFilesRefusesPipes(t *testing.T) {
 		if _, err := Files([]string{path}, ""); err == nil ||
 			!strings.Contains(err.Error(), path+": "+want) {
 			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// Each run of a set is a file with its own frames, which Load reads back.
+func TestFolderOfRuns(t *testing.T) {
+	set := &Set{Frames: 5, Tokens: 2, X: []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, Runs: []Run{
+		{Subject: "a", First: 0, Frames: 2}, {Subject: "b", First: 2, Frames: 3}}}
+	dir := filepath.Join(t.TempDir(), "new")
+	if err := (Folder{Dir: dir, Set: set}).Write(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := Files([]string{dir}, "")
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	for i, file := range files {
+		a, err := npy.Read(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := set.Runs[i]
+		for k, v := range a.Data {
+			if v != float64(r.First*2+k) {
+				t.Errorf("%s: number %d is %v", file, k, v)
+			}
+		}
+		if !slices.Equal(a.Shape, []int{r.Frames, 2}) || !strings.Contains(file, "sub-"+r.Subject) {
+			t.Errorf("%s: %v", file, a.Shape)
+		}
+	}
+	if err := (Folder{Dir: dir, Set: set}).Write(); err == nil {
+		t.Error("files were overwritten")
+	}
+	if err := (Folder{Dir: dir, Set: set, Force: true}).Write(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLabelsAreDescribed(t *testing.T) {
+	none, two := &cifti.Image{Kind: cifti.Dlabel}, &cifti.Image{Kind: cifti.Dlabel}
+	two.Axes[0].Maps = []cifti.Map{{Name: "m", Labels: map[int]cifti.Label{0: {}, 7: {}}}}
+	if a, b := describeCIFTI(none), describeCIFTI(two); !strings.Contains(a, "0 labels in the first") ||
+		!strings.Contains(b, "(m; 2 labels in the first)") {
+		t.Errorf("%s; %s", a, b)
+	}
+}
+
+// The side of a label is that of its vertices in the map that is named, in the first without a name;
+// a label on both sides has none.
+func TestSidesOfLabels(t *testing.T) {
+	labels := &cifti.Image{}
+	labels.Axes[0].Length, labels.Axes[0].Maps = 2, []cifti.Map{{Name: "a"}, {Name: "b"}}
+	labels.Axes[1].Models = []cifti.Model{{Structure: "CIFTI_STRUCTURE_CORTEX_LEFT", Count: 2},
+		{Structure: "CIFTI_STRUCTURE_CORTEX_RIGHT", Offset: 2, Count: 2},
+		{Structure: "CIFTI_STRUCTURE_OTHER", Offset: 4, Count: 1}}
+	labels.Data.Data = []float64{1, 1, 1, 2, 2, 1, 2, 2, 3, 3} // [vertices, maps]
+	for name, want := range map[string]string{"": "L,R,", "a": "L,R,", "b": ",,"} {
+		if got := strings.Join(sidesOf(labels, []int{1, 2, 3}, name), ","); got != want {
+			t.Errorf("map %q: %q, want %q", name, got, want)
 		}
 	}
 }

@@ -148,3 +148,34 @@ func TestSubjectsOfHCPLayout(t *testing.T) {
 		t.Errorf("%+v, %v", set, err)
 	}
 }
+
+// The pieces of which names of subjects are made.
+func TestPiecesOfNames(t *testing.T) {
+	for subject, want := range map[string]string{"sub-01": "01", "A b_c/9z": "Abc9z", "é{@[`^": "unnamed",
+		"":       "unnamed",
+		"aAzZ09": "aAzZ09"} {
+		if got := fileWord(subject); got != want {
+			t.Errorf("%q: %q, want %q", subject, got, want)
+		}
+	}
+	names := regexp.MustCompile(`^s_(sub-\d+|\d+)_x$`)
+	for file, want := range map[string]string{"/s_1_x/s_sub-7_x/ses/a.npy": "7", "/s_1_x/a.npy": "1"} {
+		if got := folderOf(file, names); got != want {
+			t.Errorf("%s: %q, want %q", file, got, want)
+		}
+	}
+	// MATLAB counts cells down the columns: cell (1, 2, 3) of a 1 x 2 x 3 array is its sixth.
+	for _, c := range []struct {
+		shape, index []int
+		want         int
+	}{{[]int{1, 3}, []int{1, 2}, 2}, {[]int{1, 2, 3}, []int{1, 2, 3}, 6}, {[]int{4, 1}, []int{3, 1}, 3}} {
+		m := matrix{}
+		m.cell.Of, m.cell.Shape, m.cell.Index = "x", c.shape, c.index
+		if got := m.cellSubject(); got != c.want {
+			t.Errorf("cell %v of %v: subject %d, want %d", c.index, c.shape, got, c.want)
+		}
+	}
+	if (&content{}).isOneCellArray() || (matrix{}).cellSubject() != 0 {
+		t.Error("no matrices are a cell array")
+	}
+}

@@ -35,7 +35,7 @@ func WriteAll(files ...File) (err error) {
 	var staged []staging
 	defer func() {
 		for _, s := range staged { // those that were not renamed
-			_ = os.Remove(s.temporary)
+			remove(s.temporary)
 		}
 	}()
 	for _, f := range files {
@@ -49,7 +49,11 @@ func WriteAll(files ...File) (err error) {
 	}
 	for len(staged) > 0 {
 		s := staged[0]
-		if err := os.Rename(s.temporary, s.target); err != nil {
+		err := fault("rename", s.target)
+		if err == nil {
+			err = os.Rename(s.temporary, s.target)
+		}
+		if err != nil {
 			return fmt.Errorf("write %s: %w", s.target, err)
 		}
 		staged = staged[1:]
@@ -109,7 +113,7 @@ func writeBeside(target string, mode fs.FileMode, body func(io.Writer) error) (n
 	defer func() {
 		if err != nil {
 			_ = f.Close()
-			_ = os.Remove(f.Name())
+			remove(f.Name())
 		}
 	}()
 	if err := buffered(f, body); err != nil {
@@ -120,7 +124,7 @@ func writeBeside(target string, mode fs.FileMode, body func(io.Writer) error) (n
 			return "", err
 		}
 	}
-	if err := f.Sync(); err != nil {
+	if err := (&Opened{f}).Sync(); err != nil {
 		return "", err
 	}
 	return f.Name(), f.Close()
@@ -135,6 +139,9 @@ func createBeside(target string) (*os.File, error) {
 	}
 	for try := 0; ; try++ {
 		name := filepath.Join(dir, fmt.Sprintf(".torchpe-%d-%d.tmp", os.Getpid(), try))
+		if err := fault("open", name); err != nil {
+			return nil, err
+		}
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if errors.Is(err, fs.ErrExist) && try < 1000 {
 			continue
@@ -144,11 +151,18 @@ func createBeside(target string) (*os.File, error) {
 }
 
 func buffered(f *os.File, body func(io.Writer) error) error {
-	w := bufio.NewWriter(f)
+	w := bufio.NewWriter(&Opened{f})
 	if err := body(w); err != nil {
 		return err
 	}
 	return w.Flush()
+}
+
+// remove removes a temporary file; the error before is the one to report.
+func remove(name string) {
+	if fault("remove", name) == nil {
+		_ = os.Remove(name)
+	}
 }
 
 // syncDir makes the rename survive a power cut. A file system that cannot sync a directory is no

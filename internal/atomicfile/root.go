@@ -11,7 +11,7 @@ const TempSuffix = ".torchpe-tmp"
 
 // WriteIn replaces the file name below root by text, in one step. A durable file is on disk when
 // WriteIn returns. Of two writers at the same time one wins.
-func WriteIn(root *os.Root, name string, text []byte, durable bool) error {
+func WriteIn(root Root, name string, text []byte, durable bool) error {
 	temp := name + TempSuffix
 	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {

@@ -1,7 +1,6 @@
 package atomicfile
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 )
@@ -9,7 +8,7 @@ import (
 // A file is new, then replaced; what fails leaves the old one and nothing else.
 func TestWriteIn(t *testing.T) {
 	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
+	root, err := OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,6 +63,13 @@ func TestTwoPairs(t *testing.T) {
 	if err != nil || math.Abs(got.Modularity-0.5) > 1e-15 || math.Abs(got.Clustering-1) > 1e-15 {
 		t.Errorf("%+v, %v; want 0.5 and 1", got, err)
 	}
+	// A module of one node has no weight inside and does not count, wherever it stands.
+	w = []float64{9, 0, 0, 0, 9, 1, 0, 1, 9}
+	for _, modules := range [][]int{{1, 5, 5}, {7, 5, 5}} {
+		if got, err := ScoreNetwork(w, modules); err != nil || got.Clustering != 1 {
+			t.Errorf("%+v, %v; want clustering 1", got, err)
+		}
+	}
 }
 
 // Scores depend neither on the order of the nodes nor on the names of the modules nor, being

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -178,5 +179,45 @@ func TestPermutation(t *testing.T) {
 	score, err := ScoreNetwork(w, modules)
 	if p := Reached(null, score.Modularity); err != nil || math.Abs(p-2.0/70) > 0.004 {
 		t.Errorf("%v (%v), want 2/70 = %v", p, err, 2.0/70)
+	}
+}
+
+// What has no answer is refused with the reason.
+func TestTablesRefuse(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	none := [][]float64{{}}
+	map1 := func(weights ...float64) [][]float64 { return [][]float64{weights} }
+	compare := func(a, b [][]float64, examples, rows, n int) error {
+		return second(CompareAttention(a, b, examples, rows, n, EachMap))
+	}
+	_, _, same := PCA([]float64{1, 2, 1, 2}, 2, 2, 1)
+	for i, c := range []struct {
+		want string
+		err  error
+	}{
+		{"all rows are the same", same},
+		{"no distances between 1 tokens", second(ClassicalMDS([]float64{0}, 1, 1))},
+		{"no distances between 2 tokens", second(ClassicalMDS([]float64{0, 1, 1, 0}, 2, 0))},
+		{"1 numbers are no matrix of 1 x 1", second(ToeplitzR2([]float64{1}, 1))},
+		{"3 numbers are no matrix of 2 x 2", second(ToeplitzR2([]float64{1, 2, 3}, 2))},
+		{"element (1, 0) is NaN", second(ToeplitzR2([]float64{1, 2, nan, 4}, 2))},
+		{"element (0, 1) is +Inf", second(ToeplitzR2([]float64{1, inf, 3, 4}, 2))},
+		{"all elements are the same", second(ToeplitzR2([]float64{3, 3, 3, 3}, 2))},
+		{"3 numbers are no table of 2 x 2", second(Gram([]float64{1, 2, 3}, 2, 2))},
+		{"no table of 0 x 1", second(Gram(nil, 0, 1))},
+		{"no table of 1 x 0", second(Gram(nil, 1, 0))},
+		{"attention of 0 and 0 layers", compare(nil, nil, 1, 1, 1)},
+		{"0 examples", compare(none, none, 0, 1, 1)},
+		{"of 0 rows", compare(none, none, 1, 0, 1)},
+		{"of 0", compare(none, none, 1, 1, 0)},
+		{"none below 0", compare(map1(1.5, -.5), map1(.5, .5), 1, 1, 2)},
+		{"none below 0", compare(map1(.5, .5), map1(1.5, -.5), 1, 1, 2)},
+		{"sum to 1.5 and 1", compare(map1(1, .5), map1(.5, .5), 1, 1, 2)},
+		{"sum to 1 and 1.5", compare(map1(.5, .5), map1(1, .5), 1, 1, 2)},
+		{"over 1 and 2", second(jsd([]float64{1}, []float64{.5, .5}))},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("case %d: %v, want %q", i, c.err, c.want)
+		}
 	}
 }

@@ -58,3 +58,12 @@ func TestEpochIsUniform(t *testing.T) {
 		t.Errorf("successive epochs agree in %d places of %d expected", agree, epochs)
 	}
 }
+
+// A run that is resumed by another version goes on in the same order.
+func TestEpochKeepsItsOrder(t *testing.T) {
+	for epoch, want := range [][]int{{4, 7, 5, 2, 1, 3, 0, 6}, {1, 2, 4, 7, 0, 6, 5, 3}} {
+		if got := Epoch(7, epoch, 8); !slices.Equal(got, want) {
+			t.Errorf("epoch %d: %v, want %v", epoch, got, want)
+		}
+	}
+}

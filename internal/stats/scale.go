@@ -12,13 +12,10 @@ func exponent(all ...[]float64) int {
 	largest := 0.0
 	for _, x := range all {
 		for _, v := range x {
-			if v-v != 0 {
-				return 0
-			}
 			largest = max(largest, math.Abs(v))
 		}
 	}
-	_, e := math.Frexp(largest)
+	_, e := math.Frexp(largest) // 0 of what is not finite
 	return e
 }
 

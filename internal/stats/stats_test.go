@@ -144,8 +144,13 @@ func TestHolm(t *testing.T) {
 	if got, err = Holm([]float64{.9, .8}); err != nil || got[0] != 1 || got[1] != 1 {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := Holm([]float64{math.NaN()}); err == nil {
-		t.Error("a NaN is taken")
+	if got, err = Holm([]float64{0, 1}); err != nil || got[0] != 0 || got[1] != 1 {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, p := range []float64{math.NaN(), -1e-300, 1.1, 1.9} {
+		if _, err := Holm([]float64{p}); err == nil {
+			t.Errorf("%v is taken", p)
+		}
 	}
 }
 
@@ -160,6 +165,7 @@ func TestRefusals(t *testing.T) {
 		"one number":      second(welch([]float64{1}, []float64{2, 3})),
 		"one group":       second(ANOVA([]float64{1, 2})),
 		"an empty group":  second(ANOVA([]float64{1, 2}, nil)),
+		"Inf in a group":  second(ANOVA([]float64{1, 2}, []float64{1, math.Inf(1)})),
 		"flat groups":     second(ANOVA([]float64{1, 1}, []float64{2, 2})),
 		"level":           second(MeanInterval([]float64{1, 2}, 1)),
 	} {
@@ -185,5 +191,13 @@ func TestQuantile(t *testing.T) {
 		if got := Quantile(x, q); !near(got, want, 1e-12) {
 			t.Errorf("quantile %v is %v, want %v", q, got, want)
 		}
+	}
+	for _, q := range []float64{-0.1, 1.1, 1.9, math.NaN()} {
+		if got := Quantile(x, q); !math.IsNaN(got) {
+			t.Errorf("quantile %v is %v", q, got)
+		}
+	}
+	if got := Quantile(nil, 0.5); !math.IsNaN(got) {
+		t.Errorf("the median of nothing is %v", got)
 	}
 }

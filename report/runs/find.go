@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"torchpe/internal/atomicfile"
 	"torchpe/internal/plural"
 	"torchpe/train/runlog"
 )
@@ -68,7 +69,13 @@ func Places(root string) (places []Place, skipped []Skipped, err error) {
 		if entry.IsDir() && entry.Name() == "tasks" && isFile(filepath.Join(filepath.Dir(path), "sweep.json")) {
 			return fs.SkipDir
 		}
-		if !entry.IsDir() || !looksLikeRun(path) {
+		if !entry.IsDir() {
+			return nil
+		}
+		if is, err := looksLikeRun(path); err != nil {
+			skipped = append(skipped, Skipped{path, err.Error()})
+			return nil
+		} else if !is {
 			return nil
 		}
 		p := Place{path, filepath.Base(filepath.Clean(path))}
@@ -86,16 +93,21 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// looksLikeRun says whether a directory has a config.json with a schema version.
-func looksLikeRun(dir string) bool {
-	text, err := os.ReadFile(filepath.Join(dir, "config.json"))
+// looksLikeRun says whether a directory has a config.json with a schema version. The error says why
+// that cannot be known.
+func looksLikeRun(dir string) (bool, error) {
+	path := filepath.Join(dir, "config.json")
+	if !isFile(path) {
+		return false, nil
+	}
+	text, err := atomicfile.ReadFile(path)
 	if err != nil {
-		return false
+		return false, fmt.Errorf("config.json: %w", runlog.Cause(err))
 	}
 	var head struct {
 		Schema json.RawMessage `json:"schema"`
 	}
-	return json.Unmarshal(text, &head) == nil && head.Schema != nil
+	return json.Unmarshal(text, &head) == nil && head.Schema != nil, nil
 }
 
 // Open reads the finished run in dir. The error matches runlog.ErrNoResult where it is not

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/array/safetensors"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/runs"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -65,6 +67,105 @@ func TestFind(t *testing.T) {
 	one, _, err := runs.Find(filepath.Join(dir, "a"))
 	if err != nil || len(one) != 1 || one[0].Name != "a" {
 		t.Errorf("a run itself: %v, %v", one, err)
+	}
+}
+
+// Runs by the thousand are read with few files open.
+func TestOpenKeepsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := synthetic.Write(dir, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .5,
+		Seeds: []int{1, 2}, Subjects: []string{"s1", "s2"}}); err != nil {
+		t.Fatal(err)
+	}
+	open := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		return len(entries)
+	}
+	before := open()
+	var run *runs.Run
+	for range 20 {
+		var err error
+		if run, err = runs.Open(filepath.Join(dir, "a")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Probes(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Records(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Weights(); err != nil && !errors.Is(err, runlog.ErrNoCheckpoint) {
+			t.Fatal(err)
+		}
+	}
+	if after := open(); after > before {
+		t.Errorf("%d files are open, were %d", after, before)
+	}
+	p, err := run.Probes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for member := range 2 { // synthetic: subject i has the error 0.1 (i+1)
+		subjects, mse, err := p.SubjectErrors("0.50", member)
+		if err != nil || !slices.Equal(subjects, []string{"s1", "s2"}) || math.Abs(mse[1]-.2) > 1e-6 {
+			t.Errorf("%v, %v, %v", subjects, mse, err)
+		}
+	}
+	if subjects, _, err := p.SubjectErrors("0.49", 0); subjects != nil || err != nil {
+		t.Errorf("a level without numbers: %v, %v", subjects, err)
+	}
+}
+
+// A member's weights are its part of the tensor; a member that is not there is refused.
+func TestWeights(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	r, err := runlog.Create(dir, []byte(`{"task":"lst","members":[{"seed":1},{"seed":2}]}`), runlog.Environment{},
+		runlog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := safetensors.New("w/x", []int{2, 1, 2}, []float64{1, 2, 3, 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	odd, err := safetensors.New("w/odd", []int{3}, []float64{1, 2, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scalar, err := safetensors.New("w/scalar", []int{}, []float64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(r.SaveCheckpoint(1, []safetensors.Tensor{w, odd, scalar}, nil), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	run, _, err := runs.OpenAny(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := run.Weights()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for member, want := range [][]float64{{1, 2}, {3, 4}} {
+		got, shape, ok, err := all.Parameter("x", member)
+		if err != nil || !ok || !slices.Equal(got, want) || !slices.Equal(shape, []int{1, 2}) {
+			t.Errorf("member %d: %v %v, %v, %v", member, got, shape, ok, err)
+		}
+	}
+	for name, member := range map[string]int{"x": 2, "odd": 0, "scalar": 0} {
+		if _, _, _, err := all.Parameter(name, member); err == nil || !strings.Contains(err.Error(), "2 members") {
+			t.Errorf("%s of member %d: %v", name, member, err)
+		}
+	}
+	if _, _, _, err := all.Parameter("x", -1); err == nil {
+		t.Error("member -1 is taken")
+	}
+	if _, _, ok, err := all.Parameter("none", 0); ok || err != nil {
+		t.Errorf("a parameter that is none: %v, %v", ok, err)
 	}
 }
 
@@ -175,5 +276,25 @@ func TestLabel(t *testing.T) {
 	}
 	if got := runs.Label("rope", nil); got != "rope" {
 		t.Error(got)
+	}
+}
+
+// A run of before there was a criterion has fitted where it reached the default one, 99 % in training.
+func TestFitted(t *testing.T) {
+	masked := &runs.Run{}
+	masked.Config.Masked = &config.MaskedConfig{}
+	for i, c := range []struct {
+		run  *runs.Run
+		fit  *runlog.Fit
+		got  float64
+		want string
+	}{
+		{&runs.Run{}, nil, .99, "yes"}, {&runs.Run{}, nil, .98, "no"}, {masked, nil, .99, ""},
+		{masked, &runlog.Fit{Reached: true}, 0, "yes"}, {&runs.Run{}, &runlog.Fit{}, 1, "no"},
+	} {
+		m := runs.Model{Run: c.run, Result: runlog.MemberResult{Fit: c.fit, TrainAccuracy: c.got}}
+		if got := m.FitText(); got != c.want {
+			t.Errorf("case %d: %q, want %q", i, got, c.want)
+		}
 	}
 }

@@ -83,3 +83,13 @@ func TestTerminalByWidth(t *testing.T) {
 		t.Errorf("one row at 60 columns is not turned:\n%s", turned)
 	}
 }
+
+// Of a text the end is cut, of a path the beginning, to less than the width.
+func TestCut(t *testing.T) {
+	for text, want := range map[string]string{"abcdef": "abcd…", "abcde": "abcde", "a/bcdef": "…cdef",
+		"a /bcdef": "a /b…"} {
+		if got := cut(text, 5); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -120,6 +120,7 @@ func TestFaults(t *testing.T) {
 		"row 1 has 2 cells for 1":   {Columns: one, Rows: []Row{{Count(1), Count(2)}}},
 		"-1 decimals":               {Columns: []Column{{Name: "a", Decimals: -1}}},
 		"p-value 1.5":               {Columns: one, Rows: []Row{{P(1.5)}}},
+		"row 2, column 1 (a)":       {Columns: one, Rows: []Row{{P(1)}, {P(-1)}}},
 		"standard deviation -1":     {Columns: one, Rows: []Row{{MeanSD(0, -1)}}},
 		`name "IID test"`:           {Columns: []Column{{Name: "IID test"}}},
 		`two columns are named "a"`: {Columns: []Column{{Name: "a"}, {Name: "a"}}},

@@ -2,6 +2,7 @@ package config
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/data/series"
 )
 
 var update = flag.Bool("update", false, "write docs/settings.md and docs/settings.schema.json")
@@ -187,5 +190,110 @@ func TestFilesThatNameASetting(t *testing.T) {
 	}
 	if len(named) < 30 {
 		t.Errorf("only %d settings were found", len(named))
+	}
+}
+
+// What a run of an earlier version has, or a caller of the package may give, is refused or named.
+func TestConfigurationsOfOthers(t *testing.T) {
+	c, err := Preset("nmar", "code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bad Problems
+	c.Complete(&bad)
+	c.Masked.NMAR.Order = ""
+	c.Validate(&bad)
+	if err := bad.Err(); err == nil || !strings.Contains(err.Error(), `masked.nmar.order is ""`) {
+		t.Error(err)
+	}
+	if _, err := parseTokens(nil); err == nil {
+		t.Error("no numbers of tokens are taken")
+	}
+	if got, err := parseTokens([]string{"none"}); err != nil || got != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	files, made, simulated := &series.Source{}, &Surrogate{}, &NMAR{}
+	for task, want := range map[string][4]bool{ // of an NMAR, a surrogate, files, and two of them
+		"nmar": {true, false, false, false}, "fmri": {false, true, true, false}, "masked": {false, false, true, false},
+	} {
+		for i, m := range []MaskedConfig{{NMAR: simulated}, {Surrogate: made}, {Files: files},
+			{NMAR: simulated, Files: files}} {
+			if got := m.hasSourceOf(task); got != want[i] {
+				t.Errorf("task %s, source %d: %v", task, i, got)
+			}
+		}
+	}
+	was, now := c.Clone(), c.Clone()
+	now.Masked.NMAR.Order, was.Masked.NMAR = DrawnOrder, nil
+	for i, pair := range [][2]Config{{was, now}, {now, was}} {
+		all, err := Differences(pair[0], pair[1])
+		if err != nil || len(all) == 0 {
+			t.Errorf("%v, %v", all, err)
+		}
+		for _, d := range all {
+			if d.Was == "none" != (i == 0) || d.Now == "none" != (i == 1) {
+				t.Errorf("%v: the other has the data", d)
+			}
+		}
+	}
+}
+
+// The least and the greatest value of each number are taken, and what lies beyond is not.
+func TestBounds(t *testing.T) {
+	for _, b := range []struct {
+		flag      string
+		low, high int
+		at        func(c *Config) *int
+	}{
+		{"threads", 0, 4096, func(c *Config) *int { return &c.Threads }},
+		{"layers", 1, maxLayers, func(c *Config) *int { return &c.Layers }},
+		{"heads", 1, maxWidth, func(c *Config) *int { return &c.Heads }},
+		{"d-model", 1, maxWidth, func(c *Config) *int { return &c.DModel }},
+		{"ff-multiple", 1, 1024, func(c *Config) *int { return &c.FFMultiple }},
+		{"batch", 1, 1 << 24, func(c *Config) *int { return &c.Batch }},
+		{"epochs", 1, maxEpochs, func(c *Config) *int { return &c.Epochs }},
+		{"tangent-puzzles", 0, 4096, func(c *Config) *int { return &c.TangentPuzzles }},
+	} {
+		for v, refused := range map[int]bool{b.low - 1: true, b.low: false, b.high: false, b.high + 1: true} {
+			c, err := Preset("quick", "code")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var bad Problems
+			c.Complete(&bad)
+			*b.at(&c) = v
+			c.Validate(&bad)
+			want := fmt.Sprintf("--%s: %g is not in [%g, %g]", b.flag, float64(v), float64(b.low), float64(b.high))
+			if got := slices.Contains(bad, want); got != refused {
+				t.Errorf("--%s %d: %q", b.flag, v, bad)
+			}
+		}
+	}
+	for sizes, want := range map[[2]int]string{{25, 36}: "", {25, 25}: "--eval-tokens: 25 is given twice",
+		{25, 26}: "--eval-tokens: "} {
+		c, err := Preset("quick", "code")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.EvalTokens = sizes[:]
+		var bad Problems
+		checkTokens(&c, &bad)
+		if want == "" && len(bad) > 0 || want != "" && (len(bad) != 1 || !strings.HasPrefix(bad[0], want)) {
+			t.Errorf("%v: %q", sizes, bad)
+		}
+	}
+	surrogate := Settings()[slices.IndexFunc(Settings(), func(s Setting) bool { return s.Flag == "surrogate" })]
+	for _, task := range []string{"nmar", "masked", "lst"} {
+		var c Config
+		c.Task = task
+		if err := surrogate.Value.(Of[Surrogate]).Store(&c, Surrogate{}); err == nil {
+			t.Errorf("task %s takes a surrogate", task)
+		}
+	}
+	// Earlier versions wrote tensorboard where it was off alone.
+	for text, want := range map[string]bool{`{}`: true, `{"tensorboard":false}`: false} {
+		if c, err := Parse([]byte(text)); err != nil || c.TensorBoard != want {
+			t.Errorf("%s: %v, %v", text, c.TensorBoard, err)
+		}
 	}
 }

@@ -251,7 +251,7 @@ func (r *Reader) entries(name string) ([]fs.DirEntry, error) {
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil, nil
 	}
-	var f *os.File
+	var f *atomicfile.Opened
 	if err == nil {
 		f, err = r.root.Open(name)
 	}

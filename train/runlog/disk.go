@@ -53,7 +53,7 @@ type file interface {
 
 // rootDisk is the real disk. It refuses symbolic links that lead out of the directory.
 type rootDisk struct {
-	root *os.Root
+	root atomicfile.Root
 }
 
 var _ disk = rootDisk{}

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"torchpe/internal/atomicfile"
+	"torchpe/internal/atomicfile/faulttest"
 )
 
 // faulty returns a simulation in dir whose n-th operation fails.
@@ -211,4 +214,39 @@ func (f *fullFile) Write(b []byte) (int, error) {
 		err = syscall.ENOSPC
 	}
 	return written, err
+}
+
+// A resume of which the n-th read fails, or gives half of the bytes, n = 1, 2, ...: an error that
+// names the run, or the same files in the end as a run that nothing stopped.
+func TestReadFaultsWhileResuming(t *testing.T) {
+	want := uninterrupted(t)
+	for _, fault := range []error{syscall.EIO, syscall.ESTALE, atomicfile.ErrShort} {
+		for n, more := 1, true; more; n++ {
+			dir := filepath.Join(fastDir(t), "run")
+			s, _ := faulty(t, dir, faultDisk{n: 75, err: errCrash, crash: true})
+			if err := s.run(); !errors.Is(err, errCrash) || s.saved < 6 {
+				t.Fatal(s.saved, err)
+			}
+			saved := s.saved
+			x := faulttest.Faults{N: n, Err: fault, Of: faulttest.Reads}
+			err := x.During(newSimulation(dir, Options{wrap: lazy}).run)
+			if err != nil && (!errors.Is(err, fault) || !strings.Contains(err.Error(), dir)) {
+				t.Errorf("%v at %s: %v", fault, x.First, err)
+			}
+			r, err := Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := r.LoadCheckpoint()
+			if err != nil || c.Step < saved {
+				t.Fatalf("%v at %s: checkpoint %v, %v, step %d was saved", fault, x.First, c, err, saved)
+			}
+			r.Close()
+			s.saved = c.Step
+			s.finish(t, want, fmt.Sprintf("%v at %s", fault, x.First))
+			if more = x.Done >= n; !more {
+				t.Logf("%v: %d reads", fault, x.Done)
+			}
+		}
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"torchpe/internal/atomicfile"
 )
 
 // Holder says who holds the lock of a run directory.
@@ -86,7 +88,7 @@ func (r *Run) acquire(breakLock bool) error {
 }
 
 // checkLockFile refuses a lock that is no ordinary file: opening it could write elsewhere or block.
-func checkLockFile(root *os.Root) error {
+func checkLockFile(root atomicfile.Root) error {
 	info, err := root.Lstat(lockFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -103,7 +105,11 @@ func (r *Run) claim(l *flock.Flock, breakLock bool) error {
 	if err != nil {
 		return r.fileError("lock", lockFile, err)
 	}
-	if present, err := r.root.Lstat(lockFile); err != nil || !os.SameFile(locked, present) {
+	present, err := r.root.Lstat(lockFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r.fileError("lock", lockFile, err)
+	}
+	if err != nil || !os.SameFile(locked, present) {
 		return fmt.Errorf("lock %s: the file was replaced meanwhile: try again", r.path(lockFile))
 	}
 	host, err := os.Hostname()

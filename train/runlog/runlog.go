@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/gofrs/flock"
+
+	"torchpe/internal/atomicfile"
 )
 
 // Errors that a caller may want to tell apart, with errors.Is.
@@ -43,7 +45,7 @@ type Options struct {
 // Reader reads a run directory. It takes no lock, and may read while the run is being written.
 type Reader struct {
 	dir    string
-	root   *os.Root
+	root   atomicfile.Root
 	config Config
 }
 
@@ -125,7 +127,7 @@ func Resume(dir string, opts Options) (*Run, error) {
 
 // Open opens the run in dir for reading. It fails with ErrNoRun or ErrSchema.
 func Open(dir string) (*Reader, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := atomicfile.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: no such directory", dir, ErrNoRun)
 	}
@@ -161,7 +163,7 @@ func (r *Run) Close() error {
 
 // lockDir opens a directory that exists for writing and takes its lock.
 func lockDir(dir string, opts Options) (*Run, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := atomicfile.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, Cause(err))
 	}

@@ -72,6 +72,9 @@ func (d Done) Diverged() (n int) {
 	return n
 }
 
+// now is the wall clock, which may jump and differ between hosts; tests set it.
+var now = time.Now
+
 // Errors of Claim, for errors.Is.
 var (
 	ErrDone   = errors.New("is done")
@@ -180,10 +183,23 @@ func (s *Sweep) busy(index int) error {
 	return fmt.Errorf("task %d %w", index, ErrBusy)
 }
 
-// heartbeat returns the last one of a task.
+// heartbeat returns the last one of a task, if there is one that can be read.
 func (s *Sweep) heartbeat(index int) (b Heartbeat, ok bool) {
+	b, ok, _ = s.readHeartbeat(index)
+	return b, ok
+}
+
+// readHeartbeat returns the last heartbeat of a task, if there is a whole one, and an error where
+// that cannot be known.
+func (s *Sweep) readHeartbeat(index int) (b Heartbeat, ok bool, err error) {
 	text, err := s.root.ReadFile(taskFile(index, beatFile))
-	return b, err == nil && json.Unmarshal(text, &b) == nil
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, false, nil
+	}
+	if err != nil {
+		return b, false, s.fileError("read", taskFile(index, beatFile), err)
+	}
+	return b, json.Unmarshal(text, &b) == nil, nil
 }
 
 // schedulerJob returns this process's task of a scheduler's job array, such as 1234_5; empty
@@ -205,12 +221,15 @@ func (c *Claim) takeOver(breakLock bool) error {
 		return err
 	}
 	job := schedulerJob()
-	old, found := c.heartbeat(c.Index)
+	old, found, err := c.readHeartbeat(c.Index)
+	if err != nil {
+		return err
+	}
 	if old.Attempt <= c.void {
 		old.Stopped = wasEnded
 	}
 	foreign := found && old.Stopped == "" && old.Host != host && (job == "" || old.Job != job)
-	if foreign && job != "" && old.Job != "" && time.Since(old.Time).Abs() > staleAfter {
+	if foreign && job != "" && old.Job != "" && now().Sub(old.Time).Abs() > staleAfter {
 		foreign = false // the scheduler has given up the old job, and submitted the task again
 	}
 	if foreign && !breakLock {
@@ -235,7 +254,7 @@ func (c *Claim) Beat(first, step, total int) error {
 }
 
 func (c *Claim) writeBeat(b Heartbeat) error {
-	b.Seconds, b.Time = time.Since(c.start).Seconds(), time.Now().UTC()
+	b.Seconds, b.Time = time.Since(c.start).Seconds(), now().UTC()
 	return c.writeJSON(beatFile, b, false)
 }
 
@@ -264,7 +283,7 @@ func (c *Claim) Release() error { return c.lock.Unlock() }
 // Fail records how the task ended, and releases it.
 func (c *Claim) Fail(f Failure) error {
 	f.Task, f.Attempt, f.Host, f.Time = c.Plan.taskHash(c.Index), c.beat.Attempt, c.beat.Host,
-		time.Now().UTC()
+		now().UTC()
 	if f.LastLog == nil {
 		f.LastLog = c.tail(c.Index)
 	}
@@ -307,7 +326,7 @@ func killed(by syscall.Signal) Failure {
 // commit writes the marker that makes the task done.
 func (c *Claim) commit(d Done) error {
 	d.Task, d.Attempt, d.Host, d.Time = c.Plan.taskHash(c.Index), c.beat.Attempt, c.beat.Host,
-		time.Now().UTC()
+		now().UTC()
 	return c.writeJSON(doneFile, d, true)
 }
 
@@ -343,8 +362,9 @@ func (s *Sweep) clearFailure(index int, fresh bool) error {
 }
 
 func (c *Claim) removeFailure(fresh bool) error {
-	if c.outcome(c.Index).failure == nil { // another process was faster
-		return nil
+	o := c.outcome(c.Index)
+	if o.failure == nil { // another process was faster, or nothing is known
+		return o.err
 	}
 	if fresh {
 		if err := c.root.RemoveAll(taskFile(c.Index, ensembleDir)); err != nil {

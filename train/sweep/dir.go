@@ -41,7 +41,7 @@ var ErrNoSweep = errors.New("holds no sweep")
 type Sweep struct {
 	Dir  string // absolute
 	Plan *Plan
-	root *os.Root
+	root atomicfile.Root
 }
 
 // Open opens the sweep in dir. It fails with ErrNoSweep where there is none.
@@ -62,7 +62,7 @@ func openDir(dir string) (*Sweep, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := atomicfile.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: no such directory", dir, ErrNoSweep)
 	}
@@ -163,7 +163,7 @@ func (c *Claim) OpenLog() (*os.File, error) {
 	if err != nil {
 		return nil, c.fileError("open", taskFile(c.Index, logFile), err)
 	}
-	return f, nil
+	return f.File, nil
 }
 
 // EnsembleDir returns the run directory in which a task's ensemble trains.

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"torchpe/internal/atomicfile"
 )
 
 // asHistorian in the environment makes the test binary a process that works on a sweep and writes a
@@ -30,6 +32,19 @@ func openHistory(path string) (history, error) {
 // add writes an event of a process and a task in one call, which O_APPEND keeps whole.
 func (h history) add(pid int, event string, task int) {
 	fmt.Fprintf(h, "%d %s %d\n", pid, event, task)
+}
+
+// misfortune sets the wall clock to another day at every call, and lets one in a hundred writes find
+// the disk full.
+func misfortune(seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 3))
+	now = func() time.Time { return time.Now().Add(time.Duration(r.IntN(20)-10) * 24 * time.Hour) }
+	atomicfile.Fault = func(operation, _ string) error {
+		if (operation == "write" || operation == "mkdir") && r.IntN(100) == 0 {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
 }
 
 // historian claims open tasks until none is left, often in the order of all, so that many want the
@@ -64,12 +79,23 @@ func historian(dir, path, seed string) int {
 				open = true
 				h.add(pid, "waits", i)
 				continue
+			case errors.Is(err, syscall.ENOSPC):
+				open = true
+				h.add(pid, "full", i)
+				continue
 			case err != nil:
 				fmt.Fprintln(os.Stderr, err)
 				return 1
 			}
 			h.add(pid, "claims", i)
-			if err := work(h, c, r); err != nil {
+			err = work(h, c, r)
+			if errors.Is(err, syscall.ENOSPC) { // its lock is still held, or given up with the error
+				open = true
+				h.add(pid, "full", i)
+				h.add(pid, "leaves", i)
+				err = c.Release()
+			}
+			if err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				return 1
 			}
@@ -189,8 +215,9 @@ func finishSweep(t *testing.T, s *Sweep, path string, seed uint64) {
 }
 
 // checkHistory reports each task that two processes owned at once, or that was worked on after it
-// was completed, and returns the numbers of claims and of processes that found a task taken.
-func checkHistory(t *testing.T, text string, tasks int) (claims, waits int) {
+// was completed, and returns the numbers of claims, of times that a task was found taken, and of
+// those that the disk was full.
+func checkHistory(t *testing.T, text string, tasks int) (claims, waits, full int) {
 	t.Helper()
 	owner, completed := map[int]int{}, map[int]int{}
 	for n, line := range strings.Split(strings.TrimSpace(text), "\n") {
@@ -211,8 +238,12 @@ func checkHistory(t *testing.T, text string, tasks int) (claims, waits int) {
 			owner[task] = pid
 		case "waits":
 			waits++
+		case "full":
+			full++
 		case "leaves":
-			delete(owner, task)
+			if owner[task] == pid {
+				delete(owner, task)
+			}
 		case "completed":
 			if completed[task]++; completed[task] > 1 {
 				t.Errorf("line %d: task %d is completed again", n+1, task)
@@ -228,11 +259,12 @@ func checkHistory(t *testing.T, text string, tasks int) (claims, waits int) {
 	if claims < tasks {
 		t.Errorf("%d claims of %d tasks", claims, tasks)
 	}
-	return claims, waits
+	return claims, waits, full
 }
 
 // Whatever happens to the processes that work on a sweep - SIGKILL at any moment, SIGSTOP for longer
-// than a task takes, failures tried again meanwhile - no task ever has two owners, none is lost, and
+// than a task takes, failures tried again meanwhile, clocks that jump by days, writes that find the
+// disk full - no task ever has two owners, none is lost, and
 // the results are those of a sweep that was left alone. TORCHPE_SWEEP_HISTORY gives the time, such
 // as 10m.
 func TestHistories(t *testing.T) {
@@ -252,7 +284,7 @@ func TestHistories(t *testing.T) {
 	finishSweep(t, alone, filepath.Join(base, "alone.txt"), 1)
 
 	seed := uint64(time.Now().UnixNano())
-	schedules, claims, waits, disturbed := 0, 0, 0, 0
+	schedules, claims, waits, full, disturbed := 0, 0, 0, 0, 0
 	for began := time.Now(); time.Since(began) < total && !t.Failed(); schedules++ {
 		seed++
 		dir := filepath.Join(base, fmt.Sprint(schedules))
@@ -263,8 +295,8 @@ func TestHistories(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, w := checkHistory(t, string(text), len(s.Plan.Tasks))
-		claims, waits = claims+c, waits+w
+		c, w, f := checkHistory(t, string(text), len(s.Plan.Tasks))
+		claims, waits, full = claims+c, waits+w, full+f
 		for _, task := range s.Plan.Tasks {
 			for _, name := range task.Runs {
 				want := finished(t, alone, name)
@@ -282,6 +314,6 @@ func TestHistories(t *testing.T) {
 	if waits < schedules {
 		t.Errorf("only %d times was a task taken: the processes did not get in each other's way", waits)
 	}
-	t.Logf("%d schedules, %d disturbances, %d claims, %d times a task was taken, the last with seed %d", schedules,
-		disturbed, claims, waits, seed)
+	t.Logf("%d schedules, %d disturbances, %d claims, %d times a task was taken and %d the disk full, the last "+
+		"with seed %d", schedules, disturbed, claims, waits, full, seed)
 }

@@ -177,6 +177,21 @@ func TestETA(t *testing.T) {
 	if got := s.eta(tasks); got != 40+100 {
 		t.Error(got)
 	}
+	// What has done no step, lasted no time, or knows no end is as if it had not begun.
+	begun := *tasks[1].Heartbeat
+	for _, b := range []*Heartbeat{nil, {First: 10, Step: 10, Total: 40, Seconds: 20}, {First: 10, Step: 20, Total: 40},
+		{First: 10, Step: 20, Seconds: 20}} {
+		tasks[1].Heartbeat = b
+		if got := s.eta(tasks); got != 100+100 {
+			t.Errorf("%+v: %v", b, got)
+		}
+	}
+	tasks[1].Heartbeat = &begun
+	for i, want := range map[int]string{-1: "from 0 to 2", 3: "from 0 to 2", 0: "", 2: ""} {
+		if err := s.Check(i); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("task %d: %v", i, err)
+		}
+	}
 	tasks[1].State = StateLost
 	if got := s.eta(tasks); got != 0 {
 		t.Error(got)

@@ -28,7 +28,10 @@ type outcome struct {
 func (s *Sweep) outcome(index int) (o outcome) {
 	var done Done
 	if s.readMarker(index, doneFile, &done, &o) {
-		if o.void = s.voidReason(index, done); o.void == "" {
+		if o.void, o.err = s.voidReason(index, done); o.err != nil {
+			return o
+		}
+		if o.void == "" {
 			o.done = &done
 			return o
 		}
@@ -65,17 +68,22 @@ func (s *Sweep) readMarker(index int, name string, into any, o *outcome) bool {
 }
 
 // voidReason says why a marker does not make a task done: it is of another task, or a run is gone.
-func (s *Sweep) voidReason(index int, d Done) string {
+// The error says why that cannot be known.
+func (s *Sweep) voidReason(index int, d Done) (string, error) {
 	t := s.Plan.Tasks[index]
 	if d.Task != s.Plan.taskHash(index) && (d.Task != "" || !s.Plan.matchesOldResults(index, d.Results)) {
-		return fmt.Sprintf("%s is of another plan's task", s.path(index, doneFile))
+		return fmt.Sprintf("%s is of another plan's task", s.path(index, doneFile)), nil
 	}
 	for _, name := range t.Runs {
-		if !s.exists(filepath.Join(runsDir, name, resultFile)) {
-			return "run directory gone: " + s.RunDir(name)
+		result := filepath.Join(runsDir, name, resultFile)
+		switch _, err := s.root.Lstat(result); {
+		case errors.Is(err, fs.ErrNotExist):
+			return "run directory gone: " + s.RunDir(name), nil
+		case err != nil:
+			return "", s.fileError("find", result, err)
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // matchesOldResults compares a task with the results in an older marker, which has no hash.

@@ -135,7 +135,7 @@ func (s *Sweep) Task(index int) TaskStatus {
 		t.State, t.Note = StateRunning, ""
 	case !ok || b.Stopped != "" || b.Attempt <= o.spent:
 		t.State = StatePending
-	case !sameHost(b.Host) && time.Since(b.Time).Abs() < staleAfter:
+	case !sameHost(b.Host) && now().Sub(b.Time).Abs() < staleAfter:
 		t.State = StateRunning // its file system may not share locks with ours
 	default:
 		t.State = StateLost

@@ -22,6 +22,11 @@ func TestMain(m *testing.M) {
 		os.Exit(worker(dir, os.Args[1]))
 	}
 	if dir := os.Getenv(asHistorian); dir != "" {
+		seed, err := strconv.ParseUint(os.Args[2], 10, 64)
+		if err != nil {
+			os.Exit(2)
+		}
+		misfortune(seed)
 		os.Exit(historian(dir, os.Args[1], os.Args[2]))
 	}
 	os.Exit(m.Run())
@@ -108,10 +113,15 @@ func trainFake(c *Claim, steps int, pause time.Duration) error {
 	}
 	defer r.Close()
 	first := 0
-	if saved, err := r.LoadCheckpoint(); err == nil {
+	saved, err := r.LoadCheckpoint()
+	switch {
+	case err == nil:
 		first = saved.Step
+		_, err = r.TruncateMetrics(first)
+	case errors.Is(err, runlog.ErrNoCheckpoint):
+		_, err = r.TruncateMetrics(-1)
 	}
-	if _, err := r.TruncateMetrics(first); err != nil {
+	if err != nil {
 		return err
 	}
 	members := must1(runsOf(config))

@@ -287,6 +287,10 @@ func TestWriteFaults(t *testing.T) {
 	wantError(t, Write(new(bytes.Buffer), one(-1e39), Float32),
 		"npy: writing an array of shape [1]: element 0 is -1e+39, too large for a float32: write "+
 			"it as Float64")
+	if err := Write(new(bytes.Buffer), array.Array{Shape: slices.Repeat([]int{1}, 64), Data: []float64{1}},
+		Float64); err != nil {
+		t.Error(err)
+	}
 	// Infinity is a float32, and what rounds to the largest float32 is written.
 	if err := Write(new(bytes.Buffer), array.Array{Shape: []int{2},
 		Data: []float64{math.Inf(1), 3.4028235e38}}, Float32); err != nil {

@@ -3,12 +3,15 @@ package text
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/data/array"
 )
 
 // want is an entry of testdata/expected.json, which testdata/make.py writes with numpy and the csv
@@ -116,3 +119,60 @@ func TestFaultsAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// What Parse could not read back is not written; what it can comes back as it was.
+func TestWriteFaults(t *testing.T) {
+	table := func(rows, columns []string, shape ...int) Table {
+		size := 1
+		for _, n := range shape {
+			size *= n
+		}
+		return Table{Array: array.Array{Shape: shape, Data: []float64{1, 2, 3, 4}[:size]}, Rows: rows, Columns: columns}
+	}
+	for _, c := range []struct {
+		table Table
+		by    Delimiter
+		want  string // empty: it is written
+	}{
+		{table(nil, []string{"x"}, 2, 1), Comma, ""},
+		{table([]string{"a", "b"}, []string{"", "y"}, 2, 2), Tab, ""},
+		{table([]string{"a"}, nil, 1, 1), Semicolon, ""},
+		{table(nil, nil, 2, 2), Blanks, ""},
+		{table(nil, nil, 2, 2), Delimiter('|'), "delimiter '|', want"},
+		{table(nil, nil, 4), Comma, "shape [4], want"},
+		{Table{Array: array.Array{Shape: []int{0, 2}}}, Comma, "shape [0 2], want"},
+		{Table{Array: array.Array{Shape: []int{2, 2}, Data: []float64{1}}}, Comma, "1 numbers in an array of shape"},
+		{table(nil, []string{"x"}, 2, 2), Comma, "1 names for 2 columns"},
+		{table([]string{"a"}, nil, 2, 2), Comma, "1 names for 2 rows"},
+		{table(nil, []string{"", "y"}, 2, 2), Comma, "the first column has an empty name"},
+		{table(nil, []string{"x\n", "y"}, 2, 2), Comma, `the name "x\n" has a line end`},
+		{table([]string{"a", "b\x00"}, nil, 2, 2), Comma, `the name "b\x00" has a line end or a NUL`},
+	} {
+		var b bytes.Buffer
+		err := Write(&b, c.table, c.by)
+		if c.want != "" {
+			if err == nil || !strings.Contains(err.Error(), c.want) || b.Len() > 0 {
+				t.Errorf("%v, %d bytes, want %q", err, b.Len(), c.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		got, err := Parse(&b, "x.csv", Options{Delimiter: c.by})
+		if err != nil || !slices.Equal(got.Data, c.table.Data) || !slices.Equal(got.Shape, c.table.Shape) ||
+			!slices.Equal(got.Rows, c.table.Rows) || !slices.Equal(got.Columns, c.table.Columns) {
+			t.Errorf("%+v, %v, wrote %+v", got, err, c.table)
+		}
+	}
+	full := errors.New("the disk is full")
+	if err := Write(failing{full}, table(nil, nil, 2, 2), Comma); !errors.Is(err, full) {
+		t.Error(err)
+	}
+}
+
+// failing is a writer that writes nothing.
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }

@@ -360,6 +360,8 @@ func TestCleanRefuses(t *testing.T) {
 		}, []string{"Movement_Regressors.txt", "ventricles.txt", "4 columns"}},
 		{"values missing", func(r *Run, o *Options) { r.Ventricles.Data = r.Ventricles.Data[:547] },
 			[]string{"ventricles.txt", "547 values"}},
+		{"rows missing", func(r *Run, o *Options) { r.Ventricles.Data = r.Ventricles.Data[:545] },
+			[]string{"ventricles.txt", "545 values"}},
 		{"NaN in series", func(r *Run, o *Options) { r.Series.Row(1)[30] = math.NaN() },
 			[]string{"run1.csv", "NaN", "parcel 1, frame 30"}},
 		{"infinite motion", func(r *Run, o *Options) { r.Motion.Row(9)[11] = math.Inf(1) },

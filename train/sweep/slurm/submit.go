@@ -187,7 +187,7 @@ func parseID(out string) (int, error) {
 }
 
 // folderRoot is the folder of an array's files. No name leads out of it.
-type folderRoot struct{ *os.Root }
+type folderRoot struct{ atomicfile.Root }
 
 // openFolder opens Dir/slurm, which it makes when asked to.
 func openFolder(dir string, create bool) (*folderRoot, error) {
@@ -205,7 +205,7 @@ func openFolder(dir string, create bool) (*folderRoot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &folderRoot{root}, nil
+	return &folderRoot{atomicfile.Root{Root: root}}, nil
 }
 
 // create writes a new file to the disk. A file of that name is an error.

@@ -1,0 +1,146 @@
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Fault stands before every operation on files of this package, of a [Root] and of its files. Tests
+// set it to fail or crash at the n-th: its error is the operation's.
+var Fault func(operation, name string) error
+
+// ErrShort is an error of Fault that makes a read return half of the bytes, which is no error.
+var ErrShort = errors.New("short read")
+
+func fault(operation, name string) error {
+	if Fault == nil {
+		return nil
+	}
+	if err := Fault(operation, name); err != nil {
+		return &fs.PathError{Op: operation, Path: name, Err: err}
+	}
+	return nil
+}
+
+// ReadFile reads a whole file.
+func ReadFile(path string) ([]byte, error) {
+	if err := fault("read", path); err != nil && !errors.Is(err, ErrShort) {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+// Root is an os.Root of which every operation on files can fail by Fault.
+type Root struct{ *os.Root }
+
+// OpenRoot opens a directory.
+func OpenRoot(dir string) (Root, error) {
+	r, err := os.OpenRoot(dir)
+	return Root{r}, err
+}
+
+// Open opens a file for reading.
+func (r Root) Open(name string) (*Opened, error) {
+	return r.OpenFile(name, os.O_RDONLY, 0)
+}
+
+// OpenFile opens a file.
+func (r Root) OpenFile(name string, flag int, mode fs.FileMode) (*Opened, error) {
+	if err := fault("open", name); err != nil {
+		return nil, err
+	}
+	f, err := r.Root.OpenFile(name, flag, mode)
+	return &Opened{f}, err
+}
+
+// ReadFile reads a whole file.
+func (r Root) ReadFile(name string) ([]byte, error) {
+	f, err := r.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// Lstat describes a file.
+func (r Root) Lstat(name string) (fs.FileInfo, error) {
+	if err := fault("lstat", name); err != nil {
+		return nil, err
+	}
+	return r.Root.Lstat(name)
+}
+
+// MkdirAll makes a directory with its parents.
+func (r Root) MkdirAll(name string, mode fs.FileMode) error {
+	if err := fault("mkdir", name); err != nil {
+		return err
+	}
+	return r.Root.MkdirAll(name, mode)
+}
+
+// Rename renames a file.
+func (r Root) Rename(from, to string) error {
+	if err := fault("rename", from); err != nil {
+		return err
+	}
+	return r.Root.Rename(from, to)
+}
+
+// Remove removes a file.
+func (r Root) Remove(name string) error {
+	if err := fault("remove", name); err != nil {
+		return err
+	}
+	return r.Root.Remove(name)
+}
+
+// RemoveAll removes a directory with all that is in it.
+func (r Root) RemoveAll(name string) error {
+	if err := fault("remove", name); err != nil {
+		return err
+	}
+	return r.Root.RemoveAll(name)
+}
+
+// Opened is an open file.
+type Opened struct{ *os.File }
+
+// Read reads into b.
+func (f *Opened) Read(b []byte) (int, error) {
+	err := fault("read", f.Name())
+	if errors.Is(err, ErrShort) {
+		b, err = b[:(len(b)+1)/2], nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return f.File.Read(b)
+}
+
+// ReadAt fills b with the bytes at an offset.
+func (f *Opened) ReadAt(b []byte, offset int64) (int, error) {
+	if err := fault("read", f.Name()); err != nil && !errors.Is(err, ErrShort) {
+		return 0, err
+	}
+	return f.File.ReadAt(b, offset)
+}
+
+// Write writes b, half of it where it fails.
+func (f *Opened) Write(b []byte) (int, error) {
+	if err := fault("write", f.Name()); err != nil {
+		n, _ := f.File.Write(b[:len(b)/2])
+		return n, err
+	}
+	return f.File.Write(b)
+}
+
+// Sync has the file's content on disk when it returns.
+func (f *Opened) Sync() error {
+	if err := fault("sync", f.Name()); err != nil {
+		return err
+	}
+	return f.File.Sync()
+}

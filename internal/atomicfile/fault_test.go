@@ -1,0 +1,133 @@
+package atomicfile_test
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"torchpe/internal/atomicfile"
+	"torchpe/internal/atomicfile/faulttest"
+)
+
+// Each way to write a file whose n-th operation fails, or is the last of the process, n = 1, 2, ...,
+// leaves the old contents or the new; an error that names what failed comes back, and no litter stays
+// but that of a dead process.
+func TestFaultAtEveryOperation(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	root, err := atomicfile.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for name, write := range map[string]func(text string) error{
+		"Write": func(text string) error {
+			return atomicfile.Write(path, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+		},
+		"WriteIn": func(text string) error { return atomicfile.WriteIn(root, "file", []byte(text), true) },
+	} {
+		for _, fault := range []error{faulttest.ErrCrash, syscall.EIO} {
+			var operations []string
+			for n, more := 1, true; more; n++ {
+				if err := os.WriteFile(path, []byte("old"), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				x := faulttest.Faults{N: n, Err: fault}
+				err := x.During(func() error { return write("new and longer") })
+				if more = x.Done >= n; !more {
+					break
+				}
+				operation, file, _ := strings.Cut(x.First, " ")
+				operations = append(operations, operation)
+				if !errors.Is(err, fault) || !strings.Contains(err.Error(), filepath.Base(file)) {
+					t.Errorf("%s, %v at %s: %v", name, fault, x.First, err)
+				}
+				text, err := os.ReadFile(path)
+				if err != nil || string(text) != "old" && string(text) != "new and longer" {
+					t.Errorf("%s, %v at %s: holds %q, %v", name, fault, x.First, text, err)
+				}
+				left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*torchpe*"))
+				hidden, err2 := filepath.Glob(filepath.Join(filepath.Dir(path), ".*"))
+				if left = append(left, hidden...); err != nil || err2 != nil || len(left) > 0 && fault == syscall.EIO {
+					t.Errorf("%s, %v at %s: left %v", name, fault, x.First, left)
+				}
+				for _, file := range left {
+					os.Remove(file)
+				}
+			}
+			if got := strings.Join(operations, " "); !strings.HasPrefix(got, "open write sync rename") {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+	}
+}
+
+// What is done to a root fails as it is told to, and otherwise is what os.Root does.
+func TestRootFails(t *testing.T) {
+	root, err := atomicfile.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	do := []func() error{
+		func() error { return root.MkdirAll("a/b", 0o777) },
+		func() error { return atomicfile.WriteIn(root, "a/file", []byte("text"), false) },
+		func() error { _, err := root.Lstat("a/file"); return err },
+		func() error {
+			f, err := root.Open("a/file")
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			b := make([]byte, 4)
+			if _, err := f.ReadAt(b, 0); err != nil {
+				return err
+			}
+			_, err = io.ReadFull(f, b)
+			return err
+		},
+		func() error { _, err := root.ReadFile("a/file"); return err },
+		func() error { _, err := atomicfile.ReadFile(filepath.Join(root.Name(), "a/file")); return err },
+		func() error { return root.Rename("a/file", "a/other") },
+		func() error { return root.Remove("a/other") },
+		func() error { return root.RemoveAll("a") },
+	}
+	for i, one := range do {
+		for n, more := 1, true; more; n++ {
+			x := faulttest.Faults{N: n, Err: syscall.ESTALE}
+			err := x.During(one)
+			if more = x.Done >= n; more != errors.Is(err, syscall.ESTALE) || !more && err != nil {
+				t.Errorf("%d, fault at %d (%s): %v", i, n, x.First, err)
+			}
+			if want := []int{1, 3, 1, 3, 3, 1, 1, 1, 1}[i]; !more && x.Done != want {
+				t.Errorf("%d has %d operations, want %d", i, x.Done, want)
+			}
+		}
+	}
+	if _, err := root.Lstat("a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	if err := atomicfile.WriteIn(root, "file", []byte("a text"), false); err != nil {
+		t.Fatal(err)
+	}
+	x := faulttest.Faults{N: 1, Err: atomicfile.ErrShort}
+	if err := x.During(func() error {
+		f, err := root.Open("file")
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		b := make([]byte, 6)
+		n, err := f.Read(b)
+		if n != 3 {
+			t.Errorf("a short read of 6 bytes gave %d", n)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+}

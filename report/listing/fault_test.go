@@ -1,0 +1,59 @@
+package listing_test
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"torchpe/internal/atomicfile"
+	"torchpe/internal/atomicfile/faulttest"
+	"torchpe/report/internal/synthetic"
+	"torchpe/report/listing"
+)
+
+// csvOf returns the averaged list of a directory as CSV.
+func csvOf(t *testing.T, l *listing.List) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := l.Average().Table().CSV(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// A run of which the n-th read fails, n = 1, 2, ..., is named with the reason, or its row is there
+// with all its numbers.
+func TestReadFaults(t *testing.T) {
+	dir := t.TempDir()
+	if err := synthetic.Write(dir, synthetic.Run{Name: "a", Task: "lst", PE: "rope", Seeds: []int{5}}); err != nil {
+		t.Fatal(err)
+	}
+	half(t, filepath.Join(dir, "stopped")).Close()
+	want := csvOf(t, read(t, dir))
+	for _, fault := range []error{syscall.EIO, atomicfile.ErrShort} {
+		for n, more := 1, true; more; n++ {
+			var l *listing.List
+			x := faulttest.Faults{N: n, Err: fault}
+			err := x.During(func() (err error) {
+				l, err = listing.Read(dir)
+				return err
+			})
+			more = x.Done >= n
+			switch {
+			case err != nil:
+				t.Errorf("%v at %s: %v", fault, x.First, err)
+			case len(l.Skipped) > 0:
+				if s := l.Skipped[0]; !strings.Contains(s.Reason, fault.Error()) || !strings.HasPrefix(s.Dir, dir) {
+					t.Errorf("%v at %s: %+v", fault, x.First, s)
+				}
+			case csvOf(t, l) != want:
+				t.Errorf("%v at %s: %s", fault, x.First, csvOf(t, l))
+			}
+			if !more {
+				t.Logf("%v: %d reads", fault, x.Done)
+			}
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package sweep
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"torchpe/internal/atomicfile"
+	"torchpe/internal/atomicfile/faulttest"
+)
+
+// doTask claims a task, trains it and completes it.
+func doTask(s *Sweep, index int) error {
+	c, err := s.Claim(index, false)
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	if err := trainFake(c, 1, 0); err != nil {
+		return err
+	}
+	return c.Complete()
+}
+
+// sweepLife makes a sweep of one task, fails it and tries it again, completes it, and writes what a
+// sweep writes beside it. completed becomes true with the task.
+func sweepLife(dir string, extend func(dir string) (*Sweep, error), completed *bool) error {
+	s, err := extend(dir)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	c, err := s.Claim(0, false)
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	if err := errors.Join(c.Fail(Failure{Reason: ReasonError, LastLog: []string{}}),
+		s.ClearFailures(true), s.Cancel(), s.Uncancel(), doTask(s, 0)); err != nil {
+		return err
+	}
+	*completed = true
+	if err := s.SummaryOfLast(0); err != nil {
+		return err
+	}
+	// Who comes later must not take it for undone.
+	switch c, err := s.Claim(0, false); {
+	case err == nil:
+		return errors.Join(errors.New("a task that is done was claimed"), c.Release())
+	case !errors.Is(err, ErrDone):
+		return err
+	}
+	return nil
+}
+
+// checkSweep checks that the task, if it was completed, is done with the bytes of a sweep that was
+// left alone, and that if it was not, the next process does it.
+func checkSweep(t *testing.T, what string, s, alone *Sweep, completed bool) {
+	t.Helper()
+	for {
+		task := must1(s.Status(nil)).Tasks[0]
+		switch {
+		case task.State == StateDone:
+			want := finished(t, alone, task.Runs[0])
+			for file, got := range finished(t, s, task.Runs[0]) {
+				if got != want[file] {
+					t.Errorf("%s: %s differs", what, file)
+				}
+			}
+			return
+		case completed:
+			t.Errorf("%s: the task was completed and is %s: %s", what, task.State, task.Note)
+		}
+		if err := errors.Join(s.ClearFailures(false), doTask(s, 0)); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		completed = true
+	}
+}
+
+// A sweep whose process dies at its n-th operation on files, or of which the n-th operation or read
+// fails or is short, n = 1, 2, ...: what was completed is done, the rest is done by the next
+// process, to the bytes of a sweep that was left alone.
+func TestFaultAtEveryOperation(t *testing.T) {
+	base, err := os.MkdirTemp("/dev/shm", "sweep")
+	if err != nil {
+		base = t.TempDir()
+	}
+	defer os.RemoveAll(base)
+	grid := resolved(t, 1, axis("pe", "learn"))
+	extend := func(dir string) (*Sweep, error) {
+		return Extend(dir, "x", func(p *Plan) error {
+			_, err := p.Add(grid, Packing{Members: 1}, nil)
+			return err
+		})
+	}
+	completed := false
+	if err := sweepLife(filepath.Join(base, "alone"), extend, &completed); err != nil {
+		t.Fatal(err)
+	}
+	alone := must1(Open(filepath.Join(base, "alone")))
+	defer alone.Close()
+	for _, fault := range []error{faulttest.ErrCrash, syscall.EIO, atomicfile.ErrShort} {
+		for n, more := 1, true; more; n++ {
+			dir := filepath.Join(base, "sweep")
+			completed, x := false, &faulttest.Faults{N: n, Err: fault}
+			err := x.During(func() error { return sweepLife(dir, extend, &completed) })
+			if more = x.Done >= n; !more {
+				t.Logf("%v: %d operations", fault, x.Done)
+			}
+			what := fmt.Sprintf("%v at operation %d (%s), which gave %v", fault, n, x.First, err)
+			// A failure whose record could not be read is left alone: the next process clears it.
+			if err != nil && !errors.Is(err, fault) && !errors.Is(err, ErrFailed) {
+				t.Error(what)
+			}
+			s, err := extend(dir)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			checkSweep(t, what, s, alone, completed)
+			if err := errors.Join(s.Close(), os.RemoveAll(dir)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// What cannot be read is not taken for gone: a task is not done again because a file server does not
+// answer, and not taken from a worker on another host.
+func TestUnreadableIsNotGone(t *testing.T) {
+	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn")), 1)
+	if err := doTask(s, 0); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, taskFile(1, beatFile),
+		string(must1(json.Marshal(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 1, Time: time.Now()}))))
+	result := filepath.Join(runsDir, s.Plan.Tasks[0].Runs[0], resultFile)
+	for task, file := range []string{result, taskFile(1, beatFile)} {
+		atomicfile.Fault = func(_, name string) error {
+			if name == file {
+				return syscall.ESTALE
+			}
+			return nil
+		}
+		c, err := s.Claim(task, false)
+		state := s.Task(task).State
+		atomicfile.Fault = nil
+		if err == nil {
+			err = errors.Join(errors.New("claimed"), c.Release())
+		}
+		if !errors.Is(err, syscall.ESTALE) || task == 0 && state != StateUnknown {
+			t.Errorf("task %d: %v, %s", task, err, state)
+		}
+	}
+	if got := s.Task(0).State; got != StateDone {
+		t.Error(got)
+	}
+}

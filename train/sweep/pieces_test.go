@@ -1,0 +1,150 @@
+package sweep
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"torchpe/data/array/safetensors"
+	"torchpe/internal/atomicfile/faulttest"
+	"torchpe/train/runlog"
+)
+
+// All failed tasks are tried again, also after one that another process works on.
+func TestAllFailuresAreCleared(t *testing.T) {
+	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 3, axis("pe", "learn")), 1)
+	for i := range 3 {
+		if err := must1(s.Claim(i, false)).Fail(Failure{Reason: ReasonOOM}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	busy := must1(s.lockTask(1))
+	if err := s.ClearFailures(false); err != nil {
+		t.Error(err)
+	}
+	if err := busy.Release(); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []State{StatePending, StateFailed, StatePending} {
+		if got := s.Task(i).State; got != want {
+			t.Errorf("task %d is %s, want %s", i, got, want)
+		}
+	}
+}
+
+// What was not cancelled is not changed: whoever may only read the sweep sees no error.
+func TestUncancelNothing(t *testing.T) {
+	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 1, axis("pe", "learn")), 1)
+	uncancel := func() error {
+		x := faulttest.Faults{N: 1, Err: syscall.EROFS,
+			Of: func(operation, _ string) bool { return operation == "remove" }}
+		return x.During(s.Uncancel)
+	}
+	if err := uncancel(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Cancel(); err != nil || !s.Cancelled() {
+		t.Fatal(err)
+	}
+	if err := uncancel(); !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), cancelFile) {
+		t.Error(err)
+	}
+	if err := s.Uncancel(); err != nil || s.Cancelled() {
+		t.Error(err)
+	}
+}
+
+// A member's part of a tensor, or why it has none.
+func TestMemberTensors(t *testing.T) {
+	of := func(name string, shape []int, data ...float64) safetensors.Tensor {
+		return must1(safetensors.New(name, shape, data))
+	}
+	own, shared := of("w/x", []int{2, 1, 2}, 1, 2, 3, 4), of("modules", []int{3}, 1, 2, 3)
+	got, err := memberTensors([]safetensors.Tensor{own, shared}, 1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(got[0].Shape, must1(got[0].Float64s()), got[1].Shape) != "[1 1 2] [3 4] [3]" {
+		t.Errorf("%v %v", got[0].Shape, got[1].Shape)
+	}
+	for _, bad := range []safetensors.Tensor{of("w/x", []int{3}, 1, 2, 3), of("w/x", []int{}, 1)} {
+		_, err := memberTensors([]safetensors.Tensor{bad}, 0, 2)
+		if err == nil || !strings.Contains(err.Error(), "2 members") {
+			t.Errorf("%v: %v", bad.Shape, err)
+		}
+	}
+}
+
+// The table of a sweep has the numbers with all their digits, and nothing for those that are none.
+func TestCells(t *testing.T) {
+	third, none := 1./3, math.NaN()
+	masked := runlog.MemberResult{MaskedMeasures: &runlog.MaskedMeasures{TrainMSE: &third, Modularity: &none,
+		TestMSEByMask: map[string]float64{"0.50": 1, "0.90": 0.1, "0.10": 2}}}
+	for want, r := range map[string]runlog.MemberResult{
+		"|||0.3333333333333333|0.1|": masked,
+		"0.3333333333333333|0|1|||":  {TrainAccuracy: third, ValidationAccuracy: 1},
+	} {
+		if got := strings.Join(measures(r), "|"); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// A key within an object goes alone; an object that is none is an error.
+func TestDeleteKey(t *testing.T) {
+	for _, c := range []struct{ text, key, want string }{
+		{`{"a":1,"b":2}`, "a", `{"b":2}`},
+		{`{"a":{"b":1,"c":2}}`, "a.b", `{"a":{"c":2}}`},
+		{`{"b":1}`, "a.b", `{"b":1}`},
+		{`{"a":5}`, "a.b", ""},
+		{`{"a":{"b":[]}}`, "a.b.c", ""},
+	} {
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(c.text), &object); err != nil {
+			t.Fatal(err)
+		}
+		err := deleteKey(object, c.key)
+		if got := string(must1(json.Marshal(object))); (err != nil) != (c.want == "") || err == nil && got != c.want {
+			t.Errorf("%s without %s: %s, %v", c.text, c.key, got, err)
+		}
+	}
+}
+
+// The number of tokens that a member's size rests on is that of its data: an encoding per token and
+// block is layers x d x tokens numbers.
+func TestSizesFollowTheTokens(t *testing.T) {
+	size := func(data string) float64 {
+		text := `{"layers":2,"d_model":8,"heads":1,"ff_multiple":4` + data + `}`
+		return must1(sizeOf([]byte(text))).Parameters
+	}
+	base := size(`,"masked":{"nmar":{"nodes":10}}`)
+	for data, tokens := range map[string]float64{
+		`,"masked":{"nmar":{"nodes":25}}`: 25, `,"masked":{"surrogate":{"subjects":2,"frames":9}}`: 360,
+		`,"masked":{"files":{"tokens":50}}`: 50, `,"masked":{"files":{}}`: 360,
+	} {
+		if got := size(data) - base; got != 2*8*(tokens-10) {
+			t.Errorf("%s: %v more parameters than with 10 tokens", data, got)
+		}
+	}
+}
+
+// Where there is no sweep its plan is empty; a sweep that cannot be read is an error.
+func TestPlanIn(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "s")
+	if p, st, err := PlanIn(dir); err != nil || len(p.Tasks) != 0 || st.Runs != 0 {
+		t.Errorf("%+v, %+v, %v", p, st, err)
+	}
+	s, _ := extend(t, dir, resolved(t, 2, axis("pe", "learn")), 1)
+	if p, st, err := PlanIn(dir); err != nil || len(p.Tasks) != 2 || st.Runs != 2 {
+		t.Errorf("%+v, %+v, %v", p, st, err)
+	}
+	put(t, s, planFile, "{")
+	if _, _, err := PlanIn(dir); err == nil || !strings.Contains(err.Error(), planFile) {
+		t.Error(err)
+	}
+}
