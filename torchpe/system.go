@@ -34,7 +34,7 @@ type System struct {
 	CUDA            bool     `json:"cuda"`
 	CUDAReason      string   `json:"cuda_reason,omitempty"` // why there is none
 	CUDAKernels     bool     `json:"cuda_kernels"`          // torchpe's own GPU kernels were compiled
-	CUDABF16        bool     `json:"cuda_bf16"`             // --precision bf16 multiplies bfloat16; else rounded float32
+	CUDABF16        bool     `json:"cuda_bf16"`             // bf16 products are; else rounded float32
 	GPUs            []GPU    `json:"gpus"`
 	BLAS            string   `json:"blas"`
 	BLASKernel      string   `json:"blas_kernel"`
@@ -53,7 +53,8 @@ func DescribeSystem() System {
 	c := ctorch.DescribeSystem()
 	s := System{
 		LibtorchBuilt: versionText(c.BuiltVersion), LibtorchRunning: c.Running,
-		CUDA: c.CUDAAvailable, CUDAReason: c.CUDAReason, CUDAKernels: c.CUDAKernels, CUDABF16: c.CUDABF16, GPUs: []GPU{},
+		CUDA: c.CUDAAvailable, CUDAReason: c.CUDAReason, CUDAKernels: c.CUDAKernels, CUDABF16: c.CUDABF16,
+		GPUs: []GPU{},
 		BLAS: c.BLAS, BLASKernel: c.BLASKernel, BLASRepair: blasRepair, FusedKernels: c.Kernels,
 		Threads: c.Threads, CPUs: runtime.NumCPU(), CPU: cpuName(), Problems: []string{},
 	}

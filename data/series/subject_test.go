@@ -158,10 +158,15 @@ func TestPiecesOfNames(t *testing.T) {
 			t.Errorf("%q: %q, want %q", subject, got, want)
 		}
 	}
-	names := regexp.MustCompile(`^s_(sub-\d+|\d+)_x$`)
-	for file, want := range map[string]string{"/s_1_x/s_sub-7_x/ses/a.npy": "7", "/s_1_x/a.npy": "1"} {
-		if got := folderOf(file, names); got != want {
-			t.Errorf("%s: %q, want %q", file, got, want)
+	for _, c := range []struct {
+		file, want string
+		hcp        bool
+	}{
+		{"/data/sub-7/ses/a.npy", "7", false}, {"/100307/MNINonLinear/a.npy", "100307", true},
+		{"/100307/MNINonLinear/a.npy", "", false}, {"/100307/sub-7/a.npy", "7", true}, {"/100307/a.npy", "", true},
+	} {
+		if got := folderOf(c.file, c.hcp); got != c.want {
+			t.Errorf("%s, HCP %v: %q, want %q", c.file, c.hcp, got, c.want)
 		}
 	}
 	// MATLAB counts cells down the columns: cell (1, 2, 3) of a 1 x 2 x 3 array is its sixth.

@@ -23,7 +23,7 @@ func DescribeSystem() System {
 		BuiltVersion: int(s.built_version), RunningVersion: int(s.running_version),
 		Running:     taken(C.tp_running_version()),
 		CUDAKernels: s.cuda_kernels != 0, CUDABF16: s.cuda_bf16 != 0,
-		CUDABuilt:   s.cuda_built != 0, CUDAAvailable: s.cuda_available != 0, CUDAReason: taken(C.tp_cuda_reason()),
+		CUDABuilt: s.cuda_built != 0, CUDAAvailable: s.cuda_available != 0, CUDAReason: taken(C.tp_cuda_reason()),
 		GPUs: int(s.gpus), Threads: int(s.threads),
 		BLAS: taken(C.tp_blas()), BLASKernel: taken(C.tp_blas_kernel()), BLASWanted: taken(C.tp_blas_wanted()),
 		Kernels: C.GoString(C.tp_kernels()),
