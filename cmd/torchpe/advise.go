@@ -40,7 +40,8 @@ func newAdviseCommand() *cobra.Command {
 		Use:   "advise",
 		Short: "Find which encoding suits your data, and whether any is better than none",
 		Long: `Find which encoding and which σ have the least held-out error, by successive halving: train all candidates
-for a short time, the best fifth of them five times as long, and so on to the best one; none (nope) beside them.
+for a tenth of the length, the best quarter of them for three tenths, and the best to the end; none (nope) beside
+them.
 Each candidate is an ensemble of five seeds, the same for all, so that errors are compared in pairs.
 
 Every flag of torchpe train takes several values, as in torchpe sweep, and all are crossed. Without --pe the

@@ -12,7 +12,7 @@ import (
 // one and a command that confirms it; done again it trains nothing.
 func TestAdvise(t *testing.T) {
 	dir := t.TempDir()
-	args := []string{"advise", "--task", "nmar", "--steps", "25", "--d-model", "8", "--layers", "1",
+	args := []string{"advise", "--task", "nmar", "--steps", "30", "--d-model", "8", "--layers", "1",
 		"--batch", "8", "--threads", "1", "--members", "2", "--pe", "rope,learn", "--sigma", "0.1,1",
 		"--out", "my advice"}
 	out, errs, code := torchpeIn(t, dir, args...)
@@ -30,7 +30,7 @@ func TestAdvise(t *testing.T) {
 	}
 	// rope and nope have no sigma and are one candidate each.
 	if want := "4 candidates, 2 seeds each: rope, learn_sigma=0.1, learn_sigma=1, nope\n" +
-		"stages: 3 to 5, 1 to 25 steps, nope beside them\n60 steps, of 100 "; !strings.Contains(errs, want) {
+		"stages: 3 to 3, 1 to 30 steps, nope beside them\n66 steps, of 120 "; !strings.Contains(errs, want) {
 		t.Errorf("no %q in\n%s", want, errs)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "my advice", "advice.json"))
@@ -41,7 +41,7 @@ func TestAdvise(t *testing.T) {
 	if err := json.Unmarshal(text, &all); err != nil || len(all) != 4 {
 		t.Fatalf("%v: %s", err, text)
 	}
-	if all[0].Length != 25 || all[1].Length != 25 || all[2].Length != 5 || len(all[0].Errors) != 2 {
+	if all[0].Length != 30 || all[1].Length != 30 || all[2].Length != 3 || len(all[0].Errors) != 2 {
 		t.Errorf("%s", text)
 	}
 	again, errs, code := torchpeIn(t, dir, append(args, "--json")...)
@@ -63,7 +63,7 @@ func TestAdviseCandidates(t *testing.T) {
 func TestAdviseMistakes(t *testing.T) {
 	for want, args := range map[string][]string{
 		"is the only candidate":                  {"--task", "nmar", "--pe", "nope"},
-		"at least 25":                            {"--preset", "quick", "--epochs", "5"},
+		"at least 10":                            {"--preset", "quick", "--epochs", "5"},
 		"is not one of":                          {"--task", "nmarr"},
 		"candidates are compared after the same": {"--task", "nmar", "--pe", "rope", "--steps", "50,100"},
 		"no such file":                           {"--task", "masked", "--data", "nothing.csv"},

@@ -99,16 +99,16 @@ func TestStudy(t *testing.T) {
 func TestStudyRefuses(t *testing.T) {
 	longer, none := small(t, "longer", "rope"), small(t, "none", "nope")
 	longer.Config.Steps *= 2
-	many := []Candidate{none}
-	for range 30 {
-		many = append(many, small(t, "a", "rope"))
+	short := []Candidate{small(t, "none", "nope"), small(t, "a", "rope"), small(t, "b", "random")}
+	for i := range short {
+		short[i].Config.Steps = 9
 	}
 	for want, candidates := range map[string][]Candidate{
 		"no candidate is nope":  {small(t, "a", "rope")},
 		"only candidate":        {none},
 		"after the same length": {none, longer},
 		"path separator":        {none, small(t, "../a", "rope")},
-		"too short to choose":   many,
+		"too short to choose":   short,
 	} {
 		if _, err := NewStudy(t.TempDir(), candidates); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
