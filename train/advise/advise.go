@@ -38,7 +38,8 @@ func Rungs(n, length int) ([]Rung, error) {
 		return []Rung{last}, nil
 	}
 	if length < tenths {
-		return nil, fmt.Errorf("a length of %d is too short to choose by a tenth of it: want at least %d", length, tenths)
+		return nil, fmt.Errorf("a length of %d is too short to choose by a tenth of it: want at least %d", length,
+			tenths)
 	}
 	first := length / tenths
 	rungs := []Rung{{Length: first, Candidates: n}}
