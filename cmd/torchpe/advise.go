@@ -139,8 +139,14 @@ func (f adviseFlags) study(say io.Writer) (s *advise.Study, commands [][]string,
 		c.Name = nameOf(points, i, c.Config.Members[0].Sigma != nil)
 		candidates, commands = append(candidates, c), append(commands, points[i].Args())
 	}
+	left := candidates
 	if candidates, commands, err = suited(candidates, commands, guessed); err != nil {
 		return nil, nil, err
+	}
+	for _, c := range left {
+		if !slices.ContainsFunc(candidates, func(d advise.Candidate) bool { return d.Name == c.Name }) {
+			fmt.Fprintf(say, "torchpe: %s does not suit these tokens and is left out\n", c.Name)
+		}
 	}
 	s, err = advise.NewStudy(f.out, candidates)
 	return s, commands, err

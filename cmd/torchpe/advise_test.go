@@ -54,8 +54,8 @@ func TestAdvise(t *testing.T) {
 func TestAdviseCandidates(t *testing.T) {
 	_, errs, code := torchpeIn(t, t.TempDir(), "advise", "--task", "nmar", "--d-model", "8", "--layers", "1", "--batch",
 		"8", "--threads", "1", "--dry-run")
-	if want := "13 candidates, 5 seeds each: nope, relative, random, rope, 1d-fixed, learn-0.01, "; code != 0 ||
-		!strings.HasPrefix(errs, want) {
+	if want := "torchpe: 2d-fixed does not suit these tokens and is left out\n13 candidates, 5 seeds each: nope, " +
+		"relative, random, rope, 1d-fixed, learn-0.01, "; code != 0 || !strings.HasPrefix(errs, want) {
 		t.Errorf("%d: %s; want %s", code, errs, want)
 	}
 }
