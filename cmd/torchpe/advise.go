@@ -47,6 +47,8 @@ Each candidate is an ensemble of five seeds, the same for all, so that errors ar
 Every flag of torchpe train takes several values, as in torchpe sweep, and all are crossed. Without --pe the
 candidates are the encodings of the paper that need nothing but tokens, and learned ones from eight σ.
 
+An encoding that learns slowly and ends well is left: the length should reach into the flat part of the error.
+
 The same command goes on where it was stopped.`,
 		Example: `  torchpe advise --task masked --data prices.csv --steps 4000 --out advice
   torchpe advise --preset quick --epochs 100 --pe learn-0.1,learn-0.2,learn-1,rope --out advice
