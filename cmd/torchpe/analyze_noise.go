@@ -27,12 +27,13 @@ func newAnalyzeNoiseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "noise RUN",
 		Short: "Accuracy on validation puzzles with noise on the token embeddings",
-		Long: `Load the newest checkpoint of a run on Latin squares, finished or not, and answer its validation puzzles with Gaussian
-noise N(0, a²) added to each token's embedding, in each dimension on its own, before any positional encoding.
+		Long: `Load the newest checkpoint of a run on Latin squares, finished or not, and answer its
+validation puzzles with Gaussian noise N(0, a²) added to each token's embedding, in each dimension
+on its own, before any positional encoding.
 
-All amplitudes a of a repeat scale one draw, which depends on the member's seed alone: curves over a are smooth, and two
-encodings trained with one seed are compared under the same noise. Nothing is written. "torchpe train --noise" measures the
-same at the end of a run.`,
+All amplitudes a of a repeat scale one draw, which depends on the member's seed alone: curves over a
+are smooth, and two encodings trained with one seed are compared under the same noise. Nothing is
+written. "torchpe train --noise" measures the same at the end of a run.`,
 		Example: `  torchpe analyze noise runs/first
   torchpe analyze noise runs/first --amplitudes 0.05,0.1,0.5,1 --repeats 50 --json`,
 		Args: oneRun,

@@ -22,12 +22,12 @@ func newAnalyzeProcrustesCommand() *cobra.Command {
   disparity     that of scipy.spatial.procrustes, 0 to 1: both centred and scaled to norm 1,
                 A turned, mirrored and scaled to fit, sum of squared differences
 
---reference 2d-fixed (default) and 1d-fixed are the sinusoidal tables of the same shape; from
-which position they count, and which half of 2d-fixed encodes the row, makes no difference to
-any of the three. The reference may also be a run (its member of the same seed, else its
-first) or FILE[:tensor], with one table for all blocks or one for each. Where both have names of tokens, rows are paired by
-name; else in order. --table and --reference also take what "torchpe analyze map --out map.csv"
-wrote, whose members are a stack of tables.
+--reference 2d-fixed (default) and 1d-fixed are the sinusoidal tables of the same shape; from which
+position they count, and which half of 2d-fixed encodes the row, makes no difference to any of the
+three. The reference may also be a run (its member of the same seed, else its first) or
+FILE[:tensor], with one table for all blocks or one for each. Where both have names of tokens, rows
+are paired by name; else in order. --table and --reference also take what "torchpe analyze map --out
+map.csv" wrote, whose members are a stack of tables.
 
 JSON: {reference, models: [{source, member, seed, pe, reference: {source, member, seed, pe},
 tokens, dim, raw, norm_matched, disparity, blocks: [{block, raw, norm_matched, disparity}]}]};

@@ -24,7 +24,8 @@ func newBenchSchemesCommand() *cobra.Command {
 		Short: "Time a training step of every positional encoding beside one without",
 		Long: `Time a training step of every positional encoding beside one without.
 
-Trains each scheme at its default options, one step of it and one of nope in turn, and prints the medians and their ratio.`,
+Trains each scheme at its default options, one step of it and one of nope in turn, and prints the
+medians and their ratio.`,
 		Example: `  torchpe bench schemes --preset quick
   torchpe bench schemes --preset nmar --only learn,rope,t5 --steps 20 --json`,
 		Args: noArguments,

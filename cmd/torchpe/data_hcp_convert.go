@@ -68,10 +68,11 @@ func newHCPGenerateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate --out DIR",
 		Short: "Write a surrogate of resting-state fMRI, whose networks are known",
-		Long: `Write the surrogate that "torchpe train --task fmri" uses where it is given no data: 360 parcels in twelve networks
-of the Cole-Anticevic sizes, smooth network signals, a global signal, a signal shared with the other hemisphere,
-weights that differ between subjects, and noise. The same flags give the same bytes. "torchpe train --task fmri
---data DIR" reads the folder with its names and networks.`,
+		Long: `Write the surrogate that "torchpe train --task fmri" uses where it is given no data: 360
+parcels in twelve networks of the Cole-Anticevic sizes, smooth network signals, a global signal, a
+signal shared with the other hemisphere, weights that differ between subjects, and noise. The same
+flags give the same bytes. "torchpe train --task fmri --data DIR" reads the folder with its names
+and networks.`,
 		Example: `  torchpe data hcp generate --out surrogate --surrogate subjects=12,frames=1195`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

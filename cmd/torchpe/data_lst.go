@@ -24,9 +24,10 @@ func newLSTCommand() *cobra.Command {
 		Short: "Puzzles of the Latin Square Task",
 		Long: `Puzzles of the Latin Square Task (LST).
 
-A puzzle is a 4x4 grid with symbols 1-4, none twice in a row or column, blanks, and one
-probe whose symbol is asked for; --side has grids of 3 to 8 rows and as many symbols. Its condition is the number of rows and columns that
-must be looked at together: 1, 2 or 3 (in files: Binary, Ternary, Quaternary).
+A puzzle is a 4x4 grid with symbols 1-4, none twice in a row or column, blanks, and one probe whose
+symbol is asked for; --side has grids of 3 to 8 rows and as many symbols. Its condition is the
+number of rows and columns that must be looked at together: 1, 2 or 3 (in files: Binary, Ternary,
+Quaternary).
 
 Files are CSV with the columns ID, LST_num, condition, puzzles, solutions; a puzzle is
 16 digits row by row: 0 blank, 1-4 symbol, 5 probe (of side N: 0, 1-N, N+1). ID and
@@ -370,9 +371,9 @@ func newLSTShowCommand() *cobra.Command {
 		Use:   "show [FILE] [--index N | --seed N]",
 		Short: "Draw puzzles and say what decides them",
 		Long: `Draw a puzzle as a grid (? the probe, . a blank) with its condition, its answer and the
-rows and columns that decide it, and says where fewer do than its condition says: the puzzle with an index, or one of each condition,
-chosen by a seed. Without FILE the puzzles are the validation puzzles of the generated
-default set.`,
+rows and columns that decide it, and says where fewer do than its condition says: the puzzle with an
+index, or one of each condition, chosen by a seed. Without FILE the puzzles are the validation
+puzzles of the generated default set.`,
 		Example: `  torchpe data lst show
   torchpe data lst show --seed 5
   torchpe data lst show --side 6

@@ -16,8 +16,8 @@ func newDoctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what this machine can do, and why not",
-		Long: `Say which libtorch, GPU and BLAS torchpe runs with, and what to do about each thing that is wrong. Exit code 0 also
-when there are problems; they are listed.`,
+		Long: `Say which libtorch, GPU and BLAS torchpe runs with, and what to do about each thing that is
+wrong. Exit code 0 also when there are problems; they are listed.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s := torchpe.DescribeSystem()

@@ -17,7 +17,8 @@ func newPECommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pe",
 		Short: "The catalogue of positional encodings: facts, values, pictures",
-		Long: `What each positional encoding is, what it costs at a given size, the numbers that it adds or turns by, and pictures of them.
+		Long: `What each positional encoding is, what it costs at a given size, the numbers that it adds
+or turns by, and pictures of them.
 
 A SCHEME is a name from "torchpe pe list", or several joined by + that act together, as in rope+learn.`,
 		Example: `  torchpe pe list --where translation_invariant=yes

@@ -156,9 +156,11 @@ func newPEValuesCommand() *cobra.Command {
   logits   those of --q and --k, before causal mask, temperature and softmax, [H,N,N]
   weights  what mask, temperature and softmax make of the logits, [H,N,N]; zeros stand for what is not given
 
-Without --what it is logits where both --q and --k are given, else what the scheme makes of --x, else the table or bias that it has.
-Embeddings are [N,D]; queries, keys and values [H,N,Dh], or [N,D] with the heads side by side. Where --params hold the weights of the layer's projections
-(block0.attn.in.weight [3D,D], q above k above v, and block0.attn.in.bias [3D], as a run's checkpoint does), queries, keys and values are made of --x.`,
+Without --what it is logits where both --q and --k are given, else what the scheme makes of --x,
+else the table or bias that it has. Embeddings are [N,D]; queries, keys and values [H,N,Dh], or
+[N,D] with the heads side by side. Where --params hold the weights of the layer's projections
+(block0.attn.in.weight [3D,D], q above k above v, and block0.attn.in.bias [3D], as a run's
+checkpoint does), queries, keys and values are made of --x.`,
 		Example: `  torchpe pe values 1d-fixed --tokens 16 --dim 160 --out table.npy
   torchpe pe values alibi --tokens 6 --dim 8 --heads 8 --out -
   torchpe pe values rope --tokens 16 --dim 64 --heads 4 --q q.npy --what q --out rotated.npy
@@ -244,11 +246,14 @@ func newPEPlotCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot SCHEME",
 		Short: "Draw a scheme: its table or its bias on each head, and dot products against distance",
-		Long: `Draw the table of a scheme that adds one, with the dot products of its rows; the bias of one that adds to the logits, for each head; and
-for one that turns queries and keys the logits of a query and a key that are all ones, at all places. Below, the same against the distance.
+		Long: `Draw the table of a scheme that adds one, with the dot products of its rows; the bias of
+one that adds to the logits, for each head; and for one that turns queries and keys the logits of a
+query and a key that are all ones, at all places. Below, the same against the distance.
 
-Where what is added depends on the embeddings (conv-pos), it is drawn for those of --x, or for one token of ones among zeros; where it is added to what queries
-and keys are made of (detr), as it is before their projection; where there is a causal mask alone (c-nope), as the attention of equal queries and keys.`,
+Where what is added depends on the embeddings (conv-pos), it is drawn for those of --x, or for one
+token of ones among zeros; where it is added to what queries and keys are made of (detr), as it is
+before their projection; where there is a causal mask alone (c-nope), as the attention of equal
+queries and keys.`,
 		Example: `  torchpe pe plot 2d-fixed --out 2d-fixed.pdf
   torchpe pe plot alibi --tokens 32 --heads 4 --out alibi.svg
   torchpe pe plot graphormer --positions edges.csv --out graph.pdf

@@ -28,17 +28,20 @@ func newReportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Make every figure and table that the runs in a folder can feed",
-		Long: `Find the finished runs in DIR and the folders below it, and make from them every figure and table of the paper that they can
-feed, with the paper's printed numbers beside ours, and some that the paper lacks.
+		Long: `Find the finished runs in DIR and the folders below it, and make from them every figure and
+table of the paper that they can feed, with the paper's printed numbers beside ours, and some that
+the paper lacks.
 
-OUT/index.html has all of it on one page. Beside it lie each figure as PDF, SVG and PNG with its numbers as CSV, and each table as
-CSV, LaTeX (booktabs), Markdown, HTML and JSON. What is missing is listed with the command that makes it.
+OUT/index.html has all of it on one page. Beside it lie each figure as PDF, SVG and PNG with its
+numbers as CSV, and each table as CSV, LaTeX (booktabs), Markdown, HTML and JSON. What is missing is
+listed with the command that makes it.
 
 Runs of masked prediction on data of your own get a page of their own: learning curves beside baselines, errors by
 encoding and by test subject, maps of the learned positions with names and modules, similarities and attention. It is
 OUT/index.html where all runs are such, else OUT/own/index.html.
 
-Runs of several sizes, data sets or lengths of training are not mixed: those with the most models are shown, and the others named.`,
+Runs of several sizes, data sets or lengths of training are not mixed: those with the most models
+are shown, and the others named.`,
 		Example: `  torchpe report runs
   torchpe report runs --fidelity text --out report-text
   torchpe report compare runs/a runs/b`,

@@ -15,10 +15,12 @@ func newReportCompareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare RUN...",
 		Short: "Set runs side by side: settings that differ, numbers and curves",
-		Long: `Print a row a configuration: the settings that differ, and the mean and SD over seeds of each number. Models that differ in any
-setting besides the seed, or in their state, or were found in different RUNs, are in different rows; settings that change no result,
-such as the device, are left out. The numbers of runs that are not finished are those of their last record. With --out, also draw curves
-and write index.html with all of it, figures as PDF, SVG and PNG, and the table as CSV, LaTeX, Markdown, HTML and JSON.
+		Long: `Print a row a configuration: the settings that differ, and the mean and SD over seeds of
+each number. Models that differ in any setting besides the seed, or in their state, or were found in
+different RUNs, are in different rows; settings that change no result, such as the device, are left
+out. The numbers of runs that are not finished are those of their last record. With --out, also draw
+curves and write index.html with all of it, figures as PDF, SVG and PNG, and the table as CSV,
+LaTeX, Markdown, HTML and JSON.
 
 A RUN is a run directory, or a folder of some, of any task.`,
 		Example: `  torchpe report compare runs/a runs/b

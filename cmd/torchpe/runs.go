@@ -26,8 +26,9 @@ func newRunsCommand() *cobra.Command {
 	return cmd
 }
 
-const whereHelp = `Filters (--where) are KEY OP VALUE, joined by commas, all of which must hold; OP is one of = != < <= > >= and, for patterns with *
-and ?, ~ and !~. KEY is a column, or a setting by its key in config.json; the last part of the key is enough where it is the only one.`
+const whereHelp = `Filters (--where) are KEY OP VALUE, joined by commas, all of which must hold; OP
+is one of = != < <= > >= and, for patterns with * and ?, ~ and !~. KEY is a column, or a setting by
+its key in config.json; the last part of the key is enough where it is the only one.`
 
 func newRunsListCommand() *cobra.Command {
 	var q listing.Query
@@ -36,9 +37,10 @@ func newRunsListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list DIR...",
 		Short: "A table of runs, a row a model: settings that differ, status and numbers",
-		Long: `Print a table of the runs in directories and the folders below them, a row a model. A setting has a column where it differs
-between the models shown. Status is done, diverged, running (a process writes to the run) or stopped; the numbers of runs that are
-not finished are those of their last record.
+		Long: `Print a table of the runs in directories and the folders below them, a row a model. A
+setting has a column where it differs between the models shown. Status is done, diverged, running (a
+process writes to the run) or stopped; the numbers of runs that are not finished are those of their
+last record.
 
 ` + whereHelp,
 		Example: `  torchpe runs list runs

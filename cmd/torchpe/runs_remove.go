@@ -30,9 +30,10 @@ func newRunsRemoveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm DIR...",
 		Short: "Remove runs, with their directories",
-		Long: `Remove the runs in directories and the folders below them, finished or not, each with its directory. On a terminal the command asks
-before; elsewhere it needs --yes. Never removed are a run that a process writes to, a run of which --where chooses some models only,
-what is no run, a directory with folders that are not of a run, and what a symbolic link leads to.
+		Long: `Remove the runs in directories and the folders below them, finished or not, each with its
+directory. On a terminal the command asks before; elsewhere it needs --yes. Never removed are a run
+that a process writes to, a run of which --where chooses some models only, what is no run, a
+directory with folders that are not of a run, and what a symbolic link leads to.
 
 ` + whereHelp,
 		Example: `  torchpe runs rm runs/first

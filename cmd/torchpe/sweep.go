@@ -37,12 +37,14 @@ func newSweepCommand() *cobra.Command {
 		Short: "Train a grid of configurations; resumable",
 		Long: `Train a grid of configurations, packed into ensembles and run by worker processes.
 
-The grid is a preset (one behind each figure and table of the paper), a YAML file, or flags alone: every flag of torchpe train
-takes several values here, separated by commas, or a range from:to:step, and all are crossed. Over a preset or a file, flags
-replace what it says. --seeds takes a list or the word paper, --members a number of seeds from --seed on.
+The grid is a preset (one behind each figure and table of the paper), a YAML file, or flags alone:
+every flag of torchpe train takes several values here, separated by commas, or a range from:to:step,
+and all are crossed. Over a preset or a file, flags replace what it says. --seeds takes a list or
+the word paper, --members a number of seeds from --seed on.
 
-Every configuration and seed becomes one finished run directory in OUT/runs, as if it had been trained alone. The same
-command goes on with a sweep that was stopped, and trains only what is new where values were added. Ctrl-C saves and stops.
+Every configuration and seed becomes one finished run directory in OUT/runs, as if it had been
+trained alone. The same command goes on with a sweep that was stopped, and trains only what is new
+where values were added. Ctrl-C saves and stops.
 
 Presets:
 ` + presetLines(),

@@ -154,8 +154,10 @@ func newSweepRetryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry DIR",
 		Short: "Try failed tasks again, and take tasks over from hosts that died",
-		Long: `Try failed tasks again (--failed), from their last checkpoint, or from their start with --fresh; take over tasks of workers on
-other hosts that fell silent (--lost). On Slurm, tasks that were given up are submitted again. What is done is not done again, nor are runs that diverged: they would diverge again.`,
+		Long: `Try failed tasks again (--failed), from their last checkpoint, or from their start with
+--fresh; take over tasks of workers on other hosts that fell silent (--lost). On Slurm, tasks that
+were given up are submitted again. What is done is not done again, nor are runs that diverged: they
+would diverge again.`,
 		Args: oneFolder("a sweep"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !failed && !f.takeLost {
@@ -196,8 +198,9 @@ func newSweepCancelCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel DIR",
 		Short: "Ask all workers, wherever they run, to save and stop",
-		Long:  `Ask all workers, wherever they run, to save and stop; they do so within seconds. torchpe sweep resume goes on.`,
-		Args:  oneFolder("a sweep"),
+		Long: `Ask all workers, wherever they run, to save and stop; they do so within seconds. torchpe
+sweep resume goes on.`,
+		Args: oneFolder("a sweep"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := openSweep(args[0])
 			if err != nil {

@@ -29,11 +29,12 @@ func newSweepTaskCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run-task --index I DIR",
 		Short: "Train exactly one task of a sweep",
-		Long: `Train exactly one task of a sweep: what launchers start, and what other schedulers can. Where it was stopped before, it goes on.
-A task that is done, or that somebody works on, is left alone. Everything it says goes to DIR/tasks/I/log.txt.
+		Long: `Train exactly one task of a sweep: what launchers start, and what other schedulers can.
+Where it was stopped before, it goes on. A task that is done, or that somebody works on, is left
+alone. Everything it says goes to DIR/tasks/I/log.txt.
 
-Exit codes: 0 the task is done (now, or before); 1 it failed, or cannot be had now; 130, 143, 75 it was stopped by SIGINT, SIGTERM,
-SIGUSR1 and has saved.`,
+Exit codes: 0 the task is done (now, or before); 1 it failed, or cannot be had now; 130, 143, 75 it
+was stopped by SIGINT, SIGTERM, SIGUSR1 and has saved.`,
 		Example: `  torchpe sweep run-task --index $JOB_COMPLETION_INDEX my-sweep`,
 		Args:    oneFolder("a sweep"),
 		RunE: func(cmd *cobra.Command, args []string) error {

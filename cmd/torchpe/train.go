@@ -40,9 +40,10 @@ func newTrainCommand() *cobra.Command {
 		Short: "Train one configuration, or several seeds of it at once",
 		Long: `Train one configuration and write a run directory.
 
-Defaults come from --preset (lst is the paper's Latin-square experiment; quick shows its effect in a minute) and from
---fidelity: where the paper's text and its published code differ, "code" or "text" chooses, and each difference is also a
-flag of its own. What was resolved is stored in OUT/config.json; --config takes such a file.
+Defaults come from --preset (lst is the paper's Latin-square experiment; quick shows its effect in a
+minute) and from --fidelity: where the paper's text and its published code differ, "code" or "text"
+chooses, and each difference is also a flag of its own. What was resolved is stored in
+OUT/config.json; --config takes such a file.
 
 --members K trains K seeds as one ensemble. --sigma, --lr and --weight-decay take one value, or one a member.
 
