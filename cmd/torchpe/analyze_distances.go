@@ -40,7 +40,8 @@ JSON: {models: [{source, member, seed, pe, block, distance, tokens, distances: [
 notes say why a distance has no value.`,
 		Example: `  torchpe analyze distances runs/lst_learn-0.2_code_seed1
   torchpe analyze distances runs/fmri --block 1 --out distances.csv
-  torchpe analyze distances --table bert.safetensors:embeddings.position_embeddings.weight --distance cosine --out d.npy`,
+  torchpe analyze distances --table bert.safetensors:embeddings.position_embeddings.weight \
+    --distance cosine --out d.npy`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runAnalyzeDistances(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f, o, distance)
 		},

@@ -27,14 +27,17 @@ func newHCPCleanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "clean --data FILE --motion FILE --wm FILE --ventricles FILE --out FILE",
 		Short: "Regress motion and physiological noise out of one run",
-		Long: `Regress 64 nuisance signals out of one run, as the published pipeline does: 6 motion parameters, 5 aCompCor
-components of white matter and 5 of the ventricles, their derivatives, and the squares of these 32. The first
-5 frames are dropped, each parcel loses its mean and its line, and one least-squares solve does the rest.
+		Long: `Regress 64 nuisance signals out of one run, as the published pipeline does: 6 motion
+parameters, 5 aCompCor components of white matter and 5 of the ventricles, their derivatives, and
+the squares of these 32. The first 5 frames are dropped, each parcel loses its mean and its line,
+and one least-squares solve does the rest.
 
 Signals are text (a row a frame), .npy, or all in one HDF5 file with --nuisance and --run. Derivatives of
 components that are not given are backward differences. --out takes .npy or .csv, frames x tokens.`,
-		Example: `  torchpe data hcp clean --data run1.ptseries.nii --motion Movement_Regressors.txt --wm wm.txt --ventricles csf.txt --out run1.npy
-  torchpe data hcp clean --data run1.csv --nuisance 100307_nuisanceRegressors.h5 --run rfMRI_REST1_RL --out run1.npy`,
+		Example: `  torchpe data hcp clean --data run1.ptseries.nii --motion Movement_Regressors.txt \
+    --wm wm.txt --ventricles csf.txt --out run1.npy
+  torchpe data hcp clean --data run1.csv --nuisance 100307_nuisanceRegressors.h5 \
+    --run rfMRI_REST1_RL --out run1.npy`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runHCPClean(cmd.OutOrStdout(), f) },
 	}

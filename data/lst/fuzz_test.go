@@ -43,6 +43,6 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// justified is how many bytes reading may allocate: of a line of two bytes, its text and what is
-// wrong with it.
+// justified returns how many bytes reading may allocate: of a line of two bytes, its text and what
+// is wrong with it.
 func justified(text []byte) int { return 128*len(text) + 64<<10 }

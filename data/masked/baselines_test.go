@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// fixture is what testdata/make.py writes.
+// fixture holds what testdata/make.py writes.
 type fixture struct {
 	Tokens      int
 	Train, Test []float32

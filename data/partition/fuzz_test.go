@@ -41,6 +41,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// justified is how many bytes reading may allocate: a line of two bytes becomes a list of one name,
-// a key of a map and a label, in rooms that double.
+// justified returns how many bytes reading may allocate: a line of two bytes becomes a list of one
+// name, a key of a map and a label, in rooms that double.
 func justified(text string) int { return 160*len(text) + 64<<10 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// folder is what convert writes: runs of frames x tokens with their names and modules, right
+// folder writes what convert writes: runs of frames x tokens with their names and modules, right
 // hemisphere first.
 func folder(t *testing.T, modules string) string {
 	t.Helper()

@@ -28,8 +28,8 @@ func Page(s Setting) (string, error) {
 N tokens, D model width, H heads, Dh = D/H, L layers; x the input of a block, i the query's place,
 j the key's. Numbers of parameters are those that are trained at N = %d, D = %d, H = %d, L = %d with
 the defaults of the published code. "When" follows from TISA's criteria and from what a scheme needs.
-`+"`torchpe pe list --pictures docs/images`"+` draws the pictures; a scheme without one acts nowhere, alike on all tokens as it starts,
-or on what tokens hold alone.
+`+"`torchpe pe list --pictures docs/images`"+` draws the pictures; a scheme without one
+acts nowhere, alike on all tokens as it starts, or on what tokens hold alone.
 %s
 `, len(all), Stacks, s.Tokens, s.DModel, s.Heads, s.Layers, SheetNote)
 	for _, name := range families {
@@ -66,9 +66,11 @@ func decisions(b *strings.Builder, all []Entry) {
 	b.WriteString(`
 ## Which encoding?
 
-Find the row of what is known of your tokens; an encoding of a row above it works as well. Fixed encodings are right where their places
-are the true ones; trained ones find out, and start small to generalise (` + "`learn --sigma 0.2`" + `; results/evidence). Where nothing is known of the
-places - regions, sensors, genes - take ` + "`learn`" + `, and look at what it found with ` + "`torchpe analyze map`" + `.
+Find the row of what is known of your tokens; an encoding of a row above it works as well. Fixed
+encodings are right where their places are the true ones; trained ones find out, and start small to
+generalise (` + "`learn --sigma 0.2`" + `; results/evidence). Where nothing is known of the places -
+regions, sensors, genes - take ` + "`learn`" + `, and look at what it found with
+` + "`torchpe analyze map`" + `.
 
 | what is known of the tokens | and | nothing is trained | the encoding is trained |
 |---|---|---|---|

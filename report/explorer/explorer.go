@@ -19,7 +19,7 @@ import (
 	"torchpe/internal/plural"
 )
 
-// Page is what there is to explore.
+// Page holds what the explorer shows.
 type Page struct {
 	Title  string
 	Back   string // file of the report beside it; empty for none

@@ -11,7 +11,7 @@ import (
 	"torchpe/internal/stats"
 )
 
-// Chance is what modularity is by chance, on the table of a model's first block.
+// Chance holds what modularity is by chance, on the table of a model's first block.
 type Chance struct {
 	Q               float64 // of the model
 	Mean, Low, High float64 // of modules dealt to the tokens at random; 2.5 and 97.5 %

@@ -37,7 +37,7 @@ const addressSpace = 16 << 30
 //go:embed equivalent.txt
 var equivalentList string
 
-// result is what became of a mutant.
+// result tells what became of a mutant.
 type result int
 
 const (

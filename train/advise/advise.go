@@ -63,7 +63,7 @@ func Cost(rungs []Rung) int {
 // seed, in the same order for all candidates; NaN for a seed that diverged.
 type Measure func(candidate, length int) ([]float64, error)
 
-// Standing is how far a candidate came.
+// Standing tells how far a candidate came.
 type Standing struct {
 	Candidate int
 	Length    int         // that it was trained

@@ -13,14 +13,16 @@ func Page() string {
 
 <!-- Generated from train/config by "go test ./train/config -update". Do not edit. -->
 
-Each setting is a flag of ` + "`torchpe train`" + ` and a key of a run's config.json; ` + "`torchpe sweep`" + ` takes the same flags.
-Options of positional encodings are in [encodings.md](encodings.md). settings.schema.json beside this page is the
-JSON schema of config.json.
+Each setting is a flag of ` + "`torchpe train`" + ` and a key of a run's config.json;
+` + "`torchpe sweep`" + ` takes the same flags. Options of positional encodings are in
+[encodings.md](encodings.md). settings.schema.json beside this page is the JSON schema of
+config.json.
 
-- **changes**: a sweep tells runs apart by all settings but those that change nothing, which may also differ when a
-  run is resumed. Names of runs and comparisons leave out those that change measurements alone, too.
-- **in a sweep**: an axis takes several values, each of which is trained; members of one ensemble may differ in those
-  that say so.
+- **changes**: a sweep tells runs apart by all settings but those that change nothing, which may
+  also differ when a run is resumed. Names of runs and comparisons leave out those that change
+  measurements alone, too.
+- **in a sweep**: an axis takes several values, each of which is trained; members of one ensemble
+  may differ in those that say so.
 `)
 	for _, g := range Groups() {
 		fmt.Fprintf(&b, "\n## %s%s\n\n| flag | key | default | changes | in a sweep | "+

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// roles are what this test binary does when a test starts it again as another process.
+// roles lists what this test binary does when a test starts it again as another process.
 var roles = map[string]func(dir string) error{
 	"create": func(dir string) error { return raceFor(dir, createEmpty) },
 	"resume": func(dir string) error { return raceFor(dir, resumeIt) },

@@ -73,8 +73,8 @@ func FuzzXML(f *testing.F) {
 	})
 }
 
-// justified is how many bytes reading may allocate: those of a plain file's hostile tests; of a
-// compressed one 8 for each byte that comes out of deflate, in rooms that double, and the constant
+// justified returns how many bytes reading may allocate: those of a plain file's hostile tests;
+// of a compressed one 8 for each byte that comes out of deflate, in rooms that double, and the constant
 // of its reader.
 func justified(file []byte) int {
 	if bytes.HasPrefix(file, []byte{0x1f, 0x8b}) {

@@ -41,7 +41,7 @@ func shared(t *testing.T, name string) string {
 // conte is the beginning of the names of the test set's files.
 const conte = "Conte69.MyelinAndCorrThickness.32k_fs_LR."
 
-// testSet is what nibabel 5.0.0 and a look at the raw bytes say about a file of the test set.
+// testSet holds what nibabel 5.0.0 and a look at the raw bytes say about a file of the test set.
 type testSet struct {
 	Raw struct {
 		Bytes      int64 `json:"file_bytes"`

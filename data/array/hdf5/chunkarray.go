@@ -196,8 +196,8 @@ func (f *file) extensibleArray(address uint64, filtered bool) (*extensible, erro
 	return a, a.readIndex(block)
 }
 
-// inIndexBlocks is how many of the secondary blocks, counted from the smallest, the index block
-// holds itself.
+// inIndexBlocks counts the secondary blocks, from the smallest on, that the index block holds
+// itself.
 func (a *extensible) inIndexBlocks() int { return 2 * (bits.Len(uint(a.pointers)) - 1) }
 
 func (a *extensible) readIndex(address uint64) error {

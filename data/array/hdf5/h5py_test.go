@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// noted is what h5py says of a dataset.
+// noted holds what h5py says of a dataset.
 type noted struct {
 	Shape  []int
 	DType  string

@@ -35,7 +35,7 @@ type file struct {
 	size      int64
 	order     binary.ByteOrder
 	variables []variable // in the file's order, each with a name of its own
-	// unnamed is what MATLAB keeps for itself: the workspaces of functions and the contents of
+	// unnamed holds what MATLAB keeps for itself: the workspaces of functions and the contents of
 	// objects
 	unnamed []variable
 

@@ -35,8 +35,8 @@ func seeds(f *testing.F) [][]byte {
 	return all
 }
 
-// justified is how many bytes reading may allocate: 8 for each byte that comes out of deflate, in
-// rooms that double, and the constant of its reader.
+// justified returns how many bytes reading may allocate: 8 for each byte that comes out of deflate,
+// in rooms that double, and the constant of its reader.
 func justified(file []byte) int { return 2*8*array.MaxInflate*len(file) + 1<<20 }
 
 // justifiedPlain is that of a file without compression: a byte becomes a number of 8, again in

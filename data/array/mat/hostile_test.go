@@ -23,7 +23,7 @@ func headed(text, end string) []byte {
 	return []byte(fmt.Sprintf("%-116s", text) + "\x00\x00\x00\x00\x00\x00\x00\x00" + end)
 }
 
-// first is how errors begin that are found while the variables are listed, in a file of one.
+// first holds how errors begin that are found while the variables are listed, in a file of one.
 const first = "the variable at byte 128 (number 1 of the file): "
 
 // broken is a file that is damaged or wrong in one way, with the whole message; where that is

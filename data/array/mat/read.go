@@ -13,7 +13,7 @@ type Entry struct {
 	Name string
 	// Shape is MATLAB's size; nil for objects such as tables, whose shape only MATLAB knows.
 	Shape []int
-	// Class is what MATLAB's class shows ("double", "int8", "logical", "char", "cell", "struct",
+	// Class holds what MATLAB's class shows ("double", "int8", "logical", "char", "cell", "struct",
 	// "function_handle", "table"), after "sparse " or "complex " or both where it is so stored.
 	Class string
 }

@@ -24,7 +24,7 @@ func (n *jsonNumber) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// variableOf is what scipy.io.loadmat and whosmat give for a variable, see testdata/make.py.
+// variableOf holds what scipy.io.loadmat and whosmat give for a variable, see testdata/make.py.
 type variableOf struct {
 	Name   string
 	Shape  []int
@@ -32,7 +32,7 @@ type variableOf struct {
 	Values []jsonNumber // nil where it is not one of real numbers
 }
 
-// contents is what scipy reads of a file.
+// contents holds what scipy reads of a file.
 type contents struct {
 	Variables []variableOf
 	Fields    map[string]variableOf // of structs, by their whole names

@@ -25,7 +25,7 @@ func (n *jsonNumber) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// expectation is what numpy.load gives for a file or a member, see testdata/make.py.
+// expectation holds what numpy.load gives for a file or a member, see testdata/make.py.
 type expectation struct {
 	Name    string
 	Shape   []int

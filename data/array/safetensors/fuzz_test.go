@@ -51,7 +51,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// justified is how many bytes reading may allocate: the file's, and a tensor for each of its
+// justified returns how many bytes reading may allocate: the file's, and a tensor for each of its
 // entries of 60 bytes.
 func justified(file []byte) int { return 8*len(file) + 64<<10 }
 

@@ -45,8 +45,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// justified is how many bytes reading may allocate: a cell of two bytes becomes a name of 16 or a
-// number of 8, in rooms that double; the repeats of AFNI's files are bounded by themselves.
+// justified returns how many bytes reading may allocate: a cell of two bytes becomes a name of 16
+// or a number of 8, in rooms that double; the repeats of AFNI's files are bounded by themselves.
 func justified(raw []byte, name string) int {
 	most := 64*len(raw) + 64<<10
 	if strings.EqualFold(filepath.Ext(name), ".1D") {

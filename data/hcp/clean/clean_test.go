@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// fixture is what testdata/make.py writes.
+// fixture holds what testdata/make.py writes.
 type fixture struct {
 	Parcels, Frames                int
 	Series, Motion, WM, Ventricles []float64

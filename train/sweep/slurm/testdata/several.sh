@@ -62,10 +62,12 @@ for task in "${tasks[@]}"; do
   if [ -n "$usr1" ]; then requeue; fi
   code=''
   run "$task"
-  # After USR1, 138: it came before the program listened. -1: the program ended as the signal came, and bash lost its exit status.
+  # After USR1, 138: it came before the program listened. -1: the program ended as the signal
+  # came, and bash lost its exit status.
   if [ -n "$usr1" ] && { [ "$code" = 138 ] || [ "$code" = -1 ]; }; then code=75; fi
   if [ "$code" = 75 ]; then requeue; fi
-  # Stopped by INT or TERM, its state is saved. When Slurm ends the job, the program may end before this script has its TERM.
+  # Stopped by INT or TERM, its state is saved. When Slurm ends the job, the program may end
+  # before this script has its TERM.
   if [ "$code" = 130 ] || [ "$code" = 143 ]; then term=1; fi
   if [ "$code" != 0 ]; then failed=$code; say "task $task ended with exit status $code"; fi
   # By a signal, which let it record nothing. When the job itself is ended, the task is to go on later.
