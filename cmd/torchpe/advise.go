@@ -40,14 +40,15 @@ func newAdviseCommand() *cobra.Command {
 		Use:   "advise",
 		Short: "Find which encoding suits your data, and whether any is better than none",
 		Long: `Find which encoding and which σ have the least held-out error, by successive halving: train all candidates
-for a tenth of the length, the best quarter of them for three tenths, and the best to the end; none (nope) beside
-them.
-Each candidate is an ensemble of five seeds, the same for all, so that errors are compared in pairs.
+for a tenth of the length, the better half for two tenths, the better half of these for four, and the
+best to the end; none (nope) beside them. Each candidate is an ensemble of five seeds, the same for
+all, so that errors are compared in pairs.
 
 Every flag of torchpe train takes several values, as in torchpe sweep, and all are crossed. Without --pe the
 candidates are the encodings of the paper that need nothing but tokens, and learned ones from eight σ.
 
-An encoding that learns slowly and ends well is left: the length should reach into the flat part of the error.
+An encoding that learns slowly and ends well may be left: those that were left before they were
+better than none, or while their errors fell fast, are named at the end.
 
 The same command goes on where it was stopped.`,
 		Example: `  torchpe advise --task masked --data prices.csv --steps 4000 --out advice
@@ -69,7 +70,7 @@ The same command goes on where it was stopped.`,
 }
 
 func runAdvise(out, say io.Writer, f adviseFlags) error {
-	study, commands, err := f.study(say)
+	study, err := f.study(say)
 	if err != nil {
 		return usageError{err}
 	}
@@ -103,7 +104,7 @@ func runAdvise(out, say io.Writer, f adviseFlags) error {
 	if err != nil {
 		return err
 	}
-	outcome := outcome{study, commands, advice}
+	outcome := outcome{study, advice}
 	if err := outcome.save(); err != nil {
 		return err
 	}
@@ -113,16 +114,15 @@ func runAdvise(out, say io.Writer, f adviseFlags) error {
 	return outcome.print(out)
 }
 
-// study returns the study that the flags ask for, and the arguments of "torchpe train" of each
-// candidate.
-func (f adviseFlags) study(say io.Writer) (s *advise.Study, commands [][]string, err error) {
+// study returns the study that the flags ask for.
+func (f adviseFlags) study(say io.Writer) (*advise.Study, error) {
 	points, guessed, err := f.points()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	configs, notes, err := sweep.Resolve(points, resolveArguments)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, n := range notes {
 		fmt.Fprintln(say, "torchpe: "+n)
@@ -134,46 +134,42 @@ func (f adviseFlags) study(say io.Writer) (s *advise.Study, commands [][]string,
 			continue
 		}
 		seen[string(text)] = true
-		var c advise.Candidate
+		c := advise.Candidate{Args: points[i].Args()}
 		if err := json.Unmarshal(text, &c.Config); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		c.Name = nameOf(points, i, c.Config.Members[0].Sigma != nil)
-		candidates, commands = append(candidates, c), append(commands, points[i].Args())
+		candidates = append(candidates, c)
 	}
-	left := candidates
-	if candidates, commands, err = suited(candidates, commands, guessed); err != nil {
-		return nil, nil, err
+	if candidates, err = suited(say, candidates, guessed); err != nil {
+		return nil, err
 	}
-	for _, c := range left {
-		if !slices.ContainsFunc(candidates, func(d advise.Candidate) bool { return d.Name == c.Name }) {
-			fmt.Fprintf(say, "torchpe: %s does not suit these tokens and is left out\n", c.Name)
-		}
-	}
-	s, err = advise.NewStudy(f.out, candidates)
-	return s, commands, err
+	return advise.NewStudy(f.out, candidates)
 }
 
-// suited returns the candidates of which models can be made. One that the user named must be.
-func suited(all []advise.Candidate, commands [][]string, guessed bool) (good []advise.Candidate, of [][]string,
-	err error) {
+// suited returns the candidates of which models can be made, and names the others. One that the user
+// named must be among them.
+func suited(say io.Writer, all []advise.Candidate, guessed bool) ([]advise.Candidate, error) {
 	configs := make([]train.Config, len(all))
 	for i, c := range all {
 		configs[i] = c.Config
 	}
 	unsuited, err := train.CheckModels(configs)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	var good []advise.Candidate
 	for i, c := range all {
 		switch wrong := unsuited[i]; {
 		case wrong == nil:
-			good, of = append(good, c), append(of, commands[i])
+			good = append(good, c)
 		case !guessed || c.Config.PE == advise.Without:
-			return nil, nil, fmt.Errorf("%s: %w", c.Name, wrong)
+			return nil, fmt.Errorf("%s: %w", c.Name, wrong)
+		default:
+			fmt.Fprintf(say, "torchpe: %s does not suit these tokens and is left out\n", c.Name)
 		}
 	}
-	return good, of, nil
+	return good, nil
 }
 
 // points returns the configurations that the flags ask for, and whether their encodings are guessed.
@@ -280,8 +276,7 @@ func differenceText(d *advise.Difference) string {
 // outcome is a study with what came out.
 type outcome struct {
 	*advise.Study
-	commands [][]string // by candidate
-	advice   advise.Advice
+	advice advise.Advice
 }
 
 // advised is one candidate in advice.json.
@@ -292,14 +287,15 @@ type advised struct {
 	Unit   string             `json:"unit"`
 	Errors []*float64         `json:"errors"` // by seed; null where it diverged
 	Behind *advise.Difference `json:"behind"` // the best; null for it
+	Slow   bool               `json:"slow"`   // left, and may end better
 }
 
 // rows returns the candidates, longest trained first.
 func (o outcome) rows() (all []advised) {
 	for _, s := range o.advice.Standings {
 		c := o.Candidates[s.Candidate]
-		one := advised{Name: c.Name, Args: o.commands[s.Candidate], Length: s.Length, Unit: c.Unit(),
-			Behind: s.Behind}
+		one := advised{Name: c.Name, Args: c.Args, Length: s.Length, Unit: c.Unit(),
+			Behind: s.Behind, Slow: slices.Contains(o.advice.Slow, s.Candidate)}
 		for _, e := range s.Errors {
 			if math.IsNaN(e) {
 				one.Errors = append(one.Errors, nil)
@@ -344,9 +340,21 @@ func (o outcome) print(out io.Writer) error {
 	if close != nil {
 		fmt.Fprintf(out, "Left though %s cannot tell them from %s there: %s.\n", seeds, best, strings.Join(close, ", "))
 	}
+	if slow := o.slowNames(); slow != nil {
+		fmt.Fprintf(out, "Left before they were better than %s, or while their errors fell fast, so that they may end "+
+			"better: %s.\nTo see: train them to the end, or all for longer.\n", advise.Without, strings.Join(slow, ", "))
+	}
 	_, err := fmt.Fprintf(out, "%s was chosen by the held-out data, so its error is flattered. To confirm, with other "+
 		"seeds:\n  %s\nThe runs are in %s.\n", best, o.confirm(), filepath.Join(o.Dir, "runs"))
 	return err
+}
+
+// slowNames returns the names of the candidates that were left and may end better.
+func (o outcome) slowNames() (names []string) {
+	for _, c := range o.advice.Slow {
+		names = append(names, o.Candidates[c].Name)
+	}
+	return names
 }
 
 // answer says whether the best encoding is better than none.
@@ -372,7 +380,7 @@ func (o outcome) confirm() string {
 		used = max(used, m.Seed)
 	}
 	words := []string{"torchpe", "sweep"}
-	for _, arg := range o.commands[o.advice.Best] {
+	for _, arg := range o.Candidates[o.advice.Best].Args {
 		flag, value, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 		switch flag {
 		case "seed", "seeds", "members":

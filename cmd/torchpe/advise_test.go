@@ -30,7 +30,7 @@ func TestAdvise(t *testing.T) {
 	}
 	// rope and nope have no sigma and are one candidate each.
 	if want := "4 candidates, 2 seeds each: rope, learn_sigma=0.1, learn_sigma=1, nope\n" +
-		"stages: 3 to 3, 1 to 30 steps, nope beside them\n66 steps, of 120 "; !strings.Contains(errs, want) {
+		"stages: 3 to 3, 2 to 6, 2 to 12, 1 to 30 steps, nope beside them\n75 steps, of 120 "; !strings.Contains(errs, want) {
 		t.Errorf("no %q in\n%s", want, errs)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "my advice", "advice.json"))
@@ -41,7 +41,7 @@ func TestAdvise(t *testing.T) {
 	if err := json.Unmarshal(text, &all); err != nil || len(all) != 4 {
 		t.Fatalf("%v: %s", err, text)
 	}
-	if all[0].Length != 30 || all[1].Length != 30 || all[2].Length != 3 || len(all[0].Errors) != 2 {
+	if all[0].Length != 30 || all[1].Length != 30 || all[2].Length != 12 || all[3].Length != 3 || len(all[0].Errors) != 2 {
 		t.Errorf("%s", text)
 	}
 	again, errs, code := torchpeIn(t, dir, append(args, "--json")...)

@@ -1,6 +1,6 @@
-// Package advise chooses one of several configurations by successive halving: all are trained for a
-// short time, the better ones go on for longer, and the best is trained to the end. A baseline, with
-// no encoding, is trained beside them at each stage.
+// Package advise chooses one of several configurations by successive halving (Jamieson and Talwalkar
+// 2016): all are trained for a short time, the better half goes on for twice as long, and so on; the
+// best is trained to the end. A baseline, with no encoding, is trained beside them at each stage.
 package advise
 
 import (
@@ -13,13 +13,9 @@ import (
 	"torchpe/internal/stats"
 )
 
-// The stages: all candidates are trained for a tenth of the length, a quarter of them for three tenths,
-// and the best to the end. Shorter ones choose before learning begins: see results/advise-cpu.
-const (
-	tenths  = 10
-	second  = 3
-	quarter = 4
-)
+// Stages end at these tenths of the length, each with half of the candidates of the one before it.
+// Shorter ones, and fewer, choose before learning begins: see results/advise-cpu.
+var stageTenths = []int{1, 2, 4}
 
 // level is that of the confidence intervals.
 const level = 0.95
@@ -37,14 +33,14 @@ func Rungs(n, length int) ([]Rung, error) {
 	if n < 2 {
 		return []Rung{last}, nil
 	}
-	if length < tenths {
-		return nil, fmt.Errorf("a length of %d is too short to choose by a tenth of it: want at least %d", length,
-			tenths)
+	if length < 10 {
+		return nil, fmt.Errorf("a length of %d is too short to choose by a tenth of it: want at least 10",
+			length)
 	}
-	first := length / tenths
-	rungs := []Rung{{Length: first, Candidates: n}}
-	if left := (n + quarter - 1) / quarter; left > 1 {
-		rungs = append(rungs, Rung{Length: second * first, Candidates: left})
+	var rungs []Rung
+	for _, tenths := range stageTenths {
+		rungs = append(rungs, Rung{Length: length / 10 * tenths, Candidates: n})
+		n = max(2, (n+1)/2)
 	}
 	return append(rungs, last), nil
 }
@@ -97,6 +93,7 @@ type Advice struct {
 	Standings []Standing // longest trained first, then least error
 	Best      int        // candidate, not the baseline
 	Gain      Difference // the baseline's errors less those of the best, at the end
+	Slow      []int      // candidates that were left and may end better: see slow
 }
 
 // Choose trains candidates along the rungs, of which the baseline is one, and finds the best of the
@@ -125,7 +122,7 @@ func Choose(rungs []Rung, candidates, baseline int, measure Measure) (Advice, er
 	}
 	advice := Advice{Best: left[0]}
 	for c := range candidates {
-		length := slices.Max(slices.Collect(maps.Keys(history[c])))
+		length := lengths(history[c])[0]
 		s := Standing{Candidate: c, Length: length, Errors: history[c][length]}
 		if c != advice.Best {
 			d, err := difference(s.Errors, history[advice.Best][length])
@@ -139,10 +136,45 @@ func Choose(rungs []Rung, candidates, baseline int, measure Measure) (Advice, er
 		}
 		advice.Standings = append(advice.Standings, s)
 	}
+	for c := range candidates {
+		if c == baseline || c == advice.Best {
+			continue
+		}
+		late, err := slow(history[c], history[baseline], history[advice.Best], advice.Gain)
+		if err != nil {
+			return advice, err
+		}
+		if late {
+			advice.Slow = append(advice.Slow, c)
+		}
+	}
 	slices.SortStableFunc(advice.Standings, func(a, b Standing) int {
 		return cmp.Or(cmp.Compare(b.Length, a.Length), cmp.Compare(mean(a.Errors), mean(b.Errors)))
 	})
 	return advice, nil
+}
+
+// lengths returns after which lengths there are errors, the longest first.
+func lengths(history map[int][]float64) []int {
+	out := slices.Sorted(maps.Keys(history))
+	slices.Reverse(out)
+	return out
+}
+
+// slow reports whether a candidate was left too early to judge it: where the best one is clearly
+// better than the baseline and this one was not yet, or where its error, going on to fall with the
+// logarithm of the length as in its last stage, would end below that of the best.
+func slow(own, baseline, best map[int][]float64, gain Difference) (bool, error) {
+	at, whole := lengths(own), lengths(best)[0]
+	last := mean(own[at[0]])
+	if len(at) > 1 {
+		fall := (mean(own[at[1]]) - last) / math.Log(float64(at[0])/float64(at[1]))
+		if last-fall*math.Log(float64(whole)/float64(at[0])) < mean(best[whole]) {
+			return true, nil
+		}
+	}
+	d, err := difference(baseline[at[0]], own[at[0]])
+	return gain.Clear() && gain.Mean > 0 && !(d.Clear() && d.Mean > 0) && !math.IsInf(last, 1), err
 }
 
 // mean returns the mean over seeds; infinity where one of them diverged.

@@ -19,7 +19,8 @@ const Without = "nope"
 
 // Candidate is a configuration that is compared: an ensemble of seeds.
 type Candidate struct {
-	Name   string // of its run directory
+	Name   string   // of its run directory
+	Args   []string // of "torchpe train"
 	Config train.Config
 }
 

@@ -76,7 +76,7 @@ func TestStudy(t *testing.T) {
 			w.left = -1
 			advice[i], err = s.Run(t.Context(), w.watch)
 		}
-		if err != nil || w.ended != 5 { // three at the first stage, two to the end
+		if err != nil || w.ended != 11 { // three at each stage, two to the end
 			t.Fatalf("%v after %d trainings", err, w.ended)
 		}
 		best := s.Candidates[advice[i].Best]
