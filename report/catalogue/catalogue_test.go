@@ -226,6 +226,7 @@ func TestGivenParameters(t *testing.T) {
 		"want [1 1 2]":       {{Name: "a", Shape: []int{2}, Data: a}},
 		"has members 0 to 1": given[2:],
 		"pe.d is no paramet": {{Name: "pe.d", Shape: shape, Data: a}},
+		"array has no name":  {{Shape: shape, Data: a}},
 	} {
 		if err := i.Set(wrong, 2); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

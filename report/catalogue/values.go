@@ -82,6 +82,10 @@ func (i *Instance) Set(given []array.Array, member int) error {
 		}
 	}
 	for _, a := range given {
+		if a.Name == "" && len(given) == 1 {
+			return fmt.Errorf("the array has no name: %s has %s; want a .safetensors, .npz or .json "+
+				"file whose arrays have these names", i.Scheme.Name, i.Parameters())
+		}
 		a.Name = strings.TrimPrefix(a.Name, "w/") // in a checkpoint
 		p := i.params.Get(a.Name)
 		if p == nil {

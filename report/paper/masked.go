@@ -505,12 +505,9 @@ func (s *Study) fmri(d *draft, preset string, level float64, show fmriParts) err
 				"span what is off the diagonal, but for its outermost hundredths."
 		}
 		scored := byMean(all, modularity, false)
-		q, tests := boxes("Modularity of the encodings", "Modularity Q", scored, false, modularity), ""
-		if level == 0.5 {
-			var err error
-			if q, tests, err = modularityBoxes(scored); err != nil {
-				return err
-			}
+		q, tests, err := modularityBoxes(scored)
+		if err != nil {
+			return err
 		}
 		c := boxes("Clustering of the encodings", "Clustering C", scored, false, clustering)
 		d.Caption += fmt.Sprintf(" Q and C are scored on the %s distance.", distanceName(models[0])) + tests

@@ -342,6 +342,6 @@ func maskNumbers(t *testing.T, w *world, id string, level float64) {
 	w.checkCSV(t, id, modelSheet(models, maskedMeasures...))
 	w.checkPanels(t, id, append(w.errorCourses(t, id, bunches(models)),
 		scoreBoxes(bunches(models))...)...)
-	w.checkCaption(t, id, []string{fmt.Sprintf("%g %% of the regions masked in training, 1200 "+
-		"steps.", 100*level)})
+	w.checkCaption(t, id, append(w.checkChance(t, id, bunches(models), mirrored),
+		fmt.Sprintf("%g %% of the regions masked in training, 1200 steps.", 100*level)))
 }
