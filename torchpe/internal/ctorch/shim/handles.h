@@ -1,6 +1,8 @@
 // handles.h: tensors by handle, and exceptions turned into text.
 #pragma once
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/cuda.h>
 #include <torch/version.h>
 
 #include <cstring>

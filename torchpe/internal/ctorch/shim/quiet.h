@@ -1,6 +1,6 @@
 // quiet.h: libtorch's warnings of what is meant to be so.
 #pragma once
-#include <torch/torch.h>
+#include <c10/util/Exception.h>
 #include <torch/version.h>
 
 namespace torchpe {
