@@ -1,0 +1,133 @@
+package sequence
+
+import (
+	"errors"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+)
+
+// separator stands between the two numbers of a sum or product.
+const separator = 2
+
+var binaryAddition = Task{
+	Name: "binary-addition", Level: ContextSensitive, Symbols: "01+", Classes: "01.",
+	About:   "sum of two binary numbers, lowest digit first; below length 3, the one number",
+	outputs: func(length int) int { return length + 1 }, ends: true,
+	draw: drawPair,
+	answer: func(input []int) ([]int, error) {
+		if len(input) < 3 {
+			n, err := number(input)
+			return bits(n, 1), err
+		}
+		a, b, err := pair(input)
+		if err != nil {
+			return nil, err
+		}
+		return bits(a.Add(a, b), 1), nil
+	},
+}
+
+var binaryMultiplication = Task{
+	Name: "binary-multiplication", Level: ContextSensitive, Symbols: "01*", Classes: "01.",
+	About:   "product of two binary numbers, lowest digit first; below length 3, a zero less than the length",
+	outputs: itself, ends: true,
+	draw: drawPair,
+	answer: func(input []int) ([]int, error) {
+		if len(input) < 3 {
+			_, err := number(input)
+			return make([]int, len(input)-1), err
+		}
+		a, b, err := pair(input)
+		if err != nil {
+			return nil, err
+		}
+		return bits(a.Mul(a, b), 1), nil
+	},
+}
+
+var computeSqrt = Task{
+	Name: "compute-sqrt", Level: ContextSensitive, Symbols: binary, Classes: binary,
+	About:   "square root, rounded down, of a binary number above 0, highest digit first",
+	outputs: func(length int) int { return (length + 1) / 2 },
+	draw:    drawPositive,
+	answer: func(input []int) ([]int, error) {
+		low := slices.Clone(input)
+		slices.Reverse(low)
+		n, err := number(low)
+		if err != nil || n.Sign() == 0 {
+			return nil, errors.Join(err, zeroAsError(n))
+		}
+		out := bits(n.Sqrt(n), (len(input)+1)/2)
+		slices.Reverse(out)
+		return out, nil
+	},
+}
+
+func zeroAsError(n *big.Int) error {
+	if n.Sign() == 0 {
+		return errors.New("the number is 0")
+	}
+	return nil
+}
+
+// drawPositive fills digits with a number above 0, all as likely.
+func drawPositive(r *rand.Rand, digits []int) {
+	for sum(digits) == 0 {
+		uniform(2)(r, digits)
+	}
+}
+
+// drawPair fills input with two numbers above 0 and the separator, which has any place but the ends
+// as likely as another; below three symbols, with a number that is not all ones.
+func drawPair(r *rand.Rand, input []int) {
+	n := len(input)
+	if n < 3 {
+		value := r.IntN(1<<n - 1)
+		for i := range input {
+			input[i] = value >> i & 1
+		}
+		return
+	}
+	at := 1 + r.IntN(n-2)
+	clear(input)
+	drawPositive(r, input[:at])
+	drawPositive(r, input[at+1:])
+	input[at] = separator
+}
+
+// pair returns the two numbers of an input.
+func pair(input []int) (a, b *big.Int, err error) {
+	at := slices.Index(input, separator)
+	if at < 1 || at > len(input)-2 {
+		return nil, nil, errors.New("two numbers stand around one sign")
+	}
+	if a, err = number(input[:at]); err == nil {
+		b, err = number(input[at+1:])
+	}
+	if err == nil && (a.Sign() == 0 || b.Sign() == 0) {
+		err = errors.New("a number is 0")
+	}
+	return a, b, err
+}
+
+// number returns the value of binary digits, the lowest first.
+func number(digits []int) (*big.Int, error) {
+	n := new(big.Int)
+	for i, d := range digits {
+		if d > 1 {
+			return n, errors.New("a number has digits 0 and 1")
+		}
+		n.SetBit(n, i, uint(d))
+	}
+	return n, nil
+}
+
+// bits returns the binary digits of n, the lowest first, at least so many.
+func bits(n *big.Int, least int) []int {
+	out := make([]int, max(least, n.BitLen()))
+	for i := range out {
+		out[i] = int(n.Bit(i))
+	}
+	return out
+}
