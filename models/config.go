@@ -36,7 +36,7 @@ const (
 type ReadOut string
 
 // The readings: the published code reads the last token whatever the question, the text the
-// probe's. Masked prediction reads all tokens that Input.Read names.
+// probe's. Masked prediction and sequences read all tokens that Input.Read names.
 const (
 	LastToken  ReadOut = "last"
 	ProbeToken ReadOut = "probe"
@@ -60,7 +60,7 @@ type Config struct {
 	Positions pe.Positions
 	// number of different symbols, with the blank as symbol 0; unused by TokenInput Scalar
 	Symbols int
-	Classes int // outputs of the read-out; 1 with ReadTokens
+	Classes int // outputs of the read-out; 1 with TokenInput Scalar
 
 	Layers, Heads, DModel int
 	FFMultiple            int     // d_ff = FFMultiple * DModel
@@ -115,8 +115,8 @@ func (c Config) Validate() error {
 		report(c.Classes < 2, "classes %d: at least 2", c.Classes)
 		report(c.EmbeddingInit != LikeLinear && c.EmbeddingInit != UnitNormal,
 			"embedding init %q is not one of linear, normal", c.EmbeddingInit)
-		report(c.ReadOut != LastToken && c.ReadOut != ProbeToken,
-			"read-out %q is not one of last, probe", c.ReadOut)
+		report(!slices.Contains([]ReadOut{LastToken, ProbeToken, ReadTokens}, c.ReadOut),
+			"read-out %q is not one of last, probe, tokens", c.ReadOut)
 	}
 	report(c.Layers < 1, "layers %d: at least 1", c.Layers)
 	report(c.Heads < 1, "heads %d: at least 1", c.Heads)

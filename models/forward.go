@@ -29,7 +29,8 @@ type pass struct {
 	trace *Trace
 }
 
-// Forward returns the logits [E,B,C] of a batch, or with ReadTokens the predicted values [E,B,M].
+// Forward returns the logits [E,B,C] of a batch; with ReadTokens [E,B,M,C], or for one class the
+// predicted values [E,B,M].
 // trace keeps the intermediates that it asks for; it may be nil.
 func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Tensor {
 	x := m.embed(s, batch)
@@ -58,10 +59,11 @@ func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Ten
 		x = m.readOut(x, batch)
 	}
 	logits := torchpe.Linear(x, m.headW.In(s), m.headB.In(s))
-	if m.Config.ReadOut == ReadTokens {
-		logits = logits.Squeeze(3)
-	} else {
+	switch {
+	case m.Config.ReadOut != ReadTokens:
 		logits = logits.Squeeze(2)
+	case m.Config.Classes == 1:
+		logits = logits.Squeeze(3)
 	}
 	trace.keep("logits", logits)
 	return logits

@@ -9,7 +9,7 @@ import (
 )
 
 // BuildOver builds the set on the parameters of another one: each trained parameter becomes a view
-// of that of the same name and shape in base, without a gradient; the others are allocated and
+// of that of the same name and shape in base, and of its gradient; the others are allocated and
 // filled as by Build. An error names a trained parameter that base does not have. Flat and Grads of
 // the set are undefined.
 func (ps *ParamSet) BuildOver(base *ParamSet, seeds []uint64) (err error) {
@@ -36,7 +36,7 @@ func (ps *ParamSet) BuildOver(base *ParamSet, seeds []uint64) (err error) {
 			err = errors.New("no parameter of that name and shape was trained")
 		} else {
 			p.init = nil
-			p.h, err = ctorch.Leaf(base.flat, trained.offset, p.Shape, 0)
+			p.h, err = ctorch.Leaf(base.flat, trained.offset, p.Shape, base.grads)
 		}
 		if err != nil {
 			return fmt.Errorf("parameter %s %v: %w", p.Name, p.Shape, err)

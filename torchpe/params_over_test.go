@@ -38,9 +38,8 @@ func TestBuildOver(t *testing.T) {
 	identical(t, "what is computed", values(over, "table"), slices.Repeat([]float64{7}, 12))
 	base.Flat(s).Fill(3)
 	identical(t, "w after training", values(over, "w"), slices.Repeat([]float64{3}, 12))
-	if w.In(s).RequiresGrad() {
-		t.Error("the view takes gradients")
-	}
+	w.In(s).Mul(w.In(s)).Sum().Backward()
+	identical(t, "gradients", base.Get("w").In(s).Grad().Float64s(), slices.Repeat([]float64{6}, 12))
 	s.Close()
 	over.Close()
 	if after := Live(); after != before {

@@ -131,12 +131,16 @@ func (c Config) ownPESettings() bool {
 	return own
 }
 
-// criterion returns when a member has fitted: Until, or, of puzzles, when all are answered. ok is
-// false where there is none.
+// criterion returns when a member has fitted: Until, or when puzzles, or held-out sequences of the
+// lengths of training, are answered. ok is false where there is none.
 func (c Config) criterion() (criterion runlog.Criterion, ok bool) {
 	text := c.Until
-	if text == "" && c.Masked == nil {
+	switch {
+	case text != "":
+	case c.HasPuzzles():
 		text = runlog.DefaultCriterion
+	case c.Sequence != nil:
+		text = runlog.SequenceCriterion
 	}
 	criterion, err := runlog.ParseCriterion(text)
 	return criterion, err == nil

@@ -3,7 +3,6 @@ package train
 import (
 	"fmt"
 
-	"torchpe/data/lst"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -14,7 +13,7 @@ type ensemble struct {
 	config    Config
 	task      task
 	model     *models.Model
-	sized     []*models.Model // its parameters at other positions, for each of Config.EvalTokens
+	sized     []*models.Model // its parameters at other positions, of task.otherSizes
 	optimizer *torchpe.Optimizer
 	device    torchpe.Device
 	dtype     torchpe.DType
@@ -61,14 +60,10 @@ func (e *ensemble) allocate() (err error) {
 		}
 		return &ConfigError{err}
 	}
-	for _, tokens := range e.config.EvalTokens {
-		side, err := lst.SideOf(tokens)
+	for _, size := range e.task.otherSizes() {
+		at, err := e.model.At(size.at)
 		if err != nil {
-			return fmt.Errorf("--eval-tokens: %w", err)
-		}
-		at, err := e.model.At(pe.Grid(side, side))
-		if err != nil {
-			return fmt.Errorf("--eval-tokens %d: %w", tokens, err)
+			return fmt.Errorf("%s: %w", size.label, err)
 		}
 		e.sized = append(e.sized, at)
 	}

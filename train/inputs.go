@@ -83,12 +83,12 @@ func (d deviceInputs) write(in stepInputs) {
 }
 
 // drawnPositions returns the input of an encoding that draws positions for each of the B samples of
-// a step, [E,B,N], or nil for other encodings. Member e's are a function of its seed and the step.
-func (e *ensemble) drawnPositions(B, step int) []hostArray {
+// N tokens of a step, [E,B,N], or nil for other encodings. Member e's are a function of its seed and
+// the step.
+func (e *ensemble) drawnPositions(B, n, step int) []hostArray {
 	if e.model.Encoding.DrawRange() == 0 {
 		return nil
 	}
-	n := e.model.Config.Positions.Tokens()
 	drawn := e.drawPositions(B, n, fmt.Sprintf("positions %d", step))
 	return []hostArray{{name: "positions", shape: []int{e.members(), B, n}, floats: drawn}}
 }
@@ -104,9 +104,9 @@ func (e *ensemble) drawPositions(B, n int, name string) []float64 {
 	return drawn
 }
 
-// positions returns the model's positions with those that were drawn for a step in s.
-func (e *ensemble) positions(s *torchpe.Scope, in deviceInputs) pe.Positions {
-	p := e.model.Config.Positions
+// positions returns a model's positions with those that were drawn for a step in s.
+func (e *ensemble) positions(s *torchpe.Scope, m *models.Model, in deviceInputs) pe.Positions {
+	p := m.Config.Positions
 	if drawn, ok := in["positions"]; ok {
 		p.Drawn = drawn.In(s).To(e.model.Config.DType, e.device)
 	}

@@ -123,13 +123,13 @@ func (t *lstTask) inputs(e *ensemble, step int) stepInputs {
 	}
 	arrays := []hostArray{{name: "index", shape: []int{e.members(), n}, ints: index}}
 	arrays = append(arrays, t.namesInput(e, epoch, at, n)...)
-	return stepInputs{examples: n, arrays: append(arrays, e.drawnPositions(n, step)...)}
+	return stepInputs{examples: n, arrays: append(arrays, e.drawnPositions(n, t.positions.Tokens(), step)...)}
 }
 
 func (t *lstTask) loss(e *ensemble, s *torchpe.Scope, in deviceInputs) stepLoss {
 	b := t.gather(e, s, t.train, in["index"])
 	t.renameSymbols(s, in, &b)
-	b.Positions = e.positions(s, in)
+	b.Positions = e.positions(s, e.model, in)
 	b.Training = true
 	logits := e.model.Forward(s, b.Input, nil)
 	return stepLoss{

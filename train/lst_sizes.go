@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"torchpe/models"
+	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
 )
@@ -15,6 +16,14 @@ func (r deviceSplit) model(e *ensemble) *models.Model {
 		return r.at
 	}
 	return e.model
+}
+
+// otherSizes returns the grids of Config.EvalTokens.
+func (t *lstTask) otherSizes() (all []size) {
+	for _, tokens := range t.config.EvalTokens { // square numbers: config checks it
+		all = append(all, size{pe.SquareGrid(tokens), fmt.Sprintf("--eval-tokens %d", tokens)})
+	}
+	return all
 }
 
 // namesOf returns for each example of an epoch, in order, the new name of each token and the class

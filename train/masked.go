@@ -51,6 +51,8 @@ func (t *maskedTask) configureModel(c *models.Config) {
 	c.MaskToken, c.MaskSD = models.MaskToken(t.config.Token), t.config.TokenSD
 }
 
+func (t *maskedTask) otherSizes() []size { return nil }
+
 func (t *maskedTask) stepsPerEpoch() int { return (len(t.split.Train) + t.batch - 1) / t.batch }
 
 // moveToDevice puts the table on the device and frees it on the host, where it may have 690 MB.
@@ -81,7 +83,7 @@ func (t *maskedTask) inputs(e *ensemble, step int) stepInputs {
 			frames[m*b+i] = int64(t.split.Train[f])
 		}
 	})
-	arrays := append(t.arrays(len(e.seeds), frames, masks), e.drawnPositions(t.batch, step)...)
+	arrays := append(t.arrays(len(e.seeds), frames, masks), e.drawnPositions(t.batch, n, step)...)
 	return stepInputs{examples: t.batch, arrays: arrays}
 }
 
@@ -102,7 +104,7 @@ func (t *maskedTask) arrays(members int, frames []int64, masks []bool) []hostArr
 
 func (t *maskedTask) loss(e *ensemble, s *torchpe.Scope, in deviceInputs) stepLoss {
 	b := t.gather(e, s, in)
-	b.Positions = e.positions(s, in)
+	b.Positions = e.positions(s, e.model, in)
 	b.Training = true
 	return stepLoss{each: b.meanSquare(e.model.Forward(s, b.Input, nil))}
 }

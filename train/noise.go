@@ -60,7 +60,7 @@ func Noise(dir string, o NoiseOptions) (NoiseReport, error) {
 }
 
 func measureNoise(c Config, checkpoint *runlog.Checkpoint, o NoiseOptions) (NoiseReport, error) {
-	if c.Masked != nil {
+	if !c.HasPuzzles() {
 		return NoiseReport{}, fmt.Errorf(
 			"task %s has no puzzles to answer with noise; task lst has", c.Task)
 	}

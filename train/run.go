@@ -101,7 +101,7 @@ func (t *trainer) train(ctx context.Context, resumed bool) (runlog.Result, error
 	t.openBoard()
 	perEpoch := t.task.stepsPerEpoch()
 	total, logEvery, stopAfter := t.config.TotalSteps(perEpoch), t.config.LogEvery, t.stopAfter
-	if t.config.Masked == nil { // counted in epochs
+	if t.config.HasPuzzles() { // counted in epochs
 		logEvery, stopAfter = logEvery*perEpoch, stopAfter*perEpoch
 	}
 	if err := t.buffers.reset(t.state.sums, t.settings.Active); err != nil {

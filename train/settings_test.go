@@ -25,6 +25,11 @@ func settingsTask(t *testing.T, kind string) Config {
 		c.Epochs, c.LimitSteps = 2, 12
 		return c
 	}
+	if kind == "sequence" {
+		c := tinySequence(t, "bucket-sort", "learn")
+		c.Steps, c.LogEvery = 6, 3
+		return c
+	}
 	c := tinyMasked(t, "learn")
 	c.Steps, c.LogEvery = 4, 2
 	c.Masked.NMAR.Frames, c.Masked.TestFrames = 200, 20
@@ -117,6 +122,15 @@ var settingChanges = map[string][]change{
 	"masked.nmar.frames":  {{"nmar", func(c *Config) { c.Masked.NMAR.Frames = 210 }}},
 	"masked.nmar.scale":   {{"nmar", func(c *Config) { c.Masked.NMAR.Scale = 0.25 }}},
 	"masked.surrogate":    {{"surrogate", func(c *Config) { c.Masked.Surrogate.Frames = 31 }}},
+
+	"sequence.name":         {{"sequence", func(c *Config) { c.Sequence.Name = "odds-first" }}},
+	"sequence.train_length": {{"sequence", func(c *Config) { c.Sequence.TrainLength = 5 }}},
+	"sequence.test_length": {{"sequence", func(c *Config) { c.PE, c.Sequence.TestLength = "rope", 8 }},
+		{"sequence", func(c *Config) { c.PE, c.Sequence.TestLength = "rope", 10 }}},
+	"sequence.test_lengths": {{"sequence", func(c *Config) { c.PE, c.Sequence.TestLengths = "rope", 1 }},
+		{"sequence", func(c *Config) { c.PE, c.Sequence.TestLengths = "rope", 3 }}},
+	"sequence.test_sequences": {{"sequence", func(c *Config) { c.Sequence.Tests = 7 }}},
+	"sequence.places":         {{"sequence", func(c *Config) { c.Sequence.Places = 6 }}},
 }
 
 // settingElsewhere says where settings are tested that this test cannot change.

@@ -3,6 +3,7 @@ package train
 import (
 	"torchpe/data/array/safetensors"
 	"torchpe/models"
+	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
 )
@@ -23,6 +24,8 @@ type dataset interface {
 	notes() []string
 	// configureModel sets what the data decide of the model's configuration.
 	configureModel(c *models.Config)
+	// otherSizes returns at which positions besides those of configureModel the model is needed.
+	otherSizes() []size
 	// moveToDevice puts the data on the device.
 	moveToDevice(e *ensemble)
 	// stepsPerEpoch counts the steps that see every training example once.
@@ -52,6 +55,12 @@ type evaluation interface {
 	completeResult(r *runlog.Result)
 }
 
+// size is positions at which a model is needed, and what an error about them begins with.
+type size struct {
+	at    pe.Positions
+	label string
+}
+
 // stepLoss is the result of a training step's forward pass.
 type stepLoss struct {
 	each    torchpe.Tensor // [E] mean loss of each member
@@ -76,6 +85,9 @@ func addTensor[T safetensors.Element](l *tensorList, name string, shape []int, v
 func newTask(c Config) (task, error) {
 	if c.Masked != nil {
 		return newMaskedTask(c)
+	}
+	if c.Sequence != nil {
+		return newSequenceTask(c)
 	}
 	s, err := load(c)
 	if err != nil {

@@ -246,7 +246,7 @@ func sayCost(say io.Writer, s *advise.Study) error {
 		return err
 	}
 	seconds := t.MemberMS / 1e3 * float64(cost*members)
-	if first.Config.Masked == nil {
+	if first.Config.HasPuzzles() {
 		seconds *= float64(t.StepsPerEpoch)
 	}
 	_, err = fmt.Fprintf(say, "%d %s, of %d that all candidates to the end would take; about %s on %s\n", cost,
@@ -332,7 +332,7 @@ func (o outcome) print(out io.Writer) error {
 		return err
 	}
 	what := "mean squared error of held-out samples"
-	if first.Config.Masked == nil {
+	if first.Config.HasPuzzles() {
 		what = "share of validation puzzles answered wrongly"
 	}
 	fmt.Fprintf(out, "Held-out error: %s, mean ± SD of %s, after so many %s.\n\n%s\n", what, seeds, unit,

@@ -80,7 +80,7 @@ func ofPuzzles(dir string) error {
 	if err := json.Unmarshal(r.Config().JSON, &c); err != nil {
 		return fmt.Errorf("%s: config.json: %w", dir, err)
 	}
-	if c.Masked != nil {
+	if !c.HasPuzzles() {
 		return fmt.Errorf("%s: task %s has no puzzles to answer with noise; name a run of task lst", dir, c.Task)
 	}
 	return nil

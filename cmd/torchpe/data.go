@@ -10,6 +10,7 @@ func newDataCommand() *cobra.Command {
 		Args:  noArguments,
 		RunE:  showHelp,
 	}
-	cmd.AddCommand(newLSTCommand(), newNMARCommand(), newHCPCommand(), newDataPositionsCommand())
+	cmd.AddCommand(newLSTCommand(), newNMARCommand(), newHCPCommand(), newSequenceCommand(),
+		newDataPositionsCommand())
 	return cmd
 }

@@ -144,7 +144,7 @@ func (p *progress) forecast(done int, took time.Duration) string {
 		return text
 	}
 	length, device := "--epochs", ""
-	if p.c.Masked != nil {
+	if !p.c.HasPuzzles() {
 		length = "--steps"
 	}
 	if p.onCPU {
@@ -182,7 +182,7 @@ func (p *progress) Logged(rs []runlog.Record) {
 	left := time.Duration(float64(time.Since(p.started)) * float64(p.total-r.Step) / math.Max(1,
 		float64(r.Step-p.first)))
 	at := fmt.Sprintf("epoch %d/%d step %d", r.Epoch, p.c.Epochs, r.Step)
-	if p.c.Masked != nil {
+	if !p.c.HasPuzzles() {
 		at = fmt.Sprintf("step %d/%d", r.Step, p.total)
 	}
 	fmt.Fprintf(p.w, "%s %s %s (%.1f ms a step, %s left)\n", p.label(), at, p.summary, r.StepMS,

@@ -201,7 +201,11 @@ func defaultDir(c train.Config) string {
 // defaultName returns the name of a run's directory below runs/.
 func defaultName(c train.Config) string {
 	first := c.Members[0]
-	name := fmt.Sprintf("%s_%s_%s_seed%d", c.Task, labelOf(c.PE, first), c.Fidelity, first.Seed)
+	task := c.Task
+	if c.Sequence != nil {
+		task = c.Sequence.Name
+	}
+	name := fmt.Sprintf("%s_%s_%s_seed%d", task, labelOf(c.PE, first), c.Fidelity, first.Seed)
 	if n := len(c.Members); n > 1 {
 		name += fmt.Sprintf("_members%d", n)
 	}
@@ -255,6 +259,9 @@ func printMembers(out io.Writer, r runlog.Result) error {
 	if r.Baselines != nil {
 		return printMasked(out, r)
 	}
+	if slices.ContainsFunc(r.Members, func(m runlog.MemberResult) bool { return m.AccuracyByLength != nil }) {
+		return printSequences(out, r)
+	}
 	head := []string{"PE", "sigma", "seed", "epochs", "train", "IID test", "validation", "1-vector",
 		"2-vector", "3-vector", "status"}
 	sizes := sizesOf(r)
@@ -273,9 +280,34 @@ func printMembers(out io.Writer, r runlog.Result) error {
 		for _, tokens := range sizes {
 			row = append(row, share(orNaN(m.AccuracyByTokens, tokens)))
 		}
-		rows = append(rows, append(row, m.Status, fitText(m.Fit)))
+		rows = append(rows, append(row, m.Status, fitText(m.Fit, false)))
 	}
 	return printTable(out, head, rows, "fitted", "1-vector", "2-vector", "3-vector", "epochs")
+}
+
+// printSequences prints the accuracies of task sequence, a row a member.
+func printSequences(out io.Writer, r runlog.Result) error {
+	lengths := map[string]bool{}
+	for _, m := range r.Members {
+		for length := range m.AccuracyByLength {
+			lengths[length] = true
+		}
+	}
+	columns := numbersAscending(lengths)
+	head := []string{"PE", "sigma", "seed", "steps", "train", "IID test", "longer"}
+	for _, length := range columns {
+		head = append(head, "length "+length)
+	}
+	var rows [][]string
+	for _, m := range r.Members {
+		row := []string{m.PE, sigmaText(m.Sigma), fmt.Sprint(m.Seed), fmt.Sprint(m.Steps), share(m.TrainAccuracy),
+			share(m.IIDAccuracy), share(m.ValidationAccuracy)}
+		for _, length := range columns {
+			row = append(row, share(orNaN(m.AccuracyByLength, length)))
+		}
+		rows = append(rows, append(row, m.Status, fitText(m.Fit, true)))
+	}
+	return printTable(out, append(head, "status", "fitted"), rows, "sigma", "status")
 }
 
 // epochsText writes how long a member trained: "12", or "24 steps" of the first epoch.
@@ -286,11 +318,13 @@ func epochsText(m runlog.MemberResult) string {
 	return fmt.Sprint(m.Epochs)
 }
 
-// fitText writes whether a member has fitted: "epoch 87", or "no".
-func fitText(f *runlog.Fit) string {
+// fitText writes whether a member has fitted: "epoch 87", "step 5568" or "no".
+func fitText(f *runlog.Fit, inSteps bool) string {
 	switch {
 	case f == nil:
 		return "–"
+	case f.Reached && inSteps:
+		return fmt.Sprintf("step %d", f.Step)
 	case f.Reached:
 		return fmt.Sprintf("epoch %d", f.Epoch)
 	}
@@ -305,6 +339,11 @@ func sizesOf(r runlog.Result) []string {
 			all[tokens] = true
 		}
 	}
+	return numbersAscending(all)
+}
+
+// numbersAscending returns numbers, as text, smallest first.
+func numbersAscending(all map[string]bool) []string {
 	return slices.SortedFunc(maps.Keys(all),
 		func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 }

@@ -22,7 +22,7 @@ type length struct {
 func lengthOf(m runs.Model) length {
 	c := m.Run.Config
 	l := length{n: m.Result.Epochs, unit: "epoch", until: c.Until}
-	if c.Masked != nil {
+	if !c.HasPuzzles() {
 		l.n, l.unit = m.Result.Steps, "step"
 	}
 	if c.Until != "" {

@@ -26,18 +26,18 @@ type Candidate struct {
 
 // Length returns how long a candidate is trained that is not left out, in its unit.
 func (c Candidate) Length() int {
-	if c.Config.Masked != nil {
-		return c.Config.Steps
+	if c.Config.HasPuzzles() {
+		return c.Config.Epochs
 	}
-	return c.Config.Epochs
+	return c.Config.Steps
 }
 
 // Unit returns what Length counts: "epochs", or "steps" of masked prediction.
 func (c Candidate) Unit() string {
-	if c.Config.Masked != nil {
-		return "steps"
+	if c.Config.HasPuzzles() {
+		return "epochs"
 	}
-	return "epochs"
+	return "steps"
 }
 
 // Error returns what is compared: the share of validation puzzles that are answered wrongly, or the
@@ -150,7 +150,7 @@ func readErrors(dir string, c Candidate, length int) (errs []float64, done bool,
 	}
 	for _, record := range records {
 		at := record.Epoch
-		if c.Config.Masked != nil {
+		if !c.Config.HasPuzzles() {
 			at = record.Step
 		}
 		if at <= length && record.Member < len(errs) {

@@ -32,7 +32,7 @@ func (c Config) Clone() Config {
 	c.Members = slices.Clone(c.Members)
 	c.LSTTrain = slices.Clone(c.LSTTrain)
 	c.PEOptions = maps.Clone(c.PEOptions)
-	c.Positions = clone(c.Positions)
+	c.Positions, c.Sequence = clone(c.Positions), clone(c.Sequence)
 	if c.Masked = clone(c.Masked); c.Masked != nil {
 		m := c.Masked
 		m.NMAR, m.Surrogate, m.Files = clone(m.NMAR), clone(m.Surrogate), clone(m.Files)
@@ -79,7 +79,7 @@ func (c *Config) Validate(bad *Problems) {
 // TotalSteps returns the length of training where an epoch has perEpoch steps.
 func (c Config) TotalSteps(perEpoch int) int {
 	total := c.Steps
-	if c.Masked == nil {
+	if c.HasPuzzles() {
 		total = perEpoch * c.Epochs
 	}
 	if c.LimitSteps > 0 {

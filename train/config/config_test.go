@@ -78,6 +78,9 @@ func TestPresetsAreValid(t *testing.T) {
 			if name == "masked" {
 				c.Masked.Files.Data = []string{"x.csv"}
 			}
+			if c.Sequence != nil {
+				c.Sequence.Name = "even-pairs"
+			}
 			var bad Problems
 			c.Complete(&bad)
 			c.Validate(&bad)

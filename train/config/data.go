@@ -20,8 +20,13 @@ type DataConfig struct {
 	RenameSymbols *bool `json:"rename_symbols,omitempty"` // nil: no
 
 	Masked    *MaskedConfig    `json:"masked,omitempty"`    // of masked prediction
+	Sequence  *SequenceConfig  `json:"sequence,omitempty"`  // of task sequence
 	Positions *PositionsConfig `json:"positions,omitempty"` // nil: where the task has them
 }
+
+// HasPuzzles reports whether the task is that of puzzles, whose length is counted in epochs; that of
+// the others is in steps.
+func (c *Config) HasPuzzles() bool { return c.Masked == nil && c.Sequence == nil }
 
 // Side returns the number of rows and columns of the training puzzles.
 func (c Config) Side() int {
@@ -81,7 +86,7 @@ var dataSettings = []Setting{
 			},
 		},
 		Complete: func(c *Config, _ *Problems) {
-			if c.LSTSide == lst.Side && c.Masked == nil {
+			if c.LSTSide == lst.Side && c.HasPuzzles() {
 				c.LSTSide = 0
 			}
 		},
@@ -116,7 +121,7 @@ var dataSettings = []Setting{
 			Words: &words[*bool]{kind: "string", parse: parseRename, text: func(*bool) string { return "auto" }},
 		},
 		Complete: func(c *Config, _ *Problems) {
-			if c.Masked != nil {
+			if !c.HasPuzzles() {
 				return
 			}
 			more := c.Symbols() > c.Side()
@@ -127,7 +132,7 @@ var dataSettings = []Setting{
 			}
 		},
 		Check: func(c *Config, bad *Problems) {
-			if c.Masked != nil && (c.LSTSide != 0 || len(c.EvalTokens) > 0 || c.RenameSymbols != nil) {
+			if !c.HasPuzzles() && (c.LSTSide != 0 || len(c.EvalTokens) > 0 || c.RenameSymbols != nil) {
 				bad.Add("--lst-side, --eval-tokens, --rename-symbols: task %s has data of one size and no "+
 					"symbols; task lst has puzzles of several", c.Task)
 			}
@@ -136,7 +141,7 @@ var dataSettings = []Setting{
 }
 
 func checkSide(c *Config, bad *Problems) {
-	if c.Masked != nil || c.LSTSide == 0 {
+	if !c.HasPuzzles() || c.LSTSide == 0 {
 		return
 	}
 	if err := lst.CheckSide(c.LSTSide); err != nil {
@@ -154,7 +159,7 @@ func checkSide(c *Config, bad *Problems) {
 
 // checkTokens checks the sizes to evaluate at; whether the encoding can is for the registry to say.
 func checkTokens(c *Config, bad *Problems) {
-	if c.Masked != nil {
+	if !c.HasPuzzles() {
 		return
 	}
 	if c.Positions != nil && len(c.EvalTokens) > 0 {

@@ -35,7 +35,7 @@ var measureSettings = []Setting{
 			At: func(c *Config) *[]float64 { return &c.Noise }, Default: []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1},
 			Words: &words[[]float64]{kind: "stringSlice", parse: ParseNoise},
 			Store: func(c *Config, v []float64) error {
-				if c.Masked != nil {
+				if !c.HasPuzzles() {
 					return fmt.Errorf("task %s has no puzzles to answer with noise; task lst has", c.Task)
 				}
 				c.Noise = v
@@ -43,12 +43,12 @@ var measureSettings = []Setting{
 			},
 		},
 		Complete: func(c *Config, _ *Problems) {
-			if c.Masked == nil && len(c.Noise) == 0 {
+			if c.HasPuzzles() && len(c.Noise) == 0 {
 				c.Noise, c.NoiseRepeats = nil, 0
 			}
 		},
 		Check: func(c *Config, bad *Problems) {
-			if c.Masked == nil {
+			if c.HasPuzzles() {
 				bad.amplitudes("noise", c.Noise)
 			} else if len(c.Noise) > 0 || c.NoiseRepeats != 0 {
 				bad.Add("--noise, --noise-repeats: task %s has no puzzles to answer with noise; task lst has", c.Task)
@@ -66,18 +66,18 @@ var measureSettings = []Setting{
 			},
 		},
 		Complete: func(c *Config, _ *Problems) {
-			if len(c.Noise) > 0 && c.NoiseRepeats == 0 && c.Masked == nil {
+			if len(c.Noise) > 0 && c.NoiseRepeats == 0 && c.HasPuzzles() {
 				c.NoiseRepeats = defaultNoiseRepeats
 			}
 		},
 		Check: func(c *Config, bad *Problems) {
 			if wrong := in[int](1, maxNoiseRepeats)(c.NoiseRepeats); wrong != "" &&
-				c.Masked == nil && len(c.Noise) > 0 {
+				c.HasPuzzles() && len(c.Noise) > 0 {
 				bad.Add("--noise-repeats: %s", wrong)
 			}
 		},
 		Unused: func(c *Config) string {
-			if c.Masked == nil && len(c.Noise) == 0 {
+			if c.HasPuzzles() && len(c.Noise) == 0 {
 				return "without --noise"
 			}
 			return ""
@@ -89,7 +89,7 @@ var measureSettings = []Setting{
 			"the start; 0 = not",
 		Value: Of[int]{At: func(c *Config) *int { return &c.TangentPuzzles }, Check: in[int](0, 4096)},
 		Check: func(c *Config, bad *Problems) {
-			if c.Masked != nil && c.TangentPuzzles != 0 {
+			if !c.HasPuzzles() && c.TangentPuzzles != 0 {
 				bad.Add("--tangent-puzzles: task %s has no puzzles; task lst has", c.Task)
 			}
 		},

@@ -24,17 +24,20 @@ var OtherNames = map[string]string{"dim": "d-model", "d-model": "dim", "width": 
 var modelSettings = []Setting{
 	{
 		Key: "layers", Flag: "layers", Usual: true, Help: "blocks",
-		Value: Of[int]{At: func(c *Config) *int { return &c.Layers }, Default: 4, Check: in[int](1, maxLayers)},
+		Value: Of[int]{At: func(c *Config) *int { return &c.Layers }, Default: 4,
+			By: map[string]int{"sequence": 5, "sequence-quick": 3}, Check: in[int](1, maxLayers)},
 	},
 	{
 		Key: "heads", Flag: "heads", Chosen: true, Help: "attention heads",
-		Value: Of[int]{At: func(c *Config) *int { return &c.Heads }, Default: 1, Check: in[int](1, maxWidth)},
+		Value: Of[int]{At: func(c *Config) *int { return &c.Heads }, Default: 1,
+			By: map[string]int{"sequence": 8, "sequence-quick": 4}, Check: in[int](1, maxWidth)},
 	},
 	{
 		Key: "d_model", Flag: "d-model", Usual: true, Help: "width of the model",
 		Value: Of[int]{
 			At: func(c *Config) *int { return &c.DModel }, Default: 160,
-			By:    map[string]int{"quick": 64, "nmar": 64, "fmri": 64, "masked": 64},
+			By: map[string]int{"quick": 64, "nmar": 64, "fmri": 64, "masked": 64, "sequence": 64,
+				"sequence-quick": 64},
 			Check: in[int](1, maxWidth),
 		},
 		Check: func(c *Config, bad *Problems) {
@@ -86,10 +89,10 @@ var modelSettings = []Setting{
 	},
 }
 
-// puzzlesOnly leaves out a text that masked prediction does not have.
+// puzzlesOnly leaves out a text that other tasks do not have.
 func puzzlesOnly(at func(*Config) *string) func(*Config, *Problems) {
 	return func(c *Config, _ *Problems) {
-		if c.Masked != nil {
+		if !c.HasPuzzles() {
 			*at(c) = ""
 		}
 	}

@@ -15,7 +15,7 @@ type OptimizerConfig struct {
 	ClipNorm    float64 `json:"clip_norm"` // 0 = off
 	Batch       int     `json:"batch"`
 	Epochs      int     `json:"epochs"`          // of task lst; 0 elsewhere
-	Steps       int     `json:"steps,omitempty"` // of masked prediction; 0 elsewhere
+	Steps       int     `json:"steps,omitempty"` // of other tasks; 0 of lst
 	LimitSteps  int     `json:"limit_steps"`     // stop after so many steps; 0 = not before the end
 	Until       string  `json:"until,omitempty"` // a runlog.Criterion that stops a member; "" = none
 }
@@ -56,7 +56,7 @@ var optimizerSettings = []Setting{
 		Key: "members.lr", Flag: "lr", Usual: true, Help: "learning rate, one or one a member",
 		Member: &OfMember{
 			At: func(m *Member) *float64 { return &m.LR }, Set: func(m *Member, v float64) { m.LR = v },
-			Default: 1e-4, By: map[string]float64{"quick": 3e-4},
+			Default: 1e-4, By: map[string]float64{"quick": 3e-4, "sequence": 3e-4, "sequence-quick": 1e-3},
 			Check: func(v float64) string {
 				if !(v > 0 && v <= 1e6) {
 					return fmt.Sprintf("%g is not in (0, 1e6]", v)
@@ -91,8 +91,8 @@ var optimizerSettings = []Setting{
 		Key: "clip_norm", Flag: "clip-norm", Untimed: true,
 		Help: "scale each member's gradient down to this norm; 0 = off",
 		Value: Of[float64]{
-			At:    func(c *Config) *float64 { return &c.ClipNorm },
-			Check: in[float64](0, math.MaxFloat64),
+			At: func(c *Config) *float64 { return &c.ClipNorm },
+			By: map[string]float64{"sequence": 1, "sequence-quick": 1}, Check: in[float64](0, math.MaxFloat64),
 		},
 	},
 	{
@@ -109,8 +109,11 @@ var optimizerSettings = []Setting{
 		Instead: ", whose length is --steps",
 	},
 	{
-		Key: "steps", Flag: "steps", Usual: true, Chosen: true, Tasks: Masked, Untimed: true, Help: "training steps",
-		Value:   Of[int]{At: stepsOf, Default: 50_000, Check: in[int](1, maxEpochs), Store: lengthOf(stepsOf)},
+		Key: "steps", Flag: "steps", Usual: true, Chosen: true, Tasks: Stepped, Untimed: true, Help: "training steps",
+		Value: Of[int]{
+			At: stepsOf, Default: 50_000, By: map[string]int{"sequence": 2_000_000, "sequence-quick": 10_000},
+			Check: in[int](1, maxEpochs), Store: lengthOf(stepsOf),
+		},
 		Instead: ", whose length is --epochs; --limit-steps ends a run early",
 	},
 	{

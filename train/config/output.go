@@ -28,7 +28,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 var outputSettings = []Setting{
 	{
 		Key: "log_every", Flag: "log-every", Effect: Measures, Untimed: true,
-		Help: "epochs between records, or steps of masked prediction (default: a twentieth; 1 up to 50 epochs)",
+		Help: "epochs between records, or steps where the task counts those (default: a twentieth; 1 up to 50 epochs)",
 		Value: Of[int]{
 			At: func(c *Config) *int { return &c.LogEvery }, Check: atLeast(1),
 			Store: func(c *Config, v int) error {
@@ -40,9 +40,11 @@ var outputSettings = []Setting{
 			length := c.Epochs + c.Steps
 			switch {
 			case c.LogEvery != 0:
+			case c.Until != "" && c.Sequence != nil: // whose records take longer
+				c.LogEvery = max(1, length/100)
 			case c.Until != "": // only a record can end a run
 				c.LogEvery = max(1, length/500)
-			case c.Masked == nil && c.Epochs <= 50:
+			case c.HasPuzzles() && c.Epochs <= 50:
 				c.LogEvery = 1
 			default:
 				c.LogEvery = max(1, length/20)

@@ -39,13 +39,19 @@ const (
 	Simulated       // task nmar
 	Made            // task fmri where no files are given
 	FromFiles       // tasks fmri and masked where files are given
+	Sequences       // task sequence
+	Stepped         // all but lst
 )
 
 // has reports whether a configuration is one of these tasks.
 func (t Tasks) has(c *Config) bool {
 	switch m := c.Masked; t {
 	case Puzzles:
-		return m == nil
+		return c.HasPuzzles()
+	case Stepped:
+		return !c.HasPuzzles()
+	case Sequences:
+		return c.Sequence != nil
 	case Masked:
 		return m != nil
 	case Simulated:
@@ -60,7 +66,8 @@ func (t Tasks) has(c *Config) bool {
 
 // String names the tasks as help texts do.
 func (t Tasks) String() string {
-	return []string{"", "lst", "masked prediction", "nmar", "fmri", "fmri, masked"}[t]
+	return []string{"", "lst", "masked prediction", "nmar", "fmri", "fmri, masked", "sequence",
+		"all but lst"}[t]
 }
 
 // Effect says what a setting changes. A sweep identifies its runs by the settings that change more
@@ -104,7 +111,8 @@ func Groups() []Group {
 		{"encoding", encodingSettings},
 		{"model", modelSettings},
 		{"optimizer", optimizerSettings},
-		{"data", slices.Concat(dataSettings, maskedSettings, sourceSettings, positionsSettings)},
+		{"data", slices.Concat(dataSettings, maskedSettings, sourceSettings, sequenceSettings,
+			positionsSettings)},
 		{"measures", measureSettings},
 		{"output", outputSettings},
 		{"device", deviceSettings},
@@ -192,7 +200,7 @@ func (s Setting) Ignored(c *Config) string {
 		return ""
 	}
 	note := "--" + s.Flag + " has no effect on task " + c.Task + s.Instead
-	if s.Tasks == FromFiles && c.Task != "lst" && c.Task != "nmar" {
+	if s.Tasks == FromFiles && c.Masked != nil && c.Masked.NMAR == nil {
 		note += " without --data"
 	}
 	return note

@@ -17,13 +17,15 @@ type TaskConfig struct {
 }
 
 // TaskNames lists the tasks. Each is also the name of a preset.
-func TaskNames() []string { return []string{"lst", "nmar", "fmri", "masked"} }
+func TaskNames() []string { return []string{"lst", "nmar", "fmri", "masked", "sequence"} }
 
 // fidelities lists the readings of the paper.
 func fidelities() []string { return []string{"code", "text"} }
 
 // Presets lists the names that Preset knows.
-func Presets() []string { return []string{"lst", "quick", "nmar", "fmri", "masked"} }
+func Presets() []string {
+	return []string{"lst", "quick", "nmar", "fmri", "masked", "sequence", "sequence-quick"}
+}
 
 var taskSettings = []Setting{
 	{
@@ -34,10 +36,10 @@ var taskSettings = []Setting{
 	{
 		Key: "task", Flag: "task", Usual: true,
 		Help: "task: lst (Latin squares), nmar (simulated network), fmri (human fMRI), masked (any " +
-			"table); its preset gives the defaults",
+			"table), sequence (formal languages); its preset gives the defaults",
 		Value: Of[string]{At: func(c *Config) *string { return &c.Task }, Default: "lst", OneOf: TaskNames()},
 		Check: func(c *Config, bad *Problems) {
-			if (c.Task == "lst") != (c.Masked == nil) {
+			if (c.Task == "lst") != c.HasPuzzles() || (c.Task == "sequence") != (c.Sequence != nil) {
 				bad.Add("--task: %s has the settings of another task; start from --preset %s", c.Task, c.Task)
 			}
 			if c.Masked != nil && !c.Masked.hasSourceOf(c.Task) {
@@ -50,7 +52,8 @@ var taskSettings = []Setting{
 // Preset returns the configuration called name, in a reading of the paper: lst is the paper's Latin
 // squares (4,000 epochs, d_model 160), quick a small one that shows their effect in a minute (20
 // epochs, d_model 64), nmar the paper's network simulation, fmri its human fMRI (a surrogate where
-// no data is named), masked the same on any table.
+// no data is named), masked the same on any table, sequence the published formal-language tasks
+// (lengths to 40 in training, to 500 in tests), sequence-quick small ones.
 func Preset(name, fidelity string) (Config, error) {
 	c := Config{TaskConfig: TaskConfig{Task: name, Fidelity: fidelity}}
 	switch {
@@ -69,6 +72,8 @@ func Preset(name, fidelity string) (Config, error) {
 		c.Masked = &MaskedConfig{Surrogate: &Surrogate{}}
 	case "masked":
 		c.Masked = &MaskedConfig{Files: &series.Source{}}
+	case "sequence", "sequence-quick":
+		c.Task, c.Sequence = "sequence", &SequenceConfig{}
 	}
 	first := Member{Seed: 1}
 	for _, s := range Settings() {

@@ -20,6 +20,10 @@ type Criterion struct {
 // DefaultCriterion is the criterion for puzzles where none is given.
 const DefaultCriterion = "train=0.99"
 
+// SequenceCriterion is the criterion for sequences where none is given: held-out ones of the lengths
+// of training are answered.
+const SequenceCriterion = "iid=0.99"
+
 // The numbers of records that have a name of their own.
 var numberNames = []string{
 	"train", "iid", "validation", "loss", "train_mse", "modularity", "clustering",
@@ -27,7 +31,7 @@ var numberNames = []string{
 }
 
 // The prefixes of other numbers: validation_Binary, tokens_25, test_mse_0.50.
-var numberGroups = []string{"validation_", "tokens_", "test_mse_"}
+var numberGroups = []string{"validation_", "tokens_", "length_", "test_mse_"}
 
 // ParseCriterion reads NUMBER=BOUND, such as train=0.99 or loss=0.01.
 func ParseCriterion(text string) (Criterion, error) {
@@ -80,6 +84,9 @@ func (r Record) Number(name string) float64 {
 	}
 	if tokens, ok := strings.CutPrefix(name, "tokens_"); ok {
 		return entryOrNaN(r.AccuracyByTokens, tokens)
+	}
+	if length, ok := strings.CutPrefix(name, "length_"); ok {
+		return entryOrNaN(r.AccuracyByLength, length)
 	}
 	if r.MaskedMeasures == nil {
 		return math.NaN()

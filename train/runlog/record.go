@@ -27,6 +27,8 @@ type Record struct {
 	ValidationByLines map[string]float64 `json:"validation_by_lines,omitempty"`
 	// Accuracy on puzzles of other sizes by their number of tokens, where it is measured.
 	AccuracyByTokens map[string]float64 `json:"accuracy_by_tokens,omitempty"`
+	// Accuracy of task sequence by the length of the input, where it is measured.
+	AccuracyByLength map[string]float64 `json:"accuracy_by_length,omitempty"`
 	// Frobenius norm and effective rank (see metrics.EffectiveRank) of the PE's table [N,D], means
 	// over the blocks that have one. Absent without a table.
 	PENorm          *float64 `json:"pe_norm,omitempty"`
@@ -206,6 +208,7 @@ type MemberResult struct {
 	// Absent where it was not measured, as all that follows.
 	AccuracyByTokens             map[string]float64            `json:"accuracy_by_tokens,omitempty"`
 	AccuracyByTokensAndCondition map[string]map[string]float64 `json:"accuracy_by_tokens_and_condition,omitempty"`
+	AccuracyByLength             map[string]float64            `json:"accuracy_by_length,omitempty"` // as in Record
 	// Mean validation accuracy with Gaussian noise on the embeddings, by standard deviation.
 	NoiseAccuracy map[string]float64 `json:"noise_accuracy,omitempty"`
 	// Alignment of the tangent kernel at the end with that at the start, -1 to 1.

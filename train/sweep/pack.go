@@ -70,6 +70,9 @@ func sizeOf(text json.RawMessage) (memberSize, error) {
 	}
 	side := c.Side()
 	tokens, examples := side*side, 108 // of Latin squares, and the puzzles whose attention is kept
+	if c.Sequence != nil {
+		tokens, examples = 2*c.Sequence.TrainLength, 1 // an output may be as long as the input, or twice
+	}
 	if c.Masked != nil {
 		tokens, examples = 360, 1 // of human fMRI; a mean over frames is kept
 		if c.Masked.NMAR != nil {

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"torchpe/data/sequence"
+	"torchpe/internal/atomicfile"
+	"torchpe/internal/plural"
+)
+
+// newSequenceCommand returns "torchpe data sequence".
+func newSequenceCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sequence",
+		Short: "Formal-language tasks of any length",
+		Long: `Formal-language tasks of any length (Delétang et al. 2023, Ruoss et al. 2023), which torchpe train
+--task sequence trains on short inputs and measures on longer ones.
+
+Files are text, an example a line: input, output, and how many characters of the output count.`,
+		Args: noArguments,
+		RunE: showHelp,
+	}
+	cmd.AddCommand(newSequenceListCommand(), newSequenceShowCommand(), newSequenceGenerateCommand(),
+		newSequenceCheckCommand())
+	return cmd
+}
+
+func newSequenceListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the tasks",
+		Long:  "List the tasks, by level of the Chomsky hierarchy.",
+		Args:  noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var rows [][]string
+			for _, t := range sequence.All() {
+				rows = append(rows, []string{t.Name, t.Level, t.Symbols, t.Classes, t.About})
+			}
+			return printTable(cmd.OutOrStdout(), []string{"task", "level", "inputs", "outputs", "output"}, rows,
+				"level", "inputs", "outputs")
+		},
+	}
+}
+
+// drawnFlags holds the flags of what draws sequences.
+type drawnFlags struct {
+	count, length int
+	seed          uint64
+	out           string
+}
+
+func (f *drawnFlags) add(cmd *cobra.Command, count int) {
+	fl := cmd.Flags()
+	fl.IntVar(&f.count, "count", count, "examples")
+	fl.IntVar(&f.length, "length", 10, "length of the inputs")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed")
+}
+
+// draw draws the examples of a task.
+func (f *drawnFlags) draw(name string) (t sequence.Task, examples []sequence.Example, err error) {
+	if t, err = sequence.Find(name); err != nil {
+		return t, nil, usageError{err}
+	}
+	if f.count < 1 || f.length < 1 {
+		return t, nil, usagef("--count %d, --length %d: want at least 1", f.count, f.length)
+	}
+	r := rand.New(rand.NewPCG(f.seed, uint64(f.length)))
+	for range f.count {
+		examples = append(examples, t.Draw(r, f.length))
+	}
+	return t, examples, nil
+}
+
+func newSequenceShowCommand() *cobra.Command {
+	var f drawnFlags
+	cmd := &cobra.Command{
+		Use:     "show TASK",
+		Short:   "Show examples of a task",
+		Example: "  torchpe data sequence show missing-duplicate --length 9",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, examples, err := f.draw(args[0])
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			fmt.Fprintf(out, "%s (%s): %s\n", t.Name, t.Level, t.About)
+			for _, e := range examples {
+				fmt.Fprintf(out, "%s -> %s\n", t.Text(e.Input), t.OutputText(e.Output))
+			}
+			return nil
+		},
+	}
+	f.add(cmd, 5)
+	return cmd
+}
+
+func newSequenceGenerateCommand() *cobra.Command {
+	var f drawnFlags
+	var force bool
+	cmd := &cobra.Command{
+		Use:     "generate TASK --out FILE",
+		Short:   "Write examples of a task to a file",
+		Example: "  torchpe data sequence generate reverse-string --length 40 --count 1000 --out reverse.txt",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.out == "" {
+				return usagef("--out is missing: name the file to write")
+			}
+			t, examples, err := f.draw(args[0])
+			if err != nil {
+				return err
+			}
+			if !force {
+				if err := absent(f.out); err != nil {
+					return err
+				}
+			}
+			return atomicfile.Write(f.out, func(w io.Writer) error {
+				for _, e := range examples {
+					fmt.Fprintf(w, "%s %s %d\n", t.Text(e.Input), t.OutputText(e.Output), e.Scored)
+				}
+				return nil
+			})
+		},
+	}
+	f.add(cmd, 1000)
+	cmd.Flags().StringVar(&f.out, "out", "", "file to write (required)")
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite an existing file")
+	return cmd
+}
+
+func newSequenceCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check TASK FILE",
+		Short: "Check the answers in a file",
+		Long: `Check that each line of FILE holds an input of the task, its output, and how many characters of the
+output count.`,
+		Example: "  torchpe data sequence check reverse-string reverse.txt",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := sequence.Find(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			file, err := os.Open(args[1])
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			n, shortest, longest := 0, 0, 0
+			lines := bufio.NewScanner(file)
+			for lines.Scan() {
+				n++
+				length, err := checkExample(t, lines.Text())
+				if err != nil {
+					return fmt.Errorf("%s: line %d: %w", args[1], n, err)
+				}
+				shortest, longest = min(cmp.Or(shortest, length), length), max(longest, length)
+			}
+			if err := lines.Err(); err != nil {
+				return fmt.Errorf("%s: line %d: %w", args[1], n+1, err)
+			}
+			if n == 0 {
+				return fmt.Errorf("%s: it has no lines", args[1])
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s of %s, lengths %d to %d: all answers are right\n",
+				plural.Of(n, "example"), t.Name, shortest, longest)
+			return err
+		},
+	}
+}
+
+// checkExample checks a line of a file and returns the length of its input.
+func checkExample(t sequence.Task, line string) (length int, err error) {
+	words := strings.Fields(line)
+	if len(words) != 3 {
+		return 0, fmt.Errorf("%s, want 3: input, output, number that counts", plural.Of(len(words), "word"))
+	}
+	input, err := t.Parse(words[0])
+	if err != nil {
+		return 0, err
+	}
+	e, err := t.Answer(input)
+	if err != nil {
+		return 0, err
+	}
+	if want := t.OutputText(e.Output); words[1] != want {
+		return 0, fmt.Errorf("the output to %s is %s, not %s", words[0], want, words[1])
+	}
+	if words[2] != strconv.Itoa(e.Scored) {
+		return 0, fmt.Errorf("%d characters of %s count, not %s", e.Scored, words[1], words[2])
+	}
+	return len(input), nil
+}

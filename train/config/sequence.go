@@ -1,0 +1,106 @@
+package config
+
+import "torchpe/data/sequence"
+
+// SequenceConfig holds the settings of the formal-language tasks.
+type SequenceConfig struct {
+	Name        string `json:"name"`           // one of sequence.Names
+	TrainLength int    `json:"train_length"`   // inputs of 1 to so many in training
+	TestLength  int    `json:"test_length"`    // the longest that is measured
+	TestLengths int    `json:"test_lengths"`   // how many longer than in training are measured
+	Tests       int    `json:"test_sequences"` // sequences of each length that are measured
+	Places      int    `json:"places"`         // input length for which tables have places; 0: TrainLength
+}
+
+// maxSequence is the longest input.
+const maxSequence = 1 << 16
+
+// inDistribution is the number of lengths of training that are measured, at most.
+const inDistribution = 10
+
+// Lengths returns the lengths of inputs that are measured, ascending: up to ten of training, evenly
+// spaced to the longest, and TestLengths longer ones, evenly spaced to TestLength.
+func (c SequenceConfig) Lengths() (trained, longer []int) {
+	return spaced(0, c.TrainLength, inDistribution), spaced(c.TrainLength, c.TestLength, c.TestLengths)
+}
+
+// spaced returns at most n whole numbers above from, evenly spaced up to the last, to.
+func spaced(from, to, n int) (out []int) {
+	n = min(n, to-from)
+	for i := range n {
+		out = append(out, from+(i+1)*(to-from)/n)
+	}
+	return out
+}
+
+var sequenceSettings = []Setting{
+	{
+		Key: "sequence.name", Flag: "sequence", Usual: true, Tasks: Sequences,
+		Help: "formal-language task: see torchpe data sequence list",
+		Value: Of[string]{
+			At: func(c *Config) *string { return &c.Sequence.Name }, Shown: "none",
+			Check: func(name string) string {
+				if name == "" {
+					return "name a task: torchpe data sequence list shows them"
+				}
+				if _, err := sequence.Find(name); err != nil {
+					return err.Error()
+				}
+				return ""
+			},
+		},
+		Check: func(c *Config, bad *Problems) {
+			if c.Sequence != nil && c.Positions != nil {
+				bad.Add("--positions: sequences lie on a line; leave it out")
+			}
+		},
+	},
+	{
+		Key: "sequence.train_length", Flag: "train-length", Tasks: Sequences,
+		Help: "inputs have 1 to so many symbols in training, all of a step as many",
+		Value: Of[int]{
+			At: func(c *Config) *int { return &c.Sequence.TrainLength }, Default: 40,
+			By: map[string]int{"sequence-quick": 20}, Check: in[int](1, maxSequence),
+		},
+	},
+	{
+		Key: "sequence.test_length", Flag: "test-length", Tasks: Sequences, Untimed: true,
+		Help: "longest input that is measured",
+		Value: Of[int]{
+			At: func(c *Config) *int { return &c.Sequence.TestLength }, Default: 500,
+			By: map[string]int{"sequence-quick": 100}, Check: in[int](1, maxSequence),
+		},
+		Check: func(c *Config, bad *Problems) {
+			if s := c.Sequence; s != nil && s.TestLength < s.TrainLength {
+				bad.Add("--test-length: %d is less than --train-length, %d", s.TestLength, s.TrainLength)
+			}
+		},
+	},
+	{
+		Key: "sequence.test_lengths", Flag: "test-lengths", Tasks: Sequences, Untimed: true,
+		Help: "how many lengths above those of training are measured, evenly spaced; 460 is all of the published",
+		Value: Of[int]{
+			At: func(c *Config) *int { return &c.Sequence.TestLengths }, Default: 10,
+			By: map[string]int{"sequence-quick": 8}, Check: in[int](0, maxSequence),
+		},
+	},
+	{
+		Key: "sequence.test_sequences", Flag: "test-sequences", Tasks: Sequences, Untimed: true,
+		Help: "sequences of each length that are measured; 512 are the published",
+		Value: Of[int]{
+			At: func(c *Config) *int { return &c.Sequence.Tests }, Default: 128, Check: in[int](1, 1<<20),
+		},
+	},
+	{
+		Key: "sequence.places", Flag: "places", Tasks: Sequences,
+		Help: "input length for which a learned table has places, of which training uses the first; 0 = --train-length",
+		Value: Of[int]{
+			At: func(c *Config) *int { return &c.Sequence.Places }, Check: in[int](0, maxSequence),
+		},
+		Check: func(c *Config, bad *Problems) {
+			if s := c.Sequence; s != nil && s.Places != 0 && s.Places < s.TrainLength {
+				bad.Add("--places: %d is less than --train-length, %d", s.Places, s.TrainLength)
+			}
+		},
+	},
+}

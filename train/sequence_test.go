@@ -1,0 +1,230 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// tinySequence is a small run on a formal language.
+func tinySequence(t testing.TB, name, scheme string) Config {
+	t.Helper()
+	c, err := Preset("sequence-quick", "code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.PE, c.Layers, c.DModel, c.Heads, c.Batch, c.Steps, c.LogEvery = scheme, 1, 16, 2, 8, 12, 5
+	c.Threads, c.Device = 1, "cpu"
+	c.Sequence.Name, c.Sequence.Tests = name, 6
+	c.Sequence.TrainLength, c.Sequence.TestLength, c.Sequence.TestLengths = 4, 9, 2
+	sigmas := []float64{0.2, 1}
+	c.Members = []Member{{Seed: 5, Sigma: &sigmas[0], LR: 1e-3}, {Seed: 9, Sigma: &sigmas[1], LR: 3e-4,
+		WeightDecay: 0.1}}
+	return c
+}
+
+// Every scheme that needs no more than an order trains on sequences, stops in the middle of an
+// interval and goes on to the same bits.
+func TestSequenceRunsResume(t *testing.T) {
+	needsGrid := 0
+	for _, name := range pe.Names() {
+		c := tinySequence(t, "stack-manipulation", name)
+		whole := filepath.Join(t.TempDir(), "run")
+		if _, err := Run(context.Background(), c, whole, Options{}); err != nil {
+			if needsGrid++; !strings.Contains(err.Error(), "lst has a grid") {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		dir := filepath.Join(t.TempDir(), "run")
+		ctx, cancel := context.WithCancel(context.Background())
+		_, err := Run(ctx, c, dir, Options{Observer: &stopper{cancel: cancel, after: 7}})
+		cancel()
+		var stopped *Interrupted
+		if !errors.As(err, &stopped) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, err := Run(context.Background(), c, dir, Options{Resume: true}); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		sameFinal(t, readFinal(t, dir), readFinal(t, whole))
+	}
+	if most := len(pe.Names()) / 3; needsGrid == 0 || needsGrid > most {
+		t.Errorf("%d encodings need a grid, want some, and at most %d", needsGrid, most)
+	}
+}
+
+func TestSequenceEnsembleEqualsItsMembers(t *testing.T) {
+	c := tinySequence(t, "binary-addition", "learn")
+	c.DType = "float64"
+	equalsItsMembers(t, c)
+}
+
+// Steps of different lengths are recorded apart.
+func TestRecordedStepsOfSequences(t *testing.T) {
+	for _, scheme := range []string{"learn", "t5", "rope", "randomised", "cape"} {
+		if !slices.Contains(pe.Names(), scheme) {
+			continue
+		}
+		c := tinySequence(t, "missing-duplicate", scheme)
+		plain, sums, _ := after(t, c, 20, func(*ensemble) {})
+		same, sumsToo, _ := after(t, c, 20, recorded)
+		if !slices.Equal(plain, same) || !slices.Equal(sums.loss, sumsToo.loss) {
+			t.Errorf("%s: recorded steps train otherwise: %v and %v", scheme, sums, sumsToo)
+		}
+	}
+}
+
+// The model at a shorter length has the loss and the gradients of one that was built for it.
+func TestSequenceGradientsAtEachLength(t *testing.T) {
+	for _, scheme := range []string{"t5", "rope", "fire", "kerple", "nope"} {
+		c := tinySequence(t, "reverse-string", scheme)
+		c.DType = "float64"
+		long, end := build(t, c)
+		defer end()
+		c.Sequence.TrainLength = 3
+		short, end := build(t, c)
+		defer end()
+		step := 0
+		for long.task.(*sequenceTask).length(step) != 3 {
+			step++
+		}
+		in := long.task.inputs(long, step)
+		var losses, gradients [][]float64
+		for _, e := range []*ensemble{long, short} {
+			err := torchpe.Catch(func() {
+				s := e.resident.Child()
+				defer s.Close()
+				s.Seed(e.seeds, step)
+				places := allocateInputs(s, e.device, in)
+				places.write(in)
+				loss := e.task.loss(e, s, places).each
+				losses = append(losses, loss.Float64s())
+				loss.Sum().Backward()
+				gradients = append(gradients, e.model.Params.Grads(s).Float64s())
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !near(losses[0], losses[1]) || !near(gradients[0], gradients[1]) {
+			t.Errorf("%s: losses %v and %v, or other gradients", scheme, losses[0], losses[1])
+		}
+	}
+}
+
+// near reports whether numbers agree to twelve digits.
+func near(a, b []float64) bool {
+	largest := 0.0
+	for i := range a {
+		largest = max(largest, math.Abs(a[i]))
+	}
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= 1e-12*largest })
+}
+
+// A model that answers one class whatever it sees is right where that class is and counts, and has
+// the cross-entropy of its head's bias over all outputs.
+func TestSequenceAccuracyOfAConstantModel(t *testing.T) {
+	c := tinySequence(t, "stack-manipulation", "alibi")
+	c.DType = "float64"
+	e, end := build(t, c)
+	defer end()
+	bias := []float64{0.5, 2, -1} // class 1 is the largest
+	for name, values := range map[string][]float64{
+		"head.weight": make([]float64, 2*3*c.DModel), "head.bias": slices.Repeat(bias, 2),
+	} {
+		if err := e.model.Params.Set(name, values); err != nil {
+			t.Fatal(err)
+		}
+	}
+	task := e.task.(*sequenceTask)
+	for length, set := range task.tests {
+		want, counted := 0.0, 0.0
+		for i := range set.n {
+			var text []int
+			for _, s := range set.symbols[i*set.tokens:][:length] {
+				text = append(text, int(s))
+			}
+			answer, err := task.task.Answer(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, class := range answer.Output[:answer.Scored] {
+				if counted++; class == 1 {
+					want++
+				}
+			}
+		}
+		got, err := task.accuracy(e, set, 0)
+		if err != nil || !near(got, []float64{want / counted, want / counted}) {
+			t.Errorf("length %d: %v, %v; want %g", length, got, err, want/counted)
+		}
+	}
+	err := torchpe.Catch(func() {
+		s := e.resident.Child()
+		defer s.Close()
+		step := 0
+		for task.length(step) != 4 {
+			step++
+		}
+		s.Seed(e.seeds, step)
+		in := task.inputs(e, step)
+		places := allocateInputs(s, e.device, in)
+		places.write(in)
+		loss := task.loss(e, s, places)
+		target, counted := in.arrays[1].ints, in.arrays[2].ints
+		for m := range 2 {
+			sum, right, n := 0.0, 0.0, 0.0
+			each := len(target) / 2
+			for k, class := range target[m*each : (m+1)*each] {
+				sum += math.Log(math.Exp(bias[0])+math.Exp(bias[1])+math.Exp(bias[2])) - bias[class]
+				if counted[m*each+k] >= 0 {
+					n++
+				}
+				if counted[m*each+k] == 1 {
+					right++
+				}
+			}
+			if l, r := loss.each.Float64s()[m], loss.correct.Float64s()[m]; math.Abs(l-sum/float64(each)) > 1e-12 ||
+				math.Abs(r-right/n) > 1e-12 || n == float64(each) {
+				t.Errorf("member %d: loss %g, right %g of %g; want %g and %g", m, l, r, n, sum/float64(each), right/n)
+			}
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A small model learns short strings, and records say how it does on longer ones: NaN where its
+// table ends, a number where --places makes it longer.
+func TestSequencesAreLearned(t *testing.T) {
+	c := tinySequence(t, "reverse-string", "learn")
+	c.Layers, c.DModel, c.Batch, c.Steps, c.Sequence.TrainLength = 2, 32, 32, 300, 3
+	c.Until, c.LogEvery, c.Members = "iid=0.95", 50, c.Members[:1]
+	for _, places := range []int{0, 9} {
+		c.Sequence.Places = places
+		var l listener
+		result, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{Observer: &l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := result.Members[0]
+		if !m.Fit.Reached || m.IIDAccuracy < 0.95 {
+			t.Errorf("places %d: %+v", places, m)
+		}
+		_, measured := m.AccuracyByLength[strconv.Itoa(9)]
+		noted := strings.Contains(strings.Join(l.notices, "\n"), "no longer input is measured")
+		if longer := places == 9; math.IsNaN(m.ValidationAccuracy) == longer || measured != longer || noted == longer {
+			t.Errorf("places %d: longer %g, %v, notices %q", places, m.ValidationAccuracy, m.AccuracyByLength, l.notices)
+		}
+	}
+}
