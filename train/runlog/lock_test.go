@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -249,6 +251,19 @@ func TestStaleLock(t *testing.T) {
 		t.Errorf("holder %+v", h)
 	}
 	_ = r.Close()
+}
+
+// Where the file system has no locks, the error says what to do.
+func TestLockCause(t *testing.T) {
+	for _, none := range []error{syscall.ENOLCK, syscall.ENOSYS, syscall.EOPNOTSUPP} {
+		err := LockCause(&fs.PathError{Op: "flock", Path: "x", Err: none})
+		if !errors.Is(err, none) || !strings.Contains(err.Error(), "Lustre with flock") {
+			t.Error(err)
+		}
+	}
+	if err := LockCause(&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}); err != syscall.EACCES {
+		t.Error(err)
+	}
 }
 
 // A directory that is claimed for a run that never starts is left as it was.

@@ -257,8 +257,8 @@ func fastest(times int, f func()) time.Duration {
 }
 
 // TestMillionEntries checks that a million tensors are read in three times the header's size - a
-// Tensor alone is longer than its text there - and in a time that grows with their number, not with its square, and that the last of them being wrong
-// is found.
+// Tensor alone is longer than its text there - and in a time that grows with their number, not with
+// its square, and that the last of them being wrong is found.
 func TestMillionEntries(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a 62 MB file")
