@@ -1,7 +1,7 @@
 // failing_new.cc: operator new, and libtorch's allocator of tensors (posix_memalign), which fail at a
 // chosen allocation, for a test that preloads them. TORCHPE_FAIL_NEW names a file of three int64, which
-// the test maps too: 0 where none is to fail, 1 for one, 2 for that and all that follow; allocations
-// until it fails; how many have failed.
+// the test maps too: 0 where none is to fail, 1 for one, 2 for that and all that follow, 3 for one of a
+// tensor; allocations until it fails; how many have failed.
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/mman.h>
@@ -29,10 +29,10 @@ Control* control() {
   return mapped;
 }
 
-bool fails() {
+bool fails(bool tensor) {
   Control* c = control();
   const int64_t mode = c ? c->mode.load() : 0;
-  if (mode == 0) return false;
+  if (mode == 0 || (mode == 3 && !tensor)) return false;
   const int64_t n = c->left--;
   const bool now = n == 1 || (mode == 2 && n < 1);
   if (now) c->failed++;
@@ -40,7 +40,7 @@ bool fails() {
 }
 
 void* allocated(size_t n, size_t alignment) {
-  void* p = fails() ? nullptr : memalign(alignment, n ? n : 1);
+  void* p = fails(false) ? nullptr : memalign(alignment, n ? n : 1);
   if (!p) throw std::bad_alloc();
   return p;
 }
@@ -52,7 +52,7 @@ void* operator new(size_t n) { return allocated(n, alignof(std::max_align_t)); }
 void* operator new(size_t n, std::align_val_t alignment) { return allocated(n, size_t(alignment)); }
 
 extern "C" int posix_memalign(void** out, size_t alignment, size_t n) {
-  void* p = fails() ? nullptr : memalign(alignment, n);
+  void* p = fails(true) ? nullptr : memalign(alignment, n);
   if (!p) return ENOMEM;
   *out = p;
   return 0;
