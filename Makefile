@@ -5,7 +5,7 @@ LST ?=
 GO_PACKAGES := ./...
 
 .PHONY: help setup shim build demo reproduce-quick quick test test-race test-libtorch2 \
-  test-cuda-build test-cuda-host lint fuzz mutate nightly gpu-kit bench fixtures clean
+  test-cuda-build test-cuda-host lint fuzz mutate mutate-shim nightly gpu-kit bench fixtures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,10 @@ mutate: ## change the code in random places, see that tests fail (MUTANTS=12 a p
 	@go run ./scripts/mutate -n $(MUTANTS) -seed $(SEED) ./internal/... ./data/array/text ./data/array/npy \
 	  ./data/partition ./data/positions ./data/masked ./data/nmar ./data/series ./data/hcp/clean ./train/config \
 	  ./train/runlog ./train/sweep ./report/runs ./report/table
+
+mutate-shim: shim ## change the C++ loops in random places, see that tests fail (MUTANTS=12 a file, SEED=1; hours)
+	@go run ./scripts/mutate -shim -n $(MUTANTS) -seed $(SEED) kernels.cc linear.cc attention.cc attention_fused.cc \
+	  norm.cc optim.cc
 
 nightly: shim ## kills, histories of sweeps and fuzzing for hours: SIGKILL 200 times and more
 	@TORCHPE_KILLS=200 TORCHPE_SWEEP_KILLS=200 TORCHPE_SWEEP_HISTORY=10m go test -count=1 -timeout 5h -v \

@@ -36,7 +36,7 @@ func settingsTask(t *testing.T, kind string) Config {
 	if kind == "surrogate" {
 		c.Task, c.Masked.NMAR = "fmri", nil
 		c.Masked.Surrogate = &Surrogate{Subjects: 3, Frames: 30}
-		c.Masked.Split = config.AutoSplit
+		c.Masked.Split, c.Batch = config.AutoSplit, 4 // of 360 tokens
 	}
 	return c
 }
@@ -172,23 +172,26 @@ func TestEverySettingReachesTheComputation(t *testing.T) {
 		if s.Effect != config.Results || settingElsewhere[s.Key] != "" || s.Tasks == config.FromFiles {
 			continue // those of files are in masked_source_test.go
 		}
-		changes := settingChanges[s.Key]
-		if changes == nil {
-			t.Errorf("%s: no test changes it", s.Key)
-		}
-		seen := map[[32]byte]bool{base["lst"]: true, base["nmar"]: true, base["surrogate"]: s.Key != "task"}
-		if s.Key == "task" {
-			seen = map[[32]byte]bool{base["lst"]: true}
-		}
-		for i, change := range changes {
-			c := settingsTask(t, change.kind)
-			change.set(&c)
-			got := outcome(t, s.Key, c)
-			if seen[got] {
-				t.Errorf("%s: change %d on task %s changes no number", s.Key, i+1, change.kind)
+		t.Run(s.Key, func(t *testing.T) {
+			t.Parallel()
+			changes := settingChanges[s.Key]
+			if changes == nil {
+				t.Error("no test changes it")
 			}
-			seen[got] = true
-		}
+			seen := map[[32]byte]bool{base["lst"]: true, base["nmar"]: true, base["surrogate"]: s.Key != "task"}
+			if s.Key == "task" {
+				seen = map[[32]byte]bool{base["lst"]: true}
+			}
+			for i, change := range changes {
+				c := settingsTask(t, change.kind)
+				change.set(&c)
+				got := outcome(t, s.Key, c)
+				if seen[got] {
+					t.Errorf("change %d on task %s changes no number", i+1, change.kind)
+				}
+				seen[got] = true
+			}
+		})
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -151,14 +150,8 @@ func TestDocsRun(t *testing.T) {
 			t.Logf("%s: not run: %s", line.at, skip)
 			continue
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		cmd := exec.CommandContext(ctx, "bash", "-c", shortened(line.command))
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
-		var out bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &out
 		start := time.Now()
-		err := cmd.Run()
-		cancel()
+		out, code := runDocLine(t, dir, bin, shortened(line.command))
 		t.Logf("%s: %.1f s", line.at, time.Since(start).Seconds())
 		want := 0
 		for _, f := range fails {
@@ -166,9 +159,8 @@ func TestDocsRun(t *testing.T) {
 				want = f.code
 			}
 		}
-		if code := cmd.ProcessState.ExitCode(); code != want {
-			t.Errorf("%s: %s: %v, want exit code %d\n%s", line.at, shortened(line.command), err, want,
-				tail(out.String()))
+		if code != want {
+			t.Errorf("%s: %s: exit code %d, want %d\n%s", line.at, shortened(line.command), code, want, tail(out))
 		}
 	}
 	for _, n := range notRun {
@@ -176,6 +168,29 @@ func TestDocsRun(t *testing.T) {
 			t.Errorf("no page has %q: take it off the list", n.part)
 		}
 	}
+}
+
+// needsProcess matches what a shell runs: commands with processes of their own, and what is more than
+// a command of torchpe. The others save the start of a program.
+var needsProcess = regexp.MustCompile(`^torchpe (demo|bench|sweep paper)|^[^t]|[|&;<>$]`)
+
+// runDocLine runs a command in dir and returns what it prints with its exit code. bin has the program.
+func runDocLine(t *testing.T, dir, bin, command string) (printed string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	alone := !needsProcess.MatchString(command)
+	if alone { // bash takes the words apart
+		command = `torchpe() { printf '%s\0' "$@"; }; ` + command
+	}
+	cmd := exec.CommandContext(ctx, "bash", "-c", command)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	if !alone || err != nil {
+		return fmt.Sprint(string(out), err), cmd.ProcessState.ExitCode()
+	}
+	stdout, stderr, code := here(t, dir, strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")...)
+	return stdout + stderr, code
 }
 
 // tail returns the last lines of an output.

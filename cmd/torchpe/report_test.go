@@ -27,10 +27,14 @@ func TestReportOfTrainedRuns(t *testing.T) {
 			t.Fatal(stderr)
 		}
 	}
-	stdout, stderr, code := here(t, dir, "report", "runs", "--out", "made")
-	if code != 0 || !strings.Contains(stdout, "from 2 runs") ||
-		!strings.Contains(stdout, filepath.Join("made", "index.html")) {
+	stdout, stderr, code := here(t, dir, "report", "runs/fixed", "--out", "one")
+	if code != 0 || !strings.Contains(stdout, "from 1 run") ||
+		!strings.Contains(stdout, filepath.Join("one", "index.html")) {
 		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	report, stderr, code := here(t, dir, "report", "runs", "--out", "made", "--json")
+	if code != 0 {
+		t.Fatal(stderr)
 	}
 	f, err := os.Open(filepath.Join(dir, "made", "fig3.csv"))
 	if err != nil {
@@ -41,15 +45,11 @@ func TestReportOfTrainedRuns(t *testing.T) {
 	if err != nil || len(rows) != 3 || rows[0][4] != "cosine" || rows[1][4] == "" || rows[1][6] == "" {
 		t.Errorf("fig3.csv: %v, %v", rows, err)
 	}
-	stdout, stderr, code = here(t, dir, "report", "runs", "--out", "made", "--json")
-	if code != 0 {
-		t.Fatal(stderr)
-	}
-	keys(t, stdout, "items", "missing", "notes")
+	keys(t, report, "items", "missing", "notes")
 	var made struct {
 		Missing []struct{ Item, Command string }
 	}
-	if err := json.Unmarshal([]byte(stdout), &made); err != nil || len(made.Missing) < 10 {
+	if err := json.Unmarshal([]byte(report), &made); err != nil || len(made.Missing) < 10 {
 		t.Fatalf("%v: %+v", err, made)
 	}
 	planned := map[string]bool{}
@@ -60,7 +60,7 @@ func TestReportOfTrainedRuns(t *testing.T) {
 		}
 		planned[m.Item] = true
 		command := strings.TrimPrefix(m.Command, "torchpe ")
-		if _, stderr, code := torchpeIn(t, dir, append(strings.Fields(command), "--launcher", "none")...); code != 0 {
+		if _, stderr, code := here(t, dir, append(strings.Fields(command), "--launcher", "none")...); code != 0 {
 			t.Errorf("%s: %s", m.Command, stderr)
 		}
 	}

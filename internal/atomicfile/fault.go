@@ -89,6 +89,14 @@ func (r Root) Rename(from, to string) error {
 	return r.Root.Rename(from, to)
 }
 
+// Link gives a file another name, which must not exist.
+func (r Root) Link(from, to string) error {
+	if err := fault("link", to); err != nil {
+		return err
+	}
+	return r.Root.Link(from, to)
+}
+
 // Remove removes a file.
 func (r Root) Remove(name string) error {
 	if err := fault("remove", name); err != nil {

@@ -2,8 +2,11 @@ package atomicfile
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // TempSuffix ends the name of a file that WriteIn is writing.
@@ -39,4 +42,33 @@ func WriteIn(root Root, name string, text []byte, durable bool) error {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// CreateIn makes the file name below root, which must not exist, with text in it. Of many that make it
+// at the same time, on other hosts too, one succeeds; the others fail with fs.ErrExist. It is whole at
+// once, but on file systems without hard links.
+func CreateIn(root Root, name string, text []byte) error {
+	temp := fmt.Sprintf("%s-%016x%s", name, rand.Uint64(), TempSuffix)
+	err := create(root, temp, text)
+	if err == nil {
+		err = root.Link(temp, name)
+		_ = root.Remove(temp) // whatever happens to it, name is made or not
+	}
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) {
+		return create(root, name, text)
+	}
+	return err
+}
+
+// create makes a new file; one that it cannot fill it removes.
+func create(root Root, name string, text []byte) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = root.Remove(name) // the first error is the one to report
+	}
+	return err
 }

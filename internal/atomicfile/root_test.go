@@ -1,7 +1,13 @@
 package atomicfile
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 )
 
@@ -33,5 +39,43 @@ func TestWriteIn(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(files) != 2 {
 		t.Errorf("%v, %v: want a and folder alone", files, err)
+	}
+}
+
+// Of many that make a file one does, with and without hard links, and the file holds what that one
+// wrote; nothing else stays.
+func TestCreateIn(t *testing.T) {
+	defer func() { Fault = nil }()
+	for _, links := range []error{nil, syscall.EPERM, syscall.ENOTSUP} {
+		Fault = func(operation, _ string) error {
+			if operation == "link" {
+				return links
+			}
+			return nil
+		}
+		dir := t.TempDir()
+		root, err := OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		var made atomic.Value
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() {
+				text := fmt.Sprint("made by ", i)
+				switch err := CreateIn(root, "a", []byte(text)); {
+				case err == nil && made.Swap(text) != nil:
+					t.Error("was made twice")
+				case err != nil && !errors.Is(err, fs.ErrExist):
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if got, err := root.ReadFile("a"); err != nil || string(got) != made.Load() {
+			t.Errorf("%q, %v, want %q", got, err, made.Load())
+		}
+		onlyFile(t, dir, "a")
 	}
 }

@@ -2,8 +2,10 @@
 // time, in an overlay that leaves the tree alone, and runs the tests of the package.
 //
 //	go run ./scripts/mutate [-n 12] [-seed 1] [-v] PACKAGE...
+//	go run ./scripts/mutate [-n 12] [-seed 1] [-v] -shim FILE.cc...
 //
-// It tries n mutants of each package, the same ones for the same seed and code. A mutant that no
+// It tries n mutants of each package, the same ones for the same seed and code; with -shim of files of
+// the shim, whose mutants the tests of package torchpe must notice. A mutant that no
 // test notices survives and is printed; the exit code is 1 where less than 97 % are killed. What
 // cannot be noticed (the mutant computes the same) stands in equivalent.txt with the reason, as
 // printed, and does not count. A mutant that does not compile gives way to the next.
@@ -53,7 +55,11 @@ func main() {
 	each := flag.Int("n", 12, "mutants of each package")
 	seed := flag.Int("seed", 1, "which mutants")
 	verbose := flag.Bool("v", false, "print those that are killed too")
+	cxx := flag.Bool("shim", false, "the arguments are C++ files of the shim")
 	flag.Parse()
+	if *cxx {
+		os.Exit(mutateShim(flag.Args(), *each, *seed, *verbose))
+	}
 	limit := syscall.Rlimit{Cur: addressSpace, Max: addressSpace}
 	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &limit); err != nil {
 		fatal(err)
@@ -68,15 +74,48 @@ func main() {
 		if err != nil {
 			fatal(err)
 		}
-		fmt.Printf("%-34s %s\n", p.Path, t)
-		all.tried += t.tried
-		all.killed += t.killed
-		all.equivalent += t.equivalent
+		all.add(p.Path, t)
 	}
-	fmt.Printf("%-34s %s\n", "all", all)
-	if float64(all.killed) < goal*float64(all.tried-all.equivalent) {
-		os.Exit(1)
+	os.Exit(all.report())
+}
+
+// mutateShim tries mutants of C++ files and returns the exit code.
+func mutateShim(files []string, each, seed int, verbose bool) int {
+	dir, err := os.MkdirTemp("", "mutate-")
+	if err != nil {
+		fatal(err)
 	}
+	defer os.RemoveAll(dir) //nolint:errcheck // the system's temporary folder is emptied by others
+	var all tally
+	for _, f := range files {
+		s, err := openShim(f, dir)
+		if err != nil {
+			fatal(err)
+		}
+		t, err := s.mutate(each, seed, verbose)
+		if err != nil {
+			fatal(err)
+		}
+		all.add(f, t)
+	}
+	return all.report()
+}
+
+// add adds the mutants of a package or file and prints their number.
+func (t *tally) add(name string, more tally) {
+	fmt.Printf("%-34s %s\n", name, more)
+	t.tried += more.tried
+	t.killed += more.killed
+	t.equivalent += more.equivalent
+}
+
+// report prints the sum and returns the exit code.
+func (t tally) report() int {
+	fmt.Printf("%-34s %s\n", "all", t)
+	if float64(t.killed) < goal*float64(t.tried-t.equivalent) {
+		return 1
+	}
+	return 0
 }
 
 func fatal(err error) {
@@ -150,6 +189,12 @@ func (p pkg) mutate(n, seed int, verbose bool) (t tally, err error) {
 		all = append(all, found...)
 	}
 	shuffle(all, seed)
+	return tryEach(all, source, n, p.try, verbose)
+}
+
+// tryEach tries the first n of the mutations and prints those that survive.
+func tryEach(all []mutation, source map[string]string, n int, try func(mutation, string) (result, error),
+	verbose bool) (t tally, err error) {
 	for _, m := range all {
 		if t.tried == n {
 			break
@@ -160,7 +205,7 @@ func (p pkg) mutate(n, seed int, verbose bool) (t tally, err error) {
 			t.equivalent++
 			continue
 		}
-		r, err := p.try(m, m.apply(text))
+		r, err := try(m, m.apply(text))
 		switch {
 		case err != nil:
 			return t, err

@@ -97,3 +97,35 @@ func TestSampleIsFixed(t *testing.T) {
 		t.Error("seed 2 gives the order of seed 1")
 	}
 }
+
+// The mutations of C++: operators, numbers, assignments; not signs, pointers, heads of templates and
+// loops, and comments.
+func TestCXXMutations(t *testing.T) {
+	const source = `template <typename T>
+void f(int n, const T* x, T* y) {
+  for (int i = 0; i < n; i++) {
+    y[i] = -x[i] * 2.5f;  // 1 + 1
+    if (i == 3) g<T, 4>(y);
+  }
+}
+`
+	want := []string{
+		"f: y[i] = -x[i] * 2.5f; => y[i] = -x[i] / 2.5f;",
+		"f: y[i] = -x[i] * 2.5f; => y[i] = -x[i] * (1.01f * 2.5f);",
+		"f: y[i] = -x[i] * 2.5f; => ;",
+		"f: if (i == 3) g<T, 4>(y); => if (i != 3) g<T, 4>(y);",
+		"f: if (i == 3) g<T, 4>(y); => if (i == 4) g<T, 4>(y);",
+		"f: if (i == 3) g<T, 4>(y); => if (i == 3) g<T, 5>(y);",
+	}
+	var got []string
+	for _, m := range cxxMutations("a.cc", source) {
+		got = append(got, strings.TrimPrefix(m.String(), "a.cc "))
+		if changed := m.apply(source); strings.Count(changed, "\n") != strings.Count(source, "\n") ||
+			!strings.Contains(changed, "// 1 + 1") {
+			t.Errorf("%s makes\n%s", m, changed)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

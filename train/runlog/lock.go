@@ -75,7 +75,7 @@ func (r *Run) acquire(breakLock bool) error {
 	l := flock.New(r.path(lockFile), flock.SetPermissions(0o666))
 	ok, err := l.TryLock()
 	if err != nil {
-		return r.fileError("lock", lockFile, err)
+		return r.fileError("lock", lockFile, LockCause(err))
 	}
 	if !ok {
 		return &LockedError{Dir: r.dir, Holder: r.waitForHolder()}
@@ -85,6 +85,17 @@ func (r *Run) acquire(breakLock bool) error {
 	}
 	r.lock = l
 	return nil
+}
+
+// LockCause returns why the system does not lock a file, with what to do where it has no locks there.
+func LockCause(err error) error {
+	for _, none := range []error{syscall.ENOLCK, syscall.ENOSYS, syscall.EOPNOTSUPP} {
+		if errors.Is(err, none) {
+			return fmt.Errorf("%w: the file system there has no locks: choose another folder, or have it "+
+				"mounted with locks (NFS without nolock, Lustre with flock)", none)
+		}
+	}
+	return Cause(err)
 }
 
 // checkLockFile refuses a lock that is no ordinary file: opening it could write elsewhere or block.

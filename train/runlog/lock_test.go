@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -155,7 +157,7 @@ func race(t *testing.T, role, dir string, processes int) {
 
 // TestRaceToCreate lets two processes create the same run at the same moment, many times.
 func TestRaceToCreate(t *testing.T) {
-	for i := range 30 {
+	for i := range 100 {
 		race(t, "create", filepath.Join(t.TempDir(), fmt.Sprint("run", i)), 2+i%2)
 	}
 }
@@ -163,7 +165,7 @@ func TestRaceToCreate(t *testing.T) {
 // TestRaceToResume does the same with a run that was stopped.
 func TestRaceToResume(t *testing.T) {
 	s := twoCheckpoints(t)
-	for i := range 30 {
+	for i := range 100 {
 		race(t, "resume", s.dir, 2+i%2)
 	}
 }
@@ -249,6 +251,19 @@ func TestStaleLock(t *testing.T) {
 		t.Errorf("holder %+v", h)
 	}
 	_ = r.Close()
+}
+
+// Where the file system has no locks, the error says what to do.
+func TestLockCause(t *testing.T) {
+	for _, none := range []error{syscall.ENOLCK, syscall.ENOSYS, syscall.EOPNOTSUPP} {
+		err := LockCause(&fs.PathError{Op: "flock", Path: "x", Err: none})
+		if !errors.Is(err, none) || !strings.Contains(err.Error(), "Lustre with flock") {
+			t.Error(err)
+		}
+	}
+	if err := LockCause(&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}); err != syscall.EACCES {
+		t.Error(err)
+	}
 }
 
 // A directory that is claimed for a run that never starts is left as it was.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"torchpe/internal/atomicfile"
 	"torchpe/train/runlog"
 )
 
@@ -72,8 +73,12 @@ func (d Done) Diverged() (n int) {
 	return n
 }
 
-// now is the wall clock, which may jump and differ between hosts; tests set it.
-var now = time.Now
+// now is the wall clock, which may jump and differ between hosts, and hostname tells the hosts apart;
+// tests set them.
+var (
+	now      = time.Now
+	hostname = os.Hostname
+)
 
 // Errors of Claim, for errors.Is.
 var (
@@ -155,7 +160,7 @@ func (s *Sweep) lockTask(index int) (*Claim, error) {
 		ok, err = lock.TryLock()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("task %d: lock %s: %w", index, lock.Path(), runlog.Cause(err))
+		return nil, fmt.Errorf("task %d: lock %s: %w", index, lock.Path(), runlog.LockCause(err))
 	}
 	if !ok {
 		return nil, s.busy(index)
@@ -189,15 +194,32 @@ func (s *Sweep) heartbeat(index int) (b Heartbeat, ok bool) {
 	return b, ok
 }
 
-// readHeartbeat returns the last heartbeat of a task, if there is a whole one, and an error where
-// that cannot be known.
+// readHeartbeat returns the last sign of life of a task, if there is a whole one, and an error where
+// that cannot be known: its heartbeat, or the file of a later attempt, whose worker has not given one.
 func (s *Sweep) readHeartbeat(index int) (b Heartbeat, ok bool, err error) {
-	text, err := s.root.ReadFile(taskFile(index, beatFile))
+	b, ok, err = s.readSign(index, beatFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return b, false, nil
+		err = nil
 	}
+	for err == nil {
+		var later Heartbeat
+		later, _, err = s.readSign(index, attemptFile(b.Attempt+1))
+		if err == nil {
+			later.Attempt = b.Attempt + 1 // of a damaged file, too
+			b, ok = later, true
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return b, ok, err
+}
+
+// readSign reads a heartbeat from a file, and says whether it is whole.
+func (s *Sweep) readSign(index int, name string) (b Heartbeat, ok bool, err error) {
+	text, err := s.root.ReadFile(taskFile(index, name))
 	if err != nil {
-		return b, false, s.fileError("read", taskFile(index, beatFile), err)
+		return b, false, s.fileError("read", taskFile(index, name), err)
 	}
 	return b, json.Unmarshal(text, &b) == nil, nil
 }
@@ -212,11 +234,11 @@ func schedulerJob() string {
 	return ""
 }
 
-// takeOver writes the first heartbeat of a task whose lock this process holds. The kernel has
-// released the lock of a worker that died on this host. Of a worker on another host the heartbeat
-// decides, because file systems may not share locks.
+// takeOver begins an attempt at a task whose lock this process holds. The kernel has released the
+// lock of a worker that died on this host. Of a worker on another host the heartbeat decides, because
+// file systems may not share locks; of two that begin the same attempt, its file.
 func (c *Claim) takeOver(breakLock bool) error {
-	host, err := os.Hostname()
+	host, err := hostname()
 	if err != nil {
 		return err
 	}
@@ -240,7 +262,19 @@ func (c *Claim) takeOver(breakLock bool) error {
 	c.beat = Heartbeat{
 		PID: os.Getpid(), Host: host, Job: job, Attempt: old.Attempt + 1, Step: old.Step, Total: old.Total,
 	}
-	return c.Beat(old.Step, old.Step, old.Total)
+	c.beat.First, c.beat.Time = old.Step, now().UTC()
+	text, err := json.Marshal(c.beat)
+	if err != nil {
+		return err
+	}
+	name := taskFile(c.Index, attemptFile(c.beat.Attempt))
+	switch err := atomicfile.CreateIn(c.root, name, append(text, '\n')); {
+	case errors.Is(err, fs.ErrExist):
+		return c.busy(c.Index)
+	case err != nil:
+		return c.fileError("write", name, err)
+	}
+	return nil
 }
 
 // wasEnded is Heartbeat.Stopped of an attempt whose outcome was removed.

@@ -22,7 +22,6 @@ const (
 	runsDir      = "runs"
 	cancelFile   = "cancel"
 	summaryFile  = "summary.csv"
-	lockFile     = "lock"
 	beatFile     = "heartbeat.json"
 	logFile      = "log.txt"
 	ensembleDir  = "run"
@@ -33,6 +32,13 @@ const (
 	tempSuffix   = atomicfile.TempSuffix
 	indexPattern = "%06d"
 )
+
+// lockFile is the name of a task's lock; tests give each of several hosts another.
+var lockFile = "lock"
+
+// attemptFile returns the name of the file by which one worker alone, on whatever host, begins the
+// n-th attempt at a task. It stays.
+func attemptFile(n int) string { return fmt.Sprintf("attempt-%d.json", n) }
 
 // ErrNoSweep says that a directory has no plan.
 var ErrNoSweep = errors.New("holds no sweep")
@@ -131,7 +137,7 @@ func Extend(dir, name string, change func(*Plan) error) (*Sweep, error) {
 func lockPlan(dir string) (*flock.Flock, error) {
 	lock := flock.New(filepath.Join(dir, planLock), flock.SetPermissions(0o666))
 	if err := lock.Lock(); err != nil {
-		return nil, fmt.Errorf("lock %s: %w", lock.Path(), err)
+		return nil, fmt.Errorf("lock %s: %w", lock.Path(), runlog.LockCause(err))
 	}
 	return lock, nil
 }

@@ -3,6 +3,7 @@
 //
 //	DIR/sweep.json                the plan: hashed tasks, written once; more may be appended, none changes
 //	    tasks/000123/lock         held by the process that works on the task
+//	                 attempt-1.json  who began the first attempt at it, and so on
 //	                 heartbeat.json  its last step
 //	                 log.txt      the output of all attempts
 //	                 run/         the run directory of the task's ensemble, while it trains
@@ -16,7 +17,8 @@
 //
 // Invariants.
 //   - The states of tasks - done, failed, running, lost, pending - are read from folders alone.
-//   - One process at a time works on a task: it holds the lock.
+//   - One process at a time works on a task: it holds the lock, and has made the file of its attempt,
+//     which decides between hosts that share no locks.
 //   - done is written after all of the task's runs are in runs/, and failed.json is never beside
 //     it. Both have the hash of the task. A done task whose runs were removed is to be done again.
 //   - A directory in runs/ is complete: it is built elsewhere and renamed.

@@ -144,7 +144,7 @@ func (s *Sweep) Task(index int) TaskStatus {
 }
 
 func sameHost(host string) bool {
-	own, err := os.Hostname()
+	own, err := hostname()
 	return err == nil && host == own
 }
 

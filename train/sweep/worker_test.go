@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 			os.Exit(2)
 		}
 		misfortune(seed)
+		onHost(os.Getenv(asHost))
 		os.Exit(historian(dir, os.Args[1], os.Args[2]))
 	}
 	os.Exit(m.Run())
@@ -102,7 +103,9 @@ func trainFake(c *Claim, steps int, pause time.Duration) error {
 	r, err := runlog.Resume(dir, runlog.Options{})
 	switch {
 	case err == nil:
-		err = r.AddEnvironment(runlog.Environment{Host: "resumed"})
+		if err = r.AddEnvironment(runlog.Environment{Host: "resumed"}); err != nil {
+			return errors.Join(err, r.Close())
+		}
 	case errors.Is(err, runlog.ErrComplete):
 		return nil
 	case errors.Is(err, runlog.ErrNoRun):

@@ -256,9 +256,9 @@ func fastest(times int, f func()) time.Duration {
 	return best
 }
 
-// TestMillionEntries checks that a million tensors are read in a few times the header's size and in
-// a time that grows with their number, not with its square, and that the last of them being wrong
-// is found.
+// TestMillionEntries checks that a million tensors are read in three times the header's size - a
+// Tensor alone is longer than its text there - and in a time that grows with their number, not with
+// its square, and that the last of them being wrong is found.
 func TestMillionEntries(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a 62 MB file")
@@ -282,7 +282,7 @@ func TestMillionEntries(t *testing.T) {
 	short := fastest(2, func() { _, _ = decodeBytes(tenth) })
 	t.Logf("%d entries, %d MB: %v, %v for a tenth of them, %.1f times the file allocated in all", n,
 		len(file)>>20, long, short, spent)
-	if long > 40*short || spent > 8 {
+	if long > 40*short || spent > 3 {
 		t.Errorf("took %v and %v for a tenth, and allocated %.1f times the file", long,
 			short, spent)
 	}

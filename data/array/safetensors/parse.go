@@ -35,13 +35,14 @@ func parseHeader(text string) (*header, error) {
 	if text[0] != '{' {
 		return nil, fmt.Errorf("starts with %q, not with '{'", text[0])
 	}
-	h := &header{entries: make([]entry, 0, mostTensors(text))}
+	most := mostTensors(text)
+	h := &header{tensors: make([]Tensor, 0, most), spans: make([]span, 0, most)}
 	p := &parser{text: text}
 	hasMetadata := false
 	err := p.object(func(key string) error {
 		if key != metadataKey {
-			e, err := p.entry(key)
-			h.entries = append(h.entries, e)
+			t, at, err := p.entry(key)
+			h.tensors, h.spans = append(h.tensors, t), append(h.spans, at)
 			return err
 		}
 		if hasMetadata {
@@ -62,8 +63,8 @@ func parseHeader(text string) (*header, error) {
 }
 
 // entry parses the object of one tensor.
-func (p *parser) entry(name string) (entry, error) {
-	e := entry{name: name}
+func (p *parser) entry(name string) (t Tensor, at span, err error) {
+	t.Name = name
 	var seen [3]bool // dtype, shape, data_offsets
 	once := func(i int, key string) error {
 		if seen[i] {
@@ -72,18 +73,18 @@ func (p *parser) entry(name string) (entry, error) {
 		seen[i] = true
 		return nil
 	}
-	err := p.object(func(key string) error {
+	err = p.object(func(key string) error {
 		switch key {
 		case "dtype":
 			s, err := p.string()
-			e.dtype = DType(s)
+			t.DType = DType(s)
 			return firstError(once(0, key), err)
 		case "shape":
-			err := p.shape(&e)
+			err := p.shape(&t)
 			return firstError(once(1, key), err)
 		case "data_offsets":
 			n := 0
-			err := p.integers(2, func(v int64) { e.begin, e.end = e.end, v; n++ })
+			err := p.integers(2, func(v int64) { at.begin, at.end = at.end, v; n++ })
 			if err == nil && n != 2 {
 				err = p.errorf("data_offsets has %d numbers, not 2", n)
 			}
@@ -95,13 +96,13 @@ func (p *parser) entry(name string) (entry, error) {
 		err = p.errorf("needs the keys dtype, shape and data_offsets")
 	}
 	if err != nil {
-		return e, fmt.Errorf("tensor %q: %w", clip(name), err)
+		return t, at, fmt.Errorf("tensor %q: %w", clip(name), err)
 	}
-	return e, nil
+	return t, at, nil
 }
 
 // shape parses the lengths of a tensor's axes.
-func (p *parser) shape(e *entry) error {
+func (p *parser) shape(t *Tensor) error {
 	var lengths [MaxRank]int
 	rank := 0
 	err := p.integers(MaxRank, func(n int64) { lengths[rank] = int(n); rank++ })
@@ -111,8 +112,8 @@ func (p *parser) shape(e *entry) error {
 	if rank > len(p.shapes) {
 		p.shapes = make([]int, 1024)
 	}
-	e.shape, p.shapes = p.shapes[:rank:rank], p.shapes[rank:]
-	copy(e.shape, lengths[:])
+	t.Shape, p.shapes = p.shapes[:rank:rank], p.shapes[rank:]
+	copy(t.Shape, lengths[:])
 	return nil
 }
 

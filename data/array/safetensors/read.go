@@ -1,13 +1,13 @@
 package safetensors
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"torchpe/data/array"
@@ -29,7 +29,7 @@ type File struct {
 	// Tensors are in the order of their data; they share one buffer and must not be appended to.
 	Tensors  []Tensor
 	Metadata map[string]string // nil when the file has none
-	index    map[string]int    // from name to Tensors
+	byName   index
 }
 
 // Names returns the names of the tensors in the order of their data.
@@ -43,11 +43,25 @@ func (f *File) Names() []string {
 
 // Tensor returns the tensor of that name and whether there is one.
 func (f *File) Tensor(name string) (Tensor, bool) {
-	i, ok := f.index[name]
+	i, ok := f.byName.find(f.Tensors, name)
 	if !ok {
 		return Tensor{}, false
 	}
 	return f.Tensors[i], true
+}
+
+// index holds the places of tensors in the order of their names. A map takes ten times the memory.
+type index []int32
+
+// find returns the place of the tensor of that name.
+func (x index) find(tensors []Tensor, name string) (int, bool) {
+	at, ok := slices.BinarySearchFunc(x, name, func(i int32, name string) int {
+		return strings.Compare(tensors[i].Name, name)
+	})
+	if !ok {
+		return 0, false
+	}
+	return int(x[at]), true
 }
 
 // Read reads the file at path, which must be a regular file. Its errors name the file.
@@ -78,17 +92,13 @@ func List(path string) (tensors []Tensor, read func(name string) (Tensor, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	tensors = make([]Tensor, len(h.entries))
-	for i, e := range h.entries {
-		tensors[i] = Tensor{Name: e.name, DType: e.dtype, Shape: e.shape}
-	}
-	return tensors, func(name string) (t Tensor, err error) {
-		i, ok := h.index[name]
+	return h.tensors, func(name string) (t Tensor, err error) {
+		i, ok := h.byName.find(h.tensors, name)
 		if !ok {
 			return t, fmt.Errorf("read tensors: %s: no tensor %q", path, name)
 		}
-		t = tensors[i]
-		e := h.entries[i]
+		t = h.tensors[i]
+		e := h.spans[i]
 		if data != nil {
 			t.Data = data[e.begin:e.end:e.end]
 			return t, nil
@@ -138,16 +148,14 @@ func Decode(r io.ReaderAt, size int64) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{Tensors: make([]Tensor, len(h.entries)), Metadata: h.metadata, index: h.index}
-	for i, e := range h.entries {
-		f.Tensors[i] = Tensor{Name: e.name, DType: e.dtype, Shape: e.shape,
-			Data: data[e.begin:e.end:e.end]}
+	for i, at := range h.spans {
+		h.tensors[i].Data = data[at.begin:at.end:at.end]
 	}
-	return f, nil
+	return &File{Tensors: h.tensors, Metadata: h.metadata, byName: h.byName}, nil
 }
 
 // perTensor is the memory that a tensor takes besides its text in the header and its data.
-const perTensor = 256
+const perTensor = 128
 
 // parseFile reads the header of a file of size bytes and checks it against them.
 func parseFile(r io.ReaderAt, size int64, budget *array.Budget) (*header, error) {
@@ -219,48 +227,56 @@ func readFull(r io.ReaderAt, b []byte, offset int64) error {
 	return err
 }
 
-// entry describes one tensor by the header.
-type entry struct {
-	name       string
-	dtype      DType
-	shape      []int
-	begin, end int64 // from the start of the payload
-}
+// span is the place of a tensor in the payload.
+type span struct{ begin, end int64 }
 
-// header is the parsed header of a file.
+// header is the parsed header of a file. A million tensors take little more than their text.
 type header struct {
-	entries  []entry
+	tensors  []Tensor // without data
+	spans    []span   // of each tensor
 	metadata map[string]string
-	index    map[string]int // from name to entries, once they are in their place
+	byName   index // once they are in their place
 
 	size, start int64 // of the file, and of the payload in it
 }
 
-// layout sorts the entries by their place in the payload, indexes them and checks that they fill
-// its size bytes exactly.
+// Len returns the number of tensors, for package sort.
+func (h *header) Len() int { return len(h.spans) }
+
+// Less compares two tensors by their place.
+func (h *header) Less(i, j int) bool {
+	a, b := h.spans[i], h.spans[j]
+	return a.begin < b.begin || a.begin == b.begin && a.end < b.end
+}
+
+// Swap swaps two tensors.
+func (h *header) Swap(i, j int) {
+	h.spans[i], h.spans[j] = h.spans[j], h.spans[i]
+	h.tensors[i], h.tensors[j] = h.tensors[j], h.tensors[i]
+}
+
+// layout sorts the tensors by their place in the payload, indexes them and checks that they fill its
+// size bytes exactly.
 func (h *header) layout(size int64) error {
-	slices.SortFunc(h.entries, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end))
-	})
-	h.index = make(map[string]int, len(h.entries))
+	sort.Sort(h)
+	if err := h.sortNames(); err != nil {
+		return err
+	}
 	last, at := "", int64(0)
-	for i, e := range h.entries {
-		if _, twice := h.index[e.name]; twice {
-			return fmt.Errorf("header: duplicate key %q", clip(e.name))
-		}
-		h.index[e.name] = i
-		if err := e.check(size); err != nil {
-			return fmt.Errorf("tensor %q: %w", clip(e.name), err)
+	for i, t := range h.tensors {
+		e := h.spans[i]
+		if err := t.checkSpan(e, size); err != nil {
+			return fmt.Errorf("tensor %q: %w", clip(t.Name), err)
 		}
 		if e.begin < at {
 			return fmt.Errorf("tensor %q: begins at byte %d, inside tensor %q, which ends at %d",
-				clip(e.name), e.begin, clip(last), at)
+				clip(t.Name), e.begin, clip(last), at)
 		}
 		if e.begin > at {
 			return fmt.Errorf("tensor %q: begins at byte %d, leaving a hole after byte %d",
-				clip(e.name), e.begin, at)
+				clip(t.Name), e.begin, at)
 		}
-		last, at = e.name, e.end
+		last, at = t.Name, e.end
 	}
 	if at != size {
 		return fmt.Errorf("the tensors end at byte %d of the payload, but it has %d: could the "+
@@ -269,16 +285,33 @@ func (h *header) layout(size int64) error {
 	return nil
 }
 
-// check reports what is wrong with one entry in a payload of size bytes.
-func (e entry) check(size int64) error {
-	n, err := byteCount(e.dtype, e.shape)
+// sortNames indexes the tensors by name. It fails where two have the same.
+func (h *header) sortNames() error {
+	h.byName = make(index, len(h.tensors))
+	for i := range h.byName {
+		h.byName[i] = int32(i)
+	}
+	slices.SortFunc(h.byName, func(a, b int32) int {
+		return strings.Compare(h.tensors[a].Name, h.tensors[b].Name)
+	})
+	for k := 1; k < len(h.byName); k++ {
+		if name := h.tensors[h.byName[k]].Name; name == h.tensors[h.byName[k-1]].Name {
+			return fmt.Errorf("header: duplicate key %q", clip(name))
+		}
+	}
+	return nil
+}
+
+// checkSpan reports what is wrong with a tensor at a place of a payload of size bytes.
+func (t Tensor) checkSpan(e span, size int64) error {
+	n, err := byteCount(t.DType, t.Shape)
 	switch {
 	case err != nil:
 		return err
 	case e.begin > e.end:
 		return fmt.Errorf("data_offsets [%d, %d] are reversed", e.begin, e.end)
 	case e.end-e.begin != int64(n):
-		return fmt.Errorf("%s%v needs %d bytes, data_offsets [%d, %d] hold %d", e.dtype, e.shape, n,
+		return fmt.Errorf("%s%v needs %d bytes, data_offsets [%d, %d] hold %d", t.DType, t.Shape, n,
 			e.begin, e.end, e.end-e.begin)
 	case e.end > size:
 		return fmt.Errorf("data_offsets [%d, %d] go beyond the payload of %d bytes: could the "+

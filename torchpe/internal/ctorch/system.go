@@ -82,7 +82,3 @@ func CountOperators(on bool) { C.tp_count_operators(flag(on)) }
 // Operators returns the calls of each operator since CountOperators(true), those by other operators
 // too: lines of a name and a number.
 func Operators() string { return taken(C.tp_operators()) }
-
-// FailAllocation makes the n-th allocation of memory for tensors on the CPU from now fail, once, for
-// tests; 0 = none.
-func FailAllocation(n int) { C.tp_fail_allocation(C.int64_t(n)) }

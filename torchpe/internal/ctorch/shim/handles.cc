@@ -2,6 +2,7 @@
 
 #include <c10/util/Logging.h>
 
+#include <array>
 #include <cstdlib>
 
 namespace torchpe {
@@ -20,23 +21,27 @@ Handles& Handles::instance() {
   return *h;
 }
 
-tp_tensor Handles::put(at::Tensor t) {
-  TORCH_CHECK(t.defined(), "the result is no tensor");
-  TORCH_CHECK(t.dim() <= TP_MAX_RANK, "a result of rank ", t.dim(), "; at most ", int(TP_MAX_RANK),
-              " axes are supported");
-  std::lock_guard<std::mutex> lock(mutex_);
-  uint32_t i;
-  if (free_.empty()) {
-    i = uint32_t(slots_.size());
-    slots_.emplace_back();
-  } else {
-    i = free_.back();
-    free_.pop_back();
+void Handles::put(at::ArrayRef<at::Tensor> ts, tp_tensor* out) {
+  for (const auto& t : ts) {
+    TORCH_CHECK(t.defined(), "the result is no tensor");
+    TORCH_CHECK(t.dim() <= TP_MAX_RANK, "a result of rank ", t.dim(), "; at most ", int(TP_MAX_RANK),
+                " axes are supported");
   }
-  slots_[i].tensor = std::move(t);
-  slots_[i].open = true;
-  live_++;
-  return (uint64_t(slots_[i].generation) << 32) | i;
+  std::lock_guard<std::mutex> lock(mutex_);
+  while (slots_.size() - size_t(live_) < ts.size()) {  // may throw: before anything is put
+    slots_.emplace_back();
+    slots_.back().next = free_;
+    free_ = uint32_t(slots_.size() - 1);
+  }
+  for (const auto& t : ts) {
+    const uint32_t i = free_;
+    Slot& s = slots_[i];
+    free_ = s.next;
+    s.tensor = t;
+    s.open = true;
+    live_++;
+    *out++ = (uint64_t(s.generation) << 32) | i;
+  }
 }
 
 Handles::Slot* Handles::find(tp_tensor h) {
@@ -56,23 +61,23 @@ at::Tensor Handles::get(tp_tensor h) {
 at::Tensor Handles::get_or_none(tp_tensor h) { return h == 0 ? at::Tensor() : get(h); }
 
 void Handles::release(const tp_tensor* hs, int64_t n) {
-  std::vector<at::Tensor> dead;  // destroyed after the lock is given back
-  dead.reserve(size_t(n));
   int64_t bad = 0;
-  {
+  for (int64_t i = 0; i < n;) {
+    std::array<at::Tensor, 64> dead;  // destroyed after the lock is given back; asks for no memory
     std::lock_guard<std::mutex> lock(mutex_);
-    for (int64_t i = 0; i < n; i++) {
+    for (auto d = dead.begin(); d != dead.end() && i < n; i++) {
       Slot* s = find(hs[i]);
       if (!s) {
         bad++;
         continue;
       }
-      dead.push_back(std::move(s->tensor));
+      *d++ = std::move(s->tensor);
       s->tensor = at::Tensor();
       s->open = false;
       s->generation++;
+      s->next = free_;
+      free_ = uint32_t(hs[i]);
       live_--;
-      free_.push_back(uint32_t(hs[i]));
     }
   }
   TORCH_CHECK(bad == 0, bad, " of ", n, " tensors were already closed");
@@ -83,10 +88,13 @@ int64_t Handles::live() {
   return live_;
 }
 
-char* text(const std::string& s) {
-  char* p = static_cast<char*>(std::malloc(s.size() + 1));
-  if (p) std::memcpy(p, s.c_str(), s.size() + 1);
-  return p;
+namespace {
+char no_memory[] = "out of memory";  // needs none itself
+}
+
+char* text(const char* s) noexcept {
+  char* p = strdup(s);
+  return p ? p : no_memory;
 }
 
 char* current_exception_text() noexcept {
@@ -95,7 +103,7 @@ char* current_exception_text() noexcept {
   } catch (const c10::Error& e) {
     return text(e.what_without_backtrace());
   } catch (const std::bad_alloc&) {
-    return text("out of memory");
+    return no_memory;
   } catch (const std::exception& e) {
     return text(e.what());
   } catch (...) {
@@ -136,6 +144,8 @@ char* tp_release(const tp_tensor* tensors, int64_t n) {
   return act([&] { Handles::instance().release(tensors, n); });
 }
 
-void tp_free_text(char* t) { std::free(t); }
+void tp_free_text(char* t) {
+  if (t != no_memory) std::free(t);
+}
 
 }  // extern "C"

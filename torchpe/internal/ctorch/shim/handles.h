@@ -19,7 +19,7 @@ namespace torchpe {
 class Handles {
  public:
   static Handles& instance();
-  tp_tensor put(at::Tensor t);
+  void put(at::ArrayRef<at::Tensor> ts, tp_tensor* out);  // all, or none and throws
   at::Tensor get(tp_tensor h);           // throws on a closed or unknown handle
   at::Tensor get_or_none(tp_tensor h);   // 0 gives an undefined tensor
   void release(const tp_tensor* hs, int64_t n);  // all, then throws if one was not open
@@ -29,19 +29,20 @@ class Handles {
   struct Slot {
     at::Tensor tensor;
     uint32_t generation = 1;
+    uint32_t next = 0;  // of the free slots, in a free one
     bool open = false;
   };
   Slot* find(tp_tensor h);
   std::mutex mutex_;
   std::vector<Slot> slots_;
-  std::vector<uint32_t> free_;
+  uint32_t free_ = 0;  // the first free slot, where there is one
   int64_t live_ = 0;
 };
 
 inline at::Tensor get(tp_tensor h) { return Handles::instance().get(h); }
 inline at::Tensor get_or_none(tp_tensor h) { return Handles::instance().get_or_none(h); }
 
-char* text(const std::string& s);
+char* text(const char* s) noexcept;  // a copy for the caller; never NULL
 char* current_exception_text() noexcept;
 void use_threads();  // gives the calling thread the number of threads that tp_set_threads asked for
 
@@ -51,7 +52,10 @@ tp_result op(int grad, F&& f) noexcept {
   try {
     use_threads();
     at::AutoGradMode mode(grad != 0);
-    return {Handles::instance().put(f()), nullptr};
+    const at::Tensor t = f();
+    tp_result r = {0, nullptr};
+    Handles::instance().put(t, &r.tensor);
+    return r;
   } catch (...) {
     return {0, current_exception_text()};
   }
@@ -64,6 +68,16 @@ char* act(F&& f) noexcept {
     use_threads();
     f();
     return nullptr;
+  } catch (...) {
+    return current_exception_text();
+  }
+}
+
+// told returns the text that f makes, or its error.
+template <class F>
+char* told(F&& f) noexcept {
+  try {
+    return text(std::string(f()).c_str());
   } catch (...) {
     return current_exception_text();
   }

@@ -323,7 +323,7 @@ char* tp_project_qkv(tp_tensor hx, tp_tensor hw, tp_tensor hb, int64_t heads, in
     at::AutoGradMode mode(grad != 0);
     auto x = get(hx);
     const auto parts = project_qkv(x, get(hw), get_or_empty(hb, x), heads);
-    for (size_t i = 0; i < 3; i++) out[i] = Handles::instance().put(parts[i]);
+    Handles::instance().put(parts, out);
   });
 }
 

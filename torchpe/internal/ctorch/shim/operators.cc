@@ -32,23 +32,27 @@ std::unique_ptr<at::ObserverContext> called(const at::RecordFunction& f) {
 extern "C" {
 
 void tp_count_operators(int on) {
-  auto& calls = Calls::instance();
-  std::lock_guard<std::mutex> lock(calls.mutex);
-  if (on) calls.of.clear();
-  if (calls.on == (on != 0)) return;
-  calls.on = on != 0;
-  if (calls.on)
-    calls.callback = at::addGlobalCallback(at::RecordFunctionCallback(called).scopes({at::RecordScope::FUNCTION}));
-  else
-    at::removeCallback(calls.callback);
+  tp_free_text(act([&] {  // where there is no memory for it, nothing is counted
+    auto& calls = Calls::instance();
+    std::lock_guard<std::mutex> lock(calls.mutex);
+    if (on) calls.of.clear();
+    if (calls.on == (on != 0)) return;
+    if (on)
+      calls.callback = at::addGlobalCallback(at::RecordFunctionCallback(called).scopes({at::RecordScope::FUNCTION}));
+    else
+      at::removeCallback(calls.callback);
+    calls.on = on != 0;
+  }));
 }
 
 char* tp_operators(void) {
-  auto& calls = Calls::instance();
-  std::lock_guard<std::mutex> lock(calls.mutex);
-  std::string lines;
-  for (const auto& [name, n] : calls.of) lines += name + " " + std::to_string(n) + "\n";
-  return text(lines);
+  return told([] {
+    auto& calls = Calls::instance();
+    std::lock_guard<std::mutex> lock(calls.mutex);
+    std::string lines;
+    for (const auto& [name, n] : calls.of) lines += name + " " + std::to_string(n) + "\n";
+    return lines;
+  });
 }
 
 }  // extern "C"

@@ -215,7 +215,7 @@ char* tp_unbind(tp_tensor x, int64_t dim, int n, int grad, tp_tensor* out) {
     at::AutoGradMode mode(grad != 0);
     const auto parts = get(x).unbind(dim);
     TORCH_CHECK(int64_t(parts.size()) == n, "unbinding axis ", dim, " of ", parts.size(), " entries into ", n);
-    for (const auto& p : parts) *out++ = Handles::instance().put(p);
+    Handles::instance().put(parts, out);
   });
 }
 tp_result tp_cat(const tp_tensor* xs, int n, int64_t dim, int grad) {

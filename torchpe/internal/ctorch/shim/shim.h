@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Bumped when a function is added or changes; the Go side refuses a library of another number. */
-#define TP_ABI 9
+#define TP_ABI 10
 
 typedef uint64_t tp_tensor; /* 0 = no tensor */
 typedef struct {
@@ -235,8 +235,6 @@ char* tp_blas_repair(void);                 /* selects a faster kernel; the text
 void tp_set_threads(int n);                 /* of one operator, on every thread; limited to what makes sense here */
 int tp_threads(void);
 const char* tp_kernels(void);               /* instruction set of the fused kernels: avx512, avx2, generic */
-/* Makes the n-th allocation of memory for tensors on the CPU from now fail, once, for tests; 0 = none. */
-void tp_fail_allocation(int64_t n);
 /* Chooses how the fused operators compute: 1 (default) our own loops on the CPU and our own kernels
  * on a GPU; 0 composed of libtorch's operators, for comparison; 2 the GPU's kernels, emulated on
  * the CPU: slow, for tests. */

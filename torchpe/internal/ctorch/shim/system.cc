@@ -1,13 +1,11 @@
 // system.cc: what the machine has, and putting a slow BLAS kernel right.
 #include <dlfcn.h>
 #include <malloc.h>
-#include <c10/core/CPUAllocator.h>
 #include <torch/version.h>
 
 #include <array>
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <thread>
 
 #include "fused.h"
@@ -169,44 +167,6 @@ const KernelTable<double>& kernels<double>() {
 
 }  // namespace torchpe
 
-namespace {
-
-// Fails at a chosen allocation, and leaves the others to libtorch's own allocator.
-class FailingAllocator : public c10::Allocator {
- public:
-  static FailingAllocator& instance() {
-    static FailingAllocator* a = new FailingAllocator();  // libtorch may use it until the process ends
-    return *a;
-  }
-
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 3)
-  c10::DataPtr allocate(size_t n) override {
-    count(n);
-    return own_->allocate(n);
-  }
-  void copy_data(void* to, const void* from, size_t n) const override { std::memcpy(to, from, n); }
-#else
-  c10::DataPtr allocate(size_t n) const override {
-    count(n);
-    return own_->allocate(n);
-  }
-#endif
-  c10::DeleterFnPtr raw_deleter() const override { return own_->raw_deleter(); }
-
-  mutable std::atomic<int64_t> left{0};  // allocations until the one that fails
-
- private:
-  FailingAllocator() : own_(c10::GetCPUAllocator()) { c10::SetCPUAllocator(this); }
-
-  void count(size_t n) const {
-    if (left.load() > 0 && left.fetch_sub(1) == 1) TORCH_CHECK(false, "can't allocate memory: ", n, " bytes, as told");
-  }
-
-  c10::Allocator* own_;
-};
-
-}  // namespace
-
 extern "C" {
 
 tp_system_info tp_system(void) {
@@ -230,17 +190,15 @@ tp_system_info tp_system(void) {
   return s;
 }
 
-char* tp_running_version(void) { return text(running_version()); }
+char* tp_running_version(void) { return told(running_version); }
 
 char* tp_cuda_reason(void) {
-  try {
-    if (torch::cuda::is_available()) return text("");
+  return told([] {
+    if (torch::cuda::is_available()) return "";
     // at::hasCUDA is about GPUs; a libtorch with CUDA has put its hooks there
-    if (!at::CUDAHooksRegistry()->Has("CUDAHooks")) return text("this libtorch is built for the CPU only");
-    return text("libtorch has CUDA but finds no GPU it can use (driver missing, or none visible)");
-  } catch (...) {
-    return current_exception_text();
-  }
+    if (!at::CUDAHooksRegistry()->Has("CUDAHooks")) return "this libtorch is built for the CPU only";
+    return "libtorch has CUDA but finds no GPU it can use (driver missing, or none visible)";
+  });
 }
 
 char* tp_gpu(int index, char** name, int64_t* total_bytes, int64_t* free_bytes) {
@@ -269,9 +227,9 @@ char* tp_blas(void) {
   return text(at::hasMKL() ? "MKL" : "unknown BLAS");
 }
 
-char* tp_blas_kernel(void) { return text(blas_kernel()); }
-char* tp_blas_wanted(void) { return text(wanted_kernel()); }
-char* tp_blas_repair(void) { return text(repair_kernel()); }
+char* tp_blas_kernel(void) { return told(blas_kernel); }
+char* tp_blas_wanted(void) { return told(wanted_kernel); }
+char* tp_blas_repair(void) { return told(repair_kernel); }
 
 void tp_set_threads(int n) {
   // OpenMP ends the process where it cannot start the threads it was told to.
@@ -291,8 +249,6 @@ int tp_threads(void) {
 }
 
 const char* tp_kernels(void) { return kernels<float>().name; }
-
-void tp_fail_allocation(int64_t n) { FailingAllocator::instance().left = n; }
 
 void tp_set_fused(int form) { fused_chosen = form; }
 
