@@ -33,8 +33,9 @@ type ProfiledPhase struct {
 
 // BenchOptions say how steps are timed.
 type BenchOptions struct {
-	Warmup, Steps int  // Warmup steps come first
-	Profile       bool // also time the parts of a step
+	Warmup, Steps int           // Warmup steps come first
+	WarmupFor     time.Duration // and more of these until this has passed: a GPU's clocks rise within seconds
+	Profile       bool          // also time the parts of a step
 	// Enough ends the timing on a CPU as soon as the steps took so long. Where those of the warm-up do,
 	// they are the measurement: what the first one does once takes less than a step that long. 0 = never.
 	Enough time.Duration
@@ -108,7 +109,7 @@ func (e *ensemble) timeSteps(o BenchOptions) (
 	}
 	var sum time.Duration
 	enough := func() bool { return o.Enough > 0 && sum >= o.Enough && e.device == torchpe.CPU }
-	for n := 0; n < o.Warmup && !enough(); n++ {
+	for n := 0; (n < o.Warmup || sum < o.WarmupFor) && !enough(); n++ {
 		took, err := run(1)
 		if err != nil {
 			return nil, nil, err

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,7 @@ func newBenchCommand() *cobra.Command {
 type benchFlags struct {
 	config        configFlags
 	steps, warmup int
+	warmupSeconds float64
 	profile, json bool
 }
 
@@ -42,6 +44,7 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
 	fl.SortFlags = false
 	fl.IntVar(&f.steps, "steps", 30, "steps to measure")
 	fl.IntVar(&f.warmup, "warmup", 5, "steps before that")
+	fl.Float64Var(&f.warmupSeconds, "warmup-seconds", 0, "and more of these until so many seconds have passed")
 	fl.BoolVar(&f.profile, "profile", false, "also print where the time goes")
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
 	f.config.bench = true
@@ -57,6 +60,9 @@ func runBenchStep(w, say io.Writer, f benchFlags) error {
 	if f.steps < 1 || f.warmup < 0 {
 		return usagef("--steps %d, --warmup %d: at least 1 and 0", f.steps, f.warmup)
 	}
+	if !(f.warmupSeconds >= 0 && f.warmupSeconds <= 3600) {
+		return usagef("--warmup-seconds %g: 0 to 3600", f.warmupSeconds)
+	}
 	c, notes, err := f.config.resolve()
 	if err != nil {
 		return usageError{err}
@@ -67,7 +73,8 @@ func runBenchStep(w, say io.Writer, f benchFlags) error {
 	if err := f.config.chooseMembers(&c, say); err != nil {
 		return err
 	}
-	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps, Profile: f.profile})
+	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps, Profile: f.profile,
+		WarmupFor: time.Duration(f.warmupSeconds * float64(time.Second))})
 	if err != nil {
 		return err
 	}
