@@ -11,7 +11,7 @@
 # tests     the GPU agrees with the CPU for every scheme and task, recorded steps with launched ones,
 #           resumed runs with whole ones
 # sanitize  compute-sanitizer over small steps
-# trace     what every kernel of a step takes, and the bytes that it moves (Nsight Compute)
+# trace     how long every kernel of a step takes, and the bytes that it moves (Nsight Compute)
 # science   the sweeps of SCIENCE (table1 fig2 fig3 fig4 fig5) at EPOCHS (400) epochs, as far as
 #           SECONDS_EACH (150) allows; an interrupted sweep goes on at the next call. Then the report
 #           of all that is finished
@@ -85,7 +85,7 @@ summary() {
 
 build() {
   local warmers=()
-  each_peer warm_peer
+  [[ " ${parts[*]} " != *" peers "* ]] || each_peer warm_peer
   if [ "$device" != cpu ]; then # this GPU's kernels alone are compiled
     local capability
     capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .)
@@ -98,9 +98,10 @@ build() {
   [ ${#warmers[@]} = 0 ] || wait "${warmers[@]}"
 }
 
+# build_by NAME COMMAND...: builds and says whether the result works
 build_by() {
-  local status=0
-  step "build by $1" 30 300 "${@:2}" || status=1
+  local status=0 limit=$((deadline - SECONDS - 150)) # for the peers
+  step "build by $1" 180 $((limit > 30 ? limit : 30)) "${@:2}" || status=1
   cat .build/shim*/build.log "$work/output" "$work/error" >>"$out/build.log" 2>/dev/null
   [ $status = 0 ] && works "of the build by $1"
 }
@@ -117,7 +118,7 @@ works() {
 
 # starts WHAT: whether there is a shim to run that part of the check with
 starts() {
-  "$kit/torchpe" doctor >/dev/null 2>&1 && return
+  bounded 60 "$kit/torchpe" doctor >/dev/null 2>&1 && return
   note "$1" skipped 0 "torchpe does not start: no shim"
   return 1
 }
@@ -153,10 +154,12 @@ record() {
   summary
 }
 
-# warm_peer LABEL FLAGS...: compiles, where the peer does
+# warm_peer LABEL FLAGS...: compiles where the peer does. Not 60 members: all run at once, and the
+# GPU's memory has an end.
 warm_peer() {
-  [[ " $* " == *" --compile "* ]] || return 0
-  bounded 150 nice -n 10 "$python" scripts/peer_torch.py --device "$device" --steps 1 --warmup 0 "${@:2}" >/dev/null 2>&1 &
+  [[ " $* " == *" --compile "* && $1 != *60* ]] || return 0
+  TORCHINDUCTOR_COMPILE_THREADS=4 bounded 150 nice -n 10 "$python" scripts/peer_torch.py \
+    --device "$device" --steps 1 --warmup 0 "${@:2}" >/dev/null 2>&1 &
   warmers+=($!)
 }
 
@@ -233,15 +236,30 @@ sanitized() {
 
 trace() {
   starts trace || return
-  local metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum
-  traced lst-tf32 --preset lst --members 15 --precision tf32
-  traced lst-bf16 --preset lst --members 15 --precision bf16
-  traced fmri-tf32 --preset fmri --members 8 --batch 128 --surrogate subjects=2,frames=400 --precision tf32
+  local of_15=(--preset lst --members 15) fmri=(--preset fmri --members 8 --batch 128 --surrogate subjects=2,frames=400)
+  local precision
+  mkdir "$work/traces"
+  for precision in tf32 bf16; do
+    traced "lst-$precision" "${of_15[@]}" --precision $precision
+    traced "fmri-$precision" "${fmri[@]}" --precision $precision
+    traced "lst-alone-$precision" --preset lst --precision $precision
+  done
+  for precision in tf32 bf16; do
+    moved_bytes "lst-$precision" "${of_15[@]}" --precision $precision
+    moved_bytes "fmri-$precision" "${fmri[@]}" --precision $precision
+  done
 }
+# traced NAME FLAGS...: the kernels of recorded steps
 traced() {
-  step "trace of $1" 30 180 ncu --csv --clock-control none --metrics $metrics --launch-skip 1000 --launch-count 400 \
+  step "trace of $1" 15 90 "$kit/torchpe" bench step --device "$device" --steps 20 --warmup-seconds 2 \
+    --trace "$work/traces/$1.csv" "${@:2}" && tar -czf "$out/traces.tar.gz" -C "$work" traces
+}
+# moved_bytes NAME FLAGS...: time and bytes of each launch in some steps, by Nsight Compute
+moved_bytes() {
+  step "bytes of $1" 30 180 ncu --csv --clock-control none --launch-skip 1000 --launch-count 400 \
+    --metrics gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum \
     "$kit/torchpe" bench step --device "$device" --steps 20 --no-graph "${@:2}"
-  gzip -c "$work/output" >"$out/trace-$1.csv.gz"
+  cp "$work/output" "$work/traces/$1-bytes.csv" && tar -czf "$out/traces.tar.gz" -C "$work" traces
 }
 
 science() {
@@ -286,6 +304,7 @@ trap 'rm -rf "$work"' EXIT
 export PYTHON=$python LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" TORCHINDUCTOR_CACHE_DIR=$PWD/.build/inductor
 # --deterministic, also where a test before did without.
 export CUBLAS_WORKSPACE_CONFIG=${CUBLAS_WORKSPACE_CONFIG:-:4096:8}
+PATH=$PATH:/usr/local/cuda/bin$(printf ':%s' /opt/nvidia/nsight-compute/*) # nvcc, ncu and others, where installed
 unset TORCH_ALLOW_TF32_CUBLAS_OVERRIDE # float32 is float32 where torchpe says so
 for part in "${parts[@]}"; do $part; done
 sed '/^```/,$d' "$out/summary.md" # without the twins, which are many lines
