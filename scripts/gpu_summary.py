@@ -11,7 +11,6 @@ backward passes: the linear maps (12 d_model^2 a token and layer) and attention 
 and layer). Elementwise work and the optimizer are not counted.
 """
 import json
-import statistics
 import sys
 
 SIZES = {  # d_model, layers, tokens
@@ -37,7 +36,7 @@ def read(path):
         except (ValueError, KeyError) as error:
             print("gpu_summary: left out: %s: %s" % (error, text.strip()), file=sys.stderr)
     for (who, label), results in rows.items():
-        ms = statistics.median(r["step_ms_median"] for r in results)
+        ms = sorted(r["step_ms_median"] for r in results)[len(results) // 2]
         first = results[0]
         members = first.get("members", 1)
         yield dict(who=who, label=label, preset=first["preset"], ms=ms, members=members, each=ms / members,

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"encoding/csv"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/atomicfile"
 	"torchpe/internal/plural"
+	"torchpe/torchpe"
 	"torchpe/train"
 )
 
@@ -23,6 +26,7 @@ type benchFlags struct {
 	steps, warmup int
 	warmupSeconds float64
 	profile, json bool
+	trace         string
 }
 
 func newBenchStepCommand() *cobra.Command {
@@ -46,6 +50,7 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
 	fl.IntVar(&f.warmup, "warmup", 5, "steps before that")
 	fl.Float64Var(&f.warmupSeconds, "warmup-seconds", 0, "and more of these until so many seconds have passed")
 	fl.BoolVar(&f.profile, "profile", false, "also print where the time goes")
+	fl.StringVar(&f.trace, "trace", "", "CSV `FILE`: the kernels of a GPU (on the CPU: libtorch's operators) and their times")
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
 	f.config.bench = true
 	headFlags(fl, "measurement")
@@ -74,9 +79,14 @@ func runBenchStep(w, say io.Writer, f benchFlags) error {
 		return err
 	}
 	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps, Profile: f.profile,
-		WarmupFor: time.Duration(f.warmupSeconds * float64(time.Second))})
+		WarmupFor: time.Duration(f.warmupSeconds * float64(time.Second)), Trace: f.trace != ""})
 	if err != nil {
 		return err
+	}
+	if f.trace != "" {
+		if err := atomicfile.Write(f.trace, func(w io.Writer) error { return writeTrace(w, b.Trace) }); err != nil {
+			return err
+		}
 	}
 	if f.json {
 		return printJSON(w, struct {
@@ -96,4 +106,16 @@ func runBenchStep(w, say io.Writer, f benchFlags) error {
 		fmt.Fprintf(w, "  %-16s %7.2f ms\n", p.Name, p.MS)
 	}
 	return nil
+}
+
+// writeTrace writes a row for each kernel or operator, the longest first.
+func writeTrace(w io.Writer, all []torchpe.Traced) error {
+	rows := csv.NewWriter(w)
+	_ = rows.Write([]string{"name", "calls_a_step", "us_a_step"}) // Error has what fails
+	for _, t := range all {
+		_ = rows.Write([]string{t.Name, fmt.Sprintf("%.2f", float64(t.Calls)/train.TracedSteps),
+			fmt.Sprintf("%.3f", float64(t.Time.Nanoseconds())/1000/train.TracedSteps)})
+	}
+	rows.Flush()
+	return rows.Error()
 }
