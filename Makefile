@@ -67,7 +67,7 @@ nightly: shim ## kills, histories of sweeps and fuzzing for hours: SIGKILL 200 t
 	  -run 'Killed|Histories' ./train ./train/sweep ./cmd/torchpe
 	@scripts/fuzz.sh 240
 
-gpu-kit: shim ## build what scripts/gpu_check.sh needs on a GPU machine without Go
+gpu-kit: shim ## build what scripts/gpu_check.sh needs on a GPU machine without Go: .build/gpu.tgz
 	@scripts/gpu_kit.sh
 
 bench: build ## time a training step, beside PyTorch where python3 has it

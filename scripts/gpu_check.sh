@@ -1,146 +1,311 @@
 #!/usr/bin/env bash
-# Runs everything that needs an NVIDIA GPU, on a machine with PyTorch (CUDA), CMake and a C++
-# compiler, and no Go: bring the checkout and .build/gpu, which `make gpu-kit` fills elsewhere.
-#   scripts/gpu_check.sh [build] [tests] [bench] [science]        default: build tests bench
-# build    the shim against python3's PyTorch, with own CUDA kernels where nvcc is there
-# tests    the GPU agrees with the CPU for every scheme and task, recorded steps with launched ones,
-#          resumed runs with whole ones
-# bench    a step beside PyTorch eager, compiled, as one CUDA graph and stacked with torch.func, in
-#          turn; summary.md has the ratios
-# science  the sweeps of SCIENCE (table1 fig2 fig3 fig4 fig5) at EPOCHS (400) epochs, as far as
-#          SECONDS_EACH (150) allows; an interrupted sweep goes on at the next call. Then the report
-#          of all that is finished: report.tar.gz, with every table and figure
-# Results go to $OUT, or results/gpu-NAME: eight files at most. ROUNDS (2), STEPS (300) and WARMUP
-# (20) of bench. DEVICE=cpu tries this script itself where there is no GPU.
+# Runs what needs an NVIDIA GPU, on a machine with PyTorch (CUDA), nvcc and g++, and no Go: bring the
+# checkout and .build/gpu.tgz, which `make gpu-kit` makes elsewhere.
+#   scripts/gpu_check.sh [PART]...        default: build smoke bench peers tests
+# build     the shim against python3's PyTorch, by CMake or, where that fails, by build_direct.py;
+#           meanwhile torch.compile fills its cache for the peers
+# smoke     whether a GPU computes at all, and how far the fused operators are from the CPU's
+# bench     a step of torchpe
+# peers     a step of PyTorch, eager, compiled, as one CUDA graph and stacked with torch.func. They
+#           need no shim
+# tests     the GPU agrees with the CPU for every scheme and task, recorded steps with launched ones,
+#           resumed runs with whole ones
+# sanitize  compute-sanitizer over small steps
+# trace     how long every kernel of a step takes, and the bytes that it moves (Nsight Compute)
+# science   the sweeps of SCIENCE (table1 fig2 fig3 fig4 fig5) at EPOCHS (400) epochs, as far as
+#           SECONDS_EACH (150) allows; an interrupted sweep goes on at the next call. Then the report
+#           of all that is finished
+# After DEADLINE seconds (560) nothing runs any more: what does not fit is skipped, and summary.md
+# says so. It is written anew after every line, so a script that is killed leaves what it has.
+# Results go to $OUT, or results/gpu-NAME: eight files at most. STEPS (300) of bench, after WARMUP (5)
+# steps and WARMUP_SECONDS (2). DEVICE=cpu tries this script itself where there is no GPU.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-kit=$PWD/.build/gpu
-python=${PYTHON:-python3}
-device=${DEVICE:-cuda} rounds=${ROUNDS:-2} steps=${STEPS:-300} warmup=${WARMUP:-20}
-[ -x "$kit/torchpe" ] ||
-  { echo "gpu_check: no $kit/torchpe: run make gpu-kit on a machine with Go, and copy .build/gpu here" >&2; exit 1; }
-[ "$(scripts/gpu_kit.sh sources)" = "$(cat "$kit/sources")" ] ||
-  { echo "gpu_check: $kit was built from other sources than these: run make gpu-kit again" >&2; exit 1; }
-name=cpu
-if [ "$device" != cpu ]; then
-  name=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr 'A-Z ' 'a-z-') &&
-    [ -n "$name" ] || { echo "gpu_check: nvidia-smi finds no GPU" >&2; exit 1; }
-fi
-out=${OUT:-results/gpu-$name}
-mkdir -p "$out"
-export LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-# --deterministic, also where a test before did without.
-export CUBLAS_WORKSPACE_CONFIG=${CUBLAS_WORKSPACE_CONFIG:-:4096:8}
-unset TORCH_ALLOW_TF32_CUBLAS_OVERRIDE # float32 is float32 where torchpe says so
-failed=0
-die() { echo "gpu_check: $*" >&2; exit 1; }
-said() { echo "== $* (${SECONDS} s)"; }
+kit=${KIT:-$PWD/.build/gpu} python=${PYTHON:-python3} device=${DEVICE:-cuda}
+deadline=${DEADLINE:-560} steps=${STEPS:-300} failed=0
+timing=(--device "$device" --steps "$steps" --warmup "${WARMUP:-5}"
+  --warmup-seconds "${WARMUP_SECONDS:-2}" --json)
+
+die() { echo "gpu_check: $*" >&2; exit 2; }
+
+# ---------------------------------------------------------------------- running, noting, summing up
+
+# bounded SECONDS COMMAND...: the command, ended after so long or at the deadline
+bounded() {
+  local limit=$(($1 < deadline - SECONDS ? $1 : deadline - SECONDS))
+  timeout -k 5 $((limit > 1 ? limit : 1)) "${@:2}"
+}
+
+# step NAME NEED LIMIT COMMAND...: runs the command for at most LIMIT seconds and notes how it ended;
+# skips it where fewer than NEED are left. Its output is in $work/output, its errors are appended to
+# errors.txt.
+step() {
+  local name=$1 need=$2 limit=$3 start=$SECONDS status=0
+  : >"$work/output"
+  if [ $((deadline - SECONDS)) -lt "$need" ]; then
+    note "$name" skipped 0 "the deadline is near"
+    return 1
+  fi
+  bounded "$limit" "${@:4}" >"$work/output" 2>"$work/error" || status=$?
+  if [ $status = 0 ]; then
+    note "$name" ok $((SECONDS - start))
+    return
+  fi
+  failed=1
+  [ $status != 124 ] && [ $status != 137 ] || echo "ended after $((SECONDS - start)) s" >>"$work/error"
+  { echo "== $name: status $status"; cat "$work/error"; tail -n 20 "$work/output"; } >>"$out/errors.txt"
+  note "$name" "failed ($status)" $((SECONDS - start)) "$(cat "$work/output" "$work/error" | reason)"
+  return 1
+}
+
+reason() { grep -v '^ *$' | tail -n 1 | tr '|' '/' | cut -c1-200; }
+
+# note NAME STATUS SECONDS [TEXT]: a line of the summary
+note() {
+  echo "== $1: $2 ($3 s; $SECONDS s in all) ${4:-}"
+  echo "| $1 | $2 | $3 | ${4:-} |" >>"$work/steps"
+  summary
+}
+
+summary() {
+  {
+    echo "# gpu_check ${parts[*]} on $name, $SECONDS of $deadline s"
+    echo
+    cat "$work/tables"
+    echo
+    echo "| step | status | seconds | |"
+    echo "|---|---|---|---|"
+    cat "$work/steps"
+    if [ -s "$work/twins" ]; then printf '\n```\n%s\n```\n' "$(cat "$work/twins")"; fi
+  } >"$work/summary"
+  mv "$work/summary" "$out/summary.md"
+}
+
+# --------------------------------------------------------------------------------------- the parts
 
 build() {
-  said build
-  if [ "$device" != cpu ]; then # this GPU's kernels alone are compiled, unless it is said otherwise
+  local warmers=()
+  [[ " ${parts[*]} " != *" peers "* ]] || each_peer warm_peer
+  if [ "$device" != cpu ]; then # this GPU's kernels alone are compiled
     local capability
     capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .)
     export TORCHPE_CMAKE_FLAGS=${TORCHPE_CMAKE_FLAGS:--DTORCHPE_CUDA_ARCHITECTURES=$capability}
   fi
-  LIBTORCH=python PYTHON=$python scripts/build_shim.sh || exit 1
-  "$kit/torchpe" doctor | tee "$out/doctor.txt"
-  [ "$device" = cpu ] || grep -q "^CUDA *yes.*own kernels" "$out/doctor.txt" ||
-    die "no GPU for torchpe, or no kernels of its own: see above"
+  if ! LIBTORCH=python build_by CMake ${BUILD_SHIM:-scripts/build_shim.sh}; then
+    build_by build_direct.py "$python" scripts/build_direct.py
+  fi
+  ! command -v cuobjdump >/dev/null || cuobjdump --dump-resource-usage lib/libtorchpe.so 2>&1 | c++filt >"$out/kernels.txt"
+  [ ${#warmers[@]} = 0 ] || wait "${warmers[@]}"
 }
 
-tests() {
-  local package name status
-  local -A running
-  for package in torchpe models models/pe train; do
-    name=${package//\//_}
-    (cd "$package" && timeout 400 "$kit/$name.test" -test.short -test.timeout 390s) >"$kit/$name.log" 2>&1 &
-    running[$package]=$!
-  done
-  : >"$out/tests.txt"
-  for package in torchpe models models/pe train; do
-    name=${package//\//_}
-    wait "${running[$package]}"
-    status=$?
-    said "tests of $package: status $status"
-    tail -n 15 "$kit/$name.log"
-    { echo "== $package: status $status"; cat "$kit/$name.log"; } >>"$out/tests.txt"
-    [ $status = 0 ] || { failed=1; echo "gpu_check: tests of $package failed with status $status"; }
-  done
+# build_by NAME COMMAND...: builds and says whether the result works
+build_by() {
+  local status=0 limit=$((deadline - SECONDS - 150)) # for the peers
+  step "build by $1" 180 $((limit > 30 ? limit : 30)) "${@:2}" || status=1
+  cat .build/shim*/build.log "$work/output" "$work/error" >>"$out/build.log" 2>/dev/null
+  [ $status = 0 ] && works "of the build by $1"
 }
 
-timing=(--device "$device" --steps "$steps" --warmup "$warmup" --json)
-# ours LABEL FLAGS...; peer LABEL FLAGS...: one line of bench.jsonl each; what fails says so there.
+# works WHAT: whether the program starts with the shim and, on a GPU, finds it and has its kernels
+works() {
+  step "doctor $1" 5 60 "$kit/torchpe" doctor || return
+  cat "$work/output" >>"$out/system.txt"
+  [ "$device" = cpu ] || { grep -q "^CUDA *yes.*own kernels" "$work/output" && ! grep -q bf16 "$work/output"; } && return
+  note "own kernels and bf16 $1" failed 0 "$(grep -A 1 '^CUDA' "$work/output" | tr '\n' ' ' | reason)"
+  failed=1
+  return 1
+}
+
+# starts WHAT: whether there is a shim to run that part of the check with
+starts() {
+  bounded 60 "$kit/torchpe" doctor >/dev/null 2>&1 && return
+  note "$1" skipped 0 "torchpe does not start: no shim"
+  return 1
+}
+
+smoke() {
+  starts smoke || return
+  { nvidia-smi; nvcc --version; "$python" -c 'import torch; print("PyTorch", torch.__version__)'; } >>"$out/system.txt" 2>&1
+  step "smoke: 20 steps of 15 members" 10 30 "$kit/torchpe" bench step --device "$device" --preset lst --members 15 --steps 20
+  in_package "smoke: fused operators" 10 60 torchpe -test.run OperatorsOnGPU -test.short
+}
+
+# in_package NAME NEED LIMIT PACKAGE FLAGS...: a step of its test program, in its folder
+in_package() {
+  step "$1" "$2" "$3" env -C "$4" "$kit/${4//\//_}.test" -test.v "${@:5}"
+  { echo "== $1"; cat "$work/output" "$work/error"; } >>"$out/tests.txt"
+  sed -n 's/^.*go:[0-9]*: \(twin .*\)/\1/p' "$work/output" >>"$work/twins"
+  summary
+}
+
+# ours LABEL FLAGS..., peer LABEL FLAGS...: a line of bench.jsonl each
 ours() {
-  local label=$1 text; shift
-  : >"$out/error.txt"
-  text=$(timeout 120 "$kit/torchpe" bench step "${timing[@]}" "$@" 2>>"$out/error.txt" | tr -d '\n') ||
-    { echo "status $?" >>"$out/error.txt"; text=; }
-  line torchpe "$label" "$text"
+  step "torchpe: $1" 12 90 "$kit/torchpe" bench step "${timing[@]}" "${@:2}" && record torchpe "$1"
 }
 peer() {
-  local label=$1 text; shift
-  : >"$out/error.txt"
-  text=$(timeout 200 "$python" scripts/peer_torch.py "${timing[@]}" "$@" 2>>"$out/error.txt" | tail -n 1) ||
-    { echo "status $?" >>"$out/error.txt"; text=; }
-  line pytorch "$label" "$text"
+  step "PyTorch: $1" 15 150 "$python" scripts/peer_torch.py "${timing[@]}" "${@:2}" && record pytorch "$1"
 }
-line() {
-  [ -n "$3" ] || { echo "gpu_check: $1 $2: $(tail -n 2 "$out/error.txt" | tr '\n' ' ')"; return; }
-  echo "{\"who\": \"$1\", \"label\": \"$2\", \"result\": $3}" >>"$out/bench.jsonl"
+record() {
+  # torchpe's object has several lines; PyTorch may say something before its own
+  local result
+  result=$([ "$1" = torchpe ] && tr -d '\n' <"$work/output" || tail -n 1 "$work/output")
+  echo "{\"who\": \"$1\", \"label\": \"$2\", \"result\": $result}" >>"$out/bench.jsonl"
+  "$python" scripts/gpu_summary.py "$out/bench.jsonl" >"$work/tables" 2>>"$out/errors.txt"
+  summary
+}
+
+# warm_peer LABEL FLAGS...: compiles where the peer does. Not 60 members: all run at once, and the
+# GPU's memory has an end.
+warm_peer() {
+  [[ " $* " == *" --compile "* && $1 != *60* ]] || return 0
+  TORCHINDUCTOR_COMPILE_THREADS=4 bounded 150 nice -n 10 "$python" scripts/peer_torch.py \
+    --device "$device" --steps 1 --warmup 0 "${@:2}" >/dev/null 2>&1 &
+  warmers+=($!)
 }
 
 bench() {
-  : >"$out/bench.jsonl"
-  local round fast=(--tf32 --adam fused)
-  for round in $(seq "$rounds"); do
-    said "bench, round $round"
-    ours "lst, 15 members, tf32" --preset lst --members 15
-    ours "lst, 15 members, bf16" --preset lst --members 15 --precision bf16
-    ours "lst, 15 members, fp32" --preset lst --members 15 --precision fp32
-    ours "lst, 15 members, tf32, launched" --preset lst --members 15 --no-graph
-    ours "lst, 1 model, tf32" --preset lst
-    ours "lst, 1 model, fp32, launched" --preset lst --precision fp32 --no-graph
-    peer "lst, 1 model, eager" --preset lst
-    peer "lst, 1 model, eager, tf32, fused Adam" --preset lst --tf32 --adam fused
-    peer "lst, 1 model, compiled with graphs, tf32, fused Adam" "${fast[@]}" --preset lst --compile reduce-overhead
-    peer "lst, 1 model, one graph by hand, compiled, tf32, fused Adam" \
-      "${fast[@]}" --preset lst --compile default --graph
-    peer "lst, 15 members stacked, one graph, tf32, fused Adam" --preset lst --members 15 --tf32 --adam fused --graph
-    peer "lst, 15 members stacked, one graph, compiled, tf32, fused Adam" \
-      "${fast[@]}" --preset lst --members 15 --compile default --graph
-    ours "fmri, 8 members, tf32" --preset fmri --members 8 --batch 128 --surrogate subjects=2,frames=400
-    peer "fmri, 1 model, eager" --preset fmri --batch 128
-    peer "fmri, 1 model, one graph by hand, compiled, tf32, fused Adam" \
-      "${fast[@]}" --preset fmri --batch 128 --compile default --graph
-    ours "nmar, 32 members, tf32" --preset nmar --members 32
-    peer "nmar, 1 model, eager" --preset nmar
-    "$python" scripts/gpu_summary.py "$out/bench.jsonl" | tee "$out/summary.md"
+  starts bench || return
+  local lst=(--preset lst) fmri=(--preset fmri --members 8 --batch 128 --surrogate subjects=2,frames=400) members
+  ours "lst, 15 members, tf32" "${lst[@]}" --members 15 --precision tf32
+  ours "lst, 15 members, bf16" "${lst[@]}" --members 15 --precision bf16
+  ours "lst, 1 model, tf32" "${lst[@]}" --precision tf32
+  ours "fmri, 8 members, tf32" "${fmri[@]}" --precision tf32
+  ours "fmri, 8 members, bf16" "${fmri[@]}" --precision bf16
+  for members in 30 60; do
+    ours "lst, $members members, tf32" "${lst[@]}" --members $members --precision tf32
+    ours "lst, $members members, bf16" "${lst[@]}" --members $members --precision bf16
+  done
+  ours "lst, 1 model, bf16" "${lst[@]}" --precision bf16
+  ours "lst, 15 members, fp32" "${lst[@]}" --members 15 --precision fp32
+  ours "fmri, 8 members, tf32, deterministic" "${fmri[@]}" --precision tf32 --deterministic
+  ours "nmar, 32 members, tf32" --preset nmar --members 32 --precision tf32
+  ours "lst, 15 members, tf32, launched" "${lst[@]}" --members 15 --precision tf32 --no-graph
+  ours "lst, 1 model, fp32, launched" "${lst[@]}" --precision fp32 --no-graph
+}
+
+# each_peer COMMAND: the command with the label and flags of every peer, those that decide first
+each_peer() {
+  local best=(--adam fused --compile default --graph) precision
+  "$1" "lst, 1 model, eager" --preset lst
+  for precision in tf32 bf16; do
+    "$1" "lst, 15 members stacked, one graph, compiled, $precision" --preset lst --members 15 "${best[@]}" --$precision
+    "$1" "lst, 1 model, one graph, compiled, $precision" --preset lst "${best[@]}" --$precision
+  done
+  "$1" "fmri, 1 model, eager" --preset fmri --batch 128
+  for precision in tf32 bf16; do
+    "$1" "fmri, 1 model, one graph, compiled, $precision" --preset fmri --batch 128 "${best[@]}" --$precision
+    "$1" "lst, 60 members stacked, one graph, compiled, $precision" --preset lst --members 60 "${best[@]}" --$precision
+  done
+  for precision in tf32 bf16; do
+    "$1" "lst, 1 model, eager, fused Adam, $precision" --preset lst --adam fused --$precision
+    "$1" "lst, 15 members stacked, one graph, $precision" --preset lst --members 15 --adam fused --graph --$precision
+  done
+  "$1" "lst, 1 model, compiled with graphs, tf32" --preset lst --adam fused --compile reduce-overhead --tf32
+  "$1" "nmar, 1 model, eager" --preset nmar
+  "$1" "nmar, 32 members stacked, one graph, compiled, tf32" --preset nmar --members 32 "${best[@]}" --tf32
+}
+
+peers() { each_peer peer; }
+
+tests() {
+  starts tests || return
+  local package
+  in_package "GPU tests of torchpe" 20 200 torchpe -test.run GPU
+  in_package "GPU tests of train" 20 400 train -test.run GPU
+  for package in torchpe models models/pe train; do
+    in_package "short tests of $package" 30 400 "$package" -test.short -test.skip GPU
   done
 }
 
+sanitize() {
+  starts sanitize || return
+  local small=(bench step --device "$device" --d-model 32 --layers 2 --batch 8 --steps 2 --warmup 1 --no-graph) tool
+  export PYTORCH_NO_CUDA_MEMORY_CACHING=1 # every tensor an allocation: writes beside it are seen
+  for tool in memcheck racecheck; do
+    sanitized $tool "puzzles" "${small[@]}" --preset quick --members 2
+    sanitized $tool "puzzles, bf16" "${small[@]}" --preset quick --members 2 --precision bf16
+    sanitized $tool "15 nodes" "${small[@]}" --preset nmar --members 2
+    sanitized $tool "40 nodes" "${small[@]}" --preset nmar --nmar-nodes 40
+  done
+  unset PYTORCH_NO_CUDA_MEMORY_CACHING
+}
+sanitized() {
+  step "$1: $2" 30 180 compute-sanitizer --tool "$1" --error-exitcode 9 "$kit/torchpe" "${@:3}"
+  { echo "== $1: $2"; cat "$work/output" "$work/error"; } >>"$out/sanitizer.txt"
+}
+
+trace() {
+  starts trace || return
+  local of_15=(--preset lst --members 15) fmri=(--preset fmri --members 8 --batch 128 --surrogate subjects=2,frames=400)
+  local precision
+  mkdir "$work/traces"
+  for precision in tf32 bf16; do
+    traced "lst-$precision" "${of_15[@]}" --precision $precision
+    traced "fmri-$precision" "${fmri[@]}" --precision $precision
+    traced "lst-alone-$precision" --preset lst --precision $precision
+  done
+  for precision in tf32 bf16; do
+    moved_bytes "lst-$precision" "${of_15[@]}" --precision $precision
+    moved_bytes "fmri-$precision" "${fmri[@]}" --precision $precision
+  done
+}
+# traced NAME FLAGS...: the kernels of recorded steps
+traced() {
+  step "trace of $1" 15 90 "$kit/torchpe" bench step --device "$device" --steps 20 --warmup-seconds 2 \
+    --trace "$work/traces/$1.csv" "${@:2}" && tar -czf "$out/traces.tar.gz" -C "$work" traces
+}
+# moved_bytes NAME FLAGS...: time and bytes of each launch in some steps, by Nsight Compute
+moved_bytes() {
+  step "bytes of $1" 30 180 ncu --csv --clock-control none --launch-skip 1000 --launch-count 400 \
+    --metrics gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum \
+    "$kit/torchpe" bench step --device "$device" --steps 20 --no-graph "${@:2}"
+  cp "$work/output" "$work/traces/$1-bytes.csv" && tar -czf "$out/traces.tar.gz" -C "$work" traces
+}
+
 science() {
+  starts science || return
   local preset length
   for preset in ${SCIENCE-table1 fig2 fig3 fig4 fig5}; do
     # Networks and fMRI: 50,000 steps.
     case $preset in fig4 | fig5 | figA1[234]) length= ;; *) length="--epochs ${EPOCHS:-400}" ;; esac
-    said "$preset $length"
-    timeout --signal INT "${SECONDS_EACH:-150}" "$kit/torchpe" sweep "$preset" $length \
-      --out ".build/science/$preset" --device "$device" --quiet ||
-      echo "gpu_check: $preset did not finish"
+    step "$preset $length" 30 "${SECONDS_EACH:-150}" "$kit/torchpe" sweep "$preset" $length \
+      --out ".build/science/$preset" --device "$device" --quiet
   done
-  said report
-  "$kit/torchpe" report .build/science --out .build/science-report &&
-    tar -czf "$out/report.tar.gz" -C .build science-report || failed=1
-  "$kit/torchpe" runs list .build/science --csv "$out/runs.csv" || failed=1
+  step report 10 120 "$kit/torchpe" report .build/science --out .build/science-report &&
+    tar -czf "$out/report.tar.gz" -C .build science-report
+  "$kit/torchpe" runs list .build/science --csv "$out/runs.csv"
 }
 
-[ $# -gt 0 ] || set -- build tests bench
-for part in "$@"; do
+# ----------------------------------------------------------------------------------------- the run
+
+[ $# -gt 0 ] || set -- build smoke bench peers tests
+parts=("$@")
+for part in "${parts[@]}"; do
   case $part in
-    build | tests | bench | science) $part ;;
-    *) echo "gpu_check: $part: build, tests, bench or science" >&2; exit 2 ;;
+    build | smoke | bench | peers | tests | sanitize | trace | science) ;;
+    *) die "$part: build, smoke, bench, peers, tests, sanitize, trace or science" ;;
   esac
 done
-said "done, results in $out"
+if [ "$kit.tgz" -nt "$kit/sources" ]; then mkdir -p "$kit" && tar -xmzf "$kit.tgz" -C "$kit"; fi
+[ -x "$kit/torchpe" ] ||
+  die "no $kit.tgz: run make gpu-kit on a machine with Go, and copy .build/gpu.tgz here"
+[ "$(scripts/gpu_kit.sh sources)" = "$(cat "$kit/sources")" ] ||
+  die "$kit was built from other sources than these: run make gpu-kit again"
+name=cpu
+if [ "$device" != cpu ]; then
+  name=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr 'A-Z ' 'a-z-') && [ -n "$name" ] ||
+    die "nvidia-smi finds no GPU"
+fi
+out=${OUT:-results/gpu-$name}
+mkdir -p "$out"
+rm -f "$out"/{bench.jsonl,errors.txt,build.log,tests.txt,system.txt,sanitizer.txt}
+work=$(mktemp -d) && touch "$work"/{steps,tables,twins}
+trap 'rm -rf "$work"' EXIT
+export PYTHON=$python LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" TORCHINDUCTOR_CACHE_DIR=$PWD/.build/inductor
+# --deterministic, also where a test before did without.
+export CUBLAS_WORKSPACE_CONFIG=${CUBLAS_WORKSPACE_CONFIG:-:4096:8}
+PATH=$PATH:/usr/local/cuda/bin$(printf ':%s' /opt/nvidia/nsight-compute/*) # nvcc, ncu and others, where installed
+unset TORCH_ALLOW_TF32_CUBLAS_OVERRIDE # float32 is float32 where torchpe says so
+for part in "${parts[@]}"; do $part; done
+sed '/^```/,$d' "$out/summary.md" # without the twins, which are many lines
 exit $failed

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds what scripts/gpu_check.sh needs and a machine without Go cannot build: the program and the
-# test programs, stripped, in .build/gpu (about 60 MB). Copy the checkout with that folder to the
+# test programs, stripped, compressed to .build/gpu.tgz. Copy the checkout with that file to the
 # GPU's machine.
 #   scripts/gpu_kit.sh [sources]        sources: only print what identifies the sources that the programs are built from
 set -euo pipefail
@@ -10,9 +10,10 @@ sources() { find cmd data internal models report torchpe train -name '*.go' | LC
 [ "${1:-}" != sources ] || { sources; exit 0; }
 kit=.build/gpu
 mkdir -p "$kit"
-go build -ldflags='-s -w' -buildvcs=auto -o "$kit/torchpe" ./cmd/torchpe
+go build -ldflags='-s -w' -buildvcs=auto -tags installed -o "$kit/torchpe" ./cmd/torchpe
 for package in torchpe models models/pe train; do
-  go test -c -ldflags='-s -w' -o "$kit/${package//\//_}.test" "./$package"
+  go test -c -ldflags='-s -w' -tags installed -o "$kit/${package//\//_}.test" "./$package"
 done
 sources >"$kit/sources"
-du -sh "$kit"
+tar -czf "$kit.tgz" -C "$kit" torchpe sources $(cd "$kit" && echo *.test)
+du -sh "$kit" "$kit.tgz"

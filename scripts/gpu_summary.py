@@ -1,21 +1,23 @@
 #!/usr/bin/env python3
-"""The measurements of scripts/gpu_check.sh as a table: median step time, ms a model, TFLOP/s, and
-ratios to torchpe's best of the same task.
+"""The measurements of scripts/gpu_check.sh as tables: median step time, ms a model, TFLOP/s, ratios
+to torchpe's best of the same task; and the goals, each with what it needs and what came out.
 
     python3 scripts/gpu_summary.py bench.jsonl
+
+The best of either side is over all precisions, numbers of members and ways to launch.
 
 Arithmetic is that of the model's products, 2 operations a multiplication, times 3 for forward and
 backward passes: the linear maps (12 d_model^2 a token and layer) and attention (2 N d_model a token
 and layer). Elementwise work and the optimizer are not counted.
 """
 import json
-import statistics
 import sys
 
 SIZES = {  # d_model, layers, tokens
     "lst": (160, 4, 16), "quick": (64, 4, 16), "nmar": (64, 4, 15), "fmri": (64, 4, 360),
 }
-EPOCHS, STEPS_PER_EPOCH = 4000, 64  # of the paper's runs on puzzles
+LST_STEPS = 4000 * 64  # the paper's epochs on 8,100 puzzles in batches of 128
+FMRI_STEPS = 50000
 
 
 def products(preset, batch):
@@ -24,31 +26,66 @@ def products(preset, batch):
     return 3 * 2 * batch * n * layers * (12 * d * d + 2 * n * d)
 
 
-def main():
+def read(path):
+    """A row for every program and label, of all its records."""
     rows = {}
-    for text in open(sys.argv[1]):
-        record = json.loads(text)
-        rows.setdefault((record["who"], record["label"]), []).append(record["result"])
-    table = []
+    for text in open(path):
+        try:
+            record = json.loads(text)
+            rows.setdefault((record["who"], record["label"]), []).append(record["result"])
+        except (ValueError, KeyError) as error:
+            print("gpu_summary: left out: %s: %s" % (error, text.strip()), file=sys.stderr)
     for (who, label), results in rows.items():
-        ms = statistics.median(r["step_ms_median"] for r in results)
+        ms = sorted(r["step_ms_median"] for r in results)[len(results) // 2]
         first = results[0]
         members = first.get("members", 1)
-        table.append(dict(who=who, label=label, preset=first["preset"], ms=ms, each=ms / members, n=len(results),
-                          tflops=products(first["preset"], first["batch"]) * members / ms / 1e9,
-                          mb=max(r.get("peak_gpu_mb") or 0 for r in results)))
-    print("| program | what | ms a step | ms a model and step | TFLOP/s | peak GPU MB | runs | times torchpe's best |")
+        yield dict(who=who, label=label, preset=first["preset"], ms=ms, members=members, each=ms / members,
+                   n=len(results), tflops=products(first["preset"], first["batch"]) * members / ms / 1e9,
+                   mb=max(r.get("peak_gpu_mb") or 0 for r in results))
+
+
+def best(table, preset, who, which=lambda r: True):
+    """Least ms a model and step, NaN where nothing was measured."""
+    return min((r["each"] for r in table if r["preset"] == preset and r["who"] == who and which(r)),
+               default=float("nan"))
+
+
+def goals(table):
+    """(what, goal, predicted by arithmetic for an H200, came out); ratios are PyTorch's time over torchpe's."""
+    def eager(r):
+        return ", eager" in r["label"]
+
+    def plain(r):  # as a researcher gets it: float32, nothing set
+        return r["label"].endswith("1 model, eager")
+
+    def single(r):
+        return r["members"] == 1
+    lst, fmri = best(table, "lst", "torchpe"), best(table, "fmri", "torchpe")
+    alone = best(table, "lst", "torchpe", single)
+    yield "seconds a seed of LST, %s steps" % format(LST_STEPS, ","), "50", "44", lst * LST_STEPS / 1e3
+    yield "times PyTorch eager, LST", "20", "26 to 32", best(table, "lst", "pytorch", plain) / lst
+    yield "times PyTorch's best, LST", "2", "1.5 to 1.8", best(table, "lst", "pytorch") / lst
+    yield "times eager, one LST model", "4", "", best(table, "lst", "pytorch", plain) / alone
+    yield "times best eager, one LST model", "", "", best(table, "lst", "pytorch", eager) / alone
+    yield ("times best compiled, one LST model", "1", "",
+           best(table, "lst", "pytorch", lambda r: single(r) and not eager(r)) / alone)
+    yield "minutes a model of fMRI, %s steps" % format(FMRI_STEPS, ","), "3", "2.6", fmri * FMRI_STEPS / 6e4
+    yield "times PyTorch's best, fMRI", "", "", best(table, "fmri", "pytorch") / fmri
+
+
+def main():
+    table = list(read(sys.argv[1]))
+    print("| what | goal | predicted | came out |\n|---|---|---|---|")
+    for what, goal, predicted, value in goals(table):
+        print("| %s | %s | %s | %s |" % (what, goal, predicted, "%.3g" % value if value == value else "not measured"))
+    print("\n| program | what | ms a step | ms a model and step | TFLOP/s | peak GPU MB | runs | times torchpe's best |")
     print("|---|---|---|---|---|---|---|---|")
     for preset in sorted({r["preset"] for r in table}):
-        best = min((r["each"] for r in table if r["preset"] == preset and r["who"] == "torchpe"), default=float("nan"))
+        ours = best(table, preset, "torchpe")
         for r in table:
             if r["preset"] == preset:
                 print("| %(who)s | %(label)s | %(ms).3f | %(each).4f | %(tflops).1f | %(mb).0f | "
-                      "%(n)d | " % r + "%.2f |" % (r["each"] / best))
-        if preset == "lst" and best == best:
-            seconds = best * EPOCHS * STEPS_PER_EPOCH / 1e3
-            print("\nLST: %.1f s a seed for %d epochs of %d steps at torchpe's best.\n"
-                  % (seconds, EPOCHS, STEPS_PER_EPOCH))
+                      "%(n)d | " % r + "%.2f |" % (r["each"] / ours))
 
 
 if __name__ == "__main__":

@@ -68,6 +68,8 @@ def parse_flags():
         "fmri: on 360 parcels, batch 32")
     p.add_argument("--steps", type=int, default=30, help="measured steps (default 30)")
     p.add_argument("--warmup", type=int, default=5, help="steps before the clock starts (default 5)")
+    p.add_argument("--warmup-seconds", type=float, default=0,
+        help="and more of these until so many seconds have passed")
     p.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
     p.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
     p.add_argument("--json", action="store_true", help="print one JSON object (with --train: one a line)")
@@ -105,8 +107,8 @@ def parse_flags():
         p.error("--graph needs --device cuda, and is not for --train")
     if args.batch is not None:
         PRESETS[args.preset]["batch"] = args.batch
-    if args.steps < 1 or args.warmup < 0 or args.threads < 1:
-        p.error("--steps and --threads must be at least 1, --warmup at least 0")
+    if args.steps < 1 or args.warmup < 0 or not 0 <= args.warmup_seconds <= 3600 or args.threads < 1:
+        p.error("--steps and --threads must be at least 1, --warmup at least 0, --warmup-seconds 0 to 3600")
     return args
 
 
@@ -236,7 +238,7 @@ def total_loss(loss_function, predicted, probe, target):
 
 
 def train_step(model, optimizer, loss_function, x, probe, target):
-    optimizer.zero_grad(set_to_none=not args.graph)
+    optimizer.zero_grad(set_to_none=True)
     with torch.autocast(x.device.type, dtype=torch.bfloat16, enabled=args.bf16):
         logits = model(x, probe)
     loss = total_loss(loss_function, logits.float(), probe, target)
@@ -246,7 +248,8 @@ def train_step(model, optimizer, loss_function, x, probe, target):
 
 
 def recorded(model, optimizer, loss_function, first):
-    """train_step as one CUDA graph, on inputs at fixed places."""
+    """train_step as one CUDA graph, on inputs at fixed places. Gradients are None when it is recorded,
+    so that the backward pass writes them and no step clears or adds to them."""
     places = [t.clone() for t in first]
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
@@ -254,6 +257,7 @@ def recorded(model, optimizer, loss_function, first):
         for _ in range(4):
             train_step(model, optimizer, loss_function, *places)
     torch.cuda.current_stream().wait_stream(side)
+    optimizer.zero_grad(set_to_none=True)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         train_step(model, optimizer, loss_function, *places)
@@ -338,7 +342,10 @@ def measure(device):
         if gpu:
             torch.cuda.synchronize(device)
 
+    start = time.perf_counter()
     run(args.warmup)
+    while time.perf_counter() - start < args.warmup_seconds:
+        run(chunk)
     times, done = [], 0
     while done < args.steps:
         start = time.perf_counter()

@@ -29,6 +29,7 @@ func TestFusedOperatorsOnGPU(t *testing.T) {
 	if s := DescribeSystem(); !s.CUDA {
 		t.Skip("needs an NVIDIA GPU: " + s.CUDAReason)
 	}
+	errors := twinErrors{}
 	for k, z := range kernelSizes() {
 		for i, c := range fusedFunctions(z) {
 			for _, dtype := range []DType{Float64, Float32} {
@@ -45,11 +46,10 @@ func TestFusedOperatorsOnGPU(t *testing.T) {
 					backwardPasses(calls, "MLPOnGpu")+backwardPasses(calls, "AttentionBlockOnGpu") != 1 {
 					t.Errorf("%s is left to others: %v", name, calls)
 				}
-				near(t, name, have, want, twinTolerance[dtype])
-				for g := range gradients {
-					near(t, fmt.Sprint(name, ", gradient ", g), haveGradients[g], gradients[g], twinTolerance[dtype])
-				}
+				errors.add(c.name, dtype, name, append([][]float64{have}, haveGradients...),
+					append([][]float64{want}, gradients...))
 			}
 		}
 	}
+	errors.report(t)
 }

@@ -1,6 +1,8 @@
 package torchpe
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +24,53 @@ func StopProfile() []time.Duration {
 	}
 	ctorch.Profile(false)
 	return times
+}
+
+// Traced is the time of all calls of one operator, or of all runs of one of a GPU's kernels.
+type Traced struct {
+	GPU   bool
+	Name  string
+	Calls int
+	Time  time.Duration // an operator's has that of the operators that it calls
+}
+
+// Trace runs f under libtorch's profiler and returns what it took time for, the longest first: the
+// kernels and copies of a GPU, and the operators that the calling goroutine's thread called. f must
+// wait for the device before it returns.
+func Trace(f func() error) ([]Traced, error) {
+	if err := ctorch.TraceBegin(); err != nil {
+		return nil, &Error{Op: "Trace", Msg: err.Error()}
+	}
+	err := f()
+	text, endErr := ctorch.TraceEnd()
+	if err != nil {
+		return nil, err
+	}
+	if endErr != nil {
+		return nil, &Error{Op: "Trace", Msg: endErr.Error()}
+	}
+	sums := map[Traced]*Traced{}
+	for line := range strings.Lines(text) {
+		fields := strings.SplitN(strings.TrimSpace(line), "\t", 3)
+		ns, err := strconv.ParseInt(fields[1], 10, 64)
+		if err != nil {
+			return nil, &Error{Op: "Trace", Msg: err.Error()}
+		}
+		key := Traced{GPU: fields[0] == "gpu", Name: fields[2]}
+		if sums[key] == nil {
+			sums[key] = &Traced{GPU: key.GPU, Name: key.Name}
+		}
+		sums[key].Calls++
+		sums[key].Time += time.Duration(ns)
+	}
+	all := make([]Traced, 0, len(sums))
+	for _, sum := range sums {
+		all = append(all, *sum)
+	}
+	slices.SortFunc(all, func(a, b Traced) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), strings.Compare(a.Name, b.Name))
+	})
+	return all, nil
 }
 
 // Operators runs f and returns how often each of libtorch's operators was called meanwhile, by this

@@ -23,6 +23,8 @@ type Bench struct {
 
 	StepsPerEpoch int             `json:"steps_per_epoch"`
 	Phases        []ProfiledPhase `json:"phases,omitempty"`
+
+	Trace []torchpe.Traced `json:"-"` // of TracedSteps steps
 }
 
 // ProfiledPhase is the mean time of one part of a step.
@@ -33,12 +35,17 @@ type ProfiledPhase struct {
 
 // BenchOptions say how steps are timed.
 type BenchOptions struct {
-	Warmup, Steps int  // Warmup steps come first
-	Profile       bool // also time the parts of a step
+	Warmup, Steps int           // Warmup steps come first
+	WarmupFor     time.Duration // and more of these until this has passed: a GPU's clocks rise within seconds
+	Profile       bool          // also time the parts of a step
+	Trace         bool          // then time every kernel of a GPU, or every operator, in TracedSteps steps
 	// Enough ends the timing on a CPU as soon as the steps took so long. Where those of the warm-up do,
 	// they are the measurement: what the first one does once takes less than a step that long. 0 = never.
 	Enough time.Duration
 }
+
+// TracedSteps is the number of steps in a trace.
+const TracedSteps = 3
 
 // BenchStep times training steps of a configuration on its data.
 func BenchStep(c Config, o BenchOptions) (Bench, error) {
@@ -66,15 +73,41 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 	if err != nil {
 		return Bench{}, err
 	}
+	var trace []torchpe.Traced
+	if o.Trace {
+		if trace, err = e.traceSteps(o.Warmup + o.Steps); err != nil {
+			return Bench{}, err
+		}
+	}
 	slices.Sort(times)
 	b := Bench{
 		Device: e.device.String(), Threads: c.Threads, Members: e.members(), Batch: c.Batch,
 		Median: ms(times[len(times)/2]), Min: ms(times[0]), PeakRSS: peakRSSMB(), Phases: phases,
-		StepsPerEpoch: task.stepsPerEpoch(), Precision: torchpe.Precision(), Graph: e.graphs,
+		StepsPerEpoch: task.stepsPerEpoch(), Precision: torchpe.Precision(), Graph: e.graphs, Trace: trace,
 	}
 	memory, err := torchpe.MemoryOf(e.device)
 	b.DeviceMB = float64(memory.Peak) / (1 << 20)
 	return b, err
+}
+
+// traceSteps returns what TracedSteps more steps take time for. On a GPU these are its kernels.
+func (e *ensemble) traceSteps(made int) ([]torchpe.Traced, error) {
+	full := max(1, e.task.stepsPerEpoch()-1)
+	if err := torchpe.Synchronize(e.device); err != nil {
+		return nil, err
+	}
+	all, err := torchpe.Trace(func() error {
+		for i := range TracedSteps {
+			if err := e.step((made+i)%full, full); err != nil {
+				return err
+			}
+		}
+		return torchpe.Synchronize(e.device)
+	})
+	if e.device != torchpe.CPU {
+		all = slices.DeleteFunc(all, func(t torchpe.Traced) bool { return !t.GPU })
+	}
+	return all, err
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -108,7 +141,7 @@ func (e *ensemble) timeSteps(o BenchOptions) (
 	}
 	var sum time.Duration
 	enough := func() bool { return o.Enough > 0 && sum >= o.Enough && e.device == torchpe.CPU }
-	for n := 0; n < o.Warmup && !enough(); n++ {
+	for n := 0; (n < o.Warmup || sum < o.WarmupFor) && !enough(); n++ {
 		took, err := run(1)
 		if err != nil {
 			return nil, nil, err

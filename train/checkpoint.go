@@ -57,11 +57,12 @@ func (e *ensemble) restoreMember(member int) error {
 	})
 }
 
-// save writes a checkpoint: parameters and the optimizer's state in their own precision, st, and
-// more metadata.
-func (e *ensemble) save(run *runlog.Run, st state, metadata map[string]string) error {
+// save begins a checkpoint: parameters and the optimizer's state in their own precision, st, and
+// more metadata. All is copied to the host when it returns; write puts it on disk, and may be called
+// beside the steps that follow.
+func (e *ensemble) save(run *runlog.Run, st state, metadata map[string]string) (write func() error, err error) {
 	var out tensorList
-	err := torchpe.Catch(func() {
+	err = torchpe.Catch(func() {
 		s := torchpe.NewScopeNoGrad()
 		defer s.Close()
 		e.eachParameter(s, func(name string, shape []int, t torchpe.Tensor) {
@@ -73,7 +74,7 @@ func (e *ensemble) save(run *runlog.Run, st state, metadata map[string]string) e
 		})
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	members := e.members()
 	diverged := make([]float64, members)
@@ -85,12 +86,12 @@ func (e *ensemble) save(run *runlog.Run, st state, metadata map[string]string) e
 	addTensor(&out, "state/seen", []int{1}, []float64{st.sums.examples})
 	addTensor(&out, "state/diverged", []int{members}, diverged)
 	if out.err != nil {
-		return out.err
+		return nil, out.err
 	}
 	metadata["data_sha256"] = e.task.fingerprint()
 	metadata["seconds"] = strconv.FormatFloat(st.seconds, 'g', -1, 64)
 	metadata["optimizer"] = e.config.Optimizer
-	return run.SaveCheckpoint(st.step, out.all, metadata)
+	return run.BeginCheckpoint(st.step, out.all, metadata)
 }
 
 // eachParameter calls f with each tensor of a checkpoint in s: parameters and optimizer state.

@@ -83,9 +83,10 @@ type trainer struct {
 	stopAfter    int      // as in Options
 
 	state    state
-	saved    time.Time // when the last checkpoint was written
-	logged   time.Time // when the last record was written
-	loggedAt int       // step of the last record
+	saved    time.Time  // when the last checkpoint was taken
+	saving   chan error // how writing it ended; nil where none is being written
+	logged   time.Time  // when the last record was written
+	loggedAt int        // step of the last record
 
 	last      []*runlog.Record // [E] newest record of each member; nil before the first
 	criterion runlog.Criterion // when a member has fitted
@@ -94,7 +95,13 @@ type trainer struct {
 }
 
 // train is the training loop: a step, then divergence, a record and a checkpoint where due.
-func (t *trainer) train(ctx context.Context, resumed bool) (runlog.Result, error) {
+func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result, err error) {
+	// What else went wrong, a checkpoint that was begun is written: training goes on from it.
+	defer func() {
+		if saving := t.finishSaving(); saving != nil {
+			err = errors.Join(err, saving)
+		}
+	}()
 	if err := t.begin(resumed); err != nil {
 		return runlog.Result{}, err
 	}
@@ -141,6 +148,9 @@ func (t *trainer) train(ctx context.Context, resumed bool) (runlog.Result, error
 			if err := t.checkpoint(); err != nil {
 				return runlog.Result{}, err
 			}
+		}
+		if err := t.checkSaving(stop || ended); err != nil {
+			return runlog.Result{}, err
 		}
 		if stop {
 			return runlog.Result{}, &Interrupted{Dir: t.run.Dir(), Step: t.state.step, Total: total}
@@ -241,7 +251,10 @@ func (t *trainer) begin(resumed bool) error {
 		if _, err := t.run.TruncateMetrics(-1); err != nil {
 			return err
 		}
-		return t.checkpoint()
+		if err := t.checkpoint(); err != nil {
+			return err
+		}
+		return t.finishSaving()
 	}
 	if err != nil {
 		return err
@@ -294,9 +307,13 @@ func (t *trainer) hasStopped(member int) bool {
 
 func (t *trainer) anyActive() bool { return slices.Contains(t.settings.Active, true) }
 
-// checkpoint saves the state, and a copy on the device for members that diverge later.
+// checkpoint copies the state to the host, which is then written beside the steps that follow, and
+// on the device for members that diverge later.
 func (t *trainer) checkpoint() (err error) {
 	t.watchdog.notify(t.state.step)
+	if err := t.finishSaving(); err != nil {
+		return err
+	}
 	if t.state.sums, err = t.buffers.sums(); err != nil {
 		return err
 	}
@@ -304,11 +321,32 @@ func (t *trainer) checkpoint() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := t.save(t.run, t.state, metadata); err != nil {
+	write, err := t.save(t.run, t.state, metadata)
+	if err != nil {
 		return err
 	}
+	t.saving = make(chan error, 1)
+	go func(done chan<- error) { done <- write() }(t.saving)
 	t.saved = time.Now()
 	return t.takeSnapshot()
+}
+
+// finishSaving waits for the checkpoint that is being written, if there is one.
+func (t *trainer) finishSaving() error {
+	if t.saving == nil {
+		return nil
+	}
+	err := <-t.saving
+	t.saving = nil
+	return err
+}
+
+// checkSaving says how writing the checkpoint ended, if it has; where wait is set it waits for that.
+func (t *trainer) checkSaving(wait bool) error {
+	if wait || len(t.saving) > 0 {
+		return t.finishSaving()
+	}
+	return nil
 }
 
 // divergenceInterval returns after how many steps checkDivergence is due: after each on the CPU,

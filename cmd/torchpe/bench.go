@@ -1,12 +1,16 @@
 package main
 
 import (
+	"encoding/csv"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/atomicfile"
 	"torchpe/internal/plural"
+	"torchpe/torchpe"
 	"torchpe/train"
 )
 
@@ -20,7 +24,9 @@ func newBenchCommand() *cobra.Command {
 type benchFlags struct {
 	config        configFlags
 	steps, warmup int
+	warmupSeconds float64
 	profile, json bool
+	trace         string
 }
 
 func newBenchStepCommand() *cobra.Command {
@@ -42,7 +48,9 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
 	fl.SortFlags = false
 	fl.IntVar(&f.steps, "steps", 30, "steps to measure")
 	fl.IntVar(&f.warmup, "warmup", 5, "steps before that")
+	fl.Float64Var(&f.warmupSeconds, "warmup-seconds", 0, "and more of these until so many seconds have passed")
 	fl.BoolVar(&f.profile, "profile", false, "also print where the time goes")
+	fl.StringVar(&f.trace, "trace", "", "CSV `FILE`: the kernels of a GPU (on the CPU: libtorch's operators) and their times")
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
 	f.config.bench = true
 	headFlags(fl, "measurement")
@@ -57,6 +65,9 @@ func runBenchStep(w, say io.Writer, f benchFlags) error {
 	if f.steps < 1 || f.warmup < 0 {
 		return usagef("--steps %d, --warmup %d: at least 1 and 0", f.steps, f.warmup)
 	}
+	if !(f.warmupSeconds >= 0 && f.warmupSeconds <= 3600) {
+		return usagef("--warmup-seconds %g: 0 to 3600", f.warmupSeconds)
+	}
 	c, notes, err := f.config.resolve()
 	if err != nil {
 		return usageError{err}
@@ -67,9 +78,15 @@ func runBenchStep(w, say io.Writer, f benchFlags) error {
 	if err := f.config.chooseMembers(&c, say); err != nil {
 		return err
 	}
-	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps, Profile: f.profile})
+	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps, Profile: f.profile,
+		WarmupFor: time.Duration(f.warmupSeconds * float64(time.Second)), Trace: f.trace != ""})
 	if err != nil {
 		return err
+	}
+	if f.trace != "" {
+		if err := atomicfile.Write(f.trace, func(w io.Writer) error { return writeTrace(w, b.Trace) }); err != nil {
+			return err
+		}
 	}
 	if f.json {
 		return printJSON(w, struct {
@@ -89,4 +106,16 @@ func runBenchStep(w, say io.Writer, f benchFlags) error {
 		fmt.Fprintf(w, "  %-16s %7.2f ms\n", p.Name, p.MS)
 	}
 	return nil
+}
+
+// writeTrace writes a row for each kernel or operator, the longest first.
+func writeTrace(w io.Writer, all []torchpe.Traced) error {
+	rows := csv.NewWriter(w)
+	_ = rows.Write([]string{"name", "calls_a_step", "us_a_step"}) // Error has what fails
+	for _, t := range all {
+		_ = rows.Write([]string{t.Name, fmt.Sprintf("%.2f", float64(t.Calls)/train.TracedSteps),
+			fmt.Sprintf("%.3f", float64(t.Time.Nanoseconds())/1000/train.TracedSteps)})
+	}
+	rows.Flush()
+	return rows.Error()
 }

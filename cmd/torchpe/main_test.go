@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -359,6 +360,31 @@ func TestBenchStepJSON(t *testing.T) {
 	if stdout, stderr, code = torchpeIn(t, dir, append(args[:len(args)-1],
 		"--profile")...); code != 0 || !strings.Contains(stdout, "products") {
 		t.Errorf("--profile: exit code %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// bench step --trace writes what takes time, the longest first; --warmup-seconds makes steps for so
+// long.
+func TestBenchStepTrace(t *testing.T) {
+	dir := t.TempDir()
+	start := time.Now()
+	_, stderr, code := torchpeIn(t, dir, append([]string{"bench", "step"}, append(smallSet(t, dir), "--steps", "1",
+		"--warmup", "0", "--warmup-seconds", "1.5", "--trace", "trace.csv")...)...)
+	if code != 0 || time.Since(start) < 1500*time.Millisecond {
+		t.Fatalf("exit code %d after %v: %s", code, time.Since(start), stderr)
+	}
+	f, err := os.Open(filepath.Join(dir, "trace.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(rows) < 10 || strings.Join(rows[0], " ") != "name calls_a_step us_a_step" {
+		t.Fatalf("%v: %q", err, rows)
+	}
+	// The loss's gradient begins with one tensor of ones a step.
+	if !slices.ContainsFunc(rows, func(row []string) bool { return row[0] == "aten::ones_like" && row[1] == "1.00" }) {
+		t.Errorf("%q", rows)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"torchpe/data/array/safetensors"
 )
@@ -43,6 +44,24 @@ type head struct {
 	step  int // of the newest checkpoint; noStep when there is none
 }
 
+// sharedHead is a head that one goroutine may read while another writes a checkpoint.
+type sharedHead struct {
+	mutex sync.Mutex
+	head  head
+}
+
+func (s *sharedHead) get() head {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.head
+}
+
+func (s *sharedHead) set(state headState, step int) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.head = head{state: state, step: step}
+}
+
 // headState says whether checkpoint.safetensors may become the previous checkpoint.
 type headState int
 
@@ -58,17 +77,46 @@ const (
 // one more checkpoint; when there is too little it fails with a [SpaceError] and the checkpoints
 // stay as they were. Metadata keys may not begin with "torchpe.".
 func (r *Run) SaveCheckpoint(step int, tensors []safetensors.Tensor, metadata map[string]string) error {
+	write, err := r.BeginCheckpoint(step, tensors, metadata)
+	if err != nil {
+		return err
+	}
+	return write()
+}
+
+// BeginCheckpoint begins what [Run.SaveCheckpoint] does and returns the rest of it, which takes as
+// long as the disk does. Another goroutine may call that while this one appends records of later
+// steps; until it returns nothing else may be done with the run.
+func (r *Run) BeginCheckpoint(
+	step int, tensors []safetensors.Tensor, metadata map[string]string) (write func() error, err error) {
+	for key := range metadata {
+		if strings.HasPrefix(key, reservedPrefix) {
+			return nil, r.fileError("write", checkpointFile,
+				fmt.Errorf("metadata key %q: the prefix %q is reserved", key, reservedPrefix))
+		}
+	}
+	if err := r.findHead(); err != nil {
+		return nil, fmt.Errorf("before writing a checkpoint of step %d: %w", step, err)
+	}
+	if newest := r.head.get().step; step < newest || step < 0 {
+		return nil, fmt.Errorf("write %s: step %d comes after step %d: to start over, create the run "+
+			"again with --force", r.path(checkpointFile), step, newest)
+	}
+	// First the metrics: a checkpoint of a step promises the records up to it.
+	if err := r.metrics.sync(); err != nil {
+		return nil, r.fileError("sync", metricsFile, err)
+	}
+	return func() error { return r.writeCheckpoint(step, tensors, metadata) }, nil
+}
+
+// writeCheckpoint writes and commits a checkpoint whose metrics are safe.
+func (r *Run) writeCheckpoint(step int, tensors []safetensors.Tensor, metadata map[string]string) error {
+	if err := r.findHead(); err != nil { // not known after an error
+		return fmt.Errorf("before writing a checkpoint of step %d: %w", step, err)
+	}
 	sealed, err := seal(step, tensors, metadata)
 	if err != nil {
 		return r.fileError("write", checkpointFile, err)
-	}
-	if err := r.findHead(); err != nil {
-		return fmt.Errorf("before writing a checkpoint of step %d: %w", step, err)
-	}
-	if step < r.head.step || step < 0 {
-		return fmt.Errorf("write %s: step %d comes after step %d: to start over, create the run "+
-			"again with --force",
-			r.path(checkpointFile), step, r.head.step)
 	}
 	size, err := safetensors.EncodedSize(tensors, sealed)
 	if err != nil {
@@ -76,10 +124,6 @@ func (r *Run) SaveCheckpoint(step int, tensors []safetensors.Tensor, metadata ma
 	}
 	if err := r.needSpace(size); err != nil {
 		return r.fileError("write", checkpointFile, err)
-	}
-	// First the metrics: a checkpoint of a step promises the records up to it.
-	if err := r.metrics.sync(); err != nil {
-		return r.fileError("sync", metricsFile, err)
 	}
 	err = r.writeTemp(checkpointFile, size,
 		func(w io.Writer) error { return safetensors.Encode(w, tensors, sealed) })
@@ -92,8 +136,8 @@ func (r *Run) SaveCheckpoint(step int, tensors []safetensors.Tensor, metadata ma
 // commitCheckpoint gives the complete temporary file its name. Between the two renames the previous
 // checkpoint is the only one; it is complete, because a damaged one is not renamed to it.
 func (r *Run) commitCheckpoint(step int) error {
-	old := r.head
-	r.head = head{state: headUnknown, step: old.step} // until the renames are known to have happened
+	old := r.head.get()
+	r.head.set(headUnknown, old.step) // until the renames are known to have happened
 	// Saving the same step again keeps the one before.
 	if old.state == headGood && old.step != step {
 		if err := r.rename(checkpointFile, previousFile); err != nil {
@@ -103,13 +147,13 @@ func (r *Run) commitCheckpoint(step int) error {
 	if err := r.rename(checkpointFile+tempSuffix, checkpointFile); err != nil {
 		return errors.Join(err, r.remove(checkpointFile+tempSuffix))
 	}
-	r.head = head{state: headGood, step: step}
+	r.head.set(headGood, step)
 	return r.syncDir()
 }
 
 // findHead reads the checkpoints, unless this Run has written or read them.
 func (r *Run) findHead() error {
-	if r.head.state != headUnknown {
+	if r.head.get().state != headUnknown {
 		return nil
 	}
 	_, err := r.LoadCheckpoint()
@@ -124,9 +168,9 @@ func (r *Run) LoadCheckpoint() (*Checkpoint, error) {
 	c, state, err := r.loadNewest()
 	switch {
 	case err == nil:
-		r.head = head{state: state, step: c.Step}
+		r.head.set(state, c.Step)
 	case errors.Is(err, ErrNoCheckpoint):
-		r.head = head{state: headNone, step: noStep}
+		r.head.set(headNone, noStep)
 	}
 	return c, err
 }
@@ -221,11 +265,6 @@ func seal(step int, tensors []safetensors.Tensor, metadata map[string]string) (m
 	sealed := maps.Clone(metadata)
 	if sealed == nil {
 		sealed = map[string]string{}
-	}
-	for key := range metadata {
-		if strings.HasPrefix(key, reservedPrefix) {
-			return nil, fmt.Errorf("metadata key %q: the prefix %q is reserved", key, reservedPrefix)
-		}
 	}
 	sums := make(map[string]string, len(tensors))
 	for _, t := range tensors {

@@ -341,3 +341,45 @@ func BenchmarkSaveCheckpoint(b *testing.B) {
 		}
 	}
 }
+
+// Records of later steps may be appended while a checkpoint is written: the checkpoint holds its
+// own step, and the records stay.
+func TestAppendBesideCheckpoint(t *testing.T) {
+	s := newSimulation(filepath.Join(t.TempDir(), "run"), Options{})
+	s.size = 1 << 16
+	r, _, err := s.begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	step := 0
+	for range 5 {
+		at := step
+		write, err := r.BeginCheckpoint(at, s.state(at), map[string]string{"pe": "learn"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- write() }()
+		for range 40 {
+			step++
+			if err := r.Append(s.records(step)...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		c, err := r.LoadCheckpoint()
+		if err != nil || c.Step != at {
+			t.Fatalf("checkpoint of step %v, want %d: %v", c, at, err)
+		}
+		if err := s.checkState(c); err != nil {
+			t.Error(err)
+		}
+	}
+	records, err := ReadMetrics[Record](r.Reader)
+	if err != nil || len(records) != 2*step {
+		t.Errorf("%d records, want %d: %v", len(records), 2*step, err)
+	}
+}

@@ -95,16 +95,16 @@ func (r *Run) Append(records ...Record) error {
 			"TruncateMetrics first", r.path(metricsFile))
 	}
 	var lines []byte
-	step := r.metrics.step
+	step, saved := r.metrics.step, r.head.get().step
 	for _, rec := range records {
 		switch {
 		case rec.Step < step:
 			return fmt.Errorf("append to %s: step %d comes after step %d", r.path(metricsFile),
 				rec.Step, step)
-		case rec.Step <= r.head.step:
+		case rec.Step <= saved:
 			return fmt.Errorf("append to %s: step %d is in the checkpoint of step %d: append the "+
 				"records of a step before its checkpoint",
-				r.path(metricsFile), rec.Step, r.head.step)
+				r.path(metricsFile), rec.Step, saved)
 		}
 		line, err := json.Marshal(rec)
 		if err != nil {

@@ -55,7 +55,7 @@ type Run struct {
 	disk    disk
 	lock    *flock.Flock
 	metrics metricsWriter
-	head    head
+	head    sharedHead
 	claimed bool     // not begun yet
 	made    []string // directories that Claim made, the innermost first
 	force   bool     // Start removes the run that is there
@@ -266,7 +266,7 @@ func (r *Run) start(config []byte, env Environment) error {
 	if err := r.syncDir(); err != nil {
 		return err
 	}
-	r.head = head{state: headNone, step: noStep}
+	r.head.set(headNone, noStep)
 	return r.readConfig()
 }
 
@@ -278,7 +278,7 @@ func (r *Run) resume() error {
 	if err := r.removeTemps(); err != nil {
 		return err
 	}
-	r.head = head{state: headUnknown, step: noStep}
+	r.head.set(headUnknown, noStep)
 	return nil
 }
 

@@ -25,8 +25,9 @@ type simulation struct {
 
 	powerLoss bool
 
-	saved  int // step of the last SaveCheckpoint that succeeded
+	saved  int // step of the last checkpoint that was written
 	trying int // step of the last one that was begun
+	begun  func() error
 }
 
 // newSimulation returns one of 10 steps with a checkpoint every 2.
@@ -75,6 +76,7 @@ func (s *simulation) try(f func() error) error {
 
 // run starts the run, or resumes it, and takes it to its end.
 func (s *simulation) run() (err error) {
+	s.begun = nil
 	r, from, err := s.begin()
 	if errors.Is(err, ErrComplete) {
 		return nil
@@ -91,22 +93,42 @@ func (s *simulation) run() (err error) {
 		if err := s.try(func() error { return r.Append(s.records(step)...) }); err != nil {
 			return err
 		}
+		if err := s.write(); err != nil {
+			return err
+		}
 		if step%s.every != 0 {
 			continue
 		}
 		s.trying = step
-		if err := s.try(func() error {
-			return r.SaveCheckpoint(step, s.state(step),
-				map[string]string{"pe": "learn"})
+		if err := s.try(func() (err error) {
+			s.begun, err = r.BeginCheckpoint(step, s.state(step), map[string]string{"pe": "learn"})
+			return err
 		}); err != nil {
 			return err
 		}
-		s.saved = step
+		// Every other checkpoint is written after the next records, as beside the steps that follow.
+		if step%(2*s.every) != 0 || step == s.steps {
+			if err := s.write(); err != nil {
+				return err
+			}
+		}
 	}
 	if err := s.try(func() error { return r.SaveProbes(s.state(-1), nil) }); err != nil {
 		return err
 	}
 	return s.try(func() error { return r.SaveResult(s.result()) })
+}
+
+// write writes the checkpoint that was begun, if there is one.
+func (s *simulation) write() error {
+	if s.begun == nil {
+		return nil
+	}
+	if err := s.try(s.begun); err != nil {
+		return err
+	}
+	s.begun, s.saved = nil, s.trying
+	return nil
 }
 
 // result returns the final numbers.

@@ -82,3 +82,14 @@ func CountOperators(on bool) { C.tp_count_operators(flag(on)) }
 // Operators returns the calls of each operator since CountOperators(true), those by other operators
 // too: lines of a name and a number.
 func Operators() string { return taken(C.tp_operators()) }
+
+// TraceBegin starts libtorch's profiler for this thread and for all kernels of a GPU.
+func TraceBegin() error { return failure(C.tp_trace_begin()) }
+
+// TraceEnd stops it and returns the events: lines of device ("cpu", "gpu"), nanoseconds and name,
+// with tabs between.
+func TraceEnd() (string, error) {
+	var events *C.char
+	err := failure(C.tp_trace_end(&events))
+	return taken(events), err
+}

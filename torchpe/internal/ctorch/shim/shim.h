@@ -255,6 +255,11 @@ int64_t tp_profile_ns(int part);
  * operators too, from zero. tp_operators returns them, a name and its calls in each line. */
 void tp_count_operators(int on);
 char* tp_operators(void);
+/* tp_trace_begin starts libtorch's profiler for what this thread does and, on a GPU, for all its
+ * kernels; tp_trace_end stops it and returns the events: device ("cpu" or "gpu"), nanoseconds and
+ * name in each line, with tabs between. */
+char* tp_trace_begin(void);
+char* tp_trace_end(char** events);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,135 @@
+package torchpe_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Programs in the place of torchpe, of its test programs and of Python, for rehearsals. STUB_DOCTOR
+// and STUB_BENCH are what torchpe does first there, STUB_PYTHON runs the rest.
+const (
+	stubTorchpe = `#!/bin/sh
+[ "$1" = doctor ] && { eval "$STUB_DOCTOR"; exec echo "CUDA       no"; }
+eval "$STUB_BENCH"
+printf '{\n  "preset": "lst", "members": 15, "batch": 128, "step_ms_median": 3, "peak_gpu_mb": 9\n}\n'
+`
+	stubTests = `#!/bin/sh
+echo "    gpu_test.go:1: twin Linear, float32: off by at most 1e-06, relative 2e-07 (allowed 1e-05)"
+`
+	stubPython = `#!/bin/sh
+case $1 in
+scripts/peer_torch.py)
+  echo a warning before the result
+  echo '{"preset": "lst", "members": 1, "batch": 128, "step_ms_median": 6.5}' ;;
+scripts/build_direct.py) echo "nvcc says no"; exit 1 ;;
+-c) ;;
+*) exec "$STUB_PYTHON" -S "$@" ;;
+esac
+`
+)
+
+// gpuCheck runs scripts/gpu_check.sh on these programs, and returns its exit code and files.
+func gpuCheck(t *testing.T, env []string, parts ...string) (int, map[string]string) {
+	t.Helper()
+	python := "/usr/bin/python3" // starts in a tenth of the time that a version manager's takes
+	if _, err := os.Stat(python); err != nil {
+		if python, err = exec.LookPath("python3"); err != nil {
+			t.Skip("needs python3")
+		}
+	}
+	dir := t.TempDir()
+	kit, out := filepath.Join(dir, "kit"), filepath.Join(dir, "out")
+	sources, err := exec.Command("scripts/gpu_kit.sh", "sources").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := map[string]string{"kit/torchpe": stubTorchpe, "python": stubPython, "kit/sources": string(sources)}
+	for _, name := range []string{"torchpe", "models", "models_pe", "train"} {
+		programs["kit/"+name+".test"] = stubTests
+	}
+	if err := os.MkdirAll(kit, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range programs {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("scripts/gpu_check.sh", parts...)
+	cmd.Env = append(os.Environ(), append([]string{"DEVICE=cpu", "KIT=" + kit, "OUT=" + out,
+		"PYTHON=" + filepath.Join(dir, "python"), "BUILD_SHIM=true", "STUB_PYTHON=" + python}, env...)...)
+	text, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"": string(text)}
+	found, _ := os.ReadDir(out)
+	if len(found) > 8 {
+		t.Errorf("%d files, at most 8 come back", len(found))
+	}
+	for _, f := range found {
+		content, err := os.ReadFile(filepath.Join(out, f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[f.Name()] = string(content)
+	}
+	return cmd.ProcessState.ExitCode(), files
+}
+
+func containsAll(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s lacks %q:\n%s", what, part, text)
+		}
+	}
+}
+
+// All parts run; the summary has goals, measurements of both sides, steps and twins.
+func TestGPUCheck(t *testing.T) {
+	t.Parallel()
+	code, files := gpuCheck(t, nil)
+	if code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	// 0.2 ms a model and step of 256,000 are 51.2 s; 6.5 ms over 0.2 are 32.5.
+	containsAll(t, "summary", files["summary.md"], "256,000 steps | 50 | 44 | 51.2 |",
+		"eager, LST | 20 | 26 to 32 | 32.5 |",
+		"| torchpe | lst, 15 members, bf16 | 3.000 | 0.2000 |", "| pytorch | lst, 1 model, eager | 6.500 |",
+		"| build by CMake | ok |", "| short tests of train | ok |", "twin Linear, float32: off by")
+	if strings.Contains(files["summary.md"], "skipped") || strings.Contains(files["summary.md"], "failed") {
+		t.Errorf("something was skipped or failed:\n%s", files["summary.md"])
+	}
+}
+
+// Where no build works the peers run all the same, errors are kept, and the rest is said to be
+// skipped.
+func TestGPUCheckWithBrokenBuild(t *testing.T) {
+	t.Parallel()
+	code, files := gpuCheck(t, []string{"BUILD_SHIM=false", "STUB_DOCTOR=exit 127"})
+	if code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	containsAll(t, "summary", files["summary.md"], "| build by CMake | failed (1) |",
+		"| build by build_direct.py | failed (1) | 0 | nvcc says no |", "| bench | skipped |",
+		"| pytorch | lst, 1 model, eager | 6.500 |", "| tests | skipped |")
+	containsAll(t, "errors.txt", files["errors.txt"], "== build by CMake: status 1", "nvcc says no")
+	containsAll(t, "build.log", files["build.log"], "nvcc says no")
+}
+
+// At the deadline what runs is ended, and what comes after it is skipped.
+func TestGPUCheckDeadline(t *testing.T) {
+	t.Parallel()
+	code, files := gpuCheck(t, []string{"STUB_BENCH=sleep 60", "DEADLINE=14"}, "bench", "peers")
+	if code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	containsAll(t, "summary", files["summary.md"], "| torchpe: lst, 15 members, tf32 | failed (124) |",
+		"| torchpe: lst, 15 members, bf16 | skipped |",
+		"| PyTorch: lst, 1 model, eager | skipped | 0 | the deadline is near |")
+	containsAll(t, "errors.txt", files["errors.txt"], "ended after")
+}
