@@ -165,7 +165,7 @@ func outcome(t *testing.T, what string, c Config) [32]byte {
 // numbers.
 func TestEverySettingReachesTheComputation(t *testing.T) {
 	base := map[string][32]byte{}
-	for _, kind := range []string{"lst", "nmar", "surrogate"} {
+	for _, kind := range []string{"lst", "nmar", "surrogate", "sequence"} {
 		base[kind] = outcome(t, kind, settingsTask(t, kind))
 	}
 	for _, s := range config.Settings() {
@@ -178,7 +178,8 @@ func TestEverySettingReachesTheComputation(t *testing.T) {
 			if changes == nil {
 				t.Error("no test changes it")
 			}
-			seen := map[[32]byte]bool{base["lst"]: true, base["nmar"]: true, base["surrogate"]: s.Key != "task"}
+			seen := map[[32]byte]bool{base["lst"]: true, base["nmar"]: true, base["surrogate"]: s.Key != "task",
+				base["sequence"]: true}
 			if s.Key == "task" {
 				seen = map[[32]byte]bool{base["lst"]: true}
 			}

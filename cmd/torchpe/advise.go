@@ -332,8 +332,11 @@ func (o outcome) print(out io.Writer) error {
 		return err
 	}
 	what := "mean squared error of held-out samples"
-	if first.Config.HasPuzzles() {
+	switch {
+	case first.Config.HasPuzzles():
 		what = "share of validation puzzles answered wrongly"
+	case first.Config.Sequence != nil:
+		what = "share of wrong symbols in outputs to longer inputs"
 	}
 	fmt.Fprintf(out, "Held-out error: %s, mean ± SD of %s, after so many %s.\n\n%s\n", what, seeds, unit,
 		o.answer(best, seeds))

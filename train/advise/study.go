@@ -43,7 +43,7 @@ func (c Candidate) Unit() string {
 // Error returns what is compared: the share of validation puzzles that are answered wrongly, or the
 // mean squared error of held-out samples at the share of masked tokens nearest to that of training.
 func (c Candidate) Error(r runlog.Record) float64 {
-	if c.Config.Masked == nil {
+	if c.Config.Masked == nil { // of sequences, on longer ones
 		return 1 - r.ValidationAccuracy
 	}
 	if r.MaskedMeasures != nil {
