@@ -97,7 +97,8 @@ func (s *shim) try(_ mutation, changed string) (result, error) {
 			command += " " + strings.TrimSpace(value)
 		}
 	}
-	command += fmt.Sprintf(" -w -I%s -o %s -c %s && ", source, object, mutant)
+	command += fmt.Sprintf(" -w -I%s -ffile-prefix-map=%s=%s -o %s -c %s", source, dir, source, object, mutant)
+	command += fmt.Sprintf(" && ! cmp -s %s %s && ", object, s.object) // the same code is no mutant
 	command += strings.NewReplacer("-o libtorchpe.so", "-o "+filepath.Join(dir, "libtorchpe.so"),
 		s.object, object).Replace(string(link))
 	compile := exec.Command("bash", "-c", command)
