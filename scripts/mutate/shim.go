@@ -127,6 +127,7 @@ var cxxSwaps = map[string]string{"+": "-", "-": "+", "*": "/", "/": "*", "+=": "
 var (
 	cxxOperator  = regexp.MustCompile(` ([-+*/]=?|[<>]=?|[=!]=|&&|\|\|) `)
 	cxxNumber    = regexp.MustCompile(`\b\d+(\.\d*)?(e-?\d+)?[fF]?\b`)
+	cxxText      = regexp.MustCompile(`"[^"]*"`)
 	cxxStatement = regexp.MustCompile(`^ +([\w.\[\]]|->|\+ )+ [-+*]?= [^{]*;$`)
 	cxxFunction  = regexp.MustCompile(`^[\w].*?(\w+)\(`)
 	cxxIgnored   = regexp.MustCompile(`^\s*(#|//|template|using|typedef|static_assert|TORCH_CHECK|namespace)`)
@@ -142,7 +143,8 @@ func cxxMutations(path, source string) (all []mutation) {
 			function = m[1]
 		}
 		if !cxxIgnored.MatchString(code) && !strings.Contains(code, "for (") {
-			for _, c := range cxxChanges(code) {
+			blank := cxxText.ReplaceAllStringFunc(code, func(s string) string { return strings.Repeat("_", len(s)) })
+			for _, c := range cxxChanges(blank) {
 				all = append(all, mutation{path, function, at + c.from, at + c.to, c.text,
 					strings.TrimSpace(code) + " => " + strings.TrimSpace(code[:c.from]+c.text+code[c.to:])})
 			}
