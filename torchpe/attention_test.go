@@ -238,6 +238,35 @@ func TestAttentionExtremes(t *testing.T) {
 	}
 }
 
+// TestAttentionWeights: of two keys, the one whose logit is x lower weighs exp(-x)/(1 + exp(-x)), to
+// the last digits.
+func TestAttentionWeights(t *testing.T) {
+	const N, M, D = 600, 40, 16 // enough for the loops
+	allowed := map[DType]float64{Float32: 1e-6, Float64: 1e-14}
+	for _, dtype := range []DType{Float32, Float64} {
+		bias, want := make([]float64, N*M), make([]float64, N)
+		for n := range N {
+			x := float64(n) / 64 // a float32, too
+			for m := 2; m < M; m++ {
+				bias[n*M+m] = math.Inf(-1)
+			}
+			bias[n*M+1], want[n] = -x, math.Exp(-x)/(1+math.Exp(-x))
+		}
+		s := NewScopeNoGrad()
+		zero := Full(s, 0, dtype, CPU, 1, 1, 1, N, D)
+		value := make([]float64, M)
+		value[1] = 1
+		got := Attention(zero, zero.Narrow(3, 0, M), Of(s, CPU, value, 1, 1, 1, M, 1).To(dtype, CPU),
+			Of(s, CPU, bias, N, M).To(dtype, CPU), 1).Float64s()
+		for n, w := range want {
+			if math.Abs(got[n]/w-1) > allowed[dtype] {
+				t.Errorf("%s: the weight of a logit of -%d/64 is %g, want %g (off by %.1g)", dtype, n, got[n], w, got[n]/w-1)
+			}
+		}
+		s.Close()
+	}
+}
+
 // TestAttentionHidden: a hidden key weighs nothing at all, whatever its value: the largest number
 // times the smallest would show.
 func TestAttentionHidden(t *testing.T) {

@@ -211,11 +211,13 @@ func TestAddLayerNormClosedForm(t *testing.T) {
 	defer s.Close()
 	for _, fused := range []bool{true, false} {
 		SetFused(fused)
-		x := make([]Tensor, len(p))
-		for i := range p {
-			x[i] = turned.tensor(s, p[i], Float64)
+		for alone := range len(p) + 1 { // the operand that lies otherwise in memory than the rest
+			x := make([]Tensor, len(p))
+			for i := range p {
+				x[i] = map[bool]layout{true: dense, false: turned}[i == alone].tensor(s, p[i], Float64)
+			}
+			near(t, "layer norm", AddLayerNorm(x[0], x[1], Norm{x[2], x[3], eps}).Float64s(), want, 1e-14)
 		}
-		near(t, "layer norm", AddLayerNorm(x[0], x[1], Norm{x[2], x[3], eps}).Float64s(), want, 1e-14)
 	}
 	SetFused(true)
 }

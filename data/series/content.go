@@ -123,11 +123,12 @@ func (c *content) addArrays(entries []arrayfile.Entry, err error) error {
 					array.Shown(e.Type))))
 			continue
 		}
-		m := matrix{name: e.Name, shape: shape, cell: e.Cell, load: func() (array.Array, error) {
+		m := matrix{name: e.Name, shape: shape, load: func() (array.Array, error) {
 			a, err := e.Load()
 			return a.Squeeze(), err
 		}}
-		if m.cell.Of != "" {
+		if e.Cell != nil {
+			m.cell = *e.Cell
 			m.note = fmt.Sprintf("Cells of %s, %v, in %s: %s.", array.Shown(m.cell.Of), m.cell.Shape, c.file,
 				m.cellsAre())
 		}

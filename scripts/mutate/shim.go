@@ -97,7 +97,8 @@ func (s *shim) try(_ mutation, changed string) (result, error) {
 			command += " " + strings.TrimSpace(value)
 		}
 	}
-	command += fmt.Sprintf(" -w -I%s -o %s -c %s && ", source, object, mutant)
+	command += fmt.Sprintf(" -w -I%s -ffile-prefix-map=%s=%s -o %s -c %s", source, dir, source, object, mutant)
+	command += fmt.Sprintf(" && ! cmp -s %s %s && ", object, s.object) // the same code is no mutant
 	command += strings.NewReplacer("-o libtorchpe.so", "-o "+filepath.Join(dir, "libtorchpe.so"),
 		s.object, object).Replace(string(link))
 	compile := exec.Command("bash", "-c", command)
@@ -126,6 +127,7 @@ var cxxSwaps = map[string]string{"+": "-", "-": "+", "*": "/", "/": "*", "+=": "
 var (
 	cxxOperator  = regexp.MustCompile(` ([-+*/]=?|[<>]=?|[=!]=|&&|\|\|) `)
 	cxxNumber    = regexp.MustCompile(`\b\d+(\.\d*)?(e-?\d+)?[fF]?\b`)
+	cxxText      = regexp.MustCompile(`"[^"]*"`)
 	cxxStatement = regexp.MustCompile(`^ +([\w.\[\]]|->|\+ )+ [-+*]?= [^{]*;$`)
 	cxxFunction  = regexp.MustCompile(`^[\w].*?(\w+)\(`)
 	cxxIgnored   = regexp.MustCompile(`^\s*(#|//|template|using|typedef|static_assert|TORCH_CHECK|namespace)`)
@@ -141,7 +143,8 @@ func cxxMutations(path, source string) (all []mutation) {
 			function = m[1]
 		}
 		if !cxxIgnored.MatchString(code) && !strings.Contains(code, "for (") {
-			for _, c := range cxxChanges(code) {
+			blank := cxxText.ReplaceAllStringFunc(code, func(s string) string { return strings.Repeat("_", len(s)) })
+			for _, c := range cxxChanges(blank) {
 				all = append(all, mutation{path, function, at + c.from, at + c.to, c.text,
 					strings.TrimSpace(code) + " => " + strings.TrimSpace(code[:c.from]+c.text+code[c.to:])})
 			}

@@ -85,7 +85,7 @@ type Entry struct {
 	Shape []int
 	Type  string // of its values, in the words of the format
 	Real  bool   // the values are real numbers
-	Cell  Cell   // of MATLAB's cell arrays; empty elsewhere
+	Cell  *Cell  // of MATLAB's cell arrays; nil elsewhere
 	load  func(Entry) (Array, error)
 }
 
@@ -167,7 +167,6 @@ func choose(file, name string, entries []Entry, fits func([]int) error) (Entry, 
 
 // find returns the entry of a name, with or without the leading slash of HDF5.
 func find(file, name string, entries []Entry, fits func([]int) error) (Entry, error) {
-	var names []string
 	for _, e := range entries {
 		if e.Name == name || strings.TrimPrefix(e.Name, "/") == name {
 			if !e.Real {
@@ -178,7 +177,10 @@ func find(file, name string, entries []Entry, fits func([]int) error) (Entry, er
 			}
 			return e, nil
 		}
-		names = append(names, e.Name)
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name
 	}
 	return Entry{}, fmt.Errorf("%s has no tensor %q%s; it has %s",
 		file, name, nearest.Hint(name, names), listed(entries))

@@ -141,7 +141,7 @@ func listCells(file string, of mat.Entry) ([]Entry, error) {
 
 // cellEntry makes e the i-th cell, from 0 with the first axis fastest, of a cell array.
 func cellEntry(of string, shape []int, i int, e Entry) Entry {
-	e.Cell, e.Real = Cell{Of: of, Shape: shape}, true
+	e.Cell, e.Real = &Cell{Of: of, Shape: shape}, true
 	var place []string
 	for _, n := range shape {
 		e.Cell.Index = append(e.Cell.Index, i%n+1)
