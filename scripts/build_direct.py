@@ -45,7 +45,9 @@ class Machine:
         self.cuda = torch.version.cuda is not None and cpp_extension.CUDA_HOME is not None
         wheel = os.path.join(os.path.dirname(os.path.dirname(torch.__file__)), "nvidia/*")
         self.includes = paths(cpp_extension.include_paths, self.cuda) + glob.glob(wheel + "/include")
-        self.folders = paths(cpp_extension.library_paths, self.cuda) + glob.glob(wheel + "/lib")
+        # CUDA's libraries beside a wheel are those that it was built with: before the system's.
+        first, *system = paths(cpp_extension.library_paths, self.cuda)
+        self.folders = [first] + glob.glob(wheel + "/lib") + system
         nvcc = os.path.join(cpp_extension.CUDA_HOME or "", "bin/nvcc")
         self.nvcc = nvcc if self.cuda and os.path.exists(nvcc) else None
         self.x86 = platform.machine() in ("x86_64", "AMD64")

@@ -69,7 +69,7 @@ note() {
 
 summary() {
   {
-    echo "# gpu_check ${parts[*]} on $name, $SECONDS of $deadline s"
+    echo "# gpu_check ${parts[*]} on $gpu, $SECONDS of $deadline s"
     echo
     cat "$work/tables"
     echo
@@ -291,12 +291,12 @@ if [ "$kit.tgz" -nt "$kit/sources" ]; then mkdir -p "$kit" && tar -xmzf "$kit.tg
   die "no $kit.tgz: run make gpu-kit on a machine with Go, and copy .build/gpu.tgz here"
 [ "$(scripts/gpu_kit.sh sources)" = "$(cat "$kit/sources")" ] ||
   die "$kit was built from other sources than these: run make gpu-kit again"
-name=cpu
+gpu=cpu
 if [ "$device" != cpu ]; then
-  name=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr 'A-Z ' 'a-z-') && [ -n "$name" ] ||
+  gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr 'A-Z ' 'a-z-') && [ -n "$gpu" ] ||
     die "nvidia-smi finds no GPU"
 fi
-out=${OUT:-results/gpu-$name}
+out=${OUT:-results/gpu-$gpu}
 mkdir -p "$out"
 rm -f "$out"/{bench.jsonl,errors.txt,build.log,tests.txt,system.txt,sanitizer.txt}
 work=$(mktemp -d) && touch "$work"/{steps,tables,twins}
