@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,8 +38,8 @@ type oneCase struct {
 	masked       bool
 	dtype        torchpe.DType
 	options      pe.Options
-	positions    pe.Positions
-	change       func(*models.Config)
+	positions    pe.Positions // 12 tokens where there are none
+	label        string       // of positions
 }
 
 func (c oneCase) name() string {
@@ -48,11 +50,11 @@ func (c oneCase) name() string {
 	if c.dtype == torchpe.Float64 {
 		name[3] = "float64"
 	}
-	for _, o := range pe.Names() {
-		_ = o
+	if c.label != "" {
+		name = append(name, c.label)
 	}
-	for k, v := range c.options {
-		name = append(name, strings.NewReplacer(":", "_", "/", "_", ",", "_").Replace(k+"="+v))
+	for _, k := range slices.Sorted(maps.Keys(c.options)) {
+		name = append(name, strings.NewReplacer(":", "_", "/", "_", ",", "_").Replace(k+"="+c.options[k]))
 	}
 	return strings.Join(name, " ")
 }
@@ -99,9 +101,6 @@ func (c oneCase) config(t *testing.T) models.Config {
 			config.MaskToken = models.ZeroMask
 		}
 	}
-	if c.change != nil {
-		c.change(&config)
-	}
 	return config
 }
 
@@ -121,7 +120,7 @@ func newBatch(c models.Config, drawRange int) batch {
 	for range samples {
 		at := rng.IntN(n)
 		for i := range n {
-			v := int64(rng.IntN(c.Symbols - 1 + 0))
+			v := int64(rng.IntN(c.Symbols - 1))
 			if i == at {
 				v = int64(c.Symbols - 1)
 			}
@@ -225,7 +224,7 @@ func (c oneCase) write(t *testing.T, dir string, method torchpe.Method) {
 			_, loss := b.forward(s, m, true)
 			loss.Sum().Backward()
 			s.Close()
-			if err := o.Step(torchpe.StepSettings{LR: []float64{1e-2}, WeightDecay: []float64{0.1},
+			if err := o.Step(torchpe.StepSettings{LR: []float64{1e-3}, WeightDecay: []float64{0.1},
 				Active: []bool{true}}); err != nil {
 				t.Fatal(err)
 			}
@@ -283,17 +282,207 @@ func compare(t *testing.T, cases []oneCase, method torchpe.Method) []difference 
 	return all
 }
 
-func TestFirst(t *testing.T) {
-	var cases []oneCase
-	for _, s := range pe.Schemes() {
-		cases = append(cases, oneCase{pe: s.Name, fidelity: "code", dtype: torchpe.Float64})
-	}
-	for _, d := range compare(t, cases, torchpe.AdamW) {
-		if d.Error != "" {
-			fmt.Println(d.Case, d.Error)
-		} else {
-			fmt.Printf("%s: logits %.1e example %.1e trained %.1e weights %.1e %s\n", d.Case, d.Logits, d.Example,
-				d.TrainedLogits, d.Weights, d.Worst)
+// differ compares cases with bounds on the relative differences of logits, in norm, and after training
+// on those of logits and the largest of a weight; it logs the largest.
+func differ(t *testing.T, cases []oneCase, method torchpe.Method, logits, trained float64) {
+	t.Helper()
+	var worst [3]difference
+	for _, d := range compare(t, cases, method) {
+		switch {
+		case d.Error != "":
+			t.Errorf("%s: %s", d.Case, d.Error)
+		case !(d.Logits <= logits && d.Example <= logits):
+			t.Errorf("%s: logits differ by %.1e, those of the example by %.1e", d.Case, d.Logits, d.Example)
+		case !(d.TrainedLogits <= trained && d.Weights <= trained):
+			t.Errorf("%s: after training logits differ by %.1e and %s by %.1e", d.Case,
+				d.TrainedLogits, d.Worst, d.Weights)
+		}
+		if d.Logits > worst[0].Logits {
+			worst[0] = d
+		}
+		if d.TrainedLogits > worst[1].TrainedLogits {
+			worst[1] = d
+		}
+		if d.Weights > worst[2].Weights {
+			worst[2] = d
 		}
 	}
+	t.Logf("%d models; largest differences: logits %.1e (%s), after training %.1e (%s), %s %.1e (%s)",
+		len(cases), worst[0].Logits, worst[0].Case, worst[1].TrainedLogits, worst[1].Case,
+		worst[2].Worst, worst[2].Weights, worst[2].Case)
+}
+
+// TestPyTorch: every encoding in both readings and both tasks gives the same logits in PyTorch, and
+// learns the same in three steps.
+func TestPyTorch(t *testing.T) {
+	for _, precision := range []struct {
+		dtype           torchpe.DType
+		method          torchpe.Method
+		logits, trained float64
+	}{
+		{torchpe.Float64, torchpe.AdamW, 1e-10, 1e-6},
+		{torchpe.Float32, torchpe.SGD, 1e-6, 1e-6},
+	} {
+		var cases []oneCase
+		for _, s := range pe.Schemes() {
+			for _, fidelity := range []string{"code", "text"} {
+				for _, masked := range []bool{false, true} {
+					cases = append(cases, oneCase{pe: s.Name, fidelity: fidelity, masked: masked, dtype: precision.dtype})
+				}
+			}
+		}
+		differ(t, cases, precision.method, precision.logits, precision.trained)
+	}
+}
+
+// others are options whose values cannot be listed, or that act together: a variant each, of the
+// scheme before the colon.
+var others = []string{
+	"abacus: abacus-rows=20", "axial: axial-fast=5 axial-width=6",
+	"bipe: bipe=alibi bipe-direction=bidirectional", "bipe: bipe-places=3",
+	"conv-pos: conv-kernel=4 conv-groups=2", "conv-pos: conv-kernel=3", "cope: cope-positions=3",
+	"dape: dape=fire:40", "dape: dape=alibi dape-kernel=5", "dape: dape=fire dape-kernel=3 dape-width=5",
+	"dape: dape-kernel=3", "deberta: deberta-offsets=3", "deberta: deberta-offsets=4/16",
+	"deberta: deberta-offsets=4 deberta-projections=content deberta-terms=c2p",
+	"dynamic-bias: dynamic-bias-depth=1 dynamic-bias-offsets=log",
+	"fire: fire-threshold=3 fire-direction=bidirectional", "floater: floater-solver=euler floater-dt=0.3",
+	"floater: floater-dt=0.3", "fope: fope-floor=square rope-trained-tokens=2000",
+	"fope: fope-floor=zero fope-basis=one fope-heads=shared",
+	"forgetting: forgetting-window=3 forgetting-scale=0.5",
+	"forgetting: forgetting-direction=bidirectional forgetting-window=4",
+	"learn-fourier: fourier-groups=2 fourier-hidden=5", "grape-m: grape-m=contextual",
+	"grape-m: grape-m=contextual:softplus:heads grape-heads=own", "grape-m: grape-m=rank-2",
+	"grape-m: grape-m=rank-2:0.3 positions-from=1", "grape-m: grape-heads=own grape-scale=2",
+	"graphormer: graphormer-degrees=2 graphormer-distances=2", "graphormer: graphormer-edges=simple",
+	"graphormer: graphormer-edges=2", "graphormer: graphormer-edges=5 graphormer-virtual-node=first",
+	"graphormer: graphormer-virtual-node=first graphormer-centrality=false", "huang: huang-method=1 huang-clip=3",
+	"huang: huang-method=3 huang-clip=2", "kerple: kerple=power kerple-weights=ap",
+	"kerple: kerple=power kerple-trained=p kerple-weights=a", "kerple: kerple-trained=a kerple-weights=p",
+	"laplacian: laplacian-first=3 laplacian-last=2 laplacian-scale=z-score",
+	"liere: liere-block=3 liere-share=none", "liere: liere-steps=raw", "path: path-rank=0 path-forget=true",
+	"pope: pope-dims=3", "pope: pope-phase=0", "random: random=ruoss random-max=20",
+	"random: random=ruoss random-base=learn pe-placement=block",
+	"random: random=ruoss random-base=learn pe-placement=input",
+	"random: random=ruoss random-base=rope", "random: random=ruoss pe-placement=block",
+	"relative: relative=shaw relative-values=true relative-clip=3",
+	"learn-resampled: resample-by=linear resample-from=2x5",
+	"learn-resampled: resample-by=bicubic resample-from=3x5 pe-placement=input",
+	"rope: rope-dims=4 rope-layout=half", "rope: rope-dims=4", "rope: rope-proportion=0.5",
+	"rope-2d: rope-2d=mixed rope-layout=half", "rope-3d: rope-axes=2 rope-layout=half",
+	"rope-3d: rope-axes=all rope-max-frequency=10", "rope-dinov3: dinov3-layout=interleaved dinov3-offset=0.25",
+	"rope-longrope: longrope-magnitude=yarn rope-scale=3", "rope-yarn: rope-yarn=by-parts",
+	"rrwp: rrwp-steps=3 rrwp-identity=false", "rwse: rwse-steps=2,4,7-8",
+	"sandwich: sandwich-width=6 sandwich-first=1 sandwich-direction=bidirectional",
+	"signnet: signnet=mlp signnet-vectors=15 signnet-layers=1 signnet-post-layers=1",
+	"swin-v2: swin-v2-pretrained=5x3 swin-v2-width=3", "synthesizer: synthesizer=factorised",
+	"synthesizer: synthesizer=random", "synthesizer: synthesizer=factorised-dense",
+	"synthesizer: synthesizer=factorised-dense:4 synthesizer-input=query",
+	"synthesizer: synthesizer=factorised-dense-tiled", "t5: t5-buckets=8 t5-max-distance=6",
+	"t5: t5-direction=causal t5-buckets=6 t5-max-distance=9", "tener: tener-offset=j-i tener-key-term=true",
+	"tisa: tisa-kernels=2 tisa-offset=i-j-1", "transformer-xl: xl-direction=bidirectional xl-table=learned",
+	"transformer-xl: xl-direction=mirrored xl-keys=free", "tupe: tupe-buckets=4/5",
+	"tupe: tupe-buckets=8/16 tupe-class-token=first", "xpos: xpos-scale-base=8 rope-layout=half",
+	"rope+learn:", "learn+tisa:", "1d-fixed+swin-v2:", "learn-2d+forgetting+rope-2d:", "synthesizer+t5:",
+	"random+alibi: random=ruoss",
+}
+
+var valuesOf = regexp.MustCompile(` is not one of (.+)$`)
+
+// variants returns a case for each value of every option that lists its values in its error, and
+// those of others.
+func variants(t *testing.T) (all []oneCase) {
+	t.Helper()
+	for _, s := range pe.Schemes() {
+		for _, o := range s.Options {
+			listed := valuesOf.FindStringSubmatch(o.Check("?").Error())
+			if listed == nil {
+				continue
+			}
+			for _, v := range strings.Split(listed[1], ", ") {
+				if v != o.Code && o.Check(v) == nil {
+					all = append(all, oneCase{pe: s.Name, fidelity: "code", options: pe.Options{o.Name: v}})
+				}
+			}
+		}
+	}
+	for _, text := range others {
+		name, settings, _ := strings.Cut(text, ":")
+		options := pe.Options{}
+		for _, setting := range strings.Fields(settings) {
+			k, v, _ := strings.Cut(setting, "=")
+			options[k] = v
+		}
+		all = append(all, oneCase{pe: name, fidelity: "code", options: options})
+	}
+	for i := range all {
+		all[i].dtype = torchpe.Float64
+	}
+	return all
+}
+
+// possible leaves out cases of one option that needs others, which are among others, and of positions
+// that an encoding has no use for.
+func possible(t *testing.T, all []oneCase) []oneCase {
+	t.Helper()
+	seen := map[string]bool{}
+	left := slices.DeleteFunc(slices.Clone(all), func(c oneCase) bool {
+		if seen[c.name()] {
+			return true
+		}
+		seen[c.name()] = true
+		m, err := models.New(c.config(t))
+		if err == nil {
+			m.Close()
+		}
+		return err != nil && (len(c.options) == 1 || c.label != "")
+	})
+	if len(left) < len(all)*9/10 {
+		t.Errorf("%d of %d cases are possible", len(left), len(all))
+	}
+	return left
+}
+
+// TestPyTorchOptions: every option of every encoding, stacks, and other positions than a grid.
+func TestPyTorchOptions(t *testing.T) {
+	cases := variants(t)
+	order := rand.New(rand.NewPCG(5, 6)).Perm(9)
+	line, points := pe.Line(9).Permuted(order), pe.Line(9)
+	for i := range 9 {
+		points.Points = append(points.Points, []float64{float64(i*i%7) / 3, float64(i) / 2, float64(i % 4)})
+	}
+	for _, s := range pe.Schemes() {
+		for at, p := range map[string]pe.Positions{"line": line, "points": points.Permuted(order)} {
+			if s.Fits(p) == nil {
+				cases = append(cases, oneCase{pe: s.Name, fidelity: "text", masked: true,
+					dtype: torchpe.Float64, positions: p, label: at})
+			}
+		}
+	}
+	graph := pe.Line(9).Permuted(order)
+	graph.Graph = testGraph(t)
+	for _, name := range []string{"graphormer", "rwse", "rrwp", "signnet", "laplacian"} {
+		cases = append(cases, oneCase{pe: name, fidelity: "text", masked: true, dtype: torchpe.Float64,
+			positions: graph, label: "graph"})
+	}
+	cases = append(cases, oneCase{pe: "graphormer", fidelity: "text", dtype: torchpe.Float64, positions: graph,
+		label: "graph", options: pe.Options{"graphormer-edges": "4"}})
+	differ(t, possible(t, cases), torchpe.AdamW, 1e-10, 1e-6)
+}
+
+// testGraph returns nine nodes with edges of several kinds, one of which nothing leads to.
+func testGraph(t *testing.T) *pe.Graph {
+	t.Helper()
+	weights := make([][]float64, 9)
+	for i := range weights {
+		weights[i] = make([]float64, 9)
+	}
+	for _, e := range [][3]int{{0, 1, 1}, {1, 2, 2}, {2, 0, 1}, {2, 3, 3}, {3, 4, 1}, {4, 2, 1}, {4, 5, 2},
+		{5, 6, 1}, {6, 7, 1}, {7, 0, 2}, {8, 4, 1}} {
+		weights[e[0]][e[1]] = float64(e[2])
+	}
+	g, err := pe.GraphOf(weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
 }

@@ -1,5 +1,6 @@
 """Compares exported models with torchpe: python3 compare.py DIR prints a JSON line for each folder of
-DIR, with the largest differences of logits and of weights after steps of an optimizer."""
+DIR, with the relative difference of logits, also after three steps of an optimizer, and the largest
+difference of a weight."""
 import importlib.util
 import json
 import os
@@ -17,7 +18,7 @@ def module_of(directory):
 
 
 def apart(got, want):
-    return ((got - want).abs().max() / want.abs().max().clamp(min=1e-30)).item()
+    return ((got - want).norm() / want.norm()).item()
 
 
 def compare(directory):
@@ -39,7 +40,7 @@ def compare(directory):
     out["example"] = 0 if example is None else example
     weights = [p for p in model.parameters()]
     method = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}[os.environ["METHOD"]]
-    optimizer = method(weights, lr=1e-2, weight_decay=0.1)
+    optimizer = method(weights, lr=1e-3, weight_decay=0.1)
     model.train()
     for _ in range(3):
         optimizer.zero_grad()
@@ -56,7 +57,8 @@ def compare(directory):
     state, worst = model.state_dict(), ("", 0)
     for name, value in case.items():
         if name.startswith("after/"):
-            worst = max(worst, (name[6:], apart(state[name[6:]], value)), key=lambda x: x[1])
+            largest = (state[name[6:]] - value).abs().max() / value.abs().max().clamp(min=1)
+            worst = max(worst, (name[6:], largest.item()), key=lambda x: x[1])
     out["worst"], out["weights"] = worst
     return out
 
