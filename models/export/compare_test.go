@@ -386,7 +386,7 @@ var others = []string{
 	"random+alibi: random=ruoss",
 }
 
-var valuesOf = regexp.MustCompile(` is not one of (.+)$`)
+var listsValues = regexp.MustCompile(` is not one of (.+)$`)
 
 // variants returns a case for each value of every option that lists its values in its error, and
 // those of others.
@@ -394,7 +394,7 @@ func variants(t *testing.T) (all []oneCase) {
 	t.Helper()
 	for _, s := range pe.Schemes() {
 		for _, o := range s.Options {
-			listed := valuesOf.FindStringSubmatch(o.Check("?").Error())
+			listed := listsValues.FindStringSubmatch(o.Check("?").Error())
 			if listed == nil {
 				continue
 			}

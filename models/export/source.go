@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"regexp"
@@ -112,19 +113,24 @@ func source(about string, c models.Config) (string, error) {
 			return "", err
 		}
 	}
-	slices.SortFunc(a.imports, compareImports)
 	about = strings.NewReplacer(`\`, `\\`, `"""`, `'''`).Replace(about)
-	return fmt.Sprintf("\"\"\"%s\n\"\"\"\n\n%s\n\n\n%s\n", about,
-		strings.Join(a.imports, "\n"), strings.Join(a.bodies, "\n\n\n")), nil
+	return fmt.Sprintf("\"\"\"%s\n\"\"\"\n\n%s\n\n\n%s\n", about, a.importLines(),
+		strings.Join(a.bodies, "\n\n\n")), nil
 }
 
-// compareImports sorts those of the standard library before PyTorch's.
-func compareImports(x, y string) int {
-	rank := func(line string) string {
+// importLines returns the imports: the standard library's, then PyTorch's.
+func (a *assembly) importLines() string {
+	slices.SortFunc(a.imports, func(x, y string) int {
+		// "import" before "from", as is usual
+		return cmp.Or(-strings.Compare(x[:1], y[:1]), strings.Compare(x, y))
+	})
+	var standard, torch []string
+	for _, line := range a.imports {
 		if strings.Contains(line, "torch") {
-			return "2" + line
+			torch = append(torch, line)
+		} else {
+			standard = append(standard, line)
 		}
-		return "1" + line
 	}
-	return strings.Compare(rank(x), rank(y))
+	return strings.Join(standard, "\n") + "\n\n" + strings.Join(torch, "\n")
 }
