@@ -38,8 +38,9 @@ type oneCase struct {
 	masked       bool
 	dtype        torchpe.DType
 	options      pe.Options
-	positions    pe.Positions // 12 tokens where there are none
-	label        string       // of positions
+	positions    pe.Positions         // 12 tokens where there are none
+	label        string               // of positions
+	set          map[string][]float64 // parameters that have these values, not the initial ones
 }
 
 func (c oneCase) name() string {
@@ -75,6 +76,9 @@ func (c oneCase) config(t *testing.T) models.Config {
 		t.Fatal(err)
 	}
 	given := pe.Options{"fixed-pe-dropout": "0", "cape-global": "0", "cape-local": "0", "cape-scaling": "1"}
+	if c.pe == "learn-waves" { // at this width its waves turn by hundreds of radians, too many for float32
+		given["sinusoid-base"] = "100"
+	}
 	for k, v := range c.options {
 		given[k] = v
 	}
@@ -171,6 +175,11 @@ func (c oneCase) write(t *testing.T, dir string, method torchpe.Method) {
 		t.Fatalf("%s: %v", c.name(), err)
 	}
 	defer m.Close()
+	for name, values := range c.set {
+		if err := m.Params.Set(name, values); err != nil {
+			t.Fatal(err)
+		}
+	}
 	dir = filepath.Join(dir, c.name())
 	if err := Write(dir, m, Run{}); err != nil {
 		t.Fatalf("%s: %v", c.name(), err)
@@ -312,6 +321,9 @@ func differ(t *testing.T, cases []oneCase, method torchpe.Method, logits, traine
 		worst[2].Worst, worst[2].Weights, worst[2].Case)
 }
 
+// paperSchemes are those of the paper, which are compared with -short too.
+var paperSchemes = []string{"learn", "1d-fixed", "2d-fixed", "random", "nope", "c-nope", "relative", "rope"}
+
 // TestPyTorch: every encoding in both readings and both tasks gives the same logits in PyTorch, and
 // learns the same in three steps.
 func TestPyTorch(t *testing.T) {
@@ -325,6 +337,9 @@ func TestPyTorch(t *testing.T) {
 	} {
 		var cases []oneCase
 		for _, s := range pe.Schemes() {
+			if testing.Short() && !slices.Contains(paperSchemes, s.Name) {
+				continue
+			}
 			for _, fidelity := range []string{"code", "text"} {
 				for _, masked := range []bool{false, true} {
 					cases = append(cases, oneCase{pe: s.Name, fidelity: fidelity, masked: masked, dtype: precision.dtype})
@@ -444,6 +459,9 @@ func possible(t *testing.T, all []oneCase) []oneCase {
 
 // TestPyTorchOptions: every option of every encoding, stacks, and other positions than a grid.
 func TestPyTorchOptions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compares hundreds of models")
+	}
 	cases := variants(t)
 	order := rand.New(rand.NewPCG(5, 6)).Perm(9)
 	line, points := pe.Line(9).Permuted(order), pe.Line(9)
@@ -466,6 +484,9 @@ func TestPyTorchOptions(t *testing.T) {
 	}
 	cases = append(cases, oneCase{pe: "graphormer", fidelity: "text", dtype: torchpe.Float64, positions: graph,
 		label: "graph", options: pe.Options{"graphormer-edges": "4"}})
+	// Numbers that are raised and lowered to a bound.
+	cases = append(cases, oneCase{pe: "kerple", fidelity: "code", dtype: torchpe.Float64, label: "bounds",
+		options: pe.Options{"kerple": "power"}, set: map[string][]float64{"pe.a": {0.001, -1}, "pe.p": {3, 0.5}}})
 	differ(t, possible(t, cases), torchpe.AdamW, 1e-10, 1e-6)
 }
 
@@ -485,4 +506,40 @@ func testGraph(t *testing.T) *pe.Graph {
 		t.Fatal(err)
 	}
 	return g
+}
+
+// TestPyTorchDraws: encodings that draw positions in training, and where no positions are given, do so
+// in PyTorch: passes differ, and in evaluation they do not where the scheme draws in training alone.
+func TestPyTorchDraws(t *testing.T) {
+	interpreter, dir := python(t), t.TempDir()
+	draws := map[string]pe.Options{
+		"cape":        {"cape-global": "0.5", "cape-local": "0.5", "cape-scaling": "1.4"},
+		"rope-dinov3": {"dinov3-shift": "0.3", "dinov3-jitter": "1.5", "dinov3-rescale": "2"},
+		"random":      {"random": "ruoss"}, "1d-fixed": {"fixed-pe-dropout": "0.3"}, "learn": nil,
+	}
+	for name, options := range draws {
+		c := oneCase{pe: name, fidelity: "code", dtype: torchpe.Float32, options: options}.config(t)
+		if name == "learn" {
+			c.PEDropout, c.Dropout = 0.5, 0.1
+		}
+		m, err := models.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = Write(filepath.Join(dir, name), m, Run{})
+		m.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.Command(interpreter, "testdata/draws.py", dir).Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	want := "1d-fixed: training True evaluation True\ncape: training True evaluation False\n" +
+		"learn: training True evaluation False\nrandom: training True evaluation True\n" +
+		"rope-dinov3: training True evaluation False\n"
+	if string(out) != want {
+		t.Errorf("passes differ:\n%swant\n%s", out, want)
+	}
 }

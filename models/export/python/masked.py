@@ -28,9 +28,9 @@ class Masked(Transformer):
             x = x + masked * self.mask_token
         return self.head(self.encode(x, drawn)).squeeze(-1)
 
-    def loss(self, values, masked):
+    def loss(self, values, masked, drawn=None):
         """Returns the mean squared error over all masked tokens of a batch."""
-        errors = (self(values, masked) - values) * masked
+        errors = (self(values, masked, drawn) - values) * masked
         return errors.square().sum() / masked.sum()
 
 

@@ -34,9 +34,9 @@ class Puzzles(Transformer):
             probe = (symbols == count - 1).long().argmax(1)
         return self.head(x[torch.arange(len(x), device=x.device), probe])
 
-    def loss(self, symbols, answers, probe=None):
+    def loss(self, symbols, answers, probe=None, drawn=None):
         """Returns the mean cross-entropy of answers [B], which are symbols from 1 on."""
-        return F.cross_entropy(self(symbols, probe), answers - 1)
+        return F.cross_entropy(self(symbols, probe, drawn), answers - 1)
 
 
 Task = Puzzles

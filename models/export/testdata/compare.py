@@ -24,11 +24,11 @@ def apart(got, want):
 def compare(directory):
     module = module_of(directory)
     model, case = module.load(directory), module.read_safetensors(os.path.join(directory, "case.safetensors"))
-    kwargs = {}
+    kwargs, target = {}, []
     if "symbols" in case:
         inputs = [case["symbols"].long()]
         kwargs["probe"] = case["probe"].long()
-        target = case["answers"].long()
+        target = [case["answers"].long()]
     else:
         inputs = [case["values"], case["masked"]]
     if "drawn" in case:
@@ -44,12 +44,7 @@ def compare(directory):
     model.train()
     for _ in range(3):
         optimizer.zero_grad()
-        y = model(*inputs, **kwargs)
-        if "symbols" in case:
-            loss = torch.nn.functional.cross_entropy(y, target - 1)
-        else:
-            loss = ((y - case["values"]) * case["masked"]).square().sum() / case["masked"].sum()
-        loss.backward()
+        model.loss(*inputs, *target, **kwargs).backward()
         optimizer.step()
     model.eval()
     with torch.no_grad():
@@ -63,10 +58,11 @@ def compare(directory):
     return out
 
 
-torch.set_num_threads(1)
-for name in sorted(os.listdir(sys.argv[1])):
-    try:
-        result = compare(os.path.join(sys.argv[1], name))
-    except Exception:
-        result = {"case": name, "error": traceback.format_exc()}
-    print(json.dumps(result), flush=True)
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    for name in sorted(os.listdir(sys.argv[1])):
+        try:
+            result = compare(os.path.join(sys.argv[1], name))
+        except Exception:
+            result = {"case": name, "error": traceback.format_exc()}
+        print(json.dumps(result), flush=True)
