@@ -35,7 +35,8 @@ func TestExportAndImportGiveTheRunBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			if x.Step != result.Members[member].Steps || again.Members[0].Steps != x.Step {
-				t.Errorf("%d steps, exported %d, imported %d", result.Members[member].Steps, x.Step, again.Members[0].Steps)
+				t.Errorf("%d steps, exported %d, imported %d", result.Members[member].Steps, x.Step,
+					again.Members[0].Steps)
 			}
 			if got, want := again.Members[0], result.Members[member]; name == "lst" &&
 				got.ValidationAccuracy != want.ValidationAccuracy {

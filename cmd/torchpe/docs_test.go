@@ -160,13 +160,11 @@ func TestDocsRun(t *testing.T) {
 				skip, used[n.part] = n.reason, true
 			}
 		}
-		for _, part := range withPyTorch {
-			if strings.Contains(line.command, part) {
-				if interpreter == "" {
-					skip = "needs a Python with PyTorch: /usr/bin/python3, or one named in TORCHPE_PYTHON"
-				}
-				line.command = strings.Replace(line.command, "python3", interpreter, 1)
+		if slices.ContainsFunc(withPyTorch, func(part string) bool { return strings.Contains(line.command, part) }) {
+			if interpreter == "" {
+				skip = "needs a Python with PyTorch: /usr/bin/python3, or one named in TORCHPE_PYTHON"
 			}
+			line.command = strings.Replace(line.command, "python3", interpreter, 1)
 		}
 		if skip != "" {
 			t.Logf("%s: not run: %s", line.at, skip)

@@ -342,7 +342,8 @@ func TestPyTorch(t *testing.T) {
 			}
 			for _, fidelity := range []string{"code", "text"} {
 				for _, masked := range []bool{false, true} {
-					cases = append(cases, oneCase{pe: s.Name, fidelity: fidelity, masked: masked, dtype: precision.dtype})
+					cases = append(cases, oneCase{pe: s.Name, fidelity: fidelity, masked: masked,
+						dtype: precision.dtype})
 				}
 			}
 		}
