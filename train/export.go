@@ -100,8 +100,9 @@ func setFrom(m *models.Model, c *runlog.Checkpoint, member, members int) {
 }
 
 // Import makes a finished run in dir of the exported folder from: the run that it was exported from,
-// of one member, with the weights that the folder has now, measured again on the run's data. Nothing
-// of its training is known but the number of steps.
+// of one member, with the weights that the folder has now, measured again on the run's data. Of its
+// training nothing is known: it has the steps of that run, and of puzzles the loss and accuracy on
+// all training examples in evaluation.
 func Import(from, dir string, o Options) (runlog.Result, error) {
 	was, err := export.ReadRun(from)
 	if err != nil {
@@ -115,7 +116,7 @@ func Import(from, dir string, o Options) (runlog.Result, error) {
 	if err != nil {
 		return runlog.Result{}, fmt.Errorf("%s: run.config: %w", filepath.Join(from, export.ConfigFile), err)
 	}
-	run, _, err := claimRunDir(dir, o)
+	run, err := runlog.Claim(dir, runlog.Options{Force: o.Force, BreakLock: o.BreakLock})
 	if err != nil {
 		return runlog.Result{}, err
 	}
@@ -170,6 +171,14 @@ func (t *trainer) measureImported(from string, step int) (none runlog.Result, er
 	t.last = make([]*runlog.Record, t.members())
 	t.state = state{step: step, sums: newTrainSums(t.members()), diverged: make([]int, t.members())}
 	t.optimizer.SetSteps(step)
+	if puzzles, ok := t.task.(*lstTask); ok { // in the place of what training saw last
+		if t.state.sums, err = puzzles.sums(t.ensemble, puzzles.train, step); err != nil {
+			return none, err
+		}
+		if err := t.buffers.reset(t.state.sums, t.settings.Active); err != nil {
+			return none, err
+		}
+	}
 	t.logged, t.loggedAt = time.Now(), step
 	t.openBoard()
 	if err := t.record(); err != nil {

@@ -86,9 +86,9 @@ func newImportCommand() *cobra.Command {
 		Long: `Make a finished run of a folder that "torchpe export" has written, with the weights that its
 model.safetensors has now: the same configuration and data, measured as at the end of training, with
 tables and attention for "torchpe analyze" and "torchpe report". Of training in PyTorch nothing is
-known: the run says as many steps as at its export, has no training loss, and its environment.json
-where the weights are from. Tensors that are missing, unexpected or of another shape are named, and
-nothing is written.`,
+known: the run says as many steps as at its export, and its environment.json where the weights are
+from; training loss and accuracy of puzzles are those over all training puzzles, without dropout.
+Tensors that are missing, unexpected or of another shape are named, and nothing is written.`,
 		Example: `  torchpe import twin --out runs/tuned
   torchpe analyze map runs/tuned`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -19,6 +20,9 @@ import (
 func ReadRun(dir string) (r Run, err error) {
 	path := filepath.Join(dir, ConfigFile)
 	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: name a folder that `torchpe export` or save of model.py has written", err)
+	}
 	if err != nil {
 		return r, err
 	}
