@@ -5,17 +5,18 @@ from encoding import Encoding, implements
 
 def distances(weights):
     """Returns the number of edges on the shortest path between nodes [V][V], None where there is none."""
-    n, all_ = len(weights), []
-    for start in range(n):
-        d, queue = [None] * n, [start]
+    near = [[to for to, w in enumerate(row) if w > 0] for row in weights]
+    spans = []
+    for start in range(len(weights)):
+        d, queue = [None] * len(weights), [start]
         d[start] = 0
         for at in queue:
-            for to in range(n):
-                if weights[at][to] > 0 and d[to] is None:
+            for to in near[at]:
+                if d[to] is None:
                     d[to] = d[at] + 1
                     queue.append(to)
-        all_.append(d)
-    return all_
+        spans.append(d)
+    return spans
 
 
 def paths(weights):
