@@ -4,7 +4,7 @@ SHELL := /bin/bash
 LST ?=
 GO_PACKAGES := ./...
 
-.PHONY: help setup shim build demo reproduce-quick quick test test-race test-libtorch2 \
+.PHONY: help setup shim build demo reproduce-quick quick test test-race test-libtorch2 test-pytorch \
   test-cuda-build test-cuda-host lint fuzz mutate mutate-shim nightly gpu-kit bench fixtures clean
 
 help: ## list the targets
@@ -38,6 +38,9 @@ test-race: shim ## run the tests under the race detector
 
 test-libtorch2: shim ## check with libtorch 2.6 in a Debian 13 folder; RELEASE=sid: 2.14 (root; 1.7 GB)
 	@scripts/test_libtorch2.sh
+
+test-pytorch: ## compare exported models with PyTorch 2.6 in a Debian 13 folder (root; 1.5 GB)
+	@scripts/test_pytorch.sh
 
 test-cuda-build: ## check that the GPU side compiles and links, without a GPU (root; 7.5 GB)
 	@scripts/test_cuda_build.sh

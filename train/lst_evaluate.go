@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"slices"
 
 	"torchpe/data/lst"
 	"torchpe/models"
@@ -44,6 +45,23 @@ func (t *lstTask) evaluate(e *ensemble, r deviceSplit, step int) (accuracy, erro
 		a.byLines = append(a.byLines, shareBy(r.lines, correct))
 	}
 	return a, nil
+}
+
+// sums returns the sums of losses and right answers over a split.
+func (t *lstTask) sums(e *ensemble, r deviceSplit, step int) (trainSums, error) {
+	sums := newTrainSums(e.members())
+	sums.examples = float64(r.n)
+	pass := forwardPass{split: r, step: step}
+	err := t.forward(e, pass, func(p piece, logits torchpe.Tensor, _ *models.Trace) {
+		target := torchpe.Of(logits.Scope(), e.device,
+			slices.Repeat(r.target[p.from:p.from+p.n], e.members()), e.members(), p.n)
+		losses := torchpe.CrossEntropy(logits, target).Float64s()
+		for m, right := range torchpe.CountCorrect(logits, target).Float64s() {
+			sums.loss[m] += losses[m] * float64(p.n)
+			sums.correct[m] += right
+		}
+	})
+	return sums, err
 }
 
 // shareBy returns the share of correct examples, by a kind of each example.

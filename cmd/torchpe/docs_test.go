@@ -20,7 +20,7 @@ type docLine struct {
 }
 
 // startsCommand matches the first line of a command that is run.
-var startsCommand = regexp.MustCompile(`^(\$ )?((bin/)?torchpe |printf |python3 - <<'PY'$)`)
+var startsCommand = regexp.MustCompile(`^(\$ )?((bin/)?torchpe |printf |python3 - <<'PY'$|python3 \S+\.py$)`)
 
 // docLines returns the commands of a page in order.
 func docLines(t *testing.T, page string) (all []docLine) {
@@ -68,6 +68,19 @@ var notRun = []struct{ part, reason string }{
 	{"sweep quick --out reproduce", "half an hour on two cores"},
 	{"kerple", "the reader writes this scheme on that page"},
 	{"--out RUN", "RUN stands for a run that was stopped"},
+}
+
+// withPyTorch are parts of commands that are run where there is a Python with PyTorch.
+var withPyTorch = []string{"twin/model.py", "import torch\n", "tuned"}
+
+// pyTorch returns an interpreter with PyTorch, "" where there is none.
+func pyTorch() string {
+	for _, path := range []string{os.Getenv("TORCHPE_PYTHON"), "/usr/bin/python3"} {
+		if path != "" && exec.Command(path, "-c", "import torch").Run() == nil {
+			return path
+		}
+	}
+	return ""
 }
 
 // fails are the exit codes of commands that are there to show an error, by what they begin with.
@@ -138,13 +151,19 @@ func TestDocsRun(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "torchpe"), []byte(program), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	used := map[string]bool{}
+	used, interpreter := map[string]bool{}, pyTorch()
 	for _, line := range lines {
 		skip := ""
 		for _, n := range notRun {
 			if strings.Contains(line.command, n.part) {
 				skip, used[n.part] = n.reason, true
 			}
+		}
+		if slices.ContainsFunc(withPyTorch, func(part string) bool { return strings.Contains(line.command, part) }) {
+			if interpreter == "" {
+				skip = "needs a Python with PyTorch: /usr/bin/python3, or one named in TORCHPE_PYTHON"
+			}
+			line.command = strings.Replace(line.command, "python3", interpreter, 1)
 		}
 		if skip != "" {
 			t.Logf("%s: not run: %s", line.at, skip)

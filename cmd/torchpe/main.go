@@ -68,8 +68,8 @@ initialization" (Ito et al. 2025, arXiv 2406.08272).`,
 	root.SetHelpFunc(printHelp)
 	root.SetUsageFunc(func(cmd *cobra.Command) error { printUsage(cmd.OutOrStderr(), cmd, false); return nil })
 	root.AddCommand(newTrainCommand(), newSweepCommand(), newAdviseCommand(), newDemoCommand(), newDataCommand(),
-		newPECommand(), newAnalyzeCommand(), newReportCommand(), newRunsCommand(), newDoctorCommand(),
-		newBenchCommand())
+		newPECommand(), newAnalyzeCommand(), newReportCommand(), newRunsCommand(), newExportCommand(),
+		newImportCommand(), newDoctorCommand(), newBenchCommand())
 	return root
 }
 

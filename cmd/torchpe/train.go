@@ -146,12 +146,8 @@ func runTrain(out, progress io.Writer, f trainFlags) error {
 	if errors.As(err, &interrupted) {
 		return interruptedError{code: stopped(), msg: err.Error()}
 	}
-	var config *train.ConfigError
-	if errors.As(err, &config) {
-		return usageError{err}
-	}
 	if err != nil {
-		return err
+		return configErrorAsUsage(err)
 	}
 	return printResult(out, dir, result, f.json)
 }

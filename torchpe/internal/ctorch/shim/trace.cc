@@ -45,7 +45,7 @@ char* tp_trace_end(char** events) {
     for (const auto& e : result->events())
       lines += std::string(e.deviceType() == c10::kCPU ? "cpu" : "gpu") + "\t" + std::to_string(nanoseconds(e, 0)) +
                "\t" + e.name() + "\n";
-    *events = text(lines);
+    *events = text(lines.c_str());
   });
 }
 

@@ -1,0 +1,120 @@
+package export
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"torchpe/models"
+	"torchpe/models/pe"
+)
+
+// about returns the docstring of model.py.
+func about(m *models.Model, r Run) (string, error) {
+	c := m.Config
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	what, call := puzzleText(c)
+	if c.TokenInput == models.Scalar {
+		what, call = maskedText(c)
+	}
+	line("%s with the positional encoding %s, written by torchpe.", call.title, c.PE)
+	if r.Directory != "" {
+		line("\nMember %d of the run %s, after %d steps.", r.Member, r.Directory, r.Step)
+	}
+	line("\n    from model import load\n    m = load()  # in evaluation mode; m.train() to train")
+	line("    y = m(%s)\n    loss = m.loss(%s)", call.forward, call.loss)
+	line("\n%s", what)
+	line("\nEach of %d layers is x <- norm1(x + attention(x)), x <- norm2(x + MLP(x)), with layer norm "+
+		"after\nthe sum and the exact GELU (with erf) after both linear maps of the MLP. There is no "+
+		"norm before\nthe head. Dropout (%g) acts on each layer's input and on attention weights, in "+
+		"training.", c.Layers, c.Dropout)
+	for _, name := range strings.Split(c.PE, "+") {
+		scheme, err := pe.Find(name)
+		if err != nil {
+			return "", err
+		}
+		line("\n%s", schemeText(scheme, c.PEOptions))
+	}
+	line("\nmodel.safetensors is the state dict. Names and shapes of the encoding's tensors are in " +
+		"config.json,\nbeside all that this file reads, and what the run was under \"run\": " +
+		"`torchpe import` makes a run of it\nagain. python3 model.py compares the output with torchpe's.")
+	return strings.TrimSpace(b.String()), nil
+}
+
+// calls says how a model is called.
+type calls struct{ title, forward, loss string }
+
+func puzzleText(c models.Config) (string, calls) {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	classes, probe := c.Classes, c.Symbols-1
+	line("symbols: int64 [B, %d], the grid row after row: 0 is a blank, 1 to %d are symbols, %d is the "+
+		"probe,\nwhose symbol is asked for.", c.Positions.Tokens(), classes, probe)
+	line("y: logits [B, %d]. Class c stands for symbol c + 1: the prediction is y.argmax(-1) + 1, and "+
+		"answers\n(which loss takes) count from 1.", classes)
+	if c.TokenInput == models.OneHot {
+		line("Tokens are one-hot vectors of the symbols 1 to %d, through a linear map; a blank has no "+
+			"channel,\nbut is all zeros.", probe)
+	} else {
+		line("Tokens are rows of a table of all %d symbols, the blank's too.", c.Symbols)
+	}
+	if c.ReadOut == models.LastToken {
+		line("The answer is read from the last token, wherever the probe is.")
+	} else {
+		line("The answer is read from the token of the probe.")
+	}
+	return strings.TrimSpace(b.String()),
+		calls{"A transformer for Latin-square puzzles", "symbols", "symbols, answers"}
+}
+
+func maskedText(c models.Config) (string, calls) {
+	mask := "all zeros"
+	if c.MaskToken == models.LearnedMask {
+		mask = "a learned vector, mask_token"
+	}
+	return fmt.Sprintf("values: numbers [B, %d], z-scored as in the run; masked: the same shape, true or "+
+			"1 where a token is\nmasked. y: the predicted numbers of all tokens; loss is the mean squared "+
+			"error over masked ones.\nA token is value * w + b; a masked one is %s.",
+			c.Positions.Tokens(), mask), calls{"A transformer for masked prediction", "values, masked",
+			"values, masked"}
+}
+
+// schemeText describes an encoding with its options.
+func schemeText(s pe.Scheme, options pe.Options) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s.\n%s (%s)\n", s.Name, s.Summary, s.Title, s.Reference)
+	for _, line := range strings.Split(s.Formula, "\n") {
+		fmt.Fprintf(&b, "    %s\n", line)
+	}
+	own := map[string]string{}
+	for _, o := range s.Options {
+		own[o.Name] = options[o.Name]
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		fmt.Fprintf(&b, "    %s: %s\n", name, own[name])
+	}
+	if s.Differ != "" {
+		fmt.Fprintf(&b, "Implementations differ: %s.\n", s.Differ)
+	}
+	return strings.TrimSpace(wrapped(b.String()))
+}
+
+// wrapped breaks lines after 100 columns at most.
+func wrapped(text string) string {
+	const width = 100
+	var out []string
+	for _, line := range strings.Split(text, "\n") {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		for len(line) > width {
+			at := strings.LastIndex(line[:width], " ")
+			if at <= len(indent) {
+				break
+			}
+			out, line = append(out, strings.TrimRight(line[:at], " ")), indent+line[at+1:]
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}

@@ -1,0 +1,264 @@
+// Package export writes a model of one member as PyTorch has it, and reads it back: model.safetensors,
+// a plain state dict; config.json; and model.py, which holds the model and its positional encoding and
+// needs PyTorch alone.
+//
+// model.py is joined from the modules in python/, of which each scheme has one (see source.go). What
+// positions decide is made by them, of config.json; fixed tables that the registry's encodings
+// compute are buffers of the state dict.
+package export
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"torchpe/data/array/safetensors"
+	"torchpe/internal/atomicfile"
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// The files of an export.
+const (
+	WeightsFile = "model.safetensors"
+	ConfigFile  = "config.json"
+	SourceFile  = "model.py"
+)
+
+// Run says what an exported model was trained as; import makes a run of it again.
+type Run struct {
+	Directory string          `json:"directory"`
+	Member    int             `json:"member"` // of the ensemble in that directory
+	Step      int             `json:"step"`
+	DataSHA   string          `json:"data_sha256"`
+	Config    json.RawMessage `json:"config"` // of a run of this member alone
+}
+
+// Write writes the model of the one member of m to dir, which it makes.
+func Write(dir string, m *models.Model, r Run) error {
+	if m.Params.Members != 1 {
+		return fmt.Errorf("export: a model of %d members; it takes one", m.Params.Members)
+	}
+	if err := Check(m.Config.PE); err != nil {
+		return err
+	}
+	about, err := about(m, r)
+	if err != nil {
+		return err
+	}
+	text, err := source(about, m.Config)
+	if err != nil {
+		return err
+	}
+	config, err := configText(m, r)
+	if err != nil {
+		return err
+	}
+	tensors, err := stateDict(m)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	return atomicfile.WriteAll(
+		atomicfile.File{Path: filepath.Join(dir, WeightsFile), Body: func(w io.Writer) error {
+			return safetensors.Encode(w, tensors, map[string]string{"format": "pt"})
+		}},
+		textFile(dir, ConfigFile, config), textFile(dir, SourceFile, text))
+}
+
+func textFile(dir, name, text string) atomicfile.File {
+	return atomicfile.File{Path: filepath.Join(dir, name), Body: func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}}
+}
+
+// stateDict returns the parameters and fixed tables of m under plain names.
+func stateDict(m *models.Model) (tensors []safetensors.Tensor, err error) {
+	parts, from := strings.Split(m.Config.PE, "+"), map[string]string{}
+	for _, p := range m.Params.All() {
+		values, err := m.Params.Values(p.Name)
+		if err != nil {
+			return nil, err
+		}
+		name := plainName(p.Name, parts)
+		if from[name] != "" {
+			return nil, fmt.Errorf("export: %s and %s would both be %s", from[name], p.Name, name)
+		}
+		from[name] = p.Name
+		t, err := tensor(name, p.Shape[1:], values, m.Config.DType)
+		if err != nil {
+			return nil, err
+		}
+		tensors = append(tensors, t)
+	}
+	return tensors, nil
+}
+
+func tensor(name string, shape []int, values []float64, dtype torchpe.DType) (safetensors.Tensor, error) {
+	if dtype == torchpe.Float64 {
+		return safetensors.New(name, shape, values)
+	}
+	single := make([]float32, len(values))
+	for i, v := range values {
+		single[i] = float32(v)
+	}
+	return safetensors.New(name, shape, single)
+}
+
+// part describes an encoding in config.json.
+type part struct {
+	Scheme     string           `json:"scheme"`
+	Options    pe.Options       `json:"options"`
+	Parameters map[string][]int `json:"parameters"` // shapes of what is trained
+	Buffers    map[string][]int `json:"buffers"`    // shapes of what is not
+}
+
+// partsOf describes the encodings of a model.
+func partsOf(m *models.Model) (all []part, err error) {
+	names := strings.Split(m.Config.PE, "+")
+	for _, name := range names {
+		scheme, err := pe.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		p := part{name, pe.Options{}, map[string][]int{}, map[string][]int{}}
+		for _, o := range scheme.Options {
+			p.Options[o.Name] = m.Config.PEOptions[o.Name]
+		}
+		all = append(all, p)
+	}
+	for _, p := range m.Params.All() {
+		i, attribute, ok := ofEncoding(p.Name, names)
+		switch {
+		case ok && p.Trainable:
+			all[i].Parameters[attribute] = p.Shape[1:]
+		case ok:
+			all[i].Buffers[attribute] = p.Shape[1:]
+		}
+	}
+	return all, nil
+}
+
+// configText returns config.json, a setting a line.
+func configText(m *models.Model, r Run) (string, error) {
+	c, a := m.Config, m.Encoding.Attention()
+	parts, err := partsOf(m)
+	if err != nil {
+		return "", err
+	}
+	example, err := exampleOf(m)
+	if err != nil {
+		return "", err
+	}
+	task := "lst"
+	if c.TokenInput == models.Scalar {
+		task = "masked"
+	}
+	settings := []struct {
+		key   string
+		value any
+	}{
+		{"task", task}, {"tokens", c.Positions.Tokens()}, {"symbols", c.Symbols},
+		{"classes", c.Classes}, {"layers", c.Layers}, {"heads", c.Heads}, {"d_model", c.DModel},
+		{"d_ff", c.FFMultiple * c.DModel}, {"dropout", c.Dropout}, {"pe_dropout", c.PEDropout},
+		{"token_input", c.TokenInput}, {"mask_token", c.MaskToken}, {"read_out", c.ReadOut},
+		{"attention", map[string]any{
+			"causal": a.Causal, "temperature": a.Temperature, "bias": a.Bias,
+			"output_projection": a.OutputProjection, "scale": a.LogitScale(c.DModel / c.Heads),
+		}},
+		{"encodings", parts},
+		{"positions", positionsOf(c.Positions, parts)}, {"example", example}, {"run", r},
+	}
+	var lines []string
+	for _, s := range settings {
+		text, err := json.Marshal(s.value)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", s.key, err)
+		}
+		lines = append(lines, fmt.Sprintf("  %q: %s", s.key, text))
+	}
+	return "{\n" + strings.Join(lines, ",\n") + "\n}\n", nil
+}
+
+// positionsOf returns where tokens lie as config.json has it, with their graph where a part of the
+// encoding needs it.
+func positionsOf(p pe.Positions, parts []part) map[string]any {
+	at := map[string]any{"index": p.Index}
+	if p.Cells != nil {
+		at["cells"] = p.Cells
+	}
+	if p.Points != nil {
+		at["points"] = p.Points
+	}
+	for _, part := range parts {
+		if scheme, err := pe.Find(part.Scheme); err != nil || scheme.Needs != pe.NeedsGraph {
+			continue
+		}
+		g := p.Neighbours()
+		weights := make([][]float64, g.Nodes())
+		for i := range weights {
+			for j := range weights {
+				weights[i] = append(weights[i], g.Weight(i, j))
+			}
+		}
+		at["graph"] = weights
+	}
+	return at
+}
+
+// example is an input with the output that it has here; nil for none.
+type example struct {
+	Inputs map[string]any `json:"inputs"`
+	Output [][]float64    `json:"output"`
+}
+
+// exampleOf returns the output of m for one sample; nil where it draws at random in evaluation.
+func exampleOf(m *models.Model) (*example, error) {
+	c := m.Config
+	n := c.Positions.Tokens()
+	if d := c.PEOptions.Float("fixed-pe-dropout"); d > 0 {
+		return nil, nil
+	}
+	e := &example{Inputs: map[string]any{}}
+	err := torchpe.Catch(func() {
+		s := torchpe.NewScopeNoGrad()
+		defer s.Close()
+		in := models.Input{Positions: c.Positions}
+		numbers := func(name string, f func(i int) float64) torchpe.Tensor {
+			values := make([]float64, n)
+			for i := range values {
+				values[i] = f(i)
+			}
+			e.Inputs[name] = [][]float64{values}
+			return torchpe.Of(s, torchpe.CPU, values, 1, 1, n).To(c.DType, c.Device)
+		}
+		if c.TokenInput == models.Scalar {
+			in.Values = numbers("values", func(i int) float64 { return float64((i*5)%7-3) / 2 })
+			in.Masked = numbers("masked", func(i int) float64 { return float64((i % 3) / 2) })
+		} else {
+			symbols := make([]int64, n)
+			for i := range symbols {
+				symbols[i] = int64(i * 7 % (c.Symbols - 1))
+			}
+			probe := n / 2
+			symbols[probe] = int64(c.Symbols - 1)
+			e.Inputs["symbols"] = [][]int64{symbols}
+			in.Symbols = torchpe.Of(s, c.Device, symbols, 1, 1, n)
+			in.Probe = torchpe.Of(s, c.Device, []int64{int64(probe)}, 1, 1)
+		}
+		if most := m.Encoding.DrawRange(); most > 0 {
+			drawn := numbers("drawn", func(i int) float64 { return math.Floor(float64(i*most) / float64(n)) })
+			in.Positions.Drawn = drawn
+		}
+		e.Output = [][]float64{m.Forward(s, in, nil).Float64s()}
+	})
+	return e, err
+}

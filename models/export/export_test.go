@@ -1,0 +1,176 @@
+package export
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/data/array/safetensors"
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// exported writes a small model of rope+learn and returns it with its folder.
+func exported(t *testing.T) (m *models.Model, dir string) {
+	t.Helper()
+	c := oneCase{pe: "rope+learn", fidelity: "text", dtype: torchpe.Float32}
+	m, err := models.New(c.config(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	dir = t.TempDir()
+	if err := Write(dir, m, Run{Directory: "first", Step: 9, Config: json.RawMessage(`{"pe":"learn"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	return m, dir
+}
+
+// TestReadGivesTheBitsBack: what Write wrote is in another model, drawn from another seed, after Read.
+func TestReadGivesTheBitsBack(t *testing.T) {
+	m, dir := exported(t)
+	c := m.Config
+	c.Seeds = []uint64{99}
+	other, err := models.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := Read(dir, other); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range m.Params.All() {
+		want, _ := m.Params.Values(p.Name)
+		got, err := other.Params.Values(p.Name)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s differs (%v)", p.Name, err)
+		}
+	}
+	r, err := ReadRun(dir)
+	if err != nil || r.Step != 9 || r.Directory != "first" || string(r.Config) != `{"pe":"learn"}` {
+		t.Errorf("run %+v, %v", r, err)
+	}
+}
+
+// TestPlainNames: a layer's parameters have the names of PyTorch modules, an encoding's lie under pe.
+func TestPlainNames(t *testing.T) {
+	_, dir := exported(t)
+	f, err := safetensors.Read(filepath.Join(dir, WeightsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"embed.weight", "blocks.0.qkv.weight", "blocks.1.out.bias", "blocks.1.mlp_in.weight",
+		"blocks.0.norm2.bias", "head.weight", "pe.rope.cos", "pe.learn.table"} {
+		if !slices.Contains(f.Names(), want) {
+			t.Errorf("no %s among %v", want, f.Names())
+		}
+	}
+}
+
+// TestReadNamesWhatIsWrong: each fault of a state dict is named, all at once, and nothing is changed.
+func TestReadNamesWhatIsWrong(t *testing.T) {
+	m, dir := exported(t)
+	path := filepath.Join(dir, WeightsFile)
+	f, err := safetensors.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tensors []safetensors.Tensor
+	for _, x := range f.Tensors {
+		switch x.Name {
+		case "head.bias":
+			continue
+		case "head.weight":
+			x.Shape = []int{16, 4}
+		case "blocks.0.norm1.weight":
+			x, err = safetensors.New(x.Name, x.Shape, make([]float64, 16))
+		case "blocks.0.norm1.bias":
+			x, err = safetensors.New(x.Name, x.Shape, slices.Repeat([]float32{float32(math.NaN())}, 16))
+		case "pe.rope.cos":
+			x, err = safetensors.New(x.Name, x.Shape, make([]float32, x.Shape[0]*x.Shape[1]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		tensors = append(tensors, x)
+	}
+	extra, _ := safetensors.New("mlm.bias", []int{1}, []float32{1})
+	if err := safetensors.Write(path, append(tensors, extra), nil); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := m.Params.Values("embed.weight")
+	err = Read(dir, m)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		"head.bias: it is missing", "head.weight: its shape is [16 4], and the model's [4 16]",
+		"mlm.bias: the model has no such tensor", "blocks.0.norm1.weight: it is float64",
+		"blocks.0.norm1.bias: it holds NaN",
+		"pe.rope.cos: it is a fixed table of rope+learn and was changed"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
+		}
+	}
+	if after, _ := m.Params.Values("embed.weight"); !slices.Equal(before, after) {
+		t.Error("the model was changed")
+	}
+}
+
+// TestReadRunRefuses names a folder that torchpe did not export.
+func TestReadRunRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for text, want := range map[string]string{"{": "unexpected end", "{}": "no key run.config"} {
+		if err := os.WriteFile(filepath.Join(dir, ConfigFile), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadRun(dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestEverySchemeHasAPart: the modules name all schemes of the registry and no others, and another
+// one is refused with a list.
+func TestEverySchemeHasAPart(t *testing.T) {
+	of := modules()
+	delete(of, "+") // stacks
+	for _, name := range pe.Names() {
+		if err := Check(name); err != nil {
+			t.Error(err)
+		}
+		delete(of, name)
+	}
+	if len(of) > 0 {
+		t.Errorf("%v are no schemes", of)
+	}
+	err := Check("rope+morse")
+	for _, want := range []string{"encoding morse", "abacus, alibi"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestSourceHoldsItsOwnEncodingAlone: model.py is one file without ours imports, and has the classes
+// of its encoding and no others.
+func TestSourceHoldsItsOwnEncodingAlone(t *testing.T) {
+	_, dir := exported(t)
+	text, err := os.ReadFile(filepath.Join(dir, SourceFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{
+		"class Learned(": 1, "class Rotary(": 1, "class Stack(": 1, "class Puzzles(": 1, "class Table(": 1,
+		"class Masked(": 0, "class ALiBi(": 0, "class Fixed(": 0, "from encoding": 0, "import math": 0,
+	} {
+		if got := strings.Count(string(text), name); got != want {
+			t.Errorf("%q is there %d times, want %d", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package export
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"torchpe/data/array/safetensors"
+	"torchpe/models"
+	"torchpe/torchpe"
+)
+
+// ReadRun returns what the model of an exported folder was trained as.
+func ReadRun(dir string) (r Run, err error) {
+	path := filepath.Join(dir, ConfigFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: name a folder that `torchpe export` or save of model.py has written", err)
+	}
+	if err != nil {
+		return r, err
+	}
+	var config struct {
+		Run *Run `json:"run"`
+	}
+	if err := json.Unmarshal(text, &config); err != nil {
+		return r, fmt.Errorf("%s: %w", path, err)
+	}
+	if config.Run == nil || config.Run.Config == nil {
+		return r, fmt.Errorf("%s: it has no key run.config: `torchpe export` writes it, and save of "+
+			"model.py keeps it; take the %s of the export", path, ConfigFile)
+	}
+	return *config.Run, nil
+}
+
+// fixedTolerance is by how much a fixed table may differ from the scheme's, which another machine's
+// sines round otherwise, relative to 1 or the table's largest number.
+const fixedTolerance = 1e-5
+
+// Read sets the parameters and fixed tables of m, a model of one member, to those of the state dict
+// in dir. Tensors that are missing, unexpected, of another shape or not finite are an error that
+// lists them all, and so are fixed tables that were changed. On an error m is as it was.
+func Read(dir string, m *models.Model) error {
+	path := filepath.Join(dir, WeightsFile)
+	file, err := safetensors.Read(path)
+	if err != nil {
+		return err
+	}
+	parts, values := strings.Split(m.Config.PE, "+"), map[string][]float64{}
+	var bad []string
+	expected := map[string]bool{}
+	for _, p := range m.Params.All() {
+		name := plainName(p.Name, parts)
+		expected[name] = true
+		v, err := valuesOf(file, name, p.Shape[1:], m.Config.DType)
+		if err == nil && !p.Trainable {
+			err = checkFixed(m, p.Name, v)
+		}
+		if err != nil {
+			bad = append(bad, fmt.Sprintf("%s: %v", name, err))
+		}
+		values[p.Name] = v
+	}
+	for _, name := range file.Names() {
+		if !expected[name] {
+			bad = append(bad, name+": the model has no such tensor")
+		}
+	}
+	if bad != nil {
+		slices.Sort(bad)
+		return fmt.Errorf("%s does not fit the model of %s:\n  %s", path, ConfigFile,
+			strings.Join(bad, "\n  "))
+	}
+	for name, v := range values {
+		if err := m.Params.Set(name, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// valuesOf returns the numbers of a tensor, which must be finite and have the shape.
+func valuesOf(f *safetensors.File, name string, shape []int, dtype torchpe.DType) ([]float64, error) {
+	t, ok := f.Tensor(name)
+	switch {
+	case !ok:
+		return nil, errors.New("it is missing")
+	case !slices.Equal(t.Shape, shape):
+		return nil, fmt.Errorf("its shape is %v, and the model's %v", t.Shape, shape)
+	case t.DType == safetensors.F64 && dtype != torchpe.Float64:
+		return nil, errors.New("it is float64, and the run float32: save model.float()")
+	}
+	values, err := t.Float64s()
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("it holds %g", v)
+		}
+	}
+	return values, nil
+}
+
+// checkFixed returns an error where a fixed table is not that of the model.
+func checkFixed(m *models.Model, name string, values []float64) error {
+	own, err := m.Params.Values(name)
+	if err != nil {
+		return err
+	}
+	most, apart := 1.0, 0.0
+	for i, v := range own {
+		most, apart = max(most, math.Abs(v)), max(apart, math.Abs(v-values[i]))
+	}
+	if apart > fixedTolerance*most {
+		return fmt.Errorf("it is a fixed table of %s and was changed, by up to %.2g", m.Config.PE, apart)
+	}
+	return nil
+}

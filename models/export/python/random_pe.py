@@ -1,0 +1,54 @@
+import torch
+
+from encoding import implements
+from rotary import rotate
+from table import Table
+
+
+@implements("random")
+class Random(Table):
+    """frozen: x + table, table [T, N, D] drawn once from N(0, 1) and never trained.
+    ruoss: places drawn for each sample, sorted and distinct, of 0 .. random-max - 1, in training and
+    evaluation; in sinusoids, in trained rows [T, random-max, D], or in angles of rope."""
+
+    def __init__(self, config, part):
+        super().__init__(config, part)
+        self.frozen = self.options["random"] == "frozen"
+        self.base, self.most = self.options["random-base"], int(self.options["random-max"])
+        self.repeat = self.options["pe-placement"] != "input"
+        self.at = None
+        width = self.head_width if self.base == "rope" else self.d_model
+        steps = torch.arange((width + 1) // 2, dtype=torch.float64)
+        self.constant("frequency", 10000 ** (-2 * steps / width))
+
+    def begin(self, samples, drawn):
+        if self.frozen:
+            return
+        if drawn is None:
+            n = len(self.place)
+            drawn = torch.stack([torch.randperm(self.most)[:n].sort()[0] for _ in range(samples)])
+        self.at = drawn.to(self.frequency.device)[:, self.place]  # [B, N]
+
+    def angles(self):
+        return self.at[..., None].to(self.frequency.dtype) * self.frequency
+
+    def added(self, layer):
+        """Returns P [B, N, D]."""
+        if self.frozen:
+            return self.table[layer][self.place] if layer < len(self.table) else None
+        if self.base == "rope" or layer > 0 and not self.repeat:
+            return None
+        if self.base == "learn":
+            return self.rows[min(layer, len(self.rows) - 1)][self.at.long()]
+        angles = self.angles()
+        return torch.stack((angles.sin(), angles.cos()), -1).flatten(-2)[..., :self.d_model]
+
+    def embed(self, layer, x):
+        rows = self.added(layer)
+        return x if rows is None else x + rows
+
+    def qkv(self, a):
+        if self.frozen or self.base != "rope":
+            return a.q, a.k, a.v
+        cos, sin = self.angles().cos()[:, None], self.angles().sin()[:, None]
+        return rotate(a.q, cos, sin, False), rotate(a.k, cos, sin, False), a.v

@@ -1,0 +1,165 @@
+package train
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/data/array/safetensors"
+	"torchpe/models/export"
+	"torchpe/train/runlog"
+)
+
+// A member that is exported and imported again is a run with the same bits of its weights, tables,
+// attention and predictions.
+func TestExportAndImportGiveTheRunBack(t *testing.T) {
+	lst, nmar := tiny(t, "learn"), tinyMasked(t, "rope+learn")
+	second := lst.Members[0]
+	second.Seed++
+	lst.Members = append(lst.Members, second)
+	for name, c := range map[string]Config{"lst": lst, "nmar": nmar} {
+		t.Run(name, func(t *testing.T) {
+			dir, result := runTiny(t, c)
+			member, members := len(c.Members)-1, len(c.Members)
+			twin, back := filepath.Join(t.TempDir(), "twin"), filepath.Join(t.TempDir(), "back")
+			x, err := Export(dir, member, twin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := Import(twin, back, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if x.Step != result.Members[member].Steps || again.Members[0].Steps != x.Step {
+				t.Errorf("%d steps, exported %d, imported %d", result.Members[member].Steps, x.Step,
+					again.Members[0].Steps)
+			}
+			if got, want := again.Members[0], result.Members[member]; name == "lst" &&
+				(got.ValidationAccuracy != want.ValidationAccuracy || !(got.TrainAccuracy > 0)) {
+				t.Errorf("validation accuracy %g, want %g; of training %g", got.ValidationAccuracy,
+					want.ValidationAccuracy, got.TrainAccuracy)
+			}
+			was, now := checkpointOf(t, dir), checkpointOf(t, back)
+			for _, tensor := range was.Tensors {
+				if strings.HasPrefix(tensor.Name, "w/") {
+					sameMember(t, now.File, tensor, member, members)
+				}
+			}
+			compareProbes(t, dir, back, member, members)
+		})
+	}
+}
+
+// sameMember compares a member's part of a tensor with the tensor of that name in a file of one
+// member.
+func sameMember(t *testing.T, f *safetensors.File, all safetensors.Tensor, member, members int) {
+	t.Helper()
+	one, ok := f.Tensor(all.Name)
+	size := len(all.Data) / members
+	if !ok || !bytes.Equal(one.Data, all.Data[member*size:(member+1)*size]) {
+		t.Errorf("%s differs", all.Name)
+	}
+}
+
+func compareProbes(t *testing.T, dir, back string, member, members int) {
+	t.Helper()
+	read := func(dir string) *safetensors.File {
+		r, err := runlog.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		f, err := r.LoadProbes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	was, now := read(dir), read(back)
+	for _, tensor := range was.Tensors {
+		if !runlog.SharedTensor(tensor.Name) {
+			sameMember(t, now, tensor, member, members)
+		}
+	}
+}
+
+// Import reads what was changed, writes where the weights are from, and refuses other data, a folder
+// that holds a run and a state dict that does not fit, without writing anything.
+func TestImportOfChangedWeights(t *testing.T) {
+	dir, _ := runTiny(t, tiny(t, "learn"))
+	twin, back := t.TempDir(), filepath.Join(t.TempDir(), "back")
+	if _, err := Export(dir, 0, twin); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(twin, export.WeightsFile)
+	f, err := safetensors.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range f.Tensors {
+		if x.Name == "pe.table" {
+			f.Tensors[i], err = safetensors.New(x.Name, x.Shape, slices.Repeat([]float32{0.5}, len(x.Data)/4))
+		}
+	}
+	if err == nil {
+		err = safetensors.Write(path, f.Tensors, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Import(twin, back, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, table := probed(t, back, "pe/0"); table[3] != 0.5 {
+		t.Errorf("the table of the probes has %g, want 0.5", table[3])
+	}
+	r, err := runlog.Open(back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	all, err := r.Environments()
+	if err != nil || !strings.Contains(strings.Join(all[0].Changed, ""), "weights imported from "+path) {
+		t.Errorf("environment %v, %v", all, err)
+	}
+	if _, err := Import(twin, back, Options{}); !errors.Is(err, runlog.ErrExists) {
+		t.Errorf("over a run: %v", err)
+	}
+	config := filepath.Join(twin, export.ConfigFile)
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := checkpointOf(t, dir).Metadata["data_sha256"]
+	other := bytes.ReplaceAll(text, []byte(sum), []byte(strings.Repeat("0", len(sum))))
+	if err := os.WriteFile(config, other, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	nowhere := filepath.Join(t.TempDir(), "nowhere")
+	var data *DataError
+	if _, err := Import(twin, nowhere, Options{}); !errors.As(err, &data) {
+		t.Errorf("other data: %v", err)
+	}
+	if err := errors.Join(os.WriteFile(config, text, 0o666), safetensors.Write(path, f.Tensors[1:], nil)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Import(twin, nowhere, Options{}); err == nil || !strings.Contains(err.Error(), "it is missing") {
+		t.Errorf("a tensor is missing: %v", err)
+	}
+	if _, err := os.Stat(nowhere); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s was written", nowhere)
+	}
+}
+
+// Export refuses a member that there is not.
+func TestExportRefuses(t *testing.T) {
+	dir, _ := runTiny(t, tiny(t, "learn"))
+	var config *ConfigError
+	if _, err := Export(dir, 7, t.TempDir()); !errors.As(err, &config) || !strings.Contains(err.Error(), "member 7") {
+		t.Errorf("member 7: %v", err)
+	}
+}
