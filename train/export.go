@@ -35,6 +35,10 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 	if err := export.Check(c.PE); err != nil {
 		return x, &ConfigError{err}
 	}
+	if c.Sequence != nil {
+		return x, &ConfigError{fmt.Errorf("%s: task sequence: a model of several lengths is not exported; its "+
+			"weights are in checkpoint.safetensors", dir)}
+	}
 	members := len(c.Members)
 	c.Members = c.Members[member : member+1]
 	text, err := c.JSON()
