@@ -260,7 +260,8 @@ func TestAttentionWeights(t *testing.T) {
 			Of(s, CPU, bias, N, M).To(dtype, CPU), 1).Float64s()
 		for n, w := range want {
 			if math.Abs(got[n]/w-1) > allowed[dtype] {
-				t.Errorf("%s: the weight of a logit of -%d/64 is %g, want %g (off by %.1g)", dtype, n, got[n], w, got[n]/w-1)
+				t.Errorf("%s: the weight of a logit of -%d/64 is %g, want %g (off by %.1g)", dtype, n, got[n], w,
+					got[n]/w-1)
 			}
 		}
 		s.Close()
