@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"report/pdfcanvas", "report/internal"},
 	{"report/figure", "report/table", "report/page", "report/explorer"},
 	{"report/catalogue", "report/document"},
-	{"report/analysis", "report/listing", "report/paper", "report/own"},
+	{"report/analysis", "report/listing", "report/paper", "report/own", "report/lengths"},
 	{"cmd", "scripts"},
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"torchpe/internal/plural"
+	"torchpe/report/document"
+	"torchpe/report/lengths"
 	"torchpe/report/own"
 	"torchpe/report/paper"
 	"torchpe/report/runs"
@@ -39,6 +41,8 @@ listed with the command that makes it.
 Runs of masked prediction on data of your own get a page of their own: learning curves beside baselines, errors by
 encoding and by test subject, maps of the learned positions with names and modules, similarities and attention. It is
 OUT/index.html where all runs are such, else OUT/own/index.html.
+
+Runs of task sequence get a page of accuracy against length, OUT/index.html or OUT/lengths/index.html.
 
 Runs of several sizes, data sets or lengths of training are not mixed: those with the most models
 are shown, and the others named.`,
@@ -94,6 +98,16 @@ func runReport(out io.Writer, dir string, f reportFlags) error {
 			return err
 		}
 	}
+	if slices.ContainsFunc(all, lengths.Is) {
+		onlyLengths := !slices.ContainsFunc(all, func(r *runs.Run) bool { return !lengths.Is(r) })
+		to := f.out
+		if !onlyLengths {
+			to = filepath.Join(f.out, "lengths")
+		}
+		if err := reportLengths(out, dir, to, f); err != nil || onlyLengths {
+			return err
+		}
+	}
 	study, err := paper.Read(dir, f.fidelity)
 	if err != nil {
 		return err
@@ -137,19 +151,34 @@ func reportOwn(out io.Writer, dir, to string, f reportFlags) error {
 		return err
 	}
 	w, err := study.Write(to, f.panels)
+	return sayWritten(out, w, err, plural.Of(study.Runs, "run")+" on own data", f.json)
+}
+
+// reportLengths makes the report of the runs of task sequence.
+func reportLengths(out io.Writer, dir, to string, f reportFlags) error {
+	study, err := lengths.Read(dir)
+	if err != nil {
+		return err
+	}
+	w, err := study.Write(to, f.panels)
+	return sayWritten(out, w, err, plural.Of(study.Runs, "run")+" of task sequence", f.json)
+}
+
+// sayWritten prints what a report has, or returns the error that ended it.
+func sayWritten(out io.Writer, w document.Written, err error, from string, asJSON bool) error {
 	if errors.Is(err, fs.ErrExist) {
 		return usageError{err}
 	}
 	if err != nil {
 		return err
 	}
-	if f.json {
+	if asJSON {
 		return printJSON(out, w)
 	}
 	for _, note := range w.Notes {
 		fmt.Fprintln(out, note)
 	}
-	_, err = fmt.Fprintf(out, "%s and %s from %s on own data: %s\n", plural.Of(w.Figures, "figure"),
-		plural.Of(w.Tables, "table"), plural.Of(study.Runs, "run"), w.Index)
+	_, err = fmt.Fprintf(out, "%s and %s from %s: %s\n", plural.Of(w.Figures, "figure"),
+		plural.Of(w.Tables, "table"), from, w.Index)
 	return err
 }

@@ -36,6 +36,13 @@ type Named struct {
 // figureFormats are the formats of each figure; the page shows the SVG.
 var figureFormats = []string{"pdf", "svg", "png"}
 
+// Written says what a report has.
+type Written struct {
+	Index           string // the page
+	Figures, Tables int
+	Notes           []string
+}
+
 // Document is a report that is being written.
 type Document struct {
 	page.Page

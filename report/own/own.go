@@ -6,9 +6,7 @@ package own
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"torchpe/internal/plural"
 	"torchpe/report/runs"
@@ -89,36 +87,11 @@ func (s *Study) mostCommon(found []*runs.Run) ([]*runs.Run, error) {
 	return of[order[0]], nil
 }
 
-// groupsOf joins models that differ in their seed alone. Settings in which models of one encoding
-// differ stand behind its label.
-func groupsOf(models []runs.Model) ([]group, error) {
-	settings := make([]map[string]string, len(models))
-	byLabel := map[string][]map[string]string{}
-	for i, m := range models {
-		all, err := m.Run.Config.Settings()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", m.Run.Dir, err)
-		}
-		settings[i] = maps.Clone(all)
-		settings[i]["lr"], settings[i]["weight_decay"] = fmt.Sprint(m.Member.LR), fmt.Sprint(m.Member.WeightDecay)
-		byLabel[m.Label()] = append(byLabel[m.Label()], settings[i])
+// groupsOf joins models that differ in their seed alone.
+func groupsOf(models []runs.Model) (out []group, err error) {
+	all, err := runs.Groups(models)
+	for _, g := range all {
+		out = append(out, group{label: g.Label, models: g.Models})
 	}
-	var out []group
-	at := map[string]int{}
-	for i, m := range models {
-		label := m.Label()
-		for _, key := range runs.Differing(byLabel[m.Label()]) {
-			label += fmt.Sprintf(", %s %s", key[strings.LastIndex(key, ".")+1:], settings[i][key])
-		}
-		if _, ok := at[label]; !ok {
-			at[label] = len(out)
-			out = append(out, group{label: label})
-		}
-		out[at[label]].models = append(out[at[label]].models, m)
-	}
-	slices.SortStableFunc(out, func(a, b group) int {
-		return cmp.Or(cmp.Compare(a.models[0].Run.Config.PE, b.models[0].Run.Config.PE),
-			cmp.Compare(a.models[0].Sigma(), b.models[0].Sigma()), cmp.Compare(a.label, b.label))
-	})
-	return out, nil
+	return out, err
 }

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	_ "torchpe/internal/golden" // for the flag -update
+	"torchpe/report/document"
 	"torchpe/report/internal/synthetic"
 	"torchpe/train/runlog"
 )
 
 // made writes runs on own data, and the report of them; edit changes their members.
-func made(t *testing.T, edit func(*synthetic.Member)) (dir string, w Written) {
+func made(t *testing.T, edit func(*synthetic.Member)) (dir string, w document.Written) {
 	t.Helper()
 	dir = t.TempDir()
 	subjects := []string{"07", "anna", "3"}

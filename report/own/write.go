@@ -14,17 +14,10 @@ import (
 	"torchpe/report/table"
 )
 
-// Written says what a report has.
-type Written struct {
-	Index           string // the page
-	Figures, Tables int
-	Notes           []string
-}
-
 // Write makes the report in dir: the files of figures and tables, and index.html. With panels each
 // panel gets files of its own, too.
-func (s *Study) Write(dir string, panels bool) (Written, error) {
-	w := Written{Index: filepath.Join(dir, "index.html")}
+func (s *Study) Write(dir string, panels bool) (document.Written, error) {
+	w := document.Written{Index: filepath.Join(dir, "index.html")}
 	if len(s.groups) == 0 {
 		return w, fmt.Errorf("nothing to report: %s", strings.Join(s.Notes, "; "))
 	}

@@ -1,0 +1,262 @@
+// Package lengths makes the report of task sequence: accuracy against the length of the input, a panel
+// a formal language and a line an encoding, and tables of scores. It reads run directories only.
+package lengths
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"torchpe/internal/plural"
+	"torchpe/internal/stats"
+	"torchpe/report/document"
+	"torchpe/report/figure"
+	"torchpe/report/page"
+	"torchpe/report/runs"
+	"torchpe/report/table"
+	"torchpe/train/config"
+)
+
+// Study holds the runs of a report.
+type Study struct {
+	Runs  int
+	Notes []string // what was left out, and why
+	tasks []task
+}
+
+// task is a formal language with the models that were trained on it.
+type task struct {
+	name   string
+	groups []runs.Group
+}
+
+// Is reports whether a run is of task sequence.
+func Is(r *runs.Run) bool { return r.Config.Sequence != nil }
+
+// Read finds the finished runs of task sequence in dir and below it.
+func Read(dir string) (*Study, error) {
+	found, skipped, err := runs.Find(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Study{}
+	for _, r := range skipped {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s: %s", r.Dir, r.Reason))
+	}
+	found = slices.DeleteFunc(found, func(r *runs.Run) bool { return !Is(r) })
+	s.Runs = len(found)
+	models, diverged := runs.Models(found)
+	if diverged > 0 {
+		s.Notes = append(s.Notes, plural.Of(diverged, "model")+" diverged")
+	}
+	of := map[string][]runs.Model{}
+	for _, m := range models {
+		name := m.Run.Config.Sequence.Name
+		of[name] = append(of[name], m)
+	}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		groups, err := runs.Groups(of[name])
+		if err != nil {
+			return nil, err
+		}
+		s.tasks = append(s.tasks, task{name, groups})
+	}
+	return s, nil
+}
+
+// Write makes the report in dir: the files of figures and tables, and index.html. With panels each
+// panel gets files of its own, too.
+func (s *Study) Write(dir string, panels bool) (document.Written, error) {
+	w := document.Written{Index: filepath.Join(dir, "index.html")}
+	if len(s.tasks) == 0 {
+		return w, fmt.Errorf("nothing to report: %s", strings.Join(s.Notes, "; "))
+	}
+	d, err := document.Open(dir, "Longer inputs than in training")
+	if err != nil {
+		return w, err
+	}
+	d.Panels = panels
+	d.Subtitle = fmt.Sprintf("%s on %s, by torchpe.", plural.Of(s.Runs, "run"), plural.Of(len(s.tasks), "formal language"))
+	curves, err := s.curves()
+	if err != nil {
+		return w, err
+	}
+	for _, item := range []document.Item{s.scores(), curves, s.models()} {
+		if _, err := d.Add(item); err != nil {
+			return w, fmt.Errorf("%s: %w", item.ID, err)
+		}
+	}
+	if s.Notes != nil {
+		to := d.Section("Left out")
+		to.Items = append(to.Items, page.List{Entries: s.Notes})
+	}
+	w.Figures, w.Tables, w.Notes = d.Figures, d.Tables, s.Notes
+	return w, d.Close()
+}
+
+// fittedOf returns the models of a group that have fitted: that answer held-out inputs of the lengths
+// of training.
+func fittedOf(g runs.Group) runs.Group {
+	g.Models = slices.DeleteFunc(slices.Clone(g.Models), func(m runs.Model) bool {
+		reached, known := m.Fitted()
+		return !known || !reached
+	})
+	return g
+}
+
+// mark returns a star where not all models of a group have fitted.
+func mark(g runs.Group) string {
+	if len(fittedOf(g).Models) < len(g.Models) {
+		return "*"
+	}
+	return ""
+}
+
+const criterion = "accuracy .99 on held-out inputs of the lengths of training"
+
+// values returns a measure of each model of a group that has it.
+func values(g runs.Group, of func(runs.Model) float64) (out []float64) {
+	for _, m := range g.Models {
+		if v := of(m); !math.IsNaN(v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func train(m runs.Model) float64  { return m.Result.TrainAccuracy }
+func iid(m runs.Model) float64    { return m.Result.IIDAccuracy }
+func longer(m runs.Model) float64 { return m.Result.ValidationAccuracy }
+
+// lengths returns what lengths of inputs the models of a group were measured at, ascending.
+func lengths(g runs.Group) (out []int) {
+	all := map[int]bool{}
+	for _, m := range g.Models {
+		for text := range m.Result.AccuracyByLength {
+			if n, err := strconv.Atoi(text); err == nil {
+				all[n] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// at returns the accuracy of a model at a length; NaN where it was not measured.
+func at(m runs.Model, length int) float64 {
+	if v, ok := m.Result.AccuracyByLength[strconv.Itoa(length)]; ok {
+		return v
+	}
+	return math.NaN()
+}
+
+// curves draws accuracy against length.
+func (s *Study) curves() (document.Item, error) {
+	item := document.Item{ID: "lengths", Section: "Accuracy by length", Title: "Accuracy against the length of the input"}
+	numbers := table.Table{Columns: []table.Column{{Heading: "task", Name: "task"}, {Heading: "PE", Name: "pe"},
+		{Heading: "seed", Name: "seed"}, {Heading: "length", Name: "length"},
+		{Heading: "accuracy", Name: "accuracy", Decimals: 4}}}
+	var cells []figure.Cell
+	for _, t := range s.tasks {
+		trained := t.groups[0].Models[0].Run.Config.Sequence.TrainLength
+		p := figure.Lines{Title: fmt.Sprintf("%s, trained to %d", t.name, trained), XLabel: "Length of the input",
+			YLabel: "Accuracy", Band: figure.BandMinMax, Markers: true, YMax: 1}
+		for _, g := range t.groups {
+			line := figure.LineSeries{Label: g.Label + mark(g), ColorOf: g.Label}
+			ns := lengths(g)
+			for _, n := range ns {
+				line.X = append(line.X, float64(n))
+			}
+			for _, m := range g.Models {
+				var ys []float64
+				for _, n := range ns {
+					ys = append(ys, at(m, n))
+					numbers.Rows = append(numbers.Rows, table.Row{table.Text(t.name), table.Text(g.Label),
+						table.Text(strconv.FormatUint(m.Member.Seed, 10)), table.Count(n), table.Number(at(m, n))})
+				}
+				line.Values = append(line.Values, ys)
+			}
+			p.Series = append(p.Series, line)
+		}
+		cells = append(cells, figure.Cell{Panel: p})
+	}
+	for row := range slices.Chunk(cells, 2) {
+		item.Panels = append(item.Panels, figure.Row{Height: 2.6, Cells: row})
+	}
+	item.Caption = "Share of right symbols of the outputs to held-out inputs; a line an encoding, bands from the least to " +
+		"the greatest of its models. A line that ends early is of an encoding without places for longer inputs. " +
+		"*: not all models have fitted (" + criterion + "); they say nothing about longer inputs."
+	item.Tables = []document.Named{{Name: "lengths", Table: numbers}}
+	var err error
+	item.Figure, err = figure.Compose(figure.Page{Width: figure.PageWidth, Rows: item.Panels})
+	return item, err
+}
+
+// scores lists the mean accuracy on longer inputs, encodings by tasks.
+func (s *Study) scores() document.Item {
+	t := table.Table{Title: "Accuracy on inputs longer than in training",
+		Columns: []table.Column{{Heading: "encoding", Name: "encoding"}}}
+	rows := map[string]table.Row{}
+	var order []string
+	for k, task := range s.tasks {
+		t.Columns = append(t.Columns, table.Column{Heading: task.name, Name: strings.ReplaceAll(task.name, "-", "_"),
+			Decimals: 3})
+		for _, g := range task.groups {
+			if rows[g.Label] == nil {
+				rows[g.Label] = make(table.Row, 1+len(s.tasks))
+				rows[g.Label][0] = table.Text(g.Label)
+				order = append(order, g.Label)
+			}
+			rows[g.Label][1+k] = meanCell(values(fittedOf(g), longer))
+		}
+	}
+	for _, label := range order {
+		t.Rows = append(t.Rows, rows[label])
+	}
+	c := s.tasks[0].groups[0].Models[0].Run.Config.Sequence
+	return document.Item{ID: "scores", Section: "Scores", Title: t.Title, Caption: about(*c),
+		Tables: []document.Named{{Name: "scores", Table: t}}}
+}
+
+// about says what a score is the mean of.
+func about(c config.SequenceConfig) string {
+	_, longer := c.Lengths()
+	return fmt.Sprintf("Mean ± SD, over the models that have fitted (%s), of the mean accuracy at %s above %d, to %d, %s "+
+		"of each; empty where none has, or where the encoding has no places for longer inputs.", criterion, plural.Of(len(longer), "length"), c.TrainLength, c.TestLength, plural.Of(c.Tests, "sequence"))
+}
+
+// models lists train, IID and longer accuracy of each group, with the best of its models.
+func (s *Study) models() document.Item {
+	t := table.Table{Title: "Training, lengths of training, and longer", Columns: []table.Column{
+		{Heading: "task", Name: "task"}, {Heading: "encoding", Name: "encoding"}, {Heading: "n", Name: "n"},
+		{Heading: "fitted", Name: "fitted"}, {Heading: "train", Name: "train", Decimals: 3},
+		{Heading: "IID", Name: "iid", Decimals: 3}, {Heading: "longer", Name: "longer", Decimals: 3},
+		{Heading: "best of n", Name: "best", Decimals: 3}}}
+	for _, task := range s.tasks {
+		for _, g := range task.groups {
+			row := table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(g.Models)), table.Count(len(fittedOf(g).Models)),
+				meanCell(values(g, train)), meanCell(values(g, iid)), meanCell(values(g, longer)), {}}
+			if all := values(g, longer); all != nil {
+				row[len(row)-1] = table.Number(slices.Max(all))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return document.Item{ID: "models", Section: "Models", Title: t.Title,
+		Caption: "Train: mean over the steps since the last record but one; IID: held-out inputs of the lengths of training.",
+		Tables:  []document.Named{{Name: "models", Table: t}}}
+}
+
+// meanCell returns the mean and SD of numbers; one of them alone.
+func meanCell(numbers []float64) table.Cell {
+	switch len(numbers) {
+	case 0:
+		return table.Cell{}
+	case 1:
+		return table.Number(numbers[0])
+	}
+	return table.MeanSD(stats.Mean(numbers), stats.SD(numbers))
+}

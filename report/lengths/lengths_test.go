@@ -1,0 +1,124 @@
+package lengths
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"torchpe/train/config"
+	"torchpe/train/runlog"
+)
+
+// made is a run whose members have accuracies that a test knows: member i has iid[i] at the lengths
+// of training, and longer[i] beyond; a NaN stands for an encoding without places.
+type made struct {
+	task, pe    string
+	iid, longer []float64
+}
+
+func (m made) write(t *testing.T, dir string) {
+	t.Helper()
+	c, err := config.Preset("sequence-quick", "code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.PE, c.Sequence.Name, c.Sequence.TestLengths = m.pe, m.task, 2 // 60 and 100
+	c.Members = nil
+	result := runlog.Result{Fidelity: "code"}
+	for i, iid := range m.iid {
+		c.Members = append(c.Members, config.Member{Seed: uint64(i + 1), LR: 1e-3})
+		r := runlog.MemberResult{PE: m.pe, Seed: int64(i + 1), Status: runlog.StatusDone, TrainAccuracy: 1,
+			IIDAccuracy: iid, ValidationAccuracy: m.longer[i],
+			Fit:              &runlog.Fit{Criterion: runlog.SequenceCriterion, Reached: iid >= .99, Step: 500},
+			AccuracyByLength: map[string]float64{"10": iid, "20": iid}}
+		if m.longer[i] == m.longer[i] { // no NaN
+			r.AccuracyByLength["60"], r.AccuracyByLength["100"] = m.longer[i]+.1, m.longer[i]-.1
+		}
+		result.Members = append(result.Members, r)
+	}
+	text, err := c.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := runlog.Create(dir, text, runlog.Environment{}, runlog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	if err := run.SaveResult(result); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The tables hold means over models that have fitted, and say how many have; the figure's numbers are
+// those of each model.
+func TestReport(t *testing.T) {
+	nan, err := strconv.ParseFloat("NaN", 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, m := range map[string]made{
+		"a": {"reverse-string", "rope", []float64{1, .995, .5}, []float64{.6, .8, .1}},
+		"b": {"reverse-string", "alibi", []float64{.7}, []float64{.9}},
+		"c": {"reverse-string", "relative", []float64{1}, []float64{nan}},
+		"d": {"even-pairs", "rope", []float64{1}, []float64{.75}},
+	} {
+		m.write(t, filepath.Join(dir, "runs", name))
+	}
+	s, err := Read(dir)
+	if err != nil || s.Runs != 4 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	out := filepath.Join(dir, "report")
+	w, err := s.Write(out, true)
+	if err != nil || w.Figures != 1 || w.Tables != 2 {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	read := func(name string) (rows []string) {
+		file, err := os.Open(filepath.Join(out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		all, err := csv.NewReader(file).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range all {
+			rows = append(rows, strings.Join(row, " "))
+		}
+		return rows
+	}
+	scores, models, curves := read("scores.csv"), read("models.csv"), read("lengths.csv")
+	for _, want := range []string{"rope 0.75 0.7 0.14142135623730953", "alibi   ", "relative   "} {
+		if !slices.Contains(scores, want) {
+			t.Errorf("no %q in\n%s", want, strings.Join(scores, "\n"))
+		}
+	}
+	for _, want := range []string{"reverse-string rope 3 2 1 0 0.8316666666666667", "reverse-string alibi 1 0 1",
+		"even-pairs rope 1 1 1"} {
+		if !slices.ContainsFunc(models, func(row string) bool { return strings.HasPrefix(row, want) }) {
+			t.Errorf("no %q in\n%s", want, strings.Join(models, "\n"))
+		}
+	}
+	for _, want := range []string{"reverse-string rope 2 100 0.7000000000000001", "reverse-string relative 1 20 1"} {
+		if !slices.Contains(curves, want) {
+			t.Errorf("no %q in\n%s", want, strings.Join(curves, "\n"))
+		}
+	}
+	for want, name := range map[string]string{"alibi*": "lengths.svg", "rope*": "lengths.svg",
+		"trained to 20": "lengths.svg", "2 lengths above 20, to 100, 128 sequences": "index.html"} {
+		text, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), want) || strings.Contains(string(text), "relative*") {
+			t.Errorf("%s: no %q, or relative is marked, which has fitted", name, want)
+		}
+	}
+}
