@@ -42,4 +42,9 @@ func TestAtMost(t *testing.T) {
 	if calls != 2 {
 		t.Errorf("called %d times, want 2", calls)
 	}
+	always := 0
+	AtMost(&failed{TB: t}, 200<<10, func() { always, sink = always+1, make([]byte, 300<<10) })
+	if always != 3 {
+		t.Errorf("what is always too much is called %d times, want 3", always)
+	}
 }

@@ -77,5 +77,15 @@ func TestCreateIn(t *testing.T) {
 			t.Errorf("%q, %v, want %q", got, err, made.Load())
 		}
 		onlyFile(t, dir, "a")
+		Fault = func(operation, _ string) error {
+			if operation == "write" {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		if err := CreateIn(root, "b", []byte("text")); !errors.Is(err, syscall.ENOSPC) {
+			t.Error(err)
+		}
+		onlyFile(t, dir, "a")
 	}
 }

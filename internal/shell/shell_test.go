@@ -12,5 +12,8 @@ func TestQuote(t *testing.T) {
 		if err != nil || string(got) != text {
 			t.Errorf("%q: bash reads %q (%v)", text, got, err)
 		}
+		if text == "plain-1.0" && Quote(text) != text {
+			t.Errorf("%s: needs no quotes", Quote(text))
+		}
 	}
 }
