@@ -123,7 +123,7 @@ var settingChanges = map[string][]change{
 	"masked.nmar.scale":   {{"nmar", func(c *Config) { c.Masked.NMAR.Scale = 0.25 }}},
 	"masked.surrogate":    {{"surrogate", func(c *Config) { c.Masked.Surrogate.Frames = 31 }}},
 
-	"sequence.name":         {{"sequence", func(c *Config) { c.Sequence.Name = "odds-first" }}},
+	"sequence.language":     {{"sequence", func(c *Config) { c.Sequence.Name = "odds-first" }}},
 	"sequence.train_length": {{"sequence", func(c *Config) { c.Sequence.TrainLength = 5 }}},
 	"sequence.test_length": {{"sequence", func(c *Config) { c.PE, c.Sequence.TestLength = "rope", 8 }},
 		{"sequence", func(c *Config) { c.PE, c.Sequence.TestLength = "rope", 10 }}},

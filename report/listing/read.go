@@ -161,7 +161,8 @@ func readRun(p place) ([]Row, error) {
 			v["validation_"+normal(condition)] = numberOf(a)
 		}
 		fit(v, m.Fit)
-		byTokens(v, m.AccuracyByTokens)
+		by(v, "tokens_", m.AccuracyByTokens)
+		by(v, "length_", m.AccuracyByLength)
 		for tokens, conditions := range m.AccuracyByTokensAndCondition {
 			for condition, a := range conditions {
 				v["tokens_"+normal(tokens)+"_"+normal(condition)] = numberOf(a)
@@ -228,7 +229,8 @@ func recorded(rec runlog.Record) map[string]Value {
 		v["validation_"+normal(condition)] = numberOf(a)
 	}
 	fit(v, rec.Fit)
-	byTokens(v, rec.AccuracyByTokens)
+	by(v, "tokens_", rec.AccuracyByTokens)
+	by(v, "length_", rec.AccuracyByLength)
 	masked(v, rec.MaskedMeasures)
 	if rec.StepMS > 0 {
 		v["steps_per_second"] = numberOf(1000 / rec.StepMS)
@@ -240,10 +242,10 @@ func accuracies(v map[string]Value, validation, iid, train float64) {
 	v["validation"], v["iid"], v["train"] = numberOf(validation), numberOf(iid), numberOf(train)
 }
 
-// byTokens adds the accuracies on puzzles of other sizes: tokens_25 for 25 tokens.
-func byTokens(v map[string]Value, all map[string]float64) {
-	for tokens, a := range all {
-		v["tokens_"+normal(tokens)] = numberOf(a)
+// by adds accuracies by a size: tokens_25 on puzzles of 25 tokens, length_60 on sequences.
+func by(v map[string]Value, prefix string, all map[string]float64) {
+	for size, a := range all {
+		v[prefix+normal(size)] = numberOf(a)
 	}
 }
 

@@ -4,7 +4,7 @@ import "torchpe/data/sequence"
 
 // SequenceConfig holds the settings of the formal-language tasks.
 type SequenceConfig struct {
-	Name        string `json:"name"`           // one of sequence.Names
+	Name        string `json:"language"`       // one of sequence.Names
 	TrainLength int    `json:"train_length"`   // inputs of 1 to so many in training
 	TestLength  int    `json:"test_length"`    // the longest that is measured
 	TestLengths int    `json:"test_lengths"`   // how many longer than in training are measured
@@ -35,7 +35,7 @@ func spaced(from, to, n int) (out []int) {
 
 var sequenceSettings = []Setting{
 	{
-		Key: "sequence.name", Flag: "sequence", Usual: true, Tasks: Sequences,
+		Key: "sequence.language", Flag: "sequence", Usual: true, Tasks: Sequences,
 		Help: "formal-language task: see torchpe data sequence list",
 		Value: Of[string]{
 			At: func(c *Config) *string { return &c.Sequence.Name }, Shown: "none",

@@ -306,6 +306,7 @@ func (b *Board) event(r Record) tensorboard.Event {
 		add("accuracy/validation", r.ValidationAccuracy)
 		each("validation_by_condition", r.ValidationByCondition)
 		each("accuracy_by_tokens", r.AccuracyByTokens)
+		each("accuracy_by_length", r.AccuracyByLength)
 	}
 	optional("pe/norm", r.PENorm)
 	optional("pe/effective_rank", r.PEEffectiveRank)
