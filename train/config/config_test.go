@@ -153,8 +153,10 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// experiments matches files whose values of settings are data: experiments and fixtures.
-var experiments = regexp.MustCompile(`_test\.go$|train/sweep/presets|report/paper/|report/internal/synthetic/`)
+// experiments matches files whose names of settings are data: experiments, fixtures, and what is
+// written for PyTorch.
+var experiments = regexp.MustCompile(
+	`_test\.go$|train/sweep/presets|report/paper/|report/internal/synthetic/|models/export/`)
 
 // TestFilesThatNameASetting counts the files of Go that hold the key or flag of a setting as a
 // text: its row, and one that uses it. Keys of one word and those of members are not counted, as
