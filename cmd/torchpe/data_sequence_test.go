@@ -47,7 +47,8 @@ func TestDataSequence(t *testing.T) {
 			t.Errorf("%d: %s; want %q", code, errs, want)
 		}
 	}
-	for _, args := range [][]string{{"show", "odds"}, {"show", "odds-first", "--length", "0"}, {"generate", "odds-first"}} {
+	for _, args := range [][]string{{"show", "odds"}, {"show", "odds-first", "--length", "0"},
+		{"generate", "odds-first"}} {
 		if _, errs, code := run(args...); code != 2 {
 			t.Errorf("%v: %d, %s", args, code, errs)
 		}

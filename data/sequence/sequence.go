@@ -7,6 +7,7 @@ package sequence
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"torchpe/internal/nearest"
@@ -117,7 +118,7 @@ func (t Task) Answer(input []int) (Example, error) {
 	}
 	e := Example{Input: input, Output: output, Scored: len(output)}
 	if t.ends {
-		e.Output, e.Scored = append(output, ending), len(output)+1
+		e.Output, e.Scored = slices.Concat(output, []int{ending}), len(output)+1
 		for len(e.Output) < t.OutputLen(len(input)) {
 			e.Output = append(e.Output, 0)
 		}

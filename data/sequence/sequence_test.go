@@ -59,7 +59,8 @@ func TestAnswersOfAllInputs(t *testing.T) {
 					count++
 					fmt.Fprintf(h, "%s %s %d\n", task.Text(input), task.OutputText(e.Output), e.Scored)
 					if len(e.Output) != task.OutputLen(i+1) {
-						t.Fatalf("%s has an output of %d, want %d", task.Text(input), len(e.Output), task.OutputLen(i+1))
+						t.Fatalf("%s has an output of %d, want %d", task.Text(input), len(e.Output),
+							task.OutputLen(i+1))
 					}
 				}
 				if got := fmt.Sprintf("%x", h.Sum(nil)); count != want.Count || got != want.SHA256 {

@@ -80,7 +80,8 @@ func (s *Study) Write(dir string, panels bool) (document.Written, error) {
 		return w, err
 	}
 	d.Panels = panels
-	d.Subtitle = fmt.Sprintf("%s on %s, by torchpe.", plural.Of(s.Runs, "run"), plural.Of(len(s.tasks), "formal language"))
+	d.Subtitle = fmt.Sprintf("%s on %s, by torchpe.", plural.Of(s.Runs, "run"),
+		plural.Of(len(s.tasks), "formal language"))
 	curves, err := s.curves()
 	if err != nil {
 		return w, err
@@ -155,7 +156,8 @@ func at(m runs.Model, length int) float64 {
 
 // curves draws accuracy against length.
 func (s *Study) curves() (document.Item, error) {
-	item := document.Item{ID: "lengths", Section: "Accuracy by length", Title: "Accuracy against the length of the input"}
+	item := document.Item{ID: "lengths", Section: "Accuracy by length",
+		Title: "Accuracy against the length of the input"}
 	numbers := table.Table{Columns: []table.Column{{Heading: "task", Name: "task"}, {Heading: "PE", Name: "pe"},
 		{Heading: "seed", Name: "seed"}, {Heading: "length", Name: "length"},
 		{Heading: "accuracy", Name: "accuracy", Decimals: 4}}}
@@ -186,8 +188,9 @@ func (s *Study) curves() (document.Item, error) {
 	for row := range slices.Chunk(cells, 2) {
 		item.Panels = append(item.Panels, figure.Row{Height: 2.6, Cells: row})
 	}
-	item.Caption = "Share of right symbols of the outputs to held-out inputs; a line an encoding, bands from the least to " +
-		"the greatest of its models. A line that ends early is of an encoding without places for longer inputs. " +
+	item.Caption = "Share of right symbols of the outputs to held-out inputs; a line an encoding, bands from the " +
+		"least to the greatest of its models. A line that ends early is of an encoding without places for longer " +
+		"inputs. " +
 		"*: not all models have fitted (" + criterion + "); they say nothing about longer inputs."
 	item.Tables = []document.Named{{Name: "lengths", Table: numbers}}
 	var err error
@@ -224,8 +227,9 @@ func (s *Study) scores() document.Item {
 // about says what a score is the mean of.
 func about(c config.SequenceConfig) string {
 	_, longer := c.Lengths()
-	return fmt.Sprintf("Mean ± SD, over the models that have fitted (%s), of the mean accuracy at %s above %d, to %d, %s "+
-		"of each; empty where none has, or where the encoding has no places for longer inputs.", criterion, plural.Of(len(longer), "length"), c.TrainLength, c.TestLength, plural.Of(c.Tests, "sequence"))
+	return fmt.Sprintf("Mean ± SD, over the models that have fitted (%s), of the mean accuracy at %s above %d, to "+
+		"%d, %s of each; empty where none has, or where the encoding has no places for longer inputs.", criterion,
+		plural.Of(len(longer), "length"), c.TrainLength, c.TestLength, plural.Of(c.Tests, "sequence"))
 }
 
 // models lists train, IID and longer accuracy of each group, with the best of its models.
@@ -237,8 +241,8 @@ func (s *Study) models() document.Item {
 		{Heading: "best of n", Name: "best", Decimals: 3}}}
 	for _, task := range s.tasks {
 		for _, g := range task.groups {
-			row := table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(g.Models)), table.Count(len(fittedOf(g).Models)),
-				meanCell(values(g, train)), meanCell(values(g, iid)), meanCell(values(g, longer)), {}}
+			row := table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(g.Models)),
+				table.Count(len(fittedOf(g).Models)), meanCell(values(g, train)), meanCell(values(g, iid)), meanCell(values(g, longer)), {}}
 			if all := values(g, longer); all != nil {
 				row[len(row)-1] = table.Number(slices.Max(all))
 			}
@@ -246,8 +250,9 @@ func (s *Study) models() document.Item {
 		}
 	}
 	return document.Item{ID: "models", Section: "Models", Title: t.Title,
-		Caption: "Train: mean over the steps since the last record but one; IID: held-out inputs of the lengths of training.",
-		Tables:  []document.Named{{Name: "models", Table: t}}}
+		Caption: "Train: mean over the steps since the last record but one; IID: held-out inputs of the lengths of " +
+			"training.",
+		Tables: []document.Named{{Name: "models", Table: t}}}
 }
 
 // meanCell returns the mean and SD of numbers; one of them alone.
