@@ -214,7 +214,7 @@ func TestNoRoom(t *testing.T) {
 	item := func(title string) document.Item {
 		p := figure.Map{Title: title, XY: make([][2]float64, 2)}
 		return document.Item{ID: "maps", Section: positionsSection, Title: "Maps",
-			Panels: grid([]figure.Panel{p, p}, 2), Tables: []document.Named{{Name: "maps", Table: table.Table{
+			Panels: grid([]figure.Panel{p, p}), Tables: []document.Named{{Name: "maps", Table: table.Table{
 				Columns: []table.Column{{Heading: "x", Name: "x"}}, Rows: []table.Row{{table.Number(1)}}}}}}
 	}
 	var s Study

@@ -142,10 +142,10 @@ func (s *Study) positions() ([]document.Item, error) {
 	if mapPanels == nil {
 		return nil, nil
 	}
-	maps.Panels, maps.Tables = grid(mapPanels, 2), []document.Named{{Name: "maps", Table: coordinates}}
+	maps.Panels, maps.Tables = grid(mapPanels), []document.Named{{Name: "maps", Table: coordinates}}
 	maps.Caption = "The first two principal axes of the learned positions (first block, first seed), with the share " +
 		"of variance that each explains; dots are tokens, coloured by module where modules are known." + caption
-	alike.Panels = grid(matrixPanels, 2)
+	alike.Panels = grid(matrixPanels)
 	alike.Caption = "Cosine similarity of the positions of two tokens (first block, first seed), tokens ordered by " +
 		"module where modules are known. The colours span the values off the diagonal, which is 1." + caption
 	s.compose(&maps)
@@ -264,7 +264,7 @@ func (s *Study) attention() (document.Item, error) {
 			item.Tables = append(item.Tables, document.Named{Table: t.numbers(mean),
 				Name: fmt.Sprintf("attention_%d_block%d", len(item.Panels)+1, layer+1)})
 		}
-		item.Panels = append(item.Panels, grid(panels, 3)...)
+		item.Panels = append(item.Panels, grid(panels)...)
 	}
 	if item.Panels == nil {
 		return item, nil

@@ -155,9 +155,9 @@ func joined(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// grid puts panels of tokens in rows of at most some.
-func grid(panels []figure.Panel, most int) (rows []figure.Row) {
-	for part := range slices.Chunk(panels, most) {
+// grid puts panels of tokens in rows of two.
+func grid(panels []figure.Panel) (rows []figure.Row) {
+	for part := range slices.Chunk(panels, 2) {
 		var cells []figure.Cell
 		for _, p := range part {
 			cells = append(cells, figure.Cell{Panel: p})
