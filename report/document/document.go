@@ -23,6 +23,8 @@ type Item struct {
 	Caption string
 	Figure  *figure.Figure // nil for a table
 	Panels  []figure.Row   // its panels, line by line
+	Groups  []string       // names of the legend below them; none where empty
+	Undrawn error          // why a figure could not be drawn; its numbers are written all the same
 	Tables  []Named        // the table itself, or a figure's numbers
 	Missing []page.Result
 }
@@ -85,9 +87,12 @@ func (d *Document) Add(item Item) (files []string, err error) {
 		return nil, nil
 	}
 	to := d.Section(item.Section)
-	if item.Figure != nil {
+	switch {
+	case item.Figure != nil:
 		err = d.addFigure(item, to, &files)
-	} else {
+	case item.Undrawn != nil:
+		err = d.addUndrawn(item, to, &files)
+	default:
 		for _, t := range item.Tables {
 			t.Note = strings.TrimSpace(item.Caption + " " + t.Note)
 			if err = d.addTable(item.Title, t, to, &files); err != nil {
@@ -120,19 +125,38 @@ func (d *Document) addFigure(item Item, to *page.Section, files *[]string) error
 	if err := item.Figure.Encode(&svg, "svg"); err != nil {
 		return err
 	}
-	for _, t := range item.Tables {
-		name := t.Name + ".csv"
-		if err := atomicfile.Write(d.File(name), t.CSV); err != nil {
-			return err
-		}
-		add(name)
+	numbers, err := d.addNumbers(item, files)
+	if err != nil {
+		return err
 	}
+	links = append(links, numbers...)
 	to.Items = append(to.Items, page.Figure{Title: item.Title, Caption: item.Caption,
 		SVG: []byte(svg.String()), Links: links})
 	if !d.Panels {
 		return nil
 	}
 	return d.addPanels(item, files)
+}
+
+// addUndrawn says why a figure is not there, with links to its numbers.
+func (d *Document) addUndrawn(item Item, to *page.Section, files *[]string) error {
+	links, err := d.addNumbers(item, files)
+	to.Items = append(to.Items, page.List{Title: item.Title,
+		Entries: []string{fmt.Sprintf("Not drawn: %v", item.Undrawn)}, Links: links})
+	return err
+}
+
+// addNumbers writes the numbers of a figure.
+func (d *Document) addNumbers(item Item, files *[]string) (links []page.Link, err error) {
+	for _, t := range item.Tables {
+		name := t.Name + ".csv"
+		if err := atomicfile.Write(d.File(name), t.CSV); err != nil {
+			return nil, err
+		}
+		*files = append(*files, name)
+		links = append(links, page.Link{Label: strings.TrimPrefix(name, item.ID), Href: name})
+	}
+	return links, nil
 }
 
 func (d *Document) addTable(title string, t Named, to *page.Section, files *[]string) error {
@@ -160,7 +184,7 @@ func (d *Document) addPanels(item Item, files *[]string) error {
 	k := 0
 	for _, row := range item.Panels {
 		for _, cell := range row.Cells {
-			page := figure.Page{Width: figure.ColumnWidth,
+			page := figure.Page{Width: figure.ColumnWidth, GroupNames: item.Groups,
 				Rows: []figure.Row{{Height: row.Height, Cells: []figure.Cell{{Panel: cell.Panel}}}}}
 			alone, err := figure.Compose(page)
 			if err != nil { // its labels need more room

@@ -50,9 +50,17 @@ func rangeOf(label string, values []float64, pad float64, log bool) axis {
 // it: smaller differences, such as those of seeds, would fill the panel and look like effects.
 const leastSpan = 0.1
 
-// widened returns a with at least that range, about its middle.
+// widened returns a with at least that range.
 func (a axis) widened() axis {
-	if least := leastSpan * max(math.Abs(a.lo), math.Abs(a.hi)); !a.log && a.hi-a.lo < least {
+	if a.log {
+		return a
+	}
+	return a.atLeast(leastSpan * max(math.Abs(a.lo), math.Abs(a.hi)))
+}
+
+// atLeast returns a with at least the given range, about its middle.
+func (a axis) atLeast(least float64) axis {
+	if a.hi-a.lo < least {
 		middle := (a.lo + a.hi) / 2
 		a.lo, a.hi = middle-least/2, middle+least/2
 	}

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
@@ -22,6 +23,8 @@ type Boxes struct {
 	References            []Reference
 	HollowNote            string   // meaning of hollow dots: "hollow: not fitted"; needed if any
 	Beside                []string // names of the measures beside boxes, at most two
+	Dots                  string   // what a dot is, in the plural; "members" where empty
+	Least                 float64  // the least range of the y axis, which then has 0; 0: from the values
 }
 
 // Group holds the values of one box.
@@ -32,7 +35,12 @@ type Group struct {
 	Hollow  []bool    // of Values, those that are drawn hollow; nil for none
 	Beside  []float64 // means of other measures, in the order of Boxes.Beside; NaN draws none
 	Chance  *Chance   // what chance gives; nil for none
+
+	Interval *Interval // drawn beside the box; nil for none
 }
+
+// Interval is a mean and its 95 % confidence interval.
+type Interval struct{ Mean, Low, High float64 }
 
 // Chance is the null distribution of a test of a group: a grey band behind its box, with a star
 // above where P is below 0.05.
@@ -88,6 +96,12 @@ func (b Boxes) check() error {
 				return fmt.Errorf("group %q: chance from %v to %v with p = %v", g.Label, ch.Low, ch.High, ch.P)
 			}
 		}
+		if i := g.Interval; i != nil {
+			if !(-largest <= i.Low && i.Low <= i.Mean && i.Mean <= i.High && i.High <= largest) {
+				return fmt.Errorf("group %q: a mean of %g with an interval from %g to %g", g.Label, i.Mean,
+					i.Low, i.High)
+			}
+		}
 		if len(g.Beside) > len(b.Beside) || len(b.Beside) > len(besideShapes) {
 			return fmt.Errorf(
 				"group %q: %d signs beside the box, of %d that are named and %d that there are",
@@ -105,11 +119,17 @@ func (b Boxes) axis() axis {
 		if g.Chance != nil {
 			values = append(values, g.Chance.Low, g.Chance.High)
 		}
+		if g.Interval != nil {
+			values = append(values, g.Interval.Low, g.Interval.High)
+		}
 	}
 	for _, r := range b.References {
 		values = append(values, r.Y)
 	}
-	return rangeOf(b.YLabel, values, 0.04, false).widened()
+	if b.Least > 0 {
+		values = append(values, 0)
+	}
+	return rangeOf(b.YLabel, values, 0.04, false).widened().atLeast(b.Least)
 }
 
 // groups returns the groups without missing values.
@@ -152,7 +172,7 @@ func (b Boxes) note(draw.Canvas) string {
 	} else {
 		parts = append(parts, "Line: median")
 	}
-	parts = append(parts, "dots: members")
+	parts = append(parts, "dots: "+cmp.Or(b.Dots, "members"))
 	hasHollow := func(g Group) bool { return slices.Contains(g.Hollow, true) }
 	if slices.ContainsFunc(b.Groups, hasHollow) {
 		parts = append(parts, b.HollowNote)
@@ -165,6 +185,9 @@ func (b Boxes) note(draw.Canvas) string {
 	}
 	if slices.ContainsFunc(b.Groups, func(g Group) bool { return g.Chance != nil && g.Chance.P < 0.05 }) {
 		parts = append(parts, "*: p < .05")
+	}
+	if slices.ContainsFunc(b.Groups, func(g Group) bool { return g.Interval != nil }) {
+		parts = append(parts, "black: mean and its 95 % interval")
 	}
 	if lo < fewest && hi >= fewest {
 		parts = append(parts, fmt.Sprintf("n < %d: median alone", fewest))
@@ -253,6 +276,19 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 	drawDots(c, trX, trY, dots{x: float64(b.i), values: values,
 		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge, hollow: g.Hollow})
 	c.StrokeLine2(draw.LineStyle{Color: edge, Width: 1.5}, x-half, trY(q[1]), x+half, trY(q[1]))
+	if g.Interval != nil {
+		g.Interval.draw(c, trY, x+min(half+5, 0.48*pitch))
+	}
+}
+
+// draw draws the interval as a bar with a dot at the mean.
+func (i Interval) draw(c draw.Canvas, trY func(float64) vg.Length, x vg.Length) {
+	line := draw.LineStyle{Color: black, Width: 0.8}
+	low, high := trY(i.Low), trY(i.High)
+	c.StrokeLine2(line, x, low, x, high)
+	c.StrokeLine2(line, x-1.5, low, x+1.5, low)
+	c.StrokeLine2(line, x-1.5, high, x+1.5, high)
+	circle(c, black, 1.6, vg.Point{X: x, Y: trY(i.Mean)})
 }
 
 // finely halves dashes for the outlines of small shapes.

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,5 +26,38 @@ func TestManyGroupsOfDifferentSizes(t *testing.T) {
 	}
 	if note := b.note(draw.Canvas{}); !strings.Contains(note, "n = 10 to 12") {
 		t.Error(note)
+	}
+}
+
+// The interval stands beside the box, on the axis and in the note; the note names what dots are.
+func TestInterval(t *testing.T) {
+	b := Boxes{Dots: "subjects", Groups: []Group{{Label: "a", Values: []float64{1, 1.1},
+		Interval: &Interval{Mean: 1.05, Low: 0.4, High: 1.7}}}}
+	want := "Line: median; dots: subjects; black: mean and its 95 % interval; n = 2."
+	if got := b.note(draw.Canvas{}); got != want {
+		t.Errorf("note %q, want %q", got, want)
+	}
+	if y := b.axis(); y.lo > 0.4 || y.hi < 1.7 {
+		t.Errorf("an interval from 0.4 to 1.7 on an axis from %g to %g", y.lo, y.hi)
+	}
+	with := encode(t, mustCompose(t, alone(b, 3, 2)), "svg")
+	b.Groups[0].Interval = &Interval{Mean: 1.05, Low: 1, High: 1.1}
+	if bytes.Equal(with, encode(t, mustCompose(t, alone(b, 3, 2)), "svg")) {
+		t.Error("the interval is not drawn")
+	}
+	b.Groups[0].Interval.Low = 1.2
+	if _, err := Compose(alone(b, 3, 2)); err == nil || !strings.Contains(err.Error(), "interval from 1.2") {
+		t.Errorf("an interval above its mean: %v", err)
+	}
+}
+
+// An axis with a least range has 0 on it, and noise does not fill it.
+func TestLeastRange(t *testing.T) {
+	for _, values := range [][]float64{{-0.0028, -0.0020}, {0.3, 0.31}, {0, 0}, {-0.5, 0.4}} {
+		b := Boxes{Least: 0.1, Groups: []Group{{Label: "a", Values: values}}}
+		if y := b.axis(); !(y.lo <= 0 && y.hi >= 0) || y.hi-y.lo < 0.0999 || !y.holds(values[0]) ||
+			!y.holds(values[1]) {
+			t.Errorf("%v on an axis from %g to %g", values, y.lo, y.hi)
+		}
 	}
 }

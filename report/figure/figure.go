@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -81,9 +82,9 @@ func (f *Figure) Encode(w io.Writer, format string) error {
 		f.draw(draw.New(c))
 		return writePatched(w, c, stampDPI)
 	case "svg":
-		c := vgsvg.New(f.width, f.height)
+		c := &svgCanvas{Canvas: vgsvg.New(f.width, f.height)}
 		f.draw(draw.New(c))
-		return writePatched(w, c, portableSVG)
+		return writePatched(w, c, c.portable)
 	}
 	return fmt.Errorf("figure format %q: want pdf, png or svg", format)
 }
@@ -98,11 +99,34 @@ func writePatched(w io.Writer, src io.WriterTo, patch func([]byte) []byte) error
 	return err
 }
 
-// portableSVG changes what vgsvg writes and has no setting for. It names fonts of the same widths
-// for readers without Liberation Sans (a browser would fall back to a serif), rounds line joins as
-// the other formats do, corrects the type of images, and has them fill their rectangles: a browser
-// would keep the aspect ratio of their pixels.
-func portableSVG(svg []byte) []byte {
+// svgCanvas is a canvas that keeps the widths of its texts.
+type svgCanvas struct {
+	*vgsvg.Canvas
+	widths []vg.Length
+}
+
+// FillString implements vg.Canvas.
+func (c *svgCanvas) FillString(f font.Face, pt vg.Point, s string) {
+	c.widths = append(c.widths, f.Width(s))
+	c.Canvas.FillString(f, pt, s)
+}
+
+// portable changes what vgsvg writes and has no setting for. It names fonts of the same widths for
+// readers without Liberation Sans (a browser would fall back to a serif) and gives each text its
+// width, for readers that have none of them: texts in a wider font would be cut and overlap. It
+// rounds line joins as the other formats do, corrects the type of images, and has them fill their
+// rectangles: a browser would keep the aspect ratio of their pixels.
+func (c *svgCanvas) portable(svg []byte) []byte {
+	const text = "<text "
+	parts := bytes.Split(svg, []byte(text)) // the text itself is escaped
+	for i, width := range c.widths {
+		start := text
+		if width > 0 {
+			start = fmt.Sprintf(`<text textLength="%.4g" lengthAdjust="spacingAndGlyphs" `, width.Points())
+		}
+		parts[i+1] = append([]byte(start), parts[i+1]...)
+	}
+	svg = bytes.Join(parts, nil)
 	svg = bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
 	svg = bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `))

@@ -3,6 +3,8 @@ package figure
 import (
 	"fmt"
 	"image/color"
+
+	"gonum.org/v1/plot/vg"
 )
 
 // grouping assigns tokens to groups, which have names and colours.
@@ -41,22 +43,23 @@ func (g grouping) count() (n int) {
 
 func (g grouping) colors() []color.NRGBA { return groupColors(g.count(), g.names, g.given) }
 
-// legend returns the names of the groups that have tokens, in their order.
-func (g grouping) legend() legend {
+// legend returns the names of the groups that have tokens, in their order, and whether it shortened
+// any to a third of the width of the panel.
+func (g grouping) legend(panel vg.Length) (l legend, shortened bool) {
 	if len(g.names) == 0 {
-		return nil
+		return nil, false
 	}
+	names, shortened := newWriter(sans(smallSize), ink).shorten(g.names, panel/3-swatch-swatchGap)
 	used := make([]bool, g.count())
 	for _, k := range g.of {
 		used[k] = true
 	}
-	var l legend
 	for k, col := range g.colors() {
 		if used[k] {
-			l = append(l, legendEntry{text: g.names[k], color: col})
+			l = append(l, legendEntry{text: names[k], color: col})
 		}
 	}
-	return l
+	return l, shortened
 }
 
 // stretch is a run of neighbours of one group: tokens first to last-1.

@@ -19,6 +19,7 @@ type labeller struct {
 	points   []labelledPoint
 	strokes  []segment // labels keep clear of them
 	crossing bool      // labels may lie across strokes where they have no other room
+	keyless  bool      // points of a crowd go without a label, rather than with a number
 }
 
 // labelledPoint is a point and its label, which may be empty.
@@ -49,6 +50,11 @@ func (l labeller) place() (placed []placedLabel, key string) {
 	var entries []string
 	missing := 0
 	numberCrowd := func(i int) { // the points about point i that are not done
+		if l.keyless {
+			missing++
+			done[i] = true
+			return
+		}
 		var crowd []int
 		for k, p := range l.points {
 			if !done[k] && between(l.points[i].at, p.at) <= crowdRadius {

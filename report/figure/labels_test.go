@@ -160,7 +160,7 @@ func TestCrowdNote(t *testing.T) {
 		{pile(3), c, "(1) learn-0, learn-1, learn-2. Error bars: ±1 SD."},
 		{pile(200), c, "(1) 200 points. Error bars: ±1 SD."},
 		{crowd, c, "n = 1 model. (1) 200 points."},
-		{crowd, narrow, "n = 1 model. (1) 200 points."},
+		{crowd, narrow, "n = 1 model. (1) 200 points. Long names are shortened."},
 	} {
 		if got := test.p.note(test.c); got != test.want {
 			t.Errorf("%T: note %q, want %q", test.p, got, test.want)

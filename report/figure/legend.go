@@ -3,6 +3,7 @@ package figure
 import (
 	"fmt"
 	"image/color"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -14,6 +15,7 @@ type legendEntry struct {
 	color  color.NRGBA
 	line   bool // a stroke rather than a square
 	dashes []vg.Length
+	more   int // instead of a name, the number of those left out
 }
 
 // legend lists colours with their names, in rows or in one column.
@@ -27,26 +29,32 @@ const (
 	strokeSwatch = 12
 )
 
+// mark returns the width of the colour with the gap to the text.
 func (e legendEntry) mark() vg.Length {
-	if e.line {
-		return strokeSwatch
+	switch {
+	case e.more > 0:
+		return 0
+	case e.line:
+		return strokeSwatch + swatchGap
 	}
-	return swatch
+	return swatch + swatchGap
 }
 
 func (e legendEntry) width() vg.Length {
-	return e.mark() + swatchGap + newWriter(sans(smallSize), ink).width(e.text)
+	return e.mark() + newWriter(sans(smallSize), ink).width(e.text)
 }
 
 func (e legendEntry) draw(c draw.Canvas, x, y vg.Length) {
-	if e.line {
+	switch {
+	case e.more > 0:
+	case e.line:
 		c.StrokeLine2(draw.LineStyle{Color: e.color, Width: lineWidth, Dashes: e.dashes}, x, y,
 			x+strokeSwatch, y)
-	} else {
+	default:
 		fill(c, e.color, rectangle{x, y - swatch/2, x + swatch, y + swatch/2})
 		outline(c, mix(e.color, black, 0.25), rectangle{x, y - swatch/2, x + swatch, y + swatch/2})
 	}
-	newWriter(sans(smallSize), ink).left(c, x+e.mark()+swatchGap, y, e.text)
+	newWriter(sans(smallSize), ink).left(c, x+e.mark(), y, e.text)
 }
 
 // rows breaks the legend into rows no wider than width.
@@ -117,9 +125,21 @@ func (l legend) drawColumn(c draw.Canvas, x, top vg.Length) {
 	}
 }
 
+// fewer returns the legend with one name fewer and, at its end, the number of those left out; nil
+// where no name would be left.
+func (l legend) fewer() legend {
+	more := l[len(l)-1].more
+	names := l[:len(l)-min(more, 1)]
+	if len(names) < 2 {
+		return nil
+	}
+	return append(slices.Clone(names[:len(names)-1]),
+		legendEntry{text: fmt.Sprintf("and %d more", more+1), more: more + 1})
+}
+
 // beside splits c into the space for a drawing whose width is at most aspect times its height, and
 // the legend to its right or, where that makes the drawing larger, in rows below it. It returns the
-// space and a function that draws the legend.
+// space and a function that draws the legend. Names for which there is no room are counted.
 func (l legend) beside(c draw.Canvas, aspect vg.Length) (draw.Canvas, func(draw.Canvas), error) {
 	if len(l) == 0 {
 		return c, func(draw.Canvas) {}, nil
@@ -134,9 +154,11 @@ func (l legend) beside(c draw.Canvas, aspect vg.Length) (draw.Canvas, func(draw.
 	rows := l.height(size.X)
 	below := min(size.X/aspect, size.Y-rows-gap)
 	if max(right, below) < 0.4*size.Y {
+		if fewer := l.fewer(); fewer != nil {
+			return fewer.beside(c, aspect)
+		}
 		return c, nil, fmt.Errorf(
-			"the legend of %d names leaves too little room: enlarge the panel or name fewer groups",
-			len(l))
+			"the legend leaves too little room: enlarge the panel or shorten %q", l[0].text)
 	}
 	if right >= below {
 		space := draw.Crop(c, 0, -min(width+gap, size.X), 0, 0)

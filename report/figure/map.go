@@ -21,6 +21,7 @@ type Map struct {
 	Labels                []string // of each token, in the dots or beside them; none where empty
 	Edges                 [][2]int // pairs of tokens joined by thin lines, such as GridEdges
 	Note                  string   // below the panel, such as "n = 1 model"; none where empty
+	HideNames             bool     // of groups, where the page has them
 }
 
 // GridEdges returns the pairs of neighbours in a grid of cells counted row by row from 0.
@@ -102,7 +103,14 @@ func (m Map) paint(c draw.Canvas) (key string, err error) {
 	}
 	aspect := m.aspect()
 	inner := max(c.Size().Y-below, 1)
-	space, drawLegend, err := m.grouping().legend().beside(c, (inner*aspect+left)/c.Size().Y)
+	var names legend
+	var short [2]bool
+	if !m.HideNames {
+		names, short[0] = m.grouping().legend(c.Size().X)
+	}
+	m.Labels, short[1] = newWriter(sans(smallSize), ink).shorten(m.Labels,
+		labelShare*min(c.Size().X, 1.4*c.Size().Y))
+	space, drawLegend, err := names.beside(c, (inner*aspect+left)/c.Size().Y)
 	if err != nil {
 		return "", err
 	}
@@ -118,8 +126,11 @@ func (m Map) paint(c draw.Canvas) (key string, err error) {
 	label.centred(c, (area.Min.X+area.Max.X)/2, area.Min.Y-labelSize*leading/2-1, m.XLabel)
 	label.up(c, area.Min.X-labelSize*leading/2-1, (area.Min.Y+area.Max.Y-label.width(m.YLabel))/2,
 		m.YLabel)
-	key = m.drawDots(area)
+	key = m.drawDots(area, c.Size().X)
 	drawLegend(c)
+	if short[0] || short[1] {
+		key = sentences(key, shortenedNote)
+	}
 	return key, nil
 }
 
@@ -163,8 +174,12 @@ func (m Map) places(c draw.Canvas) []vg.Point {
 	return out
 }
 
-// drawDots draws edges, dots and labels, and returns the key to the numbers that stand for crowds.
-func (m Map) drawDots(c draw.Canvas) (key string) {
+// mostKeyLines is the largest number of lines of a key: a longer one would take the place of the map.
+const mostKeyLines = 5
+
+// drawDots draws edges, dots and labels, and returns the key to the numbers that stand for crowds,
+// which is written to a width.
+func (m Map) drawDots(c draw.Canvas, width vg.Length) (key string) {
 	at, colors, of := m.places(c), m.grouping().colors(), m.grouping().of
 	var edges []segment
 	for _, e := range m.Edges {
@@ -190,6 +205,10 @@ func (m Map) drawDots(c draw.Canvas) (key string) {
 		l.points = append(l.points, point)
 	}
 	labels, key := l.place()
+	if len(newWriter(sans(smallSize), noteColor).wrap(key, width)) > mostKeyLines {
+		l.keyless = true
+		labels, key = l.place()
+	}
 	clearGround(c, labels)
 	for i, pt := range at {
 		col := colors[of[i]]

@@ -37,6 +37,7 @@ type Matrix struct {
 	GroupColors             []color.Color
 	Note                    string // below the panel, such as "n = 1 model"; none where empty
 	HideMissing             bool   // where the page says what cells without a value are
+	HideNames               bool   // of groups, where the page has them
 
 	widest vg.Length // limits the width of the cells to that of others in the row; 0 does not
 }
@@ -148,12 +149,35 @@ func (m Matrix) color(v, lo, hi float64) color.NRGBA {
 	return sequential((v - lo) / (hi - lo))
 }
 
-func (m Matrix) note(draw.Canvas) string {
+func (m Matrix) note(c draw.Canvas) string {
+	short := ""
+	_, labels := m.fitted(c)
+	if _, names := m.names(c); labels || names {
+		short = shortenedNote
+	}
 	if missing := len(m.Values) - len(finite(m.Values)); missing > 0 && !m.HideMissing {
 		return sentences(m.Note, fmt.Sprintf("Grey: no value (%d of %d cells)", missing,
-			len(m.Values)))
+			len(m.Values)), short)
 	}
-	return sentences(m.Note)
+	return sentences(m.Note, short)
+}
+
+// fitted returns m with labels that leave its cells room in c, and whether it shortened any.
+func (m Matrix) fitted(c draw.Canvas) (Matrix, bool) {
+	small, size := newWriter(sans(smallSize), ink), c.Size()
+	upright := min(size.X, size.Y)/vg.Length(m.Columns) - 3
+	var rows, columns bool
+	m.RowLabels, rows = small.shorten(m.RowLabels, labelShare*size.X)
+	m.ColumnLabels, columns = small.shorten(m.ColumnLabels, max(labelShare*size.Y, upright))
+	return m, rows || columns
+}
+
+// names returns the legend of the groups, and whether it shortened any of their names.
+func (m Matrix) names(c draw.Canvas) (legend, bool) {
+	if m.HideNames || len(m.Groups) == 0 {
+		return nil, false
+	}
+	return m.grouping().legend(c.Size().X)
 }
 
 // frame holds the widths of the margins between a matrix's cells and the edges of its panel.
@@ -254,10 +278,8 @@ type matrixLayout struct {
 }
 
 func (m Matrix) layout(c draw.Canvas) (l matrixLayout, err error) {
-	names := legend(nil)
-	if len(m.GroupNames) > 0 {
-		names = m.grouping().legend()
-	}
+	m, _ = m.fitted(c)
+	names, _ := m.names(c)
 	l.frame = m.frame(min(c.Size().X, c.Size().Y))
 	aspect := c.Size().X / c.Size().Y
 	if ratio, square := m.square(); square {
@@ -284,6 +306,7 @@ func (m Matrix) layout(c draw.Canvas) (l matrixLayout, err error) {
 func (m Matrix) grouping() grouping { return grouping{m.Groups, m.GroupNames, m.GroupColors} }
 
 func (m Matrix) draw(c draw.Canvas) error {
+	m, _ = m.fitted(c)
 	l, err := m.layout(c)
 	if err != nil {
 		return err

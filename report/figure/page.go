@@ -12,10 +12,11 @@ import (
 
 // Page is a figure of one or more panels.
 type Page struct {
-	Width float64 // inches: ColumnWidth or PageWidth, or anything from 1 to 20
-	Title string  // above the panels; none where empty
-	Note  string  // below them, broken into lines; none where empty
-	Rows  []Row   // from top to bottom
+	Width      float64  // inches: ColumnWidth or PageWidth, or anything from 1 to 20
+	Title      string   // above the panels; none where empty
+	GroupNames []string // a legend below them, for panels with HideNames; none where empty
+	Note       string   // below them, broken into lines; none where empty
+	Rows       []Row    // from top to bottom
 }
 
 // Row holds panels side by side.
@@ -66,7 +67,7 @@ func (p Page) check() error {
 	if len(p.Rows) == 0 {
 		return errors.New("the page has no rows: give it at least one")
 	}
-	if err := checkTexts(p.Title, p.Note); err != nil {
+	if err := checkTexts(append([]string{p.Title, p.Note}, p.GroupNames...)...); err != nil {
 		return err
 	}
 	k := 0
@@ -120,14 +121,45 @@ func (p Page) height(width vg.Length) vg.Length {
 	if p.Title != "" {
 		h += titleSize*leading + margin
 	}
-	if p.Note != "" {
-		lines := newWriter(sans(smallSize), noteColor).wrap(p.Note, width-2*margin)
-		h += vg.Length(len(lines))*smallSize*leading + 2*margin
+	if height := p.legend(width - 2*margin).height(width - 2*margin); height > 0 {
+		h += height + 2*margin
 	}
+	h += noteHeight(p.Note, width-2*margin)
 	for _, r := range p.Rows {
 		h += vg.Length(r.Height) * vg.Inch
 	}
 	return h
+}
+
+// noteHeight returns the height of a page's note.
+func noteHeight(note string, width vg.Length) vg.Length {
+	if note == "" {
+		return 0
+	}
+	lines := newWriter(sans(smallSize), noteColor).wrap(note, width)
+	return vg.Length(len(lines))*smallSize*leading + 2*margin
+}
+
+// legend returns the legend of the page, of as many names as six rows hold.
+func (p Page) legend(width vg.Length) legend {
+	const mostRows = 6
+	if len(p.GroupNames) == 0 {
+		return nil
+	}
+	names, _ := grouping{of: allOf(len(p.GroupNames)), names: p.GroupNames}.legend(width)
+	for len(names.rows(width)) > mostRows {
+		names = names.fewer()
+	}
+	return names
+}
+
+// allOf returns 0 to n-1.
+func allOf(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
 }
 
 // paint draws the page. Where c draws on a measure, it reports text that does not fit.
@@ -140,6 +172,9 @@ func (p Page) paint(c draw.Canvas) error {
 		inner = draw.Crop(inner, 0, 0, 0, -titleSize*leading-margin)
 	}
 	drawNote(inner, p.Note)
+	names, width := p.legend(inner.Size().X), inner.Size().X
+	names.drawRows(inner, inner.Min.X,
+		inner.Min.Y+noteHeight(p.Note, width)+names.height(width), width)
 	if m != nil {
 		if err := m.check(0, c.Rectangle); err != nil {
 			return fmt.Errorf("title or note of the page: %w", err)

@@ -217,7 +217,6 @@ func TestPanelErrors(t *testing.T) {
 		{"coordinate of token 0 is NaN", Map{XY: [][2]float64{{0, nan}}}},
 		{"edge joins tokens 0 and 1 of 1", Map{XY: make([][2]float64, 1), Edges: [][2]int{{0, 1}}}},
 		{"1 labels for 2 tokens", Map{XY: make([][2]float64, 2), Labels: []string{"a"}}},
-		{"legend of 1000 names", Strip{Groups: upTo(1000), GroupNames: numbered(1000)}.asMap()},
 		{"holds 6", Puzzle{Cells: [16]int{6}}},
 		{"answer is 5", Puzzle{Answer: 5}},
 		{"no tokens", Strip{}},

@@ -29,10 +29,15 @@ func (s Strip) check() error {
 	return s.grouping().check()
 }
 
-func (s Strip) note(draw.Canvas) string { return "" }
+func (s Strip) note(c draw.Canvas) string {
+	if _, shortened := s.grouping().legend(c.Size().X); shortened {
+		return sentences(shortenedNote)
+	}
+	return ""
+}
 
 func (s Strip) draw(c draw.Canvas) error {
-	names := s.grouping().legend()
+	names, _ := s.grouping().legend(c.Size().X)
 	below := smallSize*leading + 2 // the numbers of tokens
 	rows := names.height(c.Size().X)
 	if len(names) > 0 {

@@ -178,7 +178,8 @@ func (s *Study) errors() (document.Item, error) {
 		"masks, the conditional Gaussian (the best linear prediction) and a regression on the mean of the "+
 		"visible tokens. Trained with %.0f %% masked.", 100*s.groups[0].models[0].Run.Config.Masked.Level)
 	item.Tables = []document.Named{{Name: "errors", Table: numbers}}
-	return item, compose(&item)
+	s.compose(&item)
+	return item, nil
 }
 
 // hasNumber reports whether a number is among values.

@@ -2,6 +2,7 @@ package own
 
 import (
 	"encoding/csv"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,7 +11,9 @@ import (
 
 	_ "torchpe/internal/golden" // for the flag -update
 	"torchpe/report/document"
+	"torchpe/report/figure"
 	"torchpe/report/internal/synthetic"
+	"torchpe/report/table"
 	"torchpe/train/runlog"
 )
 
@@ -157,5 +160,120 @@ func TestNothingOwn(t *testing.T) {
 	if _, err := s.Write(filepath.Join(root, "report"), false); err == nil ||
 		!strings.Contains(err.Error(), "nothing to report") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// read returns the text of a file of a report.
+func read(t *testing.T, dir, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Long names are shortened in the figures and whole in the numbers, and a module has one colour and
+// its name in all figures.
+func TestLongNamesAndOnePalette(t *testing.T) {
+	tokens, modules := synthetic.TokenNames, synthetic.ModuleNames
+	t.Cleanup(func() { synthetic.TokenNames, synthetic.ModuleNames = tokens, modules })
+	synthetic.TokenNames = nil
+	for _, name := range tokens {
+		synthetic.TokenNames = append(synthetic.TokenNames, "7Networks_LH_SalVentAttn_"+name+"_with_45_characters_1")
+	}
+	synthetic.ModuleNames = []string{"Visual1", "Default"}
+	dir, w := made(t, nil)
+	if w.Figures != 6 {
+		t.Errorf("%d figures: %q", w.Figures, w.Notes)
+	}
+	if got := rows(t, dir, "maps.csv")[1][1]; got != synthetic.TokenNames[0] {
+		t.Errorf("maps.csv has %q", got)
+	}
+	visual, _ := figure.NetworkColor("Visual1")
+	color := fmt.Sprintf("fill:#%02X%02X%02X", visual.R, visual.G, visual.B)
+	for _, name := range []string{"maps.svg", "similarity.svg", "attention.svg"} {
+		svg := read(t, dir, name)
+		for _, want := range []string{"shortened", ">Visual1<", ">Default<", color} {
+			if !strings.Contains(svg, want) {
+				t.Errorf("%s has no %s", name, want)
+			}
+		}
+		if strings.Contains(svg, synthetic.TokenNames[0]) {
+			t.Errorf("%s has a whole name", name)
+		}
+	}
+	if page := read(t, dir, "index.html"); strings.Count(page, "Long names are shortened in the figure") != 3 {
+		t.Error("the captions do not say that names are shortened")
+	}
+}
+
+// Panels without room side by side stand one below the other; a figure that cannot be drawn at all
+// leaves its place to the reason and its numbers.
+func TestNoRoom(t *testing.T) {
+	item := func(title string) document.Item {
+		p := figure.Map{Title: title, XY: make([][2]float64, 2)}
+		return document.Item{ID: "maps", Section: positionsSection, Title: "Maps",
+			Panels: grid([]figure.Panel{p, p}), Tables: []document.Named{{Name: "maps", Table: table.Table{
+				Columns: []table.Column{{Heading: "x", Name: "x"}}, Rows: []table.Row{{table.Number(1)}}}}}}
+	}
+	var s Study
+	wide := item(strings.Repeat("title ", 24))
+	if s.compose(&wide); wide.Figure == nil || len(wide.Panels) != 2 || s.Notes != nil {
+		t.Errorf("%d rows, %v", len(wide.Panels), s.Notes)
+	}
+	over := item(strings.Repeat("title ", 40))
+	if s.compose(&over); over.Undrawn == nil || len(s.Notes) != 1 ||
+		!strings.Contains(s.Notes[0], "Maps: not drawn: ") {
+		t.Fatalf("%v, %q", over.Undrawn, s.Notes)
+	}
+	dir := t.TempDir()
+	d, err := document.Open(dir, "Test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = d.Add(over); err == nil {
+		err = d.Close()
+	}
+	if page := read(t, dir, "index.html"); err != nil || d.Figures != 0 ||
+		!strings.Contains(page, "Not drawn: ") || !strings.Contains(page, `href="maps.csv"`) {
+		t.Errorf("%d figures, %v; the page does not say why, or has no link to the numbers", d.Figures, err)
+	}
+	if rows(t, dir, "maps.csv")[1][0] != "1" {
+		t.Error("the numbers are wrong")
+	}
+}
+
+// The page names files without their folders.
+func TestNoPaths(t *testing.T) {
+	root := t.TempDir()
+	if err := synthetic.Write(root, synthetic.Run{Task: "masked", PE: "nope", Seeds: []int{1}}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := s.groups[0].models[0].Run.Result.Data
+	d.ModulesFrom = "by name: /home/a b/mod.csv has the names of sch/sub-01_x.tsv"
+	d.Notes = []string{"and/or 3/4", "C:/x/y.csv: 2", "\"/tmp/it.npy\" and ./a/b.tsv"}
+	got := strings.Join(s.data(), "\n")
+	for _, want := range []string{"mod.csv has the names of sub-01_x.tsv.", "and/or 3/4", "\ny.csv: 2",
+		"\"it.npy\" and b.tsv"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+}
+
+// Dots of the errors by subject are subjects, with the baselines beside them.
+func TestSubjectsFigure(t *testing.T) {
+	dir, _ := made(t, nil)
+	svg := read(t, dir, "subjects.svg")
+	for _, want := range []string{"dots: subjects", "mean and its 95 % interval", ">conditional Gaussian<",
+		">mean of the visible<"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("subjects.svg has no %q", want)
+		}
 	}
 }

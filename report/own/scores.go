@@ -11,12 +11,15 @@ import (
 	"torchpe/report/table"
 )
 
+// leastScores is the least range of the axes of modularity and clustering, which lie between -1 and 1.
+const leastScores = 0.1
+
 // scores draws modularity and clustering by encoding, with what chance reaches; no figure where no
 // modules are known.
 func (s *Study) scores() (document.Item, error) {
 	item := document.Item{ID: "scores", Section: positionsSection, Title: "Modules in the learned positions"}
-	q := figure.Boxes{Title: "Modularity", YLabel: "Modularity Q"}
-	c := figure.Boxes{Title: "Clustering", YLabel: "Clustering C"}
+	q := figure.Boxes{Title: "Modularity", YLabel: "Modularity Q", Least: leastScores}
+	c := figure.Boxes{Title: "Clustering", YLabel: "Clustering C", Least: leastScores}
 	t := table.Table{Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
 		{Heading: "Q", Name: "modularity", Decimals: 3}, {Heading: "by chance", Name: "chance", Decimals: 3},
 		{Heading: "from", Name: "chance_low", Decimals: 3}, {Heading: "to", Name: "chance_high", Decimals: 3},
@@ -60,5 +63,6 @@ func (s *Study) scores() (document.Item, error) {
 		"Chance: modules dealt to the tokens at random (%d permutations, first block, first seed): %s.%s",
 		runs.Surrogates, strings.Join(tests, "; "), smooth)
 	item.Panels = []figure.Row{{Height: plotHeight, Cells: []figure.Cell{{Panel: q}, {Panel: c}}}}
-	return item, compose(&item)
+	s.compose(&item)
+	return item, nil
 }

@@ -53,7 +53,8 @@ func (g group) subjectErrors(level string) (subjects []string, mse []float64, er
 func (s *Study) subjects() (document.Item, error) {
 	_, level := s.levels()
 	item := document.Item{ID: "subjects", Section: errorsSection, Title: "Error by test subject"}
-	panel := figure.Boxes{Title: "Test error of each held-out subject, " + percent(level) + " masked", YLabel: "MSE"}
+	panel := figure.Boxes{Title: "Test error of each held-out subject, " + percent(level) + " masked", YLabel: "MSE",
+		Dots: "subjects", References: s.references(level)}
 	t := table.Table{Title: item.Title, Columns: []table.Column{{Heading: "subject", Name: "subject"}}}
 	var intervals []string
 	for _, g := range s.groups {
@@ -64,7 +65,6 @@ func (s *Study) subjects() (document.Item, error) {
 		if subjects == nil || t.Rows != nil && len(subjects) != len(t.Rows) {
 			continue
 		}
-		panel.Groups = append(panel.Groups, figure.Group{Label: g.label, Values: mse})
 		t.Columns = append(t.Columns, table.Column{Heading: g.label, Decimals: 4,
 			Name: fmt.Sprintf("mse_%d", len(t.Columns))})
 		if t.Rows == nil {
@@ -75,17 +75,23 @@ func (s *Study) subjects() (document.Item, error) {
 		for i, v := range mse {
 			t.Rows[i] = append(t.Rows[i], table.Number(v))
 		}
+		drawn := figure.Group{Label: g.label, Values: mse}
 		if interval, err := stats.MeanInterval(mse, confidence); err == nil && !math.IsNaN(interval.Low) {
-			intervals = append(intervals, fmt.Sprintf("%s %.3f [%.3f, %.3f]", g.label, stats.Mean(mse),
+			drawn.Interval = &figure.Interval{Mean: stats.Mean(mse), Low: interval.Low, High: interval.High}
+			intervals = append(intervals, fmt.Sprintf("%s %.3f [%.3f, %.3f]", g.label, drawn.Interval.Mean,
 				interval.Low, interval.High))
 		}
+		panel.Groups = append(panel.Groups, drawn)
 	}
 	if t.Rows == nil {
 		return item, nil
 	}
 	item.Panels = []figure.Row{{Height: plotHeight, Cells: []figure.Cell{{Panel: panel}}}}
 	item.Caption = fmt.Sprintf("Each dot is one of %d subjects that training did not see, the mean over seeds. Mean "+
-		"over subjects and its 95 %% interval (Student's t): %s.", len(t.Rows), strings.Join(intervals, "; "))
+		"over subjects and its 95 %% interval (Student's t): %s. "+
+		"Dashed: errors without a model under the same masks.",
+		len(t.Rows), strings.Join(intervals, "; "))
 	item.Tables = []document.Named{{Name: "subjects", Table: t}}
-	return item, compose(&item)
+	s.compose(&item)
+	return item, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"torchpe/internal/metrics"
 	"torchpe/report/document"
@@ -36,9 +37,12 @@ func tokensOf(p *runs.Probes, n int) (tokens, error) {
 		return t, err
 	}
 	t.modules = p.Text("module_names")
+	count := 0
 	for _, v := range values {
 		t.labels = append(t.labels, int(v))
+		count = max(count, int(v)+1)
 	}
+	t.modules = t.modules[:min(count, len(t.modules))] // of what has tokens, as panels colour them
 	slices.SortStableFunc(t.order, func(a, b int) int { return cmp.Compare(t.labels[a], t.labels[b]) })
 	return t, nil
 }
@@ -46,7 +50,7 @@ func tokensOf(p *runs.Probes, n int) (tokens, error) {
 // matrix returns a panel of values [n,n] between tokens, in their order.
 func (t tokens) matrix(values []float64) figure.Matrix {
 	n := len(t.names)
-	m := figure.Matrix{Rows: n, Columns: n, GroupNames: t.modules}
+	m := figure.Matrix{Rows: n, Columns: n, GroupNames: t.modules, HideNames: true}
 	for _, i := range t.order {
 		for _, j := range t.order {
 			m.Values = append(m.Values, values[i*n+j])
@@ -87,6 +91,7 @@ func (s *Study) positions() ([]document.Item, error) {
 	coordinates := table.Table{Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
 		{Heading: "token", Name: "token"}, {Heading: "module", Name: "module"},
 		{Heading: "x", Name: "x", Decimals: 4}, {Heading: "y", Name: "y", Decimals: 4}}}
+	caption := ""
 	var mapPanels, matrixPanels []figure.Panel
 	var without []string
 	for k, g := range s.groups {
@@ -111,6 +116,7 @@ func (s *Study) positions() ([]document.Item, error) {
 		if err != nil {
 			return nil, err
 		}
+		maps.Groups, alike.Groups, caption = t.modules, t.modules, t.caption()
 		if k == 0 || mapPanels == nil {
 			if given := givenMap(p, t); given != nil {
 				mapPanels = append(mapPanels, given)
@@ -136,16 +142,28 @@ func (s *Study) positions() ([]document.Item, error) {
 	if mapPanels == nil {
 		return nil, nil
 	}
-	maps.Panels, maps.Tables = grid(mapPanels, mapHeight, 2), []document.Named{{Name: "maps", Table: coordinates}}
+	maps.Panels, maps.Tables = grid(mapPanels), []document.Named{{Name: "maps", Table: coordinates}}
 	maps.Caption = "The first two principal axes of the learned positions (first block, first seed), with the share " +
-		"of variance that each explains; dots are tokens, coloured by module where modules are known."
-	alike.Panels = grid(matrixPanels, mapHeight, 2)
+		"of variance that each explains; dots are tokens, coloured by module where modules are known." + caption
+	alike.Panels = grid(matrixPanels)
 	alike.Caption = "Cosine similarity of the positions of two tokens (first block, first seed), tokens ordered by " +
-		"module where modules are known. The colours span the values off the diagonal, which is 1."
-	if err := compose(&maps); err != nil {
-		return nil, err
+		"module where modules are known. The colours span the values off the diagonal, which is 1." + caption
+	s.compose(&maps)
+	s.compose(&alike)
+	return []document.Item{maps, alike}, nil
+}
+
+// caption says what figures show of the tokens' names and modules.
+func (t tokens) caption() (text string) {
+	const short = 12
+	long := func(name string) bool { return utf8.RuneCountInString(name) > short }
+	if len(t.modules) > 0 {
+		text = " Colours below: the modules."
 	}
-	return []document.Item{maps, alike}, compose(&alike)
+	if slices.ContainsFunc(t.names, long) || slices.ContainsFunc(t.modules, long) {
+		text += " Long names are shortened in the figure; its CSV files have them whole."
+	}
+	return text
 }
 
 // offDiagonal returns colours' limits around 0 that hold all entries but those of the diagonal.
@@ -168,7 +186,7 @@ func givenMap(p *runs.Probes, t tokens) figure.Panel {
 	if points == nil || len(points[0]) != 2 {
 		return nil
 	}
-	panel := figure.Map{Title: "As given", Groups: t.labels}
+	panel := figure.Map{Title: "As given", Groups: t.labels, HideNames: true}
 	for _, at := range points { // rows count downwards, columns to the right
 		panel.XY = append(panel.XY, [2]float64{at[1], -at[0]})
 	}
@@ -193,7 +211,8 @@ func (t tokens) mapOf(x runs.Table, label string, into *table.Table) (figure.Map
 		return figure.Map{}, false
 	}
 	axis := func(k int) string { return fmt.Sprintf("Axis %d (%.0f %%)", k+1, 100*explained[k]) }
-	panel := figure.Map{Title: label, XLabel: axis(0), YLabel: axis(1), Groups: t.labels, Note: "n = 1 model"}
+	panel := figure.Map{Title: label, XLabel: axis(0), YLabel: axis(1), Groups: t.labels,
+		HideNames: true, Note: "n = 1 model"}
 	for i, name := range t.names {
 		panel.XY = append(panel.XY, [2]float64{at[2*i], at[2*i+1]})
 		module := table.Cell{}
@@ -213,6 +232,7 @@ func (t tokens) mapOf(x runs.Table, label string, into *table.Table) (figure.Map
 // attention draws the mean attention between tokens, a row of panels a group.
 func (s *Study) attention() (document.Item, error) {
 	item := document.Item{ID: "attention", Section: attentionSection, Title: "Attention between tokens"}
+	caption := ""
 	for _, g := range s.groups {
 		m := g.models[0]
 		p, err := m.Run.Probes()
@@ -230,6 +250,7 @@ func (s *Study) attention() (document.Item, error) {
 		if err != nil {
 			return item, err
 		}
+		item.Groups, caption = t.modules, t.caption()
 		var panels []figure.Panel
 		for layer, values := range a.Layers {
 			mean := make([]float64, a.Tokens*a.Tokens)
@@ -239,17 +260,17 @@ func (s *Study) attention() (document.Item, error) {
 			panel := t.matrix(mean)
 			panel.Title, panel.BarLabel = fmt.Sprintf("%s, block %d", g.label, layer+1), "Attention"
 			panel.Max, panel.Note = slices.Max(mean), "n = 1 model"
-			panel.GroupNames = nil // the maps have them
 			panels = append(panels, panel)
 			item.Tables = append(item.Tables, document.Named{Table: t.numbers(mean),
 				Name: fmt.Sprintf("attention_%d_block%d", len(item.Panels)+1, layer+1)})
 		}
-		item.Panels = append(item.Panels, grid(panels, mapHeight, 3)...)
+		item.Panels = append(item.Panels, grid(panels)...)
 	}
 	if item.Panels == nil {
 		return item, nil
 	}
 	item.Caption = "How much the token of a row attends to that of a column: the mean over heads and test samples, " +
-		"first seed, tokens ordered by module where modules are known."
-	return item, compose(&item)
+		"first seed, tokens ordered by module where modules are known." + caption
+	s.compose(&item)
+	return item, nil
 }

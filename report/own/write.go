@@ -3,6 +3,7 @@ package own
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +42,7 @@ func (s *Study) Write(dir string, panels bool) (document.Written, error) {
 		return w, err
 	}
 	for _, item := range items {
-		if item.Figure == nil && item.Tables == nil {
+		if item.Figure == nil && item.Tables == nil && item.Undrawn == nil {
 			continue
 		}
 		if _, err := d.Add(item); err != nil {
@@ -77,10 +78,10 @@ func (s *Study) items() ([]document.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	if bySubject.Figure == nil {
+	if bySubject.Panels == nil {
 		s.note("No errors by subject: fewer than two test subjects are known, or runs are of an earlier version")
 	}
-	if scores.Figure == nil {
+	if scores.Panels == nil {
 		s.note("No modularity: no modules are known; train with --modules FILE")
 	}
 	return slices.Concat([]document.Item{course, s.errorTable(), bySubject}, positions,
@@ -103,8 +104,15 @@ func (s *Study) data() []string {
 	if d.Modules > 0 {
 		out = append(out, fmt.Sprintf("%s, %s.", plural.Of(d.Modules, "module"), d.ModulesFrom))
 	}
-	return append(out, d.Notes...)
+	out = append(out, d.Notes...)
+	for i, text := range out {
+		out[i] = paths.ReplaceAllString(text, "$1")
+	}
+	return out
 }
+
+// paths match paths of files; their last part is the file's name.
+var paths = regexp.MustCompile(`(?:[^\s/"]*/)+([^\s/"]+\.\w+)`)
 
 // runTable lists the models with short names of their runs.
 func (s *Study) runTable() document.Item {
@@ -140,25 +148,38 @@ func joined(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// grid puts panels in rows of at most some.
-func grid(panels []figure.Panel, height float64, most int) (rows []figure.Row) {
-	for part := range slices.Chunk(panels, most) {
+// grid puts panels of tokens in rows of two.
+func grid(panels []figure.Panel) (rows []figure.Row) {
+	for part := range slices.Chunk(panels, 2) {
 		var cells []figure.Cell
 		for _, p := range part {
 			cells = append(cells, figure.Cell{Panel: p})
 		}
-		rows = append(rows, figure.Row{Height: height, Cells: cells})
+		rows = append(rows, figure.Row{Height: mapHeight, Cells: cells})
 	}
 	return rows
 }
 
-// compose makes the figure of an item's panels.
-func compose(item *document.Item) (err error) {
+// compose makes the figure of an item's panels, one below the other where they have no room side by
+// side. Where that fails too, the item says why, and so do the study's notes.
+func (s *Study) compose(item *document.Item) {
 	if item.Panels == nil {
-		return nil
+		return
 	}
-	if item.Figure, err = figure.Compose(figure.Page{Width: figure.PageWidth, Rows: item.Panels}); err != nil {
-		return fmt.Errorf("%s: %w", item.ID, err)
+	page := figure.Page{Width: figure.PageWidth, GroupNames: item.Groups, Rows: item.Panels}
+	if item.Figure, item.Undrawn = figure.Compose(page); item.Undrawn == nil {
+		return
 	}
-	return nil
+	page.Rows = nil
+	for _, row := range item.Panels {
+		for _, cell := range row.Cells {
+			page.Rows = append(page.Rows, figure.Row{Height: row.Height, Cells: []figure.Cell{cell}})
+		}
+	}
+	var err error
+	if item.Figure, err = figure.Compose(page); err != nil {
+		s.note("%s: not drawn: %v", item.Title, item.Undrawn)
+		return
+	}
+	item.Panels, item.Undrawn = page.Rows, nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"torchpe/report/internal/chromium"
+	"torchpe/report/table"
 )
 
 // evaluate saves p and evaluates script in it, in a window of the given width.
@@ -96,6 +97,50 @@ func TestInBrowser(t *testing.T) {
 		}
 		if want := width > 960; got.Open != want {
 			t.Errorf("at %d: contents open: %v, want %v", width, got.Open, want)
+		}
+	}
+}
+
+// On a desk a table of claims and one of ten columns of numbers are in sight; on a phone tables scroll
+// beside their first column, and figures keep two thirds of their size or more.
+func TestWideItemsInBrowser(t *testing.T) {
+	claims := table.Table{Title: "Claims", Columns: []table.Column{{Heading: "claim"}, {Heading: "printed"},
+		{Heading: "here"}, {Heading: "verdict"}}}
+	for range 3 {
+		claims.Rows = append(claims.Rows, table.Row{table.Text(strings.Repeat("what the paper says of σ ", 10)),
+			table.Text(strings.Repeat("learn-0.2: .956 ± .039; ", 3)), table.Text("no runs"),
+			table.Text("cannot be told")})
+	}
+	wide := []byte(strings.Replace(square, `width="72pt" height="36pt"`, `width="504pt" height="252pt"`, 1))
+	p := Page{Title: "Wide", Sections: []Section{{ID: "a", Title: "A", Items: []Item{
+		TableItem{Title: "Claims", HTML: fragment(t, claims)},
+		TableItem{Title: "Numbers", HTML: fragment(t, accuracies("Numbers", 8))},
+		Figure{Title: "Figure", SVG: wide}}}}}
+	for width, wantWhole := range map[int]bool{1280: true, 390: false} {
+		var got struct {
+			Beyond []int // how far tables reach beyond what is in sight
+			First  []bool
+			Scale  float64
+			Page   int // how far the page is wider than the window
+		}
+		evaluate(t, p, width, `
+			const scrolls = [...document.querySelectorAll(".scroll")], image = document.images[0];
+			const Beyond = scrolls.map(e => e.scrollWidth - e.clientWidth);
+			scrolls.forEach(e => { e.scrollLeft = 1e4; });
+			const First = scrolls.map(e => e.querySelector("tbody th").getBoundingClientRect().left >=
+				e.getBoundingClientRect().left - 1);
+			return {Beyond, First, Scale: image.getBoundingClientRect().width / image.getAttribute("width"),
+				Page: document.documentElement.scrollWidth - innerWidth};`, &got)
+		for i, beyond := range got.Beyond {
+			if wantWhole && beyond > 0 {
+				t.Errorf("at %d table %d reaches %d pixels beyond its place", width, i+1, beyond)
+			}
+			if !got.First[i] {
+				t.Errorf("at %d table %d scrolls its first column out of sight", width, i+1)
+			}
+		}
+		if got.Scale < 0.66 || got.Page > 0 {
+			t.Errorf("at %d the figure has %.2f of its size; the page is %d too wide", width, got.Scale, got.Page)
 		}
 	}
 }

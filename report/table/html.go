@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"strings"
 )
 
 // HTML writes t as a <table> element, which is well-formed XML too: the title is its caption, the
@@ -36,6 +37,9 @@ func (t Table) html(b *bytes.Buffer) error {
 			if j == 0 && t.Rows[i][j].kind == text { // the row's name
 				fmt.Fprintf(b, `<th scope="row"%s>%s</th>`, class(j), cell)
 				continue
+			}
+			if t.Rows[i][j].kind == meanSD { // a line may break before the sign alone
+				cell = strings.Replace(cell, "± ", "±\u00a0", 1)
 			}
 			fmt.Fprintf(b, `<td%s>%s</td>`, class(j), cell)
 		}

@@ -142,6 +142,9 @@ func (m maker) nodes() (n, modules int) {
 // TokenNames are the names of the tokens of task masked.
 var TokenNames = []string{"Fp1", "Fp2", "C3", "C4", "O1", "O2", "T3", "T4"}
 
+// ModuleNames are the names of their two modules.
+var ModuleNames = []string{"left", "right"}
+
 // probe is a tensor of probes.safetensors.
 type probe struct {
 	name   string
@@ -212,7 +215,8 @@ func (m maker) tensors(all []probe) (out []safetensors.Tensor, about map[string]
 		return out, about, nil
 	}
 	if m.Task == "masked" {
-		about["token_names"], about["module_names"] = strings.Join(TokenNames, "\n"), "left\nright"
+		about["token_names"], about["module_names"] = strings.Join(TokenNames, "\n"),
+			strings.Join(ModuleNames, "\n")
 		about["test_subjects"] = strings.Join(m.Subjects, "\n")
 		about["token_points"] = m.Places
 	}

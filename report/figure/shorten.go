@@ -1,0 +1,118 @@
+package figure
+
+import (
+	"fmt"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// labelShare is the share of a panel's width, or of its height where they are turned, that names may
+// take.
+const labelShare = 0.25
+
+// shortenedNote is the note of a panel with shortened names.
+const shortenedNote = "Long names are shortened"
+
+// shorten returns names no wider than width, and whether it changed any. Where one is wider, all
+// lose the words that they begin with in common, and those that are still wider their middle, or
+// another part of which the loss leaves more of them distinct. Names that are still alike are
+// numbered.
+func (w writer) shorten(names []string, width vg.Length) (out []string, changed bool) {
+	for _, s := range names {
+		changed = changed || w.width(s) > width
+	}
+	if !changed {
+		return names, false
+	}
+	start := commonStart(names)
+	bare := make([]string, len(names))
+	for i, s := range names {
+		bare[i] = strings.TrimPrefix(s, start) // "" has no start
+	}
+	distinct := countDistinct(names)
+	best := -1
+	for _, front := range []float64{0.5, 0.25, 0.75, 0, 1} {
+		tried := make([]string, len(bare))
+		for i, s := range bare {
+			tried[i] = w.cut(s, width, front)
+		}
+		if n := countDistinct(tried); n > best {
+			out, best = tried, n
+		}
+		if best == distinct {
+			return out, true
+		}
+	}
+	return w.number(names, out, width), true
+}
+
+// number ends the short forms that several names share in "…" and a number, the same for the same
+// name.
+func (w writer) number(names, short []string, width vg.Length) []string {
+	first := map[string]string{} // name of a short form
+	alike := map[string]bool{}
+	for i, s := range short {
+		if name, ok := first[s]; ok && name != names[i] {
+			alike[s] = true
+		} else {
+			first[s] = names[i]
+		}
+	}
+	out, numbers := make([]string, len(short)), map[string]int{}
+	for i, s := range short {
+		if out[i] = s; alike[s] {
+			if numbers[names[i]] == 0 {
+				numbers[names[i]] = len(numbers) + 1
+			}
+			end := fmt.Sprintf("…%d", numbers[names[i]])
+			out[i] = strings.TrimSuffix(w.cut(s+"…", width-w.width(end), 1), "…") + end
+		}
+	}
+	return out
+}
+
+// cut returns s with "…" for a part, so that it is no wider than width. Of what remains about the
+// share front stands before it.
+func (w writer) cut(s string, width vg.Length, front float64) string {
+	if w.width(s) <= width {
+		return s
+	}
+	runes := []rune(s)
+	for keep := len(runes) - 1; keep > 0; keep-- {
+		before := int(front*float64(keep) + 0.5)
+		short := string(runes[:before]) + "…" + string(runes[len(runes)-keep+before:])
+		if w.width(short) <= width {
+			return short
+		}
+	}
+	return "…"
+}
+
+// commonStart returns the longest start in common of all names that are not empty, up to a sign
+// between words and short of a whole name.
+func commonStart(names []string) string {
+	start, some := "", false
+	for _, s := range names {
+		if s == "" {
+			continue
+		}
+		if !some {
+			start, some = s, true
+		}
+		n := 0
+		for n < len(start) && n < len(s)-1 && start[n] == s[n] {
+			n++
+		}
+		start = start[:n]
+	}
+	return start[:strings.LastIndexAny(start, "_-. /:")+1]
+}
+
+func countDistinct(names []string) int {
+	all := map[string]bool{}
+	for _, s := range names {
+		all[s] = true
+	}
+	return len(all)
+}
