@@ -65,7 +65,10 @@ The same command goes on where it was stopped.`,
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the candidates and what they cost, and stop")
 	fl.BoolVar(&f.json, "json", false, "print the outcome as JSON")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
+	headFlags(fl, "run")
 	f.axes = addAxes(fl)
+	fl.Lookup("pe").DefValue, fl.Lookup("members").DefValue = "", adviseSeeds
+	setUsual(cmd, append(config.UsualFlags(), "preset", "members", "out", "dry-run")...)
 	return cmd
 }
 
