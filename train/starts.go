@@ -114,6 +114,13 @@ func withoutZeros(x []float64, n, most int) (kept []float64, k int) {
 	return kept, k
 }
 
+// Of fewer tokens than leastForSparsity the usual sparsity, 0.9, keeps one correlation or none, and a
+// token's own is one of them; of these half is dropped.
+const (
+	leastForSparsity = 21
+	sparsityOfFew    = 0.5
+)
+
 // gradients returns the coordinates [N,k] of tokens along the gradients of the correlations of their
 // training frames.
 func (c Config) gradients(init pe.Init, baselines *masked.Baselines) (
@@ -124,8 +131,13 @@ func (c Config) gradients(init pe.Init, baselines *masked.Baselines) (
 		return nil, 0, "", err
 	}
 	n := int(math.Sqrt(float64(len(r))))
-	o := metrics.DefaultGradients()
-	o.Sparsity = orElse(c.PEInitSparsity, o.Sparsity)
+	o, why := metrics.DefaultGradients(), ""
+	if c.PEInitSparsity != nil {
+		o.Sparsity = *c.PEInitSparsity
+	} else if n < leastForSparsity {
+		why = fmt.Sprintf(" (%g leaves a token too few of %d correlations)", o.Sparsity, n)
+		o.Sparsity = sparsityOfFew
+	}
 	if o.Dims, err = c.dims(init, n, o.Dims); err != nil {
 		return nil, 0, "", err
 	}
@@ -133,7 +145,7 @@ func (c Config) gradients(init pe.Init, baselines *masked.Baselines) (
 	if err != nil {
 		return nil, 0, "", fmt.Errorf("%w: take a lower --pe-init-sparsity", err)
 	}
-	return x, o.Dims, fmt.Sprintf("%s of correlations over %s, sparsity %g, strengths %.3g to %.3g",
-		plural.Of(o.Dims, "gradient"), plural.Of(baselines.Frames, "training frame"), o.Sparsity,
+	return x, o.Dims, fmt.Sprintf("%s of correlations over %s, sparsity %g%s, strengths %.3g to %.3g",
+		plural.Of(o.Dims, "gradient"), plural.Of(baselines.Frames, "training frame"), o.Sparsity, why,
 		strengths[0], strengths[o.Dims-1]), nil
 }

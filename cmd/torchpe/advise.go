@@ -65,7 +65,10 @@ The same command goes on where it was stopped.`,
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the candidates and what they cost, and stop")
 	fl.BoolVar(&f.json, "json", false, "print the outcome as JSON")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
+	headFlags(fl, "run")
 	f.axes = addAxes(fl)
+	fl.Lookup("pe").DefValue, fl.Lookup("members").DefValue = "", adviseSeeds
+	setUsual(cmd, append(config.UsualFlags(), "preset", "members", "out", "dry-run")...)
 	return cmd
 }
 
@@ -363,17 +366,22 @@ func (o outcome) slowNames() (names []string) {
 // answer says whether the best encoding is better than none.
 func (o outcome) answer(best, seeds string) string {
 	gain, none := o.advice.Gain, "none ("+advise.Without+")"
-	switch {
-	case !gain.Clear():
-		return fmt.Sprintf("%s do not tell the best encoding, %s, from %s: its error is less by %s.", seeds, best, none,
+	if gain.IsGain() {
+		return fmt.Sprintf("%s is the best encoding, and better than %s: its error is less by %s.", best, none,
 			differenceText(&gain))
-	case gain.Mean < 0:
-		more := gain.Negated()
-		return fmt.Sprintf("No encoding is better than %s: the error of the best, %s, is greater by %s.", none, best,
-			differenceText(&more))
 	}
-	return fmt.Sprintf("%s is the best encoding, and better than %s: its error is less by %s.", best, none,
+	first, more := o.Candidates[0], gain.Negated()
+	text := fmt.Sprintf("%s do not tell the best encoding, %s, from %s: its error is less by %s.", seeds, best, none,
 		differenceText(&gain))
+	if gain.Clear() {
+		text = fmt.Sprintf("No candidate was better than %s after %d %s: the error of the best, %s, is greater by %s.",
+			none, first.Length(), first.Unit(), best, differenceText(&more))
+	}
+	if o.advice.Plateau {
+		text += fmt.Sprintf("\nNone was clearly better at any stage up to %d %s, so nothing can be said of the "+
+			"encodings yet: train longer.", first.Length(), first.Unit())
+	}
+	return text
 }
 
 // confirm returns the command that trains the best candidate, and none, with seeds not used here.

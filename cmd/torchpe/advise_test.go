@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"torchpe/internal/stats"
+	"torchpe/train/advise"
 )
 
 // A network that has modules and no order: the advice names the candidates, what they cost, the best
@@ -57,6 +60,32 @@ func TestAdviseCandidates(t *testing.T) {
 	if want := "torchpe: 2d-fixed does not suit these tokens and is left out\n13 candidates, 5 seeds each: nope, " +
 		"relative, random, rope, 1d-fixed, learn-0.01, "; code != 0 || !strings.HasPrefix(errs, want) {
 		t.Errorf("%d: %s; want %s", code, errs, want)
+	}
+}
+
+// The answer claims no more than the trainings show.
+func TestAdviseAnswer(t *testing.T) {
+	o := outcome{Study: &advise.Study{Candidates: []advise.Candidate{{Name: "rope"}}}}
+	gain := func(mean float64) advise.Difference {
+		return advise.Difference{Mean: mean, Pairs: 5, Interval: &stats.Interval{Low: mean - 1, High: mean + 1, Level: 0.95}}
+	}
+	for _, c := range []struct {
+		gain    float64
+		plateau bool
+		begins  string
+		cannot  bool
+	}{
+		{3, false, "rope is the best encoding, and better than none (nope)", false},
+		{0.5, false, "5 seeds do not tell the best encoding, rope, from none (nope)", false},
+		{0.5, true, "5 seeds do not tell the best encoding, rope, from none (nope)", true},
+		{-3, false, "No candidate was better than none (nope) after ", false},
+		{-3, true, "No candidate was better than none (nope) after ", true},
+	} {
+		o.advice.Gain, o.advice.Plateau = gain(c.gain), c.plateau
+		got := o.answer("rope", "5 seeds")
+		if !strings.HasPrefix(got, c.begins) || strings.Contains(got, "train longer") != c.cannot {
+			t.Errorf("gain %g, plateau %v: %s", c.gain, c.plateau, got)
+		}
 	}
 }
 

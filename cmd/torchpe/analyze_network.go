@@ -30,7 +30,7 @@ func newAnalyzeNetworkCommand() *cobra.Command {
 		Long: `Distances between tokens are scaled to 0...1 and taken from 1, which gives weights w
 without self-connections. Against the modules of the tokens (paper A.3):
 
-  Q = 1/l sum_ij [w_ij - k_i k_j / l] d(m_i, m_j),   l = sum_ij w_ij,  k_i = sum_j w_ij
+  Q = 1/l sum_ij [w_ij - k_i k_j / l] d(m_i, m_j), with l = sum_ij w_ij and k_i = sum_j w_ij
   C = mean over modules of (w_in - w_out) / w_in
 
 p is the share of N surrogates that reach Q, (1 + reached) / (1 + N). --null says which:

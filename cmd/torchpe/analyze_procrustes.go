@@ -2,9 +2,11 @@ package main
 
 import (
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/shell"
 	"torchpe/report/analysis"
 )
 
@@ -26,8 +28,10 @@ func newAnalyzeProcrustesCommand() *cobra.Command {
 position they count, and which half of 2d-fixed encodes the row, makes no difference to any of the
 three. The reference may also be a run (its member of the same seed, else its first) or
 FILE[:tensor], with one table for all blocks or one for each. Where both have names of tokens, rows
-are paired by name; else in order. --table and --reference also take what "torchpe analyze map --out
-map.csv" wrote, whose members are a stack of tables.
+are paired by name; else in order. Where the reference has fewer columns, such as coordinates of a
+layout, both are compared in those dimensions, about their means: A by its first principal axes.
+--table and --reference also take what "torchpe analyze map --out map.csv" wrote, whose members are
+a stack of tables.
 
 JSON: {reference, models: [{source, member, seed, pe, reference: {source, member, seed, pe},
 tokens, dim, raw, norm_matched, disparity, blocks: [{block, raw, norm_matched, disparity}]}]};
@@ -44,7 +48,17 @@ those of a model are means over its blocks.`,
 	return cmd
 }
 
+// isRegular reports whether a path is that of a file.
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
 func runAnalyzeProcrustes(out, notes io.Writer, args []string, f tableFlags, reference string) error {
+	if len(args) == 2 && isRegular(args[0]) && isRegular(args[1]) {
+		return usagef("%s and %s are files, not runs: --table %s --reference %s", args[0], args[1],
+			shell.Quote(args[0]), shell.Quote(args[1]))
+	}
 	models, err := f.models(args, notes)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"torchpe/internal/plural"
 	"torchpe/torchpe"
 	"torchpe/train"
+	"torchpe/train/config"
 )
 
 func newBenchCommand() *cobra.Command {
@@ -55,6 +56,7 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
 	f.config.bench = true
 	headFlags(fl, "measurement")
 	f.config.add(fl)
+	setUsual(cmd, append(config.UsualFlags(), "preset", "members", "warmup", "json")...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return runBenchStep(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
 	}

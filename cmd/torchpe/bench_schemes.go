@@ -8,6 +8,7 @@ import (
 
 	"torchpe/models/pe"
 	"torchpe/train"
+	"torchpe/train/config"
 )
 
 type benchSchemesFlags struct {
@@ -38,6 +39,7 @@ medians and their ratio.`,
 	f.config.bench = true
 	headFlags(fl, "measurement")
 	f.config.add(fl)
+	setUsual(cmd, append(config.UsualFlags(), "preset", "members", "only", "json")...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return runBenchSchemes(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
 	}

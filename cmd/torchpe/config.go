@@ -43,7 +43,6 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 		headFlags(fl, group.Name)
 	}
 	f.options = schemeFlags(fl)
-	headFlags(fl, "options of encodings")
 }
 
 func (f *configFlags) addSetting(fl *pflag.FlagSet, s config.Setting) {
@@ -63,7 +62,8 @@ func (f *configFlags) addSetting(fl *pflag.FlagSet, s config.Setting) {
 	}
 }
 
-// schemeFlags declares a flag for each option of each scheme, and returns their values by name.
+// schemeFlags declares a flag for each option of each scheme, below a heading, and returns their
+// values by name.
 func schemeFlags(fl *pflag.FlagSet) map[string]*string {
 	options := map[string]*string{}
 	users := map[string][]string{}
@@ -83,6 +83,7 @@ func schemeFlags(fl *pflag.FlagSet) map[string]*string {
 			}
 			help := fmt.Sprintf("%s [%s; default %s]", o.Help, strings.Join(users[o.Name], ", "), defaults)
 			options[o.Name] = fl.String(o.Name, "", help)
+			_ = fl.SetAnnotation(o.Name, helpGroup, []string{"options of encodings"}) // it is declared
 		}
 	}
 	return options

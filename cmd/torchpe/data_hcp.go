@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"torchpe/data/series"
+	"torchpe/internal/plural"
+	"torchpe/report/table"
 )
 
 func newHCPCommand() *cobra.Command {
@@ -59,6 +62,30 @@ func someFiles(_ *cobra.Command, args []string) error {
 	return nil
 }
 
+// infoNotes returns what is to be said of files, once where several have the same.
+func infoNotes(infos []*series.Info) (lines []string) {
+	at, more := map[string]int{}, map[int]int{}
+	for _, info := range infos {
+		said := slices.Clone(info.Notes)
+		if info.Problem != "" {
+			said = append(said, info.Problem)
+		}
+		for _, line := range said {
+			text := strings.ReplaceAll(line, info.File, "")
+			if first, ok := at[text]; ok {
+				more[first]++
+				continue
+			}
+			at[text] = len(lines)
+			lines = append(lines, line)
+		}
+	}
+	for i, n := range more {
+		lines[i] += fmt.Sprintf(" (the same of %s more)", plural.Of(n, "file"))
+	}
+	return lines
+}
+
 func runHCPInfo(w io.Writer, s series.Source, asJSON bool) error {
 	if _, err := s.Options(series.CorticalParcels); err != nil {
 		return usageError{err}
@@ -94,17 +121,14 @@ func runHCPInfo(w io.Writer, s series.Source, asJSON bool) error {
 			tokens, frames, named, string(i.HemisphereOrder), notFinite})
 	}
 	if err := printTable(w, []string{"file", "format", "array", "subject", "runs", "tokens",
-		"frames", "names", "hemispheres", "NaN or infinite"}, rows); err != nil {
+		"frames", "names", "hemispheres", "NaN or infinite"}, rows,
+		"tokens", "frames", "NaN or infinite", "format", "array", "runs", "hemispheres", "names"); err != nil {
 		return err
 	}
-	lines := notes
-	for _, i := range infos {
-		lines = append(lines, i.Notes...)
-		if i.Problem != "" {
-			lines = append(lines, i.Problem)
+	for _, line := range append(notes, infoNotes(infos)...) {
+		if width := table.Width(w); width > 0 {
+			line = strings.Join(table.Wrap(line, width), "\n")
 		}
-	}
-	for _, line := range lines {
 		if _, err := fmt.Fprintln(w, line); err != nil {
 			return err
 		}

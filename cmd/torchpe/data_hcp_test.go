@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -10,7 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"torchpe/data/array"
 	"torchpe/data/array/npy"
 	"torchpe/data/array/text"
 	"torchpe/data/hcp"
@@ -76,6 +79,35 @@ func TestHCPInfo(t *testing.T) {
 		seriesFixture(t, "names.txt"), seriesFixture(t, "one.h5"))
 	if code != 0 || !strings.Contains(out, "L_V1_ROI") {
 		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+// In a narrow terminal the subject of a file stays, and what several files have is said once.
+func TestHCPInfoOfManyFiles(t *testing.T) {
+	t.Setenv("COLUMNS", "40")
+	dir := t.TempDir()
+	for i := range 3 {
+		a := array.Array{Shape: []int{80, 20 + i/2}, Data: make([]float64, 80*(20+i/2))}
+		var b bytes.Buffer
+		if err := npy.Write(&b, a, npy.Float64); err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join(dir, fmt.Sprintf("sub-%d_task-rest_run-%d_bold_timeseries.npy", i, 1+i/2))
+		if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, errs, _ := here(t, dir, "data", "hcp", "info", ".")
+	head, rest, _ := strings.Cut(out, "\n├")
+	said := strings.Join(strings.Fields(rest), " ")
+	if !strings.Contains(head, "subject") || strings.Count(said, "80 20], with no axis of 360 or 718 tokens") != 1 ||
+		!strings.Contains(said, "(the same of 1 file more)") {
+		t.Errorf("%s%s", out, errs)
+	}
+	for line := range strings.Lines(out) {
+		if n := utf8.RuneCountInString(line); n > 41 && strings.Contains(strings.TrimSpace(line), " ") {
+			t.Errorf("a line of %d: %s", n, line)
+		}
 	}
 }
 

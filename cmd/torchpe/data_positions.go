@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +36,8 @@ What "torchpe train" holds out with the same flags - whole subjects, the end of 
 			if method != pe.MDSInit && method != pe.GradientsInit {
 				return usagef("--method %s is not one of gradients, mds", method)
 			}
-			for flag, value := range map[string]string{"pe": "learn", "pe-init": fmt.Sprintf("%s:%d", method, dims)} {
+			init := fmt.Sprintf("%s:%d", method, dims)
+			for flag, value := range map[string]string{"pe": "learn", "pe-init": init} {
 				if err := cmd.Flags().Set(flag, value); err != nil {
 					return usageError{err}
 				}
@@ -45,8 +47,8 @@ What "torchpe train" holds out with the same flags - whole subjects, the end of 
 				return usageError{err}
 			}
 			p, err := train.FindPositions(c)
-			if err != nil {
-				return usageError{err}
+			if err != nil { // as the flags of this command
+				return usagef("%s", strings.Replace(err.Error(), "--pe-init "+init, "--method "+method, 1))
 			}
 			if err := atomicfile.Write(out, func(w io.Writer) error { return writePositions(w, p) }); err != nil {
 				return err
@@ -62,7 +64,9 @@ What "torchpe train" holds out with the same flags - whole subjects, the end of 
 	fl.StringVar(&method, "method", pe.GradientsInit, "gradients or mds")
 	fl.IntVar(&dims, "dims", 2, "coordinates a token")
 	fl.StringVarP(&out, "out", "o", "positions.csv", "file to write: name, x1, x2, ...")
+	headFlags(fl, "map")
 	f.add(fl)
+	setUsual(cmd, "task", "data", "modules", "method", "dims", "out")
 	return cmd
 }
 

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -34,137 +36,222 @@ func setUsual(cmd *cobra.Command, names ...string) {
 	cmd.Annotations = map[string]string{usualFlags: strings.Join(names, " ")}
 }
 
+// plainWidth is how wide help is where there is no terminal.
+const plainWidth = 100
+
+// helpWidth returns how wide help is printed.
+func helpWidth() int {
+	if width := table.Width(os.Stdout); width > 0 {
+		return width
+	}
+	return plainWidth
+}
+
 // printHelp prints the help of a command, as wide as the terminal.
 func printHelp(cmd *cobra.Command, args []string) {
 	text, out := cmd.Long, cmd.OutOrStdout()
 	if text == "" {
 		text = cmd.Short
 	}
-	fmt.Fprintf(out, "%s\n\n", wrapped(text, table.Width(os.Stdout)))
+	fmt.Fprintf(out, "%s\n\n", wrapped(text, helpWidth()))
 	printUsage(out, cmd, slices.Contains(args, "all"))
 }
 
-// printUsage prints how a command is called, its commands, examples and flags: those without a
-// heading first.
+// printUsage prints how a command is called, its commands, examples and flags: the usual ones first,
+// which are those without a heading where the command names none.
 func printUsage(out io.Writer, cmd *cobra.Command, all bool) {
-	width := table.Width(os.Stdout)
+	width := helpWidth()
 	fmt.Fprint(out, "Usage:\n")
 	if cmd.Runnable() {
-		fmt.Fprintf(out, "  %s\n", cmd.UseLine())
+		fmt.Fprintf(out, "%s\n", wrappedLine("  "+cmd.UseLine(), width, ""))
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(out, "  %s [command]\n", cmd.CommandPath())
 	}
 	if cmd.HasExample() {
-		fmt.Fprintf(out, "\nExamples:\n%s\n", cmd.Example)
+		fmt.Fprint(out, "\nExamples:\n")
+		for line := range strings.SplitSeq(cmd.Example, "\n") {
+			fmt.Fprintln(out, wrappedLine(line, width, " \\"))
+		}
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprint(out, "\nAvailable Commands:\n")
 		for _, c := range cmd.Commands() {
 			if c.IsAvailableCommand() || c.Name() == "help" {
-				fmt.Fprintf(out, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
+				fmt.Fprintln(out, hanging(fmt.Sprintf("  %-*s ", c.NamePadding(), c.Name()), c.Short, width))
 			}
 		}
 	}
-	usual := strings.Fields(cmd.Annotations[usualFlags])
-	fmt.Fprintf(out, "\nFlags:\n%s", usualUsages(cmd.LocalFlags(), usual, width))
+	usual, rest := splitFlags(cmd)
+	fmt.Fprintf(out, "\nFlags:\n%s", usages(usual, width))
 	switch {
-	case all || len(usual) == 0:
-		fmt.Fprint(out, groupedUsages(cmd.LocalFlags(), usual, width))
-	default:
+	case all:
+		fmt.Fprint(out, groupedUsages(rest, width))
+	case rest != nil:
 		fmt.Fprintf(out, "\n%s --help all lists all flags.\n", cmd.CommandPath())
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(out, "\n%s [command] --help says more of a command.\n", cmd.CommandPath())
+		fmt.Fprintf(out, "\n%s\n", wrapped(cmd.CommandPath()+" [command] --help says more of a command.", width))
 	}
 }
 
-// wrapped breaks the paragraphs of a text anew at a width, 0 for none. Indented lines stay.
+// wrapped breaks the paragraphs of a text anew at a width.
 func wrapped(text string, width int) string {
-	if width == 0 || !slices.ContainsFunc(strings.Split(text, "\n"), func(l string) bool { return len(l) > width }) {
+	if !slices.ContainsFunc(strings.Split(text, "\n"), func(l string) bool { return len(l) > width }) {
 		return text
 	}
 	var out []string
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
-		if !strings.Contains(paragraph, "\n ") && !strings.HasPrefix(paragraph, " ") {
-			paragraph = strings.Join(table.Wrap(paragraph, width), "\n")
-		}
-		out = append(out, paragraph)
+		out = append(out, wrappedParagraph(paragraph, width))
 	}
 	return strings.Join(out, "\n\n")
 }
 
-// usualUsages lists the usual flags, in their order, and the help flag.
-func usualUsages(fl *pflag.FlagSet, usual []string, width int) string {
-	if len(usual) == 0 {
-		return ""
-	}
-	some := newFlagSet()
-	for _, name := range append(slices.Clone(usual), "help") {
-		if flag := fl.Lookup(name); flag != nil {
-			some.AddFlag(inWords(flag))
+// itemLine splits an indented line: what stands before its text, and the text.
+var itemLine = regexp.MustCompile(`^( +(?:.* {2,})?)(\S.*)$`)
+
+// wrappedParagraph breaks a paragraph, in which each indented line begins an item, and lines indented
+// as far as the text of the one before go on with it.
+func wrappedParagraph(text string, width int) string {
+	var out []string
+	head, body := "", ""
+	end := func() {
+		if body != "" {
+			out = append(out, hanging(head, body, width))
 		}
 	}
-	return some.FlagUsagesWrapped(width)
+	for line := range strings.SplitSeq(text, "\n") {
+		m := itemLine.FindStringSubmatch(line)
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		switch {
+		case body != "" && indent == utf8.RuneCountInString(head):
+			body += " " + strings.TrimLeft(line, " ")
+		case m == nil:
+			end()
+			head, body = "", line
+		default:
+			end()
+			head, body = m[1], m[2]
+		}
+	}
+	end()
+	return strings.Join(out, "\n")
 }
 
-// groupedUsages lists flags below their headings, but for the usual ones.
-func groupedUsages(fl *pflag.FlagSet, usual []string, width int) string {
-	var headings []string
-	groups := map[string]*pflag.FlagSet{}
-	fl.VisitAll(func(flag *pflag.Flag) {
-		if slices.Contains(usual, flag.Name) || len(usual) > 0 && flag.Name == "help" {
-			return
+// leastText is the narrowest that a text is printed beside what it is about; else it stands below.
+const leastText = 30
+
+// hanging prints a text behind its head, and its further lines below its first.
+func hanging(head, text string, width int) string {
+	indent := utf8.RuneCountInString(head)
+	first := head
+	if indent > 8 && width-indent < leastText {
+		indent = 8
+		first = strings.TrimRight(head, " ") + "\n" + strings.Repeat(" ", indent)
+	}
+	return first + strings.Join(table.Wrap(text, width-indent), "\n"+strings.Repeat(" ", indent))
+}
+
+// wrappedLine breaks a command line between words; each line but the last ends with a mark.
+func wrappedLine(line string, width int, mark string) string {
+	var out strings.Builder
+	at := 0
+	for i, word := range commandWord.FindAllString(line, -1) {
+		n := utf8.RuneCountInString(word)
+		if i > 0 && at+n+len(mark) > width {
+			word = "     " + word
+			out.WriteString(mark + "\n")
+			at, n = 0, n+5
 		}
+		out.WriteString(word)
+		at += n
+	}
+	return out.String()
+}
+
+// commandWord matches a word of a command line, or a flag with its value, and the space before it.
+var commandWord = regexp.MustCompile(`\s*(?:--?[a-z][\w-]* +)?(?:'[^']*'|"[^"]*"|[^\s'"])+`)
+
+// splitFlags returns the usual flags of a command, in their order, and all others, if any.
+func splitFlags(cmd *cobra.Command) (usual, rest []*pflag.Flag) {
+	names := strings.Fields(cmd.Annotations[usualFlags])
+	for _, name := range names {
+		if flag := cmd.LocalFlags().Lookup(name); flag != nil { // bench has no --seeds
+			usual = append(usual, flag)
+		}
+	}
+	var help []*pflag.Flag
+	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		switch {
+		case flag.Hidden || slices.Contains(names, flag.Name):
+		case flag.Name == "help":
+			help = []*pflag.Flag{flag}
+		case flag.Annotations[helpGroup] == nil:
+			usual = append(usual, flag)
+		default:
+			rest = append(rest, flag)
+		}
+	})
+	return append(usual, help...), rest
+}
+
+// groupedUsages lists flags below their headings.
+func groupedUsages(flags []*pflag.Flag, width int) string {
+	var headings []string
+	groups := map[string][]*pflag.Flag{}
+	for _, flag := range flags {
 		heading := strings.Join(flag.Annotations[helpGroup], "")
 		if groups[heading] == nil {
-			groups[heading] = newFlagSet()
-			if heading != "" {
-				headings = append(headings, heading)
-			}
+			headings = append(headings, heading)
 		}
-		groups[heading].AddFlag(inWords(flag))
-	})
-	var b strings.Builder
-	if own := groups[""]; own != nil {
-		b.WriteString(own.FlagUsagesWrapped(width))
+		groups[heading] = append(groups[heading], flag)
 	}
+	var b strings.Builder
 	for _, heading := range headings {
-		fmt.Fprintf(&b, "\n %s%s:\n%s", strings.ToUpper(heading[:1]), heading[1:],
-			groups[heading].FlagUsagesWrapped(width))
+		fmt.Fprintf(&b, "\n %s%s:\n%s", strings.ToUpper(heading[:1]), heading[1:], usages(groups[heading], width))
 	}
 	return b.String()
 }
 
-func newFlagSet() *pflag.FlagSet {
-	fl := pflag.NewFlagSet("", pflag.ContinueOnError)
-	fl.SortFlags = false
-	return fl
-}
-
-// typeWords are the kinds of values in words.
-var typeWords = map[string]string{
-	"string": "text", "float64": "number", "float64Slice": "numbers", "int": "count", "int|auto": "count|auto",
-	"uint64": "count", "uint": "count", "intSlice": "counts", "strings": "texts", "stringSlice": "texts",
-	"stringArray": "text",
-}
-
-// wordedValue is the value of a flag whose kind has a word.
-type wordedValue struct {
-	pflag.Value
-	word string
-}
-
-func (v wordedValue) Type() string { return v.word }
-
-// inWords returns a flag for the help, with the kind of its value in words.
-func inWords(flag *pflag.Flag) *pflag.Flag {
-	word, ok := typeWords[flag.Value.Type()]
-	if !ok {
-		return flag
+// usages lists flags with what they are for, side by side.
+func usages(flags []*pflag.Flag, width int) string {
+	heads, texts := make([]string, len(flags)), make([]string, len(flags))
+	widestHead := 0
+	for i, flag := range flags {
+		heads[i], texts[i] = usage(flag)
+		widestHead = max(widestHead, len(heads[i]))
 	}
-	shown := *flag
-	shown.Value = wordedValue{flag.Value, word}
-	shown.DefValue = strings.Trim(shown.DefValue, "[]")
-	return &shown
+	var b strings.Builder
+	for i, head := range heads {
+		b.WriteString(hanging(fmt.Sprintf("%-*s   ", widestHead, head), texts[i], width) + "\n")
+	}
+	return b.String()
+}
+
+// usage returns a flag with the kind of its value in words, and what it is for.
+func usage(flag *pflag.Flag) (head, text string) {
+	head = "      --" + flag.Name
+	if flag.Shorthand != "" {
+		head = "  -" + flag.Shorthand + ", --" + flag.Name
+	}
+	kind, text := pflag.UnquoteUsage(flag)
+	if kind != "" {
+		if word, ok := typeWords[kind]; ok {
+			kind = word
+		}
+		head += " " + kind
+	}
+	if shown := strings.Trim(flag.DefValue, "[]"); !slices.Contains([]string{"", "0", "0s", "false"}, shown) {
+		text += " (default " + shown + ")"
+	}
+	return head, text
+}
+
+// typeWords are the kinds of values in words. Those of axes, which take several, end with commas.
+var typeWords = map[string]string{
+	"string": "text", "string,...": "texts", "strings": "texts", "stringArray": "text",
+	"float": "number", "float64,...": "numbers", "float64Slice": "numbers",
+	"int": "count", "uint": "count", "int,...": "counts", "uint64,...": "counts", "ints": "counts",
+	"int|auto": "count|auto", "int|auto,...": "count|auto", "bool,...": "true|false",
+	"duration,...": "durations",
 }

@@ -2,49 +2,96 @@ package main
 
 import (
 	"errors"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// The help of train has the usual flags in lines as wide as the terminal, --help all every flag, and
-// both name kinds of values in words.
-func TestTrainHelp(t *testing.T) {
+// helpOf returns what the help of a command prints.
+func helpOf(cmd *cobra.Command, args ...string) string {
+	var out strings.Builder
+	cmd.SetOut(&out)
+	printHelp(cmd, args)
+	return out.String()
+}
+
+// walk calls a function for each command below cmd.
+func walk(cmd *cobra.Command, see func(cmd *cobra.Command)) {
+	for _, c := range cmd.Commands() {
+		see(c)
+		walk(c, see)
+	}
+}
+
+// The help of each command has its usual flags in lines as wide as the terminal, --help all every
+// flag, and both name kinds of values in words.
+func TestHelp(t *testing.T) {
+	goType := regexp.MustCompile(`Slice|,\.\.\.( |$)|^ +(-., )?--\S+ (float|int|uint|string|bool)|default \[[\d"]`)
+	for _, width := range []string{"80", "40", ""} {
+		t.Setenv("COLUMNS", width)
+		limit := plainWidth
+		if n, err := strconv.Atoi(width); err == nil {
+			limit = n
+		}
+		walk(newRootCommand(), func(cmd *cobra.Command) {
+			path := cmd.CommandPath()
+			cmd.InitDefaultHelpFlag()
+			short, all := helpOf(cmd), helpOf(cmd, "all")
+			if n := strings.Count(short, "\n"); n > 120 && limit == 80 {
+				t.Errorf("%s: the help has %d lines", path, n)
+			}
+			for line := range strings.Lines(all) {
+				line = strings.TrimRight(line, "\n")
+				if n := utf8.RuneCountInString(line); n > limit && len(strings.Fields(line)) > 3 {
+					t.Errorf("%s: a line of %d at %d: %s", path, n, limit, line)
+				}
+				if goType.MatchString(line) {
+					t.Errorf("%s: a type of Go: %s", path, line)
+				}
+			}
+			cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+				if !regexp.MustCompile(`(?m) --` + f.Name + `( |$)`).MatchString(all) {
+					t.Errorf("%s --help all lacks --%s", path, f.Name)
+				}
+			})
+		})
+	}
+}
+
+// A command with the flags of train shows the usual ones first, and the others below headings.
+func TestUsualFlags(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
-	help := func(args ...string) string {
-		root := newRootCommand()
-		var out strings.Builder
-		root.SetOut(&out)
-		root.SetArgs(append([]string{"train", "--help"}, args...))
-		if err := root.Execute(); err != nil {
+	for _, path := range []string{"train", "advise", "sweep", "data positions", "bench step", "bench schemes"} {
+		cmd, _, err := newRootCommand().Find(strings.Fields(path))
+		if err != nil {
 			t.Fatal(err)
 		}
-		return out.String()
-	}
-	short, all := help(), help("all")
-	if n := strings.Count(short, "\n"); n > 66 {
-		t.Errorf("the help has %d lines", n)
-	}
-	_, flags, _ := strings.Cut(all, "\nFlags:\n")
-	for line := range strings.Lines(flags) {
-		if n := utf8.RuneCountInString(line); n > 90 { // pflag does not break the default
-			t.Errorf("a line of %d: %s", n, line)
+		short, all := helpOf(cmd), helpOf(cmd, "all")
+		if strings.Contains(short, "--embedding-init") || !strings.Contains(short, "--help all") {
+			t.Errorf("the short help of %s:\n%s", path, short)
+		}
+		_, flags, _ := strings.Cut(all, "\nFlags:\n")
+		if !strings.HasPrefix(flags, "      --task ") || !strings.Contains(flags, "\n Options of encodings:\n") {
+			t.Errorf("the flags of %s:\n%.400s", path, flags)
 		}
 	}
-	for _, no := range []string{"Slice", " float ", " int ", "string "} {
-		if strings.Contains(flags, no) {
-			t.Errorf("the help has %q", no)
-		}
+}
+
+func TestWrappedHelp(t *testing.T) {
+	const text = "One two three.\n\n  ab    four five\n        six\n  c     seven"
+	const want = "One two\nthree.\n\n  ab    four\n        five\n        six\n  c     seven"
+	if got := wrapped(text, 12); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	newTrainCommand().Flags().VisitAll(func(f *pflag.Flag) {
-		if strings.Count(flags, " --"+f.Name+" ") == 0 {
-			t.Errorf("--help all lacks --%s", f.Name)
-		}
-	})
-	if strings.Contains(short, "--embedding-init") || !strings.Contains(short, "--help all") {
-		t.Errorf("the short help:\n%s", short)
+	const command = "  torchpe x --pe learn --where 'a b c' --json"
+	const broken = "  torchpe x --pe learn \\\n      --where 'a b c' \\\n      --json"
+	if got := wrappedLine(command, 26, " \\"); got != broken {
+		t.Errorf("got\n%s\nwant\n%s", got, broken)
 	}
 }
 

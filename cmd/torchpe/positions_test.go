@@ -124,3 +124,23 @@ func TestSweptPositions(t *testing.T) {
 		t.Errorf("%+v, %v", c.Positions, err)
 	}
 }
+
+// data positions draws a map of few tokens without further flags, and says which share it dropped;
+// its errors name its own flags.
+func TestDataPositionsOfFewTokens(t *testing.T) {
+	var data strings.Builder
+	data.WriteString("a,b,c,d,e,f\n")
+	for i := range 40 {
+		fmt.Fprintf(&data, "%d,%d,%d,%d,%d,%d\n", i*i%7, i*i%11, i*i%13, i*i%17, i*i%19, i*i%23)
+	}
+	dir := put(t, map[string]string{"x.csv": data.String()})
+	find := strings.Fields("data positions --task masked --data x.csv --out where.csv")
+	if _, errs, code := here(t, dir, find...); code != exitDone || !strings.Contains(errs, "sparsity 0.5 (0.9 leaves") {
+		t.Errorf("%d, %s", code, errs)
+	}
+	_, errs, code := here(t, dir, append(find, "--pe-init-sparsity", "0.95")...)
+	if code != exitUsage || !strings.Contains(errs, "--method gradients: ") ||
+		!strings.Contains(errs, "a lower --pe-init-sparsity") || strings.Contains(errs, "--pe-init gradients") {
+		t.Errorf("%d, %s", code, errs)
+	}
+}

@@ -16,6 +16,7 @@ import (
 
 	"torchpe/internal/plural"
 	"torchpe/torchpe"
+	"torchpe/train/config"
 	"torchpe/train/sweep"
 	"torchpe/train/sweep/slurm"
 )
@@ -69,7 +70,10 @@ Presets:
 		"leave out points, such as pe=nope,heads=2|4; may be given several times")
 	fl.BoolVar(&f.json, "json", false, "print the outcome as JSON")
 	f.launch.add(fl)
+	headFlags(fl, "sweep")
 	f.axes = addAxes(fl)
+	setUsual(cmd, append(config.UsualFlags(), "preset", "seeds", "members", "out", "dry-run", "workers",
+		"launcher")...)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
 			return usagef("%s: %d arguments; want one preset or file, or none", cmd.CommandPath(), len(args))

@@ -110,7 +110,8 @@ func addAxes(fl *pflag.FlagSet) []*axisFlag {
 			a.kind = strings.TrimSuffix(a.kind, "Slice") + ",..."
 		}
 		fl.Var(a, flag.Name, flag.Usage)
-		fl.Lookup(flag.Name).NoOptDefVal = flag.NoOptDefVal
+		added := fl.Lookup(flag.Name)
+		added.NoOptDefVal, added.Annotations = flag.NoOptDefVal, flag.Annotations
 		out = append(out, a)
 	})
 	return out

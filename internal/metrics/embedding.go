@@ -16,7 +16,7 @@ func PCA(table []float64, n, d, k int) (coordinates, explained []float64, err er
 		return nil, nil, fmt.Errorf("metrics: %d numbers are no table of %d x %d with %d "+
 			"principal axes", len(table), n, d, k)
 	}
-	x := centredRows(table, n, d)
+	x := CentredRows(table, n, d)
 	var svd mat.SVD
 	if !svd.Factorize(mat.NewDense(n, d, x), mat.SVDThin) {
 		return nil, nil, errors.New("metrics: the singular values of the table were not found")

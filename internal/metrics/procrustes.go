@@ -114,7 +114,7 @@ func nuclear(a, b []float64, n, d int) (float64, error) {
 
 // unit returns a table with its mean row taken off, of norm 1; nil where nothing is left.
 func unit(a []float64, n, d int) []float64 {
-	out := centredRows(a, n, d)
+	out := CentredRows(a, n, d)
 	size := norm2(out)
 	if size <= 1e-14*norm2(a) {
 		return nil
@@ -125,8 +125,8 @@ func unit(a []float64, n, d int) []float64 {
 	return out
 }
 
-// centredRows returns a table with its mean row taken off.
-func centredRows(a []float64, n, d int) []float64 {
+// CentredRows returns a table [n,d] with its mean row taken off.
+func CentredRows(a []float64, n, d int) []float64 {
 	out := make([]float64, len(a))
 	for k := range d {
 		mean := 0.0

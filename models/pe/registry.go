@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"torchpe/internal/nearest"
@@ -110,6 +111,18 @@ func Find(name string) (Scheme, error) {
 		}
 	}
 	hint := nearest.Hint(name, Names())
+	if at := strings.LastIndex(name, "-"); at > 0 { // of lern-0.1, which is lern and a sigma
+		var learned []string
+		for _, s := range registry {
+			if s.Learned {
+				learned = append(learned, s.Name)
+			}
+		}
+		_, err := strconv.ParseFloat(name[at+1:], 64)
+		if best := nearest.Name(name[:at], learned); err == nil && best != "" {
+			hint = fmt.Sprintf("; did you mean %q?", best+name[at:])
+		}
+	}
 	if hint == "" {
 		hint = "; there are " + strings.Join(Names(), ", ") + "; + stacks them, as in rope+learn"
 	}

@@ -143,7 +143,8 @@ func TestOptionsByType(t *testing.T) {
 
 // An unknown name gives the nearest, or all where none is near.
 func TestFindUnknown(t *testing.T) {
-	for name, want := range map[string]string{"leran": `did you mean "learn"?`,
+	for name, want := range map[string]string{"leran": `did you mean "learn"?`, "lern-0.1": `did you mean "learn-0.1"?`,
+		"ropee-0.1": "there are ",
 		"something": strings.Join(pe.Names(), ", ")} {
 		_, err := pe.Find(name)
 		if err == nil || !strings.Contains(err.Error(), `"`+name+`"`) || !strings.Contains(err.Error(), want) {

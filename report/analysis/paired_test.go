@@ -1,9 +1,11 @@
 package analysis
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -66,10 +68,56 @@ func TestMapOfNumberedTokens(t *testing.T) {
 	if err != nil || got[0].Dim != 2 || got[0].Raw > 1e-7 || notes != nil {
 		t.Errorf("%+v, %q, %v", got, notes, err)
 	}
-	for _, bad := range []string{"token,x1\n0,a\n1,2\n", "member,token,x1\n0,a,1\n0,b,2\n1,b,1\n1,a,2\n",
+	for _, bad := range []string{"token,x1\n0,a\n1,2\n", "member,token,x1\n0,a,1\n0,b,2\n1,c,1\n1,a,2\n",
 		"member,token,x1\n0,a,1\n0,b,2\n1,a,1\n", "token,x1\n0,1\n1,2,3\n", "token,x1\n"} {
 		if m, _, err := fileTables(saved(t, "c.csv", bad)); err == nil {
 			t.Errorf("%q: %+v", bad, m)
 		}
+	}
+}
+
+// The rows of a map may be in any order: members and tokens are found by name.
+func TestShuffledMap(t *testing.T) {
+	ordered := "0,a,1\n0,b,2\n0,c,4\n2,a,3\n2,b,9\n2,c,5\n10,a,8\n10,b,6\n10,c,7\n"
+	want, _, err := fileTables(saved(t, "a.csv", "member,token,x1\n"+ordered))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := fileTables(saved(t, "b.csv", "member,token,x1\n2,b,9\n0,a,1\n10,c,7\n2,a,3\n0,c,4\n10,a,8\n0,b,2\n"+
+		"10,b,6\n2,c,5\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName, err := rowsOf(got, want.Names)
+	if err != nil || len(byName.Tables) != 3 || !reflect.DeepEqual(byName.Tables[1].Values, []float64{3, 9, 5}) {
+		t.Fatalf("%+v, %v", byName, err)
+	}
+	for i, table := range byName.Tables {
+		if !reflect.DeepEqual(table.Values, want.Tables[i].Values) {
+			t.Errorf("table %d: %v, want %v", i, table.Values, want.Tables[i].Values)
+		}
+	}
+}
+
+// A table whose points lie on a plane in space, turned and moved, is at no distance from those
+// points.
+func TestProcrustesInFewerDimensions(t *testing.T) {
+	// u along (2,1,2)/3, v along (1,2,-2)/3, which are at right angles and of length 1
+	points := [][2]float64{{0, 0}, {3, 0}, {0, 6}, {9, 3}, {-3, 3}}
+	space, plane := "token,x1,x2,x3\n", "name,x,y\n"
+	for i, p := range points {
+		u, v := p[0]/3, p[1]/3
+		space += fmt.Sprintf("t%d,%g,%g,%g\n", i, 3+2*u+v, 1+u+2*v, 2*u-2*v)
+		plane += fmt.Sprintf("t%d,%g,%g\n", len(points)-1-i, points[len(points)-1-i][0]+50, points[len(points)-1-i][1])
+	}
+	s := Selection{Files: []string{saved(t, "a.csv", space)}, Member: All, Block: All}
+	models, _, err := Tables(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, notes, err := Procrustes(models, saved(t, "plane.csv", plane), s)
+	if err != nil || got[0].Dim != 2 || got[0].Raw > 1e-6 || got[0].Disparity > 1e-12 ||
+		!strings.Contains(strings.Join(notes, ""), "3 columns and the reference 2: compared in 2 dimensions") {
+		t.Errorf("%+v, %q, %v", got, notes, err)
 	}
 }

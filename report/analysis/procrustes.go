@@ -34,7 +34,8 @@ type ProcrustesResult struct {
 // Procrustes compares the tables of models with a reference: 1d-fixed, 2d-fixed, a run (its member
 // of the same seed, else its first member, which a note says) or FILE[:tensor]. The reference has
 // one table for all blocks, or one for each. Where both have names of tokens, rows are paired by
-// name, else in order.
+// name, else in order. Where the reference has fewer columns, tables are compared along as many of
+// their principal axes.
 func Procrustes(models []*Model, reference string, s Selection) (out []ProcrustesResult, notes []string, err error) {
 	find, err := referenceTables(reference, s)
 	if err != nil {
@@ -48,19 +49,22 @@ func Procrustes(models []*Model, reference string, s Selection) (out []Procruste
 		if err == nil {
 			r, how, err = paired(m, r, s)
 		}
+		of, fewer := m, ""
 		if err == nil {
-			err = comparable(m, r)
+			of, r, fewer, err = inDimensions(m, r)
+		}
+		if err == nil {
+			err = comparable(of, r)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s against reference %s: %w", m.Source, reference, err)
 		}
-		if note != "" {
-			notes = append(notes, note)
+		for _, n := range []string{note, how, fewer} {
+			if n != "" && !slices.Contains(notes, n) {
+				notes = append(notes, n)
+			}
 		}
-		if how != "" && !slices.Contains(notes, how) {
-			notes = append(notes, how)
-		}
-		pairs = append(pairs, pair{m, r})
+		pairs = append(pairs, pair{of, r})
 	}
 	for _, p := range pairs {
 		m := p.model
@@ -156,6 +160,30 @@ func rowsOf(m *Model, names []string) (*Model, error) {
 	return &out, nil
 }
 
+// inDimensions returns a model along as many principal axes as a reference of fewer columns has, both
+// about their means, and a note that says so; of another reference, both as they are.
+func inDimensions(m, r *Model) (of, reference *Model, note string, err error) {
+	k, d := r.Tables[0].Dim, m.Tables[0].Dim
+	if k >= d {
+		return m, r, "", nil
+	}
+	along, about := *m, *r
+	along.Tables, about.Tables = slices.Clone(m.Tables), slices.Clone(r.Tables)
+	for i := range along.Tables {
+		t := &along.Tables[i]
+		if t.Values, _, err = metrics.PCA(t.Values, t.Tokens, t.Dim, k); err != nil {
+			return nil, nil, "", err
+		}
+		t.Dim = k
+	}
+	for i := range about.Tables {
+		t := &about.Tables[i]
+		t.Values = metrics.CentredRows(t.Values, t.Tokens, t.Dim)
+	}
+	return &along, &about, fmt.Sprintf("%s has %d columns and the reference %d: compared in %s along the "+
+		"table's first principal axes, both about their means", m.Source, d, k, plural.Of(k, "dimension")), nil
+}
+
 // comparable says why the tables of two models cannot be held against each other.
 func comparable(m, r *Model) error {
 	if len(r.Tables) != 1 && len(r.Tables) != len(m.Tables) {
@@ -164,7 +192,7 @@ func comparable(m, r *Model) error {
 	}
 	for i, t := range m.Tables {
 		if o := r.Tables[min(i, len(r.Tables)-1)]; o.Tokens != t.Tokens || o.Dim != t.Dim {
-			return fmt.Errorf("table of shape [%d,%d], the reference's is [%d,%d]: want the same",
+			return fmt.Errorf("table of shape [%d,%d], the reference's is [%d,%d]: want as many tokens, and no more columns",
 				t.Tokens, t.Dim, o.Tokens, o.Dim)
 		}
 	}

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -158,35 +159,84 @@ func readMap(path string) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	m := &Model{Subject: Subject{Source: path}}
+	members, err := mapMembers(rows, token, from)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	m := &Model{Subject: Subject{Source: path}, Names: members[0].tokens}
+	for _, one := range members {
+		m.Tables = append(m.Tables, Table{Block: len(m.Tables), Tokens: len(one.tokens), Dim: len(head) - from,
+			Values: one.values})
+	}
+	return m, nil
+}
+
+// mapMemberRows are the rows of one member in a map's file.
+type mapMemberRows struct {
+	name   string
+	tokens []string
+	values []float64
+}
+
+// mapMembers reads the members of a map, whose coordinates begin at the column from, with their tokens
+// in one order: that of the first. Rows may be in any order, as the members and tokens are named.
+func mapMembers(rows [][]string, token, from int) ([]mapMemberRows, error) {
+	var members []mapMemberRows
 	for i, row := range rows[1:] {
 		if i == 0 || token == 1 && row[0] != rows[i][0] {
-			m.Tables = append(m.Tables, Table{Block: len(m.Tables), Dim: len(head) - from})
+			members = append(members, mapMemberRows{name: row[0]})
 		}
-		t := &m.Tables[len(m.Tables)-1]
-		if t.Block == 0 {
-			m.Names = append(m.Names, row[token])
-		} else if t.Tokens >= len(m.Names) || m.Names[t.Tokens] != row[token] {
-			return nil, fmt.Errorf("%s: line %d: token %q: want the tokens of each member in one order",
-				path, i+2, row[token])
-		}
-		t.Tokens++
+		one := &members[len(members)-1]
+		one.tokens = append(one.tokens, row[token])
 		for k, cell := range row[from:] {
 			v, err := strconv.ParseFloat(cell, 64)
 			if err != nil {
-				return nil, fmt.Errorf("%s: line %d: %s is %q: want a number", path, i+2, head[from+k], cell)
+				return nil, fmt.Errorf("line %d: %s is %q: want a number", i+2, rows[0][from+k], cell)
 			}
-			t.Values = append(t.Values, v)
+			one.values = append(one.values, v)
 		}
 	}
-	for _, t := range m.Tables {
-		if t.Tokens != len(m.Names) || t.Tokens < 2 {
-			return nil, fmt.Errorf("%s: %d tokens of a member, %d of the first: want the same, 2 or more",
-				path, t.Tokens, len(m.Names))
+	if members == nil {
+		return nil, errors.New("no tokens")
+	}
+	if slices.ContainsFunc(members, func(m mapMemberRows) bool { return !slices.Equal(m.tokens, members[0].tokens) }) {
+		var err error
+		if members, err = sortedMembers(members); err != nil {
+			return nil, err
 		}
 	}
-	if m.Tables == nil {
-		return nil, fmt.Errorf("%s: no tokens", path)
+	if len(members[0].tokens) < 2 {
+		return nil, errors.New("one token of a member: want 2 or more")
 	}
-	return m, nil
+	return members, nil
+}
+
+// sortedMembers joins what is of one member, and brings the tokens of all into the order of the first.
+func sortedMembers(parts []mapMemberRows) (members []mapMemberRows, err error) {
+	for _, part := range parts {
+		at := slices.IndexFunc(members, func(m mapMemberRows) bool { return m.name == part.name })
+		if at < 0 {
+			at = len(members)
+			members = append(members, mapMemberRows{name: part.name})
+		}
+		members[at].tokens = append(members[at].tokens, part.tokens...)
+		members[at].values = append(members[at].values, part.values...)
+	}
+	slices.SortStableFunc(members, func(a, b mapMemberRows) int { // by their numbers
+		return cmp.Or(cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name))
+	})
+	for i, m := range members {
+		dim := len(m.values) / len(m.tokens)
+		own := &Model{Subject: Subject{Source: "member " + m.name}, Names: m.tokens,
+			Tables: []Table{{Tokens: len(m.tokens), Dim: dim, Values: m.values}}}
+		if len(m.tokens) != len(members[0].tokens) {
+			return nil, fmt.Errorf("%s: %d tokens, and member %s has %d: want the same", own.Source, len(m.tokens),
+				members[0].name, len(members[0].tokens))
+		}
+		if own, err = rowsOf(own, members[0].tokens); err != nil {
+			return nil, err
+		}
+		members[i].tokens, members[i].values = own.Names, own.Tables[0].Values
+	}
+	return members, nil
 }

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 
 	"torchpe/internal/plural"
+	"torchpe/internal/shell"
 	"torchpe/report/runs"
 )
 
@@ -133,6 +135,9 @@ func members(dirs []string, member int) (models []*Model, notes []string, err er
 				return nil, nil, fmt.Errorf("%s: %s", s.Dir, s.Reason)
 			}
 			notes = append(notes, fmt.Sprintf("%s: left out: %s", s.Dir, s.Reason))
+		}
+		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+			return nil, nil, fmt.Errorf("%s: a file is no run: measure its table with --table %s", dir, shell.Quote(dir))
 		}
 		if len(found) == 0 {
 			return nil, nil, fmt.Errorf("%s: no run is there: a run's directory has config.json, "+

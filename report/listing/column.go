@@ -24,15 +24,16 @@ const fromValues = -1
 
 // The columns of any list: those before the settings that differ, those after them, and, after the
 // errors by mask level, the last. But for the first ones and two more they are shown where a model
-// has a value.
+// has a value. Where a terminal is narrow, the run and its main result stay longest, then what tells
+// models apart.
 var (
 	before = []column{
-		{Name: "run", Heading: "run"}, {Name: "task", Heading: "task", Rank: 2}, {Name: "pe", Heading: "PE"},
-		{Name: "sigma", Heading: "σ", Decimals: fromValues}, {Name: "seed", Heading: "seed"},
+		{Name: "run", Heading: "run"}, {Name: "task", Heading: "task", Rank: 2}, {Name: "pe", Heading: "PE", Rank: 1},
+		{Name: "sigma", Heading: "σ", Decimals: fromValues, Rank: 1}, {Name: "seed", Heading: "seed", Rank: 1},
 		{Name: "n", Heading: "n"}, // of averaged models
 	}
 	after = []column{
-		{Name: "status", Heading: "status"}, {Name: "steps", Heading: "steps", Rank: 3},
+		{Name: "status", Heading: "status", Rank: 1}, {Name: "steps", Heading: "steps", Rank: 3},
 		{Name: "validation", Heading: "validation", Decimals: 3}, {Name: "iid", Heading: "IID test",
 			Decimals: 3, Rank: 1}, {Name: "train", Heading: "train", Decimals: 3, Rank: 1},
 		{Name: "fitted", Heading: "fitted at epoch", Rank: 2},
@@ -137,7 +138,7 @@ func resultColumn(name string) column {
 		return column{Name: name, Heading: "test MSE, 0." + level, Decimals: 4, Rank: levelRank(level)}
 	}
 	if condition, ok := strings.CutPrefix(name, "validation_"); ok {
-		return column{Name: name, Heading: "validation, " + condition, Decimals: 3}
+		return column{Name: name, Heading: "validation, " + condition, Decimals: 3, Rank: 1}
 	}
 	if tokens, ok := strings.CutPrefix(name, "tokens_"); ok {
 		tokens, condition, by := strings.Cut(tokens, "_")

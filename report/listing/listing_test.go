@@ -256,3 +256,40 @@ func TestRuns(t *testing.T) {
 		t.Errorf("whole %v, part %v", whole, part)
 	}
 }
+
+// In a narrow terminal the run and its result stay, and what tells models apart longer than the
+// other settings.
+func TestNarrowList(t *testing.T) {
+	dir := t.TempDir()
+	if err := synthetic.Write(dir,
+		synthetic.Run{Name: "nmar", Task: "nmar", PE: "learn", Sigma: .5, Seeds: []int{5, 6}, MaskLevel: .5},
+		synthetic.Run{Name: "more", Task: "nmar", PE: "learn", Sigma: 1, Seeds: []int{5}, MaskLevel: .5, Heads: 4},
+		synthetic.Run{Name: "rope", Task: "nmar", PE: "rope", Seeds: []int{5}, MaskLevel: .5, Heads: 2},
+	); err != nil {
+		t.Fatal(err)
+	}
+	shown := func(columns string) string {
+		t.Setenv("COLUMNS", columns)
+		var b strings.Builder
+		l, err := read(t, dir).Select(listing.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Table().Terminal(&b); err != nil {
+			t.Fatal(err)
+		}
+		head, _, _ := strings.Cut(b.String(), "├")
+		return head
+	}
+	for columns, want := range map[string][2]string{"24": {"run MSE", "PE"}, "40": {"run PE σ seed MSE", "heads"}} {
+		head := shown(columns)
+		for _, heading := range strings.Fields(want[0]) {
+			if !strings.Contains(head, heading) {
+				t.Errorf("%s columns: no %s in\n%s", columns, heading, head)
+			}
+		}
+		if strings.Contains(head, want[1]) {
+			t.Errorf("%s columns: %s in\n%s", columns, want[1], head)
+		}
+	}
+}

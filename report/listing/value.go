@@ -2,6 +2,7 @@ package listing
 
 import (
 	"cmp"
+	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
@@ -53,7 +54,17 @@ func parse(s string) Value {
 	if s == "" || s == "null" {
 		return Value{}
 	}
-	return textOf(s)
+	var list []json.RawMessage
+	if json.Unmarshal([]byte(s), &list) != nil {
+		return textOf(s)
+	}
+	parts := make([]string, len(list)) // as people write them
+	for i, item := range list {
+		if json.Unmarshal(item, &parts[i]) != nil {
+			parts[i] = string(item)
+		}
+	}
+	return textOf(strings.Join(parts, ", "))
 }
 
 // numeric reads a decimal number. Words that strconv takes for one (inf, nan) and hexadecimal are

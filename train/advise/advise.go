@@ -79,6 +79,9 @@ func (d Difference) Clear() bool {
 	return d.Interval != nil && (d.Interval.Low > 0 || d.Interval.High < 0)
 }
 
+// IsGain reports whether the difference is clear and above 0.
+func (d Difference) IsGain() bool { return d.Clear() && d.Mean > 0 }
+
 // Negated returns the difference the other way round.
 func (d Difference) Negated() Difference {
 	d.Mean = -d.Mean
@@ -94,6 +97,7 @@ type Advice struct {
 	Best      int        // candidate, not the baseline
 	Gain      Difference // the baseline's errors less those of the best, at the end
 	Slow      []int      // candidates that were left and may end better: see slow
+	Plateau   bool       // no candidate was clearly better than the baseline at the end of any stage
 }
 
 // Choose trains candidates along the rungs, of which the baseline is one, and finds the best of the
@@ -120,7 +124,7 @@ func Choose(rungs []Rung, candidates, baseline int, measure Measure) (Advice, er
 			return cmp.Compare(mean(history[a][r.Length]), mean(history[b][r.Length]))
 		})
 	}
-	advice := Advice{Best: left[0]}
+	advice := Advice{Best: left[0], Plateau: true}
 	for c := range candidates {
 		length := lengths(history[c])[0]
 		s := Standing{Candidate: c, Length: length, Errors: history[c][length]}
@@ -137,6 +141,13 @@ func Choose(rungs []Rung, candidates, baseline int, measure Measure) (Advice, er
 		advice.Standings = append(advice.Standings, s)
 	}
 	for c := range candidates {
+		for length, errors := range history[c] {
+			d, err := difference(history[baseline][length], errors)
+			if err != nil {
+				return advice, err
+			}
+			advice.Plateau = advice.Plateau && !d.IsGain()
+		}
 		if c == baseline || c == advice.Best {
 			continue
 		}
@@ -161,20 +172,25 @@ func lengths(history map[int][]float64) []int {
 	return out
 }
 
-// slow reports whether a candidate was left too early to judge it: where the best one is clearly
-// better than the baseline and this one was not yet, or where its error, going on to fall with the
-// logarithm of the length as in its last stage, would end below that of the best.
+// slow reports whether a candidate was left too early to judge it: where its error, going on to fall
+// with the logarithm of the length as in its last stage, would end below that of the best, or where it
+// was not clearly better than the baseline yet. It was not too early, where no candidate ended
+// clearly better than the baseline, for one that was clearly worse and whose error did not fall.
 func slow(own, baseline, best map[int][]float64, gain Difference) (bool, error) {
 	at, whole := lengths(own), lengths(best)[0]
-	last := mean(own[at[0]])
+	last, falls := mean(own[at[0]]), true // until it is seen not to
 	if len(at) > 1 {
 		fall := (mean(own[at[1]]) - last) / math.Log(float64(at[0])/float64(at[1]))
 		if last-fall*math.Log(float64(whole)/float64(at[0])) < mean(best[whole]) {
 			return true, nil
 		}
+		falls = fall > 0
 	}
 	d, err := difference(baseline[at[0]], own[at[0]])
-	return gain.Clear() && gain.Mean > 0 && !(d.Clear() && d.Mean > 0) && !math.IsInf(last, 1), err
+	if math.IsInf(last, 1) || d.IsGain() {
+		return false, err
+	}
+	return gain.IsGain() || falls || !d.Clear(), err
 }
 
 // mean returns the mean over seeds; infinity where one of them diverged.

@@ -104,28 +104,55 @@ func TestDivergedIsLast(t *testing.T) {
 }
 
 // Slow names what was left on the plateau of the baseline, and what fell fast when it was left, and
-// nothing else.
+// nothing else; where nothing leaves the plateau, all but what was above it and rose, or diverged.
 func TestSlow(t *testing.T) {
-	curves := [][]float64{ // by candidate, at lengths 1, 2, 4 and 10
-		{9, 9, 9, 9},   // the baseline
-		{5, 4, 3, 2},   // the best
-		{6, 5.9, 5.85}, // falls, and levels off
-		{8, 6},         // less by 2 a doubling: 1.4 at 10
-		{8.9},          // no better than the baseline yet
-		{8.5},          // better than it, without a second record
-	}
-	at := map[int]int{1: 0, 2: 1, 4: 2, 10: 3}
-	shift := []float64{-.02, 0, .02}
-	a, err := Choose([]Rung{{1, 5}, {2, 3}, {4, 2}, {10, 1}}, len(curves), 0,
-		func(c, length int) ([]float64, error) {
-			errs := make([]float64, len(shift))
-			for s := range errs {
-				errs[s] = curves[c][at[length]] + float64(c)*shift[s]
-			}
-			return errs, nil
-		})
-	if err != nil || a.Best != 1 || !reflect.DeepEqual(a.Slow, []int{3, 4}) {
-		t.Errorf("best %d, slow %v, %v", a.Best, a.Slow, err)
+	inf := math.Inf(1)
+	for name, test := range map[string]struct {
+		curves  [][]float64 // by candidate, at lengths 1, 2, 4 and 10
+		second  int         // how many go on after length 1; 2 after length 2
+		slow    []int
+		plateau bool
+	}{
+		"the best is better": {[][]float64{
+			{9, 9, 9, 9},   // the baseline
+			{5, 4, 3, 2},   // the best
+			{6, 5.9, 5.85}, // falls, and levels off
+			{8, 6},         // less by 2 a doubling: 1.4 at 10
+			{8.9},          // no better than the baseline yet
+			{8.5},          // better than it, without a second record
+			{8.4, 9.6},     // was better
+		}, 4, []int{3, 4, 6}, false},
+		"none is better": {[][]float64{
+			{9, 9, 9, 9},
+			{9.1, 9.1, 9.1, 9.1}, // the least error
+			{9.3, 9.29},          // above the baseline, and falls
+			{9.05, 9.1, 9.11},    // not clearly above it, and rises
+			{9.4, 9.5},           // above it, and rises
+			{9.6},                // above it, without a second record
+			{inf},
+		}, 4, []int{2, 3, 5}, true},
+		"one was better for a time": {[][]float64{
+			{9, 9, 9, 9},
+			{5, 5, 9, 9.5},
+			{6, 6, 9.4},
+			{8, 8.1}, // less than the best has at the end
+			{9},      // no better than the baseline yet
+			{inf},
+		}, 3, []int{3, 4}, false},
+	} {
+		at := map[int]int{1: 0, 2: 1, 4: 2, 10: 3}
+		shift := []float64{-.02, 0, .02}
+		a, err := Choose([]Rung{{1, 6}, {2, test.second}, {4, 2}, {10, 1}}, len(test.curves), 0,
+			func(c, length int) ([]float64, error) {
+				errs := make([]float64, len(shift))
+				for s := range errs {
+					errs[s] = test.curves[c][at[length]] + float64(c)*shift[s]
+				}
+				return errs, nil
+			})
+		if err != nil || a.Best != 1 || !reflect.DeepEqual(a.Slow, test.slow) || a.Plateau != test.plateau {
+			t.Errorf("%s: best %d, slow %v, plateau %v, %v", name, a.Best, a.Slow, a.Plateau, err)
+		}
 	}
 }
 

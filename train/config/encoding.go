@@ -13,7 +13,7 @@ type EncodingConfig struct {
 	Members        []Member          `json:"members"`
 	PEInit         string            `json:"pe_init,omitempty"`          // as pe.ParseInit reads it; "" is normal
 	PEInitScale    string            `json:"pe_init_scale,omitempty"`    // "" is own, or sigma
-	PEInitSparsity *float64          `json:"pe_init_sparsity,omitempty"` // nil is 0.9
+	PEInitSparsity *float64          `json:"pe_init_sparsity,omitempty"` // nil is 0.9, of 20 tokens or fewer 0.5
 	PEWarmupSteps  *int              `json:"pe_warmup_steps,omitempty"`  // nil: as the others
 	PEDropout      float64           `json:"pe_dropout,omitempty"`
 	InitScale      *float64          `json:"init_scale,omitempty"` // nil is 1
@@ -88,7 +88,7 @@ var encodingSettings = []Setting{
 	},
 	{
 		Key: "pe_init_sparsity", Flag: "pe-init-sparsity", Tasks: Masked,
-		Help: "start at gradients: share of the correlations of each token that is dropped, the least",
+		Help: "start at gradients: share of the correlations of each token that is dropped, the least (of 20 tokens or fewer: 0.5)",
 		Value: Of[*float64]{
 			At: func(c *Config) **float64 { return &c.PEInitSparsity }, Shown: "0.9",
 			Check: func(v *float64) string {
