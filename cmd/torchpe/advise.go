@@ -348,7 +348,8 @@ func (o outcome) print(out io.Writer) error {
 	}
 	if slow := o.slowNames(); slow != nil {
 		fmt.Fprintf(out, "Left before they were better than %s, or while their errors fell fast, so that they may end "+
-			"better: %s.\nTo see: train them to the end, or all for longer.\n", advise.Without, strings.Join(slow, ", "))
+			"better: %s.\nTo see: train them to the end, or all for longer.\n", advise.Without,
+			strings.Join(slow, ", "))
 	}
 	_, err := fmt.Fprintf(out, "%s was chosen by the held-out data, so its error is flattered. To confirm, with other "+
 		"seeds:\n  %s\nThe runs are in %s.\n", best, o.confirm(), filepath.Join(o.Dir, "runs"))

@@ -33,7 +33,8 @@ func TestAdvise(t *testing.T) {
 	}
 	// rope and nope have no sigma and are one candidate each.
 	if want := "4 candidates, 2 seeds each: rope, learn_sigma=0.1, learn_sigma=1, nope\n" +
-		"stages: 3 to 3, 2 to 6, 2 to 12, 1 to 30 steps, nope beside them\n75 steps, of 120 "; !strings.Contains(errs, want) {
+		"stages: 3 to 3, 2 to 6, 2 to 12, 1 to 30 steps, nope beside them\n" +
+		"75 steps, of 120 "; !strings.Contains(errs, want) {
 		t.Errorf("no %q in\n%s", want, errs)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "my advice", "advice.json"))
@@ -44,7 +45,8 @@ func TestAdvise(t *testing.T) {
 	if err := json.Unmarshal(text, &all); err != nil || len(all) != 4 {
 		t.Fatalf("%v: %s", err, text)
 	}
-	if all[0].Length != 30 || all[1].Length != 30 || all[2].Length != 12 || all[3].Length != 3 || len(all[0].Errors) != 2 {
+	if all[0].Length != 30 || all[1].Length != 30 || all[2].Length != 12 || all[3].Length != 3 ||
+		len(all[0].Errors) != 2 {
 		t.Errorf("%s", text)
 	}
 	again, errs, code := torchpeIn(t, dir, append(args, "--json")...)
@@ -67,7 +69,8 @@ func TestAdviseCandidates(t *testing.T) {
 func TestAdviseAnswer(t *testing.T) {
 	o := outcome{Study: &advise.Study{Candidates: []advise.Candidate{{Name: "rope"}}}}
 	gain := func(mean float64) advise.Difference {
-		return advise.Difference{Mean: mean, Pairs: 5, Interval: &stats.Interval{Low: mean - 1, High: mean + 1, Level: 0.95}}
+		around := stats.Interval{Low: mean - 1, High: mean + 1, Level: 0.95}
+		return advise.Difference{Mean: mean, Pairs: 5, Interval: &around}
 	}
 	for _, c := range []struct {
 		gain    float64

@@ -242,7 +242,8 @@ func (s *Study) models() document.Item {
 	for _, task := range s.tasks {
 		for _, g := range task.groups {
 			row := table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(g.Models)),
-				table.Count(len(fittedOf(g).Models)), meanCell(values(g, train)), meanCell(values(g, iid)), meanCell(values(g, longer)), {}}
+				table.Count(len(fittedOf(g).Models)), meanCell(values(g, train)), meanCell(values(g, iid)),
+				meanCell(values(g, longer)), {}}
 			if all := values(g, longer); all != nil {
 				row[len(row)-1] = table.Number(slices.Max(all))
 			}
