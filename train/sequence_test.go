@@ -224,7 +224,8 @@ func TestSequencesAreLearned(t *testing.T) {
 		_, measured := m.AccuracyByLength[strconv.Itoa(9)]
 		noted := strings.Contains(strings.Join(l.notices, "\n"), "no longer input is measured")
 		if longer := places == 9; math.IsNaN(m.ValidationAccuracy) == longer || measured != longer || noted == longer {
-			t.Errorf("places %d: longer %g, %v, notices %q", places, m.ValidationAccuracy, m.AccuracyByLength, l.notices)
+			t.Errorf("places %d: longer %g, %v, notices %q", places, m.ValidationAccuracy, m.AccuracyByLength,
+				l.notices)
 		}
 	}
 }

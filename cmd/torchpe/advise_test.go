@@ -44,7 +44,8 @@ func TestAdvise(t *testing.T) {
 	if err := json.Unmarshal(text, &all); err != nil || len(all) != 4 {
 		t.Fatalf("%v: %s", err, text)
 	}
-	if all[0].Length != 30 || all[1].Length != 30 || all[2].Length != 12 || all[3].Length != 3 || len(all[0].Errors) != 2 {
+	if all[0].Length != 30 || all[1].Length != 30 || all[2].Length != 12 || all[3].Length != 3 ||
+		len(all[0].Errors) != 2 {
 		t.Errorf("%s", text)
 	}
 	again, errs, code := torchpeIn(t, dir, append(args, "--json")...)
@@ -67,7 +68,8 @@ func TestAdviseCandidates(t *testing.T) {
 func TestAdviseAnswer(t *testing.T) {
 	o := outcome{Study: &advise.Study{Candidates: []advise.Candidate{{Name: "rope"}}}}
 	gain := func(mean float64) advise.Difference {
-		return advise.Difference{Mean: mean, Pairs: 5, Interval: &stats.Interval{Low: mean - 1, High: mean + 1, Level: 0.95}}
+		return advise.Difference{Mean: mean, Pairs: 5,
+			Interval: &stats.Interval{Low: mean - 1, High: mean + 1, Level: 0.95}}
 	}
 	for _, c := range []struct {
 		gain    float64

@@ -51,7 +51,8 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
 	fl.IntVar(&f.warmup, "warmup", 5, "steps before that")
 	fl.Float64Var(&f.warmupSeconds, "warmup-seconds", 0, "and more of these until so many seconds have passed")
 	fl.BoolVar(&f.profile, "profile", false, "also print where the time goes")
-	fl.StringVar(&f.trace, "trace", "", "CSV `FILE`: the kernels of a GPU (on the CPU: libtorch's operators) and their times")
+	fl.StringVar(&f.trace, "trace", "",
+		"CSV `FILE`: the kernels of a GPU (on the CPU: libtorch's operators) and their times")
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
 	f.config.bench = true
 	headFlags(fl, "measurement")

@@ -112,7 +112,7 @@ func newSequenceGenerateCommand() *cobra.Command {
 		Short:   "Write examples of a task to a file",
 		Example: "  torchpe data sequence generate reverse-string --length 40 --count 1000 --out reverse.txt",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			if f.out == "" {
 				return usagef("--out is missing: name the file to write")
 			}

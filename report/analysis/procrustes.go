@@ -192,7 +192,8 @@ func comparable(m, r *Model) error {
 	}
 	for i, t := range m.Tables {
 		if o := r.Tables[min(i, len(r.Tables)-1)]; o.Tokens != t.Tokens || o.Dim != t.Dim {
-			return fmt.Errorf("table of shape [%d,%d], the reference's is [%d,%d]: want as many tokens, and no more columns",
+			return fmt.Errorf("table of shape [%d,%d], the reference's is [%d,%d]: want as many tokens, "+
+				"and no more columns",
 				t.Tokens, t.Dim, o.Tokens, o.Dim)
 		}
 	}

@@ -137,7 +137,8 @@ func members(dirs []string, member int) (models []*Model, notes []string, err er
 			notes = append(notes, fmt.Sprintf("%s: left out: %s", s.Dir, s.Reason))
 		}
 		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-			return nil, nil, fmt.Errorf("%s: a file is no run: measure its table with --table %s", dir, shell.Quote(dir))
+			return nil, nil, fmt.Errorf("%s: a file is no run: measure its table with --table %s", dir,
+				shell.Quote(dir))
 		}
 		if len(found) == 0 {
 			return nil, nil, fmt.Errorf("%s: no run is there: a run's directory has config.json, "+

@@ -88,7 +88,8 @@ var encodingSettings = []Setting{
 	},
 	{
 		Key: "pe_init_sparsity", Flag: "pe-init-sparsity", Tasks: Masked,
-		Help: "start at gradients: share of the correlations of each token that is dropped, the least (of 20 tokens or fewer: 0.5)",
+		Help: "start at gradients: share of the correlations of each token that is dropped, the least " +
+			"(of 20 tokens or fewer: 0.5)",
 		Value: Of[*float64]{
 			At: func(c *Config) **float64 { return &c.PEInitSparsity }, Shown: "0.9",
 			Check: func(v *float64) string {
