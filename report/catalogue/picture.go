@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"torchpe/data/array"
 	"torchpe/models/pe"
@@ -299,6 +300,25 @@ func (i *Instance) note(layer int) string {
 	return text
 }
 
+// numbered returns a matrix with the numbers of some rows and columns, from 0.
+func numbered(m figure.Matrix) figure.Matrix {
+	m.RowLabels, m.ColumnLabels = ticks(m.Rows), ticks(m.Columns)
+	return m
+}
+
+// ticks returns labels of n places: about four round numbers, and nothing at the other places.
+func ticks(n int) []string {
+	step := 1
+	for k := 0; n > 5*step; k++ {
+		step = []int{2, 5, 10}[k%3] * int(math.Pow10(k/3))
+	}
+	labels := make([]string, n)
+	for i := 0; i < n; i += step {
+		labels[i] = strconv.Itoa(i)
+	}
+	return labels
+}
+
 // Plot draws the pictures of an instance: matrices above, their means against the distance below.
 func Plot(i *Instance, layer int) (*figure.Figure, error) {
 	all, err := i.pictures(layer)
@@ -320,7 +340,7 @@ func Plot(i *Instance, layer int) (*figure.Figure, error) {
 			if !p.matrices[k].HideBar && len(p.matrices) > 2 {
 				weight = 1.35
 			}
-			row.Cells = append(row.Cells, figure.Cell{Panel: p.matrices[k], Weight: weight})
+			row.Cells = append(row.Cells, figure.Cell{Panel: numbered(p.matrices[k]), Weight: weight})
 		}
 		if len(p.matrices) == 1 {
 			row.Cells = append(row.Cells, figure.Cell{Panel: p.against, Weight: 1.3})
@@ -360,7 +380,7 @@ func PlotSideBySide(all []*Instance, layer int) (*figure.Figure, error) {
 		}
 		m, lines := p[0].matrices[0], p[0].against
 		m.Title, m.HideBar, lines.Title = i.Scheme.Name+": "+m.Title, false, i.Scheme.Name+": "+lines.Title
-		rows[0].Cells = append(rows[0].Cells, figure.Cell{Panel: m})
+		rows[0].Cells = append(rows[0].Cells, figure.Cell{Panel: numbered(m)})
 		rows[1].Cells = append(rows[1].Cells, figure.Cell{Panel: lines})
 	}
 	page.Rows = rows
