@@ -298,3 +298,33 @@ func TestFitted(t *testing.T) {
 		}
 	}
 }
+
+// Modularity is tested where a model has a table and modules of its tokens, and nowhere else: the
+// labels of a model whose tables fall into its modules pass.
+func TestChance(t *testing.T) {
+	dir := t.TempDir()
+	if err := synthetic.Write(dir,
+		synthetic.Run{Name: "lst", Task: "lst", PE: "learn", Sigma: .5, Seeds: []int{1}},
+		synthetic.Run{Name: "learn", Task: "nmar", PE: "learn", Sigma: .1, Seeds: []int{1}},
+		synthetic.Run{Name: "rope", Task: "nmar", PE: "rope", Seeds: []int{1}},
+	); err != nil {
+		t.Fatal(err)
+	}
+	found, _, err := runs.Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	models, _ := runs.Models(found)
+	if len(models) != 3 {
+		t.Fatalf("%d models", len(models))
+	}
+	for _, m := range models {
+		c, err := m.Chance()
+		if err != nil || (c != nil) != (m.Run.Name == "learn") {
+			t.Fatalf("%s: %+v, %v", m.Run.Name, c, err)
+		}
+		if c != nil && !(c.Low < c.Mean && c.Mean < c.High && c.Q > c.High && c.P < 0.05) {
+			t.Errorf("%+v", c)
+		}
+	}
+}
