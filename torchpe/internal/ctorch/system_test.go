@@ -72,6 +72,9 @@ var systemCases = map[string]func(t *testing.T){
 
 	"tp_count_operators": testOperators,
 	"tp_operators":       testOperators,
+
+	"tp_trace_begin": testTrace,
+	"tp_trace_end":   testTrace,
 }
 
 func TestSystem(t *testing.T) {
@@ -187,6 +190,25 @@ func testOperators(t *testing.T) {
 			!strings.Contains(got, "aten::as_strided 1\n") {
 			t.Errorf("the operators of a transpose are %q", got)
 		}
+	}
+}
+
+// testTrace traces a transpose, and nothing of what came before or after; what was not begun cannot
+// end.
+func testTrace(t *testing.T) {
+	x := must(Full([]int{2, 2}, 1, Float32, CPU))
+	defer func() { check(Release([]Handle{x})) }()
+	transpose := func() { check(Release([]Handle{must(Transpose(x, 0, 1, false))})) }
+	transpose()
+	check(TraceBegin())
+	transpose()
+	events, err := TraceEnd()
+	transpose()
+	if err != nil || strings.Count(events, "\taten::transpose\n") != 1 || !strings.HasPrefix(events, "cpu\t") {
+		t.Errorf("%q, %v", events, err)
+	}
+	if events, err := TraceEnd(); err == nil {
+		t.Errorf("a trace that was not begun has %q", events)
 	}
 }
 
