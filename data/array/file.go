@@ -104,7 +104,7 @@ func ReadText(path string, most int64) (string, error) {
 	var text strings.Builder
 	if err = NewBudget().Take(parsed*f.Size(), fmt.Sprintf("a text of %s", Bytes(f.Size()))); err == nil {
 		text.Grow(int(f.Size()))
-		_, err = io.Copy(&text, f)
+		_, err = io.CopyBuffer(&text, f, make([]byte, min(f.Size()+1, 32<<10))) // io.Copy's has 32 kB for any file
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", path, err)

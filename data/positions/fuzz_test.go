@@ -48,4 +48,4 @@ func FuzzRead(f *testing.F) {
 
 // justified returns how many bytes reading may allocate: a token's name of two bytes becomes a name,
 // a key of a map and numbers, in rooms that double.
-func justified(text string) int { return 128*len(text) + 96<<10 }
+func justified(text string) int { return 128*len(text) + 64<<10 }
