@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"errors"
 	"math"
 	"path/filepath"
 	"slices"
@@ -34,32 +33,7 @@ func tinySequence(t testing.TB, name, scheme string) Config {
 // Every scheme that needs no more than an order trains on sequences, stops in the middle of an
 // interval and goes on to the same bits.
 func TestSequenceRunsResume(t *testing.T) {
-	needsGrid := 0
-	for _, name := range pe.Names() {
-		c := tinySequence(t, "stack-manipulation", name)
-		whole := filepath.Join(t.TempDir(), "run")
-		if _, err := Run(context.Background(), c, whole, Options{}); err != nil {
-			if needsGrid++; !strings.Contains(err.Error(), "lst has a grid") {
-				t.Errorf("%s: %v", name, err)
-			}
-			continue
-		}
-		dir := filepath.Join(t.TempDir(), "run")
-		ctx, cancel := context.WithCancel(context.Background())
-		_, err := Run(ctx, c, dir, Options{Observer: &stopper{cancel: cancel, after: 7}})
-		cancel()
-		var stopped *Interrupted
-		if !errors.As(err, &stopped) {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if _, err := Run(context.Background(), c, dir, Options{Resume: true}); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		sameFinal(t, readFinal(t, dir), readFinal(t, whole))
-	}
-	if most := len(pe.Names()) / 3; needsGrid == 0 || needsGrid > most {
-		t.Errorf("%d encodings need a grid, want some, and at most %d", needsGrid, most)
-	}
+	everySchemeResumes(t, func(scheme string) Config { return tinySequence(t, "stack-manipulation", scheme) })
 }
 
 func TestSequenceEnsembleEqualsItsMembers(t *testing.T) {

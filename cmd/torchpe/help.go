@@ -36,7 +36,7 @@ func setUsual(cmd *cobra.Command, names ...string) {
 	cmd.Annotations = map[string]string{usualFlags: strings.Join(names, " ")}
 }
 
-// plainWidth is how wide help is where there is no terminal.
+// plainWidth holds the columns of help where there is no terminal.
 const plainWidth = 100
 
 // helpWidth returns how wide help is printed.

@@ -70,7 +70,7 @@ func TestFailingAllocations(t *testing.T) {
 	}
 }
 
-// failAllocations is what the process does whose allocations can fail.
+// failAllocations runs in the process whose allocations can fail.
 func failAllocations(t *testing.T, path string) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
