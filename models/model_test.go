@@ -45,11 +45,11 @@ func (x examples) input(s *torchpe.Scope, m *models.Model, step int) models.Inpu
 		Probe:     torchpe.Of(s, torchpe.CPU, x.probe, x.members, x.size),
 		Positions: m.Config.Positions,
 	}
-	if max := m.Encoding.DrawRange(); max > 0 {
+	if draw := m.Encoding.Draw(); draw.Range > 0 {
 		var drawn []float64
 		for _, seed := range m.Config.Seeds {
 			own := make([]float64, x.size*x.tokens)
-			pe.DrawPositions(torchpe.Stream(seed, fmt.Sprint("positions", step)), x.tokens, max, own)
+			draw.Fill(torchpe.Stream(seed, fmt.Sprint("positions", step)), x.tokens, own)
 			drawn = append(drawn, own...)
 		}
 		in.Positions.Drawn = torchpe.Of(s, torchpe.CPU, drawn, x.members, x.size, x.tokens)

@@ -37,7 +37,7 @@ func (m *Model) At(p pe.Positions) (*Model, error) {
 		return nil, fmt.Errorf("%s at %d tokens: %w", c.PE, p.Tokens(), err)
 	}
 	// Positions that the encoding has no place for are found here, and not during an evaluation.
-	if at.Encoding.DrawRange() == 0 {
+	if at.Encoding.Draw().Range == 0 {
 		s := torchpe.NewScopeNoGrad()
 		err = torchpe.Catch(func() { at.Encoding.Begin(s, p) })
 		s.Close()

@@ -86,7 +86,7 @@ func (d deviceInputs) write(in stepInputs) {
 // N tokens of a step, [E,B,N], or nil for other encodings. Member e's are a function of its seed and
 // the step.
 func (e *ensemble) drawnPositions(B, n, step int) []hostArray {
-	if e.model.Encoding.DrawRange() == 0 {
+	if e.model.Encoding.Draw().Range == 0 {
 		return nil
 	}
 	drawn := e.drawPositions(B, n, fmt.Sprintf("positions %d", step))
@@ -96,10 +96,9 @@ func (e *ensemble) drawnPositions(B, n, step int) []hostArray {
 // drawPositions draws [E,B,N] positions; name is that of the random stream.
 func (e *ensemble) drawPositions(B, n int, name string) []float64 {
 	each := B * n
-	drawn, limit := make([]float64, e.members()*each), e.model.Encoding.DrawRange()
+	drawn, draw := make([]float64, e.members()*each), e.model.Encoding.Draw()
 	eachMember(e.members(), func(m int) {
-		stream := torchpe.Stream(e.seeds[m], name)
-		pe.DrawPositions(stream, n, limit, drawn[m*each:(m+1)*each])
+		draw.Fill(torchpe.Stream(e.seeds[m], name), n, drawn[m*each:(m+1)*each])
 	})
 	return drawn
 }
@@ -116,7 +115,7 @@ func (e *ensemble) positions(s *torchpe.Scope, m *models.Model, in deviceInputs)
 // addDrawnPositions adds to an input of B samples the positions that the encoding draws, for
 // member e from its seed and the name of the random stream.
 func (e *ensemble) addDrawnPositions(s *torchpe.Scope, in *models.Input, B int, name string) {
-	if e.model.Encoding.DrawRange() == 0 {
+	if e.model.Encoding.Draw().Range == 0 {
 		return
 	}
 	n := in.Positions.Tokens()

@@ -17,7 +17,7 @@ type peTables struct {
 
 // peTables copies the present tables to the host.
 func (e *ensemble) peTables() (p peTables, err error) {
-	if e.model.Encoding.DrawRange() > 0 {
+	if e.model.Encoding.Draw().Range > 0 {
 		return p, nil
 	}
 	s := e.resident.ChildNoGrad()

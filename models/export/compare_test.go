@@ -117,7 +117,7 @@ type batch struct {
 	tokens                  int
 }
 
-func newBatch(c models.Config, drawRange int) batch {
+func newBatch(c models.Config, draw pe.Draw) batch {
 	rng := rand.New(rand.NewPCG(3, 4))
 	n := c.Positions.Tokens()
 	b := batch{tokens: n}
@@ -134,9 +134,9 @@ func newBatch(c models.Config, drawRange int) batch {
 		}
 		b.probe, b.answers = append(b.probe, int64(at)), append(b.answers, int64(1+rng.IntN(4)))
 	}
-	if drawRange > 0 {
+	if draw.Range > 0 {
 		b.drawn = make([]float64, samples*n)
-		pe.DrawPositions(rng, n, drawRange, b.drawn)
+		draw.Fill(rng, n, b.drawn)
 	}
 	return b
 }
@@ -184,7 +184,7 @@ func (c oneCase) write(t *testing.T, dir string, method torchpe.Method) {
 	if err := Write(dir, m, Run{}); err != nil {
 		t.Fatalf("%s: %v", c.name(), err)
 	}
-	b := newBatch(m.Config, m.Encoding.DrawRange())
+	b := newBatch(m.Config, m.Encoding.Draw())
 	var file []safetensors.Tensor
 	add := func(name string, shape []int, values []float64) {
 		x, err := tensor(name, shape, values, c.dtype)
@@ -379,7 +379,8 @@ var others = []string{
 	"pope: pope-dims=3", "pope: pope-phase=0", "random: random=ruoss random-max=20",
 	"random: random=ruoss random-base=learn pe-placement=block",
 	"random: random=ruoss random-base=learn pe-placement=input",
-	"random: random=ruoss random-base=rope", "random: random=ruoss pe-placement=block",
+	"random: random=ruoss random-base=rope", "random: random=ruoss random-base=alibi",
+	"random: random=ruoss random-base=transformer-xl", "random: random=ruoss pe-placement=block",
 	"relative: relative=shaw relative-values=true relative-clip=3",
 	"learn-resampled: resample-by=linear resample-from=2x5",
 	"learn-resampled: resample-by=bicubic resample-from=3x5 pe-placement=input",

@@ -254,7 +254,7 @@ func exampleOf(m *models.Model) (*example, error) {
 			in.Symbols = torchpe.Of(s, c.Device, symbols, 1, 1, n)
 			in.Probe = torchpe.Of(s, c.Device, []int64{int64(probe)}, 1, 1)
 		}
-		if most := m.Encoding.DrawRange(); most > 0 {
+		if most := m.Encoding.Draw().Range; most > 0 {
 			drawn := numbers("drawn", func(i int) float64 { return math.Floor(float64(i*most) / float64(n)) })
 			in.Positions.Drawn = drawn
 		}

@@ -59,17 +59,17 @@ type alibi struct {
 }
 
 func newALiBi(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	slopes := alibiSlopes(c.Heads)
-	a := &alibi{
-		slopes: ps.Add("pe.slopes", false, computed(func(h int) float64 {
-			return slopes[h]
-		}), c.Heads),
-		form: c.Options.Text(alibiForm.Name), scale: 1,
-	}
+	a := &alibi{slopes: addSlopes(c, ps), form: c.Options.Text(alibiForm.Name), scale: 1}
 	if c.Options.Bool(alibiScaled.Name) {
 		a.scale = 1 / math.Sqrt(float64(c.HeadWidth()))
 	}
 	return a, nil
+}
+
+// addSlopes adds m_h for each head, which are not trained.
+func addSlopes(c Config, ps *torchpe.ParamSet) *torchpe.Param {
+	slopes := alibiSlopes(c.Heads)
+	return ps.Add("pe.slopes", false, computed(func(h int) float64 { return slopes[h] }), c.Heads)
 }
 
 // alibiSlopes returns m_h for each head.

@@ -82,9 +82,8 @@ type Encoding interface {
 	Sites() Site
 	// Attention describes the attention that the scheme needs around it.
 	Attention() Attention
-	// DrawRange returns n where each batch needs positions drawn from 0..n-1 (Positions.Drawn),
-	// and 0 where none are drawn.
-	DrawRange() int
+	// Draw says which positions each batch needs drawn (Positions.Drawn); its Range is 0 where none.
+	Draw() Draw
 	// Begin opens a forward pass in s over tokens at positions p.
 	Begin(s *torchpe.Scope, p Positions) Hooks
 }
@@ -149,8 +148,8 @@ func (None) Sites() Site { return 0 }
 // Attention returns PlainAttention.
 func (None) Attention() Attention { return PlainAttention }
 
-// DrawRange returns 0: no positions are drawn.
-func (None) DrawRange() int { return 0 }
+// Draw returns the zero Draw: no positions are drawn.
+func (None) Draw() Draw { return Draw{} }
 
 // Begin returns hooks that change nothing.
 func (None) Begin(*torchpe.Scope, Positions) Hooks { return Identity{} }

@@ -21,7 +21,7 @@ type Positions struct {
 	// Graph joins places: the token whose Index is i is its node i. nil where there is none; see
 	// Neighbours.
 	Graph *Graph
-	// Drawn [E,B,N] holds the positions drawn for this batch (see Encoding.DrawRange), sorted:
+	// Drawn [E,B,N] holds the positions drawn for this batch (see Encoding.Draw), sorted:
 	// entry i belongs to the token whose Index is i. Its dtype is the model's; it is the zero
 	// Tensor where none are drawn.
 	Drawn torchpe.Tensor
@@ -336,21 +336,49 @@ func indexTensor(s *torchpe.Scope, dev torchpe.Device, index []int, shape ...int
 	return torchpe.Of(s, dev, wide, shape...)
 }
 
-// DrawPositions fills out with n sorted distinct positions of 0..max-1 for each of len(out)/n
-// samples (Ruoss et al. 2023).
-func DrawPositions(rng *rand.Rand, n, max int, out []float64) {
+// Draw describes positions that are drawn for each sample: sorted and distinct, of 0..Range-1 (Ruoss
+// et al. 2023). Those of Distances begin with 0: entry d stands for the distance d of two tokens.
+type Draw struct {
+	Range     int
+	Distances bool
+}
+
+func (d Draw) String() string {
+	what := "positions"
+	if d.Distances {
+		what = "distances"
+	}
+	return fmt.Sprintf("%s of 0..%d", what, d.Range-1)
+}
+
+// Fill draws n positions for each of len(out)/n samples; any set of them is as likely as another.
+func (d Draw) Fill(rng *rand.Rand, n int, out []float64) {
 	for at := 0; at+n <= len(out); at += n {
 		sample := out[at : at+n]
-		chosen := make(map[int]bool, n)
-		// Floyd's algorithm: a uniform subset in n draws.
-		for i, j := 0, max-n; j < max; i, j = i+1, j+1 {
-			v := rng.IntN(j + 1)
-			if chosen[v] {
-				v = j
+		if d.Distances {
+			sample[0] = 0
+			drawSubset(rng, d.Range-1, sample[1:])
+			for i := range sample[1:] {
+				sample[1+i]++
 			}
-			chosen[v] = true
-			sample[i] = float64(v)
+			continue
 		}
-		slices.Sort(sample)
+		drawSubset(rng, d.Range, sample)
 	}
+}
+
+// drawSubset fills sample with distinct numbers of 0..max-1 in ascending order.
+func drawSubset(rng *rand.Rand, max int, sample []float64) {
+	n := len(sample)
+	chosen := make(map[int]bool, n)
+	// Floyd's algorithm: a uniform subset in n draws.
+	for i, j := 0, max-n; j < max; i, j = i+1, j+1 {
+		v := rng.IntN(j + 1)
+		if chosen[v] {
+			v = j
+		}
+		chosen[v] = true
+		sample[i] = float64(v)
+	}
+	slices.Sort(sample)
 }

@@ -48,15 +48,15 @@ func TestPermuted(t *testing.T) {
 	}
 }
 
-// TestDrawPositions: any draw is sorted and distinct, and lies in 0..max-1.
-func TestDrawPositions(t *testing.T) {
+// TestDraw: any draw is sorted and distinct, and lies in 0..max-1.
+func TestDraw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 20).Draw(t, "n")
 		limit := rapid.IntRange(n, 60).Draw(t, "max")
 		samples := rapid.IntRange(1, 4).Draw(t, "samples")
 		seed := rapid.Uint64().Draw(t, "seed")
 		out := make([]float64, samples*n)
-		pe.DrawPositions(rand.New(rand.NewPCG(seed, 0)), n, limit, out)
+		pe.Draw{Range: limit}.Fill(rand.New(rand.NewPCG(seed, 0)), n, out)
 		for sample := range samples {
 			drawn := out[sample*n : (sample+1)*n]
 			for i, v := range drawn {
@@ -66,19 +66,19 @@ func TestDrawPositions(t *testing.T) {
 			}
 		}
 		again := make([]float64, samples*n)
-		pe.DrawPositions(rand.New(rand.NewPCG(seed, 0)), n, limit, again)
+		pe.Draw{Range: limit}.Fill(rand.New(rand.NewPCG(seed, 0)), n, again)
 		if !slices.Equal(out, again) {
 			t.Fatalf("one seed draws %v and %v", out, again)
 		}
 	})
 }
 
-// TestDrawPositionsIsUniform: all subsets are equally likely, by Pearson's chi-square.
-func TestDrawPositionsIsUniform(t *testing.T) {
+// TestDrawIsUniform: all subsets are equally likely, by Pearson's chi-square.
+func TestDrawIsUniform(t *testing.T) {
 	for _, c := range []struct{ n, max, subsets int }{{3, 6, 20}, {1, 7, 7}, {4, 5, 5}, {2, 7, 21}} {
 		const draws = 20000
 		out := make([]float64, c.n*draws)
-		pe.DrawPositions(rand.New(rand.NewPCG(1, 2)), c.n, c.max, out)
+		pe.Draw{Range: c.max}.Fill(rand.New(rand.NewPCG(1, 2)), c.n, out)
 		count := map[string]float64{}
 		for subset := range slices.Chunk(out, c.n) {
 			count[fmt.Sprint(subset)]++

@@ -5,9 +5,14 @@
 //	ruoss:  x <- x + S(p),  p sorted distinct positions of 0..max-1 drawn for each sample,
 //	                        S the 1-D sinusoid
 //
-// Drawn positions can be those of two other schemes too (--random-base): S(p) is a row of a learned
-// table of max rows (as in the code of McLeish et al. 2024, which starts it as N(0, 1)), or queries
-// and keys are rotated by p (rope of base 10000).
+// Drawn positions can be those of other schemes too (--random-base): S(p) is a row of a learned table
+// of max rows (as in the code of McLeish et al. 2024, which starts it as N(0, 1)), or queries and keys
+// are rotated by p (rope of base 10000). Schemes of distances have distances drawn, and not positions:
+// two tokens d apart are as if r_d apart, 0 = r_0 < r_1 < ... < max, for transformer-xl in both
+// directions and for the sided form of alibi.
+//
+// The published code draws once for each batch, in attention once for each layer; here each sample
+// has its own draw, and its layers share it.
 
 package pe
 
@@ -26,7 +31,7 @@ var (
 	randomMax = Option{Name: "random-max", Text: "2048", Code: "2048", Check: whole(1, 1<<24),
 		Help: "number of positions that --random ruoss draws from"}
 	randomBase = Option{Name: "random-base", Default: "sinusoid", Check: oneOf("sinusoid", "learn",
-		"rope"),
+		"rope", "transformer-xl", "alibi"),
 		Help: "with --random ruoss: the scheme that the drawn positions go into"}
 )
 
@@ -37,12 +42,15 @@ func init() {
 		Title:     "Randomized Positional Encodings Boost Length Generalization of Transformers",
 		Year:      2023,
 		Reference: "Ruoss et al. 2023, arXiv 2305.16843",
-		Differ:    "the paper cites Ruoss et al. and its code has a frozen table of N(0, 1): --random",
+		Differ: "the paper cites Ruoss et al. and its code has a frozen table of N(0, 1): --random; " +
+			"the code of Ruoss et al. draws once for each batch, not for each sample",
 		Formula: "frozen: x <- x + P_l,  P_l ~ N(0, 1) drawn once a block\n" +
 			"ruoss:  x <- x + S(p),  p sorted distinct positions drawn from 0..max-1 for each " +
 			"sample, S the 1-D sinusoid,\n" +
-			"        or rows of a learned table, or angles of rope",
-		Parameters:   "none; max D with --random-base learn, L times with a table each block",
+			"        or rows of a learned table, or angles of rope; with transformer-xl and alibi\n" +
+			"        tokens d apart are as if r_d apart, 0 = r_0 < r_1 < ... < max drawn for each sample",
+		Parameters: "none; max D with --random-base learn, L times with a table each block; " +
+			"those of transformer-xl",
 		Criteria:     Criteria{ParameterEfficient: true, Parallelizable: true},
 		Extrapolates: func(o Options) bool { return o.Text(randomKind.Name) == "ruoss" },
 		Options:      []Option{placement, randomKind, randomMax, randomBase},
@@ -72,6 +80,14 @@ func newRandom(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		return nil, c.oddHead()
 	case base == "rope":
 		return &drawnAngles{drawn, c.HeadWidth()}, nil
+	case base == "transformer-xl" && c.DModel%2 != 0:
+		return nil, c.oddWidth()
+	case base == "transformer-xl":
+		x := &drawnXL{drawn, transformerXL{sign: 1}, c.DModel}
+		x.addMappedKeys(c, ps)
+		return x, nil
+	case base == "alibi":
+		return &drawnALiBi{drawn, addSlopes(c, ps)}, nil
 	}
 	return &drawnSinusoid{drawn, c.DModel}, nil
 }
@@ -83,26 +99,36 @@ type drawnPositions struct {
 	repeat bool // in every block
 }
 
-func (r *drawnPositions) DrawRange() int { return r.max }
+func (r *drawnPositions) Draw() Draw { return Draw{Range: r.max} }
 
-// of returns each token's position [E,B,N], which must have been drawn.
-func (r *drawnPositions) of(s *torchpe.Scope, p Positions) torchpe.Tensor {
+// draws returns what was drawn for the batch, [E,B,places].
+func (r *drawnPositions) draws(s *torchpe.Scope, p Positions) torchpe.Tensor {
 	if !p.Drawn.Defined() {
 		panic(&torchpe.Error{Op: "random",
 			Msg: "no positions were drawn for this batch (Positions.Drawn)"})
 	}
-	return rowsAt(s, p.Drawn.In(s), 2, p.Index)
+	return p.Drawn.In(s)
+}
+
+// of returns each token's position [E,B,N].
+func (r *drawnPositions) of(s *torchpe.Scope, p Positions) torchpe.Tensor {
+	return rowsAt(s, r.draws(s, p), 2, p.Index)
 }
 
 // angles returns those of a sinusoid of the given width at the drawn positions, [E,B,N,width/2],
 // rounded up.
 func (r *drawnPositions) angles(s *torchpe.Scope, p Positions, width int) torchpe.Tensor {
+	return sinusoidAngles(s, r.of(s, p), width)
+}
+
+// sinusoidAngles returns the angles of a sinusoid of the given width at positions [...]:
+// [...,width/2], rounded up.
+func sinusoidAngles(s *torchpe.Scope, positions torchpe.Tensor, width int) torchpe.Tensor {
 	frequencies := make([]float64, (width+1)/2)
 	for i := range frequencies {
 		frequencies[i] = math.Pow(10000, -2*float64(i)/float64(width))
 	}
-	drawn := r.of(s, p)
-	return drawn.Unsqueeze(-1).Mul(numbers(s, drawn, frequencies, len(frequencies)))
+	return positions.Unsqueeze(-1).Mul(numbers(s, positions, frequencies, len(frequencies)))
 }
 
 type drawnSinusoid struct {
@@ -166,4 +192,70 @@ func (h *drawnTableHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
 		return x.Add(t)
 	}
 	return x
+}
+
+// distances returns the drawn distance of tokens that are |offset| apart, [E,B,R] for R offsets.
+func (r *drawnPositions) distances(s *torchpe.Scope, p Positions, offsets []int) torchpe.Tensor {
+	apart := make([]int, len(offsets))
+	for i, offset := range offsets {
+		apart[i] = max(offset, -offset)
+	}
+	return rowsAt(s, r.draws(s, p), 2, apart)
+}
+
+// drawnXL is transformer-xl with drawn distances.
+type drawnXL struct {
+	drawnPositions
+	transformerXL
+	width int
+}
+
+func (x *drawnXL) Sites() Site { return AtLogits }
+
+func (x *drawnXL) Attention() Attention { return PlainAttention }
+
+func (x *drawnXL) Draw() Draw { return Draw{Range: x.max, Distances: true} }
+
+func (x *drawnXL) Begin(s *torchpe.Scope, p Positions) Hooks {
+	drawn := x.draws(s, p)
+	x.tokens = drawn.Size(2)
+	offsets, signs := make([]int, 2*x.tokens-1), make([]float64, 2*x.tokens-1)
+	for i := range offsets {
+		offsets[i], signs[i] = i-x.tokens+1, math.Copysign(1, float64(i-x.tokens+1))
+	}
+	signed := x.distances(s, p, offsets).Mul(numbers(s, drawn, signs, len(signs)))
+	angles := sinusoidAngles(s, signed, x.width) // [E,B,R,D/2]
+	h := x.hooks(s, p)
+	h.table = torchpe.Cat(-1, angles.Sin(), angles.Cos())
+	return h
+}
+
+// drawnALiBi is the sided form of alibi with drawn distances.
+type drawnALiBi struct {
+	drawnPositions
+	slopes *torchpe.Param // [E,H]
+}
+
+func (a *drawnALiBi) Sites() Site { return AtLogits }
+
+func (a *drawnALiBi) Draw() Draw { return Draw{Range: a.max, Distances: true} }
+
+func (a *drawnALiBi) Begin(s *torchpe.Scope, p Positions) Hooks {
+	slopes, n := a.slopes.In(s), p.Tokens()
+	offset := func(i, j int) int { return i - j }
+	distances := a.distances(s, p, pairs(p.Index, offset)) // [E,B,N*N]
+	distances = distances.Reshape(distances.Size(0), distances.Size(1), 1, n, n)
+	half := pairTensor(s, slopes, p.Index, func(i, j int) float64 { return oneIf(j < i) / 2 })
+	slope := slopes.Reshape(slopes.Size(0), 1, slopes.Size(1), 1, 1)
+	return addedLogits{addend: half.Sub(distances).Mul(slope)}
+}
+
+// addedLogits adds the same to the logits of all layers.
+type addedLogits struct {
+	Identity
+	addend torchpe.Tensor // [E,B,H,N,N]
+}
+
+func (h addedLogits) Logits(_ Attn, logits torchpe.Tensor) torchpe.Tensor {
+	return logits.Add(h.addend)
 }

@@ -22,6 +22,8 @@ func TestRandom(t *testing.T) {
 			petest.Text("random-max", "20"), petest.Text("random-max", "8"),
 			petest.Text("random-base", "learn"), petest.Text("random-base", "rope"),
 			petest.Text("random-base", "learn", "pe-placement", "block"),
+			petest.Text("random-base", "transformer-xl").Still(),
+			petest.Text("random-base", "alibi").Still(),
 		},
 		Refuse: []petest.Refusal{
 			petest.Refuse("fewer positions than tokens",
@@ -154,6 +156,88 @@ func TestRandomisedBases(t *testing.T) {
 	petest.Near(t, "rope", turnedAt(angles, x, first), want, 1e-14)
 }
 
+// TestRandomisedDistances: the draw 0..N-1 gives transformer-xl and alibi themselves; another gives
+// the logits of tokens whose distances are the drawn ones.
+func TestRandomisedDistances(t *testing.T) {
+	first, drawn := []float64{0, 1, 2, 3, 4, 5, 6, 7}, []float64{0, 2, 3, 9, 11, 12, 30, 49}
+	far := pe.Line(50)
+	for base, c := range map[string]struct {
+		options pe.Options
+		names   []string
+	}{
+		"transformer-xl": {pe.Options{"xl-direction": "bidirectional"}, []string{"pe.u", "pe.v", "pe.keys"}},
+		"alibi":          {pe.Options{"alibi": "sided"}, nil},
+	} {
+		fixed := petest.Spec{Scheme: base, Heads: 2, Layers: 2, Positions: far, Given: c.options}.Model(t)
+		set := map[string][]float64{}
+		for _, name := range c.names {
+			values, err := fixed.Params.Values(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			set[name] = values
+		}
+		random := petest.Spec{Scheme: "random", Fidelity: "text", Heads: 2, Layers: 2, Set: set,
+			Given: pe.Options{"random-base": base, "random-max": "50"}}.Model(t)
+		petest.Near(t, base, logitsAt(random, 8, first), logitsAt(fixed, 8, nil), 1e-12)
+		got := logitsAt(random, 8, drawn)
+		for i := range 8 {
+			for j := range 8 {
+				// in the fixed scheme over places 0..49, the pair at the drawn distance
+				apart := int(drawn[max(i-j, j-i)])
+				query, key := apart, 0
+				if i < j {
+					query, key = 0, apart
+				}
+				want := pairLogit(fixed, query, key, i, j)
+				for h := range 2 {
+					if v := got.Values[(h*8+i)*8+j]; math.Abs(v-want[h]) > 1e-12 {
+						t.Fatalf("%s: logit %d,%d of head %d is %g, want %g", base, i, j, h, v, want[h])
+					}
+				}
+			}
+		}
+	}
+}
+
+// logitsAt returns what the second block adds to the logits of n tokens, [H,N,N]; drawn is nil for
+// a scheme that draws nothing.
+func logitsAt(m *models.Model, n int, drawn []float64) (added petest.Array) {
+	petest.Closed(func(s *torchpe.Scope) {
+		p := pe.Line(n)
+		if drawn != nil {
+			p.Drawn = torchpe.Of(s, torchpe.CPU, drawn, 1, 1, n)
+		}
+		added = petest.ArrayOf(addedAt(s, m, p, wave(n, 2, 4, 0).Tensor(s)))
+	})
+	return added
+}
+
+// addedAt returns what the second block adds to logits, where queries are also keys, x [B,N,H,Dh].
+func addedAt(s *torchpe.Scope, m *models.Model, p pe.Positions, x torchpe.Tensor) torchpe.Tensor {
+	q := x.Unsqueeze(0).Transpose(2, 3) // [1,B,H,N,Dh]
+	n, heads := q.Size(3), q.Size(2)
+	a := pe.Attn{Layer: 1, Q: q, K: q, V: q, Scale: 0.5}
+	zero := torchpe.Zeros(s, torchpe.Float64, torchpe.CPU, 1, 1, heads, n, n)
+	return m.Encoding.Begin(s, p).Logits(a, zero).Reshape(heads, n, n)
+}
+
+// pairLogit returns what logitsAt has for the vectors of tokens i and j of eight at two other places,
+// of each head.
+func pairLogit(m *models.Model, query, key, i, j int) (each []float64) {
+	petest.Closed(func(s *torchpe.Scope) {
+		x := wave(8, 2, 4, 0).Tensor(s)
+		two := torchpe.Cat(1, x.Narrow(1, i, 1), x.Narrow(1, j, 1))
+		added := addedAt(s, m, petest.At(m.Config.Positions, query, key), two).Float64s()
+		if i == j { // the token and itself
+			each = []float64{added[0], added[4]}
+			return
+		}
+		each = []float64{added[1], added[5]}
+	})
+	return each
+}
+
 // TestRandomisedFollowsPlaces: the i-th smallest draw belongs to the token at place i, wherever it
 // is in the array.
 func TestRandomisedFollowsPlaces(t *testing.T) {
@@ -188,7 +272,7 @@ func TestRandomisedNeedsADraw(t *testing.T) {
 // TestFrozenTable: the published code's table is N(0,1), one for each block, and not trained.
 func TestFrozenTable(t *testing.T) {
 	m := petest.Spec{Scheme: "random", Layers: 4, DModel: 160, Positions: pe.Grid(4, 4)}.Model(t)
-	if m.Encoding.DrawRange() != 0 {
+	if m.Encoding.Draw().Range != 0 {
 		t.Error("the frozen table wants positions drawn")
 	}
 	if p := m.Params.Get("pe.table"); p.Trainable {

@@ -85,7 +85,7 @@ type stack struct {
 	parts     []Encoding
 	sites     Site
 	attention Attention
-	drawRange int
+	draw      Draw
 }
 
 func newStack(schemes []Scheme, c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -104,13 +104,13 @@ func newStack(schemes []Scheme, c Config, ps *torchpe.ParamSet) (Encoding, error
 			return nil, err
 		}
 		s.parts, s.sites = append(s.parts, part), s.sites|part.Sites()
-		switch n := part.DrawRange(); {
-		case n == 0:
-		case s.drawRange != 0 && s.drawRange != n:
-			return nil, fmt.Errorf("%s draws from %d positions, a scheme before it from %d: "+
-				"give both the same number", scheme.Name, n, s.drawRange)
+		switch draw := part.Draw(); {
+		case draw.Range == 0:
+		case s.draw.Range != 0 && s.draw != draw:
+			return nil, fmt.Errorf("%s draws %v, a scheme before it %v: give both the same",
+				scheme.Name, draw, s.draw)
 		default:
-			s.drawRange = n
+			s.draw = draw
 		}
 	}
 	return s, nil
@@ -179,7 +179,7 @@ func (s *stack) Sites() Site { return s.sites }
 
 func (s *stack) Attention() Attention { return s.attention }
 
-func (s *stack) DrawRange() int { return s.drawRange }
+func (s *stack) Draw() Draw { return s.draw }
 
 func (s *stack) Begin(scope *torchpe.Scope, p Positions) Hooks {
 	h := make(stackHooks, len(s.parts))

@@ -90,15 +90,13 @@ func newTransformerXL(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	if !x.causal {
 		rows, first = 2*n-1, -(n - 1)
 	}
-	small := torchpe.Normal(0, 0.02) // as in the published code
-	x.u = ps.Add("pe.u", true, small, c.Heads, dh)
 	if free {
-		x.vectors = ps.Add("pe.vectors", true, small, c.Layers, rows, c.Heads, dh)
-		x.terms = ps.Add("pe.terms", true, small, c.Layers, rows, c.Heads)
+		x.u = ps.Add("pe.u", true, xlStart, c.Heads, dh)
+		x.vectors = ps.Add("pe.vectors", true, xlStart, c.Layers, rows, c.Heads, dh)
+		x.terms = ps.Add("pe.terms", true, xlStart, c.Layers, rows, c.Heads)
 		return x, nil
 	}
-	x.v = ps.Add("pe.v", true, small, c.Heads, dh)
-	x.keys = ps.Add("pe.keys", true, torchpe.Xavier(d, d), c.Layers, d, d)
+	x.addMappedKeys(c, ps)
 	if c.Options.Text(xlTable.Name) == "learned" {
 		x.table = ps.Add("pe.table", true, torchpe.Normal(0, 1), rows, d)
 		return x, nil
@@ -111,6 +109,17 @@ func newTransformerXL(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		return math.Cos(angle)
 	}), rows, d)
 	return x, nil
+}
+
+// xlStart draws the starts as the published code does.
+var xlStart = torchpe.Normal(0, 0.02)
+
+// addMappedKeys adds the parameters of keys that are mapped from a table of distances.
+func (x *transformerXL) addMappedKeys(c Config, ps *torchpe.ParamSet) {
+	d := c.DModel
+	x.u = ps.Add("pe.u", true, xlStart, c.Heads, c.HeadWidth())
+	x.v = ps.Add("pe.v", true, xlStart, c.Heads, c.HeadWidth())
+	x.keys = ps.Add("pe.keys", true, torchpe.Xavier(d, d), c.Layers, d, d)
 }
 
 func (x *transformerXL) Attention() Attention {
@@ -128,6 +137,10 @@ func (x *transformerXL) row(i, j int) int {
 }
 
 func (x *transformerXL) Begin(s *torchpe.Scope, p Positions) Hooks {
+	return x.hooks(s, p)
+}
+
+func (x *transformerXL) hooks(s *torchpe.Scope, p Positions) *xlHooks {
 	checkPlaces(p.Index, x.tokens)
 	u := x.u.In(s)
 	return &xlHooks{
@@ -141,7 +154,7 @@ type xlHooks struct {
 	Identity
 	u              torchpe.Tensor // [E,1,H,1,Dh]
 	v              torchpe.Tensor // [E,H,Dh]
-	table, keys    torchpe.Tensor // [E,R,D], [E,L,D,D]
+	table, keys    torchpe.Tensor // [E,R,D] or [E,B,R,D], [E,L,D,D]
 	vectors, terms torchpe.Tensor // [E,L,R,H,Dh], [E,L,R,H]
 	index          torchpe.Tensor // [N,N] row for query i and key j
 }
@@ -149,10 +162,7 @@ type xlHooks struct {
 func (h *xlHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
 	var byDistance torchpe.Tensor // [E,B,H,N,R]
 	if h.keys.Defined() {
-		// [E,H,R,Dh]
-		keys := splitRows(torchpe.Linear(h.table, h.keys.Select(1, a.Layer), torchpe.Tensor{}),
-			a.Q.Size(2))
-		byDistance = byHead(a.Q.Add(h.v.Unsqueeze(1).Unsqueeze(3)), keys)
+		byDistance = h.mapped(a)
 	} else {
 		byDistance = byHead(a.Q, h.vectors.Select(1, a.Layer).Transpose(1, 2))
 		terms := h.terms.Select(1, a.Layer).Transpose(1, 2) // [E,H,R]
@@ -160,4 +170,19 @@ func (h *xlHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
 	}
 	content := a.K.Mul(h.u).Sum(-1).Unsqueeze(3) // u k_j [E,B,H,1,N]
 	return logits.Add(gatherPairs(byDistance, h.index).Add(content).MulScalar(a.Scale))
+}
+
+// mapped returns (q_i + v) (W_R R_t) for each row t of the table, [E,B,H,N,R].
+func (h *xlHooks) mapped(a Attn) torchpe.Tensor {
+	q, heads := a.Q.Add(h.v.Unsqueeze(1).Unsqueeze(3)), a.Q.Size(2)
+	shape := h.table.Shape()
+	d := shape[len(shape)-1]
+	rows := h.table.Reshape(shape[0], -1, d)
+	keys := torchpe.Linear(rows, h.keys.Select(1, a.Layer), torchpe.Tensor{}) // [E,R,D]
+	if len(shape) == 3 {
+		return byHead(q, splitRows(keys, heads))
+	}
+	// a table for each sample: [E,B,H,R,Dh]
+	keys = keys.Reshape(shape[0], shape[1], shape[2], heads, d/heads).Transpose(2, 3)
+	return q.MatMul(keys.Transpose(3, 4))
 }

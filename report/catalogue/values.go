@@ -414,9 +414,9 @@ func (i *Instance) softmax(s *torchpe.Scope, logits torchpe.Tensor) torchpe.Tens
 // drawn returns the positions, with draws from the seed where the scheme needs them.
 func (i *Instance) drawn(s *torchpe.Scope) pe.Positions {
 	p := i.Positions
-	if max := i.encoding.DrawRange(); max > 0 {
+	if draw := i.encoding.Draw(); draw.Range > 0 {
 		out := make([]float64, p.Tokens())
-		pe.DrawPositions(torchpe.Stream(i.seed, "positions"), len(out), max, out)
+		draw.Fill(torchpe.Stream(i.seed, "positions"), len(out), out)
 		p.Drawn = torchpe.Of(s, torchpe.CPU, out, 1, 1, len(out))
 	}
 	return p

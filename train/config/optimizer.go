@@ -97,7 +97,8 @@ var optimizerSettings = []Setting{
 	},
 	{
 		Key: "batch", Flag: "batch", Help: "examples a step",
-		Value: Of[int]{At: func(c *Config) *int { return &c.Batch }, Default: 128, Check: in[int](1, 1<<24)},
+		Value: Of[int]{At: func(c *Config) *int { return &c.Batch }, Default: 128,
+			By: map[string]int{"sequence-quick": 32}, Check: in[int](1, 1<<24)},
 	},
 	{
 		Key: "epochs", Flag: "epochs", Usual: true, Chosen: true, Tasks: Puzzles, Untimed: true,

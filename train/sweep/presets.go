@@ -22,7 +22,8 @@ type Preset struct {
 // Presets lists the presets, the small ones after those of the paper.
 func Presets() []Preset {
 	return []Preset{table1, fig2, fig3, fig4, fig5, figA7, figA8, figA11, figA12, figA13, figA14,
-		figA15, ablation, wholePaper, quick, evidence, evidenceWide}
+		figA15, ablation, wholePaper, quick, evidence, evidenceWide,
+		lengths, lengthsQuick}
 }
 
 // FindPreset returns the preset of that name.

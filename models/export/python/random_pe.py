@@ -1,6 +1,7 @@
 import torch
 
 from encoding import implements
+from pairs import gather_pairs
 from rotary import rotate
 from table import Table
 
@@ -9,7 +10,8 @@ from table import Table
 class Random(Table):
     """frozen: x + table, table [T, N, D] drawn once from N(0, 1) and never trained.
     ruoss: places drawn for each sample, sorted and distinct, of 0 .. random-max - 1, in training and
-    evaluation; in sinusoids, in trained rows [T, random-max, D], or in angles of rope."""
+    evaluation; in sinusoids, in trained rows [T, random-max, D], or in angles of rope. With
+    transformer-xl and alibi tokens d apart are as if r_d apart, 0 = r_0 < r_1 < ... drawn."""
 
     def __init__(self, config, part):
         super().__init__(config, part)
@@ -26,17 +28,21 @@ class Random(Table):
             return
         if drawn is None:
             n = len(self.place)
-            drawn = torch.stack([torch.randperm(self.most)[:n].sort()[0] for _ in range(samples)])
-        self.at = drawn.to(self.frequency.device)[:, self.place]  # [B, N]
+            first = 1 if self.base in ("transformer-xl", "alibi") else 0
+            drawn = torch.zeros(samples, n)
+            for sample in drawn:
+                sample[first:] = first + torch.randperm(self.most - first)[:n - first].sort()[0]
+        self.drawn = drawn.to(self.frequency.device, self.frequency.dtype)
+        self.at = self.drawn[:, self.place]  # [B, N]
 
     def angles(self):
-        return self.at[..., None].to(self.frequency.dtype) * self.frequency
+        return self.at[..., None] * self.frequency
 
     def added(self, layer):
         """Returns P [B, N, D]."""
         if self.frozen:
             return self.table[layer][self.place] if layer < len(self.table) else None
-        if self.base == "rope" or layer > 0 and not self.repeat:
+        if self.base in ("rope", "transformer-xl", "alibi") or layer > 0 and not self.repeat:
             return None
         if self.base == "learn":
             return self.rows[min(layer, len(self.rows) - 1)][self.at.long()]
@@ -52,3 +58,18 @@ class Random(Table):
             return a.q, a.k, a.v
         cos, sin = self.angles().cos()[:, None], self.angles().sin()[:, None]
         return rotate(a.q, cos, sin, False), rotate(a.k, cos, sin, False), a.v
+
+    def logits(self, a, logits):
+        if self.frozen or self.base not in ("transformer-xl", "alibi"):
+            return logits
+        apart = self.apart()
+        if self.base == "alibi":
+            distance = self.drawn[:, apart.abs()] - 0.5 * (apart > 0)  # [B, N, N]
+            return logits - self.slopes[:, None, None] * distance[:, None]
+        offset = torch.arange(1 - len(apart), len(apart), device=apart.device)
+        angles = (self.drawn[:, offset.abs()] * offset.sign())[..., None] * self.frequency
+        table = torch.cat((angles.sin(), angles.cos()), -1)  # [B, 2N - 1, D]
+        keys = (table @ self.keys[a.layer].T).unflatten(-1, (self.heads, self.head_width))
+        by_distance = (a.q + self.v[:, None]) @ keys.permute(0, 2, 3, 1)
+        content = (a.k * self.u[:, None]).sum(-1)[:, :, None]
+        return logits + (gather_pairs(by_distance, apart + len(apart) - 1) + content) * a.scale

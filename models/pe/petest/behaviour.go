@@ -60,8 +60,8 @@ func checkShift(tr trial) error {
 		return err
 	}
 	defer m.Close()
-	if tr.variant.moved {
-		tr.Shift = Moved
+	if tr.variant.shift != nil {
+		tr.Shift = *tr.variant.shift
 	}
 	if tr.Apart[0] == nil {
 		tr.Apart = [2][]int{{0, 1, 2, 3, 4}, {3, 4, 5, 6, 7}}

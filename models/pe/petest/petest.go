@@ -62,14 +62,22 @@ type Variant struct {
 	Fidelity string // "code" or "text"
 	Given    pe.Options
 
-	moved bool // a shift is seen, whatever the case says
-	heads int  // the only number of heads; 0 for one and two
+	shift *Shift // in place of the case's
+	heads int    // the only number of heads; 0 for one and two
 }
 
 // Moving returns the variant as one in which a shift of positions is seen, although the case is
 // Unmoved.
 func (v Variant) Moving() Variant {
-	v.moved = true
+	shift := Moved
+	v.shift = &shift
+	return v
+}
+
+// Still returns the variant as one that is Unmoved, although the case is Moved.
+func (v Variant) Still() Variant {
+	shift := Unmoved
+	v.shift = &shift
 	return v
 }
 

@@ -163,10 +163,10 @@ func newBatch(m *models.Model, p pe.Positions) batch {
 			}
 			b.probe = append(b.probe, rng.Int64N(int64(b.tokens)))
 		}
-		if max := m.Encoding.DrawRange(); max > 0 {
+		if draw := m.Encoding.Draw(); draw.Range > 0 {
 			places := m.Config.Positions.Tokens()
 			drawn := make([]float64, b.size*places)
-			pe.DrawPositions(torchpe.Stream(seed, "drawn"), places, max, drawn)
+			draw.Fill(torchpe.Stream(seed, "drawn"), places, drawn)
 			b.drawn = append(b.drawn, drawn...)
 		}
 	}
