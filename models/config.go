@@ -71,6 +71,7 @@ type Config struct {
 	MaskToken     MaskToken     // of TokenInput Scalar
 	MaskSD        float64       // SD of the initial LearnedMask
 	ReadOut       ReadOut
+	Causal        bool // no token sees a later one, whatever the encoding
 
 	PE        string     // name of the scheme
 	PEOptions pe.Options // resolved

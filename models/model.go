@@ -60,6 +60,7 @@ func New(c Config) (*Model, error) {
 	}
 	m.encodingSize, m.encodingCols = ps.Count(), ps.Columns()
 	m.attention = m.Encoding.Attention()
+	m.attention.Causal = m.attention.Causal || c.Causal
 	m.declare()
 	if err := ps.Build(c.Seeds); err != nil {
 		return nil, err

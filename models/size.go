@@ -32,6 +32,7 @@ func (m *Model) At(p pe.Positions) (*Model, error) {
 			return nil, err
 		}
 		at.attention = at.Encoding.Attention()
+		at.attention.Causal = at.attention.Causal || c.Causal
 	}
 	if err := at.Params.BuildOver(m.Params, c.Seeds); err != nil {
 		return nil, fmt.Errorf("%s at %d tokens: %w", c.PE, p.Tokens(), err)

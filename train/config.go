@@ -139,7 +139,7 @@ func (c Config) criterion() (criterion runlog.Criterion, ok bool) {
 	case text != "":
 	case c.HasPuzzles():
 		text = runlog.DefaultCriterion
-	case c.Sequence != nil:
+	case c.Task == "sequence":
 		text = runlog.SequenceCriterion
 	}
 	criterion, err := runlog.ParseCriterion(text)

@@ -86,22 +86,28 @@ func everySchemeResumes(t *testing.T, task func(scheme string) Config) {
 			}
 			continue
 		}
-		dir := filepath.Join(t.TempDir(), "run")
-		ctx, cancel := context.WithCancel(context.Background())
-		_, err := Run(ctx, c, dir, Options{Observer: &stopper{cancel: cancel, after: 7}})
-		cancel()
-		var stopped *Interrupted
-		if !errors.As(err, &stopped) {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if _, err := Run(context.Background(), c, dir, Options{Resume: true}); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		sameFinal(t, readFinal(t, dir), readFinal(t, whole))
+		resumesTo(t, c, whole)
 	}
 	if most := len(pe.Names()) / 3; needsGrid == 0 || needsGrid > most {
 		t.Errorf("%d encodings need a grid, want some, and at most %d", needsGrid, most)
 	}
+}
+
+// resumesTo checks that a run that is stopped at step 7 goes on to the end of a whole one.
+func resumesTo(t *testing.T, c Config, whole string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithCancel(context.Background())
+	_, err := Run(ctx, c, dir, Options{Observer: &stopper{cancel: cancel, after: 7}})
+	cancel()
+	var stopped *Interrupted
+	if !errors.As(err, &stopped) {
+		t.Fatalf("%s: %v", c.PE, err)
+	}
+	if _, err := Run(context.Background(), c, dir, Options{Resume: true}); err != nil {
+		t.Fatalf("%s: %v", c.PE, err)
+	}
+	sameFinal(t, readFinal(t, dir), readFinal(t, whole))
 }
 
 // A model that answers 0 whatever it sees has the error of the baseline that does, over each

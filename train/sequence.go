@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"torchpe/data/array/safetensors"
-	"torchpe/data/sequence"
+	"torchpe/internal/stats"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -18,20 +18,19 @@ import (
 	"torchpe/train/runlog"
 )
 
-// sequenceTask answers the inputs of a formal-language task: tokens of the input, then as many empty
-// ones as the output has, from which the output is read (Ruoss et al. 2023, "encoder-only"). All
-// inputs of a step have one length, drawn from those of training.
+// sequenceTask answers sequences of any length: outputs of formal languages, or the next characters of
+// a text. All inputs of a step have one length.
 type sequenceTask struct {
+	source exampleSource
 	config config.SequenceConfig
-	task   sequence.Task
 	batch  int
 	steps  int
 	seed   uint64 // of the lengths of steps and of the held-out sequences
 	line   pe.Positions
 
-	trained, longer []int // measured lengths of inputs
-	left            error // why longer ones are not measured; nil where they are
-	sizes           []int // numbers of tokens, ascending, but that of line
+	trained, longer []int  // measured lengths of inputs
+	left            error  // why longer ones are not measured; nil where they are
+	sizes           []size // without that of line, by the number of tokens
 	tests           map[int]sequences
 }
 
@@ -46,82 +45,82 @@ type sequences struct {
 }
 
 func newSequenceTask(c Config) (*sequenceTask, error) {
-	task, err := sequence.Find(c.Sequence.Name)
+	source, err := newExampleSource(c)
 	if err != nil {
 		return nil, err
 	}
-	t := &sequenceTask{config: *c.Sequence, task: task, batch: c.Batch, steps: c.Steps, seed: c.DataSeed}
+	t := &sequenceTask{source: source, config: *c.Sequence, batch: c.Batch, steps: c.Steps, seed: c.DataSeed}
 	scheme, err := pe.Find(c.PE)
 	if err != nil {
 		return nil, err
 	}
-	places := t.tokens(max(t.config.TrainLength, t.config.Places))
-	t.line = pe.Line(places)
+	places := max(t.config.TrainLength, t.config.Places)
+	t.line = source.positions(places)
 	if err := scheme.Fits(t.line); err != nil {
 		return nil, err
 	}
 	t.trained, t.longer = t.config.Lengths()
 	for i, length := range t.longer {
-		if t.left = scheme.CheckTokens(places, t.tokens(length), c.PEOptions); t.left != nil {
+		if t.left = scheme.CheckTokens(t.line.Tokens(), source.tokens(length), c.PEOptions); t.left != nil {
 			t.longer = t.longer[:i]
 			break
 		}
 	}
-	counts := map[int]bool{}
-	for length := 1; length <= t.config.TrainLength; length++ {
-		counts[t.tokens(length)] = true
+	needed := slices.Clone(t.longer)
+	for length := 1; length <= t.config.TrainLength && !source.oneLength(); length++ {
+		needed = append(needed, length)
 	}
-	for _, length := range t.longer {
-		counts[t.tokens(length)] = true
+	bySize := map[int]size{}
+	for _, length := range append(needed, t.config.TrainLength) {
+		at := source.positions(length)
+		bySize[at.Tokens()] = size{at, fmt.Sprintf("%d tokens", at.Tokens())}
 	}
-	delete(counts, places)
-	t.sizes = slices.Sorted(maps.Keys(counts))
+	delete(bySize, t.line.Tokens())
+	for _, tokens := range slices.Sorted(maps.Keys(bySize)) {
+		t.sizes = append(t.sizes, bySize[tokens])
+	}
 	t.tests = map[int]sequences{}
 	for _, length := range slices.Concat(t.trained, t.longer) {
-		stream := torchpe.Stream(t.seed, fmt.Sprintf("test sequences %d", length))
-		s := t.newSequences(t.config.Tests, length)
-		for i := range s.n {
-			t.put(&s, i, task.Draw(stream, length))
-		}
-		t.tests[length] = s
+		t.tests[length] = t.heldOut(length)
 	}
 	return t, nil
 }
 
-// tokens returns the number of tokens of an input of a length with its output.
-func (t *sequenceTask) tokens(length int) int {
-	return t.task.InputLen(length) + t.task.OutputLen(length)
+// heldOut returns the held-out sequences of a length.
+func (t *sequenceTask) heldOut(length int) sequences {
+	n := t.source.heldOut(t.config.Tests, length)
+	s := t.newSequences(n, length)
+	stream := torchpe.Stream(t.seed, fmt.Sprintf("test sequences %d", length))
+	for i := range n {
+		t.put(&s, i, t.source.held(stream, i, n, length))
+	}
+	return s
 }
 
-// empty is the symbol of the tokens that outputs are read from.
-func (t *sequenceTask) empty() int64 { return int64(len(t.task.Symbols)) }
-
 func (t *sequenceTask) newSequences(n, length int) sequences {
-	s := sequences{n: n, tokens: t.tokens(length), outputs: t.task.OutputLen(length)}
-	s.symbols = slices.Repeat([]int64{t.empty()}, n*s.tokens)
+	s := sequences{n: n, tokens: t.source.tokens(length), outputs: t.source.outputs(length)}
+	s.symbols = make([]int64, n*s.tokens)
 	s.target, s.counted = make([]int64, n*s.outputs), make([]int64, n*s.outputs)
 	return s
 }
 
 // put stores an example in a place.
-func (t *sequenceTask) put(s *sequences, place int, e sequence.Example) {
-	for k, symbol := range e.Input {
-		s.symbols[place*s.tokens+k] = int64(symbol)
+func (t *sequenceTask) put(s *sequences, place int, e tokenExample) {
+	copy(s.symbols[place*s.tokens:], e.tokens)
+	copy(s.target[place*s.outputs:], e.target)
+	counted := s.counted[place*s.outputs : (place+1)*s.outputs]
+	copy(counted, e.target)
+	for k := e.scored; k < len(counted); k++ {
+		counted[k] = -1
 	}
-	for k, class := range e.Output {
-		s.target[place*s.outputs+k], s.counted[place*s.outputs+k] = int64(class), int64(class)
-		if k >= e.Scored {
-			s.counted[place*s.outputs+k] = -1
-		}
-	}
-	s.scored += e.Scored
+	s.scored += e.scored
 }
 
-// fingerprint identifies the rules and the held-out sequences.
+// fingerprint identifies the rules, or the text, and the held-out sequences.
 func (t *sequenceTask) fingerprint() string {
 	h := sha256.New()
 	for _, length := range slices.Sorted(maps.Keys(t.tests)) {
-		fmt.Fprintln(h, t.task.Name, length, t.tests[length].symbols, t.tests[length].target)
+		fmt.Fprintln(h, t.source.name(), length, t.tests[length].symbols, t.tests[length].target)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -139,16 +138,12 @@ func (t *sequenceTask) notes() []string {
 }
 
 func (t *sequenceTask) configureModel(c *models.Config) {
-	c.Positions, c.Symbols, c.Classes = t.line, len(t.task.Symbols)+1, len(t.task.Classes)
-	c.TokenInput, c.EmbeddingInit, c.ReadOut = models.Embedding, models.LikeLinear, models.ReadTokens
+	c.Positions, c.TokenInput, c.EmbeddingInit, c.ReadOut = t.line, models.Embedding, models.LikeLinear,
+		models.ReadTokens
+	c.Symbols, c.Classes, c.Causal = t.source.alphabet()
 }
 
-func (t *sequenceTask) otherSizes() (all []size) {
-	for _, tokens := range t.sizes {
-		all = append(all, size{pe.Line(tokens), fmt.Sprintf("%d tokens", tokens)})
-	}
-	return all
-}
+func (t *sequenceTask) otherSizes() []size { return t.sizes }
 
 // moveToDevice does nothing: sequences are drawn for each step.
 func (t *sequenceTask) moveToDevice(*ensemble) {}
@@ -156,20 +151,15 @@ func (t *sequenceTask) moveToDevice(*ensemble) {}
 // stepsPerEpoch returns the steps of training: no sequence comes twice but by chance.
 func (t *sequenceTask) stepsPerEpoch() int { return t.steps }
 
-// length returns the length of the inputs of a step, each of training as likely as another.
-func (t *sequenceTask) length(step int) int {
-	return 1 + torchpe.Stream(t.seed, fmt.Sprintf("length %d", step)).IntN(t.config.TrainLength)
-}
-
 func (t *sequenceTask) inputs(e *ensemble, step int) stepInputs {
-	length, members := t.length(step), e.members()
+	length, members := t.source.length(t.seed, step), e.members()
 	each := make([]sequences, members)
 	shares := make([]float64, members)
 	eachMember(members, func(m int) {
 		stream := torchpe.Stream(e.seeds[m], fmt.Sprintf("sequences %d", step))
 		each[m] = t.newSequences(t.batch, length)
 		for i := range t.batch {
-			t.put(&each[m], i, t.task.Draw(stream, length))
+			t.put(&each[m], i, t.source.draw(stream, length))
 		}
 		shares[m] = 1 / float64(each[m].scored)
 	})
@@ -178,7 +168,7 @@ func (t *sequenceTask) inputs(e *ensemble, step int) stepInputs {
 		all.symbols, all.target = append(all.symbols, s.symbols...), append(all.target, s.target...)
 		all.counted = append(all.counted, s.counted...)
 	}
-	n, outputs := t.tokens(length), t.task.OutputLen(length)
+	n, outputs := t.source.tokens(length), t.source.outputs(length)
 	arrays := []hostArray{
 		{name: "symbols", shape: []int{members, t.batch, n}, ints: all.symbols},
 		{name: "target", shape: []int{members, t.batch * outputs}, ints: all.target},
@@ -191,7 +181,8 @@ func (t *sequenceTask) inputs(e *ensemble, step int) stepInputs {
 
 // model returns the model for inputs of so many tokens, output and all.
 func (t *sequenceTask) model(e *ensemble, tokens int) *models.Model {
-	if i, ok := slices.BinarySearch(t.sizes, tokens); ok {
+	i, ok := slices.BinarySearchFunc(t.sizes, tokens, func(s size, n int) int { return s.at.Tokens() - n })
+	if ok {
 		return e.sized[i]
 	}
 	return e.model
@@ -223,10 +214,10 @@ func lastTokens(symbols torchpe.Tensor, n int) torchpe.Tensor {
 
 func (t *sequenceTask) measure(e *ensemble, step int, _ peTables) (
 	func(int, *runlog.Record, trainSums), error) {
-	by := map[int][]float64{} // [E] by length
+	by, losses := map[int][]float64{}, map[int][][]float64{} // [E] by length, and [E][outputs]
 	for length, set := range t.tests {
 		var err error
-		if by[length], err = t.accuracy(e, set, step); err != nil {
+		if by[length], losses[length], err = t.test(e, set, step); err != nil {
 			return nil, err
 		}
 	}
@@ -244,14 +235,42 @@ func (t *sequenceTask) measure(e *ensemble, step int, _ peTables) (
 			return sum / float64(len(lengths)) // NaN for none
 		}
 		r.IIDAccuracy, r.ValidationAccuracy = mean(t.trained), mean(t.longer)
+		if t.source.oneLength() {
+			r.PerplexityByLength = map[string]float64{}
+			for length, loss := range losses {
+				r.PerplexityByLength[strconv.Itoa(length)] = math.Exp(stats.Mean(loss[m]))
+			}
+			longest := slices.Max(slices.Collect(maps.Keys(losses)))
+			r.LossByPosition = lossByPosition(losses[longest][m])
+		}
 	}, nil
 }
 
-// accuracy returns each member's share of right outputs, of those that count, on held-out sequences.
-func (t *sequenceTask) accuracy(e *ensemble, set sequences, step int) ([]float64, error) {
-	right := make([]float64, e.members())
+// positionBins is the number of runs of positions of which records have the mean loss, at most.
+const positionBins = 32
+
+// lossByPosition returns means of losses over positions in runs of one length, by the last position of
+// each, counted from 1.
+func lossByPosition(losses []float64) map[string]float64 {
+	by, from := map[string]float64{}, 0
+	bins := min(positionBins, len(losses))
+	for bin := range bins {
+		to := (bin + 1) * len(losses) / bins
+		by[strconv.Itoa(to)] = stats.Mean(losses[from:to])
+		from = to
+	}
+	return by
+}
+
+// test returns each member's share of right outputs, of those that count, on held-out sequences, and for
+// texts its mean loss at each of a sequence's tokens.
+func (t *sequenceTask) test(e *ensemble, set sequences, step int) (right []float64, losses [][]float64, err error) {
+	right = make([]float64, e.members())
+	for range right {
+		losses = append(losses, make([]float64, set.outputs))
+	}
 	piece := max(1, evaluationTokens/set.tokens)
-	err := torchpe.Catch(func() {
+	err = torchpe.Catch(func() {
 		for from := 0; from < set.n; from += piece {
 			n := min(piece, set.n-from)
 			s := e.resident.ChildNoGrad()
@@ -259,12 +278,18 @@ func (t *sequenceTask) accuracy(e *ensemble, set sequences, step int) ([]float64
 				defer s.Close()
 				s.Seed(e.seeds, step)
 				logits := t.model(e, set.tokens).Forward(s, t.testInput(e, s, set.part(from, n), step), nil)
-				counted := slices.Repeat(set.part(from, n).counted, e.members())
-				shape := []int{e.members(), n * set.outputs}
-				each := torchpe.CountCorrect(logits.Reshape(shape[0], shape[1], -1),
-					torchpe.Of(s, e.device, counted, shape...))
-				for m, v := range each.Float64s() {
+				logits = logits.Reshape(e.members(), n*set.outputs, -1)
+				counted := torchpe.Of(s, e.device, slices.Repeat(set.part(from, n).counted, e.members()),
+					e.members(), n*set.outputs)
+				for m, v := range torchpe.CountCorrect(logits, counted).Float64s() {
 					right[m] += v
+				}
+				if !t.source.oneLength() {
+					return
+				}
+				each := logits.LogSoftmax(-1).Gather(-1, counted.Unsqueeze(-1))
+				for i, v := range each.Float64s() {
+					losses[i/(n*set.outputs)][i%set.outputs] -= v / float64(set.n)
 				}
 			}()
 		}
@@ -272,7 +297,7 @@ func (t *sequenceTask) accuracy(e *ensemble, set sequences, step int) ([]float64
 	for m := range right {
 		right[m] /= float64(set.scored)
 	}
-	return right, err
+	return right, losses, err
 }
 
 // part returns n sequences from one on.
@@ -319,7 +344,7 @@ func (t *sequenceTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[
 	return out.all, map[string]string{
 		"step":      strconv.Itoa(step),
 		"attention": fmt.Sprintf("mean over %d held-out inputs of length %d", set.n, t.config.TrainLength),
-		"task":      t.task.Name, "symbols": t.task.Symbols, "classes": t.task.Classes,
+		"task":      t.source.name(),
 	}, err
 }
 
@@ -328,6 +353,7 @@ func (t *sequenceTask) memberResult(last *runlog.Record, r *runlog.MemberResult)
 	if last != nil {
 		r.TrainAccuracy, r.IIDAccuracy = last.TrainAccuracy, last.IIDAccuracy
 		r.ValidationAccuracy, r.AccuracyByLength = last.ValidationAccuracy, last.AccuracyByLength
+		r.PerplexityByLength, r.LossByPosition = last.PerplexityByLength, last.LossByPosition
 	}
 }
 

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"torchpe/models/pe"
 	"torchpe/torchpe"
+	"torchpe/train/runlog"
 )
 
 // tinySequence is a small run on a formal language.
@@ -55,11 +57,11 @@ func TestSequencesAreNotExported(t *testing.T) {
 
 // Steps of different lengths are recorded apart.
 func TestRecordedStepsOfSequences(t *testing.T) {
-	for _, scheme := range []string{"learn", "t5", "rope", "randomised", "cape"} {
-		if !slices.Contains(pe.Names(), scheme) {
-			continue
-		}
+	for _, scheme := range []string{"learn", "t5", "rope", "random", "cape"} {
 		c := tinySequence(t, "missing-duplicate", scheme)
+		if scheme == "random" {
+			c.PEOptions = pe.Options{"random": "ruoss", "random-base": "transformer-xl"}
+		}
 		plain, sums, _ := after(t, c, 20, func(*ensemble) {})
 		same, sumsToo, _ := after(t, c, 20, recorded)
 		if !slices.Equal(plain, same) || !slices.Equal(sums.loss, sumsToo.loss) {
@@ -79,7 +81,7 @@ func TestSequenceGradientsAtEachLength(t *testing.T) {
 		short, end := build(t, c)
 		defer end()
 		step := 0
-		for long.task.(*sequenceTask).length(step) != 3 {
+		for long.task.(*sequenceTask).source.length(c.DataSeed, step) != 3 {
 			step++
 		}
 		in := long.task.inputs(long, step)
@@ -123,13 +125,7 @@ func TestSequenceAccuracyOfAConstantModel(t *testing.T) {
 	e, end := build(t, c)
 	defer end()
 	bias := []float64{0.5, 2, -1} // class 1 is the largest
-	for name, values := range map[string][]float64{
-		"head.weight": make([]float64, 2*3*c.DModel), "head.bias": slices.Repeat(bias, 2),
-	} {
-		if err := e.model.Params.Set(name, values); err != nil {
-			t.Fatal(err)
-		}
-	}
+	constantModel(t, e, bias)
 	task := e.task.(*sequenceTask)
 	for length, set := range task.tests {
 		want, counted := 0.0, 0.0
@@ -138,7 +134,7 @@ func TestSequenceAccuracyOfAConstantModel(t *testing.T) {
 			for _, s := range set.symbols[i*set.tokens:][:length] {
 				text = append(text, int(s))
 			}
-			answer, err := task.task.Answer(text)
+			answer, err := task.source.(*languageSource).task.Answer(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +144,7 @@ func TestSequenceAccuracyOfAConstantModel(t *testing.T) {
 				}
 			}
 		}
-		got, err := task.accuracy(e, set, 0)
+		got, _, err := task.test(e, set, 0)
 		if err != nil || !near(got, []float64{want / counted, want / counted}) {
 			t.Errorf("length %d: %v, %v; want %g", length, got, err, want/counted)
 		}
@@ -157,7 +153,7 @@ func TestSequenceAccuracyOfAConstantModel(t *testing.T) {
 		s := e.resident.Child()
 		defer s.Close()
 		step := 0
-		for task.length(step) != 4 {
+		for task.source.length(c.DataSeed, step) != 4 {
 			step++
 		}
 		s.Seed(e.seeds, step)
@@ -212,5 +208,146 @@ func TestSequencesAreLearned(t *testing.T) {
 			t.Errorf("places %d: longer %g, %v, notices %q", places, m.ValidationAccuracy, m.AccuracyByLength,
 				l.notices)
 		}
+	}
+}
+
+// constantModel gives both members logits that are constants.
+func constantModel(t *testing.T, e *ensemble, bias []float64) {
+	t.Helper()
+	for name, values := range map[string][]float64{
+		"head.weight": make([]float64, 2*len(bias)*e.config.DModel), "head.bias": slices.Repeat(bias, 2),
+	} {
+		if err := e.model.Params.Set(name, values); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// tinyText is a small run on a text of three characters.
+func tinyText(t testing.TB, scheme string) Config {
+	t.Helper()
+	c, err := Preset("text", "code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(path, []byte(strings.Repeat("abcacb", 60)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.PE, c.Layers, c.DModel, c.Heads, c.Batch, c.Steps, c.LogEvery = scheme, 1, 16, 2, 8, 12, 5
+	c.Threads, c.Device = 1, "cpu"
+	c.Sequence.Text, c.Sequence.Tests, c.Sequence.TrainLength, c.Sequence.TestLength = []string{path}, 5, 6, 30
+	sigma := 0.2
+	c.Members = []Member{{Seed: 5, Sigma: &sigma, LR: 1e-3}, {Seed: 9, Sigma: &sigma, LR: 3e-3}}
+	return c
+}
+
+// Texts, and decoders of languages, stop in the middle of an interval and go on to the same bits.
+func TestCausalRunsResume(t *testing.T) {
+	for _, c := range []Config{tinyText(t, "rope"), tinyText(t, "alibi"), decoder(t, "addition", "abacus")} {
+		whole := filepath.Join(t.TempDir(), "run")
+		if _, err := Run(context.Background(), c, whole, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		resumesTo(t, c, whole)
+	}
+}
+
+func decoder(t testing.TB, name, scheme string) Config {
+	c := tinySequence(t, name, scheme)
+	c.Sequence.Form = "decoder"
+	return c
+}
+
+// In a decoder the logits of a token are a function of those before it: another character changes
+// only what follows.
+func TestCausalModelsDoNotLookAhead(t *testing.T) {
+	for _, c := range []Config{tinyText(t, "rope"), tinyText(t, "learn"), decoder(t, "reverse-string", "t5")} {
+		c.DType = "float64"
+		e, end := build(t, c)
+		task := e.task.(*sequenceTask)
+		set := task.tests[c.Sequence.TrainLength].part(0, 1)
+		logits := func(set sequences) (out []float64) {
+			err := torchpe.Catch(func() {
+				s := e.resident.ChildNoGrad()
+				defer s.Close()
+				s.Seed(e.seeds, 0)
+				out = task.model(e, set.tokens).Forward(s, task.testInput(e, s, set, 0), nil).Float64s()
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out[:len(out)/2] // of the first member
+		}
+		before := logits(set)
+		changed := set
+		changed.symbols = slices.Clone(set.symbols)
+		last := len(changed.symbols) - 2
+		changed.symbols[last] = (changed.symbols[last] + 1) % 3
+		after := logits(changed)
+		classes := len(before) / set.outputs
+		same := (set.outputs - 2) * classes
+		if !near(before[:same], after[:same]) || near(before[same:], after[same:]) {
+			t.Errorf("%s: %v and %v after the last character but one has changed", c.PE, before, after)
+		}
+		end()
+	}
+}
+
+// A model whose logits are constants has the perplexity of guessing by them, at all lengths and
+// positions.
+func TestPerplexityOfAConstantModel(t *testing.T) {
+	c := tinyText(t, "nope")
+	c.DType = "float64"
+	e, end := build(t, c)
+	defer end()
+	bias := []float64{0.5, -1, 2}
+	constantModel(t, e, bias)
+	task := e.task.(*sequenceTask)
+	if !slices.Equal(task.longer, []int{12, 24}) {
+		t.Fatalf("lengths %v", task.longer)
+	}
+	fill, err := task.measure(e, 0, peTables{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r runlog.Record
+	fill(1, &r, trainSums{correct: []float64{0, 0}, examples: 1})
+	total := math.Log(math.Exp(bias[0]) + math.Exp(bias[1]) + math.Exp(bias[2]))
+	for length, set := range task.tests {
+		sum, twos := 0.0, 0.0
+		for _, class := range set.target {
+			if sum += total - bias[class]; class == 2 {
+				twos++
+			}
+		}
+		n := float64(len(set.target))
+		got, right := r.PerplexityByLength[strconv.Itoa(length)], r.AccuracyByLength[strconv.Itoa(length)]
+		if !near([]float64{got, right}, []float64{math.Exp(sum / n), twos / n}) {
+			t.Errorf("length %d: perplexity %g and accuracy %g, want %g and %g", length, got, right,
+				math.Exp(sum/n), twos/n)
+		}
+	}
+	set := task.tests[24]
+	for k := range 24 {
+		want := 0.0
+		for i := range set.n {
+			want += (total - bias[set.target[i*24+k]]) / float64(set.n)
+		}
+		if got := r.LossByPosition[strconv.Itoa(k+1)]; !near([]float64{got}, []float64{want}) {
+			t.Errorf("loss %g at position %d, want %g", got, k+1, want)
+		}
+	}
+}
+
+// Losses of more positions than bins are means over runs.
+func TestLossByPosition(t *testing.T) {
+	losses := make([]float64, 65)
+	for i := range losses {
+		losses[i] = float64(i)
+	}
+	by := lossByPosition(losses)
+	if len(by) != positionBins || by["2"] != 0.5 || by["65"] != 63 {
+		t.Errorf("%v", by)
 	}
 }

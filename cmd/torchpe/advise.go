@@ -339,7 +339,7 @@ func (o outcome) print(out io.Writer) error {
 	case first.Config.HasPuzzles():
 		what = "share of validation puzzles answered wrongly"
 	case first.Config.Sequence != nil:
-		what = "share of wrong symbols in outputs to longer inputs"
+		what = "share of wrong symbols in outputs to longer inputs, or of wrong next characters in longer windows"
 	}
 	fmt.Fprintf(out, "Held-out error: %s, mean ± SD of %s, after so many %s.\n\n%s\n", what, seeds, unit,
 		o.answer(best, seeds))

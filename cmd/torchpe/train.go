@@ -199,7 +199,7 @@ func defaultName(c train.Config) string {
 	first := c.Members[0]
 	task := c.Task
 	if c.Sequence != nil {
-		task = c.Sequence.Name
+		task = cmp.Or(c.Sequence.Name, "text")
 	}
 	name := fmt.Sprintf("%s_%s_%s_seed%d", task, labelOf(c.PE, first), c.Fidelity, first.Seed)
 	if n := len(c.Members); n > 1 {
@@ -291,15 +291,21 @@ func printSequences(out io.Writer, r runlog.Result) error {
 	}
 	columns := numbersAscending(lengths)
 	head := []string{"PE", "sigma", "seed", "steps", "train", "IID test", "longer"}
+	what, write := "length ", share
+	of := func(m runlog.MemberResult) map[string]float64 { return m.AccuracyByLength }
+	if slices.ContainsFunc(r.Members, func(m runlog.MemberResult) bool { return m.PerplexityByLength != nil }) {
+		what, write = "perplexity at ", func(v float64) string { return fmt.Sprintf("%.3f", v) }
+		of = func(m runlog.MemberResult) map[string]float64 { return m.PerplexityByLength }
+	}
 	for _, length := range columns {
-		head = append(head, "length "+length)
+		head = append(head, what+length)
 	}
 	var rows [][]string
 	for _, m := range r.Members {
 		row := []string{m.PE, sigmaText(m.Sigma), fmt.Sprint(m.Seed), fmt.Sprint(m.Steps), share(m.TrainAccuracy),
 			share(m.IIDAccuracy), share(m.ValidationAccuracy)}
 		for _, length := range columns {
-			row = append(row, share(orNaN(m.AccuracyByLength, length)))
+			row = append(row, write(orNaN(of(m), length)))
 		}
 		rows = append(rows, append(row, m.Status, fitText(m.Fit, true)))
 	}

@@ -13,17 +13,18 @@ import (
 	"torchpe/internal/nearest"
 )
 
-// Levels of the Chomsky hierarchy.
+// Levels of the Chomsky hierarchy, and of tasks that no publication has.
 const (
 	Regular          = "regular"
 	ContextFree      = "deterministic context-free"
 	ContextSensitive = "context-sensitive"
+	Extra            = "not published"
 )
 
 // Task is a mapping from inputs to outputs, both lists of small numbers.
 type Task struct {
 	Name    string
-	Level   string // in the Chomsky hierarchy
+	Level   string // in the Chomsky hierarchy, or Extra
 	About   string
 	Symbols string // a character for each number of an input
 	Classes string // a character for each number of an output
@@ -44,8 +45,11 @@ type Example struct {
 	Scored        int // numbers of Output that count, the first ones
 }
 
-// All returns the tasks, by level.
-func All() []Task {
+// All returns the tasks: those of the publications by level, then others.
+func All() []Task { return append(Published(), addition) }
+
+// Published returns the fifteen tasks of the publications, by level.
+func Published() []Task {
 	return []Task{
 		evenPairs, modularArithmetic, parityCheck, cycleNavigation,
 		stackManipulation, reverseString, modularBrackets, solveEquation,
@@ -54,9 +58,9 @@ func All() []Task {
 	}
 }
 
-// Names returns the names of all tasks.
-func Names() (names []string) {
-	for _, t := range All() {
+// Names returns the names of tasks.
+func Names(tasks []Task) (names []string) {
+	for _, t := range tasks {
 		names = append(names, t.Name)
 	}
 	return names
@@ -69,8 +73,9 @@ func Find(name string) (Task, error) {
 			return t, nil
 		}
 	}
-	return Task{}, fmt.Errorf("task %q is unknown; there are %s%s", name, strings.Join(Names(), ", "),
-		nearest.Hint(name, Names()))
+	names := Names(All())
+	return Task{}, fmt.Errorf("task %q is unknown; there are %s%s", name, strings.Join(names, ", "),
+		nearest.Hint(name, names))
 }
 
 // InputLen returns the numbers of an input of a length, at least 1: length, but for expressions that

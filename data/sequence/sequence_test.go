@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -39,10 +41,10 @@ func readAnswers(t *testing.T) (all map[string]answers) {
 // Of all strings up to a length, those that are inputs have Python's answers, and no other is one.
 func TestAnswersOfAllInputs(t *testing.T) {
 	all := readAnswers(t)
-	if len(All()) != 15 || len(all) != 15 {
-		t.Fatalf("%d tasks, %d of make.py", len(All()), len(all))
+	if len(Published()) != 15 || len(all) != 15 {
+		t.Fatalf("%d tasks, %d of make.py", len(Published()), len(all))
 	}
-	for _, task := range All() {
+	for _, task := range Published() {
 		t.Run(task.Name, func(t *testing.T) {
 			t.Parallel()
 			lengths := all[task.Name].Lengths
@@ -117,7 +119,7 @@ func TestAnswersOfLongInputs(t *testing.T) {
 // Draws of a length are all of its inputs, and long ones are inputs too.
 func TestDrawReachesAllInputs(t *testing.T) {
 	counts := readAnswers(t)
-	for _, task := range All() {
+	for _, task := range Published() {
 		const length = 4
 		r := rand.New(rand.NewPCG(1, 2))
 		seen := map[string]bool{}
@@ -171,3 +173,100 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 }
+
+// Sums of drawn numbers are those of math/big, and places of digits count from each number's start.
+func TestAddition(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	value := func(digits string) *big.Int {
+		reversed := []byte(digits)
+		slices.Reverse(reversed)
+		n, ok := new(big.Int).SetString(string(reversed), 10)
+		if !ok {
+			t.Fatalf("%q is no number", digits)
+		}
+		return n
+	}
+	for length := 1; length <= 45; length++ {
+		e := addition.Draw(r, length)
+		a, b, ok := strings.Cut(addition.Text(e.Input), "+")
+		if !ok || len(a) != len(b) || len(e.Output) != len(a)+1 || e.Scored != len(e.Output) {
+			t.Fatalf("length %d: %+v", length, e)
+		}
+		if want := new(big.Int).Add(value(a), value(b)); want.Cmp(value(addition.OutputText(e.Output))) != 0 {
+			t.Errorf("%s + %s: %s", a, b, addition.OutputText(e.Output))
+		}
+	}
+	places, ok := addition.DigitPlaces(6) // as 5: ab+cd, and three digits
+	if want := []int{1, 2, 0, 1, 2, 1, 2, 3}; !ok || !slices.Equal(places, want) {
+		t.Errorf("places %v, want %v", places, want)
+	}
+	for _, input := range [][]int{{1, 2, 10, 3}, {1, 10, 2, 3, 4}, {1, 10, 10, 10, 1}} {
+		if _, err := addition.Answer(input); err == nil {
+			t.Errorf("%v has an answer", input)
+		}
+	}
+}
+
+// A text's windows are runs of its characters, held-out ones those of the last tenth.
+func TestText(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	long := strings.Repeat("aé—b", 50)
+	text, err := ReadText([]string{write("a", long), write("b", "bbbb")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(text.Characters); got != "abé—" {
+		t.Errorf("characters %q", got)
+	}
+	if train, held := text.Sizes(); train != 184 || held != 20 {
+		t.Errorf("%d and %d characters", train, held)
+	}
+	spell := func(window []uint16) (out string) {
+		for _, c := range window {
+			out += string(text.Characters[c])
+		}
+		return out
+	}
+	r, seen := rand.New(rand.NewPCG(7, 8)), map[string]bool{}
+	for range 300 {
+		drawn := spell(text.Draw(r, 4))
+		if seen[drawn] = true; !strings.Contains(long+" bbbb", drawn) {
+			t.Fatalf("%q is not in the text", drawn)
+		}
+	}
+	if len(seen) != 5 {
+		t.Errorf("%d different windows, want 5: %v", len(seen), seen)
+	}
+	if n := text.HeldOut(8); n != 13 {
+		t.Errorf("%d windows are held out, want 13", n)
+	}
+	for i, want := range []string{"aé—baé—b", "aé—baé—b", "aé—baé—b"} { // from 0, 4 and 8
+		if got := spell(text.Held(i, 3, 8)); got != want {
+			t.Errorf("window %d is %q, want %q", i, got, want)
+		}
+	}
+	if got := spell(text.Held(0, 1, 20)); got != long[len(long)-len("aé—b")*5:] {
+		t.Errorf("%q", got)
+	}
+	if err := text.Check(180, 20); err != nil {
+		t.Error(err)
+	}
+	for want, err := range map[string]error{
+		"at most 180": text.Check(181, 20), "at most 20": text.Check(180, 21),
+		"2 to 4096": second(ReadText([]string{write("one", "aaa")})), "byte 2": second(ReadText([]string{write("bad", "ab\xff")})),
+		"name a file": second(ReadText(nil)), "folder": second(ReadText([]string{dir})),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func second(_ *Text, err error) error { return err }

@@ -163,6 +163,7 @@ func readRun(p place) ([]Row, error) {
 		fit(v, m.Fit)
 		by(v, "tokens_", m.AccuracyByTokens)
 		by(v, "length_", m.AccuracyByLength)
+		by(v, "perplexity_", m.PerplexityByLength)
 		for tokens, conditions := range m.AccuracyByTokensAndCondition {
 			for condition, a := range conditions {
 				v["tokens_"+normal(tokens)+"_"+normal(condition)] = numberOf(a)
@@ -231,6 +232,7 @@ func recorded(rec runlog.Record) map[string]Value {
 	fit(v, rec.Fit)
 	by(v, "tokens_", rec.AccuracyByTokens)
 	by(v, "length_", rec.AccuracyByLength)
+	by(v, "perplexity_", rec.PerplexityByLength)
 	masked(v, rec.MaskedMeasures)
 	if rec.StepMS > 0 {
 		v["steps_per_second"] = numberOf(1000 / rec.StepMS)

@@ -2,15 +2,24 @@ package config
 
 import "torchpe/data/sequence"
 
-// SequenceConfig holds the settings of the formal-language tasks.
+// SequenceConfig holds the settings of the formal-language tasks and of texts.
 type SequenceConfig struct {
-	Name        string `json:"language"`       // one of sequence.Names
-	TrainLength int    `json:"train_length"`   // inputs of 1 to so many in training
-	TestLength  int    `json:"test_length"`    // the longest that is measured
-	TestLengths int    `json:"test_lengths"`   // how many longer than in training are measured
-	Tests       int    `json:"test_sequences"` // sequences of each length that are measured
-	Places      int    `json:"places"`         // input length for which tables have places; 0: TrainLength
+	Name        string   `json:"language,omitempty"` // one of sequence.All; empty for texts
+	Form        string   `json:"form,omitempty"`     // Encoder or Decoder; empty for texts, which have the latter
+	Text        []string `json:"text,omitempty"`     // files
+	TrainLength int      `json:"train_length"`       // inputs of 1 to so many in training
+	TestLength  int      `json:"test_length"`        // the longest that is measured
+	TestLengths int      `json:"test_lengths"`       // how many longer than in training are measured
+	Tests       int      `json:"test_sequences"`     // sequences of each length that are measured
+	Places      int      `json:"places"`             // input length for which tables have places; 0: TrainLength
 }
+
+// The forms of a task: an encoder reads the output from empty tokens after the input, a decoder each
+// symbol of it from those before.
+const (
+	Encoder = "encoder"
+	Decoder = "decoder"
+)
 
 // maxSequence is the longest input.
 const maxSequence = 1 << 16
@@ -19,8 +28,15 @@ const maxSequence = 1 << 16
 const inDistribution = 10
 
 // Lengths returns the lengths of inputs that are measured, ascending: up to ten of training, evenly
-// spaced to the longest, and TestLengths longer ones, evenly spaced to TestLength.
+// spaced to the longest, and TestLengths longer ones, evenly spaced to TestLength. For texts these are
+// the one length of training, and its doubles up to TestLength.
 func (c SequenceConfig) Lengths() (trained, longer []int) {
+	if c.Text != nil {
+		for n := 2 * c.TrainLength; n <= c.TestLength; n *= 2 {
+			longer = append(longer, n)
+		}
+		return []int{c.TrainLength}, longer
+	}
 	return spaced(0, c.TrainLength, inDistribution), spaced(c.TrainLength, c.TestLength, c.TestLengths)
 }
 
@@ -35,7 +51,7 @@ func spaced(from, to, n int) (out []int) {
 
 var sequenceSettings = []Setting{
 	{
-		Key: "sequence.language", Flag: "sequence", Usual: true, Tasks: Sequences,
+		Key: "sequence.language", Flag: "sequence", Usual: true, Tasks: Languages,
 		Help: "formal-language task: see torchpe data sequence list",
 		Value: Of[string]{
 			At: func(c *Config) *string { return &c.Sequence.Name }, Shown: "none",
@@ -56,11 +72,24 @@ var sequenceSettings = []Setting{
 		},
 	},
 	{
+		Key: "sequence.form", Flag: "form", Tasks: Languages,
+		Help: "encoder: outputs are read from empty tokens after the input; decoder: each symbol of the output " +
+			"from those before it, and no token sees a later one",
+		Value: Of[string]{
+			At: func(c *Config) *string { return &c.Sequence.Form }, Default: Encoder,
+			OneOf: []string{Encoder, Decoder},
+		},
+	},
+	{
+		Key: "sequence.text", Path: true, Tasks: Texts, // --data
+		Value: Of[[]string]{At: func(c *Config) *[]string { return &c.Sequence.Text }},
+	},
+	{
 		Key: "sequence.train_length", Flag: "train-length", Tasks: Sequences,
-		Help: "inputs have 1 to so many symbols in training, all of a step as many",
+		Help: "inputs have 1 to so many symbols in training, all of a step as many; of texts, characters of a window",
 		Value: Of[int]{
 			At: func(c *Config) *int { return &c.Sequence.TrainLength }, Default: 40,
-			By: map[string]int{"sequence-quick": 20}, Check: in[int](1, maxSequence),
+			By: map[string]int{"sequence-quick": 20, "text": 64}, Check: in[int](1, maxSequence),
 		},
 	},
 	{
@@ -68,7 +97,7 @@ var sequenceSettings = []Setting{
 		Help: "longest input that is measured",
 		Value: Of[int]{
 			At: func(c *Config) *int { return &c.Sequence.TestLength }, Default: 500,
-			By: map[string]int{"sequence-quick": 100}, Check: in[int](1, maxSequence),
+			By: map[string]int{"sequence-quick": 100, "text": 256}, Check: in[int](1, maxSequence),
 		},
 		Check: func(c *Config, bad *Problems) {
 			if s := c.Sequence; s != nil && s.TestLength < s.TrainLength {
@@ -77,7 +106,7 @@ var sequenceSettings = []Setting{
 		},
 	},
 	{
-		Key: "sequence.test_lengths", Flag: "test-lengths", Tasks: Sequences, Untimed: true,
+		Key: "sequence.test_lengths", Flag: "test-lengths", Tasks: Languages, Untimed: true,
 		Help: "how many lengths above those of training are measured, evenly spaced; 460 is all of the published",
 		Value: Of[int]{
 			At: func(c *Config) *int { return &c.Sequence.TestLengths }, Default: 10,
@@ -86,7 +115,7 @@ var sequenceSettings = []Setting{
 	},
 	{
 		Key: "sequence.test_sequences", Flag: "test-sequences", Tasks: Sequences, Untimed: true,
-		Help: "sequences of each length that are measured; 512 are the published",
+		Help: "sequences or windows of each length that are measured; 512 are the published",
 		Value: Of[int]{
 			At: func(c *Config) *int { return &c.Sequence.Tests }, Default: 128, Check: in[int](1, 1<<20),
 		},

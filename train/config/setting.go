@@ -39,7 +39,10 @@ const (
 	Simulated       // task nmar
 	Made            // task fmri where no files are given
 	FromFiles       // tasks fmri and masked where files are given
-	Sequences       // task sequence
+	Sequences       // tasks sequence and text
+	Languages       // task sequence
+	Texts           // task text
+	Given           // tasks fmri and masked where files are given, and text
 	Stepped         // all but lst
 )
 
@@ -52,6 +55,12 @@ func (t Tasks) has(c *Config) bool {
 		return !c.HasPuzzles()
 	case Sequences:
 		return c.Sequence != nil
+	case Languages:
+		return c.Sequence != nil && c.Task != "text"
+	case Texts:
+		return c.Sequence != nil && c.Task == "text"
+	case Given:
+		return FromFiles.has(c) || Texts.has(c)
 	case Masked:
 		return m != nil
 	case Simulated:
@@ -66,8 +75,8 @@ func (t Tasks) has(c *Config) bool {
 
 // String names the tasks as help texts do.
 func (t Tasks) String() string {
-	return []string{"", "lst", "masked prediction", "nmar", "fmri", "fmri, masked", "sequence",
-		"all but lst"}[t]
+	return []string{"", "lst", "masked prediction", "nmar", "fmri", "fmri, masked", "sequence, text",
+		"sequence", "text", "fmri, masked, text", "all but lst"}[t]
 }
 
 // Effect says what a setting changes. A sweep identifies its runs by the settings that change more

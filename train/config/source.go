@@ -41,14 +41,20 @@ func sourceText(at func(*series.Source) *string) Of[string] {
 
 var sourceSettings = []Setting{
 	{
-		Key: "masked.files.data", Flag: "data", Usual: true, Path: true, Tasks: FromFiles, Sweep: Repeated,
-		Help: "file or folder with series; may be given several times, and more files may follow the flags",
+		Key: "masked.files.data", Flag: "data", Usual: true, Path: true, Tasks: Given, Sweep: Repeated,
+		Help: "file or folder with series, or UTF-8 text; may be given several times, and more files may follow " +
+			"the flags",
 		Value: Of[[]string]{
-			At:    func(c *Config) *[]string { return &c.Masked.Files.Data },
+			At: func(c *Config) *[]string {
+				if c.Sequence != nil {
+					return &c.Sequence.Text
+				}
+				return &c.Masked.Files.Data
+			},
 			Store: storeData,
 			Check: func(v []string) string {
 				if len(v) == 0 {
-					return "no files: name the files or folders with the series"
+					return "no files: name the files or folders with the data"
 				}
 				return ""
 			},
@@ -183,8 +189,12 @@ var sourceSettings = []Setting{
 
 // storeData replaces the files, and the surrogate by them.
 func storeData(c *Config, v []string) error {
+	if c.Task == "text" && c.Sequence != nil {
+		c.Sequence.Text = v
+		return nil
+	}
 	if c.Task != "fmri" && c.Task != "masked" {
-		return fmt.Errorf("task %s makes its own data; tasks fmri and masked read files", c.Task)
+		return fmt.Errorf("task %s makes its own data; tasks fmri, masked and text read files", c.Task)
 	}
 	if c.Masked == nil { // a task of another preset, which is reported elsewhere
 		return nil

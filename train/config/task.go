@@ -17,14 +17,14 @@ type TaskConfig struct {
 }
 
 // TaskNames lists the tasks. Each is also the name of a preset.
-func TaskNames() []string { return []string{"lst", "nmar", "fmri", "masked", "sequence"} }
+func TaskNames() []string { return []string{"lst", "nmar", "fmri", "masked", "sequence", "text"} }
 
 // fidelities lists the readings of the paper.
 func fidelities() []string { return []string{"code", "text"} }
 
 // Presets lists the names that Preset knows.
 func Presets() []string {
-	return []string{"lst", "quick", "nmar", "fmri", "masked", "sequence", "sequence-quick"}
+	return []string{"lst", "quick", "nmar", "fmri", "masked", "sequence", "sequence-quick", "text"}
 }
 
 var taskSettings = []Setting{
@@ -36,10 +36,10 @@ var taskSettings = []Setting{
 	{
 		Key: "task", Flag: "task", Usual: true,
 		Help: "task: lst (Latin squares), nmar (simulated network), fmri (human fMRI), masked (any " +
-			"table), sequence (formal languages); its preset gives the defaults",
+			"table), sequence (formal languages), text (next characters); its preset gives the defaults",
 		Value: Of[string]{At: func(c *Config) *string { return &c.Task }, Default: "lst", OneOf: TaskNames()},
 		Check: func(c *Config, bad *Problems) {
-			if (c.Task == "lst") != c.HasPuzzles() || (c.Task == "sequence") != (c.Sequence != nil) {
+			if (c.Task == "lst") != c.HasPuzzles() || (c.Task == "sequence" || c.Task == "text") != (c.Sequence != nil) {
 				bad.Add("--task: %s has the settings of another task; start from --preset %s", c.Task, c.Task)
 			}
 			if c.Masked != nil && !c.Masked.hasSourceOf(c.Task) {
@@ -53,7 +53,8 @@ var taskSettings = []Setting{
 // squares (4,000 epochs, d_model 160), quick a small one that shows their effect in a minute (20
 // epochs, d_model 64), nmar the paper's network simulation, fmri its human fMRI (a surrogate where
 // no data is named), masked the same on any table, sequence the published formal-language tasks
-// (lengths to 40 in training, to 500 in tests), sequence-quick small ones.
+// (lengths to 40 in training, to 500 in tests), sequence-quick small ones, text the next character of
+// a text (windows of 64 in training, to 256 in tests).
 func Preset(name, fidelity string) (Config, error) {
 	c := Config{TaskConfig: TaskConfig{Task: name, Fidelity: fidelity}}
 	switch {
@@ -74,6 +75,8 @@ func Preset(name, fidelity string) (Config, error) {
 		c.Masked = &MaskedConfig{Files: &series.Source{}}
 	case "sequence", "sequence-quick":
 		c.Task, c.Sequence = "sequence", &SequenceConfig{}
+	case "text":
+		c.Sequence = &SequenceConfig{}
 	}
 	first := Member{Seed: 1}
 	for _, s := range Settings() {

@@ -307,6 +307,7 @@ func (b *Board) event(r Record) tensorboard.Event {
 		each("validation_by_condition", r.ValidationByCondition)
 		each("accuracy_by_tokens", r.AccuracyByTokens)
 		each("accuracy_by_length", r.AccuracyByLength)
+		each("perplexity_by_length", r.PerplexityByLength)
 	}
 	optional("pe/norm", r.PENorm)
 	optional("pe/effective_rank", r.PEEffectiveRank)

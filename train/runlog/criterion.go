@@ -31,7 +31,7 @@ var numberNames = []string{
 }
 
 // The prefixes of other numbers: validation_Binary, tokens_25, test_mse_0.50.
-var numberGroups = []string{"validation_", "tokens_", "length_", "test_mse_"}
+var numberGroups = []string{"validation_", "tokens_", "length_", "perplexity_", "test_mse_"}
 
 // ParseCriterion reads NUMBER=BOUND, such as train=0.99 or loss=0.01.
 func ParseCriterion(text string) (Criterion, error) {
@@ -45,7 +45,7 @@ func ParseCriterion(text string) (Criterion, error) {
 	})
 	if !grouped && !slices.Contains(numberNames, name) {
 		return Criterion{}, fmt.Errorf("%q is no number of the records; these are %s, and "+
-			"validation_CONDITION, tokens_N, test_mse_LEVEL%s",
+			"validation_CONDITION, tokens_N, length_N, perplexity_N, test_mse_LEVEL%s",
 			name, strings.Join(numberNames, ", "), nearest.Hint(name, numberNames))
 	}
 	return Criterion{Number: name, Bound: v}, nil
@@ -57,7 +57,7 @@ func (c Criterion) String() string { return fmt.Sprintf("%s=%g", c.Number, c.Bou
 // met says whether a record reaches the bound. A number that was not measured does not.
 func (c Criterion) met(r Record) bool {
 	v := r.Number(c.Number)
-	if c.Number == "loss" || strings.Contains(c.Number, "mse") { // falls while a model learns
+	if c.Number == "loss" || strings.Contains(c.Number, "mse") || strings.HasPrefix(c.Number, "perplexity") { // falls while a model learns
 		return v <= c.Bound
 	}
 	return v >= c.Bound
@@ -87,6 +87,9 @@ func (r Record) Number(name string) float64 {
 	}
 	if length, ok := strings.CutPrefix(name, "length_"); ok {
 		return entryOrNaN(r.AccuracyByLength, length)
+	}
+	if length, ok := strings.CutPrefix(name, "perplexity_"); ok {
+		return entryOrNaN(r.PerplexityByLength, length)
 	}
 	if r.MaskedMeasures == nil {
 		return math.NaN()

@@ -29,6 +29,10 @@ type Record struct {
 	AccuracyByTokens map[string]float64 `json:"accuracy_by_tokens,omitempty"`
 	// Accuracy of task sequence by the length of the input, where it is measured.
 	AccuracyByLength map[string]float64 `json:"accuracy_by_length,omitempty"`
+	// Perplexity of held-out text by the length of its windows, and mean loss, in nats, at positions of
+	// the longest windows: runs of positions of one length, by the last of each, counted from 1.
+	PerplexityByLength map[string]float64 `json:"perplexity_by_length,omitempty"`
+	LossByPosition     map[string]float64 `json:"loss_by_position,omitempty"`
 	// Frobenius norm and effective rank (see metrics.EffectiveRank) of the PE's table [N,D], means
 	// over the blocks that have one. Absent without a table.
 	PENorm          *float64 `json:"pe_norm,omitempty"`
@@ -208,7 +212,9 @@ type MemberResult struct {
 	// Absent where it was not measured, as all that follows.
 	AccuracyByTokens             map[string]float64            `json:"accuracy_by_tokens,omitempty"`
 	AccuracyByTokensAndCondition map[string]map[string]float64 `json:"accuracy_by_tokens_and_condition,omitempty"`
-	AccuracyByLength             map[string]float64            `json:"accuracy_by_length,omitempty"` // as in Record
+	AccuracyByLength             map[string]float64            `json:"accuracy_by_length,omitempty"`   // as in Record
+	PerplexityByLength           map[string]float64            `json:"perplexity_by_length,omitempty"` // as in Record
+	LossByPosition               map[string]float64            `json:"loss_by_position,omitempty"`     // as in Record
 	// Mean validation accuracy with Gaussian noise on the embeddings, by standard deviation.
 	NoiseAccuracy map[string]float64 `json:"noise_accuracy,omitempty"`
 	// Alignment of the tangent kernel at the end with that at the start, -1 to 1.

@@ -14,14 +14,15 @@ var (
 	lengths = Preset{
 		Name: "lengths", About: "longer inputs than in training: 15 languages, published size", Runs: 4950,
 		Spec: Spec{Name: "lengths", Parts: lengthsParts("1:10", "500",
-			clones(set("preset", "sequence", "dropout", "0.1"), axis("sequence", sequence.Names()...),
+			clones(set("preset", "sequence", "dropout", "0.1"), axis("sequence", sequence.Names(sequence.Published())...),
 				axis("lr", "1e-4", "3e-4", "1e-3")),
 			drawn("alibi"), drawn("learn"))},
 	}
 	lengthsQuick = Preset{
 		Name: "lengths-quick", About: "five of the languages, small models, on a CPU", Runs: 150,
 		Spec: Spec{Name: "lengths-quick", Parts: lengthsParts("1,2,3", "100",
-			clones(set("preset", "sequence-quick", "until", "iid=0.99", "device", "cpu", "threads", "1"),
+			clones(set("preset", "sequence-quick", "until", "iid=0.99", "log-every", "500", "device", "cpu", "threads",
+				"1"),
 				axis("sequence", "even-pairs", "parity-check", "reverse-string", "missing-duplicate",
 					"bucket-sort")),
 			set("pe", "t5"))},

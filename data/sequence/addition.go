@@ -1,0 +1,53 @@
+package sequence
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+)
+
+// sign is the + that stands between the two numbers of addition.
+const sign = 10
+
+// addition is no task of the publications. Its two numbers have as many digits, so that a digit's place
+// in its number depends on the length of the input alone, as encodings of digits need it (McLeish et
+// al. 2024, arXiv 2405.17399).
+var addition = Task{
+	Name: "addition", Level: Extra, Symbols: "0123456789+", Classes: "0123456789",
+	About:   "sum of two decimal numbers of as many digits, lowest digit first; lengths are odd, 3 at least",
+	inputs:  func(length int) int { return max(3, length-(length+1)%2) },
+	outputs: func(length int) int { return (length + 1) / 2 },
+	draw: func(r *rand.Rand, input []int) {
+		uniform(sign)(r, input)
+		input[len(input)/2] = sign
+	},
+	answer: func(input []int) ([]int, error) {
+		half := len(input) / 2
+		if input[half] != sign || slices.Contains(input[:half], sign) || slices.Contains(input[half+1:], sign) {
+			return nil, errors.New("two numbers of as many digits stand around one +")
+		}
+		output, carry := make([]int, half+1), 0
+		for i := range half {
+			carry += input[i] + input[half+1+i]
+			output[i], carry = carry%10, carry/10
+		}
+		output[half] = carry
+		return output, nil
+	},
+}
+
+// DigitPlaces returns the place of each token of an input of a length, and of its output, in its number,
+// from 1 on; 0 for the sign. ok is false for tasks whose numbers have any length.
+func (t Task) DigitPlaces(length int) (places []int, ok bool) {
+	if t.Name != addition.Name {
+		return nil, false
+	}
+	n := t.InputLen(length)
+	for i := range n {
+		places = append(places, (i+1)%(n/2+1))
+	}
+	for i := range t.OutputLen(length) {
+		places = append(places, i+1)
+	}
+	return places, true
+}

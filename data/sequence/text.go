@@ -1,0 +1,165 @@
+package sequence
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"unicode/utf8"
+)
+
+// Limits on a text: its size in bytes, and the number of different characters.
+const (
+	maxText       = 1 << 30
+	maxCharacters = 4096
+)
+
+// heldOut is the share of a text that is held out, at its end.
+const heldOut = 0.1
+
+// Text holds texts as numbers of their characters: all but the last tenth of each to train on, and
+// that.
+type Text struct {
+	Characters []rune // by code point; a number is an index into it
+	SHA256     string // of all bytes
+
+	train, held []piece // a file each
+}
+
+// piece is a part of a file.
+type piece []uint16
+
+// ReadText reads UTF-8 files.
+func ReadText(paths []string) (*Text, error) {
+	if len(paths) == 0 {
+		return nil, errors.New("no text: name a file")
+	}
+	t, hash, total := &Text{}, sha256.New(), 0
+	var files [][]rune
+	seen := map[rune]bool{}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err != nil {
+			return nil, err
+		} else if total += int(info.Size()); info.IsDir() {
+			return nil, fmt.Errorf("%s is a folder: name text files", path)
+		} else if total > maxText {
+			return nil, fmt.Errorf("%s: more than %d bytes of text; give a part of it", path, maxText)
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		hash.Write(raw)
+		text := bytes.Runes(raw)
+		if at := invalid(raw); at >= 0 {
+			return nil, fmt.Errorf("%s: byte %d (0x%02x) is not UTF-8; convert the file, as with iconv -t utf-8",
+				path, at, raw[at])
+		}
+		for _, c := range text {
+			seen[c] = true
+		}
+		files = append(files, text)
+	}
+	for c := range seen {
+		t.Characters = append(t.Characters, c)
+	}
+	slices.Sort(t.Characters)
+	if n := len(t.Characters); n < 2 || n > maxCharacters {
+		return nil, fmt.Errorf("%d different characters: a text to learn from has 2 to %d", n, maxCharacters)
+	}
+	number := map[rune]uint16{}
+	for i, c := range t.Characters {
+		number[c] = uint16(i)
+	}
+	for _, file := range files {
+		all := make(piece, len(file))
+		for i, c := range file {
+			all[i] = number[c]
+		}
+		from := len(all) - int(heldOut*float64(len(all)))
+		t.train, t.held = append(t.train, all[:from]), append(t.held, all[from:])
+	}
+	t.SHA256 = hex.EncodeToString(hash.Sum(nil))
+	return t, nil
+}
+
+// invalid returns the place of the first byte that is not UTF-8, or -1.
+func invalid(raw []byte) int {
+	for at := 0; at < len(raw); {
+		r, n := utf8.DecodeRune(raw[at:])
+		if r == utf8.RuneError && n == 1 {
+			return at
+		}
+		at += n
+	}
+	return -1
+}
+
+// Sizes returns the numbers of characters to train on and held out.
+func (t *Text) Sizes() (train, held int) {
+	for i := range t.train {
+		train, held = train+len(t.train[i]), held+len(t.held[i])
+	}
+	return train, held
+}
+
+// Check returns an error where no file has a window of so many characters to train on, or one of
+// longest that is held out.
+func (t *Text) Check(window, longest int) error {
+	for _, part := range []struct {
+		pieces []piece
+		n      int
+		what   string
+		flag   string
+	}{
+		{t.train, window, "to train on", "--train-length"},
+		{t.held, longest, "held out, the last tenth of each file", "--test-length"},
+	} {
+		if places(part.pieces, part.n) == 0 {
+			most := 0
+			for _, p := range part.pieces {
+				most = max(most, len(p))
+			}
+			return fmt.Errorf("at most %d characters of a file are %s, and windows need %d: "+
+				"give more text or a smaller %s", most, part.what, part.n, part.flag)
+		}
+	}
+	return nil
+}
+
+// places counts the windows of n characters.
+func places(pieces []piece, n int) (total int) {
+	for _, p := range pieces {
+		total += max(0, len(p)-n+1)
+	}
+	return total
+}
+
+// window returns the window of n characters that is number i of places.
+func window(pieces []piece, i, n int) piece {
+	for _, p := range pieces {
+		if here := max(0, len(p)-n+1); i >= here {
+			i -= here
+			continue
+		}
+		return p[i : i+n]
+	}
+	return nil
+}
+
+// Draw returns n characters in a row of those to train on, from any place as likely as another.
+func (t *Text) Draw(r *rand.Rand, n int) []uint16 {
+	return window(t.train, r.IntN(places(t.train, n)), n)
+}
+
+// HeldOut returns the number of different windows of n held-out characters.
+func (t *Text) HeldOut(n int) int { return places(t.held, n) }
+
+// Held returns window i of count windows of n held-out characters, evenly spaced.
+func (t *Text) Held(i, count, n int) []uint16 {
+	return window(t.held, i*places(t.held, n)/count, n)
+}
