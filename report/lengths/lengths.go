@@ -1,5 +1,6 @@
-// Package lengths makes the report of task sequence: accuracy against the length of the input, a panel
-// a formal language and a line an encoding, and tables of scores. It reads run directories only.
+// Package lengths makes the report of tasks sequence and text: accuracy against the length of the input,
+// a panel a formal language and a line an encoding, and tables of scores; of texts perplexity by length
+// and loss by position. It reads run directories only.
 package lengths
 
 import (
@@ -25,19 +26,20 @@ import (
 type Study struct {
 	Runs  int
 	Notes []string // what was left out, and why
-	tasks []task
+	tasks []task   // formal languages
+	texts []task
 }
 
-// task is a formal language with the models that were trained on it.
+// task is a formal language, or a text, with the models that were trained on it.
 type task struct {
 	name   string
 	groups []runs.Group
 }
 
-// Is reports whether a run is of task sequence.
+// Is reports whether a run is of task sequence or text.
 func Is(r *runs.Run) bool { return r.Config.Sequence != nil }
 
-// Read finds the finished runs of task sequence in dir and below it.
+// Read finds the finished runs of tasks sequence and text in dir and below it.
 func Read(dir string) (*Study, error) {
 	found, skipped, err := runs.Find(dir)
 	if err != nil {
@@ -55,7 +57,7 @@ func Read(dir string) (*Study, error) {
 	}
 	of := map[string][]runs.Model{}
 	for _, m := range models {
-		name := m.Run.Config.Sequence.Name
+		name := nameOf(m.Run.Config.Sequence)
 		of[name] = append(of[name], m)
 	}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -63,16 +65,35 @@ func Read(dir string) (*Study, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.tasks = append(s.tasks, task{name, groups})
+		to := &s.tasks
+		if groups[0].Models[0].Run.Config.Sequence.Text != nil {
+			to = &s.texts
+		}
+		*to = append(*to, task{name, groups})
 	}
 	return s, nil
+}
+
+// nameOf names a language with its form, or a text's files.
+func nameOf(c *config.SequenceConfig) string {
+	switch {
+	case c.Text != nil:
+		var names []string
+		for _, path := range c.Text {
+			names = append(names, filepath.Base(path))
+		}
+		return strings.Join(names, ", ")
+	case c.Form == config.Decoder:
+		return c.Name + ", decoder"
+	}
+	return c.Name
 }
 
 // Write makes the report in dir: the files of figures and tables, and index.html. With panels each
 // panel gets files of its own, too.
 func (s *Study) Write(dir string, panels bool) (document.Written, error) {
 	w := document.Written{Index: filepath.Join(dir, "index.html")}
-	if len(s.tasks) == 0 {
+	if len(s.tasks)+len(s.texts) == 0 {
 		return w, fmt.Errorf("nothing to report: %s", strings.Join(s.Notes, "; "))
 	}
 	d, err := document.Open(dir, "Longer inputs than in training")
@@ -80,13 +101,19 @@ func (s *Study) Write(dir string, panels bool) (document.Written, error) {
 		return w, err
 	}
 	d.Panels = panels
-	d.Subtitle = fmt.Sprintf("%s on %s, by torchpe.", plural.Of(s.Runs, "run"),
-		plural.Of(len(s.tasks), "formal language"))
-	curves, err := s.curves()
+	var of []string
+	if n := len(s.tasks); n > 0 {
+		of = append(of, plural.Of(n, "formal language"))
+	}
+	if n := len(s.texts); n > 0 {
+		of = append(of, plural.Of(n, "text"))
+	}
+	d.Subtitle = fmt.Sprintf("%s on %s, by torchpe.", plural.Of(s.Runs, "run"), strings.Join(of, " and "))
+	items, err := s.items()
 	if err != nil {
 		return w, err
 	}
-	for _, item := range []document.Item{s.scores(), curves, s.models()} {
+	for _, item := range items {
 		if _, err := d.Add(item); err != nil {
 			return w, fmt.Errorf("%s: %w", item.ID, err)
 		}
@@ -97,6 +124,25 @@ func (s *Study) Write(dir string, panels bool) (document.Written, error) {
 	}
 	w.Figures, w.Tables, w.Notes = d.Figures, d.Tables, s.Notes
 	return w, d.Close()
+}
+
+// items returns the figures and tables of languages, then those of texts.
+func (s *Study) items() (items []document.Item, err error) {
+	if s.tasks != nil {
+		curves, err := s.curves()
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, s.scores(), curves, s.models())
+	}
+	if s.texts != nil {
+		curves, err := s.textCurves()
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, s.perplexities(), curves)
+	}
+	return items, nil
 }
 
 // fittedOf returns the models of a group that have fitted: that answer held-out inputs of the lengths
@@ -205,8 +251,8 @@ func (s *Study) scores() document.Item {
 	rows := map[string]table.Row{}
 	var order []string
 	for k, task := range s.tasks {
-		t.Columns = append(t.Columns, table.Column{Heading: task.name, Name: strings.ReplaceAll(task.name, "-", "_"),
-			Decimals: 3})
+		t.Columns = append(t.Columns, table.Column{Heading: task.name, Decimals: 3,
+			Name: strings.NewReplacer("-", "_", ", ", "_").Replace(task.name)})
 		for _, g := range task.groups {
 			if rows[g.Label] == nil {
 				rows[g.Label] = make(table.Row, 1+len(s.tasks))
