@@ -20,9 +20,7 @@ system='(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s)\.so.*)'
 
 rm -rf "$work"
 mkdir -p "$into"/{bin,lib,licences/go} dist
-# DT_RPATH and not DT_RUNPATH: it holds for libraries that libraries need, and before LD_LIBRARY_PATH.
-go build -trimpath -tags installed -ldflags '-s -w -extldflags=-Wl,--disable-new-dtags' \
-  -o "$into/bin/torchpe" ./cmd/torchpe
+go build -trimpath -tags installed -ldflags '-s -w' -o "$into/bin/torchpe" ./cmd/torchpe
 
 declare -A found # the file of each library, by the name under which it is needed
 while read -r library _ file _; do
@@ -69,6 +67,8 @@ for library in "$into"/lib/*; do
     patchelf --remove-rpath "$library"
   fi
 done
+# DT_RPATH and not DT_RUNPATH: it holds for libraries that libraries need, and before LD_LIBRARY_PATH.
+# The program has DT_RUNPATH: where another libtorchpe.so is put in, it takes its own libtorch.
 patchelf --force-rpath --set-rpath '$ORIGIN' "$into/lib/libtorchpe.so"
 
 share=$into/share

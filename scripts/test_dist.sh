@@ -55,6 +55,18 @@ check() {
   rm -rf "$root/home/a user"
 }
 
+# With another libtorchpe.so, here the one of this checkout, nothing else is the archive's.
+shim_put_in() {
+  local folder
+  folder=$(mktemp -d)
+  tar -xzf "$archive" -C "$folder"
+  cp lib/libtorchpe.so "$folder/$name/lib/"
+  ! ldd "$folder/$name/bin/torchpe" | grep "$folder" | grep -v 'libtorchpe\.so =>' ||
+    { echo "test-dist: another libtorchpe.so loads these libraries of the archive" >&2; exit 1; }
+  rm -rf "$folder"
+}
+shim_put_in
+
 for release; do
   root="$PWD/.build/$release-bare"
   scripts/debian_folder.sh "$root" "$release" main
