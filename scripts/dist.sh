@@ -9,6 +9,7 @@
 # (scripts/dist/stub.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
+command -v dpkg-query >/dev/null || { echo "dist: needs Debian or Ubuntu, whose packages name the licences" >&2; exit 1; }
 scripts/setup.sh patchelf
 arch=$(dpkg --print-architecture)
 version=$(sed -n 's/^const Version = "\(.*\)"$/\1/p' train/runlog/environment.go)
@@ -34,10 +35,11 @@ licence_of() { # licence_of FILE: adds that of the package of a file of this sys
   local file package
   file=$(realpath "$1")
   package=$(dpkg -S "$file" "${file#/usr}" 2>/dev/null | sed -n '1s/:.*//p' || true)
-  [ -n "$package" ] || { echo "dist: no package has $file, so its licence is unknown" >&2; exit 1; }
+  [ -n "$package" ] || { echo "dist: no package has $file, so its licence is unknown: use Debian's libtorch" >&2; exit 1; }
   [ ! -e "$into/licences/$package" ] || return 0
   cp "/usr/share/doc/$package/copyright" "$into/licences/$package"
-  dpkg-query -W -f '${binary:Package} ${Version} from source ${source:Package} ${source:Version}\n' "$package" >>"$work/packages"
+  dpkg-query -W -f '${binary:Package} ${Version} from source ${source:Package} ${source:Version}\n' \
+    "$package" >>"$work/packages"
 }
 
 needs() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
