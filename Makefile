@@ -5,7 +5,7 @@ LST ?=
 GO_PACKAGES := ./...
 
 .PHONY: help setup shim build demo reproduce-quick quick test test-race test-libtorch2 test-pytorch \
-  test-cuda-build test-cuda-host lint fuzz mutate mutate-shim nightly gpu-kit bench fixtures clean
+  test-cuda-build test-cuda-host dist test-dist lint fuzz mutate mutate-shim nightly gpu-kit bench fixtures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,12 @@ test-cuda-build: ## check that the GPU side compiles and links, without a GPU (r
 test-cuda-host: shim ## run the GPU tests on an emulated CUDA runtime, without a GPU (root; 9 GB; 15 minutes)
 	@scripts/cudahost/test.sh
 
+dist: shim ## pack an archive that runs without Go, root or other packages: dist/ (Debian; 77 MB)
+	@scripts/dist.sh
+
+test-dist: ## run that archive in bare Debian 12 and 13, Ubuntu 22.04 and 24.04 (root; 1 GB)
+	@scripts/test_dist.sh
+
 lint: ## gofmt, go vet and golangci-lint
 	@scripts/lint.sh
 
@@ -83,4 +89,4 @@ fixtures: ## write all testdata anew from PyTorch, numpy, scipy, h5py and nibabe
 	  $$(git ls-files '*/testdata/make.py'); do echo $$make; /usr/bin/python3 $$make; done
 
 clean: ## remove what was built and the demo
-	@rm -rf bin .build lib demo third_party/libtorch
+	@rm -rf bin .build dist lib demo third_party/libtorch

@@ -1,15 +1,21 @@
 #!/usr/bin/env bash
-# Puts a Debian release with packages into a folder, unless it is there: to check torchpe with other
-# libraries than this machine's. Needs root. DEBIAN_MIRROR names another mirror.
-#   scripts/debian_folder.sh FOLDER RELEASE COMPONENTS PACKAGE...       COMPONENTS such as main or main,contrib,non-free
+# Puts a release of Debian or Ubuntu with packages into a folder, unless it is there: to check
+# torchpe with other libraries than this machine's. Without packages it is bare. Needs root.
+# DEBIAN_MIRROR and UBUNTU_MIRROR name other mirrors.
+#   scripts/debian_folder.sh FOLDER RELEASE COMPONENTS [PACKAGE...]     COMPONENTS such as main or main,contrib,non-free
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$1 release=$2 components=$3
 shift 3
 [ "$(id -u)" = 0 ] || { echo "debian_folder: debootstrap and chroot need root" >&2; exit 1; }
 [ ! -e "$root/.ready" ] || exit 0
+case $release in
+  # Debian's debootstrap may be older than a release of Ubuntu; its script gutsy makes them all.
+  jammy | noble) source="${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu} gutsy" ;;
+  *) source=${DEBIAN_MIRROR:-} ;;
+esac
 scripts/setup.sh debootstrap
-echo "debian_folder: Debian $release into $root"
+echo "debian_folder: $release into $root"
 rm -rf "$root"
 mkdir -p "$(dirname "$root")"
 run() {
@@ -19,7 +25,11 @@ run() {
   exit 1
 }
 : >"$root.log"
-run debootstrap --variant=minbase --components="$components" "$release" "$root" ${DEBIAN_MIRROR:-}
+run debootstrap --variant=minbase --components="$components" "$release" "$root" $source
+if [ $# = 0 ]; then
+  touch "$root/.ready"
+  exit 0
+fi
 cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
 cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/" 2>/dev/null || true
 run chroot "$root" apt-get update -qq

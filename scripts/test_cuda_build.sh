@@ -9,14 +9,9 @@ scripts/debian_folder.sh "$root" trixie main,contrib,non-free libtorch-cuda-dev 
   nvidia-cuda-toolkit g++ cmake make libopenblas0-pthread
 
 work="$root/torchpe"
-rm -rf "$work/src" "$work/lib"
-mkdir -p "$work/src" "$work/build" "$work/lib"
-cp -p torchpe/internal/ctorch/shim/* "$work/src/" # with their times, so that only what changed is compiled
 version() { chroot "$root" dpkg-query -W -f '${Version}' "$1"; }
 echo "test-cuda-build: libtorch $(version libtorch-cuda-dev), nvcc $(version nvidia-cuda-toolkit)"
-chroot "$root" sh -c 'cmake -S /torchpe/src -B /torchpe/build -DTORCHPE_LIB_DIR=/torchpe/lib &&
-  cmake --build /torchpe/build -j $(nproc)' >"$work/build.log" 2>&1 ||
-  { tail -n 30 "$work/build.log" >&2; exit 1; }
+scripts/debian_shim.sh "$root"
 for library in libtorch_cuda libc10_cuda libcudart; do
   readelf -d "$work/lib/libtorchpe.so" | grep -q "NEEDED.*\[$library" ||
     { echo "test-cuda-build: libtorchpe.so does not name $library" >&2; exit 1; }

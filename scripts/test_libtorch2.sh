@@ -11,13 +11,8 @@ root="$PWD/.build/$release"
 scripts/debian_folder.sh "$root" "$release" main libtorch-dev g++ cmake make libopenblas0-pthread
 
 work="$root/torchpe"
-rm -rf "$work/src" "$work/lib"
-mkdir -p "$work/src" "$work/build" "$work/lib"
-cp -p torchpe/internal/ctorch/shim/* "$work/src/" # with their times, so that only what changed is compiled
 echo "test-libtorch2: the shim against $(chroot "$root" dpkg-query -W -f '${Version}' libtorch-dev)"
-chroot "$root" sh -c 'cmake -S /torchpe/src -B /torchpe/build -DTORCHPE_LIB_DIR=/torchpe/lib &&
-  cmake --build /torchpe/build -j $(nproc)' >"$work/build.log" 2>&1 ||
-  { tail -n 30 "$work/build.log" >&2; exit 1; }
+scripts/debian_shim.sh "$root"
 
 # Some tests read /proc.
 if mount -t proc proc "$root/proc" 2>/dev/null; then

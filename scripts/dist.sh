@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Packs dist/torchpe-VERSION-linux-amd64.tar.gz: the program, lib/libtorchpe.so and the libraries that
+# it needs, with completions, manual pages and licences; beside it recipes for Docker and Apptainer.
+# The C library and GCC's come from the system that it runs on, which may be newer than this one:
+# shipped, they would shadow newer ones, and ask for the C library of this system.
+#
+# Debian's libtorch is linked to readers of images, videos and data bases for operators of Caffe2,
+# and to transports between machines: 230 libraries that torchpe never calls. A stub stands for each
+# (scripts/dist/stub.sh).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+command -v dpkg-query >/dev/null || { echo "dist: needs Debian or Ubuntu, whose packages name the licences" >&2; exit 1; }
+scripts/setup.sh patchelf
+arch=$(dpkg --print-architecture)
+version=$(sed -n 's/^const Version = "\(.*\)"$/\1/p' train/runlog/environment.go)
+name=torchpe-$version-linux-$arch
+work=.build/dist
+into=$work/$name
+stubbed='lib(opencv_.*|avcodec|avformat|avutil|swscale|swresample|leveldb|lmdb|snappy|zmq|OpenCL|gloo|tensorpipe)\.so.*'
+system='(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s)\.so.*)'
+
+rm -rf "$work"
+mkdir -p "$into"/{bin,lib,licences/go} dist
+go build -trimpath -tags installed -ldflags '-s -w' -o "$into/bin/torchpe" ./cmd/torchpe
+
+declare -A found # the file of each library, by the name under which it is needed
+while read -r library _ file _; do
+  [ "$file" != not ] || { echo "dist: $library, which lib/libtorchpe.so needs, is not here" >&2; exit 1; }
+  found[${library##*/}]=$file
+done < <(ldd lib/libtorchpe.so)
+[ -z "${found[libc10_cuda.so]:-}" ] ||
+  { echo "dist: lib/libtorchpe.so is built against a libtorch with CUDA: make shim with one for the CPU" >&2; exit 1; }
+
+licence_of() { # licence_of FILE: adds that of the package of a file of this system
+  local file package
+  file=$(realpath "$1")
+  package=$(dpkg -S "$file" "${file#/usr}" 2>/dev/null | sed -n '1s/:.*//p' || true)
+  [ -n "$package" ] || { echo "dist: no package has $file, so its licence is unknown: use Debian's libtorch" >&2; exit 1; }
+  [ ! -e "$into/licences/$package" ] || return 0
+  cp "/usr/share/doc/$package/copyright" "$into/licences/$package"
+  dpkg-query -W -f '${binary:Package} ${Version} from source ${source:Package} ${source:Version}\n' \
+    "$package" >>"$work/packages"
+}
+
+needs() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
+queue=("$PWD/lib/libtorchpe.so") # libraries whose needs are to be looked at
+cp lib/libtorchpe.so "$into/lib/"
+stubs=()
+declare -A seen
+for ((i = 0; i < ${#queue[@]}; i++)); do
+  while read -r library; do
+    [ -z "${seen[$library]:-}" ] && ! [[ $library =~ ^$system$ ]] || continue
+    seen[$library]=1
+    if [[ $library =~ ^$stubbed$ ]]; then
+      stubs+=("$library")
+      continue
+    fi
+    cp -L "${found[$library]}" "$into/lib/$library"
+    licence_of "${found[$library]}"
+    queue+=("${found[$library]}")
+  done < <(needs "${queue[i]}")
+done
+for library in "${stubs[@]}"; do
+  scripts/dist/stub.sh "${found[$library]}" "$into/lib/$library" "${queue[@]}"
+done
+for library in "$into"/lib/*; do
+  strip --strip-unneeded "$library"
+  if readelf -d "$library" | grep -qE '\((RPATH|RUNPATH)\)'; then
+    patchelf --remove-rpath "$library"
+  fi
+done
+# DT_RPATH and not DT_RUNPATH: it holds for libraries that libraries need, and before LD_LIBRARY_PATH.
+# The program has DT_RUNPATH: where another libtorchpe.so is put in, it takes its own libtorch.
+patchelf --force-rpath --set-rpath '$ORIGIN' "$into/lib/libtorchpe.so"
+
+share=$into/share
+mkdir -p "$share"/{bash-completion/completions,zsh/site-functions,fish/vendor_completions.d,man/man1}
+program=$into/bin/torchpe
+"$program" completion bash >"$share/bash-completion/completions/torchpe"
+"$program" completion zsh >"$share/zsh/site-functions/_torchpe"
+"$program" completion fish >"$share/fish/vendor_completions.d/torchpe.fish"
+scripts/dist/man.sh "$program" "$share/man/man1"
+
+cp LICENSE "$into/licences/torchpe"
+sort -o "$into/licences/PACKAGES" "$work/packages"
+# Debian's copyright files name these by their place.
+grep -rhoE '/usr/share/common-licenses/[A-Za-z0-9.-]*[A-Za-z0-9]' "$into/licences" | sort -u | while read -r file; do
+  [ ! -e "$file" ] || cp -L "$file" "$into/licences/"
+done
+cp "$(go env GOROOT)/LICENSE" "$into/licences/go/LICENSE"
+go list -deps -tags installed -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}' ./cmd/torchpe |
+  sort -u | while read -r module dir; do
+  mkdir -p "$into/licences/go/$module"
+  find "$dir" -maxdepth 1 -regextype egrep -iregex '.*/(un)?(licen[sc]e|copying|notice)[^/]*' \
+    -exec cp -r --no-preserve=mode -t "$into/licences/go/$module" {} +
+  [ -n "$(ls "$into/licences/go/$module")" ] || { echo "dist: $dir has no licence" >&2; exit 1; }
+done
+
+for file in README.md Dockerfile torchpe.def; do sed "s/VERSION/$version/g" "scripts/dist/$file" >"$work/$file"; done
+cp "$work/README.md" "$into/"
+cp "$work/Dockerfile" "$work/torchpe.def" dist/
+tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --mode=go-w,+rX -cf - "$name" |
+  gzip -9 >"dist/$name.tar.gz"
+du -sh "$into" "dist/$name.tar.gz"
