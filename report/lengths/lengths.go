@@ -55,23 +55,34 @@ func Read(dir string) (*Study, error) {
 	if diverged > 0 {
 		s.Notes = append(s.Notes, plural.Of(diverged, "model")+" diverged")
 	}
-	of := map[string][]runs.Model{}
-	for _, m := range models {
-		name := nameOf(m.Run.Config.Sequence)
-		of[name] = append(of[name], m)
+	groups, err := runs.Groups(models, "sequence.language", "sequence.form", "sequence.text")
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(of)) {
-		groups, err := runs.Groups(of[name])
-		if err != nil {
-			return nil, err
+	s.split(groups)
+	return s, nil
+}
+
+// split sorts the models of groups by language and text; a group has one label in all of them.
+func (s *Study) split(groups []runs.Group) {
+	by := map[string][]runs.Group{}
+	for _, g := range groups {
+		of := map[string][]runs.Model{}
+		for _, m := range g.Models {
+			name := nameOf(m.Run.Config.Sequence)
+			of[name] = append(of[name], m)
 		}
+		for name, models := range of {
+			by[name] = append(by[name], runs.Group{Label: g.Label, Models: models})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(by)) {
 		to := &s.tasks
-		if groups[0].Models[0].Run.Config.Sequence.Text != nil {
+		if by[name][0].Models[0].Run.Config.Sequence.Text != nil {
 			to = &s.texts
 		}
-		*to = append(*to, task{name, groups})
+		*to = append(*to, task{name, by[name]})
 	}
-	return s, nil
 }
 
 // nameOf names a language with its form, or a text's files.

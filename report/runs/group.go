@@ -15,8 +15,8 @@ type Group struct {
 }
 
 // Groups joins models that differ in their seed alone, by encoding and σ. Settings in which models
-// of one encoding differ stand behind its label.
-func Groups(models []Model) ([]Group, error) {
+// of one encoding differ stand behind its label; models that differ in ignored ones are in one group.
+func Groups(models []Model, ignored ...string) ([]Group, error) {
 	settings := make([]map[string]string, len(models))
 	byLabel := map[string][]map[string]string{}
 	for i, m := range models {
@@ -25,6 +25,9 @@ func Groups(models []Model) ([]Group, error) {
 			return nil, fmt.Errorf("%s: %w", m.Run.Dir, err)
 		}
 		settings[i] = maps.Clone(all)
+		for _, key := range ignored {
+			delete(settings[i], key)
+		}
 		settings[i]["lr"], settings[i]["weight_decay"] = fmt.Sprint(m.Member.LR), fmt.Sprint(m.Member.WeightDecay)
 		byLabel[m.Label()] = append(byLabel[m.Label()], settings[i])
 	}
