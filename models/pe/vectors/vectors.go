@@ -28,8 +28,7 @@ func Read(name string) ([]byte, error) { return files.ReadFile(name) }
 type Case struct {
 	Name    string `json:"name"`
 	Repo    string `json:"source_repo"`
-	Path    any    `json:"source_path"`
-	Commit  any    `json:"commit"`
+	Commit  string `json:"commit"`
 	Licence string `json:"licence"`
 }
 
