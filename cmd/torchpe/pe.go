@@ -30,7 +30,8 @@ A SCHEME is a name from "torchpe pe list", or several joined by + that act toget
 		RunE: showHelp,
 	}
 	cmd.AddCommand(newPEListCommand(), newPEShowCommand(), newPEValuesCommand(), newPEPlotCommand(),
-		newPECompareCommand(), newPECheckCommand(), newPEVectorsCommand())
+		newPECompareCommand(), newPECheckCommand(), newPEVectorsCommand(),
+		newPEExportCommand())
 	for _, sub := range cmd.Commands() {
 		if strings.Contains(sub.Use, "SCHEME") {
 			sub.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

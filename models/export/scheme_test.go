@@ -1,0 +1,185 @@
+package export
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/data/array/safetensors"
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// writeModules writes the encoding of a case for each library, and beside them inputs with what the
+// encoding's hooks make of them here.
+func (c oneCase) writeModules(t *testing.T, dir string, layer int) error {
+	t.Helper()
+	config := c.config(t)
+	scheme, err := pe.Find(c.pe)
+	if err != nil {
+		return err
+	}
+	ps := torchpe.NewParamSet(1, torchpe.Float64, torchpe.CPU)
+	e, err := scheme.Build(pe.Config{Members: 1, Layers: 2, Heads: 2, DModel: 16, Positions: config.Positions,
+		Sigma: config.Sigma, Options: config.PEOptions}, ps)
+	if err != nil {
+		return err
+	}
+	defer ps.Close()
+	if err := ps.Build([]uint64{7}); err != nil {
+		return err
+	}
+	dir = filepath.Join(dir, c.name())
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for _, library := range Libraries() {
+		m, err := NewModule(&models.Model{Config: config, Params: ps, Encoding: e}, library, "numbers.safetensors")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, library+".py"), []byte(m.Text), 0o600); err != nil {
+			return err
+		}
+		if err := safetensors.Write(filepath.Join(dir, "numbers.safetensors"), m.Numbers, nil); err != nil {
+			return err
+		}
+	}
+	arrays, err := hooked(e, config.Positions, layer)
+	if err != nil {
+		return err
+	}
+	return safetensors.Write(filepath.Join(dir, "case.safetensors"), arrays, nil)
+}
+
+// hooked returns inputs, and what the hooks of a layer make of them.
+func hooked(e pe.Encoding, p pe.Positions, layer int) (all []safetensors.Tensor, err error) {
+	const b, h, d = 3, 2, 16
+	n, rng := p.Tokens(), rand.New(rand.NewPCG(11, 12))
+	add := func(name string, shape []int, values []float64) {
+		var x safetensors.Tensor
+		if x, err = safetensors.New(name, shape, values); err == nil {
+			all = append(all, x)
+		}
+	}
+	err2 := torchpe.Catch(func() {
+		s := torchpe.NewScopeNoGrad()
+		defer s.Close()
+		random := func(name string, shape ...int) torchpe.Tensor {
+			size := 1
+			for _, k := range shape {
+				size *= k
+			}
+			values := make([]float64, size)
+			for i := range values {
+				values[i] = rng.NormFloat64()
+			}
+			add(name, shape, values)
+			return torchpe.Of(s, torchpe.CPU, values, append([]int{1}, shape...)...)
+		}
+		keep := func(name string, x torchpe.Tensor, shape ...int) {
+			add(name, shape, x.Expand(append([]int{1}, shape...)...).Contiguous().Float64s())
+		}
+		if most := e.DrawRange(); most > 0 {
+			drawn := make([]float64, b*n)
+			pe.DrawPositions(rng, n, most, drawn)
+			add("drawn", []int{b, n}, drawn)
+			p.Drawn = torchpe.Of(s, torchpe.CPU, drawn, 1, b, n)
+		}
+		add("layer", nil, []float64{float64(layer)})
+		weight := random("weight", 3*d, d)
+		around := e.Attention()
+		hooks := e.Begin(s, p)
+		a := pe.Attn{Layer: layer, X: hooks.Embed(layer, random("x", b, n, d)),
+			Q: random("q", b, h, n, d/h), K: random("k", b, h, n, d/h), V: random("v", b, h, n, d/h),
+			Scale: around.LogitScale(d / h), Project: func(y torchpe.Tensor) (q, k, v torchpe.Tensor) {
+				return torchpe.ProjectQKV(y, weight, torchpe.Tensor{}, h)
+			}}
+		keep("x_out", a.X, b, n, d)
+		a.Q, a.K, a.V = hooks.QKV(a)
+		keep("q_out", a.Q, b, h, n, d/h)
+		keep("k_out", a.K, b, h, n, d/h)
+		logits := hooks.Logits(a, torchpe.AttentionLogits(a.Q, a.K, a.Scale)).Expand(1, b, h, n, n)
+		keep("logits", logits, b, h, n, n)
+		seen := logits.MulScalar(1 / around.Temperature)
+		if around.Causal {
+			seen = seen.Add(pe.CausalMask(s, seen, p.Index))
+		}
+		weights := seen.Softmax(-1)
+		keep("out", hooks.Output(a, weights, weights.MatMul(a.V)), b, h, n, d/h)
+	})
+	if err == nil {
+		err = err2
+	}
+	return all, err
+}
+
+// distinct returns cases of different names.
+func distinct(all []oneCase) []oneCase {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(c oneCase) bool {
+		was := seen[c.name()]
+		seen[c.name()] = true
+		return was
+	})
+}
+
+// TestModules: every encoding with each of its options gives the same in its PyTorch, NumPy and JAX
+// modules as here, in float64.
+func TestModules(t *testing.T) {
+	interpreter, dir := python(t), t.TempDir()
+	reader, _ := module("weights")
+	if err := os.WriteFile(filepath.Join(dir, "reader.py"), []byte(reader), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var cases []oneCase
+	for _, s := range pe.Schemes() {
+		if testing.Short() && !slices.Contains(paperSchemes, s.Name) {
+			continue
+		}
+		for _, fidelity := range []string{"code", "text"} {
+			cases = append(cases, oneCase{pe: s.Name, fidelity: fidelity, dtype: torchpe.Float64})
+		}
+	}
+	if !testing.Short() {
+		cases = append(cases, possible(t, variants(t))...)
+	}
+	cases = distinct(cases)
+	for i, c := range cases {
+		if err := c.writeModules(t, dir, i%2); err != nil {
+			t.Errorf("%s: %v", c.name(), err)
+		}
+	}
+	cmd := exec.Command(interpreter, "testdata/modules.py", dir)
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	number, worst := 0, 0.0
+	for lines := bufio.NewScanner(&out); lines.Scan(); number++ {
+		var d struct {
+			Case, Error, At string
+			Worst           float64
+		}
+		if err := json.Unmarshal(lines.Bytes(), &d); err != nil {
+			t.Fatalf("%v: %s", err, lines.Text())
+		}
+		if d.Error != "" || !(d.Worst <= 1e-10) {
+			t.Errorf("%s: %s differs by %.1e %s", d.Case, d.At, d.Worst, d.Error)
+		}
+		worst = max(worst, d.Worst)
+	}
+	if number != len(cases) {
+		t.Errorf("%d results of %d cases", number, len(cases))
+	}
+	t.Logf("%d modules for each of %s; largest difference %.1e", number, strings.Join(Libraries(), ", "), worst)
+}
