@@ -18,18 +18,50 @@ import (
 	"torchpe/torchpe"
 )
 
-// writeModules writes the encoding of a case for each library, and beside them inputs with what the
-// encoding's hooks make of them here.
-func (c oneCase) writeModules(t *testing.T, dir string, layer int) error {
-	t.Helper()
-	config := c.config(t)
-	scheme, err := pe.Find(c.pe)
+// built is an encoding of so many heads, width and layers, with parameters of these values.
+type built struct {
+	scheme            string
+	options           pe.Options
+	at                pe.Positions
+	heads, dim, layer int
+	set               map[string][]float64
+}
+
+// writeModules writes the encoding for each library.
+func writeModules(dir string, b built) error {
+	return b.with(func(m *models.Model) error {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+		for _, library := range Libraries() {
+			out, err := NewModule(m, library, "numbers.safetensors")
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(dir, library+".py"), []byte(out.Text), 0o600); err != nil {
+				return err
+			}
+			if err := safetensors.Write(filepath.Join(dir, "numbers.safetensors"), out.Numbers, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// with calls f with the encoding, as part of a model that has nothing else.
+func (b built) with(f func(m *models.Model) error) error {
+	scheme, err := pe.Find(b.scheme)
+	if err != nil {
+		return err
+	}
+	options, err := scheme.Resolve("code", b.options)
 	if err != nil {
 		return err
 	}
 	ps := torchpe.NewParamSet(1, torchpe.Float64, torchpe.CPU)
-	e, err := scheme.Build(pe.Config{Members: 1, Layers: 2, Heads: 2, DModel: 16, Positions: config.Positions,
-		Sigma: config.Sigma, Options: config.PEOptions}, ps)
+	e, err := scheme.Build(pe.Config{Members: 1, Layers: b.layer, Heads: b.heads, DModel: b.dim, Positions: b.at,
+		Sigma: []float64{0.7}, Options: options}, ps)
 	if err != nil {
 		return err
 	}
@@ -37,27 +69,32 @@ func (c oneCase) writeModules(t *testing.T, dir string, layer int) error {
 	if err := ps.Build([]uint64{7}); err != nil {
 		return err
 	}
+	for name, values := range b.set {
+		if err := ps.Set(name, values); err != nil {
+			return err
+		}
+	}
+	return f(&models.Model{Params: ps, Encoding: e, Config: models.Config{Positions: b.at, Layers: b.layer,
+		Heads: b.heads, DModel: b.dim, PE: b.scheme, PEOptions: options}})
+}
+
+// writeModules writes the encoding of a case for each library, and beside them inputs with what the
+// encoding's hooks make of them here.
+func (c oneCase) writeModules(t *testing.T, dir string, layer int) error {
+	t.Helper()
+	config := c.config(t)
 	dir = filepath.Join(dir, c.name())
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	b := built{c.pe, config.PEOptions, config.Positions, config.Heads, config.DModel, config.Layers, nil}
+	if err := writeModules(dir, b); err != nil {
 		return err
 	}
-	for _, library := range Libraries() {
-		m, err := NewModule(&models.Model{Config: config, Params: ps, Encoding: e}, library, "numbers.safetensors")
+	return b.with(func(m *models.Model) error {
+		arrays, err := hooked(m.Encoding, config.Positions, layer)
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, library+".py"), []byte(m.Text), 0o600); err != nil {
-			return err
-		}
-		if err := safetensors.Write(filepath.Join(dir, "numbers.safetensors"), m.Numbers, nil); err != nil {
-			return err
-		}
-	}
-	arrays, err := hooked(e, config.Positions, layer)
-	if err != nil {
-		return err
-	}
-	return safetensors.Write(filepath.Join(dir, "case.safetensors"), arrays, nil)
+		return safetensors.Write(filepath.Join(dir, "case.safetensors"), arrays, nil)
+	})
 }
 
 // hooked returns inputs, and what the hooks of a layer make of them.
@@ -135,11 +172,7 @@ func distinct(all []oneCase) []oneCase {
 // TestModules: every encoding with each of its options gives the same in its PyTorch, NumPy and JAX
 // modules as here, in float64.
 func TestModules(t *testing.T) {
-	interpreter, dir := python(t), t.TempDir()
-	reader, _ := module("weights")
-	if err := os.WriteFile(filepath.Join(dir, "reader.py"), []byte(reader), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir()
 	var cases []oneCase
 	for _, s := range pe.Schemes() {
 		if testing.Short() && !slices.Contains(paperSchemes, s.Name) {
@@ -158,6 +191,17 @@ func TestModules(t *testing.T) {
 			t.Errorf("%s: %v", c.name(), err)
 		}
 	}
+	compareModules(t, dir, len(cases), 1e-10)
+}
+
+// compareModules compares so many folders of modules with what lies beside them.
+func compareModules(t *testing.T, dir string, folders int, most float64) {
+	t.Helper()
+	interpreter := python(t)
+	reader, _ := module("weights")
+	if err := os.WriteFile(filepath.Join(dir, "reader.py"), []byte(reader), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(interpreter, "testdata/modules.py", dir)
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
@@ -173,13 +217,13 @@ func TestModules(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &d); err != nil {
 			t.Fatalf("%v: %s", err, lines.Text())
 		}
-		if d.Error != "" || !(d.Worst <= 1e-10) {
+		if d.Error != "" || !(d.Worst <= most) {
 			t.Errorf("%s: %s differs by %.1e %s", d.Case, d.At, d.Worst, d.Error)
 		}
 		worst = max(worst, d.Worst)
 	}
-	if number != len(cases) {
-		t.Errorf("%d results of %d cases", number, len(cases))
+	if number != folders {
+		t.Errorf("%d results of %d folders", number, folders)
 	}
 	t.Logf("%d modules for each of %s; largest difference %.1e", number, strings.Join(Libraries(), ", "), worst)
 }
