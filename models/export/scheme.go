@@ -189,7 +189,7 @@ func moduleText(about, config, library string, parts []part) (string, error) {
 	body := reached(strings.Join(a.bodies, "\n\n\n"), parts)
 	a.imports = slices.DeleteFunc(a.imports, func(line string) bool {
 		words := strings.Fields(line)
-		return !regexp.MustCompile(`\b` + words[len(words)-1] + `\b`).MatchString(body)
+		return !regexp.MustCompile(`\b` + regexp.QuoteMeta(words[len(words)-1]) + `\b`).MatchString(body)
 	})
 	about = strings.NewReplacer(`\`, `\\`, `"""`, `'''`).Replace(about)
 	return fmt.Sprintf("\"\"\"%s\n\"\"\"\n\n%s\n\n%s\n\n\n%s\n", about, strings.TrimSpace(a.importLines()), config,
@@ -245,7 +245,7 @@ func (a *assembly) overArrays(library string) {
 		a.imports[slices.Index(a.imports, "import numpy as np")] = "import jax.numpy as np"
 		if old := "numpy.vectorize(math.erf)"; strings.Contains(body, old) {
 			body = strings.ReplaceAll(body, old, "jax.scipy.special.erf")
-			a.imports = append(a.imports, "import jax")
+			a.imports = append(a.imports, "import jax.scipy.special")
 		}
 	}
 	a.bodies = append([]string{strings.TrimSpace(body)}, a.bodies...)
