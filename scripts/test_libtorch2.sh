@@ -21,7 +21,7 @@ fi
 
 # The program itself, as built here against this machine's libtorch.
 go build -o "$work/bin/torchpe" ./cmd/torchpe
-# The reference vectors of the encodings go in too; where there are none, their tests skip.
+# Folders of reference vectors of the encodings go in too; where there are none, those that ship are read.
 vectors="${TORCHPE_PE_VECTORS:-../shared/pe:../shared/pe-new}"
 rm -rf "$work"/pe[0-9]*
 inside_vectors=

@@ -71,7 +71,7 @@ var notRun = []struct{ part, reason string }{
 }
 
 // withPyTorch are parts of commands that are run where there is a Python with PyTorch.
-var withPyTorch = []string{"twin/model.py", "import torch\n", "tuned"}
+var withPyTorch = []string{"twin/model.py", "import torch\n", "tuned", "mine.npz", "table.npz", "module.npz"}
 
 // pyTorch returns an interpreter with PyTorch, "" where there is none.
 func pyTorch() string {
@@ -90,6 +90,9 @@ var fails = []struct {
 }{
 	{"torchpe analyze rank --table model.safetensors:embeddings.position_embedding.weight", 2},
 	{"torchpe train --preset quick --pe learn --eval-tokens 25,36", 2},
+	{"torchpe pe check rope --against mine.npz", 1},
+	{"torchpe pe check rope --against mine.npz --rope-layout half", 0},
+	{"torchpe pe check 2d-fixed", 1},
 }
 
 // smaller are flags that make a command short, by what it begins with. Others run as they are.

@@ -18,7 +18,8 @@ func newPECommand() *cobra.Command {
 		Use:   "pe",
 		Short: "The catalogue of positional encodings: facts, values, pictures",
 		Long: `What each positional encoding is, what it costs at a given size, the numbers that it adds
-or turns by, and pictures of them.
+or turns by, pictures of them, Python files with them, and which of their conventions another
+implementation follows.
 
 A SCHEME is a name from "torchpe pe list", or several joined by + that act together, as in rope+learn.`,
 		Example: `  torchpe pe list --where translation_invariant=yes
@@ -30,7 +31,8 @@ A SCHEME is a name from "torchpe pe list", or several joined by + that act toget
 		RunE: showHelp,
 	}
 	cmd.AddCommand(newPEListCommand(), newPEShowCommand(), newPEValuesCommand(), newPEPlotCommand(),
-		newPECompareCommand())
+		newPECompareCommand(), newPECheckCommand(), newPEVectorsCommand(),
+		newPEExportCommand())
 	for _, sub := range cmd.Commands() {
 		if strings.Contains(sub.Use, "SCHEME") {
 			sub.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -388,6 +388,8 @@ var others = []string{
 	"rope-2d: rope-2d=mixed rope-layout=half", "rope-3d: rope-axes=2 rope-layout=half",
 	"rope-3d: rope-axes=all rope-max-frequency=10", "rope-dinov3: dinov3-layout=interleaved dinov3-offset=0.25",
 	"rope-longrope: longrope-magnitude=yarn rope-scale=3", "rope-yarn: rope-yarn=by-parts",
+	"rope-yarn: rope-trained-tokens=2000 rope-scale=7", "rope-yarn: rope-trained-tokens=5 rope-yarn=dynamic",
+	"rope-yarn: rope-trained-tokens=2000 rope-scale=7 rope-yarn=by-parts",
 	"rrwp: rrwp-steps=3 rrwp-identity=false", "rwse: rwse-steps=2,4,7-8",
 	"sandwich: sandwich-width=6 sandwich-first=1 sandwich-direction=bidirectional",
 	"signnet: signnet=mlp signnet-vectors=15 signnet-layers=1 signnet-post-layers=1",

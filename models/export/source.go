@@ -31,14 +31,17 @@ func module(name string) (text string, ok bool) {
 }
 
 // modules returns the module of each encoding by the name of its scheme.
-func modules() map[string]string {
+func modules() map[string]string { return modulesBy(implements) }
+
+// modulesBy returns the modules by the names of schemes in lines that match.
+func modulesBy(line *regexp.Regexp) map[string]string {
 	of := map[string]string{}
 	files, _ := sources.ReadDir("python")
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".py")
 		text, _ := module(name)
-		for _, line := range implements.FindAllStringSubmatch(text, -1) {
-			for _, scheme := range quoted.FindAllStringSubmatch(line[1], -1) {
+		for _, found := range line.FindAllStringSubmatch(text, -1) {
+			for _, scheme := range quoted.FindAllStringSubmatch(found[1], -1) {
 				of[scheme[1]] = name
 			}
 		}
@@ -126,7 +129,7 @@ func (a *assembly) importLines() string {
 	})
 	var standard, torch []string
 	for _, line := range a.imports {
-		if strings.Contains(line, "torch") {
+		if strings.Contains(line, "torch") || strings.Contains(line, "numpy") || strings.Contains(line, "jax") {
 			torch = append(torch, line)
 		} else {
 			standard = append(standard, line)

@@ -1,6 +1,6 @@
 // Package catalogue describes the schemes in the registry of package pe: facts about each at a
-// given size, the values of its tables, biases and rotations in float64, pictures of them, and the
-// page docs/encodings.md.
+// given size, the values of its tables, biases and rotations in float64, pictures of them, the
+// page docs/encodings.md, and which convention another implementation's arrays follow.
 //
 // It knows no scheme by name: everything comes from pe.Scheme and from running the scheme's hooks.
 // A scheme that cannot be built at the size (its heads are too narrow, say) has a reason in

@@ -26,7 +26,7 @@ class Attn:
 class Encoding(nn.Module):
     """A positional encoding, of all layers. Its hooks change what a layer computes; these do not.
 
-    Trained numbers are parameters and fixed tables are buffers, with names and shapes of config.json.
+    Trained numbers are parameters and fixed tables are buffers, with names and shapes of the configuration.
     place [N] is each token's place on the line, 0 to N-1. Where tokens have them, grid [N] are their
     cells (row, column), and located [N] their points, the slowest axis first.
     """

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -13,11 +14,11 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/models/pe/vectors"
 	"torchpe/torchpe"
 )
 
-// Vectors holds the reference vectors of a scheme, computed by other people's code. The README
-// beside the files describes their fields.
+// Vectors holds the reference vectors of a scheme, computed by other people's code.
 type Vectors struct {
 	Scheme             string        `json:"scheme"`
 	Title              string        `json:"title"`
@@ -34,6 +35,8 @@ type Vectors struct {
 	Commit             any           `json:"commit"`
 	CrossChecksInTotal any           `json:"cross_checks_total"`
 	Cases              []*VectorCase `json:"cases"`
+
+	file string // its name, without .json
 }
 
 // Tolerance bounds the difference of a value from want: Atol + Rtol |want|.
@@ -47,6 +50,7 @@ type VectorCase struct {
 	SourcePath       any                        `json:"source_path"`
 	SourceSymbol     any                        `json:"source_symbol"`
 	Commit           any                        `json:"commit"`
+	Licence          string                     `json:"licence"`
 	DType            any                        `json:"dtype"`
 	How              any                        `json:"how"`
 	CrossChecks      any                        `json:"cross_checks"`
@@ -59,6 +63,7 @@ type VectorCase struct {
 	Outputs          map[string]json.RawMessage `json:"outputs"`
 	Tolerance        *Tolerance                 `json:"tolerance"` // default: that of the file
 
+	missing  string          // why it is not there; "" where it is
 	used     map[string]bool // what the adapter asked for
 	signless map[string]bool // outputs whose columns are compared up to sign
 }
@@ -71,111 +76,188 @@ type Outputs map[string]Array
 // kind exist.
 type Adapter func(t testing.TB, c *VectorCase) Outputs
 
-// vectorFolders returns the folders that TORCHPE_PE_VECTORS names, with colons between, or
-// shared/pe and shared/pe-new beside the repository.
-func vectorFolders() ([]string, error) {
-	if folders := os.Getenv("TORCHPE_PE_VECTORS"); folders != "" {
-		return filepath.SplitList(folders), nil
-	}
+// sharedFolders are beside the repository, where there are cases that do not ship.
+var sharedFolders = []string{"pe", "pe-new"}
+
+// sharedFolder returns the folder shared/name beside the repository.
+func sharedFolder(name string) (string, error) {
 	root, err := os.Getwd()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-			shared := filepath.Join(root, "..", "shared")
-			return []string{filepath.Join(shared, "pe"), filepath.Join(shared, "pe-new")}, nil
+			return filepath.Join(root, "..", "shared", name), nil
 		}
 		if root == filepath.Dir(root) {
-			return nil, errors.New("no go.mod above the test")
+			return "", errors.New("no go.mod above the test")
 		}
 		root = filepath.Dir(root)
 	}
 }
 
-// vectorFiles returns the files of all folders. A folder that TORCHPE_PE_VECTORS names and that
-// holds none is an error.
-func vectorFiles() (files, folders []string, err error) {
-	if folders, err = vectorFolders(); err != nil {
-		return nil, nil, err
-	}
-	for _, folder := range folders {
+// folderVectors reads the files of the folders that TORCHPE_PE_VECTORS names, with colons between, of
+// which each must hold some; none where it is unset.
+func folderVectors() (all []*Vectors, err error) {
+	for _, folder := range filepath.SplitList(os.Getenv("TORCHPE_PE_VECTORS")) {
 		found, _ := filepath.Glob(filepath.Join(folder, "*.json"))
-		if len(found) == 0 && os.Getenv("TORCHPE_PE_VECTORS") != "" {
-			return nil, nil, fmt.Errorf("TORCHPE_PE_VECTORS names %q, where there are no reference "+
-				"vectors", folder)
+		if len(found) == 0 {
+			return nil, fmt.Errorf("TORCHPE_PE_VECTORS names %q, where there are no reference vectors", folder)
 		}
-		files = append(files, found...)
+		for _, path := range found {
+			v, err := readVectors(path)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, v)
+		}
 	}
-	return files, folders, nil
+	return all, nil
 }
 
-// readVectors reads a scheme's file; an unknown field is an error.
-func readVectors(path string) (Vectors, error) {
-	var v Vectors
+// shippedVectors reads those of package vectors, and the cases that do not ship from the shared
+// folders; a case that is in neither has nothing but a name and the reason why it does not ship.
+func shippedVectors() (all []*Vectors, err error) {
+	list, err := vectors.List()
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Sorted(maps.Keys(list.Schemes))
+	for name := range list.LeftOut {
+		if _, ok := list.Schemes[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		v := &Vectors{file: name}
+		if _, ok := list.Schemes[name]; ok {
+			text, err := vectors.File(name)
+			if err == nil {
+				v, err = parseVectors(name, text)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		left, err := leftOut(name, list.LeftOut[name])
+		if err != nil {
+			return nil, err
+		}
+		v.Cases = append(v.Cases, left...)
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// leftOut returns the cases of a scheme that do not ship, for the reasons by their names.
+func leftOut(scheme string, reasons map[string]string) (cases []*VectorCase, err error) {
+	if len(reasons) == 0 {
+		return nil, nil
+	}
+	for _, folder := range sharedFolders {
+		folder, err := sharedFolder(folder)
+		if err != nil {
+			return nil, err
+		}
+		v, err := readVectors(filepath.Join(folder, scheme+".json"))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range v.Cases {
+			if reasons[c.Name] != "" {
+				cases = append(cases, c)
+			}
+		}
+	}
+	if cases == nil {
+		for _, name := range slices.Sorted(maps.Keys(reasons)) {
+			cases = append(cases, &VectorCase{Name: name, missing: reasons[name]})
+		}
+	}
+	return cases, nil
+}
+
+// readVectors reads a scheme's file.
+func readVectors(path string) (*Vectors, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return v, err
+		return nil, err
 	}
+	v, err := parseVectors(strings.TrimSuffix(filepath.Base(path), ".json"), text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return v, nil
+}
+
+// parseVectors reads a scheme's vectors; an unknown field is an error.
+func parseVectors(name string, text []byte) (*Vectors, error) {
+	v := &Vectors{file: name}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&v); err != nil {
-		return v, fmt.Errorf("%s: %w", path, err)
+	if err := d.Decode(v); err != nil {
+		return nil, err
 	}
 	if len(v.Cases) == 0 || v.Tolerance == nil || v.Tolerance.Atol <= 0 {
-		return v, fmt.Errorf("%s: %d cases, tolerance %v: want at least one case and a tolerance",
-			path, len(v.Cases), v.Tolerance)
+		return nil, fmt.Errorf("%d cases, tolerance %v: want at least one case and a tolerance",
+			len(v.Cases), v.Tolerance)
 	}
 	for i, c := range v.Cases {
 		if c.Tolerance == nil {
 			c.Tolerance = v.Tolerance
 		}
 		if c.Name == "" || len(c.Outputs) == 0 {
-			return v, fmt.Errorf("%s: case %d %q has %d outputs: want a name and at least one",
-				path, i, c.Name, len(c.Outputs))
+			return nil, fmt.Errorf("case %d %q has %d outputs: want a name and at least one",
+				i, c.Name, len(c.Outputs))
 		}
 		c.used, c.signless = map[string]bool{}, map[string]bool{}
 	}
 	return v, nil
 }
 
-// EachVector calls f with every case of every file of the folders, as a subtest, and the adapter of
-// the file's scheme. A file without adapter is a failure, unless it is listed as unused:
-// those are counted. The test is skipped where there is no file. (go test does not notice that files
-// outside the module change: run with -count=1 then.)
+// EachVector calls f with every case, as a subtest, and the adapter of the file's scheme: those of the
+// folders that TORCHPE_PE_VECTORS names, else those that ship and the others that are in the shared
+// folders. A file without adapter is a failure, unless it is listed as unused: those are counted. A
+// case that is nowhere is skipped. (go test does not notice that files outside the module change: run
+// with -count=1 then.)
 func EachVector(t *testing.T, adapters map[string]Adapter, unused []string,
 	f func(t *testing.T, a Adapter, c *VectorCase)) {
 	t.Helper()
-	files, folders, err := vectorFiles()
+	all, err := folderVectors()
+	if all == nil && err == nil {
+		all, err = shippedVectors()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) == 0 {
-		t.Skipf("no reference vectors in %s; TORCHPE_PE_VECTORS names their folders",
-			strings.Join(folders, " or "))
-	}
-	schemes, cases, left := 0, 0, 0
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".json")
-		v, err := readVectors(file)
+	schemes, cases, left, missing := 0, 0, 0, 0
+	for _, v := range all {
 		switch {
-		case err != nil:
-			t.Error(err)
-		case adapters[name] != nil && slices.Contains(unused, name):
-			t.Errorf("%s has an adapter: take it off the list of those that are not used", name)
-		case adapters[name] != nil:
+		case adapters[v.file] != nil && slices.Contains(unused, v.file):
+			t.Errorf("%s has an adapter: take it off the list of those that are not used", v.file)
+		case adapters[v.file] != nil:
 			schemes++
 			for _, c := range v.Cases {
-				cases++
-				t.Run(name+"/"+c.Name, func(t *testing.T) { f(t, adapters[name], c) })
+				t.Run(v.file+"/"+c.Name, func(t *testing.T) {
+					if c.missing != "" {
+						missing++
+						t.Skipf("the case does not ship (%s), and no folder shared/pe holds it", c.missing)
+					}
+					cases++
+					f(t, adapters[v.file], c)
+				})
 			}
-		case slices.Contains(unused, name):
+		case slices.Contains(unused, v.file):
 			left++
 		default:
-			t.Errorf("%s has no adapter: vectors[%q] = ... in the scheme's test", file, name)
+			t.Errorf("%s has no adapter: vectors[%q] = ... in the scheme's test", v.file, v.file)
 		}
 	}
-	t.Logf("%d files, %d cases checked; %d files are not used", schemes, cases, left)
+	t.Logf("%d files, %d cases checked; %d files are not used; %d cases that do not ship are skipped",
+		schemes, cases, left, missing)
 }
 
 // Lacks fails the test with what a case needs and the scheme has not.

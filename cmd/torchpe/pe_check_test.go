@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"torchpe/models/pe/vectors"
+)
+
+// checkScript rotates with pairs half a head apart, from place 1 on, and saves by the helper; JAX, where
+// it is not installed, is NumPy under its name.
+const checkScript = `
+import sys
+import numpy
+try:
+    import jax.numpy as jnp
+except ImportError:
+    jnp = numpy
+from save_for_check import save
+try:
+    import torch
+except ImportError:
+    torch = None
+rng = numpy.random.default_rng(0)
+q = rng.normal(size=(2, 5, 8))
+angles = (numpy.arange(5)[:, None] + 1) * 10000.0 ** (-numpy.arange(4) / 4)
+cos, sin = numpy.cos(angles), numpy.sin(angles)
+a, b = q[..., :4], q[..., 4:]
+turned = numpy.concatenate((a * cos - b * sin, a * sin + b * cos), -1)
+save("numpy.npz", q=q, q_out=turned)
+save("jax.npz", q=jnp.asarray(q), q_out=jnp.asarray(turned))
+if torch is not None:
+    save("torch.npz", q=torch.tensor(q), q_out=torch.tensor(turned, requires_grad=True).to(torch.bfloat16))
+`
+
+// TestPECheckHelper: what the helper prints saves arrays that check reads, of which the convention is
+// found, in bfloat16 with a wider tolerance.
+func TestPECheckHelper(t *testing.T) {
+	interpreter := pyTorch()
+	if interpreter == "" {
+		t.Skip("no Python with PyTorch")
+	}
+	dir := t.TempDir()
+	script := peRun(t, dir, "check", "--helper")
+	if err := os.WriteFile(filepath.Join(dir, "save_for_check.py"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(interpreter, "-c", checkScript)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for file, tolerance := range map[string]string{"numpy": "1e-9", "jax": "1e-9", "torch": "0.01"} {
+		against := []string{"pe", "check", "rope", "--against", file + ".npz", "--tolerance", tolerance}
+		out, errs, code := here(t, dir, against...)
+		if code != exitFailed || !strings.Contains(out, "positions from 1, half-split pairs\n") ||
+			!strings.Contains(errs, "do not follow") {
+			t.Errorf("%s: exit code %d, %s%s", file, code, out, errs)
+		}
+		out = peRun(t, dir, append(against[1:], "--rope-layout", "half", "--positions-from", "1")...)
+		if want := "q_out: follow rope: positions from 1"; !strings.HasPrefix(out, want) {
+			t.Errorf("%s: %s, want %s", file, out, want)
+		}
+	}
+	out, _, _ := here(t, dir, "pe", "check", "rope", "--against", "numpy.npz", "--json")
+	var found struct{ Deviations []string }
+	if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Deviations) != 2 {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestPECheckMistakes: what cannot be compared is a usage error.
+func TestPECheckMistakes(t *testing.T) {
+	dir := t.TempDir()
+	for want, args := range map[string]string{
+		"--against is missing":              "rope",
+		"name one scheme":                   "--against x.npz",
+		"no such file":                      "rope --against x.npz",
+		"is unknown; did you mean \"rope\"": "roep --against x.npz",
+		"want 0 or more":                    "rope --against x.npz --tolerance -1",
+		"did you mean \"table\"":            "rope --against x.npz --what tables",
+	} {
+		out, errs, code := here(t, dir, append([]string{"pe", "check"}, strings.Fields(args)...)...)
+		if code != exitUsage || !strings.Contains(errs, want) || out != "" {
+			t.Errorf("pe check %s: exit code %d, %s%s, want %s", args, code, out, errs, want)
+		}
+	}
+}
+
+// TestPEVectors: the files that ship are listed with their licences, and are written.
+func TestPEVectors(t *testing.T) {
+	dir := t.TempDir()
+	out := peRun(t, dir, "vectors")
+	for _, want := range []string{"rope_half_split", "EleutherAI/gpt-neox", "Apache-2.0", "203 cases"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is missing in\n%s", want, out)
+		}
+	}
+	peRun(t, dir, "vectors", "--out", "v")
+	for _, name := range vectors.FileNames {
+		body, err := vectors.Read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "v", name)); err != nil || string(got) != string(body) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+from encoding import ENCODINGS, Attn
+from fixed import TABLES, Places
+
+
+def make(given, dtype):
+    """Returns the encoding of CONFIG with its fixed tables, and other numbers from given, by name."""
+    parts = CONFIG["encodings"]
+    stack = len(parts) > 1
+    pe = ENCODINGS["+" if stack else parts[0]["scheme"]](CONFIG, parts if stack else parts[0]).to(dtype)
+    for part in parts:
+        scheme, tables = part["scheme"], {}
+        if scheme in TABLES:
+            tables = TABLES[scheme](part["options"], Places(CONFIG))
+        for name in [*part["parameters"], *part["buffers"]]:
+            value = tables[name] if name in tables else given[scheme + "." + name if stack else name]
+            getattr(pe[scheme] if stack else pe, name).data.copy_(as_tensor(value))
+    pe.begin(1, None)
+    return pe
+
+
+def attention_of(pe, layer, q, k, v, x=None, project=None):
+    """Returns queries and keys [B, H, N, Dh] as the encoding leaves them, the logits [B, H, N, N] before
+    mask and softmax, and the output [B, H, N, Dh].
+
+    Some encodings need x [B, N, D], of which q, k and v are projections, or project, which maps
+    [B, M, D] to q, k and v of [B, H, M, Dh].
+    """
+    around = CONFIG["attention"]
+    a = Attn(layer, x, around["scale"], lambda _: (q, k, v))
+    a.project = project
+    a.q, a.k, a.v = pe.qkv(a)
+    logits = pe.logits(a, a.q @ a.k.transpose(-1, -2) * a.scale)
+    seen = logits / around["temperature"]
+    if around["causal"]:  # a token sees those whose place is not after its own
+        place = as_tensor(CONFIG["positions"]["index"]).to(seen.device)
+        seen = seen.masked_fill(place[None, :] > place[:, None], float("-inf"))
+    weights = seen.softmax(-1)
+    return a.q, a.k, logits, pe.output(a, weights, weights @ a.v)

@@ -1,0 +1,395 @@
+package catalogue
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"torchpe/data/array"
+	"torchpe/models/pe"
+)
+
+// Check holds arrays of another implementation against a scheme: whether they follow it with the
+// options of a setting, and else which convention they follow.
+type Check struct {
+	Scheme    pe.Scheme
+	Setting   Setting
+	Positions pe.Positions
+	Layer     int
+	Given     Given
+	// Tolerance bounds the difference of a number, relative to the largest of its array or 1.
+	Tolerance float64
+
+	causal bool // keys after the query are not seen
+}
+
+// Finding is what Check.Run found. Its JSON keys are part of the command line's interface.
+type Finding struct {
+	Scheme     string   `json:"scheme"`
+	Outputs    []string `json:"outputs"`
+	Follows    bool     `json:"follows"`    // with the options of the setting
+	Convention []string `json:"convention"` // that they follow; null where there is none
+	Flags      string   `json:"flags"`      // that give this convention here; "" where none do
+	Deviations []string `json:"deviations"` // in what it is not the setting's
+	Untold     []string `json:"untold"`     // conventions that give these numbers as well
+	Expected   []string `json:"expected"`   // the setting's convention
+	Tried      int      `json:"tried"`
+	Assumed    string   `json:"assumed,omitempty"` // that the arrays do not say, where it may matter
+	First      string   `json:"first"`             // where they first differ from the setting's convention
+	Nearest    []string `json:"nearest"`           // in what the nearest one tried differs, where none is followed
+	NearestAt  string   `json:"nearest_first,omitempty"`
+}
+
+// trialLimit bounds how many conventions are tried.
+const trialLimit = 5000
+
+// Run compares.
+func (c Check) Run() (Finding, error) {
+	f := Finding{Scheme: c.Scheme.Name}
+	for _, o := range c.Given.Outputs {
+		f.Outputs = append(f.Outputs, o.Name)
+	}
+	if _, ok := c.Setting.Given["fixed-pe-dropout"]; !ok && c.has("fixed-pe-dropout") {
+		c.Setting.Given = withOption(c.Setting.Given, "fixed-pe-dropout", "0")
+	}
+	resolved, err := c.Setting.options(c.Scheme)
+	if err != nil {
+		return f, err
+	}
+	facts, err := c.Scheme.Describe(c.Setting.Size, resolved)
+	if err != nil {
+		return f, err
+	}
+	c.causal = facts.Attention.Causal
+	own := trial{Setting: c.Setting, at: c.Positions}
+	expected, err := c.compute(own)
+	if err != nil {
+		return f, err
+	}
+	search := c.search(resolved, own, expected)
+	f.Tried, f.Untold = 1, search.untold
+	f.Expected = search.phrases(make([]int, len(search.axes)))
+	apart := c.apart(own, expected)
+	if apart == nil {
+		f.Follows, f.Convention = true, f.Expected
+		return f, nil
+	}
+	f.First = apart.String()
+	if c.Given.assumed {
+		f.Assumed = fmt.Sprintf("a head width of %d: --dim D says another, D/%d",
+			c.Setting.DModel/c.Setting.Heads, c.Setting.Heads)
+	}
+	search.run(&f)
+	return f, nil
+}
+
+// has says whether the scheme has an option.
+func (c Check) has(option string) bool {
+	return slices.ContainsFunc(c.Scheme.Options, func(o pe.Option) bool { return o.Name == option })
+}
+
+// withOption returns the options with one more.
+func withOption(given pe.Options, name, value string) pe.Options {
+	with := pe.Options{name: value}
+	for k, v := range given {
+		if k != name {
+			with[k] = v
+		}
+	}
+	return with
+}
+
+// difference says where arrays differ.
+type difference struct {
+	name       string
+	index      []int
+	got, want  float64
+	count, all int
+	largest    float64
+	share      float64 // of numbers that differ, of all outputs
+}
+
+func (d difference) String() string {
+	return fmt.Sprintf("%s%v is %.6g, want %.6g; %d of %d numbers differ, by up to %.2g",
+		d.name, d.index, d.got, d.want, d.count, d.all, d.largest)
+}
+
+// apart returns the first output that differs from what is expected, nil where none does. Numbers
+// that are not finite in both are masked.
+func (c Check) apart(t trial, expected []array.Array) *difference {
+	var first *difference
+	share := 0.0
+	for i, o := range c.Given.Outputs {
+		d := c.difference(o, expected[i], t.reversed)
+		if d == nil {
+			continue
+		}
+		share += float64(d.count) / float64(d.all)
+		if first == nil {
+			first = d
+		}
+	}
+	if first != nil {
+		first.share = share
+	}
+	return first
+}
+
+func (c Check) difference(o Output, want array.Array, reversed bool) *difference {
+	if !slices.Equal(o.Shape, want.Shape) {
+		return &difference{name: o.Name + " of shape ", index: o.Shape, got: math.NaN(), want: math.NaN(),
+			count: 1, all: 1, largest: math.Inf(1)}
+	}
+	scale := 1.0
+	for _, v := range want.Data {
+		if v-v == 0 {
+			scale = max(scale, math.Abs(v))
+		}
+	}
+	if o.Kind == kindTable || o.Kind == kindBias {
+		if scale == 1 { // tables and biases may be small throughout
+			scale = 1e-6
+			for _, v := range want.Data {
+				scale = max(scale, math.Abs(v))
+			}
+		}
+	}
+	d := &difference{name: o.Name, all: len(o.Data)}
+	for i, got := range o.Data {
+		w := want.Data[i]
+		if masked(got) && masked(w) || (c.causal || masked(got)) && c.hidden(o.Kind, i, reversed) {
+			continue
+		}
+		apart := math.Abs(got - w)
+		if apart <= c.Tolerance*scale {
+			continue
+		}
+		if d.count == 0 {
+			d.index, d.got, d.want = unravel(i, o.Shape), got, w
+		}
+		d.count++
+		d.largest = max(d.largest, apart)
+	}
+	if d.count == 0 {
+		return nil
+	}
+	return d
+}
+
+// masked says whether a logit stands for a key that is not seen.
+func masked(v float64) bool { return math.IsNaN(v) || v <= -1e8 || math.IsInf(v, 0) }
+
+// hidden says whether number i of an array [H,N,N] is that of a key after the query, or before it where
+// reversed, which a causal mask hides.
+func (c Check) hidden(kind string, i int, reversed bool) bool {
+	n := c.Positions.Tokens()
+	key, query := c.Positions.Index[i%n], c.Positions.Index[i/n%n]
+	if reversed {
+		key, query = query, key
+	}
+	return (kind == kindBias || kind == kindLogits) && key > query
+}
+
+func unravel(i int, shape []int) []int {
+	index := make([]int, len(shape))
+	for a := len(shape) - 1; a >= 0; a-- {
+		index[a], i = i%shape[a], i/shape[a]
+	}
+	return index
+}
+
+// compute returns what a trial gives for each output.
+func (c Check) compute(t trial) (all []array.Array, err error) {
+	s := t.Setting
+	s.Tokens = t.at.Tokens()
+	i, err := Build(c.Scheme, s, t.at, 1, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer i.Close()
+	if err := c.setParams(i, t); err != nil {
+		return nil, err
+	}
+	for _, change := range t.changes {
+		if err := change(i); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range c.Given.Outputs {
+		a, err := c.computeOne(i, t, o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// setParams takes the given trained numbers, moved along the axis of offsets where the trial says so.
+func (c Check) setParams(i *Instance, t trial) error {
+	trained := false
+	for _, p := range i.params.All() {
+		trained = trained || p.Trainable
+	}
+	if len(c.Given.Params) == 0 {
+		if trained {
+			return fmt.Errorf("%s has trained numbers, which the arrays do not hold: name them so, or "+
+				"give --params: %s", i.Scheme.Name, i.Parameters())
+		}
+		return nil
+	}
+	params := slices.Clone(c.Given.Params)
+	for k := range params {
+		if t.roll != nil {
+			params[k] = t.roll(params[k])
+		}
+	}
+	return i.Set(params, 0)
+}
+
+func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
+	if o.Kind == kindCos || o.Kind == kindSin {
+		return i.rotationTable(o)
+	}
+	w := Want{Kind: o.Kind, Layer: c.Layer}
+	into := func(to *array.Array, from array.Array, rows []int, scale float64) {
+		if from.Data != nil {
+			*to = t.place(from, rows, scale)
+		}
+	}
+	into(&w.X, c.Given.X, t.queries, t.scaleX)
+	into(&w.V, c.Given.V, t.keys, 0)
+	q, k := c.Given.Q, c.Given.K
+	for _, in := range []*array.Array{&q, &k} {
+		if in.Data != nil {
+			by := *i
+			by.Positions = c.Positions
+			var err error
+			if *in, err = by.byHeads(*in); err != nil {
+				return array.Array{}, err
+			}
+			*in = t.paired(*in, false)
+		}
+	}
+	into(&w.Q, q, t.queries, t.scaleQ)
+	into(&w.K, k, t.keys, 0)
+	a, _, err := i.Values(w)
+	if err != nil {
+		return a, err
+	}
+	switch o.Kind {
+	case kindBias, kindLogits, kindWeights:
+		a = taken(taken(a, 2, t.keys), 1, t.queries)
+	case kindQuery:
+		a = t.paired(taken(a, 1, t.queries), true)
+	case kindKey, kindValue:
+		a = taken(a, 1, t.keys)
+		if o.Kind == kindKey {
+			a = t.paired(a, true)
+		}
+	default:
+		a = taken(a, 0, t.queries)
+	}
+	if t.scaleBias != 0 && o.Kind == kindBias {
+		a.Data = slices.Clone(a.Data)
+		for k := range a.Data {
+			a.Data[k] *= t.scaleBias
+		}
+	}
+	if len(o.Shape) == 2 && len(a.Shape) == 3 { // [N,D], heads side by side
+		return merged(a), nil
+	}
+	return a, nil
+}
+
+// merged returns [H,N,C] as [N,HC].
+func merged(a array.Array) array.Array {
+	h, n, c := a.Shape[0], a.Shape[1], a.Shape[2]
+	out := array.Array{Shape: []int{n, h * c}}
+	for token := range n {
+		for head := range h {
+			at := (head*n + token) * c
+			out.Data = append(out.Data, a.Data[at:at+c]...)
+		}
+	}
+	return out
+}
+
+// rotationTable returns the cosines or sines [N,P] of a scheme that turns queries and keys, or [N,2P]
+// where the output is as wide, a column for each dimension.
+func (i *Instance) rotationTable(o Output) (array.Array, error) {
+	p := i.params.Get("pe." + o.Kind)
+	if p == nil {
+		return array.Array{}, fmt.Errorf("%s has no fixed table %s", i.Scheme.Name, o.Kind)
+	}
+	values, err := i.params.Values(p.Name)
+	if err != nil {
+		return array.Array{}, err
+	}
+	n, pairs := p.Shape[1], p.Shape[2]
+	a := array.Array{Shape: []int{n, pairs}, Data: values}
+	a = taken(a, 0, i.Positions.Index)
+	if o.Shape[1] != 2*pairs {
+		return a, nil
+	}
+	columns := make([]int, 2*pairs)
+	half := i.options()["rope-layout"] == "half"
+	for k := range columns {
+		if columns[k] = k / 2; half {
+			columns[k] = k % pairs
+		}
+	}
+	return taken(a, 1, columns), nil
+}
+
+// options returns the value of every option.
+func (i *Instance) options() pe.Options {
+	resolved, err := i.Setting.options(i.Scheme)
+	if err != nil { // Build resolved them
+		return pe.Options{}
+	}
+	return resolved
+}
+
+// errLost is of a change that a scheme has no use for.
+var errLost = errors.New("the scheme has nothing that this changes")
+
+// String says what was found, in sentences.
+func (f Finding) String() string {
+	var b strings.Builder
+	what := strings.Join(f.Outputs, ", ")
+	list := func(phrases []string) string { return strings.Join(phrases, ", ") }
+	here := list(f.Expected)
+	if here != "" {
+		here = " (" + here + ")"
+	}
+	switch {
+	case f.Follows && len(f.Convention) == 0:
+		fmt.Fprintf(&b, "%s: follow %s\n", what, f.Scheme)
+	case f.Follows:
+		fmt.Fprintf(&b, "%s: follow %s: %s\n", what, f.Scheme, list(f.Convention))
+	case f.Convention != nil:
+		fmt.Fprintf(&b, "%s: do not follow %s as it is here%s, but with another convention: %s\n", what,
+			f.Scheme, here, list(f.Deviations))
+		fmt.Fprintf(&b, "convention: %s\n", list(f.Convention))
+		if f.Flags != "" {
+			fmt.Fprintf(&b, "the same here: %s\n", f.Flags)
+		}
+		fmt.Fprintf(&b, "first difference: %s\n", f.First)
+	default:
+		fmt.Fprintf(&b, "%s: follow no convention of %s that was tried (%d)\n", what, f.Scheme, f.Tried)
+		fmt.Fprintf(&b, "first difference from %s: %s\n", list(append([]string{f.Scheme}, f.Expected...)), f.First)
+		if f.Nearest != nil {
+			fmt.Fprintf(&b, "nearest: %s: %s\n", list(f.Nearest), f.NearestAt)
+		}
+	}
+	if f.Assumed != "" {
+		fmt.Fprintf(&b, "assumed: %s\n", f.Assumed)
+	}
+	if f.Untold != nil && f.Convention != nil {
+		fmt.Fprintf(&b, "these arrays cannot tell: %s\n", strings.Join(f.Untold, "; "))
+	}
+	return b.String()
+}

@@ -1,0 +1,353 @@
+package catalogue
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"torchpe/data/array"
+	"torchpe/data/array/safetensors"
+	"torchpe/models/pe"
+)
+
+// made returns an array of f.
+func made(name string, shape []int, f func(at []int) float64) array.Array {
+	n := 1
+	for _, size := range shape {
+		n *= size
+	}
+	a := array.Array{Name: name, Shape: shape, Data: make([]float64, n)}
+	for i := range a.Data {
+		a.Data[i] = f(unravel(i, shape))
+	}
+	return a
+}
+
+func random(name string, seed uint64, shape ...int) array.Array {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	return made(name, shape, func([]int) float64 { return rng.NormFloat64() })
+}
+
+// rotated is an implementation of rotations, with the errors that implementations have: pair (a, b) of
+// x [H,N,Dh] becomes (a cos - b sin, a sin + b cos).
+type rotated struct {
+	half, swapped bool
+	from          float64
+	dims          int // of the 16; 0 for all
+	base          float64
+	angle         func(token, pair int) float64 // instead of from and base
+}
+
+func (r rotated) of(name string, x array.Array) array.Array {
+	d := x.Shape[2]
+	if r.dims > 0 {
+		d = r.dims
+	}
+	if r.base == 0 {
+		r.base = 10000
+	}
+	if r.angle == nil {
+		r.angle = func(token, pair int) float64 {
+			return (float64(token) + r.from) * math.Pow(r.base, -2*float64(pair)/float64(d))
+		}
+	}
+	at := func(i []int, c int) float64 { return x.Data[(i[0]*x.Shape[1]+i[1])*x.Shape[2]+c] }
+	return made(name, x.Shape, func(i []int) float64 {
+		c := i[2]
+		if c >= d {
+			return at(i, c)
+		}
+		pair, second, a, b := c/2, c%2 == 1, c-c%2, c-c%2+1
+		if r.half {
+			pair, second, a, b = c%(d/2), c >= d/2, c%(d/2), c%(d/2)+d/2
+		}
+		sin, cos := math.Sincos(r.angle(i[1], pair))
+		if r.swapped {
+			sin, cos = cos, sin
+		}
+		if second {
+			return at(i, a)*sin + at(i, b)*cos
+		}
+		return at(i, a)*cos - at(i, b)*sin
+	})
+}
+
+// products returns scale (q k + the rest).
+func products(q, k array.Array, scale float64, rest func(h, i, j int) float64) array.Array {
+	h, n, d := q.Shape[0], q.Shape[1], q.Shape[2]
+	return made("logits", []int{h, n, n}, func(at []int) float64 {
+		sum := rest(at[0], at[1], at[2])
+		for c := range d {
+			sum += q.Data[(at[0]*n+at[1])*d+c] * k.Data[(at[0]*n+at[2])*d+c]
+		}
+		return scale * sum
+	})
+}
+
+// sinusoids returns [N,D], sine beside cosine or sines first, of each token's place.
+func sinusoids(n, d int, place func(token int) float64, first string) array.Array {
+	return made("table", []int{n, d}, func(at []int) float64 {
+		k, cosine := at[1]/2, at[1]%2 == 1
+		if first == "halves" {
+			k, cosine = at[1]%(d/2), at[1] >= d/2
+		}
+		angle := place(at[0]) * math.Pow(10000, -2*float64(k)/float64(d))
+		if cosine != (first == "cosine") {
+			return math.Cos(angle)
+		}
+		return math.Sin(angle)
+	})
+}
+
+// beside joins [N,D] arrays.
+func beside(a, b array.Array) array.Array {
+	d := a.Shape[1]
+	return made("table", []int{a.Shape[0], 2 * d}, func(at []int) float64 {
+		if at[1] < d {
+			return a.Data[at[0]*d+at[1]]
+		}
+		return b.Data[at[0]*d+at[1]-d]
+	})
+}
+
+// TestCheckConventions: each error that is reported again and again for implementations is named, and
+// an implementation without one follows the scheme. The implementations are those of this file, from
+// the papers' formulas.
+func TestCheckConventions(t *testing.T) {
+	q, k := random("q", 1, 2, 9, 16), random("k", 2, 2, 9, 16)
+	turned := func(r rotated) []array.Array { return []array.Array{q, k, r.of("q_out", q), r.of("k_out", k)} }
+	zero := func(_, _, _ int) float64 { return 0 }
+	logits := func(r rotated, scale float64) []array.Array {
+		return []array.Array{q, k, products(r.of("", q), r.of("", k), scale, zero)}
+	}
+	line := func(from float64) func(int) float64 { return func(i int) float64 { return from + float64(i) } }
+	row, column := func(i int) float64 { return float64(i / 4) }, func(i int) float64 { return float64(i % 4) }
+	down, across := func(i int) float64 { return float64(i % 3) }, func(i int) float64 { return float64(i / 3) }
+	plane := func(x, y func(int) float64) []array.Array {
+		return []array.Array{beside(sinusoids(12, 8, x, ""), sinusoids(12, 8, y, ""))}
+	}
+	q12 := random("q", 3, 2, 12, 16)
+	axial := func(x, y func(int) float64, from float64) []array.Array {
+		return []array.Array{q12, rotated{angle: func(token, pair int) float64 {
+			at := x(token)
+			if pair >= 4 {
+				at = y(token)
+			}
+			return (at + from) * math.Pow(100, -float64(pair%4)/4)
+		}}.of("q_out", q12)}
+	}
+	slope := func(by func(i, j int) float64) []array.Array {
+		return []array.Array{made("bias", []int{4, 6, 6}, func(at []int) float64 {
+			if at[2] > at[1] {
+				return math.Inf(-1)
+			}
+			return -math.Pow(2, -2*float64(at[0]+1)) * by(at[1], at[2])
+		})}
+	}
+	keys := random("pe.keys", 4, 4, 7, 16)
+	shaw := func(row func(i, j int) int, scale float64) []array.Array {
+		return []array.Array{q, k, keys, products(q, k, scale, func(h, i, j int) (sum float64) {
+			for c := range 16 {
+				sum += q.Data[(h*9+i)*16+c] * keys.Data[row(i, j)*16+c]
+			}
+			return sum
+		})}
+	}
+	clip := func(offset int) int { return min(max(offset, -3), 3) + 3 }
+	table := random("pe.bias", 5, 4, 2, 11)
+	offsets := func(row func(i, j int) int) []array.Array {
+		return []array.Array{table, made("bias", []int{2, 6, 6}, func(at []int) float64 {
+			return table.Data[at[0]*11+row(at[1], at[2])] / 4
+		})}
+	}
+	window := random("pe.table", 6, 4, 35, 2)
+	swin := func(by int) []array.Array {
+		return []array.Array{window, made("bias", []int{2, 12, 12}, func(at []int) float64 {
+			i, j := at[1], at[2]
+			r := (i/4-j/4+2)*7 + i%4 - j%4 + 3 + by
+			return window.Data[(r+35)%35*2+at[0]]
+		})}
+	}
+	shawFlags, on3x4 := pe.Options{"relative": "shaw", "relative-clip": "3"}, "3x4"
+	for _, c := range []struct {
+		about, scheme string
+		arrays        []array.Array
+		options       pe.Options
+		positions     string
+		want          []string // deviations; nil where it follows
+	}{
+		{"", "rope", turned(rotated{}), nil, "line", nil},
+		{"pairs", "rope", turned(rotated{half: true}), nil, "line", []string{"half-split pairs"}},
+		{"the other pairs", "rope", turned(rotated{}), pe.Options{"rope-layout": "half"}, "line", []string{
+			"interleaved pairs"}},
+		{"part", "rope", turned(rotated{dims: 8}), nil, "line", []string{"8 dimensions of a head turned"}},
+		{"whole", "rope", turned(rotated{}), pe.Options{"rope-dims": "8"}, "line", []string{"whole head turned"}},
+		{"from 1", "rope", turned(rotated{from: 1}), nil, "line", []string{"positions from 1"}},
+		{"base", "rope", turned(rotated{base: 500000}), nil, "line", []string{"base 500000"}},
+		{"sines", "rope", turned(rotated{swapped: true}), nil, "line", []string{"sine and cosine swapped"}},
+		{"three", "rope", turned(rotated{half: true, from: 1, dims: 8}), nil, "line", []string{
+			"positions from 1", "half-split pairs", "8 dimensions of a head turned"}},
+		{"", "rope", logits(rotated{}, 0.25), nil, "line", nil},
+		{"scale", "rope", logits(rotated{}, 1), nil, "line", []string{"scale missing (q k without 1/sqrt(Dh))"}},
+		{"", "1d-fixed", []array.Array{sinusoids(9, 12, line(0), "")}, nil, "line", nil},
+		{"from 1", "1d-fixed", []array.Array{sinusoids(9, 12, line(1), "")}, nil, "line", []string{"positions from 1"}},
+		{"sines", "1d-fixed", []array.Array{sinusoids(9, 12, line(0), "cosine")}, nil, "line", []string{
+			"sine and cosine swapped"}},
+		{"layout", "1d-fixed", []array.Array{sinusoids(9, 12, line(0), "halves")}, nil, "line", []string{
+			"sines before cosines"}},
+		{"", "2d-fixed", plane(column, row), nil, on3x4, nil},
+		{"axes", "2d-fixed", plane(row, column), nil, on3x4, []string{"rows before columns"}},
+		{"order", "2d-fixed", plane(across, down), nil, on3x4, []string{"tokens counted down the columns"}},
+		{"", "rope-2d", axial(column, row, 0), nil, on3x4, nil},
+		{"axes", "rope-2d", axial(row, column, 0), nil, on3x4, []string{"rows before columns"}},
+		{"from 1", "rope-2d", axial(column, row, 1), nil, on3x4, []string{"positions from 1"}},
+		{"", "alibi", slope(func(i, j int) float64 { return float64(i - j) }), nil, "line", nil},
+		{"offset", "alibi", slope(func(i, j int) float64 { return float64(i - j + 1) }), nil, "line", []string{
+			"offset off by one (i - j + 1 for i - j)"}},
+		{"sign", "alibi", slope(func(i, j int) float64 { return float64(j - i) }), nil, "line", []string{
+			"bias with the other sign"}},
+		{"", "relative", shaw(func(i, j int) int { return clip(j - i) }, 0.25), shawFlags, "line", nil},
+		{"offset", "relative", shaw(func(i, j int) int { return clip(j - i + 1) }, 0.25), shawFlags, "line", []string{
+			"offset off by one (i - j - 1 for i - j)"}},
+		{"direction", "relative", shaw(func(i, j int) int { return clip(i - j) }, 0.25), shawFlags, "line", []string{
+			"offset with the other sign (i and j swapped)"}},
+		{"scale and row", "relative", shaw(func(i, j int) int { return (clip(j-i) + 1) % 7 }, 1), shawFlags, "line",
+			[]string{"scale missing (q k without 1/sqrt(Dh))",
+				"offset off by one (row r + 1 of the table for r, wrapped around)"}},
+		{"", "relative-bias", offsets(func(i, j int) int { return i - j + 5 }), nil, "line", nil},
+		{"row", "relative-bias", offsets(func(i, j int) int { return (i - j + 4 + 11) % 11 }), nil, "line", []string{
+			"offset off by one (row r - 1 of the table for r, wrapped around)"}},
+		{"direction", "relative-bias", offsets(func(i, j int) int { return j - i + 5 }), nil, "line", []string{
+			"offset with the other sign (i and j swapped)"}},
+		{"", "swin", swin(0), nil, on3x4, nil},
+		{"row", "swin", swin(1), nil, on3x4, []string{
+			"offset off by one (row r + 1 of the table for r, wrapped around)"}},
+	} {
+		f, err := checked(t, c.scheme, c.arrays, c.options, c.positions)
+		if err != nil || f.Follows != (c.want == nil) ||
+			strings.Join(f.Deviations, "; ") != strings.Join(c.want, "; ") {
+			t.Errorf("%s, %s: %v (%v), want deviations %q", c.scheme, c.about, f, err, c.want)
+		}
+	}
+}
+
+// checked runs a check on a file of the arrays.
+func checked(t *testing.T, name string, arrays []array.Array, options pe.Options, at string) (Finding, error) {
+	t.Helper()
+	scheme, err := pe.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tensors []safetensors.Tensor
+	for _, a := range arrays {
+		single := make([]float32, len(a.Data)) // as implementations are
+		for i, v := range a.Data {
+			single[i] = float32(v)
+		}
+		x, err := safetensors.New(a.Name, a.Shape, single)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tensors = append(tensors, x)
+	}
+	path := filepath.Join(t.TempDir(), "x.safetensors")
+	if err := safetensors.Write(path, tensors, nil); err != nil {
+		t.Fatal(err)
+	}
+	c := Check{Scheme: scheme, Tolerance: 1e-4}
+	if c.Given, err = ReadGiven(path, "", scheme); err != nil {
+		return Finding{}, err
+	}
+	s := DefaultSetting()
+	s.Given = options
+	fixed := map[byte]bool{}
+	if name == "relative-bias" {
+		s.DModel, fixed['D'] = 32, true
+	}
+	if c.Setting, err = c.Given.Fit(s, fixed); err != nil {
+		return Finding{}, err
+	}
+	if c.Positions, err = Place(at, c.Setting.Tokens); err != nil {
+		t.Fatal(err)
+	}
+	return c.Run()
+}
+
+// TestCheckRotationTables: cosines with a column for each dimension tell the pairs, those of pairs do not.
+func TestCheckRotationTables(t *testing.T) {
+	angle := func(i, k int) float64 { return float64(i) * math.Pow(10000, -float64(k)/8) }
+	for columns, want := range map[int]string{8: "", 16: "half-split pairs"} {
+		cos := made("cos", []int{5, columns}, func(at []int) float64 { return math.Cos(angle(at[0], at[1]%8)) })
+		f, err := checked(t, "rope", []array.Array{cos}, nil, "line")
+		if err != nil || f.Follows != (want == "") || strings.Join(f.Deviations, "") != want {
+			t.Errorf("%d columns: %v, %v", columns, f, err)
+		}
+	}
+}
+
+// TestCheckUnknown: where no convention gives the numbers, the first that differs is named.
+func TestCheckUnknown(t *testing.T) {
+	a := sinusoids(4, 6, func(i int) float64 { return float64(i) }, "")
+	a.Data[13] = 0.5
+	f, err := checked(t, "1d-fixed", []array.Array{a}, nil, "line")
+	want := "table[2 1] is 0.5, want -0.416147; 1 of 24 numbers differ, by up to 0.92"
+	if err != nil || f.Follows || f.Convention != nil || f.First != want || f.Tried < 10 {
+		t.Errorf("%+v, %v; want %s", f, err, want)
+	}
+}
+
+// TestCheckMistakes: arrays that cannot be compared are an error that says what to do.
+func TestCheckMistakes(t *testing.T) {
+	q, keys := random("q", 1, 2, 6, 8), random("k", 1, 2, 5, 8)
+	for want, arrays := range map[string][]array.Array{
+		"did you mean \"table\"":          {random("tabel", 1, 3, 4)},
+		"holds nothing to compare":        {q},
+		"N = 5, and another array 6":      {q, keys, random("logits", 1, 2, 6, 6)},
+		"want [H,N,N]":                    {random("bias", 1, 4)},
+		"q needs queries":                 {random("q_out", 1, 2, 6, 8)},
+		"rope has no table":               {random("table", 1, 6, 8)},
+		"pe.nonsense is no parameter of":  {q, random("pe.nonsense", 1, 2), random("q_out", 1, 2, 6, 8)},
+		"has no bias: it acts on q and k": {random("bias", 1, 2, 6, 6)},
+	} {
+		if _, err := checked(t, "rope", arrays, nil, "line"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if _, err := checked(t, "tisa", []array.Array{random("bias", 1, 2, 6, 6)}, nil, "line"); err == nil ||
+		!strings.Contains(err.Error(), "trained numbers, which the arrays do not hold") {
+		t.Error(err)
+	}
+}
+
+// TestReadGiven: files of a directory are called by their names, and one array without a name by what
+// the scheme has.
+func TestReadGiven(t *testing.T) {
+	dir := t.TempDir()
+	for _, a := range []array.Array{random("q", 1, 2, 6, 8), random("q_out", 2, 2, 6, 8), random("k", 1, 2, 6, 8)} {
+		body, err := NPY(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, a.Name+".npy"), body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rope, _ := pe.Find("rope")
+	g, err := ReadGiven(dir, "", rope)
+	if err != nil || len(g.Outputs) != 1 || g.Outputs[0].Name != "q_out" || g.Q.Data == nil || g.K.Data == nil {
+		t.Errorf("%+v, %v", g, err)
+	}
+	for name, want := range map[string]string{"alibi": "bias", "1d-fixed": "table", "rope+1d-fixed": "table"} {
+		scheme, err := pe.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := ReadGiven(filepath.Join(dir, "q_out.npy"), "", scheme)
+		if err != nil || g.Outputs[0].Kind != want {
+			t.Errorf("%s: %+v, %v; want %s", name, g.Outputs, err, want)
+		}
+	}
+}

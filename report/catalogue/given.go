@@ -1,0 +1,238 @@
+package catalogue
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"torchpe/data/array"
+	"torchpe/data/array/arrayfile"
+	"torchpe/internal/nearest"
+	"torchpe/models/pe"
+)
+
+// Given holds arrays of another implementation of a scheme.
+type Given struct {
+	X, Q, K, V array.Array   // what went in; none where Data is nil
+	Params     []array.Array // trained numbers, by their names here
+	Outputs    []Output
+
+	assumed bool // the head width, which the arrays do not say
+}
+
+// Output is an array that is held against the scheme's.
+type Output struct {
+	Name string // as in its file
+	Kind string // one of Kinds, or cos or sin
+	array.Array
+}
+
+// Kinds of outputs that Values does not compute: cosines and sines of a rotation.
+const (
+	kindCos = "cos"
+	kindSin = "sin"
+)
+
+// outputKinds are the kinds of outputs by their names in a file.
+var outputKinds = map[string]string{
+	"table": kindTable, "bias": kindBias, "x_out": kindInput, "q_out": kindQuery, "k_out": kindKey,
+	"v_out": kindValue, "logits": kindLogits, "weights": kindWeights, "cos": kindCos, "sin": kindSin,
+}
+
+// GivenNames lists the names that arrays may have, besides those of parameters.
+func GivenNames() []string {
+	names := []string{"x", "q", "k", "v"}
+	for name := range outputKinds {
+		names = append(names, name)
+	}
+	slices.Sort(names[4:])
+	return names
+}
+
+// ReadGiven reads arrays by name: of one .npz, .safetensors, .json or other file, or of all files of a
+// directory, where NAME.npy is called NAME. An array without a name is called what, or where that is ""
+// table or bias, as the scheme has it; of others those called what alone are compared.
+func ReadGiven(path, what string, scheme pe.Scheme) (g Given, err error) {
+	kind, ok := outputKinds[what]
+	if what != "" && !ok {
+		return g, fmt.Errorf("%q is no array that is compared%s; there are %s", what,
+			nearest.Hint(what, GivenNames()[4:]), strings.Join(GivenNames()[4:], ", "))
+	}
+	files := []string{path}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if files, err = filepath.Glob(filepath.Join(path, "*.*")); err != nil || files == nil {
+			return g, fmt.Errorf("%s holds no files of arrays", path)
+		}
+	}
+	for _, file := range files {
+		all, err := arrayfile.ReadAll(file)
+		if err != nil {
+			return g, err
+		}
+		for _, a := range all {
+			if a.Name == "" && len(files) == 1 {
+				if a.Name = what; what == "" {
+					a.Name = usualKind(scheme)
+				}
+			}
+			if a.Name == "" {
+				a.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+			}
+			if err := g.add(a); err != nil {
+				return g, fmt.Errorf("%s: %w", file, err)
+			}
+		}
+	}
+	if what != "" {
+		g.Outputs = slices.DeleteFunc(g.Outputs, func(o Output) bool { return o.Kind != kind })
+	}
+	if g.Outputs == nil {
+		return g, fmt.Errorf("%s holds nothing to compare: name arrays %s; `torchpe pe check --helper` "+
+			"prints Python that writes them", path, strings.Join(GivenNames()[4:], ", "))
+	}
+	slices.SortFunc(g.Outputs, func(a, b Output) int { return strings.Compare(a.Name, b.Name) })
+	return g, nil
+}
+
+// usualKind is what an array without a name is: the table of a scheme that has one, else a bias.
+func usualKind(scheme pe.Scheme) string {
+	options, err := scheme.Resolve("code", nil)
+	if err == nil {
+		if facts, err := scheme.Describe(sizeForAll, options); err == nil && facts.Sites&pe.AtEmbed == 0 {
+			return kindBias
+		}
+	}
+	return kindTable
+}
+
+// add puts an array where its name says.
+func (g *Given) add(a array.Array) error {
+	if to, ok := map[string]*array.Array{"x": &g.X, "q": &g.Q, "k": &g.K, "v": &g.V}[a.Name]; ok {
+		*to = a
+		return nil
+	}
+	if kind, ok := outputKinds[a.Name]; ok {
+		g.Outputs = append(g.Outputs, Output{a.Name, kind, a})
+		return nil
+	}
+	if strings.HasPrefix(a.Name, "pe.") {
+		g.Params = append(g.Params, a)
+		return nil
+	}
+	return fmt.Errorf("an array is called %q%s; names are %s, and pe.NAME for a parameter", a.Name,
+		nearest.Hint(a.Name, GivenNames()), strings.Join(GivenNames(), ", "))
+}
+
+// axes are those of an array of a kind.
+var axes = map[string]string{
+	"x": "ND", "q": "HNC", "k": "HNC", "v": "HNC", kindTable: "ND", kindBias: "HNN",
+	kindLogits: "HNN", kindWeights: "HNN", kindCos: "NP", kindSin: "NP",
+}
+
+// Fit gives the arrays the axes of their kinds, without axes of length 1 in front, and returns the
+// setting with the sizes that they have; those of fixed stay, by their letters: N, D and H.
+func (g *Given) Fit(s Setting, fixed map[byte]bool) (Setting, error) {
+	was, found := s, map[byte]int{}
+	note := func(what string, letter byte, size int) error {
+		if was, ok := found[letter]; ok && was != size {
+			return fmt.Errorf("%s has %c = %d, and another array %d", what, letter, size, was)
+		}
+		found[letter] = size
+		return nil
+	}
+	each := func(what, kind string, a *array.Array) error {
+		want := axes[kind]
+		if a.Data == nil {
+			return nil
+		}
+		for len(a.Shape) > len(want) && a.Shape[0] == 1 {
+			a.Shape = a.Shape[1:]
+		}
+		if want == "HNC" && len(a.Shape) == 2 {
+			want = "ND"
+		}
+		if want == "HNN" && len(a.Shape) == 2 {
+			a.Shape = append([]int{1}, a.Shape...)
+		}
+		if len(a.Shape) != len(want) {
+			return fmt.Errorf("%s has shape %v: want [%s]", what, a.Shape, strings.Join(strings.Split(want, ""), ","))
+		}
+		for i := range want {
+			if want[i] == 'P' {
+				continue
+			}
+			if err := note(what, want[i], a.Shape[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i, a := range []*array.Array{&g.X, &g.Q, &g.K, &g.V} {
+		if err := each(GivenNames()[i], GivenNames()[i], a); err != nil {
+			return s, err
+		}
+	}
+	for i := range g.Outputs {
+		o := &g.Outputs[i]
+		if err := each(o.Name, o.Kind, &o.Array); err != nil {
+			return s, err
+		}
+		if axes[o.Kind] == "NP" {
+			if found['P'] = o.Shape[1]; !twice(o.Array) {
+				found['P'] *= 2
+			}
+		}
+	}
+	s, g.assumed = sized(s, found)
+	for _, size := range []struct {
+		letter   byte
+		is, want int
+	}{{'N', s.Tokens, was.Tokens}, {'H', s.Heads, was.Heads}, {'D', s.DModel, was.DModel}} {
+		if !fixed[size.letter] || size.is == size.want {
+			continue
+		}
+		if size.letter != 'D' || !g.assumed {
+			return s, fmt.Errorf("the arrays have %c = %d, and the flags say %d", size.letter, size.is, size.want)
+		}
+		s.DModel, g.assumed = size.want, false
+	}
+	return s, s.Validate()
+}
+
+// twice says whether each column of an array [N,C] is there twice: as its neighbour, or half of C away.
+func twice(a array.Array) bool {
+	c := a.Shape[1]
+	if c%2 != 0 {
+		return false
+	}
+	neighbour, half := true, true
+	for i, v := range a.Data {
+		column := i % c
+		neighbour = neighbour && v == a.Data[i-column+(column^1)]
+		half = half && v == a.Data[i-column+(column+c/2)%c]
+	}
+	return neighbour || half
+}
+
+// sized returns the setting with the sizes that were found: those of N tokens, D numbers, H heads of C
+// numbers each, of which there are P where cosines are given; and whether D had to be assumed.
+func sized(s Setting, found map[byte]int) (of Setting, assumed bool) {
+	for letter, to := range map[byte]*int{'N': &s.Tokens, 'H': &s.Heads, 'D': &s.DModel} {
+		if n, ok := found[letter]; ok {
+			*to = n
+		}
+	}
+	width := max(found['C'], found['P'])
+	switch {
+	case found['D'] > 0:
+		return s, false
+	case width > 0:
+		s.DModel = s.Heads * width
+		return s, false
+	case s.DModel%s.Heads != 0:
+		s.DModel = 16 * s.Heads
+	}
+	return s, true
+}
