@@ -72,7 +72,7 @@ Exit codes:` + exitLines(),
 	root.AddCommand(newTrainCommand(), newSweepCommand(), newAdviseCommand(), newDemoCommand(), newDataCommand(),
 		newPECommand(), newAnalyzeCommand(), newReportCommand(), newRunsCommand(), newExportCommand(),
 		newImportCommand(), newConfigCommand(), newDoctorCommand(), newBenchCommand(),
-		newManCommand())
+		newSchemaCommand(), newManCommand())
 	completeValues(root)
 	return root
 }
