@@ -163,11 +163,11 @@ func newConfigCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show your defaults of settings, and where each comes from",
-		Long: fmt.Sprintf(`Show the values that flags of torchpe train have where they are not given, and where each value comes
-from: of the environment (%s for --lr), of %s in the current directory, or of
-%s; the first that has a value counts. A value acts as if its flag had been given: the configuration
-of the run has it. Runs that are resumed, and --config, have all their values. %s=none
-leaves all defaults out.`, variableOf("lr"), projectFile, "your own torchpe/config.yaml (below)", defaultsVariable),
+		Long: `Show the values that flags of torchpe train have where they are not given, and where each value
+comes from: a variable of the environment (` + variableOf("lr") + ` for --lr), ` + projectFile + ` in the current
+directory, or torchpe/config.yaml in your directory of configurations; the first that has a value
+counts. A value acts as if its flag had been given: the configuration of the run has it. Runs that
+are resumed, and --config, have all their values. ` + defaultsVariable + `=none leaves all defaults out.`,
 		Example: `  torchpe config
   torchpe config --all --json`,
 		Args: noArguments,

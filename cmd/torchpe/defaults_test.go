@@ -93,11 +93,13 @@ func mustJSON(t *testing.T, c train.Config) string {
 // Mistakes name the variable, or the file and the line.
 func TestDefaultsMistakes(t *testing.T) {
 	for _, c := range []struct{ project, variable, value, want string }{
-		{"epochs: 3\nepoch: 4\n", "", "", `torchpe.yaml: line 2, column 1: defaults: "epoch" is unknown; did you mean "epochs"?`},
+		{"epochs: 3\nepoch: 4\n", "", "",
+			`torchpe.yaml: line 2, column 1: defaults: "epoch" is unknown; did you mean "epochs"?`},
 		{"epochs: many\n", "", "", `torchpe.yaml: line 1, column 9: epochs: "many" is not a whole number`},
 		{"epochs: [3, 4]\n", "", "", `torchpe.yaml: line 1, column 9: epochs: takes one value`},
 		{"lr: 1\n\nepochs: 0\n", "", "", `--epochs (of torchpe.yaml:3): 0 is not in`},
-		{"heads: 3\n", "TORCHPE_D_MODEL", "16", `--d-model (of TORCHPE_D_MODEL): 16 is not divisible by --heads (of torchpe.yaml:1) 3`},
+		{"heads: 3\n", "TORCHPE_D_MODEL", "16",
+			`--d-model (of TORCHPE_D_MODEL): 16 is not divisible by --heads (of torchpe.yaml:1) 3`},
 		{"", "TORCHPE_EPOCHS", "many", `TORCHPE_EPOCHS: "many" is not a whole number`},
 		{"", "TORCHPE_PE", "ropes", `--pe (of TORCHPE_PE)`},
 		{"seeds: paper\n", "", "", `"seeds" is unknown`},

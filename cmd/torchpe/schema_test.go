@@ -43,7 +43,8 @@ func TestSchemas(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, dir := printedSchemas(t), t.TempDir()
-	small := slices.Clip(append(smallSet(t, dir), "--epochs", "2", "--noise", "0.1", "--tangent-puzzles", "4", "--quiet"))
+	small := slices.Clip(append(smallSet(t, dir), "--epochs", "2", "--noise", "0.1", "--tangent-puzzles", "4",
+		"--quiet"))
 	masked := strings.Fields("--d-model 16 --layers 1 --threads 1 --limit-steps 4 --quiet")
 	for out, args := range map[string][]string{
 		"puzzles": small, "rope": append(small, "--pe", "rope"),
