@@ -189,6 +189,7 @@ func TestDocsRun(t *testing.T) {
 					n.interpreter, n.load)
 			}
 			line.command = strings.Replace(line.command, n.interpreter, path, 1)
+			break
 		}
 		if skip != "" {
 			t.Logf("%s: not run: %s", line.at, skip)
