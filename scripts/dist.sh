@@ -79,7 +79,7 @@ program=$into/bin/torchpe
 "$program" completion bash >"$share/bash-completion/completions/torchpe"
 "$program" completion zsh >"$share/zsh/site-functions/_torchpe"
 "$program" completion fish >"$share/fish/vendor_completions.d/torchpe.fish"
-scripts/dist/man.sh "$program" "$share/man/man1"
+"$program" man "$share/man/man1"
 
 cp LICENSE "$into/licences/torchpe"
 sort -o "$into/licences/PACKAGES" "$work/packages"

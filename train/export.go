@@ -15,11 +15,11 @@ import (
 
 // Exported describes what Export has written.
 type Exported struct {
-	Step           int
-	PE             string
-	Parameters     int // trained ones
-	DivergedAtStep int // 0 where the member did not diverge
-	Warning        string
+	Step           int    `json:"step"`
+	PE             string `json:"pe"`
+	Parameters     int    `json:"parameters"`                 // trained ones
+	DivergedAtStep int    `json:"diverged_at_step,omitempty"` // 0 where the member did not diverge
+	Warning        string `json:"warning,omitempty"`
 }
 
 // Export writes a member of the run in dir, finished or not, to the folder out as PyTorch has it (see

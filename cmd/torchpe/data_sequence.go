@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"torchpe/data/array"
 	"torchpe/data/sequence"
 	"torchpe/internal/atomicfile"
 	"torchpe/internal/plural"
@@ -35,20 +35,29 @@ Files are text, an example a line: input, output, and how many characters of the
 }
 
 func newSequenceListCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON *bool
+	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the tasks",
 		Long:  "List the tasks, by level of the Chomsky hierarchy.",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			var all []map[string]string
 			var rows [][]string
 			for _, t := range sequence.All() {
+				all = append(all, map[string]string{"task": t.Name, "level": t.Level, "inputs": t.Symbols,
+					"outputs": t.Classes, "output": t.About})
 				rows = append(rows, []string{t.Name, t.Level, t.Symbols, t.Classes, t.About})
+			}
+			if *asJSON {
+				return printJSON(cmd.OutOrStdout(), all)
 			}
 			return printTable(cmd.OutOrStdout(), []string{"task", "level", "inputs", "outputs", "output"}, rows,
 				"level", "inputs", "outputs")
 		},
 	}
+	asJSON = jsonFlag(cmd)
+	return cmd
 }
 
 // drawnFlags holds the flags of what draws sequences.
@@ -82,6 +91,7 @@ func (f *drawnFlags) draw(name string) (t sequence.Task, examples []sequence.Exa
 
 func newSequenceShowCommand() *cobra.Command {
 	var f drawnFlags
+	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:     "show TASK",
 		Short:   "Show examples of a task",
@@ -93,6 +103,18 @@ func newSequenceShowCommand() *cobra.Command {
 				return err
 			}
 			out := cmd.OutOrStdout()
+			if *asJSON {
+				type example struct {
+					Input  string `json:"input"`
+					Output string `json:"output"`
+					Scored int    `json:"scored"`
+				}
+				var all []example
+				for _, e := range examples {
+					all = append(all, example{t.Text(e.Input), t.OutputText(e.Output), e.Scored})
+				}
+				return printJSON(out, all)
+			}
 			fmt.Fprintf(out, "%s (%s): %s\n", t.Name, t.Level, t.About)
 			for _, e := range examples {
 				fmt.Fprintf(out, "%s -> %s\n", t.Text(e.Input), t.OutputText(e.Output))
@@ -101,6 +123,7 @@ func newSequenceShowCommand() *cobra.Command {
 		},
 	}
 	f.add(cmd, 5)
+	asJSON = jsonFlag(cmd)
 	return cmd
 }
 
@@ -152,7 +175,7 @@ output count.`,
 			if err != nil {
 				return usageError{err}
 			}
-			file, err := os.Open(args[1])
+			file, err := array.Open(args[1])
 			if err != nil {
 				return err
 			}

@@ -33,6 +33,8 @@ type demoFlags struct {
 	workers  int
 	force    bool
 	fidelity string
+	json     *bool
+	quiet    bool
 }
 
 func newDemoCommand() *cobra.Command {
@@ -60,6 +62,8 @@ A demo that was stopped goes on where it was; --force starts anew.`,
 	fl.IntVar(&f.workers, "workers", runtime.NumCPU(), "processes at a time")
 	fl.StringVar(&f.fidelity, "fidelity", "code", "reading of the paper: code or text")
 	fl.BoolVar(&f.force, "force", false, "start anew where there is a demo")
+	f.json = jsonFlag(cmd)
+	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	return cmd
 }
 
@@ -82,6 +86,9 @@ func runDemo(out, progress io.Writer, f demoFlags) error {
 	}
 	if err := drawDemo(f.out, curves); err != nil {
 		return err
+	}
+	if *f.json {
+		return printJSON(out, all)
 	}
 	if err := printMembers(out, all); err != nil {
 		return err
@@ -121,6 +128,9 @@ func (f demoFlags) trainArguments() ([]string, error) {
 	} else {
 		args = append(args, "--resume")
 	}
+	if f.quiet {
+		args = append(args, "--quiet")
+	}
 	if f.lst == "" {
 		return args, nil
 	}
@@ -154,6 +164,7 @@ func (f demoFlags) trainAll(ctx context.Context, progress io.Writer, args []stri
 				return ctx.Err()
 			}
 			cmd := exec.CommandContext(ctx, self, f.workerArguments(args, pe)...)
+			cmd.Env = append(os.Environ(), defaultsVariable+"=none")
 			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // which saves
 			cmd.WaitDelay = time.Minute
 			return runWorker(cmd, pe, lines)

@@ -20,7 +20,7 @@ type docLine struct {
 }
 
 // startsCommand matches the first line of a command that is run.
-var startsCommand = regexp.MustCompile(`^(\$ )?((bin/)?torchpe |printf |python3 - <<'PY'$|python3 \S+\.py$)`)
+var startsCommand = regexp.MustCompile(`^(\$ )?((TORCHPE_\w+=\S+ |bin/)?torchpe |printf |rm |(python3|Rscript) - <<'(PY|R)'$|python3 \S+\.py$)`)
 
 // docLines returns the commands of a page in order.
 func docLines(t *testing.T, page string) (all []docLine) {
@@ -43,8 +43,8 @@ func docLines(t *testing.T, page string) (all []docLine) {
 			i++
 			line += "\n" + lines[i]
 		}
-		if strings.HasSuffix(line, "<<'PY'") {
-			for lines[i] != "PY" {
+		if _, end, ok := strings.Cut(line, "<<'"); ok {
+			for end = strings.TrimSuffix(end, "'"); lines[i] != end; {
 				i++
 				line += "\n" + lines[i]
 			}
@@ -70,18 +70,41 @@ var notRun = []struct{ part, reason string }{
 	{"--out RUN", "RUN stands for a run that was stopped"},
 }
 
-// withPyTorch are parts of commands that are run where there is a Python with PyTorch.
-var withPyTorch = []string{"twin/model.py", "import torch\n", "tuned", "mine.npz", "table.npz", "module.npz"}
+// needs are parts of commands that are run where an interpreter has a package.
+var needs = []struct{ part, interpreter, load string }{
+	{"twin/model.py", "python3", "import torch"},
+	{"import torch\n", "python3", "import torch"},
+	{"tuned", "python3", "import torch"},
+	{"mine.npz", "python3", "import torch"},
+	{"table.npz", "python3", "import torch"},
+	{"module.npz", "python3", "import torch"},
+	{"import pandas\n", "python3", "import pandas"},
+	{"import numpy\n", "python3", "import numpy"},
+	{"library(jsonlite)", "Rscript", "library(jsonlite)"},
+}
 
-// pyTorch returns an interpreter with PyTorch, "" where there is none.
-func pyTorch() string {
-	for _, path := range []string{os.Getenv("TORCHPE_PYTHON"), "/usr/bin/python3"} {
-		if path != "" && exec.Command(path, "-c", "import torch").Run() == nil {
+// interpreterWith returns an interpreter that loads a package, "" where there is none.
+var interpreterWith = func() func(name, load string) string {
+	known := map[string]string{}
+	return func(name, load string) string {
+		path, ok := known[load]
+		if ok {
 			return path
 		}
+		paths, flag := []string{name}, "-e"
+		if name == "python3" {
+			paths, flag = []string{os.Getenv("TORCHPE_PYTHON"), "/usr/bin/python3", name}, "-c"
+		}
+		for _, p := range paths {
+			if p != "" && exec.Command(p, flag, load).Run() == nil {
+				path = p
+				break
+			}
+		}
+		known[load] = path
+		return path
 	}
-	return ""
-}
+}()
 
 // fails are the exit codes of commands that are there to show an error, by what they begin with.
 var fails = []struct {
@@ -154,7 +177,7 @@ func TestDocsRun(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "torchpe"), []byte(program), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	used, interpreter := map[string]bool{}, pyTorch()
+	used := map[string]bool{}
 	for _, line := range lines {
 		skip := ""
 		for _, n := range notRun {
@@ -162,11 +185,17 @@ func TestDocsRun(t *testing.T) {
 				skip, used[n.part] = n.reason, true
 			}
 		}
-		if slices.ContainsFunc(withPyTorch, func(part string) bool { return strings.Contains(line.command, part) }) {
-			if interpreter == "" {
-				skip = "needs a Python with PyTorch: /usr/bin/python3, or one named in TORCHPE_PYTHON"
+		for _, n := range needs {
+			if !strings.Contains(line.command, n.part) {
+				continue
 			}
-			line.command = strings.Replace(line.command, "python3", interpreter, 1)
+			path := interpreterWith(n.interpreter, n.load)
+			if path == "" {
+				skip = fmt.Sprintf("needs a %s that can %q (python3: /usr/bin/python3, or one named in TORCHPE_PYTHON)",
+					n.interpreter, n.load)
+			}
+			line.command = strings.Replace(line.command, n.interpreter, path, 1)
+			break
 		}
 		if skip != "" {
 			t.Logf("%s: not run: %s", line.at, skip)

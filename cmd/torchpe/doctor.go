@@ -1,36 +1,45 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/plural"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
 )
 
 func newDoctorCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, strict bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what this machine can do, and why not",
 		Long: `Say which libtorch, GPU and BLAS torchpe runs with, and what to do about each thing that is
-wrong. Exit code 0 also when there are problems; they are listed.`,
+wrong. Exit code 0 also when there are problems, which are listed; --strict makes them exit code 1.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s := torchpe.DescribeSystem()
+			var err error
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), struct {
+				err = printJSON(cmd.OutOrStdout(), struct {
 					Version string `json:"version"`
 					torchpe.System
 				}{runlog.Version, s})
+			} else {
+				err = printSystem(cmd.OutOrStdout(), s)
 			}
-			return printSystem(cmd.OutOrStdout(), s)
+			if err == nil && strict && len(s.Problems) > 0 {
+				err = errors.New(plural.Of(len(s.Problems), "problem"))
+			}
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit code 1 where there is a problem")
 	return cmd
 }
 

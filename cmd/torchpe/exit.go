@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 
 	"torchpe/train/runlog"
@@ -14,12 +15,36 @@ const (
 	exitDone        = 0
 	exitFailed      = 1
 	exitUsage       = 2
-	exitDiskFull    = 74                // no space is left: state of the last checkpoint saved
-	exitInterrupted = 130               // SIGINT: state saved
-	exitBrokenPipe  = 141               // nobody reads the output any more; what was to be made is made
-	exitTerminated  = 143               // SIGTERM or SIGHUP: state saved
-	exitRequeue     = slurm.ExitRequeue // SIGUSR1, which a scheduler sends before its time limit: state saved
+	exitDiskFull    = 74
+	exitRequeue     = slurm.ExitRequeue // a scheduler sends SIGUSR1 before its time limit
+	exitInterrupted = 130
+	exitBrokenPipe  = 141
+	exitTerminated  = 143
 )
+
+// exitCodes says what each exit code means; docs/command-line.md has the same table.
+var exitCodes = []struct {
+	code  int
+	means string
+}{
+	{exitDone, "done"},
+	{exitFailed, "failed, or every model diverged; of a sweep: a task failed or a run diverged"},
+	{exitUsage, "the command line or the configuration is wrong; nothing was written"},
+	{exitDiskFull, "the disk, a quota or a limit on file sizes is used up; the last checkpoint is whole"},
+	{exitRequeue, "stopped by SIGUSR1; the state is saved"},
+	{exitInterrupted, "stopped by SIGINT (Ctrl-C); the state is saved"},
+	{exitBrokenPipe, "nobody reads the output any more; what was to be made is made"},
+	{exitTerminated, "stopped by SIGTERM or SIGHUP; the state is saved"},
+}
+
+// exitLines lists the exit codes for help.
+func exitLines() string {
+	var b strings.Builder
+	for _, e := range exitCodes {
+		fmt.Fprintf(&b, "\n  %-3d  %s", e.code, e.means)
+	}
+	return b.String()
+}
 
 // usageError marks a mistake in the command line or a configuration: exit code 2, nothing written.
 type usageError struct{ err error }

@@ -38,7 +38,6 @@ and stacks of them. A run of masked prediction needs its data.`,
 		Example: `  torchpe export runs/first --to pytorch --out twin
   torchpe export runs/first --to pytorch --member 2 --out twin2`,
 		Args: oneRun,
-		RunE: func(cmd *cobra.Command, args []string) error { return runExport(cmd.OutOrStdout(), args[0], f) },
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -46,10 +45,14 @@ and stacks of them. A run of masked prediction needs its data.`,
 	fl.StringVar(&f.out, "out", "", "folder to write to")
 	fl.IntVar(&f.member, "member", 0, "member of the ensemble, from 0")
 	fl.BoolVar(&f.force, "force", false, "replace an export in the folder")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return runExport(cmd.OutOrStdout(), args[0], f, *asJSON)
+	}
 	return cmd
 }
 
-func runExport(out io.Writer, run string, f exportFlags) error {
+func runExport(out io.Writer, run string, f exportFlags, asJSON bool) error {
 	switch {
 	case f.to != "pytorch":
 		return usagef("--to %s: it is pytorch", f.to)
@@ -64,6 +67,9 @@ func runExport(out io.Writer, run string, f exportFlags) error {
 	x, err := train.Export(run, f.member, f.out)
 	if err != nil {
 		return configErrorAsUsage(err)
+	}
+	if asJSON {
+		return printJSON(out, x)
 	}
 	if x.Warning != "" {
 		fmt.Fprintln(out, x.Warning)
@@ -80,6 +86,7 @@ func runExport(out io.Writer, run string, f exportFlags) error {
 func newImportCommand() *cobra.Command {
 	var out string
 	var force bool
+	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:   "import DIR --out RUN",
 		Short: "Make a run of a model that was exported, and perhaps trained further in PyTorch",
@@ -106,6 +113,9 @@ Tensors that are missing, unexpected or of another shape are named, and nothing 
 			if err != nil {
 				return configErrorAsUsage(err)
 			}
+			if *asJSON {
+				return printJSON(cmd.OutOrStdout(), result)
+			}
 			m := result.Members[0]
 			w := cmd.OutOrStdout()
 			fmt.Fprintf(w, "%s: %s with the weights of %s", out, m.PE, args[0])
@@ -120,6 +130,7 @@ Tensors that are missing, unexpected or of another shape are named, and nothing 
 	fl.SortFlags = false
 	fl.StringVar(&out, "out", "", "run directory to write")
 	fl.BoolVar(&force, "force", false, "replace the run in the directory")
+	asJSON = jsonFlag(cmd)
 	return cmd
 }
 

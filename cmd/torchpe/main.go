@@ -50,7 +50,9 @@ func newRootCommand() *cobra.Command {
 		Short: "Which position does each token of a transformer have, and can the model learn it?",
 		Long: `torchpe trains ensembles of small encoder transformers that differ only in their positional encoding (PE) and
 shows what each one learned. It re-does, and goes beyond, "Learning positional encodings in transformers depends on
-initialization" (Ito et al. 2025, arXiv 2406.08272).`,
+initialization" (Ito et al. 2025, arXiv 2406.08272).
+
+Exit codes:` + exitLines(),
 		Example: `  torchpe doctor
   torchpe train --pe learn --sigma 0.2 --preset quick --out runs/first
   torchpe data lst show
@@ -69,7 +71,9 @@ initialization" (Ito et al. 2025, arXiv 2406.08272).`,
 	root.SetUsageFunc(func(cmd *cobra.Command) error { printUsage(cmd.OutOrStderr(), cmd, false); return nil })
 	root.AddCommand(newTrainCommand(), newSweepCommand(), newAdviseCommand(), newDemoCommand(), newDataCommand(),
 		newPECommand(), newAnalyzeCommand(), newReportCommand(), newRunsCommand(), newExportCommand(),
-		newImportCommand(), newDoctorCommand(), newBenchCommand())
+		newImportCommand(), newConfigCommand(), newDoctorCommand(), newBenchCommand(),
+		newSchemaCommand(), newManCommand())
+	completeValues(root)
 	return root
 }
 

@@ -11,6 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
 	"torchpe/report/table"
 )
 
@@ -98,6 +100,9 @@ func printTable(w io.Writer, head []string, rows [][]string, ranks ...string) er
 	}
 	return t.Terminal(w)
 }
+
+// jsonFlag declares --json.
+func jsonFlag(cmd *cobra.Command) *bool { return cmd.Flags().Bool("json", false, "print as JSON") }
 
 // printJSON prints v indented.
 func printJSON(w io.Writer, v any) error {

@@ -40,7 +40,7 @@ if torch is not None:
 // TestPECheckHelper: what the helper prints saves arrays that check reads, of which the convention is
 // found, in bfloat16 with a wider tolerance.
 func TestPECheckHelper(t *testing.T) {
-	interpreter := pyTorch()
+	interpreter := interpreterWith("python3", "import torch")
 	if interpreter == "" {
 		t.Skip("no Python with PyTorch")
 	}

@@ -80,12 +80,12 @@ Presets:
 		}
 		return nil
 	}
-	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		var names []string
 		for _, p := range sweep.Presets() {
 			names = append(names, p.Name+"\t"+p.About)
 		}
-		return names, cobra.ShellCompDirectiveDefault // and files
+		return going(names, begun), cobra.ShellCompDirectiveDefault // and files
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return runSweep(cmd.OutOrStdout(), cmd.ErrOrStderr(), &f, strings.Join(args, ""))
@@ -108,6 +108,7 @@ type launchFlags struct {
 	launcher string
 	workers  int
 	quiet    bool
+	failFast bool
 	takeLost bool // of retry --lost
 	slurm    slurmFlags
 }
@@ -118,10 +119,14 @@ func (f *launchFlags) add(fl *pflag.FlagSet) {
 			"sweep run-task)")
 	fl.IntVar(&f.workers, "workers", 0, "worker processes at a time (default: one a GPU, or one a CPU core)")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
+	fl.BoolVar(&f.failFast, "fail-fast", false, "after the first task that fails, save and stop the others (local)")
 	f.slurm.add(fl)
 }
 
 func (f *launchFlags) check() error {
+	if f.failFast && f.launcher != "local" {
+		return usagef("--fail-fast: only --launcher local stops the other tasks; here it is %s", f.launcher)
+	}
 	if f.workers < 0 {
 		return usagef("--workers: %d is less than 0", f.workers)
 	}
@@ -428,7 +433,7 @@ func (f launchFlags) local(s *sweep.Sweep, program string, progress io.Writer) (
 		return nil, err
 	}
 	return sweep.Local{Workers: min(m.Workers, len(s.Plan.Tasks)), Command: task.Command,
-		TakeLost: f.takeLost, Event: watch.event}, nil
+		TakeLost: f.takeLost, FailFast: f.failFast, Event: watch.event}, nil
 }
 
 // planOnly is a Launcher that starts nothing, for users who run the tasks by other means.

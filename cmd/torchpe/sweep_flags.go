@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"torchpe/data/array"
 	"torchpe/train/config"
 	"torchpe/train/sweep"
 )
@@ -168,7 +169,7 @@ func (f *sweepFlags) spec(what string) (sweep.Spec, error) {
 		if spec, err = sweep.ReadFile(what, trainKinds()); err != nil {
 			return spec, err
 		}
-		if spec.Name == "" {
+		if spec.Name == "" && what != array.Stdin {
 			spec.Name = strings.TrimSuffix(filepath.Base(what), filepath.Ext(what))
 		}
 	default:
@@ -182,10 +183,11 @@ func (f *sweepFlags) spec(what string) (sweep.Spec, error) {
 	return spec, f.combine(&spec)
 }
 
-// isFile says whether an argument names a file: one that is there, or looks like one.
+// isFile says whether an argument names a file: one that is there, looks like one, or is standard
+// input.
 func isFile(what string) bool {
 	_, err := os.Stat(what)
-	return err == nil || !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(what, "./\\")
+	return err == nil || what == array.Stdin || !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(what, "./\\")
 }
 
 // combine adds --zip and --exclude to all parts.

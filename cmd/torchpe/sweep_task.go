@@ -33,8 +33,8 @@ func newSweepTaskCommand() *cobra.Command {
 Where it was stopped before, it goes on. A task that is done, or that somebody works on, is left
 alone. Everything it says goes to DIR/tasks/I/log.txt.
 
-Exit codes: 0 the task is done (now, or before); 1 it failed, or cannot be had now; 130, 143, 75 it
-was stopped by SIGINT, SIGTERM, SIGUSR1 and has saved.`,
+Exit code 0 also where the task was done before, 1 also where it cannot be had now; the others are
+those of torchpe --help.`,
 		Example: `  torchpe sweep run-task --index $JOB_COMPLETION_INDEX my-sweep`,
 		Args:    oneFolder("a sweep"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -1,6 +1,7 @@
 package array
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -8,16 +9,40 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 )
+
+// Stdin is the path that stands for standard input.
+const Stdin = "-"
+
+// standardInput returns all of standard input: most formats cannot be read in one pass, and some
+// readers open a file twice.
+var standardInput = sync.OnceValues(func() ([]byte, error) {
+	all, err := io.ReadAll(io.LimitReader(os.Stdin, Limit()+1))
+	if err == nil {
+		err = NewBudget().Take(int64(len(all)), "standard input")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", Stdin, err)
+	}
+	return all, nil
+})
 
 // File is an open file. A read within its size gives all bytes or an error.
 type File struct {
 	*io.SectionReader
-	file *os.File
+	io.Closer
 }
 
-// Open opens a regular file.
+// Open opens a regular file, or standard input.
 func Open(path string) (*File, error) {
+	if path == Stdin {
+		all, err := standardInput()
+		if err != nil {
+			return nil, err
+		}
+		return &File{io.NewSectionReader(bytes.NewReader(all), 0, int64(len(all))), io.NopCloser(nil)}, nil
+	}
 	// Checked before it is opened: opening a named pipe would wait for a writer.
 	info, err := os.Stat(path)
 	if err == nil {
@@ -37,9 +62,6 @@ func Open(path string) (*File, error) {
 	return &File{io.NewSectionReader(whole{through(f)}, 0, info.Size()), f}, nil
 }
 
-// Close closes the file.
-func (f *File) Close() error { return f.file.Close() }
-
 // CheckRegular returns an error for what is no regular file: most formats cannot be read in one
 // pass, and a device may never end.
 func CheckRegular(path string, info fs.FileInfo) error {
@@ -55,7 +77,7 @@ func CheckRegular(path string, info fs.FileInfo) error {
 	case info.Mode()&fs.ModeSocket != 0:
 		kind = "a socket"
 	}
-	hint := ": save what it holds to a file, and name that"
+	hint := ": save what it holds to a file, and name that, or name - and pipe it in"
 	if info.IsDir() {
 		hint = ""
 	}

@@ -252,7 +252,7 @@ func edgeLines(reference string, as Form) ([][]string, error) {
 		".txt", ""}, strings.ToLower(filepath.Ext(file))) {
 		return nil, nil
 	}
-	if info, err := os.Stat(file); err != nil || info.Size() > maxText {
+	if info, err := os.Stat(file); file != array.Stdin && (err != nil || info.Size() > maxText) {
 		return nil, err
 	}
 	b, err := array.ReadText(file, maxText)

@@ -125,9 +125,9 @@ func hooked(e pe.Encoding, p pe.Positions, layer int) (all []safetensors.Tensor,
 		keep := func(name string, x torchpe.Tensor, shape ...int) {
 			add(name, shape, x.Expand(append([]int{1}, shape...)...).Contiguous().Float64s())
 		}
-		if most := e.DrawRange(); most > 0 {
+		if draw := e.Draw(); draw.Range > 0 {
 			drawn := make([]float64, b*n)
-			pe.DrawPositions(rng, n, most, drawn)
+			draw.Fill(rng, n, drawn)
 			add("drawn", []int{b, n}, drawn)
 			p.Drawn = torchpe.Of(s, torchpe.CPU, drawn, 1, b, n)
 		}

@@ -1,6 +1,7 @@
 package pe
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -69,14 +70,33 @@ var (
 			"or as a plain linear map"}
 )
 
+// notOneOf is the error of a value that is not among those listed.
+type notOneOf struct {
+	value  string
+	values []string
+}
+
+func (e notOneOf) Error() string {
+	return fmt.Sprintf("%q is not one of %s", e.value, strings.Join(e.values, ", "))
+}
+
 // oneOf checks that a value is among those listed.
 func oneOf(values ...string) func(string) error {
 	return func(v string) error {
 		if !slices.Contains(values, v) {
-			return fmt.Errorf("%q is not one of %s", v, strings.Join(values, ", "))
+			return notOneOf{v, values}
 		}
 		return nil
 	}
+}
+
+// Choices lists the values of an option; nil where they are too many to list.
+func (o Option) Choices() []string {
+	var one notOneOf
+	if errors.As(o.Check("\x00"), &one) {
+		return one.values
+	}
+	return nil
 }
 
 // yesNo checks the value of an option that is on or off.

@@ -67,6 +67,9 @@ func (c *Config) Validate(bad *Problems) {
 		if s.Value != nil && s.Flag != "" && s.Tasks.has(c) {
 			s.Value.check(c, s.Flag, bad)
 		}
+		if s.Path && s.hasPlace(c) {
+			refuseStdin(c, s, bad)
+		}
 		if s.Member != nil {
 			s.Member.check(c, s.Flag, bad)
 		}

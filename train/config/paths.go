@@ -6,6 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"torchpe/data/array"
 )
 
 // MakePathsAbsolute makes the paths of a configuration's files absolute. It returns an error for
@@ -31,6 +34,16 @@ func MakePathsAbsolute(c *Config) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// refuseStdin reports standard input in the place of a file: a run that goes on reads its files again.
+func refuseStdin(c *Config, s Setting, bad *Problems) {
+	for _, path := range s.Value.texts(c) {
+		if file, _, _ := strings.Cut(*path, ":"); file == array.Stdin {
+			bad.Add("--%s %s: a run cannot read standard input again when it goes on: save it to a file, and name that",
+				s.Flag, *path)
+		}
+	}
 }
 
 // checkReadable returns an error where a file is missing; FILE:NAME is an array in a file.

@@ -14,6 +14,7 @@ import (
 // Value is the typed half of a Setting; Of implements it.
 type Value interface {
 	NewFlag() Flag
+	Choices() []string // all values of the flag, nil where they are too many
 	reset(c *Config, preset, fidelity string)
 	check(c *Config, flag string, bad *Problems)
 	others() string // the defaults but the first, in brackets
@@ -64,6 +65,14 @@ func others[T any](by map[string]T) string {
 		return ""
 	}
 	return " (" + strings.Join(parts, "; ") + ")"
+}
+
+// Choices lists the values of the flag; nil where they are too many to list.
+func (o Of[T]) Choices() []string {
+	if _, ok := any(o.Default).(bool); ok {
+		return []string{"true", "false"}
+	}
+	return o.OneOf
 }
 
 func (o Of[T]) others() string { return others(o.By) }

@@ -30,6 +30,8 @@ type Local struct {
 	Command func(index, worker int) *exec.Cmd
 	// TakeLost says that silent workers of other hosts are dead.
 	TakeLost bool
+	// FailFast ends the work after the first task that fails, which is then Launch's error.
+	FailFast bool
 	// Event, which may be nil, is called by one goroutine at a time.
 	Event func(Event)
 }
@@ -161,6 +163,9 @@ func (l Local) work(
 		}
 		if t.State != StateRunning {
 			report(Event{worker, t})
+			if l.FailFast && t.State == StateFailed {
+				return fmt.Errorf("task %d failed: the others were stopped", index)
+			}
 			continue
 		}
 		if q.putBack(index) {

@@ -239,3 +239,23 @@ func BenchmarkFiveThousandTasks(b *testing.B) {
 		}
 	})
 }
+
+// With FailFast nothing is begun after a task that failed, and what others work on is stopped.
+func TestFailFast(t *testing.T) {
+	s, _ := extend(t, filepath.Join(t.TempDir(), "s"),
+		resolved(t, 1, axis("lr", "0.1", "4", "1", "0.2"), axis("pe", "learn")), 1) // 4 never ends, 1 fails
+	l := local(s, 2)
+	l.FailFast = true
+	err := l.Launch(t.Context(), s, all(s))
+	if err == nil || !strings.Contains(err.Error(), "task 2 failed") {
+		t.Error(err)
+	}
+	var states []string
+	for i := range s.Plan.Tasks {
+		states = append(states, string(s.Task(i).State))
+	}
+	stopped := states[1] == string(StatePending) || states[1] == string(StateLost) // before it could say so
+	if states[1] = ""; !stopped || !slices.Equal(states, []string{"done", "", "failed", "pending"}) {
+		t.Errorf("%q", states)
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"torchpe/data/array"
 	"torchpe/internal/nearest"
 )
 
@@ -36,45 +36,88 @@ type Flag struct {
 // maxFile is the size of the largest sweep file in bytes.
 const maxFile = 1 << 20
 
-// ReadFile reads a sweep from a YAML file; flags are those that it may set.
-func ReadFile(path string, flags map[string]Flag) (Spec, error) {
-	f, err := os.Open(path)
+// ReadFile reads a sweep from a YAML file; flags are those that it may set. "-" is standard input.
+func ReadFile(path string, flags map[string]Flag) (s Spec, err error) {
+	text, err := array.ReadText(path, maxFile)
 	if err != nil {
-		return Spec{}, err
+		return s, err
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return Spec{}, err
-	}
-	s, err := parseYAML(text, flags)
-	if err != nil {
+	if s, err = parseYAML([]byte(text), flags); err != nil {
 		return s, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
 }
 
+// Default is the value of a flag in a file of defaults. Texts of a flag that is given several times
+// are joined by line ends.
+type Default struct {
+	Flag, Value string
+	Line        int
+}
+
+// ReadDefaults reads a YAML file of flags with a value each, as set has them in a sweep file.
+func ReadDefaults(path string, flags map[string]Flag) (all []Default, err error) {
+	text, err := array.ReadText(path, maxFile)
+	if err != nil {
+		return nil, err
+	}
+	if all, err = parseDefaults([]byte(text), flags); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return all, nil
+}
+
+func parseDefaults(text []byte, flags map[string]Flag) (all []Default, err error) {
+	document, err := onlyDocument(text)
+	if err != nil || document == nil {
+		return nil, err
+	}
+	r := yamlReader{flags: flags}
+	keys, values, err := r.pairs(document, "defaults", slices.Sorted(maps.Keys(flags)))
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		v, err := r.setting(values[key], key)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Default{key, v[0], values[key].Line})
+	}
+	return all, nil
+}
+
 // parseYAML reads a sweep. It is strict: unknown and repeated keys, a second document, aliases,
 // null, and numbers with leading zeros are errors that name line and column.
 func parseYAML(text []byte, flags map[string]Flag) (Spec, error) {
+	document, err := onlyDocument(text)
+	if err == nil && document == nil {
+		err = errors.New("empty: it needs at least grid or parts")
+	}
+	if err != nil {
+		return Spec{}, err
+	}
+	return yamlReader{flags: flags}.spec(document)
+}
+
+// onlyDocument returns the document of a text, nil where that is empty; a second one is an error.
+func onlyDocument(text []byte) (*yaml.Node, error) {
 	if len(text) > maxFile {
-		return Spec{}, fmt.Errorf("larger than %d bytes: no sweep file", maxFile)
+		return nil, fmt.Errorf("larger than %d bytes: no file of settings", maxFile)
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var document yaml.Node
+	var document, second yaml.Node
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
-		return Spec{}, errors.New("empty: it needs at least grid or parts")
+		return nil, nil
 	} else if err != nil {
-		return Spec{}, err
+		return nil, err
 	}
-	var second yaml.Node
 	if err := decoder.Decode(&second); err == nil {
-		return Spec{}, at(&second, "a second document; a sweep is one")
+		return nil, at(&second, "a second document; a file has one")
 	} else if !errors.Is(err, io.EOF) {
-		return Spec{}, err
+		return nil, err
 	}
-	r := yamlReader{flags: flags}
-	return r.spec(document.Content[0])
+	return document.Content[0], nil
 }
 
 // yamlReader walks a document's nodes; every error names its line and column.

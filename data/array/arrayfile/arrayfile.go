@@ -19,12 +19,16 @@ type Array struct {
 	Columns []string // names of the columns, or nil
 }
 
-// Split parts FILE[:selector] where the file ends: at the last colon that leaves an existing file.
+// Split parts FILE[:selector] where the file ends: at the last colon that leaves an existing file,
+// or array.Stdin.
 func Split(reference string) (file, selector string, err error) {
 	if reference == "" {
 		return "", "", fmt.Errorf("no file is named: give FILE or FILE:tensor")
 	}
 	for at := len(reference); at > 0; at = strings.LastIndexByte(reference[:at], ':') {
+		if reference[:at] == array.Stdin {
+			return array.Stdin, strings.TrimPrefix(reference[at:], ":"), nil
+		}
 		info, statErr := os.Stat(reference[:at])
 		if statErr != nil {
 			if err == nil {

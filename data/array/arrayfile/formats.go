@@ -26,6 +26,14 @@ func list(file string) ([]Entry, error) {
 	}
 	startsWith := func(magic string) bool { return bytes.HasPrefix(head, []byte(magic)) }
 	extension := strings.ToLower(filepath.Ext(file))
+	if file == array.Stdin { // it has no name to tell these by
+		switch {
+		case startsWith("{"), startsWith("["):
+			extension = ".json"
+		case len(head) > 8 && head[8] == '{':
+			extension = ".safetensors"
+		}
+	}
 	switch {
 	case extension == ".safetensors":
 		return inSafetensors(file)

@@ -29,10 +29,9 @@ class Random(Table):
         if drawn is None:
             n = len(self.place)
             first = 1 if self.base in ("transformer-xl", "alibi") else 0
-            drawn = torch.zeros(samples, n)
-            for sample in drawn:
-                sample[first:] = first + torch.randperm(self.most - first)[:n - first].sort()[0]
-        self.drawn = drawn.to(self.frequency.device, self.frequency.dtype)
+            ascending = [torch.randperm(self.most - first)[:n - first].sort()[0] for _ in range(samples)]
+            drawn = torch.stack([torch.cat((torch.arange(first), first + at)) for at in ascending])
+        self.drawn = drawn.to(self.frequency)
         self.at = self.drawn[:, self.place]  # [B, N]
 
     def angles(self):

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// completed returns what a shell would offer for the last of some words, without the descriptions.
+func completed(t *testing.T, dir string, words ...string) (values []string) {
+	t.Helper()
+	out, stderr, code := here(t, dir, append([]string{"__complete"}, words...)...)
+	if code != 0 {
+		t.Fatalf("%q: exit code %d: %s", words, code, stderr)
+	}
+	for line := range strings.Lines(out) {
+		if value, _, _ := strings.Cut(strings.TrimSpace(line), "\t"); !strings.HasPrefix(value, ":") {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// Each list is what docs/settings.md, docs/encodings.md and `torchpe data sequence list` have.
+func TestCompletion(t *testing.T) {
+	dir := t.TempDir()
+	for _, file := range []string{"runs/a/config.json", "runs/b/none", "swept/sweep.json", ".hidden/config.json"} {
+		path := filepath.Join(dir, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ words, want string }{
+		{"train --optimizer |", "adam adamw sgd"},
+		{"train --optimizer ad|", "adam adamw"},
+		{"train --task s|", "sequence"},
+		{"train --preset s|", "sequence sequence-quick"},
+		{"train --tensorboard=|", "true false"},
+		{"train --pe rope-l|", "rope-llama3 rope-longrope"},
+		{"train --pe learn+kerp|", "learn+kerple"},
+		{"sweep --pe alibi,tis|", "alibi,tisa"},
+		{"bench schemes --only kerp|", "kerple"},
+		{"train --pe-placement |", "input block"},
+		{"train --pe-init gr|", "gradients gradients:K"},
+		{"data sequence show rev|", "reverse-string"},
+		{"sweep table|", "table1"},
+		{"export r|", "runs"},
+		{"runs list runs/|", "runs/a runs/b"},
+		{"sweep status |", "runs swept runs/a runs/b"},
+	} {
+		words := strings.Split(strings.TrimSuffix(c.words, "|"), " ")
+		if got := completed(t, dir, words...); !slices.Equal(got, strings.Fields(c.want)) {
+			t.Errorf("%s: %q, want %q", c.words, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// docs/command-line.md has the table of exit codes.
+func TestExitCodesOnTheirPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/command-line.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := "| exit code | means |\n|---|---|\n"
+	for _, e := range exitCodes {
+		table += fmt.Sprintf("| %d | %s |\n", e.code, e.means)
+	}
+	if !strings.Contains(string(page), table) {
+		t.Errorf("docs/command-line.md has another table than\n%s", table)
+	}
+}
+
+// doctor --strict fails where doctor finds a problem: a slow kernel of the BLAS, say.
+func TestDoctorStrict(t *testing.T) {
+	slow := "OPENBLAS_CORETYPE=Prescott TORCHPE_BLAS_REPAIR=0; export OPENBLAS_CORETYPE TORCHPE_BLAS_REPAIR"
+	for _, setup := range []string{":", slow} {
+		out, _ := inherit(t, t.TempDir(), setup, "doctor", "--json").Output()
+		var system struct{ Problems []string }
+		if err := json.Unmarshal(out, &system); err != nil {
+			t.Fatal(err)
+		}
+		if setup == slow && len(system.Problems) == 0 {
+			t.Log("nothing is wrong here where something should be: another BLAS?")
+		}
+		want := exitDone
+		if len(system.Problems) > 0 {
+			want = exitFailed
+		}
+		strict, err := inherit(t, t.TempDir(), setup, "doctor", "--strict").CombinedOutput()
+		if code := exitStatus(err); code != want {
+			t.Errorf("%s: exit code %d with the problems %q: %s", setup, code, system.Problems, strict)
+		}
+	}
+}
+
+// - reads from standard input what the file holds, in each format; runs need files.
+func TestStandardInput(t *testing.T) {
+	dir := t.TempDir()
+	smallSet(t, dir)
+	run := func(command string) (string, int) {
+		out, stderr, code := here(t, dir, strings.Fields(command)...)
+		return out + stderr, code
+	}
+	for _, command := range []string{"pe values 1d-fixed --tokens 9 --dim 8 --out table.npy",
+		"pe values 1d-fixed --tokens 9 --dim 8 --out table.json",
+		"data sequence generate reverse-string --out reverse.txt", "train --preset quick --dry-run"} {
+		if out, code := run(command); code != 0 {
+			t.Fatalf("%s: %s", command, out)
+		} else if strings.HasPrefix(command, "train") {
+			if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(out), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for file, text := range map[string]string{"sweep.yaml": "grid: {preset: quick, heads: [1, 2]}\n",
+		"table.csv": "a,b,c\n1,2,3.5\n4,5,6\n7,8,1\n2,2,9\n"} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ file, command string }{
+		{"table.npy", "analyze rank --json --table %"},
+		{"table.csv", "analyze rank --json --table %"},
+		{"table.json", "analyze rank --json --table %"},
+		{"train.csv", "data lst show % --index 3"},
+		{"reverse.txt", "data sequence check reverse-string %"},
+		{"config.json", "train --dry-run --config %"},
+		{"sweep.yaml", "sweep % --dry-run --no-calibrate --out o"},
+	} {
+		want, code := run(strings.ReplaceAll(c.command, "%", c.file))
+		if code != 0 {
+			t.Errorf("%s: %s", c.command, want)
+			continue
+		}
+		setup := "exec <" + c.file
+		got, err := inherit(t, dir, setup, strings.Fields(strings.ReplaceAll(c.command, "%", "-"))...).CombinedOutput()
+		if want = strings.ReplaceAll(want, c.file, "-"); err != nil || string(got) != want {
+			t.Errorf("%s: %v: %s\nof the file: %s", c.command, err, got, want)
+		}
+	}
+	for _, command := range []string{"train --lst-train - --lst-validation validation.csv",
+		"sweep --lst-train - --out o", "train --task masked --data series.csv --modules -"} {
+		out, code := run(command)
+		if code != exitUsage || !strings.Contains(out, "cannot read standard input again") {
+			t.Errorf("%s: exit code %d: %s", command, code, out)
+		}
+	}
+}
+
+// Each command has a man page that man reads without a warning.
+func TestManPages(t *testing.T) {
+	dir := t.TempDir()
+	if _, stderr, code := here(t, dir, "man", "pages"); code != 0 {
+		t.Fatal(stderr)
+	}
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		page := filepath.Join(dir, "pages", strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1")
+		text, err := os.ReadFile(page)
+		if err != nil || !strings.Contains(string(text), cmd.Short) {
+			t.Errorf("%s: %v", page, err)
+		}
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				check(c)
+			}
+		}
+	}
+	check(newRootCommand())
+	if _, err := exec.LookPath("groff"); err != nil {
+		t.Skip("the pages were not read: there is no groff")
+	}
+	out, err := exec.Command("groff", "-man", "-ww", "-Kutf8", "-Tutf8", "-z",
+		filepath.Join(dir, "pages", "torchpe-train.1")).CombinedOutput()
+	if err != nil || len(out) > 0 {
+		t.Errorf("%v: %s", err, out)
+	}
+}
