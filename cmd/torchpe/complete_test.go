@@ -40,6 +40,7 @@ func TestCompletion(t *testing.T) {
 		{"train --optimizer ad|", "adam adamw"},
 		{"train --task s|", "sequence"},
 		{"train --preset s|", "sequence sequence-quick"},
+		{"train --task te|", "text"},
 		{"train --tensorboard=|", "true false"},
 		{"train --pe rope-l|", "rope-llama3 rope-longrope"},
 		{"train --pe learn+kerp|", "learn+kerple"},

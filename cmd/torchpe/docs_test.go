@@ -163,7 +163,12 @@ func TestDocsRun(t *testing.T) {
 		t.Errorf("only %d commands were found", len(lines))
 	}
 	dir, bin := t.TempDir(), t.TempDir()
-	// A user's own arrays.
+	// A user's own text and arrays.
+	if readme, err := os.ReadFile("../../README.md"); err != nil {
+		t.Fatal(err)
+	} else if err := os.WriteFile(filepath.Join(dir, "book.txt"), readme, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"attention.npz", "attention.safetensors", "model.safetensors"} {
 		body, err := os.ReadFile(filepath.Join(analyzed, name))
 		if err == nil {

@@ -42,7 +42,8 @@ Runs of masked prediction on data of your own get a page of their own: learning 
 encoding and by test subject, maps of the learned positions with names and modules, similarities and attention. It is
 OUT/index.html where all runs are such, else OUT/own/index.html.
 
-Runs of task sequence get a page of accuracy against length, OUT/index.html or OUT/lengths/index.html.
+Runs of tasks sequence and text get a page of accuracy and perplexity against length, OUT/index.html or
+OUT/lengths/index.html.
 
 Runs of several sizes, data sets or lengths of training are not mixed: those with the most models
 are shown, and the others named.`,
@@ -161,7 +162,7 @@ func reportLengths(out io.Writer, dir, to string, f reportFlags) error {
 		return err
 	}
 	w, err := study.Write(to, f.panels)
-	return sayWritten(out, w, err, plural.Of(study.Runs, "run")+" of task sequence", f.json)
+	return sayWritten(out, w, err, plural.Of(study.Runs, "run")+" of tasks sequence and text", f.json)
 }
 
 // sayWritten prints what a report has, or returns the error that ended it.

@@ -3,9 +3,9 @@
 //
 //	x <- x + E[k],  k = 1, 2, ... within a run of digits, 0 for what is no digit
 //
-// It is made for tokens that spell numbers, which no task of this project has, so k comes from the
-// positions: points of one dimension are k itself; on a grid k is the place in the row, so that the
-// tokens of a column are alike; on a line it is the place. The paper adds a random offset to k in
+// It is made for tokens that spell numbers, as those of task sequence, language addition, do. k comes
+// from the positions: points of one dimension are k itself; on a grid k is the place in the row, so
+// that the tokens of a column are alike; on a line it is the place. The paper adds a random offset to k in
 // training, so that rows beyond the longest run are trained; here there is none. E starts as
 // N(0, sigma^2).
 
@@ -23,11 +23,11 @@ var abacusRows = Option{Name: "abacus-rows", Default: "101", Check: whole(2, 1<<
 func init() {
 	Register(Scheme{
 		Name: "abacus", Learned: true,
-		Summary: "learned PE of a digit's place in its number (here: of a token's place in its row)",
+		Summary: "learned PE of a digit's place in its number, or of a token's place in its row",
 		Title:   "Transformers Can Do Arithmetic with the Right Embeddings", Year: 2024,
 		Reference: "McLeish et al. 2024, arXiv 2405.17399",
 		Formula: "x <- x + E[k],  k = 1, 2, ... within a run of digits, 0 for what is no " +
-			"digit;  no task here spells numbers: a run is a row of the grid, or the line",
+			"digit;  where tokens spell no numbers a run is a row of the grid, or the line",
 		Parameters: "R D for R rows of --abacus-rows, L times with a table each block",
 		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
 			Parallelizable: true},

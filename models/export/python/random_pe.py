@@ -22,13 +22,20 @@ class Random(Table):
         width = self.head_width if self.base == "rope" else self.d_model
         steps = torch.arange((width + 1) // 2, dtype=torch.float64)
         self.constant("frequency", 10000 ** (-2 * steps / width))
+        self.distances = not self.frozen and self.base in ("transformer-xl", "alibi")
+        if self.distances:
+            apart = self.apart()
+            n = len(apart)
+            self.constant("before", apart)  # how far the key is before the query
+            self.constant("row", apart + n - 1)
+            self.constant("offset", torch.arange(1 - n, n))
 
     def begin(self, samples, drawn):
         if self.frozen:
             return
         if drawn is None:
             n = len(self.place)
-            first = 1 if self.base in ("transformer-xl", "alibi") else 0
+            first = 1 if self.distances else 0
             ascending = [torch.randperm(self.most - first)[:n - first].sort()[0] for _ in range(samples)]
             drawn = torch.stack([torch.cat((torch.arange(first), first + at)) for at in ascending])
         self.drawn = drawn.to(self.frequency)
@@ -41,7 +48,7 @@ class Random(Table):
         """Returns P [B, N, D]."""
         if self.frozen:
             return self.table[layer][self.place] if layer < len(self.table) else None
-        if self.base in ("rope", "transformer-xl", "alibi") or layer > 0 and not self.repeat:
+        if self.distances or self.base == "rope" or layer > 0 and not self.repeat:
             return None
         if self.base == "learn":
             return self.rows[min(layer, len(self.rows) - 1)][self.at.long()]
@@ -59,16 +66,14 @@ class Random(Table):
         return rotate(a.q, cos, sin, False), rotate(a.k, cos, sin, False), a.v
 
     def logits(self, a, logits):
-        if self.frozen or self.base not in ("transformer-xl", "alibi"):
+        if not self.distances:
             return logits
-        apart = self.apart()
         if self.base == "alibi":
-            distance = self.drawn[:, apart.abs()] - 0.5 * (apart > 0)  # [B, N, N]
+            distance = self.drawn[:, self.before.abs()] - 0.5 * (self.before > 0)  # [B, N, N]
             return logits - self.slopes[:, None, None] * distance[:, None]
-        offset = torch.arange(1 - len(apart), len(apart), device=apart.device)
-        angles = (self.drawn[:, offset.abs()] * offset.sign())[..., None] * self.frequency
+        angles = (self.drawn[:, self.offset.abs()] * self.offset.sign())[..., None] * self.frequency
         table = torch.cat((angles.sin(), angles.cos()), -1)  # [B, 2N - 1, D]
         keys = (table @ self.keys[a.layer].T).unflatten(-1, (self.heads, self.head_width))
         by_distance = (a.q + self.v[:, None]) @ keys.permute(0, 2, 3, 1)
         content = (a.k * self.u[:, None]).sum(-1)[:, :, None]
-        return logits + (gather_pairs(by_distance, apart + len(apart) - 1) + content) * a.scale
+        return logits + (gather_pairs(by_distance, self.row) + content) * a.scale
