@@ -35,6 +35,24 @@ type Named struct {
 	table.Table
 }
 
+// Compose draws the item's Panels on a page, a panel a line where they have no room beside each other.
+// Undrawn says why where that fails too.
+func (item *Item) Compose(on figure.Page) {
+	on.Rows = item.Panels
+	if item.Figure, item.Undrawn = figure.Compose(on); item.Undrawn == nil {
+		return
+	}
+	on.Rows = nil
+	for _, row := range item.Panels {
+		for _, cell := range row.Cells {
+			on.Rows = append(on.Rows, figure.Row{Height: row.Height, Cells: []figure.Cell{cell}})
+		}
+	}
+	if one, err := figure.Compose(on); err == nil {
+		item.Figure, item.Panels, item.Undrawn = one, on.Rows, nil
+	}
+}
+
 // figureFormats are the formats of each figure; the page shows the SVG.
 var figureFormats = []string{"pdf", "svg", "png"}
 

@@ -120,11 +120,7 @@ func (s *Study) Write(dir string, panels bool) (document.Written, error) {
 		of = append(of, plural.Of(n, "text"))
 	}
 	d.Subtitle = fmt.Sprintf("%s on %s, by torchpe.", plural.Of(s.Runs, "run"), strings.Join(of, " and "))
-	items, err := s.items()
-	if err != nil {
-		return w, err
-	}
-	for _, item := range items {
+	for _, item := range s.items() {
 		if _, err := d.Add(item); err != nil {
 			return w, fmt.Errorf("%s: %w", item.ID, err)
 		}
@@ -138,22 +134,14 @@ func (s *Study) Write(dir string, panels bool) (document.Written, error) {
 }
 
 // items returns the figures and tables of languages, then those of texts.
-func (s *Study) items() (items []document.Item, err error) {
+func (s *Study) items() (items []document.Item) {
 	if s.tasks != nil {
-		curves, err := s.curves()
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, s.scores(), curves, s.models())
+		items = append(items, s.scores(), s.curves(), s.models())
 	}
 	if s.texts != nil {
-		curves, err := s.textCurves()
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, s.perplexities(), curves)
+		items = append(items, s.perplexities(), s.textCurves())
 	}
-	return items, nil
+	return items
 }
 
 // fittedOf returns the models of a group that have fitted: that answer held-out inputs of the lengths
@@ -212,7 +200,7 @@ func at(m runs.Model, length int) float64 {
 }
 
 // curves draws accuracy against length.
-func (s *Study) curves() (document.Item, error) {
+func (s *Study) curves() document.Item {
 	item := document.Item{ID: "lengths", Section: "Accuracy by length",
 		Title: "Accuracy against the length of the input"}
 	numbers := table.Table{Columns: []table.Column{{Heading: "task", Name: "task"}, {Heading: "PE", Name: "pe"},
@@ -250,9 +238,8 @@ func (s *Study) curves() (document.Item, error) {
 		"inputs. " +
 		"*: not all models have fitted (" + criterion + "); they say nothing about longer inputs."
 	item.Tables = []document.Named{{Name: "lengths", Table: numbers}}
-	var err error
-	item.Figure, err = figure.Compose(figure.Page{Width: figure.PageWidth, Rows: item.Panels})
-	return item, err
+	item.Compose(figure.Page{Width: figure.PageWidth})
+	return item
 }
 
 // scores lists the mean accuracy on longer inputs, encodings by tasks.

@@ -62,7 +62,7 @@ func (s *Study) perplexities() document.Item {
 
 // textCurves draws perplexity against the length of the window, and loss against the position in the
 // longest, beside each other for each text.
-func (s *Study) textCurves() (document.Item, error) {
+func (s *Study) textCurves() document.Item {
 	item := document.Item{ID: "text", Section: "Text", Title: "Perplexity by length, and loss by position",
 		Caption: "Left: perplexity of held-out text in windows of so many characters. Right: mean loss at the " +
 			"positions of the longest windows that the encoding has places for. A line an encoding, bands from the " +
@@ -101,7 +101,6 @@ func (s *Study) textCurves() (document.Item, error) {
 		item.Panels = append(item.Panels, figure.Row{Height: 2.6, Cells: []figure.Cell{{Panel: left}, {Panel: right}}})
 	}
 	item.Tables = []document.Named{{Name: "text", Table: numbers}}
-	var err error
-	item.Figure, err = figure.Compose(figure.Page{Width: figure.PageWidth, Rows: item.Panels})
-	return item, err
+	item.Compose(figure.Page{Width: figure.PageWidth})
+	return item
 }

@@ -16,7 +16,8 @@ import (
 // curve is one measure over the steps of training.
 type curve struct {
 	name, title string
-	figure      *figure.Figure
+	figure      *figure.Figure // nil where it is undrawn
+	undrawn     error
 	lines       []figure.LineSeries
 	numbers     table.Table
 }
@@ -61,28 +62,20 @@ func (l *List) curves() ([]curve, error) {
 				series = append(series, line)
 			}
 		}
-		drawn, err := draw(c, series)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, drawn...)
+		out = append(out, draw(c, series)...)
 	}
 	return out, nil
 }
 
 // draw makes as many figures of the lines as they need.
-func draw(c column, series []figure.LineSeries) ([]curve, error) {
+func draw(c column, series []figure.LineSeries) []curve {
 	heading := c.Heading
 	if c.isAccuracy() {
 		heading += " accuracy"
 	}
 	var out []curve
 	for part := range slices.Chunk(series, maxLines) {
-		drawn, err := compose(strings.ToUpper(heading[:1])+heading[1:], part)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", heading, err)
-		}
-		out = append(out, drawn...)
+		out = append(out, compose(strings.ToUpper(heading[:1])+heading[1:], part)...)
 	}
 	for i := range out {
 		out[i].name, out[i].title = c.Name, heading
@@ -92,27 +85,20 @@ func draw(c column, series []figure.LineSeries) ([]curve, error) {
 		}
 		out[i].numbers = lineNumbers(c, out[i].lines)
 	}
-	return out, nil
+	return out
 }
 
-// compose draws lines in one figure, or in more where their labels do not fit.
-func compose(yLabel string, lines []figure.LineSeries) ([]curve, error) {
+// compose draws lines in one figure, or in more where their labels do not fit; one that does not fit
+// alone stays undrawn.
+func compose(yLabel string, lines []figure.LineSeries) []curve {
 	f, err := figure.Compose(figure.Page{Width: figure.PageWidth,
 		Rows: []figure.Row{{Height: 3, Cells: []figure.Cell{{Panel: figure.Lines{
 			XLabel: "Step", YLabel: yLabel, Series: lines, Band: figure.BandMinMax,
 		}}}}}})
-	if err == nil {
-		return []curve{{figure: f, lines: lines}}, nil
+	if err == nil || len(lines) == 1 {
+		return []curve{{figure: f, undrawn: err, lines: lines}}
 	}
-	if len(lines) == 1 {
-		return nil, err
-	}
-	first, err := compose(yLabel, lines[:len(lines)/2])
-	if err != nil {
-		return nil, err
-	}
-	rest, err := compose(yLabel, lines[len(lines)/2:])
-	return append(first, rest...), err
+	return append(compose(yLabel, lines[:len(lines)/2]), compose(yLabel, lines[len(lines)/2:])...)
 }
 
 // line returns a measure of the row's models by step; without steps where nothing was measured.

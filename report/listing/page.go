@@ -20,7 +20,7 @@ func (l *List) WritePage(dir string) error {
 	for _, c := range curves {
 		items = append(items, document.Item{ID: c.name, Section: "Curves", Title: c.title,
 			Caption: "Mean over the seeds of a configuration; band: least and greatest.",
-			Figure:  c.figure, Tables: []document.Named{{Name: c.name, Table: c.numbers}}})
+			Figure:  c.figure, Undrawn: c.undrawn, Tables: []document.Named{{Name: c.name, Table: c.numbers}}})
 	}
 	for _, item := range items {
 		if _, err := d.Add(item); err != nil {

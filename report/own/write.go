@@ -166,20 +166,8 @@ func (s *Study) compose(item *document.Item) {
 	if item.Panels == nil {
 		return
 	}
-	page := figure.Page{Width: figure.PageWidth, GroupNames: item.Groups, Rows: item.Panels}
-	if item.Figure, item.Undrawn = figure.Compose(page); item.Undrawn == nil {
-		return
-	}
-	page.Rows = nil
-	for _, row := range item.Panels {
-		for _, cell := range row.Cells {
-			page.Rows = append(page.Rows, figure.Row{Height: row.Height, Cells: []figure.Cell{cell}})
-		}
-	}
-	var err error
-	if item.Figure, err = figure.Compose(page); err != nil {
+	item.Compose(figure.Page{Width: figure.PageWidth, GroupNames: item.Groups})
+	if item.Undrawn != nil {
 		s.note("%s: not drawn: %v", item.Title, item.Undrawn)
-		return
 	}
-	item.Panels, item.Undrawn = page.Rows, nil
 }

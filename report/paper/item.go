@@ -125,11 +125,8 @@ func (s *Study) items() ([]document.Item, error) {
 			return nil, fmt.Errorf("%s: %w", m.id, err)
 		}
 		if len(d.page.Rows) > 0 {
-			var err error
-			if d.Figure, err = figure.Compose(d.page); err != nil {
-				return nil, fmt.Errorf("%s: %w", m.id, err)
-			}
 			d.Panels = d.page.Rows
+			d.Compose(d.page)
 		}
 		out = append(out, d.Item)
 	}
