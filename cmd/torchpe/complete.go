@@ -41,7 +41,7 @@ func valuesOf(flag string) func() []string {
 		return config.Presets
 	case flag == "pe", flag == "only":
 		return schemeNames
-	case flag == "pe-init":
+	case flag == config.InitFlag:
 		return func() []string { return strings.Split(pe.InitForms, ", ") }
 	case setting.Value != nil && setting.Value.Choices() != nil:
 		return setting.Value.Choices

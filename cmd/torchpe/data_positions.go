@@ -37,7 +37,7 @@ What "torchpe train" holds out with the same flags - whole subjects, the end of 
 				return usagef("--method %s is not one of gradients, mds", method)
 			}
 			init := fmt.Sprintf("%s:%d", method, dims)
-			for flag, value := range map[string]string{"pe": "learn", "pe-init": init} {
+			for flag, value := range map[string]string{"pe": "learn", config.InitFlag: init} {
 				if err := cmd.Flags().Set(flag, value); err != nil {
 					return usageError{err}
 				}

@@ -110,7 +110,7 @@ func addAxes(fl *pflag.FlagSet) []*axisFlag {
 		if !a.whole && !a.repeats {
 			a.kind = strings.TrimSuffix(a.kind, "Slice") + ",..."
 		}
-		fl.Var(a, flag.Name, flag.Usage)
+		fl.Var(a, flag.Name, strings.Replace(flag.Usage, config.EachMember, "", 1)) // several values are an axis here
 		added := fl.Lookup(flag.Name)
 		added.NoOptDefVal, added.Annotations = flag.NoOptDefVal, flag.Annotations
 		out = append(out, a)

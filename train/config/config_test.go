@@ -78,8 +78,11 @@ func TestPresetsAreValid(t *testing.T) {
 			if name == "masked" {
 				c.Masked.Files.Data = []string{"x.csv"}
 			}
-			if c.Sequence != nil {
+			if Languages.has(&c) {
 				c.Sequence.Name = "even-pairs"
+			}
+			if Texts.has(&c) {
+				c.Sequence.Text = []string{"x.txt"}
 			}
 			var bad Problems
 			c.Complete(&bad)

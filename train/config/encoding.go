@@ -19,6 +19,9 @@ type EncodingConfig struct {
 	InitScale      *float64          `json:"init_scale,omitempty"` // nil is 1
 }
 
+// InitFlag sets the start of the learned PE.
+const InitFlag = "pe-init"
+
 var encodingSettings = []Setting{
 	{
 		Key: "pe", Flag: "pe", Usual: true, Chosen: true, Untimed: true,
@@ -39,7 +42,7 @@ var encodingSettings = []Setting{
 	{Key: "members.seed", Help: "seed of the member; --seed, --seeds and --members give it"},
 	{
 		Key: "members.sigma", Flag: "sigma", Usual: true,
-		Help: "standard deviation of the initial learned PE, one or one a member",
+		Help: "standard deviation of the initial learned PE" + EachMember,
 		Member: &OfMember{
 			At:      func(m *Member) *float64 { return m.Sigma },
 			Set:     func(m *Member, v float64) { m.Sigma = &v },
@@ -48,7 +51,7 @@ var encodingSettings = []Setting{
 	},
 	{
 		Key: "members.pe_lr", Flag: "pe-lr",
-		Help: "learning rate of the PE's parameters, one or one a member; 0 leaves them as they start " +
+		Help: "learning rate of the PE's parameters" + EachMember + "; 0 leaves them as they start " +
 			"(default: --lr)",
 		Member: &OfMember{
 			At:       func(m *Member) *float64 { return m.PELR },
@@ -58,7 +61,7 @@ var encodingSettings = []Setting{
 	},
 	{
 		Key: "members.pe_weight_decay", Flag: "pe-weight-decay",
-		Help: "weight decay of the PE's parameters, one or one a member (default: --weight-decay)",
+		Help: "weight decay of the PE's parameters" + EachMember + " (default: --weight-decay)",
 		Member: &OfMember{
 			At:       func(m *Member) *float64 { return m.PEWeightDecay },
 			Set:      func(m *Member, v float64) { m.PEWeightDecay = &v },
@@ -66,7 +69,7 @@ var encodingSettings = []Setting{
 		},
 	},
 	{
-		Key: "pe_init", Flag: "pe-init",
+		Key: "pe_init", Flag: InitFlag,
 		Help: "start of the learned PE: normal, uniform, orthogonal, zeros, sinusoidal-1d, " +
 			"sinusoidal-2d, low-rank:R, matched:SCHEME, mds, mds:K, gradients, gradients:K",
 		Value: Of[string]{At: func(c *Config) *string { return &c.PEInit }, Shown: "normal"},

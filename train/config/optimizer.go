@@ -53,7 +53,7 @@ var optimizerSettings = []Setting{
 		},
 	},
 	{
-		Key: "members.lr", Flag: "lr", Usual: true, Help: "learning rate, one or one a member",
+		Key: "members.lr", Flag: "lr", Usual: true, Help: "learning rate" + EachMember,
 		Member: &OfMember{
 			At: func(m *Member) *float64 { return &m.LR }, Set: func(m *Member, v float64) { m.LR = v },
 			Default: 1e-4, By: map[string]float64{"quick": 3e-4, "sequence": 3e-4, "sequence-quick": 1e-3, "text": 1e-3},
@@ -66,7 +66,7 @@ var optimizerSettings = []Setting{
 		},
 	},
 	{
-		Key: "members.weight_decay", Flag: "weight-decay", Help: "weight decay, one or one a member",
+		Key: "members.weight_decay", Flag: "weight-decay", Help: "weight decay" + EachMember,
 		Member: &OfMember{
 			At:    func(m *Member) *float64 { return &m.WeightDecay },
 			Set:   func(m *Member, v float64) { m.WeightDecay = v },

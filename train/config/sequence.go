@@ -81,7 +81,8 @@ var sequenceSettings = []Setting{
 		},
 	},
 	{
-		Key: "sequence.text", Path: true, Tasks: Texts, // --data
+		Key: "sequence.text", Path: true, Tasks: Texts, // by --data
+		Help: "UTF-8 files, of whose last tenths the measured windows are",
 		Value: Of[[]string]{At: func(c *Config) *[]string { return &c.Sequence.Text }},
 	},
 	{

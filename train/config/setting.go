@@ -136,6 +136,9 @@ func Settings() (all []Setting) {
 	return all
 }
 
+// EachMember is the part of the help of settings that members may differ in.
+const EachMember = ", one or one a member"
+
 // ByFlag returns the setting that a flag sets.
 func ByFlag(flag string) (s Setting, ok bool) {
 	all := Settings()
