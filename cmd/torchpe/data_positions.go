@@ -12,6 +12,7 @@ import (
 	"torchpe/internal/atomicfile"
 	"torchpe/models/pe"
 	"torchpe/train"
+	"torchpe/train/config"
 )
 
 // newDataPositionsCommand returns "torchpe data positions".
