@@ -36,8 +36,8 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 		return x, &ConfigError{err}
 	}
 	if c.Sequence != nil {
-		return x, &ConfigError{fmt.Errorf("%s: task sequence: a model of several lengths is not exported; its "+
-			"weights are in checkpoint.safetensors", dir)}
+		return x, &ConfigError{fmt.Errorf("%s: task %s: a model of several lengths is not exported; its "+
+			"weights are in checkpoint.safetensors", dir, c.Task)}
 	}
 	members := len(c.Members)
 	c.Members = c.Members[member : member+1]

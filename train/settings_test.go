@@ -130,6 +130,7 @@ var settingChanges = map[string][]change{
 	"sequence.test_lengths": {{"sequence", func(c *Config) { c.PE, c.Sequence.TestLengths = "rope", 1 }},
 		{"sequence", func(c *Config) { c.PE, c.Sequence.TestLengths = "rope", 3 }}},
 	"sequence.test_sequences": {{"sequence", func(c *Config) { c.Sequence.Tests = 7 }}},
+	"sequence.form":           {{"sequence", func(c *Config) { c.Sequence.Form = config.Decoder }}},
 	"sequence.places":         {{"sequence", func(c *Config) { c.Sequence.Places = 6 }}},
 }
 
@@ -169,8 +170,9 @@ func TestEverySettingReachesTheComputation(t *testing.T) {
 		base[kind] = outcome(t, kind, settingsTask(t, kind))
 	}
 	for _, s := range config.Settings() {
-		if s.Effect != config.Results || settingElsewhere[s.Key] != "" || s.Tasks == config.FromFiles {
-			continue // those of files are in masked_source_test.go
+		if s.Effect != config.Results || settingElsewhere[s.Key] != "" || s.Tasks == config.FromFiles ||
+			s.Tasks == config.Given || s.Tasks == config.Texts {
+			continue // those of files are in masked_source_test.go and sequence_test.go
 		}
 		t.Run(s.Key, func(t *testing.T) {
 			t.Parallel()

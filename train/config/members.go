@@ -37,7 +37,7 @@ func (o *OfMember) reset(m *Member, preset string) {
 		return
 	}
 	v := o.Default
-	if other, ok := o.By[preset]; ok {
+	if other, ok := o.By[presetKey(preset)]; ok {
 		v = other
 	}
 	o.Set(m, v)

@@ -30,14 +30,14 @@ var modelSettings = []Setting{
 	{
 		Key: "heads", Flag: "heads", Chosen: true, Help: "attention heads",
 		Value: Of[int]{At: func(c *Config) *int { return &c.Heads }, Default: 1,
-			By: map[string]int{"sequence": 8, "sequence-quick": 4, "text": 4}, Check: in[int](1, maxWidth)},
+			By: map[string]int{"sequence": 8, "sequence-quick": 4, ofText: 4}, Check: in[int](1, maxWidth)},
 	},
 	{
 		Key: "d_model", Flag: "d-model", Usual: true, Help: "width of the model",
 		Value: Of[int]{
 			At: func(c *Config) *int { return &c.DModel }, Default: 160,
 			By: map[string]int{"quick": 64, "nmar": 64, "fmri": 64, "masked": 64, "sequence": 64,
-				"sequence-quick": 64, "text": 128},
+				"sequence-quick": 64, ofText: 128},
 			Check: in[int](1, maxWidth),
 		},
 		Check: func(c *Config, bad *Problems) {

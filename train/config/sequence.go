@@ -82,7 +82,7 @@ var sequenceSettings = []Setting{
 	},
 	{
 		Key: "sequence.text", Path: true, Tasks: Texts, // by --data
-		Help: "UTF-8 files, of whose last tenths the measured windows are",
+		Help:  "UTF-8 files, of whose last tenths the measured windows are",
 		Value: Of[[]string]{At: func(c *Config) *[]string { return &c.Sequence.Text }},
 	},
 	{
@@ -90,7 +90,7 @@ var sequenceSettings = []Setting{
 		Help: "inputs have 1 to so many symbols in training, all of a step as many; of texts, characters of a window",
 		Value: Of[int]{
 			At: func(c *Config) *int { return &c.Sequence.TrainLength }, Default: 40,
-			By: map[string]int{"sequence-quick": 20, "text": 64}, Check: in[int](1, maxSequence),
+			By: map[string]int{"sequence-quick": 20, ofText: 64}, Check: in[int](1, maxSequence),
 		},
 	},
 	{
@@ -98,7 +98,7 @@ var sequenceSettings = []Setting{
 		Help: "longest input that is measured",
 		Value: Of[int]{
 			At: func(c *Config) *int { return &c.Sequence.TestLength }, Default: 500,
-			By: map[string]int{"sequence-quick": 100, "text": 256}, Check: in[int](1, maxSequence),
+			By: map[string]int{"sequence-quick": 100, ofText: 256}, Check: in[int](1, maxSequence),
 		},
 		Check: func(c *Config, bad *Problems) {
 			if s := c.Sequence; s != nil && s.TestLength < s.TrainLength {

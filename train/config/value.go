@@ -89,10 +89,21 @@ func (o Of[T]) texts(c *Config) (texts []*string) {
 	return texts
 }
 
+// ofText is the key in By of preset text, whose name is that of a reading of the paper.
+const ofText = "task text"
+
+// presetKey returns the key of a preset in By.
+func presetKey(preset string) string {
+	if preset == "text" {
+		return ofText
+	}
+	return preset
+}
+
 // reset stores the default of a preset in a reading of the paper.
 func (o Of[T]) reset(c *Config, preset, fidelity string) {
 	v := o.Default
-	for _, name := range []string{fidelity, preset} {
+	for _, name := range []string{fidelity, presetKey(preset)} {
 		if other, ok := o.By[name]; ok {
 			v = other
 		}
