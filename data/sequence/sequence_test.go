@@ -260,7 +260,8 @@ func TestText(t *testing.T) {
 	}
 	for want, err := range map[string]error{
 		"at most 180": text.Check(181, 20), "at most 20": text.Check(180, 21),
-		"2 to 4096": second(ReadText([]string{write("one", "aaa")})), "byte 2": second(ReadText([]string{write("bad", "ab\xff")})),
+		"2 to 4096":   second(ReadText([]string{write("one", "aaa")})),
+		"byte 2":      second(ReadText([]string{write("bad", "ab\xff")})),
 		"name a file": second(ReadText(nil)), "folder": second(ReadText([]string{dir})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

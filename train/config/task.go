@@ -39,7 +39,8 @@ var taskSettings = []Setting{
 			"table), sequence (formal languages), text (next characters); its preset gives the defaults",
 		Value: Of[string]{At: func(c *Config) *string { return &c.Task }, Default: "lst", OneOf: TaskNames()},
 		Check: func(c *Config, bad *Problems) {
-			if (c.Task == "lst") != c.HasPuzzles() || (c.Task == "sequence" || c.Task == "text") != (c.Sequence != nil) {
+			sequences := c.Task == "sequence" || c.Task == "text"
+			if (c.Task == "lst") != c.HasPuzzles() || sequences != (c.Sequence != nil) {
 				bad.Add("--task: %s has the settings of another task; start from --preset %s", c.Task, c.Task)
 			}
 			if c.Masked != nil && !c.Masked.hasSourceOf(c.Task) {

@@ -57,7 +57,8 @@ func (c Criterion) String() string { return fmt.Sprintf("%s=%g", c.Number, c.Bou
 // met says whether a record reaches the bound. A number that was not measured does not.
 func (c Criterion) met(r Record) bool {
 	v := r.Number(c.Number)
-	if c.Number == "loss" || strings.Contains(c.Number, "mse") || strings.HasPrefix(c.Number, "perplexity") { // falls while a model learns
+	falls := c.Number == "loss" || strings.Contains(c.Number, "mse") || strings.HasPrefix(c.Number, "perplexity")
+	if falls { // while a model learns
 		return v <= c.Bound
 	}
 	return v >= c.Bound

@@ -244,7 +244,8 @@ func TestPresetsFollowThePaper(t *testing.T) {
 				slices.Contains(args, "--weight-decay=0.1")) {
 				t.Errorf("%s: %v", p.Name, args)
 			}
-			reduced := p.Name == "quick" || strings.HasPrefix(p.Name, "evidence") || strings.HasPrefix(p.Name, "lengths")
+			reduced := p.Name == "quick" || strings.HasPrefix(p.Name, "evidence") ||
+				strings.HasPrefix(p.Name, "lengths")
 			if !reduced && !slices.Contains(args, "--seeds=paper") {
 				t.Errorf("%s: %v", p.Name, args)
 			}

@@ -14,8 +14,8 @@ var (
 	lengths = Preset{
 		Name: "lengths", About: "longer inputs than in training: 15 languages, published size", Runs: 4950,
 		Spec: Spec{Name: "lengths", Parts: lengthsParts("1:10", "500",
-			clones(set("preset", "sequence", "dropout", "0.1"), axis("sequence", sequence.Names(sequence.Published())...),
-				axis("lr", "1e-4", "3e-4", "1e-3")),
+			clones(set("preset", "sequence", "dropout", "0.1"),
+				axis("sequence", sequence.Names(sequence.Published())...), axis("lr", "1e-4", "3e-4", "1e-3")),
 			drawn("alibi"), drawn("learn"))},
 	}
 	lengthsQuick = Preset{
