@@ -52,8 +52,12 @@ func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Ten
 		p.mask = pe.CausalMask(s, x, batch.Positions.Index)
 	}
 	for layer := range m.blocks {
-		x = m.block(s, layer, x, p)
-		trace.keep(hiddenName(layer), x)
+		if batch.Training || trace != nil {
+			x = m.block(s, layer, x, p)
+			trace.keep(hiddenName(layer), x)
+			continue
+		}
+		x = s.Do(func(c *torchpe.Scope) torchpe.Tensor { return m.block(c, layer, x.In(c), p) })
 	}
 	if !m.readsOnly(len(m.blocks)-1, p) {
 		x = m.readOut(x, batch)

@@ -20,7 +20,8 @@ type docLine struct {
 }
 
 // startsCommand matches the first line of a command that is run.
-var startsCommand = regexp.MustCompile(`^(\$ )?((TORCHPE_\w+=\S+ |bin/)?torchpe |printf |rm |(python3|Rscript) - <<'(PY|R)'$|python3 \S+\.py$)`)
+var startsCommand = regexp.MustCompile(`^(\$ )?((TORCHPE_\w+=\S+ |bin/)?torchpe |printf |rm |` +
+	`(python3|Rscript) - <<'(PY|R)'$|python3 \S+\.py$)`)
 
 // docLines returns the commands of a page in order.
 func docLines(t *testing.T, page string) (all []docLine) {

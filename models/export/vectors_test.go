@@ -12,7 +12,7 @@ import (
 	"torchpe/models/pe/vectors"
 )
 
-// vectorCase is what a module is compared with.
+// vectorCase holds inputs and the outputs that a module must have.
 type vectorCase struct {
 	Name                    string
 	Config                  map[string]any

@@ -65,6 +65,15 @@ func TestDraw(t *testing.T) {
 				}
 			}
 		}
+		far := make([]float64, samples*n)
+		pe.Draw{Range: limit, Distances: true}.Fill(rand.New(rand.NewPCG(seed, 0)), n, far)
+		for drawn := range slices.Chunk(far, n) {
+			for i, v := range drawn {
+				if v != math.Trunc(v) || v >= float64(limit) || (i == 0) != (v == 0) || (i > 0 && v <= drawn[i-1]) {
+					t.Fatalf("distances %v of 0..%d", drawn, limit-1)
+				}
+			}
+		}
 		again := make([]float64, samples*n)
 		pe.Draw{Range: limit}.Fill(rand.New(rand.NewPCG(seed, 0)), n, again)
 		if !slices.Equal(out, again) {
@@ -75,10 +84,13 @@ func TestDraw(t *testing.T) {
 
 // TestDrawIsUniform: all subsets are equally likely, by Pearson's chi-square.
 func TestDrawIsUniform(t *testing.T) {
-	for _, c := range []struct{ n, max, subsets int }{{3, 6, 20}, {1, 7, 7}, {4, 5, 5}, {2, 7, 21}} {
+	for _, c := range []struct {
+		n, max, subsets int
+		distances       bool // of which the first is given
+	}{{3, 6, 20, false}, {1, 7, 7, false}, {4, 5, 5, false}, {2, 7, 21, false}, {3, 6, 10, true}, {2, 7, 6, true}} {
 		const draws = 20000
 		out := make([]float64, c.n*draws)
-		pe.Draw{Range: c.max}.Fill(rand.New(rand.NewPCG(1, 2)), c.n, out)
+		pe.Draw{Range: c.max, Distances: c.distances}.Fill(rand.New(rand.NewPCG(1, 2)), c.n, out)
 		count := map[string]float64{}
 		for subset := range slices.Chunk(out, c.n) {
 			count[fmt.Sprint(subset)]++

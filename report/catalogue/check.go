@@ -25,7 +25,7 @@ type Check struct {
 	causal bool // keys after the query are not seen
 }
 
-// Finding is what Check.Run found. Its JSON keys are part of the command line's interface.
+// Finding holds the result of Check.Run. Its JSON keys are part of the command line's interface.
 type Finding struct {
 	Scheme     string   `json:"scheme"`
 	Outputs    []string `json:"outputs"`

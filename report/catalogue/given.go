@@ -96,7 +96,7 @@ func ReadGiven(path, what string, scheme pe.Scheme) (g Given, err error) {
 	return g, nil
 }
 
-// usualKind is what an array without a name is: the table of a scheme that has one, else a bias.
+// usualKind returns the kind of an array without a name: the table of a scheme that has one, else a bias.
 func usualKind(scheme pe.Scheme) string {
 	options, err := scheme.Resolve("code", nil)
 	if err == nil {
