@@ -140,7 +140,7 @@ func TestRefusedStarts(t *testing.T) {
 	flat.Masked.ZScore, flat.PEInit = false, "mds"
 	few, many, puzzles, parts := tinyMasked(t, "learn"), tinyMasked(t, "learn"), tiny(t, "learn"),
 		placedRun(t, "learn", inOrder16(), adjacencyOfTwo(), "graph")
-	few.PEInitSparsity = pointer(0.95)
+	few.PEInitSparsity = pointer(0.9) // not sparsityOfFew, as where none is given
 	few.PEInit, many.PEInit, puzzles.PEInit, parts.PEInit = "gradients", "mds:16", "gradients", "mds"
 	for says, c := range map[string]Config{
 		"token 2 is constant":             flat,

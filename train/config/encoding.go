@@ -13,7 +13,7 @@ type EncodingConfig struct {
 	Members        []Member          `json:"members"`
 	PEInit         string            `json:"pe_init,omitempty"`          // as pe.ParseInit reads it; "" is normal
 	PEInitScale    string            `json:"pe_init_scale,omitempty"`    // "" is own, or sigma
-	PEInitSparsity *float64          `json:"pe_init_sparsity,omitempty"` // nil is 0.9, of 20 tokens or fewer 0.5
+	PEInitSparsity *float64          `json:"pe_init_sparsity,omitempty"` // nil is 0.9, or 0.5 of 20 tokens or fewer
 	PEWarmupSteps  *int              `json:"pe_warmup_steps,omitempty"`  // nil: as the others
 	PEDropout      float64           `json:"pe_dropout,omitempty"`
 	InitScale      *float64          `json:"init_scale,omitempty"` // nil is 1
@@ -101,11 +101,6 @@ var encodingSettings = []Setting{
 				}
 				return belowOne(*v)
 			},
-		},
-		Complete: func(c *Config, _ *Problems) {
-			if c.PEInitSparsity != nil && *c.PEInitSparsity == 0.9 {
-				c.PEInitSparsity = nil
-			}
 		},
 		Unused: func(c *Config) string {
 			if !strings.HasPrefix(c.PEInit, "gradients") {
