@@ -91,16 +91,16 @@ void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const
   in_parallel(0, n.heads, 1, [&](int64_t begin, int64_t end) {
     const int64_t keys = packed_size<T>(n.D, n.M), values = packed_size<T>(n.M, n.Dv);
     Arena<T> arena(block.size() + keys + values + 3 * Arena<T>::LINE);
-    T *const s = arena.take(block.size()), *const kt = arena.take(keys), *const vp = arena.take(values);
+    T *const s = arena.take(block.size()), *const key_memory = arena.take(keys), *const value_memory = arena.take(values);
     for (int64_t i = begin; i < end; i++) {
-      f.pack(n.D, n.M, K.at(i), 1, K.row(), kt);
-      f.pack(n.M, n.Dv, V.at(i), V.row(), 1, vp);
+      const auto keys_across = f.pack(n.N, n.D, n.M, K.at(i), 1, K.row(), key_memory);
+      const auto value_rows = f.pack(n.N, n.M, n.Dv, V.at(i), V.row(), 1, value_memory);
       for (int64_t r = 0; r < n.N; r += BLOCK) {
         const int64_t rows = std::min(BLOCK, n.N - r);
         T *const most = kept + 2 * i * n.N + r, *const over = most + n.N, *const o = O.at(i) + r * O.row();
-        f.product(rows, n.D, block.columns, Q.at(i) + r * Q.row(), Q.row(), 1, kt, s, block.row, false);
+        f.product(rows, n.D, block.columns, Q.at(i) + r * Q.row(), Q.row(), 1, keys_across, s, block.row, false);
         f.softmax(rows, n.M, s, block.row, T(scale), bias.at(i, r), bias.row(), most, over);
-        f.product(rows, n.M, n.Dv, s, block.row, 1, vp, o, O.row(), false);
+        f.product(rows, n.M, n.Dv, s, block.row, 1, value_rows, o, O.row(), false);
         f.scale_rows(rows, n.Dv, o, O.row(), over);
       }
     }
@@ -135,28 +135,31 @@ void Gradients::compute() const {
     const int64_t queries = packed_size<T>(BLOCK, n.D), outs = packed_size<T>(BLOCK, n.Dv);
     Arena<T> arena(2 * block.size() + keys + values + rows_of_keys + queries + outs + BLOCK + 8 * Arena<T>::LINE);
     T *const s = arena.take(block.size()), *const ds = arena.take(block.size()), *const dots = arena.take(BLOCK);
-    T *const kt = arena.take(keys), *const vt = arena.take(values), *const kp = arena.take(rows_of_keys);
-    T *const qp = arena.take(queries), *const dp = arena.take(outs);
+    T *const key_memory = arena.take(keys), *const value_memory = arena.take(values);
+    T* const key_row_memory = arena.take(rows_of_keys);
+    T *const query_memory = arena.take(queries), *const gradient_memory = arena.take(outs);
     for (int64_t i = begin; i < end; i++) {
-      f.pack(n.D, n.M, K.at(i), 1, K.row(), kt);
-      f.pack(n.Dv, n.M, V.at(i), 1, V.row(), vt);
-      if (dq.defined()) f.pack(n.M, n.D, K.at(i), K.row(), 1, kp);
+      const auto keys_across = f.pack(n.N, n.D, n.M, K.at(i), 1, K.row(), key_memory);
+      const auto values_across = f.pack(n.N, n.Dv, n.M, V.at(i), 1, V.row(), value_memory);
+      Panels<T> key_rows = {};
+      if (dq.defined()) key_rows = f.pack(n.N, n.M, n.D, K.at(i), K.row(), 1, key_row_memory);
       for (int64_t r = 0; r < n.N; r += BLOCK) {
         const int64_t rows = std::min(BLOCK, n.N - r);
         const T *const most = kept + 2 * i * n.N + r, *const over = most + n.N;
         const T *const qr = Q.at(i) + r * Q.row(), *const dr = Do.at(i) + r * Do.row();
-        f.product(rows, n.D, block.columns, qr, Q.row(), 1, kt, s, block.row, false);
-        f.product(rows, n.Dv, block.columns, dr, Do.row(), 1, vt, ds, block.row, false);
+        f.product(rows, n.D, block.columns, qr, Q.row(), 1, keys_across, s, block.row, false);
+        f.product(rows, n.Dv, block.columns, dr, Do.row(), 1, values_across, ds, block.row, false);
         f.row_dots(rows, n.Dv, dr, Do.row(), O.at(i) + r * O.row(), O.row(), dots);
         f.softmax_backward(rows, n.M, s, ds, block.row, T(scale), b.at(i, r), b.row(), most, over, dots);
-        if (dq.defined()) f.product(rows, n.M, n.D, ds, block.row, 1, kp, Dq.at(i) + r * Dq.row(), Dq.row(), false);
+        if (dq.defined())
+          f.product(rows, n.M, n.D, ds, block.row, 1, key_rows, Dq.at(i) + r * Dq.row(), Dq.row(), false);
         if (dk.defined()) {
-          f.pack(rows, n.D, qr, Q.row(), 1, qp);
-          f.product(n.M, rows, n.D, ds, 1, block.row, qp, Dk.at(i), Dk.row(), r > 0);
+          const auto queries_here = f.pack(n.M, rows, n.D, qr, Q.row(), 1, query_memory);
+          f.product(n.M, rows, n.D, ds, 1, block.row, queries_here, Dk.at(i), Dk.row(), r > 0);
         }
         if (dv.defined()) {
-          f.pack(rows, n.Dv, dr, Do.row(), 1, dp);
-          f.product(n.M, rows, n.Dv, s, 1, block.row, dp, Dvalues.at(i), Dvalues.row(), r > 0);
+          const auto gradients_here = f.pack(n.M, rows, n.Dv, dr, Do.row(), 1, gradient_memory);
+          f.product(n.M, rows, n.Dv, s, 1, block.row, gradients_here, Dvalues.at(i), Dvalues.row(), r > 0);
         }
       }
     }

@@ -314,8 +314,12 @@ inline void turn(int64_t n, const T* b, int64_t bcs, T* t, int64_t P) {
 }
 
 template <typename T>
-void pack(int64_t K, int64_t C, const T* __restrict b, int64_t brs, int64_t bcs, T* __restrict packed) {
+Panels<T> pack(int64_t R, int64_t K, int64_t C, const T* __restrict b, int64_t brs, int64_t bcs, T* __restrict memory) {
   constexpr int64_t P = PANEL<T>, width = Vec<T>::width;
+  // Rows of 1 KiB and more fall into few sets of the first-level cache; many rows of A are worth a
+  // copy then.
+  if (bcs == 1 && C % width == 0 && (R <= 160 || brs * int64_t(sizeof(T)) < 1024)) return {b, brs, P};
+  T* packed = memory;
   for (int64_t j = 0; j < C; j += P, packed += K * P) {
     const int64_t n = C - j < P ? C - j : P;
     if (n < P) std::memset(packed, 0, size_t(K * P) * sizeof(T));
@@ -330,29 +334,34 @@ void pack(int64_t K, int64_t C, const T* __restrict b, int64_t brs, int64_t bcs,
     for (int64_t k = done; k < K; k++)
       for (int64_t c = 0; c < n; c++) packed[k * P + c] = b[k * brs + (j + c) * bcs];
   }
+  return {memory, P, K * P};
 }
 
 // Depth of the sum that is worked on at a time: a panel of it stays in the first-level cache.
 constexpr int64_t DEPTH = 128;
 
 template <typename T>
-void product(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* packed, T* c, int64_t ldc,
+void product(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, Panels<T> b, T* c, int64_t ldc,
              bool add) {
   constexpr int64_t P = PANEL<T>;
   for (int64_t k = 0; k < K || k == 0; k += DEPTH) {
     const int64_t depth = K - k < DEPTH ? K - k : DEPTH;
     for (int64_t j = 0; j < C; j += P) {
       const int64_t valid = C - j < P ? C - j : P;
-      const T* b = packed + j * K + k * P;
+      const auto strip = [&](auto vectors) {
+        product_strip<T, decltype(vectors)::value>(R, depth, a + k * acs, ars, acs,
+                                                   b.data + j / P * b.panel + k * b.row, b.row, T(1), c + j, ldc,
+                                                   add || k > 0, valid);
+      };
       // A last panel that is not full takes no more registers than it needs.
       if (valid <= P / COLUMNS)
-        product_strip<T, 1>(R, depth, a + k * acs, ars, acs, b, P, T(1), c + j, ldc, add || k > 0, valid);
+        strip(std::integral_constant<int, 1>());
       else if (valid <= P / 2)
-        product_strip<T, COLUMNS / 2>(R, depth, a + k * acs, ars, acs, b, P, T(1), c + j, ldc, add || k > 0, valid);
+        strip(std::integral_constant<int, COLUMNS / 2>());
       else if (COLUMNS == 4 && valid <= P / 4 * 3)
-        product_strip<T, COLUMNS - 1>(R, depth, a + k * acs, ars, acs, b, P, T(1), c + j, ldc, add || k > 0, valid);
+        strip(std::integral_constant<int, COLUMNS - 1>());
       else
-        product_strip<T, COLUMNS>(R, depth, a + k * acs, ars, acs, b, P, T(1), c + j, ldc, add || k > 0, valid);
+        strip(std::integral_constant<int, COLUMNS>());
     }
   }
 }

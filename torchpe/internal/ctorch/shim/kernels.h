@@ -5,6 +5,14 @@
 
 namespace torchpe {
 
+// The right operand B [K,C] of a product, in panels of columns `panel` elements apart whose rows are
+// `row` apart.
+template <typename T>
+struct Panels {
+  const T* data;
+  int64_t row, panel;
+};
+
 template <typename T>
 struct KernelTable {
   // u += bias (bias may be null); y = gelu(u); u = gelu'(u), which is what the backward pass needs
@@ -27,13 +35,13 @@ struct KernelTable {
   // C[r,c] = alpha * sum_k A[r*ars + k*acs] * B[k*ldb + c], for small sizes; C's rows are ldc apart
   void (*small_product)(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb,
                         T alpha, T* c, int64_t ldc);
-  // C[r,c] = sum_k A[r*ars + k*acs] * B[k,c], or C += where add, with B packed: see pack
-  void (*product)(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* packed, T* c,
-                  int64_t ldc, bool add);
-  // B[k,c] = b[k*brs + c*bcs] into panels of `panel` columns, zeros behind the last: packed_size(K,
-  // C) elements
-  void (*pack)(int64_t K, int64_t C, const T* b, int64_t brs, int64_t bcs, T* packed);
-  int64_t panel;
+  // C[r,c] = sum_k A[r*ars + k*acs] * B[k,c], or C += where add
+  void (*product)(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, Panels<T> b, T* c, int64_t ldc,
+                  bool add);
+  // B[k,c] = b[k*brs + c*bcs] for products of R rows: as it lies, where that is faster, else copied
+  // into `memory` of packed_size(K, C) elements, zeros behind the last column
+  Panels<T> (*pack)(int64_t R, int64_t K, int64_t C, const T* b, int64_t brs, int64_t bcs, T* memory);
+  int64_t panel;  // columns of one
   // pairs (x[2k], x[2k+1]), or (x[k], x[k+D/2]), turned by the angles; sign = -1 turns back
   void (*rotate)(int64_t D, const T* x, const T* cos, const T* sin, int half, T sign, T* out);
   // e = exp(l - most) with the logits l = scale * s + bias (bias may be null) in the place of s,

@@ -45,16 +45,17 @@ template <typename T>
 void forward_member(int64_t rows, int64_t I, int64_t O, const T* x, const T* w, const T* bias, Epilogue epilogue, T* u,
                     T* y) {
   const auto& k = kernels<T>();
-  std::vector<T> packed(static_cast<size_t>(packed_size<T>(I, O)));
+  std::vector<T> memory(static_cast<size_t>(packed_size<T>(I, O)));
+  Panels<T> transposed;
   {
     Timer timer(PROFILE_PRODUCT);
-    k.pack(I, O, w, 1, I, packed.data());
+    transposed = k.pack(rows, I, O, w, 1, I, memory.data());
   }
   for_row_chunks(rows, [&](int64_t, int64_t r0, int64_t r1) {
     T* uc = u + r0 * O;
     {
       Timer timer(PROFILE_PRODUCT);
-      k.product(r1 - r0, I, O, x + r0 * I, I, 1, packed.data(), uc, O, false);
+      k.product(r1 - r0, I, O, x + r0 * I, I, 1, transposed, uc, O, false);
     }
     Timer timer(PROFILE_BIAS_GELU);
     if (epilogue == Epilogue::gelu_keeping_slope)
@@ -80,11 +81,12 @@ struct Backward {
   void run() const {
     const auto& k = kernels<T>();
     const bool alone = at::get_num_threads() == 1;  // asked once: the threads of a loop may see another number
-    std::vector<T> packed;
+    std::vector<T> memory;
+    Panels<T> weight = {};
     if (dx) {
       Timer timer(PROFILE_PRODUCT);
-      packed.resize(static_cast<size_t>(packed_size<T>(O, I)));
-      k.pack(O, I, w, I, 1, packed.data());
+      memory.resize(static_cast<size_t>(packed_size<T>(O, I)));
+      weight = k.pack(rows, O, I, w, I, 1, memory.data());
     }
     for_row_chunks_summing<T>(rows, dbias ? O : 0, dbias, [&](int64_t r0, int64_t r1, T* sums) {
       {
@@ -96,7 +98,7 @@ struct Backward {
         if (round != Precision::fp32) round_rows(r0, r1);
       }
       Timer timer(PROFILE_PRODUCT);
-      if (dx) k.product(r1 - r0, O, I, du + r0 * O, O, 1, packed.data(), dx + r0 * I, I, add_x);
+      if (dx) k.product(r1 - r0, O, I, du + r0 * O, O, 1, weight, dx + r0 * I, I, add_x);
       if (dw && alone) add_weight(r0, r1, 0, O);
     });
     if (dw && !alone) {
@@ -117,10 +119,10 @@ struct Backward {
   // dw[o0..o1] += du^T x over the rows r0..r1.
   void add_weight(int64_t r0, int64_t r1, int64_t o0, int64_t o1) const {
     const auto& k = kernels<T>();
-    thread_local std::vector<T> packed;
-    packed.resize(static_cast<size_t>(packed_size<T>(r1 - r0, I)));
-    k.pack(r1 - r0, I, x + r0 * I, I, 1, packed.data());
-    k.product(o1 - o0, r1 - r0, I, du + r0 * O + o0, 1, O, packed.data(), dw + o0 * I, I, true);
+    thread_local std::vector<T> memory;
+    memory.resize(static_cast<size_t>(packed_size<T>(r1 - r0, I)));
+    const auto inputs = k.pack(o1 - o0, r1 - r0, I, x + r0 * I, I, 1, memory.data());
+    k.product(o1 - o0, r1 - r0, I, du + r0 * O + o0, 1, O, inputs, dw + o0 * I, I, true);
   }
 };
 
