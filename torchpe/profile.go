@@ -10,20 +10,50 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// ProfileParts names the parts that StopProfile tells apart.
-var ProfileParts = []string{"products", "bias and GELU", "attention", "layer norm", "optimizer"}
+// Part is what the fused operators of one kind did on a CPU.
+type Part struct {
+	Name       string
+	Time       time.Duration
+	Operations float64 // of products, two a multiplication
+	Bytes      float64 // read from memory and written, caches left out
+}
 
-// StartProfile starts measuring the time of the fused CPU operators.
+// StartProfile starts measuring the fused CPU operators.
 func StartProfile() { ctorch.Profile(true) }
 
-// StopProfile stops measuring and returns the time of each of ProfileParts.
-func StopProfile() []time.Duration {
-	times := make([]time.Duration, len(ProfileParts))
-	for i := range times {
-		times[i] = time.Duration(ctorch.ProfileNS(i))
-	}
+// StopProfile stops measuring and returns each part.
+func StopProfile() ([]Part, error) {
 	ctorch.Profile(false)
-	return times
+	var parts []Part
+	for i, name := range []string{"products", "bias and GELU", "attention", "layer norm", "optimizer"} {
+		ns, operations, bytes, err := ctorch.ProfilePart(i)
+		if err != nil {
+			return nil, &Error{Op: "StopProfile", Msg: err.Error()}
+		}
+		parts = append(parts, Part{name, time.Duration(ns), float64(operations), float64(bytes)})
+	}
+	return parts, nil
+}
+
+// Rates holds what a machine's CPU reaches with all threads that are set.
+type Rates struct {
+	Operations float64 // a second, in products whose operands are in cache
+	Bytes      float64 // a second, read and written, in copies that are larger than a cache
+}
+
+// MachineRates measures Rates for numbers of a type, in about a third of a second.
+func MachineRates(dtype DType) (Rates, error) {
+	operations, bytes, err := ctorch.MachineRates(dtype == Float64)
+	if err != nil {
+		return Rates{}, &Error{Op: "MachineRates", Msg: err.Error()}
+	}
+	return Rates{operations, bytes}, nil
+}
+
+// Floor returns the least time that a machine of these rates needs for a part: that of its products or
+// that of its bytes, whichever is longer.
+func (p Part) Floor(r Rates) time.Duration {
+	return time.Duration(max(p.Operations/r.Operations, p.Bytes/r.Bytes) * float64(time.Second))
 }
 
 // Traced is the time of all calls of one operator, or of all runs of one of a GPU's kernels.

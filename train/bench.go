@@ -23,14 +23,28 @@ type Bench struct {
 
 	StepsPerEpoch int             `json:"steps_per_epoch"`
 	Phases        []ProfiledPhase `json:"phases,omitempty"`
+	Limit         *Limit          `json:"limit,omitempty"` // on a CPU
 
 	Trace []torchpe.Traced `json:"-"` // of TracedSteps steps
 }
 
-// ProfiledPhase is the mean time of one part of a step.
+// ProfiledPhase is one part of a step: its mean time, and what a machine must do for it.
 type ProfiledPhase struct {
-	Name string  `json:"name"`
-	MS   float64 `json:"ms"`
+	Name    string  `json:"name"`
+	MS      float64 `json:"ms"`
+	GFLOP   float64 `json:"gflop"`    // operations of products, in 10^9
+	MB      float64 `json:"mb"`       // 10^6 bytes read from memory and written, caches left out
+	FloorMS float64 `json:"floor_ms"` // the longer of the times that these two take
+}
+
+// Limit is the least time of a step on a CPU: the sum of the floors of the fused operators, which run one
+// after the other.
+type Limit struct {
+	GFLOP    float64 `json:"gflop"`
+	MB       float64 `json:"mb"`
+	Products float64 `json:"gflop_per_s"` // measured, with the threads of the step
+	Copies   float64 `json:"gb_per_s"`
+	MS       float64 `json:"ms"`
 }
 
 // BenchOptions say how steps are timed.
@@ -38,6 +52,7 @@ type BenchOptions struct {
 	Warmup, Steps int           // Warmup steps come first
 	WarmupFor     time.Duration // and more of these until this has passed: a GPU's clocks rise within seconds
 	Profile       bool          // also time the parts of a step
+	Limit         bool          // on a CPU also measure the machine, and count a step's work
 	Trace         bool          // then time every kernel of a GPU, or every operator, in TracedSteps steps
 	// Enough ends the timing on a CPU as soon as the steps took so long. Where those of the warm-up do,
 	// they are the measurement: what the first one does once takes less than a step that long. 0 = never.
@@ -69,9 +84,15 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 	if c.Threads, err = e.setThreads(c.Threads); err != nil {
 		return Bench{}, err
 	}
-	times, phases, err := e.timeSteps(o)
+	times, err := e.timeSteps(o)
 	if err != nil {
 		return Bench{}, err
+	}
+	b := Bench{Device: e.device.String(), Threads: c.Threads, Members: e.members(), Batch: c.Batch, PeakRSS: peakRSSMB()}
+	if e.device == torchpe.CPU && (o.Limit || o.Profile) {
+		if err := e.profileSteps(o, &b); err != nil {
+			return Bench{}, err
+		}
 	}
 	var trace []torchpe.Traced
 	if o.Trace {
@@ -80,11 +101,8 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 		}
 	}
 	slices.Sort(times)
-	b := Bench{
-		Device: e.device.String(), Threads: c.Threads, Members: e.members(), Batch: c.Batch,
-		Median: ms(times[len(times)/2]), Min: ms(times[0]), PeakRSS: peakRSSMB(), Phases: phases,
-		StepsPerEpoch: task.stepsPerEpoch(), Precision: torchpe.Precision(), Graph: e.graphs, Trace: trace,
-	}
+	b.Median, b.Min = ms(times[len(times)/2]), ms(times[0])
+	b.StepsPerEpoch, b.Precision, b.Graph, b.Trace = task.stepsPerEpoch(), torchpe.Precision(), e.graphs, trace
 	memory, err := torchpe.MemoryOf(e.device)
 	b.DeviceMB = float64(memory.Peak) / (1 << 20)
 	return b, err
@@ -117,14 +135,13 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 const blocks = 10
 
 // timeSteps makes warmup steps, then measures each of the next, or on a GPU the mean of some.
-func (e *ensemble) timeSteps(o BenchOptions) (
-	times []time.Duration, phases []ProfiledPhase, err error) {
+func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) {
 	full := max(1, e.task.stepsPerEpoch()-1) // the last of an epoch may be smaller
 	block := 1
 	if e.device != torchpe.CPU {
 		block = max(1, o.Steps/blocks)
 		if err := torchpe.ResetPeakMemory(e.device); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	made := 0
@@ -144,31 +161,62 @@ func (e *ensemble) timeSteps(o BenchOptions) (
 	for n := 0; (n < o.Warmup || sum < o.WarmupFor) && !enough(); n++ {
 		took, err := run(1)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		times, sum = append(times, took), sum+took
 	}
 	if enough() {
-		return times, nil, nil
+		return times, nil
 	}
 	times, sum = nil, 0
-	if o.Profile {
-		torchpe.StartProfile()
-	}
 	for left := o.Steps; left > 0 && !enough(); left -= block {
 		n := min(block, left)
 		took, err := run(n)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		times, sum = append(times, took/time.Duration(n)), sum+took
 	}
-	if !o.Profile {
-		return times, nil, nil
+	return times, nil
+}
+
+// profileSteps counts what a step does, or with o.Profile what o.Steps do, and measures the machine.
+func (e *ensemble) profileSteps(o BenchOptions, b *Bench) error {
+	rates, err := torchpe.MachineRates(e.dtype)
+	if err != nil {
+		return err
 	}
-	for i, d := range torchpe.StopProfile() {
-		phases = append(phases, ProfiledPhase{torchpe.ProfileParts[i], ms(d) / float64(o.Steps)})
-		sum -= d
+	steps := 1
+	if o.Profile {
+		steps = o.Steps
 	}
-	return times, append(phases, ProfiledPhase{"everything else", ms(sum) / float64(o.Steps)}), nil
+	full, start := max(1, e.task.stepsPerEpoch()-1), time.Now()
+	torchpe.StartProfile()
+	for i := range steps {
+		if err := e.step((o.Warmup+o.Steps+i)%full, full); err != nil {
+			return err
+		}
+	}
+	rest := time.Since(start)
+	parts, err := torchpe.StopProfile()
+	if err != nil {
+		return err
+	}
+	per := func(x float64) float64 { return x / float64(steps) }
+	b.Limit = &Limit{Products: rates.Operations / 1e9, Copies: rates.Bytes / 1e9}
+	for _, p := range parts {
+		floor := per(ms(p.Floor(rates)))
+		b.Limit.GFLOP += per(p.Operations / 1e9)
+		b.Limit.MB += per(p.Bytes / 1e6)
+		b.Limit.MS += floor
+		if o.Profile {
+			b.Phases = append(b.Phases,
+				ProfiledPhase{p.Name, per(ms(p.Time)), per(p.Operations / 1e9), per(p.Bytes / 1e6), floor})
+		}
+		rest -= p.Time
+	}
+	if o.Profile {
+		b.Phases = append(b.Phases, ProfiledPhase{Name: "everything else", MS: per(ms(rest))})
+	}
+	return nil
 }

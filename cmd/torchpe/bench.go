@@ -37,7 +37,8 @@ func newBenchStepCommand() *cobra.Command {
 		Short: "Time a training step",
 		Long: `Time a training step of any configuration that "torchpe train" takes, on generated data.
 
-Runs warm-up steps, then prints the median and the shortest of the measured ones, and the peak memory of the process.
+Runs warm-up steps, then prints the median and the shortest of the measured ones, and the peak memory of the process; on
+a CPU also the least time that the step's products and memory need at the rates that this machine is measured to reach.
 scripts/peer_torch.py measures the same model in PyTorch.`,
 		Example: `  torchpe bench step --preset lst
   torchpe bench step --preset quick --members 4 --profile
@@ -80,7 +81,7 @@ func runBenchStep(w, say io.Writer, f benchFlags) error {
 	if err := f.config.chooseMembers(&c, say); err != nil {
 		return err
 	}
-	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps, Profile: f.profile,
+	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps, Profile: f.profile, Limit: true,
 		WarmupFor: time.Duration(f.warmupSeconds * float64(time.Second)), Trace: f.trace != ""})
 	if err != nil {
 		return err
@@ -104,10 +105,27 @@ func runBenchStep(w, say io.Writer, f benchFlags) error {
 		fmt.Fprintf(w, "  %.0f MB of the GPU's memory at most, %s products, %s\n", b.DeviceMB,
 			b.Precision, map[bool]string{true: "recorded steps", false: "kernels launched one by one"}[b.Graph])
 	}
-	for _, p := range b.Phases {
-		fmt.Fprintf(w, "  %-16s %7.2f ms\n", p.Name, p.MS)
+	if l := b.Limit; l != nil {
+		fmt.Fprintf(w, "  %.2f GFLOP in products, %.0f MB moved; this CPU reaches %.0f GFLOP/s and %.1f GB/s: %.1f ms at "+
+			"least, %.0f %% of the median\n", l.GFLOP, l.MB, l.Products, l.Copies, l.MS, 100*l.MS/b.Median)
 	}
+	printPhases(w, b.Phases)
 	return nil
+}
+
+// printPhases prints a row for each part of a step.
+func printPhases(w io.Writer, phases []train.ProfiledPhase) {
+	if len(phases) > 0 {
+		fmt.Fprintf(w, "  %-16s %8s %8s %6s %9s %12s\n", "", "ms", "GFLOP", "MB", "at least", "of its time")
+	}
+	for _, p := range phases {
+		if p.FloorMS == 0 {
+			fmt.Fprintf(w, "  %-16s %8.2f\n", p.Name, p.MS)
+			continue
+		}
+		fmt.Fprintf(w, "  %-16s %8.2f %8.2f %6.0f %9.2f %10.0f %%\n", p.Name, p.MS, p.GFLOP, p.MB, p.FloorMS,
+			100*p.FloorMS/p.MS)
+	}
 }
 
 // writeTrace writes a row for each kernel or operator, the longest first.

@@ -347,19 +347,25 @@ func TestDoctorJSON(t *testing.T) {
 func TestBenchStepJSON(t *testing.T) {
 	dir := t.TempDir()
 	args := append([]string{"bench", "step"}, append(smallSet(t, dir), "--steps", "3", "--warmup",
-		"1", "--members", "2", "--json")...)
+		"1", "--members", "2", "--layers", "3", "--json")...)
 	stdout, stderr, code := torchpeIn(t, dir, args...)
 	if code != 0 {
 		t.Fatal(stderr)
 	}
 	b := keys(t, stdout, "preset", "device", "threads", "members", "batch", "step_ms_median",
-		"step_ms_min", "peak_rss_mb")
+		"step_ms_min", "peak_rss_mb", "limit")
 	if b["preset"] != "quick" || b["members"] != 2.0 || b["batch"] != 32.0 ||
 		b["step_ms_min"].(float64) <= 0 || b["peak_rss_mb"].(float64) < 10 {
 		t.Errorf("%s", stdout)
 	}
-	if stdout, stderr, code = torchpeIn(t, dir, append(args[:len(args)-1],
-		"--profile")...); code != 0 || !strings.Contains(stdout, "products") {
+	// Forward and twice that backward, of 16 tokens of width 16; the last block needs one token alone.
+	block := 3 * 2e-9 * 2 * 32 * 16 * (12*16*16 + 2*16*16)
+	limit := b["limit"].(map[string]any)
+	if g := limit["gflop"].(float64); g < 2*block || g > 3*block || limit["ms"].(float64) <= 0 {
+		t.Errorf("%v; %g to %g GFLOP expected", limit, 2*block, 3*block)
+	}
+	if stdout, stderr, code = torchpeIn(t, dir, append(args[:len(args)-1], "--profile")...); code != 0 ||
+		!strings.Contains(stdout, "products") || !strings.Contains(stdout, "GFLOP/s and") {
 		t.Errorf("--profile: exit code %d, %s%s", code, stdout, stderr)
 	}
 }

@@ -71,9 +71,20 @@ func SetFused(on bool) { C.tp_set_fused(flag(on)) }
 // Profile starts (from zero) or stops measuring where the time of the fused operators goes.
 func Profile(on bool) { C.tp_profile(flag(on)) }
 
-// ProfileNS returns the nanoseconds spent in a part since Profile(true): 0 products, 1 bias and
-// GELU, 2 attention, 3 layer norm, 4 optimizer; -1 for another.
-func ProfileNS(part int) int64 { return int64(C.tp_profile_ns(C.int(part))) }
+// ProfilePart returns what a part did between Profile(true) and Profile(false): 0 products, 1 bias and GELU,
+// 2 attention, 3 layer norm, 4 optimizer.
+func ProfilePart(part int) (ns, operations, bytes int64, err error) {
+	var out [3]C.int64_t
+	err = failure(C.tp_profile_part(C.int(part), &out[0]))
+	return int64(out[0]), int64(out[1]), int64(out[2]), err
+}
+
+// MachineRates returns the operations a second of products in cache, and the bytes a second of copies.
+func MachineRates(float64s bool) (operations, bytes float64, err error) {
+	var out [2]C.double
+	err = failure(C.tp_machine_rates(flag(float64s), &out[0]))
+	return float64(out[0]), float64(out[1]), err
+}
 
 // CountOperators starts (from zero) or stops counting the calls of libtorch's operators, by any
 // thread.

@@ -68,7 +68,8 @@ var systemCases = map[string]func(t *testing.T){
 	"tp_set_precision": testPrecision,
 	"tp_precision":     testPrecision,
 	"tp_profile":       testProfile,
-	"tp_profile_ns":    testProfile,
+	"tp_profile_part":  testProfile,
+	"tp_machine_rates": testProfile,
 
 	"tp_count_operators": testOperators,
 	"tp_operators":       testOperators,
@@ -154,23 +155,34 @@ func testThreads(t *testing.T) {
 	end.Wait()
 }
 
-// testProfile measures a product and asks for parts that there are not.
+// testProfile measures a linear map of 60 rows from 64 numbers to 32, and asks for parts that there are not.
 func testProfile(t *testing.T) {
+	x, w := must(Full([]int{1, 60, 64}, 1, Float32, CPU)), must(Full([]int{1, 32, 64}, 1, Float32, CPU))
 	Profile(true)
-	x, w := must(Full([]int{1, 64, 64}, 1, Float32, CPU)), must(Full([]int{1, 64, 64}, 1, Float32, CPU))
 	y := must(Linear(x, w, 0, false, false))
-	check(Release([]Handle{x, w, y}))
-	if ns := ProfileNS(0); ns <= 0 {
-		t.Errorf("%d ns for products", ns)
+	Profile(false)
+	ns, operations, bytes, err := ProfilePart(0)
+	if moved := int64(4 * (60*64 + 32*64 + 60*32)); err != nil || ns <= 0 || operations != 2*60*64*32 || bytes != moved {
+		t.Errorf("products: %d ns, %d operations, %d bytes, not %d; %v", ns, operations, bytes, moved, err)
+	}
+	check(Release([]Handle{must(Linear(x, w, 0, false, false)), x, w, y})) // not measured
+	if _, after, _, _ := ProfilePart(0); after != operations {
+		t.Errorf("%d operations after the end, %d before", after, operations)
 	}
 	for _, part := range []int{-1, 5, 1 << 30, -1 << 31} {
-		if ns := ProfileNS(part); ns != -1 {
-			t.Errorf("part %d took %d ns; there is no such part", part, ns)
+		if _, _, _, err := ProfilePart(part); err == nil || !strings.Contains(err.Error(), "0 to 4") {
+			t.Errorf("part %d: %v; there is no such part", part, err)
 		}
 	}
+	Profile(true)
 	Profile(false)
-	if ns := ProfileNS(0); ns != 0 {
-		t.Errorf("%d ns after the end", ns)
+	if _, operations, _, _ := ProfilePart(0); operations != 0 {
+		t.Errorf("%d operations of a new profile", operations)
+	}
+	for _, float64s := range []bool{false, true} {
+		if operations, bytes, err := MachineRates(float64s); err != nil || operations < 1e8 || bytes < 1e8 {
+			t.Errorf("%g operations and %g bytes a second, %v", operations, bytes, err)
+		}
 	}
 }
 

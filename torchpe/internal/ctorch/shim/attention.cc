@@ -17,6 +17,7 @@ void product_nt(const at::Tensor& a, const at::Tensor& b, double alpha, const at
   Timer timer(PROFILE_ATTENTION);
   const Heads<T> A(a), B(b), C(c);
   const int64_t R = a.size(3), K = a.size(4), M = b.size(3), heads = a.size(0) * a.size(1) * a.size(2);
+  count_work<T>(PROFILE_ATTENTION, 2 * heads * R * K * M, heads * (R * K + K * M + R * M));
   const int64_t width = 64 / int64_t(sizeof(T)), padded = (M + width - 1) / width * width;
   const bool direct = padded == M && C.row() == M;
   in_parallel(0, heads, 16, [&](int64_t begin, int64_t end) {
@@ -40,6 +41,7 @@ void product_nn(const at::Tensor& a, bool transposed, const at::Tensor& b, doubl
   const Heads<T> A(a), B(b), C(c);
   const int64_t R = transposed ? a.size(4) : a.size(3), K = transposed ? a.size(3) : a.size(4), N = b.size(4);
   const int64_t heads = a.size(0) * a.size(1) * a.size(2);
+  count_work<T>(PROFILE_ATTENTION, 2 * heads * R * K * N, heads * (R * K + K * N + R * N));
   const int64_t ars = transposed ? 1 : A.row(), acs = transposed ? A.row() : 1;
   in_parallel(0, heads, 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++)
@@ -125,6 +127,7 @@ void rotate_all(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& si
   Timer timer(PROFILE_ATTENTION);
   const Heads<T> X(x), C(cos), S(sin), O(out);
   const int64_t N = x.size(3), D = x.size(4);
+  count_work<T>(PROFILE_ATTENTION, 0, 2 * x.numel());
   in_parallel(0, x.size(0) * x.size(1) * x.size(2), 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++)
       for (int64_t n = 0; n < N; n++)

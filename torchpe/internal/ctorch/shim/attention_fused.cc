@@ -86,6 +86,7 @@ void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const
   const Heads<T> Q(q), K(k), V(v), O(out);
   const Bias<T> bias(b);
   const Sizes n(q, v);
+  count_work<T>(PROFILE_ATTENTION, 2 * n.heads * n.N * n.M * (n.D + n.Dv), n.heads * (n.N + n.M) * (n.D + n.Dv));
   const Block<T> block(n.M);
   T* const kept = stats.data_ptr<T>();
   in_parallel(0, n.heads, 1, [&](int64_t begin, int64_t end) {
@@ -127,6 +128,10 @@ void Gradients::compute() const {
       Dvalues(dv.defined() ? dv : v);
   const Bias<T> b(bias);
   const Sizes n(q, v);
+  count_work<T>(PROFILE_ATTENTION,
+                2 * n.heads * n.N * n.M *
+                    (n.D * (1 + dq.defined() + dk.defined()) + n.Dv * (1 + dv.defined())),  // logits and dw again
+                2 * n.heads * (n.N + n.M) * (n.D + n.Dv));
   const Block<T> block(n.M);
   const T* const kept = stats.data_ptr<T>();
   in_parallel(0, n.heads, 1, [&](int64_t begin, int64_t end) {

@@ -45,6 +45,8 @@ template <typename T>
 void forward_member(int64_t rows, int64_t I, int64_t O, const T* x, const T* w, const T* bias, Epilogue epilogue, T* u,
                     T* y) {
   const auto& k = kernels<T>();
+  count_work<T>(PROFILE_PRODUCT, 2 * rows * I * O, rows * I + I * O + rows * O);
+  if (epilogue == Epilogue::gelu_keeping_slope) count_work<T>(PROFILE_BIAS_GELU, 0, rows * O);
   std::vector<T> memory(static_cast<size_t>(packed_size<T>(I, O)));
   Panels<T> transposed;
   {
@@ -80,6 +82,10 @@ struct Backward {
 
   void run() const {
     const auto& k = kernels<T>();
+    if (slope) count_work<T>(PROFILE_BIAS_GELU, 0, 3 * rows * O);
+    if (!slope) count_work<T>(PROFILE_PRODUCT, 0, rows * O);
+    if (dx) count_work<T>(PROFILE_PRODUCT, 2 * rows * I * O, I * O + (add_x ? 2 : 1) * rows * I);
+    if (dw) count_work<T>(PROFILE_PRODUCT, 2 * rows * I * O, 2 * I * O + rows * I);
     const bool alone = at::get_num_threads() == 1;  // asked once: the threads of a loop may see another number
     std::vector<T> memory;
     Panels<T> weight = {};

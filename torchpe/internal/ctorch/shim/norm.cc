@@ -33,6 +33,7 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
     auto rstd = keep ? at::empty({E, rows}, x.options()) : at::Tensor();
     Timer timer(PROFILE_NORM);
     TORCHPE_DISPATCH(x, [&] {
+      count_work<T>(PROFILE_NORM, 0, x.numel() * (2 + given(y) + keep));
       for (int64_t e = 0; e < E; e++) {
         const int64_t o = e * rows * D;
         const T *g = gain[e].data_ptr<T>(), *b = bias[e].data_ptr<T>();
@@ -57,6 +58,7 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
     auto dgain = grad_target(gain), dbias = grad_target(bias);
     Timer timer(PROFILE_NORM);
     TORCHPE_DISPATCH(xhat, [&] {
+      count_work<T>(PROFILE_NORM, 0, 3 * xhat.numel());
       for (int64_t e = 0; e < E; e++) {
         const T* g = gain[e].data_ptr<T>();
         std::vector<T> sums(size_t(2 * D), T(0));

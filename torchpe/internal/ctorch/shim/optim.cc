@@ -111,6 +111,7 @@ void adam_member(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, 
                  const AdamStep& s) {
   Timer timer(PROFILE_OPTIMIZER);
   TORCHPE_DISPATCH(p, [&] {
+    count_work<T>(PROFILE_OPTIMIZER, 0, 7 * p.numel());
     in_parallel(0, p.numel(), 1 << 15, [&](int64_t a, int64_t b) {
       kernels<T>().adam(b - a, p.data_ptr<T>() + a, g.data_ptr<T>() + a, m.data_ptr<T>() + a, v.data_ptr<T>() + a, s);
     });

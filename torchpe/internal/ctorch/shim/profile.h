@@ -1,5 +1,5 @@
-// profile.h: where the time of the fused operators goes, for `torchpe bench step --profile`. Off, a
-// timer costs one load.
+// profile.h: where the time of the fused operators goes, and what they compute and move, for `torchpe
+// bench step`. Off, each costs one load.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -17,12 +17,22 @@ enum ProfilePart {
 
 struct Profile {
   std::atomic<bool> on{false};
-  std::atomic<int64_t> ns[PROFILE_PARTS] = {};
+  std::atomic<int64_t> ns[PROFILE_PARTS] = {}, operations[PROFILE_PARTS] = {}, bytes[PROFILE_PARTS] = {};
   static Profile& instance() {
     static Profile p;
     return p;
   }
 };
+
+// count_work adds the operations of products, two a multiplication, and `numbers` of type T that are read
+// from memory or written to it rather than found in a cache.
+template <typename T>
+void count_work(ProfilePart part, int64_t operations, int64_t numbers) {
+  auto& p = Profile::instance();
+  if (!p.on.load(std::memory_order_relaxed)) return;
+  p.operations[part] += operations;
+  p.bytes[part] += numbers * int64_t(sizeof(T));
+}
 
 // Timer adds the time of its scope to a part.
 class Timer {

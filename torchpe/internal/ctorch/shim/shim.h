@@ -246,11 +246,15 @@ void tp_set_fused(int form);
  * (to nearest, ties to even) before the usual product. */
 void tp_set_precision(int precision);
 int tp_precision(void);
-/* tp_profile(1) starts measuring the time of the fused operators from zero, tp_profile(0) stops.
- * tp_profile_ns returns the nanoseconds of a part: 0 products, 1 bias and GELU, 2 attention, 3 layer
- * norm, 4 optimizer; -1 for another part. */
+/* tp_profile(1) starts measuring what the fused operators of the CPU do, from zero, tp_profile(0)
+ * stops. tp_profile_part writes of a part its nanoseconds, the operations of its products (two a
+ * multiplication) and the bytes that it read from memory and wrote: 0 products, 1 bias and GELU, 2
+ * attention, 3 layer norm, 4 optimizer. */
 void tp_profile(int on);
-int64_t tp_profile_ns(int part);
+char* tp_profile_part(int part, int64_t ns_operations_bytes[3]);
+/* Measures what all threads together reach, in about a third of a second: operations a second in products
+ * whose operands are in cache, and bytes a second, read and written, in copies that are not. */
+char* tp_machine_rates(int float64, double operations_bytes[2]);
 /* tp_count_operators(1) starts counting the calls of libtorch's operators, by any thread and by other
  * operators too, from zero. tp_operators returns them, a name and its calls in each line. */
 void tp_count_operators(int on);

@@ -10,7 +10,6 @@
 
 #include "fused.h"
 #include "product.h"
-#include "profile.h"
 
 #ifdef TORCHPE_CUDA
 #include <cuda_runtime_api.h>
@@ -251,12 +250,5 @@ int tp_threads(void) {
 const char* tp_kernels(void) { return kernels<float>().name; }
 
 void tp_set_fused(int form) { fused_chosen = form; }
-
-void tp_profile(int on) {
-  Profile::instance().on = on != 0;
-  for (auto& ns : Profile::instance().ns) ns = 0;
-}
-
-int64_t tp_profile_ns(int part) { return part >= 0 && part < PROFILE_PARTS ? Profile::instance().ns[part].load() : -1; }
 
 }  // extern "C"
