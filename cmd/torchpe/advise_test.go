@@ -76,7 +76,8 @@ func TestAdviseLonger(t *testing.T) {
 	dir := t.TempDir()
 	_, errs, code := torchpeIn(t, dir, append(args, "--dry-run")...)
 	for _, want := range []string{"torchpe: left out: relative: relative cannot be evaluated at 6 tokens",
-		"torchpe: left out: learn-0.01, learn-0.1, ", "--places 8", "3 candidates, 2 seeds each: nope, rope, 1d-fixed\n"} {
+		"torchpe: left out: learn-0.01, learn-0.1, ", "--places 8",
+		"3 candidates, 2 seeds each: nope, rope, 1d-fixed\n"} {
 		if code != 0 || !strings.Contains(errs, want) {
 			t.Errorf("%d: %s; want %s", code, errs, want)
 		}
