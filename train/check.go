@@ -8,8 +8,9 @@ import (
 )
 
 // CheckModels builds the untrained model of each configuration and returns for each nil or why it
-// cannot be: the encoding does not suit the tokens, say. It reads data once for configurations in a
-// row that share them, and fails where they cannot be read.
+// cannot be, or be measured on all that is held out: the encoding does not suit the tokens, or has a
+// table too short for longer inputs. It reads data once for configurations in a row that share them,
+// and fails where they cannot be read.
 func CheckModels(configs []Config) (unsuited []error, err error) {
 	var t task
 	unsuited = make([]error, len(configs))
@@ -32,6 +33,9 @@ func CheckModels(configs []Config) (unsuited []error, err error) {
 		e.close()
 		if unsuited[i] != nil && outOfMemory(unsuited[i]) {
 			return nil, fmt.Errorf("%s: %w", c.PE, unsuited[i])
+		}
+		if s, ok := t.(*sequenceTask); ok && unsuited[i] == nil {
+			unsuited[i] = s.checkLonger(c)
 		}
 	}
 	return unsuited, nil

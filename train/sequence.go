@@ -59,13 +59,8 @@ func newSequenceTask(c Config) (*sequenceTask, error) {
 	if err := scheme.Fits(t.line); err != nil {
 		return nil, err
 	}
-	t.trained, t.longer = t.config.Lengths()
-	for i, length := range t.longer {
-		if t.left = scheme.CheckTokens(t.line.Tokens(), source.tokens(length), c.PEOptions); t.left != nil {
-			t.longer = t.longer[:i]
-			break
-		}
-	}
+	t.trained, _ = t.config.Lengths()
+	t.longer, t.left = t.measurable(scheme, c.PEOptions)
 	needed := slices.Clone(t.longer)
 	for length := 1; length <= t.config.TrainLength && !source.oneLength(); length++ {
 		needed = append(needed, length)
@@ -84,6 +79,41 @@ func newSequenceTask(c Config) (*sequenceTask, error) {
 		t.tests[length] = t.heldOut(length)
 	}
 	return t, nil
+}
+
+// measurable returns the lengths above those of training at which a scheme can be measured, and why it
+// cannot at others.
+func (t *sequenceTask) measurable(scheme pe.Scheme, o pe.Options) (lengths []int, left error) {
+	_, lengths = t.config.Lengths()
+	for i, length := range lengths {
+		if left = scheme.CheckTokens(t.line.Tokens(), t.source.tokens(length), o); left != nil {
+			return lengths[:i], left
+		}
+	}
+	return lengths, nil
+}
+
+// checkLonger returns an error where a configuration, with the task's data, has no accuracy on all
+// longer inputs.
+func (t *sequenceTask) checkLonger(c Config) error {
+	scheme, err := pe.Find(c.PE)
+	if err != nil {
+		return err
+	}
+	lengths, left := t.measurable(scheme, c.PEOptions)
+	if left != nil {
+		return fmt.Errorf("%w. %s", left, t.placesHint())
+	}
+	if len(lengths) == 0 {
+		return fmt.Errorf("no input longer than --train-length %d is measured: give a larger --test-length",
+			t.config.TrainLength)
+	}
+	return nil
+}
+
+func (t *sequenceTask) placesHint() string {
+	return fmt.Sprintf("--places %d gives learned tables places for all lengths, which training on short "+
+		"inputs does not reach", t.config.TestLength)
 }
 
 // heldOut returns the held-out sequences of a length.
@@ -133,8 +163,7 @@ func (t *sequenceTask) notes() []string {
 	if n := len(t.longer); n > 0 {
 		measured = fmt.Sprintf("inputs above %d are not measured", t.longer[n-1])
 	}
-	return []string{fmt.Sprintf("%s: %v. --places %d gives learned tables places for all lengths, which "+
-		"training on short inputs does not reach", measured, t.left, t.config.TestLength)}
+	return []string{fmt.Sprintf("%s: %v. %s", measured, t.left, t.placesHint())}
 }
 
 func (t *sequenceTask) configureModel(c *models.Config) {

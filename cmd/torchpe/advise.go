@@ -150,8 +150,8 @@ func (f adviseFlags) study(say io.Writer) (*advise.Study, error) {
 	return advise.NewStudy(f.out, candidates)
 }
 
-// suited returns the candidates of which models can be made, and names the others. One that the user
-// named must be among them.
+// suited returns the candidates of which models can be made and compared, and names the others with the
+// reason. One that the user named must be among them.
 func suited(say io.Writer, all []advise.Candidate, guessed bool) ([]advise.Candidate, error) {
 	configs := make([]train.Config, len(all))
 	for i, c := range all {
@@ -162,6 +162,7 @@ func suited(say io.Writer, all []advise.Candidate, guessed bool) ([]advise.Candi
 		return nil, err
 	}
 	var good []advise.Candidate
+	left, reasons := map[string][]string{}, []string(nil) // names by reason, and the reasons in order
 	for i, c := range all {
 		switch wrong := unsuited[i]; {
 		case wrong == nil:
@@ -169,8 +170,15 @@ func suited(say io.Writer, all []advise.Candidate, guessed bool) ([]advise.Candi
 		case !guessed || c.Config.PE == advise.Without:
 			return nil, fmt.Errorf("%s: %w", c.Name, wrong)
 		default:
-			fmt.Fprintf(say, "torchpe: %s does not suit these tokens and is left out\n", c.Name)
+			reason := wrong.Error()
+			if left[reason] == nil {
+				reasons = append(reasons, reason)
+			}
+			left[reason] = append(left[reason], c.Name)
 		}
+	}
+	for _, reason := range reasons {
+		fmt.Fprintf(say, "torchpe: left out: %s: %s\n", strings.Join(left[reason], ", "), reason)
 	}
 	return good, nil
 }
@@ -289,7 +297,7 @@ type advised struct {
 	Length int                `json:"length"`
 	Unit   string             `json:"unit"`
 	Errors []*float64         `json:"errors"` // by seed; null where it diverged
-	Behind *advise.Difference `json:"behind"` // the best; null for it
+	Behind *advise.Difference `json:"behind"` // the best; null for it, and where no seed is left of both
 	Slow   bool               `json:"slow"`   // left, and may end better
 }
 

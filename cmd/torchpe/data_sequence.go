@@ -96,7 +96,7 @@ func newSequenceShowCommand() *cobra.Command {
 		Use:     "show TASK",
 		Short:   "Show examples of a task",
 		Example: "  torchpe data sequence show missing-duplicate --length 9",
-		Args:    cobra.ExactArgs(1),
+		Args:    taskArguments(1, "a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, examples, err := f.draw(args[0])
 			if err != nil {
@@ -134,7 +134,7 @@ func newSequenceGenerateCommand() *cobra.Command {
 		Use:     "generate TASK --out FILE",
 		Short:   "Write examples of a task to a file",
 		Example: "  torchpe data sequence generate reverse-string --length 40 --count 1000 --out reverse.txt",
-		Args:    cobra.ExactArgs(1),
+		Args:    taskArguments(1, "a task"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.out == "" {
 				return usagef("--out is missing: name the file to write")
@@ -169,7 +169,7 @@ func newSequenceCheckCommand() *cobra.Command {
 		Long: `Check that each line of FILE holds an input of the task, its output, and how many characters of the
 output count.`,
 		Example: "  torchpe data sequence check reverse-string reverse.txt",
-		Args:    cobra.ExactArgs(2),
+		Args:    taskArguments(2, "a task and a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := sequence.Find(args[0])
 			if err != nil {
@@ -224,4 +224,15 @@ func checkExample(t sequence.Task, line string) (length int, err error) {
 		return 0, fmt.Errorf("%d characters of %s count, not %s", e.Scored, words[1], words[2])
 	}
 	return len(input), nil
+}
+
+// taskArguments asks for n arguments, a task first, which what names.
+func taskArguments(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usagef("%s: name %s, not %s (torchpe data sequence list shows the tasks)", cmd.CommandPath(), what,
+				plural.Of(len(args), "argument"))
+		}
+		return nil
+	}
 }

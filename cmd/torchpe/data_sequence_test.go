@@ -53,4 +53,8 @@ func TestDataSequence(t *testing.T) {
 			t.Errorf("%v: %d, %s", args, code, errs)
 		}
 	}
+	if _, errs, code := run("check", "odds-first"); code != 2 ||
+		!strings.Contains(errs, "name a task and a file, not 1 argument (torchpe data sequence list") {
+		t.Errorf("%d: %s", code, errs)
+	}
 }

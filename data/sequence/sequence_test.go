@@ -260,7 +260,8 @@ func TestText(t *testing.T) {
 	}
 	for want, err := range map[string]error{
 		"at most 180": text.Check(181, 20), "at most 20": text.Check(180, 21),
-		"2 to 4096":   second(ReadText([]string{write("one", "aaa")})),
+		"one: 1 diff": second(ReadText([]string{write("one", "aaa")})),
+		"no: 0 diff":  second(ReadText([]string{write("no", "")})),
 		"byte 2":      second(ReadText([]string{write("bad", "ab\xff")})),
 		"name a file": second(ReadText(nil)), "folder": second(ReadText([]string{dir})),
 	} {

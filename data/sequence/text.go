@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -69,7 +70,8 @@ func ReadText(paths []string) (*Text, error) {
 	}
 	slices.Sort(t.Characters)
 	if n := len(t.Characters); n < 2 || n > maxCharacters {
-		return nil, fmt.Errorf("%d different characters: a text to learn from has 2 to %d", n, maxCharacters)
+		return nil, fmt.Errorf("%s: %d different characters: a text to learn from has 2 to %d",
+			strings.Join(paths, ", "), n, maxCharacters)
 	}
 	number := map[rune]uint16{}
 	for i, c := range t.Characters {
@@ -124,7 +126,7 @@ func (t *Text) Check(window, longest int) error {
 			for _, p := range part.pieces {
 				most = max(most, len(p))
 			}
-			return fmt.Errorf("at most %d characters of a file are %s, and windows need %d: "+
+			return fmt.Errorf("--data: at most %d characters of a file are %s, and windows need %d: "+
 				"give more text or a smaller %s", most, part.what, part.n, part.flag)
 		}
 	}

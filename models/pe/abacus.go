@@ -5,9 +5,10 @@
 //
 // It is made for tokens that spell numbers, as those of task sequence, language addition, do. k comes
 // from the positions: points of one dimension are k itself; on a grid k is the place in the row, so
-// that the tokens of a column are alike; on a line it is the place. The paper adds a random offset to k in
-// training, so that rows beyond the longest run are trained; here there is none. E starts as
-// N(0, sigma^2).
+// that the tokens of a column are alike; on a line it is the place. In training an offset, the same for
+// all runs of a batch, is added to k from 1 on, so that rows beyond the longest run are trained:
+// uniform on 0..--abacus-offset, drawn for each member and step. The authors' code draws it from 0..99;
+// the default is none. E starts as N(0, sigma^2).
 
 package pe
 
@@ -18,7 +19,11 @@ import (
 )
 
 var abacusRows = Option{Name: "abacus-rows", Default: "101", Check: whole(2, 1<<20),
-	Help: "rows of the table of abacus: one more than the digits of the longest number"}
+	Help: "rows of the table of abacus: one more than the digits of the longest number and --abacus-offset"}
+
+var abacusOffset = Option{Name: "abacus-offset", Default: "0", Check: whole(0, 1<<20),
+	Help: "largest offset of the places of abacus in training, drawn for each step, so that numbers " +
+		"longer than those of training have trained rows; 99 are the published"}
 
 func init() {
 	Register(Scheme{
@@ -27,32 +32,35 @@ func init() {
 		Title:   "Transformers Can Do Arithmetic with the Right Embeddings", Year: 2024,
 		Reference: "McLeish et al. 2024, arXiv 2405.17399",
 		Formula: "x <- x + E[k],  k = 1, 2, ... within a run of digits, 0 for what is no " +
-			"digit;  where tokens spell no numbers a run is a row of the grid, or the line",
+			"digit;  where tokens spell no numbers a run is a row of the grid, or the line\n" +
+			"in training: k <- k + o for k > 0,  o ~ U{0..--abacus-offset}",
 		Parameters: "R D for R rows of --abacus-rows, L times with a table each block",
 		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
 			Parallelizable: true},
 		Extrapolates: Always,
-		Options:      []Option{placement, abacusRows},
+		Options:      []Option{placement, abacusRows, abacusOffset},
 		New:          newAbacus,
 	})
 }
 
 type abacus struct {
 	atEmbed
-	table *torchpe.Param // [E,T,R,D]
+	table  *torchpe.Param // [E,T,R,D]
+	offset int            // the largest in training
 }
 
 func newAbacus(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	rows := c.Options.Int(abacusRows.Name)
-	if _, err := runPlaces(c.Positions, rows); err != nil {
+	a, rows := &abacus{offset: c.Options.Int(abacusOffset.Name)}, c.Options.Int(abacusRows.Name)
+	if _, err := a.runPlaces(c.Positions, rows); err != nil {
 		return nil, fmt.Errorf("abacus: %w", err)
 	}
-	table, err := c.addLearned(ps, "pe.table", rows, c.DModel)
-	return &abacus{table: table}, err
+	var err error
+	a.table, err = c.addLearned(ps, "pe.table", rows, c.DModel)
+	return a, err
 }
 
-// runPlaces returns each token's place in its run, which must be a row of the table.
-func runPlaces(p Positions, rows int) ([]int, error) {
+// runPlaces returns each token's place in its run, which must be a row of the table with any offset.
+func (a *abacus) runPlaces(p Positions, rows int) ([]int, error) {
 	if p.Points != nil && len(p.Points[0]) != 1 {
 		return nil, fmt.Errorf("%d coordinates a token: it takes one, the place in the run "+
 			"of digits", len(p.Points[0]))
@@ -66,18 +74,36 @@ func runPlaces(p Positions, rows int) ([]int, error) {
 		case p.Cells != nil:
 			k = float64(p.Cells[i][1] + 1)
 		}
-		if places[i] = int(k); float64(places[i]) != k || k < 0 || places[i] >= rows {
+		if places[i] = int(k); float64(places[i]) != k || k < 0 || places[i] >= rows-a.offset {
 			return nil, fmt.Errorf("token %d has place %g in its run: places are whole numbers "+
-				"from 0 to %d (--abacus-rows %d)", i, k, rows-1, rows)
+				"from 0 to %d (--abacus-rows %d, --abacus-offset %d)", i, k, rows-a.offset-1, rows, a.offset)
 		}
 	}
 	return places, nil
 }
 
 func (a *abacus) Begin(s *torchpe.Scope, p Positions) Hooks {
-	places, err := runPlaces(p, a.table.Shape[2])
+	places, err := a.runPlaces(p, a.table.Shape[2])
 	if err != nil {
 		panic(&torchpe.Error{Op: "abacus", Msg: err.Error()})
 	}
-	return &tableHooks{tables: rowsAt(s, a.table.In(s), 2, places)}
+	table := a.table.In(s)
+	if !p.Training || a.offset == 0 {
+		return &tableHooks{tables: rowsAt(s, table, 2, places)}
+	}
+	return &tableHooks{tables: a.moved(s, table, places)}
+}
+
+// moved returns the rows [E,T,N,D] of places, each member's with an offset of its own for those above 0.
+func (a *abacus) moved(s *torchpe.Scope, table torchpe.Tensor, places []int) torchpe.Tensor {
+	e, t, n, d := table.Size(0), table.Size(1), len(places), table.Size(3)
+	draw := uniform(s, torchpe.Zeros(s, table.DType(), table.Device(), e)) // [E]
+	offset := draw.MulScalar(float64(a.offset+1)).To(torchpe.Int64, table.Device()) // draw <= 1 - 2^-24
+	isDigit := make([]int, n)
+	for i, place := range places {
+		isDigit[i] = min(place, 1)
+	}
+	moves := offset.Reshape(e, 1).Mul(indexTensor(s, table.Device(), isDigit, 1, n))
+	rows := indexTensor(s, table.Device(), places, 1, n).Add(moves)
+	return table.Gather(2, rows.Reshape(e, 1, n, 1).Expand(e, t, n, d))
 }

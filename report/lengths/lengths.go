@@ -27,6 +27,7 @@ type Study struct {
 	Runs  int
 	Notes []string // what was left out, and why
 	tasks []task   // formal languages
+	best  []task   // these, with learning rates in one group
 	texts []task
 }
 
@@ -55,16 +56,30 @@ func Read(dir string) (*Study, error) {
 	if diverged > 0 {
 		s.Notes = append(s.Notes, plural.Of(diverged, "model")+" diverged")
 	}
-	groups, err := runs.Groups(models, "sequence.language", "sequence.form", "sequence.text")
+	var languages, texts []runs.Model
+	for _, m := range models {
+		to := &languages
+		if m.Run.Config.Sequence.Text != nil {
+			to = &texts
+		}
+		*to = append(*to, m)
+	}
+	if s.tasks, err = tasksOf(languages); err != nil {
+		return nil, err
+	}
+	if s.best, err = tasksOf(languages, "lr"); err != nil {
+		return nil, err
+	}
+	s.texts, err = tasksOf(texts)
+	return s, err
+}
+
+// tasksOf sorts models by language or text; a group has one label in all of them.
+func tasksOf(models []runs.Model, ignored ...string) (tasks []task, err error) {
+	groups, err := runs.Groups(models, append(ignored, "sequence.language", "sequence.form", "sequence.text")...)
 	if err != nil {
 		return nil, err
 	}
-	s.split(groups)
-	return s, nil
-}
-
-// split sorts the models of groups by language and text; a group has one label in all of them.
-func (s *Study) split(groups []runs.Group) {
 	by := map[string][]runs.Group{}
 	for _, g := range groups {
 		of := map[string][]runs.Model{}
@@ -77,12 +92,9 @@ func (s *Study) split(groups []runs.Group) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(by)) {
-		to := &s.tasks
-		if by[name][0].Models[0].Run.Config.Sequence.Text != nil {
-			to = &s.texts
-		}
-		*to = append(*to, task{name, by[name]})
+		tasks = append(tasks, task{name, by[name]})
 	}
+	return tasks, nil
 }
 
 // nameOf names a language with its form, or a text's files.
@@ -136,7 +148,7 @@ func (s *Study) Write(dir string, panels bool) (document.Written, error) {
 // items returns the figures and tables of languages, then those of texts.
 func (s *Study) items() (items []document.Item) {
 	if s.tasks != nil {
-		items = append(items, s.scores(), s.curves(), s.models())
+		items = append(items, s.scores(), s.bests(), s.curves(), s.models())
 	}
 	if s.texts != nil {
 		items = append(items, s.perplexities(), s.textCurves())
@@ -244,28 +256,44 @@ func (s *Study) curves() document.Item {
 
 // scores lists the mean accuracy on longer inputs, encodings by tasks.
 func (s *Study) scores() document.Item {
-	t := table.Table{Title: "Accuracy on inputs longer than in training",
-		Columns: []table.Column{{Heading: "encoding", Name: "encoding"}}}
+	t := byTask("Accuracy on inputs longer than in training", s.tasks,
+		func(g runs.Group) table.Cell { return meanCell(values(fittedOf(g), longer)) })
+	c := s.tasks[0].groups[0].Models[0].Run.Config.Sequence
+	return document.Item{ID: "scores", Section: "Scores", Title: t.Title, Caption: about(*c),
+		Tables: []document.Named{{Name: "scores", Table: t}}}
+}
+
+// bests lists the score of the publications.
+func (s *Study) bests() document.Item {
+	t := byTask("Best accuracy on inputs longer than in training", s.best,
+		func(g runs.Group) table.Cell { return bestCell(values(g, longer)) })
+	return document.Item{ID: "best", Section: "Scores", Title: t.Title,
+		Caption: "The best model's mean accuracy over the longer lengths, of all seeds and learning rates, fitted or " +
+			"not: the score of Ruoss et al. 2023, who have the best of ten seeds and three learning rates.",
+		Tables: []document.Named{{Name: "best", Table: t}}}
+}
+
+// byTask returns a table with a cell for each group, encodings by tasks.
+func byTask(title string, tasks []task, cell func(runs.Group) table.Cell) table.Table {
+	t := table.Table{Title: title, Columns: []table.Column{{Heading: "encoding", Name: "encoding"}}}
 	rows := map[string]table.Row{}
 	var order []string
-	for k, task := range s.tasks {
+	for k, task := range tasks {
 		t.Columns = append(t.Columns, table.Column{Heading: task.name, Decimals: 3,
 			Name: strings.NewReplacer("-", "_", ", ", "_").Replace(task.name)})
 		for _, g := range task.groups {
 			if rows[g.Label] == nil {
-				rows[g.Label] = make(table.Row, 1+len(s.tasks))
+				rows[g.Label] = make(table.Row, 1+len(tasks))
 				rows[g.Label][0] = table.Text(g.Label)
 				order = append(order, g.Label)
 			}
-			rows[g.Label][1+k] = meanCell(values(fittedOf(g), longer))
+			rows[g.Label][1+k] = cell(g)
 		}
 	}
 	for _, label := range order {
 		t.Rows = append(t.Rows, rows[label])
 	}
-	c := s.tasks[0].groups[0].Models[0].Run.Config.Sequence
-	return document.Item{ID: "scores", Section: "Scores", Title: t.Title, Caption: about(*c),
-		Tables: []document.Named{{Name: "scores", Table: t}}}
+	return t
 }
 
 // about says what a score is the mean of.
@@ -282,22 +310,31 @@ func (s *Study) models() document.Item {
 		{Heading: "task", Name: "task"}, {Heading: "encoding", Name: "encoding"}, {Heading: "n", Name: "n"},
 		{Heading: "fitted", Name: "fitted"}, {Heading: "train", Name: "train", Decimals: 3},
 		{Heading: "IID", Name: "iid", Decimals: 3}, {Heading: "longer", Name: "longer", Decimals: 3},
+		{Heading: "95 % from", Name: "longer_low", Decimals: 3}, {Heading: "to", Name: "longer_high", Decimals: 3},
 		{Heading: "best of n", Name: "best", Decimals: 3}}}
 	for _, task := range s.tasks {
 		for _, g := range task.groups {
 			row := table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(g.Models)),
 				table.Count(len(fittedOf(g).Models)), meanCell(values(g, train)), meanCell(values(g, iid)),
-				meanCell(values(g, longer)), {}}
-			if all := values(g, longer); all != nil {
-				row[len(row)-1] = table.Number(slices.Max(all))
+				meanCell(values(g, longer)), {}, {}, bestCell(values(g, longer))}
+			if i, err := stats.MeanInterval(values(g, longer), 0.95); err == nil { // of two models or more
+				row[7], row[8] = table.Number(i.Low), table.Number(i.High)
 			}
 			t.Rows = append(t.Rows, row)
 		}
 	}
 	return document.Item{ID: "models", Section: "Models", Title: t.Title,
 		Caption: "Train: mean over the steps since the last record but one; IID: held-out inputs of the lengths of " +
-			"training.",
+			"training; longer: of all models, fitted or not, with Student's interval of the mean.",
 		Tables: []document.Named{{Name: "models", Table: t}}}
+}
+
+// bestCell returns the greatest of numbers; none for none.
+func bestCell(numbers []float64) table.Cell {
+	if len(numbers) == 0 {
+		return table.Cell{}
+	}
+	return table.Number(slices.Max(numbers))
 }
 
 // meanCell returns the mean and SD of numbers; one of them alone.

@@ -1,6 +1,7 @@
 package lengths
 
 import (
+	"cmp"
 	"encoding/csv"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 type made struct {
 	task, pe    string
 	iid, longer []float64
+	lr          float64 // 0: 1e-3
 }
 
 func (m made) write(t *testing.T, dir string) {
@@ -30,7 +32,7 @@ func (m made) write(t *testing.T, dir string) {
 	c.Members = nil
 	result := runlog.Result{Fidelity: "code"}
 	for i, iid := range m.iid {
-		c.Members = append(c.Members, config.Member{Seed: uint64(i + 1), LR: 1e-3})
+		c.Members = append(c.Members, config.Member{Seed: uint64(i + 1), LR: cmp.Or(m.lr, 1e-3)})
 		r := runlog.MemberResult{PE: m.pe, Seed: int64(i + 1), Status: runlog.StatusDone, TrainAccuracy: 1,
 			IIDAccuracy: iid, ValidationAccuracy: m.longer[i],
 			Fit:              &runlog.Fit{Criterion: runlog.SequenceCriterion, Reached: iid >= .99, Step: 500},
@@ -63,10 +65,10 @@ func TestReport(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, m := range map[string]made{
-		"a": {"reverse-string", "rope", []float64{1, .995, .5}, []float64{.6, .8, .1}},
-		"b": {"reverse-string", "alibi", []float64{.7}, []float64{.9}},
-		"c": {"reverse-string", "relative", []float64{1}, []float64{nan}},
-		"d": {"even-pairs", "rope", []float64{1}, []float64{.75}},
+		"a": {"reverse-string", "rope", []float64{1, .995, .5}, []float64{.6, .8, .1}, 0},
+		"b": {"reverse-string", "alibi", []float64{.7}, []float64{.9}, 0},
+		"c": {"reverse-string", "relative", []float64{1}, []float64{nan}, 0},
+		"d": {"even-pairs", "rope", []float64{1}, []float64{.75}, 0},
 	} {
 		m.write(t, filepath.Join(dir, "runs", name))
 	}
@@ -76,7 +78,7 @@ func TestReport(t *testing.T) {
 	}
 	out := filepath.Join(dir, "report")
 	w, err := s.Write(out, true)
-	if err != nil || w.Figures != 1 || w.Tables != 2 {
+	if err != nil || w.Figures != 1 || w.Tables != 3 {
 		t.Fatalf("%+v, %v", w, err)
 	}
 	read := func(name string) (rows []string) {
@@ -120,5 +122,69 @@ func TestReport(t *testing.T) {
 		if !strings.Contains(string(text), want) || strings.Contains(string(text), "relative*") {
 			t.Errorf("%s: no %q, or relative is marked, which has fitted", name, want)
 		}
+	}
+}
+
+// The best is over learning rates too, which have rows of their own in the other tables. The mean of .6,
+// .8 and .1 has an interval of Student's 4.3027 standard errors (2 degrees of freedom). Settings that
+// only texts have stand in no label of a language.
+func TestBest(t *testing.T) {
+	dir := t.TempDir()
+	for name, m := range map[string]made{
+		"a": {"even-pairs", "rope", []float64{1, 1, 1}, []float64{.6, .8, .1}, 1e-3},
+		"b": {"even-pairs", "rope", []float64{.6}, []float64{.9}, 3e-4},
+		"c": {"even-pairs", "alibi", []float64{1}, []float64{.5}, 0},
+	} {
+		m.write(t, filepath.Join(dir, "runs", name))
+	}
+	writeText(t, filepath.Join(dir, "runs", "text"))
+	s, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "report")
+	if _, err := s.Write(out, false); err != nil {
+		t.Fatal(err)
+	}
+	for name, wants := range map[string][]string{
+		"best.csv": {"encoding,even_pairs\nalibi,0.5\nrope,0.9\n"},
+		"models.csv": {"even-pairs,alibi,1,", `"rope, lr 0.0003",1,0,`, `"rope, lr 0.001",3,3,`,
+			",-0.395", ",1.395"},
+		"perplexity.csv": {",alibi,1,"},
+	} {
+		text, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wants {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, text)
+			}
+		}
+	}
+}
+
+// writeText makes a run of task text with alibi.
+func writeText(t *testing.T, dir string) {
+	t.Helper()
+	c, err := config.Preset("text", "code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.PE, c.Sequence.Text, c.Members = "alibi", []string{"book.txt"}, []config.Member{{Seed: 1, LR: 1e-3}}
+	text, err := c.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := runlog.Create(dir, text, runlog.Environment{}, runlog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	result := runlog.Result{Fidelity: "code", Members: []runlog.MemberResult{{PE: "alibi", Seed: 1,
+		Status: runlog.StatusDone, AccuracyByLength: map[string]float64{"64": .5},
+		PerplexityByLength: map[string]float64{"64": 5}, LossByPosition: map[string]float64{"64": 1.6}}}}
+	if err := run.SaveResult(result); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -25,10 +25,10 @@ func Groups(models []Model, ignored ...string) ([]Group, error) {
 			return nil, fmt.Errorf("%s: %w", m.Run.Dir, err)
 		}
 		settings[i] = maps.Clone(all)
+		settings[i]["lr"], settings[i]["weight_decay"] = fmt.Sprint(m.Member.LR), fmt.Sprint(m.Member.WeightDecay)
 		for _, key := range ignored {
 			delete(settings[i], key)
 		}
-		settings[i]["lr"], settings[i]["weight_decay"] = fmt.Sprint(m.Member.LR), fmt.Sprint(m.Member.WeightDecay)
 		byLabel[m.Label()] = append(byLabel[m.Label()], settings[i])
 	}
 	var out []Group

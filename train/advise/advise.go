@@ -64,7 +64,7 @@ type Standing struct {
 	Candidate int
 	Length    int         // that it was trained
 	Errors    []float64   // by seed, there
-	Behind    *Difference // its errors less those of the best after that length; nil for the best
+	Behind    *Difference // its errors less those of the best after that length; nil without a pair
 }
 
 // Difference is the mean of paired differences of errors over seeds.
@@ -133,7 +133,9 @@ func Choose(rungs []Rung, candidates, baseline int, measure Measure) (Advice, er
 			if err != nil {
 				return advice, err
 			}
-			s.Behind = &d
+			if d.Pairs > 0 {
+				s.Behind = &d
+			}
 			if c == baseline {
 				advice.Gain = d
 			}

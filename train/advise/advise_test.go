@@ -103,6 +103,16 @@ func TestDivergedIsLast(t *testing.T) {
 	}
 }
 
+// Without a seed that both have finished, nothing is said of the difference.
+func TestAllDiverged(t *testing.T) {
+	none := []float64{math.NaN(), math.NaN()}
+	errs := [][]float64{{1, 1}, none, {0.5, 0.6}}
+	a, err := Choose([]Rung{{1, 2}}, 3, 0, func(c, _ int) ([]float64, error) { return errs[c], nil })
+	if last := a.Standings[2]; err != nil || last.Candidate != 1 || last.Behind != nil {
+		t.Errorf("last: %+v, %v", last, err)
+	}
+}
+
 // Slow names what was left on the plateau of the baseline, and what fell fast when it was left, and
 // nothing else; where nothing leaves the plateau, all but what was above it and rose, or diverged.
 func TestSlow(t *testing.T) {
