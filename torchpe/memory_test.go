@@ -3,10 +3,12 @@ package torchpe
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // resident is the process's memory in bytes, after Go has given back what it does not use.
@@ -135,4 +137,36 @@ func TestDeepHistory(t *testing.T) {
 	y.Backward()
 	near(t, "gradient", x.Grad().Float64s(), []float64{1}, 0)
 	failing(t, "Backward", func() { x.Square().Mul(y.Square()).Reshape(1, 1).Expand(2, 2).Backward() })
+}
+
+// TestShare: a tensor that shares the memory of an array sees it, keeps it through collections of garbage, and
+// lets go of it when its scope is closed.
+func TestShare(t *testing.T) {
+	const n = 1 << 20
+	freed := make(chan bool, 1)
+	s := NewScope()
+	x := func() Tensor {
+		data := new([n]float32)
+		runtime.SetFinalizer(data, func(*[n]float32) { freed <- true })
+		x := Share(s, data[:], 2, n/2)
+		data[n-1] = 7
+		return x
+	}()
+	for range 3 {
+		runtime.GC()
+		_ = make([]float32, n)
+	}
+	if got := x.Sum().Item(); got != 7 || len(freed) > 0 {
+		t.Errorf("the sum is %g, not 7; freed %d times", got, len(freed))
+	}
+	s.Close()
+	for range 100 {
+		runtime.GC()
+		select {
+		case <-freed:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	t.Error("the array is never freed")
 }

@@ -2,6 +2,7 @@ package torchpe
 
 import (
 	"fmt"
+	"runtime"
 
 	"torchpe/torchpe/internal/ctorch"
 )
@@ -15,6 +16,7 @@ type Scope struct {
 	noGrad  bool
 	closed  bool
 	handles []ctorch.Handle
+	pinned  runtime.Pinner // the memory of Share's tensors
 	noise   *noise
 
 	constants *Constants // nil for none
@@ -71,6 +73,7 @@ func (s *Scope) Close() {
 	s.closed = true
 	hs := s.handles
 	s.handles = nil
+	defer s.pinned.Unpin()
 	release("Scope.Close", hs...)
 }
 

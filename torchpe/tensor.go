@@ -148,6 +148,20 @@ func Of[T Element](s *Scope, dev Device, data []T, shape ...int) Tensor {
 	return s.own(op, h, err)
 }
 
+// Share returns a tensor of s on the CPU that uses the memory of data, which nothing may change, and no
+// tensor of another scope use, until s is closed.
+func Share[T float32 | float64](s *Scope, data []T, shape ...int) Tensor {
+	const op = "Share"
+	if n := product(shape); n != len(data) {
+		fail(op, fmt.Sprintf("%d values for the shape %v, which holds %d", len(data), shape, n))
+	}
+	if len(data) > 0 {
+		s.pinned.Pin(&data[0])
+	}
+	h, err := ctorch.ShareData(data, shape, int(dtypeOf[T]()))
+	return s.own(op, h, err)
+}
+
 // product returns the number of elements of a shape.
 func product(shape []int) int {
 	n := 1

@@ -55,13 +55,19 @@ func (t *maskedTask) otherSizes() []size { return nil }
 
 func (t *maskedTask) stepsPerEpoch() int { return (len(t.split.Train) + t.batch - 1) / t.batch }
 
-// moveToDevice puts the table on the device and frees it on the host, where it may have 690 MB.
+// moveToDevice puts the table, which may have 690 MB, on the device: a CPU uses it where it is, unless as
+// float64, and else it is freed on the host.
 func (t *maskedTask) moveToDevice(e *ensemble) {
-	// A table in float64 is converted from a copy in float32, which Do frees.
-	t.values = e.resident.Do(func(s *torchpe.Scope) torchpe.Tensor {
-		table := torchpe.Of(s, e.device, t.table.X, t.table.Frames, t.table.Tokens)
-		return table.To(e.model.Config.DType, e.device)
-	})
+	onHost := func(s *torchpe.Scope) torchpe.Tensor {
+		return torchpe.Share(s, t.table.X, t.table.Frames, t.table.Tokens)
+	}
+	if e.device == torchpe.CPU && e.model.Config.DType == torchpe.Float32 {
+		t.values = onHost(e.resident)
+	} else {
+		t.values = e.resident.Do(func(s *torchpe.Scope) torchpe.Tensor {
+			return onHost(s).To(e.model.Config.DType, e.device)
+		})
+	}
 	t.table.X = nil
 	debug.FreeOSMemory()
 	for _, seed := range e.seeds {

@@ -19,11 +19,13 @@ import (
 func newMaskedTask(c Config) (*maskedTask, error) {
 	t := &maskedTask{config: *c.Masked, batch: c.Batch}
 	t.train = masked.Masking{Level: c.Masked.Level, Exact: c.Masked.Draw == config.ExactMask}
+	// Go would keep as much garbage of the readers as the table has numbers, and then for a while.
+	before := debug.SetGCPercent(10)
 	s, err := readSource(&t.config, c.Task, c.DataSeed)
+	debug.SetGCPercent(before)
 	if err != nil {
 		return nil, err
 	}
-	// The readers' garbage is as large as the table, and Go would keep it for a while.
 	debug.FreeOSMemory()
 	t.table, t.subjects, t.placed = s.table, s.subjects, c.Positions != nil
 	if t.split, err = s.split(&t.config, c.DataSeed); err != nil {

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // Setting is a row of the table: one key of config.json and what follows from it.
@@ -139,13 +140,20 @@ func Settings() (all []Setting) {
 // EachMember is the part of the help of settings that members may differ in.
 const EachMember = ", one or one a member"
 
+var flagTable = sync.OnceValue(func() map[string]Setting {
+	all := map[string]Setting{}
+	for _, s := range Settings() {
+		if s.Flag != "" {
+			all[s.Flag] = s
+		}
+	}
+	return all
+})
+
 // ByFlag returns the setting that a flag sets.
 func ByFlag(flag string) (s Setting, ok bool) {
-	all := Settings()
-	if i := slices.IndexFunc(all, func(s Setting) bool { return s.Flag == flag }); i >= 0 && flag != "" {
-		return all[i], true
-	}
-	return s, false
+	s, ok = flagTable()[flag]
+	return s, ok
 }
 
 // UsualFlags lists the flags of the settings that --help shows without being asked for all.

@@ -119,16 +119,33 @@ func Release(hs []Handle) error {
 // FromData copies an array into a new tensor. T must be the Go type of dtype, and the shape hold as
 // many values.
 func FromData[T float32 | float64 | int64 | bool](data []T, shape []int, dtype, device int) (Handle, error) {
+	if err := checkData(data, shape, dtype); err != nil {
+		return 0, err
+	}
+	return result(C.tp_from_data(unsafe.Pointer(unsafe.SliceData(data)), ints(shape),
+		C.int(len(shape)), C.int(dtype), C.int(device)))
+}
+
+// ShareData makes a tensor on the CPU that uses an array's own memory, which the caller pins (runtime.Pinner)
+// as long as any tensor uses it.
+func ShareData[T float32 | float64](data []T, shape []int, dtype int) (Handle, error) {
+	if err := checkData(data, shape, dtype); err != nil {
+		return 0, err
+	}
+	return result(C.tp_share_data(unsafe.Pointer(unsafe.SliceData(data)), ints(shape), C.int(len(shape)), C.int(dtype)))
+}
+
+// checkData checks that T is the Go type of dtype and that the shape holds as many values.
+func checkData[T float32 | float64 | int64 | bool](data []T, shape []int, dtype int) error {
 	n := 1
 	for _, d := range shape {
 		n *= d // where it overflows, C refuses the shape
 	}
 	var zero T
 	if size := elementSize(dtype); n != len(data) || size != 0 && size != unsafe.Sizeof(zero) {
-		return 0, fmt.Errorf("%d values of %T for shape %v and dtype number %d", len(data), zero, shape, dtype)
+		return fmt.Errorf("%d values of %T for shape %v and dtype number %d", len(data), zero, shape, dtype)
 	}
-	return result(C.tp_from_data(unsafe.Pointer(unsafe.SliceData(data)), ints(shape),
-		C.int(len(shape)), C.int(dtype), C.int(device)))
+	return nil
 }
 
 // elementSize is the size in bytes of a data type, 0 of an unknown one.

@@ -132,8 +132,13 @@ func (s sample) tensor() Handle {
 
 func (s sample) orNone() sample { s.optional = true; return s }
 
+var shared [6]float32
+
 // operations lists every C function of shim.h that takes or makes tensors.
 var operations = []operation{
+	{c: "tp_share_data", ints: []integer{dtypes}, list: []int{2, 3}, run: func(a arguments) ([]Handle, error) {
+		return one(ShareData(shared[:], a.list, a.i[0]))
+	}},
 	{c: "tp_from_data", ints: []integer{dtypes, devices}, list: []int{2, 3}, run: func(a arguments) ([]Handle, error) {
 		return one(FromData(make([]float32, 6), a.list, a.i[0], a.i[1]))
 	}},

@@ -55,6 +55,14 @@ tp_result tp_from_data(const void* data, const int64_t* shape, int rank, int dty
   });
 }
 
+tp_result tp_share_data(void* data, const int64_t* shape, int rank, int dtype) {
+  return op(0, [&] {
+    auto s = dims(shape, rank);
+    const auto options = at::TensorOptions().dtype(scalar_type(dtype));
+    return element_count(s) > 0 ? at::from_blob(data, s, options) : at::empty(s, options);
+  });
+}
+
 tp_result tp_full(const int64_t* shape, int rank, double value, int dtype, int dev) {
   return op(0, [&] {
     auto s = dims(shape, rank);

@@ -42,6 +42,9 @@ void tp_free_text(char* text);
 
 /* ---- creation and reading ---- */
 tp_result tp_from_data(const void* data, const int64_t* shape, int rank, int dtype, int device);
+/* The same on the CPU without a copy: data stays the caller's, who keeps it where it is as long as any
+ * tensor uses it. */
+tp_result tp_share_data(void* data, const int64_t* shape, int rank, int dtype);
 tp_result tp_full(const int64_t* shape, int rank, double value, int dtype, int device);
 tp_result tp_randn(const int64_t* shape, int rank, uint64_t seed, int dtype, int device);
 tp_info_result tp_info(tp_tensor x);
