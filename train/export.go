@@ -191,5 +191,8 @@ func (t *trainer) measureImported(from string, step int) (none runlog.Result, er
 	if err := t.checkpoint(); err != nil {
 		return none, err
 	}
+	if err := t.finishSaving(); err != nil {
+		return none, err
+	}
 	return t.finish(0)
 }
