@@ -45,7 +45,7 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 	if err != nil {
 		return x, err
 	}
-	c.Device = "cpu"
+	c.Device, c.Precision = "cpu", "" // the example is for PyTorch's float32
 	done, err := c.onDevice()
 	if err != nil {
 		return x, err

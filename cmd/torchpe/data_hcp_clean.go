@@ -79,7 +79,7 @@ func runHCPClean(w io.Writer, f cleanFlags) error {
 		return usagef("--out %s: a file that ends in .npy or .csv", f.out)
 	}
 	if _, err := os.Lstat(f.out); err == nil && !f.force {
-		return fmt.Errorf("%s exists: use --force to overwrite it, or another --out", f.out)
+		return usagef("%s exists: use --force to overwrite it, or another --out", f.out)
 	}
 	set, names, err := f.readSeries()
 	if err != nil {

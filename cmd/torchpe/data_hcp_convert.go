@@ -44,7 +44,7 @@ func runHCPConvert(w io.Writer, s series.Source, out string, zscore, force bool)
 	}
 	d, err := s.Read(series.CorticalParcels, zscore)
 	if err != nil {
-		return err
+		return fileErrorAsUsage(err)
 	}
 	folder := series.Folder{Dir: out, Force: force, Set: d.Set}
 	if d.Modules != nil {
@@ -109,7 +109,7 @@ func runHCPGenerate(w io.Writer, out, surrogate string, seed uint64, force bool)
 // writeFolder writes a folder and prints what is in it.
 func writeFolder(w io.Writer, f series.Folder) error {
 	if err := f.Write(); err != nil {
-		return err
+		return fileErrorAsUsage(err)
 	}
 	_, err := fmt.Fprintf(w, "%s: %s, %d frames of %d tokens\n", f.Dir, plural.Of(len(f.Set.Runs), "run"),
 		f.Set.Frames, f.Set.Tokens)

@@ -96,7 +96,7 @@ func newSequenceShowCommand() *cobra.Command {
 		Use:     "show TASK",
 		Short:   "Show examples of a task",
 		Example: "  torchpe data sequence show missing-duplicate --length 9",
-		Args:    cobra.ExactArgs(1),
+		Args:    exactly("TASK"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, examples, err := f.draw(args[0])
 			if err != nil {
@@ -134,7 +134,7 @@ func newSequenceGenerateCommand() *cobra.Command {
 		Use:     "generate TASK --out FILE",
 		Short:   "Write examples of a task to a file",
 		Example: "  torchpe data sequence generate reverse-string --length 40 --count 1000 --out reverse.txt",
-		Args:    cobra.ExactArgs(1),
+		Args:    exactly("TASK"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.out == "" {
 				return usagef("--out is missing: name the file to write")
@@ -169,7 +169,7 @@ func newSequenceCheckCommand() *cobra.Command {
 		Long: `Check that each line of FILE holds an input of the task, its output, and how many characters of the
 output count.`,
 		Example: "  torchpe data sequence check reverse-string reverse.txt",
-		Args:    cobra.ExactArgs(2),
+		Args:    exactly("TASK", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := sequence.Find(args[0])
 			if err != nil {
@@ -177,7 +177,7 @@ output count.`,
 			}
 			file, err := array.Open(args[1])
 			if err != nil {
-				return err
+				return fileErrorAsUsage(err)
 			}
 			defer file.Close()
 			n, shortest, longest := 0, 0, 0
