@@ -130,12 +130,13 @@ func newSequenceShowCommand() *cobra.Command {
 func newSequenceGenerateCommand() *cobra.Command {
 	var f drawnFlags
 	var force bool
+	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:     "generate TASK --out FILE",
 		Short:   "Write examples of a task to a file",
 		Example: "  torchpe data sequence generate reverse-string --length 40 --count 1000 --out reverse.txt",
 		Args:    exactly("TASK"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.out == "" {
 				return usagef("--out is missing: name the file to write")
 			}
@@ -148,22 +149,37 @@ func newSequenceGenerateCommand() *cobra.Command {
 					return err
 				}
 			}
-			return atomicfile.Write(f.out, func(w io.Writer) error {
+			err = atomicfile.Write(f.out, func(w io.Writer) error {
 				for _, e := range examples {
 					fmt.Fprintf(w, "%s %s %d\n", t.Text(e.Input), t.OutputText(e.Output), e.Scored)
 				}
 				return nil
 			})
+			if err != nil || !*asJSON {
+				return err
+			}
+			return printJSON(cmd.OutOrStdout(), sequenceFile{f.out, t.Name, len(examples), f.length, f.length})
 		},
 	}
 	f.add(cmd, 1000)
 	cmd.Flags().StringVar(&f.out, "out", "", "file to write (required)")
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite an existing file")
+	asJSON = jsonFlag(cmd)
 	return cmd
 }
 
+// sequenceFile is what generate and check print as JSON.
+type sequenceFile struct {
+	File     string `json:"file"`
+	Task     string `json:"task"`
+	Examples int    `json:"examples"`
+	Shortest int    `json:"shortest"` // input
+	Longest  int    `json:"longest"`
+}
+
 func newSequenceCheckCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON *bool
+	cmd := &cobra.Command{
 		Use:   "check TASK FILE",
 		Short: "Check the answers in a file",
 		Long: `Check that each line of FILE holds an input of the task, its output, and how many characters of the
@@ -196,11 +212,16 @@ output count.`,
 			if n == 0 {
 				return fmt.Errorf("%s: it has no lines", args[1])
 			}
+			if *asJSON {
+				return printJSON(cmd.OutOrStdout(), sequenceFile{args[1], t.Name, n, shortest, longest})
+			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s of %s, lengths %d to %d: all answers are right\n",
 				plural.Of(n, "example"), t.Name, shortest, longest)
 			return err
 		},
 	}
+	asJSON = jsonFlag(cmd)
+	return cmd
 }
 
 // checkExample checks a line of a file and returns the length of its input.
