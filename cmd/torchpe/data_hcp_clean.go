@@ -114,7 +114,8 @@ func (f cleanFlags) say(w io.Writer, result *clean.Result, named bool) error {
 			Rank     int      `json:"rank"`
 			Method   string   `json:"method"`
 			Notes    []string `json:"notes,omitempty"`
-		}{f.out, r.Columns, r.Rows, result.Columns, result.Constant, result.Rank, fmt.Sprint(result.Method), result.Notes})
+		}{f.out, r.Columns, r.Rows, result.Columns, result.Constant, result.Rank, fmt.Sprint(result.Method),
+			result.Notes})
 	}
 	fmt.Fprintf(w, "%s: %d frames of %d parcels; %d signals, rank %d, solved by %s\n", f.out,
 		r.Columns, r.Rows, len(result.Columns), result.Rank, result.Method)

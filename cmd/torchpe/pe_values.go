@@ -175,7 +175,8 @@ checkpoint does), queries, keys and values are made of --x.`,
 			}
 			switch {
 			case *asJSON && o.out != "" && o.out != "-":
-				return usagef("%s: --json prints the numbers, and --out %s writes them: give one", cmd.CommandPath(), o.out)
+				return usagef("%s: --json prints the numbers, and --out %s writes them: give one",
+					cmd.CommandPath(), o.out)
 			case *asJSON:
 				o.out = "-"
 			case o.out == "":

@@ -322,7 +322,8 @@ func TestCheckRounding(t *testing.T) {
 		return math.Ldexp(math.Round(fraction*2048)/2048, exponent)
 	})
 	f, err := checked(t, "1d-fixed", []array.Array{half}, pe.Options{"sinusoid-layout": "concat"}, "line")
-	if err != nil || f.Convention != nil || f.Nearest != nil || f.Rounding != 1e-3 || f.Read != "40 tokens, 1 head of width 6" {
+	if err != nil || f.Convention != nil || f.Nearest != nil || f.Rounding != 1e-3 ||
+		f.Read != "40 tokens, 1 head of width 6" {
 		t.Errorf("%+v, %v", f, err)
 	}
 	f, err = checked(t, "1d-fixed", []array.Array{half}, nil, "line")

@@ -76,8 +76,9 @@ func phrase(name, value string) string {
 // numbers are values of options that have no list of them, which implementations have.
 var numbers = map[string][]string{
 	"rope-base": {"10000", "100", "10", "500000", "1000000"}, "rope-2d-base": {"auto", "100", "10", "10000"},
-	"sinusoid-base": {"10000", "100", "10", "1000", "500000", "1000000"}, "rope-proportion": {"1", "0.75", "0.5", "0.25"},
-	"rope-unit": {"1", "2"},
+	"sinusoid-base":   {"10000", "100", "10", "1000", "500000", "1000000"},
+	"rope-proportion": {"1", "0.75", "0.5", "0.25"},
+	"rope-unit":       {"1", "2"},
 }
 
 // aside are options that change no number that can be compared.

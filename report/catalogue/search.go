@@ -126,7 +126,7 @@ func (s *search) runTimes(f *Finding) {
 				return true
 			}
 			times := fmt.Sprintf("%s times %.4g", s.Given.Outputs[0].Name, by)
-			f.Convention, f.Deviations = append(s.phrases(of), times), append(deviations, times)
+			f.Convention, f.Deviations = append(s.phrases(of), times), slices.Concat(deviations, []string{times})
 			return false
 		})
 	}
