@@ -441,7 +441,7 @@ func TestDefaultDirectory(t *testing.T) {
 			t.Fatal(stderr)
 		}
 	}
-	if _, stderr, code := torchpeIn(t, dir, append(small, "--heads", "2")...); code != exitFailed ||
+	if _, stderr, code := torchpeIn(t, dir, append(small, "--heads", "2")...); code != exitUsage ||
 		!strings.Contains(stderr, "seed1_2: holds a run already") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
