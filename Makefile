@@ -48,7 +48,7 @@ test-cuda-build: ## check that the GPU side compiles and links, without a GPU (r
 test-cuda-host: shim ## run the GPU tests on an emulated CUDA runtime, without a GPU (root; 9 GB; 15 minutes)
 	@scripts/cudahost/test.sh
 
-dist: shim ## pack an archive that runs without Go, root or other packages: dist/ (Debian; 77 MB)
+dist: shim ## pack an archive that runs without Go, root or other packages: dist/ (Debian; 78 MB)
 	@scripts/dist.sh
 
 test-dist: ## run that archive in bare Debian 12 and 13, Ubuntu 22.04 and 24.04 (root; 1 GB)

@@ -21,7 +21,7 @@ LICENCES = {
         facebookresearch/detr google-deepmind/deepmind-research
         google-deepmind/randomized_positional_encodings fwerkor/transformers
         huggingface/pytorch-image-models huggingface/transformers kimiyoung/transformer-xl
-        model-architectures/GRAPE naver-ai/rope-vit""",
+        model-architectures/GRAPE""",
     "BSD-3-Clause": """MICA-MNI/BrainSpace meta-pytorch/attention-gym pytorch/pytorch
         salesforce/ALBEF""",
     "MIT": """0-5788719150923125/praxis 10-zin/Synthesizer LiamMa/GRIT StanfordMIMI/LieRE
@@ -42,6 +42,7 @@ REFUSED = {
     "facebookresearch/mae": "CC-BY-NC-4.0 forbids commercial use",
     "MCG-NJU/VideoMAE": "CC-BY-NC-4.0 forbids commercial use",
     "facebookresearch/llama": "the Llama 2 Community License restricts use",
+    "naver-ai/rope-vit": "the Llama 2 Community License of self-attn/rope_self_attn.py restricts use",
     "document": "code printed in a paper, without a licence",
 }
 FILE_KEYS = ("scheme", "title", "formula", "acts_on", "parameters", "tolerance")

@@ -35,6 +35,8 @@ inside() {
   chroot "$root" env LD_LIBRARY_PATH=/torchpe/lib HOME=/tmp "TORCHPE_PE_VECTORS=$inside_vectors" "$@"
 }
 inside /torchpe/bin/torchpe doctor
+mkdir -p "$work/test/data/nmar"
+cp -r data/nmar/testdata "$work/test/data/nmar/" # tests of package train read it
 for package in torchpe torchpe/internal/ctorch models models/pe train; do
   echo "test-libtorch2: $package"
   rm -rf "$work/test/$package"

@@ -45,7 +45,7 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 	if err != nil {
 		return x, err
 	}
-	c.Device = "cpu"
+	c.Device, c.Precision = "cpu", "" // the example is for PyTorch's float32
 	done, err := c.onDevice()
 	if err != nil {
 		return x, err
@@ -189,6 +189,9 @@ func (t *trainer) measureImported(from string, step int) (none runlog.Result, er
 		return none, err
 	}
 	if err := t.checkpoint(); err != nil {
+		return none, err
+	}
+	if err := t.finishSaving(); err != nil {
 		return none, err
 	}
 	return t.finish(0)

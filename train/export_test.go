@@ -163,3 +163,32 @@ func TestExportRefuses(t *testing.T) {
 		t.Errorf("member 7: %v", err)
 	}
 }
+
+// The example in config.json is that of float32 products, whichever the run had.
+func TestExampleIsExact(t *testing.T) {
+	c := tiny(t, "learn")
+	c.Precision = "bf16"
+	dir, _ := runTiny(t, c)
+	exampleOf := func() string {
+		out := t.TempDir()
+		if _, err := Export(dir, 0, out); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(out, export.ConfigFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text, _ = bytes.Cut(text, []byte(`"example": `))
+		text, _, _ = bytes.Cut(text, []byte("\n"))
+		return string(text)
+	}
+	rounded := exampleOf()
+	path := filepath.Join(dir, "config.json")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, bytes.Replace(text, []byte(`"bf16"`), []byte(`"fp32"`), 1), 0o600)
+	}
+	if exact := exampleOf(); err != nil || exact != rounded || !strings.Contains(exact, "output") {
+		t.Errorf("%v: %s, in float32 %s", err, rounded, exact)
+	}
+}

@@ -62,14 +62,17 @@ or .png draws the first two axes, a panel a member.`,
 	return cmd
 }
 
+// mapMethods are the values of --method.
+var mapMethods = []string{analysis.PCA, analysis.MDS}
+
 func runAnalyzeMap(out, notes io.Writer, args []string, f analyzeMapFlags) error {
 	distance, err := parseDistance(f.distance)
 	if err != nil {
 		return err
 	}
-	if f.method != analysis.PCA && f.method != analysis.MDS {
-		return usagef("--method %q is unknown; there are pca and mds%s", f.method,
-			nearest.Hint(f.method, []string{analysis.PCA, analysis.MDS}))
+	if !slices.Contains(mapMethods, f.method) {
+		return usagef("--method %q is unknown; there are %s%s", f.method, strings.Join(mapMethods, " and "),
+			nearest.Hint(f.method, mapMethods))
 	}
 	if err := f.check(".csv", ".pdf", ".svg", ".png"); err != nil {
 		return err

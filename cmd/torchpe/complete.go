@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"torchpe/data/sequence"
+	"torchpe/models/export"
 	"torchpe/models/pe"
+	"torchpe/report/catalogue"
 	"torchpe/train/config"
 )
 
@@ -18,7 +20,11 @@ import (
 // those below it.
 func completeValues(cmd *cobra.Command) {
 	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
-		if values := valuesOf(flag.Name); values != nil {
+		values := valuesOf(flag.Name)
+		if own := ownValues[cmd.CommandPath()+" --"+flag.Name]; own != nil {
+			values = func() []string { return own }
+		}
+		if values != nil {
 			_ = cmd.RegisterFlagCompletionFunc(flag.Name, // fails for unknown flags alone
 				func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 					return going(values(), begun), cobra.ShellCompDirectiveNoFileComp
@@ -31,6 +37,19 @@ func completeValues(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		completeValues(c)
 	}
+}
+
+// ownValues are those of flags that are no settings.
+var ownValues = map[string][]string{
+	"torchpe export --to":             {"pytorch"},
+	"torchpe pe export --to":          export.Libraries(),
+	"torchpe pe values --what":        catalogue.Kinds(),
+	"torchpe pe check --what":         catalogue.GivenNames()[4:],
+	"torchpe data positions --method": {pe.GradientsInit, pe.MDSInit},
+	"torchpe analyze map --method":    mapMethods,
+	"torchpe sweep --launcher":        launchers,
+	"torchpe sweep resume --launcher": launchers,
+	"torchpe sweep retry --launcher":  launchers,
 }
 
 // valuesOf returns what lists the values of a flag, nil where they are too many.

@@ -120,7 +120,9 @@ func (f *configFlags) fresh() (c train.Config, notes []string, err error) {
 					nearest.Hint(preset, tasks))
 			}
 		}
-		c, err = train.Preset(preset, f.fidelity)
+		if c, err = train.Preset(preset, f.fidelity); err != nil {
+			err = fmt.Errorf("--%w", err) // which begins with preset or fidelity
+		}
 	}
 	if err != nil {
 		return c, nil, err

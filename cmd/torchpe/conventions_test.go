@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -24,6 +25,87 @@ func TestExitCodesOnTheirPage(t *testing.T) {
 	}
 	if !strings.Contains(string(page), table) {
 		t.Errorf("docs/command-line.md has another table than\n%s", table)
+	}
+}
+
+// Commands that name a file which is missing, or one that they would overwrite, end as those with a wrong
+// flag do, and write nothing.
+func TestFilesThatAreMissingOrThere(t *testing.T) {
+	dir := t.TempDir()
+	for file, text := range map[string]string{"there.csv": "", "there/train.csv": "", "there/config.json": "{}"} {
+		path := filepath.Join(dir, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for command, says := range map[string]string{
+		"train --task masked --data missing": "missing", "export missing --out new": "holds no run",
+		"import missing --out new": "missing", "import there.csv --out new": "there.csv/config.json: not a directory",
+		"data lst check --validation there.csv missing": "missing", "data hcp check missing": "missing",
+		"data sequence check reverse-string missing": "missing", "data sequence check reverse-string": "TASK and FILE",
+		"completion tcsh": "tcsh", "data lst generate --out there": "--force",
+		"train --preset quick --out there": "--force",
+	} {
+		_, stderr, code := here(t, dir, strings.Fields(command)...)
+		if code != exitUsage || !strings.Contains(stderr, says) {
+			t.Errorf("%s: exit code %d, no %q in: %s", command, code, says, stderr)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "new")); err == nil {
+		t.Error("a mistake wrote a folder")
+	}
+}
+
+// docs/command-line.md lists the commands without --json.
+func TestJSONFlagsOnTheirPage(t *testing.T) {
+	var without []string
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		path := strings.TrimPrefix(cmd.CommandPath(), "torchpe ")
+		if cmd.Flags().Lookup("json") == nil && !strings.HasPrefix(path, "completion") && cmd.Use[0] != '_' &&
+			(!cmd.HasSubCommands() || path == "bench") && cmd.IsAvailableCommand() {
+			without = append(without, "`"+path+"`")
+		}
+		for _, c := range cmd.Commands() {
+			walk(c)
+		}
+	}
+	for _, c := range newRootCommand().Commands() {
+		walk(c)
+	}
+	page, err := os.ReadFile("../../docs/command-line.md")
+	want := strings.Join(without, ", ")
+	if text := strings.Join(strings.Fields(string(page)), " "); err != nil || !strings.Contains(text, want) {
+		t.Errorf("docs/command-line.md does not have %s", want)
+	}
+}
+
+// What commands that write files print with --json says what was written.
+func TestJSONOfWhatIsWritten(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "q.json"), []byte("[[1, 1]]"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ command, want string }{
+		{"data sequence generate reverse-string --count 3 --length 4 --out r.txt",
+			`{"file":"r.txt","task":"reverse-string","examples":3,"shortest":4,"longest":4}`},
+		{"data sequence check reverse-string r.txt",
+			`{"file":"r.txt","task":"reverse-string","examples":3,"shortest":4,"longest":4}`},
+		{"data hcp generate --surrogate subjects=2,frames=20 --out rest", `{"out":"rest","runs":2,"frames":40,"tokens":360}`},
+		{"data hcp convert rest --out npy", `{"out":"npy","runs":2,"frames":40,"tokens":360,"notes":[`},
+		{"data positions --task masked --data npy --dims 3 --out p.csv", `"out":"p.csv","tokens":360,"dimensions":3,`},
+		{"pe values nope --what logits --tokens 1 --dim 2 --q q.json --k q.json",
+			`"values":[[[1.414213562373095]]]`},
+	} {
+		stdout, stderr, code := here(t, dir, append(strings.Fields(c.command), "--json")...)
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, []byte(stdout)); err != nil || code != 0 ||
+			!strings.Contains(compact.String(), c.want) {
+			t.Errorf("%s: exit code %d, %s%s, want %s", c.command, code, stdout, stderr, c.want)
+		}
 	}
 }
 

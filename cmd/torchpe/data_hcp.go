@@ -92,7 +92,7 @@ func runHCPInfo(w io.Writer, s series.Source, asJSON bool) error {
 	}
 	infos, notes, misfits := series.InspectAll(s, series.CorticalParcels)
 	if infos == nil {
-		return misfits
+		return fileErrorAsUsage(misfits)
 	}
 	if asJSON {
 		return errors.Join(printJSON(w, infos), misfits)

@@ -40,7 +40,7 @@ checked by name.`,
 func runHCPCheck(w io.Writer, s series.Source, asJSON bool) error {
 	d, err := s.Read(series.CorticalParcels, false)
 	if err != nil {
-		return err
+		return fileErrorAsUsage(err)
 	}
 	c, err := hcp.Check(d)
 	if err != nil {

@@ -20,6 +20,7 @@ type cleanFlags struct {
 	files     hcp.NuisanceFiles
 	options   clean.Options
 	force     bool
+	json      *bool
 }
 
 func newHCPCleanCommand() *cobra.Command {
@@ -61,6 +62,7 @@ components that are not given are backward differences. --out takes .npy or .csv
 	fl.BoolVar(&f.options.ZScore, "zscore", d.ZScore, "bring each parcel's residual to mean 0 and SD 1")
 	fl.StringVar(&f.out, "out", "", ".npy or .csv file to write (required)")
 	fl.BoolVar(&f.force, "force", false, "overwrite an existing file")
+	f.json = jsonFlag(cmd)
 	return cmd
 }
 
@@ -79,7 +81,7 @@ func runHCPClean(w io.Writer, f cleanFlags) error {
 		return usagef("--out %s: a file that ends in .npy or .csv", f.out)
 	}
 	if _, err := os.Lstat(f.out); err == nil && !f.force {
-		return fmt.Errorf("%s exists: use --force to overwrite it, or another --out", f.out)
+		return usagef("%s exists: use --force to overwrite it, or another --out", f.out)
 	}
 	set, names, err := f.readSeries()
 	if err != nil {
@@ -93,13 +95,31 @@ func runHCPClean(w io.Writer, f cleanFlags) error {
 	if err != nil {
 		return err
 	}
-	r := result.Residuals
-	if err := hcp.WriteResiduals(f.out, r, names); err != nil {
+	if err := hcp.WriteResiduals(f.out, result.Residuals, names); err != nil {
 		return err
+	}
+	return f.say(w, result, names != nil)
+}
+
+// say prints what was done.
+func (f cleanFlags) say(w io.Writer, result *clean.Result, named bool) error {
+	r := result.Residuals
+	if *f.json {
+		return printJSON(w, struct {
+			Out      string   `json:"out"`
+			Frames   int      `json:"frames"`
+			Parcels  int      `json:"parcels"`
+			Signals  []string `json:"signals"`
+			Constant []string `json:"constant"` // and left out
+			Rank     int      `json:"rank"`
+			Method   string   `json:"method"`
+			Notes    []string `json:"notes,omitempty"`
+		}{f.out, r.Columns, r.Rows, result.Columns, result.Constant, result.Rank, fmt.Sprint(result.Method),
+			result.Notes})
 	}
 	fmt.Fprintf(w, "%s: %d frames of %d parcels; %d signals, rank %d, solved by %s\n", f.out,
 		r.Columns, r.Rows, len(result.Columns), result.Rank, result.Method)
-	if names != nil && strings.HasSuffix(f.out, ".npy") {
+	if named && strings.HasSuffix(f.out, ".npy") {
 		fmt.Fprintln(w, "the parcels' names are not kept in .npy: write .csv to keep them")
 	}
 	if len(result.Constant) > 0 {

@@ -16,6 +16,7 @@ func newHCPConvertCommand() *cobra.Command {
 	var f sourceFlags
 	var out string
 	var zscore, force bool
+	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:   "convert FILE... --out DIR",
 		Short: "Write every run as a .npy file of frames x tokens",
@@ -27,7 +28,7 @@ kind in DIR are an error, because its names would be taken for theirs.`,
 		Args:    someFiles,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			f.s.Data = files
-			return runHCPConvert(cmd.OutOrStdout(), f.s, out, zscore, force)
+			return runHCPConvert(f.s, out, zscore, force, folderOut{cmd.OutOrStdout(), *asJSON})
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -35,36 +36,30 @@ kind in DIR are an error, because its names would be taken for theirs.`,
 	cmd.Flags().StringVar(&out, "out", "", "directory to write to, made if missing (required)")
 	cmd.Flags().BoolVar(&zscore, "zscore", false, "bring each token of each run to mean 0 and SD 1")
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite existing files")
+	asJSON = jsonFlag(cmd)
 	return cmd
 }
 
-func runHCPConvert(w io.Writer, s series.Source, out string, zscore, force bool) error {
+func runHCPConvert(s series.Source, out string, zscore, force bool, to folderOut) error {
 	if out == "" {
 		return usagef("--out is missing: name the directory to write to")
 	}
 	d, err := s.Read(series.CorticalParcels, zscore)
 	if err != nil {
-		return err
+		return fileErrorAsUsage(err)
 	}
 	folder := series.Folder{Dir: out, Force: force, Set: d.Set}
 	if d.Modules != nil {
 		folder.Labels, folder.Modules = d.Modules.Labels, d.Modules.Modules
 	}
-	if err := writeFolder(w, folder); err != nil {
-		return err
-	}
-	for _, n := range d.Notes {
-		if _, err := fmt.Fprintln(w, n); err != nil {
-			return err
-		}
-	}
-	return nil
+	return to.write(folder, d.Notes)
 }
 
 func newHCPGenerateCommand() *cobra.Command {
 	var out, surrogate string
 	var seed uint64
 	var force bool
+	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:   "generate --out DIR",
 		Short: "Write a surrogate of resting-state fMRI, whose networks are known",
@@ -76,7 +71,7 @@ and networks.`,
 		Example: `  torchpe data hcp generate --out surrogate --surrogate subjects=12,frames=1195`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runHCPGenerate(cmd.OutOrStdout(), out, surrogate, seed, force)
+			return runHCPGenerate(out, surrogate, seed, force, folderOut{cmd.OutOrStdout(), *asJSON})
 		},
 	}
 	fl := cmd.Flags()
@@ -85,10 +80,11 @@ and networks.`,
 	fl.Uint64Var(&seed, "seed", 0, "seed, 0 to 2^64-1 (training takes its --data-seed)")
 	fl.StringVar(&out, "out", "", "directory to write to, made if missing (required)")
 	fl.BoolVar(&force, "force", false, "overwrite existing files")
+	asJSON = jsonFlag(cmd)
 	return cmd
 }
 
-func runHCPGenerate(w io.Writer, out, surrogate string, seed uint64, force bool) error {
+func runHCPGenerate(out, surrogate string, seed uint64, force bool, to folderOut) error {
 	if out == "" {
 		return usagef("--out is missing: name the directory to write to")
 	}
@@ -102,16 +98,34 @@ func runHCPGenerate(w io.Writer, out, surrogate string, seed uint64, force bool)
 	if err != nil {
 		return usageError{err}
 	}
-	return writeFolder(w, series.Folder{Dir: out, Force: force, Set: made.Set(), Labels: made.Labels,
-		Modules: made.Networks})
+	return to.write(series.Folder{Dir: out, Force: force, Set: made.Set(), Labels: made.Labels,
+		Modules: made.Networks}, nil)
 }
 
-// writeFolder writes a folder and prints what is in it.
-func writeFolder(w io.Writer, f series.Folder) error {
+// folderOut is where it is printed what was written to a folder.
+type folderOut struct {
+	w    io.Writer
+	json bool
+}
+
+// write writes a folder and prints what is in it, with notes.
+func (o folderOut) write(f series.Folder, notes []string) error {
 	if err := f.Write(); err != nil {
-		return err
+		return fileErrorAsUsage(err)
 	}
-	_, err := fmt.Fprintf(w, "%s: %s, %d frames of %d tokens\n", f.Dir, plural.Of(len(f.Set.Runs), "run"),
+	if o.json {
+		return printJSON(o.w, struct {
+			Out    string   `json:"out"`
+			Runs   int      `json:"runs"`
+			Frames int      `json:"frames"`
+			Tokens int      `json:"tokens"`
+			Notes  []string `json:"notes,omitempty"`
+		}{f.Dir, len(f.Set.Runs), f.Set.Frames, f.Set.Tokens, notes})
+	}
+	_, err := fmt.Fprintf(o.w, "%s: %s, %d frames of %d tokens\n", f.Dir, plural.Of(len(f.Set.Runs), "run"),
 		f.Set.Frames, f.Set.Tokens)
+	for _, n := range notes {
+		fmt.Fprintln(o.w, n)
+	}
 	return err
 }

@@ -219,7 +219,7 @@ func absent(paths ...string) error {
 	for _, path := range paths {
 		switch _, err := os.Lstat(path); {
 		case err == nil:
-			return fmt.Errorf("%s exists: choose another --out or pass --force to overwrite it", path)
+			return usagef("%s exists: choose another --out or pass --force to overwrite it", path)
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
 			return fmt.Errorf("--out: %w", err)
 		}
@@ -294,12 +294,12 @@ func lstSets(f lstCheckFlags, seeded bool, trainFiles []string) (train, validati
 	for _, path := range trainFiles {
 		ps, err := lst.ReadFile(path)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fileErrorAsUsage(err)
 		}
 		train = append(train, ps...)
 	}
 	validation, err = lst.ReadFile(f.validation)
-	return train, validation, err
+	return train, validation, fileErrorAsUsage(err)
 }
 
 // printLSTReport prints a report as two tables and the problems.
@@ -453,7 +453,7 @@ func lstShowPuzzles(f lstShowFlags, args []string) (ps []lst.Puzzle, name string
 		if err == nil && ps[0].Cells.Side() != f.side {
 			err = usagef("--side %d: %s has puzzles of side %d", f.side, args[0], ps[0].Cells.Side())
 		}
-		return ps, args[0], err
+		return ps, args[0], fileErrorAsUsage(err)
 	case f.side != lst.Side:
 		ps, err = lst.Puzzles(f.side, o.Validation, f.seed) // those of --eval-tokens
 		return ps, fmt.Sprintf("the generated puzzles of side %d of seed %d", f.side, f.seed), err

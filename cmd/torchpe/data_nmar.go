@@ -218,7 +218,7 @@ func runNMARGenerate(cmd *cobra.Command, f nmarFlags) error {
 	for name, body := range map[string][]byte{nmarSeriesFile: series, nmarModulesFile: modules} {
 		path := filepath.Join(f.out, name)
 		if _, err := os.Lstat(path); !f.force && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s exists: use --force to overwrite it, or another --out", path)
+			return usagef("%s exists: use --force to overwrite it, or another --out", path)
 		}
 		if err := os.WriteFile(path, body, 0o666); err != nil {
 			return err

@@ -86,7 +86,7 @@ func TestNMARFiles(t *testing.T) {
 	if math.Abs(within-described.Within) > 1e-6 || math.Abs(between-described.Between) > 1e-6 {
 		t.Errorf("correlations %g and %g in the file, %+v described", within, between, described)
 	}
-	if _, stderr, code := here(t, ".", args...); code != 1 || !strings.Contains(stderr, "--force") {
+	if _, stderr, code := here(t, ".", args...); code != exitUsage || !strings.Contains(stderr, "--force") {
 		t.Errorf("written twice: exit %d, %s", code, stderr)
 	}
 	if _, stderr, code := here(t, ".", "data", "nmar", "show", "--as-printed"); code != 1 ||

@@ -20,6 +20,7 @@ func newDataPositionsCommand() *cobra.Command {
 	var f configFlags
 	var method, out string
 	var dims int
+	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:   "positions",
 		Short: "Find where tokens lie from training samples",
@@ -54,6 +55,14 @@ What "torchpe train" holds out with the same flags - whole subjects, the end of 
 			if err := atomicfile.Write(out, func(w io.Writer) error { return writePositions(w, p) }); err != nil {
 				return err
 			}
+			if *asJSON {
+				return printJSON(cmd.OutOrStdout(), struct {
+					Out        string   `json:"out"`
+					Tokens     int      `json:"tokens"`
+					Dimensions int      `json:"dimensions"`
+					Notes      []string `json:"notes"`
+				}{out, len(p.Coordinates), dims, append(notes, p.Note)})
+			}
 			for _, n := range append(notes, p.Note) {
 				fmt.Fprintln(cmd.ErrOrStderr(), "torchpe: "+n)
 			}
@@ -65,6 +74,7 @@ What "torchpe train" holds out with the same flags - whole subjects, the end of 
 	fl.StringVar(&method, "method", pe.GradientsInit, "gradients or mds")
 	fl.IntVar(&dims, "dims", 2, "coordinates a token")
 	fl.StringVarP(&out, "out", "o", "positions.csv", "file to write: name, x1, x2, ...")
+	asJSON = jsonFlag(cmd)
 	headFlags(fl, "map")
 	f.add(fl)
 	setUsual(cmd, "task", "data", "modules", "method", "dims", "out")

@@ -96,7 +96,7 @@ func newSequenceShowCommand() *cobra.Command {
 		Use:     "show TASK",
 		Short:   "Show examples of a task",
 		Example: "  torchpe data sequence show missing-duplicate --length 9",
-		Args:    taskArguments(1, "a task"),
+		Args:    exactly("TASK"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, examples, err := f.draw(args[0])
 			if err != nil {
@@ -130,12 +130,13 @@ func newSequenceShowCommand() *cobra.Command {
 func newSequenceGenerateCommand() *cobra.Command {
 	var f drawnFlags
 	var force bool
+	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:     "generate TASK --out FILE",
 		Short:   "Write examples of a task to a file",
 		Example: "  torchpe data sequence generate reverse-string --length 40 --count 1000 --out reverse.txt",
-		Args:    taskArguments(1, "a task"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		Args:    exactly("TASK"),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.out == "" {
 				return usagef("--out is missing: name the file to write")
 			}
@@ -148,28 +149,43 @@ func newSequenceGenerateCommand() *cobra.Command {
 					return err
 				}
 			}
-			return atomicfile.Write(f.out, func(w io.Writer) error {
+			err = atomicfile.Write(f.out, func(w io.Writer) error {
 				for _, e := range examples {
 					fmt.Fprintf(w, "%s %s %d\n", t.Text(e.Input), t.OutputText(e.Output), e.Scored)
 				}
 				return nil
 			})
+			if err != nil || !*asJSON {
+				return err
+			}
+			return printJSON(cmd.OutOrStdout(), sequenceFile{f.out, t.Name, len(examples), f.length, f.length})
 		},
 	}
 	f.add(cmd, 1000)
 	cmd.Flags().StringVar(&f.out, "out", "", "file to write (required)")
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite an existing file")
+	asJSON = jsonFlag(cmd)
 	return cmd
 }
 
+// sequenceFile is what generate and check print as JSON.
+type sequenceFile struct {
+	File     string `json:"file"`
+	Task     string `json:"task"`
+	Examples int    `json:"examples"`
+	Shortest int    `json:"shortest"` // input
+	Longest  int    `json:"longest"`
+}
+
 func newSequenceCheckCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON *bool
+	cmd := &cobra.Command{
 		Use:   "check TASK FILE",
 		Short: "Check the answers in a file",
 		Long: `Check that each line of FILE holds an input of the task, its output, and how many characters of the
 output count.`,
 		Example: "  torchpe data sequence check reverse-string reverse.txt",
-		Args:    taskArguments(2, "a task and a file"),
+		Args:    exactly("TASK", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := sequence.Find(args[0])
 			if err != nil {
@@ -177,7 +193,7 @@ output count.`,
 			}
 			file, err := array.Open(args[1])
 			if err != nil {
-				return err
+				return fileErrorAsUsage(err)
 			}
 			defer file.Close()
 			n, shortest, longest := 0, 0, 0
@@ -196,11 +212,16 @@ output count.`,
 			if n == 0 {
 				return fmt.Errorf("%s: it has no lines", args[1])
 			}
+			if *asJSON {
+				return printJSON(cmd.OutOrStdout(), sequenceFile{args[1], t.Name, n, shortest, longest})
+			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s of %s, lengths %d to %d: all answers are right\n",
 				plural.Of(n, "example"), t.Name, shortest, longest)
 			return err
 		},
 	}
+	asJSON = jsonFlag(cmd)
+	return cmd
 }
 
 // checkExample checks a line of a file and returns the length of its input.
@@ -224,15 +245,4 @@ func checkExample(t sequence.Task, line string) (length int, err error) {
 		return 0, fmt.Errorf("%d characters of %s count, not %s", e.Scored, words[1], words[2])
 	}
 	return len(input), nil
-}
-
-// taskArguments asks for n arguments, a task first, which what names.
-func taskArguments(n int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != n {
-			return usagef("%s: name %s, not %s (torchpe data sequence list shows the tasks)", cmd.CommandPath(), what,
-				plural.Of(len(args), "argument"))
-		}
-		return nil
-	}
 }

@@ -54,7 +54,7 @@ func TestDataSequence(t *testing.T) {
 		}
 	}
 	if _, errs, code := run("check", "odds-first"); code != 2 ||
-		!strings.Contains(errs, "name a task and a file, not 1 argument (torchpe data sequence list") {
+		!strings.Contains(errs, "want TASK and FILE; 1 were given") {
 		t.Errorf("%d: %s", code, errs)
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"torchpe/internal/nearest"
+	"torchpe/models/pe"
 	"torchpe/train/sweep"
 )
 
@@ -58,8 +60,12 @@ var defaultFlags = sync.OnceValue(func() map[string]sweep.Flag {
 // readDefaults returns the defaults of the environment, the project and the user, the strongest
 // source first.
 func readDefaults() (sources [][]userDefault, err error) {
-	if os.Getenv(defaultsVariable) == "none" {
+	switch v := os.Getenv(defaultsVariable); v {
+	case "":
+	case "none":
 		return nil, nil
+	default:
+		return nil, fmt.Errorf("%s: %q: it is none, which leaves all defaults out, or not set", defaultsVariable, v)
 	}
 	var found []userDefault
 	for _, pair := range os.Environ() {
@@ -73,7 +79,12 @@ func readDefaults() (sources [][]userDefault, err error) {
 		if !ok || variableOf(flag) != name {
 			continue
 		}
-		if err := kind.Check(value); kind.Kind != sweep.Repeated && err != nil {
+		if kind.Check != nil {
+			if err := kind.Check(value); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		if err := checkOption(flag, value); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		found = append(found, userDefault{flag, value, name})
@@ -89,11 +100,53 @@ func readDefaults() (sources [][]userDefault, err error) {
 		}
 		found = nil
 		for _, d := range all {
-			found = append(found, userDefault{d.Flag, d.Value, fmt.Sprintf("%s:%d", path, d.Line)})
+			from := fmt.Sprintf("%s:%d", path, d.Line)
+			if err := checkOption(d.Flag, d.Value); err != nil {
+				return nil, fmt.Errorf("%s: %w", from, err)
+			}
+			found = append(found, userDefault{d.Flag, d.Value, from})
 		}
 		sources = append(sources, found)
 	}
 	return sources, nil
+}
+
+// checkOption returns what is wrong with the value of an option, whichever encoding has it; nil for
+// other flags.
+func checkOption(flag, value string) (err error) {
+	for _, s := range pe.Schemes() {
+		for _, o := range s.Options {
+			if o.Name != flag {
+				continue
+			}
+			if err = o.Check(value); err == nil {
+				return nil
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	return nil
+}
+
+// misspelt says which variables of the environment are nearly those of a flag.
+func misspelt() (notes []string) {
+	var variables []string
+	for flag := range defaultFlags() {
+		variables = append(variables, variableOf(flag))
+	}
+	slices.Sort(variables)
+	for _, pair := range os.Environ() {
+		name, _, _ := strings.Cut(pair, "=")
+		if !strings.HasPrefix(name, "TORCHPE_") || name == defaultsVariable || slices.Contains(variables, name) {
+			continue
+		}
+		if near := nearest.Name(name, variables); near != "" {
+			notes = append(notes, fmt.Sprintf("%s is the variable of no flag; did you mean %s?", name, near))
+		}
+	}
+	return notes
 }
 
 // sayTheSame are flags that exclude each other: one that is given leaves a default of the other out.
@@ -175,6 +228,9 @@ are resumed, and --config, have all their values. ` + defaultsVariable + `=none 
 			rows, err := effectiveDefaults(all)
 			if err != nil {
 				return usageError{err}
+			}
+			for _, note := range misspelt() {
+				fmt.Fprintln(cmd.ErrOrStderr(), "torchpe: "+note)
 			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), rows)

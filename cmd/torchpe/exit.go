@@ -3,8 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"syscall"
+
+	"github.com/spf13/cobra"
 
 	"torchpe/train/runlog"
 	"torchpe/train/sweep/slurm"
@@ -29,7 +32,8 @@ var exitCodes = []struct {
 }{
 	{exitDone, "done"},
 	{exitFailed, "failed, or every model diverged; of a sweep: a task failed or a run diverged"},
-	{exitUsage, "the command line or the configuration is wrong; nothing was written"},
+	{exitUsage, "the command line or the configuration is wrong, or names a file that is missing or would be " +
+		"overwritten; nothing was written"},
 	{exitDiskFull, "the disk, a quota or a limit on file sizes is used up; the last checkpoint is whole"},
 	{exitRequeue, "stopped by SIGUSR1; the state is saved"},
 	{exitInterrupted, "stopped by SIGINT (Ctrl-C); the state is saved"},
@@ -55,6 +59,28 @@ func (e usageError) Unwrap() error { return e.err }
 // usagef returns a usageError with a formatted message.
 func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
+}
+
+// fileErrorAsUsage marks an error of a file or run that is missing, or would be overwritten, as one of
+// usage: for commands that name it.
+func fileErrorAsUsage(err error) error {
+	for _, of := range []error{fs.ErrNotExist, syscall.ENOTDIR, fs.ErrExist, runlog.ErrNoRun, runlog.ErrExists} {
+		if errors.Is(err, of) {
+			return usageError{err}
+		}
+	}
+	return err
+}
+
+// exactly accepts as many arguments as there are names; another number is a usage error.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != len(names) {
+			return usagef("%s: want %s; %d were given: see %s --help", cmd.CommandPath(), strings.Join(names, " and "),
+				len(args), cmd.CommandPath())
+		}
+		return nil
+	}
 }
 
 // exitCode maps an error of a command to the program's exit code.

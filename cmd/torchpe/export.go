@@ -67,7 +67,7 @@ func runExport(out io.Writer, run string, f exportFlags, asJSON bool) error {
 	}
 	x, err := train.Export(run, f.member, f.out)
 	if err != nil {
-		return configErrorAsUsage(err)
+		return fileErrorAsUsage(configErrorAsUsage(err))
 	}
 	if asJSON {
 		return printJSON(out, x)
@@ -112,7 +112,7 @@ Tensors that are missing, unexpected or of another shape are named, and nothing 
 			}
 			result, err := train.Import(args[0], out, train.Options{Force: force, Command: os.Args})
 			if err != nil {
-				return configErrorAsUsage(err)
+				return fileErrorAsUsage(configErrorAsUsage(err))
 			}
 			if *asJSON {
 				return printJSON(cmd.OutOrStdout(), result)

@@ -73,6 +73,12 @@ Exit codes:` + exitLines(),
 		newPECommand(), newAnalyzeCommand(), newReportCommand(), newRunsCommand(), newExportCommand(),
 		newImportCommand(), newConfigCommand(), newDoctorCommand(), newBenchCommand(),
 		newSchemaCommand(), newManCommand())
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" { // cobra takes the name of another shell for a wish for help
+			cmd.Args, cmd.RunE = noArguments, showHelp
+		}
+	}
 	completeValues(root)
 	return root
 }

@@ -127,7 +127,7 @@ func TestTrainWritesARun(t *testing.T) {
 		fmt.Sprint(again["members"]) != fmt.Sprint(keys(t, string(onDisk))["members"]) {
 		t.Errorf("exit code %d, repeated run: %s%s, first: %s", code, stdout, stderr, onDisk)
 	}
-	if _, stderr, code = torchpeIn(t, dir, args...); code != exitFailed || !strings.Contains(stderr, "--resume") {
+	if _, stderr, code = torchpeIn(t, dir, args...); code != exitUsage || !strings.Contains(stderr, "--resume") {
 		t.Errorf("training into a run that is there: exit code %d, %s", code, stderr)
 	}
 	if stdout, stderr, code = torchpeIn(t, dir, "train", "--resume", "--out", "run",
@@ -190,7 +190,8 @@ func TestMistakesExitWithTwo(t *testing.T) {
 	}
 }
 
-// What cannot be known from the flags alone fails with exit code 1, before anything is written.
+// What cannot be known from the flags alone fails before anything is written: with exit code 1, but for
+// files that are missing.
 func TestFailuresExitWithOne(t *testing.T) {
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "bad.csv")
@@ -205,7 +206,11 @@ func TestFailuresExitWithOne(t *testing.T) {
 		{"train", "--lst-train", "missing.csv", "--lst-validation", "missing.csv", "--out", "run"},
 	} {
 		_, stderr, code := torchpeIn(t, dir, args...)
-		if code != exitFailed || stderr == "" {
+		want := exitFailed
+		if slices.Contains(args, "missing.csv") {
+			want = exitUsage
+		}
+		if code != want || stderr == "" {
 			t.Errorf("%q: exit code %d: %s", args, code, stderr)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "run")); err == nil {
@@ -442,7 +447,7 @@ func TestDefaultDirectory(t *testing.T) {
 			t.Fatal(stderr)
 		}
 	}
-	if _, stderr, code := torchpeIn(t, dir, append(small, "--heads", "2")...); code != exitFailed ||
+	if _, stderr, code := torchpeIn(t, dir, append(small, "--heads", "2")...); code != exitUsage ||
 		!strings.Contains(stderr, "seed1_2: holds a run already") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}

@@ -95,7 +95,7 @@ func TestPECheckMistakes(t *testing.T) {
 func TestPEVectors(t *testing.T) {
 	dir := t.TempDir()
 	out := peRun(t, dir, "vectors")
-	for _, want := range []string{"rope_half_split", "EleutherAI/gpt-neox", "Apache-2.0", "203 cases"} {
+	for _, want := range []string{"rope_half_split", "EleutherAI/gpt-neox", "Apache-2.0", "197 cases"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%s is missing in\n%s", want, out)
 		}

@@ -144,6 +144,7 @@ func newPEValuesCommand() *cobra.Command {
 	var w catalogue.Want
 	var o outFlags
 	var x, q, k, v string
+	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:   "values SCHEME",
 		Short: "Write the numbers of a scheme: its table, bias, rotated q and k, or logits",
@@ -172,7 +173,13 @@ checkpoint does), queries, keys and values are made of --x.`,
 			if err != nil {
 				return err
 			}
-			if o.out == "" {
+			switch {
+			case *asJSON && o.out != "" && o.out != "-":
+				return usagef("%s: --json prints the numbers, and --out %s writes them: give one",
+					cmd.CommandPath(), o.out)
+			case *asJSON:
+				o.out = "-"
+			case o.out == "":
 				return usagef("%s: --out is missing: name an .npy or .json file, or - for JSON on "+
 					"the terminal", cmd.CommandPath())
 			}
@@ -213,6 +220,7 @@ checkpoint does), queries, keys and values are made of --x.`,
 	fl.StringVar(&k, "k", "", "keys, an .npy or .json file")
 	fl.StringVar(&v, "v", "", "values, an .npy or .json file")
 	o.add(cmd, "file: .npy, .json, or - for JSON on the terminal")
+	asJSON = cmd.Flags().Bool("json", false, "print as JSON, as --out - does")
 	f.addOptions(cmd)
 	return cmd
 }

@@ -20,6 +20,7 @@ import (
 type removal struct {
 	where                  []string
 	dryRun, yes, breakLock bool
+	json                   bool
 	in                     io.Reader
 	terminal               bool // whether in is one
 	out, notes             io.Writer
@@ -51,7 +52,15 @@ directory with folders that are not of a run, and what a symbolic link leads to.
 	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&r.breakLock, "break-lock", false,
 		"also remove runs with the lock of a process on another host, which is dead")
+	cmd.Flags().BoolVar(&r.json, "json", false, "print as JSON; needs --yes or --dry-run")
 	return cmd
+}
+
+// removed says what became of the runs that were chosen.
+type removed struct {
+	DryRun  bool              `json:"dry_run"`
+	Removed []string          `json:"removed"` // or would be
+	Kept    map[string]string `json:"kept"`    // and why
 }
 
 func (r removal) run(dirs []string) error {
@@ -69,30 +78,47 @@ func (r removal) run(dirs []string) error {
 		return usageError{err}
 	}
 	whole, part := chosen.Runs(all)
+	done := removed{r.dryRun, []string{}, map[string]string{}}
 	for _, dir := range part {
-		fmt.Fprintf(r.notes, "torchpe: kept: %s: --where chooses some of its models only\n", dir)
+		done.Kept[dir] = "--where chooses some of its models only"
+		fmt.Fprintf(r.notes, "torchpe: kept: %s: %s\n", dir, done.Kept[dir])
 	}
-	if len(whole) == 0 {
+	if len(whole) == 0 && !r.json {
 		fmt.Fprintln(r.out, "nothing to remove")
 		return nil
 	}
 	if r.dryRun {
 		for _, dir := range whole {
-			fmt.Fprintln(r.out, "would remove "+dir)
+			r.say("would remove " + dir)
 		}
-		return nil
+		done.Removed = append(done.Removed, whole...)
+		return r.end(done)
 	}
-	if !r.yes {
+	if !r.yes && len(whole) > 0 {
 		if sure, err := r.ask(whole); err != nil || !sure {
 			return err
 		}
 	}
-	return r.remove(whole)
+	return r.remove(whole, done)
+}
+
+// say prints a line, and end the whole, as JSON.
+func (r removal) say(line string) {
+	if !r.json {
+		fmt.Fprintln(r.out, line)
+	}
+}
+
+func (r removal) end(done removed) error {
+	if r.json {
+		return printJSON(r.out, done)
+	}
+	return nil
 }
 
 // ask asks whether the runs are to be removed.
 func (r removal) ask(dirs []string) (bool, error) {
-	if !r.terminal {
+	if !r.terminal || r.json {
 		return false, usagef("torchpe runs rm: %s would be removed: give --yes where nobody can "+
 			"be asked, or --dry-run to see them", plural.Of(len(dirs), "run"))
 	}
@@ -112,15 +138,20 @@ func (r removal) ask(dirs []string) (bool, error) {
 }
 
 // remove removes runs and says so; those that cannot be removed do not stop it.
-func (r removal) remove(dirs []string) error {
+func (r removal) remove(dirs []string, done removed) error {
 	kept := 0
 	for _, dir := range dirs {
 		if err := runlog.Remove(dir, runlog.Options{BreakLock: r.breakLock}); err != nil {
 			kept++
+			done.Kept[dir] = err.Error()
 			fmt.Fprintf(r.notes, "torchpe: kept: %v\n", err)
 			continue
 		}
-		fmt.Fprintln(r.out, "removed "+dir)
+		r.say("removed " + dir)
+		done.Removed = append(done.Removed, dir)
+	}
+	if err := r.end(done); err != nil {
+		return err
 	}
 	if kept > 0 {
 		return fmt.Errorf("%d of %s could not be removed", kept, plural.Of(len(dirs), "run"))

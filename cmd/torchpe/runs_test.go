@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,12 +118,21 @@ func TestRunsRemove(t *testing.T) {
 	if code != 0 || out != "would remove runs/a\nwould remove runs/c\n" || runsLeft(t, dir) != "a b c" {
 		t.Errorf("%d: %s, left: %s", code, out, runsLeft(t, dir))
 	}
+	out, errs, code := here(t, dir, "runs", "rm", "runs", "--where", "seed=1", "--dry-run", "--json")
+	var done removed
+	if err := json.Unmarshal([]byte(out), &done); err != nil || code != 0 || !done.DryRun ||
+		fmt.Sprint(done.Removed) != "[runs/a runs/b]" || done.Kept["runs/c"] == "" {
+		t.Errorf("%d: %s%s", code, out, errs)
+	}
+	if _, errs, code = here(t, dir, "runs", "rm", "runs", "--json"); code != 2 || !strings.Contains(errs, "--yes") {
+		t.Errorf("%d: %s", code, errs)
+	}
 	// A run of which some models only are chosen, and one that a process writes to, stay.
 	held, err := runlog.Resume(filepath.Join(dir, "runs", "b"), runlog.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, errs, code := here(t, dir, "runs", "rm", "runs", "--where", "seed=1", "--yes")
+	out, errs, code = here(t, dir, "runs", "rm", "runs", "--where", "seed=1", "--yes")
 	if code != 1 || out != "removed runs/a\n" || !strings.Contains(errs,
 		"runs/c: --where chooses some") || !strings.Contains(errs, "locked by pid") || runsLeft(t, dir) != "b c" {
 		t.Errorf("%d: %s%s, left: %s", code, out, errs, runsLeft(t, dir))

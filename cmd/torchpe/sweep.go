@@ -103,6 +103,9 @@ func presetLines() string {
 	return b.String()
 }
 
+// launchers are the values of --launcher.
+var launchers = []string{"local", "slurm", "none"}
+
 // launchFlags hold the launcher and its options.
 type launchFlags struct {
 	launcher string
@@ -139,7 +142,7 @@ func (f *launchFlags) check() error {
 	case "local", "none":
 		return nil
 	}
-	return usagef("--launcher: %q is not one of local, slurm, none", f.launcher)
+	return usagef("--launcher: %q is not one of %s", f.launcher, strings.Join(launchers, ", "))
 }
 
 // recall sets flags that were not given to those of the last launch of the sweep in dir, where they

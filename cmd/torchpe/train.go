@@ -146,6 +146,10 @@ func runTrain(out, progress io.Writer, f trainFlags) error {
 	if errors.As(err, &interrupted) {
 		return interruptedError{code: stopped(), msg: err.Error()}
 	}
+	var data *train.DataError
+	if errors.As(err, &data) || errors.Is(err, runlog.ErrExists) {
+		return fileErrorAsUsage(err)
+	}
 	if err != nil {
 		return configErrorAsUsage(err)
 	}

@@ -68,6 +68,14 @@ func (f Folder) runNames() ([]string, error) {
 	return names, nil
 }
 
+// existsError is of a file that would be overwritten; it matches fs.ErrExist.
+type existsError string
+
+func (e existsError) Error() string {
+	return string(e) + " exists: use --force to overwrite it, or another --out"
+}
+func (existsError) Is(target error) bool { return target == fs.ErrExist }
+
 // checkFolder returns an error where something that is there would be overwritten unasked, or where
 // runs of another conversion would be read with the names and modules of this one.
 func (f Folder) checkFolder(runs []string) error {
@@ -80,7 +88,7 @@ func (f Folder) checkFolder(runs []string) error {
 		ours := slices.Contains(runs, name) || name == namesFile || name == modulesFile
 		switch {
 		case ours && !f.Force:
-			return fmt.Errorf("%s exists: use --force to overwrite it, or another --out", filepath.Join(f.Dir, name))
+			return existsError(filepath.Join(f.Dir, name))
 		case !ours && isConverted(name):
 			return fmt.Errorf("%s exists and is no run of this data, but would be read with its "+
 				"names of tokens: use another --out, or move that file away", filepath.Join(f.Dir, name))

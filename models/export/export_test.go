@@ -174,3 +174,11 @@ func TestSourceHoldsItsOwnEncodingAlone(t *testing.T) {
 		}
 	}
 }
+
+// What many tensors have in common is said once.
+func TestGroupedReasons(t *testing.T) {
+	got := grouped([]string{"e: wide", "a: wide", "b: wide", "x: it is missing", "c: wide", "d: wide"})
+	if want := []string{"a and 4 more: wide", "x: it is missing"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

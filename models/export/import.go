@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"torchpe/data/array/safetensors"
 	"torchpe/models"
@@ -20,7 +21,7 @@ import (
 func ReadRun(dir string) (r Run, err error) {
 	path := filepath.Join(dir, ConfigFile)
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		err = fmt.Errorf("%w: name a folder that `torchpe export` or save of model.py has written", err)
 	}
 	if err != nil {
@@ -73,9 +74,8 @@ func Read(dir string, m *models.Model) error {
 		}
 	}
 	if bad != nil {
-		slices.Sort(bad)
 		return fmt.Errorf("%s does not fit the model of %s:\n  %s", path, ConfigFile,
-			strings.Join(bad, "\n  "))
+			strings.Join(grouped(bad), "\n  "))
 	}
 	for name, v := range values {
 		if err := m.Params.Set(name, v); err != nil {
@@ -83,6 +83,26 @@ func Read(dir string, m *models.Model) error {
 		}
 	}
 	return nil
+}
+
+// grouped sorts lines "NAME: REASON", those of a reason that more than four have in one.
+func grouped(lines []string) (out []string) {
+	slices.Sort(lines)
+	names := map[string][]string{}
+	for _, line := range lines {
+		name, reason, _ := strings.Cut(line, ": ")
+		names[reason] = append(names[reason], name)
+	}
+	for _, line := range lines {
+		name, reason, _ := strings.Cut(line, ": ")
+		switch all := names[reason]; {
+		case len(all) <= 4:
+			out = append(out, line)
+		case name == all[0]:
+			out = append(out, fmt.Sprintf("%s and %d more: %s", name, len(all)-1, reason))
+		}
+	}
+	return out
 }
 
 // valuesOf returns the numbers of a tensor, which must be finite and have the shape.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"torchpe/data/array"
+	"torchpe/internal/plural"
 	"torchpe/models/pe"
 )
 
@@ -40,6 +41,8 @@ type Finding struct {
 	First      string   `json:"first"`             // where they first differ from the setting's convention
 	Nearest    []string `json:"nearest"`           // in what the nearest one tried differs, where none is followed
 	NearestAt  string   `json:"nearest_first,omitempty"`
+	Rounding   float64  `json:"rounding,omitempty"` // the tolerance that takes small differences from it as rounding
+	Read       string   `json:"read_as,omitempty"`  // the sizes, where none is followed
 }
 
 // trialLimit bounds how many conventions are tried.
@@ -81,7 +84,11 @@ func (c Check) Run() (Finding, error) {
 		f.Assumed = fmt.Sprintf("a head width of %d: --dim D says another, D/%d",
 			c.Setting.DModel/c.Setting.Heads, c.Setting.Heads)
 	}
-	search.run(&f)
+	search.run(&f, *apart)
+	if f.Convention == nil {
+		f.Read = fmt.Sprintf("%s, %s of width %d", plural.Of(c.Setting.Tokens, "token"),
+			plural.Of(c.Setting.Heads, "head"), c.Setting.DModel/c.Setting.Heads)
+	}
 	return f, nil
 }
 
@@ -107,32 +114,50 @@ type difference struct {
 	index      []int
 	got, want  float64
 	count, all int
-	largest    float64
-	share      float64 // of numbers that differ, of all outputs
+	largest    float64 // of those that are numbers
+	nan        int     // how many are not
+	relative   float64 // the largest, relative to the numbers of its array; of all outputs
+	far        float64 // the mean of all numbers, each 1 at most; of all outputs
 }
 
 func (d difference) String() string {
-	return fmt.Sprintf("%s%v is %.6g, want %.6g; %d of %d numbers differ, by up to %.2g",
-		d.name, d.index, d.got, d.want, d.count, d.all, d.largest)
+	s := fmt.Sprintf("%s%v is %.6g, want %.6g; %d of %d numbers differ", d.name, d.index, d.got, d.want,
+		d.count, d.all)
+	if d.largest > 0 {
+		s += fmt.Sprintf(", by up to %.2g", d.largest)
+	}
+	if d.nan > 0 {
+		s += fmt.Sprintf(", of which %d are NaN", d.nan)
+	}
+	return s
+}
+
+// rounding returns the power of ten that as a tolerance takes all differences as rounding, 0 where they
+// are larger than those of half precision.
+func (d difference) rounding() float64 {
+	if d.nan > 0 || d.relative > 0.01 {
+		return 0
+	}
+	return math.Pow(10, math.Ceil(math.Log10(d.relative)))
 }
 
 // apart returns the first output that differs from what is expected, nil where none does. Numbers
 // that are not finite in both are masked.
 func (c Check) apart(t trial, expected []array.Array) *difference {
 	var first *difference
-	share := 0.0
+	relative, far := 0.0, 0.0
 	for i, o := range c.Given.Outputs {
 		d := c.difference(o, expected[i], t.reversed)
 		if d == nil {
 			continue
 		}
-		share += float64(d.count) / float64(d.all)
+		relative, far = max(relative, d.relative), far+d.far
 		if first == nil {
 			first = d
 		}
 	}
 	if first != nil {
-		first.share = share
+		first.relative, first.far = relative, far
 	}
 	return first
 }
@@ -140,7 +165,7 @@ func (c Check) apart(t trial, expected []array.Array) *difference {
 func (c Check) difference(o Output, want array.Array, reversed bool) *difference {
 	if !slices.Equal(o.Shape, want.Shape) {
 		return &difference{name: o.Name + " of shape ", index: o.Shape, got: math.NaN(), want: math.NaN(),
-			count: 1, all: 1, largest: math.Inf(1)}
+			count: 1, all: 1, largest: math.Inf(1), relative: math.Inf(1), far: 1}
 	}
 	scale := 1.0
 	for _, v := range want.Data {
@@ -170,11 +195,18 @@ func (c Check) difference(o Output, want array.Array, reversed bool) *difference
 			d.index, d.got, d.want = unravel(i, o.Shape), got, w
 		}
 		d.count++
-		d.largest = max(d.largest, apart)
+		if math.IsNaN(apart) {
+			d.nan++
+			d.far++
+			continue
+		}
+		d.largest, d.relative = max(d.largest, apart), max(d.relative, apart/scale)
+		d.far += min(apart/scale, 1)
 	}
 	if d.count == 0 {
 		return nil
 	}
+	d.far /= float64(d.all)
 	return d
 }
 
@@ -384,6 +416,10 @@ func (f Finding) String() string {
 		if f.Nearest != nil {
 			fmt.Fprintf(&b, "nearest: %s: %s\n", list(f.Nearest), f.NearestAt)
 		}
+		if f.Rounding > 0 {
+			fmt.Fprintf(&b, "rounding? with --tolerance %g that is followed\n", f.Rounding)
+		}
+		fmt.Fprintf(&b, "read as: %s\n", f.Read)
 	}
 	if f.Assumed != "" {
 		fmt.Fprintf(&b, "assumed: %s\n", f.Assumed)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,18 +89,24 @@ func products(q, k array.Array, scale float64, rest func(h, i, j int) float64) a
 }
 
 // sinusoids returns [N,D], sine beside cosine or sines first, of each token's place.
-func sinusoids(n, d int, place func(token int) float64, first string) array.Array {
+func sinusoids(n, d int, place func(token int) float64, first string, base ...float64) array.Array {
+	base = append(base, 10000)
 	return made("table", []int{n, d}, func(at []int) float64 {
 		k, cosine := at[1]/2, at[1]%2 == 1
 		if first == "halves" {
 			k, cosine = at[1]%(d/2), at[1] >= d/2
 		}
-		angle := place(at[0]) * math.Pow(10000, -2*float64(k)/float64(d))
+		angle := place(at[0]) * math.Pow(base[0], -2*float64(k)/float64(d))
 		if cosine != (first == "cosine") {
 			return math.Cos(angle)
 		}
 		return math.Sin(angle)
 	})
+}
+
+// timesOf returns an array times a constant.
+func timesOf(a array.Array, by float64) array.Array {
+	return made(a.Name, a.Shape, func(at []int) float64 { return by * a.Data[at[0]*a.Shape[1]+at[1]] })
 }
 
 // beside joins [N,D] arrays.
@@ -198,6 +205,14 @@ func TestCheckConventions(t *testing.T) {
 			"sine and cosine swapped"}},
 		{"layout", "1d-fixed", []array.Array{sinusoids(9, 12, line(0), "halves")}, nil, "line", []string{
 			"sines before cosines"}},
+		{"base", "1d-fixed", []array.Array{sinusoids(9, 12, line(0), "", 500000)}, nil,
+			"line", []string{"base 500000"}},
+		{"order", "1d-fixed", []array.Array{sinusoids(9, 12, func(i int) float64 { return float64(8 - i) }, "")}, nil,
+			"line", []string{"tokens in the opposite order"}},
+		{"factor", "1d-fixed", []array.Array{timesOf(sinusoids(9, 12, line(1), ""), 3.5)}, nil, "line", []string{
+			"positions from 1", "table times 3.5"}},
+		{"scale of the whole width", "rope", logits(rotated{}, math.Sqrt(1./32)), nil, "line", []string{
+			"logits times 0.7071"}},
 		{"", "2d-fixed", plane(column, row), nil, on3x4, nil},
 		{"axes", "2d-fixed", plane(row, column), nil, on3x4, []string{"rows before columns"}},
 		{"order", "2d-fixed", plane(across, down), nil, on3x4, []string{"tokens counted down the columns"}},
@@ -299,6 +314,42 @@ func TestCheckUnknown(t *testing.T) {
 	}
 }
 
+// TestCheckRounding: numbers in half precision are told from another convention, and NaN is counted.
+func TestCheckRounding(t *testing.T) {
+	exact := sinusoids(40, 6, func(i int) float64 { return float64(i) }, "halves")
+	half := made("table", exact.Shape, func(at []int) float64 { // 11 bits, as float16 has them
+		fraction, exponent := math.Frexp(exact.Data[at[0]*6+at[1]])
+		return math.Ldexp(math.Round(fraction*2048)/2048, exponent)
+	})
+	f, err := checked(t, "1d-fixed", []array.Array{half}, pe.Options{"sinusoid-layout": "concat"}, "line")
+	if err != nil || f.Convention != nil || f.Nearest != nil || f.Rounding != 1e-3 ||
+		f.Read != "40 tokens, 1 head of width 6" {
+		t.Errorf("%+v, %v", f, err)
+	}
+	f, err = checked(t, "1d-fixed", []array.Array{half}, nil, "line")
+	if err != nil || strings.Join(f.Nearest, "") != "sines before cosines" || f.Rounding != 1e-3 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	exact.Data[7], exact.Data[8] = math.NaN(), math.NaN()
+	f, err = checked(t, "1d-fixed", []array.Array{exact}, pe.Options{"sinusoid-layout": "concat"}, "line")
+	if err != nil || f.Rounding != 0 || !strings.HasSuffix(f.First, "2 of 240 numbers differ, of which 2 are NaN") {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+// TestCheckUntold: logits turned the other way are those of swapped sines, too.
+func TestCheckUntold(t *testing.T) {
+	q, k := random("q", 1, 2, 9, 16), random("k", 2, 2, 9, 16)
+	back := rotated{angle: func(i, pair int) float64 { return -float64(i) * math.Pow(10000, -float64(pair)/8) }}
+	logits := products(back.of("", q), back.of("", k), 0.25, func(_, _, _ int) float64 { return 0 })
+	f, err := checked(t, "rope", []array.Array{q, k, logits}, nil, "line")
+	want := "positions from 0 or positions from 1; sine and cosine swapped or turned in the other direction or " +
+		"offset with the other sign (i and j swapped)"
+	if err != nil || strings.Join(f.Untold, "; ") != want {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
 // TestCheckMistakes: arrays that cannot be compared are an error that says what to do.
 func TestCheckMistakes(t *testing.T) {
 	q, keys := random("q", 1, 2, 6, 8), random("k", 1, 2, 5, 8)
@@ -307,6 +358,9 @@ func TestCheckMistakes(t *testing.T) {
 		"holds nothing to compare":        {q},
 		"N = 5, and another array 6":      {q, keys, random("logits", 1, 2, 6, 6)},
 		"want [H,N,N]":                    {random("bias", 1, 4)},
+		"bias has shape [6 6 2]: want [H": {random("bias", 1, 6, 6, 2)},
+		"it holds no numbers":             {random("bias", 1, 2, 0, 0)},
+		"q[1 2 0] is NaN":                 {made("q", []int{2, 3, 2}, nanAt(1, 2, 0)), random("q_out", 1, 2, 3, 2)},
 		"q needs queries":                 {random("q_out", 1, 2, 6, 8)},
 		"rope has no table":               {random("table", 1, 6, 8)},
 		"pe.nonsense is no parameter of":  {q, random("pe.nonsense", 1, 2), random("q_out", 1, 2, 6, 8)},
@@ -349,5 +403,15 @@ func TestReadGiven(t *testing.T) {
 		if err != nil || g.Outputs[0].Kind != want {
 			t.Errorf("%s: %+v, %v; want %s", name, g.Outputs, err, want)
 		}
+	}
+}
+
+// nanAt is NaN at an index and 0 elsewhere.
+func nanAt(index ...int) func([]int) float64 {
+	return func(at []int) float64 {
+		if slices.Equal(at, index) {
+			return math.NaN()
+		}
+		return 0
 	}
 }

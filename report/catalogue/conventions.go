@@ -76,8 +76,9 @@ func phrase(name, value string) string {
 // numbers are values of options that have no list of them, which implementations have.
 var numbers = map[string][]string{
 	"rope-base": {"10000", "100", "10", "500000", "1000000"}, "rope-2d-base": {"auto", "100", "10", "10000"},
-	"sinusoid-base": {"10000", "100", "1000"}, "rope-proportion": {"1", "0.75", "0.5", "0.25"},
-	"rope-unit": {"1", "2"},
+	"sinusoid-base":   {"10000", "100", "10", "1000", "500000", "1000000"},
+	"rope-proportion": {"1", "0.75", "0.5", "0.25"},
+	"rope-unit":       {"1", "2"},
 }
 
 // aside are options that change no number that can be compared.
@@ -150,7 +151,7 @@ func (c Check) errorAxes() []axis {
 			{"offset off by one (row r + 1 of the table for r, wrapped around)", "", rolled(-1, true)},
 			{"offset off by one (row r - 1 of the table for r, but the first)", "", rolled(1, false)},
 			{"offset off by one (row r + 1 of the table for r, but the last)", "", rolled(-1, false)}},
-		one("offset with the other sign (i and j swapped)", reverse),
+		one(c.reversal(), reverse),
 		one("tokens counted down the columns", byColumns),
 	}
 	if !c.has("positions-from") {
@@ -298,6 +299,14 @@ func byColumns(t *trial) error {
 		t.at.Cells[i] = [2]int{i % rows, i / rows}
 	}
 	return nil
+}
+
+// reversal says what reverse does to the outputs.
+func (c Check) reversal() string {
+	if slices.ContainsFunc(c.Given.Outputs, func(o Output) bool { return axes[o.Kind] == "HNN" }) {
+		return "offset with the other sign (i and j swapped)"
+	}
+	return "tokens in the opposite order"
 }
 
 // reverse puts the tokens in the opposite order, so that all offsets have the other sign.

@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -147,6 +148,9 @@ func (g *Given) Fit(s Setting, fixed map[byte]bool) (Setting, error) {
 		if a.Data == nil {
 			return nil
 		}
+		if slices.Contains(a.Shape, 0) {
+			return fmt.Errorf("%s has shape %v: it holds no numbers", what, a.Shape)
+		}
 		for len(a.Shape) > len(want) && a.Shape[0] == 1 {
 			a.Shape = a.Shape[1:]
 		}
@@ -156,7 +160,7 @@ func (g *Given) Fit(s Setting, fixed map[byte]bool) (Setting, error) {
 		if want == "HNN" && len(a.Shape) == 2 {
 			a.Shape = append([]int{1}, a.Shape...)
 		}
-		if len(a.Shape) != len(want) {
+		if len(a.Shape) != len(want) || want == "HNN" && a.Shape[1] != a.Shape[2] {
 			return fmt.Errorf("%s has shape %v: want [%s]", what, a.Shape, strings.Join(strings.Split(want, ""), ","))
 		}
 		for i := range want {
@@ -172,6 +176,10 @@ func (g *Given) Fit(s Setting, fixed map[byte]bool) (Setting, error) {
 	for i, a := range []*array.Array{&g.X, &g.Q, &g.K, &g.V} {
 		if err := each(GivenNames()[i], GivenNames()[i], a); err != nil {
 			return s, err
+		}
+		if at := slices.IndexFunc(a.Data, math.IsNaN); at >= 0 {
+			return s, fmt.Errorf("%s%v is NaN: give an input whose numbers are finite", GivenNames()[i],
+				unravel(at, a.Shape))
 		}
 	}
 	for i := range g.Outputs {

@@ -1,8 +1,8 @@
 package catalogue
 
 import (
+	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -65,56 +65,120 @@ func (s *search) phrases(of []int) []string {
 	return all
 }
 
-// run tries combinations of conventions, those with fewer changes first.
-func (s *search) run(f *Finding) {
-	nearest := math.Inf(1)
-	for changes := 1; changes <= 3 && f.Convention == nil; changes++ {
+// run tries combinations of conventions, those with fewer changes first. The setting's is apart from
+// the outputs.
+func (s *search) run(f *Finding, apart difference) {
+	f.Rounding = apart.rounding()
+	var same []string // other names of the convention that is found
+	for changes := 1; changes <= 3 && f.Convention == nil && f.Tried < trialLimit; changes++ {
 		s.combine(make([]int, len(s.axes)), 0, changes, func(of []int) bool {
-			t := s.own
-			var deviations []string
-			flags := maps.Clone(s.Setting.Given)
-			if flags == nil {
-				flags = pe.Options{}
+			t, deviations, flags := s.trial(of)
+			if t == nil {
+				return true
 			}
-			byFlags := true
-			for i, k := range of {
-				if k == 0 {
-					continue
-				}
-				ch := s.axes[i][k]
-				if ch.apply(&t) != nil {
-					return true
-				}
-				deviations = append(deviations, ch.phrase)
-				name, value, ok := strings.Cut(strings.TrimPrefix(ch.flag, "--"), " ")
-				if byFlags = byFlags && ok; ok {
-					flags[name] = value
-				}
+			got, err := s.compute(*t)
+			if f.Tried++; err != nil {
+				return f.Tried < trialLimit
 			}
-			got, err := s.compute(t)
-			f.Tried++
-			if err == nil {
-				d := s.apart(t, got)
-				if d == nil {
-					f.Convention, f.Deviations = s.phrases(of), deviations
-					if byFlags {
-						f.Flags = flagLine(flags)
-					}
-					return false
-				}
-				if d.share < nearest {
-					nearest, f.Nearest, f.NearestAt = d.share, deviations, d.String()
-				}
+			d := s.apart(*t, got)
+			switch {
+			case d == nil && f.Convention == nil:
+				f.Convention, f.Deviations, f.Flags = s.phrases(of), deviations, flags
+				return changes == 1 && flags == "" // which numbers may not tell from another error
+			case d == nil && !slices.Contains(same, deviations[0]):
+				same = append(same, deviations[0])
+			case d != nil && d.far < apart.far:
+				apart = *d
+				f.Nearest, f.NearestAt, f.Rounding = deviations, d.String(), d.rounding()
 			}
 			return f.Tried < trialLimit
 		})
-		if f.Tried >= trialLimit {
-			break
-		}
+	}
+	if f.Convention == nil {
+		s.runTimes(f)
+	}
+	if same != nil {
+		f.Untold = append(f.Untold, strings.Join(append([]string{f.Deviations[0]}, same...), " or "))
 	}
 	if f.Convention != nil {
-		f.Nearest, f.NearestAt = nil, ""
+		f.Nearest, f.NearestAt, f.Rounding = nil, "", 0
 	}
+}
+
+// runTimes tries the setting's convention, and those with one change, times a constant.
+func (s *search) runTimes(f *Finding) {
+	if len(s.Given.Outputs) != 1 {
+		return
+	}
+	for changes := 0; changes <= 1 && f.Convention == nil; changes++ {
+		s.combine(make([]int, len(s.axes)), 0, changes, func(of []int) bool {
+			t, deviations, _ := s.trial(of)
+			if t == nil {
+				return true
+			}
+			f.Tried++
+			got, err := s.compute(*t)
+			if err != nil {
+				return true
+			}
+			by := s.times(got[0], t.reversed)
+			if by == 0 || s.apart(*t, got) != nil {
+				return true
+			}
+			times := fmt.Sprintf("%s times %.4g", s.Given.Outputs[0].Name, by)
+			f.Convention, f.Deviations = append(s.phrases(of), times), slices.Concat(deviations, []string{times})
+			return false
+		})
+	}
+}
+
+// times multiplies an array by the constant that brings it nearest to the output, and returns that.
+func (s *search) times(a array.Array, reversed bool) float64 {
+	o, product, square := s.Given.Outputs[0], 0.0, 0.0
+	if !slices.Equal(o.Shape, a.Shape) {
+		return 0
+	}
+	for i, v := range a.Data {
+		if !masked(v) && !masked(o.Data[i]) && !(s.causal && s.hidden(o.Kind, i, reversed)) {
+			product, square = product+v*o.Data[i], square+v*v
+		}
+	}
+	if square == 0 {
+		return 0
+	}
+	for i := range a.Data {
+		a.Data[i] *= product / square
+	}
+	return product / square
+}
+
+// trial returns what a combination of choices is, in what it deviates from the setting, and the flags
+// that give it; nil where a choice has nothing to change.
+func (s *search) trial(of []int) (t *trial, deviations []string, flags string) {
+	own := s.own
+	options := maps.Clone(s.Setting.Given)
+	if options == nil {
+		options = pe.Options{}
+	}
+	byFlags := true
+	for i, k := range of {
+		if k == 0 {
+			continue
+		}
+		ch := s.axes[i][k]
+		if ch.apply(&own) != nil {
+			return nil, nil, ""
+		}
+		deviations = append(deviations, ch.phrase)
+		name, value, ok := strings.Cut(strings.TrimPrefix(ch.flag, "--"), " ")
+		if byFlags = byFlags && ok; ok {
+			options[name] = value
+		}
+	}
+	if byFlags {
+		flags = flagLine(options)
+	}
+	return &own, deviations, flags
 }
 
 // flagLine returns options as flags.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"torchpe/internal/plural"
 )
 
 // Spec is the definition of a sweep: the union of its parts.
@@ -164,8 +166,12 @@ func (p Part) dimensions() ([][]Axis, error) {
 		g, zipped := group[a.Flag]
 		if i, started := at[g]; zipped && started {
 			if first := out[i][0]; len(first.Values) != len(a.Values) {
-				return nil, fmt.Errorf("zip: %s has %d values and %s %d: they advance together",
-					first.Flag, len(first.Values), a.Flag, len(a.Values))
+				hint := ""
+				if first.Flag == "seeds" || a.Flag == "seeds" {
+					hint = "; a list of seeds is one value, the members of each configuration"
+				}
+				return nil, fmt.Errorf("zip: %s has %s and %s %d: they advance together%s",
+					first.Flag, plural.Of(len(first.Values), "value"), a.Flag, len(a.Values), hint)
 			}
 			out[i] = append(out[i], a)
 			continue

@@ -72,7 +72,7 @@ func parseDefaults(text []byte, flags map[string]Flag) (all []Default, err error
 	if err != nil || document == nil {
 		return nil, err
 	}
-	r := yamlReader{flags: flags}
+	r := yamlReader{flags: flags, defaults: true}
 	keys, values, err := r.pairs(document, "defaults", slices.Sorted(maps.Keys(flags)))
 	if err != nil {
 		return nil, err
@@ -121,7 +121,10 @@ func onlyDocument(text []byte) (*yaml.Node, error) {
 }
 
 // yamlReader walks a document's nodes; every error names its line and column.
-type yamlReader struct{ flags map[string]Flag }
+type yamlReader struct {
+	flags    map[string]Flag
+	defaults bool // a file of defaults, which has no grid
+}
 
 func at(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("line %d, column %d: %w", n.Line, n.Column, fmt.Errorf(format, args...))
@@ -283,7 +286,10 @@ func (r yamlReader) setting(n *yaml.Node, flag string) ([]string, error) {
 		return r.value(n, flag)
 	}
 	separator := map[Kind]string{List: ",", Repeated: "\n"}[r.flags[flag].Kind]
-	if separator == "" {
+	switch {
+	case separator == "" && r.defaults:
+		return nil, at(n, "%s: takes one value", flag)
+	case separator == "":
 		return nil, at(n, "%s: takes one value; a list of values belongs under grid", flag)
 	}
 	var values []string
