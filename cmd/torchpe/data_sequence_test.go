@@ -54,7 +54,7 @@ func TestDataSequence(t *testing.T) {
 		}
 	}
 	if _, errs, code := run("check", "odds-first"); code != 2 ||
-		!strings.Contains(errs, "want TASK and FILE; 1 were given") {
+		!strings.Contains(errs, "want TASK and FILE, not 1 argument") {
 		t.Errorf("%d: %s", code, errs)
 	}
 }

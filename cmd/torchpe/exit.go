@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/plural"
 	"torchpe/train/runlog"
 	"torchpe/train/sweep/slurm"
 )
@@ -76,8 +77,8 @@ func fileErrorAsUsage(err error) error {
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != len(names) {
-			return usagef("%s: want %s; %d were given: see %s --help", cmd.CommandPath(), strings.Join(names, " and "),
-				len(args), cmd.CommandPath())
+			return usagef("%s: want %s, not %s: see %s --help", cmd.CommandPath(), strings.Join(names, " and "),
+				plural.Of(len(args), "argument"), cmd.CommandPath())
 		}
 		return nil
 	}

@@ -97,7 +97,7 @@ func (a *abacus) Begin(s *torchpe.Scope, p Positions) Hooks {
 // moved returns the rows [E,T,N,D] of places, each member's with an offset of its own for those above 0.
 func (a *abacus) moved(s *torchpe.Scope, table torchpe.Tensor, places []int) torchpe.Tensor {
 	e, t, n, d := table.Size(0), table.Size(1), len(places), table.Size(3)
-	draw := uniform(s, torchpe.Zeros(s, table.DType(), table.Device(), e)) // [E]
+	draw := uniform(s, torchpe.Zeros(s, table.DType(), table.Device(), e))          // [E]
 	offset := draw.MulScalar(float64(a.offset+1)).To(torchpe.Int64, table.Device()) // draw <= 1 - 2^-24
 	isDigit := make([]int, n)
 	for i, place := range places {
