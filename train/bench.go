@@ -88,7 +88,8 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 	if err != nil {
 		return Bench{}, err
 	}
-	b := Bench{Device: e.device.String(), Threads: c.Threads, Members: e.members(), Batch: c.Batch, PeakRSS: peakRSSMB()}
+	b := Bench{Device: e.device.String(), Threads: c.Threads, Members: e.members(), Batch: c.Batch,
+		PeakRSS: peakRSSMB()} // before the machine's rates are measured, in arrays of their own
 	if e.device == torchpe.CPU && (o.Limit || o.Profile) {
 		if err := e.profileSteps(o, &b); err != nil {
 			return Bench{}, err

@@ -106,8 +106,8 @@ func runBenchStep(w, say io.Writer, f benchFlags) error {
 			b.Precision, map[bool]string{true: "recorded steps", false: "kernels launched one by one"}[b.Graph])
 	}
 	if l := b.Limit; l != nil {
-		fmt.Fprintf(w, "  %.2f GFLOP in products, %.0f MB moved; this CPU reaches %.0f GFLOP/s and %.1f GB/s: %.1f ms at "+
-			"least, %.0f %% of the median\n", l.GFLOP, l.MB, l.Products, l.Copies, l.MS, 100*l.MS/b.Median)
+		fmt.Fprintf(w, "  %.2f GFLOP in products, %.0f MB moved; this CPU reaches %.0f GFLOP/s and %.1f GB/s: "+
+			"%.1f ms at least, %.0f %% of the median\n", l.GFLOP, l.MB, l.Products, l.Copies, l.MS, 100*l.MS/b.Median)
 	}
 	printPhases(w, b.Phases)
 	return nil

@@ -162,7 +162,8 @@ func testProfile(t *testing.T) {
 	y := must(Linear(x, w, 0, false, false))
 	Profile(false)
 	ns, operations, bytes, err := ProfilePart(0)
-	if moved := int64(4 * (60*64 + 32*64 + 60*32)); err != nil || ns <= 0 || operations != 2*60*64*32 || bytes != moved {
+	moved := int64(4 * (60*64 + 32*64 + 60*32))
+	if err != nil || ns <= 0 || operations != 2*60*64*32 || bytes != moved {
 		t.Errorf("products: %d ns, %d operations, %d bytes, not %d; %v", ns, operations, bytes, moved, err)
 	}
 	check(Release([]Handle{must(Linear(x, w, 0, false, false)), x, w, y})) // not measured
