@@ -31,6 +31,7 @@ func twinSizes() (list []sizes) {
 	return append(list,
 		sizes{E: 1, B: 43, H: 2, N: 17, M: 17, Dh: 5, O: 101},  // 731 rows: several chunks and a rest; 86 heads
 		sizes{E: 3, B: 48, H: 1, N: 16, M: 16, Dh: 16, O: 64},  // 768 rows: whole chunks of 96, 128 or 256
+		sizes{E: 4, B: 13, H: 2, N: 16, M: 16, Dh: 8, O: 37},   // members of 208 rows, two of them at once
 		sizes{E: 1, B: 1, H: 1, N: 70, M: 70, Dh: 70, O: 3},    // too large for the small product
 		sizes{E: 2, B: 1, H: 1, N: 300, M: 1, Dh: 160, O: 257}) // deeper than one pass of the product over its panel
 }

@@ -196,10 +196,15 @@ func (p *progress) summarise(rs []runlog.Record) string {
 	if p.c.Masked != nil {
 		return loss + maskedSummary(rs)
 	}
-	return loss + fmt.Sprintf("train %.3f validation %.3f IID %.3f",
-		mean(func(r runlog.Record) float64 { return r.TrainAccuracy }),
-		mean(func(r runlog.Record) float64 { return r.ValidationAccuracy }), mean(
-			func(r runlog.Record) float64 { return r.IIDAccuracy }))
+	text, heldOut := loss+fmt.Sprintf("train %.3f", mean(func(r runlog.Record) float64 { return r.TrainAccuracy })),
+		"validation"
+	if p.c.Sequence != nil {
+		heldOut = "longer"
+	}
+	if v := mean(func(r runlog.Record) float64 { return r.ValidationAccuracy }); !math.IsNaN(v) {
+		text += fmt.Sprintf(" %s %.3f", heldOut, v)
+	}
+	return text + fmt.Sprintf(" IID %.3f", mean(func(r runlog.Record) float64 { return r.IIDAccuracy }))
 }
 
 // meanOf returns the mean of a measurement over those members that have it.

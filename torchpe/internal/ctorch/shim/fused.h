@@ -69,6 +69,17 @@ void in_parallel(int64_t begin, int64_t end, int64_t grain, const F& f) {
   });
 }
 
+// Calls f(e, alone) for each of E members, several at once where that keeps all threads busy: then, as where
+// there is one thread only, f is alone on its thread and its own loops do not spread.
+template <typename F>
+void for_members(int64_t E, const F& f) {
+  const int64_t threads = at::get_num_threads(), rounds = (E + threads - 1) / threads;
+  const bool at_once = threads > 1 && rounds * threads * 7 <= E * 8;  // an eighth of their time may be idle
+  at::parallel_for(0, E, at_once ? 1 : E, [&](int64_t begin, int64_t end) {
+    for (int64_t e = begin; e < end; e++) f(e, at_once || threads == 1);
+  });
+}
+
 // Rows are worked on in chunks of fixed size, whose partial sums are added in order: the result
 // does not depend on the number of threads.
 constexpr int64_t ROW_CHUNK = 96;
@@ -94,6 +105,12 @@ void for_row_chunks_summing(int64_t rows, int64_t width, T* into, F&& f) {
 // Whether each member's part of t [E,...] is dense, as the loops read and write it; members may lie
 // apart.
 inline bool members_dense(const at::Tensor& t) { return t.size(0) == 0 || t[0].is_contiguous(); }
+
+// The numbers of member e.
+template <typename T>
+T* member(const at::Tensor& t, int64_t e) {
+  return t.data_ptr<T>() + e * t.stride(0);
+}
 
 // Where the gradient of parameter w goes: straight into its own gradient buffer where it is a leaf
 // that has one (the flat buffer of a ParamSet), which saves a pass over all parameters; else into a

@@ -77,7 +77,7 @@ struct Backward {
   const T *dy, *slope, *x, *w;  // [rows,O], [rows,O] or null, [rows,I], [O,I]
   T *du;                        // [rows,O] memory for dy * slope; dy itself where there is no slope
   T *dx, *dw, *dbias;           // [rows,I], [O,I], [O]
-  bool add_x;
+  bool add_x, alone;  // alone: on one thread
   Precision round;  // of du as an operand: then in memory of its own
 
   void run() const {
@@ -86,7 +86,6 @@ struct Backward {
     if (!slope) count_work<T>(PROFILE_PRODUCT, 0, rows * O);
     if (dx) count_work<T>(PROFILE_PRODUCT, 2 * rows * I * O, I * O + (add_x ? 2 : 1) * rows * I);
     if (dw) count_work<T>(PROFILE_PRODUCT, 2 * rows * I * O, 2 * I * O + rows * I);
-    const bool alone = at::get_num_threads() == 1;  // asked once: the threads of a loop may see another number
     std::vector<T> memory;
     Panels<T> weight = {};
     if (dx) {
@@ -136,11 +135,6 @@ at::Tensor dense_members(const at::Tensor& w) { return members_dense(w) ? w : w.
 
 Precision rounding_of(const at::Tensor& x) { return rounds_operands(x) ? precision() : Precision::fp32; }
 
-template <typename T>
-T* member(const at::Tensor& t, int64_t e) {
-  return t.data_ptr<T>() + e * t.stride(0);
-}
-
 struct LinearFunction : torch::autograd::Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in,
                             const at::Tensor& b_in, bool gelu, bool keep) {
@@ -150,10 +144,11 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     const Epilogue epilogue = !gelu ? Epilogue::nothing : keep ? Epilogue::gelu_keeping_slope : Epilogue::gelu;
     auto y = epilogue == Epilogue::gelu_keeping_slope ? at::empty_like(u) : u;
     TORCHPE_DISPATCH(x, [&] {
-      for (int64_t e = 0; e < n.E; e++)
+      for_members(n.E, [&](int64_t e, bool) {
         forward_member<T>(n.rows, n.I, n.O, x.data_ptr<T>() + e * n.rows * n.I, member<T>(w, e),
                           given(b) ? member<T>(b, e) : nullptr, epilogue, u.data_ptr<T>() + e * n.rows * n.O,
                           y.data_ptr<T>() + e * n.rows * n.O);
+      });
     });
     if (keep) {
       ctx->save_for_backward(gelu ? variable_list{x, w_in, b_in, u} : variable_list{x, w_in, b_in});
@@ -177,7 +172,7 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     if (need_w) dw = grad_target(w_in);
     if (need_b) db = grad_target(b);
     TORCHPE_DISPATCH(x, [&] {
-      for (int64_t e = 0; e < n.E; e++) {
+      for_members(n.E, [&](int64_t e, bool alone) {
         const int64_t wide = e * n.rows * n.O, narrow = e * n.rows * n.I;
         Backward<T>{n.rows,
                     n.I,
@@ -191,9 +186,10 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
                     need_w ? member<T>(dw.into, e) : nullptr,
                     need_b ? member<T>(db.into, e) : nullptr,
                     false,
+                    alone,
                     round}
             .run();
-      }
+      });
     });
     return {dx, need_w ? dw.result() : at::Tensor(), need_b ? db.result() : at::Tensor(), at::Tensor(), at::Tensor()};
   }
@@ -234,11 +230,11 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
     for (int64_t part = 0; part < 3; part++) {
       auto y = at::empty_like(x);
       TORCHPE_DISPATCH(x, [&] {
-        for (int64_t e = 0; e < n.E; e++) {
+        for_members(n.E, [&](int64_t e, bool) {
           T* u = y.data_ptr<T>() + e * n.rows * n.I;
           forward_member<T>(n.rows, n.I, n.I, x.data_ptr<T>() + e * n.rows * n.I, member<T>(w, e) + part * n.I * n.I,
                             given(b) ? member<T>(b, e) + part * n.I : nullptr, Epilogue::nothing, u, u);
-        }
+        });
       });
       out.push_back(as_heads(y, heads));
     }
@@ -264,7 +260,7 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
       const auto dy = from_heads(grads[part]), du = round != Precision::fp32 ? at::empty_like(dy) : dy;
       const int64_t row = int64_t(part) * n.I;
       TORCHPE_DISPATCH(x, [&] {
-        for (int64_t e = 0; e < n.E; e++) {
+        for_members(n.E, [&](int64_t e, bool alone) {
           const int64_t at = e * n.rows * n.I;
           Backward<T>{n.rows,
                       n.I,
@@ -278,9 +274,10 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
                       need_w ? member<T>(dw.into, e) + row * n.I : nullptr,
                       need_b ? member<T>(db.into, e) + row : nullptr,
                       !first,
+                      alone,
                       round}
               .run();
-        }
+        });
       });
     }
     return {dx, need_w ? dw.result() : at::Tensor(), need_b ? db.result() : at::Tensor(), at::Tensor()};

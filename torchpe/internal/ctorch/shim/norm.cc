@@ -34,16 +34,16 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
     Timer timer(PROFILE_NORM);
     TORCHPE_DISPATCH(x, [&] {
       count_work<T>(PROFILE_NORM, 0, x.numel() * (2 + given(y) + keep));
-      for (int64_t e = 0; e < E; e++) {
+      for_members(E, [&](int64_t e, bool) {
         const int64_t o = e * rows * D;
-        const T *g = gain[e].data_ptr<T>(), *b = bias[e].data_ptr<T>();
+        const T *g = member<T>(gain, e), *b = member<T>(bias, e);
         for_row_chunks(rows, [&](int64_t, int64_t r0, int64_t r1) {
           const int64_t i = o + r0 * D;
           kernels<T>().add_layer_norm(r1 - r0, D, x.data_ptr<T>() + i, given(y) ? y.data_ptr<T>() + i : nullptr, g, b,
                                       T(eps), keep ? xhat.data_ptr<T>() + i : nullptr,
                                       keep ? rstd.data_ptr<T>() + e * rows + r0 : nullptr, out.data_ptr<T>() + i);
         });
-      }
+      });
     });
     if (keep) ctx->save_for_backward({xhat, rstd, gain, bias});
     return out;
@@ -59,20 +59,20 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
     Timer timer(PROFILE_NORM);
     TORCHPE_DISPATCH(xhat, [&] {
       count_work<T>(PROFILE_NORM, 0, 3 * xhat.numel());
-      for (int64_t e = 0; e < E; e++) {
-        const T* g = gain[e].data_ptr<T>();
+      for_members(E, [&](int64_t e, bool) {
+        const T* g = member<T>(gain, e);
         std::vector<T> sums(size_t(2 * D), T(0));
         for_row_chunks_summing<T>(rows, 2 * D, sums.data(), [&](int64_t r0, int64_t r1, T* part) {
           const int64_t i = (e * rows + r0) * D;
           kernels<T>().layer_norm_backward(r1 - r0, D, xhat.data_ptr<T>() + i, rstd.data_ptr<T>() + e * rows + r0, g,
                                            d.data_ptr<T>() + i, ds.data_ptr<T>() + i, part, part + D);
         });
-        T *dg = dgain.into[e].data_ptr<T>(), *db = dbias.into[e].data_ptr<T>();
+        T *dg = member<T>(dgain.into, e), *db = member<T>(dbias.into, e);
         for (int64_t c = 0; c < D; c++) {
           dg[c] += sums[size_t(c)];
           db[c] += sums[size_t(D + c)];
         }
-      }
+      });
     });
     return {ds,          ctx->needs_input_grad(1) ? ds : at::Tensor(), dgain.result(), dbias.result(), at::Tensor(),
             at::Tensor()};

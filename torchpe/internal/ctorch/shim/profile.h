@@ -1,6 +1,8 @@
 // profile.h: where the time of the fused operators goes, and what they compute and move, for `torchpe
 // bench step`. Off, each costs one load.
 #pragma once
+#include <ATen/Parallel.h>
+
 #include <atomic>
 #include <chrono>
 
@@ -34,16 +36,16 @@ void count_work(ProfilePart part, int64_t operations, int64_t numbers) {
   p.bytes[part] += numbers * int64_t(sizeof(T));
 }
 
-// Timer adds the time of its scope to a part.
+// Timer adds the time of its scope to a part; inside a parallel loop a thread's share of it.
 class Timer {
  public:
   explicit Timer(ProfilePart part) : part_(part), on_(Profile::instance().on.load(std::memory_order_relaxed)) {
     if (on_) start_ = std::chrono::steady_clock::now();
   }
   ~Timer() {
-    if (on_)
-      Profile::instance().ns[part_] +=
-          std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start_).count();
+    if (!on_) return;
+    const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start_);
+    Profile::instance().ns[part_] += took.count() / (at::in_parallel_region() ? at::get_num_threads() : 1);
   }
 
  private:
