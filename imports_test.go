@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// floors lists the folders of the module from the ground up: a package may import packages of its
-// own floor and of those below, and the third-party modules of thirdParty. A folder that is not
+// layers lists the folders of the module from the ground up: a package may import packages of its
+// own layer and of those below, and the third-party modules of thirdParty. A folder that is not
 // listed fails the test. See ARCHITECTURE.md.
-var floors = [][]string{
+var layers = [][]string{
 	{"internal/alloctest", "internal/golden", "internal/nearest", "internal/atomicfile", "internal/order",
 		"internal/paper", "internal/plural", "internal/shell"},
 	{"internal/stats", "internal/metrics"},
@@ -29,7 +29,7 @@ var floors = [][]string{
 	{"cmd", "scripts"},
 }
 
-// meet are the floors of which one may not import the other though it lies above: they meet in the
+// meet are the layers of which one may not import the other though it lies above: they meet in the
 // run directory, its format and its configuration, alone.
 var meet = map[string]string{"report": "train", "torchpe": "data"}
 
@@ -62,17 +62,17 @@ func inAny(path string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool { return within(path, f) })
 }
 
-// floorOf returns the number of the floor of a package, the most particular folder's; -1 for none.
-func floorOf(path string) int {
-	floor, longest := -1, ""
-	for i, folders := range floors {
+// layerOf returns the number of the layer of a package, the most particular folder's; -1 for none.
+func layerOf(path string) int {
+	layer, longest := -1, ""
+	for i, folders := range layers {
 		for _, f := range folders {
 			if within(path, f) && len(f) > len(longest) {
-				floor, longest = i, f
+				layer, longest = i, f
 			}
 		}
 	}
-	return floor
+	return layer
 }
 
 // Imports go down only.
@@ -83,9 +83,9 @@ func TestImports(t *testing.T) {
 			continue // this test
 		}
 		from := strings.TrimPrefix(path, "torchpe/")
-		floor := floorOf(from)
-		if floor < 0 {
-			t.Errorf("%s lies on no floor: add its folder to floors", from)
+		layer := layerOf(from)
+		if layer < 0 {
+			t.Errorf("%s lies on no layer: add its folder to layers", from)
 			continue
 		}
 		for _, i := range strings.Fields(imports) {
@@ -95,7 +95,7 @@ func TestImports(t *testing.T) {
 			to, ours := strings.CutPrefix(i, "torchpe/")
 			first, _, _ := strings.Cut(from, "/")
 			switch {
-			case ours && floorOf(to) > floor:
+			case ours && layerOf(to) > layer:
 				t.Errorf("%s imports %s, which lies above it", from, to)
 			case ours && meet[first] != "" && within(to, meet[first]) &&
 				!inAny(to, []string{"train/runlog", "train/config"}):

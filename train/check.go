@@ -7,10 +7,10 @@ import (
 	"torchpe/torchpe"
 )
 
-// CheckModels builds the untrained model of each configuration and returns for each nil or why it
-// cannot be, or be measured on all that is held out: the encoding does not suit the tokens, or has a
-// table too short for longer inputs. It reads data once for configurations in a row that share them,
-// and fails where they cannot be read.
+// CheckModels builds the untrained model of each configuration. It returns one error for each: nil if
+// the model can be built and measured on all held-out data, else the reason, such as an encoding that
+// does not suit the tokens, or a table too short for longer inputs. It reads data once for
+// configurations in a row that share them, and fails where they cannot be read.
 func CheckModels(configs []Config) (unsuited []error, err error) {
 	var t task
 	unsuited = make([]error, len(configs))

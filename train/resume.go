@@ -69,9 +69,9 @@ func (t *trainer) checkResumed(c *runlog.Checkpoint) error {
 	return nil
 }
 
-// goOn records that a run goes on from its checkpoint, which fits: the environment, and the
+// recordResume records that a run goes on from its checkpoint: the environment, and the
 // configuration where it has changed.
-func (t *trainer) goOn() error {
+func (t *trainer) recordResume() error {
 	if err := t.run.AddEnvironment(t.environment); err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ type trainer struct {
 
 // train is the training loop: a step, then divergence, a record and a checkpoint where due.
 func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result, err error) {
-	// What else went wrong, a checkpoint that was begun is written: training goes on from it.
+	// Even after another error, finish writing a checkpoint that was begun: a run can go on from it.
 	defer func() {
 		if saving := t.finishSaving(); saving != nil {
 			err = errors.Join(err, saving)
@@ -244,7 +244,7 @@ func (t *trainer) begin(resumed bool) error {
 	if errors.Is(err, runlog.ErrNoCheckpoint) {
 		t.state = state{sums: newTrainSums(t.members()), diverged: make([]int, t.members())}
 		if resumed { // stopped before its first checkpoint
-			if err := t.goOn(); err != nil {
+			if err := t.recordResume(); err != nil {
 				return err
 			}
 		}
@@ -268,7 +268,7 @@ func (t *trainer) begin(resumed bool) error {
 	if t.state, err = t.load(c); err != nil {
 		return err
 	}
-	if err := t.goOn(); err != nil {
+	if err := t.recordResume(); err != nil {
 		return err
 	}
 	if err := t.takeSnapshot(); err != nil {

@@ -44,9 +44,9 @@ type NMAR struct {
 	Nodes   int `json:"nodes"`
 	Modules int `json:"modules"`
 	Frames  int `json:"frames"`
-	// Factor on the autoregressive weights. 0, for one over the lags, stays 0 here: sweeps know
-	// their runs by their configuration, and existing ones have it so. What became of it is
-	// ar_scale among the data of result.json.
+	// Factor on the autoregressive weights; 0 means 1/lags. It is stored as 0, because a sweep
+	// identifies runs by their configuration, and older runs have stored 0; result.json has the
+	// factor that was used, as ar_scale of its data.
 	Scale float64 `json:"scale"`
 	// Order says how the nodes lie: drawn from the data seed. Configurations of versions that had
 	// the nodes of a module side by side lack it, so that reports do not mix the two, and such runs

@@ -16,7 +16,7 @@ type Setting struct {
 	Effect  Effect
 	Sweep   Sweep
 	Path    bool // it names files
-	Chosen  bool // figures choose models by it: it tells no two studies apart
+	Chosen  bool // models of one study differ in it: figures compare them
 	Usual   bool // --help has it; `--help all` has the others
 	Untimed bool // the time of a training step depends on it little or not at all
 
@@ -38,7 +38,7 @@ const (
 	Puzzles         // task lst
 	Masked          // tasks nmar, fmri and masked
 	Simulated       // task nmar
-	Made            // task fmri where no files are given
+	Made            // task fmri where no files are given: the surrogate
 	FromFiles       // tasks fmri and masked where files are given
 	Sequences       // tasks sequence and text
 	Languages       // task sequence
