@@ -107,7 +107,7 @@ func (k *kerple) Begin(s *torchpe.Scope, p Positions) Hooks {
 	if k.power {
 		h.bias = k.powers(s, k.bias, p).Neg()
 	} else {
-		factor, inner := clampStraightThrough(s, k.bias.p, math.MaxFloat32), clampStraightThrough(s, k.bias.a, math.MaxFloat32)
+		factor, inner := clampThrough(s, k.bias.p, math.MaxFloat32), clampThrough(s, k.bias.a, math.MaxFloat32)
 		like := inner
 		if !like.Defined() {
 			like = factor
@@ -124,7 +124,7 @@ func (k *kerple) Begin(s *torchpe.Scope, p Positions) Hooks {
 // powers returns a d^p of all pairs [E,1,H,N,N]: d^p as exp(p log d), which has a gradient at d = 0
 // too, and is put to zero there.
 func (k *kerple) powers(s *torchpe.Scope, n kernelNumbers, p Positions) torchpe.Tensor {
-	power, factor := clampStraightThrough(s, n.p, 2), clampStraightThrough(s, n.a, math.MaxFloat32)
+	power, factor := clampThrough(s, n.p, 2), clampThrough(s, n.a, math.MaxFloat32)
 	like := power
 	if !like.Defined() {
 		like = factor
@@ -138,9 +138,9 @@ func (k *kerple) powers(s *torchpe.Scope, n kernelNumbers, p Positions) torchpe.
 	return times(factor, times(power, logs).Exp().Mul(apart))
 }
 
-// clampStraightThrough returns a trained number [E,1,H,1,1] clamped to [kerpleLeast, high]; its gradient
-// is that of the unclamped number. It returns the zero Tensor for none.
-func clampStraightThrough(s *torchpe.Scope, x *torchpe.Param, high float64) torchpe.Tensor {
+// clampThrough returns a trained number [E,1,H,1,1] clamped to [kerpleLeast, high], with the gradient
+// of the unclamped one (straight-through). It returns the zero Tensor for none.
+func clampThrough(s *torchpe.Scope, x *torchpe.Param, high float64) torchpe.Tensor {
 	if x == nil {
 		return torchpe.Tensor{}
 	}
