@@ -35,10 +35,6 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 	if err := export.Check(c.PE); err != nil {
 		return x, &ConfigError{err}
 	}
-	if c.Sequence != nil {
-		return x, &ConfigError{fmt.Errorf("%s: task %s: a model of several lengths is not exported; its "+
-			"weights are in checkpoint.safetensors", dir, c.Task)}
-	}
 	members := len(c.Members)
 	c.Members = c.Members[member : member+1]
 	text, err := c.JSON()
@@ -81,10 +77,13 @@ func emptyModel(c Config) (m *models.Model, err error) {
 	for _, member := range c.Members {
 		e.seeds = append(e.seeds, member.Seed)
 	}
-	if c.Masked == nil { // puzzles are not needed
-		e.task, err = newLSTTask(c, splits{})
-	} else {
+	switch {
+	case c.Sequence != nil:
+		e.task, err = newSequenceTask(c)
+	case c.Masked != nil:
 		e.task, err = newMaskedTask(c)
+	default: // puzzles are not needed
+		e.task, err = newLSTTask(c, splits{})
 	}
 	if err != nil {
 		return nil, err

@@ -44,17 +44,6 @@ func TestSequenceEnsembleEqualsItsMembers(t *testing.T) {
 	equalsItsMembers(t, c)
 }
 
-// A model of several lengths is not exported, and the error says so.
-func TestSequencesAreNotExported(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
-	if _, err := Run(context.Background(), tinySequence(t, "even-pairs", "rope"), dir, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Export(dir, 0, t.TempDir()); err == nil || !strings.Contains(err.Error(), "task sequence") {
-		t.Error(err)
-	}
-}
-
 // Steps of different lengths are recorded apart.
 func TestRecordedStepsOfSequences(t *testing.T) {
 	for _, scheme := range []string{"learn", "t5", "rope", "random", "cape"} {

@@ -34,8 +34,8 @@ func newExportCommand() *cobra.Command {
 
 "python3 DIR/model.py" compares its output with the one that it has here. "torchpe import" makes a
 run of the folder again, also after its weights were trained further. All encodings can be exported,
-and stacks of them. A run of masked prediction needs its data; runs of sequences and texts cannot be
-exported.`,
+and stacks of them. A run of masked prediction or of a text needs its data; models of sequences take
+inputs of the longest length of training.`,
 		Example: `  torchpe export runs/first --to pytorch --out twin
   torchpe export runs/first --to pytorch --member 2 --out twin2`,
 		Args: oneRun,

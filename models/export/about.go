@@ -16,8 +16,11 @@ func about(m *models.Model, r Run) (string, error) {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	what, call := puzzleText(c)
-	if c.TokenInput == models.Scalar {
+	switch taskOf(c) {
+	case "masked":
 		what, call = maskedText(c)
+	case "sequences":
+		what, call = sequenceText(c)
 	}
 	line("%s with the positional encoding %s, written by torchpe.", call.title, c.PE)
 	if r.Directory != "" {
@@ -79,6 +82,14 @@ func maskedText(c models.Config) (string, calls) {
 			"error over masked ones.\nA token is value * w + b; a masked one is %s.",
 			c.Positions.Tokens(), mask), calls{"A transformer for masked prediction", "values, masked",
 			"values, masked"}
+}
+
+func sequenceText(c models.Config) (string, calls) {
+	n := c.Positions.Tokens()
+	return fmt.Sprintf("symbols: int64 [B, %d], rows of a table of %d: the longest input of training with places "+
+			"for the output,\nor a window of a text. y: logits [B, %d, %d] of all tokens; loss takes the classes "+
+			"[B, M] of the last M.", n, c.Symbols, n, c.Classes),
+		calls{"A transformer for sequences", "symbols", "symbols, targets"}
 }
 
 // schemeText describes an encoding with its options.

@@ -36,6 +36,7 @@ func python(t *testing.T) string {
 type oneCase struct {
 	pe, fidelity string
 	masked       bool
+	sequence     bool // causal
 	dtype        torchpe.DType
 	options      pe.Options
 	positions    pe.Positions         // 12 tokens where there are none
@@ -47,6 +48,8 @@ func (c oneCase) name() string {
 	name := []string{c.pe, c.fidelity, "puzzles", "float32"}
 	if c.masked {
 		name[2] = "masked"
+	} else if c.sequence {
+		name[2] = "sequences"
 	}
 	if c.dtype == torchpe.Float64 {
 		name[3] = "float64"
@@ -98,6 +101,9 @@ func (c oneCase) config(t *testing.T) models.Config {
 	if c.fidelity == "text" {
 		config.TokenInput, config.ReadOut = models.Embedding, models.ProbeToken
 	}
+	if c.sequence {
+		config.TokenInput, config.ReadOut, config.Causal = models.Embedding, models.ReadTokens, true
+	}
 	if c.masked {
 		config.TokenInput, config.ReadOut, config.Classes = models.Scalar, models.ReadTokens, 1
 		config.MaskToken, config.MaskSD = models.LearnedMask, 0.5
@@ -141,6 +147,14 @@ func newBatch(c models.Config, draw pe.Draw) batch {
 	return b
 }
 
+// targets returns classes for the last two tokens of each sample of a sequence.
+func (b batch) targets() (all []int64) {
+	for _, a := range b.answers {
+		all = append(all, a-1, a%4)
+	}
+	return all
+}
+
 // forward returns the logits and the loss of the batch.
 func (b batch) forward(s *torchpe.Scope, m *models.Model, training bool) (logits, loss torchpe.Tensor) {
 	c := m.Config
@@ -158,6 +172,11 @@ func (b batch) forward(s *torchpe.Scope, m *models.Model, training bool) (logits
 		return logits, squares.Div(in.Masked.Sum(1, 2))
 	}
 	in.Symbols = torchpe.Of(s, torchpe.CPU, b.symbols, 1, samples, b.tokens)
+	if c.ReadOut == models.ReadTokens {
+		logits = m.Forward(s, in, nil)
+		last := logits.Narrow(2, b.tokens-2, 2).Reshape(1, 2*samples, c.Classes)
+		return logits, torchpe.CrossEntropy(last, torchpe.Of(s, torchpe.CPU, b.targets(), 1, 2*samples))
+	}
 	in.Probe = torchpe.Of(s, torchpe.CPU, b.probe, 1, samples)
 	logits = m.Forward(s, in, nil)
 	target := make([]int64, samples)
@@ -206,6 +225,11 @@ func (c oneCase) write(t *testing.T, dir string, method torchpe.Method) {
 		add("masked", each, b.masked)
 	} else {
 		whole("symbols", each, b.symbols)
+	}
+	switch {
+	case c.sequence:
+		whole("targets", []int{samples, 2}, b.targets())
+	case !c.masked:
 		whole("probe", each[:1], b.probe)
 		whole("answers", each[:1], b.answers)
 	}
@@ -324,8 +348,8 @@ func differ(t *testing.T, cases []oneCase, method torchpe.Method, logits, traine
 // paperSchemes are those of the paper, which are compared with -short too.
 var paperSchemes = []string{"learn", "1d-fixed", "2d-fixed", "random", "nope", "c-nope", "relative", "rope"}
 
-// TestPyTorch: every encoding in both readings and both tasks gives the same logits in PyTorch, and
-// learns the same in three steps.
+// TestPyTorch: every encoding gives the same logits in PyTorch and learns the same in three steps, for
+// puzzles and masked prediction in both readings, and for sequences.
 func TestPyTorch(t *testing.T) {
 	for _, precision := range []struct {
 		dtype           torchpe.DType
@@ -346,6 +370,7 @@ func TestPyTorch(t *testing.T) {
 						dtype: precision.dtype})
 				}
 			}
+			cases = append(cases, oneCase{pe: s.Name, fidelity: "code", sequence: true, dtype: precision.dtype})
 		}
 		differ(t, cases, precision.method, precision.logits, precision.trained)
 	}

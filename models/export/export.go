@@ -158,9 +158,9 @@ func configText(m *models.Model, r Run) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	task := "lst"
-	if c.TokenInput == models.Scalar {
-		task = "masked"
+	task := taskOf(c)
+	if task == "puzzles" {
+		task = "lst"
 	}
 	settings := []struct {
 		key   string
@@ -171,7 +171,7 @@ func configText(m *models.Model, r Run) (string, error) {
 		{"d_ff", c.FFMultiple * c.DModel}, {"dropout", c.Dropout}, {"pe_dropout", c.PEDropout},
 		{"token_input", c.TokenInput}, {"mask_token", c.MaskToken}, {"read_out", c.ReadOut},
 		{"attention", map[string]any{
-			"causal": a.Causal, "temperature": a.Temperature, "bias": a.Bias,
+			"causal": a.Causal || c.Causal, "temperature": a.Temperature, "bias": a.Bias,
 			"output_projection": a.OutputProjection, "scale": a.LogitScale(c.DModel / c.Heads),
 		}},
 		{"encodings", parts},
@@ -252,7 +252,9 @@ func exampleOf(m *models.Model) (*example, error) {
 			symbols[probe] = int64(c.Symbols - 1)
 			e.Inputs["symbols"] = [][]int64{symbols}
 			in.Symbols = torchpe.Of(s, c.Device, symbols, 1, 1, n)
-			in.Probe = torchpe.Of(s, c.Device, []int64{int64(probe)}, 1, 1)
+			if c.ReadOut != models.ReadTokens {
+				in.Probe = torchpe.Of(s, c.Device, []int64{int64(probe)}, 1, 1)
+			}
 		}
 		if most := m.Encoding.Draw().Range; most > 0 {
 			drawn := numbers("drawn", func(i int) float64 { return math.Floor(float64(i*most) / float64(n)) })

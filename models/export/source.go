@@ -107,10 +107,7 @@ func source(about string, c models.Config) (string, error) {
 	if len(parts) > 1 {
 		names = append(names, "stack")
 	}
-	names = append(names, "transformer", "puzzles", "load")
-	if c.TokenInput == models.Scalar {
-		names[len(names)-2] = "masked"
-	}
+	names = append(names, "transformer", taskOf(c), "load")
 	for _, name := range names {
 		if err := a.add(name); err != nil {
 			return "", err
@@ -119,6 +116,17 @@ func source(about string, c models.Config) (string, error) {
 	about = strings.NewReplacer(`\`, `\\`, `"""`, `'''`).Replace(about)
 	return fmt.Sprintf("\"\"\"%s\n\"\"\"\n\n%s\n\n\n%s\n", about, a.importLines(),
 		strings.Join(a.bodies, "\n\n\n")), nil
+}
+
+// taskOf returns the module of the task of a model.
+func taskOf(c models.Config) string {
+	switch {
+	case c.TokenInput == models.Scalar:
+		return "masked"
+	case c.ReadOut == models.ReadTokens:
+		return "sequences"
+	}
+	return "puzzles"
 }
 
 // importLines returns the imports: the standard library's, then PyTorch's.

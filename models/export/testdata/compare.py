@@ -27,8 +27,11 @@ def compare(directory):
     kwargs, target = {}, []
     if "symbols" in case:
         inputs = [case["symbols"].long()]
-        kwargs["probe"] = case["probe"].long()
-        target = [case["answers"].long()]
+        if "targets" in case:
+            target = [case["targets"].long()]
+        else:
+            kwargs["probe"] = case["probe"].long()
+            target = [case["answers"].long()]
     else:
         inputs = [case["values"], case["masked"]]
     if "drawn" in case:
