@@ -10,7 +10,7 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// Part is what the fused operators of one kind did on a CPU.
+// Part holds the time and the work of the fused operators of one kind on a CPU.
 type Part struct {
 	Name       string
 	Time       time.Duration

@@ -102,7 +102,7 @@ func runHCPGenerate(out, surrogate string, seed uint64, force bool, to folderOut
 		Modules: made.Networks}, nil)
 }
 
-// folderOut is where it is printed what was written to a folder.
+// folderOut prints what was written to a folder, as text or JSON.
 type folderOut struct {
 	w    io.Writer
 	json bool

@@ -168,7 +168,7 @@ func newSequenceGenerateCommand() *cobra.Command {
 	return cmd
 }
 
-// sequenceFile is what generate and check print as JSON.
+// sequenceFile describes a file as generate and check print it with --json.
 type sequenceFile struct {
 	File     string `json:"file"`
 	Task     string `json:"task"`

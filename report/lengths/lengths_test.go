@@ -42,6 +42,12 @@ func (m made) write(t *testing.T, dir string) {
 		}
 		result.Members = append(result.Members, r)
 	}
+	saveRun(t, dir, c, result)
+}
+
+// saveRun writes a run directory with a configuration and a result.
+func saveRun(t *testing.T, dir string, c config.Config, result runlog.Result) {
+	t.Helper()
 	text, err := c.JSON()
 	if err != nil {
 		t.Fatal(err)
@@ -172,19 +178,7 @@ func writeText(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	c.PE, c.Sequence.Text, c.Members = "alibi", []string{"book.txt"}, []config.Member{{Seed: 1, LR: 1e-3}}
-	text, err := c.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := runlog.Create(dir, text, runlog.Environment{}, runlog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer run.Close()
-	result := runlog.Result{Fidelity: "code", Members: []runlog.MemberResult{{PE: "alibi", Seed: 1,
+	saveRun(t, dir, c, runlog.Result{Fidelity: "code", Members: []runlog.MemberResult{{PE: "alibi", Seed: 1,
 		Status: runlog.StatusDone, AccuracyByLength: map[string]float64{"64": .5},
-		PerplexityByLength: map[string]float64{"64": 5}, LossByPosition: map[string]float64{"64": 1.6}}}}
-	if err := run.SaveResult(result); err != nil {
-		t.Fatal(err)
-	}
+		PerplexityByLength: map[string]float64{"64": 5}, LossByPosition: map[string]float64{"64": 1.6}}}})
 }
