@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Times a training step of torchpe beside the same model in PyTorch (scripts/peer_torch.py), turn
 # about, on one CPU thread: as installed, and with OPENBLAS_CORETYPE set for PyTorch to the kernel
-# that torchpe uses. Prints both and the ratios. fmri is at batch 32 on both sides.
-#   [PRESETS="lst quick nmar fmri"] scripts/bench.sh [rounds] [steps]
+# that torchpe uses. Prints both and the ratios. fmri is at batch 32 on both sides. TORCH_ROOT is a
+# folder with another Debian and its PyTorch, to be timed as well (root): scripts/debian_folder.sh
+# FOLDER trixie main python3-torch libopenblas0-pthread
+#   [PRESETS="lst quick nmar fmri"] [TORCH_ROOT=FOLDER] scripts/bench.sh [rounds] [steps]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=${1:-3} steps=${2:-30} presets=${PRESETS:-lst quick nmar fmri}
@@ -32,8 +34,11 @@ for round in $(seq "$rounds"); do
         # Debian 12's OpenBLAS uses this on CPUs that it does not know.
         slow) export OPENBLAS_CORETYPE=Prescott ;;
       esac
-      "$python" scripts/peer_torch.py --preset $preset --steps "$steps" --warmup 5 --threads 1 --json |
-        add "$preset pytorch-$kind"
+      peer=(--preset "$preset" --steps "$steps" --warmup 5 --threads 1 --json)
+      "$python" scripts/peer_torch.py "${peer[@]}" | add "$preset pytorch-$kind"
+      if [ -n "${TORCH_ROOT:-}" ] && [ $kind != slow ]; then
+        chroot "$TORCH_ROOT" python3 - "${peer[@]}" <scripts/peer_torch.py | add "$preset other-$kind"
+      fi
     done
     unset OPENBLAS_CORETYPE
   done
@@ -43,7 +48,9 @@ import statistics, sys
 rows = [line.split() for line in open(sys.argv[1])]
 for preset in sys.argv[2].split():
     ours = None
-    for who in ("torchpe", "pytorch-installed", "pytorch-set", "pytorch-slow"):
+    for who in ("torchpe", "pytorch-installed", "pytorch-set", "pytorch-slow", "other-installed", "other-set"):
+        if not any(r[:2] == [preset, who] for r in rows):
+            continue
         ms = statistics.median(float(r[2]) for r in rows if r[:2] == [preset, who])
         rss = max(float(r[3]) for r in rows if r[:2] == [preset, who])
         ours = ours or ms
