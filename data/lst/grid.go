@@ -85,9 +85,8 @@ func (g Grid) Validate() error {
 	}
 	for i := range len(g) {
 		if g[i] < '0' || g[i] > '1'+byte(side) {
-			return fmt.Errorf(
-				"puzzle %s has %q at digit %d, want 0 (blank), 1-%d (symbol) or %d (probe)",
-				quote(string(g)), g[i], i+1, side, side+1)
+			return fmt.Errorf("puzzle %s has %q at digit %d, want 0 (blank), 1-%d (symbol) or %d "+
+				"(probe)", quote(string(g)), g[i], i+1, side, side+1)
 		}
 	}
 	probe := fmt.Sprint(side + 1)

@@ -241,8 +241,7 @@ func (f *File) grid(from []int) (p Placed, err error) {
 	for i, v := range f.data {
 		if v != math.Trunc(v) || math.Abs(v) > 1<<40 {
 			return p, fmt.Errorf("%s: %s, column %d is %v: rows and columns of a grid are whole "+
-				"numbers; --positions-as coordinates takes others",
-				f.Source, f.row(i/2), i%2+1, v)
+				"numbers; --positions-as coordinates takes others", f.Source, f.row(i/2), i%2+1, v)
 		}
 		low[i%2] = min(low[i%2], v)
 	}
@@ -255,9 +254,8 @@ func (f *File) grid(from []int) (p Placed, err error) {
 	}
 	if extent[0]*extent[1] > maxCells {
 		return p, fmt.Errorf("%s: its rows and columns span a grid of %g x %g cells for %d "+
-			"tokens, and more than %d cells are refused: number them without gaps, "+
-			"or say --positions-as coordinates", f.Source, extent[0], extent[1],
-			len(from), maxCells)
+			"tokens, and more than %d cells are refused: number them without gaps, or say "+
+			"--positions-as coordinates", f.Source, extent[0], extent[1], len(from), maxCells)
 	}
 	index, same, equal := ranks(len(from),
 		func(a, b int) int { return slices.Compare(p.Cells[a][:], p.Cells[b][:]) })

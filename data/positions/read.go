@@ -188,9 +188,8 @@ func (f *File) decideForm() error {
 	case f.columns == 3:
 		f.Form = Coordinates
 	default:
-		return fmt.Errorf(
-			"%s: two are row and column, two or three coordinates, and as many as rows a graph; "+
-				"--positions-as coordinates takes any number", shape)
+		return fmt.Errorf("%s: two are row and column, two or three coordinates, and as many as "+
+			"rows a graph; --positions-as coordinates takes any number", shape)
 	}
 	return nil
 }
@@ -260,8 +259,7 @@ func edgeLines(reference string, as Form) ([][]string, error) {
 		return nil, err
 	}
 	var lines [][]string
-	all := strings.NewReplacer(
-		"\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(b, "\ufeff"))
+	all := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(b, "\ufeff"))
 	for line := range strings.SplitSeq(all, "\n") {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 			lines = append(lines, splitCells(line))

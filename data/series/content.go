@@ -118,9 +118,8 @@ func (c *content) addArrays(entries []arrayfile.Entry, err error) error {
 		}
 		shape := array.Array{Shape: e.Shape}.Squeeze().Shape
 		if !isMatrix(shape) || !e.Real {
-			c.others = append(c.others,
-				strings.TrimSpace(fmt.Sprintf("%s %v %s", array.Shown(e.Name), e.Shape,
-					array.Shown(e.Type))))
+			c.others = append(c.others, strings.TrimSpace(fmt.Sprintf("%s %v %s",
+				array.Shown(e.Name), e.Shape, array.Shown(e.Type))))
 			continue
 		}
 		m := matrix{name: e.Name, shape: shape, load: func() (array.Array, error) {

@@ -43,8 +43,7 @@ func Load(files []string, o Options) (*Set, error) {
 	for _, p := range planned {
 		numbers += p.layout.numbers()
 	}
-	x, err := array.Make[float32](l.budget, numbers, fmt.Sprintf("the series of %s",
-		someOf(files)))
+	x, err := array.Make[float32](l.budget, numbers, fmt.Sprintf("the series of %s", someOf(files)))
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +92,7 @@ type loader struct {
 }
 
 func newLoader(o Options) *loader {
-	l := &loader{o: o, set: &Set{}, seen: map[string]bool{},
-		budget: array.NewBudget()}
+	l := &loader{o: o, set: &Set{}, seen: map[string]bool{}, budget: array.NewBudget()}
 	if o.Names != nil {
 		l.set.Names, l.set.NamesFrom, l.set.Tokens, l.counted = o.Names, o.NamesFrom,
 			len(o.Names), o.NamesFrom

@@ -140,9 +140,8 @@ func (i *Instance) response(layer int) (picture, error) {
 // addedToQ shows the table that a scheme adds to the input of the projections to q and k. With the
 // identity for a projection it equals the change of q.
 func (i *Instance) addedToQ(layer int, shape []int) (picture, error) {
-	q, _, err := i.Values(Want{Kind: kindQuery, Layer: layer,
-		Q:        array.Array{Shape: shape, Data: make([]float64, shape[0]*shape[1]*shape[2])},
-		identity: true})
+	q, _, err := i.Values(Want{Kind: kindQuery, Layer: layer, Q: array.Array{Shape: shape,
+		Data: make([]float64, shape[0]*shape[1]*shape[2])}, identity: true})
 	if err != nil {
 		return picture{}, err
 	}
@@ -176,8 +175,7 @@ func (i *Instance) table(t array.Array) picture {
 			BarLabel: "dot product"},
 	}}
 	p.against = figure.Lines{Title: "against distance", XLabel: "distance in the order",
-		YLabel: "dot product",
-		Series: []figure.LineSeries{{Label: i.Scheme.Name, X: steps(0, n-1),
+		YLabel: "dot product", Series: []figure.LineSeries{{Label: i.Scheme.Name, X: steps(0, n-1),
 			Values: byOffset(dots, i.Positions.Index, 0, n-1)}}, Markers: true, NoMembers: true}
 	return p
 }
@@ -205,8 +203,7 @@ func (i *Instance) pairs(kind, label string, m array.Array) picture {
 			title, name = kind+", all heads", i.Scheme.Name
 		}
 		panel := figure.Matrix{Title: title, XLabel: "key", YLabel: "query", Rows: n, Columns: n,
-			Values: values, Min: low, Max: high,
-			BarLabel: label, HideBar: h < shown-1}
+			Values: values, Min: low, Max: high, BarLabel: label, HideBar: h < shown-1}
 		if low < 0 && high > 0 {
 			far := math.Max(-low, high)
 			panel.Scale, panel.Min, panel.Max = figure.Diverging, -far, far
@@ -215,9 +212,8 @@ func (i *Instance) pairs(kind, label string, m array.Array) picture {
 			panel.Values = i.masked(values)
 		}
 		p.matrices = append(p.matrices, panel)
-		p.against.Series = append(p.against.Series,
-			figure.LineSeries{Label: name, X: steps(1-n, most),
-				Values: byOffset(values, i.Positions.Index, 1-n, most)})
+		p.against.Series = append(p.against.Series, figure.LineSeries{Label: name, X: steps(1-n,
+			most), Values: byOffset(values, i.Positions.Index, 1-n, most)})
 	}
 	return p
 }

@@ -28,13 +28,12 @@ func List(all []Entry, s Setting, brief bool) table.Table {
 			{Heading: "reference", Name: "reference", Rank: 1},
 		},
 		More: "--csv or --json",
-		Note: fmt.Sprintf("Parameters: trained ones for N = %d tokens, D = %d, H = %d heads, "+
-			"L = %d layers, in the reading of the %s; – where a scheme refuses that size "+
-			"(torchpe pe show says why). causal: tokens see only those before them. longer: "+
-			"can be evaluated at more tokens than it was trained on. "+
-			"ind to int: TISA's criteria inductive, data-driven, parameter efficient, "+
-			"translation invariant, parallelizable, interpretable.",
-			s.Tokens, s.DModel, s.Heads, s.Layers, s.Fidelity),
+		Note: fmt.Sprintf("Parameters: trained ones for N = %d tokens, D = %d, H = %d heads, L = "+
+			"%d layers, in the reading of the %s; – where a scheme refuses that size (torchpe "+
+			"pe show says why). causal: tokens see only those before them. longer: can be "+
+			"evaluated at more tokens than it was trained on. ind to int: TISA's criteria "+
+			"inductive, data-driven, parameter efficient, translation invariant, parallelizable, "+
+			"interpretable.", s.Tokens, s.DModel, s.Heads, s.Layers, s.Fidelity),
 	}
 	for _, e := range all {
 		c, reference := e.Criteria, e.Reference

@@ -87,9 +87,8 @@ func checkFixed(name string, lo, hi float64) error {
 	case lo == 0 && hi == 0:
 		return nil
 	case hi-lo <= 1e-9*max(math.Abs(lo), math.Abs(hi)):
-		return fmt.Errorf(
-			"%sMin %g and %sMax %g are no range: give the lower end first, or neither", name, lo,
-			name, hi)
+		return fmt.Errorf("%sMin %g and %sMax %g are no range: give the lower end first, or "+
+			"neither", name, lo, name, hi)
 	}
 	return nil
 }

@@ -77,9 +77,8 @@ func (b Bars) checkGroup(g BarGroup) error {
 	for i, bar := range g.Bars {
 		want := b.Groups[0].Bars[i].Label
 		if bar.Label != want || bar.Label == "" && len(g.Bars) > 1 {
-			return fmt.Errorf(
-				"bar %d of group %q is labelled %q: want the first's, %q, which must not be empty",
-				i, g.Label, bar.Label, want)
+			return fmt.Errorf("bar %d of group %q is labelled %q: want the first's, %q, which "+
+				"must not be empty", i, g.Label, bar.Label, want)
 		}
 		if err := checkText(bar.Label); err != nil {
 			return err

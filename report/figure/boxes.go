@@ -103,9 +103,8 @@ func (b Boxes) check() error {
 			}
 		}
 		if len(g.Beside) > len(b.Beside) || len(b.Beside) > len(besideShapes) {
-			return fmt.Errorf(
-				"group %q: %d signs beside the box, of %d that are named and %d that there are",
-				g.Label, len(g.Beside), len(b.Beside), len(besideShapes))
+			return fmt.Errorf("group %q: %d signs beside the box, of %d that are named and %d "+
+				"that there are", g.Label, len(g.Beside), len(b.Beside), len(besideShapes))
 		}
 	}
 	return checkReferences(b.References)

@@ -65,9 +65,8 @@ func (o categoryPlot) draw(c draw.Canvas) error {
 	o.y.set(&p.Y, yTicks(area.Size().Y-10))
 	data := p.DataCanvas(area)
 	if need := labelPitch * vg.Length(len(right)); need > data.Size().Y {
-		return fmt.Errorf(
-			"the labels of %d references do not fit: make the panel higher or leave some out",
-			len(right))
+		return fmt.Errorf("the labels of %d references do not fit: make the panel higher or "+
+			"leave some out", len(right))
 	}
 	p.Draw(area)
 	l.draw(data)

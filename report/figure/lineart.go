@@ -153,8 +153,7 @@ func (a lineArt) endLabels(x, y axis) []endLabel {
 	for i, name := range a.names() {
 		end := a.lines[i].last()
 		labels = append(labels, endLabel{text: name, x: x.norm(end.x),
-			y:     min(max(y.norm(end.mean), 0), 1),
-			color: a.styles[a.lines[i].label].color})
+			y: min(max(y.norm(end.mean), 0), 1), color: a.styles[a.lines[i].label].color})
 	}
 	for _, r := range a.references {
 		labels = insertReference(labels, r, y)

@@ -99,9 +99,8 @@ func (s LineSeries) check(logX bool) error {
 	for m, values := range s.Values {
 		name := fmt.Sprintf("line %q, member %d", s.Label, m)
 		if len(values) != len(s.X) {
-			return fmt.Errorf(
-				"%s: %d values for %d points: give one per point, NaN where there is none", name,
-				len(values), len(s.X))
+			return fmt.Errorf("%s: %d values for %d points: give one per point, NaN where there "+
+				"is none", name, len(values), len(s.X))
 		}
 		present, err := checkValues(name, values)
 		if err != nil {

@@ -52,8 +52,7 @@ var (
 	// viridis is matplotlib's colour map of that name at equal steps: even in lightness, and fit
 	// for every kind of colour vision.
 	viridis = []color.NRGBA{rgb(0x440154), rgb(0x472d7b), rgb(0x3b528b), rgb(0x2c728e),
-		rgb(0x21918c), rgb(0x28ae80), rgb(0x5ec962),
-		rgb(0xaddc30), rgb(0xfde725)}
+		rgb(0x21918c), rgb(0x28ae80), rgb(0x5ec962), rgb(0xaddc30), rgb(0xfde725)}
 )
 
 // diverging returns the colour of a value from -1 to 1.
@@ -84,9 +83,8 @@ func (m Matrix) check() error {
 	}
 	switch {
 	case m.Rows < 1 || m.Columns < 1 || m.Rows > mostCells || m.Columns > mostCells:
-		return fmt.Errorf(
-			"a matrix of %d x %d: want at least one row and one column and at most %d cells",
-			m.Rows, m.Columns, mostCells)
+		return fmt.Errorf("a matrix of %d x %d: want at least one row and one column and at most "+
+			"%d cells", m.Rows, m.Columns, mostCells)
 	case len(m.Values) != m.Rows*m.Columns:
 		return fmt.Errorf("%d values for a matrix of %d x %d: want %d", len(m.Values), m.Rows,
 			m.Columns, m.Rows*m.Columns)
@@ -110,9 +108,8 @@ func (m Matrix) check() error {
 		return err
 	}
 	if m.Scale == Diverging && m.Min+m.Max != 0 {
-		return fmt.Errorf(
-			"diverging colours from %g to %g: white is 0: give -Min = Max, or neither",
-			m.Min, m.Max)
+		return fmt.Errorf("diverging colours from %g to %g: white is 0: give -Min = Max, or "+
+			"neither", m.Min, m.Max)
 	}
 	return m.grouping().check()
 }

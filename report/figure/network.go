@@ -99,8 +99,7 @@ func (n Network) draw(c draw.Canvas) {
 func (n Network) matrix() Matrix {
 	nodes := len(n.Labels)
 	return Matrix{Rows: nodes, Columns: nodes, Values: n.Matrix, Scale: Diverging,
-		BarLabel: n.MatrixLabel, XLabel: n.Column, YLabel: n.Row,
-		Groups: n.Labels}
+		BarLabel: n.MatrixLabel, XLabel: n.Column, YLabel: n.Row, Groups: n.Labels}
 }
 
 // drawSeries draws the series of up to maxSeries nodes one above the other, each about its mean,

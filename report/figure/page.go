@@ -232,9 +232,8 @@ func (p Page) paintRow(c draw.Canvas, r Row, k int) error {
 }
 
 // arrange returns the panels of the row, matrices with even widths, their notes and their areas.
-func (r Row) arrange(
-	cells []draw.Canvas, head bool,
-) (panels []Panel, notes []string, bodies []draw.Canvas) {
+func (r Row) arrange(cells []draw.Canvas, head bool) (panels []Panel, notes []string,
+	bodies []draw.Canvas) {
 	top := vg.Length(0)
 	if head {
 		top = headLead
@@ -271,9 +270,8 @@ func footOf(cells []draw.Canvas, notes []string) (foot vg.Length) {
 // checkSpace reports an area that is too small for any panel.
 func checkSpace(c draw.Canvas) error {
 	if size := c.Size(); size.X < 20 || size.Y < 12 || math.IsNaN(float64(size.X)) {
-		return fmt.Errorf(
-			"only %.1f x %.1f in are left for the panel: widen the page or make the row higher",
-			float64(size.X/vg.Inch), float64(size.Y/vg.Inch))
+		return fmt.Errorf("only %.1f x %.1f in are left for the panel: widen the page or make "+
+			"the row higher", float64(size.X/vg.Inch), float64(size.Y/vg.Inch))
 	}
 	return nil
 }

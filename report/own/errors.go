@@ -145,8 +145,7 @@ func (s *Study) errors() (document.Item, error) {
 			for _, step := range slices.Sorted(maps.Keys(own)) {
 				numbers.Rows = append(numbers.Rows, table.Row{table.Text(g.label),
 					table.Text(strconv.FormatUint(g.models[i].Member.Seed, 10)), table.Count(step),
-					table.Number(kinds[0].of(own[step])),
-					table.Number(kinds[1].of(own[step]))})
+					table.Number(kinds[0].of(own[step])), table.Number(kinds[1].of(own[step]))})
 			}
 		}
 	}

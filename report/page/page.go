@@ -187,9 +187,8 @@ func (p Page) view() (document, error) {
 	for i, s := range p.Sections {
 		v := section{ID: s.ID, Title: s.Title}
 		if !sectionID.MatchString(s.ID) {
-			return d,
-				fmt.Errorf("section %d (%s): ID %q: want lower-case letters, digits and -",
-					i+1, s.Title, s.ID)
+			return d, fmt.Errorf("section %d (%s): ID %q: want lower-case letters, digits and -",
+				i+1, s.Title, s.ID)
 		}
 		if strings.TrimSpace(s.Title) == "" {
 			return d, fmt.Errorf("section %q has no title", s.ID)

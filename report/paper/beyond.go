@@ -53,11 +53,10 @@ func (s *Study) ablation(d *draft) error {
 			YMin: 0, YMax: 1, References: chanceLine})
 	}
 	d.row(2.4, panels...)
-	d.Caption = fmt.Sprintf(
-		"The published code adds a PE of its own at the input of every block, and reads the answer at the "+
-			"last token; the text reads as one PE at the input and the answer at the "+
-			"probe's token. Neither is said to matter. Validation accuracy by σ in all four readings (%s), "+
-			"all else as in the code.", epochs(shown)) + fitNote(shown)
+	d.Caption = fmt.Sprintf("The published code adds a PE of its own at the input of every "+
+		"block, and reads the answer at the last token; the text reads as one PE at the input "+
+		"and the answer at the probe's token. Neither is said to matter. Validation accuracy by "+
+		"σ in all four readings (%s), all else as in the code.", epochs(shown)) + fitNote(shown)
 	text := func(of func(Variant) string) func(Model) string { return func(m Model) string { return of(m.Variant) } }
 	t := perModel("Placement and read-out", shown, accuracyColumns...)
 	for _, c := range []struct {
@@ -286,9 +285,8 @@ func mapsOf(task string, g group, t *table.Table) ([]figure.Panel, error) {
 		if by.labels == nil {
 			by.labels = make([]int, x.Tokens)
 		}
-		panel := figure.Map{Title: fmt.Sprintf("%s, %s", g.Label, task),
-			XLabel: axisLabel(1, explained), YLabel: axisLabel(2, explained), Note: "n = 1 model",
-			Groups: by.labels}
+		panel := figure.Map{Title: fmt.Sprintf("%s, %s", g.Label, task), XLabel: axisLabel(1,
+			explained), YLabel: axisLabel(2, explained), Note: "n = 1 model", Groups: by.labels}
 		if by.name == "" {
 			panel.GroupNames, panel.GroupColors = by.names, networkColors(by.names)
 		} else { // its cells have numbers: no legend
@@ -421,8 +419,7 @@ func (s *Study) toeplitz(d *draft) error {
 		"d / (d + n). And the effective rank of the encodings. Means over blocks. Encodings without a " +
 		"table, such as rope, have neither."
 	d.table("", perModel("Toeplitzness", shown, measureColumn{"Toeplitz R²", "toeplitz_r2",
-		func(m Model) float64 { return stats.Mean(m.Toeplitz) }},
-		measureColumn{"effective rank", "effective_rank",
-			func(m Model) float64 { return stats.Mean(m.EffectiveRank) }}))
+		func(m Model) float64 { return stats.Mean(m.Toeplitz) }}, measureColumn{"effective rank",
+		"effective_rank", func(m Model) float64 { return stats.Mean(m.EffectiveRank) }}))
 	return nil
 }

@@ -75,10 +75,9 @@ func beside(printed string, groups []group, quantities ...quantity) table.Table 
 	t.Rows = slices.DeleteFunc(t.Rows, func(r table.Row) bool {
 		return !slices.ContainsFunc(r[1:], func(c table.Cell) bool { return c != table.Cell{} })
 	})
-	t.Note = fmt.Sprintf(
-		"Mean ± SD. The paper's n is %d; a printed SD of .000 is rounded, and counts as %.4f. difference: "+
-			"here less paper, with Welch's 95 %% interval; "+
-			"p: Welch's t, two-sided, corrected by Holm over the rows, of %d models or more.", len(paper.Seeds()),
+	t.Note = fmt.Sprintf("Mean ± SD. The paper's n is %d; a printed SD of .000 is rounded, and "+
+		"counts as %.4f. difference: here less paper, with Welch's 95 %% interval; p: Welch's t, "+
+		"two-sided, corrected by Holm over the rows, of %d models or more.", len(paper.Seeds()),
 		roundedSD, fewestForP)
 	return t
 }

@@ -231,9 +231,8 @@ func (s *Study) fig3(d *draft) error {
 		{Text: "learned PE, E"}, {Text: "turned, mirrored: E R"}, {
 			Text: "less that of 2d-fixed: E R − G"}, {Text: "min ||E R − G|| over R", Emphasis: true},
 	}})
-	byDistance, rhoDistance := scatter("Encodings and generalisation",
-		"Procrustes distance to 2d-fixed", "levels of σ", onGrid(all),
-		Model.distance)
+	byDistance, rhoDistance := scatter("Encodings and generalisation", "Procrustes distance to "+
+		"2d-fixed", "levels of σ", onGrid(all), Model.distance)
 	d.row(plotHeight, boxes("Encodings near the ground truth", "Procrustes distance", all, true,
 		Model.distance), byDistance)
 	byDisparity, rhoDisparity := scatter("Whatever the norms", "Procrustes disparity",
@@ -361,9 +360,8 @@ func (s *Study) figA10(d *draft) error {
 	byCosine, rho := scatter("Attention and generalisation", "Attention cosine with 2d-fixed",
 		"encodings", withoutReference(all), Model.cosine)
 	d.row(plotHeight, byCosine)
-	d.Caption = pooling + " " + orNone(rho) +
-		". Maps: attention of the first model of each encoding, mean over layers, heads and validation " +
-		"puzzles." + fitNote(modelsOf(all))
+	d.Caption = pooling + " " + orNone(rho) + ". Maps: attention of the first model of each " +
+		"encoding, mean over layers, heads and validation puzzles." + fitNote(modelsOf(all))
 	d.table("", perModel("Common encodings", modelsOf(all), similarityColumns...))
 	return nil
 }

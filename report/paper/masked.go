@@ -99,13 +99,12 @@ func (s *Study) fig4(d *draft) error {
 		return err
 	}
 	d.grid(mapHeight, 4, cosines)
-	d.Caption = fmt.Sprintf(
-		"A simulated network of %d nodes in %d modules, trained to predict masked nodes from the others at "+
-			"the same time (%s; test MSE with half of the nodes masked). "+
-			"Q and C are scored on the %s distance of encodings. Matrices: their cosine similarity, which "+
-			"the paper shows, nodes ordered by module, %s.",
-		models[0].Run.Config.Masked.NMAR.Nodes, models[0].Run.Config.Masked.NMAR.Modules, epochs(
-			models), distanceName(models[0]), nodeOrder(models[0].Run))
+	d.Caption = fmt.Sprintf("A simulated network of %d nodes in %d modules, trained to predict "+
+		"masked nodes from the others at the same time (%s; test MSE with half of the nodes "+
+		"masked). Q and C are scored on the %s distance of encodings. Matrices: their cosine "+
+		"similarity, which the paper shows, nodes ordered by module, %s.",
+		models[0].Run.Config.Masked.NMAR.Nodes, models[0].Run.Config.Masked.NMAR.Modules,
+		epochs(models), distanceName(models[0]), nodeOrder(models[0].Run))
 	d.Caption += tests
 	var mse [][]float64
 	for _, g := range all {

@@ -96,8 +96,7 @@ func (s *Study) missingEncodings(d *draft, e experiment, what string, labels []s
 	for _, label := range labels {
 		// Groups that differ in an option have it behind the label.
 		if !slices.ContainsFunc(have, func(g group) bool {
-			return g.Label == label ||
-				strings.HasPrefix(g.Label, label+" (")
+			return g.Label == label || strings.HasPrefix(g.Label, label+" (")
 		}) {
 			absent = append(absent, label)
 		}

@@ -295,8 +295,7 @@ func groups(models []Model) []group {
 // learned returns the groups of the paper's learned encoding, by sigma.
 func learned(all []group) []group {
 	return slices.DeleteFunc(slices.Clone(all), func(g group) bool {
-		return g.Sigma < 0 ||
-			g.Models[0].Run.Config.PE != "learn"
+		return g.Sigma < 0 || g.Models[0].Run.Config.PE != "learn"
 	})
 }
 
@@ -322,8 +321,7 @@ func common(all []group) []group {
 		return len(order)
 	}
 	out := slices.DeleteFunc(slices.Clone(all), func(g group) bool {
-		return g.Sigma >= 0 &&
-			place(g) == len(order)
+		return g.Sigma >= 0 && place(g) == len(order)
 	})
 	slices.SortStableFunc(out, func(a, b group) int { return cmp.Compare(place(a), place(b)) })
 	return out

@@ -106,10 +106,8 @@ func documentDate() (time.Time, error) {
 	}
 	sec, err := strconv.ParseInt(epoch, 10, 64)
 	if err != nil || sec < 0 || sec > 253402300799 {
-		return fixed,
-			fmt.Errorf(
-				"pdfcanvas: SOURCE_DATE_EPOCH is %q: want seconds since 1970, up to 9999, or unset it",
-				epoch)
+		return fixed, fmt.Errorf("pdfcanvas: SOURCE_DATE_EPOCH is %q: want seconds since 1970, "+
+			"up to 9999, or unset it", epoch)
 	}
 	return time.Unix(sec, 0).UTC(), nil
 }

@@ -89,9 +89,8 @@ func (w *pathWriter) op(operator string, pts ...vg.Point) {
 	for _, pt := range pts {
 		// Inf - Inf is NaN too
 		if math.IsNaN(float64(pt.X-pt.X)) || math.IsNaN(float64(pt.Y-pt.Y)) {
-			w.err = fmt.Errorf(
-				"pdfcanvas: path through the point (%g, %g): coordinates must be finite", pt.X,
-				pt.Y)
+			w.err = fmt.Errorf("pdfcanvas: path through the point (%g, %g): coordinates must be "+
+				"finite", pt.X, pt.Y)
 		}
 		w.b.WriteString(num(pt.X.Points()) + " " + num(pt.Y.Points()) + " ")
 	}
@@ -148,9 +147,7 @@ func (w *pathWriter) arc(comp vg.PathComp) {
 		p, q := on(a), on(b)
 		sa, ca := math.Sincos(a)
 		sb, cb := math.Sincos(b)
-		w.op("c",
-			vg.Point{X: p.X - k*vg.Length(sa), Y: p.Y + k*vg.Length(ca)},
-			vg.Point{X: q.X + k*vg.Length(sb), Y: q.Y - k*vg.Length(cb)},
-			q)
+		w.op("c", vg.Point{X: p.X - k*vg.Length(sa), Y: p.Y + k*vg.Length(ca)},
+			vg.Point{X: q.X + k*vg.Length(sb), Y: q.Y - k*vg.Length(cb)}, q)
 	}
 }

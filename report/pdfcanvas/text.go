@@ -56,9 +56,8 @@ func (c *Canvas) useFont(f plotfont.Face) error {
 	name := f.Name()
 	if !c.fonts[name] {
 		if f.Face == nil {
-			return fmt.Errorf(
-				"pdfcanvas: font %q has no outlines: add its collection to gonum/plot's font cache",
-				name)
+			return fmt.Errorf("pdfcanvas: font %q has no outlines: add its collection to "+
+				"gonum/plot's font cache", name)
 		}
 		var ttf bytes.Buffer
 		if _, err := f.Face.WriteSourceTo(nil, &ttf); err != nil {

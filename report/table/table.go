@@ -106,9 +106,8 @@ func (t Table) checkNames() error {
 	seen := map[string]bool{}
 	for j, c := range t.Columns {
 		if !machineName.MatchString(c.Name) {
-			return fmt.Errorf(
-				"column %d (%s): name %q: want lower-case letters, digits and _, such as iid_test",
-				j+1, c.Heading, c.Name)
+			return fmt.Errorf("column %d (%s): name %q: want lower-case letters, digits and _, "+
+				"such as iid_test", j+1, c.Heading, c.Name)
 		}
 		for _, name := range t.machineNames(j) {
 			if seen[name] {

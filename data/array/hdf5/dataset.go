@@ -186,9 +186,8 @@ func (f *file) readReal(name string) (array.Array, error) {
 			fmt.Errorf("it holds complex numbers (%s); real ones are expected", d.t.dtype))
 	}
 	if !d.t.isReal() {
-		return array.Array{},
-			named(name, fmt.Errorf("it holds %s; integers of 8 to 64 bits and floats of 16, 32 "+
-				"and 64 bits can be read", d.t.dtype))
+		return array.Array{}, named(name, fmt.Errorf("it holds %s; integers of 8 to 64 bits and "+
+			"floats of 16, 32 and 64 bits can be read", d.t.dtype))
 	}
 	a := array.Array{Name: name, Shape: d.shape}
 	if err := d.readAll([]part{{d.t, 0, &a.Data}}); err != nil {

@@ -76,8 +76,7 @@ func (f *file) fractalHeap(address uint64) (*fractalHeap, error) {
 		return nil, c.err
 	}
 	if bits.OnesCount64(h.start) != 1 || bits.OnesCount64(h.largest) != 1 || h.largest < h.start ||
-		h.width == 0 || heapBits == 0 ||
-		heapBits > 64 || managed == 0 {
+		h.width == 0 || heapBits == 0 || heapBits > 64 || managed == 0 {
 		return nil, fmt.Errorf("%s at address %d with blocks of %d to %d bytes, %d in a row, for "+
 			"%d bits: could the file be damaged?",
 			what, address, h.start, h.largest, h.width, heapBits)

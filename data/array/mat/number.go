@@ -66,8 +66,7 @@ func (s *stream) data(h *header) (data, error) {
 	n := numbers[e.kind]
 	if want := int64(count) * int64(n.Bytes); want != e.size {
 		return data{}, fmt.Errorf("expected %d bytes of numbers for shape %v stored as %s, the "+
-			"variable has %d: could the file be damaged?",
-			want, h.shape, e.kind, e.size)
+			"variable has %d: could the file be damaged?", want, h.shape, e.kind, e.size)
 	}
 	return data{e, n, count}, nil
 }

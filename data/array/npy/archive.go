@@ -180,9 +180,8 @@ func (m member) open() (io.ReadCloser, error) {
 	}
 	if packed := m.file.CompressedSize64; start < 0 || start > m.size ||
 		packed > uint64(m.size-start) {
-		return nil, fmt.Errorf(
-			"expected %d bytes from byte %d on, the file has %d: could it be damaged?",
-			packed, start, max(0, m.size-start))
+		return nil, fmt.Errorf("expected %d bytes from byte %d on, the file has %d: could it be "+
+			"damaged?", packed, start, max(0, m.size-start))
 	}
 	return m.file.Open()
 }

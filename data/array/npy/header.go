@@ -41,8 +41,7 @@ func readHeader(r io.Reader, size int64, holder string) (*header, error) {
 		return nil, err
 	}
 	if strings.HasPrefix(string(b), "PK\x03\x04") || strings.HasPrefix(string(b), "PK\x05\x06") {
-		return nil, errors.New(
-			"a zip archive (.npz), not a single array: read it with ReadMember")
+		return nil, errors.New("a zip archive (.npz), not a single array: read it with ReadMember")
 	}
 	if string(b[:6]) != magic {
 		return nil, fmt.Errorf("begins with %q, not with %q: not an .npy array", b[:6], magic)
@@ -104,9 +103,8 @@ func (h *header) check(n number) error {
 		return fmt.Errorf("header: %w: could the %s be damaged?", err, h.holder)
 	}
 	if want := int64(count) * int64(n.Bytes); want != h.bodyBytes {
-		return fmt.Errorf(
-			"expected %d bytes of data for shape %v of %s, the %s has %d: could it be damaged?",
-			want, h.shape, h.descr, h.holder, h.bodyBytes)
+		return fmt.Errorf("expected %d bytes of data for shape %v of %s, the %s has %d: could it "+
+			"be damaged?", want, h.shape, h.descr, h.holder, h.bodyBytes)
 	}
 	return nil
 }
@@ -212,8 +210,7 @@ func (p *parser) unexpected(want string) error {
 		return fmt.Errorf("ends at byte %d, want %s: could the file be damaged?", p.at, want)
 	}
 	return fmt.Errorf("has %s at byte %d, want %s: could the file be damaged?",
-		array.Quote(p.text[p.at:]),
-		p.at, want)
+		array.Quote(p.text[p.at:]), p.at, want)
 }
 
 // quoted parses a string of one line in single or double quotes. No dtype needs an escape.

@@ -52,9 +52,8 @@ func Clean(r Run, o Options) (*Result, error) {
 	kept := r.Series.Columns - o.Drop
 	if kept <= designColumns+1 {
 		return nil, fmt.Errorf("clean: %s has %d frames, less %d to drop: want more than the %d "+
-			"columns of the design with its "+
-			"intercept, else nothing remains", r.Series.called("series"), r.Series.Columns, o.Drop,
-			designColumns+1)
+			"columns of the design with its intercept, else nothing remains",
+			r.Series.called("series"), r.Series.Columns, o.Drop, designColumns+1)
 	}
 	design, err := designOf(r)
 	if err != nil {
@@ -192,8 +191,7 @@ func (r *Result) finish(series Matrix, o Options) error {
 		sd := math.Sqrt(square(row) / float64(len(row)))
 		if sd-sd != 0 {
 			return fmt.Errorf("clean: parcel %d (from 0) of %s reaches %v, beyond the range of "+
-				"the sums: give it in another unit",
-				p, series.called("series"), largest)
+				"the sums: give it in another unit", p, series.called("series"), largest)
 		}
 		if sd <= constant*largest {
 			clear(row)

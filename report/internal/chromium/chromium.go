@@ -53,8 +53,7 @@ func Evaluate(t *testing.T, file string, width int, script string, result any) (
 	t.Helper()
 	program := find()
 	if program == "" {
-		t.Skip(
-			"chromium is not installed (Debian: chromium): the page is not checked in a browser")
+		t.Skip("chromium is not installed (Debian: chromium): the page is not checked in a browser")
 	}
 	page, err := os.ReadFile(file)
 	if err != nil {
@@ -73,11 +72,10 @@ func Evaluate(t *testing.T, file string, width int, script string, result any) (
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu",
-		"--disable-dev-shm-usage",
-		"--disable-background-networking", "--hide-scrollbars", "--user-data-dir="+profile(t),
-		fmt.Sprintf("--window-size=%d,900", width),
-		"--virtual-time-budget=10000", "--dump-dom",
-		(&url.URL{Scheme: "file", Path: copied}).String())
+		"--disable-dev-shm-usage", "--disable-background-networking", "--hide-scrollbars",
+		"--user-data-dir="+profile(t), fmt.Sprintf("--window-size=%d,900", width),
+		"--virtual-time-budget=10000", "--dump-dom", (&url.URL{Scheme: "file",
+			Path: copied}).String())
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.Output()
 	m := replyAttribute.FindSubmatch(out)

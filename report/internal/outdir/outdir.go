@@ -40,9 +40,8 @@ func Open(dir string) (*Dir, error) {
 	text, err := os.ReadFile(filepath.Join(dir, list))
 	// reports had no list once
 	if errors.Is(err, fs.ErrNotExist) && has(dir, "index.html") && !has(dir, "report.json") {
-		return nil,
-			refused(dir +
-				" has an index.html that torchpe did not make: remove it, or name another --out")
+		return nil, refused(dir + " has an index.html that torchpe did not make: remove it, or " +
+			"name another --out")
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
