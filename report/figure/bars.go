@@ -43,15 +43,12 @@ func (b Bars) check() error {
 	if err := checkTexts(b.XLabel, b.YLabel); err != nil {
 		return err
 	}
-	if len(b.Groups) == 0 {
-		return errors.New("no groups: give at least one")
+	if err := checkGroupLabels(len(b.Groups), func(i int) (label, colorOf string) {
+		return b.Groups[i].Label, b.Groups[i].ColorOf
+	}); err != nil {
+		return err
 	}
-	seen := map[string]bool{}
 	for _, g := range b.Groups {
-		if seen[g.Label] {
-			return fmt.Errorf("two groups are labelled %q: join them or rename one", g.Label)
-		}
-		seen[g.Label] = true
 		if err := b.checkGroup(g); err != nil {
 			return err
 		}
@@ -60,12 +57,6 @@ func (b Bars) check() error {
 }
 
 func (b Bars) checkGroup(g BarGroup) error {
-	if g.Label == "" {
-		return errors.New("a group has no label: name it")
-	}
-	if err := checkTexts(g.Label, g.ColorOf); err != nil {
-		return err
-	}
 	if len(g.Bars) == 0 || len(g.Bars) > mostBars {
 		return fmt.Errorf("group %q has %d bars: want 1 to %d", g.Label, len(g.Bars), mostBars)
 	}
@@ -217,20 +208,12 @@ func shade(c color.NRGBA, k, n int) color.NRGBA {
 	return mix(c, rgb(0xffffff), 0.68*float64(n-1-k)/float64(n-1))
 }
 
-// errorBar returns the mean and the length of the error bar, which is 0 for too few values.
+// errorBar returns the mean and the standard deviation (n-1), which is 0 for too few values.
 func errorBar(values []float64) (mean, sd float64) {
-	if mean, sd = meanSD(values); len(values) < fewestSD {
-		sd = 0
+	if len(values) >= fewestSD {
+		sd = stats.SD(values)
 	}
-	return mean, sd
-}
-
-// meanSD returns the mean and the standard deviation of the sample (n-1; 0 for one value).
-func meanSD(values []float64) (mean, sd float64) {
-	if len(values) < 2 {
-		return stats.Mean(values), 0
-	}
-	return stats.Mean(values), stats.SD(values)
+	return stats.Mean(values), sd
 }
 
 // barMark is the k-th of n bars of the i-th group.

@@ -2,7 +2,6 @@ package figure
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"image/color"
 	"math"
@@ -64,21 +63,12 @@ func (b Boxes) check() error {
 	if err := checkTexts(b.XLabel, b.YLabel); err != nil {
 		return err
 	}
-	if len(b.Groups) == 0 {
-		return errors.New("no groups: give at least one")
+	if err := checkGroupLabels(len(b.Groups), func(i int) (label, colorOf string) {
+		return b.Groups[i].Label, b.Groups[i].ColorOf
+	}); err != nil {
+		return err
 	}
-	seen := map[string]bool{}
 	for _, g := range b.Groups {
-		if g.Label == "" {
-			return errors.New("a group has no label: name it")
-		}
-		if seen[g.Label] {
-			return fmt.Errorf("two groups are labelled %q: join them or rename one", g.Label)
-		}
-		seen[g.Label] = true
-		if err := checkTexts(g.Label, g.ColorOf); err != nil {
-			return err
-		}
 		present, err := checkValues(fmt.Sprintf("group %q", g.Label), g.Values)
 		if err != nil {
 			return err

@@ -12,6 +12,28 @@ import (
 )
 
 // category labels a place on an axis of categories.
+// checkGroupLabels checks the labels of n groups on an axis of categories.
+func checkGroupLabels(n int, labels func(i int) (label, colorOf string)) error {
+	if n == 0 {
+		return errors.New("no groups: give at least one")
+	}
+	seen := map[string]bool{}
+	for i := range n {
+		label, colorOf := labels(i)
+		if label == "" {
+			return errors.New("a group has no label: name it")
+		}
+		if seen[label] {
+			return fmt.Errorf("two groups are labelled %q: join them or rename one", label)
+		}
+		seen[label] = true
+		if err := checkTexts(label, colorOf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 type category struct {
 	text string
 	n    int // stated where it is not 0
@@ -29,7 +51,7 @@ type categoryPlot struct {
 }
 
 func (o categoryPlot) draw(c draw.Canvas) error {
-	right := referenceLabels(o.references, o.y)
+	right := insertReferences(nil, o.references, o.y)
 	area := draw.Crop(c, 0, 0, 0, -smallSize/2)
 	if len(right) > 0 {
 		area.Max.X -= endLabelsWidth(right)

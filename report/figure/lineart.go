@@ -90,11 +90,7 @@ func (a lineArt) drawMembers(c draw.Canvas, s summary, at func(meanPoint, float6
 			for _, m := range points {
 				line = append(line, at(m, m.mean))
 			}
-			lines := [][]vg.Point{line}
-			if !inside(c, line) {
-				lines = c.ClipLinesXY(line)
-			}
-			c.StrokeLines(style, lines...)
+			strokeWithin(c, style, line)
 		}
 	}
 }
@@ -112,16 +108,20 @@ func (a lineArt) drawLine(c draw.Canvas, s summary, at func(meanPoint, float64) 
 				circle(c, style.color, 1.5, pt)
 			}
 		}
-		lines := [][]vg.Point{line}
-		if !inside(c, line) {
-			lines = c.ClipLinesXY(line)
-		}
-		c.StrokeLines(draw.LineStyle{Color: style.color, Width: lineWidth, Dashes: style.dashes},
-			lines...)
+		strokeWithin(c,
+			draw.LineStyle{Color: style.color, Width: lineWidth, Dashes: style.dashes}, line)
 	}
 }
 
 // inside reports whether no point leaves c.
+// strokeWithin strokes the part of a line that lies within c.
+func strokeWithin(c draw.Canvas, style draw.LineStyle, line []vg.Point) {
+	lines := [][]vg.Point{line}
+	if !inside(c, line) {
+		lines = c.ClipLinesXY(line)
+	}
+	c.StrokeLines(style, lines...)
+}
 func inside(c draw.Canvas, points []vg.Point) bool {
 	const slack = 1e-6
 	for _, p := range points {
@@ -155,10 +155,7 @@ func (a lineArt) endLabels(x, y axis) []endLabel {
 		labels = append(labels, endLabel{text: name, x: x.norm(end.x),
 			y: min(max(y.norm(end.mean), 0), 1), color: a.styles[a.lines[i].label].color})
 	}
-	for _, r := range a.references {
-		labels = insertReference(labels, r, y)
-	}
-	return labels
+	return insertReferences(labels, a.references, y)
 }
 
 // legend returns the names of lines and references, for where labels at their ends do not fit.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -132,7 +133,7 @@ func (l Lines) axes(a lineArt) (x, y axis) {
 	x.whole = l.wholeX()
 	var values []float64
 	for _, s := range a.lines {
-		for _, p := range finitePoints(s.points) {
+		for _, p := range slices.Concat(s.stretches()...) {
 			values = append(values, p.lo, p.hi)
 		}
 	}
@@ -166,20 +167,12 @@ func (l Lines) wholeX() bool {
 	return true
 }
 
-func finitePoints(points []meanPoint) []meanPoint {
-	var out []meanPoint
-	for _, s := range (summary{points: points}).stretches() {
-		out = append(out, s...)
-	}
-	return out
-}
-
 func (l Lines) note(draw.Canvas) string {
 	a := l.art()
 	note := a.note()
 	if _, y := l.axes(a); l.YMin < l.YMax {
 		for _, s := range a.lines {
-			for _, p := range finitePoints(s.points) {
+			for _, p := range slices.Concat(s.stretches()...) {
 				if !y.holds(p.mean) {
 					return strings.TrimSpace(note + " The y axis cuts lines off.")
 				}

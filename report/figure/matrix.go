@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -245,26 +246,17 @@ func (m Matrix) tickWidth(height vg.Length) (width vg.Length) {
 }
 
 // barTicks returns the ticks of the colour bar. A diverging bar has 0 and its ends.
-func (m Matrix) barTicks(height vg.Length) []tick {
+func (m Matrix) barTicks(height vg.Length) plot.ConstantTicks {
 	a := m.barAxis()
 	if m.Scale == Diverging {
 		text := strconv.FormatFloat(a.hi, 'g', 2, 64)
 		if a.hi >= 100 || a.hi < 0.001 {
 			text = digits(a.hi, 2)
 		}
-		return []tick{{a.lo, "−" + text}, {0, "0"}, {a.hi, text}}
+		return plot.ConstantTicks{{Value: a.lo, Label: "−" + text}, {Value: 0, Label: "0"},
+			{Value: a.hi, Label: text}}
 	}
-	var ticks []tick
-	for _, t := range a.ticks(min(max(int(height/12), 2), 5)) {
-		ticks = append(ticks, tick{t.Value, t.Label})
-	}
-	return ticks
-}
-
-// tick is a labelled number.
-type tick struct {
-	Value float64
-	Label string
+	return a.ticks(min(max(int(height/12), 2), 5))
 }
 
 // matrixLayout holds the areas of a matrix's parts.

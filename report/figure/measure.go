@@ -33,41 +33,21 @@ func newMeasure() *measure { return &measure{stack: []pdfcanvas.Matrix{pdfcanvas
 
 func (m *measure) cur() *pdfcanvas.Matrix { return &m.stack[len(m.stack)-1] }
 
-// The state of a measure is its transform alone.
-
-// SetLineWidth implements vg.Canvas.
-func (m *measure) SetLineWidth(vg.Length) {}
-
-// SetLineDash implements vg.Canvas.
+// All that follows implements vg.Canvas; the state of a measure is its transform alone.
+func (m *measure) SetLineWidth(vg.Length)             {}
 func (m *measure) SetLineDash([]vg.Length, vg.Length) {}
-
-// SetColor implements vg.Canvas.
-func (m *measure) SetColor(color.Color) {}
-
-// Rotate implements vg.Canvas.
-func (m *measure) Rotate(rad float64) { *m.cur() = m.cur().Rotate(rad) }
-
-// Translate implements vg.Canvas.
-func (m *measure) Translate(pt vg.Point) { *m.cur() = m.cur().Translate(pt) }
-
-// Scale implements vg.Canvas.
-func (m *measure) Scale(x, y float64) { *m.cur() = m.cur().Scale(x, y) }
-
-// Push implements vg.Canvas.
-func (m *measure) Push() { m.stack = append(m.stack, *m.cur()) }
-
-// Pop implements vg.Canvas.
+func (m *measure) SetColor(color.Color)               {}
+func (m *measure) Rotate(rad float64)                 { *m.cur() = m.cur().Rotate(rad) }
+func (m *measure) Translate(pt vg.Point)              { *m.cur() = m.cur().Translate(pt) }
+func (m *measure) Scale(x, y float64)                 { *m.cur() = m.cur().Scale(x, y) }
+func (m *measure) Push()                              { m.stack = append(m.stack, *m.cur()) }
 func (m *measure) Pop() {
 	if len(m.stack) > 1 {
 		m.stack = m.stack[:len(m.stack)-1]
 	}
 }
-
-// Stroke implements vg.Canvas.
 func (m *measure) Stroke(p vg.Path) { m.path(p) }
-
-// Fill implements vg.Canvas.
-func (m *measure) Fill(p vg.Path) { m.path(p) }
+func (m *measure) Fill(p vg.Path)   { m.path(p) }
 
 func (m *measure) path(p vg.Path) {
 	for _, part := range p {
@@ -78,8 +58,7 @@ func (m *measure) path(p vg.Path) {
 	}
 }
 
-// FillString implements vg.Canvas. A text's box goes from half its descenders to the height of its
-// capitals.
+// FillString records the text's box, from half its descenders to the height of its capitals.
 func (m *measure) FillString(f font.Face, pt vg.Point, s string) {
 	if s == "" {
 		return
@@ -91,7 +70,6 @@ func (m *measure) FillString(f font.Face, pt vg.Point, s string) {
 		[4][2]float64{t.Apply(x, lo), t.Apply(x+w, lo), t.Apply(x+w, hi), t.Apply(x, hi)}})
 }
 
-// DrawImage implements vg.Canvas.
 func (m *measure) DrawImage(vg.Rectangle, image.Image) {}
 
 // check reports text outside r and texts that overlap, among the texts from index from on.

@@ -168,7 +168,8 @@ func (p Page) paint(c draw.Canvas) error {
 	inner := inset(c)
 	m, _ := c.Canvas.(*measure)
 	if p.Title != "" {
-		drawTitle(inner, p.Title, inner.Min.X)
+		newWriter(bold(sans(titleSize)), ink).left(inner, inner.Min.X,
+			inner.Max.Y-titleSize*leading/2, p.Title)
 		inner = draw.Crop(inner, 0, 0, 0, -titleSize*leading-margin)
 	}
 	drawNote(inner, p.Note)

@@ -83,7 +83,8 @@ type comparison struct {
 // pairsOf returns the measure of models of two groups that have the same seed.
 func pairsOf(a, b group, of func(Model) float64) (x, y []float64) {
 	for _, m := range a.Models {
-		at := slices.IndexFunc(b.Models, func(o Model) bool { return o.Member.Seed == m.Member.Seed })
+		at := slices.IndexFunc(b.Models,
+			func(o Model) bool { return o.Member.Seed == m.Member.Seed })
 		if at < 0 {
 			continue
 		}
@@ -120,7 +121,8 @@ func (c comparison) find(all []group) finding {
 	}
 	f.test = "difference " + decimals(stats.Mean(d), 3) + ", 95 % " + intervalText(v, 3)
 	if test, err := stats.PairedT(x, y); err == nil && len(x) >= fewestForP {
-		f.test += fmt.Sprintf(", paired t(%g) = %s, %s", test.DF, decimals(test.Statistic, 2), pText(test.P))
+		f.test += fmt.Sprintf(", paired t(%g) = %s, %s", test.DF, decimals(test.Statistic, 2),
+			pText(test.P))
 	}
 	if hasUnfitted {
 		return f
@@ -146,12 +148,18 @@ func alike(f finding) finding {
 	return f
 }
 
-// correlates asks whether a correlation over groups has the sign and the significance that is
-// claimed.
-func correlates(sign float64, of string, all []group, x, y func(Model) float64) finding {
+// trend asks whether two measures correlate over groups with a sign.
+type trend struct {
+	sign float64
+	of   string // what the groups are, in the plural
+	x, y func(Model) float64
+}
+
+// find tests the correlation over the means of groups.
+func (c trend) find(all []group) finding {
 	var xs, ys []float64
 	for _, g := range all {
-		if a, b := meanOf(g, x), meanOf(g, y); !math.IsNaN(a) && !math.IsNaN(b) {
+		if a, b := meanOf(g, c.x), meanOf(g, c.y); !math.IsNaN(a) && !math.IsNaN(b) {
 			xs, ys = append(xs, a), append(ys, b)
 		}
 	}
@@ -159,12 +167,12 @@ func correlates(sign float64, of string, all []group, x, y func(Model) float64) 
 	if err != nil {
 		return absent
 	}
-	text, rho := correlation(xs, ys, of)
-	f := finding{here: "ρ = " + decimals(rho, 2), test: text, n: fmt.Sprintf("%d %s", len(xs), of),
-		verdict: cannotBeTold}
+	text, rho := correlation(xs, ys, c.of)
+	f := finding{here: "ρ = " + decimals(rho, 2), test: text, n: fmt.Sprintf("%d %s", len(xs),
+		c.of), verdict: cannotBeTold}
 	switch {
 	case len(unfitted(modelsOf(all))) > 0 || test.P >= 0.05:
-	case rho*sign > 0:
+	case rho*c.sign > 0:
 		f.verdict = reproduced
 	default:
 		f.verdict = notReproduced
@@ -207,7 +215,8 @@ func ranking(all []group, of func(Model) float64, rising bool) string {
 
 // best asks whether the first groups of a ranking are those that are claimed to be.
 func best(all []group, of func(Model) float64, rising bool, first ...string) finding {
-	all = slices.DeleteFunc(slices.Clone(all), func(g group) bool { return len(finite(g.values(of))) == 0 })
+	all = slices.DeleteFunc(slices.Clone(all),
+		func(g group) bool { return len(finite(g.values(of))) == 0 })
 	f := finding{here: ranking(all, of, rising), verdict: cannotBeTold}
 	if len(all) <= len(first) {
 		if f.here == "" {

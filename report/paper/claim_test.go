@@ -167,17 +167,17 @@ func TestCorrelates(t *testing.T) {
 		want := fmt.Sprintf("Spearman ρ = %s, %s, n = %d groups", short(c.Rho, 2), chanceOf(c.P),
 			len(c.X))
 		for k, sign := range []float64{1, -1} {
-			f := correlates(sign, "groups", all, validation, iid)
+			f := trend{sign, "groups", validation, iid}.find(all)
 			if f.verdict != verdicts[k] || f.test != want || f.here != "ρ = "+short(c.Rho, 2) ||
 				f.n != fmt.Sprint(len(c.X), " groups") {
 				t.Errorf("%s, sign %g: %+v, want %q, %s", name, sign, f, want, verdicts[k])
 			}
 			bad := append(slices.Clone(all[1:]), all[0].unfit(0))
-			if f := correlates(sign, "groups", bad, validation, iid); f.verdict != cannotBeTold {
+			if f := (trend{sign, "groups", validation, iid}).find(bad); f.verdict != cannotBeTold {
 				t.Errorf("%s, one not fitted: %+v", name, f)
 			}
 		}
-		if f := correlates(1, "groups", all[:2], validation, iid); f != absent {
+		if f := (trend{1, "groups", validation, iid}).find(all[:2]); f != absent {
 			t.Errorf("two groups correlate: %+v", f)
 		}
 	}

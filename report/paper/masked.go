@@ -90,7 +90,8 @@ func (s *Study) fig4(d *draft) error {
 	if err != nil {
 		return err
 	}
-	d.row(plotHeight, q, boxes("Clustering of the encodings", "Clustering C", best, false, clustering))
+	d.row(plotHeight, q, boxes("Clustering of the encodings", measure{"Clustering C", clustering},
+		best, false))
 	mseGroups := byMean(all, testMSE("0.50"), false)
 	d.row(plotHeight, mseBars(mseGroups, "0.50"))
 	d.row(0.8, scoring(distanceName(models[0])))
@@ -122,7 +123,8 @@ func (s *Study) fig4(d *draft) error {
 // modularityBoxes draws modularity with what chance gives each encoding, and says so in a sentence of
 // the caption. Chance is tested on the first model of a group.
 func modularityBoxes(all []group) (panel figure.Panel, tests string, err error) {
-	b, ok := boxes("Modularity of the encodings", "Modularity Q", all, false, modularity).(figure.Boxes)
+	b, ok := boxes("Modularity of the encodings", measure{"Modularity Q", modularity}, all,
+		false).(figure.Boxes)
 	if !ok {
 		return nil, "", nil
 	}
@@ -144,16 +146,17 @@ func modularityBoxes(all []group) (panel figure.Panel, tests string, err error) 
 	if texts == nil {
 		return b, "", nil
 	}
-	return b, fmt.Sprintf(" Chance: modules dealt to the tokens at random (%d permutations, first block, first seed): "+
-		"%s. Where neighbours are alike, modules of neighbours pass this test too easily.", runs.Surrogates,
-		strings.Join(texts, "; ")), nil
+	return b, fmt.Sprintf(" Chance: modules dealt to the tokens at random (%d permutations, "+
+		"first block, first seed): %s. Where neighbours are alike, modules of neighbours pass "+
+		"this test too easily.", runs.Surrogates, strings.Join(texts, "; ")), nil
 }
 
 // simulation draws the network that a run was trained on, and the series of some nodes.
 func simulation(r *runs.Run) (network, series figure.Panel, err error) {
 	c := r.Config.Masked.NMAR
 	if c == nil {
-		return nil, nil, fmt.Errorf("%s: config.json: a run of task nmar without its simulation", r.Dir)
+		return nil, nil, fmt.Errorf("%s: config.json: a run of task nmar without its simulation",
+			r.Dir)
 	}
 	o := nmar.DefaultOptions()
 	o.Nodes, o.Modules, o.Frames, o.Scale = c.Nodes, c.Modules, min(c.Frames, 200), c.Scale
@@ -165,7 +168,8 @@ func simulation(r *runs.Run) (network, series figure.Panel, err error) {
 	network = figure.Matrix{Title: "True network", Values: sim.Weights, Rows: o.Nodes,
 		Columns: o.Nodes, Scale: figure.Sequential,
 		BarLabel: "Weight", XLabel: "From node", YLabel: "To node", Groups: sim.Labels}
-	l := figure.Lines{Title: "Series of three nodes", XLabel: "Time point", YLabel: "Activity", NoMembers: true}
+	l := figure.Lines{Title: "Series of three nodes", XLabel: "Time point", YLabel: "Activity",
+		NoMembers: true}
 	for _, node := range []int{0, o.Nodes / 2, o.Nodes - 1} {
 		line := figure.LineSeries{Label: fmt.Sprintf("node %d", node+1), Values: [][]float64{nil}}
 		for t := range min(100, o.Frames) {
@@ -196,7 +200,8 @@ func mseBars(all []group, level string) figure.Panel {
 	}
 	for _, name := range []string{"gaussian", "mean"} {
 		if v, ok := all[0].Models[0].Run.Result.Baselines[name][level]; ok {
-			label := map[string]string{"gaussian": "conditional Gaussian", "mean": "mean of the visible"}[name]
+			label := map[string]string{"gaussian": "conditional Gaussian",
+				"mean": "mean of the visible"}[name]
 			b.References = append(b.References, figure.Reference{Label: label, Y: v})
 		}
 	}
@@ -231,7 +236,8 @@ func distanceName(m Model) string {
 // scoring returns a drawing of how networks in encodings are scored.
 func scoring(distance string) figure.Panel {
 	return figure.Schematic{Title: "Modularity", Boxes: []figure.SchematicBox{
-		{Text: "PEs of two tokens, i and j"}, {Text: distance + " distance d, scaled to 0..1"}, {Text: "W = 1 − d"},
+		{Text: "PEs of two tokens, i and j"}, {Text: distance +
+			" distance d, scaled to 0..1"}, {Text: "W = 1 − d"},
 		{Text: "Q = 1/l Σ [W(i,j) − k(i) k(j) / l] δ(i,j)", Emphasis: true},
 	}}
 }
@@ -391,7 +397,9 @@ func orderBy(labels []int, n int) []int {
 		order[i] = i
 	}
 	if labels != nil {
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(labels[a], labels[b]) })
+		slices.SortStableFunc(order, func(a, b int) int {
+			return cmp.Compare(labels[a], labels[b])
+		})
 	}
 	return order
 }
@@ -432,7 +440,8 @@ func maskedCurves(level string) map[string]func(runlog.Record) float64 {
 }
 
 func stepLines(title, yLabel string, series []figure.LineSeries) figure.Lines {
-	return figure.Lines{Title: title, XLabel: "Step", YLabel: yLabel, Series: series, Band: figure.BandSD}
+	return figure.Lines{Title: title, XLabel: "Step", YLabel: yLabel, Series: series,
+		Band: figure.BandSD}
 }
 
 // ifAny returns no panel for no lines.
@@ -508,8 +517,10 @@ func (s *Study) fmri(d *draft, preset string, level float64, show fmriParts) err
 		if err != nil {
 			return err
 		}
-		c := boxes("Clustering of the encodings", "Clustering C", scored, false, clustering)
-		d.Caption += fmt.Sprintf(" Q and C are scored on the %s distance.", distanceName(models[0])) + tests
+		c := boxes("Clustering of the encodings", measure{"Clustering C", clustering}, scored,
+			false)
+		d.Caption += fmt.Sprintf(" Q and C are scored on the %s distance.",
+			distanceName(models[0])) + tests
 		if q == nil {
 			d.missing("torchpe train --task fmri --data DIR --modules CAB-NP_LABELKEY.txt",
 				"network scores: the runs know no networks")

@@ -19,21 +19,22 @@ func (s *Study) summary(d *draft) error {
 			Name: "here"}, {Heading: "test", Name: "test"},
 		{Heading: "n", Name: "n"}, {Heading: "verdict", Name: "verdict"},
 	}}
-	for _, c := range slices.Concat(s.puzzleClaims(), s.likenessClaims(), s.variantClaims(), s.maskedClaims()) {
+	for _, c := range slices.Concat(s.puzzleClaims(), s.likenessClaims(), s.variantClaims(),
+		s.maskedClaims()) {
 		t.Rows = append(t.Rows, c.row())
 	}
 	fidelity := ""
 	if s.Fidelity != "" {
 		fidelity = fmt.Sprintf(" Puzzles in the reading of the paper's %s.", s.Fidelity)
 	}
-	t.Note = fmt.Sprintf(
-		"Mean ± SD over models. A difference is \"%s\" where the 95 %% interval of the difference, paired by "+
-			"seed, excludes 0 in the claimed direction, \"%s\" where it does in the other; a "+
-			"number where %d models or more have it in their interval; a correlation by its sign, with p < "+
-			".05. \"%s\": too few models, or some that have not fitted their training puzzles (*).",
-		reproduced, notReproduced, fewestForP, capitalised(cannotBeTold))
-	d.Caption = fmt.Sprintf("From %s: %s on puzzles, %d on the simulated network, %d "+
-		"on fMRI.%s%s", plural.Of(s.Runs, "run"), plural.Of(len(s.LST), "model"), len(s.NMAR), len(s.FMRI),
+	t.Note = fmt.Sprintf("Mean ± SD over models. A difference is \"%s\" where the 95 %% "+
+		"interval of the difference, paired by seed, excludes 0 in the claimed direction, "+
+		"\"%s\" where it does in the other; a number where %d models or more have it in their "+
+		"interval; a correlation by its sign, with p < .05. \"%s\": too few models, or some that "+
+		"have not fitted their training puzzles (*).", reproduced, notReproduced, fewestForP,
+		capitalised(cannotBeTold))
+	d.Caption = fmt.Sprintf("From %s: %s on puzzles, %d on the simulated network, %d on fMRI.%s%s",
+		plural.Of(s.Runs, "run"), plural.Of(len(s.LST), "model"), len(s.NMAR), len(s.FMRI),
 		fidelity, fitNote(s.LST))
 	d.table("", t)
 	return nil
@@ -85,7 +86,8 @@ func converged(all []group) finding {
 	for _, g := range all {
 		parts = append(parts, fmt.Sprintf("%s %s (training %s)", g.Label, g.fittedText(),
 			shareText(meanOf(g, training))))
-		if isExcepted := g.Label == "nope" || g.Label == "c-nope"; isExcepted == (len(unfitted(g.Models)) == 0) {
+		if isExcepted := g.Label == "nope" ||
+			g.Label == "c-nope"; isExcepted == (len(unfitted(g.Models)) == 0) {
 			f.verdict = cannotBeTold // more training may still change it
 		}
 	}
@@ -105,12 +107,12 @@ func (s *Study) likenessClaims() []claim {
 	const levels = "levels of σ"
 	return []claim{
 		{"the degree of agreement of learned attention maps with the ground truth (2d-fixed) predicted " +
-			"improved generalization", "ρ = 0.96, p < 0.0001", correlates(1, levels, grid, Model.cosine, validation)},
+			"improved generalization", "ρ = 0.96, p < 0.0001", trend{1, levels, Model.cosine, validation}.find(grid)},
 		{"more similar ground truth PE approximation (measured by L2 norm) near perfectly predicted " +
 			"downstream generalization", "ρ = −0.98, p < " +
-			"0.0001", correlates(-1, levels, grid, Model.distance, validation)},
+			"0.0001", trend{-1, levels, Model.distance, validation}.find(grid)},
 		{"[the same, whatever the norms: Procrustes disparity]", "–",
-			correlates(-1, levels, grid, Model.disparity, validation)},
+			trend{-1, levels, Model.disparity, validation}.find(grid)},
 		{"the 2d-fixed and 1d-fixed PEs are highly similar by design (the baseline cosine similarity between " +
 			"the two schemes is 0.72)", fmt.Sprintf("%.2f", paper.FixedCosine), fixedCosine(only(all, "1d-fixed"))},
 		{"despite having no similarity to the 2d-fixed PE scheme at initialization [learn-0.2] (cosine at " +
@@ -153,7 +155,8 @@ func startCosine(g []group) finding {
 // variantClaims returns the claims on optimizers, weight decay and noise.
 func (s *Study) variantClaims() []claim {
 	decayed := s.withDecay()
-	indistinct := comparison{high: reference, low: "learn-0.2", of: validation, isPuzzle: true}.find(decayed)
+	indistinct := comparison{high: reference, low: "learn-0.2", of: validation,
+		isPuzzle: true}.find(decayed)
 	out := []claim{{"when applying L2 regularization (via weight decay), the generalization performance of " +
 		"learnable PEs was virtually indistinguishable from the ground truth 2d-fixed PE (both models " +
 		"generalized with 99% accuracy)",
@@ -170,7 +173,7 @@ func (s *Study) variantClaims() []claim {
 	sigma := func(m Model) float64 { return m.Sigma() }
 	return append(out, claim{
 		"models that were most robust to noise were those initialized from a low-norm distribution",
-		"–", correlates(-1, "levels of σ", onGrid(learned(s.mainGroups())), sigma, meanUnderNoise)})
+		"–", trend{-1, "levels of σ", sigma, meanUnderNoise}.find(onGrid(learned(s.mainGroups())))})
 }
 
 // labelled gives groups another label.

@@ -105,7 +105,7 @@ func (s *Study) figA7(d *draft) error {
 	both := append(modelsOf(sgd), modelsOf(adam)...)
 	d.Caption = fmt.Sprintf("Encodings that start very small, trained by SGD and by Adam (%s).",
 		epochs(both)) + fitNote(both)
-	d.table("", perModel("Accuracy by optimizer", both, accuracyColumns...))
+	d.table("", perModel("Accuracy by optimizer", both))
 	d.table("_sgd_curves", t)
 	d.table("_adam_curves", t2)
 	return nil
@@ -192,7 +192,7 @@ func (s *Study) figA8(d *draft) error {
 	d.row(plotHeight, validationBoxes("Common encodings", others, false))
 	d.Caption = fmt.Sprintf("As figures 2 and A10, trained %s (%s).", how,
 		epochs(modelsOf(all))) + fitNote(modelsOf(all))
-	d.table("", perModel("Accuracy with weight decay", modelsOf(all), accuracyColumns...))
+	d.table("", perModel("Accuracy with weight decay", modelsOf(all)))
 	d.table("_curves", t)
 	return nil
 }
