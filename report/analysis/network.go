@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 
+	"torchpe/data/array/arrayfile"
 	"torchpe/internal/metrics"
 )
 
@@ -89,7 +90,7 @@ func (o NetworkOptions) table(t Table, modules moduleSet, by null) (BlockNetwork
 // Weights scores a matrix of weights [n,n] as it is, or each of a stack of them. Notes say where it
 // is not symmetric or has weights below 0, and why a score has no value.
 func Weights(reference, modules string, o NetworkOptions) (n Network, notes []string, err error) {
-	a, err := readArray(reference, func(shape []int) error {
+	a, err := arrayfile.Read(reference, func(shape []int) error {
 		if k := len(shape); k < 2 || shape[k-1] != shape[k-2] || shape[k-1] < 2 {
 			return fmt.Errorf("shape %v: want square weights [n,n], or a stack of them", shape)
 		}

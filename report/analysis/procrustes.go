@@ -59,11 +59,7 @@ func Procrustes(models []*Model, reference string, s Selection) (out []Procruste
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s against reference %s: %w", m.Source, reference, err)
 		}
-		for _, n := range []string{note, how, fewer} {
-			if n != "" && !slices.Contains(notes, n) {
-				notes = append(notes, n)
-			}
-		}
+		notes = append(notes, note, how, fewer)
 		pairs = append(pairs, pair{of, r})
 	}
 	for _, p := range pairs {
@@ -84,7 +80,7 @@ func Procrustes(models []*Model, reference string, s Selection) (out []Procruste
 		one.Disparity = meanOf(one.Blocks, func(b BlockProcrustes) Number { return b.Disparity })
 		out = append(out, one)
 	}
-	return out, notes, nil
+	return out, unique(notes), nil
 }
 
 // paired returns a reference with the rows of a model's tokens, and a note where they are paired in

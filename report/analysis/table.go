@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"torchpe/data/array/arrayfile"
 	"torchpe/internal/plural"
 	"torchpe/internal/shell"
 	"torchpe/report/runs"
@@ -218,7 +219,7 @@ func fileTables(reference string) (*Model, string, error) {
 	if m, err := readMap(reference); m != nil || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return m, "", err
 	}
-	a, err := readArray(reference, isTable)
+	a, err := arrayfile.Read(reference, isTable)
 	if err != nil {
 		return nil, "", err
 	}

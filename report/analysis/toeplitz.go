@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"torchpe/data/array/arrayfile"
 	"torchpe/internal/metrics"
 	"torchpe/internal/plural"
 	"torchpe/report/runs"
@@ -124,7 +125,7 @@ func (p ProjectionFiles) read(d int) (*headProjections, error) {
 	if p.Words == "" {
 		return out, nil
 	}
-	a, err := readArray(p.Words, func(shape []int) error {
+	a, err := arrayfile.Read(p.Words, func(shape []int) error {
 		if len(shape) != 2 || shape[0] < 1 || shape[1] != d {
 			return fmt.Errorf("shape %v: want word embeddings [words,%d]", shape, d)
 		}
@@ -146,7 +147,7 @@ func (p ProjectionFiles) matrix(reference string, d int) ([]float64, int, error)
 	if p.InOut {
 		axis, want = 0, "[inputs,outputs] with %d inputs"
 	}
-	a, err := readArray(reference, func(shape []int) error {
+	a, err := arrayfile.Read(reference, func(shape []int) error {
 		if len(shape) != 2 || shape[axis] != d || shape[1-axis] < 1 {
 			return fmt.Errorf("shape %v: want "+want, shape, d)
 		}

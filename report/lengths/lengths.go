@@ -16,7 +16,6 @@ import (
 	"torchpe/internal/stats"
 	"torchpe/report/document"
 	"torchpe/report/figure"
-	"torchpe/report/page"
 	"torchpe/report/runs"
 	"torchpe/report/table"
 	"torchpe/train/config"
@@ -115,13 +114,12 @@ func nameOf(c *config.SequenceConfig) string {
 // Write makes the report in dir: the files of figures and tables, and index.html. With panels each
 // panel gets files of its own, too.
 func (s *Study) Write(dir string, panels bool) (document.Written, error) {
-	w := document.Written{Index: filepath.Join(dir, "index.html")}
 	if len(s.tasks)+len(s.texts) == 0 {
-		return w, fmt.Errorf("nothing to report: %s", strings.Join(s.Notes, "; "))
+		return document.Written{}, fmt.Errorf("nothing to report: %s", strings.Join(s.Notes, "; "))
 	}
 	d, err := document.Open(dir, "Longer inputs than in training")
 	if err != nil {
-		return w, err
+		return document.Written{}, err
 	}
 	d.Panels = panels
 	var of []string
@@ -134,15 +132,10 @@ func (s *Study) Write(dir string, panels bool) (document.Written, error) {
 	d.Subtitle = fmt.Sprintf("%s on %s, by torchpe.", plural.Of(s.Runs, "run"), strings.Join(of, " and "))
 	for _, item := range s.items() {
 		if _, err := d.Add(item); err != nil {
-			return w, fmt.Errorf("%s: %w", item.ID, err)
+			return document.Written{}, fmt.Errorf("%s: %w", item.ID, err)
 		}
 	}
-	if s.Notes != nil {
-		to := d.Section("Left out")
-		to.Items = append(to.Items, page.List{Entries: s.Notes})
-	}
-	w.Figures, w.Tables, w.Notes = d.Figures, d.Tables, s.Notes
-	return w, d.Close()
+	return d.Finish(s.Notes)
 }
 
 // items returns the figures and tables of languages, then those of texts.
@@ -257,7 +250,7 @@ func (s *Study) curves() document.Item {
 // scores lists the mean accuracy on longer inputs, encodings by tasks.
 func (s *Study) scores() document.Item {
 	t := byTask("Accuracy on inputs longer than in training", s.tasks,
-		func(g runs.Group) table.Cell { return meanCell(values(fittedOf(g), longer)) })
+		func(g runs.Group) table.Cell { return table.Mean(values(fittedOf(g), longer)) })
 	c := s.tasks[0].groups[0].Models[0].Run.Config.Sequence
 	return document.Item{ID: "scores", Section: "Scores", Title: t.Title, Caption: about(*c),
 		Tables: []document.Named{{Name: "scores", Table: t}}}
@@ -315,8 +308,8 @@ func (s *Study) models() document.Item {
 	for _, task := range s.tasks {
 		for _, g := range task.groups {
 			row := table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(g.Models)),
-				table.Count(len(fittedOf(g).Models)), meanCell(values(g, train)), meanCell(values(g, iid)),
-				meanCell(values(g, longer)), {}, {}, bestCell(values(g, longer))}
+				table.Count(len(fittedOf(g).Models)), table.Mean(values(g, train)), table.Mean(values(g, iid)),
+				table.Mean(values(g, longer)), {}, {}, bestCell(values(g, longer))}
 			if i, err := stats.MeanInterval(values(g, longer), 0.95); err == nil { // of two models or more
 				row[7], row[8] = table.Number(i.Low), table.Number(i.High)
 			}
@@ -335,15 +328,4 @@ func bestCell(numbers []float64) table.Cell {
 		return table.Cell{}
 	}
 	return table.Number(slices.Max(numbers))
-}
-
-// meanCell returns the mean and SD of numbers; one of them alone.
-func meanCell(numbers []float64) table.Cell {
-	switch len(numbers) {
-	case 0:
-		return table.Cell{}
-	case 1:
-		return table.Number(numbers[0])
-	}
-	return table.MeanSD(stats.Mean(numbers), stats.SD(numbers))
 }

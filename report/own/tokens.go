@@ -125,7 +125,7 @@ func (s *Study) positions() ([]document.Item, error) {
 		if panel, ok := t.mapOf(x, g.label, &coordinates); ok {
 			mapPanels = append(mapPanels, panel)
 		}
-		cosine, err := similarity(x)
+		cosine, err := x.Cosines()
 		if err != nil {
 			return nil, err
 		}

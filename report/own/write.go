@@ -2,7 +2,6 @@ package own
 
 import (
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,13 +17,12 @@ import (
 // Write makes the report in dir: the files of figures and tables, and index.html. With panels each
 // panel gets files of its own, too.
 func (s *Study) Write(dir string, panels bool) (document.Written, error) {
-	w := document.Written{Index: filepath.Join(dir, "index.html")}
 	if len(s.groups) == 0 {
-		return w, fmt.Errorf("nothing to report: %s", strings.Join(s.Notes, "; "))
+		return document.Written{}, fmt.Errorf("nothing to report: %s", strings.Join(s.Notes, "; "))
 	}
 	d, err := document.Open(dir, "Masked prediction: what the positions learned") // before the work
 	if err != nil {
-		return w, err
+		return document.Written{}, err
 	}
 	d.Panels = panels
 	n := 0
@@ -35,26 +33,21 @@ func (s *Study) Write(dir string, panels bool) (document.Written, error) {
 	about := d.Section("Data")
 	about.Items = append(about.Items, page.List{Entries: s.data()})
 	if err := s.explore(d); err != nil {
-		return w, err
+		return document.Written{}, err
 	}
 	items, err := s.items()
 	if err != nil {
-		return w, err
+		return document.Written{}, err
 	}
 	for _, item := range items {
 		if item.Figure == nil && item.Tables == nil && item.Undrawn == nil {
 			continue
 		}
 		if _, err := d.Add(item); err != nil {
-			return w, fmt.Errorf("%s: %w", item.ID, err)
+			return document.Written{}, fmt.Errorf("%s: %w", item.ID, err)
 		}
 	}
-	if s.Notes != nil {
-		to := d.Section("Left out")
-		to.Items = append(to.Items, page.List{Entries: s.Notes})
-	}
-	w.Figures, w.Tables, w.Notes = d.Figures, d.Tables, s.Notes
-	return w, d.Close()
+	return d.Finish(s.Notes)
 }
 
 func (s *Study) items() ([]document.Item, error) {

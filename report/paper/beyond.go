@@ -345,14 +345,9 @@ func axisLabel(k int, explained []float64) string {
 
 func (s *Study) course(d *draft) error {
 	measures := map[string]func(runlog.Record) float64{
-		"modularity": func(r runlog.Record) float64 {
-			if r.MaskedMeasures == nil {
-				return math.NaN()
-			}
-			return orNaN(r.Modularity)
-		},
-		"pe_norm":           func(r runlog.Record) float64 { return orNaN(r.PENorm) },
-		"pe_effective_rank": func(r runlog.Record) float64 { return orNaN(r.PEEffectiveRank) },
+		"modularity":        func(r runlog.Record) float64 { return runs.Modularity(r.MaskedMeasures) },
+		"pe_norm":           func(r runlog.Record) float64 { return runs.OrNaN(r.PENorm) },
+		"pe_effective_rank": func(r runlog.Record) float64 { return runs.OrNaN(r.PEEffectiveRank) },
 	}
 	headings := map[string]string{"modularity": "Modularity Q", "pe_norm": "Norm of the PE",
 		"pe_effective_rank": "Effective rank of the PE"}

@@ -61,26 +61,12 @@ func courses(all []group, x func(runlog.Record) int, xName string,
 }
 
 // recordsOf returns the records of each model of a group by x, and all x.
-func recordsOf(g group, x func(runlog.Record) int) (read []map[int]runlog.Record, at []float64, err error) {
-	read = make([]map[int]runlog.Record, len(g.Models))
-	steps := map[int]bool{}
-	kept := map[*runs.Run][]runlog.Record{}
-	for i, m := range g.Models {
-		if kept[m.Run] == nil {
-			if kept[m.Run], err = m.Run.Records(); err != nil {
-				return nil, nil, err
-			}
-		}
-		read[i] = map[int]runlog.Record{}
-		for _, r := range m.Records(kept[m.Run]) {
-			read[i][x(r)] = r
-			steps[x(r)] = true
-		}
+func recordsOf(g group, x func(runlog.Record) int) ([]map[int]runlog.Record, []float64, error) {
+	var models []runs.Model
+	for _, m := range g.Models {
+		models = append(models, m.Model)
 	}
-	for _, step := range slices.Sorted(maps.Keys(steps)) {
-		at = append(at, float64(step))
-	}
-	return read, at, nil
+	return runs.RecordsBy(models, x)
 }
 
 // hasStopped reports whether a model has fitted, and so ended its training, before a place on the

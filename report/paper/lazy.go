@@ -5,6 +5,7 @@ import (
 
 	"torchpe/internal/stats"
 	"torchpe/report/figure"
+	"torchpe/report/runs"
 	"torchpe/train/runlog"
 )
 
@@ -40,7 +41,7 @@ func finally(of func(*runlog.PEMotion) float64) func(Model) float64 {
 	return func(m Model) float64 { return of(m.Result.PEMotion) }
 }
 
-func tangentAlignment(m Model) float64 { return orNaN(m.Result.TangentAlignment) }
+func tangentAlignment(m Model) float64 { return runs.OrNaN(m.Result.TangentAlignment) }
 
 // lazy shows how far learned encodings have left their start, against sigma and against validation.
 func (s *Study) lazy(d *draft) error {

@@ -18,26 +18,13 @@ import (
 	"torchpe/train/runlog"
 )
 
-// orNaN returns the number that p points to.
-func orNaN(p *float64) float64 {
-	if p == nil {
-		return math.NaN()
-	}
-	return *p
-}
-
-func modularity(m Model) float64 { return orNaN(m.Result.Modularity) }
-func clustering(m Model) float64 { return orNaN(m.Result.Clustering) }
-func trainMSE(m Model) float64   { return orNaN(m.Result.TrainMSE) }
+func modularity(m Model) float64 { return runs.Modularity(m.Result.MaskedMeasures) }
+func clustering(m Model) float64 { return runs.Clustering(m.Result.MaskedMeasures) }
+func trainMSE(m Model) float64   { return runs.TrainMSE(m.Result.MaskedMeasures) }
 
 // testMSE returns the error with a share of tokens masked.
 func testMSE(level string) func(Model) float64 {
-	return func(m Model) float64 {
-		if v, ok := m.Result.TestMSEByMask[level]; ok {
-			return v
-		}
-		return math.NaN()
-	}
+	return func(m Model) float64 { return runs.TestMSE(m.Result.MaskedMeasures, level) }
 }
 
 // maskedColumns are the measures of masked prediction.
@@ -251,13 +238,8 @@ type likeness struct {
 }
 
 // cosineOf is the cosine similarity, which the paper shows of the simulated network.
-var cosineOf = likeness{"cosine", "Cosine", -1, figure.Diverging, func(_ Model, x runs.Table) ([]float64, error) {
-	out, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Cosine)
-	for i := range out {
-		out[i] = 1 - out[i]
-	}
-	return out, err
-}}
+var cosineOf = likeness{"cosine", "Cosine", -1, figure.Diverging,
+	func(_ Model, x runs.Table) ([]float64, error) { return x.Cosines() }}
 
 // proximityOf is W, which the network scores are of: 1 less the scaled distance.
 var proximityOf = likeness{"proximity", "1 − scaled distance", 0, figure.Sequential,
@@ -421,21 +403,8 @@ func networkColors(names []string) []color.Color {
 // maskedCurves returns the errors over training.
 func maskedCurves(level string) map[string]func(runlog.Record) float64 {
 	return map[string]func(runlog.Record) float64{
-		"train_mse": func(r runlog.Record) float64 {
-			if r.MaskedMeasures == nil {
-				return math.NaN()
-			}
-			return orNaN(r.TrainMSE)
-		},
-		"test_mse": func(r runlog.Record) float64 {
-			if r.MaskedMeasures == nil {
-				return math.NaN()
-			}
-			if v, ok := r.TestMSEByMask[level]; ok {
-				return v
-			}
-			return math.NaN()
-		},
+		"train_mse": func(r runlog.Record) float64 { return runs.TrainMSE(r.MaskedMeasures) },
+		"test_mse":  func(r runlog.Record) float64 { return runs.TestMSE(r.MaskedMeasures, level) },
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 
 	"torchpe/data/lst"
 	"torchpe/internal/paper"
-	"torchpe/report/internal/chromium"
 	"torchpe/report/internal/synthetic"
+	"torchpe/report/internal/viewer"
 	"torchpe/report/runs"
 	"torchpe/report/table"
 	"torchpe/train/runlog"
@@ -146,7 +146,7 @@ func TestInBrowser(t *testing.T) {
 		Missing int
 		Broken  []string
 	}
-	problems := chromium.Evaluate(t, w.Index, 1280, `
+	problems := viewer.Browser{Width: 1280}.Evaluate(t, w.Index, `
 		const all = s => [...document.querySelectorAll(s)], ids = new Set(all("[id]").map(e => e.id));
 		const drawn = e => e.complete && e.naturalWidth > 0;
 		return {
