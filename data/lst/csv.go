@@ -43,8 +43,7 @@ func readSet(r io.Reader, name string) ([]Puzzle, error) {
 	var ps []Puzzle
 	var columns *layout
 	var faults []error
-	faulty := 0
-	n := 0
+	faulty, n := 0, 0
 	for lines.Scan() {
 		n++
 		line := lines.Text()

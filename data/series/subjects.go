@@ -60,8 +60,7 @@ func parseSubjects(path, text string) (*subjects, error) {
 			return slices.Contains(names, strings.ToLower(strings.TrimSpace(c)))
 		})
 	}
-	subject, set := column("subject", "participant_id"), column("set", "split")
-	file := column("file")
+	subject, set, file := column("subject", "participant_id"), column("set", "split"), column("file")
 	if subject < 0 || set < 0 && file < 0 {
 		return nil, fmt.Errorf("%s: its columns are %s; subject is needed, and set (train or "+
 			"test) or file", path, array.Join(rows[0]))

@@ -181,7 +181,7 @@ func instance(t *testing.T, name string, s Setting) *Instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, err := Build(scheme, s, at, 0.2, 1)
+	i, err := Build(scheme, s, at, Start{0.2, 1})
 	if err != nil {
 		t.Fatal(err)
 	}

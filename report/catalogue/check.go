@@ -236,7 +236,7 @@ func unravel(i int, shape []int) []int {
 func (c Check) compute(t trial) (all []array.Array, err error) {
 	s := t.Setting
 	s.Tokens = t.at.Tokens()
-	i, err := Build(c.Scheme, s, t.at, 1, 1)
+	i, err := Build(c.Scheme, s, t.at, Start{1, 1})
 	if err != nil {
 		return nil, err
 	}

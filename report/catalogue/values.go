@@ -40,24 +40,28 @@ type Instance struct {
 	weights  map[string][]float64 // of given projections, by their names in a checkpoint
 }
 
-// Build makes an instance with the initial parameters, in float64, of a run's member that has that
-// sigma and seed.
-func Build(scheme pe.Scheme, s Setting, at pe.Positions, sigma float64,
-	seed uint64) (*Instance, error) {
+// Start says what the initial parameters are drawn from.
+type Start struct {
+	Sigma float64
+	Seed  uint64
+}
+
+// Build makes an instance with the initial parameters, in float64, of a run's member that starts so.
+func Build(scheme pe.Scheme, s Setting, at pe.Positions, from Start) (*Instance, error) {
 	options, err := s.options(scheme)
 	if err != nil {
 		return nil, err
 	}
-	i := &Instance{Scheme: scheme, Setting: s, Positions: at, seed: seed,
+	i := &Instance{Scheme: scheme, Setting: s, Positions: at, seed: from.Seed,
 		params: torchpe.NewParamSet(1, torchpe.Float64, torchpe.CPU)}
 	i.encoding, err = scheme.Build(pe.Config{
 		Members: 1, Layers: s.Layers, Heads: s.Heads, DModel: s.DModel, Positions: at,
-		Sigma: []float64{sigma}, Options: options,
+		Sigma: []float64{from.Sigma}, Options: options,
 	}, i.params)
 	if err != nil {
 		return nil, err
 	}
-	if err := i.params.Build([]uint64{seed}); err != nil {
+	if err := i.params.Build([]uint64{from.Seed}); err != nil {
 		i.params.Close()
 		return nil, err
 	}

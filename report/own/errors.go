@@ -128,14 +128,7 @@ func (s *Study) errors() (document.Item, error) {
 	if cells != nil {
 		item.Panels = append(item.Panels, figure.Row{Height: plotHeight, Cells: cells})
 	}
-	end := figure.Boxes{Title: "Test error after training, " + percent(level) + " masked", YLabel: "MSE",
-		References: s.references(level)}
-	for _, g := range s.groups {
-		if values := g.values(testError(level)); hasNumber(values) {
-			end.Groups = append(end.Groups, figure.Group{Label: g.label, Values: values})
-		}
-	}
-	if end.Groups != nil {
+	if end := s.finalErrors(level); end.Groups != nil {
 		item.Panels = append(item.Panels, figure.Row{Height: plotHeight, Cells: []figure.Cell{{Panel: end}}})
 	}
 	item.Caption = fmt.Sprintf("Mean squared error over masked tokens, in units of the data as they are trained on; "+
@@ -145,6 +138,18 @@ func (s *Study) errors() (document.Item, error) {
 	item.Tables = []document.Named{{Name: "errors", Table: numbers}}
 	s.compose(&item)
 	return item, nil
+}
+
+// finalErrors returns a panel of the test errors at the end of training.
+func (s *Study) finalErrors(level string) figure.Boxes {
+	end := figure.Boxes{Title: "Test error after training, " + percent(level) + " masked", YLabel: "MSE",
+		References: s.references(level)}
+	for _, g := range s.groups {
+		if values := g.values(testError(level)); hasNumber(values) {
+			end.Groups = append(end.Groups, figure.Group{Label: g.label, Values: values})
+		}
+	}
+	return end
 }
 
 // hasNumber reports whether a number is among values.

@@ -18,21 +18,10 @@ func (s *Study) explore(d *document.Document) error {
 	const file = "explorer.html"
 	p := page.Explorer{Title: "Explore the learned positions", Back: "index.html"}
 	for _, g := range s.groups {
-		probes, err := g.models[0].Run.Probes()
-		if errors.Is(err, fs.ErrNotExist) {
+		probes, x, t, err := g.learned()
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, runs.ErrNoTable) {
 			continue
 		}
-		if err != nil {
-			return err
-		}
-		x, err := probes.Table(g.models[0].Index, 0)
-		if errors.Is(err, runs.ErrNoTable) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		t, err := tokensOf(probes, x.Tokens)
 		if err != nil {
 			return err
 		}

@@ -81,6 +81,18 @@ func (t tokens) numbers(values []float64) table.Table {
 	return out
 }
 
+// learned returns what the group's first model learned in its first block, with its tokens. The error
+// matches fs.ErrNotExist where its run kept no probes, and runs.ErrNoTable where it has no table.
+func (g group) learned() (p *runs.Probes, x runs.Table, t tokens, err error) {
+	if p, err = g.models[0].Run.Probes(); err == nil {
+		x, err = p.Table(g.models[0].Index, 0)
+	}
+	if err == nil {
+		t, err = tokensOf(p, x.Tokens)
+	}
+	return p, x, t, err
+}
+
 // mostNamed is the largest number of tokens whose names stand beside their dots.
 const mostNamed = 64
 
@@ -95,25 +107,15 @@ func (s *Study) positions() ([]document.Item, error) {
 	var mapPanels, matrixPanels []figure.Panel
 	var without []string
 	for k, g := range s.groups {
-		m := g.models[0]
-		p, err := m.Run.Probes()
-		if errors.Is(err, fs.ErrNotExist) {
+		p, x, t, err := g.learned()
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			s.note("%s: the run kept no probes: no map", g.label)
 			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		x, err := p.Table(m.Index, 0)
-		if errors.Is(err, runs.ErrNoTable) {
+		case errors.Is(err, runs.ErrNoTable):
 			without = append(without, g.label)
 			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		t, err := tokensOf(p, x.Tokens)
-		if err != nil {
+		case err != nil:
 			return nil, err
 		}
 		maps.Groups, alike.Groups, caption = t.modules, t.modules, t.caption()

@@ -456,18 +456,9 @@ func (s *Study) fmri(d *draft, preset string, level float64, show fmriParts) err
 		}
 	}
 	if show.errors {
-		lines, t, err := courses(all, byStep, "step", maskedCurves(paper.TestLevel))
-		if err != nil {
+		if err := fmriErrors(d, all); err != nil {
 			return err
 		}
-		training, test := stepLines("Training", "MSE in training", lines["train_mse"]),
-			stepLines("Generalisation", "Test MSE, 90 % masked", lines["test_mse"])
-		if training.Series != nil && test.Series != nil {
-			figure.ShareY(&training, &test)
-		}
-		d.row(plotHeight, ifAny(training), ifAny(test))
-		d.row(plotHeight, mseBars(byMean(all, testMSE(paper.TestLevel), false), paper.TestLevel))
-		d.table("_curves", t)
 	}
 	if show.networks {
 		if level == 0.5 {
@@ -497,6 +488,23 @@ func (s *Study) fmri(d *draft, preset string, level float64, show fmriParts) err
 		d.row(plotHeight, q, c)
 	}
 	d.table("", perModel("fMRI", models, maskedColumns...))
+	return nil
+}
+
+// fmriErrors draws errors over training and at its end.
+func fmriErrors(d *draft, all []group) error {
+	lines, t, err := courses(all, byStep, "step", maskedCurves(paper.TestLevel))
+	if err != nil {
+		return err
+	}
+	training, test := stepLines("Training", "MSE in training", lines["train_mse"]),
+		stepLines("Generalisation", "Test MSE, 90 % masked", lines["test_mse"])
+	if training.Series != nil && test.Series != nil {
+		figure.ShareY(&training, &test)
+	}
+	d.row(plotHeight, ifAny(training), ifAny(test))
+	d.row(plotHeight, mseBars(byMean(all, testMSE(paper.TestLevel), false), paper.TestLevel))
+	d.table("_curves", t)
 	return nil
 }
 

@@ -279,16 +279,23 @@ func (d *dataset) store(parts []part, i int, b []byte) error {
 	return nil
 }
 
-// storeShuffled is store for n elements from the given one on of a shuffled chunk, which has the
-// first bytes of all elements first.
-func (d *dataset) storeShuffled(parts []part, i int, b []byte, from, n int) error {
+// shuffled are n elements, from the given one on, of a chunk that has the first bytes of all of its
+// elements first.
+type shuffled struct {
+	chunk   []byte
+	from, n int
+}
+
+// storeShuffled is store for elements of a shuffled chunk.
+func (d *dataset) storeShuffled(parts []part, i int, s shuffled) error {
 	const most = 1 << 12 // elements at a time
-	size, all := d.t.bytes, len(b)/d.t.bytes
-	out := make([]byte, min(n, most)*size)
-	for done := 0; done < n; done += most {
-		out = out[:min(n-done, most)*size]
+	size, all := d.t.bytes, len(s.chunk)/d.t.bytes
+	out := make([]byte, min(s.n, most)*size)
+	for done := 0; done < s.n; done += most {
+		out = out[:min(s.n-done, most)*size]
 		for k := range size {
-			for j, v := range b[k*all+from+done : k*all+from+done+len(out)/size] {
+			at := k*all + s.from + done
+			for j, v := range s.chunk[at : at+len(out)/size] {
 				out[j*size+k] = v
 			}
 		}

@@ -72,7 +72,7 @@ func readHeader(r io.Reader, size int64, holder string) (*header, error) {
 	}
 	text := make([]byte, length)
 	if n, err := io.ReadFull(r, text); err != nil {
-		return nil, ended(err, "header", length, int64(n), holder)
+		return nil, container(holder).ended(err, "header", length, int64(n))
 	}
 	h, err := parseHeader(string(text))
 	if err != nil {
@@ -82,8 +82,11 @@ func readHeader(r io.Reader, size int64, holder string) (*header, error) {
 	return h, nil
 }
 
+// container is the word for what holds an array: file, or member of an archive.
+type container string
+
 // ended describes an error of io.ReadFull.
-func ended(err error, what string, want, got int64, holder string) error {
+func (holder container) ended(err error, what string, want, got int64) error {
 	switch short := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF); {
 	case short && holder == "member": // archive/zip keeps the last bytes to itself
 		return fmt.Errorf("expected %d bytes of %s, the member ends before: could the archive "+

@@ -58,7 +58,7 @@ func (h *header) read(r io.Reader) (array.Array, error) {
 			return v, err
 		},
 		Ended: func(err error, got int64) error {
-			return ended(err, "data", h.bodyBytes, got, h.holder)
+			return container(h.holder).ended(err, "data", h.bodyBytes, got)
 		},
 	}
 	data, err := numbers.Read(r, array.NewBudget())
