@@ -89,7 +89,7 @@ func firstOf(texts []string) string {
 	const most = 3
 	var shown []string
 	for _, t := range texts[:min(most, len(texts))] {
-		shown = append(shown, array.Shown(t))
+		shown = append(shown, array.Printable(t))
 	}
 	if len(texts) > most {
 		shown = append(shown, "...")

@@ -151,9 +151,9 @@ func (l *loader) plan(file string) ([]plan, error) {
 
 func (p plan) String() string {
 	if p.m.name == "" {
-		return array.Shown(p.c.file)
+		return array.Printable(p.c.file)
 	}
-	return array.Shown(p.c.file) + ": " + array.Shown(p.m.name)
+	return array.Printable(p.c.file) + ": " + array.Printable(p.m.name)
 }
 
 func (l *loader) note(format string, args ...any) {
@@ -275,7 +275,7 @@ func isFlat(low, high, sd float64) bool {
 // token names a token in a message.
 func (l *loader) token(i int) string {
 	if i < len(l.set.Names) {
-		return fmt.Sprintf("%d (%s)", i, array.Shown(l.set.Names[i]))
+		return fmt.Sprintf("%d (%s)", i, array.Printable(l.set.Names[i]))
 	}
 	return fmt.Sprint(i)
 }

@@ -68,7 +68,7 @@ func (o NetworkOptions) allPlaces(m *Model) (places, error) {
 		return p, err
 	case o.Distances != "":
 		reference, form = o.Distances, positions.Distances
-	case reference == "" && m.run():
+	case reference == "" && m.isRun():
 		if p := m.probes.TokenPoints(m.tokens); p != nil {
 			return places{points: p, from: "the run's coordinates"}, nil
 		}
@@ -95,8 +95,8 @@ func (o NetworkOptions) allPlaces(m *Model) (places, error) {
 	return p, nil
 }
 
-// null makes the surrogates of a table's or a matrix's modularity.
-type null struct {
+// nullModel makes the surrogates of a table's or a matrix's modularity.
+type nullModel struct {
 	name   string
 	moran  *metrics.Moran
 	sphere *metrics.Sphere
@@ -104,8 +104,8 @@ type null struct {
 }
 
 // nullOf prepares the surrogates of a model.
-func (o NetworkOptions) nullOf(m *Model) (null, error) {
-	out := null{name: o.Null}
+func (o NetworkOptions) nullOf(m *Model) (nullModel, error) {
+	out := nullModel{name: o.Null}
 	if o.Permutations == 0 || o.Null != Moran && o.Null != Spin {
 		return out, nil
 	}
@@ -140,7 +140,7 @@ func (o NetworkOptions) nullOf(m *Model) (null, error) {
 
 // surrogate returns how the weights of a table, or weights as they are where the table has no
 // values, are drawn anew.
-func (o NetworkOptions) surrogate(by null, t Table, w []float64, modules moduleSet) metrics.Surrogate {
+func (o NetworkOptions) surrogate(by nullModel, t Table, w []float64, modules moduleSet) metrics.Surrogate {
 	switch {
 	case by.moran != nil:
 		return by.moran.Surrogate(t.Values, o.Distance, modules.Labels)

@@ -64,7 +64,7 @@ func TestParametersOfTISATable2(t *testing.T) {
 				t.Fatal(err)
 			}
 			if e.Parameters == nil || *e.Parameters != s.want {
-				t.Errorf("%s, %s: %s parameters, want %d", c.model, s.scheme, count(e.Parameters), s.want)
+				t.Errorf("%s, %s: %s parameters, want %d", c.model, s.scheme, withCommas(e.Parameters), s.want)
 			}
 		}
 	}

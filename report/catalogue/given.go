@@ -187,12 +187,12 @@ func (g *Given) Fit(s Setting, fixed map[byte]bool) (Setting, error) {
 			return s, err
 		}
 		if axes[o.Kind] == "NP" {
-			if found['P'] = o.Shape[1]; !twice(o.Array) {
+			if found['P'] = o.Shape[1]; !hasRepeatedColumns(o.Array) {
 				found['P'] *= 2
 			}
 		}
 	}
-	s, g.assumed = sized(s, found)
+	s, g.assumed = withSizes(s, found)
 	for _, size := range []struct {
 		letter   byte
 		is, want int
@@ -208,8 +208,8 @@ func (g *Given) Fit(s Setting, fixed map[byte]bool) (Setting, error) {
 	return s, s.Validate()
 }
 
-// twice says whether each column of an array [N,C] is there twice: as its neighbour, or half of C away.
-func twice(a array.Array) bool {
+// hasRepeatedColumns says whether each column of an array [N,C] is there twice: as its neighbour, or half of C away.
+func hasRepeatedColumns(a array.Array) bool {
 	c := a.Shape[1]
 	if c%2 != 0 {
 		return false
@@ -223,9 +223,9 @@ func twice(a array.Array) bool {
 	return neighbour || half
 }
 
-// sized returns the setting with the sizes that were found: those of N tokens, D numbers, H heads of C
+// withSizes returns the setting with the sizes that were found: those of N tokens, D numbers, H heads of C
 // numbers each, of which there are P where cosines are given; and whether D had to be assumed.
-func sized(s Setting, found sizes) (of Setting, assumed bool) {
+func withSizes(s Setting, found sizes) (of Setting, assumed bool) {
 	for letter, to := range map[byte]*int{'N': &s.Tokens, 'H': &s.Heads, 'D': &s.DModel} {
 		if n, ok := found[letter]; ok {
 			*to = n

@@ -243,7 +243,7 @@ func (i *Instance) kind(w Want) (string, error) {
 	kind := w.Kind
 	if kind == "" {
 		var err error
-		if kind, err = i.usual(w, projected); err != nil {
+		if kind, err = i.defaultKind(w, projected); err != nil {
 			return "", err
 		}
 	}
@@ -277,8 +277,8 @@ func (i *Instance) kind(w Want) (string, error) {
 	return kind, nil
 }
 
-// usual returns the kind of values that a scheme has, or computes from the given arrays.
-func (i *Instance) usual(w Want, projected bool) (string, error) {
+// defaultKind returns the kind of values that a scheme has, or computes from the given arrays.
+func (i *Instance) defaultKind(w Want, projected bool) (string, error) {
 	sites, name := i.sites(), i.Scheme.Name
 	switch {
 	case w.Q.Data != nil && w.K.Data != nil:
@@ -336,7 +336,7 @@ func (i *Instance) compute(s *torchpe.Scope, w Want, kind string) (array.Array, 
 	zeros := func(shape ...int) torchpe.Tensor {
 		return torchpe.Zeros(s, torchpe.Float64, torchpe.CPU, shape...)
 	}
-	hooks := i.encoding.Begin(s, i.drawn(s))
+	hooks := i.encoding.Begin(s, i.drawnPositions(s))
 	if kind == kindTable {
 		t, ok := hooks.Table(w.Layer)
 		if !ok && w.Layer > 0 {
@@ -415,8 +415,8 @@ func (i *Instance) softmax(s *torchpe.Scope, logits torchpe.Tensor) torchpe.Tens
 	return logits.Softmax(-1)
 }
 
-// drawn returns the positions, with draws from the seed where the scheme needs them.
-func (i *Instance) drawn(s *torchpe.Scope) pe.Positions {
+// drawnPositions returns the positions, with draws from the seed where the scheme needs them.
+func (i *Instance) drawnPositions(s *torchpe.Scope) pe.Positions {
 	p := i.Positions
 	if draw := i.encoding.Draw(); draw.Range > 0 {
 		out := make([]float64, p.Tokens())

@@ -69,9 +69,9 @@ type Document struct {
 	Panels          bool // write each panel by itself too, as wide as a column where it fits: fig2_b.pdf
 	Figures, Tables int  // that were written
 
-	files  *directory
-	absent []page.Result // of items that have nothing else
-	none   int           // such items
+	files      *directory
+	missing    []page.Result // of items that have nothing else
+	emptyItems int           // such items
 }
 
 // Open starts a report in a directory. It refuses one that holds something else with an error that
@@ -97,10 +97,10 @@ func (d *Document) Section(title string) *page.Section {
 // Add writes the files of an item, adds it to its section, and returns the names of the files.
 func (d *Document) Add(item Item) (files []string, err error) {
 	if item.Figure == nil && item.Tables == nil {
-		d.none++
+		d.emptyItems++
 		for _, m := range item.Missing {
 			m.What = item.Title + ": " + m.What
-			d.absent = append(d.absent, m)
+			d.missing = append(d.missing, m)
 		}
 		return nil, nil
 	}
@@ -237,14 +237,14 @@ func (d *Document) Finish(leftOut []string) (Written, error) {
 // Close writes index.html, with what no item could be made of folded away at its end, and removes
 // files of an earlier report.
 func (d *Document) Close() error {
-	if d.none > 0 {
+	if d.emptyItems > 0 {
 		to := d.Section("Not made")
-		if d.absent == nil {
-			to.Items = append(to.Items, page.Text{Paragraphs: []string{plural.Of(d.none, "item") +
+		if d.missing == nil {
+			to.Items = append(to.Items, page.Text{Paragraphs: []string{plural.Of(d.emptyItems, "item") +
 				" of the report: no runs to make them from."}})
 		} else {
-			to.Items = append(to.Items, page.Missing{Results: d.absent, Title: fmt.Sprintf(
-				"Figures and tables that these runs cannot make (%d), and the commands that can", d.none)})
+			to.Items = append(to.Items, page.Missing{Results: d.missing, Title: fmt.Sprintf(
+				"Figures and tables that these runs cannot make (%d), and the commands that can", d.emptyItems)})
 		}
 	}
 	if err := d.Save(d.File("index.html")); err != nil {

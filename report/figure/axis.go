@@ -67,8 +67,8 @@ func (a axis) atLeast(least float64) axis {
 	return a
 }
 
-// fixed returns a with the given ends where lo lies below hi.
-func (a axis) fixed(lo, hi float64) axis {
+// withEnds returns a with the given ends where lo lies below hi.
+func (a axis) withEnds(lo, hi float64) axis {
 	if lo < hi {
 		a.lo, a.hi = lo, hi
 	}
@@ -101,8 +101,8 @@ func (a axis) norm(v float64) float64 {
 	return (v - a.lo) / (a.hi - a.lo)
 }
 
-// holds reports whether v is on the axis.
-func (a axis) holds(v float64) bool {
+// contains reports whether v is on the axis.
+func (a axis) contains(v float64) bool {
 	const slack = 1e-9
 	n := a.norm(v)
 	return n >= -slack && n <= 1+slack

@@ -236,7 +236,7 @@ func (b barMark) draw(c draw.Canvas, p *plot.Plot) {
 	fill(c, shade(style.color, b.k, b.n), rectangle{x0, trY(0), x1, trY(mean)})
 	if style.dashes != nil { // two labels have this colour
 		edge := mix(style.color, black, 0.45)
-		line := draw.LineStyle{Color: edge, Width: 0.8, Dashes: finely(style.dashes)}
+		line := draw.LineStyle{Color: edge, Width: 0.8, Dashes: halved(style.dashes)}
 		base, top := trY(0), trY(mean)
 		c.StrokeLines(line,
 			[]vg.Point{{X: x0, Y: base}, {X: x0, Y: top}, {X: x1, Y: top}, {X: x1, Y: base}})

@@ -253,7 +253,7 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 		c.StrokeLine2(line, x-half/2, trY(hi), x+half/2, trY(hi))
 		box := rectangle{x - half, trY(q[0]), x + half, trY(q[2])}
 		fill(c, mix(style.color, rgb(0xffffff), 0.72), box)
-		line.Dashes = finely(style.dashes)
+		line.Dashes = halved(style.dashes)
 		c.StrokeLines(line, box.closed())
 	}
 	for k, v := range g.Beside {
@@ -280,8 +280,8 @@ func (i Interval) draw(c draw.Canvas, trY func(float64) vg.Length, x vg.Length) 
 	circle(c, black, 1.6, vg.Point{X: x, Y: trY(i.Mean)})
 }
 
-// finely halves dashes for the outlines of small shapes.
-func finely(dashes []vg.Length) []vg.Length {
+// halved halves dashes for the outlines of small shapes.
+func halved(dashes []vg.Length) []vg.Length {
 	var out []vg.Length
 	for _, d := range dashes {
 		out = append(out, d/2)

@@ -129,13 +129,13 @@ func fitCategories(all []category, width, left vg.Length) categoryLabels {
 	case isUpright(one, pitch, w):
 		return categoryLabels{0, 1, linesHeight(one), one}
 	case numbers:
-		return categoryLabels{0, thin(len(all), width, wide+5), linesHeight(one), one}
+		return categoryLabels{0, labelStep(len(all), width, wide+5), linesHeight(one), one}
 	case isUpright(broken, pitch, w) && linesHeight(broken) <= 4*smallSize*leading:
 		return categoryLabels{0, 1, linesHeight(broken), broken}
 	case pitch >= 1.5*smallSize && long < 90 && slantedFit(all, pitch, left, w):
 		return categoryLabels{45, 1, (long+smallSize)*math.Sqrt2/2 + 3, single}
 	}
-	return categoryLabels{90, thin(len(all), width, 1.15*smallSize), long + 5, single}
+	return categoryLabels{90, labelStep(len(all), width, 1.15*smallSize), long + 5, single}
 }
 
 // linesHeight returns the height of upright labels.

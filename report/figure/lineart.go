@@ -36,8 +36,8 @@ func newLineArt(lines []summary, band Band, colorOf map[string]string) lineArt {
 	return lineArt{lines: lines, styles: stylesOf(labels, colorOf), band: band}
 }
 
-// span returns the range of x.
-func (a lineArt) span() (first, last float64) {
+// xRange returns the range of x.
+func (a lineArt) xRange() (first, last float64) {
 	first, last = a.lines[0].points[0].x, a.lines[0].points[0].x
 	for _, l := range a.lines {
 		first = min(first, l.points[0].x)
@@ -74,10 +74,10 @@ func (a lineArt) drawBand(c draw.Canvas, s summary, at func(meanPoint, float64) 
 		for i := len(points) - 1; i >= 0; i-- {
 			outline = append(outline, at(points[i], points[i].lo))
 		}
-		if !inside(c, outline) {
+		if !isInside(c, outline) {
 			outline = c.ClipPolygonXY(outline)
 		}
-		c.FillPolygon(pale(a.styles[s.label].color), outline)
+		c.FillPolygon(translucent(a.styles[s.label].color), outline)
 	}
 }
 
@@ -104,7 +104,7 @@ func (a lineArt) drawLine(c draw.Canvas, s summary, at func(meanPoint, float64) 
 			pt := at(m, m.mean)
 			line = append(line, pt)
 			alone := len(points) == 1 // there is no line to show it
-			if (alone || a.markers && i%every == 0) && inside(c, []vg.Point{pt}) {
+			if (alone || a.markers && i%every == 0) && isInside(c, []vg.Point{pt}) {
 				circle(c, style.color, 1.5, pt)
 			}
 		}
@@ -117,12 +117,12 @@ func (a lineArt) drawLine(c draw.Canvas, s summary, at func(meanPoint, float64) 
 // strokeWithin strokes the part of a line that lies within c.
 func strokeWithin(c draw.Canvas, style draw.LineStyle, line []vg.Point) {
 	lines := [][]vg.Point{line}
-	if !inside(c, line) {
+	if !isInside(c, line) {
 		lines = c.ClipLinesXY(line)
 	}
 	c.StrokeLines(style, lines...)
 }
-func inside(c draw.Canvas, points []vg.Point) bool {
+func isInside(c draw.Canvas, points []vg.Point) bool {
 	const slack = 1e-6
 	for _, p := range points {
 		if p.X < c.Min.X-slack || p.X > c.Max.X+slack ||

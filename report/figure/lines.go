@@ -65,7 +65,7 @@ func (l Lines) check() error {
 	}
 	_, y := l.axes(l.art())
 	for _, r := range l.References {
-		if !y.holds(r.Y) {
+		if !y.contains(r.Y) {
 			return fmt.Errorf("reference %q at %g lies outside the y axis, %g to %g: widen it",
 				r.Label, r.Y, y.lo, y.hi)
 		}
@@ -128,9 +128,9 @@ func (l Lines) art() lineArt {
 }
 
 func (l Lines) axes(a lineArt) (x, y axis) {
-	first, last := a.span()
+	first, last := a.xRange()
 	x = rangeOf(l.XLabel, []float64{first, last}, 0, l.LogX)
-	x.whole = l.wholeX()
+	x.whole = l.hasWholeX()
 	var values []float64
 	for _, s := range a.lines {
 		for _, p := range slices.Concat(s.stretches()...) {
@@ -140,7 +140,7 @@ func (l Lines) axes(a lineArt) (x, y axis) {
 	for _, r := range l.References {
 		values = append(values, r.Y)
 	}
-	return x, rangeOf(l.YLabel, values, 0.04, false).widened().fixed(l.YMin, l.YMax)
+	return x, rangeOf(l.YLabel, values, 0.04, false).widened().withEnds(l.YMin, l.YMax)
 }
 
 // ShareY gives panels that are compared the y axis that holds what all of them show.
@@ -155,8 +155,8 @@ func ShareY(panels ...*Lines) {
 	}
 }
 
-// wholeX reports whether all x are whole, such as epochs or steps.
-func (l Lines) wholeX() bool {
+// hasWholeX reports whether all x are whole, such as epochs or steps.
+func (l Lines) hasWholeX() bool {
 	for _, s := range l.Series {
 		for _, x := range s.X {
 			if x != math.Trunc(x) {
@@ -173,7 +173,7 @@ func (l Lines) note(draw.Canvas) string {
 	if _, y := l.axes(a); l.YMin < l.YMax {
 		for _, s := range a.lines {
 			for _, p := range slices.Concat(s.stretches()...) {
-				if !y.holds(p.mean) {
+				if !y.contains(p.mean) {
 					return strings.TrimSpace(note + " The y axis cuts lines off.")
 				}
 			}

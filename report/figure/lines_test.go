@@ -215,7 +215,7 @@ func TestRanges(t *testing.T) {
 			Values: [][]float64{{y, y * 1.001}}}}}
 	}
 	l, m := near(1), near(3)
-	if _, y := l.axes(l.art()); math.Abs(y.hi-y.lo-0.1) > 1e-3 || !y.holds(1) || !y.holds(1.001) {
+	if _, y := l.axes(l.art()); math.Abs(y.hi-y.lo-0.1) > 1e-3 || !y.contains(1) || !y.contains(1.001) {
 		t.Errorf("the axis of 1 to 1.001 goes from %g to %g", y.lo, y.hi)
 	}
 	ShareY(&l, &m)

@@ -148,7 +148,7 @@ func (p Page) legend(width vg.Length) legend {
 	}
 	names, _ := grouping{of: allOf(len(p.GroupNames)), names: p.GroupNames}.legend(width)
 	for len(names.rows(width)) > mostRows {
-		names = names.fewer()
+		names = names.withoutLast()
 	}
 	return names
 }
@@ -244,7 +244,7 @@ func (r Row) arrange(cells []draw.Canvas, head bool) (panels []Panel, notes []st
 	}
 	notes, bodies = make([]string, len(cells)), make([]draw.Canvas, len(cells))
 	// notes can grow as panels shrink
-	for foot, need := vg.Length(-1), vg.Length(0); need > foot; need = footOf(cells, notes) {
+	for foot, need := vg.Length(-1), vg.Length(0); need > foot; need = notesHeight(cells, notes) {
 		foot = need
 		for i, cell := range cells {
 			bodies[i] = draw.Crop(cell, 0, 0, foot, -top)
@@ -258,8 +258,8 @@ func (r Row) arrange(cells []draw.Canvas, head bool) (panels []Panel, notes []st
 	return panels, notes, bodies
 }
 
-// footOf returns the height of the notes below the panels.
-func footOf(cells []draw.Canvas, notes []string) (foot vg.Length) {
+// notesHeight returns the height of the notes below the panels.
+func notesHeight(cells []draw.Canvas, notes []string) (foot vg.Length) {
 	for i, note := range notes {
 		if lines := len(noteLines(cells[i], note)); lines > 0 {
 			foot = max(foot, vg.Length(lines)*smallSize*leading+noteGap)

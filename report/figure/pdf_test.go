@@ -140,7 +140,7 @@ func TestShapesLookAsInPNG(t *testing.T) {
 	var sum, off float64
 	for y := range want.Bounds().Dy() {
 		for x := range want.Bounds().Dx() {
-			d := distance(got.At(x, y), want.At(x, y))
+			d := pixelDistance(got.At(x, y), want.At(x, y))
 			sum += d
 			if d > 0.5 {
 				off++
@@ -157,8 +157,8 @@ func TestShapesLookAsInPNG(t *testing.T) {
 	}
 }
 
-// distance is the largest difference of two colours' channels, 0 to 1.
-func distance(a, b color.Color) float64 {
+// pixelDistance is the largest difference of two colours' channels, 0 to 1.
+func pixelDistance(a, b color.Color) float64 {
 	ar, ag, ab, _ := a.RGBA()
 	br, bg, bb, _ := b.RGBA()
 	d := func(x, y uint32) float64 { return math.Abs(float64(x)-float64(y)) / 0xffff }

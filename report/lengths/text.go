@@ -12,8 +12,8 @@ import (
 	"torchpe/report/table"
 )
 
-// series returns a model's numbers by whole numbers, such as perplexities by length, in ascending order.
-func series(by map[string]float64) (xs []int, ys []float64) {
+// sortedNumbers returns a model's numbers by whole numbers, such as perplexities by length, in ascending order.
+func sortedNumbers(by map[string]float64) (xs []int, ys []float64) {
 	for text := range maps.Keys(by) {
 		if n, err := strconv.Atoi(text); err == nil {
 			xs = append(xs, n)
@@ -39,7 +39,7 @@ func (s *Study) perplexities() document.Item {
 	for _, text := range s.texts {
 		for _, g := range text.groups {
 			first := g.Models[0]
-			windows, _ := series(perplexity(first))
+			windows, _ := sortedNumbers(perplexity(first))
 			for _, n := range windows {
 				var ys []float64
 				for _, m := range g.Models {
@@ -50,7 +50,7 @@ func (s *Study) perplexities() document.Item {
 				t.Rows = append(t.Rows, table.Row{table.Text(text.name), table.Text(g.Label),
 					table.Count(len(ys)), table.Count(n),
 					table.Count(first.Run.Config.Sequence.TrainLength), table.Mean(ys),
-					table.Mean(values(g, func(m runs.Model) float64 { return at(m, n) })),
+					table.Mean(values(g, func(m runs.Model) float64 { return accuracyAt(m, n) })),
 					table.Mean(values(g, train))})
 			}
 		}
@@ -88,12 +88,12 @@ func (s *Study) textCurves() document.Item {
 				of    func(runs.Model) map[string]float64
 			}{{&left, "perplexity", perplexity}, {&right, "loss", loss}} {
 				line := figure.LineSeries{Label: g.Label, ColorOf: g.Label}
-				xs, _ := series(part.of(g.Models[0]))
+				xs, _ := sortedNumbers(part.of(g.Models[0]))
 				for _, x := range xs {
 					line.X = append(line.X, float64(x))
 				}
 				for _, m := range g.Models {
-					_, ys := series(part.of(m))
+					_, ys := sortedNumbers(part.of(m))
 					line.Values = append(line.Values, ys)
 					for i, y := range ys {
 						numbers.Rows = append(numbers.Rows, table.Row{table.Text(text.name),

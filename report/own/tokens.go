@@ -139,7 +139,7 @@ func (s *Study) positions() ([]document.Item, error) {
 			Table: t.numbers(cosine)})
 	}
 	if without != nil {
-		s.note("No table of positions, and so no map: %s", joined(without))
+		s.note("No table of positions, and so no map: %s", joinNames(without))
 	}
 	if mapPanels == nil {
 		return nil, nil
@@ -192,12 +192,12 @@ func givenMap(p *runs.Probes, t tokens) figure.Panel {
 	for _, at := range points { // rows count downwards, columns to the right
 		panel.XY = append(panel.XY, [2]float64{at[1], -at[0]})
 	}
-	t.name(&panel)
+	t.label(&panel)
 	return panel
 }
 
-// name adds names and modules to a map.
-func (t tokens) name(panel *figure.Map) {
+// label adds names and modules to a map.
+func (t tokens) label(panel *figure.Map) {
 	if t.labels != nil {
 		panel.GroupNames = t.modules
 	}
@@ -227,7 +227,7 @@ func (t tokens) mapOf(x runs.Table, label string, into *table.Table) (figure.Map
 		into.Rows = append(into.Rows, table.Row{table.Text(label), table.Text(name), module,
 			table.Number(at[2*i]), table.Number(at[2*i+1])})
 	}
-	t.name(&panel)
+	t.label(&panel)
 	return panel, true
 }
 

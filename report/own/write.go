@@ -92,7 +92,7 @@ func (s *Study) data() []string {
 			plural.Of(d.Subjects, "subject")),
 		fmt.Sprintf("Held out: %s; %d of %d held-out samples measured.", d.Split, d.MeasuredFrames, d.TestFrames)}
 	if d.TestSubjects != nil {
-		out = append(out, "Held-out subjects: "+joined(d.TestSubjects)+".")
+		out = append(out, "Held-out subjects: "+joinNames(d.TestSubjects)+".")
 	}
 	if d.Modules > 0 {
 		out = append(out, fmt.Sprintf("%s, %s.", plural.Of(d.Modules, "module"), d.ModulesFrom))
@@ -114,7 +114,7 @@ func (s *Study) runTable() document.Item {
 		{Heading: "status", Name: "status"}}}
 	for _, g := range s.groups {
 		for _, m := range g.models {
-			t.Rows = append(t.Rows, table.Row{table.Text(g.label), table.Text(short(m.Run.Name)),
+			t.Rows = append(t.Rows, table.Row{table.Text(g.label), table.Text(shortPath(m.Run.Name)),
 				table.Text(strconv.FormatUint(m.Member.Seed, 10)), table.Count(m.Result.Steps),
 				table.Text(m.Result.Status)})
 		}
@@ -123,8 +123,8 @@ func (s *Study) runTable() document.Item {
 		Tables: []document.Named{{Name: "models", Table: t}}}
 }
 
-// short keeps the last two parts of a path.
-func short(path string) string {
+// shortPath keeps the last two parts of a path.
+func shortPath(path string) string {
 	parts := strings.Split(path, "/")
 	if len(parts) <= 2 {
 		return path
@@ -132,8 +132,8 @@ func short(path string) string {
 	return "…/" + strings.Join(parts[len(parts)-2:], "/")
 }
 
-// joined joins names, and counts those beyond the twelfth.
-func joined(names []string) string {
+// joinNames joins names, and counts those beyond the twelfth.
+func joinNames(names []string) string {
 	const most = 12
 	if len(names) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)

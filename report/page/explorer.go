@@ -149,7 +149,8 @@ func (p Explorer) Save(path string) (left string, err error) {
 	}
 	var b bytes.Buffer
 	err = explorerLayout.Execute(&b, map[string]any{
-		"Title": p.Title, "Back": p.Back, "CSS": template.CSS(explorerStyle), "JS": template.JS(explorerScript), "Left": left,
+		"Title": p.Title, "Back": p.Back, "CSS": template.CSS(explorerStyle),
+		"JS": template.JS(explorerScript), "Left": left,
 		"Data": map[string]any{"tokens": p.Tokens, "groups": groups, "models": models},
 	})
 	if err != nil {

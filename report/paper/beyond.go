@@ -28,7 +28,7 @@ func (s *Study) ablation(d *draft) error {
 	for _, reading := range placements {
 		v := s.mainVariant()
 		v.Placement, v.ReadOut = reading[0], reading[1]
-		all := joined(learned(groups(s.puzzles(v))))
+		all := mergeBySigma(learned(groups(s.puzzles(v))))
 		name := fmt.Sprintf("PE at the %s, answer at the %s",
 			map[string]string{"block": "input of every block", "input": "input"}[reading[0]],
 			map[string]string{"last": "last token", "probe": "probe's token"}[reading[1]])
@@ -100,8 +100,8 @@ func againstSigma(all []group, of func(Model) float64) figure.LineSeries {
 // capitalised returns a heading with a capital letter first.
 func capitalised(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// joined makes one group of those of the same sigma.
-func joined(all []group) []group {
+// mergeBySigma makes one group of those of the same sigma.
+func mergeBySigma(all []group) []group {
 	var out []group
 	for _, g := range all {
 		if n := len(out); n > 0 && out[n-1].Sigma == g.Sigma {
@@ -228,7 +228,7 @@ func (s *Study) maps(d *draft) error {
 		task string
 		all  []group
 	}{
-		{"puzzles", append(exemplars(learned(s.mainGroups())), only(s.mainGroups(), reference)...)},
+		{"puzzles", append(exemplars(learned(s.mainGroups())), groupNamed(s.mainGroups(), reference)...)},
 		{"simulated network", exemplars(learned(groups(trainedAt(s.NMAR, 0.5))))},
 		{"fMRI", exemplars(learned(groups(trainedAt(s.FMRI, 0.5))))},
 	} {

@@ -97,7 +97,7 @@ func pairsOf(a, b group, of func(Model) float64) (x, y []float64) {
 
 // find compares the two groups over the seeds that both have.
 func (c comparison) find(all []group) finding {
-	high, low := only(all, c.high), only(all, c.low)
+	high, low := groupNamed(all, c.high), groupNamed(all, c.low)
 	if high == nil || low == nil {
 		return absent
 	}
@@ -136,9 +136,9 @@ func (c comparison) find(all []group) finding {
 	return f
 }
 
-// alike turns the verdict of a comparison around: the claim is that no difference was found. Models
+// claimNoDifference turns the verdict of a comparison around: the claim is that no difference was found. Models
 // that have not fitted, or too few, show none whatever is true.
-func alike(f finding) finding {
+func claimNoDifference(f finding) finding {
 	switch {
 	case f.verdict != cannotBeTold:
 		f.verdict = notReproduced
@@ -180,8 +180,8 @@ func (c trend) find(all []group) finding {
 	return f
 }
 
-// number holds a mean against a printed one: reproduced where that lies in our interval.
-func number(g []group, printed float64, of func(Model) float64, here string) finding {
+// meanAgainst holds a mean against a printed one: reproduced where that lies in our interval.
+func meanAgainst(g []group, printed float64, of func(Model) float64, here string) finding {
 	if g == nil || len(finite(g[0].values(of))) == 0 {
 		return absent
 	}
@@ -213,8 +213,8 @@ func ranking(all []group, of func(Model) float64, rising bool) string {
 	return strings.Join(parts, ", ")
 }
 
-// best asks whether the first groups of a ranking are those that are claimed to be.
-func best(all []group, of func(Model) float64, rising bool, first ...string) finding {
+// ranksFirst asks whether the first groups of a ranking are those that are claimed to be.
+func ranksFirst(all []group, of func(Model) float64, rising bool, first ...string) finding {
 	all = slices.DeleteFunc(slices.Clone(all),
 		func(g group) bool { return len(finite(g.values(of))) == 0 })
 	f := finding{here: ranking(all, of, rising), verdict: cannotBeTold}
@@ -228,7 +228,7 @@ func best(all []group, of func(Model) float64, rising bool, first ...string) fin
 	for _, g := range all {
 		counts = append(counts, len(finite(g.values(of))))
 	}
-	f.n = span(counts) + " each"
+	f.n = countRange(counts) + " each"
 	isFirst := func(g group) bool { return slices.Contains(first, g.Label) }
 	ordered := byMean(all, of, rising)
 	worst := slices.IndexFunc(ordered, func(g group) bool { return !isFirst(g) }) // the best of the others

@@ -36,7 +36,7 @@ func courses(all []group, x func(runlog.Record) int, xName string,
 					values[i] = math.NaN()
 					if r, ok := own[int(step)]; ok {
 						values[i] = of[name](r)
-					} else if i > 0 && hasStopped(g.Models[k], x(last(own)), int(step)) {
+					} else if i > 0 && hasStopped(g.Models[k], x(lastRecord(own)), int(step)) {
 						values[i] = values[i-1]
 					}
 					any = any || !math.IsNaN(values[i])
@@ -75,8 +75,8 @@ func hasStopped(m Model, end, at int) bool {
 	return m.Run.Config.Until != "" && m.Result.Fit != nil && m.Result.Fit.Reached && at > end
 }
 
-// last returns the record with the most steps.
-func last(of map[int]runlog.Record) (r runlog.Record) {
+// lastRecord returns the record with the most steps.
+func lastRecord(of map[int]runlog.Record) (r runlog.Record) {
 	for _, own := range of {
 		if own.Step >= r.Step {
 			r = own
@@ -85,8 +85,8 @@ func last(of map[int]runlog.Record) (r runlog.Record) {
 	return r
 }
 
-// inOrder returns records by their steps.
-func inOrder(of map[int]runlog.Record) []runlog.Record {
+// sortedRecords returns records by their steps.
+func sortedRecords(of map[int]runlog.Record) []runlog.Record {
 	var out []runlog.Record
 	for _, step := range slices.Sorted(maps.Keys(of)) {
 		out = append(out, of[step])

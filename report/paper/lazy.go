@@ -36,8 +36,8 @@ var motionMeasures = []struct {
 	{"cosine", "Cosine with 2d-fixed", motionOf(func(m runlog.PEMotion) []float64 { return m.Cosine })},
 }
 
-// finally returns a measure of motion at the end of a model's training.
-func finally(of func(*runlog.PEMotion) float64) func(Model) float64 {
+// atEnd returns a measure of motion at the end of a model's training.
+func atEnd(of func(*runlog.PEMotion) float64) func(Model) float64 {
 	return func(m Model) float64 { return of(m.Result.PEMotion) }
 }
 
@@ -67,7 +67,7 @@ func (s *Study) lazy(d *draft) error {
 		return nil
 	}
 	d.grid(plotHeight, 2, over)
-	moved, share := finally(motionMeasures[0].of), finally(motionMeasures[1].of)
+	moved, share := atEnd(motionMeasures[0].of), atEnd(motionMeasures[1].of)
 	d.row(plotHeight, boxes("Motion by initial σ", measure{motionMeasures[0].heading, moved}, all,
 		true), boxes("Tangent kernel by initial σ", measure{"Alignment with the start's",
 		tangentAlignment}, all, true))
@@ -78,7 +78,7 @@ func (s *Study) lazy(d *draft) error {
 	d.row(plotHeight, byMotion, byKernel)
 	columns := []measureColumn{}
 	for _, m := range motionMeasures {
-		columns = append(columns, measureColumn{m.heading, m.name, finally(m.of)})
+		columns = append(columns, measureColumn{m.heading, m.name, atEnd(m.of)})
 	}
 	columns = append(columns, measureColumn{"tangent alignment", "tangent_alignment",
 		tangentAlignment})

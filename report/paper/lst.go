@@ -144,7 +144,7 @@ func scatter(title string, x measure, of string, all []group) (panel figure.Pane
 	if len(xs) < 2 {
 		return nil, ""
 	}
-	f.ErrorNote = "n = " + span(seeds) + " a point"
+	f.ErrorNote = "n = " + countRange(seeds) + " a point"
 	if slices.Max(seeds) > 1 {
 		f.ErrorNote = "±1 SD over seeds, " + f.ErrorNote
 	}
@@ -152,8 +152,8 @@ func scatter(title string, x measure, of string, all []group) (panel figure.Pane
 	return f, f.Annotation
 }
 
-// span returns "3", or "1 to 3".
-func span(counts []int) string {
+// countRange returns "3", or "1 to 3".
+func countRange(counts []int) string {
 	low, high := slices.Min(counts), slices.Max(counts)
 	if low == high {
 		return strconv.Itoa(low)
@@ -225,16 +225,16 @@ var similarityColumns = []measureColumn{
 	{"Procrustes distance", "procrustes", Model.distance}, {"Procrustes disparity", "disparity", Model.disparity},
 }
 
-// pooling says how attention was compared.
-const pooling = "Cosine of each layer's map of each validation puzzle with that of the 2d-fixed " +
+// poolingNote says how attention was compared.
+const poolingNote = "Cosine of each layer's map of each validation puzzle with that of the 2d-fixed " +
 	"model of the same seed (else of the first), then the mean."
 
 func (s *Study) fig3(d *draft) error {
 	all := learned(s.mainGroups())
-	if !s.compared(d, all) {
+	if !s.canCompare(d, all) {
 		return nil
 	}
-	maps, err := s.attentionMaps(d, append(exemplars(all), only(s.mainGroups(), reference)...))
+	maps, err := s.attentionMaps(d, append(exemplars(all), groupNamed(s.mainGroups(), reference)...))
 	if err != nil {
 		return err
 	}
@@ -256,7 +256,7 @@ func (s *Study) fig3(d *draft) error {
 	d.row(plotHeight, boxes("Encodings near it, whatever their norms",
 		measure{"Procrustes disparity", Model.disparity}, all, true), byDisparity)
 	d.Caption = "Maps: attention of the first model of each encoding, mean over layers, heads " +
-		"and validation puzzles. " + pooling + " The Procrustes distance min ||E R − G|| over " +
+		"and validation puzzles. " + poolingNote + " The Procrustes distance min ||E R − G|| over " +
 		"orthogonal R grows with σ whatever was learned, as large encodings are far from " +
 		"everything; the disparity, of centred and scaled encodings, does not. Means over " +
 		"blocks. The paper prints ρ = .96 for the cosine, and −.98 for the distance; here: " +
@@ -274,8 +274,8 @@ func orNone(text string) string {
 	return text
 }
 
-// compared says whether groups can be compared with the reference, and notes what is missing.
-func (s *Study) compared(d *draft, all []group) bool {
+// canCompare says whether groups can be compared with the reference, and notes what is missing.
+func (s *Study) canCompare(d *draft, all []group) bool {
 	s.missingSigmas(d, s.onPuzzles("fig2"), "", paper.Sigmas())
 	s.missingReference(d)
 	for _, m := range modelsOf(all) {
@@ -286,8 +286,8 @@ func (s *Study) compared(d *draft, all []group) bool {
 	return false
 }
 
-// only returns the group of that label, if it is there.
-func only(all []group, label string) []group {
+// groupNamed returns the group of that label, if it is there.
+func groupNamed(all []group, label string) []group {
 	for _, g := range all {
 		if g.Label == label {
 			return []group{g}
@@ -345,7 +345,7 @@ func (s *Study) attentionMaps(d *draft, shown []group) ([]figure.Panel, error) {
 
 func (s *Study) figA9(d *draft) error {
 	all := learned(s.mainGroups())
-	if !s.compared(d, all) {
+	if !s.canCompare(d, all) {
 		return nil
 	}
 	byJSD, rho := scatter("Attention and generalisation",
@@ -363,7 +363,7 @@ func (s *Study) figA9(d *draft) error {
 func (s *Study) figA10(d *draft) error {
 	all := common(s.mainGroups())
 	s.missingEncodings(d, s.onPuzzles("table1"), "", paper.Encodings())
-	if only(s.mainGroups(), reference) != nil { // else it is among those
+	if groupNamed(s.mainGroups(), reference) != nil { // else it is among those
 		s.missingReference(d)
 	}
 	if len(all) == 0 || len(all) == 1 && all[0].Sigma >= 0 {
@@ -380,7 +380,7 @@ func (s *Study) figA10(d *draft) error {
 	byCosine, rho := scatter("Attention and generalisation",
 		measure{"Attention cosine with 2d-fixed", Model.cosine}, "encodings", withoutReference(all))
 	d.row(plotHeight, byCosine)
-	d.Caption = pooling + " " + orNone(rho) + ". Maps: attention of the first model of each " +
+	d.Caption = poolingNote + " " + orNone(rho) + ". Maps: attention of the first model of each " +
 		"encoding, mean over layers, heads and validation puzzles." + fitNote(modelsOf(all))
 	d.table("", perModel("Common encodings", modelsOf(all), similarityColumns...))
 	return nil

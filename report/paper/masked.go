@@ -81,7 +81,7 @@ func (s *Study) fig4(d *draft) error {
 		best, false))
 	mseGroups := byMean(all, testMSE("0.50"), false)
 	d.row(plotHeight, mseBars(mseGroups, "0.50"))
-	d.row(0.8, scoring(distanceName(models[0])))
+	d.row(0.8, scoringSchematic(distanceName(models[0])))
 	cosines, err := tokenMatrices(d, best, cosineOf)
 	if err != nil {
 		return err
@@ -220,8 +220,8 @@ func distanceName(m Model) string {
 	}
 }
 
-// scoring returns a drawing of how networks in encodings are scored.
-func scoring(distance string) figure.Panel {
+// scoringSchematic returns a drawing of how networks in encodings are scored.
+func scoringSchematic(distance string) figure.Panel {
 	return figure.Schematic{Title: "Modularity", Boxes: []figure.SchematicBox{
 		{Text: "PEs of two tokens, i and j"}, {Text: distance +
 			" distance d, scaled to 0..1"}, {Text: "W = 1 − d"},
@@ -229,8 +229,8 @@ func scoring(distance string) figure.Panel {
 	}}
 }
 
-// likeness is a measure of two tokens' encodings that matrices show.
-type likeness struct {
+// tokenSimilarity is a measure of two tokens' encodings that matrices show.
+type tokenSimilarity struct {
 	name, heading string // of files, and of the colour bar
 	min           float64
 	scale         figure.Scale
@@ -238,11 +238,11 @@ type likeness struct {
 }
 
 // cosineOf is the cosine similarity, which the paper shows of the simulated network.
-var cosineOf = likeness{"cosine", "Cosine", -1, figure.Diverging,
+var cosineOf = tokenSimilarity{"cosine", "Cosine", -1, figure.Diverging,
 	func(_ Model, x runs.Table) ([]float64, error) { return x.Cosines() }}
 
 // proximityOf is W, which the network scores are of: 1 less the scaled distance.
-var proximityOf = likeness{"proximity", "1 − scaled distance", 0, figure.Sequential,
+var proximityOf = tokenSimilarity{"proximity", "1 − scaled distance", 0, figure.Sequential,
 	func(m Model, x runs.Table) ([]float64, error) {
 		kind, err := scoredBy(m)
 		if err != nil {
@@ -257,7 +257,7 @@ var proximityOf = likeness{"proximity", "1 − scaled distance", 0, figure.Seque
 
 // tokenMatrices draws how like each other the encodings of all tokens are, of the first model of
 // each group that has a table.
-func tokenMatrices(d *draft, all []group, how likeness) ([]figure.Panel, error) {
+func tokenMatrices(d *draft, all []group, how tokenSimilarity) ([]figure.Panel, error) {
 	var matrices []figure.Matrix
 	for _, g := range all {
 		m := g.Models[0]
@@ -298,7 +298,7 @@ func tokenMatrices(d *draft, all []group, how likeness) ([]figure.Panel, error) 
 			squareTable(panel.Values, x.Tokens, order))
 	}
 	if how.scale == figure.Sequential {
-		spareDiagonal(matrices)
+		scaleOffDiagonal(matrices)
 	}
 	var panels []figure.Panel
 	for _, m := range matrices {
@@ -323,9 +323,9 @@ func tokenTicks(order []int) []string {
 	return labels
 }
 
-// spareDiagonal gives matrices one range of colours, the 1st to the 99th percentile of the values off
+// scaleOffDiagonal gives matrices one range of colours, the 1st to the 99th percentile of the values off
 // their diagonals, which are 1 and would leave little of the scale to the others.
-func spareDiagonal(all []figure.Matrix) {
+func scaleOffDiagonal(all []figure.Matrix) {
 	var values []float64
 	for _, m := range all {
 		for i, v := range m.Values {
@@ -441,7 +441,7 @@ func (s *Study) fmri(d *draft, preset string, level float64, show fmriParts) err
 		return nil
 	}
 	source := "the files named in the runs"
-	if surrogate(models[0].Run) {
+	if isSurrogate(models[0].Run) {
 		source = "the surrogate, made-up series of known networks"
 	}
 	d.Caption = fmt.Sprintf("Masked prediction of brain activity from %s; %.0f %% of the regions "+
@@ -462,7 +462,7 @@ func (s *Study) fmri(d *draft, preset string, level float64, show fmriParts) err
 	}
 	if show.networks {
 		if level == 0.5 {
-			d.row(0.8, scoring(distanceName(models[0])))
+			d.row(0.8, scoringSchematic(distanceName(models[0])))
 			matrices, err := tokenMatrices(d, all, proximityOf)
 			if err != nil {
 				return err
@@ -508,8 +508,8 @@ func fmriErrors(d *draft, all []group) error {
 	return nil
 }
 
-// surrogate says whether a run's data was made up.
-func surrogate(r *runs.Run) bool {
+// isSurrogate says whether a run's data was made up.
+func isSurrogate(r *runs.Run) bool {
 	return !strings.Contains(string(r.Config.JSON), `"files":{`)
 }
 

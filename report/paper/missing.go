@@ -109,7 +109,7 @@ func (s *Study) missingEncodings(d *draft, e experiment, what string, labels []s
 // missingReference notes that there is no model to compare others with, or none that has fitted its
 // training puzzles.
 func (s *Study) missingReference(d *draft) {
-	have := only(s.mainGroups(), reference)
+	have := groupNamed(s.mainGroups(), reference)
 	if have == nil {
 		s.missingEncodings(d, s.onPuzzles("table1"), ", which the others are compared with", []string{reference})
 		return

@@ -35,8 +35,8 @@ func amplitudes(models []Model) []float64 {
 	return all
 }
 
-// under returns a measure: the accuracy under noise of an amplitude.
-func under(amplitude float64) func(Model) float64 {
+// accuracyUnder returns a measure: the accuracy under noise of an amplitude.
+func accuracyUnder(amplitude float64) func(Model) float64 {
 	return func(m Model) float64 {
 		for _, p := range m.Noise {
 			if p.Amplitude == amplitude {
@@ -74,12 +74,12 @@ func (s *Study) figA11(d *draft) error {
 	for _, a := range levels {
 		heat.RowLabels = append(heat.RowLabels, fmt.Sprintf("%.3g", a))
 		for _, g := range byS {
-			heat.Values = append(heat.Values, stats.Mean(finite(g.values(under(a)))))
+			heat.Values = append(heat.Values, stats.Mean(finite(g.values(accuracyUnder(a)))))
 		}
 	}
 	var panel figure.Panel
 	if len(byS) > 0 {
-		heat.Note = fmt.Sprintf("Mean of n = %s models.", span(counts))
+		heat.Note = fmt.Sprintf("Mean of n = %s models.", countRange(counts))
 		panel = heat
 	}
 	d.row(plotHeight, panel, noiseLines(others, levels))
@@ -120,7 +120,7 @@ func noiseLines(all []group, levels []float64) figure.Panel {
 			}
 			var values []float64
 			for _, a := range levels {
-				values = append(values, under(a)(m))
+				values = append(values, accuracyUnder(a)(m))
 			}
 			line.Values = append(line.Values, values)
 		}

@@ -284,7 +284,7 @@ func TestBesidePrinted(t *testing.T) {
 	if cells[5][1] != (table.Cell{}) || cells[5][0] == (table.Cell{}) {
 		t.Errorf("a printed number without models: %+v", cells[5])
 	}
-	tab := beside("A2", []group{ours("learn-0.2", .2, .9), ours("learn-7.0", 7, .3)}, q)
+	tab := besidePrinted("A2", []group{ours("learn-0.2", .2, .9), ours("learn-7.0", 7, .3)}, q)
 	if len(tab.Rows) != 21 {
 		t.Fatalf("%d rows", len(tab.Rows))
 	}

@@ -70,7 +70,8 @@ func (s *Study) puzzleClaims() []claim {
 			printed("1", "nope", "train"), converged(common(all))},
 		{"we did not find a robust statistical difference between the ground truth 2d-fixed model (97.7%) " +
 			"and the learn-0.2 model (95.6%)",
-			paper.TruthTest().String() + " [15 pairs have 14 degrees of freedom]", alike(over(reference, "learn-0.2"))},
+			paper.TruthTest().String() + " [15 pairs have 14 degrees of freedom]",
+			claimNoDifference(over(reference, "learn-0.2"))},
 		{"there was a significant difference between the learn-0.2 model with the next highest-performing " +
 			"model (relative)", paper.RelativeTest().String(), over("learn-0.2", "relative")},
 	}
@@ -92,7 +93,7 @@ func converged(all []group) finding {
 		}
 	}
 	for _, label := range paper.Encodings() {
-		if only(all, label) == nil { // the claim is on all of them
+		if groupNamed(all, label) == nil { // the claim is on all of them
 			f.verdict = cannotBeTold
 		}
 	}
@@ -114,9 +115,11 @@ func (s *Study) likenessClaims() []claim {
 		{"[the same, whatever the norms: Procrustes disparity]", "–",
 			trend{-1, levels, Model.disparity, validation}.find(grid)},
 		{"the 2d-fixed and 1d-fixed PEs are highly similar by design (the baseline cosine similarity between " +
-			"the two schemes is 0.72)", fmt.Sprintf("%.2f", paper.FixedCosine), fixedCosine(only(all, "1d-fixed"))},
+			"the two schemes is 0.72)", fmt.Sprintf("%.2f", paper.FixedCosine),
+			fixedCosine(groupNamed(all, "1d-fixed"))},
 		{"despite having no similarity to the 2d-fixed PE scheme at initialization [learn-0.2] (cosine at " +
-			"initialization = 0.00)", fmt.Sprintf("%.2f", paper.StartCosine), startCosine(only(all, "learn-0.2"))},
+			"initialization = 0.00)", fmt.Sprintf("%.2f", paper.StartCosine),
+			startCosine(groupNamed(all, "learn-0.2"))},
 	}
 }
 
@@ -149,7 +152,7 @@ func startCosine(g []group) finding {
 		}
 		return stats.Mean(m.Result.PEMotion.StartCosine)
 	}
-	return number(g, paper.StartCosine, of, meanText(g[0], of))
+	return meanAgainst(g, paper.StartCosine, of, meanText(g[0], of))
 }
 
 // variantClaims returns the claims on optimizers, weight decay and noise.
@@ -160,10 +163,11 @@ func (s *Study) variantClaims() []claim {
 	out := []claim{{"when applying L2 regularization (via weight decay), the generalization performance of " +
 		"learnable PEs was virtually indistinguishable from the ground truth 2d-fixed PE (both models " +
 		"generalized with 99% accuracy)",
-		printed("A6", reference, "validation") + "; " + printed("A6", "learn-0.2", "validation"), alike(indistinct)}}
+		printed("A6", reference, "validation") + "; " + printed("A6", "learn-0.2", "validation"),
+		claimNoDifference(indistinct)}}
 	for _, sigma := range []string{"learn-0.01", "learn-0.05", "learn-0.1"} {
-		both := slices.Concat(labelled(only(s.bySGD(), sigma), "SGD"),
-			labelled(only(s.mainGroups(), sigma), "Adam"))
+		both := slices.Concat(labelled(groupNamed(s.bySGD(), sigma), "SGD"),
+			labelled(groupNamed(s.mainGroups(), sigma), "Adam"))
 		out = append(out,
 			claim{"vanilla SGD outperformed the generalization ability of models trained with Adam for small " +
 				"values of σ ∈ {0.01, 0.05, 0.1} [" + sigma + "]",
@@ -192,16 +196,16 @@ func (s *Study) maskedClaims() []claim {
 	return []claim{
 		{"[simulated network] learnable PE models with a small-norm were the models that were most capable " +
 			"of learning the ground truth network organization", "modularity Q, in a figure alone",
-			best(learned(network), modularity, false, small...)},
+			ranksFirst(learned(network), modularity, false, small...)},
 		{"[human fMRI] small-norm initialized PEs (learn=0.1 and learn=0.2) achieved the best performance in " +
 			"both their training and validation sets [validation: MSE, 90 % masked]", "in a figure alone",
-			best(brain, testMSE(paper.TestLevel), true, small...)},
-		{"[the same in training]", "in a figure alone", best(brain, trainMSE, true, small...)},
+			ranksFirst(brain, testMSE(paper.TestLevel), true, small...)},
+		{"[the same in training]", "in a figure alone", ranksFirst(brain, trainMSE, true, small...)},
 		{"relative PEs fared the worst, followed by absolute 1d-fixed and random PEs",
-			"in a figure alone", best(brain, testMSE(paper.TestLevel), false, "relative")},
+			"in a figure alone", ranksFirst(brain, testMSE(paper.TestLevel), false, "relative")},
 		{"the modularity of small-norm initialized PEs (learn-0.1 and learn-0.2) had the highest overall " +
 			"network modularity and segregation relative to other learnable PEs [modularity]", "in a figure alone",
-			best(learned(brain), modularity, false, small...)},
-		{"[segregation]", "in a figure alone", best(learned(brain), clustering, false, small...)},
+			ranksFirst(learned(brain), modularity, false, small...)},
+		{"[segregation]", "in a figure alone", ranksFirst(learned(brain), clustering, false, small...)},
 	}
 }
