@@ -13,7 +13,6 @@
 //
 // The nodes of a simulation come in an order drawn from its seed. Side by side in their modules
 // they would lie so that an encoding of their places on a line is modular, whatever was learned.
-// The package imports the standard library and gonum.
 package nmar
 
 import (

@@ -5,8 +5,6 @@
 // Invariants. Every token gets one place and no two tokens share one, or there is an error that
 // says file, row and value. What a file holds follows from its shape where that leaves one reading
 // only; else the user has to state it. How it was read is said in words.
-//
-// The package imports arrayfile, text and partition, whose way to compare names it shares.
 package positions
 
 import (

@@ -150,30 +150,20 @@ func (s *subjects) known(name string) string {
 	return name
 }
 
-// test returns the places in a list of subjects of those that the table holds out, and false where
-// it has no sets. Every subject must be in the table.
-func (s *subjects) test(names []string) (held []int, given bool, err error) {
+// held returns the places in a list of subjects of those that the table holds out; nil where it has
+// no sets. Every subject must be in the table.
+func (s *subjects) held(names []string) (held []int, err error) {
+	given := false
 	for i, name := range names {
 		set, known := s.sets[name]
 		if !known {
-			return nil, false, fmt.Errorf("%s has no subject %q, of whom there is data",
-				s.File, name)
+			return nil, fmt.Errorf("%s has no subject %q, of whom there is data", s.File, name)
 		}
 		if given = set != ""; set == TestSet {
 			held = append(held, i)
 		}
 	}
-	return held, given, nil
-}
-
-// held returns the places in a list of subjects of those that the table holds out; nil where it has
-// no sets.
-func (s *subjects) held(names []string) ([]int, error) {
-	held, given, err := s.test(names)
-	if err != nil || !given {
-		return nil, err
-	}
-	if len(held) == 0 || len(held) == len(names) {
+	if given && (len(held) == 0 || len(held) == len(names)) {
 		return nil, fmt.Errorf("%s holds out %d of the %d subjects of the data: some must be "+
 			"trained and some tested on", s.File, len(held), len(names))
 	}

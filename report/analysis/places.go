@@ -97,7 +97,6 @@ func (o NetworkOptions) allPlaces(m *Model) (places, error) {
 
 // nullModel makes the surrogates of a table's or a matrix's modularity.
 type nullModel struct {
-	name   string
 	moran  *metrics.Moran
 	sphere *metrics.Sphere
 	from   string // where tokens lie, in words
@@ -105,7 +104,7 @@ type nullModel struct {
 
 // nullOf prepares the surrogates of a model.
 func (o NetworkOptions) nullOf(m *Model) (nullModel, error) {
-	out := nullModel{name: o.Null}
+	out := nullModel{}
 	if o.Permutations == 0 || o.Null != Moran && o.Null != Spin {
 		return out, nil
 	}

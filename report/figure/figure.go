@@ -7,9 +7,8 @@
 // one set of sizes) and the palette in palette.go (a positional encoding has the same colour in
 // every figure). The note below a figure says what it averages over and leaves out.
 //
-// The package imports gonum/plot, fpdf, and torchpe's stats and atomicfile, no libtorch and no
-// run files. Drawing the same numbers twice gives the same bytes. Bad input is an error of Compose
-// or NetworkSeries, never a panic.
+// Drawing the same numbers twice gives the same bytes. Bad input is an error of Compose or
+// NetworkSeries, never a panic.
 package figure
 
 import (

@@ -103,28 +103,18 @@ func (p Explorer) Save(path string) (left string, err error) {
 	total, dropped := 0, 0
 	var models []modelJSON
 	for _, m := range p.Models {
-		if len(m.Map) != n {
-			return "", fmt.Errorf("explorer: %s: %d points for %s", m.Label, len(m.Map),
-				plural.Of(n, "token"))
+		if err := m.check(n); err != nil {
+			return "", fmt.Errorf("explorer: %s: %w", m.Label, err)
 		}
-		size += 64 * n
+		size += 64*n + 20*n*len(m.Frames)
 		out := modelJSON{Label: m.Label, Axes: m.Axes, Map: rounded(m.Map), Frames: []Frame{}}
 		last := m.Map
 		for _, f := range slices.Backward(m.Frames) {
-			if len(f.Map) != n {
-				return "", fmt.Errorf("explorer: %s: step %d: %d points for %s", m.Label, f.Step,
-					len(f.Map), plural.Of(n, "token"))
-			}
 			last = aligned(f.Map, last)
 			out.Frames = append(out.Frames, Frame{f.Step, rounded(last)})
-			size += 20 * n
 		}
 		slices.Reverse(out.Frames)
 		for _, x := range m.Matrices {
-			if len(x.Values) != n*n {
-				return "", fmt.Errorf("explorer: %s: %s: %d values for %s", m.Label, x.Label,
-					len(x.Values), plural.Of(n, "token"))
-			}
 			total++
 			if size += base64.StdEncoding.EncodedLen(n*n) + 200; size > largestExplorer {
 				dropped++
@@ -160,6 +150,24 @@ func (p Explorer) Save(path string) (left string, err error) {
 		_, err := w.Write(b.Bytes())
 		return err
 	})
+}
+
+// check returns an error where the parts of a model are not those of n tokens.
+func (m Model) check(n int) error {
+	if len(m.Map) != n {
+		return fmt.Errorf("%d points for %s", len(m.Map), plural.Of(n, "token"))
+	}
+	for _, f := range m.Frames {
+		if len(f.Map) != n {
+			return fmt.Errorf("step %d: %d points for %s", f.Step, len(f.Map), plural.Of(n, "token"))
+		}
+	}
+	for _, x := range m.Matrices {
+		if len(x.Values) != n*n {
+			return fmt.Errorf("%s: %d values for %s", x.Label, len(x.Values), plural.Of(n, "token"))
+		}
+	}
+	return nil
 }
 
 // aligned returns a map turned, or mirrored and turned, about 0 so that its points are nearest to those

@@ -5,8 +5,6 @@
 // digit and an empty cell or null. The same table always gives the same bytes. Titles, headings,
 // notes and cells may hold any text: each format escapes it. A fault (a row too short, two columns
 // of one name) is an error of every writer, which then writes nothing.
-//
-// It imports tablewriter, term and atomicfile.
 package table
 
 import (

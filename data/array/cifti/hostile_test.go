@@ -387,7 +387,7 @@ func TestManyStructures(t *testing.T) {
 func TestSizeBeyondReader(t *testing.T) {
 	whole := good().build()
 	for _, n := range []int{2, 100, 600, len(whole) - 1} {
-		_, err := ReadFrom(bytes.NewReader(whole[:n]), int64(len(whole)), "x.nii")
+		_, err := read(bytes.NewReader(whole[:n]), int64(len(whole)), "x.nii", true)
 		if err == nil || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("%d of %d bytes: %v", n, len(whole), err)
 		}

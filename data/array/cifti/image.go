@@ -88,11 +88,6 @@ func readPath(path string, data bool) (*Image, error) {
 	return read(f, f.Size(), path, data)
 }
 
-// ReadFrom reads a file of size bytes from r. The name stands in errors and becomes the image's.
-func ReadFrom(r io.ReaderAt, size int64, name string) (*Image, error) {
-	return read(r, size, name, true)
-}
-
 // read reads a file and puts its name before errors.
 func read(r io.ReaderAt, size int64, name string, data bool) (*Image, error) {
 	m, err := decode(r, size, name, data)
