@@ -62,6 +62,22 @@ func Open(path string) (*File, error) {
 	return &File{io.NewSectionReader(fullReader{wrapFile(f)}, 0, info.Size()), f}, nil
 }
 
+// InFile returns what read makes of the file at path, which is open meanwhile. Errors begin with
+// what, and name the file.
+func InFile[T any](what, path string, read func(*File) (T, error)) (T, error) {
+	var none T
+	f, err := Open(path)
+	if err != nil {
+		return none, fmt.Errorf("%s: %w", what, err)
+	}
+	defer f.Close()
+	v, err := read(f)
+	if err != nil {
+		return none, fmt.Errorf("%s: %s: %w", what, path, err)
+	}
+	return v, nil
+}
+
 // CheckRegular returns an error for what is no regular file: most formats cannot be read in one
 // pass, and a device may never end.
 func CheckRegular(path string, info fs.FileInfo) error {

@@ -15,6 +15,21 @@ type Numbers struct {
 	Ended   func(err error, got int64) error       // describes a read error after so many bytes
 }
 
+// Index returns the place in an array of the i-th number of its stream, from 0; columns says that the
+// first axis varies fastest.
+func Index(i int, shape []int, columns bool) []int {
+	index := make([]int, len(shape))
+	for k := range index {
+		axis := len(index) - 1 - k
+		if columns {
+			axis = k
+		}
+		index[axis] = i % shape[axis]
+		i /= shape[axis]
+	}
+	return index
+}
+
 const (
 	pieceBytes = 1 << 16 // bytes that are read at once
 	// ahead is the part of the bytes that is read before the array is made, so that a compressed

@@ -191,5 +191,5 @@ func flip(b []byte, at int) []byte {
 
 // readBytes reads a file in memory.
 func readBytes(b []byte) (*Image, error) {
-	return read(bytes.NewReader(b), int64(len(b)), "x.nii", true)
+	return decode(bytes.NewReader(b), int64(len(b)), "x.nii", true)
 }

@@ -271,7 +271,7 @@ func (d *dataset) store(parts []part, i int, b []byte) error {
 			at := j*d.t.bytes + p.at
 			v, err := p.t.get(b[at : at+p.t.bytes])
 			if err != nil {
-				return fmt.Errorf("the element at index %v %w", d.index(i+j), err)
+				return fmt.Errorf("the element at index %v %w", array.Index(i+j, d.shape, false), err)
 			}
 			(*p.into)[i+j] = v
 		}
@@ -304,14 +304,4 @@ func (d *dataset) storeShuffled(parts []part, i int, s shuffled) error {
 		}
 	}
 	return nil
-}
-
-// index returns the place of the i-th element.
-func (d *dataset) index(i int) []int {
-	index := make([]int, len(d.shape))
-	for k := len(index) - 1; k >= 0; k-- {
-		index[k] = i % d.shape[k]
-		i /= d.shape[k]
-	}
-	return index
 }
