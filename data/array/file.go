@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"torchpe/internal/plural"
 )
 
 // Stdin is the path that stands for standard input.
@@ -188,9 +190,5 @@ func Printable(name string) string {
 
 // Join joins names for an error, at most 20 of them.
 func Join(names []string) string {
-	const most = 20
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
+	return plural.List(20, names)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"torchpe/data/partition"
@@ -162,21 +163,14 @@ func matchNames(names, tokens []string, key func(string) string) (
 
 // listed shows names: a few of them, and their number.
 func listed(what string, names []string) string {
-	const most = 5
-	text := fmt.Sprintf("%d %ss, ", len(names), what)
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
+	}
 	if len(names) == 1 {
-		text = what + " "
+		return what + " " + quoted[0]
 	}
-	for i, name := range names[:min(most, len(names))] {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%q", name)
-	}
-	if len(names) > most {
-		text += ", ..."
-	}
-	return text
+	return fmt.Sprintf("%d %ss, %s", len(names), what, plural.List(5, quoted))
 }
 
 func describeSurplus(surplus []string) string {

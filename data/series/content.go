@@ -382,10 +382,5 @@ func (c *content) listed() string {
 	if len(all) == 0 {
 		return ""
 	}
-	const most = 12
-	shown := strings.Join(all[:min(len(all), most)], ", ")
-	if len(all) > most {
-		shown += ", ..."
-	}
-	return "; it holds " + shown
+	return "; it holds " + array.Join(all)
 }

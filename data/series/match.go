@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"torchpe/data/partition"
+	"torchpe/internal/plural"
 )
 
 // match compares a matrix's tokens with the set's, and finds their order.
@@ -139,12 +140,7 @@ func (l *loader) checkNamed(planned []plan) error {
 
 // someOf lists the first few of files.
 func someOf(files []string) string {
-	files = slices.Compact(files)
-	const most = 3
-	if len(files) <= most {
-		return strings.Join(files, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(files[:most], ", "), len(files)-most)
+	return plural.List(3, slices.Compact(files))
 }
 
 // checkUnique returns an error where two tokens have one name.

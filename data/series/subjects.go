@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"torchpe/data/array"
+	"torchpe/internal/plural"
 )
 
 // subjects is a table of subjects: which files are whose, and who is trained and who is tested on.
@@ -183,13 +184,8 @@ func (s *subjects) unused(files, subjects []string) []string {
 		if len(lacking) == 0 {
 			return
 		}
-		const most = 5
-		shown := strings.Join(lacking[:min(most, len(lacking))], ", ")
-		if len(lacking) > most {
-			shown += ", ..."
-		}
 		notes = append(notes, fmt.Sprintf("Without data: %d of the %d %s of %s (%s).", len(lacking),
-			len(listed), what, s.File, shown))
+			len(listed), what, s.File, plural.List(5, lacking)))
 	}
 	note("subjects", s.names, func(name string) bool { return slices.Contains(subjects, name) })
 	used := map[string]bool{}

@@ -92,7 +92,7 @@ func (s *Study) data() []string {
 			plural.Of(d.Subjects, "subject")),
 		fmt.Sprintf("Held out: %s; %d of %d held-out samples measured.", d.Split, d.MeasuredFrames, d.TestFrames)}
 	if d.TestSubjects != nil {
-		out = append(out, "Held-out subjects: "+joinNames(d.TestSubjects)+".")
+		out = append(out, "Held-out subjects: "+plural.List(12, d.TestSubjects)+".")
 	}
 	if d.Modules > 0 {
 		out = append(out, fmt.Sprintf("%s, %s.", plural.Of(d.Modules, "module"), d.ModulesFrom))
@@ -130,15 +130,6 @@ func shortPath(path string) string {
 		return path
 	}
 	return "…/" + strings.Join(parts[len(parts)-2:], "/")
-}
-
-// joinNames joins names, and counts those beyond the twelfth.
-func joinNames(names []string) string {
-	const most = 12
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
 }
 
 // grid puts panels of tokens in rows of two.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"golang.org/x/term"
+
+	"torchpe/internal/plural"
 )
 
 // Width returns how many columns of text w shows: COLUMNS where that is a number, else the width
@@ -91,17 +93,9 @@ func (s terminalTable) fit(width int, more string) terminalTable {
 	if left != nil {
 		slices.Reverse(left)
 		s.notes = append(s.notes, fmt.Sprintf("Left out at %d columns: %s. COLUMNS=0 shows all%s.", width,
-			joinNames(left), more))
+			plural.List(mostListed, left), more))
 	}
 	return s.shorten(width)
-}
-
-// joinNames joins names, and counts those beyond the most that a note lists.
-func joinNames(names []string) string {
-	if n := len(names); n > mostListed {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostListed], ", "), n-mostListed)
-	}
-	return strings.Join(names, ", ")
 }
 
 // width returns the width of s with its frame.

@@ -197,14 +197,9 @@ func find(file, name string, entries []Entry, fits func([]int) error) (Entry, er
 
 // listed shows entries in a message.
 func listed(entries []Entry) string {
-	const most = 12
-	var parts []string
-	for _, e := range entries[:min(most, len(entries))] {
-		parts = append(parts, e.String())
+	parts := make([]string, len(entries))
+	for i, e := range entries {
+		parts[i] = e.String()
 	}
-	out := strings.Join(parts, ", ")
-	if len(entries) > most {
-		out += fmt.Sprintf(" and %d more", len(entries)-most)
-	}
-	return out
+	return array.Join(parts)
 }

@@ -5,9 +5,9 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"torchpe/data/array"
+	"torchpe/internal/plural"
 )
 
 // unassigned is the name that GIFTI and Workbench give the label of vertices without one.
@@ -326,10 +326,6 @@ func (p *Parcellation) checkCovered(name string) error {
 	if len(empty) == 0 {
 		return nil
 	}
-	more := ""
-	if n := len(empty) - 5; n > 0 {
-		empty, more = empty[:5], fmt.Sprintf(" and %d more", n)
-	}
-	return &MissingParcelsError{fmt.Sprintf("%s has no vertex or voxel of the parcels %s%s", name,
-		strings.Join(empty, ", "), more)}
+	return &MissingParcelsError{fmt.Sprintf("%s has no vertex or voxel of the parcels %s", name,
+		plural.List(5, empty))}
 }
