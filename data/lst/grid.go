@@ -134,16 +134,6 @@ func (g Grid) Rows() []string {
 	return rows
 }
 
-// UnmarshalText reads digits with [ParseGrid].
-func (g *Grid) UnmarshalText(text []byte) error {
-	v, err := ParseGrid(string(text))
-	if err != nil {
-		return fmt.Errorf("lst: %w", err)
-	}
-	*g = v
-	return nil
-}
-
 // Line is a row or a column of a grid: 0 to 7 are the rows from the top, 8 to 15 the columns from
 // the left.
 type Line uint8

@@ -31,8 +31,8 @@ type Baselines struct {
 
 // Fit computes the baselines of a table's training frames, nil for all of its frames. The Gaussian
 // adds ridge to the diagonal of the covariance, in squared units of the values; [DefaultRidge] suits
-// z-scored tokens. It fails where the sum has no inverse. The time goes with frames x tokens^2: 100,000 frames of 360 tokens
-// take some seconds.
+// z-scored tokens. It fails where the sum has no inverse. The time goes with frames x tokens^2:
+// 100,000 frames of 360 tokens take some seconds.
 func Fit(t Table, frames []int, ridge float64) (*Baselines, error) {
 	if err := t.checkShape(); err != nil {
 		return nil, err
