@@ -64,7 +64,7 @@ MUTANTS ?= 12
 SEED ?= 1
 mutate: ## change the code in random places, see that tests fail (MUTANTS=12 a package, SEED=1; 20 minutes)
 	@go run ./scripts/mutate -n $(MUTANTS) -seed $(SEED) ./internal/... ./data/array/text ./data/array/npy \
-	  ./data/partition ./data/positions ./data/masked ./data/nmar ./data/sequence ./data/series ./data/hcp/clean ./train/config \
+	  ./data/partition ./data/positions ./data/masked ./data/nmar ./data/sequence ./data/series ./data/hcp ./train/config \
 	  ./train/runlog ./train/sweep ./report/runs ./report/table
 
 mutate-shim: shim ## change the C++ loops in random places, see that tests fail (MUTANTS=12 a file, SEED=1; hours)

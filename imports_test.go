@@ -22,8 +22,8 @@ var layers = [][]string{
 	{"train/sweep"},
 	{"train"},
 	{"report/runs"},
-	{"report/pdfcanvas", "report/internal"},
-	{"report/figure", "report/table", "report/page", "report/explorer"},
+	{"report/internal"},
+	{"report/figure", "report/table", "report/page"},
 	{"report/catalogue", "report/document"},
 	{"report/analysis", "report/listing", "report/paper", "report/own", "report/lengths"},
 	{"cmd", "scripts"},
@@ -43,13 +43,11 @@ var needsTorch = []string{"report/catalogue"}
 var thirdParty = map[string][]string{
 	"internal/golden":  {"github.com/google/go-cmp"},
 	"internal/metrics": {"gonum.org/v1/gonum"}, "internal/stats": {"gonum.org/v1/gonum"},
-	"data/masked": {"gonum.org/v1/gonum"}, "data/nmar": {"gonum.org/v1/gonum"}, "data/hcp/clean": {
-		"gonum.org/v1/gonum"},
+	"data/masked": {"gonum.org/v1/gonum"}, "data/nmar": {"gonum.org/v1/gonum"}, "data/hcp": {"gonum.org/v1/gonum"},
 	"train/runlog": {"golang.org/x/sys", "github.com/gofrs/flock"},
 	"train/sweep":  {"github.com/gofrs/flock", "go.yaml.in/yaml/v3"},
-	"report/pdfcanvas": {"gonum.org/v1/plot", "codeberg.org/go-pdf/fpdf",
+	"report/figure": {"gonum.org/v1/plot", "codeberg.org/go-pdf/fpdf",
 		"codeberg.org/go-fonts/liberation", "golang.org/x/image"},
-	"report/figure":   {"gonum.org/v1/plot", "codeberg.org/go-fonts/liberation", "golang.org/x/image"},
 	"report/table":    {"github.com/olekukonko/tablewriter", "golang.org/x/term"},
 	"report/analysis": {"gonum.org/v1/gonum"},
 }

@@ -84,7 +84,8 @@ func (t *maskedTask) inputs(e *ensemble, step int) stepInputs {
 	masks := make([]bool, len(e.seeds)*b*n)
 	frames := make([]int64, len(e.seeds)*b)
 	eachMember(len(e.seeds), func(m int) {
-		t.train.Draw(e.seeds[m], masked.StreamTrain, step, b, n, masks[m*b*n:(m+1)*b*n])
+		t.train.Draw(masked.Source{Seed: e.seeds[m], Stream: masked.StreamTrain, Step: step}, n,
+			masks[m*b*n:(m+1)*b*n])
 		for i, f := range t.order[m].Frames(step) {
 			frames[m*b+i] = int64(t.split.Train[f])
 		}

@@ -75,7 +75,7 @@ func (t *maskedTask) prepareTests(seed uint64, baselines *masked.Baselines) (err
 	for _, level := range t.config.TestLevels {
 		set := testSet{level: level, masks: make([]bool, len(t.split.Test)*t.table.Tokens)}
 		masking := masked.Masking{Level: level, Exact: t.train.Exact}
-		masking.Draw(seed, masked.StreamTest, 0, len(t.split.Test), t.table.Tokens, set.masks)
+		masking.Draw(masked.Source{Seed: seed, Stream: masked.StreamTest}, t.table.Tokens, set.masks)
 		if set.baselines, err = baselines.MSE(t.table, t.split.Test, set.masks); err != nil {
 			return fmt.Errorf("baselines: %w", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/masked"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/config"
@@ -158,7 +159,7 @@ func TestMaskedErrorOfAZeroModel(t *testing.T) {
 			places.write(in)
 			for m, v := range task.loss(e, inner, places).each.Float64s() {
 				masks := make([]bool, c.Batch*15)
-				task.train.Draw(e.seeds[m], "train", 3, c.Batch, 15, masks)
+				task.train.Draw(masked.Source{Seed: e.seeds[m], Stream: "train", Step: 3}, 15, masks)
 				sum, n := 0.0, 0.0
 				for i, place := range task.order[m].Frames(3) {
 					for j, x := range table.Row(task.split.Train[place]) {

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"torchpe/data/hcp"
-	"torchpe/data/hcp/clean"
 	"torchpe/data/series"
 )
 
@@ -18,7 +17,7 @@ type cleanFlags struct {
 	source    sourceFlags
 	data, out string
 	files     hcp.NuisanceFiles
-	options   clean.Options
+	options   hcp.CleanOptions
 	force     bool
 	json      *bool
 }
@@ -57,7 +56,7 @@ components that are not given are backward differences. --out takes .npy or .csv
 	fl.StringVar(&f.files.All, "nuisance", "",
 		"HDF5 file with all signals of its runs (motionParams, aCompCor_WM, ...)")
 	fl.StringVar(&f.files.Run, "run", "", "the run in --nuisance, such as rfMRI_REST1_RL")
-	d := clean.DefaultOptions()
+	d := hcp.DefaultCleanOptions()
 	fl.IntVar(&f.options.Drop, "drop", d.Drop, "frames at the start that are not used")
 	fl.BoolVar(&f.options.ZScore, "zscore", d.ZScore, "bring each parcel's residual to mean 0 and SD 1")
 	fl.StringVar(&f.out, "out", "", ".npy or .csv file to write (required)")
@@ -87,11 +86,11 @@ func runHCPClean(w io.Writer, f cleanFlags) error {
 	if err != nil {
 		return err
 	}
-	run := clean.Run{Series: set}
+	run := hcp.Run{Series: set}
 	if err := f.files.Read(&run); err != nil {
 		return err
 	}
-	result, err := clean.Clean(run, f.options)
+	result, err := hcp.Clean(run, f.options)
 	if err != nil {
 		return err
 	}
@@ -102,7 +101,7 @@ func runHCPClean(w io.Writer, f cleanFlags) error {
 }
 
 // say prints what was done.
-func (f cleanFlags) say(w io.Writer, result *clean.Result, named bool) error {
+func (f cleanFlags) say(w io.Writer, result *hcp.Cleaned, named bool) error {
 	r := result.Residuals
 	if *f.json {
 		return printJSON(w, struct {
@@ -133,14 +132,14 @@ func (f cleanFlags) say(w io.Writer, result *clean.Result, named bool) error {
 
 // readSeries returns the series as parcels x frames, and the names of parcels where the file has
 // them.
-func (f cleanFlags) readSeries() (clean.Matrix, []string, error) {
+func (f cleanFlags) readSeries() (hcp.Matrix, []string, error) {
 	o, err := f.source.s.Options(series.CorticalParcels)
 	if err != nil {
-		return clean.Matrix{}, nil, usageError{err}
+		return hcp.Matrix{}, nil, usageError{err}
 	}
 	a, names, err := series.ReadRun(f.data, o)
 	if err != nil {
-		return clean.Matrix{}, nil, err
+		return hcp.Matrix{}, nil, err
 	}
-	return hcp.Matrix(f.data, a.Transpose()), names, nil
+	return hcp.MatrixOf(f.data, a.Transpose()), names, nil
 }

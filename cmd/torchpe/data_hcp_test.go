@@ -287,7 +287,7 @@ func TestHCPCheckNamesBothFiles(t *testing.T) {
 // The command gives numpy's residuals, from text files and from the HDF5 layout of the published
 // pipeline.
 func TestHCPClean(t *testing.T) {
-	fixture, err := filepath.Abs("../../data/hcp/clean/testdata/runs.json")
+	fixture, err := filepath.Abs("../../data/hcp/testdata/runs.json")
 	if err != nil {
 		t.Fatal(err)
 	}

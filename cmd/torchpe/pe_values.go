@@ -121,7 +121,7 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	if _, named := train.SplitLabel(name); named != nil { // learn-0.2
 		sigma = *named
 	}
-	i, err := catalogue.Build(scheme, s, at, sigma, f.seed)
+	i, err := catalogue.Build(scheme, s, at, catalogue.Start{Sigma: sigma, Seed: f.seed})
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -228,12 +228,12 @@ checkpoint does), queries, keys and values are made of --x.`,
 // writeValues writes values to --out, and says what they are where that is a file.
 func writeValues(out io.Writer, o outFlags, i *catalogue.Instance, kind string, layer int, values array.Array) error {
 	if o.out == "-" {
-		return catalogue.WriteJSON(out, i, kind, layer, values)
+		return i.WriteJSON(out, kind, layer, values)
 	}
 	body, err := catalogue.NPY(values)
 	if strings.HasSuffix(strings.ToLower(o.out), ".json") {
 		var b bytes.Buffer
-		err = catalogue.WriteJSON(&b, i, kind, layer, values)
+		err = i.WriteJSON(&b, kind, layer, values)
 		body = b.Bytes()
 	}
 	if err != nil {

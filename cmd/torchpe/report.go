@@ -99,8 +99,8 @@ func runReport(out io.Writer, dir string, f reportFlags) error {
 			return err
 		}
 	}
-	if slices.ContainsFunc(all, lengths.Is) {
-		onlyLengths := !slices.ContainsFunc(all, func(r *runs.Run) bool { return !lengths.Is(r) })
+	if slices.ContainsFunc(all, lengths.IsSequence) {
+		onlyLengths := !slices.ContainsFunc(all, func(r *runs.Run) bool { return !lengths.IsSequence(r) })
 		to := f.out
 		if !onlyLengths {
 			to = filepath.Join(f.out, "lengths")

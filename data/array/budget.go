@@ -30,12 +30,12 @@ func (e *TooLargeError) Error() string {
 		"--max-memory, if the machine has as much", e.What, Bytes(e.Need), Bytes(e.Limit))
 }
 
-// refuse makes requests fail in tests.
-var refuse = func() bool { return false }
+// refuseAll makes requests fail in tests.
+var refuseAll = func() bool { return false }
 
 // Fits returns a [TooLargeError] where n more bytes are beyond the budget.
 func (b *Budget) Fits(n int64, what string) error {
-	if n < 0 || n > b.limit-b.taken || refuse() {
+	if n < 0 || n > b.limit-b.taken || refuseAll() {
 		need := int64(math.MaxInt64)
 		if n >= 0 && n <= need-b.taken {
 			need = b.taken + n
@@ -111,14 +111,14 @@ func SetLimit(bytes int64) { limit.Store(bytes) }
 // when the first was needed, because an array may be held a second time while it is used.
 func Limit() int64 {
 	if limit.Load() == 0 {
-		limit.CompareAndSwap(0, max(64<<20, atHand("/")/2))
+		limit.CompareAndSwap(0, max(64<<20, freeMemory("/")/2))
 	}
 	return limit.Load()
 }
 
-// atHand returns the bytes that the process can still have: the machine's, within the limits of its
+// freeMemory returns the bytes that the process can still have: the machine's, within the limits of its
 // control groups and of RLIMIT_AS; 8 GB where nothing tells. Files are looked for below root.
-func atHand(root string) int64 {
+func freeMemory(root string) int64 {
 	least := int64(math.MaxInt64)
 	for line := range strings.Lines(content(root, "proc/meminfo")) {
 		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "MemAvailable:" {

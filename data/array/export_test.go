@@ -4,17 +4,17 @@ import "io"
 
 // Refuse makes the n-th request for memory from now on fail, and returns what undoes that.
 func Refuse(n int) (undo func()) {
-	before := refuse
-	refuse = func() bool { n--; return n == 0 }
-	return func() { refuse = before }
+	before := refuseAll
+	refuseAll = func() bool { n--; return n == 0 }
+	return func() { refuseAll = before }
 }
 
 // Through makes files be read through f, and returns what undoes that.
 func Through(f func(io.ReaderAt) io.ReaderAt) (undo func()) {
-	before := through
-	through = f
-	return func() { through = before }
+	before := wrapFile
+	wrapFile = f
+	return func() { wrapFile = before }
 }
 
 // AtHand is atHand.
-func AtHand(root string) int64 { return atHand(root) }
+func AtHand(root string) int64 { return freeMemory(root) }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"torchpe/internal/plural"
 )
 
 // Stdin is the path that stands for standard input.
@@ -59,7 +61,23 @@ func Open(path string) (*File, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	return &File{io.NewSectionReader(whole{through(f)}, 0, info.Size()), f}, nil
+	return &File{io.NewSectionReader(fullReader{wrapFile(f)}, 0, info.Size()), f}, nil
+}
+
+// InFile returns what read makes of the file at path, which is open meanwhile. Errors begin with
+// what, and name the file.
+func InFile[T any](what, path string, read func(*File) (T, error)) (T, error) {
+	var none T
+	f, err := Open(path)
+	if err != nil {
+		return none, fmt.Errorf("%s: %w", what, err)
+	}
+	defer f.Close()
+	v, err := read(f)
+	if err != nil {
+		return none, fmt.Errorf("%s: %s: %w", what, path, err)
+	}
+	return v, nil
 }
 
 // CheckRegular returns an error for what is no regular file: most formats cannot be read in one
@@ -84,16 +102,16 @@ func CheckRegular(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s: %s, not a regular file%s", path, kind, hint)
 }
 
-// through wraps files in tests.
-var through = func(r io.ReaderAt) io.ReaderAt { return r }
+// wrapFile wraps files in tests.
+var wrapFile = func(r io.ReaderAt) io.ReaderAt { return r }
 
-// whole makes reads fail that do not give all bytes.
-type whole struct{ r io.ReaderAt }
+// fullReader makes reads fail that do not give all bytes.
+type fullReader struct{ r io.ReaderAt }
 
 var errShorter = errors.New("the file ends: has it become shorter since it was opened?")
 
 // ReadAt fills b.
-func (w whole) ReadAt(b []byte, at int64) (int, error) {
+func (w fullReader) ReadAt(b []byte, at int64) (int, error) {
 	n, err := w.r.ReadAt(b, at)
 	if n == len(b) {
 		return n, nil
@@ -108,8 +126,8 @@ func (w whole) ReadAt(b []byte, at int64) (int, error) {
 	return n, fmt.Errorf("reading %d bytes at byte %d: %w", len(b), at, err)
 }
 
-// parsed bounds the memory of the lines and cells of a text, which can be of one byte each.
-const parsed = 40
+// textExpansion bounds the memory of the lines and cells of a text, which can be of one byte each.
+const textExpansion = 40
 
 // ReadText reads a text of at most so many bytes, within a budget that holds its lines and cells
 // too.
@@ -124,7 +142,7 @@ func ReadText(path string, most int64) (string, error) {
 			Bytes(most))
 	}
 	var text strings.Builder
-	if err = NewBudget().Take(parsed*f.Size(), fmt.Sprintf("a text of %s", Bytes(f.Size()))); err == nil {
+	if err = NewBudget().Take(textExpansion*f.Size(), fmt.Sprintf("a text of %s", Bytes(f.Size()))); err == nil {
 		text.Grow(int(f.Size()))
 		_, err = io.CopyBuffer(&text, f, make([]byte, min(f.Size()+1, 32<<10))) // io.Copy's has 32 kB for any file
 	}
@@ -161,8 +179,8 @@ func Quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// Shown returns a name as one line without control characters, with escapes where it has any.
-func Shown(name string) string {
+// Printable returns a name as one line without control characters, with escapes where it has any.
+func Printable(name string) string {
 	if strings.IndexFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) < 0 {
 		return name
 	}
@@ -172,9 +190,5 @@ func Shown(name string) string {
 
 // Join joins names for an error, at most 20 of them.
 func Join(names []string) string {
-	const most = 20
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
+	return plural.List(20, names)
 }

@@ -52,16 +52,16 @@ func (n Number) Exact(b []byte, o binary.ByteOrder) (float64, error) {
 		const most = 1 << 53 // up to which a float64 holds all integers
 		u := n.bits(b, o)
 		if i := int64(u); n.Kind == 'i' && (i < -most || i > most) {
-			return 0, beyond(i)
+			return 0, beyondError(i)
 		}
 		if n.Kind == 'u' && u > most {
-			return 0, beyond(u)
+			return 0, beyondError(u)
 		}
 	}
 	return n.Float64(b, o), nil
 }
 
-func beyond[I int64 | uint64](v I) error {
+func beyondError[I int64 | uint64](v I) error {
 	return fmt.Errorf("is %d, beyond 2^53: a float64 would round it; "+
 		"store such numbers in double precision if that is meant", v)
 }

@@ -15,8 +15,23 @@ type Numbers struct {
 	Ended   func(err error, got int64) error       // describes a read error after so many bytes
 }
 
+// Index returns the place in an array of the i-th number of its stream, from 0; columns says that the
+// first axis varies fastest.
+func Index(i int, shape []int, columns bool) []int {
+	index := make([]int, len(shape))
+	for k := range index {
+		axis := len(index) - 1 - k
+		if columns {
+			axis = k
+		}
+		index[axis] = i % shape[axis]
+		i /= shape[axis]
+	}
+	return index
+}
+
 const (
-	piece = 1 << 16 // bytes that are read at once
+	pieceBytes = 1 << 16 // bytes that are read at once
 	// ahead is the part of the bytes that is read before the array is made, so that a compressed
 	// file that claims much costs at most a few times what it holds.
 	ahead = 8
@@ -42,9 +57,9 @@ func (n Numbers) Read(r io.Reader, b *Budget) ([]float64, error) {
 		return nil, err
 	}
 	r = io.MultiReader(append(head, r)...)
-	p, buffer := newPlaces(n.Shape, n.Columns), make([]byte, min(total, piece))
+	p, buffer := newPlaces(n.Shape, n.Columns), make([]byte, min(total, pieceBytes))
 	for got := int64(0); got < total; got += int64(len(buffer)) {
-		buffer = buffer[:min(piece, total-got)]
+		buffer = buffer[:min(pieceBytes, total-got)]
 		if more, err := io.ReadFull(r, buffer); err != nil {
 			return nil, n.Ended(err, got+int64(more))
 		}
@@ -58,7 +73,7 @@ func (n Numbers) Read(r io.Reader, b *Budget) ([]float64, error) {
 // head reads the first bytes, in ever larger parts.
 func (n Numbers) head(r io.Reader, b *Budget, bytesAhead int64) (parts []io.Reader, err error) {
 	for got := int64(0); got < bytesAhead; {
-		part, err := Make[byte](b, int(min(max(piece, got), bytesAhead-got)), "numbers")
+		part, err := Make[byte](b, int(min(max(pieceBytes, got), bytesAhead-got)), "numbers")
 		if err != nil {
 			return nil, err
 		}

@@ -38,10 +38,9 @@ func Check(d *series.Dataset) (Report, error) {
 	}
 	if len(d.Flat) > 0 {
 		first := d.Flat[0]
-		r.Notes = append(r.Notes,
-			fmt.Sprintf("Training would end with an error, unless with --zscore=false: %d "+
-				"token(s) of runs do not vary and have no z-score, such as token %s of %s, which is %v throughout.",
-				len(d.Flat), first.Token, first.Run, first.Value))
+		r.Notes = append(r.Notes, fmt.Sprintf("Training would end with an error, unless with "+
+			"--zscore=false: %d token(s) of runs do not vary and have no z-score, such as token "+
+			"%s of %s, which is %v throughout.", len(d.Flat), first.Token, first.Run, first.Value))
 	}
 	var connectivity []float64
 	connectivity, r.SD = meanCorrelations(d.Set)

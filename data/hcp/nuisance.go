@@ -9,7 +9,6 @@ import (
 	"torchpe/data/array/hdf5"
 	"torchpe/data/array/npy"
 	"torchpe/data/array/text"
-	"torchpe/data/hcp/clean"
 )
 
 // NuisanceFiles names the files of a run's nuisance signals: one each, or one HDF5 file of them all.
@@ -21,13 +20,13 @@ type NuisanceFiles struct {
 }
 
 // Read fills in the signals of a run.
-func (f NuisanceFiles) Read(run *clean.Run) error {
+func (f NuisanceFiles) Read(run *Run) error {
 	if f.All != "" {
 		return f.readAll(run)
 	}
 	for _, signal := range []struct {
 		path string // may be that of another signal too
-		into *clean.Matrix
+		into *Matrix
 	}{
 		{f.Motion, &run.Motion}, {f.WhiteMatter, &run.WhiteMatter}, {f.Ventricles, &run.Ventricles},
 		{f.WhiteMatterDerivative, &run.WhiteMatterDerivative}, {f.VentriclesDerivative, &run.VentriclesDerivative},
@@ -39,7 +38,7 @@ func (f NuisanceFiles) Read(run *clean.Run) error {
 		if err != nil {
 			return err
 		}
-		*signal.into = Matrix(signal.path, a)
+		*signal.into = MatrixOf(signal.path, a)
 	}
 	return nil
 }
@@ -61,27 +60,27 @@ func readMatrix(path string) (array.Array, error) {
 	return a, err
 }
 
-// Matrix returns a table of two axes as package clean takes it.
-func Matrix(name string, a array.Array) clean.Matrix {
-	return clean.Matrix{Name: name, Rows: a.Shape[0], Columns: a.Shape[1], Data: a.Data}
+// MatrixOf returns a table of two axes as a Matrix.
+func MatrixOf(name string, a array.Array) Matrix {
+	return Matrix{Name: name, Rows: a.Shape[0], Columns: a.Shape[1], Data: a.Data}
 }
 
 // readAll reads the signals of a run from an HDF5 file. Components are stored as complex
 // numbers, whose real part counts.
-func (f NuisanceFiles) readAll(run *clean.Run) error {
-	read := func(dataset string) (clean.Matrix, error) {
+func (f NuisanceFiles) readAll(run *Run) error {
+	read := func(dataset string) (Matrix, error) {
 		re, _, err := hdf5.ReadComplex(f.All, f.Run+"/"+dataset)
 		if err != nil {
-			return clean.Matrix{}, err
+			return Matrix{}, err
 		}
 		if len(re.Shape) != 2 {
-			return clean.Matrix{}, fmt.Errorf("%s: %s/%s has shape %v; a row a frame and a column "+
+			return Matrix{}, fmt.Errorf("%s: %s/%s has shape %v; a row a frame and a column "+
 				"a signal are expected", f.All, f.Run, dataset, re.Shape)
 		}
-		return Matrix(f.All+": "+f.Run+"/"+dataset, re), nil
+		return MatrixOf(f.All+": "+f.Run+"/"+dataset, re), nil
 	}
-	var motion, derivative clean.Matrix
-	for dataset, into := range map[string]*clean.Matrix{
+	var motion, derivative Matrix
+	for dataset, into := range map[string]*Matrix{
 		"motionParams": &motion, "motionParams_deriv": &derivative, "aCompCor_WM": &run.WhiteMatter,
 		"aCompCor_ventricles": &run.Ventricles,
 		"aCompCor_WM_deriv":   &run.WhiteMatterDerivative, "aCompCor_ventricles_deriv": &run.VentriclesDerivative,
@@ -96,7 +95,7 @@ func (f NuisanceFiles) readAll(run *clean.Run) error {
 		return fmt.Errorf("%s: %s/motionParams has %d frames, motionParams_deriv %d", f.All,
 			f.Run, motion.Rows, derivative.Rows)
 	}
-	run.Motion = clean.Matrix{Name: motion.Name, Rows: motion.Rows, Columns: motion.Columns + derivative.Columns}
+	run.Motion = Matrix{Name: motion.Name, Rows: motion.Rows, Columns: motion.Columns + derivative.Columns}
 	for i := range motion.Rows {
 		run.Motion.Data = append(append(run.Motion.Data, motion.Row(i)...), derivative.Row(i)...)
 	}
@@ -105,7 +104,7 @@ func (f NuisanceFiles) readAll(run *clean.Run) error {
 
 // WriteResiduals writes the residuals of a run, frames x parcels, as .npy, or as .csv with the names
 // of the parcels where there are any.
-func WriteResiduals(path string, r clean.Matrix, names []string) (err error) {
+func WriteResiduals(path string, r Matrix, names []string) (err error) {
 	a := array.Array{Shape: []int{r.Rows, r.Columns}, Data: r.Data}.Transpose()
 	file, err := os.Create(path)
 	if err != nil {

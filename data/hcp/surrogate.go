@@ -1,13 +1,27 @@
-// Package hcp makes a surrogate of resting-state fMRI of the human cortex, for use where no data is
-// at hand: 360 parcels in the twelve networks of the Cole-Anticevic partition, whose truth is
-// known. The real data of the Human Connectome Project is read by package series and cleaned by
-// package clean below this one.
+// Package hcp serves resting-state fMRI of the human cortex, as the Human Connectome Project has it:
+// a surrogate for use where no data is at hand, of 360 parcels in the twelve networks of the
+// Cole-Anticevic partition, whose truth is known (Make); the cleaning of parcellated runs (Clean);
+// and what training would make of a user's own data (Check). Package series reads the data.
 //
-// Of a user's own data it says what training would make of it (Check), and it reads the files of
-// nuisance signals for package clean (NuisanceFiles).
+// Clean removes motion and physiological noise by regression on 64 nuisance signals, run by run, as
+// Ito's published pipeline does (github.com/ito-takuya/corrquench, glmScripts):
 //
-// The package imports other packages of data, internal/metrics and the standard library. Invariant
-// of the surrogate: the same options and seed give the same bits on every machine of one word size.
+//  1. 32 signals over all frames of the run: 6 motion parameters, their derivatives, 5 aCompCor
+//     components of white matter, their derivatives, 5 of the ventricles, their derivatives; and
+//     the squares of these 32, in the same order.
+//  2. The first 5 frames are dropped, of the series and of the signals.
+//  3. Each parcel's series loses its mean and its least-squares line; the signals stay as they are.
+//  4. One least-squares solve for all parcels on an intercept and the signals. The result is the
+//     residual.
+//
+// There is no censoring, no band-pass filter and no regression on the global signal. Where the
+// pipeline takes pinv(X'X)X'Y, Clean takes a QR decomposition of the centred and scaled columns,
+// which gives the same residuals with fewer digits lost, and a singular value decomposition where
+// columns depend on one another.
+//
+// Invariants: the same options and seed give the same surrogate on every machine of one word size;
+// inputs are never changed; residuals do not depend on the units or signs of the signals; every
+// shortfall of the inputs is an error or a note.
 package hcp
 
 import (

@@ -71,9 +71,8 @@ func (r Report) Err() error {
 	if invalid == 0 && wrong == 0 {
 		return nil
 	}
-	return fmt.Errorf(
-		"lst: of %d puzzles %d are not valid and %d have a wrong answer; the first: %s",
-		r.Puzzles, invalid, wrong, r.Problems[0])
+	return fmt.Errorf("lst: of %d puzzles %d are not valid and %d have a wrong answer; the "+
+		"first: %s", r.Puzzles, invalid, wrong, r.Problems[0])
 }
 
 // Check classifies every puzzle of side 4, compares that with its claims, and compares the training

@@ -61,14 +61,4 @@ func (c Condition) MarshalText() ([]byte, error) {
 	return []byte(c.Label()), nil
 }
 
-// UnmarshalText reads a published label.
-func (c *Condition) UnmarshalText(text []byte) error {
-	v, err := parseCondition(string(text))
-	if err != nil {
-		return fmt.Errorf("lst: %w", err)
-	}
-	*c = v
-	return nil
-}
-
 func (c Condition) known() bool { return c >= OneVector && c <= ThreeVector }

@@ -43,8 +43,7 @@ func readSet(r io.Reader, name string) ([]Puzzle, error) {
 	var ps []Puzzle
 	var columns *layout
 	var faults []error
-	faulty := 0
-	n := 0
+	faulty, n := 0, 0
 	for lines.Scan() {
 		n++
 		line := lines.Text()
@@ -76,9 +75,8 @@ func readSet(r io.Reader, name string) ([]Puzzle, error) {
 		}
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		faults = append(faults,
-			fmt.Errorf("lst: %s:%d: the line is longer than %d bytes, want a puzzle a line",
-				name, n+1, maxLine))
+		faults = append(faults, fmt.Errorf("lst: %s:%d: the line is longer than %d bytes, want a "+
+			"puzzle a line", name, n+1, maxLine))
 	} else if err != nil {
 		return nil, fmt.Errorf("lst: reading %s after line %d: %w", name, n, err)
 	}

@@ -81,9 +81,8 @@ func newDataset(pool, validation []Puzzle, seed uint64) (Dataset, error) {
 // reproduced.
 func splitPool(pool []Puzzle, seed uint64) (train, iid []Puzzle, err error) {
 	if len(pool) < 2 {
-		return nil, nil, fmt.Errorf(
-			"lst: a pool of %d puzzles cannot be split into training and test puzzles: "+
-				"want at least 2", len(pool))
+		return nil, nil, fmt.Errorf("lst: a pool of %d puzzles cannot be split into training and "+
+			"test puzzles: want at least 2", len(pool))
 	}
 	rng := rand.New(rand.NewPCG(seed, streamSplit))
 	order := make([]int, len(pool))

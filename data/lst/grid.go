@@ -85,9 +85,8 @@ func (g Grid) Validate() error {
 	}
 	for i := range len(g) {
 		if g[i] < '0' || g[i] > '1'+byte(side) {
-			return fmt.Errorf(
-				"puzzle %s has %q at digit %d, want 0 (blank), 1-%d (symbol) or %d (probe)",
-				quote(string(g)), g[i], i+1, side, side+1)
+			return fmt.Errorf("puzzle %s has %q at digit %d, want 0 (blank), 1-%d (symbol) or %d "+
+				"(probe)", quote(string(g)), g[i], i+1, side, side+1)
 		}
 	}
 	probe := fmt.Sprint(side + 1)
@@ -133,16 +132,6 @@ func (g Grid) Rows() []string {
 		rows[r] = strings.Join(strings.Split(drawn[r*side:(r+1)*side], ""), " ")
 	}
 	return rows
-}
-
-// UnmarshalText reads digits with [ParseGrid].
-func (g *Grid) UnmarshalText(text []byte) error {
-	v, err := ParseGrid(string(text))
-	if err != nil {
-		return fmt.Errorf("lst: %w", err)
-	}
-	*g = v
-	return nil
 }
 
 // Line is a row or a column of a grid: 0 to 7 are the rows from the top, 8 to 15 the columns from

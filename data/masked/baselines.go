@@ -19,8 +19,7 @@ const DefaultRidge = 1e-3
 // Baselines predict masked tokens from the means and the covariance of the training frames. A model
 // that has learnt the dependences between tokens should come near the conditional Gaussian.
 type Baselines struct {
-	Frames int     // that they were fit on
-	Ridge  float64 // added to the diagonal of the covariance, for the Gaussian alone
+	Frames int // that they were fit on
 
 	tokens int
 	mean   []float64 // [tokens]
@@ -30,10 +29,10 @@ type Baselines struct {
 	precision  []float64 // L, the inverse of S
 }
 
-// Fit computes the baselines of a table's training frames, nil for all of its frames. ridge is in
-// squared units of the values; [DefaultRidge] suits z-scored tokens. It fails where the covariance
-// with the ridge has no inverse. The time goes with frames x tokens^2: 100,000 frames of 360 tokens
-// take some seconds.
+// Fit computes the baselines of a table's training frames, nil for all of its frames. The Gaussian
+// adds ridge to the diagonal of the covariance, in squared units of the values; [DefaultRidge] suits
+// z-scored tokens. It fails where the sum has no inverse. The time goes with frames x tokens^2:
+// 100,000 frames of 360 tokens take some seconds.
 func Fit(t Table, frames []int, ridge float64) (*Baselines, error) {
 	if err := t.checkShape(); err != nil {
 		return nil, err
@@ -52,7 +51,7 @@ func Fit(t Table, frames []int, ridge float64) (*Baselines, error) {
 	if err := t.checkFinite(frames); err != nil {
 		return nil, err
 	}
-	b := &Baselines{Frames: len(frames), Ridge: ridge, tokens: t.Tokens, mean: means(t, frames)}
+	b := &Baselines{Frames: len(frames), tokens: t.Tokens, mean: means(t, frames)}
 	b.covariance = covariance(t, frames, b.mean)
 	b.ridged = slices.Clone(b.covariance)
 	for i := range t.Tokens {

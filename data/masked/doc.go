@@ -6,9 +6,9 @@
 // time point. A model sees the visible tokens and predicts the masked ones; its loss is the mean
 // squared error over masked tokens.
 //
-// The package imports the standard library, gonum and internal packages. Invariants: masks are a
-// pure function of (seed, stream, level, step) and the order of samples of (seed, step), so that a
-// run that resumes at a step draws what it would have drawn, and a member of an ensemble draws what
-// it draws alone; a mask never hides none or all of a sample's tokens; results do not depend on the
-// number of goroutines; nothing here keeps mutable state besides a [Sampler]'s memory of one epoch.
+// Invariants: masks are a pure function of (seed, stream, level, step) and the order of samples of
+// (seed, step), so that a run that resumes at a step draws what it would have drawn, and a member
+// of an ensemble draws what it draws alone; a mask never hides none or all of a sample's tokens;
+// results do not depend on the number of goroutines; nothing here keeps mutable state besides a
+// [Sampler]'s memory of one epoch.
 package masked

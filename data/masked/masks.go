@@ -53,21 +53,27 @@ func (m Masking) count(tokens int) int {
 	return min(max(1, int(math.Round(m.Level*float64(tokens)))), tokens-1)
 }
 
-// Draw draws a mask for each of so many samples into into, [samples, tokens] row-major, true for
-// masked. The masks are a pure function of m, seed, stream, step and tokens: the masks of the first
-// k samples are those of a draw of k samples. For training, step is the step; for test masks, which
-// stay the same over a run, the stream is [StreamTest] and step 0.
+// Source names a draw: the masks of a step of training, or with [StreamTest] and step 0 those of a
+// test, which stay the same over a run.
+type Source struct {
+	Seed   uint64
+	Stream string
+	Step   int
+}
+
+// Draw draws a mask for each sample into into, [samples, tokens] row-major, true for masked. The
+// masks are a pure function of m, the source and tokens: the masks of the first k samples are those
+// of a draw of k samples.
 //
-// It panics where into has another length or [Masking.Check] fails.
-func (m Masking) Draw(seed uint64, stream string, step int, samples, tokens int, into []bool) {
+// It panics where into holds no whole samples or [Masking.Check] fails.
+func (m Masking) Draw(from Source, tokens int, into []bool) {
 	if err := m.Check(tokens); err != nil {
 		panic(err.Error())
 	}
-	if samples < 0 || len(into)/tokens != samples || len(into)%tokens != 0 {
-		panic(fmt.Sprintf("masked: into has %d values for masks of %d samples of %d tokens",
-			len(into), samples, tokens))
+	if len(into)%tokens != 0 {
+		panic(fmt.Sprintf("masked: into has %d values for masks of %d tokens", len(into), tokens))
 	}
-	rng := m.source(seed, stream, step)
+	rng := m.generator(from)
 	if m.Exact {
 		drawExact(rng, m.count(tokens), tokens, into)
 	} else {
@@ -75,18 +81,18 @@ func (m Masking) Draw(seed uint64, stream string, step int, samples, tokens int,
 	}
 }
 
-// source returns the generator of a draw. Both words of its state depend on every argument: streams
-// that differ in one word alone would share the low half of PCG's states.
-func (m Masking) source(seed uint64, stream string, step int) *rand.PCG {
+// generator returns the generator of a draw. Both words of its state depend on every argument:
+// streams that differ in one word alone would share the low half of PCG's states.
+func (m Masking) generator(from Source) *rand.PCG {
 	// 2^64 over the golden ratio, and twice that
 	const golden, golden2 = 0x9E3779B97F4A7C15, 0x3C6EF372FE94F82A
-	h := mix(seed + golden)
-	for _, c := range []byte(stream) {
+	h := mix(from.Seed + golden)
+	for _, c := range []byte(from.Stream) {
 		h = mix(h ^ uint64(c))
 	}
-	h = mix(h ^ uint64(len(stream)))
+	h = mix(h ^ uint64(len(from.Stream)))
 	h = mix(h ^ math.Float64bits(m.Level))
-	h = mix(h ^ uint64(step))
+	h = mix(h ^ uint64(from.Step))
 	return rand.NewPCG(mix(h+golden), mix(h+golden2))
 }
 

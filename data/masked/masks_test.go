@@ -17,7 +17,7 @@ func draw(m Masking, seed uint64, stream string, step, samples, tokens int) []bo
 	for i := range into {
 		into[i] = i%3 == 0 // what was there before must not matter
 	}
-	m.Draw(seed, stream, step, samples, tokens, into)
+	m.Draw(Source{seed, stream, step}, tokens, into)
 	return into
 }
 
@@ -195,7 +195,7 @@ func TestEveryTokenIsMaskedEquallyOften(t *testing.T) {
 // TestBelowIsUnbiased draws below three quarters of 2^32, where a product's upper half without
 // rejection is divisible by 3 half of the time.
 func TestBelowIsUnbiased(t *testing.T) {
-	b, counts := bounded{rng: Masking{}.source(1, "", 0)}, make([]int, 3)
+	b, counts := bounded{rng: Masking{}.generator(Source{1, "", 0})}, make([]int, 3)
 	for range 30000 {
 		counts[b.below(3<<30)%3]++
 	}
@@ -277,21 +277,9 @@ func TestMaskingCheck(t *testing.T) {
 		}
 	}
 	for name, call := range map[string]func(){
-		"level": func() { Masking{2, true}.Draw(1, StreamTrain, 0, 1, 4, make([]bool, 4)) },
-		"short": func() {
-			Masking{0.5, true}.Draw(1, StreamTrain, 0, 2, 4,
-				make([]bool, 7))
-		},
-		"long": func() {
-			Masking{0.5, true}.Draw(1, StreamTrain, 0, 1, 4,
-				make([]bool, 8))
-		},
-		"few samples": func() { Masking{0.5, true}.Draw(1, StreamTrain, 0, -1, 4, nil) },
-		"not rows": func() {
-			Masking{0.5, true}.Draw(1, StreamTrain, 0, 1, 4,
-				make([]bool, 5))
-		},
-		"token number": func() { Masking{0.5, true}.Draw(1, StreamTrain, 0, 1, 0, nil) },
+		"level":        func() { Masking{2, true}.Draw(Source{1, StreamTrain, 0}, 4, make([]bool, 4)) },
+		"not rows":     func() { Masking{0.5, true}.Draw(Source{1, StreamTrain, 0}, 4, make([]bool, 5)) },
+		"token number": func() { Masking{0.5, true}.Draw(Source{1, StreamTrain, 0}, 0, nil) },
 	} {
 		func() {
 			defer func() {
@@ -314,7 +302,7 @@ func BenchmarkDraw(b *testing.B) {
 		b.Run(test.name, func(b *testing.B) {
 			step := 0
 			for b.Loop() {
-				test.m.Draw(1, StreamTrain, step, 128, 360, into)
+				test.m.Draw(Source{1, StreamTrain, step}, 360, into)
 				step++
 			}
 		})

@@ -255,8 +255,7 @@ func (s *solver) solve(a []float64, set []int) ([]float64, error) {
 	s.solution.Reset()
 	if err := s.factor.SolveVecTo(&s.solution, mat.NewVecDense(size, s.right[:size])); err != nil {
 		return nil, fmt.Errorf("the covariance of %d tokens has no usable inverse (%w): fit with "+
-			"a larger ridge, such as %v",
-			size, err, DefaultRidge)
+			"a larger ridge, such as %v", size, err, DefaultRidge)
 	}
 	return s.solution.RawVector().Data, nil
 }

@@ -32,9 +32,8 @@ func SplitGroups(groups []int, share float64, seed uint64) (Split, error) {
 	}
 	all := slices.Compact(slices.Sorted(slices.Values(groups)))
 	if len(all) < 2 {
-		return Split{}, fmt.Errorf(
-			"masked: %s cannot be split into training and test groups: "+
-				"hold out time points, or give more groups", plural.Of(len(all), "group"))
+		return Split{}, fmt.Errorf("masked: %s cannot be split into training and test groups: "+
+			"hold out time points, or give more groups", plural.Of(len(all), "group"))
 	}
 	held := slices.Clone(all)
 	rng := rand.New(rand.NewPCG(seed, streamSplit))
@@ -68,9 +67,8 @@ func HoldOutGroups(groups, test []int) (Split, error) {
 		}
 	}
 	if len(s.Test) == 0 || len(s.Train) == 0 {
-		return Split{}, fmt.Errorf("masked: holding out %s leaves %d training and %d "+
-			"test frames: want some of each",
-			plural.Of(len(test), "group"), len(s.Train), len(s.Test))
+		return Split{}, fmt.Errorf("masked: holding out %s leaves %d training and %d test "+
+			"frames: want some of each", plural.Of(len(test), "group"), len(s.Train), len(s.Test))
 	}
 	return s, nil
 }

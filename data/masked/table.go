@@ -33,9 +33,8 @@ func (t Table) Row(frame int) []float32 { return t.X[frame*t.Tokens : (frame+1)*
 // checkShape reports every part whose length or labels do not fit the others.
 func (t Table) checkShape() error {
 	if t.Frames < 1 || t.Tokens < 2 {
-		return fmt.Errorf(
-			"masked: a table of %d frames and %d tokens: want at least 1 frame and 2 tokens, "+
-				"one to mask and one to see", t.Frames, t.Tokens)
+		return fmt.Errorf("masked: a table of %d frames and %d tokens: want at least 1 frame and "+
+			"2 tokens, one to mask and one to see", t.Frames, t.Tokens)
 	}
 	var errs []error
 	fail := func(format string, args ...any) {

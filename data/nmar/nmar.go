@@ -13,7 +13,6 @@
 //
 // The nodes of a simulation come in an order drawn from its seed. Side by side in their modules
 // they would lie so that an encoding of their places on a line is modular, whatever was learned.
-// The package imports the standard library and gonum.
 package nmar
 
 import (
@@ -140,20 +139,18 @@ func Simulate(o Options, seed uint64) (*Simulation, error) {
 	s := &Simulation{Options: o}
 	s.draw(rand.New(rand.NewPCG(seed, streamWeights)))
 	if o.AsPrinted {
-		return nil, fmt.Errorf(
-			"nmar: as printed the process diverges: a node's %d autoregressive weights of %g to %g sum to "+
-				"about %.2f, and the "+
-				"linearised network has spectral radius %.2f, which must be below 1; leave --as-printed out, "+
-				"or give a factor with --scale (--nmar-scale in training)",
-			o.Lags, o.AR[0], o.AR[1], float64(o.Lags)*(o.AR[0]+o.AR[1])/2, s.SpectralRadius())
+		return nil, fmt.Errorf("nmar: as printed the process diverges: a node's %d "+
+			"autoregressive weights of %g to %g sum to about %.2f, and the linearised network "+
+			"has spectral radius %.2f, which must be below 1; leave --as-printed out, or give a "+
+			"factor with --scale (--nmar-scale in training)", o.Lags, o.AR[0], o.AR[1],
+			float64(o.Lags)*(o.AR[0]+o.AR[1])/2, s.SpectralRadius())
 	}
 	if byDefault && !s.Stable() {
-		return nil, fmt.Errorf(
-			"nmar: %d nodes in %d modules with seed %d: not stable, the linearised network has spectral "+
-				"radius %.4g, which must be below 1, "+
-				"though the autoregressive weights are scaled by %.4g: take another seed, or a smaller "+
-				"factor with --scale (--nmar-scale in "+
-				"training)", o.Nodes, o.Modules, seed, s.SpectralRadius(), o.Scale)
+		return nil, fmt.Errorf("nmar: %d nodes in %d modules with seed %d: not stable, the "+
+			"linearised network has spectral radius %.4g, which must be below 1, though the "+
+			"autoregressive weights are scaled by %.4g: take another seed, or a smaller factor "+
+			"with --scale (--nmar-scale in training)", o.Nodes, o.Modules, seed, s.SpectralRadius(),
+			o.Scale)
 	}
 	if err := s.run(rand.New(rand.NewPCG(seed, streamNoise))); err != nil {
 		return nil, err
@@ -248,12 +245,11 @@ func (s *Simulation) run(noise *rand.Rand) error {
 				v += c * sines[j]
 			}
 			if !(math.Abs(v) < diverged) {
-				return fmt.Errorf(
-					"nmar: the process diverges: %s is beyond %g at time point %d; the linearised network "+
-						"has spectral radius %.2f, "+
-						"which must be below 1: lower the scale of %g (--scale, in training --nmar-scale), "+
-						"or leave it out for one over the %d lags",
-					s.Names[i], diverged, t, s.SpectralRadius(), o.Scale, o.Lags)
+				return fmt.Errorf("nmar: the process diverges: %s is beyond %g at time point %d; "+
+					"the linearised network has spectral radius %.2f, which must be below 1: "+
+					"lower the scale of %g (--scale, in training --nmar-scale), or leave it out "+
+					"for one over the %d lags", s.Names[i], diverged, t, s.SpectralRadius(),
+					o.Scale, o.Lags)
 			}
 			now[i] = v
 		}

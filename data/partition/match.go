@@ -98,9 +98,8 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 	}
 	shown := best.missing[:min(5, len(best.missing))]
 	return nil, fmt.Errorf("%s names %d of its %d tokens otherwise than %s, such as %q, which "+
-		"names %q: give the partition of the parcels that the data has",
-		t.namesFile(), len(best.missing), t.Count, p.File, shown,
-		p.Names[0][:min(3, len(p.Names[0]))])
+		"names %q: give the partition of the parcels that the data has", t.namesFile(),
+		len(best.missing), t.Count, p.File, shown, p.Names[0][:min(3, len(p.Names[0]))])
 }
 
 func (p *Partition) byOrder(t Tokens) (*Matched, error) {
@@ -145,9 +144,8 @@ func (p *Partition) byOrder(t Tokens) (*Matched, error) {
 func (p *Partition) bySurface(t Tokens) (*Matched, error) {
 	if t.Parcels == "" {
 		return nil, fmt.Errorf("%s labels vertices, but %s does not say which vertices its %d "+
-			"tokens have: give the data as ptseries.nii, or the partition as "+
-			"text (CAB-NP's LabelKey)",
-			p.File, t.File, t.Count)
+			"tokens have: give the data as ptseries.nii, or the partition as text (CAB-NP's "+
+			"LabelKey)", p.File, t.File, t.Count)
 	}
 	parcels, err := cifti.Read(t.Parcels)
 	if err != nil {

@@ -5,9 +5,6 @@
 // Invariants. Every token gets a label, or there is an error. Tokens are matched by order only
 // where nothing contradicts it: the numbers agree, and names that say left and right agree with
 // the order of hemispheres that a partition is known to have.
-//
-// The package imports the readers of package array's subfolders, and the standard library
-// otherwise.
 package partition
 
 import (

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"torchpe/data/partition"
@@ -162,21 +163,14 @@ func matchNames(names, tokens []string, key func(string) string) (
 
 // listed shows names: a few of them, and their number.
 func listed(what string, names []string) string {
-	const most = 5
-	text := fmt.Sprintf("%d %ss, ", len(names), what)
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
+	}
 	if len(names) == 1 {
-		text = what + " "
+		return what + " " + quoted[0]
 	}
-	for i, name := range names[:min(most, len(names))] {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%q", name)
-	}
-	if len(names) > most {
-		text += ", ..."
-	}
-	return text
+	return fmt.Sprintf("%d %ss, %s", len(names), what, plural.List(5, quoted))
 }
 
 func describeSurplus(surplus []string) string {
@@ -241,8 +235,7 @@ func (f *File) grid(from []int) (p Placed, err error) {
 	for i, v := range f.data {
 		if v != math.Trunc(v) || math.Abs(v) > 1<<40 {
 			return p, fmt.Errorf("%s: %s, column %d is %v: rows and columns of a grid are whole "+
-				"numbers; --positions-as coordinates takes others",
-				f.Source, f.row(i/2), i%2+1, v)
+				"numbers; --positions-as coordinates takes others", f.Source, f.row(i/2), i%2+1, v)
 		}
 		low[i%2] = min(low[i%2], v)
 	}
@@ -255,9 +248,8 @@ func (f *File) grid(from []int) (p Placed, err error) {
 	}
 	if extent[0]*extent[1] > maxCells {
 		return p, fmt.Errorf("%s: its rows and columns span a grid of %g x %g cells for %d "+
-			"tokens, and more than %d cells are refused: number them without gaps, "+
-			"or say --positions-as coordinates", f.Source, extent[0], extent[1],
-			len(from), maxCells)
+			"tokens, and more than %d cells are refused: number them without gaps, or say "+
+			"--positions-as coordinates", f.Source, extent[0], extent[1], len(from), maxCells)
 	}
 	index, same, equal := ranks(len(from),
 		func(a, b int) int { return slices.Compare(p.Cells[a][:], p.Cells[b][:]) })

@@ -5,8 +5,6 @@
 // Invariants. Every token gets one place and no two tokens share one, or there is an error that
 // says file, row and value. What a file holds follows from its shape where that leaves one reading
 // only; else the user has to state it. How it was read is said in words.
-//
-// The package imports arrayfile, text and partition, whose way to compare names it shares.
 package positions
 
 import (
@@ -188,9 +186,8 @@ func (f *File) decideForm() error {
 	case f.columns == 3:
 		f.Form = Coordinates
 	default:
-		return fmt.Errorf(
-			"%s: two are row and column, two or three coordinates, and as many as rows a graph; "+
-				"--positions-as coordinates takes any number", shape)
+		return fmt.Errorf("%s: two are row and column, two or three coordinates, and as many as "+
+			"rows a graph; --positions-as coordinates takes any number", shape)
 	}
 	return nil
 }
@@ -260,8 +257,7 @@ func edgeLines(reference string, as Form) ([][]string, error) {
 		return nil, err
 	}
 	var lines [][]string
-	all := strings.NewReplacer(
-		"\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(b, "\ufeff"))
+	all := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(b, "\ufeff"))
 	for line := range strings.SplitSeq(all, "\n") {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 			lines = append(lines, splitCells(line))

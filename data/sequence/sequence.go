@@ -148,11 +148,6 @@ func characters(alphabet string, numbers []int) string {
 // Parse reads an input that Text has written, or a person.
 func (t Task) Parse(text string) ([]int, error) { return parse(t.Symbols, text, t.Name+"'s inputs") }
 
-// ParseOutput reads an output that OutputText has written.
-func (t Task) ParseOutput(text string) ([]int, error) {
-	return parse(t.Classes, text, t.Name+"'s outputs")
-}
-
 func parse(alphabet, text, what string) (numbers []int, err error) {
 	for i, c := range text {
 		n := strings.IndexRune(alphabet, c)

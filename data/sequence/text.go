@@ -101,14 +101,6 @@ func invalid(raw []byte) int {
 	return -1
 }
 
-// Sizes returns the numbers of characters to train on and held out.
-func (t *Text) Sizes() (train, held int) {
-	for i := range t.train {
-		train, held = train+len(t.train[i]), held+len(t.held[i])
-	}
-	return train, held
-}
-
 // Check returns an error where no file has a window of so many characters to train on, or one of
 // longest that is held out.
 func (t *Text) Check(window, longest int) error {

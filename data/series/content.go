@@ -118,9 +118,8 @@ func (c *content) addArrays(entries []arrayfile.Entry, err error) error {
 		}
 		shape := array.Array{Shape: e.Shape}.Squeeze().Shape
 		if !isMatrix(shape) || !e.Real {
-			c.others = append(c.others,
-				strings.TrimSpace(fmt.Sprintf("%s %v %s", array.Shown(e.Name), e.Shape,
-					array.Shown(e.Type))))
+			c.others = append(c.others, strings.TrimSpace(fmt.Sprintf("%s %v %s",
+				array.Printable(e.Name), e.Shape, array.Printable(e.Type))))
 			continue
 		}
 		m := matrix{name: e.Name, shape: shape, load: func() (array.Array, error) {
@@ -129,7 +128,7 @@ func (c *content) addArrays(entries []arrayfile.Entry, err error) error {
 		}}
 		if e.Cell != nil {
 			m.cell = *e.Cell
-			m.note = fmt.Sprintf("Cells of %s, %v, in %s: %s.", array.Shown(m.cell.Of), m.cell.Shape, c.file,
+			m.note = fmt.Sprintf("Cells of %s, %v, in %s: %s.", array.Printable(m.cell.Of), m.cell.Shape, c.file,
 				m.cellsAre())
 		}
 		if c.format == NPY || c.format == NPZ {
@@ -377,16 +376,11 @@ func (c *content) isOneCellArray() bool {
 func (c *content) listed() string {
 	var all []string
 	for _, m := range c.matrices {
-		all = append(all, fmt.Sprintf("%s %v", array.Shown(m.name), m.shape))
+		all = append(all, fmt.Sprintf("%s %v", array.Printable(m.name), m.shape))
 	}
 	all = append(all, c.others...)
 	if len(all) == 0 {
 		return ""
 	}
-	const most = 12
-	shown := strings.Join(all[:min(len(all), most)], ", ")
-	if len(all) > most {
-		shown += ", ..."
-	}
-	return "; it holds " + shown
+	return "; it holds " + array.Join(all)
 }

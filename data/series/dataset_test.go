@@ -75,11 +75,11 @@ func TestSubjectsTable(t *testing.T) {
 	if err != nil || of[files[0]] != "sub-01" || of[files[1]] != "sub-02" || of[files[2]] != "c" {
 		t.Errorf("subjects %q, %v", of, err)
 	}
-	held, given, err := s.test([]string{"sub-02", "sub-01"})
-	if !slices.Equal(held, []int{0}) || !given || err != nil {
-		t.Errorf("held out %v, %v, %v", held, given, err)
+	held, err := s.held([]string{"sub-02", "sub-01"})
+	if !slices.Equal(held, []int{0}) || err != nil {
+		t.Errorf("held out %v, %v", held, err)
 	}
-	if _, _, err := s.test([]string{"sub-03"}); err == nil ||
+	if _, err := s.held([]string{"sub-03"}); err == nil ||
 		!strings.Contains(err.Error(), `"sub-03"`) {
 		t.Errorf("a subject without a row: %v", err)
 	}

@@ -11,7 +11,4 @@
 // axis is longer. Every value is finite. The table holds its numbers once, as float32, frames after
 // frames of each run, runs in the order of the files. What was taken from where is kept with the
 // table.
-//
-// The package imports the readers below the array package, the partition package, and the standard
-// library otherwise.
 package series

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"torchpe/data/array"
 	"torchpe/data/array/cifti"
@@ -86,15 +85,7 @@ func describeCIFTI(m *cifti.Image) string {
 
 // firstOf lists the first few of texts.
 func firstOf(texts []string) string {
-	const most = 3
-	var shown []string
-	for _, t := range texts[:min(most, len(texts))] {
-		shown = append(shown, array.Shown(t))
-	}
-	if len(texts) > most {
-		shown = append(shown, "...")
-	}
-	return strings.Join(shown, ", ")
+	return array.Printable(plural.List(3, texts))
 }
 
 // isConnectivity reports whether an array is a square symmetric matrix, as correlations are and

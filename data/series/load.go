@@ -43,8 +43,7 @@ func Load(files []string, o Options) (*Set, error) {
 	for _, p := range planned {
 		numbers += p.layout.numbers()
 	}
-	x, err := array.Make[float32](l.budget, numbers, fmt.Sprintf("the series of %s",
-		someOf(files)))
+	x, err := array.Make[float32](l.budget, numbers, fmt.Sprintf("the series of %s", someOf(files)))
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +92,7 @@ type loader struct {
 }
 
 func newLoader(o Options) *loader {
-	l := &loader{o: o, set: &Set{}, seen: map[string]bool{},
-		budget: array.NewBudget()}
+	l := &loader{o: o, set: &Set{}, seen: map[string]bool{}, budget: array.NewBudget()}
 	if o.Names != nil {
 		l.set.Names, l.set.NamesFrom, l.set.Tokens, l.counted = o.Names, o.NamesFrom,
 			len(o.Names), o.NamesFrom
@@ -153,9 +151,9 @@ func (l *loader) plan(file string) ([]plan, error) {
 
 func (p plan) String() string {
 	if p.m.name == "" {
-		return array.Shown(p.c.file)
+		return array.Printable(p.c.file)
 	}
-	return array.Shown(p.c.file) + ": " + array.Shown(p.m.name)
+	return array.Printable(p.c.file) + ": " + array.Printable(p.m.name)
 }
 
 func (l *loader) note(format string, args ...any) {
@@ -277,7 +275,7 @@ func isFlat(low, high, sd float64) bool {
 // token names a token in a message.
 func (l *loader) token(i int) string {
 	if i < len(l.set.Names) {
-		return fmt.Sprintf("%d (%s)", i, array.Shown(l.set.Names[i]))
+		return fmt.Sprintf("%d (%s)", i, array.Printable(l.set.Names[i]))
 	}
 	return fmt.Sprint(i)
 }

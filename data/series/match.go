@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"torchpe/data/partition"
+	"torchpe/internal/plural"
 )
 
 // match compares a matrix's tokens with the set's, and finds their order.
@@ -109,8 +110,7 @@ func (l *loader) matchSides(p *plan) error {
 		case side != "" && side != s.Sides[to]:
 			return fmt.Errorf("%s: token %d, %q, has its vertices in hemisphere %s, and in %s in "+
 				"%s: these names do not mean the same parcels; name them apart, or leave one of "+
-				"the files out",
-				p, i, p.m.names[i], side, s.Sides[to], l.sided)
+				"the files out", p, i, p.m.names[i], side, s.Sides[to], l.sided)
 		}
 	}
 	return nil
@@ -140,12 +140,7 @@ func (l *loader) checkNamed(planned []plan) error {
 
 // someOf lists the first few of files.
 func someOf(files []string) string {
-	files = slices.Compact(files)
-	const most = 3
-	if len(files) <= most {
-		return strings.Join(files, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(files[:most], ", "), len(files)-most)
+	return plural.List(3, slices.Compact(files))
 }
 
 // checkUnique returns an error where two tokens have one name.

@@ -68,8 +68,7 @@ func axesByLength(shape, known []int) ([]Axis, error) {
 	}
 	return nil, fmt.Errorf("its shape is %v, with no axis of %s tokens: if it has another "+
 		"number, say which axis holds them, with --axes frames,tokens or --axes tokens,frames, "+
-		"or --tokens N%s",
-		shape, numbers(known), hint)
+		"or --tokens N%s", shape, numbers(known), hint)
 }
 
 // checkTokens returns an error where the number of tokens along the axes is not a known one. An
@@ -104,9 +103,8 @@ func (m matrix) checkTokens(axes []Axis, known []int, from string) error {
 	for i, length := range m.shape {
 		if slices.Contains(known, length) {
 			return fmt.Errorf("its shape is %v: by --axes %s it has %d tokens, but axis %d has "+
-				"%d, a number of tokens that is expected: correct --axes, or give --tokens "+
-				"%d too if that is meant",
-				m.shape, join(axes), n, i, length, n)
+				"%d, a number of tokens that is expected: correct --axes, or give --tokens %d "+
+				"too if that is meant", m.shape, join(axes), n, i, length, n)
 		}
 	}
 	return nil

@@ -222,7 +222,7 @@ func checkApart(files []string, all map[string]found) error {
 		return fmt.Errorf("%s and %s would be one subject, %q, because their names are alike: say "+
 			"whose they are with --subject-pattern, a regular expression on the path with one group "+
 			"such as 'rest/([^/]+)/', or with --subjects, a table whose column file has the end of "+
-			"each path", before, file, array.Shown(one.subject))
+			"each path", before, file, array.Printable(one.subject))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"torchpe/data/array"
+	"torchpe/internal/plural"
 )
 
 // subjects is a table of subjects: which files are whose, and who is trained and who is tested on.
@@ -60,8 +61,7 @@ func parseSubjects(path, text string) (*subjects, error) {
 			return slices.Contains(names, strings.ToLower(strings.TrimSpace(c)))
 		})
 	}
-	subject, set := column("subject", "participant_id"), column("set", "split")
-	file := column("file")
+	subject, set, file := column("subject", "participant_id"), column("set", "split"), column("file")
 	if subject < 0 || set < 0 && file < 0 {
 		return nil, fmt.Errorf("%s: its columns are %s; subject is needed, and set (train or "+
 			"test) or file", path, array.Join(rows[0]))
@@ -151,30 +151,20 @@ func (s *subjects) known(name string) string {
 	return name
 }
 
-// test returns the places in a list of subjects of those that the table holds out, and false where
-// it has no sets. Every subject must be in the table.
-func (s *subjects) test(names []string) (held []int, given bool, err error) {
+// held returns the places in a list of subjects of those that the table holds out; nil where it has
+// no sets. Every subject must be in the table.
+func (s *subjects) held(names []string) (held []int, err error) {
+	given := false
 	for i, name := range names {
 		set, known := s.sets[name]
 		if !known {
-			return nil, false, fmt.Errorf("%s has no subject %q, of whom there is data",
-				s.File, name)
+			return nil, fmt.Errorf("%s has no subject %q, of whom there is data", s.File, name)
 		}
 		if given = set != ""; set == TestSet {
 			held = append(held, i)
 		}
 	}
-	return held, given, nil
-}
-
-// held returns the places in a list of subjects of those that the table holds out; nil where it has
-// no sets.
-func (s *subjects) held(names []string) ([]int, error) {
-	held, given, err := s.test(names)
-	if err != nil || !given {
-		return nil, err
-	}
-	if len(held) == 0 || len(held) == len(names) {
+	if given && (len(held) == 0 || len(held) == len(names)) {
 		return nil, fmt.Errorf("%s holds out %d of the %d subjects of the data: some must be "+
 			"trained and some tested on", s.File, len(held), len(names))
 	}
@@ -194,13 +184,8 @@ func (s *subjects) unused(files, subjects []string) []string {
 		if len(lacking) == 0 {
 			return
 		}
-		const most = 5
-		shown := strings.Join(lacking[:min(most, len(lacking))], ", ")
-		if len(lacking) > most {
-			shown += ", ..."
-		}
 		notes = append(notes, fmt.Sprintf("Without data: %d of the %d %s of %s (%s).", len(lacking),
-			len(listed), what, s.File, shown))
+			len(listed), what, s.File, plural.List(5, lacking)))
 	}
 	note("subjects", s.names, func(name string) bool { return slices.Contains(subjects, name) })
 	used := map[string]bool{}

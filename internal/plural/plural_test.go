@@ -9,3 +9,11 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+func TestList(t *testing.T) {
+	for most, want := range map[int]string{1: "a and 2 more", 2: "a, b and 1 more", 3: "a, b, c"} {
+		if got := List(most, []string{"a", "b", "c"}); got != want {
+			t.Errorf("at most %d: %s, want %s", most, got, want)
+		}
+	}
+}

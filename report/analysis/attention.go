@@ -84,7 +84,7 @@ func Attentions(models []*Model, reference string,
 		}
 		one, err := compare(a, b, how)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", m.named(), err)
+			return nil, nil, fmt.Errorf("%s: %w", m.label(), err)
 		}
 		one.Subject, one.Reference = m.Subject, r.Subject
 		if m.Seed != nil && r.Seed != nil {
@@ -96,8 +96,8 @@ func Attentions(models []*Model, reference string,
 	return out, unique(notes), nil
 }
 
-// named returns the model in a message: its source, and its member.
-func (m *Model) named() string {
+// label returns the model in a message: its source, and its member.
+func (m *Model) label() string {
 	if m.Member == nil {
 		return m.Source
 	}
@@ -170,7 +170,7 @@ func example(a runs.Attention, e int) [][]float64 {
 
 // otherData says where two runs do not look at the same examples by their settings.
 func otherData(m, r *Model) string {
-	if m.Source == r.Source || !m.run() || !r.run() {
+	if m.Source == r.Source || !m.isRun() || !r.isRun() {
 		return ""
 	}
 	var settings [2]map[string]json.RawMessage

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"torchpe/data/array/arrayfile"
 	"torchpe/internal/metrics"
 	"torchpe/report/runs"
 )
@@ -32,7 +33,7 @@ func isAttention(shape []int) error {
 
 // fileAttention reads the attention maps of FILE[:tensor], whose rows must be distributions.
 func fileAttention(reference string) (*Model, string, error) {
-	a, err := readArray(reference, isAttention)
+	a, err := arrayfile.Read(reference, isAttention)
 	if err != nil {
 		return nil, "", err
 	}
@@ -58,7 +59,7 @@ func fileAttention(reference string) (*Model, string, error) {
 }
 
 // areDistributions says which row of attention maps is no distribution.
-func areDistributions(a namedArray) error {
+func areDistributions(a arrayfile.Array) error {
 	n := a.Shape[len(a.Shape)-1]
 	for at := 0; at < len(a.Data); at += n {
 		sum := 0.0

@@ -52,9 +52,8 @@ func Courses(dirs []string, member int) (out []Course, notes []string, err error
 			c.Records = append(c.Records, one)
 		}
 		if c.Records == nil {
-			notes = append(notes,
-				fmt.Sprintf("%s: metrics.jsonl records no norm of the encoding %s, which adds no "+
-					"table: left out", m.Source, m.PE))
+			notes = append(notes, fmt.Sprintf("%s: metrics.jsonl records no norm of the encoding "+
+				"%s, which adds no table: left out", m.Source, m.PE))
 			continue
 		}
 		out = append(out, c)

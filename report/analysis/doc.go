@@ -5,7 +5,4 @@
 // Invariants. All input is read and checked before anything is computed, and every error says which
 // file, what was wanted and what was found. A number that has no value (0/0) is a [Number] that is
 // null in JSON, never a NaN. Nothing is written but by [Save].
-//
-// It imports metrics, stats and runs, the readers of arrays and partitions, and the standard
-// library; no libtorch.
 package analysis

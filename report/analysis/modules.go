@@ -66,7 +66,7 @@ func (m *Model) allModules(source string) (moduleSet, error) {
 
 // ownModules returns the modules that a run keeps.
 func (m *Model) ownModules() (moduleSet, error) {
-	if !m.run() {
+	if !m.isRun() {
 		return moduleSet{}, errNoModules
 	}
 	values, ok, err := m.probes.Shared("modules")
@@ -87,11 +87,11 @@ func (m *Model) ownModules() (moduleSet, error) {
 		}
 		out.Labels = append(out.Labels, int(v))
 	}
-	return out.named(), nil
+	return out.withNames(), nil
 }
 
-// named gives modules without a name their number.
-func (m moduleSet) named() moduleSet {
+// withNames gives modules without a name their number.
+func (m moduleSet) withNames() moduleSet {
 	low, high := slices.Min(m.Labels), slices.Max(m.Labels)
 	if low >= 0 && high < len(m.Names) {
 		return m

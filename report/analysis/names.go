@@ -3,11 +3,13 @@ package analysis
 import (
 	"fmt"
 	"strconv"
+
+	"torchpe/data/array/arrayfile"
 )
 
 // numberedNames is a note where names of rows are numbers, but do not count the rows: it may be a
 // column of data, in quotes.
-func numberedNames(a namedArray) string {
+func numberedNames(a arrayfile.Array) string {
 	counts := true
 	for i, name := range a.Rows {
 		v, err := strconv.ParseFloat(name, 64)

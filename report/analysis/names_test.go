@@ -3,13 +3,15 @@ package analysis
 import (
 	"strings"
 	"testing"
+
+	"torchpe/data/array/arrayfile"
 )
 
 // A quoted decimal comma would be taken as a name, and its column lost; it is refused with its
 // place, wherever it is read.
 func TestDecimalCommas(t *testing.T) {
 	anything := func([]int) error { return nil }
-	array := func(reference string) error { _, err := readArray(reference, anything); return err }
+	array := func(reference string) error { _, err := arrayfile.Read(reference, anything); return err }
 	for _, c := range []struct {
 		name, body, want string
 	}{

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 
+	"torchpe/data/array/arrayfile"
 	"torchpe/internal/metrics"
 )
 
@@ -39,7 +40,7 @@ type NetworkOptions struct {
 // Networks scores the tables of models against the modules of their tokens (metrics.ScorePE). Notes
 // say why a score has no value.
 func Networks(models []*Model, modules string, o NetworkOptions) (out []Network, notes []string, err error) {
-	all, by := make([]moduleSet, len(models)), make([]null, len(models))
+	all, by := make([]moduleSet, len(models)), make([]nullModel, len(models))
 	for i, m := range models {
 		if all[i], err = modulesOf(m, modules); err != nil {
 			return nil, nil, err
@@ -52,7 +53,7 @@ func Networks(models []*Model, modules string, o NetworkOptions) (out []Network,
 	}
 	for i, m := range models {
 		n := Network{Subject: m.Subject, Tokens: m.Tables[0].Tokens,
-			Modules: distinct(all[i].Labels), ModulesFrom: all[i].From, PlacesFrom: by[i].from}
+			Modules: countDistinct(all[i].Labels), ModulesFrom: all[i].From, PlacesFrom: by[i].from}
 		for _, t := range m.Tables {
 			b, why, err := o.table(t, all[i], by[i])
 			if err != nil {
@@ -71,7 +72,7 @@ func Networks(models []*Model, modules string, o NetworkOptions) (out []Network,
 }
 
 // table scores a table, and says why a score has no value.
-func (o NetworkOptions) table(t Table, modules moduleSet, by null) (BlockNetwork, string, error) {
+func (o NetworkOptions) table(t Table, modules moduleSet, by nullModel) (BlockNetwork, string, error) {
 	none := BlockNetwork{Block: t.Block, Modularity: None, Clustering: None, P: None}
 	d, err := metrics.Distances(t.Values, t.Tokens, t.Dim, o.Distance)
 	if err != nil {
@@ -89,7 +90,7 @@ func (o NetworkOptions) table(t Table, modules moduleSet, by null) (BlockNetwork
 // Weights scores a matrix of weights [n,n] as it is, or each of a stack of them. Notes say where it
 // is not symmetric or has weights below 0, and why a score has no value.
 func Weights(reference, modules string, o NetworkOptions) (n Network, notes []string, err error) {
-	a, err := readArray(reference, func(shape []int) error {
+	a, err := arrayfile.Read(reference, func(shape []int) error {
 		if k := len(shape); k < 2 || shape[k-1] != shape[k-2] || shape[k-1] < 2 {
 			return fmt.Errorf("shape %v: want square weights [n,n], or a stack of them", shape)
 		}
@@ -114,9 +115,9 @@ func Weights(reference, modules string, o NetworkOptions) (n Network, notes []st
 	if err != nil {
 		return Network{}, nil, err
 	}
-	n = Network{Subject: m.Subject, Tokens: size, Modules: distinct(found.Labels), ModulesFrom: found.From,
+	n = Network{Subject: m.Subject, Tokens: size, Modules: countDistinct(found.Labels), ModulesFrom: found.From,
 		PlacesFrom: by.from}
-	notes = []string{numberedNames(a), negative(a.Source, a.Data, size)}
+	notes = []string{numberedNames(a), negativeWeightsNote(a.Source, a.Data, size)}
 	for at := 0; at < len(a.Data); at += size * size {
 		w := a.Data[at : at+size*size]
 		for i, v := range w {
@@ -156,7 +157,7 @@ func (o NetworkOptions) score(w []float64, modules moduleSet, draw metrics.Surro
 	return b, noScore(w, modules, b), err
 }
 
-func distinct(labels []int) int {
+func countDistinct(labels []int) int {
 	seen := map[int]bool{}
 	for _, l := range labels {
 		seen[l] = true

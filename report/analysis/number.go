@@ -20,15 +20,6 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
-func (n *Number) UnmarshalJSON(text []byte) error {
-	*n = None
-	if string(text) == "null" {
-		return nil
-	}
-	return json.Unmarshal(text, (*float64)(n))
-}
-
 // known says whether there is a value.
 func (n Number) known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
 

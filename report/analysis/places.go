@@ -68,7 +68,7 @@ func (o NetworkOptions) allPlaces(m *Model) (places, error) {
 		return p, err
 	case o.Distances != "":
 		reference, form = o.Distances, positions.Distances
-	case reference == "" && m.run():
+	case reference == "" && m.isRun():
 		if p := m.probes.TokenPoints(m.tokens); p != nil {
 			return places{points: p, from: "the run's coordinates"}, nil
 		}
@@ -95,17 +95,16 @@ func (o NetworkOptions) allPlaces(m *Model) (places, error) {
 	return p, nil
 }
 
-// null makes the surrogates of a table's or a matrix's modularity.
-type null struct {
-	name   string
+// nullModel makes the surrogates of a table's or a matrix's modularity.
+type nullModel struct {
 	moran  *metrics.Moran
 	sphere *metrics.Sphere
 	from   string // where tokens lie, in words
 }
 
 // nullOf prepares the surrogates of a model.
-func (o NetworkOptions) nullOf(m *Model) (null, error) {
-	out := null{name: o.Null}
+func (o NetworkOptions) nullOf(m *Model) (nullModel, error) {
+	out := nullModel{}
 	if o.Permutations == 0 || o.Null != Moran && o.Null != Spin {
 		return out, nil
 	}
@@ -140,7 +139,7 @@ func (o NetworkOptions) nullOf(m *Model) (null, error) {
 
 // surrogate returns how the weights of a table, or weights as they are where the table has no
 // values, are drawn anew.
-func (o NetworkOptions) surrogate(by null, t Table, w []float64, modules moduleSet) metrics.Surrogate {
+func (o NetworkOptions) surrogate(by nullModel, t Table, w []float64, modules moduleSet) metrics.Surrogate {
 	switch {
 	case by.moran != nil:
 		return by.moran.Surrogate(t.Values, o.Distance, modules.Labels)

@@ -47,11 +47,11 @@ func Procrustes(models []*Model, reference string, s Selection) (out []Procruste
 		r, note, err := find(m)
 		var how string
 		if err == nil {
-			r, how, err = paired(m, r, s)
+			r, how, err = pairRows(m, r, s)
 		}
 		of, fewer := m, ""
 		if err == nil {
-			of, r, fewer, err = inDimensions(m, r)
+			of, r, fewer, err = inReferenceDimensions(m, r)
 		}
 		if err == nil {
 			err = comparable(of, r)
@@ -59,11 +59,7 @@ func Procrustes(models []*Model, reference string, s Selection) (out []Procruste
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s against reference %s: %w", m.Source, reference, err)
 		}
-		for _, n := range []string{note, how, fewer} {
-			if n != "" && !slices.Contains(notes, n) {
-				notes = append(notes, n)
-			}
-		}
+		notes = append(notes, note, how, fewer)
 		pairs = append(pairs, pair{of, r})
 	}
 	for _, p := range pairs {
@@ -84,13 +80,13 @@ func Procrustes(models []*Model, reference string, s Selection) (out []Procruste
 		one.Disparity = meanOf(one.Blocks, func(b BlockProcrustes) Number { return b.Disparity })
 		out = append(out, one)
 	}
-	return out, notes, nil
+	return out, unique(notes), nil
 }
 
-// paired returns a reference with the rows of a model's tokens, and a note where they are paired in
+// pairRows returns a reference with the rows of a model's tokens, and a note where they are paired in
 // order though one of the two has names. Names that count the tokens say no more than their order.
-func paired(m, r *Model, s Selection) (*Model, string, error) {
-	named, other := m.Names != nil && !counts(m.Names, m.from), r.Names != nil && !counts(r.Names, 0)
+func pairRows(m, r *Model, s Selection) (*Model, string, error) {
+	named, other := m.Names != nil && !countTokens(m.Names, m.from), r.Names != nil && !countTokens(r.Names, 0)
 	whole := s.From == 0 && s.To == 0
 	switch {
 	case r.Source == fixed1D || r.Source == Fixed2D: // made for these tokens
@@ -106,7 +102,7 @@ func paired(m, r *Model, s Selection) (*Model, string, error) {
 	default:
 		part := *r
 		part.Tables = slices.Clone(r.Tables)
-		if err := part.take(Selection{Block: All, From: s.From, To: s.To}); err != nil {
+		if err := part.restrict(Selection{Block: All, From: s.From, To: s.To}); err != nil {
 			return nil, "", err
 		}
 		r = &part
@@ -121,8 +117,8 @@ func paired(m, r *Model, s Selection) (*Model, string, error) {
 	return r, "", nil
 }
 
-// counts reports whether names are numbers that count tokens, from a number on or from 1.
-func counts(names []string, from int) bool {
+// countTokens reports whether names are numbers that count tokens, from a number on or from 1.
+func countTokens(names []string, from int) bool {
 	return slices.ContainsFunc([]int{from, 1}, func(start int) bool {
 		for i, name := range names {
 			if name != strconv.Itoa(start+i) {
@@ -160,9 +156,9 @@ func rowsOf(m *Model, names []string) (*Model, error) {
 	return &out, nil
 }
 
-// inDimensions returns a model along as many principal axes as a reference of fewer columns has, both
+// inReferenceDimensions returns a model along as many principal axes as a reference of fewer columns has, both
 // about their means, and a note that says so; of another reference, both as they are.
-func inDimensions(m, r *Model) (of, reference *Model, note string, err error) {
+func inReferenceDimensions(m, r *Model) (of, reference *Model, note string, err error) {
 	k, d := r.Tables[0].Dim, m.Tables[0].Dim
 	if k >= d {
 		return m, r, "", nil

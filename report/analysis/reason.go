@@ -107,8 +107,8 @@ func noScore(w []float64, modules moduleSet, s BlockNetwork) string {
 	return "the weights are too large or too small for their scores in float64: scale them"
 }
 
-// negative returns a note on weights below 0.
-func negative(source string, w []float64, n int) string {
+// negativeWeightsNote returns a note on weights below 0.
+func negativeWeightsNote(source string, w []float64, n int) string {
 	count, lowest := 0, 0.0
 	for i, v := range w {
 		if i%(n*n)/n != i%n && v < 0 {

@@ -21,11 +21,7 @@ import (
 // CheckOut says whether Save knows the kind of a file, and may write it.
 func CheckOut(path string, force bool, extensions ...string) error {
 	extension := strings.ToLower(filepath.Ext(path))
-	known := false
-	for _, e := range extensions {
-		known = known || e == extension
-	}
-	if !known {
+	if !slices.Contains(extensions, extension) {
 		return fmt.Errorf("%s: want a file called %s", path, strings.Join(extensions, " or "))
 	}
 	if _, err := os.Lstat(path); !force && !errors.Is(err, fs.ErrNotExist) {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"torchpe/data/array/arrayfile"
 	"torchpe/internal/plural"
 	"torchpe/internal/shell"
 	"torchpe/report/runs"
@@ -41,8 +42,8 @@ type Model struct {
 	maps   *runs.Attention // of a file of attention maps
 }
 
-// run says whether the model is a member of a run.
-func (m *Model) run() bool { return m.probes != nil }
+// isRun says whether the model is a member of a run.
+func (m *Model) isRun() bool { return m.probes != nil }
 
 // maxTokens is the largest table that is measured: its matrix of distances has 800 MB.
 const maxTokens = 10_000
@@ -115,7 +116,7 @@ func Tables(s Selection) (models []*Model, notes []string, err error) {
 		return nil, nil, fmt.Errorf("no table to measure: %s", strings.Join(notes, "; "))
 	}
 	for _, m := range models {
-		if err := m.take(s); err != nil {
+		if err := m.restrict(s); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -218,7 +219,7 @@ func fileTables(reference string) (*Model, string, error) {
 	if m, err := readMap(reference); m != nil || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return m, "", err
 	}
-	a, err := readArray(reference, isTable)
+	a, err := arrayfile.Read(reference, isTable)
 	if err != nil {
 		return nil, "", err
 	}
@@ -233,9 +234,9 @@ func fileTables(reference string) (*Model, string, error) {
 	return m, numberedNames(a), nil
 }
 
-// take keeps the block and the positions that a selection names, and checks that numbers are
+// restrict keeps the block and the positions that a selection names, and checks that numbers are
 // finite.
-func (m *Model) take(s Selection) error {
+func (m *Model) restrict(s Selection) error {
 	if s.Block != All {
 		if s.Block < 0 || s.Block >= len(m.Tables) {
 			return fmt.Errorf("%s: block %d: it has %s, from 0", m.Source, s.Block, plural.Of(len(m.Tables), "table"))

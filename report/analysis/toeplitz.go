@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"torchpe/data/array/arrayfile"
 	"torchpe/internal/metrics"
 	"torchpe/internal/plural"
 	"torchpe/report/runs"
@@ -51,9 +52,9 @@ type Shuffles struct {
 // streamShuffle keeps the draws apart from others of the same seed.
 const streamShuffle = 0x73687566 // "shuf"
 
-// of returns the mean R^2 of a matrix [n,n] under random orders of its tokens, and the share that
+// meanR2 returns the mean R^2 of a matrix [n,n] under random orders of its tokens, and the share that
 // reaches r2.
-func (s Shuffles) of(m []float64, n int, r2 float64) (mean, p Number, err error) {
+func (s Shuffles) meanR2(m []float64, n int, r2 float64) (mean, p Number, err error) {
 	if s.Count == 0 {
 		return None, None, nil
 	}
@@ -124,7 +125,7 @@ func (p ProjectionFiles) read(d int) (*headProjections, error) {
 	if p.Words == "" {
 		return out, nil
 	}
-	a, err := readArray(p.Words, func(shape []int) error {
+	a, err := arrayfile.Read(p.Words, func(shape []int) error {
 		if len(shape) != 2 || shape[0] < 1 || shape[1] != d {
 			return fmt.Errorf("shape %v: want word embeddings [words,%d]", shape, d)
 		}
@@ -146,7 +147,7 @@ func (p ProjectionFiles) matrix(reference string, d int) ([]float64, int, error)
 	if p.InOut {
 		axis, want = 0, "[inputs,outputs] with %d inputs"
 	}
-	a, err := readArray(reference, func(shape []int) error {
+	a, err := arrayfile.Read(reference, func(shape []int) error {
 		if len(shape) != 2 || shape[axis] != d || shape[1-axis] < 1 {
 			return fmt.Errorf("shape %v: want "+want, shape, d)
 		}
@@ -203,7 +204,7 @@ func Toeplitzness(models []*Model, files ProjectionFiles,
 			for range m.Tables {
 				found = append(found, p)
 			}
-		case m.run():
+		case m.isRun():
 			var note string
 			if found, note, err = m.projections(weights); err != nil {
 				return nil, nil, err
@@ -259,7 +260,7 @@ func (t Table) toeplitz(p *headProjections, shuffles Shuffles) (BlockToeplitz, e
 		return b, err
 	}
 	b.R2 = Number(r2)
-	if b.R2Shuffled, b.P, err = shuffles.of(gram, t.Tokens, r2); err != nil {
+	if b.R2Shuffled, b.P, err = shuffles.meanR2(gram, t.Tokens, r2); err != nil {
 		return b, err
 	}
 	if gram, err = metrics.Gram(centre(t), t.Tokens, t.Dim); err != nil {
@@ -277,7 +278,7 @@ func (t Table) toeplitz(p *headProjections, shuffles Shuffles) (BlockToeplitz, e
 		if err != nil {
 			return b, fmt.Errorf("head %d: %w", h, err)
 		}
-		mean, _, err := shuffles.of(scores, t.Tokens, r2)
+		mean, _, err := shuffles.meanR2(scores, t.Tokens, r2)
 		if err != nil {
 			return b, err
 		}

@@ -4,8 +4,7 @@
 //
 // It knows no scheme by name: everything comes from pe.Scheme and from running the scheme's hooks.
 // A scheme that cannot be built at the size (its heads are too narrow, say) has a reason in
-// Entry.Refused; that is no error. It imports torchpe, pe, the readers of arrays and of
-// safetensors, and report's tables and figures.
+// Entry.Refused; that is no error.
 package catalogue
 
 import (

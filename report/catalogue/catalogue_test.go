@@ -64,7 +64,7 @@ func TestParametersOfTISATable2(t *testing.T) {
 				t.Fatal(err)
 			}
 			if e.Parameters == nil || *e.Parameters != s.want {
-				t.Errorf("%s, %s: %s parameters, want %d", c.model, s.scheme, count(e.Parameters), s.want)
+				t.Errorf("%s, %s: %s parameters, want %d", c.model, s.scheme, withCommas(e.Parameters), s.want)
 			}
 		}
 	}
@@ -181,7 +181,7 @@ func instance(t *testing.T, name string, s Setting) *Instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, err := Build(scheme, s, at, 0.2, 1)
+	i, err := Build(scheme, s, at, Start{0.2, 1})
 	if err != nil {
 		t.Fatal(err)
 	}

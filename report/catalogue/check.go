@@ -54,7 +54,7 @@ func (c Check) Run() (Finding, error) {
 	for _, o := range c.Given.Outputs {
 		f.Outputs = append(f.Outputs, o.Name)
 	}
-	if _, ok := c.Setting.Given["fixed-pe-dropout"]; !ok && c.has("fixed-pe-dropout") {
+	if _, ok := c.Setting.Given["fixed-pe-dropout"]; !ok && c.hasOption("fixed-pe-dropout") {
 		c.Setting.Given = withOption(c.Setting.Given, "fixed-pe-dropout", "0")
 	}
 	resolved, err := c.Setting.options(c.Scheme)
@@ -74,7 +74,7 @@ func (c Check) Run() (Finding, error) {
 	search := c.search(resolved, own, expected)
 	f.Tried, f.Untold = 1, search.untold
 	f.Expected = search.phrases(make([]int, len(search.axes)))
-	apart := c.apart(own, expected)
+	apart := c.firstDifference(own, expected)
 	if apart == nil {
 		f.Follows, f.Convention = true, f.Expected
 		return f, nil
@@ -92,8 +92,8 @@ func (c Check) Run() (Finding, error) {
 	return f, nil
 }
 
-// has says whether the scheme has an option.
-func (c Check) has(option string) bool {
+// hasOption says whether the scheme has an option.
+func (c Check) hasOption(option string) bool {
 	return slices.ContainsFunc(c.Scheme.Options, func(o pe.Option) bool { return o.Name == option })
 }
 
@@ -141,9 +141,9 @@ func (d difference) rounding() float64 {
 	return math.Pow(10, math.Ceil(math.Log10(d.relative)))
 }
 
-// apart returns the first output that differs from what is expected, nil where none does. Numbers
+// firstDifference returns the first output that differs from what is expected, nil where none does. Numbers
 // that are not finite in both are masked.
-func (c Check) apart(t trial, expected []array.Array) *difference {
+func (c Check) firstDifference(t trial, expected []array.Array) *difference {
 	var first *difference
 	relative, far := 0.0, 0.0
 	for i, o := range c.Given.Outputs {
@@ -236,7 +236,7 @@ func unravel(i int, shape []int) []int {
 func (c Check) compute(t trial) (all []array.Array, err error) {
 	s := t.Setting
 	s.Tokens = t.at.Tokens()
-	i, err := Build(c.Scheme, s, t.at, 1, 1)
+	i, err := Build(c.Scheme, s, t.at, Start{1, 1})
 	if err != nil {
 		return nil, err
 	}
@@ -313,16 +313,16 @@ func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
 	}
 	switch o.Kind {
 	case kindBias, kindLogits, kindWeights:
-		a = taken(taken(a, 2, t.keys), 1, t.queries)
+		a = selectAlong(selectAlong(a, 2, t.keys), 1, t.queries)
 	case kindQuery:
-		a = t.paired(taken(a, 1, t.queries), true)
+		a = t.paired(selectAlong(a, 1, t.queries), true)
 	case kindKey, kindValue:
-		a = taken(a, 1, t.keys)
+		a = selectAlong(a, 1, t.keys)
 		if o.Kind == kindKey {
 			a = t.paired(a, true)
 		}
 	default:
-		a = taken(a, 0, t.queries)
+		a = selectAlong(a, 0, t.queries)
 	}
 	if t.scaleBias != 0 && o.Kind == kindBias {
 		a.Data = slices.Clone(a.Data)
@@ -362,7 +362,7 @@ func (i *Instance) rotationTable(o Output) (array.Array, error) {
 	}
 	n, pairs := p.Shape[1], p.Shape[2]
 	a := array.Array{Shape: []int{n, pairs}, Data: values}
-	a = taken(a, 0, i.Positions.Index)
+	a = selectAlong(a, 0, i.Positions.Index)
 	if o.Shape[1] != 2*pairs {
 		return a, nil
 	}
@@ -373,7 +373,7 @@ func (i *Instance) rotationTable(o Output) (array.Array, error) {
 			columns[k] = k % pairs
 		}
 	}
-	return taken(a, 1, columns), nil
+	return selectAlong(a, 1, columns), nil
 }
 
 // options returns the value of every option.
@@ -385,8 +385,8 @@ func (i *Instance) options() pe.Options {
 	return resolved
 }
 
-// errLost is of a change that a scheme has no use for.
-var errLost = errors.New("the scheme has nothing that this changes")
+// errNoEffect is of a change that a scheme has no use for.
+var errNoEffect = errors.New("the scheme has nothing that this changes")
 
 // String says what was found, in sentences.
 func (f Finding) String() string {

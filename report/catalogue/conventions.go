@@ -73,16 +73,16 @@ func phrase(name, value string) string {
 	return name + " " + value
 }
 
-// numbers are values of options that have no list of them, which implementations have.
-var numbers = map[string][]string{
+// usualValues are values of options that have no list of them, which implementations have.
+var usualValues = map[string][]string{
 	"rope-base": {"10000", "100", "10", "500000", "1000000"}, "rope-2d-base": {"auto", "100", "10", "10000"},
 	"sinusoid-base":   {"10000", "100", "10", "1000", "500000", "1000000"},
 	"rope-proportion": {"1", "0.75", "0.5", "0.25"},
 	"rope-unit":       {"1", "2"},
 }
 
-// aside are options that change no number that can be compared.
-var aside = []string{"attention-bias", "attention-init", "fixed-pe-dropout", "pe-placement"}
+// optionsWithoutNumbers are options that change no number that can be compared.
+var optionsWithoutNumbers = []string{"attention-bias", "attention-init", "fixed-pe-dropout", "pe-placement"}
 
 var listed = regexp.MustCompile(` is not one of (.+)$`)
 
@@ -100,7 +100,7 @@ func values(o pe.Option, now string, headWidth int) []string {
 			}
 		}
 	default:
-		all = numbers[o.Name]
+		all = usualValues[o.Name]
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(v string) bool { return v == now || o.Check(v) != nil })
 	return append([]string{now}, all...)
@@ -109,7 +109,7 @@ func values(o pe.Option, now string, headWidth int) []string {
 // optionAxes returns an axis for each option.
 func (c Check) optionAxes(resolved pe.Options) (all []axis) {
 	for _, o := range c.Scheme.Options {
-		if slices.Contains(aside, o.Name) {
+		if slices.Contains(optionsWithoutNumbers, o.Name) {
 			continue
 		}
 		var a axis
@@ -154,10 +154,10 @@ func (c Check) errorAxes() []axis {
 		one(c.reversal(), reverse),
 		one("tokens counted down the columns", byColumns),
 	}
-	if !c.has("positions-from") {
+	if !c.hasOption("positions-from") {
 		all = append(all, axis{own, {"positions from 1", "", fromOne}})
 	}
-	if !c.has("rope-layout") && !c.has("dinov3-layout") {
+	if !c.hasOption("rope-layout") && !c.hasOption("dinov3-layout") {
 		all = append(all, axis{own,
 			{"half-split pairs where the scheme's are interleaved", "", pairedAs(toHalves)},
 			{"interleaved pairs where the scheme's are half-split", "", pairedAs(toNeighbours)}})
@@ -171,7 +171,7 @@ func (c Check) scaleLogits(by float64) func(*trial) error {
 		if !slices.ContainsFunc(c.Given.Outputs, func(o Output) bool {
 			return o.Kind == kindLogits || o.Kind == kindWeights
 		}) {
-			return errLost
+			return errNoEffect
 		}
 		t.scaleQ = by
 		return nil
@@ -182,7 +182,7 @@ func (c Check) scaleLogits(by float64) func(*trial) error {
 func (c Check) scaleInput(by float64) func(*trial) error {
 	return func(t *trial) error {
 		if c.Given.X.Data == nil {
-			return errLost
+			return errNoEffect
 		}
 		t.scaleX = by
 		return nil
@@ -208,7 +208,7 @@ func rolled(by int, around bool) func(*trial) error {
 					}
 				}
 				name := a.Name
-				a = taken(a, axis, rows)
+				a = selectAlong(a, axis, rows)
 				a.Name = name
 				break
 			}
@@ -223,10 +223,10 @@ func shift(by int) func(*trial) error {
 	return func(t *trial) error {
 		n := t.at.Tokens()
 		if t.queries != nil || t.at.Points != nil || t.at.Graph != nil {
-			return errLost
+			return errNoEffect
 		}
 		t.at = pe.Line(n + 1)
-		first, second := places(0, n), places(1, n)
+		first, second := indices(0, n), indices(1, n)
 		if t.queries, t.keys = second, first; by < 0 {
 			t.queries, t.keys = first, second
 		}
@@ -234,7 +234,7 @@ func shift(by int) func(*trial) error {
 	}
 }
 
-func places(from, n int) []int {
+func indices(from, n int) []int {
 	all := make([]int, n)
 	for i := range all {
 		all[i] = from + i
@@ -247,13 +247,13 @@ func fromOne(t *trial) error {
 	n := t.at.Tokens()
 	switch {
 	case t.queries != nil || t.at.Points != nil || t.at.Graph != nil || !slices.IsSorted(t.at.Index):
-		return errLost
+		return errNoEffect
 	case t.at.Cells == nil:
-		t.at, t.queries = pe.Line(n+1), places(1, n)
+		t.at, t.queries = pe.Line(n+1), indices(1, n)
 	default:
-		rows, columns := extent(t.at)
+		rows, columns := gridSize(t.at)
 		if rows*columns != n {
-			return errLost
+			return errNoEffect
 		}
 		t.at = pe.Grid(rows+1, columns+1)
 		for i, cell := range t.at.Cells {
@@ -266,7 +266,7 @@ func fromOne(t *trial) error {
 	return nil
 }
 
-func extent(p pe.Positions) (rows, columns int) {
+func gridSize(p pe.Positions) (rows, columns int) {
 	for _, cell := range p.Cells {
 		rows, columns = max(rows, cell[0]+1), max(columns, cell[1]+1)
 	}
@@ -276,7 +276,7 @@ func extent(p pe.Positions) (rows, columns int) {
 // swapCells exchanges the first two coordinates.
 func swapCells(t *trial) error {
 	if t.at.Cells == nil {
-		return errLost
+		return errNoEffect
 	}
 	t.at.Cells = slices.Clone(t.at.Cells)
 	for i, cell := range t.at.Cells {
@@ -288,11 +288,11 @@ func swapCells(t *trial) error {
 // byColumns gives tokens the cells of a grid column after column.
 func byColumns(t *trial) error {
 	if t.at.Cells == nil {
-		return errLost
+		return errNoEffect
 	}
-	rows, columns := extent(t.at)
+	rows, columns := gridSize(t.at)
 	if rows*columns != t.at.Tokens() {
-		return errLost
+		return errNoEffect
 	}
 	t.at.Cells = slices.Clone(t.at.Cells)
 	for i := range t.at.Cells {
@@ -312,9 +312,9 @@ func (c Check) reversal() string {
 // reverse puts the tokens in the opposite order, so that all offsets have the other sign.
 func reverse(t *trial) error {
 	if t.at.Points != nil || t.at.Graph != nil {
-		return errLost
+		return errNoEffect
 	}
-	order := places(0, t.at.Tokens())
+	order := indices(0, t.at.Tokens())
 	slices.Reverse(order)
 	t.at = t.at.Permuted(order)
 	t.reversed = true
@@ -344,7 +344,7 @@ func swapSines(i *Instance) error {
 		return swapColumns(i, old["pe.fixed"])
 	}
 	if old["pe.cos"] == nil {
-		return errLost
+		return errNoEffect
 	}
 	for name, values := range old {
 		other := strings.Replace(name, "cos", "sin", 1)
@@ -368,7 +368,7 @@ func swapColumns(i *Instance, old []float64) error {
 		block = d / n
 	}
 	if d%2 != 0 || !neighbours && (d%block != 0 || block%2 != 0) {
-		return errLost
+		return errNoEffect
 	}
 	moved := make([]float64, len(old))
 	for at := range moved {
@@ -389,7 +389,7 @@ func negateSines(i *Instance) error {
 		return err
 	}
 	if len(old) == 0 {
-		return errLost
+		return errNoEffect
 	}
 	for name, values := range old {
 		values = slices.Clone(values)
@@ -440,7 +440,7 @@ func (t trial) paired(a array.Array, back bool) array.Array {
 	if !back {
 		order = inverse(order)
 	}
-	return taken(a, len(a.Shape)-1, order)
+	return selectAlong(a, len(a.Shape)-1, order)
 }
 
 // place returns an array with its tokens in those rows of the trial's, zeros elsewhere, times scale; its
@@ -450,7 +450,7 @@ func (t trial) place(a array.Array, rows []int, scale float64) array.Array {
 		scale = 1
 	}
 	if rows == nil {
-		rows = places(0, t.at.Tokens())
+		rows = indices(0, t.at.Tokens())
 	}
 	shape := slices.Clone(a.Shape)
 	tokens, width, size := shape[len(shape)-2], shape[len(shape)-1], t.at.Tokens()
@@ -463,8 +463,8 @@ func (t trial) place(a array.Array, rows []int, scale float64) array.Array {
 	return out
 }
 
-// taken returns entries of an axis; nil takes all.
-func taken(a array.Array, dim int, entries []int) array.Array {
+// selectAlong returns entries of an axis; nil takes all.
+func selectAlong(a array.Array, dim int, entries []int) array.Array {
 	if entries == nil {
 		return a
 	}

@@ -16,24 +16,20 @@ func ReadArray(path string) (array.Array, error) {
 	return a.Array, err
 }
 
-// Result holds values and their description, as WriteJSON writes them.
-type Result struct {
-	Scheme string `json:"scheme"`
-	Kind   string `json:"kind"`
-	Layer  int    `json:"layer"`
-	Tokens int    `json:"tokens"`
-	Dim    int    `json:"dim"`
-	Heads  int    `json:"heads"`
-	Shape  []int  `json:"shape"`
-	Values any    `json:"values"` // nested lists; null where a number is not finite
-}
-
-// WriteJSON writes values as a Result.
-func WriteJSON(w io.Writer, i *Instance, kind string, layer int, a array.Array) error {
+// WriteJSON writes values of the instance with their description: nested lists, null where a number is
+// not finite.
+func (i *Instance) WriteJSON(w io.Writer, kind string, layer int, a array.Array) error {
 	s := i.Setting
-	e := json.NewEncoder(w)
-	return e.Encode(Result{i.Scheme.Name, kind, layer, s.Tokens, s.DModel, s.Heads, a.Shape,
-		lists(a.Shape, a.Data)})
+	return json.NewEncoder(w).Encode(struct {
+		Scheme string `json:"scheme"`
+		Kind   string `json:"kind"`
+		Layer  int    `json:"layer"`
+		Tokens int    `json:"tokens"`
+		Dim    int    `json:"dim"`
+		Heads  int    `json:"heads"`
+		Shape  []int  `json:"shape"`
+		Values any    `json:"values"`
+	}{i.Scheme.Name, kind, layer, s.Tokens, s.DModel, s.Heads, a.Shape, lists(a.Shape, a.Data)})
 }
 
 func lists(shape []int, data []float64) any {

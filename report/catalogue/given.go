@@ -132,49 +132,48 @@ var axes = map[string]string{
 	kindLogits: "HNN", kindWeights: "HNN", kindCos: "NP", kindSin: "NP",
 }
 
+// sizes are the lengths of axes by their letters.
+type sizes map[byte]int
+
+// fit gives an array the axes of its kind, without axes of length 1 in front, and notes their
+// lengths, which must be those noted before.
+func (found sizes) fit(what, kind string, a *array.Array) error {
+	want := axes[kind]
+	if a.Data == nil {
+		return nil
+	}
+	if slices.Contains(a.Shape, 0) {
+		return fmt.Errorf("%s has shape %v: it holds no numbers", what, a.Shape)
+	}
+	for len(a.Shape) > len(want) && a.Shape[0] == 1 {
+		a.Shape = a.Shape[1:]
+	}
+	if want == "HNC" && len(a.Shape) == 2 {
+		want = "ND"
+	}
+	if want == "HNN" && len(a.Shape) == 2 {
+		a.Shape = append([]int{1}, a.Shape...)
+	}
+	if len(a.Shape) != len(want) || want == "HNN" && a.Shape[1] != a.Shape[2] {
+		return fmt.Errorf("%s has shape %v: want [%s]", what, a.Shape, strings.Join(strings.Split(want, ""), ","))
+	}
+	for i, size := range a.Shape {
+		if was, ok := found[want[i]]; ok && was != size && want[i] != 'P' {
+			return fmt.Errorf("%s has %c = %d, and another array %d", what, want[i], size, was)
+		}
+		if want[i] != 'P' {
+			found[want[i]] = size
+		}
+	}
+	return nil
+}
+
 // Fit gives the arrays the axes of their kinds, without axes of length 1 in front, and returns the
 // setting with the sizes that they have; those of fixed stay, by their letters: N, D and H.
 func (g *Given) Fit(s Setting, fixed map[byte]bool) (Setting, error) {
-	was, found := s, map[byte]int{}
-	note := func(what string, letter byte, size int) error {
-		if was, ok := found[letter]; ok && was != size {
-			return fmt.Errorf("%s has %c = %d, and another array %d", what, letter, size, was)
-		}
-		found[letter] = size
-		return nil
-	}
-	each := func(what, kind string, a *array.Array) error {
-		want := axes[kind]
-		if a.Data == nil {
-			return nil
-		}
-		if slices.Contains(a.Shape, 0) {
-			return fmt.Errorf("%s has shape %v: it holds no numbers", what, a.Shape)
-		}
-		for len(a.Shape) > len(want) && a.Shape[0] == 1 {
-			a.Shape = a.Shape[1:]
-		}
-		if want == "HNC" && len(a.Shape) == 2 {
-			want = "ND"
-		}
-		if want == "HNN" && len(a.Shape) == 2 {
-			a.Shape = append([]int{1}, a.Shape...)
-		}
-		if len(a.Shape) != len(want) || want == "HNN" && a.Shape[1] != a.Shape[2] {
-			return fmt.Errorf("%s has shape %v: want [%s]", what, a.Shape, strings.Join(strings.Split(want, ""), ","))
-		}
-		for i := range want {
-			if want[i] == 'P' {
-				continue
-			}
-			if err := note(what, want[i], a.Shape[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+	was, found := s, sizes{}
 	for i, a := range []*array.Array{&g.X, &g.Q, &g.K, &g.V} {
-		if err := each(GivenNames()[i], GivenNames()[i], a); err != nil {
+		if err := found.fit(GivenNames()[i], GivenNames()[i], a); err != nil {
 			return s, err
 		}
 		if at := slices.IndexFunc(a.Data, math.IsNaN); at >= 0 {
@@ -184,16 +183,16 @@ func (g *Given) Fit(s Setting, fixed map[byte]bool) (Setting, error) {
 	}
 	for i := range g.Outputs {
 		o := &g.Outputs[i]
-		if err := each(o.Name, o.Kind, &o.Array); err != nil {
+		if err := found.fit(o.Name, o.Kind, &o.Array); err != nil {
 			return s, err
 		}
 		if axes[o.Kind] == "NP" {
-			if found['P'] = o.Shape[1]; !twice(o.Array) {
+			if found['P'] = o.Shape[1]; !hasRepeatedColumns(o.Array) {
 				found['P'] *= 2
 			}
 		}
 	}
-	s, g.assumed = sized(s, found)
+	s, g.assumed = withSizes(s, found)
 	for _, size := range []struct {
 		letter   byte
 		is, want int
@@ -209,8 +208,8 @@ func (g *Given) Fit(s Setting, fixed map[byte]bool) (Setting, error) {
 	return s, s.Validate()
 }
 
-// twice says whether each column of an array [N,C] is there twice: as its neighbour, or half of C away.
-func twice(a array.Array) bool {
+// hasRepeatedColumns says whether each column of an array [N,C] is there twice: as its neighbour, or half of C away.
+func hasRepeatedColumns(a array.Array) bool {
 	c := a.Shape[1]
 	if c%2 != 0 {
 		return false
@@ -224,9 +223,9 @@ func twice(a array.Array) bool {
 	return neighbour || half
 }
 
-// sized returns the setting with the sizes that were found: those of N tokens, D numbers, H heads of C
+// withSizes returns the setting with the sizes that were found: those of N tokens, D numbers, H heads of C
 // numbers each, of which there are P where cosines are given; and whether D had to be assumed.
-func sized(s Setting, found map[byte]int) (of Setting, assumed bool) {
+func withSizes(s Setting, found sizes) (of Setting, assumed bool) {
 	for letter, to := range map[byte]*int{'N': &s.Tokens, 'H': &s.Heads, 'D': &s.DModel} {
 		if n, ok := found[letter]; ok {
 			*to = n

@@ -123,13 +123,13 @@ func needIndex(text string) int {
 
 // section writes a scheme's section.
 func section(b *strings.Builder, e Entry) {
-	fmt.Fprintf(b, "\n### %s\n\n%s.\n\n```\n%s\n```\n\n", e.Name, capital(e.Summary), e.Formula)
+	fmt.Fprintf(b, "\n### %s\n\n%s.\n\n```\n%s\n```\n\n", e.Name, capitalised(e.Summary), e.Formula)
 	fmt.Fprintf(b, "* Paper: *%s*, %s\n", e.Title, e.Reference)
 	fmt.Fprintf(b, "* When: %s\n", when(e))
 	cost := "no trained parameters"
 	if e.ParametersFormula != "none" {
 		cost = fmt.Sprintf("%s trained parameters (%s)",
-			count(e.Parameters), strings.ReplaceAll(e.ParametersFormula, "\n", " "))
+			withCommas(e.Parameters), strings.ReplaceAll(e.ParametersFormula, "\n", " "))
 	}
 	if !e.Criteria.Parallelizable {
 		cost += "; slow: TISA's Table 1 or its words call it hard to parallelize"
@@ -186,4 +186,4 @@ func when(e Entry) string {
 	return text
 }
 
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+func capitalised(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -133,16 +133,15 @@ func (i *Instance) response(layer int) (picture, error) {
 			Scale: figure.Diverging, BarLabel: "value"},
 	}, against: figure.Lines{Title: "by place", XLabel: "place in the order",
 		YLabel: "norm of what is added", NoMembers: true, Markers: true,
-		Series: []figure.LineSeries{{Label: i.Scheme.Name, X: steps(0, n-1),
+		Series: []figure.LineSeries{{Label: i.Scheme.Name, X: wholeNumbers(0, n-1),
 			Values: [][]float64{norms}}}}}, nil
 }
 
 // addedToQ shows the table that a scheme adds to the input of the projections to q and k. With the
 // identity for a projection it equals the change of q.
 func (i *Instance) addedToQ(layer int, shape []int) (picture, error) {
-	q, _, err := i.Values(Want{Kind: kindQuery, Layer: layer,
-		Q:        array.Array{Shape: shape, Data: make([]float64, shape[0]*shape[1]*shape[2])},
-		identity: true})
+	q, _, err := i.Values(Want{Kind: kindQuery, Layer: layer, Q: array.Array{Shape: shape,
+		Data: make([]float64, shape[0]*shape[1]*shape[2])}, identity: true})
 	if err != nil {
 		return picture{}, err
 	}
@@ -176,8 +175,7 @@ func (i *Instance) table(t array.Array) picture {
 			BarLabel: "dot product"},
 	}}
 	p.against = figure.Lines{Title: "against distance", XLabel: "distance in the order",
-		YLabel: "dot product",
-		Series: []figure.LineSeries{{Label: i.Scheme.Name, X: steps(0, n-1),
+		YLabel: "dot product", Series: []figure.LineSeries{{Label: i.Scheme.Name, X: wholeNumbers(0, n-1),
 			Values: byOffset(dots, i.Positions.Index, 0, n-1)}}, Markers: true, NoMembers: true}
 	return p
 }
@@ -186,12 +184,12 @@ func (i *Instance) table(t array.Array) picture {
 func (i *Instance) pairs(kind, label string, m array.Array) picture {
 	heads, n := m.Shape[0], m.Shape[1]
 	shown, all, most := min(heads, mostHeads), false, n-1
-	if alike(m) && heads > 1 {
+	if headsAreEqual(m) && heads > 1 {
 		shown, all = 1, true
 	}
 	p := picture{kind: kind, against: figure.Lines{Title: "against offset",
 		XLabel: "key minus query", YLabel: label, NoMembers: true}}
-	low, high := ends(m.Data[:shown*n*n])
+	low, high := distinctRange(m.Data[:shown*n*n])
 	causal := i.encoding.Attention().Causal
 	if causal {
 		most = 0
@@ -205,8 +203,7 @@ func (i *Instance) pairs(kind, label string, m array.Array) picture {
 			title, name = kind+", all heads", i.Scheme.Name
 		}
 		panel := figure.Matrix{Title: title, XLabel: "key", YLabel: "query", Rows: n, Columns: n,
-			Values: values, Min: low, Max: high,
-			BarLabel: label, HideBar: h < shown-1}
+			Values: values, Min: low, Max: high, BarLabel: label, HideBar: h < shown-1}
 		if low < 0 && high > 0 {
 			far := math.Max(-low, high)
 			panel.Scale, panel.Min, panel.Max = figure.Diverging, -far, far
@@ -215,15 +212,14 @@ func (i *Instance) pairs(kind, label string, m array.Array) picture {
 			panel.Values = i.masked(values)
 		}
 		p.matrices = append(p.matrices, panel)
-		p.against.Series = append(p.against.Series,
-			figure.LineSeries{Label: name, X: steps(1-n, most),
-				Values: byOffset(values, i.Positions.Index, 1-n, most)})
+		p.against.Series = append(p.against.Series, figure.LineSeries{Label: name, X: wholeNumbers(1-n,
+			most), Values: byOffset(values, i.Positions.Index, 1-n, most)})
 	}
 	return p
 }
 
-// alike reports whether all matrices of [H,N,N] are the same.
-func alike(m array.Array) bool {
+// headsAreEqual reports whether all matrices of [H,N,N] are the same.
+func headsAreEqual(m array.Array) bool {
 	each := m.Shape[1] * m.Shape[2]
 	for k, v := range m.Data {
 		if v != m.Data[k%each] {
@@ -246,9 +242,9 @@ func (i *Instance) masked(values []float64) []float64 {
 	return left
 }
 
-// ends returns the least and the largest number, which differ: by 1 where they are the same but for
+// distinctRange returns the least and the largest number, which differ: by 1 where they are the same but for
 // rounding.
-func ends(data []float64) (low, high float64) {
+func distinctRange(data []float64) (low, high float64) {
 	low, high = data[0], data[0]
 	for _, v := range data {
 		low, high = math.Min(low, v), math.Max(high, v)
@@ -259,7 +255,7 @@ func ends(data []float64) (low, high float64) {
 	return low, high
 }
 
-func steps(from, to int) []float64 {
+func wholeNumbers(from, to int) []float64 {
 	var x []float64
 	for v := from; v <= to; v++ {
 		x = append(x, float64(v))

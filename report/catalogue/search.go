@@ -38,7 +38,7 @@ func (c Check) search(resolved pe.Options, own trial, expected []array.Array) *s
 			if err != nil {
 				continue
 			}
-			if as.apart(t, got) == nil {
+			if as.firstDifference(t, got) == nil {
 				same = append(same, ch.phrase)
 				continue
 			}
@@ -80,7 +80,7 @@ func (s *search) run(f *Finding, apart difference) {
 			if f.Tried++; err != nil {
 				return f.Tried < trialLimit
 			}
-			d := s.apart(*t, got)
+			d := s.firstDifference(*t, got)
 			switch {
 			case d == nil && f.Convention == nil:
 				f.Convention, f.Deviations, f.Flags = s.phrases(of), deviations, flags
@@ -122,7 +122,7 @@ func (s *search) runTimes(f *Finding) {
 				return true
 			}
 			by := s.times(got[0], t.reversed)
-			if by == 0 || s.apart(*t, got) != nil {
+			if by == 0 || s.firstDifference(*t, got) != nil {
 				return true
 			}
 			times := fmt.Sprintf("%s times %.4g", s.Given.Outputs[0].Name, by)
@@ -185,7 +185,7 @@ func (s *search) trial(of []int) (t *trial, deviations []string, flags string) {
 func flagLine(options pe.Options) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(options)) {
-		if !slices.Contains(aside, name) {
+		if !slices.Contains(optionsWithoutNumbers, name) {
 			all = append(all, "--"+name+" "+options[name])
 		}
 	}

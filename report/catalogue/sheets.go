@@ -75,7 +75,7 @@ func thumbnail(scheme pe.Scheme) (string, *figure.Matrix, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	i, err := Build(scheme, s, pe.SquareGrid(s.Tokens), 0.2, 1)
+	i, err := Build(scheme, s, pe.SquareGrid(s.Tokens), Start{0.2, 1})
 	if err != nil {
 		return "", nil, err
 	}

@@ -28,13 +28,12 @@ func List(all []Entry, s Setting, brief bool) table.Table {
 			{Heading: "reference", Name: "reference", Rank: 1},
 		},
 		More: "--csv or --json",
-		Note: fmt.Sprintf("Parameters: trained ones for N = %d tokens, D = %d, H = %d heads, "+
-			"L = %d layers, in the reading of the %s; – where a scheme refuses that size "+
-			"(torchpe pe show says why). causal: tokens see only those before them. longer: "+
-			"can be evaluated at more tokens than it was trained on. "+
-			"ind to int: TISA's criteria inductive, data-driven, parameter efficient, "+
-			"translation invariant, parallelizable, interpretable.",
-			s.Tokens, s.DModel, s.Heads, s.Layers, s.Fidelity),
+		Note: fmt.Sprintf("Parameters: trained ones for N = %d tokens, D = %d, H = %d heads, L = "+
+			"%d layers, in the reading of the %s; – where a scheme refuses that size (torchpe "+
+			"pe show says why). causal: tokens see only those before them. longer: can be "+
+			"evaluated at more tokens than it was trained on. ind to int: TISA's criteria "+
+			"inductive, data-driven, parameter efficient, translation invariant, parallelizable, "+
+			"interpretable.", s.Tokens, s.DModel, s.Heads, s.Layers, s.Fidelity),
 	}
 	for _, e := range all {
 		c, reference := e.Criteria, e.Reference
@@ -43,9 +42,9 @@ func List(all []Entry, s Setting, brief bool) table.Table {
 		}
 		t.Rows = append(t.Rows, table.Row{
 			table.Text(e.Name), table.Number(float64(e.Year)), table.Text(e.ActsOn), parameters(e),
-			yes(e.Causal), yes(e.Extrapolates),
-			yes(c.Inductive), yes(c.DataDriven), yes(c.ParameterEfficient),
-			yes(c.TranslationInvariant), yes(c.Parallelizable), yes(c.Interpretable),
+			yesNoCell(e.Causal), yesNoCell(e.Extrapolates),
+			yesNoCell(c.Inductive), yesNoCell(c.DataDriven), yesNoCell(c.ParameterEfficient),
+			yesNoCell(c.TranslationInvariant), yesNoCell(c.Parallelizable), yesNoCell(c.Interpretable),
 			table.Text(reference),
 		})
 	}
@@ -59,7 +58,7 @@ func parameters(e Entry) table.Cell {
 	return table.Count(*e.Parameters)
 }
 
-func yes(is bool) table.Cell { return table.Text(yesNo(is)) }
+func yesNoCell(is bool) table.Cell { return table.Text(yesNo(is)) }
 
 func yesNo(is bool) string {
 	if is {
@@ -68,8 +67,8 @@ func yesNo(is bool) string {
 	return "no"
 }
 
-// count formats a number with commas, as papers print it; a dash where there is none.
-func count(n *int) string {
+// withCommas formats a number with commas, as papers print it; a dash where there is none.
+func withCommas(n *int) string {
 	if n == nil {
 		return "–"
 	}
@@ -91,7 +90,7 @@ func facts(e Entry) [][2]string {
 	if c.Printed {
 		source = "as TISA's Table 1 prints them"
 	}
-	number := count(e.Parameters)
+	number := withCommas(e.Parameters)
 	if e.Refused != "" {
 		number = "refused: " + e.Refused
 	}

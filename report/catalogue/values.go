@@ -40,24 +40,28 @@ type Instance struct {
 	weights  map[string][]float64 // of given projections, by their names in a checkpoint
 }
 
-// Build makes an instance with the initial parameters, in float64, of a run's member that has that
-// sigma and seed.
-func Build(scheme pe.Scheme, s Setting, at pe.Positions, sigma float64,
-	seed uint64) (*Instance, error) {
+// Start says what the initial parameters are drawn from.
+type Start struct {
+	Sigma float64
+	Seed  uint64
+}
+
+// Build makes an instance with the initial parameters, in float64, of a run's member that starts so.
+func Build(scheme pe.Scheme, s Setting, at pe.Positions, from Start) (*Instance, error) {
 	options, err := s.options(scheme)
 	if err != nil {
 		return nil, err
 	}
-	i := &Instance{Scheme: scheme, Setting: s, Positions: at, seed: seed,
+	i := &Instance{Scheme: scheme, Setting: s, Positions: at, seed: from.Seed,
 		params: torchpe.NewParamSet(1, torchpe.Float64, torchpe.CPU)}
 	i.encoding, err = scheme.Build(pe.Config{
 		Members: 1, Layers: s.Layers, Heads: s.Heads, DModel: s.DModel, Positions: at,
-		Sigma: []float64{sigma}, Options: options,
+		Sigma: []float64{from.Sigma}, Options: options,
 	}, i.params)
 	if err != nil {
 		return nil, err
 	}
-	if err := i.params.Build([]uint64{seed}); err != nil {
+	if err := i.params.Build([]uint64{from.Seed}); err != nil {
 		i.params.Close()
 		return nil, err
 	}
@@ -239,7 +243,7 @@ func (i *Instance) kind(w Want) (string, error) {
 	kind := w.Kind
 	if kind == "" {
 		var err error
-		if kind, err = i.usual(w, projected); err != nil {
+		if kind, err = i.defaultKind(w, projected); err != nil {
 			return "", err
 		}
 	}
@@ -273,8 +277,8 @@ func (i *Instance) kind(w Want) (string, error) {
 	return kind, nil
 }
 
-// usual returns the kind of values that a scheme has, or computes from the given arrays.
-func (i *Instance) usual(w Want, projected bool) (string, error) {
+// defaultKind returns the kind of values that a scheme has, or computes from the given arrays.
+func (i *Instance) defaultKind(w Want, projected bool) (string, error) {
 	sites, name := i.sites(), i.Scheme.Name
 	switch {
 	case w.Q.Data != nil && w.K.Data != nil:
@@ -332,7 +336,7 @@ func (i *Instance) compute(s *torchpe.Scope, w Want, kind string) (array.Array, 
 	zeros := func(shape ...int) torchpe.Tensor {
 		return torchpe.Zeros(s, torchpe.Float64, torchpe.CPU, shape...)
 	}
-	hooks := i.encoding.Begin(s, i.drawn(s))
+	hooks := i.encoding.Begin(s, i.drawnPositions(s))
 	if kind == kindTable {
 		t, ok := hooks.Table(w.Layer)
 		if !ok && w.Layer > 0 {
@@ -411,8 +415,8 @@ func (i *Instance) softmax(s *torchpe.Scope, logits torchpe.Tensor) torchpe.Tens
 	return logits.Softmax(-1)
 }
 
-// drawn returns the positions, with draws from the seed where the scheme needs them.
-func (i *Instance) drawn(s *torchpe.Scope) pe.Positions {
+// drawnPositions returns the positions, with draws from the seed where the scheme needs them.
+func (i *Instance) drawnPositions(s *torchpe.Scope) pe.Positions {
 	p := i.Positions
 	if draw := i.encoding.Draw(); draw.Range > 0 {
 		out := make([]float64, p.Tokens())

@@ -5,12 +5,12 @@ package document
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"torchpe/internal/atomicfile"
 	"torchpe/internal/plural"
 	"torchpe/report/figure"
-	"torchpe/report/internal/outdir"
 	"torchpe/report/page"
 	"torchpe/report/table"
 )
@@ -69,20 +69,20 @@ type Document struct {
 	Panels          bool // write each panel by itself too, as wide as a column where it fits: fig2_b.pdf
 	Figures, Tables int  // that were written
 
-	files  *outdir.Dir
-	absent []page.Result // of items that have nothing else
-	none   int           // such items
+	files      *directory
+	missing    []page.Result // of items that have nothing else
+	emptyItems int           // such items
 }
 
 // Open starts a report in a directory. It refuses one that holds something else with an error that
 // matches fs.ErrExist.
 func Open(dir, title string) (*Document, error) {
-	files, err := outdir.Open(dir)
+	files, err := openDirectory(dir)
 	return &Document{Page: page.Page{Title: title}, files: files}, err
 }
 
 // File returns the path for a file of the report.
-func (d *Document) File(name string) string { return d.files.File(name) }
+func (d *Document) File(name string) string { return d.files.file(name) }
 
 // Section returns the section of that title, the last one of the page or a new one.
 func (d *Document) Section(title string) *page.Section {
@@ -97,10 +97,10 @@ func (d *Document) Section(title string) *page.Section {
 // Add writes the files of an item, adds it to its section, and returns the names of the files.
 func (d *Document) Add(item Item) (files []string, err error) {
 	if item.Figure == nil && item.Tables == nil {
-		d.none++
+		d.emptyItems++
 		for _, m := range item.Missing {
 			m.What = item.Title + ": " + m.What
-			d.absent = append(d.absent, m)
+			d.missing = append(d.missing, m)
 		}
 		return nil, nil
 	}
@@ -179,7 +179,7 @@ func (d *Document) addNumbers(item Item, files *[]string) (links []page.Link, er
 
 func (d *Document) addTable(title string, t Named, to *page.Section, files *[]string) error {
 	d.Tables++
-	if err := t.Save(d.files.Root, t.Name); err != nil {
+	if err := t.Save(d.files.root, t.Name); err != nil {
 		return err
 	}
 	var links []page.Link
@@ -224,21 +224,31 @@ func (d *Document) addPanels(item Item, files *[]string) error {
 	return nil
 }
 
+// Finish lists what was left out, closes the report, and says what it has.
+func (d *Document) Finish(leftOut []string) (Written, error) {
+	if leftOut != nil {
+		to := d.Section("Left out")
+		to.Items = append(to.Items, page.List{Entries: leftOut})
+	}
+	return Written{Index: filepath.Join(d.files.root, "index.html"), Figures: d.Figures,
+		Tables: d.Tables, Notes: leftOut}, d.Close()
+}
+
 // Close writes index.html, with what no item could be made of folded away at its end, and removes
 // files of an earlier report.
 func (d *Document) Close() error {
-	if d.none > 0 {
+	if d.emptyItems > 0 {
 		to := d.Section("Not made")
-		if d.absent == nil {
-			to.Items = append(to.Items, page.Text{Paragraphs: []string{plural.Of(d.none, "item") +
+		if d.missing == nil {
+			to.Items = append(to.Items, page.Text{Paragraphs: []string{plural.Of(d.emptyItems, "item") +
 				" of the report: no runs to make them from."}})
 		} else {
-			to.Items = append(to.Items, page.Missing{Results: d.absent, Title: fmt.Sprintf(
-				"Figures and tables that these runs cannot make (%d), and the commands that can", d.none)})
+			to.Items = append(to.Items, page.Missing{Results: d.missing, Title: fmt.Sprintf(
+				"Figures and tables that these runs cannot make (%d), and the commands that can", d.emptyItems)})
 		}
 	}
 	if err := d.Save(d.File("index.html")); err != nil {
 		return err
 	}
-	return d.files.Close()
+	return d.files.close()
 }

@@ -67,8 +67,8 @@ func (a axis) atLeast(least float64) axis {
 	return a
 }
 
-// fixed returns a with the given ends where lo lies below hi.
-func (a axis) fixed(lo, hi float64) axis {
+// withEnds returns a with the given ends where lo lies below hi.
+func (a axis) withEnds(lo, hi float64) axis {
 	if lo < hi {
 		a.lo, a.hi = lo, hi
 	}
@@ -87,9 +87,8 @@ func checkFixed(name string, lo, hi float64) error {
 	case lo == 0 && hi == 0:
 		return nil
 	case hi-lo <= 1e-9*max(math.Abs(lo), math.Abs(hi)):
-		return fmt.Errorf(
-			"%sMin %g and %sMax %g are no range: give the lower end first, or neither", name, lo,
-			name, hi)
+		return fmt.Errorf("%sMin %g and %sMax %g are no range: give the lower end first, or "+
+			"neither", name, lo, name, hi)
 	}
 	return nil
 }
@@ -102,8 +101,8 @@ func (a axis) norm(v float64) float64 {
 	return (v - a.lo) / (a.hi - a.lo)
 }
 
-// holds reports whether v is on the axis.
-func (a axis) holds(v float64) bool {
+// contains reports whether v is on the axis.
+func (a axis) contains(v float64) bool {
 	const slack = 1e-9
 	n := a.norm(v)
 	return n >= -slack && n <= 1+slack

@@ -43,15 +43,12 @@ func (b Bars) check() error {
 	if err := checkTexts(b.XLabel, b.YLabel); err != nil {
 		return err
 	}
-	if len(b.Groups) == 0 {
-		return errors.New("no groups: give at least one")
+	if err := checkGroupLabels(len(b.Groups), func(i int) (label, colorOf string) {
+		return b.Groups[i].Label, b.Groups[i].ColorOf
+	}); err != nil {
+		return err
 	}
-	seen := map[string]bool{}
 	for _, g := range b.Groups {
-		if seen[g.Label] {
-			return fmt.Errorf("two groups are labelled %q: join them or rename one", g.Label)
-		}
-		seen[g.Label] = true
 		if err := b.checkGroup(g); err != nil {
 			return err
 		}
@@ -60,12 +57,6 @@ func (b Bars) check() error {
 }
 
 func (b Bars) checkGroup(g BarGroup) error {
-	if g.Label == "" {
-		return errors.New("a group has no label: name it")
-	}
-	if err := checkTexts(g.Label, g.ColorOf); err != nil {
-		return err
-	}
 	if len(g.Bars) == 0 || len(g.Bars) > mostBars {
 		return fmt.Errorf("group %q has %d bars: want 1 to %d", g.Label, len(g.Bars), mostBars)
 	}
@@ -77,9 +68,8 @@ func (b Bars) checkGroup(g BarGroup) error {
 	for i, bar := range g.Bars {
 		want := b.Groups[0].Bars[i].Label
 		if bar.Label != want || bar.Label == "" && len(g.Bars) > 1 {
-			return fmt.Errorf(
-				"bar %d of group %q is labelled %q: want the first's, %q, which must not be empty",
-				i, g.Label, bar.Label, want)
+			return fmt.Errorf("bar %d of group %q is labelled %q: want the first's, %q, which "+
+				"must not be empty", i, g.Label, bar.Label, want)
 		}
 		if err := checkText(bar.Label); err != nil {
 			return err
@@ -218,20 +208,12 @@ func shade(c color.NRGBA, k, n int) color.NRGBA {
 	return mix(c, rgb(0xffffff), 0.68*float64(n-1-k)/float64(n-1))
 }
 
-// errorBar returns the mean and the length of the error bar, which is 0 for too few values.
+// errorBar returns the mean and the standard deviation (n-1), which is 0 for too few values.
 func errorBar(values []float64) (mean, sd float64) {
-	if mean, sd = meanSD(values); len(values) < fewestSD {
-		sd = 0
+	if len(values) >= fewestSD {
+		sd = stats.SD(values)
 	}
-	return mean, sd
-}
-
-// meanSD returns the mean and the standard deviation of the sample (n-1; 0 for one value).
-func meanSD(values []float64) (mean, sd float64) {
-	if len(values) < 2 {
-		return stats.Mean(values), 0
-	}
-	return stats.Mean(values), stats.SD(values)
+	return stats.Mean(values), sd
 }
 
 // barMark is the k-th of n bars of the i-th group.
@@ -254,7 +236,7 @@ func (b barMark) draw(c draw.Canvas, p *plot.Plot) {
 	fill(c, shade(style.color, b.k, b.n), rectangle{x0, trY(0), x1, trY(mean)})
 	if style.dashes != nil { // two labels have this colour
 		edge := mix(style.color, black, 0.45)
-		line := draw.LineStyle{Color: edge, Width: 0.8, Dashes: finely(style.dashes)}
+		line := draw.LineStyle{Color: edge, Width: 0.8, Dashes: halved(style.dashes)}
 		base, top := trY(0), trY(mean)
 		c.StrokeLines(line,
 			[]vg.Point{{X: x0, Y: base}, {X: x0, Y: top}, {X: x1, Y: top}, {X: x1, Y: base}})

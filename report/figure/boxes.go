@@ -2,7 +2,6 @@ package figure
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"image/color"
 	"math"
@@ -64,21 +63,12 @@ func (b Boxes) check() error {
 	if err := checkTexts(b.XLabel, b.YLabel); err != nil {
 		return err
 	}
-	if len(b.Groups) == 0 {
-		return errors.New("no groups: give at least one")
+	if err := checkGroupLabels(len(b.Groups), func(i int) (label, colorOf string) {
+		return b.Groups[i].Label, b.Groups[i].ColorOf
+	}); err != nil {
+		return err
 	}
-	seen := map[string]bool{}
 	for _, g := range b.Groups {
-		if g.Label == "" {
-			return errors.New("a group has no label: name it")
-		}
-		if seen[g.Label] {
-			return fmt.Errorf("two groups are labelled %q: join them or rename one", g.Label)
-		}
-		seen[g.Label] = true
-		if err := checkTexts(g.Label, g.ColorOf); err != nil {
-			return err
-		}
 		present, err := checkValues(fmt.Sprintf("group %q", g.Label), g.Values)
 		if err != nil {
 			return err
@@ -103,9 +93,8 @@ func (b Boxes) check() error {
 			}
 		}
 		if len(g.Beside) > len(b.Beside) || len(b.Beside) > len(besideShapes) {
-			return fmt.Errorf(
-				"group %q: %d signs beside the box, of %d that are named and %d that there are",
-				g.Label, len(g.Beside), len(b.Beside), len(besideShapes))
+			return fmt.Errorf("group %q: %d signs beside the box, of %d that are named and %d "+
+				"that there are", g.Label, len(g.Beside), len(b.Beside), len(besideShapes))
 		}
 	}
 	return checkReferences(b.References)
@@ -264,7 +253,7 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 		c.StrokeLine2(line, x-half/2, trY(hi), x+half/2, trY(hi))
 		box := rectangle{x - half, trY(q[0]), x + half, trY(q[2])}
 		fill(c, mix(style.color, rgb(0xffffff), 0.72), box)
-		line.Dashes = finely(style.dashes)
+		line.Dashes = halved(style.dashes)
 		c.StrokeLines(line, box.closed())
 	}
 	for k, v := range g.Beside {
@@ -291,8 +280,8 @@ func (i Interval) draw(c draw.Canvas, trY func(float64) vg.Length, x vg.Length) 
 	circle(c, black, 1.6, vg.Point{X: x, Y: trY(i.Mean)})
 }
 
-// finely halves dashes for the outlines of small shapes.
-func finely(dashes []vg.Length) []vg.Length {
+// halved halves dashes for the outlines of small shapes.
+func halved(dashes []vg.Length) []vg.Length {
 	var out []vg.Length
 	for _, d := range dashes {
 		out = append(out, d/2)

@@ -55,8 +55,8 @@ func TestInterval(t *testing.T) {
 func TestLeastRange(t *testing.T) {
 	for _, values := range [][]float64{{-0.0028, -0.0020}, {0.3, 0.31}, {0, 0}, {-0.5, 0.4}} {
 		b := Boxes{Least: 0.1, Groups: []Group{{Label: "a", Values: values}}}
-		if y := b.axis(); !(y.lo <= 0 && y.hi >= 0) || y.hi-y.lo < 0.0999 || !y.holds(values[0]) ||
-			!y.holds(values[1]) {
+		if y := b.axis(); !(y.lo <= 0 && y.hi >= 0) || y.hi-y.lo < 0.0999 || !y.contains(values[0]) ||
+			!y.contains(values[1]) {
 			t.Errorf("%v on an axis from %g to %g", values, y.lo, y.hi)
 		}
 	}

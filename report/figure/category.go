@@ -12,6 +12,28 @@ import (
 )
 
 // category labels a place on an axis of categories.
+// checkGroupLabels checks the labels of n groups on an axis of categories.
+func checkGroupLabels(n int, labels func(i int) (label, colorOf string)) error {
+	if n == 0 {
+		return errors.New("no groups: give at least one")
+	}
+	seen := map[string]bool{}
+	for i := range n {
+		label, colorOf := labels(i)
+		if label == "" {
+			return errors.New("a group has no label: name it")
+		}
+		if seen[label] {
+			return fmt.Errorf("two groups are labelled %q: join them or rename one", label)
+		}
+		seen[label] = true
+		if err := checkTexts(label, colorOf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 type category struct {
 	text string
 	n    int // stated where it is not 0
@@ -29,7 +51,7 @@ type categoryPlot struct {
 }
 
 func (o categoryPlot) draw(c draw.Canvas) error {
-	right := referenceLabels(o.references, o.y)
+	right := insertReferences(nil, o.references, o.y)
 	area := draw.Crop(c, 0, 0, 0, -smallSize/2)
 	if len(right) > 0 {
 		area.Max.X -= endLabelsWidth(right)
@@ -65,9 +87,8 @@ func (o categoryPlot) draw(c draw.Canvas) error {
 	o.y.set(&p.Y, yTicks(area.Size().Y-10))
 	data := p.DataCanvas(area)
 	if need := labelPitch * vg.Length(len(right)); need > data.Size().Y {
-		return fmt.Errorf(
-			"the labels of %d references do not fit: make the panel higher or leave some out",
-			len(right))
+		return fmt.Errorf("the labels of %d references do not fit: make the panel higher or "+
+			"leave some out", len(right))
 	}
 	p.Draw(area)
 	l.draw(data)
@@ -108,13 +129,13 @@ func fitCategories(all []category, width, left vg.Length) categoryLabels {
 	case isUpright(one, pitch, w):
 		return categoryLabels{0, 1, linesHeight(one), one}
 	case numbers:
-		return categoryLabels{0, thin(len(all), width, wide+5), linesHeight(one), one}
+		return categoryLabels{0, labelStep(len(all), width, wide+5), linesHeight(one), one}
 	case isUpright(broken, pitch, w) && linesHeight(broken) <= 4*smallSize*leading:
 		return categoryLabels{0, 1, linesHeight(broken), broken}
 	case pitch >= 1.5*smallSize && long < 90 && slantedFit(all, pitch, left, w):
 		return categoryLabels{45, 1, (long+smallSize)*math.Sqrt2/2 + 3, single}
 	}
-	return categoryLabels{90, thin(len(all), width, 1.15*smallSize), long + 5, single}
+	return categoryLabels{90, labelStep(len(all), width, 1.15*smallSize), long + 5, single}
 }
 
 // linesHeight returns the height of upright labels.

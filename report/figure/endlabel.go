@@ -37,7 +37,7 @@ func drawEndLabels(c draw.Canvas, labels []endLabel, data draw.Canvas) {
 	for i, l := range labels {
 		want[i] = data.Y(l.y)
 	}
-	at := spread(want, labelPitch, data.Min.Y, data.Max.Y)
+	at := separate(want, labelPitch, data.Min.Y, data.Max.Y)
 	for i, l := range labels {
 		edge, right := data.Max.X+1, data.Max.X+leaderWidth
 		if l.x < 1 { // the line ends early; dots, lest its leader be read as data
@@ -50,11 +50,11 @@ func drawEndLabels(c draw.Canvas, labels []endLabel, data draw.Canvas) {
 	}
 }
 
-// spread returns the positions nearest to want (in descending order) by least squares, such that
+// separate returns the positions nearest to want (in descending order) by least squares, such that
 // neighbours are at least pitch apart and all lie within lo and hi, where the caller has checked
 // that they fit. With i·pitch added, the positions only have to be in descending order: an isotonic
 // regression, solved by pooling neighbours that are in the wrong order.
-func spread(want []vg.Length, pitch, lo, hi vg.Length) []vg.Length {
+func separate(want []vg.Length, pitch, lo, hi vg.Length) []vg.Length {
 	type pool struct {
 		sum vg.Length
 		n   int

@@ -40,7 +40,7 @@ func TestSpreadIsBest(t *testing.T) {
 		slices.Sort(want)
 		slices.Reverse(want)
 		const pitch, lo, hi = 8, 5, 110
-		at := spread(want, pitch, lo, hi)
+		at := separate(want, pitch, lo, hi)
 		if len(at) != len(want) || !feasible(at, pitch, lo, hi) {
 			t.Fatalf("want %v: got %v, which break pitch %v or the bounds %v to %v", want, at,
 				pitch, lo, hi)
@@ -64,7 +64,7 @@ func TestSpreadIsBest(t *testing.T) {
 
 func TestSpreadLeavesRoomyLabelsAlone(t *testing.T) {
 	want := []vg.Length{100, 80, 50, 10}
-	if got := spread(want, 8, 0, 100); !slices.Equal(got, want) {
+	if got := separate(want, 8, 0, 100); !slices.Equal(got, want) {
 		t.Errorf("%v moved to %v", want, got)
 	}
 }

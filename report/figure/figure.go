@@ -7,9 +7,8 @@
 // one set of sizes) and the palette in palette.go (a positional encoding has the same colour in
 // every figure). The note below a figure says what it averages over and leaves out.
 //
-// The package imports gonum/plot and torchpe's pdfcanvas, stats and atomicfile, no libtorch and no
-// run files. Drawing the same numbers twice gives the same bytes. Bad input is an error of Compose
-// or NetworkSeries, never a panic.
+// Drawing the same numbers twice gives the same bytes. Bad input is an error of Compose or
+// NetworkSeries, never a panic.
 package figure
 
 import (
@@ -29,7 +28,6 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"torchpe/internal/atomicfile"
-	"torchpe/report/pdfcanvas"
 )
 
 // Widths of a figure in inches: one column and the whole width of a paper's page.
@@ -72,7 +70,7 @@ func (f *Figure) Save(path, format string) error {
 func (f *Figure) Encode(w io.Writer, format string) error {
 	switch format {
 	case "pdf":
-		c := pdfcanvas.New(f.width, f.height)
+		c := newPDF(f.width, f.height)
 		f.draw(draw.New(c))
 		_, err := c.WriteTo(w)
 		return err

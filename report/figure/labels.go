@@ -57,7 +57,7 @@ func (l labeller) place() (placed []placedLabel, key string) {
 		}
 		var crowd []int
 		for k, p := range l.points {
-			if !done[k] && between(l.points[i].at, p.at) <= crowdRadius {
+			if !done[k] && distance(l.points[i].at, p.at) <= crowdRadius {
 				crowd = append(crowd, k)
 			}
 		}
@@ -168,7 +168,7 @@ func (l labeller) isClear(box vg.Rectangle, isNamed []bool, placed []placedLabel
 		}
 		nearest := vg.Point{X: min(max(p.at.X, box.Min.X), box.Max.X),
 			Y: min(max(p.at.Y, box.Min.Y), box.Max.Y)}
-		if between(p.at, nearest) < least {
+		if distance(p.at, nearest) < least {
 			return false
 		}
 	}
@@ -213,6 +213,6 @@ func (s segment) hits(box vg.Rectangle) bool {
 		clip(s.a.Y, s.b.Y-s.a.Y, box.Min.Y, box.Max.Y)
 }
 
-func between(p, q vg.Point) vg.Length {
+func distance(p, q vg.Point) vg.Length {
 	return vg.Length(math.Hypot(float64(p.X-q.X), float64(p.Y-q.Y)))
 }

@@ -17,7 +17,7 @@ func gap(box vg.Rectangle, p vg.Point) vg.Length {
 		for k := range 21 {
 			x := box.Min.X + box.Size().X*vg.Length(i)/20
 			y := box.Min.Y + box.Size().Y*vg.Length(k)/20
-			least = min(least, between(p, vg.Point{X: x, Y: y}))
+			least = min(least, distance(p, vg.Point{X: x, Y: y}))
 		}
 	}
 	return least

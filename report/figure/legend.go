@@ -125,9 +125,9 @@ func (l legend) drawColumn(c draw.Canvas, x, top vg.Length) {
 	}
 }
 
-// fewer returns the legend with one name fewer and, at its end, the number of those left out; nil
+// withoutLast returns the legend with one name fewer and, at its end, the number of those left out; nil
 // where no name would be left.
-func (l legend) fewer() legend {
+func (l legend) withoutLast() legend {
 	more := l[len(l)-1].more
 	names := l[:len(l)-min(more, 1)]
 	if len(names) < 2 {
@@ -137,10 +137,10 @@ func (l legend) fewer() legend {
 		legendEntry{text: fmt.Sprintf("and %d more", more+1), more: more + 1})
 }
 
-// beside splits c into the space for a drawing whose width is at most aspect times its height, and
+// splitOff splits c into the space for a drawing whose width is at most aspect times its height, and
 // the legend to its right or, where that makes the drawing larger, in rows below it. It returns the
 // space and a function that draws the legend. Names for which there is no room are counted.
-func (l legend) beside(c draw.Canvas, aspect vg.Length) (draw.Canvas, func(draw.Canvas), error) {
+func (l legend) splitOff(c draw.Canvas, aspect vg.Length) (draw.Canvas, func(draw.Canvas), error) {
 	if len(l) == 0 {
 		return c, func(draw.Canvas) {}, nil
 	}
@@ -154,8 +154,8 @@ func (l legend) beside(c draw.Canvas, aspect vg.Length) (draw.Canvas, func(draw.
 	rows := l.height(size.X)
 	below := min(size.X/aspect, size.Y-rows-gap)
 	if max(right, below) < 0.4*size.Y {
-		if fewer := l.fewer(); fewer != nil {
-			return fewer.beside(c, aspect)
+		if fewer := l.withoutLast(); fewer != nil {
+			return fewer.splitOff(c, aspect)
 		}
 		return c, nil, fmt.Errorf(
 			"the legend leaves too little room: enlarge the panel or shorten %q", l[0].text)

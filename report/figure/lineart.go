@@ -36,8 +36,8 @@ func newLineArt(lines []summary, band Band, colorOf map[string]string) lineArt {
 	return lineArt{lines: lines, styles: stylesOf(labels, colorOf), band: band}
 }
 
-// span returns the range of x.
-func (a lineArt) span() (first, last float64) {
+// xRange returns the range of x.
+func (a lineArt) xRange() (first, last float64) {
 	first, last = a.lines[0].points[0].x, a.lines[0].points[0].x
 	for _, l := range a.lines {
 		first = min(first, l.points[0].x)
@@ -74,10 +74,10 @@ func (a lineArt) drawBand(c draw.Canvas, s summary, at func(meanPoint, float64) 
 		for i := len(points) - 1; i >= 0; i-- {
 			outline = append(outline, at(points[i], points[i].lo))
 		}
-		if !inside(c, outline) {
+		if !isInside(c, outline) {
 			outline = c.ClipPolygonXY(outline)
 		}
-		c.FillPolygon(pale(a.styles[s.label].color), outline)
+		c.FillPolygon(translucent(a.styles[s.label].color), outline)
 	}
 }
 
@@ -90,11 +90,7 @@ func (a lineArt) drawMembers(c draw.Canvas, s summary, at func(meanPoint, float6
 			for _, m := range points {
 				line = append(line, at(m, m.mean))
 			}
-			lines := [][]vg.Point{line}
-			if !inside(c, line) {
-				lines = c.ClipLinesXY(line)
-			}
-			c.StrokeLines(style, lines...)
+			strokeWithin(c, style, line)
 		}
 	}
 }
@@ -108,21 +104,25 @@ func (a lineArt) drawLine(c draw.Canvas, s summary, at func(meanPoint, float64) 
 			pt := at(m, m.mean)
 			line = append(line, pt)
 			alone := len(points) == 1 // there is no line to show it
-			if (alone || a.markers && i%every == 0) && inside(c, []vg.Point{pt}) {
+			if (alone || a.markers && i%every == 0) && isInside(c, []vg.Point{pt}) {
 				circle(c, style.color, 1.5, pt)
 			}
 		}
-		lines := [][]vg.Point{line}
-		if !inside(c, line) {
-			lines = c.ClipLinesXY(line)
-		}
-		c.StrokeLines(draw.LineStyle{Color: style.color, Width: lineWidth, Dashes: style.dashes},
-			lines...)
+		strokeWithin(c,
+			draw.LineStyle{Color: style.color, Width: lineWidth, Dashes: style.dashes}, line)
 	}
 }
 
 // inside reports whether no point leaves c.
-func inside(c draw.Canvas, points []vg.Point) bool {
+// strokeWithin strokes the part of a line that lies within c.
+func strokeWithin(c draw.Canvas, style draw.LineStyle, line []vg.Point) {
+	lines := [][]vg.Point{line}
+	if !isInside(c, line) {
+		lines = c.ClipLinesXY(line)
+	}
+	c.StrokeLines(style, lines...)
+}
+func isInside(c draw.Canvas, points []vg.Point) bool {
 	const slack = 1e-6
 	for _, p := range points {
 		if p.X < c.Min.X-slack || p.X > c.Max.X+slack ||
@@ -153,13 +153,9 @@ func (a lineArt) endLabels(x, y axis) []endLabel {
 	for i, name := range a.names() {
 		end := a.lines[i].last()
 		labels = append(labels, endLabel{text: name, x: x.norm(end.x),
-			y:     min(max(y.norm(end.mean), 0), 1),
-			color: a.styles[a.lines[i].label].color})
+			y: min(max(y.norm(end.mean), 0), 1), color: a.styles[a.lines[i].label].color})
 	}
-	for _, r := range a.references {
-		labels = insertReference(labels, r, y)
-	}
-	return labels
+	return insertReferences(labels, a.references, y)
 }
 
 // legend returns the names of lines and references, for where labels at their ends do not fit.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -64,7 +65,7 @@ func (l Lines) check() error {
 	}
 	_, y := l.axes(l.art())
 	for _, r := range l.References {
-		if !y.holds(r.Y) {
+		if !y.contains(r.Y) {
 			return fmt.Errorf("reference %q at %g lies outside the y axis, %g to %g: widen it",
 				r.Label, r.Y, y.lo, y.hi)
 		}
@@ -99,9 +100,8 @@ func (s LineSeries) check(logX bool) error {
 	for m, values := range s.Values {
 		name := fmt.Sprintf("line %q, member %d", s.Label, m)
 		if len(values) != len(s.X) {
-			return fmt.Errorf(
-				"%s: %d values for %d points: give one per point, NaN where there is none", name,
-				len(values), len(s.X))
+			return fmt.Errorf("%s: %d values for %d points: give one per point, NaN where there "+
+				"is none", name, len(values), len(s.X))
 		}
 		present, err := checkValues(name, values)
 		if err != nil {
@@ -128,19 +128,19 @@ func (l Lines) art() lineArt {
 }
 
 func (l Lines) axes(a lineArt) (x, y axis) {
-	first, last := a.span()
+	first, last := a.xRange()
 	x = rangeOf(l.XLabel, []float64{first, last}, 0, l.LogX)
-	x.whole = l.wholeX()
+	x.whole = l.hasWholeX()
 	var values []float64
 	for _, s := range a.lines {
-		for _, p := range finitePoints(s.points) {
+		for _, p := range slices.Concat(s.stretches()...) {
 			values = append(values, p.lo, p.hi)
 		}
 	}
 	for _, r := range l.References {
 		values = append(values, r.Y)
 	}
-	return x, rangeOf(l.YLabel, values, 0.04, false).widened().fixed(l.YMin, l.YMax)
+	return x, rangeOf(l.YLabel, values, 0.04, false).widened().withEnds(l.YMin, l.YMax)
 }
 
 // ShareY gives panels that are compared the y axis that holds what all of them show.
@@ -155,8 +155,8 @@ func ShareY(panels ...*Lines) {
 	}
 }
 
-// wholeX reports whether all x are whole, such as epochs or steps.
-func (l Lines) wholeX() bool {
+// hasWholeX reports whether all x are whole, such as epochs or steps.
+func (l Lines) hasWholeX() bool {
 	for _, s := range l.Series {
 		for _, x := range s.X {
 			if x != math.Trunc(x) {
@@ -167,21 +167,13 @@ func (l Lines) wholeX() bool {
 	return true
 }
 
-func finitePoints(points []meanPoint) []meanPoint {
-	var out []meanPoint
-	for _, s := range (summary{points: points}).stretches() {
-		out = append(out, s...)
-	}
-	return out
-}
-
 func (l Lines) note(draw.Canvas) string {
 	a := l.art()
 	note := a.note()
 	if _, y := l.axes(a); l.YMin < l.YMax {
 		for _, s := range a.lines {
-			for _, p := range finitePoints(s.points) {
-				if !y.holds(p.mean) {
+			for _, p := range slices.Concat(s.stretches()...) {
+				if !y.contains(p.mean) {
 					return strings.TrimSpace(note + " The y axis cuts lines off.")
 				}
 			}

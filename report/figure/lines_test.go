@@ -12,7 +12,7 @@ import (
 
 	"gonum.org/v1/plot/vg/draw"
 
-	"torchpe/report/internal/poppler"
+	"torchpe/report/internal/viewer"
 )
 
 // lineOf is a line over x = first, first + step, ... of one or more members.
@@ -97,8 +97,8 @@ func checkWords(t *testing.T, name string, pdf []byte, width, height float64) {
 		text string
 	}
 	var boxes []box
-	for _, m := range word.FindAllStringSubmatch(poppler.Run(t, pdf, "pdftotext", "-bbox",
-		poppler.File, "-"), -1) {
+	for _, m := range word.FindAllStringSubmatch(viewer.Poppler(t, pdf, "pdftotext", "-bbox",
+		viewer.PDF, "-"), -1) {
 		b := box{text: m[5]}
 		for i := range b.at {
 			b.at[i], _ = strconv.ParseFloat(m[1+i], 64)
@@ -128,7 +128,7 @@ func TestPDFText(t *testing.T) {
 	l := trainingLines(5)
 	l.Band = BandMinMax
 	pdf := encode(t, mustCompose(t, alone(l, ColumnWidth, 2.3)), "pdf")
-	text := poppler.Run(t, pdf, "pdftotext", "-layout", poppler.File, "-")
+	text := viewer.Poppler(t, pdf, "pdftotext", "-layout", viewer.PDF, "-")
 	last := -1
 	for _, want := range []string{"learn σ=0.2", "2d-fixed", "1d-fixed", "learn σ=1.0", "nope",
 		"learn σ=2.0", "chance"} {
@@ -215,7 +215,7 @@ func TestRanges(t *testing.T) {
 			Values: [][]float64{{y, y * 1.001}}}}}
 	}
 	l, m := near(1), near(3)
-	if _, y := l.axes(l.art()); math.Abs(y.hi-y.lo-0.1) > 1e-3 || !y.holds(1) || !y.holds(1.001) {
+	if _, y := l.axes(l.art()); math.Abs(y.hi-y.lo-0.1) > 1e-3 || !y.contains(1) || !y.contains(1.001) {
 		t.Errorf("the axis of 1 to 1.001 goes from %g to %g", y.lo, y.hi)
 	}
 	ShareY(&l, &m)

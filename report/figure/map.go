@@ -110,7 +110,7 @@ func (m Map) paint(c draw.Canvas) (key string, err error) {
 	}
 	m.Labels, short[1] = newWriter(sans(smallSize), ink).shorten(m.Labels,
 		labelShare*min(c.Size().X, 1.4*c.Size().Y))
-	space, drawLegend, err := names.beside(c, (inner*aspect+left)/c.Size().Y)
+	space, drawLegend, err := names.splitOff(c, (inner*aspect+left)/c.Size().Y)
 	if err != nil {
 		return "", err
 	}
@@ -191,7 +191,7 @@ func (m Map) drawDots(c draw.Canvas, width vg.Length) (key string) {
 		for i, pt := range at {
 			col := colors[of[i]]
 			circle(c, col, labelledRadius, pt)
-			newWriter(sans(smallSize), inkOn(col)).centred(c, pt.X, pt.Y, m.Labels[i])
+			newWriter(sans(smallSize), contrastingInk(col)).centred(c, pt.X, pt.Y, m.Labels[i])
 		}
 		return ""
 	}
@@ -231,7 +231,7 @@ func (m Map) labelsFitDots(at []vg.Point) bool {
 			return false
 		}
 		for _, q := range at[:i] {
-			if between(p, q) < 2*labelledRadius {
+			if distance(p, q) < 2*labelledRadius {
 				return false
 			}
 		}
@@ -239,8 +239,8 @@ func (m Map) labelsFitDots(at []vg.Point) bool {
 	return true
 }
 
-// inkOn returns white or black, whichever is more readable on c.
-func inkOn(c color.NRGBA) color.NRGBA {
+// contrastingInk returns white or black, whichever is more readable on c.
+func contrastingInk(c color.NRGBA) color.NRGBA {
 	if contrastWithWhite(c) >= 4 {
 		return rgb(0xffffff)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -52,8 +53,7 @@ var (
 	// viridis is matplotlib's colour map of that name at equal steps: even in lightness, and fit
 	// for every kind of colour vision.
 	viridis = []color.NRGBA{rgb(0x440154), rgb(0x472d7b), rgb(0x3b528b), rgb(0x2c728e),
-		rgb(0x21918c), rgb(0x28ae80), rgb(0x5ec962),
-		rgb(0xaddc30), rgb(0xfde725)}
+		rgb(0x21918c), rgb(0x28ae80), rgb(0x5ec962), rgb(0xaddc30), rgb(0xfde725)}
 )
 
 // diverging returns the colour of a value from -1 to 1.
@@ -84,9 +84,8 @@ func (m Matrix) check() error {
 	}
 	switch {
 	case m.Rows < 1 || m.Columns < 1 || m.Rows > mostCells || m.Columns > mostCells:
-		return fmt.Errorf(
-			"a matrix of %d x %d: want at least one row and one column and at most %d cells",
-			m.Rows, m.Columns, mostCells)
+		return fmt.Errorf("a matrix of %d x %d: want at least one row and one column and at most "+
+			"%d cells", m.Rows, m.Columns, mostCells)
 	case len(m.Values) != m.Rows*m.Columns:
 		return fmt.Errorf("%d values for a matrix of %d x %d: want %d", len(m.Values), m.Rows,
 			m.Columns, m.Rows*m.Columns)
@@ -110,9 +109,8 @@ func (m Matrix) check() error {
 		return err
 	}
 	if m.Scale == Diverging && m.Min+m.Max != 0 {
-		return fmt.Errorf(
-			"diverging colours from %g to %g: white is 0: give -Min = Max, or neither",
-			m.Min, m.Max)
+		return fmt.Errorf("diverging colours from %g to %g: white is 0: give -Min = Max, or "+
+			"neither", m.Min, m.Max)
 	}
 	return m.grouping().check()
 }
@@ -151,7 +149,7 @@ func (m Matrix) color(v, lo, hi float64) color.NRGBA {
 
 func (m Matrix) note(c draw.Canvas) string {
 	short := ""
-	_, labels := m.fitted(c)
+	_, labels := m.withShortLabels(c)
 	if _, names := m.names(c); labels || names {
 		short = shortenedNote
 	}
@@ -162,8 +160,8 @@ func (m Matrix) note(c draw.Canvas) string {
 	return sentences(m.Note, short)
 }
 
-// fitted returns m with labels that leave its cells room in c, and whether it shortened any.
-func (m Matrix) fitted(c draw.Canvas) (Matrix, bool) {
+// withShortLabels returns m with labels that leave its cells room in c, and whether it shortened any.
+func (m Matrix) withShortLabels(c draw.Canvas) (Matrix, bool) {
 	small, size := newWriter(sans(smallSize), ink), c.Size()
 	upright := min(size.X, size.Y)/vg.Length(m.Columns) - 3
 	var rows, columns bool
@@ -248,26 +246,17 @@ func (m Matrix) tickWidth(height vg.Length) (width vg.Length) {
 }
 
 // barTicks returns the ticks of the colour bar. A diverging bar has 0 and its ends.
-func (m Matrix) barTicks(height vg.Length) []tick {
+func (m Matrix) barTicks(height vg.Length) plot.ConstantTicks {
 	a := m.barAxis()
 	if m.Scale == Diverging {
 		text := strconv.FormatFloat(a.hi, 'g', 2, 64)
 		if a.hi >= 100 || a.hi < 0.001 {
 			text = digits(a.hi, 2)
 		}
-		return []tick{{a.lo, "−" + text}, {0, "0"}, {a.hi, text}}
+		return plot.ConstantTicks{{Value: a.lo, Label: "−" + text}, {Value: 0, Label: "0"},
+			{Value: a.hi, Label: text}}
 	}
-	var ticks []tick
-	for _, t := range a.ticks(min(max(int(height/12), 2), 5)) {
-		ticks = append(ticks, tick{t.Value, t.Label})
-	}
-	return ticks
-}
-
-// tick is a labelled number.
-type tick struct {
-	Value float64
-	Label string
+	return a.ticks(min(max(int(height/12), 2), 5))
 }
 
 // matrixLayout holds the areas of a matrix's parts.
@@ -278,7 +267,7 @@ type matrixLayout struct {
 }
 
 func (m Matrix) layout(c draw.Canvas) (l matrixLayout, err error) {
-	m, _ = m.fitted(c)
+	m, _ = m.withShortLabels(c)
 	names, _ := m.names(c)
 	l.frame = m.frame(min(c.Size().X, c.Size().Y))
 	aspect := c.Size().X / c.Size().Y
@@ -286,7 +275,7 @@ func (m Matrix) layout(c draw.Canvas) (l matrixLayout, err error) {
 		inner := max(c.Size().Y-l.frame.bottom, 1)
 		aspect = (inner*ratio + l.frame.left + l.frame.right) / c.Size().Y
 	}
-	space, drawLegend, err := names.beside(c, aspect)
+	space, drawLegend, err := names.splitOff(c, aspect)
 	if err != nil {
 		return l, err
 	}
@@ -306,7 +295,7 @@ func (m Matrix) layout(c draw.Canvas) (l matrixLayout, err error) {
 func (m Matrix) grouping() grouping { return grouping{m.Groups, m.GroupNames, m.GroupColors} }
 
 func (m Matrix) draw(c draw.Canvas) error {
-	m, _ = m.fitted(c)
+	m, _ = m.withShortLabels(c)
 	l, err := m.layout(c)
 	if err != nil {
 		return err
@@ -330,9 +319,9 @@ func asMatrix(p Panel) (Matrix, bool) {
 	return m, ok
 }
 
-// alike reports whether two matrices have the same rows and columns, so that a reader compares them
+// hasSameAxes reports whether two matrices have the same rows and columns, so that a reader compares them
 // cell by cell.
-func (m Matrix) alike(o Matrix) bool {
+func (m Matrix) hasSameAxes(o Matrix) bool {
 	return m.Rows == o.Rows && m.Columns == o.Columns && slices.Equal(m.RowLabels, o.RowLabels) &&
 		slices.Equal(m.ColumnLabels, o.ColumnLabels)
 }
@@ -353,7 +342,7 @@ func evenMatrices(panels []Panel, bodies []draw.Canvas) {
 		for k := range panels {
 			const slack = 0.01
 			same := math.Abs(float64(bodies[i].Size().X-bodies[k].Size().X)) < slack
-			if o, _ := asMatrix(panels[k]); widths[i] > 0 && widths[k] > 0 && same && m.alike(o) &&
+			if o, _ := asMatrix(panels[k]); widths[i] > 0 && widths[k] > 0 && same && m.hasSameAxes(o) &&
 				(m.widest == 0 || widths[k] < m.widest) {
 				m.widest = widths[k]
 			}
@@ -437,7 +426,7 @@ func (m Matrix) drawLabels(area draw.Canvas, f frame) {
 		}
 	}
 	size := area.Size()
-	every := thinLabels(m.RowLabels, size.Y, 1.1*smallSize)
+	every := stepOfLabels(m.RowLabels, size.Y, 1.1*smallSize)
 	for i := 0; i < len(m.RowLabels); i += every {
 		y := area.Max.Y - size.Y*(vg.Length(i)+0.5)/vg.Length(m.Rows)
 		small.left(area, left-small.width(m.RowLabels[i]), y, m.RowLabels[i])
@@ -449,7 +438,7 @@ func (m Matrix) drawLabels(area draw.Canvas, f frame) {
 			need = max(need, small.width(s)+3)
 		}
 	}
-	every = thinLabels(m.ColumnLabels, size.X, need)
+	every = stepOfLabels(m.ColumnLabels, size.X, need)
 	for j := 0; j < len(m.ColumnLabels); j += every {
 		x := area.Min.X + size.X*(vg.Length(j)+0.5)/vg.Length(m.Columns)
 		if f.turned {
@@ -463,8 +452,8 @@ func (m Matrix) drawLabels(area draw.Canvas, f frame) {
 		m.YLabel)
 }
 
-// thinLabels is thin of labels of which those that are empty need no room.
-func thinLabels(labels []string, length, need vg.Length) int {
+// stepOfLabels is thin of labels of which those that are empty need no room.
+func stepOfLabels(labels []string, length, need vg.Length) int {
 	pitch, before := len(labels), -len(labels)
 	for i, s := range labels {
 		if s != "" {
@@ -474,12 +463,12 @@ func thinLabels(labels []string, length, need vg.Length) int {
 	if vg.Length(pitch)*length >= need*vg.Length(len(labels)) {
 		return 1
 	}
-	return thin(len(labels), length, need)
+	return labelStep(len(labels), length, need)
 }
 
-// thin returns the step at which n labels, side by side over a length, leave each other the needed
+// labelStep returns the step at which n labels, side by side over a length, leave each other the needed
 // width.
-func thin(n int, length, need vg.Length) int {
+func labelStep(n int, length, need vg.Length) int {
 	return max(1, int(math.Ceil(float64(need*vg.Length(n)/length)-1e-9)))
 }
 

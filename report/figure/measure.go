@@ -9,14 +9,12 @@ import (
 
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
-
-	"torchpe/report/pdfcanvas"
 )
 
 // measure is a canvas that draws nothing and records the boxes of texts. Compose draws a page on it
 // once, to report text that leaves its panel or overlaps other text.
 type measure struct {
-	stack []pdfcanvas.Matrix
+	stack []transform
 	texts []textBox
 	err   error
 }
@@ -29,45 +27,25 @@ type textBox struct {
 	corners [4][2]float64
 }
 
-func newMeasure() *measure { return &measure{stack: []pdfcanvas.Matrix{pdfcanvas.Identity()}} }
+func newMeasure() *measure { return &measure{stack: []transform{identity()}} }
 
-func (m *measure) cur() *pdfcanvas.Matrix { return &m.stack[len(m.stack)-1] }
+func (m *measure) cur() *transform { return &m.stack[len(m.stack)-1] }
 
-// The state of a measure is its transform alone.
-
-// SetLineWidth implements vg.Canvas.
-func (m *measure) SetLineWidth(vg.Length) {}
-
-// SetLineDash implements vg.Canvas.
+// All that follows implements vg.Canvas; the state of a measure is its transform alone.
+func (m *measure) SetLineWidth(vg.Length)             {}
 func (m *measure) SetLineDash([]vg.Length, vg.Length) {}
-
-// SetColor implements vg.Canvas.
-func (m *measure) SetColor(color.Color) {}
-
-// Rotate implements vg.Canvas.
-func (m *measure) Rotate(rad float64) { *m.cur() = m.cur().Rotate(rad) }
-
-// Translate implements vg.Canvas.
-func (m *measure) Translate(pt vg.Point) { *m.cur() = m.cur().Translate(pt) }
-
-// Scale implements vg.Canvas.
-func (m *measure) Scale(x, y float64) { *m.cur() = m.cur().Scale(x, y) }
-
-// Push implements vg.Canvas.
-func (m *measure) Push() { m.stack = append(m.stack, *m.cur()) }
-
-// Pop implements vg.Canvas.
+func (m *measure) SetColor(color.Color)               {}
+func (m *measure) Rotate(rad float64)                 { *m.cur() = m.cur().rotate(rad) }
+func (m *measure) Translate(pt vg.Point)              { *m.cur() = m.cur().translate(pt) }
+func (m *measure) Scale(x, y float64)                 { *m.cur() = m.cur().scale(x, y) }
+func (m *measure) Push()                              { m.stack = append(m.stack, *m.cur()) }
 func (m *measure) Pop() {
 	if len(m.stack) > 1 {
 		m.stack = m.stack[:len(m.stack)-1]
 	}
 }
-
-// Stroke implements vg.Canvas.
 func (m *measure) Stroke(p vg.Path) { m.path(p) }
-
-// Fill implements vg.Canvas.
-func (m *measure) Fill(p vg.Path) { m.path(p) }
+func (m *measure) Fill(p vg.Path)   { m.path(p) }
 
 func (m *measure) path(p vg.Path) {
 	for _, part := range p {
@@ -78,8 +56,7 @@ func (m *measure) path(p vg.Path) {
 	}
 }
 
-// FillString implements vg.Canvas. A text's box goes from half its descenders to the height of its
-// capitals.
+// FillString records the text's box, from half its descenders to the height of its capitals.
 func (m *measure) FillString(f font.Face, pt vg.Point, s string) {
 	if s == "" {
 		return
@@ -88,10 +65,9 @@ func (m *measure) FillString(f font.Face, pt vg.Point, s string) {
 	lo, hi := y-0.1*size, y+capHeight*size
 	t := m.cur()
 	m.texts = append(m.texts, textBox{s,
-		[4][2]float64{t.Apply(x, lo), t.Apply(x+w, lo), t.Apply(x+w, hi), t.Apply(x, hi)}})
+		[4][2]float64{t.apply(x, lo), t.apply(x+w, lo), t.apply(x+w, hi), t.apply(x, hi)}})
 }
 
-// DrawImage implements vg.Canvas.
 func (m *measure) DrawImage(vg.Rectangle, image.Image) {}
 
 // check reports text outside r and texts that overlap, among the texts from index from on.

@@ -53,11 +53,9 @@ func (n Network) check() error {
 		return fmt.Errorf("%d numbers are no series of at least two frames of %d nodes",
 			len(n.Series), nodes)
 	}
-	for _, text := range append([]string{n.MatrixLabel, n.Row, n.Column, n.FrameLabel, n.Note},
-		n.Names...) {
-		if err := checkText(text); err != nil {
-			return err
-		}
+	if err := checkTexts(append([]string{n.MatrixLabel, n.Row, n.Column, n.FrameLabel, n.Note},
+		n.Names...)...); err != nil {
+		return err
 	}
 	seen := map[int]bool{}
 	for i, l := range n.Labels {
@@ -99,8 +97,7 @@ func (n Network) draw(c draw.Canvas) {
 func (n Network) matrix() Matrix {
 	nodes := len(n.Labels)
 	return Matrix{Rows: nodes, Columns: nodes, Values: n.Matrix, Scale: Diverging,
-		BarLabel: n.MatrixLabel, XLabel: n.Column, YLabel: n.Row,
-		Groups: n.Labels}
+		BarLabel: n.MatrixLabel, XLabel: n.Column, YLabel: n.Row, Groups: n.Labels}
 }
 
 // drawSeries draws the series of up to maxSeries nodes one above the other, each about its mean,
@@ -141,6 +138,5 @@ func (n Network) drawSeries(c draw.Canvas) {
 		}
 	}
 	p.Y.Tick.Marker = ticks
-	p.Y.Min, p.Y.Max = -float64(shown)+0.3, 0.7
 	p.Draw(c)
 }

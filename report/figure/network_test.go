@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/report/internal/poppler"
+	"torchpe/report/internal/viewer"
 )
 
 // twoModules is a network of two modules with waves for series.
@@ -47,7 +47,7 @@ func TestNetworkSeries(t *testing.T) {
 		if err != nil || img.Bounds().Dx() != 2100 || img.Bounds().Dy() != 900 {
 			t.Fatalf("%d nodes: %v, %v", nodes, img.Bounds(), err)
 		}
-		text := poppler.Run(t, encode(t, f, "pdf"), "pdftotext", "-layout", poppler.File, "-")
+		text := viewer.Poppler(t, encode(t, f, "pdf"), "pdftotext", "-layout", viewer.PDF, "-")
 		for _, want := range []string{"node (from)", "time point", "node01", "Two modules σ=1.",
 			"−1"} {
 			if !strings.Contains(text, want) {

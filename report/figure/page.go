@@ -148,7 +148,7 @@ func (p Page) legend(width vg.Length) legend {
 	}
 	names, _ := grouping{of: allOf(len(p.GroupNames)), names: p.GroupNames}.legend(width)
 	for len(names.rows(width)) > mostRows {
-		names = names.fewer()
+		names = names.withoutLast()
 	}
 	return names
 }
@@ -168,7 +168,8 @@ func (p Page) paint(c draw.Canvas) error {
 	inner := inset(c)
 	m, _ := c.Canvas.(*measure)
 	if p.Title != "" {
-		drawTitle(inner, p.Title, inner.Min.X)
+		newWriter(bold(sans(titleSize)), ink).left(inner, inner.Min.X,
+			inner.Max.Y-titleSize*leading/2, p.Title)
 		inner = draw.Crop(inner, 0, 0, 0, -titleSize*leading-margin)
 	}
 	drawNote(inner, p.Note)
@@ -232,9 +233,8 @@ func (p Page) paintRow(c draw.Canvas, r Row, k int) error {
 }
 
 // arrange returns the panels of the row, matrices with even widths, their notes and their areas.
-func (r Row) arrange(
-	cells []draw.Canvas, head bool,
-) (panels []Panel, notes []string, bodies []draw.Canvas) {
+func (r Row) arrange(cells []draw.Canvas, head bool) (panels []Panel, notes []string,
+	bodies []draw.Canvas) {
 	top := vg.Length(0)
 	if head {
 		top = headLead
@@ -244,7 +244,7 @@ func (r Row) arrange(
 	}
 	notes, bodies = make([]string, len(cells)), make([]draw.Canvas, len(cells))
 	// notes can grow as panels shrink
-	for foot, need := vg.Length(-1), vg.Length(0); need > foot; need = footOf(cells, notes) {
+	for foot, need := vg.Length(-1), vg.Length(0); need > foot; need = notesHeight(cells, notes) {
 		foot = need
 		for i, cell := range cells {
 			bodies[i] = draw.Crop(cell, 0, 0, foot, -top)
@@ -258,8 +258,8 @@ func (r Row) arrange(
 	return panels, notes, bodies
 }
 
-// footOf returns the height of the notes below the panels.
-func footOf(cells []draw.Canvas, notes []string) (foot vg.Length) {
+// notesHeight returns the height of the notes below the panels.
+func notesHeight(cells []draw.Canvas, notes []string) (foot vg.Length) {
 	for i, note := range notes {
 		if lines := len(noteLines(cells[i], note)); lines > 0 {
 			foot = max(foot, vg.Length(lines)*smallSize*leading+noteGap)
@@ -271,9 +271,8 @@ func footOf(cells []draw.Canvas, notes []string) (foot vg.Length) {
 // checkSpace reports an area that is too small for any panel.
 func checkSpace(c draw.Canvas) error {
 	if size := c.Size(); size.X < 20 || size.Y < 12 || math.IsNaN(float64(size.X)) {
-		return fmt.Errorf(
-			"only %.1f x %.1f in are left for the panel: widen the page or make the row higher",
-			float64(size.X/vg.Inch), float64(size.Y/vg.Inch))
+		return fmt.Errorf("only %.1f x %.1f in are left for the panel: widen the page or make "+
+			"the row higher", float64(size.X/vg.Inch), float64(size.Y/vg.Inch))
 	}
 	return nil
 }

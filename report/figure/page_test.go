@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"torchpe/report/internal/poppler"
+	"torchpe/report/internal/viewer"
 )
 
 func mustCompose(t *testing.T, p Page) *Figure {
@@ -92,7 +92,7 @@ func TestPageText(t *testing.T) {
 	pdf := encode(t, mustCompose(t,
 		Page{Width: PageWidth, Title: "Learning σ", Rows: []Row{{Height: 2.5,
 			Cells: []Cell{{Panel: s}, {Panel: trainingLines(5)}}}}}), "pdf")
-	text := poppler.Run(t, pdf, "pdftotext", "-layout", poppler.File, "-")
+	text := viewer.Poppler(t, pdf, "pdftotext", "-layout", viewer.PDF, "-")
 	for _, want := range []string{"Learning σ", "ρ² = .92, slope −0.8", "−0.5", "learn σ=0.2", "A ",
 		"B\n", "±1 SD of 15 seeds.",
 		"Mean of n = 5 members; band: ±1 SD."} {
@@ -100,7 +100,7 @@ func TestPageText(t *testing.T) {
 			t.Errorf("%q is missing from the PDF's text:\n%s", want, text)
 		}
 	}
-	fonts := poppler.Run(t, pdf, "pdffonts", poppler.File)
+	fonts := viewer.Poppler(t, pdf, "pdffonts", viewer.PDF)
 	font := regexp.MustCompile(
 		`(?m)^\S*liberationsans\S*\s+CID TrueType\s+Identity-H\s+yes\s+\S+\s+yes`)
 	if n := len(font.FindAllString(fonts, -1)); n != 2 {

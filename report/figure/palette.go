@@ -178,8 +178,8 @@ func mix(a, b color.NRGBA, t float64) color.NRGBA {
 	return color.NRGBA{R: m(a.R, b.R), G: m(a.G, b.G), B: m(a.B, b.B), A: 0xff}
 }
 
-// pale returns c at a low opacity, for bands behind lines.
-func pale(c color.NRGBA) color.NRGBA {
+// translucent returns c at a low opacity, for bands behind lines.
+func translucent(c color.NRGBA) color.NRGBA {
 	c.A = 0x2e
 	return c
 }

@@ -3,6 +3,7 @@ package figure
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -124,25 +125,18 @@ type plotterFunc func(c draw.Canvas, p *plot.Plot)
 // Plot implements plot.Plotter.
 func (f plotterFunc) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
 
-// referenceLabels returns the labels at the right ends of the references, for a panel that has no
-// other labels there.
-func referenceLabels(references []Reference, y axis) []endLabel {
-	var labels []endLabel
+// insertReferences puts the labels of references among labels, which go from top to bottom.
+func insertReferences(labels []endLabel, references []Reference, y axis) []endLabel {
 	for _, r := range references {
-		labels = insertReference(labels, r, y)
+		at := y.norm(r.Y)
+		below := 0
+		for below < len(labels) && labels[below].y >= at {
+			below++
+		}
+		label := endLabel{text: r.Label, x: 1, y: at, color: grey}
+		labels = slices.Insert(labels, below, label)
 	}
 	return labels
-}
-
-// insertReference puts the label of r among labels, which go from top to bottom.
-func insertReference(labels []endLabel, r Reference, y axis) []endLabel {
-	at := y.norm(r.Y)
-	below := 0
-	for below < len(labels) && labels[below].y >= at {
-		below++
-	}
-	label := endLabel{text: r.Label, x: 1, y: at, color: grey}
-	return append(labels[:below:below], append([]endLabel{label}, labels[below:]...)...)
 }
 
 // drawReferences draws the dashed lines.

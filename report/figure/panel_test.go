@@ -102,7 +102,7 @@ func TestTicksAreTrue(t *testing.T) {
 		ticks := a.ticks(count)
 		seen := map[string]bool{}
 		for _, tick := range ticks {
-			if !a.holds(tick.Value) {
+			if !a.contains(tick.Value) {
 				t.Fatalf("%g lies outside %g to %g", tick.Value, a.lo, a.hi)
 			}
 			if tick.Label == "" {

@@ -33,9 +33,8 @@ func (p Puzzle) heading() string { return p.Title }
 func (p Puzzle) check() error {
 	for i, cell := range p.Cells {
 		if cell < 0 || cell > Probe {
-			return fmt.Errorf(
-				"cell %d of the puzzle holds %d: want 0 (blank), 1 to 4 (symbols) or %d (probe)", i,
-				cell, Probe)
+			return fmt.Errorf("cell %d of the puzzle holds %d: want 0 (blank), 1 to 4 (symbols) "+
+				"or %d (probe)", i, cell, Probe)
 		}
 	}
 	if p.Answer < 0 || p.Answer > 4 {
@@ -114,8 +113,7 @@ func drawSymbol(c draw.Canvas, symbol int, at vg.Point, r vg.Length) {
 		const arm = 0.34
 		var points []vg.Point
 		for _, p := range [][2]vg.Length{{arm, 1}, {arm, arm}, {1, arm}, {1, -arm}, {arm, -arm},
-			{arm, -1}, {-arm, -1}, {-arm, -arm},
-			{-1, -arm}, {-1, arm}, {-arm, arm}, {-arm, 1}} {
+			{arm, -1}, {-arm, -1}, {-arm, -arm}, {-1, -arm}, {-1, arm}, {-arm, arm}, {-arm, 1}} {
 			points = append(points, vg.Point{X: at.X + p[0]*r, Y: at.Y + p[1]*r})
 		}
 		c.FillPolygon(purple, points)

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/plot/vg/draw"
 
-	"torchpe/report/internal/chromium"
+	"torchpe/report/internal/viewer"
 )
 
 // A browser without Liberation Sans and fonts of its widths draws each text as wide as the layout
@@ -28,7 +28,7 @@ func TestTextWidthsInBrowser(t *testing.T) {
 		Text  string
 		Width float64
 	}
-	chromium.Evaluate(t, file, 1280, `return [...document.querySelectorAll("text")].filter(e => e.textContent).map(
+	viewer.Browser{Width: 1280}.Evaluate(t, file, `return [...document.querySelectorAll("text")].filter(e => e.textContent).map(
 		e => ({Text: e.textContent, Width: e.getBBox().width}));`, &got)
 	if len(got) != len(m.texts) || len(got) < 50 {
 		t.Fatalf("%d texts in the browser, %d in the layout", len(got), len(m.texts))

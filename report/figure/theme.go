@@ -156,11 +156,6 @@ func drawNote(c draw.Canvas, note string) {
 	}
 }
 
-// drawTitle writes the title along the upper edge of c, from x on.
-func drawTitle(c draw.Canvas, title string, x vg.Length) {
-	newWriter(bold(sans(titleSize)), ink).left(c, x, c.Max.Y-titleSize*leading/2, title)
-}
-
 // checkText reports text that cannot be set in one line of every format: SVG, being XML, takes no
 // control characters.
 func checkText(s string) error {

@@ -16,7 +16,6 @@ import (
 	"torchpe/internal/stats"
 	"torchpe/report/document"
 	"torchpe/report/figure"
-	"torchpe/report/page"
 	"torchpe/report/runs"
 	"torchpe/report/table"
 	"torchpe/train/config"
@@ -37,8 +36,8 @@ type task struct {
 	groups []runs.Group
 }
 
-// Is reports whether a run is of task sequence or text.
-func Is(r *runs.Run) bool { return r.Config.Sequence != nil }
+// IsSequence reports whether a run is of task sequence or text.
+func IsSequence(r *runs.Run) bool { return r.Config.Sequence != nil }
 
 // Read finds the finished runs of tasks sequence and text in dir and below it.
 func Read(dir string) (*Study, error) {
@@ -50,7 +49,7 @@ func Read(dir string) (*Study, error) {
 	for _, r := range skipped {
 		s.Notes = append(s.Notes, fmt.Sprintf("%s: %s", r.Dir, r.Reason))
 	}
-	found = slices.DeleteFunc(found, func(r *runs.Run) bool { return !Is(r) })
+	found = slices.DeleteFunc(found, func(r *runs.Run) bool { return !IsSequence(r) })
 	s.Runs = len(found)
 	models, diverged := runs.Models(found)
 	if diverged > 0 {
@@ -115,13 +114,12 @@ func nameOf(c *config.SequenceConfig) string {
 // Write makes the report in dir: the files of figures and tables, and index.html. With panels each
 // panel gets files of its own, too.
 func (s *Study) Write(dir string, panels bool) (document.Written, error) {
-	w := document.Written{Index: filepath.Join(dir, "index.html")}
 	if len(s.tasks)+len(s.texts) == 0 {
-		return w, fmt.Errorf("nothing to report: %s", strings.Join(s.Notes, "; "))
+		return document.Written{}, fmt.Errorf("nothing to report: %s", strings.Join(s.Notes, "; "))
 	}
 	d, err := document.Open(dir, "Longer inputs than in training")
 	if err != nil {
-		return w, err
+		return document.Written{}, err
 	}
 	d.Panels = panels
 	var of []string
@@ -134,15 +132,10 @@ func (s *Study) Write(dir string, panels bool) (document.Written, error) {
 	d.Subtitle = fmt.Sprintf("%s on %s, by torchpe.", plural.Of(s.Runs, "run"), strings.Join(of, " and "))
 	for _, item := range s.items() {
 		if _, err := d.Add(item); err != nil {
-			return w, fmt.Errorf("%s: %w", item.ID, err)
+			return document.Written{}, fmt.Errorf("%s: %w", item.ID, err)
 		}
 	}
-	if s.Notes != nil {
-		to := d.Section("Left out")
-		to.Items = append(to.Items, page.List{Entries: s.Notes})
-	}
-	w.Figures, w.Tables, w.Notes = d.Figures, d.Tables, s.Notes
-	return w, d.Close()
+	return d.Finish(s.Notes)
 }
 
 // items returns the figures and tables of languages, then those of texts.
@@ -166,8 +159,8 @@ func fittedOf(g runs.Group) runs.Group {
 	return g
 }
 
-// mark returns a star where not all models of a group have fitted.
-func mark(g runs.Group) string {
+// unfittedMark returns a star where not all models of a group have fitted.
+func unfittedMark(g runs.Group) string {
 	if len(fittedOf(g).Models) < len(g.Models) {
 		return "*"
 	}
@@ -186,12 +179,12 @@ func values(g runs.Group, of func(runs.Model) float64) (out []float64) {
 	return out
 }
 
-func train(m runs.Model) float64  { return m.Result.TrainAccuracy }
-func iid(m runs.Model) float64    { return m.Result.IIDAccuracy }
-func longer(m runs.Model) float64 { return m.Result.ValidationAccuracy }
+func train(m runs.Model) float64          { return m.Result.TrainAccuracy }
+func iid(m runs.Model) float64            { return m.Result.IIDAccuracy }
+func longerAccuracy(m runs.Model) float64 { return m.Result.ValidationAccuracy }
 
-// lengths returns what lengths of inputs the models of a group were measured at, ascending.
-func lengths(g runs.Group) (out []int) {
+// measuredLengths returns what lengths of inputs the models of a group were measured at, ascending.
+func measuredLengths(g runs.Group) (out []int) {
 	all := map[int]bool{}
 	for _, m := range g.Models {
 		for text := range m.Result.AccuracyByLength {
@@ -203,8 +196,8 @@ func lengths(g runs.Group) (out []int) {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// at returns the accuracy of a model at a length; NaN where it was not measured.
-func at(m runs.Model, length int) float64 {
+// accuracyAt returns the accuracy of a model at a length; NaN where it was not measured.
+func accuracyAt(m runs.Model, length int) float64 {
 	if v, ok := m.Result.AccuracyByLength[strconv.Itoa(length)]; ok {
 		return v
 	}
@@ -224,17 +217,18 @@ func (s *Study) curves() document.Item {
 		p := figure.Lines{Title: fmt.Sprintf("%s, trained to %d", t.name, trained), XLabel: "Length of the input",
 			YLabel: "Accuracy", Band: figure.BandMinMax, Markers: true, YMax: 1}
 		for _, g := range t.groups {
-			line := figure.LineSeries{Label: g.Label + mark(g), ColorOf: g.Label}
-			ns := lengths(g)
+			line := figure.LineSeries{Label: g.Label + unfittedMark(g), ColorOf: g.Label}
+			ns := measuredLengths(g)
 			for _, n := range ns {
 				line.X = append(line.X, float64(n))
 			}
 			for _, m := range g.Models {
 				var ys []float64
 				for _, n := range ns {
-					ys = append(ys, at(m, n))
+					ys = append(ys, accuracyAt(m, n))
 					numbers.Rows = append(numbers.Rows, table.Row{table.Text(t.name), table.Text(g.Label),
-						table.Text(strconv.FormatUint(m.Member.Seed, 10)), table.Count(n), table.Number(at(m, n))})
+						table.Text(strconv.FormatUint(m.Member.Seed, 10)), table.Count(n),
+						table.Number(accuracyAt(m, n))})
 				}
 				line.Values = append(line.Values, ys)
 			}
@@ -257,16 +251,16 @@ func (s *Study) curves() document.Item {
 // scores lists the mean accuracy on longer inputs, encodings by tasks.
 func (s *Study) scores() document.Item {
 	t := byTask("Accuracy on inputs longer than in training", s.tasks,
-		func(g runs.Group) table.Cell { return meanCell(values(fittedOf(g), longer)) })
+		func(g runs.Group) table.Cell { return table.Mean(values(fittedOf(g), longerAccuracy)) })
 	c := s.tasks[0].groups[0].Models[0].Run.Config.Sequence
-	return document.Item{ID: "scores", Section: "Scores", Title: t.Title, Caption: about(*c),
+	return document.Item{ID: "scores", Section: "Scores", Title: t.Title, Caption: scoreCaption(*c),
 		Tables: []document.Named{{Name: "scores", Table: t}}}
 }
 
 // bests lists the score of the publications.
 func (s *Study) bests() document.Item {
 	t := byTask("Best accuracy on inputs longer than in training", s.best,
-		func(g runs.Group) table.Cell { return bestCell(values(g, longer)) })
+		func(g runs.Group) table.Cell { return bestCell(values(g, longerAccuracy)) })
 	return document.Item{ID: "best", Section: "Scores", Title: t.Title,
 		Caption: "The best model's mean accuracy over the longer lengths, of all seeds and learning rates, fitted or " +
 			"not: the score of Ruoss et al. 2023, who have the best of ten seeds and three learning rates.",
@@ -296,8 +290,8 @@ func byTask(title string, tasks []task, cell func(runs.Group) table.Cell) table.
 	return t
 }
 
-// about says what a score is the mean of.
-func about(c config.SequenceConfig) string {
+// scoreCaption says what a score is the mean of.
+func scoreCaption(c config.SequenceConfig) string {
 	_, longer := c.Lengths()
 	return fmt.Sprintf("Mean ± SD, over the models that have fitted (%s), of the mean accuracy at %s above %d, to "+
 		"%d, %s of each; empty where none has, or where the encoding has no places for longer inputs.", criterion,
@@ -315,9 +309,9 @@ func (s *Study) models() document.Item {
 	for _, task := range s.tasks {
 		for _, g := range task.groups {
 			row := table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(g.Models)),
-				table.Count(len(fittedOf(g).Models)), meanCell(values(g, train)), meanCell(values(g, iid)),
-				meanCell(values(g, longer)), {}, {}, bestCell(values(g, longer))}
-			if i, err := stats.MeanInterval(values(g, longer), 0.95); err == nil { // of two models or more
+				table.Count(len(fittedOf(g).Models)), table.Mean(values(g, train)), table.Mean(values(g, iid)),
+				table.Mean(values(g, longerAccuracy)), {}, {}, bestCell(values(g, longerAccuracy))}
+			if i, err := stats.MeanInterval(values(g, longerAccuracy), 0.95); err == nil { // of two models or more
 				row[7], row[8] = table.Number(i.Low), table.Number(i.High)
 			}
 			t.Rows = append(t.Rows, row)
@@ -335,15 +329,4 @@ func bestCell(numbers []float64) table.Cell {
 		return table.Cell{}
 	}
 	return table.Number(slices.Max(numbers))
-}
-
-// meanCell returns the mean and SD of numbers; one of them alone.
-func meanCell(numbers []float64) table.Cell {
-	switch len(numbers) {
-	case 0:
-		return table.Cell{}
-	case 1:
-		return table.Number(numbers[0])
-	}
-	return table.MeanSD(stats.Mean(numbers), stats.SD(numbers))
 }

@@ -30,7 +30,7 @@ func (l *List) Average() *List {
 		out.Rows[i].average()
 	}
 	out.keys = allColumns(out.Rows)
-	out.columns = out.usual()
+	out.columns = out.usualColumns()
 	return out
 }
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/report/internal/chromium"
 	"torchpe/report/internal/synthetic"
+	"torchpe/report/internal/viewer"
 	"torchpe/train/runlog"
 )
 
@@ -129,7 +129,7 @@ func TestWritePage(t *testing.T) {
 		t.Errorf("validation.csv: %v\n%s", err, text)
 	}
 	var undrawn int
-	problems := chromium.Evaluate(t, filepath.Join(out, "index.html"), 1280, `
+	problems := viewer.Browser{Width: 1280}.Evaluate(t, filepath.Join(out, "index.html"), `
 		return [...document.querySelectorAll("img")].filter(e => !(e.complete && e.naturalWidth > 0)).length;`, &undrawn)
 	if undrawn > 0 || len(problems) > 0 {
 		t.Errorf("%d images are not drawn; %v", undrawn, problems)

@@ -27,25 +27,25 @@ const fromValues = -1
 // has a value. Where a terminal is narrow, the run and its main result stay longest, then what tells
 // models apart.
 var (
-	before = []column{
+	leadingColumns = []column{
 		{Name: "run", Heading: "run"}, {Name: "task", Heading: "task", Rank: 2}, {Name: "pe", Heading: "PE", Rank: 1},
 		{Name: "sigma", Heading: "σ", Decimals: fromValues, Rank: 1}, {Name: "seed", Heading: "seed", Rank: 1},
 		{Name: "n", Heading: "n"}, // of averaged models
 	}
-	after = []column{
+	resultColumns = []column{
 		{Name: "status", Heading: "status", Rank: 1}, {Name: "steps", Heading: "steps", Rank: 3},
 		{Name: "validation", Heading: "validation", Decimals: 3}, {Name: "iid", Heading: "IID test",
 			Decimals: 3, Rank: 1}, {Name: "train", Heading: "train", Decimals: 3, Rank: 1},
 		{Name: "fitted", Heading: "fitted at epoch", Rank: 2},
 	}
-	last = []column{
+	trailingColumns = []column{
 		{Name: "train_mse", Heading: "train MSE", Decimals: 4, Rank: 2}, {Name: "modularity",
 			Heading: "modularity", Decimals: 3, Rank: 1},
 		{Name: "clustering", Heading: "clustering", Decimals: 3, Rank: 3}, {Name: "seconds", Heading: "time",
 			Unit: "s", Decimals: 1, Rank: 4},
 	}
-	// onRequest are not shown unless they are named.
-	onRequest = []column{
+	// hiddenColumns are not shown unless they are named.
+	hiddenColumns = []column{
 		{Name: "dir", Heading: "directory"}, {Name: "member", Heading: "member"}, {Name: "label",
 			Heading: "label"}, {Name: "process", Heading: "process"},
 		{Name: "epochs", Heading: "epochs"}, {Name: "diverged_at", Heading: "diverged at"}, {
@@ -64,8 +64,8 @@ var aliases = map[string]string{
 	"name": "run", "scheme": "pe", "path": "dir",
 }
 
-// normal makes a name of lower-case letters, digits and _ of any text.
-func normal(s string) string {
+// normalName makes a name of lower-case letters, digits and _ of any text.
+func normalName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
 			return r
@@ -74,20 +74,20 @@ func normal(s string) string {
 	}, strings.ToLower(s))
 }
 
-// ofResults says whether a name is one of a column that is no setting.
-func ofResults(name string) bool {
+// isResultName says whether a name is one of a column that is no setting.
+func isResultName(name string) bool {
 	if strings.HasPrefix(name, "test_mse_") || strings.HasPrefix(name, "validation_") ||
 		strings.HasPrefix(name, "tokens_") {
 		return true
 	}
-	_, ok := fixed[name]
+	_, ok := knownColumns[name]
 	return ok
 }
 
-// fixed are the columns of any list, by name.
-var fixed = func() map[string]column {
+// knownColumns are the columns of any list, by name.
+var knownColumns = func() map[string]column {
 	all := map[string]column{}
-	for _, c := range slices.Concat(before, after, last, onRequest) {
+	for _, c := range slices.Concat(leadingColumns, resultColumns, trailingColumns, hiddenColumns) {
 		all[c.Name] = c
 	}
 	return all
@@ -96,8 +96,8 @@ var fixed = func() map[string]column {
 // columnName returns the name of the column of a setting. Where that is a column's already, it is
 // told from it by a prefix; but task and PE are the same thing.
 func columnName(key string) string {
-	name := normal(key)
-	if name != "task" && name != "pe" && ofResults(name) {
+	name := normalName(key)
+	if name != "task" && name != "pe" && isResultName(name) {
 		return "config_" + name
 	}
 	if name == "" || name[0] < 'a' || name[0] > 'z' {
@@ -108,7 +108,7 @@ func columnName(key string) string {
 
 // allColumns returns the columns that rows may have, by name.
 func allColumns(rows []Row) map[string]column {
-	all := maps.Clone(fixed)
+	all := maps.Clone(knownColumns)
 	seen := map[string]bool{}
 	for _, r := range rows {
 		for name := range r.values {
@@ -120,7 +120,7 @@ func allColumns(rows []Row) map[string]column {
 			if !seen[key] {
 				seen[key] = true
 				if name := columnName(key); name != "task" && name != "pe" {
-					heading := shortest(key)
+					heading := lastPart(key)
 					if strings.HasPrefix(name, "config_") {
 						heading = "config: " + heading
 					}
@@ -160,13 +160,13 @@ func levelRank(level string) int {
 	return 2
 }
 
-// shortest returns the last part of a setting's key.
-func shortest(key string) string { return key[strings.LastIndex(key, ".")+1:] }
+// lastPart returns the last part of a setting's key.
+func lastPart(key string) string { return key[strings.LastIndex(key, ".")+1:] }
 
 // find returns the column that somebody means: by its name, another name of it, or the end of its
 // name where only one ends so.
 func (l *List) find(given string) (column, error) {
-	name := strings.Replace(normal(given), "test_mse_0_", "test_mse_", 1) // 0.50 is 50
+	name := strings.Replace(normalName(given), "test_mse_0_", "test_mse_", 1) // 0.50 is 50
 	if other, ok := aliases[name]; ok {
 		name = other
 	}
@@ -175,7 +175,7 @@ func (l *List) find(given string) (column, error) {
 	}
 	var ends []string
 	for key := range l.keys {
-		if strings.HasSuffix(key, "_"+name) && !ofResults(key) {
+		if strings.HasSuffix(key, "_"+name) && !isResultName(key) {
 			ends = append(ends, key)
 		}
 	}
@@ -191,15 +191,15 @@ func (l *List) find(given string) (column, error) {
 	return column{}, fmt.Errorf("%q may be any of %s: give the whole name", given, strings.Join(ends, ", "))
 }
 
-// usual returns the columns that are shown where none are named: those of any list, the settings
+// usualColumns returns the columns that are shown where none are named: those of any list, the settings
 // that differ, and what was measured.
-func (l *List) usual() []column {
+func (l *List) usualColumns() []column {
 	has := func(c column) bool {
 		return slices.ContainsFunc(l.Rows, func(r Row) bool { return r.values[c.Name].kind != missing })
 	}
-	out := slices.DeleteFunc(slices.Clone(before),
+	out := slices.DeleteFunc(slices.Clone(leadingColumns),
 		func(c column) bool { return (c.Name == "sigma" || c.Name == "n") && !has(c) })
-	for _, key := range l.differing() {
+	for _, key := range l.differingKeys() {
 		if name := columnName(key); name != "task" && name != "pe" {
 			out = append(out, l.keys[name])
 		}
@@ -218,7 +218,7 @@ func (l *List) usual() []column {
 	}
 	// tokens_9 before tokens_16
 	slices.SortStableFunc(levels, func(a, b column) int { return cmp.Compare(len(a.Name), len(b.Name)) })
-	for i, c := range slices.Concat(after, levels, last) {
+	for i, c := range slices.Concat(resultColumns, levels, trailingColumns) {
 		if i < 2 || has(c) {
 			out = append(out, c)
 		}
@@ -229,10 +229,10 @@ func (l *List) usual() []column {
 // memberSettings are the settings that members of one run may have each, besides sigma and seed.
 var memberSettings = []string{"lr", "weight_decay", "pe_lr", "pe_weight_decay"}
 
-// differing returns the keys of settings in which models differ: those that have them, or models of
+// differingKeys returns the keys of settings in which models differ: those that have them, or models of
 // one task and encoding of which some lack them. What only one task or encoding has is no
 // difference: the column of the task or encoding says it.
-func (l *List) differing() []string {
+func (l *List) differingKeys() []string {
 	type kind struct{ task, pe string }
 	var settings []map[string]string
 	all, kinds := map[string]string{}, map[kind]map[string]string{} // of the first model

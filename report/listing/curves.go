@@ -62,20 +62,20 @@ func (l *List) curves() ([]curve, error) {
 				series = append(series, line)
 			}
 		}
-		out = append(out, draw(c, series)...)
+		out = append(out, drawCurves(c, series)...)
 	}
 	return out, nil
 }
 
-// draw makes as many figures of the lines as they need.
-func draw(c column, series []figure.LineSeries) []curve {
+// drawCurves makes as many figures of the lines as they need.
+func drawCurves(c column, series []figure.LineSeries) []curve {
 	heading := c.Heading
 	if c.isAccuracy() {
 		heading += " accuracy"
 	}
 	var out []curve
 	for part := range slices.Chunk(series, maxLines) {
-		out = append(out, compose(strings.ToUpper(heading[:1])+heading[1:], part)...)
+		out = append(out, composeLines(strings.ToUpper(heading[:1])+heading[1:], part)...)
 	}
 	for i := range out {
 		out[i].name, out[i].title = c.Name, heading
@@ -88,9 +88,9 @@ func draw(c column, series []figure.LineSeries) []curve {
 	return out
 }
 
-// compose draws lines in one figure, or in more where their labels do not fit; one that does not fit
+// composeLines draws lines in one figure, or in more where their labels do not fit; one that does not fit
 // alone stays undrawn.
-func compose(yLabel string, lines []figure.LineSeries) []curve {
+func composeLines(yLabel string, lines []figure.LineSeries) []curve {
 	f, err := figure.Compose(figure.Page{Width: figure.PageWidth,
 		Rows: []figure.Row{{Height: 3, Cells: []figure.Cell{{Panel: figure.Lines{
 			XLabel: "Step", YLabel: yLabel, Series: lines, Band: figure.BandMinMax,
@@ -98,7 +98,7 @@ func compose(yLabel string, lines []figure.LineSeries) []curve {
 	if err == nil || len(lines) == 1 {
 		return []curve{{figure: f, undrawn: err, lines: lines}}
 	}
-	return append(compose(yLabel, lines[:len(lines)/2]), compose(yLabel, lines[len(lines)/2:])...)
+	return append(composeLines(yLabel, lines[:len(lines)/2]), composeLines(yLabel, lines[len(lines)/2:])...)
 }
 
 // line returns a measure of the row's models by step; without steps where nothing was measured.
@@ -111,7 +111,7 @@ func (r Row) line(c column, read map[string][]runlog.Record) figure.LineSeries {
 			if int64(rec.Member) != m.values["member"].whole {
 				continue
 			}
-			if v, isNumber := recorded(rec)[c.Name].isNumber(); isNumber {
+			if v, isNumber := recordValues(rec)[c.Name].isNumber(); isNumber {
 				steps[rec.Step], values[i][rec.Step] = true, v
 			}
 		}
@@ -158,11 +158,11 @@ func (l *List) lineLabels() []string {
 	for i, r := range l.Rows {
 		labels[i] = r.values["label"].text
 		if slices.ContainsFunc(l.Rows, func(o Row) bool { return o.root != r.root }) {
-			labels[i] = shorten(r.values["run"].text) + ": " + labels[i]
+			labels[i] = shortenName(r.values["run"].text) + ": " + labels[i]
 		}
 	}
 	for _, c := range l.columns {
-		if c.Name == "sigma" || c.Name == "pe" || c.Name == "run" || ofResults(c.Name) && c.Name != "task" &&
+		if c.Name == "sigma" || c.Name == "pe" || c.Name == "run" || isResultName(c.Name) && c.Name != "task" &&
 			c.Name != "status" && !slices.Contains(memberSettings, c.Name) {
 			continue
 		}
@@ -183,8 +183,8 @@ func (l *List) lineLabels() []string {
 	return labels
 }
 
-// shorten keeps the end of a long name.
-func shorten(name string) string {
+// shortenName keeps the end of a long name.
+func shortenName(name string) string {
 	const most = 24
 	if runes := []rune(name); len(runes) > most {
 		return "…" + string(runes[len(runes)-most+1:])

@@ -11,7 +11,7 @@ import (
 func TestUndrawableCurve(t *testing.T) {
 	line := figure.LineSeries{Label: strings.Repeat("long ", 90), X: []float64{1, 2}, Values: [][]float64{{1, 2}}}
 	short := figure.LineSeries{Label: "short", X: line.X, Values: line.Values}
-	made := compose("Loss", []figure.LineSeries{line, short})
+	made := composeLines("Loss", []figure.LineSeries{line, short})
 	if len(made) != 2 || made[0].undrawn == nil || made[0].figure != nil || made[1].figure == nil {
 		t.Errorf("%+v", made)
 	}

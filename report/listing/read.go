@@ -46,7 +46,7 @@ type List struct {
 // of them is listed once.
 func Read(roots ...string) (*List, error) {
 	l := &List{}
-	var places []place
+	var places []rootedPlace
 	seen := map[string]bool{}
 	for _, root := range roots {
 		found, skipped, err := runs.Places(root)
@@ -69,7 +69,7 @@ func Read(roots ...string) (*List, error) {
 			} else if len(roots) > 1 {
 				p.Name = trimmed
 			}
-			places = append(places, place{p, root})
+			places = append(places, rootedPlace{p, root})
 		}
 	}
 	l.read(places)
@@ -77,14 +77,14 @@ func Read(roots ...string) (*List, error) {
 	return l, nil
 }
 
-// place is where a run is, and the directory that it was found in.
-type place struct {
+// rootedPlace is where a run is, and the directory that it was found in.
+type rootedPlace struct {
 	runs.Place
 	root string
 }
 
 // read reads the runs, as many at a time as there are processors, and keeps their order.
-func (l *List) read(places []place) {
+func (l *List) read(places []rootedPlace) {
 	rows := make([][]Row, len(places))
 	failed := make([]error, len(places))
 	var next sync.Mutex
@@ -114,7 +114,7 @@ func (l *List) read(places []place) {
 }
 
 // readRun returns the rows of a run.
-func readRun(p place) ([]Row, error) {
+func readRun(p rootedPlace) ([]Row, error) {
 	run, finished, err := runs.OpenAny(p.Dir)
 	if err != nil {
 		return nil, err
@@ -130,12 +130,12 @@ func readRun(p place) ([]Row, error) {
 	for i, m := range run.Config.Members {
 		v := map[string]Value{}
 		for key, s := range settings {
-			v[columnName(key)] = parse(s)
+			v[columnName(key)] = parseValue(s)
 		}
 		v["run"], v["dir"], v["member"] = textOf(p.Name), textOf(p.Dir), integerOf(int64(i))
 		v["task"], v["pe"], v["label"] = textOf(run.Config.Task), textOf(run.Config.PE), textOf(
 			runs.Label(run.Config.PE, m.Sigma))
-		v["seed"], v["lr"], v["weight_decay"] = seed(m.Seed), numberOf(m.LR), numberOf(m.WeightDecay)
+		v["seed"], v["lr"], v["weight_decay"] = seedValue(m.Seed), numberOf(m.LR), numberOf(m.WeightDecay)
 		for name, own := range map[string]*float64{"pe_lr": m.PELR, "pe_weight_decay": m.PEWeightDecay} {
 			if own != nil {
 				v[name] = numberOf(*own)
@@ -147,7 +147,7 @@ func readRun(p place) ([]Row, error) {
 		rows[i] = Row{Dir: p.Dir, root: p.root, values: v, settings: settings}
 	}
 	if !finished {
-		return rows, unfinished(p.Dir, rows)
+		return rows, addUnfinished(p.Dir, rows)
 	}
 	for i, m := range run.Result.Members {
 		v := rows[i].values
@@ -156,20 +156,20 @@ func readRun(p place) ([]Row, error) {
 		if m.DivergedAtStep > 0 {
 			v["diverged_at"] = integerOf(int64(m.DivergedAtStep))
 		}
-		accuracies(v, m.ValidationAccuracy, m.IIDAccuracy, m.TrainAccuracy)
+		addAccuracies(v, m.ValidationAccuracy, m.IIDAccuracy, m.TrainAccuracy)
 		for condition, a := range m.ValidationByCondition {
-			v["validation_"+normal(condition)] = numberOf(a)
+			v["validation_"+normalName(condition)] = numberOf(a)
 		}
-		fit(v, m.Fit)
-		by(v, "tokens_", m.AccuracyByTokens)
-		by(v, "length_", m.AccuracyByLength)
-		by(v, "perplexity_", m.PerplexityByLength)
+		addFit(v, m.Fit)
+		addBySize(v, "tokens_", m.AccuracyByTokens)
+		addBySize(v, "length_", m.AccuracyByLength)
+		addBySize(v, "perplexity_", m.PerplexityByLength)
 		for tokens, conditions := range m.AccuracyByTokensAndCondition {
 			for condition, a := range conditions {
-				v["tokens_"+normal(tokens)+"_"+normal(condition)] = numberOf(a)
+				v["tokens_"+normalName(tokens)+"_"+normalName(condition)] = numberOf(a)
 			}
 		}
-		masked(v, m.MaskedMeasures)
+		addMasked(v, m.MaskedMeasures)
 	}
 	return rows, nil
 }
@@ -177,8 +177,8 @@ func readRun(p place) ([]Row, error) {
 // notFitted is the value of a model that has not reached its criterion.
 const notFitted = "no"
 
-// fit says when a model reached its criterion, or that it has not.
-func fit(v map[string]Value, f *runlog.Fit) {
+// addFit says when a model reached its criterion, or that it has not.
+func addFit(v map[string]Value, f *runlog.Fit) {
 	switch {
 	case f == nil:
 	case f.Reached:
@@ -188,9 +188,9 @@ func fit(v map[string]Value, f *runlog.Fit) {
 	}
 }
 
-// unfinished fills in what is known of a run without a result: its state, and the numbers of its
+// addUnfinished fills in what is known of a run without a result: its state, and the numbers of its
 // last records.
-func unfinished(dir string, rows []Row) error {
+func addUnfinished(dir string, rows []Row) error {
 	r, err := runlog.Open(dir)
 	if err != nil {
 		return err
@@ -216,47 +216,47 @@ func unfinished(dir string, rows []Row) error {
 			return fmt.Errorf("%s: metrics.jsonl has a record of member %d: config.json has %d",
 				dir, rec.Member, len(rows))
 		}
-		maps.Copy(rows[rec.Member].values, recorded(rec))
+		maps.Copy(rows[rec.Member].values, recordValues(rec))
 	}
 	return nil
 }
 
-// recorded returns the values that a record has.
-func recorded(rec runlog.Record) map[string]Value {
+// recordValues returns the values that a record has.
+func recordValues(rec runlog.Record) map[string]Value {
 	v := map[string]Value{"steps": integerOf(int64(rec.Step)), "epochs": integerOf(int64(rec.Epoch)),
 		"seconds": numberOf(rec.WallSeconds)}
-	accuracies(v, rec.ValidationAccuracy, rec.IIDAccuracy, rec.TrainAccuracy)
+	addAccuracies(v, rec.ValidationAccuracy, rec.IIDAccuracy, rec.TrainAccuracy)
 	for condition, a := range rec.ValidationByCondition {
-		v["validation_"+normal(condition)] = numberOf(a)
+		v["validation_"+normalName(condition)] = numberOf(a)
 	}
-	fit(v, rec.Fit)
-	by(v, "tokens_", rec.AccuracyByTokens)
-	by(v, "length_", rec.AccuracyByLength)
-	by(v, "perplexity_", rec.PerplexityByLength)
-	masked(v, rec.MaskedMeasures)
+	addFit(v, rec.Fit)
+	addBySize(v, "tokens_", rec.AccuracyByTokens)
+	addBySize(v, "length_", rec.AccuracyByLength)
+	addBySize(v, "perplexity_", rec.PerplexityByLength)
+	addMasked(v, rec.MaskedMeasures)
 	if rec.StepMS > 0 {
 		v["steps_per_second"] = numberOf(1000 / rec.StepMS)
 	}
 	return v
 }
 
-func accuracies(v map[string]Value, validation, iid, train float64) {
+func addAccuracies(v map[string]Value, validation, iid, train float64) {
 	v["validation"], v["iid"], v["train"] = numberOf(validation), numberOf(iid), numberOf(train)
 }
 
-// by adds accuracies by a size: tokens_25 on puzzles of 25 tokens, length_60 on sequences.
-func by(v map[string]Value, prefix string, all map[string]float64) {
+// addBySize adds accuracies by a size: tokens_25 on puzzles of 25 tokens, length_60 on sequences.
+func addBySize(v map[string]Value, prefix string, all map[string]float64) {
 	for size, a := range all {
-		v[prefix+normal(size)] = numberOf(a)
+		v[prefix+normalName(size)] = numberOf(a)
 	}
 }
 
-func masked(v map[string]Value, m *runlog.MaskedMeasures) {
+func addMasked(v map[string]Value, m *runlog.MaskedMeasures) {
 	if m == nil {
 		return
 	}
 	for level, mse := range m.TestMSEByMask {
-		v["test_mse_"+normal(strings.TrimPrefix(level, "0."))] = numberOf(mse)
+		v["test_mse_"+normalName(strings.TrimPrefix(level, "0."))] = numberOf(mse)
 	}
 	for name, x := range map[string]*float64{"train_mse": m.TrainMSE, "modularity": m.Modularity,
 		"clustering": m.Clustering} {
@@ -266,8 +266,8 @@ func masked(v map[string]Value, m *runlog.MaskedMeasures) {
 	}
 }
 
-// seed returns a seed with every digit: those beyond the integers of tables are text.
-func seed(s uint64) Value {
+// seedValue returns a seed with every digit: those beyond the integers of tables are text.
+func seedValue(s uint64) Value {
 	if s > math.MaxInt64 {
 		return textOf(fmt.Sprint(s))
 	}

@@ -48,7 +48,7 @@ func (l *List) Select(q Query) (*List, error) {
 		}
 	}
 	if len(q.Columns) == 0 {
-		out.columns = out.usual()
+		out.columns = out.usualColumns()
 	}
 	return out, nil
 }
@@ -61,13 +61,13 @@ type condition struct {
 	glob   *regexp.Regexp // of ~ and !~
 }
 
-// head matches where a condition begins: its key and its operator.
-var head = regexp.MustCompile(`(?:^|,)\s*([A-Za-z][\w.-]*)\s*(<=|>=|!=|!~|==|=|<|>|~)`)
+// conditionStart matches where a condition begins: its key and its operator.
+var conditionStart = regexp.MustCompile(`(?:^|,)\s*([A-Za-z][\w.-]*)\s*(<=|>=|!=|!~|==|=|<|>|~)`)
 
 // conditions reads a filter.
 func (l *List) conditions(where string) ([]condition, error) {
 	const want = `want KEY OP VALUE, such as pe=learn,sigma<=0.5; OP is one of = != < <= > >= ~ !~`
-	heads := head.FindAllStringSubmatchIndex(where, -1)
+	heads := conditionStart.FindAllStringSubmatchIndex(where, -1)
 	if len(heads) == 0 || heads[0][0] != 0 || where[0] == ',' {
 		return nil, fmt.Errorf("%q: %s", where, want)
 	}
@@ -81,7 +81,7 @@ func (l *List) conditions(where string) ([]condition, error) {
 		if strings.Contains(value, ",") && !strings.HasPrefix(value, "[") {
 			return nil, fmt.Errorf("%q: %s", where[h[2]:end], want)
 		}
-		c := condition{op: op, value: parse(value)}
+		c := condition{op: op, value: parseValue(value)}
 		if c.value.kind == missing {
 			c.value = textOf(value)
 		}

@@ -43,8 +43,8 @@ func numberOf(v float64) Value {
 	return Value{kind: number, number: v}
 }
 
-// parse makes a value of a setting's text: a number where it is one.
-func parse(s string) Value {
+// parseValue makes a value of a setting's text: a number where it is one.
+func parseValue(s string) Value {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return integerOf(n)
 	}

@@ -9,7 +9,7 @@ func TestParseLists(t *testing.T) {
 		"[0.15,0.5]": "0.15, 0.5", "[]": "",
 		"[x": "[x", "0.2": "0.2", "text": "text",
 	} {
-		if got := parse(given).String(); got != want {
+		if got := parseValue(given).String(); got != want {
 			t.Errorf("parse(%s) = %q, want %q", given, got, want)
 		}
 	}

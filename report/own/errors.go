@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"torchpe/internal/stats"
 	"torchpe/report/document"
 	"torchpe/report/figure"
 	"torchpe/report/runs"
@@ -73,49 +72,13 @@ func (g group) values(of func(runs.Model) float64) []float64 {
 	return out
 }
 
-func orNaN(v *float64) float64 {
-	if v == nil {
-		return math.NaN()
-	}
-	return *v
-}
-
-// trainErrorOf and testErrorOf return NaN where there is no such error.
-func trainErrorOf(m *runlog.MaskedMeasures) float64 {
-	if m == nil {
-		return math.NaN()
-	}
-	return orNaN(m.TrainMSE)
-}
-
-func testErrorOf(m *runlog.MaskedMeasures, level string) float64 {
-	if m != nil {
-		if v, ok := m.TestMSEByMask[level]; ok {
-			return v
-		}
-	}
-	return math.NaN()
-}
-
 func testError(level string) func(runs.Model) float64 {
-	return func(m runs.Model) float64 { return testErrorOf(m.Result.MaskedMeasures, level) }
+	return func(m runs.Model) float64 { return runs.TestMSE(m.Result.MaskedMeasures, level) }
 }
 
-func trainError(m runs.Model) float64 { return trainErrorOf(m.Result.MaskedMeasures) }
-
-func modularity(m runs.Model) float64 {
-	if m.Result.MaskedMeasures == nil {
-		return math.NaN()
-	}
-	return orNaN(m.Result.Modularity)
-}
-
-func clustering(m runs.Model) float64 {
-	if m.Result.MaskedMeasures == nil {
-		return math.NaN()
-	}
-	return orNaN(m.Result.Clustering)
-}
+func trainError(m runs.Model) float64 { return runs.TrainMSE(m.Result.MaskedMeasures) }
+func modularity(m runs.Model) float64 { return runs.Modularity(m.Result.MaskedMeasures) }
+func clustering(m runs.Model) float64 { return runs.Clustering(m.Result.MaskedMeasures) }
 
 // errors draws the course of training and the errors at its end, beside the baselines.
 func (s *Study) errors() (document.Item, error) {
@@ -125,28 +88,30 @@ func (s *Study) errors() (document.Item, error) {
 		title string
 		of    func(runlog.Record) float64
 	}{
-		{"Training", func(r runlog.Record) float64 { return trainErrorOf(r.MaskedMeasures) }},
+		{"Training", func(r runlog.Record) float64 { return runs.TrainMSE(r.MaskedMeasures) }},
 		{"Test, " + percent(level) + " masked",
-			func(r runlog.Record) float64 { return testErrorOf(r.MaskedMeasures, level) }},
+			func(r runlog.Record) float64 { return runs.TestMSE(r.MaskedMeasures, level) }},
 	}
 	numbers := table.Table{Columns: []table.Column{{Heading: "PE", Name: "pe"}, {Heading: "seed", Name: "seed"},
 		{Heading: "step", Name: "step"}, {Heading: "train MSE", Name: "train_mse", Decimals: 4},
 		{Heading: "test MSE", Name: "test_mse", Decimals: 4}}}
 	courses := make([]figure.Lines, len(kinds))
 	for _, g := range s.groups {
-		read, steps, err := g.records()
+		read, steps, err := runs.RecordsBy(g.models, byStep)
 		if err != nil {
 			return item, err
 		}
 		for k, kind := range kinds {
-			courses[k].Series = appendLine(courses[k].Series, g.label, steps, read, kind.of)
+			if line, ok := lineOf(read, steps, kind.of); ok {
+				line.Label = g.label
+				courses[k].Series = append(courses[k].Series, line)
+			}
 		}
 		for i, own := range read {
 			for _, step := range slices.Sorted(maps.Keys(own)) {
 				numbers.Rows = append(numbers.Rows, table.Row{table.Text(g.label),
 					table.Text(strconv.FormatUint(g.models[i].Member.Seed, 10)), table.Count(step),
-					table.Number(kinds[0].of(own[step])),
-					table.Number(kinds[1].of(own[step]))})
+					table.Number(kinds[0].of(own[step])), table.Number(kinds[1].of(own[step]))})
 			}
 		}
 	}
@@ -163,14 +128,7 @@ func (s *Study) errors() (document.Item, error) {
 	if cells != nil {
 		item.Panels = append(item.Panels, figure.Row{Height: plotHeight, Cells: cells})
 	}
-	end := figure.Boxes{Title: "Test error after training, " + percent(level) + " masked", YLabel: "MSE",
-		References: s.references(level)}
-	for _, g := range s.groups {
-		if values := g.values(testError(level)); hasNumber(values) {
-			end.Groups = append(end.Groups, figure.Group{Label: g.label, Values: values})
-		}
-	}
-	if end.Groups != nil {
+	if end := s.finalErrors(level); end.Groups != nil {
 		item.Panels = append(item.Panels, figure.Row{Height: plotHeight, Cells: []figure.Cell{{Panel: end}}})
 	}
 	item.Caption = fmt.Sprintf("Mean squared error over masked tokens, in units of the data as they are trained on; "+
@@ -182,53 +140,42 @@ func (s *Study) errors() (document.Item, error) {
 	return item, nil
 }
 
+// finalErrors returns a panel of the test errors at the end of training.
+func (s *Study) finalErrors(level string) figure.Boxes {
+	end := figure.Boxes{Title: "Test error after training, " + percent(level) + " masked", YLabel: "MSE",
+		References: s.references(level)}
+	for _, g := range s.groups {
+		if values := g.values(testError(level)); hasNumber(values) {
+			end.Groups = append(end.Groups, figure.Group{Label: g.label, Values: values})
+		}
+	}
+	return end
+}
+
 // hasNumber reports whether a number is among values.
 func hasNumber(values []float64) bool {
 	return slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) })
 }
 
-// records returns the records of each model by step, and all steps.
-func (g group) records() (read []map[int]runlog.Record, steps []float64, err error) {
-	kept := map[*runs.Run][]runlog.Record{}
-	all := map[int]bool{}
-	for _, m := range g.models {
-		if kept[m.Run] == nil {
-			if kept[m.Run], err = m.Run.Records(); err != nil {
-				return nil, nil, err
-			}
-		}
-		own := map[int]runlog.Record{}
-		for _, r := range m.Records(kept[m.Run]) {
-			own[r.Step], all[r.Step] = r, true
-		}
-		read = append(read, own)
-	}
-	for _, step := range slices.Sorted(maps.Keys(all)) {
-		steps = append(steps, float64(step))
-	}
-	return read, steps, nil
-}
+func byStep(r runlog.Record) int { return r.Step }
 
-// appendLine adds a measure of a group's models over training, where there is a number.
-func appendLine(to []figure.LineSeries, label string, steps []float64, read []map[int]runlog.Record,
-	of func(runlog.Record) float64) []figure.LineSeries {
-	line := figure.LineSeries{Label: label, X: steps}
-	some := false
+// lineOf returns a measure of models over training from their records by step; ok is false where there
+// is no number.
+func lineOf(read []map[int]runlog.Record, steps []float64,
+	of func(runlog.Record) float64) (line figure.LineSeries, ok bool) {
+	line.X = steps
 	for _, own := range read {
 		values := make([]float64, len(steps))
 		for i, step := range steps {
 			values[i] = math.NaN()
-			if r, ok := own[int(step)]; ok {
+			if r, known := own[int(step)]; known {
 				values[i] = of(r)
 			}
 		}
-		some = some || hasNumber(values)
+		ok = ok || hasNumber(values)
 		line.Values = append(line.Values, values)
 	}
-	if !some {
-		return to
-	}
-	return append(to, line)
+	return line, ok
 }
 
 // errorTable lists the errors by encoding, with the baselines below.
@@ -251,7 +198,7 @@ func (s *Study) errorTable() document.Item {
 	for _, g := range s.groups {
 		row := table.Row{table.Text(g.label), table.Count(len(g.models)), table.Count(g.models[0].Result.Steps)}
 		for _, of := range measures {
-			row = append(row, meanCell(g.values(of)))
+			row = append(row, table.Mean(g.values(of)))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -265,16 +212,4 @@ func (s *Study) errorTable() document.Item {
 	return document.Item{ID: "table_errors", Section: errorsSection, Title: t.Title,
 		Caption: "Mean ± SD over n seeds; the share is of tokens masked in the test.",
 		Tables:  []document.Named{{Name: "table_errors", Table: t}}}
-}
-
-// meanCell returns the mean and SD of the numbers among values; one of them alone.
-func meanCell(values []float64) table.Cell {
-	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
-	switch len(values) {
-	case 0:
-		return table.Cell{}
-	case 1:
-		return table.Number(values[0])
-	}
-	return table.MeanSD(stats.Mean(values), stats.SD(values))
 }

@@ -7,33 +7,21 @@ import (
 
 	"torchpe/internal/metrics"
 	"torchpe/report/document"
-	"torchpe/report/explorer"
 	"torchpe/report/figure"
 	"torchpe/report/page"
 	"torchpe/report/runs"
 )
 
-// explore writes explorer.html, with the first seed of each group that learned a table, and links to
+// explore writes page.html, with the first seed of each group that learned a table, and links to
 // it.
 func (s *Study) explore(d *document.Document) error {
 	const file = "explorer.html"
-	p := explorer.Page{Title: "Explore the learned positions", Back: "index.html"}
+	p := page.Explorer{Title: "Explore the learned positions", Back: "index.html"}
 	for _, g := range s.groups {
-		probes, err := g.models[0].Run.Probes()
-		if errors.Is(err, fs.ErrNotExist) {
+		probes, x, t, err := g.learned()
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, runs.ErrNoTable) {
 			continue
 		}
-		if err != nil {
-			return err
-		}
-		x, err := probes.Table(g.models[0].Index, 0)
-		if errors.Is(err, runs.ErrNoTable) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		t, err := tokensOf(probes, x.Tokens)
 		if err != nil {
 			return err
 		}
@@ -76,18 +64,18 @@ const mostFrames = 40
 
 // mapsOver returns the maps that a run kept in its records (--record-maps), of more than mostFrames every
 // second, third, ... one.
-func mapsOver(m runs.Model, tokens int) (frames []explorer.Frame, err error) {
+func mapsOver(m runs.Model, tokens int) (frames []page.Frame, err error) {
 	records, err := m.Run.Records()
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range m.Records(records) {
 		if r.PEMotion != nil && len(r.PEMotion.Map) == tokens {
-			frames = append(frames, explorer.Frame{Step: r.Step, Map: r.PEMotion.Map})
+			frames = append(frames, page.Frame{Step: r.Step, Map: r.PEMotion.Map})
 		}
 	}
 	every := (len(frames) + mostFrames - 1) / mostFrames
-	var kept []explorer.Frame
+	var kept []page.Frame
 	for i, f := range frames {
 		if (len(frames)-1-i)%every == 0 {
 			kept = append(kept, f)
@@ -97,10 +85,10 @@ func mapsOver(m runs.Model, tokens int) (frames []explorer.Frame, err error) {
 }
 
 // explorerTokens returns the tokens and modules of a page.
-func explorerTokens(t tokens) (all []explorer.Token, groups []explorer.Group) {
+func explorerTokens(t tokens) (all []page.Token, groups []page.Group) {
 	modules := 0
 	for i, name := range t.names {
-		one := explorer.Token{Name: name, Group: -1}
+		one := page.Token{Name: name, Group: -1}
 		if t.labels != nil {
 			one.Group = t.labels[i]
 			modules = max(modules, one.Group+1)
@@ -112,13 +100,13 @@ func explorerTokens(t tokens) (all []explorer.Token, groups []explorer.Group) {
 		names = append(names, fmt.Sprintf("module %d", len(names)))
 	}
 	for i, c := range figure.GroupColors(names[:modules]) {
-		groups = append(groups, explorer.Group{Name: names[i], Color: c})
+		groups = append(groups, page.Group{Name: names[i], Color: c})
 	}
 	return all, groups
 }
 
 // explorerModel returns a table's map and the similarity of its rows.
-func explorerModel(x runs.Table, label string) (m explorer.Model, err error) {
+func explorerModel(x runs.Table, label string) (m page.Model, err error) {
 	at, explained, err := metrics.PCA(x.Values, x.Tokens, x.Dim, 2)
 	if err != nil {
 		return m, err
@@ -130,26 +118,17 @@ func explorerModel(x runs.Table, label string) (m explorer.Model, err error) {
 	for i := range x.Tokens {
 		m.Map = append(m.Map, [2]float64{at[2*i], at[2*i+1]})
 	}
-	alike, err := similarity(x)
-	m.Matrices = []explorer.Matrix{{Label: "similarity of positions (cosine)", From: "is like", Values: alike}}
+	alike, err := x.Cosines()
+	m.Matrices = []page.Matrix{{Label: "similarity of positions (cosine)", From: "is like", Values: alike}}
 	return m, err
 }
 
-// similarity returns the cosine similarity [N,N] of a table's rows.
-func similarity(x runs.Table) ([]float64, error) {
-	out, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Cosine)
-	for i := range out {
-		out[i] = 1 - out[i]
-	}
-	return out, err
-}
-
 // attentionMatrices returns the attention of each block and head, the mean over examples.
-func attentionMatrices(a runs.Attention) (out []explorer.Matrix) {
+func attentionMatrices(a runs.Attention) (out []page.Matrix) {
 	nn := a.Tokens * a.Tokens
 	for block, values := range a.Layers {
 		for head := range a.Heads {
-			m := explorer.Matrix{Label: fmt.Sprintf("attention, block %d", block+1), From: "attends to",
+			m := page.Matrix{Label: fmt.Sprintf("attention, block %d", block+1), From: "attends to",
 				To: "is attended by", Values: make([]float64, nn)}
 			if a.Heads > 1 {
 				m.Label += fmt.Sprintf(", head %d", head+1)

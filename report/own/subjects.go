@@ -87,10 +87,9 @@ func (s *Study) subjects() (document.Item, error) {
 		return item, nil
 	}
 	item.Panels = []figure.Row{{Height: plotHeight, Cells: []figure.Cell{{Panel: panel}}}}
-	item.Caption = fmt.Sprintf("Each dot is one of %d subjects that training did not see, the mean over seeds. Mean "+
-		"over subjects and its 95 %% interval (Student's t): %s. "+
-		"Dashed: errors without a model under the same masks.",
-		len(t.Rows), strings.Join(intervals, "; "))
+	item.Caption = fmt.Sprintf("Each dot is one of %d subjects that training did not see, the "+
+		"mean over seeds. Mean over subjects and its 95 %% interval (Student's t): %s. Dashed: "+
+		"errors without a model under the same masks.", len(t.Rows), strings.Join(intervals, "; "))
 	item.Tables = []document.Named{{Name: "subjects", Table: t}}
 	s.compose(&item)
 	return item, nil

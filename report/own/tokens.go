@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"torchpe/internal/metrics"
+	"torchpe/internal/plural"
 	"torchpe/report/document"
 	"torchpe/report/figure"
 	"torchpe/report/runs"
@@ -81,6 +82,18 @@ func (t tokens) numbers(values []float64) table.Table {
 	return out
 }
 
+// learned returns what the group's first model learned in its first block, with its tokens. The error
+// matches fs.ErrNotExist where its run kept no probes, and runs.ErrNoTable where it has no table.
+func (g group) learned() (p *runs.Probes, x runs.Table, t tokens, err error) {
+	if p, err = g.models[0].Run.Probes(); err == nil {
+		x, err = p.Table(g.models[0].Index, 0)
+	}
+	if err == nil {
+		t, err = tokensOf(p, x.Tokens)
+	}
+	return p, x, t, err
+}
+
 // mostNamed is the largest number of tokens whose names stand beside their dots.
 const mostNamed = 64
 
@@ -95,25 +108,15 @@ func (s *Study) positions() ([]document.Item, error) {
 	var mapPanels, matrixPanels []figure.Panel
 	var without []string
 	for k, g := range s.groups {
-		m := g.models[0]
-		p, err := m.Run.Probes()
-		if errors.Is(err, fs.ErrNotExist) {
+		p, x, t, err := g.learned()
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			s.note("%s: the run kept no probes: no map", g.label)
 			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		x, err := p.Table(m.Index, 0)
-		if errors.Is(err, runs.ErrNoTable) {
+		case errors.Is(err, runs.ErrNoTable):
 			without = append(without, g.label)
 			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		t, err := tokensOf(p, x.Tokens)
-		if err != nil {
+		case err != nil:
 			return nil, err
 		}
 		maps.Groups, alike.Groups, caption = t.modules, t.modules, t.caption()
@@ -125,7 +128,7 @@ func (s *Study) positions() ([]document.Item, error) {
 		if panel, ok := t.mapOf(x, g.label, &coordinates); ok {
 			mapPanels = append(mapPanels, panel)
 		}
-		cosine, err := similarity(x)
+		cosine, err := x.Cosines()
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +140,7 @@ func (s *Study) positions() ([]document.Item, error) {
 			Table: t.numbers(cosine)})
 	}
 	if without != nil {
-		s.note("No table of positions, and so no map: %s", joined(without))
+		s.note("No table of positions, and so no map: %s", plural.List(12, without))
 	}
 	if mapPanels == nil {
 		return nil, nil
@@ -190,12 +193,12 @@ func givenMap(p *runs.Probes, t tokens) figure.Panel {
 	for _, at := range points { // rows count downwards, columns to the right
 		panel.XY = append(panel.XY, [2]float64{at[1], -at[0]})
 	}
-	t.name(&panel)
+	t.label(&panel)
 	return panel
 }
 
-// name adds names and modules to a map.
-func (t tokens) name(panel *figure.Map) {
+// label adds names and modules to a map.
+func (t tokens) label(panel *figure.Map) {
 	if t.labels != nil {
 		panel.GroupNames = t.modules
 	}
@@ -225,7 +228,7 @@ func (t tokens) mapOf(x runs.Table, label string, into *table.Table) (figure.Map
 		into.Rows = append(into.Rows, table.Row{table.Text(label), table.Text(name), module,
 			table.Number(at[2*i]), table.Number(at[2*i+1])})
 	}
-	t.name(&panel)
+	t.label(&panel)
 	return panel, true
 }
 

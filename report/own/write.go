@@ -2,7 +2,6 @@ package own
 
 import (
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,13 +17,12 @@ import (
 // Write makes the report in dir: the files of figures and tables, and index.html. With panels each
 // panel gets files of its own, too.
 func (s *Study) Write(dir string, panels bool) (document.Written, error) {
-	w := document.Written{Index: filepath.Join(dir, "index.html")}
 	if len(s.groups) == 0 {
-		return w, fmt.Errorf("nothing to report: %s", strings.Join(s.Notes, "; "))
+		return document.Written{}, fmt.Errorf("nothing to report: %s", strings.Join(s.Notes, "; "))
 	}
 	d, err := document.Open(dir, "Masked prediction: what the positions learned") // before the work
 	if err != nil {
-		return w, err
+		return document.Written{}, err
 	}
 	d.Panels = panels
 	n := 0
@@ -35,26 +33,21 @@ func (s *Study) Write(dir string, panels bool) (document.Written, error) {
 	about := d.Section("Data")
 	about.Items = append(about.Items, page.List{Entries: s.data()})
 	if err := s.explore(d); err != nil {
-		return w, err
+		return document.Written{}, err
 	}
 	items, err := s.items()
 	if err != nil {
-		return w, err
+		return document.Written{}, err
 	}
 	for _, item := range items {
 		if item.Figure == nil && item.Tables == nil && item.Undrawn == nil {
 			continue
 		}
 		if _, err := d.Add(item); err != nil {
-			return w, fmt.Errorf("%s: %w", item.ID, err)
+			return document.Written{}, fmt.Errorf("%s: %w", item.ID, err)
 		}
 	}
-	if s.Notes != nil {
-		to := d.Section("Left out")
-		to.Items = append(to.Items, page.List{Entries: s.Notes})
-	}
-	w.Figures, w.Tables, w.Notes = d.Figures, d.Tables, s.Notes
-	return w, d.Close()
+	return d.Finish(s.Notes)
 }
 
 func (s *Study) items() ([]document.Item, error) {
@@ -99,7 +92,7 @@ func (s *Study) data() []string {
 			plural.Of(d.Subjects, "subject")),
 		fmt.Sprintf("Held out: %s; %d of %d held-out samples measured.", d.Split, d.MeasuredFrames, d.TestFrames)}
 	if d.TestSubjects != nil {
-		out = append(out, "Held-out subjects: "+joined(d.TestSubjects)+".")
+		out = append(out, "Held-out subjects: "+plural.List(12, d.TestSubjects)+".")
 	}
 	if d.Modules > 0 {
 		out = append(out, fmt.Sprintf("%s, %s.", plural.Of(d.Modules, "module"), d.ModulesFrom))
@@ -121,7 +114,7 @@ func (s *Study) runTable() document.Item {
 		{Heading: "status", Name: "status"}}}
 	for _, g := range s.groups {
 		for _, m := range g.models {
-			t.Rows = append(t.Rows, table.Row{table.Text(g.label), table.Text(short(m.Run.Name)),
+			t.Rows = append(t.Rows, table.Row{table.Text(g.label), table.Text(shortPath(m.Run.Name)),
 				table.Text(strconv.FormatUint(m.Member.Seed, 10)), table.Count(m.Result.Steps),
 				table.Text(m.Result.Status)})
 		}
@@ -130,22 +123,13 @@ func (s *Study) runTable() document.Item {
 		Tables: []document.Named{{Name: "models", Table: t}}}
 }
 
-// short keeps the last two parts of a path.
-func short(path string) string {
+// shortPath keeps the last two parts of a path.
+func shortPath(path string) string {
 	parts := strings.Split(path, "/")
 	if len(parts) <= 2 {
 		return path
 	}
 	return "…/" + strings.Join(parts[len(parts)-2:], "/")
-}
-
-// joined joins names, and counts those beyond the twelfth.
-func joined(names []string) string {
-	const most = 12
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
 }
 
 // grid puts panels of tokens in rows of two.

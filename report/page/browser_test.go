@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/report/internal/chromium"
+	"torchpe/report/internal/viewer"
 	"torchpe/report/table"
 )
 
@@ -16,7 +16,7 @@ func evaluate(t *testing.T, p Page, width int, script string, result any) (probl
 	if err := p.Save(file); err != nil {
 		t.Fatal(err)
 	}
-	return chromium.Evaluate(t, file, width, script, result)
+	return viewer.Browser{Width: width}.Evaluate(t, file, script, result)
 }
 
 // checkDocument checks the document that a browser makes of p: its IDs, links, images, headings and

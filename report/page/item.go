@@ -103,9 +103,8 @@ func escapeHref(href string) (string, error) {
 	case href == "" || path.Clean(href) == ".":
 		return "", errors.New("a link leads nowhere")
 	case path.IsAbs(href), strings.Contains(href, `\`):
-		return "",
-			fmt.Errorf(
-				"link %q: want a relative path with slashes, so that the folder can be moved", href)
+		return "", fmt.Errorf("link %q: want a relative path with slashes, so that the folder "+
+			"can be moved", href)
 	case strings.Contains(first, ":"):
 		return "", fmt.Errorf("link %q has a scheme or drive: want a relative path", href)
 	case strings.ContainsFunc(href, unicode.IsControl):

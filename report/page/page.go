@@ -6,7 +6,7 @@
 // the page. Any text is legal in any place. The same page always gives the same bytes. A page with
 // a fault (two sections of one ID, a link that leaves the disk) is an error and writes nothing.
 //
-// It imports the standard library and atomicfile.
+// Explorer is a page of its own, on which the positions of tokens are explored.
 package page
 
 import (
@@ -40,14 +40,6 @@ type Section struct {
 type Item interface {
 	view() (item, error)
 }
-
-var (
-	_ Item = Figure{}
-	_ Item = TableItem{}
-	_ Item = Text{}
-	_ Item = List{}
-	_ Item = Missing{}
-)
 
 // Figure is a drawing with links to its files. Its title is the image's alternative text too.
 type Figure struct {
@@ -114,14 +106,7 @@ func (p Page) write(w io.Writer) error {
 
 // Save writes p to path, whole or not at all.
 func (p Page) Save(path string) error {
-	var b bytes.Buffer
-	if err := p.write(&b); err != nil {
-		return err
-	}
-	return atomicfile.Write(path, func(w io.Writer) error {
-		_, err := w.Write(b.Bytes())
-		return err
-	})
+	return atomicfile.Write(path, p.write)
 }
 
 // document, section, item, result, link and word are the data of the template.
@@ -187,9 +172,8 @@ func (p Page) view() (document, error) {
 	for i, s := range p.Sections {
 		v := section{ID: s.ID, Title: s.Title}
 		if !sectionID.MatchString(s.ID) {
-			return d,
-				fmt.Errorf("section %d (%s): ID %q: want lower-case letters, digits and -",
-					i+1, s.Title, s.ID)
+			return d, fmt.Errorf("section %d (%s): ID %q: want lower-case letters, digits and -",
+				i+1, s.Title, s.ID)
 		}
 		if strings.TrimSpace(s.Title) == "" {
 			return d, fmt.Errorf("section %q has no title", s.ID)

@@ -19,7 +19,8 @@ import (
 )
 
 // placements lists where the PE is added and where the answer is read, in the four readings.
-var placements = [][2]string{{"block", "last"}, {"block", "probe"}, {"input", "last"}, {"input", "probe"}}
+var placements = [][2]string{{"block", "last"}, {"block", "probe"}, {"input", "last"}, {"input",
+	"probe"}}
 
 func (s *Study) ablation(d *draft) error {
 	lines := map[string][]figure.LineSeries{}
@@ -27,7 +28,7 @@ func (s *Study) ablation(d *draft) error {
 	for _, reading := range placements {
 		v := s.mainVariant()
 		v.Placement, v.ReadOut = reading[0], reading[1]
-		all := joined(learned(groups(s.puzzles(v))))
+		all := mergeBySigma(learned(groups(s.puzzles(v))))
 		name := fmt.Sprintf("PE at the %s, answer at the %s",
 			map[string]string{"block": "input of every block", "input": "input"}[reading[0]],
 			map[string]string{"last": "last token", "probe": "probe's token"}[reading[1]])
@@ -53,19 +54,19 @@ func (s *Study) ablation(d *draft) error {
 			YMin: 0, YMax: 1, References: chanceLine})
 	}
 	d.row(2.4, panels...)
-	d.Caption = fmt.Sprintf(
-		"The published code adds a PE of its own at the input of every block, and reads the answer at the "+
-			"last token; the text reads as one PE at the input and the answer at the "+
-			"probe's token. Neither is said to matter. Validation accuracy by σ in all four readings (%s), "+
-			"all else as in the code.", epochs(shown)) + fitNote(shown)
+	d.Caption = fmt.Sprintf("The published code adds a PE of its own at the input of every "+
+		"block, and reads the answer at the last token; the text reads as one PE at the input "+
+		"and the answer at the probe's token. Neither is said to matter. Validation accuracy by "+
+		"σ in all four readings (%s), all else as in the code.", epochs(shown)) + fitNote(shown)
 	text := func(of func(Variant) string) func(Model) string { return func(m Model) string { return of(m.Variant) } }
-	t := perModel("Placement and read-out", shown, accuracyColumns...)
+	t := perModel("Placement and read-out", shown)
 	for _, c := range []struct {
 		name string
 		of   func(Model) string
 	}{{"placement", text(func(v Variant) string { return v.Placement })}, {"read_out",
 		text(func(v Variant) string { return v.ReadOut })}} {
-		t.Columns = append(t.Columns, table.Column{Heading: strings.ReplaceAll(c.name, "_", "-"), Name: c.name})
+		t.Columns = append(t.Columns, table.Column{Heading: strings.ReplaceAll(c.name, "_", "-"),
+			Name: c.name})
 		for i, m := range shown {
 			t.Rows[i] = append(t.Rows[i], table.Text(c.of(m)))
 		}
@@ -99,8 +100,8 @@ func againstSigma(all []group, of func(Model) float64) figure.LineSeries {
 // capitalised returns a heading with a capital letter first.
 func capitalised(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// joined makes one group of those of the same sigma.
-func joined(all []group) []group {
+// mergeBySigma makes one group of those of the same sigma.
+func mergeBySigma(all []group) []group {
 	var out []group
 	for _, g := range all {
 		if n := len(out); n > 0 && out[n-1].Sigma == g.Sigma {
@@ -135,10 +136,10 @@ func (s *Study) iidOOD(d *draft) error {
 	}
 	d.row(plotHeight, pair("By initial σ", "Initial σ", byS, sigmaLabel))
 	d.row(plotHeight, pair("Common encodings", "", others, group.name))
-	d.Caption = "The paper reports training and validation accuracy. A third set in its files, held out from " +
-		"the training puzzles, tells memorising from not generalising to other puzzles: published values are " +
-		publishedIID() + fitNote(modelsOf(all))
-	d.table("", perModel("IID and OOD accuracy", modelsOf(all), accuracyColumns...))
+	d.Caption = "The paper reports training and validation accuracy. A third set in its files, " +
+		"held out from the training puzzles, tells memorising from not generalising to other " +
+		"puzzles: published values are " + publishedIID() + fitNote(modelsOf(all))
+	d.table("", perModel("IID and OOD accuracy", modelsOf(all)))
 	return nil
 }
 
@@ -146,9 +147,12 @@ func (s *Study) iidOOD(d *draft) error {
 func publishedIID() string {
 	small, large := paper.PublishedIID()
 	numbers, _ := paper.Table("A2")
-	validation := func(pe string) string { return decimals(numbers[[2]string{pe, "validation"}].Mean, 3) }
-	return fmt.Sprintf("%s for learn-0.2 and %s for learn-2.0, whose validation accuracies are %s and %s.",
-		decimals(small, 3), decimals(large, 3), validation("learn-0.2"), validation("learn-2.0"))
+	validation := func(pe string) string {
+		return decimals(numbers[[2]string{pe, "validation"}].Mean, 3)
+	}
+	return fmt.Sprintf("%s for learn-0.2 and %s for learn-2.0, whose validation accuracies are "+
+		"%s and %s.", decimals(small, 3), decimals(large, 3), validation("learn-0.2"),
+		validation("learn-2.0"))
 }
 
 // conditionColumns are the accuracies by kind of puzzle, in the order of its vectors.
@@ -203,8 +207,9 @@ func (s *Study) conditions(d *draft) error {
 			d.row(plotHeight, b)
 		}
 	}
-	d.Caption = "Validation accuracy by how many rows and columns must be brought together. People (n = 40) " +
-		"reach .967, .870 and .663; the published models learn-0.2 .983, .935 and .948." + fitNote(modelsOf(all))
+	d.Caption = "Validation accuracy by how many rows and columns must be brought together. " +
+		"People (n = 40) reach .967, .870 and .663; the published models learn-0.2 .983, .935 " +
+		"and .948." + fitNote(modelsOf(all))
 	if slices.ContainsFunc(modelsOf(all), hasLabelsAlone) {
 		d.Caption += " Some runs are of an earlier torchpe and shown by the puzzles' labels: of the 36 generated " +
 			"puzzles labelled 3-vector some 8 need two lines only."
@@ -223,7 +228,7 @@ func (s *Study) maps(d *draft) error {
 		task string
 		all  []group
 	}{
-		{"puzzles", append(exemplars(learned(s.mainGroups())), only(s.mainGroups(), reference)...)},
+		{"puzzles", append(exemplars(learned(s.mainGroups())), groupNamed(s.mainGroups(), reference)...)},
 		{"simulated network", exemplars(learned(groups(trainedAt(s.NMAR, 0.5))))},
 		{"fMRI", exemplars(learned(groups(trainedAt(s.FMRI, 0.5))))},
 	} {
@@ -245,10 +250,10 @@ func (s *Study) maps(d *draft) error {
 		d.missing(s.command(s.onPuzzles("fig2")), "models with learned encodings")
 		return nil
 	}
-	d.Caption = "The first two principal axes of a learned encoding (first block, first seed), with the " +
-		"share of variance that each explains. Cells of the puzzles are joined to their neighbours on the " +
-		"grid and coloured by row, then by column (first blue, then orange, green, pink); " +
-		"nodes and regions by their module."
+	d.Caption = "The first two principal axes of a learned encoding (first block, first seed), " +
+		"with the share of variance that each explains. Cells of the puzzles are joined to their " +
+		"neighbours on the grid and coloured by row, then by column (first blue, then orange, " +
+		"green, pink); nodes and regions by their module."
 	d.table("", t)
 	return nil
 }
@@ -286,9 +291,8 @@ func mapsOf(task string, g group, t *table.Table) ([]figure.Panel, error) {
 		if by.labels == nil {
 			by.labels = make([]int, x.Tokens)
 		}
-		panel := figure.Map{Title: fmt.Sprintf("%s, %s", g.Label, task),
-			XLabel: axisLabel(1, explained), YLabel: axisLabel(2, explained), Note: "n = 1 model",
-			Groups: by.labels}
+		panel := figure.Map{Title: fmt.Sprintf("%s, %s", g.Label, task), XLabel: axisLabel(1,
+			explained), YLabel: axisLabel(2, explained), Note: "n = 1 model", Groups: by.labels}
 		if by.name == "" {
 			panel.GroupNames, panel.GroupColors = by.names, networkColors(by.names)
 		} else { // its cells have numbers: no legend
@@ -306,7 +310,8 @@ func mapsOf(task string, g group, t *table.Table) ([]figure.Panel, error) {
 					group = by.names[by.labels[i]]
 				}
 				t.Rows = append(t.Rows, table.Row{table.Text(task), table.Text(g.Label),
-					table.Count(i), table.Text(group), table.Number(at[2*i]), table.Number(at[2*i+1])})
+					table.Count(i), table.Text(group), table.Number(at[2*i]),
+					table.Number(at[2*i+1])})
 			}
 		}
 		panels = append(panels, panel)
@@ -340,14 +345,9 @@ func axisLabel(k int, explained []float64) string {
 
 func (s *Study) course(d *draft) error {
 	measures := map[string]func(runlog.Record) float64{
-		"modularity": func(r runlog.Record) float64 {
-			if r.MaskedMeasures == nil {
-				return math.NaN()
-			}
-			return orNaN(r.Modularity)
-		},
-		"pe_norm":           func(r runlog.Record) float64 { return orNaN(r.PENorm) },
-		"pe_effective_rank": func(r runlog.Record) float64 { return orNaN(r.PEEffectiveRank) },
+		"modularity":        func(r runlog.Record) float64 { return runs.Modularity(r.MaskedMeasures) },
+		"pe_norm":           func(r runlog.Record) float64 { return runs.OrNaN(r.PENorm) },
+		"pe_effective_rank": func(r runlog.Record) float64 { return runs.OrNaN(r.PEEffectiveRank) },
 	}
 	headings := map[string]string{"modularity": "Modularity Q", "pe_norm": "Norm of the PE",
 		"pe_effective_rank": "Effective rank of the PE"}
@@ -387,12 +387,15 @@ func (s *Study) course(d *draft) error {
 			"runs that record their encodings' norm, effective rank or modularity over training")
 		return nil
 	}
-	d.Caption = "How the learned encodings change in training: their modularity against the known modules, " +
-		"their Frobenius norm and effective rank (exp of the entropy of the singular values), means over blocks."
+	d.Caption = "How the learned encodings change in training: their modularity against the " +
+		"known modules, their Frobenius norm and effective rank (exp of the entropy of the " +
+		"singular values), means over blocks."
 	return nil
 }
 
 func (s *Study) toeplitz(d *draft) error {
+	r2 := func(m Model) float64 { return stats.Mean(m.Toeplitz) }
+	rank := func(m Model) float64 { return stats.Mean(m.EffectiveRank) }
 	var shown []Model
 	for _, part := range []struct {
 		name   string
@@ -400,10 +403,8 @@ func (s *Study) toeplitz(d *draft) error {
 	}{{"puzzles", s.puzzles(s.mainVariant())}, {"simulated network", trainedAt(s.NMAR, 0.5)}, {"fMRI",
 		trainedAt(s.FMRI, 0.5)}} {
 		all := groups(part.models)
-		r2 := func(m Model) float64 { return stats.Mean(m.Toeplitz) }
-		rank := func(m Model) float64 { return stats.Mean(m.EffectiveRank) }
-		d.row(plotHeight, boxes("Toeplitzness, "+part.name, "R² of E Eᵀ", all, false, r2),
-			boxes("Effective rank, "+part.name, "Dimensions", all, false, rank))
+		d.row(plotHeight, boxes("Toeplitzness, "+part.name, measure{"R² of E Eᵀ", r2}, all, false),
+			boxes("Effective rank, "+part.name, measure{"Dimensions", rank}, all, false))
 		for _, m := range part.models {
 			if len(m.Toeplitz) > 0 {
 				shown = append(shown, m)
@@ -414,15 +415,13 @@ func (s *Study) toeplitz(d *draft) error {
 		d.missing(s.command(s.onPuzzles("fig2")), "models whose encodings have a table")
 		return nil
 	}
-	d.Caption = "Share of the variance of E Eᵀ that a Toeplitz matrix, a function of the distance between " +
-		"two tokens in their order, explains (TISA, section 3.1): 1 for a line of tokens, low where the " +
-		"order in which a model " +
-		"sees them is not theirs. The diagonal alone gives a random table of n tokens and d dimensions about " +
-		"d / (d + n). And the effective rank of the encodings. Means over blocks. Encodings without a " +
-		"table, such as rope, have neither."
-	d.table("", perModel("Toeplitzness", shown, measureColumn{"Toeplitz R²", "toeplitz_r2",
-		func(m Model) float64 { return stats.Mean(m.Toeplitz) }},
-		measureColumn{"effective rank", "effective_rank",
-			func(m Model) float64 { return stats.Mean(m.EffectiveRank) }}))
+	d.Caption = "Share of the variance of E Eᵀ that a Toeplitz matrix, a function of the " +
+		"distance between two tokens in their order, explains (TISA, section 3.1): 1 for a line " +
+		"of tokens, low where the order in which a model sees them is not theirs. The diagonal " +
+		"alone gives a random table of n tokens and d dimensions about d / (d + n). And the " +
+		"effective rank of the encodings. Means over blocks. Encodings without a table, such as " +
+		"rope, have neither."
+	d.table("", perModel("Toeplitzness", shown, measureColumn{"Toeplitz R²", "toeplitz_r2", r2},
+		measureColumn{"effective rank", "effective_rank", rank}))
 	return nil
 }

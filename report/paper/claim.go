@@ -83,7 +83,8 @@ type comparison struct {
 // pairsOf returns the measure of models of two groups that have the same seed.
 func pairsOf(a, b group, of func(Model) float64) (x, y []float64) {
 	for _, m := range a.Models {
-		at := slices.IndexFunc(b.Models, func(o Model) bool { return o.Member.Seed == m.Member.Seed })
+		at := slices.IndexFunc(b.Models,
+			func(o Model) bool { return o.Member.Seed == m.Member.Seed })
 		if at < 0 {
 			continue
 		}
@@ -96,7 +97,7 @@ func pairsOf(a, b group, of func(Model) float64) (x, y []float64) {
 
 // find compares the two groups over the seeds that both have.
 func (c comparison) find(all []group) finding {
-	high, low := only(all, c.high), only(all, c.low)
+	high, low := groupNamed(all, c.high), groupNamed(all, c.low)
 	if high == nil || low == nil {
 		return absent
 	}
@@ -120,7 +121,8 @@ func (c comparison) find(all []group) finding {
 	}
 	f.test = "difference " + decimals(stats.Mean(d), 3) + ", 95 % " + intervalText(v, 3)
 	if test, err := stats.PairedT(x, y); err == nil && len(x) >= fewestForP {
-		f.test += fmt.Sprintf(", paired t(%g) = %s, %s", test.DF, decimals(test.Statistic, 2), pText(test.P))
+		f.test += fmt.Sprintf(", paired t(%g) = %s, %s", test.DF, decimals(test.Statistic, 2),
+			pText(test.P))
 	}
 	if hasUnfitted {
 		return f
@@ -134,9 +136,9 @@ func (c comparison) find(all []group) finding {
 	return f
 }
 
-// alike turns the verdict of a comparison around: the claim is that no difference was found. Models
+// claimNoDifference turns the verdict of a comparison around: the claim is that no difference was found. Models
 // that have not fitted, or too few, show none whatever is true.
-func alike(f finding) finding {
+func claimNoDifference(f finding) finding {
 	switch {
 	case f.verdict != cannotBeTold:
 		f.verdict = notReproduced
@@ -146,12 +148,18 @@ func alike(f finding) finding {
 	return f
 }
 
-// correlates asks whether a correlation over groups has the sign and the significance that is
-// claimed.
-func correlates(sign float64, of string, all []group, x, y func(Model) float64) finding {
+// trend asks whether two measures correlate over groups with a sign.
+type trend struct {
+	sign float64
+	of   string // what the groups are, in the plural
+	x, y func(Model) float64
+}
+
+// find tests the correlation over the means of groups.
+func (c trend) find(all []group) finding {
 	var xs, ys []float64
 	for _, g := range all {
-		if a, b := meanOf(g, x), meanOf(g, y); !math.IsNaN(a) && !math.IsNaN(b) {
+		if a, b := meanOf(g, c.x), meanOf(g, c.y); !math.IsNaN(a) && !math.IsNaN(b) {
 			xs, ys = append(xs, a), append(ys, b)
 		}
 	}
@@ -159,12 +167,12 @@ func correlates(sign float64, of string, all []group, x, y func(Model) float64) 
 	if err != nil {
 		return absent
 	}
-	text, rho := correlation(xs, ys, of)
-	f := finding{here: "ρ = " + decimals(rho, 2), test: text, n: fmt.Sprintf("%d %s", len(xs), of),
-		verdict: cannotBeTold}
+	text, rho := correlation(xs, ys, c.of)
+	f := finding{here: "ρ = " + decimals(rho, 2), test: text, n: fmt.Sprintf("%d %s", len(xs),
+		c.of), verdict: cannotBeTold}
 	switch {
 	case len(unfitted(modelsOf(all))) > 0 || test.P >= 0.05:
-	case rho*sign > 0:
+	case rho*c.sign > 0:
 		f.verdict = reproduced
 	default:
 		f.verdict = notReproduced
@@ -172,8 +180,8 @@ func correlates(sign float64, of string, all []group, x, y func(Model) float64) 
 	return f
 }
 
-// number holds a mean against a printed one: reproduced where that lies in our interval.
-func number(g []group, printed float64, of func(Model) float64, here string) finding {
+// meanAgainst holds a mean against a printed one: reproduced where that lies in our interval.
+func meanAgainst(g []group, printed float64, of func(Model) float64, here string) finding {
 	if g == nil || len(finite(g[0].values(of))) == 0 {
 		return absent
 	}
@@ -205,9 +213,10 @@ func ranking(all []group, of func(Model) float64, rising bool) string {
 	return strings.Join(parts, ", ")
 }
 
-// best asks whether the first groups of a ranking are those that are claimed to be.
-func best(all []group, of func(Model) float64, rising bool, first ...string) finding {
-	all = slices.DeleteFunc(slices.Clone(all), func(g group) bool { return len(finite(g.values(of))) == 0 })
+// ranksFirst asks whether the first groups of a ranking are those that are claimed to be.
+func ranksFirst(all []group, of func(Model) float64, rising bool, first ...string) finding {
+	all = slices.DeleteFunc(slices.Clone(all),
+		func(g group) bool { return len(finite(g.values(of))) == 0 })
 	f := finding{here: ranking(all, of, rising), verdict: cannotBeTold}
 	if len(all) <= len(first) {
 		if f.here == "" {
@@ -219,7 +228,7 @@ func best(all []group, of func(Model) float64, rising bool, first ...string) fin
 	for _, g := range all {
 		counts = append(counts, len(finite(g.values(of))))
 	}
-	f.n = span(counts) + " each"
+	f.n = countRange(counts) + " each"
 	isFirst := func(g group) bool { return slices.Contains(first, g.Label) }
 	ordered := byMean(all, of, rising)
 	worst := slices.IndexFunc(ordered, func(g group) bool { return !isFirst(g) }) // the best of the others

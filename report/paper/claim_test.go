@@ -98,15 +98,15 @@ func TestComparison(t *testing.T) {
 		}
 		turned := map[string]string{reproduced: notReproduced, notReproduced: notReproduced,
 			cannotBeTold: reproduced}
-		if got := alike(f).verdict; got != turned[want.verdict] {
+		if got := claimNoDifference(f).verdict; got != turned[want.verdict] {
 			t.Errorf("%s: that they are alike is %s", name, got)
 		}
 		for side, all := range map[string][]group{"high": {high.unfit(1), low},
 			"low": {high, low.unfit(2)}} {
 			f := c.find(all)
-			if f.verdict != cannotBeTold || f.test != test || alike(f).verdict != cannotBeTold ||
+			if f.verdict != cannotBeTold || f.test != test || claimNoDifference(f).verdict != cannotBeTold ||
 				!strings.Contains(f.here, "*: validation") {
-				t.Errorf("%s, the %s not fitted: %+v, alike %s", name, side, f, alike(f).verdict)
+				t.Errorf("%s, the %s not fitted: %+v, alike %s", name, side, f, claimNoDifference(f).verdict)
 			}
 		}
 		c.isPuzzle = false // masked prediction has no criterion
@@ -123,7 +123,7 @@ func TestComparisonOfNothing(t *testing.T) {
 	a, nan := made("a", nil, .9, .8, .7), math.NaN()
 	for name, all := range map[string][]group{"none": nil, "no low": {a},
 		"no high": {made("b", nil, .5)}} {
-		if f := c.find(all); f != absent || alike(f).verdict != cannotBeTold ||
+		if f := c.find(all); f != absent || claimNoDifference(f).verdict != cannotBeTold ||
 			f.here != "no runs" {
 			t.Errorf("%s: %+v", name, f)
 		}
@@ -134,7 +134,7 @@ func TestComparisonOfNothing(t *testing.T) {
 	} {
 		f := c.find([]group{a, b})
 		if f.n != n || (f.test == "") != (n != "2 pairs") || f.test == "" &&
-			f.verdict != cannotBeTold || alike(f).verdict == reproduced {
+			f.verdict != cannotBeTold || claimNoDifference(f).verdict == reproduced {
 			t.Errorf("%s: %+v", n, f)
 		}
 	}
@@ -167,17 +167,17 @@ func TestCorrelates(t *testing.T) {
 		want := fmt.Sprintf("Spearman ρ = %s, %s, n = %d groups", short(c.Rho, 2), chanceOf(c.P),
 			len(c.X))
 		for k, sign := range []float64{1, -1} {
-			f := correlates(sign, "groups", all, validation, iid)
+			f := trend{sign, "groups", validation, iid}.find(all)
 			if f.verdict != verdicts[k] || f.test != want || f.here != "ρ = "+short(c.Rho, 2) ||
 				f.n != fmt.Sprint(len(c.X), " groups") {
 				t.Errorf("%s, sign %g: %+v, want %q, %s", name, sign, f, want, verdicts[k])
 			}
 			bad := append(slices.Clone(all[1:]), all[0].unfit(0))
-			if f := correlates(sign, "groups", bad, validation, iid); f.verdict != cannotBeTold {
+			if f := (trend{sign, "groups", validation, iid}).find(bad); f.verdict != cannotBeTold {
 				t.Errorf("%s, one not fitted: %+v", name, f)
 			}
 		}
-		if f := correlates(1, "groups", all[:2], validation, iid); f != absent {
+		if f := (trend{1, "groups", validation, iid}).find(all[:2]); f != absent {
 			t.Errorf("two groups correlate: %+v", f)
 		}
 	}
@@ -190,19 +190,19 @@ func TestNumber(t *testing.T) {
 		"four": {"4 models", cannotBeTold},
 	} {
 		c := readFixtures(t).Means[name]
-		f := number([]group{made("a", nil, append(c.Values, math.NaN())...)}, 0, validation, "here")
+		f := meanAgainst([]group{made("a", nil, append(c.Values, math.NaN())...)}, 0, validation, "here")
 		test := "95 % " + short(c.Interval[0], 3) + " to " + short(c.Interval[1], 3)
 		if f.here != "here" || f.test != test || f.n != want.n || f.verdict != want.verdict {
 			t.Errorf("%s: %+v, want %q, %v", name, f, test, want)
 		}
 	}
-	f := number([]group{made("a", nil, .3)}, .3, validation, "x")
+	f := meanAgainst([]group{made("a", nil, .3)}, .3, validation, "x")
 	if f.test != "" || f.n != "1 model" || f.verdict != cannotBeTold {
 		t.Errorf("one model: %+v", f)
 	}
 	for name, g := range map[string][]group{"no group": nil,
 		"no number": {made("a", nil, math.NaN())}} {
-		if f := number(g, 0, validation, "x"); f != absent {
+		if f := meanAgainst(g, 0, validation, "x"); f != absent {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
@@ -231,19 +231,19 @@ func TestBest(t *testing.T) {
 		"nobody's":    {false, []string{"w"}, names, "", cannotBeTold},
 		"all of them": {false, []string{"x", "y", "z"}, names, "", cannotBeTold},
 	} {
-		f := best([]group{z, x, made("without", nil, math.NaN()), y}, validation, c.isRising,
+		f := ranksFirst([]group{z, x, made("without", nil, math.NaN()), y}, validation, c.isRising,
 			c.first...)
 		if f.here != c.here || f.test != c.test || f.verdict != c.verdict || c.test != "" &&
 			f.n != "3 each" {
 			t.Errorf("%s: %+v, want %+v", name, f, c)
 		}
 	}
-	if f := best(nil, validation, false, "x"); f != absent {
+	if f := ranksFirst(nil, validation, false, "x"); f != absent {
 		t.Errorf("of nothing: %+v", f)
 	}
 	// Differences of .06 and −.02: their interval, −.488 to .528, holds 0.
 	near := []group{made("x", nil, .7, .6), made("y", []uint64{1, 0}, .62, .64)}
-	f := best(near, validation, false, "x")
+	f := ranksFirst(near, validation, false, "x")
 	if f.verdict != cannotBeTold || f.test != "x less y: difference .020, 95 % −.488 to .528" {
 		t.Errorf("near: %+v", f)
 	}

@@ -29,12 +29,12 @@ const fewestForP = 5
 // roundedSD is the largest SD that is printed as .000.
 const roundedSD = 0.0005
 
-// beside sets the printed numbers of a table of the paper beside ours, a row an encoding: mean and
+// besidePrinted sets the printed numbers of a table of the paper beside ours, a row an encoding: mean and
 // SD of both, n, and the difference with Welch's interval and, of at least fewestForP models,
 // Welch's test, corrected for the number of rows (Holm). A quantity that the table does not print
 // has mean and n alone. The last column counts the models that have fitted; where groups is nil,
 // and each quantity has its own, there is one for each.
-func beside(printed string, groups []group, quantities ...quantity) table.Table {
+func besidePrinted(printed string, groups []group, quantities ...quantity) table.Table {
 	numbers, labels := paper.Table(printed)
 	for _, g := range groups { // what the paper lacks follows
 		if !slices.Contains(labels, g.Label) {
@@ -49,7 +49,7 @@ func beside(printed string, groups []group, quantities ...quantity) table.Table 
 		t.Columns = append(t.Columns, table.Column{Heading: "fitted", Name: name})
 		for i, label := range labels {
 			cell := table.Cell{}
-			for _, g := range only(groups, label) {
+			for _, g := range groupNamed(groups, label) {
 				cell = table.Text(g.fittedText())
 			}
 			t.Rows[i] = append(t.Rows[i], cell)
@@ -75,10 +75,9 @@ func beside(printed string, groups []group, quantities ...quantity) table.Table 
 	t.Rows = slices.DeleteFunc(t.Rows, func(r table.Row) bool {
 		return !slices.ContainsFunc(r[1:], func(c table.Cell) bool { return c != table.Cell{} })
 	})
-	t.Note = fmt.Sprintf(
-		"Mean ± SD. The paper's n is %d; a printed SD of .000 is rounded, and counts as %.4f. difference: "+
-			"here less paper, with Welch's 95 %% interval; "+
-			"p: Welch's t, two-sided, corrected by Holm over the rows, of %d models or more.", len(paper.Seeds()),
+	t.Note = fmt.Sprintf("Mean ± SD. The paper's n is %d; a printed SD of .000 is rounded, and "+
+		"counts as %.4f. difference: here less paper, with Welch's 95 %% interval; p: Welch's t, "+
+		"two-sided, corrected by Holm over the rows, of %d models or more.", len(paper.Seeds()),
 		roundedSD, fewestForP)
 	return t
 }

@@ -36,7 +36,7 @@ func courses(all []group, x func(runlog.Record) int, xName string,
 					values[i] = math.NaN()
 					if r, ok := own[int(step)]; ok {
 						values[i] = of[name](r)
-					} else if i > 0 && hasStopped(g.Models[k], x(last(own)), int(step)) {
+					} else if i > 0 && hasStopped(g.Models[k], x(lastRecord(own)), int(step)) {
 						values[i] = values[i-1]
 					}
 					any = any || !math.IsNaN(values[i])
@@ -61,26 +61,12 @@ func courses(all []group, x func(runlog.Record) int, xName string,
 }
 
 // recordsOf returns the records of each model of a group by x, and all x.
-func recordsOf(g group, x func(runlog.Record) int) (read []map[int]runlog.Record, at []float64, err error) {
-	read = make([]map[int]runlog.Record, len(g.Models))
-	steps := map[int]bool{}
-	kept := map[*runs.Run][]runlog.Record{}
-	for i, m := range g.Models {
-		if kept[m.Run] == nil {
-			if kept[m.Run], err = m.Run.Records(); err != nil {
-				return nil, nil, err
-			}
-		}
-		read[i] = map[int]runlog.Record{}
-		for _, r := range m.Records(kept[m.Run]) {
-			read[i][x(r)] = r
-			steps[x(r)] = true
-		}
+func recordsOf(g group, x func(runlog.Record) int) ([]map[int]runlog.Record, []float64, error) {
+	var models []runs.Model
+	for _, m := range g.Models {
+		models = append(models, m.Model)
 	}
-	for _, step := range slices.Sorted(maps.Keys(steps)) {
-		at = append(at, float64(step))
-	}
-	return read, at, nil
+	return runs.RecordsBy(models, x)
 }
 
 // hasStopped reports whether a model has fitted, and so ended its training, before a place on the
@@ -89,8 +75,8 @@ func hasStopped(m Model, end, at int) bool {
 	return m.Run.Config.Until != "" && m.Result.Fit != nil && m.Result.Fit.Reached && at > end
 }
 
-// last returns the record with the most steps.
-func last(of map[int]runlog.Record) (r runlog.Record) {
+// lastRecord returns the record with the most steps.
+func lastRecord(of map[int]runlog.Record) (r runlog.Record) {
 	for _, own := range of {
 		if own.Step >= r.Step {
 			r = own
@@ -99,8 +85,8 @@ func last(of map[int]runlog.Record) (r runlog.Record) {
 	return r
 }
 
-// inOrder returns records by their steps.
-func inOrder(of map[int]runlog.Record) []runlog.Record {
+// sortedRecords returns records by their steps.
+func sortedRecords(of map[int]runlog.Record) []runlog.Record {
 	var out []runlog.Record
 	for _, step := range slices.Sorted(maps.Keys(of)) {
 		out = append(out, of[step])

@@ -103,7 +103,7 @@ func atTrainingOf(g group) (validation, iid figure.LineSeries, err error) {
 	}
 	var v, i [][]float64
 	for _, own := range records {
-		a, b := atTraining(inOrder(own), trainingLevels)
+		a, b := atTraining(sortedRecords(own), trainingLevels)
 		v, i = append(v, a), append(i, b)
 	}
 	validation, iid = figure.LineSeries{Label: g.name(), ColorOf: g.Label}, figure.LineSeries{

@@ -47,7 +47,7 @@ func (s *Study) fig1(d *draft) error {
 	}}
 	addMatrix(&t, "ground truth", truth)
 	for _, label := range []string{"1d-fixed", "2d-fixed"} {
-		g := only(s.mainGroups(), label)
+		g := groupNamed(s.mainGroups(), label)
 		if g == nil {
 			s.missingEncodings(d, s.onPuzzles("table1"), ", of whose table a run holds a copy", []string{label})
 			continue

@@ -66,8 +66,7 @@ func fitNote(models []Model) string {
 		if len(bad) > 0 {
 			b := group{Models: bad}
 			rest = append(rest, fmt.Sprintf("%s %d of %d (training accuracy %s, IID %s)", g.Label,
-				len(bad), len(g.Models),
-				rangeText(b.values(training)), rangeText(b.values(iid))))
+				len(bad), len(g.Models), rangeText(b.values(training)), rangeText(b.values(iid))))
 		}
 	}
 	if !known {

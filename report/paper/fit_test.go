@@ -196,7 +196,7 @@ func TestStoppedModelsStay(t *testing.T) {
 		}
 	}
 	records := map[int]runlog.Record{1: {Step: 64, Epoch: 1}, 3: {Step: 192, Epoch: 3}, 2: {Step: 128, Epoch: 2}}
-	if got := last(records); got.Epoch != 3 {
+	if got := lastRecord(records); got.Epoch != 3 {
 		t.Errorf("the last record is of epoch %d, want 3", got.Epoch)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"torchpe/internal/stats"
 	"torchpe/report/figure"
+	"torchpe/report/runs"
 	"torchpe/train/runlog"
 )
 
@@ -35,12 +36,12 @@ var motionMeasures = []struct {
 	{"cosine", "Cosine with 2d-fixed", motionOf(func(m runlog.PEMotion) []float64 { return m.Cosine })},
 }
 
-// finally returns a measure of motion at the end of a model's training.
-func finally(of func(*runlog.PEMotion) float64) func(Model) float64 {
+// atEnd returns a measure of motion at the end of a model's training.
+func atEnd(of func(*runlog.PEMotion) float64) func(Model) float64 {
 	return func(m Model) float64 { return of(m.Result.PEMotion) }
 }
 
-func tangentAlignment(m Model) float64 { return orNaN(m.Result.TangentAlignment) }
+func tangentAlignment(m Model) float64 { return runs.OrNaN(m.Result.TangentAlignment) }
 
 // lazy shows how far learned encodings have left their start, against sigma and against validation.
 func (s *Study) lazy(d *draft) error {
@@ -66,27 +67,30 @@ func (s *Study) lazy(d *draft) error {
 		return nil
 	}
 	d.grid(plotHeight, 2, over)
-	moved, share := finally(motionMeasures[0].of), finally(motionMeasures[1].of)
-	d.row(plotHeight, boxes("Motion by initial σ", motionMeasures[0].heading, all, true, moved),
-		boxes("Tangent kernel by initial σ", "Alignment with the start's", all, true, tangentAlignment))
-	byMotion, rhoMotion := scatter("Motion and generalisation", motionMeasures[0].heading, "levels of σ", all, moved)
-	byKernel, rhoKernel := scatter("Kernel and generalisation", "Tangent kernel's alignment",
-		"levels of σ", all, tangentAlignment)
+	moved, share := atEnd(motionMeasures[0].of), atEnd(motionMeasures[1].of)
+	d.row(plotHeight, boxes("Motion by initial σ", measure{motionMeasures[0].heading, moved}, all,
+		true), boxes("Tangent kernel by initial σ", measure{"Alignment with the start's",
+		tangentAlignment}, all, true))
+	byMotion, rhoMotion := scatter("Motion and generalisation", measure{motionMeasures[0].heading,
+		moved}, "levels of σ", all)
+	byKernel, rhoKernel := scatter("Kernel and generalisation",
+		measure{"Tangent kernel's alignment", tangentAlignment}, "levels of σ", all)
 	d.row(plotHeight, byMotion, byKernel)
 	columns := []measureColumn{}
 	for _, m := range motionMeasures {
-		columns = append(columns, measureColumn{m.heading, m.name, finally(m.of)})
+		columns = append(columns, measureColumn{m.heading, m.name, atEnd(m.of)})
 	}
-	columns = append(columns, measureColumn{"tangent alignment", "tangent_alignment", tangentAlignment})
-	d.Caption = "A model is lazy where it fits its training data while its weights hardly leave their start: " +
-		"its tangent kernel stays as it was. E: the table of the PE, E₀ at its start; means over blocks. " +
-		"The share of the gradient is the norm of the PE's gradient over that of all weights, at the last " +
-		"step before a record (" + gradientText(all, share) + " at the end). Disparity (Procrustes, " +
-		"whatever the norms) and " +
-		"cosine are with the table of 2d-fixed. Alignment: cosine of the tangent kernels, traced over " +
-		"outputs, of the model at its start and at its end on the same training puzzles; 1 is lazy. " +
-		"Motion and validation: " + orNone(rhoMotion) + "; kernel and validation: " +
-		orNone(rhoKernel) + "." + fitNote(modelsOf(all))
+	columns = append(columns, measureColumn{"tangent alignment", "tangent_alignment",
+		tangentAlignment})
+	d.Caption = "A model is lazy where it fits its training data while its weights hardly leave " +
+		"their start: its tangent kernel stays as it was. E: the table of the PE, E₀ at its " +
+		"start; means over blocks. The share of the gradient is the norm of the PE's gradient " +
+		"over that of all weights, at the last step before a record (" + gradientText(all, share) +
+		" at the end). Disparity (Procrustes, whatever the norms) and cosine are with the table " +
+		"of 2d-fixed. Alignment: cosine of the tangent kernels, traced over outputs, of the " +
+		"model at its start and at its end on the same training puzzles; 1 is lazy. Motion and " +
+		"validation: " + orNone(rhoMotion) + "; kernel and validation: " + orNone(rhoKernel) + "." +
+		fitNote(modelsOf(all))
 	d.table("", perModel("Motion of learned encodings", modelsOf(all), columns...))
 	d.table("_curves", t)
 	return nil

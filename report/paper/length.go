@@ -47,10 +47,10 @@ func (l length) after() string {
 	return "for " + l.String()
 }
 
-// oneLength keeps, of the models that differ in their seed and length of training alone, those
+// keepCommonLength keeps, of the models that differ in their seed and length of training alone, those
 // trained as long as most of them, the longest of several such lengths; a mean over models trained
 // for 20 epochs and for 4,000 says nothing. It notes what it leaves out.
-func (s *Study) oneLength(models []runs.Model) []runs.Model {
+func (s *Study) keepCommonLength(models []runs.Model) []runs.Model {
 	type trained struct {
 		modelKey
 		length
@@ -126,7 +126,7 @@ func epochs(models []Model) string {
 		if took[l] == nil {
 			return l.String()
 		}
-		return l.String() + ", which took " + span(took[l])
+		return l.String() + ", which took " + countRange(took[l])
 	}
 	text := describe(most)
 	var others []string

@@ -20,7 +20,7 @@ const chance = 0.25
 // chanceLine is the accuracy of guessing among four symbols.
 var chanceLine = []figure.Reference{{Label: "chance", Y: chance}}
 
-// measures of accuracy for the tables of figures.
+// accuracyColumns are the measures of accuracy for the tables of figures.
 var accuracyColumns = []measureColumn{
 	{"validation accuracy", "validation", validation}, {"training accuracy", "train",
 		training}, {"IID test accuracy", "iid", iid},
@@ -39,13 +39,18 @@ func sigmaLabel(g group) string {
 	return text + strings.TrimPrefix(g.name(), g.Label)
 }
 
+// measure is a measure of a model with the label of its axis.
+type measure struct {
+	label string
+	of    func(Model) float64
+}
+
 // boxes draws a measure of groups; where bySigma, the ticks are sigmas. It is nil where no group
 // has the measure.
-func boxes(title, yLabel string, all []group, bySigma bool, of func(Model) float64,
-	references ...figure.Reference) figure.Panel {
-	b := figure.Boxes{Title: title, YLabel: yLabel, References: references, HollowNote: hollowNote}
+func boxes(title string, m measure, all []group, bySigma bool) figure.Panel {
+	b := figure.Boxes{Title: title, YLabel: m.label, HollowNote: hollowNote}
 	for _, g := range all {
-		values := g.values(of)
+		values := g.values(m.of)
 		if len(finite(values)) == 0 {
 			continue
 		}
@@ -54,7 +59,8 @@ func boxes(title, yLabel string, all []group, bySigma bool, of func(Model) float
 			label = sigmaLabel(g)
 			b.XLabel = "Initial σ"
 		}
-		b.Groups = append(b.Groups, figure.Group{Label: label, ColorOf: g.Label, Values: values, Hollow: g.hollow()})
+		b.Groups = append(b.Groups, figure.Group{Label: label, ColorOf: g.Label, Values: values,
+			Hollow: g.hollow()})
 	}
 	if b.Groups == nil {
 		return nil
@@ -62,9 +68,20 @@ func boxes(title, yLabel string, all []group, bySigma bool, of func(Model) float
 	return b
 }
 
+// withChance adds the accuracy of guessing to boxes.
+func withChance(boxes figure.Panel) figure.Panel {
+	b, ok := boxes.(figure.Boxes)
+	if !ok {
+		return nil
+	}
+	b.References = chanceLine
+	return b
+}
+
 // validationBoxes draws validation accuracy with the means of training and IID accuracy beside it.
 func validationBoxes(title string, all []group, bySigma bool) figure.Panel {
-	b, ok := boxes(title, "Validation accuracy", all, bySigma, validation, chanceLine...).(figure.Boxes)
+	b, ok := withChance(boxes(title, measure{"Validation accuracy", validation}, all,
+		bySigma)).(figure.Boxes)
 	if !ok {
 		return nil
 	}
@@ -95,7 +112,7 @@ func accuracyCourses(of string, lines map[string][]figure.LineSeries) []figure.P
 	return row
 }
 
-// lines draws curves of accuracy; nil for none.
+// accuracyLines draws curves of accuracy; nil for none.
 func accuracyLines(title, yLabel string, series []figure.LineSeries) figure.Panel {
 	if len(series) == 0 {
 		return nil
@@ -106,17 +123,17 @@ func accuracyLines(title, yLabel string, series []figure.LineSeries) figure.Pane
 
 // scatter draws the mean validation accuracy of groups against the mean of a measure x, with their
 // rank correlation over the groups. It is nil for fewer than two groups that have both.
-func scatter(title, xLabel, of string, all []group,
-	x func(Model) float64) (panel figure.Panel, rho string) {
-	f := figure.Scatter{Title: title, XLabel: xLabel, YLabel: "Validation accuracy"}
+func scatter(title string, x measure, of string, all []group) (panel figure.Panel, rho string) {
+	f := figure.Scatter{Title: title, XLabel: x.label, YLabel: "Validation accuracy"}
 	var xs, ys []float64
 	var seeds []int
 	for _, g := range all {
-		a, b := finite(g.values(x)), finite(g.values(validation))
+		a, b := finite(g.values(x.of)), finite(g.values(validation))
 		if len(a) == 0 || len(b) == 0 {
 			continue
 		}
-		p := figure.ScatterPoint{Label: g.name(), ColorOf: g.Label, X: stats.Mean(a), Y: stats.Mean(b)}
+		p := figure.ScatterPoint{Label: g.name(), ColorOf: g.Label, X: stats.Mean(a),
+			Y: stats.Mean(b)}
 		if len(a) > 1 && len(b) > 1 {
 			p.XErr, p.YErr = stats.SD(a), stats.SD(b)
 		}
@@ -127,7 +144,7 @@ func scatter(title, xLabel, of string, all []group,
 	if len(xs) < 2 {
 		return nil, ""
 	}
-	f.ErrorNote = "n = " + span(seeds) + " a point"
+	f.ErrorNote = "n = " + countRange(seeds) + " a point"
 	if slices.Max(seeds) > 1 {
 		f.ErrorNote = "±1 SD over seeds, " + f.ErrorNote
 	}
@@ -135,8 +152,8 @@ func scatter(title, xLabel, of string, all []group,
 	return f, f.Annotation
 }
 
-// span returns "3", or "1 to 3".
-func span(counts []int) string {
+// countRange returns "3", or "1 to 3".
+func countRange(counts []int) string {
 	low, high := slices.Min(counts), slices.Max(counts)
 	if low == high {
 		return strconv.Itoa(low)
@@ -185,9 +202,10 @@ func (s *Study) fig2(d *draft) error {
 	d.row(plotHeight, accuracyCourses("", lines)...)
 	d.row(plotHeight, validationBoxes("Generalisation by initial σ", all, true))
 	models := modelsOf(all)
-	d.Caption = fmt.Sprintf("Accuracy in training and on the validation puzzles, which are unlike "+
-		"those of training, after %s, by the SD σ of the initial PE.", epochs(models)) + fitNote(models)
-	d.table("", perModel("Accuracy by σ", modelsOf(all), accuracyColumns...))
+	d.Caption = fmt.Sprintf("Accuracy in training and on the validation puzzles, which are "+
+		"unlike those of training, after %s, by the SD σ of the initial PE.",
+		epochs(models)) + fitNote(models)
+	d.table("", perModel("Accuracy by σ", modelsOf(all)))
 	d.table("_curves", t)
 	return nil
 }
@@ -205,49 +223,47 @@ func modelsOf(all []group) []Model {
 var similarityColumns = []measureColumn{
 	{"attention cosine", "cosine", Model.cosine}, {"attention JSD (bits)", "jsd", Model.jsd},
 	{"Procrustes distance", "procrustes", Model.distance}, {"Procrustes disparity", "disparity", Model.disparity},
-	{"validation accuracy", "validation", validation}, {"training accuracy", "train",
-		training}, {"IID test accuracy", "iid", iid},
 }
 
-// pooling says how attention was compared.
-const pooling = "Cosine of each layer's map of each validation puzzle with that of the 2d-fixed model of the " +
-	"same seed (else of the first), then the mean."
+// poolingNote says how attention was compared.
+const poolingNote = "Cosine of each layer's map of each validation puzzle with that of the 2d-fixed " +
+	"model of the same seed (else of the first), then the mean."
 
 func (s *Study) fig3(d *draft) error {
 	all := learned(s.mainGroups())
-	if !s.compared(d, all) {
+	if !s.canCompare(d, all) {
 		return nil
 	}
-	maps, err := s.attentionMaps(d, append(exemplars(all), only(s.mainGroups(), reference)...))
+	maps, err := s.attentionMaps(d, append(exemplars(all), groupNamed(s.mainGroups(), reference)...))
 	if err != nil {
 		return err
 	}
 	d.grid(mapHeight, 4, maps)
-	byCosine, rhoCosine := scatter("Attention and generalisation", "Attention cosine with 2d-fixed",
-		"levels of σ", onGrid(all), Model.cosine)
-	d.row(plotHeight, boxes("Attention near the ground truth", "Cosine with 2d-fixed", all, true,
-		Model.cosine), byCosine)
+	byCosine, rhoCosine := scatter("Attention and generalisation",
+		measure{"Attention cosine with 2d-fixed", Model.cosine}, "levels of σ", onGrid(all))
+	d.row(plotHeight, boxes("Attention near the ground truth", measure{"Cosine with 2d-fixed",
+		Model.cosine}, all, true), byCosine)
 	d.row(0.8, figure.Schematic{Title: "Procrustes distance", Boxes: []figure.SchematicBox{
 		{Text: "learned PE, E"}, {Text: "turned, mirrored: E R"}, {
 			Text: "less that of 2d-fixed: E R − G"}, {Text: "min ||E R − G|| over R", Emphasis: true},
 	}})
 	byDistance, rhoDistance := scatter("Encodings and generalisation",
-		"Procrustes distance to 2d-fixed", "levels of σ", onGrid(all),
-		Model.distance)
-	d.row(plotHeight, boxes("Encodings near the ground truth", "Procrustes distance", all, true,
-		Model.distance), byDistance)
-	byDisparity, rhoDisparity := scatter("Whatever the norms", "Procrustes disparity",
-		"levels of σ", onGrid(all), Model.disparity)
-	d.row(plotHeight, boxes("Encodings near it, whatever their norms", "Procrustes disparity", all,
-		true, Model.disparity), byDisparity)
-	d.Caption = "Maps: attention of the first model of each encoding, mean over layers, heads and validation " +
-		"puzzles. " + pooling + " The Procrustes distance min ||E R − G|| over orthogonal R grows with σ " +
-		"whatever was learned, as large encodings are far from everything; " +
-		"the disparity, of centred and scaled encodings, does not. Means over blocks. The paper prints ρ = " +
-		".96 for the cosine, and −.98 for the distance; here: " +
+		measure{"Procrustes distance to 2d-fixed", Model.distance}, "levels of σ", onGrid(all))
+	d.row(plotHeight, boxes("Encodings near the ground truth", measure{"Procrustes distance",
+		Model.distance}, all, true), byDistance)
+	byDisparity, rhoDisparity := scatter("Whatever the norms", measure{"Procrustes disparity",
+		Model.disparity}, "levels of σ", onGrid(all))
+	d.row(plotHeight, boxes("Encodings near it, whatever their norms",
+		measure{"Procrustes disparity", Model.disparity}, all, true), byDisparity)
+	d.Caption = "Maps: attention of the first model of each encoding, mean over layers, heads " +
+		"and validation puzzles. " + poolingNote + " The Procrustes distance min ||E R − G|| over " +
+		"orthogonal R grows with σ whatever was learned, as large encodings are far from " +
+		"everything; the disparity, of centred and scaled encodings, does not. Means over " +
+		"blocks. The paper prints ρ = .96 for the cosine, and −.98 for the distance; here: " +
 		orNone(rhoCosine) + "; " + orNone(rhoDistance) + "; disparity: " + orNone(rhoDisparity) +
 		"." + fitNote(modelsOf(all))
-	d.table("", perModel("Likeness to the ground truth's model", modelsOf(all), similarityColumns...))
+	d.table("", perModel("Likeness to the ground truth's model", modelsOf(all),
+		similarityColumns...))
 	return nil
 }
 
@@ -258,8 +274,8 @@ func orNone(text string) string {
 	return text
 }
 
-// compared says whether groups can be compared with the reference, and notes what is missing.
-func (s *Study) compared(d *draft, all []group) bool {
+// canCompare says whether groups can be compared with the reference, and notes what is missing.
+func (s *Study) canCompare(d *draft, all []group) bool {
 	s.missingSigmas(d, s.onPuzzles("fig2"), "", paper.Sigmas())
 	s.missingReference(d)
 	for _, m := range modelsOf(all) {
@@ -270,8 +286,8 @@ func (s *Study) compared(d *draft, all []group) bool {
 	return false
 }
 
-// only returns the group of that label, if it is there.
-func only(all []group, label string) []group {
+// groupNamed returns the group of that label, if it is there.
+func groupNamed(all []group, label string) []group {
 	for _, g := range all {
 		if g.Label == label {
 			return []group{g}
@@ -329,41 +345,43 @@ func (s *Study) attentionMaps(d *draft, shown []group) ([]figure.Panel, error) {
 
 func (s *Study) figA9(d *draft) error {
 	all := learned(s.mainGroups())
-	if !s.compared(d, all) {
+	if !s.canCompare(d, all) {
 		return nil
 	}
-	byJSD, rho := scatter("Attention and generalisation", "Attention JSD from 2d-fixed (bits)",
-		"levels of σ", onGrid(all), Model.jsd)
-	d.row(plotHeight, boxes("Attention away from the ground truth", "JSD from 2d-fixed (bits)", all,
-		true, Model.jsd), byJSD)
-	d.Caption = "Jensen-Shannon divergence, base 2, of each row of each map from that of the 2d-fixed model " +
-		"of the same seed, then the mean. " + orNone(rho) + "." + fitNote(modelsOf(all))
-	d.table("", perModel("Likeness to the ground truth's model", modelsOf(all), similarityColumns...))
+	byJSD, rho := scatter("Attention and generalisation",
+		measure{"Attention JSD from 2d-fixed (bits)", Model.jsd}, "levels of σ", onGrid(all))
+	d.row(plotHeight, boxes("Attention away from the ground truth",
+		measure{"JSD from 2d-fixed (bits)", Model.jsd}, all, true), byJSD)
+	d.Caption = "Jensen-Shannon divergence, base 2, of each row of each map from that of the " +
+		"2d-fixed model of the same seed, then the mean. " + orNone(rho) + "." +
+		fitNote(modelsOf(all))
+	d.table("", perModel("Likeness to the ground truth's model", modelsOf(all),
+		similarityColumns...))
 	return nil
 }
 
 func (s *Study) figA10(d *draft) error {
 	all := common(s.mainGroups())
 	s.missingEncodings(d, s.onPuzzles("table1"), "", paper.Encodings())
-	if only(s.mainGroups(), reference) != nil { // else it is among those
+	if groupNamed(s.mainGroups(), reference) != nil { // else it is among those
 		s.missingReference(d)
 	}
 	if len(all) == 0 || len(all) == 1 && all[0].Sigma >= 0 {
 		return nil
 	}
-	d.row(plotHeight, validationBoxes("Generalisation", all, false),
-		boxes("Attention near the ground truth", "Cosine with 2d-fixed", withoutReference(all), false, Model.cosine))
+	d.row(plotHeight, validationBoxes("Generalisation", all, false), boxes("Attention near the "+
+		"ground truth", measure{"Cosine with 2d-fixed", Model.cosine}, withoutReference(all),
+		false))
 	maps, err := s.attentionMaps(d, all)
 	if err != nil {
 		return err
 	}
 	d.grid(mapHeight, 4, maps)
-	byCosine, rho := scatter("Attention and generalisation", "Attention cosine with 2d-fixed",
-		"encodings", withoutReference(all), Model.cosine)
+	byCosine, rho := scatter("Attention and generalisation",
+		measure{"Attention cosine with 2d-fixed", Model.cosine}, "encodings", withoutReference(all))
 	d.row(plotHeight, byCosine)
-	d.Caption = pooling + " " + orNone(rho) +
-		". Maps: attention of the first model of each encoding, mean over layers, heads and validation " +
-		"puzzles." + fitNote(modelsOf(all))
+	d.Caption = poolingNote + " " + orNone(rho) + ". Maps: attention of the first model of each " +
+		"encoding, mean over layers, heads and validation puzzles." + fitNote(modelsOf(all))
 	d.table("", perModel("Common encodings", modelsOf(all), similarityColumns...))
 	return nil
 }

@@ -18,26 +18,13 @@ import (
 	"torchpe/train/runlog"
 )
 
-// orNaN returns the number that p points to.
-func orNaN(p *float64) float64 {
-	if p == nil {
-		return math.NaN()
-	}
-	return *p
-}
-
-func modularity(m Model) float64 { return orNaN(m.Result.Modularity) }
-func clustering(m Model) float64 { return orNaN(m.Result.Clustering) }
-func trainMSE(m Model) float64   { return orNaN(m.Result.TrainMSE) }
+func modularity(m Model) float64 { return runs.Modularity(m.Result.MaskedMeasures) }
+func clustering(m Model) float64 { return runs.Clustering(m.Result.MaskedMeasures) }
+func trainMSE(m Model) float64   { return runs.TrainMSE(m.Result.MaskedMeasures) }
 
 // testMSE returns the error with a share of tokens masked.
 func testMSE(level string) func(Model) float64 {
-	return func(m Model) float64 {
-		if v, ok := m.Result.TestMSEByMask[level]; ok {
-			return v
-		}
-		return math.NaN()
-	}
+	return func(m Model) float64 { return runs.TestMSE(m.Result.MaskedMeasures, level) }
 }
 
 // maskedColumns are the measures of masked prediction.
@@ -90,22 +77,22 @@ func (s *Study) fig4(d *draft) error {
 	if err != nil {
 		return err
 	}
-	d.row(plotHeight, q, boxes("Clustering of the encodings", "Clustering C", best, false, clustering))
+	d.row(plotHeight, q, boxes("Clustering of the encodings", measure{"Clustering C", clustering},
+		best, false))
 	mseGroups := byMean(all, testMSE("0.50"), false)
 	d.row(plotHeight, mseBars(mseGroups, "0.50"))
-	d.row(0.8, scoring(distanceName(models[0])))
+	d.row(0.8, scoringSchematic(distanceName(models[0])))
 	cosines, err := tokenMatrices(d, best, cosineOf)
 	if err != nil {
 		return err
 	}
 	d.grid(mapHeight, 4, cosines)
-	d.Caption = fmt.Sprintf(
-		"A simulated network of %d nodes in %d modules, trained to predict masked nodes from the others at "+
-			"the same time (%s; test MSE with half of the nodes masked). "+
-			"Q and C are scored on the %s distance of encodings. Matrices: their cosine similarity, which "+
-			"the paper shows, nodes ordered by module, %s.",
-		models[0].Run.Config.Masked.NMAR.Nodes, models[0].Run.Config.Masked.NMAR.Modules, epochs(
-			models), distanceName(models[0]), nodeOrder(models[0].Run))
+	d.Caption = fmt.Sprintf("A simulated network of %d nodes in %d modules, trained to predict "+
+		"masked nodes from the others at the same time (%s; test MSE with half of the nodes "+
+		"masked). Q and C are scored on the %s distance of encodings. Matrices: their cosine "+
+		"similarity, which the paper shows, nodes ordered by module, %s.",
+		models[0].Run.Config.Masked.NMAR.Nodes, models[0].Run.Config.Masked.NMAR.Modules,
+		epochs(models), distanceName(models[0]), nodeOrder(models[0].Run))
 	d.Caption += tests
 	var mse [][]float64
 	for _, g := range all {
@@ -123,7 +110,8 @@ func (s *Study) fig4(d *draft) error {
 // modularityBoxes draws modularity with what chance gives each encoding, and says so in a sentence of
 // the caption. Chance is tested on the first model of a group.
 func modularityBoxes(all []group) (panel figure.Panel, tests string, err error) {
-	b, ok := boxes("Modularity of the encodings", "Modularity Q", all, false, modularity).(figure.Boxes)
+	b, ok := boxes("Modularity of the encodings", measure{"Modularity Q", modularity}, all,
+		false).(figure.Boxes)
 	if !ok {
 		return nil, "", nil
 	}
@@ -145,16 +133,17 @@ func modularityBoxes(all []group) (panel figure.Panel, tests string, err error) 
 	if texts == nil {
 		return b, "", nil
 	}
-	return b, fmt.Sprintf(" Chance: modules dealt to the tokens at random (%d permutations, first block, first seed): "+
-		"%s. Where neighbours are alike, modules of neighbours pass this test too easily.", runs.Surrogates,
-		strings.Join(texts, "; ")), nil
+	return b, fmt.Sprintf(" Chance: modules dealt to the tokens at random (%d permutations, "+
+		"first block, first seed): %s. Where neighbours are alike, modules of neighbours pass "+
+		"this test too easily.", runs.Surrogates, strings.Join(texts, "; ")), nil
 }
 
 // simulation draws the network that a run was trained on, and the series of some nodes.
 func simulation(r *runs.Run) (network, series figure.Panel, err error) {
 	c := r.Config.Masked.NMAR
 	if c == nil {
-		return nil, nil, fmt.Errorf("%s: config.json: a run of task nmar without its simulation", r.Dir)
+		return nil, nil, fmt.Errorf("%s: config.json: a run of task nmar without its simulation",
+			r.Dir)
 	}
 	o := nmar.DefaultOptions()
 	o.Nodes, o.Modules, o.Frames, o.Scale = c.Nodes, c.Modules, min(c.Frames, 200), c.Scale
@@ -166,7 +155,8 @@ func simulation(r *runs.Run) (network, series figure.Panel, err error) {
 	network = figure.Matrix{Title: "True network", Values: sim.Weights, Rows: o.Nodes,
 		Columns: o.Nodes, Scale: figure.Sequential,
 		BarLabel: "Weight", XLabel: "From node", YLabel: "To node", Groups: sim.Labels}
-	l := figure.Lines{Title: "Series of three nodes", XLabel: "Time point", YLabel: "Activity", NoMembers: true}
+	l := figure.Lines{Title: "Series of three nodes", XLabel: "Time point", YLabel: "Activity",
+		NoMembers: true}
 	for _, node := range []int{0, o.Nodes / 2, o.Nodes - 1} {
 		line := figure.LineSeries{Label: fmt.Sprintf("node %d", node+1), Values: [][]float64{nil}}
 		for t := range min(100, o.Frames) {
@@ -197,7 +187,8 @@ func mseBars(all []group, level string) figure.Panel {
 	}
 	for _, name := range []string{"gaussian", "mean"} {
 		if v, ok := all[0].Models[0].Run.Result.Baselines[name][level]; ok {
-			label := map[string]string{"gaussian": "conditional Gaussian", "mean": "mean of the visible"}[name]
+			label := map[string]string{"gaussian": "conditional Gaussian",
+				"mean": "mean of the visible"}[name]
 			b.References = append(b.References, figure.Reference{Label: label, Y: v})
 		}
 	}
@@ -229,16 +220,17 @@ func distanceName(m Model) string {
 	}
 }
 
-// scoring returns a drawing of how networks in encodings are scored.
-func scoring(distance string) figure.Panel {
+// scoringSchematic returns a drawing of how networks in encodings are scored.
+func scoringSchematic(distance string) figure.Panel {
 	return figure.Schematic{Title: "Modularity", Boxes: []figure.SchematicBox{
-		{Text: "PEs of two tokens, i and j"}, {Text: distance + " distance d, scaled to 0..1"}, {Text: "W = 1 − d"},
+		{Text: "PEs of two tokens, i and j"}, {Text: distance +
+			" distance d, scaled to 0..1"}, {Text: "W = 1 − d"},
 		{Text: "Q = 1/l Σ [W(i,j) − k(i) k(j) / l] δ(i,j)", Emphasis: true},
 	}}
 }
 
-// likeness is a measure of two tokens' encodings that matrices show.
-type likeness struct {
+// tokenSimilarity is a measure of two tokens' encodings that matrices show.
+type tokenSimilarity struct {
 	name, heading string // of files, and of the colour bar
 	min           float64
 	scale         figure.Scale
@@ -246,16 +238,11 @@ type likeness struct {
 }
 
 // cosineOf is the cosine similarity, which the paper shows of the simulated network.
-var cosineOf = likeness{"cosine", "Cosine", -1, figure.Diverging, func(_ Model, x runs.Table) ([]float64, error) {
-	out, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Cosine)
-	for i := range out {
-		out[i] = 1 - out[i]
-	}
-	return out, err
-}}
+var cosineOf = tokenSimilarity{"cosine", "Cosine", -1, figure.Diverging,
+	func(_ Model, x runs.Table) ([]float64, error) { return x.Cosines() }}
 
 // proximityOf is W, which the network scores are of: 1 less the scaled distance.
-var proximityOf = likeness{"proximity", "1 − scaled distance", 0, figure.Sequential,
+var proximityOf = tokenSimilarity{"proximity", "1 − scaled distance", 0, figure.Sequential,
 	func(m Model, x runs.Table) ([]float64, error) {
 		kind, err := scoredBy(m)
 		if err != nil {
@@ -270,7 +257,7 @@ var proximityOf = likeness{"proximity", "1 − scaled distance", 0, figure.Seque
 
 // tokenMatrices draws how like each other the encodings of all tokens are, of the first model of
 // each group that has a table.
-func tokenMatrices(d *draft, all []group, how likeness) ([]figure.Panel, error) {
+func tokenMatrices(d *draft, all []group, how tokenSimilarity) ([]figure.Panel, error) {
 	var matrices []figure.Matrix
 	for _, g := range all {
 		m := g.Models[0]
@@ -311,7 +298,7 @@ func tokenMatrices(d *draft, all []group, how likeness) ([]figure.Panel, error) 
 			squareTable(panel.Values, x.Tokens, order))
 	}
 	if how.scale == figure.Sequential {
-		spareDiagonal(matrices)
+		scaleOffDiagonal(matrices)
 	}
 	var panels []figure.Panel
 	for _, m := range matrices {
@@ -336,9 +323,9 @@ func tokenTicks(order []int) []string {
 	return labels
 }
 
-// spareDiagonal gives matrices one range of colours, the 1st to the 99th percentile of the values off
+// scaleOffDiagonal gives matrices one range of colours, the 1st to the 99th percentile of the values off
 // their diagonals, which are 1 and would leave little of the scale to the others.
-func spareDiagonal(all []figure.Matrix) {
+func scaleOffDiagonal(all []figure.Matrix) {
 	var values []float64
 	for _, m := range all {
 		for i, v := range m.Values {
@@ -392,7 +379,9 @@ func orderBy(labels []int, n int) []int {
 		order[i] = i
 	}
 	if labels != nil {
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(labels[a], labels[b]) })
+		slices.SortStableFunc(order, func(a, b int) int {
+			return cmp.Compare(labels[a], labels[b])
+		})
 	}
 	return order
 }
@@ -414,26 +403,14 @@ func networkColors(names []string) []color.Color {
 // maskedCurves returns the errors over training.
 func maskedCurves(level string) map[string]func(runlog.Record) float64 {
 	return map[string]func(runlog.Record) float64{
-		"train_mse": func(r runlog.Record) float64 {
-			if r.MaskedMeasures == nil {
-				return math.NaN()
-			}
-			return orNaN(r.TrainMSE)
-		},
-		"test_mse": func(r runlog.Record) float64 {
-			if r.MaskedMeasures == nil {
-				return math.NaN()
-			}
-			if v, ok := r.TestMSEByMask[level]; ok {
-				return v
-			}
-			return math.NaN()
-		},
+		"train_mse": func(r runlog.Record) float64 { return runs.TrainMSE(r.MaskedMeasures) },
+		"test_mse":  func(r runlog.Record) float64 { return runs.TestMSE(r.MaskedMeasures, level) },
 	}
 }
 
 func stepLines(title, yLabel string, series []figure.LineSeries) figure.Lines {
-	return figure.Lines{Title: title, XLabel: "Step", YLabel: yLabel, Series: series, Band: figure.BandSD}
+	return figure.Lines{Title: title, XLabel: "Step", YLabel: yLabel, Series: series,
+		Band: figure.BandSD}
 }
 
 // ifAny returns no panel for no lines.
@@ -464,7 +441,7 @@ func (s *Study) fmri(d *draft, preset string, level float64, show fmriParts) err
 		return nil
 	}
 	source := "the files named in the runs"
-	if surrogate(models[0].Run) {
+	if isSurrogate(models[0].Run) {
 		source = "the surrogate, made-up series of known networks"
 	}
 	d.Caption = fmt.Sprintf("Masked prediction of brain activity from %s; %.0f %% of the regions "+
@@ -479,22 +456,13 @@ func (s *Study) fmri(d *draft, preset string, level float64, show fmriParts) err
 		}
 	}
 	if show.errors {
-		lines, t, err := courses(all, byStep, "step", maskedCurves(paper.TestLevel))
-		if err != nil {
+		if err := fmriErrors(d, all); err != nil {
 			return err
 		}
-		training, test := stepLines("Training", "MSE in training", lines["train_mse"]),
-			stepLines("Generalisation", "Test MSE, 90 % masked", lines["test_mse"])
-		if training.Series != nil && test.Series != nil {
-			figure.ShareY(&training, &test)
-		}
-		d.row(plotHeight, ifAny(training), ifAny(test))
-		d.row(plotHeight, mseBars(byMean(all, testMSE(paper.TestLevel), false), paper.TestLevel))
-		d.table("_curves", t)
 	}
 	if show.networks {
 		if level == 0.5 {
-			d.row(0.8, scoring(distanceName(models[0])))
+			d.row(0.8, scoringSchematic(distanceName(models[0])))
 			matrices, err := tokenMatrices(d, all, proximityOf)
 			if err != nil {
 				return err
@@ -509,8 +477,10 @@ func (s *Study) fmri(d *draft, preset string, level float64, show fmriParts) err
 		if err != nil {
 			return err
 		}
-		c := boxes("Clustering of the encodings", "Clustering C", scored, false, clustering)
-		d.Caption += fmt.Sprintf(" Q and C are scored on the %s distance.", distanceName(models[0])) + tests
+		c := boxes("Clustering of the encodings", measure{"Clustering C", clustering}, scored,
+			false)
+		d.Caption += fmt.Sprintf(" Q and C are scored on the %s distance.",
+			distanceName(models[0])) + tests
 		if q == nil {
 			d.missing("torchpe train --task fmri --data DIR --modules CAB-NP_LABELKEY.txt",
 				"network scores: the runs know no networks")
@@ -521,8 +491,25 @@ func (s *Study) fmri(d *draft, preset string, level float64, show fmriParts) err
 	return nil
 }
 
-// surrogate says whether a run's data was made up.
-func surrogate(r *runs.Run) bool {
+// fmriErrors draws errors over training and at its end.
+func fmriErrors(d *draft, all []group) error {
+	lines, t, err := courses(all, byStep, "step", maskedCurves(paper.TestLevel))
+	if err != nil {
+		return err
+	}
+	training, test := stepLines("Training", "MSE in training", lines["train_mse"]),
+		stepLines("Generalisation", "Test MSE, 90 % masked", lines["test_mse"])
+	if training.Series != nil && test.Series != nil {
+		figure.ShareY(&training, &test)
+	}
+	d.row(plotHeight, ifAny(training), ifAny(test))
+	d.row(plotHeight, mseBars(byMean(all, testMSE(paper.TestLevel), false), paper.TestLevel))
+	d.table("_curves", t)
+	return nil
+}
+
+// isSurrogate says whether a run's data was made up.
+func isSurrogate(r *runs.Run) bool {
 	return !strings.Contains(string(r.Config.JSON), `"files":{`)
 }
 

@@ -96,8 +96,7 @@ func (s *Study) missingEncodings(d *draft, e experiment, what string, labels []s
 	for _, label := range labels {
 		// Groups that differ in an option have it behind the label.
 		if !slices.ContainsFunc(have, func(g group) bool {
-			return g.Label == label ||
-				strings.HasPrefix(g.Label, label+" (")
+			return g.Label == label || strings.HasPrefix(g.Label, label+" (")
 		}) {
 			absent = append(absent, label)
 		}
@@ -110,7 +109,7 @@ func (s *Study) missingEncodings(d *draft, e experiment, what string, labels []s
 // missingReference notes that there is no model to compare others with, or none that has fitted its
 // training puzzles.
 func (s *Study) missingReference(d *draft) {
-	have := only(s.mainGroups(), reference)
+	have := groupNamed(s.mainGroups(), reference)
 	if have == nil {
 		s.missingEncodings(d, s.onPuzzles("table1"), ", which the others are compared with", []string{reference})
 		return

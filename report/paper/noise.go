@@ -35,8 +35,8 @@ func amplitudes(models []Model) []float64 {
 	return all
 }
 
-// under returns a measure: the accuracy under noise of an amplitude.
-func under(amplitude float64) func(Model) float64 {
+// accuracyUnder returns a measure: the accuracy under noise of an amplitude.
+func accuracyUnder(amplitude float64) func(Model) float64 {
 	return func(m Model) float64 {
 		for _, p := range m.Noise {
 			if p.Amplitude == amplitude {
@@ -74,21 +74,22 @@ func (s *Study) figA11(d *draft) error {
 	for _, a := range levels {
 		heat.RowLabels = append(heat.RowLabels, fmt.Sprintf("%.3g", a))
 		for _, g := range byS {
-			heat.Values = append(heat.Values, stats.Mean(finite(g.values(under(a)))))
+			heat.Values = append(heat.Values, stats.Mean(finite(g.values(accuracyUnder(a)))))
 		}
 	}
 	var panel figure.Panel
 	if len(byS) > 0 {
-		heat.Note = fmt.Sprintf("Mean of n = %s models.", span(counts))
+		heat.Note = fmt.Sprintf("Mean of n = %s models.", countRange(counts))
 		panel = heat
 	}
 	d.row(plotHeight, panel, noiseLines(others, levels))
-	d.row(plotHeight, boxes("Mean over noise, by initial σ", "Validation accuracy", byS, true,
-		meanUnderNoise, chanceLine...),
-		boxes("Mean over noise", "Validation accuracy", others, false, meanUnderNoise, chanceLine...))
-	d.Caption = "Validation accuracy where Gaussian noise of a standard deviation (amplitude) is added to " +
-		"each token embedding of a trained model; the paper names neither " +
-		"amplitudes nor distribution nor repeats, see docs/paper.md." + fitNote(modelsOf(all))
+	d.row(plotHeight, withChance(boxes("Mean over noise, by initial σ",
+		measure{"Validation accuracy", meanUnderNoise}, byS, true)),
+		withChance(boxes("Mean over noise", measure{"Validation accuracy", meanUnderNoise}, others,
+			false)))
+	d.Caption = "Validation accuracy where Gaussian noise of a standard deviation (amplitude) is " +
+		"added to each token embedding of a trained model; the paper names neither amplitudes " +
+		"nor distribution nor repeats, see docs/paper.md." + fitNote(modelsOf(all))
 	t := table.Table{Title: "Accuracy under noise", Columns: []table.Column{
 		{Heading: "PE", Name: "pe"}, {Heading: "seed", Name: "seed"}, {Heading: "amplitude",
 			Name: "amplitude", Decimals: 2}, {Heading: "accuracy", Name: "accuracy", Decimals: 3},
@@ -97,7 +98,8 @@ func (s *Study) figA11(d *draft) error {
 		for _, m := range g.Models {
 			for _, p := range m.Noise {
 				t.Rows = append(t.Rows, table.Row{table.Text(g.Label),
-					table.Count(int(m.Member.Seed)), table.Number(p.Amplitude), table.Number(p.Accuracy)})
+					table.Count(int(m.Member.Seed)), table.Number(p.Amplitude),
+					table.Number(p.Accuracy)})
 			}
 		}
 	}
@@ -107,7 +109,8 @@ func (s *Study) figA11(d *draft) error {
 
 func noiseLines(all []group, levels []float64) figure.Panel {
 	l := figure.Lines{Title: "Common encodings", XLabel: "Noise amplitude",
-		YLabel: "Validation accuracy", Band: figure.BandSD, YMin: 0, YMax: 1, References: chanceLine}
+		YLabel: "Validation accuracy", Band: figure.BandSD, YMin: 0, YMax: 1,
+		References: chanceLine}
 	l.LogX = levels[0] > 0
 	for _, g := range all {
 		line := figure.LineSeries{Label: g.name(), ColorOf: g.Label, X: levels}
@@ -117,7 +120,7 @@ func noiseLines(all []group, levels []float64) figure.Panel {
 			}
 			var values []float64
 			for _, a := range levels {
-				values = append(values, under(a)(m))
+				values = append(values, accuracyUnder(a)(m))
 			}
 			line.Values = append(line.Values, values)
 		}

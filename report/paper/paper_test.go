@@ -15,8 +15,8 @@ import (
 
 	"torchpe/data/lst"
 	"torchpe/internal/paper"
-	"torchpe/report/internal/chromium"
 	"torchpe/report/internal/synthetic"
+	"torchpe/report/internal/viewer"
 	"torchpe/report/runs"
 	"torchpe/report/table"
 	"torchpe/train/runlog"
@@ -146,7 +146,7 @@ func TestInBrowser(t *testing.T) {
 		Missing int
 		Broken  []string
 	}
-	problems := chromium.Evaluate(t, w.Index, 1280, `
+	problems := viewer.Browser{Width: 1280}.Evaluate(t, w.Index, `
 		const all = s => [...document.querySelectorAll(s)], ids = new Set(all("[id]").map(e => e.id));
 		const drawn = e => e.complete && e.naturalWidth > 0;
 		return {
@@ -284,7 +284,7 @@ func TestBesidePrinted(t *testing.T) {
 	if cells[5][1] != (table.Cell{}) || cells[5][0] == (table.Cell{}) {
 		t.Errorf("a printed number without models: %+v", cells[5])
 	}
-	tab := beside("A2", []group{ours("learn-0.2", .2, .9), ours("learn-7.0", 7, .3)}, q)
+	tab := besidePrinted("A2", []group{ours("learn-0.2", .2, .9), ours("learn-7.0", 7, .3)}, q)
 	if len(tab.Rows) != 21 {
 		t.Fatalf("%d rows", len(tab.Rows))
 	}

@@ -55,25 +55,25 @@ func Read(dir, fidelity string) (*Study, error) {
 	for _, m := range models {
 		byTask[m.Run.Config.Task] = append(byTask[m.Run.Config.Task], m)
 	}
-	lst, err := s.oneBase("puzzles", byTask["lst"], fidelity)
+	lst, err := s.commonBase("puzzles", byTask["lst"], fidelity)
 	if err != nil {
 		return nil, err
 	}
 	if len(lst) > 0 {
 		s.Fidelity = lst[0].Run.Config.Fidelity
 	}
-	nmar, err := s.oneBase("the network simulation", byTask["nmar"], "")
+	nmar, err := s.commonBase("the network simulation", byTask["nmar"], "")
 	if err != nil {
 		return nil, err
 	}
-	fmri, err := s.oneBase("fMRI", byTask["fmri"], "")
+	fmri, err := s.commonBase("fMRI", byTask["fmri"], "")
 	if err != nil {
 		return nil, err
 	}
 	if n := len(byTask["masked"]); n > 0 {
 		s.note("%s on tables of one's own are not the paper's: see torchpe report compare", plural.Of(n, "model"))
 	}
-	s.LST, s.NMAR, s.FMRI = s.once(lst), s.once(nmar), s.once(fmri)
+	s.LST, s.NMAR, s.FMRI = s.withoutRepeats(lst), s.withoutRepeats(nmar), s.withoutRepeats(fmri)
 	return s, s.measure()
 }
 
@@ -81,9 +81,9 @@ func (s *Study) note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
-// oneBase returns the models of the base, and of the fidelity, that has the most, or of the given
+// commonBase returns the models of the base, and of the fidelity, that has the most, or of the given
 // fidelity.
-func (s *Study) oneBase(what string, models []runs.Model, fidelity string) ([]runs.Model, error) {
+func (s *Study) commonBase(what string, models []runs.Model, fidelity string) ([]runs.Model, error) {
 	type key struct{ base, fidelity string }
 	groups := map[key][]runs.Model{}
 	bases := map[*runs.Run]string{}
@@ -146,10 +146,10 @@ func modelKeyOf(m runs.Model) modelKey {
 	return k
 }
 
-// once returns the models, each seed of a setting once, in the order of encoding, sigma, options
+// withoutRepeats returns the models, each seed of a setting once, in the order of encoding, sigma, options
 // and seed.
-func (s *Study) once(models []runs.Model) []Model {
-	models = s.oneLength(models)
+func (s *Study) withoutRepeats(models []runs.Model) []Model {
+	models = s.keepCommonLength(models)
 	type key struct {
 		modelKey
 		seed uint64
@@ -295,8 +295,7 @@ func groups(models []Model) []group {
 // learned returns the groups of the paper's learned encoding, by sigma.
 func learned(all []group) []group {
 	return slices.DeleteFunc(slices.Clone(all), func(g group) bool {
-		return g.Sigma < 0 ||
-			g.Models[0].Run.Config.PE != "learn"
+		return g.Sigma < 0 || g.Models[0].Run.Config.PE != "learn"
 	})
 }
 
@@ -322,8 +321,7 @@ func common(all []group) []group {
 		return len(order)
 	}
 	out := slices.DeleteFunc(slices.Clone(all), func(g group) bool {
-		return g.Sigma >= 0 &&
-			place(g) == len(order)
+		return g.Sigma >= 0 && place(g) == len(order)
 	})
 	slices.SortStableFunc(out, func(a, b group) int { return cmp.Compare(place(a), place(b)) })
 	return out

@@ -19,21 +19,22 @@ func (s *Study) summary(d *draft) error {
 			Name: "here"}, {Heading: "test", Name: "test"},
 		{Heading: "n", Name: "n"}, {Heading: "verdict", Name: "verdict"},
 	}}
-	for _, c := range slices.Concat(s.puzzleClaims(), s.likenessClaims(), s.variantClaims(), s.maskedClaims()) {
+	for _, c := range slices.Concat(s.puzzleClaims(), s.likenessClaims(), s.variantClaims(),
+		s.maskedClaims()) {
 		t.Rows = append(t.Rows, c.row())
 	}
 	fidelity := ""
 	if s.Fidelity != "" {
 		fidelity = fmt.Sprintf(" Puzzles in the reading of the paper's %s.", s.Fidelity)
 	}
-	t.Note = fmt.Sprintf(
-		"Mean ± SD over models. A difference is \"%s\" where the 95 %% interval of the difference, paired by "+
-			"seed, excludes 0 in the claimed direction, \"%s\" where it does in the other; a "+
-			"number where %d models or more have it in their interval; a correlation by its sign, with p < "+
-			".05. \"%s\": too few models, or some that have not fitted their training puzzles (*).",
-		reproduced, notReproduced, fewestForP, capitalised(cannotBeTold))
-	d.Caption = fmt.Sprintf("From %s: %s on puzzles, %d on the simulated network, %d "+
-		"on fMRI.%s%s", plural.Of(s.Runs, "run"), plural.Of(len(s.LST), "model"), len(s.NMAR), len(s.FMRI),
+	t.Note = fmt.Sprintf("Mean ± SD over models. A difference is \"%s\" where the 95 %% "+
+		"interval of the difference, paired by seed, excludes 0 in the claimed direction, "+
+		"\"%s\" where it does in the other; a number where %d models or more have it in their "+
+		"interval; a correlation by its sign, with p < .05. \"%s\": too few models, or some that "+
+		"have not fitted their training puzzles (*).", reproduced, notReproduced, fewestForP,
+		capitalised(cannotBeTold))
+	d.Caption = fmt.Sprintf("From %s: %s on puzzles, %d on the simulated network, %d on fMRI.%s%s",
+		plural.Of(s.Runs, "run"), plural.Of(len(s.LST), "model"), len(s.NMAR), len(s.FMRI),
 		fidelity, fitNote(s.LST))
 	d.table("", t)
 	return nil
@@ -69,7 +70,8 @@ func (s *Study) puzzleClaims() []claim {
 			printed("1", "nope", "train"), converged(common(all))},
 		{"we did not find a robust statistical difference between the ground truth 2d-fixed model (97.7%) " +
 			"and the learn-0.2 model (95.6%)",
-			paper.TruthTest().String() + " [15 pairs have 14 degrees of freedom]", alike(over(reference, "learn-0.2"))},
+			paper.TruthTest().String() + " [15 pairs have 14 degrees of freedom]",
+			claimNoDifference(over(reference, "learn-0.2"))},
 		{"there was a significant difference between the learn-0.2 model with the next highest-performing " +
 			"model (relative)", paper.RelativeTest().String(), over("learn-0.2", "relative")},
 	}
@@ -85,12 +87,13 @@ func converged(all []group) finding {
 	for _, g := range all {
 		parts = append(parts, fmt.Sprintf("%s %s (training %s)", g.Label, g.fittedText(),
 			shareText(meanOf(g, training))))
-		if isExcepted := g.Label == "nope" || g.Label == "c-nope"; isExcepted == (len(unfitted(g.Models)) == 0) {
+		if isExcepted := g.Label == "nope" ||
+			g.Label == "c-nope"; isExcepted == (len(unfitted(g.Models)) == 0) {
 			f.verdict = cannotBeTold // more training may still change it
 		}
 	}
 	for _, label := range paper.Encodings() {
-		if only(all, label) == nil { // the claim is on all of them
+		if groupNamed(all, label) == nil { // the claim is on all of them
 			f.verdict = cannotBeTold
 		}
 	}
@@ -105,16 +108,18 @@ func (s *Study) likenessClaims() []claim {
 	const levels = "levels of σ"
 	return []claim{
 		{"the degree of agreement of learned attention maps with the ground truth (2d-fixed) predicted " +
-			"improved generalization", "ρ = 0.96, p < 0.0001", correlates(1, levels, grid, Model.cosine, validation)},
+			"improved generalization", "ρ = 0.96, p < 0.0001", trend{1, levels, Model.cosine, validation}.find(grid)},
 		{"more similar ground truth PE approximation (measured by L2 norm) near perfectly predicted " +
 			"downstream generalization", "ρ = −0.98, p < " +
-			"0.0001", correlates(-1, levels, grid, Model.distance, validation)},
+			"0.0001", trend{-1, levels, Model.distance, validation}.find(grid)},
 		{"[the same, whatever the norms: Procrustes disparity]", "–",
-			correlates(-1, levels, grid, Model.disparity, validation)},
+			trend{-1, levels, Model.disparity, validation}.find(grid)},
 		{"the 2d-fixed and 1d-fixed PEs are highly similar by design (the baseline cosine similarity between " +
-			"the two schemes is 0.72)", fmt.Sprintf("%.2f", paper.FixedCosine), fixedCosine(only(all, "1d-fixed"))},
+			"the two schemes is 0.72)", fmt.Sprintf("%.2f", paper.FixedCosine),
+			fixedCosine(groupNamed(all, "1d-fixed"))},
 		{"despite having no similarity to the 2d-fixed PE scheme at initialization [learn-0.2] (cosine at " +
-			"initialization = 0.00)", fmt.Sprintf("%.2f", paper.StartCosine), startCosine(only(all, "learn-0.2"))},
+			"initialization = 0.00)", fmt.Sprintf("%.2f", paper.StartCosine),
+			startCosine(groupNamed(all, "learn-0.2"))},
 	}
 }
 
@@ -147,20 +152,22 @@ func startCosine(g []group) finding {
 		}
 		return stats.Mean(m.Result.PEMotion.StartCosine)
 	}
-	return number(g, paper.StartCosine, of, meanText(g[0], of))
+	return meanAgainst(g, paper.StartCosine, of, meanText(g[0], of))
 }
 
 // variantClaims returns the claims on optimizers, weight decay and noise.
 func (s *Study) variantClaims() []claim {
 	decayed := s.withDecay()
-	indistinct := comparison{high: reference, low: "learn-0.2", of: validation, isPuzzle: true}.find(decayed)
+	indistinct := comparison{high: reference, low: "learn-0.2", of: validation,
+		isPuzzle: true}.find(decayed)
 	out := []claim{{"when applying L2 regularization (via weight decay), the generalization performance of " +
 		"learnable PEs was virtually indistinguishable from the ground truth 2d-fixed PE (both models " +
 		"generalized with 99% accuracy)",
-		printed("A6", reference, "validation") + "; " + printed("A6", "learn-0.2", "validation"), alike(indistinct)}}
+		printed("A6", reference, "validation") + "; " + printed("A6", "learn-0.2", "validation"),
+		claimNoDifference(indistinct)}}
 	for _, sigma := range []string{"learn-0.01", "learn-0.05", "learn-0.1"} {
-		both := slices.Concat(labelled(only(s.bySGD(), sigma), "SGD"),
-			labelled(only(s.mainGroups(), sigma), "Adam"))
+		both := slices.Concat(labelled(groupNamed(s.bySGD(), sigma), "SGD"),
+			labelled(groupNamed(s.mainGroups(), sigma), "Adam"))
 		out = append(out,
 			claim{"vanilla SGD outperformed the generalization ability of models trained with Adam for small " +
 				"values of σ ∈ {0.01, 0.05, 0.1} [" + sigma + "]",
@@ -170,7 +177,7 @@ func (s *Study) variantClaims() []claim {
 	sigma := func(m Model) float64 { return m.Sigma() }
 	return append(out, claim{
 		"models that were most robust to noise were those initialized from a low-norm distribution",
-		"–", correlates(-1, "levels of σ", onGrid(learned(s.mainGroups())), sigma, meanUnderNoise)})
+		"–", trend{-1, "levels of σ", sigma, meanUnderNoise}.find(onGrid(learned(s.mainGroups())))})
 }
 
 // labelled gives groups another label.
@@ -189,16 +196,16 @@ func (s *Study) maskedClaims() []claim {
 	return []claim{
 		{"[simulated network] learnable PE models with a small-norm were the models that were most capable " +
 			"of learning the ground truth network organization", "modularity Q, in a figure alone",
-			best(learned(network), modularity, false, small...)},
+			ranksFirst(learned(network), modularity, false, small...)},
 		{"[human fMRI] small-norm initialized PEs (learn=0.1 and learn=0.2) achieved the best performance in " +
 			"both their training and validation sets [validation: MSE, 90 % masked]", "in a figure alone",
-			best(brain, testMSE(paper.TestLevel), true, small...)},
-		{"[the same in training]", "in a figure alone", best(brain, trainMSE, true, small...)},
+			ranksFirst(brain, testMSE(paper.TestLevel), true, small...)},
+		{"[the same in training]", "in a figure alone", ranksFirst(brain, trainMSE, true, small...)},
 		{"relative PEs fared the worst, followed by absolute 1d-fixed and random PEs",
-			"in a figure alone", best(brain, testMSE(paper.TestLevel), false, "relative")},
+			"in a figure alone", ranksFirst(brain, testMSE(paper.TestLevel), false, "relative")},
 		{"the modularity of small-norm initialized PEs (learn-0.1 and learn-0.2) had the highest overall " +
 			"network modularity and segregation relative to other learnable PEs [modularity]", "in a figure alone",
-			best(learned(brain), modularity, false, small...)},
-		{"[segregation]", "in a figure alone", best(learned(brain), clustering, false, small...)},
+			ranksFirst(learned(brain), modularity, false, small...)},
+		{"[segregation]", "in a figure alone", ranksFirst(learned(brain), clustering, false, small...)},
 	}
 }

@@ -15,7 +15,7 @@ func (d *draft) accuracyTable(printed string, all []group) {
 	if len(all) == 0 {
 		return
 	}
-	t := beside(printed, all, quantity{name: "validation", heading: "validation",
+	t := besidePrinted(printed, all, quantity{name: "validation", heading: "validation",
 		of: validation}, quantity{name: "train", heading: "training", of: training},
 		quantity{name: "iid", heading: "IID test", of: iid})
 	t.Title = d.Title
@@ -45,12 +45,12 @@ func (s *Study) tableA2(d *draft) error {
 
 func (s *Study) tableA3(d *draft) error {
 	all := learned(s.mainGroups())
-	if !s.compared(d, all) {
+	if !s.canCompare(d, all) {
 		return nil
 	}
-	t := beside("A3", all, quantity{name: "cosine", heading: "attention cosine", of: Model.cosine})
+	t := besidePrinted("A3", all, quantity{name: "cosine", heading: "attention cosine", of: Model.cosine})
 	t.Title = d.Title
-	d.Caption = pooling + " The paper does not say how it pooled."
+	d.Caption = poolingNote + " The paper does not say how it pooled."
 	d.table("", t)
 	return nil
 }
@@ -105,7 +105,7 @@ func (s *Study) figA7(d *draft) error {
 	both := append(modelsOf(sgd), modelsOf(adam)...)
 	d.Caption = fmt.Sprintf("Encodings that start very small, trained by SGD and by Adam (%s).",
 		epochs(both)) + fitNote(both)
-	d.table("", perModel("Accuracy by optimizer", both, accuracyColumns...))
+	d.table("", perModel("Accuracy by optimizer", both))
 	d.table("_sgd_curves", t)
 	d.table("_adam_curves", t2)
 	return nil
@@ -154,7 +154,7 @@ func (s *Study) tableA4(d *draft) error {
 	if len(sgd)+len(adam) == 0 {
 		return nil
 	}
-	t := beside("A4", nil, quantity{name: "adam", heading: "Adam", of: validation,
+	t := besidePrinted("A4", nil, quantity{name: "adam", heading: "Adam", of: validation,
 		groups: adam}, quantity{name: "sgd", heading: "SGD", of: validation, groups: sgd})
 	t.Title = d.Title
 	d.Caption = "Validation accuracy." + fitNote(append(modelsOf(sgd), modelsOf(adam)...))
@@ -192,7 +192,7 @@ func (s *Study) figA8(d *draft) error {
 	d.row(plotHeight, validationBoxes("Common encodings", others, false))
 	d.Caption = fmt.Sprintf("As figures 2 and A10, trained %s (%s).", how,
 		epochs(modelsOf(all))) + fitNote(modelsOf(all))
-	d.table("", perModel("Accuracy with weight decay", modelsOf(all), accuracyColumns...))
+	d.table("", perModel("Accuracy with weight decay", modelsOf(all)))
 	d.table("_curves", t)
 	return nil
 }

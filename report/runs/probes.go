@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/metrics"
 	"torchpe/internal/plural"
 )
 
@@ -21,6 +22,15 @@ type Probes struct {
 type Table struct {
 	Tokens, Dim int
 	Values      []float64 // [Tokens,Dim]
+}
+
+// Cosines returns the cosine similarity [Tokens,Tokens] of the table's rows.
+func (t Table) Cosines() ([]float64, error) {
+	out, err := metrics.Distances(t.Values, t.Tokens, t.Dim, metrics.Cosine)
+	for i := range out {
+		out[i] = 1 - out[i]
+	}
+	return out, err
 }
 
 // Attention are a model's attention maps.
@@ -151,14 +161,22 @@ func (p *Probes) Text(key string) []string {
 	return strings.Split(text, "\n")
 }
 
-// part returns a member's part of a tensor [E,...]: only that part is turned into numbers.
+// part returns a member's part of a tensor [E,...].
 func (p *Probes) part(x safetensors.Tensor, member int) ([]float64, error) {
-	if len(x.Shape) < 1 || x.Shape[0] != p.members || member < 0 || member >= p.members {
-		return nil, fmt.Errorf("%s: probes.safetensors: %s has shape %v, and the run %s",
-			p.dir, x.Name, x.Shape, plural.Of(p.members, "member"))
+	values, err := memberPart(x, member, p.members)
+	if err != nil {
+		err = fmt.Errorf("%s: probes.safetensors: %w", p.dir, err)
 	}
-	size := len(x.Data) / p.members
-	own := safetensors.Tensor{Name: x.Name, DType: x.DType, Shape: x.Shape[1:],
-		Data: x.Data[member*size : (member+1)*size]}
-	return own.Float64s()
+	return values, err
+}
+
+// memberPart returns a member's part of a tensor [E,...]: only that part is turned into numbers.
+func memberPart(x safetensors.Tensor, member, members int) ([]float64, error) {
+	if len(x.Shape) < 1 || x.Shape[0] != members || member < 0 || member >= members {
+		return nil, fmt.Errorf("%s has shape %v, and the run %s", x.Name, x.Shape,
+			plural.Of(members, "member"))
+	}
+	size := len(x.Data) / members
+	x.Shape, x.Data = x.Shape[1:], x.Data[member*size:(member+1)*size]
+	return x.Float64s()
 }

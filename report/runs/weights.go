@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"torchpe/data/array/safetensors"
-	"torchpe/internal/plural"
 	"torchpe/train/runlog"
 )
 
@@ -38,14 +37,8 @@ func (w *Weights) Parameter(name string, member int) (values []float64, shape []
 	if !ok {
 		return nil, nil, false, nil
 	}
-	if len(x.Shape) < 1 || x.Shape[0] != w.members || member < 0 || member >= w.members {
-		return nil, nil, false, fmt.Errorf(
-			"%s: checkpoint: %s has shape %v, and the run %s", w.dir, x.Name, x.Shape,
-			plural.Of(w.members, "member"))
+	if values, err = memberPart(x, member, w.members); err != nil {
+		return nil, nil, false, fmt.Errorf("%s: checkpoint: %w", w.dir, err)
 	}
-	size := len(x.Data) / w.members
-	own := safetensors.Tensor{Name: x.Name, DType: x.DType, Shape: slices.Clone(x.Shape[1:]),
-		Data: x.Data[member*size : (member+1)*size]}
-	values, err = own.Float64s()
-	return values, own.Shape, true, err
+	return values, slices.Clone(x.Shape[1:]), true, nil
 }

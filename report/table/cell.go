@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+
+	"torchpe/internal/stats"
 )
 
 // Cell is the value at one place of a table. The zero Cell is a missing value.
@@ -42,6 +45,19 @@ func Count(n int) Cell { return Cell{kind: count, count: n} }
 // MeanSD returns a cell with a mean and a standard deviation, either of which is NaN where it is
 // missing. In CSV and JSON its column becomes two, name and name_sd.
 func MeanSD(mean, sd float64) Cell { return Cell{kind: meanSD, value: mean, sd: sd} }
+
+// Mean returns a cell with the mean and the SD of the numbers among values, one of them alone; a
+// missing value for none.
+func Mean(values []float64) Cell {
+	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	switch len(values) {
+	case 0:
+		return Cell{}
+	case 1:
+		return Number(values[0])
+	}
+	return MeanSD(stats.Mean(values), stats.SD(values))
+}
 
 // P returns a cell with a p-value from 0 to 1, or NaN where it is missing. Tables for people show
 // three decimals without the leading zero, and "< .001" for smaller values (APA style, 7th edition,

@@ -10,6 +10,8 @@ import (
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"golang.org/x/term"
+
+	"torchpe/internal/plural"
 )
 
 // Width returns how many columns of text w shows: COLUMNS where that is a number, else the width
@@ -26,27 +28,27 @@ func Width(w io.Writer) int {
 	return 0
 }
 
-// shape is a table as a terminal shows it: texts whose lines end with \n, and notes below them.
-type shape struct {
-	columns []shapeColumn
+// terminalTable is a table as a terminal shows it: texts whose lines end with \n, and notes below them.
+type terminalTable struct {
+	columns []terminalColumn
 	rows    int
 	prose   bool
 	notes   []string
 }
 
-type shapeColumn struct {
+type terminalColumn struct {
 	heading string
 	cells   []string
 	left    bool
 	rank    int
 }
 
-// shape returns all of t.
-func (t Table) shape() shape {
+// terminalTable returns all of t.
+func (t Table) terminalTable() terminalTable {
 	header, rows := t.shown(func(s string) string { return s })
-	s := shape{rows: len(rows), prose: t.Prose}
+	s := terminalTable{rows: len(rows), prose: t.Prose}
 	for j, heading := range header {
-		c := shapeColumn{heading: heading, left: t.isLeft(j), rank: t.Columns[j].Rank}
+		c := terminalColumn{heading: heading, left: t.isLeft(j), rank: t.Columns[j].Rank}
 		for _, row := range rows {
 			c.cells = append(c.cells, row[j])
 		}
@@ -65,7 +67,7 @@ const (
 // takes out columns whose cells are all the same, then turns rows into columns; these lose nothing.
 // Then it shortens texts, and leaves out columns by their rank, of one rank the last ones first.
 // Notes say what was taken out; more says where all is found.
-func (s shape) fit(width int, more string) shape {
+func (s terminalTable) fit(width int, more string) terminalTable {
 	if width == 0 || s.width() <= width {
 		return s
 	}
@@ -73,8 +75,8 @@ func (s shape) fit(width int, more string) shape {
 	if s.width() <= width {
 		return s
 	}
-	s = s.takeOutSame()
-	if turned := s.turn(); s.width() > width && turned.width() <= width {
+	s = s.dropConstantColumns()
+	if turned := s.transpose(); s.width() > width && turned.width() <= width {
 		return turned
 	}
 	var left []string
@@ -91,21 +93,13 @@ func (s shape) fit(width int, more string) shape {
 	if left != nil {
 		slices.Reverse(left)
 		s.notes = append(s.notes, fmt.Sprintf("Left out at %d columns: %s. COLUMNS=0 shows all%s.", width,
-			listed(left), more))
+			plural.List(mostListed, left), more))
 	}
 	return s.shorten(width)
 }
 
-// listed joins names, and counts those beyond the most that a note lists.
-func listed(names []string) string {
-	if n := len(names); n > mostListed {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostListed], ", "), n-mostListed)
-	}
-	return strings.Join(names, ", ")
-}
-
 // width returns the width of s with its frame.
-func (s shape) width() int {
+func (s terminalTable) width() int {
 	w := 1
 	for _, c := range s.columns {
 		w += c.width() + 3
@@ -114,7 +108,7 @@ func (s shape) width() int {
 }
 
 // leastWidth returns the width of s with its texts as short as they may be.
-func (s shape) leastWidth() int {
+func (s terminalTable) leastWidth() int {
 	w := 1
 	for _, c := range s.columns {
 		w += c.leastWidth() + 3
@@ -123,10 +117,10 @@ func (s shape) leastWidth() int {
 }
 
 // width returns the width of the widest line of c.
-func (c shapeColumn) width() int { return max(widest(c.heading), widest(c.cells...)) }
+func (c terminalColumn) width() int { return max(widest(c.heading), widest(c.cells...)) }
 
 // leastWidth returns the width of c with its texts as short as they may be; numbers stay whole.
-func (c shapeColumn) leastWidth() int {
+func (c terminalColumn) leastWidth() int {
 	if c.left {
 		return max(widest(c.heading), min(leastText, widest(c.cells...)))
 	}
@@ -144,7 +138,7 @@ func widest(texts ...string) int {
 }
 
 // breakHeadings breaks headings that are wider than their cells between words.
-func (s shape) breakHeadings() shape {
+func (s terminalTable) breakHeadings() terminalTable {
 	s.columns = slices.Clone(s.columns)
 	for j, c := range s.columns {
 		s.columns[j].heading = strings.Join(Wrap(c.heading, widest(c.cells...)), "\n")
@@ -152,8 +146,8 @@ func (s shape) breakHeadings() shape {
 	return s
 }
 
-// takeOutSame moves columns whose cells are all the same to a note, where there are several rows.
-func (s shape) takeOutSame() shape {
+// dropConstantColumns moves columns whose cells are all the same to a note, where there are several rows.
+func (s terminalTable) dropConstantColumns() terminalTable {
 	if s.rows < 2 {
 		return s
 	}
@@ -172,16 +166,16 @@ func (s shape) takeOutSame() shape {
 	return s
 }
 
-// turn makes rows of columns and columns of rows.
-func (s shape) turn() shape {
-	out := shape{rows: len(s.columns) - 1, notes: s.notes}
-	names := shapeColumn{heading: s.columns[0].heading, left: true}
+// transpose makes rows of columns and columns of rows.
+func (s terminalTable) transpose() terminalTable {
+	out := terminalTable{rows: len(s.columns) - 1, notes: s.notes}
+	names := terminalColumn{heading: s.columns[0].heading, left: true}
 	for _, c := range s.columns[1:] {
 		names.cells = append(names.cells, strings.ReplaceAll(c.heading, "\n", " "))
 	}
 	out.columns = append(out.columns, names)
 	for i := range s.rows {
-		c := shapeColumn{heading: cut(s.columns[0].cells[i], 2*leastText)}
+		c := terminalColumn{heading: shortenTo(s.columns[0].cells[i], 2*leastText)}
 		for _, from := range s.columns[1:] {
 			c.cells = append(c.cells, from.cells[i])
 		}
@@ -191,7 +185,7 @@ func (s shape) turn() shape {
 }
 
 // shorten cuts the widest texts until s is as wide as width, or they are as short as they may be.
-func (s shape) shorten(width int) shape {
+func (s terminalTable) shorten(width int) terminalTable {
 	s.columns = slices.Clone(s.columns)
 	for s.width() > width {
 		widestText, at := leastText, -1
@@ -208,16 +202,16 @@ func (s shape) shorten(width int) shape {
 			if s.prose {
 				v = strings.Join(Wrap(v, widestText-1), "\n")
 			}
-			cells[i] = cut(v, widestText-1)
+			cells[i] = shortenTo(v, widestText-1)
 		}
 		s.columns[at].cells = cells
 	}
 	return s
 }
 
-// cut shortens a text to a width: of a path, whose end tells most, the beginning goes, of others
+// shortenTo shortens a text to a width: of a path, whose end tells most, the beginning goes, of others
 // the end.
-func cut(s string, width int) string {
+func shortenTo(s string, width int) string {
 	if widest(s) <= width {
 		return s
 	}

@@ -88,7 +88,7 @@ func TestTerminalByWidth(t *testing.T) {
 func TestCut(t *testing.T) {
 	for text, want := range map[string]string{"abcdef": "abcd…", "abcde": "abcde", "a/bcdef": "…cdef",
 		"a /bcdef": "a /b…"} {
-		if got := cut(text, 5); got != want {
+		if got := shortenTo(text, 5); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}

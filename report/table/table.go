@@ -5,8 +5,6 @@
 // digit and an empty cell or null. The same table always gives the same bytes. Titles, headings,
 // notes and cells may hold any text: each format escapes it. A fault (a row too short, two columns
 // of one name) is an error of every writer, which then writes nothing.
-//
-// It imports tablewriter, term and atomicfile.
 package table
 
 import (
@@ -106,9 +104,8 @@ func (t Table) checkNames() error {
 	seen := map[string]bool{}
 	for j, c := range t.Columns {
 		if !machineName.MatchString(c.Name) {
-			return fmt.Errorf(
-				"column %d (%s): name %q: want lower-case letters, digits and _, such as iid_test",
-				j+1, c.Heading, c.Name)
+			return fmt.Errorf("column %d (%s): name %q: want lower-case letters, digits and _, "+
+				"such as iid_test", j+1, c.Heading, c.Name)
 		}
 		for _, name := range t.machineNames(j) {
 			if seen[name] {

@@ -22,7 +22,7 @@ func (t Table) terminal(b *bytes.Buffer, width int) error {
 	if t.More != "" {
 		more = ", and so does " + t.More
 	}
-	s := t.shape().fit(width, more)
+	s := t.terminalTable().fit(width, more)
 	align := make(tw.Alignment, len(s.columns))
 	header, rows := make([]string, len(s.columns)), make([][]string, s.rows)
 	for j, c := range s.columns {

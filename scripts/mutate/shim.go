@@ -64,7 +64,7 @@ func (s *shim) mutate(n, seed int, verbose bool) (tally, error) {
 	}
 	all := cxxMutations(path, string(text))
 	shuffle(all, seed)
-	return tryEach(all, map[string]string{path: string(text)}, n, s.try, verbose)
+	return trial{map[string]string{path: string(text)}, s.try, verbose}.first(n, all)
 }
 
 // try compiles the changed file, links it with the rest, and runs the tests of package torchpe: the

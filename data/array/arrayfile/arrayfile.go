@@ -72,7 +72,7 @@ func ReadAll(file string) ([]array.Array, error) {
 	all := make([]array.Array, len(entries))
 	for i, e := range entries {
 		if !e.Real {
-			return nil, fmt.Errorf("%s: %s is %s, want real numbers", file, array.Shown(e.Name), array.Shown(e.Type))
+			return nil, e.notReal(file)
 		}
 		a, err := e.read(file)
 		if err != nil {
@@ -109,9 +109,14 @@ func (e Entry) Load() (array.Array, error) {
 // String names the array with its shape.
 func (e Entry) String() string {
 	if !e.Real {
-		return fmt.Sprintf("%s %v (%s)", array.Shown(e.Name), e.Shape, array.Shown(e.Type))
+		return fmt.Sprintf("%s %v (%s)", array.Printable(e.Name), e.Shape, array.Printable(e.Type))
 	}
-	return fmt.Sprintf("%s %v", array.Shown(e.Name), e.Shape)
+	return fmt.Sprintf("%s %v", array.Printable(e.Name), e.Shape)
+}
+
+func (e Entry) notReal(file string) error {
+	return fmt.Errorf("%s: %s is %s, want real numbers", file, array.Printable(e.Name),
+		array.Printable(e.Type))
 }
 
 func (e Entry) read(file string) (Array, error) {
@@ -156,14 +161,14 @@ func choose(file, name string, entries []Entry, fits func([]int) error) (Entry, 
 		return possible[0], nil
 	case len(possible) > 1:
 		return Entry{}, fmt.Errorf("%s holds several tensors: name one as %s:%s; there are %s",
-			file, file, array.Shown(possible[0].Name), listed(possible))
+			file, file, array.Printable(possible[0].Name), listed(possible))
 	case len(entries) == 0:
 		return Entry{}, fmt.Errorf("%s holds no arrays", file)
 	}
 	for _, e := range entries {
 		if err := fits(e.Shape); err != nil {
 			return Entry{}, fmt.Errorf("%s: none of its tensors fits: %s: %w; it has %s",
-				file, array.Shown(e.Name), err, listed(entries))
+				file, array.Printable(e.Name), err, listed(entries))
 		}
 	}
 	return Entry{}, fmt.Errorf("%s holds no real numbers; it has %s", file, listed(entries))
@@ -174,10 +179,10 @@ func find(file, name string, entries []Entry, fits func([]int) error) (Entry, er
 	for _, e := range entries {
 		if e.Name == name || strings.TrimPrefix(e.Name, "/") == name {
 			if !e.Real {
-				return e, fmt.Errorf("%s: %s is %s, want real numbers", file, array.Shown(e.Name), array.Shown(e.Type))
+				return e, e.notReal(file)
 			}
 			if err := fits(e.Shape); err != nil {
-				return e, fmt.Errorf("%s: %s: %w", file, array.Shown(e.Name), err)
+				return e, fmt.Errorf("%s: %s: %w", file, array.Printable(e.Name), err)
 			}
 			return e, nil
 		}
@@ -192,14 +197,9 @@ func find(file, name string, entries []Entry, fits func([]int) error) (Entry, er
 
 // listed shows entries in a message.
 func listed(entries []Entry) string {
-	const most = 12
-	var parts []string
-	for _, e := range entries[:min(most, len(entries))] {
-		parts = append(parts, e.String())
+	parts := make([]string, len(entries))
+	for i, e := range entries {
+		parts[i] = e.String()
 	}
-	out := strings.Join(parts, ", ")
-	if len(entries) > most {
-		out += fmt.Sprintf(" and %d more", len(entries)-most)
-	}
-	return out
+	return array.Join(parts)
 }

@@ -54,9 +54,8 @@ func list(file string) ([]Entry, error) {
 		load := func(Entry) (Array, error) { return a, nil }
 		return []Entry{{Shape: a.Shape, Real: true, load: load}}, err
 	}
-	return nil, fmt.Errorf("%s: files called %s are not read; "+
-		"there are .safetensors, .npy, .npz, .csv, .tsv, .txt, .json, .h5 and .mat",
-		file, extension)
+	return nil, fmt.Errorf("%s: files called %s are not read; there are .safetensors, .npy, "+
+		".npz, .csv, .tsv, .txt, .json, .h5 and .mat", file, extension)
 }
 
 // loading adapts a reader of the array of a name to Entry.load.

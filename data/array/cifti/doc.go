@@ -17,6 +17,4 @@
 // against an [array.Budget]. An image keeps eight bytes for each number of the data,
 // whatever its type in the file, and a few times the XML. The XML may have no DOCTYPE and no
 // entities of its own, and only the elements of the format, which bounds its nesting.
-//
-// The package imports the standard library and package array.
 package cifti

@@ -139,15 +139,13 @@ func findXML(s *source, h *fileHeader, order binary.ByteOrder) ([]byte, error) {
 		}
 		size, code := int64(int32(order.Uint32(b[:]))), order.Uint32(b[4:])
 		if size < int64(len(b)) {
-			return nil, fmt.Errorf(
-				"the header extension at byte %d says that it has %d bytes; it needs at least %d: "+
-					"could the file be damaged?", start, size, len(b))
+			return nil, fmt.Errorf("the header extension at byte %d says that it has %d bytes; "+
+				"it needs at least %d: could the file be damaged?", start, size, len(b))
 		}
 		if size > h.VoxOffset-start {
 			return nil, fmt.Errorf("the header extension at byte %d says that it has %d bytes, "+
-				"but the data begins after %d "+
-				"(vox_offset %d): could the file be damaged?", start, size, h.VoxOffset-start,
-				h.VoxOffset)
+				"but the data begins after %d (vox_offset %d): could the file be damaged?", start,
+				size, h.VoxOffset-start, h.VoxOffset)
 		}
 		if code == ecodeCIFTI {
 			text, err := s.xml(size - int64(len(b)))
@@ -173,9 +171,8 @@ type layout struct {
 func (h *fileHeader) layout(s *source) (layout, error) {
 	l := layout{slope: 1}
 	if h.Dim[0] == 7 {
-		return l, fmt.Errorf(
-			"dim[0] is 7: a CIFTI-2 file of three axes (intent %d %q); only files of two are read",
-			h.IntentCode, cString(h.IntentName[:]))
+		return l, fmt.Errorf("dim[0] is 7: a CIFTI-2 file of three axes (intent %d %q); only "+
+			"files of two are read", h.IntentCode, cString(h.IntentName[:]))
 	}
 	if h.Dim[0] != 6 {
 		return l, fmt.Errorf("dim[0] is %d; a CIFTI-2 file of two axes has 6: could it be damaged?",
@@ -187,8 +184,7 @@ func (h *fileHeader) layout(s *source) (layout, error) {
 	}
 	if h.Dim[5] < 1 || h.Dim[6] < 1 || h.Dim[5] > math.MaxInt32 || h.Dim[6] > math.MaxInt32 {
 		return l, fmt.Errorf("dim[5] and dim[6] are %d and %d; they must lie between 1 and "+
-			"2^31-1: could the file be damaged?",
-			h.Dim[5], h.Dim[6])
+			"2^31-1: could the file be damaged?", h.Dim[5], h.Dim[6])
 	}
 	l.dims = [2]int{int(h.Dim[5]), int(h.Dim[6])}
 	var ok bool
@@ -198,8 +194,7 @@ func (h *fileHeader) layout(s *source) (layout, error) {
 	}
 	if h.Bitpix != 0 && int(h.Bitpix) != 8*l.number.Bytes {
 		return l, fmt.Errorf("datatype %d (%s) has %d bits, bitpix says %d: could the file be "+
-			"damaged?", h.Datatype, l.number,
-			8*l.number.Bytes, h.Bitpix)
+			"damaged?", h.Datatype, l.number, 8*l.number.Bytes, h.Bitpix)
 	}
 	var err error
 	if l.count, err = array.Count(l.dims[:], 8); err != nil {

@@ -80,26 +80,9 @@ func ReadHeader(path string) (*Image, error) {
 
 // readPath reads a file with or without its data.
 func readPath(path string, data bool) (*Image, error) {
-	f, err := array.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read cifti: %w", err)
-	}
-	defer f.Close()
-	return read(f, f.Size(), path, data)
-}
-
-// ReadFrom reads a file of size bytes from r. The name stands in errors and becomes the image's.
-func ReadFrom(r io.ReaderAt, size int64, name string) (*Image, error) {
-	return read(r, size, name, true)
-}
-
-// read reads a file and puts its name before errors.
-func read(r io.ReaderAt, size int64, name string, data bool) (*Image, error) {
-	m, err := decode(r, size, name, data)
-	if err != nil {
-		return nil, fmt.Errorf("read cifti: %s: %w", name, err)
-	}
-	return m, nil
+	return array.InFile("read cifti", path, func(f *array.File) (*Image, error) {
+		return decode(f, f.Size(), path, data)
+	})
 }
 
 // decode reads the parts of a file in their order. The version in the XML is checked before the

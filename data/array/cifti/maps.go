@@ -38,9 +38,8 @@ func (p *parser) indicesMap(e xml.StartElement, m *Image) error {
 	}
 	for _, i := range axes {
 		if m.Axes[i].Length != a.Length {
-			return fmt.Errorf("one MatrixIndicesMap applies to dimensions %s, but dim[5] "+
-				"and dim[6] are %d and %d",
-				applies, m.Axes[0].Length, m.Axes[1].Length)
+			return fmt.Errorf("one MatrixIndicesMap applies to dimensions %s, but dim[5] and "+
+				"dim[6] are %d and %d", applies, m.Axes[0].Length, m.Axes[1].Length)
 		}
 		m.Axes[i] = a
 	}

@@ -5,9 +5,9 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"torchpe/data/array"
+	"torchpe/internal/plural"
 )
 
 // unassigned is the name that GIFTI and Workbench give the label of vertices without one.
@@ -162,9 +162,8 @@ func sameSpace(a, b *Image) error {
 	}
 	for _, m := range b.Axes[1].Models {
 		if size, both := sizes[m.Structure]; both && m.Surface() && size != m.SurfaceVertices {
-			return fmt.Errorf(
-				"the surface of %q has %d vertices in %s and %d in %s; resample one of them, "+
-					"as by wb_command -cifti-resample", clip(m.Structure), size, a.Name,
+			return fmt.Errorf("the surface of %q has %d vertices in %s and %d in %s; resample "+
+				"one of them, as by wb_command -cifti-resample", clip(m.Structure), size, a.Name,
 				m.SurfaceVertices, b.Name)
 		}
 		voxels[1] = voxels[1] || !m.Surface()
@@ -185,8 +184,7 @@ func sameSpace(a, b *Image) error {
 			x, y := row[j]*math.Pow10(v.MeterExponent), w.Affine[i][j]*math.Pow10(w.MeterExponent)
 			if math.Abs(x-y) > tolerance {
 				return fmt.Errorf("row %d, column %d of the matrix from voxels to places is %g m "+
-					"in %s and %g m in %s; resample one of them",
-					i, j, x, a.Name, y, b.Name)
+					"in %s and %g m in %s; resample one of them", i, j, x, a.Name, y, b.Name)
 			}
 		}
 	}
@@ -328,10 +326,6 @@ func (p *Parcellation) checkCovered(name string) error {
 	if len(empty) == 0 {
 		return nil
 	}
-	more := ""
-	if n := len(empty) - 5; n > 0 {
-		empty, more = empty[:5], fmt.Sprintf(" and %d more", n)
-	}
-	return &MissingParcelsError{fmt.Sprintf("%s has no vertex or voxel of the parcels %s%s", name,
-		strings.Join(empty, ", "), more)}
+	return &MissingParcelsError{fmt.Sprintf("%s has no vertex or voxel of the parcels %s", name,
+		plural.List(5, empty))}
 }

@@ -191,5 +191,5 @@ func flip(b []byte, at int) []byte {
 
 // readBytes reads a file in memory.
 func readBytes(b []byte) (*Image, error) {
-	return ReadFrom(bytes.NewReader(b), int64(len(b)), "x.nii")
+	return decode(bytes.NewReader(b), int64(len(b)), "x.nii", true)
 }

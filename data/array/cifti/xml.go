@@ -45,9 +45,8 @@ func (p *parser) token() (xml.Token, error) {
 		switch t.(type) {
 		case xml.Directive:
 			line, _ := p.d.InputPos()
-			return nil, fmt.Errorf(
-				"line %d: a DOCTYPE or other declaration; CIFTI has none, and it is refused "+
-					"because it could define entities", line)
+			return nil, fmt.Errorf("line %d: a DOCTYPE or other declaration; CIFTI has none, and "+
+				"it is refused because it could define entities", line)
 		case xml.StartElement, xml.EndElement, xml.CharData:
 			return t, nil
 		}

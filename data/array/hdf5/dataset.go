@@ -186,9 +186,8 @@ func (f *file) readReal(name string) (array.Array, error) {
 			fmt.Errorf("it holds complex numbers (%s); real ones are expected", d.t.dtype))
 	}
 	if !d.t.isReal() {
-		return array.Array{},
-			named(name, fmt.Errorf("it holds %s; integers of 8 to 64 bits and floats of 16, 32 "+
-				"and 64 bits can be read", d.t.dtype))
+		return array.Array{}, named(name, fmt.Errorf("it holds %s; integers of 8 to 64 bits and "+
+			"floats of 16, 32 and 64 bits can be read", d.t.dtype))
 	}
 	a := array.Array{Name: name, Shape: d.shape}
 	if err := d.readAll([]part{{d.t, 0, &a.Data}}); err != nil {
@@ -272,7 +271,7 @@ func (d *dataset) store(parts []part, i int, b []byte) error {
 			at := j*d.t.bytes + p.at
 			v, err := p.t.get(b[at : at+p.t.bytes])
 			if err != nil {
-				return fmt.Errorf("the element at index %v %w", d.index(i+j), err)
+				return fmt.Errorf("the element at index %v %w", array.Index(i+j, d.shape, false), err)
 			}
 			(*p.into)[i+j] = v
 		}
@@ -280,16 +279,23 @@ func (d *dataset) store(parts []part, i int, b []byte) error {
 	return nil
 }
 
-// storeShuffled is store for n elements from the given one on of a shuffled chunk, which has the
-// first bytes of all elements first.
-func (d *dataset) storeShuffled(parts []part, i int, b []byte, from, n int) error {
+// shuffled are n elements, from the given one on, of a chunk that has the first bytes of all of its
+// elements first.
+type shuffled struct {
+	chunk   []byte
+	from, n int
+}
+
+// storeShuffled is store for elements of a shuffled chunk.
+func (d *dataset) storeShuffled(parts []part, i int, s shuffled) error {
 	const most = 1 << 12 // elements at a time
-	size, all := d.t.bytes, len(b)/d.t.bytes
-	out := make([]byte, min(n, most)*size)
-	for done := 0; done < n; done += most {
-		out = out[:min(n-done, most)*size]
+	size, all := d.t.bytes, len(s.chunk)/d.t.bytes
+	out := make([]byte, min(s.n, most)*size)
+	for done := 0; done < s.n; done += most {
+		out = out[:min(s.n-done, most)*size]
 		for k := range size {
-			for j, v := range b[k*all+from+done : k*all+from+done+len(out)/size] {
+			at := k*all + s.from + done
+			for j, v := range s.chunk[at : at+len(out)/size] {
 				out[j*size+k] = v
 			}
 		}
@@ -298,14 +304,4 @@ func (d *dataset) storeShuffled(parts []part, i int, b []byte, from, n int) erro
 		}
 	}
 	return nil
-}
-
-// index returns the place of the i-th element.
-func (d *dataset) index(i int) []int {
-	index := make([]int, len(d.shape))
-	for k := len(index) - 1; k >= 0; k-- {
-		index[k] = i % d.shape[k]
-		i /= d.shape[k]
-	}
-	return index
 }

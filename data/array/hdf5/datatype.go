@@ -10,16 +10,15 @@ import (
 
 // datatype is the type of a dataset's elements.
 type datatype struct {
-	class    int
-	bytes    int
-	big      bool
-	signed   bool
-	exact    bool   // its bits are those of a number that Go knows
-	dtype    string // as numpy spells it, or what it is
-	re, im   *datatype
-	reAt     int // where the parts of a complex number begin
-	imAt     int
-	textZero bool // a text ends at its first zero
+	class  int
+	bytes  int
+	big    bool
+	signed bool
+	exact  bool   // its bits are those of a number that Go knows
+	dtype  string // as numpy spells it, or what it is
+	re, im *datatype
+	reAt   int // where the parts of a complex number begin
+	imAt   int
 }
 
 // The classes of datatypes.
@@ -79,7 +78,6 @@ func (c *cursor) datatype(depth int) (*datatype, error) {
 		t.exact = flags&0x40 == 0 && layout == ieee[t.bytes]
 		t.spell("f")
 	case classText:
-		t.textZero = flags&15 == 0
 		t.dtype = fmt.Sprintf("S%d", t.bytes)
 	case classEnum:
 		base, err := c.datatype(depth + 1)

@@ -10,6 +10,4 @@
 // an integer that a float64 would round is an error. What a file claims is checked against its
 // length before memory is allocated for it, checksums of metadata are verified, and links, trees
 // and headers that lead back to themselves are errors. A feature that cannot be read is named.
-//
-// The package imports the standard library and the array package.
 package hdf5

@@ -27,23 +27,16 @@ type Entry struct {
 // reading their numbers. They come in the order of their paths; of the links, only hard ones are
 // followed.
 func List(path string) ([]Entry, error) {
-	var entries []Entry
-	err := withFile(path, func(f *file) error {
-		var err error
-		entries, err = f.list()
-		return err
-	})
-	return entries, err
+	return inFile(path, (*file).list)
 }
 
 // References returns for each element of a dataset of object references, in row-major order, the
 // path of the dataset that it leads to; empty where it leads to none.
 func References(path, name string) ([]string, error) {
-	var paths []string
-	err := withFile(path, func(f *file) error {
+	return inFile(path, func(f *file) (paths []string, err error) {
 		addresses, err := f.readReferences(name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		entries, err := f.list()
 		at := map[uint64]string{}
@@ -53,50 +46,36 @@ func References(path, name string) ([]string, error) {
 		for _, address := range addresses {
 			paths = append(paths, at[uint64(address)])
 		}
-		return err
+		return paths, err
 	})
-	return paths, err
 }
 
 // Read reads the dataset of real numbers at the path name in the HDF5 file at path. The array is
 // named like the dataset.
 func Read(path, name string) (array.Array, error) {
-	var a array.Array
-	err := withFile(path, func(f *file) error {
-		var err error
-		a, err = f.readReal(name)
-		return err
-	})
-	return a, err
+	return inFile(path, func(f *file) (array.Array, error) { return f.readReal(name) })
 }
 
 // ReadComplex reads a dataset of complex numbers, which h5py and MATLAB store as compounds of two
 // floats (r and i, real and imag), and returns their real and imaginary parts. A dataset of real
 // numbers has imaginary parts of zero.
 func ReadComplex(path, name string) (re, im array.Array, err error) {
-	err = withFile(path, func(f *file) error {
-		var err error
-		re, im, err = f.readComplex(name)
-		return err
+	parts, err := inFile(path, func(f *file) ([2]array.Array, error) {
+		re, im, err := f.readComplex(name)
+		return [2]array.Array{re, im}, err
 	})
-	return re, im, err
+	return parts[0], parts[1], err
 }
 
-// withFile opens the file at path, which must be a regular file, and calls use.
-func withFile(path string, use func(*file) error) error {
-	r, err := array.Open(path)
-	if err != nil {
-		return fmt.Errorf("hdf5: %w", err)
-	}
-	defer r.Close()
-	f, err := open(r, r.Size())
-	if err == nil {
-		err = use(f)
-	}
-	if err != nil {
-		return fmt.Errorf("hdf5: %s: %w", path, err)
-	}
-	return nil
+// inFile returns what use makes of the HDF5 file at path.
+func inFile[T any](path string, use func(*file) (T, error)) (T, error) {
+	return array.InFile("hdf5", path, func(r *array.File) (none T, err error) {
+		f, err := open(r, r.Size())
+		if err != nil {
+			return none, err
+		}
+		return use(f)
+	})
 }
 
 // file is an HDF5 file that is open. Addresses in it count from base, where its superblock begins.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"torchpe/data/array"
 	"torchpe/internal/nearest"
 )
 
@@ -288,10 +289,6 @@ func (f *file) missing(group, name string, links []link) error {
 	if len(names) == 0 {
 		return fmt.Errorf("there is no %q in %s, which is empty", name, group)
 	}
-	shown := strings.Join(names[:min(len(names), 20)], ", ")
-	if len(names) > 20 {
-		shown += ", ..."
-	}
-	return fmt.Errorf("there is no %q in %s, which holds %s%s", name, group, shown,
+	return fmt.Errorf("there is no %q in %s, which holds %s%s", name, group, array.Join(names),
 		nearest.Hint(name, names))
 }

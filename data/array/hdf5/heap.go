@@ -76,8 +76,7 @@ func (f *file) fractalHeap(address uint64) (*fractalHeap, error) {
 		return nil, c.err
 	}
 	if bits.OnesCount64(h.start) != 1 || bits.OnesCount64(h.largest) != 1 || h.largest < h.start ||
-		h.width == 0 || heapBits == 0 ||
-		heapBits > 64 || managed == 0 {
+		h.width == 0 || heapBits == 0 || heapBits > 64 || managed == 0 {
 		return nil, fmt.Errorf("%s at address %d with blocks of %d to %d bytes, %d in a row, for "+
 			"%d bits: could the file be damaged?",
 			what, address, h.start, h.largest, h.width, heapBits)
@@ -98,7 +97,7 @@ func (h *fractalHeap) object(id []byte) ([]byte, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	address, size, begin, err := h.block(h.root, h.rows, 0, offset, 0)
+	address, size, begin, err := h.block(offset)
 	if err != nil {
 		return nil, err
 	}
@@ -109,17 +108,33 @@ func (h *fractalHeap) object(id []byte) ([]byte, error) {
 	return h.f.bytes(address+offset-begin, length, "link")
 }
 
-// block returns the direct block that holds a place of the heap: its address, bytes and first
-// place. It looks below the block at an address, which is indirect where it has rows and whose
-// first place is begin.
-func (h *fractalHeap) block(address uint64, rows int, begin, place uint64, depth int) (at, size,
-	first uint64, err error) {
-	lost := fmt.Errorf("place %d is not in its fractal heap: could the file be damaged?", place)
-	if rows == 0 {
-		return address, h.start, begin, nil
+// block returns the direct block that holds a place of the heap: its address, bytes and first place.
+func (h *fractalHeap) block(place uint64) (at, size, first uint64, err error) {
+	at, rows := h.root, h.rows
+	for range 65 {
+		if rows == 0 {
+			return at, h.start, first, nil
+		}
+		if at, size, first, err = h.below(at, rows, first, place); err != nil || size <= h.largest {
+			return at, size, first, err
+		}
+		// A block of this size holds rows until its own size is full: 2 rows of start, then
+		// doubling.
+		rows = max(bits.Len64(size)-bits.Len64(h.start*uint64(h.width))+1, 0)
 	}
-	if depth > 64 || rows > 64 {
-		return 0, 0, 0, lost
+	return 0, 0, 0, lostPlace(place)
+}
+
+func lostPlace(place uint64) error {
+	return fmt.Errorf("place %d is not in its fractal heap: could the file be damaged?", place)
+}
+
+// below returns the block that holds a place, directly below the indirect block of so many rows at an
+// address, whose first place is begin: its address, bytes and first place.
+func (h *fractalHeap) below(address uint64, rows int, begin, place uint64) (at, size, first uint64,
+	err error) {
+	if rows > 64 {
+		return 0, 0, 0, lostPlace(place)
 	}
 	c, err := h.f.cursorAt(address, uint64(5+h.f.offsetBytes+h.offsetBytes), "FHIB",
 		"block of a fractal heap")
@@ -133,7 +148,7 @@ func (h *fractalHeap) block(address uint64, rows int, begin, place uint64, depth
 			size *= 2
 		}
 		if size == 0 {
-			return 0, 0, 0, lost
+			break
 		}
 		over, whole := bits.Mul64(size, uint64(h.width))
 		if in := place - begin; over == 0 && in >= whole {
@@ -144,18 +159,7 @@ func (h *fractalHeap) block(address uint64, rows int, begin, place uint64, depth
 		k := (place - begin) / size
 		b, err := h.f.bytes(entry+k*uint64(h.f.offsetBytes), uint64(h.f.offsetBytes),
 			"block of a fractal heap")
-		if err != nil {
-			return 0, 0, 0, err
-		}
-		child := h.f.cursor(b, "").offset()
-		begin += k * size
-		if size <= h.largest {
-			return child, size, begin, nil
-		}
-		// A block of this size holds rows until its own size is full: 2 rows of start, then
-		// doubling.
-		below := bits.Len64(size) - bits.Len64(h.start*uint64(h.width)) + 1
-		return h.block(child, max(below, 0), begin, place, depth+1)
+		return h.f.cursor(b, "").offset(), size, begin + k*size, err
 	}
-	return 0, 0, 0, lost
+	return 0, 0, 0, lostPlace(place)
 }

@@ -274,13 +274,13 @@ func (d *dataset) storeChunk(parts []part, sides []int, size int, k chunk) error
 	if err != nil {
 		return err
 	}
-	b, shuffled, err := d.undo(k.mask, raw, size)
+	b, isShuffled, err := d.undo(k.mask, raw, size)
 	if err != nil {
 		return fmt.Errorf("the chunk at %v: %w", k.place, err)
 	}
 	store := func(to, from, n int) error {
-		if shuffled {
-			return d.storeShuffled(parts, to, b, from, n)
+		if isShuffled {
+			return d.storeShuffled(parts, to, shuffled{b, from, n})
 		}
 		return d.store(parts, to, b[from*d.t.bytes:(from+n)*d.t.bytes])
 	}

@@ -9,36 +9,32 @@ import (
 // ListCells returns what the cells of the cell array that the .mat file at path calls name hold, in
 // MATLAB's order (the first axis fastest), without reading numbers. Entries have no names.
 func ListCells(path, name string) ([]Entry, error) {
-	var entries []Entry
-	err := withFile(path, func(f *file) error {
-		return f.cells(name, func(_ int, _ *stream, h *header) (bool, error) {
-			err := f.budget.Take(256, "the list of cells")
+	return inFile(path, func(f *file) (entries []Entry, err error) {
+		err = f.cells(name, func(_ int, _ *stream, h *header) (bool, error) {
 			entries = append(entries, Entry{Shape: h.shape, Class: h.className()})
-			return false, err
+			return false, f.budget.Take(256, "the list of cells")
 		})
+		return entries, err
 	})
-	return entries, err
 }
 
 // ReadCell reads the numbers in the i-th cell, from 0 in MATLAB's order, of the cell array called
 // name.
 func ReadCell(path, name string, i int) (array.Array, error) {
-	var a array.Array
-	err := withFile(path, func(f *file) error {
+	a, err := inFile(path, func(f *file) (a array.Array, err error) {
 		found := false
-		err := f.cells(name, func(at int, s *stream, h *header) (bool, error) {
+		err = f.cells(name, func(at int, s *stream, h *header) (bool, error) {
 			if at != i {
 				return false, nil
 			}
 			found = true
-			var err error
 			a, err = s.array(h)
 			return true, err
 		})
 		if err == nil && !found {
 			err = fmt.Errorf("%s has no cell %d, counted from 0", array.Quote(name), i)
 		}
-		return err
+		return a, err
 	})
 	a.Name = fmt.Sprintf("%s{%d}", name, i+1)
 	return a, err

@@ -14,6 +14,4 @@
 // more than the array, see [array.Numbers].
 // The checksum of each compressed variable that is read is checked, and by [Read] those of all.
 // Nothing is read by recursion.
-//
-// The package imports the standard library and the array package.
 package mat

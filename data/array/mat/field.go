@@ -137,9 +137,8 @@ func (h *header) isSingle() bool {
 }
 
 func (h *header) many() error {
-	return fmt.Errorf(
-		"is an array of structs of shape %v, and fields are read of a single struct: "+
-			"store the field of one as a variable (x = s(1).a)", h.shape)
+	return fmt.Errorf("is an array of structs of shape %v, and fields are read of a single "+
+		"struct: store the field of one as a variable (x = s(1).a)", h.shape)
 }
 
 // structError says that a struct holds fields and not numbers.

@@ -132,9 +132,8 @@ func byteOrder(r io.ReaderAt, size int64) (binary.ByteOrder, error) {
 		return nil, fmt.Errorf("the file has %d bytes, too few for a .mat file, whose header has "+
 			"%d", len(b), headerBytes)
 	}
-	return nil, fmt.Errorf(
-		"has %q where a .mat file has its byte order, IM or MI: not a .mat file of MATLAB 5 to 7 "+
-			"(one from save -ascii is text: read it as such)", b[126:])
+	return nil, fmt.Errorf("has %q where a .mat file has its byte order, IM or MI: not a .mat "+
+		"file of MATLAB 5 to 7 (one from save -ascii is text: read it as such)", b[126:])
 }
 
 // isVersion4 reports whether b begins like a file of version 4: with a number whose decimal digits
@@ -196,8 +195,7 @@ func (f *file) next(at int64) (variable, error) {
 // open returns the bytes of a variable without its tags. It ends what was opened before.
 func (f *file) open(v *variable) (*stream, error) {
 	f.buffer.Reset(io.NewSectionReader(f.r, v.at, v.bytes))
-	s := &stream{r: f.buffer, order: f.order, left: v.bytes, packed: v.packed,
-		budget: f.budget}
+	s := &stream{r: f.buffer, order: f.order, left: v.bytes, packed: v.packed, budget: f.budget}
 	if !v.packed {
 		return s, nil
 	}

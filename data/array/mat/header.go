@@ -34,11 +34,9 @@ const (
 
 var classNames = map[class]string{
 	classCell: "cell", classStruct: "struct", classObject: "object", classChar: "char",
-	classSparse: "double",
-	classDouble: "double", classSingle: "single", classInt8: "int8", classUint8: "uint8",
-	classInt16:  "int16",
-	classUint16: "uint16", classInt32: "int32", classUint32: "uint32", classInt64: "int64",
-	classUint64:   "uint64",
+	classSparse: "double", classDouble: "double", classSingle: "single", classInt8: "int8",
+	classUint8: "uint8", classInt16: "int16", classUint16: "uint16", classInt32: "int32",
+	classUint32: "uint32", classInt64: "int64", classUint64: "uint64",
 	classFunction: "function_handle", classOpaque: "object",
 }
 

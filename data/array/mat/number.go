@@ -50,7 +50,6 @@ func (h *header) checkClass(v float64) error {
 type data struct {
 	element *element
 	number  array.Number
-	count   int
 }
 
 // data reads the tag of a matrix's numbers and checks its shape against the bytes.
@@ -66,8 +65,7 @@ func (s *stream) data(h *header) (data, error) {
 	n := numbers[e.kind]
 	if want := int64(count) * int64(n.Bytes); want != e.size {
 		return data{}, fmt.Errorf("expected %d bytes of numbers for shape %v stored as %s, the "+
-			"variable has %d: could the file be damaged?",
-			want, h.shape, e.kind, e.size)
+			"variable has %d: could the file be damaged?", want, h.shape, e.kind, e.size)
 	}
-	return data{e, n, count}, nil
+	return data{e, n}, nil
 }

@@ -22,56 +22,37 @@ type Entry struct {
 // in which they lie in it. Variables of other kinds are left out; a file with none but these is an
 // error, which names them.
 func Read(path string) ([]array.Array, error) {
-	var as []array.Array
-	err := withFile(path, func(f *file) (err error) {
-		as, err = f.readAll()
-		return err
-	})
-	return as, err
+	return inFile(path, (*file).readAll)
 }
 
 // ReadVariable reads the variable that the .mat file at path calls name, or, with a name such as
 // s.a or s.a.b, the field of a struct that is a single one (1x1). The array has the name that was
 // asked for.
 func ReadVariable(path, name string) (array.Array, error) {
-	var a array.Array
-	err := withFile(path, func(f *file) (err error) {
-		a, err = f.read(name)
-		return err
-	})
-	return a, err
+	return inFile(path, func(f *file) (array.Array, error) { return f.read(name) })
 }
 
 // List returns what the .mat file at path holds, in its order, without reading numbers. It names
 // variables of every class, those that cannot be read among them; of those that can it checks the
 // size.
 func List(path string) ([]Entry, error) {
-	var entries []Entry
-	err := withFile(path, func(f *file) error {
+	return inFile(path, func(f *file) (entries []Entry, err error) {
 		for _, v := range f.variables {
 			entries = append(entries, Entry{Name: v.name, Shape: v.shape, Class: v.className()})
 		}
-		return nil
+		return entries, nil
 	})
-	return entries, err
 }
 
-// withFile calls do with what the file at path holds, which stays open meanwhile, and names the
-// file in errors.
-func withFile(path string, do func(*file) error) error {
-	r, err := array.Open(path)
-	if err != nil {
-		return fmt.Errorf("mat: %w", err)
-	}
-	defer r.Close()
-	f, err := newFile(r, r.Size())
-	if err == nil {
-		err = do(f)
-	}
-	if err != nil {
-		return fmt.Errorf("mat: %s: %w", path, err)
-	}
-	return nil
+// inFile returns what use makes of the .mat file at path.
+func inFile[T any](path string, use func(*file) (T, error)) (T, error) {
+	return array.InFile("mat", path, func(r *array.File) (none T, err error) {
+		f, err := newFile(r, r.Size())
+		if err != nil {
+			return none, err
+		}
+		return use(f)
+	})
 }
 
 // readAll reads the variables that are real numbers.
@@ -220,18 +201,8 @@ func (s *stream) decode(i int, b []byte, h *header, n array.Number) (float64, er
 		err = h.checkClass(v)
 	}
 	if err != nil {
-		err = fmt.Errorf("the element at index %v of the %s array %w", index(i, h.shape),
+		err = fmt.Errorf("the element at index %v of the %s array %w", array.Index(i, h.shape, true),
 			h.className(), err)
 	}
 	return v, err
-}
-
-// index returns the place in an array of the i-th element of its file, counted from 0.
-func index(i int, shape []int) []int {
-	index := make([]int, len(shape))
-	for axis := range index {
-		index[axis] = i % shape[axis]
-		i /= shape[axis]
-	}
-	return index
 }

@@ -15,54 +15,44 @@ const suffix = ".npy"
 
 // ReadMember reads the array that the .npz file at path calls name, which has no .npy at its end.
 func ReadMember(path, name string) (array.Array, error) {
-	var a array.Array
-	err := inArchive(path, func(members []member) (err error) {
+	return array.InFile("npy", path, func(f *array.File) (array.Array, error) {
+		members, err := membersOf(f, f.Size())
 		var names []string
 		for _, m := range members {
 			if m.name == name {
-				a, err = m.read()
-				return err
+				return m.read()
 			}
 			names = append(names, fmt.Sprintf("%q", m.name))
 		}
-		return fmt.Errorf("holds no array %q; it holds %s", name, array.Join(names))
+		if err == nil {
+			err = fmt.Errorf("holds no array %q; it holds %s", name, array.Join(names))
+		}
+		return array.Array{}, err
 	})
-	return a, err
 }
 
 // List returns what the .npz file at path holds, in its order, or the one array of an .npy file,
 // without reading numbers. It names arrays of every dtype, those that cannot be read among them; of
 // those that can it checks the size.
 func List(path string) ([]Entry, error) {
-	f, err := array.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("npy: %w", err)
-	}
-	defer f.Close()
-	size := f.Size()
-	var entries []Entry
-	if start := make([]byte, len(magic)); size >= int64(len(magic)) {
-		if _, err := f.ReadAt(start, 0); err != nil {
-			return nil, fmt.Errorf("npy: %s: %w", path, err)
-		}
-		if string(start) == magic {
-			e, err := entry(io.NewSectionReader(f, 0, size), size, "file")
-			if err != nil {
-				return nil, fmt.Errorf("npy: %s: %w", path, err)
+	return array.InFile("npy", path, func(f *array.File) (entries []Entry, err error) {
+		if start := make([]byte, len(magic)); f.Size() >= int64(len(magic)) {
+			if _, err := f.ReadAt(start, 0); err != nil {
+				return nil, err
 			}
-			return []Entry{e}, nil
+			if string(start) == magic {
+				e, err := entry(f, f.Size(), "file")
+				return []Entry{e}, err
+			}
 		}
-	}
-	members, err := membersOf(f, size)
-	for i := 0; err == nil && i < len(members); i++ {
-		var e Entry
-		e, err = members[i].entry()
-		entries = append(entries, e)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("npy: %s: %w", path, err)
-	}
-	return entries, nil
+		members, err := membersOf(f, f.Size())
+		for i := 0; err == nil && i < len(members); i++ {
+			var e Entry
+			e, err = members[i].entry()
+			entries = append(entries, e)
+		}
+		return entries, err
+	})
 }
 
 // entry reads a header and describes its array.
@@ -79,24 +69,6 @@ func entry(r io.Reader, size int64, holder string) (Entry, error) {
 		return Entry{}, fmt.Errorf("header: %w: could the %s be damaged?", err, holder)
 	}
 	return Entry{Shape: h.shape, DType: h.descr}, nil
-}
-
-// inArchive calls f with the arrays of an archive, which stays open meanwhile, and names the file
-// in errors.
-func inArchive(path string, f func([]member) error) error {
-	file, err := array.Open(path)
-	if err != nil {
-		return fmt.Errorf("npy: %w", err)
-	}
-	defer file.Close()
-	members, err := membersOf(file, file.Size())
-	if err == nil {
-		err = f(members)
-	}
-	if err != nil {
-		return fmt.Errorf("npy: %s: %w", path, err)
-	}
-	return nil
 }
 
 // member is an array in an archive.
@@ -180,9 +152,8 @@ func (m member) open() (io.ReadCloser, error) {
 	}
 	if packed := m.file.CompressedSize64; start < 0 || start > m.size ||
 		packed > uint64(m.size-start) {
-		return nil, fmt.Errorf(
-			"expected %d bytes from byte %d on, the file has %d: could it be damaged?",
-			packed, start, max(0, m.size-start))
+		return nil, fmt.Errorf("expected %d bytes from byte %d on, the file has %d: could it be "+
+			"damaged?", packed, start, max(0, m.size-start))
 	}
 	return m.file.Open()
 }
@@ -217,11 +188,7 @@ func (m member) numbers() (array.Array, error) {
 		return array.Array{}, err
 	}
 	defer r.Close()
-	h, err := readHeader(r, int64(m.file.UncompressedSize64), "member")
-	if err != nil {
-		return array.Array{}, err
-	}
-	a, err := h.read(r)
+	a, err := read(r, int64(m.file.UncompressedSize64), "member")
 	if err != nil {
 		return array.Array{}, err
 	}

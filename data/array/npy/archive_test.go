@@ -9,18 +9,15 @@ import (
 
 // readArchive reads all arrays of the .npz file at path in the order in which they lie in it.
 func readArchive(path string) ([]array.Array, error) {
-	var as []array.Array
-	err := inArchive(path, func(members []member) error {
-		for _, m := range members {
-			a, err := m.read()
-			if err != nil {
-				return err
-			}
+	return array.InFile("npy", path, func(f *array.File) (as []array.Array, err error) {
+		members, err := membersOf(f, f.Size())
+		for i := 0; err == nil && i < len(members); i++ {
+			var a array.Array
+			a, err = members[i].read()
 			as = append(as, a)
 		}
-		return nil
+		return as, err
 	})
-	return as, err
 }
 
 // writeArchive writes arrays as an .npz file, not compressed.

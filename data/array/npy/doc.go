@@ -8,6 +8,4 @@
 // records and Python objects. A file must end where its array ends. What a header claims is checked
 // against the length of the file, or of the archive's member, before memory is allocated for it.
 // Reading an array costs little more than the array, see [array.Numbers].
-//
-// The package imports the standard library and the array package.
 package npy

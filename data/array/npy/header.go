@@ -41,8 +41,7 @@ func readHeader(r io.Reader, size int64, holder string) (*header, error) {
 		return nil, err
 	}
 	if strings.HasPrefix(string(b), "PK\x03\x04") || strings.HasPrefix(string(b), "PK\x05\x06") {
-		return nil, errors.New(
-			"a zip archive (.npz), not a single array: read it with ReadMember")
+		return nil, errors.New("a zip archive (.npz), not a single array: read it with ReadMember")
 	}
 	if string(b[:6]) != magic {
 		return nil, fmt.Errorf("begins with %q, not with %q: not an .npy array", b[:6], magic)
@@ -73,7 +72,7 @@ func readHeader(r io.Reader, size int64, holder string) (*header, error) {
 	}
 	text := make([]byte, length)
 	if n, err := io.ReadFull(r, text); err != nil {
-		return nil, ended(err, "header", length, int64(n), holder)
+		return nil, container(holder).ended(err, "header", length, int64(n))
 	}
 	h, err := parseHeader(string(text))
 	if err != nil {
@@ -83,8 +82,11 @@ func readHeader(r io.Reader, size int64, holder string) (*header, error) {
 	return h, nil
 }
 
+// container is the word for what holds an array: file, or member of an archive.
+type container string
+
 // ended describes an error of io.ReadFull.
-func ended(err error, what string, want, got int64, holder string) error {
+func (holder container) ended(err error, what string, want, got int64) error {
 	switch short := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF); {
 	case short && holder == "member": // archive/zip keeps the last bytes to itself
 		return fmt.Errorf("expected %d bytes of %s, the member ends before: could the archive "+
@@ -104,9 +106,8 @@ func (h *header) check(n number) error {
 		return fmt.Errorf("header: %w: could the %s be damaged?", err, h.holder)
 	}
 	if want := int64(count) * int64(n.Bytes); want != h.bodyBytes {
-		return fmt.Errorf(
-			"expected %d bytes of data for shape %v of %s, the %s has %d: could it be damaged?",
-			want, h.shape, h.descr, h.holder, h.bodyBytes)
+		return fmt.Errorf("expected %d bytes of data for shape %v of %s, the %s has %d: could it "+
+			"be damaged?", want, h.shape, h.descr, h.holder, h.bodyBytes)
 	}
 	return nil
 }
@@ -212,8 +213,7 @@ func (p *parser) unexpected(want string) error {
 		return fmt.Errorf("ends at byte %d, want %s: could the file be damaged?", p.at, want)
 	}
 	return fmt.Errorf("has %s at byte %d, want %s: could the file be damaged?",
-		array.Quote(p.text[p.at:]),
-		p.at, want)
+		array.Quote(p.text[p.at:]), p.at, want)
 }
 
 // quoted parses a string of one line in single or double quotes. No dtype needs an escape.

@@ -17,26 +17,18 @@ type Entry struct {
 // Read reads the array of the .npy file at path, which must be a regular file. The array has no
 // name.
 func Read(path string) (array.Array, error) {
-	f, err := array.Open(path)
-	if err != nil {
-		return array.Array{}, fmt.Errorf("npy: %w", err)
-	}
-	defer f.Close()
-	return ReadFrom(f, f.Size(), path)
+	return array.InFile("npy", path, func(f *array.File) (array.Array, error) {
+		return read(f, f.Size(), "file")
+	})
 }
 
-// ReadFrom reads an .npy file of size bytes from r. Errors call it name.
-func ReadFrom(r io.ReaderAt, size int64, name string) (array.Array, error) {
-	section := io.NewSectionReader(r, 0, size)
-	h, err := readHeader(section, size, "file")
-	var a array.Array
-	if err == nil {
-		a, err = h.read(section)
-	}
+// read reads an array of size bytes.
+func read(r io.Reader, size int64, holder string) (array.Array, error) {
+	h, err := readHeader(r, size, holder)
 	if err != nil {
-		return array.Array{}, fmt.Errorf("npy: %s: %w", name, err)
+		return array.Array{}, err
 	}
-	return a, nil
+	return h.read(r)
 }
 
 // read reads the numbers after the header.
@@ -52,29 +44,15 @@ func (h *header) read(r io.Reader) (array.Array, error) {
 		Decode: func(i int, b []byte) (float64, error) {
 			v, err := n.decode(b, order)
 			if err != nil {
-				err = fmt.Errorf("the element at index %v of the array of %s %w", h.index(i),
+				err = fmt.Errorf("the element at index %v of the array of %s %w", array.Index(i, h.shape, h.fortran),
 					h.descr, err)
 			}
 			return v, err
 		},
 		Ended: func(err error, got int64) error {
-			return ended(err, "data", h.bodyBytes, got, h.holder)
+			return container(h.holder).ended(err, "data", h.bodyBytes, got)
 		},
 	}
 	data, err := numbers.Read(r, array.NewBudget())
 	return array.Array{Shape: h.shape, Data: data}, err
-}
-
-// index returns the place in the array of the i-th element of the file.
-func (h *header) index(i int) []int {
-	index := make([]int, len(h.shape))
-	for k := range index {
-		axis := len(index) - 1 - k
-		if h.fortran {
-			axis = k
-		}
-		index[axis] = i % h.shape[axis]
-		i /= h.shape[axis]
-	}
-	return index
 }

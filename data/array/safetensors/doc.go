@@ -12,6 +12,4 @@
 // Nothing is allocated for the payload before the header has been checked against the file's
 // length, so a hostile file costs at most a small multiple of its own header, and a header has at
 // most [MaxHeader] bytes.
-//
-// The package imports the standard library and package array.
 package safetensors

@@ -1,6 +1,7 @@
 package safetensors
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -78,17 +79,17 @@ func (p *parser) entry(name string) (t Tensor, at span, err error) {
 		case "dtype":
 			s, err := p.string()
 			t.DType = DType(s)
-			return firstError(once(0, key), err)
+			return cmp.Or(once(0, key), err)
 		case "shape":
 			err := p.shape(&t)
-			return firstError(once(1, key), err)
+			return cmp.Or(once(1, key), err)
 		case "data_offsets":
 			n := 0
 			err := p.integers(2, func(v int64) { at.begin, at.end = at.end, v; n++ })
 			if err == nil && n != 2 {
 				err = p.errorf("data_offsets has %d numbers, not 2", n)
 			}
-			return firstError(once(2, key), err)
+			return cmp.Or(once(2, key), err)
 		}
 		return p.errorf("unknown key %q (valid: dtype, shape, data_offsets)", clip(key))
 	})
@@ -114,16 +115,6 @@ func (p *parser) shape(t *Tensor) error {
 	}
 	t.Shape, p.shapes = p.shapes[:rank:rank], p.shapes[rank:]
 	copy(t.Shape, lengths[:])
-	return nil
-}
-
-// firstError returns the first error that is not nil.
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

@@ -65,29 +65,24 @@ func (x index) find(tensors []Tensor, name string) (int, bool) {
 }
 
 // Read reads the file at path, which must be a regular file. Its errors name the file.
-func Read(path string) (f *File, err error) {
-	err = inFile(path, func(r *array.File) error {
-		f, err = Decode(r, r.Size())
-		return err
-	})
-	return f, err
+func Read(path string) (*File, error) {
+	return array.InFile(reading, path, func(r *array.File) (*File, error) { return Decode(r, r.Size()) })
 }
+
+// reading begins the errors that name a file.
+const reading = "read tensors"
 
 // List returns the tensors of the file at path without their data, in the order of their data. read
 // reads the data of one of them from the file.
 func List(path string) (tensors []Tensor, read func(name string) (Tensor, error), err error) {
 	const most = 16 << 20 // bytes of data that are read at once, and kept
 	var h *header
-	var data []byte
-	err = inFile(path, func(r *array.File) error {
+	data, err := array.InFile(reading, path, func(r *array.File) ([]byte, error) {
 		budget := array.NewBudget()
 		if h, err = parseFile(r, r.Size(), budget); err != nil || r.Size()-h.start > most {
-			return err
+			return nil, err
 		}
-		if data, err = array.Make[byte](budget, int(r.Size()-h.start), "tensors"); err != nil {
-			return err
-		}
-		return readFull(r, data, h.start)
+		return h.payload(r, budget)
 	})
 	if err != nil {
 		return nil, nil, err
@@ -95,7 +90,7 @@ func List(path string) (tensors []Tensor, read func(name string) (Tensor, error)
 	return h.tensors, func(name string) (t Tensor, err error) {
 		i, ok := h.byName.find(h.tensors, name)
 		if !ok {
-			return t, fmt.Errorf("read tensors: %s: no tensor %q", path, name)
+			return t, fmt.Errorf("%s: %s: no tensor %q", reading, path, name)
 		}
 		t = h.tensors[i]
 		e := h.spans[i]
@@ -103,34 +98,23 @@ func List(path string) (tensors []Tensor, read func(name string) (Tensor, error)
 			t.Data = data[e.begin:e.end:e.end]
 			return t, nil
 		}
-		return t, inFile(path, func(r *array.File) error {
+		t.Data, err = array.InFile(reading, path, func(r *array.File) ([]byte, error) {
 			if r.Size() != h.size {
-				return fmt.Errorf("had %d bytes and has %d now: it was replaced meanwhile", h.size,
+				return nil, fmt.Errorf("had %d bytes and has %d now: it was replaced meanwhile", h.size,
 					r.Size())
 			}
 			budget, what := array.NewBudget(), fmt.Sprintf("tensor %q", clip(name))
-			if t.Data, err = array.Make[byte](budget, int(e.end-e.begin), what); err != nil {
-				return err
+			b, err := array.Make[byte](budget, int(e.end-e.begin), what)
+			if err != nil {
+				return nil, err
 			}
 			if err := budget.Fits(8*(e.end-e.begin)/int64(t.DType.Size()), what); err != nil {
-				return err // of its numbers as float64
+				return nil, err // of its numbers as float64
 			}
-			return readFull(r, t.Data, h.start+e.begin)
+			return b, readFull(r, b, h.start+e.begin)
 		})
+		return t, err
 	}, nil
-}
-
-// inFile calls do with the file at path and names it in errors.
-func inFile(path string, do func(*array.File) error) error {
-	r, err := array.Open(path)
-	if err != nil {
-		return fmt.Errorf("read tensors: %w", err)
-	}
-	defer r.Close()
-	if err := do(r); err != nil {
-		return fmt.Errorf("read tensors: %s: %w", path, err)
-	}
-	return nil
 }
 
 // Decode reads a file of size bytes from r. Its errors name the tensor and the values that are
@@ -141,10 +125,7 @@ func Decode(r io.ReaderAt, size int64) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := array.Make[byte](budget, int(size-h.start), "tensors")
-	if err == nil {
-		err = readFull(r, data, h.start)
-	}
+	data, err := h.payload(r, budget)
 	if err != nil {
 		return nil, err
 	}
@@ -212,6 +193,15 @@ func readHeader(r io.ReaderAt, size int64, budget *array.Budget) (string, error)
 			n, got)
 	}
 	return header.String(), nil
+}
+
+// payload reads the data of all tensors.
+func (h *header) payload(r io.ReaderAt, budget *array.Budget) ([]byte, error) {
+	b, err := array.Make[byte](budget, int(h.size-h.start), "tensors")
+	if err != nil {
+		return nil, err
+	}
+	return b, readFull(r, b, h.start)
 }
 
 // readFull fills b from the given offset of r.

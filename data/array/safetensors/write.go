@@ -6,40 +6,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"torchpe/internal/atomicfile"
 )
 
 // alignment is that of the payload in the file, and of every tensor's data for its own element
 // size.
 const alignment = 8
 
-// Write writes the tensors to a file at path and syncs it. Nothing is written when a tensor is
-// wrong. It is not atomic: package runlog writes a run's files under a temporary name first.
-func Write(path string, tensors []Tensor, metadata map[string]string) (err error) {
-	header, ordered, err := plan(tensors, metadata)
-	if err != nil {
-		return fmt.Errorf("write tensors: %s: %w", path, err)
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write tensors: %w", err)
-	}
-	defer func() {
-		err = firstError(err, f.Close())
-		if err != nil {
-			err = fmt.Errorf("write tensors: %w", err)
-		}
-	}()
-	if err := emit(f, header, ordered); err != nil {
-		return err
-	}
-	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		return nil // a pipe or a device, which cannot be synced
-	}
-	return f.Sync()
+// Write writes the tensors to a file, whole or not at all.
+func Write(path string, tensors []Tensor, metadata map[string]string) error {
+	return atomicfile.Write(path, func(w io.Writer) error { return Encode(w, tensors, metadata) })
 }
 
 // Encode writes the tensors in the format of a file to w. Nothing is written when a tensor is

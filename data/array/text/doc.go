@@ -19,6 +19,4 @@
 // 0x10 do, unless they are said to be names. A
 // number takes 8 bytes and a name 16 besides its text, so that a table takes a small multiple of
 // its file; what 10@1.5 adds is bounded.
-//
-// The package imports the standard library and the array package.
 package text

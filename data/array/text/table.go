@@ -83,20 +83,6 @@ func ReadWith(path string, o Options) (Table, error) {
 	return parse(data, path, o, budget)
 }
 
-// Parse reads a table from r to its end. The name stands for the file in errors, and its extension
-// says what it does for a file's. Errors begin name:line:column.
-func Parse(r io.Reader, name string, o Options) (Table, error) {
-	budget := array.NewBudget()
-	data, err := io.ReadAll(io.LimitReader(r, array.Limit()+1))
-	if err == nil {
-		err = budget.Take(int64(len(data)), "a text")
-	}
-	if err != nil {
-		return Table{}, fmt.Errorf("text: %s: %w", name, err)
-	}
-	return parse(data, name, o, budget)
-}
-
 // parser goes through a file line by line.
 type parser struct {
 	name      string

@@ -106,9 +106,8 @@ func (r *Run) fill() {
 		r.Records = 12
 	}
 	set(&r.Distance, "euclidean")
-	set(&r.Name, fmt.Sprintf("%s-%s-%s-%s-wd%g-h%d-%s-%s-m%g", r.Task, r.Fidelity,
-		runs.Label(r.PE, r.sigma()), r.Optimizer, r.Decay, r.Heads,
-		r.Placement, r.ReadOut, r.MaskLevel))
+	set(&r.Name, fmt.Sprintf("%s-%s-%s-%s-wd%g-h%d-%s-%s-m%g", r.Task, r.Fidelity, runs.Label(r.PE,
+		r.sigma()), r.Optimizer, r.Decay, r.Heads, r.Placement, r.ReadOut, r.MaskLevel))
 }
 
 func (r *Run) sigma() *float64 {

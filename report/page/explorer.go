@@ -1,8 +1,4 @@
-// Package explorer writes an interactive page of what models learned of their tokens: a map of the
-// positions in which a token can be chosen with mouse, finger or keyboard, its neighbours in that
-// map's space, and the attention from and to it by block and head. The page is one file and asks for
-// nothing from outside.
-package explorer
+package page
 
 import (
 	"bytes"
@@ -19,8 +15,11 @@ import (
 	"torchpe/internal/plural"
 )
 
-// Page holds what the explorer shows.
-type Page struct {
+// Explorer is an interactive page of what models learned of their tokens: a map of the positions in
+// which a token can be chosen with mouse, finger or keyboard, its neighbours in that map's space, and
+// the attention from and to it by block and head. The page is one file and asks for nothing from
+// outside.
+type Explorer struct {
 	Title  string
 	Back   string // file of the report beside it; empty for none
 	Tokens []Token
@@ -28,7 +27,7 @@ type Page struct {
 	Models []Model
 }
 
-// Token is one token; Group is its place in Page.Groups, -1 for none.
+// Token is one token; Group is its place in Explorer.Groups, -1 for none.
 type Token struct {
 	Name  string `json:"name"`
 	Group int    `json:"group"`
@@ -63,31 +62,31 @@ type Matrix struct {
 	Values []float64
 }
 
-// largest bounds the size of the page in bytes.
-const largest = 5 << 20
+// largestExplorer bounds the size of the page in bytes.
+const largestExplorer = 5 << 20
 
-//go:embed explorer.html
-var htmlSource string
+var (
+	//go:embed explorer.html
+	explorerSource string
+	//go:embed explorer.css
+	explorerStyle string
+	//go:embed explorer.js
+	explorerScript string
 
-//go:embed explorer.css
-var css string
+	explorerLayout = template.Must(template.New("explorer").Parse(explorerSource))
+)
 
-//go:embed explorer.js
-var js string
-
-var layout = template.Must(template.New("explorer").Parse(htmlSource))
-
-// model is a Model as the script reads it.
-type model struct {
+// modelJSON is a Model as the script reads it.
+type modelJSON struct {
 	Label    string       `json:"label"`
 	Map      [][2]float64 `json:"map"`
 	Axes     [2]string    `json:"axes"`
 	Frames   []Frame      `json:"frames"`
-	Matrices []matrix     `json:"matrices"`
+	Matrices []matrixJSON `json:"matrices"`
 }
 
-// matrix is a Matrix with values in 256 steps from Low to High, a byte each.
-type matrix struct {
+// matrixJSON is a Matrix with values in 256 steps from Low to High, a byte each.
+type matrixJSON struct {
 	Label string  `json:"label"`
 	From  string  `json:"from"`
 	To    string  `json:"to,omitempty"`
@@ -98,35 +97,26 @@ type matrix struct {
 
 // Save writes the page. Matrices that would make it larger than 5 MB are left out, the last ones
 // first; left says so, or is empty.
-func (p Page) Save(path string) (left string, err error) {
+func (p Explorer) Save(path string) (left string, err error) {
 	n := len(p.Tokens)
 	size := 1 << 16 // of everything else, about
 	total, dropped := 0, 0
-	var models []model
+	var models []modelJSON
 	for _, m := range p.Models {
-		if len(m.Map) != n {
-			return "", fmt.Errorf("explorer: %s: %d points for %s", m.Label, len(m.Map), plural.Of(n, "token"))
+		if err := m.check(n); err != nil {
+			return "", fmt.Errorf("explorer: %s: %w", m.Label, err)
 		}
-		size += 64 * n
-		out := model{Label: m.Label, Axes: m.Axes, Map: rounded(m.Map), Frames: []Frame{}}
+		size += 64*n + 20*n*len(m.Frames)
+		out := modelJSON{Label: m.Label, Axes: m.Axes, Map: rounded(m.Map), Frames: []Frame{}}
 		last := m.Map
 		for _, f := range slices.Backward(m.Frames) {
-			if len(f.Map) != n {
-				return "", fmt.Errorf("explorer: %s: step %d: %d points for %s", m.Label, f.Step, len(f.Map),
-					plural.Of(n, "token"))
-			}
-			last = turned(f.Map, last)
+			last = aligned(f.Map, last)
 			out.Frames = append(out.Frames, Frame{f.Step, rounded(last)})
-			size += 20 * n
 		}
 		slices.Reverse(out.Frames)
 		for _, x := range m.Matrices {
-			if len(x.Values) != n*n {
-				return "", fmt.Errorf("explorer: %s: %s: %d values for %s", m.Label, x.Label, len(x.Values),
-					plural.Of(n, "token"))
-			}
 			total++
-			if size += base64.StdEncoding.EncodedLen(n*n) + 200; size > largest {
+			if size += base64.StdEncoding.EncodedLen(n*n) + 200; size > largestExplorer {
 				dropped++
 				continue
 			}
@@ -135,7 +125,8 @@ func (p Page) Save(path string) (left string, err error) {
 		models = append(models, out)
 	}
 	if dropped > 0 {
-		left = fmt.Sprintf("%d of %d matrices: the page would be larger than %d MB", dropped, total, largest>>20)
+		left = fmt.Sprintf("%d of %d matrices: the page would be larger than %d MB", dropped, total,
+			largestExplorer>>20)
 	}
 	type group struct {
 		Name  string `json:"name"`
@@ -143,11 +134,13 @@ func (p Page) Save(path string) (left string, err error) {
 	}
 	groups := []group{}
 	for _, g := range p.Groups {
-		groups = append(groups, group{g.Name, fmt.Sprintf("#%02x%02x%02x", g.Color.R, g.Color.G, g.Color.B)})
+		groups = append(groups, group{g.Name, fmt.Sprintf("#%02x%02x%02x", g.Color.R, g.Color.G,
+			g.Color.B)})
 	}
 	var b bytes.Buffer
-	err = layout.Execute(&b, map[string]any{
-		"Title": p.Title, "Back": p.Back, "CSS": template.CSS(css), "JS": template.JS(js), "Left": left,
+	err = explorerLayout.Execute(&b, map[string]any{
+		"Title": p.Title, "Back": p.Back, "CSS": template.CSS(explorerStyle),
+		"JS": template.JS(explorerScript), "Left": left,
 		"Data": map[string]any{"tokens": p.Tokens, "groups": groups, "models": models},
 	})
 	if err != nil {
@@ -159,14 +152,33 @@ func (p Page) Save(path string) (left string, err error) {
 	})
 }
 
-// turned returns a map turned, or mirrored and turned, about 0 so that its points are nearest to those
+// check returns an error where the parts of a model are not those of n tokens.
+func (m Model) check(n int) error {
+	if len(m.Map) != n {
+		return fmt.Errorf("%d points for %s", len(m.Map), plural.Of(n, "token"))
+	}
+	for _, f := range m.Frames {
+		if len(f.Map) != n {
+			return fmt.Errorf("step %d: %d points for %s", f.Step, len(f.Map), plural.Of(n, "token"))
+		}
+	}
+	for _, x := range m.Matrices {
+		if len(x.Values) != n*n {
+			return fmt.Errorf("%s: %d values for %s", x.Label, len(x.Values), plural.Of(n, "token"))
+		}
+	}
+	return nil
+}
+
+// aligned returns a map turned, or mirrored and turned, about 0 so that its points are nearest to those
 // of another: principal axes change places and signs from one record to the next.
-func turned(points, to [][2]float64) [][2]float64 {
+func aligned(points, to [][2]float64) [][2]float64 {
 	var dot, cross, mirroredDot, mirroredCross float64
 	for i, a := range points {
 		b := to[i]
 		dot, cross = dot+a[0]*b[0]+a[1]*b[1], cross+a[0]*b[1]-a[1]*b[0]
-		mirroredDot, mirroredCross = mirroredDot+a[0]*b[0]-a[1]*b[1], mirroredCross+a[0]*b[1]+a[1]*b[0]
+		mirroredDot, mirroredCross = mirroredDot+a[0]*b[0]-a[1]*b[1],
+			mirroredCross+a[0]*b[1]+a[1]*b[0]
 	}
 	sign := 1.0
 	if math.Hypot(mirroredDot, mirroredCross) > math.Hypot(dot, cross) {
@@ -200,7 +212,7 @@ func rounded(points [][2]float64) [][2]float64 {
 }
 
 // quantised returns a matrix in 256 steps; what is not finite is its lowest value.
-func quantised(x Matrix) matrix {
+func quantised(x Matrix) matrixJSON {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range x.Values {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
@@ -216,6 +228,6 @@ func quantised(x Matrix) matrix {
 			steps[i] = byte(math.Round(255 * min(1, (v-low)/(high-low))))
 		}
 	}
-	return matrix{Label: x.Label, From: x.From, To: x.To, Low: low, High: high,
+	return matrixJSON{Label: x.Label, From: x.From, To: x.To, Low: low, High: high,
 		Bytes: base64.StdEncoding.EncodeToString(steps)}
 }

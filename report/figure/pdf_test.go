@@ -1,4 +1,4 @@
-package pdfcanvas
+package figure
 
 import (
 	"bytes"
@@ -17,10 +17,10 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 
 	"torchpe/internal/golden"
-	"torchpe/report/internal/poppler"
+	"torchpe/report/internal/viewer"
 )
 
-func document(t *testing.T, c *Canvas) []byte {
+func document(t *testing.T, c *pdfCanvas) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	n, err := c.WriteTo(&b)
@@ -126,10 +126,10 @@ func blocks(min image.Point) image.Image {
 func TestShapesLookAsInPNG(t *testing.T) {
 	ref := vgimg.NewWith(vgimg.UseWH(120, 90), vgimg.UseDPI(144)) // two pixels a point
 	shapes(ref)
-	c := New(120, 90)
+	c := newPDF(120, 90)
 	shapes(c)
-	got, err := png.Decode(strings.NewReader(poppler.Run(t, document(t, c), "pdftoppm", "-r", "144",
-		"-png", poppler.File)))
+	got, err := png.Decode(strings.NewReader(viewer.Poppler(t, document(t, c), "pdftoppm", "-r", "144",
+		"-png", viewer.PDF)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestShapesLookAsInPNG(t *testing.T) {
 	var sum, off float64
 	for y := range want.Bounds().Dy() {
 		for x := range want.Bounds().Dx() {
-			d := distance(got.At(x, y), want.At(x, y))
+			d := pixelDistance(got.At(x, y), want.At(x, y))
 			sum += d
 			if d > 0.5 {
 				off++
@@ -157,8 +157,8 @@ func TestShapesLookAsInPNG(t *testing.T) {
 	}
 }
 
-// distance is the largest difference of two colours' channels, 0 to 1.
-func distance(a, b color.Color) float64 {
+// pixelDistance is the largest difference of two colours' channels, 0 to 1.
+func pixelDistance(a, b color.Color) float64 {
 	ar, ag, ab, _ := a.RGBA()
 	br, bg, bb, _ := b.RGBA()
 	d := func(x, y uint32) float64 { return math.Abs(float64(x)-float64(y)) / 0xffff }
@@ -170,7 +170,7 @@ func distance(a, b color.Color) float64 {
 var imageName = regexp.MustCompile(`/I[0-9a-f]{40}`)
 
 func TestOperators(t *testing.T) {
-	c := New(120, 90)
+	c := newPDF(120, 90)
 	shapes(c)
 	ops := imageName.ReplaceAll(operators(t, document(t, c)), []byte("/IMAGE"))
 	golden.Check(t, "shapes.txt", ops)
@@ -179,7 +179,7 @@ func TestOperators(t *testing.T) {
 // An image is drawn alike wherever its own coordinates start.
 func TestImageOffOrigin(t *testing.T) {
 	draw := func(min image.Point) []byte {
-		c := New(48, 24)
+		c := newPDF(48, 24)
 		c.DrawImage(vg.Rectangle{Max: vg.Point{X: 48, Y: 24}}, blocks(min))
 		return document(t, c)
 	}
@@ -192,7 +192,7 @@ func TestImageOffOrigin(t *testing.T) {
 // beyond it.
 func TestImagesOfOneSize(t *testing.T) {
 	draw := func() []byte {
-		c := New(100, 10)
+		c := newPDF(100, 10)
 		for i := range 8 {
 			tile := image.NewNRGBA(image.Rect(0, 0, 4, 4))
 			for k := range tile.Pix {
@@ -209,8 +209,8 @@ func TestImagesOfOneSize(t *testing.T) {
 			t.Fatal("the same images give another document")
 		}
 	}
-	page, err := png.Decode(strings.NewReader(poppler.Run(t, first, "pdftoppm", "-r", "72", "-png",
-		poppler.File)))
+	page, err := png.Decode(strings.NewReader(viewer.Poppler(t, first, "pdftoppm", "-r", "72", "-png",
+		viewer.PDF)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,14 +226,14 @@ func TestImagesOfOneSize(t *testing.T) {
 // A stroke under a transform is stretched with it, as in PDF and SVG: a pen of 1 pt, scaled by 6
 // and 2, is 6 wide and 2 high.
 func TestPenIsTransformed(t *testing.T) {
-	c := New(100, 100)
+	c := newPDF(100, 100)
 	c.Push()
 	c.Scale(6, 2)
 	c.Stroke(vg.Path{{Type: vg.MoveComp, Pos: vg.Point{X: 10}},
 		{Type: vg.LineComp, Pos: vg.Point{X: 10, Y: 50}}})
 	c.Pop()
-	page, err := png.Decode(strings.NewReader(poppler.Run(t, document(t, c), "pdftoppm", "-r", "72",
-		"-png", poppler.File)))
+	page, err := png.Decode(strings.NewReader(viewer.Poppler(t, document(t, c), "pdftoppm", "-r", "72",
+		"-png", viewer.PDF)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestPenIsTransformed(t *testing.T) {
 
 func TestSameDrawingSameBytes(t *testing.T) {
 	draw := func() []byte {
-		c := New(120, 90)
+		c := newPDF(120, 90)
 		// fpdf keeps fonts and images in maps
 		for _, variant := range []font.Variant{"Sans", "Serif", "Mono"} {
 			c.FillString(face(variant, 8), vg.Point{X: 10, Y: 20}, "ρ²")
@@ -264,13 +264,13 @@ func TestSameDrawingSameBytes(t *testing.T) {
 
 func TestDate(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "")
-	if pdf := document(t, New(10, 10)); !bytes.Contains(pdf,
+	if pdf := document(t, newPDF(10, 10)); !bytes.Contains(pdf,
 		[]byte("/CreationDate (D:20000101000000)")) {
 		t.Error("without SOURCE_DATE_EPOCH the creation date is not the fixed one")
 	}
 	// `date -u -d @1700000000`: Tue Nov 14 22:13:20 UTC 2023
 	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
-	pdf := document(t, New(10, 10))
+	pdf := document(t, newPDF(10, 10))
 	for _, want := range []string{"/CreationDate (D:20231114221320)",
 		"/ModDate (D:20231114221320)"} {
 		if !bytes.Contains(pdf, []byte(want)) {
@@ -279,7 +279,7 @@ func TestDate(t *testing.T) {
 	}
 	for _, bad := range []string{"yesterday", "-1", "1e9", "999999999999999"} {
 		t.Setenv("SOURCE_DATE_EPOCH", bad)
-		if _, err := New(10, 10).WriteTo(io.Discard); err == nil ||
+		if _, err := newPDF(10, 10).WriteTo(io.Discard); err == nil ||
 			!strings.Contains(err.Error(), bad) {
 			t.Errorf("SOURCE_DATE_EPOCH=%s: error %v, want one with the value", bad, err)
 		}
@@ -287,7 +287,7 @@ func TestDate(t *testing.T) {
 }
 
 func TestWriteToTwice(t *testing.T) {
-	c := New(120, 90)
+	c := newPDF(120, 90)
 	shapes(c)
 	if a, b := document(t, c), document(t, c); !bytes.Equal(a, b) {
 		t.Error("the second WriteTo writes something else")
@@ -297,28 +297,28 @@ func TestWriteToTwice(t *testing.T) {
 func TestErrors(t *testing.T) {
 	nan := vg.Length(math.NaN())
 	for name, c := range map[string]struct {
-		draw func(*Canvas)
+		draw func(*pdfCanvas)
 		want string
 	}{
-		"NaN in a line": {func(c *Canvas) {
+		"NaN in a line": {func(c *pdfCanvas) {
 			c.Stroke(vg.Path{{Type: vg.MoveComp},
 				{Type: vg.LineComp, Pos: vg.Point{X: nan}}})
 		}, "(NaN, 0)"},
-		"infinite fill": {func(c *Canvas) {
+		"infinite fill": {func(c *pdfCanvas) {
 			c.Fill(
 				vg.Path{{Type: vg.MoveComp, Pos: vg.Point{Y: vg.Length(math.Inf(1))}}})
 		}, "+Inf"},
-		"NaN in an arc": {func(c *Canvas) {
+		"NaN in an arc": {func(c *pdfCanvas) {
 			c.Stroke(
 				vg.Path{{Type: vg.ArcComp, Radius: nan, Angle: 1}})
 		}, "NaN"},
-		"unknown part": {func(c *Canvas) { c.Fill(vg.Path{{Type: 42}}) }, "type 42"},
-		"curve without": {func(c *Canvas) { c.Stroke(vg.Path{{Type: vg.CurveComp}}) },
+		"unknown part": {func(c *pdfCanvas) { c.Fill(vg.Path{{Type: 42}}) }, "type 42"},
+		"curve without": {func(c *pdfCanvas) { c.Stroke(vg.Path{{Type: vg.CurveComp}}) },
 			"0 control points"},
-		"Pop too many":    {func(c *Canvas) { c.Push(); c.Pop(); c.Pop() }, "Pop without a Push"},
-		"font not loaded": {func(c *Canvas) { c.FillString(unloaded, vg.Point{}, "x") }, "Comic"},
+		"Pop too many":    {func(c *pdfCanvas) { c.Push(); c.Pop(); c.Pop() }, "Pop without a Push"},
+		"font not loaded": {func(c *pdfCanvas) { c.FillString(unloaded, vg.Point{}, "x") }, "Comic"},
 	} {
-		canvas := New(20, 20)
+		canvas := newPDF(20, 20)
 		c.draw(canvas)
 		canvas.FillString(face("Sans", 8), vg.Point{}, "still no panic")
 		var b bytes.Buffer
@@ -329,7 +329,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	for _, size := range [][2]vg.Length{{0, 10}, {10, -1}, {nan, 10}} {
-		if _, err := New(size[0], size[1]).WriteTo(io.Discard); err == nil {
+		if _, err := newPDF(size[0], size[1]).WriteTo(io.Discard); err == nil {
 			t.Errorf("a page of %v x %v made no error", size[0], size[1])
 		}
 	}
@@ -337,7 +337,7 @@ func TestErrors(t *testing.T) {
 
 // What draws nothing writes nothing, and a wide page is not turned round.
 func TestEmptyMarks(t *testing.T) {
-	c := New(200, 100)
+	c := newPDF(200, 100)
 	c.Stroke(nil)
 	c.Fill(nil)
 	c.FillString(face("Sans", 8), vg.Point{}, "")
@@ -355,7 +355,7 @@ func TestEmptyMarks(t *testing.T) {
 	if got := string(operators(t, pdf)); got != "0 J\n1 j\n0.57 w\n0.000 G\n0.000 g\n" {
 		t.Errorf("marks that draw nothing wrote %q", got)
 	}
-	if info := poppler.Run(t, pdf, "pdfinfo", poppler.File); !strings.Contains(info,
+	if info := viewer.Poppler(t, pdf, "pdfinfo", viewer.PDF); !strings.Contains(info,
 		"200 x 100 pts") {
 		t.Errorf("page size is not 200 x 100 pt:\n%s", info)
 	}

@@ -1,15 +1,4 @@
-// Package pdfcanvas draws gonum/plot figures as PDF with Unicode text.
-//
-// It replaces gonum's vgpdf, which writes σ, −1 and ² as other characters: it embeds cp1252 fonts
-// and passes them UTF-8 (gonum/plot issue 347). Here every font is embedded as a TrueType subset
-// with a Unicode map, so that text in the PDF can be searched and copied.
-//
-// Invariants: the same drawing gives the same bytes (the date is fixed, or SOURCE_DATE_EPOCH); text
-// is as wide as gonum/plot measured it, kerning included; nothing panics, WriteTo returns the first
-// error.
-//
-// It imports gonum/plot's vg and font, and fpdf, nothing of torchpe.
-package pdfcanvas
+package figure
 
 import (
 	"bytes"
@@ -30,18 +19,25 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-var _ vg.CanvasWriterTo = (*Canvas)(nil)
+var _ vg.CanvasWriterTo = (*pdfCanvas)(nil)
 
-// Canvas is a one-page PDF document that implements vg.Canvas, vg.CanvasSizer and io.WriterTo.
+// pdfCanvas is a one-page PDF document that implements vg.Canvas, vg.CanvasSizer and io.WriterTo.
+//
+// It replaces gonum's vgpdf, which writes σ, −1 and ² as other characters: it embeds cp1252 fonts
+// and passes them UTF-8 (gonum/plot issue 347). Here every font is embedded as a TrueType subset
+// with a Unicode map, so that text in the PDF can be searched and copied.
+//
+// The same drawing gives the same bytes (the date is fixed, or SOURCE_DATE_EPOCH); text is as wide
+// as gonum/plot measured it, kerning included; nothing panics, WriteTo returns the first error.
 //
 // It keeps transforms itself, not on the PDF's graphics-state stack: each mark that needs one is
 // wrapped in its own q … Q, so that the font and colour that fpdf takes for current are always
 // those of the page.
-type Canvas struct {
+type pdfCanvas struct {
 	doc    *fpdf.Fpdf
 	w, h   vg.Length
-	stack  []state // the last one is current
-	sent   sent    // what the page's graphics state holds
+	stack  []drawState // the last one is current
+	sent   pageState   // what the page's graphics state holds
 	fonts  map[string]bool
 	images int
 	widths map[int]bool // of the images, in pixels
@@ -49,16 +45,16 @@ type Canvas struct {
 	err    error
 }
 
-// state holds the settings that Push saves and Pop restores.
-type state struct {
-	ctm   Matrix
+// drawState holds the settings that Push saves and Pop restores.
+type drawState struct {
+	ctm   transform
 	color color.NRGBA
 	width vg.Length
 	dash  string // the operand of the PDF operator d
 }
 
-// sent mirrors the page's graphics state, so that operators are written for changes only.
-type sent struct {
+// pageState mirrors the page's graphics state, so that operators are written for changes only.
+type pageState struct {
 	rgb   [3]uint8
 	alpha uint8
 	width vg.Length
@@ -67,10 +63,10 @@ type sent struct {
 }
 
 // New returns an empty page of the given width and height.
-func New(w, h vg.Length) *Canvas {
-	c := &Canvas{w: w, h: h, fonts: map[string]bool{}, widths: map[int]bool{}}
+func newPDF(w, h vg.Length) *pdfCanvas {
+	c := &pdfCanvas{w: w, h: h, fonts: map[string]bool{}, widths: map[int]bool{}}
 	if !(w > 0 && h > 0) {
-		c.err = fmt.Errorf("pdfcanvas: page of %g x %g pt: both sides must be positive", w.Points(),
+		c.err = fmt.Errorf("PDF: page of %g x %g pt: both sides must be positive", w.Points(),
 			h.Points())
 		w, h = 1, 1 // a page for fpdf to hold; WriteTo returns the error
 	}
@@ -89,8 +85,8 @@ func New(w, h vg.Length) *Canvas {
 	// as gonum's PNG canvas does; a miter would overshoot on steep curves
 	c.doc.SetLineJoinStyle("round")
 	c.doc.AddPage()
-	c.sent = sent{alpha: 0xff, width: -1, dash: "[] 0"}
-	c.stack = []state{{ctm: Identity()}}
+	c.sent = pageState{alpha: 0xff, width: -1, dash: "[] 0"}
+	c.stack = []drawState{{ctm: identity()}}
 	vg.Initialize(c)
 	return c
 }
@@ -106,33 +102,30 @@ func documentDate() (time.Time, error) {
 	}
 	sec, err := strconv.ParseInt(epoch, 10, 64)
 	if err != nil || sec < 0 || sec > 253402300799 {
-		return fixed,
-			fmt.Errorf(
-				"pdfcanvas: SOURCE_DATE_EPOCH is %q: want seconds since 1970, up to 9999, or unset it",
-				epoch)
+		return fixed, fmt.Errorf("PDF: SOURCE_DATE_EPOCH is %q: want seconds since 1970, "+
+			"up to 9999, or unset it", epoch)
 	}
 	return time.Unix(sec, 0).UTC(), nil
 }
 
-// Size returns the width and height of the page.
-func (c *Canvas) Size() (w, h vg.Length) { return c.w, c.h }
+func (c *pdfCanvas) Size() (w, h vg.Length) { return c.w, c.h }
 
-func (c *Canvas) cur() *state { return &c.stack[len(c.stack)-1] }
+func (c *pdfCanvas) cur() *drawState { return &c.stack[len(c.stack)-1] }
 
 // SetLineWidth sets the width of stroked paths; a width that is not positive draws nothing.
-func (c *Canvas) SetLineWidth(w vg.Length) { c.cur().width = w }
+func (c *pdfCanvas) SetLineWidth(w vg.Length) { c.cur().width = w }
 
 // SetLineDash sets the dash pattern of stroked paths; an empty pattern is a solid line.
-func (c *Canvas) SetLineDash(pattern []vg.Length, offset vg.Length) {
+func (c *pdfCanvas) SetLineDash(pattern []vg.Length, offset vg.Length) {
 	parts := make([]string, len(pattern))
 	for i, d := range pattern {
-		parts[i] = num(d.Points())
+		parts[i] = pdfNumber(d.Points())
 	}
-	c.cur().dash = "[" + strings.Join(parts, " ") + "] " + num(offset.Points())
+	c.cur().dash = "[" + strings.Join(parts, " ") + "] " + pdfNumber(offset.Points())
 }
 
 // SetColor sets the colour, with its opacity, of strokes, fills and text; nil is black.
-func (c *Canvas) SetColor(clr color.Color) {
+func (c *pdfCanvas) SetColor(clr color.Color) {
 	if clr == nil {
 		clr = color.Black
 	}
@@ -140,42 +133,33 @@ func (c *Canvas) SetColor(clr color.Color) {
 	c.cur().color = color.NRGBAModel.Convert(clr).(color.NRGBA)
 }
 
-// Rotate turns what is drawn from now on by rad radians, counter-clockwise.
-func (c *Canvas) Rotate(rad float64) { c.cur().ctm = c.cur().ctm.Rotate(rad) }
+func (c *pdfCanvas) Rotate(rad float64)    { c.cur().ctm = c.cur().ctm.rotate(rad) }
+func (c *pdfCanvas) Translate(pt vg.Point) { c.cur().ctm = c.cur().ctm.translate(pt) }
+func (c *pdfCanvas) Scale(x, y float64)    { c.cur().ctm = c.cur().ctm.scale(x, y) }
+func (c *pdfCanvas) Push()                 { c.stack = append(c.stack, *c.cur()) }
 
-// Translate shifts what is drawn from now on.
-func (c *Canvas) Translate(pt vg.Point) { c.cur().ctm = c.cur().ctm.Translate(pt) }
-
-// Scale stretches what is drawn from now on, line widths and text included.
-func (c *Canvas) Scale(x, y float64) { c.cur().ctm = c.cur().ctm.Scale(x, y) }
-
-// Push saves the line width, dash pattern, colour and transform.
-func (c *Canvas) Push() { c.stack = append(c.stack, *c.cur()) }
-
-// Pop restores what the matching Push saved.
-func (c *Canvas) Pop() {
+func (c *pdfCanvas) Pop() {
 	if len(c.stack) == 1 {
-		c.fail(errors.New("pdfcanvas: Pop without a Push"))
+		c.fail(errors.New("PDF: Pop without a Push"))
 		return
 	}
 	c.stack = c.stack[:len(c.stack)-1]
 }
 
-func (c *Canvas) fail(err error) {
+func (c *pdfCanvas) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
 }
 
-// Stroke draws the outline of p.
-func (c *Canvas) Stroke(p vg.Path) {
+func (c *pdfCanvas) Stroke(p vg.Path) {
 	s := c.cur()
 	if s.width <= 0 || len(p) == 0 {
 		return
 	}
 	c.setColor()
 	if c.sent.width != s.width {
-		c.doc.RawWriteStr(num(s.width.Points()) + " w")
+		c.doc.RawWriteStr(pdfNumber(s.width.Points()) + " w")
 		c.sent.width = s.width
 	}
 	if c.sent.dash != s.dash {
@@ -186,7 +170,7 @@ func (c *Canvas) Stroke(p vg.Path) {
 }
 
 // Fill fills p by the non-zero winding rule.
-func (c *Canvas) Fill(p vg.Path) {
+func (c *pdfCanvas) Fill(p vg.Path) {
 	if len(p) == 0 {
 		return
 	}
@@ -194,7 +178,7 @@ func (c *Canvas) Fill(p vg.Path) {
 	c.drawPath(p, "f")
 }
 
-func (c *Canvas) drawPath(p vg.Path, op string) {
+func (c *pdfCanvas) drawPath(p vg.Path, op string) {
 	ops, err := pathOperators(p)
 	if err != nil {
 		c.fail(err)
@@ -204,17 +188,17 @@ func (c *Canvas) drawPath(p vg.Path, op string) {
 }
 
 // setColor sets the page's stroke and fill colour and opacity to the current ones.
-func (c *Canvas) setColor() {
+func (c *pdfCanvas) setColor() {
 	clr := c.cur().color
 	if rgb := [3]uint8{clr.R, clr.G, clr.B}; rgb != c.sent.rgb {
-		r, g, b := num(float64(clr.R)/255), num(float64(clr.G)/255), num(float64(clr.B)/255)
+		r, g, b := pdfNumber(float64(clr.R)/255), pdfNumber(float64(clr.G)/255), pdfNumber(float64(clr.B)/255)
 		c.doc.RawWriteStr(fmt.Sprintf("%s %s %s RG %s %s %s rg", r, g, b, r, g, b))
 		c.sent.rgb = rgb
 	}
 	c.setAlpha(clr.A)
 }
 
-func (c *Canvas) setAlpha(a uint8) {
+func (c *pdfCanvas) setAlpha(a uint8) {
 	if a != c.sent.alpha {
 		c.doc.SetAlpha(float64(a)/255, "Normal")
 		c.sent.alpha = a
@@ -223,10 +207,10 @@ func (c *Canvas) setAlpha(a uint8) {
 
 // transformed calls mark under the current transform. It does nothing under a transform that maps
 // the plane to a line.
-func (c *Canvas) transformed(mark func()) {
+func (c *pdfCanvas) transformed(mark func()) {
 	m := c.cur().ctm
 	switch {
-	case m == Identity():
+	case m == identity():
 		mark()
 	case m[0]*m[3]-m[1]*m[2] != 0:
 		c.doc.TransformBegin()
@@ -237,7 +221,7 @@ func (c *Canvas) transformed(mark func()) {
 }
 
 // DrawImage draws img, upright and with its own opacity, into rect.
-func (c *Canvas) DrawImage(rect vg.Rectangle, img image.Image) {
+func (c *pdfCanvas) DrawImage(rect vg.Rectangle, img image.Image) {
 	size := rect.Size()
 	if img.Bounds().Empty() || size.X <= 0 || size.Y <= 0 {
 		return
@@ -255,7 +239,7 @@ func (c *Canvas) DrawImage(rect vg.Rectangle, img image.Image) {
 	draw.Draw(flat, image.Rect(0, 0, width, flat.Rect.Dy()), img, img.Bounds().Min, draw.Src)
 	var buf bytes.Buffer
 	if err := png.Encode(&buf, flat); err != nil {
-		c.fail(fmt.Errorf("pdfcanvas: image of %d x %d pixels: %w", flat.Rect.Dx(), flat.Rect.Dy(),
+		c.fail(fmt.Errorf("PDF: image of %d x %d pixels: %w", flat.Rect.Dx(), flat.Rect.Dy(),
 			err))
 		return
 	}
@@ -276,13 +260,13 @@ func (c *Canvas) DrawImage(rect vg.Rectangle, img image.Image) {
 
 // fromTop converts a height above the page's lower edge, as vg has it, to fpdf's distance from the
 // upper edge.
-func (c *Canvas) fromTop(y vg.Length) float64 { return (c.h - y).Points() }
+func (c *pdfCanvas) fromTop(y vg.Length) float64 { return (c.h - y).Points() }
 
 // WriteTo writes the PDF, or returns the first error of drawing. It may be called again, but
 // nothing may be drawn after it.
-func (c *Canvas) WriteTo(w io.Writer) (int64, error) {
+func (c *pdfCanvas) WriteTo(w io.Writer) (int64, error) {
 	if c.err == nil && c.doc.Err() {
-		c.err = fmt.Errorf("pdfcanvas: %w", c.doc.Error())
+		c.err = fmt.Errorf("PDF: %w", c.doc.Error())
 	}
 	if c.err != nil {
 		return 0, c.err
@@ -290,7 +274,7 @@ func (c *Canvas) WriteTo(w io.Writer) (int64, error) {
 	if c.pdf == nil {
 		var buf bytes.Buffer
 		if err := c.doc.Output(&buf); err != nil {
-			c.err = fmt.Errorf("pdfcanvas: %w", err)
+			c.err = fmt.Errorf("PDF: %w", err)
 			return 0, c.err
 		}
 		c.pdf = buf.Bytes()

@@ -1,7 +1,6 @@
-// Package chromium runs JavaScript in the pages that report writes, in headless Chromium
-// (--dump-dom), so that tests check what a browser makes of them. Only tests import it; it imports
-// the standard library only.
-package chromium
+// Package viewer shows tests what a reader sees of the pages and PDFs that report writes: in headless
+// Chromium (--dump-dom), and by poppler's tools. Only tests import it.
+package viewer
 
 import (
 	"context"
@@ -45,16 +44,18 @@ addEventListener("load", async () => {
 
 var replyAttribute = regexp.MustCompile(`data-reply="([A-Za-z0-9+/=]*)"`)
 
-// Evaluate opens an HTML file that has a <title> in a window of the given width in CSS pixels, runs
-// script, the body of an asynchronous JavaScript function, once the page has loaded, and decodes
-// what it returns into result. It returns the errors that the page logged, threw or met in loading
-// images. It skips the test where Chromium is not installed.
-func Evaluate(t *testing.T, file string, width int, script string, result any) (problems []string) {
+// Browser is a window of a width in CSS pixels.
+type Browser struct{ Width int }
+
+// Evaluate opens an HTML file that has a <title>, runs script, the body of an asynchronous
+// JavaScript function, once the page has loaded, and decodes what it returns into result. It returns
+// the errors that the page logged, threw or met in loading images. It skips the test where Chromium
+// is not installed.
+func (b Browser) Evaluate(t *testing.T, file, script string, result any) (problems []string) {
 	t.Helper()
-	program := find()
+	program := findBrowser()
 	if program == "" {
-		t.Skip(
-			"chromium is not installed (Debian: chromium): the page is not checked in a browser")
+		t.Skip("chromium is not installed (Debian: chromium): the page is not checked in a browser")
 	}
 	page, err := os.ReadFile(file)
 	if err != nil {
@@ -73,11 +74,10 @@ func Evaluate(t *testing.T, file string, width int, script string, result any) (
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu",
-		"--disable-dev-shm-usage",
-		"--disable-background-networking", "--hide-scrollbars", "--user-data-dir="+profile(t),
-		fmt.Sprintf("--window-size=%d,900", width),
-		"--virtual-time-budget=10000", "--dump-dom",
-		(&url.URL{Scheme: "file", Path: copied}).String())
+		"--disable-dev-shm-usage", "--disable-background-networking", "--hide-scrollbars",
+		"--user-data-dir="+newProfile(t), fmt.Sprintf("--window-size=%d,900", b.Width),
+		"--virtual-time-budget=10000", "--dump-dom", (&url.URL{Scheme: "file",
+			Path: copied}).String())
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.Output()
 	m := replyAttribute.FindSubmatch(out)
@@ -102,8 +102,8 @@ func Evaluate(t *testing.T, file string, width int, script string, result any) (
 	return reply.Problems
 }
 
-// find returns the path of Chromium or a browser made of it, or nothing.
-func find() string {
+// findBrowser returns the path of Chromium or a browser made of it, or nothing.
+func findBrowser() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome",
 		"google-chrome-stable"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -113,9 +113,9 @@ func find() string {
 	return ""
 }
 
-// profile makes a directory for the browser's files. t.TempDir would fail the test where the
+// newProfile makes a directory for the browser's files. t.TempDir would fail the test where the
 // browser's children still write.
-func profile(t *testing.T) string {
+func newProfile(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "torchpe-chromium-")
 	if err != nil {
 		t.Fatal(err)

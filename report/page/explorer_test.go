@@ -1,4 +1,4 @@
-package explorer
+package page
 
 import (
 	"fmt"
@@ -9,15 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/report/internal/chromium"
+	"torchpe/report/internal/viewer"
 )
 
-const hostile = `</script><img src=x onerror="alert(1)"> "quoted" & 'σ'`
+const hostileName = `</script><img src=x onerror="alert(1)"> "quoted" & 'σ'`
 
 // ring returns a page of n tokens on a circle, whose similarity is the cosine of their angle and
 // whose attention goes to the next token.
-func ring(n, models int) Page {
-	p := Page{Title: "Ring " + hostile, Back: "index.html"}
+func ring(n, models int) Explorer {
+	p := Explorer{Title: "Ring " + hostileName, Back: "index.html"}
 	for k := range 2 {
 		p.Groups = append(p.Groups, Group{Name: fmt.Sprint("half ", k), Color: color.NRGBA{R: uint8(100 * k), A: 255}})
 	}
@@ -32,7 +32,7 @@ func ring(n, models int) Page {
 		}
 		next[i*n+(i+1)%n] = 0.5
 	}
-	p.Tokens[n-1].Name = hostile
+	p.Tokens[n-1].Name = hostileName
 	m.Matrices = []Matrix{{Label: "similarity", From: "is like", Values: alike}}
 	for block := range 4 {
 		m.Matrices = append(m.Matrices, Matrix{Label: fmt.Sprintf("attention, block %d", block+1), From: "attends to",
@@ -46,21 +46,21 @@ func ring(n, models int) Page {
 }
 
 // choose runs a script in a page in a browser of the given width.
-func choose(t *testing.T, p Page, width int, script string, result any) {
+func choose(t *testing.T, p Explorer, width int, script string, result any) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "explorer.html")
 	left, err := p.Save(file)
 	if err != nil || left != "" {
 		t.Fatalf("%v, left out: %s", err, left)
 	}
-	for _, problem := range chromium.Evaluate(t, file, width, script, result) {
+	for _, problem := range (viewer.Browser{Width: width}).Evaluate(t, file, script, result) {
 		t.Error("the page logs", problem)
 	}
 }
 
 // Tokens are chosen by pointing, tapping, arrow keys and name; neighbours and attention are those of
 // the matrices.
-func TestInBrowser(t *testing.T) {
+func TestExplorerInBrowser(t *testing.T) {
 	var got struct {
 		First, Pointed, Right, Typed, Part, Clicked, Last, Title string
 		Nearest, Attends, Attended                               []string
@@ -98,10 +98,10 @@ func TestInBrowser(t *testing.T) {
 		"first": {got.First, "token 0, half 0"}, "pointed at": {got.Pointed, "token 3, half 0"},
 		"right of it": {got.Right, "token 2, half 0"}, "typed": {got.Typed, "token 7, half 1"},
 		"part of a name": {got.Part, "token 8, half 1"}, "clicked": {got.Clicked, "token 4, half 0"},
-		"hostile": {got.Last, hostile + ", half 1"}, "title": {got.Title, "Ring " + hostile},
-		"nearest":   {strings.Join(got.Nearest, "|"), "token 1|" + hostile},
+		"hostileName": {got.Last, hostileName + ", half 1"}, "title": {got.Title, "Ring " + hostileName},
+		"nearest":   {strings.Join(got.Nearest, "|"), "token 1|" + hostileName},
 		"attends":   {got.Attends[0], "token 1"},
-		"attended":  {got.Attended[0], hostile},
+		"attended":  {got.Attended[0], hostileName},
 		"questions": {fmt.Sprint(got.Requests, got.Images), "0 0"},
 	} {
 		if pair[0] != pair[1] {
@@ -135,7 +135,7 @@ func TestTraining(t *testing.T) {
 		}
 		p.Models[0].Frames = append(p.Models[0].Frames, f)
 	}
-	for i, at := range turned(p.Models[0].Frames[1].Map, final) {
+	for i, at := range aligned(p.Models[0].Frames[1].Map, final) {
 		if math.Hypot(at[0]-final[i][0], at[1]-final[i][1]) > 1e-12 {
 			t.Fatalf("token %d is at %v, want %v", i, at, final[i])
 		}
@@ -176,7 +176,7 @@ func TestSize(t *testing.T) {
 	if err != nil || left != "" {
 		t.Fatalf("%v, left out: %s", err, left)
 	}
-	if info, err := os.Stat(file); err != nil || info.Size() > largest {
+	if info, err := os.Stat(file); err != nil || info.Size() > largestExplorer {
 		t.Errorf("%v bytes, %v", info.Size(), err)
 	}
 	p.Models = append(p.Models, p.Models...)
@@ -184,7 +184,7 @@ func TestSize(t *testing.T) {
 	if err != nil || !strings.HasPrefix(left, "21 of 50 matrices") {
 		t.Errorf("%v, left out: %q", err, left)
 	}
-	if info, err := os.Stat(file); err != nil || info.Size() > largest {
+	if info, err := os.Stat(file); err != nil || info.Size() > largestExplorer {
 		t.Errorf("with ten models: %v bytes, %v", info.Size(), err)
 	}
 	var got struct{ Width, Window, Dots, Least int }

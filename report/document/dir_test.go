@@ -1,4 +1,4 @@
-package outdir
+package document
 
 import (
 	"errors"
@@ -10,19 +10,19 @@ import (
 	"testing"
 )
 
-// page writes files as a page would.
-func page(t *testing.T, dir string, names ...string) {
+// writePage writes files as a page would.
+func writePage(t *testing.T, dir string, names ...string) {
 	t.Helper()
-	d, err := Open(dir)
+	d, err := openDirectory(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		if err := os.WriteFile(d.File(name), []byte(name), 0o644); err != nil {
+		if err := os.WriteFile(d.file(name), []byte(name), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := d.Close(); err != nil {
+	if err := d.close(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -41,11 +41,11 @@ func names(t *testing.T, dir string) (out []string) {
 
 func TestEarlierFilesGo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
-	page(t, dir, "index.html", "fig 1 (a).svg", "fig2.svg")
+	writePage(t, dir, "index.html", "fig 1 (a).svg", "fig2.svg")
 	if err := os.WriteFile(filepath.Join(dir, "mine.txt"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	page(t, dir, "index.html", "fig2.svg")
+	writePage(t, dir, "index.html", "fig2.svg")
 	if got, want := names(t, dir), []string{".made", "fig2.svg", "index.html",
 		"mine.txt"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -56,15 +56,15 @@ func TestEarlierFilesGo(t *testing.T) {
 func TestListStaysInside(t *testing.T) {
 	dir := t.TempDir()
 	out, kept := filepath.Join(dir, "out"), filepath.Join(dir, "kept")
-	page(t, out, "index.html")
+	writePage(t, out, "index.html")
 	if err := os.WriteFile(kept, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(out, list), []byte("../kept\n"+kept+"\n..\n"),
+	if err := os.WriteFile(filepath.Join(out, listFile), []byte("../kept\n"+kept+"\n..\n"),
 		0o644); err != nil {
 		t.Fatal(err)
 	}
-	page(t, out, "index.html")
+	writePage(t, out, "index.html")
 	if _, err := os.Stat(kept); err != nil {
 		t.Error(err)
 	}
@@ -77,7 +77,7 @@ func TestRefused(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte("x"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(dir); !errors.Is(err, fs.ErrExist) ||
+		if _, err := openDirectory(dir); !errors.Is(err, fs.ErrExist) ||
 			!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", file, err)
 		}

@@ -1,4 +1,4 @@
-package clean
+package hcp
 
 import "fmt"
 
@@ -44,8 +44,7 @@ func designOf(r Run) (nuisance, error) {
 	for i, v := range n.X.Data {
 		if v-v != 0 {
 			return nuisance{}, fmt.Errorf("clean: %s at frame %d is beyond the range of numbers: "+
-				"give the signals in another unit",
-				n.Names[i%designColumns], i/designColumns)
+				"give the signals in another unit", n.Names[i%designColumns], i/designColumns)
 		}
 	}
 	return n, nil

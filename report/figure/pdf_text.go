@@ -1,4 +1,4 @@
-package pdfcanvas
+package figure
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 
 // FillString writes text with its baseline's left end at pt. Only the glyphs in use of each font
 // are embedded. A character that the font lacks shows as its glyph for missing characters.
-func (c *Canvas) FillString(f plotfont.Face, pt vg.Point, text string) {
+func (c *pdfCanvas) FillString(f plotfont.Face, pt vg.Point, text string) {
 	if f.Font.Size == 0 || text == "" {
 		return
 	}
@@ -52,17 +52,16 @@ func writable(text string) string {
 
 // useFont sets the page's font to f and embeds it when it is new. The PDF names the font by its
 // full name (LiberationSans-Bold), so that weights and styles need no mapping to fpdf's.
-func (c *Canvas) useFont(f plotfont.Face) error {
+func (c *pdfCanvas) useFont(f plotfont.Face) error {
 	name := f.Name()
 	if !c.fonts[name] {
 		if f.Face == nil {
-			return fmt.Errorf(
-				"pdfcanvas: font %q has no outlines: add its collection to gonum/plot's font cache",
-				name)
+			return fmt.Errorf("PDF: font %q has no outlines: add its collection to "+
+				"gonum/plot's font cache", name)
 		}
 		var ttf bytes.Buffer
 		if _, err := f.Face.WriteSourceTo(nil, &ttf); err != nil {
-			return fmt.Errorf("pdfcanvas: font %q: %w", name, err)
+			return fmt.Errorf("PDF: font %q: %w", name, err)
 		}
 		c.doc.AddUTF8FontFromBytes(name, "", ttf.Bytes())
 		c.fonts[name] = true
@@ -74,20 +73,20 @@ func (c *Canvas) useFont(f plotfont.Face) error {
 	return nil
 }
 
-// run is a part of a string without kerning, dx to the right of the string's start.
-type run struct {
+// kernedRun is a part of a string without kerning, dx to the right of the string's start.
+type kernedRun struct {
 	dx   vg.Length
 	text string
 }
 
 // kernedRuns splits text where the font kerns, with the arithmetic of gonum/plot's font.Face.Width.
 // Without it text would be wider than measured.
-func kernedRuns(f plotfont.Face, text string) ([]run, error) {
+func kernedRuns(f plotfont.Face, text string) ([]kernedRun, error) {
 	var (
 		buf  sfnt.Buffer
 		ppem = fixed.Int26_6(f.Face.UnitsPerEm())
 		unit = f.Font.Size / vg.Length(ppem)
-		runs []run
+		runs []kernedRun
 		x    fixed.Int26_6
 		prev sfnt.GlyphIndex
 		from int
@@ -96,26 +95,26 @@ func kernedRuns(f plotfont.Face, text string) ([]run, error) {
 	for i, r := range text {
 		idx, err := f.Face.GlyphIndex(&buf, r)
 		if err != nil {
-			return nil, fmt.Errorf("pdfcanvas: %q in font %q: %w", r, f.Name(), err)
+			return nil, fmt.Errorf("PDF: %q in font %q: %w", r, f.Name(), err)
 		}
 		if i > 0 {
 			kern, err := f.Face.Kern(&buf, prev, idx, ppem, font.HintingNone)
 			if err != nil && !errors.Is(err, sfnt.ErrNotFound) {
-				return nil, fmt.Errorf("pdfcanvas: kerning of %q in font %q: %w", text, f.Name(),
+				return nil, fmt.Errorf("PDF: kerning of %q in font %q: %w", text, f.Name(),
 					err)
 			}
 			if err == nil && kern != 0 {
-				runs = append(runs, run{dx, text[from:i]})
+				runs = append(runs, kernedRun{dx, text[from:i]})
 				x += kern
 				from, dx = i, vg.Length(x)*unit
 			}
 		}
 		adv, err := f.Face.GlyphAdvance(&buf, idx, ppem, font.HintingNone)
 		if err != nil {
-			return nil, fmt.Errorf("pdfcanvas: width of %q in font %q: %w", r, f.Name(), err)
+			return nil, fmt.Errorf("PDF: width of %q in font %q: %w", r, f.Name(), err)
 		}
 		x += adv
 		prev = idx
 	}
-	return append(runs, run{dx, text[from:]}), nil
+	return append(runs, kernedRun{dx, text[from:]}), nil
 }

@@ -1,4 +1,4 @@
-package pdfcanvas
+package figure
 
 import (
 	"fmt"
@@ -9,43 +9,43 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Matrix is a PDF transform [a b c d e f]: x' = a x + c y + e, y' = b x + d y + f.
-type Matrix [6]float64
+// transform is a PDF transform [a b c d e f]: x' = a x + c y + e, y' = b x + d y + f.
+type transform [6]float64
 
-// Identity returns the transform that changes nothing.
-func Identity() Matrix { return Matrix{1, 0, 0, 1, 0, 0} }
+// identity returns the transform that changes nothing.
+func identity() transform { return transform{1, 0, 0, 1, 0, 0} }
 
-// Rotate turns by rad radians, counter-clockwise, before m.
-func (m Matrix) Rotate(rad float64) Matrix {
+// rotate turns by rad radians, counter-clockwise, before m.
+func (m transform) rotate(rad float64) transform {
 	sin, cos := math.Sincos(rad)
-	return Matrix{cos, sin, -sin, cos, 0, 0}.times(m)
+	return transform{cos, sin, -sin, cos, 0, 0}.times(m)
 }
 
-// Translate shifts before m.
-func (m Matrix) Translate(pt vg.Point) Matrix {
-	return Matrix{1, 0, 0, 1, pt.X.Points(), pt.Y.Points()}.times(m)
+// translate shifts before m.
+func (m transform) translate(pt vg.Point) transform {
+	return transform{1, 0, 0, 1, pt.X.Points(), pt.Y.Points()}.times(m)
 }
 
-// Scale stretches before m.
-func (m Matrix) Scale(x, y float64) Matrix { return Matrix{x, 0, 0, y, 0, 0}.times(m) }
+// scale stretches before m.
+func (m transform) scale(x, y float64) transform { return transform{x, 0, 0, y, 0, 0}.times(m) }
 
-// Apply maps a point.
-func (m Matrix) Apply(x, y float64) [2]float64 {
+// apply maps a point.
+func (m transform) apply(x, y float64) [2]float64 {
 	return [2]float64{m[0]*x + m[2]*y + m[4], m[1]*x + m[3]*y + m[5]}
 }
 
 // times returns the transform that applies m first and then n.
-func (m Matrix) times(n Matrix) Matrix {
-	return Matrix{
+func (m transform) times(n transform) transform {
+	return transform{
 		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
 		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
 		m[4]*n[0] + m[5]*n[2] + n[4], m[4]*n[1] + m[5]*n[3] + n[5],
 	}
 }
 
-// num formats a number for PDF: no exponent, at most three decimals (a thousandth of a point), no
+// pdfNumber formats a number for PDF: no exponent, at most three decimals (a thousandth of a point), no
 // trailing zeros.
-func num(x float64) string {
+func pdfNumber(x float64) string {
 	s := strconv.FormatFloat(x, 'f', 3, 64)
 	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	if s == "-0" {
@@ -78,7 +78,7 @@ func pathOperators(p vg.Path) (string, error) {
 		case vg.CloseComp:
 			w.b.WriteString("h ")
 		default:
-			return "", fmt.Errorf("pdfcanvas: path component of unknown type %d", comp.Type)
+			return "", fmt.Errorf("PDF: path component of unknown type %d", comp.Type)
 		}
 	}
 	return w.b.String(), w.err
@@ -89,11 +89,10 @@ func (w *pathWriter) op(operator string, pts ...vg.Point) {
 	for _, pt := range pts {
 		// Inf - Inf is NaN too
 		if math.IsNaN(float64(pt.X-pt.X)) || math.IsNaN(float64(pt.Y-pt.Y)) {
-			w.err = fmt.Errorf(
-				"pdfcanvas: path through the point (%g, %g): coordinates must be finite", pt.X,
-				pt.Y)
+			w.err = fmt.Errorf("PDF: path through the point (%g, %g): coordinates must be "+
+				"finite", pt.X, pt.Y)
 		}
-		w.b.WriteString(num(pt.X.Points()) + " " + num(pt.Y.Points()) + " ")
+		w.b.WriteString(pdfNumber(pt.X.Points()) + " " + pdfNumber(pt.Y.Points()) + " ")
 	}
 	w.b.WriteString(operator + " ")
 	w.open, w.at = true, pts[len(pts)-1]
@@ -120,7 +119,7 @@ func (w *pathWriter) curve(comp vg.PathComp) {
 	case 2:
 		w.op("c", comp.Control[0], comp.Control[1], comp.Pos)
 	default:
-		w.err = fmt.Errorf("pdfcanvas: curve with %d control points: want 1 or 2",
+		w.err = fmt.Errorf("PDF: curve with %d control points: want 1 or 2",
 			len(comp.Control))
 	}
 }
@@ -148,9 +147,7 @@ func (w *pathWriter) arc(comp vg.PathComp) {
 		p, q := on(a), on(b)
 		sa, ca := math.Sincos(a)
 		sb, cb := math.Sincos(b)
-		w.op("c",
-			vg.Point{X: p.X - k*vg.Length(sa), Y: p.Y + k*vg.Length(ca)},
-			vg.Point{X: q.X + k*vg.Length(sb), Y: q.Y - k*vg.Length(cb)},
-			q)
+		w.op("c", vg.Point{X: p.X - k*vg.Length(sa), Y: p.Y + k*vg.Length(ca)},
+			vg.Point{X: q.X + k*vg.Length(sb), Y: q.Y - k*vg.Length(cb)}, q)
 	}
 }

@@ -1,6 +1,4 @@
-// Package poppler reads PDFs with poppler's tools: pdftotext, pdffonts, pdfinfo or pdftoppm. Only
-// tests import it.
-package poppler
+package viewer
 
 import (
 	"os"
@@ -9,12 +7,12 @@ import (
 	"testing"
 )
 
-// File stands for the PDF among the arguments of Run.
-const File = "\x00file"
+// PDF stands for the file among the arguments of Poppler.
+const PDF = "\x00file"
 
-// Run runs one of poppler's tools on pdf and returns what it prints. It skips the test where the
-// tool is not installed.
-func Run(t *testing.T, pdf []byte, tool string, args ...string) string {
+// Poppler runs one of poppler's tools (pdftotext, pdffonts, pdfinfo, pdftoppm) on pdf and returns what
+// it prints. It skips the test where the tool is not installed.
+func Poppler(t *testing.T, pdf []byte, tool string, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(tool); err != nil {
 		t.Skipf("%s is not installed (Debian: poppler-utils): it does not check the PDF", tool)
@@ -24,7 +22,7 @@ func Run(t *testing.T, pdf []byte, tool string, args ...string) string {
 		t.Fatal(err)
 	}
 	for i, arg := range args {
-		if arg == File {
+		if arg == PDF {
 			args[i] = path
 		}
 	}

@@ -1,4 +1,4 @@
-package pdfcanvas
+package figure
 
 import (
 	"math"
@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 
-	"torchpe/report/internal/poppler"
+	"torchpe/report/internal/viewer"
 )
 
 func face(variant font.Variant, size vg.Length) font.Face {
@@ -32,13 +32,13 @@ var lines = []string{
 }
 
 func TestTextIsUnicode(t *testing.T) {
-	c := New(400, 100)
+	c := newPDF(400, 100)
 	for i, s := range lines {
 		c.FillString(face("Sans", 10), vg.Point{X: 5, Y: vg.Length(80 - 20*i)}, s)
 	}
 	pdf := document(t, c)
 	var got []string
-	for line := range strings.Lines(poppler.Run(t, pdf, "pdftotext", "-layout", poppler.File,
+	for line := range strings.Lines(viewer.Poppler(t, pdf, "pdftotext", "-layout", viewer.PDF,
 		"-")) {
 		if line = strings.Trim(line, " \f\n"); line != "" {
 			got = append(got, line)
@@ -58,7 +58,7 @@ var fontRow = regexp.MustCompile(
 	`(?m)^(\S+)\s+CID TrueType\s+Identity-H\s+yes\s+(?:yes|no)\s+yes\b`)
 
 func TestFontsAreEmbedded(t *testing.T) {
-	c := New(200, 100)
+	c := newPDF(200, 100)
 	regular := font.Font{Typeface: "Liberation", Variant: "Sans", Size: 9}
 	italic, bold, both := regular, regular, regular
 	italic.Style, bold.Weight = stdfont.StyleItalic, stdfont.WeightBold
@@ -67,7 +67,7 @@ func TestFontsAreEmbedded(t *testing.T) {
 		c.FillString(plot.DefaultTextHandler.Cache().Lookup(f, f.Size),
 			vg.Point{X: 5, Y: vg.Length(10 + 15*i)}, "σ = 0.2")
 	}
-	out := poppler.Run(t, document(t, c), "pdffonts", poppler.File)
+	out := viewer.Poppler(t, document(t, c), "pdffonts", viewer.PDF)
 	if got := len(fontRow.FindAllString(out, -1)); got != 4 {
 		t.Errorf("%d fonts are embedded CID TrueType with a Unicode map, want 4:\n%s", got, out)
 	}
@@ -79,18 +79,15 @@ func TestFontsAreEmbedded(t *testing.T) {
 	}
 }
 
-var word = regexp.MustCompile(
-	`<word xMin="([0-9.]+)" yMin="([0-9.]+)" xMax="([0-9.]+)" yMax="([0-9.]+)">([^<]*)</word>`)
-
 // What poppler finds on the page is as wide as gonum/plot measures, where letters kern, and stands
 // where it was put.
 func TestTextIsAsWideAsMeasured(t *testing.T) {
 	f := face("Sans", 20)
 	for _, s := range []string{"Validation", "AVATAR", "σ=0.2", "1111", "To"} {
-		c := New(200, 100)
+		c := newPDF(200, 100)
 		c.FillString(f, vg.Point{X: 30, Y: 40}, s)
-		words := word.FindAllStringSubmatch(poppler.Run(t, document(t, c), "pdftotext", "-bbox",
-			poppler.File, "-"), -1)
+		words := word.FindAllStringSubmatch(viewer.Poppler(t, document(t, c), "pdftotext", "-bbox",
+			viewer.PDF, "-"), -1)
 		if len(words) != 1 || words[0][5] != s {
 			t.Errorf("%q: poppler finds the words %q", s, words)
 			continue
@@ -128,12 +125,12 @@ func TestKernedRuns(t *testing.T) {
 
 // fpdf reads past the end of invalid UTF-8 and mangles what is above U+FFFF.
 func TestHostileText(t *testing.T) {
-	c := New(200, 200)
+	c := newPDF(200, 200)
 	for i, s := range []string{"cut \xe2\x88", "\xff\xfe\xf0", "emoji 😀 done", "tab\tand\x00nul",
 		"注意", strings.Repeat("(", 300)} {
 		c.FillString(face("Sans", 8), vg.Point{X: 5, Y: vg.Length(20 + 20*i)}, s)
 	}
-	out := poppler.Run(t, document(t, c), "pdftotext", "-layout", poppler.File, "-")
+	out := viewer.Poppler(t, document(t, c), "pdftotext", "-layout", viewer.PDF, "-")
 	for _, want := range []string{"cut \uFFFD", "emoji \uFFFD done", "tab and nul"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("pdftotext does not read %q in\n%s", want, out)

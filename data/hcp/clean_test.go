@@ -1,4 +1,4 @@
-package clean
+package hcp
 
 import (
 	"encoding/json"
@@ -78,7 +78,7 @@ func checkEqual(t *testing.T, what string, got Matrix, want []float64, tolerance
 	}
 }
 
-func mustClean(t *testing.T, r Run, o Options) *Result {
+func mustClean(t *testing.T, r Run, o CleanOptions) *Cleaned {
 	t.Helper()
 	result, err := Clean(r, o)
 	if err != nil {
@@ -92,29 +92,29 @@ func TestResidualsEqualNumpy(t *testing.T) {
 	f := load(t)
 	for _, test := range []struct {
 		name   string
-		o      Options
+		o      CleanOptions
 		change func(*Run)
 		method Method
 		rank   int
 		notes  []string // parts of the notes, in their order
 	}{
-		{"published", DefaultOptions(), func(r *Run) {}, QR, 65,
+		{"published", DefaultCleanOptions(), func(r *Run) {}, QR, 65,
 			[]string{"white-matter derivatives", "ventricle derivatives"}},
-		{"drop 0", Options{}, func(r *Run) {}, QR, 65, []string{"white-matter derivatives",
+		{"drop 0", CleanOptions{}, func(r *Run) {}, QR, 65, []string{"white-matter derivatives",
 			"ventricle derivatives"}},
-		{"z-scored", Options{Drop: 5, ZScore: true}, func(r *Run) {}, QR, 65,
+		{"z-scored", CleanOptions{Drop: 5, ZScore: true}, func(r *Run) {}, QR, 65,
 			[]string{"white", "ventricle"}},
-		{"six motion columns", DefaultOptions(),
+		{"six motion columns", DefaultCleanOptions(),
 			func(r *Run) { r.Motion = columns(r.Motion, 0, 6) }, QR, 65,
 			[]string{"Movement_Regressors.txt", "white", "ventricle"}},
-		{"derivatives given", DefaultOptions(), func(r *Run) {
+		{"derivatives given", DefaultCleanOptions(), func(r *Run) {
 			r.WhiteMatterDerivative = Matrix{"", f.Frames, 5, f.WMDeriv}
 			r.VentriclesDerivative = Matrix{"", f.Frames, 5, f.VentriclesDeriv}
 		}, QR, 65, nil},
-		{"component twice", DefaultOptions(), func(r *Run) {
+		{"component twice", DefaultCleanOptions(), func(r *Run) {
 			setColumn(r.Ventricles, 4, func(i int) float64 { return r.WhiteMatter.Row(i)[0] })
 		}, SVD, 61, []string{"white", "ventricle", "rank 61 of 65"}},
-		{"still head", DefaultOptions(),
+		{"still head", DefaultCleanOptions(),
 			func(r *Run) { setColumn(r.Motion, 2, func(int) float64 { return 0.25 }) }, QR, 63,
 			[]string{"white", "ventricle", "motion3 is 0.25", "motion3_squared is 0.0625"}},
 	} {
@@ -181,7 +181,7 @@ func TestDesignEqualsNumpy(t *testing.T) {
 func TestResidualsAreOrthogonal(t *testing.T) {
 	f := load(t)
 	r := f.run()
-	result := mustClean(t, r, DefaultOptions())
+	result := mustClean(t, r, DefaultCleanOptions())
 	design, err := designOf(r)
 	if err != nil {
 		t.Fatal(err)
@@ -210,7 +210,7 @@ func TestResidualsAreOrthogonal(t *testing.T) {
 // units.
 func TestUnitsAndSignsDoNotMatter(t *testing.T) {
 	f := load(t)
-	base := mustClean(t, f.run(), DefaultOptions())
+	base := mustClean(t, f.run(), DefaultCleanOptions())
 	r := f.run()
 	for j, by := range []float64{1e6, -1e-6, 57.3, -1, 1e9, 1e-9} {
 		scaleColumn(r.Motion, j, by)
@@ -226,7 +226,7 @@ func TestUnitsAndSignsDoNotMatter(t *testing.T) {
 			row[i] += 17 - 3.5*float64(i)
 		}
 	}
-	checkEqual(t, "other units", mustClean(t, r, DefaultOptions()).Residuals, base.Residuals.Data,
+	checkEqual(t, "other units", mustClean(t, r, DefaultCleanOptions()).Residuals, base.Residuals.Data,
 		1e-9)
 	for i := range r.Series.Data {
 		r.Series.Data[i] *= -1e-3
@@ -234,7 +234,7 @@ func TestUnitsAndSignsDoNotMatter(t *testing.T) {
 			base.Residuals.Data[i] *= -1e-3
 		}
 	}
-	checkEqual(t, "series of other units", mustClean(t, r, DefaultOptions()).Residuals,
+	checkEqual(t, "series of other units", mustClean(t, r, DefaultCleanOptions()).Residuals,
 		base.Residuals.Data, 1e-9)
 }
 
@@ -243,9 +243,9 @@ func TestUnitsAndSignsDoNotMatter(t *testing.T) {
 // rounding (1e-6 of numbers of 1e10, beside squares of 0.1) allows for no more than four digits.
 func TestOffsetsDoNotMatter(t *testing.T) {
 	f := load(t)
-	base, r := mustClean(t, f.run(), DefaultOptions()), f.run()
+	base, r := mustClean(t, f.run(), DefaultCleanOptions()), f.run()
 	setColumn(r.Motion, 1, func(i int) float64 { return 1e5 + f.Motion[12*i+1] })
-	got := mustClean(t, r, DefaultOptions())
+	got := mustClean(t, r, DefaultCleanOptions())
 	if got.Method != QR || got.Rank != 65 {
 		t.Errorf("method %s, rank %d", got.Method, got.Rank)
 	}
@@ -256,7 +256,7 @@ func TestOffsetsDoNotMatter(t *testing.T) {
 // are, by the derivative of the first frame kept.
 func TestDroppedFramesDoNotMatter(t *testing.T) {
 	f := load(t)
-	base, r := mustClean(t, f.run(), DefaultOptions()), f.run()
+	base, r := mustClean(t, f.run(), DefaultCleanOptions()), f.run()
 	for p := range f.Parcels {
 		for i := range 5 {
 			r.Series.Row(p)[i] = 1e6
@@ -265,10 +265,10 @@ func TestDroppedFramesDoNotMatter(t *testing.T) {
 	for i := range 4 * r.WhiteMatter.Columns {
 		r.WhiteMatter.Data[i] = 99
 	}
-	checkEqual(t, "other first frames", mustClean(t, r, DefaultOptions()).Residuals,
+	checkEqual(t, "other first frames", mustClean(t, r, DefaultCleanOptions()).Residuals,
 		base.Residuals.Data, 0)
 	r.WhiteMatter.Row(4)[0] = 99
-	if slices.Equal(mustClean(t, r, DefaultOptions()).Residuals.Data, base.Residuals.Data) {
+	if slices.Equal(mustClean(t, r, DefaultCleanOptions()).Residuals.Data, base.Residuals.Data) {
 		t.Error("the derivative of frame 5 does not see frame 4")
 	}
 }
@@ -283,7 +283,7 @@ func TestParcelsOfNothing(t *testing.T) {
 		r.Series.Row(2)[i] = 1000.1 + 0.3*float64(i)
 	}
 	for _, z := range []bool{false, true} {
-		got := mustClean(t, r, Options{Drop: 5, ZScore: z})
+		got := mustClean(t, r, CleanOptions{Drop: 5, ZScore: z})
 		if slices.ContainsFunc(got.Residuals.Row(0), func(v float64) bool { return v != 0 }) ||
 			slices.ContainsFunc(got.Residuals.Row(2), func(v float64) bool { return v != 0 }) {
 			t.Errorf("something remains: %v", got.Residuals.Row(0)[:4])
@@ -304,7 +304,7 @@ func TestParcelsOfNothing(t *testing.T) {
 func TestNoiseLosesItsDegrees(t *testing.T) {
 	const frames, parcels = 400, 200
 	r := noise(frames, parcels)
-	got := mustClean(t, r, Options{})
+	got := mustClean(t, r, CleanOptions{})
 	variance := square(got.Residuals.Data) / float64(len(got.Residuals.Data))
 	// A part of the slope lies in the 65 columns already. The standard error is sqrt(2/(334 x 200))
 	// = 0.0055.
@@ -332,54 +332,54 @@ func TestCleanRefuses(t *testing.T) {
 	cut := func(m *Matrix, rows int) { m.Rows, m.Data = rows, m.Data[:rows*m.Columns] }
 	for _, test := range []struct {
 		name   string
-		change func(*Run, *Options)
+		change func(*Run, *CleanOptions)
 		want   []string
 	}{
-		{"nothing", func(r *Run, o *Options) { *r = Run{} }, []string{"no series"}},
-		{"no signals", func(r *Run, o *Options) { r.Motion, r.Ventricles = Matrix{}, Matrix{} },
+		{"nothing", func(r *Run, o *CleanOptions) { *r = Run{} }, []string{"no series"}},
+		{"no signals", func(r *Run, o *CleanOptions) { r.Motion, r.Ventricles = Matrix{}, Matrix{} },
 			[]string{"no motion", "no ventricle components"}},
-		{"frames differ", func(r *Run, o *Options) { cut(&r.Motion, 105) },
+		{"frames differ", func(r *Run, o *CleanOptions) { cut(&r.Motion, 105) },
 			[]string{"series (run1.csv) 110", "motion (Movement_Regressors.txt) 105",
 				"white-matter components (wm.txt) 110"}},
-		{"derivative frames", func(r *Run, o *Options) {
+		{"derivative frames", func(r *Run, o *CleanOptions) {
 			r.WhiteMatterDerivative = Matrix{"d.txt", 105, 5, f.WMDeriv[:525]}
 		}, []string{"white-matter derivatives (d.txt) 105"}},
-		{"series transposed", func(r *Run, o *Options) {
+		{"series transposed", func(r *Run, o *CleanOptions) {
 			r.Series.Rows, r.Series.Columns = r.Series.Columns, r.Series.Rows
 		},
 			[]string{"series (run1.csv) 3", "transposed"}},
-		{"signal transposed", func(r *Run, o *Options) {
+		{"signal transposed", func(r *Run, o *CleanOptions) {
 			r.WhiteMatter.Rows, r.WhiteMatter.Columns = 5, f.Frames
 		},
 			[]string{"wm.txt", "5 rows and 110 columns", "want 5 columns", "transposed"}},
-		{"motion columns", func(r *Run, o *Options) { r.Motion = columns(r.Motion, 0, 7) },
+		{"motion columns", func(r *Run, o *CleanOptions) { r.Motion = columns(r.Motion, 0, 7) },
 			[]string{"7 columns", "6 or 12"}},
-		{"two faults", func(r *Run, o *Options) {
+		{"two faults", func(r *Run, o *CleanOptions) {
 			r.Motion = columns(r.Motion, 0, 7)
 			r.Ventricles = columns(r.Ventricles, 0, 4)
 		}, []string{"Movement_Regressors.txt", "ventricles.txt", "4 columns"}},
-		{"values missing", func(r *Run, o *Options) { r.Ventricles.Data = r.Ventricles.Data[:547] },
+		{"values missing", func(r *Run, o *CleanOptions) { r.Ventricles.Data = r.Ventricles.Data[:547] },
 			[]string{"ventricles.txt", "547 values"}},
-		{"rows missing", func(r *Run, o *Options) { r.Ventricles.Data = r.Ventricles.Data[:545] },
+		{"rows missing", func(r *Run, o *CleanOptions) { r.Ventricles.Data = r.Ventricles.Data[:545] },
 			[]string{"ventricles.txt", "545 values"}},
-		{"NaN in series", func(r *Run, o *Options) { r.Series.Row(1)[30] = math.NaN() },
+		{"NaN in series", func(r *Run, o *CleanOptions) { r.Series.Row(1)[30] = math.NaN() },
 			[]string{"run1.csv", "NaN", "parcel 1, frame 30"}},
-		{"infinite motion", func(r *Run, o *Options) { r.Motion.Row(9)[11] = math.Inf(1) },
+		{"infinite motion", func(r *Run, o *CleanOptions) { r.Motion.Row(9)[11] = math.Inf(1) },
 			[]string{"Movement_Regressors.txt", "+Inf", "frame 9, column 11"}},
-		{"NaN in series and a transposed signal", func(r *Run, o *Options) {
+		{"NaN in series and a transposed signal", func(r *Run, o *CleanOptions) {
 			r.Series.Row(1)[30] = math.NaN()
 			r.WhiteMatter.Rows, r.WhiteMatter.Columns = 5, f.Frames
 		}, []string{"parcel 1, frame 30", "wm.txt"}},
-		{"overflow of a square", func(r *Run, o *Options) { r.Motion.Row(9)[3] = 1e200 },
+		{"overflow of a square", func(r *Run, o *CleanOptions) { r.Motion.Row(9)[3] = 1e200 },
 			[]string{"motion4_squared", "frame 9"}},
-		{"overflow of the series", func(r *Run, o *Options) { r.Series.Row(2)[50] = 1e300 },
+		{"overflow of the series", func(r *Run, o *CleanOptions) { r.Series.Row(2)[50] = 1e300 },
 			[]string{"parcel 2", "run1.csv"}},
-		{"too many dropped", func(r *Run, o *Options) { o.Drop = 45 },
+		{"too many dropped", func(r *Run, o *CleanOptions) { o.Drop = 45 },
 			[]string{"110 frames", "45 to drop", "65 columns"}},
-		{"all dropped", func(r *Run, o *Options) { o.Drop = 200 }, []string{"200 to drop"}},
-		{"negative drop", func(r *Run, o *Options) { o.Drop = -1 }, []string{"-1 frames"}},
+		{"all dropped", func(r *Run, o *CleanOptions) { o.Drop = 200 }, []string{"200 to drop"}},
+		{"negative drop", func(r *Run, o *CleanOptions) { o.Drop = -1 }, []string{"-1 frames"}},
 	} {
-		r, o := f.run(), DefaultOptions()
+		r, o := f.run(), DefaultCleanOptions()
 		test.change(&r, &o)
 		_, err := Clean(r, o)
 		if err == nil {
@@ -393,7 +393,7 @@ func TestCleanRefuses(t *testing.T) {
 		}
 	}
 	r := f.run()
-	if _, err := Clean(r, Options{Drop: 44}); err != nil {
+	if _, err := Clean(r, CleanOptions{Drop: 44}); err != nil {
 		t.Errorf("66 frames kept: %v", err)
 	}
 }
@@ -402,7 +402,7 @@ func TestCleanRefuses(t *testing.T) {
 func BenchmarkClean(b *testing.B) {
 	r := noise(1200, 360)
 	for b.Loop() {
-		if _, err := Clean(r, DefaultOptions()); err != nil {
+		if _, err := Clean(r, DefaultCleanOptions()); err != nil {
 			b.Fatal(err)
 		}
 	}

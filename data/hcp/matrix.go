@@ -1,4 +1,4 @@
-package clean
+package hcp
 
 import (
 	"errors"
@@ -37,8 +37,7 @@ func (m Matrix) check(what, row, column string) error {
 	for i, v := range m.Data {
 		if v-v != 0 { // true for NaN and infinities alone
 			return fmt.Errorf("clean: %s has %v at %s %d, %s %d (from 0): give a finite number",
-				m.called(what), v,
-				row, i/m.Columns, column, i%m.Columns)
+				m.called(what), v, row, i/m.Columns, column, i%m.Columns)
 		}
 	}
 	return nil

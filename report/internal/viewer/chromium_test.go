@@ -1,4 +1,4 @@
-package chromium
+package viewer
 
 import (
 	"os"
@@ -25,7 +25,7 @@ func TestQuietPage(t *testing.T) {
 		Sum, Width, Scripts int
 	}
 	file := write(t, `<script>console.log("only said")</script>`)
-	problems := Evaluate(t, file, 600, `
+	problems := Browser{600}.Evaluate(t, file, `
 		const sum = await new Promise(r => setTimeout(() => r(1 + 1), 100));
 		return {Title: document.title, Sum: sum, Width: innerWidth, Scripts: document.scripts.length};`, &got)
 	if got.Title != "σ" || got.Sum != 2 || got.Width != 600 || got.Scripts != 1 ||
@@ -42,11 +42,11 @@ func TestQuietPage(t *testing.T) {
 // Each kind of error of a page is reported; otherwise the tests that use this package would pass
 // whatever the page does.
 func TestLoudPage(t *testing.T) {
-	problems := Evaluate(t, write(t, `<script>
+	problems := Browser{800}.Evaluate(t, write(t, `<script>
 		console.error("called");
 		setTimeout(() => { throw new Error("thrown") }, 0);
 		Promise.reject("broken promise");
-	</script><img src="missing.png">`), 800, "await new Promise(r => setTimeout(r, 100));", nil)
+	</script><img src="missing.png">`), "await new Promise(r => setTimeout(r, 100));", nil)
 	got := strings.Join(problems, "\n")
 	for _, want := range []string{"called", "thrown", "broken promise", "missing.png"} {
 		if !strings.Contains(got, want) {

@@ -1,4 +1,4 @@
-package clean
+package hcp
 
 import (
 	"errors"
@@ -8,15 +8,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Options are the choices that the pipeline leaves to its user. Start from [DefaultOptions].
-type Options struct {
+// CleanOptions are the choices that the pipeline leaves to its user. Start from [DefaultCleanOptions].
+type CleanOptions struct {
 	Drop int // frames at the start of a run, not used
 	// ZScore brings each parcel's residual to mean 0 and SD 1 (divided by the number of frames).
 	ZScore bool
 }
 
-// DefaultOptions returns those of the published pipeline: 5 frames dropped, residuals not z-scored.
-func DefaultOptions() Options { return Options{Drop: 5} }
+// DefaultCleanOptions returns those of the published pipeline: 5 frames dropped, residuals not z-scored.
+func DefaultCleanOptions() CleanOptions { return CleanOptions{Drop: 5} }
 
 // Method names the algorithm that solved the least-squares problem.
 type Method string
@@ -27,8 +27,8 @@ const (
 	SVD Method = "svd" // where the design's columns depend on one another
 )
 
-// Result is a cleaned run.
-type Result struct {
+// Cleaned is a cleaned run.
+type Cleaned struct {
 	Residuals Matrix   // [parcels, frames - Drop], of the units of the series, or z-scored
 	Columns   []string // of the design, without the intercept, that were regressed on
 	Constant  []string // columns left out: they do not vary, so that the intercept stands for them
@@ -38,7 +38,7 @@ type Result struct {
 }
 
 // Clean regresses the nuisance signals of [designOf] out of a run's series.
-func Clean(r Run, o Options) (*Result, error) {
+func Clean(r Run, o CleanOptions) (*Cleaned, error) {
 	if r.Series.empty() {
 		return nil, errors.New("clean: no series")
 	}
@@ -52,15 +52,14 @@ func Clean(r Run, o Options) (*Result, error) {
 	kept := r.Series.Columns - o.Drop
 	if kept <= designColumns+1 {
 		return nil, fmt.Errorf("clean: %s has %d frames, less %d to drop: want more than the %d "+
-			"columns of the design with its "+
-			"intercept, else nothing remains", r.Series.called("series"), r.Series.Columns, o.Drop,
-			designColumns+1)
+			"columns of the design with its intercept, else nothing remains",
+			r.Series.called("series"), r.Series.Columns, o.Drop, designColumns+1)
 	}
 	design, err := designOf(r)
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Notes: design.Notes}
+	result := &Cleaned{Notes: design.Notes}
 	x := result.standardize(design, o.Drop)
 	y := detrended(r.Series, o.Drop)
 	residuals, err := result.project(x, y)
@@ -83,7 +82,7 @@ const constant = 1e-12
 // [frames-drop, 1 + columns], each less its mean and of unit norm. Neither changes what the columns
 // span beside an intercept, and so no residual; together they make the decomposition's condition
 // independent of the signals' units. Columns that do not vary are left out.
-func (r *Result) standardize(design nuisance, drop int) *mat.Dense {
+func (r *Cleaned) standardize(design nuisance, drop int) *mat.Dense {
 	kept := design.X.Rows - drop
 	var columns [][]float64
 	for j, name := range design.Names {
@@ -149,7 +148,7 @@ func detrended(series Matrix, drop int) *mat.Dense {
 
 // project returns y less its projection on the columns of x, by QR, or by the singular value
 // decomposition where the columns depend on one another to working precision.
-func (r *Result) project(x, y *mat.Dense) (*mat.Dense, error) {
+func (r *Cleaned) project(x, y *mat.Dense) (*mat.Dense, error) {
 	rows, columns := x.Dims()
 	tolerance := float64(rows) * 0x1p-52 // as numpy.linalg.lstsq
 	var qr mat.QR
@@ -183,7 +182,7 @@ func (r *Result) project(x, y *mat.Dense) (*mat.Dense, error) {
 
 // finish notes the parcels of which nothing but rounding remains, sets these to 0, and z-scores the
 // others where o says so.
-func (r *Result) finish(series Matrix, o Options) error {
+func (r *Cleaned) finish(series Matrix, o CleanOptions) error {
 	for p := range r.Residuals.Rows {
 		row, largest := r.Residuals.Row(p), 0.0
 		for _, v := range series.Row(p)[o.Drop:] {
@@ -192,8 +191,7 @@ func (r *Result) finish(series Matrix, o Options) error {
 		sd := math.Sqrt(square(row) / float64(len(row)))
 		if sd-sd != 0 {
 			return fmt.Errorf("clean: parcel %d (from 0) of %s reaches %v, beyond the range of "+
-				"the sums: give it in another unit",
-				p, series.called("series"), largest)
+				"the sums: give it in another unit", p, series.called("series"), largest)
 		}
 		if sd <= constant*largest {
 			clear(row)

@@ -1,0 +1,73 @@
+package runs
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"torchpe/train/runlog"
+)
+
+// OrNaN returns the number that p points to; NaN for nil.
+func OrNaN(p *float64) float64 {
+	if p == nil {
+		return math.NaN()
+	}
+	return *p
+}
+
+// TrainMSE returns the error in training of masked prediction, of a record or of a model's result.
+// It and the three functions below return NaN for what was not measured.
+func TrainMSE(m *runlog.MaskedMeasures) float64 {
+	return masked(m, func(m *runlog.MaskedMeasures) *float64 { return m.TrainMSE })
+}
+
+// TestMSE returns the error in a test with a share of tokens masked, such as "0.50".
+func TestMSE(m *runlog.MaskedMeasures, level string) float64 {
+	return masked(m, func(m *runlog.MaskedMeasures) *float64 {
+		if v, ok := m.TestMSEByMask[level]; ok {
+			return &v
+		}
+		return nil
+	})
+}
+
+// Modularity returns the modularity of the learned positions, the mean over blocks.
+func Modularity(m *runlog.MaskedMeasures) float64 {
+	return masked(m, func(m *runlog.MaskedMeasures) *float64 { return m.Modularity })
+}
+
+// Clustering returns the clustering of the learned positions, the mean over blocks.
+func Clustering(m *runlog.MaskedMeasures) float64 {
+	return masked(m, func(m *runlog.MaskedMeasures) *float64 { return m.Clustering })
+}
+
+func masked(m *runlog.MaskedMeasures, of func(*runlog.MaskedMeasures) *float64) float64 {
+	if m == nil {
+		return math.NaN()
+	}
+	return OrNaN(of(m))
+}
+
+// RecordsBy returns the records of each model by x, such as their step, and all x in order.
+func RecordsBy(models []Model, x func(runlog.Record) int) (read []map[int]runlog.Record,
+	at []float64, err error) {
+	byRun := map[*Run][]runlog.Record{}
+	all := map[int]bool{}
+	for _, m := range models {
+		if byRun[m.Run] == nil {
+			if byRun[m.Run], err = m.Run.Records(); err != nil {
+				return nil, nil, err
+			}
+		}
+		own := map[int]runlog.Record{}
+		for _, r := range m.Records(byRun[m.Run]) {
+			own[x(r)], all[x(r)] = r, true
+		}
+		read = append(read, own)
+	}
+	for _, x := range slices.Sorted(maps.Keys(all)) {
+		at = append(at, float64(x))
+	}
+	return read, at, nil
+}
