@@ -47,11 +47,16 @@ Operands operands(const ManyTokens& m, const at::Tensor& uq, const at::Tensor& u
 // Adds the sums over rows of d [E,rows,O] to `into` [E,O].
 void add_row_sums(const at::Tensor& d, const at::Tensor& into) {
   const int64_t E = d.size(0), rows = d.size(1), O = d.size(2);
-  const auto parts = at::empty({E, sum_chunks(rows), 1, O}, d.options());
+  const auto parts = at::empty({E, sum_chunks(rows), 1, O}, of_sums(d));
   const OnDevice here(d);
-  TORCHPE_DISPATCH(d, [&] {
-    gpu_kernels<T>(d).dense_backward(here, E, rows, O, nullptr, nullptr, 0, d.data_ptr<T>(), nullptr, nullptr,
-                                     parts.data_ptr<T>());
+  TORCHPE_WIDE_DISPATCH(d, [&] {
+    GpuDense<T, S> a = {};
+    a.members = E;
+    a.rows = rows;
+    a.cols = O;
+    a.dy = address<S>(d);
+    a.parts = address<T>(parts);
+    wide_kernels<T, S>(d).dense_backward(here, a);
   });
   add_sums(parts, {into});
 }

@@ -10,8 +10,8 @@ using namespace torchpe;
 
 namespace {
 
-at::Tensor composed(const AttentionBlock& b) {
-  const auto qkv = project_qkv(b.x, b.qkv_w, b.qkv_b, b.heads);
+Normed composed(const AttentionBlock& b) {
+  const auto qkv = project_qkv(b.x, b.x16, b.qkv_w, b.qkv_b, b.heads, Stored::result);
   const auto merged = [](const at::Tensor& t) {
     return t.permute({0, 1, 3, 2, 4}).reshape({t.size(0), t.size(1), t.size(3), t.size(2) * t.size(4)});
   };
@@ -27,11 +27,14 @@ at::Tensor composed(const AttentionBlock& b) {
     x = tokens_of(x, b.read);
     if (!asks) a = tokens_of(a, b.read);
   }
-  return add_layer_norm(x, linear(a, b.out_w, b.out_b, false), b.gain, b.bias, b.eps);
+  const auto y = linear(a, b.out_w, b.out_b, false, Stored::gradient);
+  return add_layer_norm(x, y, b.gain, b.bias, b.eps, Stored::result);
 }
 
-at::Tensor composed(const MLPBlock& b) {
-  return add_layer_norm(b.x, linear(linear(b.x, b.in_w, b.in_b, true), b.out_w, b.out_b, true), b.gain, b.bias, b.eps);
+Normed composed(const MLPBlock& b) {
+  const auto inner = linear(b.x, b.in_w, b.in_b, true, Stored::result),
+             y = linear(inner, b.out_w, b.out_b, true, Stored::gradient);
+  return add_layer_norm(b.x, y, b.gain, b.bias, b.eps, Stored::result);
 }
 
 // Whether w [E,O,I] and bias, given or not, are one linear map for the members of x.
@@ -85,10 +88,11 @@ extern "C" {
 tp_result tp_attention_block(tp_tensor hx, tp_tensor hqkv_w, tp_tensor hqkv_b, int64_t heads, tp_tensor hmask,
                              double scale, tp_tensor hout_w, tp_tensor hout_b, tp_tensor hread, tp_tensor hgain,
                              tp_tensor hbias, double eps, int grad) {
-  return op(grad, [&] {
+  return op_normed(grad, [&] {
     const auto optional = [](tp_tensor h) { return h == 0 ? at::Tensor() : get(h); };
     const auto x = get(hx);
     const AttentionBlock b{x,
+                           Handles::instance().beside(hx),
                            get(hqkv_w),
                            get_or_empty(hqkv_b, x),
                            get(hout_w),
@@ -110,10 +114,11 @@ tp_result tp_attention_block(tp_tensor hx, tp_tensor hqkv_w, tp_tensor hqkv_b, i
 
 tp_result tp_mlp_block(tp_tensor hx, tp_tensor hin_w, tp_tensor hin_b, tp_tensor hout_w, tp_tensor hout_b,
                        tp_tensor hgain, tp_tensor hbias, double eps, int grad) {
-  return op(grad, [&] {
+  return op_normed(grad, [&] {
     const auto x = get(hx);
-    const MLPBlock b{x,          get(hin_w), get_or_empty(hin_b, x), get(hout_w), get_or_empty(hout_b, x), get(hgain),
-                     get(hbias), eps};
+    const MLPBlock b{x,           Handles::instance().beside(hx), get(hin_w),  get_or_empty(hin_b, x),
+                     get(hout_w), get_or_empty(hout_b, x),        get(hgain), get(hbias),
+                     eps};
     return fits_gpu(b) ? mlp_block_on_gpu(b) : composed(b);
   });
 }

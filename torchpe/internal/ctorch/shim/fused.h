@@ -129,14 +129,24 @@ inline GradTarget grad_target(const at::Tensor& w) {
   return {at::zeros(w.sizes(), w.options().requires_grad(false)), false};
 }
 
+// What a linear map between the others of a transformer's block stores as bfloat16 on a GPU, where
+// that is the precision of products (block_cuda.cc). The CPU's loops round the same numbers.
+enum class Stored {
+  nothing,
+  result,   // of the product, before bias and GELU
+  gradient  // that, and the gradient of x
+};
+
 // The operators of shim.h, for others to be composed of; they see whether gradients are on. b and y
-// may be empty, attention's bias undefined.
-at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu);
-torch::autograd::variable_list project_qkv(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b,
-                                           int64_t heads);
+// may be empty, attention's bias and x16 (gpu.h) undefined.
+at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu,
+                  Stored stored = Stored::nothing);
+torch::autograd::variable_list project_qkv(const at::Tensor& x, const at::Tensor& x16, const at::Tensor& w,
+                                           const at::Tensor& b, int64_t heads, Stored stored = Stored::nothing);
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias,
                      double scale);
-at::Tensor add_layer_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias,
-                          double eps);
+struct Normed;
+Normed add_layer_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias,
+                      double eps, Stored stored = Stored::nothing);
 
 }  // namespace torchpe

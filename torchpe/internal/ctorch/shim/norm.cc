@@ -1,6 +1,7 @@
 // norm.cc: residual sum with layer norm, and dropout whose mask is a function of the step.
 #include "gpu.h"
 #include "philox.h"
+#include "product.h"
 #include "profile.h"
 
 using namespace torchpe;
@@ -24,7 +25,7 @@ void check_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain
 
 struct NormFunction : torch::autograd::Function<NormFunction> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& y_in,
-                            const at::Tensor& gain, const at::Tensor& bias, double eps, bool keep) {
+                            const at::Tensor& gain, const at::Tensor& bias, double eps, Stored stored, bool keep) {
     auto x = x_in.contiguous();
     auto y = given(y_in) ? y_in.contiguous() : y_in;
     const int64_t E = x.size(0), D = x.size(-1), rows = x.numel() == 0 ? 0 : x.numel() / (E * D);
@@ -45,7 +46,8 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
         });
       });
     });
-    if (keep) ctx->save_for_backward({xhat, rstd, gain, bias});
+    const bool rounds = stored != Stored::nothing && rounds_operands(x) && precision() == Precision::bf16;
+    if (keep) ctx->save_for_backward({rounds ? rounded(xhat, Precision::bf16) : xhat, rstd, gain, bias});
     return out;
   }
 
@@ -74,8 +76,7 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
         }
       });
     });
-    return {ds,          ctx->needs_input_grad(1) ? ds : at::Tensor(), dgain.result(), dbias.result(), at::Tensor(),
-            at::Tensor()};
+    return {ds, ctx->needs_input_grad(1) ? ds : at::Tensor(), dgain.result(), dbias.result(), {}, {}, {}};
   }
 };
 
@@ -156,14 +157,14 @@ void check_dropout(const at::Tensor& x, double p, int64_t members) {
 
 namespace torchpe {
 
-at::Tensor add_layer_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias,
-                          double eps) {
+Normed add_layer_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias,
+                      double eps, Stored stored) {
   check_norm(x, y, gain, bias);
   const bool keep = at::GradMode::is_enabled();
   if (norm_fits_gpu(x, gain, bias)) return add_layer_norm_on_gpu(x, y, gain, bias, eps, keep);
   if (use_loops(x) && gain.stride(1) == 1 && bias.stride(1) == 1)
-    return NormFunction::apply(x, y, gain, bias, eps, keep);
-  return norm_composed(x, y, gain, bias, eps);
+    return {NormFunction::apply(x, y, gain, bias, eps, stored, keep), {}};
+  return {norm_composed(x, y, gain, bias, eps), {}};
 }
 
 }  // namespace torchpe
@@ -171,7 +172,7 @@ at::Tensor add_layer_norm(const at::Tensor& x, const at::Tensor& y, const at::Te
 extern "C" {
 
 tp_result tp_add_layer_norm(tp_tensor hx, tp_tensor hy, tp_tensor hgain, tp_tensor hbias, double eps, int grad) {
-  return op(grad, [&] {
+  return op_normed(grad, [&] {
     auto x = get(hx);
     return add_layer_norm(x, get_or_empty(hy, x), get(hgain), get(hbias), eps);
   });

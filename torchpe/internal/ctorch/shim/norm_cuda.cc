@@ -6,63 +6,62 @@ using torch::autograd::variable_list;
 
 namespace torchpe {
 
-template <typename T>
-GpuNorm<T> NormPass::described() const {
+template <typename T, typename S>
+GpuNorm<T, S> NormPass::described() const {
   const auto& like = x.defined() ? x : xhat;
-  GpuNorm<T> a = {};
+  GpuNorm<T, S> a = {};
   a.members = like.size(0);
   a.rows = like.size(1);
   a.cols = like.size(2);
   a.x = address<T>(x);
-  a.y = address<T>(y);
+  a.y = address<S>(y);
   a.y_bias = address<T>(y_bias);
   if (a.y_bias) a.y_bias_member = y_bias.stride(0);
   a.gelu = gelu;
-  a.gain = gain.data_ptr<T>();
-  a.bias = bias.data_ptr<T>();
+  a.gain = address<T>(gain);
+  a.bias = address<T>(bias);
   a.gain_member = gain.stride(0);
   a.bias_member = bias.stride(0);
   a.eps = eps;
-  if (xhat.defined()) {
-    a.xhat = xhat.data_ptr<T>();
-    a.rstd = rstd.data_ptr<T>();
-  }
+  a.xhat = address<S>(xhat);
+  a.rstd = address<T>(rstd);
   return a;
 }
 
-at::Tensor NormPass::forward(bool keep) {
-  auto out = at::empty_like(x);
+Normed NormPass::forward(bool keep) {
+  const auto type = operand_type(x);
+  Normed n{at::empty_like(x), {}};
+  if (type != x.scalar_type()) n.out16 = at::empty(x.sizes(), x.options().dtype(type));
+  const auto& wide = y.defined() && given(y) ? y : x;
   if (keep) {
-    xhat = at::empty_like(x);
+    xhat = at::empty(x.sizes(), wide.options());
     rstd = at::empty({x.size(0), x.size(1)}, x.options());
   }
   const OnDevice here(x);
-  TORCHPE_DISPATCH(x, [&] {
-    auto a = described<T>();
-    a.out = out.data_ptr<T>();
-    gpu_kernels<T>(x).add_layer_norm(here, a);
+  TORCHPE_WIDE_DISPATCH(wide, [&] {
+    auto a = described<T, S>();
+    a.out = address<T>(n.out);
+    a.out16 = address<Bf16>(n.out16);
+    wide_kernels<T, S>(x).add_layer_norm(here, a);
   });
-  return out;
+  return n;
 }
 
-void NormPass::backward(const at::Tensor& dout, bool bf16) {
+void NormPass::backward(const at::Tensor& dout) {
   const int64_t E = xhat.size(0), rows = xhat.size(1), D = xhat.size(2);
   const bool sums_y = y_bias.defined() && given(y_bias) && y_bias.requires_grad();
-  ds = at::empty_like(xhat);
-  dy = bf16 ? at::empty(xhat.sizes(), xhat.options().dtype(at::kBFloat16)) : gelu ? at::empty_like(xhat) : ds;
-  const auto parts = at::empty({E, norm_chunks(rows), sums_y ? 3 : 2, D}, xhat.options());
+  ds = at::empty_like(dout);
+  dy = gelu || xhat.scalar_type() != dout.scalar_type() ? at::empty_like(xhat) : ds;
+  const auto parts = at::empty({E, norm_chunks(rows), sums_y ? 3 : 2, D}, dout.options());
   const OnDevice here(xhat);
-  TORCHPE_DISPATCH(xhat, [&] {
-    auto a = described<T>();
-    a.dout = dout.data_ptr<T>();
-    a.ds = ds.data_ptr<T>();
-    if (bf16)
-      a.dy16 = reinterpret_cast<uint16_t*>(dy.data_ptr<at::BFloat16>());
-    else if (gelu)
-      a.dy = dy.data_ptr<T>();
+  TORCHPE_WIDE_DISPATCH(xhat, [&] {
+    auto a = described<T, S>();
+    a.dout = address<T>(dout);
+    a.ds = address<T>(ds);
+    if (!dy.is_same(ds)) a.dy = address<S>(dy);
     a.sums = int(parts.size(2));
-    a.parts = parts.data_ptr<T>();
-    gpu_kernels<T>(xhat).layer_norm_backward(here, a);
+    a.parts = address<T>(parts);
+    wide_kernels<T, S>(xhat).layer_norm_backward(here, a);
   });
   const auto g = grad_target(gain), b = grad_target(bias);
   if (sums_y) {
@@ -80,16 +79,17 @@ namespace {
 
 struct NormOnGpu : torch::autograd::Function<NormOnGpu> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain,
-                            const at::Tensor& bias, double eps, bool keep) {
+                            const at::Tensor& bias, at::Tensor* out16, double eps, bool keep) {
     NormPass n;
     n.x = as_rows(x);
     if (given(y)) n.y = as_rows(y);
     n.gain = gain;
     n.bias = bias;
     n.eps = eps;
-    const auto out = n.forward(keep);
+    const auto normed = n.forward(keep);
+    *out16 = normed.out16;
     if (keep) ctx->save_for_backward({n.xhat, n.rstd, gain, bias});
-    return shaped(out, x.sizes());
+    return shaped(normed.out, x.sizes());
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
@@ -99,9 +99,9 @@ struct NormOnGpu : torch::autograd::Function<NormOnGpu> {
     n.bias = saved[3];
     n.xhat = saved[0];
     n.rstd = saved[1];
-    n.backward(as_rows(grads[0]), false);
+    n.backward(as_rows(grads[0]));
     const auto ds = shaped(n.ds, grads[0].sizes());
-    return {ds, ctx->needs_input_grad(1) ? ds : at::Tensor(), n.dgain, n.dbias, at::Tensor(), at::Tensor()};
+    return {ds, ctx->needs_input_grad(1) ? ds : at::Tensor(), n.dgain, n.dbias, {}, {}, {}};
   }
 };
 
@@ -139,9 +139,11 @@ bool norm_fits_gpu(const at::Tensor& x, const at::Tensor& gain, const at::Tensor
   return use_kernels(x) && x.size(-1) <= GPU_NORM_WIDTH && dense(gain) && dense(bias) && !gain.is_same(bias);
 }
 
-at::Tensor add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain,
-                                 const at::Tensor& bias, double eps, bool keep) {
-  return NormOnGpu::apply(x, y, gain, bias, eps, keep);
+Normed add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias,
+                             double eps, bool keep) {
+  at::Tensor out16;
+  const auto out = NormOnGpu::apply(x, y, gain, bias, &out16, eps, keep);
+  return {out, out16};
 }
 
 at::Tensor dropout_on_gpu(const at::Tensor& x, double p, const at::Tensor& draws, uint64_t call) {
