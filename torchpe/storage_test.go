@@ -70,7 +70,9 @@ func (m matrix) columns(from, to int) matrix {
 	return matrixOf(m.rows, to-from, func(r, c int) float64 { return m.at(r, from+c) })
 }
 
-func (m matrix) part(from, to int) matrix { return matrix{to - from, m.cols, m.v[from*m.cols : to*m.cols]} }
+func (m matrix) part(from, to int) matrix {
+	return matrix{to - from, m.cols, m.v[from*m.cols : to*m.cols]}
+}
 
 func geluAndSlope(u float64) (y, slope float64) {
 	cdf := 0.5 * math.Erfc(-u/math.Sqrt2)
@@ -200,12 +202,12 @@ func TestStorage(t *testing.T) {
 	}{
 		"MLPBlock": {function{"MLPBlock", inputs(120, []int{E, B, N, D}, []int{E, O, D}, []int{E, O}, []int{E, D, O},
 			row, row, row), func(x []Tensor) Tensor {
-			return MLPBlock(x[0], x[1], x[2], x[3], x[4], Norm{x[5], x[6], blockEps})
+			return MLPBlock(x[0], x[1], x[2], x[3], x[4], Norm{Gain: x[5], Bias: x[6], Eps: blockEps})
 		}}, storedMLP},
 		"AttentionBlock": {function{"AttentionBlock", inputs(121, []int{E, B, N, D}, []int{E, 3 * D, D}, []int{E, 3 * D},
 			[]int{E, D, D}, row, row, row), func(x []Tensor) Tensor {
 			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3], OutBias: x[4],
-				Heads: H, Scale: 0.1}, Norm{x[5], x[6], blockEps})
+				Heads: H, Scale: 0.1}, Norm{Gain: x[5], Bias: x[6], Eps: blockEps})
 		}}, func(in []matrix, d matrix) (matrix, []matrix) { return storedAttention(in, d, B, H, 0.1) }},
 	}
 	for name, block := range blocks {
@@ -248,7 +250,7 @@ func TestRoundedBeside(t *testing.T) {
 	const E, B, N, D, O = 1, 2, 3, 4, 5
 	in := inputs(122, []int{E, B, N, D}, []int{E, O, D}, []int{E, D, O}, []int{E, D}, []int{E, D})
 	block := func(x []Tensor, y Tensor) Tensor {
-		return MLPBlock(y, x[1], Tensor{}, x[2], Tensor{}, Norm{x[3], x[4], blockEps})
+		return MLPBlock(y, x[1], Tensor{}, x[2], Tensor{}, Norm{Gain: x[3], Bias: x[4], Eps: blockEps})
 	}
 	defer ctorch.SetFusedForm(ctorch.Fused)
 	defer SetPrecision("fp32")
@@ -272,4 +274,55 @@ func TestRoundedBeside(t *testing.T) {
 	identical(t, "of what was kept", z.Float64s(), block(x, y.Clone()).Float64s())
 	y.CopyFrom(x[0])
 	identical(t, "of what changed", block(x, y).Float64s(), block(x, x[0]).Float64s())
+}
+
+// TestMovedByBlocks counts what the kernels of a block move, in widths of a token in float32, against
+// the sum over what each must read and write: docs/performance.md. What does not grow with the number
+// of rows, weights first, is left out.
+func TestMovedByBlocks(t *testing.T) {
+	const N, D, H, tokens = 4, 8, 2, 2
+	defer ctorch.SetFusedForm(ctorch.Fused)
+	defer SetPrecision("fp32")
+	ctorch.SetFusedForm(ctorch.Emulated)
+	row := []int{1, D}
+	moved := func(batch int) (forward, backward float64) {
+		in := inputs(123, []int{1, batch, N, D}, []int{1, 3 * D, D}, []int{1, D, D}, []int{1, 4 * D, D}, []int{1, D, 4 * D}, row, row)
+		s := NewScope()
+		defer s.Close()
+		x := make([]Tensor, len(in))
+		for i, p := range in {
+			x[i] = Of(s, CPU, p.values, p.shape...).To(Float32, CPU).RequireGrad()
+		}
+		norm := Norm{Gain: x[5], Bias: x[6], Eps: blockEps}
+		var loss Tensor
+		count := func(f func()) (sum float64) {
+			all, err := CountMoved(func() error { f(); return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range all {
+				sum += m.Bytes
+			}
+			return sum
+		}
+		forward = count(func() {
+			y := AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], OutWeight: x[2], Heads: H, Scale: 1}, norm)
+			loss = MLPBlock(y, x[3], Tensor{}, x[4], Tensor{}, norm).Sum()
+		})
+		return forward, count(loss.Backward)
+	}
+	for precision, want := range map[string][2]float64{"fp32": {36, 61}, "bf16": {21, 35}} {
+		if err := SetPrecision(precision); err != nil {
+			t.Fatal(err)
+		}
+		f1, b1 := moved(tokens)
+		f2, b2 := moved(2 * tokens)
+		widths := func(less, more float64) float64 {
+			const rows, stds = tokens * N, 2 * 4 // and 1/std of two norms
+			return ((more-less)/rows - stds) / (4 * D)
+		}
+		if have := [2]float64{widths(f1, f2), widths(b1, b2)}; have != want {
+			t.Errorf("%s: %g widths forward and %g backward, want %g", precision, have[0], have[1], want)
+		}
+	}
 }

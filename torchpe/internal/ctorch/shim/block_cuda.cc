@@ -19,8 +19,8 @@ namespace {
 struct MLPOnGpu : torch::autograd::Function<MLPOnGpu> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& in_w,
                             const at::Tensor& in_b, const at::Tensor& out_w, const at::Tensor& out_b,
-                            const at::Tensor& gain, const at::Tensor& bias, const at::Tensor* x16, at::Tensor* out16,
-                            double eps, bool keep) {
+                            const at::Tensor& gain, const at::Tensor& bias, const at::Tensor& table,
+                            const at::Tensor* x16, at::Tensor* out16, double eps, bool keep) {
     const auto rows = as_rows(x_in), x = operand_of(rows, *x16), w1 = operand(dense_members(in_w)),
                w2 = operand(dense_members(out_w));
     const auto stored = operand_type(rows);
@@ -32,12 +32,10 @@ struct MLPOnGpu : torch::autograd::Function<MLPOnGpu> {
     n.y = operand_product(h, w2.transpose(1, 2), stored);
     n.y_bias = out_b;
     n.gelu = true;
-    n.gain = gain;
-    n.bias = bias;
-    n.eps = eps;
+    n.norm = {gain, bias, table, eps};
     const auto normed = n.forward(keep);
     *out16 = normed.out16;
-    if (keep) ctx->save_for_backward({x, w1, u, h, w2, n.y, n.xhat, n.rstd, in_w, in_b, out_w, out_b, gain, bias});
+    if (keep) ctx->save_for_backward({x, w1, u, h, w2, n.y, n.xhat, n.rstd, in_w, in_b, out_w, out_b, gain, bias, table});
     return shaped(normed.out, x_in.sizes());
   }
 
@@ -51,19 +49,18 @@ struct MLPOnGpu : torch::autograd::Function<MLPOnGpu> {
     n.y = v;
     n.y_bias = saved[11];
     n.gelu = true;
-    n.gain = saved[12];
-    n.bias = saved[13];
+    n.norm = {saved[12], saved[13], saved[14], 0};
     n.xhat = saved[6];
     n.rstd = saved[7];
     n.backward(as_rows(grads[0]));
     const auto dw1 = wanted_target(in_w), dw2 = wanted_target(out_w);
     const auto dy = operand(n.dy);
-    add_weight_gradient(dw2.into, dy, h);
+    add_weight_gradient(dw2, dy, h);
     at::Tensor dx, db;
     if (need_inner) {
       BiasGeluBackward between{u, in_b, operand_product(dy, w2, u.scalar_type()), {}};
       const auto du = between.run(need_x || in_w.requires_grad(), bf16);
-      add_weight_gradient(dw1.into, du, x);
+      add_weight_gradient(dw1, du, x);
       if (need_x) add_product_(dx = n.ds, du, w1);
       db = between.db;
     }
@@ -74,6 +71,7 @@ struct MLPOnGpu : torch::autograd::Function<MLPOnGpu> {
             n.dy_bias,
             n.dgain,
             n.dbias,
+            n.dtable,
             {},
             {},
             {},
@@ -87,8 +85,8 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& qkv_w,
                             const at::Tensor& qkv_b, const at::Tensor& out_w, const at::Tensor& out_b,
                             const at::Tensor& mask, const at::Tensor& read, const at::Tensor& gain,
-                            const at::Tensor& bias, const at::Tensor* x16, at::Tensor* out16, int64_t heads,
-                            double scale, double eps, bool keep) {
+                            const at::Tensor& bias, const at::Tensor& table, const at::Tensor* x16,
+                            at::Tensor* out16, int64_t heads, double scale, double eps, bool keep) {
     const int64_t D = x_in.size(3);
     const auto rows = as_rows(x_in), asking = given(read) ? as_rows(tokens_of(x_in, read)) : rows;
     const auto stored = operand_type(rows);
@@ -110,14 +108,12 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     n.x = asking;
     n.y = operand_product(a, w2.transpose(1, 2), stored);
     n.y_bias = out_b;
-    n.gain = gain;
-    n.bias = bias;
-    n.eps = eps;
+    n.norm = {gain, bias, table, eps};
     const auto normed = n.forward(keep);
     *out16 = normed.out16;
     if (keep) {
-      ctx->save_for_backward({x,    asks,  w1,    uq,    u,     a,    w2,   n.xhat,    n.rstd,    mask,
-                              read, qkv_w, qkv_b, out_w, out_b, gain, bias, many.sums, many.seed, many.offset});
+      ctx->save_for_backward({x,     asks,  w1,    uq,   u,    a,     w2,        n.xhat,    n.rstd,     mask, read,
+                              qkv_w, qkv_b, out_w, out_b, gain, bias, table, many.sums, many.seed, many.offset});
       ctx->saved_data["shape"] = x_in.sizes().vec();
       ctx->saved_data["heads"] = heads;
       ctx->saved_data["scale"] = scale;
@@ -136,23 +132,22 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     const bool need_inner = need_x || qkv_w.requires_grad() || need_b;
     NormPass n;
     n.y_bias = saved[14];
-    n.gain = saved[15];
-    n.bias = saved[16];
+    n.norm = {saved[15], saved[16], saved[17], 0};
     n.xhat = saved[7];
     n.rstd = saved[8];
     n.backward(as_rows(grads[0]));
     const auto dw1 = wanted_target(qkv_w), dw2 = wanted_target(out_w), db = wanted_target(qkv_b);
     const auto dy = operand(n.dy);
-    add_weight_gradient(dw2.into, dy, a);
+    add_weight_gradient(dw2, dy, a);
     at::Tensor dx;
     if (need_inner) {
       const auto inner = operand_product(dy, w2, u.scalar_type());
       const Projected p{shape[1], ctx->saved_data["heads"].toInt(), !given(read)};
       const double scale = ctx->saved_data["scale"].toDouble();
       at::Tensor du, duq;
-      if (saved[17].defined()) {
-        ManyTokens many{p.batch, p.heads, scale, uq, u, given(read), saved[17], saved[18], saved[19]};
-        many.backward(a, inner, db.into);
+      if (saved[18].defined()) {
+        ManyTokens many{p.batch, p.heads, scale, uq, u, given(read), saved[18], saved[19], saved[20]};
+        many.backward(a, inner, db);
         du = many.du;
         duq = many.duq;
       } else {
@@ -167,18 +162,16 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
           pass.dv_sum = part_as_heads(sums, 2, p.heads);
         }
         pass.backward(p.part(inner, 0, 1));
-        if (need_b) add_sums(sums, {db.into});
+        if (need_b) add_sums(sums, {db});
       }
       du = operand(du);
       if (!given(read)) {
-        add_weight_gradient(dw1.into, du, x);
+        add_weight_gradient(dw1, du, x);
         if (need_x) add_product_(dx = n.ds, du, w1);
       } else {
         duq = operand(duq);
-        if (dw1.into.defined()) {
-          add_weight_gradient(dw1.into.narrow(1, 0, D), duq, asks);
-          add_weight_gradient(dw1.into.narrow(1, D, 2 * D), du, x);
-        }
+        add_weight_gradient(dw1.columns(0, D), duq, asks);
+        add_weight_gradient(dw1.columns(D, 2 * D), du, x);
         if (need_x) {
           add_product_(n.ds, duq, w1.narrow(1, 0, D));
           dx = operand_product(du, w1.narrow(1, D, 2 * D));
@@ -195,6 +188,7 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
             {},
             n.dgain,
             n.dbias,
+            n.dtable,
             {},
             {},
             {},
@@ -251,8 +245,8 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
 
 Normed mlp_block_on_gpu(const MLPBlock& b) {
   at::Tensor out16;
-  const auto out = MLPOnGpu::apply(b.x, b.in_w, b.in_b, b.out_w, b.out_b, b.gain, b.bias, &b.x16, &out16, b.eps,
-                                   at::GradMode::is_enabled());
+  const auto out = MLPOnGpu::apply(b.x, b.in_w, b.in_b, b.out_w, b.out_b, b.norm.gain, b.norm.bias, b.norm.table, &b.x16,
+                                   &out16, b.norm.eps, at::GradMode::is_enabled());
   return {out, out16};
 }
 
@@ -264,8 +258,9 @@ Normed attention_block_on_gpu(const AttentionBlock& b) {
                         : none(b.x.scalar_type());
   at::Tensor out16;
   const auto out = AttentionBlockOnGpu::apply(b.x, b.qkv_w, b.qkv_b, b.out_w, b.out_b, mask,
-                                              b.read.defined() ? b.read : none(at::kLong), b.gain, b.bias, &b.x16,
-                                              &out16, b.heads, b.scale, b.eps, at::GradMode::is_enabled());
+                                              b.read.defined() ? b.read : none(at::kLong), b.norm.gain, b.norm.bias,
+                                              b.norm.table, &b.x16, &out16, b.heads, b.scale, b.norm.eps,
+                                              at::GradMode::is_enabled());
   return {out, out16};
 }
 

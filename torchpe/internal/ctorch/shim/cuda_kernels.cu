@@ -88,11 +88,11 @@ void dense_backward(GpuStream s, const GpuDense<T, S>& a) {
 template <typename T>
 __global__ void __launch_bounds__(THREADS) add_sums_kernel(const GpuSums<T> a) {
   TORCHPE_SHARED(T, sums);
-  const int64_t c = int64_t(blockIdx.x) * COLUMNS + threadIdx.x, e = blockIdx.y, width = a.count * a.cols;
+  const int64_t c = int64_t(blockIdx.y) * COLUMNS + threadIdx.x, e = blockIdx.x, width = a.count * a.cols;
   T sum = 0;
   if (c < width) {
     TORCHPE_UNROLL(4)
-    for (int64_t k = threadIdx.y; k < a.chunks; k += LANES) sum += a.parts[(e * a.chunks + k) * width + c];
+    for (int64_t k = threadIdx.y; k < a.chunks; k += LANES) sum += a.parts[(e * a.chunks + k) * a.part_row + c];
   }
   sums[threadIdx.y * COLUMNS + threadIdx.x] = sum;
   __syncthreads();
@@ -100,13 +100,16 @@ __global__ void __launch_bounds__(THREADS) add_sums_kernel(const GpuSums<T> a) {
   for (int l = 1; l < LANES; l++) sum += sums[l * COLUMNS + threadIdx.x];
   TORCHPE_UNROLL()
   for (int i = 0; i < 3; i++)
-    if (c / a.cols == i) a.into[i][e * a.into_member[i] + c % a.cols] += sum;
+    if (c / a.cols == i) {
+      T& into = a.into[i][e * a.into_member[i] + c % a.cols];
+      into = a.first[i] ? sum : into + sum;
+    }
 }
 
 template <typename T>
 void add_sums(GpuStream s, const GpuSums<T>& a) {
-  if (a.members * a.chunks * a.cols == 0) return;
-  launch(s, add_sums_kernel<T>, dim3(parts_of(a.count * a.cols, COLUMNS), a.members), dim3(COLUMNS, LANES),
+  if (a.members * a.cols == 0) return;
+  launch(s, add_sums_kernel<T>, dim3(a.members, parts_of(a.count * a.cols, COLUMNS)), dim3(COLUMNS, LANES),
          sizeof(T) * THREADS, a);
 }
 
@@ -161,6 +164,7 @@ __global__ void __launch_bounds__(THREADS) add_layer_norm_kernel(const GpuNorm<T
     const int c = lane + k * GROUP;
     gain[k] = c < cols ? a.gain[e * a.gain_member + c] : T(0);
     bias[k] = c < cols ? a.bias[e * a.bias_member + c] : T(0);
+    if (a.table && c < cols) bias[k] += a.table[e * a.table_member + r % a.cut.tokens * cols + c];
   }
   if (a.rstd && lane == 0) a.rstd[e * a.rows + r] = rs;
   TORCHPE_UNROLL()
@@ -177,12 +181,13 @@ __global__ void __launch_bounds__(THREADS) add_layer_norm_kernel(const GpuNorm<T
 }
 
 template <typename T, typename S, int GROUP, int PER, bool GELU>
-__global__ void __launch_bounds__(THREADS) layer_norm_backward_kernel(const GpuNorm<T, S> a, int64_t per_chunk) {
+__global__ void __launch_bounds__(THREADS) layer_norm_backward_kernel(const GpuNorm<T, S> a) {
   TORCHPE_SHARED(T, scratch);  // group_sum's where the block is one group; else rows [sums,cols] for each
   constexpr int GROUPS = THREADS / GROUP;
   const int lane = threadIdx.x % GROUP, group = threadIdx.x / GROUP, cols = int(a.cols);
-  const int64_t e = blockIdx.y, first = blockIdx.x * per_chunk,
-                end = first + per_chunk < a.rows ? first + per_chunk : a.rows;
+  const int64_t e = blockIdx.y, token = blockIdx.x / a.cut.of_token, each = a.rows / a.cut.tokens,
+                first = blockIdx.x % a.cut.of_token * a.cut.rows,
+                end = first + a.cut.rows < each ? first + a.cut.rows : each;
   T g[PER], y_bias[GELU ? PER : 1], dgain[PER], dbias[PER], dy_sum[PER];
   TORCHPE_UNROLL()
   for (int k = 0; k < PER; k++) {
@@ -191,8 +196,8 @@ __global__ void __launch_bounds__(THREADS) layer_norm_backward_kernel(const GpuN
     if constexpr (GELU) y_bias[k] = c < cols && a.y_bias ? a.y_bias[e * a.y_bias_member + c] : T(0);
     dgain[k] = dbias[k] = dy_sum[k] = 0;
   }
-  for (int64_t r = first + group; r < end; r += GROUPS) {
-    const int64_t base = (e * a.rows + r) * cols;
+  for (int64_t i = first + group; i < end; i += GROUPS) {
+    const int64_t r = i * a.cut.tokens + token, base = (e * a.rows + r) * cols;
     T h[PER], d[PER], u[GELU ? PER : 1], m1 = 0, m2 = 0;
     TORCHPE_UNROLL()
     for (int k = 0; k < PER; k++) {
@@ -254,7 +259,7 @@ struct Norm {
     launch(s,
            a.gelu ? layer_norm_backward_kernel<T, S, GROUP, PER, true>
                   : layer_norm_backward_kernel<T, S, GROUP, PER, false>,
-           dim3(norm_chunks(a.rows), a.members), dim3(THREADS), shared, a, norm_chunk_rows(a.rows));
+           dim3(a.cut.chunks(), a.members), dim3(THREADS), shared, a);
   }
 };
 

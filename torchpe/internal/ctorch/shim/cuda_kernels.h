@@ -64,6 +64,13 @@ struct GpuAttention {
   GpuHeads<T> dq_sum, dk_sum, dv_sum;  // sums of dq, dk, dv over their tokens, one row [E,B,H,1,width]; null for none
 };
 
+// Rows whose gradients are summed up together: `rows` rows of one token each, so that sums over
+// chunks are those of a table's gradient too. Without a table all rows are of one token.
+struct GpuNormCut {
+  int64_t tokens, rows, of_token;  // of_token: chunks
+  int64_t chunks() const { return tokens * of_token; }
+};
+
 // Layer norm of x + f(y + y_bias), f GELU where gelu, else nothing; and its backward pass.
 // [E,rows,cols] are x, y, xhat, out, dout, ds, dy; [E,cols] the biases and the gain; [E,rows] rstd.
 // y and y_bias may be null, y of the backward pass where not gelu.
@@ -80,6 +87,8 @@ struct GpuNorm {
   double eps;
   S* xhat;  // for the backward pass, with rstd, or null
   T* rstd;
+  const T* table;  // [E,tokens,cols], added to out: row r is of token r % tokens; or null
+  int64_t table_member;
   T* out;
   Bf16* out16;  // the same again, for products, or null
   // backward
@@ -87,18 +96,20 @@ struct GpuNorm {
   T* ds;      // the gradient of x
   S* dy;      // of y, null where that is ds
   int sums;   // 2, or 3
-  T* parts;  // sums over chunks of rows [E,norm_chunks(rows),sums,cols]: of the gradients of gain and bias, and of y
+  T* parts;  // sums over the chunks of `cut` [E,chunks,sums,cols]: of the gradients of gain and bias, and of y
+  GpuNormCut cut;
 };
 
-// into[i][e,c] += sum over chunks of parts[e,chunk,i,c], for i < count: parts
-// [E,chunks,count,cols].
+// into[i][e,c] = or += the sum over chunks of parts[e,chunk,i,c], for i < count: parts
+// [E,chunks,...], chunks part_row apart.
 template <typename T>
 struct GpuSums {
-  int64_t members, chunks, cols;
+  int64_t members, chunks, cols, part_row;
   int count;
   const T* parts;
   T* into[3];
   int64_t into_member[3];
+  bool first[3];  // =
 };
 
 // One Adam step: rows of p, g, m, v [E,P] and of settings [E,6] start this many elements apart.
@@ -170,9 +181,11 @@ inline int64_t gpu_chunk_rows(int64_t rows, int64_t least, int64_t most_chunks) 
   return per <= least ? least : (per + 7) / 8 * 8;
 }
 inline int64_t sum_chunk_rows(int64_t rows) { return gpu_chunk_rows(rows, 64, 128); }
-inline int64_t norm_chunk_rows(int64_t rows) { return gpu_chunk_rows(rows, 32, 256); }
 inline int64_t sum_chunks(int64_t rows) { return (rows + sum_chunk_rows(rows) - 1) / sum_chunk_rows(rows); }
-inline int64_t norm_chunks(int64_t rows) { return (rows + norm_chunk_rows(rows) - 1) / norm_chunk_rows(rows); }
+inline GpuNormCut norm_cut(int64_t rows, int64_t tokens) {
+  const int64_t each = rows / tokens, per = gpu_chunk_rows(each, 32, tokens < 256 ? 256 / tokens : 1);
+  return {tokens, per, (each + per - 1) / per};
+}
 
 namespace compiled {  // there where TORCHPE_CUDA_KERNELS is defined
 template <typename T>

@@ -5,6 +5,7 @@
 
 #include "cuda_kernels.h"
 #include "fused.h"
+#include "profile.h"
 
 namespace torchpe {
 
@@ -55,7 +56,7 @@ torch::autograd::variable_list qkv_on_gpu(const at::Tensor& x, const at::Tensor&
                                           const at::Tensor& b, int64_t heads);
 // Whether rows of x are short enough, and gain and bias two parameters with dense rows: their
 // gradients are added at a time.
-bool norm_fits_gpu(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bias);
+bool norm_fits_gpu(const at::Tensor& x, const NormOperands& n);
 // What layer norm leaves: the residual sum's, and the same as products take it, where that is
 // another tensor. The latter has no gradient.
 struct Normed {
@@ -73,23 +74,23 @@ tp_result op_normed(int grad, F&& f) noexcept {
   if (!r.error && out16.defined()) Handles::instance().keep(r.tensor, out16);
   return r;
 }
-Normed add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias,
-                             double eps, bool keep);
+Normed add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const NormOperands& n, bool keep);
 // mask: empty, or [E,B,H,N,M] with any strides and without a gradient
 at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
                             double scale);
 // As tp_attention_block and tp_mlp_block; biases empty for none, mask and read undefined.
 struct AttentionBlock {
-  at::Tensor x, x16, qkv_w, qkv_b, out_w, out_b, mask, read, gain, bias;
+  at::Tensor x, x16, qkv_w, qkv_b, out_w, out_b, mask, read;
   int64_t heads;
-  double scale, eps;
+  double scale;
+  NormOperands norm;
 };
 // Whether x may be of more tokens than one kernel takes (ManyTokens); then without a mask.
-bool has_many_tokens(const at::Tensor& x);
+bool has_many_tokens(const at::Tensor& x, int64_t heads);
 Normed attention_block_on_gpu(const AttentionBlock& b);
 struct MLPBlock {
-  at::Tensor x, x16, in_w, in_b, out_w, out_b, gain, bias;
-  double eps;
+  at::Tensor x, x16, in_w, in_b, out_w, out_b;
+  NormOperands norm;
 };
 Normed mlp_block_on_gpu(const MLPBlock& b);
 at::Tensor dropout_on_gpu(const at::Tensor& x, double p, const at::Tensor& draws, uint64_t call);

@@ -42,15 +42,15 @@ struct BiasGeluBackward {
   at::Tensor run(bool wanted, bool bf16);
 };
 
-// Adds the gradient of x w^T to dw, if that is defined, by du [E,rows,O]; x and du as products take
+// Adds the gradient of x w^T to dw, if that is anywhere, by du [E,rows,O]; x and du as products take
 // them.
-inline void add_weight_gradient(const at::Tensor& dw, const at::Tensor& du, const at::Tensor& x) {
-  if (dw.defined()) add_product_(dw, du.transpose(1, 2), x);
+inline void add_weight_gradient(const GradTarget& dw, const at::Tensor& du, const at::Tensor& x) {
+  if (dw.into.defined()) add_product_(dw.into, du.transpose(1, 2), x, dw.first);
 }
 
 // Where the gradient of a parameter goes, or nowhere if it wants none.
 inline GradTarget wanted_target(const at::Tensor& w) {
-  return given(w) && w.requires_grad() ? grad_target(w) : GradTarget{{}, true};
+  return given(w) && w.requires_grad() ? write_target(w) : GradTarget{{}, true, false};
 }
 
 // Layer norm of x + f(y + y_bias), f GELU or nothing: x, y [E,rows,D], y_bias [E,D]; without GELU y
@@ -59,16 +59,16 @@ inline GradTarget wanted_target(const at::Tensor& w) {
 struct NormPass {
   at::Tensor x, y, y_bias;
   bool gelu = false;
-  at::Tensor gain, bias;
-  double eps = 0;
-  at::Tensor xhat, rstd;  // for the backward pass, which needs y, y_bias, gain and bias besides; after forward(true)
+  NormOperands norm;  // the table's rows dense; rows are those of its tokens one after the other
+  at::Tensor xhat, rstd;  // for the backward pass, which needs y, y_bias and norm besides; after forward(true)
   Normed forward(bool keep);
 
   at::Tensor ds, dy;  // the gradients of x and y; dy is ds where they are the same
-  at::Tensor dgain, dbias, dy_bias;  // what autograd is to have of them
+  at::Tensor dgain, dbias, dtable, dy_bias;  // what autograd is to have of them
   void backward(const at::Tensor& dout);
 
  private:
+  GpuNormCut cut() const;
   template <typename T, typename S>
   GpuNorm<T, S> described() const;
 };
@@ -90,7 +90,7 @@ struct AttentionPass {
   GpuAttention<T, S> described() const;
 };
 
-// Attention over many tokens by libtorch's memory-efficient form, as AttentionBlock's products lie:
+// Attention over many tokens by libtorch's fused forms, as AttentionBlock's products lie:
 // q, k, v in u [E,B N,3D], or where apart q in uq [E,B M,D] and k, v in u [E,B N,2D]. Without a
 // mask.
 struct ManyTokens {
@@ -104,8 +104,8 @@ struct ManyTokens {
 
   at::Tensor duq, du;  // the gradients of uq and u
   // a is forward's result and da its gradient; sums over tokens go to db [E,3D], if that is
-  // defined.
-  void backward(const at::Tensor& a, const at::Tensor& da, const at::Tensor& db);
+  // anywhere.
+  void backward(const at::Tensor& a, const at::Tensor& da, const GradTarget& db);
 };
 
 // Part number `part` of y [E,B,N,parts D] as [E,B,H,N,Dh].
@@ -116,6 +116,6 @@ inline at::Tensor part_as_heads(const at::Tensor& y, int64_t part, int64_t H, in
 }
 
 // Adds the sums over chunks of parts [E,chunks,count,cols] to `into`, `count` of [E,cols].
-void add_sums(const at::Tensor& parts, std::initializer_list<at::Tensor> into);
+void add_sums(const at::Tensor& parts, std::initializer_list<GradTarget> into);
 
 }  // namespace torchpe

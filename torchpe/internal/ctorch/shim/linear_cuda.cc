@@ -22,17 +22,20 @@ at::Tensor shaped(const at::Tensor& rows, at::IntArrayRef like) {
   return at::_unsafe_view(rows, s);  // no view for autograd: the result of an operator
 }
 
-void add_sums(const at::Tensor& parts, std::initializer_list<at::Tensor> into) {
+void add_sums(const at::Tensor& parts, std::initializer_list<GradTarget> into) {
+  count_moved("add_sums_kernel", {parts});
   const OnDevice here(parts);
   TORCHPE_DISPATCH(parts, [&] {
     GpuSums<T> a = {};
     a.members = parts.size(0);
     a.chunks = parts.size(1);
     a.cols = parts.size(3);
+    a.part_row = parts.stride(1);
     a.parts = parts.data_ptr<T>();
     for (const auto& t : into) {
-      a.into[a.count] = t.data_ptr<T>();
-      a.into_member[a.count++] = t.stride(0);
+      a.into[a.count] = t.into.data_ptr<T>();
+      a.first[a.count] = t.first;
+      a.into_member[a.count++] = t.into.stride(0);
     }
     gpu_kernels<T>(parts).add_sums(here, a);
   });
@@ -56,6 +59,7 @@ GpuDense<T, S> dense(const at::Tensor& u, const at::Tensor& b) {
 
 void bias_gelu(const at::Tensor& u, const at::Tensor& b, bool gelu, const at::Tensor& y) {
   if (!given(b) && !gelu) return;
+  count_moved("bias_gelu_kernel", {u, y});
   const OnDevice here(u);
   TORCHPE_WIDE_DISPATCH(u, [&] {
     auto a = dense<T, S>(u, b);
@@ -76,6 +80,7 @@ at::Tensor BiasGeluBackward::run(bool wanted, bool bf16) {
   if (writes || sums) {
     const auto bias = slope && given(b) ? dense_members(b) : at::Tensor();
     const auto parts = sums ? at::empty({E, sum_chunks(rows), 1, O}, of_sums(dy)) : at::Tensor();
+    count_moved("dense_backward_kernel", {u, dy, writes ? du : at::Tensor(), parts});
     const OnDevice here(dy);
     TORCHPE_WIDE_DISPATCH(dy, [&] {
       auto a = dense<T, S>(dy, bias);
@@ -87,8 +92,8 @@ at::Tensor BiasGeluBackward::run(bool wanted, bool bf16) {
       wide_kernels<T, S>(dy).dense_backward(here, a);
     });
     if (sums) {
-      const auto to = grad_target(b);
-      add_sums(parts, {to.into});
+      const auto to = write_target(b);
+      add_sums(parts, {to});
       db = to.result();
     }
   }
@@ -104,7 +109,7 @@ variable_list linear_backward(const at::Tensor& x, const at::Tensor& w, const at
   BiasGeluBackward outer{u, b_in, dy, {}};
   const auto du = outer.run(need_x || w_in.requires_grad(), x.scalar_type() == at::kBFloat16);
   const auto to = wanted_target(w_in);
-  add_weight_gradient(to.into, du, x);
+  add_weight_gradient(to, du, x);
   const auto dx = need_x ? operand_product(du, w) : at::Tensor();
   return {dx.defined() ? shaped(dx, shape) : dx, to.result(), outer.db};
 }

@@ -206,17 +206,25 @@ at::Tensor operand(const at::Tensor& x) {
 at::Tensor operand_product(const at::Tensor& a, const at::Tensor& b, at::ScalarType stored) {
   check_operands(a, b);
   const TensorCores cores(a);
-  if (a.scalar_type() != at::kBFloat16) return at::bmm(a, b);
-  auto c = at::empty({a.size(0), a.size(1), b.size(2)}, a.options().dtype(stored));
-  gemm_bf16(a, b, 0, c);
+  at::Tensor c;
+  if (a.scalar_type() == at::kBFloat16) {
+    c = at::empty({a.size(0), a.size(1), b.size(2)}, a.options().dtype(stored));
+    gemm_bf16(a, b, 0, c);
+  } else {
+    c = at::bmm(a, b);
+  }
+  count_moved("products", {a, b, c});
   return c;
 }
 
-void add_product_(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b) {
+void add_product_(at::Tensor c, const at::Tensor& a, const at::Tensor& b, bool first) {
   check_operands(a, b);
+  count_moved("products", {a, b, c, first ? at::Tensor() : c});
   const TensorCores cores(a);
   if (a.scalar_type() == at::kBFloat16)
-    gemm_bf16(a, b, 1, c);
+    gemm_bf16(a, b, first ? 0 : 1, c);
+  else if (first)
+    at::bmm_out(c, a, b);
   else
     c.baddbmm_(a, b);
 }

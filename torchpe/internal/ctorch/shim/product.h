@@ -30,8 +30,8 @@ at::ScalarType operand_type(const at::Tensor& x);
 // float32, or rounded to bfloat16 where that is `stored`. A row or a column of each matrix must be
 // dense.
 at::Tensor operand_product(const at::Tensor& a, const at::Tensor& b, at::ScalarType stored = at::kFloat);
-// c += a b; c is not of bfloat16
-void add_product_(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b);
+// c += a b, or c = a b where c holds nothing yet; c is not of bfloat16
+void add_product_(at::Tensor c, const at::Tensor& a, const at::Tensor& b, bool first = false);
 
 // Whether a GPU's products of bfloat16 with float32 results were built in (cuBLAS was found).
 bool has_bf16_products();
