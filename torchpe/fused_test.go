@@ -217,7 +217,7 @@ func TestAddLayerNormClosedForm(t *testing.T) {
 			for i := range p {
 				x[i] = map[bool]layout{true: dense, false: turned}[i == alone].tensor(s, p[i], Float64)
 			}
-			near(t, "layer norm", AddLayerNorm(x[0], x[1], Norm{Gain: x[2], Bias: x[3], Eps: eps}).Float64s(), want, 1e-14)
+			near(t, "layer norm", AddLayerNorm(x[0], x[1], normed(x[2], x[3], eps)).Float64s(), want, 1e-14)
 		}
 	}
 	SetFused(true)
@@ -287,7 +287,7 @@ func TestNormTable(t *testing.T) {
 		return AddLayerNorm(x[0], x[1], Norm{x[2], x[3], normEps, x[4]})
 	}}
 	after := function{"after", in, func(x []Tensor) Tensor {
-		return AddLayerNorm(x[0], x[1], Norm{Gain: x[2], Bias: x[3], Eps: normEps}).Add(x[4].Unsqueeze(1))
+		return AddLayerNorm(x[0], x[1], normed(x[2], x[3], normEps)).Add(x[4].Unsqueeze(1))
 	}}
 	sums := make([]float64, E*N*D)
 	for i := range E * B * N * D {

@@ -61,7 +61,8 @@ func TestPrecisionOnGPU(t *testing.T) {
 		t.Skip("needs an NVIDIA GPU: " + s.CUDAReason)
 	}
 	defer SetPrecision("fp32")
-	for _, z := range []sizes{{E: 2, B: 3, H: 2, N: 17, M: 17, Dh: 16, O: 33}, {E: 2, B: 1, H: 2, N: 70, M: 70, Dh: 24, O: 5}} {
+	for _, z := range []sizes{{E: 2, B: 3, H: 2, N: 17, M: 17, Dh: 16, O: 33},
+		{E: 2, B: 1, H: 2, N: 70, M: 70, Dh: 24, O: 5}} {
 		for _, c := range fusedFunctions(z) {
 			if !strings.HasPrefix(c.name, "Linear") && !strings.Contains(c.name, "Block") && c.name != "ProjectQKV" {
 				continue

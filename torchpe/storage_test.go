@@ -161,7 +161,9 @@ func storedAttention(in []matrix, d matrix, B, H int, scale float64) (out matrix
 	}
 	for b := range B {
 		for h := range H {
-			e := head(qkv, b, 0, h).times(head(qkv, b, 1, h).turned()).each(func(v float64) float64 { return math.Exp(scale * v) })
+			e := head(qkv, b, 0, h).times(head(qkv, b, 1, h).turned()).each(func(v float64) float64 {
+				return math.Exp(scale * v)
+			})
 			total := e.turned().sums()
 			w := matrixOf(N, N, func(r, c int) float64 { return e.at(r, c) / total.v[r] })
 			weights[[2]int{b, h}] = w
@@ -202,12 +204,12 @@ func TestStorage(t *testing.T) {
 	}{
 		"MLPBlock": {function{"MLPBlock", inputs(120, []int{E, B, N, D}, []int{E, O, D}, []int{E, O}, []int{E, D, O},
 			row, row, row), func(x []Tensor) Tensor {
-			return MLPBlock(x[0], x[1], x[2], x[3], x[4], Norm{Gain: x[5], Bias: x[6], Eps: blockEps})
+			return MLPBlock(x[0], x[1], x[2], x[3], x[4], normed(x[5], x[6], blockEps))
 		}}, storedMLP},
-		"AttentionBlock": {function{"AttentionBlock", inputs(121, []int{E, B, N, D}, []int{E, 3 * D, D}, []int{E, 3 * D},
-			[]int{E, D, D}, row, row, row), func(x []Tensor) Tensor {
+		"AttentionBlock": {function{"AttentionBlock", inputs(121, []int{E, B, N, D}, []int{E, 3 * D, D},
+			[]int{E, 3 * D}, []int{E, D, D}, row, row, row), func(x []Tensor) Tensor {
 			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3], OutBias: x[4],
-				Heads: H, Scale: 0.1}, Norm{Gain: x[5], Bias: x[6], Eps: blockEps})
+				Heads: H, Scale: 0.1}, normed(x[5], x[6], blockEps))
 		}}, func(in []matrix, d matrix) (matrix, []matrix) { return storedAttention(in, d, B, H, 0.1) }},
 	}
 	for name, block := range blocks {
@@ -250,7 +252,7 @@ func TestRoundedBeside(t *testing.T) {
 	const E, B, N, D, O = 1, 2, 3, 4, 5
 	in := inputs(122, []int{E, B, N, D}, []int{E, O, D}, []int{E, D, O}, []int{E, D}, []int{E, D})
 	block := func(x []Tensor, y Tensor) Tensor {
-		return MLPBlock(y, x[1], Tensor{}, x[2], Tensor{}, Norm{Gain: x[3], Bias: x[4], Eps: blockEps})
+		return MLPBlock(y, x[1], Tensor{}, x[2], Tensor{}, normed(x[3], x[4], blockEps))
 	}
 	defer ctorch.SetFusedForm(ctorch.Fused)
 	defer SetPrecision("fp32")
@@ -286,14 +288,15 @@ func TestMovedByBlocks(t *testing.T) {
 	ctorch.SetFusedForm(ctorch.Emulated)
 	row := []int{1, D}
 	moved := func(batch int) (forward, backward float64) {
-		in := inputs(123, []int{1, batch, N, D}, []int{1, 3 * D, D}, []int{1, D, D}, []int{1, 4 * D, D}, []int{1, D, 4 * D}, row, row)
+		in := inputs(123, []int{1, batch, N, D}, []int{1, 3 * D, D}, []int{1, D, D}, []int{1, 4 * D, D},
+			[]int{1, D, 4 * D}, row, row)
 		s := NewScope()
 		defer s.Close()
 		x := make([]Tensor, len(in))
 		for i, p := range in {
 			x[i] = Of(s, CPU, p.values, p.shape...).To(Float32, CPU).RequireGrad()
 		}
-		norm := Norm{Gain: x[5], Bias: x[6], Eps: blockEps}
+		norm := normed(x[5], x[6], blockEps)
 		var loss Tensor
 		count := func(f func()) (sum float64) {
 			all, err := CountMoved(func() error { f(); return nil })

@@ -10,7 +10,6 @@ import (
 
 	"torchpe/internal/atomicfile"
 	"torchpe/internal/plural"
-	"torchpe/torchpe"
 	"torchpe/train"
 	"torchpe/train/config"
 )
@@ -52,7 +51,7 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
 	fl.IntVar(&f.warmup, "warmup", 5, "steps before that")
 	fl.Float64Var(&f.warmupSeconds, "warmup-seconds", 0, "and more of these until so many seconds have passed")
 	fl.BoolVar(&f.profile, "profile", false, "also print where the time goes")
-	fl.StringVar(&f.trace, "trace", "", "write a GPU's kernels with times and bytes (on the CPU: operators) to CSV `FILE`")
+	fl.StringVar(&f.trace, "trace", "", "write a GPU's kernels, times and bytes (on the CPU: operators) to CSV `FILE`")
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
 	f.config.bench = true
 	headFlags(fl, "measurement")

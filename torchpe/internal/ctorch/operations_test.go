@@ -277,7 +277,8 @@ var operations = []operation{
 	{c: "tp_mlp_block", tensors: []sample{float(2, 3, 5, 4), float(2, 6, 4), float(2, 6).orNone(),
 		float(2, 4, 6), float(2, 4).orNone(), float(2, 4), float(2, 4), float(2, 5, 4).orNone()},
 		run: func(a arguments) ([]Handle, error) {
-			return one(MLPBlock(a.t[0], MLP{a.t[1], a.t[2], a.t[3], a.t[4]}, Norm{a.t[5], a.t[6], a.t[7], 1e-5}, a.grad))
+			return one(MLPBlock(a.t[0], MLP{a.t[1], a.t[2], a.t[3], a.t[4]},
+				Norm{a.t[5], a.t[6], a.t[7], 1e-5}, a.grad))
 		}},
 	{c: "tp_dropout", tensors: []sample{float(2, 3, 4)}, run: func(a arguments) ([]Handle, error) {
 		return one(Dropout(a.t[0], a.f, []uint64{1, 2}, 3, 4, a.grad))
