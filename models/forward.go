@@ -116,7 +116,9 @@ func (m *Model) embedValues(s *torchpe.Scope, values, masked torchpe.Tensor) tor
 // tokens that are read where readsOnly.
 func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) torchpe.Tensor {
 	b := &m.blocks[layer]
-	x = p.hooks.Embed(layer, x)
+	if !m.addedBefore(layer, p) {
+		x = p.hooks.Embed(layer, x)
+	}
 	if table, ok := p.hooks.Table(layer); ok {
 		p.trace.keep(peName(layer), table)
 	}
@@ -140,8 +142,17 @@ func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) tor
 		x = torchpe.AddLayerNorm(m.readOnlyTokens(layer, x, p), a, norm)
 	}
 	norm = torchpe.Norm{Gain: b.norm2W.In(s), Bias: b.norm2B.In(s), Eps: layerNormEps}
+	if m.addedBefore(layer+1, p) {
+		norm.Table, _ = p.hooks.Table(layer + 1)
+	}
 	return torchpe.MLPBlock(x,
 		b.mlpInW.In(s), b.mlpInB.In(s), b.mlpOutW.In(s), b.mlpOutB.In(s), norm)
+}
+
+// addedBefore says whether the layer norm at the end of the block before adds the table of this
+// layer's input, which is then a pass over memory less; not where its own result is traced.
+func (m *Model) addedBefore(layer int, p pass) bool {
+	return layer > 0 && layer < len(m.blocks) && p.hooks.AddsTable(layer) && !p.trace.wants(hiddenName(layer-1))
 }
 
 // optional returns a parameter as a tensor of s; the zero Tensor for none.

@@ -12,6 +12,8 @@ const normEps = 1e-3
 // blockEps is that of the blocks, in which rounding comes to the norm from further away.
 const blockEps = 1
 
+func normed(gain, bias Tensor, eps float64) Norm { return Norm{Gain: gain, Bias: bias, Eps: eps} }
+
 // sizes of the operands of the fused operators.
 type sizes struct{ E, B, H, N, M, Dh, O int }
 
@@ -72,24 +74,36 @@ func fusedFunctions(z sizes) []function {
 				2, 4).Reshape(z.E, z.B, z.N, D)
 		}},
 		{"AddLayerNorm", inputs(32, x, x, gain, gain),
-			func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[1], Norm{x[2], x[3], normEps}) }},
+			func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[1], normed(x[2], x[3], normEps)) }},
 		{"AddLayerNorm of one", inputs(33, x, gain, gain),
 			func(x []Tensor) Tensor {
 				return AddLayerNorm(x[0], Tensor{},
-					Norm{x[1], x[2], normEps})
+					normed(x[1], x[2], normEps))
 			}},
 		{"AddLayerNorm of one twice", inputs(34, x, gain, gain),
-			func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[0], Norm{x[1], x[2], normEps}) }},
+			func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[0], normed(x[1], x[2], normEps)) }},
+		{"AddLayerNorm with a table", inputs(48, x, x, gain, gain, []int{z.E, z.N, D}), func(x []Tensor) Tensor {
+			return AddLayerNorm(x[0], x[1], Norm{x[2], x[3], normEps, x[4]})
+		}},
+		{"MLPBlock with a table", inputs(49, x, w, b, []int{z.E, D, z.O}, gain, gain, gain, []int{z.E, z.N, D}),
+			func(x []Tensor) Tensor {
+				return MLPBlock(x[0].MulScalar(narrow), x[1], x[2], x[3], x[4], Norm{x[5], x[6], blockEps, x[7]})
+			}},
+		{"AttentionBlock with a table", inputs(50, x, wqkv, []int{z.E, D, D}, gain, gain, []int{z.E, z.N, D}),
+			func(x []Tensor) Tensor {
+				return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], OutWeight: x[2], Heads: z.H,
+					Scale: 0.4 / float64(D)}, Norm{x[3], x[4], blockEps, x[5]})
+			}},
 		{"MLPBlock", inputs(43, x, w, b, []int{z.E, D, z.O}, gain, gain, gain), func(x []Tensor) Tensor {
-			return MLPBlock(x[0].MulScalar(narrow), x[1], x[2], x[3], x[4], Norm{x[5], x[6], blockEps})
+			return MLPBlock(x[0].MulScalar(narrow), x[1], x[2], x[3], x[4], normed(x[5], x[6], blockEps))
 		}},
 		{"MLPBlock without biases", inputs(44, x, w, []int{z.E, D, z.O}, gain, gain), func(x []Tensor) Tensor {
-			return MLPBlock(x[0].MulScalar(narrow), x[1], Tensor{}, x[2], Tensor{}, Norm{x[3], x[4], blockEps})
+			return MLPBlock(x[0].MulScalar(narrow), x[1], Tensor{}, x[2], Tensor{}, normed(x[3], x[4], blockEps))
 		}},
 		{"AttentionBlock", inputs(45, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain, gain), func(x []Tensor) Tensor {
 			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2],
 				OutWeight: x[3], OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D)},
-				Norm{x[5], x[6], blockEps})
+				normed(x[5], x[6], blockEps))
 		}},
 		{"AttentionBlock without biases, causal", inputs(46, x, wqkv, []int{z.E, D, D}, gain, gain),
 			func(x []Tensor) Tensor {
@@ -101,7 +115,7 @@ func fusedFunctions(z sizes) []function {
 				}
 				mask := Of(x[0].Scope(), CPU, hidden, z.N, z.N).To(x[0].DType(), x[0].Device())
 				return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], OutWeight: x[2], Mask: mask,
-					Heads: z.H, Scale: 0.4 / float64(D)}, Norm{x[3], x[4], blockEps})
+					Heads: z.H, Scale: 0.4 / float64(D)}, normed(x[3], x[4], blockEps))
 			}},
 		{"AttentionBlock of some tokens", inputs(47, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain,
 			gain), func(x []Tensor) Tensor {
@@ -111,7 +125,7 @@ func fusedFunctions(z sizes) []function {
 			}
 			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2],
 				OutWeight: x[3], OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D),
-				Read: Of(x[0].Scope(), x[0].Device(), read, z.E, z.B, 1+z.N/2)}, Norm{x[5], x[6], blockEps})
+				Read: Of(x[0].Scope(), x[0].Device(), read, z.E, z.B, 1+z.N/2)}, normed(x[5], x[6], blockEps))
 		}},
 		one("Dropout", inputs(35, x), func(x Tensor) Tensor {
 			x.Scope().Seed(seeds, 7)

@@ -53,3 +53,39 @@ func TestFusedOperatorsOnGPU(t *testing.T) {
 	}
 	errors.report(t)
 }
+
+// Linear maps and blocks in each precision on a GPU against float64 on the CPU, to what the precision
+// allows; with bfloat16 a block of many tokens is one operator too.
+func TestPrecisionOnGPU(t *testing.T) {
+	if s := DescribeSystem(); !s.CUDA {
+		t.Skip("needs an NVIDIA GPU: " + s.CUDAReason)
+	}
+	defer SetPrecision("fp32")
+	for _, z := range []sizes{{E: 2, B: 3, H: 2, N: 17, M: 17, Dh: 16, O: 33},
+		{E: 2, B: 1, H: 2, N: 70, M: 70, Dh: 24, O: 5}} {
+		for _, c := range fusedFunctions(z) {
+			if !strings.HasPrefix(c.name, "Linear") && !strings.Contains(c.name, "Block") && c.name != "ProjectQKV" {
+				continue
+			}
+			exact, exactGradients := c.run(dense, Float64, nil, 1)
+			for precision, eps := range map[string]float64{"tf32": 0x1p-10, "bf16": 0x1p-7} {
+				if err := SetPrecision(precision); err != nil {
+					t.Fatal(err)
+				}
+				var have []float64
+				var gradients [][]float64
+				calls := Operators(func() { have, gradients = c.onGPU(dense, Float32) })
+				name := fmt.Sprintf("%s in %s, %+v", c.name, precision, z)
+				near(t, name, have, exact, 4*eps)
+				for i := range gradients {
+					near(t, fmt.Sprint(name, ", gradient ", i), gradients[i], exactGradients[i], 4*eps)
+				}
+				if c.name == "AttentionBlock" && DescribeSystem().CUDAKernels && LibtorchAtLeast(2, 6) &&
+					backwardPasses(calls, "AttentionBlockOnGpu") != 1 {
+					t.Errorf("%s is left to others: %v", name, calls)
+				}
+			}
+			SetPrecision("fp32")
+		}
+	}
+}

@@ -2,6 +2,7 @@ package torchpe
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -151,4 +152,56 @@ func TestFrozenParameter(t *testing.T) {
 		t.Errorf("b wants a gradient: %v; %d trained parameters, want 12", b.In(s).RequiresGrad(), ps.Count())
 	}
 	near(t, "frozen buffer", ps.Frozen(s).Narrow(1, 0, 3).Float64s(), []float64{0.25, 0.25, 0.25, 0.25, 0.25, 0.25}, 0)
+}
+
+// TestZeroGrad checks that gradients that count as zero after ZeroGrad take nothing from what was there:
+// those that an operator writes, those that autograd adds, those of two operators, and those that
+// nothing reaches.
+func TestZeroGrad(t *testing.T) {
+	for _, c := range fusedFunctions(smallSizes(3, 2)) {
+		_, want := c.run(dense, Float64, nil, 1)
+		for i, how := range []string{"once", "twice", "by autograd too"} {
+			emulated(func() { checkZeroGrad(t, c, how, scaled(float64(1+min(i, 1)), want[len(want)-1])) })
+		}
+	}
+}
+
+// checkZeroGrad goes through c so, and compares the gradient of its last operand.
+func checkZeroGrad(t *testing.T, c function, how string, want []float64) {
+	t.Helper()
+	ps, params := parametersOf(t, c, 3, Float64)
+	defer ps.Close()
+	o, err := NewOptimizer(SGD, ps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	s := NewScope()
+	defer s.Close()
+	for _, p := range ps.All() {
+		p.In(s).Grad().Fill(math.NaN())
+	}
+	if err := o.ZeroGrad(); err != nil {
+		t.Fatal(err)
+	}
+	x := make([]Tensor, len(params))
+	for i, p := range params {
+		x[i] = p.In(s)
+	}
+	last := x[len(x)-1]
+	loss := weighted(c.f(x))
+	if how == "twice" {
+		loss = loss.Add(weighted(c.f(x)))
+	}
+	if how == "by autograd too" { // whose gradient is that of c, as a constant
+		loss = loss.Add(last.Mul(Of(s, CPU, scaled(0.5, want), last.Shape()...)).Sum())
+	}
+	loss.Backward()
+	near(t, fmt.Sprintf("%s, %s", c.name, how), last.Grad().Float64s(), want, 1e-12)
+	if g := ps.Get("before").In(s).Grad().Abs().Sum().Item(); g != 0 {
+		t.Errorf("%s, %s: a parameter that nothing reads has a gradient of %g", c.name, how, g)
+	}
+	if g := ps.Grads(s).Abs().Sum().Item(); !(g < math.Inf(1)) {
+		t.Errorf("%s, %s: old gradients are left in the buffer", c.name, how)
+	}
 }

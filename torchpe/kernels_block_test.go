@@ -50,7 +50,9 @@ func TestKernelBlocksStrided(t *testing.T) {
 			[]int{z.E, z.O, D}, []int{z.E, z.O}, []int{z.E, D, z.O}, row, row, row)
 		for _, mask := range [][]int{nil, {z.N, z.N}, {z.E, 1, 1, z.N, z.N}, {1, z.B, z.H, 1, z.N}} {
 			c := function{"block", in, func(x []Tensor) Tensor {
-				norm := func(gain, bias int) Norm { return Norm{x[gain].Contiguous(), x[bias].Contiguous(), blockEps} }
+				norm := func(gain, bias int) Norm {
+					return normed(x[gain].Contiguous(), x[bias].Contiguous(), blockEps)
+				}
 				a := SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3],
 					OutBias: x[4].Contiguous(), Heads: z.H, Scale: 0.4 / float64(D)}
 				if mask != nil {

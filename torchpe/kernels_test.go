@@ -95,7 +95,7 @@ func TestKernelLayerNorm(t *testing.T) {
 		}
 		x, gain := []int{z[0], z[1], z[2]}, []int{z[0], z[2]}
 		compareKernels(t, function{"AddLayerNorm", inputs(73, x, x, gain, gain), func(x []Tensor) Tensor {
-			return AddLayerNorm(x[0], x[1], Norm{x[2], x[3], normEps})
+			return AddLayerNorm(x[0], x[1], normed(x[2], x[3], normEps))
 		}}, layout(k%3), fmt.Sprint(z))
 	}
 }

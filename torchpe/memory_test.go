@@ -76,7 +76,8 @@ func TestTrainingKeepsMemory(t *testing.T) {
 		in := Of(s, CPU, x, E, B, N, D).To(Float32, CPU)
 		h := s.Do(func(c *Scope) Tensor {
 			in := in.In(c)
-			return AddLayerNorm(in, LinearGELU(in, w1.In(c), b1.In(c)).Dropout(0.1), Norm{gain.In(c), bias.In(c), 1e-5})
+			inner := LinearGELU(in, w1.In(c), b1.In(c)).Dropout(0.1)
+			return AddLayerNorm(in, inner, normed(gain.In(c), bias.In(c), 1e-5))
 		})
 		logits := Linear(h.Mean(2), w2.In(s), b2.In(s))
 		loss := CrossEntropy(logits, classes(logits, sizes{E: E, B: B, O: C})).Sum()

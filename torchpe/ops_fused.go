@@ -82,19 +82,25 @@ func RotatePairs(x, cos, sin Tensor, half bool) Tensor {
 	return s.own("RotatePairs", h, err, x, cos, sin)
 }
 
-// Norm is a layer norm: gain and bias [E,D].
+// Norm is a layer norm: gain and bias [E,D]. Table [E,N,D], or the zero Tensor for none, is added to
+// its result, which is then [E,B,N,D].
 type Norm struct {
 	Gain, Bias Tensor
 	Eps        float64
+	Table      Tensor
+}
+
+func (n Norm) handles() ctorch.Norm {
+	return ctorch.Norm{Gain: n.Gain.h, Bias: n.Bias.h, Table: n.Table.h, Eps: n.Eps}
 }
 
 // AddLayerNorm returns the layer norm n of x + y over the last axis: x, y [E,...,D]; y may be the
 // zero Tensor.
 func AddLayerNorm(x, y Tensor, n Norm) Tensor {
 	const op = "AddLayerNorm"
-	operands := optional(op, x, y, n.Gain, n.Bias)
+	operands := optional(op, x, y, n.Gain, n.Bias, n.Table)
 	s := innermost(op, operands...)
-	h, err := ctorch.AddLayerNorm(x.h, y.h, n.Gain.h, n.Bias.h, n.Eps, !s.noGrad)
+	h, err := ctorch.AddLayerNorm(x.h, y.h, n.handles(), !s.noGrad)
 	return s.own(op, h, err, operands...)
 }
 
@@ -114,11 +120,12 @@ type SelfAttention struct {
 // operator, which on a GPU makes fewer passes over memory than its parts.
 func AttentionBlock(x Tensor, a SelfAttention, n Norm) Tensor {
 	const op = "AttentionBlock"
-	operands := optional(op, x, a.QKVWeight, a.QKVBias, a.Mask, a.OutWeight, a.OutBias, a.Read, n.Gain, n.Bias)
+	operands := optional(op, x, a.QKVWeight, a.QKVBias, a.Mask, a.OutWeight, a.OutBias, a.Read, n.Gain, n.Bias,
+		n.Table)
 	s := innermost(op, operands...)
-	h, err := ctorch.AttentionBlock(x.h, a.QKVWeight.h, a.QKVBias.h, a.Heads, a.Mask.h, a.Scale,
-		a.OutWeight.h, a.OutBias.h, a.Read.h, n.Gain.h, n.Bias.h,
-		n.Eps, !s.noGrad)
+	h, err := ctorch.AttentionBlock(x.h, ctorch.SelfAttention{QKVWeight: a.QKVWeight.h, QKVBias: a.QKVBias.h,
+		OutWeight: a.OutWeight.h, OutBias: a.OutBias.h, Mask: a.Mask.h, Read: a.Read.h, Heads: a.Heads,
+		Scale: a.Scale}, n.handles(), !s.noGrad)
 	return s.own(op, h, err, operands...)
 }
 
@@ -126,9 +133,10 @@ func AttentionBlock(x Tensor, a SelfAttention, n Norm) Tensor {
 // [E,...,D]: the second half, in the same way.
 func MLPBlock(x, inW, inB, outW, outB Tensor, n Norm) Tensor {
 	const op = "MLPBlock"
-	operands := optional(op, x, inW, inB, outW, outB, n.Gain, n.Bias)
+	operands := optional(op, x, inW, inB, outW, outB, n.Gain, n.Bias, n.Table)
 	s := innermost(op, operands...)
-	h, err := ctorch.MLPBlock(x.h, inW.h, inB.h, outW.h, outB.h, n.Gain.h, n.Bias.h, n.Eps, !s.noGrad)
+	h, err := ctorch.MLPBlock(x.h, ctorch.MLP{InWeight: inW.h, InBias: inB.h, OutWeight: outW.h, OutBias: outB.h},
+		n.handles(), !s.noGrad)
 	return s.own(op, h, err, operands...)
 }
 

@@ -97,7 +97,7 @@ func (o *Optimizer) State(s *Scope) map[string]Tensor {
 }
 
 // ZeroGrad sets all gradients to zero.
-func (o *Optimizer) ZeroGrad() error { return ctorch.Fill(o.ps.grads, 0) }
+func (o *Optimizer) ZeroGrad() error { return ctorch.ZeroGradients(o.ps.grads, o.ps.leaves) }
 
 // Step updates the parameters with the gradients of Backward.
 func (o *Optimizer) Step(set StepSettings) error {
@@ -161,6 +161,7 @@ func (o *Optimizer) Apply(gate Tensor) error {
 	return Catch(func() {
 		s := NewScopeNoGrad()
 		defer s.Close()
+		o.ps.settle()
 		all := Tensor{o.settings, s}
 		if o.clip > 0 {
 			norms, err := ctorch.MemberNorm(o.ps.grads, false)

@@ -43,6 +43,7 @@ type ParamSet struct {
 	frozen  ctorch.Handle
 	flat    ctorch.Handle
 	grads   ctorch.Handle
+	leaves  []ctorch.Handle // the trained parameters
 	built   bool
 	rename  func(string) string // nil for none
 }
@@ -144,6 +145,9 @@ func (ps *ParamSet) place(p *Param, seeds []uint64) (err error) {
 	for e, seed := range seeds {
 		p.init(e, Stream(seed, p.Name), values[e*n:(e+1)*n])
 	}
+	if p.Trainable {
+		ps.leaves = append(ps.leaves, p.h)
+	}
 	p.init = nil
 	return ps.Set(p.Name, values)
 }
@@ -192,13 +196,27 @@ func (ps *ParamSet) Values(name string) (values []float64, err error) {
 func (ps *ParamSet) Flat(s *Scope) Tensor { return Tensor{ps.flat, s} }
 
 // Grads returns the buffer [E,P] of all gradients, which shares their memory.
-func (ps *ParamSet) Grads(s *Scope) Tensor { return Tensor{ps.grads, s} }
+func (ps *ParamSet) Grads(s *Scope) Tensor {
+	ps.settle()
+	return Tensor{ps.grads, s}
+}
+
+// settle fills the gradients that count as zero since Optimizer.ZeroGrad with zeros.
+func (ps *ParamSet) settle() {
+	if err := ctorch.SettleGradients(ps.leaves); err != nil {
+		fail("ParamSet.Grads", err.Error())
+	}
+}
 
 // Frozen returns the buffer [E,F] of all parameters that are not trained.
 func (ps *ParamSet) Frozen(s *Scope) Tensor { return Tensor{ps.frozen, s} }
 
 // Close frees the parameters. Closing twice does nothing.
 func (ps *ParamSet) Close() {
+	if len(ps.leaves) > 0 {
+		_ = ctorch.SettleGradients(ps.leaves) // their memory may be another's soon; a lost device takes it along
+		ps.leaves = nil
+	}
 	var hs []ctorch.Handle
 	for _, h := range []*ctorch.Handle{&ps.frozen, &ps.flat, &ps.grads} {
 		if *h != 0 {

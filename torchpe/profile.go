@@ -2,6 +2,7 @@ package torchpe
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,6 +102,42 @@ func Trace(f func() error) ([]Traced, error) {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), strings.Compare(a.Name, b.Name))
 	})
 	return all, nil
+}
+
+// Moved is what the runs of one of torchpe's own GPU kernels read and write, or all products together
+// ("products"): each operand once.
+type Moved struct {
+	Kernel string
+	Calls  int
+	Bytes  float64
+}
+
+// CountMoved runs f and returns what kernels that it launches on a GPU move. It counts nothing where a
+// Graph is replayed.
+func CountMoved(f func() error) (all []Moved, err error) {
+	ctorch.CountMoved(true)
+	defer ctorch.CountMoved(false)
+	if err := f(); err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(ctorch.Moved()) {
+		var m Moved
+		if _, err := fmt.Sscan(line, &m.Kernel, &m.Calls, &m.Bytes); err != nil {
+			return nil, &Error{Op: "CountMoved", Msg: err.Error()}
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// Runs says whether a GPU's kernel called name is one of m.
+func (m Moved) Runs(name string) bool {
+	if m.Kernel != "products" {
+		return strings.Contains(name, "::"+m.Kernel+"<")
+	}
+	return !strings.Contains(name, "fmha") && !strings.Contains(name, "flash") &&
+		slices.ContainsFunc([]string{"gemm", "cutlass", "xmma", "nvjet"},
+			func(part string) bool { return strings.Contains(name, part) })
 }
 
 // Operators runs f and returns how often each of libtorch's operators was called meanwhile, by this

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -26,6 +27,7 @@ type Bench struct {
 	Limit         *Limit          `json:"limit,omitempty"` // on a CPU
 
 	Trace []torchpe.Traced `json:"-"` // of TracedSteps steps
+	Moved []torchpe.Moved  `json:"-"` // by a traced step on a GPU
 }
 
 // ProfiledPhase is one part of a step: its mean time, and what a machine must do for it.
@@ -84,6 +86,14 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 	if c.Threads, err = e.setThreads(c.Threads); err != nil {
 		return Bench{}, err
 	}
+	var moved []torchpe.Moved
+	if o.Trace && e.device != torchpe.CPU { // the first step: later ones are replayed
+		if moved, err = torchpe.CountMoved(func() error {
+			return errors.Join(e.step(0, max(1, task.stepsPerEpoch()-1)), torchpe.Synchronize(e.device))
+		}); err != nil {
+			return Bench{}, err
+		}
+	}
 	times, err := e.timeSteps(o)
 	if err != nil {
 		return Bench{}, err
@@ -103,7 +113,8 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 	}
 	slices.Sort(times)
 	b.Median, b.Min = ms(times[len(times)/2]), ms(times[0])
-	b.StepsPerEpoch, b.Precision, b.Graph, b.Trace = task.stepsPerEpoch(), torchpe.Precision(), e.graphs, trace
+	b.StepsPerEpoch, b.Precision, b.Graph, b.Trace, b.Moved = task.stepsPerEpoch(), torchpe.Precision(), e.graphs,
+		trace, moved
 	memory, err := torchpe.MemoryOf(e.device)
 	b.DeviceMB = float64(memory.Peak) / (1 << 20)
 	return b, err

@@ -10,7 +10,6 @@ import (
 
 	"torchpe/internal/atomicfile"
 	"torchpe/internal/plural"
-	"torchpe/torchpe"
 	"torchpe/train"
 	"torchpe/train/config"
 )
@@ -52,7 +51,7 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
 	fl.IntVar(&f.warmup, "warmup", 5, "steps before that")
 	fl.Float64Var(&f.warmupSeconds, "warmup-seconds", 0, "and more of these until so many seconds have passed")
 	fl.BoolVar(&f.profile, "profile", false, "also print where the time goes")
-	fl.StringVar(&f.trace, "trace", "", "write a GPU's kernels (on the CPU: operators) and their times to CSV `FILE`")
+	fl.StringVar(&f.trace, "trace", "", "write a GPU's kernels, times and bytes (on the CPU: operators) to CSV `FILE`")
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
 	f.config.bench = true
 	headFlags(fl, "measurement")
@@ -87,7 +86,7 @@ func runBenchStep(w, say io.Writer, f benchFlags) error {
 		return err
 	}
 	if f.trace != "" {
-		if err := atomicfile.Write(f.trace, func(w io.Writer) error { return writeTrace(w, b.Trace) }); err != nil {
+		if err := atomicfile.Write(f.trace, func(w io.Writer) error { return writeTrace(w, b) }); err != nil {
 			return err
 		}
 	}
@@ -128,13 +127,37 @@ func printPhases(w io.Writer, phases []train.ProfiledPhase) {
 	}
 }
 
-// writeTrace writes a row for each kernel or operator, the longest first.
-func writeTrace(w io.Writer, all []torchpe.Traced) error {
+// writeTrace writes a row for each kernel or operator, the longest first. Of a GPU's step rows come
+// before that for all kernels, and for those whose bytes are known: what each must read and write.
+func writeTrace(w io.Writer, b train.Bench) error {
 	rows := csv.NewWriter(w)
-	_ = rows.Write([]string{"name", "calls_a_step", "us_a_step"}) // Error has what fails
-	for _, t := range all {
-		_ = rows.Write([]string{t.Name, fmt.Sprintf("%.2f", float64(t.Calls)/train.TracedSteps),
-			fmt.Sprintf("%.3f", float64(t.Time.Nanoseconds())/1000/train.TracedSteps)})
+	_ = rows.Write([]string{"name", "calls_a_step", "us_a_step", "mb_a_step"}) // Error has what fails
+	row := func(name string, calls int, time time.Duration, mb string) {
+		_ = rows.Write([]string{name, fmt.Sprintf("%.2f", float64(calls)/train.TracedSteps),
+			fmt.Sprintf("%.3f", float64(time.Nanoseconds())/1000/train.TracedSteps), mb})
+	}
+	sum := func(name string, bytes float64, of func(string) bool) {
+		var calls int
+		var time time.Duration
+		for _, t := range b.Trace {
+			if of(t.Name) {
+				calls, time = calls+t.Calls, time+t.Time
+			}
+		}
+		row(name, calls, time, fmt.Sprintf("%.3f", bytes/1e6))
+	}
+	if len(b.Moved) > 0 {
+		all := 0.0
+		for _, m := range b.Moved {
+			all += m.Bytes
+		}
+		sum("all", all, func(string) bool { return true })
+	}
+	for _, m := range b.Moved {
+		sum("all "+m.Kernel, m.Bytes, m.Runs)
+	}
+	for _, t := range b.Trace {
+		row(t.Name, t.Calls, t.Time, "")
 	}
 	rows.Flush()
 	return rows.Error()

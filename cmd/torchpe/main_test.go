@@ -17,6 +17,7 @@ import (
 
 	"torchpe/data/lst"
 	"torchpe/torchpe"
+	"torchpe/train"
 	"torchpe/train/runlog"
 )
 
@@ -391,12 +392,30 @@ func TestBenchStepTrace(t *testing.T) {
 	}
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil || len(rows) < 10 || strings.Join(rows[0], " ") != "name calls_a_step us_a_step" {
+	if err != nil || len(rows) < 10 || strings.Join(rows[0], " ") != "name calls_a_step us_a_step mb_a_step" {
 		t.Fatalf("%v: %q", err, rows)
 	}
 	// The loss's gradient begins with one tensor of ones a step.
 	if !slices.ContainsFunc(rows, func(row []string) bool { return row[0] == "aten::ones_like" && row[1] == "1.00" }) {
 		t.Errorf("%q", rows)
+	}
+}
+
+// Of a GPU's trace, rows of sums come first: whose bytes are known, by kernel, and of them all.
+func TestWriteTrace(t *testing.T) {
+	const own, product = "void torchpe::compiled::adam_kernel<float>(T)", "sm90_xmma_gemm_bf16"
+	var out strings.Builder
+	err := writeTrace(&out, train.Bench{
+		Trace: []torchpe.Traced{{GPU: true, Name: product, Calls: 6, Time: 30 * time.Microsecond},
+			{GPU: true, Name: "fmha_cutlassB", Calls: 3, Time: 21 * time.Microsecond},
+			{GPU: true, Name: own, Calls: 3, Time: 9 * time.Microsecond}},
+		Moved: []torchpe.Moved{{Kernel: "adam_kernel", Calls: 1, Bytes: 2e6},
+			{Kernel: "products", Calls: 2, Bytes: 5e5}}})
+	want := "name,calls_a_step,us_a_step,mb_a_step\nall,4.00,20.000,2.500\nall adam_kernel,1.00,3.000,2.000\n" +
+		"all products,2.00,10.000,0.500\n" + product + ",2.00,10.000,\nfmha_cutlassB,1.00,7.000,\n" +
+		own + ",1.00,3.000,\n"
+	if err != nil || out.String() != want {
+		t.Errorf("%v: %s, want %s", err, out.String(), want)
 	}
 }
 

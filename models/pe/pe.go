@@ -96,6 +96,9 @@ type Hooks interface {
 	// depends on drawn positions. ok is false where Embed adds nothing, or what depends on x.
 	// Tables are traced and analysed.
 	Table(layer int) (t torchpe.Tensor, ok bool)
+	// AddsTable says whether Embed of a layer returns x + Table(layer), of [E,N,D], and no more: then
+	// the transformer may add the table where it makes x.
+	AddsTable(layer int) bool
 	// DropTables returns the hooks with each element of the trained tables that Embed adds dropped
 	// with probability p, one draw for each member and step. ok is false where there is no such
 	// table.
@@ -126,6 +129,9 @@ func (Identity) Embed(_ int, x torchpe.Tensor) torchpe.Tensor { return x }
 
 // Table returns no table.
 func (Identity) Table(int) (torchpe.Tensor, bool) { return torchpe.Tensor{}, false }
+
+// AddsTable returns false.
+func (Identity) AddsTable(int) bool { return false }
 
 // DropTables returns ok false.
 func (Identity) DropTables(float64) (Hooks, bool) { return nil, false }

@@ -149,6 +149,8 @@ func (h embedAnd) Embed(layer int, x torchpe.Tensor) torchpe.Tensor { return h.t
 
 func (h embedAnd) Table(layer int) (torchpe.Tensor, bool) { return h.table.Table(layer) }
 
+func (h embedAnd) AddsTable(layer int) bool { return h.table.AddsTable(layer) }
+
 func (h embedAnd) DropTables(p float64) (Hooks, bool) {
 	table, ok := h.table.DropTables(p)
 	return embedAnd{h.Hooks, table}, ok

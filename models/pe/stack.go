@@ -228,6 +228,17 @@ func (h stackHooks) Table(layer int) (sum torchpe.Tensor, ok bool) {
 	return sum, ok
 }
 
+// AddsTable returns whether one part acts on the input of blocks and adds a table.
+func (h stackHooks) AddsTable(layer int) bool {
+	parts, adds := 0, false
+	for _, part := range h {
+		if part.sites&AtEmbed != 0 {
+			parts, adds = parts+1, part.AddsTable(layer)
+		}
+	}
+	return parts == 1 && adds
+}
+
 func (h stackHooks) DropTables(p float64) (Hooks, bool) {
 	some := false
 	for i := range h {

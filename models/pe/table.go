@@ -44,6 +44,11 @@ func (h *tableHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
 	return x.Add(t.Unsqueeze(1)).Dropout(h.dropout) // [E,1,N,D] over the batch
 }
 
+func (h *tableHooks) AddsTable(layer int) bool {
+	_, ok := h.Table(layer)
+	return ok && h.dropout == 0
+}
+
 func (h *tableHooks) DropTables(p float64) (Hooks, bool) {
 	if h.fixed {
 		return nil, false

@@ -35,19 +35,39 @@ func Rotate(x, cos, sin Handle, half, grad bool) (Handle, error) {
 	return result(C.tp_rotate(c(x), c(cos), c(sin), flag(half), flag(grad)))
 }
 
-func AddLayerNorm(x, y, gain, bias Handle, eps float64, grad bool) (Handle, error) {
-	return result(C.tp_add_layer_norm(c(x), c(y), c(gain), c(bias), C.double(eps), flag(grad)))
+// Norm is a tp_norm.
+type Norm struct {
+	Gain, Bias, Table Handle
+	Eps               float64
 }
 
-func AttentionBlock(x, qkvW, qkvB Handle, heads int, mask Handle, scale float64, outW, outB, read,
-	gain, bias Handle, eps float64, grad bool) (Handle, error) {
-	return result(C.tp_attention_block(c(x), c(qkvW), c(qkvB), C.int64_t(heads), c(mask),
-		C.double(scale), c(outW), c(outB), c(read), c(gain), c(bias),
-		C.double(eps), flag(grad)))
+func (n Norm) c() C.tp_norm {
+	return C.tp_norm{gain: c(n.Gain), bias: c(n.Bias), table: c(n.Table), eps: C.double(n.Eps)}
 }
 
-func MLPBlock(x, inW, inB, outW, outB, gain, bias Handle, eps float64, grad bool) (Handle, error) {
-	return result(C.tp_mlp_block(c(x), c(inW), c(inB), c(outW), c(outB), c(gain), c(bias), C.double(eps), flag(grad)))
+func AddLayerNorm(x, y Handle, n Norm, grad bool) (Handle, error) {
+	return result(C.tp_add_layer_norm(c(x), c(y), n.c(), flag(grad)))
+}
+
+// SelfAttention is a tp_self_attention.
+type SelfAttention struct {
+	QKVWeight, QKVBias, OutWeight, OutBias, Mask, Read Handle
+	Heads                                              int
+	Scale                                              float64
+}
+
+func AttentionBlock(x Handle, a SelfAttention, n Norm, grad bool) (Handle, error) {
+	return result(C.tp_attention_block(c(x), C.tp_self_attention{qkv_w: c(a.QKVWeight), qkv_b: c(a.QKVBias),
+		out_w: c(a.OutWeight), out_b: c(a.OutBias), mask: c(a.Mask), read: c(a.Read), heads: C.int64_t(a.Heads),
+		scale: C.double(a.Scale)}, n.c(), flag(grad)))
+}
+
+// MLP is a tp_mlp.
+type MLP struct{ InWeight, InBias, OutWeight, OutBias Handle }
+
+func MLPBlock(x Handle, m MLP, n Norm, grad bool) (Handle, error) {
+	return result(C.tp_mlp_block(c(x), C.tp_mlp{in_w: c(m.InWeight), in_b: c(m.InBias), out_w: c(m.OutWeight),
+		out_b: c(m.OutBias)}, n.c(), flag(grad)))
 }
 
 func Dropout(x Handle, p float64, seeds []uint64, step, call uint64, grad bool) (Handle, error) {
@@ -79,6 +99,16 @@ func SetRequiresGrad(x Handle, on bool) error {
 
 // Grad returns the gradient that Backward left in x.
 func Grad(x Handle) (Handle, error) { return result(C.tp_grad(c(x))) }
+
+// ZeroGradients sets the gradients of leaves, which lie in a buffer, to zero, or lets them count as
+// zero; SettleGradients fills those that still do. See tp_zero_gradients.
+func ZeroGradients(buffer Handle, leaves []Handle) error {
+	return failure(C.tp_zero_gradients(c(buffer), handles(leaves), C.int64_t(len(leaves))))
+}
+
+func SettleGradients(leaves []Handle) error {
+	return failure(C.tp_settle_gradients(handles(leaves), C.int64_t(len(leaves))))
+}
 
 // Leaf returns a parameter of shape [E,...] that lives in columns offset... of the buffer x [E,P],
 // with its gradient in the same columns of grads; grads = 0 gives one without a gradient.

@@ -262,21 +262,23 @@ var operations = []operation{
 		run: func(a arguments) ([]Handle, error) {
 			return one(Rotate(a.t[0], a.t[1], a.t[2], a.on, a.grad))
 		}},
-	{c: "tp_add_layer_norm", tensors: []sample{float(2, 3, 4), float(2, 3, 4).orNone(), float(2, 4),
-		float(2, 4)}, run: func(a arguments) ([]Handle, error) {
-		return one(AddLayerNorm(a.t[0], a.t[1], a.t[2], a.t[3], 1e-5, a.grad))
+	{c: "tp_add_layer_norm", tensors: []sample{float(2, 3, 5, 4), float(2, 3, 5, 4).orNone(), float(2, 4),
+		float(2, 4), float(2, 5, 4).orNone()}, run: func(a arguments) ([]Handle, error) {
+		return one(AddLayerNorm(a.t[0], a.t[1], Norm{a.t[2], a.t[3], a.t[4], 1e-5}, a.grad))
 	}},
 	{c: "tp_attention_block", tensors: []sample{float(2, 3, 5, 4), float(2, 12, 4),
 		float(2, 12).orNone(), float(5, 5).orNone(), float(2, 4, 4), float(2, 4).orNone(),
-		indices(2, 3, 1).orNone(), float(2, 4), float(2, 4)},
+		indices(2, 3, 1).orNone(), float(2, 4), float(2, 4), {optional: true}},
 		run: func(a arguments) ([]Handle, error) {
-			return one(AttentionBlock(a.t[0], a.t[1], a.t[2], 2, a.t[3], 0.5, a.t[4], a.t[5],
-				a.t[6], a.t[7], a.t[8], 1e-5, a.grad))
+			return one(AttentionBlock(a.t[0], SelfAttention{QKVWeight: a.t[1], QKVBias: a.t[2], Mask: a.t[3],
+				OutWeight: a.t[4], OutBias: a.t[5], Read: a.t[6], Heads: 2, Scale: 0.5},
+				Norm{a.t[7], a.t[8], a.t[9], 1e-5}, a.grad))
 		}},
-	{c: "tp_mlp_block", tensors: []sample{float(2, 3, 4), float(2, 6, 4), float(2, 6).orNone(),
-		float(2, 4, 6), float(2, 4).orNone(), float(2, 4), float(2, 4)},
+	{c: "tp_mlp_block", tensors: []sample{float(2, 3, 5, 4), float(2, 6, 4), float(2, 6).orNone(),
+		float(2, 4, 6), float(2, 4).orNone(), float(2, 4), float(2, 4), float(2, 5, 4).orNone()},
 		run: func(a arguments) ([]Handle, error) {
-			return one(MLPBlock(a.t[0], a.t[1], a.t[2], a.t[3], a.t[4], a.t[5], a.t[6], 1e-5, a.grad))
+			return one(MLPBlock(a.t[0], MLP{a.t[1], a.t[2], a.t[3], a.t[4]},
+				Norm{a.t[5], a.t[6], a.t[7], 1e-5}, a.grad))
 		}},
 	{c: "tp_dropout", tensors: []sample{float(2, 3, 4)}, run: func(a arguments) ([]Handle, error) {
 		return one(Dropout(a.t[0], a.f, []uint64{1, 2}, 3, 4, a.grad))
@@ -295,6 +297,10 @@ var operations = []operation{
 	}},
 	{c: "tp_grad", tensors: []sample{{make: leafWithGradient}},
 		run: func(a arguments) ([]Handle, error) { return one(Grad(a.t[0])) }},
+	{c: "tp_zero_gradients", tensors: []sample{float(2, 20), {make: leafWithGradient}},
+		run: func(a arguments) ([]Handle, error) { return none(ZeroGradients(a.t[0], a.t[1:])) }},
+	{c: "tp_settle_gradients", tensors: []sample{{make: leafWithGradient}},
+		run: func(a arguments) ([]Handle, error) { return none(SettleGradients(a.t)) }},
 	{c: "tp_leaf", tensors: []sample{float(2, 20), float(2, 20).orNone()},
 		ints: []integer{{3, []int{-1, 15, 20, 21, math.MaxInt, math.MinInt}}},
 		list: []int{2, 3, 2},

@@ -94,6 +94,12 @@ func CountOperators(on bool) { C.tp_count_operators(flag(on)) }
 // too: lines of a name and a number.
 func Operators() string { return taken(C.tp_operators()) }
 
+// CountMoved starts (from zero) or stops counting what a GPU's own kernels and products move.
+func CountMoved(on bool) { C.tp_count_moved(flag(on)) }
+
+// Moved returns it: lines of a kernel's name, its runs and its bytes.
+func Moved() string { return taken(C.tp_moved()) }
+
 // TraceBegin starts libtorch's profiler for this thread and for all kernels of a GPU.
 func TraceBegin() error { return failure(C.tp_trace_begin()) }
 

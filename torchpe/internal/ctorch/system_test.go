@@ -74,6 +74,9 @@ var systemCases = map[string]func(t *testing.T){
 	"tp_count_operators": testOperators,
 	"tp_operators":       testOperators,
 
+	"tp_count_moved": testMoved,
+	"tp_moved":       testMoved,
+
 	"tp_trace_begin": testTrace,
 	"tp_trace_end":   testTrace,
 }
@@ -202,6 +205,25 @@ func testOperators(t *testing.T) {
 		if got := Operators(); !strings.Contains(got, "aten::transpose 1\n") ||
 			!strings.Contains(got, "aten::as_strided 1\n") {
 			t.Errorf("the operators of a transpose are %q", got)
+		}
+	}
+}
+
+// testMoved counts a linear map: 2 x 3 numbers in, 4 x 3 weights and 2 x 4 numbers out, all float32.
+func testMoved(t *testing.T) {
+	SetFusedForm(Emulated)
+	defer SetFusedForm(Fused)
+	x, w := must(Full([]int{1, 2, 3}, 1, Float32, CPU)), must(Full([]int{1, 4, 3}, 1, Float32, CPU))
+	defer func() { check(Release([]Handle{x, w})) }()
+	linear := func() { check(Release([]Handle{must(Linear(x, w, 0, false, false))})) }
+	linear()
+	for range 2 { // from zero each time
+		CountMoved(true)
+		linear()
+		CountMoved(false)
+		linear()
+		if got := Moved(); got != "products 1 104\n" {
+			t.Errorf("a product moves %q", got)
 		}
 	}
 }

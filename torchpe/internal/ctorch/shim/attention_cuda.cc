@@ -12,14 +12,14 @@ namespace {
 template <typename T>
 GpuHeads<T> heads(const at::Tensor& t) {
   if (!t.defined() || !given(t)) return {nullptr, 0, 0, 0, 0, 0};
-  return {t.data_ptr<std::remove_const_t<T>>(), t.stride(0), t.stride(1), t.stride(2), t.stride(3), t.stride(4)};
+  return {address<std::remove_const_t<T>>(t), t.stride(0), t.stride(1), t.stride(2), t.stride(3), t.stride(4)};
 }
 
 }  // namespace
 
-template <typename T>
-GpuAttention<T> AttentionPass::described() const {
-  GpuAttention<T> a = {};
+template <typename T, typename S>
+GpuAttention<T, S> AttentionPass::described() const {
+  GpuAttention<T, S> a = {};
   a.members = q.size(0);
   a.batch = q.size(1);
   a.heads = q.size(2);
@@ -28,9 +28,9 @@ GpuAttention<T> AttentionPass::described() const {
   a.D = int(q.size(4));
   a.Dv = int(v.size(4));
   a.scale = scale;
-  a.q = heads<const T>(q);
-  a.k = heads<const T>(k);
-  a.v = heads<const T>(v);
+  a.q = heads<const S>(q);
+  a.k = heads<const S>(k);
+  a.v = heads<const S>(v);
   a.q_bias = heads<const T>(q_bias);
   a.k_bias = heads<const T>(k_bias);
   a.v_bias = heads<const T>(v_bias);
@@ -39,26 +39,28 @@ GpuAttention<T> AttentionPass::described() const {
 }
 
 void AttentionPass::forward(const at::Tensor& out) const {
+  count_moved("attention_kernel", {q, k, v, out});
   const OnDevice here(q);
-  TORCHPE_DISPATCH(q, [&] {
-    auto a = described<T>();
-    a.out = heads<T>(out);
-    gpu_kernels<T>(q).attention(here, a);
+  TORCHPE_WIDE_DISPATCH(q, [&] {
+    auto a = described<T, S>();
+    a.out = heads<S>(out);
+    wide_kernels<T, S>(q).attention(here, a);
   });
 }
 
 void AttentionPass::backward(const at::Tensor& dout) const {
+  count_moved("attention_backward_kernel", {q, k, v, dout, dq, dk, dv, dq_sum, dk_sum, dv_sum});
   const OnDevice here(q);
-  TORCHPE_DISPATCH(q, [&] {
-    auto a = described<T>();
-    a.dout = heads<const T>(dout);
-    a.dq = heads<T>(dq);
-    a.dk = heads<T>(dk);
-    a.dv = heads<T>(dv);
+  TORCHPE_WIDE_DISPATCH(q, [&] {
+    auto a = described<T, S>();
+    a.dout = heads<const S>(dout);
+    a.dq = heads<S>(dq);
+    a.dk = heads<S>(dk);
+    a.dv = heads<S>(dv);
     a.dq_sum = heads<T>(dq_sum);
     a.dk_sum = heads<T>(dk_sum);
     a.dv_sum = heads<T>(dv_sum);
-    gpu_kernels<T>(q).attention_backward(here, a);
+    wide_kernels<T, S>(q).attention_backward(here, a);
   });
 }
 

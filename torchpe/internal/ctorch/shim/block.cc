@@ -10,8 +10,8 @@ using namespace torchpe;
 
 namespace {
 
-at::Tensor composed(const AttentionBlock& b) {
-  const auto qkv = project_qkv(b.x, b.qkv_w, b.qkv_b, b.heads);
+Normed composed(const AttentionBlock& b) {
+  const auto qkv = project_qkv(b.x, b.x16, b.qkv_w, b.qkv_b, b.heads, Stored::result);
   const auto merged = [](const at::Tensor& t) {
     return t.permute({0, 1, 3, 2, 4}).reshape({t.size(0), t.size(1), t.size(3), t.size(2) * t.size(4)});
   };
@@ -27,11 +27,14 @@ at::Tensor composed(const AttentionBlock& b) {
     x = tokens_of(x, b.read);
     if (!asks) a = tokens_of(a, b.read);
   }
-  return add_layer_norm(x, linear(a, b.out_w, b.out_b, false), b.gain, b.bias, b.eps);
+  const auto y = linear(a, b.out_w, b.out_b, false, Stored::gradient);
+  return add_layer_norm(x, y, b.norm, Stored::result);
 }
 
-at::Tensor composed(const MLPBlock& b) {
-  return add_layer_norm(b.x, linear(linear(b.x, b.in_w, b.in_b, true), b.out_w, b.out_b, true), b.gain, b.bias, b.eps);
+Normed composed(const MLPBlock& b) {
+  const auto inner = linear(b.x, b.in_w, b.in_b, true, Stored::result),
+             y = linear(inner, b.out_w, b.out_b, true, Stored::gradient);
+  return add_layer_norm(b.x, y, b.norm, Stored::result);
 }
 
 // Whether w [E,O,I] and bias, given or not, are one linear map for the members of x.
@@ -44,12 +47,17 @@ bool maps(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias, int6
 
 // Whether the sum's layer norm is one that the kernels take, and the summand's bias, given or not,
 // dense and a parameter of its own: their gradients are added at a time.
-bool norm_fits(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bias, const at::Tensor& summand_bias) {
+bool norm_fits(const at::Tensor& x, const NormOperands& n, const at::Tensor& summand_bias) {
+  const auto &gain = n.gain, &bias = n.bias;
   const int64_t shape[] = {x.size(0), x.size(-1)};
   const auto rows_of_x = [&](const at::Tensor& t) {
     return t.sizes() == at::IntArrayRef(shape) && t.scalar_type() == x.scalar_type() && t.device() == x.device();
   };
-  if (!rows_of_x(gain) || !rows_of_x(bias) || !norm_fits_gpu(x, gain, bias)) return false;
+  if (!rows_of_x(gain) || !rows_of_x(bias) || !norm_fits_gpu(x, n)) return false;
+  const int64_t of_table[] = {x.size(0), x.dim() == 4 ? x.size(2) : 0, x.size(-1)};
+  if (given(n.table) && (n.table.sizes() != at::IntArrayRef(of_table) || n.table.scalar_type() != x.scalar_type() ||
+                         n.table.device() != x.device()))
+    return false;
   return !given(summand_bias) || ((summand_bias.stride(1) == 1 || summand_bias.size(1) == 1) &&
                                   !summand_bias.is_same(gain) && !summand_bias.is_same(bias));
 }
@@ -58,7 +66,7 @@ bool norm_fits(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bi
 bool fits_gpu(const AttentionBlock& b) {
   if (!use_kernels(b.x) || b.x.dim() != 4 || b.x.numel() == 0 || b.heads < 1 || b.x.size(3) % b.heads != 0)
     return false;
-  if (b.read.defined() && (b.mask.defined() || b.read.numel() == 0 || b.read.device() != b.x.device())) return false;
+  if (b.read.defined() && (b.mask.defined() || given(b.norm.table) || b.read.numel() == 0 || b.read.device() != b.x.device())) return false;
   const int64_t D = b.x.size(3), N = b.x.size(2), Dh = D / b.heads,
                 of_logits[] = {b.x.size(0), b.x.size(1), b.heads, N, N};
   if (b.mask.defined() &&
@@ -66,40 +74,36 @@ bool fits_gpu(const AttentionBlock& b) {
        b.mask.device() != b.x.device() || !at::is_expandable_to(b.mask.sizes(), of_logits)))
     return false;
   const int64_t asking = b.read.defined() ? b.read.size(2) : N;
-  return (few_tokens(asking, N, Dh, Dh) || (!b.mask.defined() && has_many_tokens(b.x))) &&
+  return (few_tokens(asking, N, Dh, Dh) || (!b.mask.defined() && has_many_tokens(b.x, b.heads))) &&
          maps(b.x, b.qkv_w, b.qkv_b, D, 3 * D) && maps(b.x, b.out_w, b.out_b, D, D) &&
-         norm_fits(b.x, b.gain, b.bias, b.out_b);
+         norm_fits(b.x, b.norm, b.out_b);
 }
 
 bool fits_gpu(const MLPBlock& b) {
   if (!use_kernels(b.x) || b.x.dim() < 2 || b.x.numel() == 0 || b.in_w.dim() != 3) return false;
   const int64_t D = b.x.size(-1), inner = b.in_w.size(1);
   return inner > 0 && maps(b.x, b.in_w, b.in_b, D, inner) && maps(b.x, b.out_w, b.out_b, inner, D) &&
-         norm_fits(b.x, b.gain, b.bias, b.out_b);
+         norm_fits(b.x, b.norm, b.out_b);
 }
 
 }  // namespace
 
 extern "C" {
 
-tp_result tp_attention_block(tp_tensor hx, tp_tensor hqkv_w, tp_tensor hqkv_b, int64_t heads, tp_tensor hmask,
-                             double scale, tp_tensor hout_w, tp_tensor hout_b, tp_tensor hread, tp_tensor hgain,
-                             tp_tensor hbias, double eps, int grad) {
-  return op(grad, [&] {
-    const auto optional = [](tp_tensor h) { return h == 0 ? at::Tensor() : get(h); };
+tp_result tp_attention_block(tp_tensor hx, tp_self_attention a, tp_norm norm, int grad) {
+  return op_normed(grad, [&] {
     const auto x = get(hx);
     const AttentionBlock b{x,
-                           get(hqkv_w),
-                           get_or_empty(hqkv_b, x),
-                           get(hout_w),
-                           get_or_empty(hout_b, x),
-                           optional(hmask),
-                           optional(hread),
-                           get(hgain),
-                           get(hbias),
-                           heads,
-                           scale,
-                           eps};
+                           Handles::instance().beside(hx),
+                           get(a.qkv_w),
+                           get_or_empty(a.qkv_b, x),
+                           get(a.out_w),
+                           get_or_empty(a.out_b, x),
+                           get_or_none(a.mask),
+                           get_or_none(a.read),
+                           a.heads,
+                           a.scale,
+                           get_norm(norm, x)};
     TORCH_CHECK(!b.read.defined() || (b.read.dim() == 3 && x.dim() == 4 && b.read.scalar_type() == at::kLong &&
                                       b.read.sizes().slice(0, 2) == x.sizes().slice(0, 2)),
                 "attention block of ", x.sizes(), " whose tokens ", b.read.sizes(), " of ", b.read.scalar_type(),
@@ -108,12 +112,16 @@ tp_result tp_attention_block(tp_tensor hx, tp_tensor hqkv_w, tp_tensor hqkv_b, i
   });
 }
 
-tp_result tp_mlp_block(tp_tensor hx, tp_tensor hin_w, tp_tensor hin_b, tp_tensor hout_w, tp_tensor hout_b,
-                       tp_tensor hgain, tp_tensor hbias, double eps, int grad) {
-  return op(grad, [&] {
+tp_result tp_mlp_block(tp_tensor hx, tp_mlp m, tp_norm norm, int grad) {
+  return op_normed(grad, [&] {
     const auto x = get(hx);
-    const MLPBlock b{x,          get(hin_w), get_or_empty(hin_b, x), get(hout_w), get_or_empty(hout_b, x), get(hgain),
-                     get(hbias), eps};
+    const MLPBlock b{x,
+                     Handles::instance().beside(hx),
+                     get(m.in_w),
+                     get_or_empty(m.in_b, x),
+                     get(m.out_w),
+                     get_or_empty(m.out_b, x),
+                     get_norm(norm, x)};
     return fits_gpu(b) ? mlp_block_on_gpu(b) : composed(b);
   });
 }

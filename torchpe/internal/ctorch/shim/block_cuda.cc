@@ -2,7 +2,10 @@
 // traffic, and what the operators cannot save between them is saved here: biases are added where
 // their sums are read, GELU before the residual sum is the layer norm's, as are the gradients
 // through it, and the gradient of the residual sum is the one that the first product adds its own
-// to.
+// to. Where products take bfloat16, wide tensors between them are stored as that: the inner layer
+// before and after its GELU, queries, keys and values, the results of attention and of both halves'
+// last products, what layer norm keeps, and the gradients of these. The residual sums and their
+// gradients are float32.
 #include "gpu_parts.h"
 #include "heads.h"
 
@@ -16,25 +19,24 @@ namespace {
 struct MLPOnGpu : torch::autograd::Function<MLPOnGpu> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& in_w,
                             const at::Tensor& in_b, const at::Tensor& out_w, const at::Tensor& out_b,
-                            const at::Tensor& gain, const at::Tensor& bias, double eps, bool keep) {
-    const auto rows = as_rows(x_in), x = operand(rows), w1 = operand(dense_members(in_w)),
+                            const at::Tensor& gain, const at::Tensor& bias, const at::Tensor& table,
+                            const at::Tensor* x16, at::Tensor* out16, double eps, bool keep) {
+    const auto rows = as_rows(x_in), x = operand_of(rows, *x16), w1 = operand(dense_members(in_w)),
                w2 = operand(dense_members(out_w));
-    const auto u = operand_product(x, w1.transpose(1, 2));
-    const bool bf16 = operand_type(u) == at::kBFloat16;
-    const auto inner = bf16 ? at::empty(u.sizes(), u.options().dtype(at::kBFloat16)) : keep ? at::empty_like(u) : u;
+    const auto stored = operand_type(rows);
+    const auto u = operand_product(x, w1.transpose(1, 2), stored), inner = keep ? at::empty_like(u) : u;
     bias_gelu(u, dense_members(in_b), true, inner);
     const auto h = operand(inner);
     NormPass n;
     n.x = rows;
-    n.y = operand_product(h, w2.transpose(1, 2));
+    n.y = operand_product(h, w2.transpose(1, 2), stored);
     n.y_bias = out_b;
     n.gelu = true;
-    n.gain = gain;
-    n.bias = bias;
-    n.eps = eps;
-    const auto out = n.forward(keep);
-    if (keep) ctx->save_for_backward({x, w1, u, h, w2, n.y, n.xhat, n.rstd, in_w, in_b, out_w, out_b, gain, bias});
-    return shaped(out, x_in.sizes());
+    n.norm = {gain, bias, table, eps};
+    const auto normed = n.forward(keep);
+    *out16 = normed.out16;
+    if (keep) ctx->save_for_backward({x, w1, u, h, w2, n.y, n.xhat, n.rstd, in_w, in_b, out_w, out_b, gain, bias, table});
+    return shaped(normed.out, x_in.sizes());
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
@@ -47,18 +49,19 @@ struct MLPOnGpu : torch::autograd::Function<MLPOnGpu> {
     n.y = v;
     n.y_bias = saved[11];
     n.gelu = true;
-    n.gain = saved[12];
-    n.bias = saved[13];
+    n.norm = {saved[12], saved[13], saved[14], 0};
     n.xhat = saved[6];
     n.rstd = saved[7];
-    n.backward(as_rows(grads[0]), bf16);
+    n.backward(as_rows(grads[0]));
     const auto dw1 = wanted_target(in_w), dw2 = wanted_target(out_w);
-    const auto inner = product_backward(h, w2, bf16 ? n.dy : operand(n.dy), need_inner, {}, dw2.into);
+    const auto dy = operand(n.dy);
+    add_weight_gradient(dw2, dy, h);
     at::Tensor dx, db;
     if (need_inner) {
-      BiasGeluBackward between{u, in_b, inner, {}};
+      BiasGeluBackward between{u, in_b, operand_product(dy, w2, u.scalar_type()), {}};
       const auto du = between.run(need_x || in_w.requires_grad(), bf16);
-      if (du.defined()) dx = product_backward(x, w1, du, need_x, n.ds, dw1.into);
+      add_weight_gradient(dw1, du, x);
+      if (need_x) add_product_(dx = n.ds, du, w1);
       db = between.db;
     }
     return {dx.defined() ? shaped(dx, grads[0].sizes()) : dx,
@@ -68,6 +71,9 @@ struct MLPOnGpu : torch::autograd::Function<MLPOnGpu> {
             n.dy_bias,
             n.dgain,
             n.dbias,
+            n.dtable,
+            {},
+            {},
             {},
             {}};
   }
@@ -79,18 +85,20 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& qkv_w,
                             const at::Tensor& qkv_b, const at::Tensor& out_w, const at::Tensor& out_b,
                             const at::Tensor& mask, const at::Tensor& read, const at::Tensor& gain,
-                            const at::Tensor& bias, int64_t heads, double scale, double eps, bool keep) {
+                            const at::Tensor& bias, const at::Tensor& table, const at::Tensor* x16,
+                            at::Tensor* out16, int64_t heads, double scale, double eps, bool keep) {
     const int64_t D = x_in.size(3);
     const auto rows = as_rows(x_in), asking = given(read) ? as_rows(tokens_of(x_in, read)) : rows;
-    const auto x = operand(rows), asks = given(read) ? operand(asking) : x, w1 = operand(dense_members(qkv_w)),
+    const auto stored = operand_type(rows);
+    const auto x = operand_of(rows, *x16), asks = given(read) ? operand(asking) : x, w1 = operand(dense_members(qkv_w)),
                w2 = operand(dense_members(out_w));
-    const auto u = operand_product(x, (given(read) ? w1.narrow(1, D, 2 * D) : w1).transpose(1, 2));
-    const auto uq = given(read) ? operand_product(asks, w1.narrow(1, 0, D).transpose(1, 2)) : u;
+    const auto u = operand_product(x, (given(read) ? w1.narrow(1, D, 2 * D) : w1).transpose(1, 2), stored);
+    const auto uq = given(read) ? operand_product(asks, w1.narrow(1, 0, D).transpose(1, 2), stored) : u;
     const Projected p{x_in.size(1), heads, !given(read)};
     at::Tensor inner;
     ManyTokens many{p.batch, heads, scale, uq, u, given(read)};
     if (few_tokens(asking.size(1) / p.batch, x_in.size(2), D / heads, D / heads)) {
-      inner = at::empty_like(asking);
+      inner = at::empty(asking.sizes(), u.options());
       p.attention(uq, u, dense_members(qkv_b), mask, scale).forward(p.part(inner, 0, 1));
     } else {
       inner = many.forward(dense_members(qkv_b), keep);
@@ -98,20 +106,19 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     const auto a = operand(inner);
     NormPass n;
     n.x = asking;
-    n.y = operand_product(a, w2.transpose(1, 2));
+    n.y = operand_product(a, w2.transpose(1, 2), stored);
     n.y_bias = out_b;
-    n.gain = gain;
-    n.bias = bias;
-    n.eps = eps;
-    const auto out = n.forward(keep);
+    n.norm = {gain, bias, table, eps};
+    const auto normed = n.forward(keep);
+    *out16 = normed.out16;
     if (keep) {
-      ctx->save_for_backward({x,    asks,  w1,    uq,    u,     a,    w2,   n.xhat,    n.rstd,    mask,
-                              read, qkv_w, qkv_b, out_w, out_b, gain, bias, many.sums, many.seed, many.offset});
+      ctx->save_for_backward({x,     asks,  w1,    uq,   u,    a,     w2,        n.xhat,    n.rstd,     mask, read,
+                              qkv_w, qkv_b, out_w, out_b, gain, bias, table, many.sums, many.seed, many.offset});
       ctx->saved_data["shape"] = x_in.sizes().vec();
       ctx->saved_data["heads"] = heads;
       ctx->saved_data["scale"] = scale;
     }
-    return at::_unsafe_view(out, {x_in.size(0), x_in.size(1), given(read) ? read.size(2) : x_in.size(2), D});
+    return at::_unsafe_view(normed.out, {x_in.size(0), x_in.size(1), given(read) ? read.size(2) : x_in.size(2), D});
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
@@ -121,26 +128,26 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
                &out_w = saved[13];
     const auto shape = ctx->saved_data["shape"].toIntVector();
     const int64_t D = shape[3];
-    const bool bf16 = x.scalar_type() == at::kBFloat16, need_x = ctx->needs_input_grad(0),
-               need_b = given(qkv_b) && qkv_b.requires_grad();
+    const bool need_x = ctx->needs_input_grad(0), need_b = given(qkv_b) && qkv_b.requires_grad();
     const bool need_inner = need_x || qkv_w.requires_grad() || need_b;
     NormPass n;
     n.y_bias = saved[14];
-    n.gain = saved[15];
-    n.bias = saved[16];
+    n.norm = {saved[15], saved[16], saved[17], 0};
     n.xhat = saved[7];
     n.rstd = saved[8];
-    n.backward(as_rows(grads[0]), bf16);
+    n.backward(as_rows(grads[0]));
     const auto dw1 = wanted_target(qkv_w), dw2 = wanted_target(out_w), db = wanted_target(qkv_b);
-    const auto inner = product_backward(a, w2, bf16 ? n.dy : operand(n.dy), need_inner, {}, dw2.into);
+    const auto dy = operand(n.dy);
+    add_weight_gradient(dw2, dy, a);
     at::Tensor dx;
     if (need_inner) {
+      const auto inner = operand_product(dy, w2, u.scalar_type());
       const Projected p{shape[1], ctx->saved_data["heads"].toInt(), !given(read)};
       const double scale = ctx->saved_data["scale"].toDouble();
       at::Tensor du, duq;
-      if (saved[17].defined()) {
-        ManyTokens many{p.batch, p.heads, scale, uq, u, given(read), saved[17], saved[18], saved[19]};
-        many.backward(a, inner, db.into);
+      if (saved[18].defined()) {
+        ManyTokens many{p.batch, p.heads, scale, uq, u, given(read), saved[18], saved[19], saved[20]};
+        many.backward(a, inner, db);
         du = many.du;
         duq = many.duq;
       } else {
@@ -148,25 +155,28 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
         du = at::empty_like(u);
         duq = given(read) ? at::empty_like(uq) : du;
         p.gradients(pass, duq, du);
-        const auto sums = need_b ? at::empty({shape[0], shape[1], 1, 3 * D}, u.options()) : at::Tensor();
+        const auto sums = need_b ? at::empty({shape[0], shape[1], 1, 3 * D}, of_sums(u)) : at::Tensor();
         if (need_b) {
           pass.dq_sum = part_as_heads(sums, 0, p.heads);
           pass.dk_sum = part_as_heads(sums, 1, p.heads);
           pass.dv_sum = part_as_heads(sums, 2, p.heads);
         }
         pass.backward(p.part(inner, 0, 1));
-        if (need_b) add_sums(sums, {db.into});
+        if (need_b) add_sums(sums, {db});
       }
+      du = operand(du);
       if (!given(read)) {
-        if (need_x || dw1.into.defined()) dx = product_backward(x, w1, operand(du), need_x, n.ds, dw1.into);
-      } else if (need_x || dw1.into.defined()) {
-        const auto part = [&](int64_t from, int64_t count) {
-          return dw1.into.defined() ? dw1.into.narrow(1, from, count) : at::Tensor();
-        };
-        const auto d_asking = product_backward(asks, w1.narrow(1, 0, D), operand(duq), need_x, n.ds, part(0, D));
-        dx = product_backward(x, w1.narrow(1, D, 2 * D), operand(du), need_x, {}, part(D, 2 * D));
-        if (need_x)
-          dx.view(shape).scatter_add_(2, token_index(read, D), d_asking.view({shape[0], shape[1], read.size(2), D}));
+        add_weight_gradient(dw1, du, x);
+        if (need_x) add_product_(dx = n.ds, du, w1);
+      } else {
+        duq = operand(duq);
+        add_weight_gradient(dw1.columns(0, D), duq, asks);
+        add_weight_gradient(dw1.columns(D, 2 * D), du, x);
+        if (need_x) {
+          add_product_(n.ds, duq, w1.narrow(1, 0, D));
+          dx = operand_product(du, w1.narrow(1, D, 2 * D));
+          dx.view(shape).scatter_add_(2, token_index(read, D), n.ds.view({shape[0], shape[1], read.size(2), D}));
+        }
       }
     }
     return {dx.defined() ? at::_unsafe_view(dx, shape) : dx,
@@ -178,6 +188,9 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
             {},
             n.dgain,
             n.dbias,
+            n.dtable,
+            {},
+            {},
             {},
             {},
             {},
@@ -230,19 +243,25 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
 
 }  // namespace
 
-at::Tensor mlp_block_on_gpu(const MLPBlock& b) {
-  return MLPOnGpu::apply(b.x, b.in_w, b.in_b, b.out_w, b.out_b, b.gain, b.bias, b.eps, at::GradMode::is_enabled());
+Normed mlp_block_on_gpu(const MLPBlock& b) {
+  at::Tensor out16;
+  const auto out = MLPOnGpu::apply(b.x, b.in_w, b.in_b, b.out_w, b.out_b, b.norm.gain, b.norm.bias, b.norm.table, &b.x16,
+                                   &out16, b.norm.eps, at::GradMode::is_enabled());
+  return {out, out16};
 }
 
-at::Tensor attention_block_on_gpu(const AttentionBlock& b) {
+Normed attention_block_on_gpu(const AttentionBlock& b) {
   // Libtorch 1.13 takes no undefined ones.
   const auto none = [&](at::ScalarType type) { return at::empty({0}, b.x.options().dtype(type).requires_grad(false)); };
   const auto mask = b.mask.defined()
                         ? b.mask.detach().expand({b.x.size(0), b.x.size(1), b.heads, b.x.size(2), b.x.size(2)})
                         : none(b.x.scalar_type());
-  return AttentionBlockOnGpu::apply(b.x, b.qkv_w, b.qkv_b, b.out_w, b.out_b, mask,
-                                    b.read.defined() ? b.read : none(at::kLong), b.gain, b.bias, b.heads, b.scale,
-                                    b.eps, at::GradMode::is_enabled());
+  at::Tensor out16;
+  const auto out = AttentionBlockOnGpu::apply(b.x, b.qkv_w, b.qkv_b, b.out_w, b.out_b, mask,
+                                              b.read.defined() ? b.read : none(at::kLong), b.norm.gain, b.norm.bias,
+                                              b.norm.table, &b.x16, &out16, b.heads, b.scale, b.norm.eps,
+                                              at::GradMode::is_enabled());
+  return {out, out16};
 }
 
 }  // namespace torchpe

@@ -39,9 +39,9 @@ Cut cut_of(int width) {
 
 // parts[slice,n,m]: the share of a slice of columns in a[n] . b[m], to whose rows a_bias and b_bias
 // are added, null for none. The block waits before and after.
-template <typename T, int R>
-__device__ __forceinline__ void partial_products(int N, int M, int width, const T* __restrict a, int64_t a_row,
-                                                 const T* a_bias, const T* __restrict b, int64_t b_row, const T* b_bias,
+template <typename T, typename S, int R>
+__device__ __forceinline__ void partial_products(int N, int M, int width, const S* __restrict a, int64_t a_row,
+                                                 const T* a_bias, const S* __restrict b, int64_t b_row, const T* b_bias,
                                                  const Cut& cut, T* area) {
   constexpr int SIDE = R / 4;
   const int ld = cut.tile | 1;  // odd: rows lie in different banks
@@ -55,8 +55,8 @@ __device__ __forceinline__ void partial_products(int N, int M, int width, const 
     const int here = cut.tile < width - from ? cut.tile : width - from;
     for (int n = warp; n < R; n += warps)
       for (int c = lane; c < here; c += 32) {
-        ta[n * ld + c] = n < N ? a[n * a_row + from + c] + (a_bias ? a_bias[from + c] : T(0)) : T(0);
-        tb[n * ld + c] = n < M ? b[n * b_row + from + c] + (b_bias ? b_bias[from + c] : T(0)) : T(0);
+        ta[n * ld + c] = n < N ? load(a + n * a_row + from + c) + (a_bias ? a_bias[from + c] : T(0)) : T(0);
+        tb[n * ld + c] = n < M ? load(b + n * b_row + from + c) + (b_bias ? b_bias[from + c] : T(0)) : T(0);
       }
     __syncthreads();
     if (busy)
@@ -116,16 +116,16 @@ __device__ __forceinline__ void weights(int N, int M, const T* parts, int slices
 }
 
 // Column c of x [count,...] and of its bias, null for none, together; zeros behind.
-template <typename T, int R>
-__device__ __forceinline__ void column_of(const T* x, int64_t row, const T* bias, int c, int count, T (&column)[R]) {
+template <typename T, typename S, int R>
+__device__ __forceinline__ void column_of(const S* x, int64_t row, const T* bias, int c, int count, T (&column)[R]) {
   const T b = bias ? bias[c] : T(0);
   TORCHPE_UNROLL()
-  for (int n = 0; n < R; n++) column[n] = n < count ? x[n * row + c] + b : T(0);
+  for (int n = 0; n < R; n++) column[n] = n < count ? load(x + n * row + c) + b : T(0);
 }
 
 // y[n] = sum over m of w[n,m] x[m] for n < count; returns the sum of them.
-template <typename T, int R>
-__device__ __forceinline__ T times_column(const T* w, const T (&x)[R], int count, T* y, int64_t row) {
+template <typename T, typename S, int R>
+__device__ __forceinline__ T times_column(const T* w, const T (&x)[R], int count, S* y, int64_t row) {
   T all = 0;
   for (int n = 0; n < count; n++) {
     T sum = 0;
@@ -135,15 +135,15 @@ __device__ __forceinline__ T times_column(const T* w, const T (&x)[R], int count
       TORCHPE_UNROLL()
       for (int k = 0; k < 4; k++) sum += f.v[k] * x[m + k];
     }
-    y[n * row] = sum;
+    store(y + n * row, sum);
     all += sum;
   }
   return all;
 }
 
 // y[m] = sum over n of w[n,m] x[n] for m < count; returns the sum of them.
-template <typename T, int R>
-__device__ __forceinline__ T transposed_times_column(const T* w, const T (&x)[R], int count, T* y, int64_t row) {
+template <typename T, typename S, int R>
+__device__ __forceinline__ T transposed_times_column(const T* w, const T (&x)[R], int count, S* y, int64_t row) {
   T all = 0;
   for (int m = 0; m < count; m += 4) {
     T sum[4] = {};
@@ -156,7 +156,7 @@ __device__ __forceinline__ T transposed_times_column(const T* w, const T (&x)[R]
     TORCHPE_UNROLL()
     for (int k = 0; k < 4; k++)
       if (m + k < count) {
-        y[(m + k) * row] = sum[k];
+        store(y + (m + k) * row, sum[k]);
         all += sum[k];
       }
   }
@@ -164,42 +164,43 @@ __device__ __forceinline__ T transposed_times_column(const T* w, const T (&x)[R]
 }
 
 // Where the operand of head `i`, counted over all members and puzzles, starts.
-template <typename T, typename U>
-__device__ __forceinline__ T* head_of(const GpuAttention<U>& a, const GpuHeads<T>& t, int64_t i) {
+template <typename T, typename S, typename U>
+__device__ __forceinline__ U* head_of(const GpuAttention<T, S>& a, const GpuHeads<U>& t, int64_t i) {
   if (!t.p) return nullptr;
   const int64_t h = i % a.heads, b = i / a.heads % a.batch, e = i / a.heads / a.batch;
   return t.p + e * t.member + b * t.batch + h * t.head;
 }
 
-template <typename T, int R>
-__global__ void __launch_bounds__(THREADS) attention_kernel(const GpuAttention<T> a, const Cut cut) {
+template <typename T, typename S, int R>
+__global__ void __launch_bounds__(THREADS) attention_kernel(const GpuAttention<T, S> a, const Cut cut) {
   TORCHPE_SHARED(T, area);
   T* const w = area + cut.area;
   const int64_t i = blockIdx.x;
-  partial_products<T, R>(a.N, a.M, a.D, head_of(a, a.q, i), a.q.row, head_of(a, a.q_bias, i), head_of(a, a.k, i),
+  partial_products<T, S, R>(a.N, a.M, a.D, head_of(a, a.q, i), a.q.row, head_of(a, a.q_bias, i), head_of(a, a.k, i),
                          a.k.row, head_of(a, a.k_bias, i), cut, area);
   weights<T, R>(a.N, a.M, area, cut.slices, T(a.scale), head_of(a, a.bias, i), a.bias.row, a.bias.column, w);
-  const T *v = head_of(a, a.v, i), *v_bias = head_of(a, a.v_bias, i);
-  T* out = head_of(a, a.out, i);
+  const S* v = head_of(a, a.v, i);
+  const T* v_bias = head_of(a, a.v_bias, i);
+  S* out = head_of(a, a.out, i);
   for (int c = threadIdx.x; c < a.Dv; c += blockDim.x) {
     T x[R];
-    column_of<T, R>(v, a.v.row, v_bias, c, a.M, x);
-    times_column<T, R>(w, x, a.N, out + c, a.out.row);
+    column_of<T, S, R>(v, a.v.row, v_bias, c, a.M, x);
+    times_column<T, S, R>(w, x, a.N, out + c, a.out.row);
   }
 }
 
 // With w the weights and d the gradient of out: dv = w^T d, dw = d v^T, ds = scale w (dw - rowsum(w
 // dw)), dq = ds k and dk = ds^T q.
-template <typename T, int R>
-__global__ void __launch_bounds__(THREADS) attention_backward_kernel(const GpuAttention<T> a, const Cut cut) {
+template <typename T, typename S, int R>
+__global__ void __launch_bounds__(THREADS) attention_backward_kernel(const GpuAttention<T, S> a, const Cut cut) {
   TORCHPE_SHARED(T, area);
   T *const w = area + cut.area, *const ds = w + R * R;
   const int64_t i = blockIdx.x;
-  const T *const q = head_of(a, a.q, i), *const k = head_of(a, a.k, i), *const d = head_of(a, a.dout, i);
+  const S *const q = head_of(a, a.q, i), *const k = head_of(a, a.k, i), *const d = head_of(a, a.dout, i);
   const T *const q_bias = head_of(a, a.q_bias, i), *const k_bias = head_of(a, a.k_bias, i);
-  partial_products<T, R>(a.N, a.M, a.D, q, a.q.row, q_bias, k, a.k.row, k_bias, cut, area);
+  partial_products<T, S, R>(a.N, a.M, a.D, q, a.q.row, q_bias, k, a.k.row, k_bias, cut, area);
   weights<T, R>(a.N, a.M, area, cut.slices, T(a.scale), head_of(a, a.bias, i), a.bias.row, a.bias.column, w);
-  partial_products<T, R>(a.N, a.M, a.Dv, d, a.dout.row, nullptr, head_of(a, a.v, i), a.v.row, head_of(a, a.v_bias, i),
+  partial_products<T, S, R>(a.N, a.M, a.Dv, d, a.dout.row, nullptr, head_of(a, a.v, i), a.v.row, head_of(a, a.v_bias, i),
                          cut, area);
   const int m = threadIdx.x % 32;
   for (int n = threadIdx.x / 32; n < R; n += blockDim.x / 32) {
@@ -212,58 +213,58 @@ __global__ void __launch_bounds__(THREADS) attention_backward_kernel(const GpuAt
     if (m < R) ds[n * R + m] = n < a.N && m < a.M ? T(a.scale) * weight * (dw - dot) : T(0);
   }
   __syncthreads();
-  T *const dq = head_of(a, a.dq, i), *const dk = head_of(a, a.dk, i), *const dv = head_of(a, a.dv, i);
+  S *const dq = head_of(a, a.dq, i), *const dk = head_of(a, a.dk, i), *const dv = head_of(a, a.dv, i);
   T x[R];
   for (int c = threadIdx.x; c < a.D; c += blockDim.x) {
     if (dq) {
-      column_of<T, R>(k, a.k.row, k_bias, c, a.M, x);
-      const T sum = times_column<T, R>(ds, x, a.N, dq + c, a.dq.row);
+      column_of<T, S, R>(k, a.k.row, k_bias, c, a.M, x);
+      const T sum = times_column<T, S, R>(ds, x, a.N, dq + c, a.dq.row);
       if (a.dq_sum.p) head_of(a, a.dq_sum, i)[c] = sum;
     }
     if (dk) {
-      column_of<T, R>(q, a.q.row, q_bias, c, a.N, x);
-      const T sum = transposed_times_column<T, R>(ds, x, a.M, dk + c, a.dk.row);
+      column_of<T, S, R>(q, a.q.row, q_bias, c, a.N, x);
+      const T sum = transposed_times_column<T, S, R>(ds, x, a.M, dk + c, a.dk.row);
       if (a.dk_sum.p) head_of(a, a.dk_sum, i)[c] = sum;
     }
   }
   if (dv)
     for (int c = threadIdx.x; c < a.Dv; c += blockDim.x) {
-      column_of<T, R>(d, a.dout.row, nullptr, c, a.N, x);
-      const T sum = transposed_times_column<T, R>(w, x, a.M, dv + c, a.dv.row);
+      column_of<T, S, R>(d, a.dout.row, nullptr, c, a.N, x);
+      const T sum = transposed_times_column<T, S, R>(w, x, a.M, dv + c, a.dv.row);
       if (a.dv_sum.p) head_of(a, a.dv_sum, i)[c] = sum;
     }
 }
 
-template <typename T, int R>
-void attend(GpuStream s, const GpuAttention<T>& a, void (*kernel)(const GpuAttention<T>, const Cut)) {
+template <typename T, typename S, int R>
+void attend(GpuStream s, const GpuAttention<T, S>& a, void (*kernel)(const GpuAttention<T, S>, const Cut)) {
   if (a.members * a.batch * a.heads == 0) return;
   const Cut cut = cut_of<T, R>(a.D > a.Dv ? a.D : a.Dv);
   launch(s, kernel, dim3(a.members * a.batch * a.heads), dim3(cut.threads), cut.shared, a, cut);
 }
 
-template <typename T>
-void check_attention(const GpuAttention<T>& a) {
+template <typename T, typename S>
+void check_attention(const GpuAttention<T, S>& a) {
   if (a.N < 1 || a.N > GPU_FEW_TOKENS || a.M < 1 || a.M > GPU_FEW_TOKENS || a.D < 1 || a.D > GPU_FEW_WIDTH ||
       a.Dv < 1 || a.Dv > GPU_FEW_WIDTH)
     throw std::runtime_error("attention of few tokens: sizes out of range");
 }
 
-template <typename T>
-void attention(GpuStream s, const GpuAttention<T>& a) {
+template <typename T, typename S>
+void attention(GpuStream s, const GpuAttention<T, S>& a) {
   check_attention(a);
   if (a.N <= 16 && a.M <= 16)
-    attend<T, 16>(s, a, attention_kernel<T, 16>);
+    attend<T, S, 16>(s, a, attention_kernel<T, S, 16>);
   else
-    attend<T, 32>(s, a, attention_kernel<T, 32>);
+    attend<T, S, 32>(s, a, attention_kernel<T, S, 32>);
 }
 
-template <typename T>
-void attention_backward(GpuStream s, const GpuAttention<T>& a) {
+template <typename T, typename S>
+void attention_backward(GpuStream s, const GpuAttention<T, S>& a) {
   check_attention(a);
   if (a.N <= 16 && a.M <= 16)
-    attend<T, 16>(s, a, attention_backward_kernel<T, 16>);
+    attend<T, S, 16>(s, a, attention_backward_kernel<T, S, 16>);
   else
-    attend<T, 32>(s, a, attention_backward_kernel<T, 32>);
+    attend<T, S, 32>(s, a, attention_backward_kernel<T, S, 32>);
 }
 
 }  // namespace

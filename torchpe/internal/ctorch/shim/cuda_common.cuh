@@ -98,17 +98,25 @@ __device__ __forceinline__ T warp_max(T v) {
   return v;
 }
 
+union FloatBits {
+  float f;
+  uint32_t bits;
+};
+
+__device__ __forceinline__ float load(const float* p) { return *p; }
+__device__ __forceinline__ double load(const double* p) { return *p; }
+__device__ __forceinline__ float load(const Bf16* p) {
+  FloatBits u;
+  u.bits = uint32_t(p->bits) << 16;
+  return u.f;
+}
 __device__ __forceinline__ void store(float* p, float v) { *p = v; }
 __device__ __forceinline__ void store(double* p, double v) { *p = v; }
 // The nearest bfloat16, of two the even one.
-template <typename T>
-__device__ __forceinline__ void store(uint16_t* p, T v) {
-  union {
-    float f;
-    uint32_t bits;
-  } u;
-  u.f = float(v);
-  *p = v != v ? uint16_t(0x7FC0) : uint16_t((u.bits + 0x7FFFu + ((u.bits >> 16) & 1u)) >> 16);
+__device__ __forceinline__ void store(Bf16* p, float v) {
+  FloatBits u;
+  u.f = v;
+  p->bits = v != v ? uint16_t(0x7FC0) : uint16_t((u.bits + 0x7FFFu + ((u.bits >> 16) & 1u)) >> 16);
 }
 
 }  // namespace

@@ -13,89 +13,86 @@ namespace {
 // A block takes 32 columns of a chunk of rows: thread (x,y) column x and every eighth row.
 constexpr int COLUMNS = 32, LANES = THREADS / COLUMNS;
 
-template <typename T, bool GELU, typename U>
-__global__ void __launch_bounds__(THREADS) bias_gelu_kernel(int64_t rows, int64_t cols, int64_t per_chunk, const T* u,
-                                                            const T* bias, int64_t bias_member, U* y) {
+// Loads of a thread under way before its first store, which might be to where the next is from: as
+// many bytes whatever the type.
+template <typename S>
+constexpr int AT_ONCE = sizeof(S) < 4 ? 8 : 4;
+
+template <typename T, typename S, bool GELU>
+__global__ void __launch_bounds__(THREADS) bias_gelu_kernel(const GpuDense<T, S> a, int64_t per_chunk) {
   const int64_t c = int64_t(blockIdx.x) * COLUMNS + threadIdx.x, e = blockIdx.z, first = blockIdx.y * per_chunk;
-  if (c >= cols) return;
-  const int64_t end = first + per_chunk < rows ? first + per_chunk : rows, base = e * rows * cols + c;
-  const T b = bias ? bias[e * bias_member + c] : T(0);
-  constexpr int AT_ONCE = 4;  // loads under way before the first store, which might be to where the next is from
-  for (int64_t r = first + threadIdx.y; r < end; r += AT_ONCE * LANES) {
-    T x[AT_ONCE];
+  if (c >= a.cols) return;
+  const int64_t end = first + per_chunk < a.rows ? first + per_chunk : a.rows, base = e * a.rows * a.cols + c;
+  const T b = a.bias ? a.bias[e * a.bias_member + c] : T(0);
+  for (int64_t r = first + threadIdx.y; r < end; r += AT_ONCE<S> * LANES) {
+    T x[AT_ONCE<S>];
     TORCHPE_UNROLL()
-    for (int k = 0; k < AT_ONCE; k++)
-      if (r + k * LANES < end) x[k] = u[base + (r + k * LANES) * cols] + b;
+    for (int k = 0; k < AT_ONCE<S>; k++)
+      if (r + k * LANES < end) x[k] = load(a.u + base + (r + k * LANES) * a.cols) + b;
     TORCHPE_UNROLL()
-    for (int k = 0; k < AT_ONCE; k++)
-      if (r + k * LANES < end) store(y + base + (r + k * LANES) * cols, GELU ? gelu(x[k]) : x[k]);
+    for (int k = 0; k < AT_ONCE<S>; k++)
+      if (r + k * LANES < end) store(a.y + base + (r + k * LANES) * a.cols, GELU ? gelu(x[k]) : x[k]);
   }
 }
 
-template <typename T>
-void bias_gelu(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias, int64_t bias_member,
-               bool gelu, T* y, uint16_t* y16) {
-  if (E * rows * cols == 0) return;
-  const int64_t per = gpu_chunk_rows(rows, 4 * LANES, 60000);
-  const dim3 grid(parts_of(cols, COLUMNS), parts_of(rows, per), E), block(COLUMNS, LANES);
-  if (y16)
-    launch(s, gelu ? bias_gelu_kernel<T, true, uint16_t> : bias_gelu_kernel<T, false, uint16_t>, grid, block, 0, rows,
-           cols, per, u, bias, bias_member, y16);
-  else
-    launch(s, gelu ? bias_gelu_kernel<T, true, T> : bias_gelu_kernel<T, false, T>, grid, block, 0, rows, cols, per, u,
-           bias, bias_member, y);
+template <typename T, typename S>
+void bias_gelu(GpuStream s, const GpuDense<T, S>& a) {
+  if (a.members * a.rows * a.cols == 0) return;
+  const int64_t per = gpu_chunk_rows(a.rows, AT_ONCE<S> * LANES, 60000);
+  launch(s, a.gelu ? bias_gelu_kernel<T, S, true> : bias_gelu_kernel<T, S, false>,
+         dim3(parts_of(a.cols, COLUMNS), parts_of(a.rows, per), a.members), dim3(COLUMNS, LANES), 0, a, per);
 }
 
-template <typename T, bool GELU, typename U>
+template <typename T, typename S, typename U, bool GELU>
 __global__ void __launch_bounds__(THREADS)
-    dense_backward_kernel(int64_t rows, int64_t cols, int64_t per_chunk, const T* __restrict u, const T* bias,
-                          int64_t bias_member, const T* __restrict dy, U* __restrict du, T* parts) {
+    dense_backward_kernel(const GpuDense<T, S> a, int64_t per_chunk, const S* __restrict u, const S* __restrict dy,
+                          U* __restrict du) {
   TORCHPE_SHARED(T, sums);
   const int64_t c = int64_t(blockIdx.x) * COLUMNS + threadIdx.x, e = blockIdx.z, first = blockIdx.y * per_chunk;
-  const int64_t end = first + per_chunk < rows ? first + per_chunk : rows, base = e * rows * cols + c;
+  const int64_t end = first + per_chunk < a.rows ? first + per_chunk : a.rows, base = e * a.rows * a.cols + c;
   T sum = 0;
-  if (c < cols) {
-    const T b = GELU && bias ? bias[e * bias_member + c] : T(0);
-    TORCHPE_UNROLL(4)
+  if (c < a.cols) {
+    const T b = GELU && a.bias ? a.bias[e * a.bias_member + c] : T(0);
+    TORCHPE_UNROLL(AT_ONCE<S>)
     for (int64_t r = first + threadIdx.y; r < end; r += LANES) {
-      const int64_t i = base + r * cols;
-      T d = dy[i];
-      if (GELU) d *= gelu_slope(u[i] + b);
+      const int64_t i = base + r * a.cols;
+      T d = load(dy + i);
+      if (GELU) d *= gelu_slope(load(u + i) + b);
       if (du) store(du + i, d);
       sum += d;
     }
   }
-  if (!parts) return;
+  if (!a.parts) return;
   sums[threadIdx.y * COLUMNS + threadIdx.x] = sum;
   __syncthreads();
-  if (threadIdx.y != 0 || c >= cols) return;
+  if (threadIdx.y != 0 || c >= a.cols) return;
   for (int l = 1; l < LANES; l++) sum += sums[l * COLUMNS + threadIdx.x];
-  parts[(e * gridDim.y + blockIdx.y) * cols + c] = sum;
+  a.parts[(e * gridDim.y + blockIdx.y) * a.cols + c] = sum;
 }
 
-template <typename T>
-void dense_backward(GpuStream s, int64_t E, int64_t rows, int64_t cols, const T* u, const T* bias, int64_t bias_member,
-                    const T* dy, T* du, uint16_t* du16, T* parts) {
-  if (E * rows * cols == 0) return;
-  const int64_t per = sum_chunk_rows(rows);
-  const dim3 grid(parts_of(cols, COLUMNS), sum_chunks(rows), E), block(COLUMNS, LANES);
-  const size_t shared = sizeof(T) * THREADS;
-  if (du16)
-    launch(s, u ? dense_backward_kernel<T, true, uint16_t> : dense_backward_kernel<T, false, uint16_t>, grid, block,
-           shared, rows, cols, per, u, bias, bias_member, dy, du16, parts);
-  else
-    launch(s, u ? dense_backward_kernel<T, true, T> : dense_backward_kernel<T, false, T>, grid, block, shared, rows,
-           cols, per, u, bias, bias_member, dy, du, parts);
+template <typename T, typename S, typename U>
+void dense_backward_to(GpuStream s, const GpuDense<T, S>& a, U* du) {
+  launch(s, a.u ? dense_backward_kernel<T, S, U, true> : dense_backward_kernel<T, S, U, false>,
+         dim3(parts_of(a.cols, COLUMNS), sum_chunks(a.rows), a.members), dim3(COLUMNS, LANES), sizeof(T) * THREADS, a,
+         sum_chunk_rows(a.rows), a.u, a.dy, du);
+}
+
+template <typename T, typename S>
+void dense_backward(GpuStream s, const GpuDense<T, S>& a) {
+  if (a.members * a.rows * a.cols == 0) return;
+  if constexpr (sizeof(T) == 4)
+    if (a.du16) return dense_backward_to(s, a, a.du16);
+  dense_backward_to(s, a, a.du);
 }
 
 template <typename T>
 __global__ void __launch_bounds__(THREADS) add_sums_kernel(const GpuSums<T> a) {
   TORCHPE_SHARED(T, sums);
-  const int64_t c = int64_t(blockIdx.x) * COLUMNS + threadIdx.x, e = blockIdx.y, width = a.count * a.cols;
+  const int64_t c = int64_t(blockIdx.y) * COLUMNS + threadIdx.x, e = blockIdx.x, width = a.count * a.cols;
   T sum = 0;
   if (c < width) {
     TORCHPE_UNROLL(4)
-    for (int64_t k = threadIdx.y; k < a.chunks; k += LANES) sum += a.parts[(e * a.chunks + k) * width + c];
+    for (int64_t k = threadIdx.y; k < a.chunks; k += LANES) sum += a.parts[(e * a.chunks + k) * a.part_row + c];
   }
   sums[threadIdx.y * COLUMNS + threadIdx.x] = sum;
   __syncthreads();
@@ -103,13 +100,16 @@ __global__ void __launch_bounds__(THREADS) add_sums_kernel(const GpuSums<T> a) {
   for (int l = 1; l < LANES; l++) sum += sums[l * COLUMNS + threadIdx.x];
   TORCHPE_UNROLL()
   for (int i = 0; i < 3; i++)
-    if (c / a.cols == i) a.into[i][e * a.into_member[i] + c % a.cols] += sum;
+    if (c / a.cols == i) {
+      T& into = a.into[i][e * a.into_member[i] + c % a.cols];
+      into = a.first[i] ? sum : into + sum;
+    }
 }
 
 template <typename T>
 void add_sums(GpuStream s, const GpuSums<T>& a) {
-  if (a.members * a.chunks * a.cols == 0) return;
-  launch(s, add_sums_kernel<T>, dim3(parts_of(a.count * a.cols, COLUMNS), a.members), dim3(COLUMNS, LANES),
+  if (a.members * a.cols == 0) return;
+  launch(s, add_sums_kernel<T>, dim3(a.members, parts_of(a.count * a.cols, COLUMNS)), dim3(COLUMNS, LANES),
          sizeof(T) * THREADS, a);
 }
 
@@ -131,8 +131,8 @@ __device__ __forceinline__ T group_sum(T v, T* scratch) {
   }
 }
 
-template <typename T, int GROUP, int PER, bool GELU>
-__global__ void __launch_bounds__(THREADS) add_layer_norm_kernel(const GpuNorm<T> a) {
+template <typename T, typename S, int GROUP, int PER, bool GELU>
+__global__ void __launch_bounds__(THREADS) add_layer_norm_kernel(const GpuNorm<T, S> a) {
   TORCHPE_SHARED(T, scratch);
   const int lane = threadIdx.x % GROUP, cols = int(a.cols);
   const int64_t e = blockIdx.y, r = int64_t(blockIdx.x) * (THREADS / GROUP) + threadIdx.x / GROUP;
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(THREADS) add_layer_norm_kernel(const GpuNorm<T
     const int c = lane + k * GROUP;
     h[k] = 0;
     if (c < cols) {
-      T y = a.y ? a.y[base + c] : T(0);
+      T y = a.y ? load(a.y + base + c) : T(0);
       if (a.y_bias) y += a.y_bias[e * a.y_bias_member + c];
       h[k] = a.x[base + c] + (GELU ? gelu(y) : y);
     }
@@ -164,6 +164,7 @@ __global__ void __launch_bounds__(THREADS) add_layer_norm_kernel(const GpuNorm<T
     const int c = lane + k * GROUP;
     gain[k] = c < cols ? a.gain[e * a.gain_member + c] : T(0);
     bias[k] = c < cols ? a.bias[e * a.bias_member + c] : T(0);
+    if (a.table && c < cols) bias[k] += a.table[e * a.table_member + r % a.cut.tokens * cols + c];
   }
   if (a.rstd && lane == 0) a.rstd[e * a.rows + r] = rs;
   TORCHPE_UNROLL()
@@ -171,18 +172,22 @@ __global__ void __launch_bounds__(THREADS) add_layer_norm_kernel(const GpuNorm<T
     const int c = lane + k * GROUP;
     if (c >= cols) continue;
     const T v = (h[k] - mean) * rs;
-    if (a.xhat) a.xhat[base + c] = v;
-    a.out[base + c] = v * gain[k] + bias[k];
+    if (a.xhat) store(a.xhat + base + c, v);
+    const T out = v * gain[k] + bias[k];
+    a.out[base + c] = out;
+    if constexpr (sizeof(T) == 4)
+      if (a.out16) store(a.out16 + base + c, out);
   }
 }
 
-template <typename T, int GROUP, int PER, bool GELU>
-__global__ void __launch_bounds__(THREADS) layer_norm_backward_kernel(const GpuNorm<T> a, int64_t per_chunk) {
+template <typename T, typename S, int GROUP, int PER, bool GELU>
+__global__ void __launch_bounds__(THREADS) layer_norm_backward_kernel(const GpuNorm<T, S> a) {
   TORCHPE_SHARED(T, scratch);  // group_sum's where the block is one group; else rows [sums,cols] for each
   constexpr int GROUPS = THREADS / GROUP;
   const int lane = threadIdx.x % GROUP, group = threadIdx.x / GROUP, cols = int(a.cols);
-  const int64_t e = blockIdx.y, first = blockIdx.x * per_chunk,
-                end = first + per_chunk < a.rows ? first + per_chunk : a.rows;
+  const int64_t e = blockIdx.y, token = blockIdx.x / a.cut.of_token, each = a.rows / a.cut.tokens,
+                first = blockIdx.x % a.cut.of_token * a.cut.rows,
+                end = first + a.cut.rows < each ? first + a.cut.rows : each;
   T g[PER], y_bias[GELU ? PER : 1], dgain[PER], dbias[PER], dy_sum[PER];
   TORCHPE_UNROLL()
   for (int k = 0; k < PER; k++) {
@@ -191,15 +196,15 @@ __global__ void __launch_bounds__(THREADS) layer_norm_backward_kernel(const GpuN
     if constexpr (GELU) y_bias[k] = c < cols && a.y_bias ? a.y_bias[e * a.y_bias_member + c] : T(0);
     dgain[k] = dbias[k] = dy_sum[k] = 0;
   }
-  for (int64_t r = first + group; r < end; r += GROUPS) {
-    const int64_t base = (e * a.rows + r) * cols;
+  for (int64_t i = first + group; i < end; i += GROUPS) {
+    const int64_t r = i * a.cut.tokens + token, base = (e * a.rows + r) * cols;
     T h[PER], d[PER], u[GELU ? PER : 1], m1 = 0, m2 = 0;
     TORCHPE_UNROLL()
     for (int k = 0; k < PER; k++) {
       const int c = lane + k * GROUP;
-      h[k] = c < cols ? a.xhat[base + c] : T(0);
+      h[k] = c < cols ? load(a.xhat + base + c) : T(0);
       d[k] = c < cols ? a.dout[base + c] : T(0);
-      if constexpr (GELU) u[k] = c < cols ? a.y[base + c] : T(0);
+      if constexpr (GELU) u[k] = c < cols ? load(a.y + base + c) : T(0);
     }
     const T rs = a.rstd[e * a.rows + r];
     TORCHPE_UNROLL()
@@ -218,8 +223,7 @@ __global__ void __launch_bounds__(THREADS) layer_norm_backward_kernel(const GpuN
       T ds = (d[k] * g[k] - m1 - h[k] * m2) * rs;
       a.ds[base + c] = ds;
       if constexpr (GELU) ds *= gelu_slope(u[k] + y_bias[k]);
-      if (a.dy) a.dy[base + c] = ds;
-      if (a.dy16) store(a.dy16 + base + c, ds);
+      if (a.dy) store(a.dy + base + c, ds);
       dy_sum[k] += ds;
     }
   }
@@ -243,41 +247,42 @@ __global__ void __launch_bounds__(THREADS) layer_norm_backward_kernel(const GpuN
   }
 }
 
-template <typename T, int GROUP, int PER>
+template <typename T, typename S, int GROUP, int PER>
 struct Norm {
   static constexpr int GROUPS = THREADS / GROUP;
-  static void forward(GpuStream s, const GpuNorm<T>& a) {
-    launch(s, a.gelu ? add_layer_norm_kernel<T, GROUP, PER, true> : add_layer_norm_kernel<T, GROUP, PER, false>,
+  static void forward(GpuStream s, const GpuNorm<T, S>& a) {
+    launch(s, a.gelu ? add_layer_norm_kernel<T, S, GROUP, PER, true> : add_layer_norm_kernel<T, S, GROUP, PER, false>,
            dim3(parts_of(a.rows, GROUPS), a.members), dim3(THREADS), sizeof(T) * 8, a);
   }
-  static void backward(GpuStream s, const GpuNorm<T>& a) {
+  static void backward(GpuStream s, const GpuNorm<T, S>& a) {
     const size_t shared = sizeof(T) * size_t(GROUPS == 1 ? 8 : GROUPS * a.sums * a.cols);
     launch(s,
-           a.gelu ? layer_norm_backward_kernel<T, GROUP, PER, true> : layer_norm_backward_kernel<T, GROUP, PER, false>,
-           dim3(norm_chunks(a.rows), a.members), dim3(THREADS), shared, a, norm_chunk_rows(a.rows));
+           a.gelu ? layer_norm_backward_kernel<T, S, GROUP, PER, true>
+                  : layer_norm_backward_kernel<T, S, GROUP, PER, false>,
+           dim3(a.cut.chunks(), a.members), dim3(THREADS), shared, a);
   }
 };
 
 // Calls f with the Norm that rows of `cols` numbers take; up to GPU_NORM_WIDTH.
-template <typename T, typename F>
+template <typename T, typename S, typename F>
 void with_norm(int64_t cols, F&& f) {
-  if (cols <= 32) return f(Norm<T, 32, 1>());
-  if (cols <= 64) return f(Norm<T, 32, 2>());
-  if (cols <= 160) return f(Norm<T, 32, 5>());
-  if (cols <= 256) return f(Norm<T, 32, 8>());
-  if (cols <= 1024) return f(Norm<T, THREADS, 4>());
-  if (cols <= GPU_NORM_WIDTH) return f(Norm<T, THREADS, 16>());
+  if (cols <= 32) return f(Norm<T, S, 32, 1>());
+  if (cols <= 64) return f(Norm<T, S, 32, 2>());
+  if (cols <= 160) return f(Norm<T, S, 32, 5>());
+  if (cols <= 256) return f(Norm<T, S, 32, 8>());
+  if (cols <= 1024) return f(Norm<T, S, THREADS, 4>());
+  if (cols <= GPU_NORM_WIDTH) return f(Norm<T, S, THREADS, 16>());
   throw std::runtime_error("layer norm of rows of more than 4096");
 }
 
-template <typename T>
-void add_layer_norm(GpuStream s, const GpuNorm<T>& a) {
-  if (a.members * a.rows * a.cols > 0) with_norm<T>(a.cols, [&](auto n) { n.forward(s, a); });
+template <typename T, typename S>
+void add_layer_norm(GpuStream s, const GpuNorm<T, S>& a) {
+  if (a.members * a.rows * a.cols > 0) with_norm<T, S>(a.cols, [&](auto n) { n.forward(s, a); });
 }
 
-template <typename T>
-void layer_norm_backward(GpuStream s, const GpuNorm<T>& a) {
-  if (a.members * a.rows * a.cols > 0) with_norm<T>(a.cols, [&](auto n) { n.backward(s, a); });
+template <typename T, typename S>
+void layer_norm_backward(GpuStream s, const GpuNorm<T, S>& a) {
+  if (a.members * a.rows * a.cols > 0) with_norm<T, S>(a.cols, [&](auto n) { n.backward(s, a); });
 }
 
 // ---- optimizers ----
@@ -487,10 +492,12 @@ void dropout(GpuStream s, int64_t E, int64_t n, const T* x, const int64_t* draws
 }
 
 template <typename T>
-constexpr GpuTable<T> TABLE = {bias_gelu<T>, dense_backward<T>, add_sums<T>, add_layer_norm<T>,
-                               layer_norm_backward<T>, attention<T>, attention_backward<T>, adam<T>,
-                               sgd<T>, account<T>, cross_entropy<T>, cross_entropy_backward<T>,
-                               right_answers<T>, dropout<T>};
+constexpr GpuTable<T> TABLE = {add_sums<T>,      adam<T>,          sgd<T>,    account<T>, cross_entropy<T>,
+                               cross_entropy_backward<T>, right_answers<T>, dropout<T>};
+
+template <typename T, typename S>
+constexpr GpuWideTable<T, S> WIDE_TABLE = {bias_gelu<T, S>,           dense_backward<T, S>, add_layer_norm<T, S>,
+                                           layer_norm_backward<T, S>, attention<T, S>,      attention_backward<T, S>};
 
 }  // namespace
 
@@ -501,6 +508,18 @@ const GpuTable<float>& table<float>() {
 template <>
 const GpuTable<double>& table<double>() {
   return TABLE<double>;
+}
+template <>
+const GpuWideTable<float, float>& wide_table<float, float>() {
+  return WIDE_TABLE<float, float>;
+}
+template <>
+const GpuWideTable<float, Bf16>& wide_table<float, Bf16>() {
+  return WIDE_TABLE<float, Bf16>;
+}
+template <>
+const GpuWideTable<double, double>& wide_table<double, double>() {
+  return WIDE_TABLE<double, double>;
 }
 
 }  // namespace TORCHPE_FORM

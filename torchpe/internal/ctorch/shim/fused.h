@@ -117,26 +117,65 @@ T* member(const at::Tensor& t, int64_t e) {
 // new tensor that is handed to autograd.
 struct GradTarget {
   at::Tensor into;
-  bool own;  // into is the leaf's buffer: hand nothing to autograd
+  bool own;    // into is the leaf's buffer: hand nothing to autograd
+  bool first;  // into holds nothing yet: write all of it; else add
+  GradTarget columns(int64_t from, int64_t count) const {
+    return {into.defined() ? into.narrow(1, from, count) : into, own, first};
+  }
   at::Tensor result() const { return own ? at::Tensor() : into; }
 };
 
 // Numbers below this are dropped: a share p of all 32-bit numbers.
 inline uint32_t dropout_threshold(double p) { return uint32_t(std::min(p * 4294967296.0, 4294967295.0)); }
 
+// Leaves whose gradient buffers tp_zero_gradients has declared empty and nothing has written since
+// (gradients.cc). was_empty says whether w is one of them, which it is no longer.
+bool was_empty(const at::Tensor& w);
+
+// Lets autograd add gradients of a leaf to a buffer that counts as empty.
+void fill_before_accumulation(const at::Tensor& leaf);
+
+inline bool has_buffer(const at::Tensor& w) { return w.is_leaf() && w.grad().defined() && members_dense(w.grad()); }
+
+// For a gradient that is added to what is there.
 inline GradTarget grad_target(const at::Tensor& w) {
-  if (w.is_leaf() && w.grad().defined() && members_dense(w.grad())) return {w.grad(), true};
-  return {at::zeros(w.sizes(), w.options().requires_grad(false)), false};
+  if (!has_buffer(w)) return {at::zeros(w.sizes(), w.options().requires_grad(false)), false, false};
+  if (was_empty(w)) w.grad().zero_();
+  return {w.grad(), true, false};
 }
 
+// For one that may be the first: the caller then writes all of it.
+inline GradTarget write_target(const at::Tensor& w) {
+  if (!has_buffer(w)) return {at::empty(w.sizes(), w.options().requires_grad(false)), false, true};
+  return {w.grad(), true, was_empty(w)};
+}
+
+// What a linear map between the others of a transformer's block stores as bfloat16 on a GPU, where
+// that is the precision of products (block_cuda.cc). The CPU's loops round the same numbers.
+enum class Stored {
+  nothing,
+  result,   // of the product, before bias and GELU
+  gradient  // that, and the gradient of x
+};
+
 // The operators of shim.h, for others to be composed of; they see whether gradients are on. b and y
-// may be empty, attention's bias undefined.
-at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu);
-torch::autograd::variable_list project_qkv(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b,
-                                           int64_t heads);
+// may be empty, attention's bias and x16 (gpu.h) undefined.
+at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu,
+                  Stored stored = Stored::nothing);
+torch::autograd::variable_list project_qkv(const at::Tensor& x, const at::Tensor& x16, const at::Tensor& w,
+                                           const at::Tensor& b, int64_t heads, Stored stored = Stored::nothing);
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias,
                      double scale);
-at::Tensor add_layer_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias,
-                          double eps);
+// Gain and bias [E,D]; and a table [E,N,D] that is added to the result [E,B,N,D], or an empty tensor.
+struct NormOperands {
+  at::Tensor gain, bias, table;
+  double eps;
+};
+inline NormOperands get_norm(const tp_norm& n, const at::Tensor& like) {
+  return {get(n.gain), get(n.bias), get_or_empty(n.table, like), n.eps};
+}
+struct Normed;
+Normed add_layer_norm(const at::Tensor& x, const at::Tensor& y, const NormOperands& n,
+                      Stored stored = Stored::nothing);
 
 }  // namespace torchpe

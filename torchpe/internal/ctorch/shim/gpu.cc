@@ -13,6 +13,10 @@ template <typename T>
 const GpuTable<T>& table() {
   TORCH_CHECK(false, "this shim was built without nvcc");
 }
+template <typename T, typename S>
+const GpuWideTable<T, S>& wide_table() {
+  TORCH_CHECK(false, "this shim was built without nvcc");
+}
 }  // namespace compiled
 #endif
 
@@ -30,6 +34,14 @@ const GpuTable<T>& gpu_kernels(const at::Tensor& t) {
 }
 template const GpuTable<float>& gpu_kernels<float>(const at::Tensor&);
 template const GpuTable<double>& gpu_kernels<double>(const at::Tensor&);
+
+template <typename T, typename S>
+const GpuWideTable<T, S>& wide_kernels(const at::Tensor& t) {
+  return t.is_cuda() ? compiled::wide_table<T, S>() : emulated::wide_table<T, S>();
+}
+template const GpuWideTable<float, float>& wide_kernels<float, float>(const at::Tensor&);
+template const GpuWideTable<float, Bf16>& wide_kernels<float, Bf16>(const at::Tensor&);
+template const GpuWideTable<double, double>& wide_kernels<double, double>(const at::Tensor&);
 
 OnDevice::OnDevice(const at::Tensor& t) {
   if (!t.is_cuda()) return;

@@ -5,6 +5,7 @@
 
 #include "cuda_kernels.h"
 #include "fused.h"
+#include "profile.h"
 
 namespace torchpe {
 
@@ -15,6 +16,27 @@ bool use_kernels(const at::Tensor& t);
 // The kernels for t's device and type.
 template <typename T>
 const GpuTable<T>& gpu_kernels(const at::Tensor& t);
+// Those for wide tensors like t, which are stored as S.
+template <typename T, typename S>
+const GpuWideTable<T, S>& wide_kernels(const at::Tensor& t);
+
+// WIDE_DISPATCH runs body with T, float or double, and S, as which x is stored: T or Bf16.
+#define TORCHPE_WIDE_DISPATCH(x, ...)            \
+  do {                                           \
+    if ((x).scalar_type() == at::kBFloat16) {    \
+      using T = float;                           \
+      using S = Bf16;                            \
+      (__VA_ARGS__)();                           \
+    } else if ((x).scalar_type() == at::kFloat) { \
+      using T = float;                           \
+      using S = float;                           \
+      (__VA_ARGS__)();                           \
+    } else {                                     \
+      using T = double;                          \
+      using S = double;                          \
+      (__VA_ARGS__)();                           \
+    }                                            \
+  } while (0)
 
 // Makes t's device the current one while it lives; converts to the stream that libtorch uses there
 // at the moment.
@@ -29,29 +51,48 @@ class OnDevice {
 };
 
 at::Tensor linear_on_gpu(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu, bool keep);
-torch::autograd::variable_list qkv_on_gpu(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, int64_t heads);
+// x16 is x as operand(x) gives it, or undefined. So below.
+torch::autograd::variable_list qkv_on_gpu(const at::Tensor& x, const at::Tensor& x16, const at::Tensor& w,
+                                          const at::Tensor& b, int64_t heads);
 // Whether rows of x are short enough, and gain and bias two parameters with dense rows: their
 // gradients are added at a time.
-bool norm_fits_gpu(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bias);
-at::Tensor add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain,
-                                 const at::Tensor& bias, double eps, bool keep);
+bool norm_fits_gpu(const at::Tensor& x, const NormOperands& n);
+// What layer norm leaves: the residual sum's, and the same as products take it, where that is
+// another tensor. The latter has no gradient.
+struct Normed {
+  at::Tensor out, out16;
+};
+// op for operators that leave that.
+template <class F>
+tp_result op_normed(int grad, F&& f) noexcept {
+  at::Tensor out16;
+  auto r = op(grad, [&] {
+    const Normed n = f();
+    out16 = n.out16;
+    return n.out;
+  });
+  if (!r.error && out16.defined()) Handles::instance().keep(r.tensor, out16);
+  return r;
+}
+Normed add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const NormOperands& n, bool keep);
 // mask: empty, or [E,B,H,N,M] with any strides and without a gradient
 at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
                             double scale);
 // As tp_attention_block and tp_mlp_block; biases empty for none, mask and read undefined.
 struct AttentionBlock {
-  at::Tensor x, qkv_w, qkv_b, out_w, out_b, mask, read, gain, bias;
+  at::Tensor x, x16, qkv_w, qkv_b, out_w, out_b, mask, read;
   int64_t heads;
-  double scale, eps;
+  double scale;
+  NormOperands norm;
 };
 // Whether x may be of more tokens than one kernel takes (ManyTokens); then without a mask.
-bool has_many_tokens(const at::Tensor& x);
-at::Tensor attention_block_on_gpu(const AttentionBlock& b);
+bool has_many_tokens(const at::Tensor& x, int64_t heads);
+Normed attention_block_on_gpu(const AttentionBlock& b);
 struct MLPBlock {
-  at::Tensor x, in_w, in_b, out_w, out_b, gain, bias;
-  double eps;
+  at::Tensor x, x16, in_w, in_b, out_w, out_b;
+  NormOperands norm;
 };
-at::Tensor mlp_block_on_gpu(const MLPBlock& b);
+Normed mlp_block_on_gpu(const MLPBlock& b);
 at::Tensor dropout_on_gpu(const at::Tensor& x, double p, const at::Tensor& draws, uint64_t call);
 
 }  // namespace torchpe

@@ -8,17 +8,29 @@ namespace torchpe {
 
 inline at::Tensor dense_members(const at::Tensor& t) { return given(t) && !members_dense(t) ? t.contiguous() : t; }
 
-template <typename T>
-const T* address(const at::Tensor& t) {
-  return t.defined() && given(t) ? t.data_ptr<T>() : nullptr;
+// The numbers of t, stored as S; null where t is undefined or empty.
+template <typename S>
+S* address(const at::Tensor& t) {
+  if (!t.defined() || !given(t)) return nullptr;
+  TORCH_INTERNAL_ASSERT(t.element_size() == sizeof(S));
+  return static_cast<S*>(t.data_ptr());
+}
+
+// As which sums of numbers like those of t are kept.
+inline at::TensorOptions of_sums(const at::Tensor& t) {
+  return t.options().dtype(t.scalar_type() == at::kBFloat16 ? at::kFloat : t.scalar_type());
 }
 
 // x [E,...,I] as [E,rows,I], dense.
 at::Tensor as_rows(const at::Tensor& x);
+// rows as products take them: x16 where there is one, made of the same numbers before.
+inline at::Tensor operand_of(const at::Tensor& rows, const at::Tensor& x16) {
+  return x16.defined() && x16.scalar_type() == operand_type(rows) ? x16.view(rows.sizes()) : operand(rows);
+}
 // rows [E,rows,O] as [E,...,O], for a result or a gradient of an operator.
 at::Tensor shaped(const at::Tensor& rows, at::IntArrayRef like);
 
-// u + b, then GELU where gelu: u [E,rows,O], b [E,O] or none. y may be u, or of bfloat16.
+// u + b, then GELU where gelu: u [E,rows,O], b [E,O] or none. y, of u's type, may be u.
 void bias_gelu(const at::Tensor& u, const at::Tensor& b, bool gelu, const at::Tensor& y);
 
 // The gradient of u, by that of bias_gelu's result; u is undefined where there was no GELU. Its
@@ -26,42 +38,45 @@ void bias_gelu(const at::Tensor& u, const at::Tensor& b, bool gelu, const at::Te
 struct BiasGeluBackward {
   at::Tensor u, b, dy;
   at::Tensor db;  // what autograd is to have of b's gradient
-  // The gradient, in bfloat16 where bf16; undefined where it is not wanted.
+  // The gradient as products take it; undefined where it is not wanted.
   at::Tensor run(bool wanted, bool bf16);
 };
 
-// The gradient of x w^T by du [E,rows,O], x, w and du as products take them: of x, added to `onto`
-// where that is defined, if it is wanted; that of w is added to dw, if that is defined.
-at::Tensor product_backward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& du, bool wanted,
-                            const at::Tensor& onto, const at::Tensor& dw);
+// Adds the gradient of x w^T to dw, if that is anywhere, by du [E,rows,O]; x and du as products take
+// them.
+inline void add_weight_gradient(const GradTarget& dw, const at::Tensor& du, const at::Tensor& x) {
+  if (dw.into.defined()) add_product_(dw.into, du.transpose(1, 2), x, dw.first);
+}
 
 // Where the gradient of a parameter goes, or nowhere if it wants none.
 inline GradTarget wanted_target(const at::Tensor& w) {
-  return given(w) && w.requires_grad() ? grad_target(w) : GradTarget{{}, true};
+  return given(w) && w.requires_grad() ? write_target(w) : GradTarget{{}, true, false};
 }
 
 // Layer norm of x + f(y + y_bias), f GELU or nothing: x, y [E,rows,D], y_bias [E,D]; without GELU y
-// and y_bias may be empty or undefined.
+// and y_bias may be empty or undefined. y may be of bfloat16, with x of float32: then xhat and dy
+// are too.
 struct NormPass {
   at::Tensor x, y, y_bias;
   bool gelu = false;
-  at::Tensor gain, bias;
-  double eps = 0;
-  at::Tensor xhat, rstd;  // for the backward pass, which needs y, y_bias, gain and bias besides; after forward(true)
-  at::Tensor forward(bool keep);
+  NormOperands norm;  // the table's rows dense; rows are those of its tokens one after the other
+  at::Tensor xhat, rstd;  // for the backward pass, which needs y, y_bias and norm besides; after forward(true)
+  Normed forward(bool keep);
 
-  at::Tensor ds, dy;  // the gradients of x and y; dy is ds where they are the same, and bfloat16 where it was asked for
-  at::Tensor dgain, dbias, dy_bias;  // what autograd is to have of them
-  void backward(const at::Tensor& dout, bool bf16);
+  at::Tensor ds, dy;  // the gradients of x and y; dy is ds where they are the same
+  at::Tensor dgain, dbias, dtable, dy_bias;  // what autograd is to have of them
+  void backward(const at::Tensor& dout);
 
  private:
-  template <typename T>
-  GpuNorm<T> described() const;
+  GpuNormCut cut() const;
+  template <typename T, typename S>
+  GpuNorm<T, S> described() const;
 };
 
 // Attention over few tokens: q, k, v [E,B,H,N,Dh] with dense rows; the biases of q, k and v
-// [E,B,H,1,Dh] or undefined; mask [E,B,H,N,M] or empty. backward fills the gradients, of the same
-// shapes, and their sums over tokens, shaped like the biases: those that are defined.
+// [E,B,H,1,Dh] or undefined; mask [E,B,H,N,M] or empty. q, k, v and their gradients may be of
+// bfloat16. backward fills the gradients, of the same shapes, and their sums over tokens, shaped
+// like the biases: those that are defined.
 struct AttentionPass {
   at::Tensor q, k, v, q_bias, k_bias, v_bias, mask;
   double scale = 1;
@@ -71,11 +86,11 @@ struct AttentionPass {
   void backward(const at::Tensor& dout) const;
 
  private:
-  template <typename T>
-  GpuAttention<T> described() const;
+  template <typename T, typename S>
+  GpuAttention<T, S> described() const;
 };
 
-// Attention over many tokens by libtorch's memory-efficient form, as AttentionBlock's products lie:
+// Attention over many tokens by libtorch's fused forms, as AttentionBlock's products lie:
 // q, k, v in u [E,B N,3D], or where apart q in uq [E,B M,D] and k, v in u [E,B N,2D]. Without a
 // mask.
 struct ManyTokens {
@@ -89,8 +104,8 @@ struct ManyTokens {
 
   at::Tensor duq, du;  // the gradients of uq and u
   // a is forward's result and da its gradient; sums over tokens go to db [E,3D], if that is
-  // defined.
-  void backward(const at::Tensor& a, const at::Tensor& da, const at::Tensor& db);
+  // anywhere.
+  void backward(const at::Tensor& a, const at::Tensor& da, const GradTarget& db);
 };
 
 // Part number `part` of y [E,B,N,parts D] as [E,B,H,N,Dh].
@@ -101,6 +116,6 @@ inline at::Tensor part_as_heads(const at::Tensor& y, int64_t part, int64_t H, in
 }
 
 // Adds the sums over chunks of parts [E,chunks,count,cols] to `into`, `count` of [E,cols].
-void add_sums(const at::Tensor& parts, std::initializer_list<at::Tensor> into);
+void add_sums(const at::Tensor& parts, std::initializer_list<GradTarget> into);
 
 }  // namespace torchpe

@@ -58,12 +58,26 @@ at::Tensor Handles::get(tp_tensor h) {
   TORCH_CHECK(false, h == 0 ? "the tensor is the zero Tensor" : "the tensor is closed (its scope has ended)");
 }
 
+void Handles::keep(tp_tensor h, const at::Tensor& same) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Slot* s = find(h);
+  TORCH_INTERNAL_ASSERT(s);
+  s->same = same;
+  s->version = s->tensor._version();
+}
+
+at::Tensor Handles::beside(tp_tensor h) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Slot* s = find(h);
+  return s && s->same.defined() && s->version == s->tensor._version() ? s->same : at::Tensor();
+}
+
 at::Tensor Handles::get_or_none(tp_tensor h) { return h == 0 ? at::Tensor() : get(h); }
 
 void Handles::release(const tp_tensor* hs, int64_t n) {
   int64_t bad = 0;
   for (int64_t i = 0; i < n;) {
-    std::array<at::Tensor, 64> dead;  // destroyed after the lock is given back; asks for no memory
+    std::array<std::pair<at::Tensor, at::Tensor>, 64> dead;  // destroyed after the lock is given back; asks for no memory
     std::lock_guard<std::mutex> lock(mutex_);
     for (auto d = dead.begin(); d != dead.end() && i < n; i++) {
       Slot* s = find(hs[i]);
@@ -71,8 +85,8 @@ void Handles::release(const tp_tensor* hs, int64_t n) {
         bad++;
         continue;
       }
-      *d++ = std::move(s->tensor);
-      s->tensor = at::Tensor();
+      *d++ = {std::move(s->tensor), std::move(s->same)};
+      s->tensor = s->same = at::Tensor();
       s->open = false;
       s->generation++;
       s->next = free_;

@@ -22,12 +22,18 @@ class Handles {
   void put(at::ArrayRef<at::Tensor> ts, tp_tensor* out);  // all, or none and throws
   at::Tensor get(tp_tensor h);           // throws on a closed or unknown handle
   at::Tensor get_or_none(tp_tensor h);   // 0 gives an undefined tensor
+  // keep puts beside an open tensor what operators may read in place of it: the same numbers in
+  // another type. beside returns that; an undefined tensor where there is none, or the tensor has
+  // changed since.
+  void keep(tp_tensor h, const at::Tensor& same);
+  at::Tensor beside(tp_tensor h);
   void release(const tp_tensor* hs, int64_t n);  // all, then throws if one was not open
   int64_t live();
 
  private:
   struct Slot {
-    at::Tensor tensor;
+    at::Tensor tensor, same;
+    int64_t version = 0;  // of tensor when `same` was made
     uint32_t generation = 1;
     uint32_t next = 0;  // of the free slots, in a free one
     bool open = false;

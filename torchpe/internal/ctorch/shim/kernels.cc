@@ -139,7 +139,7 @@ inline T lane_sum(int64_t n, F&& f) {
 
 template <typename T>
 void add_layer_norm(int64_t rows, int64_t cols, const T* __restrict x, const T* __restrict y, const T* __restrict gain,
-                    const T* __restrict bias, T eps, T* xhat, T* __restrict rstd, T* __restrict out) {
+                    const T* __restrict bias, T eps, Table<T> table, T* xhat, T* __restrict rstd, T* __restrict out) {
   for (int64_t r = 0; r < rows; r++) {
     T* __restrict h = xhat ? xhat + r * cols : out + r * cols;
     const T* __restrict xr = x + r * cols;
@@ -154,11 +154,13 @@ void add_layer_norm(int64_t rows, int64_t cols, const T* __restrict x, const T* 
     const T rs = T(1) / std::sqrt(var + eps);
     if (rstd) rstd[r] = rs;
     T* o = out + r * cols;
+    const T* __restrict t = table.rows ? table.rows + (table.first + r) % table.tokens * cols : nullptr;
     for (int64_t c = 0; c < cols; c++) {
       const T v = (h[c] - mean) * rs;
       h[c] = v;
       o[c] = v * gain[c] + bias[c];
     }
+    for (int64_t c = 0; t && c < cols; c++) o[c] += t[c];
   }
 }
 

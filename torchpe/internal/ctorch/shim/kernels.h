@@ -13,6 +13,14 @@ struct Panels {
   int64_t row, panel;
 };
 
+// Rows of numbers, one for each of `tokens` in turn; none where rows is null.
+template <typename T>
+struct Table {
+  const T* rows;
+  int64_t tokens, first;
+  Table from(int64_t row) const { return {rows, tokens, row % tokens}; }
+};
+
 template <typename T>
 struct KernelTable {
   // u += bias (bias may be null); y = gelu(u); u = gelu'(u), which is what the backward pass needs
@@ -25,10 +33,10 @@ struct KernelTable {
   void (*gelu_backward)(int64_t rows, int64_t cols, const T* slope, const T* dy, T* du, T* dbias);
   // out += column sums of x
   void (*column_sum)(int64_t rows, int64_t cols, const T* x, T* out);
-  // s = x + y (y may be null); xhat = (s - mean)/std; out = xhat * gain + bias. xhat and rstd may
-  // be null
+  // s = x + y (y may be null); xhat = (s - mean)/std; out = xhat * gain + bias + table. xhat and rstd
+  // may be null
   void (*add_layer_norm)(int64_t rows, int64_t cols, const T* x, const T* y, const T* gain, const T* bias, T eps,
-                         T* xhat, T* rstd, T* out);
+                         Table<T> table, T* xhat, T* rstd, T* out);
   // ds from dout; dgain, dbias += column sums
   void (*layer_norm_backward)(int64_t rows, int64_t cols, const T* xhat, const T* rstd, const T* gain, const T* dout,
                               T* ds, T* dgain, T* dbias);

@@ -39,11 +39,14 @@ std::vector<int64_t> with_last(const at::Tensor& x, int64_t last) {
 // What is done to a chunk of the product while it is in cache.
 enum class Epilogue { nothing, gelu, gelu_keeping_slope };
 
-// u [rows,O] = x [rows,I] w^T [I,O], w's rows dense, then bias (may be null) and `epilogue`; with
-// gelu_keeping_slope y gets the result and u its slope.
+void round_to(Precision p, float* x, int64_t n) { round_numbers(x, n, p); }
+void round_to(Precision, double*, int64_t) {}
+
+// u [rows,O] = x [rows,I] w^T [I,O], w's rows dense, rounded, then bias (may be null) and
+// `epilogue`; with gelu_keeping_slope y gets the result and u its slope.
 template <typename T>
-void forward_member(int64_t rows, int64_t I, int64_t O, const T* x, const T* w, const T* bias, Epilogue epilogue, T* u,
-                    T* y) {
+void forward_member(int64_t rows, int64_t I, int64_t O, const T* x, const T* w, Precision round, const T* bias,
+                    Epilogue epilogue, T* u, T* y) {
   const auto& k = kernels<T>();
   count_work<T>(PROFILE_PRODUCT, 2 * rows * I * O, rows * I + I * O + rows * O);
   if (epilogue == Epilogue::gelu_keeping_slope) count_work<T>(PROFILE_BIAS_GELU, 0, rows * O);
@@ -60,6 +63,7 @@ void forward_member(int64_t rows, int64_t I, int64_t O, const T* x, const T* w, 
       k.product(r1 - r0, I, O, x + r0 * I, I, 1, transposed, uc, O, false);
     }
     Timer timer(PROFILE_BIAS_GELU);
+    round_to(round, uc, (r1 - r0) * O);
     if (epilogue == Epilogue::gelu_keeping_slope)
       k.bias_gelu(r1 - r0, O, uc, bias, y + r0 * O);
     else if (epilogue == Epilogue::gelu)
@@ -79,6 +83,7 @@ struct Backward {
   T *dx, *dw, *dbias;           // [rows,I], [O,I], [O]
   bool add_x, alone;  // alone: on one thread
   Precision round;  // of du as an operand: then in memory of its own
+  Precision round_x;  // of dx
 
   void run() const {
     const auto& k = kernels<T>();
@@ -104,6 +109,7 @@ struct Backward {
       }
       Timer timer(PROFILE_PRODUCT);
       if (dx) k.product(r1 - r0, O, I, du + r0 * O, O, 1, weight, dx + r0 * I, I, add_x);
+      if (dx) round_to(round_x, dx + r0 * I, (r1 - r0) * I);
       if (dw && alone) add_weight(r0, r1, 0, O);
     });
     if (dw && !alone) {
@@ -135,9 +141,14 @@ at::Tensor dense_members(const at::Tensor& w) { return members_dense(w) ? w : w.
 
 Precision rounding_of(const at::Tensor& x) { return rounds_operands(x) ? precision() : Precision::fp32; }
 
+// How numbers that are stored as bfloat16 where that is the precision are rounded.
+Precision storage_of(const at::Tensor& x, bool stored) {
+  return stored && rounding_of(x) == Precision::bf16 ? Precision::bf16 : Precision::fp32;
+}
+
 struct LinearFunction : torch::autograd::Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in,
-                            const at::Tensor& b_in, bool gelu, bool keep) {
+                            const at::Tensor& b_in, bool gelu, Stored stored, bool keep) {
     const auto n = check_linear(x_in, w_in, b_in);
     auto x = operand(x_in.contiguous()), w = operand(dense_members(w_in)), b = given(b_in) ? dense_members(b_in) : b_in;
     auto u = at::empty(with_last(x, n.O), x.options());
@@ -146,13 +157,14 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     TORCHPE_DISPATCH(x, [&] {
       for_members(n.E, [&](int64_t e, bool) {
         forward_member<T>(n.rows, n.I, n.O, x.data_ptr<T>() + e * n.rows * n.I, member<T>(w, e),
-                          given(b) ? member<T>(b, e) : nullptr, epilogue, u.data_ptr<T>() + e * n.rows * n.O,
+                          storage_of(x, stored != Stored::nothing), given(b) ? member<T>(b, e) : nullptr, epilogue, u.data_ptr<T>() + e * n.rows * n.O,
                           y.data_ptr<T>() + e * n.rows * n.O);
       });
     });
     if (keep) {
       ctx->save_for_backward(gelu ? variable_list{x, w_in, b_in, u} : variable_list{x, w_in, b_in});
       ctx->saved_data["gelu"] = gelu;
+      ctx->saved_data["rounds"] = stored == Stored::gradient;
     }
     return y;
   }
@@ -187,11 +199,12 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
                     need_b ? member<T>(db.into, e) : nullptr,
                     false,
                     alone,
-                    round}
+                    round,
+                    storage_of(x, ctx->saved_data["rounds"].toBool())}
             .run();
       });
     });
-    return {dx, need_w ? dw.result() : at::Tensor(), need_b ? db.result() : at::Tensor(), at::Tensor(), at::Tensor()};
+    return {dx, need_w ? dw.result() : at::Tensor(), need_b ? db.result() : at::Tensor(), {}, {}, {}};
   }
 };
 
@@ -223,7 +236,7 @@ at::Tensor from_heads(const at::Tensor& x) {
 
 struct QKVFunction : torch::autograd::Function<QKVFunction> {
   static variable_list forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in,
-                               const at::Tensor& b_in, int64_t heads) {
+                               const at::Tensor& b_in, int64_t heads, Stored stored) {
     const auto n = check_linear(x_in, w_in, b_in);
     auto x = operand(x_in.contiguous()), w = operand(dense_members(w_in)), b = given(b_in) ? dense_members(b_in) : b_in;
     variable_list out;
@@ -233,7 +246,7 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
         for_members(n.E, [&](int64_t e, bool) {
           T* u = y.data_ptr<T>() + e * n.rows * n.I;
           forward_member<T>(n.rows, n.I, n.I, x.data_ptr<T>() + e * n.rows * n.I, member<T>(w, e) + part * n.I * n.I,
-                            given(b) ? member<T>(b, e) + part * n.I : nullptr, Epilogue::nothing, u, u);
+                            storage_of(x, stored != Stored::nothing), given(b) ? member<T>(b, e) + part * n.I : nullptr, Epilogue::nothing, u, u);
         });
       });
       out.push_back(as_heads(y, heads));
@@ -275,12 +288,13 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
                       need_b ? member<T>(db.into, e) + row : nullptr,
                       !first,
                       alone,
-                      round}
+                      round,
+                      Precision::fp32}
               .run();
         });
       });
     }
-    return {dx, need_w ? dw.result() : at::Tensor(), need_b ? db.result() : at::Tensor(), at::Tensor()};
+    return {dx, need_w ? dw.result() : at::Tensor(), need_b ? db.result() : at::Tensor(), {}, {}};
   }
 };
 
@@ -295,18 +309,19 @@ void check_qkv(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, in
 
 namespace torchpe {
 
-at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu) {
+at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu, Stored stored) {
   check_linear(x, w, b);
   const bool keep = at::GradMode::is_enabled();
   if (use_kernels(x)) return linear_on_gpu(x, w, b, gelu, keep);
   if (!use_loops(x)) return linear_composed(x, w, b, gelu);
-  return LinearFunction::apply(x, w, b, gelu, keep);
+  return LinearFunction::apply(x, w, b, gelu, stored, keep);
 }
 
-variable_list project_qkv(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, int64_t heads) {
+variable_list project_qkv(const at::Tensor& x, const at::Tensor& x16, const at::Tensor& w, const at::Tensor& b,
+                          int64_t heads, Stored stored) {
   check_qkv(x, w, b, heads);
-  if (use_kernels(x)) return qkv_on_gpu(x, w, b, heads);
-  if (use_loops(x)) return QKVFunction::apply(x, w, b, heads);
+  if (use_kernels(x)) return qkv_on_gpu(x, x16, w, b, heads);
+  if (use_loops(x)) return QKVFunction::apply(x, w, b, heads, stored);
   variable_list parts;
   for (auto& p : linear_composed(x, w, b, false).chunk(3, -1)) parts.push_back(as_heads(p.contiguous(), heads));
   return parts;
@@ -327,7 +342,7 @@ char* tp_project_qkv(tp_tensor hx, tp_tensor hw, tp_tensor hb, int64_t heads, in
   return act([&] {
     at::AutoGradMode mode(grad != 0);
     auto x = get(hx);
-    const auto parts = project_qkv(x, get(hw), get_or_empty(hb, x), heads);
+    const auto parts = project_qkv(x, Handles::instance().beside(hx), get(hw), get_or_empty(hb, x), heads);
     Handles::instance().put(parts, out);
   });
 }

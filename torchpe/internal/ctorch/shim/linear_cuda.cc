@@ -22,68 +22,82 @@ at::Tensor shaped(const at::Tensor& rows, at::IntArrayRef like) {
   return at::_unsafe_view(rows, s);  // no view for autograd: the result of an operator
 }
 
-void add_sums(const at::Tensor& parts, std::initializer_list<at::Tensor> into) {
+void add_sums(const at::Tensor& parts, std::initializer_list<GradTarget> into) {
+  count_moved("add_sums_kernel", {parts});
   const OnDevice here(parts);
   TORCHPE_DISPATCH(parts, [&] {
     GpuSums<T> a = {};
     a.members = parts.size(0);
     a.chunks = parts.size(1);
     a.cols = parts.size(3);
+    a.part_row = parts.stride(1);
     a.parts = parts.data_ptr<T>();
     for (const auto& t : into) {
-      a.into[a.count] = t.data_ptr<T>();
-      a.into_member[a.count++] = t.stride(0);
+      a.into[a.count] = t.into.data_ptr<T>();
+      a.first[a.count] = t.first;
+      a.into_member[a.count++] = t.into.stride(0);
     }
     gpu_kernels<T>(parts).add_sums(here, a);
   });
 }
 
+namespace {
+
+// The sizes of u [E,rows,O], and the bias b [E,O] or none.
+template <typename T, typename S>
+GpuDense<T, S> dense(const at::Tensor& u, const at::Tensor& b) {
+  GpuDense<T, S> a = {};
+  a.members = u.size(0);
+  a.rows = u.size(1);
+  a.cols = u.size(2);
+  a.bias = address<T>(b);
+  a.bias_member = a.bias ? b.stride(0) : 0;
+  return a;
+}
+
+}  // namespace
+
 void bias_gelu(const at::Tensor& u, const at::Tensor& b, bool gelu, const at::Tensor& y) {
-  const bool bf16 = y.scalar_type() == at::kBFloat16;
-  if (!given(b) && !gelu && !bf16) return;
+  if (!given(b) && !gelu) return;
+  count_moved("bias_gelu_kernel", {u, y});
   const OnDevice here(u);
-  TORCHPE_DISPATCH(u, [&] {
-    gpu_kernels<T>(u).bias_gelu(here, u.size(0), u.size(1), u.size(2), u.data_ptr<T>(), address<T>(b),
-                                given(b) ? b.stride(0) : 0, gelu, bf16 ? nullptr : y.data_ptr<T>(),
-                                bf16 ? reinterpret_cast<uint16_t*>(y.data_ptr<at::BFloat16>()) : nullptr);
+  TORCHPE_WIDE_DISPATCH(u, [&] {
+    auto a = dense<T, S>(u, b);
+    a.u = address<S>(u);
+    a.gelu = gelu;
+    a.y = address<S>(y);
+    wide_kernels<T, S>(u).bias_gelu(here, a);
   });
 }
 
 at::Tensor BiasGeluBackward::run(bool wanted, bool bf16) {
   const int64_t E = dy.size(0), rows = dy.size(1), O = dy.size(2);
-  const bool slope = u.defined(), sums = given(b) && b.requires_grad();
+  const bool slope = u.defined(), sums = given(b) && b.requires_grad(),
+             rounds = bf16 && dy.scalar_type() != at::kBFloat16;
   at::Tensor du = dy;
-  if (wanted && (bf16 || slope))
-    du = at::empty(dy.sizes(), dy.options().dtype(bf16 ? at::kBFloat16 : dy.scalar_type()));
+  if (wanted && (rounds || slope)) du = at::empty(dy.sizes(), rounds ? dy.options().dtype(at::kBFloat16) : dy.options());
   const bool writes = !du.is_same(dy);
   if (writes || sums) {
     const auto bias = slope && given(b) ? dense_members(b) : at::Tensor();
-    const auto parts = sums ? at::empty({E, sum_chunks(rows), 1, O}, dy.options()) : at::Tensor();
+    const auto parts = sums ? at::empty({E, sum_chunks(rows), 1, O}, of_sums(dy)) : at::Tensor();
+    count_moved("dense_backward_kernel", {u, dy, writes ? du : at::Tensor(), parts});
     const OnDevice here(dy);
-    TORCHPE_DISPATCH(dy, [&] {
-      gpu_kernels<T>(dy).dense_backward(
-          here, E, rows, O, slope ? u.data_ptr<T>() : nullptr, address<T>(bias), bias.defined() ? bias.stride(0) : 0,
-          dy.data_ptr<T>(), writes && !bf16 ? du.data_ptr<T>() : nullptr,
-          writes && bf16 ? reinterpret_cast<uint16_t*>(du.data_ptr<at::BFloat16>()) : nullptr,
-          sums ? parts.data_ptr<T>() : nullptr);
+    TORCHPE_WIDE_DISPATCH(dy, [&] {
+      auto a = dense<T, S>(dy, bias);
+      a.u = address<S>(u);
+      a.dy = address<S>(dy);
+      if (writes && rounds) a.du16 = address<Bf16>(du);
+      if (writes && !rounds) a.du = address<S>(du);
+      a.parts = address<T>(parts);
+      wide_kernels<T, S>(dy).dense_backward(here, a);
     });
     if (sums) {
-      const auto to = grad_target(b);
-      add_sums(parts, {to.into});
+      const auto to = write_target(b);
+      add_sums(parts, {to});
       db = to.result();
     }
   }
-  if (!wanted) return {};
-  return bf16 ? du : operand(du);
-}
-
-at::Tensor product_backward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& du, bool wanted,
-                            const at::Tensor& onto, const at::Tensor& dw) {
-  if (dw.defined()) add_product_(dw, du.transpose(1, 2), x);
-  if (!wanted) return {};
-  if (!onto.defined()) return operand_product(du, w);
-  add_product_(onto, du, w);
-  return onto;
+  return wanted ? operand(du) : at::Tensor();
 }
 
 namespace {
@@ -95,7 +109,8 @@ variable_list linear_backward(const at::Tensor& x, const at::Tensor& w, const at
   BiasGeluBackward outer{u, b_in, dy, {}};
   const auto du = outer.run(need_x || w_in.requires_grad(), x.scalar_type() == at::kBFloat16);
   const auto to = wanted_target(w_in);
-  const auto dx = du.defined() ? product_backward(x, w, du, need_x, {}, to.into) : at::Tensor();
+  add_weight_gradient(to, du, x);
+  const auto dx = need_x ? operand_product(du, w) : at::Tensor();
   return {dx.defined() ? shaped(dx, shape) : dx, to.result(), outer.db};
 }
 
@@ -153,8 +168,8 @@ at::Tensor together(const variable_list& grads, at::IntArrayRef shape, int64_t H
 
 struct QKVOnGpu : torch::autograd::Function<QKVOnGpu> {
   static variable_list forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in,
-                               const at::Tensor& b_in, int64_t heads) {
-    const auto x = operand(as_rows(x_in)), w = operand(dense_members(w_in));
+                               const at::Tensor& b_in, const at::Tensor* x16, int64_t heads) {
+    const auto x = operand_of(as_rows(x_in), *x16), w = operand(dense_members(w_in));
     const auto u = operand_product(x, w.transpose(1, 2));
     bias_gelu(u, dense_members(b_in), false, u);
     ctx->save_for_backward({x, w, w_in, b_in});
@@ -170,7 +185,7 @@ struct QKVOnGpu : torch::autograd::Function<QKVOnGpu> {
     auto d = linear_backward(saved[0], saved[1], at::Tensor(), saved[2], saved[3],
                              as_rows(together(grads, shape, ctx->saved_data["heads"].toInt())),
                              ctx->needs_input_grad(0), shape);
-    return {d[0], d[1], d[2], at::Tensor()};
+    return {d[0], d[1], d[2], at::Tensor(), at::Tensor()};
   }
 };
 
@@ -180,8 +195,9 @@ at::Tensor linear_on_gpu(const at::Tensor& x, const at::Tensor& w, const at::Ten
   return LinearOnGpu::apply(x, w, b, gelu, keep);
 }
 
-variable_list qkv_on_gpu(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, int64_t heads) {
-  return QKVOnGpu::apply(x, w, b, heads);
+variable_list qkv_on_gpu(const at::Tensor& x, const at::Tensor& x16, const at::Tensor& w, const at::Tensor& b,
+                         int64_t heads) {
+  return QKVOnGpu::apply(x, w, b, &x16, heads);
 }
 
 }  // namespace torchpe

@@ -1,6 +1,7 @@
 // norm.cc: residual sum with layer norm, and dropout whose mask is a function of the step.
 #include "gpu.h"
 #include "philox.h"
+#include "product.h"
 #include "profile.h"
 
 using namespace torchpe;
@@ -9,7 +10,8 @@ using torch::autograd::variable_list;
 
 namespace {
 
-void check_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias) {
+void check_norm(const at::Tensor& x, const at::Tensor& y, const NormOperands& n) {
+  const auto &gain = n.gain, &bias = n.bias;
   TORCH_CHECK(x.dim() >= 2 && gain.dim() == 2 && gain.sizes() == bias.sizes() && gain.size(0) == x.size(0) &&
                   gain.size(1) == x.size(-1),
               "layer norm of ", x.sizes(), " with gain ", gain.sizes(), " and bias ", bias.sizes(),
@@ -20,11 +22,19 @@ void check_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain
     TORCH_CHECK(x.sizes() == y.sizes(), "layer norm of the sum of ", x.sizes(), " and ", y.sizes());
     check_same("layer norm", x, y);
   }
+  if (given(n.table)) {
+    TORCH_CHECK(x.dim() == 4 && n.table.dim() == 3 && n.table.size(0) == x.size(0) &&
+                    n.table.sizes().slice(1) == x.sizes().slice(2),
+                "layer norm of ", x.sizes(), " with a table ", n.table.sizes(), " on it; expected x [E,B,N,D] and [E,N,D]");
+    check_same("layer norm", x, n.table);
+  }
 }
 
 struct NormFunction : torch::autograd::Function<NormFunction> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& y_in,
-                            const at::Tensor& gain, const at::Tensor& bias, double eps, bool keep) {
+                            const at::Tensor& gain, const at::Tensor& bias, const at::Tensor& table_in, double eps,
+                            Stored stored, bool keep) {
+    const auto table = members_dense(table_in) ? table_in : table_in.contiguous();
     auto x = x_in.contiguous();
     auto y = given(y_in) ? y_in.contiguous() : y_in;
     const int64_t E = x.size(0), D = x.size(-1), rows = x.numel() == 0 ? 0 : x.numel() / (E * D);
@@ -37,15 +47,17 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
       for_members(E, [&](int64_t e, bool) {
         const int64_t o = e * rows * D;
         const T *g = member<T>(gain, e), *b = member<T>(bias, e);
+        const Table<T> t = {given(table) ? member<T>(table, e) : nullptr, given(table) ? table.size(1) : 1, 0};
         for_row_chunks(rows, [&](int64_t, int64_t r0, int64_t r1) {
           const int64_t i = o + r0 * D;
           kernels<T>().add_layer_norm(r1 - r0, D, x.data_ptr<T>() + i, given(y) ? y.data_ptr<T>() + i : nullptr, g, b,
-                                      T(eps), keep ? xhat.data_ptr<T>() + i : nullptr,
+                                      T(eps), t.from(r0), keep ? xhat.data_ptr<T>() + i : nullptr,
                                       keep ? rstd.data_ptr<T>() + e * rows + r0 : nullptr, out.data_ptr<T>() + i);
         });
       });
     });
-    if (keep) ctx->save_for_backward({xhat, rstd, gain, bias});
+    const bool rounds = stored != Stored::nothing && rounds_operands(x) && precision() == Precision::bf16;
+    if (keep) ctx->save_for_backward({rounds ? rounded(xhat, Precision::bf16) : xhat, rstd, gain, bias});
     return out;
   }
 
@@ -74,19 +86,19 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
         }
       });
     });
-    return {ds,          ctx->needs_input_grad(1) ? ds : at::Tensor(), dgain.result(), dbias.result(), at::Tensor(),
-            at::Tensor()};
+    const auto dtable = ctx->needs_input_grad(4) ? d.sum(1) : at::Tensor();
+    return {ds, ctx->needs_input_grad(1) ? ds : at::Tensor(), dgain.result(), dbias.result(), dtable, {}, {}, {}};
   }
 };
 
-at::Tensor norm_composed(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias,
-                         double eps) {
+at::Tensor norm_composed(const at::Tensor& x, const at::Tensor& y, const NormOperands& n) {
   auto s = given(y) ? x + y : x;
   std::vector<int64_t> shape(size_t(x.dim()), 1);
   shape.front() = x.size(0);
   shape.back() = x.size(-1);
-  auto h = at::layer_norm(s, {x.size(-1)}, {}, {}, eps, false);
-  return h * gain.reshape(shape) + bias.reshape(shape);
+  auto h = at::layer_norm(s, {x.size(-1)}, {}, {}, n.eps, false);
+  h = h * n.gain.reshape(shape) + n.bias.reshape(shape);
+  return given(n.table) ? h + n.table.unsqueeze(1) : h;
 }
 
 // The mask of all members: 1/(1-p) where kept, 0 where dropped. Drawn on the CPU.
@@ -156,24 +168,23 @@ void check_dropout(const at::Tensor& x, double p, int64_t members) {
 
 namespace torchpe {
 
-at::Tensor add_layer_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain, const at::Tensor& bias,
-                          double eps) {
-  check_norm(x, y, gain, bias);
+Normed add_layer_norm(const at::Tensor& x, const at::Tensor& y, const NormOperands& n, Stored stored) {
+  check_norm(x, y, n);
   const bool keep = at::GradMode::is_enabled();
-  if (norm_fits_gpu(x, gain, bias)) return add_layer_norm_on_gpu(x, y, gain, bias, eps, keep);
-  if (use_loops(x) && gain.stride(1) == 1 && bias.stride(1) == 1)
-    return NormFunction::apply(x, y, gain, bias, eps, keep);
-  return norm_composed(x, y, gain, bias, eps);
+  if (norm_fits_gpu(x, n)) return add_layer_norm_on_gpu(x, y, n, keep);
+  if (use_loops(x) && n.gain.stride(1) == 1 && n.bias.stride(1) == 1)
+    return {NormFunction::apply(x, y, n.gain, n.bias, n.table, n.eps, stored, keep), {}};
+  return {norm_composed(x, y, n), {}};
 }
 
 }  // namespace torchpe
 
 extern "C" {
 
-tp_result tp_add_layer_norm(tp_tensor hx, tp_tensor hy, tp_tensor hgain, tp_tensor hbias, double eps, int grad) {
-  return op(grad, [&] {
+tp_result tp_add_layer_norm(tp_tensor hx, tp_tensor hy, tp_norm norm, int grad) {
+  return op_normed(grad, [&] {
     auto x = get(hx);
-    return add_layer_norm(x, get_or_empty(hy, x), get(hgain), get(hbias), eps);
+    return add_layer_norm(x, get_or_empty(hy, x), get_norm(norm, x));
   });
 }
 

@@ -6,102 +6,116 @@ using torch::autograd::variable_list;
 
 namespace torchpe {
 
-template <typename T>
-GpuNorm<T> NormPass::described() const {
+GpuNormCut NormPass::cut() const {
+  return norm_cut((x.defined() ? x : xhat).size(1), given(norm.table) ? norm.table.size(1) : 1);
+}
+
+template <typename T, typename S>
+GpuNorm<T, S> NormPass::described() const {
   const auto& like = x.defined() ? x : xhat;
-  GpuNorm<T> a = {};
+  GpuNorm<T, S> a = {};
   a.members = like.size(0);
   a.rows = like.size(1);
   a.cols = like.size(2);
   a.x = address<T>(x);
-  a.y = address<T>(y);
+  a.y = address<S>(y);
   a.y_bias = address<T>(y_bias);
   if (a.y_bias) a.y_bias_member = y_bias.stride(0);
   a.gelu = gelu;
-  a.gain = gain.data_ptr<T>();
-  a.bias = bias.data_ptr<T>();
-  a.gain_member = gain.stride(0);
-  a.bias_member = bias.stride(0);
-  a.eps = eps;
-  if (xhat.defined()) {
-    a.xhat = xhat.data_ptr<T>();
-    a.rstd = rstd.data_ptr<T>();
-  }
+  a.gain = address<T>(norm.gain);
+  a.bias = address<T>(norm.bias);
+  a.gain_member = norm.gain.stride(0);
+  a.bias_member = norm.bias.stride(0);
+  a.eps = norm.eps;
+  a.table = address<T>(norm.table);
+  a.table_member = a.table ? norm.table.stride(0) : 0;
+  a.cut = cut();
+  a.xhat = address<S>(xhat);
+  a.rstd = address<T>(rstd);
   return a;
 }
 
-at::Tensor NormPass::forward(bool keep) {
-  auto out = at::empty_like(x);
+Normed NormPass::forward(bool keep) {
+  const auto type = operand_type(x);
+  Normed n{at::empty_like(x), {}};
+  if (type != x.scalar_type()) n.out16 = at::empty(x.sizes(), x.options().dtype(type));
+  const auto& wide = y.defined() && given(y) ? y : x;
   if (keep) {
-    xhat = at::empty_like(x);
+    xhat = at::empty(x.sizes(), wide.options());
     rstd = at::empty({x.size(0), x.size(1)}, x.options());
   }
+  count_moved("add_layer_norm_kernel", {x, y, n.out, n.out16, xhat, rstd});
   const OnDevice here(x);
-  TORCHPE_DISPATCH(x, [&] {
-    auto a = described<T>();
-    a.out = out.data_ptr<T>();
-    gpu_kernels<T>(x).add_layer_norm(here, a);
+  TORCHPE_WIDE_DISPATCH(wide, [&] {
+    auto a = described<T, S>();
+    a.out = address<T>(n.out);
+    a.out16 = address<Bf16>(n.out16);
+    wide_kernels<T, S>(x).add_layer_norm(here, a);
   });
-  return out;
+  return n;
 }
 
-void NormPass::backward(const at::Tensor& dout, bool bf16) {
-  const int64_t E = xhat.size(0), rows = xhat.size(1), D = xhat.size(2);
+void NormPass::backward(const at::Tensor& dout) {
+  const int64_t E = xhat.size(0), D = xhat.size(2);
+  const bool of_table = given(norm.table) && norm.table.requires_grad();
+  const auto cut = this->cut();
   const bool sums_y = y_bias.defined() && given(y_bias) && y_bias.requires_grad();
-  ds = at::empty_like(xhat);
-  dy = bf16 ? at::empty(xhat.sizes(), xhat.options().dtype(at::kBFloat16)) : gelu ? at::empty_like(xhat) : ds;
-  const auto parts = at::empty({E, norm_chunks(rows), sums_y ? 3 : 2, D}, xhat.options());
+  ds = at::empty_like(dout);
+  dy = gelu || xhat.scalar_type() != dout.scalar_type() ? at::empty_like(xhat) : ds;
+  const auto parts = at::empty({E, cut.chunks(), sums_y ? 3 : 2, D}, dout.options());
+  count_moved("layer_norm_backward_kernel",
+              {xhat, rstd, dout, gelu ? y : at::Tensor(), ds, dy.is_same(ds) ? at::Tensor() : dy, parts});
   const OnDevice here(xhat);
-  TORCHPE_DISPATCH(xhat, [&] {
-    auto a = described<T>();
-    a.dout = dout.data_ptr<T>();
-    a.ds = ds.data_ptr<T>();
-    if (bf16)
-      a.dy16 = reinterpret_cast<uint16_t*>(dy.data_ptr<at::BFloat16>());
-    else if (gelu)
-      a.dy = dy.data_ptr<T>();
+  TORCHPE_WIDE_DISPATCH(xhat, [&] {
+    auto a = described<T, S>();
+    a.dout = address<T>(dout);
+    a.ds = address<T>(ds);
+    if (!dy.is_same(ds)) a.dy = address<S>(dy);
     a.sums = int(parts.size(2));
-    a.parts = parts.data_ptr<T>();
-    gpu_kernels<T>(xhat).layer_norm_backward(here, a);
+    a.parts = address<T>(parts);
+    wide_kernels<T, S>(xhat).layer_norm_backward(here, a);
   });
-  const auto g = grad_target(gain), b = grad_target(bias);
+  const auto g = write_target(norm.gain), b = write_target(norm.bias);
   if (sums_y) {
-    const auto of_y = grad_target(y_bias);
-    add_sums(parts, {g.into, b.into, of_y.into});
+    const auto of_y = write_target(y_bias);
+    add_sums(parts, {g, b, of_y});
     dy_bias = of_y.result();
   } else {
-    add_sums(parts, {g.into, b.into});
+    add_sums(parts, {g, b});
   }
   dgain = g.result();
   dbias = b.result();
+  if (!of_table) return;
+  // The gradient of the bias before its sum over tokens, which are in place of members here.
+  dtable = at::empty(norm.table.sizes(), dout.options());
+  add_sums(parts.view({E * cut.tokens, cut.of_token, parts.size(2), D}).narrow(2, 1, 1),
+           {{dtable.view({E * cut.tokens, D}), false, true}});
 }
 
 namespace {
 
 struct NormOnGpu : torch::autograd::Function<NormOnGpu> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain,
-                            const at::Tensor& bias, double eps, bool keep) {
+                            const at::Tensor& bias, const at::Tensor& table, at::Tensor* out16, double eps, bool keep) {
     NormPass n;
     n.x = as_rows(x);
     if (given(y)) n.y = as_rows(y);
-    n.gain = gain;
-    n.bias = bias;
-    n.eps = eps;
-    const auto out = n.forward(keep);
-    if (keep) ctx->save_for_backward({n.xhat, n.rstd, gain, bias});
-    return shaped(out, x.sizes());
+    n.norm = {gain, bias, table, eps};
+    const auto normed = n.forward(keep);
+    *out16 = normed.out16;
+    if (keep) ctx->save_for_backward({n.xhat, n.rstd, gain, bias, table});
+    return shaped(normed.out, x.sizes());
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
     NormPass n;
-    n.gain = saved[2];
-    n.bias = saved[3];
+    n.norm = {saved[2], saved[3], saved[4], 0};
     n.xhat = saved[0];
     n.rstd = saved[1];
-    n.backward(as_rows(grads[0]), false);
+    n.backward(as_rows(grads[0]));
     const auto ds = shaped(n.ds, grads[0].sizes());
-    return {ds, ctx->needs_input_grad(1) ? ds : at::Tensor(), n.dgain, n.dbias, at::Tensor(), at::Tensor()};
+    return {ds, ctx->needs_input_grad(1) ? ds : at::Tensor(), n.dgain, n.dbias, n.dtable, {}, {}, {}};
   }
 };
 
@@ -122,6 +136,7 @@ struct DropoutOnGpu : torch::autograd::Function<DropoutOnGpu> {
   static at::Tensor masked(const at::Tensor& x_in, double p, const at::Tensor& draws, int64_t call) {
     const auto x = x_in.contiguous();
     auto y = at::empty_like(x);
+    count_moved("dropout_kernel", {x, y});
     const int64_t E = x.size(0), n = x.numel() / std::max<int64_t>(E, 1);
     const OnDevice here(x);
     TORCHPE_DISPATCH(x, [&] {
@@ -134,14 +149,16 @@ struct DropoutOnGpu : torch::autograd::Function<DropoutOnGpu> {
 
 }  // namespace
 
-bool norm_fits_gpu(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& bias) {
+bool norm_fits_gpu(const at::Tensor& x, const NormOperands& n) {
   const auto dense = [](const at::Tensor& t) { return t.stride(1) == 1 || t.size(1) <= 1; };
-  return use_kernels(x) && x.size(-1) <= GPU_NORM_WIDTH && dense(gain) && dense(bias) && !gain.is_same(bias);
+  return use_kernels(x) && x.size(-1) <= GPU_NORM_WIDTH && dense(n.gain) && dense(n.bias) && !n.gain.is_same(n.bias) &&
+         members_dense(n.table);
 }
 
-at::Tensor add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const at::Tensor& gain,
-                                 const at::Tensor& bias, double eps, bool keep) {
-  return NormOnGpu::apply(x, y, gain, bias, eps, keep);
+Normed add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const NormOperands& n, bool keep) {
+  at::Tensor out16;
+  const auto out = NormOnGpu::apply(x, y, n.gain, n.bias, n.table, &out16, n.eps, keep);
+  return {out, out16};
 }
 
 at::Tensor dropout_on_gpu(const at::Tensor& x, double p, const at::Tensor& draws, uint64_t call) {

@@ -1,5 +1,6 @@
 // ops.cc: thin wrappers of libtorch's own operators, in the order of shim.h.
 #include "handles.h"
+#include "fused.h"
 #include "quiet.h"
 
 using namespace torchpe;
@@ -325,6 +326,7 @@ tp_result tp_grad(tp_tensor x) {
     auto t = get(x);
     TORCH_CHECK(t.is_leaf() && t.grad().defined(),
                 "the tensor has no gradient: it is no leaf, or Backward did not reach it");
+    if (t.numel() > 0 && was_empty(t)) t.grad().zero_();
     return t.grad();
   });
 }
@@ -343,6 +345,7 @@ tp_result tp_leaf(tp_tensor x, int64_t offset, const int64_t* shape, int rank, t
                   grads.sizes(), " of ", grads.toString(), " for parameters ", flat.sizes(), " of ", flat.toString());
       leaf.requires_grad_(true);
       leaf.mutable_grad() = part(grads).detach();
+      fill_before_accumulation(leaf);
     }
     return leaf;
   });

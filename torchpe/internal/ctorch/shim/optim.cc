@@ -28,6 +28,10 @@ enum Setting { LR, WEIGHT_DECAY, SCALE, ACTIVE, CORRECTION1, CORRECTION2_ROOT };
 // One step of all members by the GPU's kernels; m and v are undefined for SGD.
 void step_on_gpu(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v,
                  const at::Tensor& settings, double beta1, double beta2, double eps, bool decoupled) {
+  if (m.defined())
+    count_moved("adam_kernel", {p, p, g, m, m, v, v});
+  else
+    count_moved("sgd_kernel", {p, p, g});
   const OnDevice here(p);
   TORCHPE_DISPATCH(p, [&] {
     const auto& k = gpu_kernels<T>(p);

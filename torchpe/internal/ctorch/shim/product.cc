@@ -95,7 +95,8 @@ Gemm gemm_of(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c) {
 }
 
 // What cuBLAS computes, for tests.
-void emulate(const Gemm& g, const at::BFloat16* a, const at::BFloat16* b, float beta, float* c) {
+template <typename C>
+void emulate(const Gemm& g, const at::BFloat16* a, const at::BFloat16* b, float beta, C* c) {
   for (int64_t e = 0; e < g.batch; e++)
     for (int64_t j = 0; j < g.n; j++)
       for (int64_t i = 0; i < g.m; i++) {
@@ -103,12 +104,12 @@ void emulate(const Gemm& g, const at::BFloat16* a, const at::BFloat16* b, float 
         for (int64_t l = 0; l < g.k; l++)
           sum += float(a[e * g.stride_a + (g.transpose_a ? l + i * g.lda : i + l * g.lda)]) *
                  float(b[e * g.stride_b + (g.transpose_b ? j + l * g.ldb : l + j * g.ldb)]);
-        float& to = c[e * g.stride_c + i + j * g.ldc];
-        to = beta == 0 ? sum : beta * to + sum;
+        C& to = c[e * g.stride_c + i + j * g.ldc];
+        to = C(beta == 0 ? sum : beta * float(to) + sum);
       }
 }
 
-// c = a b + beta c
+// c = a b + beta c, c of float32 or bfloat16
 void gemm_bf16(const at::Tensor& a, const at::Tensor& b, float beta, const at::Tensor& c) {
   if (c.numel() == 0) return;
   if (a.size(2) == 0) {
@@ -117,16 +118,17 @@ void gemm_bf16(const at::Tensor& a, const at::Tensor& b, float beta, const at::T
   }
   const Gemm g = gemm_of(a, b, c);
   const auto *pa = b.data_ptr<at::BFloat16>(), *pb = a.data_ptr<at::BFloat16>();
-  auto* pc = c.data_ptr<float>();
-  if (!c.is_cuda()) return emulate(g, pa, pb, beta, pc);
+  const bool rounds = c.scalar_type() == at::kBFloat16;
+  if (!c.is_cuda() && rounds) return emulate(g, pa, pb, beta, c.data_ptr<at::BFloat16>());
+  if (!c.is_cuda()) return emulate(g, pa, pb, beta, c.data_ptr<float>());
 #ifdef TORCHPE_CUBLAS
   const OnDevice here(c);
   const float one = 1;
   const auto status = cublasGemmStridedBatchedEx(
       at::cuda::getCurrentCUDABlasHandle(), g.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
       g.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, int(g.m), int(g.n), int(g.k), &one, pa, CUDA_R_16BF, int(g.lda),
-      g.stride_a, pb, CUDA_R_16BF, int(g.ldb), g.stride_b, &beta, pc, CUDA_R_32F, int(g.ldc), g.stride_c, int(g.batch),
-      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+      g.stride_a, pb, CUDA_R_16BF, int(g.ldb), g.stride_b, &beta, c.data_ptr(), rounds ? CUDA_R_16BF : CUDA_R_32F,
+      int(g.ldc), g.stride_c, int(g.batch), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   // And not what was asked of it.
   const bool gpu = status == CUBLAS_STATUS_EXECUTION_FAILED || status == CUBLAS_STATUS_INTERNAL_ERROR;
   TORCH_CHECK(status == CUBLAS_STATUS_SUCCESS, gpu ? "CUDA error: " : "", "cublasGemmStridedBatchedEx of ", a.sizes(),
@@ -201,20 +203,28 @@ at::Tensor operand(const at::Tensor& x) {
   return rounded(x, precision());
 }
 
-at::Tensor operand_product(const at::Tensor& a, const at::Tensor& b) {
+at::Tensor operand_product(const at::Tensor& a, const at::Tensor& b, at::ScalarType stored) {
   check_operands(a, b);
   const TensorCores cores(a);
-  if (a.scalar_type() != at::kBFloat16) return at::bmm(a, b);
-  auto c = at::empty({a.size(0), a.size(1), b.size(2)}, a.options().dtype(at::kFloat));
-  gemm_bf16(a, b, 0, c);
+  at::Tensor c;
+  if (a.scalar_type() == at::kBFloat16) {
+    c = at::empty({a.size(0), a.size(1), b.size(2)}, a.options().dtype(stored));
+    gemm_bf16(a, b, 0, c);
+  } else {
+    c = at::bmm(a, b);
+  }
+  count_moved("products", {a, b, c});
   return c;
 }
 
-void add_product_(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b) {
+void add_product_(at::Tensor c, const at::Tensor& a, const at::Tensor& b, bool first) {
   check_operands(a, b);
+  count_moved("products", {a, b, c, first ? at::Tensor() : c});
   const TensorCores cores(a);
   if (a.scalar_type() == at::kBFloat16)
-    gemm_bf16(a, b, 1, c);
+    gemm_bf16(a, b, first ? 0 : 1, c);
+  else if (first)
+    at::bmm_out(c, a, b);
   else
     c.baddbmm_(a, b);
 }

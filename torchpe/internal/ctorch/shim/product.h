@@ -23,14 +23,15 @@ void round_numbers(float* x, int64_t n, Precision to);
 // tensor.
 at::Tensor operand(const at::Tensor& x);
 
-// The type in which operand() gives x.
+// The type in which operand() gives x, and in which wide tensors beside x are stored.
 at::ScalarType operand_type(const at::Tensor& x);
 
-// Products of operands, without a gradient: a [E,n,k], b [E,k,m] -> [E,n,m], of float32 for
-// bfloat16. A row or a column of each matrix must be dense.
-at::Tensor operand_product(const at::Tensor& a, const at::Tensor& b);
-// c += a b
-void add_product_(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b);
+// Products of operands, without a gradient: a [E,n,k], b [E,k,m] -> [E,n,m]. Of bfloat16 they are
+// float32, or rounded to bfloat16 where that is `stored`. A row or a column of each matrix must be
+// dense.
+at::Tensor operand_product(const at::Tensor& a, const at::Tensor& b, at::ScalarType stored = at::kFloat);
+// c += a b, or c = a b where c holds nothing yet; c is not of bfloat16
+void add_product_(at::Tensor c, const at::Tensor& a, const at::Tensor& b, bool first = false);
 
 // Whether a GPU's products of bfloat16 with float32 results were built in (cuBLAS was found).
 bool has_bf16_products();

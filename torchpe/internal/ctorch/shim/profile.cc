@@ -2,6 +2,9 @@
 #include "profile.h"
 
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
 
 #include "fused.h"
 
@@ -47,9 +50,51 @@ double copy_rate() {
                    [&](int64_t thread) { std::memcpy(to[size_t(thread)].data(), from[size_t(thread)].data(), BYTES); });
 }
 
+struct Moved {
+  static Moved& instance() {
+    static Moved* m = new Moved();  // as the handles: never destroyed
+    return *m;
+  }
+  std::atomic<bool> on{false};
+  std::mutex mutex;
+  std::map<std::string, std::pair<int64_t, int64_t>> of;  // calls and bytes
+};
+
 }  // namespace
 
+namespace torchpe {
+
+void count_moved(const char* kernel, std::initializer_list<at::Tensor> tensors) {
+  auto& moved = Moved::instance();
+  if (!moved.on.load(std::memory_order_relaxed)) return;
+  std::lock_guard<std::mutex> lock(moved.mutex);
+  auto& of = moved.of[kernel];
+  of.first++;
+  for (const auto& t : tensors)
+    if (t.defined()) of.second += t.numel() * int64_t(t.element_size());
+}
+
+}  // namespace torchpe
+
 extern "C" {
+
+void tp_count_moved(int on) {
+  auto& moved = Moved::instance();
+  std::lock_guard<std::mutex> lock(moved.mutex);
+  if (on) moved.of.clear();
+  moved.on = on != 0;
+}
+
+char* tp_moved(void) {
+  return told([] {
+    auto& moved = Moved::instance();
+    std::lock_guard<std::mutex> lock(moved.mutex);
+    std::string lines;
+    for (const auto& [name, n] : moved.of)
+      lines += name + " " + std::to_string(n.first) + " " + std::to_string(n.second) + "\n";
+    return lines;
+  });
+}
 
 void tp_profile(int on) {
   auto& p = Profile::instance();

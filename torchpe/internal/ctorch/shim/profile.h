@@ -1,6 +1,7 @@
 // profile.h: where the time of the fused operators goes, and what they compute and move, for `torchpe
 // bench step`. Off, each costs one load.
 #pragma once
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
 #include <atomic>
@@ -35,6 +36,10 @@ void count_work(ProfilePart part, int64_t operations, int64_t numbers) {
   p.operations[part] += operations;
   p.bytes[part] += numbers * int64_t(sizeof(T));
 }
+
+// count_moved notes, after tp_count_moved(1), a run of a GPU's kernel of that name, or of a product,
+// that reads or writes each of these tensors once. Undefined ones are none.
+void count_moved(const char* kernel, std::initializer_list<at::Tensor> tensors);
 
 // Timer adds the time of its scope to a part; inside a parallel loop a thread's share of it.
 class Timer {

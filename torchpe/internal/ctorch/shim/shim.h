@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Bumped when a function is added or changes; the Go side refuses a library of another number. */
-#define TP_ABI 10
+#define TP_ABI 11
 
 typedef uint64_t tp_tensor; /* 0 = no tensor */
 typedef struct {
@@ -152,17 +152,28 @@ tp_result tp_log_softmax(tp_tensor x, int64_t dim, int grad);
 tp_result tp_rotate(tp_tensor x, tp_tensor cos, tp_tensor sin, int half, int grad);
 
 /* ---- normalisation, noise, losses ---- */
-/* Computes the layer norm over the last axis of x + y (y may be 0); gain, bias [E,D]. */
-tp_result tp_add_layer_norm(tp_tensor x, tp_tensor y, tp_tensor gain, tp_tensor bias, double eps, int grad);
+/* A layer norm: gain, bias [E,D]. A table [E,N,D] (0 = none) is added to its result, then [E,B,N,D]. */
+typedef struct {
+  tp_tensor gain, bias, table;
+  double eps;
+} tp_norm;
+/* Computes the layer norm over the last axis of x + y (y may be 0). */
+tp_result tp_add_layer_norm(tp_tensor x, tp_tensor y, tp_norm norm, int grad);
+/* Attention and what is around it: the operands of tp_project_qkv, tp_attention (mask: 0 = none) and
+ * tp_linear. Biases may be 0. Where read is given, int64 [E,B,M], only those tokens are returned. */
+typedef struct {
+  tp_tensor qkv_w, qkv_b, out_w, out_b, mask, read;
+  int64_t heads;
+  double scale;
+} tp_self_attention;
 /* Computes the first half of a transformer's block: the layer norm of x + a out_w^T + out_b, where
- * a is the attention of tp_project_qkv and tp_attention with a mask (0 = none), x [E,B,N,D]. Biases
- * of linear maps may be 0. Where read is given, int64 [E,B,M], only those tokens are returned. */
-tp_result tp_attention_block(tp_tensor x, tp_tensor qkv_w, tp_tensor qkv_b, int64_t heads, tp_tensor mask, double scale,
-                             tp_tensor out_w, tp_tensor out_b, tp_tensor read, tp_tensor gain, tp_tensor bias,
-                             double eps, int grad);
+ * a is the attention, x [E,B,N,D]. */
+tp_result tp_attention_block(tp_tensor x, tp_self_attention attention, tp_norm norm, int grad);
 /* Computes the second half: the layer norm of x + gelu(gelu(x in_w^T + in_b) out_w^T + out_b). */
-tp_result tp_mlp_block(tp_tensor x, tp_tensor in_w, tp_tensor in_b, tp_tensor out_w, tp_tensor out_b, tp_tensor gain,
-                       tp_tensor bias, double eps, int grad);
+typedef struct {
+  tp_tensor in_w, in_b, out_w, out_b;
+} tp_mlp;
+tp_result tp_mlp_block(tp_tensor x, tp_mlp mlp, tp_norm norm, int grad);
 /* Drops elements with probability p; the mask of member e is a pure function of (seeds[e], step,
  * call). */
 tp_result tp_dropout(tp_tensor x, double p, const uint64_t* seeds, int64_t members, uint64_t step, uint64_t call,
@@ -181,6 +192,11 @@ tp_result tp_right_answers(tp_tensor logits, tp_tensor target);
 char* tp_backward(tp_tensor loss);
 char* tp_set_requires_grad(tp_tensor x, int on);
 tp_result tp_grad(tp_tensor x);
+/* Sets the gradients in the buffer of all these leaves to zero. On a GPU they only count as zero:
+ * whoever has the first gradient for one writes it. tp_settle_gradients fills what no gradient has
+ * reached: call it before the buffer is read, but by tp_grad. */
+char* tp_zero_gradients(tp_tensor buffer, const tp_tensor* leaves, int64_t n);
+char* tp_settle_gradients(const tp_tensor* leaves, int64_t n);
 /* Returns a leaf that shares x's memory and whose gradient accumulates into grad_buffer's. */
 tp_result tp_leaf(tp_tensor x, int64_t offset, const int64_t* shape, int rank, tp_tensor grad_buffer);
 
@@ -244,9 +260,10 @@ const char* tp_kernels(void);               /* instruction set of the fused kern
 void tp_set_fused(int form);
 /* Sets the precision of the operands of float32 products in linear maps, projections and attention
  * of many tokens: 0 float32 (default); 1 tf32, mantissas of 10 bits; 2 bfloat16, of 7 bits. Sums,
- * results, all other operators and float64 are not affected. A GPU's tensor cores do this, except
- * for attention of many tokens in tf32, which libtorch computes; on the CPU operands are rounded
- * (to nearest, ties to even) before the usual product. */
+ * residual sums, all other operators and float64 are not affected; with bfloat16 the halves of a
+ * transformer's block also store what lies between their products as that. A GPU's tensor cores do
+ * this, except for attention of many tokens in tf32, which libtorch computes; on the CPU the same
+ * numbers are rounded (to nearest, ties to even). */
 void tp_set_precision(int precision);
 int tp_precision(void);
 /* tp_profile(1) starts measuring what the fused operators of the CPU do, from zero, tp_profile(0)
@@ -262,6 +279,11 @@ char* tp_machine_rates(int float64, double operations_bytes[2]);
  * operators too, from zero. tp_operators returns them, a name and its calls in each line. */
 void tp_count_operators(int on);
 char* tp_operators(void);
+/* tp_count_moved(1) starts counting what a GPU's kernels of torchpe's own and the products between them
+ * read and write, from zero, while they are launched: the replay of a graph counts nothing. tp_moved
+ * returns it, in each line a kernel's name ("products" for those), its runs and its bytes. */
+void tp_count_moved(int on);
+char* tp_moved(void);
 /* tp_trace_begin starts libtorch's profiler for what this thread does and, on a GPU, for all its
  * kernels; tp_trace_end stops it and returns the events: device ("cpu" or "gpu"), nanoseconds and
  * name in each line, with tabs between. */
