@@ -73,8 +73,8 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 		bad.Add("--pe-init %s: gradients are of correlations between series, and task %s has none; "+
 			"tasks nmar, fmri and masked have them, and mds takes the grid of puzzles", init, c.Task)
 	}
-	if c.PEDropout != 0 && !scheme.Learned {
-		bad.Add("--pe-dropout: %s has no learned table that starts with sigma", c.PE)
+	if err := scheme.CheckDropout(c.PEDropout); err != nil {
+		bad.Add("%v", err)
 	}
 	if scheme.Parameters == "none" && c.ownPESettings() {
 		bad.Add("--pe-lr, --pe-weight-decay, --pe-warmup-steps: %s has no trained parameters", c.PE)

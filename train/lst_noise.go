@@ -43,21 +43,17 @@ func (t *lstTask) robustness(
 	r := t.heldOut["validation"]
 	x := robustness{amplitudes: amplitudes, members: e.members(), repeats: repeats, puzzles: r.n}
 	x.correct = make([]float64, x.members*len(amplitudes)*repeats)
-	err := torchpe.Catch(func() {
-		for from := 0; from < r.n; from += maxEvaluationBatch {
-			p := piece{step, from, min(maxEvaluationBatch, r.n-from)}
-			for repeat := range repeats {
-				s := e.resident.ChildNoGrad()
-				func() {
-					defer s.Close()
-					z := t.standardNoise(e, s, r.name, p, repeat)
-					for a, amplitude := range amplitudes {
-						for m, correct := range t.countCorrect(e, s, p, z.MulScalar(amplitude)) {
-							x.correct[(m*len(amplitudes)+a)*repeats+repeat] += correct
-						}
+	err := e.inPieces(r.n, maxEvaluationBatch, func(_ *torchpe.Scope, from, n int) {
+		p := piece{step, from, n}
+		for repeat := range repeats {
+			e.inScope(func(s *torchpe.Scope) {
+				z := t.standardNoise(e, s, r.name, p, repeat)
+				for a, amplitude := range amplitudes {
+					for m, correct := range t.countCorrect(e, s, p, z.MulScalar(amplitude)) {
+						x.correct[(m*len(amplitudes)+a)*repeats+repeat] += correct
 					}
-				}()
-			}
+				}
+			})
 		}
 	})
 	return x, err

@@ -230,7 +230,6 @@ func finiteOrNil(v float64) *float64 {
 }
 
 func (t *maskedTask) memberResult(last *runlog.Record, r *runlog.MemberResult) {
-	r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = math.NaN(), math.NaN(), math.NaN()
 	r.MaskedMeasures = &runlog.MaskedMeasures{TestMSEByMask: map[string]float64{}}
 	if last != nil && last.MaskedMeasures != nil {
 		r.MaskedMeasures = last.MaskedMeasures

@@ -48,7 +48,7 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 		return nil, fmt.Errorf("data: %w", err)
 	}
 	var start string
-	if t.start, start, err = c.startOf(t.at, baselines); err != nil {
+	if t.start, start, err = c.startCoordinates(t.at, baselines); err != nil {
 		return nil, err
 	}
 	if start != "" {

@@ -3,6 +3,7 @@ package train
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 
 	"torchpe/models"
@@ -60,7 +61,8 @@ func (t *maskedTask) testSubjects() (names []string, of []int) {
 
 // subjectMSE returns [E,S] the mean squared error over the masked tokens of each test subject's
 // frames, NaN where none is masked. of has the subject of each frame.
-func (t *maskedTask) subjectMSE(e *ensemble, set testSet, step int, subjects int, of []int) ([]float32, error) {
+func (t *maskedTask) subjectMSE(e *ensemble, set testSet, step int, of []int) ([]float32, error) {
+	subjects := slices.Max(of) + 1
 	sums, counts := make([]float64, e.members()*subjects), make([]float64, subjects)
 	n := t.table.Tokens
 	for i, hidden := range set.masks {

@@ -475,6 +475,7 @@ func (t *trainer) memberResult(m int) runlog.MemberResult {
 	r := runlog.MemberResult{
 		PE: t.config.PE, Sigma: member.Sigma, Seed: int64(member.Seed), Steps: t.state.step,
 		Epochs: t.state.step / perEpoch, Status: runlog.StatusDone,
+		TrainAccuracy: math.NaN(), IIDAccuracy: math.NaN(), ValidationAccuracy: math.NaN(),
 	}
 	if t.fits != nil {
 		r.Fit = &t.fits[m]

@@ -298,29 +298,21 @@ func (t *sequenceTask) test(e *ensemble, set sequences, step int) (right []float
 	for range right {
 		losses = append(losses, make([]float64, set.outputs))
 	}
-	piece := max(1, evaluationTokens/set.tokens)
-	err = torchpe.Catch(func() {
-		for from := 0; from < set.n; from += piece {
-			n := min(piece, set.n-from)
-			s := e.resident.ChildNoGrad()
-			func() {
-				defer s.Close()
-				s.Seed(e.seeds, step)
-				logits := t.model(e, set.tokens).Forward(s, t.testInput(e, s, set.part(from, n), step), nil)
-				logits = logits.Reshape(e.members(), n*set.outputs, -1)
-				counted := torchpe.Of(s, e.device, slices.Repeat(set.part(from, n).counted, e.members()),
-					e.members(), n*set.outputs)
-				for m, v := range torchpe.CountCorrect(logits, counted).Float64s() {
-					right[m] += v
-				}
-				if !t.source.oneLength() {
-					return
-				}
-				each := logits.LogSoftmax(-1).Gather(-1, counted.Unsqueeze(-1))
-				for i, v := range each.Float64s() {
-					losses[i/(n*set.outputs)][i%set.outputs] -= v / float64(set.n)
-				}
-			}()
+	err = e.inPieces(set.n, max(1, evaluationTokens/set.tokens), func(s *torchpe.Scope, from, n int) {
+		s.Seed(e.seeds, step)
+		part := set.part(from, n)
+		logits := t.model(e, set.tokens).Forward(s, t.testInput(e, s, part, step), nil)
+		logits = logits.Reshape(e.members(), n*set.outputs, -1)
+		counted := torchpe.Of(s, e.device, slices.Repeat(part.counted, e.members()), e.members(), n*set.outputs)
+		for m, v := range torchpe.CountCorrect(logits, counted).Float64s() {
+			right[m] += v
+		}
+		if !t.source.oneLength() {
+			return
+		}
+		each := logits.LogSoftmax(-1).Gather(-1, counted.Unsqueeze(-1))
+		for i, v := range each.Float64s() {
+			losses[i/(n*set.outputs)][i%set.outputs] -= v / float64(set.n)
 		}
 	})
 	for m := range right {
@@ -353,9 +345,7 @@ func (t *sequenceTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[
 	set := t.tests[t.config.TrainLength]
 	set = set.part(0, min(set.n, probeFrames, max(1, evaluationTokens/set.tokens)))
 	var out tensorList
-	err := torchpe.Catch(func() {
-		s := e.resident.ChildNoGrad()
-		defer s.Close()
+	err := e.inPieces(set.n, set.n, func(s *torchpe.Scope, _, _ int) {
 		s.Seed(e.seeds, step)
 		trace := models.NewTrace("pe/*", "attention/*")
 		t.model(e, set.tokens).Forward(s, t.testInput(e, s, set, step), trace)
@@ -378,7 +368,6 @@ func (t *sequenceTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[
 }
 
 func (t *sequenceTask) memberResult(last *runlog.Record, r *runlog.MemberResult) {
-	r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = math.NaN(), math.NaN(), math.NaN()
 	if last != nil {
 		r.TrainAccuracy, r.IIDAccuracy = last.TrainAccuracy, last.IIDAccuracy
 		r.ValidationAccuracy, r.AccuracyByLength = last.ValidationAccuracy, last.AccuracyByLength

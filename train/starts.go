@@ -11,10 +11,10 @@ import (
 	"torchpe/models/pe"
 )
 
-// startOf returns the coordinates of tokens, by their Index, at which learned tables start, and a
+// startCoordinates returns the coordinates of tokens, by their Index, at which learned tables start, and a
 // note on them; nil where they start otherwise. They follow from where the tokens lie, or from the
 // training frames, which baselines hold; nil for a task without series.
-func (c Config) startOf(at pe.Positions, baselines *masked.Baselines) (
+func (c Config) startCoordinates(at pe.Positions, baselines *masked.Baselines) (
 	coordinates [][]float64, note string, err error,
 ) {
 	init, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)

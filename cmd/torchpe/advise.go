@@ -55,9 +55,7 @@ The same command goes on where it was stopped.`,
   torchpe advise --preset quick --epochs 100 --pe learn-0.1,learn-0.2,learn-1,rope --out advice
   torchpe advise --task fmri --data rest/ --steps 5000 --dry-run`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runAdvise(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
-		},
+		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -68,11 +66,12 @@ The same command goes on where it was stopped.`,
 	headFlags(fl, "run")
 	f.axes = addAxes(fl)
 	fl.Lookup("pe").DefValue, fl.Lookup("members").DefValue = "", adviseSeeds
-	setUsual(cmd, append(config.UsualFlags(), "preset", "members", "out", "dry-run")...)
+	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "members", "out", "dry-run")...)
 	return cmd
 }
 
-func runAdvise(out, say io.Writer, f adviseFlags) error {
+func (f *adviseFlags) run(cmd *cobra.Command, _ []string) error {
+	out, say := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	study, err := f.study(say)
 	if err != nil {
 		return usageError{err}
@@ -114,7 +113,8 @@ func runAdvise(out, say io.Writer, f adviseFlags) error {
 	if f.json {
 		return printJSON(out, outcome.rows())
 	}
-	return outcome.print(out)
+	outcome.print(out)
+	return nil
 }
 
 // study returns the study that the flags ask for.
@@ -197,7 +197,7 @@ func (f adviseFlags) points() (points []sweep.Point, guessed bool, err error) {
 	}
 	if at := has("pe"); at < 0 {
 		guessed = true
-		axes = append([]sweep.Axis{{Flag: "pe", Values: usualCandidates(has("sigma") >= 0)}}, axes...)
+		axes = append([]sweep.Axis{{Flag: "pe", Values: defaultCandidates(has("sigma") >= 0)}}, axes...)
 	} else if !slices.Contains(axes[at].Values, advise.Without) {
 		axes[at].Values = append(axes[at].Values, advise.Without)
 	}
@@ -205,8 +205,8 @@ func (f adviseFlags) points() (points []sweep.Point, guessed bool, err error) {
 	return points, guessed, err
 }
 
-// usualCandidates returns the encodings that are compared where none are named.
-func usualCandidates(sigmaGiven bool) []string {
+// defaultCandidates returns the encodings that are compared where none are named.
+func defaultCandidates(sigmaGiven bool) []string {
 	out := []string{advise.Without}
 	for _, pe := range paper.WithoutSigma() {
 		if pe != advise.Without && pe != "c-nope" { // whose tokens have no order
@@ -260,9 +260,9 @@ func sayCost(say io.Writer, s *advise.Study) error {
 	if first.Config.HasPuzzles() {
 		seconds *= float64(t.StepsPerEpoch)
 	}
-	_, err = fmt.Fprintf(say, "%d %s, of %d that all candidates to the end would take; about %s on %s\n", cost,
+	fmt.Fprintf(say, "%d %s, of %d that all candidates to the end would take; about %s on %s\n", cost,
 		unit, len(names)*first.Length(), leftText(seconds), t.Device)
-	return err
+	return nil
 }
 
 // errorText writes the mean and SD of errors.
@@ -327,7 +327,7 @@ func (o outcome) save() error {
 }
 
 // print prints the candidates and what follows from them.
-func (o outcome) print(out io.Writer) error {
+func (o outcome) print(out io.Writer) {
 	first, best := o.Candidates[0], o.Candidates[o.advice.Best].Name
 	unit, seeds := first.Unit(), plural.Of(len(first.Config.Members), "seed")
 	var rows [][]string
@@ -339,9 +339,7 @@ func (o outcome) print(out io.Writer) error {
 			close = append(close, name)
 		}
 	}
-	if err := printTable(out, []string{"candidate", unit, "held-out error", "more than " + best}, rows); err != nil {
-		return err
-	}
+	printTable(out, []string{"candidate", unit, "held-out error", "more than " + best}, rows)
 	what := "mean squared error of held-out samples"
 	switch {
 	case first.Config.HasPuzzles():
@@ -359,9 +357,8 @@ func (o outcome) print(out io.Writer) error {
 			"better: %s.\nTo see: train them to the end, or all for longer.\n", advise.Without,
 			strings.Join(slow, ", "))
 	}
-	_, err := fmt.Fprintf(out, "%s was chosen by the held-out data, so its error is flattered. To confirm, with other "+
+	fmt.Fprintf(out, "%s was chosen by the held-out data, so its error is flattered. To confirm, with other "+
 		"seeds:\n  %s\nThe runs are in %s.\n", best, o.confirm(), filepath.Join(o.Dir, "runs"))
-	return err
 }
 
 // slowNames returns the names of the candidates that were left and may end better.

@@ -59,9 +59,7 @@ no value, such as a row of zeros by cosine, and what to know of weights, such as
       --null moran --coordinates grid
   torchpe analyze network --table table.npy --modules modules.csv --distance cosine
   torchpe analyze network --weights weights.csv --modules modules.csv --json`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runAnalyzeNetwork(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f)
-		},
+		RunE: f.run,
 	}
 	f.add(cmd, analysis.All)
 	fl := cmd.Flags()
@@ -77,7 +75,8 @@ no value, such as a row of zeros by cosine, and what to know of weights, such as
 	return cmd
 }
 
-func runAnalyzeNetwork(out, notes io.Writer, args []string, f analyzeNetworkFlags) error {
+func (f *analyzeNetworkFlags) run(cmd *cobra.Command, args []string) error {
+	out, notes := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	distance, err := parseDistance(f.distance)
 	if err != nil {
 		return err
@@ -109,9 +108,7 @@ func runAnalyzeNetwork(out, notes io.Writer, args []string, f analyzeNetworkFlag
 			return usageError{err}
 		}
 	}
-	if err := note(notes, said); err != nil {
-		return err
-	}
+	note(notes, said)
 	return f.print(out, scores, said)
 }
 
@@ -166,14 +163,12 @@ func (f *analyzeNetworkFlags) print(out io.Writer, scores []analysis.Network, no
 			rows[i] = rows[i][:len(head)]
 		}
 	}
-	if err := printModels(out, head, rows); err != nil {
-		return err
-	}
+	printModels(out, head, rows)
 	how := scores[0].ModulesFrom
 	if from := scores[0].PlacesFrom; from != "" {
 		how += fmt.Sprintf("; p by %s surrogates, %s", f.null, from)
 	}
-	_, err := fmt.Fprintf(out, "%s of %s, %s\n", plural.Of(scores[0].Modules, "module"),
+	fmt.Fprintf(out, "%s of %s, %s\n", plural.Of(scores[0].Modules, "module"),
 		plural.Of(scores[0].Tokens, "token"), how)
-	return err
+	return nil
 }

@@ -66,7 +66,8 @@ func (f *tableFlags) models(args []string, notes io.Writer) ([]*analysis.Model, 
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return models, note(notes, said)
+	note(notes, said)
+	return models, nil
 }
 
 // membersOfOne returns the members of one run, or one table.
@@ -91,13 +92,10 @@ func (f *tableFlags) membersOfOne(args []string, notes io.Writer) ([]*analysis.M
 }
 
 // note prints notes, a line each.
-func note(w io.Writer, notes []string) error {
+func note(w io.Writer, notes []string) {
 	for _, n := range notes {
-		if _, err := fmt.Fprintln(w, "note: "+n); err != nil {
-			return err
-		}
+		fmt.Fprintln(w, "note: "+n)
 	}
-	return nil
 }
 
 // subject returns the first cells of a row, which name the measured table.
@@ -118,7 +116,7 @@ func subject(s analysis.Subject) []string {
 
 // printModels prints rows that begin with subject's cells, without those columns that say nothing
 // of any row.
-func printModels(w io.Writer, head []string, rows [][]string) error {
+func printModels(w io.Writer, head []string, rows [][]string) {
 	for column := len(subjectHead) - 1; column > 0; column-- {
 		if slices.ContainsFunc(rows, func(r []string) bool { return r[column] != "–" }) {
 			continue
@@ -128,7 +126,7 @@ func printModels(w io.Writer, head []string, rows [][]string) error {
 			rows[i] = slices.Delete(rows[i], column, column+1)
 		}
 	}
-	return printTable(w, head, rows)
+	printTable(w, head, rows)
 }
 
 // subjectHead lists the headings of subject's cells.

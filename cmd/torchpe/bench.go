@@ -45,6 +45,7 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
   torchpe bench step --preset nmar
   torchpe bench step --preset lst --pe rope --json`,
 		Args: noArguments,
+		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -57,14 +58,12 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
 	f.config.bench = true
 	headFlags(fl, "measurement")
 	f.config.add(fl)
-	setUsual(cmd, append(config.UsualFlags(), "preset", "members", "warmup", "json")...)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return runBenchStep(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
-	}
+	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "members", "warmup", "json")...)
 	return cmd
 }
 
-func runBenchStep(w, say io.Writer, f benchFlags) error {
+func (f *benchFlags) run(cmd *cobra.Command, _ []string) error {
+	w, say := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if f.steps < 1 || f.warmup < 0 {
 		return usagef("--steps %d, --warmup %d: at least 1 and 0", f.steps, f.warmup)
 	}

@@ -72,9 +72,7 @@ func runHCPCheck(w io.Writer, s series.Source, asJSON bool) error {
 		rows = append(rows, []string{"note", n})
 	}
 	for _, r := range rows { // matched and networks are too long for a table
-		if _, err := fmt.Fprintf(w, "%-24s %s\n", r[0], r[1]); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "%-24s %s\n", r[0], r[1])
 	}
 	return nil
 }

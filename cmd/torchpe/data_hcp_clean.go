@@ -40,7 +40,7 @@ components that are not given are backward differences. --out takes .npy or .csv
   torchpe data hcp clean --data run1.csv --nuisance 100307_nuisanceRegressors.h5 \
     --run rfMRI_REST1_RL --out run1.npy`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runHCPClean(cmd.OutOrStdout(), f) },
+		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -66,7 +66,7 @@ components that are not given are backward differences. --out takes .npy or .csv
 	return cmd
 }
 
-func runHCPClean(w io.Writer, f cleanFlags) error {
+func (f *cleanFlags) run(cmd *cobra.Command, _ []string) error {
 	switch {
 	case f.data == "" || f.out == "":
 		return usagef("--data and --out are needed: the series to clean, and the file to write")
@@ -98,11 +98,11 @@ func runHCPClean(w io.Writer, f cleanFlags) error {
 	if err := hcp.WriteResiduals(f.out, result.Residuals, names); err != nil {
 		return err
 	}
-	return f.say(w, result, names != nil)
+	return f.say(cmd.OutOrStdout(), result, names != nil)
 }
 
 // say prints what was done.
-func (f cleanFlags) say(w io.Writer, result *clean.Result, named bool) error {
+func (f *cleanFlags) say(w io.Writer, result *clean.Result, named bool) error {
 	r := result.Residuals
 	if *f.json {
 		return printJSON(w, struct {
@@ -133,7 +133,7 @@ func (f cleanFlags) say(w io.Writer, result *clean.Result, named bool) error {
 
 // readSeries returns the series as parcels x frames, and the names of parcels where the file has
 // them.
-func (f cleanFlags) readSeries() (clean.Matrix, []string, error) {
+func (f *cleanFlags) readSeries() (clean.Matrix, []string, error) {
 	o, err := f.source.s.Options(series.CorticalParcels)
 	if err != nil {
 		return clean.Matrix{}, nil, usageError{err}

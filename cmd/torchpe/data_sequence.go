@@ -52,8 +52,9 @@ func newSequenceListCommand() *cobra.Command {
 			if *asJSON {
 				return printJSON(cmd.OutOrStdout(), all)
 			}
-			return printTable(cmd.OutOrStdout(), []string{"task", "level", "inputs", "outputs", "output"}, rows,
+			printTable(cmd.OutOrStdout(), []string{"task", "level", "inputs", "outputs", "output"}, rows,
 				"level", "inputs", "outputs")
+			return nil
 		},
 	}
 	asJSON = jsonFlag(cmd)
@@ -215,9 +216,9 @@ output count.`,
 			if *asJSON {
 				return printJSON(cmd.OutOrStdout(), sequenceFile{args[1], t.Name, n, shortest, longest})
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s of %s, lengths %d to %d: all answers are right\n",
+			fmt.Fprintf(cmd.OutOrStdout(), "%s of %s, lengths %d to %d: all answers are right\n",
 				plural.Of(n, "example"), t.Name, shortest, longest)
-			return err
+			return nil
 		},
 	}
 	asJSON = jsonFlag(cmd)

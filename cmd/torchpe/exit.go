@@ -73,6 +73,14 @@ func fileErrorAsUsage(err error) error {
 	return err
 }
 
+// existsAsUsage marks an error of something that would be overwritten as one of usage.
+func existsAsUsage(err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return usageError{err}
+	}
+	return err
+}
+
 // exactly accepts as many arguments as there are names; another number is a usage error.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

@@ -22,11 +22,15 @@ import (
 func main() {
 	surviveClosedOutput()
 	root := newRootCommand()
-	root.SetOut(escaped{os.Stdout})
-	root.SetErr(escaped{os.Stderr})
+	out, notes := &escaped{file: os.Stdout}, &escaped{file: os.Stderr}
+	root.SetOut(out)
+	root.SetErr(notes)
 	err := root.Execute()
+	if out.err != nil {
+		err = out.err
+	}
 	if err != nil && !errors.Is(err, syscall.EPIPE) {
-		fmt.Fprintln(escaped{os.Stderr}, "torchpe: "+plainText(err))
+		fmt.Fprintln(notes, "torchpe: "+plainText(err))
 	}
 	os.Exit(exitCode(err))
 }

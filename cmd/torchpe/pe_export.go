@@ -60,8 +60,8 @@ a graph lie in a .safetensors file of the same name beside it. Without --out the
 				if m.Numbers != nil {
 					fmt.Fprintf(cmd.ErrOrStderr(), "the numbers in %s are written with --out alone\n", numbers)
 				}
-				_, err := io.WriteString(cmd.OutOrStdout(), m.Text)
-				return err
+				fmt.Fprint(cmd.OutOrStdout(), m.Text)
+				return nil
 			}
 			return writeModule(cmd.OutOrStdout(), m, out, numbers)
 		},
@@ -89,9 +89,7 @@ func writeModule(out io.Writer, m export.Module, path, numbers string) error {
 		return err
 	}
 	for _, f := range files {
-		if _, err := fmt.Fprintln(out, f.Path); err != nil {
-			return err
-		}
+		fmt.Fprintln(out, f.Path)
 	}
 	return nil
 }

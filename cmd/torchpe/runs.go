@@ -127,8 +127,8 @@ func printRuns(out io.Writer, l *listing.List, asJSON bool, csv string) error {
 		return err
 	}
 	whole, part := l.Runs(l)
-	_, err := fmt.Fprintf(out, "%s of %s\n", plural.Of(len(l.Rows), "model"), plural.Of(len(whole)+len(part), "run"))
-	return err
+	fmt.Fprintf(out, "%s of %s\n", plural.Of(len(l.Rows), "model"), plural.Of(len(whole)+len(part), "run"))
+	return nil
 }
 
 // isTerminal says whether in is a terminal.

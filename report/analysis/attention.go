@@ -134,22 +134,24 @@ func attentionPair(m, r *Model) (a, b runs.Attention, err error) {
 
 func compare(a, b runs.Attention, how metrics.Pooling) (AttentionResult, error) {
 	one := AttentionResult{Examples: a.Examples, Heads: a.Heads}
-	rows := a.Heads * a.Tokens
-	s, err := metrics.CompareAttention(a.Layers, b.Layers, a.Examples, rows, a.Tokens, how)
+	maps := metrics.AttentionMaps{Layers: a.Layers, Examples: a.Examples, Rows: a.Heads * a.Tokens, Tokens: a.Tokens}
+	s, err := maps.Compare(b.Layers, how)
 	if err != nil {
 		return one, err
 	}
 	one.Cosine, one.JSD = Number(s.Cosine), Number(s.JSD)
 	for layer := range a.Layers {
-		s, err := metrics.CompareAttention(a.Layers[layer:layer+1], b.Layers[layer:layer+1],
-			a.Examples, rows, a.Tokens, how)
+		maps.Layers = a.Layers[layer : layer+1]
+		s, err := maps.Compare(b.Layers[layer:layer+1], how)
 		if err != nil {
 			return one, err
 		}
 		one.Layers = append(one.Layers, LayerAttention{layer, Number(s.Cosine), Number(s.JSD)})
 	}
+	maps.Examples = 1
 	for e := range a.Examples {
-		s, err := metrics.CompareAttention(example(a, e), example(b, e), 1, rows, a.Tokens, how)
+		maps.Layers = example(a, e)
+		s, err := maps.Compare(example(b, e), how)
 		if err != nil {
 			return one, err
 		}

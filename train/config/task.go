@@ -29,15 +29,15 @@ func Presets() []string {
 
 var taskSettings = []Setting{
 	{
-		Key: "fidelity", Flag: "fidelity", Chosen: true, Untimed: true,
+		Key: "fidelity", Flag: "fidelity", Factor: true, SameStepTime: true,
 		Help:  "reading of the paper: code (what produced its numbers) or text",
-		Value: Of[string]{At: func(c *Config) *string { return &c.Fidelity }, Default: "code", OneOf: fidelities()},
+		Value: Field[string]{Default: "code", OneOf: fidelities()},
 	},
 	{
-		Key: "task", Flag: "task", Usual: true,
+		Key: "task", Flag: "task", Common: true,
 		Help: "task: lst (Latin squares), nmar (simulated network), fmri (human fMRI), masked (any " +
 			"table), sequence (formal languages), text (next characters); its preset gives the defaults",
-		Value: Of[string]{At: func(c *Config) *string { return &c.Task }, Default: "lst", OneOf: TaskNames()},
+		Value: Field[string]{Default: "lst", OneOf: TaskNames()},
 		Check: func(c *Config, bad *Problems) {
 			sequences := c.Task == "sequence" || c.Task == "text"
 			if (c.Task == "lst") != c.HasPuzzles() || sequences != (c.Sequence != nil) {
