@@ -15,9 +15,8 @@ import (
 
 	"torchpe/internal/atomicfile"
 	"torchpe/internal/paper"
-	"torchpe/internal/plural"
-	"torchpe/internal/shell"
 	"torchpe/internal/stats"
+	"torchpe/internal/wording"
 	"torchpe/train"
 	"torchpe/train/advise"
 	"torchpe/train/config"
@@ -249,7 +248,7 @@ func sayCost(say io.Writer, s *advise.Study) error {
 		stages = append(stages, fmt.Sprintf("%d to %d", r.Candidates, r.Length))
 	}
 	members, unit, cost := len(first.Config.Members), first.Unit(), advise.Cost(s.Rungs)
-	fmt.Fprintf(say, "%s, %s each: %s\n", plural.Of(len(names), "candidate"), plural.Of(members, "seed"),
+	fmt.Fprintf(say, "%s, %s each: %s\n", wording.Count(len(names), "candidate"), wording.Count(members, "seed"),
 		strings.Join(names, ", "))
 	fmt.Fprintf(say, "stages: %s %s, %s beside them\n", strings.Join(stages, ", "), unit, advise.Without)
 	t, err := train.TimeStep(first.Config.Config)
@@ -329,7 +328,7 @@ func (o outcome) save() error {
 // print prints the candidates and what follows from them.
 func (o outcome) print(out io.Writer) {
 	first, best := o.Candidates[0], o.Candidates[o.advice.Best].Name
-	unit, seeds := first.Unit(), plural.Of(len(first.Config.Members), "seed")
+	unit, seeds := first.Unit(), wording.Count(len(first.Config.Members), "seed")
 	var rows [][]string
 	var close []string
 	for _, s := range o.advice.Standings {
@@ -405,8 +404,8 @@ func (o outcome) confirm() string {
 		case "pe":
 			value += "," + advise.Without
 		}
-		words = append(words, "--"+flag+"="+shell.Quote(value))
+		words = append(words, "--"+flag+"="+wording.Quote(value))
 	}
 	return strings.Join(append(words, fmt.Sprintf("--seeds=%d:%d", used+1, used+15),
-		"--out="+shell.Quote(o.Dir+"-confirmed")), " ")
+		"--out="+wording.Quote(o.Dir+"-confirmed")), " ")
 }

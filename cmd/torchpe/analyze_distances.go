@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/analysis"
 )
 
@@ -108,7 +108,7 @@ func printDistances(out io.Writer, d analysis.DistanceMatrix, file string) {
 	if d.Member != nil {
 		source += fmt.Sprintf(", member %d", *d.Member)
 	}
-	how := fmt.Sprintf("%s distances between %s of %s, block %d", d.Distance, plural.Of(len(d.Tokens), "token"),
+	how := fmt.Sprintf("%s distances between %s of %s, block %d", d.Distance, wording.Count(len(d.Tokens), "token"),
 		source, d.Block)
 	if file != "" {
 		fmt.Fprintf(out, "%s: %s\n", how, file)

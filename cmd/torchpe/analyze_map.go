@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 	"torchpe/report/analysis"
 	"torchpe/report/figure"
 )
@@ -71,7 +71,7 @@ func (f *analyzeMapFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	if !slices.Contains(mapMethods, f.method) {
 		return usagef("--method %q is unknown; there are %s%s", f.method, strings.Join(mapMethods, " and "),
-			nearest.Hint(f.method, mapMethods))
+			wording.Hint(f.method, mapMethods))
 	}
 	if err := f.check(".csv", ".pdf", ".svg", ".png"); err != nil {
 		return err

@@ -8,8 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/nearest"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/analysis"
 )
 
@@ -118,7 +117,7 @@ func (f *analyzeNetworkFlags) checkNull() error {
 	switch {
 	case !slices.Contains(analysis.Nulls(), f.null):
 		return usagef("--null %q is none of %s%s", f.null, strings.Join(analysis.Nulls(), ", "),
-			nearest.Hint(f.null, analysis.Nulls()))
+			wording.Hint(f.null, analysis.Nulls()))
 	case f.coordinates != "" && f.apart != "":
 		return usagef("--coordinates and --distances both say where tokens lie: give one")
 	case f.null == analysis.Permute && where:
@@ -168,7 +167,7 @@ func (f *analyzeNetworkFlags) print(out io.Writer, scores []analysis.Network, no
 	if from := scores[0].PlacesFrom; from != "" {
 		how += fmt.Sprintf("; p by %s surrogates, %s", f.null, from)
 	}
-	fmt.Fprintf(out, "%s of %s, %s\n", plural.Of(scores[0].Modules, "module"),
-		plural.Of(scores[0].Tokens, "token"), how)
+	fmt.Fprintf(out, "%s of %s, %s\n", wording.Count(scores[0].Modules, "module"),
+		wording.Count(scores[0].Tokens, "token"), how)
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/shell"
+	"torchpe/internal/wording"
 	"torchpe/report/analysis"
 )
 
@@ -60,7 +60,7 @@ func (f *analyzeProcrustesFlags) run(cmd *cobra.Command, args []string) error {
 	out, notes := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if len(args) == 2 && isRegular(args[0]) && isRegular(args[1]) {
 		return usagef("%s and %s are files, not runs: --table %s --reference %s", args[0], args[1],
-			shell.Quote(args[0]), shell.Quote(args[1]))
+			wording.Quote(args[0]), wording.Quote(args[1]))
 	}
 	models, err := f.models(args, notes)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"torchpe/internal/metrics"
-	"torchpe/internal/nearest"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/analysis"
 )
 
@@ -73,8 +72,8 @@ func (f *tableFlags) models(args []string, notes io.Writer) ([]*analysis.Model, 
 // membersOfOne returns the members of one run, or one table.
 func (f *tableFlags) membersOfOne(args []string, notes io.Writer) ([]*analysis.Model, error) {
 	if len(args)+len(f.tables) > 1 {
-		return nil, usagef("%s and %s: this command takes one", plural.Of(len(args), "run"),
-			plural.Of(len(f.tables), "table"))
+		return nil, usagef("%s and %s: this command takes one", wording.Count(len(args), "run"),
+			wording.Count(len(f.tables), "table"))
 	}
 	models, err := f.models(args, notes)
 	if err != nil {
@@ -148,7 +147,7 @@ func row(first []string, values ...any) []string {
 func parseDistance(name string) (metrics.Distance, error) {
 	d, err := metrics.ParseDistance(name)
 	if err != nil {
-		return d, usagef("--distance: %w%s", err, nearest.Hint(name, metrics.DistanceNames()))
+		return d, usagef("--distance: %w%s", err, wording.Hint(name, metrics.DistanceNames()))
 	}
 	return d, nil
 }

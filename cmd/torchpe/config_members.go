@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/train"
 	"torchpe/train/config"
 )
@@ -146,11 +146,11 @@ func (f *configFlags) chooseMembers(c *train.Config, say io.Writer) error {
 	n, tried, err := train.BestMembers(*c)
 	for _, m := range tried {
 		if m.Err != nil {
-			fmt.Fprintf(say, "torchpe: %s: %v\n", plural.Of(m.Members, "member"), m.Err)
+			fmt.Fprintf(say, "torchpe: %s: %v\n", wording.Count(m.Members, "member"), m.Err)
 			continue
 		}
 		fmt.Fprintf(say, "torchpe: %s: %.2f ms a step, %.2f ms a member\n",
-			plural.Of(m.Members, "member"), m.StepMS, m.StepMS/float64(m.Members))
+			wording.Count(m.Members, "member"), m.StepMS, m.StepMS/float64(m.Members))
 	}
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"torchpe/data/series"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/table"
 )
 
@@ -81,7 +81,7 @@ func infoNotes(infos []*series.Info) (lines []string) {
 		}
 	}
 	for i, n := range more {
-		lines[i] += fmt.Sprintf(" (the same of %s more)", plural.Of(n, "file"))
+		lines[i] += fmt.Sprintf(" (the same of %s more)", wording.Count(n, "file"))
 	}
 	return lines
 }

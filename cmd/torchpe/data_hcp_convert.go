@@ -8,7 +8,7 @@ import (
 
 	"torchpe/data/hcp"
 	"torchpe/data/series"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/train/config"
 )
 
@@ -119,7 +119,7 @@ func (to *folderFlags) write(w io.Writer, f series.Folder, notes []string) error
 			Notes  []string `json:"notes,omitempty"`
 		}{f.Dir, len(f.Set.Runs), f.Set.Frames, f.Set.Tokens, notes})
 	}
-	fmt.Fprintf(w, "%s: %s, %d frames of %d tokens\n", f.Dir, plural.Of(len(f.Set.Runs), "run"),
+	fmt.Fprintf(w, "%s: %s, %d frames of %d tokens\n", f.Dir, wording.Count(len(f.Set.Runs), "run"),
 		f.Set.Frames, f.Set.Tokens)
 	for _, n := range notes {
 		fmt.Fprintln(w, n)

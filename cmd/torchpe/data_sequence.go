@@ -14,7 +14,7 @@ import (
 	"torchpe/data/array"
 	"torchpe/data/sequence"
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // newSequenceCommand returns "torchpe data sequence".
@@ -217,7 +217,7 @@ output count.`,
 				return printJSON(cmd.OutOrStdout(), sequenceFile{args[1], t.Name, n, shortest, longest})
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s of %s, lengths %d to %d: all answers are right\n",
-				plural.Of(n, "example"), t.Name, shortest, longest)
+				wording.Count(n, "example"), t.Name, shortest, longest)
 			return nil
 		},
 	}
@@ -229,7 +229,7 @@ output count.`,
 func checkExample(t sequence.Task, line string) (length int, err error) {
 	words := strings.Fields(line)
 	if len(words) != 3 {
-		return 0, fmt.Errorf("%s, want 3: input, output, number that counts", plural.Of(len(words), "word"))
+		return 0, fmt.Errorf("%s, want 3: input, output, number that counts", wording.Count(len(words), "word"))
 	}
 	input, err := t.Parse(words[0])
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 	"torchpe/models/pe"
 	"torchpe/train/sweep"
 )
@@ -142,7 +142,7 @@ func misspelt() (notes []string) {
 		if !strings.HasPrefix(name, "TORCHPE_") || name == defaultsVariable || slices.Contains(variables, name) {
 			continue
 		}
-		if near := nearest.Name(name, variables); near != "" {
+		if near := wording.Nearest(name, variables); near != "" {
 			notes = append(notes, fmt.Sprintf("%s is the variable of no flag; did you mean %s?", name, near))
 		}
 	}

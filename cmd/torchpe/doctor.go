@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
 )
@@ -31,7 +31,7 @@ wrong. Exit code 0 also when there are problems, which are listed; --strict make
 				return err
 			}
 			if strict && len(s.Problems) > 0 {
-				return errors.New(plural.Of(len(s.Problems), "problem"))
+				return errors.New(wording.Count(len(s.Problems), "problem"))
 			}
 			return nil
 		},

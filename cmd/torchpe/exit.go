@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/train/runlog"
 	"torchpe/train/sweep/slurm"
 )
@@ -86,7 +86,7 @@ func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != len(names) {
 			return usagef("%s: want %s, not %s: see %s --help", cmd.CommandPath(), strings.Join(names, " and "),
-				plural.Of(len(args), "argument"), cmd.CommandPath())
+				wording.Count(len(args), "argument"), cmd.CommandPath())
 		}
 		return nil
 	}

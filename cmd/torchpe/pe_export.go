@@ -11,7 +11,7 @@ import (
 
 	"torchpe/data/array/safetensors"
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 	"torchpe/models/export"
 )
 
@@ -33,7 +33,7 @@ a graph lie in a .safetensors file of the same name beside it. Without --out the
 		Args: oneScheme,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(export.Libraries(), library) {
-				return usagef("--to %q%s: there are %s", library, nearest.Hint(library, export.Libraries()),
+				return usagef("--to %q%s: there are %s", library, wording.Hint(library, export.Libraries()),
 					strings.Join(export.Libraries(), ", "))
 			}
 			if out != "" && filepath.Ext(out) != ".py" {

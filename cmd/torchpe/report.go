@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/document"
 	"torchpe/report/lengths"
 	"torchpe/report/own"
@@ -129,7 +129,7 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 		if f.json {
 			err = printJSON(out, w)
 		} else {
-			printWritten(out, w, plural.Of(n, "run")+" "+p.of)
+			printWritten(out, w, wording.Count(n, "run")+" "+p.of)
 		}
 		if err != nil || alone {
 			return err
@@ -163,7 +163,7 @@ func (f *reportFlags) reportPaper(out, notes io.Writer, dir string) error {
 		return err
 	}
 	written := document.Written{Index: w.Index, Figures: w.Figures, Tables: w.Tables, Notes: w.Notes}
-	printWritten(out, written, plural.Of(study.Runs, "run"))
+	printWritten(out, written, wording.Count(study.Runs, "run"))
 	if len(w.Missing) > 0 {
 		fmt.Fprintf(out, "What is missing (%d) stands there with the commands that make it.\n", len(w.Missing))
 	}
@@ -175,6 +175,6 @@ func printWritten(out io.Writer, w document.Written, from string) {
 	for _, note := range w.Notes {
 		fmt.Fprintln(out, note)
 	}
-	fmt.Fprintf(out, "%s and %s from %s: %s\n", plural.Of(w.Figures, "figure"), plural.Of(w.Tables, "table"), from,
+	fmt.Fprintf(out, "%s and %s from %s: %s\n", wording.Count(w.Figures, "figure"), wording.Count(w.Tables, "table"), from,
 		w.Index)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/torchpe"
 	"torchpe/train/config"
 	"torchpe/train/sweep"
@@ -197,8 +197,8 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	defer s.Close()
 	if !f.launch.quiet {
-		fmt.Fprintf(progress, "%s: %s in %s (%s)\n", dir, plural.Of(s.Plan.Runs(), "run"),
-			plural.Of(len(s.Plan.Tasks), "task"), addedText(added))
+		fmt.Fprintf(progress, "%s: %s in %s (%s)\n", dir, wording.Count(s.Plan.Runs(), "run"),
+			wording.Count(len(s.Plan.Tasks), "task"), addedText(added))
 	}
 	return f.launch.launchAll(out, progress, s)
 }
@@ -291,7 +291,7 @@ func unfinished(s *sweep.Sweep, st sweep.Status) error {
 	var parts []string
 	add := func(n int, noun, text string) {
 		if n > 0 {
-			parts = append(parts, plural.Of(n, noun)+" "+text)
+			parts = append(parts, wording.Count(n, noun)+" "+text)
 		}
 	}
 	add(st.Counts[sweep.StateFailed], "task", "failed (torchpe sweep retry --failed tries again)")
@@ -321,7 +321,7 @@ func printOutcome(out io.Writer, s *sweep.Sweep, st sweep.Status) {
 }
 
 func countsLine(st sweep.Status) string {
-	text := fmt.Sprintf("%d of %s done", st.DoneRuns, plural.Of(st.Runs, "run"))
+	text := fmt.Sprintf("%d of %s done", st.DoneRuns, wording.Count(st.Runs, "run"))
 	if st.Diverged > 0 {
 		text += fmt.Sprintf(" (%d of them diverged)", st.Diverged)
 	}

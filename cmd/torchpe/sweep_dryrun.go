@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/train"
 	"torchpe/train/config"
 	"torchpe/train/sweep"
@@ -63,10 +63,10 @@ func (f launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Est
 		fmt.Fprintf(out, "task %d: %s\n", i, strings.Join(t.Runs[:min(3, len(t.Runs))], ", ")+moreText(len(t.Runs)-3))
 	}
 	if n := len(plan.Tasks); n > most {
-		fmt.Fprintf(out, "and %s\n", plural.Of(n-most, "more task"))
+		fmt.Fprintf(out, "and %s\n", wording.Count(n-most, "more task"))
 	}
 	text := fmt.Sprintf("%s (%d new, %d done) in %s; what is left takes %s of "+
-		"disk", plural.Of(e.Runs, "run"), e.New, e.Done, plural.Of(e.Tasks, "task"), diskText(e.DiskMB))
+		"disk", wording.Count(e.Runs, "run"), e.New, e.Done, wording.Count(e.Tasks, "task"), diskText(e.DiskMB))
 	if e.FreeMB > 0 {
 		text += fmt.Sprintf(" (%s free)", diskText(e.FreeMB))
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/train/sweep"
 	"torchpe/train/sweep/slurm"
 )
@@ -104,7 +104,7 @@ func printSubmitted(progress io.Writer) func(slurm.Array, slurm.Report) {
 			for _, j := range r.Jobs {
 				ids = append(ids, fmt.Sprint(j.ID))
 			}
-			fmt.Fprintf(progress, "submitted %s to Slurm, job %s (%s)\n", plural.Of(len(r.Submitted), "task"),
+			fmt.Fprintf(progress, "submitted %s to Slurm, job %s (%s)\n", wording.Count(len(r.Submitted), "task"),
 				strings.Join(ids, ", "), a.Name)
 		}
 		for _, line := range []struct {
@@ -116,7 +116,7 @@ func printSubmitted(progress io.Writer) func(slurm.Array, slurm.Report) {
 			{r.Left, "not submitted"},
 		} {
 			if n := len(line.tasks); n > 0 {
-				fmt.Fprintf(progress, "%s %s\n", plural.Of(n, "task"), line.text)
+				fmt.Fprintf(progress, "%s %s\n", wording.Count(n, "task"), line.text)
 			}
 		}
 	}

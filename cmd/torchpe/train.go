@@ -14,8 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/nearest"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/train"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -158,7 +157,7 @@ func (f *trainFlags) check() error {
 	all := config.KeysWith(config.Results, config.Measures)
 	for _, key := range f.allowChanged {
 		if !slices.Contains(all, key) {
-			return usagef("--allow-changed %s: no setting of config.json has this name%s", key, nearest.Hint(key, all))
+			return usagef("--allow-changed %s: no setting of config.json has this name%s", key, wording.Hint(key, all))
 		}
 	}
 	return nil
@@ -316,7 +315,7 @@ func printSequences(out io.Writer, r runlog.Result) {
 // epochsText writes how long a member trained: "12", or "24 steps" of the first epoch.
 func epochsText(m runlog.MemberResult) string {
 	if m.Epochs == 0 && m.Steps > 0 {
-		return plural.Of(m.Steps, "step")
+		return wording.Count(m.Steps, "step")
 	}
 	return fmt.Sprint(m.Epochs)
 }

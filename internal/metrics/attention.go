@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 )
 
 // Pooling says what of two models' attention maps is compared with what; the paper does not.
@@ -32,7 +32,7 @@ func ParsePooling(name string) (Pooling, error) {
 		names = append(names, string(p))
 	}
 	return "", fmt.Errorf("pooling %q is unknown; there are %s%s", name, strings.Join(names, ", "),
-		nearest.Hint(name, names))
+		wording.Hint(name, names))
 }
 
 // Similarity compares the attention of two models.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 	"torchpe/torchpe"
 )
 
@@ -111,7 +111,7 @@ func Find(name string) (Scheme, error) {
 			return s, nil
 		}
 	}
-	hint := nearest.Hint(name, Names())
+	hint := wording.Hint(name, Names())
 	if at := strings.LastIndex(name, "-"); at > 0 { // of lern-0.1, which is lern and a sigma
 		var learned []string
 		for _, s := range registry {
@@ -120,7 +120,7 @@ func Find(name string) (Scheme, error) {
 			}
 		}
 		_, err := strconv.ParseFloat(name[at+1:], 64)
-		if best := nearest.Name(name[:at], learned); err == nil && best != "" {
+		if best := wording.Nearest(name[:at], learned); err == nil && best != "" {
 			hint = fmt.Sprintf("; did you mean %q?", best+name[at:])
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/figure"
 	"torchpe/report/internal/outdir"
 	"torchpe/report/page"
@@ -120,7 +120,7 @@ func (d *Document) Add(item Item) (files []string, err error) {
 	}
 	if item.Missing != nil {
 		to.Items = append(to.Items, page.Missing{Results: item.Missing,
-			Title: fmt.Sprintf("%s that these runs lack for it", plural.Of(len(item.Missing), "result"))})
+			Title: fmt.Sprintf("%s that these runs lack for it", wording.Count(len(item.Missing), "result"))})
 	}
 	return files, err
 }
@@ -230,7 +230,7 @@ func (d *Document) Close() error {
 	if d.none > 0 {
 		to := d.Section("Not made")
 		if d.absent == nil {
-			to.Items = append(to.Items, page.Text{Paragraphs: []string{plural.Of(d.none, "item") +
+			to.Items = append(to.Items, page.Text{Paragraphs: []string{wording.Count(d.none, "item") +
 				" of the report: no runs to make them from."}})
 		} else {
 			to.Items = append(to.Items, page.Missing{Results: d.absent, Title: fmt.Sprintf(

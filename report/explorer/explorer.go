@@ -16,7 +16,7 @@ import (
 	"slices"
 
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // Page holds what the explorer shows.
@@ -105,7 +105,7 @@ func (p Page) Save(path string) (left string, err error) {
 	var models []model
 	for _, m := range p.Models {
 		if len(m.Map) != n {
-			return "", fmt.Errorf("explorer: %s: %d points for %s", m.Label, len(m.Map), plural.Of(n, "token"))
+			return "", fmt.Errorf("explorer: %s: %d points for %s", m.Label, len(m.Map), wording.Count(n, "token"))
 		}
 		size += 64 * n
 		out := model{Label: m.Label, Axes: m.Axes, Map: rounded(m.Map), Frames: []Frame{}}
@@ -113,7 +113,7 @@ func (p Page) Save(path string) (left string, err error) {
 		for _, f := range slices.Backward(m.Frames) {
 			if len(f.Map) != n {
 				return "", fmt.Errorf("explorer: %s: step %d: %d points for %s", m.Label, f.Step, len(f.Map),
-					plural.Of(n, "token"))
+					wording.Count(n, "token"))
 			}
 			last = turned(f.Map, last)
 			out.Frames = append(out.Frames, Frame{f.Step, rounded(last)})
@@ -123,7 +123,7 @@ func (p Page) Save(path string) (left string, err error) {
 		for _, x := range m.Matrices {
 			if len(x.Values) != n*n {
 				return "", fmt.Errorf("explorer: %s: %s: %d values for %s", m.Label, x.Label, len(x.Values),
-					plural.Of(n, "token"))
+					wording.Count(n, "token"))
 			}
 			total++
 			if size += base64.StdEncoding.EncodedLen(n*n) + 200; size > largest {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"torchpe/data/array/safetensors"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // Probes reads the intermediates of a run's models at the end of training.
@@ -155,7 +155,7 @@ func (p *Probes) Text(key string) []string {
 func (p *Probes) part(x safetensors.Tensor, member int) ([]float64, error) {
 	if len(x.Shape) < 1 || x.Shape[0] != p.members || member < 0 || member >= p.members {
 		return nil, fmt.Errorf("%s: probes.safetensors: %s has shape %v, and the run %s",
-			p.dir, x.Name, x.Shape, plural.Of(p.members, "member"))
+			p.dir, x.Name, x.Shape, wording.Count(p.members, "member"))
 	}
 	size := len(x.Data) / p.members
 	own := safetensors.Tensor{Name: x.Name, DType: x.DType, Shape: x.Shape[1:],

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"torchpe/data/array/safetensors"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/train/runlog"
 )
 
@@ -41,7 +41,7 @@ func (w *Weights) Parameter(name string, member int) (values []float64, shape []
 	if len(x.Shape) < 1 || x.Shape[0] != w.members || member < 0 || member >= w.members {
 		return nil, nil, false, fmt.Errorf(
 			"%s: checkpoint: %s has shape %v, and the run %s", w.dir, x.Name, x.Shape,
-			plural.Of(w.members, "member"))
+			wording.Count(w.members, "member"))
 	}
 	size := len(x.Data) / w.members
 	own := safetensors.Tensor{Name: x.Name, DType: x.DType, Shape: slices.Clone(x.Shape[1:]),

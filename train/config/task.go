@@ -7,7 +7,7 @@ import (
 
 	"torchpe/data/hcp"
 	"torchpe/data/series"
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 )
 
 // TaskConfig says what is trained for, and which reading of the paper defaults come from.
@@ -61,7 +61,7 @@ func Preset(name, fidelity string) (Config, error) {
 	switch {
 	case !slices.Contains(Presets(), name):
 		return c, fmt.Errorf("preset %q is unknown; there are %s%s", name, strings.Join(Presets(), ", "),
-			nearest.Hint(name, Presets()))
+			wording.Hint(name, Presets()))
 	case !slices.Contains(fidelities(), fidelity):
 		return c, fmt.Errorf("fidelity %q is unknown; it is code or text", fidelity)
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 )
 
 // Criterion bounds a number of the records: a member has fitted at the first record whose number is
@@ -46,7 +46,7 @@ func ParseCriterion(text string) (Criterion, error) {
 	if !grouped && !slices.Contains(numberNames, name) {
 		return Criterion{}, fmt.Errorf("%q is no number of the records; these are %s, and "+
 			"validation_CONDITION, tokens_N, length_N, perplexity_N, test_mse_LEVEL%s",
-			name, strings.Join(numberNames, ", "), nearest.Hint(name, numberNames))
+			name, strings.Join(numberNames, ", "), wording.Hint(name, numberNames))
 	}
 	return Criterion{Number: name, Bound: v}, nil
 }

@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"torchpe/data/array"
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 )
 
 // Kind says how a flag takes several values at once.
@@ -143,7 +143,7 @@ func (r yamlReader) pairs(n *yaml.Node, what string,
 			return nil, nil, at(key, "%s: a key is a name", what)
 		}
 		if !slices.Contains(known, key.Value) {
-			hint := nearest.Hint(key.Value, known)
+			hint := wording.Hint(key.Value, known)
 			if len(known) < 12 {
 				hint = fmt.Sprintf("; there are %s%s", strings.Join(known, ", "), hint)
 			}

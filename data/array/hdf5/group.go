@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 )
 
 // link is a member of a group.
@@ -293,5 +293,5 @@ func (f *file) missing(group, name string, links []link) error {
 		shown += ", ..."
 	}
 	return fmt.Errorf("there is no %q in %s, which holds %s%s", name, group, shown,
-		nearest.Hint(name, names))
+		wording.Hint(name, names))
 }

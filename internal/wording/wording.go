@@ -1,12 +1,24 @@
-// Package nearest finds the name that somebody probably meant. It imports the standard library
-// only.
-package nearest
+// Package wording words what the program says to people: counted nouns, names that were probably meant,
+// and commands to copy. It imports the standard library only.
+package wording
 
-import "fmt"
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
 
-// Name returns the candidate closest to name by edit distance, or "" where none is close: more than
+// Count returns a number with its noun, whose plural ends in s: "1 run", "2 runs".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Nearest returns the candidate closest to name by edit distance, or "" where none is close: more than
 // a third of the letters, and more than one, would have to change.
-func Name(name string, candidates []string) string {
+func Nearest(name string, candidates []string) string {
 	best, limit := "", max(1, len(name)/3)+1
 	for _, c := range candidates {
 		if d := distance(name, c); d < limit {
@@ -18,7 +30,7 @@ func Name(name string, candidates []string) string {
 
 // Hint returns `; did you mean "x"?` for the nearest candidate, or "" where none is close.
 func Hint(name string, candidates []string) string {
-	if best := Name(name, candidates); best != "" {
+	if best := Nearest(name, candidates); best != "" {
 		return fmt.Sprintf("; did you mean %q?", best)
 	}
 	return ""
@@ -46,4 +58,18 @@ func distance(a, b string) int {
 		before, row, next = row, next, before
 	}
 	return row[len(b)]
+}
+
+// plain matches words that need no quoting, in #SBATCH lines and in bash.
+var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@%=,+-]+$`)
+
+// IsPlain reports whether a word is the same with and without quotes.
+func IsPlain(word string) bool { return plain.MatchString(word) }
+
+// Quote returns text as bash takes it for one word.
+func Quote(text string) string {
+	if IsPlain(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
