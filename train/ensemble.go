@@ -162,5 +162,4 @@ func (e *ensemble) close() {
 	}
 }
 
-// members returns E.
 func (e *ensemble) members() int { return len(e.seeds) }

@@ -49,7 +49,6 @@ func newLSTTask(c Config, s splits) (*lstTask, error) {
 	return t, err
 }
 
-// deviceSplit is a split on the device.
 type deviceSplit struct {
 	examples
 	onDevice struct{ symbols, probe, target torchpe.Tensor } // [n,N], [n], [n]

@@ -251,7 +251,6 @@ func (t *maskedTask) notes() []string {
 	return notes
 }
 
-// completeResult adds the baselines and the data.
 func (t *maskedTask) completeResult(r *runlog.Result) {
 	r.Data = t.data
 	r.Baselines = map[string]map[string]float64{"zero": {}, "mean": {}, "gaussian": {}}

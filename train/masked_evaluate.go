@@ -93,7 +93,6 @@ func (t *maskedTask) networkScores(p peTables) (s networkScores, err error) {
 	return s, nil
 }
 
-// fill writes the scores of a member.
 func (s networkScores) fill(member int, into *runlog.MaskedMeasures) {
 	mean := func(blocks [][]float64) (each []float64, all *float64) {
 		sum := 0.0

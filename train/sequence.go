@@ -116,7 +116,6 @@ func (t *sequenceTask) placesHint() string {
 		"inputs does not reach", t.config.TestLength)
 }
 
-// heldOut returns the held-out sequences of a length.
 func (t *sequenceTask) heldOut(length int) sequences {
 	n := t.source.heldOut(t.config.Tests, length)
 	s := t.newSequences(n, length)
@@ -321,7 +320,6 @@ func (t *sequenceTask) test(e *ensemble, set sequences, step int) (right []float
 	return right, losses, err
 }
 
-// part returns n sequences from one on.
 func (s sequences) part(from, n int) sequences {
 	s.symbols = s.symbols[from*s.tokens : (from+n)*s.tokens]
 	s.counted = s.counted[from*s.outputs : (from+n)*s.outputs]

@@ -264,7 +264,6 @@ func sayCost(say io.Writer, s *advise.Study) error {
 	return nil
 }
 
-// errorText writes the mean and SD of errors.
 func errorText(errs []float64) string {
 	if len(errs) < 2 {
 		return fmt.Sprintf("%.4g", stats.Mean(errs))
@@ -272,7 +271,6 @@ func errorText(errs []float64) string {
 	return fmt.Sprintf("%.4g ± %.2g", stats.Mean(errs), stats.SD(errs))
 }
 
-// differenceText writes a difference with its interval.
 func differenceText(d *advise.Difference) string {
 	switch {
 	case d == nil:
@@ -318,7 +316,6 @@ func (o outcome) rows() (all []advised) {
 	return all
 }
 
-// save writes advice.json.
 func (o outcome) save() error {
 	return atomicfile.Write(filepath.Join(o.Dir, "advice.json"), func(w io.Writer) error {
 		return printJSON(w, o.rows())

@@ -143,7 +143,6 @@ func row(first []string, values ...any) []string {
 	return out
 }
 
-// parseDistance reads --distance.
 func parseDistance(name string) (metrics.Distance, error) {
 	d, err := metrics.ParseDistance(name)
 	if err != nil {
@@ -152,7 +151,6 @@ func parseDistance(name string) (metrics.Distance, error) {
 	return d, nil
 }
 
-// distanceHelp returns the help of --distance.
 func distanceHelp() string {
 	return "between tokens: " + strings.Join(metrics.DistanceNames(), ", ")
 }
@@ -179,5 +177,4 @@ func (f *outFlags) check(extensions ...string) error {
 	return nil
 }
 
-// write writes --out.
 func (f *outFlags) write(body []byte) error { return os.WriteFile(f.out, body, 0o666) }

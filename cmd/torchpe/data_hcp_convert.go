@@ -101,7 +101,6 @@ and networks.`,
 	return cmd
 }
 
-// errNoFolder says that --out is missing.
 var errNoFolder = usagef("--out is missing: name the directory to write to")
 
 // write writes a folder to --out and prints what is in it, with notes.

@@ -17,7 +17,6 @@ import (
 	"torchpe/data/lst"
 )
 
-// newLSTCommand returns "torchpe data lst".
 func newLSTCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lst",

@@ -17,7 +17,6 @@ import (
 	"torchpe/internal/wording"
 )
 
-// newSequenceCommand returns "torchpe data sequence".
 func newSequenceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sequence",
@@ -75,7 +74,6 @@ func (f *drawnFlags) add(cmd *cobra.Command, count int) {
 	fl.Uint64Var(&f.seed, "seed", 0, "seed")
 }
 
-// draw draws the examples of a task.
 func (f *drawnFlags) draw(name string) (t sequence.Task, examples []sequence.Example, err error) {
 	if t, err = sequence.Find(name); err != nil {
 		return t, nil, usageError{err}

@@ -112,7 +112,6 @@ func printTable(w io.Writer, head []string, rows [][]string, ranks ...string) {
 // jsonFlag declares --json.
 func jsonFlag(cmd *cobra.Command) *bool { return cmd.Flags().Bool("json", false, "print as JSON") }
 
-// printJSON prints v indented.
 func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

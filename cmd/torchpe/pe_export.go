@@ -74,7 +74,6 @@ a graph lie in a .safetensors file of the same name beside it. Without --out the
 	return cmd
 }
 
-// writeModule writes a module, and its numbers where it has some.
 func writeModule(out io.Writer, m export.Module, path, numbers string) error {
 	files := []atomicfile.File{{Path: path, Body: func(w io.Writer) error {
 		_, err := io.WriteString(w, m.Text)

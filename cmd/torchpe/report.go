@@ -170,7 +170,6 @@ func (f *reportFlags) reportPaper(out, notes io.Writer, dir string) error {
 	return nil
 }
 
-// printWritten prints what a report has.
 func printWritten(out io.Writer, w document.Written, from string) {
 	for _, note := range w.Notes {
 		fmt.Fprintln(out, note)

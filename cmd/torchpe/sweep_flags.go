@@ -190,7 +190,6 @@ func isFile(what string) bool {
 	return err == nil || what == array.Stdin || !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(what, "./\\")
 }
 
-// combine adds --zip and --exclude to all parts.
 func (f *sweepFlags) combine(spec *sweep.Spec) error {
 	for i := range spec.Parts {
 		p := &spec.Parts[i]
@@ -232,7 +231,6 @@ func resolveArguments(args []string) ([]byte, []string, error) {
 	return text, notes, err
 }
 
-// parsePack reads --pack.
 func parsePack(text string, m sweep.Machine) (sweep.Packing, error) {
 	if text == "auto" {
 		return sweep.Packing{Machine: m}, nil

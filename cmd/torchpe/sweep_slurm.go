@@ -48,7 +48,6 @@ func (f *slurmFlags) add(to *pflag.FlagSet) {
 	f.own = fl
 }
 
-// asked returns the options that the flags ask for.
 func (f *slurmFlags) asked() slurm.Options {
 	o := f.options
 	o.Requeue = !f.noRequeue

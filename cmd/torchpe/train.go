@@ -287,7 +287,6 @@ func printMembers(out io.Writer, r runlog.Result) {
 	printTable(out, head, rows, "fitted", "1-vector", "2-vector", "3-vector", "epochs")
 }
 
-// printSequences prints the accuracies of task sequence, a row a member.
 func printSequences(out io.Writer, r runlog.Result) {
 	head := []string{"PE", "sigma", "seed", "steps", "train", "IID test", "longer"}
 	what, write := "length ", share

@@ -19,7 +19,6 @@ const (
 	AllPooled     Pooling = "all"     // all maps as one vector
 )
 
-// poolings lists the poolings.
 func poolings() []Pooling { return []Pooling{EachMap, LayersPooled, ExamplePooled, AllPooled} }
 
 // ParsePooling returns the pooling of that name.

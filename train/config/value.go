@@ -141,7 +141,7 @@ func (o Field[T]) texts(c *Config) (texts []*string) {
 // ofText is the key in By of preset text, whose name is that of a reading of the paper.
 const ofText = "task text"
 
-// presetKey returns the key of a preset in By.
+// presetKey returns the key of a preset in DefaultFor.
 func presetKey(preset string) string {
 	if preset == "text" {
 		return ofText

@@ -26,7 +26,6 @@ type boardScalar struct {
 	value float32
 }
 
-// fileVersion is in the first event of each file.
 const fileVersion = "brain.Event:2"
 
 // eventHeader returns the first event of a file that was made at a time, in seconds since 1970. It names

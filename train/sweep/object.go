@@ -16,7 +16,6 @@ type field struct {
 	value json.RawMessage // without white space
 }
 
-// parseObject reads an object.
 func parseObject(text []byte) (object, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
@@ -43,7 +42,6 @@ func parseObject(text []byte) (object, error) {
 	return out, err
 }
 
-// get returns the value of a key, or nil.
 func (o object) get(key string) json.RawMessage {
 	if i := slices.IndexFunc(o, func(f field) bool { return f.key == key }); i >= 0 {
 		return o[i].value
@@ -62,7 +60,6 @@ func (o object) with(key string, value json.RawMessage) object {
 	return out
 }
 
-// without returns the object without some keys.
 func (o object) without(keys ...string) object {
 	return slices.DeleteFunc(slices.Clone(o), func(f field) bool { return slices.Contains(keys, f.key) })
 }

@@ -86,7 +86,6 @@ type Added struct {
 	Tasks     int // that were added
 }
 
-// membersKey is the key of a configuration that holds its members.
 const membersKey = "members"
 
 // run is one configuration with one member.
