@@ -14,21 +14,8 @@ import (
 // device train.
 type Config struct{ config.Config }
 
-// The parts of a configuration.
-type (
-	// Member holds what may differ between the members of an ensemble.
-	Member = config.Member
-	// MaskedConfig holds the settings of masked prediction.
-	MaskedConfig = config.MaskedConfig
-	// PositionsConfig says where tokens lie.
-	PositionsConfig = config.PositionsConfig
-	// NMAR is the simulation of task nmar.
-	NMAR = config.NMAR
-	// Surrogate is the made-up data of task fmri.
-	Surrogate = config.Surrogate
-	// Duration is a time.Duration that JSON holds as text.
-	Duration = config.Duration
-)
+// Member holds what may differ between the members of an ensemble.
+type Member = config.Member
 
 // Preset returns the configuration called name, in a reading of the paper: see config.Preset.
 func Preset(name, fidelity string) (Config, error) {

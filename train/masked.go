@@ -10,13 +10,14 @@ import (
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
 // maskedTask predicts the values of masked tokens from the visible ones. Its loss is the mean
 // squared error over masked tokens.
 type maskedTask struct {
-	config MaskedConfig
+	config config.MaskedConfig
 	batch  int
 	table  masked.Table
 	data   *runlog.DataSummary

@@ -35,7 +35,7 @@ func settingsTask(t *testing.T, kind string) Config {
 	c.Masked.NMAR.Frames, c.Masked.TestFrames = 200, 20
 	if kind == "surrogate" {
 		c.Task, c.Masked.NMAR = "fmri", nil
-		c.Masked.Surrogate = &Surrogate{Subjects: 3, Frames: 30}
+		c.Masked.Surrogate = &config.Surrogate{Subjects: 3, Frames: 30}
 		c.Masked.Split, c.Batch = config.AutoSplit, 4 // of 360 tokens
 	}
 	return c
