@@ -125,5 +125,6 @@ func printNoise(out io.Writer, r train.NoiseReport) {
 	}
 	printTable(out, head, rows)
 	fmt.Fprintf(out, "step %d: accuracy on %s with noise N(0, a²) on each token "+
-		"embedding; mean ± SD of %s\n", r.Step, wording.Count(r.Puzzles, "validation puzzle"), wording.Count(r.Repeats, "draw"))
+		"embedding; mean ± SD of %s\n", r.Step, wording.Count(r.Puzzles, "validation puzzle"),
+		wording.Count(r.Repeats, "draw"))
 }

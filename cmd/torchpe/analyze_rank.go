@@ -118,7 +118,8 @@ func (f *analyzeRankFlags) runOverTraining(out, notes io.Writer, args []string) 
 			Notes  []string          `json:"notes,omitempty"`
 		}{courses, said})
 	case f.out != "":
-		fmt.Fprintf(out, "norm and effective rank over training of %s: %s\n", wording.Count(len(courses), "model"), f.out)
+		fmt.Fprintf(out, "norm and effective rank over training of %s: %s\n",
+			wording.Count(len(courses), "model"), f.out)
 		return nil
 	}
 	var rows [][]string

@@ -98,7 +98,8 @@ func (f *benchFlags) run(cmd *cobra.Command, _ []string) error {
 		}{f.config.preset, c.PE, b})
 	}
 	fmt.Fprintf(w, "%s %s: %s, batch %d, %s, %s: %.1f ms a step (shortest %.1f), %.0f MB at most\n",
-		f.config.preset, c.PE, wording.Count(b.Members, "member"), b.Batch, b.Device, wording.Count(b.Threads, "thread"),
+		f.config.preset, c.PE, wording.Count(b.Members, "member"), b.Batch, b.Device,
+		wording.Count(b.Threads, "thread"),
 		b.Median, b.Min, b.PeakRSS)
 	if b.DeviceMB > 0 {
 		fmt.Fprintf(w, "  %.0f MB of the GPU's memory at most, %s products, %s\n", b.DeviceMB,

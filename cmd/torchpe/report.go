@@ -174,6 +174,6 @@ func printWritten(out io.Writer, w document.Written, from string) {
 	for _, note := range w.Notes {
 		fmt.Fprintln(out, note)
 	}
-	fmt.Fprintf(out, "%s and %s from %s: %s\n", wording.Count(w.Figures, "figure"), wording.Count(w.Tables, "table"), from,
-		w.Index)
+	fmt.Fprintf(out, "%s and %s from %s: %s\n", wording.Count(w.Figures, "figure"), wording.Count(w.Tables, "table"),
+		from, w.Index)
 }

@@ -38,7 +38,8 @@ func init() {
 			Given: pe.Options{"relative-bias-scaled": "false"},
 			Set:   map[string][]float64{"pe.relative-bias.bias": c.Param(t, "bias_table").Values},
 		}
-		got := petest.HeadInputs{Q: c.Input(t, "q"), K: c.Input(t, "k"), V: c.Input(t, "v")}.Attend(sp.Model(t), sp.Positions, false)
+		in := petest.HeadInputs{Q: c.Input(t, "q"), K: c.Input(t, "k"), V: c.Input(t, "v")}
+		got := in.Attend(sp.Model(t), sp.Positions, false)
 		return petest.Outputs{"logits": got.Logits.Reshaped(n, n), "output": got.Output}
 	}
 }
@@ -54,7 +55,8 @@ func relativeBiasVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if c.Has("q") {
 		sp.Given["relative-bias"] = "full"
 		sp.Set = map[string][]float64{"pe.bias": c.Input(t, "bias").Values}
-		got := petest.HeadInputs{Q: tokensFirst(c.Input(t, "q")), K: tokensFirst(c.Input(t, "k"))}.Attend(sp.Model(t), sp.Positions, false)
+		in := petest.HeadInputs{Q: tokensFirst(c.Input(t, "q")), K: tokensFirst(c.Input(t, "k"))}
+		got := in.Attend(sp.Model(t), sp.Positions, false)
 		return petest.Outputs{"logits": got.Logits}
 	}
 	table := c.Param(t, "relative_position_bias_table")

@@ -95,7 +95,8 @@ func (s *Study) data() []string {
 		return []string{"The runs do not say what data they had."}
 	}
 	out := []string{
-		fmt.Sprintf("%d samples of %s; %s of %s.", d.Frames, wording.Count(d.Tokens, "token"), wording.Count(d.Runs, "file"),
+		fmt.Sprintf("%d samples of %s; %s of %s.", d.Frames, wording.Count(d.Tokens, "token"),
+			wording.Count(d.Runs, "file"),
 			wording.Count(d.Subjects, "subject")),
 		fmt.Sprintf("Held out: %s; %d of %d held-out samples measured.", d.Split, d.MeasuredFrames, d.TestFrames)}
 	if d.TestSubjects != nil {

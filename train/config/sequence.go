@@ -120,7 +120,8 @@ var sequenceSettings = []Setting{
 	},
 	{
 		Key: "sequence.places", Flag: "places", Tasks: Sequences,
-		Help:  "input length for which a learned table has places, of which training uses the first; 0 = --train-length",
+		Help: "input length for which a learned table has places, of which training uses the first; " +
+			"0 = --train-length",
 		Value: Field[int]{Check: in[int](0, maxSequence)},
 		Check: func(c *Config, bad *Problems) {
 			if s := c.Sequence; s != nil && s.Places != 0 && s.Places < s.TrainLength {

@@ -44,7 +44,8 @@ var numberGroups = []struct {
 	prefix, key string
 	of          func(r Record, m MaskedMeasures) map[string]float64
 }{
-	{"validation_", "CONDITION", func(r Record, _ MaskedMeasures) map[string]float64 { return r.ValidationByCondition }},
+	{"validation_", "CONDITION",
+		func(r Record, _ MaskedMeasures) map[string]float64 { return r.ValidationByCondition }},
 	{"tokens_", "N", func(r Record, _ MaskedMeasures) map[string]float64 { return r.AccuracyByTokens }},
 	{"length_", "N", func(r Record, _ MaskedMeasures) map[string]float64 { return r.AccuracyByLength }},
 	{"perplexity_", "N", func(r Record, _ MaskedMeasures) map[string]float64 { return r.PerplexityByLength }},

@@ -44,7 +44,8 @@ func TestBytes(t *testing.T) {
 
 // A tag that is no UTF-8 would make the message unreadable.
 func TestTagIsUTF8(t *testing.T) {
-	if got := appendEvent(nil, boardEvent{scalars: []boardScalar{{"a\xffb", 1}}}); !bytes.Contains(got, []byte("a\uFFFDb")) {
+	got := appendEvent(nil, boardEvent{scalars: []boardScalar{{"a\xffb", 1}}})
+	if !bytes.Contains(got, []byte("a\uFFFDb")) {
 		t.Errorf("%q", got)
 	}
 }
