@@ -155,13 +155,7 @@ func (f *configFlags) chooseMembers(c *train.Config, say io.Writer) error {
 	if err != nil {
 		return err
 	}
-	first := c.Members[0]
-	c.Members = nil
-	for i := range n {
-		m := first
-		m.Seed = first.Seed + uint64(i)
-		c.Members = append(c.Members, m)
-	}
+	*c = c.WithMembers(n)
 	fmt.Fprintf(say, "torchpe: --members auto chose %d\n", n)
 	return nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -80,8 +79,8 @@ func (f *cleanFlags) run(cmd *cobra.Command, _ []string) error {
 	case !strings.HasSuffix(f.out, ".npy") && !strings.HasSuffix(f.out, ".csv"):
 		return usagef("--out %s: a file that ends in .npy or .csv", f.out)
 	}
-	if _, err := os.Lstat(f.out); err == nil && !f.force {
-		return usagef("%s exists: use --force to overwrite it, or another --out", f.out)
+	if err := checkAbsent(f.force, f.out); err != nil {
+		return err
 	}
 	set, names, err := f.readSeries()
 	if err != nil {

@@ -124,10 +124,8 @@ func (f *lstGenerateFlags) run(cmd *cobra.Command, _ []string) error {
 		Validation: filepath.Join(f.out, lstValidationFile),
 		Seed:       f.seed,
 	}
-	if !f.force {
-		if err := absent(g.Train, g.Validation); err != nil {
-			return err
-		}
+	if err := checkAbsent(f.force, g.Train, g.Validation); err != nil {
+		return err
 	}
 	train, validation, err := lst.Generate(f.options, f.seed)
 	if err != nil {
@@ -215,9 +213,12 @@ func checkLSTSizes(o lst.Options) error {
 	return nil
 }
 
-// absent returns an error for the first path that exists or cannot be looked at. Its folder need not
-// be one: making it says so.
-func absent(paths ...string) error {
+// checkAbsent returns an error for the first path that exists or cannot be looked at, unless it may be
+// overwritten. Its folder need not be one: making it says so.
+func checkAbsent(overwrite bool, paths ...string) error {
+	if overwrite {
+		return nil
+	}
 	for _, path := range paths {
 		switch _, err := os.Lstat(path); {
 		case err == nil:

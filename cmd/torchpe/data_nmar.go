@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -215,15 +214,13 @@ func (f *nmarFlags) generate(cmd *cobra.Command, _ []string) error {
 	if err := os.MkdirAll(f.out, 0o777); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	series, modules := s.CSV()
-	for name, body := range map[string][]byte{nmarSeriesFile: series, nmarModulesFile: modules} {
-		path := filepath.Join(f.out, name)
-		if _, err := os.Lstat(path); !f.force && !errors.Is(err, fs.ErrNotExist) {
-			return usagef("%s exists: use --force to overwrite it, or another --out", path)
-		}
-		if err := os.WriteFile(path, body, 0o666); err != nil {
-			return err
-		}
+	series, modules := filepath.Join(f.out, nmarSeriesFile), filepath.Join(f.out, nmarModulesFile)
+	if err := checkAbsent(f.force, series, modules); err != nil {
+		return err
+	}
+	seriesCSV, modulesCSV := s.CSV()
+	if err := errors.Join(os.WriteFile(series, seriesCSV, 0o666), os.WriteFile(modules, modulesCSV, 0o666)); err != nil {
+		return err
 	}
 	if err := f.draw(s); err != nil {
 		return err

@@ -143,10 +143,8 @@ func newSequenceGenerateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !force {
-				if err := absent(f.out); err != nil {
-					return err
-				}
+			if err := checkAbsent(force, f.out); err != nil {
+				return err
 			}
 			err = atomicfile.Write(f.out, func(w io.Writer) error {
 				for _, e := range examples {

@@ -135,7 +135,7 @@ func (f *demoFlags) trainArguments() ([]string, error) {
 		return nil, usagef("--lst %s: no generated_puzzle_data_*.csv in it", f.lst)
 	}
 	validation := filepath.Join(f.lst, "puzzle_data_original.csv")
-	if err := absent(validation); err != nil {
+	if _, err := os.Stat(validation); err != nil {
 		return nil, usagef("--lst: %w", err)
 	}
 	for _, p := range pool {

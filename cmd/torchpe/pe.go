@@ -33,13 +33,6 @@ A SCHEME is a name from "torchpe pe list", or several joined by + that act toget
 	cmd.AddCommand(newPEListCommand(), newPEShowCommand(), newPEValuesCommand(), newPEPlotCommand(),
 		newPECompareCommand(), newPECheckCommand(), newPEVectorsCommand(),
 		newPEExportCommand())
-	for _, sub := range cmd.Commands() {
-		if strings.Contains(sub.Use, "SCHEME") {
-			sub.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-				return pe.Names(), cobra.ShellCompDirectiveNoFileComp
-			}
-		}
-	}
 	return cmd
 }
 

@@ -128,11 +128,9 @@ func trainKinds() map[string]sweep.Flag {
 		switch how := sweepOf(flag.Name); {
 		case flag.Name == "seeds" || flag.Name == "members": // the file's key seeds
 		case how == config.Repeated:
-			kinds[flag.Name] = sweep.Flag{Kind: sweep.Repeated}
-		case how == config.List:
-			kinds[flag.Name] = sweep.Flag{Kind: sweep.List, Check: checkOf(flag)}
+			kinds[flag.Name] = sweep.Flag{Sweep: how}
 		default:
-			kinds[flag.Name] = sweep.Flag{Check: checkOf(flag)}
+			kinds[flag.Name] = sweep.Flag{Sweep: how, Check: checkOf(flag)}
 		}
 	})
 	return kinds

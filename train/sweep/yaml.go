@@ -15,21 +15,12 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/internal/wording"
-)
-
-// Kind says how a flag takes several values at once.
-type Kind int
-
-// The kinds of flags.
-const (
-	Scalar   Kind = iota // it does not
-	List                 // separated by commas
-	Repeated             // given several times
+	"torchpe/train/config"
 )
 
 // Flag is a flag that a sweep file may set.
 type Flag struct {
-	Kind  Kind
+	Sweep config.Sweep
 	Check func(value string) error // what is wrong with a value by itself; nil takes any
 }
 
@@ -264,7 +255,7 @@ func (r yamlReader) setting(n *yaml.Node, flag string) string {
 	if n.Kind != yaml.SequenceNode {
 		return r.value(n, flag)
 	}
-	separator := map[Kind]string{List: ",", Repeated: "\n"}[r.flags[flag].Kind]
+	separator := map[config.Sweep]string{config.List: ",", config.Repeated: "\n"}[r.flags[flag].Sweep]
 	switch {
 	case separator == "" && r.defaults:
 		refuse(n, "%s: takes one value", flag)
