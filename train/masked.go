@@ -17,21 +17,21 @@ import (
 // maskedTask predicts the values of masked tokens from the visible ones. Its loss is the mean
 // squared error over masked tokens.
 type maskedTask struct {
-	config config.MaskedConfig
-	batch  int
-	table  masked.Table
-	data   *runlog.DataSummary
-	split  masked.Split // Test has the frames that are measured
-	digest string
-	train  masked.Masking
-	tests  []testSet      // by mask level
-	values torchpe.Tensor // [frames,N], the table on the device
-	order  []*masked.Sampler
-	at     pe.Positions
-	start  [][]float64 // coordinates of Init
+	config    config.MaskedConfig
+	batch     int
+	table     masked.Table
+	data      *runlog.DataSummary
+	split     masked.Split // Test has the frames that are measured
+	digest    string
+	train     masked.Masking
+	tests     []testSet      // by mask level
+	values    torchpe.Tensor // [frames,N], the table on the device
+	order     []*masked.Sampler
+	positions pe.Positions
+	start     [][]float64 // coordinates of Init
 
-	subjects []string // by group of the table; nil where it has none
-	placed   bool     // at is of a file, not the line that tokens lie on otherwise
+	subjects       []string // by group of the table; nil where it has none
+	positionsGiven bool     // positions are of a file, not the line that tokens lie on otherwise
 }
 
 // testSet is the held-out frames under the fixed masks of one level.
@@ -47,7 +47,7 @@ func (t testSet) key() string { return fmt.Sprintf("%.2f", t.level) }
 func (t *maskedTask) fingerprint() string { return t.digest }
 
 func (t *maskedTask) configureModel(c *models.Config) {
-	c.Positions, c.Classes, c.PEInit.Coordinates = t.at, 1, t.start
+	c.Positions, c.Classes, c.PEInit.Coordinates = t.positions, 1, t.start
 	c.TokenInput, c.ReadOut = models.Scalar, models.ReadTokens
 	c.MaskToken, c.MaskSD = models.MaskToken(t.config.Token), t.config.TokenSD
 }

@@ -17,11 +17,11 @@ func (t *maskedTask) aboutTokens(about map[string]string) error {
 	if t.table.Names != nil {
 		about["token_names"] = lines(t.table.Names)
 	}
-	points := t.at.Points
-	for _, cell := range t.at.Cells {
+	points := t.positions.Points
+	for _, cell := range t.positions.Cells {
 		points = append(points, []float64{float64(cell[0]), float64(cell[1])})
 	}
-	if !t.placed || points == nil {
+	if !t.positionsGiven || points == nil {
 		return nil
 	}
 	text, err := json.Marshal(points[:t.table.Tokens])

@@ -29,7 +29,7 @@ type sequenceTask struct {
 	line   pe.Positions
 
 	trained, longer []int  // measured lengths of inputs
-	left            error  // why longer ones are not measured; nil where they are
+	unmeasured      error  // why longer ones are not measured; nil where they are
 	sizes           []size // without that of line, by the number of tokens
 	tests           map[int]sequences
 }
@@ -60,7 +60,7 @@ func newSequenceTask(c Config) (*sequenceTask, error) {
 		return nil, err
 	}
 	t.trained, _ = t.config.Lengths()
-	t.longer, t.left = t.measurable(scheme, c.PEOptions)
+	t.longer, t.unmeasured = t.measurable(scheme, c.PEOptions)
 	needed := slices.Clone(t.longer)
 	for length := 1; length <= t.config.TrainLength && !source.oneLength(); length++ {
 		needed = append(needed, length)
@@ -155,14 +155,14 @@ func (t *sequenceTask) fingerprint() string {
 }
 
 func (t *sequenceTask) notes() []string {
-	if t.left == nil {
+	if t.unmeasured == nil {
 		return nil
 	}
 	measured := "no longer input is measured"
 	if n := len(t.longer); n > 0 {
 		measured = fmt.Sprintf("inputs above %d are not measured", t.longer[n-1])
 	}
-	return []string{fmt.Sprintf("%s: %v. %s", measured, t.left, t.placesHint())}
+	return []string{fmt.Sprintf("%s: %v. %s", measured, t.unmeasured, t.placesHint())}
 }
 
 func (t *sequenceTask) configureModel(c *models.Config) {

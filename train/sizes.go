@@ -13,17 +13,6 @@ import (
 // puzzles.
 const sizePuzzles = 108
 
-// loadSized generates training puzzles of another side than 4.
-func loadSized(c Config) (s splits, err error) {
-	set, err := lst.Default(c.LSTSide, c.DataSeed)
-	if err != nil {
-		return s, fmt.Errorf("data: --lst-side %d: %w", c.LSTSide, err)
-	}
-	s.train, s.iid = newExamples("train", set.Train), newExamples("iid", set.IID)
-	s.validation = newExamples("validation", set.Validation)
-	return s, nil
-}
-
 // addSizes generates the puzzles of Config.EvalTokens, and gives all puzzles the tokens that the
 // model knows: those held out once and for all, those of training here where symbols are not
 // renamed, and anew in each epoch where they are.
