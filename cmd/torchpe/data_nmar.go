@@ -219,7 +219,8 @@ func (f *nmarFlags) generate(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	seriesCSV, modulesCSV := s.CSV()
-	if err := errors.Join(os.WriteFile(series, seriesCSV, 0o666), os.WriteFile(modules, modulesCSV, 0o666)); err != nil {
+	err = errors.Join(os.WriteFile(series, seriesCSV, 0o666), os.WriteFile(modules, modulesCSV, 0o666))
+	if err != nil {
 		return err
 	}
 	if err := f.draw(s); err != nil {
