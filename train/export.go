@@ -93,7 +93,7 @@ func setFrom(m *models.Model, c *runlog.Checkpoint, member, members int) {
 	defer s.Close()
 	for _, p := range m.Params.All() {
 		shape := append([]int{members}, p.Shape[1:]...)
-		all := readTensor(s, c, "w/"+p.Name, shape, torchpe.Zeros(s, m.Config.DType, torchpe.CPU, shape...))
+		all := readTensor(c, "w/"+p.Name, shape, torchpe.Zeros(s, m.Config.DType, torchpe.CPU, shape...))
 		p.In(s).CopyFrom(all.Narrow(0, member, 1))
 	}
 }

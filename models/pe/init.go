@@ -240,7 +240,7 @@ func (c Config) tableOf(name string) (values []float64, err error) {
 			"name a scheme whose table is fixed, such as 2d-fixed", name)
 	}
 	fidelity := c.Init.Fidelity
-	c.Members, c.Sigma, c.Init = 1, nil, Init{}
+	c.Members, c.Sigma, c.Init, c.Dropout = 1, nil, Init{}, 0
 	if c.Options, err = other.Resolve(cmp.Or(fidelity, "code"), nil); err != nil {
 		return nil, err
 	}
