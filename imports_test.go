@@ -11,8 +11,7 @@ import (
 // own layer and of those below, and the third-party modules of thirdParty. A folder that is not
 // listed fails the test. See ARCHITECTURE.md.
 var layers = [][]string{
-	{"internal/alloctest", "internal/golden", "internal/nearest", "internal/atomicfile", "internal/order",
-		"internal/paper", "internal/plural", "internal/shell"},
+	{"internal/alloctest", "internal/golden", "internal/atomicfile", "internal/paper", "internal/wording"},
 	{"internal/stats", "internal/metrics"},
 	{"data"},
 	{"torchpe"},

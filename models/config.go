@@ -91,6 +91,7 @@ func (c Config) encoding() pe.Config {
 	return pe.Config{
 		Members: len(c.Seeds), Layers: c.Layers, Heads: c.Heads, DModel: c.DModel,
 		Positions: c.Positions, Sigma: c.Sigma, Init: c.PEInit, Options: c.PEOptions,
+		Dropout: c.PEDropout,
 	}
 }
 
@@ -126,7 +127,6 @@ func (c Config) Validate() error {
 		"d_model %d is not divisible by %d heads", c.DModel, c.Heads)
 	report(c.FFMultiple < 1, "d_ff multiple %d: at least 1", c.FFMultiple)
 	report(!(c.Dropout >= 0 && c.Dropout < 1), "dropout %g is not in [0, 1)", c.Dropout)
-	report(!(c.PEDropout >= 0 && c.PEDropout < 1), "PE dropout %g is not in [0, 1)", c.PEDropout)
 	report(!(c.InitScale >= 0) || math.IsInf(c.InitScale, 0),
 		"scale %g of the initial weights is not a finite number above 0", c.InitScale)
 	report(!slices.Contains([]TokenInput{OneHot, Embedding, Scalar}, c.TokenInput),

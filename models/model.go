@@ -55,9 +55,6 @@ func New(c Config) (*Model, error) {
 	if m.Encoding, err = scheme.Build(c.encoding(), ps); err != nil {
 		return nil, err
 	}
-	if c.PEDropout > 0 && (!scheme.Learned || m.Encoding.Sites()&pe.AtEmbed == 0) {
-		return nil, fmt.Errorf("--pe-dropout: %s adds no learned table", c.PE)
-	}
 	m.encodingSize, m.encodingCols = ps.Count(), ps.Columns()
 	m.attention = m.Encoding.Attention()
 	m.attention.Causal = m.attention.Causal || c.Causal

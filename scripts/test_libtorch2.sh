@@ -43,7 +43,7 @@ for package in torchpe torchpe/internal/ctorch models models/pe train; do
   mkdir -p "$work/test/$package"
   go test -c -o "$work/test/$package/test" "./$package"
   # Some tests read the shim's header, fixtures and a decoder below them.
-  for extra in testdata shim runlog/tensorboard/testdata; do
+  for extra in testdata shim runlog/testdata; do
     [ ! -d "$package/$extra" ] || { mkdir -p "$work/test/$package/$extra" &&
       cp -r "$package/$extra/." "$work/test/$package/$extra/"; }
   done

@@ -31,7 +31,7 @@ func readEvents(t *testing.T, dir string) map[string]any {
 		t.Fatalf("event files %v, %v", paths, err)
 	}
 	out, err := exec.Command(python,
-		append([]string{filepath.Join("runlog", "tensorboard", "testdata", "decode.py")}, paths...)...).Output()
+		append([]string{filepath.Join("runlog", "testdata", "decode.py")}, paths...)...).Output()
 	if err != nil {
 		var e *exec.ExitError
 		errors.As(err, &e)

@@ -3,8 +3,6 @@ package train
 import (
 	"fmt"
 	"reflect"
-
-	"torchpe/torchpe"
 )
 
 // CheckModels builds the untrained model of each configuration. It returns one error for each: nil if
@@ -23,12 +21,12 @@ func CheckModels(configs []Config) (unsuited []error, err error) {
 				return nil, &DataError{err}
 			}
 		}
-		e := &ensemble{config: c, task: t, device: torchpe.CPU}
-		if e.dtype, err = torchpe.ParseDType(c.DType); err != nil {
+		one := c
+		one.Device, one.Members = "cpu", c.Members[:1]
+		e, err := emptyEnsemble(one, t)
+		if err != nil {
 			return nil, err
 		}
-		e.config.Members = c.Members[:1]
-		e.seeds = []uint64{c.Members[0].Seed}
 		e.model, unsuited[i] = e.newModel()
 		e.close()
 		if unsuited[i] != nil && outOfMemory(unsuited[i]) {

@@ -126,7 +126,7 @@ func (e *ensemble) load(c *runlog.Checkpoint) (state, error) {
 		s := torchpe.NewScopeNoGrad()
 		defer s.Close()
 		e.eachParameter(s, func(name string, shape []int, into torchpe.Tensor) {
-			into.CopyFrom(readTensor(s, c, name, shape, into))
+			into.CopyFrom(readTensor(c, name, shape, into))
 		})
 		n := e.members()
 		st.sums = trainSums{
@@ -144,11 +144,9 @@ func (e *ensemble) load(c *runlog.Checkpoint) (state, error) {
 	return st, err
 }
 
-// readTensor returns the checkpoint's tensor of a name, which must have the shape, in s with the
+// readTensor returns the checkpoint's tensor of a name, which must have the shape, with the scope,
 // shape, data type and device of like.
-func readTensor(
-	s *torchpe.Scope, c *runlog.Checkpoint, name string, shape []int, like torchpe.Tensor,
-) torchpe.Tensor {
+func readTensor(c *runlog.Checkpoint, name string, shape []int, like torchpe.Tensor) torchpe.Tensor {
 	t, ok := c.Tensor(name)
 	if !ok || !slices.Equal(t.Shape, shape) {
 		panic(resumeError("%s: tensor %s has shape %v, the configuration needs %v", c.Name, name,
@@ -158,7 +156,7 @@ func readTensor(
 	if err != nil {
 		panic(resumeError("%v", err))
 	}
-	return torchpe.Of(s, torchpe.CPU, values, like.Shape()...).To(like.DType(), like.Device())
+	return torchpe.Of(like.Scope(), torchpe.CPU, values, like.Shape()...).To(like.DType(), like.Device())
 }
 
 // readNumbers returns the n numbers of a tensor of the checkpoint.

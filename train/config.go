@@ -14,21 +14,8 @@ import (
 // device train.
 type Config struct{ config.Config }
 
-// The parts of a configuration.
-type (
-	// Member holds what may differ between the members of an ensemble.
-	Member = config.Member
-	// MaskedConfig holds the settings of masked prediction.
-	MaskedConfig = config.MaskedConfig
-	// PositionsConfig says where tokens lie.
-	PositionsConfig = config.PositionsConfig
-	// NMAR is the simulation of task nmar.
-	NMAR = config.NMAR
-	// Surrogate is the made-up data of task fmri.
-	Surrogate = config.Surrogate
-	// Duration is a time.Duration that JSON holds as text.
-	Duration = config.Duration
-)
+// Member holds what may differ between the members of an ensemble.
+type Member = config.Member
 
 // Preset returns the configuration called name, in a reading of the paper: see config.Preset.
 func Preset(name, fidelity string) (Config, error) {
@@ -73,8 +60,8 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 		bad.Add("--pe-init %s: gradients are of correlations between series, and task %s has none; "+
 			"tasks nmar, fmri and masked have them, and mds takes the grid of puzzles", init, c.Task)
 	}
-	if c.PEDropout != 0 && !scheme.Learned {
-		bad.Add("--pe-dropout: %s has no learned table that starts with sigma", c.PE)
+	if err := scheme.CheckDropout(c.PEDropout); err != nil {
+		bad.Add("%v", err)
 	}
 	if scheme.Parameters == "none" && c.ownPESettings() {
 		bad.Add("--pe-lr, --pe-weight-decay, --pe-warmup-steps: %s has no trained parameters", c.PE)

@@ -140,7 +140,7 @@ func TestSettingsNameWhatModelsKnow(t *testing.T) {
 		"precision":      append([]string{"auto"}, torchpe.Precisions()...),
 	} {
 		s, _ := config.ByFlag(flag)
-		if got := s.Value.(config.Of[string]).OneOf; !slices.Equal(got, want) {
+		if got := s.Value.(config.Field[string]).OneOf; !slices.Equal(got, want) {
 			t.Errorf("--%s: %q, want %q", flag, got, want)
 		}
 	}

@@ -28,18 +28,12 @@ type ensemble struct {
 
 // newEnsemble builds the model and moves the data to its device.
 func newEnsemble(c Config, t task) (*ensemble, error) {
-	device, err := torchpe.ParseDevice(c.Device)
+	e, err := emptyEnsemble(c, t)
 	if err != nil {
 		return nil, err
 	}
-	dtype, err := torchpe.ParseDType(c.DType)
-	if err != nil {
-		return nil, err
-	}
-	e := &ensemble{config: c, task: t, device: device, dtype: dtype}
-	e.graphs = device != torchpe.CPU && !c.NoGraph && (!c.Deterministic || recordsDeterministic())
+	e.graphs = e.device != torchpe.CPU && !c.NoGraph && (!c.Deterministic || recordsDeterministic())
 	for _, m := range c.Members {
-		e.seeds = append(e.seeds, m.Seed)
 		e.settings.WeightDecay = append(e.settings.WeightDecay, m.WeightDecay)
 		e.settings.Active = append(e.settings.Active, true)
 	}
@@ -50,6 +44,19 @@ func newEnsemble(c Config, t task) (*ensemble, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// emptyEnsemble returns an ensemble whose model can be built, with nothing on its device.
+func emptyEnsemble(c Config, t task) (e *ensemble, err error) {
+	e = &ensemble{config: c, task: t}
+	if e.device, err = torchpe.ParseDevice(c.Device); err != nil {
+		return nil, err
+	}
+	for _, m := range c.Members {
+		e.seeds = append(e.seeds, m.Seed)
+	}
+	e.dtype, err = torchpe.ParseDType(c.DType)
+	return e, err
 }
 
 // allocate makes what lies on the device.
@@ -162,5 +169,4 @@ func (e *ensemble) close() {
 	}
 }
 
-// members returns E.
 func (e *ensemble) members() int { return len(e.seeds) }

@@ -69,22 +69,18 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 }
 
 // emptyModel returns the untrained model of a configuration.
-func emptyModel(c Config) (m *models.Model, err error) {
-	e := &ensemble{config: c, device: torchpe.CPU}
-	if e.dtype, err = torchpe.ParseDType(c.DType); err != nil {
+func emptyModel(c Config) (*models.Model, error) {
+	var t task
+	var err error
+	if c.HasPuzzles() { // which are not needed
+		t, err = newLSTTask(c, splits{})
+	} else {
+		t, err = newTask(c)
+	}
+	if err != nil {
 		return nil, err
 	}
-	for _, member := range c.Members {
-		e.seeds = append(e.seeds, member.Seed)
-	}
-	switch {
-	case c.Sequence != nil:
-		e.task, err = newSequenceTask(c)
-	case c.Masked != nil:
-		e.task, err = newMaskedTask(c)
-	default: // puzzles are not needed
-		e.task, err = newLSTTask(c, splits{})
-	}
+	e, err := emptyEnsemble(c, t)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +93,7 @@ func setFrom(m *models.Model, c *runlog.Checkpoint, member, members int) {
 	defer s.Close()
 	for _, p := range m.Params.All() {
 		shape := append([]int{members}, p.Shape[1:]...)
-		all := readTensor(s, c, "w/"+p.Name, shape, torchpe.Zeros(s, m.Config.DType, torchpe.CPU, shape...))
+		all := readTensor(c, "w/"+p.Name, shape, torchpe.Zeros(s, m.Config.DType, torchpe.CPU, shape...))
 		p.In(s).CopyFrom(all.Narrow(0, member, 1))
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // outOfMemory says whether an error is of a device or a host that has no memory left.
@@ -37,7 +37,7 @@ func withAdvice(c Config, err error) error {
 	case outOfMemory(err):
 		return fmt.Errorf("%w\n%s with batch %d did not fit: fewer --members or a smaller "+
 			"--batch need less (--members auto measures how many fit)", err,
-			plural.Of(len(c.Members), "member"), c.Batch)
+			wording.Count(len(c.Members), "member"), c.Batch)
 	case deviceLost(err):
 		return fmt.Errorf("%w\nthe GPU failed: its state is in nvidia-smi and in the kernel's log "+
 			"(dmesg, lines with Xid); --resume goes on from the last checkpoint, on any device", err)

@@ -2,12 +2,11 @@ package train
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
+	"torchpe/data/masked"
 	"torchpe/data/positions"
-	"torchpe/internal/order"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -22,7 +21,7 @@ type lstTask struct {
 	heldOut map[string]deviceSplit // by split name
 	sizes   []deviceSplit          // of Config.EvalTokens
 	order   epochCache[[][]int64]  // [E][n]
-	names   epochCache[[][]int64]  // of symbols: see namesOf
+	symbols epochCache[[][]int64]  // permuted: see epochPermutations
 
 	// Measured with the probes, zero before.
 	noisy   robustness
@@ -44,13 +43,12 @@ func newLSTTask(c Config, s splits) (*lstTask, error) {
 		return t, err
 	}
 	var about string
-	if t.start, about, err = c.startOf(t.positions, nil); about != "" {
+	if t.start, about, err = c.startCoordinates(t.positions, nil); about != "" {
 		t.positionNotes = append(t.positionNotes, about)
 	}
 	return t, err
 }
 
-// deviceSplit is a split on the device.
 type deviceSplit struct {
 	examples
 	onDevice struct{ symbols, probe, target torchpe.Tensor } // [n,N], [n], [n]
@@ -111,7 +109,7 @@ func (t *lstTask) inputs(e *ensemble, step int) stepInputs {
 		all := make([][]int64, e.members())
 		eachMember(e.members(), func(m int) {
 			all[m] = make([]int64, t.train.n)
-			for i, example := range order.Epoch(e.seeds[m], epoch, t.train.n) {
+			for i, example := range masked.EpochOrder(e.seeds[m], epoch, t.train.n) {
 				all[m][i] = int64(example)
 			}
 		})
@@ -122,13 +120,13 @@ func (t *lstTask) inputs(e *ensemble, step int) stepInputs {
 		index = append(index, o[at:at+n]...)
 	}
 	arrays := []hostArray{{name: "index", shape: []int{e.members(), n}, ints: index}}
-	arrays = append(arrays, t.namesInput(e, epoch, at, n)...)
+	arrays = append(arrays, t.permutationInput(e, epoch, at, n)...)
 	return stepInputs{examples: n, arrays: append(arrays, e.drawnPositions(n, t.positions.Tokens(), step)...)}
 }
 
 func (t *lstTask) loss(e *ensemble, s *torchpe.Scope, in deviceInputs) stepLoss {
 	b := t.gather(e, s, t.train, in["index"])
-	t.renameSymbols(s, in, &b)
+	t.permuteSymbols(s, in, &b)
 	b.Positions = e.positions(s, e.model, in)
 	b.Training = true
 	logits := e.model.Forward(s, b.Input, nil)
@@ -193,17 +191,17 @@ func (t *lstTask) measure(e *ensemble, step int, _ peTables) (
 }
 
 func (t *lstTask) memberResult(last *runlog.Record, r *runlog.MemberResult) {
-	r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = math.NaN(), math.NaN(), math.NaN()
-	if last != nil {
-		r.TrainAccuracy, r.IIDAccuracy = last.TrainAccuracy, last.IIDAccuracy
-		r.ValidationAccuracy = last.ValidationAccuracy
-		r.ValidationByCondition, r.ValidationByLines = last.ValidationByCondition, last.ValidationByLines
-		r.NoiseAccuracy = t.noisy.byAmplitude(last.Member)
-		if t.tangent != nil {
-			r.TangentAlignment = finiteOrNil(t.tangent[last.Member])
-		}
-		t.sizeResult(last, r)
+	if last == nil {
+		return
 	}
+	r.TrainAccuracy, r.IIDAccuracy = last.TrainAccuracy, last.IIDAccuracy
+	r.ValidationAccuracy = last.ValidationAccuracy
+	r.ValidationByCondition, r.ValidationByLines = last.ValidationByCondition, last.ValidationByLines
+	r.NoiseAccuracy = t.noisy.byAmplitude(last.Member)
+	if t.tangent != nil {
+		r.TangentAlignment = finiteOrNil(t.tangent[last.Member])
+	}
+	t.sizeResult(last, r)
 }
 
 func (t *lstTask) completeResult(*runlog.Result) {}

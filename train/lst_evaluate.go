@@ -93,21 +93,37 @@ type piece struct{ step, from, n int }
 // same examples. use gets the logits [E,n,C] of a piece; what it needs later it must copy.
 func (t *lstTask) forward(e *ensemble, pass forwardPass,
 	use func(p piece, logits torchpe.Tensor, trace *models.Trace)) error {
+	return e.inPieces(pass.split.n, maxEvaluationBatch, func(s *torchpe.Scope, from, n int) {
+		p := piece{pass.step, from, n}
+		b := t.evaluationBatch(e, s, pass.split, p)
+		trace := newTrace(pass.trace)
+		use(p, pass.split.model(e).Forward(s, b.Input, trace), trace)
+	})
+}
+
+// inPieces calls f for n examples in pieces of at most size, n from number from on, each in a scope of its
+// own.
+func (e *ensemble) inPieces(n, size int, f func(s *torchpe.Scope, from, n int)) error {
 	return torchpe.Catch(func() {
-		for from := 0; from < pass.split.n; from += maxEvaluationBatch {
-			p := piece{pass.step, from, min(maxEvaluationBatch, pass.split.n-from)}
-			s := e.resident.ChildNoGrad()
-			func() {
-				defer s.Close()
-				b := t.evaluationBatch(e, s, pass.split, p)
-				var trace *models.Trace
-				if pass.trace != nil {
-					trace = models.NewTrace(pass.trace...)
-				}
-				use(p, pass.split.model(e).Forward(s, b.Input, trace), trace)
-			}()
+		for from := 0; from < n; from += size {
+			e.inScope(func(s *torchpe.Scope) { f(s, from, min(size, n-from)) })
 		}
 	})
+}
+
+// inScope calls f with a scope without gradients, which it closes.
+func (e *ensemble) inScope(f func(s *torchpe.Scope)) {
+	s := e.resident.ChildNoGrad()
+	defer s.Close()
+	f(s)
+}
+
+// newTrace returns a trace of these intermediates, nil for none.
+func newTrace(names []string) *models.Trace {
+	if names == nil {
+		return nil
+	}
+	return models.NewTrace(names...)
 }
 
 // evaluationBatch returns a piece of a split for all members alike, and makes the random draws in s

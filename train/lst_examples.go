@@ -43,13 +43,7 @@ type splits struct {
 
 // load reads or generates the data set of a configuration.
 func load(c Config) (splits, error) {
-	var s splits
-	var err error
-	if c.LSTSide != 0 {
-		s, err = loadSized(c)
-	} else {
-		s, err = loadLST(c)
-	}
+	s, err := loadPuzzles(c)
 	if err == nil {
 		err = s.addSizes(c)
 	}
@@ -66,16 +60,13 @@ func load(c Config) (splits, error) {
 	return s, nil
 }
 
-// loadLST reads or generates puzzles of 4 x 4.
-func loadLST(c Config) (splits, error) {
+// loadPuzzles reads or generates the puzzles of one side.
+func loadPuzzles(c Config) (splits, error) {
 	var set lst.Dataset
 	var err error
-	if len(c.LSTTrain) > 0 {
-		set, err = lst.Load(c.LSTTrain, c.LSTValidation, c.DataSeed)
-	} else {
-		set, err = lst.Default(lst.Side, c.DataSeed)
-	}
-	if err == nil && len(c.LSTTrain) > 0 {
+	if len(c.LSTTrain) == 0 {
+		set, err = lst.Default(c.Side(), c.DataSeed)
+	} else if set, err = lst.Load(c.LSTTrain, c.LSTValidation, c.DataSeed); err == nil {
 		err = lst.Check(slices.Concat(set.Train, set.IID), set.Validation).Err()
 	}
 	if err != nil {
@@ -89,8 +80,10 @@ func loadLST(c Config) (splits, error) {
 		train: newExamples("train", set.Train), iid: newExamples("iid", set.IID),
 		validation: newExamples("validation", set.Validation),
 	}
-	for _, p := range set.Validation {
-		s.validation.lines = append(s.validation.lines, len(lst.Lines(p.Cells)))
+	if c.Side() == lst.Side {
+		for _, p := range set.Validation {
+			s.validation.lines = append(s.validation.lines, len(lst.Lines(p.Cells)))
+		}
 	}
 	return s, nil
 }

@@ -17,17 +17,16 @@ type robustness struct {
 	correct          []float64 // [E,A,R]
 }
 
-// standardNoise returns the z of a repeat for a piece of a split, [E,n,N,D] in s: a function of the
+// standardNoise returns the z of a repeat for a piece of the validation split, [E,n,N,D] in s: a function of the
 // member's seed, the repeat and the puzzle alone. Drawn in Go as float32, it is the same on every
 // device and in both precisions.
-func (t *lstTask) standardNoise(
-	e *ensemble, s *torchpe.Scope, split string, p piece, repeat int) torchpe.Tensor {
+func (t *lstTask) standardNoise(e *ensemble, s *torchpe.Scope, p piece, repeat int) torchpe.Tensor {
 	c := e.model.Config
 	tokens := c.Positions.Tokens()
 	z := make([]float32, 0, e.members()*p.n*tokens*c.DModel)
 	for _, seed := range e.seeds {
 		for i := range p.n {
-			rng := torchpe.Stream(seed, fmt.Sprintf("noise %s %d %d", split, repeat, p.from+i))
+			rng := torchpe.Stream(seed, fmt.Sprintf("noise validation %d %d", repeat, p.from+i))
 			for range tokens * c.DModel {
 				z = append(z, float32(rng.NormFloat64()))
 			}
@@ -43,21 +42,17 @@ func (t *lstTask) robustness(
 	r := t.heldOut["validation"]
 	x := robustness{amplitudes: amplitudes, members: e.members(), repeats: repeats, puzzles: r.n}
 	x.correct = make([]float64, x.members*len(amplitudes)*repeats)
-	err := torchpe.Catch(func() {
-		for from := 0; from < r.n; from += maxEvaluationBatch {
-			p := piece{step, from, min(maxEvaluationBatch, r.n-from)}
-			for repeat := range repeats {
-				s := e.resident.ChildNoGrad()
-				func() {
-					defer s.Close()
-					z := t.standardNoise(e, s, r.name, p, repeat)
-					for a, amplitude := range amplitudes {
-						for m, correct := range t.countCorrect(e, s, p, z.MulScalar(amplitude)) {
-							x.correct[(m*len(amplitudes)+a)*repeats+repeat] += correct
-						}
+	err := e.inPieces(r.n, maxEvaluationBatch, func(_ *torchpe.Scope, from, n int) {
+		p := piece{step, from, n}
+		for repeat := range repeats {
+			e.inScope(func(s *torchpe.Scope) {
+				z := t.standardNoise(e, s, p, repeat)
+				for a, amplitude := range amplitudes {
+					for m, correct := range t.countCorrect(e, s, p, z.MulScalar(amplitude)) {
+						x.correct[(m*len(amplitudes)+a)*repeats+repeat] += correct
 					}
-				}()
-			}
+				}
+			})
 		}
 	})
 	return x, err

@@ -26,21 +26,22 @@ func (t *lstTask) otherSizes() (all []size) {
 	return all
 }
 
-// namesOf returns for each example of an epoch, in order, the new name of each token and the class
-// of each symbol: [E][n ((side+2)+side)], a function of the member's seed and the epoch alone.
-func (t *lstTask) namesOf(e *ensemble, epoch int) [][]int64 {
-	return t.names.get(epoch, func() [][]int64 {
-		side, width := t.config.Side(), t.namesWidth()
+// epochPermutations returns for each example of an epoch, in order, the token and then the class that each
+// of its tokens and symbols becomes: [E][n ((side+2)+side)], a function of the member's seed and the epoch
+// alone.
+func (t *lstTask) epochPermutations(e *ensemble, epoch int) [][]int64 {
+	return t.symbols.get(epoch, func() [][]int64 {
+		side, width := t.config.Side(), t.permutationWidth()
 		all := make([][]int64, e.members())
 		for m, seed := range e.seeds {
 			all[m] = make([]int64, t.train.n*width)
 			rng := torchpe.Stream(seed, fmt.Sprintf("symbols %d", epoch))
 			for i := range t.train.n {
 				row := all[m][i*width : (i+1)*width]
-				names, classes := row[:side+2], row[side+2:]
-				drawNames(rng, names, t.config.Symbols())
+				permuted, classes := row[:side+2], row[side+2:]
+				drawPermutation(rng, permuted, t.config.Symbols())
 				for k := range classes {
-					classes[k] = names[1+k] - 1
+					classes[k] = permuted[1+k] - 1
 				}
 			}
 		}
@@ -48,32 +49,32 @@ func (t *lstTask) namesOf(e *ensemble, epoch int) [][]int64 {
 	})
 }
 
-// namesWidth returns the number of names and classes of a puzzle.
-func (t *lstTask) namesWidth() int { return 2*t.config.Side() + 2 }
+// permutationWidth returns the number of tokens and classes in a puzzle's permutation.
+func (t *lstTask) permutationWidth() int { return 2*t.config.Side() + 2 }
 
-// namesInput returns the names of a step's n examples, from at on in the order of an epoch:
-// [E,n,(side+2)+side]. It is nil where symbols keep their names.
-func (t *lstTask) namesInput(e *ensemble, epoch, at, n int) []hostArray {
+// permutationInput returns the permutations of a step's n examples, from at on in the order of an epoch:
+// [E,n,(side+2)+side]. It is nil where symbols keep their permuted.
+func (t *lstTask) permutationInput(e *ensemble, epoch, at, n int) []hostArray {
 	if !t.config.Renames() {
 		return nil
 	}
-	width := t.namesWidth()
-	var names []int64
-	for _, all := range t.namesOf(e, epoch) {
-		names = append(names, all[at*width:(at+n)*width]...)
+	width := t.permutationWidth()
+	var permuted []int64
+	for _, all := range t.epochPermutations(e, epoch) {
+		permuted = append(permuted, all[at*width:(at+n)*width]...)
 	}
-	return []hostArray{{name: "names", shape: []int{e.members(), n, width}, ints: names}}
+	return []hostArray{{name: "permutations", shape: []int{e.members(), n, width}, ints: permuted}}
 }
 
-// renameSymbols gives the symbols of a training batch their names.
-func (t *lstTask) renameSymbols(s *torchpe.Scope, in deviceInputs, b *lstBatch) {
-	names, ok := in["names"]
+// permuteSymbols permutes the symbols of a training batch.
+func (t *lstTask) permuteSymbols(s *torchpe.Scope, in deviceInputs, b *lstBatch) {
+	permuted, ok := in["permutations"]
 	if !ok {
 		return
 	}
 	side := t.config.Side()
-	b.Symbols = names.In(s).Narrow(2, 0, side+2).Gather(2, b.Symbols)
-	b.target = names.In(s).Narrow(2, side+2, side).Gather(2, b.target.Unsqueeze(-1)).Squeeze(2)
+	b.Symbols = permuted.In(s).Narrow(2, 0, side+2).Gather(2, b.Symbols)
+	b.target = permuted.In(s).Narrow(2, side+2, side).Gather(2, b.target.Unsqueeze(-1)).Squeeze(2)
 }
 
 // evaluateSizes returns the accuracy at each of Config.EvalTokens.

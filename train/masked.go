@@ -10,27 +10,28 @@ import (
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
 // maskedTask predicts the values of masked tokens from the visible ones. Its loss is the mean
 // squared error over masked tokens.
 type maskedTask struct {
-	config MaskedConfig
-	batch  int
-	table  masked.Table
-	data   *runlog.DataSummary
-	split  masked.Split // Test has the frames that are measured
-	digest string
-	train  masked.Masking
-	tests  []testSet      // by mask level
-	values torchpe.Tensor // [frames,N], the table on the device
-	order  []*masked.Sampler
-	at     pe.Positions
-	start  [][]float64 // coordinates of Init
+	config    config.MaskedConfig
+	batch     int
+	table     masked.Table
+	data      *runlog.DataSummary
+	split     masked.Split // Test has the frames that are measured
+	digest    string
+	train     masked.Masking
+	tests     []testSet      // by mask level
+	values    torchpe.Tensor // [frames,N], the table on the device
+	order     []*masked.Sampler
+	positions pe.Positions
+	start     [][]float64 // coordinates of Init
 
-	subjects []string // by group of the table; nil where it has none
-	placed   bool     // at is of a file, not the line that tokens lie on otherwise
+	subjects       []string // by group of the table; nil where it has none
+	positionsGiven bool     // positions are of a file, not the line that tokens lie on otherwise
 }
 
 // testSet is the held-out frames under the fixed masks of one level.
@@ -46,7 +47,7 @@ func (t testSet) key() string { return fmt.Sprintf("%.2f", t.level) }
 func (t *maskedTask) fingerprint() string { return t.digest }
 
 func (t *maskedTask) configureModel(c *models.Config) {
-	c.Positions, c.Classes, c.PEInit.Coordinates = t.at, 1, t.start
+	c.Positions, c.Classes, c.PEInit.Coordinates = t.positions, 1, t.start
 	c.TokenInput, c.ReadOut = models.Scalar, models.ReadTokens
 	c.MaskToken, c.MaskSD = models.MaskToken(t.config.Token), t.config.TokenSD
 }
@@ -231,7 +232,6 @@ func finiteOrNil(v float64) *float64 {
 }
 
 func (t *maskedTask) memberResult(last *runlog.Record, r *runlog.MemberResult) {
-	r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = math.NaN(), math.NaN(), math.NaN()
 	r.MaskedMeasures = &runlog.MaskedMeasures{TestMSEByMask: map[string]float64{}}
 	if last != nil && last.MaskedMeasures != nil {
 		r.MaskedMeasures = last.MaskedMeasures
@@ -253,7 +253,6 @@ func (t *maskedTask) notes() []string {
 	return notes
 }
 
-// completeResult adds the baselines and the data.
 func (t *maskedTask) completeResult(r *runlog.Result) {
 	r.Data = t.data
 	r.Baselines = map[string]map[string]float64{"zero": {}, "mean": {}, "gaussian": {}}

@@ -27,13 +27,13 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 		return nil, err
 	}
 	debug.FreeOSMemory()
-	t.table, t.subjects, t.placed = s.table, s.subjects, c.Positions != nil
+	t.table, t.subjects, t.positionsGiven = s.table, s.subjects, c.Positions != nil
 	if t.split, err = s.split(&t.config, c.DataSeed); err != nil {
 		return nil, err
 	}
 	tokens := positions.Tokens{Count: t.table.Tokens, Names: t.table.Names}
 	var about []string
-	if t.at, about, err = c.place(tokens, pe.Line(t.table.Tokens)); err != nil {
+	if t.positions, about, err = c.place(tokens, pe.Line(t.table.Tokens)); err != nil {
 		return nil, err
 	}
 	s.notes = append(s.notes, about...)
@@ -48,7 +48,7 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 		return nil, fmt.Errorf("data: %w", err)
 	}
 	var start string
-	if t.start, start, err = c.startOf(t.at, baselines); err != nil {
+	if t.start, start, err = c.startCoordinates(t.positions, baselines); err != nil {
 		return nil, err
 	}
 	if start != "" {

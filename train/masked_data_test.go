@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"torchpe/data/masked"
+	"torchpe/train/config"
 )
 
 // A column of one value is refused, also of one that has no end in binary, over a number of frames
@@ -137,7 +138,7 @@ func TestOldSimulationsAreRefused(t *testing.T) {
 		t.Fatal("not interrupted")
 	}
 	old := c
-	old.Masked = &MaskedConfig{}
+	old.Masked = &config.MaskedConfig{}
 	*old.Masked = *c.Masked
 	network := *c.Masked.NMAR
 	network.Order = ""

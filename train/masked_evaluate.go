@@ -51,32 +51,17 @@ type maskedPass struct {
 func (t *maskedTask) forward(e *ensemble, pass maskedPass,
 	use func(b maskedBatch, predicted torchpe.Tensor, trace *models.Trace)) error {
 	n := t.table.Tokens
-	piece := max(1, evaluationTokens/n)
-	return torchpe.Catch(func() {
-		for from := 0; from < pass.frames; from += piece {
-			samples := min(piece, pass.frames-from)
-			s := e.resident.ChildNoGrad()
-			func() {
-				defer s.Close()
-				s.Seed(e.seeds, pass.step)
-				index := make([]int64, samples)
-				for i := range index {
-					index[i] = int64(t.split.Test[from+i])
-				}
-				masks := slices.Repeat(pass.set.masks[from*n:(from+samples)*n], e.members())
-				in := stepInputs{arrays: t.arrays(e.members(), slices.Repeat(index, e.members()), masks)}
-				onDevice := allocateInputs(s, e.device, in)
-				onDevice.write(in)
-				b := t.gather(e, s, onDevice)
-				stream := fmt.Sprintf("positions %s %d %d", pass.set.key(), pass.step, from)
-				e.addDrawnPositions(s, &b.Input, samples, stream)
-				var trace *models.Trace
-				if pass.trace != nil {
-					trace = models.NewTrace(pass.trace...)
-				}
-				use(b, e.model.Forward(s, b.Input, trace), trace)
-			}()
-		}
+	return e.inPieces(pass.frames, max(1, evaluationTokens/n), func(s *torchpe.Scope, from, samples int) {
+		s.Seed(e.seeds, pass.step)
+		index := toInt64(t.split.Test[from : from+samples])
+		masks := slices.Repeat(pass.set.masks[from*n:(from+samples)*n], e.members())
+		in := stepInputs{arrays: t.arrays(e.members(), slices.Repeat(index, e.members()), masks)}
+		onDevice := allocateInputs(s, e.device, in)
+		onDevice.write(in)
+		b := t.gather(e, s, onDevice)
+		e.addDrawnPositions(s, &b.Input, samples, fmt.Sprintf("positions %s %d %d", pass.set.key(), pass.step, from))
+		trace := newTrace(pass.trace)
+		use(b, e.model.Forward(s, b.Input, trace), trace)
 	})
 }
 
@@ -97,7 +82,7 @@ func (t *maskedTask) networkScores(p peTables) (s networkScores, err error) {
 	for _, block := range p.blocks {
 		var q, c []float64
 		for _, table := range block {
-			score, err := metrics.ScorePE(table, p.tokens, p.width, kind, t.table.Modules)
+			score, err := metrics.ScorePE(table, p.width, kind, t.table.Modules)
 			if err != nil {
 				return s, err
 			}
@@ -108,7 +93,6 @@ func (t *maskedTask) networkScores(p peTables) (s networkScores, err error) {
 	return s, nil
 }
 
-// fill writes the scores of a member.
 func (s networkScores) fill(member int, into *runlog.MaskedMeasures) {
 	mean := func(blocks [][]float64) (each []float64, all *float64) {
 		sum := 0.0
@@ -174,7 +158,7 @@ func (t *maskedTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[st
 	if subjects, of := t.testSubjects(); subjects != nil {
 		about["test_subjects"] = lines(subjects)
 		for _, set := range t.tests {
-			mse, err := t.subjectMSE(e, set, step, len(subjects), of)
+			mse, err := t.subjectMSE(e, set, step, of)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -9,7 +9,7 @@ import (
 	"torchpe/data/masked"
 	"torchpe/data/nmar"
 	"torchpe/data/series"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
@@ -131,7 +131,7 @@ func (s source) split(c *config.MaskedConfig, seed uint64) (masked.Split, error)
 		if len(s.subjects) < 2 {
 			return masked.Split{}, fmt.Errorf(
 				"--split subjects: the data has %s: hold out time points with --split time",
-				plural.Of(max(1, len(s.subjects)), "subject"))
+				wording.Count(max(1, len(s.subjects)), "subject"))
 		}
 		split, err := masked.SplitGroups(s.table.Groups, c.TestShare, seed)
 		split.How = fmt.Sprintf("%d of %d subjects held out by data seed %d",
@@ -183,7 +183,7 @@ func (s source) summary(split masked.Split, measured int) *runlog.DataSummary {
 // dataNotes describes the data in sentences.
 func dataNotes(d *runlog.DataSummary) []string {
 	text := fmt.Sprintf("data: %d frames of %d tokens, %s of %s; %s",
-		d.Frames, d.Tokens, plural.Of(d.Runs, "run"), plural.Of(d.Subjects, "subject"), d.Split)
+		d.Frames, d.Tokens, wording.Count(d.Runs, "run"), wording.Count(d.Subjects, "subject"), d.Split)
 	if n := len(d.TestSubjects); n > 0 {
 		const most = 8
 		named := strings.Join(d.TestSubjects[:min(n, most)], ", ")

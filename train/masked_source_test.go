@@ -203,7 +203,7 @@ func TestSurrogateTrains(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Task, c.Masked, c.Batch, c.Steps, c.LogEvery = "fmri", fmri.Masked, 4, 4, 2
-	c.Masked.Surrogate = &Surrogate{Subjects: 4, Frames: 30}
+	c.Masked.Surrogate = &config.Surrogate{Subjects: 4, Frames: 30}
 	c.Masked.TestFrames, c.Masked.TestLevels = 8, []float64{0.5}
 	dir := filepath.Join(t.TempDir(), "run")
 	r, err := Run(context.Background(), c, dir, Options{})
@@ -228,7 +228,7 @@ func TestSourcesAreChecked(t *testing.T) {
 	}{
 		"no files": {func(c *Config) { c.Masked.Files.Data = nil }, "--data"},
 		"two sources": {func(c *Config) {
-			c.Masked.Surrogate = &Surrogate{Subjects: 4,
+			c.Masked.Surrogate = &config.Surrogate{Subjects: 4,
 				Frames: 30}
 		}, "--preset masked"},
 		"another task's": {func(c *Config) { c.Task = "nmar" }, "--preset nmar"},
@@ -245,7 +245,7 @@ func TestSourcesAreChecked(t *testing.T) {
 	c := tinyMasked(t, "learn")
 	fmri, _ := Preset("fmri", "code")
 	c.Task, c.Masked = "fmri", fmri.Masked
-	c.Masked.Surrogate = &Surrogate{Subjects: 1, Frames: 30}
+	c.Masked.Surrogate = &config.Surrogate{Subjects: 1, Frames: 30}
 	if err := c.Resolve(); err == nil || !strings.Contains(err.Error(), "1 subjects") {
 		t.Errorf("one subject of the surrogate: %v", err)
 	}

@@ -3,6 +3,7 @@ package train
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 
 	"torchpe/models"
@@ -16,11 +17,11 @@ func (t *maskedTask) aboutTokens(about map[string]string) error {
 	if t.table.Names != nil {
 		about["token_names"] = lines(t.table.Names)
 	}
-	points := t.at.Points
-	for _, cell := range t.at.Cells {
+	points := t.positions.Points
+	for _, cell := range t.positions.Cells {
 		points = append(points, []float64{float64(cell[0]), float64(cell[1])})
 	}
-	if !t.placed || points == nil {
+	if !t.positionsGiven || points == nil {
 		return nil
 	}
 	text, err := json.Marshal(points[:t.table.Tokens])
@@ -60,7 +61,8 @@ func (t *maskedTask) testSubjects() (names []string, of []int) {
 
 // subjectMSE returns [E,S] the mean squared error over the masked tokens of each test subject's
 // frames, NaN where none is masked. of has the subject of each frame.
-func (t *maskedTask) subjectMSE(e *ensemble, set testSet, step int, subjects int, of []int) ([]float32, error) {
+func (t *maskedTask) subjectMSE(e *ensemble, set testSet, step int, of []int) ([]float32, error) {
+	subjects := slices.Max(of) + 1
 	sums, counts := make([]float64, e.members()*subjects), make([]float64, subjects)
 	n := t.table.Tokens
 	for i, hidden := range set.masks {

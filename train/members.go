@@ -1,6 +1,7 @@
 package train
 
 import (
+	"slices"
 	"time"
 
 	"torchpe/torchpe"
@@ -44,16 +45,19 @@ func BestMembers(c Config) (best int, tried []MembersTried, err error) {
 	return best, tried, nil
 }
 
+// WithMembers returns the configuration with n members like its first, whose seeds count up.
+func (c Config) WithMembers(n int) Config {
+	first := c.Members[0]
+	c.Members = slices.Repeat(c.Members[:1], n)
+	for i := range c.Members {
+		c.Members[i].Seed = first.Seed + uint64(i)
+	}
+	return c
+}
+
 // timeMembers returns the median time of a step of n members.
 func timeMembers(c Config, n int) (time.Duration, error) {
-	first := c.Members[0]
-	c.Members = nil
-	for i := range n {
-		m := first
-		m.Seed += uint64(i)
-		c.Members = append(c.Members, m)
-	}
-	b, err := BenchStep(c, BenchOptions{Warmup: eagerRuns + 2, Steps: 7})
+	b, err := BenchStep(c.WithMembers(n), BenchOptions{Warmup: eagerRuns + 2, Steps: 7})
 	if device, parseErr := torchpe.ParseDevice(c.Device); parseErr == nil {
 		_ = torchpe.ReleaseCached(device) // what does not fit is found out by the next
 	}

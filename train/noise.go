@@ -61,8 +61,8 @@ func Noise(dir string, o NoiseOptions) (NoiseReport, error) {
 
 func measureNoise(c Config, checkpoint *runlog.Checkpoint, o NoiseOptions) (NoiseReport, error) {
 	if !c.HasPuzzles() {
-		return NoiseReport{}, fmt.Errorf(
-			"task %s has no puzzles to answer with noise; task lst has", c.Task)
+		return NoiseReport{}, &ConfigError{
+			fmt.Errorf("task %s has no puzzles to answer with noise; task lst has", c.Task)}
 	}
 	if err := o.applyTo(&c); err != nil {
 		return NoiseReport{}, err

@@ -170,7 +170,7 @@ func TestStandardNoise(t *testing.T) {
 		inner := e.resident.ChildNoGrad()
 		defer inner.Close()
 		if err := torchpe.Catch(func() {
-			z = task.standardNoise(e, inner, "validation", p,
+			z = task.standardNoise(e, inner, p,
 				repeat).Float64s()
 		}); err != nil {
 			t.Fatal(err)

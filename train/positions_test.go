@@ -97,7 +97,7 @@ func placedRun(t *testing.T, scheme string, order []int, where, as string) Confi
 		if err := os.WriteFile(path, []byte(where), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c.Positions = &PositionsConfig{File: path, As: as}
+		c.Positions = &config.PositionsConfig{File: path, As: as}
 	}
 	return c
 }
@@ -224,7 +224,7 @@ func TestKnownPositionsAreLearned(t *testing.T) {
 
 // The grid of the puzzles as a file is the task's own; another one is another model.
 func TestPositionsOfPuzzles(t *testing.T) {
-	grid := func(cell func(r, c int) string) *PositionsConfig {
+	grid := func(cell func(r, c int) string) *config.PositionsConfig {
 		b := ""
 		for i := range 16 {
 			b += cell(i/4, i%4) + "\n"
@@ -233,9 +233,9 @@ func TestPositionsOfPuzzles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(b), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return &PositionsConfig{File: path}
+		return &config.PositionsConfig{File: path}
 	}
-	end := func(p *PositionsConfig) []byte {
+	end := func(p *config.PositionsConfig) []byte {
 		c := tiny(t, "2d-fixed")
 		c.Positions = p
 		x, _ := trained(t, c).Tensor("w/head.weight")

@@ -132,7 +132,7 @@ func TestKilledRunsResume(t *testing.T) {
 		if encoding != "learn" {
 			c.Members[0].Sigma, c.Members[1].Sigma = nil, nil
 		}
-		c.CheckpointEvery = Duration(time.Millisecond)
+		c.CheckpointEvery = config.Duration(time.Millisecond)
 		undisturbed := filepath.Join(t.TempDir(), "run")
 		start := time.Now()
 		if _, err := Run(context.Background(), c, undisturbed, Options{}); err != nil {
@@ -230,7 +230,7 @@ func TestInterruptedRunsResume(t *testing.T) {
 // A damaged newest checkpoint costs the steps since the one before, not the run.
 func TestResumeFallsBack(t *testing.T) {
 	c := tiny(t, "learn")
-	c.CheckpointEvery = Duration(time.Nanosecond)
+	c.CheckpointEvery = config.Duration(time.Nanosecond)
 	whole := filepath.Join(t.TempDir(), "whole")
 	if _, err := Run(context.Background(), c, whole, Options{}); err != nil {
 		t.Fatal(err)

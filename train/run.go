@@ -94,7 +94,8 @@ type trainer struct {
 	motion    *motionMeter     // nil where no table is trained
 }
 
-// train is the training loop: a step, then divergence, a record and a checkpoint where due.
+// train is the training loop: a step, then divergence, a record and a checkpoint where due. It is one
+// function of more than 60 lines, so that it reads in order.
 func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result, err error) {
 	// Even after another error, finish writing a checkpoint that was begun: a run can go on from it.
 	defer func() {
@@ -445,7 +446,6 @@ func (t *trainer) record() error {
 	return nil
 }
 
-// finish writes the probes and the result.
 func (t *trainer) finish(stepsPerSecond float64) (runlog.Result, error) {
 	t.watchdog.notify(t.state.step)
 	err := t.retryAfterOOM(func() error {
@@ -475,6 +475,7 @@ func (t *trainer) memberResult(m int) runlog.MemberResult {
 	r := runlog.MemberResult{
 		PE: t.config.PE, Sigma: member.Sigma, Seed: int64(member.Seed), Steps: t.state.step,
 		Epochs: t.state.step / perEpoch, Status: runlog.StatusDone,
+		TrainAccuracy: math.NaN(), IIDAccuracy: math.NaN(), ValidationAccuracy: math.NaN(),
 	}
 	if t.fits != nil {
 		r.Fit = &t.fits[m]

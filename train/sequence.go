@@ -29,7 +29,7 @@ type sequenceTask struct {
 	line   pe.Positions
 
 	trained, longer []int  // measured lengths of inputs
-	left            error  // why longer ones are not measured; nil where they are
+	unmeasured      error  // why longer ones are not measured; nil where they are
 	sizes           []size // without that of line, by the number of tokens
 	tests           map[int]sequences
 }
@@ -60,7 +60,7 @@ func newSequenceTask(c Config) (*sequenceTask, error) {
 		return nil, err
 	}
 	t.trained, _ = t.config.Lengths()
-	t.longer, t.left = t.measurable(scheme, c.PEOptions)
+	t.longer, t.unmeasured = t.measurable(scheme, c.PEOptions)
 	needed := slices.Clone(t.longer)
 	for length := 1; length <= t.config.TrainLength && !source.oneLength(); length++ {
 		needed = append(needed, length)
@@ -116,7 +116,6 @@ func (t *sequenceTask) placesHint() string {
 		"inputs does not reach", t.config.TestLength)
 }
 
-// heldOut returns the held-out sequences of a length.
 func (t *sequenceTask) heldOut(length int) sequences {
 	n := t.source.heldOut(t.config.Tests, length)
 	s := t.newSequences(n, length)
@@ -156,14 +155,14 @@ func (t *sequenceTask) fingerprint() string {
 }
 
 func (t *sequenceTask) notes() []string {
-	if t.left == nil {
+	if t.unmeasured == nil {
 		return nil
 	}
 	measured := "no longer input is measured"
 	if n := len(t.longer); n > 0 {
 		measured = fmt.Sprintf("inputs above %d are not measured", t.longer[n-1])
 	}
-	return []string{fmt.Sprintf("%s: %v. %s", measured, t.left, t.placesHint())}
+	return []string{fmt.Sprintf("%s: %v. %s", measured, t.unmeasured, t.placesHint())}
 }
 
 func (t *sequenceTask) configureModel(c *models.Config) {
@@ -298,29 +297,21 @@ func (t *sequenceTask) test(e *ensemble, set sequences, step int) (right []float
 	for range right {
 		losses = append(losses, make([]float64, set.outputs))
 	}
-	piece := max(1, evaluationTokens/set.tokens)
-	err = torchpe.Catch(func() {
-		for from := 0; from < set.n; from += piece {
-			n := min(piece, set.n-from)
-			s := e.resident.ChildNoGrad()
-			func() {
-				defer s.Close()
-				s.Seed(e.seeds, step)
-				logits := t.model(e, set.tokens).Forward(s, t.testInput(e, s, set.part(from, n), step), nil)
-				logits = logits.Reshape(e.members(), n*set.outputs, -1)
-				counted := torchpe.Of(s, e.device, slices.Repeat(set.part(from, n).counted, e.members()),
-					e.members(), n*set.outputs)
-				for m, v := range torchpe.CountCorrect(logits, counted).Float64s() {
-					right[m] += v
-				}
-				if !t.source.oneLength() {
-					return
-				}
-				each := logits.LogSoftmax(-1).Gather(-1, counted.Unsqueeze(-1))
-				for i, v := range each.Float64s() {
-					losses[i/(n*set.outputs)][i%set.outputs] -= v / float64(set.n)
-				}
-			}()
+	err = e.inPieces(set.n, max(1, evaluationTokens/set.tokens), func(s *torchpe.Scope, from, n int) {
+		s.Seed(e.seeds, step)
+		part := set.part(from, n)
+		logits := t.model(e, set.tokens).Forward(s, t.testInput(e, s, part, step), nil)
+		logits = logits.Reshape(e.members(), n*set.outputs, -1)
+		counted := torchpe.Of(s, e.device, slices.Repeat(part.counted, e.members()), e.members(), n*set.outputs)
+		for m, v := range torchpe.CountCorrect(logits, counted).Float64s() {
+			right[m] += v
+		}
+		if !t.source.oneLength() {
+			return
+		}
+		each := logits.LogSoftmax(-1).Gather(-1, counted.Unsqueeze(-1))
+		for i, v := range each.Float64s() {
+			losses[i/(n*set.outputs)][i%set.outputs] -= v / float64(set.n)
 		}
 	})
 	for m := range right {
@@ -329,7 +320,6 @@ func (t *sequenceTask) test(e *ensemble, set sequences, step int) (right []float
 	return right, losses, err
 }
 
-// part returns n sequences from one on.
 func (s sequences) part(from, n int) sequences {
 	s.symbols = s.symbols[from*s.tokens : (from+n)*s.tokens]
 	s.counted = s.counted[from*s.outputs : (from+n)*s.outputs]
@@ -353,9 +343,7 @@ func (t *sequenceTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[
 	set := t.tests[t.config.TrainLength]
 	set = set.part(0, min(set.n, probeFrames, max(1, evaluationTokens/set.tokens)))
 	var out tensorList
-	err := torchpe.Catch(func() {
-		s := e.resident.ChildNoGrad()
-		defer s.Close()
+	err := e.inPieces(set.n, set.n, func(s *torchpe.Scope, _, _ int) {
 		s.Seed(e.seeds, step)
 		trace := models.NewTrace("pe/*", "attention/*")
 		t.model(e, set.tokens).Forward(s, t.testInput(e, s, set, step), trace)
@@ -378,7 +366,6 @@ func (t *sequenceTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[
 }
 
 func (t *sequenceTask) memberResult(last *runlog.Record, r *runlog.MemberResult) {
-	r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = math.NaN(), math.NaN(), math.NaN()
 	if last != nil {
 		r.TrainAccuracy, r.IIDAccuracy = last.TrainAccuracy, last.IIDAccuracy
 		r.ValidationAccuracy, r.AccuracyByLength = last.ValidationAccuracy, last.AccuracyByLength

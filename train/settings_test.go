@@ -35,7 +35,7 @@ func settingsTask(t *testing.T, kind string) Config {
 	c.Masked.NMAR.Frames, c.Masked.TestFrames = 200, 20
 	if kind == "surrogate" {
 		c.Task, c.Masked.NMAR = "fmri", nil
-		c.Masked.Surrogate = &Surrogate{Subjects: 3, Frames: 30}
+		c.Masked.Surrogate = &config.Surrogate{Subjects: 3, Frames: 30}
 		c.Masked.Split, c.Batch = config.AutoSplit, 4 // of 360 tokens
 	}
 	return c
@@ -170,8 +170,8 @@ func TestEverySettingReachesTheComputation(t *testing.T) {
 		base[kind] = outcome(t, kind, settingsTask(t, kind))
 	}
 	for _, s := range config.Settings() {
-		if s.Effect != config.Results || settingElsewhere[s.Key] != "" || s.Tasks == config.FromFiles ||
-			s.Tasks == config.Given || s.Tasks == config.Texts {
+		if s.Effect != config.Results || settingElsewhere[s.Key] != "" || s.Tasks == config.FromSeries ||
+			s.Tasks == config.FromData || s.Tasks == config.Texts {
 			continue // those of files are in masked_source_test.go and sequence_test.go
 		}
 		t.Run(s.Key, func(t *testing.T) {

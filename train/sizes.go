@@ -13,17 +13,6 @@ import (
 // puzzles.
 const sizePuzzles = 108
 
-// loadSized generates training puzzles of another side than 4.
-func loadSized(c Config) (s splits, err error) {
-	set, err := lst.Default(c.LSTSide, c.DataSeed)
-	if err != nil {
-		return s, fmt.Errorf("data: --lst-side %d: %w", c.LSTSide, err)
-	}
-	s.train, s.iid = newExamples("train", set.Train), newExamples("iid", set.IID)
-	s.validation = newExamples("validation", set.Validation)
-	return s, nil
-}
-
 // addSizes generates the puzzles of Config.EvalTokens, and gives all puzzles the tokens that the
 // model knows: those held out once and for all, those of training here where symbols are not
 // renamed, and anew in each epoch where they are.
@@ -43,14 +32,14 @@ func (s *splits) addSizes(c Config) error {
 		return nil
 	}
 	if !c.Renames() {
-		s.train.rename(c.Side(), c.Symbols(), nil)
+		s.train.permute(c.Side(), c.Symbols(), nil)
 	}
 	for _, x := range append([]*examples{&s.iid, &s.validation}, pointers(s.sizes)...) {
 		var rng *rand.Rand
 		if c.Renames() {
 			rng = torchpe.Stream(c.DataSeed, "symbols "+x.name)
 		}
-		x.rename(x.side(c), c.Symbols(), rng)
+		x.permute(x.side(c), c.Symbols(), rng)
 	}
 	return nil
 }
@@ -72,26 +61,25 @@ func (x *examples) side(c Config) int {
 	return c.Side()
 }
 
-// rename gives each puzzle the tokens of a model that knows so many symbols, by a renaming of its
-// own; without rng symbols keep theirs.
-func (x *examples) rename(side, symbols int, rng *rand.Rand) {
-	names := make([]int64, side+2)
+// permute gives each puzzle the tokens of a model that knows so many symbols, by a permutation of its
+// own; without rng symbols stay.
+func (x *examples) permute(side, symbols int, rng *rand.Rand) {
+	permuted := make([]int64, side+2)
 	cells := side * side
 	for i := range x.n {
-		drawNames(rng, names, symbols)
+		drawPermutation(rng, permuted, symbols)
 		for k, token := range x.symbols[i*cells : (i+1)*cells] {
-			x.symbols[i*cells+k] = names[token]
+			x.symbols[i*cells+k] = permuted[token]
 		}
-		x.target[i] = names[x.target[i]+1] - 1
+		x.target[i] = permuted[x.target[i]+1] - 1
 	}
 }
 
-// drawNames draws what the tokens 0 (blank), 1 to side (symbols) and side+1 (probe) of a puzzle are
-// called in a model that knows so many symbols: the blank stays 0, the probe is symbols+1, and the
-// symbols are different ones, any choice and order of them as likely as another. Without rng they
-// keep their names.
-func drawNames(rng *rand.Rand, names []int64, symbols int) {
-	side := len(names) - 2
+// drawPermutation draws the tokens of a model that knows so many symbols for the tokens 0 (blank), 1 to side
+// (symbols) and side+1 (probe) of a puzzle: the blank stays 0, the probe is symbols+1, and the symbols are
+// different ones, any choice and order of them as likely as another. Without rng symbols stay.
+func drawPermutation(rng *rand.Rand, permuted []int64, symbols int) {
+	side := len(permuted) - 2
 	all := make([]int64, symbols)
 	for i := range all {
 		all[i] = int64(i + 1)
@@ -101,7 +89,7 @@ func drawNames(rng *rand.Rand, names []int64, symbols int) {
 			j := i + rng.IntN(symbols-i)
 			all[i], all[j] = all[j], all[i]
 		}
-		names[1+i] = all[i]
+		permuted[1+i] = all[i]
 	}
-	names[0], names[side+1] = 0, int64(symbols+1)
+	permuted[0], permuted[side+1] = 0, int64(symbols+1)
 }

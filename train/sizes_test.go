@@ -135,7 +135,7 @@ func TestDrawNames(t *testing.T) {
 	names := make([]int64, 5)
 	const n, choices = 24_000, 24 // 4 x 3 x 2 ways to name 3 symbols with 4
 	for range n {
-		drawNames(rng, names, 4)
+		drawPermutation(rng, names, 4)
 		if names[0] != 0 || names[4] != 5 || names[1] == names[2] || names[1] == names[3] || names[2] == names[3] {
 			t.Fatalf("%v is no renaming", names)
 		}
@@ -154,7 +154,7 @@ func TestDrawNames(t *testing.T) {
 	if len(counts) != choices || sum > 68.2 {
 		t.Errorf("%d renamings, chi-square %.1f", len(counts), sum)
 	}
-	drawNames(nil, names, 6)
+	drawPermutation(nil, names, 6)
 	if !slices.Equal(names, []int64{0, 1, 2, 3, 7}) {
 		t.Errorf("names that stay: %v", names)
 	}
@@ -181,7 +181,7 @@ func TestRenamedBatches(t *testing.T) {
 		places := allocateInputs(s, e.device, in)
 		places.write(in)
 		plain, b := task.gather(e, s, task.train, places["index"]), task.gather(e, s, task.train, places["index"])
-		task.renameSymbols(s, places, &b)
+		task.permuteSymbols(s, places, &b)
 		symbols, target := torchpe.Values[int64](b.Symbols), torchpe.Values[int64](b.target)
 		was, answer := torchpe.Values[int64](plain.Symbols), torchpe.Values[int64](plain.target)
 		if !reflect.DeepEqual(torchpe.Values[int64](b.Probe), torchpe.Values[int64](plain.Probe)) {

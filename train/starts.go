@@ -7,14 +7,14 @@ import (
 
 	"torchpe/data/masked"
 	"torchpe/internal/metrics"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/models/pe"
 )
 
-// startOf returns the coordinates of tokens, by their Index, at which learned tables start, and a
+// startCoordinates returns the coordinates of tokens, by their Index, at which learned tables start, and a
 // note on them; nil where they start otherwise. They follow from where the tokens lie, or from the
 // training frames, which baselines hold; nil for a task without series.
-func (c Config) startOf(at pe.Positions, baselines *masked.Baselines) (
+func (c Config) startCoordinates(at pe.Positions, baselines *masked.Baselines) (
 	coordinates [][]float64, note string, err error,
 ) {
 	init, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)
@@ -53,7 +53,7 @@ func (c Config) dims(init pe.Init, tokens, most int) (int, error) {
 	there := min(tokens-1, c.DModel)
 	if init.Rank > there {
 		return 0, fmt.Errorf("%d tokens in tables of %d columns have at most %s", tokens, c.DModel,
-			plural.Of(there, "coordinate"))
+			wording.Count(there, "coordinate"))
 	}
 	return cmp.Or(init.Rank, min(there, most)), nil
 }
@@ -69,7 +69,7 @@ func (c Config) scaled(init pe.Init, at pe.Positions, baselines *masked.Baseline
 	if baselines == nil || c.Positions != nil {
 		d, err = at.Distances()
 	} else {
-		from = fmt.Sprintf("1 - r over %s", plural.Of(baselines.Frames, "training frame"))
+		from = fmt.Sprintf("1 - r over %s", wording.Count(baselines.Frames, "training frame"))
 		if d, err = baselines.Correlation(); err == nil {
 			for i := range d {
 				d[i] = 1 - d[i]
@@ -96,7 +96,7 @@ func (c Config) scaled(init pe.Init, at pe.Positions, baselines *masked.Baseline
 	classical := stress()
 	x = metrics.RefineMDS(d, x, n, k)
 	return x, k, fmt.Sprintf("%s of distances %s, stress-1 %.3g (%.3g by classical scaling)",
-		plural.Of(k, "coordinate"), from, stress(), classical), nil
+		wording.Count(k, "coordinate"), from, stress(), classical), nil
 }
 
 // withoutZeros returns the columns of x [n,most] before the first that is 0 but for rounding.
@@ -146,6 +146,6 @@ func (c Config) gradients(init pe.Init, baselines *masked.Baselines) (
 		return nil, 0, "", fmt.Errorf("%w: take a lower --pe-init-sparsity", err)
 	}
 	return x, o.Dims, fmt.Sprintf("%s of correlations over %s, sparsity %g%s, strengths %.3g to %.3g",
-		plural.Of(o.Dims, "gradient"), plural.Of(baselines.Frames, "training frame"), o.Sparsity, why,
+		wording.Count(o.Dims, "gradient"), wording.Count(baselines.Frames, "training frame"), o.Sparsity, why,
 		strengths[0], strengths[o.Dims-1]), nil
 }

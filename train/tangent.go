@@ -7,25 +7,29 @@ import (
 	"torchpe/torchpe"
 )
 
+// outputs are those of a model for some examples: of gives f(x_i) [E,classes] of all members in s.
+type outputs struct {
+	examples, classes int
+	of                func(s *torchpe.Scope, i int) torchpe.Tensor
+}
+
 // tangentKernels returns for each member the kernel
 //
 //	K[i,j] = sum over outputs c of <df_c(x_i)/dw, df_c(x_j)/dw>
 //
-// of n examples, [E][n*n]. outputs returns f(x_i) [E,C] of all members in a child of within. The
-// gradients of ps are 0 afterwards.
+// of n examples, [E][n*n], from the model's outputs, computed in children of within. The gradients of
+// ps are 0 afterwards.
 //
 // Source: Jacot et al. 2018, "Neural tangent kernel", equation of section 4, traced over outputs.
 // It takes n*C backward passes and the memory of n gradients.
-func tangentKernels(
-	within *torchpe.Scope, ps *torchpe.ParamSet, n, c int,
-	outputs func(s *torchpe.Scope, i int) torchpe.Tensor,
-) (kernels [][]float64, err error) {
+func tangentKernels(within *torchpe.Scope, ps *torchpe.ParamSet, f outputs) (kernels [][]float64, err error) {
+	n := f.examples
 	kernels = make([][]float64, ps.Members)
 	for m := range kernels {
 		kernels[m] = make([]float64, n*n)
 	}
 	err = torchpe.Catch(func() {
-		for k := range c {
+		for k := range f.classes {
 			all := torchpe.NewScopeNoGrad()
 			func() {
 				defer all.Close()
@@ -35,7 +39,7 @@ func tangentKernels(
 					s := within.Child()
 					func() {
 						defer s.Close()
-						outputs(s, i).Select(1, k).Sum().Backward() // members share nothing
+						f.of(s, i).Select(1, k).Sum().Backward() // members share nothing
 					}()
 					gradients.Select(1, i).CopyFrom(ps.Grads(all))
 				}
@@ -67,11 +71,11 @@ func (t *lstTask) tangentAlignments(e *ensemble) ([]float64, error) {
 	var kernels [2][][]float64
 	for k, m := range []*models.Model{start, e.model} {
 		classes := m.Config.Classes
-		outputs := func(s *torchpe.Scope, i int) torchpe.Tensor {
+		of := func(s *torchpe.Scope, i int) torchpe.Tensor {
 			b := t.evaluationBatch(e, s, t.train, piece{step: 0, from: i * t.train.n / n, n: 1})
 			return m.Forward(s, b.Input, nil).Reshape(e.members(), classes)
 		}
-		kernels[k], err = tangentKernels(e.resident, m.Params, n, classes, outputs)
+		kernels[k], err = tangentKernels(e.resident, m.Params, outputs{n, classes, of})
 		if err != nil {
 			return nil, err
 		}

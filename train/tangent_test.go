@@ -29,10 +29,10 @@ func TestTangentKernelOfLinearModel(t *testing.T) {
 	normal(0, torchpe.Stream(3, "x"), x)
 	within := torchpe.NewScope()
 	defer within.Close()
-	kernels, err := tangentKernels(within, ps, n, out, func(s *torchpe.Scope, i int) torchpe.Tensor {
+	kernels, err := tangentKernels(within, ps, outputs{n, out, func(s *torchpe.Scope, i int) torchpe.Tensor {
 		xi := torchpe.Of(s, torchpe.CPU, x[i*in:(i+1)*in], 1, in, 1).Expand(members, in, 1)
 		return v.In(s).MatMul(u.In(s).MatMul(xi)).Reshape(members, out)
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,8 +48,8 @@ type evaluation interface {
 		fill func(m int, r *runlog.Record, sums trainSums), err error)
 	// probes returns tensors from inside the trained model, and metadata for their file.
 	probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error)
-	// memberResult writes a member's final numbers from its last record; NaN for nil, if it
-	// diverged.
+	// memberResult writes a member's final numbers, which are NaN, from its last record; that is nil
+	// if it diverged.
 	memberResult(last *runlog.Record, r *runlog.MemberResult)
 	// completeResult adds what all members share.
 	completeResult(r *runlog.Result)

@@ -34,7 +34,7 @@ func FindPositions(c Config) (p TokenPositions, err error) {
 		return p, &DataError{err}
 	}
 	p.Names, p.Coordinates = t.table.Names, make([][]float64, t.table.Tokens)
-	for token, row := range t.at.Index {
+	for token, row := range t.positions.Index {
 		p.Coordinates[token] = t.start[row]
 	}
 	_, p.Note, _ = strings.Cut(t.data.Notes[len(t.data.Notes)-1], ": ") // "start of learn: ..."

@@ -15,9 +15,8 @@ import (
 
 	"torchpe/internal/atomicfile"
 	"torchpe/internal/paper"
-	"torchpe/internal/plural"
-	"torchpe/internal/shell"
 	"torchpe/internal/stats"
+	"torchpe/internal/wording"
 	"torchpe/train"
 	"torchpe/train/advise"
 	"torchpe/train/config"
@@ -55,9 +54,7 @@ The same command goes on where it was stopped.`,
   torchpe advise --preset quick --epochs 100 --pe learn-0.1,learn-0.2,learn-1,rope --out advice
   torchpe advise --task fmri --data rest/ --steps 5000 --dry-run`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runAdvise(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
-		},
+		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -68,11 +65,12 @@ The same command goes on where it was stopped.`,
 	headFlags(fl, "run")
 	f.axes = addAxes(fl)
 	fl.Lookup("pe").DefValue, fl.Lookup("members").DefValue = "", adviseSeeds
-	setUsual(cmd, append(config.UsualFlags(), "preset", "members", "out", "dry-run")...)
+	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "members", "out", "dry-run")...)
 	return cmd
 }
 
-func runAdvise(out, say io.Writer, f adviseFlags) error {
+func (f *adviseFlags) run(cmd *cobra.Command, _ []string) error {
+	out, say := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	study, err := f.study(say)
 	if err != nil {
 		return usageError{err}
@@ -114,7 +112,8 @@ func runAdvise(out, say io.Writer, f adviseFlags) error {
 	if f.json {
 		return printJSON(out, outcome.rows())
 	}
-	return outcome.print(out)
+	outcome.print(out)
+	return nil
 }
 
 // study returns the study that the flags ask for.
@@ -197,7 +196,7 @@ func (f adviseFlags) points() (points []sweep.Point, guessed bool, err error) {
 	}
 	if at := has("pe"); at < 0 {
 		guessed = true
-		axes = append([]sweep.Axis{{Flag: "pe", Values: usualCandidates(has("sigma") >= 0)}}, axes...)
+		axes = append([]sweep.Axis{{Flag: "pe", Values: defaultCandidates(has("sigma") >= 0)}}, axes...)
 	} else if !slices.Contains(axes[at].Values, advise.Without) {
 		axes[at].Values = append(axes[at].Values, advise.Without)
 	}
@@ -205,8 +204,8 @@ func (f adviseFlags) points() (points []sweep.Point, guessed bool, err error) {
 	return points, guessed, err
 }
 
-// usualCandidates returns the encodings that are compared where none are named.
-func usualCandidates(sigmaGiven bool) []string {
+// defaultCandidates returns the encodings that are compared where none are named.
+func defaultCandidates(sigmaGiven bool) []string {
 	out := []string{advise.Without}
 	for _, pe := range paper.WithoutSigma() {
 		if pe != advise.Without && pe != "c-nope" { // whose tokens have no order
@@ -249,7 +248,7 @@ func sayCost(say io.Writer, s *advise.Study) error {
 		stages = append(stages, fmt.Sprintf("%d to %d", r.Candidates, r.Length))
 	}
 	members, unit, cost := len(first.Config.Members), first.Unit(), advise.Cost(s.Rungs)
-	fmt.Fprintf(say, "%s, %s each: %s\n", plural.Of(len(names), "candidate"), plural.Of(members, "seed"),
+	fmt.Fprintf(say, "%s, %s each: %s\n", wording.Count(len(names), "candidate"), wording.Count(members, "seed"),
 		strings.Join(names, ", "))
 	fmt.Fprintf(say, "stages: %s %s, %s beside them\n", strings.Join(stages, ", "), unit, advise.Without)
 	t, err := train.TimeStep(first.Config.Config)
@@ -260,12 +259,11 @@ func sayCost(say io.Writer, s *advise.Study) error {
 	if first.Config.HasPuzzles() {
 		seconds *= float64(t.StepsPerEpoch)
 	}
-	_, err = fmt.Fprintf(say, "%d %s, of %d that all candidates to the end would take; about %s on %s\n", cost,
+	fmt.Fprintf(say, "%d %s, of %d that all candidates to the end would take; about %s on %s\n", cost,
 		unit, len(names)*first.Length(), leftText(seconds), t.Device)
-	return err
+	return nil
 }
 
-// errorText writes the mean and SD of errors.
 func errorText(errs []float64) string {
 	if len(errs) < 2 {
 		return fmt.Sprintf("%.4g", stats.Mean(errs))
@@ -273,7 +271,6 @@ func errorText(errs []float64) string {
 	return fmt.Sprintf("%.4g ± %.2g", stats.Mean(errs), stats.SD(errs))
 }
 
-// differenceText writes a difference with its interval.
 func differenceText(d *advise.Difference) string {
 	switch {
 	case d == nil:
@@ -319,7 +316,6 @@ func (o outcome) rows() (all []advised) {
 	return all
 }
 
-// save writes advice.json.
 func (o outcome) save() error {
 	return atomicfile.Write(filepath.Join(o.Dir, "advice.json"), func(w io.Writer) error {
 		return printJSON(w, o.rows())
@@ -327,9 +323,9 @@ func (o outcome) save() error {
 }
 
 // print prints the candidates and what follows from them.
-func (o outcome) print(out io.Writer) error {
+func (o outcome) print(out io.Writer) {
 	first, best := o.Candidates[0], o.Candidates[o.advice.Best].Name
-	unit, seeds := first.Unit(), plural.Of(len(first.Config.Members), "seed")
+	unit, seeds := first.Unit(), wording.Count(len(first.Config.Members), "seed")
 	var rows [][]string
 	var close []string
 	for _, s := range o.advice.Standings {
@@ -339,9 +335,7 @@ func (o outcome) print(out io.Writer) error {
 			close = append(close, name)
 		}
 	}
-	if err := printTable(out, []string{"candidate", unit, "held-out error", "more than " + best}, rows); err != nil {
-		return err
-	}
+	printTable(out, []string{"candidate", unit, "held-out error", "more than " + best}, rows)
 	what := "mean squared error of held-out samples"
 	switch {
 	case first.Config.HasPuzzles():
@@ -359,9 +353,8 @@ func (o outcome) print(out io.Writer) error {
 			"better: %s.\nTo see: train them to the end, or all for longer.\n", advise.Without,
 			strings.Join(slow, ", "))
 	}
-	_, err := fmt.Fprintf(out, "%s was chosen by the held-out data, so its error is flattered. To confirm, with other "+
+	fmt.Fprintf(out, "%s was chosen by the held-out data, so its error is flattered. To confirm, with other "+
 		"seeds:\n  %s\nThe runs are in %s.\n", best, o.confirm(), filepath.Join(o.Dir, "runs"))
-	return err
 }
 
 // slowNames returns the names of the candidates that were left and may end better.
@@ -408,8 +401,8 @@ func (o outcome) confirm() string {
 		case "pe":
 			value += "," + advise.Without
 		}
-		words = append(words, "--"+flag+"="+shell.Quote(value))
+		words = append(words, "--"+flag+"="+wording.Quote(value))
 	}
 	return strings.Join(append(words, fmt.Sprintf("--seeds=%d:%d", used+1, used+15),
-		"--out="+shell.Quote(o.Dir+"-confirmed")), " ")
+		"--out="+wording.Quote(o.Dir+"-confirmed")), " ")
 }

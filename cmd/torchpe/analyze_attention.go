@@ -48,9 +48,7 @@ cosine, jsd}]}], notes}.`,
   torchpe analyze attention runs --reference runs/lst_2d-fixed_code_seed1 --pooling layers --json
   torchpe analyze attention mine.npy --reference theirs.safetensors:attention`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runAnalyzeAttention(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f)
-		},
+		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -61,7 +59,8 @@ cosine, jsd}]}], notes}.`,
 	return cmd
 }
 
-func runAnalyzeAttention(out, notes io.Writer, args []string, f analyzeAttentionFlags) error {
+func (f *analyzeAttentionFlags) run(cmd *cobra.Command, args []string) error {
+	out, notes := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	pooling, err := metrics.ParsePooling(f.pooling)
 	switch {
 	case err != nil:
@@ -82,9 +81,7 @@ func runAnalyzeAttention(out, notes io.Writer, args []string, f analyzeAttention
 		return usageError{err}
 	}
 	said = append(said, more...)
-	if err := note(notes, said); err != nil {
-		return err
-	}
+	note(notes, said)
 	if f.json {
 		return printJSON(out, struct {
 			Pooling metrics.Pooling            `json:"pooling"`
@@ -92,10 +89,11 @@ func runAnalyzeAttention(out, notes io.Writer, args []string, f analyzeAttention
 			Notes   []string                   `json:"notes,omitempty"`
 		}{pooling, results, said})
 	}
-	return printAttention(out, pooling, results)
+	printAttention(out, pooling, results)
+	return nil
 }
 
-func printAttention(out io.Writer, pooling metrics.Pooling, results []analysis.AttentionResult) error {
+func printAttention(out io.Writer, pooling metrics.Pooling, results []analysis.AttentionResult) {
 	head := row(subjectHead, "layer", "cosine", "JSD (bits)")
 	seeded := slices.ContainsFunc(results, func(r analysis.AttentionResult) bool { return r.Reference.Seed != nil })
 	if seeded {
@@ -112,5 +110,5 @@ func printAttention(out io.Writer, pooling metrics.Pooling, results []analysis.A
 		}
 		rows = append(rows, row(first, pooling, r.Cosine, r.JSD))
 	}
-	return printModels(out, head, rows)
+	printModels(out, head, rows)
 }

@@ -8,17 +8,22 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/analysis"
 )
 
 // mostShown is the largest matrix that is printed as a table.
 const mostShown = 20
 
+// analyzeDistancesFlags holds the flags of "torchpe analyze distances".
+type analyzeDistancesFlags struct {
+	tableFlags
+	outFlags
+	distance string
+}
+
 func newAnalyzeDistancesCommand() *cobra.Command {
-	var f tableFlags
-	var o outFlags
-	var distance string
+	var f analyzeDistancesFlags
 	cmd := &cobra.Command{
 		Use:   "distances RUN | --table FILE[:tensor]",
 		Short: "The distances between the encodings of tokens",
@@ -42,35 +47,34 @@ notes say why a distance has no value.`,
   torchpe analyze distances runs/fmri --block 1 --out distances.csv
   torchpe analyze distances --table bert.safetensors:embeddings.position_embeddings.weight \
     --distance cosine --out d.npy`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runAnalyzeDistances(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f, o, distance)
-		},
+		RunE: f.run,
 	}
-	f.add(cmd, 0)
-	cmd.Flags().StringVar(&distance, "distance", "euclidean", distanceHelp())
-	o.add(cmd, "write the distances to this .csv or .npy file")
+	f.tableFlags.add(cmd, 0)
+	cmd.Flags().StringVar(&f.distance, "distance", "euclidean", distanceHelp())
+	f.outFlags.add(cmd, "write the distances to this .csv or .npy file")
 	return cmd
 }
 
-func runAnalyzeDistances(out, notes io.Writer, args []string, f tableFlags, o outFlags, distance string) error {
-	kind, err := parseDistance(distance)
+func (f *analyzeDistancesFlags) run(cmd *cobra.Command, args []string) error {
+	out, notes := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	kind, err := parseDistance(f.distance)
 	if err != nil {
 		return err
 	}
-	if err := o.check(".csv", ".npy"); err != nil {
+	if err := f.check(".csv", ".npy"); err != nil {
 		return err
 	}
 	models, err := f.membersOfOne(args, notes)
 	if err != nil {
 		return err
 	}
-	if n := models[0].Tables[0].Tokens; n > mostShown && o.out == "" && !f.json {
+	if n := models[0].Tables[0].Tokens; n > mostShown && f.out == "" && !f.json {
 		return usagef("%s: %d tokens make a table too large to read: use --out FILE.csv, --json "+
 			"or --positions", models[0].Source, n)
 	}
-	if len(models) > 1 && strings.EqualFold(filepath.Ext(o.out), ".csv") {
+	if len(models) > 1 && strings.EqualFold(filepath.Ext(f.out), ".csv") {
 		return usagef("--out %s: a .csv holds one matrix, and %s has %d members: choose one with --member, or write "+
-			".npy", o.out, models[0].Source, len(models))
+			".npy", f.out, models[0].Source, len(models))
 	}
 	var said []string
 	all := make([]analysis.DistanceMatrix, len(models))
@@ -80,11 +84,9 @@ func runAnalyzeDistances(out, notes io.Writer, args []string, f tableFlags, o ou
 		}
 		said = append(said, all[i].Notes...)
 	}
-	if err := note(notes, said); err != nil {
-		return err
-	}
-	if o.out != "" {
-		if err := analysis.Save(o.out, analysis.DistanceTable(all)); err != nil {
+	note(notes, said)
+	if f.out != "" {
+		if err := analysis.Save(f.out, analysis.DistanceTable(all)); err != nil {
 			return err
 		}
 	}
@@ -95,24 +97,22 @@ func runAnalyzeDistances(out, notes io.Writer, args []string, f tableFlags, o ou
 		}{all, said})
 	}
 	for _, d := range all {
-		if err := printDistances(out, d, o.out); err != nil {
-			return err
-		}
+		printDistances(out, d, f.out)
 	}
 	return nil
 }
 
 // printDistances prints the distances of a model, or where they were written.
-func printDistances(out io.Writer, d analysis.DistanceMatrix, file string) error {
+func printDistances(out io.Writer, d analysis.DistanceMatrix, file string) {
 	source := d.Source
 	if d.Member != nil {
 		source += fmt.Sprintf(", member %d", *d.Member)
 	}
-	how := fmt.Sprintf("%s distances between %s of %s, block %d", d.Distance, plural.Of(len(d.Tokens), "token"),
+	how := fmt.Sprintf("%s distances between %s of %s, block %d", d.Distance, wording.Count(len(d.Tokens), "token"),
 		source, d.Block)
 	if file != "" {
-		_, err := fmt.Fprintf(out, "%s: %s\n", how, file)
-		return err
+		fmt.Fprintf(out, "%s: %s\n", how, file)
+		return
 	}
 	var rows [][]string
 	for i, values := range d.Distances {
@@ -122,11 +122,8 @@ func printDistances(out io.Writer, d analysis.DistanceMatrix, file string) error
 		}
 		rows = append(rows, cells)
 	}
-	if err := printTable(out, row([]string{d.Distance}, anyOf(d.Tokens)...), rows); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(out, how)
-	return err
+	printTable(out, row([]string{d.Distance}, anyOf(d.Tokens)...), rows)
+	fmt.Fprintln(out, how)
 }
 
 // anyOf returns the elements as values of any type.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 	"torchpe/report/analysis"
 	"torchpe/report/figure"
 )
@@ -48,9 +48,7 @@ or .png draws the first two axes, a panel a member.`,
   torchpe analyze map runs/nmar --method mds --distance sign-aligned --out map.csv
   torchpe analyze map runs/nmar --out map.pdf
   torchpe analyze map --table table.csv --dims 3 --json`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runAnalyzeMap(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f)
-		},
+		RunE: f.run,
 	}
 	f.tableFlags.add(cmd, 0)
 	fl := cmd.Flags()
@@ -65,14 +63,15 @@ or .png draws the first two axes, a panel a member.`,
 // mapMethods are the values of --method.
 var mapMethods = []string{analysis.PCA, analysis.MDS}
 
-func runAnalyzeMap(out, notes io.Writer, args []string, f analyzeMapFlags) error {
+func (f *analyzeMapFlags) run(cmd *cobra.Command, args []string) error {
+	out, notes := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	distance, err := parseDistance(f.distance)
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(mapMethods, f.method) {
 		return usagef("--method %q is unknown; there are %s%s", f.method, strings.Join(mapMethods, " and "),
-			nearest.Hint(f.method, mapMethods))
+			wording.Hint(f.method, mapMethods))
 	}
 	if err := f.check(".csv", ".pdf", ".svg", ".png"); err != nil {
 		return err
@@ -97,9 +96,7 @@ func runAnalyzeMap(out, notes io.Writer, args []string, f analyzeMapFlags) error
 		}{maps})
 	}
 	for _, m := range maps {
-		if err := printMap(out, m, f.out); err != nil {
-			return err
-		}
+		printMap(out, m, f.out)
 	}
 	return nil
 }
@@ -173,7 +170,7 @@ func mapAxis(m analysis.Map, axis int) string {
 	return fmt.Sprintf("MDS %d", axis+1)
 }
 
-func printMap(out io.Writer, m analysis.Map, file string) error {
+func printMap(out io.Writer, m analysis.Map, file string) {
 	source := m.Source
 	if m.Member != nil {
 		source += fmt.Sprintf(", member %d", *m.Member)
@@ -187,8 +184,8 @@ func printMap(out io.Writer, m analysis.Map, file string) error {
 		how = fmt.Sprintf("mds of %s, block %d, %s distances; stress %s", source, m.Block, m.Distance, m.Stress)
 	}
 	if file != "" {
-		_, err := fmt.Fprintf(out, "%s: %s\n", how, file)
-		return err
+		fmt.Fprintf(out, "%s: %s\n", how, file)
+		return
 	}
 	head := []string{"token"}
 	if m.Modules != nil {
@@ -208,9 +205,6 @@ func printMap(out io.Writer, m analysis.Map, file string) error {
 		}
 		rows = append(rows, cells)
 	}
-	if err := printTable(out, head, rows); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(out, how)
-	return err
+	printTable(out, head, rows)
+	fmt.Fprintln(out, how)
 }

@@ -8,8 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/nearest"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/analysis"
 )
 
@@ -59,9 +58,7 @@ no value, such as a row of zeros by cosine, and what to know of weights, such as
       --null moran --coordinates grid
   torchpe analyze network --table table.npy --modules modules.csv --distance cosine
   torchpe analyze network --weights weights.csv --modules modules.csv --json`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runAnalyzeNetwork(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f)
-		},
+		RunE: f.run,
 	}
 	f.add(cmd, analysis.All)
 	fl := cmd.Flags()
@@ -77,7 +74,8 @@ no value, such as a row of zeros by cosine, and what to know of weights, such as
 	return cmd
 }
 
-func runAnalyzeNetwork(out, notes io.Writer, args []string, f analyzeNetworkFlags) error {
+func (f *analyzeNetworkFlags) run(cmd *cobra.Command, args []string) error {
+	out, notes := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	distance, err := parseDistance(f.distance)
 	if err != nil {
 		return err
@@ -109,9 +107,7 @@ func runAnalyzeNetwork(out, notes io.Writer, args []string, f analyzeNetworkFlag
 			return usageError{err}
 		}
 	}
-	if err := note(notes, said); err != nil {
-		return err
-	}
+	note(notes, said)
 	return f.print(out, scores, said)
 }
 
@@ -121,7 +117,7 @@ func (f *analyzeNetworkFlags) checkNull() error {
 	switch {
 	case !slices.Contains(analysis.Nulls(), f.null):
 		return usagef("--null %q is none of %s%s", f.null, strings.Join(analysis.Nulls(), ", "),
-			nearest.Hint(f.null, analysis.Nulls()))
+			wording.Hint(f.null, analysis.Nulls()))
 	case f.coordinates != "" && f.apart != "":
 		return usagef("--coordinates and --distances both say where tokens lie: give one")
 	case f.null == analysis.Permute && where:
@@ -166,14 +162,12 @@ func (f *analyzeNetworkFlags) print(out io.Writer, scores []analysis.Network, no
 			rows[i] = rows[i][:len(head)]
 		}
 	}
-	if err := printModels(out, head, rows); err != nil {
-		return err
-	}
+	printModels(out, head, rows)
 	how := scores[0].ModulesFrom
 	if from := scores[0].PlacesFrom; from != "" {
 		how += fmt.Sprintf("; p by %s surrogates, %s", f.null, from)
 	}
-	_, err := fmt.Fprintf(out, "%s of %s, %s\n", plural.Of(scores[0].Modules, "module"),
-		plural.Of(scores[0].Tokens, "token"), how)
-	return err
+	fmt.Fprintf(out, "%s of %s, %s\n", wording.Count(scores[0].Modules, "module"),
+		wording.Count(scores[0].Tokens, "token"), how)
+	return nil
 }

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/plural"
-	"torchpe/report/runs"
+	"torchpe/internal/wording"
 	"torchpe/train"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -37,6 +36,7 @@ written. "torchpe train --noise" measures the same at the end of a run.`,
 		Example: `  torchpe analyze noise runs/first
   torchpe analyze noise runs/first --amplitudes 0.05,0.1,0.5,1 --repeats 50 --json`,
 		Args: oneRun,
+		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -45,19 +45,6 @@ written. "torchpe train --noise" measures the same at the end of a run.`,
 	fl.IntVar(&f.repeats, "repeats", 0, "draws of the noise (default: the run's --noise-repeats)")
 	fl.StringVar(&f.device, "device", "", "device: auto, cpu, cuda or cuda:i (default: the run's)")
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if fl.Changed("repeats") && f.repeats < 1 {
-			return usagef("--repeats: %d is less than 1", f.repeats)
-		}
-		o := train.NoiseOptions{Repeats: f.repeats, Device: f.device}
-		if fl.Changed("amplitudes") {
-			var err error
-			if o.Amplitudes, err = parseAmplitudes(f.amplitudes); err != nil {
-				return err
-			}
-		}
-		return runAnalyzeNoise(cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], o, f.json)
-	}
 	return cmd
 }
 
@@ -65,23 +52,6 @@ written. "torchpe train --noise" measures the same at the end of a run.`,
 func oneRun(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return usagef("%s: name one run directory, such as runs/first; %d were given", cmd.CommandPath(), len(args))
-	}
-	return nil
-}
-
-// ofPuzzles says where dir is no run, or one of masked prediction, before anything is loaded.
-func ofPuzzles(dir string) error {
-	r, err := runlog.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	var c runs.Config
-	if err := json.Unmarshal(r.Config().JSON, &c); err != nil {
-		return fmt.Errorf("%s: config.json: %w", dir, err)
-	}
-	if !c.HasPuzzles() {
-		return fmt.Errorf("%s: task %s has no puzzles to answer with noise; name a run of task lst", dir, c.Task)
 	}
 	return nil
 }
@@ -100,28 +70,39 @@ func parseAmplitudes(texts []string) ([]float64, error) {
 	return values, nil
 }
 
-func runAnalyzeNoise(out, progress io.Writer, dir string, o train.NoiseOptions, asJSON bool) error {
-	if err := ofPuzzles(dir); err != nil {
-		return usageError{err}
+func (f *noiseFlags) run(cmd *cobra.Command, args []string) error {
+	if cmd.Flags().Changed("repeats") && f.repeats < 1 {
+		return usagef("--repeats: %d is less than 1", f.repeats)
 	}
-	r, err := train.Noise(dir, o)
+	o := train.NoiseOptions{Repeats: f.repeats, Device: f.device}
+	if cmd.Flags().Changed("amplitudes") {
+		var err error
+		if o.Amplitudes, err = parseAmplitudes(f.amplitudes); err != nil {
+			return err
+		}
+	}
+	r, err := train.Noise(args[0], o)
 	if err != nil {
-		return err
+		if errors.Is(err, runlog.ErrNoRun) {
+			return usageError{err}
+		}
+		return configErrorAsUsage(err)
 	}
 	if r.Warning != "" {
-		fmt.Fprintln(progress, "torchpe: "+r.Warning)
+		fmt.Fprintln(cmd.ErrOrStderr(), "torchpe: "+r.Warning)
 	}
-	if asJSON {
-		return printJSON(out, struct {
+	if f.json {
+		return printJSON(cmd.OutOrStdout(), struct {
 			Run string `json:"run"`
 			train.NoiseReport
-		}{dir, r})
+		}{args[0], r})
 	}
-	return printNoise(out, r)
+	printNoise(cmd.OutOrStdout(), r)
+	return nil
 }
 
 // printNoise prints a row a member and a column an amplitude.
-func printNoise(out io.Writer, r train.NoiseReport) error {
+func printNoise(out io.Writer, r train.NoiseReport) {
 	head := []string{"PE", "sigma", "seed", "without"}
 	for _, a := range r.Amplitudes {
 		head = append(head, fmt.Sprintf("a = %g", a))
@@ -142,10 +123,8 @@ func printNoise(out io.Writer, r train.NoiseReport) error {
 		}
 		rows = append(rows, row)
 	}
-	if err := printTable(out, head, rows); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "step %d: accuracy on %s with noise N(0, a²) on each token "+
-		"embedding; mean ± SD of %s\n", r.Step, plural.Of(r.Puzzles, "validation puzzle"), plural.Of(r.Repeats, "draw"))
-	return err
+	printTable(out, head, rows)
+	fmt.Fprintf(out, "step %d: accuracy on %s with noise N(0, a²) on each token "+
+		"embedding; mean ± SD of %s\n", r.Step, wording.Count(r.Puzzles, "validation puzzle"),
+		wording.Count(r.Repeats, "draw"))
 }

@@ -1,18 +1,22 @@
 package main
 
 import (
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/shell"
+	"torchpe/internal/wording"
 	"torchpe/report/analysis"
 )
 
+// analyzeProcrustesFlags holds the flags of "torchpe analyze procrustes".
+type analyzeProcrustesFlags struct {
+	tableFlags
+	reference string
+}
+
 func newAnalyzeProcrustesCommand() *cobra.Command {
-	var f tableFlags
-	var reference string
+	var f analyzeProcrustesFlags
 	cmd := &cobra.Command{
 		Use:   "procrustes RUN... | --table FILE[:tensor]",
 		Short: "How far encodings are from a reference that may be turned and mirrored",
@@ -39,12 +43,10 @@ those of a model are means over its blocks.`,
 		Example: `  torchpe analyze procrustes runs/lst_learn-0.2_code_seed1 runs/lst_learn-2_code_seed1
   torchpe analyze procrustes runs/lst_learn-0.2_code_seed1 --reference runs/lst_2d-fixed_code_seed1
   torchpe analyze procrustes --table mine.npy --reference theirs.safetensors:pos_embed --json`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runAnalyzeProcrustes(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f, reference)
-		},
+		RunE: f.run,
 	}
 	f.add(cmd, analysis.All)
-	cmd.Flags().StringVar(&reference, "reference", analysis.Fixed2D, "2d-fixed, 1d-fixed, a run or FILE[:tensor]")
+	cmd.Flags().StringVar(&f.reference, "reference", analysis.Fixed2D, "2d-fixed, 1d-fixed, a run or FILE[:tensor]")
 	return cmd
 }
 
@@ -54,10 +56,11 @@ func isRegular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func runAnalyzeProcrustes(out, notes io.Writer, args []string, f tableFlags, reference string) error {
+func (f *analyzeProcrustesFlags) run(cmd *cobra.Command, args []string) error {
+	out, notes := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if len(args) == 2 && isRegular(args[0]) && isRegular(args[1]) {
 		return usagef("%s and %s are files, not runs: --table %s --reference %s", args[0], args[1],
-			shell.Quote(args[0]), shell.Quote(args[1]))
+			wording.Quote(args[0]), wording.Quote(args[1]))
 	}
 	models, err := f.models(args, notes)
 	if err != nil {
@@ -67,18 +70,16 @@ func runAnalyzeProcrustes(out, notes io.Writer, args []string, f tableFlags, ref
 	if err != nil {
 		return usageError{err}
 	}
-	results, said, err := analysis.Procrustes(models, reference, s)
+	results, said, err := analysis.Procrustes(models, f.reference, s)
 	if err != nil {
 		return usageError{err}
 	}
-	if err := note(notes, said); err != nil {
-		return err
-	}
+	note(notes, said)
 	if f.json {
 		return printJSON(out, struct {
 			Reference string                      `json:"reference"`
 			Models    []analysis.ProcrustesResult `json:"models"`
-		}{reference, results})
+		}{f.reference, results})
 	}
 	var rows [][]string
 	for _, r := range results {
@@ -89,5 +90,6 @@ func runAnalyzeProcrustes(out, notes io.Writer, args []string, f tableFlags, ref
 			rows = append(rows, row(subject(r.Subject), "mean", r.Raw, r.NormMatched, r.Disparity))
 		}
 	}
-	return printModels(out, row(subjectHead, "block", "raw", "norm-matched", "disparity"), rows)
+	printModels(out, row(subjectHead, "block", "raw", "norm-matched", "disparity"), rows)
+	return nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/analysis"
 )
 
@@ -39,9 +39,7 @@ are means over its blocks. With --over-training: {models: [{source, member, seed
 		Example: `  torchpe analyze rank runs/lst_learn-0.2_code_seed1 runs/lst_learn-2_code_seed1
   torchpe analyze rank runs/lst_learn-0.2_code_seed1 --over-training --out course.csv
   torchpe analyze rank --table vit.npz:pos_embed --positions 1:197 --json`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runAnalyzeRank(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f)
-		},
+		RunE: f.run,
 	}
 	f.tableFlags.add(cmd, analysis.All)
 	cmd.Flags().BoolVar(&f.overTraining, "over-training", false,
@@ -50,7 +48,8 @@ are means over its blocks. With --over-training: {models: [{source, member, seed
 	return cmd
 }
 
-func runAnalyzeRank(out, notes io.Writer, args []string, f analyzeRankFlags) error {
+func (f *analyzeRankFlags) run(cmd *cobra.Command, args []string) error {
+	out, notes := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if f.overTraining {
 		return f.runOverTraining(out, notes, args)
 	}
@@ -79,7 +78,8 @@ func runAnalyzeRank(out, notes io.Writer, args []string, f analyzeRankFlags) err
 			rows = append(rows, row(subject(r.Subject), "mean", r.Frobenius, r.MeanRowNorm, r.EffectiveRank))
 		}
 	}
-	return printModels(out, row(subjectHead, "block", "Frobenius", "row norm", "effective rank"), rows)
+	printModels(out, row(subjectHead, "block", "Frobenius", "row norm", "effective rank"), rows)
+	return nil
 }
 
 // runOverTraining lists what runs recorded.
@@ -101,9 +101,7 @@ func (f *analyzeRankFlags) runOverTraining(out, notes io.Writer, args []string) 
 	if err != nil {
 		return usageError{err}
 	}
-	if err := note(notes, said); err != nil {
-		return err
-	}
+	note(notes, said)
 	if f.out != "" {
 		body, err := analysis.CoursesCSV(courses)
 		if err == nil {
@@ -120,9 +118,9 @@ func (f *analyzeRankFlags) runOverTraining(out, notes io.Writer, args []string) 
 			Notes  []string          `json:"notes,omitempty"`
 		}{courses, said})
 	case f.out != "":
-		_, err := fmt.Fprintf(out, "norm and effective rank over training of %s: %s\n",
-			plural.Of(len(courses), "model"), f.out)
-		return err
+		fmt.Fprintf(out, "norm and effective rank over training of %s: %s\n",
+			wording.Count(len(courses), "model"), f.out)
+		return nil
 	}
 	var rows [][]string
 	for _, c := range courses {
@@ -130,5 +128,6 @@ func (f *analyzeRankFlags) runOverTraining(out, notes io.Writer, args []string) 
 			rows = append(rows, row(subject(c.Subject), r.Step, r.Epoch, r.Frobenius, r.EffectiveRank))
 		}
 	}
-	return printModels(out, row(subjectHead, "step", "epoch", "Frobenius", "effective rank"), rows)
+	printModels(out, row(subjectHead, "step", "epoch", "Frobenius", "effective rank"), rows)
+	return nil
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"torchpe/internal/metrics"
-	"torchpe/internal/nearest"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/analysis"
 )
 
@@ -66,14 +65,15 @@ func (f *tableFlags) models(args []string, notes io.Writer) ([]*analysis.Model, 
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return models, note(notes, said)
+	note(notes, said)
+	return models, nil
 }
 
 // membersOfOne returns the members of one run, or one table.
 func (f *tableFlags) membersOfOne(args []string, notes io.Writer) ([]*analysis.Model, error) {
 	if len(args)+len(f.tables) > 1 {
-		return nil, usagef("%s and %s: this command takes one", plural.Of(len(args), "run"),
-			plural.Of(len(f.tables), "table"))
+		return nil, usagef("%s and %s: this command takes one", wording.Count(len(args), "run"),
+			wording.Count(len(f.tables), "table"))
 	}
 	models, err := f.models(args, notes)
 	if err != nil {
@@ -91,13 +91,10 @@ func (f *tableFlags) membersOfOne(args []string, notes io.Writer) ([]*analysis.M
 }
 
 // note prints notes, a line each.
-func note(w io.Writer, notes []string) error {
+func note(w io.Writer, notes []string) {
 	for _, n := range notes {
-		if _, err := fmt.Fprintln(w, "note: "+n); err != nil {
-			return err
-		}
+		fmt.Fprintln(w, "note: "+n)
 	}
-	return nil
 }
 
 // subject returns the first cells of a row, which name the measured table.
@@ -118,7 +115,7 @@ func subject(s analysis.Subject) []string {
 
 // printModels prints rows that begin with subject's cells, without those columns that say nothing
 // of any row.
-func printModels(w io.Writer, head []string, rows [][]string) error {
+func printModels(w io.Writer, head []string, rows [][]string) {
 	for column := len(subjectHead) - 1; column > 0; column-- {
 		if slices.ContainsFunc(rows, func(r []string) bool { return r[column] != "–" }) {
 			continue
@@ -128,7 +125,7 @@ func printModels(w io.Writer, head []string, rows [][]string) error {
 			rows[i] = slices.Delete(rows[i], column, column+1)
 		}
 	}
-	return printTable(w, head, rows)
+	printTable(w, head, rows)
 }
 
 // subjectHead lists the headings of subject's cells.
@@ -146,16 +143,14 @@ func row(first []string, values ...any) []string {
 	return out
 }
 
-// parseDistance reads --distance.
 func parseDistance(name string) (metrics.Distance, error) {
 	d, err := metrics.ParseDistance(name)
 	if err != nil {
-		return d, usagef("--distance: %w%s", err, nearest.Hint(name, metrics.DistanceNames()))
+		return d, usagef("--distance: %w%s", err, wording.Hint(name, metrics.DistanceNames()))
 	}
 	return d, nil
 }
 
-// distanceHelp returns the help of --distance.
 func distanceHelp() string {
 	return "between tokens: " + strings.Join(metrics.DistanceNames(), ", ")
 }
@@ -182,5 +177,4 @@ func (f *outFlags) check(extensions ...string) error {
 	return nil
 }
 
-// write writes --out.
 func (f *outFlags) write(body []byte) error { return os.WriteFile(f.out, body, 0o666) }

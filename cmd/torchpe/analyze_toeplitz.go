@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -11,10 +10,15 @@ import (
 	"torchpe/report/analysis"
 )
 
+// analyzeToeplitzFlags holds the flags of "torchpe analyze toeplitz".
+type analyzeToeplitzFlags struct {
+	tableFlags
+	projections analysis.ProjectionFiles
+	shuffles    analysis.Shuffles
+}
+
 func newAnalyzeToeplitzCommand() *cobra.Command {
-	var f tableFlags
-	var p analysis.ProjectionFiles
-	var shuffles analysis.Shuffles
+	var f analyzeToeplitzFlags
 	cmd := &cobra.Command{
 		Use:   "toeplitz RUN... | --table FILE[:tensor]",
 		Short: "Whether an encoding depends on the differences of positions alone",
@@ -48,27 +52,25 @@ attention_shuffled}]}]}; those of a model are means over its blocks.`,
       --query m.safetensors:encoder.layer.0.attention.self.query.weight \
       --key m.safetensors:encoder.layer.0.attention.self.key.weight \
       --words m.safetensors:embeddings.word_embeddings.weight`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runAnalyzeToeplitz(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, f, p, shuffles)
-		},
+		RunE: f.run,
 	}
 	f.add(cmd, analysis.All)
-	fl := cmd.Flags()
+	fl, p := cmd.Flags(), &f.projections
 	fl.StringVar(&p.Query, "query", "", "FILE[:tensor], weights of the queries [outputs,inputs]")
 	fl.StringVar(&p.Key, "key", "", "FILE[:tensor], weights of the keys [outputs,inputs]")
 	fl.IntVar(&p.Heads, "heads", 1, "heads that the outputs of --query and --key are split into")
 	fl.BoolVar(&p.InOut, "in-out", false, "the weights are [inputs,outputs], as in E W (TensorFlow)")
 	fl.StringVar(&p.Words, "words", "", "FILE[:tensor], word embeddings [words,dimensions], whose "+
 		"mean is added to each row in the scores")
-	fl.IntVar(&shuffles.Count, "shuffles", 100, "random orders of the tokens to hold R^2 against; 0 = none")
-	fl.Uint64Var(&shuffles.Seed, "seed", 0, "seed of the random orders")
+	fl.IntVar(&f.shuffles.Count, "shuffles", 100, "random orders of the tokens to hold R^2 against; 0 = none")
+	fl.Uint64Var(&f.shuffles.Seed, "seed", 0, "seed of the random orders")
 	return cmd
 }
 
-func runAnalyzeToeplitz(out, notes io.Writer, args []string, f tableFlags,
-	p analysis.ProjectionFiles, shuffles analysis.Shuffles) error {
-	if shuffles.Count < 0 {
-		return usagef("--shuffles %d: want 0 or more", shuffles.Count)
+func (f *analyzeToeplitzFlags) run(cmd *cobra.Command, args []string) error {
+	out, notes, p := cmd.OutOrStdout(), cmd.ErrOrStderr(), f.projections
+	if f.shuffles.Count < 0 {
+		return usagef("--shuffles %d: want 0 or more", f.shuffles.Count)
 	}
 	if p.Heads < 1 {
 		return usagef("--heads %d: want at least 1", p.Heads)
@@ -80,13 +82,11 @@ func runAnalyzeToeplitz(out, notes io.Writer, args []string, f tableFlags,
 	if err != nil {
 		return err
 	}
-	results, said, err := analysis.Toeplitzness(models, p, shuffles)
+	results, said, err := analysis.Toeplitzness(models, p, f.shuffles)
 	if err != nil {
 		return usageError{err}
 	}
-	if err := note(notes, said); err != nil {
-		return err
-	}
+	note(notes, said)
 	if f.json {
 		return printJSON(out, struct {
 			Models []analysis.Toeplitz `json:"models"`
@@ -103,8 +103,9 @@ func runAnalyzeToeplitz(out, notes io.Writer, args []string, f tableFlags,
 				r.R2Centred, r.Attention, r.AttentionShuffled))
 		}
 	}
-	return printModels(out, row(subjectHead, "block", "R²", "shuffled", "p", "R² centred",
+	printModels(out, row(subjectHead, "block", "R²", "shuffled", "p", "R² centred",
 		"R² attention, by head", "shuffled"), rows)
+	return nil
 }
 
 // byHead shows a number a head; of many heads their range.

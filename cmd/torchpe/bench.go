@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/train"
 	"torchpe/train/config"
 )
@@ -44,6 +44,7 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
   torchpe bench step --preset nmar
   torchpe bench step --preset lst --pe rope --json`,
 		Args: noArguments,
+		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -56,14 +57,12 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
 	f.config.bench = true
 	headFlags(fl, "measurement")
 	f.config.add(fl)
-	setUsual(cmd, append(config.UsualFlags(), "preset", "members", "warmup", "json")...)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return runBenchStep(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
-	}
+	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "members", "warmup", "json")...)
 	return cmd
 }
 
-func runBenchStep(w, say io.Writer, f benchFlags) error {
+func (f *benchFlags) run(cmd *cobra.Command, _ []string) error {
+	w, say := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if f.steps < 1 || f.warmup < 0 {
 		return usagef("--steps %d, --warmup %d: at least 1 and 0", f.steps, f.warmup)
 	}
@@ -98,7 +97,8 @@ func runBenchStep(w, say io.Writer, f benchFlags) error {
 		}{f.config.preset, c.PE, b})
 	}
 	fmt.Fprintf(w, "%s %s: %s, batch %d, %s, %s: %.1f ms a step (shortest %.1f), %.0f MB at most\n",
-		f.config.preset, c.PE, plural.Of(b.Members, "member"), b.Batch, b.Device, plural.Of(b.Threads, "thread"),
+		f.config.preset, c.PE, wording.Count(b.Members, "member"), b.Batch, b.Device,
+		wording.Count(b.Threads, "thread"),
 		b.Median, b.Min, b.PeakRSS)
 	if b.DeviceMB > 0 {
 		fmt.Fprintf(w, "  %.0f MB of the GPU's memory at most, %s products, %s\n", b.DeviceMB,

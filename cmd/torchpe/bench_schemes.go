@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +10,7 @@ import (
 	"torchpe/train/config"
 )
 
+// benchSchemesFlags holds the flags of "torchpe bench schemes".
 type benchSchemesFlags struct {
 	config configFlags
 	only   []string
@@ -30,6 +30,7 @@ medians and their ratio.`,
 		Example: `  torchpe bench schemes --preset quick
   torchpe bench schemes --preset nmar --only learn,rope,t5 --steps 20 --json`,
 		Args: noArguments,
+		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -39,14 +40,12 @@ medians and their ratio.`,
 	f.config.bench = true
 	headFlags(fl, "measurement")
 	f.config.add(fl)
-	setUsual(cmd, append(config.UsualFlags(), "preset", "members", "only", "json")...)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return runBenchSchemes(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
-	}
+	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "members", "only", "json")...)
 	return cmd
 }
 
-func runBenchSchemes(w, say io.Writer, f benchSchemesFlags) error {
+func (f *benchSchemesFlags) run(cmd *cobra.Command, _ []string) error {
+	w, say := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if f.steps < 1 {
 		return usagef("--steps %d: at least 1", f.steps)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 	"torchpe/models/pe"
 	"torchpe/train"
 	"torchpe/train/config"
@@ -117,7 +117,7 @@ func (f *configFlags) fresh() (c train.Config, notes []string, err error) {
 			tasks := config.TaskNames()
 			if preset = f.values["task"].String(); !slices.Contains(tasks, preset) {
 				return c, nil, fmt.Errorf("--task: %q is not one of %s%s", preset, strings.Join(tasks, ", "),
-					nearest.Hint(preset, tasks))
+					wording.Hint(preset, tasks))
 			}
 		}
 		if c, err = train.Preset(preset, f.fidelity); err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/train"
 	"torchpe/train/config"
 )
@@ -146,22 +146,16 @@ func (f *configFlags) chooseMembers(c *train.Config, say io.Writer) error {
 	n, tried, err := train.BestMembers(*c)
 	for _, m := range tried {
 		if m.Err != nil {
-			fmt.Fprintf(say, "torchpe: %s: %v\n", plural.Of(m.Members, "member"), m.Err)
+			fmt.Fprintf(say, "torchpe: %s: %v\n", wording.Count(m.Members, "member"), m.Err)
 			continue
 		}
 		fmt.Fprintf(say, "torchpe: %s: %.2f ms a step, %.2f ms a member\n",
-			plural.Of(m.Members, "member"), m.StepMS, m.StepMS/float64(m.Members))
+			wording.Count(m.Members, "member"), m.StepMS, m.StepMS/float64(m.Members))
 	}
 	if err != nil {
 		return err
 	}
-	first := c.Members[0]
-	c.Members = nil
-	for i := range n {
-		m := first
-		m.Seed = first.Seed + uint64(i)
-		c.Members = append(c.Members, m)
-	}
+	*c = c.WithMembers(n)
 	fmt.Fprintf(say, "torchpe: --members auto chose %d\n", n)
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import "github.com/spf13/cobra"
 
-// newDataCommand returns "torchpe data", the parent of the data sets' commands.
 func newDataCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "data",

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"torchpe/data/series"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/table"
 )
 
@@ -81,7 +81,7 @@ func infoNotes(infos []*series.Info) (lines []string) {
 		}
 	}
 	for i, n := range more {
-		lines[i] += fmt.Sprintf(" (the same of %s more)", plural.Of(n, "file"))
+		lines[i] += fmt.Sprintf(" (the same of %s more)", wording.Count(n, "file"))
 	}
 	return lines
 }
@@ -120,18 +120,14 @@ func runHCPInfo(w io.Writer, s series.Source, asJSON bool) error {
 		rows = append(rows, []string{i.File, string(i.Format), array, i.Subject, fmt.Sprint(i.Runs),
 			tokens, frames, named, string(i.HemisphereOrder), notFinite})
 	}
-	if err := printTable(w, []string{"file", "format", "array", "subject", "runs", "tokens",
+	printTable(w, []string{"file", "format", "array", "subject", "runs", "tokens",
 		"frames", "names", "hemispheres", "NaN or infinite"}, rows,
-		"tokens", "frames", "NaN or infinite", "format", "array", "runs", "hemispheres", "names"); err != nil {
-		return err
-	}
+		"tokens", "frames", "NaN or infinite", "format", "array", "runs", "hemispheres", "names")
 	for _, line := range append(notes, infoNotes(infos)...) {
 		if width := table.Width(w); width > 0 {
 			line = strings.Join(table.Wrap(line, width), "\n")
 		}
-		if _, err := fmt.Fprintln(w, line); err != nil {
-			return err
-		}
+		fmt.Fprintln(w, line)
 	}
 	return misfits
 }

@@ -10,7 +10,7 @@ import (
 
 	"torchpe/data/hcp"
 	"torchpe/data/series"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 func newHCPCheckCommand() *cobra.Command {
@@ -62,7 +62,7 @@ func runHCPCheck(w io.Writer, s series.Source, asJSON bool) error {
 		}
 		var sizes []string
 		for _, name := range d.Modules.Modules {
-			sizes = append(sizes, fmt.Sprintf("%s (%s)", name, plural.Of(c.Networks[name], "token")))
+			sizes = append(sizes, fmt.Sprintf("%s (%s)", name, wording.Count(c.Networks[name], "token")))
 		}
 		networks := fmt.Sprintf("%d: %s", len(sizes), strings.Join(sizes, ", "))
 		rows = append(rows, []string{"networks", networks}, []string{"matched", c.NetworksFrom},
@@ -72,9 +72,7 @@ func runHCPCheck(w io.Writer, s series.Source, asJSON bool) error {
 		rows = append(rows, []string{"note", n})
 	}
 	for _, r := range rows { // matched and networks are too long for a table
-		if _, err := fmt.Fprintf(w, "%-24s %s\n", r[0], r[1]); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "%-24s %s\n", r[0], r[1])
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,7 +38,7 @@ components that are not given are backward differences. --out takes .npy or .csv
   torchpe data hcp clean --data run1.csv --nuisance 100307_nuisanceRegressors.h5 \
     --run rfMRI_REST1_RL --out run1.npy`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runHCPClean(cmd.OutOrStdout(), f) },
+		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -65,7 +64,7 @@ components that are not given are backward differences. --out takes .npy or .csv
 	return cmd
 }
 
-func runHCPClean(w io.Writer, f cleanFlags) error {
+func (f *cleanFlags) run(cmd *cobra.Command, _ []string) error {
 	switch {
 	case f.data == "" || f.out == "":
 		return usagef("--data and --out are needed: the series to clean, and the file to write")
@@ -79,8 +78,8 @@ func runHCPClean(w io.Writer, f cleanFlags) error {
 	case !strings.HasSuffix(f.out, ".npy") && !strings.HasSuffix(f.out, ".csv"):
 		return usagef("--out %s: a file that ends in .npy or .csv", f.out)
 	}
-	if _, err := os.Lstat(f.out); err == nil && !f.force {
-		return usagef("%s exists: use --force to overwrite it, or another --out", f.out)
+	if err := checkAbsent(f.force, f.out); err != nil {
+		return err
 	}
 	set, names, err := f.readSeries()
 	if err != nil {
@@ -97,11 +96,11 @@ func runHCPClean(w io.Writer, f cleanFlags) error {
 	if err := hcp.WriteResiduals(f.out, result.Residuals, names); err != nil {
 		return err
 	}
-	return f.say(w, result, names != nil)
+	return f.say(cmd.OutOrStdout(), result, names != nil)
 }
 
 // say prints what was done.
-func (f cleanFlags) say(w io.Writer, result *hcp.Cleaned, named bool) error {
+func (f *cleanFlags) say(w io.Writer, result *hcp.Cleaned, named bool) error {
 	r := result.Residuals
 	if *f.json {
 		return printJSON(w, struct {
@@ -132,7 +131,7 @@ func (f cleanFlags) say(w io.Writer, result *hcp.Cleaned, named bool) error {
 
 // readSeries returns the series as parcels x frames, and the names of parcels where the file has
 // them.
-func (f cleanFlags) readSeries() (hcp.Matrix, []string, error) {
+func (f *cleanFlags) readSeries() (hcp.Matrix, []string, error) {
 	o, err := f.source.s.Options(series.CorticalParcels)
 	if err != nil {
 		return hcp.Matrix{}, nil, usageError{err}

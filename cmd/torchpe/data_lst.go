@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -17,7 +17,6 @@ import (
 	"torchpe/data/lst"
 )
 
-// newLSTCommand returns "torchpe data lst".
 func newLSTCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lst",
@@ -77,7 +76,7 @@ train --lst-side" makes the same set by itself.`,
   torchpe data lst generate --out as-published --published-imbalance --allow-isomorphic
   torchpe data lst generate --out five --side 5`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runLSTGenerate(cmd.OutOrStdout(), f) },
+		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.out, "out", "", "directory to write to, made if missing (required)")
@@ -107,7 +106,8 @@ type lstGenerated struct {
 	Sets map[string]map[string]lst.Givens `json:"sets,omitempty"`
 }
 
-func runLSTGenerate(w io.Writer, f lstGenerateFlags) error {
+func (f *lstGenerateFlags) run(cmd *cobra.Command, _ []string) error {
+	w := cmd.OutOrStdout()
 	if f.out == "" {
 		return usagef("--out is missing: name the directory to write %s and %s to", lstTrainFile, lstValidationFile)
 	}
@@ -124,10 +124,8 @@ func runLSTGenerate(w io.Writer, f lstGenerateFlags) error {
 		Validation: filepath.Join(f.out, lstValidationFile),
 		Seed:       f.seed,
 	}
-	if !f.force {
-		if err := absent(g.Train, g.Validation); err != nil {
-			return err
-		}
+	if err := checkAbsent(f.force, g.Train, g.Validation); err != nil {
+		return err
 	}
 	train, validation, err := lst.Generate(f.options, f.seed)
 	if err != nil {
@@ -159,9 +157,11 @@ func runLSTGenerate(w io.Writer, f lstGenerateFlags) error {
 	fmt.Fprintf(w, "wrote %d puzzles%s to %s and %d to %s (seed %d)\n", len(train), of, g.Train,
 		len(validation), g.Validation, f.seed)
 	if sized {
-		return printGivens(w, g.Sets)
+		printGivens(w, g.Sets)
+		return nil
 	}
-	return printLSTReport(w, *g.Report)
+	printLSTReport(w, *g.Report)
+	return nil
 }
 
 // checkSide returns a usage error for a side that there are no puzzles of.
@@ -183,7 +183,7 @@ func countGivens(train, validation []lst.Puzzle) map[string]map[string]lst.Given
 }
 
 // printGivens prints what countGivens counted.
-func printGivens(w io.Writer, sets map[string]map[string]lst.Givens) error {
+func printGivens(w io.Writer, sets map[string]map[string]lst.Givens) {
 	var rows [][]string
 	for _, set := range []string{"training", "validation"} {
 		for _, c := range lst.Conditions() {
@@ -191,7 +191,7 @@ func printGivens(w io.Writer, sets map[string]map[string]lst.Givens) error {
 			rows = append(rows, []string{c.Label(), set, strconv.Itoa(n.Puzzles), givensText(n)})
 		}
 	}
-	return printTable(w, []string{"condition", "set", "puzzles", "givens mean (range)"}, rows)
+	printTable(w, []string{"condition", "set", "puzzles", "givens mean (range)"}, rows)
 }
 
 // givensText writes the mean and range of the symbols shown.
@@ -213,9 +213,12 @@ func checkLSTSizes(o lst.Options) error {
 	return nil
 }
 
-// absent returns an error for the first path that exists or cannot be looked at. Its folder need not
-// be one: making it says so.
-func absent(paths ...string) error {
+// checkAbsent returns an error for the first path that exists or cannot be looked at, unless it may be
+// overwritten. Its folder need not be one: making it says so.
+func checkAbsent(overwrite bool, paths ...string) error {
+	if overwrite {
+		return nil
+	}
 	for _, path := range paths {
 		switch _, err := os.Lstat(path); {
 		case err == nil:
@@ -250,10 +253,7 @@ the labels do not know, are reported only.`,
 		Example: `  torchpe data lst check
   torchpe data lst check --json --validation validation.csv train.csv
   torchpe data lst check --validation puzzle_data_original.csv generated_puzzle_data_*_dist80.csv`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			seeded := cmd.Flags().Changed("seed")
-			return runLSTCheck(cmd.OutOrStdout(), f, seeded, args)
-		},
+		RunE: f.run,
 	}
 	cmd.Flags().StringVar(&f.validation, "validation", "", "file with the validation puzzles")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the generated default set, where no files are named")
@@ -261,25 +261,22 @@ the labels do not know, are reported only.`,
 	return cmd
 }
 
-func runLSTCheck(w io.Writer, f lstCheckFlags, seeded bool, trainFiles []string) error {
-	train, validation, err := lstSets(f, seeded, trainFiles)
+func (f *lstCheckFlags) run(cmd *cobra.Command, files []string) error {
+	w := cmd.OutOrStdout()
+	train, validation, err := f.sets(cmd.Flags().Changed("seed"), files)
 	if err != nil {
 		return err
 	}
 	r := lst.Check(train, validation)
 	if f.json {
-		err = printJSON(w, r)
-	} else {
-		err = printLSTReport(w, r)
+		return cmp.Or(printJSON(w, r), r.Err())
 	}
-	if err != nil {
-		return err
-	}
+	printLSTReport(w, r)
 	return r.Err()
 }
 
-// lstSets reads the sets to check, or generates the default ones.
-func lstSets(f lstCheckFlags, seeded bool, trainFiles []string) (train, validation []lst.Puzzle, err error) {
+// sets reads the sets to check, or generates the default ones.
+func (f *lstCheckFlags) sets(seeded bool, trainFiles []string) (train, validation []lst.Puzzle, err error) {
 	switch {
 	case f.validation == "" && len(trainFiles) == 0:
 		return lst.Generate(lst.DefaultOptions(), f.seed)
@@ -303,7 +300,7 @@ func lstSets(f lstCheckFlags, seeded bool, trainFiles []string) (train, validati
 }
 
 // printLSTReport prints a report as two tables and the problems.
-func printLSTReport(w io.Writer, r lst.Report) error {
+func printLSTReport(w io.Writer, r lst.Report) {
 	counts := [][]string{
 		{"puzzles", strconv.Itoa(r.Puzzles)},
 		{"valid", strconv.Itoa(r.Valid)},
@@ -319,9 +316,7 @@ func printLSTReport(w io.Writer, r lst.Report) error {
 		{"3-vector, but two lines decide, training", strconv.Itoa(r.TwoLines.Training)},
 		{"3-vector, but two lines decide, validation", strconv.Itoa(r.TwoLines.Validation)},
 	}
-	if err := printTable(w, []string{"check", "count or value"}, counts); err != nil {
-		return err
-	}
+	printTable(w, []string{"check", "count or value"}, counts)
 	var rows [][]string
 	for _, c := range lst.Conditions() {
 		for _, set := range []struct {
@@ -334,15 +329,10 @@ func printLSTReport(w io.Writer, r lst.Report) error {
 		}
 	}
 	head := []string{"condition", "set", "puzzles", "givens mean (range)", "per answer", "per probe cell"}
-	if err := printTable(w, head, rows); err != nil {
-		return err
-	}
+	printTable(w, head, rows)
 	for _, p := range r.Problems {
-		if _, err := fmt.Fprintln(w, p); err != nil {
-			return err
-		}
+		fmt.Fprintln(w, p)
 	}
-	return nil
 }
 
 // lstRange shows the smallest and largest of some counts.
@@ -366,7 +356,7 @@ type lstShowFlags struct {
 }
 
 func newLSTShowCommand() *cobra.Command {
-	f := lstShowFlags{}
+	var f lstShowFlags
 	cmd := &cobra.Command{
 		Use:   "show [FILE] [--index N | --seed N]",
 		Short: "Draw puzzles and say what decides them",
@@ -378,16 +368,7 @@ puzzles of the generated default set.`,
   torchpe data lst show --seed 5
   torchpe data lst show --side 6
   torchpe data lst show puzzles/train.csv --index 17 --json`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("index") {
-				f.index = -1
-			} else if cmd.Flags().Changed("seed") {
-				return usagef("--index and --seed exclude each other: the one names a puzzle, the other draws some")
-			} else if f.index < 0 {
-				return usagef("--index %d: want 0 or more", f.index)
-			}
-			return runLSTShow(cmd.OutOrStdout(), f, args)
-		},
+		RunE: f.run,
 	}
 	cmd.Flags().IntVar(&f.index, "index", 0, "puzzle to show, counted from 0")
 	cmd.Flags().IntVar(&f.side, "side", lst.Side, "rows and columns of the puzzles, 3 to 8")
@@ -404,11 +385,19 @@ type lstShown struct {
 	lst.Explanation
 }
 
-func runLSTShow(w io.Writer, f lstShowFlags, args []string) error {
+func (f *lstShowFlags) run(cmd *cobra.Command, args []string) error {
+	if !cmd.Flags().Changed("index") {
+		f.index = -1
+	} else if cmd.Flags().Changed("seed") {
+		return usagef("--index and --seed exclude each other: the one names a puzzle, the other draws some")
+	} else if f.index < 0 {
+		return usagef("--index %d: want 0 or more", f.index)
+	}
+	w := cmd.OutOrStdout()
 	if err := checkSide(f.side); err != nil {
 		return err
 	}
-	ps, name, err := lstShowPuzzles(f, args)
+	ps, name, err := f.puzzles(args)
 	if err != nil {
 		return err
 	}
@@ -435,15 +424,13 @@ func runLSTShow(w io.Writer, f lstShowFlags, args []string) error {
 		if k > 0 {
 			fmt.Fprintln(w)
 		}
-		if err := s.print(w, name); err != nil {
-			return err
-		}
+		s.print(w, name)
 	}
 	return nil
 }
 
-// lstShowPuzzles returns the puzzles to show from and their name.
-func lstShowPuzzles(f lstShowFlags, args []string) (ps []lst.Puzzle, name string, err error) {
+// puzzles returns the puzzles to show from and their name.
+func (f *lstShowFlags) puzzles(args []string) (ps []lst.Puzzle, name string, err error) {
 	o := lst.DefaultOptions()
 	switch {
 	case len(args) > 1:
@@ -481,24 +468,21 @@ func onePerCondition(ps []lst.Puzzle, rng *rand.Rand) []int {
 }
 
 // print draws the puzzle.
-func (s lstShown) print(w io.Writer, from string) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "puzzle %d of %s: %s (%v), answer %d\n\n", s.Index, from, s.Condition.Label(),
+func (s lstShown) print(w io.Writer, from string) {
+	fmt.Fprintf(w, "puzzle %d of %s: %s (%v), answer %d\n\n", s.Index, from, s.Condition.Label(),
 		s.Condition, s.Answer)
 	for _, row := range s.Cells.Rows() {
-		fmt.Fprintf(&b, "    %s\n", row)
+		fmt.Fprintf(w, "    %s\n", row)
 	}
-	b.WriteByte('\n')
+	fmt.Fprintln(w)
 	for _, by := range s.DecidedBy {
-		fmt.Fprintf(&b, "    %s\n", by)
+		fmt.Fprintf(w, "    %s\n", by)
 	}
 	if s.TwoLines != nil {
-		fmt.Fprintf(&b, "    but two lines suffice: %v, %v force %d\n", s.TwoLines[0], s.TwoLines[1],
+		fmt.Fprintf(w, "    but two lines suffice: %v, %v force %d\n", s.TwoLines[0], s.TwoLines[1],
 			s.DecidedBy[0].Answer)
 	}
 	if s.Problem != "" {
-		fmt.Fprintf(&b, "    problem: %s\n", s.Problem)
+		fmt.Fprintf(w, "    problem: %s\n", s.Problem)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -114,7 +113,7 @@ func newNMARShowCommand() *cobra.Command {
 			if err := f.draw(s); err != nil {
 				return err
 			}
-			return printNMAR(cmd, s, f)
+			return printNMAR(cmd, s, &f)
 		},
 	}
 	f.add(cmd)
@@ -123,7 +122,7 @@ func newNMARShowCommand() *cobra.Command {
 
 // printNMAR describes the network on stdout, and says on stderr what to do about one that is not
 // stable.
-func printNMAR(cmd *cobra.Command, s *nmar.Simulation, f nmarFlags) error {
+func printNMAR(cmd *cobra.Command, s *nmar.Simulation, f *nmarFlags) error {
 	sum, o := s.Summarise(), s.Options
 	stable := "yes"
 	if !sum.Stable {
@@ -158,7 +157,7 @@ func printNMAR(cmd *cobra.Command, s *nmar.Simulation, f nmarFlags) error {
 		return fmt.Sprintf("%.3f", v)
 	}
 	span := func(r [2]float64) string { return number(r[0]) + " to " + number(r[1]) }
-	return printTable(cmd.OutOrStdout(), []string{"network", "value"}, [][]string{
+	printTable(cmd.OutOrStdout(), []string{"network", "value"}, [][]string{
 		{"nodes", fmt.Sprint(o.Nodes)}, {"modules", fmt.Sprint(o.Modules)}, {"time points", fmt.Sprint(o.Frames)},
 		{"scale of the autoregressive weights", number(o.Scale)}, {"spectral radius, linearised",
 			number(sum.SpectralRadius)}, {"stable", stable},
@@ -166,6 +165,7 @@ func printNMAR(cmd *cobra.Command, s *nmar.Simulation, f nmarFlags) error {
 		{"correlation within modules", number(sum.Within)}, {"correlation between modules", number(sum.Between)},
 		{"modules of the nodes in their drawn order", orderText(s.Labels)},
 	})
+	return nil
 }
 
 // orderText lists the modules of the first nodes.
@@ -195,7 +195,7 @@ same bytes.`,
 		Example: `  torchpe data nmar generate --out network
   torchpe data nmar generate --out large --nodes 360 --modules 12 --frames 5000`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runNMARGenerate(cmd, f) },
+		RunE: f.generate,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.out, "out", "", "directory to write to, made if missing (required)")
@@ -203,7 +203,7 @@ same bytes.`,
 	return cmd
 }
 
-func runNMARGenerate(cmd *cobra.Command, f nmarFlags) error {
+func (f *nmarFlags) generate(cmd *cobra.Command, _ []string) error {
 	if f.out == "" {
 		return usagef("--out is missing: name the directory to write %s and %s to", nmarSeriesFile, nmarModulesFile)
 	}
@@ -214,15 +214,14 @@ func runNMARGenerate(cmd *cobra.Command, f nmarFlags) error {
 	if err := os.MkdirAll(f.out, 0o777); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	series, modules := s.CSV()
-	for name, body := range map[string][]byte{nmarSeriesFile: series, nmarModulesFile: modules} {
-		path := filepath.Join(f.out, name)
-		if _, err := os.Lstat(path); !f.force && !errors.Is(err, fs.ErrNotExist) {
-			return usagef("%s exists: use --force to overwrite it, or another --out", path)
-		}
-		if err := os.WriteFile(path, body, 0o666); err != nil {
-			return err
-		}
+	series, modules := filepath.Join(f.out, nmarSeriesFile), filepath.Join(f.out, nmarModulesFile)
+	if err := checkAbsent(f.force, series, modules); err != nil {
+		return err
+	}
+	seriesCSV, modulesCSV := s.CSV()
+	err = errors.Join(os.WriteFile(series, seriesCSV, 0o666), os.WriteFile(modules, modulesCSV, 0o666))
+	if err != nil {
+		return err
 	}
 	if err := f.draw(s); err != nil {
 		return err

@@ -15,12 +15,16 @@ import (
 	"torchpe/train/config"
 )
 
-// newDataPositionsCommand returns "torchpe data positions".
+// positionsFlags holds the flags of "torchpe data positions".
+type positionsFlags struct {
+	config      configFlags
+	method, out string
+	dims        int
+	json        *bool
+}
+
 func newDataPositionsCommand() *cobra.Command {
-	var f configFlags
-	var method, out string
-	var dims int
-	var asJSON *bool
+	var f positionsFlags
 	cmd := &cobra.Command{
 		Use:   "positions",
 		Short: "Find where tokens lie from training samples",
@@ -34,51 +38,54 @@ What "torchpe train" holds out with the same flags - whole subjects, the end of 
 		Example: `  torchpe data positions --task fmri --data rest/ --modules rest/modules.csv --dims 3 --out gradients.csv
   torchpe train --task fmri --data rest/ --modules rest/modules.csv --positions gradients.csv --pe rope-3d`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if method != pe.MDSInit && method != pe.GradientsInit {
-				return usagef("--method %s is not one of gradients, mds", method)
-			}
-			init := fmt.Sprintf("%s:%d", method, dims)
-			for flag, value := range map[string]string{"pe": "learn", config.InitFlag: init} {
-				if err := cmd.Flags().Set(flag, value); err != nil {
-					return usageError{err}
-				}
-			}
-			c, notes, err := f.resolve()
-			if err != nil {
-				return usageError{err}
-			}
-			p, err := train.FindPositions(c)
-			if err != nil { // as the flags of this command
-				return usagef("%s", strings.Replace(err.Error(), "--pe-init "+init, "--method "+method, 1))
-			}
-			if err := atomicfile.Write(out, func(w io.Writer) error { return writePositions(w, p) }); err != nil {
-				return err
-			}
-			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), struct {
-					Out        string   `json:"out"`
-					Tokens     int      `json:"tokens"`
-					Dimensions int      `json:"dimensions"`
-					Notes      []string `json:"notes"`
-				}{out, len(p.Coordinates), dims, append(notes, p.Note)})
-			}
-			for _, n := range append(notes, p.Note) {
-				fmt.Fprintln(cmd.ErrOrStderr(), "torchpe: "+n)
-			}
-			return nil
-		},
+		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&method, "method", pe.GradientsInit, "gradients or mds")
-	fl.IntVar(&dims, "dims", 2, "coordinates a token")
-	fl.StringVarP(&out, "out", "o", "positions.csv", "file to write: name, x1, x2, ...")
-	asJSON = jsonFlag(cmd)
+	fl.StringVar(&f.method, "method", pe.GradientsInit, "gradients or mds")
+	fl.IntVar(&f.dims, "dims", 2, "coordinates a token")
+	fl.StringVarP(&f.out, "out", "o", "positions.csv", "file to write: name, x1, x2, ...")
+	f.json = jsonFlag(cmd)
 	headFlags(fl, "map")
-	f.add(fl)
-	setUsual(cmd, "task", "data", "modules", "method", "dims", "out")
+	f.config.add(fl)
+	setCommonFlags(cmd, "task", "data", "modules", "method", "dims", "out")
 	return cmd
+}
+
+func (f *positionsFlags) run(cmd *cobra.Command, _ []string) error {
+	if f.method != pe.MDSInit && f.method != pe.GradientsInit {
+		return usagef("--method %s is not one of gradients, mds", f.method)
+	}
+	init := fmt.Sprintf("%s:%d", f.method, f.dims)
+	for flag, value := range map[string]string{"pe": "learn", config.InitFlag: init} {
+		if err := cmd.Flags().Set(flag, value); err != nil {
+			return usageError{err}
+		}
+	}
+	c, notes, err := f.config.resolve()
+	if err != nil {
+		return usageError{err}
+	}
+	p, err := train.FindPositions(c)
+	if err != nil { // as the flags of this command
+		return usagef("%s", strings.Replace(err.Error(), "--pe-init "+init, "--method "+f.method, 1))
+	}
+	if err := atomicfile.Write(f.out, func(w io.Writer) error { return writePositions(w, p) }); err != nil {
+		return err
+	}
+	notes = append(notes, p.Note)
+	if *f.json {
+		return printJSON(cmd.OutOrStdout(), struct {
+			Out        string   `json:"out"`
+			Tokens     int      `json:"tokens"`
+			Dimensions int      `json:"dimensions"`
+			Notes      []string `json:"notes"`
+		}{f.out, len(p.Coordinates), f.dims, notes})
+	}
+	for _, n := range notes {
+		fmt.Fprintln(cmd.ErrOrStderr(), "torchpe: "+n)
+	}
+	return nil
 }
 
 // writePositions writes a row a token: its name where it has one, and its coordinates.

@@ -14,10 +14,9 @@ import (
 	"torchpe/data/array"
 	"torchpe/data/sequence"
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
-// newSequenceCommand returns "torchpe data sequence".
 func newSequenceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sequence",
@@ -52,8 +51,9 @@ func newSequenceListCommand() *cobra.Command {
 			if *asJSON {
 				return printJSON(cmd.OutOrStdout(), all)
 			}
-			return printTable(cmd.OutOrStdout(), []string{"task", "level", "inputs", "outputs", "output"}, rows,
+			printTable(cmd.OutOrStdout(), []string{"task", "level", "inputs", "outputs", "output"}, rows,
 				"level", "inputs", "outputs")
+			return nil
 		},
 	}
 	asJSON = jsonFlag(cmd)
@@ -74,7 +74,6 @@ func (f *drawnFlags) add(cmd *cobra.Command, count int) {
 	fl.Uint64Var(&f.seed, "seed", 0, "seed")
 }
 
-// draw draws the examples of a task.
 func (f *drawnFlags) draw(name string) (t sequence.Task, examples []sequence.Example, err error) {
 	if t, err = sequence.Find(name); err != nil {
 		return t, nil, usageError{err}
@@ -144,10 +143,8 @@ func newSequenceGenerateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !force {
-				if err := absent(f.out); err != nil {
-					return err
-				}
+			if err := checkAbsent(force, f.out); err != nil {
+				return err
 			}
 			err = atomicfile.Write(f.out, func(w io.Writer) error {
 				for _, e := range examples {
@@ -215,9 +212,9 @@ output count.`,
 			if *asJSON {
 				return printJSON(cmd.OutOrStdout(), sequenceFile{args[1], t.Name, n, shortest, longest})
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s of %s, lengths %d to %d: all answers are right\n",
-				plural.Of(n, "example"), t.Name, shortest, longest)
-			return err
+			fmt.Fprintf(cmd.OutOrStdout(), "%s of %s, lengths %d to %d: all answers are right\n",
+				wording.Count(n, "example"), t.Name, shortest, longest)
+			return nil
 		},
 	}
 	asJSON = jsonFlag(cmd)
@@ -228,7 +225,7 @@ output count.`,
 func checkExample(t sequence.Task, line string) (length int, err error) {
 	words := strings.Fields(line)
 	if len(words) != 3 {
-		return 0, fmt.Errorf("%s, want 3: input, output, number that counts", plural.Of(len(words), "word"))
+		return 0, fmt.Errorf("%s, want 3: input, output, number that counts", wording.Count(len(words), "word"))
 	}
 	input, err := t.Parse(words[0])
 	if err != nil {

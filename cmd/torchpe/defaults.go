@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 	"torchpe/models/pe"
 	"torchpe/train/sweep"
 )
@@ -142,7 +142,7 @@ func misspelt() (notes []string) {
 		if !strings.HasPrefix(name, "TORCHPE_") || name == defaultsVariable || slices.Contains(variables, name) {
 			continue
 		}
-		if near := nearest.Name(name, variables); near != "" {
+		if near := wording.Nearest(name, variables); near != "" {
 			notes = append(notes, fmt.Sprintf("%s is the variable of no flag; did you mean %s?", name, near))
 		}
 	}
@@ -235,7 +235,8 @@ are resumed, and --config, have all their values. ` + defaultsVariable + `=none 
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), rows)
 			}
-			return printDefaults(cmd.OutOrStdout(), rows)
+			printDefaults(cmd.OutOrStdout(), rows)
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also flags with their built-in default")
@@ -266,20 +267,17 @@ func effectiveDefaults(all bool) (rows []userDefault, err error) {
 	return rows, nil
 }
 
-func printDefaults(out io.Writer, rows []userDefault) error {
+func printDefaults(out io.Writer, rows []userDefault) {
 	var cells [][]string
 	for _, r := range rows {
 		cells = append(cells, []string{"--" + r.Flag, r.Value, r.From})
 	}
 	if cells != nil {
-		if err := printTable(out, []string{"flag", "value", "from"}, cells); err != nil {
-			return err
-		}
+		printTable(out, []string{"flag", "value", "from"}, cells)
 	} else {
 		fmt.Fprintln(out, "No defaults of your own: all are those of torchpe train --help.")
 	}
 	files := slices.DeleteFunc([]string{projectFile, userFile()}, func(path string) bool { return path == "" })
-	_, err := fmt.Fprintf(out, "Files, where they are there: %s. Variables: TORCHPE_ and the flag, such as %s.\n",
+	fmt.Fprintf(out, "Files, where they are there: %s. Variables: TORCHPE_ and the flag, such as %s.\n",
 		strings.Join(files, ", "), variableOf("weight-decay"))
-	return err
 }

@@ -38,7 +38,7 @@ type demoFlags struct {
 }
 
 func newDemoCommand() *cobra.Command {
-	f := demoFlags{}
+	var f demoFlags
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show in minutes that learned encodings generalise when they start small",
@@ -51,7 +51,7 @@ A demo that was stopped goes on where it was; --force starts anew.`,
 		Example: `  torchpe demo
   torchpe demo --lst puzzles --out demo-published`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.OutOrStdout(), cmd.ErrOrStderr(), f) },
+		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "demo", "directory to write to")
@@ -67,7 +67,8 @@ A demo that was stopped goes on where it was; --force starts anew.`,
 	return cmd
 }
 
-func runDemo(out, progress io.Writer, f demoFlags) error {
+func (f *demoFlags) run(cmd *cobra.Command, _ []string) error {
+	out, progress := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	args, err := f.trainArguments()
 	if err != nil {
 		return err
@@ -90,25 +91,20 @@ func runDemo(out, progress io.Writer, f demoFlags) error {
 	if *f.json {
 		return printJSON(out, all)
 	}
-	if err := printMembers(out, all); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(out, "Accuracy, chance 0.25, of models that trained until %s, for %d "+
+	printMembers(out, all)
+	fmt.Fprintf(out, "Accuracy, chance 0.25, of models that trained until %s, for %d "+
 		"epochs at most; %s.\n", runlog.DefaultCriterion, f.epochs, f.puzzles())
-	if err == nil && slices.ContainsFunc(all.Members,
+	if slices.ContainsFunc(all.Members,
 		func(m runlog.MemberResult) bool { return m.Fit == nil || !m.Fit.Reached }) {
-		_, err = fmt.Fprintln(out,
-			"One that has not fitted its training puzzles (*) says nothing about generalisation.")
+		fmt.Fprintln(out, "One that has not fitted its training puzzles (*) says nothing about generalisation.")
 	}
-	if err == nil {
-		_, err = fmt.Fprintf(out, "Figure: %s and .png (%.0f s in all)\n",
-			filepath.Join(f.out, "accuracy.pdf"), time.Since(start).Seconds())
-	}
-	return err
+	fmt.Fprintf(out, "Figure: %s and .png (%.0f s in all)\n",
+		filepath.Join(f.out, "accuracy.pdf"), time.Since(start).Seconds())
+	return nil
 }
 
 // puzzles says which puzzles the demo uses.
-func (f demoFlags) puzzles() string {
+func (f *demoFlags) puzzles() string {
 	if f.lst == "" {
 		return "generated puzzles"
 	}
@@ -116,7 +112,7 @@ func (f demoFlags) puzzles() string {
 }
 
 // trainArguments returns the arguments that all workers share, after checking them.
-func (f demoFlags) trainArguments() ([]string, error) {
+func (f *demoFlags) trainArguments() ([]string, error) {
 	if f.epochs < 1 || f.workers < 1 {
 		return nil, usagef("--epochs %d, --workers %d: both must be at least 1", f.epochs, f.workers)
 	}
@@ -139,7 +135,7 @@ func (f demoFlags) trainArguments() ([]string, error) {
 		return nil, usagef("--lst %s: no generated_puzzle_data_*.csv in it", f.lst)
 	}
 	validation := filepath.Join(f.lst, "puzzle_data_original.csv")
-	if err := absent(validation); err != nil {
+	if _, err := os.Stat(validation); err != nil {
 		return nil, usagef("--lst: %w", err)
 	}
 	for _, p := range pool {
@@ -150,7 +146,7 @@ func (f demoFlags) trainArguments() ([]string, error) {
 
 // trainAll runs one worker process an encoding, as many at a time as were asked for. The first
 // failure stops the others.
-func (f demoFlags) trainAll(ctx context.Context, progress io.Writer, args []string) error {
+func (f *demoFlags) trainAll(ctx context.Context, progress io.Writer, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -175,7 +171,7 @@ func (f demoFlags) trainAll(ctx context.Context, progress io.Writer, args []stri
 
 // workerArguments returns the arguments of the worker of an encoding: a copy, as the workers start at
 // the same time.
-func (f demoFlags) workerArguments(args []string, pe string) []string {
+func (f *demoFlags) workerArguments(args []string, pe string) []string {
 	return slices.Concat(args, []string{"--pe", pe, "--out", filepath.Join(f.out, pe), "--json"})
 }
 

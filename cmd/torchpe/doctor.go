@@ -4,11 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
 )
@@ -23,19 +22,18 @@ wrong. Exit code 0 also when there are problems, which are listed; --strict make
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s := torchpe.DescribeSystem()
-			var err error
-			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), struct {
-					Version string `json:"version"`
-					torchpe.System
-				}{runlog.Version, s})
-			} else {
-				err = printSystem(cmd.OutOrStdout(), s)
+			if !asJSON {
+				printSystem(cmd.OutOrStdout(), s)
+			} else if err := printJSON(cmd.OutOrStdout(), struct {
+				Version string `json:"version"`
+				torchpe.System
+			}{runlog.Version, s}); err != nil {
+				return err
 			}
-			if err == nil && strict && len(s.Problems) > 0 {
-				err = errors.New(plural.Of(len(s.Problems), "problem"))
+			if strict && len(s.Problems) > 0 {
+				return errors.New(wording.Count(len(s.Problems), "problem"))
 			}
-			return err
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
@@ -43,10 +41,9 @@ wrong. Exit code 0 also when there are problems, which are listed; --strict make
 	return cmd
 }
 
-func printSystem(w io.Writer, s torchpe.System) error {
-	var b strings.Builder
+func printSystem(w io.Writer, s torchpe.System) {
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("program", "%s", runlog.HostEnvironment(nil).Build())
 	line("libtorch", "%s (the shim was built against %s)", s.LibtorchRunning, s.LibtorchBuilt)
@@ -80,6 +77,4 @@ func printSystem(w io.Writer, s torchpe.System) error {
 	for _, p := range s.Problems {
 		line("problem", "%s", p)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }

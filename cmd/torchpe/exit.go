@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/train/runlog"
 	"torchpe/train/sweep/slurm"
 )
@@ -73,12 +73,20 @@ func fileErrorAsUsage(err error) error {
 	return err
 }
 
+// existsAsUsage marks an error of something that would be overwritten as one of usage.
+func existsAsUsage(err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return usageError{err}
+	}
+	return err
+}
+
 // exactly accepts as many arguments as there are names; another number is a usage error.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != len(names) {
 			return usagef("%s: want %s, not %s: see %s --help", cmd.CommandPath(), strings.Join(names, " and "),
-				plural.Of(len(args), "argument"), cmd.CommandPath())
+				wording.Count(len(args), "argument"), cmd.CommandPath())
 		}
 		return nil
 	}

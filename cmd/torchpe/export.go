@@ -79,9 +79,9 @@ func runExport(out io.Writer, run string, f exportFlags, asJSON bool) error {
 		fmt.Fprintf(out, "member %d diverged at step %d; these are the weights of its last checkpoint\n", f.member,
 			x.DivergedAtStep)
 	}
-	_, err = fmt.Fprintf(out, "%s: member %d of %s after %d steps, %s with %d trained parameters\ntry: python3 %s\n",
+	fmt.Fprintf(out, "%s: member %d of %s after %d steps, %s with %d trained parameters\ntry: python3 %s\n",
 		f.out, f.member, run, x.Step, x.PE, x.Parameters, filepath.Join(f.out, export.SourceFile))
-	return err
+	return nil
 }
 
 func newImportCommand() *cobra.Command {
@@ -123,8 +123,8 @@ Tensors that are missing, unexpected or of another shape are named, and nothing 
 			if m.MaskedMeasures == nil {
 				fmt.Fprintf(w, ", validation accuracy %s", share(m.ValidationAccuracy))
 			}
-			_, err = fmt.Fprintln(w)
-			return err
+			fmt.Fprintln(w)
+			return nil
 		},
 	}
 	fl := cmd.Flags()

@@ -27,13 +27,13 @@ func headFlags(fl *pflag.FlagSet, heading string) {
 	})
 }
 
-// usualFlags is the annotation of a command with the names of its usual flags.
-const usualFlags = "torchpe_usual"
+// commonFlags is the annotation of a command with the names of its usual flags.
+const commonFlags = "torchpe_usual"
 
-// setUsual makes a command's help show these flags alone, in their order; `--help all` has the rest
+// setCommonFlags makes a command's help show these flags alone, in their order; `--help all` has the rest
 // below them.
-func setUsual(cmd *cobra.Command, names ...string) {
-	cmd.Annotations = map[string]string{usualFlags: strings.Join(names, " ")}
+func setCommonFlags(cmd *cobra.Command, names ...string) {
+	cmd.Annotations = map[string]string{commonFlags: strings.Join(names, " ")}
 }
 
 // plainWidth holds the columns of help where there is no terminal.
@@ -174,7 +174,7 @@ var commandWord = regexp.MustCompile(`\s*(?:--?[a-z][\w-]* +)?(?:'[^']*'|"[^"]*"
 
 // splitFlags returns the usual flags of a command, in their order, and all others, if any.
 func splitFlags(cmd *cobra.Command) (usual, rest []*pflag.Flag) {
-	names := strings.Fields(cmd.Annotations[usualFlags])
+	names := strings.Fields(cmd.Annotations[commonFlags])
 	for _, name := range names {
 		if flag := cmd.LocalFlags().Lookup(name); flag != nil { // bench has no --seeds
 			usual = append(usual, flag)

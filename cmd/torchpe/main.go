@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
@@ -22,11 +22,15 @@ import (
 func main() {
 	surviveClosedOutput()
 	root := newRootCommand()
-	root.SetOut(escaped{os.Stdout})
-	root.SetErr(escaped{os.Stderr})
+	out, notes := &escaped{file: os.Stdout}, &escaped{file: os.Stderr}
+	root.SetOut(out)
+	root.SetErr(notes)
 	err := root.Execute()
+	if out.err != nil {
+		err = out.err
+	}
 	if err != nil && !errors.Is(err, syscall.EPIPE) {
-		fmt.Fprintln(escaped{os.Stderr}, "torchpe: "+plainText(err))
+		fmt.Fprintln(notes, "torchpe: "+plainText(err))
 	}
 	os.Exit(exitCode(err))
 }
@@ -89,7 +93,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if _, name, ok := strings.Cut(err.Error(), "unknown flag: --"); ok {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		best := nearest.Name(name, names)
+		best := wording.Nearest(name, names)
 		if other := config.OtherNames[name]; cmd.Flags().Lookup(other) != nil {
 			best = other
 		}

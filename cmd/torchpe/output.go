@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -27,15 +28,15 @@ func moreText(n int) string {
 // escaped writes text with its control characters, and marks that change the direction of writing, as
 // escapes such as \u001b, which JSON reads too: names of columns, variables and files may hold what
 // terminals take for commands.
-type escaped struct{ file *os.File }
+type escaped struct {
+	file *os.File
+	err  error // the first of file: main returns it, so that commands need not look after each print
+}
 
 // Fd returns the descriptor of the file, of which a table asks the width of the terminal.
-func (e escaped) Fd() uintptr { return e.file.Fd() }
+func (e *escaped) Fd() uintptr { return e.file.Fd() }
 
-func (e escaped) Write(b []byte) (int, error) {
-	if bytes.IndexFunc(b, isControl) < 0 {
-		return e.file.Write(b)
-	}
+func (e *escaped) Write(b []byte) (int, error) {
 	var out bytes.Buffer
 	size := len(b)
 	for len(b) > 0 {
@@ -48,9 +49,16 @@ func (e escaped) Write(b []byte) (int, error) {
 		b = b[n:]
 	}
 	if _, err := e.file.Write(out.Bytes()); err != nil {
+		e.err = cmp.Or(e.err, err)
 		return 0, err
 	}
 	return size, nil
+}
+
+// isBroken reports whether writing to the standard output has failed.
+func isBroken(w io.Writer) bool {
+	e, ok := w.(*escaped)
+	return ok && e.err != nil
 }
 
 // isControl reports whether escaped shows a character as an escape.
@@ -61,7 +69,7 @@ func isControl(r rune) bool {
 
 // fileOf returns the file that a writer writes to, for terminals.
 func fileOf(w io.Writer) (*os.File, bool) {
-	if e, ok := w.(escaped); ok {
+	if e, ok := w.(*escaped); ok {
 		return e.file, true
 	}
 	f, ok := w.(*os.File)
@@ -86,7 +94,7 @@ func orNaN(m map[string]float64, key string) float64 {
 
 // printTable prints rows of texts under their headings. The later a heading of ranks stands there,
 // the earlier its column is left out where a terminal is too narrow; others stay longest.
-func printTable(w io.Writer, head []string, rows [][]string, ranks ...string) error {
+func printTable(w io.Writer, head []string, rows [][]string, ranks ...string) {
 	var t table.Table
 	for _, h := range head {
 		t.Columns = append(t.Columns, table.Column{Heading: h, Rank: slices.Index(ranks, h) + 1})
@@ -98,13 +106,12 @@ func printTable(w io.Writer, head []string, rows [][]string, ranks ...string) er
 		}
 		t.Rows = append(t.Rows, cells)
 	}
-	return t.Terminal(w)
+	_ = t.Terminal(w) // but for errors of w there are none
 }
 
 // jsonFlag declares --json.
 func jsonFlag(cmd *cobra.Command) *bool { return cmd.Flags().Bool("json", false, "print as JSON") }
 
-// printJSON prints v indented.
 func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

@@ -17,10 +17,10 @@ func TestEscaped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if n, err := (escaped{file}).Write([]byte(hostile)); n != len(hostile) || err != nil {
+	if n, err := (&escaped{file: file}).Write([]byte(hostile)); n != len(hostile) || err != nil {
 		t.Errorf("%d bytes, %v", n, err)
 	}
-	if err := printJSON(escaped{file}, hostile[:len(hostile)-2]); err != nil {
+	if err := printJSON(&escaped{file: file}, hostile[:len(hostile)-2]); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file.Name())

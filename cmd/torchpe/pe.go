@@ -33,13 +33,6 @@ A SCHEME is a name from "torchpe pe list", or several joined by + that act toget
 	cmd.AddCommand(newPEListCommand(), newPEShowCommand(), newPEValuesCommand(), newPEPlotCommand(),
 		newPECompareCommand(), newPECheckCommand(), newPEVectorsCommand(),
 		newPEExportCommand())
-	for _, sub := range cmd.Commands() {
-		if strings.Contains(sub.Use, "SCHEME") {
-			sub.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-				return pe.Names(), cobra.ShellCompDirectiveNoFileComp
-			}
-		}
-	}
 	return cmd
 }
 
@@ -98,11 +91,16 @@ func findScheme(label string) (pe.Scheme, error) {
 	return s, nil
 }
 
+// peListFlags holds the flags of "torchpe pe list".
+type peListFlags struct {
+	peFlags
+	json, csv, markdown bool
+	where               []string
+	pictures            string
+}
+
 func newPEListCommand() *cobra.Command {
-	var f peFlags
-	var asJSON, asCSV, asMarkdown bool
-	var where []string
-	var pictures string
+	var f peListFlags
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List all schemes: where they act, their parameters, TISA's criteria, reference",
@@ -111,57 +109,56 @@ func newPEListCommand() *cobra.Command {
   torchpe pe list --where extrapolates=yes --where "year>=2021" --where acts_on=logits
   torchpe pe list --json`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := f.setting(cmd)
-			if err != nil {
-				return err
-			}
-			out := cmd.OutOrStdout()
-			if pictures != "" {
-				return drawSheets(out, pictures)
-			}
-			if asMarkdown {
-				page, err := catalogue.Page(s)
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprint(out, page)
-				return err
-			}
-			all, err := catalogue.Entries(s)
-			if err != nil {
-				return err
-			}
-			if all, err = catalogue.Where(all, where); err != nil {
-				return usagef("--where: %w", err)
-			}
-			switch {
-			case asJSON:
-				return printJSON(out, all)
-			case asCSV:
-				return catalogue.List(all, s, false).CSV(out)
-			}
-			if err := catalogue.List(all, s, true).Terminal(out); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(out, "\n%d schemes. %s\n", len(all), catalogue.Stacks)
-			return err
-		},
+		RunE: f.run,
 	}
 	f.add(cmd)
 	fl := cmd.Flags()
-	fl.StringArrayVar(&where, "where", nil,
+	fl.StringArrayVar(&f.where, "where", nil,
 		"KEY=VALUE, only schemes of which this holds; also !=, >= and <=; keys: "+
 			strings.Join(catalogue.FieldNames(), ", "))
-	fl.BoolVar(&asJSON, "json", false, "print as JSON, with formulas and options")
-	fl.BoolVar(&asCSV, "csv", false, "print as CSV")
-	fl.BoolVar(&asMarkdown, "markdown", false, "print docs/encodings.md")
-	fl.StringVar(&pictures, "pictures", "",
+	fl.BoolVar(&f.json, "json", false, "print as JSON, with formulas and options")
+	fl.BoolVar(&f.csv, "csv", false, "print as CSV")
+	fl.BoolVar(&f.markdown, "markdown", false, "print docs/encodings.md")
+	fl.StringVar(&f.pictures, "pictures", "",
 		"draw a small picture of each scheme instead, into an .svg file a family in this directory")
 	cmd.MarkFlagsMutuallyExclusive("json", "csv", "markdown", "pictures")
 	cmd.MarkFlagsMutuallyExclusive("where", "markdown")
 	cmd.MarkFlagsMutuallyExclusive("where", "pictures")
 	return cmd
+}
+
+func (f *peListFlags) run(cmd *cobra.Command, _ []string) error {
+	s, err := f.setting(cmd)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	switch {
+	case f.pictures != "":
+		return drawSheets(out, f.pictures)
+	case f.markdown:
+		page, err := catalogue.Page(s)
+		fmt.Fprint(out, page)
+		return err
+	}
+	all, err := catalogue.Entries(s)
+	if err != nil {
+		return err
+	}
+	if all, err = catalogue.Where(all, f.where); err != nil {
+		return usagef("--where: %w", err)
+	}
+	switch {
+	case f.json:
+		return printJSON(out, all)
+	case f.csv:
+		return catalogue.List(all, s, false).CSV(out)
+	}
+	if err := catalogue.List(all, s, true).Terminal(out); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\n%d schemes. %s\n", len(all), catalogue.Stacks)
+	return nil
 }
 
 // drawSheets draws the pictures of all schemes into a directory and prints what was written.
@@ -173,9 +170,9 @@ func drawSheets(out io.Writer, folder string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s\nnothing to draw: %s\n%s\n", strings.Join(files, "\n"), strings.Join(without, ", "),
+	fmt.Fprintf(out, "%s\nnothing to draw: %s\n%s\n", strings.Join(files, "\n"), strings.Join(without, ", "),
 		catalogue.SheetNote)
-	return err
+	return nil
 }
 
 func newPEShowCommand() *cobra.Command {
@@ -203,8 +200,8 @@ func newPEShowCommand() *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), e)
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), catalogue.Show(e, s))
-			return err
+			fmt.Fprint(cmd.OutOrStdout(), catalogue.Show(e, s))
+			return nil
 		},
 	}
 	f.add(cmd)

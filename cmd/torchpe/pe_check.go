@@ -59,8 +59,8 @@ The exit code is 0 where the arrays follow the scheme as it is here, else 1.`,
   torchpe pe check --helper > save_for_check.py`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.helper {
-				_, err := fmt.Fprint(cmd.OutOrStdout(), checkHelper)
-				return err
+				fmt.Fprint(cmd.OutOrStdout(), checkHelper)
+				return nil
 			}
 			if err := oneScheme(cmd, args); err != nil {
 				return err
@@ -113,15 +113,15 @@ func (f *checkFlags) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return usagef("%s: %w", f.against, err)
 	}
-	if f.asJSON {
-		err = printJSON(cmd.OutOrStdout(), found)
-	} else {
-		_, err = fmt.Fprint(cmd.OutOrStdout(), found)
+	if !f.asJSON {
+		fmt.Fprint(cmd.OutOrStdout(), found)
+	} else if err := printJSON(cmd.OutOrStdout(), found); err != nil {
+		return err
 	}
-	if err == nil && !found.Follows {
-		err = errDiffers
+	if !found.Follows {
+		return errDiffers
 	}
-	return err
+	return nil
 }
 
 // place returns the setting with the sizes of the arrays, and positions for as many tokens.

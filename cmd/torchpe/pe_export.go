@@ -11,7 +11,7 @@ import (
 
 	"torchpe/data/array/safetensors"
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 	"torchpe/models/export"
 )
 
@@ -33,7 +33,7 @@ a graph lie in a .safetensors file of the same name beside it. Without --out the
 		Args: oneScheme,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(export.Libraries(), library) {
-				return usagef("--to %q%s: there are %s", library, nearest.Hint(library, export.Libraries()),
+				return usagef("--to %q%s: there are %s", library, wording.Hint(library, export.Libraries()),
 					strings.Join(export.Libraries(), ", "))
 			}
 			if out != "" && filepath.Ext(out) != ".py" {
@@ -60,8 +60,8 @@ a graph lie in a .safetensors file of the same name beside it. Without --out the
 				if m.Numbers != nil {
 					fmt.Fprintf(cmd.ErrOrStderr(), "the numbers in %s are written with --out alone\n", numbers)
 				}
-				_, err := io.WriteString(cmd.OutOrStdout(), m.Text)
-				return err
+				fmt.Fprint(cmd.OutOrStdout(), m.Text)
+				return nil
 			}
 			return writeModule(cmd.OutOrStdout(), m, out, numbers)
 		},
@@ -74,7 +74,6 @@ a graph lie in a .safetensors file of the same name beside it. Without --out the
 	return cmd
 }
 
-// writeModule writes a module, and its numbers where it has some.
 func writeModule(out io.Writer, m export.Module, path, numbers string) error {
 	files := []atomicfile.File{{Path: path, Body: func(w io.Writer) error {
 		_, err := io.WriteString(w, m.Text)
@@ -89,9 +88,7 @@ func writeModule(out io.Writer, m export.Module, path, numbers string) error {
 		return err
 	}
 	for _, f := range files {
-		if _, err := fmt.Fprintln(out, f.Path); err != nil {
-			return err
-		}
+		fmt.Fprintln(out, f.Path)
 	}
 	return nil
 }

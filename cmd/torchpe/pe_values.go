@@ -139,12 +139,17 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	return i, nil
 }
 
+// valuesFlags holds the flags of "torchpe pe values".
+type valuesFlags struct {
+	instanceFlags
+	outFlags
+	want       catalogue.Want
+	x, q, k, v string
+	json       *bool
+}
+
 func newPEValuesCommand() *cobra.Command {
-	var f instanceFlags
-	var w catalogue.Want
-	var o outFlags
-	var x, q, k, v string
-	var asJSON *bool
+	var f valuesFlags
 	cmd := &cobra.Command{
 		Use:   "values SCHEME",
 		Short: "Write the numbers of a scheme: its table, bias, rotated q and k, or logits",
@@ -168,83 +173,85 @@ checkpoint does), queries, keys and values are made of --x.`,
   torchpe pe values conv-pos --tokens 16 --dim 64 --x embeddings.npy --params conv.npz --out y.npy
   torchpe pe values tisa --tokens 16 --dim 64 --heads 4 --params tisa.json --out bias.json`,
 		Args: oneScheme,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := f.setting(cmd)
-			if err != nil {
-				return err
-			}
-			switch {
-			case *asJSON && o.out != "" && o.out != "-":
-				return usagef("%s: --json prints the numbers, and --out %s writes them: give one",
-					cmd.CommandPath(), o.out)
-			case *asJSON:
-				o.out = "-"
-			case o.out == "":
-				return usagef("%s: --out is missing: name an .npy or .json file, or - for JSON on "+
-					"the terminal", cmd.CommandPath())
-			}
-			if o.out != "-" {
-				if err := o.check(".npy", ".json"); err != nil {
-					return err
-				}
-			}
-			for _, in := range []struct {
-				flag, path string
-				to         *array.Array
-			}{{"x", x, &w.X}, {"q", q, &w.Q}, {"k", k, &w.K}, {"v", v, &w.V}} {
-				if in.path == "" {
-					continue
-				}
-				if *in.to, err = catalogue.ReadArray(in.path); err != nil {
-					return usagef("--%s: %w", in.flag, err)
-				}
-			}
-			i, err := f.build(args[0], s)
-			if err != nil {
-				return err
-			}
-			defer i.Close()
-			w.Layer = f.layer
-			values, kind, err := i.Values(w)
-			if err != nil {
-				return usageError{err}
-			}
-			return writeValues(cmd.OutOrStdout(), o, i, kind, w.Layer, values)
-		},
+		RunE: f.run,
 	}
-	f.add(cmd)
+	f.instanceFlags.add(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&w.Kind, "what", "", "values: "+strings.Join(catalogue.Kinds(), ", "))
-	fl.StringVar(&x, "x", "", "embeddings [N,D], an .npy or .json file")
-	fl.StringVar(&q, "q", "", "queries, an .npy or .json file")
-	fl.StringVar(&k, "k", "", "keys, an .npy or .json file")
-	fl.StringVar(&v, "v", "", "values, an .npy or .json file")
-	o.add(cmd, "file: .npy, .json, or - for JSON on the terminal")
-	asJSON = cmd.Flags().Bool("json", false, "print as JSON, as --out - does")
+	fl.StringVar(&f.want.Kind, "what", "", "values: "+strings.Join(catalogue.Kinds(), ", "))
+	fl.StringVar(&f.x, "x", "", "embeddings [N,D], an .npy or .json file")
+	fl.StringVar(&f.q, "q", "", "queries, an .npy or .json file")
+	fl.StringVar(&f.k, "k", "", "keys, an .npy or .json file")
+	fl.StringVar(&f.v, "v", "", "values, an .npy or .json file")
+	f.outFlags.add(cmd, "file: .npy, .json, or - for JSON on the terminal")
+	f.json = cmd.Flags().Bool("json", false, "print as JSON, as --out - does")
 	f.addOptions(cmd)
 	return cmd
 }
 
-// writeValues writes values to --out, and says what they are where that is a file.
-func writeValues(out io.Writer, o outFlags, i *catalogue.Instance, kind string, layer int, values array.Array) error {
-	if o.out == "-" {
-		return i.WriteJSON(out, kind, layer, values)
+func (f *valuesFlags) run(cmd *cobra.Command, args []string) error {
+	s, err := f.setting(cmd)
+	if err != nil {
+		return err
+	}
+	switch {
+	case *f.json && f.out != "" && f.out != "-":
+		return usagef("%s: --json prints the numbers, and --out %s writes them: give one", cmd.CommandPath(), f.out)
+	case *f.json:
+		f.out = "-"
+	case f.out == "":
+		return usagef("%s: --out is missing: name an .npy or .json file, or - for JSON on the terminal",
+			cmd.CommandPath())
+	}
+	if f.out != "-" {
+		if err := f.check(".npy", ".json"); err != nil {
+			return err
+		}
+	}
+	w := f.want
+	for _, in := range []struct {
+		flag, path string
+		to         *array.Array
+	}{{"x", f.x, &w.X}, {"q", f.q, &w.Q}, {"k", f.k, &w.K}, {"v", f.v, &w.V}} {
+		if in.path == "" {
+			continue
+		}
+		if *in.to, err = catalogue.ReadArray(in.path); err != nil {
+			return usagef("--%s: %w", in.flag, err)
+		}
+	}
+	i, err := f.build(args[0], s)
+	if err != nil {
+		return err
+	}
+	defer i.Close()
+	w.Layer = f.layer
+	var values array.Array
+	if values, w.Kind, err = i.Values(w); err != nil {
+		return usageError{err}
+	}
+	return f.writeValues(cmd.OutOrStdout(), i, w, values)
+}
+
+// writeValues writes the values that were wanted to --out, and says what they are where that is a file.
+func (f *valuesFlags) writeValues(out io.Writer, i *catalogue.Instance, w catalogue.Want, values array.Array) error {
+	if f.out == "-" {
+		return i.WriteJSON(out, w.Kind, w.Layer, values)
 	}
 	body, err := catalogue.NPY(values)
-	if strings.HasSuffix(strings.ToLower(o.out), ".json") {
+	if strings.HasSuffix(strings.ToLower(f.out), ".json") {
 		var b bytes.Buffer
-		err = i.WriteJSON(&b, kind, layer, values)
+		err = i.WriteJSON(&b, w.Kind, w.Layer, values)
 		body = b.Bytes()
 	}
 	if err != nil {
 		return err
 	}
-	if err := o.write(body); err != nil {
+	if err := f.write(body); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s: %s of %s, layer %d, %v\nparameters: %s\n", o.out, kind,
-		i.Scheme.Name, layer, values.Shape, i.Parameters())
-	return err
+	fmt.Fprintf(out, "%s: %s of %s, layer %d, %v\nparameters: %s\n", f.out, w.Kind,
+		i.Scheme.Name, w.Layer, values.Shape, i.Parameters())
+	return nil
 }
 
 func newPEPlotCommand() *cobra.Command {
@@ -295,8 +302,8 @@ queries and keys.`,
 			if err := fig.Save(o.out, ""); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, layer %d\n", o.out, args[0], f.layer)
-			return err
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, layer %d\n", o.out, args[0], f.layer)
+			return nil
 		},
 	}
 	f.add(cmd)
@@ -348,8 +355,8 @@ func newPECompareCommand() *cobra.Command {
 			if err := catalogue.Compare(entries).Terminal(cmd.OutOrStdout()); err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), catalogue.Formulas(entries))
-			return err
+			fmt.Fprint(cmd.OutOrStdout(), catalogue.Formulas(entries))
+			return nil
 		},
 	}
 	f.add(cmd)

@@ -14,7 +14,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/torchpe"
 	"torchpe/train"
 	"torchpe/train/runlog"
@@ -62,7 +62,7 @@ func (p *progress) Started(done, total int) {
 		return
 	}
 	if p.bars == nil {
-		fmt.Fprintf(p.w, "%s: %s, step %d of %d\n", p.label(), plural.Of(len(p.c.Members), "member"), done, total)
+		fmt.Fprintf(p.w, "%s: %s, step %d of %d\n", p.label(), wording.Count(len(p.c.Members), "member"), done, total)
 		return
 	}
 	p.bar = p.bars.AddBar(int64(total),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"torchpe/train"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -42,7 +43,7 @@ func TestLogAveragesSeedsOnly(t *testing.T) {
 // How long a run takes is told once, before its first record; from an hour on with what helps.
 func TestForecast(t *testing.T) {
 	var c train.Config
-	c.Device, c.Members, c.Masked = "cpu", []train.Member{{}}, &train.MaskedConfig{}
+	c.Device, c.Members, c.Masked = "cpu", []train.Member{{}}, &config.MaskedConfig{}
 	for _, test := range []struct {
 		took  time.Duration
 		total int

@@ -1,17 +1,15 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/document"
 	"torchpe/report/lengths"
 	"torchpe/report/own"
@@ -26,7 +24,7 @@ type reportFlags struct {
 }
 
 func newReportCommand() *cobra.Command {
-	f := reportFlags{}
+	var f reportFlags
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Make every figure and table that the runs in a folder can feed",
@@ -51,7 +49,7 @@ are shown, and the others named.`,
   torchpe report runs --fidelity text --out report-text
   torchpe report compare runs/a runs/b`,
 		Args: oneFolder("a folder with runs"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runReport(cmd.OutOrStdout(), args[0], f) },
+		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "",
@@ -75,7 +73,34 @@ func oneFolder(what string) cobra.PositionalArgs {
 	}
 }
 
-func runReport(out io.Writer, dir string, f reportFlags) error {
+// pages are the reports on runs that are not of the paper's tasks. Each is OUT/index.html where all runs
+// are such, else it has a folder.
+var pages = []struct {
+	folder, of string
+	has        func(*runs.Run) bool
+	write      func(from, to string, panels bool) (w document.Written, runs int, err error)
+}{
+	{"own", "on own data", own.IsOwn, func(from, to string, panels bool) (w document.Written, runs int, err error) {
+		study, err := own.Read(from)
+		if err != nil {
+			return w, 0, err
+		}
+		w, err = study.Write(to, panels)
+		return w, study.Runs, err
+	}},
+	{"lengths", "of tasks sequence and text", lengths.IsSequence,
+		func(from, to string, panels bool) (w document.Written, runs int, err error) {
+			study, err := lengths.Read(from)
+			if err != nil {
+				return w, 0, err
+			}
+			w, err = study.Write(to, panels)
+			return w, study.Runs, err
+		}},
+}
+
+func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
+	out, dir := cmd.OutOrStdout(), args[0]
 	if f.fidelity != "" && f.fidelity != "code" && f.fidelity != "text" {
 		return usagef("--fidelity %q: it is code or text", f.fidelity)
 	}
@@ -89,42 +114,45 @@ func runReport(out io.Writer, dir string, f reportFlags) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(all, own.IsOwn) {
-		onlyOwn := !slices.ContainsFunc(all, func(r *runs.Run) bool { return !own.IsOwn(r) })
-		to := f.out
-		if !onlyOwn {
-			to = filepath.Join(f.out, "own")
+	for _, p := range pages {
+		if !slices.ContainsFunc(all, p.has) {
+			continue
 		}
-		if err := reportOwn(out, dir, to, f); err != nil || onlyOwn {
+		to, alone := f.out, !slices.ContainsFunc(all, func(r *runs.Run) bool { return !p.has(r) })
+		if !alone {
+			to = filepath.Join(f.out, p.folder)
+		}
+		w, n, err := p.write(dir, to, f.panels)
+		if err != nil {
+			return existsAsUsage(err)
+		}
+		if f.json {
+			err = printJSON(out, w)
+		} else {
+			printWritten(out, w, wording.Count(n, "run")+" "+p.of)
+		}
+		if err != nil || alone {
 			return err
 		}
 	}
-	if slices.ContainsFunc(all, lengths.IsSequence) {
-		onlyLengths := !slices.ContainsFunc(all, func(r *runs.Run) bool { return !lengths.IsSequence(r) })
-		to := f.out
-		if !onlyLengths {
-			to = filepath.Join(f.out, "lengths")
-		}
-		if err := reportLengths(out, dir, to, f); err != nil || onlyLengths {
-			return err
-		}
-	}
+	return f.reportPaper(out, cmd.ErrOrStderr(), dir)
+}
+
+// reportPaper makes the report of the runs of the paper's tasks.
+func (f *reportFlags) reportPaper(out, notes io.Writer, dir string) error {
 	study, err := paper.Read(dir, f.fidelity)
 	if err != nil {
 		return err
 	}
 	if study.Runs == 0 {
 		for _, note := range study.Notes {
-			fmt.Fprintln(escaped{os.Stderr}, "torchpe: "+note)
+			fmt.Fprintln(notes, "torchpe: "+note)
 		}
 		return usagef("%s: no finished run in it or below it; torchpe train makes one", dir)
 	}
 	w, err := study.Write(f.out, paper.Options{Panels: f.panels})
-	if errors.Is(err, fs.ErrExist) {
-		return usageError{err}
-	}
 	if err != nil {
-		return err
+		return existsAsUsage(err)
 	}
 	if f.json {
 		text, err := os.ReadFile(filepath.Join(f.out, "report.json"))
@@ -134,52 +162,18 @@ func runReport(out io.Writer, dir string, f reportFlags) error {
 		_, err = out.Write(text)
 		return err
 	}
-	for _, note := range w.Notes {
-		fmt.Fprintln(out, note)
-	}
-	fmt.Fprintf(out, "%s and %s from %s: %s\n", plural.Of(w.Figures, "figure"),
-		plural.Of(w.Tables, "table"), plural.Of(study.Runs, "run"), w.Index)
+	written := document.Written{Index: w.Index, Figures: w.Figures, Tables: w.Tables, Notes: w.Notes}
+	printWritten(out, written, wording.Count(study.Runs, "run"))
 	if len(w.Missing) > 0 {
 		fmt.Fprintf(out, "What is missing (%d) stands there with the commands that make it.\n", len(w.Missing))
 	}
 	return nil
 }
 
-// reportOwn makes the report of the runs on own data.
-func reportOwn(out io.Writer, dir, to string, f reportFlags) error {
-	study, err := own.Read(dir)
-	if err != nil {
-		return err
-	}
-	w, err := study.Write(to, f.panels)
-	return sayWritten(out, w, err, plural.Of(study.Runs, "run")+" on own data", f.json)
-}
-
-// reportLengths makes the report of the runs of task sequence.
-func reportLengths(out io.Writer, dir, to string, f reportFlags) error {
-	study, err := lengths.Read(dir)
-	if err != nil {
-		return err
-	}
-	w, err := study.Write(to, f.panels)
-	return sayWritten(out, w, err, plural.Of(study.Runs, "run")+" of tasks sequence and text", f.json)
-}
-
-// sayWritten prints what a report has, or returns the error that ended it.
-func sayWritten(out io.Writer, w document.Written, err error, from string, asJSON bool) error {
-	if errors.Is(err, fs.ErrExist) {
-		return usageError{err}
-	}
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return printJSON(out, w)
-	}
+func printWritten(out io.Writer, w document.Written, from string) {
 	for _, note := range w.Notes {
 		fmt.Fprintln(out, note)
 	}
-	_, err = fmt.Fprintf(out, "%s and %s from %s: %s\n", plural.Of(w.Figures, "figure"),
-		plural.Of(w.Tables, "table"), from, w.Index)
-	return err
+	fmt.Fprintf(out, "%s and %s from %s: %s\n", wording.Count(w.Figures, "figure"), wording.Count(w.Tables, "table"),
+		from, w.Index)
 }

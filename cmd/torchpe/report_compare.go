@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -33,10 +31,8 @@ A RUN is a run directory, or a folder of some, of any task.`,
 			}
 			l = l.Average()
 			if out != "" {
-				if err := l.WritePage(out); errors.Is(err, fs.ErrExist) {
-					return usageError{err}
-				} else if err != nil {
-					return err
+				if err := l.WritePage(out); err != nil {
+					return existsAsUsage(err)
 				}
 			}
 			if asJSON {
@@ -47,8 +43,8 @@ A RUN is a run directory, or a folder of some, of any task.`,
 			if err := t.Terminal(cmd.OutOrStdout()); err != nil || out == "" {
 				return err
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(out, "index.html"))
-			return err
+			fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(out, "index.html"))
+			return nil
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "directory for figures, tables and index.html; none where empty")

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/listing"
 )
 
@@ -111,7 +111,7 @@ func printRuns(out io.Writer, l *listing.List, asJSON bool, csv string) error {
 			return err
 		}
 		if !asJSON {
-			fmt.Fprintf(out, "%s: %s\n", csv, plural.Of(len(l.Rows), "model"))
+			fmt.Fprintf(out, "%s: %s\n", csv, wording.Count(len(l.Rows), "model"))
 		}
 	}
 	switch {
@@ -127,8 +127,8 @@ func printRuns(out io.Writer, l *listing.List, asJSON bool, csv string) error {
 		return err
 	}
 	whole, part := l.Runs(l)
-	_, err := fmt.Fprintf(out, "%s of %s\n", plural.Of(len(l.Rows), "model"), plural.Of(len(whole)+len(part), "run"))
-	return err
+	fmt.Fprintf(out, "%s of %s\n", wording.Count(len(l.Rows), "model"), wording.Count(len(whole)+len(part), "run"))
+	return nil
 }
 
 // isTerminal says whether in is a terminal.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/listing"
 	"torchpe/train/runlog"
 )
@@ -120,12 +120,12 @@ func (r removal) end(done removed) error {
 func (r removal) ask(dirs []string) (bool, error) {
 	if !r.terminal || r.json {
 		return false, usagef("torchpe runs rm: %s would be removed: give --yes where nobody can "+
-			"be asked, or --dry-run to see them", plural.Of(len(dirs), "run"))
+			"be asked, or --dry-run to see them", wording.Count(len(dirs), "run"))
 	}
 	for _, dir := range dirs {
 		fmt.Fprintln(r.out, dir)
 	}
-	fmt.Fprintf(r.out, "Remove %s for good? [y/N] ", plural.Of(len(dirs), "run"))
+	fmt.Fprintf(r.out, "Remove %s for good? [y/N] ", wording.Count(len(dirs), "run"))
 	answer, err := bufio.NewReader(r.in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
@@ -154,7 +154,7 @@ func (r removal) remove(dirs []string, done removed) error {
 		return err
 	}
 	if kept > 0 {
-		return fmt.Errorf("%d of %s could not be removed", kept, plural.Of(len(dirs), "run"))
+		return fmt.Errorf("%d of %s could not be removed", kept, wording.Count(len(dirs), "run"))
 	}
 	return nil
 }

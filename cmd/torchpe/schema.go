@@ -10,7 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 	"torchpe/train/sweep"
@@ -44,7 +44,7 @@ func newSchemaCommand() *cobra.Command {
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || schemas[args[0]] == nil {
 				return usagef("%s: want one of %s%s", cmd.CommandPath(), strings.Join(names, ", "),
-					nearest.Hint(strings.Join(args, " "), names))
+					wording.Hint(strings.Join(args, " "), names))
 			}
 			return nil
 		},

@@ -21,7 +21,7 @@ func (f *sourceFlags) add(fl *pflag.FlagSet, without ...string) {
 	into.Masked = &config.MaskedConfig{Files: &f.s}
 	for _, s := range config.Settings() {
 		skip := slices.ContainsFunc(without, func(w string) bool { return strings.HasPrefix(s.Flag, w) })
-		if s.Tasks == config.FromFiles && s.Flag != "data" && !skip {
+		if s.Tasks == config.FromSeries && s.Flag != "data" && !skip {
 			fl.Var(storedFlag{s.Value.NewFlag(), s, &into}, s.Flag, s.Help)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/torchpe"
 	"torchpe/train/config"
 	"torchpe/train/sweep"
@@ -26,7 +26,7 @@ type sweepFlags struct {
 	axes         []*axisFlag // the flags of train, each of which may have several values
 	zip, exclude []string
 	out, pack    string
-	dryRun, json bool
+	dryRun       bool
 	noCalibrate  bool
 	launch       launchFlags
 }
@@ -55,6 +55,7 @@ Presets:
   torchpe sweep --preset quick --pe learn --sigma 0.1:2:0.1 --heads 1,2 --seeds paper --out sigma-by-heads
   torchpe sweep my-sweep.yaml --out my-sweep
   torchpe sweep status my-sweep --watch`,
+		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -68,11 +69,10 @@ Presets:
 		"flags, separated by commas, whose values advance together; may be given several times")
 	fl.StringArrayVar(&f.exclude, "exclude", nil,
 		"leave out points, such as pe=nope,heads=2|4; may be given several times")
-	fl.BoolVar(&f.json, "json", false, "print the outcome as JSON")
 	f.launch.add(fl)
 	headFlags(fl, "sweep")
 	f.axes = addAxes(fl)
-	setUsual(cmd, append(config.UsualFlags(), "preset", "seeds", "members", "out", "dry-run", "workers",
+	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "seeds", "members", "out", "dry-run", "workers",
 		"launcher")...)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
@@ -86,9 +86,6 @@ Presets:
 			names = append(names, p.Name+"\t"+p.About)
 		}
 		return going(names, begun), cobra.ShellCompDirectiveDefault // and files
-	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return runSweep(cmd.OutOrStdout(), cmd.ErrOrStderr(), &f, strings.Join(args, ""))
 	}
 	cmd.AddCommand(newSweepStatusCommand(), newSweepResumeCommand(), newSweepRetryCommand(),
 		newSweepCancelCommand(), newSweepTaskCommand())
@@ -110,6 +107,7 @@ var launchers = []string{"local", "slurm", "none"}
 type launchFlags struct {
 	launcher string
 	workers  int
+	json     bool
 	quiet    bool
 	failFast bool
 	takeLost bool // of retry --lost
@@ -117,6 +115,7 @@ type launchFlags struct {
 }
 
 func (f *launchFlags) add(fl *pflag.FlagSet) {
+	fl.BoolVar(&f.json, "json", false, "print the outcome as JSON")
 	fl.StringVar(&f.launcher, "launcher", "local",
 		"what works on the tasks: local (worker processes here), slurm (job arrays), none (plan only; see "+
 			"sweep run-task)")
@@ -154,11 +153,12 @@ func (f *launchFlags) recall(dir string, progress io.Writer) error {
 	return f.slurm.recall(dir, progress)
 }
 
-func runSweep(out, progress io.Writer, f *sweepFlags, what string) error {
+func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
+	out, progress := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if err := f.launch.check(); err != nil {
 		return err
 	}
-	spec, err := f.spec(what)
+	spec, configs, notes, err := f.resolve(strings.Join(args, ""))
 	if err != nil {
 		return usageError{err}
 	}
@@ -168,21 +168,6 @@ func runSweep(out, progress io.Writer, f *sweepFlags, what string) error {
 			return usagef("torchpe sweep: --out says where to")
 		}
 		dir = filepath.Join("sweeps", spec.Name)
-	}
-	points, err := spec.Points()
-	if err == nil && len(points) == 0 {
-		err = errors.New("nothing to train: every configuration is excluded")
-	}
-	if err != nil {
-		return usageError{err}
-	}
-	idle, err := spec.UnusedExclusions()
-	if err != nil {
-		return usageError{err}
-	}
-	configs, notes, err := sweep.Resolve(points, resolveArguments)
-	if err != nil {
-		return usageError{err}
 	}
 	if err := f.launch.recall(dir, progress); err != nil {
 		return err
@@ -198,16 +183,13 @@ func runSweep(out, progress io.Writer, f *sweepFlags, what string) error {
 	for _, n := range notes {
 		fmt.Fprintln(progress, "torchpe: "+n)
 	}
-	for _, m := range idle {
-		fmt.Fprintln(progress, "torchpe: the exclusion "+m+" agrees with no configuration")
-	}
 	var added sweep.Added
 	change := func(p *sweep.Plan) (err error) {
 		added, err = p.Add(configs, packing, os.Args)
 		return err
 	}
 	if f.dryRun {
-		return dryRun(out, progress, dir, *f, machine, change)
+		return f.printPlan(cmd, dir, machine, change)
 	}
 	s, err := sweep.Extend(dir, spec.Name, change)
 	if err != nil {
@@ -215,10 +197,34 @@ func runSweep(out, progress io.Writer, f *sweepFlags, what string) error {
 	}
 	defer s.Close()
 	if !f.launch.quiet {
-		fmt.Fprintf(progress, "%s: %s in %s (%s)\n", dir, plural.Of(s.Plan.Runs(), "run"),
-			plural.Of(len(s.Plan.Tasks), "task"), addedText(added))
+		fmt.Fprintf(progress, "%s: %s in %s (%s)\n", dir, wording.Count(s.Plan.Runs(), "run"),
+			wording.Count(len(s.Plan.Tasks), "task"), addedText(added))
 	}
-	return launchAll(out, progress, s, f.launch, f.json)
+	return f.launch.launchAll(out, progress, s)
+}
+
+// resolve returns the sweep that the arguments ask for, its configurations, and what should be said about
+// them.
+func (f *sweepFlags) resolve(what string) (spec sweep.Spec, configs [][]byte, notes []string, err error) {
+	if spec, err = f.spec(what); err != nil {
+		return spec, nil, nil, err
+	}
+	points, err := spec.Points()
+	if err == nil && len(points) == 0 {
+		err = errors.New("nothing to train: every configuration is excluded")
+	}
+	if err != nil {
+		return spec, nil, nil, err
+	}
+	unused, err := spec.UnusedExclusions()
+	if err != nil {
+		return spec, nil, nil, err
+	}
+	configs, notes, err = sweep.Resolve(points, resolveArguments)
+	for _, m := range unused {
+		notes = append(notes, "the exclusion "+m+" agrees with no configuration")
+	}
+	return spec, configs, notes, err
 }
 
 func addedText(a sweep.Added) string {
@@ -234,7 +240,7 @@ func addedText(a sweep.Added) string {
 
 // launchAll works through all unfinished tasks and prints the outcome, also where the launcher
 // failed.
-func launchAll(out, progress io.Writer, s *sweep.Sweep, f launchFlags, asJSON bool) error {
+func (f launchFlags) launchAll(out, progress io.Writer, s *sweep.Sweep) error {
 	if err := s.Uncancel(); err != nil {
 		return err
 	}
@@ -261,10 +267,10 @@ func launchAll(out, progress io.Writer, s *sweep.Sweep, f launchFlags, asJSON bo
 		return errors.Join(launchErr, err)
 	}
 	summarise(s, st, progress)
-	if asJSON {
+	if f.json {
 		err = printJSON(out, st)
 	} else {
-		err = printOutcome(out, s, st)
+		printOutcome(out, s, st)
 	}
 	switch {
 	case err != nil || launchErr != nil:
@@ -285,7 +291,7 @@ func unfinished(s *sweep.Sweep, st sweep.Status) error {
 	var parts []string
 	add := func(n int, noun, text string) {
 		if n > 0 {
-			parts = append(parts, plural.Of(n, noun)+" "+text)
+			parts = append(parts, wording.Count(n, noun)+" "+text)
 		}
 	}
 	add(st.Counts[sweep.StateFailed], "task", "failed (torchpe sweep retry --failed tries again)")
@@ -304,23 +310,18 @@ func unfinished(s *sweep.Sweep, st sweep.Status) error {
 }
 
 // printOutcome prints the counts, and the tasks and runs that did not end well.
-func printOutcome(out io.Writer, s *sweep.Sweep, st sweep.Status) error {
-	if _, err := fmt.Fprintln(out, countsLine(st)); err != nil {
-		return err
-	}
-	if err := printTroubles(out, st); err != nil {
-		return err
-	}
+func printOutcome(out io.Writer, s *sweep.Sweep, st sweep.Status) {
+	fmt.Fprintln(out, countsLine(st))
+	printTroubles(out, st)
 	if st.DoneRuns == 0 {
-		return nil
+		return
 	}
-	_, err := fmt.Fprintf(out, "Runs: %s. Table: %s. torchpe report %s makes the figures.\n",
+	fmt.Fprintf(out, "Runs: %s. Table: %s. torchpe report %s makes the figures.\n",
 		s.RunDir(""), filepath.Join(s.Dir, "summary.csv"), s.Dir)
-	return err
 }
 
 func countsLine(st sweep.Status) string {
-	text := fmt.Sprintf("%d of %s done", st.DoneRuns, plural.Of(st.Runs, "run"))
+	text := fmt.Sprintf("%d of %s done", st.DoneRuns, wording.Count(st.Runs, "run"))
 	if st.Diverged > 0 {
 		text += fmt.Sprintf(" (%d of them diverged)", st.Diverged)
 	}
@@ -344,23 +345,20 @@ func leftText(seconds float64) string {
 	return max(time.Second, time.Duration(seconds*float64(time.Second)).Round(time.Second)).String()
 }
 
-func printTroubles(out io.Writer, st sweep.Status) error {
+func printTroubles(out io.Writer, st sweep.Status) {
 	troubles := st.Troubles()
 	if len(troubles) == 0 {
-		return nil
+		return
 	}
 	const most = 20
 	var rows [][]string
 	for _, t := range troubles[:min(most, len(troubles))] {
 		rows = append(rows, []string{fmt.Sprint(t.Task), t.Run, t.Reason, firstLine(t.Message), t.Log})
 	}
-	if err := printTable(out, []string{"task", "run", "reason", "what happened", "log"}, rows); err != nil {
-		return err
-	}
+	printTable(out, []string{"task", "run", "reason", "what happened", "log"}, rows)
 	if n := len(troubles); n > most {
 		fmt.Fprintf(out, "and %d more: torchpe sweep status --json lists all\n", n-most)
 	}
-	return nil
 }
 
 func firstLine(text string) string {

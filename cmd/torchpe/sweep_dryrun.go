@@ -2,19 +2,19 @@ package main
 
 import (
 	"fmt"
+	"github.com/spf13/cobra"
 	"io"
 	"slices"
 	"strings"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/train"
 	"torchpe/train/config"
 	"torchpe/train/sweep"
 )
 
-// dryRun prints what change would add to the sweep in dir, and what is left to do.
-func dryRun(out, progress io.Writer, dir string, f sweepFlags, m sweep.Machine,
-	change func(*sweep.Plan) error) error {
+// printPlan prints what change would add to the sweep in dir, and what is left to do.
+func (f *sweepFlags) printPlan(cmd *cobra.Command, dir string, m sweep.Machine, change func(*sweep.Plan) error) error {
 	plan, st, err := sweep.PlanIn(dir)
 	if err != nil {
 		return err
@@ -29,20 +29,21 @@ func dryRun(out, progress io.Writer, dir string, f sweepFlags, m sweep.Machine,
 	e.Workers, e.FreeMB = m.Workers, sweep.FreeMB(dir)
 	if !f.noCalibrate {
 		if err := e.Calibrate(plan, func(c config.Config, example string) (sweep.StepTime, error) {
-			fmt.Fprintf(progress, "torchpe: timing a step of %s\n", example)
+			fmt.Fprintf(cmd.ErrOrStderr(), "torchpe: timing a step of %s\n", example)
 			return train.TimeStep(c)
 		}); err != nil {
 			return err
 		}
 	}
-	if f.json {
-		return printJSON(out, e)
+	if f.launch.json {
+		return printJSON(cmd.OutOrStdout(), e)
 	}
-	return printEstimate(out, plan, e, dir, f.launch)
+	f.launch.printEstimate(cmd.OutOrStdout(), plan, e, dir)
+	return nil
 }
 
 // printEstimate prints a table of the runs, the first tasks, and the time and disk that are needed.
-func printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Estimate, dir string, by launchFlags) error {
+func (f launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Estimate, dir string) {
 	slices.SortStableFunc(e.Shapes, func(a, b sweep.Shape) int { return b.Runs - a.Runs })
 	var rows [][]string
 	for _, s := range e.Shapes {
@@ -56,24 +57,22 @@ func printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Estimate, dir strin
 		rows = [][]string{{"all runs are done", "–", "–", "–", "–", "–"}}
 	}
 	head := []string{"runs like", "runs", "tasks", "largest ensemble", "ms a step and member", "time of a worker"}
-	if err := printTable(out, head, rows); err != nil {
-		return err
-	}
+	printTable(out, head, rows)
 	const most = 12
 	for i, t := range plan.Tasks[:min(most, len(plan.Tasks))] {
 		fmt.Fprintf(out, "task %d: %s\n", i, strings.Join(t.Runs[:min(3, len(t.Runs))], ", ")+moreText(len(t.Runs)-3))
 	}
 	if n := len(plan.Tasks); n > most {
-		fmt.Fprintf(out, "and %s\n", plural.Of(n-most, "more task"))
+		fmt.Fprintf(out, "and %s\n", wording.Count(n-most, "more task"))
 	}
 	text := fmt.Sprintf("%s (%d new, %d done) in %s; what is left takes %s of "+
-		"disk", plural.Of(e.Runs, "run"), e.New, e.Done, plural.Of(e.Tasks, "task"), diskText(e.DiskMB))
+		"disk", wording.Count(e.Runs, "run"), e.New, e.Done, wording.Count(e.Tasks, "task"), diskText(e.DiskMB))
 	if e.FreeMB > 0 {
 		text += fmt.Sprintf(" (%s free)", diskText(e.FreeMB))
 	}
 	if e.Hours > 0 {
 		text += fmt.Sprintf(" and about %s %s, timed on %s, without the measurements at log "+
-			"intervals", timeText(e.Hours), workersText(e.Workers, by), e.Device)
+			"intervals", timeText(e.Hours), f.workersText(e.Workers), e.Device)
 	}
 	if dir == "" {
 		dir = "this folder"
@@ -81,18 +80,17 @@ func printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Estimate, dir strin
 	if short := shortOfDisk(dir, e.DiskMB, e.FreeMB); short != "" {
 		text += "\n" + short
 	}
-	_, err := fmt.Fprintln(out, text)
-	return err
+	fmt.Fprintln(out, text)
 }
 
 // workersText says what the hours of an estimate assume.
-func workersText(workers int, by launchFlags) string {
-	if by.launcher != "slurm" {
+func (f launchFlags) workersText(workers int) string {
+	if f.launcher != "slurm" {
 		return fmt.Sprintf("with %d workers", workers)
 	}
 	text := fmt.Sprintf("if %d jobs run at a time and a node takes as long for a step as this "+
 		"machine", workers)
-	if by.slurm.options.Throttle == 0 {
+	if f.slurm.options.Throttle == 0 {
 		text += " (--throttle says how many jobs; none was given)"
 	}
 	return text

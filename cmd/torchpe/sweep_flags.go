@@ -128,11 +128,9 @@ func trainKinds() map[string]sweep.Flag {
 		switch how := sweepOf(flag.Name); {
 		case flag.Name == "seeds" || flag.Name == "members": // the file's key seeds
 		case how == config.Repeated:
-			kinds[flag.Name] = sweep.Flag{Kind: sweep.Repeated}
-		case how == config.List:
-			kinds[flag.Name] = sweep.Flag{Kind: sweep.List, Check: checkOf(flag)}
+			kinds[flag.Name] = sweep.Flag{Sweep: how}
 		default:
-			kinds[flag.Name] = sweep.Flag{Check: checkOf(flag)}
+			kinds[flag.Name] = sweep.Flag{Sweep: how, Check: checkOf(flag)}
 		}
 	})
 	return kinds
@@ -190,7 +188,6 @@ func isFile(what string) bool {
 	return err == nil || what == array.Stdin || !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(what, "./\\")
 }
 
-// combine adds --zip and --exclude to all parts.
 func (f *sweepFlags) combine(spec *sweep.Spec) error {
 	for i := range spec.Parts {
 		p := &spec.Parts[i]
@@ -232,7 +229,6 @@ func resolveArguments(args []string) ([]byte, []string, error) {
 	return text, notes, err
 }
 
-// parsePack reads --pack.
 func parsePack(text string, m sweep.Machine) (sweep.Packing, error) {
 	if text == "auto" {
 		return sweep.Packing{Machine: m}, nil

@@ -42,7 +42,8 @@ A task is lost when its worker died without a word; torchpe sweep resume goes on
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), st)
 			}
-			return printStatus(cmd.OutOrStdout(), st)
+			printStatus(cmd.OutOrStdout(), st)
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
@@ -59,10 +60,8 @@ func summarise(s *sweep.Sweep, st sweep.Status, progress io.Writer) {
 }
 
 // printStatus prints the counts, the running tasks, and those that did not end well.
-func printStatus(out io.Writer, st sweep.Status) error {
-	if _, err := fmt.Fprintln(out, countsLine(st)); err != nil {
-		return err
-	}
+func printStatus(out io.Writer, st sweep.Status) {
+	fmt.Fprintln(out, countsLine(st))
 	var rows [][]string
 	for _, t := range st.Tasks {
 		if t.State != sweep.StateRunning || t.Heartbeat == nil {
@@ -81,12 +80,10 @@ func printStatus(out io.Writer, st sweep.Status) error {
 		rows = append(rows, row)
 	}
 	if rows != nil {
-		if err := printTable(out, []string{"task", "running", "worker", "step", "left",
-			"last sign"}, rows); err != nil {
-			return err
-		}
+		printTable(out, []string{"task", "running", "worker", "step", "left",
+			"last sign"}, rows)
 	}
-	return printTroubles(out, st)
+	printTroubles(out, st)
 }
 
 // watchSweep shows the status anew until nothing runs or pends, on a terminal in place.
@@ -111,46 +108,51 @@ func watchSweep(out, progress io.Writer, dir string) error {
 		if terminal {
 			fmt.Fprint(file, "\x1b[H\x1b[2J")
 		}
-		if err := printStatus(out, st); err != nil {
-			return err
-		}
-		if settled {
+		printStatus(out, st)
+		if settled || isBroken(out) {
 			return nil
 		}
 		time.Sleep(2 * time.Second)
 	}
 }
 
+// open opens a sweep to go on with, with the flags of its last launch.
+func (f *launchFlags) open(dir string, progress io.Writer) (*sweep.Sweep, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	s, err := openSweep(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.recall(s.Dir, progress); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
 func newSweepResumeCommand() *cobra.Command {
 	var f launchFlags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "resume DIR",
 		Short: "Go on with what is pending or lost",
 		Args:  oneFolder("a sweep"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(); err != nil {
-				return err
-			}
-			s, err := openSweep(args[0])
+			s, err := f.open(args[0], cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			if err := f.recall(s.Dir, cmd.ErrOrStderr()); err != nil {
-				return err
-			}
-			return launchAll(cmd.OutOrStdout(), cmd.ErrOrStderr(), s, f, asJSON)
+			return f.launchAll(cmd.OutOrStdout(), cmd.ErrOrStderr(), s)
 		},
 	}
 	f.add(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the outcome as JSON")
 	return cmd
 }
 
 func newSweepRetryCommand() *cobra.Command {
 	var f launchFlags
-	var failed, fresh, asJSON bool
+	var failed, fresh bool
 	cmd := &cobra.Command{
 		Use:   "retry DIR",
 		Short: "Try failed tasks again, and take tasks over from hosts that died",
@@ -163,17 +165,11 @@ would diverge again.`,
 			if !failed && !f.takeLost {
 				return usagef("%s: give --failed, --lost or both", cmd.CommandPath())
 			}
-			if err := f.check(); err != nil {
-				return err
-			}
-			s, err := openSweep(args[0])
+			s, err := f.open(args[0], cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			if err := f.recall(s.Dir, cmd.ErrOrStderr()); err != nil {
-				return err
-			}
 			if failed {
 				if err := s.ClearFailures(fresh); err != nil {
 					return err
@@ -182,7 +178,7 @@ would diverge again.`,
 			if err := slurm.ExcuseSweep(s); err != nil {
 				return err
 			}
-			return launchAll(cmd.OutOrStdout(), cmd.ErrOrStderr(), s, f, asJSON)
+			return f.launchAll(cmd.OutOrStdout(), cmd.ErrOrStderr(), s)
 		},
 	}
 	fl := cmd.Flags()
@@ -190,7 +186,6 @@ would diverge again.`,
 	fl.BoolVar(&f.takeLost, "lost", false, "tasks whose worker on another host is dead")
 	fl.BoolVar(&fresh, "fresh", false, "from their first step")
 	f.add(fl)
-	fl.BoolVar(&asJSON, "json", false, "print the outcome as JSON")
 	return cmd
 }
 
@@ -210,9 +205,8 @@ sweep resume goes on.`,
 			if err := errors.Join(s.Cancel(), slurm.CancelSweep(context.Background(), s)); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(),
-				"%s: workers save and stop; torchpe sweep resume goes on\n", s.Dir)
-			return err
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: workers save and stop; torchpe sweep resume goes on\n", s.Dir)
+			return nil
 		},
 	}
 }

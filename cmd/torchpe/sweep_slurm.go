@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/train/sweep"
 	"torchpe/train/sweep/slurm"
 )
@@ -48,7 +48,6 @@ func (f *slurmFlags) add(to *pflag.FlagSet) {
 	f.own = fl
 }
 
-// asked returns the options that the flags ask for.
 func (f *slurmFlags) asked() slurm.Options {
 	o := f.options
 	o.Requeue = !f.noRequeue
@@ -104,7 +103,7 @@ func printSubmitted(progress io.Writer) func(slurm.Array, slurm.Report) {
 			for _, j := range r.Jobs {
 				ids = append(ids, fmt.Sprint(j.ID))
 			}
-			fmt.Fprintf(progress, "submitted %s to Slurm, job %s (%s)\n", plural.Of(len(r.Submitted), "task"),
+			fmt.Fprintf(progress, "submitted %s to Slurm, job %s (%s)\n", wording.Count(len(r.Submitted), "task"),
 				strings.Join(ids, ", "), a.Name)
 		}
 		for _, line := range []struct {
@@ -116,7 +115,7 @@ func printSubmitted(progress io.Writer) func(slurm.Array, slurm.Report) {
 			{r.Left, "not submitted"},
 		} {
 			if n := len(line.tasks); n > 0 {
-				fmt.Fprintf(progress, "%s %s\n", plural.Of(n, "task"), line.text)
+				fmt.Fprintf(progress, "%s %s\n", wording.Count(n, "task"), line.text)
 			}
 		}
 	}

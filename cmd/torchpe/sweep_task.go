@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"syscall"
 	"time"
@@ -37,9 +36,7 @@ Exit code 0 also where the task was done before, 1 also where it cannot be had n
 those of torchpe --help.`,
 		Example: `  torchpe sweep run-task --index $JOB_COMPLETION_INDEX my-sweep`,
 		Args:    oneFolder("a sweep"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runTask(cmd.OutOrStdout(), args[0], f)
-		},
+		RunE:    f.run,
 	}
 	fl := cmd.Flags()
 	fl.IntVar(&f.index, "index", -1, "which task, from 0")
@@ -51,7 +48,8 @@ those of torchpe --help.`,
 	return cmd
 }
 
-func runTask(out io.Writer, dir string, f taskFlags) error {
+func (f *taskFlags) run(cmd *cobra.Command, args []string) error {
+	dir := args[0]
 	s, err := openSweep(dir)
 	if err != nil {
 		return err
@@ -71,15 +69,15 @@ func runTask(out io.Writer, dir string, f taskFlags) error {
 		return interruptedError{code: exitTerminated,
 			msg: fmt.Sprintf("the sweep is cancelled; torchpe sweep resume %s takes that back", dir)}
 	}
-	config, err := taskConfig(s, f)
+	config, err := f.taskConfig(s)
 	if err != nil {
 		return err
 	}
 	ctx, stopped := untilSignal(os.Stderr) // first: a task that is claimed must be given up in words
-	claim, err := s.Claim(f.index, f.breakLock)
+	claim, err := s.ClaimTask(f.index, f.breakLock)
 	if errors.Is(err, sweep.ErrDone) {
-		_, err = fmt.Fprintf(out, "task %d is done already\n", f.index)
-		return err
+		fmt.Fprintf(cmd.OutOrStdout(), "task %d is done already\n", f.index)
+		return nil
 	}
 	if err != nil {
 		return err
@@ -91,7 +89,7 @@ func runTask(out io.Writer, dir string, f taskFlags) error {
 }
 
 // taskConfig returns the configuration that this process trains.
-func taskConfig(s *sweep.Sweep, f taskFlags) (train.Config, error) {
+func (f *taskFlags) taskConfig(s *sweep.Sweep) (train.Config, error) {
 	c, err := s.Plan.TaskConfig(f.index)
 	if err != nil {
 		return train.Config{}, fmt.Errorf("task %d: %w", f.index, err)

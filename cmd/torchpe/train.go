@@ -14,8 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/nearest"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/train"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -61,7 +60,7 @@ Ctrl-C finishes the step and saves; --resume goes on to the same result, bit for
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	f.config.add(fl)
-	setUsual(cmd, append(config.UsualFlags(), "preset", "seeds", "out", "resume")...)
+	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "seeds", "out", "resume")...)
 	fl.StringVarP(&f.out, "out", "o", "", "run directory (default runs/<task>_<pe>_<fidelity>_seed<N>, with a number "+
 		"where a run of other settings has that)")
 	fl.BoolVar(&f.resume, "resume", false, "go on with the run in --out; start it where there is none")
@@ -85,23 +84,14 @@ Ctrl-C finishes the step and saves; --resume goes on to the same result, bit for
 				return err
 			}
 		}
-		return runTrain(cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
+		return f.run(cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
 	return cmd
 }
 
-func runTrain(out, progress io.Writer, f trainFlags) error {
-	if f.resume && f.force {
-		return usagef("--resume goes on with a run and --force replaces it: give one of them")
-	}
-	if f.allowChanged != nil && !f.resume {
-		return usagef("--allow-changed is for --resume: a new run has no earlier settings")
-	}
-	for _, key := range f.allowChanged {
-		if all := config.KeysWith(config.Results, config.Measures); !slices.Contains(all, key) {
-			return usagef("--allow-changed %s: no setting of config.json has this name%s", key,
-				nearest.Hint(key, all))
-		}
+func (f *trainFlags) run(out, progress io.Writer) error {
+	if err := f.check(); err != nil {
+		return err
 	}
 	c, notes, err := f.resolve(progress)
 	if err != nil {
@@ -156,9 +146,26 @@ func runTrain(out, progress io.Writer, f trainFlags) error {
 	return printResult(out, dir, result, f.json)
 }
 
+// check reports flags that do not go together.
+func (f *trainFlags) check() error {
+	switch {
+	case f.resume && f.force:
+		return usagef("--resume goes on with a run and --force replaces it: give one of them")
+	case f.allowChanged != nil && !f.resume:
+		return usagef("--allow-changed is for --resume: a new run has no earlier settings")
+	}
+	all := config.KeysWith(config.Results, config.Measures)
+	for _, key := range f.allowChanged {
+		if !slices.Contains(all, key) {
+			return usagef("--allow-changed %s: no setting of config.json has this name%s", key, wording.Hint(key, all))
+		}
+	}
+	return nil
+}
+
 // resolve returns the configuration that the flags ask for: of the run in --out where that is
 // resumed.
-func (f trainFlags) resolve(say io.Writer) (train.Config, []string, error) {
+func (f *trainFlags) resolve(say io.Writer) (train.Config, []string, error) {
 	if f.resume && f.out != "" {
 		path := filepath.Join(f.out, "config.json")
 		if _, err := os.Stat(path); err == nil {
@@ -228,17 +235,10 @@ func printFinished(out io.Writer, dir string, asJSON bool) error {
 
 // printResult prints the final numbers; it fails where every member diverged.
 func printResult(out io.Writer, dir string, r runlog.Result, asJSON bool) error {
-	var err error
-	if asJSON {
-		err = printJSON(out, r)
-	} else {
-		err = printMembers(out, r)
-		if err == nil {
-			_, err = fmt.Fprintf(out, "%s: %.1f s, %.1f steps/s, %.0f MB\n", dir, r.WallSeconds,
-				r.StepsPerSecond, r.PeakRSSMB)
-		}
-	}
-	if err != nil {
+	if !asJSON {
+		printMembers(out, r)
+		fmt.Fprintf(out, "%s: %.1f s, %.1f steps/s, %.0f MB\n", dir, r.WallSeconds, r.StepsPerSecond, r.PeakRSSMB)
+	} else if err := printJSON(out, r); err != nil {
 		return err
 	}
 	var diverged []string
@@ -255,16 +255,18 @@ func printResult(out io.Writer, dir string, r runlog.Result, asJSON bool) error 
 }
 
 // printMembers prints a table with a row a member.
-func printMembers(out io.Writer, r runlog.Result) error {
+func printMembers(out io.Writer, r runlog.Result) {
 	if r.Baselines != nil {
-		return printMasked(out, r)
+		printMasked(out, r)
+		return
 	}
 	if slices.ContainsFunc(r.Members, func(m runlog.MemberResult) bool { return m.AccuracyByLength != nil }) {
-		return printSequences(out, r)
+		printSequences(out, r)
+		return
 	}
 	head := []string{"PE", "sigma", "seed", "epochs", "train", "IID test", "validation", "1-vector",
 		"2-vector", "3-vector", "status"}
-	sizes := sizesOf(r)
+	sizes := keysOf(r, func(m runlog.MemberResult) map[string]float64 { return m.AccuracyByTokens })
 	for _, tokens := range sizes {
 		head = slices.Insert(head, len(head)-1, "at "+tokens+" tokens")
 	}
@@ -282,18 +284,10 @@ func printMembers(out io.Writer, r runlog.Result) error {
 		}
 		rows = append(rows, append(row, m.Status, fitText(m.Fit, false)))
 	}
-	return printTable(out, head, rows, "fitted", "1-vector", "2-vector", "3-vector", "epochs")
+	printTable(out, head, rows, "fitted", "1-vector", "2-vector", "3-vector", "epochs")
 }
 
-// printSequences prints the accuracies of task sequence, a row a member.
-func printSequences(out io.Writer, r runlog.Result) error {
-	lengths := map[string]bool{}
-	for _, m := range r.Members {
-		for length := range m.AccuracyByLength {
-			lengths[length] = true
-		}
-	}
-	columns := numbersAscending(lengths)
+func printSequences(out io.Writer, r runlog.Result) {
 	head := []string{"PE", "sigma", "seed", "steps", "train", "IID test", "longer"}
 	what, write := "length ", share
 	of := func(m runlog.MemberResult) map[string]float64 { return m.AccuracyByLength }
@@ -301,6 +295,7 @@ func printSequences(out io.Writer, r runlog.Result) error {
 		what, write = "perplexity at ", func(v float64) string { return fmt.Sprintf("%.3f", v) }
 		of = func(m runlog.MemberResult) map[string]float64 { return m.PerplexityByLength }
 	}
+	columns := keysOf(r, of)
 	for _, length := range columns {
 		head = append(head, what+length)
 	}
@@ -313,13 +308,13 @@ func printSequences(out io.Writer, r runlog.Result) error {
 		}
 		rows = append(rows, append(row, m.Status, fitText(m.Fit, true)))
 	}
-	return printTable(out, append(head, "status", "fitted"), rows, "sigma", "status")
+	printTable(out, append(head, "status", "fitted"), rows, "sigma", "status")
 }
 
 // epochsText writes how long a member trained: "12", or "24 steps" of the first epoch.
 func epochsText(m runlog.MemberResult) string {
 	if m.Epochs == 0 && m.Steps > 0 {
-		return plural.Of(m.Steps, "step")
+		return wording.Count(m.Steps, "step")
 	}
 	return fmt.Sprint(m.Epochs)
 }
@@ -337,19 +332,12 @@ func fitText(f *runlog.Fit, inSteps bool) string {
 	return "no"
 }
 
-// sizesOf lists the numbers of tokens that some member was evaluated at, smallest first.
-func sizesOf(r runlog.Result) []string {
-	all := map[string]bool{}
+// keysOf lists the keys, whole numbers as text, of a measurement of any member, smallest first.
+func keysOf(r runlog.Result, of func(runlog.MemberResult) map[string]float64) []string {
+	all := map[string]float64{}
 	for _, m := range r.Members {
-		for tokens := range m.AccuracyByTokens {
-			all[tokens] = true
-		}
+		maps.Copy(all, of(m))
 	}
-	return numbersAscending(all)
-}
-
-// numbersAscending returns numbers, as text, smallest first.
-func numbersAscending(all map[string]bool) []string {
 	return slices.SortedFunc(maps.Keys(all),
 		func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 }
@@ -366,7 +354,7 @@ func numberText(format string, v *float64) string {
 
 // printMasked prints the errors and network scores of masked prediction, a row a member and a row a
 // baseline.
-func printMasked(out io.Writer, r runlog.Result) error {
+func printMasked(out io.Writer, r runlog.Result) {
 	levels := slices.Sorted(maps.Keys(r.Baselines["zero"]))
 	head := []string{"PE", "sigma", "seed", "steps", "train MSE"}
 	for _, level := range levels {
@@ -392,6 +380,6 @@ func printMasked(out io.Writer, r runlog.Result) error {
 		row := errors([]string{"baseline: " + name, "", "", "", ""}, r.Baselines[name])
 		rows = append(rows, append(row, "", "", ""))
 	}
-	return printTable(out, append(head, "modularity", "clustering", "status"), rows,
+	printTable(out, append(head, "modularity", "clustering", "status"), rows,
 		"train MSE", "test MSE, 0.15 masked", "test MSE, 0.90 masked", "test MSE, 0.75 masked", "clustering", "steps")
 }

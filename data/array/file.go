@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // Stdin is the path that stands for standard input.
@@ -190,5 +190,5 @@ func Printable(name string) string {
 
 // Join joins names for an error, at most 20 of them.
 func Join(names []string) string {
-	return plural.List(20, names)
+	return wording.List(20, names)
 }

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // DefaultRidge is the ridge of the reference figures of the conditional Gaussian, on z-scored
@@ -46,7 +46,7 @@ func Fit(t Table, frames []int, ridge float64) (*Baselines, error) {
 	}
 	if len(frames) < 2 {
 		return nil, fmt.Errorf("masked: baselines of %s: want at least 2",
-			plural.Of(len(frames), "training frame"))
+			wording.Count(len(frames), "training frame"))
 	}
 	if err := t.checkFinite(frames); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (b *Baselines) Correlation() ([]float64, error) {
 	for i := range n {
 		if !(b.covariance[i*n+i] > 0) {
 			return nil, fmt.Errorf("masked: token %d is constant over %s: it has no correlations", i,
-				plural.Of(b.Frames, "training frame"))
+				wording.Count(b.Frames, "training frame"))
 		}
 		for j := range i {
 			v := b.covariance[i*n+j] / math.Sqrt(b.covariance[i*n+i]*b.covariance[j*n+j])

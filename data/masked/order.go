@@ -2,12 +2,20 @@ package masked
 
 import (
 	"fmt"
-
-	"torchpe/internal/order"
+	"math/rand/v2"
 )
 
+// EpochOrder returns the order of n examples in an epoch (from 0): a permutation that depends on seed
+// and epoch alone, so that a resumed run needs no hidden state.
+func EpochOrder(seed uint64, epoch, n int) []int {
+	// The epoch goes through a multiplicative hash (2^64 over the golden ratio) so that
+	// neighbouring epochs share nothing.
+	rng := rand.New(rand.NewPCG(seed, uint64(epoch+1)*0x9E3779B97F4A7C15))
+	return rng.Perm(n)
+}
+
 // Sampler draws the samples of training steps. Samples come by epochs, each a permutation
-// (package order) of all of them, and batches follow one another across the ends of epochs, so that
+// (EpochOrder) of all of them, and batches follow one another across the ends of epochs, so that
 // every batch has the same size and n steps of batch b take n x b samples of as equal counts as can
 // be.
 type Sampler struct {
@@ -39,7 +47,7 @@ func (s *Sampler) Frames(step int) []int {
 	for i := range frames {
 		at := step*s.batch + i
 		if epoch := at / s.n; s.order == nil || epoch != s.epoch {
-			s.epoch, s.order = epoch, order.Epoch(s.seed, epoch, s.n)
+			s.epoch, s.order = epoch, EpochOrder(s.seed, epoch, s.n)
 		}
 		frames[i] = s.order[at%s.n]
 	}

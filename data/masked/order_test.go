@@ -3,8 +3,6 @@ package masked
 import (
 	"slices"
 	"testing"
-
-	"torchpe/internal/order"
 )
 
 func sampler(t *testing.T, seed uint64, batch, n int) *Sampler {
@@ -32,7 +30,7 @@ func TestEpochsArePermutations(t *testing.T) {
 		}
 		for epoch := range 6 {
 			got := all[epoch*n : (epoch+1)*n]
-			if !slices.Equal(got, order.Epoch(4, epoch, n)) {
+			if !slices.Equal(got, EpochOrder(4, epoch, n)) {
 				t.Fatalf("batch %d of %d, epoch %d: not its order", batch, n, epoch)
 			}
 			sorted := slices.Sorted(slices.Values(got))

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // DefaultHeldOut is the default share that is held out: the paper's 70/30.
@@ -33,7 +33,7 @@ func SplitGroups(groups []int, share float64, seed uint64) (Split, error) {
 	all := slices.Compact(slices.Sorted(slices.Values(groups)))
 	if len(all) < 2 {
 		return Split{}, fmt.Errorf("masked: %s cannot be split into training and test groups: "+
-			"hold out time points, or give more groups", plural.Of(len(all), "group"))
+			"hold out time points, or give more groups", wording.Count(len(all), "group"))
 	}
 	held := slices.Clone(all)
 	rng := rand.New(rand.NewPCG(seed, streamSplit))
@@ -68,7 +68,7 @@ func HoldOutGroups(groups, test []int) (Split, error) {
 	}
 	if len(s.Test) == 0 || len(s.Train) == 0 {
 		return Split{}, fmt.Errorf("masked: holding out %s leaves %d training and %d test "+
-			"frames: want some of each", plural.Of(len(test), "group"), len(s.Train), len(s.Test))
+			"frames: want some of each", wording.Count(len(test), "group"), len(s.Train), len(s.Test))
 	}
 	return s, nil
 }
@@ -91,7 +91,7 @@ func SplitTime(frames int, o TimeSplit) (Split, error) {
 	}
 	if frames < 2 {
 		return Split{}, fmt.Errorf(
-			"masked: a series of %s cannot be split into training and test frames", plural.Of(frames, "frame"))
+			"masked: a series of %s cannot be split into training and test frames", wording.Count(frames, "frame"))
 	}
 	test := heldOut(frames, o.Share)
 	order := make([]int, frames)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"torchpe/data/partition"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // Tokens are those that need a place.
@@ -170,7 +170,7 @@ func listed(what string, names []string) string {
 	if len(names) == 1 {
 		return what + " " + quoted[0]
 	}
-	return fmt.Sprintf("%d %ss, %s", len(names), what, plural.List(5, quoted))
+	return fmt.Sprintf("%d %ss, %s", len(names), what, wording.List(5, quoted))
 }
 
 func describeSurplus(surplus []string) string {
@@ -477,7 +477,7 @@ func (p Placed) asGraph(source, what string) (Placed, error) {
 		p.How = append(p.How,
 			fmt.Sprintf("positions: the graph falls into %d parts, %s without an edge: "+
 				"graphormer gives pairs with no path between them a number of their own, "+
-				"and the first eigenvectors of laplacian tell the parts apart", parts, plural.Of(alone, "token")))
+				"and the first eigenvectors of laplacian tell the parts apart", parts, wording.Count(alone, "token")))
 	}
 	return p, nil
 }

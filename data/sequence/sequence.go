@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 )
 
 // Levels of the Chomsky hierarchy, and of tasks that no publication has.
@@ -75,7 +75,7 @@ func Find(name string) (Task, error) {
 	}
 	names := Names(All())
 	return Task{}, fmt.Errorf("task %q is unknown; there are %s%s", name, strings.Join(names, ", "),
-		nearest.Hint(name, names))
+		wording.Hint(name, names))
 }
 
 // InputLen returns the numbers of an input of a length, at least 1: length, but for expressions that

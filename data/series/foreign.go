@@ -9,7 +9,7 @@ import (
 	"torchpe/data/array"
 	"torchpe/data/array/cifti"
 	"torchpe/data/partition"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // InspectAll describes the files that paths name, of all kinds in folders. known are the numbers of
@@ -58,7 +58,7 @@ func notSeries(file string, err error) string {
 		return err.Error()
 	}
 	return fmt.Sprintf("%s: a list of %s in %s (%s), not series: name it with --modules (as series: %v)",
-		file, plural.Of(len(p.Labels), "label"), plural.Of(len(p.Modules), "module"), firstOf(p.Modules), err)
+		file, wording.Count(len(p.Labels), "label"), wording.Count(len(p.Modules), "module"), firstOf(p.Modules), err)
 }
 
 // describeCIFTI says what a CIFTI file that is no series holds.
@@ -74,7 +74,7 @@ func describeCIFTI(m *cifti.Image) string {
 			labels = len(m.Axes[0].Maps[0].Labels)
 		}
 		return fmt.Sprintf("labels (%s; %s in the first), not series: name a dlabel.nii with "+
-			"--parcellation or --modules", firstOf(of), plural.Of(labels, "label"))
+			"--parcellation or --modules", firstOf(of), wording.Count(labels, "label"))
 	case cifti.Dscalar, cifti.Pscalar:
 		return fmt.Sprintf("maps of scalars (%s), not series", firstOf(of))
 	case cifti.Dconn, cifti.Pconn, cifti.Pdconn, cifti.Dpconn:
@@ -85,7 +85,7 @@ func describeCIFTI(m *cifti.Image) string {
 
 // firstOf lists the first few of texts.
 func firstOf(texts []string) string {
-	return array.Printable(plural.List(3, texts))
+	return array.Printable(wording.List(3, texts))
 }
 
 // isConnectivity reports whether an array is a square symmetric matrix, as correlations are and

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"torchpe/data/partition"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // match compares a matrix's tokens with the set's, and finds their order.
@@ -140,7 +140,7 @@ func (l *loader) checkNamed(planned []plan) error {
 
 // someOf lists the first few of files.
 func someOf(files []string) string {
-	return plural.List(3, slices.Compact(files))
+	return wording.List(3, slices.Compact(files))
 }
 
 // checkUnique returns an error where two tokens have one name.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"torchpe/data/array"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // Subjects are found in the names of files by these, in this order.
@@ -35,7 +35,7 @@ func ParseSubjectPattern(text string) (*regexp.Regexp, error) {
 	if n := pattern.NumSubexp(); n != 1 {
 		return nil, fmt.Errorf("%q has %s: put the part of the path that is the subject, and no "+
 			"other, in parentheses, such as 'rest/([^/]+)/'; (?:...) groups without being one", text,
-			plural.Of(n, "group"))
+			wording.Count(n, "group"))
 	}
 	return pattern, nil
 }
@@ -156,8 +156,8 @@ func (f subjectFinder) of(files []string) (map[string]string, []string, error) {
 		return names, notes, nil
 	}
 	return names, append(notes, fmt.Sprintf("%s of %s are told by folders, such as %s for %s; "+
-		"--subjects or --subject-pattern says otherwise.", plural.Of(len(subjects), "subject"),
-		plural.Of(len(byFolders), "file"), subjects[0], byFolders[0])), nil
+		"--subjects or --subject-pattern says otherwise.", wording.Count(len(subjects), "subject"),
+		wording.Count(len(byFolders), "file"), subjects[0], byFolders[0])), nil
 }
 
 // one finds the subject of one of the files.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"torchpe/data/array"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // subjects is a table of subjects: which files are whose, and who is trained and who is tested on.
@@ -185,7 +185,7 @@ func (s *subjects) unused(files, subjects []string) []string {
 			return
 		}
 		notes = append(notes, fmt.Sprintf("Without data: %d of the %d %s of %s (%s).", len(lacking),
-			len(listed), what, s.File, plural.List(5, lacking)))
+			len(listed), what, s.File, wording.List(5, lacking)))
 	}
 	note("subjects", s.names, func(name string) bool { return slices.Contains(subjects, name) })
 	used := map[string]bool{}

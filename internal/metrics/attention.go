@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 )
 
 // Pooling says what of two models' attention maps is compared with what; the paper does not.
@@ -19,7 +19,6 @@ const (
 	AllPooled     Pooling = "all"     // all maps as one vector
 )
 
-// poolings lists the poolings.
 func poolings() []Pooling { return []Pooling{EachMap, LayersPooled, ExamplePooled, AllPooled} }
 
 // ParsePooling returns the pooling of that name.
@@ -32,7 +31,7 @@ func ParsePooling(name string) (Pooling, error) {
 		names = append(names, string(p))
 	}
 	return "", fmt.Errorf("pooling %q is unknown; there are %s%s", name, strings.Join(names, ", "),
-		nearest.Hint(name, names))
+		wording.Hint(name, names))
 }
 
 // Similarity compares the attention of two models.
@@ -42,10 +41,18 @@ type Similarity struct {
 	Layers []float64 `json:"layers"` // cosine of each layer, examples as pooled; nil where layers are pooled
 }
 
-// CompareAttention compares attention maps a and b [layers][examples*rows*n], whose rows of n
-// weights each sum to 1; each example has rows of them (heads times tokens).
-func CompareAttention(a, b [][]float64, examples, rows, n int, how Pooling) (Similarity, error) {
+// AttentionMaps are attention maps whose rows of Tokens weights each sum to 1.
+type AttentionMaps struct {
+	Layers   [][]float64 // [layers][Examples*Rows*Tokens]
+	Examples int
+	Rows     int // of an example: heads times tokens
+	Tokens   int
+}
+
+// Compare compares maps with those of another model for the same examples, heads and tokens.
+func (m AttentionMaps) Compare(other [][]float64, how Pooling) (Similarity, error) {
 	var s Similarity
+	a, b, examples, rows, n := m.Layers, other, m.Examples, m.Rows, m.Tokens
 	if len(a) == 0 || len(a) != len(b) || examples < 1 || rows < 1 || n < 1 {
 		return s, fmt.Errorf("metrics: attention of %d and %d layers, %d examples of %d rows of %d",
 			len(a), len(b), examples, rows, n)

@@ -42,7 +42,7 @@ func TestScoresAgainstScipy(t *testing.T) {
 					t.Errorf("case %d: %s distance %d is %g, scipy has %g", i, name, j, got[j], want)
 				}
 			}
-			score, err := ScorePE(c.Table, c.N, c.D, kind, c.Modules)
+			score, err := ScorePE(c.Table, c.D, kind, c.Modules)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func TestScoreInvariances(t *testing.T) {
 		table[i] = rng.NormFloat64()
 	}
 	for _, kind := range []Distance{Euclidean, SignAligned, OneMinusCorr2, Cosine} {
-		want, err := ScorePE(table, n, d, kind, modules)
+		want, err := ScorePE(table, d, kind, modules)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestScoreInvariances(t *testing.T) {
 			}
 			renamed[i] = []int{7, -1, 4}[modules[from]]
 		}
-		got, err := ScorePE(moved, n, d, kind, renamed)
+		got, err := ScorePE(moved, d, kind, renamed)
 		if err != nil || math.Abs(got.Modularity-want.Modularity) > 1e-12 ||
 			math.Abs(got.Clustering-want.Clustering) > 1e-12 {
 			t.Errorf("%s: %+v, %v after relabelling; %+v before", kind, got, err, want)
@@ -108,7 +108,7 @@ func TestScoreRefuses(t *testing.T) {
 		"want n x n":        second(ScoreNetwork(make([]float64, 5), []int{0, 1})),
 		"want at least two": second(ScoreNetwork(make([]float64, 4), []int{3, 3})),
 		"5 numbers":         second(Distances(make([]float64, 5), 2, 3, Euclidean)),
-		"2 module labels":   second(ScorePE(make([]float64, 9), 3, 3, Cosine, []int{0, 1})),
+		"9 numbers":         second(ScorePE(make([]float64, 9), 3, Cosine, []int{0, 1})),
 		"euclidean, sign":   second(ParseDistance("l2")),
 	} {
 		if err == nil || !strings.Contains(err.Error(), name) {

@@ -90,15 +90,12 @@ func clustering(w []float64, modules, labels []int) float64 {
 	return sum / float64(count)
 }
 
-// ScorePE scores a learned encoding [n,d] against the modules of its tokens: ScoreNetwork of the
-// Proximity of its Distances. modules has n labels.
-func ScorePE(table []float64, n, d int, kind Distance, modules []int) (NetworkScore, error) {
-	distances, err := Distances(table, n, d, kind)
+// ScorePE scores a learned encoding [tokens,width] against the module of each token: ScoreNetwork of the
+// Proximity of its Distances.
+func ScorePE(table []float64, width int, kind Distance, modules []int) (NetworkScore, error) {
+	distances, err := Distances(table, len(modules), width, kind)
 	if err != nil {
 		return NetworkScore{}, err
-	}
-	if len(modules) != n {
-		return NetworkScore{}, fmt.Errorf("metrics: %d module labels for %d tokens", len(modules), n)
 	}
 	return ScoreNetwork(Proximity(distances), modules)
 }

@@ -132,7 +132,7 @@ func TestToeplitz(t *testing.T) {
 func TestAttentionAgainstScipy(t *testing.T) {
 	c := readTables(t).Attention
 	for _, how := range poolings() {
-		got, err := CompareAttention(c.A, c.B, c.Examples, c.Rows, c.N, how)
+		got, err := AttentionMaps{c.A, c.Examples, c.Rows, c.N}.Compare(c.B, how)
 		if err != nil || !close10(got.Cosine, c.Cosine[string(how)]) || !close10(got.JSD, c.JSD[string(how)]) {
 			t.Errorf("%s: %+v (%v), scipy has %v, %v", how, got, err, c.Cosine[string(how)], c.JSD[string(how)])
 		}
@@ -144,14 +144,14 @@ func TestAttentionAgainstScipy(t *testing.T) {
 			}
 		}
 	}
-	if got, err := CompareAttention(c.A, c.A, c.Examples, c.Rows, c.N, EachMap); err != nil ||
+	if got, err := (AttentionMaps{c.A, c.Examples, c.Rows, c.N}).Compare(c.A, EachMap); err != nil ||
 		!close10(got.Cosine, 1) || got.JSD > 1e-12 {
 		t.Errorf("maps with themselves: %+v (%v)", got, err)
 	}
 	for name, err := range map[string]error{
-		"sizes":   second(CompareAttention(c.A, c.B, c.Examples+1, c.Rows, c.N, EachMap)),
-		"layers":  second(CompareAttention(c.A[:2], c.B, c.Examples, c.Rows, c.N, EachMap)),
-		"pooling": second(CompareAttention(c.A, c.B, c.Examples, c.Rows, c.N, "some")),
+		"sizes":   second(AttentionMaps{c.A, c.Examples + 1, c.Rows, c.N}.Compare(c.B, EachMap)),
+		"layers":  second(AttentionMaps{c.A[:2], c.Examples, c.Rows, c.N}.Compare(c.B, EachMap)),
+		"pooling": second(AttentionMaps{c.A, c.Examples, c.Rows, c.N}.Compare(c.B, "some")),
 		"no sum":  second(jsd([]float64{.5, .4}, []float64{.5, .5})),
 		"below 0": second(jsd([]float64{1.5, -.5}, []float64{.5, .5})),
 	} {
@@ -188,7 +188,7 @@ func TestTablesRefuse(t *testing.T) {
 	none := [][]float64{{}}
 	map1 := func(weights ...float64) [][]float64 { return [][]float64{weights} }
 	compare := func(a, b [][]float64, examples, rows, n int) error {
-		return second(CompareAttention(a, b, examples, rows, n, EachMap))
+		return second(AttentionMaps{a, examples, rows, n}.Compare(b, EachMap))
 	}
 	_, _, same := PCA([]float64{1, 2, 1, 2}, 2, 2, 1)
 	for i, c := range []struct {

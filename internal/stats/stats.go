@@ -3,7 +3,7 @@
 // intervals. Each test gives its statistic, its degrees of freedom and its two-sided p-value, also
 // where that is far below the rounding of 1.
 //
-// It imports gonum's special functions and package plural. Input that has no answer (too
+// It imports gonum's special functions and package wording. Input that has no answer (too
 // few numbers, no variance, differences that are rounding alone, a NaN) is an error that says so,
 // never a NaN or a panic; messages call the inputs x and y, and groups by their number from 1.
 // Numbers may be of any size. Results agree with scipy 1.10.
@@ -18,7 +18,7 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // Test is the outcome of a test of a hypothesis.
@@ -76,7 +76,7 @@ func squares(x []float64) float64 {
 // that is not finite.
 func check(name string, x []float64, least int) error {
 	if len(x) < least {
-		return fmt.Errorf("%s has %s: at least %d are needed", name, plural.Of(len(x), "number"), least)
+		return fmt.Errorf("%s has %s: at least %d are needed", name, wording.Count(len(x), "number"), least)
 	}
 	for i, v := range x {
 		if v-v != 0 {
@@ -88,10 +88,10 @@ func check(name string, x []float64, least int) error {
 
 func checkPairs(x, y []float64, least int) error {
 	if len(x) != len(y) {
-		return fmt.Errorf("x has %s and y %d: pairs are needed", plural.Of(len(x), "number"), len(y))
+		return fmt.Errorf("x has %s and y %d: pairs are needed", wording.Count(len(x), "number"), len(y))
 	}
 	if len(x) < least {
-		return fmt.Errorf("x and y make %s: at least %d are needed", plural.Of(len(x), "pair"), least)
+		return fmt.Errorf("x and y make %s: at least %d are needed", wording.Count(len(x), "pair"), least)
 	}
 	return errors.Join(check("x", x, least), check("y", y, least))
 }
@@ -217,7 +217,7 @@ func WelchTFrom(x, y Summary) (Test, error) {
 // ANOVA tests whether groups have the same mean (one-way analysis of variance).
 func ANOVA(groups ...[]float64) (Test, error) {
 	if len(groups) < 2 {
-		return Test{}, fmt.Errorf("%s: at least two are needed", plural.Of(len(groups), "group"))
+		return Test{}, fmt.Errorf("%s: at least two are needed", wording.Count(len(groups), "group"))
 	}
 	n, flatOnes := 0, 0
 	for i, g := range groups {

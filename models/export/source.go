@@ -24,7 +24,6 @@ var (
 	quoted     = regexp.MustCompile(`"([^"]+)"`)
 )
 
-// module returns the text of a module.
 func module(name string) (text string, ok bool) {
 	b, err := sources.ReadFile("python/" + name + ".py")
 	return string(b), err == nil

@@ -42,8 +42,8 @@ func alibiVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		x := c.Input(t, "x")
 		w := plainWeights(t, c)
 		sp.DModel, sp.Positions, sp.Given = x.Shape[1], pe.Line(x.Shape[0]), pe.Options{"alibi-scaled": "true"}
-		got := petest.Attend(sp.Model(t), x, w, sp.Positions, false)
-		petest.AttendInModel(t, sp, x, w, got.Weights, got.Output)
+		got := w.Attend(sp.Model(t), x, sp.Positions, false)
+		w.AttendInModel(t, sp, x, got)
 		return petest.Outputs{"logits": got.Logits, "weights": got.Weights, "output": got.Output}
 	}
 	sp.Positions = pe.Line(c.Int("n", 2))

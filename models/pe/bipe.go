@@ -79,7 +79,7 @@ func newBiPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		return nil, c.oddHead()
 	}
 	turn := plainTurn(c.Options.Float(ropeBase.Name), c.HeadWidth())
-	b.rotary = newRotaryTables(c, ps, rows, c.HeadWidth()/2,
+	b.rotary = c.rotaryTables(ps, rows, c.HeadWidth()/2,
 		func(row, pair int) (angle, q, k float64) { return turn(float64(row), pair) })
 	b.rotary.half, b.rotary.width = true, c.HeadWidth()
 	b.rotary.rows = segmentsIn

@@ -62,7 +62,7 @@ func bipeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		}
 	}
 	sp.Given = pe.Options{"bipe-places": places, "rope-base": format(c.Float("base", 10000))}
-	got := petest.AttendHeads(sp.Model(t), q, k, petest.Array{}, p, false)
+	got := petest.HeadInputs{Q: q, K: k}.Attend(sp.Model(t), p, false)
 	out["alibi_bias"], out["q_rot"], out["k_rot"], out["logits_rope"] = bias, got.Q, got.K, got.Logits
 	return out
 }

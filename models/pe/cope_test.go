@@ -39,7 +39,7 @@ func copeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if c.Value("causal") == false {
 		sp.Given["cope-direction"] = "bidirectional"
 	}
-	got := petest.AttendHeads(sp.Model(t), q, k, v, sp.Positions, false)
+	got := petest.HeadInputs{Q: q, K: k, V: v}.Attend(sp.Model(t), sp.Positions, false)
 	out := petest.Outputs{"logits": got.Logits, "output": tokensFirst(got.Output.Reshaped(n, heads, dh))}
 	if c.Has("positions") {
 		out["positions"] = countsOf(t, sp, q, k)

@@ -23,10 +23,10 @@ func daVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		Set: map[string][]float64{"pe.v": c.Param(t, "v").Values, "pe.w": c.Param(t, "w").Values},
 	}
 	m := sp.Model(t)
-	got := petest.Attend(m, x, w, sp.Positions, c.Bool("auto_regression"))
+	got := w.Attend(m, x, sp.Positions, c.Bool("auto_regression"))
 	out := petest.Outputs{"logits": got.Logits, "weights": got.Weights, "output": got.Output}
 	if !c.Bool("auto_regression") {
-		petest.AttendInModel(t, sp, x, w, got.Weights, got.Output)
+		w.AttendInModel(t, sp, x, got)
 	}
 	if c.Has("R_hat") {
 		petest.Closed(func(s *torchpe.Scope) {

@@ -71,7 +71,7 @@ func debertaVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		QKVB: petest.StackRows(c.Param(t, "query_proj.bias"), c.Param(t, "key_proj.bias"),
 			c.Param(t, "value_proj.bias")),
 	}
-	got := petest.Attend(sp.Model(t), x, w, sp.Positions, false)
+	got := w.Attend(sp.Model(t), x, sp.Positions, false)
 	out := petest.Outputs{"logits": got.Logits, "logits_minus_row_max": lessLargest(got.Logits),
 		"weights": got.Weights, "output": got.Output}
 	if c.Has("delta") {
@@ -112,5 +112,5 @@ func deltas(t testing.TB, offsets string, n int) petest.Array {
 	for range n {
 		q.Values = append(q.Values, math.Sqrt2) // times 1/sqrt(2 Dh)
 	}
-	return petest.AttendHeads(m, q, k, petest.Array{}, pe.Line(n), false).Logits.Reshaped(n, n)
+	return petest.HeadInputs{Q: q, K: k}.Attend(m, pe.Line(n), false).Logits.Reshaped(n, n)
 }

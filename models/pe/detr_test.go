@@ -36,7 +36,7 @@ func detrSees(t testing.TB, d int, grid pe.Positions, normalise bool) petest.Arr
 		bias.Values = append(bias.Values, float64(i))
 	}
 	x := petest.Array{Shape: []int{n, d}, Values: make([]float64, n*d)}
-	got := petest.Attend(m, x, petest.Projections{QKV: petest.StackRows(one, one, one), QKVB: bias}, grid, false)
+	got := petest.Projections{QKV: petest.StackRows(one, one, one), QKVB: bias}.Attend(m, x, grid, false)
 	q := got.Q.Reshaped(n, d)
 	for i := range q.Values {
 		q.Values[i] -= float64(i % d)

@@ -35,7 +35,7 @@ func floaterVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	m.Encoding = pe.GivenBiases(m.Encoding, biases.Values)
 	w := petest.Projections{QKV: c.Param(t, "in_proj_weights"), Out: c.Param(t, "out_proj.weight"),
 		OutB: c.Param(t, "out_proj.bias")}
-	got := petest.Attend(m, x, w, pe.Line(x.Shape[0]), false)
+	got := w.Attend(m, x, pe.Line(x.Shape[0]), false)
 	return petest.Outputs{"logits": got.Logits, "context_out": got.Output}
 }
 

@@ -69,7 +69,7 @@ type forgetting struct {
 // gates are linear maps of the tokens, one for each layer and gate.
 type gates struct{ w, b *torchpe.Param } // [E,L,G,D], [E,L,G]
 
-func newGates(c Config, ps *torchpe.ParamSet, name string, number int, bias float64) gates {
+func (c Config) addGates(ps *torchpe.ParamSet, name string, number int, bias float64) gates {
 	return gates{ps.Add(name+"weight", true, torchpe.FanIn(c.DModel), c.Layers, number, c.DModel),
 		ps.Add(name+"bias", true, torchpe.Constant(bias), c.Layers, number)}
 }
@@ -93,7 +93,7 @@ func newForgetting(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	if !f.causal {
 		number *= 2
 	}
-	f.gates = newGates(c, ps, "pe.", number, c.Options.Float(forgettingBias.Name))
+	f.gates = c.addGates(ps, "pe.", number, c.Options.Float(forgettingBias.Name))
 	return f, nil
 }
 

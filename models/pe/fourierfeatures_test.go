@@ -135,7 +135,7 @@ func edgeGeometryVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		Set: map[string][]float64{"pe.weight": identity(heads)},
 	}.Model(t)
 	zero := petest.Array{Shape: []int{n, heads, 1}, Values: make([]float64, n*heads)}
-	bias := petest.AttendHeads(m, zero, zero, zero, p, false).Logits
+	bias := petest.HeadInputs{Q: zero, K: zero, V: zero}.Attend(m, p, false).Logits
 	senders, receivers := whole(c.Input(t, "senders").Values), whole(c.Input(t, "receivers").Values)
 	out := petest.Array{Shape: []int{len(senders), heads}}
 	for k, sender := range senders {

@@ -40,10 +40,10 @@ func grapeAVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			Out: c.Param(t, "c_proj.weight"),
 		}
 		m := sp.Model(t)
-		got := petest.Attend(m, x, w, sp.Positions, false)
+		got := w.Attend(m, x, sp.Positions, false)
 		zeros := petest.Array{Shape: w.QKV.Shape, Values: make([]float64, len(w.QKV.Values))}
 		return petest.Outputs{"logits": got.Logits, "output": got.Output,
-			"bias": petest.Attend(m, x, petest.Projections{QKV: zeros}, sp.Positions, false).Logits}
+			"bias": petest.Projections{QKV: zeros}.Attend(m, x, sp.Positions, false).Logits}
 	}
 	q, k := c.Input(t, "q"), c.Input(t, "k")
 	sp.DModel, sp.Positions = heads*q.Shape[2], pe.Line(q.Shape[0])
@@ -57,5 +57,5 @@ func grapeAVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	m := sp.Model(t)
 	return petest.Outputs{"bias": petest.BiasOf(m, q, k, sp.Positions),
-		"logits": petest.AttendHeads(m, q, k, petest.Array{}, sp.Positions, false).Logits}
+		"logits": petest.HeadInputs{Q: q, K: k}.Attend(m, sp.Positions, false).Logits}
 }

@@ -57,6 +57,6 @@ func huangVector(t testing.TB, c *petest.VectorCase, method string) petest.Outpu
 		Layers: 1, DModel: x.Shape[1], Heads: c.Int("heads", 1), Positions: pe.Line(x.Shape[0]),
 		Set: map[string][]float64{"pe.table": table.Values},
 	}
-	got := petest.Attend(sp.Model(t), x, w, sp.Positions, c.Bool("auto_regression"))
+	got := w.Attend(sp.Model(t), x, sp.Positions, c.Bool("auto_regression"))
 	return petest.Outputs{"logits": got.Logits, "weights": got.Weights, output: got.Output}
 }

@@ -133,14 +133,14 @@ func (c Config) start(rows, width int, perToken bool) (torchpe.Init, error) {
 	if c.initial != nil {
 		return c.initial, nil
 	}
-	init, err := c.startOf(rows, width, perToken)
+	init, err := c.tableInit(rows, width, perToken)
 	if err != nil {
 		return nil, fmt.Errorf("%s: --pe-init %s: %w", c.scheme, c.Init, err)
 	}
 	return init, nil
 }
 
-func (c Config) startOf(rows, width int, perToken bool) (torchpe.Init, error) {
+func (c Config) tableInit(rows, width int, perToken bool) (torchpe.Init, error) {
 	i, size := c.Init, rows*width
 	norm := func(member int) float64 { return c.Sigma[member] * math.Sqrt(float64(size)) }
 	// each fills one table after another.
@@ -240,7 +240,7 @@ func (c Config) tableOf(name string) (values []float64, err error) {
 			"name a scheme whose table is fixed, such as 2d-fixed", name)
 	}
 	fidelity := c.Init.Fidelity
-	c.Members, c.Sigma, c.Init = 1, nil, Init{}
+	c.Members, c.Sigma, c.Init, c.Dropout = 1, nil, Init{}, 0
 	if c.Options, err = other.Resolve(cmp.Or(fidelity, "code"), nil); err != nil {
 		return nil, err
 	}

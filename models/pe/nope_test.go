@@ -37,11 +37,11 @@ func nopeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		}
 	}
 	m := sp.Model(t)
-	got := petest.Attend(m, x, w, sp.Positions, false)
-	petest.AttendInModel(t, sp, x, w, got.Weights, got.Output)
+	got := w.Attend(m, x, sp.Positions, false)
+	w.AttendInModel(t, sp, x, got)
 	out := petest.Outputs{"weights": got.Weights, "output": got.Output}
 	if c.Has("x_permuted") {
-		permuted := petest.Attend(m, c.Input(t, "x_permuted"), w, sp.Positions, false)
+		permuted := w.Attend(m, c.Input(t, "x_permuted"), sp.Positions, false)
 		out["output_of_permuted"] = permuted.Output
 	}
 	return out

@@ -67,9 +67,9 @@ func newPath(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		in = rank
 	}
 	p.up = ps.Add("pe.up", true, torchpe.FanIn(in), c.Layers, c.DModel, in)
-	p.beta = newGates(c, ps, "pe.beta.", c.Heads, 0)
+	p.beta = c.addGates(ps, "pe.beta.", c.Heads, 0)
 	if p.forgets {
-		p.forget = newGates(c, ps, "pe.forget.", c.Heads, 0)
+		p.forget = c.addGates(ps, "pe.forget.", c.Heads, 0)
 	}
 	return p, nil
 }

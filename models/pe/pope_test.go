@@ -71,7 +71,7 @@ func popeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if c.Has("v") {
 		v = c.Input(t, "v")
 	}
-	got := petest.AttendHeads(m, q, k, v, p, c.Bool("causal"))
+	got := petest.HeadInputs{Q: q, K: k, V: v}.Attend(m, p, c.Bool("causal"))
 	out["logits"] = petest.Array{Shape: []int{heads, n - skipped, n}}
 	out["similarity"] = petest.Array{Shape: []int{heads, n - skipped, n}}
 	for i, logit := range got.Logits.Values {
@@ -131,6 +131,6 @@ func TestPoPEIsRelative(t *testing.T) {
 			want.Values = append(want.Values, sum/2)
 		}
 	}
-	got := petest.AttendHeads(m, q.Reshaped(n, 1, dh), k.Reshaped(n, 1, dh), petest.Array{}, p, false)
+	got := petest.HeadInputs{Q: q.Reshaped(n, 1, dh), K: k.Reshaped(n, 1, dh)}.Attend(m, p, false)
 	petest.Near(t, "logits", got.Logits, want, 1e-12)
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 	"torchpe/torchpe"
 )
 
@@ -21,6 +21,7 @@ type Config struct {
 	Sigma   []float64 // [E] standard deviation of the initial learned PE
 	Init    Init      // how learned tables start
 	Options Options   // as Resolve returned them
+	Dropout float64   // on the tables that the scheme adds, in training only
 
 	scheme  string       // that is built, for errors
 	initial torchpe.Init // of learned tables, in place of Init; nil for none
@@ -110,7 +111,7 @@ func Find(name string) (Scheme, error) {
 			return s, nil
 		}
 	}
-	hint := nearest.Hint(name, Names())
+	hint := wording.Hint(name, Names())
 	if at := strings.LastIndex(name, "-"); at > 0 { // of lern-0.1, which is lern and a sigma
 		var learned []string
 		for _, s := range registry {
@@ -119,7 +120,7 @@ func Find(name string) (Scheme, error) {
 			}
 		}
 		_, err := strconv.ParseFloat(name[at+1:], 64)
-		if best := nearest.Name(name[:at], learned); err == nil && best != "" {
+		if best := wording.Nearest(name[:at], learned); err == nil && best != "" {
 			hint = fmt.Sprintf("; did you mean %q?", best+name[at:])
 		}
 	}
@@ -215,8 +216,15 @@ func (s Scheme) Build(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 				s.Name, o.Name, err)
 		}
 	}
+	if err := s.CheckDropout(c.Dropout); err != nil {
+		return nil, err
+	}
 	c.scheme = s.Name
-	return s.New(c, ps)
+	e, err := s.New(c, ps)
+	if err == nil && c.Dropout > 0 && e.Sites()&AtEmbed == 0 {
+		return nil, fmt.Errorf("--pe-dropout: %s adds no learned table", s.Name)
+	}
+	return e, err
 }
 
 // Size holds the numbers on which the number of parameters depends.
@@ -294,6 +302,17 @@ func (s Scheme) checkSigma(c Config) error {
 				"negative",
 				s.Name, sigma, e)
 		}
+	}
+	return nil
+}
+
+// CheckDropout returns an error where the elements of a learned table cannot be dropped with probability p.
+func (s Scheme) CheckDropout(p float64) error {
+	switch {
+	case !(p >= 0 && p < 1):
+		return fmt.Errorf("--pe-dropout: %g is not in [0, 1)", p)
+	case p > 0 && !s.Learned:
+		return fmt.Errorf("--pe-dropout: %s has no learned table that starts with sigma", s.Name)
 	}
 	return nil
 }

@@ -38,7 +38,8 @@ func init() {
 			Given: pe.Options{"relative-bias-scaled": "false"},
 			Set:   map[string][]float64{"pe.relative-bias.bias": c.Param(t, "bias_table").Values},
 		}
-		got := petest.AttendHeads(sp.Model(t), c.Input(t, "q"), c.Input(t, "k"), c.Input(t, "v"), sp.Positions, false)
+		in := petest.HeadInputs{Q: c.Input(t, "q"), K: c.Input(t, "k"), V: c.Input(t, "v")}
+		got := in.Attend(sp.Model(t), sp.Positions, false)
 		return petest.Outputs{"logits": got.Logits.Reshaped(n, n), "output": got.Output}
 	}
 }
@@ -54,8 +55,8 @@ func relativeBiasVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if c.Has("q") {
 		sp.Given["relative-bias"] = "full"
 		sp.Set = map[string][]float64{"pe.bias": c.Input(t, "bias").Values}
-		got := petest.AttendHeads(sp.Model(t), tokensFirst(c.Input(t, "q")),
-			tokensFirst(c.Input(t, "k")), petest.Array{}, sp.Positions, false)
+		in := petest.HeadInputs{Q: tokensFirst(c.Input(t, "q")), K: tokensFirst(c.Input(t, "k"))}
+		got := in.Attend(sp.Model(t), sp.Positions, false)
 		return petest.Outputs{"logits": got.Logits}
 	}
 	table := c.Param(t, "relative_position_bias_table")
@@ -63,7 +64,7 @@ func relativeBiasVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	x, m := c.Input(t, "x"), sp.Model(t)
 	c.Unused("proj.weight", "proj.bias") // after the heads are merged
 	w := petest.Projections{QKV: c.Param(t, "qkv.weight"), QKVB: c.Param(t, "qkv.bias")}
-	out := petest.Outputs{"logits": petest.Attend(m, x, w, sp.Positions, false).Logits}
+	out := petest.Outputs{"logits": w.Attend(m, x, sp.Positions, false).Logits}
 	if c.Outputs["bias"] != nil {
 		out["bias"] = petest.AddedToLogits(m, 0, sp.Positions)
 	}

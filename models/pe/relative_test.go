@@ -60,7 +60,7 @@ func shawVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if values.Values != nil {
 		sp.Set["pe.values"] = values.Values
 	}
-	got := petest.Attend(sp.Model(t), x, w, sp.Positions, c.Bool("auto_regression"))
+	got := w.Attend(sp.Model(t), x, sp.Positions, c.Bool("auto_regression"))
 	output := "output"
 	if !c.Has(output) {
 		output = "context"
@@ -98,8 +98,8 @@ func musicTransformerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		Scheme: "relative", Layers: 1, DModel: x.Shape[1], Heads: c.Int("heads", 1), Positions: pe.Line(table.Shape[0]),
 		Set: map[string][]float64{"pe.keys": table.Values},
 	}
-	got := petest.Attend(sp.Model(t), x, w, petest.At(sp.Positions, places(0, x.Shape[0])...), false)
-	petest.AttendInModel(t, sp, x, w, got.Weights, got.Output)
+	got := w.Attend(sp.Model(t), x, petest.At(sp.Positions, places(0, x.Shape[0])...), false)
+	w.AttendInModel(t, sp, x, got)
 	return petest.Outputs{"weights": got.Weights, "output": got.Output}
 }
 

@@ -74,10 +74,10 @@ func newRoPE2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	at := func(place, axis int) float64 { return built[place][(first+axis)%2] / unit }
 	rows := func(p Positions) []int { return p.placesIn("rope-2d", built) }
 	if mixed {
-		return newMixed(c, ps, base, at, rows), nil
+		return c.newMixed(ps, base, at, rows), nil
 	}
 	turn := plainTurn(base, dh/2)
-	r := newRotaryTables(c, ps, len(built), dh/2, func(row, pair int) (angle, q, k float64) {
+	r := c.rotaryTables(ps, len(built), dh/2, func(row, pair int) (angle, q, k float64) {
 		return turn(at(row, pair/(dh/4)), pair%(dh/4))
 	})
 	r.width, r.rows = dh/2, rows
@@ -94,7 +94,8 @@ type mixed struct {
 	rows        func(Positions) []int
 }
 
-func newMixed(c Config, ps *torchpe.ParamSet, base float64, at func(place, axis int) float64,
+// newMixed returns the encoding for places with these coordinates; rows returns those of tokens.
+func (c Config) newMixed(ps *torchpe.ParamSet, base float64, at func(place, axis int) float64,
 	rows func(Positions) []int) Encoding {
 	pairs := c.HeadWidth() / 2
 	draw := func(_ int, rng *rand.Rand, out []float64) {

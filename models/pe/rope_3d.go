@@ -72,7 +72,7 @@ func newRoPE3D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 			return -1 + 2*(built[place][axis]-low[axis])/(high[axis]-low[axis])
 		}
 	}
-	r := newRotaryTables(c, ps, len(built), axes*pairs, func(row, pair int) (angle, q, k float64) {
+	r := c.rotaryTables(ps, len(built), axes*pairs, func(row, pair int) (angle, q, k float64) {
 		return turn(at(row, pair/pairs), pair%pairs)
 	})
 	r.width, r.rows = width, func(p Positions) []int { return p.placesIn("rope-3d", built) }

@@ -82,7 +82,7 @@ func newDINOv3(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}
 	built := c.Positions.byPlace(2)
 	places := dinoPlaces(c, built)
-	r := newRotaryTables(c, ps, len(built), dh/2, func(row, pair int) (angle, q, k float64) {
+	r := c.rotaryTables(ps, len(built), dh/2, func(row, pair int) (angle, q, k float64) {
 		return places[2*row+pair/(dh/4)] * frequency[pair%(dh/4)], 1, 1
 	})
 	r.width, r.half = dh, c.Options.Text(dinoLayout.Name) == "half"

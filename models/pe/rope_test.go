@@ -109,7 +109,7 @@ func hfOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec) petest.Output
 // the case has them.
 func rotaryOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec, p pe.Positions) petest.Outputs {
 	m, q, k := sp.Model(t), c.Input(t, "q"), c.Input(t, "k")
-	got := petest.AttendHeads(m, q, k, petest.Array{}, p, false)
+	got := petest.HeadInputs{Q: q, K: k}.Attend(m, p, false)
 	all := petest.Outputs{"q_rot": got.Q, "k_rot": got.K, "logits": got.Logits}
 	if c.Has("cos") {
 		cos, sin := tableRows(t, m, "pe.cos", p), tableRows(t, m, "pe.sin", p)

@@ -52,13 +52,19 @@ func init() {
 	})
 }
 
+// trainedRotary is the rotation that a model was trained with: the width of a head, the base, and the tokens.
+type trainedRotary struct {
+	width        int
+	base, tokens float64
+}
+
 // ramp returns g_k: 1 for pairs that turn more than fast times over the trained tokens, 0 for those
 // that turn less than slow times.
-func ramp(width int, base, trained, fast, slow float64) func(k int) float64 {
+func (r trainedRotary) ramp(fast, slow float64) func(k int) float64 {
 	dim := func(turns float64) float64 {
-		return float64(width) * math.Log(trained/(turns*2*math.Pi)) / (2 * math.Log(base))
+		return float64(r.width) * math.Log(r.tokens/(turns*2*math.Pi)) / (2 * math.Log(r.base))
 	}
-	low, high := max(math.Floor(dim(fast)), 0), min(math.Ceil(dim(slow)), float64(width-1))
+	low, high := max(math.Floor(dim(fast)), 0), min(math.Ceil(dim(slow)), float64(r.width-1))
 	if low == high {
 		high += 0.001 // as the authors' code
 	}
@@ -74,13 +80,14 @@ func newRoPEYaRN(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	theta := func(base float64, k int) float64 { return math.Pow(base, -2*float64(k)/float64(dh)) }
 	mix := func(g, slow, fast float64) float64 { return (1-g)*slow + g*fast }
 	frequency, m := make([]float64, dh/2), 0.1*math.Log(s)+1
-	g := ramp(dh, base, trained, o.Float(yarnFast.Name), o.Float(yarnSlow.Name))
+	r := trainedRotary{dh, base, trained}
+	g := r.ramp(o.Float(yarnFast.Name), o.Float(yarnSlow.Name))
 	for k := range frequency {
 		frequency[k] = mix(g(k), theta(base, k)/s, theta(base, k))
 	}
 	if kind == "by-parts" {
 		m = 1
-		ntk, plain := ramp(dh, base, trained, 1.25, 0.75), ramp(dh, base, trained, 16, 2)
+		ntk, plain := r.ramp(1.25, 0.75), r.ramp(16, 2)
 		for k := range frequency {
 			inner := mix(ntk(k), theta(base, k)/s, theta(ntkBase(base, s, dh), k))
 			frequency[k] = mix(plain(k), inner, theta(base, k))

@@ -124,15 +124,15 @@ func newRotary(c Config, ps *torchpe.ParamSet, width int, turn turn) (*rotary, e
 		return nil, c.oddHead()
 	}
 	from := c.Options.Float(positionsFrom.Name)
-	r := newRotaryTables(c, ps, c.Positions.Tokens(), width/2,
+	r := c.rotaryTables(ps, c.Positions.Tokens(), width/2,
 		func(row, pair int) (angle, q, k float64) { return turn(from+float64(row), pair) })
 	r.width, r.rows = width, func(p Positions) []int { return p.Index }
 	return r, nil
 }
 
-// newRotaryTables declares the tables of rows x pairs. The caller sets width and rows of the
+// rotaryTables declares the tables of rows x pairs. The caller sets width and rows of the
 // result.
-func newRotaryTables(c Config, ps *torchpe.ParamSet, rows, pairs int,
+func (c Config) rotaryTables(ps *torchpe.ParamSet, rows, pairs int,
 	turn func(row, pair int) (angle, q, k float64)) *rotary {
 	same := true
 	for row := range rows {

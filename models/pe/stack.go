@@ -117,8 +117,9 @@ func newStack(schemes []Scheme, c Config, ps *torchpe.ParamSet) (Encoding, error
 }
 
 // forPart returns the configuration of a part of a stack: without Init where it has no learned
-// table.
+// table, and without Dropout, which is checked for the whole.
 func (c Config) forPart(part Scheme) Config {
+	c.Dropout = 0
 	if !part.Learned {
 		c.Init = Init{}
 	}

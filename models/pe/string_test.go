@@ -29,7 +29,7 @@ func TestStringExponential(t *testing.T) {
 		}
 		m := petest.Spec{Scheme: "string", Heads: heads, DModel: heads * d, Layers: 1, Positions: pe.Grid(3, 3),
 			Set: map[string][]float64{"pe.c": c}}.Model(t)
-		got := petest.AttendHeads(m, q, q, petest.Array{}, p, false)
+		got := petest.HeadInputs{Q: q, K: q}.Attend(m, p, false)
 		want := petest.Array{Shape: q.Shape}
 		for i, cell := range p.Cells {
 			for h := range heads {

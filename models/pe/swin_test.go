@@ -50,8 +50,8 @@ func swinVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	out["bias"] = petest.AddedToLogits(m, 0, sp.Positions)
 	if c.Has("x") {
 		x, w := c.Input(t, "x"), swinWeights(t, c)
-		got := petest.Attend(m, x, w, sp.Positions, false)
-		petest.AttendInModel(t, sp, x, w, got.Weights, got.Output)
+		got := w.Attend(m, x, sp.Positions, false)
+		w.AttendInModel(t, sp, x, got)
 		out["logits"], out["output"] = got.Logits, got.Output
 	}
 	if c.Has("index") {

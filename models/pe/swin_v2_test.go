@@ -45,8 +45,8 @@ func swinV2Vector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		Out:  c.Param(t, "proj.weight"), OutB: c.Param(t, "proj.bias"),
 	}
 	m := sp.Model(t)
-	got := petest.Attend(m, x, w, grid, false)
-	petest.AttendInModel(t, sp, x, w, got.Weights, got.Output)
+	got := w.Attend(m, x, grid, false)
+	w.AttendInModel(t, sp, x, got)
 	table, err := m.Params.Values("pe.coordinates")
 	if err != nil {
 		t.Fatal(err)

@@ -56,8 +56,7 @@ func TestSynthesizerFactorisedDense(t *testing.T) {
 			Given: pe.Options{"synthesizer": form},
 			Set:   map[string][]float64{"pe.a.weight": aW, "pe.a.bias": aB, "pe.b.weight": bW, "pe.b.bias": bB},
 		}
-		got := petest.Attend(sp.Model(t), x, petest.Projections{QKV: zero},
-			petest.At(sp.Positions, places...), false).Logits
+		got := petest.Projections{QKV: zero}.Attend(sp.Model(t), x, petest.At(sp.Positions, places...), false).Logits
 		for h := range heads {
 			project := func(w, bias []float64, size, token, k int) float64 {
 				sum := bias[h*size+k]
@@ -103,7 +102,7 @@ func synthesizerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		none := petest.Array{Shape: value.Shape, Values: make([]float64, len(value.Values))}
 		noBias := petest.Array{Shape: bias.Shape, Values: make([]float64, len(bias.Values))}
 		w := petest.Projections{QKV: petest.StackRows(none, none, value), QKVB: petest.StackRows(noBias, noBias, bias)}
-		return named(c, petest.Attend(sp.Model(t), x, w, p, false), sp.Heads)
+		return named(c, w.Attend(sp.Model(t), x, p, false), sp.Heads)
 	}
 	// where there is none
 	v := petest.Array{Shape: []int{sp.Heads, p.Tokens(), 2},
@@ -126,7 +125,7 @@ func synthesizerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	sp.DModel = sp.Heads * q.Shape[2]
 	q, v = tokensFirst(q), tokensFirst(v)
-	return named(c, petest.AttendHeads(sp.Model(t), q, q, v, p, false), sp.Heads)
+	return named(c, petest.HeadInputs{Q: q, K: q, V: v}.Attend(sp.Model(t), p, false), sp.Heads)
 }
 
 // named returns those of the results that the case has, without the axis of heads where the case

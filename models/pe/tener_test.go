@@ -51,7 +51,7 @@ func tenerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		Positions: pe.Line(x.Shape[0]),
 		Set:       map[string][]float64{"pe.u": c.Param(t, u).Values, "pe.v": c.Param(t, v).Values},
 	}
-	got := petest.Attend(sp.Model(t), x, w, sp.Positions, c.Bool("auto_regression"))
+	got := w.Attend(sp.Model(t), x, sp.Positions, c.Bool("auto_regression"))
 	out := petest.Outputs{"logits": got.Logits}
 	for name, value := range map[string]petest.Array{"weights": got.Weights, "output": got.Output} {
 		if c.Has(name) {

@@ -47,8 +47,7 @@ func transformerXLVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			sp.Given["xl-scaled"] = "false"
 		}
 		sp.Set["pe.v"], sp.Set["pe.keys"] = c.Param(t, "v").Values, transposed(c.Param(t, "W_kR")).Values
-		return petest.Outputs{"logits": petest.AttendHeads(sp.Model(t), q, k, petest.Array{},
-			sp.Positions, false).Logits}
+		return petest.Outputs{"logits": petest.HeadInputs{Q: q, K: k}.Attend(sp.Model(t), sp.Positions, false).Logits}
 	}
 	x := c.Input(t, "x")
 	n, all := x.Shape[0], x
@@ -65,7 +64,7 @@ func transformerXLVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		xlTable(t, c, &sp)
 	}
 	w := petest.Projections{QKV: c.Param(t, "qkv_net.weight"), Out: c.Param(t, "o_net.weight")}
-	got := petest.Attend(sp.Model(t), all, w, sp.Positions, false)
+	got := w.Attend(sp.Model(t), all, sp.Positions, false)
 	out := petest.Outputs{"logits": lastRows(got.Logits, n)}
 	if c.Has("weights") {
 		out["weights"] = lastRows(got.Weights, n)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"torchpe/internal/metrics"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/runs"
 )
 
@@ -75,7 +75,7 @@ func Attentions(models []*Model, reference string,
 		r, note := sameSeed(m, references)
 		if m.Seed == nil && len(references) > 1 {
 			note = fmt.Sprintf("%s has no seed: held against the reference's first of "+
-				"%s, of seed %d", m.Source, plural.Of(len(references), "member"), *r.Seed)
+				"%s, of seed %d", m.Source, wording.Count(len(references), "member"), *r.Seed)
 		}
 		notes = append(notes, note, otherData(m, r))
 		a, b, err := attentionPair(m, r)
@@ -123,8 +123,8 @@ func attentionPair(m, r *Model) (a, b runs.Attention, err error) {
 	shape := func(x runs.Attention) [4]int { return [4]int{len(x.Layers), x.Examples, x.Heads, x.Tokens} }
 	if x, y := shape(a), shape(b); x != y {
 		parts := func(x [4]int) string {
-			return fmt.Sprintf("%s, %s, %s, %s", plural.Of(x[0], "layer"), plural.Of(x[1], "example"),
-				plural.Of(x[2], "head"), plural.Of(x[3], "token"))
+			return fmt.Sprintf("%s, %s, %s, %s", wording.Count(x[0], "layer"), wording.Count(x[1], "example"),
+				wording.Count(x[2], "head"), wording.Count(x[3], "token"))
 		}
 		return a, b, fmt.Errorf("%s has attention of %s, the reference %s of %s: want the same",
 			m.Source, parts(x), r.Source, parts(y))
@@ -134,22 +134,24 @@ func attentionPair(m, r *Model) (a, b runs.Attention, err error) {
 
 func compare(a, b runs.Attention, how metrics.Pooling) (AttentionResult, error) {
 	one := AttentionResult{Examples: a.Examples, Heads: a.Heads}
-	rows := a.Heads * a.Tokens
-	s, err := metrics.CompareAttention(a.Layers, b.Layers, a.Examples, rows, a.Tokens, how)
+	maps := metrics.AttentionMaps{Layers: a.Layers, Examples: a.Examples, Rows: a.Heads * a.Tokens, Tokens: a.Tokens}
+	s, err := maps.Compare(b.Layers, how)
 	if err != nil {
 		return one, err
 	}
 	one.Cosine, one.JSD = Number(s.Cosine), Number(s.JSD)
 	for layer := range a.Layers {
-		s, err := metrics.CompareAttention(a.Layers[layer:layer+1], b.Layers[layer:layer+1],
-			a.Examples, rows, a.Tokens, how)
+		maps.Layers = a.Layers[layer : layer+1]
+		s, err := maps.Compare(b.Layers[layer:layer+1], how)
 		if err != nil {
 			return one, err
 		}
 		one.Layers = append(one.Layers, LayerAttention{layer, Number(s.Cosine), Number(s.JSD)})
 	}
+	maps.Examples = 1
 	for e := range a.Examples {
-		s, err := metrics.CompareAttention(example(a, e), example(b, e), 1, rows, a.Tokens, how)
+		maps.Layers = example(a, e)
+		s, err := maps.Compare(example(b, e), how)
 		if err != nil {
 			return one, err
 		}

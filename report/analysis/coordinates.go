@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"torchpe/internal/metrics"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // DistanceMatrix are the distances between the tokens of a table.
@@ -97,7 +97,7 @@ func Coordinates(m *Model, o MapOptions) (Map, error) {
 	}
 	if o.Dims < 1 || o.Dims > most {
 		return out, fmt.Errorf("%s: %s of a map of a table [%d,%d]: want 1 to %d", m.Source,
-			plural.Of(o.Dims, "dimension"), t.Tokens, t.Dim, most)
+			wording.Count(o.Dims, "dimension"), t.Tokens, t.Dim, most)
 	}
 	found, err := modulesOf(m, o.Modules)
 	if err != nil && o.Modules != "" {

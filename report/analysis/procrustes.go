@@ -7,8 +7,7 @@ import (
 	"strconv"
 
 	"torchpe/internal/metrics"
-	"torchpe/internal/nearest"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // BlockProcrustes has the distance of a block's table from the reference's.
@@ -147,7 +146,7 @@ func rowsOf(m *Model, names []string) (*Model, error) {
 			i, ok := place[name]
 			if !ok {
 				return nil, fmt.Errorf("token %q is not among the %d of %s%s: want the same names",
-					name, len(m.Names), m.Source, nearest.Hint(name, m.Names))
+					name, len(m.Names), m.Source, wording.Hint(name, m.Names))
 			}
 			picked.Values = append(picked.Values, t.Values[i*t.Dim:(i+1)*t.Dim]...)
 		}
@@ -177,14 +176,14 @@ func inReferenceDimensions(m, r *Model) (of, reference *Model, note string, err 
 		t.Values = metrics.CentredRows(t.Values, t.Tokens, t.Dim)
 	}
 	return &along, &about, fmt.Sprintf("%s has %d columns and the reference %d: compared in %s along the "+
-		"table's first principal axes, both about their means", m.Source, d, k, plural.Of(k, "dimension")), nil
+		"table's first principal axes, both about their means", m.Source, d, k, wording.Count(k, "dimension")), nil
 }
 
 // comparable says why the tables of two models cannot be held against each other.
 func comparable(m, r *Model) error {
 	if len(r.Tables) != 1 && len(r.Tables) != len(m.Tables) {
 		return fmt.Errorf("it has %s, the reference %d: want one, or one for each",
-			plural.Of(len(m.Tables), "table"), len(r.Tables))
+			wording.Count(len(m.Tables), "table"), len(r.Tables))
 	}
 	for i, t := range m.Tables {
 		if o := r.Tables[min(i, len(r.Tables)-1)]; o.Tokens != t.Tokens || o.Dim != t.Dim {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"torchpe/internal/metrics"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // noDirection says which rows of a table have no direction by a distance, and so no distance from
@@ -121,5 +121,5 @@ func negativeWeightsNote(source string, w []float64, n int) string {
 	return fmt.Sprintf("%s: %s below 0, to %.4g: Q and C are made for weights of at least 0, and may leave "+
 		"their range where sums that they are divided by "+
 		"cancel; they are of the weights as they are: set negative ones to 0 where they mean no "+
-		"connection", source, plural.Of(count, "weight"), lowest)
+		"connection", source, wording.Count(count, "weight"), lowest)
 }

@@ -9,8 +9,7 @@ import (
 	"strings"
 
 	"torchpe/data/array/arrayfile"
-	"torchpe/internal/plural"
-	"torchpe/internal/shell"
+	"torchpe/internal/wording"
 	"torchpe/report/runs"
 )
 
@@ -139,7 +138,7 @@ func members(dirs []string, member int) (models []*Model, notes []string, err er
 		}
 		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 			return nil, nil, fmt.Errorf("%s: a file is no run: measure its table with --table %s", dir,
-				shell.Quote(dir))
+				wording.Quote(dir))
 		}
 		if len(found) == 0 {
 			return nil, nil, fmt.Errorf("%s: no run is there: a run's directory has config.json, "+
@@ -152,7 +151,7 @@ func members(dirs []string, member int) (models []*Model, notes []string, err er
 			}
 			if diverged > 0 {
 				notes = append(notes, fmt.Sprintf("%s: %d of %s diverged: left out", r.Dir,
-					diverged, plural.Of(len(r.Config.Members), "member")))
+					diverged, wording.Count(len(r.Config.Members), "member")))
 			}
 			models = append(models, own...)
 		}
@@ -239,7 +238,7 @@ func fileTables(reference string) (*Model, string, error) {
 func (m *Model) restrict(s Selection) error {
 	if s.Block != All {
 		if s.Block < 0 || s.Block >= len(m.Tables) {
-			return fmt.Errorf("%s: block %d: it has %s, from 0", m.Source, s.Block, plural.Of(len(m.Tables), "table"))
+			return fmt.Errorf("%s: block %d: it has %s, from 0", m.Source, s.Block, wording.Count(len(m.Tables), "table"))
 		}
 		m.Tables = m.Tables[s.Block : s.Block+1]
 	}

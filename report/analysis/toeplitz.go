@@ -9,7 +9,7 @@ import (
 
 	"torchpe/data/array/arrayfile"
 	"torchpe/internal/metrics"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/runs"
 	"torchpe/train/runlog"
 )
@@ -114,13 +114,13 @@ func (p ProjectionFiles) read(d int) (*headProjections, error) {
 		}
 		if out.K != 0 && k != out.K {
 			return nil, fmt.Errorf("%s has %s, the query's has %d: want the same", one.reference,
-				plural.Of(k, "output"), out.K)
+				wording.Count(k, "output"), out.K)
 		}
 		*one.into, out.K = values, k
 	}
 	if p.Heads < 1 || out.K%p.Heads != 0 {
 		return nil, fmt.Errorf("%s for %s of the query's weights: want a divisor",
-			plural.Of(p.Heads, "head"), plural.Of(out.K, "output"))
+			wording.Count(p.Heads, "head"), wording.Count(out.K, "output"))
 	}
 	if p.Words == "" {
 		return out, nil

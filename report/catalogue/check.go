@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"torchpe/data/array"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/models/pe"
 )
 
@@ -86,8 +86,8 @@ func (c Check) Run() (Finding, error) {
 	}
 	search.run(&f, *apart)
 	if f.Convention == nil {
-		f.Read = fmt.Sprintf("%s, %s of width %d", plural.Of(c.Setting.Tokens, "token"),
-			plural.Of(c.Setting.Heads, "head"), c.Setting.DModel/c.Setting.Heads)
+		f.Read = fmt.Sprintf("%s, %s of width %d", wording.Count(c.Setting.Tokens, "token"),
+			wording.Count(c.Setting.Heads, "head"), c.Setting.DModel/c.Setting.Heads)
 	}
 	return f, nil
 }

@@ -10,7 +10,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 	"torchpe/models/pe"
 )
 
@@ -59,7 +59,7 @@ func ReadGiven(path, what string, scheme pe.Scheme) (g Given, err error) {
 	kind, ok := outputKinds[what]
 	if what != "" && !ok {
 		return g, fmt.Errorf("%q is no array that is compared%s; there are %s", what,
-			nearest.Hint(what, GivenNames()[4:]), strings.Join(GivenNames()[4:], ", "))
+			wording.Hint(what, GivenNames()[4:]), strings.Join(GivenNames()[4:], ", "))
 	}
 	files := []string{path}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -123,7 +123,7 @@ func (g *Given) add(a array.Array) error {
 		return nil
 	}
 	return fmt.Errorf("an array is called %q%s; names are %s, and pe.NAME for a parameter", a.Name,
-		nearest.Hint(a.Name, GivenNames()), strings.Join(GivenNames(), ", "))
+		wording.Hint(a.Name, GivenNames()), strings.Join(GivenNames(), ", "))
 }
 
 // axes are those of an array of a kind.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 )
 
 // field is a property of an entry that a condition can name.
@@ -78,7 +78,7 @@ func condition(text string) (meets func(Entry) bool, err error) {
 	k := slices.IndexFunc(fields, func(f field) bool { return f.name == key })
 	if k < 0 {
 		return nil, fmt.Errorf("condition %q: unknown key %q%s; keys are %s",
-			text, key, nearest.Hint(key, FieldNames()), strings.Join(FieldNames(), ", "))
+			text, key, wording.Hint(key, FieldNames()), strings.Join(FieldNames(), ", "))
 	}
 	of := fields[k].of
 	switch of(Entry{Parameters: new(int)}).(type) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/figure"
 	"torchpe/report/page"
 	"torchpe/report/table"
@@ -120,7 +120,7 @@ func (d *Document) Add(item Item) (files []string, err error) {
 	}
 	if item.Missing != nil {
 		to.Items = append(to.Items, page.Missing{Results: item.Missing,
-			Title: fmt.Sprintf("%s that these runs lack for it", plural.Of(len(item.Missing), "result"))})
+			Title: fmt.Sprintf("%s that these runs lack for it", wording.Count(len(item.Missing), "result"))})
 	}
 	return files, err
 }
@@ -240,7 +240,7 @@ func (d *Document) Close() error {
 	if d.emptyItems > 0 {
 		to := d.Section("Not made")
 		if d.missing == nil {
-			to.Items = append(to.Items, page.Text{Paragraphs: []string{plural.Of(d.emptyItems, "item") +
+			to.Items = append(to.Items, page.Text{Paragraphs: []string{wording.Count(d.emptyItems, "item") +
 				" of the report: no runs to make them from."}})
 		} else {
 			to.Items = append(to.Items, page.Missing{Results: d.missing, Title: fmt.Sprintf(

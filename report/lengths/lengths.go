@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"torchpe/internal/plural"
 	"torchpe/internal/stats"
+	"torchpe/internal/wording"
 	"torchpe/report/document"
 	"torchpe/report/figure"
 	"torchpe/report/runs"
@@ -53,7 +53,7 @@ func Read(dir string) (*Study, error) {
 	s.Runs = len(found)
 	models, diverged := runs.Models(found)
 	if diverged > 0 {
-		s.Notes = append(s.Notes, plural.Of(diverged, "model")+" diverged")
+		s.Notes = append(s.Notes, wording.Count(diverged, "model")+" diverged")
 	}
 	var languages, texts []runs.Model
 	for _, m := range models {
@@ -124,12 +124,12 @@ func (s *Study) Write(dir string, panels bool) (document.Written, error) {
 	d.Panels = panels
 	var of []string
 	if n := len(s.tasks); n > 0 {
-		of = append(of, plural.Of(n, "formal language"))
+		of = append(of, wording.Count(n, "formal language"))
 	}
 	if n := len(s.texts); n > 0 {
-		of = append(of, plural.Of(n, "text"))
+		of = append(of, wording.Count(n, "text"))
 	}
-	d.Subtitle = fmt.Sprintf("%s on %s, by torchpe.", plural.Of(s.Runs, "run"), strings.Join(of, " and "))
+	d.Subtitle = fmt.Sprintf("%s on %s, by torchpe.", wording.Count(s.Runs, "run"), strings.Join(of, " and "))
 	for _, item := range s.items() {
 		if _, err := d.Add(item); err != nil {
 			return document.Written{}, fmt.Errorf("%s: %w", item.ID, err)
@@ -295,7 +295,7 @@ func scoreCaption(c config.SequenceConfig) string {
 	_, longer := c.Lengths()
 	return fmt.Sprintf("Mean ± SD, over the models that have fitted (%s), of the mean accuracy at %s above %d, to "+
 		"%d, %s of each; empty where none has, or where the encoding has no places for longer inputs.", criterion,
-		plural.Of(len(longer), "length"), c.TrainLength, c.TestLength, plural.Of(c.Tests, "sequence"))
+		wording.Count(len(longer), "length"), c.TrainLength, c.TestLength, wording.Count(c.Tests, "sequence"))
 }
 
 // models lists train, IID and longer accuracy of each group, with the best of its models.

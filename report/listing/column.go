@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 	"torchpe/report/runs"
 )
 
@@ -186,7 +186,7 @@ func (l *List) find(given string) (column, error) {
 	case 0:
 		names := slices.Sorted(maps.Keys(l.keys))
 		return column{}, fmt.Errorf("%q is no column%s; there are %s", given,
-			nearest.Hint(name, names), strings.Join(names, ", "))
+			wording.Hint(name, names), strings.Join(names, ", "))
 	}
 	return column{}, fmt.Errorf("%q may be any of %s: give the whole name", given, strings.Join(ends, ", "))
 }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/runs"
 )
 
@@ -45,7 +45,7 @@ func Read(dir string) (*Study, error) {
 	}
 	models, diverged := runs.Models(found)
 	if diverged > 0 {
-		s.note("%s diverged", plural.Of(diverged, "model"))
+		s.note("%s diverged", wording.Count(diverged, "model"))
 	}
 	s.Runs = len(found)
 	s.groups, err = groupsOf(models)
@@ -79,7 +79,7 @@ func (s *Study) mostCommon(found []*runs.Run) ([]*runs.Run, error) {
 	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(count(b), count(a)) })
 	for _, base := range order[min(1, len(order)):] {
 		s.note("%s of other data or another size, such as %s: see torchpe report on that folder alone",
-			plural.Of(count(base), "model"), of[base][0].Name)
+			wording.Count(count(base), "model"), of[base][0].Name)
 	}
 	if order == nil {
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"torchpe/internal/metrics"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/document"
 	"torchpe/report/figure"
 	"torchpe/report/runs"
@@ -140,7 +140,7 @@ func (s *Study) positions() ([]document.Item, error) {
 			Table: t.numbers(cosine)})
 	}
 	if without != nil {
-		s.note("No table of positions, and so no map: %s", plural.List(12, without))
+		s.note("No table of positions, and so no map: %s", wording.List(12, without))
 	}
 	if mapPanels == nil {
 		return nil, nil

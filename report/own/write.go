@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/document"
 	"torchpe/report/figure"
 	"torchpe/report/page"
@@ -29,7 +29,7 @@ func (s *Study) Write(dir string, panels bool) (document.Written, error) {
 	for _, g := range s.groups {
 		n += len(g.models)
 	}
-	d.Subtitle = fmt.Sprintf("%s of %s, by torchpe.", plural.Of(n, "model"), plural.Of(s.Runs, "run"))
+	d.Subtitle = fmt.Sprintf("%s of %s, by torchpe.", wording.Count(n, "model"), wording.Count(s.Runs, "run"))
 	about := d.Section("Data")
 	about.Items = append(about.Items, page.List{Entries: s.data()})
 	if err := s.explore(d); err != nil {
@@ -88,14 +88,15 @@ func (s *Study) data() []string {
 		return []string{"The runs do not say what data they had."}
 	}
 	out := []string{
-		fmt.Sprintf("%d samples of %s; %s of %s.", d.Frames, plural.Of(d.Tokens, "token"), plural.Of(d.Runs, "file"),
-			plural.Of(d.Subjects, "subject")),
+		fmt.Sprintf("%d samples of %s; %s of %s.", d.Frames, wording.Count(d.Tokens, "token"),
+			wording.Count(d.Runs, "file"),
+			wording.Count(d.Subjects, "subject")),
 		fmt.Sprintf("Held out: %s; %d of %d held-out samples measured.", d.Split, d.MeasuredFrames, d.TestFrames)}
 	if d.TestSubjects != nil {
-		out = append(out, "Held-out subjects: "+plural.List(12, d.TestSubjects)+".")
+		out = append(out, "Held-out subjects: "+wording.List(12, d.TestSubjects)+".")
 	}
 	if d.Modules > 0 {
-		out = append(out, fmt.Sprintf("%s, %s.", plural.Of(d.Modules, "module"), d.ModulesFrom))
+		out = append(out, fmt.Sprintf("%s, %s.", wording.Count(d.Modules, "module"), d.ModulesFrom))
 	}
 	out = append(out, d.Notes...)
 	for i, text := range out {

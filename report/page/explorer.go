@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // Explorer is an interactive page of what models learned of their tokens: a map of the positions in
@@ -155,16 +155,16 @@ func (p Explorer) Save(path string) (left string, err error) {
 // check returns an error where the parts of a model are not those of n tokens.
 func (m Model) check(n int) error {
 	if len(m.Map) != n {
-		return fmt.Errorf("%d points for %s", len(m.Map), plural.Of(n, "token"))
+		return fmt.Errorf("%d points for %s", len(m.Map), wording.Count(n, "token"))
 	}
 	for _, f := range m.Frames {
 		if len(f.Map) != n {
-			return fmt.Errorf("step %d: %d points for %s", f.Step, len(f.Map), plural.Of(n, "token"))
+			return fmt.Errorf("step %d: %d points for %s", f.Step, len(f.Map), wording.Count(n, "token"))
 		}
 	}
 	for _, x := range m.Matrices {
 		if len(x.Values) != n*n {
-			return fmt.Errorf("%s: %d values for %s", x.Label, len(x.Values), plural.Of(n, "token"))
+			return fmt.Errorf("%s: %d values for %s", x.Label, len(x.Values), wording.Count(n, "token"))
 		}
 	}
 	return nil

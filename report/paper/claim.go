@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"torchpe/internal/plural"
 	"torchpe/internal/stats"
+	"torchpe/internal/wording"
 	"torchpe/report/table"
 )
 
@@ -110,7 +110,7 @@ func (c comparison) find(all []group) finding {
 	f := finding{here: describe(high[0]) + "; " + describe(low[0]), verdict: cannotBeTold}
 	x, y := pairsOf(high[0], low[0], c.of)
 	hasUnfitted := c.isPuzzle && len(unfitted(slices.Concat(high[0].Models, low[0].Models))) > 0
-	f.n, f.canMiss = plural.Of(len(x), "pair"), len(x) < fewestForP || hasUnfitted
+	f.n, f.canMiss = wording.Count(len(x), "pair"), len(x) < fewestForP || hasUnfitted
 	d := make([]float64, len(x))
 	for i := range x {
 		d[i] = x[i] - y[i]
@@ -186,7 +186,7 @@ func meanAgainst(g []group, printed float64, of func(Model) float64, here string
 		return absent
 	}
 	values := finite(g[0].values(of))
-	f := finding{here: here, n: plural.Of(len(values), "model"), verdict: cannotBeTold}
+	f := finding{here: here, n: wording.Count(len(values), "model"), verdict: cannotBeTold}
 	v, err := stats.MeanInterval(values, confidence)
 	if err != nil {
 		return f

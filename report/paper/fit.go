@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"torchpe/internal/plural"
 	"torchpe/internal/stats"
+	"torchpe/internal/wording"
 	"torchpe/train/runlog"
 )
 
@@ -81,7 +81,7 @@ func fitNote(models []Model) string {
 		verb = "has"
 	}
 	text := fmt.Sprintf(" %d of %s %s fitted their training puzzles (%s).", reached,
-		plural.Of(total, "model"), verb, criterion)
+		wording.Count(total, "model"), verb, criterion)
 	if rest != nil {
 		text += " Not fitted, marked *, so that their validation accuracy says nothing about " +
 			"generalisation: " + strings.Join(rest, "; ") + "."

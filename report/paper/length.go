@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/runs"
 )
 
@@ -34,9 +34,9 @@ func lengthOf(m runs.Model) length {
 // String returns "20 epochs", or "until train=0.99, 400 epochs at most".
 func (l length) String() string {
 	if l.until != "" {
-		return fmt.Sprintf("until %s, %s at most", l.until, plural.Of(l.n, l.unit))
+		return fmt.Sprintf("until %s, %s at most", l.until, wording.Count(l.n, l.unit))
 	}
-	return plural.Of(l.n, l.unit)
+	return wording.Count(l.n, l.unit)
 }
 
 // after returns "for 20 epochs", or "until train=0.99, 400 epochs at most".
@@ -84,7 +84,7 @@ func (s *Study) keepCommonLength(models []runs.Model) []runs.Model {
 		if left[what] == 1 {
 			verb = "is"
 		}
-		s.note("%s of %s: give their folder alone", plural.Of(left[what], "model"), fmt.Sprintf(what, verb))
+		s.note("%s of %s: give their folder alone", wording.Count(left[what], "model"), fmt.Sprintf(what, verb))
 	}
 	return kept
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"torchpe/internal/paper"
-	"torchpe/internal/plural"
 	"torchpe/internal/stats"
+	"torchpe/internal/wording"
 	"torchpe/report/figure"
 	"torchpe/report/runs"
 	"torchpe/report/table"
@@ -185,7 +185,7 @@ func blocksText(c runs.Config) string {
 	if c.Heads > 1 {
 		attention = fmt.Sprintf("attention of %d heads", c.Heads)
 	}
-	return fmt.Sprintf("%s: %s, MLP", plural.Of(c.Layers, "block"), attention)
+	return fmt.Sprintf("%s: %s, MLP", wording.Count(c.Layers, "block"), attention)
 }
 
 func (s *Study) fig2(d *draft) error {

@@ -201,8 +201,9 @@ func (m *Model) compare(p *runs.Probes, tables []runs.Table, ref *referenceModel
 	}
 	if own.Examples == ref.attention.Examples && own.Heads == ref.attention.Heads &&
 		own.Tokens == ref.attention.Tokens && len(own.Layers) == len(ref.attention.Layers) {
-		s, err := metrics.CompareAttention(own.Layers, ref.attention.Layers, own.Examples,
-			own.Heads*own.Tokens, own.Tokens, metrics.EachMap)
+		maps := metrics.AttentionMaps{Layers: own.Layers, Examples: own.Examples, Rows: own.Heads * own.Tokens,
+			Tokens: own.Tokens}
+		s, err := maps.Compare(ref.attention.Layers, metrics.EachMap)
 		if err != nil {
 			return err
 		}

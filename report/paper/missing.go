@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"torchpe/internal/paper"
-	"torchpe/internal/shell"
+	"torchpe/internal/wording"
 	"torchpe/train/runlog"
 )
 
@@ -41,7 +41,7 @@ func (s *Study) variant(preset string, models []Model, flags ...string) experime
 // of some of them, and flags over them. Where there are none it is the paper's preset. A report of
 // the same folder finds what it made.
 func (s *Study) command(e experiment, flags ...string) string {
-	out := " --out " + shell.Quote(filepath.Join(s.Dir, e.preset))
+	out := " --out " + wording.Quote(filepath.Join(s.Dir, e.preset))
 	from := e.models
 	if len(from) == 0 {
 		from = e.like
@@ -55,7 +55,7 @@ func (s *Study) command(e experiment, flags ...string) string {
 	most := commonLength(from)
 	like := from[slices.IndexFunc(from, func(m Model) bool { return lengthOf(m.Model) == most })]
 	all := append([]string{"torchpe sweep --config",
-		shell.Quote(filepath.Join(like.Run.Dir, "config.json"))}, flags...)
+		wording.Quote(filepath.Join(like.Run.Dir, "config.json"))}, flags...)
 	return strings.Join(append(append(all, e.flags...), "--seeds", seedsOf(from)), " ") + out
 }
 

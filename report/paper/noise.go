@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"torchpe/internal/shell"
 	"torchpe/internal/stats"
+	"torchpe/internal/wording"
 	"torchpe/report/figure"
 	"torchpe/report/table"
 )
@@ -52,7 +52,7 @@ func (s *Study) figA11(d *draft) error {
 	all := s.mainGroups()
 	levels := amplitudes(modelsOf(all))
 	if len(levels) == 0 {
-		d.missing("torchpe sweep figA11 --out "+shell.Quote(filepath.Join(s.Dir, "figA11")),
+		d.missing("torchpe sweep figA11 --out "+wording.Quote(filepath.Join(s.Dir, "figA11")),
 			"accuracy under noise, which runs measure at their end (not with --noise none)")
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"torchpe/internal/paper"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/runs"
 )
 
@@ -46,7 +46,7 @@ func Read(dir, fidelity string) (*Study, error) {
 	s := &Study{Dir: dir, Runs: len(found)}
 	models, diverged := runs.Models(found)
 	if diverged > 0 {
-		s.note("%s diverged and count nowhere", plural.Of(diverged, "model"))
+		s.note("%s diverged and count nowhere", wording.Count(diverged, "model"))
 	}
 	for _, skip := range skipped {
 		s.note("left out: %s", skip.Reason)
@@ -71,7 +71,7 @@ func Read(dir, fidelity string) (*Study, error) {
 		return nil, err
 	}
 	if n := len(byTask["masked"]); n > 0 {
-		s.note("%s on tables of one's own are not the paper's: see torchpe report compare", plural.Of(n, "model"))
+		s.note("%s on tables of one's own are not the paper's: see torchpe report compare", wording.Count(n, "model"))
 	}
 	s.LST, s.NMAR, s.FMRI = s.withoutRepeats(lst), s.withoutRepeats(nmar), s.withoutRepeats(fmri)
 	return s, s.measure()
@@ -108,7 +108,7 @@ func (s *Study) commonBase(what string, models []runs.Model, fidelity string) ([
 	}
 	if fidelity != "" && order[0].fidelity != fidelity {
 		s.note("no models on %s in the reading %s; there are %s of the other", what, fidelity,
-			plural.Of(len(models), "model"))
+			wording.Count(len(models), "model"))
 		return nil, nil
 	}
 	for _, k := range order[1:] {
@@ -117,7 +117,7 @@ func (s *Study) commonBase(what string, models []runs.Model, fidelity string) ([
 			how += ", or --fidelity " + k.fidelity
 		}
 		s.note("%s on %s, such as %s, of another reading, size or data set: not shown; %s",
-			plural.Of(len(groups[k]), "model"), what, groups[k][0].Run.Name, how)
+			wording.Count(len(groups[k]), "model"), what, groups[k][0].Run.Name, how)
 	}
 	return groups[order[0]], nil
 }
@@ -165,7 +165,7 @@ func (s *Study) withoutRepeats(models []runs.Model) []Model {
 		kept[k] = m
 	}
 	if twice > 0 {
-		s.note("%s of the same settings and seed as another count once", plural.Of(twice, "model"))
+		s.note("%s of the same settings and seed as another count once", wording.Count(twice, "model"))
 	}
 	var out []Model
 	for _, m := range models {

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"torchpe/internal/paper"
-	"torchpe/internal/plural"
 	"torchpe/internal/stats"
+	"torchpe/internal/wording"
 	"torchpe/report/table"
 )
 
@@ -34,7 +34,7 @@ func (s *Study) summary(d *draft) error {
 		"have not fitted their training puzzles (*).", reproduced, notReproduced, fewestForP,
 		capitalised(cannotBeTold))
 	d.Caption = fmt.Sprintf("From %s: %s on puzzles, %d on the simulated network, %d on fMRI.%s%s",
-		plural.Of(s.Runs, "run"), plural.Of(len(s.LST), "model"), len(s.NMAR), len(s.FMRI),
+		wording.Count(s.Runs, "run"), wording.Count(len(s.LST), "model"), len(s.NMAR), len(s.FMRI),
 		fidelity, fitNote(s.LST))
 	d.table("", t)
 	return nil

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/report/document"
 	"torchpe/report/page"
 )
@@ -51,7 +51,7 @@ func (s *Study) Write(dir string, o Options) (Written, error) {
 	w := Written{Index: filepath.Join(dir, "index.html"), Notes: s.Notes}
 	to.Panels = o.Panels
 	to.Subtitle = fmt.Sprintf("Made from %s. The paper: Ito et al., Learning positional encodings "+
-		"in transformers depends on initialization, arXiv 2406.08272.", plural.Of(s.Runs, "run"))
+		"in transformers depends on initialization, arXiv 2406.08272.", wording.Count(s.Runs, "run"))
 	var listed []listedItem
 	for _, item := range items {
 		files, err := to.Add(item)
@@ -108,8 +108,8 @@ func (s *Study) addRuns(d *document.Document, dir string) {
 			}
 		}
 		slices.SortFunc(list.Links, func(a, b page.Link) int { return cmp.Compare(a.Label, b.Label) })
-		list.Entries = []string{fmt.Sprintf("%s of %s.", plural.Of(len(part.models), "model"),
-			plural.Of(len(seen), "run"))}
+		list.Entries = []string{fmt.Sprintf("%s of %s.", wording.Count(len(part.models), "model"),
+			wording.Count(len(seen), "run"))}
 		to := d.Section("Runs")
 		to.Items = append(to.Items, list)
 	}

@@ -47,7 +47,7 @@ func (c Config) Base() (string, error) {
 			return "", err
 		}
 	}
-	for _, key := range append(config.Keys(func(s config.Setting) bool { return s.Chosen }), incidental...) {
+	for _, key := range append(config.Keys(func(s config.Setting) bool { return s.Factor }), incidental...) {
 		delete(all, key)
 		delete(masked, strings.TrimPrefix(key, "masked."))
 	}

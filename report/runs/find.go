@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/train/runlog"
 )
 
@@ -142,7 +142,7 @@ func OpenAny(dir string) (run *Run, finished bool, err error) {
 	}
 	if len(run.Result.Members) != len(run.Config.Members) {
 		return nil, false, fmt.Errorf("%s: result.json has %s and config.json %d", dir,
-			plural.Of(len(run.Result.Members), "member"), len(run.Config.Members))
+			wording.Count(len(run.Result.Members), "member"), len(run.Config.Members))
 	}
 	return run, true, nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"torchpe/data/array/safetensors"
 	"torchpe/internal/metrics"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // Probes reads the intermediates of a run's models at the end of training.
@@ -174,7 +174,7 @@ func (p *Probes) part(x safetensors.Tensor, member int) ([]float64, error) {
 func memberPart(x safetensors.Tensor, member, members int) ([]float64, error) {
 	if len(x.Shape) < 1 || x.Shape[0] != members || member < 0 || member >= members {
 		return nil, fmt.Errorf("%s has shape %v, and the run %s", x.Name, x.Shape,
-			plural.Of(members, "member"))
+			wording.Count(members, "member"))
 	}
 	size := len(x.Data) / members
 	x.Shape, x.Data = x.Shape[1:], x.Data[member*size:(member+1)*size]

@@ -11,7 +11,7 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"golang.org/x/term"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // Width returns how many columns of text w shows: COLUMNS where that is a number, else the width
@@ -93,7 +93,7 @@ func (s terminalTable) fit(width int, more string) terminalTable {
 	if left != nil {
 		slices.Reverse(left)
 		s.notes = append(s.notes, fmt.Sprintf("Left out at %d columns: %s. COLUMNS=0 shows all%s.", width,
-			plural.List(mostListed, left), more))
+			wording.List(mostListed, left), more))
 	}
 	return s.shorten(width)
 }

@@ -103,28 +103,11 @@ type Advice struct {
 // Choose trains candidates along the rungs, of which the baseline is one, and finds the best of the
 // others. A candidate of which a seed has no finite error comes after those that have one for each.
 func Choose(rungs []Rung, candidates, baseline int, measure Measure) (Advice, error) {
-	history := make([]map[int][]float64, candidates) // by length
-	var left []int
-	for c := range candidates {
-		history[c] = map[int][]float64{}
-		if c != baseline {
-			left = append(left, c)
-		}
+	history, best, err := halve(rungs, candidates, baseline, measure)
+	if err != nil {
+		return Advice{}, err
 	}
-	for _, r := range rungs {
-		left = left[:min(r.Candidates, len(left))]
-		for _, c := range append([]int{baseline}, left...) {
-			errors, err := measure(c, r.Length)
-			if err != nil {
-				return Advice{}, err
-			}
-			history[c][r.Length] = errors
-		}
-		slices.SortStableFunc(left, func(a, b int) int {
-			return cmp.Compare(mean(history[a][r.Length]), mean(history[b][r.Length]))
-		})
-	}
-	advice := Advice{Best: left[0], Plateau: true}
+	advice := Advice{Best: best, Plateau: true}
 	for c := range candidates {
 		length := lengths(history[c])[0]
 		s := Standing{Candidate: c, Length: length, Errors: history[c][length]}
@@ -165,6 +148,33 @@ func Choose(rungs []Rung, candidates, baseline int, measure Measure) (Advice, er
 		return cmp.Or(cmp.Compare(b.Length, a.Length), cmp.Compare(mean(a.Errors), mean(b.Errors)))
 	})
 	return advice, nil
+}
+
+// halve trains candidates along the rungs, and the baseline beside them. It returns the errors of each by
+// length, and the candidate that is best at the end.
+func halve(rungs []Rung, candidates, baseline int, measure Measure) (
+	history []map[int][]float64, best int, err error,
+) {
+	history = make([]map[int][]float64, candidates)
+	var left []int
+	for c := range candidates {
+		history[c] = map[int][]float64{}
+		if c != baseline {
+			left = append(left, c)
+		}
+	}
+	for _, r := range rungs {
+		left = left[:min(r.Candidates, len(left))]
+		for _, c := range append([]int{baseline}, left...) {
+			if history[c][r.Length], err = measure(c, r.Length); err != nil {
+				return nil, 0, err
+			}
+		}
+		slices.SortStableFunc(left, func(a, b int) int {
+			return cmp.Compare(mean(history[a][r.Length]), mean(history[b][r.Length]))
+		})
+	}
+	return history, left[0], nil
 }
 
 // lengths returns after which lengths there are errors, the longest first.

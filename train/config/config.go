@@ -1,11 +1,11 @@
 // Package config holds the settings of a training run: their table, the configuration that
 // config.json stores, and its presets.
 //
-// Each setting is a field of Config and, in the same file, a row of the table (Setting): flag,
-// help, default, check, what it changes, how a sweep varies it and which tasks have it. The flags
-// of torchpe train, the notes on flags without effect, the check at resume, the identity of a
-// sweep's runs, the comparison of runs in reports and docs/settings.md are derived from the rows.
-// Options of positional encodings have a table of their own (pe.Option).
+// Each setting is a field of Config and, in the same file, a row of the table (Setting), which finds
+// the field by its key in JSON: flag, help, default, check, what it changes, how a sweep varies it
+// and which tasks have it. The flags of torchpe train, the notes on flags without effect, the check
+// at resume, the identity of a sweep's runs, the comparison of runs in reports and docs/settings.md
+// are derived from the rows. Options of positional encodings have a table of their own (pe.Option).
 package config
 
 import (

@@ -294,7 +294,7 @@ func TestBounds(t *testing.T) {
 	for _, task := range []string{"nmar", "masked", "lst"} {
 		var c Config
 		c.Task = task
-		if err := surrogate.Value.(Of[Surrogate]).Store(&c, Surrogate{}); err == nil {
+		if err := surrogate.Value.(Field[Surrogate]).Store(&c, Surrogate{}); err == nil {
 			t.Errorf("task %s takes a surrogate", task)
 		}
 	}

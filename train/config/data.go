@@ -54,12 +54,12 @@ var dataSettings = []Setting{
 	{
 		Key: "lst_train", Flag: "lst-train", Path: true, Tasks: Puzzles, Sweep: Repeated,
 		Help:  "file of training puzzles; may be given several times (default: generated)",
-		Value: Of[[]string]{At: func(c *Config) *[]string { return &c.LSTTrain }},
+		Value: Field[[]string]{},
 	},
 	{
 		Key: "lst_validation", Flag: "lst-validation", Path: true, Tasks: Puzzles, Sweep: Whole,
 		Help:  "file of validation puzzles (default: generated)",
-		Value: Of[string]{At: func(c *Config) *string { return &c.LSTValidation }},
+		Value: Field[string]{},
 		Check: func(c *Config, bad *Problems) {
 			if (len(c.LSTTrain) == 0) != (c.LSTValidation == "") {
 				bad.Add("--lst-train and --lst-validation go together: give both, or neither for the generated set")
@@ -67,15 +67,15 @@ var dataSettings = []Setting{
 		},
 	},
 	{
-		Key: "data_seed", Flag: "data-seed", Untimed: true,
+		Key: "data_seed", Flag: "data-seed", SameStepTime: true,
 		Help:  "seed of generated data, of the split of files, and of test masks",
-		Value: Of[uint64]{At: func(c *Config) *uint64 { return &c.DataSeed }},
+		Value: Field[uint64]{},
 	},
 	{
 		Key: "lst_side", Flag: "lst-side", Tasks: Puzzles,
 		Help: fmt.Sprintf("rows and columns of the generated puzzles, %d to %d", lst.MinSide+1, lst.MaxSide),
-		Value: Of[int]{
-			At: func(c *Config) *int { return &c.LSTSide }, Shown: strconv.Itoa(lst.Side),
+		Value: Field[int]{
+			Shown: strconv.Itoa(lst.Side),
 			Store: func(c *Config, v int) error {
 				c.RenameSymbols = nil // chosen anew
 				if err := lst.CheckSide(v); err != nil {
@@ -96,13 +96,9 @@ var dataSettings = []Setting{
 		Key: "eval_tokens", Flag: "eval-tokens", Tasks: Puzzles, Sweep: List,
 		Help: "measure accuracy on puzzles of these numbers of tokens too (25 is 5 x 5), at each record; " +
 			"or the word none",
-		Value: Of[[]int]{
-			At:    func(c *Config) *[]int { return &c.EvalTokens },
-			Words: &words[[]int]{kind: "stringSlice", parse: parseTokens, text: func([]int) string { return "" }},
-			Store: func(c *Config, v []int) error {
-				c.EvalTokens, c.RenameSymbols = v, nil
-				return nil
-			},
+		Value: Field[[]int]{
+			Words:  &words[[]int]{kind: "stringSlice", parse: parseTokens, text: func([]int) string { return "" }},
+			Stored: func(c *Config) { c.RenameSymbols = nil },
 		},
 		Complete: func(c *Config, _ *Problems) {
 			c.EvalTokens = slices.Sorted(slices.Values(c.EvalTokens))
@@ -116,8 +112,7 @@ var dataSettings = []Setting{
 		Key: "rename_symbols", Flag: "rename-symbols", Tasks: Puzzles,
 		Help: "give the symbols of each puzzle other names, in training anew in each epoch: true, false, " +
 			"or auto, which does where --eval-tokens has symbols that training puzzles lack",
-		Value: Of[*bool]{
-			At:    func(c *Config) **bool { return &c.RenameSymbols },
+		Value: Field[*bool]{
 			Words: &words[*bool]{kind: "string", parse: parseRename, text: func(*bool) string { return "auto" }},
 		},
 		Complete: func(c *Config, _ *Problems) {

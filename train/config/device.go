@@ -18,23 +18,16 @@ type DeviceConfig struct {
 var deviceSettings = []Setting{
 	{
 		Key: "dtype", Flag: "dtype", Help: "precision: float32 or float64",
-		Value: Of[string]{
-			At:      func(c *Config) *string { return &c.DType },
-			Default: "float32",
-			OneOf:   []string{"float32", "float64"},
-		},
+		Value: Field[string]{Default: "float32", OneOf: []string{"float32", "float64"}},
 	},
 	{
-		Key: "device", Flag: "device", Usual: true, Effect: Nothing, Help: "device: auto, cpu, cuda or cuda:i",
-		Value: Of[string]{At: func(c *Config) *string { return &c.Device }, Default: "auto"},
+		Key: "device", Flag: "device", Common: true, Effect: Nothing, Help: "device: auto, cpu, cuda or cuda:i",
+		Value: Field[string]{Default: "auto"},
 	},
 	{
 		Key: "precision", Flag: "precision",
-		Help: "operands of products: fp32, tf32, bf16; auto is tf32 on a GPU and fp32 on a CPU",
-		Value: Of[string]{
-			At:    func(c *Config) *string { return &c.Precision },
-			Shown: "auto", OneOf: []string{"auto", "fp32", "tf32", "bf16"},
-		},
+		Help:  "operands of products: fp32, tf32, bf16; auto is tf32 on a GPU and fp32 on a CPU",
+		Value: Field[string]{Shown: "auto", OneOf: []string{"auto", "fp32", "tf32", "bf16"}},
 		Complete: func(c *Config, _ *Problems) {
 			if c.Precision == "auto" {
 				c.Precision = ""
@@ -44,18 +37,18 @@ var deviceSettings = []Setting{
 	{
 		Key: "no_graph", Flag: "no-graph",
 		Help:  "launch each kernel by itself instead of replaying recorded steps [GPU]",
-		Value: Of[bool]{At: func(c *Config) *bool { return &c.NoGraph }},
+		Value: Field[bool]{},
 	},
 	{
 		Key: "deterministic", Flag: "deterministic",
 		Help:  "the same bits each time, at some cost in speed [GPU; a CPU always gives them]",
-		Value: Of[bool]{At: func(c *Config) *bool { return &c.Deterministic }},
+		Value: Field[bool]{},
 	},
 	{
-		Key: "threads", Flag: "threads", Effect: Nothing, Untimed: true,
+		Key: "threads", Flag: "threads", Effect: Nothing, SameStepTime: true,
 		Help: "CPU threads of one step; auto measures",
-		Value: Of[int]{
-			At: func(c *Config) *int { return &c.Threads }, Check: in[int](0, 4096),
+		Value: Field[int]{
+			Check: in[int](0, 4096),
 			Words: &words[int]{kind: "string", parse: parseThreads, text: func(int) string { return "auto" }},
 		},
 	},

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -24,55 +23,42 @@ const InitFlag = "pe-init"
 
 var encodingSettings = []Setting{
 	{
-		Key: "pe", Flag: "pe", Usual: true, Chosen: true, Untimed: true,
+		Key: "pe", Flag: "pe", Common: true, Factor: true, SameStepTime: true,
 		Help: "positional encoding: one of torchpe pe list; learn-S means learn with sigma S; rope+learn stacks two",
-		Value: Of[string]{
-			At: func(c *Config) *string { return &c.PE }, Default: "learn",
-			Store: func(c *Config, v string) error { c.PE, c.PEOptions = v, nil; return nil },
+		Value: Field[string]{
+			Default: "learn", Stored: func(c *Config) { c.PEOptions = nil },
 		},
 	},
 	{
-		Key: "pe_options", Chosen: true, Untimed: true,
+		Key: "pe_options", Factor: true, SameStepTime: true,
 		Help: "options of the encoding, each with a flag of its own; see docs/encodings.md",
 	},
 	{
-		Key: "members", Chosen: true, Untimed: true,
+		Key: "members", Factor: true, SameStepTime: true,
 		Help: "the members of the ensemble: seed, sigma, learning rates and weight decays",
 	},
 	{Key: "members.seed", Help: "seed of the member; --seed, --seeds and --members give it"},
 	{
-		Key: "members.sigma", Flag: "sigma", Usual: true,
-		Help: "standard deviation of the initial learned PE" + EachMember,
-		Member: &OfMember{
-			At:      func(m *Member) *float64 { return m.Sigma },
-			Set:     func(m *Member, v float64) { m.Sigma = &v },
-			Default: 0.2, Check: upToMillion,
-		},
+		Key: "members.sigma", Flag: "sigma", Common: true,
+		Help:   "standard deviation of the initial learned PE" + EachMember,
+		Member: &MemberField{Default: 0.2, Check: in[float64](0, 1e6)},
 	},
 	{
 		Key: "members.pe_lr", Flag: "pe-lr",
 		Help: "learning rate of the PE's parameters" + EachMember + "; 0 leaves them as they start " +
 			"(default: --lr)",
-		Member: &OfMember{
-			At:       func(m *Member) *float64 { return m.PELR },
-			Set:      func(m *Member, v float64) { m.PELR = &v },
-			Optional: true, Check: upToMillion,
-		},
+		Member: &MemberField{Optional: true, Check: in[float64](0, 1e6)},
 	},
 	{
 		Key: "members.pe_weight_decay", Flag: "pe-weight-decay",
-		Help: "weight decay of the PE's parameters" + EachMember + " (default: --weight-decay)",
-		Member: &OfMember{
-			At:       func(m *Member) *float64 { return m.PEWeightDecay },
-			Set:      func(m *Member, v float64) { m.PEWeightDecay = &v },
-			Optional: true, Check: upToMillion,
-		},
+		Help:   "weight decay of the PE's parameters" + EachMember + " (default: --weight-decay)",
+		Member: &MemberField{Optional: true, Check: in[float64](0, 1e6)},
 	},
 	{
 		Key: "pe_init", Flag: InitFlag,
 		Help: "start of the learned PE: normal, uniform, orthogonal, zeros, sinusoidal-1d, " +
 			"sinusoidal-2d, low-rank:R, matched:SCHEME, mds, mds:K, gradients, gradients:K",
-		Value: Of[string]{At: func(c *Config) *string { return &c.PEInit }, Shown: "normal"},
+		Value: Field[string]{Shown: "normal"},
 		Complete: func(c *Config, _ *Problems) {
 			if c.PEInit == "normal" {
 				c.PEInit = ""
@@ -82,7 +68,7 @@ var encodingSettings = []Setting{
 	{
 		Key: "pe_init_scale", Flag: "pe-init-scale",
 		Help:  "sinusoidal starts: own, as they are, or sigma, scaled to the norm that sigma gives",
-		Value: Of[string]{At: func(c *Config) *string { return &c.PEInitScale }, Shown: "own"},
+		Value: Field[string]{Shown: "own"},
 		Complete: func(c *Config, _ *Problems) {
 			if c.PEInitScale == "own" && len(c.PEInit) >= 10 && c.PEInit[:10] == "sinusoidal" {
 				c.PEInitScale = ""
@@ -93,15 +79,7 @@ var encodingSettings = []Setting{
 		Key: "pe_init_sparsity", Flag: "pe-init-sparsity", Tasks: Masked,
 		Help: "start at gradients: share of the correlations of each token that is dropped, the least " +
 			"(of 20 tokens or fewer: 0.5)",
-		Value: Of[*float64]{
-			At: func(c *Config) **float64 { return &c.PEInitSparsity }, Shown: "0.9",
-			Check: func(v *float64) string {
-				if v == nil {
-					return ""
-				}
-				return belowOne(*v)
-			},
-		},
+		Value: Field[*float64]{Shown: "0.9", Check: ifGiven(belowOne)},
 		Unused: func(c *Config) string {
 			if !strings.HasPrefix(c.PEInit, "gradients") {
 				return "without --pe-init gradients"
@@ -111,34 +89,18 @@ var encodingSettings = []Setting{
 	},
 	{
 		Key: "pe_warmup_steps", Flag: "pe-warmup-steps",
-		Help: "steps in which the PE's learning rate rises to its value (default: --warmup-steps)",
-		Value: Of[*int]{
-			At: func(c *Config) **int { return &c.PEWarmupSteps },
-			Check: func(v *int) string {
-				if v == nil {
-					return ""
-				}
-				return atLeast(0)(*v)
-			},
-		},
+		Help:  "steps in which the PE's learning rate rises to its value (default: --warmup-steps)",
+		Value: Field[*int]{Check: ifGiven(atLeast(0))},
 	},
 	{
 		Key: "pe_dropout", Flag: "pe-dropout",
 		Help:  "dropout on the learned PE's table in training, 0 to 1",
-		Value: Of[float64]{At: func(c *Config) *float64 { return &c.PEDropout }, Check: belowOne},
+		Value: Field[float64]{}, // the encoding checks it
 	},
 	{
 		Key: "init_scale", Flag: "init-scale",
-		Help: "factor on the initial values of all weights but the PE's and those of layer norm",
-		Value: Of[*float64]{
-			At: func(c *Config) **float64 { return &c.InitScale }, Shown: "1",
-			Check: func(v *float64) string {
-				if v != nil && !(*v > 0 && *v <= 1e6) {
-					return fmt.Sprintf("%g is not in (0, 1e6]", *v)
-				}
-				return ""
-			},
-		},
+		Help:  "factor on the initial values of all weights but the PE's and those of layer norm",
+		Value: Field[*float64]{Shown: "1", Check: ifGiven(positive)},
 		Complete: func(c *Config, _ *Problems) {
 			if c.InitScale != nil && *c.InitScale == 1 {
 				c.InitScale = nil

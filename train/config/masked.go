@@ -80,75 +80,57 @@ const (
 
 var maskedSettings = []Setting{
 	{
-		Key: "masked.mask_level", Flag: "mask-level", Chosen: true, Tasks: Masked, Untimed: true,
+		Key: "masked.mask_level", Flag: "mask-level", Factor: true, Tasks: Masked, SameStepTime: true,
 		Help:  "share of tokens masked in training",
-		Value: Of[float64]{At: func(c *Config) *float64 { return &c.Masked.Level }, Default: 0.5, Check: openShare},
+		Value: Field[float64]{Default: 0.5, Check: openShare},
 	},
 	{
 		Key: "masked.mask_draw", Flag: "mask-draw", Tasks: Masked,
-		Help: "masks with an exact count or each token by itself: exact, bernoulli",
-		Value: Of[string]{
-			At:      func(c *Config) *string { return &c.Masked.Draw },
-			Default: ExactMask, OneOf: []string{ExactMask, BernoulliMask},
-		},
+		Help:  "masks with an exact count or each token by itself: exact, bernoulli",
+		Value: Field[string]{Default: ExactMask, OneOf: []string{ExactMask, BernoulliMask}},
 	},
 	{
 		Key: "masked.mask_token", Flag: "mask-token", Tasks: Masked,
-		Help: "what a masked token carries: learned, zero",
-		Value: Of[string]{
-			At:      func(c *Config) *string { return &c.Masked.Token },
-			Default: "learned", OneOf: []string{"learned", "zero"},
-		},
+		Help:  "what a masked token carries: learned, zero",
+		Value: Field[string]{Default: "learned", OneOf: []string{"learned", "zero"}},
 	},
 	{
 		Key: "masked.mask_sd", Flag: "mask-sd", Tasks: Masked,
-		Help: "standard deviation of the initial learned mask token",
-		Value: Of[float64]{
-			At:      func(c *Config) *float64 { return &c.Masked.TokenSD },
-			Default: 0.02,
-			Check:   in[float64](0, 1e6),
-		},
+		Help:  "standard deviation of the initial learned mask token",
+		Value: Field[float64]{Default: 0.02, Check: in[float64](0, 1e6)},
 	},
 	{
-		Key: "masked.test_levels", Flag: "test-levels", Chosen: true, Tasks: Masked, Sweep: List,
-		Help: "shares of tokens masked in tests",
-		Value: Of[[]float64]{
-			At:      func(c *Config) *[]float64 { return &c.Masked.TestLevels },
-			Default: []float64{0.15, 0.5, 0.75, 0.9},
-		},
+		Key: "masked.test_levels", Flag: "test-levels", Factor: true, Tasks: Masked, Sweep: List,
+		Help:  "shares of tokens masked in tests",
+		Value: Field[[]float64]{Default: []float64{0.15, 0.5, 0.75, 0.9}},
 		Check: checkTestLevels,
 	},
 	{
 		Key: "masked.split", Flag: "split", Tasks: Masked,
 		Help: "what is held out: subjects, time (the end of each run), random (time points), auto " +
 			"(subjects where there are several, else time)",
-		Value: Of[string]{
-			At: func(c *Config) *string { return &c.Masked.Split }, Default: AutoSplit,
-			OneOf: []string{AutoSplit, TimeSplit, RandomSplit, SubjectSplit},
+		Value: Field[string]{
+			Default: AutoSplit,
+			OneOf:   []string{AutoSplit, TimeSplit, RandomSplit, SubjectSplit},
 		},
 	},
 	{
 		Key: "masked.test_share", Flag: "test-share", Tasks: Masked,
-		Help: "share of subjects or time points that is held out",
-		Value: Of[float64]{
-			At:      func(c *Config) *float64 { return &c.Masked.TestShare },
-			Default: masked.DefaultHeldOut,
-			Check:   openShare,
-		},
+		Help:  "share of subjects or time points that is held out",
+		Value: Field[float64]{Default: masked.DefaultHeldOut, Check: openShare},
 	},
 	{
 		Key: "masked.test_frames", Flag: "test-frames", Tasks: Masked,
 		Help:  "held-out time points that are measured, evenly spaced; 0 = all",
-		Value: Of[int]{At: func(c *Config) *int { return &c.Masked.TestFrames }, Default: 512, Check: atLeast(0)},
+		Value: Field[int]{Default: 512, Check: atLeast(0)},
 	},
 	{
 		Key: "masked.zscore", Flag: "zscore", Tasks: Masked, Help: "bring each token of a run to mean 0 and SD 1",
-		Value: Of[bool]{
-			At:      func(c *Config) *bool { return &c.Masked.ZScore },
+		Value: Field[bool]{
 			Default: true,
 			// The paper's error of .049 is one of series as they come: z-scored, it would be about
 			// .93.
-			By: map[string]bool{"nmar": false},
+			DefaultFor: map[string]bool{"nmar": false},
 		},
 		Unused: func(c *Config) string {
 			if c.Masked != nil && c.Masked.Surrogate != nil {
@@ -158,15 +140,13 @@ var maskedSettings = []Setting{
 		},
 	},
 	{
-		Key: "masked.pe_distance", Flag: "pe-distance", Chosen: true, Tasks: Masked,
+		Key: "masked.pe_distance", Flag: "pe-distance", Factor: true, Tasks: Masked,
 		Help: "distance between learned PEs for the network scores: euclidean, sign-aligned, corr2, cosine",
-		Value: Of[string]{
-			At: func(c *Config) *string { return &c.Masked.Distance }, Default: metrics.Euclidean.String(),
-			Check: func(v string) string {
-				if _, err := metrics.ParseDistance(v); err != nil {
-					return err.Error()
-				}
-				return ""
+		Value: Field[string]{
+			Default: metrics.Euclidean.String(),
+			Check: func(v string) error {
+				_, err := metrics.ParseDistance(v)
+				return err
 			},
 		},
 	},
@@ -174,10 +154,7 @@ var maskedSettings = []Setting{
 		Key: "masked.nmar.nodes", Flag: "nmar-nodes", Tasks: Simulated,
 		Help: "nodes of the simulated network; couplings are divided where it is larger than the paper's " +
 			"15 nodes in 3 modules, so that their sums stay",
-		Value: Of[int]{
-			At:      func(c *Config) *int { return &c.Masked.NMAR.Nodes },
-			Default: nmar.DefaultOptions().Nodes,
-		},
+		Value: Field[int]{Default: nmar.DefaultOptions().Nodes},
 		Check: func(c *Config, bad *Problems) {
 			if c.Masked != nil && c.Masked.NMAR != nil {
 				if err := c.Masked.NMAR.Options().Validate(); err != nil {
@@ -188,30 +165,21 @@ var maskedSettings = []Setting{
 	},
 	{
 		Key: "masked.nmar.modules", Flag: "nmar-modules", Tasks: Simulated, Help: "modules of the simulated network",
-		Value: Of[int]{
-			At:      func(c *Config) *int { return &c.Masked.NMAR.Modules },
-			Default: nmar.DefaultOptions().Modules,
-		},
+		Value: Field[int]{Default: nmar.DefaultOptions().Modules},
 	},
 	{
 		Key: "masked.nmar.frames", Flag: "nmar-frames", Tasks: Simulated, Help: "time points of the simulation",
-		Value: Of[int]{
-			At:      func(c *Config) *int { return &c.Masked.NMAR.Frames },
-			Default: nmar.DefaultOptions().Frames,
-		},
+		Value: Field[int]{Default: nmar.DefaultOptions().Frames},
 	},
 	{
 		Key: "masked.nmar.scale", Flag: "nmar-scale", Tasks: Simulated,
 		Help: "factor on the autoregressive weights; 0 = one over the 3 lags, which keeps the process " +
 			"stable (1, as printed, diverges)",
-		Value: Of[float64]{
-			At:      func(c *Config) *float64 { return &c.Masked.NMAR.Scale },
-			Default: nmar.DefaultOptions().Scale,
-		},
+		Value: Field[float64]{Default: nmar.DefaultOptions().Scale},
 	},
 	{
 		Key: "masked.nmar.order", Tasks: Simulated, Help: "order of the nodes, drawn from --data-seed",
-		Value: Of[string]{At: func(c *Config) *string { return &c.Masked.NMAR.Order }, Default: DrawnOrder},
+		Value: Field[string]{Default: DrawnOrder},
 		Check: func(c *Config, bad *Problems) {
 			if c.Masked != nil && c.Masked.NMAR != nil && c.Masked.NMAR.Order != DrawnOrder {
 				bad.Add("masked.nmar.order is %q in config.json, want %q: runs of earlier versions lack "+
@@ -223,11 +191,11 @@ var maskedSettings = []Setting{
 }
 
 // openShare checks a share of something of which none and all are no choice.
-func openShare(v float64) string {
+func openShare(v float64) error {
 	if !(v > 0 && v < 1) {
-		return fmt.Sprintf("%g is not a share above 0 and below 1", v)
+		return fmt.Errorf("%g is not a share above 0 and below 1", v)
 	}
-	return ""
+	return nil
 }
 
 // checkTestLevels checks the shares masked in tests, which are keys with two decimals in the run's
@@ -241,8 +209,8 @@ func checkTestLevels(c *Config, bad *Problems) {
 		bad.Add("--test-levels: at least one level is measured")
 	}
 	for i, v := range levels {
-		if wrong := openShare(v); wrong != "" {
-			bad.Add("--test-levels: %s", wrong)
+		if err := openShare(v); err != nil {
+			bad.Add("--test-levels: %v", err)
 		}
 		if math.Abs(v*100-math.Round(v*100)) > 1e-9 || slices.Contains(levels[:i], v) {
 			bad.Add("--test-levels: %g is given twice, or has more than two decimals", v)

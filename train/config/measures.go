@@ -28,12 +28,12 @@ const defaultNoiseRepeats = 10
 
 var measureSettings = []Setting{
 	{
-		Key: "noise", Flag: "noise", Tasks: Puzzles, Effect: Measures, Sweep: List, Untimed: true,
+		Key: "noise", Flag: "noise", Tasks: Puzzles, Effect: Measures, Sweep: List, SameStepTime: true,
 		Help: "measure validation accuracy at the end with N(0, a²) added to each token embedding, for " +
 			"each a; or the word none",
-		Value: Of[[]float64]{
-			At: func(c *Config) *[]float64 { return &c.Noise }, Default: []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1},
-			Words: &words[[]float64]{kind: "stringSlice", parse: ParseNoise},
+		Value: Field[[]float64]{
+			Default: []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1},
+			Words:   &words[[]float64]{kind: "stringSlice", parse: ParseNoise},
 			Store: func(c *Config, v []float64) error {
 				if !c.HasPuzzles() {
 					return fmt.Errorf("task %s has no puzzles to answer with noise; task lst has", c.Task)
@@ -56,10 +56,10 @@ var measureSettings = []Setting{
 		},
 	},
 	{
-		Key: "noise_repeats", Flag: "noise-repeats", Tasks: Puzzles, Effect: Measures, Untimed: true,
+		Key: "noise_repeats", Flag: "noise-repeats", Tasks: Puzzles, Effect: Measures, SameStepTime: true,
 		Help: "draws of that noise",
-		Value: Of[int]{
-			At: func(c *Config) *int { return &c.NoiseRepeats }, Default: defaultNoiseRepeats,
+		Value: Field[int]{
+			Default: defaultNoiseRepeats,
 			Store: func(c *Config, v int) error {
 				c.NoiseRepeats = orInvalid(v)
 				return nil
@@ -71,9 +71,8 @@ var measureSettings = []Setting{
 			}
 		},
 		Check: func(c *Config, bad *Problems) {
-			if wrong := in[int](1, maxNoiseRepeats)(c.NoiseRepeats); wrong != "" &&
-				c.HasPuzzles() && len(c.Noise) > 0 {
-				bad.Add("--noise-repeats: %s", wrong)
+			if err := in[int](1, maxNoiseRepeats)(c.NoiseRepeats); err != nil && c.HasPuzzles() && len(c.Noise) > 0 {
+				bad.Add("--noise-repeats: %v", err)
 			}
 		},
 		Unused: func(c *Config) string {
@@ -84,10 +83,10 @@ var measureSettings = []Setting{
 		},
 	},
 	{
-		Key: "tangent_puzzles", Flag: "tangent-puzzles", Tasks: Puzzles, Effect: Measures, Untimed: true,
+		Key: "tangent_puzzles", Flag: "tangent-puzzles", Tasks: Puzzles, Effect: Measures, SameStepTime: true,
 		Help: "at the end, compare the model's tangent kernel on so many training puzzles with that at " +
 			"the start; 0 = not",
-		Value: Of[int]{At: func(c *Config) *int { return &c.TangentPuzzles }, Check: in[int](0, 4096)},
+		Value: Field[int]{Check: in[int](0, 4096)},
 		Check: func(c *Config, bad *Problems) {
 			if !c.HasPuzzles() && c.TangentPuzzles != 0 {
 				bad.Add("--tangent-puzzles: task %s has no puzzles; task lst has", c.Task)
@@ -95,9 +94,9 @@ var measureSettings = []Setting{
 		},
 	},
 	{
-		Key: "record_maps", Flag: "record-maps", Effect: Measures, Untimed: true,
+		Key: "record_maps", Flag: "record-maps", Effect: Measures, SameStepTime: true,
 		Help:  "keep a map of the learned PE in each record: explorer.html of the report then shows how it came about",
-		Value: Of[bool]{At: func(c *Config) *bool { return &c.RecordMaps }},
+		Value: Field[bool]{},
 	},
 }
 
@@ -113,8 +112,8 @@ func orInvalid(v int) int {
 // amplitudes checks standard deviations of noise, which are keys in the run's files.
 func (p *Problems) amplitudes(flag string, values []float64) {
 	for i, a := range values {
-		if wrong := in[float64](0, 1e6)(a); wrong != "" {
-			p.Add("--%s: %s", flag, wrong)
+		if err := in[float64](0, 1e6)(a); err != nil {
+			p.Add("--%s: %v", flag, err)
 		}
 		if slices.Contains(values[:i], a) {
 			p.Add("--%s: %g is given twice", flag, a)

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,43 +23,60 @@ type Member struct {
 	PEWeightDecay *float64 `json:"pe_weight_decay,omitempty"`
 }
 
-// OfMember is the place, default and check of a setting that members have each.
-type OfMember struct {
-	At       func(m *Member) *float64 // nil where the member has none
-	Set      func(m *Member, v float64)
-	Default  float64
-	By       map[string]float64 // other defaults, by preset
-	Optional bool               // members have none where no flag gives it
-	Check    func(v float64) string
+// MemberField is the default and check of a setting that members have each.
+type MemberField struct {
+	Default    float64
+	DefaultFor map[string]float64 // other defaults, by preset
+	Optional   bool               // members have none where no flag gives it
+	Check      func(v float64) error
+
+	path path // of the field in Member
 }
 
-func (o *OfMember) reset(m *Member, preset string) {
+// ref returns a member's value, nil where it has none.
+func (o *MemberField) ref(m *Member) *float64 {
+	v := o.path.in(m)
+	if v.Kind() != reflect.Pointer {
+		v = v.Addr()
+	}
+	return v.Interface().(*float64)
+}
+
+func (o *MemberField) set(m *Member, v float64) {
+	if to := o.path.in(m); to.Kind() == reflect.Pointer {
+		to.Set(reflect.ValueOf(&v))
+	} else {
+		to.SetFloat(v)
+	}
+}
+
+func (o *MemberField) reset(m *Member, preset string) {
 	if o.Optional {
 		return
 	}
 	v := o.Default
-	if other, ok := o.By[presetKey(preset)]; ok {
+	if other, ok := o.DefaultFor[presetKey(preset)]; ok {
 		v = other
 	}
-	o.Set(m, v)
+	o.set(m, v)
 }
 
-func (o *OfMember) check(c *Config, flag string, bad *Problems) {
+func (o *MemberField) check(c *Config, flag string, bad *Problems) {
 	for i := range c.Members {
-		v := o.At(&c.Members[i])
+		v := o.ref(&c.Members[i])
 		if v == nil {
 			continue
 		}
-		if wrong := o.Check(*v); wrong != "" {
-			number, rule, _ := strings.Cut(wrong, " ")
+		if err := o.Check(*v); err != nil {
+			number, rule, _ := strings.Cut(err.Error(), " ")
 			bad.Add("--%s: %s (member %d) %s", flag, number, i, rule)
 		}
 	}
 }
 
 // NewFlag returns a flag that holds one value for all members, or one a member.
-func (o *OfMember) NewFlag() *MemberFlag {
-	f := &MemberFlag{set: o.Set}
+func (o *MemberField) NewFlag() *MemberFlag {
+	f := &MemberFlag{set: o.set}
 	if !o.Optional {
 		f.Values = []float64{o.Default}
 	}
@@ -100,14 +118,6 @@ func (f *MemberFlag) store(m *Member, i, n int) error {
 	}
 	f.set(m, f.Values[min(i, len(f.Values)-1)])
 	return nil
-}
-
-// upToMillion checks a number that may be 0.
-func upToMillion(v float64) string {
-	if !(v >= 0 && v <= 1e6) {
-		return fmt.Sprintf("%g is not in [0, 1e6]", v)
-	}
-	return ""
 }
 
 // Label names an encoding as the paper does: learn-0.2, 2d-fixed.
@@ -169,8 +179,8 @@ func NewMembers(first Member, seeds []uint64, flags map[string]*MemberFlag) ([]M
 				if err := f.store(m, i, len(seeds)); err != nil {
 					return nil, fmt.Errorf("--%s: %w", s.Flag, err)
 				}
-			case s.Member.At(m) == nil && !s.Member.Optional:
-				s.Member.Set(m, s.Member.Default)
+			case s.Member.ref(m) == nil && !s.Member.Optional:
+				s.Member.set(m, s.Member.Default)
 			}
 		}
 	}

@@ -23,20 +23,20 @@ var OtherNames = map[string]string{"dim": "d-model", "d-model": "dim", "width": 
 
 var modelSettings = []Setting{
 	{
-		Key: "layers", Flag: "layers", Usual: true, Help: "blocks",
-		Value: Of[int]{At: func(c *Config) *int { return &c.Layers }, Default: 4,
-			By: map[string]int{"sequence": 5, "sequence-quick": 3}, Check: in[int](1, maxLayers)},
+		Key: "layers", Flag: "layers", Common: true, Help: "blocks",
+		Value: Field[int]{Default: 4,
+			DefaultFor: map[string]int{"sequence": 5, "sequence-quick": 3}, Check: in[int](1, maxLayers)},
 	},
 	{
-		Key: "heads", Flag: "heads", Chosen: true, Help: "attention heads",
-		Value: Of[int]{At: func(c *Config) *int { return &c.Heads }, Default: 1,
-			By: map[string]int{"sequence": 8, "sequence-quick": 4, ofText: 4}, Check: in[int](1, maxWidth)},
+		Key: "heads", Flag: "heads", Factor: true, Help: "attention heads",
+		Value: Field[int]{Default: 1,
+			DefaultFor: map[string]int{"sequence": 8, "sequence-quick": 4, ofText: 4}, Check: in[int](1, maxWidth)},
 	},
 	{
-		Key: "d_model", Flag: "d-model", Usual: true, Help: "width of the model",
-		Value: Of[int]{
-			At: func(c *Config) *int { return &c.DModel }, Default: 160,
-			By: map[string]int{"quick": 64, "nmar": 64, "fmri": 64, "masked": 64, "sequence": 64,
+		Key: "d_model", Flag: "d-model", Common: true, Help: "width of the model",
+		Value: Field[int]{
+			Default: 160,
+			DefaultFor: map[string]int{"quick": 64, "nmar": 64, "fmri": 64, "masked": 64, "sequence": 64,
 				"sequence-quick": 64, ofText: 128},
 			Check: in[int](1, maxWidth),
 		},
@@ -48,28 +48,25 @@ var modelSettings = []Setting{
 	},
 	{
 		Key: "ff_multiple", Flag: "ff-multiple", Help: "width of the MLP over that of the model",
-		Value: Of[int]{At: func(c *Config) *int { return &c.FFMultiple }, Default: 4, Check: in[int](1, 1024)},
+		Value: Field[int]{Default: 4, Check: in[int](1, 1024)},
 	},
 	{
 		Key: "dropout", Flag: "dropout", Help: "dropout on embeddings and attention weights in training, 0 to 1",
-		Value: Of[float64]{At: func(c *Config) *float64 { return &c.Dropout }, Check: belowOne},
+		Value: Field[float64]{Check: belowOne},
 	},
 	{
 		Key: "token_input", Flag: "token-input", Tasks: Puzzles,
 		Help: "symbols as one-hot channels or as a learned embedding: one-hot, embedding",
-		Value: Of[string]{
-			At: func(c *Config) *string { return &c.TokenInput }, Default: "one-hot",
-			By: map[string]string{"text": "embedding"}, OneOf: []string{"one-hot", "embedding"},
+		Value: Field[string]{
+			Default:    "one-hot",
+			DefaultFor: map[string]string{"text": "embedding"}, OneOf: []string{"one-hot", "embedding"},
 		},
 		Complete: puzzlesOnly(func(c *Config) *string { return &c.TokenInput }),
 	},
 	{
 		Key: "embedding_init", Flag: "embedding-init", Tasks: Puzzles,
-		Help: "start of a learned embedding: linear, U(±1/√5) as the one-hot map has it, or normal, N(0,1)",
-		Value: Of[string]{
-			At:      func(c *Config) *string { return &c.EmbeddingInit },
-			Default: "linear", OneOf: []string{"linear", "normal"},
-		},
+		Help:     "start of a learned embedding: linear, U(±1/√5) as the one-hot map has it, or normal, N(0,1)",
+		Value:    Field[string]{Default: "linear", OneOf: []string{"linear", "normal"}},
 		Complete: puzzlesOnly(func(c *Config) *string { return &c.EmbeddingInit }),
 		Unused: func(c *Config) string {
 			if c.TokenInput == "one-hot" {
@@ -79,11 +76,11 @@ var modelSettings = []Setting{
 		},
 	},
 	{
-		Key: "read_out", Flag: "read-out", Chosen: true, Tasks: Puzzles, Untimed: true,
+		Key: "read_out", Flag: "read-out", Factor: true, Tasks: Puzzles, SameStepTime: true,
 		Help: "token the answer is read from: last, probe",
-		Value: Of[string]{
-			At: func(c *Config) *string { return &c.ReadOut }, Default: "last",
-			By: map[string]string{"text": "probe"}, OneOf: []string{"last", "probe"},
+		Value: Field[string]{
+			Default:    "last",
+			DefaultFor: map[string]string{"text": "probe"}, OneOf: []string{"last", "probe"},
 		},
 		Complete: puzzlesOnly(func(c *Config) *string { return &c.ReadOut }),
 	},

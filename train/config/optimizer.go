@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"math"
 
 	"torchpe/train/runlog"
@@ -29,116 +28,85 @@ const (
 
 const maxEpochs = 100_000_000
 
-// lengthOf returns a Store for a setting on which the default of --log-every depends.
-func lengthOf[T any](at func(*Config) *T) func(*Config, T) error {
-	return func(c *Config, v T) error {
-		*at(c), c.LogEvery = v, 0
-		return nil
-	}
-}
-
-var (
-	epochsOf = func(c *Config) *int { return &c.Epochs }
-	stepsOf  = func(c *Config) *int { return &c.Steps }
-	untilOf  = func(c *Config) *string { return &c.Until }
-)
+// resetLogEvery makes the default of --log-every follow the length of training.
+func resetLogEvery(c *Config) { c.LogEvery = 0 }
 
 var optimizerSettings = []Setting{
 	{
-		Key: "optimizer", Flag: "optimizer", Chosen: true, Untimed: true, Help: "optimizer: adam, adamw, sgd",
-		Value: Of[string]{
-			At:      func(c *Config) *string { return &c.Optimizer },
-			Default: "adam",
-			OneOf:   []string{"adam", "adamw", "sgd"},
-		},
+		Key: "optimizer", Flag: "optimizer", Factor: true, SameStepTime: true, Help: "optimizer: adam, adamw, sgd",
+		Value: Field[string]{Default: "adam", OneOf: []string{"adam", "adamw", "sgd"}},
 	},
 	{
-		Key: "members.lr", Flag: "lr", Usual: true, Help: "learning rate" + EachMember,
-		Member: &OfMember{
-			At: func(m *Member) *float64 { return &m.LR }, Set: func(m *Member, v float64) { m.LR = v },
-			Default: 1e-4,
-			By:      map[string]float64{"quick": 3e-4, "sequence": 3e-4, "sequence-quick": 1e-3, ofText: 1e-3},
-			Check: func(v float64) string {
-				if !(v > 0 && v <= 1e6) {
-					return fmt.Sprintf("%g is not in (0, 1e6]", v)
-				}
-				return ""
-			},
+		Key: "members.lr", Flag: "lr", Common: true, Help: "learning rate" + EachMember,
+		Member: &MemberField{
+			Default:    1e-4,
+			DefaultFor: map[string]float64{"quick": 3e-4, "sequence": 3e-4, "sequence-quick": 1e-3, ofText: 1e-3},
+			Check:      positive,
 		},
 	},
 	{
 		Key: "members.weight_decay", Flag: "weight-decay", Help: "weight decay" + EachMember,
-		Member: &OfMember{
-			At:    func(m *Member) *float64 { return &m.WeightDecay },
-			Set:   func(m *Member, v float64) { m.WeightDecay = v },
-			Check: upToMillion,
-		},
+		Member: &MemberField{Check: in[float64](0, 1e6)},
 	},
 	{
-		Key: "schedule", Flag: "schedule", Untimed: true,
-		Help: "learning rate over the steps: constant, linear, cosine (both to 0)",
-		Value: Of[string]{
-			At:      func(c *Config) *string { return &c.Schedule },
-			Default: Constant,
-			OneOf:   []string{Constant, Linear, Cosine},
-		},
+		Key: "schedule", Flag: "schedule", SameStepTime: true,
+		Help:  "learning rate over the steps: constant, linear, cosine (both to 0)",
+		Value: Field[string]{Default: Constant, OneOf: []string{Constant, Linear, Cosine}},
 	},
 	{
-		Key: "warmup_steps", Flag: "warmup-steps", Untimed: true,
+		Key: "warmup_steps", Flag: "warmup-steps", SameStepTime: true,
 		Help:  "steps in which the learning rate rises to its value",
-		Value: Of[int]{At: func(c *Config) *int { return &c.WarmupSteps }, Check: atLeast(0)},
+		Value: Field[int]{Check: atLeast(0)},
 	},
 	{
-		Key: "clip_norm", Flag: "clip-norm", Untimed: true,
+		Key: "clip_norm", Flag: "clip-norm", SameStepTime: true,
 		Help: "scale each member's gradient down to this norm; 0 = off",
-		Value: Of[float64]{
-			At:    func(c *Config) *float64 { return &c.ClipNorm },
-			By:    map[string]float64{"sequence": 1, "sequence-quick": 1, ofText: 1},
-			Check: in[float64](0, math.MaxFloat64),
+		Value: Field[float64]{
+			DefaultFor: map[string]float64{"sequence": 1, "sequence-quick": 1, ofText: 1},
+			Check:      in[float64](0, math.MaxFloat64),
 		},
 	},
 	{
 		Key: "batch", Flag: "batch", Help: "examples a step",
-		Value: Of[int]{At: func(c *Config) *int { return &c.Batch }, Default: 128,
-			By: map[string]int{"sequence-quick": 32, ofText: 32}, Check: in[int](1, 1<<24)},
+		Value: Field[int]{Default: 128,
+			DefaultFor: map[string]int{"sequence-quick": 32, ofText: 32}, Check: in[int](1, 1<<24)},
 	},
 	{
-		Key: "epochs", Flag: "epochs", Usual: true, Chosen: true, Tasks: Puzzles, Untimed: true,
+		Key: "epochs", Flag: "epochs", Common: true, Factor: true, Tasks: Puzzles, SameStepTime: true,
 		Help: "passes over the training set",
-		Value: Of[int]{
-			At: epochsOf, Default: 4000, By: map[string]int{"quick": 20},
-			Check: in[int](1, maxEpochs), Store: lengthOf(epochsOf),
+		Value: Field[int]{
+			Default: 4000, DefaultFor: map[string]int{"quick": 20},
+			Check: in[int](1, maxEpochs), Stored: resetLogEvery,
 		},
 		Instead: ", whose length is --steps",
 	},
 	{
-		Key: "steps", Flag: "steps", Usual: true, Chosen: true, Tasks: Stepped, Untimed: true, Help: "training steps",
-		Value: Of[int]{
-			At: stepsOf, Default: 50_000,
-			By:    map[string]int{"sequence": 2_000_000, "sequence-quick": 10_000, ofText: 5000},
-			Check: in[int](1, maxEpochs), Store: lengthOf(stepsOf),
+		Key: "steps", Flag: "steps", Common: true, Factor: true, Tasks: AllButPuzzles, SameStepTime: true,
+		Help: "training steps",
+		Value: Field[int]{
+			Default:    50_000,
+			DefaultFor: map[string]int{"sequence": 2_000_000, "sequence-quick": 10_000, ofText: 5000},
+			Check:      in[int](1, maxEpochs), Stored: resetLogEvery,
 		},
 		Instead: ", whose length is --epochs; --limit-steps ends a run early",
 	},
 	{
-		Key: "limit_steps", Flag: "limit-steps", Chosen: true, Untimed: true,
+		Key: "limit_steps", Flag: "limit-steps", Factor: true, SameStepTime: true,
 		Help:  "stop after so many steps; 0 = not before the end",
-		Value: Of[int]{At: func(c *Config) *int { return &c.LimitSteps }, Check: atLeast(0)},
+		Value: Field[int]{Check: atLeast(0)},
 	},
 	{
-		Key: "until", Flag: "until", Chosen: true,
+		Key: "until", Flag: "until", Factor: true,
 		Help: "stop a member at the first record that reaches NUMBER=BOUND, such as train=0.99 or " +
 			"loss=0.01; --epochs or --steps is then the most",
-		Value: Of[string]{
-			At: untilOf, Store: lengthOf(untilOf),
-			Check: func(v string) string {
+		Value: Field[string]{
+			Stored: resetLogEvery,
+			Check: func(v string) error {
 				if v == "" {
-					return ""
+					return nil
 				}
-				if _, err := runlog.ParseCriterion(v); err != nil {
-					return err.Error()
-				}
-				return ""
+				_, err := runlog.ParseCriterion(v)
+				return err
 			},
 		},
 	},

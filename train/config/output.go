@@ -27,10 +27,10 @@ func (d *Duration) UnmarshalText(text []byte) error {
 
 var outputSettings = []Setting{
 	{
-		Key: "log_every", Flag: "log-every", Effect: Measures, Untimed: true,
+		Key: "log_every", Flag: "log-every", Effect: Measures, SameStepTime: true,
 		Help: "epochs between records, or steps where the task counts those (default: a twentieth; 1 up to 50 epochs)",
-		Value: Of[int]{
-			At: func(c *Config) *int { return &c.LogEvery }, Check: atLeast(1),
+		Value: Field[int]{
+			Check: atLeast(1),
 			Store: func(c *Config, v int) error {
 				c.LogEvery = orInvalid(v)
 				return nil
@@ -52,21 +52,21 @@ var outputSettings = []Setting{
 		},
 	},
 	{
-		Key: "checkpoint_every", Flag: "checkpoint-every", Effect: Nothing, Untimed: true,
+		Key: "checkpoint_every", Flag: "checkpoint-every", Effect: Nothing, SameStepTime: true,
 		Help: "time between checkpoints",
-		Value: Of[Duration]{
-			At: func(c *Config) *Duration { return &c.CheckpointEvery }, Default: Duration(time.Minute),
-			Check: func(v Duration) string {
+		Value: Field[Duration]{
+			Default: Duration(time.Minute),
+			Check: func(v Duration) error {
 				if v < 0 {
-					return fmt.Sprintf("%v is negative", time.Duration(v))
+					return fmt.Errorf("%v is negative", time.Duration(v))
 				}
-				return ""
+				return nil
 			},
 		},
 	},
 	{
-		Key: "tensorboard", Flag: "tensorboard", Effect: Nothing, Untimed: true,
+		Key: "tensorboard", Flag: "tensorboard", Effect: Nothing, SameStepTime: true,
 		Help:  "write event files for TensorBoard into the run directory",
-		Value: Of[bool]{At: func(c *Config) *bool { return &c.TensorBoard }, Default: true},
+		Value: Field[bool]{Default: true},
 	},
 }

@@ -93,7 +93,7 @@ func object() map[string]any {
 func properties(object map[string]any) map[string]any { return object["properties"].(map[string]any) }
 
 // schema returns the JSON schema of a value.
-func (o Of[T]) schema() map[string]any {
+func (o Field[T]) schema() map[string]any {
 	out := map[string]any{}
 	var v T
 	switch any(v).(type) {

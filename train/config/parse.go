@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"torchpe/data/array"
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 )
 
 // Parse reads what JSON wrote. Unknown fields are errors that name the valid ones, and so are fields
@@ -87,7 +87,7 @@ func validFields(name string) string {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	hint := nearest.Hint(strings.Trim(name, `"`), names)
+	hint := wording.Hint(strings.Trim(name, `"`), names)
 	return fmt.Sprintf("; the fields are %s%s", strings.Join(names, ", "), hint)
 }
 

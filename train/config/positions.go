@@ -29,8 +29,8 @@ var positionsSettings = []Setting{
 		Key: "positions.file", Flag: "positions", Path: true,
 		Help: "file that says where tokens lie, FILE or FILE:NAME: a number (order), row and column " +
 			"(grid), coordinates, an adjacency matrix or a list of edges (graph) (default: the task's own)",
-		Value: Of[string]{
-			At: func(c *Config) *string {
+		Value: Field[string]{
+			Ref: func(c *Config) *string {
 				return positionsText(c,
 					func(p *PositionsConfig) *string { return &p.File })
 			},
@@ -44,8 +44,8 @@ var positionsSettings = []Setting{
 	},
 	{
 		Key: "positions.as", Flag: "positions-as", Help: PositionsAsHelp,
-		Value: Of[string]{
-			At: func(c *Config) *string {
+		Value: Field[string]{
+			Ref: func(c *Config) *string {
 				return positionsText(c,
 					func(p *PositionsConfig) *string { return &p.As })
 			},

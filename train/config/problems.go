@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 )
 
 // Problems collects what is wrong with a configuration, so that all of it is reported at once.
@@ -28,6 +28,6 @@ func (p Problems) Err() error {
 
 func (p *Problems) oneOf(flag, value string, valid ...string) {
 	if !slices.Contains(valid, value) {
-		p.Add("--%s: %q is not one of %s%s", flag, value, strings.Join(valid, ", "), nearest.Hint(value, valid))
+		p.Add("--%s: %q is not one of %s%s", flag, value, strings.Join(valid, ", "), wording.Hint(value, valid))
 	}
 }

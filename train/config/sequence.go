@@ -1,6 +1,10 @@
 package config
 
-import "torchpe/data/sequence"
+import (
+	"errors"
+
+	"torchpe/data/sequence"
+)
 
 // SequenceConfig holds the settings of the formal-language tasks and of texts.
 type SequenceConfig struct {
@@ -51,18 +55,16 @@ func spaced(from, to, n int) (out []int) {
 
 var sequenceSettings = []Setting{
 	{
-		Key: "sequence.language", Flag: "sequence", Usual: true, Tasks: Languages,
+		Key: "sequence.language", Flag: "sequence", Common: true, Tasks: Languages,
 		Help: "formal-language task: see torchpe data sequence list",
-		Value: Of[string]{
-			At: func(c *Config) *string { return &c.Sequence.Name }, Shown: "none",
-			Check: func(name string) string {
+		Value: Field[string]{
+			Shown: "none",
+			Check: func(name string) error {
 				if name == "" {
-					return "name a task: torchpe data sequence list shows them"
+					return errors.New("name a task: torchpe data sequence list shows them")
 				}
-				if _, err := sequence.Find(name); err != nil {
-					return err.Error()
-				}
-				return ""
+				_, err := sequence.Find(name)
+				return err
 			},
 		},
 		Check: func(c *Config, bad *Problems) {
@@ -75,30 +77,27 @@ var sequenceSettings = []Setting{
 		Key: "sequence.form", Flag: "form", Tasks: Languages,
 		Help: "encoder: outputs are read from empty tokens after the input; decoder: each symbol of the output " +
 			"from those before it, and no token sees a later one",
-		Value: Of[string]{
-			At: func(c *Config) *string { return &c.Sequence.Form }, Default: Encoder,
-			OneOf: []string{Encoder, Decoder},
-		},
+		Value: Field[string]{Default: Encoder, OneOf: []string{Encoder, Decoder}},
 	},
 	{
 		Key: "sequence.text", Path: true, Tasks: Texts, // by --data
 		Help:  "UTF-8 files, of whose last tenths the measured windows are",
-		Value: Of[[]string]{At: func(c *Config) *[]string { return &c.Sequence.Text }},
+		Value: Field[[]string]{},
 	},
 	{
 		Key: "sequence.train_length", Flag: "train-length", Tasks: Sequences,
 		Help: "inputs have 1 to so many symbols in training, all of a step as many; of texts, characters of a window",
-		Value: Of[int]{
-			At: func(c *Config) *int { return &c.Sequence.TrainLength }, Default: 40,
-			By: map[string]int{"sequence-quick": 20, ofText: 64}, Check: in[int](1, maxSequence),
+		Value: Field[int]{
+			Default:    40,
+			DefaultFor: map[string]int{"sequence-quick": 20, ofText: 64}, Check: in[int](1, maxSequence),
 		},
 	},
 	{
-		Key: "sequence.test_length", Flag: "test-length", Tasks: Sequences, Untimed: true,
+		Key: "sequence.test_length", Flag: "test-length", Tasks: Sequences, SameStepTime: true,
 		Help: "longest input that is measured",
-		Value: Of[int]{
-			At: func(c *Config) *int { return &c.Sequence.TestLength }, Default: 500,
-			By: map[string]int{"sequence-quick": 100, ofText: 256}, Check: in[int](1, maxSequence),
+		Value: Field[int]{
+			Default:    500,
+			DefaultFor: map[string]int{"sequence-quick": 100, ofText: 256}, Check: in[int](1, maxSequence),
 		},
 		Check: func(c *Config, bad *Problems) {
 			if s := c.Sequence; s != nil && s.TestLength < s.TrainLength {
@@ -107,26 +106,23 @@ var sequenceSettings = []Setting{
 		},
 	},
 	{
-		Key: "sequence.test_lengths", Flag: "test-lengths", Tasks: Languages, Untimed: true,
+		Key: "sequence.test_lengths", Flag: "test-lengths", Tasks: Languages, SameStepTime: true,
 		Help: "how many lengths above those of training are measured, evenly spaced; 460 is all of the published",
-		Value: Of[int]{
-			At: func(c *Config) *int { return &c.Sequence.TestLengths }, Default: 10,
-			By: map[string]int{"sequence-quick": 8}, Check: in[int](0, maxSequence),
+		Value: Field[int]{
+			Default:    10,
+			DefaultFor: map[string]int{"sequence-quick": 8}, Check: in[int](0, maxSequence),
 		},
 	},
 	{
-		Key: "sequence.test_sequences", Flag: "test-sequences", Tasks: Sequences, Untimed: true,
-		Help: "sequences or windows of each length that are measured; 512 are the published",
-		Value: Of[int]{
-			At: func(c *Config) *int { return &c.Sequence.Tests }, Default: 128, Check: in[int](1, 1<<20),
-		},
+		Key: "sequence.test_sequences", Flag: "test-sequences", Tasks: Sequences, SameStepTime: true,
+		Help:  "sequences or windows of each length that are measured; 512 are the published",
+		Value: Field[int]{Default: 128, Check: in[int](1, 1<<20)},
 	},
 	{
 		Key: "sequence.places", Flag: "places", Tasks: Sequences,
-		Help: "input length for which a learned table has places, of which training uses the first; 0 = --train-length",
-		Value: Of[int]{
-			At: func(c *Config) *int { return &c.Sequence.Places }, Check: in[int](0, maxSequence),
-		},
+		Help: "input length for which a learned table has places, of which training uses the first; " +
+			"0 = --train-length",
+		Value: Field[int]{Check: in[int](0, maxSequence)},
 		Check: func(c *Config, bad *Problems) {
 			if s := c.Sequence; s != nil && s.Places != 0 && s.Places < s.TrainLength {
 				bad.Add("--places: %d is less than --train-length, %d", s.Places, s.TrainLength)

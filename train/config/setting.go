@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -13,15 +15,15 @@ type Setting struct {
 	Help  string
 	Tasks Tasks
 
-	Effect  Effect
-	Sweep   Sweep
-	Path    bool // it names files
-	Chosen  bool // models of one study differ in it: figures compare them
-	Usual   bool // --help has it; `--help all` has the others
-	Untimed bool // the time of a training step depends on it little or not at all
+	Effect       Effect
+	Sweep        Sweep
+	Path         bool // it names files
+	Factor       bool // models of one study differ in it: figures compare them
+	Common       bool // --help has it; `--help all` has the others
+	SameStepTime bool // the time of a training step depends on it little or not at all
 
-	Value  Value     // place, type, default and check; nil for what members have each
-	Member *OfMember // the same for what members have each
+	Value  Value        // place, type, default and check; nil for what members have each
+	Member *MemberField // the same for what members have each
 
 	Complete func(c *Config, bad *Problems) // derives the value from others and leaves out defaults
 	Check    func(c *Config, bad *Problems) // checks the value beside others
@@ -34,17 +36,17 @@ type Tasks int
 
 // The configurations that may have a setting.
 const (
-	AllTasks  Tasks = iota
-	Puzzles         // task lst
-	Masked          // tasks nmar, fmri and masked
-	Simulated       // task nmar
-	Made            // task fmri where no files are given: the surrogate
-	FromFiles       // tasks fmri and masked where files are given
-	Sequences       // tasks sequence and text
-	Languages       // task sequence
-	Texts           // task text
-	Given           // tasks fmri and masked where files are given, and text
-	Stepped         // all but lst
+	AllTasks      Tasks = iota
+	Puzzles             // task lst
+	Masked              // tasks nmar, fmri and masked
+	Simulated           // task nmar
+	FromSurrogate       // task fmri where no files are given: the surrogate
+	FromSeries          // tasks fmri and masked where files are given
+	Sequences           // tasks sequence and text
+	Languages           // task sequence
+	Texts               // task text
+	FromData            // tasks fmri and masked where files are given, and text
+	AllButPuzzles       // all but lst
 )
 
 // has reports whether a configuration is one of these tasks.
@@ -52,7 +54,7 @@ func (t Tasks) has(c *Config) bool {
 	switch m := c.Masked; t {
 	case Puzzles:
 		return c.HasPuzzles()
-	case Stepped:
+	case AllButPuzzles:
 		return !c.HasPuzzles()
 	case Sequences:
 		return c.Sequence != nil
@@ -60,15 +62,15 @@ func (t Tasks) has(c *Config) bool {
 		return c.Sequence != nil && c.Task != "text"
 	case Texts:
 		return c.Sequence != nil && c.Task == "text"
-	case Given:
-		return FromFiles.has(c) || Texts.has(c)
+	case FromData:
+		return FromSeries.has(c) || Texts.has(c)
 	case Masked:
 		return m != nil
 	case Simulated:
 		return m != nil && m.NMAR != nil
-	case Made:
+	case FromSurrogate:
 		return m != nil && m.Surrogate != nil
-	case FromFiles:
+	case FromSeries:
 		return m != nil && m.Files != nil
 	}
 	return true
@@ -115,8 +117,10 @@ type Group struct {
 }
 
 // Groups lists all settings in the order of config.json.
-func Groups() []Group {
-	return []Group{
+func Groups() []Group { return groups() }
+
+var groups = sync.OnceValue(func() []Group {
+	all := []Group{
 		{"task", taskSettings},
 		{"encoding", encodingSettings},
 		{"model", modelSettings},
@@ -127,7 +131,19 @@ func Groups() []Group {
 		{"output", outputSettings},
 		{"device", deviceSettings},
 	}
-}
+	for _, g := range all {
+		for i := range g.Settings {
+			s := &g.Settings[i]
+			switch {
+			case s.Value != nil:
+				s.Value = s.Value.at(pathOf(reflect.TypeFor[Config](), s.Key))
+			case s.Member != nil:
+				s.Member.path = pathOf(reflect.TypeFor[Member](), strings.TrimPrefix(s.Key, "members."))
+			}
+		}
+	}
+	return all
+})
 
 // Settings lists all rows of the table.
 func Settings() (all []Setting) {
@@ -156,10 +172,10 @@ func ByFlag(flag string) (s Setting, ok bool) {
 	return s, ok
 }
 
-// UsualFlags lists the flags of the settings that --help shows without being asked for all.
-func UsualFlags() (flags []string) {
+// CommonFlags lists the flags of the settings that --help shows without being asked for all.
+func CommonFlags() (flags []string) {
 	for _, s := range Settings() {
-		if s.Usual {
+		if s.Common {
 			flags = append(flags, s.Flag)
 		}
 	}
@@ -187,7 +203,7 @@ func (s Setting) Usage() string {
 	if s.Value != nil {
 		text += s.Value.others()
 	} else if s.Member != nil {
-		text += others(s.Member.By)
+		text += others(s.Member.DefaultFor)
 	}
 	if s.Tasks != AllTasks {
 		text += " [" + s.Tasks.String() + "]"
@@ -201,9 +217,9 @@ func (s Setting) hasPlace(c *Config) bool { return s.Tasks <= Puzzles || s.Tasks
 // IsOf reports whether the task of a configuration has the setting, of whatever data.
 func (s Setting) IsOf(c *Config) bool {
 	switch s.Tasks {
-	case Made:
+	case FromSurrogate:
 		return c.Task == "fmri"
-	case FromFiles:
+	case FromSeries:
 		return c.Task == "fmri" || c.Task == "masked"
 	}
 	return s.Tasks.has(c)
@@ -231,7 +247,7 @@ func (s Setting) Ignored(c *Config) string {
 		return ""
 	}
 	note := "--" + s.Flag + " has no effect on task " + c.Task + s.Instead
-	if s.Tasks == FromFiles && c.Masked != nil && c.Masked.NMAR == nil {
+	if s.Tasks == FromSeries && c.Masked != nil && c.Masked.NMAR == nil {
 		note += " without --data"
 	}
 	return note

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -34,50 +35,45 @@ func (m *MaskedConfig) hasSourceOf(task string) bool {
 	return sources == 1
 }
 
-// sourceText is the value of a setting of files that is a text.
-func sourceText(at func(*series.Source) *string) Of[string] {
-	return Of[string]{At: func(c *Config) *string { return at(c.Masked.Files) }}
-}
-
 var sourceSettings = []Setting{
 	{
-		Key: "masked.files.data", Flag: "data", Usual: true, Path: true, Tasks: Given, Sweep: Repeated,
+		Key: "masked.files.data", Flag: "data", Common: true, Path: true, Tasks: FromData, Sweep: Repeated,
 		Help: "file or folder with series, or UTF-8 text; may be given several times, and more files may follow " +
 			"the flags",
-		Value: Of[[]string]{
-			At: func(c *Config) *[]string {
+		Value: Field[[]string]{
+			Ref: func(c *Config) *[]string {
 				if c.Sequence != nil {
 					return &c.Sequence.Text
 				}
 				return &c.Masked.Files.Data
 			},
 			Store: storeData,
-			Check: func(v []string) string {
+			Check: func(v []string) error {
 				if len(v) == 0 {
-					return "no files: name the files or folders with the data"
+					return errors.New("no files: name the files or folders with the data")
 				}
-				return ""
+				return nil
 			},
 		},
 	},
 	{
-		Key: "masked.files.pattern", Flag: "pattern", Tasks: FromFiles, Sweep: Whole,
+		Key: "masked.files.pattern", Flag: "pattern", Tasks: FromSeries, Sweep: Whole,
 		Help:  "which files of folders are read, such as '*_Atlas.ptseries.nii' (default: all that can be)",
-		Value: sourceText(func(s *series.Source) *string { return &s.Pattern }),
+		Value: Field[string]{},
 	},
 	{
-		Key: "masked.files.datasets", Flag: "dataset", Tasks: FromFiles, Sweep: Repeated,
+		Key: "masked.files.datasets", Flag: "dataset", Tasks: FromSeries, Sweep: Repeated,
 		Help: "array in files that hold several: path in HDF5, variable in .mat, member of .npz; * " +
 			"stands for any name; may be given several times",
-		Value: Of[[]string]{At: func(c *Config) *[]string { return &c.Masked.Files.Datasets }},
+		Value: Field[[]string]{},
 	},
 	{
-		Key: "masked.files.axes", Flag: "axes", Tasks: FromFiles, Sweep: Whole,
+		Key: "masked.files.axes", Flag: "axes", Tasks: FromSeries, Sweep: Whole,
 		Help: "axes of the arrays as numpy shows them, such as tokens,frames or subjects,frames,tokens " +
 			"(default: by names or --tokens)",
-		Value: sourceText(func(s *series.Source) *string { return &s.Axes }),
+		Value: Field[string]{},
 		Check: func(c *Config, bad *Problems) {
-			if !FromFiles.has(c) || c.Masked.Files.Axes == "" {
+			if !FromSeries.has(c) || c.Masked.Files.Axes == "" {
 				return
 			}
 			if _, err := series.ParseAxes(c.Masked.Files.Axes); err != nil {
@@ -86,28 +82,27 @@ var sourceSettings = []Setting{
 		},
 	},
 	{
-		Key: "masked.files.tokens", Flag: "tokens", Tasks: FromFiles,
+		Key: "masked.files.tokens", Flag: "tokens", Tasks: FromSeries,
 		Help: "number of tokens, which tells the axes; files with others are refused; 0 = by names or " +
 			"modules, and for human fMRI 360 or 718",
-		Value: Of[int]{At: func(c *Config) *int { return &c.Masked.Files.Tokens }, Check: atLeast(0)},
+		Value: Field[int]{Check: atLeast(0)},
 	},
 	{
-		Key: "masked.files.names", Flag: "names", Path: true, Tasks: FromFiles, Sweep: Whole,
+		Key: "masked.files.names", Flag: "names", Path: true, Tasks: FromSeries, Sweep: Whole,
 		Help: "file with the tokens' names, one a line, where files have none; those that have names are " +
 			"brought into its order",
-		Value: sourceText(func(s *series.Source) *string { return &s.Names }),
+		Value: Field[string]{},
 	},
 	{
-		Key: "masked.files.parcellation", Flag: "parcellation", Path: true, Tasks: FromFiles, Sweep: Whole,
+		Key: "masked.files.parcellation", Flag: "parcellation", Path: true, Tasks: FromSeries, Sweep: Whole,
 		Help:  "dlabel.nii within whose parcels dtseries.nii are averaged",
-		Value: sourceText(func(s *series.Source) *string { return &s.Parcellation }),
+		Value: Field[string]{},
 	},
 	{
-		Key: "masked.files.missing_parcels", Flag: "missing-parcels", Tasks: FromFiles, Sweep: Whole,
+		Key: "masked.files.missing_parcels", Flag: "missing-parcels", Tasks: FromSeries, Sweep: Whole,
 		Help: "parcels of --parcellation that have nothing in a dtseries.nii, as those below the cortex " +
 			"in one of the cortex: refuse (default) or skip, which leaves them out",
-		Value: Of[string]{
-			At: func(c *Config) *string { return &c.Masked.Files.MissingParcels },
+		Value: Field[string]{
 			Store: func(c *Config, v string) error {
 				switch v {
 				case "refuse":
@@ -119,33 +114,33 @@ var sourceSettings = []Setting{
 				c.Masked.Files.MissingParcels = v
 				return nil
 			},
-			Check: func(v string) string {
+			Check: func(v string) error {
 				if v != "" && v != series.SkipMissing {
-					return fmt.Sprintf("%q is unknown; there are refuse and skip", v)
+					return fmt.Errorf("%q is unknown; there are refuse and skip", v)
 				}
-				return ""
+				return nil
 			},
 		},
 	},
 	{
-		Key: "masked.files.modules", Flag: "modules", Usual: true, Path: true, Tasks: FromFiles, Sweep: Whole,
+		Key: "masked.files.modules", Flag: "modules", Common: true, Path: true, Tasks: FromSeries, Sweep: Whole,
 		Help: "file with the tokens' modules, for the network scores: CAB-NP's LabelKey or list, names " +
 			"and labels, dlabel.nii",
-		Value: sourceText(func(s *series.Source) *string { return &s.Modules }),
+		Value: Field[string]{},
 	},
 	{
-		Key: "masked.files.subjects", Flag: "subjects", Path: true, Tasks: FromFiles, Sweep: Whole,
+		Key: "masked.files.subjects", Flag: "subjects", Path: true, Tasks: FromSeries, Sweep: Whole,
 		Help: "table with the columns subject, set (train or test) and, if paths of files do not tell, " +
 			"file, the end of a path",
-		Value: sourceText(func(s *series.Source) *string { return &s.Subjects }),
+		Value: Field[string]{},
 	},
 	{
-		Key: "masked.files.subject_pattern", Flag: "subject-pattern", Tasks: FromFiles, Sweep: Whole,
+		Key: "masked.files.subject_pattern", Flag: "subject-pattern", Tasks: FromSeries, Sweep: Whole,
 		Help: "regular expression that finds the subject in a file's absolute path by its one group, such " +
 			"as 'rest/([^/]+)/' (default: sub-NAME, six digits of HCP, else the file's name)",
-		Value: sourceText(func(s *series.Source) *string { return &s.SubjectPattern }),
+		Value: Field[string]{},
 		Check: func(c *Config, bad *Problems) {
-			if !FromFiles.has(c) || c.Masked.Files.SubjectPattern == "" {
+			if !FromSeries.has(c) || c.Masked.Files.SubjectPattern == "" {
 				return
 			}
 			if _, err := series.ParseSubjectPattern(c.Masked.Files.SubjectPattern); err != nil {
@@ -154,10 +149,10 @@ var sourceSettings = []Setting{
 		},
 	},
 	{
-		Key: "masked.surrogate", Flag: "surrogate", Tasks: Made, Sweep: Whole,
+		Key: "masked.surrogate", Flag: "surrogate", Tasks: FromSurrogate, Sweep: Whole,
 		Help: "made-up data where none is given, such as subjects=12,frames=1195",
-		Value: Of[Surrogate]{
-			At:      func(c *Config) *Surrogate { return c.Masked.Surrogate },
+		Value: Field[Surrogate]{
+			Ref:     func(c *Config) *Surrogate { return c.Masked.Surrogate },
 			Default: defaultSurrogate(),
 			Words: &words[Surrogate]{
 				kind:  "string",
@@ -175,7 +170,7 @@ var sourceSettings = []Setting{
 			},
 		},
 		Check: func(c *Config, bad *Problems) {
-			if !Made.has(c) || !c.Masked.hasSourceOf(c.Task) {
+			if !FromSurrogate.has(c) || !c.Masked.hasSourceOf(c.Task) {
 				return
 			}
 			o := hcp.DefaultOptions()

@@ -7,7 +7,7 @@ import (
 
 	"torchpe/data/hcp"
 	"torchpe/data/series"
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 )
 
 // TaskConfig says what is trained for, and which reading of the paper defaults come from.
@@ -29,15 +29,15 @@ func Presets() []string {
 
 var taskSettings = []Setting{
 	{
-		Key: "fidelity", Flag: "fidelity", Chosen: true, Untimed: true,
+		Key: "fidelity", Flag: "fidelity", Factor: true, SameStepTime: true,
 		Help:  "reading of the paper: code (what produced its numbers) or text",
-		Value: Of[string]{At: func(c *Config) *string { return &c.Fidelity }, Default: "code", OneOf: fidelities()},
+		Value: Field[string]{Default: "code", OneOf: fidelities()},
 	},
 	{
-		Key: "task", Flag: "task", Usual: true,
+		Key: "task", Flag: "task", Common: true,
 		Help: "task: lst (Latin squares), nmar (simulated network), fmri (human fMRI), masked (any " +
 			"table), sequence (formal languages), text (next characters); its preset gives the defaults",
-		Value: Of[string]{At: func(c *Config) *string { return &c.Task }, Default: "lst", OneOf: TaskNames()},
+		Value: Field[string]{Default: "lst", OneOf: TaskNames()},
 		Check: func(c *Config, bad *Problems) {
 			sequences := c.Task == "sequence" || c.Task == "text"
 			if (c.Task == "lst") != c.HasPuzzles() || sequences != (c.Sequence != nil) {
@@ -61,7 +61,7 @@ func Preset(name, fidelity string) (Config, error) {
 	switch {
 	case !slices.Contains(Presets(), name):
 		return c, fmt.Errorf("preset %q is unknown; there are %s%s", name, strings.Join(Presets(), ", "),
-			nearest.Hint(name, Presets()))
+			wording.Hint(name, Presets()))
 	case !slices.Contains(fidelities(), fidelity):
 		return c, fmt.Errorf("fidelity %q is unknown; it is code or text", fidelity)
 	}

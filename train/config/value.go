@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Value is the typed half of a Setting; Of implements it.
+// Value is the typed half of a Setting; Field implements it.
 type Value interface {
 	NewFlag() Flag
 	Choices() []string // all values of the flag, nil where they are too many
@@ -19,6 +20,7 @@ type Value interface {
 	check(c *Config, flag string, bad *Problems)
 	others() string // the defaults but the first, in brackets
 	schema() map[string]any
+	at(field path) Value       // the value of this field
 	texts(c *Config) []*string // the texts that the value is made of
 }
 
@@ -31,16 +33,63 @@ type Flag interface {
 	storesItself() bool    // whether it makes the place for its value
 }
 
-// Of is the value of a setting.
-type Of[T any] struct {
-	At      func(c *Config) *T // the field; called only where the configuration has it
-	Default T
-	By      map[string]T               // other defaults, by preset or fidelity
-	Check   func(v T) string           // returns what is wrong with a value, or ""
-	Store   func(c *Config, v T) error // stores what a flag gave; nil: at At
-	Words   *words[T]                  // reads flags that take words; nil: by T
-	Shown   string                     // what the help shows for the default, where that is zero
-	OneOf   []string                   // the values of a text, checked
+// Field is the value of a setting: its default, checks and place.
+type Field[T any] struct {
+	Default    T
+	DefaultFor map[string]T               // other defaults, by preset or fidelity
+	Check      func(v T) error            // returns what is wrong with a value
+	Ref        func(c *Config) *T         // where the value is, if not in the field of the setting's key
+	Store      func(c *Config, v T) error // stores what a flag gave; nil: in the field
+	Stored     func(c *Config)            // called after a flag was stored: resets what depends on it
+	Words      *words[T]                  // reads flags that take words; nil: by T
+	Shown      string                     // what the help shows for the default, where that is zero
+	OneOf      []string                   // the values of a text, checked
+
+	path path // of the field in Config
+}
+
+func (o Field[T]) at(field path) Value {
+	o.path = field
+	return o
+}
+
+// ref returns the field of a configuration that has it.
+func (o Field[T]) ref(c *Config) *T {
+	if o.Ref != nil {
+		return o.Ref(c)
+	}
+	return o.path.in(c).Addr().Interface().(*T)
+}
+
+// path is the place of a field in a struct and those within it.
+type path [][]int
+
+// pathOf finds the field that JSON calls key, names of inner objects before a dot; nil for none.
+func pathOf(t reflect.Type, key string) (p path) {
+	for name := range strings.SplitSeq(key, ".") {
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		fields := reflect.VisibleFields(t)
+		i := slices.IndexFunc(fields, func(f reflect.StructField) bool {
+			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			return tag == name
+		})
+		if i < 0 {
+			return nil
+		}
+		p, t = append(p, fields[i].Index), fields[i].Type
+	}
+	return p
+}
+
+// in returns the field in a struct that has it.
+func (p path) in(object any) reflect.Value {
+	v := reflect.ValueOf(object)
+	for _, index := range p {
+		v = reflect.Indirect(v).FieldByIndex(index)
+	}
+	return v
 }
 
 // words reads and writes a value that is more than the text of its type.
@@ -68,17 +117,17 @@ func others[T any](by map[string]T) string {
 }
 
 // Choices lists the values of the flag; nil where they are too many to list.
-func (o Of[T]) Choices() []string {
+func (o Field[T]) Choices() []string {
 	if _, ok := any(o.Default).(bool); ok {
 		return []string{"true", "false"}
 	}
 	return o.OneOf
 }
 
-func (o Of[T]) others() string { return others(o.By) }
+func (o Field[T]) others() string { return others(o.DefaultFor) }
 
-func (o Of[T]) texts(c *Config) (texts []*string) {
-	switch v := any(o.At(c)).(type) {
+func (o Field[T]) texts(c *Config) (texts []*string) {
+	switch v := any(o.ref(c)).(type) {
 	case *string:
 		texts = []*string{v}
 	case *[]string:
@@ -92,7 +141,7 @@ func (o Of[T]) texts(c *Config) (texts []*string) {
 // ofText is the key in By of preset text, whose name is that of a reading of the paper.
 const ofText = "task text"
 
-// presetKey returns the key of a preset in By.
+// presetKey returns the key of a preset in DefaultFor.
 func presetKey(preset string) string {
 	if preset == "text" {
 		return ofText
@@ -101,33 +150,33 @@ func presetKey(preset string) string {
 }
 
 // reset stores the default of a preset in a reading of the paper.
-func (o Of[T]) reset(c *Config, preset, fidelity string) {
+func (o Field[T]) reset(c *Config, preset, fidelity string) {
 	v := o.Default
 	for _, name := range []string{fidelity, presetKey(preset)} {
-		if other, ok := o.By[name]; ok {
+		if other, ok := o.DefaultFor[name]; ok {
 			v = other
 		}
 	}
-	*o.At(c) = v
+	*o.ref(c) = v
 }
 
-func (o Of[T]) check(c *Config, flag string, bad *Problems) {
-	v := *o.At(c)
+func (o Field[T]) check(c *Config, flag string, bad *Problems) {
+	v := *o.ref(c)
 	if text := fmt.Sprint(v); o.OneOf != nil && !(text == "" && o.Shown != "") {
 		bad.oneOf(flag, text, o.OneOf...)
 	}
 	if o.Check != nil {
-		if wrong := o.Check(v); wrong != "" {
-			bad.Add("--%s: %s", flag, wrong)
+		if err := o.Check(v); err != nil {
+			bad.Add("--%s: %v", flag, err)
 		}
 	}
 }
 
 // NewFlag returns a flag that holds the default.
-func (o Of[T]) NewFlag() Flag { return &flagOf[T]{of: o, value: o.Default} }
+func (o Field[T]) NewFlag() Flag { return &flagOf[T]{of: o, value: o.Default} }
 
 type flagOf[T any] struct {
-	of    Of[T]
+	of    Field[T]
 	value T
 	texts []string // given so far
 }
@@ -170,7 +219,7 @@ func (f *flagOf[T]) Type() string {
 	return typeOf(f.value)
 }
 
-func (f *flagOf[T]) storesItself() bool { return f.of.Store != nil }
+func (f *flagOf[T]) storesItself() bool { return f.of.Store != nil || f.of.Stored != nil }
 
 // store puts the value into a configuration.
 func (f *flagOf[T]) store(c *Config) error {
@@ -183,7 +232,10 @@ func (f *flagOf[T]) store(c *Config) error {
 	if f.of.Store != nil {
 		return f.of.Store(c, f.value)
 	}
-	*f.of.At(c) = f.value
+	*f.of.ref(c) = f.value
+	if f.of.Stored != nil {
+		f.of.Stored(c)
+	}
 	return nil
 }
 
@@ -229,19 +281,19 @@ func parse(into any, text string, again bool) (err error) {
 	case *string:
 		*v = text
 	case *int:
-		*v, err = number(text)
+		*v, err = parseInt(text)
 	case **int:
 		var n int
-		n, err = number(text)
+		n, err = parseInt(text)
 		*v = &n
 	case *uint64:
 		*v, err = strconv.ParseUint(text, 0, 64)
-		err = plain(err, text, "a whole number")
+		err = plainError(err, text, "a whole number")
 	case *float64:
-		*v, err = real(text)
+		*v, err = parseFloat(text)
 	case **float64:
 		var x float64
-		x, err = real(text)
+		x, err = parseFloat(text)
 		*v = &x
 	case *bool:
 		*v, err = strconv.ParseBool(text)
@@ -260,7 +312,7 @@ func parse(into any, text string, again bool) (err error) {
 			*v = []float64{}
 		}
 		for part := range strings.SplitSeq(text, ",") {
-			x, err := real(part)
+			x, err := parseFloat(part)
 			if err != nil {
 				return err
 			}
@@ -272,18 +324,18 @@ func parse(into any, text string, again bool) (err error) {
 	return err
 }
 
-func number(text string) (int, error) {
+func parseInt(text string) (int, error) {
 	v, err := strconv.ParseInt(text, 0, 64)
-	return int(v), plain(err, text, "a whole number")
+	return int(v), plainError(err, text, "a whole number")
 }
 
-func real(text string) (float64, error) {
+func parseFloat(text string) (float64, error) {
 	v, err := strconv.ParseFloat(text, 64)
-	return v, plain(err, text, "a number")
+	return v, plainError(err, text, "a number")
 }
 
-// plain rewrites an error of package strconv for people.
-func plain(err error, text, what string) error {
+// plainError rewrites an error of package strconv for people.
+func plainError(err error, text, what string) error {
 	switch {
 	case err == nil:
 		return nil
@@ -302,29 +354,47 @@ func split(text string) ([]string, error) {
 }
 
 // in checks that a number lies in [low, high].
-func in[T int | float64](low, high float64) func(T) string {
-	return func(v T) string {
+func in[T int | float64](low, high float64) func(T) error {
+	return func(v T) error {
 		if x := float64(v); math.IsNaN(x) || x < low || x > high {
-			return fmt.Sprintf("%g is not in [%g, %g]", x, low, high)
+			return fmt.Errorf("%g is not in [%g, %g]", x, low, high)
 		}
-		return ""
+		return nil
 	}
 }
 
 // atLeast checks that a number is not below a bound.
-func atLeast(low int) func(int) string {
-	return func(v int) string {
+func atLeast(low int) func(int) error {
+	return func(v int) error {
 		if v < low {
-			return fmt.Sprintf("%d is less than %d", v, low)
+			return fmt.Errorf("%d is less than %d", v, low)
 		}
-		return ""
+		return nil
 	}
 }
 
-// belowOne checks that a probability is not 1.
-func belowOne(p float64) string {
-	if !(p >= 0 && p < 1) {
-		return fmt.Sprintf("%g is not in [0, 1)", p)
+// ifGiven checks a value that may be left out.
+func ifGiven[T any](check func(T) error) func(*T) error {
+	return func(v *T) error {
+		if v == nil {
+			return nil
+		}
+		return check(*v)
 	}
-	return ""
+}
+
+// positive checks that a number is above 0.
+func positive(v float64) error {
+	if !(v > 0 && v <= 1e6) {
+		return fmt.Errorf("%g is not in (0, 1e6]", v)
+	}
+	return nil
+}
+
+// belowOne checks that a probability is not 1.
+func belowOne(p float64) error {
+	if !(p >= 0 && p < 1) {
+		return fmt.Errorf("%g is not in [0, 1)", p)
+	}
+	return nil
 }

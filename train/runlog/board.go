@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"torchpe/internal/atomicfile"
-	"torchpe/train/runlog/tensorboard"
 )
 
 // The names of the event files: tensorboard/<curve>/events.out.tfevents.<start in seconds>.torchpe.
@@ -90,14 +89,14 @@ func (b *Board) fill() error {
 	}
 	wants := make([][]byte, len(b.files))
 	for i := range wants {
-		wants[i] = tensorboard.Header(b.start)
+		wants[i] = eventHeader(b.start)
 	}
 	for _, rec := range records {
 		if rec.Member < 0 || rec.Member >= len(wants) {
 			return fmt.Errorf("%s: a record of member %d: there are %d curves",
 				b.run.path(boardDir), rec.Member, len(wants))
 		}
-		wants[rec.Member] = tensorboard.Append(wants[rec.Member], b.event(rec))
+		wants[rec.Member] = appendEvent(wants[rec.Member], b.event(rec))
 	}
 	need := 0
 	for _, want := range wants {
@@ -182,7 +181,7 @@ func (b *Board) Append(records ...Record) error {
 			return fmt.Errorf("%s: a record of member %d: there are %d curves",
 				b.run.path(boardDir), rec.Member, len(b.files))
 		}
-		b.buffer = tensorboard.Append(b.buffer[:0], b.event(rec))
+		b.buffer = appendEvent(b.buffer[:0], b.event(rec))
 		if err := b.append(&b.files[rec.Member]); err != nil {
 			return b.run.writeError(b.files[rec.Member].name, int64(len(b.buffer)), err)
 		}
@@ -267,15 +266,15 @@ func (r *Reader) entries(name string) ([]fs.DirEntry, error) {
 }
 
 // event converts a record. Numbers that were not measured, or are not finite, are left out.
-func (b *Board) event(r Record) tensorboard.Event {
-	e := tensorboard.Event{WallTime: b.start, Step: int64(r.Step)}
+func (b *Board) event(r Record) boardEvent {
+	e := boardEvent{wallTime: b.start, step: int64(r.Step)}
 	if !math.IsNaN(r.WallSeconds) && !math.IsInf(r.WallSeconds, 0) {
-		e.WallTime += r.WallSeconds
+		e.wallTime += r.WallSeconds
 	}
 	add := func(tag string, v float64) {
 		value := float32(v)
 		if v-v == 0 && value-value == 0 { // finite, also as a float32
-			e.Scalars = append(e.Scalars, tensorboard.Scalar{Tag: tag, Value: value})
+			e.scalars = append(e.scalars, boardScalar{tag, value})
 		}
 	}
 	optional := func(tag string, v *float64) {

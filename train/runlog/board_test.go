@@ -52,7 +52,7 @@ func decode(t *testing.T, paths ...string) [][]decoded {
 	if err != nil {
 		t.Skip("no python3 to decode event files with")
 	}
-	out, err := exec.Command(python, append([]string{filepath.Join("tensorboard", "testdata", "decode.py")},
+	out, err := exec.Command(python, append([]string{filepath.Join("testdata", "decode.py")},
 		paths...)...).Output()
 	if err != nil {
 		if e, ok := err.(*exec.ExitError); ok {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strconv"
 )
@@ -55,7 +54,7 @@ func (r *Reader) readConfig() error {
 		return fmt.Errorf("read %s: has no key %q: not written by torchpe; use it with --config "+
 			"in a new run", r.path(configFile), schemaKey)
 	}
-	r.config = Config{Schema: schema, JSON: object}
+	r.config = Config{Schema: schema, JSON: object.Text()}
 	return nil
 }
 
@@ -66,66 +65,25 @@ func stampSchema(config []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
-	head := `{"` + schemaKey + `":` + strconv.Itoa(SchemaVersion)
-	if !bytes.Equal(object, []byte("{}")) {
-		head += ","
-	}
+	stamped := append(Object{{schemaKey, strconv.AppendInt(nil, SchemaVersion, 10)}}, object...)
 	var text bytes.Buffer
-	if err := json.Indent(&text, append([]byte(head), object[1:]...), "", "  "); err != nil {
+	if err := json.Indent(&text, stamped.Text(), "", "  "); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	text.WriteByte('\n')
 	return text.Bytes(), nil
 }
 
-// splitSchema takes the schema version (0 when there is none) out of a JSON object and returns the
-// rest in the order of the text, without white space.
-func splitSchema(text []byte) (int, []byte, error) {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
-		return 0, nil, errors.Join(errors.New("not a JSON object"), err)
-	}
-	schema, rest, seen := 0, []byte{'{'}, map[string]bool{}
-	for dec.More() {
-		token, err := dec.Token()
-		if err != nil {
-			return 0, nil, err
-		}
-		key, _ := token.(string) // the decoder has checked that a key is a string
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return 0, nil, fmt.Errorf("key %q: %w", key, err)
-		}
-		if seen[key] {
-			return 0, nil, fmt.Errorf("duplicate key %q", key)
-		}
-		seen[key] = true
-		if key == schemaKey {
-			if schema, err = parseSchema(value); err != nil {
-				return 0, nil, err
-			}
-			continue
-		}
-		if len(rest) > 1 {
-			rest = append(rest, ',')
-		}
-		name, err := json.Marshal(key)
-		if err != nil {
-			return 0, nil, fmt.Errorf("key %q: %w", key, err)
-		}
-		rest = append(append(append(rest, name...), ':'), value...)
-	}
-	if _, err := dec.Token(); err != nil {
+// splitSchema takes the schema version (0 when there is none) out of a JSON object.
+func splitSchema(text []byte) (schema int, rest Object, err error) {
+	all, err := ParseObject(text)
+	if err != nil {
 		return 0, nil, err
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return 0, nil, errors.New("data after the end of the JSON object")
+	if value := all.Get(schemaKey); value != nil {
+		schema, err = parseSchema(value)
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, append(rest, '}')); err != nil {
-		return 0, nil, err
-	}
-	return schema, compact.Bytes(), nil
+	return schema, all.Without(schemaKey), err
 }
 
 // parseSchema checks a schema version.

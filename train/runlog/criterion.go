@@ -3,11 +3,10 @@ package runlog
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 )
 
 // Criterion bounds a number of the records: a member has fitted at the first record whose number is
@@ -24,14 +23,34 @@ const DefaultCriterion = "train=0.99"
 // of training are answered.
 const SequenceCriterion = "iid=0.99"
 
-// The numbers of records that have a name of their own.
-var numberNames = []string{
-	"train", "iid", "validation", "loss", "train_mse", "modularity", "clustering",
-	"pe_norm", "pe_effective_rank",
+// recordNumbers are the numbers of records that have a name of their own.
+var recordNumbers = []struct {
+	name string
+	of   func(r Record, m MaskedMeasures) *float64
+}{
+	{"train", func(r Record, _ MaskedMeasures) *float64 { return &r.TrainAccuracy }},
+	{"iid", func(r Record, _ MaskedMeasures) *float64 { return &r.IIDAccuracy }},
+	{"validation", func(r Record, _ MaskedMeasures) *float64 { return &r.ValidationAccuracy }},
+	{"loss", func(r Record, _ MaskedMeasures) *float64 { return &r.Loss }},
+	{"train_mse", func(_ Record, m MaskedMeasures) *float64 { return m.TrainMSE }},
+	{"modularity", func(_ Record, m MaskedMeasures) *float64 { return m.Modularity }},
+	{"clustering", func(_ Record, m MaskedMeasures) *float64 { return m.Clustering }},
+	{"pe_norm", func(r Record, _ MaskedMeasures) *float64 { return r.PENorm }},
+	{"pe_effective_rank", func(r Record, _ MaskedMeasures) *float64 { return r.PEEffectiveRank }},
 }
 
-// The prefixes of other numbers: validation_Binary, tokens_25, test_mse_0.50.
-var numberGroups = []string{"validation_", "tokens_", "length_", "perplexity_", "test_mse_"}
+// numberGroups are the others, which have a key behind a prefix: validation_Binary, test_mse_0.50.
+var numberGroups = []struct {
+	prefix, key string
+	of          func(r Record, m MaskedMeasures) map[string]float64
+}{
+	{"validation_", "CONDITION",
+		func(r Record, _ MaskedMeasures) map[string]float64 { return r.ValidationByCondition }},
+	{"tokens_", "N", func(r Record, _ MaskedMeasures) map[string]float64 { return r.AccuracyByTokens }},
+	{"length_", "N", func(r Record, _ MaskedMeasures) map[string]float64 { return r.AccuracyByLength }},
+	{"perplexity_", "N", func(r Record, _ MaskedMeasures) map[string]float64 { return r.PerplexityByLength }},
+	{"test_mse_", "LEVEL", func(_ Record, m MaskedMeasures) map[string]float64 { return m.TestMSEByMask }},
+}
 
 // ParseCriterion reads NUMBER=BOUND, such as train=0.99 or loss=0.01.
 func ParseCriterion(text string) (Criterion, error) {
@@ -40,15 +59,21 @@ func ParseCriterion(text string) (Criterion, error) {
 	if !ok || err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 		return Criterion{}, fmt.Errorf("%q is not NUMBER=BOUND, such as %s", text, DefaultCriterion)
 	}
-	grouped := slices.ContainsFunc(numberGroups, func(prefix string) bool {
-		return strings.HasPrefix(name, prefix) && len(name) > len(prefix)
-	})
-	if !grouped && !slices.Contains(numberNames, name) {
-		return Criterion{}, fmt.Errorf("%q is no number of the records; these are %s, and "+
-			"validation_CONDITION, tokens_N, length_N, perplexity_N, test_mse_LEVEL%s",
-			name, strings.Join(numberNames, ", "), nearest.Hint(name, numberNames))
+	var names, groups []string
+	for _, n := range recordNumbers {
+		if n.name == name {
+			return Criterion{Number: name, Bound: v}, nil
+		}
+		names = append(names, n.name)
 	}
-	return Criterion{Number: name, Bound: v}, nil
+	for _, g := range numberGroups {
+		if strings.HasPrefix(name, g.prefix) && len(name) > len(g.prefix) {
+			return Criterion{Number: name, Bound: v}, nil
+		}
+		groups = append(groups, g.prefix+g.key)
+	}
+	return Criterion{}, fmt.Errorf("%q is no number of the records; these are %s, and %s%s", name,
+		strings.Join(names, ", "), strings.Join(groups, ", "), wording.Hint(name, names))
 }
 
 // String returns what ParseCriterion reads.
@@ -66,60 +91,21 @@ func (c Criterion) met(r Record) bool {
 
 // Number returns the number of that name; NaN where the record has none.
 func (r Record) Number(name string) float64 {
-	switch name {
-	case "train":
-		return r.TrainAccuracy
-	case "iid":
-		return r.IIDAccuracy
-	case "validation":
-		return r.ValidationAccuracy
-	case "loss":
-		return r.Loss
-	case "pe_norm":
-		return valueOrNaN(r.PENorm)
-	case "pe_effective_rank":
-		return valueOrNaN(r.PEEffectiveRank)
+	var m MaskedMeasures
+	if r.MaskedMeasures != nil {
+		m = *r.MaskedMeasures
 	}
-	if condition, ok := strings.CutPrefix(name, "validation_"); ok {
-		return entryOrNaN(r.ValidationByCondition, condition)
+	for _, n := range recordNumbers {
+		if v := n.of(r, m); n.name == name && v != nil {
+			return *v
+		}
 	}
-	if tokens, ok := strings.CutPrefix(name, "tokens_"); ok {
-		return entryOrNaN(r.AccuracyByTokens, tokens)
-	}
-	if length, ok := strings.CutPrefix(name, "length_"); ok {
-		return entryOrNaN(r.AccuracyByLength, length)
-	}
-	if length, ok := strings.CutPrefix(name, "perplexity_"); ok {
-		return entryOrNaN(r.PerplexityByLength, length)
-	}
-	if r.MaskedMeasures == nil {
-		return math.NaN()
-	}
-	switch name {
-	case "train_mse":
-		return valueOrNaN(r.TrainMSE)
-	case "modularity":
-		return valueOrNaN(r.Modularity)
-	case "clustering":
-		return valueOrNaN(r.Clustering)
-	}
-	if level, ok := strings.CutPrefix(name, "test_mse_"); ok {
-		return entryOrNaN(r.TestMSEByMask, level)
-	}
-	return math.NaN()
-}
-
-func valueOrNaN(v *float64) float64 {
-	if v == nil {
-		return math.NaN()
-	}
-	return *v
-}
-
-// entryOrNaN returns the number under a key, or NaN.
-func entryOrNaN(m map[string]float64, key string) float64 {
-	if v, ok := m[key]; ok {
-		return v
+	for _, g := range numberGroups {
+		if key, ok := strings.CutPrefix(name, g.prefix); ok {
+			if v, ok := g.of(r, m)[key]; ok {
+				return v
+			}
+		}
 	}
 	return math.NaN()
 }

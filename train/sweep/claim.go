@@ -80,14 +80,15 @@ var (
 	hostname = os.Hostname
 )
 
-// Errors of Claim, for errors.Is.
+// Errors of ClaimTask, for errors.Is.
 var (
 	ErrDone   = errors.New("is done")
 	ErrFailed = errors.New("has failed; torchpe sweep retry --failed tries again")
 	ErrBusy   = errors.New("is being worked on")
 )
 
-// Claim holds the lock of a task, until Release. Only Beat is safe for concurrent use.
+// Claim is a task that this process works on: it holds the lock, until Release. Only Beat is safe for
+// concurrent use.
 type Claim struct {
 	*Sweep
 	Index int
@@ -103,10 +104,10 @@ const (
 	claimPause = 15 * time.Millisecond
 )
 
-// Claim takes a task. It fails with ErrDone, ErrFailed or ErrBusy. A task is also busy while
+// ClaimTask takes a task. It fails with ErrDone, ErrFailed or ErrBusy. A task is also busy while
 // another host's worker may be alive, unless breakLock says that it is dead, both workers are the
 // same requeued job of a scheduler, or both are jobs and the old one is silent.
-func (s *Sweep) Claim(index int, breakLock bool) (*Claim, error) {
+func (s *Sweep) ClaimTask(index int, breakLock bool) (*Claim, error) {
 	c, err := s.lockOpenTask(index)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func TestOneClaims(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				c, err := s.Claim(index, false)
+				c, err := s.ClaimTask(index, false)
 				switch {
 				case err == nil:
 					got.Add(1)
@@ -82,11 +82,11 @@ func TestOtherHosts(t *testing.T) {
 	}
 	state := func() State { return s.Task(0).State }
 	put(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 4, Step: 7, Job: "12_3", Time: time.Now()})
-	if _, err := s.Claim(0, false); !errors.Is(err, ErrBusy) || state() != StateRunning {
+	if _, err := s.ClaimTask(0, false); !errors.Is(err, ErrBusy) || state() != StateRunning {
 		t.Errorf("%v, %s", err, state())
 	}
 	put(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 4, Step: 7, Job: "12_3", Time: time.Now().Add(-time.Hour)})
-	if _, err := s.Claim(0, false); !errors.Is(err, ErrBusy) || state() != StateLost {
+	if _, err := s.ClaimTask(0, false); !errors.Is(err, ErrBusy) || state() != StateLost {
 		t.Errorf("%v, %s", err, state())
 	}
 	// Within an array: another task's worker is believed as long as it gives signs of life, the own
@@ -94,11 +94,11 @@ func TestOtherHosts(t *testing.T) {
 	put(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 4, Step: 7, Job: "12_3", Time: time.Now()})
 	t.Setenv("SLURM_ARRAY_JOB_ID", "12")
 	t.Setenv("SLURM_ARRAY_TASK_ID", "4")
-	if _, err := s.Claim(0, false); !errors.Is(err, ErrBusy) {
+	if _, err := s.ClaimTask(0, false); !errors.Is(err, ErrBusy) {
 		t.Errorf("another task of the job: %v", err)
 	}
 	t.Setenv("SLURM_ARRAY_TASK_ID", "3") // requeued on this host
-	c, err := s.Claim(0, false)
+	c, err := s.ClaimTask(0, false)
 	if err != nil || c.Attempt() != 5 || state() != StateRunning {
 		t.Fatalf("%v, attempt %d, %s", err, c.Attempt(), state())
 	}
@@ -107,12 +107,12 @@ func TestOtherHosts(t *testing.T) {
 	}
 	// lost with its node, and submitted anew
 	put(Heartbeat{PID: 1, Host: "elsewhere", Job: "11_0", Time: time.Now().Add(-time.Hour)})
-	if c, err = s.Claim(0, false); err != nil {
+	if c, err = s.ClaimTask(0, false); err != nil {
 		t.Fatal(err)
 	}
 	c.Release()
 	put(Heartbeat{PID: 1, Host: "elsewhere", Time: time.Now()})
-	if c, err = s.Claim(0, true); err != nil {
+	if c, err = s.ClaimTask(0, true); err != nil {
 		t.Fatal(err)
 	}
 	c.Release()
@@ -135,7 +135,7 @@ func TestPlantedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 2 {
-		if c, err := s.Claim(i, false); err == nil {
+		if c, err := s.ClaimTask(i, false); err == nil {
 			t.Errorf("task %d was claimed", i)
 			c.Release()
 		}
@@ -205,7 +205,7 @@ func TestStates(t *testing.T) {
 				if want[i].state == StateRunning && rapid.IntRange(0, 9).Draw(rt, "rarely") > 0 {
 					rt.Skip("being refused takes a while")
 				}
-				c, err := s.Claim(i, rapid.Bool().Draw(rt, "break"))
+				c, err := s.ClaimTask(i, rapid.Bool().Draw(rt, "break"))
 				refusal := map[State]error{StateDone: ErrDone, StateFailed: ErrFailed,
 					StateRunning: ErrBusy}[want[i].state]
 				if !errors.Is(err, refusal) || (err == nil) != (refusal == nil) {
@@ -272,7 +272,7 @@ func TestComplete(t *testing.T) {
 	single, _ := extend(t, filepath.Join(dir, "single"), configs, 1)
 	for _, s := range []*Sweep{packed, single} {
 		for i := range s.Plan.Tasks {
-			c, err := s.Claim(i, false)
+			c, err := s.ClaimTask(i, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -310,7 +310,7 @@ func TestCompleteGoesOn(t *testing.T) {
 	var want []map[string]string
 	for died := range 4 {
 		s, _ := extend(t, filepath.Join(dir, fmt.Sprint(died)), configs, 3)
-		c, err := s.Claim(0, false)
+		c, err := s.ClaimTask(0, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +339,7 @@ func TestCompleteGoesOn(t *testing.T) {
 		if state := s.Task(0).State; state != StateLost {
 			t.Errorf("after %d runs: %s", died, state)
 		}
-		if c, err = s.Claim(0, false); err != nil {
+		if c, err = s.ClaimTask(0, false); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Complete(); err != nil {
@@ -358,7 +358,7 @@ func TestCompleteGoesOn(t *testing.T) {
 // What is in the way of a run is named, not overwritten.
 func TestCompleteOverwritesNothing(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn")), 2)
-	c, err := s.Claim(0, false)
+	c, err := s.ClaimTask(0, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@
 //   - A directory in runs/ is complete: it is built elsewhere and renamed.
 //   - The plan only grows; a task keeps its index, its members and the names of its runs.
 //
-// The package imports the run directory's format (runlog), the settings (config), nearest, YAML and
+// The package imports the run directory's format (runlog), the settings (config), wording, YAML and
 // file locks: it builds and tests without libtorch. The caller turns flags into configurations;
 // train.RunTask trains them.
 package sweep

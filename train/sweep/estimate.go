@@ -114,7 +114,7 @@ func FreeMB(dir string) float64 {
 
 // shapes groups the tasks that are not done by the settings that change the time of a step.
 func (p *Plan) shapes(st Status) (shapes []Shape, err error) {
-	untimed := config.Keys(func(s config.Setting) bool { return s.Untimed })
+	untimed := config.Keys(func(s config.Setting) bool { return s.SameStepTime })
 	keys := make([]string, len(p.Configurations))
 	for i, text := range p.Configurations {
 		var c map[string]json.RawMessage

@@ -16,7 +16,7 @@ import (
 
 // doTask claims a task, trains it and completes it.
 func doTask(s *Sweep, index int) error {
-	c, err := s.Claim(index, false)
+	c, err := s.ClaimTask(index, false)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func sweepLife(dir string, extend func(dir string) (*Sweep, error), completed *b
 		return err
 	}
 	defer s.Close()
-	c, err := s.Claim(0, false)
+	c, err := s.ClaimTask(0, false)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func sweepLife(dir string, extend func(dir string) (*Sweep, error), completed *b
 		return err
 	}
 	// Who comes later must not take it for undone.
-	switch c, err := s.Claim(0, false); {
+	switch c, err := s.ClaimTask(0, false); {
 	case err == nil:
 		return errors.Join(errors.New("a task that is done was claimed"), c.Release())
 	case !errors.Is(err, ErrDone):
@@ -147,7 +147,7 @@ func TestUnreadableIsNotGone(t *testing.T) {
 			}
 			return nil
 		}
-		c, err := s.Claim(task, false)
+		c, err := s.ClaimTask(task, false)
 		state := s.Task(task).State
 		atomicfile.Fault = nil
 		if err == nil {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // Spec is the definition of a sweep: the union of its parts.
@@ -171,7 +171,7 @@ func (p Part) dimensions() ([][]Axis, error) {
 					hint = "; a list of seeds is one value, the members of each configuration"
 				}
 				return nil, fmt.Errorf("zip: %s has %s and %s %d: they advance together%s",
-					first.Flag, plural.Of(len(first.Values), "value"), a.Flag, len(a.Values), hint)
+					first.Flag, wording.Count(len(first.Values), "value"), a.Flag, len(a.Values), hint)
 			}
 			out[i] = append(out[i], a)
 			continue

@@ -88,7 +88,7 @@ func historian(dir, path, seed string) int {
 			slices.Sort(order)
 		}
 		for _, i := range order {
-			c, err := s.Claim(i, false)
+			c, err := s.ClaimTask(i, false)
 			switch {
 			case errors.Is(err, ErrDone) || errors.Is(err, ErrFailed):
 				continue

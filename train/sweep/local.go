@@ -80,25 +80,17 @@ const (
 func (l Local) Launch(ctx context.Context, s *Sweep, indexes []int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	q := &queue{todo: slices.Clone(indexes), busy: map[int]bool{}}
+	q := &queue{todo: slices.Clone(indexes), busy: map[int]bool{}, event: l.Event}
 	for _, i := range indexes {
 		// a worker died as it cleaned up
 		if s.exists(taskFile(i, ensembleDir)) && s.outcome(i).done != nil {
 			(&Claim{Sweep: s, Index: i}).cleanUp()
 		}
 	}
-	var mu sync.Mutex
-	report := func(e Event) {
-		if l.Event != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			l.Event(e)
-		}
-	}
 	var wg sync.WaitGroup
 	for worker := range max(1, l.Workers) {
 		wg.Go(func() {
-			if err := l.work(ctx, s, q, worker, report); err != nil {
+			if err := l.work(ctx, s, q, worker); err != nil {
 				cancel(err)
 			}
 		})
@@ -116,6 +108,18 @@ type queue struct {
 	mu   sync.Mutex
 	todo []int
 	busy map[int]bool
+
+	reporting sync.Mutex
+	event     func(Event) // may be nil
+}
+
+// report calls event, for one worker at a time.
+func (q *queue) report(e Event) {
+	if q.event != nil {
+		q.reporting.Lock()
+		defer q.reporting.Unlock()
+		q.event(e)
+	}
 }
 
 // take returns the next task.
@@ -139,8 +143,7 @@ func (q *queue) putBack(index int) (again bool) {
 }
 
 // work takes tasks from the queue for one worker.
-func (l Local) work(
-	ctx context.Context, s *Sweep, q *queue, worker int, report func(Event)) error {
+func (l Local) work(ctx context.Context, s *Sweep, q *queue, worker int) error {
 	for ctx.Err() == nil && !s.Cancelled() {
 		index, ok := q.take()
 		if !ok {
@@ -151,18 +154,18 @@ func (l Local) work(
 		case t.State == StateDone || t.State == StateFailed || t.State == StateUnknown:
 			continue
 		case t.Elsewhere() && !l.TakeLost:
-			report(Event{worker, t})
+			q.report(Event{worker, t})
 			continue
 		case t.State != StateRunning:
 			running := TaskStatus{Index: index, State: StateRunning, Runs: t.Runs, Log: s.Log(index)}
-			report(Event{worker, running})
+			q.report(Event{worker, running})
 			var err error
 			if t, err = l.run(ctx, s, index, worker); err != nil {
 				return err
 			}
 		}
 		if t.State != StateRunning {
-			report(Event{worker, t})
+			q.report(Event{worker, t})
 			if l.FailFast && t.State == StateFailed {
 				return fmt.Errorf("task %d failed: the others were stopped", index)
 			}

@@ -218,7 +218,7 @@ func BenchmarkFiveThousandTasks(b *testing.B) {
 		b.Fatal(len(s.Plan.Tasks))
 	}
 	for i := range n - 10 {
-		c := must1(s.Claim(i, false))
+		c := must1(s.ClaimTask(i, false))
 		if err := errors.Join(finish(c), c.Release()); err != nil {
 			b.Fatal(err)
 		}

@@ -155,7 +155,7 @@ func TestDamagedMarkers(t *testing.T) {
 	if st = launched(t, s); st.Counts[StateDone] != 3 || st.Counts[StateUnknown] != 1 {
 		t.Errorf("%+v, %+v", st.Counts, st.Troubles())
 	}
-	if _, err := s.Claim(2, false); !errors.Is(err, syscall.EISDIR) {
+	if _, err := s.ClaimTask(2, false); !errors.Is(err, syscall.EISDIR) {
 		t.Error(err)
 	}
 }
@@ -185,7 +185,7 @@ func TestFailureNotRecorded(t *testing.T) {
 // it has failed.
 func TestForgive(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 1, axis("pe", "learn")), 1)
-	c := must1(s.Claim(0, false))
+	c := must1(s.ClaimTask(0, false))
 	put(t, s, taskFile(0, ensembleDir+"/x"), "kept")
 	if err := s.clearFailure(0, true); !errors.Is(err, ErrBusy) || !s.exists(taskFile(0, ensembleDir)) {
 		t.Errorf("a task that somebody works on: %v", err)
@@ -196,7 +196,7 @@ func TestForgive(t *testing.T) {
 	if err := s.clearFailure(0, true); err != nil || !s.exists(taskFile(0, ensembleDir)) {
 		t.Errorf("a task that has not failed: %v", err)
 	}
-	c = must1(s.Claim(0, false))
+	c = must1(s.ClaimTask(0, false))
 	if err := errors.Join(c.Fail(Failure{Reason: ReasonOOM}), s.clearFailure(0, true)); err != nil ||
 		s.Task(0).State != StatePending || s.exists(taskFile(0, ensembleDir)) {
 		t.Errorf("%v, %s", err, s.Task(0).State)
@@ -212,14 +212,14 @@ func TestDied(t *testing.T) {
 	if err := s.RecordKilled(0, 137); err != nil || state() != StatePending {
 		t.Errorf("a task that was never begun: %v, %s", err, state())
 	}
-	c := must1(s.Claim(0, false))
+	c := must1(s.ClaimTask(0, false))
 	if err := s.RecordKilled(0, 137); err != nil || state() != StateRunning {
 		t.Errorf("a task at work: %v, %s", err, state())
 	}
 	if err := errors.Join(c.Stop("signal"), s.RecordKilled(0, 137)); err != nil || state() != StatePending {
 		t.Errorf("a task that was stopped: %v, %s", err, state())
 	}
-	if err := must1(s.Claim(0, false)).Release(); err != nil {
+	if err := must1(s.ClaimTask(0, false)).Release(); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("SLURM_ARRAY_TASK_ID", "4")
@@ -244,7 +244,7 @@ func TestDied(t *testing.T) {
 func TestSummaryOfLast(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 3, axis("pe", "learn")), 1)
 	for k, i := range []int{2, 0, 1} {
-		c := must1(s.Claim(i, false))
+		c := must1(s.ClaimTask(i, false))
 		end := func() error { return errors.Join(trainFake(c, 1, 0), c.Complete()) }
 		if i == 0 {
 			end = func() error { return c.Fail(Failure{Reason: ReasonOOM}) }
@@ -302,7 +302,7 @@ func TestOlderPlan(t *testing.T) {
 // is dead.
 func TestLostWords(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn")), 1)
-	if err := must1(s.Claim(0, false)).Release(); err != nil {
+	if err := must1(s.ClaimTask(0, false)).Release(); err != nil {
 		t.Fatal(err)
 	}
 	put(t, s, taskFile(1, beatFile),

@@ -32,23 +32,23 @@ func namePartsOf(r run, settings map[string]string) (nameParts, error) {
 		return nameParts{}, fmt.Errorf("member %s: %w", r.member, err)
 	}
 	f := nameParts{sigma: member.Sigma, seed: member.Seed, settings: maps.Clone(settings)}
-	own, err := parseObject(r.member)
+	own, err := runlog.ParseObject(r.member)
 	if err != nil {
 		return f, err
 	}
-	for _, field := range own.without("seed", "sigma") {
-		flatten(field.key, field.value, f.settings)
+	for _, field := range own.Without("seed", "sigma") {
+		flatten(field.Key, field.Value, f.settings)
 	}
-	f.task, f.pe = textOf(r.base.get("task")), textOf(r.base.get("pe"))
+	f.task, f.pe = textOf(r.base.Get("task")), textOf(r.base.Get("pe"))
 	return f, nil
 }
 
 // flatten adds the values of nested objects by their keys joined with dots.
 func flatten(prefix string, value json.RawMessage, into map[string]string) {
 	if len(value) > 0 && value[0] == '{' {
-		if o, err := parseObject(value); err == nil {
+		if o, err := runlog.ParseObject(value); err == nil {
 			for _, f := range o {
-				flatten(prefix+"."+f.key, f.value, into)
+				flatten(prefix+"."+f.Key, f.Value, into)
 			}
 			return
 		}
@@ -71,11 +71,11 @@ func (p *Plan) name(runs []run, first int) ([]string, error) {
 	all := make([]nameParts, len(runs))
 	bases := map[string]map[string]string{}
 	for i, r := range runs {
-		text := string(r.base.text())
+		text := string(r.base.Text())
 		if bases[text] == nil {
 			bases[text] = map[string]string{}
-			for _, f := range r.base.without(unnamed...) {
-				flatten(f.key, f.value, bases[text])
+			for _, f := range r.base.Without(unnamed...) {
+				flatten(f.Key, f.Value, bases[text])
 			}
 		}
 		var err error

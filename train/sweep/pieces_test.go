@@ -19,7 +19,7 @@ import (
 func TestAllFailuresAreCleared(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 3, axis("pe", "learn")), 1)
 	for i := range 3 {
-		if err := must1(s.Claim(i, false)).Fail(Failure{Reason: ReasonOOM}); err != nil {
+		if err := must1(s.ClaimTask(i, false)).Fail(Failure{Reason: ReasonOOM}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"torchpe/train/config"
+	"torchpe/train/runlog"
 )
 
 // schema is the version of sweep.json that this program writes; it reads older ones.
@@ -86,12 +87,11 @@ type Added struct {
 	Tasks     int // that were added
 }
 
-// membersKey is the key of a configuration that holds its members.
 const membersKey = "members"
 
 // run is one configuration with one member.
 type run struct {
-	base   object // with no members
+	base   runlog.Object // with no members
 	member json.RawMessage
 }
 
@@ -101,7 +101,7 @@ var incidental = config.KeysWith(config.Nothing)
 // identity returns a text that is equal for equal runs: the settings that change anything but where
 // and how fast they are made. log_every is among them, as it changes which records there are.
 func (r run) identity() string {
-	return string(r.base.without(incidental...).text()) + string(r.member)
+	return string(r.base.Without(incidental...).Text()) + string(r.member)
 }
 
 // runsOf splits a resolved configuration into its members.
@@ -110,15 +110,15 @@ func runsOf(resolved []byte) ([]run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
-	all, err := parseObject(text)
+	all, err := runlog.ParseObject(text)
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	var members []json.RawMessage
-	if err := json.Unmarshal(all.get(membersKey), &members); err != nil || len(members) == 0 {
+	if err := json.Unmarshal(all.Get(membersKey), &members); err != nil || len(members) == 0 {
 		return nil, fmt.Errorf("configuration: no %s: %s", membersKey, resolved)
 	}
-	base := all.with(membersKey, json.RawMessage("[]"))
+	base := all.With(membersKey, json.RawMessage("[]"))
 	out := make([]run, len(members))
 	for i, m := range members {
 		out[i] = run{base, m}
@@ -133,7 +133,7 @@ func (p *Plan) Add(configs [][]byte, packing Packing, command []string) (Added, 
 	known := map[string]bool{}
 	var all []run
 	for _, t := range p.Tasks {
-		base, err := parseObject(p.Configurations[t.Configuration])
+		base, err := runlog.ParseObject(p.Configurations[t.Configuration])
 		if err != nil {
 			return added, err
 		}
@@ -187,7 +187,7 @@ func (p *Plan) pack(runs []run, names []string, packing Packing) error {
 	groups := map[int][]int{}
 	var order []int
 	for i, r := range runs {
-		text := string(r.base.text())
+		text := string(r.base.Text())
 		at, known := place[text]
 		if !known {
 			at = len(p.Configurations)
@@ -270,11 +270,11 @@ func (p *Plan) digest(before, g Generation) (string, error) {
 // configText returns the configuration of a task, as config.json holds it.
 func (p *Plan) configText(index int) (json.RawMessage, error) {
 	t := p.Tasks[index]
-	base, err := parseObject(p.Configurations[t.Configuration])
+	base, err := runlog.ParseObject(p.Configurations[t.Configuration])
 	if err != nil {
 		return nil, err
 	}
-	return base.with(membersKey, list(t.Members)).text(), nil
+	return base.With(membersKey, list(t.Members)).Text(), nil
 }
 
 // TaskConfig reads the configuration of a task.
@@ -363,4 +363,17 @@ func (p *Plan) check() error {
 		}
 	}
 	return nil
+}
+
+// list joins values to a JSON array.
+func list(values []json.RawMessage) json.RawMessage {
+	return append(append([]byte{'['}, bytes.Join(raws(values), []byte{','})...), ']')
+}
+
+func raws(values []json.RawMessage) [][]byte {
+	out := make([][]byte, len(values))
+	for i, v := range values {
+		out[i] = v
+	}
+	return out
 }

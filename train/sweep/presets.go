@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"torchpe/internal/nearest"
 	"torchpe/internal/paper"
+	"torchpe/internal/wording"
 )
 
 // Preset is a sweep behind figures and tables of the paper, in their present numbering. All follow
@@ -36,7 +36,7 @@ func FindPreset(name string) (Preset, error) {
 		names = append(names, p.Name)
 	}
 	return Preset{}, fmt.Errorf("%q is neither a file nor a preset; the presets are %s%s", name,
-		strings.Join(names, ", "), nearest.Hint(name, names))
+		strings.Join(names, ", "), wording.Hint(name, names))
 }
 
 // The values that grids of the paper share.

@@ -12,8 +12,17 @@ var (
 	evidence = Preset{
 		Name:  "evidence",
 		About: "the paper's claims on small models that have fitted, on a CPU", Runs: 173,
-		Spec: Spec{Name: "evidence", Parts: slices.Concat(evidenceTable1(), evidenceSigma(),
-			evidenceVariants(), evidenceNetwork())},
+		Spec: Spec{Name: "evidence", Parts: slices.Concat([]Part{
+			// Table 1 and figure A10: 8 encodings x 5 seeds = 40 runs.
+			narrow("learned", evidenceSeeds, learn, sigmas("0.2")),
+			narrow("common", evidenceSeeds, common),
+			// Figures 2, 3 and tables A2, A3 on eight σ: 40 runs, 5 of which Table 1 has.
+			narrow("sigma", evidenceSeeds, learn, sigmas("0.2", "2", "0.1", "0.5", "1", "1.5", "0.7", "0.01")),
+		},
+			evidenceVariants(),
+			// Figure 4: 8 encodings x 3 seeds of 10,000 steps.
+			maskedParts("1,2,3", atInput, set("device", "cpu", "task", "nmar", "steps", "10000", "threads", "1")...),
+		)},
 	}
 	evidenceWide = Preset{
 		Name: "evidence-wide", About: "Table 1 of them at the paper's width", Runs: 16,
@@ -41,20 +50,6 @@ func wide(name string, axes ...Axis) Part {
 	return Part{Name: name, Axes: clones(untilFitted("lst"), axes...), Seeds: "2235,6312"}
 }
 
-// evidenceTable1 returns Table 1 and figure A10: 8 encodings x 5 seeds = 40 runs.
-func evidenceTable1() []Part {
-	return []Part{
-		narrow("learned", evidenceSeeds, learn, sigmas("0.2")),
-		narrow("common", evidenceSeeds, common),
-	}
-}
-
-// evidenceSigma returns figures 2, 3 and tables A2, A3 on eight σ: 40 runs, 5 of which Table 1 has.
-func evidenceSigma() []Part {
-	all := sigmas("0.2", "2", "0.1", "0.5", "1", "1.5", "0.7", "0.01")
-	return []Part{narrow("sigma", evidenceSeeds, learn, all)}
-}
-
 // evidenceVariants returns the ablation of placement and read-out, the learning rates, starts of one
 // norm, optimizers and heads.
 func evidenceVariants() []Part {
@@ -77,10 +72,4 @@ func evidenceVariants() []Part {
 			narrow(name+", ground truth", three, clones(v, axis("pe", "2d-fixed"))...))
 	}
 	return parts
-}
-
-// evidenceNetwork returns figure 4: 8 encodings x 3 seeds of 10,000 steps.
-func evidenceNetwork() []Part {
-	return maskedParts("1,2,3", atInput,
-		set("device", "cpu", "task", "nmar", "steps", "10000", "threads", "1")...)
 }

@@ -57,7 +57,7 @@ func (c *Claim) cleanUp() {
 
 // ensemble is a finished run directory with all its members.
 type ensemble struct {
-	config       object
+	config       runlog.Object
 	environments []runlog.Environment
 	records      []runlog.Record
 	checkpoint   *runlog.Checkpoint
@@ -75,7 +75,7 @@ func (c *Claim) readEnsemble() (*ensemble, error) {
 	if e.result, err = r.Result(); err != nil {
 		return nil, err
 	}
-	if e.config, err = parseObject(r.Config().JSON); err != nil {
+	if e.config, err = runlog.ParseObject(r.Config().JSON); err != nil {
 		return nil, err
 	}
 	want, err := c.Plan.configText(c.Index)
@@ -129,10 +129,10 @@ func (c *Claim) split(e *ensemble, m int, name string) error {
 		return err
 	}
 	var members []json.RawMessage
-	if err := json.Unmarshal(e.config.get(membersKey), &members); err != nil || m >= len(members) {
+	if err := json.Unmarshal(e.config.Get(membersKey), &members); err != nil || m >= len(members) {
 		return fmt.Errorf("configuration: no member %d", m)
 	}
-	config := e.config.with(membersKey, list(members[m:m+1])).text()
+	config := e.config.With(membersKey, list(members[m:m+1])).Text()
 	final := filepath.Join(runsDir, name)
 	if c.exists(final) {
 		return c.checkFinished(name, config)

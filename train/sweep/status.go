@@ -148,7 +148,7 @@ func sameHost(host string) bool {
 	return err == nil && host == own
 }
 
-// held says whether a process holds the lock of a task, by taking a shared lock for a moment. Claim
+// held says whether a process holds the lock of a task, by taking a shared lock for a moment. ClaimTask
 // tries more than once because of that.
 func (s *Sweep) held(index int) bool {
 	info, err := s.root.Lstat(taskFile(index, lockFile))

@@ -45,7 +45,7 @@ func worker(dir, index string) int {
 		fmt.Println(err)
 		return 2
 	}
-	c, err := s.Claim(i, false)
+	c, err := s.ClaimTask(i, false)
 	if err != nil {
 		fmt.Println(err)
 		return 1

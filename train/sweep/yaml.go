@@ -14,22 +14,13 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"torchpe/data/array"
-	"torchpe/internal/nearest"
-)
-
-// Kind says how a flag takes several values at once.
-type Kind int
-
-// The kinds of flags.
-const (
-	Scalar   Kind = iota // it does not
-	List                 // separated by commas
-	Repeated             // given several times
+	"torchpe/internal/wording"
+	"torchpe/train/config"
 )
 
 // Flag is a flag that a sweep file may set.
 type Flag struct {
-	Kind  Kind
+	Sweep config.Sweep
 	Check func(value string) error // what is wrong with a value by itself; nil takes any
 }
 
@@ -72,24 +63,18 @@ func parseDefaults(text []byte, flags map[string]Flag) (all []Default, err error
 	if err != nil || document == nil {
 		return nil, err
 	}
+	defer catch(&err)
 	r := yamlReader{flags: flags, defaults: true}
-	keys, values, err := r.pairs(document, "defaults", slices.Sorted(maps.Keys(flags)))
-	if err != nil {
-		return nil, err
-	}
+	keys, values := r.pairs(document, "defaults", slices.Sorted(maps.Keys(flags)))
 	for _, key := range keys {
-		v, err := r.setting(values[key], key)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, Default{key, v[0], values[key].Line})
+		all = append(all, Default{key, r.setting(values[key], key), values[key].Line})
 	}
 	return all, nil
 }
 
 // parseYAML reads a sweep. It is strict: unknown and repeated keys, a second document, aliases,
 // null, and numbers with leading zeros are errors that name line and column.
-func parseYAML(text []byte, flags map[string]Flag) (Spec, error) {
+func parseYAML(text []byte, flags map[string]Flag) (s Spec, err error) {
 	document, err := onlyDocument(text)
 	if err == nil && document == nil {
 		err = errors.New("empty: it needs at least grid or parts")
@@ -97,7 +82,8 @@ func parseYAML(text []byte, flags map[string]Flag) (Spec, error) {
 	if err != nil {
 		return Spec{}, err
 	}
-	return yamlReader{flags: flags}.spec(document)
+	defer catch(&err)
+	return yamlReader{flags: flags}.spec(document), nil
 }
 
 // onlyDocument returns the document of a text, nil where that is empty; a second one is an error.
@@ -120,129 +106,116 @@ func onlyDocument(text []byte) (*yaml.Node, error) {
 	return document.Content[0], nil
 }
 
-// yamlReader walks a document's nodes; every error names its line and column.
+// yamlReader walks a document's nodes. Its methods panic with a mistake, for catch.
 type yamlReader struct {
 	flags    map[string]Flag
 	defaults bool // a file of defaults, which has no grid
 }
 
+// mistake is an error in a document, with its line and column.
+type mistake struct{ error }
+
 func at(n *yaml.Node, format string, args ...any) error {
-	return fmt.Errorf("line %d, column %d: %w", n.Line, n.Column, fmt.Errorf(format, args...))
+	return mistake{fmt.Errorf("line %d, column %d: %w", n.Line, n.Column, fmt.Errorf(format, args...))}
+}
+
+// refuse panics with a mistake at a node.
+func refuse(n *yaml.Node, format string, args ...any) { panic(at(n, format, args...)) }
+
+// catch recovers a mistake as the error of the function that defers it.
+func catch(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case mistake:
+		*err = r.error
+	default:
+		panic(r)
+	}
 }
 
 // pairs returns the keys and values of a mapping, whose keys must be among the known ones.
-func (r yamlReader) pairs(n *yaml.Node, what string,
-	known []string) (keys []string, values map[string]*yaml.Node, err error) {
+func (r yamlReader) pairs(n *yaml.Node, what string, known []string) (keys []string, values map[string]*yaml.Node) {
 	if n.Kind != yaml.MappingNode {
-		return nil, nil, at(n, "%s: want keys and values, such as %s: ...", what, known[0])
+		refuse(n, "%s: want keys and values, such as %s: ...", what, known[0])
 	}
 	values = map[string]*yaml.Node{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
-		if key.Kind != yaml.ScalarNode {
-			return nil, nil, at(key, "%s: a key is a name", what)
-		}
-		if !slices.Contains(known, key.Value) {
-			hint := nearest.Hint(key.Value, known)
+		switch {
+		case key.Kind != yaml.ScalarNode:
+			refuse(key, "%s: a key is a name", what)
+		case !slices.Contains(known, key.Value):
+			hint := wording.Hint(key.Value, known)
 			if len(known) < 12 {
 				hint = fmt.Sprintf("; there are %s%s", strings.Join(known, ", "), hint)
 			}
-			return nil, nil, at(key, "%s: %q is unknown%s", what, key.Value, hint)
-		}
-		if values[key.Value] != nil {
-			return nil, nil, at(key, "%s: %q is given twice", what, key.Value)
+			refuse(key, "%s: %q is unknown%s", what, key.Value, hint)
+		case values[key.Value] != nil:
+			refuse(key, "%s: %q is given twice", what, key.Value)
 		}
 		keys, values[key.Value] = append(keys, key.Value), n.Content[i+1]
 	}
-	return keys, values, nil
+	return keys, values
 }
 
 // shared lists the keys that a sweep and its parts both have.
 var shared = []string{"set", "grid", "zip", "seeds", "exclude"}
 
-func (r yamlReader) spec(n *yaml.Node) (Spec, error) {
-	_, values, err := r.pairs(n, "sweep", slices.Concat([]string{"name"}, shared, []string{"parts"}))
-	if err != nil {
-		return Spec{}, err
-	}
-	var s Spec
+func (r yamlReader) spec(n *yaml.Node) (s Spec) {
+	_, values := r.pairs(n, "sweep", slices.Concat([]string{"name"}, shared, []string{"parts"}))
 	if v := values["name"]; v != nil {
-		if s.Name, err = r.scalar(v, "name"); err != nil {
-			return s, err
-		}
+		s.Name = r.scalar(v, "name")
 	}
 	parts := values["parts"]
 	if parts == nil {
-		p, err := r.part(values, Part{})
-		if err == nil && len(p.Axes) == 0 {
-			err = at(n, "nothing to train: give grid, set or parts")
+		p := r.part(values, Part{})
+		if len(p.Axes) == 0 {
+			refuse(n, "nothing to train: give grid, set or parts")
 		}
 		s.Parts = []Part{p}
-		return s, err
+		return s
 	}
 	for _, key := range []string{"grid", "zip"} {
 		if v := values[key]; v != nil {
-			return s, at(v, "%s stands beside parts: move it into a part", key)
+			refuse(v, "%s stands beside parts: move it into a part", key)
 		}
 	}
-	above, err := r.part(values, Part{})
-	if err != nil {
-		return s, err
-	}
+	above := r.part(values, Part{})
 	if parts.Kind != yaml.SequenceNode || len(parts.Content) == 0 {
-		return s, at(parts, "parts: want a list of grids")
+		refuse(parts, "parts: want a list of grids")
 	}
 	for _, item := range parts.Content {
-		_, own, err := r.pairs(item, "part", slices.Concat([]string{"name"}, shared))
-		if err != nil {
-			return s, err
-		}
-		p, err := r.part(own, above)
-		if err != nil {
-			return s, err
-		}
+		_, own := r.pairs(item, "part", slices.Concat([]string{"name"}, shared))
+		p := r.part(own, above)
 		if v := own["name"]; v != nil {
-			if p.Name, err = r.scalar(v, "name"); err != nil {
-				return s, err
-			}
+			p.Name = r.scalar(v, "name")
 		}
 		s.Parts = append(s.Parts, p)
 	}
-	return s, nil
+	return s
 }
 
 // part reads set, grid, zip, seeds and exclude over those of above.
-func (r yamlReader) part(values map[string]*yaml.Node, above Part) (Part, error) {
+func (r yamlReader) part(values map[string]*yaml.Node, above Part) Part {
 	p := Part{Axes: slices.Clone(above.Axes), Seeds: above.Seeds, Count: above.Count,
 		Exclude: slices.Clone(above.Exclude)}
 	over := func(axes []Axis) { p = Spec{Parts: []Part{p}}.Set(axes).Parts[0] }
 	if v := values["set"]; v != nil {
-		axes, err := r.axes(v, "set", r.setting)
-		if err != nil {
-			return p, err
-		}
-		over(axes)
+		over(r.axes(v, "set", func(n *yaml.Node, flag string) []string { return []string{r.setting(n, flag)} }))
 	}
 	if v := values["grid"]; v != nil {
-		axes, err := r.axes(v, "grid", r.values)
-		if err != nil {
-			return p, err
-		}
-		over(axes)
+		over(r.axes(v, "grid", r.values))
 	}
 	if v := values["zip"]; v != nil {
 		if v.Kind != yaml.SequenceNode {
-			return p, at(v, "zip: want a list of groups, each flags with lists of one length")
+			refuse(v, "zip: want a list of groups, each flags with lists of one length")
 		}
 		for _, group := range v.Content {
-			axes, err := r.axes(group, "zip", r.zipped)
-			if err != nil {
-				return p, err
-			}
+			axes := r.axes(group, "zip", r.zipped)
 			var names []string
 			for _, a := range axes {
 				if len(a.Values) != len(axes[0].Values) {
-					return p, at(group, "zip: %s has %d values and %s %d: they advance together",
+					refuse(group, "zip: %s has %d values and %s %d: they advance together",
 						axes[0].Flag, len(axes[0].Values), a.Flag, len(a.Values))
 				}
 				names = append(names, a.Flag)
@@ -252,215 +225,159 @@ func (r yamlReader) part(values map[string]*yaml.Node, above Part) (Part, error)
 		}
 	}
 	if v := values["seeds"]; v != nil {
-		if err := r.seeds(v, &p); err != nil {
-			return p, err
+		r.seeds(v, &p)
+	}
+	if v := values["exclude"]; v != nil {
+		if v.Kind != yaml.SequenceNode {
+			refuse(v, "exclude: want a list of flags with values, such as - {pe: nope, heads: 2}")
+		}
+		for _, item := range v.Content {
+			p.Exclude = append(p.Exclude, Match(r.axes(item, "exclude", r.values)))
 		}
 	}
-	return p, r.exclude(values["exclude"], &p)
+	return p
 }
 
 // axes reads a mapping of flags.
-func (r yamlReader) axes(n *yaml.Node, what string, read func(*yaml.Node, string) ([]string,
-	error)) ([]Axis, error) {
-	keys, values, err := r.pairs(n, what, slices.Sorted(maps.Keys(r.flags)))
-	if err != nil {
-		return nil, err
-	}
+func (r yamlReader) axes(n *yaml.Node, what string, read func(*yaml.Node, string) []string) (out []Axis) {
+	keys, values := r.pairs(n, what, slices.Sorted(maps.Keys(r.flags)))
 	if len(keys) == 0 {
-		return nil, at(n, "%s: no flags", what)
+		refuse(n, "%s: no flags", what)
 	}
-	var out []Axis
 	for _, key := range keys {
-		v, err := read(values[key], key)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, Axis{key, v})
+		out = append(out, Axis{key, read(values[key], key)})
 	}
-	return out, nil
+	return out
 }
 
 // setting reads one value of a flag, which may be a list where the flag takes one.
-func (r yamlReader) setting(n *yaml.Node, flag string) ([]string, error) {
+func (r yamlReader) setting(n *yaml.Node, flag string) string {
 	if n.Kind != yaml.SequenceNode {
 		return r.value(n, flag)
 	}
-	separator := map[Kind]string{List: ",", Repeated: "\n"}[r.flags[flag].Kind]
+	separator := map[config.Sweep]string{config.List: ",", config.Repeated: "\n"}[r.flags[flag].Sweep]
 	switch {
 	case separator == "" && r.defaults:
-		return nil, at(n, "%s: takes one value", flag)
+		refuse(n, "%s: takes one value", flag)
 	case separator == "":
-		return nil, at(n, "%s: takes one value; a list of values belongs under grid", flag)
+		refuse(n, "%s: takes one value; a list of values belongs under grid", flag)
 	}
 	var values []string
 	for _, item := range n.Content {
-		v, err := r.value(item, flag)
-		if err != nil {
-			return nil, err
-		}
-		values = append(values, v...)
+		values = append(values, r.value(item, flag))
 	}
-	return []string{strings.Join(values, separator)}, nil
+	return strings.Join(values, separator)
 }
 
 // value reads one value of a flag that takes it.
-func (r yamlReader) value(n *yaml.Node, flag string) ([]string, error) {
-	v, err := r.scalar(n, flag)
-	if err != nil {
-		return nil, err
-	}
-	return []string{v}, r.check(n, flag, v)
+func (r yamlReader) value(n *yaml.Node, flag string) string {
+	v := r.scalar(n, flag)
+	r.check(n, flag, v)
+	return v
 }
 
-// check says what is wrong with the value of a flag.
-func (r yamlReader) check(n *yaml.Node, flag, value string) error {
+func (r yamlReader) check(n *yaml.Node, flag, value string) {
 	if check := r.flags[flag].Check; check != nil {
 		if err := check(value); err != nil {
-			return at(n, "%s: %w", flag, err)
+			refuse(n, "%s: %w", flag, err)
 		}
 	}
-	return nil
 }
 
 // values reads the values of an axis: a list, a range, or one value.
-func (r yamlReader) values(n *yaml.Node, flag string) ([]string, error) { return r.axis(n, flag, true) }
+func (r yamlReader) values(n *yaml.Node, flag string) []string { return r.axis(n, flag, true) }
 
 // zipped reads the values of an axis that advances with others: it may have one twice.
-func (r yamlReader) zipped(n *yaml.Node, flag string) ([]string, error) {
-	return r.axis(n, flag, false)
-}
+func (r yamlReader) zipped(n *yaml.Node, flag string) []string { return r.axis(n, flag, false) }
 
-func (r yamlReader) axis(n *yaml.Node, flag string, distinct bool) ([]string, error) {
+func (r yamlReader) axis(n *yaml.Node, flag string, distinct bool) (out []string) {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return r.numberRange(n, flag)
 	case yaml.SequenceNode:
 		if len(n.Content) == 0 {
-			return nil, at(n, "%s: an empty list", flag)
+			refuse(n, "%s: an empty list", flag)
 		}
-		var out []string
 		for _, item := range n.Content {
-			v, err := r.setting(item, flag)
-			if err != nil {
-				return nil, err
+			v := r.setting(item, flag)
+			if distinct && slices.ContainsFunc(out, func(o string) bool { return canonical(o) == canonical(v) }) {
+				refuse(item, "%s: %s is given twice", flag, v)
 			}
-			if distinct && slices.ContainsFunc(out, func(o string) bool { return canonical(o) == canonical(v[0]) }) {
-				return nil, at(item, "%s: %s is given twice", flag, v[0])
-			}
-			out = append(out, v[0])
+			out = append(out, v)
 		}
-		return out, nil
+		return out
 	}
-	return r.value(n, flag)
+	return []string{r.value(n, flag)}
 }
 
 // numberRange reads {from: 0.1, to: 2, step: 0.1}.
-func (r yamlReader) numberRange(n *yaml.Node, flag string) ([]string, error) {
-	_, values, err := r.pairs(n, flag, []string{"from", "to", "step"})
-	if err != nil {
-		return nil, err
-	}
+func (r yamlReader) numberRange(n *yaml.Node, flag string) []string {
+	_, values := r.pairs(n, flag, []string{"from", "to", "step"})
 	text := map[string]string{}
 	for key, v := range values {
-		if text[key], err = r.scalar(v, key); err != nil {
-			return nil, err
-		}
+		text[key] = r.scalar(v, key)
 	}
 	if len(values) < 3 {
-		return nil, at(n, "%s: a range has from, to and step", flag)
+		refuse(n, "%s: a range has from, to and step", flag)
 	}
 	out, err := numberRange(text["from"], text["to"], text["step"])
 	if err != nil {
-		return nil, at(n, "%s: %w", flag, err)
+		refuse(n, "%s: %w", flag, err)
 	}
 	for _, v := range out {
-		if err := r.check(n, flag, v); err != nil {
-			return nil, err
-		}
+		r.check(n, flag, v)
 	}
-	return out, nil
+	return out
 }
 
 // seeds reads a count, a list, a range, or the word paper.
-func (r yamlReader) seeds(n *yaml.Node, p *Part) (err error) {
+func (r yamlReader) seeds(n *yaml.Node, p *Part) {
 	p.Seeds, p.Count = "", 0
 	var list []string
+	var err error
 	switch n.Kind {
 	case yaml.MappingNode:
-		list, err = r.numberRange(n, "seeds")
+		list = r.numberRange(n, "seeds")
 	case yaml.SequenceNode:
-		list, err = r.scalars(n, "seeds")
-		if err == nil && len(list) == 0 {
-			err = at(n, "seeds: an empty list")
+		for _, item := range n.Content {
+			list = append(list, r.scalar(item, "seeds"))
+		}
+		if list == nil {
+			refuse(n, "seeds: an empty list")
 		}
 	default:
-		var text string
-		if text, err = r.scalar(n, "seeds"); err == nil && text != "paper" &&
-			!strings.ContainsAny(text, ":.") {
+		text := r.scalar(n, "seeds")
+		if text != "paper" && !strings.ContainsAny(text, ":.") {
 			if p.Count, err = strconv.Atoi(text); err != nil || p.Count < 1 {
-				return at(n, "seeds: %q is neither a count, a list, a range as 1:15, nor "+
-					"the word paper", text)
+				refuse(n, "seeds: %q is neither a count, a list, a range as 1:15, nor the word paper", text)
 			}
-			return nil
+			return
 		}
 		list = []string{text}
 	}
-	if err == nil {
-		p.Seeds, err = ParseSeeds(strings.Join(list, ","))
-		if err != nil {
-			err = at(n, "seeds: %w", err)
-		}
+	if p.Seeds, err = ParseSeeds(strings.Join(list, ",")); err != nil {
+		refuse(n, "seeds: %w", err)
 	}
-	return err
-}
-
-func (r yamlReader) exclude(n *yaml.Node, p *Part) error {
-	if n == nil {
-		return nil
-	}
-	if n.Kind != yaml.SequenceNode {
-		return at(n, "exclude: want a list of flags with values, such as - {pe: nope, heads: 2}")
-	}
-	for _, item := range n.Content {
-		axes, err := r.axes(item, "exclude", r.values)
-		if err != nil {
-			return err
-		}
-		p.Exclude = append(p.Exclude, Match(axes))
-	}
-	return nil
-}
-
-func (r yamlReader) scalars(n *yaml.Node, what string) ([]string, error) {
-	var out []string
-	for _, item := range n.Content {
-		v, err := r.scalar(item, what)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	return out, nil
 }
 
 // ambiguous matches numbers that YAML and Go read as different ones: 010 is 8 or 10.
 var ambiguous = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
 
 // scalar returns the text of a value.
-func (r yamlReader) scalar(n *yaml.Node, what string) (string, error) {
+func (r yamlReader) scalar(n *yaml.Node, what string) string {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return "", at(n, "%s: anchors and aliases are not read: write the value out", what)
+		refuse(n, "%s: anchors and aliases are not read: write the value out", what)
 	case n.Kind != yaml.ScalarNode:
-		return "", at(n, "%s: want one value", what)
+		refuse(n, "%s: want one value", what)
 	case n.Tag == "!!null":
-		return "", at(n, "%s: has no value", what)
+		refuse(n, "%s: has no value", what)
 	case strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!"):
-		return "", at(n, "%s: the tag %s is not read", what, n.Tag)
+		refuse(n, "%s: the tag %s is not read", what, n.Tag)
 	case n.Tag == "!!int" && ambiguous.MatchString(n.Value):
-		return "", at(n, "%s: %s may be read as octal: leave out the zero in front", what, n.Value)
+		refuse(n, "%s: %s may be read as octal: leave out the zero in front", what, n.Value)
 	case strings.ContainsAny(n.Value, "\n\x00"):
-		return "", at(n, "%s: a value of several lines", what)
+		refuse(n, "%s: a value of several lines", what)
 	}
-	return n.Value, nil
+	return n.Value
 }

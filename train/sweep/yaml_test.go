@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"torchpe/train/config"
 )
 
 var testFlags = map[string]Flag{
 	"pe": {}, "sigma": {Check: aNumber}, "heads": {}, "optimizer": {}, "lr": {}, "preset": {}, "zscore": {},
-	"noise": {List, aNumber}, "lst-train": {Kind: Repeated}, "seed": {},
+	"noise": {config.List, aNumber}, "lst-train": {Sweep: config.Repeated}, "seed": {},
 	"weight-decay": {}, "epochs": {}, "batch": {},
 }
 

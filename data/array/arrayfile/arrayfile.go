@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"torchpe/data/array"
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 )
 
 // Array is an array of a file with the names that the file gives to its rows and columns.
@@ -192,7 +192,7 @@ func find(file, name string, entries []Entry, fits func([]int) error) (Entry, er
 		names[i] = e.Name
 	}
 	return Entry{}, fmt.Errorf("%s has no tensor %q%s; it has %s",
-		file, name, nearest.Hint(name, names), listed(entries))
+		file, name, wording.Hint(name, names), listed(entries))
 }
 
 // listed shows entries in a message.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"torchpe/data/array"
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 )
 
 // unassigned is the name that GIFTI and Workbench give the label of vertices without one.
@@ -327,5 +327,5 @@ func (p *Parcellation) checkCovered(name string) error {
 		return nil
 	}
 	return &MissingParcelsError{fmt.Sprintf("%s has no vertex or voxel of the parcels %s", name,
-		plural.List(5, empty))}
+		wording.List(5, empty))}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"torchpe/data/array"
-	"torchpe/internal/nearest"
+	"torchpe/internal/wording"
 )
 
 // link is a member of a group.
@@ -290,5 +290,5 @@ func (f *file) missing(group, name string, links []link) error {
 		return fmt.Errorf("there is no %q in %s, which is empty", name, group)
 	}
 	return fmt.Errorf("there is no %q in %s, which holds %s%s", name, group, array.Join(names),
-		nearest.Hint(name, names))
+		wording.Hint(name, names))
 }

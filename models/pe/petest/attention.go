@@ -38,7 +38,7 @@ type Attended struct {
 // Attend calls the hooks on queries, keys, logits and output around plain attention over x [N,D].
 // It repeats a layer of the model for this test, so that a scheme can be compared with code of
 // attention alone. Where causal or the scheme asks for it, token i sees no j after it.
-func Attend(m *models.Model, x Array, w Projections, p pe.Positions, causal bool) (a Attended) {
+func (w Projections) Attend(m *models.Model, x Array, p pe.Positions, causal bool) (a Attended) {
 	Closed(func(s *torchpe.Scope) {
 		member := func(a Array) torchpe.Tensor { // with the axis E
 			if a.Values == nil {
@@ -52,7 +52,7 @@ func Attend(m *models.Model, x Array, w Projections, p pe.Positions, causal bool
 			return torchpe.ProjectQKV(y, qkvW, qkvB, m.Config.Heads)
 		}
 		attn.Q, attn.K, attn.V = attn.Project(attn.X)
-		out := a.attend(s, m, attn, p, causal)
+		out := a.attend(m, attn, p, causal)
 		if w.Out.Values != nil {
 			out = torchpe.Linear(out, member(w.Out), member(w.OutB))
 		}
@@ -61,16 +61,12 @@ func Attend(m *models.Model, x Array, w Projections, p pe.Positions, causal bool
 	return a
 }
 
-// AttendHeads does the same as Attend from queries, keys and values on, [N,H,Dh], or [N,Dh] for one
-// head. v may be the zero Array. There is no output projection.
-func AttendHeads(m *models.Model, q, k, v Array, p pe.Positions, causal bool) (a Attended) {
-	return HeadInputs{Q: q, K: k, V: v}.Attend(m, p, causal)
-}
-
-// HeadInputs are those of AttendHeads; X [N,D] is for schemes that read the tokens too.
+// HeadInputs are queries, keys and values [N,H,Dh], or [N,Dh] for one head. V may be the zero Array; X
+// [N,D] is for schemes that read the tokens too.
 type HeadInputs struct{ Q, K, V, X Array }
 
-// Attend does what AttendHeads does.
+// Attend does the same as that of Projections from queries, keys and values on. There is no output
+// projection.
 func (h HeadInputs) Attend(m *models.Model, p pe.Positions, causal bool) (a Attended) {
 	q, k, v := h.Q, h.K, h.V
 	if v.Values == nil {
@@ -86,7 +82,7 @@ func (h HeadInputs) Attend(m *models.Model, p pe.Positions, causal bool) (a Atte
 		if h.X.Values != nil {
 			attn.X = h.X.Reshaped(1, 1, n, h.X.Shape[1]).Tensor(s)
 		}
-		a.Output = ArrayOf(a.attend(s, m, attn, p, causal)).Reshaped(n, len(v.Values)/n)
+		a.Output = ArrayOf(a.attend(m, attn, p, causal)).Reshaped(n, len(v.Values)/n)
 		a.Q.Shape, a.K.Shape = q.Shape, k.Shape
 	})
 	return a
@@ -109,9 +105,8 @@ func BiasOf(m *models.Model, q, k Array, p pe.Positions) (out Array) {
 }
 
 // attend does layer 0 from the projections on and returns the merged heads [1,1,N,D].
-func (a *Attended) attend(s *torchpe.Scope, m *models.Model, attn pe.Attn, p pe.Positions,
-	causal bool) torchpe.Tensor {
-	shape := attn.Q.Shape()
+func (a *Attended) attend(m *models.Model, attn pe.Attn, p pe.Positions, causal bool) torchpe.Tensor {
+	s, shape := attn.Q.Scope(), attn.Q.Shape()
 	heads, n, dh := shape[2], shape[3], shape[4]
 	hooks, wants := Begin(s, m, p), m.Encoding.Attention()
 	attn.Scale = wants.LogitScale(dh)
@@ -140,11 +135,11 @@ func (a *Attended) attend(s *torchpe.Scope, m *models.Model, attn pe.Attn, p pe.
 		Permute(0, 1, 3, 2, 4).Reshape(1, 1, n, heads*dh)
 }
 
-// AttendInModel holds one whole layer of a model against weights [H,N,N] and output [N,D] of other
-// code's attention over x [N,D]: the model's symbols are embedded as the rows of x, and its MLP is
+// AttendInModel holds one whole layer of a model against Weights and Output of other code's attention
+// over x [N,D]: the model's symbols are embedded as the rows of x, and its MLP is
 // set to zero, so that it must return LN(LN(x + output)), which is computed here from the other
 // code's output.
-func AttendInModel(t testing.TB, sp Spec, x Array, w Projections, weights, output Array) {
+func (w Projections) AttendInModel(t testing.TB, sp Spec, x Array, other Attended) {
 	t.Helper()
 	n, d := x.Shape[0], x.Shape[1]
 	sp.Layers, sp.DModel = 1, d
@@ -180,12 +175,12 @@ func AttendInModel(t testing.TB, sp Spec, x Array, w Projections, weights, outpu
 		b.symbols = append(b.symbols, int64(i))
 	}
 	run := b.forward(m)
-	Near(t, "weights in the model", run["attention/0"].Reshaped(weights.Shape...), weights, 1e-12)
+	Near(t, "weights in the model", run["attention/0"].Reshaped(other.Weights.Shape...), other.Weights, 1e-12)
 	want := Array{Shape: []int{1, 1, n, d}}
 	for i := range n {
 		sum := make([]float64, d)
 		for j := range sum {
-			sum[j] = x.Row(i)[j] + output.Row(i)[j]
+			sum[j] = x.Row(i)[j] + other.Output.Row(i)[j]
 		}
 		want.Values = append(want.Values, layerNorm(layerNorm(sum))...)
 	}

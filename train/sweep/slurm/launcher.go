@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"torchpe/internal/plural"
+	"torchpe/internal/wording"
 	"torchpe/train/sweep"
 )
 
@@ -59,7 +59,8 @@ func (l Launcher) Launch(ctx context.Context, s *sweep.Sweep, indexes []int) err
 				fmt.Errorf("gave up %s, the first %d: each was lost after "+
 					"--max-submissions %d; %s says more, and torchpe sweep retry %s --lost --launcher slurm "+
 					"submits them again",
-					plural.Of(n, "task"), r.GivenUp[0], l.Options.MaxSubmissions, filepath.Join(s.Dir, "logs"), s.Dir))
+					wording.Count(n, "task"), r.GivenUp[0], l.Options.MaxSubmissions, filepath.Join(s.Dir, "logs"),
+					s.Dir))
 		}
 		return err
 	})

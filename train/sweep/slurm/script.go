@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"torchpe/internal/shell"
+	"torchpe/internal/wording"
 )
 
 // Chunk is the part of an array that one call of sbatch submits.
@@ -106,17 +106,17 @@ func jobScript(a Array, c Chunk) (string, error) {
 		"array index i runs the tasks of line i+1 of the list below.",
 		len(c.Lines), len(c.tasks()), a.Name)
 	for _, arg := range a.arguments(c) {
-		if shell.IsPlain(arg) {
+		if wording.IsPlain(arg) {
 			line("#SBATCH %s", arg)
 		} else {
-			line("# on sbatch's command line: %s", shell.Quote(arg))
+			line("# on sbatch's command line: %s", wording.Quote(arg))
 		}
 	}
-	line("dir=%s", shell.Quote(a.Dir))
-	line("list=%s", shell.Quote(a.path(c.Name, ".tasks")))
+	line("dir=%s", wording.Quote(a.Dir))
+	line("list=%s", wording.Quote(a.path(c.Name, ".tasks")))
 	words := make([]string, len(a.Program))
 	for i, w := range a.Program {
-		words[i] = shell.Quote(w)
+		words[i] = wording.Quote(w)
 	}
 	line("program=(%s)", strings.Join(words, " "))
 	line("max_restarts=%d", a.Options.restarts())

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"torchpe/internal/shell"
+	"torchpe/internal/wording"
 )
 
 var update = flag.Bool("update", false, "rewrite the job scripts in testdata instead of comparing with them")
@@ -108,7 +108,7 @@ func write(t *testing.T, a Array, site bool) script {
 	}
 	s := script{array: a, chunk: c, path: a.path(c.Name, ".sh")}
 	bin := t.TempDir()
-	put(t, filepath.Join(bin, "scontrol"), "#!/bin/sh\necho \"$@\" >>"+shell.Quote(filepath.Join(bin, "calls"))+"\n")
+	put(t, filepath.Join(bin, "scontrol"), "#!/bin/sh\necho \"$@\" >>"+wording.Quote(filepath.Join(bin, "calls"))+"\n")
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o777); err != nil {
 		t.Fatal(err)
 	}

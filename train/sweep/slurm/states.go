@@ -149,7 +149,6 @@ func (c *client) queue(ctx context.Context, jobs []Job) ([]row, error) {
 	return rows, nil
 }
 
-// parseRow reads a line of squeue.
 func parseRow(line string) (row, error) {
 	f := strings.SplitN(line, "|", 6)
 	if len(f) != 6 {

@@ -1,4 +1,4 @@
-package tensorboard
+package runlog
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The bytes equal those of Google's protocol buffers: testdata/make.py.
+// The bytes equal those of Google's protocol buffers: testdata/events.py.
 func TestBytes(t *testing.T) {
 	text, err := os.ReadFile("testdata/events.json")
 	if err != nil {
@@ -27,13 +27,13 @@ func TestBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := Header(1732181400)
+	got := eventHeader(1732181400)
 	for _, e := range events {
-		event := Event{WallTime: e.WallTime, Step: e.Step}
+		event := boardEvent{wallTime: e.WallTime, step: e.Step}
 		for _, s := range e.Scalars {
-			event.Scalars = append(event.Scalars, Scalar{s[0].(string), float32(s[1].(float64))})
+			event.scalars = append(event.scalars, boardScalar{s[0].(string), float32(s[1].(float64))})
 		}
-		if got = Append(got, event); len(got) > len(want) || !bytes.Equal(got, want[:len(got)]) {
+		if got = appendEvent(got, event); len(got) > len(want) || !bytes.Equal(got, want[:len(got)]) {
 			t.Fatalf("step %d: the bytes differ from those of testdata/events.tfevents", e.Step)
 		}
 	}
@@ -44,7 +44,8 @@ func TestBytes(t *testing.T) {
 
 // A tag that is no UTF-8 would make the message unreadable.
 func TestTagIsUTF8(t *testing.T) {
-	if got := Append(nil, Event{Scalars: []Scalar{{"a\xffb", 1}}}); !bytes.Contains(got, []byte("a\uFFFDb")) {
+	got := appendEvent(nil, boardEvent{scalars: []boardScalar{{"a\xffb", 1}}})
+	if !bytes.Contains(got, []byte("a\uFFFDb")) {
 		t.Errorf("%q", got)
 	}
 }

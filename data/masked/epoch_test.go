@@ -1,4 +1,4 @@
-package order
+package masked
 
 import (
 	"math"
@@ -7,11 +7,11 @@ import (
 )
 
 func TestEpochIsAPureFunction(t *testing.T) {
-	if !slices.Equal(Epoch(7, 3, 100), Epoch(7, 3, 100)) {
+	if !slices.Equal(EpochOrder(7, 3, 100), EpochOrder(7, 3, 100)) {
 		t.Error("the same seed and epoch gave two orders")
 	}
-	for _, other := range [][]int{Epoch(8, 3, 100), Epoch(7, 4, 100), Epoch(7, 2, 100)} {
-		if slices.Equal(Epoch(7, 3, 100), other) {
+	for _, other := range [][]int{EpochOrder(8, 3, 100), EpochOrder(7, 4, 100), EpochOrder(7, 2, 100)} {
+		if slices.Equal(EpochOrder(7, 3, 100), other) {
 			t.Error("another seed or epoch gave the same order")
 		}
 	}
@@ -19,7 +19,7 @@ func TestEpochIsAPureFunction(t *testing.T) {
 
 func TestEpochIsAPermutation(t *testing.T) {
 	for epoch := range 50 {
-		order := Epoch(1, epoch, 257)
+		order := EpochOrder(1, epoch, 257)
 		slices.Sort(order)
 		for i, v := range order {
 			if i != v {
@@ -34,9 +34,9 @@ func TestEpochIsUniform(t *testing.T) {
 	const n, epochs = 8, 8000
 	var first [n]int
 	agree := 0
-	previous := Epoch(5, 0, n)
+	previous := EpochOrder(5, 0, n)
 	for epoch := 1; epoch <= epochs; epoch++ {
-		order := Epoch(5, epoch, n)
+		order := EpochOrder(5, epoch, n)
 		first[order[0]]++
 		for i := range order {
 			if order[i] == previous[i] {
@@ -62,7 +62,7 @@ func TestEpochIsUniform(t *testing.T) {
 // A run that is resumed by another version goes on in the same order.
 func TestEpochKeepsItsOrder(t *testing.T) {
 	for epoch, want := range [][]int{{4, 7, 5, 2, 1, 3, 0, 6}, {1, 2, 4, 7, 0, 6, 5, 3}} {
-		if got := Epoch(7, epoch, 8); !slices.Equal(got, want) {
+		if got := EpochOrder(7, epoch, 8); !slices.Equal(got, want) {
 			t.Errorf("epoch %d: %v, want %v", epoch, got, want)
 		}
 	}

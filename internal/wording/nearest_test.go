@@ -1,15 +1,15 @@
-package nearest
+package wording
 
 import "testing"
 
-func TestName(t *testing.T) {
+func TestNearest(t *testing.T) {
 	names := []string{"learn", "1d-fixed", "2d-fixed", "relative", "rope", "nope", "c-nope", "random"}
 	for given, want := range map[string]string{
 		"lern": "learn", "2dfixed": "2d-fixed", "relativ": "relative", "ropee": "rope",
 		"transformer": "", "": "", "raandom": "random",
 	} {
-		if got := Name(given, names); got != want {
-			t.Errorf("Name(%q) = %q, want %q", given, got, want)
+		if got := Nearest(given, names); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", given, got, want)
 		}
 	}
 }

@@ -1,4 +1,10 @@
-package tensorboard
+// Event files of TensorBoard: a row of TFRecords, each with its length and two masked CRC-32Cs, that hold
+// Event messages of protocol buffers; the first names the version of the format. The layout is that of
+// TensorFlow's record_writer.h, event.proto and summary.proto. The same events always give the same bytes:
+// testdata/events.py makes them with Google's protocol buffers, and testdata/decode.py reads them with
+// nothing but Python.
+
+package runlog
 
 import (
 	"encoding/binary"
@@ -7,41 +13,40 @@ import (
 	"strings"
 )
 
-// Event holds the measurements of one step.
-type Event struct {
-	WallTime float64 // seconds since 1970, UTC
-	Step     int64
-	Scalars  []Scalar
+// boardEvent holds the measurements of one step.
+type boardEvent struct {
+	wallTime float64 // seconds since 1970, UTC
+	step     int64
+	scalars  []boardScalar
 }
 
-// Scalar is a number by its tag. A tag begins with its group in TensorBoard and a slash.
-type Scalar struct {
-	Tag   string
-	Value float32
+// boardScalar is a number by its tag. A tag begins with its group in TensorBoard and a slash.
+type boardScalar struct {
+	tag   string
+	value float32
 }
 
-// fileVersion is in the first event of each file.
 const fileVersion = "brain.Event:2"
 
-// Header returns the first event of a file that was made at a time, in seconds since 1970. It names
+// eventHeader returns the first event of a file that was made at a time, in seconds since 1970. It names
 // the version of the format.
-func Header(wallTime float64) []byte {
+func eventHeader(wallTime float64) []byte {
 	event := appendWallTime(nil, wallTime)
 	return appendRecord(nil, appendBytes(event, eventFileVersion, []byte(fileVersion)))
 }
 
-// Append appends an event to a file's bytes.
-func Append(file []byte, e Event) []byte {
-	event := appendWallTime(nil, e.WallTime)
-	if e.Step != 0 {
-		event = binary.AppendUvarint(appendKey(event, eventStep, wireVarint), uint64(e.Step))
+// appendEvent appends an event to a file's bytes.
+func appendEvent(file []byte, e boardEvent) []byte {
+	event := appendWallTime(nil, e.wallTime)
+	if e.step != 0 {
+		event = binary.AppendUvarint(appendKey(event, eventStep, wireVarint), uint64(e.step))
 	}
 	var summary []byte
-	for _, s := range e.Scalars {
-		value := appendBytes(nil, valueTag, []byte(strings.ToValidUTF8(s.Tag, "\uFFFD")))
+	for _, s := range e.scalars {
+		value := appendBytes(nil, valueTag, []byte(strings.ToValidUTF8(s.tag, "\uFFFD")))
 		// A member of a oneof is written also when it is zero.
 		value = binary.LittleEndian.AppendUint32(appendKey(value, valueSimple, wireFixed32),
-			math.Float32bits(s.Value))
+			math.Float32bits(s.value))
 		summary = appendBytes(summary, summaryValue, value)
 	}
 	return appendRecord(file, appendBytes(event, eventSummary, summary))
@@ -85,8 +90,6 @@ func appendRecord(file, data []byte) []byte {
 	file = binary.LittleEndian.AppendUint32(append(file, length...), maskedCRC(length))
 	return binary.LittleEndian.AppendUint32(append(file, data...), maskedCRC(data))
 }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // maskedCRC returns the CRC-32C of b, rotated and shifted as TFRecords need it.
 func maskedCRC(b []byte) uint32 {

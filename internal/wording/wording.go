@@ -1,0 +1,83 @@
+// Package wording words what the program says to people: counted nouns, lists, names that were probably meant,
+// and commands to copy. It imports the standard library only.
+package wording
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Count returns a number with its noun, whose plural ends in s: "1 run", "2 runs".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// List returns texts joined by commas, at most so many, and the number of the others.
+func List(most int, texts []string) string {
+	if len(texts) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(texts[:most], ", "), len(texts)-most)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Nearest returns the candidate closest to name by edit distance, or "" where none is close: more than
+// a third of the letters, and more than one, would have to change.
+func Nearest(name string, candidates []string) string {
+	best, limit := "", max(1, len(name)/3)+1
+	for _, c := range candidates {
+		if d := distance(name, c); d < limit {
+			best, limit = c, d
+		}
+	}
+	return best
+}
+
+// Hint returns `; did you mean "x"?` for the nearest candidate, or "" where none is close.
+func Hint(name string, candidates []string) string {
+	if best := Nearest(name, candidates); best != "" {
+		return fmt.Sprintf("; did you mean %q?", best)
+	}
+	return ""
+}
+
+// distance returns the edit distance of a and b in bytes, in which two neighbours that changed places
+// count as one edit (optimal string alignment: Damerau 1964, each byte edited once).
+func distance(a, b string) int {
+	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		next[0] = i + 1
+		for j := range len(b) {
+			cost := row[j]
+			if a[i] != b[j] {
+				cost++
+			}
+			next[j+1] = min(cost, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
+		}
+		before, row, next = row, next, before
+	}
+	return row[len(b)]
+}
+
+// plain matches words that need no quoting, in #SBATCH lines and in bash.
+var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@%=,+-]+$`)
+
+// IsPlain reports whether a word is the same with and without quotes.
+func IsPlain(word string) bool { return plain.MatchString(word) }
+
+// Quote returns text as bash takes it for one word.
+func Quote(text string) string {
+	if IsPlain(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
