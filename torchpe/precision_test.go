@@ -45,7 +45,8 @@ func roundAll(v []float64, bits int) []float64 {
 	return out
 }
 
-// TestRounding multiplies numbers by one: what comes out is what the product took. The halves
+// TestRounding multiplies numbers by one: what comes out is what the product took, which rounds them
+// itself or has them rounded from the layer norm that left them. The halves
 // between two numbers go to the even one; infinity and NaN stay; the largest float32 is rounded up
 // to infinity, as IEEE 754 has it.
 func TestRounding(t *testing.T) {
@@ -62,9 +63,12 @@ func TestRounding(t *testing.T) {
 			s := NewScopeNoGrad()
 			defer s.Close()
 			x := Of(s, CPU, in, 1, len(in), 1).To(Float32, CPU)
+			zeros := func(shape ...int) Tensor { return Zeros(s, Float32, CPU, shape...) }
 			unit := Full(s, 1, Float32, CPU, 1, 1, 1)
+			left := AddLayerNorm(zeros(1, 1, len(in), 1), Tensor{}, Norm{zeros(1, 1), zeros(1, 1), 1, x})
+			q, _, _ := ProjectQKV(left, Full(s, 1, Float32, CPU, 1, 3, 1), Tensor{}, 1)
 			for k, have := range [][]float64{Linear(x, unit, Tensor{}).Float64s(),
-				Linear(unit, x, Tensor{}).Float64s()} {
+				Linear(unit, x, Tensor{}).Float64s(), q.Float64s()} {
 				for i, v := range have {
 					if v != want[i] && !(math.IsNaN(v) && math.IsNaN(want[i])) {
 						t.Errorf("%s, form %d, operand %d: %g becomes %.10g, want %.10g", precision,
