@@ -238,7 +238,8 @@ func fileTables(reference string) (*Model, string, error) {
 func (m *Model) restrict(s Selection) error {
 	if s.Block != All {
 		if s.Block < 0 || s.Block >= len(m.Tables) {
-			return fmt.Errorf("%s: block %d: it has %s, from 0", m.Source, s.Block, wording.Count(len(m.Tables), "table"))
+			return fmt.Errorf("%s: block %d: it has %s, from 0", m.Source, s.Block,
+				wording.Count(len(m.Tables), "table"))
 		}
 		m.Tables = m.Tables[s.Block : s.Block+1]
 	}
