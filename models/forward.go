@@ -145,8 +145,8 @@ func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) tor
 	if m.addedBefore(layer+1, p) {
 		norm.Table, _ = p.hooks.Table(layer + 1)
 	}
-	return torchpe.MLPBlock(x,
-		b.mlpInW.In(s), b.mlpInB.In(s), b.mlpOutW.In(s), b.mlpOutB.In(s), norm)
+	return torchpe.MLPBlock(x, torchpe.MLP{InWeight: b.mlpInW.In(s), InBias: b.mlpInB.In(s),
+		OutWeight: b.mlpOutW.In(s), OutBias: b.mlpOutB.In(s)}, norm)
 }
 
 // addedBefore says whether the layer norm at the end of the block before adds the table of this

@@ -87,7 +87,7 @@ func fusedFunctions(z sizes) []function {
 		}},
 		{"MLPBlock with a table", inputs(49, x, w, b, []int{z.E, D, z.O}, gain, gain, gain, []int{z.E, z.N, D}),
 			func(x []Tensor) Tensor {
-				return MLPBlock(x[0].MulScalar(narrow), x[1], x[2], x[3], x[4], Norm{x[5], x[6], blockEps, x[7]})
+				return MLPBlock(x[0].MulScalar(narrow), MLP{x[1], x[2], x[3], x[4]}, Norm{x[5], x[6], blockEps, x[7]})
 			}},
 		{"AttentionBlock with a table", inputs(50, x, wqkv, []int{z.E, D, D}, gain, gain, []int{z.E, z.N, D}),
 			func(x []Tensor) Tensor {
@@ -95,10 +95,10 @@ func fusedFunctions(z sizes) []function {
 					Scale: 0.4 / float64(D)}, Norm{x[3], x[4], blockEps, x[5]})
 			}},
 		{"MLPBlock", inputs(43, x, w, b, []int{z.E, D, z.O}, gain, gain, gain), func(x []Tensor) Tensor {
-			return MLPBlock(x[0].MulScalar(narrow), x[1], x[2], x[3], x[4], normed(x[5], x[6], blockEps))
+			return MLPBlock(x[0].MulScalar(narrow), MLP{x[1], x[2], x[3], x[4]}, normed(x[5], x[6], blockEps))
 		}},
 		{"MLPBlock without biases", inputs(44, x, w, []int{z.E, D, z.O}, gain, gain), func(x []Tensor) Tensor {
-			return MLPBlock(x[0].MulScalar(narrow), x[1], Tensor{}, x[2], Tensor{}, normed(x[3], x[4], blockEps))
+			return MLPBlock(x[0].MulScalar(narrow), MLP{x[1], Tensor{}, x[2], Tensor{}}, normed(x[3], x[4], blockEps))
 		}},
 		{"AttentionBlock", inputs(45, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain, gain), func(x []Tensor) Tensor {
 			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2],

@@ -66,7 +66,7 @@ func TestKernelBlocksStrided(t *testing.T) {
 					a.Mask = Of(x[0].Scope(), CPU, values, mask...).To(x[0].DType(), CPU)
 				}
 				y := AttentionBlock(x[0], a, norm(5, 6)).Permute(0, 2, 1, 3)
-				y = MLPBlock(y.MulScalar(narrow), x[7], x[8], x[9], x[10].Contiguous(), norm(11, 12))
+				y = MLPBlock(y.MulScalar(narrow), MLP{x[7], x[8], x[9], x[10].Contiguous()}, norm(11, 12))
 				return y.Permute(0, 2, 1, 3).Add(x[0]).Permute(0, 3, 1, 2)
 			}}
 			name := fmt.Sprintf("%+v, mask %v", z, mask)

@@ -180,6 +180,11 @@ func TestKernelOptimizers(t *testing.T) {
 	}
 }
 
+// adamState returns parameters, gradients, means and squares as Adam takes them.
+func adamState(b [4]Tensor) ctorch.AdamState {
+	return ctorch.AdamState{Parameters: b[0].h, Gradients: b[1].h, Means: b[2].h, Squares: b[3].h}
+}
+
 // compareForms makes three steps on columns of buffers in a form and in loops. Member 1 pauses,
 // with gradients that would show.
 func compareForms(t *testing.T, method Method, dtype DType, form int) {
@@ -212,7 +217,7 @@ func compareForms(t *testing.T, method Method, dtype DType, form int) {
 			ctorch.SetFusedForm(how)
 			err := ctorch.SGD(b[0].h, b[1].h, settings.h)
 			if method != SGD {
-				err = ctorch.Adam(b[0].h, b[1].h, b[2].h, b[3].h, settings.h, beta1, beta2, eps, method == AdamW)
+				err = ctorch.Adam(adamState(b), settings.h, adamRule(method))
 			}
 			ctorch.SetFusedForm(ctorch.Fused)
 			if err != nil {
@@ -228,8 +233,7 @@ func compareForms(t *testing.T, method Method, dtype DType, form int) {
 	for name, bad := range map[string]Tensor{"float32": Zeros(s, Float32, CPU, E, 6),
 		"five columns": Zeros(s, Float64, CPU, E, 5), "two members": Zeros(s, Float64, CPU, 2, 6)} {
 		if ctorch.SGD(other[0].h, other[1].h, bad.h) == nil ||
-			ctorch.Adam(other[0].h, other[1].h, other[2].h, other[3].h, bad.h, beta1, beta2, eps,
-				false) == nil {
+			ctorch.Adam(adamState(other), bad.h, adamRule(Adam)) == nil {
 			t.Errorf("settings with %s are taken", name)
 		}
 	}

@@ -21,12 +21,16 @@ func optional(op string, ts ...Tensor) []Tensor {
 
 // Linear returns x w^T + b for each member: x [E,...,I], w [E,O,I], b [E,O] or the zero Tensor ->
 // [E,...,O].
-func Linear(x, w, b Tensor) Tensor { return linear("Linear", x, w, b, false) }
+func Linear(x, w, b Tensor) Tensor { return linear(x, w, b, false) }
 
 // LinearGELU returns GELU(x w^T + b); shapes as in Linear.
-func LinearGELU(x, w, b Tensor) Tensor { return linear("LinearGELU", x, w, b, true) }
+func LinearGELU(x, w, b Tensor) Tensor { return linear(x, w, b, true) }
 
-func linear(op string, x, w, b Tensor, gelu bool) Tensor {
+func linear(x, w, b Tensor, gelu bool) Tensor {
+	op := "Linear"
+	if gelu {
+		op = "LinearGELU"
+	}
 	operands := optional(op, x, w, b)
 	s := innermost(op, operands...)
 	h, err := ctorch.Linear(x.h, w.h, b.h, gelu, !s.noGrad)
@@ -129,14 +133,20 @@ func AttentionBlock(x Tensor, a SelfAttention, n Norm) Tensor {
 	return s.own(op, h, err, operands...)
 }
 
-// MLPBlock returns the layer norm n of x + LinearGELU(LinearGELU(x, inW, inB), outW, outB), x
-// [E,...,D]: the second half, in the same way.
-func MLPBlock(x, inW, inB, outW, outB Tensor, n Norm) Tensor {
+// MLP holds the operands of MLPBlock: weights [E,I,D] and [E,D,I], biases [E,I] and [E,D] or the
+// zero Tensor.
+type MLP struct {
+	InWeight, InBias, OutWeight, OutBias Tensor
+}
+
+// MLPBlock returns the layer norm n of x + LinearGELU(LinearGELU(x, InWeight, InBias), OutWeight,
+// OutBias), x [E,...,D]: the second half, in the same way.
+func MLPBlock(x Tensor, m MLP, n Norm) Tensor {
 	const op = "MLPBlock"
-	operands := optional(op, x, inW, inB, outW, outB, n.Gain, n.Bias, n.Table)
+	operands := optional(op, x, m.InWeight, m.InBias, m.OutWeight, m.OutBias, n.Gain, n.Bias, n.Table)
 	s := innermost(op, operands...)
-	h, err := ctorch.MLPBlock(x.h, ctorch.MLP{InWeight: inW.h, InBias: inB.h, OutWeight: outW.h, OutBias: outB.h},
-		n.handles(), !s.noGrad)
+	h, err := ctorch.MLPBlock(x.h, ctorch.MLP{InWeight: m.InWeight.h, InBias: m.InBias.h,
+		OutWeight: m.OutWeight.h, OutBias: m.OutBias.h}, n.handles(), !s.noGrad)
 	return s.own(op, h, err, operands...)
 }
 

@@ -231,7 +231,8 @@ func (o *Optimizer) columns(from, to int, settings Tensor) error {
 		return nil
 	}
 	if from == 0 && to == o.ps.Columns() {
-		return o.update(o.ps.flat, o.ps.grads, o.m, o.v, settings.h)
+		return o.update(ctorch.AdamState{Parameters: o.ps.flat, Gradients: o.ps.grads, Means: o.m, Squares: o.v},
+			settings.h)
 	}
 	var views [4]ctorch.Handle // of parameters, gradients, and Adam's moments
 	defer func() {
@@ -247,15 +248,21 @@ func (o *Optimizer) columns(from, to int, settings Tensor) error {
 			return err
 		}
 	}
-	return o.update(views[0], views[1], views[2], views[3], settings.h)
+	return o.update(ctorch.AdamState{Parameters: views[0], Gradients: views[1], Means: views[2], Squares: views[3]},
+		settings.h)
 }
 
-// update makes one step on a buffer.
-func (o *Optimizer) update(p, g, m, v, settings ctorch.Handle) error {
+// update makes one step on buffers.
+func (o *Optimizer) update(buffers ctorch.AdamState, settings ctorch.Handle) error {
 	if o.method == SGD {
-		return ctorch.SGD(p, g, settings)
+		return ctorch.SGD(buffers.Parameters, buffers.Gradients, settings)
 	}
-	return ctorch.Adam(p, g, m, v, settings, beta1, beta2, eps, o.method == AdamW)
+	return ctorch.Adam(buffers, settings, adamRule(o.method))
+}
+
+// adamRule returns the constants of Adam or AdamW.
+func adamRule(method Method) ctorch.AdamRule {
+	return ctorch.AdamRule{Beta1: beta1, Beta2: beta2, Eps: eps, Decoupled: method == AdamW}
 }
 
 // Close frees the optimizer's state. Closing twice does nothing.

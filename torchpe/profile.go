@@ -104,8 +104,8 @@ func Trace(f func() error) ([]Traced, error) {
 	return all, nil
 }
 
-// Moved is what the runs of one of torchpe's own GPU kernels read and write, or all products together
-// ("products"): each operand once.
+// Moved holds the bytes that one of torchpe's own GPU kernels reads and writes in all its calls, or all
+// products together ("products"): each operand once.
 type Moved struct {
 	Kernel string
 	Calls  int

@@ -171,7 +171,7 @@ func TestZeroTensor(t *testing.T) {
 		"LinearGELU":     func() { LinearGELU(none, x, x) },
 		"AddLayerNorm":   func() { AddLayerNorm(none, none, normed(none, none, 1)) },
 		"AttentionBlock": func() { AttentionBlock(x, SelfAttention{Heads: 1}, normed(x, x, 1)) },
-		"MLPBlock":       func() { MLPBlock(x, none, none, none, none, normed(x, x, 1)) },
+		"MLPBlock":       func() { MLPBlock(x, MLP{}, normed(x, x, 1)) },
 		"ProjectQKV":     func() { ProjectQKV(none, none, none, 1) },
 		"Where":          func() { Where(none, x, x) }, "Shape": func() { none.Shape() },
 		"Values":   func() { none.Float64s() },

@@ -204,7 +204,7 @@ func TestStorage(t *testing.T) {
 	}{
 		"MLPBlock": {function{"MLPBlock", inputs(120, []int{E, B, N, D}, []int{E, O, D}, []int{E, O}, []int{E, D, O},
 			row, row, row), func(x []Tensor) Tensor {
-			return MLPBlock(x[0], x[1], x[2], x[3], x[4], normed(x[5], x[6], blockEps))
+			return MLPBlock(x[0], MLP{x[1], x[2], x[3], x[4]}, normed(x[5], x[6], blockEps))
 		}}, storedMLP},
 		"AttentionBlock": {function{"AttentionBlock", inputs(121, []int{E, B, N, D}, []int{E, 3 * D, D},
 			[]int{E, 3 * D}, []int{E, D, D}, row, row, row), func(x []Tensor) Tensor {
@@ -252,7 +252,7 @@ func TestRoundedBeside(t *testing.T) {
 	const E, B, N, D, O = 1, 2, 3, 4, 5
 	in := inputs(122, []int{E, B, N, D}, []int{E, O, D}, []int{E, D, O}, []int{E, D}, []int{E, D})
 	block := func(x []Tensor, y Tensor) Tensor {
-		return MLPBlock(y, x[1], Tensor{}, x[2], Tensor{}, normed(x[3], x[4], blockEps))
+		return MLPBlock(y, MLP{x[1], Tensor{}, x[2], Tensor{}}, normed(x[3], x[4], blockEps))
 	}
 	defer ctorch.SetFusedForm(ctorch.Fused)
 	defer SetPrecision("fp32")
@@ -310,7 +310,7 @@ func TestMovedByBlocks(t *testing.T) {
 		}
 		forward = count(func() {
 			y := AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], OutWeight: x[2], Heads: H, Scale: 1}, norm)
-			loss = MLPBlock(y, x[3], Tensor{}, x[4], Tensor{}, norm).Sum()
+			loss = MLPBlock(y, MLP{x[3], Tensor{}, x[4], Tensor{}}, norm).Sum()
 		})
 		return forward, count(loss.Backward)
 	}

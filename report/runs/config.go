@@ -20,7 +20,7 @@ type Config struct {
 // Member has the settings that may differ between the members of a run.
 type Member = config.Member
 
-// Placement is where an absolute PE is added, "block" or "input"; empty where the scheme has no
+// Placement returns where an absolute PE is added, "block" or "input"; empty where the scheme has no
 // such option.
 func (c Config) Placement() string { return c.PEOptions["pe-placement"] }
 

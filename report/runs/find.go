@@ -28,7 +28,7 @@ type Skipped struct {
 	Reason string
 }
 
-// Place is where a run is.
+// Place locates a run.
 type Place struct {
 	Dir  string
 	Name string // relative to where it was looked for, with slashes; its directory's name where that is a run itself

@@ -116,10 +116,20 @@ func Leaf(x Handle, offset int, shape []int, grads Handle) (Handle, error) {
 	return result(C.tp_leaf(c(x), C.int64_t(offset), ints(shape), C.int(len(shape)), c(grads)))
 }
 
-// Adam makes one step of Adam, or AdamW where decoupled, with settings [E,6] on the device.
-func Adam(p, g, m, v, settings Handle, beta1, beta2, eps float64, decoupled bool) error {
-	return failure(C.tp_adam_(c(p), c(g), c(m), c(v), c(settings), C.double(beta1), C.double(beta2),
-		C.double(eps), flag(decoupled)))
+// AdamState holds the buffers [E,P] that a step of Adam reads and writes: parameters, gradients, and
+// the means of gradients and of their squares.
+type AdamState struct{ Parameters, Gradients, Means, Squares Handle }
+
+// AdamRule holds the constants of Adam, or of AdamW where Decoupled.
+type AdamRule struct {
+	Beta1, Beta2, Eps float64
+	Decoupled         bool
+}
+
+// Adam makes one step with settings [E,6] on the device.
+func Adam(s AdamState, settings Handle, r AdamRule) error {
+	return failure(C.tp_adam_(c(s.Parameters), c(s.Gradients), c(s.Means), c(s.Squares), c(settings),
+		C.double(r.Beta1), C.double(r.Beta2), C.double(r.Eps), flag(r.Decoupled)))
 }
 
 // SGD makes one step of gradient descent without momentum, with settings [E,6] on the device.

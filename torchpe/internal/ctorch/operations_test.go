@@ -308,7 +308,7 @@ var operations = []operation{
 
 	{c: "tp_adam_", tensors: []sample{float(2, 5), float(2, 5), float(2, 5), float(2, 5), double(2, 6)},
 		run: func(a arguments) ([]Handle, error) {
-			return none(Adam(a.t[0], a.t[1], a.t[2], a.t[3], a.t[4], 0.9, 0.999, 1e-8, a.on))
+			return none(Adam(AdamState{a.t[0], a.t[1], a.t[2], a.t[3]}, a.t[4], AdamRule{0.9, 0.999, 1e-8, a.on}))
 		}},
 	{c: "tp_sgd_", tensors: []sample{float(2, 5), float(2, 5), double(2, 6)}, run: func(a arguments) ([]Handle, error) {
 		return none(SGD(a.t[0], a.t[1], a.t[2]))
