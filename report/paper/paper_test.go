@@ -70,6 +70,9 @@ func sums(t *testing.T, dir string) map[string][32]byte {
 // With the paper's whole grid nothing is missing, every listed file is there, and the same runs
 // give the same bytes.
 func TestWholeGrid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes every figure and table")
+	}
 	dir := synthesise(t, paperRuns(paper.Sigmas(), []int{1, 2, 3})...)
 	w, out := write(t, dir)
 	if w.Figures != 23 || w.Tables != 8 || len(w.Notes) != 0 {
@@ -137,6 +140,9 @@ func TestPanels(t *testing.T) {
 
 // A page of a report shows all its figures in a browser, and nothing goes wrong there.
 func TestInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("opens pages in a browser")
+	}
 	dir := synthesise(t, append(paperRuns([]float64{.2, 1, 2}, []int{1, 2}),
 		synthetic.Run{Name: "other", Task: "nmar", PE: "rope", Seeds: []int{1}, MaskLevel: .3})...)
 	w, _ := write(t, dir)
