@@ -22,7 +22,7 @@ build: shim ## build bin/torchpe
 demo: build ## train three models in minutes; table and demo/accuracy.pdf (LST=dir: published puzzles)
 	@bin/torchpe demo --out demo $(if $(LST),--lst $(LST))
 
-reproduce-quick: build ## a reduced grid of the paper on a CPU, half an hour; reproduce/report/index.html
+reproduce-quick: build ## a reduced grid of the paper on a CPU, 40 minutes; reproduce/report/index.html
 	@bin/torchpe sweep quick --out reproduce && bin/torchpe report reproduce
 
 # Packages that import no libtorch; the module's name is a prefix of the one package of its root.

@@ -66,7 +66,7 @@ var notRun = []struct{ part, reason string }{
 	{"data eeg.csv", "the reader's own data: docs/own-data.md makes such a table"},
 	{"LabelKey.txt", "published data: HCP's, and the Cole-Anticevic partition"},
 	{"encoder.layer.0", "published data: the weights of BERT"},
-	{"sweep quick --out reproduce", "half an hour on two cores"},
+	{"sweep quick --out reproduce", "40 minutes on two cores"},
 	{"kerple", "the reader writes this scheme on that page"},
 	{"--out RUN", "RUN stands for a run that was stopped"},
 }

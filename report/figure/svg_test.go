@@ -28,8 +28,9 @@ func TestTextWidthsInBrowser(t *testing.T) {
 		Text  string
 		Width float64
 	}
-	viewer.Browser{Width: 1280}.Evaluate(t, file, `return [...document.querySelectorAll("text")].filter(e => e.textContent).map(
-		e => ({Text: e.textContent, Width: e.getBBox().width}));`, &got)
+	viewer.Browser{Width: 1280}.Evaluate(t, file, `
+		return [...document.querySelectorAll("text")].filter(e => e.textContent).map(
+			e => ({Text: e.textContent, Width: e.getBBox().width}));`, &got)
 	if len(got) != len(m.texts) || len(got) < 50 {
 		t.Fatalf("%d texts in the browser, %d in the layout", len(got), len(m.texts))
 	}

@@ -357,10 +357,20 @@ func split(text string) ([]string, error) {
 func in[T int | float64](low, high float64) func(T) error {
 	return func(v T) error {
 		if x := float64(v); math.IsNaN(x) || x < low || x > high {
-			return fmt.Errorf("%g is not in [%g, %g]", x, low, high)
+			return fmt.Errorf("%s is not in [%s, %s]", number(x), number(low), number(high))
 		}
 		return nil
 	}
+}
+
+// number returns a number as a person writes it: 16777216, 2e6, 0.5.
+func number(x float64) string {
+	digits, power := strconv.FormatFloat(x, 'f', -1, 64), strconv.FormatFloat(x, 'e', -1, 64)
+	power = strings.NewReplacer("e+0", "e", "e+", "e", "e-0", "e-").Replace(power)
+	if len(power) < len(digits) {
+		return power
+	}
+	return digits
 }
 
 // atLeast checks that a number is not below a bound.

@@ -63,12 +63,12 @@ var (
 //
 //	torchpe sweep quick --out reproduce && torchpe report reproduce
 //
-// 103 runs, half an hour on two cores; those with weight decay are AdamW's with 0.1, as in the
+// 103 runs, 40 minutes on two cores; those with weight decay are AdamW's with 0.1, as in the
 // paper. Expected: every figure and table of the report; learned encodings on puzzles generalise at
 // small σ and not at 2; modules in the encodings of the simulation and the surrogate at small σ
 // alone.
 var quick = Preset{
-	Name: "quick", About: "a reduced grid of the paper on a CPU, half an hour", Runs: 103,
+	Name: "quick", About: "a reduced grid of the paper on a CPU, 40 minutes", Runs: 103,
 	Spec: Spec{Name: "quick", Parts: quickParts()},
 }
 

@@ -136,9 +136,8 @@ func (a *Attended) attend(m *models.Model, attn pe.Attn, p pe.Positions, causal 
 }
 
 // AttendInModel holds one whole layer of a model against Weights and Output of other code's attention
-// over x [N,D]: the model's symbols are embedded as the rows of x, and its MLP is
-// set to zero, so that it must return LN(LN(x + output)), which is computed here from the other
-// code's output.
+// over x [N,D]: the model's symbols are embedded as the rows of x, and its MLP is set to zero, so that
+// it must return LN(LN(x + output)), which is computed here from the other code's output.
 func (w Projections) AttendInModel(t testing.TB, sp Spec, x Array, other Attended) {
 	t.Helper()
 	n, d := x.Shape[0], x.Shape[1]

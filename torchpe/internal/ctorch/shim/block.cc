@@ -66,7 +66,9 @@ bool norm_fits(const at::Tensor& x, const NormOperands& n, const at::Tensor& sum
 bool fits_gpu(const AttentionBlock& b) {
   if (!use_kernels(b.x) || b.x.dim() != 4 || b.x.numel() == 0 || b.heads < 1 || b.x.size(3) % b.heads != 0)
     return false;
-  if (b.read.defined() && (b.mask.defined() || given(b.norm.table) || b.read.numel() == 0 || b.read.device() != b.x.device())) return false;
+  if (b.read.defined() &&
+      (b.mask.defined() || given(b.norm.table) || b.read.numel() == 0 || b.read.device() != b.x.device()))
+    return false;
   const int64_t D = b.x.size(3), N = b.x.size(2), Dh = D / b.heads,
                 of_logits[] = {b.x.size(0), b.x.size(1), b.heads, N, N};
   if (b.mask.defined() &&

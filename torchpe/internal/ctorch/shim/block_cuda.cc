@@ -35,7 +35,8 @@ struct MLPOnGpu : torch::autograd::Function<MLPOnGpu> {
     n.norm = {gain, bias, table, eps};
     const auto normed = n.forward(keep);
     *out16 = normed.out16;
-    if (keep) ctx->save_for_backward({x, w1, u, h, w2, n.y, n.xhat, n.rstd, in_w, in_b, out_w, out_b, gain, bias, table});
+    if (keep)
+      ctx->save_for_backward({x, w1, u, h, w2, n.y, n.xhat, n.rstd, in_w, in_b, out_w, out_b, gain, bias, table});
     return shaped(normed.out, x_in.sizes());
   }
 
@@ -245,8 +246,8 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
 
 Normed mlp_block_on_gpu(const MLPBlock& b) {
   at::Tensor out16;
-  const auto out = MLPOnGpu::apply(b.x, b.in_w, b.in_b, b.out_w, b.out_b, b.norm.gain, b.norm.bias, b.norm.table, &b.x16,
-                                   &out16, b.norm.eps, at::GradMode::is_enabled());
+  const auto out = MLPOnGpu::apply(b.x, b.in_w, b.in_b, b.out_w, b.out_b, b.norm.gain, b.norm.bias, b.norm.table,
+                                   &b.x16, &out16, b.norm.eps, at::GradMode::is_enabled());
   return {out, out16};
 }
 

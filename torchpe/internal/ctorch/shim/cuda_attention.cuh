@@ -200,8 +200,8 @@ __global__ void __launch_bounds__(THREADS) attention_backward_kernel(const GpuAt
   const T *const q_bias = head_of(a, a.q_bias, i), *const k_bias = head_of(a, a.k_bias, i);
   partial_products<T, S, R>(a.N, a.M, a.D, q, a.q.row, q_bias, k, a.k.row, k_bias, cut, area);
   weights<T, R>(a.N, a.M, area, cut.slices, T(a.scale), head_of(a, a.bias, i), a.bias.row, a.bias.column, w);
-  partial_products<T, S, R>(a.N, a.M, a.Dv, d, a.dout.row, nullptr, head_of(a, a.v, i), a.v.row, head_of(a, a.v_bias, i),
-                         cut, area);
+  partial_products<T, S, R>(a.N, a.M, a.Dv, d, a.dout.row, nullptr, head_of(a, a.v, i), a.v.row,
+                            head_of(a, a.v_bias, i), cut, area);
   const int m = threadIdx.x % 32;
   for (int n = threadIdx.x / 32; n < R; n += blockDim.x / 32) {
     T weight = 0, dw = 0;

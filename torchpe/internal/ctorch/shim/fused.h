@@ -128,9 +128,9 @@ struct GradTarget {
 // Numbers below this are dropped: a share p of all 32-bit numbers.
 inline uint32_t dropout_threshold(double p) { return uint32_t(std::min(p * 4294967296.0, 4294967295.0)); }
 
-// Leaves whose gradient buffers tp_zero_gradients has declared empty and nothing has written since
-// (gradients.cc). was_empty says whether w is one of them, which it is no longer.
-bool was_empty(const at::Tensor& w);
+// Says whether tp_zero_gradients has declared the gradient buffer of leaf w empty and nothing has
+// written to it since (gradients.cc); from then on it is not: the caller writes it.
+bool take_empty(const at::Tensor& w);
 
 // Lets autograd add gradients of a leaf to a buffer that counts as empty.
 void fill_before_accumulation(const at::Tensor& leaf);
@@ -140,17 +140,17 @@ inline bool has_buffer(const at::Tensor& w) { return w.is_leaf() && w.grad().def
 // For a gradient that is added to what is there.
 inline GradTarget grad_target(const at::Tensor& w) {
   if (!has_buffer(w)) return {at::zeros(w.sizes(), w.options().requires_grad(false)), false, false};
-  if (was_empty(w)) w.grad().zero_();
+  if (take_empty(w)) w.grad().zero_();
   return {w.grad(), true, false};
 }
 
 // For one that may be the first: the caller then writes all of it.
 inline GradTarget write_target(const at::Tensor& w) {
   if (!has_buffer(w)) return {at::empty(w.sizes(), w.options().requires_grad(false)), false, true};
-  return {w.grad(), true, was_empty(w)};
+  return {w.grad(), true, take_empty(w)};
 }
 
-// What a linear map between the others of a transformer's block stores as bfloat16 on a GPU, where
+// What a linear map or layer norm inside a transformer's block stores as bfloat16 on a GPU, where
 // that is the precision of products (block_cuda.cc). The CPU's loops round the same numbers.
 enum class Stored {
   nothing,

@@ -20,7 +20,7 @@ const GpuTable<T>& gpu_kernels(const at::Tensor& t);
 template <typename T, typename S>
 const GpuWideTable<T, S>& wide_kernels(const at::Tensor& t);
 
-// WIDE_DISPATCH runs body with T, float or double, and S, as which x is stored: T or Bf16.
+// WIDE_DISPATCH runs body with T, float or double, and S, the type in which x is stored: T or Bf16.
 #define TORCHPE_WIDE_DISPATCH(x, ...)            \
   do {                                           \
     if ((x).scalar_type() == at::kBFloat16) {    \
@@ -51,7 +51,7 @@ class OnDevice {
 };
 
 at::Tensor linear_on_gpu(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu, bool keep);
-// x16 is x as operand(x) gives it, or undefined. So below.
+// x16, here and below: x as operand(x) gives it, or undefined.
 torch::autograd::variable_list qkv_on_gpu(const at::Tensor& x, const at::Tensor& x16, const at::Tensor& w,
                                           const at::Tensor& b, int64_t heads);
 // Whether rows of x are short enough, and gain and bias two parameters with dense rows: their

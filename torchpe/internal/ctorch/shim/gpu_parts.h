@@ -16,7 +16,7 @@ S* address(const at::Tensor& t) {
   return static_cast<S*>(t.data_ptr());
 }
 
-// As which sums of numbers like those of t are kept.
+// The type in which sums of numbers like those of t are kept.
 inline at::TensorOptions of_sums(const at::Tensor& t) {
   return t.options().dtype(t.scalar_type() == at::kBFloat16 ? at::kFloat : t.scalar_type());
 }

@@ -47,7 +47,7 @@ void each_gradient(const tp_tensor* leaves, int64_t n, const F& f) {
 
 namespace torchpe {
 
-bool was_empty(const at::Tensor& w) { return Empty::instance().take(w.grad()); }
+bool take_empty(const at::Tensor& w) { return Empty::instance().take(w.grad()); }
 
 void fill_before_accumulation(const at::Tensor& leaf) {
   const auto gradient = leaf.grad();

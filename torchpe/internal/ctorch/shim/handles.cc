@@ -77,7 +77,8 @@ at::Tensor Handles::get_or_none(tp_tensor h) { return h == 0 ? at::Tensor() : ge
 void Handles::release(const tp_tensor* hs, int64_t n) {
   int64_t bad = 0;
   for (int64_t i = 0; i < n;) {
-    std::array<std::pair<at::Tensor, at::Tensor>, 64> dead;  // destroyed after the lock is given back; asks for no memory
+    // destroyed after the lock is given back; asks for no memory
+    std::array<std::pair<at::Tensor, at::Tensor>, 64> dead;
     std::lock_guard<std::mutex> lock(mutex_);
     for (auto d = dead.begin(); d != dead.end() && i < n; i++) {
       Slot* s = find(hs[i]);

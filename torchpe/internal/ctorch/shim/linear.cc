@@ -141,7 +141,7 @@ at::Tensor dense_members(const at::Tensor& w) { return members_dense(w) ? w : w.
 
 Precision rounding_of(const at::Tensor& x) { return rounds_operands(x) ? precision() : Precision::fp32; }
 
-// How numbers that are stored as bfloat16 where that is the precision are rounded.
+// Returns bf16 where numbers like x's are `stored` as bfloat16 on a GPU, else fp32: not rounded.
 Precision storage_of(const at::Tensor& x, bool stored) {
   return stored && rounding_of(x) == Precision::bf16 ? Precision::bf16 : Precision::fp32;
 }
@@ -157,8 +157,8 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     TORCHPE_DISPATCH(x, [&] {
       for_members(n.E, [&](int64_t e, bool) {
         forward_member<T>(n.rows, n.I, n.O, x.data_ptr<T>() + e * n.rows * n.I, member<T>(w, e),
-                          storage_of(x, stored != Stored::nothing), given(b) ? member<T>(b, e) : nullptr, epilogue, u.data_ptr<T>() + e * n.rows * n.O,
-                          y.data_ptr<T>() + e * n.rows * n.O);
+                          storage_of(x, stored != Stored::nothing), given(b) ? member<T>(b, e) : nullptr, epilogue,
+                          u.data_ptr<T>() + e * n.rows * n.O, y.data_ptr<T>() + e * n.rows * n.O);
       });
     });
     if (keep) {
@@ -246,7 +246,8 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
         for_members(n.E, [&](int64_t e, bool) {
           T* u = y.data_ptr<T>() + e * n.rows * n.I;
           forward_member<T>(n.rows, n.I, n.I, x.data_ptr<T>() + e * n.rows * n.I, member<T>(w, e) + part * n.I * n.I,
-                            storage_of(x, stored != Stored::nothing), given(b) ? member<T>(b, e) + part * n.I : nullptr, Epilogue::nothing, u, u);
+                            storage_of(x, stored != Stored::nothing), given(b) ? member<T>(b, e) + part * n.I : nullptr,
+                            Epilogue::nothing, u, u);
         });
       });
       out.push_back(as_heads(y, heads));

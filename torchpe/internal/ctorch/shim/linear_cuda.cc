@@ -75,7 +75,8 @@ at::Tensor BiasGeluBackward::run(bool wanted, bool bf16) {
   const bool slope = u.defined(), sums = given(b) && b.requires_grad(),
              rounds = bf16 && dy.scalar_type() != at::kBFloat16;
   at::Tensor du = dy;
-  if (wanted && (rounds || slope)) du = at::empty(dy.sizes(), rounds ? dy.options().dtype(at::kBFloat16) : dy.options());
+  if (wanted && (rounds || slope))
+    du = at::empty(dy.sizes(), rounds ? dy.options().dtype(at::kBFloat16) : dy.options());
   const bool writes = !du.is_same(dy);
   if (writes || sums) {
     const auto bias = slope && given(b) ? dense_members(b) : at::Tensor();

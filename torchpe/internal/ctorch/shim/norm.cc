@@ -25,7 +25,8 @@ void check_norm(const at::Tensor& x, const at::Tensor& y, const NormOperands& n)
   if (given(n.table)) {
     TORCH_CHECK(x.dim() == 4 && n.table.dim() == 3 && n.table.size(0) == x.size(0) &&
                     n.table.sizes().slice(1) == x.sizes().slice(2),
-                "layer norm of ", x.sizes(), " with a table ", n.table.sizes(), " on it; expected x [E,B,N,D] and [E,N,D]");
+                "layer norm of ", x.sizes(), " with a table ", n.table.sizes(),
+                " on it; expected x [E,B,N,D] and [E,N,D]");
     check_same("layer norm", x, n.table);
   }
 }

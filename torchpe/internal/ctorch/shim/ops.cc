@@ -326,7 +326,7 @@ tp_result tp_grad(tp_tensor x) {
     auto t = get(x);
     TORCH_CHECK(t.is_leaf() && t.grad().defined(),
                 "the tensor has no gradient: it is no leaf, or Backward did not reach it");
-    if (t.numel() > 0 && was_empty(t)) t.grad().zero_();
+    if (t.numel() > 0 && take_empty(t)) t.grad().zero_();
     return t.grad();
   });
 }

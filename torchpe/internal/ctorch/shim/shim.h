@@ -259,8 +259,8 @@ const char* tp_kernels(void);               /* instruction set of the fused kern
  * the CPU: slow, for tests. */
 void tp_set_fused(int form);
 /* Sets the precision of the operands of float32 products in linear maps, projections and attention
- * of many tokens: 0 float32 (default); 1 tf32, mantissas of 10 bits; 2 bfloat16, of 7 bits. Sums,
- * residual sums, all other operators and float64 are not affected; with bfloat16 the halves of a
+ * of many tokens: 0 float32 (default); 1 tf32, mantissas of 10 bits; 2 bfloat16, of 7 bits. Sums in
+ * products, residual sums, all other operators and float64 are not affected; with bfloat16 the halves of a
  * transformer's block also store what lies between their products as that. A GPU's tensor cores do
  * this, except for attention of many tokens in tf32, which libtorch computes; on the CPU the same
  * numbers are rounded (to nearest, ties to even). */
