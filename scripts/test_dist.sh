@@ -61,7 +61,8 @@ shim_put_in() {
   folder=$(mktemp -d)
   tar -xzf "$archive" -C "$folder"
   cp lib/libtorchpe.so "$folder/$name/lib/"
-  ! ldd "$folder/$name/bin/torchpe" | grep "$folder" | grep -v 'libtorchpe\.so =>' ||
+  ! LD_DEBUG=libs "$folder/$name/bin/torchpe" doctor 2>&1 | sed -n 's/.*calling init: //p' |
+    grep "$folder" | grep -v '/libtorchpe\.so$' ||
     { echo "test-dist: another libtorchpe.so loads these libraries of the archive" >&2; exit 1; }
   rm -rf "$folder"
 }

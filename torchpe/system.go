@@ -10,15 +10,6 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// blasRepair describes the change of the BLAS kernel at start; see shim/system.cc.
-var blasRepair = ctorch.RepairBLAS()
-
-func init() {
-	// One thread until somebody asks for more: two threads of one small product are slower than one
-	// on a machine whose two CPUs share a core, and workers that run side by side each take one.
-	SetThreads(1)
-}
-
 // GPU describes one graphics processor.
 type GPU struct {
 	Index       int    `json:"index"`
@@ -55,7 +46,7 @@ func DescribeSystem() System {
 		LibtorchBuilt: versionText(c.BuiltVersion), LibtorchRunning: c.Running,
 		CUDA: c.CUDAAvailable, CUDAReason: c.CUDAReason, CUDAKernels: c.CUDAKernels, CUDABF16: c.CUDABF16,
 		GPUs: []GPU{},
-		BLAS: c.BLAS, BLASKernel: c.BLASKernel, BLASRepair: blasRepair, FusedKernels: c.Kernels,
+		BLAS: c.BLAS, BLASKernel: c.BLASKernel, BLASRepair: c.BLASRepair, FusedKernels: c.Kernels,
 		Threads: c.Threads, CPUs: runtime.NumCPU(), CPU: cpuName(), Problems: []string{},
 	}
 	s.TotalMemory, s.FreeMemory = memory()

@@ -2,7 +2,9 @@
 // values. It is the only package with import "C". It handles numbers of tensors (Handle); scopes,
 // shapes and panics belong to package torchpe. Each call returns its own error.
 //
-// A program looks for its library in ../lib beside its own folder, then in its own folder. Tests,
+// On amd64 the library is loaded when one of its functions is first called (lazy_amd64.c), elsewhere
+// at the start. A program looks for its library in ../lib beside its own folder, then in its own
+// folder. Tests,
 // which `go test` builds in a temporary folder, then look in lib of this clone; the tag
 // `installed`, with which `make build` builds, leaves that out, so that a program that was copied
 // or moved never loads the library of another clone.
@@ -11,8 +13,9 @@
 package ctorch
 
 /*
-#cgo CFLAGS: -I${SRCDIR}/shim
-#cgo LDFLAGS: -L${SRCDIR}/../../../lib -ltorchpe
+#cgo CFLAGS: -I${SRCDIR}/shim -DTORCHPE_ABI=11
+#cgo amd64 LDFLAGS: -ldl
+#cgo !amd64 LDFLAGS: -L${SRCDIR}/../../../lib -ltorchpe
 #cgo LDFLAGS: -Wl,-rpath,$ORIGIN/../lib -Wl,-rpath,$ORIGIN
 #cgo !installed LDFLAGS: -Wl,-rpath,${SRCDIR}/../../../lib
 #include <stdlib.h>
@@ -45,16 +48,9 @@ const CPU = int(C.TP_CPU)
 // MaxRank is the largest number of axes of a tensor.
 const MaxRank = int(C.TP_MAX_RANK)
 
-// abi is TP_ABI of shim.h. Go's build cache does not see that header change: a new number here
-// makes it rebuild.
-const abi = 11
-
-func init() {
-	if have := int(C.tp_abi()); have != abi {
-		panic(fmt.Sprintf("libtorchpe.so has interface %d, this program needs %d: "+
-			"rebuild both with `make build`", have, abi))
-	}
-}
+// abi is TP_ABI of shim.h. Go's build cache does not see that header change: a new number in CFLAGS
+// above makes it rebuild.
+const abi = int(C.TORCHPE_ABI)
 
 // failure turns a C error text into a Go error and frees it.
 func failure(text *C.char) error {

@@ -13,6 +13,7 @@ type System struct {
 	CUDAReason                   string // why CUDA is not available; "" where it is
 	GPUs, Threads                int
 	BLAS, BLASKernel, BLASWanted string // kernels: "" where the library has no choice of kernels
+	BLASRepair                   string // how a slow kernel was replaced when the library was loaded; "" = it was not
 	Kernels                      string // instruction set of the fused loops
 }
 
@@ -26,7 +27,7 @@ func DescribeSystem() System {
 		CUDABuilt: s.cuda_built != 0, CUDAAvailable: s.cuda_available != 0, CUDAReason: taken(C.tp_cuda_reason()),
 		GPUs: int(s.gpus), Threads: int(s.threads),
 		BLAS: taken(C.tp_blas()), BLASKernel: taken(C.tp_blas_kernel()), BLASWanted: taken(C.tp_blas_wanted()),
-		Kernels: C.GoString(C.tp_kernels()),
+		BLASRepair: taken(C.tp_blas_repair()), Kernels: C.GoString(C.tp_kernels()),
 	}
 }
 
@@ -37,10 +38,6 @@ func GPU(index int) (name string, total, free int64, err error) {
 	err = failure(C.tp_gpu(C.int(index), &cname, &ctotal, &cfree))
 	return taken(cname), int64(ctotal), int64(cfree), err
 }
-
-// RepairBLAS replaces a BLAS kernel that is slower than the CPU allows and says what it did; "" =
-// nothing.
-func RepairBLAS() string { return taken(C.tp_blas_repair()) }
 
 // SetThreads sets the number of threads of one operator.
 func SetThreads(n int) { C.tp_set_threads(C.int(n)) }

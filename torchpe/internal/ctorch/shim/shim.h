@@ -250,7 +250,7 @@ char* tp_gpu(int index, char** name, int64_t* total_bytes, int64_t* free_bytes);
 char* tp_blas(void);                        /* name and version of the BLAS behind libtorch */
 char* tp_blas_kernel(void);                 /* name of OpenBLAS's CPU kernel, or "" */
 char* tp_blas_wanted(void);                 /* the kernel that this CPU allows, or "" */
-char* tp_blas_repair(void);                 /* selects a faster kernel; the text says what was done, "" = nothing */
+char* tp_blas_repair(void);                 /* how that was put right when the library was loaded, or "" */
 void tp_set_threads(int n);                 /* of one operator, on every thread; limited to what makes sense here */
 int tp_threads(void);
 const char* tp_kernels(void);               /* instruction set of the fused kernels: avx512, avx2, generic */

@@ -65,6 +65,7 @@ std::string wanted_kernel() {
   return "";
 }
 
+// Selects a faster kernel and says so; "" where there was nothing to do.
 std::string repair_kernel() {
   const std::string have = blas_kernel(), want = wanted_kernel();
   const char* wish = std::getenv("TORCHPE_BLAS_REPAIR");
@@ -94,7 +95,16 @@ int64_t version_number(const std::string& v) {
 }
 
 std::atomic<int> fused_chosen{1};
-std::atomic<int> threads_wanted{0};  // 0: nobody has asked
+std::atomic<int> threads_wanted{1};
+
+// What is put right when this library is loaded. One thread until somebody asks for more: two threads
+// of one small product are slower than one on a machine whose two CPUs share a core, and workers that
+// run side by side each take one.
+const std::string repaired = [] {
+  auto done = repair_kernel();
+  tp_set_threads(1);
+  return done;
+}();
 
 }  // namespace
 
@@ -228,7 +238,7 @@ char* tp_blas(void) {
 
 char* tp_blas_kernel(void) { return told(blas_kernel); }
 char* tp_blas_wanted(void) { return told(wanted_kernel); }
-char* tp_blas_repair(void) { return told(repair_kernel); }
+char* tp_blas_repair(void) { return told([] { return repaired; }); }
 
 void tp_set_threads(int n) {
   // OpenMP ends the process where it cannot start the threads it was told to.

@@ -1,0 +1,16 @@
+//go:build !amd64
+
+package ctorch
+
+// #include "shim.h"
+import "C"
+
+import "fmt"
+
+// Elsewhere lazy_amd64.c loads the library and checks this.
+func init() {
+	if have := int(C.tp_abi()); have != abi {
+		panic(fmt.Sprintf("libtorchpe.so has interface %d, this program needs %d: "+
+			"rebuild both with `make build`", have, abi))
+	}
+}
