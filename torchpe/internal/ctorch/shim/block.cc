@@ -7,34 +7,34 @@
 #include "heads.h"
 
 using namespace torchpe;
+using torch::autograd::variable_list;
 
 namespace {
 
 Normed composed(const AttentionBlock& b) {
-  const auto qkv = project_qkv(b.x, b.x16, b.qkv_w, b.qkv_b, b.heads, Stored::result);
   const auto merged = [](const at::Tensor& t) {
     return t.permute({0, 1, 3, 2, 4}).reshape({t.size(0), t.size(1), t.size(3), t.size(2) * t.size(4)});
   };
-  auto x = b.x, q = qkv[0];
-  // Else all tokens ask, and what is not read is dropped after.
-  const bool asks = b.read.defined() && !b.mask.defined();
-  if (asks) {
-    const auto read = tokens_of(merged(q), b.read);
-    q = read.view({q.size(0), q.size(1), read.size(2), q.size(2), q.size(4)}).permute({0, 1, 3, 2, 4});
+  const Projection p{b.x16, b.qkv_w, b.qkv_b, b.heads};
+  variable_list all;  // queries, keys, values, x
+  if (b.read.defined() && !b.mask.defined()) {
+    const auto kv = project(b.x, p, {1, 2}, Stored::result);
+    const auto q = project(tokens_of(kv[2], b.read), p, {0, 1}, Stored::result);
+    all = {q[0], kv[0], kv[1], q[1]};
+  } else {
+    all = project(b.x, p, {0, 3}, Stored::result);
   }
-  auto a = merged(attention(q, qkv[1], qkv[2], b.mask, b.scale));
-  if (b.read.defined()) {
+  auto x = all[3], a = merged(attention(all[0], all[1], all[2], b.mask, b.scale));
+  if (b.read.defined() && b.mask.defined()) {  // a row of the mask for every query: all asked
     x = tokens_of(x, b.read);
-    if (!asks) a = tokens_of(a, b.read);
+    a = tokens_of(a, b.read);
   }
-  const auto y = linear(a, b.out_w, b.out_b, false, Stored::gradient);
-  return add_layer_norm(x, y, b.norm, Stored::result);
+  return add_layer_norm(x, linear(a, b.out_w, b.out_b, false, Stored::gradient), b.norm, Stored::result);
 }
 
 Normed composed(const MLPBlock& b) {
-  const auto inner = linear(b.x, b.in_w, b.in_b, true, Stored::result),
-             y = linear(inner, b.out_w, b.out_b, true, Stored::gradient);
-  return add_layer_norm(b.x, y, b.norm, Stored::result);
+  const auto inner = linear_and_input(b.x, b.in_w, b.in_b, true, Stored::result);
+  return add_layer_norm(inner[1], linear(inner[0], b.out_w, b.out_b, true, Stored::gradient), b.norm, Stored::result);
 }
 
 // Whether w [E,O,I] and bias, given or not, are one linear map for the members of x.

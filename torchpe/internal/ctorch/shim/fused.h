@@ -162,8 +162,22 @@ enum class Stored {
 // may be empty, attention's bias and x16 (gpu.h) undefined.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu,
                   Stored stored = Stored::nothing);
-torch::autograd::variable_list project_qkv(const at::Tensor& x, const at::Tensor& x16, const at::Tensor& w,
-                                           const at::Tensor& b, int64_t heads, Stored stored = Stored::nothing);
+// The same and x, for the residual sum behind it: the loops add the gradient of x to the one that
+// comes back through that, for which autograd makes another pass.
+torch::autograd::variable_list linear_and_input(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b,
+                                                bool gelu, Stored stored = Stored::nothing);
+// The weights [E,3D,D] and biases of a projection to queries, keys and values; x16: gpu.h.
+struct Projection {
+  at::Tensor x16, w, b;
+  int64_t heads;
+};
+// Some of queries, keys and values, which are parts 0, 1 and 2.
+struct Parts {
+  int64_t first, count;
+};
+// Returns these parts of the projection of x, and x as linear_and_input does.
+torch::autograd::variable_list project(const at::Tensor& x, const Projection& p, Parts parts = {0, 3},
+                                       Stored stored = Stored::nothing);
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias,
                      double scale);
 // Gain and bias [E,D]; and a table [E,N,D] that is added to the result [E,B,N,D], or an empty tensor.

@@ -146,9 +146,17 @@ Precision storage_of(const at::Tensor& x, bool stored) {
   return stored && rounding_of(x) == Precision::bf16 ? Precision::bf16 : Precision::fp32;
 }
 
+// The memory for the gradient of x: what another way has `brought`, which the products are added to,
+// or new memory, which they write.
+at::Tensor gradient_of(const at::Tensor& x, const at::Tensor& brought) {
+  return brought.defined() ? brought.contiguous() : at::empty_like(x);
+}
+
+// Returns the map's result, and x for the residual sum: the gradient that comes back through that is
+// added to here, not by autograd.
 struct LinearFunction : torch::autograd::Function<LinearFunction> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in,
-                            const at::Tensor& b_in, bool gelu, Stored stored, bool keep) {
+  static variable_list forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in,
+                               const at::Tensor& b_in, bool gelu, Stored stored, bool keep) {
     const auto n = check_linear(x_in, w_in, b_in);
     auto x = operand(x_in.contiguous()), w = operand(dense_members(w_in)), b = given(b_in) ? dense_members(b_in) : b_in;
     auto u = at::empty(with_last(x, n.O), x.options());
@@ -165,8 +173,9 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
       ctx->save_for_backward(gelu ? variable_list{x, w_in, b_in, u} : variable_list{x, w_in, b_in});
       ctx->saved_data["gelu"] = gelu;
       ctx->saved_data["rounds"] = stored == Stored::gradient;
+      ctx->set_materialize_grads(false);
     }
-    return y;
+    return {y, x_in};
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
@@ -176,10 +185,11 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     const auto n = check_linear(x, w_in, b);
     const auto w = operand(dense_members(w_in));
     const auto round = rounding_of(x);
+    if (!grads[0].defined()) return {grads[1], {}, {}, {}, {}, {}};
     auto dy = grads[0].contiguous();
     auto du = gelu || round != Precision::fp32 ? at::empty_like(dy) : dy;
     const bool need_x = ctx->needs_input_grad(0), need_w = w_in.requires_grad(), need_b = given(b) && b.requires_grad();
-    at::Tensor dx = need_x ? at::empty_like(x) : at::Tensor();
+    const at::Tensor dx = need_x ? gradient_of(x, grads[1]) : at::Tensor();
     GradTarget dw, db;
     if (need_w) dw = grad_target(w_in);
     if (need_b) db = grad_target(b);
@@ -197,7 +207,7 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
                     need_x ? dx.data_ptr<T>() + narrow : nullptr,
                     need_w ? member<T>(dw.into, e) : nullptr,
                     need_b ? member<T>(db.into, e) : nullptr,
-                    false,
+                    grads[1].defined(),
                     alone,
                     round,
                     storage_of(x, ctx->saved_data["rounds"].toBool())}
@@ -234,13 +244,14 @@ at::Tensor from_heads(const at::Tensor& x) {
   return y.view({y.size(0), y.size(1), y.size(2), y.size(3) * y.size(4)});
 }
 
+// Returns those of queries, keys and values that it is asked for, and x as LinearFunction.
 struct QKVFunction : torch::autograd::Function<QKVFunction> {
   static variable_list forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in,
-                               const at::Tensor& b_in, int64_t heads, Stored stored) {
+                               const at::Tensor& b_in, Parts parts, int64_t heads, Stored stored) {
     const auto n = check_linear(x_in, w_in, b_in);
     auto x = operand(x_in.contiguous()), w = operand(dense_members(w_in)), b = given(b_in) ? dense_members(b_in) : b_in;
     variable_list out;
-    for (int64_t part = 0; part < 3; part++) {
+    for (int64_t part = parts.first; part < parts.first + parts.count; part++) {
       auto y = at::empty_like(x);
       TORCHPE_DISPATCH(x, [&] {
         for_members(n.E, [&](int64_t e, bool) {
@@ -253,6 +264,9 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
       out.push_back(as_heads(y, heads));
     }
     ctx->save_for_backward({x, w_in, b_in});
+    ctx->saved_data["first"] = parts.first;
+    ctx->set_materialize_grads(false);
+    out.push_back(x_in);
     return out;
   }
 
@@ -263,16 +277,16 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
     const auto w = operand(dense_members(w_in));
     const auto round = rounding_of(x);
     const bool need_x = ctx->needs_input_grad(0), need_w = w_in.requires_grad(), need_b = given(b) && b.requires_grad();
-    at::Tensor dx;
+    at::Tensor dx = grads.back();
     GradTarget dw, db;
     if (need_w) dw = grad_target(w_in);
     if (need_b) db = grad_target(b);
-    for (size_t part = 0; part < 3; part++) {
+    for (size_t part = 0; part + 1 < grads.size(); part++) {
       if (!grads[part].defined()) continue;
       const bool first = !dx.defined();
-      if (need_x && first) dx = at::empty_like(x);
+      if (need_x) dx = gradient_of(x, dx);
       const auto dy = from_heads(grads[part]), du = round != Precision::fp32 ? at::empty_like(dy) : dy;
-      const int64_t row = int64_t(part) * n.I;
+      const int64_t row = (ctx->saved_data["first"].toInt() + int64_t(part)) * n.I;
       TORCHPE_DISPATCH(x, [&] {
         for_members(n.E, [&](int64_t e, bool alone) {
           const int64_t at = e * n.rows * n.I;
@@ -295,11 +309,11 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
         });
       });
     }
-    return {dx, need_w ? dw.result() : at::Tensor(), need_b ? db.result() : at::Tensor(), {}, {}};
+    return {dx, need_w ? dw.result() : at::Tensor(), need_b ? db.result() : at::Tensor(), {}, {}, {}};
   }
 };
 
-void check_qkv(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, int64_t heads) {
+void check_projection(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, int64_t heads) {
   const auto n = check_linear(x, w, b);
   TORCH_CHECK(x.dim() == 4 && n.O == 3 * n.I, "projection of x ", x.sizes(), " with weight ", w.sizes(),
               "; expected x [E,B,N,D] and weight [E,3D,D]");
@@ -311,21 +325,33 @@ void check_qkv(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, in
 namespace torchpe {
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu, Stored stored) {
+  return linear_and_input(x, w, b, gelu, stored)[0];
+}
+
+variable_list linear_and_input(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu,
+                               Stored stored) {
   check_linear(x, w, b);
   const bool keep = at::GradMode::is_enabled();
-  if (use_kernels(x)) return linear_on_gpu(x, w, b, gelu, keep);
-  if (!use_loops(x)) return linear_composed(x, w, b, gelu);
+  if (use_kernels(x)) return {linear_on_gpu(x, w, b, gelu, keep), x};
+  if (!use_loops(x)) return {linear_composed(x, w, b, gelu), x};
   return LinearFunction::apply(x, w, b, gelu, stored, keep);
 }
 
-variable_list project_qkv(const at::Tensor& x, const at::Tensor& x16, const at::Tensor& w, const at::Tensor& b,
-                          int64_t heads, Stored stored) {
-  check_qkv(x, w, b, heads);
-  if (use_kernels(x)) return qkv_on_gpu(x, x16, w, b, heads);
-  if (use_loops(x)) return QKVFunction::apply(x, w, b, heads, stored);
-  variable_list parts;
-  for (auto& p : linear_composed(x, w, b, false).chunk(3, -1)) parts.push_back(as_heads(p.contiguous(), heads));
-  return parts;
+variable_list project(const at::Tensor& x, const Projection& p, Parts parts, Stored stored) {
+  const auto& w = p.w;
+  check_projection(x, w, p.b, p.heads);
+  if (use_loops(x)) return QKVFunction::apply(x, w, p.b, parts, p.heads, stored);
+  variable_list out;
+  if (use_kernels(x) && parts.count == 3) {
+    out = qkv_on_gpu(x, p.x16, w, p.b, p.heads);
+  } else {
+    const int64_t D = x.size(3);
+    const auto of = [&](const at::Tensor& t) { return given(t) ? t.narrow(1, parts.first * D, parts.count * D) : t; };
+    for (auto& y : linear(x, of(w), of(p.b), false, stored).chunk(parts.count, -1))
+      out.push_back(as_heads(y.contiguous(), p.heads));
+  }
+  out.push_back(x);
+  return out;
 }
 
 }  // namespace torchpe
@@ -343,7 +369,9 @@ char* tp_project_qkv(tp_tensor hx, tp_tensor hw, tp_tensor hb, int64_t heads, in
   return act([&] {
     at::AutoGradMode mode(grad != 0);
     auto x = get(hx);
-    const auto parts = project_qkv(x, Handles::instance().beside(hx), get(hw), get_or_empty(hb, x), heads);
+    const Projection p{Handles::instance().beside(hx), get(hw), get_or_empty(hb, x), heads};
+    auto parts = project(x, p);
+    parts.pop_back();
     Handles::instance().put(parts, out);
   });
 }
