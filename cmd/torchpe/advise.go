@@ -260,7 +260,7 @@ func sayCost(say io.Writer, s *advise.Study) error {
 		seconds *= float64(t.StepsPerEpoch)
 	}
 	fmt.Fprintf(say, "%d %s, of %d that all candidates to the end would take; about %s on %s\n", cost,
-		unit, len(names)*first.Length(), leftText(seconds), t.Device)
+		unit, len(names)*first.Length(), timeText(seconds), t.Device)
 	return nil
 }
 

@@ -136,7 +136,7 @@ func (p *progress) forecast(done int, took time.Duration) string {
 	step := took / time.Duration(max(1, done-p.first))
 	left := step * time.Duration(p.total-done)
 	text := fmt.Sprintf("step %d of %d, %v a step: about %s left", done, p.total, step.Round(100*time.Microsecond),
-		timeText(left.Hours()))
+		timeText(left.Seconds()))
 	if p.c.Until != "" {
 		text += " at most"
 	}
@@ -186,7 +186,7 @@ func (p *progress) Logged(rs []runlog.Record) {
 		at = fmt.Sprintf("step %d/%d", r.Step, p.total)
 	}
 	fmt.Fprintf(p.w, "%s %s %s (%.1f ms a step, %s left)\n", p.label(), at, p.summary, r.StepMS,
-		left.Round(time.Second))
+		timeText(left.Seconds()))
 }
 
 // summarise returns the mean measurements of members of one configuration.

@@ -88,7 +88,7 @@ var pages = []struct {
 		w, err = study.Write(to, panels)
 		return w, study.Runs, err
 	}},
-	{"lengths", "of tasks sequence and text", lengths.IsSequence,
+	{"lengths", "of task sequence or text", lengths.IsSequence,
 		func(from, to string, panels bool) (w document.Written, runs int, err error) {
 			study, err := lengths.Read(from)
 			if err != nil {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -335,14 +334,9 @@ func countsLine(st sweep.Status) string {
 	}
 	text = strings.TrimSuffix(text, ",")
 	if st.ETA > 0 {
-		text += fmt.Sprintf("; about %s left", leftText(st.ETA))
+		text += fmt.Sprintf("; about %s left", timeText(st.ETA))
 	}
 	return text
-}
-
-// leftText writes a time in seconds, at least one second.
-func leftText(seconds float64) string {
-	return max(time.Second, time.Duration(seconds*float64(time.Second)).Round(time.Second)).String()
 }
 
 func printTroubles(out io.Writer, st sweep.Status) {

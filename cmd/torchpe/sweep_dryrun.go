@@ -49,7 +49,7 @@ func (f launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Est
 	for _, s := range e.Shapes {
 		row := []string{s.Example, fmt.Sprint(s.Runs), fmt.Sprint(s.Tasks), fmt.Sprint(s.Largest), "–", "–"}
 		if s.StepMS > 0 {
-			row[4], row[5] = fmt.Sprintf("%.2f", s.StepMS), timeText(s.Hours)
+			row[4], row[5] = fmt.Sprintf("%.2f", s.StepMS), timeText(3600*s.Hours)
 		}
 		rows = append(rows, row)
 	}
@@ -72,7 +72,7 @@ func (f launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Est
 	}
 	if e.Hours > 0 {
 		text += fmt.Sprintf(" and about %s %s, timed on %s, without the measurements at log "+
-			"intervals", timeText(e.Hours), f.workersText(e.Workers), e.Device)
+			"intervals", timeText(3600*e.Hours), f.workersText(e.Workers), e.Device)
 	}
 	if dir == "" {
 		dir = "this folder"
@@ -133,15 +133,15 @@ func diskText(mb float64) string {
 	return fmt.Sprintf("%.0f kB", mb*1024)
 }
 
-// timeText writes hours in the unit that suits them.
-func timeText(hours float64) string {
+// timeText writes seconds in the unit that suits them.
+func timeText(seconds float64) string {
 	switch {
-	case hours >= 48:
-		return fmt.Sprintf("%.1f days", hours/24)
-	case hours >= 2:
-		return fmt.Sprintf("%.1f hours", hours)
-	case hours >= 2./60:
-		return fmt.Sprintf("%.0f minutes", hours*60)
+	case seconds >= 48*3600:
+		return fmt.Sprintf("%.1f days", seconds/86400)
+	case seconds >= 2*3600:
+		return fmt.Sprintf("%.1f hours", seconds/3600)
+	case seconds >= 2*60:
+		return fmt.Sprintf("%.0f minutes", seconds/60)
 	}
-	return fmt.Sprintf("%.1f seconds", hours*3600)
+	return fmt.Sprintf("%.1f seconds", seconds)
 }

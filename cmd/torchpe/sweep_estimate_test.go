@@ -14,19 +14,15 @@ import (
 )
 
 func TestTexts(t *testing.T) {
-	for hours, want := range map[float64]string{0.0005: "1.8 seconds", 0.5: "30 minutes", 36.04: "36.0 hours"} {
-		if got := timeText(hours); got != want {
-			t.Errorf("%g hours: %s", hours, got)
+	for seconds, want := range map[float64]string{0.2: "0.2 seconds", 61.4: "61.4 seconds", 1800: "30 minutes",
+		36.04 * 3600: "36.0 hours", 20e6: "231.5 days"} {
+		if got := timeText(seconds); got != want {
+			t.Errorf("%g s: %s, want %s", seconds, got, want)
 		}
 	}
 	for mb, want := range map[float64]string{0.25: "256 kB", 30.2: "30 MB", 2560: "2.5 GB"} {
 		if got := diskText(mb); got != want {
 			t.Errorf("%g MB: %s", mb, got)
-		}
-	}
-	for seconds, want := range map[float64]string{0.2: "1s", 61.4: "1m1s"} {
-		if got := leftText(seconds); got != want {
-			t.Errorf("%g s: %s", seconds, got)
 		}
 	}
 	if text := shortOfDisk("/data", 2048, 100); !strings.Contains(text, "/data has 100 MB free") ||

@@ -74,7 +74,7 @@ func printStatus(out io.Writer, st sweep.Status) {
 			row[3] = fmt.Sprintf("%d/%d", b.Step, b.Total)
 		}
 		if left, ok := b.Left(); ok {
-			row[4] = leftText(left)
+			row[4] = timeText(left)
 		}
 		row[5] = max(0, time.Since(b.Time)).Round(time.Second).String() + " ago"
 		rows = append(rows, row)

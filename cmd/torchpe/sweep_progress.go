@@ -61,7 +61,7 @@ func (p *sweepProgress) event(e sweep.Event) {
 		p.ended, p.here = p.ended+len(t.Runs), p.here+len(t.Runs)
 		if p.ended < p.runs {
 			left = fmt.Sprintf(", %s left",
-				leftText(time.Since(p.start).Seconds()/float64(p.here)*float64(p.runs-p.ended)))
+				timeText(time.Since(p.start).Seconds()/float64(p.here)*float64(p.runs-p.ended)))
 		}
 	}
 	if !p.quiet {
