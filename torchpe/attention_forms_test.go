@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"torchpe/torchpe/internal/ctorch"
 )
 
 // inForm runs f with attention over many tokens in a form.
@@ -100,46 +98,53 @@ func TestAttentionProducts(t *testing.T) {
 
 // TestAttentionProductsExtremes: where one logit is far above the others its key has all the weight,
 // equal logits of any size have equal weights, and an infinite one makes its row alone NaN. Keys and
-// values are 0 to 359, of mean 179.5 and variance (360^2 - 1) / 12.
+// values are 0 to M-1, of mean (M-1) / 2 and variance (M^2 - 1) / 12; rows are a warp's and a block's.
 func TestAttentionProductsExtremes(t *testing.T) {
-	const N, M, far, equal, infinite = 35, 360, 3, 4, 5
-	defer ctorch.SetFusedForm(ctorch.Fused)
-	ctorch.SetFusedForm(ctorch.Emulated)
 	for dtype, large := range map[DType]float64{Float32: 1e30, Float64: 1e300} {
-		for _, most := range []float64{0, math.Inf(1)} {
-			q, k, v := make([]float64, N*2), make([]float64, M*2), make([]float64, M)
-			for m := range M {
-				k[2*m], k[2*m+1], v[m] = float64(m), 1, float64(m)
-			}
-			q[2*far], q[2*equal+1], q[2*infinite] = large, -large, most
-			s := NewScope()
-			var x [3]Tensor
-			for i, values := range [][]float64{q, k, v} {
-				x[i] = Of(s, CPU, values, 1, 1, 1, []int{N, M, M}[i], len(values)/[]int{N, M, M}[i]).To(dtype, CPU).RequireGrad()
-			}
-			var y Tensor
+		for _, M := range []int{360, 1000} {
 			inForm(t, "products", func() {
-				y = Attention(x[0], x[1], x[2], Tensor{}, 1)
-				y.Narrow(3, far, 2).Sum().Backward()
+				emulated(func() {
+					extremeLogits(t, dtype, M, large, 0)
+					extremeLogits(t, dtype, M, large, math.Inf(1))
+				})
 			})
-			for n, have := range y.Float64s() {
-				want := map[bool]float64{true: M - 1, false: 179.5}[n == far]
-				if n == infinite && most > 0 {
-					want = math.NaN()
-				}
-				near(t, fmt.Sprintf("%s, row %d", dtype, n), []float64{have}, []float64{want}, 1e-6)
-			}
-			if most == 0 {
-				dq := make([]float64, N*2)
-				dq[2*equal] = (M*M - 1) / 12.0
-				near(t, fmt.Sprint(dtype, ", gradient of q"), x[0].Grad().Float64s(), dq, 1e-6)
-				dv := slices.Repeat([]float64{1 / 360.0}, M)
-				dv[M-1]++
-				near(t, fmt.Sprint(dtype, ", gradient of v"), x[2].Grad().Float64s(), dv, 1e-6)
-			}
-			s.Close()
 		}
 	}
+}
+
+func extremeLogits(t *testing.T, dtype DType, M int, large, most float64) {
+	const N, far, equal, infinite = 35, 3, 4, 5
+	q, k, v := make([]float64, N*2), make([]float64, M*2), make([]float64, M)
+	for m := range M {
+		k[2*m], k[2*m+1], v[m] = float64(m), 1, float64(m)
+	}
+	q[2*far], q[2*equal+1], q[2*infinite] = large, -large, most
+	s := NewScope()
+	defer s.Close()
+	leaf := func(values []float64, rows int) Tensor {
+		return Of(s, CPU, values, 1, 1, 1, rows, len(values)/rows).To(dtype, CPU).RequireGrad()
+	}
+	queries, values := leaf(q, N), leaf(v, M)
+	y := Attention(queries, leaf(k, M), values, Tensor{}, 1)
+	for n, have := range y.Float64s() {
+		want := float64(M-1) / 2
+		if n == far {
+			want = float64(M - 1)
+		} else if n == infinite && most > 0 {
+			want = math.NaN()
+		}
+		near(t, fmt.Sprintf("%s, %d keys, row %d", dtype, M, n), []float64{have}, []float64{want}, 1e-6)
+	}
+	if most > 0 {
+		return
+	}
+	y.Narrow(3, far, 2).Sum().Backward()
+	dq := make([]float64, N*2)
+	dq[2*equal] = float64(M*M-1) / 12
+	near(t, fmt.Sprint(dtype, ", gradient of q"), queries.Grad().Float64s(), dq, 1e-6)
+	dv := slices.Repeat([]float64{1 / float64(M)}, M)
+	dv[M-1]++
+	near(t, fmt.Sprint(dtype, ", gradient of v"), values.Grad().Float64s(), dv, 1e-6)
 }
 
 // TestAttentionBlockProducts checks the whole block with products inside it, as one operator, against

@@ -1,11 +1,11 @@
 package train
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
@@ -83,39 +83,37 @@ func (e *ensemble) timeAttention(form string) (float64, error) {
 	return ms(times[len(times)/2]), nil
 }
 
-// settleAttention chooses the form of attention of a new run and says so in its environment and in
-// note. A resumed run takes what it began with, so that its results do not depend on times.
-func (e *ensemble) settleAttention(run *runlog.Run, resumed bool, env *runlog.Environment) (note string, err error) {
+// settleAttention chooses the form of attention of a new run, says so and notes it in its environment.
+// A resumed run takes what it began with, so that its results do not depend on times.
+func (t *trainer) settleAttention(resumed bool) (err error) {
+	env := &t.environment
 	if !resumed {
-		env.Attention, env.AttentionMS, err = e.chooseAttention()
-		return describeAttention(*env), err
+		if env.Attention, env.AttentionMS, err = t.chooseAttention(); env.Attention != "" {
+			t.observer.Noticed(describeAttention(*env))
+		}
+		return err
 	}
-	before, err := run.Environments()
-	if errors.Is(err, fs.ErrNotExist) || !e.choosesAttention() {
-		return "", nil
+	before, err := t.run.Environments()
+	if errors.Is(err, fs.ErrNotExist) || !t.choosesAttention() {
+		return nil
 	}
 	for _, was := range before {
-		if was.Attention != "" {
-			env.Attention = was.Attention
-		}
+		env.Attention = cmp.Or(was.Attention, env.Attention)
 	}
 	if err == nil && env.Attention != "" {
 		err = torchpe.SetAttentionForm(env.Attention)
 	}
-	return "", err
+	return err
 }
 
-// describeAttention says what was chosen, and by which times; "" where nothing was.
+// describeAttention says what was chosen, and by which times.
 func describeAttention(env runlog.Environment) string {
-	var others []string
+	text := fmt.Sprintf("attention over many tokens: auto chose %s, %.2f ms a step", env.Attention,
+		env.AttentionMS[env.Attention])
 	for _, f := range torchpe.AttentionForms() {
 		if took, ok := env.AttentionMS[f]; ok && f != env.Attention {
-			others = append(others, fmt.Sprintf("%s would take %.2f", f, took))
+			text += fmt.Sprintf("; %s would take %.2f", f, took)
 		}
 	}
-	if len(others) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("attention over many tokens: auto chose %s, %.2f ms a step; %s (flash has its operands in bf16)",
-		env.Attention, env.AttentionMS[env.Attention], strings.Join(others, ", "))
+	return text + " (flash has its operands in bf16)"
 }

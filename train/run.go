@@ -53,12 +53,8 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	ens.config = c
 	t := &trainer{ensemble: ens, run: run, observer: o.Observer, allowChanged: o.AllowChanged,
 		stopAfter: o.StopAfter, environment: environment(c, o.Command)}
-	note, err := ens.settleAttention(run, resumed, &t.environment)
-	if err != nil {
+	if err := t.settleAttention(resumed); err != nil {
 		return runlog.Result{}, withAdvice(c, err)
-	}
-	if note != "" {
-		o.Observer.Noticed(note)
 	}
 	if !resumed {
 		if err := t.start(); err != nil {
