@@ -150,7 +150,8 @@ func extremeLogits(t *testing.T, dtype DType, M int, large, most float64) {
 // TestAttentionBlockProducts checks the whole block with products inside it, as one operator, against
 // the composed one and the loops.
 func TestAttentionBlockProducts(t *testing.T) {
-	for _, z := range []sizes{{E: 2, B: 3, H: 2, N: 35, M: 35, Dh: 5, O: 1}, {E: 1, B: 2, H: 1, N: 70, M: 70, Dh: 16, O: 1}} {
+	for _, z := range []sizes{{E: 2, B: 3, H: 2, N: 35, M: 35, Dh: 5, O: 1},
+		{E: 1, B: 2, H: 1, N: 70, M: 70, Dh: 16, O: 1}} {
 		for _, c := range fusedFunctions(z) {
 			if !strings.HasPrefix(c.name, "AttentionBlock") || strings.Contains(c.name, "causal") {
 				continue
@@ -174,44 +175,51 @@ func TestAttentionFormsOnGPU(t *testing.T) {
 	if s := DescribeSystem(); !s.CUDA || !s.CUDAKernels {
 		t.Skip("needs an NVIDIA GPU and kernels for it: " + s.CUDAReason)
 	}
-	defer SetPrecision("fp32")
 	SetDeterministic(true)
 	defer SetDeterministic(false)
-	eps := map[string]float64{"fp32": twinTolerance[Float32] / 4, "tf32": 0x1p-10}
-	for _, z := range []sizes{{E: 2, B: 3, H: 2, N: 41, M: 41, Dh: 8, O: 8}, {E: 1, B: 2, H: 1, N: 130, M: 130, Dh: 32, O: 32}} {
+	for _, z := range []sizes{{E: 2, B: 3, H: 2, N: 41, M: 41, Dh: 8, O: 8},
+		{E: 1, B: 2, H: 1, N: 130, M: 130, Dh: 32, O: 32}} {
 		for _, c := range append(fusedFunctions(z), attention(z, point{}, 0.2)) {
 			block := strings.HasPrefix(c.name, "AttentionBlock") && !strings.Contains(c.name, "causal")
 			if !block && !strings.HasPrefix(c.name, "Attention with bias []") {
 				continue
 			}
-			exact, exactGradients := c.run(dense, Float64, nil, 1)
-			for _, precision := range []string{"fp32", "tf32"} {
+			exact, gradients := c.run(dense, Float64, nil, 1)
+			for precision, eps := range map[string]float64{"fp32": twinTolerance[Float32], "tf32": 4 * 0x1p-10} {
 				for _, form := range AttentionForms() {
 					if form == "flash" && (!block || !LibtorchAtLeast(2, 6)) {
 						continue
 					}
-					name, allowed := fmt.Sprintf("%s, %s, %s, %+v", c.name, form, precision, z), 4*eps[precision]
 					if form == "flash" {
-						allowed = 4 * 0x1p-7
+						eps = 4 * 0x1p-7
 					}
-					SetPrecision(precision)
-					inForm(t, form, func() {
-						var have []float64
-						var gradients [][]float64
-						if used := hasProducts(t, func() { have, gradients = c.onGPU(dense, Float32) }); used != (form == "products") {
-							t.Errorf("%s: products are used: %v", name, used)
-						}
-						near(t, name, have, exact, allowed)
-						again, gradientsAgain := c.onGPU(dense, Float32)
-						identical(t, name, again, have)
-						for i := range gradients {
-							near(t, fmt.Sprint(name, ", gradient ", i), gradients[i], exactGradients[i], allowed)
-							identical(t, fmt.Sprint(name, ", gradient ", i), gradientsAgain[i], gradients[i])
-						}
-					})
-					SetPrecision("fp32")
+					name := fmt.Sprintf("%s, %s, %s, %+v", c.name, form, precision, z)
+					have := attentionOnGPU(t, c, form, precision)
+					again := attentionOnGPU(t, c, form, precision)
+					for i, want := range append(gradients, exact) {
+						near(t, fmt.Sprint(name, ", gradient or result ", i), have[i], want, eps)
+						identical(t, fmt.Sprint(name, ", gradient or result ", i), again[i], have[i])
+					}
 				}
 			}
 		}
 	}
+}
+
+// attentionOnGPU returns gradients and result of c in a form and a precision, and checks that it is
+// computed so.
+func attentionOnGPU(t *testing.T, c function, form, precision string) (all [][]float64) {
+	t.Helper()
+	defer SetPrecision(Precision())
+	SetPrecision(precision)
+	inForm(t, form, func() {
+		used := hasProducts(t, func() {
+			result, gradients := c.onGPU(dense, Float32)
+			all = append(gradients, result)
+		})
+		if used != (form == "products") {
+			t.Errorf("%s, %s: products are used: %v", c.name, form, used)
+		}
+	})
+	return all
 }

@@ -181,16 +181,20 @@ func TestGPUAttentionIsChosen(t *testing.T) {
 		t.Errorf("after a measurement parameters differ by %g", d)
 	}
 	for what, change := range map[string]func(c *Config){
-		"dropout on weights": func(c *Config) { c.Dropout = 0.1 }, "few tokens": func(c *Config) { c.Masked.NMAR.Nodes = 15 },
-		"float64": func(c *Config) { c.DType = "float64" }, "bf16": func(c *Config) { c.Precision = "bf16" },
-		"deterministic": func(c *Config) { c.Deterministic = true }, "given": func(c *Config) { c.Attention = "products" },
+		"dropout on weights": func(c *Config) { c.Dropout = 0.1 },
+		"few tokens":         func(c *Config) { c.Masked.NMAR.Nodes = 15 },
+		"float64":            func(c *Config) { c.DType = "float64" },
+		"bf16":               func(c *Config) { c.Precision = "bf16" },
+		"deterministic":      func(c *Config) { c.Deterministic = true },
+		"given":              func(c *Config) { c.Attention = "products" },
 	} {
 		c := manyTokens(t)
 		c.Device = "cuda:0"
 		change(&c)
 		e, end := build(t, c)
 		before := torchpe.AttentionForm()
-		if form, ms, err := e.chooseAttention(); form != "" || ms != nil || err != nil || torchpe.AttentionForm() != before {
+		form, ms, err := e.chooseAttention()
+		if form != "" || ms != nil || err != nil || torchpe.AttentionForm() != before {
 			t.Errorf("%s: chose %q by %v: %v", what, form, ms, err)
 		}
 		end()
