@@ -187,7 +187,7 @@ func TestAttentionFormsOnGPU(t *testing.T) {
 			exact, gradients := c.run(dense, Float64, nil, 1)
 			for precision, eps := range map[string]float64{"fp32": twinTolerance[Float32], "tf32": 4 * 0x1p-10} {
 				for _, form := range AttentionForms() {
-					if form == "flash" && (!block || !LibtorchAtLeast(2, 6)) {
+					if form == "flash" && !LibtorchAtLeast(2, 6) {
 						continue
 					}
 					if form == "flash" {

@@ -41,7 +41,7 @@ func (e *ensemble) chooseAttention() (form string, ms map[string]float64, err er
 	if err := e.buffers.reset(newTrainSums(e.members()), make([]bool, e.members())); err != nil {
 		return "", nil, err
 	}
-	efficient, products := torchpe.AttentionForms()[0], torchpe.AttentionForms()[1]
+	const efficient, products = "efficient", "products"
 	if err := torchpe.SetAttentionForm(products); err != nil {
 		return "", nil, err
 	}
@@ -54,6 +54,9 @@ func (e *ensemble) chooseAttention() (form string, ms map[string]float64, err er
 	}
 	ms, form = map[string]float64{}, efficient
 	for _, f := range torchpe.AttentionForms() {
+		if f == "flash" && !(torchpe.LibtorchAtLeast(2, 6) && e.config.TakesFlash()) {
+			continue
+		}
 		took, err := e.timeAttention(f)
 		switch {
 		case err == nil:

@@ -39,12 +39,9 @@ var deviceSettings = []Setting{
 		Value:    Field[string]{Shown: "auto", OneOf: []string{"auto", "efficient", "products", "flash"}},
 		Complete: leavesOutAuto(func(c *Config) *string { return &c.Attention }),
 		Check: func(c *Config, bad *Problems) {
-			if c.Heads < 1 || c.Attention != "flash" || c.Precision == "bf16" {
-				return
-			}
-			if width := c.DModel / c.Heads; width%8 != 0 || width > 256 {
+			if c.Heads >= 1 && c.Attention == "flash" && !c.TakesFlash() {
 				bad.Add("--attention flash: heads are %d wide, and its kernel takes multiples of 8 up to 256; "+
-					"efficient and products take any", width)
+					"efficient and products take any", c.DModel/c.Heads)
 			}
 		},
 		Unused: func(c *Config) string {
@@ -80,6 +77,9 @@ var deviceSettings = []Setting{
 		},
 	},
 }
+
+// TakesFlash says whether libtorch's flash kernel takes heads of this width.
+func (c Config) TakesFlash() bool { return c.DModel/c.Heads%8 == 0 && c.DModel/c.Heads <= 256 }
 
 // fewTokens is torchpe.FewTokens.
 const fewTokens = 32

@@ -268,8 +268,7 @@ void tp_set_precision(int precision);
 int tp_precision(void);
 /* Chooses how a GPU computes attention over many tokens without a mask, where it is not of bfloat16 by
  * tp_set_precision: 0 (default) libtorch's memory-efficient kernel; 1 batched products and a softmax
- * of our own; 2 libtorch's flash kernel in bfloat16, inside an attention block of float32. What
- * cannot be is 0. */
+ * of our own; 2 libtorch's flash kernel in bfloat16, for operands of float32. What cannot be is 0. */
 void tp_set_attention(int form);
 int tp_attention_form(void);
 /* tp_profile(1) starts measuring what the fused operators of the CPU do, from zero, tp_profile(0)
