@@ -101,7 +101,9 @@ func TestGPUCheck(t *testing.T) {
 	containsAll(t, "summary", files["summary.md"], "256,000 steps | 50 | 44 | 51.2 |",
 		"eager, LST | 20 | 26 to 32 | 32.5 |",
 		"| torchpe | lst, 15 members, bf16 | 3.000 | 0.2000 |", "| pytorch | lst, 1 model, eager | 6.500 |",
-		"| build by CMake | ok |", "| short tests of train | ok |", "twin Linear, float32: off by")
+		"| torchpe | fmri, 8 members, tf32, efficient |", "| torchpe | fmri, 8 members, tf32, products |",
+		"| torchpe | fmri, 8 members, tf32, flash |", "| build by CMake | ok |", "| short tests of train | ok |",
+		"twin Linear, float32: off by")
 	if strings.Contains(files["summary.md"], "skipped") || strings.Contains(files["summary.md"], "failed") {
 		t.Errorf("something was skipped or failed:\n%s", files["summary.md"])
 	}

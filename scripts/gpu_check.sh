@@ -165,11 +165,13 @@ warm_peer() {
 
 bench() {
   starts bench || return
-  local lst=(--preset lst) fmri=(--preset fmri --members 8 --batch 128 --surrogate subjects=2,frames=400) members
+  local lst=(--preset lst) fmri=(--preset fmri --members 8 --batch 128 --surrogate subjects=2,frames=400) members form
   ours "lst, 15 members, tf32" "${lst[@]}" --members 15 --precision tf32
   ours "lst, 15 members, bf16" "${lst[@]}" --members 15 --precision bf16
   ours "lst, 1 model, tf32" "${lst[@]}" --precision tf32
-  ours "fmri, 8 members, tf32" "${fmri[@]}" --precision tf32
+  for form in efficient products flash; do
+    ours "fmri, 8 members, tf32, $form" "${fmri[@]}" --precision tf32 --attention $form
+  done
   ours "fmri, 8 members, bf16" "${fmri[@]}" --precision bf16
   for members in 30 60; do
     ours "lst, $members members, tf32" "${lst[@]}" --members $members --precision tf32
@@ -225,7 +227,8 @@ sanitize() {
     sanitized $tool "puzzles" "${small[@]}" --preset quick --members 2
     sanitized $tool "puzzles, bf16" "${small[@]}" --preset quick --members 2 --precision bf16
     sanitized $tool "15 nodes" "${small[@]}" --preset nmar --members 2
-    sanitized $tool "40 nodes" "${small[@]}" --preset nmar --nmar-nodes 40
+    sanitized $tool "40 nodes" "${small[@]}" --preset nmar --nmar-nodes 40 --attention efficient
+    sanitized $tool "40 nodes, products" "${small[@]}" --preset nmar --nmar-nodes 40 --attention products
   done
   unset PYTORCH_NO_CUDA_MEMORY_CACHING
 }
@@ -241,13 +244,15 @@ trace() {
   mkdir "$work/traces"
   for precision in tf32 bf16; do
     traced "lst-$precision" "${of_15[@]}" --precision $precision
-    traced "fmri-$precision" "${fmri[@]}" --precision $precision
+    traced "fmri-$precision" "${fmri[@]}" --attention efficient --precision $precision
     traced "lst-alone-$precision" --preset lst --precision $precision
   done
+  traced fmri-products "${fmri[@]}" --attention products --precision tf32
   for precision in tf32 bf16; do
     moved_bytes "lst-$precision" "${of_15[@]}" --precision $precision
-    moved_bytes "fmri-$precision" "${fmri[@]}" --precision $precision
+    moved_bytes "fmri-$precision" "${fmri[@]}" --attention efficient --precision $precision
   done
+  moved_bytes fmri-products "${fmri[@]}" --attention products --precision tf32
 }
 # traced NAME FLAGS...: the kernels of recorded steps
 traced() {

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -19,6 +20,7 @@ type Bench struct {
 	PeakRSS float64 `json:"peak_rss_mb"`
 
 	Precision string  `json:"precision"`
+	Attention string  `json:"attention,omitempty"` // over many tokens, where it was given or chosen
 	DeviceMB  float64 `json:"peak_gpu_mb,omitempty"`
 	Graph     bool    `json:"graph,omitempty"` // steps were recorded and replayed
 
@@ -86,6 +88,10 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 	if c.Threads, err = e.setThreads(c.Threads); err != nil {
 		return Bench{}, err
 	}
+	attention, _, err := e.chooseAttention()
+	if err != nil {
+		return Bench{}, err
+	}
 	var moved []torchpe.Moved
 	if o.Trace && e.device != torchpe.CPU { // the first step: later ones are replayed
 		if moved, err = torchpe.CountMoved(func() error {
@@ -115,6 +121,7 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 	b.Median, b.Min = ms(times[len(times)/2]), ms(times[0])
 	b.StepsPerEpoch, b.Precision, b.Graph, b.Trace, b.Moved = task.stepsPerEpoch(), torchpe.Precision(), e.graphs,
 		trace, moved
+	b.Attention = cmp.Or(c.Attention, attention)
 	memory, err := torchpe.MemoryOf(e.device)
 	b.DeviceMB = float64(memory.Peak) / (1 << 20)
 	return b, err

@@ -138,6 +138,7 @@ func TestSettingsNameWhatModelsKnow(t *testing.T) {
 		"optimizer":      torchpe.Methods(),
 		"dtype":          {torchpe.Float32.String(), torchpe.Float64.String()},
 		"precision":      append([]string{"auto"}, torchpe.Precisions()...),
+		"attention":      append([]string{"auto"}, torchpe.AttentionForms()...),
 	} {
 		s, _ := config.ByFlag(flag)
 		if got := s.Value.(config.Field[string]).OneOf; !slices.Equal(got, want) {

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"runtime"
 
 	"torchpe/torchpe"
@@ -11,15 +12,23 @@ import (
 func recordsDeterministic() bool { return torchpe.LibtorchAtLeast(2, 10) }
 
 // onDevice readies the calling goroutine for the configuration's device: a thread to itself, on a
-// GPU a stream of its own, and the precision of products. done undoes it.
+// GPU a stream of its own, the precision of products and the form of attention. done undoes it.
 func (c Config) onDevice() (done func(), err error) {
 	device, err := torchpe.ParseDevice(c.Device)
 	if err != nil {
 		return nil, err
 	}
+	if c.Attention == "flash" && device != torchpe.CPU && !torchpe.LibtorchAtLeast(2, 6) {
+		return nil, fmt.Errorf("--attention flash needs libtorch 2.6, and this is %s: efficient and products do not",
+			torchpe.DescribeSystem().LibtorchRunning)
+	}
 	runtime.LockOSThread()
-	before := torchpe.Precision()
-	if err = torchpe.SetPrecision(c.precisionOn(device)); err == nil && c.Deterministic {
+	before, attention := torchpe.Precision(), torchpe.AttentionForm()
+	err = torchpe.SetPrecision(c.precisionOn(device))
+	if err == nil && c.Attention != "" {
+		err = torchpe.SetAttentionForm(c.Attention)
+	}
+	if err == nil && c.Deterministic {
 		err = torchpe.SetDeterministic(true)
 	}
 	var back func()
@@ -34,6 +43,7 @@ func (c Config) onDevice() (done func(), err error) {
 		back()
 		// What was valid before is valid now, and turning a setting off cannot fail.
 		_ = torchpe.SetPrecision(before)
+		_ = torchpe.SetAttentionForm(attention)
 		if c.Deterministic {
 			_ = torchpe.SetDeterministic(false)
 		}

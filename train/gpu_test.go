@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -108,11 +110,138 @@ func TestGPUGraphEqualsEager(t *testing.T) {
 		c := tiny(t, "learn")
 		c.Precision = precision
 		check(t, c)
-		for _, nodes := range []int{15, 40} { // few tokens and many
-			m := tinyMasked(t, "learn")
-			m.Precision, m.Masked.NMAR.Nodes = precision, nodes
-			check(t, m)
+		m := tinyMasked(t, "learn")
+		m.Precision = precision
+		check(t, m)
+		m = manyTokens(t)
+		m.Precision = precision
+		check(t, m)
+	}
+	for _, m := range inEachForm(t) {
+		check(t, m)
+	}
+}
+
+// manyTokens returns a configuration whose attention over 40 tokens is inside the block's operator.
+func manyTokens(t *testing.T) Config {
+	c := tinyMasked(t, "learn")
+	c.Masked.NMAR.Nodes, c.Dropout = 40, 0
+	return c
+}
+
+// inEachForm returns manyTokens in each form of attention that this libtorch has.
+func inEachForm(t *testing.T) (all []Config) {
+	for _, form := range torchpe.AttentionForms() {
+		c := manyTokens(t)
+		if c.Attention = form; form != "flash" || torchpe.LibtorchAtLeast(2, 6) {
+			all = append(all, c)
 		}
+	}
+	return all
+}
+
+// Every form of attention over many tokens trains as float64 does on the CPU, to what its precision
+// allows, and no two are the same.
+func TestGPUAttentionForms(t *testing.T) {
+	needGPU(t)
+	exact := manyTokens(t)
+	exact.DType, exact.Optimizer = "float64", string(torchpe.SGD)
+	want, _, _ := after(t, exact, 9, func(*ensemble) {})
+	seen := map[float64]bool{}
+	for _, c := range inEachForm(t) {
+		c.Optimizer = string(torchpe.SGD)
+		got, _ := onGPU(t, c, 9, func(*ensemble) {})
+		d := furthest(got, want)
+		if !(d < 1e-3) || seen[d] {
+			t.Errorf("%s: parameters off by relative %.3g", c.Attention, d)
+		}
+		seen[d] = true
+	}
+}
+
+// What a run measures at its start changes nothing but the form that it takes: training goes on from
+// the same parameters and draws. Where attention has no other form nothing is measured.
+func TestGPUAttentionIsChosen(t *testing.T) {
+	needGPU(t)
+	c := manyTokens(t)
+	c.Optimizer = string(torchpe.SGD)
+	want, sums := onGPU(t, c, 5, func(*ensemble) {})
+	got, sumsToo := onGPU(t, c, 5, func(e *ensemble) {
+		form, ms, err := e.chooseAttention()
+		if err != nil || form != torchpe.AttentionForm() || ms["efficient"] <= 0 || ms["products"] <= 0 ||
+			(form == "products") != (ms["products"] <= worthProducts*ms["efficient"]) || form == "flash" ||
+			(ms["flash"] > 0) != torchpe.LibtorchAtLeast(2, 6) {
+			t.Errorf("chose %s by %v: %v", form, ms, err)
+		}
+		if err := torchpe.SetAttentionForm("efficient"); err != nil {
+			t.Error(err)
+		}
+	})
+	if d := furthest(got, want); !(d < 1e-5) || !slices.Equal(sums.correct, sumsToo.correct) {
+		t.Errorf("after a measurement parameters differ by %g", d)
+	}
+	for what, change := range map[string]func(c *Config){
+		"dropout on weights": func(c *Config) { c.Dropout = 0.1 },
+		"few tokens":         func(c *Config) { c.Masked.NMAR.Nodes = 15 },
+		"float64":            func(c *Config) { c.DType = "float64" },
+		"bf16":               func(c *Config) { c.Precision = "bf16" },
+		"deterministic":      func(c *Config) { c.Deterministic = true },
+		"given":              func(c *Config) { c.Attention = "products" },
+	} {
+		c := manyTokens(t)
+		c.Device = "cuda:0"
+		change(&c)
+		e, end := build(t, c)
+		before := torchpe.AttentionForm()
+		form, ms, err := e.chooseAttention()
+		if form != "" || ms != nil || err != nil || torchpe.AttentionForm() != before {
+			t.Errorf("%s: chose %q by %v: %v", what, form, ms, err)
+		}
+		end()
+	}
+}
+
+// A run keeps what it chose, and goes on with that whatever is faster then.
+func TestGPUAttentionIsKept(t *testing.T) {
+	needGPU(t)
+	c, dir, heard := manyTokens(t), filepath.Join(t.TempDir(), "run"), &listener{}
+	c.Device, c.Steps = "cuda:0", 5
+	var stopped *Interrupted
+	if _, err := Run(context.Background(), c, dir, Options{Observer: heard, StopAfter: 2}); !errors.As(err, &stopped) {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "environment.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := regexp.MustCompile(`"attention": "(efficient|products)"`)
+	if !kept.Match(text) || !strings.Contains(strings.Join(heard.notices, "\n"), "auto chose") {
+		t.Errorf("%s\nsaid %q", text, heard.notices)
+	}
+	for _, form := range []string{"products", "efficient"} {
+		if err := os.WriteFile(path, kept.ReplaceAll(text, []byte(`"attention": "`+form+`"`)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		stopAfter := map[string]int{"products": 3, "efficient": 0}[form]
+		_, err := Run(context.Background(), c, dir, Options{Resume: true, StopAfter: stopAfter,
+			Observer: &formOf{t: t, want: form}})
+		if stopAfter > 0 && !errors.As(err, &stopped) || stopAfter == 0 && err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// formOf checks the form of attention of each step.
+type formOf struct {
+	noopObserver
+	t    *testing.T
+	want string
+}
+
+func (o *formOf) Stepped(int) {
+	if form := torchpe.AttentionForm(); form != o.want {
+		o.t.Errorf("a resumed run takes %s, and kept %s", form, o.want)
 	}
 }
 

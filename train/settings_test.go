@@ -139,6 +139,7 @@ var settingElsewhere = map[string]string{
 	"lst_train": "TestResumeRefusesOtherData", "lst_validation": "the same", "lst_side": "sizes_test.go",
 	"masked.nmar.order": "no flag: drawn from the data seed",
 	"precision":         "gpu_test.go", "no_graph": "gpu_test.go", "deterministic": "gpu_test.go",
+	"attention":      "gpu_test.go",
 	"positions.file": "positions_test.go", "positions.as": "positions_test.go", "positions.sha256": "derived",
 }
 

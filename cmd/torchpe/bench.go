@@ -101,8 +101,12 @@ func (f *benchFlags) run(cmd *cobra.Command, _ []string) error {
 		wording.Count(b.Threads, "thread"),
 		b.Median, b.Min, b.PeakRSS)
 	if b.DeviceMB > 0 {
-		fmt.Fprintf(w, "  %.0f MB of the GPU's memory at most, %s products, %s\n", b.DeviceMB,
-			b.Precision, map[bool]string{true: "recorded steps", false: "kernels launched one by one"}[b.Graph])
+		attention := ""
+		if b.Attention != "" {
+			attention = ", attention " + b.Attention
+		}
+		fmt.Fprintf(w, "  %.0f MB of the GPU's memory at most, %s products%s, %s\n", b.DeviceMB, b.Precision, attention,
+			map[bool]string{true: "recorded steps", false: "kernels launched one by one"}[b.Graph])
 	}
 	if l := b.Limit; l != nil {
 		fmt.Fprintf(w, "  %.2f GFLOP in products, %.0f MB moved; this CPU reaches %.0f GFLOP/s and %.1f GB/s: "+

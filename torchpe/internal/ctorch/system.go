@@ -62,6 +62,11 @@ func SetPrecision(p int) { C.tp_set_precision(C.int(p)) }
 // Precision returns the precision that SetPrecision set.
 func Precision() int { return int(C.tp_precision()) }
 
+// SetAttentionForm chooses how a GPU computes attention over many tokens: 0 libtorch's memory-efficient
+// kernel, 1 products, 2 flash. AttentionForm returns what was chosen.
+func SetAttentionForm(form int) { C.tp_set_attention(C.int(form)) }
+func AttentionForm() int        { return int(C.tp_attention_form()) }
+
 // SetFused turns the fused CPU loops on or off, to compare them with libtorch's operators.
 func SetFused(on bool) { C.tp_set_fused(flag(on)) }
 

@@ -60,12 +60,14 @@ var systemCases = map[string]func(t *testing.T){
 			t.Errorf("fused kernels for %q", k)
 		}
 	},
-	"tp_set_fused":     func(*testing.T) { SetFused(false); SetFused(true) }, // torchpe's tests compare the two
-	"tp_set_precision": testPrecision,
-	"tp_precision":     testPrecision,
-	"tp_profile":       testProfile,
-	"tp_profile_part":  testProfile,
-	"tp_machine_rates": testProfile,
+	"tp_set_fused":      func(*testing.T) { SetFused(false); SetFused(true) }, // torchpe's tests compare the two
+	"tp_set_precision":  testPrecision,
+	"tp_precision":      testPrecision,
+	"tp_set_attention":  testAttentionForm,
+	"tp_attention_form": testAttentionForm,
+	"tp_profile":        testProfile,
+	"tp_profile_part":   testProfile,
+	"tp_machine_rates":  testProfile,
 
 	"tp_count_operators": testOperators,
 	"tp_operators":       testOperators,
@@ -240,6 +242,15 @@ func testTrace(t *testing.T) {
 	}
 	if events, err := TraceEnd(); err == nil {
 		t.Errorf("a trace that was not begun has %q", events)
+	}
+}
+
+func testAttentionForm(t *testing.T) {
+	for _, form := range []int{2, 1, 0, 7, -1} {
+		SetAttentionForm(form)
+		if want := map[bool]int{true: form}[form >= 0 && form < 3]; AttentionForm() != want {
+			t.Errorf("form of attention %d is %d, want %d", form, AttentionForm(), want)
+		}
 	}
 }
 

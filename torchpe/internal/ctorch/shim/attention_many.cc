@@ -1,8 +1,8 @@
 // attention_many.cc: attention over many tokens between the products of an attention block, on a
-// GPU, by libtorch's forms as they lie below autograd: flash for bfloat16, else the memory-efficient
-// one. Both take queries, keys and values where the projection left them. The memory-efficient one
-// lays their gradients side by side, as the projection's gradients want them; flash's are copied
-// together.
+// GPU, in one of three forms (ManyForm): libtorch's memory-efficient one and flash, as they lie below
+// autograd, and products. All take queries, keys and values where the projection left them, flash
+// in bfloat16. Gradients lie side by side, as the projection's gradients want them, but for flash's,
+// which are copied together.
 #include <torch/version.h>
 
 #include "gpu_parts.h"
@@ -14,21 +14,9 @@
 
 namespace torchpe {
 
-bool has_many_tokens(const at::Tensor& x, int64_t heads) {
-#ifdef TORCHPE_MANY_TOKENS
-  if (!x.is_cuda() || x.scalar_type() != at::kFloat) return false;
-  const int64_t width = x.size(-1) / heads;
-  return precision() != Precision::bf16 || (operand_type(x) == at::kBFloat16 && width % 8 == 0 && width <= 256);
-#else
-  (void)x;
-  (void)heads;
-  return false;
-#endif
-}
-
-#ifdef TORCHPE_MANY_TOKENS
-
 namespace {
+
+std::atomic<ManyForm> chosen_form{ManyForm::efficient};
 
 // Part `part` of y [E,B N,parts D] as [E B,N,H,Dh].
 at::Tensor part_of(const at::Tensor& y, int64_t part, int64_t parts, int64_t batch, int64_t heads) {
@@ -65,6 +53,10 @@ void add_row_sums(const at::Tensor& d, const GradTarget& into) {
   add_sums(parts, {into});
 }
 
+#ifdef TORCHPE_MANY_TOKENS
+
+bool flash_takes(int64_t width) { return width % 8 == 0 && width <= 256; }
+
 constexpr int64_t NO_MASK = 0;
 
 // In deterministic mode flash's backward pass adds in a fixed order only where the mode is strict
@@ -82,14 +74,68 @@ class Strict {
   const bool on_;
 };
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> flash_backward(const ManyTokens& m, const Operands& o,
-                                                              const at::Tensor& a, const at::Tensor& da) {
-  const Strict strict;
-  return at::_flash_attention_backward(da, o.q, o.k, o.v, a, m.sums, {}, {}, o.q.size(1), o.k.size(1), 0.0, false,
-                                       m.seed, m.offset, m.scale);
+// The result of libtorch's forms, [S,N,H,Dh].
+at::Tensor by_libtorch(ManyTokens& m, const Operands& o, bool keep) {
+  if (m.form == ManyForm::flash) {
+    const auto all = at::_flash_attention_forward(o.q, o.k, o.v, c10::nullopt, c10::nullopt, o.q.size(1), o.k.size(1),
+                                                  0.0, false, false, m.scale);
+    if (keep) m.sums = std::get<1>(all);
+    m.seed = std::get<2>(all);
+    m.offset = std::get<3>(all);
+    return std::get<0>(all);
+  }
+  const auto all = at::_efficient_attention_forward(o.q, o.k, o.v, c10::nullopt, c10::nullopt, c10::nullopt,
+                                                    c10::nullopt, c10::nullopt, 0.0, NO_MASK,
+                                                    /*compute_log_sumexp=*/keep, m.scale);
+  m.sums = std::get<1>(all);
+  m.seed = std::get<2>(all);
+  m.offset = std::get<3>(all);
+  return std::get<0>(all);
 }
 
+// The gradients of q, k and v, by the result a and its gradient.
+Operands gradients_by_libtorch(const ManyTokens& m, const Operands& o, const at::Tensor& a, const at::Tensor& da) {
+  if (m.form == ManyForm::flash) {
+    const Strict strict;
+    const auto all = at::_flash_attention_backward(da, o.q, o.k, o.v, a, m.sums, {}, {}, o.q.size(1), o.k.size(1), 0.0,
+                                                   false, m.seed, m.offset, m.scale);
+    return {std::get<0>(all), std::get<1>(all), std::get<2>(all)};
+  }
+  // blocks of keys that are split add to a query's gradient in no fixed order
+  c10::optional<int64_t> splits;
+  if (at::globalContext().deterministicAlgorithms()) splits = 1;
+  const auto all = at::_efficient_attention_backward(da, o.q, o.k, o.v, c10::nullopt, a, c10::nullopt, c10::nullopt,
+                                                     o.q.size(1), o.k.size(1), m.sums, 0.0, m.seed, m.offset, NO_MASK,
+                                                     /*bias_requires_grad=*/false, m.scale, splits, c10::nullopt,
+                                                     /*shared_storage_dqdkdv=*/!m.apart);
+  return {std::get<0>(all), std::get<1>(all), std::get<2>(all)};
+}
+
+#else
+
+at::Tensor by_libtorch(ManyTokens&, const Operands&, bool) {
+  TORCH_CHECK(false, "this libtorch has no attention over many tokens below autograd");
+}
+Operands gradients_by_libtorch(const ManyTokens&, const Operands& o, const at::Tensor&, const at::Tensor&) { return o; }
+
+#endif
+
 }  // namespace
+
+ManyForm many_form(const at::Tensor& x, int64_t keys, int64_t width) {
+  const ManyForm chosen = chosen_form;
+  const bool in_tf32 = x.is_cuda() && precision() == Precision::tf32;  // at::bmm on the CPU rounds nothing
+  if (chosen == ManyForm::products && use_kernels(x) && keys <= GPU_SOFTMAX_WIDTH && (in_tf32 || !rounds_operands(x)))
+    return ManyForm::products;
+#ifdef TORCHPE_MANY_TOKENS
+  if (!x.is_cuda() || x.scalar_type() != at::kFloat) return ManyForm::none;
+  if (precision() == Precision::bf16)
+    return operand_type(x) == at::kBFloat16 && flash_takes(width) ? ManyForm::flash : ManyForm::none;
+  return chosen == ManyForm::flash && flash_takes(width) ? ManyForm::flash : ManyForm::efficient;
+#else
+  return ManyForm::none;
+#endif
+}
 
 at::Tensor ManyTokens::forward(const at::Tensor& b, bool keep) {
   const int64_t D = u.size(2) / (apart ? 2 : 3);
@@ -99,66 +145,60 @@ at::Tensor ManyTokens::forward(const at::Tensor& b, bool keep) {
   } else {
     bias_gelu(u, b, false, u);
   }
-  const auto o = operands(*this, uq, u);
-  if (u.scalar_type() == at::kBFloat16) {
-    const auto all = at::_flash_attention_forward(o.q, o.k, o.v, c10::nullopt, c10::nullopt, o.q.size(1), o.k.size(1),
-                                                  0.0, false, false, scale);
-    if (keep) sums = std::get<1>(all);
-    seed = std::get<2>(all);
-    offset = std::get<3>(all);
-    return std::get<0>(all).reshape({u.size(0), batch * o.q.size(1), D});
+  const auto type = u.scalar_type();
+  if (form == ManyForm::flash) {
+    u = u.to(at::kBFloat16);
+    uq = apart ? uq.to(at::kBFloat16) : u;
   }
-  const auto all = at::_efficient_attention_forward(o.q, o.k, o.v, c10::nullopt, c10::nullopt, c10::nullopt,
-                                                    c10::nullopt, c10::nullopt, 0.0, NO_MASK,
-                                                    /*compute_log_sumexp=*/keep, scale);
-  sums = std::get<1>(all);
-  seed = std::get<2>(all);
-  offset = std::get<3>(all);
-  return std::get<0>(all).view({u.size(0), batch * o.q.size(1), D});
+  const auto o = operands(*this, uq, u);
+  const int64_t shape[] = {u.size(0), batch * o.q.size(1), D};
+  if (form != ManyForm::products) return by_libtorch(*this, o, keep).reshape(shape).to(type);
+  const auto out = at::empty(shape, u.options());
+  AttentionProducts{o.q, o.k, o.v, scale, {}, {}, {}}.forward(part_of(out, 0, 1, batch, heads));
+  return out;
 }
 
 void ManyTokens::backward(const at::Tensor& a, const at::Tensor& da, const GradTarget& db) {
   const int64_t D = a.size(2);
   const auto o = operands(*this, uq, u);
-  const auto as_heads = [&](const at::Tensor& t) { return part_of(t, 0, 1, batch, heads); };
-  // blocks of keys that are split add to a query's gradient in no fixed order
-  c10::optional<int64_t> splits;
-  if (at::globalContext().deterministicAlgorithms()) splits = 1;
-  std::tuple<at::Tensor, at::Tensor, at::Tensor> all;
-  if (u.scalar_type() == at::kBFloat16) {
-    all = flash_backward(*this, o, as_heads(a), as_heads(da));
+  const auto as_heads = [&](const at::Tensor& t) { return part_of(t.to(u.scalar_type()), 0, 1, batch, heads); };
+  if (form == ManyForm::products) {
+    du = at::empty_like(u);
+    duq = apart ? at::empty_like(uq) : du;
+    const auto d = operands(*this, duq, du);
+    AttentionProducts{o.q, o.k, o.v, scale, d.q, d.k, d.v}.backward(as_heads(da));
   } else {
-    const auto more = at::_efficient_attention_backward(
-        as_heads(da), o.q, o.k, o.v, c10::nullopt, as_heads(a), c10::nullopt, c10::nullopt, o.q.size(1), o.k.size(1),
-        sums, 0.0, seed, offset, NO_MASK, /*bias_requires_grad=*/false, scale, splits, c10::nullopt,
-        /*shared_storage_dqdkdv=*/!apart);
-    all = {std::get<0>(more), std::get<1>(more), std::get<2>(more)};
+    const auto d = gradients_by_libtorch(*this, o, as_heads(a), as_heads(da));
+    if (apart) {
+      duq = d.q.reshape(uq.sizes());
+      du = at::stack({d.k, d.v}, 2).view(u.sizes());
+    } else {
+      const int64_t rows = d.q.size(1), width[] = {rows * 3 * D, 3 * D, d.q.size(3), 1};
+      const bool beside = d.k.is_alias_of(d.q) && d.v.is_alias_of(d.q) && d.q.strides() == at::IntArrayRef(width) &&
+                          d.k.strides() == d.q.strides() && d.v.strides() == d.q.strides() &&
+                          d.k.storage_offset() == d.q.storage_offset() + D &&
+                          d.v.storage_offset() == d.q.storage_offset() + 2 * D;
+      du = beside ? d.q.as_strided(u.sizes(), u.strides()) : at::stack({d.q, d.k, d.v}, 2).view(u.sizes());
+      duq = du;
+    }
   }
-  const auto &dq = std::get<0>(all), &dk = std::get<1>(all), &dv = std::get<2>(all);
-  if (apart) {
-    duq = dq.reshape(uq.sizes());
-    du = at::stack({dk, dv}, 2).view(u.sizes());
-  } else {
-    const int64_t rows = dq.size(1), width[] = {rows * 3 * D, 3 * D, dq.size(3), 1};
-    const bool beside = dk.is_alias_of(dq) && dv.is_alias_of(dq) && dq.strides() == at::IntArrayRef(width) &&
-                        dk.strides() == dq.strides() && dv.strides() == dq.strides() &&
-                        dk.storage_offset() == dq.storage_offset() + D &&
-                        dv.storage_offset() == dq.storage_offset() + 2 * D;
-    du = beside ? dq.as_strided(u.sizes(), u.strides()) : at::stack({dq, dk, dv}, 2).view(u.sizes());
-    duq = du;
+  if (db.into.defined()) {
+    if (apart) add_row_sums(duq, db.columns(0, D));
+    add_row_sums(du, apart ? db.columns(D, 2 * D) : db);
   }
-  if (!db.into.defined()) return;
-  if (apart) add_row_sums(duq, db.columns(0, D));
-  add_row_sums(du, apart ? db.columns(D, 2 * D) : db);
+  du = du.to(a.scalar_type());
+  duq = apart ? duq.to(a.scalar_type()) : du;
 }
-
-#else
-
-at::Tensor ManyTokens::forward(const at::Tensor&, bool) {
-  TORCH_CHECK(false, "this libtorch has no attention over many tokens below autograd");
-}
-void ManyTokens::backward(const at::Tensor&, const at::Tensor&, const GradTarget&) {}
-
-#endif
 
 }  // namespace torchpe
+
+extern "C" {
+
+void tp_set_attention(int form) {
+  torchpe::chosen_form = form == 1   ? torchpe::ManyForm::products
+                         : form == 2 ? torchpe::ManyForm::flash
+                                     : torchpe::ManyForm::efficient;
+}
+int tp_attention_form(void) { return int(torchpe::chosen_form.load()); }
+
+}  // extern "C"

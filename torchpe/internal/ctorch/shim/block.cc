@@ -76,7 +76,7 @@ bool fits_gpu(const AttentionBlock& b) {
        b.mask.device() != b.x.device() || !at::is_expandable_to(b.mask.sizes(), of_logits)))
     return false;
   const int64_t asking = b.read.defined() ? b.read.size(2) : N;
-  return (few_tokens(asking, N, Dh, Dh) || (!b.mask.defined() && has_many_tokens(b.x, b.heads))) &&
+  return (few_tokens(asking, N, Dh, Dh) || (!b.mask.defined() && many_form(b.x, N, Dh) != ManyForm::none)) &&
          maps(b.x, b.qkv_w, b.qkv_b, D, 3 * D) && maps(b.x, b.out_w, b.out_b, D, D) &&
          norm_fits(b.x, b.norm, b.out_b);
 }

@@ -97,8 +97,10 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     const auto uq = given(read) ? operand_product(asks, w1.narrow(1, 0, D).transpose(1, 2), stored) : u;
     const Projected p{x_in.size(1), heads, !given(read)};
     at::Tensor inner;
-    ManyTokens many{p.batch, heads, scale, uq, u, given(read)};
-    if (few_tokens(asking.size(1) / p.batch, x_in.size(2), D / heads, D / heads)) {
+    const int64_t N = x_in.size(2), Dh = D / heads;
+    const auto form = few_tokens(asking.size(1) / p.batch, N, Dh, Dh) ? ManyForm::none : many_form(rows, N, Dh);
+    ManyTokens many{form, p.batch, heads, scale, uq, u, given(read)};
+    if (form == ManyForm::none) {
       inner = at::empty(asking.sizes(), u.options());
       p.attention(uq, u, dense_members(qkv_b), mask, scale).forward(p.part(inner, 0, 1));
     } else {
@@ -113,10 +115,11 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     const auto normed = n.forward(keep);
     *out16 = normed.out16;
     if (keep) {
-      ctx->save_for_backward({x,     asks,  w1,    uq,   u,    a,     w2,        n.xhat,    n.rstd,     mask, read,
-                              qkv_w, qkv_b, out_w, out_b, gain, bias, table, many.sums, many.seed, many.offset});
+      ctx->save_for_backward({x,     asks,  w1,    many.uq, many.u, a,    w2,    n.xhat,    n.rstd,    mask,       read,
+                              qkv_w, qkv_b, out_w, out_b,   gain,   bias, table, many.sums, many.seed, many.offset});
       ctx->saved_data["shape"] = x_in.sizes().vec();
       ctx->saved_data["heads"] = heads;
+      ctx->saved_data["form"] = int64_t(form);
       ctx->saved_data["scale"] = scale;
     }
     return at::_unsafe_view(normed.out, {x_in.size(0), x_in.size(1), given(read) ? read.size(2) : x_in.size(2), D});
@@ -146,8 +149,8 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
       const Projected p{shape[1], ctx->saved_data["heads"].toInt(), !given(read)};
       const double scale = ctx->saved_data["scale"].toDouble();
       at::Tensor du, duq;
-      if (saved[18].defined()) {
-        ManyTokens many{p.batch, p.heads, scale, uq, u, given(read), saved[18], saved[19], saved[20]};
+      if (const auto form = ManyForm(ctx->saved_data["form"].toInt()); form != ManyForm::none) {
+        ManyTokens many{form, p.batch, p.heads, scale, uq, u, given(read), saved[18], saved[19], saved[20]};
         many.backward(a, inner, db);
         du = many.du;
         duq = many.duq;

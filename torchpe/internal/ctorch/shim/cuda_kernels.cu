@@ -3,6 +3,7 @@
 // under way at a time that their latency is hidden.
 #include "cuda_attention.cuh"
 #include "cuda_common.cuh"
+#include "cuda_softmax.cuh"
 
 namespace torchpe {
 namespace TORCHPE_FORM {
@@ -115,22 +116,7 @@ void add_sums(GpuStream s, const GpuSums<T>& a) {
 
 // ---- layer norm ----
 
-// A row is GROUP threads', a warp or a block, each of which holds up to PER of its numbers.
-template <typename T, int GROUP>
-__device__ __forceinline__ T group_sum(T v, T* scratch) {
-  v = warp_sum(v);
-  if constexpr (GROUP == 32) {
-    return v;
-  } else {
-    __syncthreads();  // scratch may still be read
-    if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = v;
-    __syncthreads();
-    T sum = 0;
-    for (int w = 0; w < GROUP / 32; w++) sum += scratch[w];
-    return sum;
-  }
-}
-
+// A row is GROUP threads', each of which holds up to PER of its numbers.
 template <typename T, typename S, int GROUP, int PER, bool GELU>
 __global__ void __launch_bounds__(THREADS) add_layer_norm_kernel(const GpuNorm<T, S> a) {
   TORCHPE_SHARED(T, scratch);
@@ -493,7 +479,7 @@ void dropout(GpuStream s, int64_t E, int64_t n, const T* x, const int64_t* draws
 
 template <typename T>
 constexpr GpuTable<T> TABLE = {add_sums<T>,      adam<T>,          sgd<T>,    account<T>, cross_entropy<T>,
-                               cross_entropy_backward<T>, right_answers<T>, dropout<T>};
+                               cross_entropy_backward<T>, right_answers<T>, dropout<T>, softmax<T>};
 
 template <typename T, typename S>
 constexpr GpuWideTable<T, S> WIDE_TABLE = {bias_gelu<T, S>,           dense_backward<T, S>, add_layer_norm<T, S>,

@@ -75,7 +75,8 @@ tp_result op_normed(int grad, F&& f) noexcept {
   return r;
 }
 Normed add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const NormOperands& n, bool keep);
-// mask: empty, or [E,B,H,N,M] with any strides and without a gradient
+// Of few tokens, or by products without a mask. mask: empty, or [E,B,H,N,M] with any strides and
+// without a gradient
 at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
                             double scale);
 // As tp_attention_block and tp_mlp_block; biases empty for none, mask and read undefined.
@@ -85,8 +86,12 @@ struct AttentionBlock {
   double scale;
   NormOperands norm;
 };
-// Whether x may be of more tokens than one kernel takes (ManyTokens); then without a mask.
-bool has_many_tokens(const at::Tensor& x, int64_t heads);
+// How attention over more tokens than one kernel takes is computed, without a mask: by libtorch's
+// memory-efficient form, by AttentionProducts, or by libtorch's flash in bfloat16; none: composed.
+enum class ManyForm { none = -1, efficient = 0, products = 1, flash = 2 };
+// The form in which x's attention over `keys` tokens is computed inside the block's operator, with
+// heads of that width: what tp_set_attention chose, where that can be.
+ManyForm many_form(const at::Tensor& x, int64_t keys, int64_t width);
 Normed attention_block_on_gpu(const AttentionBlock& b);
 struct MLPBlock {
   at::Tensor x, x16, in_w, in_b, out_w, out_b;

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Bumped when a function is added or changes; the Go side refuses a library of another number. */
-#define TP_ABI 11
+#define TP_ABI 12
 
 typedef uint64_t tp_tensor; /* 0 = no tensor */
 typedef struct {
@@ -266,6 +266,11 @@ void tp_set_fused(int form);
  * numbers are rounded (to nearest, ties to even). */
 void tp_set_precision(int precision);
 int tp_precision(void);
+/* Chooses how a GPU computes attention over many tokens without a mask, where it is not of bfloat16 by
+ * tp_set_precision: 0 (default) libtorch's memory-efficient kernel; 1 batched products and a softmax
+ * of our own; 2 libtorch's flash kernel in bfloat16, for operands of float32. What cannot be is 0. */
+void tp_set_attention(int form);
+int tp_attention_form(void);
 /* tp_profile(1) starts measuring what the fused operators of the CPU do, from zero, tp_profile(0)
  * stops. tp_profile_part writes of a part its nanoseconds, the operations of its products (two a
  * multiplication) and the bytes that it read from memory and wrote: 0 products, 1 bias and GELU, 2

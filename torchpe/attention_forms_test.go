@@ -1,0 +1,225 @@
+package torchpe
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// inForm runs f with attention over many tokens in a form.
+func inForm(t *testing.T, form string, f func()) {
+	t.Helper()
+	before := AttentionForm()
+	defer SetAttentionForm(before)
+	if err := SetAttentionForm(form); err != nil {
+		t.Fatal(err)
+	}
+	f()
+}
+
+// hasProducts says whether the softmax between the products of attention is among the kernels that f
+// runs.
+func hasProducts(t *testing.T, f func()) bool {
+	t.Helper()
+	moved, err := CountMoved(func() error { return Catch(f) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range moved {
+		if m.Kernel == SoftmaxKernel {
+			return true
+		}
+	}
+	return false
+}
+
+// productSizes are sizes at which rows of logits are a warp's or a block's, and end or do not end
+// with its threads; the last but one takes three chunks forward and five backward, the last of fewer
+// samples.
+func productSizes() []sizes {
+	return []sizes{
+		{E: 1, B: 1, H: 1, N: 33, M: 1, Dh: 3, O: 2},
+		{E: 2, B: 1, H: 2, N: 40, M: 31, Dh: 5, O: 7},
+		{E: 1, B: 2, H: 1, N: 9, M: 128, Dh: 4, O: 4},
+		{E: 1, B: 1, H: 3, N: 5, M: 129, Dh: 8, O: 3},
+		{E: 2, B: 2, H: 1, N: 36, M: 360, Dh: 16, O: 16},
+		{E: 1, B: 1, H: 2, N: 7, M: 385, Dh: 2, O: 2},
+		{E: 1, B: 3, H: 1, N: 3, M: 769, Dh: 2, O: 5},
+		{E: 1, B: 1, H: 1, N: 9, M: 1000, Dh: 6, O: 1},
+		{E: 3, B: 13, H: 2, N: 720, M: 700, Dh: 2, O: 1},
+		{E: 1, B: 1, H: 1, N: 2, M: 4096, Dh: 2, O: 2},
+	}
+}
+
+// TestAttentionProducts holds attention by products, with the kernel between them emulated, against
+// attention by its definition in float64.
+func TestAttentionProducts(t *testing.T) {
+	for k, z := range productSizes() {
+		scale := []float64{0.5, -0.3}[k%2]
+		c := attention(z, point{}, scale)
+		want, gradients := directAttention(z, c.inputs, point{}, scale)
+		for _, dtype := range []DType{Float64, Float32} {
+			if chunks := z.N == 720; chunks && (testing.Short() || dtype == Float64) {
+				continue
+			}
+			name := fmt.Sprintf("%s, %+v", dtype, z)
+			var have []float64
+			var all [][]float64
+			inForm(t, "products", func() {
+				emulated(func() {
+					if !hasProducts(t, func() { have, all = c.run(layout(k%3), dtype, nil, 1) }) {
+						t.Errorf("%s: no products", name)
+					}
+				})
+			})
+			near(t, name, have, want, twinTolerance[dtype])
+			for i := range all {
+				near(t, fmt.Sprint(name, ", gradient ", i), all[i], gradients[i], twinTolerance[dtype])
+			}
+		}
+	}
+	c := attention(productSizes()[4], point{}, 0.5)
+	inForm(t, "products", func() {
+		emulated(func() {
+			for only := range 3 {
+				want := []bool{only == 0, only == 1, only == 2}
+				_, some := c.run(dense, Float64, want, 1)
+				_, all := c.run(dense, Float64, nil, 1)
+				identical(t, fmt.Sprint("gradient alone, ", only), some[only], all[only])
+			}
+		})
+	})
+	if hasProducts(t, func() { c.run(dense, Float64, nil, 1) }) {
+		t.Error("the CPU's loops are not left alone")
+	}
+}
+
+// TestAttentionProductsExtremes: where one logit is far above the others its key has all the weight,
+// equal logits of any size have equal weights, and an infinite one makes its row alone NaN. Keys and
+// values are 0 to M-1, of mean (M-1) / 2 and variance (M^2 - 1) / 12; rows are a warp's and a block's.
+func TestAttentionProductsExtremes(t *testing.T) {
+	for dtype, large := range map[DType]float64{Float32: 1e30, Float64: 1e300} {
+		for _, M := range []int{360, 1000} {
+			inForm(t, "products", func() {
+				emulated(func() {
+					extremeLogits(t, dtype, M, large, 0)
+					extremeLogits(t, dtype, M, large, math.Inf(1))
+				})
+			})
+		}
+	}
+}
+
+func extremeLogits(t *testing.T, dtype DType, M int, large, most float64) {
+	const N, far, equal, infinite = 35, 3, 4, 5
+	q, k, v := make([]float64, N*2), make([]float64, M*2), make([]float64, M)
+	for m := range M {
+		k[2*m], k[2*m+1], v[m] = float64(m), 1, float64(m)
+	}
+	q[2*far], q[2*equal+1], q[2*infinite] = large, -large, most
+	s := NewScope()
+	defer s.Close()
+	leaf := func(values []float64, rows int) Tensor {
+		return Of(s, CPU, values, 1, 1, 1, rows, len(values)/rows).To(dtype, CPU).RequireGrad()
+	}
+	queries, values := leaf(q, N), leaf(v, M)
+	y := Attention(queries, leaf(k, M), values, Tensor{}, 1)
+	for n, have := range y.Float64s() {
+		want := float64(M-1) / 2
+		if n == far {
+			want = float64(M - 1)
+		} else if n == infinite && most > 0 {
+			want = math.NaN()
+		}
+		near(t, fmt.Sprintf("%s, %d keys, row %d", dtype, M, n), []float64{have}, []float64{want}, 1e-6)
+	}
+	if most > 0 {
+		return
+	}
+	y.Narrow(3, far, 2).Sum().Backward()
+	dq := make([]float64, N*2)
+	dq[2*equal] = float64(M*M-1) / 12
+	near(t, fmt.Sprint(dtype, ", gradient of q"), queries.Grad().Float64s(), dq, 1e-6)
+	dv := slices.Repeat([]float64{1 / float64(M)}, M)
+	dv[M-1]++
+	near(t, fmt.Sprint(dtype, ", gradient of v"), values.Grad().Float64s(), dv, 1e-6)
+}
+
+// TestAttentionBlockProducts checks the whole block with products inside it, as one operator, against
+// the composed one and the loops.
+func TestAttentionBlockProducts(t *testing.T) {
+	for _, z := range []sizes{{E: 2, B: 3, H: 2, N: 35, M: 35, Dh: 5, O: 1},
+		{E: 1, B: 2, H: 1, N: 70, M: 70, Dh: 16, O: 1}} {
+		for _, c := range fusedFunctions(z) {
+			if !strings.HasPrefix(c.name, "AttentionBlock") || strings.Contains(c.name, "causal") {
+				continue
+			}
+			inForm(t, "products", func() {
+				compareKernels(t, c, dense, fmt.Sprintf("%+v", z))
+				emulated(func() {
+					calls := Operators(func() { c.run(dense, Float32, nil, 1) })
+					if backwardPasses(calls, "AttentionBlockOnGpu") != 1 {
+						t.Errorf("%s, %+v is left to others: %v", c.name, z, calls)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Blocks and attention over many tokens on a GPU in each form and precision, against float64 on the
+// CPU to what the precision allows; the same bits a second time.
+func TestAttentionFormsOnGPU(t *testing.T) {
+	if s := DescribeSystem(); !s.CUDA || !s.CUDAKernels {
+		t.Skip("needs an NVIDIA GPU and kernels for it: " + s.CUDAReason)
+	}
+	SetDeterministic(true)
+	defer SetDeterministic(false)
+	for _, z := range []sizes{{E: 2, B: 3, H: 2, N: 41, M: 41, Dh: 8, O: 8},
+		{E: 1, B: 2, H: 1, N: 130, M: 130, Dh: 32, O: 32}} {
+		for _, c := range append(fusedFunctions(z), attention(z, point{}, 0.2)) {
+			block := strings.HasPrefix(c.name, "AttentionBlock") && !strings.Contains(c.name, "causal")
+			if !block && !strings.HasPrefix(c.name, "Attention with bias []") {
+				continue
+			}
+			exact, gradients := c.run(dense, Float64, nil, 1)
+			for precision, eps := range map[string]float64{"fp32": twinTolerance[Float32], "tf32": 4 * 0x1p-10} {
+				for _, form := range AttentionForms() {
+					if form == "flash" && !LibtorchAtLeast(2, 6) {
+						continue
+					}
+					if form == "flash" {
+						eps = 4 * 0x1p-7
+					}
+					name := fmt.Sprintf("%s, %s, %s, %+v", c.name, form, precision, z)
+					have := attentionOnGPU(t, c, form, precision)
+					again := attentionOnGPU(t, c, form, precision)
+					for i, want := range append(gradients, exact) {
+						near(t, fmt.Sprint(name, ", gradient or result ", i), have[i], want, eps)
+						identical(t, fmt.Sprint(name, ", gradient or result ", i), again[i], have[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// attentionOnGPU returns gradients and result of c in a form and a precision, and checks that it is
+// computed so.
+func attentionOnGPU(t *testing.T, c function, form, precision string) (all [][]float64) {
+	t.Helper()
+	defer SetPrecision(Precision())
+	SetPrecision(precision)
+	inForm(t, form, func() {
+		used := hasProducts(t, func() {
+			result, gradients := c.onGPU(dense, Float32)
+			all = append(gradients, result)
+		})
+		if used != (form == "products") {
+			t.Errorf("%s, %s: products are used: %v", c.name, form, used)
+		}
+	})
+	return all
+}
