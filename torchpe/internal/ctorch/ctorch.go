@@ -47,7 +47,7 @@ const MaxRank = int(C.TP_MAX_RANK)
 
 // abi is TP_ABI of shim.h. Go's build cache does not see that header change: a new number here
 // makes it rebuild.
-const abi = 11
+const abi = 12
 
 func init() {
 	if have := int(C.tp_abi()); have != abi {
