@@ -26,18 +26,17 @@ type pass struct {
 	batch Input
 	hooks pe.Hooks
 	mask  torchpe.Tensor // [N,N], added to the logits; the zero Tensor for none
+	rows  torchpe.Tensor // [E,S,N,D], the first block's input for each symbol, where sharesRows
 	trace *Trace
 }
+
+// shares says whether a layer's input was taken from rows.
+func (p pass) shares(layer int) bool { return layer == 0 && p.rows.Defined() }
 
 // Forward returns the logits [E,B,C] of a batch; with ReadTokens [E,B,M,C], or for one class the
 // predicted values [E,B,M].
 // trace keeps the intermediates that it asks for; it may be nil.
 func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Tensor {
-	x := m.embed(s, batch)
-	if batch.Noise.Defined() {
-		x = x.Add(batch.Noise.In(s))
-	}
-	trace.keep("embedding", x)
 	at := batch.Positions
 	at.Training = at.Training || batch.Training
 	p := pass{batch: batch, hooks: m.Encoding.Begin(s, at), trace: trace}
@@ -48,6 +47,7 @@ func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Ten
 		}
 		p.hooks = dropped
 	}
+	x := m.input(s, &p)
 	if m.attention.Causal {
 		p.mask = pe.CausalMask(s, x, batch.Positions.Index)
 	}
@@ -71,6 +71,41 @@ func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Ten
 	}
 	trace.keep("logits", logits)
 	return logits
+}
+
+// input returns the tokens of a batch as x [E,B,N,D]. Where sharesRows it sets p.rows, and x, taken
+// from them, has what the encoding adds.
+func (m *Model) input(s *torchpe.Scope, p *pass) torchpe.Tensor {
+	if !m.sharesRows(*p) {
+		x := m.embed(s, p.batch)
+		if p.batch.Noise.Defined() {
+			x = x.Add(p.batch.Noise.In(s))
+		}
+		p.trace.keep("embedding", x)
+		return x
+	}
+	shape := p.batch.Symbols.Shape()
+	members, symbols, tokens := shape[0], m.Config.Symbols, shape[2]
+	each := make([]int64, members*symbols*tokens)
+	for i := range each {
+		each[i] = int64(i / tokens % symbols)
+	}
+	all := Input{Symbols: torchpe.Of(s, m.Config.Device, each, members, symbols, tokens)}
+	p.rows = p.hooks.Embed(0, m.embed(s, all))
+	return torchpe.TakeRows(p.rows, p.batch.Symbols.In(s))
+}
+
+// sharesRows says whether tokens of one symbol in one cell are the same vector at the first block,
+// and enough of them that one is projected to queries, keys and values for all. On the CPU alone: a
+// GPU's time is not products. Where their operands are rounded a gradient's are each token's.
+func (m *Model) sharesRows(p pass) bool {
+	c, batch := m.Config, p.batch
+	if c.TokenInput == Scalar || c.Device != torchpe.CPU || torchpe.Precision() != "fp32" || p.trace != nil {
+		return false
+	}
+	alike := m.Encoding.Sites()&pe.AtEmbed == 0 || p.hooks.AddsTable(0)
+	drops := batch.Training && c.Dropout > 0
+	return alike && !drops && !batch.Noise.Defined() && batch.Symbols.Size(1) >= 2*c.Symbols
 }
 
 // embed returns the tokens of a batch as x [E,B,N,D].
@@ -116,7 +151,7 @@ func (m *Model) embedValues(s *torchpe.Scope, values, masked torchpe.Tensor) tor
 // tokens that are read where readsOnly.
 func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) torchpe.Tensor {
 	b := &m.blocks[layer]
-	if !m.addedBefore(layer, p) {
+	if !m.addedBefore(layer, p) && !p.shares(layer) {
 		x = p.hooks.Embed(layer, x)
 	}
 	if table, ok := p.hooks.Table(layer); ok {
@@ -124,7 +159,7 @@ func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) tor
 	}
 	x = m.dropout(x, p.batch)
 	norm := torchpe.Norm{Gain: b.norm1W.In(s), Bias: b.norm1B.In(s), Eps: layerNormEps}
-	if b.outW != nil && m.Encoding.Sites()&^pe.AtEmbed == 0 && m.canFuseAttention(layer, p) {
+	if !p.shares(layer) && b.outW != nil && m.Encoding.Sites()&^pe.AtEmbed == 0 && m.canFuseAttention(layer, p) {
 		a := torchpe.SelfAttention{
 			QKVWeight: b.qkvW.In(s), QKVBias: optional(s, b.qkvB),
 			OutWeight: b.outW.In(s), OutBias: optional(s, b.outB),
@@ -174,7 +209,14 @@ func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) to
 	attn.Project = func(y torchpe.Tensor) (q, k, v torchpe.Tensor) {
 		return torchpe.ProjectQKV(y, b.qkvW.In(s), optional(s, b.qkvB), heads)
 	}
-	attn.Q, attn.K, attn.V = attn.Project(x)
+	if p.shares(layer) {
+		attn.Q, attn.K, attn.V = attn.Project(p.rows.In(s))
+		for _, part := range []*torchpe.Tensor{&attn.Q, &attn.K, &attn.V} {
+			*part = torchpe.TakeRows(*part, p.batch.Symbols.In(s))
+		}
+	} else {
+		attn.Q, attn.K, attn.V = attn.Project(x)
+	}
 	attn.Q, attn.K, attn.V = p.hooks.QKV(attn)
 	q, k, v := attn.Q, attn.K, attn.V
 	if m.canFuseAttention(layer, p) {

@@ -127,6 +127,12 @@ func fusedFunctions(z sizes) []function {
 				OutWeight: x[3], OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D),
 				Read: Of(x[0].Scope(), x[0].Device(), read, z.E, z.B, 1+z.N/2)}, normed(x[5], x[6], blockEps))
 		}},
+		one("TakeRows", inputs(51, []int{z.E, z.H + 2, z.N, z.Dh}), func(x Tensor) Tensor {
+			return TakeRows(x, tokenRows(x, z))
+		}),
+		one("TakeRows of heads", inputs(52, []int{z.E, z.H + 2, z.H, z.N, z.Dh}), func(x Tensor) Tensor {
+			return TakeRows(x, tokenRows(x, z))
+		}),
 		one("Dropout", inputs(35, x), func(x Tensor) Tensor {
 			x.Scope().Seed(seeds, 7)
 			return x.Dropout(0.4)
@@ -139,6 +145,16 @@ func fusedFunctions(z sizes) []function {
 		list = append(list, rotations(z, q)...)
 	}
 	return list
+}
+
+// tokenRows are the rows [E,B,N] of H+2 that the tokens of a batch take, the same for each member;
+// not all are taken.
+func tokenRows(rows Tensor, z sizes) Tensor {
+	v := make([]int64, z.E*z.B*z.N)
+	for i := range v {
+		v[i] = int64(i % (z.B * z.N) * 3 % (z.H + 1))
+	}
+	return Of(rows.Scope(), rows.Device(), v, z.E, z.B, z.N)
 }
 
 // classes are the targets [E,B] of a cross-entropy of logits over O classes, beside them.

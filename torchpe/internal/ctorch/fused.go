@@ -19,6 +19,10 @@ func ProjectQKV(x, w, b Handle, heads int, grad bool) (qkv [3]Handle, err error)
 	return qkv, err
 }
 
+func TakeRows(rows, index Handle, grad bool) (Handle, error) {
+	return result(C.tp_take_rows(c(rows), c(index), flag(grad)))
+}
+
 func AttentionLogits(q, k Handle, scale float64, grad bool) (Handle, error) {
 	return result(C.tp_attention_logits(c(q), c(k), C.double(scale), flag(grad)))
 }

@@ -249,6 +249,7 @@ var operations = []operation{
 			qkv, err := ProjectQKV(a.t[0], a.t[1], a.t[2], a.i[0], a.grad)
 			return qkv[:], err
 		}},
+	binary("tp_take_rows", TakeRows, float(2, 5, 3, 4), indices(2, 7, 3)),
 	binary("tp_attention_logits",
 		func(q, k Handle, grad bool) (Handle, error) { return AttentionLogits(q, k, 0.5, grad) },
 		float(2, 1, 2, 3, 4), float(2, 1, 2, 5, 4)),

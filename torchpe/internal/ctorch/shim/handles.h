@@ -1,7 +1,5 @@
 // handles.h: tensors by handle, and exceptions turned into text.
 #pragma once
-#include <ATen/ATen.h>
-#include <torch/csrc/autograd/custom_function.h>
 #include <torch/cuda.h>
 #include <torch/version.h>
 
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "shim.h"
+#include "tensors.h"
 
 namespace torchpe {
 

@@ -1,4 +1,5 @@
-// linear.cc: the linear map with optional GELU, and the projection to queries, keys and values.
+// linear.cc: the linear map with optional GELU, the projection to queries, keys and values, and
+// the rows of tokens that share them.
 //
 // On the CPU the products are our own loops rather than BLAS: rows are worked on in chunks that
 // stay in cache while bias, GELU and their derivatives are applied, which BLAS would need further
@@ -313,6 +314,65 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
   }
 };
 
+// Each token's row of those that its member and place have: out[e,b,n] = rows[e, index[e,b,n], n].
+// rows and out are [E,S or B,N,D], or heads of that.
+struct RowsFunction : torch::autograd::Function<RowsFunction> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& rows_in, const at::Tensor& index_in) {
+    const bool heads = rows_in.dim() == 5;
+    const auto rows = heads ? from_heads(rows_in) : rows_in.contiguous(), index = index_in.contiguous();
+    const auto out = at::empty({index.size(0), index.size(1), index.size(2), rows.size(3)}, rows.options());
+    const int64_t* const first = index.data_ptr<int64_t>();
+    TORCH_CHECK(std::all_of(first, first + index.numel(), [&](int64_t i) { return i >= 0 && i < rows.size(1); }),
+                "a token's row is not in 0..", rows.size(1) - 1);
+    TORCHPE_DISPATCH(rows, [&] {
+      count_work<T>(PROFILE_PRODUCT, 0, out.numel());
+      each_row<T>(rows, index, out, [](int64_t D, T* row, T* token) { std::copy(row, row + D, token); });
+    });
+    ctx->save_for_backward({index});
+    ctx->saved_data["rows"] = rows.sizes().vec();
+    return heads ? as_heads(out, rows_in.size(2)) : out;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const auto index = ctx->get_saved_variables()[0];
+    const bool heads = grads[0].dim() == 5;
+    const auto d = heads ? from_heads(grads[0]) : grads[0].contiguous();
+    const auto into = at::zeros(ctx->saved_data["rows"].toIntVector(), d.options());
+    TORCHPE_DISPATCH(d, [&] {
+      count_work<T>(PROFILE_PRODUCT, 0, d.numel());
+      each_row<T>(into, index, d, [](int64_t D, T* row, T* token) { kernels<T>().column_sum(1, D, token, row); });
+    });
+    return {heads ? as_heads(into, grads[0].size(2)) : into, at::Tensor()};
+  }
+
+  // Calls f for each token, those of one place in the order of their samples.
+  template <typename T, typename F>
+  static void each_row(const at::Tensor& rows, const at::Tensor& index, const at::Tensor& tokens, const F& f) {
+    Timer timer(PROFILE_PRODUCT);
+    const int64_t S = rows.size(1), B = index.size(1), N = index.size(2), D = rows.size(3);
+    for_members(index.size(0), [&](int64_t e, bool) {
+      const int64_t* at = index.data_ptr<int64_t>() + e * B * N;
+      T *const row = rows.data_ptr<T>() + e * S * N * D, *const token = tokens.data_ptr<T>() + e * B * N * D;
+      in_parallel(0, N, 4, [&](int64_t begin, int64_t end) {
+        for (int64_t b = 0; b < B; b++)
+          for (int64_t n = begin; n < end; n++) f(D, row + (at[b * N + n] * N + n) * D, token + (b * N + n) * D);
+      });
+    });
+  }
+};
+
+at::Tensor rows_composed(const at::Tensor& rows, const at::Tensor& index) {
+  if (rows.dim() == 5) return as_heads(rows_composed(from_heads(rows), index), rows.size(2));
+  return rows.gather(1, index.unsqueeze(-1).expand({index.size(0), index.size(1), index.size(2), rows.size(3)}));
+}
+
+void check_rows(const at::Tensor& rows, const at::Tensor& index) {
+  TORCH_CHECK((rows.dim() == 4 || rows.dim() == 5) && index.dim() == 3 && index.scalar_type() == at::kLong &&
+                  index.size(0) == rows.size(0) && index.size(2) == rows.size(-2) && index.device() == rows.device(),
+              "rows of ", rows.sizes(), " by ", index.sizes(), " of ", index.scalar_type(),
+              "; expected rows [E,S,N,D] or [E,S,H,N,Dh] and int64 [E,B,N]");
+}
+
 void check_projection(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, int64_t heads) {
   const auto n = check_linear(x, w, b);
   TORCH_CHECK(x.dim() == 4 && n.O == 3 * n.I, "projection of x ", x.sizes(), " with weight ", w.sizes(),
@@ -362,6 +422,14 @@ tp_result tp_linear(tp_tensor hx, tp_tensor hw, tp_tensor hb, int gelu, int grad
   return op(grad, [&] {
     auto x = get(hx);
     return linear(x, get(hw), get_or_empty(hb, x), gelu != 0);
+  });
+}
+
+tp_result tp_take_rows(tp_tensor hrows, tp_tensor hindex, int grad) {
+  return op(grad, [&] {
+    const auto rows = get(hrows), index = get(hindex);
+    check_rows(rows, index);
+    return use_loops(rows) ? RowsFunction::apply(rows, index) : rows_composed(rows, index);
   });
 }
 

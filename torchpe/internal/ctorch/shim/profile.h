@@ -1,7 +1,7 @@
 // profile.h: where the time of the fused operators goes, and what they compute and move, for `torchpe
 // bench step`. Off, each costs one load.
 #pragma once
-#include <ATen/ATen.h>
+#include "tensors.h"
 #include <ATen/Parallel.h>
 
 #include <atomic>

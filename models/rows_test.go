@@ -1,0 +1,139 @@
+package models_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/models"
+	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
+	"torchpe/torchpe"
+)
+
+// crowd draws examples in which many tokens have the same symbol in the same cell, and one symbol
+// is in none.
+func crowd(m *models.Model) examples {
+	x := draw(m, "crowd")
+	x.size *= 2
+	x.symbols, x.probe, x.target = slices.Repeat(x.symbols, 2), slices.Repeat(x.probe, 2), slices.Repeat(x.target, 2)
+	for i, v := range x.symbols {
+		x.symbols[i] = (v + int64(i)) % int64(m.Config.Symbols-1)
+	}
+	return x
+}
+
+// passed holds the logits and gradients of a training step, and whether tokens shared rows in it.
+type passed struct {
+	logits    []float64
+	gradients map[string][]float64
+	shared    bool
+}
+
+func pass(m *models.Model, x examples, trace *models.Trace, noise float64) (p passed) {
+	s := torchpe.NewScope()
+	defer s.Close()
+	for _, w := range m.Params.All() {
+		if w.Trainable {
+			w.In(s).Grad().Fill(0)
+		}
+	}
+	in := x.input(s, m, 0)
+	in.Training = true
+	if noise != 0 {
+		in.Noise = torchpe.Full(s, noise, m.Config.DType, torchpe.CPU, x.members, x.size, x.tokens, m.Config.DModel)
+	}
+	calls := torchpe.Operators(func() {
+		y := m.Forward(s, in, trace)
+		p.logits = y.Float64s()
+		torchpe.CrossEntropy(y, torchpe.Of(s, torchpe.CPU, x.target, x.members, x.size)).Sum().Backward()
+	})
+	for name := range calls {
+		p.shared = p.shared || strings.HasSuffix(name, "::RowsFunction>")
+	}
+	p.gradients = map[string][]float64{}
+	for _, w := range m.Params.All() {
+		if w.Trainable {
+			p.gradients[w.Name] = w.In(s).Grad().Float64s()
+		}
+	}
+	return p
+}
+
+// TestSharedRows: the projection of the first block, once for each symbol in each cell, gives every
+// scheme the logits of each token's own projection, bit by bit, and its gradients but for the order
+// of sums. What is traced has its own.
+func TestSharedRows(t *testing.T) {
+	for _, scheme := range pe.Names() {
+		for i, input := range []models.TokenInput{models.OneHot, models.Embedding} {
+			m := petest.Spec{Scheme: scheme, Fidelity: []string{"code", "text"}[i], Heads: 2, Seeds: []uint64{11, 22},
+				Change: func(c *models.Config) { c.TokenInput = input }}.Model(t)
+			x := crowd(m)
+			own, rows := pass(m, x, models.NewTrace(), 0), pass(m, x, nil, 0)
+			adds := m.Encoding.Sites()&pe.AtEmbed == 0 || slices.Contains([]string{"learn", "axial", "rrwp"}, scheme)
+			if own.shared || adds && !rows.shared || m.Encoding.Draw().Range > 0 && adds != rows.shared {
+				t.Errorf("%s, %s: tokens share rows: %v, traced: %v", scheme, input, rows.shared, own.shared)
+			}
+			if !slices.Equal(rows.logits, own.logits) {
+				t.Errorf("%s, %s: shared rows change a bit of the logits", scheme, input)
+			}
+			for name, want := range own.gradients {
+				nearest(t, scheme+", "+string(input)+", "+name, rows.gradients[name], want)
+			}
+		}
+	}
+}
+
+// nearest holds a list to rounding, relative to its largest value or 1.
+func nearest(t *testing.T, name string, have, want []float64) {
+	t.Helper()
+	most := 1.0
+	for _, v := range want {
+		most = max(most, math.Abs(v))
+	}
+	for i, v := range want {
+		if d := math.Abs(have[i] - v); !(d <= 1e-12*most) {
+			t.Errorf("%s[%d]: %g with shared rows, %g without", name, i, have[i], v)
+			return
+		}
+	}
+}
+
+// TestOwnRows: where tokens of the same symbol in the same cell differ, or are few, or products round
+// their operands, each has its own row.
+func TestOwnRows(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec      petest.Spec
+		noise     float64
+		precision string
+		few       bool
+	}{
+		"dropout":               {spec: petest.Spec{Change: func(c *models.Config) { c.Dropout = 0.1 }}},
+		"dropout of the sum":    {spec: petest.Spec{Scheme: "1d-fixed", Given: pe.Options{"fixed-pe-dropout": "0.1"}}},
+		"noise":                 {noise: 0.1},
+		"rounded operands":      {precision: "tf32"},
+		"fewer samples":         {few: true},
+		"positions of a sample": {spec: petest.Spec{Scheme: "random", Fidelity: "text"}},
+	} {
+		if c.spec.Scheme == "" {
+			c.spec.Scheme = "learn"
+		}
+		m := c.spec.Model(t)
+		x := crowd(m)
+		if c.few {
+			x = draw(m, "few")
+		}
+		if c.precision != "" {
+			if err := torchpe.SetPrecision(c.precision); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if pass(m, x, nil, c.noise).shared {
+			t.Errorf("%s: tokens share rows", name)
+		}
+		if err := torchpe.SetPrecision("fp32"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
