@@ -142,8 +142,9 @@ func compareOptimizer(t *testing.T, name string, ps *ParamSet, method Method, cl
 func TestOptimizerAhead(t *testing.T) {
 	settings := func(step int) StepSettings {
 		rate := 0.1 / float64(step+1)
-		return StepSettings{LR: []float64{rate, 2 * rate}, WeightDecay: []float64{0.1, 0}, Active: []bool{true, step != 1},
-			ClipNorm: 3, Groups: []Group{{2, 4, []float64{3 * rate, rate}, []float64{0, 0.2}}}}
+		return StepSettings{LR: []float64{rate, 2 * rate}, WeightDecay: []float64{0.1, 0},
+			Active: []bool{true, step != 1}, ClipNorm: 3,
+			Groups: []Group{{2, 4, []float64{3 * rate, rate}, []float64{0, 0.2}}}}
 	}
 	for _, method := range []Method{Adam, AdamW, SGD} {
 		steps := func(ahead int) []float64 {
@@ -178,7 +179,8 @@ func TestOptimizerAhead(t *testing.T) {
 			}
 			other := settings(1)
 			other.Groups = nil
-			if o.Prepare() == nil || o.Prepare(make([]StepSettings, 4)...) == nil || o.Prepare(settings(0), other) == nil {
+			if o.Prepare() == nil || o.Prepare(make([]StepSettings, 4)...) == nil ||
+				o.Prepare(settings(0), other) == nil {
 				t.Errorf("%s: no settings, too many, or of other groups are taken", method)
 			}
 			return flat(ps)

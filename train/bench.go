@@ -2,6 +2,7 @@ package train
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -150,6 +151,7 @@ const blocks = 10
 // be a few more than asked for.
 func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) {
 	full := max(1, e.task.stepsPerEpoch()-1) // the last of an epoch may be smaller
+	e.buffers.inputs.repeat(full)
 	block := 1
 	if e.device != torchpe.CPU {
 		block = max(1, o.Steps/blocks)
@@ -164,8 +166,7 @@ func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) 
 	run := func(n int) (time.Duration, error) {
 		start := time.Now()
 		for end := made + n; made < end; {
-			at := made % full
-			more, err := e.steps(at, min(end-made, full-at), full)
+			more, err := e.steps(made, min(end-made, full-made%full), math.MaxInt32)
 			if err != nil {
 				return 0, err
 			}

@@ -169,6 +169,9 @@ func TestGPUResume(t *testing.T) {
 			}
 		}
 		sameFinal(t, readFinal(t, plain), readFinal(t, whole))
+		if c.Schedule == diverges.Schedule {
+			continue // what is kept of a member that diverges depends on where a run stopped
+		}
 		parts := filepath.Join(t.TempDir(), "parts")
 		for _, stepped := range []int{2, 5, 1000} {
 			ctx, cancel := context.WithCancel(context.Background())

@@ -36,6 +36,13 @@ func (in stepInputs) shapes() string {
 	return text
 }
 
+// hasShapesOf says whether the keys are the same.
+func (in stepInputs) hasShapesOf(other stepInputs) bool {
+	return slices.EqualFunc(in.arrays, other.arrays, func(a, b hostArray) bool {
+		return a.name == b.name && slices.Equal(a.shape, b.shape)
+	})
+}
+
 // eachMember calls f for every member at the same time and waits, so that the host's work for a
 // step takes no longer than a GPU's.
 func eachMember(members int, f func(m int)) {
@@ -163,6 +170,13 @@ type prefetcher struct {
 	held []stepInputs    // of that step and later ones, as taken from made
 }
 
+// repeat lets the inputs of the first n steps come again and again.
+func (p *prefetcher) repeat(n int) {
+	p.wait()
+	first := p.make
+	p.make = func(step int) stepInputs { return first(step % n) }
+}
+
 // get returns the inputs of a step and of those after it, at most n, that have the same shapes. They
 // are kept until drop.
 func (p *prefetcher) get(step, n int) []stepInputs {
@@ -174,7 +188,7 @@ func (p *prefetcher) get(step, n int) []stepInputs {
 		p.held = append(p.held, <-p.made)
 	}
 	same := 1
-	for shapes := p.held[0].shapes(); same < n && p.held[same].shapes() == shapes; {
+	for same < n && p.held[same].hasShapesOf(p.held[0]) {
 		same++
 	}
 	return p.held[:same]

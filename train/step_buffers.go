@@ -99,8 +99,8 @@ func (b *stepBuffers) dropGraphs() bool {
 }
 
 // retryAfterOOM calls f. Where the device has no memory for it beside the recorded steps, these are
-// dropped, from then on recorded one by one, which takes less time, and f is called again. f may be a training step: all its memory but a few numbers is
-// allocated before it changes anything.
+// dropped, and f is called again; from then on single steps are recorded, which takes less time. f
+// may be a training step: all its memory but a few numbers is allocated before it changes anything.
 func (e *ensemble) retryAfterOOM(f func() error) error {
 	err := f()
 	if err == nil || !outOfMemory(err) || !e.buffers.dropGraphs() {
@@ -113,8 +113,8 @@ func (e *ensemble) retryAfterOOM(f func() error) error {
 	return f()
 }
 
-// nextBatches returns the step for the inputs of step number from, and the inputs of stepsAtATime
-// steps where these are recorded together, else of one: no more than most.
+// nextBatches returns the variant and the inputs of the steps to make now: stepsAtATime from number
+// from on, or one where most is less, their shapes differ, or the variant is not yet recorded.
 func (e *ensemble) nextBatches(from, most int) (*stepVariant, []stepInputs) {
 	n := e.stepsAtATime
 	if most < n {
@@ -167,10 +167,11 @@ func (e *ensemble) runRecorded(v *stepVariant, g *stepGroup) error {
 	if g.graph == nil && e.graphs && v.runs > eagerRuns {
 		// Where graphs of other shapes leave no room for this one, it is recorded without them.
 		err := e.retryAfterOOM(func() error { return e.record(v, g) })
-		if several := len(g.each) > 1; several && err != nil && outOfMemory(err) {
-			e.stepsAtATime = 1
-		} else if err != nil {
+		if err != nil && (len(g.each) == 1 || !outOfMemory(err)) {
 			return err
+		}
+		if err != nil {
+			e.stepsAtATime = 1
 		}
 	}
 	if g.graph != nil {
