@@ -62,10 +62,10 @@ func joined(steps []stepInputs) stepInputs {
 	all := stepInputs{}
 	for i, a := range steps[0].arrays {
 		a.shape = append([]int{len(steps)}, a.shape...)
-		for _, next := range steps[1:] {
-			a.ints = append(slices.Clip(a.ints), next.arrays[i].ints...)
-			a.flags = append(slices.Clip(a.flags), next.arrays[i].flags...)
-			a.floats = append(slices.Clip(a.floats), next.arrays[i].floats...)
+		if len(steps) > 1 {
+			a.ints = concatenated(steps, func(in stepInputs) []int64 { return in.arrays[i].ints })
+			a.flags = concatenated(steps, func(in stepInputs) []bool { return in.arrays[i].flags })
+			a.floats = concatenated(steps, func(in stepInputs) []float64 { return in.arrays[i].floats })
 		}
 		all.arrays = append(all.arrays, a)
 	}
@@ -73,6 +73,15 @@ func joined(steps []stepInputs) stepInputs {
 		all.examples += in.examples
 	}
 	return all
+}
+
+// concatenated returns the values of all steps, or nil where they have none.
+func concatenated[T any](steps []stepInputs, values func(stepInputs) []T) []T {
+	var all [][]T
+	for _, in := range steps {
+		all = append(all, values(in))
+	}
+	return slices.Concat(all...)
 }
 
 // deviceInputs are inputs at fixed addresses on the device, by name.

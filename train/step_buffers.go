@@ -166,12 +166,8 @@ func (e *ensemble) runRecorded(v *stepVariant, g *stepGroup) error {
 	v.runs++
 	if g.graph == nil && e.graphs && v.runs > eagerRuns {
 		// Where graphs of other shapes leave no room for this one, it is recorded without them.
-		err := e.retryAfterOOM(func() error { return e.record(v, g) })
-		if err != nil && (len(g.each) == 1 || !outOfMemory(err)) {
+		if err := e.retryAfterOOM(func() error { return e.record(v, g) }); err != nil {
 			return err
-		}
-		if err != nil {
-			e.stepsAtATime = 1
 		}
 	}
 	if g.graph != nil {
