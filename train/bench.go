@@ -150,8 +150,7 @@ const blocks = 10
 // timeSteps makes warmup steps, then measures each of the next, or on a GPU the mean of some, which may
 // be a few more than asked for.
 func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) {
-	full := max(1, e.task.stepsPerEpoch()-1) // the last of an epoch may be smaller
-	e.buffers.inputs.repeat(full)
+	e.buffers.inputs.repeat(max(1, e.task.stepsPerEpoch()-1)) // the last of an epoch may be smaller
 	block := 1
 	if e.device != torchpe.CPU {
 		block = max(1, o.Steps/blocks)
@@ -166,7 +165,7 @@ func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) 
 	run := func(n int) (time.Duration, error) {
 		start := time.Now()
 		for end := made + n; made < end; {
-			more, err := e.steps(made, min(end-made, full-made%full), math.MaxInt32)
+			more, err := e.steps(made, end-made, math.MaxInt32)
 			if err != nil {
 				return 0, err
 			}
