@@ -38,8 +38,12 @@ type Optimizer struct {
 	m, v   ctorch.Handle // Adam's moments [E,P]; 0 for SGD
 	step   int
 
-	// Of the step that was prepared last.
-	settings ctorch.Handle // float64 [parts,E,6] on the device: the members' own, then those of each group
+	// Ahead is how many steps Prepare takes at most; set it before the first. 0 stands for 1.
+	Ahead int
+
+	// Of the steps that were prepared last.
+	settings ctorch.Handle // float64 [Ahead,parts,E,6] on the device: the members' own, then those of each group
+	prepared int           // steps
 	parts    int
 	groups   []Group
 	clip     float64
@@ -104,28 +108,58 @@ func (o *Optimizer) Step(set StepSettings) error {
 	if err := o.Prepare(set); err != nil {
 		return err
 	}
-	if err := o.Apply(Tensor{}); err != nil {
+	if err := o.Apply(0, Tensor{}); err != nil {
 		o.step--
 		return err
 	}
 	return nil
 }
 
-// Prepare copies the settings of the next step to the device and counts the step; Apply makes it.
-func (o *Optimizer) Prepare(set StepSettings) error {
+// Prepare copies the settings of the next steps to the device and counts these; Apply makes each.
+// Columns of groups and ClipNorm are those of the first.
+func (o *Optimizer) Prepare(sets ...StepSettings) error {
 	if o.closed {
 		return errors.New("the optimizer is closed")
 	}
-	if err := o.checkGroups(set); err != nil {
+	if ahead := max(1, o.Ahead); len(sets) == 0 || len(sets) > ahead {
+		return fmt.Errorf("settings of %d steps; 1 to %d are prepared at a time", len(sets), ahead)
+	}
+	parts := 1 + len(sets[0].Groups)
+	var values []float64
+	for i, set := range sets {
+		if err := o.checkGroups(set); err != nil {
+			return err
+		}
+		if len(set.Groups) != parts-1 {
+			return fmt.Errorf("%d groups in the settings of a step, %d in those of another prepared with it",
+				len(set.Groups), parts-1)
+		}
+		values = o.appendSettings(values, set, o.step+1+i)
+	}
+	if err := o.allocateSettings(parts); err != nil {
 		return err
 	}
+	o.prepared, o.groups, o.clip = len(sets), sets[0].Groups, sets[0].ClipNorm
+	into, err := ctorch.Narrow(o.settings, 0, 0, len(sets), false)
+	if err != nil {
+		return err
+	}
+	defer release("Optimizer.Prepare", into)
+	if err := ctorch.Write(into, values); err != nil {
+		return err
+	}
+	o.step += len(sets)
+	return nil
+}
+
+// appendSettings appends the settings [parts,E,6] of a step, counted from 1, to values.
+func (o *Optimizer) appendSettings(values []float64, set StepSettings, step int) []float64 {
 	parts := [][2][]float64{{set.LR, set.WeightDecay}}
 	for _, g := range set.Groups {
 		parts = append(parts, [2][]float64{g.LR, g.WeightDecay})
 	}
-	t := float64(o.step + 1)
+	t := float64(step)
 	correction1, root := 1-math.Pow(beta1, t), math.Sqrt(1-math.Pow(beta2, t))
-	values := make([]float64, 0, len(parts)*o.ps.Members*settingColumns)
 	for _, p := range parts {
 		for e := range o.ps.Members {
 			active := 0.0
@@ -135,34 +169,35 @@ func (o *Optimizer) Prepare(set StepSettings) error {
 			values = append(values, p[0][e], p[1][e], 1, active, correction1, root)
 		}
 	}
-	if o.settings == 0 || o.parts != len(parts) {
-		o.release(&o.settings)
-		var err error
-		if o.settings, err = ctorch.Full([]int{len(parts), o.ps.Members, settingColumns}, 0,
-			ctorch.Float64, int(o.ps.Device)); err != nil {
-			return fmt.Errorf("allocating the optimizer's settings: %w", err)
-		}
+	return values
+}
+
+// allocateSettings makes room for the settings of members and groups, where there is none yet.
+func (o *Optimizer) allocateSettings(parts int) (err error) {
+	if o.settings != 0 && o.parts == parts {
+		return nil
 	}
-	o.parts, o.groups, o.clip = len(parts), set.Groups, set.ClipNorm
-	if err := ctorch.Write(o.settings, values); err != nil {
-		return err
+	o.release(&o.settings)
+	o.parts, o.prepared = parts, 0
+	shape := []int{max(1, o.Ahead), parts, o.ps.Members, settingColumns}
+	if o.settings, err = ctorch.Full(shape, 0, ctorch.Float64, int(o.ps.Device)); err != nil {
+		return fmt.Errorf("allocating the optimizer's settings: %w", err)
 	}
-	o.step++
 	return nil
 }
 
-// Apply makes the prepared step. It reads nothing from the host, so that a graph can record it;
-// number and columns of the groups and ClipNorm are recorded with it. gate [E] (float64, or the
-// zero Tensor for all) is 0 for members to leave as they are.
-func (o *Optimizer) Apply(gate Tensor) error {
-	if o.settings == 0 {
-		return errors.New("no settings: Prepare comes first")
+// Apply makes step i, from 0, of those that were prepared. It reads nothing from the host, so that
+// a graph can record it; number and columns of the groups and ClipNorm are recorded with it. gate
+// [E] (float64, or the zero Tensor for all) is 0 for members to leave as they are.
+func (o *Optimizer) Apply(i int, gate Tensor) error {
+	if i < 0 || i >= o.prepared {
+		return fmt.Errorf("no settings of step %d of %d prepared ones: Prepare comes first", i+1, o.prepared)
 	}
 	return Catch(func() {
 		s := NewScopeNoGrad()
 		defer s.Close()
 		o.ps.settle()
-		all := Tensor{o.settings, s}
+		all := Tensor{o.settings, s}.Select(0, i)
 		if o.clip > 0 {
 			norms, err := ctorch.MemberNorm(o.ps.grads, false)
 			total := s.own("Optimizer.Apply", norms, err).AddScalar(1e-6) // the 1e-6 of PyTorch's clip_grad_norm_

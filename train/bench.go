@@ -3,6 +3,7 @@ package train
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -153,12 +154,16 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 // slow it down.
 const blocks = 10
 
-// timeSteps makes warmup steps, then measures each of the next, or on a GPU the mean of some.
+// timeSteps makes warmup steps, then measures each of the next, or on a GPU the mean of some, which may
+// be a few more than asked for.
 func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) {
-	full := max(1, e.task.stepsPerEpoch()-1) // the last of an epoch may be smaller
+	e.buffers.inputs.repeat(max(1, e.task.stepsPerEpoch()-1)) // the last of an epoch may be smaller
 	block := 1
 	if e.device != torchpe.CPU {
 		block = max(1, o.Steps/blocks)
+		if o.Steps >= e.stepsAtATime { // measured steps are given as those of training
+			block = (block + e.stepsAtATime - 1) / e.stepsAtATime * e.stepsAtATime
+		}
 		if err := torchpe.ResetPeakMemory(e.device); err != nil {
 			return nil, err
 		}
@@ -166,11 +171,12 @@ func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) 
 	made := 0
 	run := func(n int) (time.Duration, error) {
 		start := time.Now()
-		for range n {
-			if err := e.step(made%full, full); err != nil {
+		for end := made + n; made < end; {
+			more, err := e.steps(made, end-made, math.MaxInt32)
+			if err != nil {
 				return 0, err
 			}
-			made++
+			made += more
 		}
 		err := torchpe.Synchronize(e.device)
 		return time.Since(start), err
@@ -187,14 +193,18 @@ func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) 
 	if enough() {
 		return times, nil
 	}
+	if block > 1 { // steps of this many may be recorded anew
+		if _, err := run(block); err != nil {
+			return nil, err
+		}
+	}
 	times, sum = nil, 0
 	for left := o.Steps; left > 0 && !enough(); left -= block {
-		n := min(block, left)
-		took, err := run(n)
+		took, err := run(block)
 		if err != nil {
 			return nil, err
 		}
-		times, sum = append(times, took/time.Duration(n)), sum+took
+		times, sum = append(times, took/time.Duration(block)), sum+took
 	}
 	return times, nil
 }

@@ -24,6 +24,8 @@ type ensemble struct {
 	graphs    bool      // record steps once and replay them
 	repeat    bool      // keep constants on the CPU too, as a GPU needs it: for tests
 	snapshot  *snapshot // as of the last checkpoint; nil before the first
+
+	stepsAtATime int // that the device is given: 1, or with graphs also stepsPerGraph
 }
 
 // newEnsemble builds the model and moves the data to its device.
@@ -33,11 +35,13 @@ func newEnsemble(c Config, t task) (*ensemble, error) {
 		return nil, err
 	}
 	e.graphs = e.device != torchpe.CPU && !c.NoGraph && (!c.Deterministic || recordsDeterministic())
+	if e.stepsAtATime = 1; e.graphs {
+		e.stepsAtATime = stepsPerGraph
+	}
 	for _, m := range c.Members {
 		e.settings.WeightDecay = append(e.settings.WeightDecay, m.WeightDecay)
 		e.settings.Active = append(e.settings.Active, true)
 	}
-	e.settings.LR = make([]float64, len(c.Members))
 	e.settings.ClipNorm = c.ClipNorm
 	if err := e.allocate(); err != nil {
 		e.close()
@@ -81,6 +85,7 @@ func (e *ensemble) allocate() (err error) {
 	if e.optimizer, err = torchpe.NewOptimizer(method, e.model.Params); err != nil {
 		return err
 	}
+	e.optimizer.Ahead = stepsPerGraph
 	e.resident = torchpe.NewScope()
 	err = torchpe.Catch(func() {
 		e.buffers = e.newStepBuffers()
@@ -132,7 +137,7 @@ func (e *ensemble) groupEncoding() error {
 		return fmt.Errorf("--pe-lr, --pe-weight-decay, --pe-warmup-steps: %s has no trained parameters",
 			e.config.PE)
 	}
-	g := torchpe.Group{To: e.model.EncodingColumns(), LR: make([]float64, len(e.seeds))}
+	g := torchpe.Group{To: e.model.EncodingColumns()}
 	for _, m := range e.config.Members {
 		g.WeightDecay = append(g.WeightDecay, orElse(m.PEWeightDecay, m.WeightDecay))
 	}

@@ -32,6 +32,21 @@ func onGPU(t *testing.T, c Config, n int, how func(*ensemble)) ([]float64, train
 	return weights, sums
 }
 
+// emulatedGPU says whether the GPU is the emulated CUDA runtime (scripts/cudahost), which adds up in
+// order whatever is asked for.
+func emulatedGPU() bool {
+	return strings.Contains(torchpe.DescribeSystem().GPUs[0].Name, "on the host")
+}
+
+// needRecordedBits skips a test where recorded steps cannot be asked for the same bits each time.
+func needRecordedBits(t *testing.T) {
+	t.Helper()
+	needGPU(t)
+	if !recordsDeterministic() && !emulatedGPU() {
+		t.Skip("this libtorch cannot record deterministic steps")
+	}
+}
+
 // furthest is the largest difference between two arrays, relative to the largest element.
 func furthest(got, want []float64) float64 {
 	most, size := 0.0, 0.0
@@ -89,17 +104,12 @@ func TestGPUAgreesWithCPU(t *testing.T) {
 // Replayed steps compute what the same kernels compute when launched one by one: the same bits, in
 // every precision.
 func TestGPUGraphEqualsEager(t *testing.T) {
-	needGPU(t)
-	// the emulated CUDA runtime (scripts/cudahost) adds up in order whatever is asked for
-	emulated := strings.Contains(torchpe.DescribeSystem().GPUs[0].Name, "on the host")
-	if !recordsDeterministic() && !emulated {
-		t.Skip("this libtorch cannot record deterministic steps")
-	}
+	needRecordedBits(t)
 	check := func(t *testing.T, c Config) {
 		t.Helper()
-		c.Deterministic = !emulated
-		eager, sums := onGPU(t, c, 12, func(e *ensemble) { e.graphs = false })
-		replayed, sumsToo := onGPU(t, c, 12, func(e *ensemble) { e.graphs = true })
+		c.Deterministic = !emulatedGPU()
+		eager, sums := onGPU(t, c, 12, oneByOne)
+		replayed, sumsToo := onGPU(t, c, 12, recorded)
 		if d := furthest(replayed, eager); d != 0 || !slices.Equal(sums.loss, sumsToo.loss) ||
 			!slices.Equal(sums.correct, sumsToo.correct) {
 			t.Errorf("%s %s: parameters differ by %g, losses %v and %v", c.PE, c.Precision, d, sums, sumsToo)
@@ -245,6 +255,16 @@ func (o *formOf) Stepped(int) {
 	}
 }
 
+// The same for eight steps a graph.
+func TestGPUStepsTogether(t *testing.T) {
+	needRecordedBits(t)
+	for name, c := range groupsOfSteps(t) {
+		c.Device, c.Deterministic = "cuda:0", !emulatedGPU()
+		sameState(t, name, func() ([]float64, trainSums, []int) { return after(t, c, 33, oneByOne) },
+			func() ([]float64, trainSums, []int) { return after(t, c, 33, together) })
+	}
+}
+
 // Members of an ensemble are on a GPU what they are alone.
 func TestGPUEnsembleEqualsItsMembers(t *testing.T) {
 	needGPU(t)
@@ -261,23 +281,34 @@ func TestGPUEnsembleEqualsItsMembers(t *testing.T) {
 	}
 }
 
-// With --deterministic a run that was stopped ends on a GPU with the same bits as one that was not.
+// With --deterministic a run that was stopped ends on a GPU with the same bits as one that was not,
+// or whose steps were not recorded. After the second stop, steps are made together that were not so
+// without it.
 func TestGPUResume(t *testing.T) {
 	needGPU(t)
-	for _, c := range []Config{tiny(t, "learn"), tiny(t, "1d-fixed"), tinyMasked(t, "learn")} {
-		c.Device, c.Deterministic = "cuda:0", true
-		whole := filepath.Join(t.TempDir(), "whole")
-		if _, err := Run(context.Background(), c, whole, Options{}); err != nil {
-			t.Fatal(err)
+	diverges := groupsOfSteps(t)["a member that diverges"]
+	for _, c := range []Config{tiny(t, "learn"), tiny(t, "1d-fixed"), tinyMasked(t, "learn"), diverges} {
+		c.Device, c.Deterministic = "cuda:0", !emulatedGPU()
+		whole, plain := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "plain")
+		launched := c
+		launched.NoGraph = true
+		for dir, c := range map[string]Config{whole: c, plain: launched} {
+			if _, err := Run(context.Background(), c, dir, Options{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sameFinal(t, readFinal(t, plain), readFinal(t, whole))
+		if c.Schedule == diverges.Schedule {
+			continue // what is kept of a member that diverges depends on where a run stopped
 		}
 		parts := filepath.Join(t.TempDir(), "parts")
-		for _, steps := range []int{2, 11, 1000} {
+		for _, stepped := range []int{2, 5, 1000} {
 			ctx, cancel := context.WithCancel(context.Background())
-			_, err := Run(ctx, c, parts, Options{Resume: true, Observer: &stopper{after: steps, cancel: cancel}})
+			_, err := Run(ctx, c, parts, Options{Resume: true, Observer: &stopper{after: stepped, cancel: cancel}})
 			cancel()
 			var stopped *Interrupted
-			if steps < 1000 && !errors.As(err, &stopped) || steps == 1000 && err != nil {
-				t.Fatalf("after %d steps: %v", steps, err)
+			if stepped < 1000 && !errors.As(err, &stopped) || stepped == 1000 && err != nil {
+				t.Fatalf("after %d: %v", stepped, err)
 			}
 		}
 		sameFinal(t, readFinal(t, parts), readFinal(t, whole))
@@ -309,16 +340,19 @@ func TestGPUMemoryIsFlat(t *testing.T) {
 	e, end := build(t, c)
 	defer end()
 	var early torchpe.DeviceMemory
-	for step := range 3000 {
-		if err := e.step(step, 3000); err != nil {
+	for made := 0; made < 3000; {
+		first := made < 300
+		more, err := e.steps(made, 3000-made, 3000)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if step == 300 || step == 2999 {
+		made += more
+		if first && made >= 300 || made == 3000 {
 			now, err := torchpe.MemoryOf(e.device)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if step == 300 {
+			if first {
 				early = now
 			} else if now.Allocated != early.Allocated || now.Reserved != early.Reserved {
 				t.Errorf("memory after 300 steps %+v, after 3,000 %+v", early, now)

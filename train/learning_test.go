@@ -182,14 +182,12 @@ func TestPEWarmup(t *testing.T) {
 		t.Fatalf("groups %+v; a table of 16 x 16 in each of 2 blocks comes first", g)
 	}
 	for step, want := range [][2]float64{{0.5, 0.25}, {1, 0.5}, {1, 0.75}, {0.875, 1}, {0.75, 1}, {0.625, 5.0 / 6}} {
-		if err := e.setLearningRates(step, 10); err != nil {
-			t.Fatal(err)
-		}
+		set := e.settingsAt(step, 10)
 		for m := range e.members() {
 			lr, pe := c.Members[m].LR, []float64{0.5, c.Members[1].LR}[m]
-			if math.Abs(e.settings.LR[m]-want[0]*lr) > 1e-15 ||
-				math.Abs(e.settings.Groups[0].LR[m]-want[1]*pe) > 1e-15 {
-				t.Errorf("step %d, member %d: rates %g and %g", step, m, e.settings.LR[m], e.settings.Groups[0].LR[m])
+			if math.Abs(set.LR[m]-want[0]*lr) > 1e-15 ||
+				math.Abs(set.Groups[0].LR[m]-want[1]*pe) > 1e-15 {
+				t.Errorf("step %d, member %d: rates %g and %g", step, m, set.LR[m], set.Groups[0].LR[m])
 			}
 		}
 	}

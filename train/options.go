@@ -34,7 +34,7 @@ type Options struct {
 // Observer receives the progress of a run.
 type Observer interface {
 	Started(done, total int)   // steps made before, and in all
-	Stepped(done int)          // after each step
+	Stepped(done int)          // after each step, or on a GPU after several
 	Logged(rs []runlog.Record) // one record a member
 	Noticed(message string)    // something that a person should read
 }

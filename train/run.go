@@ -97,8 +97,8 @@ type trainer struct {
 	motion    *motionMeter     // nil where no table is trained
 }
 
-// train is the training loop: a step, then divergence, a record and a checkpoint where due. It is one
-// function of more than 60 lines, so that it reads in order.
+// train is the training loop: a step or several at a time, then divergence, a record and a checkpoint
+// where due. It is one function of more than 60 lines, so that it reads in order.
 func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result, err error) {
 	// Even after another error, finish writing a checkpoint that was begun: a run can go on from it.
 	defer func() {
@@ -110,11 +110,8 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 		return runlog.Result{}, err
 	}
 	t.openBoard()
-	perEpoch := t.task.stepsPerEpoch()
-	total, logEvery, stopAfter := t.config.TotalSteps(perEpoch), t.config.LogEvery, t.stopAfter
-	if t.config.HasPuzzles() { // counted in epochs
-		logEvery, stopAfter = logEvery*perEpoch, stopAfter*perEpoch
-	}
+	pauses := t.pauses()
+	total := pauses.total
 	if err := t.buffers.reset(t.state.sums, t.settings.Active); err != nil {
 		return runlog.Result{}, err
 	}
@@ -124,13 +121,13 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 	t.logged, t.loggedAt, t.saved = start, firstStep, start
 
 	for t.state.step < total && t.anyActive() {
-		if err := t.step(t.state.step, total); err != nil {
+		made, err := t.steps(t.state.step, pauses.until(t.state.step), total)
+		if err != nil {
 			return runlog.Result{}, fmt.Errorf("step %d: %w", t.state.step+1, err)
 		}
-		t.state.step++
+		t.state.step += made
 		t.watchdog.notify(t.state.step)
-		logs := t.state.step == total || t.state.step%logEvery == 0
-		if logs || t.state.step%t.divergenceInterval() == 0 {
+		if pauses.checks(t.state.step) {
 			if err := t.checkDivergence(); err != nil {
 				return runlog.Result{}, err
 			}
@@ -138,13 +135,13 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 		t.state.seconds = before + time.Since(start).Seconds()
 		t.observer.Stepped(t.state.step)
 
-		if logs {
+		if pauses.records(t.state.step) {
 			if err := t.record(); err != nil {
 				return runlog.Result{}, err
 			}
 		}
 		ended := t.state.step == total || !t.anyActive()
-		stop := (ctx.Err() != nil || stopAfter > 0 && t.state.step >= stopAfter) && !ended
+		stop := (ctx.Err() != nil || pauses.stops(t.state.step)) && !ended
 		if stop || ended || time.Since(t.saved) >= time.Duration(t.config.CheckpointEvery) {
 			if err := t.checkDivergence(); err != nil {
 				return runlog.Result{}, err
@@ -164,57 +161,75 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 	return t.finish(steps / math.Max(seconds, 1e-9))
 }
 
-// step makes training step number step (from 0) of total: batch, forward, backward, update. On a
-// GPU it returns before the device is done.
+// step makes training step number step (from 0) of total. On a GPU it returns before the device is
+// done.
 func (e *ensemble) step(step, total int) error {
-	batch := e.buffers.inputs.get(step)
-	if err := e.setLearningRates(step, total); err != nil {
-		return err
-	}
-	v, err := e.writeBatch(batch, step)
-	if err != nil {
-		return err
-	}
-	examples := batch.examples
-	// What follows reads nothing from the host, so that a CUDA graph can record it.
-	return e.runRecorded(v, func() {
-		s := e.resident.Child()
-		defer s.Close()
-		if v.constants != nil {
-			v.constants.Restart()
-			s.Repeat(v.constants)
-		}
-		s.SeedFrom(e.buffers.stepAndSeeds)
-		loss := e.task.loss(e, s, v.inputs)
-		if err := e.optimizer.ZeroGrad(); err != nil {
-			panic(&torchpe.Error{Op: "ZeroGrad", Msg: err.Error()})
-		}
-		loss.each.Sum().Backward() // members share nothing: the sum's gradient is each member's own
-		// Members whose loss is not finite stop before the update.
-		accounts := e.buffers.accounts
-		torchpe.Account(loss.each, loss.correct, examples, e.buffers.stepAndSeeds, accounts)
-		active := accounts.In(s).Select(0, torchpe.AccountActive)
-		if err := e.optimizer.Apply(active); err != nil {
-			panic(&torchpe.Error{Op: "optimizer", Msg: err.Error()})
-		}
-	})
+	_, err := e.steps(step, 1, total)
+	return err
 }
 
-// setLearningRates puts the optimizer's settings of a step on the device.
-func (e *ensemble) setLearningRates(step, total int) error {
-	factor := scheduleFactor(e.config.Schedule, step, e.config.WarmupSteps, total)
-	for m, member := range e.config.Members {
-		e.settings.LR[m] = member.LR * factor
+// steps makes training steps from number from (from 0) of total, at most so many, and returns how
+// many: stepsAtATime or one. On a GPU it returns before the device is done.
+func (e *ensemble) steps(from, most, total int) (made int, err error) {
+	v, batches := e.nextBatches(from, most)
+	var settings []torchpe.StepSettings
+	for i := range batches {
+		settings = append(settings, e.settingsAt(from+i, total))
 	}
-	for _, g := range e.settings.Groups { // the PE's, if it has settings of its own
+	if err := e.optimizer.Prepare(settings...); err != nil {
+		return 0, err
+	}
+	g, err := e.writeBatches(v, batches)
+	if err != nil {
+		return 0, err
+	}
+	return len(batches), e.runRecorded(v, g)
+}
+
+// compute makes step i of a group that was prepared: batch, forward, backward, update. It reads
+// nothing from the host, so that a CUDA graph can record it.
+func (e *ensemble) compute(v *stepVariant, g *stepGroup, i int) {
+	s := e.resident.Child()
+	defer s.Close()
+	if v.constants != nil {
+		v.constants.Restart()
+		s.Repeat(v.constants)
+	}
+	in := g.each[i]
+	s.SeedFrom(in[namedDraws])
+	loss := e.task.loss(e, s, in)
+	if err := e.optimizer.ZeroGrad(); err != nil {
+		panic(&torchpe.Error{Op: "ZeroGrad", Msg: err.Error()})
+	}
+	loss.each.Sum().Backward() // members share nothing: the sum's gradient is each member's own
+	// Members whose loss is not finite stop before the update.
+	accounts := e.buffers.accounts
+	torchpe.Account(loss.each, loss.correct, v.examples, in[namedDraws], accounts)
+	active := accounts.In(s).Select(0, torchpe.AccountActive)
+	if err := e.optimizer.Apply(i, active); err != nil {
+		panic(&torchpe.Error{Op: "optimizer", Msg: err.Error()})
+	}
+}
+
+// settingsAt returns the optimizer's settings of a step.
+func (e *ensemble) settingsAt(step, total int) torchpe.StepSettings {
+	set := e.settings
+	factor := scheduleFactor(e.config.Schedule, step, e.config.WarmupSteps, total)
+	set.LR = make([]float64, e.members())
+	for m, member := range e.config.Members {
+		set.LR[m] = member.LR * factor
+	}
+	set.Groups = slices.Clone(set.Groups)
+	for i := range set.Groups { // the PE's, if it has settings of its own
 		if e.config.PEWarmupSteps != nil {
 			factor = scheduleFactor(e.config.Schedule, step, *e.config.PEWarmupSteps, total)
 		}
+		set.Groups[i].LR = make([]float64, e.members())
 		for m, member := range e.config.Members {
-			g.LR[m] = orElse(member.PELR, member.LR) * factor
+			set.Groups[i].LR[m] = orElse(member.PELR, member.LR) * factor
 		}
 	}
-	return e.optimizer.Prepare(e.settings)
+	return set
 }
 
 // scheduleFactor returns the factor on the learning rate at a step (from 0) of total: a linear
@@ -351,15 +366,6 @@ func (t *trainer) checkSaving(wait bool) error {
 		return t.finishSaving()
 	}
 	return nil
-}
-
-// divergenceInterval returns after how many steps checkDivergence is due: after each on the CPU,
-// where waiting costs nothing.
-func (t *trainer) divergenceInterval() int {
-	if t.device == torchpe.CPU {
-		return 1
-	}
-	return 256
 }
 
 // checkDivergence waits for the device, ends the members whose loss was not finite in a step since

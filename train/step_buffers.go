@@ -8,10 +8,9 @@ import (
 )
 
 // stepBuffers is the memory on the device that all training steps share, at fixed addresses: what
-// they read, what they leave, and for each shape of their inputs the recorded step. The host waits
+// they read, what they leave, and for each shape of their inputs the recorded steps. The host waits
 // for it only when it must: see trainer.checkDivergence.
 type stepBuffers struct {
-	stepAndSeeds torchpe.Tensor // int64 [1+E], of random draws
 	// float64 [AccountRows,E]: sums since the last record, who is active, and who diverged when
 	accounts torchpe.Tensor
 	examples float64 // of each member since the last record
@@ -23,11 +22,25 @@ type stepBuffers struct {
 
 // stepVariant is the step for inputs of certain shapes.
 type stepVariant struct {
-	inputs    deviceInputs
 	constants *torchpe.Constants // nil on the CPU, which need not keep them
-	graph     *torchpe.Graph     // nil before it was recorded
+	examples  int                // of each member
 	runs      int
+	by        map[int]*stepGroup // by how many steps are made at a time
 }
+
+// stepGroup is a number of steps that one graph makes, one after the other.
+type stepGroup struct {
+	inputs deviceInputs // of all of them, with a leading axis of steps
+	each   []deviceInputs
+	graph  *torchpe.Graph // nil before it was recorded
+}
+
+// stepsPerGraph is how many steps a GPU is given at a time, where they have inputs of the same
+// shapes and the host has nothing to do between them.
+const stepsPerGraph = 8
+
+// namedDraws is the input of random draws, int64 [1+E]: the step, and each member's seed.
+const namedDraws = "step and seeds"
 
 // eagerRuns counts the runs of a step before it is recorded: libraries set up in first runs.
 const eagerRuns = 3
@@ -44,11 +57,19 @@ func newTrainSums(members int) trainSums {
 }
 
 func (e *ensemble) newStepBuffers() *stepBuffers {
-	n, s := e.members(), e.resident
 	b := &stepBuffers{variants: map[string]*stepVariant{}}
-	b.stepAndSeeds = torchpe.Zeros(s, torchpe.Int64, e.device, 1+n)
-	b.accounts = torchpe.Zeros(s, torchpe.Float64, e.device, torchpe.AccountRows, n)
-	b.inputs.make = func(step int) stepInputs { return e.task.inputs(e, step) }
+	b.accounts = torchpe.Zeros(e.resident, torchpe.Float64, e.device, torchpe.AccountRows, e.members())
+	b.inputs.ahead = e.stepsAtATime
+	b.inputs.make = func(step int) stepInputs {
+		stepAndSeeds := []int64{int64(step)}
+		for _, seed := range e.seeds {
+			stepAndSeeds = append(stepAndSeeds, int64(seed))
+		}
+		in := e.task.inputs(e, step)
+		in.arrays = append(in.arrays,
+			hostArray{name: namedDraws, shape: []int{len(stepAndSeeds)}, ints: stepAndSeeds})
+		return in
+	}
 	return b
 }
 
@@ -66,9 +87,11 @@ func (b *stepBuffers) close() {
 func (b *stepBuffers) dropGraphs() bool {
 	had := false
 	for _, v := range b.variants {
-		if v.graph != nil {
-			_ = v.graph.Close() // the device's memory goes with the process where this fails
-			v.graph, v.runs, had = nil, 0, true
+		for _, g := range v.by {
+			if g.graph != nil {
+				_ = g.graph.Close() // the device's memory goes with the process where this fails
+				g.graph, v.runs, had = nil, 0, true
+			}
 		}
 	}
 	b.graphPool = nil
@@ -76,32 +99,34 @@ func (b *stepBuffers) dropGraphs() bool {
 }
 
 // retryAfterOOM calls f. Where the device has no memory for it beside the recorded steps, these are
-// dropped and f is called again. f may be a training step: all its memory but a few numbers is
-// allocated before it changes anything.
+// dropped, and f is called again; from then on single steps are recorded, which takes less time. f
+// may be a training step: all its memory but a few numbers is allocated before it changes anything.
 func (e *ensemble) retryAfterOOM(f func() error) error {
 	err := f()
 	if err == nil || !outOfMemory(err) || !e.buffers.dropGraphs() {
 		return err
 	}
+	e.stepsAtATime = 1
 	if err := torchpe.ReleaseCached(e.device); err != nil {
 		return err
 	}
 	return f()
 }
 
-// writeBatch writes the inputs of a step to the device and returns the variant for their shapes.
-func (e *ensemble) writeBatch(in stepInputs, step int) (v *stepVariant, err error) {
-	err = torchpe.Catch(func() {
-		v = e.variantOf(in)
-		v.inputs.write(in)
-		stepAndSeeds := []int64{int64(step)}
-		for _, seed := range e.seeds {
-			stepAndSeeds = append(stepAndSeeds, int64(seed))
-		}
-		torchpe.Write(e.buffers.stepAndSeeds, stepAndSeeds)
-		e.buffers.examples += float64(in.examples)
-	})
-	return v, err
+// nextBatches returns the variant and the inputs of the steps to make now: stepsAtATime from number
+// from on, or one where most is less, their shapes differ, or the variant is not yet recorded.
+func (e *ensemble) nextBatches(from, most int) (*stepVariant, []stepInputs) {
+	n := e.stepsAtATime
+	if most < n {
+		n = 1
+	}
+	batches := e.buffers.inputs.get(from, n)
+	v := e.variantOf(batches[0])
+	if len(batches) < n || v.runs < eagerRuns {
+		batches = batches[:1]
+	}
+	e.buffers.inputs.drop(len(batches))
+	return v, batches
 }
 
 // variantOf returns the step for inputs of these shapes.
@@ -109,7 +134,7 @@ func (e *ensemble) variantOf(in stepInputs) *stepVariant {
 	key := in.shapes()
 	v := e.buffers.variants[key]
 	if v == nil {
-		v = &stepVariant{inputs: allocateInputs(e.resident, e.device, in)}
+		v = &stepVariant{examples: in.examples, by: map[int]*stepGroup{}}
 		if e.device != torchpe.CPU || e.repeat {
 			v.constants = torchpe.NewConstants()
 		}
@@ -118,35 +143,60 @@ func (e *ensemble) variantOf(in stepInputs) *stepVariant {
 	return v
 }
 
-// runRecorded runs a step's work on the device. On a GPU the fourth run of a variant records it as
-// a CUDA graph, which that run and later ones replay.
-func (e *ensemble) runRecorded(v *stepVariant, compute func()) (err error) {
+// writeBatches writes the inputs of steps of a variant to the device.
+func (e *ensemble) writeBatches(v *stepVariant, batches []stepInputs) (g *stepGroup, err error) {
+	err = torchpe.Catch(func() {
+		all := joined(batches)
+		if g = v.by[len(batches)]; g == nil {
+			g = &stepGroup{inputs: allocateInputs(e.resident, e.device, all)}
+			for i := range batches {
+				g.each = append(g.each, g.inputs.at(i))
+			}
+			v.by[len(batches)] = g
+		}
+		g.inputs.write(all)
+		e.buffers.examples += float64(all.examples)
+	})
+	return g, err
+}
+
+// runRecorded runs a group of steps on the device. On a GPU the fourth run of a variant records them
+// as a CUDA graph, which that run and later ones replay. Before, steps come one by one.
+func (e *ensemble) runRecorded(v *stepVariant, g *stepGroup) error {
 	v.runs++
-	if v.graph == nil && e.graphs && v.runs > eagerRuns {
+	if g.graph == nil && e.graphs && v.runs > eagerRuns {
 		// Where graphs of other shapes leave no room for this one, it is recorded without them.
-		if err = e.retryAfterOOM(func() error { return e.record(v, compute) }); err != nil {
+		if err := e.retryAfterOOM(func() error { return e.record(v, g) }); err != nil {
 			return err
 		}
 	}
-	if v.graph != nil {
-		return v.graph.Replay()
+	if g.graph != nil {
+		return g.graph.Replay()
 	}
-	return e.retryAfterOOM(func() error { return torchpe.Catch(compute) })
+	for i := range g.each {
+		err := e.retryAfterOOM(func() error { return torchpe.Catch(func() { e.compute(v, g, i) }) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// record records a step's work, in memory that it shares with the steps recorded before.
-func (e *ensemble) record(v *stepVariant, compute func()) (err error) {
+// record records a group of steps, in memory that it shares with those recorded before.
+func (e *ensemble) record(v *stepVariant, g *stepGroup) (err error) {
 	// Memory of the runs before goes to the recording.
 	if err = torchpe.ReleaseCached(e.device); err != nil {
 		return err
 	}
-	if v.graph, err = torchpe.Record(e.device, e.buffers.graphPool, compute); err != nil {
-		return err
+	g.graph, err = torchpe.Record(e.device, e.buffers.graphPool, func() {
+		for i := range g.each {
+			e.compute(v, g, i)
+		}
+	})
+	if err == nil && e.buffers.graphPool == nil {
+		e.buffers.graphPool = g.graph
 	}
-	if e.buffers.graphPool == nil {
-		e.buffers.graphPool = v.graph
-	}
-	return nil
+	return err
 }
 
 // reset puts sums and the state of members on the device.

@@ -1,6 +1,8 @@
 package train
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -39,11 +41,19 @@ func after(t *testing.T, c Config, n int, how func(*ensemble)) (weights []float6
 	e, end := build(t, c)
 	defer end()
 	how(e)
-	for step := range n {
-		if err := e.step(step, n); err != nil {
-			t.Fatalf("%s, step %d: %v", c.PE, step, err)
+	for made := 0; made < n; {
+		more, err := e.steps(made, n-made, n)
+		if err != nil {
+			t.Fatalf("%s, step %d: %v", c.PE, made, err)
 		}
+		made += more
 	}
+	return readState(t, e)
+}
+
+// readState returns all parameters, the sums, and the steps at which members stopped.
+func readState(t *testing.T, e *ensemble) (weights []float64, sums trainSums, stopped []int) {
+	t.Helper()
 	sums, err := e.buffers.sums()
 	if err == nil {
 		stopped, _, err = e.buffers.divergedAt()
@@ -56,9 +66,15 @@ func after(t *testing.T, c Config, n int, how func(*ensemble)) (weights []float6
 	return e.model.Params.Flat(s).Float64s(), sums, stopped
 }
 
-// recorded trains as a GPU does: what never changes is brought to the device once, and a step is
-// recorded and replayed. What the host sends must be all that differs between steps.
-func recorded(e *ensemble) { e.graphs, e.repeat = true, true }
+// recorded trains as a GPU does: what never changes is brought to the device once, and a step, or two
+// together, are recorded and replayed. What the host sends must be all that differs between steps.
+func recorded(e *ensemble) { e.graphs, e.repeat, e.stepsAtATime = true, true, 2 }
+
+// together does the same with as many steps together as a GPU is given.
+func together(e *ensemble) { e.graphs, e.repeat, e.stepsAtATime = true, true, stepsPerGraph }
+
+// oneByOne gives the device single steps that are not recorded.
+func oneByOne(e *ensemble) { e.graphs, e.stepsAtATime = false, 1 }
 
 // Every scheme trains the same with recorded steps, over epochs whose last batch is smaller.
 func TestRecordedStepsOfEveryScheme(t *testing.T) {
@@ -160,4 +176,115 @@ func TestDeviceStopsMembers(t *testing.T) {
 	}) {
 		t.Error("the member that stopped changed after that")
 	}
+}
+
+// sameState fails a test unless two trainings have the same bits; not a number is the same as that.
+func sameState(t *testing.T, what string, a, b func() ([]float64, trainSums, []int)) {
+	t.Helper()
+	same := func(x, y []float64) bool {
+		return slices.EqualFunc(x, y, func(x, y float64) bool { return x == y || x != x && y != y })
+	}
+	weights, sums, stopped := a()
+	weightsToo, sumsToo, stoppedToo := b()
+	if !same(weights, weightsToo) || !same(sums.loss, sumsToo.loss) || !same(sums.correct, sumsToo.correct) ||
+		sums.examples != sumsToo.examples || !slices.Equal(stopped, stoppedToo) {
+		t.Errorf("%s: other bits: %v, stopped at %v; %v, stopped at %v", what, sums, stopped, sumsToo, stoppedToo)
+	}
+}
+
+// groupsOfSteps returns configurations whose steps differ in what the host sends: epochs with a
+// smaller last batch, drawn positions, PE settings of their own, clipping, schedules with a warm-up,
+// and a member that diverges in the middle of eight steps.
+func groupsOfSteps(t *testing.T) map[string]Config {
+	t.Helper()
+	groups := tiny(t, "learn")
+	groups.Schedule, groups.WarmupSteps, groups.PEWarmupSteps, groups.ClipNorm = config.Cosine, 7, of(13), 0.1
+	groups.Members[0].PELR, groups.Members[1].PEWeightDecay = of(0.05), of(0.3)
+	drawn := tiny(t, "random")
+	drawn.PEOptions = map[string]string{"random": "ruoss"}
+	for m := range drawn.Members {
+		drawn.Members[m].Sigma = nil
+	}
+	diverges := tiny(t, "learn")
+	diverges.Optimizer, diverges.Schedule, diverges.WarmupSteps = string(torchpe.SGD), config.Linear, 30
+	diverges.Members[1].LR = 150 // at step 15, counted from 1: steps 11 to 18 are made together
+	masked := tinyMasked(t, "learn")
+	masked.Masked.Draw = config.BernoulliMask
+	return map[string]Config{"settings of groups": groups, "drawn positions": drawn, "a member that diverges": diverges,
+		"masks": masked}
+}
+
+// Steps that the device is given together are those one by one, in the same bits, wherever groups
+// begin.
+func TestStepsTogether(t *testing.T) {
+	for name, c := range groupsOfSteps(t) {
+		alone := func() ([]float64, trainSums, []int) { return after(t, c, 33, oneByOne) }
+		sameState(t, name, alone, func() ([]float64, trainSums, []int) { return after(t, c, 33, together) })
+		for first := 1; first < stepsPerGraph; first += 3 { // these and nine more are single steps
+			sameState(t, fmt.Sprint(name, ", from step ", first+9), alone, func() ([]float64, trainSums, []int) {
+				e, end := build(t, c)
+				defer end()
+				together(e)
+				groups := 0
+				for made := 0; made < 33; {
+					most := 33 - made
+					if made < first+9 {
+						most = 1
+					}
+					more, err := e.steps(made, most, 33)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if made += more; more > 1 {
+						groups++
+					}
+				}
+				if groups == 0 {
+					t.Errorf("%s: no steps are made together", name)
+				}
+				return readState(t, e)
+			})
+		}
+	}
+	_, _, stopped := after(t, groupsOfSteps(t)["a member that diverges"], 33, together)
+	if stopped[1] < 12 || stopped[1] > 17 {
+		t.Errorf("a member diverged at step %d, not in the middle of steps 11 to 18 as it should", stopped[1])
+	}
+}
+
+// Where the device had too little memory beside recorded steps, the others come one by one, in the
+// same bits.
+func TestStepsTogetherOutOfMemory(t *testing.T) {
+	c := tinyMasked(t, "learn")
+	sameState(t, "out of memory", func() ([]float64, trainSums, []int) { return after(t, c, 33, oneByOne) },
+		func() ([]float64, trainSums, []int) {
+			e, end := build(t, c)
+			defer end()
+			together(e)
+			var sizes []int
+			for made := 0; made < 33; {
+				if made == 11 {
+					calls := 0
+					err := e.retryAfterOOM(func() error {
+						if calls++; calls == 1 {
+							return errors.New("CUDA out of memory")
+						}
+						return nil
+					})
+					if err != nil || calls != 2 {
+						t.Fatalf("%d calls: %v", calls, err)
+					}
+				}
+				more, err := e.steps(made, 33-made, 33)
+				if err != nil {
+					t.Fatal(err)
+				}
+				made += more
+				sizes = append(sizes, more)
+			}
+			if want := append([]int{1, 1, 1, 8}, slices.Repeat([]int{1}, 22)...); !slices.Equal(sizes, want) {
+				t.Errorf("steps at a time %v, want %v", sizes, want)
+			}
+			return readState(t, e)
+		})
 }
