@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -167,4 +168,32 @@ func (a *allocations) failEach(t *testing.T, o operation, mode int64) (failed in
 	}
 	t.Errorf("%s does not pass", o.c)
 	return failed
+}
+
+// Memory that a step frees is there for the next one, on whatever thread: it is not paged in anew.
+func TestMemoryIsKept(t *testing.T) {
+	const numbers, tensors = 3 << 20, 20 // of 12 MiB
+	runtime.LockOSThread()               // Go's other threads wait, so that a thread of its own is new
+	defer runtime.UnlockOSThread()
+	faults := make(chan int64)
+	go func() {
+		runtime.LockOSThread() // and ends with the goroutine
+		var before, after syscall.Rusage
+		for i := range 20 {
+			if i == 10 { // the heap has its size
+				_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
+			}
+			var all []Handle
+			for range tensors {
+				all = append(all, must(Full([]int{numbers}, 1, Float32, CPU)))
+			}
+			check(Release(all))
+		}
+		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &after)
+		faults <- after.Minflt - before.Minflt
+	}()
+	const pages = tensors * numbers * 4 / 4096
+	if n := <-faults; n > pages/10 {
+		t.Errorf("%d pages were paged in by 10 rounds that need the same %d", n, pages)
+	}
 }

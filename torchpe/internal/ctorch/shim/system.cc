@@ -1,6 +1,5 @@
 // system.cc: what the machine has, and putting a slow BLAS kernel right.
 #include <dlfcn.h>
-#include <malloc.h>
 #include <torch/version.h>
 
 #include <array>
@@ -18,16 +17,6 @@
 using namespace torchpe;
 
 namespace {
-
-// Runs when the library is loaded, before any tensor exists. A training step frees and asks for the
-// same megabytes again: kept in one heap they are reused; given back to the kernel each time they
-// are paged in anew.
-__attribute__((constructor)) void keep_memory() {
-  mallopt(M_ARENA_MAX, 1);
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 512 << 20);
-  mallopt(M_TOP_PAD, 16 << 20);
-}
 
 template <typename F>
 F symbol(const char* name) {
