@@ -5,8 +5,8 @@
 #   scripts/gpu_kit.sh [sources]        sources: only print what identifies the sources that the programs are built from
 set -euo pipefail
 cd "$(dirname "$0")/.."
-sources() { find cmd data internal models report torchpe train -name '*.go' | LC_ALL=C sort |
-  xargs sha256sum | sha256sum | cut -d' ' -f1; }
+sources() { { find cmd data internal models report torchpe train -name '*.go'; ls torchpe/internal/ctorch/*.[chS]; } |
+  LC_ALL=C sort | xargs sha256sum | sha256sum | cut -d' ' -f1; }
 [ "${1:-}" != sources ] || { sources; exit 0; }
 kit=.build/gpu
 mkdir -p "$kit"
