@@ -92,7 +92,8 @@ void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const
   in_parallel(0, n.heads, 1, [&](int64_t begin, int64_t end) {
     const int64_t keys = packed_size<T>(n.D, n.M), values = packed_size<T>(n.M, n.Dv);
     Arena<T> arena(block.size() + keys + values + 3 * Arena<T>::LINE);
-    T *const s = arena.take(block.size()), *const key_memory = arena.take(keys), *const value_memory = arena.take(values);
+    T *const s = arena.take(block.size()), *const key_memory = arena.take(keys),
+      *const value_memory = arena.take(values);
     for (int64_t i = begin; i < end; i++) {
       const auto keys_across = f.pack(n.N, n.D, n.M, K.at(i), 1, K.row(), key_memory);
       const auto value_rows = f.pack(n.N, n.M, n.Dv, V.at(i), V.row(), 1, value_memory);
