@@ -97,7 +97,8 @@ func (m *Model) input(s *torchpe.Scope, p *pass) torchpe.Tensor {
 
 // sharesRows says whether tokens of one symbol in one cell are the same vector at the first block,
 // and enough of them that one is projected to queries, keys and values for all. On the CPU alone: a
-// GPU's time is not products. Where their operands are rounded a gradient's are each token's.
+// GPU waits for memory, not for products. Not with operands in tf32 or bf16: there the gradient of
+// each token is rounded, and here their sum would be.
 func (m *Model) sharesRows(p pass) bool {
 	c, batch := m.Config, p.batch
 	if c.TokenInput == Scalar || c.Device != torchpe.CPU || torchpe.Precision() != "fp32" || p.trace != nil {

@@ -48,9 +48,9 @@ func ProjectQKV(x, w, b Tensor, heads int) (q, k, v Tensor) {
 	return q, s.own(op, hs[1], nil), s.own(op, hs[2], nil)
 }
 
-// TakeRows returns rows[e, index[e,b,n], n] for each token of a batch, where rows holds what tokens
-// are alike in: rows [E,S,N,D], or heads [E,S,H,N,Dh] of that, and index int64 [E,B,N] -> [E,B,N,D] or
-// [E,B,H,N,Dh], laid out as ProjectQKV's.
+// TakeRows returns rows[e, index[e,b,n], n] for each token n of sample b: rows has one row for each of
+// S symbols at each of N places. rows [E,S,N,D], or split into heads [E,S,H,N,Dh], and index int64
+// [E,B,N] -> [E,B,N,D] or [E,B,H,N,Dh], laid out as ProjectQKV's.
 func TakeRows(rows, index Tensor) Tensor {
 	s := innermost("TakeRows", rows, index)
 	h, err := ctorch.TakeRows(rows.h, index.h, !s.noGrad)

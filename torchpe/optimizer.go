@@ -38,7 +38,7 @@ type Optimizer struct {
 	m, v   ctorch.Handle // Adam's moments [E,P]; 0 for SGD
 	step   int
 
-	// Ahead is how many steps Prepare takes at most; set it before the first. 0 stands for 1.
+	// Ahead limits the steps that one call of Prepare takes; set it before the first. 0 stands for 1.
 	Ahead int
 
 	// Of the steps that were prepared last.

@@ -36,7 +36,7 @@ func (in stepInputs) shapes() string {
 	return text
 }
 
-// hasShapesOf says whether the keys are the same.
+// hasShapesOf says whether shapes returns the same for both.
 func (in stepInputs) hasShapesOf(other stepInputs) bool {
 	return slices.EqualFunc(in.arrays, other.arrays, func(a, b hostArray) bool {
 		return a.name == b.name && slices.Equal(a.shape, b.shape)

@@ -11,7 +11,7 @@ type pauses struct {
 	stopAfter   int // 0 = at the end
 }
 
-// pauses returns those of a run. On the CPU, where waiting costs nothing, divergence is looked for
+// pauses returns the pauses of a run. On the CPU, where waiting costs nothing, divergence is looked for
 // after each step.
 func (t *trainer) pauses() pauses {
 	perEpoch := t.task.stepsPerEpoch()

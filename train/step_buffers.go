@@ -28,18 +28,18 @@ type stepVariant struct {
 	by        map[int]*stepGroup // by how many steps are made at a time
 }
 
-// stepGroup is a number of steps that one graph makes, one after the other.
+// stepGroup holds what a number of steps, which one graph makes one after the other, need.
 type stepGroup struct {
 	inputs deviceInputs // of all of them, with a leading axis of steps
 	each   []deviceInputs
 	graph  *torchpe.Graph // nil before it was recorded
 }
 
-// stepsPerGraph is how many steps a GPU is given at a time, where they have inputs of the same
-// shapes and the host has nothing to do between them.
+// stepsPerGraph counts the steps that one graph makes, where they have inputs of the same shapes and
+// the host has nothing to do between them.
 const stepsPerGraph = 8
 
-// namedDraws is the input of random draws, int64 [1+E]: the step, and each member's seed.
+// namedDraws names the input that seeds random draws, int64 [1+E]: the step, and each member's seed.
 const namedDraws = "step and seeds"
 
 // eagerRuns counts the runs of a step before it is recorded: libraries set up in first runs.

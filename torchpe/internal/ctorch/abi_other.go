@@ -7,7 +7,7 @@ import "C"
 
 import "fmt"
 
-// Elsewhere lazy_amd64.c loads the library and checks this.
+// On amd64 lazy_amd64.c checks this when it loads the library.
 func init() {
 	if have := int(C.tp_abi()); have != abi {
 		panic(fmt.Sprintf("libtorchpe.so has interface %d, this program needs %d: "+

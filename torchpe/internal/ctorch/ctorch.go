@@ -4,10 +4,9 @@
 //
 // On amd64 the library is loaded when one of its functions is first called (lazy_amd64.c), elsewhere
 // at the start. A program looks for its library in ../lib beside its own folder, then in its own
-// folder. Tests,
-// which `go test` builds in a temporary folder, then look in lib of this clone; the tag
-// `installed`, with which `make build` builds, leaves that out, so that a program that was copied
-// or moved never loads the library of another clone.
+// folder. Tests, which `go test` builds in a temporary folder, then look in lib of this clone; the
+// tag `installed`, with which `make build` builds, leaves that out, so that a program that was
+// copied or moved never loads the library of another clone.
 //
 // The package imports the standard library only.
 package ctorch
