@@ -98,35 +98,26 @@ __device__ __forceinline__ T warp_max(T v) {
   return v;
 }
 
-// Sum and largest of what a group of GROUP threads, a warp or a block, has in v.
-template <typename T>
-__device__ __forceinline__ void share_of_warp(T v, T* scratch) {
-  __syncthreads();  // scratch may still be read
-  if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = v;
-  __syncthreads();
+// What op makes of the values that the warps of a group of GROUP threads, a warp or a block, have in v.
+template <typename T, int GROUP, typename Op>
+__device__ __forceinline__ T across_warps(T v, T* scratch, Op op) {
+  if constexpr (GROUP > 32) {
+    __syncthreads();  // scratch may still be read
+    if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = v;
+    __syncthreads();
+    v = scratch[0];
+    for (int w = 1; w < GROUP / 32; w++) v = op(v, scratch[w]);
+  }
+  return v;
 }
+// Sum and largest of what such a group has in v.
 template <typename T, int GROUP>
 __device__ __forceinline__ T group_sum(T v, T* scratch) {
-  v = warp_sum(v);
-  if constexpr (GROUP == 32) {
-    return v;
-  } else {
-    share_of_warp(v, scratch);
-    T sum = 0;
-    for (int w = 0; w < GROUP / 32; w++) sum += scratch[w];
-    return sum;
-  }
+  return across_warps<T, GROUP>(warp_sum(v), scratch, [](T a, T b) { return a + b; });
 }
 template <typename T, int GROUP>
 __device__ __forceinline__ T group_max(T v, T* scratch) {
-  v = warp_max(v);
-  if constexpr (GROUP == 32) {
-    return v;
-  } else {
-    share_of_warp(v, scratch);
-    for (int w = 0; w < GROUP / 32; w++) v = scratch[w] > v ? scratch[w] : v;
-    return v;
-  }
+  return across_warps<T, GROUP>(warp_max(v), scratch, [](T a, T b) { return a > b ? a : b; });
 }
 
 union FloatBits {
