@@ -3,6 +3,7 @@ package models
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"torchpe/models/pe"
@@ -50,6 +51,53 @@ func checkUnseen(t *testing.T, name, fidelity string, read bool, dropout float64
 	have, others := run(nil)
 	near(t, "predictions", have, want, 1e-11)
 	near(t, "gradients", others, gradients, 1e-11)
+}
+
+// TestSharedValues: the projection of the first block, once for each token that is hidden and each that
+// is not, with what their values add, gives predictions and gradients of each token's own projection,
+// which a traced pass makes.
+func TestSharedValues(t *testing.T) {
+	for _, name := range []string{"learn", "rope", "nope", "relative"} {
+		for _, fidelity := range []string{"code", "text"} {
+			for _, token := range []MaskToken{LearnedMask, ZeroMask} {
+				for _, read := range []bool{true, false} {
+					m := scalarModel(t, name, fidelity, 9, func(c *Config) {
+						c.Seeds, c.Sigma, c.MaskToken, c.MaskSD = []uint64{1, 2}, []float64{0.2, 1}, token, 0.5
+					})
+					x := drawScalars(rand.New(rand.NewPCG(3, 4)), 2, 5, 9, 4)
+					run := func(trace *Trace) (predicted, gradients []float64, taken int) {
+						s := torchpe.NewScope()
+						defer s.Close()
+						m.Params.Grads(s).Fill(0)
+						in := x.input(s, m)
+						in.Training = true
+						if !read {
+							in.Read = torchpe.Tensor{}
+						}
+						calls := torchpe.Operators(func() {
+							y := m.Forward(s, in, trace)
+							predicted = y.Float64s()
+							y.Mul(y).Sum().Backward()
+						})
+						for operator, n := range calls {
+							if strings.HasSuffix(operator, "::RowsFunction>") {
+								taken += n
+							}
+						}
+						return predicted, m.Params.Grads(s).Float64s(), taken
+					}
+					want, gradients, traced := run(NewTrace())
+					have, others, taken := run(nil)
+					title := fmt.Sprintf("%s, %s, mask token %s, read %v: ", name, fidelity, token, read)
+					if taken <= traced {
+						t.Errorf("%stokens share no rows", title)
+					}
+					near(t, title+"predictions", have, want, 1e-12)
+					near(t, title+"gradients", others, gradients, 1e-11)
+				}
+			}
+		}
+	}
 }
 
 // BenchmarkManyTokens is a training step of masked prediction of 360 regions of the cortex, half of

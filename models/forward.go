@@ -26,12 +26,27 @@ type pass struct {
 	batch Input
 	hooks pe.Hooks
 	mask  torchpe.Tensor // [N,N], added to the logits; the zero Tensor for none
-	rows  torchpe.Tensor // [E,S,N,D], the first block's input for each symbol, where sharesRows
+	rows  sharedRows     // where sharesRows
 	trace *Trace
 }
 
+// sharedRows holds the first block's inputs, of which many tokens are the same.
+type sharedRows struct {
+	all   torchpe.Tensor // [E,S,N,D], of each symbol in each cell; of Scalar hidden or not, with the value 0
+	index torchpe.Tensor // int64 [E,B,N], a token's symbol; of Scalar 1 where it is hidden
+
+	// Of Scalar what a token's value adds to its row.
+	values torchpe.Tensor // [E,B,N], 0 where it is hidden
+	slope  torchpe.Tensor // [E,D], the value 1
+}
+
+// take returns the tokens [E,B,N,D], or their queries, keys or values, of what rows and slope became.
+func (r sharedRows) take(all, slope torchpe.Tensor) torchpe.Tensor {
+	return torchpe.TakeRows(all, r.index, r.values, slope)
+}
+
 // shares says whether a layer's input was taken from rows.
-func (p pass) shares(layer int) bool { return layer == 0 && p.rows.Defined() }
+func (p pass) shares(layer int) bool { return layer == 0 && p.rows.all.Defined() }
 
 // Forward returns the logits [E,B,C] of a batch; with ReadTokens [E,B,M,C], or for one class the
 // predicted values [E,B,M].
@@ -84,29 +99,55 @@ func (m *Model) input(s *torchpe.Scope, p *pass) torchpe.Tensor {
 		p.trace.keep("embedding", x)
 		return x
 	}
-	shape := p.batch.Symbols.Shape()
-	members, symbols, tokens := shape[0], m.Config.Symbols, shape[2]
-	each := make([]int64, members*symbols*tokens)
+	shape, kinds := p.batch.shape(), m.kinds()
+	members, tokens := shape[0], shape[2]
+	each := make([]int64, members*kinds*tokens)
 	for i := range each {
-		each[i] = int64(i / tokens % symbols)
+		each[i] = int64(i / tokens % kinds)
 	}
-	all := Input{Symbols: torchpe.Of(s, m.Config.Device, each, members, symbols, tokens)}
-	p.rows = p.hooks.Embed(0, m.embed(s, all))
-	return torchpe.TakeRows(p.rows, p.batch.Symbols.In(s))
+	all := Input{Symbols: torchpe.Of(s, m.Config.Device, each, members, kinds, tokens)}
+	if m.Config.TokenInput == Scalar {
+		hidden := p.batch.Masked.In(s)
+		all.Masked = all.Symbols.To(m.Config.DType, m.Config.Device)
+		all.Values = all.Masked.MulScalar(0)
+		p.rows.index = hidden.To(torchpe.Int64, m.Config.Device)
+		p.rows.values = p.batch.Values.In(s).Mul(seen(hidden))
+		p.rows.slope = m.embedW.In(s).Squeeze(2)
+	} else {
+		p.rows.index = p.batch.Symbols.In(s)
+	}
+	p.rows.all = p.hooks.Embed(0, m.embed(s, all))
+	return p.rows.take(p.rows.all, p.rows.slope)
+}
+
+// shape returns [E,B,N].
+func (b Input) shape() []int {
+	if b.Symbols.Defined() {
+		return b.Symbols.Shape()
+	}
+	return b.Values.Shape()
+}
+
+// kinds returns the number of symbols; of Scalar 2, for tokens that are hidden and that are not.
+func (m *Model) kinds() int {
+	if m.Config.TokenInput == Scalar {
+		return 2
+	}
+	return m.Config.Symbols
 }
 
 // sharesRows says whether tokens of one symbol in one cell are the same vector at the first block,
-// and enough of them that one is projected to queries, keys and values for all. On the CPU alone: a
-// GPU waits for memory, not for products. Not with operands in tf32 or bf16: there the gradient of
-// each token is rounded, and here their sum would be.
+// but for what a value adds along one direction, and enough of them that one is projected to queries,
+// keys and values for all. On the CPU alone: a GPU waits for memory, not for products. Not with
+// operands in tf32 or bf16: there the gradient of each token is rounded, and here their sum would be.
 func (m *Model) sharesRows(p pass) bool {
 	c, batch := m.Config, p.batch
-	if c.TokenInput == Scalar || c.Device != torchpe.CPU || torchpe.Precision() != "fp32" || p.trace != nil {
+	if c.Device != torchpe.CPU || torchpe.Precision() != "fp32" || p.trace != nil {
 		return false
 	}
 	alike := m.Encoding.Sites()&pe.AtEmbed == 0 || p.hooks.AddsTable(0)
 	drops := batch.Training && c.Dropout > 0
-	return alike && !drops && !batch.Noise.Defined() && batch.Symbols.Size(1) >= 2*c.Symbols
+	return alike && !drops && !batch.Noise.Defined() && batch.shape()[1] >= 2*m.kinds()
 }
 
 // embed returns the tokens of a batch as x [E,B,N,D].
@@ -137,8 +178,8 @@ func (m *Model) oneHot(s *torchpe.Scope, symbols torchpe.Tensor, first int) torc
 // embedValues returns value * w + b for tokens that are seen and the mask token for those that are
 // masked, as one product: the columns of [w, b, mask token] weighted by (value, 1, 0) or (0, 0, 1).
 func (m *Model) embedValues(s *torchpe.Scope, values, masked torchpe.Tensor) torchpe.Tensor {
-	seen := masked.MulScalar(-1).AddScalar(1)
-	channels := []torchpe.Tensor{values.Mul(seen), seen}
+	visible := seen(masked)
+	channels := []torchpe.Tensor{values.Mul(visible), visible}
 	columns := []torchpe.Tensor{m.embedW.In(s), m.embedB.In(s).Unsqueeze(-1)}
 	if m.maskToken != nil {
 		channels = append(channels, masked)
@@ -147,6 +188,9 @@ func (m *Model) embedValues(s *torchpe.Scope, values, masked torchpe.Tensor) tor
 	return torchpe.Linear(torchpe.Stack(-1, channels...), torchpe.Cat(-1, columns...),
 		torchpe.Tensor{})
 }
+
+// seen returns 1 where masked is 0, and 0 where it is 1.
+func seen(masked torchpe.Tensor) torchpe.Tensor { return masked.MulScalar(-1).AddScalar(1) }
 
 // block returns the output of a layer from its input x [E,B,N,D]: [E,B,N,D], or [E,B,M,D] of the
 // tokens that are read where readsOnly.
@@ -211,10 +255,7 @@ func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) to
 		return torchpe.ProjectQKV(y, b.qkvW.In(s), optional(s, b.qkvB), heads)
 	}
 	if p.shares(layer) {
-		attn.Q, attn.K, attn.V = attn.Project(p.rows.In(s))
-		for _, part := range []*torchpe.Tensor{&attn.Q, &attn.K, &attn.V} {
-			*part = torchpe.TakeRows(*part, p.batch.Symbols.In(s))
-		}
+		attn.Q, attn.K, attn.V = m.projectRows(s, layer, p.rows)
 	} else {
 		attn.Q, attn.K, attn.V = attn.Project(x)
 	}
@@ -240,6 +281,21 @@ func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) to
 	weights = m.dropout(weights, p.batch)
 	out := p.hooks.Output(attn, weights, torchpe.AttentionValues(weights, v))
 	return m.readOnlyTokens(layer, mergeHeads(out), p)
+}
+
+// projectRows returns the queries, keys and values [E,B,H,N,Dh] of tokens that share rows.
+func (m *Model) projectRows(s *torchpe.Scope, layer int, r sharedRows) (q, k, v torchpe.Tensor) {
+	b, heads := &m.blocks[layer], m.Config.Heads
+	var slopes [3]torchpe.Tensor
+	if r.slope.Defined() { // bias is the rows'
+		direction := r.slope.Reshape(-1, 1, 1, m.Config.DModel)
+		slopes[0], slopes[1], slopes[2] = torchpe.ProjectQKV(direction, b.qkvW.In(s), torchpe.Tensor{}, heads)
+		for i, slope := range slopes {
+			slopes[i] = slope.Reshape(-1, m.Config.DModel)
+		}
+	}
+	q, k, v = torchpe.ProjectQKV(r.all, b.qkvW.In(s), optional(s, b.qkvB), heads)
+	return r.take(q, slopes[0]), r.take(k, slopes[1]), r.take(v, slopes[2])
 }
 
 // canFuseAttention says whether the logits and weights of a layer's attention need not exist as

@@ -128,11 +128,17 @@ func fusedFunctions(z sizes) []function {
 				Read: Of(x[0].Scope(), x[0].Device(), read, z.E, z.B, 1+z.N/2)}, normed(x[5], x[6], blockEps))
 		}},
 		one("TakeRows", inputs(51, []int{z.E, z.H + 2, z.N, z.Dh}), func(x Tensor) Tensor {
-			return TakeRows(x, tokenRows(x, z))
+			return TakeRows(x, tokenRows(x, z), Tensor{}, Tensor{})
 		}),
-		one("TakeRows of heads", inputs(52, []int{z.E, z.H + 2, z.H, z.N, z.Dh}), func(x Tensor) Tensor {
-			return TakeRows(x, tokenRows(x, z))
-		}),
+		{"TakeRows of heads, with values", inputs(52, []int{z.E, z.H + 2, z.H, z.N, z.Dh}, []int{z.E, z.H * z.Dh}),
+			func(x []Tensor) Tensor {
+				v := make([]float64, z.E*z.B*z.N)
+				for i := range v {
+					v[i] = float64(i%(z.B*z.N)*5%11) - 4 // the same for each member
+				}
+				values := Of(x[0].Scope(), CPU, v, z.E, z.B, z.N).To(x[0].DType(), x[0].Device())
+				return TakeRows(x[0], tokenRows(x[0], z), values, x[1])
+			}},
 		one("Dropout", inputs(35, x), func(x Tensor) Tensor {
 			x.Scope().Seed(seeds, 7)
 			return x.Dropout(0.4)

@@ -48,13 +48,16 @@ func ProjectQKV(x, w, b Tensor, heads int) (q, k, v Tensor) {
 	return q, s.own(op, hs[1], nil), s.own(op, hs[2], nil)
 }
 
-// TakeRows returns rows[e, index[e,b,n], n] for each token n of sample b: rows has one row for each of
-// S symbols at each of N places. rows [E,S,N,D], or split into heads [E,S,H,N,Dh], and index int64
-// [E,B,N] -> [E,B,N,D] or [E,B,H,N,Dh], laid out as ProjectQKV's.
-func TakeRows(rows, index Tensor) Tensor {
-	s := innermost("TakeRows", rows, index)
-	h, err := ctorch.TakeRows(rows.h, index.h, !s.noGrad)
-	return s.own("TakeRows", h, err, rows, index)
+// TakeRows returns rows[e, index[e,b,n], n] + values[e,b,n] slope[e] for each token n of sample b: rows
+// has one row for each of S symbols at each of N places. rows [E,S,N,D], or split into heads
+// [E,S,H,N,Dh], index int64 [E,B,N], values [E,B,N] and slope [E,D], or the zero Tensor for both ->
+// [E,B,N,D] or [E,B,H,N,Dh], laid out as ProjectQKV's.
+func TakeRows(rows, index, values, slope Tensor) Tensor {
+	const op = "TakeRows"
+	operands := optional(op, rows, index, values, slope)
+	s := innermost(op, operands...)
+	h, err := ctorch.TakeRows(rows.h, index.h, values.h, slope.h, !s.noGrad)
+	return s.own(op, h, err, operands...)
 }
 
 // AttentionLogits returns scale q k^T: q [E,B,H,N,Dh], k [E,B,H,M,Dh] -> [E,B,H,N,M].

@@ -19,8 +19,8 @@ func ProjectQKV(x, w, b Handle, heads int, grad bool) (qkv [3]Handle, err error)
 	return qkv, err
 }
 
-func TakeRows(rows, index Handle, grad bool) (Handle, error) {
-	return result(C.tp_take_rows(c(rows), c(index), flag(grad)))
+func TakeRows(rows, index, values, slope Handle, grad bool) (Handle, error) {
+	return result(C.tp_take_rows(c(rows), c(index), c(values), c(slope), flag(grad)))
 }
 
 func AttentionLogits(q, k Handle, scale float64, grad bool) (Handle, error) {

@@ -249,7 +249,11 @@ var operations = []operation{
 			qkv, err := ProjectQKV(a.t[0], a.t[1], a.t[2], a.i[0], a.grad)
 			return qkv[:], err
 		}},
-	binary("tp_take_rows", TakeRows, float(2, 5, 3, 4), indices(2, 7, 3)),
+	{c: "tp_take_rows", tensors: []sample{float(2, 5, 3, 4), indices(2, 7, 3), float(2, 7, 3),
+		float(2, 4)},
+		run: func(a arguments) ([]Handle, error) {
+			return one(TakeRows(a.t[0], a.t[1], a.t[2], a.t[3], a.grad))
+		}},
 	binary("tp_attention_logits",
 		func(q, k Handle, grad bool) (Handle, error) { return AttentionLogits(q, k, 0.5, grad) },
 		float(2, 1, 2, 3, 4), float(2, 1, 2, 5, 4)),

@@ -23,9 +23,7 @@ void product_nt(const at::Tensor& a, const at::Tensor& b, double alpha, const at
   in_parallel(0, heads, 16, [&](int64_t begin, int64_t end) {
     std::vector<T> bt(size_t(K * padded), T(0)), scratch(direct ? 0 : size_t(R * padded));
     for (int64_t i = begin; i < end; i++) {
-      const T* bp = B.at(i);
-      for (int64_t m = 0; m < M; m++)
-        for (int64_t k = 0; k < K; k++) bt[size_t(k * padded + m)] = bp[m * B.row() + k];
+      kernels<T>().transpose(M, K, B.at(i), B.row(), bt.data(), padded);
       T* out = direct ? C.at(i) : scratch.data();
       kernels<T>().small_product(R, K, padded, A.at(i), A.row(), 1, bt.data(), padded, T(alpha), out, padded);
       if (!direct)
@@ -114,6 +112,40 @@ struct ValuesFunction : torch::autograd::Function<ValuesFunction> {
   }
 };
 
+struct SoftmaxFunction : torch::autograd::Function<SoftmaxFunction> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in) {
+    const auto x = x_in.contiguous(), y = at::empty_like(x);
+    TORCHPE_DISPATCH(x, [&] {
+      each_chunk<T>(x, 2, [&](int64_t rows, int64_t cols, int64_t at) {
+        kernels<T>().softmax_rows(rows, cols, x.data_ptr<T>() + at, y.data_ptr<T>() + at);
+      });
+    });
+    ctx->save_for_backward({y});
+    return y;
+  }
+  static at::Tensor gradient(const at::Tensor& y, const at::Tensor& dy) {
+    const auto dx = at::empty_like(y);
+    TORCHPE_DISPATCH(y, [&] {
+      each_chunk<T>(y, 3, [&](int64_t rows, int64_t cols, int64_t at) {
+        kernels<T>().softmax_rows_backward(rows, cols, y.data_ptr<T>() + at, dy.data_ptr<T>() + at,
+                                           dx.data_ptr<T>() + at);
+      });
+    });
+    return dx;
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    return {gradient(ctx->get_saved_variables()[0], grads[0].contiguous())};
+  }
+  // Calls f(rows, columns, first number) for chunks of the rows of x; each number is moved so often.
+  template <typename T, typename F>
+  static void each_chunk(const at::Tensor& x, int64_t moved, const F& f) {
+    Timer timer(PROFILE_ATTENTION);
+    count_work<T>(PROFILE_ATTENTION, 0, moved * x.numel());
+    const int64_t cols = x.size(-1);
+    for_row_chunks(x.numel() / cols, [&](int64_t, int64_t r0, int64_t r1) { f(r1 - r0, cols, r0 * cols); });
+  }
+};
+
 // Angles [...,N,D/2] seen against the leading axes of x [...,N,D]: missing axes are repeated.
 at::Tensor angles_like(const at::Tensor& angles, const at::Tensor& x) {
   auto s = x.sizes().vec();
@@ -180,6 +212,10 @@ at::Tensor attention_logits(const at::Tensor& q, const at::Tensor& k, double sca
     return rounded_heads(q, k.transpose(-1, -2)) * scale;
   if (use_loops(q) && small(q, k)) return LogitsFunction::apply(q, k, scale);
   return at::matmul(q, k.transpose(-1, -2)) * scale;
+}
+
+at::Tensor softmax(const at::Tensor& x) {
+  return use_loops(x) && x.dim() > 0 && x.numel() > 0 ? SoftmaxFunction::apply(x) : at::softmax(x, -1);
 }
 
 at::Tensor attention_values(const at::Tensor& w, const at::Tensor& v) {

@@ -307,7 +307,7 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
       return AttentionFunction::apply(q, k, v, biased ? bias_rows(bias.detach(), shape) : none, scale);
   }
   auto logits = attention_logits(q, k, scale);
-  return attention_values(at::softmax(biased ? logits + bias : logits, -1), v);
+  return attention_values(softmax(biased ? logits + bias : logits), v);
 }
 
 }  // namespace torchpe

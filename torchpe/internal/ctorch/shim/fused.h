@@ -180,6 +180,7 @@ torch::autograd::variable_list project(const at::Tensor& x, const Projection& p,
                                        Stored stored = Stored::nothing);
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias,
                      double scale);
+at::Tensor softmax(const at::Tensor& x);  // along the last axis
 // Gain and bias [E,D]; and a table [E,N,D] that is added to the result [E,B,N,D], or an empty tensor.
 struct NormOperands {
   at::Tensor gain, bias, table;

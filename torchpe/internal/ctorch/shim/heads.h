@@ -38,9 +38,7 @@ inline at::Tensor empty_tokens_first(int64_t E, int64_t B, int64_t H, int64_t N,
 inline at::Tensor token_index(const at::Tensor& read, int64_t D) {
   return read.unsqueeze(-1).expand({read.size(0), read.size(1), read.size(2), D});
 }
-inline at::Tensor tokens_of(const at::Tensor& x, const at::Tensor& read) {
-  return x.gather(2, token_index(read, x.size(3)));
-}
+at::Tensor tokens_of(const at::Tensor& x, const at::Tensor& read);
 
 inline void check_heads(const char* what, const at::Tensor& a, const at::Tensor& b, bool same_width) {
   TORCH_CHECK(a.dim() == 5 && b.dim() == 5 && a.size(0) == b.size(0) && a.size(1) == b.size(1) &&

@@ -204,7 +204,7 @@ using V = typename Vec<T>::type;
 template <typename T>
 struct Ints {
   typedef typename std::conditional<sizeof(T) == 4, int32_t, int64_t>::type element;
-  typedef element type __attribute__((vector_size(VECTOR_BYTES)));
+  typedef element type __attribute__((vector_size(VECTOR_BYTES), may_alias));
 };
 
 template <typename T>
@@ -316,6 +316,17 @@ inline void turn(int64_t n, const T* b, int64_t bcs, T* t, int64_t P) {
 }
 
 template <typename T>
+void transpose(int64_t n, int64_t K, const T* __restrict b, int64_t bcs, T* __restrict t, int64_t P) {
+  constexpr int64_t width = Vec<T>::width;
+  int64_t done = 0;  // rows that are turned whole vectors at a time
+  for (; done + width <= K; done += width)
+    for (int64_t c = 0; c < n; c += width)
+      turn(n - c < width ? n - c : width, b + c * bcs + done, bcs, t + done * P + c, P);
+  for (int64_t k = done; k < K; k++)
+    for (int64_t c = 0; c < n; c++) t[k * P + c] = b[c * bcs + k];
+}
+
+template <typename T>
 Panels<T> pack(int64_t R, int64_t K, int64_t C, const T* __restrict b, int64_t brs, int64_t bcs, T* __restrict memory) {
   constexpr int64_t P = PANEL<T>, width = Vec<T>::width;
   // Rows of 1 KiB and more fall into few sets of the first-level cache; many rows of A are worth a
@@ -329,11 +340,11 @@ Panels<T> pack(int64_t R, int64_t K, int64_t C, const T* __restrict b, int64_t b
       for (int64_t k = 0; k < K; k++) std::memcpy(packed + k * P, b + k * brs + j, size_t(n) * sizeof(T));
       continue;
     }
-    int64_t done = 0;  // rows that are turned whole vectors at a time
-    for (; brs == 1 && done + width <= K; done += width)
-      for (int64_t c = 0; c < n; c += width)
-        turn(n - c < width ? n - c : width, b + (j + c) * bcs + done, bcs, packed + done * P + c, P);
-    for (int64_t k = done; k < K; k++)
+    if (brs == 1) {
+      transpose(n, K, b + j * bcs, bcs, packed, P);
+      continue;
+    }
+    for (int64_t k = 0; k < K; k++)
       for (int64_t c = 0; c < n; c++) packed[k * P + c] = b[k * brs + (j + c) * bcs];
   }
   return {memory, P, K * P};
@@ -424,14 +435,40 @@ inline void to_logits(int64_t cols, T* __restrict s, T scale, const T* __restric
   for (int64_t c = cols; c % Vec<T>::width != 0; c++) s[c] = -std::numeric_limits<T>::infinity();
 }
 
-// f of all elements, two halves at a time.
+// Numbers of a vector's elements: i ^ step for each, in memory, as compilers make such vectors an
+// element at a time.
+template <typename T>
+struct Lanes {
+  static constexpr int width = Vec<T>::width;
+  alignas(VECTOR_BYTES) typename Ints<T>::element by_step[width][width] = {};
+  constexpr Lanes() {
+    for (int step = 0; step < width; step++)
+      for (int i = 0; i < width; i++) by_step[step][i] = i ^ step;
+  }
+  typename Ints<T>::type at(int step) const {
+    return *reinterpret_cast<const typename Ints<T>::type*>(by_step[step]);
+  }
+};
+
+template <typename T>
+constexpr Lanes<T> lanes;
+
+// f of all elements, two halves at a time, in every element.
 template <typename T, typename F>
-inline T across(V<T> v, F&& f) {
-  T x[Vec<T>::width];
-  store(x, v);
-  for (int half = Vec<T>::width / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; i++) x[i] = f(x[i], x[i + half]);
-  return x[0];
+inline V<T> across(V<T> v, F&& f) {
+#pragma GCC unroll 8
+  for (int half = Vec<T>::width / 2; half > 0; half /= 2) v = f(v, __builtin_shuffle(v, lanes<T>.at(half)));
+  return v;
+}
+
+template <typename T>
+inline V<T> sum_across(V<T> v) {
+  return across<T>(v, [](V<T> a, V<T> b) { return a + b; });
+}
+
+template <typename T>
+inline V<T> larger(V<T> a, V<T> b) {
+  return a > b ? a : b;
 }
 
 template <typename T>
@@ -439,17 +476,16 @@ void softmax(int64_t rows, int64_t cols, T* s, int64_t lds, T scale, const T* bi
   constexpr int64_t width = Vec<T>::width;
   for (int64_t r = 0; r < rows; r++, s += lds, bias += bias ? ldb : 0) {
     to_logits(cols, s, scale, bias);
-    const auto larger = [](auto a, auto b) { return a > b ? a : b; };
     V<T> largest = V<T>{} - std::numeric_limits<T>::infinity(), sum = {};
-    for (int64_t c = 0; c < cols; c += width) largest = larger(load(s + c), largest);
-    const T m = across<T>(largest, larger);
+    for (int64_t c = 0; c < cols; c += width) largest = larger<T>(load(s + c), largest);
+    const V<T> m = across<T>(largest, larger<T>);
     for (int64_t c = 0; c < cols; c += width) {
       const V<T> e = exp_below<T>(load(s + c) - m);
       store(s + c, e);
       sum += e;
     }
-    most[r] = m;
-    over[r] = T(1) / across<T>(sum, [](T a, T b) { return a + b; });
+    most[r] = m[0];
+    over[r] = T(1) / sum_across<T>(sum)[0];
   }
 }
 
@@ -466,10 +502,83 @@ void softmax_backward(int64_t rows, int64_t cols, T* __restrict s, T* __restrict
   }
 }
 
+// The vector at p, of which n numbers count: the others are `rest`. They are read, too, where
+// `readable`.
+template <typename T>
+inline V<T> load_first(const T* p, int64_t n, bool readable, T rest) {
+  constexpr int width = Vec<T>::width;
+  if (n >= width) return load(p);
+  const V<T> others = V<T>{} + rest;
+  if (readable) return lanes<T>.at(0) < typename Ints<T>::element(n) ? load(p) : others;
+  T edge[width];
+  store(edge, others);
+  std::memcpy(edge, p, size_t(n) * sizeof(T));
+  return load(edge);
+}
+
+// Stores the first n numbers of v, and the others too where `writable`.
+template <typename T>
+inline void store_first(T* p, V<T> v, int64_t n, bool writable) {
+  if (writable || n >= Vec<T>::width) return store(p, v);
+  T edge[Vec<T>::width];
+  store(edge, v);
+  std::memcpy(p, edge, size_t(n) * sizeof(T));
+}
+
+// A row's last vector may reach into the next rows, which are read again or written later; that of
+// the last rows must not.
+template <typename T>
+inline bool reaches_no_end(int64_t r, int64_t rows, int64_t cols) {
+  constexpr int64_t width = Vec<T>::width;
+  return r * cols + (cols + width - 1) / width * width <= rows * cols;
+}
+
+template <typename T>
+void softmax_rows(int64_t rows, int64_t cols, const T* __restrict x, T* __restrict y) {
+  constexpr int64_t width = Vec<T>::width;
+  constexpr T none = -std::numeric_limits<T>::infinity();
+  for (int64_t r = 0; r < rows; r++, x += cols, y += cols) {
+    const bool whole = reaches_no_end<T>(r, rows, cols);
+    V<T> largest = V<T>{} + none, sum = {};
+    for (int64_t c = 0; c < cols; c += width) largest = larger<T>(load_first(x + c, cols - c, whole, none), largest);
+    const V<T> m = across<T>(largest, larger<T>);
+    for (int64_t c = 0; c < cols; c += width) {
+      const V<T> e = exp_below<T>(load_first(x + c, cols - c, whole, none) - m);
+      store_first(y + c, e, cols - c, whole);
+      sum += e;
+    }
+    const V<T> over = T(1) / sum_across<T>(sum);
+    for (int64_t c = 0; c < cols; c += width)
+      store_first(y + c, load_first(y + c, cols - c, whole, T(0)) * over, cols - c, whole);
+  }
+}
+
+template <typename T>
+void softmax_rows_backward(int64_t rows, int64_t cols, const T* __restrict y, const T* __restrict dy,
+                           T* __restrict dx) {
+  constexpr int64_t width = Vec<T>::width;
+  for (int64_t r = 0; r < rows; r++, y += cols, dy += cols, dx += cols) {
+    const bool whole = reaches_no_end<T>(r, rows, cols);
+    V<T> sum = {};
+    for (int64_t c = 0; c < cols; c += width)
+      sum += load_first(y + c, cols - c, whole, T(0)) * load_first(dy + c, cols - c, whole, T(0));
+    const V<T> dot = sum_across<T>(sum);
+    for (int64_t c = 0; c < cols; c += width)
+      store_first(dx + c,
+                  load_first(y + c, cols - c, whole, T(0)) * (load_first(dy + c, cols - c, whole, T(0)) - dot),
+                  cols - c, whole);
+  }
+}
+
 template <typename T>
 void scale_rows(int64_t rows, int64_t cols, T* __restrict x, int64_t ldx, const T* __restrict by) {
   for (int64_t r = 0; r < rows; r++, x += ldx)
     for (int64_t c = 0; c < cols; c++) x[c] *= by[r];
+}
+
+template <typename T>
+void add_scaled(int64_t n, const T* __restrict x, T by, T* __restrict out) {
+  for (int64_t i = 0; i < n; i++) out[i] += by * x[i];
 }
 
 template <typename T>
@@ -515,9 +624,10 @@ void adam(int64_t n, T* __restrict p, const T* __restrict g, T* __restrict m, T*
 template <typename T>
 KernelTable<T> make_table() {
   return {bias_gelu<T>,     bias_gelu_only<T>,      add_bias<T>,      gelu_backward<T>, column_sum<T>,
-          add_layer_norm<T>, layer_norm_backward<T>, small_product<T>, product<T>,       pack<T>,
-          PANEL<T>,          rotate<T>,              softmax<T>,       softmax_backward<T>, scale_rows<T>,
-          row_dots<T>,       adam<T>,                TORCHPE_STR(TORCHPE_ISA)};
+          add_layer_norm<T>, layer_norm_backward<T>, small_product<T>, product<T>,       transpose<T>,    pack<T>,
+          PANEL<T>,          rotate<T>,              softmax<T>,       softmax_backward<T>, softmax_rows<T>,
+          softmax_rows_backward<T>, scale_rows<T>,
+          row_dots<T>,       add_scaled<T>,          adam<T>,                TORCHPE_STR(TORCHPE_ISA)};
 }
 
 }  // namespace

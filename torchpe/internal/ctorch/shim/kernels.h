@@ -46,6 +46,8 @@ struct KernelTable {
   // C[r,c] = sum_k A[r*ars + k*acs] * B[k,c], or C += where add
   void (*product)(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, Panels<T> b, T* c, int64_t ldc,
                   bool add);
+  // t[k*P + c] = b[c*bcs + k] for c < n and k < K; behind n, up to a whole vector, 0 or as it was
+  void (*transpose)(int64_t n, int64_t K, const T* b, int64_t bcs, T* t, int64_t P);
   // B[k,c] = b[k*brs + c*bcs] for products of R rows: as it lies, where that is faster, else copied
   // into `memory` of packed_size(K, C) elements, zeros behind the last column
   Panels<T> (*pack)(int64_t R, int64_t K, int64_t C, const T* b, int64_t brs, int64_t bcs, T* memory);
@@ -60,10 +62,16 @@ struct KernelTable {
   // dw, laid out like s
   void (*softmax_backward)(int64_t rows, int64_t cols, T* s, T* dw, int64_t lds, T scale, const T* bias, int64_t ldb,
                            const T* most, const T* over, const T* dots);
+  // y = the softmax of each row of x
+  void (*softmax_rows)(int64_t rows, int64_t cols, const T* x, T* y);
+  // dx = y * (dy - the sum of y * dy over the row)
+  void (*softmax_rows_backward)(int64_t rows, int64_t cols, const T* y, const T* dy, T* dx);
   // x[r,c] *= by[r]
   void (*scale_rows)(int64_t rows, int64_t cols, T* x, int64_t ldx, const T* by);
   // out[r] = sum_c a[r,c] * b[r,c]
   void (*row_dots)(int64_t rows, int64_t cols, const T* a, int64_t lda, const T* b, int64_t ldb, T* out);
+  // out += by * x
+  void (*add_scaled)(int64_t n, const T* x, T by, T* out);
   // one Adam step on n parameters
   void (*adam)(int64_t n, T* p, const T* g, T* m, T* v, const struct AdamStep& s);
   const char* name;

@@ -5,6 +5,7 @@
 // stay in cache while bias, GELU and their derivatives are applied, which BLAS would need further
 // passes over memory for.
 #include "gpu.h"
+#include "heads.h"
 #include "product.h"
 #include "profile.h"
 
@@ -314,38 +315,55 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
   }
 };
 
-// Each token's row of those that its member and place have: out[e,b,n] = rows[e, index[e,b,n], n].
-// rows and out are [E,S or B,N,D], or heads of that.
+// Each token's row of those that its member and place have, and its value times the slope, where
+// these are given: out[e,b,n] = rows[e, index[e,b,n], n] + values[e,b,n] slope[e]. rows and out are
+// [E,S or B,N,D], or heads of that, slope [E,D].
 struct RowsFunction : torch::autograd::Function<RowsFunction> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& rows_in, const at::Tensor& index_in) {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& rows_in, const at::Tensor& index_in,
+                            const at::Tensor& values_in, const at::Tensor& slope_in) {
     const bool heads = rows_in.dim() == 5;
     const auto rows = heads ? from_heads(rows_in) : rows_in.contiguous(), index = index_in.contiguous();
+    const auto values = values_in.contiguous(), slope = slope_in.contiguous();
     const auto out = at::empty({index.size(0), index.size(1), index.size(2), rows.size(3)}, rows.options());
     const int64_t* const first = index.data_ptr<int64_t>();
     TORCH_CHECK(std::all_of(first, first + index.numel(), [&](int64_t i) { return i >= 0 && i < rows.size(1); }),
                 "a token's row is not in 0..", rows.size(1) - 1);
     TORCHPE_DISPATCH(rows, [&] {
       count_work<T>(PROFILE_PRODUCT, 0, out.numel());
-      each_row<T>(rows, index, out, [](int64_t D, T* row, T* token) { std::copy(row, row + D, token); });
+      const int64_t D = rows.size(3);
+      const T *const v = given(values) ? values.data_ptr<T>() : nullptr, *const by = slope.data_ptr<T>();
+      each_row<T>(rows, index, out, [&](int64_t e, int64_t, T* row, T* token, int64_t i) {
+        std::copy(row, row + D, token);
+        if (v) kernels<T>().add_scaled(D, by + e * D, v[i], token);
+      });
     });
-    ctx->save_for_backward({index});
+    ctx->save_for_backward({index, values});
     ctx->saved_data["rows"] = rows.sizes().vec();
     return heads ? as_heads(out, rows_in.size(2)) : out;
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
-    const auto index = ctx->get_saved_variables()[0];
+    const auto saved = ctx->get_saved_variables();
+    const auto index = saved[0], values = saved[1];
     const bool heads = grads[0].dim() == 5;
     const auto d = heads ? from_heads(grads[0]) : grads[0].contiguous();
     const auto into = at::zeros(ctx->saved_data["rows"].toIntVector(), d.options());
+    const int64_t N = d.size(2), D = d.size(3);
+    const auto slopes = given(values) ? at::zeros({d.size(0), N, D}, d.options()) : at::Tensor();  // of each place
     TORCHPE_DISPATCH(d, [&] {
       count_work<T>(PROFILE_PRODUCT, 0, d.numel());
-      each_row<T>(into, index, d, [](int64_t D, T* row, T* token) { kernels<T>().column_sum(1, D, token, row); });
+      const T* const v = given(values) ? values.data_ptr<T>() : nullptr;
+      T* const by = v ? slopes.data_ptr<T>() : nullptr;
+      each_row<T>(into, index, d, [&](int64_t e, int64_t n, T* row, T* token, int64_t i) {
+        kernels<T>().column_sum(1, D, token, row);
+        if (v) kernels<T>().add_scaled(D, token, v[i], by + (e * N + n) * D);
+      });
     });
-    return {heads ? as_heads(into, grads[0].size(2)) : into, at::Tensor()};
+    return {heads ? as_heads(into, grads[0].size(2)) : into, {}, {}, given(values) ? slopes.sum(1) : at::Tensor()};
   }
 
-  // Calls f for each token, those of one place in the order of their samples.
+  // Calls f(member, place, row, token, the token's number) for each token, those of one place in the
+  // order of their samples.
   template <typename T, typename F>
   static void each_row(const at::Tensor& rows, const at::Tensor& index, const at::Tensor& tokens, const F& f) {
     Timer timer(PROFILE_PRODUCT);
@@ -355,22 +373,33 @@ struct RowsFunction : torch::autograd::Function<RowsFunction> {
       T *const row = rows.data_ptr<T>() + e * S * N * D, *const token = tokens.data_ptr<T>() + e * B * N * D;
       in_parallel(0, N, 4, [&](int64_t begin, int64_t end) {
         for (int64_t b = 0; b < B; b++)
-          for (int64_t n = begin; n < end; n++) f(D, row + (at[b * N + n] * N + n) * D, token + (b * N + n) * D);
+          for (int64_t n = begin; n < end; n++)
+            f(e, n, row + (at[b * N + n] * N + n) * D, token + (b * N + n) * D, (e * B + b) * N + n);
       });
     });
   }
 };
 
-at::Tensor rows_composed(const at::Tensor& rows, const at::Tensor& index) {
-  if (rows.dim() == 5) return as_heads(rows_composed(from_heads(rows), index), rows.size(2));
-  return rows.gather(1, index.unsqueeze(-1).expand({index.size(0), index.size(1), index.size(2), rows.size(3)}));
+at::Tensor rows_composed(const at::Tensor& rows, const at::Tensor& index, const at::Tensor& values,
+                         const at::Tensor& slope) {
+  if (rows.dim() == 5) return as_heads(rows_composed(from_heads(rows), index, values, slope), rows.size(2));
+  const auto taken = rows.gather(1, token_index(index, rows.size(3)));
+  return given(values) ? taken + values.unsqueeze(-1) * slope.unsqueeze(1).unsqueeze(1) : taken;
 }
 
-void check_rows(const at::Tensor& rows, const at::Tensor& index) {
+void check_rows(const at::Tensor& rows, const at::Tensor& index, const at::Tensor& values, const at::Tensor& slope) {
   TORCH_CHECK((rows.dim() == 4 || rows.dim() == 5) && index.dim() == 3 && index.scalar_type() == at::kLong &&
                   index.size(0) == rows.size(0) && index.size(2) == rows.size(-2) && index.device() == rows.device(),
               "rows of ", rows.sizes(), " by ", index.sizes(), " of ", index.scalar_type(),
               "; expected rows [E,S,N,D] or [E,S,H,N,Dh] and int64 [E,B,N]");
+  if (!given(values) && !given(slope)) return;
+  const int64_t D = rows.size(-1) * (rows.dim() == 5 ? rows.size(2) : 1);
+  TORCH_CHECK(values.sizes() == index.sizes() && slope.dim() == 2 && slope.size(0) == rows.size(0) &&
+                  slope.size(1) == D,
+              "rows of ", rows.sizes(), " and values ", values.sizes(), " times a slope ", slope.sizes(),
+              "; expected values ", index.sizes(), " and slope [", rows.size(0), ", ", D, "]");
+  check_same("the values of rows", rows, values);
+  check_same("the slope of rows", rows, slope);
 }
 
 void check_projection(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, int64_t heads) {
@@ -383,6 +412,13 @@ void check_projection(const at::Tensor& x, const at::Tensor& w, const at::Tensor
 }  // namespace
 
 namespace torchpe {
+
+at::Tensor tokens_of(const at::Tensor& x, const at::Tensor& read) {
+  const int64_t E = x.size(0), B = x.size(1), N = x.size(2), D = x.size(3), M = read.size(2);
+  if (!use_loops(x)) return x.gather(2, token_index(read, D));
+  const auto none = at::empty({0}, x.options().requires_grad(false));
+  return RowsFunction::apply(x.reshape({E * B, N, 1, D}), read.reshape({E * B, M, 1}), none, none).view({E, B, M, D});
+}
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu, Stored stored) {
   return linear_and_input(x, w, b, gelu, stored)[0];
@@ -425,11 +461,15 @@ tp_result tp_linear(tp_tensor hx, tp_tensor hw, tp_tensor hb, int gelu, int grad
   });
 }
 
-tp_result tp_take_rows(tp_tensor hrows, tp_tensor hindex, int grad) {
+tp_result tp_take_rows(tp_tensor hrows, tp_tensor hindex, tp_tensor hvalues, tp_tensor hslope, int grad) {
   return op(grad, [&] {
-    const auto rows = get(hrows), index = get(hindex);
-    check_rows(rows, index);
-    return use_loops(rows) ? RowsFunction::apply(rows, index) : rows_composed(rows, index);
+    const auto rows = get(hrows), index = get(hindex), none = at::empty({0}, rows.options().requires_grad(false));
+    const bool scaled = hvalues || hslope;  // neither without the other
+    const auto values = scaled ? get(hvalues) : none, slope = scaled ? get(hslope) : none;
+    check_rows(rows, index, values, slope);
+    return use_loops(rows) && !(at::GradMode::is_enabled() && values.requires_grad())
+               ? RowsFunction::apply(rows, index, values, slope)
+               : rows_composed(rows, index, values, slope);
   });
 }
 

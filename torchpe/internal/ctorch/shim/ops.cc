@@ -306,7 +306,10 @@ tp_result tp_cumsum(tp_tensor x, int64_t dim, int grad) {
 }
 
 tp_result tp_softmax(tp_tensor x, int64_t dim, int grad) {
-  return op(grad, [&] { return get(x).softmax(dim); });
+  return op(grad, [&] {
+    const auto t = get(x);
+    return dim == -1 || dim == t.dim() - 1 ? softmax(t) : t.softmax(dim);
+  });
 }
 tp_result tp_log_softmax(tp_tensor x, int64_t dim, int grad) {
   return op(grad, [&] { return get(x).log_softmax(dim); });

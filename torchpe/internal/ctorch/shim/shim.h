@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Bumped when a function is added or changes; the Go side refuses a library of another number. */
-#define TP_ABI 13
+#define TP_ABI 14
 
 typedef uint64_t tp_tensor; /* 0 = no tensor */
 typedef struct {
@@ -135,9 +135,10 @@ tp_result tp_linear(tp_tensor x, tp_tensor w, tp_tensor b, int gelu, int grad);
 /* Computes q, k and v, each [E,B,H,N,Dh], of x [E,B,N,D] with w [E,3D,D] (rows q, k, v) and b
  * [E,3D] or 0. */
 char* tp_project_qkv(tp_tensor x, tp_tensor w, tp_tensor b, int64_t heads, int grad, tp_tensor out[3]);
-/* Returns rows[e, index[e,b,n], n] for each token: rows [E,S,N,D], index int64 [E,B,N] -> [E,B,N,D];
- * of heads [E,S,H,N,Dh] -> [E,B,H,N,Dh]. */
-tp_result tp_take_rows(tp_tensor rows, tp_tensor index, int grad);
+/* Returns rows[e, index[e,b,n], n] + values[e,b,n] slope[e] for each token: rows [E,S,N,D], index int64
+ * [E,B,N], values [E,B,N] and slope [E,D], or 0 and 0 -> [E,B,N,D]; of heads [E,S,H,N,Dh] ->
+ * [E,B,H,N,Dh]. */
+tp_result tp_take_rows(tp_tensor rows, tp_tensor index, tp_tensor values, tp_tensor slope, int grad);
 
 /* ---- attention ---- */
 /* Computes scale q k^T: q [...,N,Dh], k [...,M,Dh] -> [...,N,M]. */
