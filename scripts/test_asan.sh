@@ -21,7 +21,8 @@ go test -c -o "$build/torchpe.test" ./torchpe
 # Go and libtorch keep memory until the process ends, so leaks are not looked for; absurd sizes must
 # come back as errors, as they do without the sanitizer; and Go's own signal handlers stay.
 export LD_PRELOAD LD_LIBRARY_PATH ASAN_OPTIONS
-LD_PRELOAD=$(g++ -print-file-name=libasan.so)
+# libtorch is loaded by its first call; the sanitizer looks for what throws exceptions at the start.
+LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so.6)"
 LD_LIBRARY_PATH="$build${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:detect_odr_violation=0:halt_on_error=1"
 ASAN_OPTIONS+=":handle_segv=0:handle_sigbus=0:handle_sigfpe=0"

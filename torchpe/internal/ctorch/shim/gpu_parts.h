@@ -110,11 +110,11 @@ struct ManyTokens {
   double scale;
   at::Tensor uq, u;  // forward adds the biases; flash has them in bfloat16 from then on
   bool apart;
-  at::Tensor sums, seed, offset;  // what forward keeps for backward
+  at::Tensor sums = {}, seed = {}, offset = {};  // what forward keeps for backward
   // biases b [E,3D] or none; the heads' results side by side, [E,B M,D].
   at::Tensor forward(const at::Tensor& b, bool keep);
 
-  at::Tensor duq, du;  // the gradients of uq and u
+  at::Tensor duq = {}, du = {};  // the gradients of uq and u
   // a is forward's result and da its gradient; sums over tokens go to db [E,3D], if that is
   // anywhere.
   void backward(const at::Tensor& a, const at::Tensor& da, const GradTarget& db);

@@ -20,167 +20,6 @@ namespace torchpe {
 namespace TORCHPE_ISA {
 namespace {
 
-// exp(x) in float: 2^n times a polynomial in the remainder (Cephes expf coefficients), about 1 ulp.
-// Branch-free so that loops over it vectorise; NaN passes through.
-inline float exp_fast(float x) {
-  x = x > 88.0f ? 88.0f : x;
-  x = x < -87.0f ? -87.0f : x;
-  const float shifted = x * 1.44269504088896341f + 12582912.0f;  // 1.5 * 2^23 rounds to an integer
-  const float n = shifted - 12582912.0f;
-  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * r * r + r + 1.0f;
-  int32_t bits;
-  std::memcpy(&bits, &shifted, 4);
-  bits <<= 23;  // the integer's low bits, moved into the exponent
-  int32_t pi;
-  std::memcpy(&pi, &p, 4);
-  pi += bits;
-  float out;
-  std::memcpy(&out, &pi, 4);
-  return x == x ? out : x;
-}
-
-// Phi(u) and phi(u), the standard normal's distribution and density. float: erfc(z) = exp(-z^2) t
-// P(t), t = 1/(1 + p z) (the form of Abramowitz & Stegun 7.1.26, refitted: scripts/fit_erfc.py), z
-// = |u|/sqrt(2); absolute error of Phi below 1e-7.
-inline void normal(float u, float& cdf, float& pdf) {
-  const float e = exp_fast(-0.5f * u * u);
-  const float z = (u < 0 ? -u : u) * 0.70710678118654752f;
-  const float t = 1.0f / (1.0f + ERFC_P * z);
-  float q = ERFC_8;
-  q = q * t + ERFC_7;
-  q = q * t + ERFC_6;
-  q = q * t + ERFC_5;
-  q = q * t + ERFC_4;
-  q = q * t + ERFC_3;
-  q = q * t + ERFC_2;
-  q = q * t + ERFC_1;
-  const float tail = 0.5f * e * q * t;
-  cdf = u < 0 ? tail : 1.0f - tail;
-  pdf = 0.39894228040143268f * e;
-}
-
-inline void normal(double u, double& cdf, double& pdf) {
-  cdf = 0.5 * std::erfc(-u * 0.70710678118654752440);
-  pdf = 0.39894228040143267794 * std::exp(-0.5 * u * u);
-}
-
-template <typename T>
-void bias_gelu(int64_t rows, int64_t cols, T* __restrict u, const T* __restrict bias, T* __restrict y) {
-  for (int64_t r = 0; r < rows; r++, u += cols, y += cols)
-    for (int64_t c = 0; c < cols; c++) {
-      const T x = u[c] + (bias ? bias[c] : T(0));
-      T cdf, pdf;
-      normal(x, cdf, pdf);
-      y[c] = x * cdf;
-      u[c] = cdf + x * pdf;
-    }
-}
-
-template <typename T>
-void bias_gelu_only(int64_t rows, int64_t cols, T* __restrict u, const T* __restrict bias) {
-  for (int64_t r = 0; r < rows; r++, u += cols)
-    for (int64_t c = 0; c < cols; c++) {
-      const T x = u[c] + (bias ? bias[c] : T(0));
-      T cdf, pdf;
-      normal(x, cdf, pdf);
-      u[c] = x * cdf;
-    }
-}
-
-template <typename T>
-void add_bias(int64_t rows, int64_t cols, T* __restrict u, const T* __restrict bias) {
-  for (int64_t r = 0; r < rows; r++, u += cols)
-    for (int64_t c = 0; c < cols; c++) u[c] += bias[c];
-}
-
-template <typename T>
-void gelu_backward(int64_t rows, int64_t cols, const T* __restrict slope, const T* __restrict dy, T* __restrict du,
-                   T* __restrict dbias) {
-  for (int64_t r = 0; r < rows; r++, slope += cols, dy += cols, du += cols) {
-    if (dbias)
-      for (int64_t c = 0; c < cols; c++) {
-        const T d = dy[c] * slope[c];
-        du[c] = d;
-        dbias[c] += d;
-      }
-    else
-      for (int64_t c = 0; c < cols; c++) du[c] = dy[c] * slope[c];
-  }
-}
-
-template <typename T>
-void column_sum(int64_t rows, int64_t cols, const T* __restrict x, T* __restrict out) {
-  for (int64_t r = 0; r < rows; r++, x += cols)
-    for (int64_t c = 0; c < cols; c++) out[c] += x[c];
-}
-
-// Sums in LANES independent parts, so that the order of additions is fixed and vectorises.
-constexpr int LANES = 16;
-
-template <typename T, typename F>
-inline T lane_sum(int64_t n, F&& f) {
-  T acc[LANES] = {};
-  int64_t c = 0;
-  for (; c + LANES <= n; c += LANES)
-    for (int l = 0; l < LANES; l++) acc[l] += f(c + l);
-  T s = 0;
-  for (; c < n; c++) s += f(c);
-  for (int w = LANES / 2; w > 0; w /= 2)
-    for (int l = 0; l < w; l++) acc[l] += acc[l + w];
-  return acc[0] + s;
-}
-
-template <typename T>
-void add_layer_norm(int64_t rows, int64_t cols, const T* __restrict x, const T* __restrict y, const T* __restrict gain,
-                    const T* __restrict bias, T eps, Table<T> table, T* xhat, T* __restrict rstd, T* __restrict out) {
-  for (int64_t r = 0; r < rows; r++) {
-    T* __restrict h = xhat ? xhat + r * cols : out + r * cols;
-    const T* __restrict xr = x + r * cols;
-    if (y) {
-      const T* __restrict yr = y + r * cols;
-      for (int64_t c = 0; c < cols; c++) h[c] = xr[c] + yr[c];
-    } else {
-      for (int64_t c = 0; c < cols; c++) h[c] = xr[c];
-    }
-    const T mean = lane_sum<T>(cols, [&](int64_t c) { return h[c]; }) / T(cols);
-    const T var = lane_sum<T>(cols, [&](int64_t c) { return (h[c] - mean) * (h[c] - mean); }) / T(cols);
-    const T rs = T(1) / std::sqrt(var + eps);
-    if (rstd) rstd[r] = rs;
-    T* o = out + r * cols;
-    const T* __restrict t = table.rows ? table.rows + (table.first + r) % table.tokens * cols : nullptr;
-    for (int64_t c = 0; c < cols; c++) {
-      const T v = (h[c] - mean) * rs;
-      h[c] = v;
-      o[c] = v * gain[c] + bias[c];
-    }
-    for (int64_t c = 0; t && c < cols; c++) o[c] += t[c];
-  }
-}
-
-template <typename T>
-void layer_norm_backward(int64_t rows, int64_t cols, const T* __restrict xhat, const T* __restrict rstd,
-                         const T* __restrict gain, const T* __restrict dout, T* __restrict ds, T* __restrict dgain,
-                         T* __restrict dbias) {
-  for (int64_t r = 0; r < rows; r++, xhat += cols, dout += cols, ds += cols) {
-    const T a = lane_sum<T>(cols, [&](int64_t c) { return dout[c] * gain[c]; }) / T(cols);
-    const T b = lane_sum<T>(cols, [&](int64_t c) { return dout[c] * gain[c] * xhat[c]; }) / T(cols);
-    const T rs = rstd[r];
-    for (int64_t c = 0; c < cols; c++) {
-      const T d = dout[c], h = xhat[c];
-      ds[c] = (d * gain[c] - a - h * b) * rs;
-      dgain[c] += d * h;
-      dbias[c] += d;
-    }
-  }
-}
-
 // A vector register of T and the block of C, ROWS by COLUMNS vectors, that the registers of the
 // instruction set hold.
 #if defined(__AVX512F__)
@@ -215,6 +54,250 @@ inline V<T> load(const T* p) {
 template <typename T>
 inline void store(T* p, V<T> v) {
   *reinterpret_cast<V<T>*>(p) = v;
+}
+
+// Numbers of a vector's elements: i ^ step for each, in memory, as compilers make such vectors an
+// element at a time.
+template <typename T>
+struct Lanes {
+  static constexpr int width = Vec<T>::width;
+  alignas(VECTOR_BYTES) typename Ints<T>::element by_step[width][width] = {};
+  constexpr Lanes() {
+    for (int step = 0; step < width; step++)
+      for (int i = 0; i < width; i++) by_step[step][i] = i ^ step;
+  }
+  typename Ints<T>::type at(int step) const {
+    return *reinterpret_cast<const typename Ints<T>::type*>(by_step[step]);
+  }
+};
+
+template <typename T>
+constexpr Lanes<T> lanes;
+
+// f of all elements, two halves at a time, in every element.
+template <typename T, typename F>
+inline V<T> across(V<T> v, F&& f) {
+#pragma GCC unroll 8
+  for (int half = Vec<T>::width / 2; half > 0; half /= 2) v = f(v, __builtin_shuffle(v, lanes<T>.at(half)));
+  return v;
+}
+
+template <typename T>
+inline V<T> sum_across(V<T> v) {
+  return across<T>(v, [](V<T> a, V<T> b) { return a + b; });
+}
+
+template <typename T>
+inline V<T> larger(V<T> a, V<T> b) {
+  return a > b ? a : b;
+}
+
+// The sum of f over columns 0 to n-1, in as many parts as a vector has elements, so that the order of
+// additions is fixed. f takes what reads a column of an array, a vector of them or one.
+template <typename T, typename F>
+inline T lane_sum(int64_t n, const F& f) {
+  V<T> sum = {};
+  int64_t c = 0;
+  for (; c + Vec<T>::width <= n; c += Vec<T>::width) sum += f([c](const T* p) { return load(p + c); });
+  T rest = 0;
+  for (; c < n; c++) rest += f([c](const T* p) { return p[c]; });
+  return sum_across<T>(sum)[0] + rest;
+}
+
+// exp(r) - 1 - r over r^2 for |r| <= log(2)/2: Cephes expf's coefficients, about 1 ulp of exp;
+// Taylor's in double, whose next term is below 1e-17.
+inline V<float> exp_rest(V<float> r) {
+  V<float> p = 1.9875691500e-4f * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  return p * r + 5.0000001201e-1f;
+}
+
+inline V<double> exp_rest(V<double> r) {
+  V<double> p = r * (1 / 6227020800.) + 1 / 479001600.;  // 1/13!, 1/12!
+  p = p * r + 1 / 39916800.;
+  p = p * r + 1 / 3628800.;
+  p = p * r + 1 / 362880.;
+  p = p * r + 1 / 40320.;
+  p = p * r + 1 / 5040.;
+  p = p * r + 1 / 720.;
+  p = p * r + 1 / 120.;
+  p = p * r + 1 / 24.;
+  p = p * r + 1 / 6.;
+  return p * r + 0.5;
+}
+
+// exp(x) for x <= 0 (or a rounding above): p = exp of the remainder times 2^n. n is at least the
+// exponent that stands for zero, so that the result is 0 where it would be no normal number, and
+// for -inf; NaN passes through p.
+template <typename T>
+inline V<T> exp_below(V<T> x) {
+  constexpr bool single = sizeof(T) == 4;
+  constexpr int mantissa = single ? 23 : 52, zero = single ? 127 : 1023;  // bits of it, and the exponent's offset
+  constexpr T log2 = T(0.693147180559945309417);
+  constexpr T log2_high = single ? T(0.693359375) : T(6.93147180369123816490e-01),
+              log2_low = single ? T(-2.12194440e-4) : T(1.90821492927058770002e-10);
+  // 1.5 * 2^mantissa rounds to an integer.
+  constexpr T low = -zero * log2, magic = single ? T(12582912.0) : T(6755399441055744.0);
+  typedef typename Ints<T>::type I;
+  const V<T> y = x < low ? V<T>{} + low : x;
+  const V<T> shifted = y * (1 / log2) + magic;
+  const V<T> n = shifted - magic;
+  const V<T> r = (y - n * log2_high) - n * log2_low;
+  const V<T> p = exp_rest(r) * r * r + r + T(1);
+  return p * reinterpret_cast<V<T>>((reinterpret_cast<I>(shifted) + zero) << mantissa);
+}
+
+// The vector at p, of which n numbers count: the others are `rest`. They are read, too, where
+// `readable`.
+template <typename T>
+inline V<T> load_first(const T* p, int64_t n, bool readable, T rest) {
+  constexpr int width = Vec<T>::width;
+  if (n >= width) return load(p);
+  const V<T> others = V<T>{} + rest;
+  if (readable) return lanes<T>.at(0) < typename Ints<T>::element(n) ? load(p) : others;
+  T edge[width];
+  store(edge, others);
+  std::memcpy(edge, p, size_t(n) * sizeof(T));
+  return load(edge);
+}
+
+// Stores the first n numbers of v, and the others too where `writable`.
+template <typename T>
+inline void store_first(T* p, V<T> v, int64_t n, bool writable) {
+  if (writable || n >= Vec<T>::width) return store(p, v);
+  T edge[Vec<T>::width];
+  store(edge, v);
+  std::memcpy(p, edge, size_t(n) * sizeof(T));
+}
+
+// Phi(u) and phi(u), the standard normal's distribution and density. float: erfc(z) = exp(-z^2) t
+// P(t), t = 1/(1 + p z) (the form of Abramowitz & Stegun 7.1.26, refitted: scripts/fit_erfc.py), z
+// = |u|/sqrt(2); absolute error of Phi below 1e-7. On vectors, as a compiler makes a branch of u < 0
+// in a loop over numbers, and computes both sides.
+inline void normal(V<float> u, V<float>& cdf, V<float>& pdf) {
+  constexpr float p = ERFC_P * 0.70710678118654752f;
+  const V<float> e = exp_below<float>(-0.5f * u * u);
+  const V<float> size = reinterpret_cast<V<float>>(reinterpret_cast<Ints<float>::type>(u) & 0x7fffffff);
+  const V<float> t = 1.0f / (1.0f + p * size);
+  V<float> q = 0.5f * ERFC_8 * t + 0.5f * ERFC_7;  // half of P
+  q = q * t + 0.5f * ERFC_6;
+  q = q * t + 0.5f * ERFC_5;
+  q = q * t + 0.5f * ERFC_4;
+  q = q * t + 0.5f * ERFC_3;
+  q = q * t + 0.5f * ERFC_2;
+  q = q * t + 0.5f * ERFC_1;
+  const V<float> tail = q * t * e;
+  cdf = u < 0.0f ? tail : 1.0f - tail;
+  pdf = 0.39894228040143268f * e;
+}
+
+inline void normal(V<double> u, V<double>& cdf, V<double>& pdf) {
+  for (int i = 0; i < Vec<double>::width; i++) {
+    cdf[i] = 0.5 * std::erfc(-u[i] * 0.70710678118654752440);
+    pdf[i] = 0.39894228040143267794 * std::exp(-0.5 * u[i] * u[i]);
+  }
+}
+
+// Calls f(x, columns, place) for vectors of x = u + bias, of which `columns` count.
+template <typename T, typename F>
+inline void each_biased(int64_t rows, int64_t cols, const T* u, const T* bias, const F& f) {
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t c = 0; c < cols; c += Vec<T>::width) {
+      const V<T> x = load_first(u + r * cols + c, cols - c, false, T(0));
+      f(bias ? x + load_first(bias + c, cols - c, false, T(0)) : x, cols - c, r * cols + c);
+    }
+}
+
+template <typename T>
+void bias_gelu(int64_t rows, int64_t cols, T* u, const T* bias, T* y) {
+  each_biased(rows, cols, u, bias, [&](V<T> x, int64_t n, int64_t at) {
+    V<T> cdf, pdf;
+    normal(x, cdf, pdf);
+    store_first(y + at, x * cdf, n, false);
+    store_first(u + at, cdf + x * pdf, n, false);
+  });
+}
+
+template <typename T>
+void bias_gelu_only(int64_t rows, int64_t cols, T* u, const T* bias) {
+  each_biased(rows, cols, u, bias, [&](V<T> x, int64_t n, int64_t at) {
+    V<T> cdf, pdf;
+    normal(x, cdf, pdf);
+    store_first(u + at, x * cdf, n, false);
+  });
+}
+
+template <typename T>
+void add_bias(int64_t rows, int64_t cols, T* __restrict u, const T* __restrict bias) {
+  for (int64_t r = 0; r < rows; r++, u += cols)
+    for (int64_t c = 0; c < cols; c++) u[c] += bias[c];
+}
+
+template <typename T>
+void gelu_backward(int64_t rows, int64_t cols, const T* __restrict slope, const T* __restrict dy, T* __restrict du,
+                   T* __restrict dbias) {
+  for (int64_t r = 0; r < rows; r++, slope += cols, dy += cols, du += cols) {
+    if (dbias)
+      for (int64_t c = 0; c < cols; c++) {
+        const T d = dy[c] * slope[c];
+        du[c] = d;
+        dbias[c] += d;
+      }
+    else
+      for (int64_t c = 0; c < cols; c++) du[c] = dy[c] * slope[c];
+  }
+}
+
+template <typename T>
+void column_sum(int64_t rows, int64_t cols, const T* __restrict x, T* __restrict out) {
+  for (int64_t r = 0; r < rows; r++, x += cols)
+    for (int64_t c = 0; c < cols; c++) out[c] += x[c];
+}
+
+template <typename T>
+void add_layer_norm(int64_t rows, int64_t cols, const T* __restrict x, const T* __restrict y, const T* __restrict gain,
+                    const T* __restrict bias, T eps, Table<T> table, T* xhat, T* __restrict rstd, T* __restrict out) {
+  for (int64_t r = 0; r < rows; r++) {
+    T* __restrict h = xhat ? xhat + r * cols : out + r * cols;
+    const T* __restrict xr = x + r * cols;
+    if (y) {
+      const T* __restrict yr = y + r * cols;
+      for (int64_t c = 0; c < cols; c++) h[c] = xr[c] + yr[c];
+    } else {
+      for (int64_t c = 0; c < cols; c++) h[c] = xr[c];
+    }
+    const T mean = lane_sum<T>(cols, [&](auto at) { return at(h); }) / T(cols);
+    const T var = lane_sum<T>(cols, [&](auto at) { return (at(h) - mean) * (at(h) - mean); }) / T(cols);
+    const T rs = T(1) / std::sqrt(var + eps);
+    if (rstd) rstd[r] = rs;
+    T* o = out + r * cols;
+    const T* __restrict t = table.rows ? table.rows + (table.first + r) % table.tokens * cols : nullptr;
+    for (int64_t c = 0; c < cols; c++) {
+      const T v = (h[c] - mean) * rs;
+      h[c] = v;
+      o[c] = v * gain[c] + bias[c];
+    }
+    for (int64_t c = 0; t && c < cols; c++) o[c] += t[c];
+  }
+}
+
+template <typename T>
+void layer_norm_backward(int64_t rows, int64_t cols, const T* __restrict xhat, const T* __restrict rstd,
+                         const T* __restrict gain, const T* __restrict dout, T* __restrict ds, T* __restrict dgain,
+                         T* __restrict dbias) {
+  for (int64_t r = 0; r < rows; r++, xhat += cols, dout += cols, ds += cols) {
+    const T a = lane_sum<T>(cols, [&](auto at) { return at(dout) * at(gain); }) / T(cols);
+    const T b = lane_sum<T>(cols, [&](auto at) { return at(dout) * at(gain) * at(xhat); }) / T(cols);
+    const T rs = rstd[r];
+    for (int64_t c = 0; c < cols; c++) {
+      const T d = dout[c], h = xhat[c];
+      ds[c] = (d * gain[c] - a - h * b) * rs;
+      dgain[c] += d * h;
+      dbias[c] += d;
+    }
+  }
 }
 
 // One block of a product: RB rows by W vectors of C, held in registers over the sum. Only `valid`
@@ -379,51 +462,6 @@ void product(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t a
   }
 }
 
-// exp(r) - 1 - r over r^2 for |r| <= log(2)/2: Cephes expf's coefficients, about 1 ulp of exp;
-// Taylor's in double, whose next term is below 1e-17.
-inline V<float> exp_rest(V<float> r) {
-  V<float> p = 1.9875691500e-4f * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  return p * r + 5.0000001201e-1f;
-}
-
-inline V<double> exp_rest(V<double> r) {
-  V<double> p = r * (1 / 6227020800.) + 1 / 479001600.;  // 1/13!, 1/12!
-  p = p * r + 1 / 39916800.;
-  p = p * r + 1 / 3628800.;
-  p = p * r + 1 / 362880.;
-  p = p * r + 1 / 40320.;
-  p = p * r + 1 / 5040.;
-  p = p * r + 1 / 720.;
-  p = p * r + 1 / 120.;
-  p = p * r + 1 / 24.;
-  p = p * r + 1 / 6.;
-  return p * r + 0.5;
-}
-
-// exp(x) for x <= 0 (or a rounding above): p = exp of the remainder times 2^n. n is at least the
-// exponent that stands for zero, so that the result is 0 where it would be no normal number, and
-// for -inf; NaN passes through p.
-template <typename T>
-inline V<T> exp_below(V<T> x) {
-  constexpr bool single = sizeof(T) == 4;
-  constexpr int mantissa = single ? 23 : 52, zero = single ? 127 : 1023;  // bits of it, and the exponent's offset
-  constexpr T log2 = T(0.693147180559945309417);
-  constexpr T log2_high = single ? T(0.693359375) : T(6.93147180369123816490e-01),
-              log2_low = single ? T(-2.12194440e-4) : T(1.90821492927058770002e-10);
-  // 1.5 * 2^mantissa rounds to an integer.
-  constexpr T low = -zero * log2, magic = single ? T(12582912.0) : T(6755399441055744.0);
-  typedef typename Ints<T>::type I;
-  const V<T> y = x < low ? V<T>{} + low : x;
-  const V<T> shifted = y * (1 / log2) + magic;
-  const V<T> n = shifted - magic;
-  const V<T> r = (y - n * log2_high) - n * log2_low;
-  const V<T> p = exp_rest(r) * r * r + r + T(1);
-  return p * reinterpret_cast<V<T>>((reinterpret_cast<I>(shifted) + zero) << mantissa);
-}
-
 // A row's logits scale * s + bias in the place of s, and -inf from its end to that of the last
 // vector.
 template <typename T>
@@ -433,42 +471,6 @@ inline void to_logits(int64_t cols, T* __restrict s, T scale, const T* __restric
   else
     for (int64_t c = 0; c < cols; c++) s[c] *= scale;
   for (int64_t c = cols; c % Vec<T>::width != 0; c++) s[c] = -std::numeric_limits<T>::infinity();
-}
-
-// Numbers of a vector's elements: i ^ step for each, in memory, as compilers make such vectors an
-// element at a time.
-template <typename T>
-struct Lanes {
-  static constexpr int width = Vec<T>::width;
-  alignas(VECTOR_BYTES) typename Ints<T>::element by_step[width][width] = {};
-  constexpr Lanes() {
-    for (int step = 0; step < width; step++)
-      for (int i = 0; i < width; i++) by_step[step][i] = i ^ step;
-  }
-  typename Ints<T>::type at(int step) const {
-    return *reinterpret_cast<const typename Ints<T>::type*>(by_step[step]);
-  }
-};
-
-template <typename T>
-constexpr Lanes<T> lanes;
-
-// f of all elements, two halves at a time, in every element.
-template <typename T, typename F>
-inline V<T> across(V<T> v, F&& f) {
-#pragma GCC unroll 8
-  for (int half = Vec<T>::width / 2; half > 0; half /= 2) v = f(v, __builtin_shuffle(v, lanes<T>.at(half)));
-  return v;
-}
-
-template <typename T>
-inline V<T> sum_across(V<T> v) {
-  return across<T>(v, [](V<T> a, V<T> b) { return a + b; });
-}
-
-template <typename T>
-inline V<T> larger(V<T> a, V<T> b) {
-  return a > b ? a : b;
 }
 
 template <typename T>
@@ -500,29 +502,6 @@ void softmax_backward(int64_t rows, int64_t cols, T* __restrict s, T* __restrict
       store(dw + c, w * (load(dw + c) - dots[r]) * scale);
     }
   }
-}
-
-// The vector at p, of which n numbers count: the others are `rest`. They are read, too, where
-// `readable`.
-template <typename T>
-inline V<T> load_first(const T* p, int64_t n, bool readable, T rest) {
-  constexpr int width = Vec<T>::width;
-  if (n >= width) return load(p);
-  const V<T> others = V<T>{} + rest;
-  if (readable) return lanes<T>.at(0) < typename Ints<T>::element(n) ? load(p) : others;
-  T edge[width];
-  store(edge, others);
-  std::memcpy(edge, p, size_t(n) * sizeof(T));
-  return load(edge);
-}
-
-// Stores the first n numbers of v, and the others too where `writable`.
-template <typename T>
-inline void store_first(T* p, V<T> v, int64_t n, bool writable) {
-  if (writable || n >= Vec<T>::width) return store(p, v);
-  T edge[Vec<T>::width];
-  store(edge, v);
-  std::memcpy(p, edge, size_t(n) * sizeof(T));
 }
 
 // A row's last vector may reach into the next rows, which are read again or written later; that of
@@ -584,7 +563,7 @@ void add_scaled(int64_t n, const T* __restrict x, T by, T* __restrict out) {
 template <typename T>
 void row_dots(int64_t rows, int64_t cols, const T* a, int64_t lda, const T* b, int64_t ldb, T* out) {
   for (int64_t r = 0; r < rows; r++, a += lda, b += ldb)
-    out[r] = lane_sum<T>(cols, [&](int64_t c) { return a[c] * b[c]; });
+    out[r] = lane_sum<T>(cols, [&](auto at) { return at(a) * at(b); });
 }
 
 template <typename T>
