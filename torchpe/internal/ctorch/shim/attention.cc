@@ -123,20 +123,18 @@ struct SoftmaxFunction : torch::autograd::Function<SoftmaxFunction> {
     ctx->save_for_backward({y});
     return y;
   }
-  static at::Tensor gradient(const at::Tensor& y, const at::Tensor& dy) {
-    const auto dx = at::empty_like(y);
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const auto y = ctx->get_saved_variables()[0], dy = grads[0].contiguous(), dx = at::empty_like(y);
     TORCHPE_DISPATCH(y, [&] {
       each_chunk<T>(y, 3, [&](int64_t rows, int64_t cols, int64_t at) {
         kernels<T>().softmax_rows_backward(rows, cols, y.data_ptr<T>() + at, dy.data_ptr<T>() + at,
                                            dx.data_ptr<T>() + at);
       });
     });
-    return dx;
+    return {dx};
   }
-  static variable_list backward(AutogradContext* ctx, variable_list grads) {
-    return {gradient(ctx->get_saved_variables()[0], grads[0].contiguous())};
-  }
-  // Calls f(rows, columns, first number) for chunks of the rows of x; each number is moved so often.
+  // Calls f(rows, columns, first number) for chunks of the rows of x, each of whose numbers is read or
+  // written `moved` times.
   template <typename T, typename F>
   static void each_chunk(const at::Tensor& x, int64_t moved, const F& f) {
     Timer timer(PROFILE_ATTENTION);

@@ -104,7 +104,12 @@ void for_row_chunks_summing(int64_t rows, int64_t width, T* into, F&& f) {
 
 // Whether each member's part of t [E,...] is dense, as the loops read and write it; members may lie
 // apart.
-inline bool members_dense(const at::Tensor& t) { return t.size(0) == 0 || t[0].is_contiguous(); }
+inline bool members_dense(const at::Tensor& t) {
+  int64_t next = 1;  // the stride of a dense axis
+  for (int64_t d = t.dim() - 1; d > 0; next *= t.size(d), d--)
+    if (t.size(d) != 1 && t.stride(d) != next) return t.numel() == 0;
+  return true;
+}
 
 // The numbers of member e.
 template <typename T>

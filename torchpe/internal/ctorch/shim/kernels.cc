@@ -174,8 +174,8 @@ inline void store_first(T* p, V<T> v, int64_t n, bool writable) {
 
 // Phi(u) and phi(u), the standard normal's distribution and density. float: erfc(z) = exp(-z^2) t
 // P(t), t = 1/(1 + p z) (the form of Abramowitz & Stegun 7.1.26, refitted: scripts/fit_erfc.py), z
-// = |u|/sqrt(2); absolute error of Phi below 1e-7. On vectors, as a compiler makes a branch of u < 0
-// in a loop over numbers, and computes both sides.
+// = |u|/sqrt(2); absolute error of Phi below 1e-7. Written on vectors: in a loop over numbers GCC
+// computes all of it twice, for u < 0 and for the others.
 inline void normal(V<float> u, V<float>& cdf, V<float>& pdf) {
   constexpr float p = ERFC_P * 0.70710678118654752f;
   const V<float> e = exp_below<float>(-0.5f * u * u);
