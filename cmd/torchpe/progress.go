@@ -179,14 +179,16 @@ func (p *progress) Logged(rs []runlog.Record) {
 		return
 	}
 	p.told = p.told || p.total-r.Step < r.Step-p.first // nearly over
-	left := time.Duration(float64(time.Since(p.started)) * float64(p.total-r.Step) / math.Max(1,
-		float64(r.Step-p.first)))
 	at := fmt.Sprintf("epoch %d/%d step %d", r.Epoch, p.c.Epochs, r.Step)
 	if !p.c.HasPuzzles() {
 		at = fmt.Sprintf("step %d/%d", r.Step, p.total)
 	}
-	fmt.Fprintf(p.w, "%s %s %s (%.1f ms a step, %s left)\n", p.label(), at, p.summary, r.StepMS,
-		timeText(left.Seconds()))
+	pace := fmt.Sprintf("%.1f ms a step", r.StepMS)
+	if left := p.total - r.Step; left > 0 {
+		seconds := time.Since(p.started).Seconds() * float64(left) / math.Max(1, float64(r.Step-p.first))
+		pace += fmt.Sprintf(", %s left", timeText(seconds))
+	}
+	fmt.Fprintf(p.w, "%s %s %s (%s)\n", p.label(), at, p.summary, pace)
 }
 
 // summarise returns the mean measurements of members of one configuration.
