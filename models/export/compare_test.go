@@ -357,7 +357,7 @@ func TestPyTorch(t *testing.T) {
 		logits, trained float64
 	}{
 		{torchpe.Float64, torchpe.AdamW, 1e-10, 1e-6},
-		{torchpe.Float32, torchpe.SGD, 1e-6, 1e-6},
+		{torchpe.Float32, torchpe.SGD, 3e-6, 3e-6}, // c-nope, whose weights saturate, needs 1.2e-6
 	} {
 		var cases []oneCase
 		for _, s := range pe.Schemes() {

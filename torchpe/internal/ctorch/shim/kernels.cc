@@ -526,9 +526,9 @@ void softmax_rows(int64_t rows, int64_t cols, const T* __restrict x, T* __restri
       store_first(y + c, e, cols - c, whole);
       sum += e;
     }
-    const V<T> over = T(1) / sum_across<T>(sum);
+    const V<T> all = sum_across<T>(sum);
     for (int64_t c = 0; c < cols; c += width)
-      store_first(y + c, load_first(y + c, cols - c, whole, T(0)) * over, cols - c, whole);
+      store_first(y + c, load_first(y + c, cols - c, whole, T(0)) / all, cols - c, whole);
   }
 }
 
