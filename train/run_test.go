@@ -133,14 +133,14 @@ func TestTrainingLearns(t *testing.T) {
 		c := tiny(t, name)
 		c.Members = c.Members[:1]
 		c.Members[0].LR = 3e-3
-		c.DModel, c.Epochs, c.Dropout = 32, 120, 0
+		c.DModel, c.Epochs, c.Dropout, c.Until = 32, 300, 0, "train=0.9"
 		c.PEOptions = map[string]string{"fixed-pe-dropout": "0"}
 		result, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a := result.Members[0].TrainAccuracy; a < 0.9 {
-			t.Errorf("%s: train accuracy %.3f after 120 epochs of 270 puzzles", name, a)
+		if m := result.Members[0]; !m.Fit.Reached {
+			t.Errorf("%s: train accuracy %.3f after %d epochs of 270 puzzles", name, m.TrainAccuracy, m.Epochs)
 		}
 	}
 }
