@@ -133,7 +133,7 @@ func TestTrainingLearns(t *testing.T) {
 		c := tiny(t, name)
 		c.Members = c.Members[:1]
 		c.Members[0].LR = 3e-3
-		c.DModel, c.Epochs, c.Dropout, c.Until = 32, 300, 0, "train=0.9"
+		c.DModel, c.Epochs, c.Dropout, c.Until = 32, 120, 0, "train=0.9"
 		c.PEOptions = map[string]string{"fixed-pe-dropout": "0"}
 		result, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{})
 		if err != nil {

@@ -315,16 +315,26 @@ func compare(t *testing.T, cases []oneCase, method torchpe.Method) []difference 
 	return all
 }
 
+// illConditioned is a case whose example multiplies rounding: its last token's sum before the second
+// layer's norm is small. With random roundings of every activation in float64 the output changes by
+// 0.5e-6 in the mean and by 1.4e-6 at most; torchpe and PyTorch differ by 1.1e-6 or 2.0e-6, as the
+// kernels of PyTorch's BLAS are. Its bound is three times the others'.
+const illConditioned = "c-nope code puzzles float32"
+
 // differ compares cases with bounds on the relative differences of logits, in norm, and after training
 // on those of logits and the largest of a weight; it logs the largest.
 func differ(t *testing.T, cases []oneCase, method torchpe.Method, logits, trained float64) {
 	t.Helper()
 	var worst [3]difference
 	for _, d := range compare(t, cases, method) {
+		example := logits
+		if d.Case == illConditioned {
+			example *= 3
+		}
 		switch {
 		case d.Error != "":
 			t.Errorf("%s: %s", d.Case, d.Error)
-		case !(d.Logits <= logits && d.Example <= logits):
+		case !(d.Logits <= logits && d.Example <= example):
 			t.Errorf("%s: logits differ by %.1e, those of the example by %.1e", d.Case, d.Logits, d.Example)
 		case !(d.TrainedLogits <= trained && d.Weights <= trained):
 			t.Errorf("%s: after training logits differ by %.1e and %s by %.1e", d.Case,
@@ -357,7 +367,7 @@ func TestPyTorch(t *testing.T) {
 		logits, trained float64
 	}{
 		{torchpe.Float64, torchpe.AdamW, 1e-10, 1e-6},
-		{torchpe.Float32, torchpe.SGD, 3e-6, 3e-6}, // c-nope, whose weights saturate, needs 1.2e-6
+		{torchpe.Float32, torchpe.SGD, 1e-6, 1e-6},
 	} {
 		var cases []oneCase
 		for _, s := range pe.Schemes() {

@@ -11,24 +11,16 @@ using torch::autograd::variable_list;
 
 namespace {
 
-// C = alpha A B^T for every head: rows of B are turned into columns, padded to whole vectors.
+// C = alpha A B^T for every head.
 template <typename T>
 void product_nt(const at::Tensor& a, const at::Tensor& b, double alpha, const at::Tensor& c) {
   Timer timer(PROFILE_ATTENTION);
   const Heads<T> A(a), B(b), C(c);
   const int64_t R = a.size(3), K = a.size(4), M = b.size(3), heads = a.size(0) * a.size(1) * a.size(2);
   count_work<T>(PROFILE_ATTENTION, 2 * heads * R * K * M, heads * (R * K + K * M + R * M));
-  const int64_t width = 64 / int64_t(sizeof(T)), padded = (M + width - 1) / width * width;
-  const bool direct = padded == M && C.row() == M;
   in_parallel(0, heads, 16, [&](int64_t begin, int64_t end) {
-    std::vector<T> bt(size_t(K * padded), T(0)), scratch(direct ? 0 : size_t(R * padded));
-    for (int64_t i = begin; i < end; i++) {
-      kernels<T>().transpose(M, K, B.at(i), B.row(), bt.data(), padded);
-      T* out = direct ? C.at(i) : scratch.data();
-      kernels<T>().small_product(R, K, padded, A.at(i), A.row(), 1, bt.data(), padded, T(alpha), out, padded);
-      if (!direct)
-        for (int64_t r = 0; r < R; r++) std::memcpy(C.at(i) + r * C.row(), out + r * padded, size_t(M) * sizeof(T));
-    }
+    TransposedProduct<T> product(R, K, M);
+    for (int64_t i = begin; i < end; i++) product.run(A.at(i), A.row(), B.at(i), B.row(), T(alpha), C.at(i), C.row());
   });
 }
 
@@ -74,11 +66,11 @@ struct LogitsFunction : torch::autograd::Function<LogitsFunction> {
     at::Tensor dq, dk;
     TORCHPE_DISPATCH(q, [&] {
       if (ctx->needs_input_grad(0)) {
-        dq = empty_tokens_first(q.size(0), q.size(1), q.size(2), q.size(3), q.size(4), q.options());
+        dq = empty_tokens_first_like(q);
         product_nn<T>(d, false, k, scale, dq);
       }
       if (ctx->needs_input_grad(1)) {
-        dk = empty_tokens_first(k.size(0), k.size(1), k.size(2), k.size(3), k.size(4), k.options());
+        dk = empty_tokens_first_like(k);
         product_nn<T>(d, true, q, scale, dk);
       }
     });
@@ -104,7 +96,7 @@ struct ValuesFunction : torch::autograd::Function<ValuesFunction> {
         product_nt<T>(d, v, 1, dw);
       }
       if (ctx->needs_input_grad(1)) {
-        dv = empty_tokens_first(v.size(0), v.size(1), v.size(2), v.size(3), v.size(4), v.options());
+        dv = empty_tokens_first_like(v);
         product_nn<T>(w, true, d, 1, dv);
       }
     });
@@ -180,7 +172,7 @@ struct RotateFunction : torch::autograd::Function<RotateFunction> {
     return {dx, at::Tensor(), at::Tensor(), at::Tensor()};
   }
   static at::Tensor turned(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, bool half, double sign) {
-    auto out = empty_tokens_first(x.size(0), x.size(1), x.size(2), x.size(3), x.size(4), x.options());
+    auto out = empty_tokens_first_like(x);
     TORCHPE_DISPATCH(x, [&] { rotate_all<T>(x, cos, sin, half, sign, out); });
     return out;
   }

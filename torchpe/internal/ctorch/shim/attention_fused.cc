@@ -22,28 +22,6 @@ namespace {
 // of 360 logits each, with packed keys and values, fit a second-level cache of 512 KiB.
 constexpr int64_t BLOCK = 48;
 
-constexpr int64_t up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
-
-// Arena holds a thread's blocks and packed operands, and hands them out in whole cache lines.
-template <typename T>
-class Arena {
- public:
-  static constexpr int64_t LINE = 64 / int64_t(sizeof(T));
-  explicit Arena(int64_t n) : memory_(size_t(n + LINE)) {
-    next_ = memory_.data();
-    next_ += (64 - reinterpret_cast<uintptr_t>(next_) % 64) % 64 / sizeof(T);
-  }
-  T* take(int64_t n) {
-    T* p = next_;
-    next_ += up(n, LINE);
-    return p;
-  }
-
- private:
-  std::vector<T> memory_;
-  T* next_;
-};
-
 // The sizes of one attention: E*B*H heads of N queries and M keys of width D to values of width Dv.
 struct Sizes {
   Sizes(const at::Tensor& q, const at::Tensor& v)
@@ -170,10 +148,6 @@ void Gradients::compute() const {
       }
     }
   });
-}
-
-at::Tensor empty_tokens_first_like(const at::Tensor& t) {
-  return empty_tokens_first(t.size(0), t.size(1), t.size(2), t.size(3), t.size(4), t.options());
 }
 
 struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
@@ -303,8 +277,10 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
     const bool emulates = use_kernels(q) && (!less || bf16);  // libtorch's has no tf32 on the CPU
     if (q.is_cuda() ? fused_form() != 0 : emulates) return attention_of_libtorch(q, k, v, expanded(), scale, bf16);
 #endif
-    if (use_loops(q) && many && (few || !rounds_operands(q)))
-      return AttentionFunction::apply(q, k, v, biased ? bias_rows(bias.detach(), shape) : none, scale);
+    if (use_loops(q) && (few || !rounds_operands(q))) {
+      const auto rows = biased ? bias_rows(bias.detach(), shape) : none;
+      return many ? AttentionFunction::apply(q, k, v, rows, scale) : attention_of_few(q, k, v, rows, scale);
+    }
   }
   auto logits = attention_logits(q, k, scale);
   return attention_values(softmax(biased ? logits + bias : logits), v);

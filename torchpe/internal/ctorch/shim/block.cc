@@ -1,6 +1,6 @@
 // block.cc: the halves of a transformer's block: attention and the residual sum around it, the two
-// linear maps and theirs. On the CPU they are the operators that they are made of, which find their
-// operands in cache; block_cuda.cc makes fewer passes over memory.
+// linear maps and theirs. block_cuda.cc and block_loops.cc make fewer passes over memory than the
+// operators that they are made of.
 #include <ATen/ExpandUtils.h>
 
 #include "gpu.h"
@@ -10,6 +10,31 @@ using namespace torchpe;
 using torch::autograd::variable_list;
 
 namespace {
+
+// Whether w [E,O,I] and bias, given or not, are one linear map for the members of x.
+bool maps(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias, int64_t I, int64_t O) {
+  const auto like = [&](const at::Tensor& t) { return t.scalar_type() == x.scalar_type() && t.device() == x.device(); };
+  const int64_t of_w[] = {x.size(0), O, I}, of_b[] = {x.size(0), O};
+  return w.sizes() == at::IntArrayRef(of_w) && like(w) &&
+         (!given(bias) || (bias.sizes() == at::IntArrayRef(of_b) && like(bias)));
+}
+
+// Whether gain, bias and table are those of a layer norm of x.
+bool norms(const at::Tensor& x, const NormOperands& n) {
+  const auto like = [&](const at::Tensor& t) { return t.scalar_type() == x.scalar_type() && t.device() == x.device(); };
+  const int64_t shape[] = {x.size(0), x.size(-1)}, of_table[] = {x.size(0), x.dim() == 4 ? x.size(2) : 0, x.size(-1)};
+  return n.gain.sizes() == at::IntArrayRef(shape) && like(n.gain) && n.bias.sizes() == at::IntArrayRef(shape) &&
+         like(n.bias) && (!given(n.table) || (n.table.sizes() == at::IntArrayRef(of_table) && like(n.table)));
+}
+
+// The layer norm of x + linear(y, w, b).
+Normed add_linear_norm(const at::Tensor& x, const at::Tensor& y, const at::Tensor& w, const at::Tensor& b,
+                       const NormOperands& n) {
+  const int64_t D = x.size(-1);
+  if (x.numel() > 0 && y.sizes() == x.sizes() && maps(x, w, b, D, D) && norms(x, n) && norm_fits_loops(x, n))
+    return add_linear_norm_in_loops(x, y, w, b, n);
+  return add_layer_norm(x, linear(y, w, b, false, Stored::gradient), n, Stored::result);
+}
 
 Normed composed(const AttentionBlock& b) {
   const auto merged = [](const at::Tensor& t) {
@@ -29,37 +54,20 @@ Normed composed(const AttentionBlock& b) {
     x = tokens_of(x, b.read);
     a = tokens_of(a, b.read);
   }
-  return add_layer_norm(x, linear(a, b.out_w, b.out_b, false, Stored::gradient), b.norm, Stored::result);
+  return add_linear_norm(x, a, b.out_w, b.out_b, b.norm);
 }
 
 Normed composed(const MLPBlock& b) {
-  const auto inner = linear_and_input(b.x, b.in_w, b.in_b, true, Stored::result);
-  return add_layer_norm(inner[1], linear(inner[0], b.out_w, b.out_b, true, Stored::gradient), b.norm, Stored::result);
+  const auto inner = linear(b.x, b.in_w, b.in_b, true, Stored::result);
+  return add_layer_norm(b.x, linear(inner, b.out_w, b.out_b, true, Stored::gradient), b.norm, Stored::result);
 }
 
-// Whether w [E,O,I] and bias, given or not, are one linear map for the members of x.
-bool maps(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias, int64_t I, int64_t O) {
-  const auto like = [&](const at::Tensor& t) { return t.scalar_type() == x.scalar_type() && t.device() == x.device(); };
-  const int64_t of_w[] = {x.size(0), O, I}, of_b[] = {x.size(0), O};
-  return w.sizes() == at::IntArrayRef(of_w) && like(w) &&
-         (!given(bias) || (bias.sizes() == at::IntArrayRef(of_b) && like(bias)));
-}
-
-// Whether the sum's layer norm is one that the kernels take, and the summand's bias, given or not,
+// Whether the sum's layer norm is one that the GPU's kernels take, and the summand's bias, given or not,
 // dense and a parameter of its own: their gradients are added at a time.
 bool norm_fits(const at::Tensor& x, const NormOperands& n, const at::Tensor& summand_bias) {
-  const auto &gain = n.gain, &bias = n.bias;
-  const int64_t shape[] = {x.size(0), x.size(-1)};
-  const auto rows_of_x = [&](const at::Tensor& t) {
-    return t.sizes() == at::IntArrayRef(shape) && t.scalar_type() == x.scalar_type() && t.device() == x.device();
-  };
-  if (!rows_of_x(gain) || !rows_of_x(bias) || !norm_fits_gpu(x, n)) return false;
-  const int64_t of_table[] = {x.size(0), x.dim() == 4 ? x.size(2) : 0, x.size(-1)};
-  if (given(n.table) && (n.table.sizes() != at::IntArrayRef(of_table) || n.table.scalar_type() != x.scalar_type() ||
-                         n.table.device() != x.device()))
-    return false;
+  if (!norms(x, n) || !norm_fits_gpu(x, n)) return false;
   return !given(summand_bias) || ((summand_bias.stride(1) == 1 || summand_bias.size(1) == 1) &&
-                                  !summand_bias.is_same(gain) && !summand_bias.is_same(bias));
+                                  !summand_bias.is_same(n.gain) && !summand_bias.is_same(n.bias));
 }
 
 // What does not fit is left to the operators, which say so if it is wrong.
@@ -81,11 +89,12 @@ bool fits_gpu(const AttentionBlock& b) {
          norm_fits(b.x, b.norm, b.out_b);
 }
 
-bool fits_gpu(const MLPBlock& b) {
-  if (!use_kernels(b.x) || b.x.dim() < 2 || b.x.numel() == 0 || b.in_w.dim() != 3) return false;
+// Whether the operands are those of a block, which kernels and loops then need not check.
+bool fits(const MLPBlock& b) {
+  if (b.x.dim() < 2 || b.x.numel() == 0 || b.in_w.dim() != 3) return false;
   const int64_t D = b.x.size(-1), inner = b.in_w.size(1);
   return inner > 0 && maps(b.x, b.in_w, b.in_b, D, inner) && maps(b.x, b.out_w, b.out_b, inner, D) &&
-         norm_fits(b.x, b.norm, b.out_b);
+         norms(b.x, b.norm);
 }
 
 }  // namespace
@@ -124,7 +133,9 @@ tp_result tp_mlp_block(tp_tensor hx, tp_mlp m, tp_norm norm, int grad) {
                      get(m.out_w),
                      get_or_empty(m.out_b, x),
                      get_norm(norm, x)};
-    return fits_gpu(b) ? mlp_block_on_gpu(b) : composed(b);
+    if (!fits(b)) return composed(b);
+    if (use_kernels(x) && norm_fits(x, b.norm, b.out_b)) return mlp_block_on_gpu(b);
+    return norm_fits_loops(x, b.norm) ? mlp_block_in_loops(b) : composed(b);
   });
 }
 

@@ -80,6 +80,29 @@ void for_members(int64_t E, const F& f) {
   });
 }
 
+constexpr int64_t up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+
+// Arena holds a thread's blocks and packed operands, and hands them out in whole cache lines: vectors
+// that cross one cost twice as much.
+template <typename T>
+class Arena {
+ public:
+  static constexpr int64_t LINE = 64 / int64_t(sizeof(T));
+  explicit Arena(int64_t n) : memory_(new T[size_t(n + LINE)]) {
+    next_ = memory_.get();
+    next_ += (64 - reinterpret_cast<uintptr_t>(next_) % 64) % 64 / sizeof(T);
+  }
+  T* take(int64_t n) {
+    T* p = next_;
+    next_ += up(n, LINE);
+    return p;
+  }
+
+ private:
+  std::unique_ptr<T[]> memory_;
+  T* next_;
+};
+
 // Rows are worked on in chunks of fixed size, whose partial sums are added in order: the result
 // does not depend on the number of threads.
 constexpr int64_t ROW_CHUNK = 96;
@@ -110,6 +133,8 @@ inline bool members_dense(const at::Tensor& t) {
     if (t.size(d) != 1 && t.stride(d) != next) return t.numel() == 0;
   return true;
 }
+
+inline at::Tensor dense_members(const at::Tensor& t) { return members_dense(t) ? t : t.contiguous(); }
 
 // The numbers of member e.
 template <typename T>
@@ -167,10 +192,6 @@ enum class Stored {
 // may be empty, attention's bias and x16 (gpu.h) undefined.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu,
                   Stored stored = Stored::nothing);
-// The same and x, for the residual sum behind it: the loops add the gradient of x to the one that
-// comes back through that, for which autograd makes another pass.
-torch::autograd::variable_list linear_and_input(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b,
-                                                bool gelu, Stored stored = Stored::nothing);
 // The weights [E,3D,D] and biases of a projection to queries, keys and values; x16: gpu.h.
 struct Projection {
   at::Tensor x16, w, b;
@@ -180,7 +201,8 @@ struct Projection {
 struct Parts {
   int64_t first, count;
 };
-// Returns these parts of the projection of x, and x as linear_and_input does.
+// Returns these parts of the projection of x, and x for the residual sum behind it: the loops add the
+// gradient of x to the one that comes back through that, for which autograd makes another pass.
 torch::autograd::variable_list project(const at::Tensor& x, const Projection& p, Parts parts = {0, 3},
                                        Stored stored = Stored::nothing);
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias,

@@ -98,6 +98,11 @@ struct MLPBlock {
   NormOperands norm;
 };
 Normed mlp_block_on_gpu(const MLPBlock& b);
+// The same in the CPU's loops, and the end of the first half: the norm of x + linear(y, w, b).
+bool norm_fits_loops(const at::Tensor& x, const NormOperands& n);
+Normed mlp_block_in_loops(const MLPBlock& b);
+Normed add_linear_norm_in_loops(const at::Tensor& x, const at::Tensor& y, const at::Tensor& w, const at::Tensor& b,
+                                const NormOperands& n);
 at::Tensor dropout_on_gpu(const at::Tensor& x, double p, const at::Tensor& draws, uint64_t call);
 
 }  // namespace torchpe

@@ -6,8 +6,6 @@
 
 namespace torchpe {
 
-inline at::Tensor dense_members(const at::Tensor& t) { return given(t) && !members_dense(t) ? t.contiguous() : t; }
-
 // The numbers of t, stored as S; null where t is undefined or empty.
 template <typename S>
 S* address(const at::Tensor& t) {

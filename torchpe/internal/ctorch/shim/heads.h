@@ -26,12 +26,43 @@ struct Heads {
   int64_t B, H;
 };
 
+// Products a b^T of small matrices: rows of b are turned into columns, padded to whole vectors.
+template <typename T>
+class TransposedProduct {
+ public:
+  // c [R,M] of a [R,K] and b [M,K].
+  TransposedProduct(int64_t R, int64_t K, int64_t M)
+      : R_(R), K_(K), M_(M), padded_(up(M, Arena<T>::LINE)), arena_((K + R) * padded_ + 2 * Arena<T>::LINE),
+        bt_(arena_.take(K * padded_)), out_(arena_.take(R * padded_)) {
+    std::fill_n(bt_, K * padded_, T(0));
+  }
+  int64_t padded() const { return padded_; }
+  // c = alpha a b^T; rows are lda, ldb and ldc apart. Where ldc is padded(), zeros follow a row.
+  void run(const T* a, int64_t lda, const T* b, int64_t ldb, T alpha, T* c, int64_t ldc) {
+    const bool direct = ldc == padded_;
+    T* const out = direct ? c : out_;
+    kernels<T>().transpose(M_, K_, b, ldb, bt_, padded_);
+    kernels<T>().small_product(R_, K_, padded_, a, lda, 1, bt_, padded_, alpha, out, padded_);
+    if (!direct)
+      for (int64_t r = 0; r < R_; r++) std::memcpy(c + r * ldc, out + r * padded_, size_t(M_) * sizeof(T));
+  }
+
+ private:
+  int64_t R_, K_, M_, padded_;
+  Arena<T> arena_;
+  T *bt_, *out_;
+};
+
 inline at::Tensor dense_rows(const at::Tensor& t) { return t.stride(-1) == 1 || t.size(-1) == 1 ? t : t.contiguous(); }
 
 // An empty [E,B,H,N,D] that lies in memory as [E,B,N,H,D], so that merging heads copies nothing.
 inline at::Tensor empty_tokens_first(int64_t E, int64_t B, int64_t H, int64_t N, int64_t D,
                                      const at::TensorOptions& o) {
   return at::empty({E, B, N, H, D}, o).permute({0, 1, 3, 2, 4});
+}
+
+inline at::Tensor empty_tokens_first_like(const at::Tensor& t) {
+  return empty_tokens_first(t.size(0), t.size(1), t.size(2), t.size(3), t.size(4), t.options());
 }
 
 // The index [E,B,M,D] of the tokens `read` [E,B,M], for gather, and those tokens of x [E,B,N,D].
@@ -54,6 +85,10 @@ inline void check_heads(const char* what, const at::Tensor& a, const at::Tensor&
 inline bool few_tokens(int64_t N, int64_t M, int64_t D, int64_t Dv) {
   return N <= GPU_FEW_TOKENS && M <= GPU_FEW_TOKENS && D <= GPU_FEW_WIDTH && Dv <= GPU_FEW_WIDTH;
 }
+
+// softmax(scale q k^T + bias) v for small heads in the loops; bias [E,B,H,N,M] with dense rows, or empty.
+at::Tensor attention_of_few(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias,
+                            double scale);
 
 // The operators AttentionLogits and AttentionValues, for others to be composed of.
 at::Tensor attention_logits(const at::Tensor& q, const at::Tensor& k, double scale);

@@ -6,8 +6,10 @@
 // passes over memory for.
 #include "gpu.h"
 #include "heads.h"
+#include "maps.h"
 #include "product.h"
-#include "profile.h"
+
+#include <optional>
 
 using namespace torchpe;
 using torch::autograd::AutogradContext;
@@ -52,12 +54,7 @@ void forward_member(int64_t rows, int64_t I, int64_t O, const T* x, const T* w, 
   const auto& k = kernels<T>();
   count_work<T>(PROFILE_PRODUCT, 2 * rows * I * O, rows * I + I * O + rows * O);
   if (epilogue == Epilogue::gelu_keeping_slope) count_work<T>(PROFILE_BIAS_GELU, 0, rows * O);
-  std::vector<T> memory(static_cast<size_t>(packed_size<T>(I, O)));
-  Panels<T> transposed;
-  {
-    Timer timer(PROFILE_PRODUCT);
-    transposed = k.pack(rows, I, O, w, 1, I, memory.data());
-  }
+  const PackedWeight<T> transposed(rows, O, I, w, PackedWeight<T>::transposed);
   for_row_chunks(rows, [&](int64_t, int64_t r0, int64_t r1) {
     T* uc = u + r0 * O;
     {
@@ -93,13 +90,8 @@ struct Backward {
     if (!slope) count_work<T>(PROFILE_PRODUCT, 0, rows * O);
     if (dx) count_work<T>(PROFILE_PRODUCT, 2 * rows * I * O, I * O + (add_x ? 2 : 1) * rows * I);
     if (dw) count_work<T>(PROFILE_PRODUCT, 2 * rows * I * O, 2 * I * O + rows * I);
-    std::vector<T> memory;
-    Panels<T> weight = {};
-    if (dx) {
-      Timer timer(PROFILE_PRODUCT);
-      memory.resize(static_cast<size_t>(packed_size<T>(O, I)));
-      weight = k.pack(rows, O, I, w, I, 1, memory.data());
-    }
+    std::optional<PackedWeight<T>> weight;
+    if (dx) weight.emplace(rows, O, I, w, PackedWeight<T>::plain);
     for_row_chunks_summing<T>(rows, dbias ? O : 0, dbias, [&](int64_t r0, int64_t r1, T* sums) {
       {
         Timer timer(PROFILE_BIAS_GELU);
@@ -110,16 +102,11 @@ struct Backward {
         if (round != Precision::fp32) round_rows(r0, r1);
       }
       Timer timer(PROFILE_PRODUCT);
-      if (dx) k.product(r1 - r0, O, I, du + r0 * O, O, 1, weight, dx + r0 * I, I, add_x);
+      if (dx) k.product(r1 - r0, O, I, du + r0 * O, O, 1, *weight, dx + r0 * I, I, add_x);
       if (dx) round_to(round_x, dx + r0 * I, (r1 - r0) * I);
-      if (dw && alone) add_weight(r0, r1, 0, O);
+      if (dw && alone) add_weight_gradient(r1 - r0, O, I, du + r0 * O, x + r0 * I, dw, 0, O);
     });
-    if (dw && !alone) {
-      Timer timer(PROFILE_PRODUCT);
-      in_parallel(0, O, 48, [&](int64_t begin, int64_t end) {
-        for (int64_t r = 0; r < rows; r += ROW_CHUNK) add_weight(r, std::min(rows, r + ROW_CHUNK), begin, end);
-      });
-    }
+    if (dw && !alone) add_weight_gradient_in_parallel(rows, O, I, du, x, dw);
   }
 
   void round_rows(int64_t r0, int64_t r1) const {
@@ -128,18 +115,7 @@ struct Backward {
       round_numbers(du + r0 * O, (r1 - r0) * O, round);
     }
   }
-
-  // dw[o0..o1] += du^T x over the rows r0..r1.
-  void add_weight(int64_t r0, int64_t r1, int64_t o0, int64_t o1) const {
-    const auto& k = kernels<T>();
-    thread_local std::vector<T> memory;
-    memory.resize(static_cast<size_t>(packed_size<T>(r1 - r0, I)));
-    const auto inputs = k.pack(o1 - o0, r1 - r0, I, x + r0 * I, I, 1, memory.data());
-    k.product(o1 - o0, r1 - r0, I, du + r0 * O + o0, 1, O, inputs, dw + o0 * I, I, true);
-  }
 };
-
-at::Tensor dense_members(const at::Tensor& w) { return members_dense(w) ? w : w.contiguous(); }
 
 Precision rounding_of(const at::Tensor& x) { return rounds_operands(x) ? precision() : Precision::fp32; }
 
@@ -148,17 +124,9 @@ Precision storage_of(const at::Tensor& x, bool stored) {
   return stored && rounding_of(x) == Precision::bf16 ? Precision::bf16 : Precision::fp32;
 }
 
-// The memory for the gradient of x: what another way has `brought`, which the products are added to,
-// or new memory, which they write.
-at::Tensor gradient_of(const at::Tensor& x, const at::Tensor& brought) {
-  return brought.defined() ? brought.contiguous() : at::empty_like(x);
-}
-
-// Returns the map's result, and x for the residual sum: the gradient that comes back through that is
-// added to here, not by autograd.
 struct LinearFunction : torch::autograd::Function<LinearFunction> {
-  static variable_list forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in,
-                               const at::Tensor& b_in, bool gelu, Stored stored, bool keep) {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in,
+                            const at::Tensor& b_in, bool gelu, Stored stored, bool keep) {
     const auto n = check_linear(x_in, w_in, b_in);
     auto x = operand(x_in.contiguous()), w = operand(dense_members(w_in)), b = given(b_in) ? dense_members(b_in) : b_in;
     auto u = at::empty(with_last(x, n.O), x.options());
@@ -175,9 +143,8 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
       ctx->save_for_backward(gelu ? variable_list{x, w_in, b_in, u} : variable_list{x, w_in, b_in});
       ctx->saved_data["gelu"] = gelu;
       ctx->saved_data["rounds"] = stored == Stored::gradient;
-      ctx->set_materialize_grads(false);
     }
-    return {y, x_in};
+    return y;
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
@@ -187,11 +154,10 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     const auto n = check_linear(x, w_in, b);
     const auto w = operand(dense_members(w_in));
     const auto round = rounding_of(x);
-    if (!grads[0].defined()) return {grads[1], {}, {}, {}, {}, {}};
     auto dy = grads[0].contiguous();
     auto du = gelu || round != Precision::fp32 ? at::empty_like(dy) : dy;
     const bool need_x = ctx->needs_input_grad(0), need_w = w_in.requires_grad(), need_b = given(b) && b.requires_grad();
-    const at::Tensor dx = need_x ? gradient_of(x, grads[1]) : at::Tensor();
+    const at::Tensor dx = need_x ? at::empty_like(x) : at::Tensor();
     GradTarget dw, db;
     if (need_w) dw = grad_target(w_in);
     if (need_b) db = grad_target(b);
@@ -209,7 +175,7 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
                     need_x ? dx.data_ptr<T>() + narrow : nullptr,
                     need_w ? member<T>(dw.into, e) : nullptr,
                     need_b ? member<T>(db.into, e) : nullptr,
-                    grads[1].defined(),
+                    false,
                     alone,
                     round,
                     storage_of(x, ctx->saved_data["rounds"].toBool())}
@@ -246,7 +212,8 @@ at::Tensor from_heads(const at::Tensor& x) {
   return y.view({y.size(0), y.size(1), y.size(2), y.size(3) * y.size(4)});
 }
 
-// Returns those of queries, keys and values that it is asked for, and x as LinearFunction.
+// Returns those of queries, keys and values that it is asked for, and x for the residual sum: the
+// gradient that comes back through that is added to here, not by autograd.
 struct QKVFunction : torch::autograd::Function<QKVFunction> {
   static variable_list forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& w_in,
                                const at::Tensor& b_in, Parts parts, int64_t heads, Stored stored) {
@@ -286,7 +253,7 @@ struct QKVFunction : torch::autograd::Function<QKVFunction> {
     for (size_t part = 0; part + 1 < grads.size(); part++) {
       if (!grads[part].defined()) continue;
       const bool first = !dx.defined();
-      if (need_x) dx = gradient_of(x, dx);
+      if (need_x) dx = first ? at::empty_like(x) : dx.contiguous();
       const auto dy = from_heads(grads[part]), du = round != Precision::fp32 ? at::empty_like(dy) : dy;
       const int64_t row = (ctx->saved_data["first"].toInt() + int64_t(part)) * n.I;
       TORCHPE_DISPATCH(x, [&] {
@@ -421,15 +388,10 @@ at::Tensor tokens_of(const at::Tensor& x, const at::Tensor& read) {
 }
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu, Stored stored) {
-  return linear_and_input(x, w, b, gelu, stored)[0];
-}
-
-variable_list linear_and_input(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu,
-                               Stored stored) {
   check_linear(x, w, b);
   const bool keep = at::GradMode::is_enabled();
-  if (use_kernels(x)) return {linear_on_gpu(x, w, b, gelu, keep), x};
-  if (!use_loops(x)) return {linear_composed(x, w, b, gelu), x};
+  if (use_kernels(x)) return linear_on_gpu(x, w, b, gelu, keep);
+  if (!use_loops(x)) return linear_composed(x, w, b, gelu);
   return LinearFunction::apply(x, w, b, gelu, stored, keep);
 }
 
