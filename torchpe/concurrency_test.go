@@ -3,6 +3,7 @@ package torchpe
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -42,6 +43,38 @@ func TestManyGoroutines(t *testing.T) {
 	}
 	ps.Close()
 	live(t, "after all goroutines", before, 0)
+}
+
+// TestGradientsOverThreads: gradients are added in the order of the graph, on whichever threads of the
+// operating system its operators were called: 1 + (-1e16) + 1e16 is 0, and 1 in another order.
+func TestGradientsOverThreads(t *testing.T) {
+	calls := make(chan func())
+	defer close(calls)
+	ready := make(chan struct{})
+	go func() { // on a thread that has made no nodes yet, and ends with it
+		runtime.LockOSThread()
+		for call := range calls {
+			call()
+			ready <- struct{}{}
+		}
+	}()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	s := NewScope()
+	defer s.Close()
+	leaf := Of(s, CPU, []float64{1}, 1).RequireGrad()
+	for range 100 {
+		leaf.MulScalar(2)
+	}
+	x := leaf.MulScalar(1)
+	sum := x.MulScalar(1e16).Add(x.MulScalar(-1e16))
+	var last Tensor
+	calls <- func() { last = x.MulScalar(1) }
+	<-ready
+	sum.Add(last).Sum().Backward()
+	if g := leaf.Grad().Item(); g != 0 {
+		t.Errorf("the gradient is %g: not added in order", g)
+	}
 }
 
 // oneRound makes some thirty calls and returns what was wrong with them.

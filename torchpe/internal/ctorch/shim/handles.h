@@ -49,13 +49,23 @@ inline at::Tensor get_or_none(tp_tensor h) { return Handles::instance().get_or_n
 
 char* text(const char* s) noexcept;  // a copy for the caller; never NULL
 char* current_exception_text() noexcept;
-void use_threads();  // gives the calling thread the number of threads that tp_set_threads asked for
+
+// Call readies the calling thread for libtorch, as Go moves its goroutines from thread to thread: it gives
+// it the number of threads that tp_set_threads asked for, and the nodes of autograd's graph that it makes
+// later numbers than any made before. Of these each thread has a counter of its own, and gradients are
+// added in their order.
+class Call {
+ public:
+  Call();
+  ~Call();
+  Call(const Call&) = delete;
+};
 
 // op runs f in the given grad mode and gives its tensor a handle.
 template <class F>
 tp_result op(int grad, F&& f) noexcept {
   try {
-    use_threads();
+    const Call call;
     at::AutoGradMode mode(grad != 0);
     const at::Tensor t = f();
     tp_result r = {0, nullptr};
@@ -70,7 +80,7 @@ tp_result op(int grad, F&& f) noexcept {
 template <class F>
 char* act(F&& f) noexcept {
   try {
-    use_threads();
+    const Call call;
     f();
     return nullptr;
   } catch (...) {

@@ -1,4 +1,5 @@
 // system.cc: what the machine has, and putting a slow BLAS kernel right.
+#include <ATen/SequenceNumber.h>
 #include <dlfcn.h>
 #include <torch/version.h>
 
@@ -85,6 +86,7 @@ int64_t version_number(const std::string& v) {
 
 std::atomic<int> fused_chosen{1};
 std::atomic<int> threads_wanted{1};
+std::atomic<uint64_t> next_node{0};  // that no thread has numbered yet
 
 // What is put right when this library is loaded. One thread until somebody asks for more: two threads
 // of one small product are slower than one on a machine whose two CPUs share a core, and workers that
@@ -101,14 +103,16 @@ namespace torchpe {
 
 int fused_form() { return fused_chosen.load(std::memory_order_relaxed); }
 
-// libtorch sets the number of threads for the calling thread and for those it has not seen yet. Go
-// moves its goroutines from thread to thread, so each call makes the number its own thread's.
-void use_threads() {
+Call::Call() {
   thread_local int have = 0;
   const int wanted = threads_wanted.load(std::memory_order_relaxed);
-  if (wanted == have) return;
-  at::set_num_threads(wanted);
-  have = wanted;
+  if (wanted != have) at::set_num_threads(have = wanted);
+  for (const auto next = next_node.load(); at::sequence_number::peek() < next;) at::sequence_number::get_and_increment();
+}
+
+Call::~Call() {
+  const auto next = at::sequence_number::peek();
+  for (auto known = next_node.load(); known < next && !next_node.compare_exchange_weak(known, next);) continue;
 }
 
 namespace generic {
@@ -239,7 +243,7 @@ void tp_set_threads(int n) {
 
 int tp_threads(void) {
   try {
-    use_threads();
+    const Call call;
     return at::get_num_threads();
   } catch (...) {
     return 1;
