@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"torchpe/report/runs"
 )
 
 func saved(t *testing.T, name, text string) string {
@@ -119,5 +121,22 @@ func TestProcrustesInFewerDimensions(t *testing.T) {
 	if err != nil || got[0].Dim != 2 || got[0].Raw > 1e-6 || got[0].Disparity > 1e-12 ||
 		!strings.Contains(strings.Join(notes, ""), "3 columns and the reference 2: compared in 2 dimensions") {
 		t.Errorf("%+v, %q, %v", got, notes, err)
+	}
+}
+
+// A text's tokens are a line, though 64 of them would fill a grid of 8 x 8.
+func TestProcrustesOfALine(t *testing.T) {
+	run := &runs.Run{}
+	run.Config.Task = "text"
+	m := &Model{Subject: Subject{Source: "book"}, Tables: []Table{{Tokens: 64, Dim: 4, Values: make([]float64, 256)}},
+		tokens: 64, member: runs.Model{Run: run}, probes: &runs.Probes{}}
+	for i := range m.Tables[0].Values {
+		m.Tables[0].Values[i] = float64(i % 7)
+	}
+	if _, _, err := Procrustes([]*Model{m}, Fixed2D, Selection{}); err == nil || !strings.Contains(err.Error(), "a line") {
+		t.Errorf("against 2d-fixed: %v", err)
+	}
+	if _, _, err := Procrustes([]*Model{m}, fixed1D, Selection{}); err != nil {
+		t.Errorf("against 1d-fixed: %v", err)
 	}
 }

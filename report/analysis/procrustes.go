@@ -233,6 +233,8 @@ func closedForm(name string, m *Model) (*Model, error) {
 	var err error
 	if name == fixed1D {
 		table, err = sinusoid1D(m.tokens, d)
+	} else if task := m.task(); task == "sequence" || task == "text" {
+		err = fmt.Errorf("the tokens of task %s are a line, and 2d-fixed is of a grid: want 1d-fixed", task)
 	} else {
 		var side int
 		if side, err = squareSide(m.tokens); err == nil {

@@ -44,6 +44,14 @@ type Model struct {
 // isRun says whether the model is a member of a run.
 func (m *Model) isRun() bool { return m.probes != nil }
 
+// task returns the task of a run, "" for a file.
+func (m *Model) task() string {
+	if !m.isRun() {
+		return ""
+	}
+	return m.member.Run.Config.Task
+}
+
 // maxTokens is the largest table that is measured: its matrix of distances has 800 MB.
 const maxTokens = 10_000
 

@@ -63,7 +63,7 @@ func evidenceVariants() []Part {
 		narrow("low rank", two, learn, sigmas("0.2", "2"), axis("pe-init", "low-rank:2")),
 	}
 	for _, v := range [][]Axis{
-		set("optimizer", "sgd", "lr", "1e-1"),
+		set("optimizer", "sgd", "lr", "3e-2"),
 		set("optimizer", "adamw", "weight-decay", "0.1"),
 		set("heads", "2"),
 	} {
