@@ -14,7 +14,8 @@ import (
 // for this many tokens, gives the predictions and gradients of the one whose weights are traced;
 // also for the tokens that are read alone, and with dropout, which the weights must exist for.
 func TestUnseenAttention(t *testing.T) {
-	for _, name := range []string{"learn", "rope", "c-nope", "relative"} {
+	for _, name := range []string{"learn", "rope", "c-nope", "relative", "relative-bias", "alibi", "kerple", "tener",
+		"transformer-xl", "deberta", "forgetting"} {
 		for _, fidelity := range []string{"code", "text"} {
 			t.Run(name+"/"+fidelity+"/read", func(t *testing.T) { checkUnseen(t, name, fidelity, true, 0) })
 			t.Run(name+"/"+fidelity+"/all", func(t *testing.T) { checkUnseen(t, name, fidelity, false, 0) })

@@ -204,7 +204,7 @@ func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) tor
 	}
 	x = m.dropout(x, p.batch)
 	norm := torchpe.Norm{Gain: b.norm1W.In(s), Bias: b.norm1B.In(s), Eps: layerNormEps}
-	if !p.shares(layer) && b.outW != nil && m.Encoding.Sites()&^pe.AtEmbed == 0 && m.canFuseAttention(layer, p) {
+	if !p.shares(layer) && b.outW != nil && m.Encoding.Sites()&^pe.AtEmbed == 0 && !m.usesWeights(layer, p) {
 		a := torchpe.SelfAttention{
 			QKVWeight: b.qkvW.In(s), QKVBias: optional(s, b.qkvB),
 			OutWeight: b.outW.In(s), OutBias: optional(s, b.outB),
@@ -261,13 +261,13 @@ func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) to
 	}
 	attn.Q, attn.K, attn.V = p.hooks.QKV(attn)
 	q, k, v := attn.Q, attn.K, attn.V
-	if m.canFuseAttention(layer, p) {
+	if bias, ok := m.fusedBias(attn, p); ok {
 		scale := attn.Scale / m.attention.Temperature
-		if !p.mask.Defined() && m.readsOnly(layer, p) { // a mask has a row for every query
+		if !bias.Defined() && m.readsOnly(layer, p) { // a mask has a row for every query
 			q = splitHeads(m.readOut(mergeHeads(q), p.batch), heads)
-			return mergeHeads(torchpe.Attention(q, k, v, p.mask, scale))
+			return mergeHeads(torchpe.Attention(q, k, v, bias, scale))
 		}
-		return m.readOnlyTokens(layer, mergeHeads(torchpe.Attention(q, k, v, p.mask, scale)), p)
+		return m.readOnlyTokens(layer, mergeHeads(torchpe.Attention(q, k, v, bias, scale)), p)
 	}
 	logits := p.hooks.Logits(attn, torchpe.AttentionLogits(q, k, attn.Scale))
 	if m.attention.Temperature != 1 {
@@ -298,12 +298,31 @@ func (m *Model) projectRows(s *torchpe.Scope, layer int, r sharedRows) (q, k, v 
 	return r.take(q, slopes[0]), r.take(k, slopes[1]), r.take(v, slopes[2])
 }
 
-// canFuseAttention says whether the logits and weights of a layer's attention need not exist as
-// tensors: neither the encoding nor dropout nor the trace uses them.
-func (m *Model) canFuseAttention(layer int, p pass) bool {
-	acts := m.Encoding.Sites()&(pe.AtLogits|pe.AtOutput) != 0
-	drops := p.batch.Training && m.Config.Dropout > 0
-	return !acts && !drops && !p.trace.wants(attentionName(layer))
+// fusedBias returns what is added to the logits of a layer's attention, the zero Tensor for nothing. ok
+// is false where logits or weights must exist as tensors: the encoding, dropout or the trace uses them.
+func (m *Model) fusedBias(a pe.Attn, p pass) (bias torchpe.Tensor, ok bool) {
+	if m.usesWeights(a.Layer, p) {
+		return torchpe.Tensor{}, false
+	}
+	switch m.Encoding.Sites() & (pe.AtLogits | pe.AtOutput) {
+	case 0:
+		return p.mask, true
+	case pe.AtLogits:
+		h, adds := p.hooks.(pe.Adding)
+		if !adds || m.attention.Temperature != 1 || m.Config.Device != torchpe.CPU {
+			return torchpe.Tensor{}, false
+		}
+		if bias = h.Bias(a); p.mask.Defined() {
+			bias = bias.Add(p.mask)
+		}
+		return bias, true
+	}
+	return torchpe.Tensor{}, false
+}
+
+// usesWeights says whether dropout or the trace uses the weights of a layer's attention.
+func (m *Model) usesWeights(layer int, p pass) bool {
+	return p.batch.Training && m.Config.Dropout > 0 || p.trace.wants(attentionName(layer))
 }
 
 // readsOnly says whether a layer computes only the tokens that are read: the last one does, unless

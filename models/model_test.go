@@ -425,3 +425,15 @@ func TestTokenInput(t *testing.T) {
 		}
 	}
 }
+
+// TestTracedAttention: what an encoding adds to the logits is the same whether they exist as a tensor, as
+// a trace of the attention needs, or not.
+func TestTracedAttention(t *testing.T) {
+	for _, name := range pe.Names() {
+		for _, fidelity := range []string{"code", "text"} {
+			m := petest.Spec{Scheme: name, Fidelity: fidelity, Heads: 2}.Model(t)
+			petest.Near(t, name+", "+fidelity, trace(m, false, 0)["returned"],
+				trace(m, false, 0, "attention/*")["returned"], 1e-12)
+		}
+	}
+}

@@ -358,3 +358,35 @@ func BenchmarkAttention(b *testing.B) {
 		})
 	}
 }
+
+// TestGatherPairs: one index for all heads, which has loops of its own, gives what libtorch's gather gives
+// for an index of each head, and its gradient.
+func TestGatherPairs(t *testing.T) {
+	const N, R, M = 5, 7, 9
+	rng := rand.New(rand.NewPCG(63, 0))
+	index := make([]int64, N*M)
+	for i := range index {
+		index[i] = rng.Int64N(R)
+	}
+	for dtype, tolerance := range map[DType]float64{Float32: 1e-6, Float64: 1e-14} {
+		s := NewScope()
+		p := inputs(64, []int{2, 3, N, 2, R})[0]
+		pairs := Of(s, CPU, index, N, M).Expand(2, 3, 2, N, M)
+		gathered := func(index Tensor) (value, gradient []float64) {
+			x := dense.tensor(s, p, dtype).RequireGrad()
+			y := x.Permute(0, 1, 3, 2, 4).Gather(-1, index)
+			weighted(y).Backward()
+			return y.Float64s(), x.Grad().Float64s()
+		}
+		value, gradient := gathered(pairs)
+		want, of := gathered(pairs.Contiguous())
+		near(t, "values", value, want, 0)
+		near(t, "gradients", gradient, of, tolerance)
+		s.Close()
+	}
+	s := NewScope()
+	defer s.Close()
+	failing(t, "Gather", func() {
+		Zeros(s, Float32, CPU, 1, 1, 1, 2, 3).Gather(-1, Of(s, CPU, []int64{0, 3, 1, 2}, 2, 2).Expand(1, 1, 1, 2, 2))
+	})
+}

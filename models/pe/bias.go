@@ -20,9 +20,9 @@ type biasHooks struct {
 	bias torchpe.Tensor // [E,T,H,N,N]: T = 1 where all layers share it, else one for each
 }
 
-func (h biasHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
-	return logits.Add(layerOf(h.bias, a.Layer))
-}
+func (h biasHooks) Bias(a Attn) torchpe.Tensor { return layerOf(h.bias, a.Layer) }
+
+func (h biasHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor { return logits.Add(h.Bias(a)) }
 
 // layerOf returns the part of tables [E,T,...] for a layer, as [E,1,...] over the batch.
 func layerOf(tables torchpe.Tensor, layer int) torchpe.Tensor {

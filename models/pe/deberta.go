@@ -187,13 +187,22 @@ func (h *debertaHooks) positions(a Attn) (keys, queries torchpe.Tensor) {
 }
 
 func (h *debertaHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
+	return logits.Add(h.Bias(a))
+}
+
+func (h *debertaHooks) Bias(a Attn) torchpe.Tensor {
 	keys, queries := h.positions(a)
-	if h.terms != "p2c" {
-		logits = logits.Add(gatherPairs(byHead(a.Q, keys), h.index).MulScalar(a.Scale))
+	if h.terms == "p2c" {
+		return h.byKey(a, queries)
 	}
-	if h.terms != "c2p" {
-		byKey := gatherPairs(byHead(a.K, queries), h.index.Transpose(0, 1)).Transpose(3, 4)
-		logits = logits.Add(byKey.MulScalar(a.Scale))
+	byQuery := gatherPairs(byHead(a.Q, keys), h.index).MulScalar(a.Scale)
+	if h.terms == "c2p" {
+		return byQuery
 	}
-	return logits
+	return byQuery.Add(h.byKey(a, queries))
+}
+
+// byKey returns the term of the queries of positions and the keys of tokens.
+func (h *debertaHooks) byKey(a Attn, queries torchpe.Tensor) torchpe.Tensor {
+	return gatherPairs(byHead(a.K, queries), h.index.Transpose(0, 1)).Transpose(3, 4).MulScalar(a.Scale)
 }

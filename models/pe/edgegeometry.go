@@ -63,8 +63,12 @@ type edgeHooks struct {
 	edges torchpe.Tensor // [1,N N,M+1]
 }
 
-func (h *edgeHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
-	shape := logits.Shape()
+func (h *edgeHooks) Bias(a Attn) torchpe.Tensor {
+	q := a.Q.Shape()
 	bias := h.w.Select(1, a.Layer).MatMul(h.edges.Transpose(1, 2)) // [E,H,N N]
-	return logits.Add(bias.Reshape(shape[0], 1, shape[2], shape[3], shape[4]))
+	return bias.Reshape(q[0], 1, q[2], q[3], q[3])
+}
+
+func (h *edgeHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
+	return logits.Add(h.Bias(a))
 }

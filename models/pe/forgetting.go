@@ -135,16 +135,21 @@ func (h *forgettingHooks) sums(a Attn) torchpe.Tensor {
 func differences(c torchpe.Tensor) torchpe.Tensor { return c.Unsqueeze(4).Sub(c.Unsqueeze(3)) }
 
 func (h *forgettingHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
+	return logits.Add(h.Bias(a))
+}
+
+func (h *forgettingHooks) Bias(a Attn) torchpe.Tensor {
 	sums := h.sums(a)
+	var bias torchpe.Tensor
 	if h.causal {
-		logits = logits.Add(differences(sums))
+		bias = differences(sums)
 	} else {
 		heads := sums.Size(2) / 2
 		back, ahead := sums.Narrow(2, 0, heads), sums.Narrow(2, heads, heads)
-		logits = logits.Add(differences(back).Mul(h.before)).Sub(differences(ahead).Mul(h.after))
+		bias = differences(back).Mul(h.before).Sub(differences(ahead).Mul(h.after))
 	}
 	if h.outside.Defined() {
-		logits = logits.Add(h.outside)
+		bias = bias.Add(h.outside)
 	}
-	return logits
+	return bias
 }

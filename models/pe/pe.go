@@ -111,6 +111,13 @@ type Hooks interface {
 	Output(a Attn, weights, out torchpe.Tensor) torchpe.Tensor
 }
 
+// Adding is implemented by Hooks whose Logits only adds a bias: attention then needs no tensor of
+// logits.
+type Adding interface {
+	// Bias returns what Logits adds: it broadcasts to the logits [E,B,H,N,N].
+	Bias(a Attn) torchpe.Tensor
+}
+
 // Attn holds the attention of one layer for the hooks in it.
 type Attn struct {
 	Layer   int

@@ -256,6 +256,8 @@ type addedLogits struct {
 	addend torchpe.Tensor // [E,B,H,N,N]
 }
 
-func (h addedLogits) Logits(_ Attn, logits torchpe.Tensor) torchpe.Tensor {
-	return logits.Add(h.addend)
+func (h addedLogits) Bias(Attn) torchpe.Tensor { return h.addend }
+
+func (h addedLogits) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
+	return logits.Add(h.Bias(a))
 }

@@ -123,9 +123,13 @@ type relativeHooks struct {
 	buckets      torchpe.Tensor // [N,N,R] the same as one-hot
 }
 
+func (h *relativeHooks) Bias(a Attn) torchpe.Tensor {
+	byRow := torchpe.Linear(a.Q, h.keys.Select(1, a.Layer).MulScalar(a.Scale), torchpe.Tensor{}) // [E,B,H,N,R]
+	return gatherPairs(byRow, h.index)
+}
+
 func (h *relativeHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
-	byRow := torchpe.Linear(a.Q, h.keys.Select(1, a.Layer), torchpe.Tensor{}) // [E,B,H,N,R]
-	return logits.Add(byRow.Gather(-1, h.index.Expand(logits.Shape()...)).MulScalar(a.Scale))
+	return logits.Add(h.Bias(a))
 }
 
 func (h *relativeHooks) Output(a Attn, weights, out torchpe.Tensor) torchpe.Tensor {

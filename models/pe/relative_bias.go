@@ -78,10 +78,14 @@ type relativeBiasHooks struct {
 	scaled bool
 }
 
-func (h *relativeBiasHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
+func (h *relativeBiasHooks) Bias(a Attn) torchpe.Tensor {
 	bias := layerOf(h.bias, a.Layer)
 	if h.scaled {
 		bias = bias.MulScalar(a.Scale)
 	}
-	return logits.Add(bias)
+	return bias
+}
+
+func (h *relativeBiasHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
+	return logits.Add(h.Bias(a))
 }

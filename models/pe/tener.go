@@ -129,6 +129,10 @@ type tenerHooks struct {
 }
 
 func (h *tenerHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
+	return logits.Add(h.Bias(a))
+}
+
+func (h *tenerHooks) Bias(a Attn) torchpe.Tensor {
 	u, v := layerOf(h.u, a.Layer), layerOf(h.v, a.Layer) // [E,1,H,1,Dh]
 	// (q+v) P
 	added := gatherPairs(torchpe.Linear(a.Q.Add(v), h.sinusoids, torchpe.Tensor{}), h.index)
@@ -138,5 +142,5 @@ func (h *tenerHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
 		byKey := torchpe.Linear(a.K, h.sinusoids, torchpe.Tensor{})
 		added = added.Add(gatherPairs(byKey, h.keyIndex).Transpose(3, 4))
 	}
-	return logits.Add(added.MulScalar(a.Scale))
+	return added.MulScalar(a.Scale)
 }

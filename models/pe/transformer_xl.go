@@ -159,7 +159,9 @@ type xlHooks struct {
 	index          torchpe.Tensor // [N,N] row for query i and key j
 }
 
-func (h *xlHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
+func (h *xlHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor { return logits.Add(h.Bias(a)) }
+
+func (h *xlHooks) Bias(a Attn) torchpe.Tensor {
 	var byDistance torchpe.Tensor // [E,B,H,N,R]
 	if h.keys.Defined() {
 		byDistance = h.mapped(a)
@@ -169,7 +171,7 @@ func (h *xlHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
 		byDistance = byDistance.Add(terms.Unsqueeze(1).Unsqueeze(3))
 	}
 	content := a.K.Mul(h.u).Sum(-1).Unsqueeze(3) // u k_j [E,B,H,1,N]
-	return logits.Add(gatherPairs(byDistance, h.index).Add(content).MulScalar(a.Scale))
+	return gatherPairs(byDistance, h.index).Add(content).MulScalar(a.Scale)
 }
 
 // mapped returns (q_i + v) (W_R R_t) for each row t of the table, [E,B,H,N,R].

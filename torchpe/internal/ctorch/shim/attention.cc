@@ -192,9 +192,57 @@ at::Tensor rotate_composed(const at::Tensor& x, const at::Tensor& cos, const at:
   return at::stack({a * cos - b * sin, b * cos + a * sin}, -1).reshape(x.sizes());
 }
 
+struct PairsFunction : torch::autograd::Function<PairsFunction> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& index) {
+    const auto x = dense_rows(x_in), picked = index.select(0, 0).select(0, 0).select(0, 0).to(at::kInt).contiguous();
+    const auto out = at::empty(index.sizes(), x.options());
+    const int32_t *const first = picked.data_ptr<int32_t>(), *const last = first + picked.numel();
+    const int64_t R = x.size(4);
+    TORCH_CHECK(std::all_of(first, last, [&](int32_t i) { return i >= 0 && i < R; }), "an index is not in 0..", R - 1);
+    each_row(x, picked, out, [](auto* from, const int32_t* at, auto* to, int64_t n) {
+      for (int64_t m = 0; m < n; m++) to[m] = from[at[m]];
+    });
+    ctx->save_for_backward({picked});
+    ctx->saved_data["rows"] = x.sizes().vec();
+    return out;
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const auto d = dense_rows(grads[0]), dx = at::zeros(ctx->saved_data["rows"].toIntVector(), d.options());
+    each_row(dx, ctx->get_saved_variables()[0], d, [](auto* into, const int32_t* at, auto* from, int64_t n) {
+      for (int64_t m = 0; m < n; m++) into[at[m]] += from[m];
+    });
+    return {dx, at::Tensor()};
+  }
+
+  // Calls f(row of x, row of the index, row of the result, M) for each row of each head.
+  template <typename F>
+  static void each_row(const at::Tensor& x, const at::Tensor& picked, const at::Tensor& result, const F& f) {
+    Timer timer(PROFILE_ATTENTION);
+    const int64_t N = picked.size(0), M = picked.size(1);
+    const int32_t* const index = picked.data_ptr<int32_t>();
+    TORCHPE_DISPATCH(x, [&] {
+      const Heads<T> X(x), Y(result);
+      in_parallel(0, x.size(0) * x.size(1) * x.size(2), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++)
+          for (int64_t n = 0; n < N; n++) f(X.at(i) + n * X.row(), index + n * M, Y.at(i) + n * Y.row(), M);
+      });
+    });
+  }
+};
+
 }  // namespace
 
 namespace torchpe {
+
+bool one_for_all_heads(const at::Tensor& x, const at::Tensor& index) {
+  if (!use_loops(x) || x.dim() != 5 || x.numel() == 0 || index.dim() != 5 || index.scalar_type() != at::kLong ||
+      index.device() != x.device() || index.sizes().slice(0, 4) != x.sizes().slice(0, 4))
+    return false;
+  const auto same = [&](int64_t d) { return index.size(d) == 1 || index.stride(d) == 0; };
+  return same(0) && same(1) && same(2);
+}
+
+at::Tensor gather_pairs(const at::Tensor& x, const at::Tensor& index) { return PairsFunction::apply(x, index); }
 
 at::Tensor attention_logits(const at::Tensor& q, const at::Tensor& k, double scale) {
   check_heads("attention logits", q, k, true);

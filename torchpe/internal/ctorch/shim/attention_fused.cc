@@ -87,18 +87,19 @@ void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const
   });
 }
 
-// What the backward pass reads and writes. A gradient that is not wanted is an undefined tensor.
+// What the backward pass reads and writes. A gradient that is not wanted is an undefined tensor; dbias is
+// dense.
 struct Gradients {
   at::Tensor q, k, v, bias, out, stats, d;
   double scale;
-  at::Tensor dq, dk, dv;
+  at::Tensor dq, dk, dv, dbias;
 
   template <typename T>
   void compute() const;
 };
 
 // With w the weights and d the gradient of out: dv = w^T d, dw = d v^T, ds = w (dw - rowsum(d
-// out)), dq = scale ds k and dk = scale ds^T q.
+// out)), dq = scale ds k, dk = scale ds^T q and dbias = ds.
 template <typename T>
 void Gradients::compute() const {
   Timer timer(PROFILE_ATTENTION);
@@ -113,6 +114,7 @@ void Gradients::compute() const {
                 2 * n.heads * (n.N + n.M) * (n.D + n.Dv));
   const Block<T> block(n.M);
   const T* const kept = stats.data_ptr<T>();
+  T* const trains = dbias.defined() ? dbias.data_ptr<T>() : nullptr;
   in_parallel(0, n.heads, 1, [&](int64_t begin, int64_t end) {
     const int64_t keys = packed_size<T>(n.D, n.M), values = packed_size<T>(n.Dv, n.M),
                   rows_of_keys = packed_size<T>(n.M, n.D);
@@ -135,6 +137,11 @@ void Gradients::compute() const {
         f.product(rows, n.Dv, block.columns, dr, Do.row(), 1, values_across, ds, block.row, false);
         f.row_dots(rows, n.Dv, dr, Do.row(), O.at(i) + r * O.row(), O.row(), dots);
         f.softmax_backward(rows, n.M, s, ds, block.row, T(scale), b.at(i, r), b.row(), most, over, dots);
+        for (int64_t j = 0; trains && j < rows; j++) {
+          T* const to = trains + ((i * n.N) + r + j) * n.M;
+          std::fill_n(to, n.M, T(0));
+          f.add_scaled(n.M, ds + j * block.row, T(1 / scale), to);
+        }
         if (dq.defined())
           f.product(rows, n.M, n.D, ds, block.row, 1, key_rows, Dq.at(i) + r * Dq.row(), Dq.row(), false);
         if (dk.defined()) {
@@ -173,12 +180,14 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
                 ctx->saved_data["scale"].toDouble(),
                 {},
                 {},
+                {},
                 {}};
     if (ctx->needs_input_grad(0)) g.dq = empty_tokens_first_like(g.q);
     if (ctx->needs_input_grad(1)) g.dk = empty_tokens_first_like(g.k);
     if (ctx->needs_input_grad(2)) g.dv = empty_tokens_first_like(g.v);
+    if (ctx->needs_input_grad(3)) g.dbias = at::empty(g.bias.sizes(), g.bias.options());
     TORCHPE_DISPATCH(g.q, [&] { g.compute<T>(); });
-    return {g.dq, g.dk, g.dv, at::Tensor(), at::Tensor()};
+    return {g.dq, g.dk, g.dv, g.dbias, at::Tensor()};
   }
 };
 
@@ -281,6 +290,8 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
       const auto rows = biased ? bias_rows(bias.detach(), shape) : none;
       return many ? AttentionFunction::apply(q, k, v, rows, scale) : attention_of_few(q, k, v, rows, scale);
     }
+  } else if (any && many && scale != 0 && use_loops(q) && !rounds_operands(q)) {
+    return AttentionFunction::apply(q, k, v, bias_rows(bias, shape), scale);
   }
   auto logits = attention_logits(q, k, scale);
   return attention_values(softmax(biased ? logits + bias : logits), v);

@@ -90,6 +90,11 @@ inline bool few_tokens(int64_t N, int64_t M, int64_t D, int64_t Dv) {
 at::Tensor attention_of_few(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias,
                             double scale);
 
+// x[..,n,index[n,m]] of each head of x [E,B,H,N,R] in the loops. index [E,B,H,N,M] is the same for all
+// heads: one_for_all_heads says whether it is, and the loops take x.
+bool one_for_all_heads(const at::Tensor& x, const at::Tensor& index);
+at::Tensor gather_pairs(const at::Tensor& x, const at::Tensor& index);
+
 // The operators AttentionLogits and AttentionValues, for others to be composed of.
 at::Tensor attention_logits(const at::Tensor& q, const at::Tensor& k, double scale);
 at::Tensor attention_values(const at::Tensor& w, const at::Tensor& v);

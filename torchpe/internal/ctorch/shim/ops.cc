@@ -1,6 +1,6 @@
 // ops.cc: thin wrappers of libtorch's own operators, in the order of shim.h.
 #include "handles.h"
-#include "fused.h"
+#include "heads.h"
 #include "quiet.h"
 
 using namespace torchpe;
@@ -262,7 +262,11 @@ tp_result tp_index_select(tp_tensor x, int64_t dim, tp_tensor index, int grad) {
   });
 }
 tp_result tp_gather(tp_tensor x, int64_t dim, tp_tensor index, int grad) {
-  return op(grad, [&] { return get(x).gather(dim, get(index)); });
+  return op(grad, [&] {
+    const auto from = get(x), at = get(index);
+    const bool last = dim == -1 || dim == from.dim() - 1;
+    return last && one_for_all_heads(from, at) ? gather_pairs(from, at) : from.gather(dim, at);
+  });
 }
 tp_result tp_one_hot(tp_tensor index, int64_t classes, int dtype, int grad) {
   return op(grad, [&] {
