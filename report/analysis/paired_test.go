@@ -133,10 +133,11 @@ func TestProcrustesOfALine(t *testing.T) {
 	for i := range m.Tables[0].Values {
 		m.Tables[0].Values[i] = float64(i % 7)
 	}
-	if _, _, err := Procrustes([]*Model{m}, Fixed2D, Selection{}); err == nil || !strings.Contains(err.Error(), "a line") {
+	_, _, err := Procrustes([]*Model{m}, Fixed2D, Selection{})
+	if err == nil || !strings.Contains(err.Error(), "a line") {
 		t.Errorf("against 2d-fixed: %v", err)
 	}
-	if _, _, err := Procrustes([]*Model{m}, fixed1D, Selection{}); err != nil {
+	if _, _, err = Procrustes([]*Model{m}, fixed1D, Selection{}); err != nil {
 		t.Errorf("against 1d-fixed: %v", err)
 	}
 }

@@ -107,7 +107,8 @@ Call::Call() {
   thread_local int have = 0;
   const int wanted = threads_wanted.load(std::memory_order_relaxed);
   if (wanted != have) at::set_num_threads(have = wanted);
-  for (const auto next = next_node.load(); at::sequence_number::peek() < next;) at::sequence_number::get_and_increment();
+  const auto next = next_node.load();
+  while (at::sequence_number::peek() < next) at::sequence_number::get_and_increment();
 }
 
 Call::~Call() {
