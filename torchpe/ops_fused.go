@@ -79,8 +79,7 @@ func AttentionValues(w, v Tensor) Tensor {
 // -> [E,B,H,N,Dv], laid out so that merging heads copies nothing. bias is the zero Tensor for none,
 // or broadcasts to [E,B,H,N,M]: -inf hides a key, and a row whose keys are all hidden is NaN, as in
 // Softmax. It is AttentionLogits, Softmax and AttentionValues in one; for many tokens on the CPU
-// neither logits nor weights are ever written to memory as a whole, which a bias that wants a
-// gradient forgoes.
+// neither logits nor weights are ever written to memory as a whole.
 func Attention(q, k, v, bias Tensor, scale float64) Tensor {
 	const op = "Attention"
 	operands := optional(op, q, k, v, bias)

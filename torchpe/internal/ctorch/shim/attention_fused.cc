@@ -138,7 +138,7 @@ void Gradients::compute() const {
         f.row_dots(rows, n.Dv, dr, Do.row(), O.at(i) + r * O.row(), O.row(), dots);
         f.softmax_backward(rows, n.M, s, ds, block.row, T(scale), b.at(i, r), b.row(), most, over, dots);
         for (int64_t j = 0; trains && j < rows; j++) {
-          T* const to = trains + ((i * n.N) + r + j) * n.M;
+          T* const to = trains + (i * n.N + r + j) * n.M;
           std::fill_n(to, n.M, T(0));
           f.add_scaled(n.M, ds + j * block.row, T(1 / scale), to);
         }
