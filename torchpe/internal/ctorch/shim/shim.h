@@ -147,7 +147,7 @@ tp_result tp_attention_logits(tp_tensor q, tp_tensor k, double scale, int grad);
 tp_result tp_attention_values(tp_tensor w, tp_tensor v, int grad);
 /* Computes softmax(scale q k^T + bias) v: q [E,B,H,N,Dh], k [E,B,H,M,Dh], v [E,B,H,M,Dv], bias
  * (0 = none) broadcast to [E,B,H,N,M] -> [E,B,H,N,Dv], in memory as [E,B,N,H,Dv]. For many tokens
- * on the CPU, neither logits nor weights are stored as a whole, unless bias requires a gradient. */
+ * on the CPU, neither logits nor weights are stored as a whole. */
 tp_result tp_attention(tp_tensor q, tp_tensor k, tp_tensor v, tp_tensor bias, double scale, int grad);
 tp_result tp_softmax(tp_tensor x, int64_t dim, int grad);
 tp_result tp_log_softmax(tp_tensor x, int64_t dim, int grad);
