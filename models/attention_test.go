@@ -30,26 +30,12 @@ func checkUnseen(t *testing.T, name, fidelity string, read bool, dropout float64
 		c.DModel, c.Seeds, c.Sigma, c.Dropout = 24, []uint64{1, 2}, []float64{0.2, 1}, dropout
 	})
 	x := drawScalars(rand.New(rand.NewPCG(3, 4)), 2, 2, n, 61)
-	run := func(trace *Trace) (predicted, gradients []float64) {
-		s := torchpe.NewScope()
-		defer s.Close()
-		s.Seed(m.Config.Seeds, 0)
-		m.Params.Grads(s).Fill(0)
-		in := x.input(s, m)
-		in.Training = true
-		if !read {
-			in.Read = torchpe.Tensor{}
-		}
-		y := m.Forward(s, in, trace)
-		y.Mul(y).Sum().Backward()
-		return y.Float64s(), m.Params.Grads(s).Float64s()
-	}
 	trace := NewTrace("attention/*", "hidden/*")
-	want, gradients := run(trace)
+	want, gradients, _ := passScalars(m, x, read, trace)
 	if len(trace.Names()) != 4 {
 		t.Fatalf("traced: %v", trace.Names())
 	}
-	have, others := run(nil)
+	have, others, _ := passScalars(m, x, read, nil)
 	near(t, "predictions", have, want, 1e-11)
 	near(t, "gradients", others, gradients, 1e-11)
 }
@@ -81,6 +67,7 @@ func TestSharedValues(t *testing.T) {
 func passScalars(m *Model, x scalars, read bool, trace *Trace) (predicted, gradients []float64, taken int) {
 	s := torchpe.NewScope()
 	defer s.Close()
+	s.Seed(m.Config.Seeds, 0)
 	m.Params.Grads(s).Fill(0)
 	in := x.input(s, m)
 	in.Training = true

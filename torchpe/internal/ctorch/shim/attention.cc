@@ -1,4 +1,5 @@
-// attention.cc: logits and values of attention over few tokens, and rotation of queries and keys.
+// attention.cc: logits and values of attention over few tokens, numbers picked for each pair of tokens,
+// and rotation of queries and keys.
 // libtorch without MKL runs one BLAS call a head and puzzle, which for 16 tokens is mostly
 // overhead.
 #include "heads.h"

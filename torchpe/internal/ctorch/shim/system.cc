@@ -106,7 +106,8 @@ int fused_form() { return fused_chosen.load(std::memory_order_relaxed); }
 Call::Call() {
   thread_local int have = 0;
   const int wanted = threads_wanted.load(std::memory_order_relaxed);
-  if (wanted != have) at::set_num_threads(have = wanted);
+  if (wanted != have) at::set_num_threads(wanted);
+  have = wanted;
   const auto next = next_node.load();
   while (at::sequence_number::peek() < next) at::sequence_number::get_and_increment();
 }
