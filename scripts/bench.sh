@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Times a training step of torchpe beside the same model in PyTorch (scripts/peer_torch.py), turn
 # about, on one CPU thread: as installed, and with OPENBLAS_CORETYPE set for PyTorch to the kernel
-# that torchpe uses. Prints both and the ratios. fmri is at batch 32 on both sides. TORCH_ROOT is a
+# that torchpe uses. Prints the median of the rounds' medians and the shortest step, which other work
+# on the machine changes least, with their ratios. fmri is at batch 32 on both sides. TORCH_ROOT is a
 # folder with another Debian and its PyTorch, to be timed as well (root): scripts/debian_folder.sh
 # FOLDER trixie main python3-torch libopenblas0-pthread
 #   [PRESETS="lst quick nmar fmri"] [TORCH_ROOT=FOLDER] scripts/bench.sh [rounds] [steps]
@@ -20,10 +21,15 @@ fi
 # add NAME: appends NAME with the time and memory of the record on standard input
 add() {
   "$python" -c "import json, sys; r = json.load(sys.stdin)
-print('$1', r['step_ms_median'], r['peak_rss_mb'])" >>"$results"
+print('$1', r['step_ms_median'], r['step_ms_min'], r['peak_rss_mb'])" >>"$results"
 }
 kernel=$(bin/torchpe doctor --json | "$python" -c 'import json,sys; print(json.load(sys.stdin)["blas_kernel"])')
 results=$(mktemp)
+# PyTorch reads /proc/cpuinfo; without it it computes without AVX.
+if [ -n "${TORCH_ROOT:-}" ] && [ ! -e "$TORCH_ROOT/proc/cpuinfo" ]; then
+  mount -t proc proc "$TORCH_ROOT/proc"
+  trap 'umount "$TORCH_ROOT/proc"' EXIT
+fi
 for round in $(seq "$rounds"); do
   for preset in $presets; do
     bin/torchpe bench step $(ours $preset) --threads 1 --steps "$steps" --json | add "$preset torchpe"
@@ -51,9 +57,10 @@ for preset in sys.argv[2].split():
     for who in ("torchpe", "pytorch-installed", "pytorch-set", "pytorch-slow", "other-installed", "other-set"):
         if not any(r[:2] == [preset, who] for r in rows):
             continue
-        ms = statistics.median(float(r[2]) for r in rows if r[:2] == [preset, who])
-        rss = max(float(r[3]) for r in rows if r[:2] == [preset, who])
-        ours = ours or ms
-        print(f"{preset:6} {who:18} {ms:8.1f} ms a step  {rss:6.0f} MB   {ms / ours:5.2f}x")
+        mine = [[float(v) for v in r[2:]] for r in rows if r[:2] == [preset, who]]
+        ms, shortest = statistics.median(m[0] for m in mine), min(m[1] for m in mine)
+        ours = ours or (ms, shortest)
+        print(f"{preset:6} {who:18} {ms:8.1f} ms a step: {ms / ours[0]:5.2f}x   shortest {shortest:8.1f}: "
+              f"{shortest / ours[1]:5.2f}x   {max(m[2] for m in mine):6.0f} MB")
 PY
 rm -f "$results"

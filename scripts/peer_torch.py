@@ -357,7 +357,9 @@ def measure(device):
         if gpu else "cpu", threads=args.threads, batch=batch,
         steps=done, step_ms_median=round(statistics.median(times), 4),
         step_ms_min=round(min(times), 4), peak_rss_mb=peak_rss_mb(),
-        torch=torch.__version__, blas_kernel=blas_kernel(), compiled=args.compile or False,
+        torch=torch.__version__, blas_kernel=blas_kernel(),
+        cpu_capability=torch.backends.cpu.get_cpu_capability()
+        if hasattr(torch.backends, "cpu") else "unknown", compiled=args.compile or False,
         adam=args.adam, tf32=bool(gpu and args.tf32),
         bf16=args.bf16, graph=args.graph, members=args.members or 1,
         parameters=sum(p.numel() for p in model.parameters()))
