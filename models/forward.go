@@ -26,27 +26,22 @@ type pass struct {
 	batch Input
 	hooks pe.Hooks
 	mask  torchpe.Tensor // [N,N], added to the logits; the zero Tensor for none
-	rows  sharedRows     // where sharesRows
+	// Where sharesRows, the first block's inputs: a row for each symbol in each cell; of Scalar for hidden or
+	// not, to which a token's value adds, 0 where it is hidden.
+	rows  torchpe.TokenRows
 	trace *Trace
 }
 
-// sharedRows holds the first block's inputs, of which many tokens are the same.
-type sharedRows struct {
-	all   torchpe.Tensor // [E,S,N,D], of each symbol in each cell; of Scalar hidden or not, with the value 0
-	index torchpe.Tensor // int64 [E,B,N], a token's symbol; of Scalar 1 where it is hidden
-
-	// Of Scalar what a token's value adds to its row.
-	values torchpe.Tensor // [E,B,N], 0 where it is hidden
-	slope  torchpe.Tensor // [E,D], the value 1
-}
-
-// take returns the tokens [E,B,N,D], or their queries, keys or values, of what rows and slope became.
-func (r sharedRows) take(all, slope torchpe.Tensor) torchpe.Tensor {
-	return torchpe.TakeRows(all, r.index, r.values, slope)
+// rowsOf returns what a layer's input was taken from; of most layers nothing.
+func (p pass) rowsOf(layer int) torchpe.TokenRows {
+	if layer > 0 {
+		return torchpe.TokenRows{}
+	}
+	return p.rows
 }
 
 // shares says whether a layer's input was taken from rows.
-func (p pass) shares(layer int) bool { return layer == 0 && p.rows.all.Defined() }
+func (p pass) shares(layer int) bool { return p.rowsOf(layer).All.Defined() }
 
 // Forward returns the logits [E,B,C] of a batch; with ReadTokens [E,B,M,C], or for one class the
 // predicted values [E,B,M].
@@ -110,14 +105,14 @@ func (m *Model) input(s *torchpe.Scope, p *pass) torchpe.Tensor {
 		hidden := p.batch.Masked.In(s)
 		all.Masked = all.Symbols.To(m.Config.DType, m.Config.Device)
 		all.Values = all.Masked.MulScalar(0)
-		p.rows.index = hidden.To(torchpe.Int64, m.Config.Device)
-		p.rows.values = p.batch.Values.In(s).Mul(seen(hidden))
-		p.rows.slope = m.embedW.In(s).Squeeze(2)
+		p.rows.Index = hidden.To(torchpe.Int64, m.Config.Device)
+		p.rows.Values = p.batch.Values.In(s).Mul(seen(hidden))
+		p.rows.Slope = m.embedW.In(s).Squeeze(2)
 	} else {
-		p.rows.index = p.batch.Symbols.In(s)
+		p.rows.Index = p.batch.Symbols.In(s)
 	}
-	p.rows.all = p.hooks.Embed(0, m.embed(s, all))
-	return p.rows.take(p.rows.all, p.rows.slope)
+	p.rows.All = p.hooks.Embed(0, m.embed(s, all))
+	return torchpe.TakeRows(p.rows)
 }
 
 // shape returns [E,B,N].
@@ -204,11 +199,11 @@ func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) tor
 	}
 	x = m.dropout(x, p.batch)
 	norm := torchpe.Norm{Gain: b.norm1W.In(s), Bias: b.norm1B.In(s), Eps: layerNormEps}
-	if !p.shares(layer) && b.outW != nil && m.Encoding.Sites()&^pe.AtEmbed == 0 && !m.usesWeights(layer, p) {
+	if b.outW != nil && m.Encoding.Sites()&^pe.AtEmbed == 0 && !m.usesWeights(layer, p) {
 		a := torchpe.SelfAttention{
 			QKVWeight: b.qkvW.In(s), QKVBias: optional(s, b.qkvB),
 			OutWeight: b.outW.In(s), OutBias: optional(s, b.outB),
-			Mask: p.mask, Heads: m.Config.Heads, Scale: m.scale() / m.attention.Temperature,
+			Mask: p.mask, Rows: p.rowsOf(layer), Heads: m.Config.Heads, Scale: m.scale() / m.attention.Temperature,
 		}
 		if m.readsOnly(layer, p) {
 			a.Read = m.readTokens(x, p.batch)
@@ -255,7 +250,7 @@ func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) to
 		return torchpe.ProjectQKV(y, b.qkvW.In(s), optional(s, b.qkvB), heads)
 	}
 	if p.shares(layer) {
-		attn.Q, attn.K, attn.V = m.projectRows(s, layer, p.rows)
+		attn.Q, attn.K, attn.V = torchpe.ProjectRows(p.rows, b.qkvW.In(s), optional(s, b.qkvB), heads)
 	} else {
 		attn.Q, attn.K, attn.V = attn.Project(x)
 	}
@@ -281,21 +276,6 @@ func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) to
 	weights = m.dropout(weights, p.batch)
 	out := p.hooks.Output(attn, weights, torchpe.AttentionValues(weights, v))
 	return m.readOnlyTokens(layer, mergeHeads(out), p)
-}
-
-// projectRows returns the queries, keys and values [E,B,H,N,Dh] of tokens that share rows.
-func (m *Model) projectRows(s *torchpe.Scope, layer int, r sharedRows) (q, k, v torchpe.Tensor) {
-	b, heads := &m.blocks[layer], m.Config.Heads
-	var slopes [3]torchpe.Tensor
-	if r.slope.Defined() { // bias is the rows'
-		direction := r.slope.Reshape(-1, 1, 1, m.Config.DModel)
-		slopes[0], slopes[1], slopes[2] = torchpe.ProjectQKV(direction, b.qkvW.In(s), torchpe.Tensor{}, heads)
-		for i, slope := range slopes {
-			slopes[i] = slope.Reshape(-1, m.Config.DModel)
-		}
-	}
-	q, k, v = torchpe.ProjectQKV(r.all, b.qkvW.In(s), optional(s, b.qkvB), heads)
-	return r.take(q, slopes[0]), r.take(k, slopes[1]), r.take(v, slopes[2])
 }
 
 // fusedBias returns what is added to the logits of a layer's attention, the zero Tensor for nothing. ok

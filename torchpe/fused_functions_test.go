@@ -107,37 +107,45 @@ func fusedFunctions(z sizes) []function {
 		}},
 		{"AttentionBlock without biases, causal", inputs(46, x, wqkv, []int{z.E, D, D}, gain, gain),
 			func(x []Tensor) Tensor {
-				hidden := make([]float64, z.N*z.N)
-				for i := range hidden {
-					if i%z.N > i/z.N {
-						hidden[i] = math.Inf(-1)
-					}
-				}
-				mask := Of(x[0].Scope(), CPU, hidden, z.N, z.N).To(x[0].DType(), x[0].Device())
-				return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], OutWeight: x[2], Mask: mask,
+				return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], OutWeight: x[2], Mask: causal(x[0], z),
 					Heads: z.H, Scale: 0.4 / float64(D)}, normed(x[3], x[4], blockEps))
 			}},
 		{"AttentionBlock of some tokens", inputs(47, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain,
 			gain), func(x []Tensor) Tensor {
-			read := make([]int64, z.E*z.B*(1+z.N/2)) // one of them twice
-			for i := range read {
-				read[i] = int64(i % (len(read) / z.E) * 5 % z.N) // the same for each member
-			}
 			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2],
 				OutWeight: x[3], OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D),
-				Read: Of(x[0].Scope(), x[0].Device(), read, z.E, z.B, 1+z.N/2)}, normed(x[5], x[6], blockEps))
+				Read: someTokens(x[0], z)}, normed(x[5], x[6], blockEps))
 		}},
+		{"Causal: AttentionBlock of some tokens", inputs(53, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain, gain),
+			func(x []Tensor) Tensor {
+				return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3],
+					OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D), Mask: causal(x[0], z),
+					Read: someTokens(x[0], z)}, normed(x[5], x[6], blockEps))
+			}},
+		{"Shared rows: AttentionBlock", inputs(54, []int{z.E, z.H + 2, z.N, D}, wqkv, bqkv, []int{z.E, D, D}, gain,
+			gain, gain, gain), func(x []Tensor) Tensor {
+			rows := TokenRows{All: x[0], Index: tokenRows(x[0], z), Values: tokenValues(x[0], z),
+				Slope: x[7].MulScalar(0.1)}
+			return AttentionBlock(TakeRows(rows), SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3],
+				OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D), Rows: rows}, normed(x[5], x[6], blockEps))
+		}},
+		{"Shared rows: AttentionBlock of some tokens, without biases", inputs(55, []int{z.E, z.H + 2, z.N, D}, wqkv,
+			[]int{z.E, D, D}, gain, gain), func(x []Tensor) Tensor {
+			rows := TokenRows{All: x[0], Index: tokenRows(x[0], z)}
+			return AttentionBlock(TakeRows(rows), SelfAttention{QKVWeight: x[1], OutWeight: x[2], Heads: z.H,
+				Scale: 0.4 / float64(D), Rows: rows, Read: someTokens(x[0], z)}, normed(x[3], x[4], blockEps))
+		}},
+		two("ProjectQKV of shared rows", inputs(56, []int{z.E, z.H + 2, z.N, D}, wqkv), func(rows, w Tensor) Tensor {
+			q, k, v := ProjectRows(TokenRows{All: rows, Index: tokenRows(rows, z)}, w, Tensor{}, z.H)
+			return Cat(-1, q, k, v)
+		}),
 		one("TakeRows", inputs(51, []int{z.E, z.H + 2, z.N, z.Dh}), func(x Tensor) Tensor {
-			return TakeRows(x, tokenRows(x, z), Tensor{}, Tensor{})
+			return TakeRows(TokenRows{All: x, Index: tokenRows(x, z)})
 		}),
 		{"TakeRows of heads, with values", inputs(52, []int{z.E, z.H + 2, z.H, z.N, z.Dh}, []int{z.E, z.H * z.Dh}),
 			func(x []Tensor) Tensor {
-				v := make([]float64, z.E*z.B*z.N)
-				for i := range v {
-					v[i] = float64(i%(z.B*z.N)*5%11) - 4 // the same for each member
-				}
-				values := Of(x[0].Scope(), CPU, v, z.E, z.B, z.N).To(x[0].DType(), x[0].Device())
-				return TakeRows(x[0], tokenRows(x[0], z), values, x[1])
+				return TakeRows(TokenRows{All: x[0], Index: tokenRows(x[0], z), Values: tokenValues(x[0], z),
+					Slope: x[1]})
 			}},
 		one("Dropout", inputs(35, x), func(x Tensor) Tensor {
 			x.Scope().Seed(seeds, 7)
@@ -161,6 +169,35 @@ func tokenRows(rows Tensor, z sizes) Tensor {
 		v[i] = int64(i % (z.B * z.N) * 3 % (z.H + 1))
 	}
 	return Of(rows.Scope(), rows.Device(), v, z.E, z.B, z.N)
+}
+
+// tokenValues are the values [E,B,N] of the tokens of a batch, the same for each member.
+func tokenValues(rows Tensor, z sizes) Tensor {
+	v := make([]float64, z.E*z.B*z.N)
+	for i := range v {
+		v[i] = float64(i%(z.B*z.N)*5%11) - 4
+	}
+	return Of(rows.Scope(), CPU, v, z.E, z.B, z.N).To(rows.DType(), rows.Device())
+}
+
+// someTokens are half of the tokens of x and one more, one of them twice, the same for each member.
+func someTokens(x Tensor, z sizes) Tensor {
+	read := make([]int64, z.E*z.B*(1+z.N/2))
+	for i := range read {
+		read[i] = int64(i % (len(read) / z.E) * 5 % z.N)
+	}
+	return Of(x.Scope(), x.Device(), read, z.E, z.B, 1+z.N/2)
+}
+
+// causal is the mask [N,N] of x's tokens that hides the keys behind each query.
+func causal(x Tensor, z sizes) Tensor {
+	hidden := make([]float64, z.N*z.N)
+	for i := range hidden {
+		if i%z.N > i/z.N {
+			hidden[i] = math.Inf(-1)
+		}
+	}
+	return Of(x.Scope(), CPU, hidden, z.N, z.N).To(x.DType(), x.Device())
 }
 
 // classes are the targets [E,B] of a cross-entropy of logits over O classes, beside them.

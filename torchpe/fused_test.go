@@ -33,6 +33,8 @@ func twinSizes() (list []sizes) {
 		sizes{E: 3, B: 48, H: 1, N: 16, M: 16, Dh: 16, O: 64},  // 768 rows: whole chunks of 96, 128 or 256
 		sizes{E: 4, B: 13, H: 2, N: 16, M: 16, Dh: 8, O: 37},   // members of 208 rows, two of them at once
 		sizes{E: 1, B: 1, H: 1, N: 70, M: 70, Dh: 70, O: 3},    // too large for the small product
+		sizes{E: 2, B: 3, H: 1, N: 100, M: 100, Dh: 40, O: 9},  // the same for one head whose maps are folded
+		sizes{E: 1, B: 2, H: 1, N: 130, M: 130, Dh: 16, O: 9},  // so many keys that no exponentials are kept
 		sizes{E: 2, B: 1, H: 1, N: 300, M: 1, Dh: 160, O: 257}) // deeper than one pass of the product over its panel
 }
 
@@ -109,7 +111,10 @@ func runHash(into map[string]uint64, c function, name string) {
 // TestFusedWithoutGradient checks that a scope without gradients, in which the loops keep nothing,
 // computes the same bits.
 func TestFusedWithoutGradient(t *testing.T) {
-	for _, c := range fusedFunctions(sizes{E: 2, B: 3, H: 2, N: 17, M: 15, Dh: 10, O: 33}) {
+	two := sizes{E: 2, B: 3, H: 2, N: 17, M: 15, Dh: 10, O: 33}
+	one := two
+	one.H = 1 // its maps are folded
+	for _, c := range append(fusedFunctions(two), fusedFunctions(one)...) {
 		for _, dtype := range []DType{Float64, Float32} {
 			want, _ := c.run(dense, dtype, nil, 1)
 			s := NewScopeNoGrad()

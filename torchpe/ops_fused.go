@@ -40,24 +40,43 @@ func linear(x, w, b Tensor, gelu bool) Tensor {
 // ProjectQKV returns the queries, keys and values [E,B,H,N,Dh] of x [E,B,N,D]: w [E,3D,D] holds
 // their weights one below the other, b [E,3D] (or the zero Tensor) their biases.
 func ProjectQKV(x, w, b Tensor, heads int) (q, k, v Tensor) {
-	const op = "ProjectQKV"
-	operands := optional(op, x, w, b)
+	return project("ProjectQKV", x, TokenRows{}, w, b, heads)
+}
+
+func project(op string, x Tensor, r TokenRows, w, b Tensor, heads int) (q, k, v Tensor) {
+	operands := optional(op, append(r.operands(), x, w, b)...)
 	s := innermost(op, operands...)
-	hs, err := ctorch.ProjectQKV(x.h, w.h, b.h, heads, !s.noGrad)
+	hs, err := ctorch.ProjectQKV(x.h, r.handles(), w.h, b.h, heads, !s.noGrad)
 	q = s.own(op, hs[0], err, operands...)
 	return q, s.own(op, hs[1], nil), s.own(op, hs[2], nil)
 }
 
-// TakeRows returns rows[e, index[e,b,n], n] + values[e,b,n] slope[e] for each token n of sample b: rows
-// has one row for each of S symbols at each of N places. rows [E,S,N,D], or split into heads
-// [E,S,H,N,Dh], index int64 [E,B,N], values [E,B,N] and slope [E,D], or the zero Tensor for both ->
-// [E,B,N,D] or [E,B,H,N,Dh], laid out as ProjectQKV's.
-func TakeRows(rows, index, values, slope Tensor) Tensor {
+// TokenRows holds tokens that share rows, one for each of S symbols at each of N places: token n of
+// sample b is All[e, Index[e,b,n], n] + Values[e,b,n] Slope[e].
+type TokenRows struct {
+	All           Tensor // [E,S,N,D], or split into heads [E,S,H,N,Dh]
+	Index         Tensor // int64 [E,B,N]
+	Values, Slope Tensor // [E,B,N] and [E,D], or the zero Tensor for both
+}
+
+func (r TokenRows) operands() []Tensor { return []Tensor{r.All, r.Index, r.Values, r.Slope} }
+
+func (r TokenRows) handles() ctorch.Rows {
+	return ctorch.Rows{All: r.All.h, Index: r.Index.h, Values: r.Values.h, Slope: r.Slope.h}
+}
+
+// TakeRows returns the tokens [E,B,N,D], or [E,B,H,N,Dh] laid out as ProjectQKV's.
+func TakeRows(r TokenRows) Tensor {
 	const op = "TakeRows"
-	operands := optional(op, rows, index, values, slope)
+	operands := optional(op, r.operands()...)
 	s := innermost(op, operands...)
-	h, err := ctorch.TakeRows(rows.h, index.h, values.h, slope.h, !s.noGrad)
+	h, err := ctorch.TakeRows(r.handles(), !s.noGrad)
 	return s.own(op, h, err, operands...)
+}
+
+// ProjectRows is ProjectQKV of TakeRows of r, for which each row is projected once.
+func ProjectRows(r TokenRows, w, b Tensor, heads int) (q, k, v Tensor) {
+	return project("ProjectRows", Tensor{}, r, w, b, heads)
 }
 
 // AttentionLogits returns scale q k^T: q [E,B,H,N,Dh], k [E,B,H,M,Dh] -> [E,B,H,N,M].
@@ -126,7 +145,8 @@ type SelfAttention struct {
 	QKVWeight, QKVBias, OutWeight, OutBias, Mask Tensor
 	Heads                                        int
 	Scale                                        float64
-	Read                                         Tensor // int64 [E,B,M]: only these tokens are asked for
+	Read                                         Tensor    // int64 [E,B,M]: only these tokens are asked for
+	Rows                                         TokenRows // where given, x is TakeRows of them
 }
 
 // AttentionBlock returns the layer norm n of x + Linear(a, OutWeight, OutBias), where a is
@@ -135,12 +155,12 @@ type SelfAttention struct {
 // operator, which on a GPU makes fewer passes over memory than its parts.
 func AttentionBlock(x Tensor, a SelfAttention, n Norm) Tensor {
 	const op = "AttentionBlock"
-	operands := optional(op, x, a.QKVWeight, a.QKVBias, a.Mask, a.OutWeight, a.OutBias, a.Read, n.Gain, n.Bias,
-		n.Table)
+	operands := optional(op, append(a.Rows.operands(), x, a.QKVWeight, a.QKVBias, a.Mask, a.OutWeight, a.OutBias,
+		a.Read, n.Gain, n.Bias, n.Table)...)
 	s := innermost(op, operands...)
 	h, err := ctorch.AttentionBlock(x.h, ctorch.SelfAttention{QKVWeight: a.QKVWeight.h, QKVBias: a.QKVBias.h,
-		OutWeight: a.OutWeight.h, OutBias: a.OutBias.h, Mask: a.Mask.h, Read: a.Read.h, Heads: a.Heads,
-		Scale: a.Scale}, n.handles(), !s.noGrad)
+		OutWeight: a.OutWeight.h, OutBias: a.OutBias.h, Mask: a.Mask.h, Read: a.Read.h, Rows: a.Rows.handles(),
+		Heads: a.Heads, Scale: a.Scale}, n.handles(), !s.noGrad)
 	return s.own(op, h, err, operands...)
 }
 

@@ -73,11 +73,15 @@ func TestEveryFunctionHasACase(t *testing.T) {
 	if len(declared) < 80 {
 		t.Fatalf("only %d functions found in shim.h", len(declared))
 	}
+	tested := map[string]bool{}
 	for _, o := range operations {
-		if !declared[o.c] {
-			t.Errorf("%s is tested but not in shim.h", o.c)
+		tested[o.c] = true
+	}
+	for name := range tested {
+		if !declared[name] {
+			t.Errorf("%s is tested but not in shim.h", name)
 		}
-		delete(declared, o.c)
+		delete(declared, name)
 	}
 	for name := range systemCases {
 		if !declared[name] {

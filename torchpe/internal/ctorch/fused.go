@@ -14,13 +14,18 @@ func Linear(x, w, b Handle, gelu, grad bool) (Handle, error) {
 	return result(C.tp_linear(c(x), c(w), c(b), flag(gelu), flag(grad)))
 }
 
-func ProjectQKV(x, w, b Handle, heads int, grad bool) (qkv [3]Handle, err error) {
-	err = failure(C.tp_project_qkv(c(x), c(w), c(b), C.int64_t(heads), flag(grad), handles(qkv[:])))
-	return qkv, err
+// Rows is a tp_rows.
+type Rows struct{ All, Index, Values, Slope Handle }
+
+func (r Rows) c() C.tp_rows {
+	return C.tp_rows{all: c(r.All), index: c(r.Index), values: c(r.Values), slope: c(r.Slope)}
 }
 
-func TakeRows(rows, index, values, slope Handle, grad bool) (Handle, error) {
-	return result(C.tp_take_rows(c(rows), c(index), c(values), c(slope), flag(grad)))
+func TakeRows(r Rows, grad bool) (Handle, error) { return result(C.tp_take_rows(r.c(), flag(grad))) }
+
+func ProjectQKV(x Handle, r Rows, w, b Handle, heads int, grad bool) (qkv [3]Handle, err error) {
+	err = failure(C.tp_project_qkv(c(x), r.c(), c(w), c(b), C.int64_t(heads), flag(grad), handles(qkv[:])))
+	return qkv, err
 }
 
 func AttentionLogits(q, k Handle, scale float64, grad bool) (Handle, error) {
@@ -56,14 +61,15 @@ func AddLayerNorm(x, y Handle, n Norm, grad bool) (Handle, error) {
 // SelfAttention is a tp_self_attention.
 type SelfAttention struct {
 	QKVWeight, QKVBias, OutWeight, OutBias, Mask, Read Handle
+	Rows                                               Rows
 	Heads                                              int
 	Scale                                              float64
 }
 
 func AttentionBlock(x Handle, a SelfAttention, n Norm, grad bool) (Handle, error) {
 	return result(C.tp_attention_block(c(x), C.tp_self_attention{qkv_w: c(a.QKVWeight), qkv_b: c(a.QKVBias),
-		out_w: c(a.OutWeight), out_b: c(a.OutBias), mask: c(a.Mask), read: c(a.Read), heads: C.int64_t(a.Heads),
-		scale: C.double(a.Scale)}, n.c(), flag(grad)))
+		out_w: c(a.OutWeight), out_b: c(a.OutBias), mask: c(a.Mask), read: c(a.Read), rows: a.Rows.c(),
+		heads: C.int64_t(a.Heads), scale: C.double(a.Scale)}, n.c(), flag(grad)))
 }
 
 // MLP is a tp_mlp.

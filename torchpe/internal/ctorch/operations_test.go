@@ -246,13 +246,19 @@ var operations = []operation{
 	{c: "tp_project_qkv", tensors: []sample{float(2, 1, 3, 4), float(2, 12, 4), float(2, 12).orNone()},
 		ints: []integer{{2, []int{0, -1, 3, 1 << 40, math.MaxInt, math.MinInt}}},
 		run: func(a arguments) ([]Handle, error) {
-			qkv, err := ProjectQKV(a.t[0], a.t[1], a.t[2], a.i[0], a.grad)
+			qkv, err := ProjectQKV(a.t[0], Rows{}, a.t[1], a.t[2], a.i[0], a.grad)
 			return qkv[:], err
 		}},
+	{c: "tp_project_qkv", tensors: []sample{float(2, 5, 3, 4), indices(2, 7, 3), float(2, 7, 3), float(2, 4),
+		float(2, 12, 4), float(2, 12).orNone()}, run: func(a arguments) ([]Handle, error) {
+		qkv, err := ProjectQKV(0, Rows{All: a.t[0], Index: a.t[1], Values: a.t[2], Slope: a.t[3]}, a.t[4], a.t[5], 2,
+			a.grad)
+		return qkv[:], err
+	}},
 	{c: "tp_take_rows", tensors: []sample{float(2, 5, 3, 4), indices(2, 7, 3), float(2, 7, 3),
 		float(2, 4)},
 		run: func(a arguments) ([]Handle, error) {
-			return one(TakeRows(a.t[0], a.t[1], a.t[2], a.t[3], a.grad))
+			return one(TakeRows(Rows{All: a.t[0], Index: a.t[1], Values: a.t[2], Slope: a.t[3]}, a.grad))
 		}},
 	binary("tp_attention_logits",
 		func(q, k Handle, grad bool) (Handle, error) { return AttentionLogits(q, k, 0.5, grad) },
@@ -278,6 +284,15 @@ var operations = []operation{
 			return one(AttentionBlock(a.t[0], SelfAttention{QKVWeight: a.t[1], QKVBias: a.t[2], Mask: a.t[3],
 				OutWeight: a.t[4], OutBias: a.t[5], Read: a.t[6], Heads: 2, Scale: 0.5},
 				Norm{a.t[7], a.t[8], a.t[9], 1e-5}, a.grad))
+		}},
+	{c: "tp_attention_block", tensors: []sample{float(2, 3, 5, 4), float(2, 12, 4), float(2, 12).orNone(),
+		float(5, 5).orNone(), float(2, 4, 4), float(2, 4).orNone(), indices(2, 3, 1).orNone(), float(2, 4), float(2, 4),
+		float(2, 5, 5, 4), indices(2, 3, 5), float(2, 3, 5), float(2, 4)},
+		run: func(a arguments) ([]Handle, error) {
+			return one(AttentionBlock(a.t[0], SelfAttention{QKVWeight: a.t[1], QKVBias: a.t[2], Mask: a.t[3],
+				OutWeight: a.t[4], OutBias: a.t[5], Read: a.t[6], Heads: 1, Scale: 0.5,
+				Rows: Rows{All: a.t[9], Index: a.t[10], Values: a.t[11], Slope: a.t[12]}},
+				Norm{Gain: a.t[7], Bias: a.t[8], Eps: 1e-5}, a.grad))
 		}},
 	{c: "tp_mlp_block", tensors: []sample{float(2, 3, 5, 4), float(2, 6, 4), float(2, 6).orNone(),
 		float(2, 4, 6), float(2, 4).orNone(), float(2, 4), float(2, 4), float(2, 5, 4).orNone()},

@@ -36,7 +36,8 @@ void product_nn(const at::Tensor& a, bool transposed, const at::Tensor& b, doubl
   const int64_t ars = transposed ? 1 : A.row(), acs = transposed ? A.row() : 1;
   in_parallel(0, heads, 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++)
-      kernels<T>().small_product(R, K, N, A.at(i), ars, acs, B.at(i), B.row(), T(alpha), C.at(i), C.row());
+      kernels<T>().small_product(R, K, N, A.at(i), ars, acs, B.at(i), B.row(), T(alpha), C.at(i), C.row(),
+                                 false);
   });
 }
 

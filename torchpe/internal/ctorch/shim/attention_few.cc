@@ -74,7 +74,7 @@ void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const
       }
       f.softmax_rows(count * n.N, padded, logits, W.at(first));
       for (int64_t i = first; i < first + count; i++)
-        f.small_product(n.N, n.M, n.Dv, W.at(i), padded, 1, V.at(i), V.row(), T(1), O.at(i), O.row());
+        f.small_product(n.N, n.M, n.Dv, W.at(i), padded, 1, V.at(i), V.row(), T(1), O.at(i), O.row(), false);
     }
   });
 }
@@ -84,6 +84,7 @@ struct Gradients {
   at::Tensor q, k, v, weights, d;
   double scale;
   at::Tensor dq, dk, dv;
+  bool add_dk, add_dv;  // to what is there; dk comes first
 
   template <typename T>
   void compute() const {
@@ -107,18 +108,19 @@ struct Gradients {
           for (int64_t i = first; i < last; i++) f(i, (i - first) * head);
         };
         each([&](int64_t i, int64_t at) { product.run(D.at(i), D.row(), V.at(i), V.row(), T(1), dw + at, padded); });
-        if (dv.defined())
-          each([&](int64_t i, int64_t) {
-            f.small_product(n.M, n.N, n.Dv, W.at(i), 1, padded, D.at(i), D.row(), T(1), Dvalues.at(i), Dvalues.row());
-          });
         f.softmax_rows_backward((last - first) * n.N, padded, W.at(first), dw, ds);
         if (dq.defined())
           each([&](int64_t i, int64_t at) {
-            f.small_product(n.N, n.M, n.D, ds + at, padded, 1, K.at(i), K.row(), T(scale), Dq.at(i), Dq.row());
+            f.small_product(n.N, n.M, n.D, ds + at, padded, 1, K.at(i), K.row(), T(scale), Dq.at(i), Dq.row(), false);
           });
         if (dk.defined())
           each([&](int64_t i, int64_t at) {
-            f.small_product(n.M, n.N, n.D, ds + at, 1, padded, Q.at(i), Q.row(), T(scale), Dk.at(i), Dk.row());
+            f.small_product(n.M, n.N, n.D, ds + at, 1, padded, Q.at(i), Q.row(), T(scale), Dk.at(i), Dk.row(), add_dk);
+          });
+        if (dv.defined())
+          each([&](int64_t i, int64_t) {
+            f.small_product(n.M, n.N, n.Dv, W.at(i), 1, padded, D.at(i), D.row(), T(1), Dvalues.at(i), Dvalues.row(),
+                            add_dv);
           });
       }
     });
@@ -126,9 +128,11 @@ struct Gradients {
 };
 
 struct FewFunction : torch::autograd::Function<FewFunction> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in,
-                            const at::Tensor& v_in, const at::Tensor& bias, double scale) {
-    const auto q = dense_rows(q_in), k = dense_rows(k_in), v = dense_rows(v_in);
+  // With `tokens`, k_in [E,B,M,D] are keys and values, and are returned too.
+  static variable_list forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in,
+                               const at::Tensor& v_in, const at::Tensor& bias, double scale, bool tokens) {
+    const auto q = dense_rows(q_in), k = dense_rows(tokens ? k_in.unsqueeze(2) : k_in),
+               v = tokens ? k : dense_rows(v_in);
     const auto out = empty_tokens_first(q.size(0), q.size(1), q.size(2), q.size(3), v.size(4), q.options());
     at::Tensor weights;
     TORCHPE_DISPATCH(q, [&] {
@@ -137,17 +141,33 @@ struct FewFunction : torch::autograd::Function<FewFunction> {
     });
     ctx->save_for_backward({q, k, v, weights});
     ctx->saved_data["scale"] = scale;
-    return out;
+    ctx->saved_data["tokens"] = tokens;
+    ctx->set_materialize_grads(false);
+    return tokens ? variable_list{out, k_in} : variable_list{out};
   }
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
-    Gradients g{saved[0], saved[1], saved[2], saved[3], dense_rows(grads[0]), ctx->saved_data["scale"].toDouble(),
-                {},       {},       {}};
+    const bool tokens = ctx->saved_data["tokens"].toBool();
+    at::Tensor dx = tokens ? grads[1] : at::Tensor();
+    if (!grads[0].defined()) return {{}, dx, {}, {}, {}, {}};
+    Gradients g{saved[0],
+                saved[1],
+                saved[2],
+                saved[3],
+                dense_rows(grads[0]),
+                ctx->saved_data["scale"].toDouble(),
+                {},
+                {},
+                {},
+                dx.defined(),
+                tokens};
+    const auto of_x = [&] { return (dx = gradient_beside(dx, g.k)).unsqueeze(2); };
     if (ctx->needs_input_grad(0)) g.dq = empty_tokens_first_like(g.q);
-    if (ctx->needs_input_grad(1)) g.dk = empty_tokens_first_like(g.k);
-    if (ctx->needs_input_grad(2)) g.dv = empty_tokens_first_like(g.v);
+    if (ctx->needs_input_grad(1)) g.dk = tokens ? of_x() : empty_tokens_first_like(g.k);
+    if (tokens) g.dv = g.dk;
+    if (!tokens && ctx->needs_input_grad(2)) g.dv = empty_tokens_first_like(g.v);
     TORCHPE_DISPATCH(g.q, [&] { g.compute<T>(); });
-    return {g.dq, g.dk, g.dv, {}, {}};
+    return {g.dq, tokens ? dx : g.dk, tokens ? at::Tensor() : g.dv, {}, {}, {}};
   }
 };
 
@@ -155,7 +175,11 @@ struct FewFunction : torch::autograd::Function<FewFunction> {
 
 at::Tensor attention_of_few(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias,
                             double scale) {
-  return FewFunction::apply(q, k, v, bias, scale);
+  return FewFunction::apply(q, k, v, bias, scale, false)[0];
+}
+
+variable_list attention_over_few(const at::Tensor& q, const at::Tensor& x, const at::Tensor& bias, double scale) {
+  return FewFunction::apply(q, x, at::empty({0}, x.options().requires_grad(false)), bias, scale, true);
 }
 
 }  // namespace torchpe

@@ -2,9 +2,9 @@
 //
 // Composed, each head's logits and weights [N,M] are written and read several times, which costs
 // more than the products. Here blocks of rows go from queries to output while they are in cache:
-// the forward pass keeps of each row its largest logit and the sum of its exponentials, from which
-// the backward pass makes the weights anew. One thread does all of a head, so that results do not
-// depend on the number of threads.
+// the forward pass keeps of each row its largest logit and the sum of its exponentials, and where
+// these take little memory them too; else the backward pass makes them anew, the same bits. One
+// thread does all of a head, so that results do not depend on the number of threads.
 #include <ATen/ExpandUtils.h>
 
 #include "gpu.h"
@@ -28,6 +28,10 @@ struct Sizes {
       : heads(q.size(0) * q.size(1) * q.size(2)), N(q.size(3)), M(v.size(3)), D(q.size(4)), Dv(v.size(4)) {}
   int64_t heads, N, M, D, Dv;
 };
+
+// Exponentials of at most this many keys for each of a query's D numbers are kept: fewer numbers than
+// the rest of a transformer's block keeps of a token.
+constexpr int64_t KEYS_KEPT = 8;
 
 // A block [BLOCK,M] of logits: columns to compute, a whole number of vectors, and the distance of
 // its rows, an odd number of cache lines, so that a column does not fall into few sets of the
@@ -54,11 +58,20 @@ struct Bias {
   c10::optional<Heads<T>> heads;
 };
 
-// out, and of each row of each head the largest logit and 1 / the sum of exponentials: stats
-// [heads,2,N].
+// Memory for exponentials [heads,N,row of a block], or an empty tensor where they are not kept.
+at::Tensor kept_exponentials(const at::Tensor& q, const at::Tensor& v, bool keep) {
+  const Sizes n(q, v);
+  if (!keep || n.M > KEYS_KEPT * n.D) return at::empty({0}, q.options());
+  at::Tensor e;
+  TORCHPE_DISPATCH(q, [&] { e = at::empty({n.heads, n.N, Block<T>(n.M).row}, q.options()); });
+  return e;
+}
+
+// out; of each row of each head the largest logit and 1 / the sum of exponentials: stats [heads,2,N]; and
+// the exponentials, where they are kept.
 template <typename T>
 void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& b, double scale,
-            const at::Tensor& out, const at::Tensor& stats) {
+            const at::Tensor& out, const at::Tensor& stats, const at::Tensor& exponentials) {
   Timer timer(PROFILE_ATTENTION);
   const auto& f = kernels<T>();
   const Heads<T> Q(q), K(k), V(v), O(out);
@@ -66,17 +79,19 @@ void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const
   const Sizes n(q, v);
   count_work<T>(PROFILE_ATTENTION, 2 * n.heads * n.N * n.M * (n.D + n.Dv), n.heads * (n.N + n.M) * (n.D + n.Dv));
   const Block<T> block(n.M);
-  T* const kept = stats.data_ptr<T>();
+  T *const kept = stats.data_ptr<T>(), *const all = given(exponentials) ? exponentials.data_ptr<T>() : nullptr;
+  if (all) count_work<T>(PROFILE_ATTENTION, 0, exponentials.numel());
   in_parallel(0, n.heads, 1, [&](int64_t begin, int64_t end) {
     const int64_t keys = packed_size<T>(n.D, n.M), values = packed_size<T>(n.M, n.Dv);
     Arena<T> arena(block.size() + keys + values + 3 * Arena<T>::LINE);
-    T *const s = arena.take(block.size()), *const key_memory = arena.take(keys),
+    T *const one = arena.take(block.size()), *const key_memory = arena.take(keys),
       *const value_memory = arena.take(values);
     for (int64_t i = begin; i < end; i++) {
       const auto keys_across = f.pack(n.N, n.D, n.M, K.at(i), 1, K.row(), key_memory);
       const auto value_rows = f.pack(n.N, n.M, n.Dv, V.at(i), V.row(), 1, value_memory);
       for (int64_t r = 0; r < n.N; r += BLOCK) {
         const int64_t rows = std::min(BLOCK, n.N - r);
+        T* const s = all ? all + (i * n.N + r) * block.row : one;
         T *const most = kept + 2 * i * n.N + r, *const over = most + n.N, *const o = O.at(i) + r * O.row();
         f.product(rows, n.D, block.columns, Q.at(i) + r * Q.row(), Q.row(), 1, keys_across, s, block.row, false);
         f.softmax(rows, n.M, s, block.row, T(scale), bias.at(i, r), bias.row(), most, over);
@@ -90,9 +105,10 @@ void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const
 // What the backward pass reads and writes. A gradient that is not wanted is an undefined tensor; dbias is
 // dense.
 struct Gradients {
-  at::Tensor q, k, v, bias, out, stats, d;
+  at::Tensor q, k, v, bias, out, stats, exponentials, d;
   double scale;
   at::Tensor dq, dk, dv, dbias;
+  bool add_dk, add_dv;  // to what is there; of a block of rows dk comes first
 
   template <typename T>
   void compute() const;
@@ -108,10 +124,11 @@ void Gradients::compute() const {
       Dvalues(dv.defined() ? dv : v);
   const Bias<T> b(bias);
   const Sizes n(q, v);
+  const T* const all = given(exponentials) ? exponentials.data_ptr<T>() : nullptr;
   count_work<T>(PROFILE_ATTENTION,
                 2 * n.heads * n.N * n.M *
-                    (n.D * (1 + dq.defined() + dk.defined()) + n.Dv * (1 + dv.defined())),  // logits and dw again
-                2 * n.heads * (n.N + n.M) * (n.D + n.Dv));
+                    (n.D * (!all + dq.defined() + dk.defined()) + n.Dv * (1 + dv.defined())),  // logits and dw again
+                2 * n.heads * (n.N + n.M) * (n.D + n.Dv) + (all ? exponentials.numel() : 0));
   const Block<T> block(n.M);
   const T* const kept = stats.data_ptr<T>();
   T* const trains = dbias.defined() ? dbias.data_ptr<T>() : nullptr;
@@ -125,7 +142,8 @@ void Gradients::compute() const {
     T* const key_row_memory = arena.take(rows_of_keys);
     T *const query_memory = arena.take(queries), *const gradient_memory = arena.take(outs);
     for (int64_t i = begin; i < end; i++) {
-      const auto keys_across = f.pack(n.N, n.D, n.M, K.at(i), 1, K.row(), key_memory);
+      Panels<T> keys_across = {};
+      if (!all) keys_across = f.pack(n.N, n.D, n.M, K.at(i), 1, K.row(), key_memory);
       const auto values_across = f.pack(n.N, n.Dv, n.M, V.at(i), 1, V.row(), value_memory);
       Panels<T> key_rows = {};
       if (dq.defined()) key_rows = f.pack(n.N, n.M, n.D, K.at(i), K.row(), 1, key_row_memory);
@@ -133,10 +151,11 @@ void Gradients::compute() const {
         const int64_t rows = std::min(BLOCK, n.N - r);
         const T *const most = kept + 2 * i * n.N + r, *const over = most + n.N;
         const T *const qr = Q.at(i) + r * Q.row(), *const dr = Do.at(i) + r * Do.row();
-        f.product(rows, n.D, block.columns, qr, Q.row(), 1, keys_across, s, block.row, false);
+        if (!all) f.product(rows, n.D, block.columns, qr, Q.row(), 1, keys_across, s, block.row, false);
         f.product(rows, n.Dv, block.columns, dr, Do.row(), 1, values_across, ds, block.row, false);
         f.row_dots(rows, n.Dv, dr, Do.row(), O.at(i) + r * O.row(), O.row(), dots);
-        f.softmax_backward(rows, n.M, s, ds, block.row, T(scale), b.at(i, r), b.row(), most, over, dots);
+        f.softmax_backward(rows, n.M, s, ds, block.row, all ? all + (i * n.N + r) * block.row : nullptr, T(scale),
+                           b.at(i, r), b.row(), most, over, dots);
         for (int64_t j = 0; trains && j < rows; j++) {
           T* const to = trains + (i * n.N + r + j) * n.M;
           std::fill_n(to, n.M, T(0));
@@ -146,11 +165,11 @@ void Gradients::compute() const {
           f.product(rows, n.M, n.D, ds, block.row, 1, key_rows, Dq.at(i) + r * Dq.row(), Dq.row(), false);
         if (dk.defined()) {
           const auto queries_here = f.pack(n.M, rows, n.D, qr, Q.row(), 1, query_memory);
-          f.product(n.M, rows, n.D, ds, 1, block.row, queries_here, Dk.at(i), Dk.row(), r > 0);
+          f.product(n.M, rows, n.D, ds, 1, block.row, queries_here, Dk.at(i), Dk.row(), r > 0 || add_dk);
         }
         if (dv.defined()) {
           const auto gradients_here = f.pack(n.M, rows, n.Dv, dr, Do.row(), 1, gradient_memory);
-          f.product(n.M, rows, n.Dv, s, 1, block.row, gradients_here, Dvalues.at(i), Dvalues.row(), r > 0);
+          f.product(n.M, rows, n.Dv, s, 1, block.row, gradients_here, Dvalues.at(i), Dvalues.row(), r > 0 || add_dv);
         }
       }
     }
@@ -158,36 +177,50 @@ void Gradients::compute() const {
 }
 
 struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in,
-                            const at::Tensor& v_in, const at::Tensor& bias, double scale) {
-    auto q = dense_rows(q_in), k = dense_rows(k_in), v = dense_rows(v_in);
+  // With `tokens`, k_in [E,B,M,D] are keys and values, and are returned too.
+  static variable_list forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in,
+                               const at::Tensor& v_in, const at::Tensor& bias, double scale, bool tokens,
+                               bool keep) {
+    const auto q = dense_rows(q_in), k = dense_rows(tokens ? k_in.unsqueeze(2) : k_in),
+               v = tokens ? k : dense_rows(v_in);
     auto out = empty_tokens_first(q.size(0), q.size(1), q.size(2), q.size(3), v.size(4), q.options());
     auto stats = at::empty({q.size(0) * q.size(1) * q.size(2), 2, q.size(3)}, q.options());
-    TORCHPE_DISPATCH(q, [&] { attend<T>(q, k, v, bias, scale, out, stats); });
-    ctx->save_for_backward({q, k, v, bias, out, stats});
+    const auto exponentials = kept_exponentials(q, v, keep);
+    TORCHPE_DISPATCH(q, [&] { attend<T>(q, k, v, bias, scale, out, stats, exponentials); });
+    ctx->save_for_backward({q, k, v, bias, out, stats, exponentials});
     ctx->saved_data["scale"] = scale;
-    return out;
+    ctx->saved_data["tokens"] = tokens;
+    ctx->set_materialize_grads(false);
+    return tokens ? variable_list{out, k_in} : variable_list{out};
   }
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
+    const bool tokens = ctx->saved_data["tokens"].toBool();
+    at::Tensor dx = tokens ? grads[1] : at::Tensor();
+    if (!grads[0].defined()) return {{}, dx, {}, {}, {}, {}, {}};
     Gradients g{saved[0],
                 saved[1],
                 saved[2],
                 saved[3],
                 saved[4],
                 saved[5],
+                saved[6],
                 dense_rows(grads[0]),
                 ctx->saved_data["scale"].toDouble(),
                 {},
                 {},
                 {},
-                {}};
+                {},
+                dx.defined(),
+                tokens};
+    const auto of_x = [&] { return (dx = gradient_beside(dx, g.k)).unsqueeze(2); };
     if (ctx->needs_input_grad(0)) g.dq = empty_tokens_first_like(g.q);
-    if (ctx->needs_input_grad(1)) g.dk = empty_tokens_first_like(g.k);
-    if (ctx->needs_input_grad(2)) g.dv = empty_tokens_first_like(g.v);
+    if (ctx->needs_input_grad(1)) g.dk = tokens ? of_x() : empty_tokens_first_like(g.k);
+    if (tokens) g.dv = g.dk;
+    if (!tokens && ctx->needs_input_grad(2)) g.dv = empty_tokens_first_like(g.v);
     if (ctx->needs_input_grad(3)) g.dbias = at::empty(g.bias.sizes(), g.bias.options());
     TORCHPE_DISPATCH(g.q, [&] { g.compute<T>(); });
-    return {g.dq, g.dk, g.dv, g.dbias, at::Tensor()};
+    return {g.dq, tokens ? dx : g.dk, tokens ? at::Tensor() : g.dv, g.dbias, {}, {}, {}};
   }
 };
 
@@ -253,9 +286,20 @@ at::Tensor bias_rows(const at::Tensor& bias, at::IntArrayRef shape) {
   return dense_rows(bias.expand(s)).expand(shape);
 }
 
+// Whether attention of q over so many keys is worked on in blocks of rows.
+bool in_blocks(const at::Tensor& q, int64_t keys) { return q.size(3) * q.size(4) * keys > SMALL_PRODUCT; }
+
 }  // namespace
 
 namespace torchpe {
+
+variable_list attention_over(const at::Tensor& q, const at::Tensor& x, const at::Tensor& bias, double scale) {
+  const auto none = at::empty({0}, x.options().requires_grad(false));
+  const int64_t shape[] = {q.size(0), q.size(1), 1, q.size(3), x.size(2)};
+  const auto rows = bias.defined() ? bias_rows(bias.detach().expand(shape), shape) : none;
+  return in_blocks(q, x.size(2)) ? AttentionFunction::apply(q, x, none, rows, scale, true, at::GradMode::is_enabled())
+                                 : attention_over_few(q, x, rows, scale);
+}
 
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias,
                      double scale) {
@@ -270,10 +314,10 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
                 "; expected one that broadcasts to [E,B,H,N,M] = ", at::IntArrayRef(shape));
     check_same("attention's bias", q, bias);
   }
+  const bool keep = at::GradMode::is_enabled();
   const bool any = q.numel() > 0 && v.numel() > 0,
              constant = !(at::GradMode::is_enabled() && biased && bias.requires_grad());
-  const bool few = few_tokens(q.size(3), k.size(3), q.size(4), v.size(4)),
-             many = q.size(3) * q.size(4) * k.size(3) > SMALL_PRODUCT;
+  const bool few = few_tokens(q.size(3), k.size(3), q.size(4), v.size(4)), many = in_blocks(q, k.size(3));
   if (any && constant) {
     // Autograd functions of libtorch 1.13 take no undefined tensors.
     const auto none = at::empty({0}, q.options().requires_grad(false));
@@ -288,10 +332,11 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
 #endif
     if (use_loops(q) && (few || !rounds_operands(q))) {
       const auto rows = biased ? bias_rows(bias.detach(), shape) : none;
-      return many ? AttentionFunction::apply(q, k, v, rows, scale) : attention_of_few(q, k, v, rows, scale);
+      return many ? AttentionFunction::apply(q, k, v, rows, scale, false, keep)[0]
+                  : attention_of_few(q, k, v, rows, scale);
     }
   } else if (any && many && scale != 0 && use_loops(q) && !rounds_operands(q)) {
-    return AttentionFunction::apply(q, k, v, bias_rows(bias, shape), scale);
+    return AttentionFunction::apply(q, k, v, bias_rows(bias, shape), scale, false, keep)[0];
   }
   auto logits = attention_logits(q, k, scale);
   return attention_values(softmax(biased ? logits + bias : logits), v);

@@ -5,6 +5,7 @@
 
 #include "gpu.h"
 #include "heads.h"
+#include "product.h"
 
 using namespace torchpe;
 using torch::autograd::variable_list;
@@ -36,25 +37,49 @@ Normed add_linear_norm(const at::Tensor& x, const at::Tensor& y, const at::Tenso
   return add_layer_norm(x, linear(y, w, b, false, Stored::gradient), n, Stored::result);
 }
 
+// Whether the mask, if any, is constant and broadcasts to the logits of x.
+bool masks(const AttentionBlock& b) {
+  const int64_t N = b.x.size(2), of_logits[] = {b.x.size(0), b.x.size(1), b.heads, N, N};
+  return !b.mask.defined() ||
+         (!(at::GradMode::is_enabled() && b.mask.requires_grad()) && b.mask.scalar_type() == b.x.scalar_type() &&
+          b.mask.device() == b.x.device() && at::is_expandable_to(b.mask.sizes(), of_logits));
+}
+
+// Whether one head has so many tokens that folding its maps, 12 D^3 operations, saves the loops more than that
+// of the 12 D^2 of each token.
+bool folds(const AttentionBlock& b) {
+  if (b.heads != 1 || !use_loops(b.x) || rounds_operands(b.x) || b.x.dim() != 4) return false;
+  if (b.read.defined() && b.read.numel() == 0) return false;
+  const int64_t D = b.x.size(3), tokens = b.x.size(1) * b.x.size(2);
+  return tokens >= 2 * D && maps(b.x, b.qkv_w, b.qkv_b, D, 3 * D) && maps(b.x, b.out_w, b.out_b, D, D) && masks(b);
+}
+
 Normed composed(const AttentionBlock& b) {
   const auto merged = [](const at::Tensor& t) {
     return t.permute({0, 1, 3, 2, 4}).reshape({t.size(0), t.size(1), t.size(3), t.size(2) * t.size(4)});
   };
-  const Projection p{b.x16, b.qkv_w, b.qkv_b, b.heads};
+  // A mask has a row for every query, and rows are those of all tokens: then all tokens ask.
+  const bool few_ask = b.read.defined() && !b.mask.defined() && !b.rows.given();
+  const auto end = [&](const at::Tensor& x, const at::Tensor& a, const at::Tensor& w, const at::Tensor& bias) {
+    const bool all = b.read.defined() && !few_ask;
+    return add_linear_norm(all ? tokens_of(x, b.read) : x, all ? tokens_of(a, b.read) : a, w, bias, b.norm);
+  };
+  if (folds(b)) {
+    const auto f = fold(b);
+    const auto asking = map_in_loops(few_ask ? tokens_of(b.x, b.read) : b.x, b.rows, f.in_w, f.in_b);
+    const auto over = attention_over(asking[0], few_ask ? b.x : asking[1], b.mask, b.scale);
+    return end(few_ask ? asking[1] : over[1], over[0].squeeze(2), f.out_w, f.out_b);
+  }
+  const Projection p{b.x16, b.qkv_w, b.qkv_b, b.heads, b.rows};
   variable_list all;  // queries, keys, values, x
-  if (b.read.defined() && !b.mask.defined()) {
+  if (few_ask) {
     const auto kv = project(b.x, p, {1, 2}, Stored::result);
     const auto q = project(tokens_of(kv[2], b.read), p, {0, 1}, Stored::result);
     all = {q[0], kv[0], kv[1], q[1]};
   } else {
     all = project(b.x, p, {0, 3}, Stored::result);
   }
-  auto x = all[3], a = merged(attention(all[0], all[1], all[2], b.mask, b.scale));
-  if (b.read.defined() && b.mask.defined()) {  // a row of the mask for every query: all asked
-    x = tokens_of(x, b.read);
-    a = tokens_of(a, b.read);
-  }
-  return add_linear_norm(x, a, b.out_w, b.out_b, b.norm);
+  return end(all[3], merged(attention(all[0], all[1], all[2], b.mask, b.scale)), b.out_w, b.out_b);
 }
 
 Normed composed(const MLPBlock& b) {
@@ -72,17 +97,14 @@ bool norm_fits(const at::Tensor& x, const NormOperands& n, const at::Tensor& sum
 
 // What does not fit is left to the operators, which say so if it is wrong.
 bool fits_gpu(const AttentionBlock& b) {
-  if (!use_kernels(b.x) || b.x.dim() != 4 || b.x.numel() == 0 || b.heads < 1 || b.x.size(3) % b.heads != 0)
+  if (b.rows.given() || !use_kernels(b.x) || b.x.dim() != 4 || b.x.numel() == 0 || b.heads < 1 ||
+      b.x.size(3) % b.heads != 0)
     return false;
   if (b.read.defined() &&
       (b.mask.defined() || given(b.norm.table) || b.read.numel() == 0 || b.read.device() != b.x.device()))
     return false;
-  const int64_t D = b.x.size(3), N = b.x.size(2), Dh = D / b.heads,
-                of_logits[] = {b.x.size(0), b.x.size(1), b.heads, N, N};
-  if (b.mask.defined() &&
-      ((at::GradMode::is_enabled() && b.mask.requires_grad()) || b.mask.scalar_type() != b.x.scalar_type() ||
-       b.mask.device() != b.x.device() || !at::is_expandable_to(b.mask.sizes(), of_logits)))
-    return false;
+  if (!masks(b)) return false;
+  const int64_t D = b.x.size(3), N = b.x.size(2), Dh = D / b.heads;
   const int64_t asking = b.read.defined() ? b.read.size(2) : N;
   return (few_tokens(asking, N, Dh, Dh) || (!b.mask.defined() && many_form(b.x, N, Dh) != ManyForm::none)) &&
          maps(b.x, b.qkv_w, b.qkv_b, D, 3 * D) && maps(b.x, b.out_w, b.out_b, D, D) &&
@@ -112,6 +134,7 @@ tp_result tp_attention_block(tp_tensor hx, tp_self_attention a, tp_norm norm, in
                            get_or_empty(a.out_b, x),
                            get_or_none(a.mask),
                            get_or_none(a.read),
+                           get_rows(a.rows),
                            a.heads,
                            a.scale,
                            get_norm(norm, x)};
@@ -119,6 +142,10 @@ tp_result tp_attention_block(tp_tensor hx, tp_self_attention a, tp_norm norm, in
                                       b.read.sizes().slice(0, 2) == x.sizes().slice(0, 2)),
                 "attention block of ", x.sizes(), " whose tokens ", b.read.sizes(), " of ", b.read.scalar_type(),
                 " are read; expected x [E,B,N,D] and int64 [E,B,M]");
+    TORCH_CHECK(!b.rows.given() || (x.dim() == 4 && b.rows.index.sizes() == x.sizes().slice(0, 3) &&
+                                    b.rows.all.size(-1) == x.size(3)),
+                "attention block of ", x.sizes(), " taken from rows ", b.rows.all.sizes(), " by ",
+                b.rows.index.sizes());
     return fits_gpu(b) ? attention_block_on_gpu(b) : composed(b);
   });
 }

@@ -166,12 +166,6 @@ struct Ending {
   }
 };
 
-// The numbers of member e; null where there are none.
-template <typename T>
-T* member_or_null(const at::Tensor& t, int64_t e) {
-  return t.defined() && given(t) ? member<T>(t, e) : nullptr;
-}
-
 struct EndingFunction : torch::autograd::Function<EndingFunction> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& inner_in,
                             const at::Tensor& in_w, const at::Tensor& in_b, const at::Tensor& out_w,

@@ -142,6 +142,12 @@ T* member(const at::Tensor& t, int64_t e) {
   return t.data_ptr<T>() + e * t.stride(0);
 }
 
+// The same; null where there are none.
+template <typename T>
+T* member_or_null(const at::Tensor& t, int64_t e) {
+  return t.defined() && given(t) ? member<T>(t, e) : nullptr;
+}
+
 // Where the gradient of parameter w goes: straight into its own gradient buffer where it is a leaf
 // that has one (the flat buffer of a ParamSet), which saves a pass over all parameters; else into a
 // new tensor that is handed to autograd.
@@ -192,10 +198,23 @@ enum class Stored {
 // may be empty, attention's bias and x16 (gpu.h) undefined.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu,
                   Stored stored = Stored::nothing);
-// The weights [E,3D,D] and biases of a projection to queries, keys and values; x16: gpu.h.
+// A tp_rows: all is undefined where there are none, values and slope are empty where they are not given.
+struct TokenRows {
+  at::Tensor all, index, values, slope;
+  bool given() const { return all.defined(); }
+};
+inline TokenRows get_rows(const tp_rows& r) {
+  if (!r.all && !r.index && !r.values && !r.slope) return {};
+  const auto all = get(r.all), none = at::empty({0}, all.options().requires_grad(false));
+  const bool scaled = r.values || r.slope;  // neither without the other
+  return {all, get(r.index), scaled ? get(r.values) : none, scaled ? get(r.slope) : none};
+}
+// The weights [E,3D,D] and biases of a projection to queries, keys and values; x16: gpu.h. The projected
+// tokens are those of rows where these are given.
 struct Projection {
   at::Tensor x16, w, b;
   int64_t heads;
+  TokenRows rows;
 };
 // Some of queries, keys and values, which are parts 0, 1 and 2.
 struct Parts {
@@ -205,6 +224,9 @@ struct Parts {
 // gradient of x to the one that comes back through that, for which autograd makes another pass.
 torch::autograd::variable_list project(const at::Tensor& x, const Projection& p, Parts parts = {0, 3},
                                        Stored stored = Stored::nothing);
+// Likewise x w^T + b [E,B,1,N,D] in the loops, w [E,D,D].
+torch::autograd::variable_list map_in_loops(const at::Tensor& x, const TokenRows& rows, const at::Tensor& w,
+                                            const at::Tensor& b);
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias,
                      double scale);
 at::Tensor softmax(const at::Tensor& x);  // along the last axis

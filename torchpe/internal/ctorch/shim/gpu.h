@@ -82,6 +82,7 @@ at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::
 // As tp_attention_block and tp_mlp_block; biases empty for none, mask and read undefined.
 struct AttentionBlock {
   at::Tensor x, x16, qkv_w, qkv_b, out_w, out_b, mask, read;
+  TokenRows rows;
   int64_t heads;
   double scale;
   NormOperands norm;
@@ -93,6 +94,12 @@ enum class ManyForm { none = -1, efficient = 0, products = 1, flash = 2 };
 // heads of that width: what tp_set_attention chose, where that can be.
 ManyForm many_form(const at::Tensor& x, int64_t keys, int64_t width);
 Normed attention_block_on_gpu(const AttentionBlock& b);
+// The two maps [E,D,D] of one head's tokens that take the place of four (one_head.cc): to queries of keys that
+// are the tokens themselves, and of their weighted sums.
+struct Folded {
+  at::Tensor in_w, in_b, out_w, out_b;
+};
+Folded fold(const AttentionBlock& b);
 struct MLPBlock {
   at::Tensor x, x16, in_w, in_b, out_w, out_b;
   NormOperands norm;

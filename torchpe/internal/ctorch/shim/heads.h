@@ -42,7 +42,7 @@ class TransposedProduct {
     const bool direct = ldc == padded_;
     T* const out = direct ? c : out_;
     kernels<T>().transpose(M_, K_, b, ldb, bt_, padded_);
-    kernels<T>().small_product(R_, K_, padded_, a, lda, 1, bt_, padded_, alpha, out, padded_);
+    kernels<T>().small_product(R_, K_, padded_, a, lda, 1, bt_, padded_, alpha, out, padded_, false);
     if (!direct)
       for (int64_t r = 0; r < R_; r++) std::memcpy(c + r * ldc, out + r * padded_, size_t(M_) * sizeof(T));
   }
@@ -59,6 +59,12 @@ inline at::Tensor dense_rows(const at::Tensor& t) { return t.stride(-1) == 1 || 
 inline at::Tensor empty_tokens_first(int64_t E, int64_t B, int64_t H, int64_t N, int64_t D,
                                      const at::TensorOptions& o) {
   return at::empty({E, B, N, H, D}, o).permute({0, 1, 3, 2, 4});
+}
+
+// Where the gradients of x [E,B,M,D] as keys and values are added: dx, which came from elsewhere, or a new
+// tensor, like keys [E,B,1,M,D].
+inline at::Tensor gradient_beside(const at::Tensor& dx, const at::Tensor& keys) {
+  return dx.defined() ? dx.contiguous() : at::empty(keys.squeeze(2).sizes(), keys.options());
 }
 
 inline at::Tensor empty_tokens_first_like(const at::Tensor& t) {
@@ -89,6 +95,13 @@ inline bool few_tokens(int64_t N, int64_t M, int64_t D, int64_t Dv) {
 // softmax(scale q k^T + bias) v for small heads in the loops; bias [E,B,H,N,M] with dense rows, or empty.
 at::Tensor attention_of_few(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias,
                             double scale);
+// The same, and of many, of one head where x [E,B,M,D] are keys and values, bias without a gradient. Returns it
+// [E,B,1,N,D], and x for the residual sum: the gradients of x as keys and values are added to that which comes
+// back through it.
+torch::autograd::variable_list attention_over_few(const at::Tensor& q, const at::Tensor& x, const at::Tensor& bias,
+                                                  double scale);
+torch::autograd::variable_list attention_over(const at::Tensor& q, const at::Tensor& x, const at::Tensor& bias,
+                                              double scale);
 
 // x[..,n,index[n,m]] of each head of x [E,B,H,N,R] in the loops. index [E,B,H,N,M] is the same for all
 // heads: one_for_all_heads says whether it is, and the loops take x.

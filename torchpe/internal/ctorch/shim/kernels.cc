@@ -196,27 +196,33 @@ template <typename T, int W>
 inline void product_strip(int64_t R, int64_t K, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb, T alpha,
                           T* c, int64_t ldc, bool add, int64_t valid) {
   int64_t r = 0;
-  for (; r + ROWS <= R; r += ROWS)
-    product_block<T, ROWS, W>(K, a + r * ars, ars, acs, b, ldb, alpha, c + r * ldc, ldc, add, valid);
-  for (; r + 2 <= R; r += 2)
-    product_block<T, 2, W>(K, a + r * ars, ars, acs, b, ldb, alpha, c + r * ldc, ldc, add, valid);
-  for (; r < R; r++) product_block<T, 1, W>(K, a + r * ars, ars, acs, b, ldb, alpha, c + r * ldc, ldc, add, valid);
+  const auto block = [&](auto rows) {
+    product_block<T, decltype(rows)::value, W>(K, a + r * ars, ars, acs, b, ldb, alpha, c + r * ldc, ldc, add, valid);
+  };
+  for (; r + ROWS <= R; r += ROWS) block(std::integral_constant<int, ROWS>());
+  switch (R - r) {  // in one block: two would each wait for fewer sums at a time
+    case 5: return block(std::integral_constant<int, ROWS == 6 ? 5 : 1>());
+    case 4: return block(std::integral_constant<int, ROWS == 6 ? 4 : 1>());
+    case 3: return block(std::integral_constant<int, 3>());
+    case 2: return block(std::integral_constant<int, 2>());
+    case 1: return block(std::integral_constant<int, 1>());
+  }
 }
 
 template <typename T>
 void small_product(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb,
-                   T alpha, T* c, int64_t ldc) {
+                   T alpha, T* c, int64_t ldc, bool add) {
   constexpr int64_t width = Vec<T>::width;
   int64_t j = 0;
   for (; j + COLUMNS * width <= C; j += COLUMNS * width)
-    product_strip<T, COLUMNS>(R, K, a, ars, acs, b + j, ldb, alpha, c + j, ldc, false, COLUMNS * width);
+    product_strip<T, COLUMNS>(R, K, a, ars, acs, b + j, ldb, alpha, c + j, ldc, add, COLUMNS * width);
   for (; j + width <= C; j += width)
-    product_strip<T, 1>(R, K, a, ars, acs, b + j, ldb, alpha, c + j, ldc, false, width);
+    product_strip<T, 1>(R, K, a, ars, acs, b + j, ldb, alpha, c + j, ldc, add, width);
   for (; j < C; j++)
     for (int64_t r = 0; r < R; r++) {
       T s = 0;
       for (int64_t k = 0; k < K; k++) s += a[r * ars + k * acs] * b[k * ldb + j];
-      c[r * ldc + j] = s * alpha;
+      c[r * ldc + j] = add ? c[r * ldc + j] + s * alpha : s * alpha;
     }
 }
 
@@ -340,15 +346,22 @@ void softmax(int64_t rows, int64_t cols, T* s, int64_t lds, T scale, const T* bi
 }
 
 template <typename T>
-void softmax_backward(int64_t rows, int64_t cols, T* __restrict s, T* __restrict dw, int64_t lds, T scale,
+void softmax_backward(int64_t rows, int64_t cols, T* __restrict s, T* __restrict dw, int64_t lds, const T* e, T scale,
                       const T* bias, int64_t ldb, const T* most, const T* over, const T* dots) {
-  for (int64_t r = 0; r < rows; r++, s += lds, dw += lds, bias += bias ? ldb : 0) {
-    to_logits(cols, s, scale, bias);
-    for (int64_t c = 0; c < cols; c += Vec<T>::width) {
-      const V<T> w = exp_below<T>(load(s + c) - most[r]) * over[r];
-      store(s + c, w);
-      store(dw + c, w * (load(dw + c) - dots[r]) * scale);
+  for (int64_t r = 0; r < rows; r++, s += lds, dw += lds, e += e ? lds : 0, bias += bias ? ldb : 0) {
+    const auto all = [&](const auto& exponential) {
+      for (int64_t c = 0; c < cols; c += Vec<T>::width) {
+        const V<T> w = exponential(c) * over[r];
+        store(s + c, w);
+        store(dw + c, w * (load(dw + c) - dots[r]) * scale);
+      }
+    };
+    if (e) {
+      all([&](int64_t c) { return load(e + c); });
+      continue;
     }
+    to_logits(cols, s, scale, bias);
+    all([&](int64_t c) { return exp_below<T>(load(s + c) - most[r]); });
   }
 }
 

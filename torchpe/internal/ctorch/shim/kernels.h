@@ -40,9 +40,10 @@ struct KernelTable {
   // ds from dout; dgain, dbias += column sums
   void (*layer_norm_backward)(int64_t rows, int64_t cols, const T* xhat, const T* rstd, const T* gain, const T* dout,
                               T* ds, T* dgain, T* dbias);
-  // C[r,c] = alpha * sum_k A[r*ars + k*acs] * B[k*ldb + c], for small sizes; C's rows are ldc apart
+  // C[r,c] = alpha * sum_k A[r*ars + k*acs] * B[k*ldb + c], or C += where add, for small sizes; C's
+  // rows are ldc apart
   void (*small_product)(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, const T* b, int64_t ldb,
-                        T alpha, T* c, int64_t ldc);
+                        T alpha, T* c, int64_t ldc, bool add);
   // C[r,c] = sum_k A[r*ars + k*acs] * B[k,c], or C += where add
   void (*product)(int64_t R, int64_t K, int64_t C, const T* a, int64_t ars, int64_t acs, Panels<T> b, T* c, int64_t ldc,
                   bool add);
@@ -58,10 +59,10 @@ struct KernelTable {
   // and of each row its largest logit and 1 / the sum of e. Rows of s are `lds` apart and have room
   // for whole vectors, those of bias `ldb`
   void (*softmax)(int64_t rows, int64_t cols, T* s, int64_t lds, T scale, const T* bias, int64_t ldb, T* most, T* over);
-  // w = e * over, made of s anew, in the place of s, and scale * w * (dw - dots) in the place of
-  // dw, laid out like s
-  void (*softmax_backward)(int64_t rows, int64_t cols, T* s, T* dw, int64_t lds, T scale, const T* bias, int64_t ldb,
-                           const T* most, const T* over, const T* dots);
+  // w = e * over in the place of s, and scale * w * (dw - dots) in the place of dw, laid out like s;
+  // e, laid out like s too, is made of s anew where it is null
+  void (*softmax_backward)(int64_t rows, int64_t cols, T* s, T* dw, int64_t lds, const T* e, T scale, const T* bias,
+                           int64_t ldb, const T* most, const T* over, const T* dots);
   // y = the softmax of each row of x
   void (*softmax_rows)(int64_t rows, int64_t cols, const T* x, T* y);
   // dx = y * (dy - the sum of y * dy over the row)

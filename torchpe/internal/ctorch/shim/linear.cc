@@ -354,7 +354,8 @@ at::Tensor rows_composed(const at::Tensor& rows, const at::Tensor& index, const 
   return given(values) ? taken + values.unsqueeze(-1) * slope.unsqueeze(1).unsqueeze(1) : taken;
 }
 
-void check_rows(const at::Tensor& rows, const at::Tensor& index, const at::Tensor& values, const at::Tensor& slope) {
+void check_rows(const TokenRows& r) {
+  const auto &rows = r.all, &index = r.index, &values = r.values, &slope = r.slope;
   TORCH_CHECK((rows.dim() == 4 || rows.dim() == 5) && index.dim() == 3 && index.scalar_type() == at::kLong &&
                   index.size(0) == rows.size(0) && index.size(2) == rows.size(-2) && index.device() == rows.device(),
               "rows of ", rows.sizes(), " by ", index.sizes(), " of ", index.scalar_type(),
@@ -376,6 +377,27 @@ void check_projection(const at::Tensor& x, const at::Tensor& w, const at::Tensor
   TORCH_CHECK(heads > 0 && n.I % heads == 0, "width ", n.I, " is not divisible by ", heads, " heads");
 }
 
+at::Tensor take_rows(const TokenRows& r) {
+  return use_loops(r.all) && !(at::GradMode::is_enabled() && r.values.requires_grad())
+             ? RowsFunction::apply(r.all, r.index, r.values, r.slope)
+             : rows_composed(r.all, r.index, r.values, r.slope);
+}
+
+// The maps of tokens that share rows, and x instead of what the maps return last: f(y, biased) are those of y
+// [E,B,N,D], heads each.
+template <typename F>
+variable_list of_rows(const TokenRows& r, const at::Tensor& x, const F& f) {
+  check_rows(r);
+  const int64_t E = r.all.size(0), D = r.all.size(-1);
+  auto out = f(r.all, true);
+  variable_list slopes;
+  if (given(r.slope)) slopes = f(r.slope.reshape({E, 1, 1, D}), false);
+  for (size_t i = 0; i + 1 < out.size(); i++)
+    out[i] = take_rows({out[i], r.index, r.values, given(r.slope) ? slopes[i].reshape({E, D}) : r.slope});
+  out.back() = x;
+  return out;
+}
+
 }  // namespace
 
 namespace torchpe {
@@ -395,7 +417,21 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b,
   return LinearFunction::apply(x, w, b, gelu, stored, keep);
 }
 
+variable_list map_in_loops(const at::Tensor& x, const TokenRows& rows, const at::Tensor& w, const at::Tensor& b) {
+  const auto none = at::empty({0}, w.options().requires_grad(false));
+  const auto map = [&](const at::Tensor& y, bool biased) {
+    return QKVFunction::apply(y, w, biased ? b : none, Parts{0, 1}, 1, Stored::nothing);
+  };
+  return rows.given() ? of_rows(rows, x, map) : map(x, true);
+}
+
 variable_list project(const at::Tensor& x, const Projection& p, Parts parts, Stored stored) {
+  if (p.rows.given()) {
+    const auto none = at::empty({0}, p.w.options().requires_grad(false));
+    return of_rows(p.rows, x, [&](const at::Tensor& y, bool biased) {
+      return project(y, {{}, p.w, biased ? p.b : none, p.heads, {}}, parts, stored);
+    });
+  }
   const auto& w = p.w;
   check_projection(x, w, p.b, p.heads);
   if (use_loops(x)) return QKVFunction::apply(x, w, p.b, parts, p.heads, stored);
@@ -423,23 +459,23 @@ tp_result tp_linear(tp_tensor hx, tp_tensor hw, tp_tensor hb, int gelu, int grad
   });
 }
 
-tp_result tp_take_rows(tp_tensor hrows, tp_tensor hindex, tp_tensor hvalues, tp_tensor hslope, int grad) {
+tp_result tp_take_rows(tp_rows rows, int grad) {
   return op(grad, [&] {
-    const auto rows = get(hrows), index = get(hindex), none = at::empty({0}, rows.options().requires_grad(false));
-    const bool scaled = hvalues || hslope;  // neither without the other
-    const auto values = scaled ? get(hvalues) : none, slope = scaled ? get(hslope) : none;
-    check_rows(rows, index, values, slope);
-    return use_loops(rows) && !(at::GradMode::is_enabled() && values.requires_grad())
-               ? RowsFunction::apply(rows, index, values, slope)
-               : rows_composed(rows, index, values, slope);
+    get(rows.all);  // says so where it is 0
+    const auto r = get_rows(rows);
+    check_rows(r);
+    return take_rows(r);
   });
 }
 
-char* tp_project_qkv(tp_tensor hx, tp_tensor hw, tp_tensor hb, int64_t heads, int grad, tp_tensor out[3]) {
+char* tp_project_qkv(tp_tensor hx, tp_rows rows, tp_tensor hw, tp_tensor hb, int64_t heads, int grad,
+                     tp_tensor out[3]) {
   return act([&] {
     at::AutoGradMode mode(grad != 0);
-    auto x = get(hx);
-    const Projection p{Handles::instance().beside(hx), get(hw), get_or_empty(hb, x), heads};
+    const auto w = get(hw);
+    const auto r = get_rows(rows);
+    const auto x = r.given() ? get_or_none(hx) : get(hx);
+    const Projection p{x.defined() ? Handles::instance().beside(hx) : x, w, get_or_empty(hb, w), heads, r};
     auto parts = project(x, p);
     parts.pop_back();
     Handles::instance().put(parts, out);

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Bumped when a function is added or changes; the Go side refuses a library of another number. */
-#define TP_ABI 14
+#define TP_ABI 15
 
 typedef uint64_t tp_tensor; /* 0 = no tensor */
 typedef struct {
@@ -132,13 +132,17 @@ tp_result tp_matmul(tp_tensor a, tp_tensor b, int grad);
 /* Computes x w^T + b, then GELU where gelu = 1: x [E,...,I], w [E,O,I], b [E,O] or 0
  * -> [E,...,O]. */
 tp_result tp_linear(tp_tensor x, tp_tensor w, tp_tensor b, int gelu, int grad);
+/* Tokens that share rows: token n of sample b is all[e, index[e,b,n], n] + values[e,b,n] slope[e], all
+ * [E,S,N,D], index int64 [E,B,N], values [E,B,N] and slope [E,D], or 0 and 0. */
+typedef struct {
+  tp_tensor all, index, values, slope;
+} tp_rows;
+/* Returns them, [E,B,N,D]. */
+tp_result tp_take_rows(tp_rows rows, int grad);
 /* Computes q, k and v, each [E,B,H,N,Dh], of x [E,B,N,D] with w [E,3D,D] (rows q, k, v) and b
- * [E,3D] or 0. */
-char* tp_project_qkv(tp_tensor x, tp_tensor w, tp_tensor b, int64_t heads, int grad, tp_tensor out[3]);
-/* Returns rows[e, index[e,b,n], n] + values[e,b,n] slope[e] for each token: rows [E,S,N,D], index int64
- * [E,B,N], values [E,B,N] and slope [E,D], or 0 and 0 -> [E,B,N,D]; of heads [E,S,H,N,Dh] ->
- * [E,B,H,N,Dh]. */
-tp_result tp_take_rows(tp_tensor rows, tp_tensor index, tp_tensor values, tp_tensor slope, int grad);
+ * [E,3D] or 0; where rows.all is given, of these tokens, each row once, and x may be 0. */
+char* tp_project_qkv(tp_tensor x, tp_rows rows, tp_tensor w, tp_tensor b, int64_t heads, int grad,
+                     tp_tensor out[3]);
 
 /* ---- attention ---- */
 /* Computes scale q k^T: q [...,N,Dh], k [...,M,Dh] -> [...,N,M]. */
@@ -164,9 +168,11 @@ typedef struct {
 /* Computes the layer norm over the last axis of x + y (y may be 0). */
 tp_result tp_add_layer_norm(tp_tensor x, tp_tensor y, tp_norm norm, int grad);
 /* Attention and what is around it: the operands of tp_project_qkv, tp_attention (mask: 0 = none) and
- * tp_linear. Biases may be 0. Where read is given, int64 [E,B,M], only those tokens are returned. */
+ * tp_linear. Biases may be 0. Where read is given, int64 [E,B,M], only those tokens are returned; where
+ * rows.all is, x is what tp_take_rows returns of them. */
 typedef struct {
   tp_tensor qkv_w, qkv_b, out_w, out_b, mask, read;
+  tp_rows rows;
   int64_t heads;
   double scale;
 } tp_self_attention;
