@@ -54,7 +54,7 @@ func project(op string, x Tensor, r TokenRows, w, b Tensor, heads int) (q, k, v 
 // TokenRows holds tokens that share rows, one for each of S symbols at each of N places: token n of
 // sample b is All[e, Index[e,b,n], n] + Values[e,b,n] Slope[e].
 type TokenRows struct {
-	All           Tensor // [E,S,N,D], or split into heads [E,S,H,N,Dh]
+	All           Tensor // [E,S,N,D]; of TakeRows alone also split into heads [E,S,H,N,Dh], Slope [E,H*Dh]
 	Index         Tensor // int64 [E,B,N]
 	Values, Slope Tensor // [E,B,N] and [E,D], or the zero Tensor for both
 }

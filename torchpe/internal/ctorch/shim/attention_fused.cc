@@ -296,7 +296,7 @@ namespace torchpe {
 variable_list attention_over(const at::Tensor& q, const at::Tensor& x, const at::Tensor& bias, double scale) {
   const auto none = at::empty({0}, x.options().requires_grad(false));
   const int64_t shape[] = {q.size(0), q.size(1), 1, q.size(3), x.size(2)};
-  const auto rows = bias.defined() ? bias_rows(bias.detach().expand(shape), shape) : none;
+  const auto rows = bias.defined() ? bias_rows(bias.detach(), shape) : none;
   return in_blocks(q, x.size(2)) ? AttentionFunction::apply(q, x, none, rows, scale, true, at::GradMode::is_enabled())
                                  : attention_over_few(q, x, rows, scale);
 }

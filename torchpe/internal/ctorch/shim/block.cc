@@ -142,7 +142,7 @@ tp_result tp_attention_block(tp_tensor hx, tp_self_attention a, tp_norm norm, in
                                       b.read.sizes().slice(0, 2) == x.sizes().slice(0, 2)),
                 "attention block of ", x.sizes(), " whose tokens ", b.read.sizes(), " of ", b.read.scalar_type(),
                 " are read; expected x [E,B,N,D] and int64 [E,B,M]");
-    TORCH_CHECK(!b.rows.given() || (x.dim() == 4 && b.rows.index.sizes() == x.sizes().slice(0, 3) &&
+    TORCH_CHECK(!b.rows.given() || (x.dim() == 4 && b.rows.all.dim() == 4 && b.rows.index.sizes() == x.sizes().slice(0, 3) &&
                                     b.rows.all.size(-1) == x.size(3)),
                 "attention block of ", x.sizes(), " taken from rows ", b.rows.all.sizes(), " by ",
                 b.rows.index.sizes());
