@@ -68,8 +68,8 @@ mutate: ## change the code in random places, see that tests fail (MUTANTS=12 a p
 	  ./train/runlog ./train/sweep ./report/runs ./report/table
 
 mutate-shim: shim ## change the C++ loops in random places, see that tests fail (MUTANTS=12 a file, SEED=1; hours)
-	@go run ./scripts/mutate -shim -n $(MUTANTS) -seed $(SEED) kernels.cc linear.cc attention.cc attention_fused.cc \
-	  norm.cc optim.cc
+	@go run ./scripts/mutate -shim -n $(MUTANTS) -seed $(SEED) kernels.cc linear.cc attention.cc attention_few.cc \
+	  attention_fused.cc one_head.cc block.cc block_loops.cc norm.cc optim.cc
 
 nightly: shim ## kills, histories of sweeps and fuzzing for hours: SIGKILL 200 times and more
 	@TORCHPE_KILLS=200 TORCHPE_SWEEP_KILLS=200 TORCHPE_SWEEP_HISTORY=10m go test -count=1 -timeout 5h -v \

@@ -105,10 +105,11 @@ func fusedFunctions(z sizes) []function {
 				OutWeight: x[3], OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D)},
 				normed(x[5], x[6], blockEps))
 		}},
-		{"AttentionBlock without biases, causal", inputs(46, x, wqkv, []int{z.E, D, D}, gain, gain),
+		{"AttentionBlock without biases, causal backwards", inputs(46, x, wqkv, []int{z.E, D, D}, gain, gain),
 			func(x []Tensor) Tensor {
-				return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], OutWeight: x[2], Mask: causal(x[0], z),
-					Heads: z.H, Scale: 0.4 / float64(D)}, normed(x[3], x[4], blockEps))
+				return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], OutWeight: x[2],
+					Mask: causal(x[0], z).Transpose(0, 1), Heads: z.H, Scale: 0.4 / float64(D)},
+					normed(x[3], x[4], blockEps))
 			}},
 		{"AttentionBlock of some tokens", inputs(47, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain,
 			gain), func(x []Tensor) Tensor {
@@ -134,6 +135,14 @@ func fusedFunctions(z sizes) []function {
 			rows := TokenRows{All: x[0], Index: tokenRows(x[0], z)}
 			return AttentionBlock(TakeRows(rows), SelfAttention{QKVWeight: x[1], OutWeight: x[2], Heads: z.H,
 				Scale: 0.4 / float64(D), Rows: rows, Read: someTokens(x[0], z)}, normed(x[3], x[4], blockEps))
+		}},
+		{"Causal, shared rows: AttentionBlock of some tokens", inputs(57, []int{z.E, z.H + 2, z.N, D}, wqkv, bqkv,
+			[]int{z.E, D, D}, gain, gain, gain, gain), func(x []Tensor) Tensor {
+			rows := TokenRows{All: x[0], Index: tokenRows(x[0], z), Values: tokenValues(x[0], z),
+				Slope: x[7].MulScalar(0.1)}
+			return AttentionBlock(TakeRows(rows), SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3],
+				OutBias: x[4], Mask: causal(x[0], z), Heads: z.H, Scale: 0.4 / float64(D), Rows: rows,
+				Read: someTokens(x[0], z)}, normed(x[5], x[6], blockEps))
 		}},
 		two("ProjectQKV of shared rows", inputs(56, []int{z.E, z.H + 2, z.N, D}, wqkv), func(rows, w Tensor) Tensor {
 			q, k, v := ProjectRows(TokenRows{All: rows, Index: tokenRows(rows, z)}, w, Tensor{}, z.H)

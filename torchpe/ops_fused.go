@@ -146,13 +146,15 @@ type SelfAttention struct {
 	Heads                                        int
 	Scale                                        float64
 	Read                                         Tensor    // int64 [E,B,M]: only these tokens are asked for
-	Rows                                         TokenRows // where given, x is TakeRows of them
+	Rows                                         TokenRows // where given, x must be TakeRows of them
 }
 
 // AttentionBlock returns the layer norm n of x + Linear(a, OutWeight, OutBias), where a is
 // Attention of the queries, keys and values that ProjectQKV makes of x [E,B,N,D], its heads merged;
 // with Read, those tokens [E,B,M,D] of it. It is the first half of a transformer's block in one
-// operator, which on a GPU makes fewer passes over memory than its parts.
+// operator, which on a GPU makes fewer passes over memory than its parts. On a CPU it multiplies the
+// maps of one head out in pairs where there are many tokens, and then takes 0 for the gradient of the
+// keys' bias, which is 0 but for rounding.
 func AttentionBlock(x Tensor, a SelfAttention, n Norm) Tensor {
 	const op = "AttentionBlock"
 	operands := optional(op, append(a.Rows.operands(), x, a.QKVWeight, a.QKVBias, a.Mask, a.OutWeight, a.OutBias,

@@ -79,16 +79,15 @@ void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const
   });
 }
 
-// A gradient that is not wanted is an undefined tensor.
-struct Gradients {
+struct Backward {
   at::Tensor q, k, v, weights, d;
   double scale;
-  at::Tensor dq, dk, dv;
-  bool add_dk, add_dv;  // to what is there; dk comes first
+  AttentionGradients to;
 
   template <typename T>
   void compute() const {
     Timer timer(PROFILE_ATTENTION);
+    const auto &dq = to.dq, &dk = to.dk, &dv = to.dv;
     const Heads<T> Q(q), K(k), V(v), W(weights), D(d), Dq(dq.defined() ? dq : q), Dk(dk.defined() ? dk : k),
         Dvalues(dv.defined() ? dv : v);
     const Sizes n(q, v);
@@ -115,12 +114,13 @@ struct Gradients {
           });
         if (dk.defined())
           each([&](int64_t i, int64_t at) {
-            f.small_product(n.M, n.N, n.D, ds + at, 1, padded, Q.at(i), Q.row(), T(scale), Dk.at(i), Dk.row(), add_dk);
+            f.small_product(n.M, n.N, n.D, ds + at, 1, padded, Q.at(i), Q.row(), T(scale), Dk.at(i), Dk.row(),
+                            to.add_dk);
           });
         if (dv.defined())
           each([&](int64_t i, int64_t) {
             f.small_product(n.M, n.N, n.Dv, W.at(i), 1, padded, D.at(i), D.row(), T(1), Dvalues.at(i), Dvalues.row(),
-                            add_dv);
+                            to.add_dv);
           });
       }
     });
@@ -128,11 +128,11 @@ struct Gradients {
 };
 
 struct FewFunction : torch::autograd::Function<FewFunction> {
-  // With `tokens`, k_in [E,B,M,D] are keys and values, and are returned too.
+  // With `tokens`, k_in [E,B,M,D] are keys, and values where v_in is not given, and are returned too.
   static variable_list forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in,
                                const at::Tensor& v_in, const at::Tensor& bias, double scale, bool tokens) {
     const auto q = dense_rows(q_in), k = dense_rows(tokens ? k_in.unsqueeze(2) : k_in),
-               v = tokens ? k : dense_rows(v_in);
+               v = given(v_in) ? dense_rows(v_in) : k;
     const auto out = empty_tokens_first(q.size(0), q.size(1), q.size(2), q.size(3), v.size(4), q.options());
     at::Tensor weights;
     TORCHPE_DISPATCH(q, [&] {
@@ -142,32 +142,18 @@ struct FewFunction : torch::autograd::Function<FewFunction> {
     ctx->save_for_backward({q, k, v, weights});
     ctx->saved_data["scale"] = scale;
     ctx->saved_data["tokens"] = tokens;
+    ctx->saved_data["one"] = !given(v_in);
     ctx->set_materialize_grads(false);
     return tokens ? variable_list{out, k_in} : variable_list{out};
   }
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
-    const bool tokens = ctx->saved_data["tokens"].toBool();
-    at::Tensor dx = tokens ? grads[1] : at::Tensor();
-    if (!grads[0].defined()) return {{}, dx, {}, {}, {}, {}};
-    Gradients g{saved[0],
-                saved[1],
-                saved[2],
-                saved[3],
-                dense_rows(grads[0]),
-                ctx->saved_data["scale"].toDouble(),
-                {},
-                {},
-                {},
-                dx.defined(),
-                tokens};
-    const auto of_x = [&] { return (dx = gradient_beside(dx, g.k)).unsqueeze(2); };
-    if (ctx->needs_input_grad(0)) g.dq = empty_tokens_first_like(g.q);
-    if (ctx->needs_input_grad(1)) g.dk = tokens ? of_x() : empty_tokens_first_like(g.k);
-    if (tokens) g.dv = g.dk;
-    if (!tokens && ctx->needs_input_grad(2)) g.dv = empty_tokens_first_like(g.v);
-    TORCHPE_DISPATCH(g.q, [&] { g.compute<T>(); });
-    return {g.dq, tokens ? dx : g.dk, tokens ? at::Tensor() : g.dv, {}, {}, {}};
+    if (!grads[0].defined()) return {{}, grads.size() > 1 ? grads[1] : at::Tensor(), {}, {}, {}, {}};
+    const AttentionGradients to(ctx, saved[0], saved[1], saved[2], grads);
+    const Backward b{saved[0], saved[1], saved[2], saved[3], dense_rows(grads[0]), ctx->saved_data["scale"].toDouble(),
+                     to};
+    TORCHPE_DISPATCH(b.q, [&] { b.compute<T>(); });
+    return {to.dq, to.of_1, to.of_2, {}, {}, {}};
   }
 };
 
@@ -178,8 +164,9 @@ at::Tensor attention_of_few(const at::Tensor& q, const at::Tensor& k, const at::
   return FewFunction::apply(q, k, v, bias, scale, false)[0];
 }
 
-variable_list attention_over_few(const at::Tensor& q, const at::Tensor& x, const at::Tensor& bias, double scale) {
-  return FewFunction::apply(q, x, at::empty({0}, x.options().requires_grad(false)), bias, scale, true);
+variable_list attention_over_few(const at::Tensor& q, const at::Tensor& x, const at::Tensor& v, const at::Tensor& bias,
+                                 double scale) {
+  return FewFunction::apply(q, x, v, bias, scale, true);
 }
 
 }  // namespace torchpe

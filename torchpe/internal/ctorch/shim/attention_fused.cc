@@ -102,13 +102,12 @@ void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const
   });
 }
 
-// What the backward pass reads and writes. A gradient that is not wanted is an undefined tensor; dbias is
-// dense.
-struct Gradients {
+// What the backward pass reads and writes. dbias is dense, or undefined where it is not wanted.
+struct Backward {
   at::Tensor q, k, v, bias, out, stats, exponentials, d;
   double scale;
-  at::Tensor dq, dk, dv, dbias;
-  bool add_dk, add_dv;  // to what is there; of a block of rows dk comes first
+  AttentionGradients to;
+  at::Tensor dbias;
 
   template <typename T>
   void compute() const;
@@ -117,8 +116,9 @@ struct Gradients {
 // With w the weights and d the gradient of out: dv = w^T d, dw = d v^T, ds = w (dw - rowsum(d
 // out)), dq = scale ds k, dk = scale ds^T q and dbias = ds.
 template <typename T>
-void Gradients::compute() const {
+void Backward::compute() const {
   Timer timer(PROFILE_ATTENTION);
+  const auto &dq = to.dq, &dk = to.dk, &dv = to.dv;
   const auto& f = kernels<T>();
   const Heads<T> Q(q), K(k), V(v), O(out), Do(d), Dq(dq.defined() ? dq : q), Dk(dk.defined() ? dk : k),
       Dvalues(dv.defined() ? dv : v);
@@ -165,11 +165,12 @@ void Gradients::compute() const {
           f.product(rows, n.M, n.D, ds, block.row, 1, key_rows, Dq.at(i) + r * Dq.row(), Dq.row(), false);
         if (dk.defined()) {
           const auto queries_here = f.pack(n.M, rows, n.D, qr, Q.row(), 1, query_memory);
-          f.product(n.M, rows, n.D, ds, 1, block.row, queries_here, Dk.at(i), Dk.row(), r > 0 || add_dk);
+          f.product(n.M, rows, n.D, ds, 1, block.row, queries_here, Dk.at(i), Dk.row(), r > 0 || to.add_dk);
         }
         if (dv.defined()) {
           const auto gradients_here = f.pack(n.M, rows, n.Dv, dr, Do.row(), 1, gradient_memory);
-          f.product(n.M, rows, n.Dv, s, 1, block.row, gradients_here, Dvalues.at(i), Dvalues.row(), r > 0 || add_dv);
+          f.product(n.M, rows, n.Dv, s, 1, block.row, gradients_here, Dvalues.at(i), Dvalues.row(),
+                    r > 0 || to.add_dv);
         }
       }
     }
@@ -177,12 +178,12 @@ void Gradients::compute() const {
 }
 
 struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
-  // With `tokens`, k_in [E,B,M,D] are keys and values, and are returned too.
+  // With `tokens`, k_in [E,B,M,D] are keys, and values where v_in is not given, and are returned too.
   static variable_list forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in,
                                const at::Tensor& v_in, const at::Tensor& bias, double scale, bool tokens,
                                bool keep) {
     const auto q = dense_rows(q_in), k = dense_rows(tokens ? k_in.unsqueeze(2) : k_in),
-               v = tokens ? k : dense_rows(v_in);
+               v = given(v_in) ? dense_rows(v_in) : k;
     auto out = empty_tokens_first(q.size(0), q.size(1), q.size(2), q.size(3), v.size(4), q.options());
     auto stats = at::empty({q.size(0) * q.size(1) * q.size(2), 2, q.size(3)}, q.options());
     const auto exponentials = kept_exponentials(q, v, keep);
@@ -190,37 +191,29 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
     ctx->save_for_backward({q, k, v, bias, out, stats, exponentials});
     ctx->saved_data["scale"] = scale;
     ctx->saved_data["tokens"] = tokens;
+    ctx->saved_data["one"] = !given(v_in);
     ctx->set_materialize_grads(false);
     return tokens ? variable_list{out, k_in} : variable_list{out};
   }
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
-    const bool tokens = ctx->saved_data["tokens"].toBool();
-    at::Tensor dx = tokens ? grads[1] : at::Tensor();
-    if (!grads[0].defined()) return {{}, dx, {}, {}, {}, {}, {}};
-    Gradients g{saved[0],
-                saved[1],
-                saved[2],
-                saved[3],
-                saved[4],
-                saved[5],
-                saved[6],
-                dense_rows(grads[0]),
-                ctx->saved_data["scale"].toDouble(),
-                {},
-                {},
-                {},
-                {},
-                dx.defined(),
-                tokens};
-    const auto of_x = [&] { return (dx = gradient_beside(dx, g.k)).unsqueeze(2); };
-    if (ctx->needs_input_grad(0)) g.dq = empty_tokens_first_like(g.q);
-    if (ctx->needs_input_grad(1)) g.dk = tokens ? of_x() : empty_tokens_first_like(g.k);
-    if (tokens) g.dv = g.dk;
-    if (!tokens && ctx->needs_input_grad(2)) g.dv = empty_tokens_first_like(g.v);
-    if (ctx->needs_input_grad(3)) g.dbias = at::empty(g.bias.sizes(), g.bias.options());
-    TORCHPE_DISPATCH(g.q, [&] { g.compute<T>(); });
-    return {g.dq, tokens ? dx : g.dk, tokens ? at::Tensor() : g.dv, g.dbias, {}, {}, {}};
+    if (!grads[0].defined()) return {{}, grads.size() > 1 ? grads[1] : at::Tensor(), {}, {}, {}, {}, {}};
+    const AttentionGradients to(ctx, saved[0], saved[1], saved[2], grads);
+    const auto dbias =
+        ctx->needs_input_grad(3) ? at::empty(saved[3].sizes(), saved[3].options()) : at::Tensor();
+    const Backward b{saved[0],
+                     saved[1],
+                     saved[2],
+                     saved[3],
+                     saved[4],
+                     saved[5],
+                     saved[6],
+                     dense_rows(grads[0]),
+                     ctx->saved_data["scale"].toDouble(),
+                     to,
+                     dbias};
+    TORCHPE_DISPATCH(b.q, [&] { b.compute<T>(); });
+    return {to.dq, to.of_1, to.of_2, dbias, {}, {}, {}};
   }
 };
 
@@ -293,12 +286,13 @@ bool in_blocks(const at::Tensor& q, int64_t keys) { return q.size(3) * q.size(4)
 
 namespace torchpe {
 
-variable_list attention_over(const at::Tensor& q, const at::Tensor& x, const at::Tensor& bias, double scale) {
-  const auto none = at::empty({0}, x.options().requires_grad(false));
+variable_list attention_over(const at::Tensor& q, const at::Tensor& x, const at::Tensor& v, const at::Tensor& bias,
+                             double scale) {
+  const auto none = at::empty({0}, x.options().requires_grad(false)), values = v.defined() ? v : none;
   const int64_t shape[] = {q.size(0), q.size(1), 1, q.size(3), x.size(2)};
   const auto rows = bias.defined() ? bias_rows(bias.detach(), shape) : none;
-  return in_blocks(q, x.size(2)) ? AttentionFunction::apply(q, x, none, rows, scale, true, at::GradMode::is_enabled())
-                                 : attention_over_few(q, x, rows, scale);
+  return in_blocks(q, x.size(2)) ? AttentionFunction::apply(q, x, values, rows, scale, true, at::GradMode::is_enabled())
+                                 : attention_over_few(q, x, values, rows, scale);
 }
 
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias,

@@ -45,8 +45,7 @@ bool masks(const AttentionBlock& b) {
           b.mask.device() == b.x.device() && at::is_expandable_to(b.mask.sizes(), of_logits));
 }
 
-// Whether one head has so many tokens that folding its maps, 12 D^3 operations, saves the loops more than that
-// of the 12 D^2 of each token.
+// Whether one head's maps are folded: forward and back that costs 12 D^3 operations and saves 12 D^2 a token.
 bool folds(const AttentionBlock& b) {
   if (b.heads != 1 || !use_loops(b.x) || rounds_operands(b.x) || b.x.dim() != 4) return false;
   if (b.read.defined() && b.read.numel() == 0) return false;
@@ -58,28 +57,32 @@ Normed composed(const AttentionBlock& b) {
   const auto merged = [](const at::Tensor& t) {
     return t.permute({0, 1, 3, 2, 4}).reshape({t.size(0), t.size(1), t.size(3), t.size(2) * t.size(4)});
   };
-  // A mask has a row for every query, and rows are those of all tokens: then all tokens ask.
-  const bool few_ask = b.read.defined() && !b.mask.defined() && !b.rows.given();
-  const auto end = [&](const at::Tensor& x, const at::Tensor& a, const at::Tensor& w, const at::Tensor& bias) {
-    const bool all = b.read.defined() && !few_ask;
-    return add_linear_norm(all ? tokens_of(x, b.read) : x, all ? tokens_of(a, b.read) : a, w, bias, b.norm);
-  };
+  const bool few_ask = b.read.defined() && !b.mask.defined();  // a mask has a row for every query
+  const auto read = [&](const at::Tensor& x) { return b.read.defined() && !few_ask ? tokens_of(x, b.read) : x; };
   if (folds(b)) {
     const auto f = fold(b);
-    const auto asking = map_in_loops(few_ask ? tokens_of(b.x, b.read) : b.x, b.rows, f.in_w, f.in_b);
-    const auto over = attention_over(asking[0], few_ask ? b.x : asking[1], b.mask, b.scale);
-    return end(few_ask ? asking[1] : over[1], over[0].squeeze(2), f.out_w, f.out_b);
+    if (b.rows.given() && !few_ask) {  // fewer rows than tokens: both maps are of them
+      const auto asking = map_in_loops(b.x, b.rows, f.in_w, f.in_b);
+      const auto values = map_in_loops(b.x, b.rows, f.out_w, f.out_b);
+      const auto over = attention_over(asking[0], b.x, values[0], b.mask, b.scale);
+      return add_layer_norm(read(over[1]), read(over[0].squeeze(2)), b.norm);
+    }
+    const auto asking = map_in_loops(few_ask ? tokens_of(b.x, b.read) : b.x, {}, f.in_w, f.in_b);
+    const auto over = attention_over(asking[0], few_ask ? b.x : asking[1], {}, b.mask, b.scale);
+    return add_linear_norm(read(few_ask ? asking[1] : over[1]), read(over[0].squeeze(2)), f.out_w, f.out_b, b.norm);
   }
   const Projection p{b.x16, b.qkv_w, b.qkv_b, b.heads, b.rows};
   variable_list all;  // queries, keys, values, x
   if (few_ask) {
     const auto kv = project(b.x, p, {1, 2}, Stored::result);
-    const auto q = project(tokens_of(kv[2], b.read), p, {0, 1}, Stored::result);
+    const Projection asking{{}, p.w, p.b, p.heads, {}};
+    const auto q = project(tokens_of(kv[2], b.read), asking, {0, 1}, Stored::result);
     all = {q[0], kv[0], kv[1], q[1]};
   } else {
     all = project(b.x, p, {0, 3}, Stored::result);
   }
-  return end(all[3], merged(attention(all[0], all[1], all[2], b.mask, b.scale)), b.out_w, b.out_b);
+  const auto a = merged(attention(all[0], all[1], all[2], b.mask, b.scale));
+  return add_linear_norm(read(all[3]), read(a), b.out_w, b.out_b, b.norm);
 }
 
 Normed composed(const MLPBlock& b) {
@@ -142,8 +145,8 @@ tp_result tp_attention_block(tp_tensor hx, tp_self_attention a, tp_norm norm, in
                                       b.read.sizes().slice(0, 2) == x.sizes().slice(0, 2)),
                 "attention block of ", x.sizes(), " whose tokens ", b.read.sizes(), " of ", b.read.scalar_type(),
                 " are read; expected x [E,B,N,D] and int64 [E,B,M]");
-    TORCH_CHECK(!b.rows.given() || (x.dim() == 4 && b.rows.all.dim() == 4 && b.rows.index.sizes() == x.sizes().slice(0, 3) &&
-                                    b.rows.all.size(-1) == x.size(3)),
+    TORCH_CHECK(!b.rows.given() || (x.dim() == 4 && b.rows.all.dim() == 4 && b.rows.all.size(-1) == x.size(3) &&
+                                    b.rows.index.sizes() == x.sizes().slice(0, 3)),
                 "attention block of ", x.sizes(), " taken from rows ", b.rows.all.sizes(), " by ",
                 b.rows.index.sizes());
     return fits_gpu(b) ? attention_block_on_gpu(b) : composed(b);

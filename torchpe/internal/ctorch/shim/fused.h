@@ -153,8 +153,8 @@ T* member_or_null(const at::Tensor& t, int64_t e) {
 // new tensor that is handed to autograd.
 struct GradTarget {
   at::Tensor into;
-  bool own;    // into is the leaf's buffer: hand nothing to autograd
-  bool first;  // into holds nothing yet: write all of it; else add
+  bool own = false;    // into is the leaf's buffer: hand nothing to autograd
+  bool first = false;  // into holds nothing yet: write all of it; else add
   GradTarget columns(int64_t from, int64_t count) const {
     return {into.defined() ? into.narrow(1, from, count) : into, own, first};
   }

@@ -61,15 +61,32 @@ inline at::Tensor empty_tokens_first(int64_t E, int64_t B, int64_t H, int64_t N,
   return at::empty({E, B, N, H, D}, o).permute({0, 1, 3, 2, 4});
 }
 
-// Where the gradients of x [E,B,M,D] as keys and values are added: dx, which came from elsewhere, or a new
-// tensor, like keys [E,B,1,M,D].
-inline at::Tensor gradient_beside(const at::Tensor& dx, const at::Tensor& keys) {
-  return dx.defined() ? dx.contiguous() : at::empty(keys.squeeze(2).sizes(), keys.options());
-}
-
 inline at::Tensor empty_tokens_first_like(const at::Tensor& t) {
   return empty_tokens_first(t.size(0), t.size(1), t.size(2), t.size(3), t.size(4), t.options());
 }
+
+// Where a backward pass of attention writes the gradients of its inputs 0 to 2, queries, keys and values
+// [E,B,H,N,D]: undefined where they are not wanted. Where "tokens" x [E,B,M,D] are the keys, and values where
+// "one" tensor is both, their gradients are added to grads[1], which came back through x and may be undefined.
+struct AttentionGradients {
+  AttentionGradients(torch::autograd::AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k,
+                     const at::Tensor& v, const torch::autograd::variable_list& grads)
+      : add_dk(grads.size() > 1 && grads[1].defined()), add_dv(ctx->saved_data["one"].toBool()) {
+    if (add_dk) of_1 = grads[1].is_alias_of(grads[0]) ? grads[1].clone() : grads[1].contiguous();
+    if (ctx->needs_input_grad(0)) dq = empty_tokens_first_like(q);
+    if (ctx->needs_input_grad(1)) {
+      const bool tokens = ctx->saved_data["tokens"].toBool();
+      if (tokens && !add_dk) of_1 = at::empty(k.squeeze(2).sizes(), k.options());
+      dk = tokens ? of_1.unsqueeze(2) : of_1 = empty_tokens_first_like(k);
+    }
+    if (add_dv)
+      dv = dk;
+    else if (ctx->needs_input_grad(2))
+      of_2 = dv = empty_tokens_first_like(v);
+  }
+  at::Tensor dq, dk, dv, of_1, of_2;  // of_1 and of_2: what autograd gets as those of inputs 1 and 2
+  bool add_dk, add_dv;                // to what is there; dk comes first
+};
 
 // The index [E,B,M,D] of the tokens `read` [E,B,M], for gather, and those tokens of x [E,B,N,D].
 inline at::Tensor token_index(const at::Tensor& read, int64_t D) {
@@ -95,13 +112,13 @@ inline bool few_tokens(int64_t N, int64_t M, int64_t D, int64_t Dv) {
 // softmax(scale q k^T + bias) v for small heads in the loops; bias [E,B,H,N,M] with dense rows, or empty.
 at::Tensor attention_of_few(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias,
                             double scale);
-// The same, and of many, of one head where x [E,B,M,D] are keys and values, bias without a gradient. Returns it
-// [E,B,1,N,D], and x for the residual sum: the gradients of x as keys and values are added to that which comes
-// back through it.
-torch::autograd::variable_list attention_over_few(const at::Tensor& q, const at::Tensor& x, const at::Tensor& bias,
-                                                  double scale);
-torch::autograd::variable_list attention_over(const at::Tensor& q, const at::Tensor& x, const at::Tensor& bias,
-                                              double scale);
+// The same, and of many, of one head where x [E,B,M,D] are keys, and values where v is not given; bias without
+// a gradient. Returns it [E,B,1,N,D], and x for the residual sum: the gradients of x as keys and values are
+// added to that which comes back through it.
+torch::autograd::variable_list attention_over_few(const at::Tensor& q, const at::Tensor& x, const at::Tensor& v,
+                                                  const at::Tensor& bias, double scale);
+torch::autograd::variable_list attention_over(const at::Tensor& q, const at::Tensor& x, const at::Tensor& v,
+                                              const at::Tensor& bias, double scale);
 
 // x[..,n,index[n,m]] of each head of x [E,B,H,N,R] in the loops. index [E,B,H,N,M] is the same for all
 // heads: one_for_all_heads says whether it is, and the loops take x.
