@@ -3,6 +3,7 @@ package torchpe
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,6 +70,8 @@ type Traced struct {
 // kernels and copies of a GPU, and the operators that the calling goroutine's thread called. f must
 // wait for the device before it returns.
 func Trace(f func() error) ([]Traced, error) {
+	runtime.LockOSThread() // libtorch profiles a thread
+	defer runtime.UnlockOSThread()
 	if err := ctorch.TraceBegin(); err != nil {
 		return nil, &Error{Op: "Trace", Msg: err.Error()}
 	}

@@ -2,6 +2,7 @@ package torchpe
 
 import (
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -33,6 +34,30 @@ func TestTrace(t *testing.T) {
 	for _, name := range []string{"aten::exp", "aten::sum", "aten::transpose"} {
 		if calls[name] != want[name] || calls[name] < 3 {
 			t.Errorf("%s: %d calls in the trace, %d counted", name, calls[name], want[name])
+		}
+	}
+}
+
+// TestTraceStaysOnItsThread checks that a goroutine that waits inside a trace ends it on the thread that
+// libtorch profiles, though Go would have continued it on another.
+func TestTraceStaysOnItsThread(t *testing.T) {
+	done := make(chan bool)
+	defer close(done)
+	for range 8 {
+		go func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					runtime.Gosched()
+				}
+			}
+		}()
+	}
+	for range 20 {
+		if _, err := Trace(func() error { time.Sleep(time.Millisecond); return nil }); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
