@@ -42,11 +42,12 @@ for package in torchpe torchpe/internal/ctorch models models/pe train; do
   rm -rf "$work/test/$package"
   mkdir -p "$work/test/$package"
   go test -c -o "$work/test/$package/test" "./$package"
-  # Some tests read the shim's header, fixtures and a decoder below them.
+  # Some tests read headers, fixtures and a decoder below them.
   for extra in testdata shim runlog/testdata; do
     [ ! -d "$package/$extra" ] || { mkdir -p "$work/test/$package/$extra" &&
       cp -r "$package/$extra/." "$work/test/$package/$extra/"; }
   done
+  cp "$package"/*.h "$work/test/$package/" 2>/dev/null || true
   inside sh -c "cd /torchpe/test/$package && ./test -test.short"
 done
 inside /torchpe/bin/torchpe train --preset quick --limit-steps 20 --quiet --force --out /torchpe/run
