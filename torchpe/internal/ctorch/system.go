@@ -102,7 +102,8 @@ func CountMoved(on bool) { C.tp_count_moved(flag(on)) }
 // Moved returns it: lines of a kernel's name, its runs and its bytes.
 func Moved() string { return taken(C.tp_moved()) }
 
-// TraceBegin starts libtorch's profiler for this thread and for all kernels of a GPU.
+// TraceBegin starts libtorch's profiler for this thread and for all kernels of a GPU. The goroutine
+// must hold its thread (runtime.LockOSThread) until TraceEnd.
 func TraceBegin() error { return failure(C.tp_trace_begin()) }
 
 // TraceEnd stops it and returns the events: lines of device ("cpu", "gpu"), nanoseconds and name,

@@ -229,6 +229,8 @@ func testMoved(t *testing.T) {
 // testTrace traces a transpose, and nothing of what came before or after; what was not begun cannot
 // end.
 func testTrace(t *testing.T) {
+	runtime.LockOSThread() // libtorch profiles a thread
+	defer runtime.UnlockOSThread()
 	x := must(Full([]int{2, 2}, 1, Float32, CPU))
 	defer func() { check(Release([]Handle{x})) }()
 	transpose := func() { check(Release([]Handle{must(Transpose(x, 0, 1, false))})) }
