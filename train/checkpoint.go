@@ -88,7 +88,7 @@ func (e *ensemble) save(run *runlog.Run, st state, metadata map[string]string) (
 	if out.err != nil {
 		return nil, out.err
 	}
-	metadata["data_sha256"] = e.task.fingerprint()
+	metadata[runlog.DataKey] = e.task.fingerprint()
 	metadata["seconds"] = strconv.FormatFloat(st.seconds, 'g', -1, 64)
 	metadata["optimizer"] = e.config.Optimizer
 	return run.BeginCheckpoint(st.step, out.all, metadata)
@@ -114,7 +114,7 @@ func (e *ensemble) eachParameter(
 // load copies a checkpoint's parameters into the model and returns its state.
 func (e *ensemble) load(c *runlog.Checkpoint) (state, error) {
 	st := state{step: c.Step}
-	if have, now := c.Metadata["data_sha256"], e.task.fingerprint(); have != now {
+	if have, now := c.Metadata[runlog.DataKey], e.task.fingerprint(); have != now {
 		return st, &DataError{fmt.Errorf("%s was trained on other data (their SHA-256 begins %.12s, "+
 			"that of these %.12s): give the same data files", c.Name, have, now)}
 	}

@@ -64,7 +64,7 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 		DivergedAtStep: int(diverged[member]), Warning: checkpoint.Warning}
 	return x, export.Write(out, m, export.Run{
 		Directory: filepath.Base(filepath.Clean(dir)), Member: member, Step: checkpoint.Step,
-		DataSHA: checkpoint.Metadata["data_sha256"], Config: text,
+		DataSHA: checkpoint.Metadata[runlog.DataKey], Config: text,
 	})
 }
 

@@ -55,6 +55,13 @@ func Read(dir string) (*Study, error) {
 	if diverged > 0 {
 		s.Notes = append(s.Notes, wording.Count(diverged, "model")+" diverged")
 	}
+	models, note, err := runs.Distinct(models)
+	if err != nil {
+		return nil, err
+	}
+	if note != "" {
+		s.Notes = append(s.Notes, note)
+	}
 	var languages, texts []runs.Model
 	for _, m := range models {
 		to := &languages
@@ -66,24 +73,36 @@ func Read(dir string) (*Study, error) {
 	if s.tasks, err = tasksOf(languages); err != nil {
 		return nil, err
 	}
-	if s.best, err = tasksOf(languages, "lr"); err != nil {
+	if s.best, err = tasksOf(languages, "members.lr"); err != nil {
 		return nil, err
 	}
 	s.texts, err = tasksOf(texts)
 	return s, err
 }
 
-// tasksOf sorts models by language or text; a group has one label in all of them.
+// tasksOf sorts models by language or text; a group has one label in all of them. Texts of one name
+// whose characters differ are two tasks.
 func tasksOf(models []runs.Model, ignored ...string) (tasks []task, err error) {
-	groups, err := runs.Groups(models, append(ignored, "sequence.language", "sequence.form", "sequence.text")...)
+	groups, err := runs.Groups(models, append(ignored, "sequence.language", "sequence.form", "sequence.text",
+		runs.DataKey)...)
 	if err != nil {
 		return nil, err
+	}
+	data := map[string][]string{} // by name
+	for _, m := range models {
+		name := nameOf(m.Run.Config.Sequence)
+		if !slices.Contains(data[name], m.Run.DataSHA256) {
+			data[name] = append(data[name], m.Run.DataSHA256)
+		}
 	}
 	by := map[string][]runs.Group{}
 	for _, g := range groups {
 		of := map[string][]runs.Model{}
 		for _, m := range g.Models {
 			name := nameOf(m.Run.Config.Sequence)
+			if m.Run.Config.Sequence.Text != nil && len(data[name]) > 1 {
+				name += ", " + runs.Difference(runs.DataKey, m.Run.DataSHA256)
+			}
 			of[name] = append(of[name], m)
 		}
 		for name, models := range of {

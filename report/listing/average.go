@@ -2,7 +2,6 @@ package listing
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,22 +11,32 @@ import (
 
 // Average returns the list with a row a configuration: the means and SDs over its models, which
 // differ in their seeds alone. Models of one configuration are apart where they were found in
-// different directories, or have different states.
+// different directories, or have different states. A run and its copy count once.
 func (l *List) Average() *List {
 	out := &List{Skipped: l.Skipped}
-	at := map[string]int{}
+	at, seen, twice := map[string]int{}, map[string]bool{}, 0
 	for _, r := range l.Rows {
 		key := r.configuration()
+		one := key + r.values["seed"].String()
+		if seen[one] {
+			twice++
+			continue
+		}
+		seen[one] = true
 		i, isKnown := at[key]
 		if !isKnown {
 			i = len(out.Rows)
 			at[key] = i
-			out.Rows = append(out.Rows, Row{Dir: r.Dir, root: r.root, settings: r.settings})
+			out.Rows = append(out.Rows, Row{Dir: r.Dir, root: r.root, settings: r.settings,
+				identity: r.identity})
 		}
 		out.Rows[i].models = append(out.Rows[i].models, r)
 	}
 	for i := range out.Rows {
 		out.Rows[i].average()
+	}
+	if twice > 0 {
+		out.note = runs.CopiesNote(twice)
 	}
 	out.keys = allColumns(out.Rows)
 	out.columns = out.usualColumns()
@@ -36,16 +45,7 @@ func (l *List) Average() *List {
 
 // configuration identifies models that differ in their seeds alone, of one directory and state.
 func (r Row) configuration() string {
-	parts := []string{r.root, r.values["status"].text, r.values["sigma"].String()}
-	for _, name := range memberSettings {
-		parts = append(parts, r.values[name].String())
-	}
-	for _, key := range slices.Sorted(maps.Keys(r.settings)) {
-		if !runs.IsIncidental(key) {
-			parts = append(parts, key+"="+r.settings[key])
-		}
-	}
-	return strings.Join(parts, "\x00")
+	return strings.Join([]string{r.root, r.values["status"].text, runs.Key(r.identity)}, "\x00")
 }
 
 // average fills in the values of a row from those of its models.

@@ -159,3 +159,57 @@ func TestManyLines(t *testing.T) {
 		t.Errorf("%v\n%.200s", err, text)
 	}
 }
+
+// A mean has each seed of a configuration once; a rate of the PE's own, other data and imported
+// weights are configurations of their own, and shown. A model that stopped keeps its last value.
+func TestAverageOfSeedsAlone(t *testing.T) {
+	run := func(name string, seeds ...int) synthetic.Run {
+		return synthetic.Run{Name: name, Task: "lst", PE: "rope", Seeds: seeds, Data: "aaaa", Until: "train=0.99"}
+	}
+	own, edited, imported, stopped := run("own rate", 1), run("edited", 1), run("imported", 1), run("a", 1, 2)
+	own.PELR, edited.Data = .3, "bbbb"
+	imported.Changed = []string{"weights imported from x, whose SHA-256 is 00"}
+	stopped.Edit = func(m *synthetic.Member) {
+		m.Result.Fit = &runlog.Fit{Reached: m.Seed == 2, Epoch: 3}
+		for i := range m.Records {
+			m.Records[i].ValidationAccuracy = float64(m.Seed) + float64(i)/100
+		}
+		if m.Seed == 2 {
+			m.Records = m.Records[:3]
+			m.Records[2].Fit = &runlog.Fit{Reached: true}
+		}
+	}
+	dir := t.TempDir()
+	if err := synthetic.Write(dir, stopped, run("copy", 1), own, edited, imported); err != nil {
+		t.Fatal(err)
+	}
+	l := read(t, dir).Average()
+	var n []string
+	for _, r := range l.Rows {
+		n = append(n, r.Value("n").String())
+	}
+	if strings.Join(n, " ") != "2 1 1 1" {
+		t.Errorf("%v models a row, want 2 1 1 1", n)
+	}
+	var csv strings.Builder
+	if err := l.Table().CSV(&csv); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"pe_lr", "data_sha256", "weights", "imported", "aaaa", "bbbb"} {
+		if !strings.Contains(csv.String(), want) {
+			t.Errorf("no %s in\n%s", want, csv.String())
+		}
+	}
+	if note := l.Table().Note; note != "1 model of the same settings and seed as another count once" {
+		t.Errorf("note %q", note)
+	}
+	out := t.TempDir()
+	if err := l.WritePage(out); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(out, "validation.csv"))
+	// Of the first row's second model, the value of record 3 of 12 up to the last.
+	if err != nil || strings.Count(string(text), ",2.02") != 10 {
+		t.Errorf("%v\n%s", err, text)
+	}
+}

@@ -36,7 +36,7 @@ var (
 		{Name: "status", Heading: "status", Rank: 1}, {Name: "steps", Heading: "steps", Rank: 3},
 		{Name: "validation", Heading: "validation", Decimals: 3}, {Name: "iid", Heading: "IID test",
 			Decimals: 3, Rank: 1}, {Name: "train", Heading: "train", Decimals: 3, Rank: 1},
-		{Name: "fitted", Heading: "fitted at epoch", Rank: 2},
+		{Name: "fitted", Heading: "fitted at epoch", Rank: 2}, {Name: runs.WeightsKey, Heading: "weights", Rank: 1},
 	}
 	trailingColumns = []column{
 		{Name: "train_mse", Heading: "train MSE", Decimals: 4, Rank: 2}, {Name: "modularity",
@@ -54,6 +54,7 @@ var (
 			Heading: "weight decay", Decimals: fromValues},
 		{Name: "pe_lr", Heading: "PE's lr", Decimals: fromValues}, {Name: "pe_weight_decay",
 			Heading: "PE's weight decay", Decimals: fromValues},
+		{Name: runs.DataKey, Heading: "data"},
 	}
 )
 
@@ -209,6 +210,9 @@ func (l *List) usualColumns() []column {
 			out = append(out, l.keys[name])
 		}
 	}
+	if l.dataDiffer() {
+		out = append(out, l.keys[runs.DataKey])
+	}
 	var levels []column
 	for _, name := range slices.Sorted(maps.Keys(l.keys)) {
 		if strings.HasPrefix(name, "test_mse_") || strings.HasPrefix(name, "tokens_") &&
@@ -224,6 +228,19 @@ func (l *List) usualColumns() []column {
 		}
 	}
 	return out
+}
+
+// dataDiffer reports whether models of the same settings were trained on other data.
+func (l *List) dataDiffer() bool {
+	of := map[string]string{}
+	for _, r := range l.Rows {
+		key, data := runs.Key(r.identity, runs.DataKey), r.identity[runs.DataKey]
+		if had, ok := of[key]; ok && had != data {
+			return true
+		}
+		of[key] = data
+	}
+	return false
 }
 
 // memberSettings are the settings that members of one run may have each, besides sigma and seed.

@@ -3,7 +3,6 @@ package listing
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -117,21 +116,19 @@ func (r Row) line(c column, read map[string][]runlog.Record) figure.LineSeries {
 		}
 	}
 	var line figure.LineSeries
-	at := slices.Sorted(maps.Keys(steps))
-	for _, step := range at {
+	for _, step := range slices.Sorted(maps.Keys(steps)) {
 		line.X = append(line.X, float64(step))
 	}
-	for _, own := range values {
-		row := make([]float64, len(at))
-		for i, step := range at {
-			row[i] = math.NaN()
-			if v, ok := own[step]; ok {
-				row[i] = v
-			}
-		}
-		line.Values = append(line.Values, row)
+	for i, own := range values {
+		line.Values = append(line.Values, runs.Curve(line.X, own, r.models[i].hasStopped()))
 	}
 	return line
+}
+
+// hasStopped reports whether the model reached the criterion at which its run stops.
+func (r Row) hasStopped() bool {
+	fitted := r.values["fitted"]
+	return r.settings["until"] != "" && fitted.kind != missing && fitted.text != notFitted
 }
 
 // lineNumbers returns the numbers of a figure's lines, a row a model and step.
@@ -163,7 +160,7 @@ func (l *List) lineLabels() []string {
 	}
 	for _, c := range l.columns {
 		if c.Name == "sigma" || c.Name == "pe" || c.Name == "run" || isResultName(c.Name) && c.Name != "task" &&
-			c.Name != "status" && !slices.Contains(memberSettings, c.Name) {
+			c.Name != "status" && c.Name != runs.DataKey && c.Name != runs.WeightsKey && !slices.Contains(memberSettings, c.Name) {
 			continue
 		}
 		values := map[string][]string{} // by label so far

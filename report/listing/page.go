@@ -1,6 +1,11 @@
 package listing
 
-import "torchpe/report/document"
+import (
+	"slices"
+
+	"torchpe/report/document"
+	"torchpe/report/runs"
+)
 
 // WritePage writes an averaged list to a directory: index.html with the table and the curves, each
 // of which has files of its own.
@@ -17,9 +22,13 @@ func (l *List) WritePage(dir string) error {
 	t.Title = "Configurations: mean ± SD over seeds"
 	items := []document.Item{{ID: "runs", Section: "Runs", Title: t.Title,
 		Tables: []document.Named{{Name: "runs", Table: t}}}}
+	caption := "Mean over the seeds of a configuration; band: least and greatest."
+	if slices.ContainsFunc(l.Rows, func(r Row) bool { return slices.ContainsFunc(r.models, Row.hasStopped) }) {
+		caption += " " + runs.StoppedNote
+	}
 	for _, c := range curves {
 		items = append(items, document.Item{ID: c.name, Section: "Curves", Title: c.title,
-			Caption: "Mean over the seeds of a configuration; band: least and greatest.",
+			Caption: caption,
 			Figure:  c.figure, Undrawn: c.undrawn, Tables: []document.Named{{Name: c.name, Table: c.numbers}}})
 	}
 	for _, item := range items {

@@ -28,7 +28,8 @@ type Row struct {
 	values map[string]Value
 	// settings are those of the run, by key; rows of one run share them.
 	settings map[string]string
-	models   []Row // that an averaged row is over
+	identity map[string]string // runs.Model.Identity
+	models   []Row             // that an averaged row is over
 }
 
 // Value returns the row's value in the column of that name.
@@ -38,6 +39,7 @@ func (r Row) Value(name string) Value { return r.values[name] }
 type List struct {
 	Rows    []Row
 	Skipped []runs.Skipped // runs and folders that could not be read
+	note    string         // below the table
 	columns []column
 	keys    map[string]column // of all columns that there may be, by name
 }
@@ -144,7 +146,17 @@ func readRun(p rootedPlace) ([]Row, error) {
 		if m.Sigma != nil {
 			v["sigma"] = numberOf(*m.Sigma)
 		}
-		rows[i] = Row{Dir: p.Dir, root: p.root, values: v, settings: settings}
+		identity, err := runs.Model{Run: run, Index: i, Member: m}.Identity()
+		if err != nil {
+			return nil, err
+		}
+		if run.Origin != "" {
+			v[runs.WeightsKey] = textOf(run.Origin)
+		}
+		if run.DataSHA256 != "" {
+			v[runs.DataKey] = textOf(run.DataSHA256[:min(12, len(run.DataSHA256))])
+		}
+		rows[i] = Row{Dir: p.Dir, root: p.root, values: v, settings: settings, identity: identity}
 	}
 	if !finished {
 		return rows, addUnfinished(p.Dir, rows)

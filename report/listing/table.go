@@ -19,7 +19,7 @@ func (l *List) kindOf(c column) kind {
 
 // Table returns the list as a table.
 func (l *List) Table() table.Table {
-	var t table.Table
+	t := table.Table{Note: l.note}
 	kinds := make([]kind, len(l.columns))
 	for j, c := range l.columns {
 		kinds[j] = l.kindOf(c)

@@ -72,6 +72,19 @@ func (g group) values(of func(runs.Model) float64) []float64 {
 	return out
 }
 
+// hasStopped reports whether a model of the group has stopped at its criterion.
+func (g group) hasStopped() bool { return slices.ContainsFunc(g.models, runs.Model.HasStopped) }
+
+// steps returns the number of training steps of the group's models, or their range.
+func (g group) steps() table.Cell {
+	steps := g.values(func(m runs.Model) float64 { return float64(m.Result.Steps) })
+	least, most := int(slices.Min(steps)), int(slices.Max(steps))
+	if least == most {
+		return table.Count(least)
+	}
+	return table.Text(fmt.Sprintf("%d to %d", least, most))
+}
+
 func testError(level string) func(runs.Model) float64 {
 	return func(m runs.Model) float64 { return runs.TestMSE(m.Result.MaskedMeasures, level) }
 }
@@ -102,7 +115,7 @@ func (s *Study) errors() (document.Item, error) {
 			return item, err
 		}
 		for k, kind := range kinds {
-			if line, ok := lineOf(read, steps, kind.of); ok {
+			if line, ok := lineOf(g, read, steps, kind.of); ok {
 				line.Label = g.label
 				courses[k].Series = append(courses[k].Series, line)
 			}
@@ -135,6 +148,9 @@ func (s *Study) errors() (document.Item, error) {
 		"a dot or line a seed, bands from the least to the greatest. Dashed: errors without a model under the same "+
 		"masks, the conditional Gaussian (the best linear prediction) and a regression on the mean of the "+
 		"visible tokens. Trained with %.0f %% masked.", 100*s.groups[0].models[0].Run.Config.Masked.Level)
+	if slices.ContainsFunc(s.groups, group.hasStopped) {
+		item.Caption += " " + runs.StoppedNote
+	}
 	item.Tables = []document.Named{{Name: "errors", Table: numbers}}
 	s.compose(&item)
 	return item, nil
@@ -159,19 +175,13 @@ func hasNumber(values []float64) bool {
 
 func byStep(r runlog.Record) int { return r.Step }
 
-// lineOf returns a measure of models over training from their records by step; ok is false where there
-// is no number.
-func lineOf(read []map[int]runlog.Record, steps []float64,
+// lineOf returns a measure of a group's models over training from their records by step; ok is false
+// where there is no number.
+func lineOf(g group, read []map[int]runlog.Record, steps []float64,
 	of func(runlog.Record) float64) (line figure.LineSeries, ok bool) {
 	line.X = steps
-	for _, own := range read {
-		values := make([]float64, len(steps))
-		for i, step := range steps {
-			values[i] = math.NaN()
-			if r, known := own[int(step)]; known {
-				values[i] = of(r)
-			}
-		}
+	for i, own := range read {
+		values := runs.Curve(steps, runs.Measured(own, of), g.models[i].HasStopped())
 		ok = ok || hasNumber(values)
 		line.Values = append(line.Values, values)
 	}
@@ -196,7 +206,7 @@ func (s *Study) errorTable() document.Item {
 		measures = append(measures, modularity, clustering)
 	}
 	for _, g := range s.groups {
-		row := table.Row{table.Text(g.label), table.Count(len(g.models)), table.Count(g.models[0].Result.Steps)}
+		row := table.Row{table.Text(g.label), table.Count(len(g.models)), g.steps()}
 		for _, of := range measures {
 			row = append(row, table.Mean(g.values(of)))
 		}

@@ -48,6 +48,13 @@ func Read(dir string) (*Study, error) {
 		s.note("%s diverged", wording.Count(diverged, "model"))
 	}
 	s.Runs = len(found)
+	models, note, err := runs.Distinct(models)
+	if err != nil {
+		return nil, err
+	}
+	if note != "" {
+		s.note("%s", note)
+	}
 	s.groups, err = groupsOf(models)
 	return s, err
 }
@@ -61,9 +68,9 @@ func (s *Study) mostCommon(found []*runs.Run) ([]*runs.Run, error) {
 	of := map[string][]*runs.Run{}
 	var order []string
 	for _, r := range found {
-		base, err := r.Config.Base()
+		base, err := r.Base()
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Dir, err)
+			return nil, err
 		}
 		if of[base] == nil {
 			order = append(order, base)

@@ -3,9 +3,11 @@ package own
 import (
 	"encoding/csv"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 	"torchpe/report/document"
 	"torchpe/report/figure"
 	"torchpe/report/internal/synthetic"
+	"torchpe/report/runs"
 	"torchpe/report/table"
 	"torchpe/train/runlog"
 )
@@ -274,6 +277,84 @@ func TestSubjectsFigure(t *testing.T) {
 		">mean of the visible<"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("subjects.svg has no %q", want)
+		}
+	}
+}
+
+// Models that differ in more than the seed have rows of their own, a copied run counts once, and runs
+// on data that changed under the same path are left out by name. Models that stop early keep their
+// last value; their steps are a range.
+func TestOnlySeedsAreAveraged(t *testing.T) {
+	run := func(name string, seeds ...int) synthetic.Run {
+		return synthetic.Run{Name: name, Task: "masked", PE: "learn", Sigma: .1, Seeds: seeds, Until: "test_mse=0.5",
+			Data: "aaaa"}
+	}
+	short, own, edited := run("a", 1, 2), run("own rate", 3, 4), run("edited", 5)
+	short.Edit = func(m *synthetic.Member) {
+		m.Result.Fit = &runlog.Fit{Reached: true}
+		if m.Seed == 2 { // stops first
+			m.Records, m.Result.Steps = m.Records[:4], 400
+		}
+	}
+	own.PELR, edited.Data = .3, "bbbb"
+	dir := t.TempDir()
+	if err := synthetic.Write(dir, short, run("z copy", 1), own, edited); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "report")
+	if _, err := s.Write(out, false); err != nil {
+		t.Fatal(err)
+	}
+	notes := strings.Join(s.Notes, "\n")
+	for _, want := range []string{"1 model of other data or another size, such as edited",
+		"1 model of the same settings and seed as another count once"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no %q in the notes:\n%s", want, notes)
+		}
+	}
+	var got []string
+	for _, row := range rows(t, out, "table_errors.csv")[1:3] {
+		got = append(got, strings.Join(row[:3], " | "))
+	}
+	if want := "learn-0.1, pe_lr 0.3 | 2 | 1200; learn-0.1, pe_lr shared | 2 | 400 to 1200"; strings.Join(got,
+		"; ") != want {
+		t.Errorf("%q, want %q", strings.Join(got, "; "), want)
+	}
+	if text := read(t, out, "index.html"); !strings.Contains(text, runs.StoppedNote) {
+		t.Errorf("the page does not say %q", runs.StoppedNote)
+	}
+}
+
+// Errors by subject are by the subject's name, also where runs held out others.
+func TestSubjectsByName(t *testing.T) {
+	dir := t.TempDir()
+	if err := synthetic.Write(dir,
+		synthetic.Run{Name: "a", Task: "masked", PE: "nope", Seeds: []int{1}, Subjects: []string{"0", "1"}},
+		synthetic.Run{Name: "b", Task: "masked", PE: "nope", Seeds: []int{2}, Subjects: []string{"1", "4"}},
+		synthetic.Run{Name: "c", Task: "masked", PE: "rope", Seeds: []int{1}, Subjects: []string{"4", "5", "0"}},
+	); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Write(filepath.Join(dir, "report"), false); err != nil {
+		t.Fatal(err)
+	}
+	// Subject i of a run has the error 0.1 (i+1): subject 1 is second in a and first in b.
+	want := [][]string{{"0", "0.1", "0.3"}, {"1", "0.15", ""}, {"4", "0.2", "0.1"}, {"5", "", "0.2"}}
+	for i, row := range rows(t, filepath.Join(dir, "report"), "subjects.csv")[1:] {
+		for j, text := range row {
+			got, _ := strconv.ParseFloat(text, 64)
+			wanted, _ := strconv.ParseFloat(want[i][j], 64)
+			if (text == "") != (want[i][j] == "") || math.Abs(got-wanted) > 1e-6 {
+				t.Errorf("row %q, want %q", row, want[i])
+			}
 		}
 	}
 }

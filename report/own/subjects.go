@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 	"strings"
 
 	"torchpe/internal/stats"
@@ -16,10 +17,10 @@ import (
 // confidence is the level of the intervals.
 const confidence = 0.95
 
-// subjectErrors returns the test subjects and the error of a group on each, the mean over its
-// seeds; nil where they are not known.
-func (g group) subjectErrors(level string) (subjects []string, mse []float64, err error) {
-	n := 0.0
+// subjectErrors returns the test subjects of a group, and its error on each by name, the mean over the
+// seeds that had it held out; none where they are not known.
+func (g group) subjectErrors(level string) (subjects []string, mse map[string]float64, err error) {
+	of := map[string][]float64{}
 	for _, m := range g.models {
 		p, err := m.Run.Probes()
 		if errors.Is(err, fs.ErrNotExist) {
@@ -32,19 +33,16 @@ func (g group) subjectErrors(level string) (subjects []string, mse []float64, er
 		if err != nil {
 			return nil, nil, err
 		}
-		if names == nil || subjects != nil && len(names) != len(subjects) {
-			continue
+		for i, name := range names {
+			if of[name] == nil {
+				subjects = append(subjects, name)
+			}
+			of[name] = append(of[name], own[i])
 		}
-		if subjects == nil {
-			subjects, mse = names, make([]float64, len(names))
-		}
-		for i, v := range own {
-			mse[i] += v
-		}
-		n++
 	}
-	for i := range mse {
-		mse[i] /= n
+	mse = map[string]float64{}
+	for name, all := range of {
+		mse[name] = stats.Mean(all)
 	}
 	return subjects, mse, nil
 }
@@ -57,23 +55,35 @@ func (s *Study) subjects() (document.Item, error) {
 		Dots: "subjects", References: s.references(level)}
 	t := table.Table{Title: item.Title, Columns: []table.Column{{Heading: "subject", Name: "subject"}}}
 	var intervals []string
-	for _, g := range s.groups {
-		subjects, mse, err := g.subjectErrors(level)
+	of := make([]map[string]float64, len(s.groups))
+	var subjects []string
+	for i, g := range s.groups {
+		own, mse, err := g.subjectErrors(level)
 		if err != nil {
 			return item, err
 		}
-		if subjects == nil || t.Rows != nil && len(subjects) != len(t.Rows) {
+		of[i] = mse
+		for _, name := range own {
+			if !slices.Contains(subjects, name) {
+				subjects = append(subjects, name)
+				t.Rows = append(t.Rows, table.Row{table.Text(name)})
+			}
+		}
+	}
+	for k, g := range s.groups {
+		if len(of[k]) == 0 {
 			continue
 		}
 		t.Columns = append(t.Columns, table.Column{Heading: g.label, Decimals: 4,
 			Name: fmt.Sprintf("mse_%d", len(t.Columns))})
-		if t.Rows == nil {
-			for _, subject := range subjects {
-				t.Rows = append(t.Rows, table.Row{table.Text(subject)})
+		var mse []float64
+		for i, subject := range subjects {
+			v, ok := of[k][subject]
+			if !ok {
+				t.Rows[i] = append(t.Rows[i], table.Cell{})
+				continue
 			}
-		}
-		for i, v := range mse {
-			t.Rows[i] = append(t.Rows[i], table.Number(v))
+			t.Rows[i], mse = append(t.Rows[i], table.Number(v)), append(mse, v)
 		}
 		drawn := figure.Group{Label: g.label, Values: mse}
 		if interval, err := stats.MeanInterval(mse, confidence); err == nil && !math.IsNaN(interval.Low) {

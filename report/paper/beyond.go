@@ -351,6 +351,7 @@ func (s *Study) course(d *draft) error {
 	}
 	headings := map[string]string{"modularity": "Modularity Q", "pe_norm": "Norm of the PE",
 		"pe_effective_rank": "Effective rank of the PE"}
+	var shown []Model
 	for _, part := range []struct {
 		name, xName string
 		all         []group
@@ -363,6 +364,7 @@ func (s *Study) course(d *draft) error {
 		if len(part.all) == 0 {
 			continue
 		}
+		shown = append(shown, modelsOf(part.all)...)
 		lines, t, err := courses(part.all, part.x, part.xName, measures)
 		if err != nil {
 			return err
@@ -389,7 +391,7 @@ func (s *Study) course(d *draft) error {
 	}
 	d.Caption = "How the learned encodings change in training: their modularity against the " +
 		"known modules, their Frobenius norm and effective rank (exp of the entropy of the " +
-		"singular values), means over blocks."
+		"singular values), means over blocks." + stoppedNote(shown)
 	return nil
 }
 

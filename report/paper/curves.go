@@ -31,17 +31,9 @@ func courses(all []group, x func(runlog.Record) int, xName string,
 			line := figure.LineSeries{Label: g.name(), ColorOf: g.Label, X: at}
 			any := false
 			for k, own := range read {
-				values := make([]float64, len(at))
-				for i, step := range at {
-					values[i] = math.NaN()
-					if r, ok := own[int(step)]; ok {
-						values[i] = of[name](r)
-					} else if i > 0 && hasStopped(g.Models[k], x(lastRecord(own)), int(step)) {
-						values[i] = values[i-1]
-					}
-					any = any || !math.IsNaN(values[i])
-				}
+				values := runs.Curve(at, runs.Measured(own, of[name]), g.Models[k].HasStopped())
 				line.Values = append(line.Values, values)
+				any = any || slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) })
 			}
 			if any {
 				lines[name] = append(lines[name], line)
@@ -69,20 +61,12 @@ func recordsOf(g group, x func(runlog.Record) int) ([]map[int]runlog.Record, []f
 	return runs.RecordsBy(models, x)
 }
 
-// hasStopped reports whether a model has fitted, and so ended its training, before a place on the
-// x axis: there it is still what it was at its last record.
-func hasStopped(m Model, end, at int) bool {
-	return m.Run.Config.Until != "" && m.Result.Fit != nil && m.Result.Fit.Reached && at > end
-}
-
-// lastRecord returns the record with the most steps.
-func lastRecord(of map[int]runlog.Record) (r runlog.Record) {
-	for _, own := range of {
-		if own.Step >= r.Step {
-			r = own
-		}
+// stoppedNote returns runs.StoppedNote for a caption, where a model has stopped.
+func stoppedNote(models []Model) string {
+	if slices.ContainsFunc(models, func(m Model) bool { return m.HasStopped() }) {
+		return " " + runs.StoppedNote
 	}
-	return r
+	return ""
 }
 
 // sortedRecords returns records by their steps.

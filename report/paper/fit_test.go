@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -71,7 +72,7 @@ func TestFitNote(t *testing.T) {
 	}
 	// SGD and Adam of one σ and learning rate count apart.
 	both := slices.Concat(b.Models, []Model{b.Models[0]})
-	both[0].Variant.Optimizer, both[1].Variant.Optimizer = "sgd", "adam"
+	both[0].identity, both[1].identity = map[string]string{"optimizer": "sgd"}, map[string]string{"optimizer": "adam"}
 	if got, want := fitNote(both), "learn-0.2 (optimizer sgd) 1 of 1 (training accuracy .50, IID not measured); "+
 		"learn-0.2 (optimizer adam) 1 of 1"; !strings.Contains(got, want) {
 		t.Errorf("%q, want %q in it", got, want)
@@ -179,24 +180,21 @@ func TestMotionMeasures(t *testing.T) {
 	}
 }
 
-// A model that has fitted under --until is past its last record what it was there; others are not.
+// A model that has stopped keeps its last value; another ends, and a gap stays a gap.
 func TestStoppedModelsStay(t *testing.T) {
-	stopped := Model{Model: runs.Model{Run: &runs.Run{}}}
+	stopped := runs.Model{Run: &runs.Run{}}
 	stopped.Run.Config.Until = "train=0.99"
 	stopped.Result.Fit = &runlog.Fit{Reached: true}
-	running := stopped
-	running.Result.Fit = &runlog.Fit{}
+	unfitted, free := stopped, stopped
+	unfitted.Result.Fit = &runlog.Fit{}
+	free.Run = &runs.Run{}
 	for _, c := range []struct {
-		m    Model
-		at   int
-		want bool
-	}{{stopped, 31, true}, {stopped, 30, false}, {running, 31, false}} {
-		if got := hasStopped(c.m, 30, c.at); got != c.want {
-			t.Errorf("reached %v, last record at 30, asked at %d: %v", c.m.Result.Fit.Reached, c.at, got)
+		m    runs.Model
+		want string
+	}{{stopped, "[1 NaN 3 3 3]"}, {unfitted, "[1 NaN 3 NaN NaN]"}, {free, "[1 NaN 3 NaN NaN]"}} {
+		got := runs.Curve([]float64{10, 20, 30, 40, 50}, map[int]float64{10: 1, 30: 3}, c.m.HasStopped())
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("until %q, reached %v: %v, want %s", c.m.Run.Config.Until, c.m.Result.Fit.Reached, got, c.want)
 		}
-	}
-	records := map[int]runlog.Record{1: {Step: 64, Epoch: 1}, 3: {Step: 192, Epoch: 3}, 2: {Step: 128, Epoch: 2}}
-	if got := lastRecord(records); got.Epoch != 3 {
-		t.Errorf("the last record is of epoch %d, want 3", got.Epoch)
 	}
 }

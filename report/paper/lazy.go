@@ -90,7 +90,7 @@ func (s *Study) lazy(d *draft) error {
 		"of 2d-fixed. Alignment: cosine of the tangent kernels, traced over outputs, of the " +
 		"model at its start and at its end on the same training puzzles; 1 is lazy. Motion and " +
 		"validation: " + orNone(rhoMotion) + "; kernel and validation: " + orNone(rhoKernel) + "." +
-		fitNote(modelsOf(all))
+		fitNote(modelsOf(all)) + stoppedNote(modelsOf(all))
 	d.table("", perModel("Motion of learned encodings", modelsOf(all), columns...))
 	d.table("_curves", t)
 	return nil

@@ -50,29 +50,20 @@ func (l length) after() string {
 // keepCommonLength keeps, of the models that differ in their seed and length of training alone, those
 // trained as long as most of them, the longest of several such lengths; a mean over models trained
 // for 20 epochs and for 4,000 says nothing. It notes what it leaves out.
-func (s *Study) keepCommonLength(models []runs.Model) []runs.Model {
-	type trained struct {
-		modelKey
-		length
-		seed uint64
-	}
-	seen := map[trained]bool{}
-	seeds := map[modelKey]map[length]int{} // by length, how many
+func (s *Study) keepCommonLength(models []Model) []Model {
+	seeds := map[string]map[length]int{} // by identity and length, how many
 	for _, m := range models {
-		k, l := modelKeyOf(m), lengthOf(m)
+		k := runs.KeyButLength(m.identity)
 		if seeds[k] == nil {
 			seeds[k] = map[length]int{}
 		}
-		if one := (trained{k, l, m.Member.Seed}); !seen[one] {
-			seen[one] = true
-			seeds[k][l]++
-		}
+		seeds[k][lengthOf(m.Model)]++
 	}
-	var kept []runs.Model
+	var kept []Model
 	left := map[string]int{}
 	for _, m := range models {
-		l := lengthOf(m)
-		if most := commonest(seeds[modelKeyOf(m)]); l != most {
+		l := lengthOf(m.Model)
+		if most := commonest(seeds[runs.KeyButLength(m.identity)]); l != most {
 			left[fmt.Sprintf("%s, trained %s, %%s not shown beside those trained %s", m.Label(),
 				l.after(), most.after())]++
 			continue

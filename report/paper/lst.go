@@ -204,7 +204,7 @@ func (s *Study) fig2(d *draft) error {
 	models := modelsOf(all)
 	d.Caption = fmt.Sprintf("Accuracy in training and on the validation puzzles, which are "+
 		"unlike those of training, after %s, by the SD σ of the initial PE.",
-		epochs(models)) + fitNote(models)
+		epochs(models)) + fitNote(models) + stoppedNote(models)
 	d.table("", perModel("Accuracy by σ", modelsOf(all)))
 	d.table("_curves", t)
 	return nil

@@ -445,7 +445,7 @@ func (s *Study) fmri(d *draft, preset string, level float64, show fmriParts) err
 		source = "the surrogate, made-up series of known networks"
 	}
 	d.Caption = fmt.Sprintf("Masked prediction of brain activity from %s; %.0f %% of the regions "+
-		"masked in training, %s.", source, 100*level, epochs(models))
+		"masked in training, %s.", source, 100*level, epochs(models)) + stoppedNote(models)
 	if level == 0.5 && show.errors {
 		d.Caption += " The paper draws the networks on the cortex, for which there is no surface here: a " +
 			"strip shows them."

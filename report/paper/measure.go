@@ -17,7 +17,8 @@ import (
 // Model is a finished model with what its probes hold.
 type Model struct {
 	runs.Model
-	Variant Variant
+	Variant  Variant
+	identity map[string]string // runs.Model.Identity
 
 	// Of puzzles, against the model with the reference encoding: nil where there is no such model,
 	// or nothing to compare.

@@ -73,7 +73,14 @@ func Read(dir, fidelity string) (*Study, error) {
 	if n := len(byTask["masked"]); n > 0 {
 		s.note("%s on tables of one's own are not the paper's: see torchpe report compare", wording.Count(n, "model"))
 	}
-	s.LST, s.NMAR, s.FMRI = s.withoutRepeats(lst), s.withoutRepeats(nmar), s.withoutRepeats(fmri)
+	for _, part := range []struct {
+		into *[]Model
+		from []runs.Model
+	}{{&s.LST, lst}, {&s.NMAR, nmar}, {&s.FMRI, fmri}} {
+		if *part.into, err = s.sorted(part.from); err != nil {
+			return nil, err
+		}
+	}
 	return s, s.measure()
 }
 
@@ -89,9 +96,9 @@ func (s *Study) commonBase(what string, models []runs.Model, fidelity string) ([
 	bases := map[*runs.Run]string{}
 	for _, m := range models {
 		if _, known := bases[m.Run]; !known {
-			base, err := m.Run.Config.Base()
+			base, err := m.Run.Base()
 			if err != nil {
-				return nil, fmt.Errorf("%s: config.json: %w", m.Run.Dir, err)
+				return nil, err
 			}
 			bases[m.Run] = base
 		}
@@ -129,56 +136,31 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// modelKey identifies models that differ only in seed and length of training.
-type modelKey struct {
-	label, options string
-	variant        Variant
-	lr, level      float64
-	own            string
-}
-
-func modelKeyOf(m runs.Model) modelKey {
-	k := modelKey{m.Label(), fmt.Sprint(m.Run.Config.PEOptions), variantOf(m), m.Member.LR, 0,
-		ownRate(m) + " " + ownDecay(m)}
-	if masked := m.Run.Config.Masked; masked != nil {
-		k.level = masked.Level
+// sorted returns models of the common lengths of training, each seed of a configuration once, in the
+// order of encoding, sigma, options and seed.
+func (s *Study) sorted(models []runs.Model) ([]Model, error) {
+	models, note, err := runs.Distinct(models)
+	if err != nil {
+		return nil, err
 	}
-	return k
-}
-
-// withoutRepeats returns the models, each seed of a setting once, in the order of encoding, sigma, options
-// and seed.
-func (s *Study) withoutRepeats(models []runs.Model) []Model {
-	models = s.keepCommonLength(models)
-	type key struct {
-		modelKey
-		seed uint64
+	if note != "" {
+		s.note("%s", note)
 	}
-	kept := map[key]runs.Model{}
-	twice := 0
-	for _, m := range models {
-		k := key{modelKeyOf(m), m.Member.Seed}
-		if _, there := kept[k]; there {
-			twice++
-			continue
-		}
-		kept[k] = m
-	}
-	if twice > 0 {
-		s.note("%s of the same settings and seed as another count once", wording.Count(twice, "model"))
+	identities, err := runs.Identities(models)
+	if err != nil {
+		return nil, err
 	}
 	var out []Model
-	for _, m := range models {
-		if k := kept[key{modelKeyOf(m), m.Member.Seed}]; k.Run == m.Run && k.Index == m.Index {
-			out = append(out, Model{Model: m, Variant: variantOf(m)})
-		}
+	for i, m := range models {
+		out = append(out, Model{Model: m, Variant: variantOf(m), identity: identities[i]})
 	}
+	out = s.keepCommonLength(out)
 	slices.SortStableFunc(out, func(a, b Model) int {
 		return cmp.Or(cmp.Compare(a.Run.Config.PE, b.Run.Config.PE), cmp.Compare(a.Sigma(), b.Sigma()),
 			cmp.Compare(fmt.Sprint(a.Run.Config.PEOptions),
 				fmt.Sprint(b.Run.Config.PEOptions)), cmp.Compare(a.Member.Seed, b.Member.Seed))
 	})
-	return out
+	return out, nil
 }
 
 func variantOf(m runs.Model) Variant {
@@ -224,67 +206,32 @@ type group struct {
 	Models []Model
 }
 
-// ownRate and ownDecay are the learning rate and the weight decay of the PE's parameters, where
-// they are not those of the rest.
-func ownRate(m runs.Model) string { return ownOf(m.Member.PELR) }
-
-func ownDecay(m runs.Model) string { return ownOf(m.Member.PEWeightDecay) }
-
-func ownOf(v *float64) string {
-	if v == nil {
-		return "shared"
-	}
-	return fmt.Sprint(*v)
-}
-
-// optionsOf returns the settings that may tell models of one encoding apart: the encoding's
-// options, the variant, the learning rate, and the PE's own.
-func optionsOf(m Model) map[string]string {
-	out := maps.Clone(m.Run.Config.PEOptions)
-	if out == nil {
-		out = map[string]string{}
-	}
-	out["optimizer"], out["read_out"] = m.Variant.Optimizer, m.Variant.ReadOut
-	out["weight_decay"], out["heads"] = fmt.Sprint(m.Variant.Decay), fmt.Sprint(m.Variant.Heads)
-	out["lr"] = fmt.Sprint(m.Member.LR)
-	out["pe_lr"], out["pe_weight_decay"] = ownRate(m.Model), ownDecay(m.Model)
-	return out
-}
-
 // groups returns models by encoding and sigma, in the order of the models: the learned ones by
-// sigma. Options in which the models of an encoding differ join the label.
+// sigma. What models of an encoding differ in, but for the length of training, joins the label.
 func groups(models []Model) []group {
-	options := map[string]map[string]map[string]bool{} // by label and option, its values
+	byLabel := map[string][]map[string]string{}
 	for _, m := range models {
-		label := m.Label()
-		if options[label] == nil {
-			options[label] = map[string]map[string]bool{}
-		}
-		for k, v := range optionsOf(m) {
-			if options[label][k] == nil {
-				options[label][k] = map[string]bool{}
-			}
-			options[label][k][v] = true
-		}
+		byLabel[m.Label()] = append(byLabel[m.Label()], m.identity)
 	}
 	var out []group
 	at := map[string]int{}
 	for _, m := range models {
-		label := m.Label()
 		var differ []string
-		own := optionsOf(m)
-		for _, k := range slices.Sorted(maps.Keys(own)) {
-			if len(options[m.Label()][k]) > 1 {
-				differ = append(differ, k+" "+own[k])
+		for _, key := range runs.Differing(byLabel[m.Label()]) {
+			if text := runs.Difference(key, m.identity[key]); text != "" && !runs.IsLength(key) {
+				differ = append(differ, text)
 			}
 		}
+		label := m.Label()
 		if differ != nil {
+			slices.Sort(differ)
 			label += " (" + strings.Join(differ, ", ") + ")"
 		}
-		i, there := at[label]
+		key := m.Label() + "\n" + runs.KeyButLength(m.identity)
+		i, there := at[key]
 		if !there {
 			i = len(out)
-			at[label] = i
+			at[key] = i
 			out = append(out, group{Label: label, Sigma: m.Sigma()})
 		}
 		out[i].Models = append(out[i].Models, m)

@@ -104,7 +104,7 @@ func (s *Study) figA7(d *draft) error {
 	d.row(plotHeight, besideBySigma(sgd, adam))
 	both := append(modelsOf(sgd), modelsOf(adam)...)
 	d.Caption = fmt.Sprintf("Encodings that start very small, trained by SGD and by Adam (%s).",
-		epochs(both)) + fitNote(both)
+		epochs(both)) + fitNote(both) + stoppedNote(both)
 	d.table("", perModel("Accuracy by optimizer", both))
 	d.table("_sgd_curves", t)
 	d.table("_adam_curves", t2)
@@ -112,7 +112,7 @@ func (s *Study) figA7(d *draft) error {
 }
 
 // besideBySigma draws the validation accuracy by SGD beside that by Adam, for each sigma that
-// either has.
+// either has. Of groups of one sigma it takes that with the most models.
 func besideBySigma(sgd, adam []group) figure.Panel {
 	b := figure.Bars{Title: "SGD and Adam, after training", XLabel: "Initial σ",
 		YLabel: "Validation accuracy", References: chanceLine}
@@ -120,15 +120,20 @@ func besideBySigma(sgd, adam []group) figure.Panel {
 		pair := figure.BarGroup{Label: strconv.FormatFloat(sigma, 'g', -1, 64),
 			Bars: []figure.Bar{{Label: "SGD"}, {Label: "Adam"}}}
 		for i, all := range [][]group{sgd, adam} {
+			most := group{}
 			for _, g := range all {
-				if g.Sigma == sigma {
-					pair.ColorOf = g.Label
-					if len(unfitted(g.Models)) > 0 {
-						pair.Label = strings.TrimSuffix(pair.Label, "*") + "*"
-					}
-					pair.Bars[i].Values = append(pair.Bars[i].Values, g.values(validation)...)
+				if g.Sigma == sigma && len(g.Models) > len(most.Models) {
+					most = g
 				}
 			}
+			if most.Models == nil {
+				continue
+			}
+			pair.ColorOf = most.Label
+			if len(unfitted(most.Models)) > 0 {
+				pair.Label = strings.TrimSuffix(pair.Label, "*") + "*"
+			}
+			pair.Bars[i].Values = most.values(validation)
 		}
 		if pair.ColorOf != "" {
 			b.Groups = append(b.Groups, pair)
@@ -191,7 +196,7 @@ func (s *Study) figA8(d *draft) error {
 	d.row(plotHeight, validationBoxes("Generalisation by initial σ", byS, true))
 	d.row(plotHeight, validationBoxes("Common encodings", others, false))
 	d.Caption = fmt.Sprintf("As figures 2 and A10, trained %s (%s).", how,
-		epochs(modelsOf(all))) + fitNote(modelsOf(all))
+		epochs(modelsOf(all))) + fitNote(modelsOf(all)) + stoppedNote(modelsOf(all))
 	d.table("", perModel("Accuracy with weight decay", modelsOf(all)))
 	d.table("_curves", t)
 	return nil
@@ -245,7 +250,8 @@ func (s *Study) figA15(d *draft) error {
 		d.table("", perModel("Accuracy with several heads", shown,
 			append([]measureColumn{{"heads", "heads",
 				func(m Model) float64 { return float64(m.Variant.Heads) }}}, accuracyColumns...)...))
-		d.Caption = fmt.Sprintf("Attention with 2 and with 4 heads (%s).", epochs(shown)) + fitNote(shown)
+		d.Caption = fmt.Sprintf("Attention with 2 and with 4 heads (%s).", epochs(shown)) + fitNote(shown) +
+			stoppedNote(shown)
 	}
 	return nil
 }

@@ -34,13 +34,13 @@ func IsIncidental(key string) bool {
 	return slices.Contains(incidental, first)
 }
 
-// Base returns the settings as text, but for those by which figures choose models and those that
-// change none: two models of one base differ only in PE and its options, sigma, seed, learning
-// rate, weight decay, heads, optimizer, read-out, fidelity, mask level, or length of training.
-func (c Config) Base() (string, error) {
+// Base returns the settings as text, with the data, but for those by which figures choose models and
+// those that change none: two models of one base differ only in PE and its options, sigma, seed,
+// learning rate, weight decay, heads, optimizer, read-out, fidelity, mask level, or length of training.
+func (r *Run) Base() (string, error) {
 	var all, masked map[string]json.RawMessage
-	if err := json.Unmarshal(c.JSON, &all); err != nil {
-		return "", err
+	if err := json.Unmarshal(r.Config.JSON, &all); err != nil {
+		return "", fmt.Errorf("%s: config.json: %w", r.Dir, err)
 	}
 	if text := all["masked"]; text != nil {
 		if err := json.Unmarshal(text, &masked); err != nil {
@@ -58,7 +58,7 @@ func (c Config) Base() (string, error) {
 		}
 	}
 	text, err := json.Marshal(all) // with its keys in order
-	return string(text), err
+	return string(text) + " " + r.DataSHA256, err
 }
 
 // Label names a model's encoding as the paper does: learn-0.2, 2d-fixed.
@@ -67,16 +67,24 @@ func Label(pe string, sigma *float64) string { return config.Label(pe, sigma) }
 // Settings returns the configuration as text, by key; keys within objects are joined by dots.
 // Members are left out.
 func (c Config) Settings() (map[string]string, error) {
-	var all map[string]any
-	d := json.NewDecoder(bytes.NewReader(c.JSON))
-	d.UseNumber()
-	if err := d.Decode(&all); err != nil {
+	flat := map[string]string{}
+	if err := addSettings(flat, "", c.JSON); err != nil {
 		return nil, err
 	}
-	delete(all, "members")
-	flat := map[string]string{}
-	flatten("", all, flat)
+	delete(flat, "members")
 	return flat, nil
+}
+
+// addSettings adds the settings of an object to those of a configuration, with a prefix.
+func addSettings(to map[string]string, prefix string, object []byte) error {
+	var all map[string]any
+	d := json.NewDecoder(bytes.NewReader(object))
+	d.UseNumber()
+	if err := d.Decode(&all); err != nil {
+		return err
+	}
+	flatten(prefix, all, to)
+	return nil
 }
 
 // Differing lists the keys of what Settings returned in which some differ, but for incidental ones,

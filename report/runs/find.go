@@ -20,6 +20,11 @@ type Run struct {
 	Name   string // its directory, relative to where it was looked for, with slashes
 	Config Config
 	Result runlog.Result
+
+	DataSHA256 string // of the data, "" where no checkpoint is left to say it
+	// Origin says where the weights come from, where it is not from one training with Config:
+	// "imported", or the settings that were changed on the way and when.
+	Origin string
 }
 
 // Skipped is a run directory that cannot be used, and why.
@@ -135,6 +140,9 @@ func OpenAny(dir string) (run *Run, finished bool, err error) {
 		return nil, false, fmt.Errorf("%s: config.json: %w", dir, err)
 	}
 	run.Config.JSON = slices.Clone(r.Config().JSON)
+	if err := run.readOrigin(r); err != nil {
+		return nil, false, err
+	}
 	if run.Result, err = r.Result(); errors.Is(err, runlog.ErrNoResult) {
 		return run, false, nil
 	} else if err != nil {

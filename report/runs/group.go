@@ -2,10 +2,7 @@ package runs
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
 )
 
 // Group holds the models of one configuration, which differ in their seeds.
@@ -14,35 +11,32 @@ type Group struct {
 	Models []Model
 }
 
-// Groups joins models that differ in their seed alone, by encoding and σ. Settings in which models
-// of one encoding differ stand behind its label; models that differ in ignored ones are in one group.
+// Groups joins models whose identities are the same but for ignored keys, in the order of encoding, σ
+// and label. What models of one encoding differ in stands behind its label.
 func Groups(models []Model, ignored ...string) ([]Group, error) {
-	settings := make([]map[string]string, len(models))
+	identities, err := Identities(models)
+	if err != nil {
+		return nil, err
+	}
 	byLabel := map[string][]map[string]string{}
 	for i, m := range models {
-		all, err := m.Run.Config.Settings()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", m.Run.Dir, err)
-		}
-		settings[i] = maps.Clone(all)
-		settings[i]["lr"], settings[i]["weight_decay"] = fmt.Sprint(m.Member.LR), fmt.Sprint(m.Member.WeightDecay)
-		for _, key := range ignored {
-			delete(settings[i], key)
-		}
-		byLabel[m.Label()] = append(byLabel[m.Label()], settings[i])
+		byLabel[m.Label()] = append(byLabel[m.Label()], identities[i])
 	}
 	var out []Group
 	at := map[string]int{}
 	for i, m := range models {
 		label := m.Label()
 		for _, key := range Differing(byLabel[m.Label()]) {
-			label += fmt.Sprintf(", %s %s", key[strings.LastIndex(key, ".")+1:], settings[i][key])
+			if text := Difference(key, identities[i][key]); text != "" && !slices.Contains(ignored, key) {
+				label += ", " + text
+			}
 		}
-		if _, ok := at[label]; !ok {
-			at[label] = len(out)
+		key := Key(identities[i], ignored...)
+		if _, ok := at[key]; !ok {
+			at[key] = len(out)
 			out = append(out, Group{Label: label})
 		}
-		out[at[label]].Models = append(out[at[label]].Models, m)
+		out[at[key]].Models = append(out[at[key]].Models, m)
 	}
 	slices.SortStableFunc(out, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(a.Models[0].Run.Config.PE, b.Models[0].Run.Config.PE),

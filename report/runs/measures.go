@@ -49,6 +49,46 @@ func masked(m *runlog.MaskedMeasures, of func(*runlog.MaskedMeasures) *float64) 
 	return OrNaN(of(m))
 }
 
+// StoppedNote says under a curve what Curve does, where models have stopped.
+const StoppedNote = "A model that has stopped at its criterion keeps its last value."
+
+// HasStopped reports whether the model reached the criterion at which its run stops.
+func (m Model) HasStopped() bool {
+	return m.Run.Config.Until != "" && m.Result.Fit != nil && m.Result.Fit.Reached
+}
+
+// Curve returns a model's values at the places of an x axis, from those at its own records. Places
+// without a record are NaN, but for those after the last record of a model that has stopped: there it
+// is still what it was.
+func Curve(at []float64, own map[int]float64, stopped bool) []float64 {
+	values := make([]float64, len(at))
+	end := math.MinInt
+	for x := range own {
+		end = max(end, x)
+	}
+	for i, x := range at {
+		v, ok := own[int(x)]
+		switch {
+		case ok:
+			values[i] = v
+		case stopped && int(x) > end && i > 0:
+			values[i] = values[i-1]
+		default:
+			values[i] = math.NaN()
+		}
+	}
+	return values
+}
+
+// Measured returns a measure of a model's records by x.
+func Measured(own map[int]runlog.Record, of func(runlog.Record) float64) map[int]float64 {
+	values := make(map[int]float64, len(own))
+	for x, r := range own {
+		values[x] = of(r)
+	}
+	return values
+}
+
 // RecordsBy returns the records of each model by x, such as their step, and all x in order.
 func RecordsBy(models []Model, x func(runlog.Record) int) (read []map[int]runlog.Record,
 	at []float64, err error) {

@@ -241,7 +241,7 @@ func TestBaseAndDifferences(t *testing.T) {
 	var bases []string
 	var settings []map[string]string
 	for _, r := range found {
-		base, err := r.Config.Base()
+		base, err := r.Base()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,6 +29,9 @@ const (
 // JSON.
 const ConfigKey = "config"
 
+// DataKey is the key of a checkpoint's metadata with the SHA-256 of the data that it was trained on.
+const DataKey = "data_sha256"
+
 // Checkpoint is a state of training that was read back, complete and undamaged.
 type Checkpoint struct {
 	*safetensors.File // Metadata has the caller's keys only
@@ -222,7 +225,7 @@ func joinPresent(errs ...error) error {
 
 // readCheckpoint reads one checkpoint file and checks every byte of it.
 func (r *Reader) readCheckpoint(name string) (*Checkpoint, error) {
-	f, err := r.readTensors(name)
+	f, err := readTensors(r, name, safetensors.Decode)
 	if err != nil {
 		return nil, err
 	}
@@ -233,26 +236,44 @@ func (r *Reader) readCheckpoint(name string) (*Checkpoint, error) {
 	return c, nil
 }
 
-// readTensors reads a safetensors file of the run. A file that breaks the format is ErrDamaged.
-func (r *Reader) readTensors(name string) (*safetensors.File, error) {
+// CheckpointMetadata returns the metadata of the newest checkpoint that has a readable header, and
+// checks nothing else of it. Errors are those of LoadCheckpoint.
+func (r *Reader) CheckpointMetadata() (map[string]string, error) {
+	newest, err := readTensors(r, checkpointFile, safetensors.Metadata)
+	if err == nil {
+		return newest, nil
+	}
+	previous, previousErr := readTensors(r, previousFile, safetensors.Metadata)
+	switch {
+	case previousErr == nil:
+		return previous, nil
+	case errors.Is(err, fs.ErrNotExist) && errors.Is(previousErr, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: %w", r.dir, ErrNoCheckpoint)
+	}
+	return nil, joinPresent(err, previousErr)
+}
+
+// readTensors reads a safetensors file of the run, or a part of it. A file that breaks the format is
+// ErrDamaged.
+func readTensors[T any](r *Reader, name string, read func(io.ReaderAt, int64) (T, error)) (none T, err error) {
 	f, err := r.root.Open(name)
 	if err != nil {
-		return nil, r.fileError("read", name, err)
+		return none, r.fileError("read", name, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, r.fileError("read", name, err)
+		return none, r.fileError("read", name, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s: %w: not a regular file (%s)", r.path(name),
+		return none, fmt.Errorf("read %s: %w: not a regular file (%s)", r.path(name),
 			ErrDamaged, info.Mode())
 	}
-	file, err := safetensors.Decode(f, info.Size())
+	content, err := read(f, info.Size())
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w: %w", r.path(name), ErrDamaged, err)
+		return none, fmt.Errorf("read %s: %w: %w", r.path(name), ErrDamaged, err)
 	}
-	return file, nil
+	return content, nil
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -359,4 +380,4 @@ func SharedTensor(name string) bool {
 }
 
 // LoadProbes reads probes.safetensors; the error matches fs.ErrNotExist when the run has none yet.
-func (r *Reader) LoadProbes() (*safetensors.File, error) { return r.readTensors(probesFile) }
+func (r *Reader) LoadProbes() (*safetensors.File, error) { return readTensors(r, probesFile, safetensors.Decode) }

@@ -135,6 +135,15 @@ func Decode(r io.ReaderAt, size int64) (*File, error) {
 	return &File{Tensors: h.tensors, Metadata: h.metadata, byName: h.byName}, nil
 }
 
+// Metadata returns the metadata of a file of size bytes and reads nothing but its header.
+func Metadata(r io.ReaderAt, size int64) (map[string]string, error) {
+	h, err := parseFile(r, size, array.NewBudget())
+	if err != nil {
+		return nil, err
+	}
+	return h.metadata, nil
+}
+
 // perTensor is the memory that a tensor takes besides its text in the header and its data.
 const perTensor = 128
 

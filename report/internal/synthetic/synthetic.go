@@ -40,6 +40,9 @@ type Run struct {
 	Modules  []int    // of the tokens of masked prediction; one after the other where nil
 	Subjects []string // held out, of task masked: subject i has the error 0.1 (i+1) in all members
 
+	Data    string   // SHA-256 of the data, which a checkpoint has; no checkpoint where empty
+	Changed []string // of environment.json: what changed in training
+
 	Places string // token_points of task masked; none where empty
 
 	// Edit changes what was made up of a member before it is written; nil changes nothing.
@@ -136,7 +139,7 @@ func (r *Run) write(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
-	run, err := runlog.Create(dir, config, runlog.Environment{Torchpe: "synthetic"}, runlog.Options{})
+	run, err := runlog.Create(dir, config, runlog.Environment{Torchpe: "synthetic", Changed: r.Changed}, runlog.Options{})
 	if err != nil {
 		return err
 	}
@@ -162,6 +165,11 @@ func (r *Run) write(dir string) error {
 	}
 	if err := appendRecords(run, members); err != nil {
 		return err
+	}
+	if r.Data != "" {
+		if err := run.SaveCheckpoint(1, nil, map[string]string{runlog.DataKey: r.Data}); err != nil {
+			return err
+		}
 	}
 	if r.Task != "lst" {
 		result.Baselines = map[string]map[string]float64{
