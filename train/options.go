@@ -21,6 +21,10 @@ type Options struct {
 	// checkpoint. The run's environment records what changed at which step.
 	AllowChanged []string
 
+	// SameData, where it is not empty, is the SHA-256 that the data must have, and SameDataAs the run that
+	// was trained on them.
+	SameData, SameDataAs string
+
 	// StopAfter ends training as the context's end does, after so many epochs (steps of masked
 	// prediction); 0 = not before the end.
 	StopAfter int

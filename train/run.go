@@ -33,6 +33,11 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	if err != nil {
 		return runlog.Result{}, &DataError{err}
 	}
+	if now := task.fingerprint(); o.SameData != "" && o.SameData != now {
+		return runlog.Result{}, &DataError{fmt.Errorf("the data have changed since %s was trained (their "+
+			"SHA-256 began %.12s, and begins %.12s now): put the old ones back, or start another sweep, with "+
+			"another --out", o.SameDataAs, o.SameData, now)}
+	}
 	if o.Observer == nil {
 		o.Observer = noopObserver{}
 	}

@@ -39,6 +39,7 @@ func RunTask(ctx context.Context, claim *sweep.Claim, c Config, o Options) error
 		return claim.Fail(sweep.Failure{Reason: failureReason(err), ExitCode: 1, Message: err.Error()})
 	}
 	o.Resume, o.BreakLock, o.Observer = true, true, beats
+	o.SameData, o.SameDataAs = claim.DataOfRuns(claim.Index)
 	o.Stalled = func(err *StalledError) {
 		if failed := fail(err); failed != nil {
 			observer.Noticed(failed.Error())

@@ -390,3 +390,45 @@ func BenchmarkResolve(b *testing.B) {
 		}
 	}
 }
+
+// A sweep is trained on one set of data: after its file has changed, new seeds are refused, and what
+// another run learned from the new data is in no mean with the old.
+func TestSweepRefusesChangedData(t *testing.T) {
+	dir := t.TempDir()
+	write := func(phase float64) {
+		var b strings.Builder
+		b.WriteString("a,b,c,d\n")
+		for i := range 60 {
+			for k := range 4 {
+				fmt.Fprintf(&b, "%g%s", math.Sin(phase+float64(i*(k+1))), map[bool]string{true: "\n", false: ","}[k == 3])
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, "own.csv"), []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	grid := func(seeds string) []string {
+		return []string{"sweep", "--task", "masked", "--data", "own.csv", "--pe", "nope", "--layers", "1", "--d-model",
+			"16", "--steps", "3", "--seeds", seeds, "--out", "all/s", "--quiet"}
+	}
+	write(1)
+	if _, stderr, code := torchpeIn(t, dir, grid("1,2")...); code != 0 {
+		t.Fatal(stderr)
+	}
+	write(2)
+	stdout, stderr, code := torchpeIn(t, dir, grid("1,2,3")...)
+	if code != 1 || !strings.Contains(stdout, "the data have changed since ") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	if _, stderr, code = torchpeIn(t, dir, "train", "--task", "masked", "--data", "own.csv", "--pe", "nope", "--layers", "1",
+		"--d-model", "16", "--steps", "3", "--seeds", "4", "--out", "all/four", "--quiet"); code != 0 {
+		t.Fatal(stderr)
+	}
+	if _, stderr, code = torchpeIn(t, dir, "report", "all", "--out", "report"); code != 0 {
+		t.Fatal(stderr)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "report", "index.html"))
+	if err != nil || !strings.Contains(string(page), "1 model of other data or another size, such as four") {
+		t.Errorf("the page does not say that a model is of other data (%v)", err)
+	}
+}

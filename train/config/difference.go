@@ -38,6 +38,21 @@ func Differences(was, now Config) ([]Difference, error) {
 	return found, nil
 }
 
+// SharesData reports whether two configurations of a study are trained on the same data: they differ in
+// the model, the optimizer or the seed alone. The held-out sequences of a language depend on the
+// encoding.
+func SharesData(a, b Config) (bool, error) {
+	all, err := Differences(a, b)
+	if err != nil || a.Sequence != nil && a.PE != b.PE {
+		return false, err
+	}
+	factors := append(Keys(func(s Setting) bool { return s.Factor }), KeysWith(Measures)...)
+	return !slices.ContainsFunc(all, func(d Difference) bool {
+		first, _, _ := strings.Cut(d.Key, ".")
+		return !slices.Contains(factors, d.Key) && !slices.Contains(factors, first)
+	}), nil
+}
+
 // CheckResumed returns an error that lists the settings in which two configurations differ and may
 // not. Files may have moved: their content is compared later.
 func CheckResumed(stored, now Config, path string, allowed []string) error {

@@ -49,6 +49,34 @@ func (s *Sweep) outcome(index int) (o outcome) {
 	return o
 }
 
+// DataOfRuns returns the SHA-256 of the data of a finished run that shares its data with a task, and the
+// directory of that run; nothing where there is none, or it does not say.
+func (s *Sweep) DataOfRuns(index int) (sum, dir string) {
+	own, err := s.Plan.TaskConfig(index)
+	if err != nil {
+		return "", "" // the task itself will say so
+	}
+	for i, task := range s.Plan.Tasks {
+		c, err := s.Plan.TaskConfig(i)
+		if err != nil {
+			continue
+		}
+		if shares, err := config.SharesData(own, c); err != nil || !shares || s.outcome(i).done == nil {
+			continue
+		}
+		r, err := runlog.Open(s.RunDir(task.Runs[0]))
+		if err != nil {
+			continue
+		}
+		metadata, _ := r.CheckpointMetadata()
+		r.Close()
+		if metadata[runlog.DataKey] != "" {
+			return metadata[runlog.DataKey], s.RunDir(task.Runs[0])
+		}
+	}
+	return "", ""
+}
+
 // readMarker reads one marker, and says whether there is one that can be read.
 func (s *Sweep) readMarker(index int, name string, into any, o *outcome) bool {
 	text, err := s.root.ReadFile(taskFile(index, name))
