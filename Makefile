@@ -5,7 +5,7 @@ LST ?=
 GO_PACKAGES := ./...
 
 .PHONY: help setup shim build demo reproduce-quick quick test test-race test-libtorch2 test-pytorch \
-  test-cuda-build test-cuda-host dist test-dist lint fuzz mutate mutate-shim nightly gpu-kit bench fixtures clean
+  test-cuda-build dist test-dist lint fuzz nightly gpu-kit bench fixtures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,9 +45,6 @@ test-pytorch: ## compare exported models with PyTorch 2.6 in a Debian 13 folder 
 test-cuda-build: ## check that the GPU side compiles and links, without a GPU (root; 7.5 GB)
 	@scripts/test_cuda_build.sh
 
-test-cuda-host: shim ## run the GPU tests on an emulated CUDA runtime, without a GPU (root; 9 GB; 15 minutes)
-	@scripts/cudahost/test.sh
-
 dist: shim ## pack an archive that runs without Go, root or other packages: dist/ (Debian; 78 MB)
 	@scripts/dist.sh
 
@@ -59,17 +56,6 @@ lint: ## gofmt, go vet and golangci-lint
 
 fuzz: ## fuzz every reader of foreign files, a minute each
 	@scripts/fuzz.sh 60
-
-MUTANTS ?= 12
-SEED ?= 1
-mutate: ## change the code in random places, see that tests fail (MUTANTS=12 a package, SEED=1; 20 minutes)
-	@go run ./scripts/mutate -n $(MUTANTS) -seed $(SEED) ./internal/... ./data/array/text ./data/array/npy \
-	  ./data/partition ./data/positions ./data/masked ./data/nmar ./data/sequence ./data/series ./data/hcp ./train/config \
-	  ./train/runlog ./train/sweep ./report/runs ./report/table
-
-mutate-shim: shim ## change the C++ loops in random places, see that tests fail (MUTANTS=12 a file, SEED=1; hours)
-	@go run ./scripts/mutate -shim -n $(MUTANTS) -seed $(SEED) kernels.cc linear.cc attention.cc attention_few.cc \
-	  attention_fused.cc one_head.cc block.cc block_loops.cc norm.cc optim.cc
 
 nightly: shim ## kills, histories of sweeps and fuzzing for hours: SIGKILL 200 times and more
 	@TORCHPE_KILLS=200 TORCHPE_SWEEP_KILLS=200 TORCHPE_SWEEP_HISTORY=10m go test -count=1 -timeout 5h -v \

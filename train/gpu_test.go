@@ -32,7 +32,7 @@ func onGPU(t *testing.T, c Config, n int, how func(*ensemble)) ([]float64, train
 	return weights, sums
 }
 
-// emulatedGPU says whether the GPU is the emulated CUDA runtime (scripts/cudahost), which adds up in
+// emulatedGPU says whether the GPU is an emulated CUDA runtime, which adds up in
 // order whatever is asked for.
 func emulatedGPU() bool {
 	return strings.Contains(torchpe.DescribeSystem().GPUs[0].Name, "on the host")
