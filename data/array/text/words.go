@@ -28,9 +28,10 @@ func Words(path string) iter.Seq2[[]string, error] {
 				return
 			}
 			var row []string
-			if p.delimiter == Blanks && p.width(Comma, line)+p.width(Semicolon, line) > 2 {
-				err = p.fail(0, "%s has a comma or a semicolon, and the first line none: put quotes "+
-					"around names with either", quote(line))
+			if (p.delimiter == Blanks || p.width(p.delimiter, line) == 1) &&
+				p.width(Comma, line)+p.width(Semicolon, line) > 2 {
+				err = p.fail(0, "%s has a comma or a semicolon, which by the name of the file or its "+
+					"first line separate no cells: put quotes around names with either", quote(line))
 			} else if row, _, err = p.names(bytes.TrimSpace(line)); err == nil && !yield(row, nil) {
 				return
 			}
@@ -54,14 +55,14 @@ func (p *parser) separate() error {
 	case p.width(Comma, line) > 1 && p.width(Semicolon, line) > 1:
 		return ahead.fail(0, "%s has commas and semicolons: put quotes around names with either, "+
 			"and write decimals with a point", quote(line))
-	case p.delimiter == Comma && p.width(Comma, line) == 1: // a .csv of one column
+	case p.delimiter != Blanks && p.width(p.delimiter, line) == 1: // one column
 		n := p.width(Blanks, line)
 		for n > 1 && ok && p.width(Blanks, line) == n {
 			line, ok = ahead.next()
 		}
 		if n > 1 && !ok {
-			return fmt.Errorf("text: %s: its lines have no commas and %d words each: put commas "+
-				"between cells, or quotes around words that are one cell", p.name, n)
+			return fmt.Errorf("text: %s: its lines have no %q and %d words each: put it "+
+				"between cells, or quotes around words that are one cell", p.name, p.delimiter, n)
 		}
 	}
 	return nil

@@ -16,9 +16,11 @@ func TestWords(t *testing.T) {
 		{"a.txt", "a  1 \n b\t2\n", `[["a" "1"] ["b" "2"]]`},
 		{"a.csv", "Dorsal Attention\nVisual\n", `[["Dorsal Attention"] ["Visual"]]`},
 		{"a.csv", "\"Dorsal Attention\"\n\"Ventral Attention\"\n", `[["Dorsal Attention"] ["Ventral Attention"]]`},
-		{"a.csv", "a 1\nb 2\n", "no commas and 2 words each"},
+		{"a.csv", "a 1\nb 2\n", "no ',' and 2 words each"},
+		{"a.tsv", "1;1\n2;1\n", "which by the name of the file"},
+		{"a.tsv", "a 1\nb 2\n", `no '\t' and 2 words each`},
 		{"a.csv", "a;1,5\n", "commas and semicolons"},
-		{"a.txt", "a\nb;1\n", `a.txt:2:1: "b;1" has a comma or a semicolon, and the first line none`},
+		{"a.txt", "a\nb;1\n", `a.txt:2:1: "b;1" has a comma or a semicolon, which by`},
 		{"a.csv", "a,\"b\n", "has no second quote"},
 		{"a.csv", "# a\n", "nothing but blank lines and comments"},
 	} {
