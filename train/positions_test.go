@@ -12,7 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/positions"
 	"torchpe/models"
+	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/config"
 )
@@ -327,5 +329,23 @@ func TestPositionsMistakes(t *testing.T) {
 	text, err := tinyMasked(t, "learn").JSON()
 	if err != nil || bytes.Contains(text, []byte(`"positions"`)) {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// Rows that begin with the numbers that tokens are called go by these.
+func TestPositionsGoByNumber(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "where.csv")
+	if err := os.WriteFile(path, []byte("10,0,.5\n20,1.5,1\n30,7,2.5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sum, err := config.SumOf(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c Config
+	c.PE, c.Positions = "fourier-features", &config.PositionsConfig{File: path, SHA256: sum}
+	at, _, err := c.place(positions.Tokens{Count: 3, Names: []string{"30", "10", "20"}}, pe.Line(3))
+	if got := fmt.Sprint(at.Points); err != nil || got != "[[7 2.5] [0 0.5] [1.5 1]]" {
+		t.Errorf("%s, %v", got, err)
 	}
 }

@@ -45,8 +45,8 @@ p is the share of N surrogates that reach Q, (1 + reached) / (1 + N). --null say
 moran and spin need --coordinates of the tokens; moran takes --distances as well.
 
 Runs of masked prediction keep their modules; --modules gives them otherwise: a file (a label
-a line, a name and a label a line, CAB-NP's LabelKey, .npy, .mat), or rows or columns of the
-square grid that the tokens fill, such as the 4 x 4 of Latin-square puzzles.
+a line, a name and a label a line, CAB-NP's LabelKey, a vector of numbers in an array file), or
+rows or columns of the square grid that the tokens fill, such as the 4 x 4 of Latin-square puzzles.
 
 JSON: {distance, permutations, null, permutation_seed, models: [{source, member, seed, pe, tokens,
 modules, modules_from, places_from, modularity, clustering, blocks: [{block, modularity,
@@ -62,7 +62,7 @@ no value, such as a row of zeros by cosine, and what to know of weights, such as
 	}
 	f.add(cmd, analysis.All)
 	fl := cmd.Flags()
-	fl.StringVar(&f.weights, "weights", "", "score the weights [n,n] of FILE[:tensor] as they are, instead of tables")
+	fl.StringVar(&f.weights, "weights", "", "score the weights [n,n] of FILE[:tensor] as they are but for the diagonal, instead of tables")
 	fl.StringVar(&f.modules, "modules", "", "FILE, rows or columns (default: those that the run keeps)")
 	fl.StringVar(&f.distance, "distance", "euclidean", distanceHelp())
 	fl.IntVar(&f.permutations, "permutations", 0, "surrogates for p; 0 = no test")

@@ -10,14 +10,15 @@ import (
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"1\n2\n", "a,1\nb,2\n", "INDEX\tLABEL\tNETWORK\n1\tx\ty\n", "name\tmodule\na\tx\n",
-		"\ufeff1\r\n2\r1\n", "# x\n\"a\",\"b\"\n", "1 2\n3 4\n",
+		"a;1\nb;2\n", "nan\n", "1\n1.0\n01\n", "\ufeff1\r\n2\r1\n", "# x\n\"a\",\"b\"\n", "1 2\n3 4\n",
 	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		path := write(t, "p.txt", text)
 		var p *Partition
 		var err error
-		alloctest.AtMost(t, justified(text), func() { p, err = parse("x", text) })
+		alloctest.AtMost(t, justified(text), func() { p, err = Read(path) })
 		if err != nil {
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/cifti"
 )
 
@@ -57,9 +58,9 @@ func (p *Partition) Match(t Tokens) (*Matched, error) {
 }
 
 // Key returns the part of a name that is compared: letters in any case, without the _ROI at the end
-// of Glasser's names.
+// of Glasser's names, and numbers in digits alone.
 func Key(name string) string {
-	return strings.TrimSuffix(strings.ToLower(strings.TrimSpace(name)), "_roi")
+	return strings.TrimSuffix(strings.ToLower(arrayfile.PlainNumber(name)), "_roi")
 }
 
 func (p *Partition) byName(t Tokens) (*Matched, error) {
@@ -117,6 +118,11 @@ func (p *Partition) byOrder(t Tokens) (*Matched, error) {
 		return nil, fmt.Errorf("%s has %d tokens, %s labels %d: give the partition of the "+
 			"parcels that the data has", t.File, t.Count, p.File, len(labels))
 	}
+	if counts, inOrder := arrayfile.Numbering(own); counts && !inOrder {
+		return nil, fmt.Errorf("%s numbers its tokens %s, ..., another order than 1, 2, 3, and %s has no "+
+			"names of tokens: sort the lines, or give the data names", p.File,
+			strings.Join(own[:min(3, len(own))], ", "), t.File)
+	}
 	order := p.Order
 	if own != nil {
 		order = Hemispheres(own)
@@ -160,7 +166,9 @@ func (p *Partition) bySurface(t Tokens) (*Matched, error) {
 			t.Count, t.File)
 	}
 	q := Partition{File: p.File}
-	q.number(labels)
+	if err := q.number(labels); err != nil {
+		return nil, err
+	}
 	return q.matched(q.Labels, fmt.Sprintf("by the vertices of each parcel of %s in %s", t.Parcels,
 		p.File)), nil
 }

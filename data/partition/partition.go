@@ -8,17 +8,17 @@
 package partition
 
 import (
-	"encoding/csv"
+	"cmp"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"torchpe/data/array"
+	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/cifti"
-	"torchpe/data/array/mat"
-	"torchpe/data/array/npy"
+	"torchpe/data/array/text"
 )
 
 // Partition is a list of labelled tokens, or a map of labels on the surface of the brain.
@@ -32,77 +32,36 @@ type Partition struct {
 	surface *cifti.Image
 }
 
-// maxBytes is the longest text that is read as a partition.
-const maxBytes = 64 << 20
-
 // Read reads a partition: CAB-NP's LabelKey, text of one label a line (a number or a word) or of a
-// name and a label a line, a dlabel.nii with one module a label, or a vector of numbers in a .npy
-// or .mat file.
-func Read(path string) (*Partition, error) {
-	switch base := strings.ToLower(filepath.Base(path)); {
-	case strings.HasSuffix(base, ".nii"), strings.HasSuffix(base, ".nii.gz"):
-		return readSurface(path)
-	case strings.HasSuffix(base, ".npy"):
-		a, err := npy.Read(path)
-		if err != nil {
-			return nil, err
-		}
-		return fromVector(path, []array.Array{a})
-	case strings.HasSuffix(base, ".mat"):
-		all, err := mat.Read(path)
-		if err != nil {
-			return nil, err
-		}
-		return fromVector(path, all)
-	}
-	text, err := array.ReadText(path, maxBytes)
+// name and a label a line, a dlabel.nii with one module a label, or a vector of whole numbers in a
+// file of another format that package arrayfile reads, FILE or FILE:NAME.
+func Read(reference string) (*Partition, error) {
+	file, _, err := arrayfile.Split(reference)
 	if err != nil {
 		return nil, err
 	}
-	return parse(path, text)
-}
-
-// parse reads the text of a partition. Errors call it name.
-func parse(name, text string) (*Partition, error) {
-	text = strings.TrimPrefix(text, "\ufeff")
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	var rows [][]string
-	for line := range strings.SplitSeq(text, "\n") {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			rows = append(rows, cells(line))
-		}
+	base := strings.ToLower(filepath.Base(file))
+	if strings.HasSuffix(base, ".nii") || strings.HasSuffix(base, ".nii.gz") {
+		return readSurface(file)
 	}
-	if len(rows) == 0 {
-		return nil, fmt.Errorf("%s: it holds no labels", name)
+	isText, err := arrayfile.IsText(file)
+	if err != nil {
+		return nil, err
+	}
+	if !isText {
+		return readVector(reference)
+	}
+	var rows [][]string
+	for row, err := range text.Words(file) {
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
 	}
 	if i := slices.Index(rows[0], "NETWORK"); i >= 0 {
-		return labelKey(name, rows, i)
+		return labelKey(file, rows, i)
 	}
-	return plain(name, rows)
-}
-
-// cells splits a line at tabs, else commas, else blanks.
-func cells(line string) []string {
-	var parts []string
-	switch {
-	case strings.Contains(line, "\t"):
-		parts = strings.Split(line, "\t")
-	case strings.Contains(line, ",") && strings.Contains(line, `"`): // a quoted name may hold commas
-		r := csv.NewReader(strings.NewReader(line))
-		r.LazyQuotes, r.TrimLeadingSpace = true, true
-		if parts, err := r.Read(); err == nil {
-			return parts
-		}
-		parts = strings.Split(line, ",")
-	case strings.Contains(line, ","):
-		parts = strings.Split(line, ",")
-	default:
-		return strings.Fields(line)
-	}
-	for i, p := range parts {
-		parts[i] = strings.Trim(strings.TrimSpace(p), `"`)
-	}
-	return parts
+	return plain(file, rows)
 }
 
 // labelKey reads the rows of CAB-NP's LabelKey, whose column network holds the networks' names.
@@ -138,8 +97,7 @@ func labelKey(name string, rows [][]string, network int) (*Partition, error) {
 	if len(labels) == 0 {
 		return nil, fmt.Errorf("%s: it has a header and no rows", name)
 	}
-	p.number(labels)
-	return p, nil
+	return p, p.number(labels)
 }
 
 // plain reads rows of one label, or of a name and a label.
@@ -159,9 +117,6 @@ func plain(name string, rows [][]string) (*Partition, error) {
 			return nil, fmt.Errorf("%s: line %d has %d cells, the first %d", name, i+1,
 				len(row), width)
 		}
-		if row[width-1] == "" {
-			return nil, fmt.Errorf("%s: line %d has no label", name, i+1)
-		}
 		labels = append(labels, row[width-1])
 		if width == 2 {
 			names = append(names, row[0])
@@ -170,9 +125,9 @@ func plain(name string, rows [][]string) (*Partition, error) {
 	if width == 2 {
 		p.Names = [][]string{names}
 	}
-	p.number(labels)
+	err := p.number(labels)
 	p.recognise()
-	return p, nil
+	return p, err
 }
 
 // isHeader reports whether the first row names columns: its label is a word above numbers, or its
@@ -181,46 +136,54 @@ func isHeader(rows [][]string, width int) bool {
 	if len(rows) < 2 {
 		return false
 	}
-	number := func(s string) bool { _, err := strconv.Atoi(s); return err == nil }
+	number := func(s string) bool {
+		_, err := strconv.ParseFloat(s, 64)
+		return err == nil || text.IsMissing(s)
+	}
 	if !number(rows[0][width-1]) &&
 		!slices.ContainsFunc(rows[1:], func(r []string) bool { return !number(r[len(r)-1]) }) {
 		return true
 	}
-	return width == 2 && slices.Contains([]string{"name", "token", "region", "parcel", "node",
-		"sensor", "gene"}, strings.ToLower(rows[0][0]))
+	return width == 2 && arrayfile.IsID(rows[0][0])
 }
 
 // number turns words into places of a list of modules: numbers in their order, words in the order
 // in which they come.
-func (p *Partition) number(labels []string) {
-	p.Modules = nil
-	seen := map[string]bool{}
-	for _, l := range labels {
-		if !seen[l] {
-			seen[l] = true
+func (p *Partition) number(labels []string) error {
+	p.Modules, p.Labels = nil, make([]int, len(labels))
+	place, numbers := map[string]int{}, true
+	for i, l := range labels {
+		if text.IsMissing(l) {
+			return fmt.Errorf("%s: token %d of %d has no label (%q): give it a module, such as "+
+				"none, or leave it out here and in the data", p.File, i+1, len(labels), l)
+		}
+		l = arrayfile.PlainNumber(l)
+		if _, seen := place[l]; !seen {
+			place[l] = 0
 			p.Modules = append(p.Modules, l)
+			_, err := strconv.ParseFloat(l, 64)
+			numbers = numbers && err == nil
 		}
+		labels[i] = l
 	}
-	values := make(map[string]int, len(p.Modules))
-	for _, m := range p.Modules {
-		v, err := strconv.Atoi(m)
-		if err != nil {
-			values = nil
-			break
+	if numbers {
+		values := make(map[string]float64, len(p.Modules))
+		for _, m := range p.Modules {
+			v, _ := strconv.ParseFloat(m, 64)
+			if values[m] = v; v != math.Trunc(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("%s: token %d has the label %s: labels are whole numbers or words",
+					p.File, slices.Index(labels, m)+1, m)
+			}
 		}
-		values[m] = v
+		slices.SortFunc(p.Modules, func(a, b string) int { return cmp.Compare(values[a], values[b]) })
 	}
-	if values != nil {
-		slices.SortFunc(p.Modules, func(a, b string) int { return values[a] - values[b] })
-	}
-	place := make(map[string]int, len(p.Modules))
 	for i, m := range p.Modules {
 		place[m] = i
 	}
-	p.Labels = make([]int, len(labels))
 	for i, l := range labels {
 		p.Labels[i] = place[l]
 	}
+	return nil
 }
 
 // CABNP are the networks of the cortex in the Cole-Anticevic partition (Ji et al. 2019, NeuroImage
@@ -282,35 +245,25 @@ func (p *Partition) Counts() []int {
 	return []int{len(p.Labels)}
 }
 
-// fromVector takes the one vector of whole numbers among arrays.
-func fromVector(path string, all []array.Array) (*Partition, error) {
-	var found []array.Array
-	for _, a := range all {
-		long := 0
-		for _, n := range a.Shape {
-			if n != 1 {
-				long++
-			}
+// readVector reads a vector of whole numbers.
+func readVector(reference string) (*Partition, error) {
+	a, err := arrayfile.Read(reference, func(shape []int) error {
+		if long := slices.DeleteFunc(slices.Clone(shape), func(n int) bool { return n == 1 }); len(long) != 1 {
+			return fmt.Errorf("shape %v: a partition is one vector of whole numbers", shape)
 		}
-		if long == 1 {
-			found = append(found, a)
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	if len(found) != 1 {
-		return nil, fmt.Errorf(
-			"%s: it holds %d vectors; a partition is one vector of whole numbers", path, len(found))
+	labels := make([]string, len(a.Data))
+	for i, v := range a.Data {
+		labels[i] = strconv.FormatFloat(v, 'g', -1, 64)
 	}
-	labels := make([]string, len(found[0].Data))
-	for i, v := range found[0].Data {
-		if v != float64(int(v)) {
-			return nil, fmt.Errorf("%s: element %d is %v; labels are whole numbers", path, i, v)
-		}
-		labels[i] = strconv.Itoa(int(v))
-	}
-	p := &Partition{File: path}
-	p.number(labels)
+	p := &Partition{File: a.Source}
+	err = p.number(labels)
 	p.recognise()
-	return p, nil
+	return p, err
 }
 
 // readSurface reads a dlabel.nii.

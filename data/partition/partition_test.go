@@ -1,13 +1,27 @@
 package partition
 
 import (
+	"archive/zip"
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/data/array"
+	"torchpe/data/array/npy"
 )
+
+func write(t *testing.T, name, body string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(body), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 func TestPlain(t *testing.T) {
 	for text, want := range map[string]string{
@@ -16,11 +30,14 @@ func TestPlain(t *testing.T) {
 		"module\n3\n1\n":                                  "[1 0] [1 3] []",
 		"node,module\na,1\nb,2\nc,1\n":                    "[0 1 0] [1 2] [[a b c]]",
 		"# made by hand\nname\tsector\na\tx\nb\ty\n":      "[0 1] [x y] [[a b]]",
+		"a;2\nb;1\n":                                      "[1 0] [1 2] [[a b]]",
+		"1\n1.0\n01\n-1\n2":                               "[1 1 1 0 2] [-1 1 2] []",
+		"Node ID;net\n30;x\n10;nan2\n":                    "[0 1] [x nan2] [[30 10]]",
 		"a x\nb y\n":                                      "[0 1] [x y] [[a b]]",
 		"\ufeffregion,net\na,DMN\nb,V":                    "[0 1] [DMN V] [[a b]]",
 		"name,module\n\"a, left\",x\n\"b \"\"2\"\"\",y\n": "[0 1] [x y] [[a, left b \"2\"]]",
 	} {
-		p, err := parse("m", text)
+		p, err := Read(write(t, "m.txt", text))
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 		} else if got := fmt.Sprint(p.Labels, p.Modules, p.Names); got != want {
@@ -28,12 +45,15 @@ func TestPlain(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "no labels", "1\n2,3\n": "2 cells", "a,b,c\n": "3 cells", "a,1\nb,\n": "no label",
-		"# only\n":             "no labels",
+		"": "an empty file", "1\n2,3\n": "separate no cells", "a,b,c\n": "3 cells", "a,1\nb,\n": "token 2 of 2 has no label",
+		"1\nnan\n": `token 2 of 2 has no label ("nan")`, "NA\n2\n": "token 1 of 2",
+		"module\n1\n\"\"\n":    "token 2 of 2",
+		"1.5\n2\n":             "token 1 has the label 1.5",
+		"# only\n":             "nothing but",
 		"NETWORK\tKEY\nx\t1\n": "GLASSERLABELNAME", "NETWORK\tLABEL\n": "no rows",
 		"LABEL\tNETWORK\na\tx\nb\n": "row 2 has 1 cells, the header 2",
 	} {
-		if _, err := parse("m.txt", text); err == nil || !strings.Contains(err.Error(), want) ||
+		if _, err := Read(write(t, "m.txt", text)); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "m.txt") {
 			t.Errorf("%q: error %v, want one with %q", text, err, want)
 		}
@@ -212,5 +232,55 @@ func TestCABNP(t *testing.T) {
 	}
 	if _, err := list.Match(Tokens{Count: 360, Names: right, File: "x.nii"}); err == nil {
 		t.Error("the list without names is laid over parcels that are right first")
+	}
+}
+
+// Vectors are read from every format of arrays, one by its name where there are several.
+func TestVectors(t *testing.T) {
+	var vector, archive bytes.Buffer
+	if err := npy.Write(&vector, array.Array{Shape: []int{3, 1}, Data: []float64{4, 2, 4}}, npy.Float64); err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(&archive)
+	for _, name := range []string{"a.npy", "b.npy"} {
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = w.Write(vector.Bytes())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, body, array, want string }{
+		{"m.npy", vector.String(), "", "[1 0 1] [2 4]"}, {"m.npz", archive.String(), ":b", "[1 0 1] [2 4]"},
+		{"m.npz", archive.String(), "", "holds several tensors: name one"},
+		{"m.json", "[4, 2, 4]", "", "[1 0 1] [2 4]"}, {"m.json", "[[4, 2], [4, 1]]", "", "one vector of whole numbers"},
+		{"m.json", "[4, 2.5]", "", "token 2 has the label 2.5"}, {"m.h5", "1\n2\n", "", "HDF5"},
+		{"m.dat", "4\n2\n4\n", "", "[1 0 1] [2 4]"},
+	} {
+		p, err := Read(write(t, c.name, c.body) + c.array)
+		if err == nil && fmt.Sprint(p.Labels, p.Modules) != c.want ||
+			err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s%s: %+v, %v, want %s", c.name, c.array, p, err, c.want)
+		}
+	}
+}
+
+// Numbers that count lines in another order than theirs speak against an order.
+func TestNumberedLines(t *testing.T) {
+	p, err := Read(write(t, "m.csv", "id,module\n3,1\n1,2\n2,2\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := p.Match(Tokens{Count: 3, Names: []string{"01", "2.0", "3"}, File: "x"}); err != nil ||
+		!slices.Equal(m.Labels, []int{1, 1, 0}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := p.Match(Tokens{Count: 3, File: "x"}); err == nil ||
+		!strings.Contains(err.Error(), "numbers its tokens 3, 1, 2, ..., another order") {
+		t.Errorf("%v", err)
 	}
 }

@@ -5,63 +5,204 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"torchpe/data/array"
+	"torchpe/data/array/arrayfile"
+	"torchpe/data/array/text"
 )
 
-// readEdges takes the lines of a list of edges, whose weights are 1 where it has none.
-func (f *File) readEdges(lines [][]string) error {
-	f.Form = Edges
-	width := len(lines[0])
-	for i, l := range lines {
-		if len(l) != width || width < 2 || width > 3 {
-			return fmt.Errorf("%s: edge %d has %d cells (%q): an edge is two tokens and perhaps "+
-				"a weight, in every line alike", f.Source, i+1, len(l), l)
+// edgeHeaders are what the columns of the two tokens of an edge are called.
+var edgeHeaders = []string{"from to", "source target", "node1 node2", "node_1 node_2"}
+
+// edgeColumns returns the columns of the two tokens of an edge and of its weight by a header, -1
+// where there is none. ok says whether it is one of edges.
+func (f *File) edgeColumns(header []string) (at [3]int, ok bool, err error) {
+	lower := make([]string, len(header))
+	for i, cell := range header {
+		lower[i] = strings.ToLower(cell)
+	}
+	for _, h := range edgeHeaders {
+		from, to, _ := strings.Cut(h, " ")
+		if at = [3]int{slices.Index(lower, from), slices.Index(lower, to), -1}; at[0] >= 0 && at[1] >= 0 {
+			ok = true
+			break
 		}
-		weight := 1.0
-		if width == 3 {
-			var err error
-			if weight, err = strconv.ParseFloat(l[2], 64); err != nil {
-				return fmt.Errorf("%s: edge %d, %s to %s, weighs %q: want a number", f.Source, i+1,
-					l[0], l[1], l[2])
+	}
+	for i, cell := range lower {
+		other := slices.Contains([]string{"type", "id", "label", "timeset", "interval"}, cell)
+		switch {
+		case !ok || i == at[0] || i == at[1]:
+		case cell == "weight" || len(lower) == 3 && i == 2 && !other:
+			at[2] = i
+		case !other:
+			return at, ok, fmt.Errorf("%s: its column %q is none of an edge: head it weight if it "+
+				"is that, or leave it out", f.Source, header[i])
+		}
+	}
+	return at, ok, nil
+}
+
+// readWords reads a text that lists edges: by its header, because the user says so, or because both
+// tokens are words in every line. edges says whether it is one.
+func (f *File) readWords(reference string) (edges bool, err error) {
+	file, name, err := arrayfile.Split(reference)
+	if err != nil || name != "" || f.stated && f.Form != Edges {
+		return false, err
+	}
+	if isText, err := arrayfile.IsText(file); err != nil || !isText {
+		return false, err
+	}
+	var lines [][]string
+	at, headed, width, kind := [3]int{0, 1, -1}, false, 0, -1
+	for cells, err := range text.Words(file) {
+		if err != nil {
+			return false, err
+		}
+		if width == 0 {
+			width = len(cells)
+			var columns [3]int
+			if columns, headed, err = f.edgeColumns(cells); err != nil {
+				return false, err
+			}
+			if headed {
+				at = columns
+				kind = slices.IndexFunc(cells, func(c string) bool { return strings.EqualFold(c, "type") })
+				continue
+			}
+			if width == 3 {
+				at[2] = 2
 			}
 		}
-		f.ends, f.data = append(f.ends, [2]string{l[0], l[1]}), append(f.data, weight)
+		if n := len(cells); !headed && !f.stated && (n < 2 || n > 3 || isNumber(cells[0]) ||
+			isNumber(cells[1])) {
+			return false, nil
+		}
+		lines = append(lines, cells)
 	}
-	f.rows, f.columns = len(f.ends), 1
-	if !slices.ContainsFunc(f.ends, func(e [2]string) bool {
-		return !isNumber(e[0]) || !isNumber(e[1])
-	}) {
-		return nil // indexes
+	if len(lines) == 0 {
+		return false, nil
 	}
-	seen := map[string]bool{}
+	for _, cells := range lines {
+		if len(cells) != width || width < 2 || width > 3 && !headed {
+			return false, fmt.Errorf("%s: edge %d has %d cells (%q): an edge is two tokens and perhaps "+
+				"a weight, in every line alike", f.Source, len(f.ends)+1, len(cells), cells)
+		}
+		if kind >= 0 && strings.EqualFold(cells[kind], "directed") {
+			return false, fmt.Errorf("%s: edge %d, %s to %s, is directed: edges count in both "+
+				"directions; call its type Undirected if that is meant", f.Source, len(f.ends)+1,
+				cells[at[0]], cells[at[1]])
+		}
+		weight := "1"
+		if at[2] >= 0 {
+			weight = cells[at[2]]
+		}
+		if err := f.addEdge(cells[at[0]], cells[at[1]], weight); err != nil {
+			return false, err
+		}
+	}
+	f.finishEdges()
+	return true, nil
+}
+
+func (f *File) addEdge(from, to, weight string) error {
+	w, err := strconv.ParseFloat(weight, 64)
+	if err != nil {
+		return fmt.Errorf("%s: edge %d, %s to %s, weighs %q: want a number", f.Source,
+			len(f.ends)+1, from, to, weight)
+	}
+	f.ends, f.data = append(f.ends, [2]string{from, to}), append(f.data, w)
+	return nil
+}
+
+// finishEdges finds the names of tokens, which none are where all are numbers.
+func (f *File) finishEdges() {
+	f.Form, f.rows, f.columns, f.Names = Edges, len(f.ends), 1, nil
+	seen, words := map[string]bool{}, false
 	for _, e := range f.ends {
 		for _, name := range e {
+			words = words || !isNumber(name)
 			if !seen[name] {
 				seen[name] = true
 				f.Names = append(f.Names, name)
 			}
 		}
 	}
-	return nil
+	if !words {
+		f.Names = nil
+	}
 }
 
-// edgesOfNumbers takes rows of two indexes and perhaps a weight.
+func isNumber(cell string) bool {
+	_, err := strconv.ParseFloat(cell, 64)
+	return err == nil
+}
+
+// edgesOfNumbers takes rows of two numbers of tokens and perhaps a weight.
 func (f *File) edgesOfNumbers() error {
-	var lines [][]string
-	for i := range f.rows {
-		var l []string
-		for _, v := range f.data[i*f.columns : (i+1)*f.columns] {
-			l = append(l, strconv.FormatFloat(v, 'g', -1, 64))
-		}
-		lines = append(lines, l)
-	}
 	if f.Names != nil {
 		return fmt.Errorf("%s: rows of a list of edges have names, such as %q: want two tokens "+
 			"and perhaps a weight a row", f.Source, f.Names[0])
 	}
+	data, weight := f.data, 1.0
 	f.data, f.Axes = nil, nil
-	return f.readEdges(lines)
+	for l := range slices.Chunk(data, f.columns) {
+		if len(l) == 3 {
+			weight = l[2]
+		}
+		f.ends = append(f.ends, [2]string{plain(l[0]), plain(l[1])})
+		f.data = append(f.data, weight)
+	}
+	f.finishEdges()
+	return nil
+}
+
+func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// joinsIDs reports whether the first two columns of a matrix are numbers that name tokens, two
+// different ones in every row, as in a list of edges.
+func (f *File) joinsIDs(a arrayfile.Array, names []string) bool {
+	if f.Form != Auto || len(a.Shape) != 2 || a.Rows != nil || a.Shape[1] < 2 || a.Shape[1] > 3 ||
+		isAxisHeader(a.Columns) {
+		return false
+	}
+	var ends []string
+	for l := range slices.Chunk(a.Data, a.Shape[1]) {
+		if l[0] == l[1] {
+			return false
+		}
+		ends = append(ends, plain(l[0]), plain(l[1]))
+	}
+	return len(names) > 0 && arrayfile.HasAll(names, ends)
+}
+
+// byID returns the edges of a list by the numbers that name tokens; nil where they are indexes.
+func (f *File) byID(names []string) (ends [][2]int, err error) {
+	if names == nil {
+		return nil, nil
+	}
+	at := map[string]int{}
+	for i, name := range names {
+		at[arrayfile.PlainNumber(name)] = i
+	}
+	for i, e := range f.ends {
+		var pair [2]int
+		for k, text := range e {
+			var ok bool
+			if pair[k], ok = at[arrayfile.PlainNumber(text)]; ok {
+				continue
+			}
+			_, inOrder := arrayfile.Numbering(names)
+			if inOrder || slices.ContainsFunc(names, func(n string) bool { return !isNumber(n) }) {
+				return nil, nil
+			}
+			return nil, fmt.Errorf("%s: edge %d joins %s and %s, and no token is called %s: tokens "+
+				"have numbers as names, such as %s: give edges by these", f.Source, i+1, e[0], e[1],
+				text, names[0])
+		}
+		ends = append(ends, pair)
+	}
+	return ends, nil
 }
 
 // indexes returns the edges of a list by index, as places from 0, and how they are counted. Tokens
@@ -71,7 +212,7 @@ func (f *File) indexes(tokens int) (ends [][2]int, n int, how string, err error)
 	for i, e := range f.ends {
 		var pair [2]int
 		for k, text := range e {
-			v, err := strconv.Atoi(text)
+			v, err := strconv.Atoi(arrayfile.PlainNumber(text))
 			if err != nil || v < 0 {
 				return nil, 0, "", fmt.Errorf("%s: edge %d joins %s and %s: want names, or whole "+
 					"numbers from 0", f.Source, i+1, e[0], e[1])

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"torchpe/data/array/arrayfile"
 	"torchpe/data/partition"
 	"torchpe/internal/wording"
 )
@@ -98,11 +99,12 @@ func (f *File) match(names []string, t Tokens) (from []int, how string, err erro
 		return nil, "", fmt.Errorf("%s has positions of %d tokens, and there are %d: give one "+
 			"row for each token, or names in both files%s", f.Source, f.rows, t.Count, hint)
 	}
-	from = make([]int, t.Count)
-	for i := range from {
-		from[i] = i
+	if counts, inOrder := arrayfile.Numbering(names); counts && !inOrder {
+		return nil, "", fmt.Errorf("%s numbers its rows %s, ..., another order than 1, 2, 3, and the "+
+			"data has no names of tokens: sort the rows, or give names to the tokens of the data",
+			f.Source, strings.Join(names[:min(3, len(names))], ", "))
 	}
-	how = "tokens matched by order: neither the file nor the data has names"
+	from, how = identity(t.Count), "tokens matched by order: neither the file nor the data has names"
 	switch {
 	case names != nil:
 		how = "tokens matched by order: the data has no names"
@@ -305,7 +307,7 @@ func identity(n int) []int {
 
 // graphNames returns the names of an adjacency matrix's rows, which are those of its columns.
 func (f *File) graphNames() ([]string, error) {
-	if f.Axes == nil || isCounting(f.Axes) {
+	if _, counted := arrayfile.Numbering(f.Axes); counted || f.Axes == nil {
 		return f.Names, nil
 	}
 	if f.Names == nil {
@@ -319,21 +321,6 @@ func (f *File) graphNames() ([]string, error) {
 		}
 	}
 	return f.Names, nil
-}
-
-// isCounting reports whether names are 0, 1, 2... or 1, 2, 3..., as tools head columns without
-// names.
-func isCounting(names []string) bool {
-	for first := range 2 {
-		all := true
-		for i, name := range names {
-			all = all && name == fmt.Sprint(first+i)
-		}
-		if all {
-			return true
-		}
-	}
-	return false
 }
 
 // graph reads an adjacency matrix.
@@ -393,14 +380,18 @@ func (f *File) distances(from []int) (p Placed, err error) {
 
 func (f *File) placeEdges(t Tokens) (p Placed, err error) {
 	if f.Names == nil {
-		ends, n, counting, err := f.indexes(t.Count)
+		n, counting := t.Count, "their numbers are names of tokens"
+		ends, err := f.byID(t.Names)
+		if err == nil && ends == nil {
+			ends, n, counting, err = f.indexes(t.Count)
+		}
 		if err != nil {
 			return p, err
 		}
 		if p.Weights, err = f.weights(ends, n); err != nil {
 			return p, err
 		}
-		p, err = p.asGraph(f.Source, "a list of edges between tokens by index ("+counting+")")
+		p, err = p.asGraph(f.Source, "a list of edges between numbered tokens ("+counting+")")
 		if err == nil {
 			p.How[0] = "positions: " + p.How[0]
 		}

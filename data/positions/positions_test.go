@@ -167,9 +167,9 @@ func TestMistakes(t *testing.T) {
 		{"a grid of fractions", "0,0\n0.5,1\n1,1\n", Grid, nil, []string{"row 2, column 1 is 0.5",
 			"whole numbers"}},
 		{"a huge grid", "0,0\n1,100000\n100000,1\n", Grid, nil, []string{"100001 x 100001"}},
-		{"four columns", "1,2,3,4\n2,3,4,5\n3,4,5,6\n", Auto, nil, []string{"3 rows of 4 numbers",
+		{"four columns", "1,2,3,4\n1,3,4,5\n3,4,5,6\n", Auto, nil, []string{"3 rows of 4 numbers",
 			"--positions-as coordinates"}},
-		{"an order of two columns", "0,1\n1,2\n2,3\n", Order, nil, []string{"one number a token"}},
+		{"an order of two columns", "0,1\n1,2\n1,3\n", Order, nil, []string{"one number a token"}},
 		{"a graph that is not square", "0,1\n1,0\n2,3\n", Graph, nil,
 			[]string{"square", "--positions-as edges"}},
 		{"one direction", "0 1 0\n0 0 1\n0 1 0\n", Graph, nil, []string{"row 1, column 2 is 1",
@@ -264,6 +264,72 @@ func TestOwnTokens(t *testing.T) {
 			t.Errorf("%q: %v", body, err)
 		} else if got := fmt.Sprint(f.Own()); got != want {
 			t.Errorf("%q: %s, want %s", body, got, want)
+		}
+	}
+}
+
+// Numbers that name tokens are names: by a heading, or because the data's tokens are called so. What
+// may also be a coordinate, a place or an edge is refused. The files are as pandas, KONECT and Gephi
+// write them.
+func TestNumbersAsNames(t *testing.T) {
+	ids := []string{"30", "10", "20"} // of the data
+	plane := "[0 1 2] [] [[0.5 1] [2 0] [0 1.5]] []"
+	path := "[0 1 2] [] [] [[0 2 0] [2 0 1] [0 1 0]]" // 30 - 10 - 20
+	for _, c := range []struct {
+		name, body string
+		as         Form
+		names      []string
+		want       string // the places, or a part of the error
+	}{
+		{"id", "id,x,y\n10,2,0\n30,.5,1\n20,0,1.5\n", Auto, ids, plane},
+		{"node_id, zeros before it", "node_id;x;y\n010;2;0\n030;.5;1\n020;0;1.5\n", Coordinates, ids, plane},
+		{"Electrode No.", "Electrode No.\tx\ty\n10.0\t2\t0\n30.0\t.5\t1\n20.0\t0\t1.5\n", Auto, ids, plane},
+		{"no heading, the tokens' names", "10,2,0\n30,.5,1\n20,0,1.5\n", Auto, ids, plane},
+		{"another heading, the tokens' names", "detector,x,y\n10,2,0\n30,.5,1\n20,0,1.5\n", Auto, ids, plane},
+		{"axes", "x,y,z\n10,2,0\n30,.5,1\n20,0,1.5\n", Auto, ids,
+			"[0 1 2] [] [[10 2 0] [30 0.5 1] [20 0 1.5]] []"},
+		{"dimensions", "d1,d2\n7,.5\n8,1\n9,1.5\n", Auto, nil, "[0 1 2] [] [[7 0.5] [8 1] [9 1.5]] []"},
+		{"no names to tell", "7,.5,1\n9,2,0.5\n8,0,1.5\n", Auto, nil, "may be the tokens' names or numbers"},
+		{"other names", "7,.5,1\n9,2,0.5\n8,0,1.5\n", Coordinates, ids, "may be the tokens' names or numbers"},
+		{"counted rows", "1,3\n2,1\n3,2\n", Auto, nil, "a list of edges is --positions-as edges"},
+		{"an index in another order", "index,x,y\n2,.5,1\n1,2,0\n3,0,1\n", Auto, nil,
+			"numbers its rows 2, 1, 3, ..., another order"},
+		{"an index in order", "index,x,y\n1,.5,1\n2,2,0\n3,0,1.5\n", Auto, nil, plane},
+		{"an ID twice", "site,x,y\n10,2,0\n10,.5,1\n20,0,1.5\n", Auto, ids,
+			`headed "site", as names of tokens are, but 10 in row 2 stands in a row above`},
+		{"an ID that is none", "label,x,y\n10,2,0\n1.5,.5,1\n20,0,1.5\n", Auto, ids, "1.5 in row 2 is no whole number"},
+		{"edges by ID", "30,10,2\n20,10,1\n", Auto, ids, path},
+		{"edges by ID, a header", "from,to,cost\n30,10,2\n10.0,20,1\n", Auto, ids, path},
+		{"edges by ID that count", "from,to,w\n1,2,2\n2,3,1\n", Auto, []string{"1", "2", "3"}, path},
+		{"edges by ID that count otherwise", "from,to,w\n1,2,2\n2,3,1\n", Auto, []string{"3", "1", "2"},
+			"[0 1 2] [] [] [[0 0 1] [0 0 2] [1 2 0]]"},
+		{"edges from 0 of tokens from 1", "from,to\n0,1\n1,2\n", Auto, []string{"1", "2", "3"},
+			"[0 1 2] [] [] [[0 1 0] [1 0 1] [0 1 0]]"},
+		{"an ID that is no token's", "from,to\n30,10\n10,40\n", Auto, ids, "no token is called 40"},
+		{"edges or places", "1,2\n2,3\n3,1\n", Auto, []string{"3", "1", "2"}, "head the former id,place"},
+		{"large IDs", "30000000,10000000\n10000000,20000000\n", Auto,
+			[]string{"10000000", "20000000", "30000000"}, "[0 1 2] [] [] [[0 1 1] [1 0 0] [1 0 0]]"},
+		{"KONECT", "% sym unweighted\n% 2 3 3\n1 2 \n2 3 \n", Edges, nil,
+			"[0 1 2] [] [] [[0 1 0] [1 0 1] [0 1 0]]"},
+		{"a quoted comma", "\"a, left\",\"b, left\",2\n\"b, left\",\"c, left\",1\n", Auto,
+			[]string{"a, left", "b, left", "c, left"}, path},
+		{"semicolons", "a;b;2\nb;c;1\n", Auto, []string{"a", "b", "c"}, path},
+		{"a decimal comma", "a;b;1,5\nb;c;1\n", Auto, []string{"a", "b", "c"}, "commas and semicolons"},
+		{"Gephi", "Source,Target,Type,Id,Label,Weight\na,b,Undirected,0,,2\nb,c,Undirected,1,,1.0\n", Auto,
+			[]string{"a", "b", "c"}, path},
+		{"Gephi by ID", "Id,Source,Target,Weight\n0,30,10,2\n1,10,20,1\n", Auto, ids, path},
+		{"Gephi, directed", "Source,Target,Type,Id\na,b,Directed,0\n", Auto, []string{"a", "b", "c"},
+			"edge 1, a to b, is directed"},
+		{"a column of what", "source,target,strength,year\na,b,1,2\n", Auto, []string{"a", "b", "c"},
+			`its column "strength" is none of an edge`},
+	} {
+		f, err := Read(write(t, named(c.body), c.body), c.as, c.names...)
+		var p Placed
+		if err == nil {
+			p, err = f.Place(Tokens{3, c.names})
+		}
+		if got := p.short(); got != c.want && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %s, %v, want %s", c.name, got, err, c.want)
 		}
 	}
 }

@@ -10,15 +10,10 @@ package positions
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
-	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
-	"torchpe/data/array/text"
 )
 
 // Form is the form in which a file holds positions.
@@ -67,18 +62,13 @@ type File struct {
 	ends    [][2]string
 }
 
-// maxText is the longest text that is read as a list of edges.
-const maxText = 64 << 20
-
 // Read reads FILE, or FILE:NAME of a file that holds several arrays. as is Auto, or states the
-// form.
-func Read(reference string, as Form) (*File, error) {
+// form. names are those of the tokens, where they have any: what the numbers in a first column may
+// be.
+func Read(reference string, as Form, names ...string) (*File, error) {
 	f := &File{Source: reference, Form: as, stated: as != Auto}
-	if lines, err := edgeLines(reference, as); err != nil || lines != nil {
-		if err != nil {
-			return nil, err
-		}
-		return f, f.readEdges(lines)
+	if edges, err := f.readWords(reference); edges || err != nil {
+		return f, err
 	}
 	a, err := arrayfile.Read(reference, func(shape []int) error {
 		if long := len(shape); long < 1 || long > 2 || slices.Min(shape) < 1 {
@@ -90,7 +80,7 @@ func Read(reference string, as Form) (*File, error) {
 		return nil, err
 	}
 	f.Source = a.Source
-	if a, err = f.withNames(a); err != nil {
+	if a, err = f.nameRows(a, names); err != nil {
 		return nil, err
 	}
 	f.data, f.Names, f.Axes, f.rows, f.columns = a.Data, a.Rows, a.Columns, a.Shape[0], 1
@@ -108,8 +98,10 @@ func Read(reference string, as Form) (*File, error) {
 				f.Source, f.row(i/f.columns), i%f.columns+1, v)
 		}
 	}
-	if err := f.decideForm(); err != nil {
-		return nil, err
+	if f.Form != Edges || f.stated {
+		if err := f.decideForm(); err != nil {
+			return nil, err
+		}
 	}
 	if f.Form == Edges {
 		return f, f.edgesOfNumbers()
@@ -117,18 +109,28 @@ func Read(reference string, as Form) (*File, error) {
 	return f, nil
 }
 
-// nameColumns are headers of a first column that holds names even where they are numbers.
-var nameColumns = []string{"name", "names", "token", "region", "parcel", "node", "sensor",
-	"channel", "gene", "id", "label", "roi"}
-
-// withNames reads a text file anew whose first column is headed as one of names but holds numbers.
-func (f *File) withNames(a arrayfile.Array) (arrayfile.Array, error) {
-	if a.Rows != nil || len(a.Columns) < 2 || !slices.Contains(nameColumns,
-		strings.ToLower(a.Columns[0])) || slices.Contains(a.Columns[1:], a.Columns[0]) {
+// nameRows takes the names of rows from the first column of an array, where it holds them.
+func (f *File) nameRows(a arrayfile.Array, names []string) (arrayfile.Array, error) {
+	square := len(a.Shape) == 2 && a.Shape[0] == a.Shape[1]
+	switch counts, _ := arrayfile.Numbering(names); {
+	case slices.Contains([]Form{Graph, Distances, Edges}, f.Form),
+		f.Form == Auto && square && a.Shape[0] > 3: // tokens by tokens
+		return a, nil
+	case f.joinsIDs(a, names) && !counts:
+		f.Form = Edges
+		return a, nil
+	case f.joinsIDs(a, names):
+		if named, err := a.Named(names); err != nil || named.Rows != nil {
+			return a, fmt.Errorf("%s: its rows may be a token and its place, or edges: head the "+
+				"former id,place, or say --positions-as edges", f.Source)
+		}
 		return a, nil
 	}
-	t, err := text.ReadWith(a.Source, text.Options{Header: text.Yes, RowNames: text.Yes})
-	return arrayfile.Array{Array: t.Array, Source: a.Source, Rows: t.Rows, Columns: t.Columns}, err
+	named, err := a.Named(names)
+	if err != nil && f.Form == Auto && a.Shape[1] < 4 {
+		err = fmt.Errorf("%w; a list of edges is --positions-as edges", err)
+	}
+	return named, err
 }
 
 // row names a row in messages, from 1 as editors count.
@@ -163,11 +165,9 @@ func (f *File) decideForm() error {
 			shape, one, other)
 	}
 	switch {
-	case f.isEdgeHeader():
-		f.Form = Edges
 	case f.columns == f.rows && f.rows > 3:
 		f.Form = Graph
-	case f.columns == f.rows && f.rows > 1 && !f.isAxisHeader():
+	case f.columns == f.rows && f.rows > 1 && !isAxisHeader(f.Axes):
 		return state(Graph, map[int]Form{2: Grid, 3: Coordinates}[f.columns])
 	case f.columns == 1:
 		if f.Form = Coordinates; f.isConsecutive() {
@@ -219,80 +219,9 @@ func (f *File) isGrid() (whole, dense bool) {
 	return true, !negative && area <= 4*float64(f.rows)
 }
 
-// isEdgeHeader reports whether the columns are called as those of an edge list are.
-func (f *File) isEdgeHeader() bool { return f.columns <= 3 && isEdgeHeader(f.Axes) }
-
-// isAxisHeader reports whether the columns are called as axes are.
-func (f *File) isAxisHeader() bool {
-	header := strings.ToLower(strings.Join(f.Axes, " "))
+// isAxisHeader reports whether columns are called as axes are.
+func isAxisHeader(columns []string) bool {
+	header := strings.ToLower(strings.Join(columns, " "))
 	return slices.Contains([]string{"x y", "x y z", "row column", "row col", "column row",
 		"col row", "frame row column", "time row column"}, header)
-}
-
-func isEdgeHeader(cells []string) bool {
-	if len(cells) != 2 && len(cells) != 3 {
-		return false
-	}
-	pair := strings.ToLower(strings.TrimSpace(cells[0]) + " " + strings.TrimSpace(cells[1]))
-	return slices.Contains([]string{"from to", "source target", "node1 node2", "node_1 node_2"},
-		pair)
-}
-
-// edgeLines returns the cells of a text file that lists edges between names; nil where it is no
-// such file.
-func edgeLines(reference string, as Form) ([][]string, error) {
-	file, name, err := arrayfile.Split(reference)
-	if err != nil {
-		return nil, err
-	}
-	if as != Auto && as != Edges || name != "" || !slices.Contains([]string{".csv", ".tsv", ".tab",
-		".txt", ""}, strings.ToLower(filepath.Ext(file))) {
-		return nil, nil
-	}
-	if info, err := os.Stat(file); file != array.Stdin && (err != nil || info.Size() > maxText) {
-		return nil, err
-	}
-	b, err := array.ReadText(file, maxText)
-	if err != nil || strings.IndexByte(b, 0) >= 0 {
-		return nil, err
-	}
-	var lines [][]string
-	all := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(b, "\ufeff"))
-	for line := range strings.SplitSeq(all, "\n") {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			lines = append(lines, splitCells(line))
-		}
-	}
-	if len(lines) > 0 && isEdgeHeader(lines[0]) {
-		lines = lines[1:]
-	}
-	if len(lines) == 0 || as == Auto && !slices.ContainsFunc(lines,
-		func(l []string) bool { return len(l) > 1 && !isNumber(l[1]) }) {
-		return nil, nil
-	}
-	for _, l := range lines { // names in all rows of two columns, or it is another table
-		if as == Auto && (len(l) < 2 || len(l) > 3 || isNumber(l[1]) || isNumber(l[0])) {
-			return nil, nil
-		}
-	}
-	return lines, nil
-}
-
-// splitCells splits a line at tabs, else semicolons, else commas, else blanks.
-func splitCells(line string) []string {
-	for _, d := range []string{"\t", ";", ","} {
-		if strings.Contains(line, d) {
-			parts := strings.Split(line, d)
-			for i, p := range parts {
-				parts[i] = strings.Trim(strings.TrimSpace(p), `"`)
-			}
-			return parts
-		}
-	}
-	return strings.Fields(line)
-}
-
-func isNumber(cell string) bool {
-	_, err := strconv.ParseFloat(cell, 64)
-	return err == nil
 }

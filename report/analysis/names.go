@@ -22,5 +22,5 @@ func numberedNames(a arrayfile.Array) string {
 		return ""
 	}
 	return fmt.Sprintf("%s: the first column (%s...) is taken as names of the rows, not as "+
-		"numbers: take off its quotes if it is data", a.Source, a.Rows[0])
+		"numbers: take off its quotes, or head it otherwise (x1), if it is data", a.Source, a.Rows[0])
 }

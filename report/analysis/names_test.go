@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +41,32 @@ func TestNumbersAsNames(t *testing.T) {
 		if err != nil || (len(notes) == 1 && strings.Contains(notes[0],
 			"(1.5...) is taken as names")) != noted || !noted && len(notes) > 0 {
 			t.Errorf("%q: %q, %v", body, notes, err)
+		}
+	}
+}
+
+// A column of IDs is no dimension: the norm is that of 3, 4 and 12, not of 10, 3, ...
+func TestColumnOfIDs(t *testing.T) {
+	for _, head := range []string{"id,d1,d2\n", "node_id,d1,d2\n", "Station,a,b\n", "index,a,b\n"} {
+		models, _, err := Tables(Selection{Files: []string{write(t, "t.csv", "\ufeff"+head+"10,3,4\n30,0,12\n")},
+			Member: All, Block: All})
+		if err != nil {
+			t.Errorf("%q: %v", head, err)
+			continue
+		}
+		if got := models[0]; !slices.Equal(got.Names, []string{"10", "30"}) ||
+			!slices.Equal(got.Tables[0].Values, []float64{3, 4, 0, 12}) {
+			t.Errorf("%q: %+v", head, got)
+		}
+	}
+	for body, want := range map[string]string{
+		"x1,x2\n1,.5\n2,.5\n3,.1\n": "", "4,.5\n2,.5\n3,.1\n": "may be the tokens' names or numbers",
+		"k,a\n1,.5\n2,.5\n3,.1\n":     "may be the tokens' names or numbers",
+		"label,a\n1,.5\n1,.5\n3,.1\n": "1 in row 2 stands in a row above",
+	} {
+		_, _, err := Tables(Selection{Files: []string{write(t, "t.csv", body)}, Member: All, Block: All})
+		if fmt.Sprint(err) != "<nil>" && want == "" || want != "" && !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%q: %v, want %q", body, err, want)
 		}
 	}
 }

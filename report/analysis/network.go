@@ -117,7 +117,8 @@ func Weights(reference, modules string, o NetworkOptions) (n Network, notes []st
 	}
 	n = Network{Subject: m.Subject, Tokens: size, Modules: countDistinct(found.Labels), ModulesFrom: found.From,
 		PlacesFrom: by.from}
-	notes = []string{numberedNames(a), negativeWeightsNote(a.Source, a.Data, size)}
+	notes = []string{numberedNames(a), negativeWeightsNote(a.Source, a.Data, size),
+		diagonalNote(a.Source, a.Data, size)}
 	for at := 0; at < len(a.Data); at += size * size {
 		w := a.Data[at : at+size*size]
 		for i, v := range w {

@@ -76,13 +76,13 @@ func (o NetworkOptions) allPlaces(m *Model) (places, error) {
 	if reference == "" {
 		return places{}, errNoPlaces
 	}
-	file, err := positions.Read(reference, form)
-	if err != nil {
-		return places{}, err
-	}
 	names := m.Names
 	if len(names) != m.tokens { // those of a part
 		names = nil
+	}
+	file, err := positions.Read(reference, form, names...)
+	if err != nil {
+		return places{}, err
 	}
 	placed, err := file.Place(positions.Tokens{Count: m.tokens, Names: names})
 	if err != nil {

@@ -107,6 +107,21 @@ func noScore(w []float64, modules moduleSet, s BlockNetwork) string {
 	return "the weights are too large or too small for their scores in float64: scale them"
 }
 
+// diagonalNote returns a note on weights of nodes with themselves.
+func diagonalNote(source string, w []float64, n int) string {
+	low, high := math.Inf(1), math.Inf(-1)
+	for i, v := range w {
+		if i%(n*n)%(n+1) == 0 {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	if low >= 0 && high <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: the diagonal, %.4g to %.4g, is taken as 0: Q and C are of weights between two "+
+		"nodes (bctpy's modularity_und and community_louvain keep it in Q)", source, low, high)
+}
+
 // negativeWeightsNote returns a note on weights below 0.
 func negativeWeightsNote(source string, w []float64, n int) string {
 	count, lowest := 0, 0.0

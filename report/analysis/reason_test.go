@@ -62,7 +62,8 @@ func TestNegativeWeights(t *testing.T) {
 	if err != nil || math.Abs(float64(got.Clustering)-1.125) > 1e-15 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if len(notes) != 1 || !strings.Contains(notes[0], "2 weights below 0, to -1:") { // the diagonal counts nowhere
+	if len(notes) != 2 || !strings.Contains(notes[0], "2 weights below 0, to -1:") ||
+		!strings.Contains(notes[1], "the diagonal, -9 to 0, is taken as 0") {
 		t.Errorf("%q", notes)
 	}
 	if _, notes, err = Weights(write(t, "w.csv", "0,1,1,-1\n1,0,-1,1\n1,-1,0,1\n-1,1,1,0\n"),
@@ -100,5 +101,16 @@ func TestReasonOfNoCosine(t *testing.T) {
 	if err != nil || len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "row 1 is all zeros") ||
 		d.Distances[0][1].known() || !d.Distances[0][2].known() {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// The Q of numpy's corrcoef, by numpy: k = w.sum(0), (w - outer(k, k)/k.sum()) summed within modules
+// over k.sum(), with the diagonal set to 0. As it is, bctpy's, it is .357.
+func TestDiagonal(t *testing.T) {
+	got, notes, err := Weights(write(t, "w.csv", "1,.5,.25,0\n.5,1,0,.25\n.25,0,1,.5\n0,.25,.5,1\n"),
+		write(t, "m.csv", "1;a\n2;a\n3;b\n4;b\n"), NetworkOptions{})
+	if err != nil || math.Abs(float64(got.Modularity)-1./6) > 1e-15 || len(notes) != 1 ||
+		!strings.Contains(notes[0], "the diagonal, 1 to 1, is taken as 0") {
+		t.Errorf("%+v, %q, %v", got, notes, err)
 	}
 }

@@ -227,6 +227,9 @@ func fileTables(reference string) (*Model, string, error) {
 		return m, "", err
 	}
 	a, err := arrayfile.Read(reference, isTable)
+	if err == nil {
+		a, err = a.Named(nil)
+	}
 	if err != nil {
 		return nil, "", err
 	}

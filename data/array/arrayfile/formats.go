@@ -12,17 +12,17 @@ import (
 	"torchpe/data/array/mat"
 	"torchpe/data/array/npy"
 	"torchpe/data/array/safetensors"
-	"torchpe/data/array/text"
 )
 
-// list returns the arrays of a file. It tells the format by the first bytes and the name.
-func list(file string) ([]Entry, error) {
+// formatOf returns the extension of a file's format, by the first bytes and the name: .txt for any
+// text, and that of the name for what is not known.
+func formatOf(file string) (string, error) {
 	head, err := array.FirstBytes(file, 16)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	if len(head) == 0 {
-		return nil, fmt.Errorf("%s: an empty file", file)
+		return "", fmt.Errorf("%s: an empty file", file)
 	}
 	startsWith := func(magic string) bool { return bytes.HasPrefix(head, []byte(magic)) }
 	extension := strings.ToLower(filepath.Ext(file))
@@ -35,27 +35,56 @@ func list(file string) ([]Entry, error) {
 		}
 	}
 	switch {
-	case extension == ".safetensors":
-		return inSafetensors(file)
-	case extension == ".json":
-		return inJSON(file)
-	case startsWith("\x93NUMPY"), startsWith("PK\x03\x04"), extension == ".npy",
-		extension == ".npz":
-		return ListNPY(file)
+	case extension == ".safetensors", extension == ".json":
+		return extension, nil
+	case startsWith("\x93NUMPY"), startsWith("PK\x03\x04"), extension == ".npz":
+		return ".npy", nil
 	case startsWith("MATLAB 5.0"):
+		return ".mat", nil
+	case startsWith("MATLAB 7.3"):
+		return matlab73, nil
+	case startsWith("\x89HDF"), extension == ".hdf5":
+		return ".h5", nil
+	case slices.Contains([]string{".csv", ".tsv", ".tab", ".1d", ""}, extension):
+		return ".txt", nil
+	}
+	return extension, nil
+}
+
+// matlab73 stands for HDF5 by MATLAB.
+const matlab73 = "MATLAB 7.3"
+
+// list returns the arrays of a file.
+func list(file string) ([]Entry, error) {
+	format, err := formatOf(file)
+	if err != nil {
+		return nil, err
+	}
+	switch format {
+	case ".safetensors":
+		return inSafetensors(file)
+	case ".json":
+		return inJSON(file)
+	case ".npy":
+		return ListNPY(file)
+	case ".mat":
 		return ListMAT(file)
-	case startsWith("\x89HDF"), startsWith("MATLAB 7.3"), extension == ".h5", extension == ".hdf5":
-		return ListHDF5(file, startsWith("MATLAB"))
-	case extension == ".mat":
-		return ListMAT(file)
-	case slices.Contains([]string{".csv", ".tsv", ".tab", ".txt", ".1d", ""}, extension):
-		t, err := text.Read(file)
-		a := Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}
+	case ".h5", matlab73:
+		return ListHDF5(file, format == matlab73)
+	case ".txt":
+		a, err := inText(file)
 		load := func(Entry) (Array, error) { return a, nil }
 		return []Entry{{Shape: a.Shape, Real: true, load: load}}, err
 	}
 	return nil, fmt.Errorf("%s: files called %s are not read; there are .safetensors, .npy, "+
-		".npz, .csv, .tsv, .txt, .json, .h5 and .mat", file, extension)
+		".npz, .csv, .tsv, .txt, .json, .h5 and .mat", file, format)
+}
+
+// IsText reports whether a file is none of arrays in another format than text.
+func IsText(file string) (bool, error) {
+	format, err := formatOf(file)
+	return !slices.Contains([]string{".safetensors", ".json", ".npy", ".mat", ".h5", matlab73},
+		format), err
 }
 
 // loading adapts a reader of the array of a name to Entry.load.

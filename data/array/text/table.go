@@ -67,20 +67,23 @@ func Read(path string) (Table, error) { return ReadWith(path, Options{}) }
 
 // ReadWith is Read with options.
 func ReadWith(path string, o Options) (Table, error) {
-	f, err := array.Open(path)
-	if err != nil {
-		return Table{}, fmt.Errorf("text: %w", err)
-	}
-	defer f.Close()
 	budget := array.NewBudget()
-	data, err := array.Make[byte](budget, int(f.Size()), "a text")
-	if err == nil {
-		_, err = io.ReadFull(f, data)
-	}
+	data, err := load(path, budget)
 	if err != nil {
-		return Table{}, fmt.Errorf("text: %s: %w", path, err)
+		return Table{}, err
 	}
 	return parse(data, path, o, budget)
+}
+
+// load reads a whole file.
+func load(path string, budget *array.Budget) ([]byte, error) {
+	return array.InFile("text", path, func(f *array.File) ([]byte, error) {
+		data, err := array.Make[byte](budget, int(f.Size()), "a text")
+		if err == nil {
+			_, err = io.ReadFull(f, data)
+		}
+		return data, err
+	})
 }
 
 // parser goes through a file line by line.

@@ -1,0 +1,152 @@
+package arrayfile
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"torchpe/data/array/text"
+)
+
+// idHeading matches what heads names or numbers of tokens: node, Node ID, roi_index, n_id.
+var idHeading = regexp.MustCompile(`(?i)^(` + strings.Join([]string{
+	things + `s?`, `#`, `unnamed: 0`, `(` + things + `)?[ _.-]?` + numbers + `[.#]?`,
+	`.*[ _.-](id|idx|index)`}, "|") + `)$`)
+
+const (
+	things = `(token|region|parcel|node|vertex|sensor|channel|chan|ch|electrode|elec|gene|roi|site|` +
+		`station|neuron|voxel)`
+	numbers = `(ids?|idx|index|indices|no|nr|num|numbers?|names?|labels?|code|key)`
+)
+
+// IsID reports whether a column is headed as one of names or numbers of tokens.
+func IsID(heading string) bool { return idHeading.MatchString(strings.TrimSpace(heading)) }
+
+// inText reads a table, whose first column holds names of the rows where it is headed so, even if
+// they are numbers.
+func inText(file string) (Array, error) {
+	t, err := text.Read(file)
+	if err != nil || t.Rows != nil || len(t.Columns) < 2 || !IsID(t.Columns[0]) {
+		return Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}, err
+	}
+	if i, why := notID(t.Data, len(t.Columns)); why != "" {
+		return Array{}, fmt.Errorf("%s: its first column is headed %q, as names of tokens are, but "+
+			"%v in row %d %s: mend it, or head it otherwise if it is data (x1)", file, t.Columns[0],
+			t.Data[i*len(t.Columns)], i+1, why)
+	}
+	t, err = text.ReadWith(file, text.Options{Header: text.Yes, RowNames: text.Yes})
+	return Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}, err
+}
+
+// notID says which number in the first column is no name, and why; nothing where all are whole and
+// distinct.
+func notID(data []float64, columns int) (row int, why string) {
+	seen := map[float64]bool{}
+	for i := 0; i < len(data); i += columns {
+		switch v := data[i]; {
+		case v != math.Trunc(v) || math.Abs(v) > 1<<53: // or NaN
+			return i / columns, "is no whole number"
+		case seen[v]:
+			return i / columns, "stands in a row above, too"
+		}
+		seen[data[i]] = true
+	}
+	return 0, ""
+}
+
+// Named returns a matrix whose first column became the names of its rows, where the names of tokens,
+// nil where they have none, are among its numbers. Where these are whole and distinct, and half of the
+// rows have fractions beside them or they count the rows, the column may be either, an error.
+func (a Array) Named(tokens []string) (Array, error) {
+	if len(a.Shape) != 2 || a.Rows != nil || a.Shape[1] < 2 || isAxes(a.Columns) {
+		return a, nil
+	}
+	n, width := a.Shape[0], a.Shape[1]
+	if _, why := notID(a.Data, width); why != "" {
+		return a, nil
+	}
+	rest, names := make([]float64, 0, n*(width-1)), make([]string, 0, n)
+	fractions, counts := 0, n > 2 // rows with fractions
+	for i := range n {
+		row := a.Data[i*width : (i+1)*width]
+		names, rest = append(names, strconv.FormatFloat(row[0], 'f', -1, 64)), append(rest, row[1:]...)
+		if slices.ContainsFunc(row[1:], func(v float64) bool { return v != math.Trunc(v) }) {
+			fractions++
+		}
+		counts = counts && row[0] == a.Data[0]+float64(i) && (a.Data[0] == 0 || a.Data[0] == 1)
+	}
+	if HasAll(names, tokens) {
+		a.Rows, a.Data, a.Shape = names, rest, []int{n, width - 1}
+		if a.Columns != nil {
+			a.Columns = a.Columns[1:]
+		}
+		return a, nil
+	}
+	if a.Data[0] >= 0 && n > 2 && (2*fractions >= n || counts) {
+		return a, fmt.Errorf("%s: its first column (%s, %s, ...) may be the tokens' names or numbers "+
+			"of its own: give it as text with a header, whose first cell is id if it names them, x1 "+
+			"(and x2 the next) if not", a.Source, names[0], names[1])
+	}
+	return a, nil
+}
+
+// HasAll reports whether tokens have names that are all among names, numbers however they are
+// spelled.
+func HasAll(names, tokens []string) bool {
+	among := map[string]bool{}
+	for _, name := range names {
+		among[PlainNumber(name)] = true
+	}
+	return len(tokens) > 0 && !slices.ContainsFunc(tokens,
+		func(t string) bool { return !among[PlainNumber(t)] })
+}
+
+// PlainNumber spells a whole number in digits alone, 1 for 1.0 and 01, and returns other text as it
+// is.
+func PlainNumber(text string) string {
+	text = strings.TrimSpace(text)
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || v != math.Trunc(v) || math.Abs(v) > 1<<53 {
+		return text
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// Numbering reports whether names are the numbers 0..N-1 or 1..N, and whether they come in order.
+func Numbering(names []string) (counts, inOrder bool) {
+	for first := range 2 {
+		all, ordered := make([]string, len(names)), true
+		for i, name := range names {
+			all[i] = strconv.Itoa(first + i)
+			ordered = ordered && PlainNumber(name) == all[i]
+		}
+		if HasAll(names, all) {
+			return true, ordered
+		}
+	}
+	return false, false
+}
+
+// isAxes reports whether columns are headed as axes or dimensions are: x,y or d1,d2 or row,column.
+func isAxes(columns []string) bool {
+	if len(columns) < 2 {
+		return false
+	}
+	a, b := strings.ToLower(columns[0]), strings.ToLower(columns[1])
+	if slices.Contains([]string{"row column", "row col", "column row", "col row", "r c", "c r",
+		"frame row", "time row", "lat lon", "lon lat", "latitude longitude", "longitude latitude"},
+		a+" "+b) {
+		return true
+	}
+	if stem := strings.TrimRight(a, "0123456789"); stem != "" && stem != a {
+		return stem == strings.TrimRight(b, "0123456789")
+	}
+	differ := 0
+	for i := range min(len(a), len(b)) { // x (mm), y (mm)
+		differ += max(int(a[i])-int(b[i]), int(b[i])-int(a[i]))
+	}
+	return len(a) == len(b) && differ == 1
+}

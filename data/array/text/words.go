@@ -1,0 +1,86 @@
+package text
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"math"
+
+	"torchpe/data/array"
+)
+
+// Words goes through the rows of a text of words, such as names and modules, in the layout that
+// Read takes. Names hold commas more often than tabs: a tab in the first line separates.
+func Words(path string) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		budget := array.NewBudget()
+		p := &parser{name: path, budget: budget}
+		data, err := load(path, budget)
+		if err == nil {
+			p.rest, err = p.normalize(data)
+		}
+		if err == nil {
+			err = p.separate()
+		}
+		for err == nil {
+			line, ok := p.next()
+			if !ok {
+				return
+			}
+			var row []string
+			if (p.delimiter == Blanks || p.width(p.delimiter, line) == 1) &&
+				p.width(Comma, line)+p.width(Semicolon, line) > 2 {
+				err = p.fail(0, "%s has a comma or a semicolon, which by the name of the file or its "+
+					"first line separate no cells: put quotes around names with either", quote(line))
+			} else if row, _, err = p.names(bytes.TrimSpace(line)); err == nil && !yield(row, nil) {
+				return
+			}
+		}
+		yield(nil, err)
+	}
+}
+
+// separate finds what separates words.
+func (p *parser) separate() error {
+	ahead := *p
+	line, ok := ahead.next()
+	if !ok {
+		return fmt.Errorf("text: %s: no table: nothing but blank lines and comments", p.name)
+	}
+	line = bytes.TrimSpace(line)
+	p.delimiter = find(line, p.name)
+	switch {
+	case p.width(Tab, line) > 1:
+		p.delimiter = Tab
+	case p.width(Comma, line) > 1 && p.width(Semicolon, line) > 1:
+		return ahead.fail(0, "%s has commas and semicolons: put quotes around names with either, "+
+			"and write decimals with a point", quote(line))
+	case p.delimiter != Blanks && p.width(p.delimiter, line) == 1: // one column
+		n := p.width(Blanks, line)
+		for n > 1 && ok && p.width(Blanks, line) == n {
+			line, ok = ahead.next()
+		}
+		if n > 1 && !ok {
+			return fmt.Errorf("text: %s: its lines have no %q and %d words each: put it "+
+				"between cells, or quotes around words that are one cell", p.name, p.delimiter, n)
+		}
+	}
+	return nil
+}
+
+// width returns the number of a line's cells between delimiters, 1 where quotes fit other ones.
+func (p *parser) width(d Delimiter, line []byte) int {
+	n := 0
+	for c := (cells{line: line, delimiter: d}); c.next(); n++ {
+		if c.fault != "" {
+			return 1
+		}
+	}
+	return n
+}
+
+// IsMissing reports whether a cell stands for a value that is missing.
+func IsMissing(cell string) bool {
+	v, err := number([]byte(cell))
+	return err == nil && math.IsNaN(v)
+}

@@ -1,0 +1,43 @@
+package text
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Words are separated as Python's csv module has them, by the delimiter that csv.Sniffer finds.
+func TestWords(t *testing.T) {
+	for _, c := range []struct{ name, body, want string }{
+		{"a.csv", "\"a, b\";1\r\n% note\nc;\"2 \"\"x\"\"\"\n", `[["a, b" "1"] ["c" "2 \"x\""]]`},
+		{"a.txt", "Area, left\tVIS\nb\tSMN\n", `[["Area, left" "VIS"] ["b" "SMN"]]`},
+		{"a.txt", "a  1 \n b\t2\n", `[["a" "1"] ["b" "2"]]`},
+		{"a.csv", "Dorsal Attention\nVisual\n", `[["Dorsal Attention"] ["Visual"]]`},
+		{"a.csv", "\"Dorsal Attention\"\n\"Ventral Attention\"\n", `[["Dorsal Attention"] ["Ventral Attention"]]`},
+		{"a.csv", "a 1\nb 2\n", "no ',' and 2 words each"},
+		{"a.tsv", "1;1\n2;1\n", "which by the name of the file"},
+		{"a.tsv", "a 1\nb 2\n", `no '\t' and 2 words each`},
+		{"a.csv", "a;1,5\n", "commas and semicolons"},
+		{"a.txt", "a\nb;1\n", `a.txt:2:1: "b;1" has a comma or a semicolon, which by`},
+		{"a.csv", "a,\"b\n", "has no second quote"},
+		{"a.csv", "# a\n", "nothing but blank lines and comments"},
+	} {
+		path := filepath.Join(t.TempDir(), c.name)
+		if err := os.WriteFile(path, []byte(c.body), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var rows [][]string
+		var failed error
+		for row, err := range Words(path) {
+			if failed = err; err == nil {
+				rows = append(rows, row)
+			}
+		}
+		if got := fmt.Sprintf("%q", rows); got != c.want &&
+			(failed == nil || !strings.Contains(failed.Error(), c.want)) {
+			t.Errorf("%q: %s, %v, want %s", c.body, got, failed, c.want)
+		}
+	}
+}
