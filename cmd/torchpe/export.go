@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -48,12 +47,12 @@ inputs of the longest length of training.`,
 	fl.BoolVar(&f.force, "force", false, "replace an export in the folder")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return runExport(cmd.OutOrStdout(), args[0], f, *asJSON)
+		return runExport(cmd, args[0], f, *asJSON)
 	}
 	return cmd
 }
 
-func runExport(out io.Writer, run string, f exportFlags, asJSON bool) error {
+func runExport(cmd *cobra.Command, run string, f exportFlags, asJSON bool) error {
 	switch {
 	case f.to != "pytorch":
 		return usagef("--to %s: it is pytorch", f.to)
@@ -69,11 +68,12 @@ func runExport(out io.Writer, run string, f exportFlags, asJSON bool) error {
 	if err != nil {
 		return fileErrorAsUsage(configErrorAsUsage(err))
 	}
+	if x.Warning != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "torchpe: "+x.Warning)
+	}
+	out := cmd.OutOrStdout()
 	if asJSON {
 		return printJSON(out, x)
-	}
-	if x.Warning != "" {
-		fmt.Fprintln(out, x.Warning)
 	}
 	if x.DivergedAtStep > 0 {
 		fmt.Fprintf(out, "member %d diverged at step %d; these are the weights of its last checkpoint\n", f.member,

@@ -28,6 +28,8 @@ var (
 	ErrNoCheckpoint = errors.New("the run has no checkpoint")
 	// ErrNoResult says that a run is not complete.
 	ErrNoResult = errors.New("the run has no result")
+	// ErrConfigChanged says that config.json was edited after the run was finished.
+	ErrConfigChanged = errors.New("it was edited after the run was finished")
 	// ErrDamaged says that a file cannot be trusted.
 	ErrDamaged = errors.New("damaged")
 	// ErrSchema says that a newer torchpe wrote a file.
