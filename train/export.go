@@ -2,9 +2,12 @@ package train
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"torchpe/models"
@@ -146,13 +149,34 @@ func Import(from, dir string, o Options) (runlog.Result, error) {
 	return t.measureImported(from, was.Step)
 }
 
+// importedFrom begins what environment.json says of an import.
+const importedFrom = "weights imported from "
+
+// refuseImport returns an error where a run to go on with is an import that has no result, as versions
+// left it that wrote config.json first: its weights may not be there.
+func refuseImport(run *runlog.Run) error {
+	envs, err := run.Environments()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, env := range envs {
+		for _, change := range env.Changed {
+			if strings.HasPrefix(change, importedFrom) {
+				return &ConfigError{fmt.Errorf("%s: %s; this import was not finished, and training cannot go on with it: "+
+					"repeat `torchpe import` with --force", run.Dir(), change)}
+			}
+		}
+	}
+	return err
+}
+
 // measureImported reads the weights of an exported folder and writes the run as at the end of training.
 func (t *trainer) measureImported(from string, step int) (none runlog.Result, err error) {
 	weights, err := os.ReadFile(filepath.Join(from, export.WeightsFile))
 	if err != nil {
 		return none, err
 	}
-	t.environment.Changed = []string{fmt.Sprintf("weights imported from %s, whose SHA-256 is %x",
+	t.environment.Changed = []string{fmt.Sprintf("%s%s, whose SHA-256 is %x", importedFrom,
 		filepath.Join(from, export.WeightsFile), sha256.Sum256(weights))}
 	var ok bool
 	if t.criterion, ok = t.config.criterion(); ok {
@@ -164,7 +188,7 @@ func (t *trainer) measureImported(from string, step int) (none runlog.Result, er
 	if err := export.Read(from, t.model); err != nil {
 		return none, err
 	}
-	if err := t.start(); err != nil {
+	if err := t.start(t.run.StartHidden); err != nil {
 		return none, err
 	}
 	t.last = make([]*runlog.Record, t.members())

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/atomicfile/faulttest"
 	"torchpe/models/export"
 	"torchpe/train/runlog"
 )
@@ -213,5 +214,105 @@ func unsealResult(t *testing.T, dir string) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// An import that is killed at its n-th operation on files, n = 1, 2, ..., leaves no run, and the
+// repeat makes the run that an import makes which is left alone; or the whole run is there.
+func TestImportKilledAtEveryOperation(t *testing.T) {
+	c := tiny(t, "learn")
+	c.Epochs, c.Noise = 1, nil
+	dir, _ := runTiny(t, c)
+	twin, whole := filepath.Join(t.TempDir(), "twin"), filepath.Join(t.TempDir(), "whole")
+	if _, err := Export(dir, 0, twin); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Import(twin, whole, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := readFinal(t, whole)
+	writes := func(operation, name string) bool { return !faulttest.Reads(operation, name) }
+	for n := 1; ; n++ {
+		back := filepath.Join(t.TempDir(), "back")
+		x := faulttest.Faults{N: n, Err: faulttest.ErrCrash, Of: writes}
+		err := x.During(func() error {
+			_, err := Import(twin, back, Options{})
+			return err
+		})
+		if x.Done < n {
+			if err != nil || n < 20 {
+				t.Errorf("%d operations: %v", n-1, err)
+			}
+			return
+		}
+		r, opened := runlog.Open(back)
+		if opened == nil {
+			if !r.Complete() {
+				t.Errorf("killed at operation %d (%s): a run without a result", n, x.First)
+			}
+			r.Close()
+			sameFinal(t, readFinal(t, back), want)
+			continue
+		}
+		if !errors.Is(opened, runlog.ErrNoRun) {
+			t.Errorf("killed at operation %d (%s): %v", n, x.First, opened)
+		}
+		switch n % 6 {
+		case 0: // what trains there is no import
+			if _, err := Run(t.Context(), c, back, Options{Resume: true}); err != nil {
+				t.Fatalf("killed at operation %d (%s), training there: %v", n, x.First, err)
+			}
+			sameFinal(t, readFinal(t, back), readFinal(t, dir))
+			if changed := environments(t, back)[0].Changed; changed != nil {
+				t.Errorf("killed at operation %d (%s), trained there: %q", n, x.First, changed)
+			}
+		case 2, 4:
+			if _, err := Import(twin, back, Options{}); err != nil {
+				t.Fatalf("killed at operation %d (%s), repeated: %v", n, x.First, err)
+			}
+			sameFinal(t, readFinal(t, back), want)
+		}
+	}
+}
+
+// environments returns what a run says of where it was computed.
+func environments(t *testing.T, dir string) []runlog.Environment {
+	t.Helper()
+	r, err := runlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	all, err := r.Environments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// An import of an earlier version that was killed is a run without a result: training does not go on
+// with it, and the import replaces it.
+func TestUnfinishedImportIsNotTrained(t *testing.T) {
+	c := tiny(t, "learn")
+	dir, _ := runTiny(t, c)
+	twin, back := filepath.Join(t.TempDir(), "twin"), filepath.Join(t.TempDir(), "back")
+	if _, err := Export(dir, 0, twin); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Import(twin, back, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"result.json", "probes.safetensors", "checkpoint.safetensors", "metrics.jsonl"} {
+		if err := os.Remove(filepath.Join(back, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var config *ConfigError
+	_, err := Run(t.Context(), c, back, Options{Resume: true})
+	if !errors.As(err, &config) || !strings.Contains(err.Error(), "weights imported from "+twin) {
+		t.Errorf("%v", err)
+	}
+	if _, err := Import(twin, back, Options{Force: true}); err != nil {
+		t.Error(err)
 	}
 }

@@ -30,13 +30,13 @@ func provenanceOf(e runlog.Environment) provenance {
 		Device: e.Device, GPU: e.GPU, Precision: e.Precision, Arch: e.Arch}
 }
 
-// start begins the claimed directory of a new run.
-func (t *trainer) start() error {
+// start begins the claimed directory of a new run, by Start or StartHidden of runlog.
+func (t *trainer) start(begin func([]byte, runlog.Environment) error) error {
 	text, err := t.config.JSON()
 	if err != nil {
 		return err
 	}
-	return t.run.Start(text, t.environment)
+	return begin(text, t.environment)
 }
 
 // metadata returns what a checkpoint says of the configuration and the machine that made it.

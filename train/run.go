@@ -24,6 +24,11 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 		return runlog.Result{}, err
 	}
 	defer run.Close()
+	if resumed {
+		if err := refuseImport(run); err != nil {
+			return runlog.Result{}, err
+		}
+	}
 	done, err := c.onDevice()
 	if err != nil {
 		return runlog.Result{}, err
@@ -57,7 +62,7 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 		return runlog.Result{}, withAdvice(c, err)
 	}
 	if !resumed {
-		if err := t.start(); err != nil {
+		if err := t.start(run.Start); err != nil {
 			return runlog.Result{}, err
 		}
 	}

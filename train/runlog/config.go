@@ -50,6 +50,11 @@ func (r *Reader) readConfig() error {
 	if err != nil {
 		return r.fileError("read", configFile, err)
 	}
+	return r.parseConfig(text)
+}
+
+// parseConfig takes the configuration from the text of config.json.
+func (r *Reader) parseConfig(text []byte) error {
 	schema, object, err := splitSchema(text)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", r.path(configFile), err)

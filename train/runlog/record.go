@@ -338,7 +338,14 @@ func (r *Run) SaveResult(result Result) error {
 	if err != nil {
 		return r.fileError("write", resultFile, err)
 	}
-	return r.writeJSON(resultFile, json.RawMessage(text))
+	if err := r.writeJSON(resultFile, json.RawMessage(text)); err != nil || !r.hidden {
+		return err
+	}
+	if err := r.rename(configFile+tempSuffix, configFile); err != nil {
+		return err
+	}
+	r.hidden = false
+	return r.syncDir()
 }
 
 const resultChecksumKey = "crc32c" // of result.json
