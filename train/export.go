@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,7 @@ import (
 
 // Exported describes what Export has written.
 type Exported struct {
-	Step           int    `json:"step"`
+	Step           int    `json:"step"` // after which the member's training ended, or stands
 	PE             string `json:"pe"`
 	Parameters     int    `json:"parameters"`                 // trained ones
 	DivergedAtStep int    `json:"diverged_at_step,omitempty"` // 0 where the member did not diverge
@@ -39,6 +40,10 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 		return x, &ConfigError{err}
 	}
 	members := len(c.Members)
+	stopped, err := stoppedAfter(dir, c, member)
+	if err != nil {
+		return x, err
+	}
 	c.Members = c.Members[member : member+1]
 	text, err := c.JSON()
 	if err != nil {
@@ -63,12 +68,34 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 	if err != nil {
 		return x, fmt.Errorf("%s: %w", dir, err)
 	}
-	x = Exported{Step: checkpoint.Step, PE: c.PE, Parameters: m.Params.Count(),
+	x = Exported{Step: min(checkpoint.Step, stopped), PE: c.PE, Parameters: m.Params.Count(),
 		DivergedAtStep: int(diverged[member]), Warning: checkpoint.Warning}
+	if x.DivergedAtStep > 0 {
+		x.Step = x.DivergedAtStep - 1
+	}
 	return x, export.Write(out, m, export.Run{
-		Directory: filepath.Base(filepath.Clean(dir)), Member: member, Step: checkpoint.Step,
-		DataSHA: checkpoint.Metadata["data_sha256"], Config: text,
+		Directory: filepath.Base(filepath.Clean(dir)), Member: member, Step: x.Step,
+		DataSHA: checkpoint.Metadata["data_sha256"], Config: text, DivergedAtStep: x.DivergedAtStep,
 	})
+}
+
+// stoppedAfter returns the step after which a member stopped because it reached Until; math.MaxInt
+// where it did not.
+func stoppedAfter(dir string, c Config, member int) (int, error) {
+	criterion, _ := c.criterion()
+	if c.Until == "" {
+		return math.MaxInt, nil
+	}
+	r, err := runlog.Open(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	records, err := runlog.ReadMetrics[runlog.Record](r)
+	if fit := runlog.FitsOf(criterion, len(c.Members), records)[member]; err == nil && fit.Reached {
+		return fit.Step, nil
+	}
+	return math.MaxInt, err
 }
 
 // emptyModel returns the untrained model of a configuration.
@@ -117,6 +144,14 @@ func Import(from, dir string, o Options) (runlog.Result, error) {
 	}
 	if err != nil {
 		return runlog.Result{}, fmt.Errorf("%s: run.config: %w", filepath.Join(from, export.ConfigFile), err)
+	}
+	if was.DivergedAtStep > 0 || len(c.Members) != 1 {
+		err = fmt.Errorf("run.config has %d members, and an import has one", len(c.Members))
+		if was.DivergedAtStep > 0 {
+			err = fmt.Errorf("the model diverged at step %d of its run, and an import would count it as trained: "+
+				"if its weights were trained again since, remove diverged_at_step there", was.DivergedAtStep)
+		}
+		return runlog.Result{}, &ConfigError{fmt.Errorf("%s: %w", filepath.Join(from, export.ConfigFile), err)}
 	}
 	run, err := runlog.Claim(dir, runlog.Options{Force: o.Force, BreakLock: o.BreakLock})
 	if err != nil {

@@ -3,6 +3,7 @@ package train
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -155,6 +156,42 @@ func TestImportOfChangedWeights(t *testing.T) {
 	}
 	if _, err := os.Stat(nowhere); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s was written", nowhere)
+	}
+}
+
+// Of a member that diverged, Export says the steps that it made and that it diverged, and Import refuses
+// it; where it says no more that it did, it is an import as others.
+func TestExportOfADivergedMember(t *testing.T) {
+	dir, result := runTiny(t, groupsOfSteps(t)["a member that diverges"])
+	at := result.Members[1].DivergedAtStep
+	twin, back := t.TempDir(), filepath.Join(t.TempDir(), "back")
+	x, err := Export(dir, 1, twin)
+	if err != nil || at == 0 || x.DivergedAtStep != at || x.Step != at-1 {
+		t.Errorf("diverged at step %d: exported %+v, %v", at, x, err)
+	}
+	x, err = Export(dir, 0, t.TempDir())
+	if want := result.Members[0].Steps; err != nil || x.Step != want || want < at || x.DivergedAtStep != 0 {
+		t.Errorf("the other, of %d steps: exported %+v, %v", want, x, err)
+	}
+	var refused *ConfigError
+	_, err = Import(twin, back, Options{})
+	if want := fmt.Sprintf("diverged at step %d", at); !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(back); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s was written", back)
+	}
+	path, said := filepath.Join(twin, export.ConfigFile), fmt.Sprintf(`,"diverged_at_step":%d`, at)
+	text, err := os.ReadFile(path)
+	if err != nil || !bytes.Contains(text, []byte(said)) {
+		t.Fatalf("no %s in %s (%v)", said, text, err)
+	}
+	if err := os.WriteFile(path, bytes.Replace(text, []byte(said), nil, 1), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Import(twin, back, Options{})
+	if err != nil || again.Members[0].Status != runlog.StatusDone || again.Members[0].Steps != at-1 {
+		t.Errorf("%+v, %v", again.Members, err)
 	}
 }
 

@@ -56,6 +56,9 @@ func TestUntil(t *testing.T) {
 			t.Errorf("member %d: its accuracy %g is not of its last record", m, r.TrainAccuracy)
 		}
 		steps[r.Steps] = true
+		if x, err := Export(dir, m, t.TempDir()); err != nil || x.Step != want.Step {
+			t.Errorf("member %d: exported %+v, %v", m, x, err)
+		}
 		alone := c
 		alone.Members = c.Members[m : m+1]
 		aloneDir, _ := runTiny(t, alone)

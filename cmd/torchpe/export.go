@@ -96,7 +96,10 @@ model.safetensors has now: the same configuration and data, measured as at the e
 tables and attention for "torchpe analyze" and "torchpe report". Of training in PyTorch nothing is
 known: the run says as many steps as at its export, and its environment.json where the weights are
 from; training loss and accuracy of puzzles are those over all training puzzles, without dropout.
-Tensors that are missing, unexpected or of another shape are named, and nothing is written.`,
+Tensors that are missing, unexpected, of another shape, not of floating-point numbers, or with a
+number whose square is not finite in the run's precision are named, and nothing is written. So are
+weights with which the output for a sample is not finite, and a member that diverged. The directory
+is a run once all is written: what is killed before is done again by the same command.`,
 		Example: `  torchpe import twin --out runs/tuned
   torchpe analyze map runs/tuned`,
 		Args: func(cmd *cobra.Command, args []string) error {
