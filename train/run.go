@@ -25,9 +25,12 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	}
 	defer run.Close()
 	if resumed {
-		if err := refuseImport(run); err != nil {
-			return runlog.Result{}, err
-		}
+		err = refuseImport(run)
+	} else if err = c.CheckUntil(); err != nil {
+		err = &ConfigError{err}
+	}
+	if err != nil {
+		return runlog.Result{}, err
 	}
 	done, err := c.onDevice()
 	if err != nil {
@@ -62,6 +65,9 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 		return runlog.Result{}, withAdvice(c, err)
 	}
 	if !resumed {
+		if err := ens.checkUntil(); err != nil {
+			return runlog.Result{}, err
+		}
 		if err := t.start(run.Start); err != nil {
 			return runlog.Result{}, err
 		}
