@@ -197,8 +197,8 @@ func refuseImport(run *runlog.Run) error {
 	for _, env := range envs {
 		for _, change := range env.Changed {
 			if strings.HasPrefix(change, importedFrom) {
-				return &ConfigError{fmt.Errorf("%s: %s; this import was not finished, and training cannot go on with it: "+
-					"repeat `torchpe import` with --force", run.Dir(), change)}
+				return &ConfigError{fmt.Errorf("%s: %s; this import was not finished, and training cannot go on "+
+					"with it: repeat `torchpe import` with --force", run.Dir(), change)}
 			}
 		}
 	}

@@ -175,7 +175,8 @@ func TestExportOfADivergedMember(t *testing.T) {
 	}
 	var refused *ConfigError
 	_, err = Import(twin, back, Options{})
-	if want := fmt.Sprintf("diverged at step %d", at); !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
+	if want := fmt.Sprintf("diverged at step %d", at); !errors.As(err, &refused) ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(back); !errors.Is(err, os.ErrNotExist) {

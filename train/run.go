@@ -19,19 +19,11 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	if err := c.Resolve(); err != nil {
 		return runlog.Result{}, err
 	}
-	run, resumed, err := claimRunDir(dir, o)
+	run, resumed, err := claimRunDir(c, dir, o)
 	if err != nil {
 		return runlog.Result{}, err
 	}
 	defer run.Close()
-	if resumed {
-		err = refuseImport(run)
-	} else if err = c.CheckUntil(); err != nil {
-		err = &ConfigError{err}
-	}
-	if err != nil {
-		return runlog.Result{}, err
-	}
 	done, err := c.onDevice()
 	if err != nil {
 		return runlog.Result{}, err

@@ -34,7 +34,9 @@ func (c Config) CheckUntil() error {
 	case c.Sequence != nil:
 		trained, longer := c.Sequence.Lengths()
 		places := max(c.Sequence.TrainLength, c.Sequence.Places)
-		longer = slices.DeleteFunc(longer, func(n int) bool { return scheme.CheckTokens(places, n, c.PEOptions) != nil })
+		longer = slices.DeleteFunc(longer, func(n int) bool {
+			return scheme.CheckTokens(places, n, c.PEOptions) != nil
+		})
 		names = append(names, "train", "iid")
 		if len(longer) > 0 {
 			names = append(names, "validation")
@@ -83,10 +85,11 @@ func (c Config) checkUntil(names []string) error {
 	case err != nil:
 		return fmt.Errorf("--until: %w", err)
 	case !slices.Contains(names, criterion.Number):
-		return fmt.Errorf("--until %s: records of this run have no number %s, so training would never stop; they have %s%s",
-			c.Until, criterion.Number, strings.Join(names, ", "), wording.Hint(criterion.Number, names))
+		return fmt.Errorf("--until %s: records of this run have no number %s, so training would never stop; "+
+			"they have %s%s", c.Until, criterion.Number, strings.Join(names, ", "), wording.Hint(criterion.Number, names))
 	case !criterion.AtLeast() && criterion.Bound < best, criterion.AtLeast() && criterion.Bound > best:
-		return fmt.Errorf("--until %s: %s is never beyond %g, so training would never stop", c.Until, criterion.Number, best)
+		return fmt.Errorf("--until %s: %s is never beyond %g, so training would never stop", c.Until,
+			criterion.Number, best)
 	}
 	return nil
 }
@@ -121,8 +124,8 @@ func (e *ensemble) checkUntil() error {
 		}
 	}
 	if err == nil && missing != "" {
-		err = &ConfigError{fmt.Errorf("--until %s: records of this run have no number %s, so training would never stop: %s",
-			c.Until, criterion.Number, missing)}
+		err = &ConfigError{fmt.Errorf("--until %s: records of this run have no number %s, so training would "+
+			"never stop: %s", c.Until, criterion.Number, missing)}
 	}
 	return err
 }

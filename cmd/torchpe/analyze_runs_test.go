@@ -333,7 +333,8 @@ func TestAnalyzeDamagedRun(t *testing.T) {
 	broken("result.json", os.Remove, "result")
 	broken("config.json", func(path string) error {
 		text, err := os.ReadFile(path)
-		return errors.Join(err, os.WriteFile(path, bytes.Replace(text, []byte(`"epochs": 1,`), []byte(`"epochs": 2,`), 1), 0o666))
+		return errors.Join(err, os.WriteFile(path,
+			bytes.Replace(text, []byte(`"epochs": 1,`), []byte(`"epochs": 2,`), 1), 0o666))
 	}, "config.json: it was edited after the run was finished")
 	if _, stderr, code := here(t, dir, "analyze", "rank", "run"); code != 0 {
 		t.Errorf("put back: exit %d: %s", code, stderr)

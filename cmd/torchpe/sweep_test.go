@@ -391,3 +391,20 @@ func BenchmarkResolve(b *testing.B) {
 		}
 	}
 }
+
+// A bound that no run of a sweep can reach is refused while the grid is expanded, with the numbers that
+// there are, and nothing is written.
+func TestSweepUntilThatIsNeverMet(t *testing.T) {
+	dir := t.TempDir()
+	for _, more := range [][]string{{"--dry-run", "--no-calibrate"}, nil} {
+		args := append([]string{"sweep", "--task", "nmar", "--pe", "learn", "--sigma", "0.1,1", "--until", "train=0.5",
+			"--out", "s"}, more...)
+		_, stderr, code := here(t, dir, args...)
+		if code != exitUsage || !strings.Contains(stderr, "no number train") || !strings.Contains(stderr, "test_mse_0.50") {
+			t.Errorf("%v: exit code %d: %s", more, code, stderr)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("wrote %v", left)
+	}
+}

@@ -103,7 +103,8 @@ func edited(t *testing.T, dir, old, text string) {
 func TestResultOfEditedConfig(t *testing.T) {
 	dir := simulated(t)
 	edited(t, dir, "lst", "nmar")
-	if err := readEnd(dir); !errors.Is(err, ErrConfigChanged) || !strings.Contains(err.Error(), filepath.Join(dir, configFile)) {
+	if err := readEnd(dir); !errors.Is(err, ErrConfigChanged) ||
+		!strings.Contains(err.Error(), filepath.Join(dir, configFile)) {
 		t.Errorf("edited: %v", err)
 	}
 	edited(t, dir, "nmar", "lst")

@@ -371,7 +371,8 @@ func TestCompleteRefusesAnOlderCheckpoint(t *testing.T) {
 	if err := errors.Join(trainFake(c, 6, 0), os.Remove(filepath.Join(dir, "checkpoint.safetensors"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Complete(); err == nil || !strings.Contains(err.Error(), "training ended after step 6; remove result.json in "+dir) {
+	if err := c.Complete(); err == nil ||
+		!strings.Contains(err.Error(), "training ended after step 6; remove result.json in "+dir) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Join(s.Dir, runsDir)); !errors.Is(err, os.ErrNotExist) {
