@@ -2,9 +2,13 @@ package train
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"torchpe/models"
@@ -15,7 +19,7 @@ import (
 
 // Exported describes what Export has written.
 type Exported struct {
-	Step           int    `json:"step"`
+	Step           int    `json:"step"` // after which the member's training ended, or stands
 	PE             string `json:"pe"`
 	Parameters     int    `json:"parameters"`                 // trained ones
 	DivergedAtStep int    `json:"diverged_at_step,omitempty"` // 0 where the member did not diverge
@@ -36,6 +40,10 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 		return x, &ConfigError{err}
 	}
 	members := len(c.Members)
+	stopped, err := stoppedAfter(dir, c, member)
+	if err != nil {
+		return x, err
+	}
 	c.Members = c.Members[member : member+1]
 	text, err := c.JSON()
 	if err != nil {
@@ -60,12 +68,34 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 	if err != nil {
 		return x, fmt.Errorf("%s: %w", dir, err)
 	}
-	x = Exported{Step: checkpoint.Step, PE: c.PE, Parameters: m.Params.Count(),
+	x = Exported{Step: min(checkpoint.Step, stopped), PE: c.PE, Parameters: m.Params.Count(),
 		DivergedAtStep: int(diverged[member]), Warning: checkpoint.Warning}
+	if x.DivergedAtStep > 0 {
+		x.Step = x.DivergedAtStep - 1
+	}
 	return x, export.Write(out, m, export.Run{
-		Directory: filepath.Base(filepath.Clean(dir)), Member: member, Step: checkpoint.Step,
-		DataSHA: checkpoint.Metadata[runlog.DataKey], Config: text,
+		Directory: filepath.Base(filepath.Clean(dir)), Member: member, Step: x.Step,
+		DataSHA: checkpoint.Metadata[runlog.DataKey], Config: text, DivergedAtStep: x.DivergedAtStep,
 	})
+}
+
+// stoppedAfter returns the step after which a member stopped because it reached Until; math.MaxInt
+// where it did not.
+func stoppedAfter(dir string, c Config, member int) (int, error) {
+	criterion, _ := c.criterion()
+	if c.Until == "" {
+		return math.MaxInt, nil
+	}
+	r, err := runlog.Open(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	records, err := runlog.ReadMetrics[runlog.Record](r)
+	if fit := runlog.FitsOf(criterion, len(c.Members), records)[member]; err == nil && fit.Reached {
+		return fit.Step, nil
+	}
+	return math.MaxInt, err
 }
 
 // emptyModel returns the untrained model of a configuration.
@@ -115,6 +145,14 @@ func Import(from, dir string, o Options) (runlog.Result, error) {
 	if err != nil {
 		return runlog.Result{}, fmt.Errorf("%s: run.config: %w", filepath.Join(from, export.ConfigFile), err)
 	}
+	if was.DivergedAtStep > 0 || len(c.Members) != 1 {
+		err = fmt.Errorf("run.config has %d members, and an import has one", len(c.Members))
+		if was.DivergedAtStep > 0 {
+			err = fmt.Errorf("the model diverged at step %d of its run, and an import would count it as trained: "+
+				"if its weights were trained again since, remove diverged_at_step there", was.DivergedAtStep)
+		}
+		return runlog.Result{}, &ConfigError{fmt.Errorf("%s: %w", filepath.Join(from, export.ConfigFile), err)}
+	}
 	run, err := runlog.Claim(dir, runlog.Options{Force: o.Force, BreakLock: o.BreakLock})
 	if err != nil {
 		return runlog.Result{}, err
@@ -146,13 +184,31 @@ func Import(from, dir string, o Options) (runlog.Result, error) {
 	return t.measureImported(from, was.Step)
 }
 
+// refuseImport returns an error where a run to go on with is an import that has no result, as versions
+// left it that wrote config.json first: its weights may not be there.
+func refuseImport(run *runlog.Run) error {
+	envs, err := run.Environments()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, env := range envs {
+		for _, change := range env.Changed {
+			if strings.HasPrefix(change, runlog.ImportedFrom) {
+				return &ConfigError{fmt.Errorf("%s: %s; this import was not finished, and training cannot go on "+
+					"with it: repeat `torchpe import` with --force", run.Dir(), change)}
+			}
+		}
+	}
+	return err
+}
+
 // measureImported reads the weights of an exported folder and writes the run as at the end of training.
 func (t *trainer) measureImported(from string, step int) (none runlog.Result, err error) {
 	weights, err := os.ReadFile(filepath.Join(from, export.WeightsFile))
 	if err != nil {
 		return none, err
 	}
-	t.environment.Changed = []string{fmt.Sprintf("weights imported from %s, whose SHA-256 is %x",
+	t.environment.Changed = []string{fmt.Sprintf("%s%s, whose SHA-256 is %x", runlog.ImportedFrom,
 		filepath.Join(from, export.WeightsFile), sha256.Sum256(weights))}
 	var ok bool
 	if t.criterion, ok = t.config.criterion(); ok {
@@ -164,7 +220,7 @@ func (t *trainer) measureImported(from string, step int) (none runlog.Result, er
 	if err := export.Read(from, t.model); err != nil {
 		return none, err
 	}
-	if err := t.start(); err != nil {
+	if err := t.start(t.run.StartHidden); err != nil {
 		return none, err
 	}
 	t.last = make([]*runlog.Record, t.members())

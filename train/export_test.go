@@ -3,6 +3,7 @@ package train
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/atomicfile/faulttest"
 	"torchpe/models/export"
 	"torchpe/train/runlog"
 )
@@ -157,6 +159,43 @@ func TestImportOfChangedWeights(t *testing.T) {
 	}
 }
 
+// Of a member that diverged, Export says the steps that it made and that it diverged, and Import refuses
+// it; where it says no more that it did, it is an import as others.
+func TestExportOfADivergedMember(t *testing.T) {
+	dir, result := runTiny(t, groupsOfSteps(t)["a member that diverges"])
+	at := result.Members[1].DivergedAtStep
+	twin, back := t.TempDir(), filepath.Join(t.TempDir(), "back")
+	x, err := Export(dir, 1, twin)
+	if err != nil || at == 0 || x.DivergedAtStep != at || x.Step != at-1 {
+		t.Errorf("diverged at step %d: exported %+v, %v", at, x, err)
+	}
+	x, err = Export(dir, 0, t.TempDir())
+	if want := result.Members[0].Steps; err != nil || x.Step != want || want < at || x.DivergedAtStep != 0 {
+		t.Errorf("the other, of %d steps: exported %+v, %v", want, x, err)
+	}
+	var refused *ConfigError
+	_, err = Import(twin, back, Options{})
+	if want := fmt.Sprintf("diverged at step %d", at); !errors.As(err, &refused) ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(back); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s was written", back)
+	}
+	path, said := filepath.Join(twin, export.ConfigFile), fmt.Sprintf(`,"diverged_at_step":%d`, at)
+	text, err := os.ReadFile(path)
+	if err != nil || !bytes.Contains(text, []byte(said)) {
+		t.Fatalf("no %s in %s (%v)", said, text, err)
+	}
+	if err := os.WriteFile(path, bytes.Replace(text, []byte(said), nil, 1), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Import(twin, back, Options{})
+	if err != nil || again.Members[0].Status != runlog.StatusDone || again.Members[0].Steps != at-1 {
+		t.Errorf("%+v, %v", again.Members, err)
+	}
+}
+
 // Export refuses a member that there is not.
 func TestExportRefuses(t *testing.T) {
 	dir, _ := runTiny(t, tiny(t, "learn"))
@@ -190,7 +229,128 @@ func TestExampleIsExact(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(path, bytes.Replace(text, []byte(`"bf16"`), []byte(`"fp32"`), 1), 0o600)
 	}
-	if exact := exampleOf(); err != nil || exact != rounded || !strings.Contains(exact, "output") {
-		t.Errorf("%v: %s, in float32 %s", err, rounded, exact)
+	// A finished run whose settings were edited is refused; one without the hash of an earlier version is not.
+	if _, edited := Export(dir, 0, t.TempDir()); err != nil || !errors.Is(edited, runlog.ErrConfigChanged) {
+		t.Errorf("edited settings: %v, %v", err, edited)
+	}
+	unsealResult(t, dir)
+	if exact := exampleOf(); exact != rounded || !strings.Contains(exact, "output") {
+		t.Errorf("%s, in float32 %s", rounded, exact)
+	}
+}
+
+// unsealResult takes the checksums out of result.json, as earlier versions wrote it.
+func unsealResult(t *testing.T, dir string) {
+	t.Helper()
+	path := filepath.Join(dir, "result.json")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		var object runlog.Object
+		if object, err = runlog.ParseObject(text); err == nil {
+			err = os.WriteFile(path, object.Without("config_sha256", "crc32c").Text(), 0o600)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An import that is killed at its n-th operation on files, n = 1, 2, ..., leaves no run, and the
+// repeat makes the run that an import makes which is left alone; or the whole run is there.
+func TestImportKilledAtEveryOperation(t *testing.T) {
+	c := tiny(t, "learn")
+	c.Epochs, c.Noise = 1, nil
+	dir, _ := runTiny(t, c)
+	twin, whole := filepath.Join(t.TempDir(), "twin"), filepath.Join(t.TempDir(), "whole")
+	if _, err := Export(dir, 0, twin); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Import(twin, whole, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := readFinal(t, whole)
+	writes := func(operation, name string) bool { return !faulttest.Reads(operation, name) }
+	for n := 1; ; n++ {
+		back := filepath.Join(t.TempDir(), "back")
+		x := faulttest.Faults{N: n, Err: faulttest.ErrCrash, Of: writes}
+		err := x.During(func() error {
+			_, err := Import(twin, back, Options{})
+			return err
+		})
+		if x.Done < n {
+			if err != nil || n < 20 {
+				t.Errorf("%d operations: %v", n-1, err)
+			}
+			return
+		}
+		r, opened := runlog.Open(back)
+		if opened == nil {
+			if !r.Complete() {
+				t.Errorf("killed at operation %d (%s): a run without a result", n, x.First)
+			}
+			r.Close()
+			sameFinal(t, readFinal(t, back), want)
+			continue
+		}
+		if !errors.Is(opened, runlog.ErrNoRun) {
+			t.Errorf("killed at operation %d (%s): %v", n, x.First, opened)
+		}
+		switch n % 6 {
+		case 0: // what trains there is no import
+			if _, err := Run(t.Context(), c, back, Options{Resume: true}); err != nil {
+				t.Fatalf("killed at operation %d (%s), training there: %v", n, x.First, err)
+			}
+			sameFinal(t, readFinal(t, back), readFinal(t, dir))
+			if changed := environments(t, back)[0].Changed; changed != nil {
+				t.Errorf("killed at operation %d (%s), trained there: %q", n, x.First, changed)
+			}
+		case 2, 4:
+			if _, err := Import(twin, back, Options{}); err != nil {
+				t.Fatalf("killed at operation %d (%s), repeated: %v", n, x.First, err)
+			}
+			sameFinal(t, readFinal(t, back), want)
+		}
+	}
+}
+
+// environments returns what a run says of where it was computed.
+func environments(t *testing.T, dir string) []runlog.Environment {
+	t.Helper()
+	r, err := runlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	all, err := r.Environments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// An import of an earlier version that was killed is a run without a result: training does not go on
+// with it, and the import replaces it.
+func TestUnfinishedImportIsNotTrained(t *testing.T) {
+	c := tiny(t, "learn")
+	dir, _ := runTiny(t, c)
+	twin, back := filepath.Join(t.TempDir(), "twin"), filepath.Join(t.TempDir(), "back")
+	if _, err := Export(dir, 0, twin); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Import(twin, back, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"result.json", "probes.safetensors", "checkpoint.safetensors", "metrics.jsonl"} {
+		if err := os.Remove(filepath.Join(back, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var config *ConfigError
+	_, err := Run(t.Context(), c, back, Options{Resume: true})
+	if !errors.As(err, &config) || !strings.Contains(err.Error(), "weights imported from "+twin) {
+		t.Errorf("%v", err)
+	}
+	if _, err := Import(twin, back, Options{Force: true}); err != nil {
+		t.Error(err)
 	}
 }

@@ -99,7 +99,8 @@ func measureNoise(c Config, checkpoint *runlog.Checkpoint, o NoiseOptions) (Nois
 	return report, err
 }
 
-// readRun returns the configuration of a run, resolved, and its newest checkpoint.
+// readRun returns the configuration of a run, resolved, and its newest checkpoint; both must be of one
+// configuration.
 func readRun(dir string) (Config, *runlog.Checkpoint, error) {
 	r, err := runlog.Open(dir)
 	if err != nil {
@@ -113,7 +114,16 @@ func readRun(dir string) (Config, *runlog.Checkpoint, error) {
 	if err != nil {
 		return c, nil, fmt.Errorf("%s: %w", dir, err)
 	}
+	if _, err = r.Result(); err != nil && !errors.Is(err, runlog.ErrNoResult) {
+		return c, nil, err
+	}
+	unfinished := err != nil
 	checkpoint, err := r.LoadCheckpoint()
+	if err == nil && unfinished {
+		if _, err = changedSettings(checkpoint, c, nil); err != nil {
+			err = fmt.Errorf("%s: %w", dir, err)
+		}
+	}
 	return c, checkpoint, err
 }
 

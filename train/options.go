@@ -81,13 +81,21 @@ func (e *DataError) Error() string { return e.err.Error() }
 func (e *DataError) Unwrap() error { return e.err }
 
 // claimRunDir locks the run directory for a new run, or for one to go on with.
-func claimRunDir(dir string, o Options) (run *runlog.Run, resumed bool, err error) {
+func claimRunDir(c Config, dir string, o Options) (run *runlog.Run, resumed bool, err error) {
 	opts := runlog.Options{Force: o.Force, BreakLock: o.BreakLock}
 	if o.Resume {
 		run, err := runlog.Resume(dir, opts)
+		if err == nil {
+			if err = refuseImport(run); err != nil {
+				return nil, true, errors.Join(err, run.Close())
+			}
+		}
 		if !errors.Is(err, runlog.ErrNoRun) {
 			return run, true, err
 		}
+	}
+	if err := c.CheckUntil(); err != nil {
+		return nil, false, &ConfigError{err}
 	}
 	run, err = runlog.Claim(dir, opts)
 	if errors.Is(err, runlog.ErrExists) {

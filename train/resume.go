@@ -30,13 +30,13 @@ func provenanceOf(e runlog.Environment) provenance {
 		Device: e.Device, GPU: e.GPU, Precision: e.Precision, Arch: e.Arch}
 }
 
-// start begins the claimed directory of a new run.
-func (t *trainer) start() error {
+// start begins the claimed directory of a new run, by Start or StartHidden of runlog.
+func (t *trainer) start(begin func([]byte, runlog.Environment) error) error {
 	text, err := t.config.JSON()
 	if err != nil {
 		return err
 	}
-	return t.run.Start(text, t.environment)
+	return begin(text, t.environment)
 }
 
 // metadata returns what a checkpoint says of the configuration and the machine that made it.
@@ -53,7 +53,7 @@ func (t *trainer) metadata() (map[string]string, error) {
 // has changed. Settings that are not allowed to change are an error. Checkpoints of earlier versions
 // say nothing of either.
 func (t *trainer) checkResumed(c *runlog.Checkpoint) error {
-	changed, err := t.changedSettings(c)
+	changed, err := changedSettings(c, t.config, t.allowChanged)
 	if err != nil {
 		return err
 	}
@@ -95,9 +95,10 @@ func (t *trainer) updateConfig() error {
 	return t.run.SetConfig(text)
 }
 
-// changedSettings describes the allowed differences between the configuration of a checkpoint and
-// that of the run. Where files are does not matter: their content is compared apart.
-func (t *trainer) changedSettings(c *runlog.Checkpoint) ([]string, error) {
+// changedSettings describes the differences in allowed keys between the configuration of a checkpoint
+// and that of its run now; other differences are an error. Where files are does not matter: their
+// content is compared apart.
+func changedSettings(c *runlog.Checkpoint, now Config, allow []string) ([]string, error) {
 	text, ok := c.Metadata[runlog.ConfigKey]
 	if !ok {
 		return nil, nil
@@ -109,7 +110,7 @@ func (t *trainer) changedSettings(c *runlog.Checkpoint) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: the configuration in its metadata: %w", c.Name, err)
 	}
-	all, err := config.Differences(was.Config, t.config.Config)
+	all, err := config.Differences(was.Config, now.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func (t *trainer) changedSettings(c *runlog.Checkpoint) ([]string, error) {
 	for _, d := range all {
 		switch {
 		case slices.Contains(config.PathKeys(), d.Key):
-		case slices.Contains(t.allowChanged, d.Key):
+		case slices.Contains(allow, d.Key):
 			allowed = append(allowed, fmt.Sprintf("%s after step %d", d, c.Step))
 		default:
 			refused, keys = append(refused, d.String()), append(keys, "--allow-changed "+d.Key)

@@ -19,7 +19,7 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	if err := c.Resolve(); err != nil {
 		return runlog.Result{}, err
 	}
-	run, resumed, err := claimRunDir(dir, o)
+	run, resumed, err := claimRunDir(c, dir, o)
 	if err != nil {
 		return runlog.Result{}, err
 	}
@@ -62,7 +62,10 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 		return runlog.Result{}, withAdvice(c, err)
 	}
 	if !resumed {
-		if err := t.start(); err != nil {
+		if err := ens.checkUntil(); err != nil {
+			return runlog.Result{}, err
+		}
+		if err := t.start(run.Start); err != nil {
 			return runlog.Result{}, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -56,6 +57,9 @@ func TestUntil(t *testing.T) {
 			t.Errorf("member %d: its accuracy %g is not of its last record", m, r.TrainAccuracy)
 		}
 		steps[r.Steps] = true
+		if x, err := Export(dir, m, t.TempDir()); err != nil || x.Step != want.Step {
+			t.Errorf("member %d: exported %+v, %v", m, x, err)
+		}
 		alone := c
 		alone.Members = c.Members[m : m+1]
 		aloneDir, _ := runTiny(t, alone)
@@ -90,10 +94,10 @@ func TestUntil(t *testing.T) {
 // say when they were fitted.
 func TestUntilTheEnd(t *testing.T) {
 	c := untilTiny(t)
-	c.Until, c.Epochs = "train=1.1", 3
+	c.Until, c.Epochs = "train=1", 3
 	_, result := runTiny(t, c)
 	for _, r := range result.Members {
-		if want := (runlog.Fit{Criterion: "train=1.1"}); r.Fit == nil || *r.Fit != want || r.Epochs != 3 {
+		if want := (runlog.Fit{Criterion: "train=1"}); r.Fit == nil || *r.Fit != want || r.Epochs != 3 {
 			t.Errorf("%+v after %d epochs, want not reached after 3", r.Fit, r.Epochs)
 		}
 	}
@@ -106,6 +110,56 @@ func TestUntilTheEnd(t *testing.T) {
 		c.Until = bad
 		if err := c.Resolve(); err == nil || !strings.Contains(err.Error(), "--until") {
 			t.Errorf("--until %s: %v", bad, err)
+		}
+	}
+}
+
+// A bound that no record can reach is refused before training, with the numbers that records have.
+func TestUntilThatIsNeverMet(t *testing.T) {
+	sized := tiny(t, "1d-fixed")
+	sized.EvalTokens = []int{25}
+	short := tinySequence(t, "reverse-string", "learn")
+	for _, c := range []struct {
+		config      Config
+		until, want string // "" where it is measured
+	}{
+		{tiny(t, "learn"), "validation_Binary=0.9", ""},
+		{tiny(t, "learn"), "pe_norm=3", ""},
+		{tiny(t, "rope"), "pe_norm=3", "they have loss, train, iid, validation, validation_Binary"},
+		{tiny(t, "learn"), "train=99", "train is never beyond 1"},
+		{tiny(t, "learn"), "loss=-1", "loss is never beyond 0"},
+		{tiny(t, "learn"), "test_mse_0.50=1", "no number test_mse_0.50"},
+		{tiny(t, "learn"), "tokens_25=0.9", "no number tokens_25"},
+		{sized, "tokens_25=0.9", ""},
+		{sized, "tokens_36=0.9", `did you mean "tokens_25"?`},
+		{tinyMasked(t, "learn"), "train=0.5", "they have loss, train_mse, test_mse_0.15, test_mse_0.50"},
+		{tinyMasked(t, "learn"), "test_mse_0.33=0.5", "no number test_mse_0.33"},
+		{tinyMasked(t, "learn"), "test_mse_0.50=0.5", ""},
+		{tinyMasked(t, "learn"), "modularity=0.1", ""},
+		{tinyMasked(t, "alibi"), "modularity=0.1", "no number modularity"},
+		{short, "validation=0.9", "no number validation"},
+		{tinySequence(t, "reverse-string", "rope"), "validation=0.9", ""},
+		{tinyText(t, "alibi"), "perplexity_7=2", "no number perplexity_7"},
+		{tinyText(t, "alibi"), "perplexity_12=0.5", "perplexity_12 is never beyond 1"},
+	} {
+		c.config.Until = c.until
+		if err := c.config.Resolve(); err != nil {
+			t.Fatal(err)
+		}
+		err := c.config.CheckUntil()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s, %s, --until %s: %v, want %q", c.config.Task, c.config.PE, c.until, err, c.want)
+		}
+		if c.want == "" {
+			continue
+		}
+		dir := filepath.Join(t.TempDir(), "run")
+		var refused *ConfigError
+		if _, err := Run(t.Context(), c.config, dir, Options{}); !errors.As(err, &refused) {
+			t.Errorf("--until %s: trained, %v", c.until, err)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("--until %s: %s was written", c.until, dir)
 		}
 	}
 }

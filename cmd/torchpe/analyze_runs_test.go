@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -330,12 +331,28 @@ func TestAnalyzeDamagedRun(t *testing.T) {
 	broken("probes.safetensors", os.Remove, "no probes")
 	broken("result.json", cut, "result.json")
 	broken("result.json", os.Remove, "result")
+	broken("config.json", func(path string) error {
+		text, err := os.ReadFile(path)
+		return errors.Join(err, os.WriteFile(path,
+			bytes.Replace(text, []byte(`"epochs": 1,`), []byte(`"epochs": 2,`), 1), 0o666))
+	}, "config.json: it was edited after the run was finished")
 	if _, stderr, code := here(t, dir, "analyze", "rank", "run"); code != 0 {
 		t.Errorf("put back: exit %d: %s", code, stderr)
 	}
 	for _, name := range []string{"checkpoint.safetensors", "checkpoint.prev.safetensors"} {
-		if err := os.Remove(filepath.Join(dir, "run", name)); err != nil && !os.IsNotExist(err) {
+		if err := os.Remove(filepath.Join(dir, "run", name)); err != nil {
 			t.Fatal(err)
+		}
+		if name == "checkpoint.prev.safetensors" {
+			break
+		}
+		_, stderr, code := here(t, dir, "analyze", "toeplitz", "run")
+		if code != 0 || !strings.Contains(stderr, "is of step 0, and training ended after step 9") {
+			t.Errorf("an older checkpoint: exit %d: %s", code, stderr)
+		}
+		out, stderr, code := here(t, dir, "export", "run", "--out", "twin", "--json")
+		if code != 0 || !strings.Contains(stderr, "is of step 0") || !strings.Contains(out, `"step": 0`) {
+			t.Errorf("export of an older checkpoint: exit %d: %s%s", code, out, stderr)
 		}
 	}
 	out, stderr, code := here(t, dir, "analyze", "toeplitz", "run")

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -48,12 +47,12 @@ inputs of the longest length of training.`,
 	fl.BoolVar(&f.force, "force", false, "replace an export in the folder")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return runExport(cmd.OutOrStdout(), args[0], f, *asJSON)
+		return runExport(cmd, args[0], f, *asJSON)
 	}
 	return cmd
 }
 
-func runExport(out io.Writer, run string, f exportFlags, asJSON bool) error {
+func runExport(cmd *cobra.Command, run string, f exportFlags, asJSON bool) error {
 	switch {
 	case f.to != "pytorch":
 		return usagef("--to %s: it is pytorch", f.to)
@@ -69,11 +68,12 @@ func runExport(out io.Writer, run string, f exportFlags, asJSON bool) error {
 	if err != nil {
 		return fileErrorAsUsage(configErrorAsUsage(err))
 	}
+	if x.Warning != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "torchpe: "+x.Warning)
+	}
+	out := cmd.OutOrStdout()
 	if asJSON {
 		return printJSON(out, x)
-	}
-	if x.Warning != "" {
-		fmt.Fprintln(out, x.Warning)
 	}
 	if x.DivergedAtStep > 0 {
 		fmt.Fprintf(out, "member %d diverged at step %d; these are the weights of its last checkpoint\n", f.member,
@@ -96,7 +96,10 @@ model.safetensors has now: the same configuration and data, measured as at the e
 tables and attention for "torchpe analyze" and "torchpe report". Of training in PyTorch nothing is
 known: the run says as many steps as at its export, and its environment.json where the weights are
 from; training loss and accuracy of puzzles are those over all training puzzles, without dropout.
-Tensors that are missing, unexpected or of another shape are named, and nothing is written.`,
+Tensors that are missing, unexpected, of another shape, not of floating-point numbers, or with a
+number whose square is not finite in the run's precision are named, and nothing is written. So are
+weights with which the output for a sample is not finite, and a member that diverged. The directory
+is a run once all is written: what is killed before is done again by the same command.`,
 		Example: `  torchpe import twin --out runs/tuned
   torchpe analyze map runs/tuned`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -54,7 +54,8 @@ func open(t *testing.T, dir string) opened {
 		}
 	}
 	// What depends on when and where.
-	for _, key := range []string{"wall_seconds", "steps_per_second", "peak_rss_mb", "trained_together"} {
+	for _, key := range []string{"wall_seconds", "steps_per_second", "peak_rss_mb", "trained_together",
+		"config_sha256", "crc32c"} {
 		delete(o.result, key)
 	}
 	for _, r := range o.records {
@@ -430,5 +431,22 @@ func TestSweepRefusesChangedData(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(dir, "report", "index.html"))
 	if err != nil || !strings.Contains(string(page), "1 model of other data or another size, such as four") {
 		t.Errorf("the page does not say that a model is of other data (%v)", err)
+	}
+}
+
+// A bound that no run of a sweep can reach is refused while the grid is expanded, with the numbers that
+// there are, and nothing is written.
+func TestSweepUntilThatIsNeverMet(t *testing.T) {
+	dir := t.TempDir()
+	for _, more := range [][]string{{"--dry-run", "--no-calibrate"}, nil} {
+		args := append([]string{"sweep", "--task", "nmar", "--pe", "learn", "--sigma", "0.1,1", "--until", "train=0.5",
+			"--out", "s"}, more...)
+		_, stderr, code := here(t, dir, args...)
+		if code != exitUsage || !strings.Contains(stderr, "no number train") || !strings.Contains(stderr, "test_mse_0.50") {
+			t.Errorf("%v: exit code %d: %s", more, code, stderr)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("wrote %v", left)
 	}
 }

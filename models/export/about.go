@@ -25,6 +25,9 @@ func about(m *models.Model, r Run) (string, error) {
 	line("%s with the positional encoding %s, written by torchpe.", call.title, c.PE)
 	if r.Directory != "" {
 		line("\nMember %d of the run %s, after %d steps.", r.Member, r.Directory, r.Step)
+		if r.DivergedAtStep > 0 {
+			line("It diverged at step %d; these are the weights of its last checkpoint.", r.DivergedAtStep)
+		}
 	}
 	line("\n    from model import load\n    m = load()  # in evaluation mode; m.train() to train")
 	line("    y = m(%s)\n    loss = m.loss(%s)", call.forward, call.loss)

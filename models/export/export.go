@@ -34,9 +34,11 @@ const (
 type Run struct {
 	Directory string          `json:"directory"`
 	Member    int             `json:"member"` // of the ensemble in that directory
-	Step      int             `json:"step"`
+	Step      int             `json:"step"`   // after which its training ended, or stands
 	DataSHA   string          `json:"data_sha256"`
 	Config    json.RawMessage `json:"config"` // of a run of this member alone
+
+	DivergedAtStep int `json:"diverged_at_step,omitempty"` // 0 where it did not
 }
 
 // Write writes the model of the one member of m to dir, which it makes.
@@ -154,9 +156,11 @@ func configText(m *models.Model, r Run) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	example, err := exampleOf(m)
-	if err != nil {
-		return "", err
+	var shown *example // nil where evaluation draws at random
+	if c.PEOptions.Float("fixed-pe-dropout") == 0 {
+		if shown, err = exampleOf(m); err != nil {
+			return "", err
+		}
 	}
 	task := taskOf(c)
 	if task == "puzzles" {
@@ -175,7 +179,7 @@ func configText(m *models.Model, r Run) (string, error) {
 			"output_projection": a.OutputProjection, "scale": a.LogitScale(c.DModel / c.Heads),
 		}},
 		{"encodings", parts},
-		{"positions", positionsOf(c.Positions, parts)}, {"example", example}, {"run", r},
+		{"positions", positionsOf(c.Positions, parts)}, {"example", shown}, {"run", r},
 	}
 	var lines []string
 	for _, s := range settings {
@@ -214,19 +218,16 @@ func positionsOf(p pe.Positions, parts []part) map[string]any {
 	return at
 }
 
-// example is an input with the output that it has here; nil for none.
+// example is an input with the output that it has here.
 type example struct {
 	Inputs map[string]any `json:"inputs"`
 	Output [][]float64    `json:"output"`
 }
 
-// exampleOf returns the output of m for one sample; nil where it draws at random in evaluation.
+// exampleOf returns the output of m for one sample.
 func exampleOf(m *models.Model) (*example, error) {
 	c := m.Config
 	n := c.Positions.Tokens()
-	if d := c.PEOptions.Float("fixed-pe-dropout"); d > 0 {
-		return nil, nil
-	}
 	e := &example{Inputs: map[string]any{}}
 	err := torchpe.Catch(func() {
 		s := torchpe.NewScopeNoGrad()

@@ -91,6 +91,12 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 			x, err = safetensors.New(x.Name, x.Shape, make([]float64, 16))
 		case "blocks.0.norm1.bias":
 			x, err = safetensors.New(x.Name, x.Shape, slices.Repeat([]float32{float32(math.NaN())}, 16))
+		case "blocks.0.norm2.bias":
+			x, err = safetensors.New(x.Name, x.Shape, make([]int32, 16))
+		case "blocks.0.norm2.weight": // 1.85e19 squared is 3.42e38, and float32 goes to 3.403e38
+			x, err = safetensors.New(x.Name, x.Shape, slices.Repeat([]float32{-1.85e19}, 16))
+		case "blocks.1.norm2.weight": // 1.84e19 squared is 3.39e38
+			x, err = safetensors.New(x.Name, x.Shape, slices.Repeat([]float32{-1.84e19}, 16))
 		case "pe.rope.cos":
 			x, err = safetensors.New(x.Name, x.Shape, make([]float32, x.Shape[0]*x.Shape[1]))
 		}
@@ -112,13 +118,45 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 		"head.bias: it is missing", "head.weight: its shape is [16 4], and the model's [4 16]",
 		"mlm.bias: the model has no such tensor", "blocks.0.norm1.weight: it is float64",
 		"blocks.0.norm1.bias: it holds NaN",
+		"blocks.0.norm2.bias: it is I32, and weights are floating-point numbers",
+		"blocks.0.norm2.weight: it holds -1.85e+19, whose square is not finite in float32",
 		"pe.rope.cos: it is a fixed table of rope+learn and was changed"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
+	if strings.Contains(err.Error(), "blocks.1") {
+		t.Errorf("names what is right: %v", err)
+	}
 	if after, _ := m.Params.Values("embed.weight"); !slices.Equal(before, after) {
 		t.Error("the model was changed")
+	}
+}
+
+// TestReadRefusesOverflow: numbers whose squares are finite, but of which sums of products are not, are
+// refused by the tensor that holds the largest.
+func TestReadRefusesOverflow(t *testing.T) {
+	m, dir := exported(t)
+	path := filepath.Join(dir, WeightsFile)
+	f, err := safetensors.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range f.Tensors {
+		if at, ok := map[string]float32{"blocks.1.norm2.bias": 1.5e19, "head.weight": 1e19}[x.Name]; ok {
+			f.Tensors[i], err = safetensors.New(x.Name, x.Shape, slices.Repeat([]float32{at}, len(x.Data)/4))
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := safetensors.Write(path, f.Tensors, nil); err != nil {
+		t.Fatal(err)
+	}
+	err = Read(dir, m)
+	if err == nil || !strings.Contains(err.Error(), "is not finite") ||
+		!strings.Contains(err.Error(), "1.5e+19, is in blocks.1.norm2.bias") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -45,8 +45,10 @@ func ReadRun(dir string) (r Run, err error) {
 const fixedTolerance = 1e-5
 
 // Read sets the parameters and fixed tables of m, a model of one member, to those of the state dict
-// in dir. Tensors that are missing, unexpected, of another shape or not finite are an error that
-// lists them all, and so are fixed tables that were changed. On an error m is as it was.
+// in dir. Tensors that are missing, unexpected, of another shape, not floating-point numbers, or hold
+// a number whose square is not finite in the model's precision, are an error that lists them all, and
+// so are fixed tables that were changed: then m is as it was. Weights with which m has no finite output
+// are an error too.
 func Read(dir string, m *models.Model) error {
 	path := filepath.Join(dir, WeightsFile)
 	file, err := safetensors.Read(path)
@@ -82,7 +84,32 @@ func Read(dir string, m *models.Model) error {
 			return err
 		}
 	}
+	if err := checkOutput(m, parts); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	return nil
+}
+
+// checkOutput returns an error where the output for one sample is not finite.
+func checkOutput(m *models.Model, parts []string) error {
+	e, err := exampleOf(m)
+	if err != nil || !slices.ContainsFunc(e.Output[0], func(v float64) bool { return v-v != 0 }) {
+		return err
+	}
+	largest, of := 0.0, ""
+	for _, p := range m.Params.All() {
+		values, err := m.Params.Values(p.Name)
+		if err != nil {
+			return err
+		}
+		for _, v := range values {
+			if math.Abs(v) > largest {
+				largest, of = math.Abs(v), plainName(p.Name, parts)
+			}
+		}
+	}
+	return fmt.Errorf("the output that these weights have for one sample is not finite: %g; the largest number, "+
+		"%.3g, is in %s", e.Output[0], largest, of)
 }
 
 // grouped sorts lines "NAME: REASON", those of a reason that more than four have in one.
@@ -105,7 +132,7 @@ func grouped(lines []string) (out []string) {
 	return out
 }
 
-// valuesOf returns the numbers of a tensor, which must be finite and have the shape.
+// valuesOf returns the numbers of a tensor, which must have the shape, and whose squares must be finite.
 func valuesOf(f *safetensors.File, name string, shape []int, dtype torchpe.DType) ([]float64, error) {
 	t, ok := f.Tensor(name)
 	switch {
@@ -113,6 +140,9 @@ func valuesOf(f *safetensors.File, name string, shape []int, dtype torchpe.DType
 		return nil, errors.New("it is missing")
 	case !slices.Equal(t.Shape, shape):
 		return nil, fmt.Errorf("its shape is %v, and the model's %v", t.Shape, shape)
+	case !slices.Contains([]safetensors.DType{safetensors.F64, safetensors.F32, safetensors.F16, safetensors.BF16},
+		t.DType):
+		return nil, fmt.Errorf("it is %s, and weights are floating-point numbers: save model.float()", t.DType)
 	case t.DType == safetensors.F64 && dtype != torchpe.Float64:
 		return nil, errors.New("it is float64, and the run float32: save model.float()")
 	}
@@ -120,9 +150,13 @@ func valuesOf(f *safetensors.File, name string, shape []int, dtype torchpe.DType
 	if err != nil {
 		return nil, err
 	}
+	largest := math.Sqrt(math.MaxFloat32)
+	if dtype == torchpe.Float64 {
+		largest = math.Sqrt(math.MaxFloat64)
+	}
 	for _, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("it holds %g", v)
+		if !(math.Abs(v) <= largest) {
+			return nil, fmt.Errorf("it holds %.6g, whose square is not finite in %v", v, dtype)
 		}
 	}
 	return values, nil

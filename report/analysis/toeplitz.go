@@ -301,8 +301,8 @@ func centre(t Table) []float64 {
 	return out
 }
 
-// projections finds those of a run's member for each of its tables, or a note that says why there
-// are none.
+// projections finds those of a run's member for each of its tables, with a note that says why there
+// are none, or only older ones.
 func (m *Model) projections(cache map[*runs.Run]*runs.Weights) ([]*headProjections, string, error) {
 	r := m.member.Run
 	if cache[r] == nil {
@@ -331,7 +331,7 @@ func (m *Model) projections(cache map[*runs.Run]*runs.Weights) ([]*headProjectio
 		out = append(out, &headProjections{Query: values[:k*t.Dim], Key: values[k*t.Dim : 2*k*t.Dim],
 			K: k, D: t.Dim, Heads: heads})
 	}
-	return out, "", nil
+	return out, cache[r].Warning, nil
 }
 
 // unique leaves out notes that were made before, and empty ones.

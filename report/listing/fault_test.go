@@ -2,6 +2,7 @@ package listing_test
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -11,6 +12,7 @@ import (
 	"torchpe/internal/atomicfile/faulttest"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/listing"
+	"torchpe/report/runs"
 )
 
 // csvOf returns the averaged list of a directory as CSV.
@@ -55,5 +57,31 @@ func TestReadFaults(t *testing.T) {
 				t.Logf("%v: %d reads", fault, x.Done)
 			}
 		}
+	}
+}
+
+// A finished run whose settings were edited is not listed with them, but named.
+func TestEditedRunIsSkipped(t *testing.T) {
+	dir := t.TempDir()
+	if err := synthetic.Write(dir, synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{5}},
+		synthetic.Run{Name: "b", Task: "lst", PE: "rope", Seeds: []int{5}}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "a", "config.json")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, bytes.Replace(text, []byte("0.2"), []byte("0.3"), 1), 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := read(t, dir)
+	if len(l.Rows) != 1 || len(l.Skipped) != 1 || l.Skipped[0].Dir != filepath.Join(dir, "a") ||
+		!strings.Contains(l.Skipped[0].Reason, "config.json: it was edited after the run was finished") {
+		t.Errorf("%d rows, skipped %+v", len(l.Rows), l.Skipped)
+	}
+	found, skipped, err := runs.Find(dir)
+	if err != nil || len(found) != 1 || found[0].Name != "b" || len(skipped) != 1 {
+		t.Errorf("%v, %+v, %v", found, skipped, err)
 	}
 }

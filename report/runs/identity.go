@@ -146,7 +146,7 @@ var changedSetting = regexp.MustCompile(`^(\S+) was .* and is .* after step \d+$
 // originOf returns what a change in environment.json says of the weights; "" where nothing: another
 // machine, or more steps at a constant learning rate.
 func originOf(changed, schedule string) string {
-	if strings.HasPrefix(changed, "weights imported from") {
+	if strings.HasPrefix(changed, runlog.ImportedFrom) {
 		return "imported"
 	}
 	found := changedSetting.FindStringSubmatch(changed)

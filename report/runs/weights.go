@@ -10,6 +10,8 @@ import (
 
 // Weights are the parameters at the end of training.
 type Weights struct {
+	Warning string // why they are not those of the end of training; "" where they are
+
 	file    *safetensors.File
 	members int
 	dir     string
@@ -27,7 +29,7 @@ func (r *Run) Weights() (*Weights, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Weights{file: c.File, members: len(r.Config.Members), dir: r.Dir}, nil
+	return &Weights{Warning: c.Warning, file: c.File, members: len(r.Config.Members), dir: r.Dir}, nil
 }
 
 // Parameter returns a member's part of the parameter of that name, such as block0.attn.in.weight,

@@ -144,6 +144,9 @@ func readErrors(dir string, c Candidate, length int) (errs []float64, done bool,
 		return nil, false, err
 	}
 	_, unfinished := r.Result()
+	if unfinished != nil && !errors.Is(unfinished, runlog.ErrNoResult) {
+		return nil, false, unfinished
+	}
 	errs = make([]float64, len(c.Config.Members))
 	for i := range errs {
 		errs[i] = math.NaN()

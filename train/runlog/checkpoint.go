@@ -117,8 +117,12 @@ func (r *Run) writeCheckpoint(step int, tensors []safetensors.Tensor, metadata m
 	if err := r.findHead(); err != nil { // not known after an error
 		return fmt.Errorf("before writing a checkpoint of step %d: %w", step, err)
 	}
-	sealed, err := seal(step, tensors, metadata)
-	if err != nil {
+	sealed := maps.Clone(metadata)
+	if sealed == nil {
+		sealed = map[string]string{}
+	}
+	sealed[checkpointKey], sealed[stepKey] = strconv.Itoa(SchemaVersion), strconv.Itoa(step)
+	if err := seal(tensors, sealed); err != nil {
 		return r.fileError("write", checkpointFile, err)
 	}
 	size, err := safetensors.EncodedSize(tensors, sealed)
@@ -181,9 +185,20 @@ func (r *Run) LoadCheckpoint() (*Checkpoint, error) {
 // LoadCheckpoint returns the newest checkpoint that is whole. When the newest file is damaged it
 // returns the one before, with a Warning. It fails with ErrNoCheckpoint when there is none, and
 // with ErrDamaged when there are some but none can be read; it never changes or removes a file.
+// Of a finished run it also warns where the newest checkpoint is not that of the end of training.
 func (r *Reader) LoadCheckpoint() (*Checkpoint, error) {
 	c, _, err := r.loadNewest()
-	return c, err
+	if err != nil || c.Warning != "" || !r.Complete() {
+		return c, err
+	}
+	result, _ := r.readResult() // a damaged one is named where its numbers are wanted
+	for _, m := range result.Members {
+		if m.Steps > c.Step && c.Warning == "" {
+			c.Warning = fmt.Sprintf("%s: its newest checkpoint, %s, is of step %d, and training ended after step %d",
+				r.dir, c.Name, c.Step, m.Steps)
+		}
+	}
+	return c, nil
 }
 
 // loadNewest returns the newest good checkpoint, and the state of checkpoint.safetensors.
@@ -281,25 +296,19 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // checksum returns the CRC-32C of b as 8 hexadecimal digits. It does not protect against forgery.
 func checksum(b []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(b, castagnoli)) }
 
-// seal returns the metadata of a checkpoint file: the caller's, the step and the checksums.
-func seal(step int, tensors []safetensors.Tensor, metadata map[string]string) (map[string]string, error) {
-	sealed := maps.Clone(metadata)
-	if sealed == nil {
-		sealed = map[string]string{}
-	}
+// seal adds the checksums to the metadata of a file.
+func seal(tensors []safetensors.Tensor, metadata map[string]string) error {
 	sums := make(map[string]string, len(tensors))
 	for _, t := range tensors {
 		sums[t.Name] = checksum(t.Data)
 	}
 	text, err := json.Marshal(sums)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	sealed[checkpointKey] = strconv.Itoa(SchemaVersion)
-	sealed[stepKey] = strconv.Itoa(step)
-	sealed[checksumKey] = string(text)
-	sealed[headChecksumKey], err = headChecksum(tensors, sealed)
-	return sealed, err
+	metadata[checksumKey] = string(text)
+	metadata[headChecksumKey], err = headChecksum(tensors, metadata)
+	return err
 }
 
 // headChecksum returns the checksum of a header: metadata, names, dtypes and shapes.
@@ -327,42 +336,64 @@ func headChecksum(tensors []safetensors.Tensor, metadata map[string]string) (str
 // first and is computed the same way in every schema, so that a flipped bit in the schema is not
 // taken for a newer program.
 func (c *Checkpoint) unseal() error {
-	want, ok := c.Metadata[headChecksumKey]
-	if !ok {
+	if _, ok := c.Metadata[headChecksumKey]; !ok {
 		return fmt.Errorf("%w: it has no checksum (key %q of its metadata): not a "+
 			"checkpoint of torchpe", ErrDamaged, headChecksumKey)
 	}
-	got, err := headChecksum(c.Tensors, c.Metadata)
-	if err != nil {
+	if err := checkHead(c.File); err != nil {
 		return err
-	}
-	if got != want {
-		return fmt.Errorf("%w: the header has CRC-32C %s, its metadata says %s", ErrDamaged, got, want)
 	}
 	if version, err := strconv.Atoi(c.Metadata[checkpointKey]); err != nil || version > SchemaVersion {
 		return fmt.Errorf("%s %q: %w: this one reads up to %d", checkpointKey,
 			c.Metadata[checkpointKey], ErrSchema, SchemaVersion)
 	}
+	if err := checkData(c.File); err != nil {
+		return err
+	}
+	var err error
+	if c.Step, err = strconv.Atoi(c.Metadata[stepKey]); err != nil {
+		return fmt.Errorf("%w: %s %q is not a number", ErrDamaged, stepKey, c.Metadata[stepKey])
+	}
+	maps.DeleteFunc(c.Metadata, isReserved)
+	return nil
+}
+
+func isReserved(key, _ string) bool { return strings.HasPrefix(key, reservedPrefix) }
+
+// checkHead compares a header with its checksum.
+func checkHead(f *safetensors.File) error {
+	got, err := headChecksum(f.Tensors, f.Metadata)
+	if want := f.Metadata[headChecksumKey]; err == nil && got != want {
+		err = fmt.Errorf("%w: the header has CRC-32C %s, its metadata says %s", ErrDamaged, got, want)
+	}
+	return err
+}
+
+// checkData compares the data of each tensor with the checksum in the header.
+func checkData(f *safetensors.File) error {
 	var sums map[string]string
-	if err := json.Unmarshal([]byte(c.Metadata[checksumKey]), &sums); err != nil {
+	if err := json.Unmarshal([]byte(f.Metadata[checksumKey]), &sums); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, checksumKey, err)
 	}
-	for _, t := range c.Tensors {
+	for _, t := range f.Tensors {
 		if got := checksum(t.Data); got != sums[t.Name] {
 			return fmt.Errorf("%w: tensor %q has CRC-32C %s, the header says %q", ErrDamaged,
 				t.Name, got, sums[t.Name])
 		}
 	}
-	if c.Step, err = strconv.Atoi(c.Metadata[stepKey]); err != nil {
-		return fmt.Errorf("%w: %s %q is not a number", ErrDamaged, stepKey, c.Metadata[stepKey])
-	}
-	maps.DeleteFunc(c.Metadata, func(key, _ string) bool { return strings.HasPrefix(key, reservedPrefix) })
 	return nil
 }
 
-// SaveProbes writes probes.safetensors: what was measured inside the model at the end of training.
+// SaveProbes writes probes.safetensors, with checksums: what was measured inside the model at the end
+// of training.
 func (r *Run) SaveProbes(tensors []safetensors.Tensor, metadata map[string]string) error {
-	size, err := safetensors.EncodedSize(tensors, metadata)
+	sealed := map[string]string{}
+	maps.Copy(sealed, metadata)
+	err := seal(tensors, sealed)
+	var size int64
+	if err == nil {
+		size, err = safetensors.EncodedSize(tensors, sealed)
+	}
 	if err == nil {
 		err = r.needSpace(size)
 	}
@@ -370,7 +401,7 @@ func (r *Run) SaveProbes(tensors []safetensors.Tensor, metadata map[string]strin
 		return r.fileError("write", probesFile, err)
 	}
 	return r.writeFile(probesFile, size,
-		func(w io.Writer) error { return safetensors.Encode(w, tensors, metadata) })
+		func(w io.Writer) error { return safetensors.Encode(w, tensors, sealed) })
 }
 
 // SharedTensor says whether the tensor of that name in a checkpoint or in the probes belongs to all
@@ -380,4 +411,25 @@ func SharedTensor(name string) bool {
 }
 
 // LoadProbes reads probes.safetensors; the error matches fs.ErrNotExist when the run has none yet.
-func (r *Reader) LoadProbes() (*safetensors.File, error) { return readTensors(r, probesFile, safetensors.Decode) }
+// Those of earlier versions have no checksums.
+func (r *Reader) LoadProbes() (*safetensors.File, error) {
+	f, err := readTensors(r, probesFile, safetensors.Decode)
+	if err != nil {
+		return nil, err
+	}
+	sealed := false
+	for key := range f.Metadata {
+		sealed = sealed || isReserved(key, "")
+	}
+	if !sealed {
+		return f, nil
+	}
+	if err = checkHead(f); err == nil {
+		err = checkData(f)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", r.path(probesFile), err)
+	}
+	maps.DeleteFunc(f.Metadata, isReserved)
+	return f, nil
+}

@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,9 @@ type Config struct {
 	Schema int             // version of the run directory, 1 to SchemaVersion
 	JSON   json.RawMessage // the object that Create was given
 }
+
+// sha256 identifies the settings, in their order.
+func (c Config) sha256() string { return fmt.Sprintf("%x", sha256.Sum256(c.JSON)) }
 
 // Config returns the configuration of the run.
 func (r *Reader) Config() Config { return r.config }
@@ -46,6 +50,11 @@ func (r *Reader) readConfig() error {
 	if err != nil {
 		return r.fileError("read", configFile, err)
 	}
+	return r.parseConfig(text)
+}
+
+// parseConfig takes the configuration from the text of config.json.
+func (r *Reader) parseConfig(text []byte) error {
 	schema, object, err := splitSchema(text)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", r.path(configFile), err)

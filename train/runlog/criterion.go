@@ -82,11 +82,27 @@ func (c Criterion) String() string { return fmt.Sprintf("%s=%g", c.Number, c.Bou
 // met says whether a record reaches the bound. A number that was not measured does not.
 func (c Criterion) met(r Record) bool {
 	v := r.Number(c.Number)
-	falls := c.Number == "loss" || strings.Contains(c.Number, "mse") || strings.HasPrefix(c.Number, "perplexity")
-	if falls { // while a model learns
-		return v <= c.Bound
+	if c.AtLeast() {
+		return v >= c.Bound
 	}
-	return v >= c.Bound
+	return v <= c.Bound
+}
+
+// AtLeast says whether the bound is the least that meets it; else it is the most, of a number that falls
+// while a model learns.
+func (c Criterion) AtLeast() bool {
+	return c.Number != "loss" && !strings.Contains(c.Number, "mse") && !strings.HasPrefix(c.Number, "perplexity")
+}
+
+// Best returns the largest value that the number can have, or the least of one that falls.
+func (c Criterion) Best() float64 {
+	switch {
+	case strings.HasPrefix(c.Number, "pe_") || c.Number == "clustering":
+		return math.Inf(1)
+	case strings.HasPrefix(c.Number, "perplexity") || c.AtLeast():
+		return 1
+	}
+	return 0
 }
 
 // Number returns the number of that name; NaN where the record has none.

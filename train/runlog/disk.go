@@ -177,10 +177,15 @@ func (r *Run) writeFile(name string, size int64, write func(io.Writer) error) er
 
 // writeText writes a small file atomically.
 func (r *Run) writeText(name string, text []byte) error {
-	return r.writeFile(name, int64(len(text)), func(w io.Writer) error {
+	return r.writeFile(name, int64(len(text)), textBody(text))
+}
+
+// textBody returns a function that writes a text.
+func textBody(text []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
-	})
+	}
 }
 
 // rename renames a file of the run.

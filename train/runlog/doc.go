@@ -20,6 +20,7 @@
 //     checkpoint in the directory, the newest or the one before, and the metrics up to its step.
 //   - A file with a final name is complete: config, environment, checkpoints, probes and result are written under a
 //     temporary name, synced and renamed.
+//   - Checkpoints, probes and the result have checksums, and the result has that of its configuration.
 //   - Which checkpoint is newest is decided by its step, never by a clock.
 //   - Nothing is written outside the directory, also when symbolic links were planted in it.
 //

@@ -45,6 +45,9 @@ type Environment struct {
 	Changed []string `json:"changed,omitempty"`
 }
 
+// ImportedFrom begins what Environment.Changed says of a run that was imported.
+const ImportedFrom = "weights imported from "
+
 // Build describes the program in one line: its version, its commit where the build recorded one, and Go's version.
 func (e Environment) Build() string {
 	commit := ""

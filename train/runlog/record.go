@@ -176,6 +176,11 @@ type Result struct {
 	// (regression on the mean of the visible tokens) and gaussian (conditional Gaussian).
 	Baselines map[string]map[string]float64 `json:"baselines,omitempty"`
 	Data      *DataSummary                  `json:"data,omitempty"` // of masked prediction
+
+	// Both are of the file alone: SaveResult writes them and Result checks them. Files of earlier
+	// versions have neither.
+	ConfigSHA256 string `json:"config_sha256,omitempty"` // of config.json without schema and white space
+	CRC32C       string `json:"crc32c,omitempty"`        // of this object without this key and white space
 }
 
 // DataSummary says what masked prediction was trained and tested on.
@@ -322,17 +327,65 @@ func (r *Run) SaveResult(result Result) error {
 	if err := r.metrics.sync(); err != nil {
 		return r.fileError("sync", metricsFile, err)
 	}
-	return r.writeJSON(resultFile, result)
+	result.ConfigSHA256, result.CRC32C = r.config.sha256(), ""
+	text, err := json.Marshal(result)
+	if err == nil {
+		var object Object
+		object, err = ParseObject(text)
+		sum := Field{resultChecksumKey, []byte(strconv.Quote(checksum(object.Text())))}
+		text = append(object, sum).Text()
+	}
+	if err != nil {
+		return r.fileError("write", resultFile, err)
+	}
+	if err := r.writeJSON(resultFile, json.RawMessage(text)); err != nil || !r.hidden {
+		return err
+	}
+	if err := r.rename(configFile+tempSuffix, configFile); err != nil {
+		return err
+	}
+	r.hidden = false
+	return r.syncDir()
 }
 
-// Result returns the final numbers; ErrNoResult when the run is not complete.
+const resultChecksumKey = "crc32c" // of result.json
+
+// Result returns the final numbers; ErrNoResult when the run is not complete, and ErrConfigChanged
+// where they are of another configuration than config.json has now.
 func (r *Reader) Result() (Result, error) {
-	var result Result
-	err := r.readJSON(resultFile, &result)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Result{}, fmt.Errorf("%s: %w", r.dir, ErrNoResult)
+	result, err := r.readResult()
+	if err != nil {
+		return Result{}, err
 	}
-	return result, err
+	if made, now := result.ConfigSHA256, r.config.sha256(); made != "" && made != now {
+		return Result{}, fmt.Errorf("%s: %w (the SHA-256 of its settings begins %.12s, result.json was made with "+
+			"%.12s): put the old settings back", r.path(configFile), ErrConfigChanged, now, made)
+	}
+	result.ConfigSHA256, result.CRC32C = "", ""
+	return result, nil
+}
+
+// readResult reads result.json and checks its checksum, if it has one.
+func (r *Reader) readResult() (result Result, err error) {
+	text, err := r.root.ReadFile(resultFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return result, fmt.Errorf("%s: %w", r.dir, ErrNoResult)
+	}
+	if err != nil {
+		return result, r.fileError("read", resultFile, err)
+	}
+	object, err := ParseObject(text)
+	if err == nil {
+		err = json.Unmarshal(text, &result)
+	}
+	sum := checksum(object.Without(resultChecksumKey).Text())
+	if sealed := result.ConfigSHA256 + result.CRC32C; err == nil && sealed != "" && result.CRC32C != sum {
+		err = fmt.Errorf("its content has CRC-32C %s, and its key %s says %q", sum, resultChecksumKey, result.CRC32C)
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("read %s: %w: %w", r.path(resultFile), ErrDamaged, err)
+	}
+	return result, nil
 }
 
 // number is a float64 that is null in JSON when it is NaN or infinite.

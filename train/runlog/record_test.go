@@ -158,7 +158,7 @@ print(*sorted(json.loads(open(sys.argv[1] + "/metrics.jsonl").read(), parse_cons
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip("needs /usr/bin/python3:", err)
 	}
-	want := "fidelity members peak_rss_mb steps_per_second wall_seconds\n" +
+	want := "config_sha256 crc32c fidelity members peak_rss_mb steps_per_second wall_seconds\n" +
 		"epochs iid_accuracy pe seed sigma status steps train_accuracy validation_accuracy validation_by_condition\n" +
 		"epoch extra iid_accuracy loss member seed sigma step step_ms train_accuracy validation_accuracy " +
 		"validation_by_condition wall_seconds\n"

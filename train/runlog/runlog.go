@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gofrs/flock"
@@ -28,6 +29,8 @@ var (
 	ErrNoCheckpoint = errors.New("the run has no checkpoint")
 	// ErrNoResult says that a run is not complete.
 	ErrNoResult = errors.New("the run has no result")
+	// ErrConfigChanged says that config.json was edited after the run was finished.
+	ErrConfigChanged = errors.New("it was edited after the run was finished")
 	// ErrDamaged says that a file cannot be trusted.
 	ErrDamaged = errors.New("damaged")
 	// ErrSchema says that a newer torchpe wrote a file.
@@ -59,6 +62,7 @@ type Run struct {
 	claimed bool     // not begun yet
 	made    []string // directories that Claim made, the innermost first
 	force   bool     // Start removes the run that is there
+	hidden  bool     // config.json has its temporary name: see StartHidden
 }
 
 // Create makes dir the directory of a new run with this configuration, any JSON object: it claims
@@ -183,7 +187,9 @@ func (r *Run) checkEmpty() error {
 	if err != nil {
 		return err
 	}
-	if len(held) > 0 && !r.force {
+	_, noStart := r.root.Lstat(configFile + tempSuffix) // of StartHidden
+	unfinished := noStart == nil && !slices.Contains(held, configFile)
+	if len(held) > 0 && !unfinished && !r.force {
 		return fmt.Errorf("%s: %w (%s): resume it, choose another directory, or use --force to remove it",
 			r.dir, ErrExists, strings.Join(held, ", "))
 	}
@@ -237,6 +243,13 @@ func (r *Run) Start(config []byte, env Environment) error {
 	return nil
 }
 
+// StartHidden begins a claimed run as Start does, but the directory becomes a run only when SaveResult
+// renames config.json at its end. What a crash leaves before is no run: Claim begins anew.
+func (r *Run) StartHidden(config []byte, env Environment) error {
+	r.hidden = true
+	return r.Start(config, env)
+}
+
 func (r *Run) start(config []byte, env Environment) error {
 	held, err := r.existingFiles()
 	if err != nil {
@@ -257,7 +270,11 @@ func (r *Run) start(config []byte, env Environment) error {
 	if err := r.writeEnvironments([]Environment{env}); err != nil {
 		return err
 	}
-	if err := r.writeText(configFile, config); err != nil {
+	write := r.writeFile
+	if r.hidden {
+		write = r.writeTemp
+	}
+	if err := write(configFile, int64(len(config)), textBody(config)); err != nil {
 		return err
 	}
 	if err := r.openMetrics(noStep, os.O_CREATE); err != nil {
@@ -267,7 +284,7 @@ func (r *Run) start(config []byte, env Environment) error {
 		return err
 	}
 	r.head.set(headNone, noStep)
-	return r.readConfig()
+	return r.parseConfig(config)
 }
 
 // resume checks a run that was just locked.

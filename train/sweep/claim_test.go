@@ -291,6 +291,9 @@ func TestComplete(t *testing.T) {
 	for _, name := range names {
 		a, b := finished(t, packed, name), finished(t, single, name)
 		a["result.json"] = strings.Replace(a["result.json"], "  \"trained_together\": 3,\n", "", 1)
+		for _, files := range []map[string]string{a, b} {
+			files["result.json"], _, _ = strings.Cut(files["result.json"], `"crc32c"`)
+		}
 		for file := range a {
 			if a[file] != b[file] {
 				t.Errorf("%s/%s: packed\n%q\nalone\n%q", name, file, a[file], b[file])
@@ -352,6 +355,28 @@ func TestCompleteGoesOn(t *testing.T) {
 				t.Errorf("%d runs in place: %s differs", died, name)
 			}
 		}
+	}
+}
+
+// An ensemble whose newest checkpoint is gone is not split: its runs would hold older weights than
+// those that their numbers are of.
+func TestCompleteRefusesAnOlderCheckpoint(t *testing.T) {
+	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn")), 2)
+	c, err := s.ClaimTask(0, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Release()
+	dir := s.EnsembleDir(0)
+	if err := errors.Join(trainFake(c, 6, 0), os.Remove(filepath.Join(dir, "checkpoint.safetensors"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Complete(); err == nil ||
+		!strings.Contains(err.Error(), "training ended after step 6; remove result.json in "+dir) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(s.Dir, runsDir)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("runs were written: %v", err)
 	}
 }
 

@@ -97,6 +97,9 @@ func (c *Claim) readEnsemble() (*ensemble, error) {
 	if e.checkpoint, err = r.LoadCheckpoint(); err != nil {
 		return nil, err
 	}
+	if w := e.checkpoint.Warning; w != "" { // the runs would hold older weights than their numbers are of
+		return nil, fmt.Errorf("%s; remove result.json in %s to train again from there", w, r.Dir())
+	}
 	if e.probes, err = r.LoadProbes(); errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}

@@ -1,0 +1,149 @@
+package runlog
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/data/array/safetensors"
+)
+
+// simulated returns the directory of a finished simulation.
+func simulated(t *testing.T) string {
+	t.Helper()
+	s := newSimulation(filepath.Join(fastDir(t), "run"), Options{wrap: lazy})
+	s.size = 2
+	if err := s.run(); err != nil {
+		t.Fatal(err)
+	}
+	return s.dir
+}
+
+// readEnd reads the probes and the result of a run.
+func readEnd(dir string) error {
+	r, err := Open(dir)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, probes := r.LoadProbes()
+	_, result := r.Result()
+	return errors.Join(probes, result)
+}
+
+// replace writes a file of a run and returns what was there.
+func replace(t *testing.T, dir, name string, text []byte) []byte {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	old, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, text, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return old
+}
+
+// Each flipped bit of a result or of probes is found, and the file is named.
+func TestEveryBitOfTheEnd(t *testing.T) {
+	dir := simulated(t)
+	for _, name := range []string{probesFile, resultFile} {
+		whole := replace(t, dir, name, nil)
+		for bit := range len(whole) * 8 {
+			damaged := slices.Clone(whole)
+			damaged[bit/8] ^= 1 << (bit % 8)
+			replace(t, dir, name, damaged)
+			err := readEnd(dir)
+			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), filepath.Join(dir, name)) {
+				t.Fatalf("%s, bit %d: %v", name, bit, err)
+			}
+		}
+		replace(t, dir, name, whole)
+		if err := readEnd(dir); err != nil {
+			t.Errorf("%s as it was: %v", name, err)
+		}
+	}
+}
+
+// Probes and results without checksums, which earlier versions wrote, are read.
+func TestEndWithoutChecksums(t *testing.T) {
+	dir := simulated(t)
+	probes, err := safetensors.Read(filepath.Join(dir, probesFile))
+	if err == nil {
+		err = safetensors.Write(filepath.Join(dir, probesFile), probes.Tensors, map[string]string{"layer": "0"})
+	}
+	result, parseErr := ParseObject(replace(t, dir, resultFile, nil))
+	if err := errors.Join(err, parseErr); err != nil {
+		t.Fatal(err)
+	}
+	replace(t, dir, resultFile, result.Without("config_sha256", "crc32c").Text())
+	edited(t, dir, "lst", "old")
+	if err := readEnd(dir); err != nil {
+		t.Error(err)
+	}
+}
+
+// edited replaces a text in config.json.
+func edited(t *testing.T, dir, old, text string) {
+	t.Helper()
+	was := string(replace(t, dir, configFile, nil))
+	if !strings.Contains(was, old) {
+		t.Fatalf("no %q in %s", old, was)
+	}
+	replace(t, dir, configFile, []byte(strings.Replace(was, old, text, 1)))
+}
+
+// A result is refused where config.json has other settings than it was made with. White space is no
+// setting, and what SetConfig has put there before the end is what the result is of.
+func TestResultOfEditedConfig(t *testing.T) {
+	dir := simulated(t)
+	edited(t, dir, "lst", "nmar")
+	if err := readEnd(dir); !errors.Is(err, ErrConfigChanged) ||
+		!strings.Contains(err.Error(), filepath.Join(dir, configFile)) {
+		t.Errorf("edited: %v", err)
+	}
+	edited(t, dir, "nmar", "lst")
+	edited(t, dir, "\n", "\r\n\t")
+	if err := readEnd(dir); err != nil {
+		t.Errorf("other white space: %v", err)
+	}
+	r := resumed(t, "")
+	if err := errors.Join(r.SetConfig([]byte(`{"task":"fmri"}`)), r.SaveResult(sampleResult())); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Result(); err != nil {
+		t.Errorf("set before the end: %v", err)
+	}
+	var made struct {
+		SHA string `json:"config_sha256"`
+	}
+	text, err := os.ReadFile(filepath.Join(r.Dir(), resultFile))
+	if err == nil {
+		err = json.Unmarshal(text, &made)
+	}
+	// printf '{"task":"fmri"}' | sha256sum
+	if want := "4585bb7ec2b7a664520c540aa1089477a9fa9a94293f4cbe7343f934c8e62a76"; err != nil || made.SHA != want {
+		t.Errorf("%s (%v), want %s", made.SHA, err, want)
+	}
+}
+
+// Of a finished run, an older checkpoint than that of the end comes with a warning, also where the
+// newest is gone.
+func TestOlderCheckpointOfFinishedRun(t *testing.T) {
+	dir := simulated(t)
+	if c, err := load(t, dir); err != nil || c.Warning != "" || c.Step != 10 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	if err := os.Remove(filepath.Join(dir, checkpointFile)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := load(t, dir)
+	if err != nil || c.Step != 8 || !strings.Contains(c.Warning, "is of step 8, and training ended after step 10") {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
