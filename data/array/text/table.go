@@ -18,6 +18,8 @@ type Table struct {
 	Columns []string // nil where the file has none
 	Rows    []string // nil where the file has none
 	Corner  string   // what the header calls the names of rows, or empty
+	// Commented says that the names of columns stand in a comment above them.
+	Commented bool
 	array.Array
 }
 
@@ -50,10 +52,11 @@ const (
 type Options struct {
 	Delimiter Delimiter
 	// Header is Yes where the first line holds the names of columns. Auto takes the first line as
-	// names where the cells after the first are no numbers, or quoted numbers above bare ones;
-	// where a CSV or TSV file counts its columns 0, 1, 2... or 1, 2, 3... in whole numbers above a
-	// line with fractions, as pandas does for columns without names; and never in .1D. Some names
-	// and some numbers are an error: the first row could be damaged.
+	// names where the cells after the first are no numbers, or quoted numbers above bare ones; where
+	// they are distinct whole numbers far outside the rows below, or count 0, 1, 2... or 1, 2, 3...
+	// above rows with fractions, or stand beside an empty cell above an index, as pandas writes them;
+	// and never in .1D. Whole numbers that may as well be the first row are an error, and so are some
+	// names and some numbers: the first row could be damaged.
 	Header Choice
 	// RowNames is Yes where the first cell of each line is the name of its row. Auto takes it so
 	// where that of the first rows is no number, where the header's first cell is empty, and where
@@ -90,6 +93,8 @@ type parser struct {
 	delimiter Delimiter
 	rest      []byte // what follows the current line
 	line      int    // number of the current line, from 1
+	above     []byte // the last comment before it
+	aboveLine int
 	layout
 	data     []float64
 	repeated int // numbers that came from repeats such as 10@1.5
@@ -111,11 +116,16 @@ func parse(data []byte, name string, o Options, budget *array.Budget) (Table, er
 	}
 	var t Table
 	if p.header {
-		line, _ := p.next()
-		if t.Columns, t.Corner, err = p.names(line); err != nil {
+		head, line := *p, p.titles
+		if head.line = p.titlesLine; line == nil {
+			line, _ = p.next()
+			head.line = p.line
+		}
+		if t.Columns, t.Corner, err = head.names(line); err != nil {
 			return Table{}, err
 		}
-		p.columns, p.counted = len(t.Columns), p.line
+		t.Commented = p.titles != nil
+		p.columns, p.counted = len(t.Columns), head.line
 	}
 	rows := 0
 	for ; ; rows++ {
@@ -182,13 +192,19 @@ func (p *parser) next() (line []byte, ok bool) {
 		if p.delimiter == Tab && len(start) == 0 {
 			start = bytes.TrimLeft(line, " ") // tabs stand between cells, even if all are empty
 		}
-		if len(start) > 0 && start[0] != '#' && start[0] != '%' &&
-			(!p.afni || !bytes.HasPrefix(start, []byte("//"))) {
+		if len(start) == 0 || p.afni && bytes.HasPrefix(start, []byte("//")) {
+			continue
+		}
+		if !isComment(start) || p.rowNames && p.counted > 0 && p.isRow(line, p.columns+1) {
 			return line, true
 		}
+		p.above, p.aboveLine = line, p.line
 	}
 	return nil, false
 }
+
+// isComment reports whether a line begins as comments do.
+func isComment(line []byte) bool { return len(line) > 0 && (line[0] == '#' || line[0] == '%') }
 
 // reserve allocates memory for the numbers of the current line, the first of numbers, and of those
 // after it: as many as the first has in each, but no more than a byte for each.
