@@ -20,8 +20,8 @@ func TestNamesOfAnyText(t *testing.T) {
 	_, body, _ := strings.Cut(tableText(60, 1), "\n")
 	table := strings.Join(names, ",") + "\n" + body
 	modules := "name,module\n"
-	for _, name := range names {
-		modules += name + ",m" + names[0] + "\n"
+	for i, name := range names {
+		modules += name + "," + []string{"m" + names[0], "<m>é"}[i%2] + "\n"
 	}
 	c, dir := tinyFiles(t, map[string]string{"x.csv": table, "modules.csv": modules})
 	c.Masked.TestFrames = 0
@@ -33,12 +33,12 @@ func TestNamesOfAnyText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if probes.Metadata["token_names"] != strings.Join(names, "\n") || probes.Metadata["module_names"] != "m"+names[0] {
+	if probes.Metadata["token_names"] != strings.Join(names, "\n") || probes.Metadata["module_names"] != "m"+names[0]+"\n<m>é" {
 		t.Errorf("%q", probes.Metadata)
 	}
 	latin := strings.ReplaceAll(table, "é", "\xe9")
 	for name, files := range map[string]map[string]string{
-		"x.csv:1:": {"x.csv": latin}, "modules.csv:6:": {"x.csv": table, "modules.csv": strings.ReplaceAll(modules, "é", "\xe9")},
+		"x.csv:1:": {"x.csv": latin}, "modules.csv:3:": {"x.csv": table, "modules.csv": strings.ReplaceAll(modules, "é", "\xe9")},
 		"names.txt:5:3:": {"x.csv": body}, "UTF-8": {"\xe9.csv": table},
 	} {
 		c, dir := tinyFiles(t, files)
