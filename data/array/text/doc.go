@@ -16,9 +16,9 @@
 //
 // Invariants. A [Table] that was read is a matrix with at least one row and one column. Nothing is
 // guessed about numbers: a row with a cell too few or too many, a cell that is no number, a number
-// beyond float64 and an integer beyond 2^53 are errors that give file, line, column (in bytes, from
-// 1) and the text. So are names that are not UTF-8, names of rows, and lines of nothing but names of columns, that look like numbers, as 7% and
-// 0x10 do, unless they are said to be names. A
+// beyond float64 and an integer beyond 2^53 are errors that give file, line, column (in bytes,
+// from 1) and the text. So are names that are not UTF-8, names of rows, and lines of nothing but
+// names of columns, that look like numbers, as 7% and 0x10 do, unless they are said to be names. A
 // number takes 8 bytes and a name 16 besides its text, so that a table takes a small multiple of
 // its file; what 10@1.5 adds is bounded.
 package text
