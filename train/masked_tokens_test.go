@@ -4,12 +4,56 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"torchpe/data/array/safetensors"
 	"torchpe/train/config"
 )
+
+// Names of any text that readers let through are written as they are; names in another encoding, and
+// paths that config.json could not hold, are refused before training.
+func TestNamesOfAnyText(t *testing.T) {
+	names := []string{"a\x01\x1b[31m", "\u2028\ufffe", "<b>&amp;]]>", strings.Repeat("L", 5000), "pré|\ufeff\U000f0000"}
+	_, body, _ := strings.Cut(tableText(60, 1), "\n")
+	table := strings.Join(names, ",") + "\n" + body
+	modules := "name,module\n"
+	for i, name := range names {
+		modules += name + "," + []string{"m" + names[0], "<m>é"}[i%2] + "\n"
+	}
+	c, dir := tinyFiles(t, map[string]string{"x.csv": table, "modules.csv": modules})
+	c.Masked.TestFrames = 0
+	run := filepath.Join(dir, "run")
+	if _, err := Run(context.Background(), c, run, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	probes, err := safetensors.Read(filepath.Join(run, "probes.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if probes.Metadata["token_names"] != strings.Join(names, "\n") || probes.Metadata["module_names"] != "m"+names[0]+"\n<m>é" {
+		t.Errorf("%q", probes.Metadata)
+	}
+	latin := strings.ReplaceAll(table, "é", "\xe9")
+	for name, files := range map[string]map[string]string{
+		"x.csv:1:": {"x.csv": latin}, "modules.csv:3:": {"x.csv": table, "modules.csv": strings.ReplaceAll(modules, "é", "\xe9")},
+		"names.txt:5:3:": {"x.csv": body}, "UTF-8": {"\xe9.csv": table},
+	} {
+		c, dir := tinyFiles(t, files)
+		if name == "names.txt:5:3:" {
+			c.Masked.Files.Names = filepath.Join(dir, "names.txt")
+			if err := os.WriteFile(c.Masked.Files.Names, []byte("a\nb\nc\nd\npr\xe9\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := Run(context.Background(), c, filepath.Join(dir, "run"), Options{})
+		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "UTF-8") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
 
 // The probes name the tokens, their modules and where a file places them; and the mean of the test
 // subjects' errors, each as often as it has masked tokens, is the error of all, and that of the first

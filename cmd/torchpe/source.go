@@ -4,8 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"torchpe/data/array/text"
 	"torchpe/data/series"
 	"torchpe/train/config"
 )
@@ -27,6 +29,16 @@ func (f *sourceFlags) add(fl *pflag.FlagSet, without ...string) {
 	}
 }
 
+// headerFlag declares --header for the commands below cmd, which read tables that are no series.
+func headerFlag(cmd *cobra.Command) {
+	cmd.PersistentFlags().Func("header", "whether the first line of text tables holds names: `yes|no` (default: as "+
+		"they show)", func(s string) error {
+		c, err := text.ParseChoice(s)
+		text.SetHeader(c)
+		return err
+	})
+}
+
 // storedFlag is a flag of a setting that stores its value as soon as it is given.
 type storedFlag struct {
 	config.Flag
@@ -35,8 +47,8 @@ type storedFlag struct {
 }
 
 // Set reads and stores a value.
-func (f storedFlag) Set(text string) error {
-	if err := f.Flag.Set(text); err != nil {
+func (f storedFlag) Set(value string) error {
+	if err := f.Flag.Set(value); err != nil {
 		return err
 	}
 	return f.setting.Store(f.into, f.Flag)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"torchpe/internal/wording"
 )
@@ -149,7 +150,29 @@ func ReadText(path string, most int64) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
-	return text.String(), nil
+	all := text.String()
+	if at, problem := NotUTF8(all); problem != "" && strings.IndexByte(all, 0) < 0 { // or it is no text
+		return "", fmt.Errorf("%s:%d:%d: %s", path, 1+strings.Count(all[:at], "\n"),
+			at-strings.LastIndexByte(all[:at], '\n'), problem)
+	}
+	return all, nil
+}
+
+// NotUTF8 finds the first byte that is not UTF-8, and says what to do about it; the problem is
+// empty where all is UTF-8.
+func NotUTF8(text string) (at int, problem string) {
+	if utf8.ValidString(text) {
+		return 0, ""
+	}
+	for at = 0; ; {
+		r, n := utf8.DecodeRuneInString(text[at:])
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		at += n
+	}
+	return at, fmt.Sprintf("byte %#x is not UTF-8 (%q in Latin-1): save the file as UTF-8, such as "+
+		"with iconv -f WINDOWS-1252 -t UTF-8", text[at], rune(text[at]))
 }
 
 // FirstBytes returns the first n bytes of a file, or all of a shorter one.

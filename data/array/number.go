@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Number is a type of numbers in a binary file.
@@ -59,6 +60,15 @@ func (n Number) Exact(b []byte, o binary.ByteOrder) (float64, error) {
 		}
 	}
 	return n.Float64(b, o), nil
+}
+
+// BeyondInteger reports whether a number that a text spells in digits alone is beyond 2^53.
+func BeyondInteger[T string | []byte](v float64, text T) bool {
+	if !(math.Abs(v) >= 1<<53) { // nor is NaN
+		return false
+	}
+	digits := strings.TrimLeft(string(text), "+-0")
+	return strings.Trim(digits, "0123456789") == "" && digits != "9007199254740992"
 }
 
 func beyondError[I int64 | uint64](v I) error {

@@ -87,6 +87,9 @@ func readNames(path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if strings.IndexByte(b, 0) >= 0 {
+		return nil, fmt.Errorf("%s: a NUL byte: not a text in UTF-8", path)
+	}
 	var names []string
 	for line := range strings.SplitSeq(strings.TrimPrefix(b, "\ufeff"), "\n") {
 		if line = strings.Trim(strings.TrimSpace(line), `"`); line != "" {

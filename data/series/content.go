@@ -95,7 +95,7 @@ func open(file string, o Options) (*content, error) {
 		return c, c.addArrays(arrayfile.ListHDF5(file, false))
 	}
 	c.format = Text
-	return c, c.openText()
+	return c, c.openText(o)
 }
 
 // hasHDF5 reports whether HDF5's signature stands at the beginning, or behind a user block of 512
@@ -169,8 +169,8 @@ func (m matrix) cellSubject() int {
 // of length 1.
 func isMatrix(shape []int) bool { return len(shape) >= 2 && slices.Min(shape) > 1 }
 
-func (c *content) openText() error {
-	t, err := text.Read(c.file)
+func (c *content) openText(o Options) error {
+	t, err := text.ReadWith(c.file, text.Options{Header: o.Header})
 	if err != nil {
 		return err
 	}
@@ -183,6 +183,14 @@ func (c *content) openText() error {
 			m.note = fmt.Sprintf("The first column of %s, %q, holds names of frames (%q, ...) and "+
 				"is not read.", c.file, t.Corner, t.Rows[0])
 		}
+		if t.Commented {
+			m.note = strings.TrimSpace(m.note + fmt.Sprintf(" Names of tokens come from the comment above "+
+				"the numbers of %s.", c.file))
+		}
+	case t.Rows != nil && !slices.ContainsFunc(t.Rows, func(s string) bool { return !date.MatchString(s) }):
+		m.axes, m.names = []Axis{FrameAxis, TokenAxis}, nil
+		m.note = fmt.Sprintf("The first column of %s holds the times of frames (%q, ...) and is not read.",
+			c.file, t.Rows[0])
 	case t.Rows != nil:
 		m.names, m.axes = t.Rows, []Axis{TokenAxis, FrameAxis}
 	}

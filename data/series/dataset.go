@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"torchpe/data/array/text"
 	"torchpe/data/partition"
 )
 
@@ -15,6 +16,7 @@ type Source struct {
 	Datasets []string `json:"datasets,omitempty"` // in files that hold several arrays
 	// Axes are those of the arrays, where neither names nor a known number of tokens tell.
 	Axes    string `json:"axes,omitempty"`
+	Header  string `json:"header,omitempty"`  // yes or no: the first line of text holds names
 	Tokens  int    `json:"tokens,omitempty"`  // known number of tokens; 0 = not known
 	Names   string `json:"names,omitempty"`   // file with the tokens' names, one a line
 	Modules string `json:"modules,omitempty"` // file with the tokens' modules
@@ -50,6 +52,10 @@ func (s Source) Options(known []int) (Options, error) {
 		SkipParcels: s.MissingParcels == SkipMissing}
 	if s.Tokens > 0 {
 		o.Tokens, o.TokensFrom = []int{s.Tokens}, "--tokens"
+	}
+	var err error
+	if o.Header, err = text.ParseChoice(s.Header); err != nil {
+		return o, fmt.Errorf("--header: %w", err)
 	}
 	if s.Axes != "" {
 		axes, err := ParseAxes(s.Axes)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"torchpe/data/array"
 )
@@ -33,7 +34,13 @@ func extensionOf(name string) string {
 // left out where there are others, because notes and licences end so too. namesFile and modulesFile
 // are no series. A file that is named twice is an error: it would count as two runs.
 func Files(paths []string, pattern string) ([]string, error) {
-	return listFiles(paths, pattern, false)
+	files, err := listFiles(paths, pattern, false)
+	for _, file := range files {
+		if !utf8.ValidString(file) {
+			return nil, fmt.Errorf("%q: the path is not UTF-8, and results could not name it: rename it", file)
+		}
+	}
+	return files, err
 }
 
 // listFiles lists files as Files does, of any kinds where the last argument says so.

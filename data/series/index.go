@@ -1,36 +1,43 @@
 package series
 
 import (
-	"slices"
+	"regexp"
 	"strings"
 
 	"torchpe/data/array/text"
 )
 
-// indexNames are those that programs give a column which counts rows or says their time; pandas
-// writes the first.
-var indexNames = []string{"unnamed: 0", "index", "idx", "time", "time_s", "t", "frame", "frames",
-	"sample", "tr", "volume"}
+// indexNames matches what programs call a column that counts rows or says their time, perhaps with a
+// unit behind it; pandas writes the first.
+var indexNames = regexp.MustCompile(`^(unnamed: \d+|index|idx|row|time|times|timestamps?|time ?stamps?|` +
+	`date|dates|datetime|date ?time|day|days|hours?|minutes?|seconds?|secs?|millis(econds)?|msec|ms|years?|` +
+	`months?|weeks?|quarters?|t|frames?|samples?|tr|trs|volumes?|scans?|epoch|onset|elapsed|step)` +
+	`( ?[\[(/].*| (in )?(s|sec|secs|seconds|ms|min|h|hours|days|years|tr|trs|utc|gmt|index|points?|no|number)\.?)?$`)
 
-// indexColumn returns the name of the first column of a table with names where it seems to count
-// frames, else nothing: it rises throughout, and is called like an index, or goes from 0 or 1 by
-// steps of 1. Such a column can be a token all the same.
+// date matches the text of a date or a time of day.
+var date = regexp.MustCompile(`^\d{1,4}([-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|:\d\d(:\d\d.*)?)$`)
+
+// indexColumn returns the name of a column of a table with names where it seems to count frames or to
+// say their time, else nothing. It never falls, and is called like an index; or it is the first or the
+// last, and goes from 0 or 1 by steps of 1. Such a column can be a token all the same.
 func indexColumn(t text.Table) string {
 	rows, columns := t.Shape[0], t.Shape[1]
 	if rows < 3 || columns < 2 {
 		return ""
 	}
-	counts := t.Data[0] == 0 || t.Data[0] == 1
-	for i := 1; i < rows; i++ {
-		step := t.Data[i*columns] - t.Data[(i-1)*columns]
-		if !(step > 0) {
-			return ""
+	for j, name := range t.Columns {
+		spaced := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", " ")
+		named := indexNames.MatchString(spaced)
+		first := t.Data[j]
+		counts := (j == 0 || j == columns-1) && (first == 0 || first == 1)
+		for i := 1; i < rows && (named || counts); i++ {
+			step := t.Data[i*columns+j] - t.Data[(i-1)*columns+j]
+			counts = counts && step == 1
+			named = named && step >= 0
 		}
-		counts = counts && step == 1
+		if counts || named && t.Data[(rows-1)*columns+j] > first {
+			return name
+		}
 	}
-	name := t.Columns[0]
-	if !counts && !slices.Contains(indexNames, strings.ToLower(strings.TrimSpace(name))) {
-		return ""
-	}
-	return name
+	return ""
 }

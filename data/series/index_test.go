@@ -2,6 +2,7 @@ package series
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -47,5 +48,75 @@ func TestIndexColumn(t *testing.T) {
 			Options{Tokens: []int{3}, TokensFrom: "--tokens"}); err != nil {
 			t.Errorf("%s: %v", text.String(), err)
 		}
+	}
+}
+
+// A column that is called like an index or the time is noted wherever it stands; a column that counts, at
+// either end.
+func TestTimeColumns(t *testing.T) {
+	for _, name := range []string{"timestamp", "Timestamp", "date", "Time (s)", "time_s", "Time [ms]", "year", "Years",
+		"time in seconds", "datetime", "Unnamed: 3", "TR", "onset", "Elapsed", "t(s)", "frame_index", "sample no."} {
+		for place := range 3 {
+			columns := slices.Insert([]string{"a", "b"}, place, name)
+			text := strings.Join(columns, ",") + "\n"
+			for row := range 5 {
+				cells := slices.Insert([]string{fmt.Sprint(row * row % 7), fmt.Sprint(row % 3)}, place,
+					fmt.Sprint(1950+row/2)) // a year has several rows
+				text += strings.Join(cells, ",") + "\n"
+			}
+			s, err := Load([]string{write(t, "x.csv", text)}, Options{})
+			if err != nil || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], fmt.Sprintf("column %q of", name)) {
+				t.Errorf("%q: %+v, %v", text, s, err)
+			}
+		}
+	}
+	for text, noted := range map[string]bool{
+		"a,b,k\n5,3,0\n2,1,1\n7,5,2\n": true, "a,k,b\n5,0,3\n2,1,1\n7,2,5\n": false,
+		"timer,thalamus_t,data\n1,5,1\n2,6,2\n4,7,4\n": false, "year,a,b\n3,1,1\n2,2,4\n1,3,2\n": false,
+		"year,a,b\n3,1,1\n3,2,4\n3,3,2\n": false,
+	} {
+		s, err := Load([]string{write(t, "x.csv", text)}, Options{})
+		if err != nil || len(s.Notes) == 1 != noted {
+			t.Errorf("%q: %+v, %v", text, s, err)
+		}
+	}
+}
+
+// Dates in front of rows are the times of frames, with names of columns or without, and no tokens.
+func TestDatesInFront(t *testing.T) {
+	for text, names := range map[string][]string{
+		"2020-01-01,0.5,2\n2020-01-02,1.5,3\n2020-01-03,2.5,5\n":                  nil,
+		"12:00:00,0.5,2\n12:00:02,1.5,3\n12:00:04,2.5,5\n":                        nil,
+		",2001,2003\n2020-01-01,0.5,2\n2020-01-02,1.5,3\n2020-01-03,2.5,5\n":      {"2001", "2003"},
+		"Date,2001,2003\n01/02/2020,0.5,2\n01/03/2020,1.5,3\n01/04/2020,2.5,5\n":  {"2001", "2003"},
+		"# date,a,b\n2020-01-01,0.5,2\n2020-01-02T00:00Z,1.5,3\n2020-01-03,2.5,5": {"a", "b"},
+	} {
+		s, err := Load([]string{write(t, "x.csv", text)}, Options{})
+		if err != nil || s.Frames != 3 || s.Tokens != 2 || !slices.Equal(s.Names, names) ||
+			!slices.Equal(s.X, []float32{0.5, 2, 1.5, 3, 2.5, 5}) || len(s.Notes) != 1 ||
+			!strings.Contains(s.Notes[0], "of frames (") {
+			t.Errorf("%q: %+v, %v", text, s, err)
+		}
+	}
+}
+
+// What may be a header or a row is asked about, and --header answers.
+func TestHeaderIsAskedFor(t *testing.T) {
+	path := write(t, "x.csv", "0,2,4\n0.5,1.5,0.25\n3.5,0.75,1.25\n")
+	read := func(header string) (*Dataset, error) {
+		return Source{Data: []string{path}, Tokens: 3, Axes: "frames,tokens", Header: header}.Read(nil, false)
+	}
+	if _, err := read(""); err == nil || !strings.Contains(err.Error(), "x.csv:1:1: ") ||
+		!strings.Contains(err.Error(), "--header yes or --header no") {
+		t.Error(err)
+	}
+	if d, err := read("yes"); err != nil || d.Frames != 2 || !slices.Equal(d.Names, []string{"0", "2", "4"}) {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if d, err := read("no"); err != nil || d.Frames != 3 || d.Names != nil {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err := read("maybe"); err == nil || !strings.Contains(err.Error(), "--header") {
+		t.Error(err)
 	}
 }

@@ -134,8 +134,8 @@ func (l *loader) plan(file string) ([]plan, error) {
 			l.note("%s", m.note)
 		}
 		if m.index != "" {
-			l.note("The first column of %s, %q, rises from frame to frame: it was read as a "+
-				"token; leave it out if it only counts frames.", p, m.index)
+			l.note("The column %q of %s rises from frame to frame: it was read as a token; leave it "+
+				"out if it only counts frames or says their time.", m.index, p)
 		}
 		if p.layout.tokens < 2 || p.layout.frames < 1 {
 			return nil, fmt.Errorf("%s: %d frames of %d tokens (shape %v): at least 1 frame and "+

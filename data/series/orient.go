@@ -81,10 +81,10 @@ func (m matrix) checkTokens(axes []Axis, known []int, from string) error {
 	}
 	hint := ""
 	if slices.Contains(known, n-1) {
-		hint = ": is the first an index or the time? Leave it out"
+		hint = ": is one an index or the time? Leave it out"
 		if m.index != "" {
 			hint = fmt.Sprintf(
-				": its first column, %q, counts frames and is no token: leave it out", m.index)
+				": its column %q counts frames or says their time, and is no token: leave it out", m.index)
 		}
 	}
 	how := "by --axes " + join(axes)

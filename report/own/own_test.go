@@ -2,7 +2,11 @@ package own
 
 import (
 	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	_ "torchpe/internal/golden" // for the flag -update
 	"torchpe/report/document"
@@ -208,6 +213,53 @@ func TestLongNamesAndOnePalette(t *testing.T) {
 	}
 	if page := read(t, dir, "index.html"); strings.Count(page, "Long names are shortened in the figure") != 3 {
 		t.Error("the captions do not say that names are shortened")
+	}
+}
+
+// Names of tokens and modules may hold any text that readers let through: each file is whole, and figures
+// and numbers have characters that XML does not take as escapes.
+func TestNamesOfAnyText(t *testing.T) {
+	tokens, modules := synthetic.TokenNames, synthetic.ModuleNames
+	t.Cleanup(func() { synthetic.TokenNames, synthetic.ModuleNames = tokens, modules })
+	synthetic.TokenNames = []string{"a\x01\x1b[31m", "b\x7f\u0085", "c\u2028x", "d\ufffe\uffff", "\ufeffe\u202e",
+		"<script>&amp;]]>", strings.Repeat("L", 100), "=1+1|`*_{}\\"}
+	synthetic.ModuleNames = []string{"m\x01<b>\ufffe", "n\x1b|`"}
+	dir, w := made(t, nil)
+	if w.Figures != 6 {
+		t.Errorf("%d figures: %q", w.Figures, w.Notes)
+	}
+	if got := rows(t, dir, "maps.csv")[1][1]; got != `a\x01\x1b[31m` {
+		t.Errorf("maps.csv has %q", got)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) < 20 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		text := read(t, dir, name)
+		switch filepath.Ext(name) {
+		case ".png", ".pdf":
+			continue
+		case ".csv":
+			rows(t, dir, name)
+		case ".json":
+			if !json.Valid([]byte(text)) {
+				t.Errorf("%s is no JSON", name)
+			}
+		case ".svg":
+			for d := xml.NewDecoder(strings.NewReader(text)); err == nil; {
+				_, err = d.Token()
+			}
+			if !errors.Is(err, io.EOF) {
+				t.Errorf("%s: %v", name, err)
+			}
+			err = nil
+		}
+		if !utf8.ValidString(text) || strings.ContainsAny(text, "\x01\x1b\x7f\u0085\ufffe\uffff") ||
+			filepath.Ext(name) != ".csv" && strings.Contains(text, "<script>&amp;]]>") {
+			t.Errorf("%s has characters of a name as they are", name)
+		}
 	}
 }
 

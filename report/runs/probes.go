@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
+	"torchpe/data/array"
 	"torchpe/data/array/safetensors"
 	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
@@ -151,14 +153,20 @@ func (p *Probes) SubjectErrors(level string, member int) (subjects []string, mse
 	return subjects, values, nil
 }
 
-// Text returns a line of text that was kept with the probes, such as the names of modules; empty
-// where there is none.
+// Text returns the lines of a text that was kept with the probes, such as the names of modules; none
+// where there is none. Characters that XML does not take are written as escapes.
 func (p *Probes) Text(key string) []string {
 	text := p.file.Metadata[key]
 	if text == "" {
 		return nil
 	}
-	return strings.Split(text, "\n")
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) || r&0xfffe == 0xfffe }) {
+			lines[i] = array.Printable(line)
+		}
+	}
+	return lines
 }
 
 // part returns a member's part of a tensor [E,...].

@@ -166,7 +166,7 @@ func choose(file, name string, entries []Entry, fits func([]int) error) (Entry, 
 		return Entry{}, fmt.Errorf("%s holds no arrays", file)
 	}
 	for _, e := range entries {
-		if err := fits(e.Shape); err != nil {
+		if err := fits(e.Shape); e.Real && err != nil {
 			return Entry{}, fmt.Errorf("%s: none of its tensors fits: %s: %w; it has %s",
 				file, array.Printable(e.Name), err, listed(entries))
 		}

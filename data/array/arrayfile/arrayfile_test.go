@@ -114,10 +114,11 @@ func TestReadJSON(t *testing.T) {
 func TestHostileJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":[1],"a":[2]}`: `byte 12: "a" is given twice`, `[1,[2]]`: "different lengths",
-		`[[1,2],[3]]`: "different lengths", `{"a":[1,"x"]}`: `"a": want numbers in nested lists`,
+		`[[1,2],[3]]`: "different lengths", `{"a":[1,"x"]}`: "a is a text, want real numbers",
 		`[1`: "ends within a value", "": "an empty file", `[1]x`: "invalid character", `[1][2]`: "more after",
 		`[1e999]`: "1e999", "null": "want numbers", `"x"`: "want numbers",
-		strings.Repeat("[", 100_000): "more than 64 deep", `{"kind":"x","values":[[1],2]}`: "lengths",
+		strings.Repeat("[", 100_000): "more than 64 deep", `{"kind":"x","values":[[1],2]}`: "kind is a text",
+		`{"a":[9007199254740993]}`: "a is integers beyond 2^53, such as 9007199254740993, which",
 	} {
 		path := filepath.Join(t.TempDir(), "a.json")
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
@@ -127,6 +128,34 @@ func TestHostileJSON(t *testing.T) {
 			!strings.Contains(err.Error(), path) {
 			t.Errorf("%.40s: %v, %v", text, all, err)
 		}
+	}
+}
+
+// An array is read though other values stand beside it, which are named where they are asked for.
+func TestJSONBesideText(t *testing.T) {
+	path := write(t, "a.json", `{"label":"run 1","n":null,"ids":["a",1],"ragged":[[1],[2,3]],"about":{"w":[[9]]},`+
+		`"w":[[1,2],[3,9007199254740992]]}`)
+	for _, reference := range []string{path, path + ":w"} {
+		a, err := Read(reference, func(shape []int) error {
+			if len(shape) != 2 {
+				return errors.New("want a matrix")
+			}
+			return nil
+		})
+		if err != nil || a.Source != path+":w" || !slices.Equal(a.Data, []float64{1, 2, 3, 1 << 53}) {
+			t.Errorf("%s: %+v, %v", reference, a, err)
+		}
+	}
+	for name, want := range map[string]string{"label": "label is a text", "n": "n is true, false or null",
+		"ids": "ids is a text", "ragged": "ragged is lists of different lengths", "about": "about is an object",
+		"zzz": `no tensor "zzz"; it has about [] (an object)`} {
+		if _, err := Read(path+":"+name, anyShape); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+	never := func([]int) error { return errors.New("too small") }
+	if _, err := Read(path, never); err == nil || !strings.Contains(err.Error(), "fits: w: too small") {
+		t.Error(err)
 	}
 }
 

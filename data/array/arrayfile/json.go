@@ -11,8 +11,8 @@ import (
 	"torchpe/data/array"
 )
 
-// inJSON lists the arrays of a JSON file: one as nested lists or as the output of "torchpe pe
-// values --json", or an object of several by name.
+// inJSON lists the values of a JSON file: one array as nested lists or as the output of "torchpe pe
+// values --json", or an object of several by name, beside which may be other values.
 func inJSON(file string) ([]Entry, error) {
 	f, err := array.Open(file)
 	if err != nil {
@@ -20,17 +20,13 @@ func inJSON(file string) ([]Entry, error) {
 	}
 	defer f.Close()
 	r := jsonReader{d: json.NewDecoder(f), budget: array.NewBudget()}
+	r.d.UseNumber()
 	all, err := r.file()
 	if err != nil {
 		return nil, fmt.Errorf("%s: byte %d: %w", file, r.d.InputOffset(), err)
 	}
-	var out []Entry
-	for _, a := range all {
-		load := func(Entry) (Array, error) { return Array{Array: a}, nil }
-		out = append(out, Entry{Name: a.Name, Shape: a.Shape, Type: "JSON", Real: true, load: load})
-	}
-	slices.SortFunc(out, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
-	return out, nil
+	slices.SortFunc(all, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
 }
 
 // jsonReader reads arrays token by token.
@@ -38,22 +34,24 @@ type jsonReader struct {
 	d      *json.Decoder
 	budget *array.Budget
 	data   []float64 // of the current array
-	other  bool      // it holds what is no number
+	other  string    // what it holds that is no array of numbers, or empty
 }
 
 // file reads a whole file.
-func (r *jsonReader) file() ([]array.Array, error) {
+func (r *jsonReader) file() ([]Entry, error) {
 	t, err := r.d.Token()
 	if err != nil {
 		return nil, ended(err)
 	}
-	var all []array.Array
+	var all []Entry
 	if t == json.Delim('{') {
 		all, err = r.object()
 	} else {
-		var a array.Array
-		a, err = r.value(t)
-		all = []array.Array{a}
+		var e Entry
+		if e, err = r.value("", t); err == nil && !e.Real {
+			err = fmt.Errorf("%s, want numbers in nested lists", e.Type)
+		}
+		all = []Entry{e}
 	}
 	if err != nil {
 		return nil, ended(err)
@@ -74,14 +72,10 @@ func ended(err error) error {
 	return err
 }
 
-// errNoNumbers is the error of a value that is no array.
-var errNoNumbers = errors.New("want numbers in nested lists")
-
-// object reads the arrays of an object. That of "torchpe pe values --json" has one, values; what
+// object reads the values of an object. That of "torchpe pe values --json" has one array, values; what
 // else is in it is not read.
-func (r *jsonReader) object() ([]array.Array, error) {
-	var all []array.Array
-	var other error // of the first value that is no array
+func (r *jsonReader) object() ([]Entry, error) {
+	var all []Entry
 	seen := map[string]bool{}
 	for r.d.More() {
 		key, err := r.d.Token()
@@ -100,36 +94,34 @@ func (r *jsonReader) object() ([]array.Array, error) {
 		if err != nil {
 			return nil, err
 		}
-		a, err := r.value(t)
-		switch {
-		case err == nil:
-			a.Name = name
-			all = append(all, a)
-		case !errors.Is(err, errNoNumbers):
+		e, err := r.value(name, t)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", array.Quote(name), err)
-		case other == nil:
-			other = fmt.Errorf("%s: %w", array.Quote(name), err)
 		}
+		all = append(all, e)
 	}
 	if _, err := r.d.Token(); err != nil {
 		return nil, err
 	}
-	is := func(a array.Array) bool { return a.Name == "values" }
+	is := func(e Entry) bool { return e.Name == "values" && e.Real }
 	if i := slices.IndexFunc(all, is); i >= 0 && seen["kind"] {
 		all[i].Name = ""
 		return all[i : i+1], nil
 	}
-	return all, other
+	return all, nil
 }
 
-// value reads the array that begins with a token. Of other values it reads all, too.
-func (r *jsonReader) value(t json.Token) (array.Array, error) {
-	r.data, r.other = []float64{}, false
+// value reads the value that begins with a token.
+func (r *jsonReader) value(name string, t json.Token) (Entry, error) {
+	r.data, r.other = []float64{}, ""
 	shape, err := r.nested(t, 0)
-	if err == nil && r.other {
-		err = errNoNumbers
+	if r.other != "" {
+		r.budget.Give(8 * int64(cap(r.data)))
+		return Entry{Name: name, Type: r.other}, err
 	}
-	return array.Array{Shape: append([]int{}, shape...), Data: r.data}, err
+	a := array.Array{Name: name, Shape: append([]int{}, shape...), Data: r.data}
+	load := func(Entry) (Array, error) { return Array{Array: a}, nil }
+	return Entry{Name: name, Shape: a.Shape, Type: "JSON", Real: true, load: load}, err
 }
 
 // nested appends the numbers of a value to the data and returns its shape.
@@ -139,9 +131,19 @@ func (r *jsonReader) nested(t json.Token, depth int) (shape []int, err error) {
 		return nil, fmt.Errorf("values lie more than %d deep", most)
 	}
 	switch t := t.(type) {
-	case float64:
-		return nil, r.append(t)
+	case json.Number:
+		v, err := t.Float64()
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%s is too large for a float64", t)
+		case array.BeyondInteger(v, string(t)):
+			r.isOther(fmt.Sprintf("integers beyond 2^53, such as %s, which a float64 would round", t))
+		}
+		return nil, r.append(v)
 	case json.Delim:
+		if t == '{' {
+			r.isOther("an object")
+		}
 		n := 0
 		for ; r.d.More(); n++ {
 			part, err := r.d.Token()
@@ -154,20 +156,28 @@ func (r *jsonReader) nested(t json.Token, depth int) (shape []int, err error) {
 				return nil, err
 			case n == 0:
 				shape = append([]int{0}, below...)
-			case !slices.Equal(shape[1:], below) && !r.other && t == '[':
-				return nil, errors.New("lists of different lengths")
+			case !slices.Equal(shape[1:], below) && t == '[':
+				r.isOther("lists of different lengths")
 			}
 		}
 		if n == 0 {
 			shape = []int{0}
 		}
 		shape[0] = n
-		r.other = r.other || t != '['
 		_, err := r.d.Token()
 		return shape, err
 	}
-	r.other = true
+	r.isOther(map[bool]string{true: "a text", false: "true, false or null"}[isText(t)])
 	return nil, nil
+}
+
+func isText(t json.Token) bool { _, is := t.(string); return is }
+
+// isOther notes what the current value holds that is no array of numbers, the first time.
+func (r *jsonReader) isOther(what string) {
+	if r.other == "" {
+		r.other = what
+	}
 }
 
 // append appends a number.

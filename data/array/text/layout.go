@@ -14,6 +14,9 @@ type layout struct {
 	short    bool // the header has no cell above the row names
 	columns  int  // numbers in a row
 	counted  int  // line that said how many; 0 before there was one
+	// titles is the comment line with the names of columns; nil where a line of the table has them.
+	titles     []byte
+	titlesLine int
 }
 
 // choose finds the delimiter and the names of a file from its first lines and what o says.
@@ -45,6 +48,12 @@ func (p *parser) choose(o Options) error {
 			return err
 		}
 	}
+	if o.Header == Yes || o.Header == Auto && !p.header {
+		p.findTitles(start, first)
+	}
+	if p.titles != nil {
+		p.header, next, first, second = true, start, p.titles, first
+	}
 	p.short = p.header && second != nil && p.count(second) == p.count(first)+1
 	switch {
 	case o.RowNames != Auto:
@@ -61,7 +70,58 @@ func (p *parser) choose(o Options) error {
 	case !p.afni:
 		p.rowNames = hasName(p.cells(first)) && p.nextHasName(second)
 	}
+	if !p.header && p.rowNames && p.isRow(start.above, p.count(first)) {
+		start.line = start.aboveLine
+		return start.failCommented(start.above)
+	}
 	return nil
+}
+
+// findTitles takes the comment above the first line for the names of the columns where it has a
+// text for each, as numpy.savetxt writes its header.
+func (p *parser) findTitles(start parser, first []byte) {
+	names := bytes.TrimLeft(start.above, "#% \t")
+	names = append(bytes.Repeat([]byte(" "), len(start.above)-len(names)), names...) // columns stay
+	n, numbers := p.count(first), p.cells(first)
+	if k := p.count(names); p.afni || k < 2 || k != n && (k+1 != n || !hasName(numbers)) {
+		return
+	}
+	for numbers.next(); numbers.next(); {
+		if numbers.kind() != numeric && numbers.kind() != missing {
+			return
+		}
+	}
+	for c := p.cells(names); c.next(); {
+		if c.kind() != textual || looksLikeNumber(c.text) || p.delimiter == Blanks && !c.quoted &&
+			strings.ContainsRune(".:,;", rune(c.text[len(c.text)-1])) { // prose
+			above := *p
+			if is, err := above.isNumbered(names); !is && (err == nil || p.headed) {
+				return
+			}
+			break
+		}
+	}
+	p.titles, p.titlesLine = names, start.aboveLine
+}
+
+// isRow reports whether a comment has so many cells as rows with names have, and numbers in them.
+func (p *parser) isRow(line []byte, cells int) bool {
+	if p.count(line) != cells {
+		return false
+	}
+	c := p.cells(line)
+	for c.next(); c.next(); {
+		if c.kind() == textual {
+			return false
+		}
+	}
+	return true
+}
+
+// failCommented returns the error of a comment that may be a row.
+func (p *parser) failCommented(line []byte) error {
+	return p.fail(0, "%s is a comment by its first character but has the cells of a row: put quotes "+
+		"around its name if it is a row, or delete it", quote(line))
 }
 
 // find returns the delimiter of a file from its first line and its name.
@@ -88,7 +148,7 @@ func find(line []byte, name string) Delimiter {
 	switch {
 	case extension == ".csv" && tabs:
 		return Tab
-	case extension == ".csv":
+	case extension == ".csv" && !isBlankRow(line):
 		return Comma
 	case !tabs || len(bytes.TrimSpace(line)) < len(line):
 		return Blanks // tools that align with tabs often end a line with one
@@ -101,91 +161,23 @@ func find(line []byte, name string) Delimiter {
 	return Blanks
 }
 
+// isBlankRow reports whether a text is several numbers with blanks between them.
+func isBlankRow(text []byte) bool {
+	n := 0
+	for c := (cells{line: text, delimiter: Blanks}); c.next(); n++ {
+		if c.kind() != numeric && c.kind() != missing {
+			return false
+		}
+	}
+	return n > 1
+}
+
 // count returns the number of cells of a line.
 func (p *parser) count(line []byte) int {
 	n := 0
 	for c := p.cells(line); c.next(); n++ {
 	}
 	return n
-}
-
-// isHeader reports whether the first line holds the names of columns; second is nil where there is
-// none.
-func (p *parser) isHeader(first, second []byte) (bool, error) {
-	a, b := p.cells(first), p.cells(second)
-	if p.count(first) > 1 {
-		if a.next(); p.count(second) == p.count(first)+1 {
-			a = p.cells(first) // no cell above the row names
-		}
-		b.next()
-	}
-	names, numbers := "", ""
-	isName, isNumber := false, false
-	at, usable := 0, false // usable says that some name does not look like a number
-	for a.next() {
-		below := b.next() && !b.quoted
-		k := a.kind()
-		usable = usable || k == textual && (a.quoted || !looksLikeNumber(a.text)) ||
-			k == quotedNumber && len(a.text) > 0
-		switch {
-		case k == textual || k == quotedNumber && below:
-			if !isName {
-				names, at = quote(a.text), a.start
-			}
-			isName = true
-		case k == numeric || k == quotedNumber && len(a.text) > 0:
-			if !isNumber {
-				numbers = quote(a.text)
-			}
-			isNumber = true
-		}
-		if isName && isNumber {
-			if p.delimiter == Comma && strings.Contains(names, ";") {
-				return false, p.fail(at, "the first line has cells such as %s between its "+
-					"commas: with semicolons between cells, write decimals with a point", names)
-			}
-			return false, p.fail(at, "the first line has names such as %s and numbers such as %s: "+
-				"if it names the columns, put quotes around all names; if it holds numbers, one "+
-				"is damaged", names, numbers)
-		}
-	}
-	if isName && !usable {
-		return false, p.fail(0, "the first line is %s...: all of its cells look like numbers but are "+
-			"none: write them in decimal digits with a point, or put quotes around names", names)
-	}
-	return isName || p.delimiter != Blanks && p.isCounting(first, second), nil
-}
-
-// isCounting reports whether the first line is the numbers 0, 1, 2... or 1, 2, 3... that name
-// columns without names. The line below must have a number that is not whole, or begin with the 0
-// of a counted row where the first line begins empty.
-func (p *parser) isCounting(first, second []byte) bool {
-	a, b := p.cells(first), p.cells(second)
-	a.next()
-	corner := len(a.text) == 0
-	if k := a.kind(); corner || k == textual {
-		b.next()
-		corner = corner && string(b.text) == "0"
-	} else {
-		a = p.cells(first)
-	}
-	n, base, fractions := 0, 0, false
-	for ; a.next(); n++ {
-		v, ok := parseWhole(a.text)
-		if n == 0 {
-			base = v
-		}
-		if !ok || base > 1 || v != base+n {
-			return false
-		}
-		if b.next() {
-			if _, ok := parseWhole(bytes.TrimPrefix(b.text, []byte("-"))); !ok &&
-				b.kind() != textual {
-				fractions = true
-			}
-		}
-	}
-	return n >= 2 && (fractions || corner)
 }
 
 // hasName reports whether the first of a row's cells is a name.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"strconv"
+
+	"torchpe/data/array"
 )
 
 // maxRepeated bounds the numbers that the repeats of a .1D file add to it, 8 MB.
@@ -22,6 +24,9 @@ func (p *parser) names(line []byte) (names []string, corner string, err error) {
 		if c.fault != "" {
 			return nil, "", p.fail(c.start, "cell %d, %s, %s", n+1, quote(c.text), c.fault)
 		}
+		if err := p.checkUTF8(c); err != nil {
+			return nil, "", err
+		}
 		name := text[c.textAt : c.textAt+len(c.text)]
 		if name != string(c.text) { // it has quotes in it
 			name = string(c.text)
@@ -39,6 +44,14 @@ func (p *parser) names(line []byte) (names []string, corner string, err error) {
 	return names, corner, nil
 }
 
+// checkUTF8 refuses a name in another encoding.
+func (p *parser) checkUTF8(c cells) error {
+	if at, problem := array.NotUTF8(string(c.text)); problem != "" {
+		return p.fail(c.textAt+at, "the name %s: %s", quote(c.text), problem)
+	}
+	return nil
+}
+
 // row appends the numbers of a line to the data and returns the row's name. The first row, or the
 // header, says how many columns there are.
 func (p *parser) row(line []byte) (name string, err error) {
@@ -48,6 +61,12 @@ func (p *parser) row(line []byte) (name string, err error) {
 		c.next()
 		if c.fault != "" {
 			return "", p.fail(c.start, "cell 1, %s, %s", quote(c.text), c.fault)
+		}
+		if err := p.checkUTF8(c); err != nil {
+			return "", err
+		}
+		if isComment(c.text) && !c.quoted {
+			return "", p.failCommented(line)
 		}
 		if p.guessed && looksLikeNumber(c.text) {
 			return "", p.fail(c.start, "the first cell is %s, which looks like a number but is none: "+
@@ -64,6 +83,10 @@ func (p *parser) row(line []byte) (name string, err error) {
 				quote(c.text), p.counted)
 		}
 		if v, err := number(c.text); err == nil && c.fault == "" {
+			if array.BeyondInteger(v, c.text) {
+				return "", p.fail(c.start, "cell %d is %s, beyond 2^53: a float64 would round it; write "+
+					"it with a point or an exponent if that is meant", n, quote(c.text))
+			}
 			p.data = append(p.data, v)
 		} else if err := p.expandRepeat(&c, n, err, before); err != nil {
 			return "", err
@@ -113,6 +136,9 @@ func (p *parser) expandRepeat(c *cells, n int, err error, before int) error {
 	case isRepeat:
 		return p.fail(c.start, "cell %d is %s, not a number: repeats are read in files called .1D",
 			n, quote(c.text))
+	case isBlankRow(c.text):
+		return p.fail(c.start, "cell %d is %s: blanks stand between its numbers: give the file a name "+
+			"in .txt", n, quote(c.text))
 	case bytes.IndexByte(c.text, ',') >= 0 && p.delimiter != Comma:
 		return p.fail(c.start, "cell %d is %s, not a number: write decimals with a point", n,
 			quote(c.text))

@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"torchpe/data/array"
@@ -18,6 +19,8 @@ type Table struct {
 	Columns []string // nil where the file has none
 	Rows    []string // nil where the file has none
 	Corner  string   // what the header calls the names of rows, or empty
+	// Commented says that the names of columns stand in a comment above them.
+	Commented bool
 	array.Array
 }
 
@@ -46,14 +49,34 @@ const (
 	No
 )
 
+// ParseChoice returns the choice called yes, no or auto; the empty text is Auto.
+func ParseChoice(text string) (Choice, error) {
+	switch text {
+	case "auto", "":
+		return Auto, nil
+	case "yes":
+		return Yes, nil
+	case "no":
+		return No, nil
+	}
+	return Auto, fmt.Errorf("%q is none of auto, yes, no", text)
+}
+
+// header is the choice where options leave it to Auto.
+var header atomic.Int32
+
+// SetHeader says whether tables have a header where options leave it to Auto.
+func SetHeader(c Choice) { header.Store(int32(c)) }
+
 // Options say what Parse should not find out for itself. The zero Options leave everything to it.
 type Options struct {
 	Delimiter Delimiter
 	// Header is Yes where the first line holds the names of columns. Auto takes the first line as
-	// names where the cells after the first are no numbers, or quoted numbers above bare ones;
-	// where a CSV or TSV file counts its columns 0, 1, 2... or 1, 2, 3... in whole numbers above a
-	// line with fractions, as pandas does for columns without names; and never in .1D. Some names
-	// and some numbers are an error: the first row could be damaged.
+	// names where the cells after the first are no numbers, or quoted numbers above bare ones; where
+	// they are distinct whole numbers far outside the rows below, or count 0, 1, 2... or 1, 2, 3...
+	// above rows with fractions, or stand beside an empty cell above an index, as pandas writes them;
+	// and never in .1D. Whole numbers that may as well be the first row are an error, and so are some
+	// names and some numbers: the first row could be damaged.
 	Header Choice
 	// RowNames is Yes where the first cell of each line is the name of its row. Auto takes it so
 	// where that of the first rows is no number, where the header's first cell is empty, and where
@@ -93,6 +116,8 @@ type parser struct {
 	delimiter Delimiter
 	rest      []byte // what follows the current line
 	line      int    // number of the current line, from 1
+	above     []byte // the last comment before it
+	aboveLine int
 	layout
 	data     []float64
 	repeated int // numbers that came from repeats such as 10@1.5
@@ -104,7 +129,11 @@ type parser struct {
 // parse reads a table from bytes, in which it may change line ends.
 func parse(data []byte, name string, o Options, budget *array.Budget) (Table, error) {
 	p := &parser{name: name, afni: strings.EqualFold(filepath.Ext(name), ".1D"), budget: budget,
-		guessed: o.RowNames == Auto, headed: o.Header == Auto}
+		guessed: o.RowNames == Auto}
+	if o.Header == Auto {
+		o.Header = Choice(header.Load())
+	}
+	p.headed = o.Header == Auto
 	var err error
 	if p.rest, err = p.normalize(data); err != nil {
 		return Table{}, err
@@ -114,11 +143,16 @@ func parse(data []byte, name string, o Options, budget *array.Budget) (Table, er
 	}
 	var t Table
 	if p.header {
-		line, _ := p.next()
-		if t.Columns, t.Corner, err = p.names(line); err != nil {
+		head, line := *p, p.titles
+		if head.line = p.titlesLine; line == nil {
+			line, _ = p.next()
+			head.line = p.line
+		}
+		if t.Columns, t.Corner, err = head.names(line); err != nil {
 			return Table{}, err
 		}
-		p.columns, p.counted = len(t.Columns), p.line
+		t.Commented = p.titles != nil
+		p.columns, p.counted = len(t.Columns), head.line
 	}
 	rows := 0
 	for ; ; rows++ {
@@ -185,13 +219,19 @@ func (p *parser) next() (line []byte, ok bool) {
 		if p.delimiter == Tab && len(start) == 0 {
 			start = bytes.TrimLeft(line, " ") // tabs stand between cells, even if all are empty
 		}
-		if len(start) > 0 && start[0] != '#' && start[0] != '%' &&
-			(!p.afni || !bytes.HasPrefix(start, []byte("//"))) {
+		if len(start) == 0 || p.afni && bytes.HasPrefix(start, []byte("//")) {
+			continue
+		}
+		if !isComment(start) || p.rowNames && p.counted > 0 && p.isRow(line, p.columns+1) {
 			return line, true
 		}
+		p.above, p.aboveLine = line, p.line
 	}
 	return nil, false
 }
+
+// isComment reports whether a line begins as comments do.
+func isComment(line []byte) bool { return len(line) > 0 && (line[0] == '#' || line[0] == '%') }
 
 // reserve allocates memory for the numbers of the current line, the first of numbers, and of those
 // after it: as many as the first has in each, but no more than a byte for each.

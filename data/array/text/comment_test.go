@@ -1,0 +1,77 @@
+package text
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// numpy.savetxt(header=...) writes the names of columns as a comment above the numbers.
+func TestCommentedHeaders(t *testing.T) {
+	for _, c := range []struct {
+		file, text    string
+		columns, rows []string
+	}{
+		{"a.csv", "# a,b,c\n1,2,3.5\n4,5,6\n", []string{"a", "b", "c"}, nil},
+		{"a.csv", "# by hand\n# a,b,c\n1,2,3.5\n4,5,6\n# end\n", []string{"a", "b", "c"}, nil},
+		{"a.csv", "% a;b;c\n1;2;3.5\n4;5;6\n", []string{"a", "b", "c"}, nil},
+		{"a.txt", "# a b c\n1 2 3.5\n4 5 6\n", []string{"a", "b", "c"}, nil},
+		{"a.csv", "# a b c\n1 2 3.5\n4 5 6\n", []string{"a", "b", "c"}, nil}, // no delimiter was given
+		{"a.csv", "1 2 3.5\n4 5 6\n", nil, nil},
+		{"a.tsv", "#id\ta\tb\tc\nr1\t1\t2\t3.5\nr2\t4\t5\t6\n", []string{"a", "b", "c"}, []string{"r1", "r2"}},
+		{"a.csv", "# 2001,2002,2003\n1,2,3.5\n4,5,6.5\n", []string{"2001", "2002", "2003"}, nil},
+		{"a.csv", "# a,b\n1,2,3.5\n4,5,6\n", nil, nil},
+		{"a.csv", "# 7,8,9\n1,2,3.5\n4,5,6\n", nil, nil}, // a row that was taken out
+		{"a.txt", "# Made by hand.\n1 2 3.5\n4 5 6\n", nil, nil},
+		{"a.1D", "# a b c\n1 2 3.5\n4 5 6\n", nil, nil},
+		{"a.csv", "# a,b,c\nx,y,z\n1,2,3.5\n4,5,6\n", []string{"x", "y", "z"}, nil},
+	} {
+		got, err := Parse(strings.NewReader(c.text), c.file, Options{})
+		if err != nil || !slices.Equal(got.Columns, c.columns) || !slices.Equal(got.Rows, c.rows) ||
+			got.Shape[0] != 2 || !slices.Equal(got.Data[:3], []float64{1, 2, 3.5}) ||
+			got.Commented != (c.columns != nil && c.columns[0] != "x") {
+			t.Errorf("%s, %q: %+v, %v", c.file, c.text, got, err)
+		}
+	}
+}
+
+// A row whose name begins as comments do is not left out.
+func TestNamesLikeComments(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"name,x,y\na,1,2\n#b,3,4\nc,5,6\n", "x.csv:3:1: "},
+		{"name,x,y\n#b,3,4\nc,5,6\n", "x.csv:2:1: "},
+		{"#b,3,4\nc,5,6\nd,7,8\n", "x.csv:1:1: "},
+		{"name,x,y\na,1,2\n%b,3,\nc,5,6\n", "x.csv:3:1: "},
+		{"name,x,y\na,1,2\n#b\n#b,3\n# b, or c, d\nc,5,6\n", ""},
+		{"name,x,y\na,1,2\n\"#b\",3,4\n", ""},
+		{"x,y\n1,2\n#3,4\n5,6\n", ""},
+	} {
+		got, err := Parse(strings.NewReader(c.text), "x.csv", Options{})
+		switch {
+		case c.want == "" && (err != nil || got.Shape[0] != 2):
+			t.Errorf("%q: %+v, %v", c.text, got, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want+`"`) ||
+			!strings.Contains(err.Error(), "put quotes around its name")):
+			t.Errorf("%q: %+v, %v, want %s", c.text, got, err, c.want)
+		}
+	}
+}
+
+// Integers that a float64 cannot hold, and names in another encoding, are refused where they stand.
+func TestCellsThatWouldChange(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"a,b\n1,9007199254740993\n", "x.csv:2:3: cell 2 is \"9007199254740993\", beyond 2^53"},
+		{"a,b\n1,-9007199254740993\n", "x.csv:2:3: "}, {"a,b\n1,100000000000000000000\n", "x.csv:2:3: "},
+		{"a,b\n1,09007199254740992\n2,-9007199254740992\n3,9007199254740993.0\n4,1e20\n5,Inf\n6,\n", ""},
+		{"a,pr\xe9c\n1,2\n", "x.csv:1:5: the name \"pr\\xe9c\": byte 0xe9 is not UTF-8 ('é' in Latin-1)"},
+		{"a,\"pr\xe9c\"\n1,2\n", "x.csv:1:6: "}, {"r\xe9gion,a\nx,2\n", "x.csv:1:2: "},
+		{"name,a\nx,1\npr\xe9c,2\n", "x.csv:3:3: "}, {"# a,b\xed\xa0\x80\n1,2\n", "x.csv:1:6: "},
+		{"# degr\xe9s\na,b\n1,2\n", ""}, {"a,é\n1,2\n", ""},
+		{"a b\n1 2\n", "x.csv:2:1: cell 1 is \"1 2\": blanks stand between its numbers"},
+	} {
+		_, err := Parse(strings.NewReader(c.text), "x.csv", Options{})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%q: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
