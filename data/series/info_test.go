@@ -20,6 +20,17 @@ func TestInfoOfNaN(t *testing.T) {
 	}
 }
 
+// The numbers of a large array are not read to describe it.
+func TestInfoOfLarge(t *testing.T) {
+	defer func(before int) { maxDescribed = before }(maxDescribed)
+	maxDescribed = 100
+	info, err := Inspect("testdata/one.h5", Options{Tokens: []int{6}})
+	if err != nil || info.NotFinite != nil || len(info.FirstRow) > 0 || info.Tokens != 6 || info.Frames == 0 ||
+		len(info.Notes) != 1 || !strings.Contains(info.Notes[0], "were not read: NaN and infinities are not counted") {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
 // What cannot be read as a series without more being said is described, with what is missing.
 func TestInfoOfWhatDoesNotTell(t *testing.T) {
 	expected := Options{Tokens: []int{360, 718}}
