@@ -180,7 +180,10 @@ func ListHDF5(file string, matlab bool) ([]Entry, error) {
 		if strings.HasPrefix(e.Name, "/#") || whole != "" && strings.HasPrefix(e.Name, whole) {
 			continue
 		}
-		one := inHDF5(file, e, matlab, byPath)
+		one, err := inHDF5(file, e, matlab, byPath)
+		if err != nil {
+			return nil, err
+		}
 		if one.load == nil { // a group of variables
 			continue
 		}
@@ -213,7 +216,7 @@ const (
 
 // inHDF5 describes a dataset, in a file of MATLAB as MATLAB shows it, or a group that is one of its
 // variables.
-func inHDF5(file string, e hdf5.Entry, matlab bool, byPath map[string]hdf5.Entry) Entry {
+func inHDF5(file string, e hdf5.Entry, matlab bool, byPath map[string]hdf5.Entry) (Entry, error) {
 	class, isVariable := e.Attributes[matlabClass]
 	one := Entry{Name: e.Name, Shape: slices.Clone(e.Shape), Type: e.DType}
 	if matlab {
@@ -227,7 +230,7 @@ func inHDF5(file string, e hdf5.Entry, matlab bool, byPath map[string]hdf5.Entry
 	case isObject || isVariable && !isNumber && !slices.Contains([]string{"char", "cell", "struct"}, class):
 		one.Type, one.load = class, refused(one.Name, class)
 	case isSparse:
-		return sparse73(file, e, one, byPath)
+		return sparse73(file, e, one, byPath), nil
 	case e.DType == hdf5.Group:
 	case e.Attributes[matlabEmpty] == "1":
 		return empty73(file, e, one)
@@ -242,10 +245,10 @@ func inHDF5(file string, e hdf5.Entry, matlab bool, byPath map[string]hdf5.Entry
 			if err != nil || !matlab {
 				return a, err
 			}
-			return turned(a, one)
+			return turned(file, a, one)
 		})
 	}
-	return one
+	return one, nil
 }
 
 // refused is Entry.load of a variable of a class of MATLAB that is not read.
@@ -256,24 +259,24 @@ func refused(name, class string) func(Entry) (Array, error) {
 }
 
 // turned returns an array with its axes as MATLAB shows them.
-func turned(a array.Array, as Entry) (array.Array, error) {
+func turned(file string, a array.Array, as Entry) (array.Array, error) {
 	if err := array.NewBudget().Fits(16*int64(len(a.Data)), as.String()); err != nil {
-		return array.Array{}, err
+		return array.Array{}, fmt.Errorf("%s: %w", file, err)
 	}
 	data := array.FromColumnMajor(a.Data, as.Shape)
 	return array.Array{Name: as.Name, Shape: as.Shape, Data: data}, nil
 }
 
 // empty73 describes an empty array, whose dataset holds its shape.
-func empty73(file string, e hdf5.Entry, one Entry) Entry {
+func empty73(file string, e hdf5.Entry, one Entry) (Entry, error) {
 	class := e.Attributes[matlabClass]
 	one.Type, one.load = "empty "+class, refused(one.Name, class)
 	if n, err := array.Count(e.Shape, 1); err != nil || n > 32 || !slices.Contains(matClasses, class) {
-		return one
+		return one, nil
 	}
 	shape, err := hdf5.Read(file, e.Name)
 	if err != nil || !slices.Contains(shape.Data, 0) {
-		return one
+		return one, err
 	}
 	one.Shape, one.Real = nil, true
 	for _, n := range shape.Data {
@@ -282,7 +285,7 @@ func empty73(file string, e hdf5.Entry, one Entry) Entry {
 	one.load = func(Entry) (Array, error) {
 		return Array{Array: array.Array{Name: one.Name, Shape: one.Shape, Data: []float64{}}}, nil
 	}
-	return one
+	return one, nil
 }
 
 // sparse73 describes a sparse matrix, whose group holds its numbers (data), their rows (ir) and
@@ -302,17 +305,21 @@ func sparse73(file string, e hdf5.Entry, one Entry, byPath map[string]hdf5.Entry
 				"(x = full(x))", one.Name, one.Type, data.DType)
 		}
 		s := array.Sparse{Shape: one.Shape}
-		for part, into := range map[string]*[]float64{"jc": &s.Starts, "ir": &s.Rows, "data": &s.Values} {
-			if part != "jc" && !filled {
-				continue
+		into := []*[]float64{&s.Starts, &s.Rows, &s.Values}
+		for i, part := range []string{"/jc", "/ir", "/data"} {
+			if i > 0 && !filled {
+				break
 			}
-			a, err := hdf5.Read(file, e.Name+"/"+part)
+			a, err := hdf5.Read(file, e.Name+part)
 			if err != nil {
 				return array.Array{}, err
 			}
-			*into = a.Data
+			*into[i] = a.Data
 		}
 		full, err := s.Full(array.NewBudget())
+		if err != nil {
+			err = fmt.Errorf("%s: variable %s: %w", file, array.Quote(one.Name), err)
+		}
 		return array.Array{Name: one.Name, Shape: one.Shape, Data: full}, err
 	})
 	return one
@@ -330,9 +337,9 @@ func listCells73(file string, e hdf5.Entry, of Entry, byPath map[string]hdf5.Ent
 		if ok && d.Attributes[matlabEmpty] == "1" {
 			continue
 		}
-		cell := inHDF5(file, d, true, byPath)
-		if !ok || !cell.Real {
-			return nil, nil
+		cell, err := inHDF5(file, d, true, byPath)
+		if !ok || err != nil || !cell.Real {
+			return nil, err
 		}
 		out = append(out, cellEntry(of.Name, of.Shape, i, cell))
 	}

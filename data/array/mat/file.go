@@ -115,10 +115,13 @@ func byteOrder(r io.ReaderAt, size int64) (binary.ByteOrder, error) {
 	if bytes.HasPrefix(b, []byte(signature)) {
 		return nil, ErrHDF5
 	}
-	start := make([]byte, len(signature))
-	if n, _ := r.ReadAt(start, signatureAt); string(start[:n]) == signature &&
-		size >= int64(signatureAt+n) {
-		return nil, ErrHDF5
+	if start := make([]byte, len(signature)); size >= signatureAt+int64(len(start)) {
+		if n, err := r.ReadAt(start, signatureAt); n < len(start) {
+			return nil, err
+		}
+		if string(start) == signature {
+			return nil, ErrHDF5
+		}
 	}
 	switch {
 	case strings.HasPrefix(string(b), "MATLAB 7.3 MAT-file") || order != nil &&
