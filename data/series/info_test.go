@@ -31,6 +31,25 @@ func TestInfoOfLarge(t *testing.T) {
 	}
 }
 
+// A field of a struct is named as MATLAB does; an object says what to store instead of it.
+func TestMATLABVariables(t *testing.T) {
+	const objects, mixed = "../array/mat/testdata/objects73.mat", "../array/mat/testdata/mixed-v7.mat"
+	for _, name := range []string{"s.a", "s/a", "sp"} {
+		i, err := Inspect(objects, Options{Datasets: []string{name}})
+		if err != nil || !slices.Equal(i.Shape, []int{3, 4}) {
+			t.Errorf("%s: %+v, %v", name, i, err)
+		}
+	}
+	i, err := Inspect(mixed, Options{Datasets: []string{"s.bold"}})
+	if err != nil || !slices.Equal(i.Shape, []int{3, 4}) || i.FirstRow[3] != 3 {
+		t.Errorf("%+v, %v", i, err)
+	}
+	if _, err := Inspect(objects, Options{Datasets: []string{"t"}}); err == nil ||
+		!strings.Contains(err.Error(), "x = table2array(t)") {
+		t.Errorf("a table: %v", err)
+	}
+}
+
 // What cannot be read as a series without more being said is described, with what is missing.
 func TestInfoOfWhatDoesNotTell(t *testing.T) {
 	expected := Options{Tokens: []int{360, 718}}
