@@ -38,8 +38,8 @@ func newHCPInfoCommand() *cobra.Command {
 		Long: `Describe files without changing anything, also such as cannot be read as series without more being said;
 what is missing follows the table. first_row in --json are the first five numbers of the first row of the
 array as nibabel, h5py, scipy or numpy show it, null where they are NaN or infinite. Of a file whose numbers need
-more than --max-memory everything else is described, and not_finite is null. Files that are no series (dscalar, dlabel,
-pconn, lists of labels, connectivity matrices, what no reader knows) are described, too, and stop nothing.`,
+more than 268 MB as float64, or --max-memory, everything else is described, and not_finite is null.
+Files that are no series (dscalar, dlabel, pconn, lists of labels, connectivity matrices, what no reader knows) are described, too, and stop nothing.`,
 		Example: `  torchpe data hcp info 100307.ptseries.nii
   torchpe data hcp info --json --dataset '*/nuisanceReg_resid_24pXaCompCorXVolterra' 100307_glmOutput_data.h5`,
 		Args: someFiles,

@@ -99,19 +99,18 @@ func (f *checkFlags) run(cmd *cobra.Command, name string) error {
 	if c.Given, err = catalogue.ReadGiven(f.against, f.what, scheme); err != nil {
 		return usagef("--against: %w", err)
 	}
+	var unread error
 	if f.params != "" {
-		params, err := arrayfile.ReadAll(f.params)
-		if err != nil {
+		if c.Given.Params, unread, err = arrayfile.ReadReal(f.params); err != nil {
 			return usagef("--params: %w", err)
 		}
-		c.Given.Params = params
 	}
 	if c.Setting, c.Positions, err = f.place(cmd, scheme, &c.Given); err != nil {
 		return err
 	}
 	found, err := c.Run()
 	if err != nil {
-		return usagef("%s: %w", f.against, err)
+		return usagef("%s: %w", f.against, errors.Join(err, unread))
 	}
 	if !f.asJSON {
 		fmt.Fprint(cmd.OutOrStdout(), found)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -128,9 +129,11 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	if f.params == "" {
 		return i, nil
 	}
-	given, err := arrayfile.ReadAll(f.params)
+	given, unread, err := arrayfile.ReadReal(f.params)
 	if err == nil {
-		err = i.Set(given, f.member)
+		if err = i.Set(given, f.member); err != nil {
+			err = errors.Join(err, unread)
+		}
 	}
 	if err != nil {
 		i.Close()

@@ -73,6 +73,16 @@ func readings(t *testing.T) []reading {
 		{"npz list", "npy/testdata/stored.npz", of(npy.List)},
 		{"mat", "mat/testdata/classes-v7.mat", of(mat.Read)},
 		{"mat variables", "mat/testdata/classes-v6.mat", all},
+		{"mat 4", "mat/testdata/v4.mat", of(mat.Read)},
+		{"sparse of 7.3", "mat/testdata/objects73.mat", func(file string) (any, error) {
+			return arrayfile.Read(file+":sp", any2)
+		}},
+		{"empty of 7.3", "mat/testdata/objects73.mat", func(file string) (any, error) {
+			return arrayfile.Read(file+":none", any2)
+		}},
+		{"field of a struct", "mat/testdata/mixed-v7.mat", func(file string) (any, error) {
+			return arrayfile.Read(file+":s.run.deep.er.x", any2)
+		}},
 		{"cifti", "cifti/testdata/z.ptseries.nii.gz", of(cifti.Read)},
 		{"cifti plain", "cifti/testdata/x.dscalar.nii", of(cifti.Read)},
 		{"cifti header", "cifti/testdata/z.ptseries.nii.gz", of(cifti.ReadHeader)},
@@ -96,10 +106,10 @@ func readings(t *testing.T) []reading {
 		}},
 	}
 	for _, name := range []string{"layouts-old.h5", "layouts-new.h5", "links-new.h5", "userblock.h5",
-		"types-new.h5"} {
+		"types-new.h5", "packed-new.h5"} {
 		file := "hdf5/testdata/" + name
 		list = append(list, reading{name, file, of(hdf5.List)})
-		if strings.HasPrefix(name, "layouts") {
+		if strings.HasPrefix(name, "layouts") || strings.HasPrefix(name, "packed") {
 			list = append(list, reading{name + " data", file, readHDF5})
 		}
 	}

@@ -30,7 +30,7 @@ func (n Number) String() string {
 
 // Float64 returns the number that b begins with. Integers beyond 2^53 are rounded.
 func (n Number) Float64(b []byte, o binary.ByteOrder) float64 {
-	u := n.bits(b, o)
+	u := n.Bits(b, o)
 	switch n.Kind {
 	case 'i':
 		shift := 64 - 8*n.Bytes
@@ -51,7 +51,7 @@ func (n Number) Float64(b []byte, o binary.ByteOrder) float64 {
 func (n Number) Exact(b []byte, o binary.ByteOrder) (float64, error) {
 	if n.Bytes == 8 && n.Kind != 'f' {
 		const most = 1 << 53 // up to which a float64 holds all integers
-		u := n.bits(b, o)
+		u := n.Bits(b, o)
 		if i := int64(u); n.Kind == 'i' && (i < -most || i > most) {
 			return 0, beyondError(i)
 		}
@@ -76,8 +76,8 @@ func beyondError[I int64 | uint64](v I) error {
 		"store such numbers in double precision if that is meant", v)
 }
 
-// bits returns the bytes of the number.
-func (n Number) bits(b []byte, o binary.ByteOrder) uint64 {
+// Bits returns the bytes of the number.
+func (n Number) Bits(b []byte, o binary.ByteOrder) uint64 {
 	switch n.Bytes {
 	case 1:
 		return uint64(b[0])

@@ -47,7 +47,7 @@ func testCells(t *testing.T, name string) {
 		t.Errorf("%q", s.Notes)
 	}
 	if name == "cells73" { // letters and an empty array of cells are listed beside the matrices
-		_, err = Load([]string{file}, Options{Datasets: []string{"names"}})
+		_, err = Load([]string{file}, Options{Datasets: []string{"name"}})
 		if want := "names [1 3] cell, nothing [2] empty cell"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %s", err, want)
 		}

@@ -35,8 +35,8 @@ type content struct {
 	file     string
 	format   Format
 	matrices []matrix
-	others   []string // descriptions of what is no matrix of numbers
-	foreign  *foreign // of a CIFTI file that holds no series
+	others   []arrayfile.Entry // what is no matrix of numbers
+	foreign  *foreign          // of a CIFTI file that holds no series
 }
 
 // foreign describes a file that holds no series.
@@ -116,16 +116,11 @@ func (c *content) addArrays(entries []arrayfile.Entry, err error) error {
 			_, err := e.Load() // whose error says what to do about this dtype
 			return err
 		}
-		shape := array.Array{Shape: e.Shape}.Squeeze().Shape
-		if !isMatrix(shape) || !e.Real {
-			c.others = append(c.others, strings.TrimSpace(fmt.Sprintf("%s %v %s",
-				array.Printable(e.Name), e.Shape, array.Printable(e.Type))))
+		m := matrixOf(e)
+		if !isMatrix(m.shape) || !e.Real {
+			c.others = append(c.others, e)
 			continue
 		}
-		m := matrix{name: e.Name, shape: shape, load: func() (array.Array, error) {
-			a, err := e.Load()
-			return a.Squeeze(), err
-		}}
 		if e.Cell != nil {
 			m.cell = *e.Cell
 			m.note = fmt.Sprintf("Cells of %s, %v, in %s: %s.", array.Printable(m.cell.Of), m.cell.Shape, c.file,
@@ -139,6 +134,14 @@ func (c *content) addArrays(entries []arrayfile.Entry, err error) error {
 		c.matrices = append(c.matrices, m)
 	}
 	return nil
+}
+
+func matrixOf(e arrayfile.Entry) matrix {
+	return matrix{name: e.Name, shape: array.Array{Shape: e.Shape}.Squeeze().Shape,
+		load: func() (array.Array, error) {
+			a, err := e.Load()
+			return a.Squeeze(), err
+		}}
 }
 
 // cellsAre says what the cells of a cell array are taken for.
@@ -347,8 +350,8 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 		case 1:
 			return c.matrices, nil
 		case 0:
-			return nil, fmt.Errorf("%s (%s): it holds no matrix of numbers%s", c.file,
-				c.format, c.listed())
+			return nil, fmt.Errorf("%s (%s): it holds no matrix of numbers%s%s", c.file,
+				c.format, c.listed(), c.advice())
 		}
 		return nil, fmt.Errorf("%s (%s): it holds %d matrices: say which with --dataset%s", c.file,
 			c.format, len(c.matrices), c.listed())
@@ -361,15 +364,27 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 			if err != nil {
 				return nil, fmt.Errorf("--dataset %q: %w", pattern, err)
 			}
-			ok = ok || m.cell.Of != "" && m.cell.Of == pattern
+			ok = ok || m.cell.Of != "" && m.cell.Of == pattern ||
+				c.format == MAT73 && strings.ReplaceAll(m.name, "/", ".") == pattern
 			if ok && !slices.ContainsFunc(chosen, func(c matrix) bool { return c.name == m.name }) {
 				chosen = append(chosen, m)
 			}
 		}
-		if len(chosen) == n {
-			return nil, fmt.Errorf("%s (%s): it holds no matrix of numbers named %q%s", c.file,
-				c.format, pattern, c.listed())
+		if len(chosen) > n {
+			continue
 		}
+		e, ok, err := arrayfile.Find(c.others, pattern)
+		if ok && err == nil {
+			if _, err = e.Load(); err == nil && isMatrix(matrixOf(e).shape) { // a field of a struct
+				chosen = append(chosen, matrixOf(e))
+				continue
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s (%s): %w", c.file, c.format, err)
+		}
+		return nil, fmt.Errorf("%s (%s): it holds no matrix of numbers named %q%s", c.file,
+			c.format, pattern, c.listed())
 	}
 	return chosen, nil
 }
@@ -386,9 +401,21 @@ func (c *content) listed() string {
 	for _, m := range c.matrices {
 		all = append(all, fmt.Sprintf("%s %v", array.Printable(m.name), m.shape))
 	}
-	all = append(all, c.others...)
+	for _, e := range c.others {
+		all = append(all, strings.TrimSpace(fmt.Sprintf("%s %v %s", array.Printable(e.Name), e.Shape,
+			array.Printable(e.Type))))
+	}
 	if len(all) == 0 {
 		return ""
 	}
 	return "; it holds " + array.Join(all)
+}
+
+// advice says what to do about the only thing that the file holds.
+func (c *content) advice() string {
+	if len(c.others) != 1 || c.others[0].Real {
+		return ""
+	}
+	_, err := c.others[0].Load()
+	return ": " + err.Error()
 }

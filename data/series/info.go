@@ -32,8 +32,8 @@ type Info struct {
 	// FirstRow has the first five numbers of the first row, as nibabel, h5py, scipy or numpy show
 	// the array
 	FirstRow []Number `json:"first_row"`
-	// NotFinite counts the numbers that are NaN or infinite; it is nil where they need more memory
-	// than readers may take.
+	// NotFinite counts the numbers that are NaN or infinite; it is nil where they were not read: they
+	// need more memory than readers may take, or than a description is worth.
 	NotFinite *int     `json:"not_finite"`
 	Datasets  []string `json:"datasets,omitempty"`
 	Notes     []string `json:"notes,omitempty"` // what of the file is not read
@@ -140,8 +140,18 @@ func (i *Info) add(c *content, m matrix, o Options) error {
 	return i.addNumbers(c, m, first)
 }
 
+// maxDescribed bounds the bytes of the numbers that are read for a description.
+var maxDescribed = 256 << 20
+
 // addNumbers describes the numbers of a matrix.
 func (i *Info) addNumbers(c *content, m matrix, first bool) error {
+	n, err := array.Count(m.shape, 8)
+	if err == nil && 8*n > maxDescribed && array.NewBudget().Fits(8*int64(n), m.name) == nil {
+		i.NotFinite = nil
+		i.Notes = append(i.Notes, fmt.Sprintf("The numbers of %s (%s) were not read: NaN and infinities "+
+			"are not counted, and its first row is not shown.", plan{c: c, m: m}, array.Bytes(8*int64(n))))
+		return nil
+	}
 	a, err := m.load()
 	var large *array.TooLargeError
 	if errors.As(err, &large) {

@@ -20,6 +20,36 @@ func TestInfoOfNaN(t *testing.T) {
 	}
 }
 
+// The numbers of a large array are not read to describe it.
+func TestInfoOfLarge(t *testing.T) {
+	defer func(before int) { maxDescribed = before }(maxDescribed)
+	maxDescribed = 100
+	info, err := Inspect("testdata/one.h5", Options{Tokens: []int{6}})
+	if err != nil || info.NotFinite != nil || len(info.FirstRow) > 0 || info.Tokens != 6 || info.Frames == 0 ||
+		len(info.Notes) != 1 || !strings.Contains(info.Notes[0], "were not read: NaN and infinities are not counted") {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// A field of a struct is named as MATLAB does; an object says what to store instead of it.
+func TestMATLABVariables(t *testing.T) {
+	const objects, mixed = "../array/mat/testdata/objects73.mat", "../array/mat/testdata/mixed-v7.mat"
+	for _, name := range []string{"s.a", "s/a", "sp"} {
+		i, err := Inspect(objects, Options{Datasets: []string{name}})
+		if err != nil || !slices.Equal(i.Shape, []int{3, 4}) {
+			t.Errorf("%s: %+v, %v", name, i, err)
+		}
+	}
+	i, err := Inspect(mixed, Options{Datasets: []string{"s.bold"}})
+	if err != nil || !slices.Equal(i.Shape, []int{3, 4}) || i.FirstRow[3] != 3 {
+		t.Errorf("%+v, %v", i, err)
+	}
+	if _, err := Inspect(objects, Options{Datasets: []string{"t"}}); err == nil ||
+		!strings.Contains(err.Error(), "x = table2array(t)") {
+		t.Errorf("a table: %v", err)
+	}
+}
+
 // What cannot be read as a series without more being said is described, with what is missing.
 func TestInfoOfWhatDoesNotTell(t *testing.T) {
 	expected := Options{Tokens: []int{360, 718}}

@@ -3,6 +3,7 @@
 package arrayfile
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -65,22 +66,31 @@ func Read(reference string, fits func(shape []int) error) (Array, error) {
 
 // ReadAll reads all arrays of a file, which must be of real numbers.
 func ReadAll(file string) ([]array.Array, error) {
-	entries, err := list(file)
-	if err != nil {
+	all, unread, err := ReadReal(file)
+	if err = errors.Join(err, unread); err != nil {
 		return nil, err
 	}
-	all := make([]array.Array, len(entries))
-	for i, e := range entries {
-		if !e.Real {
-			return nil, e.notReal(file)
-		}
-		a, err := e.read(file)
-		if err != nil {
-			return nil, err
-		}
-		all[i] = a.Array
-	}
 	return all, nil
+}
+
+// ReadReal reads all arrays of a file that are of real numbers. unread says why another is not read.
+func ReadReal(file string) (all []array.Array, unread, err error) {
+	entries, err := list(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		a, err := e.read(file)
+		switch {
+		case err == nil:
+			all = append(all, a.Array)
+		case e.Real:
+			return nil, nil, err
+		case unread == nil:
+			unread = err
+		}
+	}
+	return all, unread, nil
 }
 
 // Entry is an array in a file.
@@ -100,10 +110,18 @@ type Cell struct {
 	Index []int  // from 1
 }
 
-// Load reads the array.
+// Load reads the array. One that is not of real numbers gives an error that says what to do.
 func (e Entry) Load() (array.Array, error) {
-	a, err := e.load(e)
+	a, err := e.loaded()
 	return a.Array, err
+}
+
+func (e Entry) loaded() (Array, error) {
+	a, err := e.load(e)
+	if err == nil && !e.Real {
+		err = fmt.Errorf("%s is %s, want real numbers", array.Printable(e.Name), array.Printable(e.Type))
+	}
+	return a, err
 }
 
 // String names the array with its shape.
@@ -114,13 +132,8 @@ func (e Entry) String() string {
 	return fmt.Sprintf("%s %v", array.Printable(e.Name), e.Shape)
 }
 
-func (e Entry) notReal(file string) error {
-	return fmt.Errorf("%s: %s is %s, want real numbers", file, array.Printable(e.Name),
-		array.Printable(e.Type))
-}
-
 func (e Entry) read(file string) (Array, error) {
-	a, err := e.load(e)
+	a, err := e.loaded()
 	if err == nil {
 		err = a.Check()
 	}
@@ -174,18 +187,21 @@ func choose(file, name string, entries []Entry, fits func([]int) error) (Entry, 
 	return Entry{}, fmt.Errorf("%s holds no real numbers; it has %s", file, listed(entries))
 }
 
-// find returns the entry of a name, with or without the leading slash of HDF5.
+// find returns the entry of a name, which must be of real numbers and fit.
 func find(file, name string, entries []Entry, fits func([]int) error) (Entry, error) {
-	for _, e := range entries {
-		if e.Name == name || strings.TrimPrefix(e.Name, "/") == name {
-			if !e.Real {
-				return e, e.notReal(file)
-			}
-			if err := fits(e.Shape); err != nil {
-				return e, fmt.Errorf("%s: %s: %w", file, array.Printable(e.Name), err)
-			}
+	e, ok, err := Find(entries, name)
+	switch {
+	case err == nil && ok && !e.Real:
+		_, err = e.read(file)
+		return e, err
+	case err == nil && ok:
+		if err = fits(e.Shape); err == nil {
 			return e, nil
 		}
+		err = fmt.Errorf("%s: %w", array.Printable(e.Name), err)
+	}
+	if ok {
+		return e, fmt.Errorf("%s: %w", file, err)
 	}
 	names := make([]string, len(entries))
 	for i, e := range entries {
@@ -193,6 +209,27 @@ func find(file, name string, entries []Entry, fits func([]int) error) (Entry, er
 	}
 	return Entry{}, fmt.Errorf("%s has no tensor %q%s; it has %s",
 		file, name, wording.Hint(name, names), listed(entries))
+}
+
+// Find returns the entry of a name, with or without the leading slash of HDF5. s.a is a field of one
+// of MATLAB's structs; in a file of its version 5 it is read to learn its shape.
+func Find(entries []Entry, name string) (e Entry, ok bool, err error) {
+	for _, e := range entries {
+		if e.Name == name || strings.TrimPrefix(e.Name, "/") == name {
+			return e, true, nil
+		}
+	}
+	for _, e := range entries {
+		switch {
+		case !strings.HasPrefix(e.Name, "/") && strings.ReplaceAll(e.Name, "/", ".") == name:
+			return e, true, nil
+		case e.Type == "struct" && strings.HasPrefix(name, e.Name+"."):
+			a, err := e.load(Entry{Name: name})
+			load := func(Entry) (Array, error) { return a, nil }
+			return Entry{Name: name, Shape: a.Shape, Real: true, load: load}, true, err
+		}
+	}
+	return Entry{}, false, nil
 }
 
 // listed shows entries in a message.

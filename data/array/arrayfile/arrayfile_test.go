@@ -211,3 +211,72 @@ func TestOneTensorOfALargeFile(t *testing.T) {
 		t.Errorf("after the file was cut: %v", err)
 	}
 }
+
+// MATLAB 7.3 has objects as numbers that mean something to MATLAB alone (0xDD000000 first), and sparse
+// matrices as three lists; ../mat/testdata/make.py writes both with h5py, the numbers with scipy.
+func TestMATLAB73(t *testing.T) {
+	const file = "../mat/testdata/objects73.mat"
+	sparse := []float64{0, 1, 0, 0, 4, 0, 0, 7, 0, 0, 10, 0}
+	mask := []float64{0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0}
+	for name, want := range map[string]array.Array{
+		"sp": {Shape: []int{3, 4}, Data: sparse}, "sp_mask": {Shape: []int{3, 4}, Data: mask},
+		"sp_zero": {Shape: []int{3, 2}, Data: make([]float64, 6)}, "none": {Shape: []int{0, 3}},
+		"s.a": {Shape: []int{3, 4}, Data: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+	} {
+		a, err := Read(file+":"+name, anyShape)
+		if err != nil || !slices.Equal(a.Shape, want.Shape) || !slices.Equal(a.Data, want.Data) {
+			t.Errorf("%s: %v, %v", name, a.Array, err)
+		}
+	}
+	for name, want := range map[string]string{
+		"t":    `variable "t": is an object of the class "table", which only MATLAB reads: store its numbers as a variable (x = table2array(t))`,
+		"when": "x = posixtime(t)", "name": "x = char(s)", "own": `class "MyClass"`,
+		"fn": "is a function (function_handle)", "zsp": "complex of <f8: store all of its numbers (x = full(x))",
+		"sp_bad": "the indices of the sparse matrix of shape [2 4] do not rise", "sp_huge": "--max-memory",
+		"fn/function": "has no tensor", "sp/data": "has no tensor",
+	} {
+		if a, err := Read(file+":"+name, anyShape); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v; want %s", name, a.Array, err, want)
+		}
+	}
+}
+
+// A field of a struct of MATLAB's version 5 is read by its name; scipy wrote the file.
+func TestStructField(t *testing.T) {
+	const file = "../mat/testdata/mixed-v7.mat"
+	a, err := Read(file+":s.run.deep.er.x", anyShape)
+	if err != nil || !slices.Equal(a.Shape, []int{2, 4}) || a.Data[7] != 7 || a.Source != file+":s.run.deep.er.x" {
+		t.Errorf("%v, %v", a, err)
+	}
+	for name, want := range map[string]string{"s": `fields are read one at a time, by a name such as s.a; it has "tr", "bold"`,
+		"s.x": `the struct has no field "x"`, "s.label": "text (char)"} {
+		if a, err := Read(file+":"+name, anyShape); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v; want %s", name, a.Array, err, want)
+		}
+	}
+}
+
+// One array that is not read keeps none of the others from being read: dtypes of safetensors that few
+// programs know, and an archive's member that is packed in another way.
+func TestOddMembers(t *testing.T) {
+	header := `{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[4,6]},` +
+		`"c":{"dtype":"F4","shape":[2],"data_offsets":[6,7]},"d":{"dtype":"C64","shape":[1],"data_offsets":[7,15]},` +
+		`"e":{"dtype":"U8","shape":[1],"data_offsets":[15,16]}}`
+	b := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+	b = append(binary.LittleEndian.AppendUint32(b, math.Float32bits(2.5)), "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x2a"...)
+	file := write(t, "odd.safetensors", string(b))
+	for name, want := range map[string]float64{"a": 2.5, "e": 42} {
+		if a, err := Read(file+":"+name, anyShape); err != nil || a.Data[0] != want {
+			t.Errorf("%s: %v, %v", name, a.Array, err)
+		}
+	}
+	for name, want := range map[string]string{"b": `"F8_E4M3" is not read: store it as F32`, "c": `"F4"`, "d": `"C64"`,
+		"": "there are a [1], e [1]", "x": "b [2] (F8_E4M3), c [2] (F4), d [1] (C64), e [1]"} {
+		if a, err := Read(file+":"+name, anyShape); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v; want %s", name, a.Array, err, want)
+		}
+	}
+	if all, unread, err := ReadReal(file); err != nil || len(all) != 2 || !strings.Contains(unread.Error(), "F8_E4M3") {
+		t.Errorf("%v, %v, %v", all, unread, err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"torchpe/data/array"
@@ -108,7 +109,8 @@ func inSafetensors(file string) ([]Entry, error) {
 	})
 	out := make([]Entry, len(tensors))
 	for i, t := range tensors {
-		out[i] = Entry{Name: t.Name, Shape: t.Shape, Type: string(t.DType), Real: true, load: load}
+		out[i] = Entry{Name: t.Name, Shape: t.Shape, Type: string(t.DType),
+			Real: t.DType.Size() > 0, load: load}
 	}
 	slices.SortFunc(out, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	return out, err
@@ -132,7 +134,7 @@ func ListNPY(file string) ([]Entry, error) {
 
 // matClasses are the classes of MATLAB's variables that hold real numbers.
 var matClasses = []string{"double", "single", "int8", "int16", "int32", "int64", "uint8", "uint16",
-	"uint32", "uint64", "logical"}
+	"uint32", "uint64", "logical", "sparse double", "sparse logical"}
 
 // ListMAT lists the variables of a .mat file of version 5. Of a cell array with nothing but real
 // numbers it lists the cells in its place, with names such as c{2,1}.
@@ -189,24 +191,36 @@ func cellEntry(of string, shape []int, i int, e Entry) Entry {
 }
 
 // ListHDF5 lists the datasets of an HDF5 file. Those of MATLAB 7.3 have their axes the other way
-// round, and letters are numbers. It keeps the contents of cells below #refs#, which are left out;
-// of a cell array with nothing but real numbers the cells are listed in its place, as by ListMAT.
+// round, and letters are numbers. It keeps the contents of cells and objects below #refs# and
+// #subsystem#, which are left out; of a cell array with nothing but real numbers the cells are
+// listed in its place, as by ListMAT.
 func ListHDF5(file string, matlab bool) ([]Entry, error) {
 	all, err := hdf5.List(file)
-	var out []Entry
+	if err != nil {
+		return nil, err
+	}
+	byPath := map[string]hdf5.Entry{}
 	for _, e := range all {
-		if strings.HasPrefix(e.Name, "/#") {
+		byPath[e.Name] = e
+	}
+	var out []Entry
+	whole := "" // a group that is one variable
+	for _, e := range all {
+		if strings.HasPrefix(e.Name, "/#") || whole != "" && strings.HasPrefix(e.Name, whole) {
 			continue
 		}
-		if !matlab {
-			out = append(out, Entry{Name: e.Name, Shape: e.Shape, Type: e.DType,
-				Real: isReal(e.DType) && e.Attributes[matlabClass] != "char",
-				load: loading(func(name string) (array.Array, error) { return hdf5.Read(file, name) })})
+		one, err := inHDF5(file, e, matlab, byPath)
+		if err != nil {
+			return nil, err
+		}
+		if one.load == nil { // a group of variables
 			continue
 		}
-		one := inMATLAB73(file, e)
-		if one.Type == "cell" {
-			cells, err := listCells73(file, e, one, all)
+		if e.DType == hdf5.Group {
+			whole = e.Name + "/"
+		}
+		if matlab && one.Type == "cell" {
+			cells, err := listCells73(file, e, one, byPath)
 			if err != nil {
 				return nil, err
 			}
@@ -217,50 +231,134 @@ func ListHDF5(file string, matlab bool) ([]Entry, error) {
 		}
 		out = append(out, one)
 	}
-	return out, err
+	return out, nil
 }
 
-// The attributes of datasets that MATLAB 7.3 writes. An empty one holds its shape.
+// The attributes that MATLAB 7.3 gives its variables. An empty one holds its shape; a sparse one is
+// a group, and the attribute is the number of its rows; an object is known to MATLAB alone.
 const (
-	matlabClass = "MATLAB_class"
-	matlabEmpty = "MATLAB_empty"
+	matlabClass  = "MATLAB_class"
+	matlabEmpty  = "MATLAB_empty"
+	matlabSparse = "MATLAB_sparse"
+	matlabObject = "MATLAB_object_decode"
 )
 
-// inMATLAB73 describes a dataset as MATLAB shows it.
-func inMATLAB73(file string, e hdf5.Entry) Entry {
+// inHDF5 describes a dataset, in a file of MATLAB as MATLAB shows it, or a group that is one of its
+// variables.
+func inHDF5(file string, e hdf5.Entry, matlab bool, byPath map[string]hdf5.Entry) (Entry, error) {
+	class, isVariable := e.Attributes[matlabClass]
+	one := Entry{Name: e.Name, Shape: slices.Clone(e.Shape), Type: e.DType}
+	if matlab {
+		one.Name = strings.TrimPrefix(e.Name, "/")
+		slices.Reverse(one.Shape)
+	}
+	_, isObject := e.Attributes[matlabObject]
+	_, isSparse := e.Attributes[matlabSparse]
+	isNumber := slices.Contains(matClasses, class)
+	switch {
+	case isObject || isVariable && !isNumber && !slices.Contains([]string{"char", "cell", "struct"}, class):
+		one.Type, one.load = class, refused(one.Name, class)
+	case isSparse:
+		return sparse73(file, e, one, byPath), nil
+	case e.DType == hdf5.Group:
+	case e.Attributes[matlabEmpty] == "1":
+		return empty73(file, e, one)
+	default:
+		if class == "cell" || class == "char" {
+			one.Type, one.load = class, refused(one.Name, class)
+			break
+		}
+		one.Real = isReal(e.DType) && (!isVariable || isNumber)
+		one.load = loading(func(string) (array.Array, error) {
+			a, err := hdf5.Read(file, e.Name)
+			if err != nil || !matlab {
+				return a, err
+			}
+			return turned(file, a, one)
+		})
+	}
+	return one, nil
+}
+
+// refused is Entry.load of a variable of a class of MATLAB that is not read.
+func refused(name, class string) func(Entry) (Array, error) {
+	return func(Entry) (Array, error) {
+		return Array{}, fmt.Errorf("variable %s: %w", array.Quote(name), mat.Unreadable(class))
+	}
+}
+
+// turned returns an array with its axes as MATLAB shows them.
+func turned(file string, a array.Array, as Entry) (array.Array, error) {
+	if err := array.NewBudget().Fits(16*int64(len(a.Data)), as.String()); err != nil {
+		return array.Array{}, fmt.Errorf("%s: %w", file, err)
+	}
+	data := array.FromColumnMajor(a.Data, as.Shape)
+	return array.Array{Name: as.Name, Shape: as.Shape, Data: data}, nil
+}
+
+// empty73 describes an empty array, whose dataset holds its shape.
+func empty73(file string, e hdf5.Entry, one Entry) (Entry, error) {
 	class := e.Attributes[matlabClass]
-	one := Entry{Name: strings.TrimPrefix(e.Name, "/"), Shape: slices.Clone(e.Shape), Type: e.DType}
-	slices.Reverse(one.Shape)
-	if class == "cell" {
-		one.Type = class
+	one.Type, one.load = "empty "+class, refused(one.Name, class)
+	if n, err := array.Count(e.Shape, 1); err != nil || n > 32 || !slices.Contains(matClasses, class) {
+		return one, nil
 	}
-	one.Real = isReal(e.DType) && class != "char" && class != "cell"
-	if e.Attributes[matlabEmpty] == "1" {
-		one.Type, one.Real = "empty "+class, false
+	shape, err := hdf5.Read(file, e.Name)
+	if err != nil || !slices.Contains(shape.Data, 0) {
+		return one, err
 	}
-	one.load = func(as Entry) (Array, error) {
-		a, err := hdf5.Read(file, e.Name)
+	one.Shape, one.Real = nil, true
+	for _, n := range shape.Data {
+		one.Shape = append(one.Shape, int(n))
+	}
+	one.load = func(Entry) (Array, error) {
+		return Array{Array: array.Array{Name: one.Name, Shape: one.Shape, Data: []float64{}}}, nil
+	}
+	return one, nil
+}
+
+// sparse73 describes a sparse matrix, whose group holds its numbers (data), their rows (ir) and
+// where each column begins (jc). Without numbers it has the last alone.
+func sparse73(file string, e hdf5.Entry, one Entry, byPath map[string]hdf5.Entry) Entry {
+	one.Type = "sparse " + e.Attributes[matlabClass]
+	rows, err := strconv.Atoi(e.Attributes[matlabSparse])
+	starts := byPath[e.Name+"/jc"]
+	data, filled := byPath[e.Name+"/data"]
+	if err == nil && len(starts.Shape) == 1 && starts.Shape[0] > 0 {
+		one.Shape = []int{rows, starts.Shape[0] - 1}
+		one.Real = !filled || isReal(data.DType)
+	}
+	one.load = loading(func(string) (array.Array, error) {
+		if !one.Real {
+			return array.Array{}, fmt.Errorf("%s is a %s matrix of %s: store all of its numbers "+
+				"(x = full(x))", one.Name, one.Type, data.DType)
+		}
+		s := array.Sparse{Shape: one.Shape}
+		into := []*[]float64{&s.Starts, &s.Rows, &s.Values}
+		for i, part := range []string{"/jc", "/ir", "/data"} {
+			if i > 0 && !filled {
+				break
+			}
+			a, err := hdf5.Read(file, e.Name+part)
+			if err != nil {
+				return array.Array{}, err
+			}
+			*into[i] = a.Data
+		}
+		full, err := s.Full(array.NewBudget())
 		if err != nil {
-			return Array{}, err
+			err = fmt.Errorf("%s: variable %s: %w", file, array.Quote(one.Name), err)
 		}
-		if err := array.NewBudget().Fits(16*int64(len(a.Data)), as.String()); err != nil {
-			return Array{}, fmt.Errorf("%s: %w", file, err)
-		}
-		data := array.FromColumnMajor(a.Data, one.Shape)
-		return Array{Array: array.Array{Name: as.Name, Shape: one.Shape, Data: data}}, nil
-	}
+		return array.Array{Name: one.Name, Shape: one.Shape, Data: full}, err
+	})
 	return one
 }
 
-// listCells73 is listCells of MATLAB 7.3, whose cell arrays are references to other datasets of all.
-func listCells73(file string, e hdf5.Entry, of Entry, all []hdf5.Entry) ([]Entry, error) {
+// listCells73 is listCells of MATLAB 7.3, whose cell arrays are references to other datasets.
+func listCells73(file string, e hdf5.Entry, of Entry, byPath map[string]hdf5.Entry) ([]Entry, error) {
 	paths, err := hdf5.References(file, e.Name)
 	if err != nil {
 		return nil, err
-	}
-	byPath := map[string]hdf5.Entry{}
-	for _, d := range all {
-		byPath[d.Name] = d
 	}
 	var out []Entry
 	for i, path := range paths {
@@ -268,9 +366,9 @@ func listCells73(file string, e hdf5.Entry, of Entry, all []hdf5.Entry) ([]Entry
 		if ok && d.Attributes[matlabEmpty] == "1" {
 			continue
 		}
-		cell := inMATLAB73(file, d)
-		if !ok || !cell.Real {
-			return nil, nil
+		cell, err := inHDF5(file, d, true, byPath)
+		if !ok || err != nil || !cell.Real {
+			return nil, err
 		}
 		out = append(out, cellEntry(of.Name, of.Shape, i, cell))
 	}

@@ -24,29 +24,34 @@ type dataset struct {
 // entry describes a dataset by its messages; ok is false for an object of another kind, such as a
 // named datatype.
 func (f *file) entry(path string, messages []message) (Entry, bool) {
-	e := Entry{Name: path, Attributes: map[string]string{}}
+	e := Entry{Name: path, DType: "damaged", Attributes: map[string]string{}}
 	space, ok, err := f.find(messages, msgDataspace)
 	if _, has, _ := f.find(messages, msgLayout); !ok || !has || err != nil {
 		return e, err != nil
 	}
 	if e.Shape, _, err = f.cursor(space, "dataspace").dataspace(); err != nil {
-		e.DType = "damaged"
 		return e, true
 	}
-	e.DType = "damaged"
 	if data, ok, err := f.find(messages, msgDatatype); ok && err == nil {
 		if t, err := f.cursor(data, "datatype").datatype(0); err == nil {
 			e.DType = t.dtype
 		}
 	}
+	e.Attributes = f.attributes(messages)
+	return e, true
+}
+
+// attributes returns what attribute takes of the attributes in messages.
+func (f *file) attributes(messages []message) map[string]string {
+	all := map[string]string{}
 	for _, m := range messages {
 		if m.kind == msgAttribute {
 			if name, text, ok := f.attribute(m.data); ok {
-				e.Attributes[name] = text
+				all[name] = text
 			}
 		}
 	}
-	return e, true
+	return all
 }
 
 // attribute takes an attribute message that holds one text of fixed length or one whole number.

@@ -14,7 +14,9 @@ type datatype struct {
 	bytes  int
 	big    bool
 	signed bool
-	exact  bool   // its bits are those of a number that Go knows
+	exact  bool   // its bits are those of a number that can be read
+	unused int    // bits of an integer above those that count
+	shift  int    // bits of an integer below them
 	dtype  string // as numpy spells it, or what it is
 	re, im *datatype
 	reAt   int // where the parts of a complex number begin
@@ -52,6 +54,9 @@ func (c *cursor) datatype(depth int) (*datatype, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
+	if version > 4 && version < 8 {
+		return nil, fmt.Errorf("its datatype has version %d; versions 1 to 4 can be read", version)
+	}
 	if version < 1 || version > 4 || size == 0 || size > math.MaxInt32 || depth > maxNested {
 		return nil, fmt.Errorf("a datatype of version %d with %d bytes, %d deep: could the file "+
 			"be damaged?", version, size, depth)
@@ -64,8 +69,10 @@ func (c *cursor) datatype(depth int) (*datatype, error) {
 	switch t.class {
 	case classInteger:
 		t.big, t.signed = flags&1 != 0, flags&8 != 0
-		shift, precision := c.u16(), c.u16()
-		t.exact = shift == 0 && precision == 8*t.bytes && (t.bytes == 1 || t.bytes == 2 ||
+		t.shift = c.u16()
+		precision := c.u16()
+		t.unused = 8*t.bytes - precision - t.shift
+		t.exact = t.unused >= 0 && precision > 0 && (t.bytes == 1 || t.bytes == 2 ||
 			t.bytes == 4 || t.bytes == 8)
 		kind := "u"
 		if t.signed {
@@ -77,16 +84,27 @@ func (c *cursor) datatype(depth int) (*datatype, error) {
 		layout := string(c.take(12))
 		t.exact = flags&0x40 == 0 && layout == ieee[t.bytes]
 		t.spell("f")
+	case classTime:
+		c.skip(2)
 	case classText:
 		t.dtype = fmt.Sprintf("S%d", t.bytes)
-	case classEnum:
+	case classBits:
+		c.skip(4)
+	case classOpaque:
+		c.skip(int(flags & 0xff)) // its tag
+	case classEnum, classVariable, classArray:
+		if t.class == classArray {
+			rank := int(c.u8())
+			if c.skip(4 * rank); version < 3 {
+				c.skip(3 + 4*rank)
+			}
+		}
 		base, err := c.datatype(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		if base.class == classInteger && base.bytes == t.bytes {
-			t.class, t.big, t.signed, t.exact, t.dtype = classInteger, base.big, base.signed,
-				base.exact, base.dtype
+		if t.class == classEnum {
+			t.enumeration(c, base, int(flags&0xffff), version)
 		}
 	case classCompound:
 		return t, t.compound(c, int(flags&0xffff), version, depth)
@@ -117,6 +135,29 @@ func (t *datatype) spell(kind string) {
 	}
 }
 
+// enumeration takes the names and values of so many members. One of integers is read as them.
+func (t *datatype) enumeration(c *cursor, base *datatype, members int, version byte) {
+	for range members {
+		if c.name(version); c.err != nil {
+			return
+		}
+	}
+	c.skip(members * base.bytes)
+	if base.class == classInteger && base.bytes == t.bytes {
+		*t = *base
+	}
+}
+
+// name takes the name of a member of a datatype.
+func (c *cursor) name(version byte) string {
+	start := c.at
+	name := c.text()
+	if version < 3 {
+		c.skip((8 - (c.at-start)%8) % 8)
+	}
+	return name
+}
+
 // compound takes the members of a compound; two floats that are named r and i, or real and imag,
 // make complex numbers.
 func (t *datatype) compound(c *cursor, members int, version byte, depth int) error {
@@ -124,10 +165,8 @@ func (t *datatype) compound(c *cursor, members int, version byte, depth int) err
 	var types []*datatype
 	var places []int
 	for range members {
-		start := c.at
-		names = append(names, c.text())
+		names = append(names, c.name(version))
 		if version < 3 {
-			c.skip((8 - (c.at-start)%8) % 8)
 			places = append(places, int(c.u32()))
 		} else {
 			places = append(places, int(c.uint(encoded(uint64(t.bytes)))))
@@ -142,7 +181,12 @@ func (t *datatype) compound(c *cursor, members int, version byte, depth int) err
 		if err != nil {
 			return err
 		}
-		types = append(types, m)
+		if types = append(types, m); m.class > classArray {
+			return nil // how long its description is nothing tells
+		}
+		if at := len(types) - 1; len(t.dtype) < 200 { // a text for people
+			t.dtype += fmt.Sprintf("%s %.40s %s", []string{" of", ","}[min(at, 1)], names[at], m.dtype)
+		}
 	}
 	if members != 2 || types[0].class != classFloat || types[1].class != classFloat ||
 		!types[0].exact || !types[1].exact {
@@ -175,18 +219,15 @@ func (t *datatype) get(b []byte) (float64, error) {
 	if t.class == classFloat {
 		return array.Float(t.bytes).Float64(b, order), nil
 	}
-	n := array.Uint(t.bytes)
-	if t.signed {
-		n = array.Int(t.bytes)
-	}
-	v := n.Float64(b, order)
-	if t.bytes < 8 {
-		return v, nil
-	}
-	if u := order.Uint64(b); !t.signed {
+	above := 64 - 8*t.bytes + t.unused
+	u := array.Uint(t.bytes).Bits(b, order) << above
+	if !t.signed {
+		u >>= above + t.shift
+		v := float64(u)
 		return exactly(v, v >= 1<<64 || uint64(v) != u, u)
 	}
-	i := int64(order.Uint64(b))
+	i := int64(u) >> (above + t.shift)
+	v := float64(i)
 	return exactly(v, v >= 1<<63 || int64(v) != i, i)
 }
 

@@ -3,8 +3,8 @@
 // superblocks 0 to 3, also behind a user block; object headers of versions 1 and 2; groups with a
 // symbol table, with links in the header or in a fractal heap, and soft links; compact, contiguous
 // and chunked data with every chunk index of versions 3 and 4 of the layout; the filters deflate,
-// shuffle and fletcher32; integers and enumerations of 8 to 64 bits, floats of 16, 32 and 64 bits,
-// little or big endian, complex numbers as h5py writes them, and references to datasets.
+// shuffle, fletcher32, LZF, scale-offset and n-bit; integers and enumerations of 8 to 64 bits,
+// floats of 16, 32 and 64 bits, little or big endian, complex numbers as h5py writes them, and references to datasets.
 //
 // Invariants. An array.Array that was read is row-major and holds exactly the numbers of the file;
 // an integer that a float64 would round is an error. What a file claims is checked against its

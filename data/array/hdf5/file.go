@@ -10,7 +10,11 @@ import (
 	"torchpe/data/array"
 )
 
-// Entry describes a dataset that has not been read.
+// Group is the DType of a group.
+const Group = "group"
+
+// Entry describes a dataset that has not been read, a group that has attributes, or a link that is
+// not followed.
 type Entry struct {
 	Name  string // its path in the file, from "/"
 	Shape []int  // empty for a single number
@@ -24,8 +28,8 @@ type Entry struct {
 }
 
 // List returns the datasets of the HDF5 file at path, those that cannot be read among them, without
-// reading their numbers. They come in the order of their paths; of the links, only hard ones are
-// followed.
+// reading their numbers. They come in the order of their paths, a group before what is in it; of the
+// links, only hard ones are followed.
 func List(path string) ([]Entry, error) {
 	return inFile(path, (*file).list)
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+
+	"torchpe/data/array"
 )
 
 // The filters that can be undone.
@@ -13,15 +15,26 @@ const (
 	filterDeflate  = 1
 	filterShuffle  = 2
 	filterFletcher = 3
+	filterNBit     = 5
+	filterScale    = 6
+	filterLZF      = 32000
 )
 
-var filterNames = map[int]string{4: "szip", 5: "nbit", 6: "scaleoffset", 307: "bzip2", 32000: "LZF",
-	32001: "Blosc", 32004: "LZ4", 32015: "Zstandard"}
+var filterNames = map[int]string{4: "szip", 307: "bzip2", 32001: "Blosc", 32004: "LZ4",
+	32008: "bitshuffle", 32013: "zfp", 32015: "Zstandard", 32017: "SZ", 32026: "Blosc2"}
 
 // filter is one step of a pipeline.
 type filter struct {
-	id    int
-	bytes int // of an element, for shuffle
+	id     int
+	values []uint32 // its parameters
+}
+
+// value returns a parameter; 0 where it has none.
+func (f filter) value(i int) int {
+	if i < len(f.values) {
+		return int(f.values[i])
+	}
+	return 0
 }
 
 // filters takes a filter pipeline message.
@@ -47,11 +60,8 @@ func (c *cursor) filters() ([]filter, error) {
 			length = (length + 7) / 8 * 8
 		}
 		c.skip(length)
-		for i := range values {
-			if v := c.u32(); i == 0 {
-				f.bytes = int(v)
-			}
-			if c.err != nil {
+		for range values {
+			if f.values = append(f.values, c.u32()); c.err != nil {
 				return nil, c.err
 			}
 		}
@@ -63,19 +73,27 @@ func (c *cursor) filters() ([]filter, error) {
 	return filters, c.err
 }
 
+// gains are the most bytes that come out of one for each filter that can be undone. LZF makes 264
+// of 3; of packed numbers nothing but a head may be stored.
+var gains = map[int]uint64{filterDeflate: array.MaxInflate, filterShuffle: 1, filterFletcher: 1,
+	filterLZF: 88, filterNBit: array.MaxInflate, filterScale: array.MaxInflate}
+
 // readable returns an error where a filter cannot be undone.
 func readable(filters []filter) error {
 	for _, f := range filters {
-		switch f.id {
-		case filterDeflate, filterShuffle, filterFletcher:
-		default:
-			name := filterNames[f.id]
-			if name == "" {
-				name = "a filter"
-			}
-			return fmt.Errorf("it is compressed with %s (filter %d), which cannot be read: "+
-				"rewrite it with h5repack -f GZIP=4 OLD NEW", name, f.id)
+		if gains[f.id] > 0 {
+			continue
 		}
+		name := filterNames[f.id]
+		if name == "" {
+			name = "a filter"
+		}
+		how := "h5repack -f GZIP=4 OLD NEW"
+		if f.id >= 256 {
+			how = `h5py: import hdf5plugin, read it, and store it with compression="gzip"`
+		}
+		return fmt.Errorf("it is compressed with %s (filter %d), which cannot be read: rewrite it "+
+			"with %s", name, f.id, how)
 	}
 	return nil
 }
@@ -98,22 +116,22 @@ func (d *dataset) undo(mask uint32, b []byte, size int) (out []byte, shuffled bo
 			if !sameFletcher(fletcher32(b), want) {
 				return nil, false, fmt.Errorf("its checksum is wrong: the file is damaged")
 			}
-		case filterDeflate:
-			if len(b) > 0 && &b[0] == &d.inflated[0] { // deflated twice
+		case filterDeflate, filterLZF, filterNBit, filterScale:
+			if len(b) > 0 && &b[0] == &d.inflated[0] { // packed twice
 				b = bytes.Clone(b)
 			}
 			// Behind the chunk's bytes only a checksum can have come out.
-			if b, err = inflate(b, d.inflated[:size+5]); err != nil {
+			if b, err = d.unpack(f, b, size); err != nil {
 				return nil, false, err
 			}
 		case filterShuffle:
-			if shuffled = i == 0 && f.bytes == d.t.bytes && len(b) == size; shuffled {
+			if shuffled = i == 0 && f.value(0) == d.t.bytes && len(b) == size; shuffled {
 				break
 			}
 			if err := d.f.budget.Fits(int64(len(b)), "a shuffled chunk"); err != nil {
 				return nil, false, err
 			}
-			b = unshuffle(b, f.bytes)
+			b = unshuffle(b, f.value(0))
 		}
 	}
 	if len(b) != size {
@@ -121,6 +139,20 @@ func (d *dataset) undo(mask uint32, b []byte, size int) (out []byte, shuffled bo
 			size, len(b))
 	}
 	return b, shuffled, nil
+}
+
+// unpack undoes a filter that packs the size bytes of a chunk.
+func (d *dataset) unpack(f filter, b []byte, size int) ([]byte, error) {
+	buffer := d.inflated[:size+5]
+	switch f.id {
+	case filterLZF:
+		return unLZF(b, buffer)
+	case filterNBit:
+		return d.unNBit(f, b, buffer[:size])
+	case filterScale:
+		return d.unScale(f, b, buffer[:size])
+	}
+	return inflate(b, buffer)
 }
 
 // inflate puts what b holds into a buffer that has a byte more than may come out.

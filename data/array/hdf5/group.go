@@ -12,8 +12,9 @@ import (
 // link is a member of a group.
 type link struct {
 	name    string
-	address uint64 // of the object header; undefined for a soft link
+	address uint64 // of the object header; undefined for a link of another kind than hard
 	target  string // of a soft link
+	other   string // what it is where it is neither hard nor soft
 }
 
 // isGroup reports whether the messages are a group's.
@@ -23,8 +24,7 @@ func isGroup(messages []message) bool {
 	})
 }
 
-// links returns the members of the group with these messages. Links of other kinds than hard and
-// soft are left out.
+// links returns the members of the group with these messages.
 func (f *file) links(messages []message) ([]link, error) {
 	var links []link
 	for _, m := range messages {
@@ -50,12 +50,12 @@ func (f *file) links(messages []message) ([]link, error) {
 func (f *file) take(links []link) error {
 	size := 64 * len(links)
 	for _, l := range links {
-		size += len(l.name) + len(l.target)
+		size += len(l.name) + len(l.target) + len(l.other)
 	}
 	return f.budget.Take(int64(size), "names of links")
 }
 
-// linkMessage returns the link of a message, or none where it is of a kind that is not followed.
+// linkMessage returns the link of a message.
 func (f *file) linkMessage(data []byte) ([]link, error) {
 	c := f.cursor(data, "link")
 	version, flags := c.u8(), c.u8()
@@ -80,8 +80,11 @@ func (f *file) linkMessage(data []byte) ([]link, error) {
 		l.address = c.offset()
 	case 1:
 		l.target = string(c.take(c.u16()))
+	case 64:
+		c.skip(3) // length, version and flags
+		l.other = fmt.Sprintf("external link to file %.200q", c.text())
 	default:
-		return nil, c.err
+		l.other = fmt.Sprintf("link of kind %d", kind)
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -182,6 +185,14 @@ func (f *file) list() ([]Entry, error) {
 	var entries []Entry
 	visited := map[uint64]bool{} // groups
 	objects := 0
+	add := func(e Entry) error {
+		entries = append(entries, e)
+		size := len(e.Name) + len(e.DType) + 8*len(e.Shape) + 128
+		for name, text := range e.Attributes {
+			size += len(name) + len(text) + 64
+		}
+		return f.budget.Take(int64(size), "names and attributes of datasets")
+	}
 	var walk func(path string, address uint64, depth int) error
 	walk = func(path string, address uint64, depth int) error {
 		if objects++; objects > maxLinked {
@@ -197,17 +208,17 @@ func (f *file) list() ([]Entry, error) {
 				return f.failed
 			}
 			e.address = address
-			entries = append(entries, e)
-			size := len(path) + 8*len(e.Shape) + 128
-			for name, text := range e.Attributes {
-				size += len(name) + len(text) + 64
-			}
-			return f.budget.Take(int64(size), "names and attributes of datasets")
+			return add(e)
 		}
 		if visited[address] {
 			return nil // a hard link to a group that is listed under another name
 		}
 		visited[address] = true
+		if all := f.attributes(messages); len(all) > 0 {
+			if err := add(Entry{Name: path, DType: Group, Attributes: all, address: address}); err != nil {
+				return err
+			}
+		}
 		if depth > maxDepth {
 			return fmt.Errorf("%s: groups lie more than %d deep", path, maxDepth)
 		}
@@ -217,11 +228,15 @@ func (f *file) list() ([]Entry, error) {
 		}
 		slices.SortFunc(links, func(a, b link) int { return strings.Compare(a.name, b.name) })
 		for _, l := range links {
-			if l.address == undefined {
-				continue
+			below := strings.TrimSuffix(path, "/") + "/" + l.name
+			var err error
+			switch {
+			case l.other != "":
+				err = add(Entry{Name: below, DType: l.other})
+			case l.address != undefined:
+				err = walk(below, l.address, depth+1)
 			}
-			if err := walk(strings.TrimSuffix(path, "/")+"/"+l.name, l.address,
-				depth+1); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -253,7 +268,10 @@ func (f *file) lookup(path string) ([]message, error) {
 		if i < 0 {
 			return nil, f.missing(at, parts[0], links)
 		}
-		if l := links[i]; l.address == undefined {
+		if l := links[i]; l.other != "" {
+			return nil, fmt.Errorf("%q in %s is an %s, which is not followed: name the dataset "+
+				"in its own file", l.name, at, l.other)
+		} else if l.address == undefined {
 			if soft++; soft > maxSoft {
 				return nil, fmt.Errorf("%s: more than %d soft links lead from one to the next",
 					path, maxSoft)

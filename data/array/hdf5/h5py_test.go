@@ -187,7 +187,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%s: List finds %d of the %d links of one group", file, n, many)
 		}
 		for name, want := range map[string]string{
-			"loop": "soft links", "dangling": `no "nowhere"`, "external": `no "external"`,
+			"loop": "soft links", "dangling": `no "nowhere"`, "external": "external link to file \"other.h5\"",
 			"rfMRI_REST1_RL":                  "nuisanceReg_resid",
 			"soft/x":                          "no group",
 			"rfMRI_REST1_R/nuisanceReg_resid": `did you mean "rfMRI_REST1_RL"`,
@@ -234,14 +234,19 @@ func TestTextAttributes(t *testing.T) {
 func TestUnreadableFeaturesAreNamed(t *testing.T) {
 	for _, file := range []string{"unreadable-old.h5", "unreadable-new.h5"} {
 		for name, want := range map[string]string{
-			"lzf": "LZF", "never-written": "never written", "scaleoffset": "scaleoffset",
-			"virtual": "virtual", "external": "external",
+			"never-written": "never written", "virtual": "virtual", "external": "external",
+			"link": `"link" in / is an external link to file "other.h5", which is not followed`,
+			"record": "compound of a <f8, ok |i1, s S3, m array, list variable length, text variable " +
+				"length, to reference, raw opaque, z complex of <f8, last <i2;",
 		} {
 			_, err := Read(filepath.Join("testdata", file), name)
 			if err == nil || !strings.Contains(err.Error(), want) ||
 				!strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s %s: error %v, want one with %q that names both", file, name, err, want)
 			}
+		}
+		if a, err := Read(filepath.Join("testdata", file), "beside"); err != nil || a.Data[5] != -.5 {
+			t.Errorf("%s: %v, %v", file, a, err)
 		}
 	}
 	for name, want := range map[string]string{"types/text": "S7", "types/texts": "variable length",

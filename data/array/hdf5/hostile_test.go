@@ -200,3 +200,19 @@ func TestLookup3(t *testing.T) {
 		}
 	}
 }
+
+// LZF that is cut, leads before its beginning or makes more than a chunk is an error, and no more
+// comes out than the room that it is given.
+func TestHostileLZF(t *testing.T) {
+	room := make([]byte, 300)
+	good := "\x02abc\xe0\x00\x02" // abc, and 9 bytes from 3 back on
+	if b, err := unLZF([]byte(good), room); err != nil || string(b) != "abcabcabcabc" {
+		t.Errorf("%q, %v", b, err)
+	}
+	bomb := "\x00a" + strings.Repeat("\xe0\xff\x00", 100)
+	for _, bad := range []string{good[:2], good[:5], good[:6], "\x20\x00", "\x02abc\x20\x03", "\xff", bomb} {
+		if b, err := unLZF([]byte(bad), room); err == nil {
+			t.Errorf("%q gives %q", bad, b)
+		}
+	}
+}

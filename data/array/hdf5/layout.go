@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
 	"torchpe/data/array"
 )
@@ -70,7 +69,13 @@ func (d *dataset) allocate(parts []part) error {
 
 func (d *dataset) contiguous(parts []part, address, size uint64) error {
 	if address == undefined {
-		return fmt.Errorf("its %d numbers were never written", d.count)
+		if len(d.fill) == 0 || d.fits(unwritten) != nil {
+			return fmt.Errorf("its %d numbers were never written", d.count)
+		}
+		if err := d.allocate(parts); err != nil {
+			return err
+		}
+		return d.fillAll(parts)
 	}
 	if err := d.fits(size); err != nil {
 		return err
@@ -103,10 +108,11 @@ const (
 
 // gain is the most bytes that come out of one of the file's chunks.
 func (d *dataset) gain() uint64 {
-	if slices.ContainsFunc(d.filters, func(f filter) bool { return f.id == filterDeflate }) {
-		return array.MaxInflate
+	most := uint64(1)
+	for _, f := range d.filters {
+		most = max(most, gains[f.id])
 	}
-	return 1
+	return most
 }
 
 // chunk is where one chunk lies.

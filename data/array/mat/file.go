@@ -49,25 +49,32 @@ type variable struct {
 	header
 	at, bytes int64 // of its element in the file, after the tag
 	packed    bool
+
+	number4 array.Number // its numbers in a file of version 4; zero elsewhere
+	order4  binary.ByteOrder
 }
 
 // newFile reads the header of a file of size bytes and those of its variables.
 func newFile(r io.ReaderAt, size int64) (*file, error) {
 	order, err := byteOrder(r, size)
-	if err != nil {
-		return nil, err
-	}
 	f := &file{r: r, size: size, order: order, buffer: bufio.NewReader(nil),
 		budget: array.NewBudget()}
+	at, next := int64(headerBytes), f.next
+	switch {
+	case errors.Is(err, errVersion4):
+		at, next = 0, f.next4
+	case err != nil:
+		return nil, err
+	}
 	seen := map[string]bool{}
-	for at := int64(headerBytes); at < size; {
-		v, err := f.next(at)
+	for at < size {
+		v, err := next(at)
 		if err != nil {
 			return nil, fmt.Errorf("the variable at byte %d (number %d of the file): %w", at,
 				len(f.variables)+len(f.unnamed)+1, err)
 		}
 		at = v.at + v.bytes
-		if !v.packed { // compressed data have no padding
+		if !v.packed && v.number4.Bytes == 0 { // compressed data and version 4 have no padding
 			at = min(size, at+(-v.bytes&7))
 		}
 		if v.name == "" {
@@ -108,10 +115,13 @@ func byteOrder(r io.ReaderAt, size int64) (binary.ByteOrder, error) {
 	if bytes.HasPrefix(b, []byte(signature)) {
 		return nil, ErrHDF5
 	}
-	start := make([]byte, len(signature))
-	if n, _ := r.ReadAt(start, signatureAt); string(start[:n]) == signature &&
-		size >= int64(signatureAt+n) {
-		return nil, ErrHDF5
+	if start := make([]byte, len(signature)); size >= signatureAt+int64(len(start)) {
+		if n, err := r.ReadAt(start, signatureAt); n < len(start) {
+			return nil, err
+		}
+		if string(start) == signature {
+			return nil, ErrHDF5
+		}
 	}
 	switch {
 	case strings.HasPrefix(string(b), "MATLAB 7.3 MAT-file") || order != nil &&
@@ -122,8 +132,7 @@ func byteOrder(r io.ReaderAt, size int64) (binary.ByteOrder, error) {
 		return nil, fmt.Errorf("format version %#04x, want 0x0100 (MATLAB 5 to 7): could the "+
 			"file be damaged?", order.Uint16(b[124:]))
 	case isVersion4(b):
-		return nil, errors.New("a file of MATLAB's version 4, want version 5: load it in MATLAB " +
-			"and save it again with save -v7")
+		return nil, errVersion4
 	case strings.HasPrefix(string(b), "# Created by Octave"),
 		strings.HasPrefix(string(b), "Octave-1-"):
 		return nil, errors.New(
@@ -134,22 +143,6 @@ func byteOrder(r io.ReaderAt, size int64) (binary.ByteOrder, error) {
 	}
 	return nil, fmt.Errorf("has %q where a .mat file has its byte order, IM or MI: not a .mat "+
 		"file of MATLAB 5 to 7 (one from save -ascii is text: read it as such)", b[126:])
-}
-
-// isVersion4 reports whether b begins like a file of version 4: with a number whose decimal digits
-// MOPT mean the machine (0 to 4), 0, the type of numbers (0 to 5) and of matrix (0 to 2). Four
-// bytes of a version 5 header cannot: they are text.
-func isVersion4(b []byte) bool {
-	if len(b) < 20 { // the header of its first matrix
-		return false
-	}
-	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
-		mopt := order.Uint32(b)
-		if mopt/1000 <= 4 && mopt/100%10 == 0 && mopt/10%10 <= 5 && mopt%10 <= 2 {
-			return true
-		}
-	}
-	return false
 }
 
 // next reads the header of the variable at a byte of the file and checks its size.
@@ -183,7 +176,7 @@ func (f *file) next(at int64) (variable, error) {
 	if err != nil {
 		return variable{}, err
 	}
-	if h.isReal() && !h.void {
+	if h.isReal() && !h.void && h.class != classSparse {
 		if _, err := s.data(h); err != nil {
 			return variable{}, fmt.Errorf("%s: %w", array.Quote(h.name), err)
 		}

@@ -53,6 +53,7 @@ type header struct {
 	name             string
 	object           string // an object's class
 	void             bool   // a matrix without a header, which is []
+	least            int64  // of a sparse matrix's numbers, how many are used
 }
 
 // header reads the header of a matrix.
@@ -128,7 +129,7 @@ func (s *stream) text(what string) (string, error) {
 
 // isReal reports whether the matrix is one of real numbers, which can be read.
 func (h *header) isReal() bool {
-	return h.class >= classDouble && h.class <= classUint64 && !h.complex
+	return h.class >= classSparse && h.class <= classUint64 && !h.complex
 }
 
 // className returns what [Entry] calls Class.
@@ -153,20 +154,35 @@ func (h *header) className() string {
 
 // unreadable explains why a variable cannot be read and what to store in its place.
 func (h *header) unreadable() error {
-	switch h.class {
-	case classCell:
+	if h.complex {
+		return fmt.Errorf("holds complex numbers (%s): store the real parts (real(x)), and the "+
+			"imaginary ones as a variable of their own (imag(x))", h.className())
+	}
+	return Unreadable(h.className())
+}
+
+// Unreadable explains why a variable of a class cannot be read and what to store in its place.
+func Unreadable(class string) error {
+	how := "x = double(x), or a property of it"
+	switch class {
+	case "cell":
 		return errors.New("is a cell array, whose cells are not read: store the numbers of a " +
 			"cell as a variable (x = c{1})")
-	case classObject, classOpaque:
-		return fmt.Errorf("is an object of the class %s, which only MATLAB reads: store its "+
-			"numbers as a variable (of a table: x = table2array(t))", array.Quote(h.object))
-	case classChar:
+	case "char":
 		return errors.New("holds text (char): store numbers here, and text in a file of its own")
-	case classFunction:
+	case "function_handle":
 		return errors.New("is a function (function_handle): store its results as a variable")
-	case classSparse:
-		return fmt.Errorf("is a %s matrix: store all of its numbers (x = full(x))", h.className())
+	case "table":
+		how = "x = table2array(t)"
+	case "timetable":
+		how = "x = t.Variables"
+	case "datetime":
+		how = "x = posixtime(t)"
+	case "duration":
+		how = "x = seconds(t)"
+	case "string":
+		how = "x = char(s), in a file of its own"
 	}
-	return fmt.Errorf("holds complex numbers (%s): store the real parts (real(x)), and the "+
-		"imaginary ones as a variable of their own (imag(x))", h.className())
+	return fmt.Errorf("is an object of the class %s, which only MATLAB reads: store its numbers as "+
+		"a variable (%s)", array.Quote(class), how)
 }

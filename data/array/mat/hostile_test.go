@@ -26,6 +26,30 @@ func headed(text, end string) []byte {
 // first holds how errors begin that are found while the variables are listed, in a file of one.
 const first = "the variable at byte 128 (number 1 of the file): "
 
+// first4 is first in a file of version 4.
+const first4 = "the variable at byte 0 (number 1 of the file): "
+
+// sparseBad begins the error of a sparse matrix whose indices are wrong.
+const sparseBad = `variable "x": the indices of the sparse matrix of shape [2 2] do not rise from 0`
+
+// sparse4Of returns a file of version 4 with a sparse matrix whose table has these rows.
+func sparse4Of(m maker, table ...float64) []byte {
+	n := len(table) / 3
+	b := append(m.words(2, n, 3, 0, 2), "x\x00"...)
+	for j := range 3 {
+		for i := range n {
+			b = append(b, m.doubles(table[3*i+j])...)
+		}
+	}
+	return b
+}
+
+// sparseOf returns a file with a sparse matrix of as many columns as jc has starts and an end of.
+func sparseOf(m maker, rows int, ir, jc []byte, values ...float64) []byte {
+	return m.file(m.matrix(m.start(int(classSparse), "x", rows, len(jc)/4-1), m.element(miInt32, ir),
+		m.element(miInt32, jc), m.element(miDouble, m.doubles(values...))))
+}
+
 // broken is a file that is damaged or wrong in one way, with the whole message; where that is
 // empty, which one is left open.
 type broken struct {
@@ -51,10 +75,34 @@ func brokenFiles() []broken {
 			`has "5\n" where a .mat file has its byte order, IM or MI`},
 		{"Octave", []byte("# Created by Octave 7.3.0\n# name: x\n"),
 			"a file in Octave's own format: load it in Octave and save it again with save -v7"},
-		{"version 4", append(m.words(0, 2, 3, 0, 2), "x\x00"...), "a file of MATLAB's version 4, " +
-			"want version 5: load it in MATLAB and save it again with save -v7"},
-		{"version 4, big", append(big.words(1010, 2, 3, 0, 2), "x\x00"...), "a file of MATLAB's " +
-			"version 4, want version 5: load it in MATLAB and save it again with save -v7"},
+		{"version 4", append(m.words(0, 2, 3, 0, 2), "x\x00"...), first4 + "expected a name of 2 " +
+			"bytes and 48 of numbers, the file has 2: could it be damaged?"},
+		{"version 4, big", append(big.words(1010, 2, 3, 0, 2), "x\x00"...), first4 + "expected a " +
+			"name of 2 bytes and 24 of numbers, the file has 2: could it be damaged?"},
+		{"version 4 of a VAX", append(m.words(2000, 1, 1, 0, 2), "x\x0012345678"...), first4 +
+			"its numbers are those of a VAX or Cray (machine 2), which are not read: load it in " +
+			"MATLAB and save it again with save -v7"},
+		{"version 4, huge", append(m.words(0, 1<<30, 1<<30, 1, 2), "x\x00"...), first4 +
+			"shape [1073741824 1073741824] is larger than any file" + damaged},
+		{"version 4, negative", append(m.words(0, -1, 2, 0, 2), "x\x00"...), first4 +
+			"shape [-1 2] has a negative length" + damaged},
+		{"version 4, a name without an end", append(m.words(0, 0, 0, 0, 2), "xy"...), first4 +
+			`its name "xy" does not end` + damaged},
+		{"version 4, nothing", make([]byte, 200), first4 + "expected a name of 0 bytes and 0 of " +
+			"numbers, the file has 180: could it be damaged?"},
+		{"version 4, sparse without an end", sparse4Of(m), first4 +
+			"a sparse matrix stored in a table of shape [0 3]" + damaged},
+		{"version 4, sparse with half a length", sparse4Of(m, 1, 1, 5, 2, 2.5, 0), first4 +
+			"a sparse matrix with 2.5 as a length" + damaged},
+		{"version 4, sparse beyond its shape", sparse4Of(m, 3, 1, 5, 2, 2, 0), `variable "x": a number ` +
+			"of its sparse matrix of shape [2 2] lies in row 3 and column 1" + damaged},
+		{"sparse of a billion rows", sparseOf(m, 1<<30, m.words(), m.words(make([]int, 1025)...)),
+			`variable "x": all numbers of a sparse matrix of shape [1073741824 1024]: reading needs 8.8 TB`},
+		{"sparse with a row too many", sparseOf(m, 2, m.words(2), m.words(0, 1, 1), 5), sparseBad},
+		{"sparse with rows that fall", sparseOf(m, 2, m.words(1, 0), m.words(0, 2, 2), 5, 6), sparseBad},
+		{"sparse with columns that fall", sparseOf(m, 2, m.words(0, 1), m.words(0, 2, 1), 5, 6), sparseBad},
+		{"sparse with numbers missing", sparseOf(m, 2, m.words(0, 1), m.words(0, 1, 2), 5), sparseBad},
+		{"sparse with more starts than rows", sparseOf(m, 2, m.words(0, 1), m.words(0, 1, 3), 5, 6), sparseBad},
 		{"zeros", make([]byte, 15), "the file has 15 bytes, too few for a .mat file, whose " +
 			"header has 128"},
 		{"version 3", headed("MATLAB 5.0 MAT-file", "\x00\x03IM"),

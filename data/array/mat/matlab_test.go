@@ -254,7 +254,7 @@ func TestMatlabForms(t *testing.T) {
 				wantError(
 					t, err, "mat: "+path+`: variable "t": is an object of the class "table", `+
 						`which only MATLAB reads: `+
-						`store its numbers as a variable (of a table: x = table2array(t))`)
+						`store its numbers as a variable (x = table2array(t))`)
 			})
 		}
 	}

@@ -52,17 +52,24 @@ type data struct {
 	number  array.Number
 }
 
-// data reads the tag of a matrix's numbers and checks its shape against the bytes.
+// data reads the tag of a matrix's numbers and checks its shape against the bytes. One without a
+// shape gets that of a list.
 func (s *stream) data(h *header) (data, error) {
-	count, err := array.Count(h.shape, 8)
-	if err != nil {
-		return data{}, fmt.Errorf("%w: could the file be damaged?", err)
-	}
 	e, err := s.next("numbers", numberKinds...)
 	if err != nil {
 		return data{}, err
 	}
 	n := numbers[e.kind]
+	if h.logical && e.kind == miDouble && e.size < 8*h.least {
+		n = array.Uint(1) // as MATLAB stores the numbers of sparse logicals, whatever their type
+	}
+	if h.shape == nil {
+		h.shape = []int{int(e.size) / n.Bytes}
+	}
+	count, err := array.Count(h.shape, 8)
+	if err != nil {
+		return data{}, fmt.Errorf("%w: could the file be damaged?", err)
+	}
 	if want := int64(count) * int64(n.Bytes); want != e.size {
 		return data{}, fmt.Errorf("expected %d bytes of numbers for shape %v stored as %s, the "+
 			"variable has %d: could the file be damaged?", want, h.shape, e.kind, e.size)

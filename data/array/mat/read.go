@@ -143,6 +143,13 @@ func (f *file) check(v *variable) error {
 
 // numbers reads what fields leads to. With an error it returns the fields that it did not get into.
 func (f *file) numbers(v *variable, fields string) (array.Array, string, error) {
+	if v.number4.Bytes != 0 {
+		a, err := f.array4(v)
+		if err == nil && fields != "" {
+			err = fmt.Errorf("is no struct and has no field %s", array.Quote(fields))
+		}
+		return a, fields, err
+	}
 	s, err := f.open(v)
 	if err != nil {
 		return array.Array{}, fields, err
@@ -172,19 +179,14 @@ func (s *stream) array(h *header) (array.Array, error) {
 	if h.void {
 		return array.Array{Shape: h.shape, Data: []float64{}}, nil
 	}
-	d, err := s.data(h)
+	var data []float64
+	var err error
+	if h.class == classSparse {
+		data, err = s.sparse(h)
+	} else {
+		data, err = s.dense(h)
+	}
 	if err != nil {
-		return array.Array{}, err
-	}
-	numbers := array.Numbers{Shape: h.shape, Bytes: d.number.Bytes, Columns: true,
-		Decode: func(i int, b []byte) (float64, error) { return s.decode(i, b, h, d.number) },
-		Ended:  func(err error, got int64) error { return s.ended(err, "numbers", d.element.size, got) },
-	}
-	data, err := numbers.Read(d.element, s.budget)
-	if err != nil {
-		return array.Array{}, err
-	}
-	if err := s.pass(d.element); err != nil {
 		return array.Array{}, err
 	}
 	if s.left > 0 {
@@ -192,6 +194,40 @@ func (s *stream) array(h *header) (array.Array, error) {
 			s.left)
 	}
 	return array.Array{Shape: h.shape, Data: data}, nil
+}
+
+// dense reads the numbers of a matrix.
+func (s *stream) dense(h *header) ([]float64, error) {
+	d, err := s.data(h)
+	if err != nil {
+		return nil, err
+	}
+	numbers := array.Numbers{Shape: h.shape, Bytes: d.number.Bytes, Columns: true,
+		Decode: func(i int, b []byte) (float64, error) { return s.decode(i, b, h, d.number) },
+		Ended:  func(err error, got int64) error { return s.ended(err, "numbers", d.element.size, got) },
+	}
+	data, err := numbers.Read(d.element, s.budget)
+	if err != nil {
+		return nil, err
+	}
+	return data, s.pass(d.element)
+}
+
+// sparse reads the numbers of a sparse matrix, which follow their rows and where each column begins,
+// and puts zeros between them.
+func (s *stream) sparse(h *header) ([]float64, error) {
+	m := array.Sparse{Shape: h.shape}
+	for _, into := range []*[]float64{&m.Rows, &m.Starts, &m.Values} {
+		part := &header{class: classDouble}
+		if into == &m.Values && len(m.Starts) > 0 {
+			part.logical, part.least = h.logical, int64(m.Starts[len(m.Starts)-1])
+		}
+		var err error
+		if *into, err = s.dense(part); err != nil {
+			return nil, err
+		}
+	}
+	return m.Full(s.budget)
 }
 
 // decode returns the i-th number.

@@ -76,6 +76,7 @@ type member struct {
 	name string // without .npy
 	file *zip.File
 	size int64 // of the archive
+	odd  error // why it is not read, or nil
 }
 
 // membersOf returns the arrays of an archive of size bytes in their order. Their claims hold
@@ -112,7 +113,7 @@ func membersOf(r io.ReaderAt, size int64) ([]member, error) {
 			return nil, fmt.Errorf("array %s: %w", array.Quote(name), err)
 		}
 		left -= f.CompressedSize64
-		members = append(members, member{name, f, size})
+		members = append(members, member{name, f, size, oddity(f)})
 	}
 	if len(members) == 0 {
 		return nil, fmt.Errorf("a zip archive of %d files, none of which ends in %s",
@@ -121,23 +122,30 @@ func membersOf(r io.ReaderAt, size int64) ([]member, error) {
 	return members, nil
 }
 
-// checkSizes checks what the archive's directory says about a member; left is how many bytes the
-// members before it left.
-func checkSizes(f *zip.File, left uint64) error {
-	packed, unpacked := f.CompressedSize64, f.UncompressedSize64
+// oddity says why a member is not read.
+func oddity(f *zip.File) error {
 	switch {
 	case f.Flags&1 != 0:
 		return errors.New("is encrypted: store it without a password")
 	case f.Method != zip.Store && f.Method != zip.Deflate:
 		return fmt.Errorf("is compressed by method %d, want 0 (numpy.savez) or 8 "+
 			"(numpy.savez_compressed)", f.Method)
+	}
+	return nil
+}
+
+// checkSizes checks what the archive's directory says about a member; left is how many bytes the
+// members before it left.
+func checkSizes(f *zip.File, left uint64) error {
+	packed, unpacked := f.CompressedSize64, f.UncompressedSize64
+	switch {
 	case packed > left:
 		return fmt.Errorf("claims %d bytes of the archive, which has %d left for it: could it be "+
 			"damaged?", packed, left)
 	case f.Method == zip.Store && packed != unpacked:
 		return fmt.Errorf("is stored in %d bytes but claims %d: could the archive be damaged?",
 			packed, unpacked)
-	case unpacked/array.MaxInflate > packed:
+	case f.Method == zip.Deflate && unpacked/array.MaxInflate > packed:
 		return fmt.Errorf("claims to unpack %d bytes from %d, more than deflate can: could the "+
 			"archive be damaged?", unpacked, packed)
 	}
@@ -146,6 +154,9 @@ func checkSizes(f *zip.File, left uint64) error {
 
 // open returns a reader of the member's bytes, which must all lie in the archive.
 func (m member) open() (io.ReadCloser, error) {
+	if m.odd != nil {
+		return nil, m.odd
+	}
 	start, err := m.file.DataOffset()
 	if err != nil {
 		return nil, fmt.Errorf("local zip header: %w: could the archive be damaged?", err)
@@ -160,6 +171,9 @@ func (m member) open() (io.ReadCloser, error) {
 
 // entry describes the member.
 func (m member) entry() (Entry, error) {
+	if m.odd != nil {
+		return Entry{Name: m.name, DType: m.odd.Error()}, nil
+	}
 	r, err := m.open()
 	if err == nil {
 		defer r.Close()

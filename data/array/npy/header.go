@@ -168,6 +168,7 @@ func (p *parser) value(h *header, key string) (err error) {
 			h.descr, err = p.list()
 		} else {
 			h.descr, err = p.quoted()
+			h.descr = canonical(h.descr)
 		}
 	case "fortran_order":
 		p.peek()

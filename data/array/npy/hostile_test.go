@@ -127,10 +127,10 @@ var hostile = []struct {
 	{"empty dtype", shaped("", "()", 8), "the dtype is empty"},
 	{"only a mark", shaped("<", "()", 8), "the dtype is empty"},
 	{"unknown dtype", shaped("<x8", "()", 8), `dtype "<x8" want b1, i1-i8, u1-u8, f2, f4 or f8`},
-	{"native order", shaped("=f8", "()", 8),
-		`dtype "=f8" does not say its byte order, want < or > before f8`},
-	{"no order", shaped("f8", "()", 8),
-		`dtype "f8" does not say its byte order, want < or > before f8`},
+	{"no order", shaped("|f8", "()", 8),
+		`dtype "|f8" does not say its byte order, want < or > before f8`},
+	{"a type that differs between machines", shaped("int", "()", 8),
+		`dtype "int" want b1, i1-i8, u1-u8, f2, f4 or f8`},
 	{"records", npyFile("{'descr': [('a', '<f8'), ('b', [('c', '|O')], (2,))], 'fortran_order': "+
 		"False, 'shape': (1,), }", 8),
 		`dtype "[('a', '<f8'), ('b', [('c', '|O')], (2,))]" is one of records: store each field ` +

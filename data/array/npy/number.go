@@ -23,7 +23,29 @@ func init() {
 	for _, name := range []string{"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2",
 		"f4", "f8"} {
 		numbers[name] = number{Number: array.Number{Kind: name[0], Bytes: int(name[1] - '0')}}
+		spellings[numbers[name].String()] = name
 	}
+}
+
+// spellings are names that numpy takes for types, and other programs write.
+var spellings = map[string]string{"bool": "b1", "half": "f2", "single": "f4", "float": "f8", "double": "f8"}
+
+// canonical returns a descr as numpy spells it. numpy takes one without a byte order, or with =, in
+// that of the machine.
+func canonical(descr string) string {
+	name := strings.TrimPrefix(descr, "=")
+	if short, ok := spellings[descr]; ok {
+		name = short
+	}
+	switch n, ok := numbers[name]; {
+	case !ok:
+		return descr
+	case n.Bytes == 1:
+		return "|" + name
+	case binary.NativeEndian.Uint16([]byte{1, 0}) == 1:
+		return "<" + name
+	}
+	return ">" + name
 }
 
 // decode returns the number that b begins with.

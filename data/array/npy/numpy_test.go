@@ -117,6 +117,29 @@ func TestNumpyFiles(t *testing.T) {
 	}
 }
 
+// Spellings of dtypes that numpy.load takes and numpy.save does not write: numpy 1.24 reads the same
+// of each on a machine of either byte order.
+func TestSpellings(t *testing.T) {
+	b := make([]byte, 16)
+	binary.NativeEndian.PutUint64(b, math.Float64bits(1.5))
+	binary.NativeEndian.PutUint64(b[8:], math.Float64bits(-2))
+	for _, descr := range []string{"=f8", "f8", "float64", "double", "float"} {
+		file := append(shaped(descr, "(2,)", 0), b...)
+		a, err := read(bytes.NewReader(file), int64(len(file)), "file")
+		if err != nil || !slices.Equal(a.Data, []float64{1.5, -2}) {
+			t.Errorf("%s: %v, %v", descr, a.Data, err)
+		}
+	}
+	for descr, want := range map[string]string{"int8": "|i1", "bool": "|b1", "u1": "|u1", "|u1": "|u1", ">f4": ">f4"} {
+		size := numbers[want[1:]].Bytes
+		file := shaped(descr, "()", size)
+		e, err := entry(bytes.NewReader(file), int64(len(file)), "file")
+		if err != nil || e.DType != want {
+			t.Errorf("%s: %v, %v", descr, e, err)
+		}
+	}
+}
+
 // TestMembers reads one member of an archive with others that cannot be read.
 func TestMembers(t *testing.T) {
 	for _, m := range expectations(t)["mixed.npz"].Members {

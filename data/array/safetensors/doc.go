@@ -8,7 +8,8 @@
 //	{"__metadata__": {"k": "v"}, "w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
 //
 // Invariants. A [File] that was read is complete: every tensor has exactly the bytes that its shape
-// and dtype ask for, and the tensors cover the payload with no hole, overlap or trailing byte.
+// and dtype ask for (one of a dtype that is not read, those that the header says), and the tensors
+// cover the payload with no hole, overlap or trailing byte.
 // Nothing is allocated for the payload before the header has been checked against the file's
 // length, so a hostile file costs at most a small multiple of its own header, and a header has at
 // most [MaxHeader] bytes.

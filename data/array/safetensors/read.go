@@ -93,6 +93,9 @@ func List(path string) (tensors []Tensor, read func(name string) (Tensor, error)
 			return t, fmt.Errorf("%s: %s: no tensor %q", reading, path, name)
 		}
 		t = h.tensors[i]
+		if _, err := byteCount(t.DType, t.Shape); err != nil {
+			return t, fmt.Errorf("%s: %s: tensor %q: %w", reading, path, clip(name), err)
+		}
 		e := h.spans[i]
 		if data != nil {
 			t.Data = data[e.begin:e.end:e.end]
@@ -301,15 +304,23 @@ func (h *header) sortNames() error {
 	return nil
 }
 
-// checkSpan reports what is wrong with a tensor at a place of a payload of size bytes.
+// checkSpan reports what is wrong with a tensor at a place of a payload of size bytes. One of a
+// dtype that is not read may have any number of them.
 func (t Tensor) checkSpan(e span, size int64) error {
-	n, err := byteCount(t.DType, t.Shape)
+	if t.DType == "" {
+		return errors.New("has no dtype")
+	}
+	isRead := t.DType.Size() > 0
+	n, err := count(t.Shape)
+	if isRead && err == nil {
+		n, err = byteCount(t.DType, t.Shape)
+	}
 	switch {
 	case err != nil:
 		return err
 	case e.begin > e.end:
 		return fmt.Errorf("data_offsets [%d, %d] are reversed", e.begin, e.end)
-	case e.end-e.begin != int64(n):
+	case isRead && e.end-e.begin != int64(n):
 		return fmt.Errorf("%s%v needs %d bytes, data_offsets [%d, %d] hold %d", t.DType, t.Shape, n,
 			e.begin, e.end, e.end-e.begin)
 	case e.end > size:

@@ -14,7 +14,7 @@ import (
 // DType is the element type of a tensor, spelled as in the file.
 type DType string
 
-// The element types that the package accepts; a file with any other is refused.
+// The element types that are read. Tensors of others are listed and keep their bytes.
 const (
 	F64  DType = "F64"
 	F32  DType = "F32"
@@ -31,7 +31,7 @@ const (
 	BOOL DType = "BOOL"
 )
 
-// Size returns the bytes of one element, or 0 for a dtype that the package does not know.
+// Size returns the bytes of one element, or 0 for a dtype that is not read.
 func (d DType) Size() int {
 	switch d {
 	case F64, I64, U64:
@@ -171,7 +171,8 @@ func (t Tensor) Check() error {
 // byteCount returns the bytes that a tensor needs, or why there can be no such tensor.
 func byteCount(d DType, shape []int) (int, error) {
 	if d.Size() == 0 {
-		return 0, fmt.Errorf("unknown dtype %q", clip(string(d)))
+		return 0, fmt.Errorf("dtype %q is not read: store it as F32 or F64, and complex numbers as "+
+			"their real and imaginary parts", clip(string(d)))
 	}
 	n, err := count(shape)
 	if err != nil {

@@ -73,6 +73,40 @@ def layouts(f):
     f["implicit"][...] = ramp((5, 7))
 
 
+def packed(f):
+    x = ramp((11, 13))
+    mixed = np.random.default_rng(1).integers(0, 9, (25, 20)) * 1.25
+    f.create_dataset("lzf", data=mixed, chunks=(20, 17), compression="lzf")
+    f.create_dataset("lzf-shuffled", data=mixed, chunks=(20, 17), compression="lzf", shuffle=True, fletcher32=True)
+    f.create_dataset("lzf-random", data=np.random.default_rng(2).random((4, 5)), chunks=(2, 5), compression="lzf")
+    f.create_dataset("lzf-zeros", data=np.zeros((40, 40)), chunks=(40, 40), compression="lzf")
+    for t in ["i1", "u1", "i2", ">i2", "i4", "u4", "i8", "u8"]:
+        f.create_dataset("scaled-" + t.replace(">", "big-"), data=(x * 2 + (-20 if "i" in t else 6)).astype(t), chunks=(4, 5), scaleoffset=0)
+    f.create_dataset("scaled-lossy", data=np.arange(40, dtype="i4"), chunks=(20,), scaleoffset=3)
+    f.create_dataset("scaled-full", data=np.array([-2**31, 2**31 - 1, 5], ">i4"), chunks=(3,), scaleoffset=0)
+    f.create_dataset("scaled-full8", data=np.array([-2**52, 2**52, 5], "i8"), chunks=(3,), scaleoffset=0)
+    f.create_dataset("scaled-constant", data=np.full(9, 7, "i4"), chunks=(4,), scaleoffset=0)
+    f.create_dataset("scaled-fill", data=np.array([5, -9, 8, -9, 2], "i4"), chunks=(5,), scaleoffset=0, fillvalue=-9)
+    for t in ["f4", "f8", ">f4", ">f8"]:
+        f.create_dataset("scaled-" + t.replace(">", "big-"), data=(mixed * np.pi).astype(t), chunks=(7, 20), scaleoffset=3)
+        f.create_dataset(f"scaled-fill-{t}".replace(">", "big-"), data=np.array([1.5, 9, 2.25, 9]).astype(t), chunks=(4,), scaleoffset=2, fillvalue=9)
+    v = np.array([-5, 1, 100, -1000, 2047, -2048, 7])
+    for name, base, bits, shift, values in [("i2", "STD_I16LE", 12, 0, v), ("big-i2", "STD_I16BE", 12, 0, v), ("shifted", "STD_I32LE", 12, 7, v),
+                                            ("u2", "STD_U16LE", 11, 3, abs(v) % 2048), ("full", "STD_I16LE", 16, 0, v), ("i8", "STD_I64BE", 40, 0, v * 10**6)]:
+        for nbit in [True, False]:
+            t = getattr(h5py.h5t, base).copy()
+            t.set_precision(bits)
+            t.set_offset(shift)
+            dcpl = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            dcpl.set_chunk((5,))
+            if nbit:
+                dcpl.set_filter(h5py.h5z.FILTER_NBIT, 0, ())
+            at = ("nbit-" if nbit else "bits-") + name
+            h5py.h5d.create(f.id, at.encode(), t, h5py.h5s.create_simple(v.shape), dcpl)
+            f[at][...] = values
+    f.create_dataset("fill-never-written", (4, 4), "f8", fillvalue=7.5)
+
+
 def links(f, many):
     f.create_dataset("rfMRI_REST1_RL/nuisanceReg_resid", data=ramp((2, 3)))
     f["soft"] = h5py.SoftLink("/rfMRI_REST1_RL/nuisanceReg_resid")
@@ -89,9 +123,11 @@ def links(f, many):
 
 
 def unreadable(f):
-    f.create_dataset("lzf", data=ramp((5, 7)), chunks=(5, 7), compression="lzf")
     f.create_dataset("never-written", (4, 4), "f8")
-    f.create_dataset("scaleoffset", data=ramp((5, 7), "i4"), chunks=(5, 7), scaleoffset=4)
+    f.create_dataset("record", (2,), [("a", "f8"), ("ok", bool), ("s", "S3"), ("m", "f4", (2, 3)), ("list", h5py.vlen_dtype("i4")),
+                                      ("text", h5py.string_dtype()), ("to", h5py.ref_dtype), ("raw", "V5"), ("z", "c16"), ("last", "i2")])
+    f.create_dataset("beside", data=ramp((2, 3)))
+    f["link"] = h5py.ExternalLink("other.h5", "/x")
     layout = h5py.VirtualLayout((2, 3), "f8")
     layout[...] = h5py.VirtualSource("other.h5", "x", (2, 3))
     f.create_virtual_dataset("virtual", layout)
@@ -126,6 +162,7 @@ for name, libver in [("old", "earliest"), ("new", "latest")]:
     write(f"types-{name}.h5", types, libver=libver, track_order=False)
     write(f"layouts-{name}.h5", layouts, libver=libver)
     write(f"unreadable-{name}.h5", unreadable, libver=libver)
+    write(f"packed-{name}.h5", packed, libver=libver)
 write("links-old.h5", lambda f: links(f, 60), libver="earliest")
 write("links-new.h5", lambda f: links(f, 60), libver="latest")
 write("links-tracked.h5", lambda f: links(f, 20), libver="latest", track_order=True)

@@ -56,7 +56,10 @@ def describe(path):
         number = a.data.dtype if sparse else np.asarray(a).dtype
         prefix = "complex " if number.kind == "c" else ""
         if sparse:
-            variable["class"] = "sparse " + prefix + ("logical" if number.kind == "b" else "double")
+            variable["class"] = "sparse " + prefix + ("logical" if kind == "logical" or number.kind == "b" else "double")
+            variable["shape"] = list(a.shape)  # whosmat shows the table in which version 4 stores it
+            if not prefix:
+                variable["values"] = values(a.toarray())
         elif kind in NUMBERS:
             variable["class"] = prefix + kind
             if not prefix:
@@ -109,7 +112,8 @@ def make():
         "text": "hello", "tc": m, "z": np.array([[1 + 2j, 3]]), "sp": scipy.sparse.csc_matrix(m),
         "zsp": scipy.sparse.csc_matrix(m * 1j), "c": np.array([m, "a"], dtype=object), "s": struct,
         "runs": np.array([(1.0, 2.0), (3.0, 4.0)], [("a", object), ("b", object)]), "mask": np.array([[True, False]]),
-        "none": {},
+        "none": {}, "sp_mask": scipy.sparse.csc_matrix(m > 3), "sp_zero": scipy.sparse.csc_matrix((3, 2)),
+        "sp_none": scipy.sparse.csc_matrix((0, 0)),
     }
     for flavour, options in {"v6": {}, "v7": {"do_compression": True}}.items():
         save(f"classes-{flavour}.mat", classes, **options)
@@ -120,7 +124,12 @@ def make():
     big = {"small": np.int64([[1, 2]]), "i": np.array([[0, 1, 2], [3, 4, 2**53 + 1]]), "u": np.uint64([[2**64 - 1]])}
     save("big.mat", big)
     save("zeros.mat", {"z": np.zeros((200, 500))}, do_compression=True)
-    scipy.io.savemat("v4.mat", {"x": m}, format="4")
+    z = m * (m % 3 == 1)
+    scipy.io.savemat("v4.mat", {"x": m, "sp": scipy.sparse.coo_matrix(z), "text": "hello", "z": m + 1j, "none": np.zeros((0, 3)),
+                                "i2": m.astype("i2"), "f4": np.float32(m / 3), "u1": m.astype("u1"), "i4": m.astype("i4"),
+                                "zsp": scipy.sparse.coo_matrix(z * 1j), "sp_zero": scipy.sparse.coo_matrix((3, 2)),
+                                "last": np.float64(2.5)}, format="4")
+    expected["v4.mat"] = describe("v4.mat")
     del expected["zeros.mat"], expected["big.mat"]  # long; not read as a whole
     with open("expected.json", "w") as f:
         json.dump(expected, f, indent=None, separators=(",", ":"))
@@ -131,8 +140,35 @@ def make():
     with h5py.File("v73.mat", "w", userblock_size=512) as f:
         f["x"] = m.T
         f["x"].attrs["MATLAB_class"] = np.bytes_("double")
-    with open("v73.mat", "r+b") as f:
-        f.write(b"MATLAB 7.3 MAT-file, written by h5py for tests".ljust(116) + bytes(8) + b"\x00\x02IM")
+    with h5py.File("objects73.mat", "w", userblock_size=512, track_order=False) as f:
+        def put(name, value, kind, **attributes):
+            d = f.create_dataset(name, data=value) if value is not None else f.create_group(name)
+            d.attrs["MATLAB_class"] = np.bytes_(kind)
+            for key, v in attributes.items():
+                d.attrs["MATLAB_" + key] = v
+
+        for name, kind in [("t", "table"), ("when", "datetime"), ("name", "string"), ("own", "MyClass")]:  # as MATLAB stores objects
+            put(name, np.array([[0xDD000000, 2, 1, 1, 1, 1]], "u4"), kind, object_decode=np.int32(3))
+        put("fn", None, "function_handle", object_decode=np.int32(1))
+        f["fn"]["function"] = np.zeros((3, 2))
+        z = scipy.sparse.csc_matrix(m * (m % 3 == 1))
+        for name, s, kind in [("sp", z, "double"), ("sp_mask", z > 0, "logical"), ("zsp", z * 1j, "double")]:
+            put(name, None, kind, sparse=np.uint64(3))
+            f[name]["data"] = s.data.view([("real", "f8"), ("imag", "f8")]) if s.dtype.kind == "c" else s.data.astype("u1" if kind == "logical" else "f8")
+            f[name]["ir"], f[name]["jc"] = s.indices.astype("u8"), s.indptr.astype("u8")
+        put("sp_zero", None, "double", sparse=np.uint64(3))
+        f["sp_zero"]["jc"] = np.zeros(3, "u8")
+        put("sp_bad", None, "double", sparse=np.uint64(2))  # its rows end before
+        f["sp_bad"]["data"], f["sp_bad"]["ir"], f["sp_bad"]["jc"] = z.data, z.indices.astype("u8"), z.indptr.astype("u8")
+        put("sp_huge", None, "double", sparse=np.uint64(2**40))
+        f["sp_huge"]["jc"] = np.zeros(3, "u8")
+        put("none", np.array([0, 3], "u8"), "double", empty=np.uint8(1))
+        put("s", None, "struct")
+        put("s/a", m.T, "double")
+        f["s/again"] = f["s"]
+    for name in ["v73.mat", "objects73.mat"]:
+        with open(name, "r+b") as f:
+            f.write(b"MATLAB 7.3 MAT-file, written by h5py for tests".ljust(116) + bytes(8) + b"\x00\x02IM")
 
 
 expected = {}

@@ -1,0 +1,154 @@
+package hdf5
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"torchpe/data/array"
+)
+
+// errPacked is the error of packed bytes that do not make up a chunk.
+var errPacked = errors.New("its packed bytes end before its numbers, or lead out of them: could " +
+	"the file be damaged?")
+
+// unLZF puts what LZF packed (Marc Lehmann's format, as in h5py's filter) into a buffer that has a
+// byte more than may come out: runs of literal bytes, and copies of earlier bytes.
+func unLZF(b, buffer []byte) ([]byte, error) {
+	n := 0
+	for len(b) > 0 {
+		control := int(b[0])
+		if b = b[1:]; control < 32 {
+			if control+1 > len(b) || control+1 > len(buffer)-n {
+				return nil, errPacked
+			}
+			n += copy(buffer[n:], b[:control+1])
+			b = b[control+1:]
+			continue
+		}
+		length := control >> 5
+		if length == 7 && len(b) > 0 {
+			length += int(b[0])
+			b = b[1:]
+		}
+		if len(b) == 0 {
+			return nil, errPacked
+		}
+		from := n - (control&31<<8 | int(b[0])) - 1
+		b = b[1:]
+		if length += 2; from < 0 || length > len(buffer)-n {
+			return nil, errPacked
+		}
+		for range length { // the copy may reach into itself
+			buffer[n] = buffer[from]
+			n, from = n+1, from+1
+		}
+	}
+	return buffer[:n], nil
+}
+
+// bitReader takes numbers of so many bits, the highest first, one after the other.
+type bitReader struct {
+	b  []byte
+	at int // in bits
+}
+
+func (r *bitReader) take(n int) uint64 {
+	var v uint64
+	for range n {
+		v = v<<1 | uint64(r.b[r.at/8]>>(7-r.at%8)&1)
+		r.at++
+	}
+	return v
+}
+
+// put puts the lowest bytes of v into b.
+func (t *datatype) put(b []byte, v uint64) {
+	for i := range b {
+		at := i
+		if t.big {
+			at = len(b) - 1 - i
+		}
+		b[at] = byte(v >> (8 * i))
+	}
+}
+
+// unNBit puts the numbers of a chunk, of which only the bits that count were stored, into out.
+func (d *dataset) unNBit(f filter, b, out []byte) ([]byte, error) {
+	if f.value(1) != 0 { // nothing could be saved
+		return b, nil
+	}
+	size, bits, shift := f.value(4), f.value(6), f.value(7)
+	if f.value(3) != 1 || d.t.class > classFloat {
+		return nil, fmt.Errorf("it is packed by the filter n-bit as %s, of which only single "+
+			"numbers can be read: rewrite it with h5repack -f GZIP=4 OLD NEW", d.t.dtype)
+	}
+	if size != d.t.bytes || size > 8 || bits < 1 || bits+shift > 8*size || (f.value(5) == 1) != d.t.big {
+		return nil, fmt.Errorf("n-bit has %d bits at bit %d of %d bytes: could the file be "+
+			"damaged?", bits, shift, size)
+	}
+	if need := (len(out)/size*bits + 7) / 8; len(b) < need {
+		return nil, errPacked
+	}
+	r := bitReader{b: b}
+	for at := 0; at < len(out); at += size {
+		d.t.put(out[at:at+size], r.take(bits)<<shift)
+	}
+	return out, nil
+}
+
+// unScale puts the numbers of a chunk, which the filter scale-offset stored as the differences from
+// the smallest of them in as few bits as hold these, into out. Floats were multiplied by a power of
+// ten and rounded.
+func (d *dataset) unScale(f filter, b, out []byte) ([]byte, error) {
+	const head = 21 // bits, the length of the smallest number and that, with reserved bytes
+	size, bits := d.t.bytes, 0
+	if len(b) >= head {
+		bits = int(binary.LittleEndian.Uint32(b))
+	}
+	isFloat := f.value(3) == classFloat
+	switch {
+	case len(b) < head || b[4] < 1 || b[4] > 8 || bits > 8*size || f.value(4) != size || size > 8 ||
+		isFloat != (d.t.class == classFloat) || !d.t.isReal() || isFloat && size < 4:
+		return nil, errors.New("the head of its packed numbers is wrong: could the file be damaged?")
+	case isFloat && f.value(0) != 0:
+		return nil, errors.New("it is packed by the E-scaling of the filter scale-offset, which " +
+			"cannot be read")
+	}
+	if need := (len(out)/size*bits + 7) / 8; len(b)-head < need {
+		return nil, errPacked
+	}
+	smallest := uint64(0)
+	for i, v := range b[5 : 5+b[4]] {
+		smallest |= uint64(v) << (8 * i)
+	}
+	var fill uint64
+	for i, v := range f.values[min(8, len(f.values)):min(10, len(f.values))] {
+		fill |= uint64(v) << (32 * i)
+	}
+	factor := math.Pow10(int(int32(f.value(1))))
+	r := bitReader{b: b[head:]}
+	for at := 0; at < len(out); at += size {
+		v := uint64(0)
+		if bits == 8*size { // nothing could be saved: numbers as they were in memory
+			copy(out[at:at+size], b[head+at:])
+			v = array.Uint(size).Bits(out[at:], binary.LittleEndian)
+		} else {
+			v = r.take(bits)
+		}
+		switch {
+		case bits == 8*size:
+		case f.value(7) == 1 && bits > 0 && v == 1<<bits-1:
+			v = fill
+		case !isFloat:
+			v += smallest
+		case size == 4:
+			v = uint64(math.Float32bits(float32(v)/float32(factor) + math.Float32frombits(uint32(smallest))))
+		default:
+			v = math.Float64bits(float64(v)/factor + math.Float64frombits(smallest))
+		}
+		d.t.put(out[at:at+size], v)
+	}
+	return out, nil
+}
