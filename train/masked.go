@@ -255,7 +255,7 @@ func (t *maskedTask) notes() []string {
 
 func (t *maskedTask) completeResult(r *runlog.Result) {
 	r.Data = t.data
-	r.Baselines = map[string]map[string]float64{"zero": {}, "mean": {}, "gaussian": {}}
+	r.Baselines = map[string]runlog.Numbers{"zero": {}, "mean": {}, "gaussian": {}}
 	for _, set := range t.tests {
 		r.Baselines["zero"][set.key()] = set.baselines.Zero
 		r.Baselines["mean"][set.key()] = set.baselines.Mean
