@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 
 	"torchpe/data/masked"
@@ -245,6 +246,10 @@ func (t *maskedTask) notes() []string {
 		notes = append(notes,
 			fmt.Sprintf("batch: %d is more than the %d training frames; a step takes some more than once",
 				t.batch, n))
+	}
+	if slices.ContainsFunc(slices.Concat(t.table.Names, t.table.ModuleNames, t.subjects), tooLong) {
+		notes = append(notes, fmt.Sprintf("names: reports show the first %d letters, and the place, of longer ones",
+			longestName))
 	}
 	if n := len(t.split.Test); n < 10 {
 		notes = append(notes,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"torchpe/data/array/safetensors"
@@ -59,5 +60,15 @@ func TestProbesKnowTokensAndSubjects(t *testing.T) {
 		if math.Abs(mse[2*m]-alone) > 1e-6*alone {
 			t.Errorf("member %d: subject 1 has %g, and alone %g", m, mse[2*m], alone)
 		}
+	}
+}
+
+// Names that no figure can hold are cut for the probes, and stay distinct.
+func TestLongNamesAreCut(t *testing.T) {
+	long := strings.Repeat("ü", 5000)
+	cut, whole := strings.Repeat("ü", 200), strings.Repeat("b", 200)
+	want := "a\n" + cut + "… (1)\n" + cut + "… (2)\n" + whole
+	if got := lines([]string{"a", long, long + "x", whole}); got != want {
+		t.Errorf("%q", got)
 	}
 }
