@@ -3,10 +3,10 @@ package train
 import (
 	"crypto/sha256"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
+	"torchpe/internal/atomicfile"
 	"torchpe/models"
 	"torchpe/models/export"
 	"torchpe/torchpe"
@@ -148,7 +148,7 @@ func Import(from, dir string, o Options) (runlog.Result, error) {
 
 // measureImported reads the weights of an exported folder and writes the run as at the end of training.
 func (t *trainer) measureImported(from string, step int) (none runlog.Result, err error) {
-	weights, err := os.ReadFile(filepath.Join(from, export.WeightsFile))
+	weights, err := atomicfile.ReadFile(filepath.Join(from, export.WeightsFile))
 	if err != nil {
 		return none, err
 	}
